@@ -113,7 +113,7 @@ func (a *alerts) send(ctx context.Context, t tenant.Tenant, right account.Right,
 	}
 	var mails []mail.Mail
 	for _, member := range members {
-		if !member.Role.May(right) || member.User.DisabledAt != nil || len(mails) == maxRecipients {
+		if !member.Role.May(right) || member.User.DisabledAt != nil || member.User.Email == account.NoEmail || len(mails) == maxRecipients {
 			continue
 		}
 		m.TenantID, m.Tenant, m.To, m.Locale = &t.ID, t.Name, member.User.Email, member.User.Locale

@@ -203,6 +203,8 @@ func (a *App) buildServices(cfg config.Config, sealer *credential.Sealer) {
 	if verifier, err := passkey.New(cfg.DashboardURL); err == nil {
 		accounts.Passkeys = verifier
 	}
+	accounts.Instance = cfg.SSO
+	accounts.OpenID = newOpenID(cfg, a.now)
 	a.Accounts = account.NewService(accounts)
 	a.lists = NewLists(a.Store, cfg, a.now)
 	a.refusals = insight.NewRecorder(a.Store, a.now)

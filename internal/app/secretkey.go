@@ -45,6 +45,7 @@ type Resealed struct {
 	Links   credential.Resealing `json:"verification_links"` // kept for repeated Idempotency-Keys
 	Apps    credential.Resealing `json:"authenticator_apps"` // of the dashboard's users
 	Readers credential.Resealing `json:"verifier_keys"`      // that sign requests to wallets
+	Clients credential.Resealing `json:"client_secrets"`     // of the tenants' identity providers
 }
 
 // sealedStore holds the sealed values other than the merchants' secrets.
@@ -74,6 +75,9 @@ func RotateSecretKey(ctx context.Context, actor audit.Actor, tenants *tenant.Ser
 		return err
 	}
 	if done.Apps, err = account.ResealTOTP(ctx, others, sealer); err != nil {
+		return err
+	}
+	if done.Clients, err = account.ResealProviders(ctx, others, sealer); err != nil {
 		return err
 	}
 	if done.Readers, err = document.ResealVerifiers(ctx, others, sealer); err != nil {

@@ -64,6 +64,7 @@ type Gateway struct {
 	Clock *Clock
 	Log   *Log
 	stop  func()
+	env   map[string]string
 
 	dashboardHost string // host of its public address
 }
@@ -142,7 +143,7 @@ func Start(t testing.TB, databaseURL string, settings ...string) *Gateway {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := &Gateway{DB: databaseURL, Clock: &Clock{}, Log: &Log{}, dashboardHost: public.Host}
+	g := &Gateway{DB: databaseURL, env: env, Clock: &Clock{}, Log: &Log{}, dashboardHost: public.Host}
 	logger := slog.New(slog.NewTextHandler(g.Log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	if g.App, err = app.New(t.Context(), cfg, logger, g.Clock.Now); err != nil {
 		t.Fatal(err)
@@ -163,6 +164,18 @@ func Start(t testing.TB, databaseURL string, settings ...string) *Gateway {
 	})
 	t.Cleanup(g.stop)
 	return g
+}
+
+// Restart stops the gateway and starts another one on its database, with further
+// settings.
+func (g *Gateway) Restart(t testing.TB, settings ...string) *Gateway {
+	t.Helper()
+	g.stop()
+	var all []string
+	for name, value := range g.env {
+		all = append(all, name+"="+value)
+	}
+	return Start(t, g.DB, append(all, settings...)...)
 }
 
 // Shop registers a tenant with callback URLs on shop.example and a webhook

@@ -23,7 +23,7 @@ func (s *Store) UpdateAccounts(ctx context.Context, fn func(account.Tx) error) e
 
 // UserByEmail implements account.Store.
 func (s *Store) UserByEmail(ctx context.Context, email string) (account.User, error) {
-	return view(ctx, s, func(tx *Tx) (account.User, error) { return takeUser(tx.db, "email = ?", email) })
+	return view(ctx, s, func(tx *Tx) (account.User, error) { return takeUser(tx.db, "email = ? AND issuer IS NULL", email) })
 }
 
 // InsertUser implements account.Tx.
@@ -40,7 +40,7 @@ func (s *Store) OperatorExists(ctx context.Context) (bool, error) {
 // OperatorExists implements account.Tx.
 func (tx *Tx) OperatorExists() (bool, error) {
 	var ids []uuid.UUID
-	err := tx.db.Model(&userRow{}).Where("operator = ?", true).Limit(1).Pluck("id", &ids).Error
+	err := tx.db.Model(&userRow{}).Where("operator = ? AND issuer IS NULL", true).Limit(1).Pluck("id", &ids).Error
 	return len(ids) > 0, err
 }
 
@@ -56,9 +56,12 @@ func (tx *Tx) Membership(tenantID, userID uuid.UUID) (account.Membership, error)
 
 // MembershipsOf implements account.Store.
 func (s *Store) MembershipsOf(ctx context.Context, userID uuid.UUID) ([]account.Membership, error) {
-	return view(ctx, s, func(tx *Tx) ([]account.Membership, error) {
-		return find[account.Membership](tx.db.Where("user_id = ?", userID).Order("created_at, tenant_id"))
-	})
+	return view(ctx, s, func(tx *Tx) ([]account.Membership, error) { return tx.MembershipsOf(userID) })
+}
+
+// MembershipsOf implements account.Tx.
+func (tx *Tx) MembershipsOf(userID uuid.UUID) ([]account.Membership, error) {
+	return find[account.Membership](tx.db.Where("user_id = ?", userID).Order("created_at, tenant_id"))
 }
 
 // PutMembership implements account.Tx.

@@ -151,6 +151,9 @@ type userRow struct {
 	Locale     string
 	Zone       string
 	CreatedAt  time.Time
+	Issuer     string `gorm:"serializer:optional"`
+	Subject    string `gorm:"serializer:optional"`
+	ManagedBy  *uuid.UUID
 }
 
 func (userRow) TableName() string { return "users" }

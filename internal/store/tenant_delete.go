@@ -49,20 +49,29 @@ func (s *Store) DeleteTenant(ctx context.Context, id uuid.UUID, act audit.Act) e
 		if err := tx.checkDeletable(id); err != nil {
 			return err
 		}
-		for _, table := range []string{
-			"webhook_endpoints", "ledger_days", "api_refusals", "brands", "tenant_secrets", "api_keys", "usage_counters", "credit_balances",
-			"memberships", "links", "notices", "mails", "certifications", "certified_hosts", "qa_cards", "verifiers",
-		} {
-			if err := tx.db.Exec("DELETE FROM "+table+" WHERE tenant_id = ?", id).Error; err != nil {
-				return err
-			}
-		}
-		marks := []string{markOf(insight.SumSessions, id), markOf(insight.SumLedger, id)}
-		if err := tx.db.Exec("DELETE FROM fold_marks WHERE name IN ?", marks).Error; err != nil {
+		return tx.deleteRest(id)
+	})
+}
+
+// deleteRest deletes a tenant with its rows in the tables that do not grow with its
+// use.
+func (tx *Tx) deleteRest(id uuid.UUID) error {
+	for _, table := range []string{
+		"webhook_endpoints", "ledger_days", "api_refusals", "brands", "tenant_secrets", "api_keys", "usage_counters", "credit_balances",
+		"memberships", "links", "notices", "mails", "certifications", "certified_hosts", "qa_cards", "verifiers",
+	} {
+		if err := tx.db.Exec("DELETE FROM "+table+" WHERE tenant_id = ?", id).Error; err != nil {
 			return err
 		}
-		return tx.db.Exec("DELETE FROM tenants WHERE id = ?", id).Error
-	})
+	}
+	if err := tx.deleteManaged(id); err != nil {
+		return err
+	}
+	marks := []string{markOf(insight.SumSessions, id), markOf(insight.SumLedger, id)}
+	if err := tx.db.Exec("DELETE FROM fold_marks WHERE name IN ?", marks).Error; err != nil {
+		return err
+	}
+	return tx.db.Exec("DELETE FROM tenants WHERE id = ?", id).Error
 }
 
 // checkDeletable locks a tenant and refuses one that is enabled or has

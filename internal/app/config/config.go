@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"agegate/internal/rules/account"
 	"agegate/internal/rules/mail"
 	"agegate/internal/rules/session"
 	"agegate/internal/rules/tenant"
@@ -64,7 +65,8 @@ type Config struct {
 	OperatorLinks          tenant.Links  // shown where the tenant has set none
 	SMTP                   *mail.Server  // sends mails to staff; nil: none are sent
 	MailFrom               string        // their sender
-	Estimator              string        // EstimatorONNX or EstimatorOff
+	SSO                    account.Provider
+	Estimator              string // EstimatorONNX or EstimatorOff
 	InferenceWorkers       int
 	MetricsListen          string // empty: no metrics
 	LogLevel               slog.Level
@@ -82,7 +84,7 @@ func (c Config) ServesPages() bool { return c.Role != RoleAPI }
 // secrets.
 func (c Config) Fingerprint() string {
 	c.Listen, c.DashboardListen, c.MetricsListen, c.DatabaseURL, c.MigrationURL, c.ModelsDir, c.Version = "", "", "", "", "", "", ""
-	c.SecretKey, c.NewSecretKey, c.InferenceWorkers, c.LogLevel, c.Role, c.SMTP = nil, nil, 0, 0, "", nil
+	c.SecretKey, c.NewSecretKey, c.InferenceWorkers, c.LogLevel, c.Role, c.SMTP, c.SSO.Secret = nil, nil, 0, 0, "", nil, ""
 	sum := sha256.Sum256(fmt.Appendf(nil, "%+v", c))
 	return hex.EncodeToString(sum[:6])
 }
@@ -131,6 +133,7 @@ func Load(lookup Lookup, required ...string) (Config, error) {
 	}
 	errs = append(errs, c.checkLinks()...)
 	errs = append(errs, c.checkMail()...)
+	errs = append(errs, c.checkSSO()...)
 	for _, name := range required {
 		if value, _ := lookup(name); value == "" {
 			errs = append(errs, fmt.Errorf("%s must be set%s", name, hint(name)))

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -56,7 +57,7 @@ func TestEveryVariableRefusesNonsense(t *testing.T) {
 	var free []string // variables that take any text
 	for _, v := range Variables {
 		env[v.Name] = nonsense
-		if v.Name == "AGEGATE_MODELS_DIR" || v.Name == "AGEGATE_OPERATOR_NAME" {
+		if slices.Contains([]string{"AGEGATE_MODELS_DIR", "AGEGATE_OPERATOR_NAME", ssoClientIDName, ssoClientSecretName, ssoNameName, ssoGroupsClaimName}, v.Name) {
 			free = append(free, v.Name)
 		}
 	}
@@ -144,6 +145,53 @@ func TestValues(t *testing.T) {
 		if (err == nil) != tt.ok {
 			t.Errorf("%s=%s: %v", tt.name, tt.value, err)
 		}
+	}
+}
+
+// The variables of single sign-on are checked together.
+func TestSSO(t *testing.T) {
+	const shop = "0192f0c1-2345-7abc-8def-0123456789ab"
+	good := map[string]string{
+		ssoIssuerName: "https://login.example.com/realms/staff", ssoClientIDName: "gate", ssoClientSecretName: "canary", ssoRolesName: "ops=operator",
+	}
+	for _, tt := range []struct {
+		name, value string
+		grants      int // 0: refused, and the error names the variable
+	}{
+		{ssoNameName, "Example ID", 1},
+		{ssoNameName, "line\nbreak", 0},
+		{ssoIssuerName, "http://login.example.com", 0},
+		{ssoIssuerName, "http://localhost:5556/dex", 1},
+		{ssoIssuerName, "https://login.example.com/?tenant=1", 0},
+		{ssoIssuerName, "https://u:p@login.example.com/", 0},
+		{ssoClientIDName, "", 0},
+		{ssoClientSecretName, "", 0},
+		{ssoRolesName, "", 0},
+		{ssoRolesName, "ops", 0},
+		{ssoRolesName, "=operator", 0},
+		{ssoRolesName, "ops=owner", 0},
+		{ssoRolesName, "ops=boss@" + shop, 0},
+		{ssoRolesName, "ops=owner@shop", 0},
+		{ssoRolesName, "ops=operator@" + shop, 0},
+		{ssoRolesName, "cn=a,ou=b = owner@" + shop + "; ops=operator;", 2},
+	} {
+		env := maps.Clone(good)
+		env[tt.name] = tt.value
+		c, err := Load(lookup(env))
+		if refused := err != nil && strings.Contains(err.Error(), tt.name+" must"); refused != (tt.grants == 0) || len(c.SSO.Grants) != tt.grants {
+			t.Errorf("%s=%s: %+v, %v", tt.name, tt.value, c.SSO.Grants, err)
+		}
+		if err != nil && strings.Contains(err.Error(), "canary") {
+			t.Errorf("the error has the secret: %v", err)
+		}
+	}
+	if _, err := Load(lookup(map[string]string{"AGEGATE_OIDC_REQUIRED": "true"})); err == nil {
+		t.Error("a provider is required that nobody has named")
+	}
+	one, _ := Load(lookup(good))
+	good[ssoClientSecretName] = "another"
+	if other, err := Load(lookup(good)); err != nil || one.Fingerprint() != other.Fingerprint() {
+		t.Error("the secret is part of the fingerprint")
 	}
 }
 

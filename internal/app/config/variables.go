@@ -2,6 +2,8 @@ package config
 
 import (
 	"time"
+
+	"agegate/internal/rules/account"
 )
 
 // DatabaseURLName is the variable that may hold the database's password.
@@ -24,6 +26,16 @@ const (
 	smtpURLName    = "AGEGATE_SMTP_URL"
 	mailFromName   = "AGEGATE_MAIL_FROM"
 	termsURLName   = "AGEGATE_TERMS_URL"
+)
+
+// The variables of single sign-on, which are checked after all variables are read.
+const (
+	ssoIssuerName       = "AGEGATE_OIDC_ISSUER"
+	ssoClientIDName     = "AGEGATE_OIDC_CLIENT_ID"
+	ssoClientSecretName = "AGEGATE_OIDC_CLIENT_SECRET" //nolint:gosec // a name, no secret
+	ssoNameName         = "AGEGATE_OIDC_NAME"
+	ssoGroupsClaimName  = "AGEGATE_OIDC_GROUPS_CLAIM"
+	ssoRolesName        = "AGEGATE_OIDC_ROLES"
 )
 
 // dashboardURLName is checked again when the dashboard is served, because it has
@@ -100,6 +112,20 @@ var Variables = []Variable{
 		set: setSMTP},
 	{Name: mailFromName, Help: "sender of mails, such as agegate <no-reply@example.com>",
 		set: setMailFrom},
+	{Name: ssoIssuerName, Help: "issuer of the OpenID Connect provider by which staff log in, such as https://login.example.com; empty: none",
+		set: func(c *Config, v string) error { c.SSO.Issuer = v; return nil }},
+	{Name: ssoClientIDName, Help: "client ID of the gateway at that provider",
+		set: func(c *Config, v string) error { c.SSO.ClientID = v; return nil }},
+	{Name: ssoClientSecretName, Help: "client secret of the gateway at that provider", Secret: true,
+		set: func(c *Config, v string) error { c.SSO.Secret = v; return nil }},
+	{Name: ssoNameName, Default: "single sign-on", Help: "name of that provider on the log-in page's button: Log in with …",
+		set: func(c *Config, v string) error { c.SSO.Name = v; return nil }},
+	{Name: ssoGroupsClaimName, Default: account.DefaultGroupsClaim, Help: "claim of the ID token that holds the user's groups",
+		set: func(c *Config, v string) error { c.SSO.GroupsClaim = v; return nil }},
+	{Name: ssoRolesName, Help: "what groups may do, separated by semicolons: GROUP=operator, or GROUP=ROLE@TENANT with a tenant's ID",
+		set: setSSORoles},
+	{Name: "AGEGATE_OIDC_REQUIRED", Default: "false", Help: "true: only operators may log in without that provider",
+		set: func(c *Config, v string) (err error) { c.SSO.Required, err = parseBool(v); return err }},
 	{Name: "AGEGATE_ESTIMATOR", Default: EstimatorONNX, Help: "onnx, or off: no live checks",
 		set: setEstimator},
 	{Name: "AGEGATE_INFERENCE_WORKERS", Default: "0", Help: "frames estimated at the same time; 0 for the number of cores that it may use",

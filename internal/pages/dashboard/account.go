@@ -41,7 +41,7 @@ func (p *Pages) account() feature {
 			{method: http.MethodPost, path: zonePath, minRole: user, handle: p.setZone},
 		},
 		screens: []string{"account"},
-		keys:    []string{"method.password", "method.totp", "method.code", "method.passkey"},
+		keys:    []string{"method.password", "method.totp", "method.code", "method.passkey", "method.provider"},
 	}
 	f.ask(route{path: leavePath, minRole: member}, leaveForm, p.leave)
 	return f

@@ -43,6 +43,7 @@ func (p *Pages) features() []feature {
 		p.sessions(),
 		p.settings(),
 		p.signature(),
+		p.sso(),
 		p.stepUp(),
 		p.system(),
 		p.team(),

@@ -35,6 +35,9 @@ func (p *Pages) guarded(route route) echo.HandlerFunc {
 			if errors.Is(err, account.ErrSignedOut) {
 				return r.signIn()
 			}
+			if errors.Is(err, account.ErrProviderNeeded) {
+				return p.askProvider(r)
+			}
 			if errors.Is(err, errStepUp) || errors.Is(err, errSecondFactor) {
 				return p.askStepUp(r, err)
 			}
@@ -160,6 +163,9 @@ func (p *Pages) enter(r *request) error {
 // checkStrength refuses requests for which the log-in is too weak: live mode
 // without a second factor, and dangerous acts without a recent confirmation.
 func (p *Pages) checkStrength(r *request) error {
+	if r.route.stepUp == ofOneself && r.who.User().Managed() {
+		return echo.ErrNotFound // the user has no factors here
+	}
 	if r.touchesLive() && !r.who.Strong() {
 		return errSecondFactor
 	}

@@ -14,7 +14,7 @@ import (
 const linkPath = account.LinkPath + ":token"
 
 // factorProblems are the rules of new factors.
-var factorProblems = also(passwordForm.problems, map[error]string{account.ErrPasskey: "passkey"})
+var factorProblems = also(passwordForm.problems, map[error]string{account.ErrPasskey: "passkey", account.ErrProviderNeeded: "provider"})
 
 // also returns the problems of a form together with further ones.
 func also(problems, further map[error]string) map[error]string {
@@ -49,7 +49,7 @@ func (p *Pages) links() feature {
 		},
 		screens: []string{"setup", "invitation", "recover"},
 		forms:   []*form{setupForm, recoverForm},
-		keys:    append(roleKeys("invitation.as_"), "invitation.member"),
+		keys:    append(roleKeys("invitation.as_"), "invitation.member", "invitation.managed"),
 	}
 }
 
@@ -190,12 +190,15 @@ func (p *Pages) joinAsVisitor(r *request, link account.Link, token string) error
 		return err
 	}
 	joined, err := p.cfg.Accounts.AcceptAs(r.ctx(), who, token)
-	if errors.Is(err, account.ErrMember) {
-		f, err := r.blank(setupForm)
-		if err != nil {
-			return err
+	if errors.Is(err, account.ErrMember) || errors.Is(err, account.ErrManaged) {
+		f, failed := r.blank(setupForm)
+		if failed != nil {
+			return failed
 		}
 		f.Fault = new(page.Say("invitation.member"))
+		if errors.Is(err, account.ErrManaged) {
+			f.Fault = new(page.Say("invitation.managed"))
+		}
 		return p.renderLink(r, http.StatusConflict, link, f)
 	}
 	if err != nil {

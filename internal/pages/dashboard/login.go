@@ -22,7 +22,7 @@ var loginForm = &form{
 		{name: "email", kind: "email", max: account.MaxEmail, autocomplete: "username webauthn"},
 		{name: "password", kind: "password", max: 4 * account.MaxPassword, autocomplete: "current-password"},
 	},
-	problems: map[error]string{account.ErrWrongLogin: "wrong", account.ErrPasskey: "passkey"},
+	problems: map[error]string{account.ErrWrongLogin: "wrong", account.ErrPasskey: "passkey", account.ErrProviderNeeded: "provider"},
 }
 
 // passkeyLoginForm is loginForm without required fields, because a passkey
@@ -39,7 +39,7 @@ var passkeyLoginForm = func() *form {
 var secondForm = &form{
 	name: "second", again: true,
 	fields:   []field{{name: "code", kind: "text", max: 40, autocomplete: "one-time-code", hint: true}},
-	problems: map[error]string{account.ErrWrongCode: "wrong"},
+	problems: map[error]string{account.ErrWrongCode: "wrong", account.ErrProviderNeeded: "provider"},
 }
 
 var logoutForm = &form{name: "logout", again: true}
@@ -85,6 +85,7 @@ type loginView struct {
 	Next    string // where the log-in leads
 	Passkey passkeyView
 	Setup   bool // nobody has an account yet
+	SSO     []ssoView
 }
 
 type secondView struct {
@@ -127,7 +128,11 @@ func (p *Pages) loginQuestion(r *request, do func(f *formView, next string) erro
 			if err != nil {
 				return err
 			}
-			return r.render(status, "login", &loginView{Form: f, Next: next, Passkey: p.offer(options), Setup: setup})
+			sso, err := p.ssoChoices(r, next)
+			if err != nil {
+				return err
+			}
+			return r.render(status, "login", &loginView{Form: f, Next: next, Passkey: p.offer(options), Setup: setup, SSO: sso})
 		},
 		do: func(f *formView) error { return do(f, next) },
 	}, nil

@@ -3,6 +3,7 @@ package dashboard
 import (
 	"errors"
 	"net/http"
+	"net/url"
 	"path"
 
 	"agegate/internal/rules/account"
@@ -31,6 +32,7 @@ type stepUpView struct {
 	Next    string
 	Passkey passkeyView
 	Factors account.Factors
+	SSO     ssoView // for a user whom a provider made; it confirms instead
 }
 
 // askStepUp answers a request that needs a recent confirmation with the page to
@@ -70,7 +72,13 @@ func (p *Pages) renderStepUp(r *request, status int, f *formView, next string) e
 	if err != nil {
 		return err
 	}
-	return r.render(status, "step_up", &stepUpView{Form: f, Next: next, Passkey: p.offer(options), Factors: factors})
+	v := &stepUpView{Form: f, Next: next, Passkey: p.offer(options), Factors: factors}
+	if user := r.who.User(); user.Managed() {
+		if v.SSO, err = p.ssoOf(r, user.Provider(), url.Values{"next": {next}, "again": {"1"}}); err != nil {
+			return err
+		}
+	}
+	return r.render(status, "step_up", v)
 }
 
 func (p *Pages) doStepUp(r *request) (*question, error) {

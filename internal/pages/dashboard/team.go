@@ -35,7 +35,7 @@ var inviteMailForm = &form{
 var memberForm = &form{
 	name: "member", again: true,
 	fields:   []field{{name: "role", kind: "select", options: roleNames, hint: true}},
-	problems: map[error]string{account.ErrRole: "role", account.ErrLastOwner: "last"},
+	problems: map[error]string{account.ErrRole: "role", account.ErrLastOwner: "last", account.ErrManaged: "managed"},
 }
 
 var (

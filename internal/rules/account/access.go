@@ -30,11 +30,12 @@ func (i Identity) Login() Login { return i.login }
 // Actor returns the user as an actor in a tenant's log.
 func (i Identity) Actor() audit.Actor { return audit.User(i.user.ID, i.user.Name) }
 
-// Strong reports whether the log-in was made with two factors. A log-in that is
-// not strong opens test mode only.
+// Strong reports whether the log-in was made with two factors, or by an identity
+// provider, which decides how many it asks for. A log-in that is not strong opens
+// test mode only.
 func (i Identity) Strong() bool {
 	m := i.login.Methods
-	return slices.Contains(m, ByPasskey) ||
+	return slices.Contains(m, ByPasskey) || slices.Contains(m, ByProvider) ||
 		slices.Contains(m, ByPassword) && (slices.Contains(m, ByTOTP) || slices.Contains(m, ByCode))
 }
 
@@ -84,7 +85,7 @@ func (s *Service) Identify(ctx context.Context, token string) (Identity, error) 
 		return Identity{}, ErrSignedOut
 	case err != nil:
 		return Identity{}, err
-	case user.DisabledAt != nil, !now.Before(login.EndsAt), now.Sub(login.SeenAt) >= LoginIdle:
+	case user.DisabledAt != nil, !now.Before(login.EndsAt), now.Sub(login.SeenAt) >= LoginIdle, s.shutOut(user, login):
 		return Identity{}, ErrSignedOut
 	}
 	identity := Identity{user: user, login: login, token: token}
@@ -102,7 +103,8 @@ var ErrNoSuchTenant = fault.New(fault.NotFound, "Not found")
 // Enter returns a user's access to a tenant in a mode, or ErrNoSuchTenant. It
 // does not look at the role: the caller compares it with what a page needs. An
 // operator who has entered the tenant sees what viewers see; the caller refuses
-// every change by a read-only access.
+// every change by a read-only access. It returns ErrProviderNeeded where the
+// tenant requires log-in by its provider.
 func (s *Service) Enter(ctx context.Context, who Identity, tenantID uuid.UUID, livemode bool) (Access, error) {
 	membership, err := s.store.Membership(ctx, tenantID, who.user.ID)
 	if fault.CodeOf(err) == fault.NotFound {
@@ -113,6 +115,15 @@ func (s *Service) Enter(ctx context.Context, who Identity, tenantID uuid.UUID, l
 	}
 	if err != nil {
 		return Access{}, err
+	}
+	if membership.Role != Owner && !who.login.byProvider() {
+		switch p, err := s.store.Provider(ctx, tenantID); {
+		case fault.CodeOf(err) == fault.NotFound:
+		case err != nil:
+			return Access{}, err
+		case p.Required:
+			return Access{}, ErrProviderNeeded
+		}
 	}
 	return Access{Identity: who, tenantID: tenantID, role: membership.Role, livemode: livemode}, nil
 }

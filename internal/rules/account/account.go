@@ -12,7 +12,7 @@ import (
 // User is a person who signs in.
 type User struct {
 	ID         uuid.UUID
-	Email      string // the log-in name, in lower case; not verified
+	Email      string // the log-in name, in lower case; not verified. Of a provider's user: verified by it, or NoEmail
 	Name       string
 	Password   string // PHC string; empty if the user has none
 	TOTP       []byte // the sealed secret of an authenticator app, or nil
@@ -22,6 +22,12 @@ type User struct {
 	Locale     string // BCP 47, or empty: the browser's
 	Zone       string // the IANA name of a time zone, or empty: UTC
 	CreatedAt  time.Time
+	// Issuer and Subject are how an identity provider names the user, and ManagedBy
+	// is the tenant whose provider it is; nil for the instance's. They are empty for
+	// an account of its own. See Provider.
+	Issuer    string
+	Subject   string
+	ManagedBy *uuid.UUID
 }
 
 // Membership ties a user to a tenant.
@@ -99,6 +105,7 @@ const (
 	ByTOTP     Method = "totp"
 	ByCode     Method = "code" // a recovery code
 	ByPasskey  Method = "passkey"
+	ByProvider Method = "provider" // who asks for the factors itself
 )
 
 // Limits of a log-in.

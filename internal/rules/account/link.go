@@ -254,7 +254,7 @@ func (s *Service) acceptNew(ctx context.Context, link Link, user newcomer, f Fac
 		if err != nil {
 			return proof{}, err
 		}
-		return proof{[]Method{f.method()}, []audit.Act{act, s.userAct(actor, audit.UserCreate, user.ID)}}, tx.DropThrottle(bucket)
+		return proof{methods: []Method{f.method()}, acts: []audit.Act{act, s.userAct(actor, audit.UserCreate, user.ID)}}, tx.DropThrottle(bucket)
 	})
 	if errors.Is(err, errTaken) { // meanwhile
 		err = ErrWrongLogin
@@ -284,11 +284,15 @@ func (s *Service) enrol(tx Tx, taken Link, actor audit.Actor, userID uuid.UUID) 
 }
 
 // AcceptAs uses an invitation to make a signed-in user a member, and returns the
-// tenant. It returns ErrLinkGone, or ErrMember without using up the link.
+// tenant. It returns ErrLinkGone, or ErrMember or ErrManaged without using up the
+// link.
 func (s *Service) AcceptAs(ctx context.Context, who Identity, token string) (uuid.UUID, error) {
 	link, err := s.linkOf(ctx, token, LinkInvitation)
 	if err != nil {
 		return uuid.Nil, err
+	}
+	if who.user.Managed() {
+		return uuid.Nil, ErrManaged
 	}
 	err = s.store.UpdateAccounts(ctx, func(tx Tx) error {
 		act, err := s.join(tx, link, who.Actor(), who.user.ID)

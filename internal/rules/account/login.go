@@ -76,7 +76,7 @@ func (s *Service) logInAs(ctx context.Context, user User, bucket []byte, b Brows
 		if now, err := tx.LockUser(user.ID); err != nil || now.DisabledAt != nil || now.Password != user.Password {
 			return proof{}, orElse(err, ErrWrongLogin)
 		}
-		return proof{[]Method{ByPassword}, acts}, tx.DropThrottle(bucket)
+		return proof{methods: []Method{ByPassword}, acts: acts}, tx.DropThrottle(bucket)
 	})
 }
 
@@ -142,12 +142,14 @@ func (s *Service) LogInByPasskey(ctx context.Context, response string, b Browser
 type proof struct {
 	methods []Method
 	acts    []audit.Act
+	edit    func(*Login) // further changes of the log-in; may be nil
 }
 
 // signIn creates a log-in and ends the browser's previous one. prove runs in the
 // same transaction. For a stored user it locks the user and checks that what was
 // proved before still holds: a change of factors ends all log-ins, so none may
-// begin after it with the old factors.
+// begin after it with the old factors. It returns ErrProviderNeeded where the
+// instance requires log-in by its provider.
 func (s *Service) signIn(ctx context.Context, userID uuid.UUID, b Browser, prove func(tx Tx) (proof, error)) (Signed, error) {
 	signed, login, err := s.newLogin(userID, b)
 	if err != nil {
@@ -159,6 +161,14 @@ func (s *Service) signIn(ctx context.Context, userID uuid.UUID, b Browser, prove
 			return err
 		}
 		login.Methods = proved.methods
+		if proved.edit != nil {
+			proved.edit(&login)
+		}
+		if s.instance.Required {
+			if user, err := tx.LockUser(userID); err != nil || s.shutOut(user, login) {
+				return orElse(err, ErrProviderNeeded)
+			}
+		}
 		if err := tx.EndLogin(credential.HashToken(b.Login), s.now()); err != nil {
 			return err
 		}
@@ -167,6 +177,12 @@ func (s *Service) signIn(ctx context.Context, userID uuid.UUID, b Browser, prove
 		}
 		return write(tx, proved.acts)
 	})
+}
+
+// shutOut reports whether the instance requires log-in by its provider and this is
+// another. Operators keep their own ways in, in case the provider fails.
+func (s *Service) shutOut(user User, login Login) bool {
+	return s.instance.Required && !user.Operator && !login.byProvider()
 }
 
 // write appends acts to the log, at the end of a transaction.

@@ -6,7 +6,6 @@ import (
 	"net/mail"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"agegate/internal/rules/fault"
 
@@ -140,9 +139,7 @@ func insertUser(tx Tx, u User) error {
 func normalEmail(email string) string { return strings.ToLower(strings.TrimSpace(email)) }
 
 func checkName(name string) error {
-	n := utf8.RuneCountInString(name)
-	hidden := func(r rune) bool { return !unicode.IsGraphic(r) }
-	if n == 0 || n > MaxName || !utf8.ValidString(name) || strings.ContainsFunc(name, hidden) {
+	if !visible(name, MaxName) {
 		return ErrName
 	}
 	return nil

@@ -17,7 +17,8 @@ var ErrDisabled = fault.New(fault.Conflict, "the user is disabled")
 // NewRecoveryLink returns the address of a link that replaces all factors of a
 // user. It is valid for RecoveryTTL and replaces an earlier link. Only operators
 // and the command line may call this, because a user may belong to several
-// tenants. It returns fault.NotFound or ErrDisabled.
+// tenants. It returns fault.NotFound, ErrDisabled, or ErrManaged for a user whom an
+// identity provider made.
 func (s *Service) NewRecoveryLink(ctx context.Context, actor audit.Actor, userID uuid.UUID) (string, error) {
 	link := Link{Kind: LinkRecovery, UserID: &userID, CreatedBy: makerOf(actor), ExpiresAt: s.now().Add(RecoveryTTL)}
 	return s.newLink(ctx, link, func(tx Tx, link Link, address string) error {
@@ -27,6 +28,9 @@ func (s *Service) NewRecoveryLink(ctx context.Context, actor audit.Actor, userID
 		user, err := tx.LockUser(userID)
 		if err != nil || user.DisabledAt != nil {
 			return orElse(err, ErrDisabled)
+		}
+		if user.Managed() {
+			return ErrManaged
 		}
 		if err := tx.DeleteRecoveryLinks(userID); err != nil {
 			return err
@@ -104,7 +108,7 @@ func (s *Service) Recover(ctx context.Context, token string, f Factor, b Browser
 			return proof{}, err
 		}
 		act := s.userAct(audit.User(user.ID, user.Name), audit.UserRecover, user.ID)
-		return proof{[]Method{f.method()}, []audit.Act{act}}, nil
+		return proof{methods: []Method{f.method()}, acts: []audit.Act{act}}, nil
 	})
 }
 

@@ -53,8 +53,12 @@ var errSent = errors.New("the form was sent before")
 // change changes the user's factors, writes the entry, and gives the log-in
 // another token, which it returns. added are further methods by which the user is
 // now signed in. If the user has no second factor left, this log-in counts as
-// made by password alone and the others end. It returns ErrSecondFactor.
+// made by password alone and the others end. It returns ErrSecondFactor, or
+// ErrManaged for a user whom an identity provider made.
 func (s *Service) change(ctx context.Context, who Identity, action audit.Action, added []Method, do func(tx Tx) error) (string, error) {
+	if who.user.Managed() {
+		return "", ErrManaged
+	}
 	return s.renew(ctx, who, func(tx Tx, login *Login) error {
 		if before, err := lockFactors(tx, who.user.ID); err != nil || before.Strong() && !who.Strong() {
 			return orElse(err, ErrSecondFactor)

@@ -49,3 +49,35 @@ func resealTOTP(ctx context.Context, store Store, sealer *credential.Sealer, use
 		return err
 	})
 }
+
+// ResealProviders is ResealTOTP for the client secrets of the tenants' providers.
+func ResealProviders(ctx context.Context, store Store, sealer *credential.Sealer) (credential.Resealing, error) {
+	var done credential.Resealing
+	for after := uuid.Nil; ; {
+		providers, err := store.Providers(ctx, after, resealBatch)
+		if err != nil || len(providers) == 0 {
+			return done, err
+		}
+		for _, p := range providers {
+			after = p.TenantID
+			next, err := sealer.Reseal(p.Sealed, providerContext(p.TenantID))
+			switch {
+			case errors.Is(err, credential.ErrSealed):
+				done.Unopened++
+				continue
+			case err != nil:
+				return done, err
+			case next == nil:
+				done.Already++
+				continue
+			}
+			done.Resealed++
+			if err := store.UpdateAccounts(ctx, func(tx Tx) error {
+				_, err := tx.ReplaceProviderSecret(p.TenantID, p.Sealed, next)
+				return err
+			}); err != nil {
+				return done, err
+			}
+		}
+	}
+}

@@ -30,8 +30,12 @@ type Config struct {
 	// Outbox makes mails with links. It is nil if no mail is sent; people then pass
 	// on the links themselves.
 	Outbox *mail.Outbox
-	Random io.Reader // cryptographically secure
-	Now    func() time.Time
+	// OpenID is nil if nobody logs in by an identity provider.
+	OpenID OpenID
+	// Instance is the instance's provider; without an issuer, there is none.
+	Instance Provider
+	Random   io.Reader // cryptographically secure
+	Now      func() time.Time
 }
 
 // Service manages users and their log-ins.
@@ -41,6 +45,8 @@ type Service struct {
 	sealer   *credential.Sealer
 	passkeys PasskeyVerifier
 	outbox   *mail.Outbox
+	openID   OpenID
+	instance Provider
 	random   io.Reader
 	now      func() time.Time
 	hasher   hasher
@@ -50,7 +56,7 @@ type Service struct {
 func NewService(cfg Config) *Service {
 	return &Service{
 		store: cfg.Store, url: cfg.URL, sealer: cfg.Sealer, passkeys: cfg.Passkeys, outbox: cfg.Outbox,
-		random: cfg.Random, now: cfg.Now, hasher: newHasher(cfg.Random),
+		openID: cfg.OpenID, instance: cfg.Instance, random: cfg.Random, now: cfg.Now, hasher: newHasher(cfg.Random),
 	}
 }
 

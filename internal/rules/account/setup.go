@@ -72,7 +72,7 @@ func (s *Service) SetUp(ctx context.Context, token string, p Person, b Browser) 
 			}
 			acts = append(acts, s.memberAct(actor, audit.MemberAdd, member))
 		}
-		return proof{[]Method{p.method()}, append(acts, s.userAct(actor, audit.UserCreate, user.ID))}, nil
+		return proof{methods: []Method{p.method()}, acts: append(acts, s.userAct(actor, audit.UserCreate, user.ID))}, nil
 	})
 }
 

@@ -17,7 +17,16 @@ type Store interface {
 	// transaction fn runs again, so it must not change anything outside tx.
 	UpdateAccounts(ctx context.Context, fn func(tx Tx) error) error
 
+	// UserByEmail returns an account of its own, never one of a provider.
 	UserByEmail(ctx context.Context, email string) (User, error)
+	// UserByProvider returns the user whom the provider of a tenant, or of the
+	// instance for uuid.Nil, names so.
+	UserByProvider(ctx context.Context, of uuid.UUID, issuer, subject string) (User, error)
+	// Provider returns a tenant's identity provider.
+	Provider(ctx context.Context, tenantID uuid.UUID) (StoredProvider, error)
+	// Providers returns at most limit providers, in order of the tenants' IDs, after
+	// that of the given tenant.
+	Providers(ctx context.Context, after uuid.UUID, limit int) ([]StoredProvider, error)
 	UserByID(ctx context.Context, id uuid.UUID) (User, error)
 	// Users returns at most limit users, oldest first, after the one with the
 	// given ID.
@@ -45,7 +54,8 @@ type Store interface {
 	MembershipsOf(ctx context.Context, userID uuid.UUID) ([]Membership, error)
 	// LinkByHash returns a link, even if it has expired.
 	LinkByHash(ctx context.Context, hash []byte) (Link, error)
-	// OperatorExists reports whether there is an operator, disabled or not.
+	// OperatorExists reports whether there is an operator with an account of their
+	// own, disabled or not.
 	OperatorExists(ctx context.Context) (bool, error)
 	// PruneAccounts deletes up to limit rows of each kind that are no longer
 	// needed at now: log-ins 30 days after their end, links 7 days after theirs,
@@ -62,6 +72,21 @@ type Tx interface {
 	// InsertUser returns fault.Conflict for an e-mail address that is in use.
 	InsertUser(u User) error
 	SetPassword(userID uuid.UUID, phc string) error
+	// SetPerson sets the name and the e-mail address of a provider's user.
+	SetPerson(userID uuid.UUID, name, email string) error
+	SetOperator(userID uuid.UUID, operator bool) error
+	// Provider is Store.Provider.
+	Provider(tenantID uuid.UUID) (StoredProvider, error)
+	// PutProvider stores a tenant's provider, in place of any earlier one.
+	PutProvider(p StoredProvider) error
+	// DeleteProvider deletes a tenant's provider.
+	DeleteProvider(tenantID uuid.UUID) error
+	// ReplaceProviderSecret replaces a sealed secret by a new seal of it, unless the
+	// stored value is no longer the old one.
+	ReplaceProviderSecret(tenantID uuid.UUID, old, sealed []byte) (bool, error)
+	// DismissManaged ends the memberships, log-ins and links of the users that a
+	// tenant's providers made, except those of one issuer, which may be empty.
+	DismissManaged(tenantID uuid.UUID, except string, now time.Time) error
 	SetLocale(userID uuid.UUID, locale string) error
 	SetZone(userID uuid.UUID, zone string) error
 	// InsertMail stores a mail, or returns mail.ErrTooMany.
@@ -100,6 +125,8 @@ type Tx interface {
 
 	// InsertMembership returns fault.Conflict if the user is already a member.
 	InsertMembership(m Membership) error
+	// MembershipsOf is Store.MembershipsOf.
+	MembershipsOf(userID uuid.UUID) ([]Membership, error)
 	// PutMembership makes a user a member, or changes the member's role.
 	PutMembership(m Membership) error
 	Membership(tenantID, userID uuid.UUID) (Membership, error)
@@ -107,10 +134,11 @@ type Tx interface {
 	// even if it has none. It returns fault.NotFound for an unknown tenant.
 	LockOwners(tenantID uuid.UUID) error
 	// SetRole changes the role of a member. It returns fault.Conflict for the
-	// last enabled owner. Call LockOwners first.
+	// last enabled owner with an account of their own. Call LockOwners first.
 	SetRole(tenantID, userID uuid.UUID, role Role) error
 	// DeleteMembership removes a member. Its errors are those of SetRole.
 	DeleteMembership(tenantID, userID uuid.UUID) error
+	// OwnerExists reports whether a tenant has an owner with an account of their own.
 	OwnerExists(tenantID uuid.UUID) (bool, error)
 
 	// PutSetupLink stores a setup link, which replaces any earlier one.

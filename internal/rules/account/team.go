@@ -38,13 +38,16 @@ func (s *Service) Member(ctx context.Context, access Access, userID uuid.UUID) (
 }
 
 // SetRole changes the role of a member. If they are no longer an owner, their
-// invitations end. It returns fault.NotFound, ErrLastOwner, or fault.Invalid with
-// the field role.
+// invitations end. It returns fault.NotFound, ErrLastOwner, ErrManaged for a member
+// whose role an identity provider decides, or fault.Invalid with the field role.
 func (s *Service) SetRole(ctx context.Context, access Access, userID uuid.UUID, role Role) error {
 	if !role.May(BeMember) {
 		return fault.InvalidFields(fault.FieldError{Field: "role", Err: ErrRole})
 	}
 	return s.changeMember(ctx, access, userID, func(tx Tx, before Membership) (*audit.Act, error) {
+		if user, err := tx.LockUser(userID); err != nil || user.Managed() {
+			return nil, orElse(err, ErrManaged)
+		}
 		if before.Role == role {
 			return nil, nil
 		}
@@ -81,7 +84,7 @@ func (s *Service) changeMember(ctx context.Context, access Access, userID uuid.U
 			return err
 		}
 		act, err := change(tx, before)
-		if fault.CodeOf(err) == fault.Conflict {
+		if fault.CodeOf(err) == fault.Conflict && !errors.Is(err, ErrManaged) {
 			return ErrLastOwner
 		}
 		if err != nil || act == nil {

@@ -21,6 +21,7 @@ const (
 	forCreating  purpose = "create passkey"
 	forLoggingIn purpose = "log in by passkey"
 	forStepUp    purpose = "step up by passkey"
+	forSSO       purpose = "log in by provider" // data has the flow
 )
 
 // Lifetimes of tickets.

@@ -1,0 +1,158 @@
+package account
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"agegate/internal/rules/fault"
+
+	"github.com/google/uuid"
+)
+
+// Provider is an identity provider of OpenID Connect by which people log in.
+//
+// An account that a provider makes is separate from every other account, even from
+// one with the same e-mail address. It is found by issuer and subject, has no
+// password or passkey, and has the roles of its groups, read at each log-in. An
+// account by a tenant's provider can only ever enter that tenant.
+type Provider struct {
+	TenantID    uuid.UUID // whose provider it is; uuid.Nil: the instance's, set by its operator
+	Name        string    // on the button
+	Issuer      string    // as the provider spells it
+	ClientID    string
+	Secret      string // never logged and never shown
+	GroupsClaim string // claim of the ID token that holds the groups
+	Grants      []Grant
+	// Required closes other ways in: the tenant, where the provider is a tenant's,
+	// to members other than owners; the instance to users other than operators.
+	Required bool
+}
+
+// Grant is what the members of a group may do: operate the instance, or have a
+// role in a tenant.
+type Grant struct {
+	Group    string    `json:"group"`
+	Operator bool      `json:"-"` // of the instance
+	TenantID uuid.UUID `json:"-"`
+	Role     Role      `json:"role"`
+}
+
+// rights returns what somebody in groups may do. In a tenant, the group with the
+// role that is offered first decides.
+func (p Provider) rights(groups []string) (operator bool, roles map[uuid.UUID]Role) {
+	roles = map[uuid.UUID]Role{}
+	for _, g := range p.Grants {
+		if !slices.Contains(groups, g.Group) {
+			continue
+		}
+		if g.Operator {
+			operator = true
+			continue
+		}
+		if had, ok := roles[g.TenantID]; !ok || slices.Index(Roles(), g.Role) < slices.Index(Roles(), had) {
+			roles[g.TenantID] = g.Role
+		}
+	}
+	return operator, roles
+}
+
+// OpenID makes the requests of OpenID Connect. Its errors are *ProviderError, and
+// contain nothing that a provider answered.
+type OpenID interface {
+	// Check reads the provider's discovery document.
+	Check(ctx context.Context, p Provider) error
+	// Begin returns the address of the provider's page for an attempt.
+	Begin(ctx context.Context, p Provider, a Attempt) (string, error)
+	// Finish exchanges the code that the page sent back for an ID token, checks it
+	// in all respects, and returns what it says.
+	Finish(ctx context.Context, p Provider, a Attempt, code string) (Claims, error)
+}
+
+// Attempt is one attempt to log in by a provider.
+type Attempt struct {
+	Redirect string // where the provider sends the browser back to
+	State    string // binds the answer to the browser
+	Nonce    string // binds the ID token to the attempt
+	Verifier string // binds the code to the attempt, see RFC 7636
+	Again    bool   // the provider has to ask the user, whom it may know already
+}
+
+// Claims are the verified contents of an ID token.
+type Claims struct {
+	Subject  string
+	Name     string // may be empty
+	Email    string // verified by the provider, or empty
+	Groups   []string
+	AuthTime time.Time // when the user proved their identity; zero if the provider does not say
+}
+
+// Why says why a provider could not be used.
+type Why string
+
+// The reasons.
+const (
+	WhyDNS     Why = "dns"     // its name did not resolve
+	WhyBlocked Why = "blocked" // its address is not public
+	WhyConnect Why = "connect"
+	WhyTLS     Why = "tls"
+	WhyTimeout Why = "timeout"
+	WhyBusy    Why = "busy"   // too many requests to it are under way
+	WhyAnswer  Why = "answer" // it did not answer as it must
+	WhyToken   Why = "token"  // its ID token is not valid
+)
+
+// ProviderError is the error of a provider that cannot be used, or whose answer
+// cannot.
+type ProviderError struct{ Why Why }
+
+// Error contains nothing that the provider answered.
+func (e *ProviderError) Error() string { return "the identity provider: " + string(e.Why) }
+
+// Unwrap makes the error a fault.
+func (e *ProviderError) Unwrap() error { return errProvider }
+
+var errProvider = fault.New(fault.Unavailable, "The identity provider cannot be used")
+
+// The rules of a provider's settings, in fault.FieldError.Err.
+var (
+	ErrIssuer    = errors.New("must be an https address without a query")
+	ErrClientID  = errors.New("must be 1 to 200 visible characters")
+	ErrSecret    = errors.New("must be 1 to 1000 characters")
+	ErrClaim     = errors.New("must be the name of a claim")
+	ErrGroup     = errors.New("must be at most 20 names of up to 200 visible characters, one a line")
+	ErrNoGroups  = errors.New("must have a group for at least one role")
+	ErrOwnFactor = errors.New("must be switched on by an owner who logs in without the provider, with a second factor")
+)
+
+var (
+	// ErrManaged refuses to change what an identity provider decides.
+	ErrManaged = fault.New(fault.Conflict, "The identity provider decides that")
+	// ErrNoGroup refuses a log-in by a provider of somebody whose groups have no
+	// role.
+	ErrNoGroup = fault.New(fault.InvalidKey, "No group has a role")
+	// ErrRefused refuses a log-in by a provider that the provider refused, or of a
+	// disabled user.
+	ErrRefused = fault.New(fault.InvalidKey, "The log-in was refused")
+	// ErrProviderNeeded refuses a log-in without the provider where it is required.
+	ErrProviderNeeded = fault.New(fault.InvalidKey, "Log-in by the identity provider is required")
+)
+
+// NoEmail stands for the address of a user whose provider verified none.
+const NoEmail = "-"
+
+// Managed reports whether an identity provider made the user.
+func (u User) Managed() bool { return u.Issuer != "" }
+
+// Provider returns whose provider made the user: a tenant, or uuid.Nil for the
+// instance.
+func (u User) Provider() uuid.UUID {
+	if u.ManagedBy == nil {
+		return uuid.Nil
+	}
+	return *u.ManagedBy
+}
+
+// byProvider reports whether the log-in was made by an identity provider.
+func (l Login) byProvider() bool { return slices.Contains(l.Methods, ByProvider) }

@@ -1,0 +1,226 @@
+package account
+
+import (
+	"context"
+	"crypto/subtle"
+	"encoding/json"
+	"time"
+
+	"agegate/internal/rules/credential"
+	"agegate/internal/rules/fault"
+
+	"github.com/google/uuid"
+)
+
+// SSOPath is the path before the part that names the provider: a tenant's ID, or
+// SSOInstance. The path where the provider sends browsers back to ends with
+// SSOBack.
+const (
+	SSOPath     = "/dashboard/login/sso/"
+	SSOInstance = "instance"
+	SSOBack     = "/back"
+)
+
+// SSOTTL is how long a log-in by a provider may take.
+const SSOTTL = ceremonyTTL
+
+// Limits of log-ins by a provider.
+const (
+	// LoginTTLProvider is how long such a log-in lasts: the roles of the user's
+	// groups are read when it is made.
+	LoginTTLProvider = 12 * time.Hour
+	ssoChecks        = 600 // of a network, in networkWindow: nothing can be guessed, so enough for a large office
+)
+
+// flow is an attempt to log in by a provider, sealed in a cookie.
+type flow struct {
+	Of      uuid.UUID // whose provider it is
+	Issuer  string    // its issuer when the attempt began
+	Attempt Attempt
+	Next    string
+}
+
+// Answer is what a provider sends back through the browser.
+type Answer struct {
+	State, Code string
+	Issuer      string // see RFC 9207; may be empty
+	Error       string // set if the provider refuses
+}
+
+// provider returns the provider of a tenant, or the instance's for uuid.Nil. It
+// returns fault.NotFound if there is none.
+func (s *Service) provider(ctx context.Context, of uuid.UUID) (Provider, error) {
+	if of == uuid.Nil {
+		if s.instance.Issuer == "" {
+			return Provider{}, fault.New(fault.NotFound, "Not found")
+		}
+		return s.instance, nil
+	}
+	stored, err := s.store.Provider(ctx, of)
+	if err != nil {
+		return Provider{}, err
+	}
+	return s.unseal(stored)
+}
+
+// ProviderName returns the name of a tenant's provider, or of the instance's for
+// uuid.Nil. It returns fault.NotFound if there is none.
+func (s *Service) ProviderName(ctx context.Context, of uuid.UUID) (string, error) {
+	if of == uuid.Nil {
+		p, err := s.provider(ctx, of)
+		return p.Name, err
+	}
+	stored, err := s.store.Provider(ctx, of)
+	return stored.Name, err
+}
+
+// RedirectURI returns where a provider sends browsers back to. Each has its own
+// address, so that no provider can pass off its answer as another's.
+func (s *Service) RedirectURI(of uuid.UUID) string { return s.url + SSOPath + SSOName(of) + SSOBack }
+
+// SSOLink returns the address that begins a log-in by a provider.
+func (s *Service) SSOLink(of uuid.UUID) string { return s.url + SSOPath + SSOName(of) }
+
+// SSOName names a provider in addresses.
+func SSOName(of uuid.UUID) string {
+	if of == uuid.Nil {
+		return SSOInstance
+	}
+	return of.String()
+}
+
+// BeginSSO begins a log-in by a provider. It returns the address of the provider's
+// page, and the value of a cookie that FinishSSO needs. The log-in leads to next.
+// With again the provider asks the user to prove their identity even if it knows
+// them already. It returns fault.NotFound or a *ProviderError.
+func (s *Service) BeginSSO(ctx context.Context, of uuid.UUID, next string, again bool) (address, cookie string, err error) {
+	p, err := s.provider(ctx, of)
+	if err != nil {
+		return "", "", err
+	}
+	f := flow{Of: of, Issuer: p.Issuer, Next: next, Attempt: Attempt{Redirect: s.RedirectURI(of), Again: again}}
+	for _, token := range []*string{&f.Attempt.State, &f.Attempt.Nonce, &f.Attempt.Verifier} {
+		if *token, err = credential.NewLinkToken(s.random); err != nil {
+			return "", "", err
+		}
+	}
+	data, err := json.Marshal(f)
+	if err != nil {
+		return "", "", err
+	}
+	sealed, err := s.seal(forSSO, uuid.Nil, SSOTTL, data)
+	if err != nil {
+		return "", "", err
+	}
+	address, err = s.openID.Begin(ctx, p, f.Attempt)
+	return address, encode(sealed), err
+}
+
+// FinishSSO signs in whom a provider names in its answer, and returns where the
+// log-in leads. Each cookie allows one try. It returns ErrStartAgain for an answer
+// that does not belong to the cookie, ErrNoGroup, ErrRefused, fault.NotFound, a
+// *ProviderError or a *ThrottleError.
+func (s *Service) FinishSSO(ctx context.Context, of uuid.UUID, cookie string, a Answer, b Browser) (Signed, string, error) {
+	f, err := s.takeFlow(ctx, of, cookie, a, b)
+	if err != nil {
+		return Signed{}, "", err
+	}
+	p, err := s.provider(ctx, of)
+	switch {
+	case err != nil:
+		return Signed{}, "", err
+	case p.Issuer != f.Issuer:
+		return Signed{}, "", ErrStartAgain // it was changed meanwhile
+	case a.Issuer != "" && a.Issuer != p.Issuer:
+		return Signed{}, "", &ProviderError{WhyAnswer}
+	case a.Error != "":
+		return Signed{}, "", ErrRefused
+	}
+	claims, err := s.openID.Finish(ctx, p, f.Attempt, a.Code)
+	if err != nil {
+		return Signed{}, "", err
+	}
+	signed, err := s.signInBy(ctx, p, claims, f.Attempt.Again, b)
+	if fault.CodeOf(err) == fault.Conflict { // the user's first log-in was made twice at once
+		signed, err = s.signInBy(ctx, p, claims, f.Attempt.Again, b)
+	}
+	return signed, f.Next, err
+}
+
+// takeFlow opens the cookie of an attempt and uses it up, if the answer belongs to
+// it.
+func (s *Service) takeFlow(ctx context.Context, of uuid.UUID, cookie string, a Answer, b Browser) (f flow, err error) {
+	t, ok := s.open(forSSO, decode(cookie))
+	if !ok || json.Unmarshal(t.data, &f) != nil || f.Of != of || subtle.ConstantTimeCompare([]byte(f.Attempt.State), []byte(a.State)) != 1 {
+		return flow{}, ErrStartAgain
+	}
+	return f, s.store.UpdateAccounts(ctx, func(tx Tx) error {
+		if b.Network.IsValid() {
+			if err := s.takeCheck(tx, s.now(), "sso network "+b.Network.String(), ssoChecks, networkWindow); err != nil {
+				return err
+			}
+		}
+		first, err := t.use(tx, decode(cookie))
+		if err == nil && !first {
+			err = ErrStartAgain
+		}
+		return err
+	})
+}
+
+// signInBy signs in the user of an ID token, whom it creates at the first log-in,
+// with the roles of their groups. Somebody without any loses those that they had.
+func (s *Service) signInBy(ctx context.Context, p Provider, c Claims, again bool, b Browser) (Signed, error) {
+	user, err := s.store.UserByProvider(ctx, p.TenantID, p.Issuer, c.Subject)
+	known := err == nil
+	if err != nil && fault.CodeOf(err) != fault.NotFound {
+		return Signed{}, err
+	}
+	if user.DisabledAt != nil {
+		return Signed{}, ErrRefused
+	}
+	operator, roles := p.rights(c.Groups)
+	if !operator && len(roles) == 0 {
+		if known {
+			if err := s.dismiss(ctx, user); err != nil {
+				return Signed{}, err
+			}
+		}
+		return Signed{}, ErrNoGroup
+	}
+	if !known {
+		if user, err = s.newcomerBy(p, c); err != nil {
+			return Signed{}, err
+		}
+	}
+	return s.signIn(ctx, user.ID, b, func(tx Tx) (proof, error) {
+		acts, err := s.admitBy(tx, user, known, c, operator, roles)
+		return proof{methods: []Method{ByProvider}, acts: acts, edit: func(l *Login) {
+			l.EndsAt, l.SteppedUpUntil = l.CreatedAt.Add(LoginTTLProvider), confirmedUntil(c.AuthTime, again, l.CreatedAt)
+		}}, err
+	})
+}
+
+// confirmedUntil is until when a log-in by a provider counts as a recent
+// confirmation: the provider may have known the user for days. It goes by the time
+// that the provider states, else by whether it was to ask the user.
+func confirmedUntil(authTime time.Time, again bool, now time.Time) *time.Time {
+	if authTime.IsZero() && again {
+		authTime = now
+	}
+	if until := authTime.Add(StepUpTTL); until.After(now) && !authTime.After(now.Add(time.Minute)) {
+		return &until
+	}
+	return nil
+}
+
+// newcomerBy returns the user that a first log-in creates.
+func (s *Service) newcomerBy(p Provider, c Claims) (User, error) {
+	id, err := uuid.NewV7()
+	user := User{ID: id, Issuer: p.Issuer, Subject: c.Subject, CreatedAt: s.now()}
+	if p.TenantID != uuid.Nil {
+		user.ManagedBy = &p.TenantID
+	}
+	user.Name, user.Email = c.person()
+	return user, err
+}
