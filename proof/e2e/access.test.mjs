@@ -1,11 +1,11 @@
 // Fit for everybody: every screen checked by axe in both themes and at the
 // narrowest width; by keyboard alone; with reduced motion; light to load.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
 import { isAccessible } from "./lib/axe.mjs";
 import { launch, visitor } from "./lib/browser.mjs";
 import { perform } from "./lib/camera.mjs";
 import { startGateway } from "./lib/gateway.mjs";
+import { after, before, limit, test } from "./lib/row.mjs";
 import { tour } from "./lib/tour.mjs";
 import { fitsWidth, openCamera, part, passes, sees, toPrimer } from "./lib/walk.mjs";
 
@@ -24,16 +24,11 @@ after(async () => {
   await gateway?.stop();
 });
 
-test("every screen", async (t) => {
+test("every screen", { timeout: 3 * limit }, async (t) => {
   for (const [name, visit] of Object.entries(stops)) {
-    await t.test(name, async () => {
-      const met = [];
-      const meet = async () => {
-        met.push(await visitor(browser));
-        return met.at(-1);
-      };
+    await t.test(name, { timeout: limit }, async () => {
       const page = await visitor(browser, { broken: /status of \d+/ });
-      await visit(page, meet);
+      await visit(page, () => visitor(browser));
       for (const [size, colorScheme] of [[phone, "light"], [laptop, "dark"]]) {
         await page.setViewportSize(size);
         await page.emulateMedia({ colorScheme });
@@ -43,7 +38,6 @@ test("every screen", async (t) => {
       await page.setViewportSize(enlarged);
       await fitsWidth(page);
       page.kept();
-      for (const other of [page, ...met]) await other.context().close();
     });
   }
 });

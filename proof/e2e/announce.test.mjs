@@ -2,7 +2,7 @@
 // own, with answers that change far faster than anybody can speak.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { test } from "node:test";
+import { test } from "./lib/row.mjs";
 
 const source = readFileSync(new URL("../../templates/shopper/static/announce.js", import.meta.url), "utf8");
 const { announcer } = await import(`data:text/javascript,${encodeURIComponent(source)}`);

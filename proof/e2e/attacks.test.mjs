@@ -2,10 +2,10 @@
 // the face itself would pass. Each ends in another attempt; where that must be
 // a strike, "spoof", the second one ends the session.
 import assert from "node:assert/strict";
-import { test } from "node:test";
 import { visitor } from "./lib/browser.mjs";
 import { perform, pictures } from "./lib/camera.mjs";
 import { eventually } from "./lib/gateway.mjs";
+import { test } from "./lib/row.mjs";
 import { browser, gateway, tenant } from "./lib/shared.mjs";
 import { gets, hears, passes, sees, toCamera } from "./lib/walk.mjs";
 

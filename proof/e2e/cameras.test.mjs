@@ -1,10 +1,10 @@
 // One honest check each with cameras and networks that are not the usual ones,
 // and in Firefox. Times are printed; proof/e2e/marks.mjs holds them.
 import assert from "node:assert/strict";
-import { test } from "node:test";
 import { visitor } from "./lib/browser.mjs";
 import { perform } from "./lib/camera.mjs";
 import { launchFirefox } from "./lib/firefox.mjs";
+import { test } from "./lib/row.mjs";
 import { browser, gateway, tenant } from "./lib/shared.mjs";
 import { openCamera, passes, toPrimer } from "./lib/walk.mjs";
 

@@ -4,10 +4,10 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { test } from "node:test";
 import { launch, visitor } from "./lib/browser.mjs";
 import { perform } from "./lib/camera.mjs";
 import { startGateway } from "./lib/gateway.mjs";
+import { test } from "./lib/row.mjs";
 import { gets, passes, sees, toCamera } from "./lib/walk.mjs";
 
 test("no byte of a picture reaches disk, database or log", async () => {

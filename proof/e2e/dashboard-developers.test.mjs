@@ -3,9 +3,9 @@
 // E2E_SHOTS=DIR writes a picture of every page, in both sizes and themes.
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
-import { after, before, test } from "node:test";
 import { launch } from "./lib/browser.mjs";
 import { eventually, startGateway } from "./lib/gateway.mjs";
+import { after, before, test } from "./lib/row.mjs";
 import * as staff from "./lib/staff.mjs";
 import { agegate, person, sawItsPages } from "./lib/staff.mjs";
 import { leads, part, sees } from "./lib/walk.mjs";

@@ -4,9 +4,9 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
 import { launch } from "./lib/browser.mjs";
 import { startGateway } from "./lib/gateway.mjs";
+import { after, before, test } from "./lib/row.mjs";
 import { agegate, fill, look, person, sawItsPages } from "./lib/staff.mjs";
 import { part } from "./lib/walk.mjs";
 

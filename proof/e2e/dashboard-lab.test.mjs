@@ -2,9 +2,9 @@
 // no script and a chart whose numbers are in a table.
 // E2E_SHOTS=DIR writes a picture of every state, in both sizes and themes.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
 import { launch } from "./lib/browser.mjs";
 import { startGateway } from "./lib/gateway.mjs";
+import { after, before, test } from "./lib/row.mjs";
 import { agegate, fill, look, person, sawItsPages } from "./lib/staff.mjs";
 import { part } from "./lib/walk.mjs";
 

@@ -2,9 +2,9 @@
 // every page fits and is accessible.
 // E2E_SHOTS=DIR writes a picture of every page, in both sizes and themes.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
 import { launch } from "./lib/browser.mjs";
 import { startGateway } from "./lib/gateway.mjs";
+import { after, before, test } from "./lib/row.mjs";
 import * as staff from "./lib/staff.mjs";
 import { agegate, person, sawItsPages } from "./lib/staff.mjs";
 import { leads, part, sees } from "./lib/walk.mjs";

@@ -2,9 +2,9 @@
 // pages about sessions: fit for everybody at both widths, in both themes.
 // E2E_SHOTS=DIR writes a picture of every page, in both sizes and themes.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
 import { anotherTab, launch } from "./lib/browser.mjs";
 import { startGateway } from "./lib/gateway.mjs";
+import { after, before, test } from "./lib/row.mjs";
 import { asks, confirms, fill, look, person, sawItsPages } from "./lib/staff.mjs";
 import { part, sees } from "./lib/walk.mjs";
 

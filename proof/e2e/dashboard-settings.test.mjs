@@ -4,9 +4,9 @@
 // E2E_SHOTS=DIR writes a picture of every page.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { after, before, test } from "node:test";
-import { launch, patience, visitor } from "./lib/browser.mjs";
-import { startGateway } from "./lib/gateway.mjs";
+import { launch, visitor } from "./lib/browser.mjs";
+import { patience, startGateway } from "./lib/gateway.mjs";
+import { after, before, test } from "./lib/row.mjs";
 import * as staff from "./lib/staff.mjs";
 import { sawItsPages } from "./lib/staff.mjs";
 import { leads, part, sees } from "./lib/walk.mjs";

@@ -1,12 +1,12 @@
 // The page with Chromium's own fake device, which plays a file: nothing in the
 // page is replaced.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { launch, visitor } from "./lib/browser.mjs";
 import { video } from "./lib/camera.mjs";
 import { scratch, startGateway } from "./lib/gateway.mjs";
+import { after, before, test } from "./lib/row.mjs";
 import { sampleJPEG } from "./lib/sample.mjs";
 import { hears, openCamera, part, passes, sees, toCamera, toPrimer } from "./lib/walk.mjs";
 

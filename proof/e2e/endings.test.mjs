@@ -2,10 +2,10 @@
 // camera does not let in.
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
-import { after, before, test } from "node:test";
 import { launch, visitor } from "./lib/browser.mjs";
 import { isFilming, perform } from "./lib/camera.mjs";
 import { eventually, startGateway } from "./lib/gateway.mjs";
+import { after, before, test } from "./lib/row.mjs";
 import { hears, isTold, openCamera, part, sees, toCamera, toPrimer } from "./lib/walk.mjs";
 
 let gateway, browser, receiver;

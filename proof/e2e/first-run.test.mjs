@@ -4,9 +4,9 @@
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { createServer } from "node:http";
-import { after, before, test } from "node:test";
 import { launch } from "./lib/browser.mjs";
 import { eventually, startGateway } from "./lib/gateway.mjs";
+import { after, before, test } from "./lib/row.mjs";
 import * as staff from "./lib/staff.mjs";
 import { agegate, fill, person, sawItsPages } from "./lib/staff.mjs";
 import { leads, part, sees } from "./lib/walk.mjs";

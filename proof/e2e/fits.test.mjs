@@ -3,10 +3,10 @@
 // explanation of a complaint.
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
-import { test } from "node:test";
 import { visitor } from "./lib/browser.mjs";
 import { perform } from "./lib/camera.mjs";
 import { root } from "./lib/gateway.mjs";
+import { test } from "./lib/row.mjs";
 import { browser, gateway, tenant } from "./lib/shared.mjs";
 import { agreesToPhotograph, answersAlways, fitsWidth, isTold, openCamera, part, sees, toCamera, toPrimer } from "./lib/walk.mjs";
 

@@ -1,8 +1,8 @@
 // What the page says while it frames the face, and how it goes on from there.
 import assert from "node:assert/strict";
-import { test } from "node:test";
 import { visitor } from "./lib/browser.mjs";
 import { direct, perform } from "./lib/camera.mjs";
+import { test } from "./lib/row.mjs";
 import { browser, gateway, tenant } from "./lib/shared.mjs";
 import { isTold, sees, passes, toCamera } from "./lib/walk.mjs";
 

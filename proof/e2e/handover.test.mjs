@@ -1,8 +1,8 @@
 // A desktop without a camera hands the check over to a phone, and follows it.
 import assert from "node:assert/strict";
-import { test } from "node:test";
 import { visitor } from "./lib/browser.mjs";
 import { perform } from "./lib/camera.mjs";
+import { test } from "./lib/row.mjs";
 import { browser, gateway, tenant } from "./lib/shared.mjs";
 import { gets, openCamera, part, sees, toCamera, toPrimer } from "./lib/walk.mjs";
 

@@ -1,10 +1,10 @@
 // The product's main job, through a real browser: a shop sends its shopper to
 // the gateway and learns the result by redirect, webhook and lookup.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
 import { launch, visitor } from "./lib/browser.mjs";
 import { perform } from "./lib/camera.mjs";
 import { eventually, startGateway } from "./lib/gateway.mjs";
+import { after, before, test } from "./lib/row.mjs";
 import { gets, hears, openCamera, part, passes, sees } from "./lib/walk.mjs";
 
 let gateway, browser;

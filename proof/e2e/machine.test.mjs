@@ -1,7 +1,7 @@
 // The table of the camera step, without a browser.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { test } from "node:test";
+import { test } from "./lib/row.mjs";
 
 const source = readFileSync(new URL("../../templates/shopper/static/machine.js", import.meta.url), "utf8");
 const { rules, start } = await import(`data:text/javascript,${encodeURIComponent(source)}`);

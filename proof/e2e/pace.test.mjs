@@ -1,10 +1,10 @@
 // Time and senses: more time for a prompt, speech that can be followed,
 // vibration and tones.
 import assert from "node:assert/strict";
-import { test } from "node:test";
 import { visitor } from "./lib/browser.mjs";
 import { direct, perform } from "./lib/camera.mjs";
 import { eventually } from "./lib/gateway.mjs";
+import { test } from "./lib/row.mjs";
 import { browser, gateway, tenant } from "./lib/shared.mjs";
 import { hears, isTold, part, passes, toCamera } from "./lib/walk.mjs";
 

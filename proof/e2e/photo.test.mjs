@@ -5,11 +5,11 @@ import { execFileSync } from "node:child_process";
 import { readFileSync, readdirSync } from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
 import { isAccessible } from "./lib/axe.mjs";
 import { launch, visitor } from "./lib/browser.mjs";
 import { isFilming, passport, perform } from "./lib/camera.mjs";
 import { eventually, startGateway } from "./lib/gateway.mjs";
+import { after, before, test } from "./lib/row.mjs";
 import { agreesToPhotograph, fitsWidth, gets, hears, leads, openCamera, part, passes, sees } from "./lib/walk.mjs";
 
 let gateway, tenant, browser, receiver;

@@ -1,10 +1,10 @@
 // What the page shows of every state a session can be in, and the choices it
 // leaves to the shopper.
 import assert from "node:assert/strict";
-import { test } from "node:test";
 import { visitor } from "./lib/browser.mjs";
 import { perform } from "./lib/camera.mjs";
 import { eventually, startGateway } from "./lib/gateway.mjs";
+import { test } from "./lib/row.mjs";
 import { browser, gateway, tenant } from "./lib/shared.mjs";
 import { leads, part, passes, sees, toCamera, toPrimer } from "./lib/walk.mjs";
 

@@ -1,9 +1,9 @@
 // Every way in which a camera or a connection fails, and the way on from each.
 import assert from "node:assert/strict";
-import { after, afterEach, before, test } from "node:test";
 import { anotherTab, launch, visitor } from "./lib/browser.mjs";
 import { direct, isFilming, perform, unplug } from "./lib/camera.mjs";
 import { eventually, startGateway } from "./lib/gateway.mjs";
+import { after, before, test } from "./lib/row.mjs";
 import { answersAlways, openCamera, part, passes, sees, toCamera, toPrimer } from "./lib/walk.mjs";
 
 let gateway, tenant, browser;
@@ -12,8 +12,6 @@ before(async () => {
   tenant = gateway.tenant();
   browser = await launch("--host-resolver-rules=MAP age.test 127.0.0.1");
 });
-// Each leaves a camera running, which keeps the machine busy for the next.
-afterEach(() => Promise.all(browser.contexts().map((context) => context.close())));
 after(async () => {
   await browser?.close();
   await gateway?.stop();

@@ -3,10 +3,10 @@
 import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
 import { launch, visitor } from "./lib/browser.mjs";
 import { perform } from "./lib/camera.mjs";
 import { startGateway } from "./lib/gateway.mjs";
+import { after, before, test } from "./lib/row.mjs";
 import { asksWallet, gets, part, passes, sees, shares, toCamera } from "./lib/walk.mjs";
 
 let gateway, tenant, browser;

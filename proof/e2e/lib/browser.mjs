@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { chromium } from "playwright-core";
-import { root } from "./gateway.mjs";
+import { patience, pause, root } from "./gateway.mjs";
 
 // The installed Chromium, else the one that `make chromium` fetched, which brings
 // its own libraries and font.
@@ -12,9 +12,6 @@ const fetched = join(root, "internal/tools/chromium/node_modules/unpacked");
 const installed = process.env.CHROMIUM ?? "/usr/bin/chromium";
 const executablePath = existsSync(installed) ? installed : join(fetched, "chromium");
 const libraries = { LD_LIBRARY_PATH: join(fetched, "al2023/lib"), FONTCONFIG_FILE: join(fetched, "fonts/fonts.conf") };
-
-/** When a step hangs, in milliseconds: far beyond what a busy machine needs. */
-export const patience = 300_000;
 
 /** Starts Chromium with a fake camera device; args are added to its own. */
 export async function launch(...args) {
@@ -43,9 +40,23 @@ export async function visitor(browser, { hosts = [], broken = /^$/, camera = tru
     ...options,
   });
   context.setDefaultTimeout(patience); // of the pages that open by themselves, too
+  if (camera) shoppers.push({ context, since: performance.now() });
   const page = await context.newPage();
   watch(page, hosts, broken);
   return page;
+}
+
+const shoppers = []; // the open profiles with a camera
+
+/**
+ * Closes the profiles with a camera that were opened since a time, which ends
+ * every wait in them.
+ */
+export async function closeShoppers(since) {
+  const first = shoppers.findIndex((shopper) => shopper.since >= since);
+  if (first < 0) return;
+  const closed = shoppers.splice(first).map(({ context }) => context.close().catch(() => {})); // with its browser, too
+  await Promise.race([Promise.all(closed), pause(30_000)]);
 }
 
 /** Adds another page of the same profile. */

@@ -3,14 +3,14 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { root, scratch } from "./gateway.mjs";
+import { patience, root, scratch } from "./gateway.mjs";
 
 const actor = readFileSync(new URL("actor.js", import.meta.url), "utf8");
 const rendered = new Map();
 
 /** Runs the clip maker; it says itself what is missing. */
 function clip(...args) {
-  execFileSync("go", ["run", "./clip", ...args], { cwd: join(root, "proof"), stdio: ["ignore", "ignore", "inherit"] });
+  execFileSync("go", ["run", "./clip", ...args], { cwd: join(root, "proof"), stdio: ["ignore", "ignore", "inherit"], timeout: 2 * patience }); // it may have to be compiled
 }
 
 /**

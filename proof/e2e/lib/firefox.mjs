@@ -1,9 +1,8 @@
 // Firefox, by the WebDriver BiDi protocol (https://w3c.github.io/webdriver-bidi/):
 // Playwright drives only its own build of Firefox, which no package manager has.
-import { spawn } from "node:child_process";
 import { existsSync, rmSync } from "node:fs";
 import WebSocket from "ws";
-import { eventually, scratch } from "./gateway.mjs";
+import { end, eventually, patience, scratch, start, within } from "./gateway.mjs";
 
 const executable = process.env.FIREFOX ?? "/usr/bin/firefox-esr";
 
@@ -11,7 +10,7 @@ const executable = process.env.FIREFOX ?? "/usr/bin/firefox-esr";
 export async function launchFirefox() {
   if (!existsSync(executable)) throw new Error(`${executable} is missing: run make deps`);
   const profile = scratch();
-  const child = spawn(executable, ["--headless", "--no-remote", "--profile", profile, "--remote-debugging-port", "0"], {
+  const child = start(executable, ["--headless", "--no-remote", "--profile", profile, "--remote-debugging-port", "0"], {
     stdio: ["ignore", "ignore", "pipe"],
     env: { ...process.env, HOME: profile }, // it writes to its home too
   });
@@ -62,10 +61,9 @@ class Firefox {
 
   #send(method, params) {
     const id = ++this.#commands;
-    return new Promise((resolve, reject) => {
-      this.#waiting.set(id, { resolve, reject });
-      this.socket.send(JSON.stringify({ id, method, params }));
-    });
+    const answer = new Promise((resolve, reject) => this.#waiting.set(id, { resolve, reject }));
+    this.socket.send(JSON.stringify({ id, method, params }));
+    return within(patience, `Firefox answers ${method}`, answer);
   }
 
   /** Runs a script in every page before the page's own, as Playwright's addInitScript does. */
@@ -97,10 +95,8 @@ class Firefox {
   }
 
   async close() {
-    const exit = new Promise((resolve) => this.child.once("exit", resolve));
     this.socket.close();
-    this.child.kill();
-    await exit;
+    await end(this.child);
     rmSync(this.profile, { recursive: true, force: true, maxRetries: 5 });
   }
 }

@@ -13,6 +13,9 @@ export const root = fileURLToPath(new URL("../../..", import.meta.url));
 /** The binary under test; `make build` makes the default one. */
 const binary = process.env.AGEGATE_BIN ?? join(root, "bin/agegate");
 
+/** When a step hangs, in milliseconds: far beyond what a busy machine needs. */
+export const patience = 180_000;
+
 /** Returns a new directory below the system's temporary one. */
 export const scratch = () => mkdtempSync(join(tmpdir(), "agegate-e2e-"));
 
@@ -56,7 +59,7 @@ class Gateway {
 
   async start() {
     const [command, args] = this.terminal ? ["script", ["-qefc", [binary, ...this.args].join(" "), "/dev/null"]] : [binary, this.args];
-    const child = spawn(command, args, { cwd: root, env: this.env, stdio: ["ignore", this.terminal ? "pipe" : "ignore", "pipe"] });
+    const child = start(command, args, { cwd: root, env: this.env, stdio: ["ignore", this.terminal ? "pipe" : "ignore", "pipe"] });
     this.#process = child;
     for (const stream of [child.stdout, child.stderr]) stream?.setEncoding("utf8").on("data", (text) => (this.log += text));
     let ended = false;
@@ -79,11 +82,7 @@ class Gateway {
 
   /** Ends the process by a signal and waits for it; the data stay. */
   async halt(signal = "SIGTERM") {
-    const child = this.#process;
-    if (!child || child.exitCode !== null || child.signalCode !== null) return;
-    const exit = new Promise((resolve) => child.once("exit", resolve));
-    child.kill(signal);
-    await exit;
+    if (this.#process) await end(this.#process, signal);
   }
 
   async stop() {
@@ -95,7 +94,7 @@ class Gateway {
   tenant(...flags) {
     this.env.AGEGATE_SECRET_KEY ??= readFileSync(join(this.data, "secret.key"), "utf8");
     const urls = ["--success-url", `${this.shop}/?passed`, "--cancel-url", `${this.shop}/cancelled`];
-    const out = execFileSync(binary, ["tenant", "create", "--name", `Shop ${++this.#tenants}`, ...urls, ...flags, "--json"], { env: this.env });
+    const out = execFileSync(binary, ["tenant", "create", "--name", `Shop ${++this.#tenants}`, ...urls, ...flags, "--json"], { env: this.env, timeout: patience });
     return JSON.parse(out);
   }
 
@@ -138,12 +137,42 @@ function freePort(first) {
 /** Resolves after some milliseconds. */
 export const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
+/** Resolves as a promise does, and fails if that takes longer than some milliseconds. */
+export function within(ms, what, promise) {
+  let timer;
+  const late = new Promise((_, reject) => (timer = setTimeout(() => reject(new Error(`did not happen within ${ms / 1000} s: ${what}`)), ms)));
+  return Promise.race([promise, late]).finally(() => clearTimeout(timer));
+}
+
 /** Calls look() until it returns something true, and returns that. */
-export async function eventually(what, look, patience = 300_000) {
-  for (const end = Date.now() + patience; Date.now() < end; await pause(100)) {
-    const found = await look();
-    if (found) return found;
-  }
-  throw new Error(`did not happen: ${what}`);
+export function eventually(what, look, limit = patience) {
+  const end = Date.now() + limit;
+  const looking = async () => {
+    for (; Date.now() < end; await pause(100)) {
+      const found = await look();
+      if (found) return found;
+    }
+  };
+  return within(limit, what, looking().then((found) => found ?? new Promise(() => {})));
+}
+
+const children = new Set(); // running programs
+process.once("exit", () => children.forEach((child) => child.kill("SIGKILL")));
+
+/** Starts a program that does not outlive this process. */
+export function start(command, args, options) {
+  const child = spawn(command, args, options);
+  children.add(child);
+  return child.once("exit", () => children.delete(child));
+}
+
+/** Ends a program by a signal, by force if it has not ended after half a minute, and waits for it. */
+export async function end(child, signal = "SIGTERM") {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exit = new Promise((resolve) => child.once("exit", resolve));
+  child.kill(signal);
+  const force = setTimeout(() => child.kill("SIGKILL"), 30_000);
+  await exit;
+  clearTimeout(force);
 }
 

@@ -1,7 +1,7 @@
 // The gateway, a tenant and a browser that all tests of a file share.
-import { after, before } from "node:test";
 import { launch } from "./browser.mjs";
 import { startGateway } from "./gateway.mjs";
+import { after, before } from "./row.mjs";
 
 export let gateway, tenant, browser;
 

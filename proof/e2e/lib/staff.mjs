@@ -6,7 +6,7 @@ import { mkdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { isAccessible } from "./axe.mjs";
 import { visitor } from "./browser.mjs";
-import { root } from "./gateway.mjs";
+import { patience, root } from "./gateway.mjs";
 import { fitsWidth, part, sees } from "./walk.mjs";
 
 const sizes = [{ width: 360, height: 740 }, { width: 1440, height: 900 }];
@@ -17,7 +17,7 @@ export const passphrase = "four owls under a blue moon";
 
 /** Runs a command of the operator of a gateway and returns what it prints. */
 export const agegate = (gateway, ...args) =>
-  execFileSync(process.env.AGEGATE_BIN ?? join(root, "bin/agegate"), args, { env: gateway.env, encoding: "utf8" }).trim();
+  execFileSync(process.env.AGEGATE_BIN ?? join(root, "bin/agegate"), args, { env: gateway.env, encoding: "utf8", timeout: patience }).trim();
 
 /**
  * Opens a browser of somebody of their own, with a device that makes passkeys:

@@ -1,6 +1,6 @@
 // Steps of a shopper through the hosted page.
 import assert from "node:assert/strict";
-import { patience } from "./browser.mjs";
+import { patience } from "./gateway.mjs";
 
 /** The element that a data-testid names. */
 export const part = (page, id) => page.locator(`[data-testid="${id}"]:visible`);
