@@ -240,11 +240,16 @@ func (a *account) awaitCreations(t *testing.T, n int) {
 }
 
 // longestGap returns the longest time without an acknowledgement.
-func (a *account) longestGap() (longest time.Duration) {
+func (a *account) longestGap() time.Duration { return a.longestGapSince(time.Time{}) }
+
+// longestGapSince does the same for gaps that ended after a moment.
+func (a *account) longestGapSince(moment time.Time) (longest time.Duration) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for i := 1; i < len(a.acks); i++ {
-		longest = max(longest, a.acks[i].Sub(a.acks[i-1]))
+		if a.acks[i].After(moment) {
+			longest = max(longest, a.acks[i].Sub(a.acks[i-1]))
+		}
 	}
 	return longest
 }

@@ -1,0 +1,40 @@
+package pgtest
+
+import (
+	"syscall"
+	"testing"
+)
+
+// endServers waits for the end of the test, however it ends. It then kills the
+// servers with data directories in the directory and removes the directory. Twice,
+// because a program that watches a server may start it again before it is killed
+// itself.
+const endServers = `read -r _
+for _ in 1 2; do
+	for pid in "$1"/*/postmaster.pid "$1"/*/*/postmaster.pid; do
+		[ ! -e "$pid" ] || kill -KILL $(head -n 1 "$pid") 2>/dev/null
+	done
+	sleep 0.2
+done
+cd / && rm -rf "$1"`
+
+// Workplace returns a directory for servers that the test starts itself, as the
+// returned user (nil: the current one), with the binaries in the directory bin.
+// What still runs when the test ends is killed, and the directory removed.
+func Workplace(t testing.TB) (dir, bin string, as *syscall.Credential) {
+	t.Helper()
+	bin, err := binaries()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if dir, as, err = workplace(); err != nil {
+		t.Fatal(err)
+	}
+	if as != nil && bin == fetched() {
+		if bin, err = lend(dir, as); err != nil {
+			t.Fatal(err)
+		}
+	}
+	background(t, as, endServers, dir)
+	return dir, bin, as
+}

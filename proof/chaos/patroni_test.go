@@ -1,0 +1,154 @@
+//go:build linux
+
+package chaos
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"agegate/proof/table"
+)
+
+// TestPatroni moves a gateway from one database to three nodes under Patroni by
+// the commands in docs/availability.md, loses the primary again and again under
+// load, splits etcd, and restores an earlier moment.
+func TestPatroni(t *testing.T) {
+	beside(t, true)
+	c := newCluster(t)
+	r := table.New(t, "16 three nodes under Patroni, the primary lost")
+	receiver := newReceiver(t, always(accept))
+	settings := []string{"AGEGATE_FREE_CHECKS_PER_MONTH=-1"}
+
+	// One database, with sessions in it.
+	old := postgres(t)
+	g := newGateway(t, old, settings...)
+	shop := g.register(receiver.url)
+	keys := append(g.newShops(3, receiver), shop.Test)
+	l := newLoad(keys, 10*time.Millisecond, g)
+	g.start()
+	stop := l.start(4)
+	l.awaitCreations(t, 50)
+	stop()
+	g.kill()
+	primary := c.awaitHealthy()
+	c.run(primary, commands(t, "Set up", 0), append(primary.socket(), "AGEGATE_DB_PASSWORD=shop")...)
+	c.run(primary, commands(t, "Move there from one database", 0), "DATABASE_SERVER_URL="+plain(old.url), "AGEGATE_DATABASE_URL="+c.url())
+
+	db := database{"PostgreSQL", c.url()}
+	gateways := []*gateway{newGateway(t, db, settings...), newGateway(t, db, settings...)}
+	for _, g := range gateways {
+		g.start()
+		l.gateways = append(l.gateways, g.url)
+	}
+	l.gateways = slices.Delete(l.gateways, 0, 1)
+	stop = l.startCharged(shop.Live)
+	c.run(primary, commands(t, "Set up", 1))
+
+	var gaps []time.Duration
+	lost, moment := table.Sized(10, 1), time.Time{}
+	var before *account
+	for i := range lost {
+		way := losses[i%len(losses)]
+		gaps = append(gaps, c.lose(l, way))
+		t.Logf("%s: %s", way.name, gaps[i])
+		if i == lost/2 {
+			c.run(c.awaitHealthy(), commands(t, "Back up", 0))
+			before, moment = l.copied(), c.now(db)
+		}
+	}
+	gap := c.splitEtcd(l)
+	t.Logf("etcd split: %s", gap)
+	stop()
+	creations, completions := l.acknowledged()
+	r.Didf("lost %d times, etcd split once; %d creations, %d completions", lost, creations, completions)
+	r.Within("longest time without an acknowledgement", slices.Max(append(gaps, gap)), time.Minute)
+	audit(t, r, db, l.account, receiver)
+	r.None("balances that the ledger does not explain", db.unbalanced(t))
+
+	restored := c.restore(moment)
+	held := restored.read(t)
+	r.None("acknowledged creations lost in the restored moment", before.lostCreations(held))
+	r.None("acknowledged completions lost in it", before.lostCompletions(held))
+	r.None("balances that the ledger does not explain in it", restored.unbalanced(t))
+	later := restored.count(t, "SELECT count(*) FROM sessions WHERE created_at > '"+moment.Format(time.RFC3339Nano)+"'")
+	r.Mark("sessions later than it", "0", fmt.Sprint(later), later == 0)
+}
+
+// lose loses the primary, waits until another one acknowledges, and gets the node
+// back. It returns the longest time without an acknowledgement.
+func (c *cluster) lose(l *load, way loss) time.Duration {
+	c.t.Helper()
+	lost := c.awaitHealthy()
+	return c.during(l, func() {
+		way.lose(lost)
+		c.awaitOther(lost)
+	}, func() { way.getBack(lost) })
+}
+
+// splitEtcd cuts the primary's etcd off from the others for a while.
+func (c *cluster) splitEtcd(l *load) time.Duration {
+	c.t.Helper()
+	lost := c.awaitHealthy()
+	return c.during(l, func() {
+		c.split.cut(lost)
+		c.awaitOther(lost)
+	}, c.split.heal)
+}
+
+// during causes a fault, waits for an acknowledgement, and ends the fault.
+func (c *cluster) during(l *load, fault, end func()) time.Duration {
+	c.t.Helper()
+	began := time.Now()
+	fault()
+	l.awaitAfter(c.t, time.Now())
+	gap := l.longestGapSince(began)
+	end()
+	c.awaitHealthy()
+	return gap
+}
+
+// now returns the database's time, after everything acknowledged so far.
+func (c *cluster) now(db database) (moment time.Time) {
+	c.t.Helper()
+	if err := db.connect(c.t).QueryRowContext(c.t.Context(), "SELECT clock_timestamp()").Scan(&moment); err != nil {
+		c.t.Fatal(err)
+	}
+	return moment.UTC()
+}
+
+// restore restores the database of a moment by the documented commands, beside
+// the cluster.
+func (c *cluster) restore(moment time.Time) database {
+	c.t.Helper()
+	primary := c.awaitHealthy()
+	// The log of the moment is in the archive after a minute at the latest, or at
+	// once if the server begins another file.
+	c.run(primary, "psql -d postgres -c 'SELECT pg_switch_wal()'", primary.socket()...)
+	dir := filepath.Join(primary.dir, "restored")
+	c.mkdir(dir)
+	c.run(primary, commands(c.t, "Return to an earlier moment", 0),
+		"RESTORED="+dir, "MOMENT="+moment.Format("2006-01-02 15:04:05.999999+00"))
+	return database{"PostgreSQL", "postgres://agegate:shop@127.0.0.1:5499/agegate"}
+}
+
+// commands returns block n of the commands in a section of docs/availability.md.
+func commands(t *testing.T, section string, n int) string {
+	t.Helper()
+	doc, err := os.ReadFile("../../docs/availability.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, _ := strings.Cut(string(doc), "\n## "+section+"\n")
+	text, _, _ = strings.Cut(text, "\n## ")
+	blocks := strings.Split(text, "\n```sh\n")
+	if len(blocks) < n+2 {
+		t.Fatalf("section %q has %d blocks", section, len(blocks)-1)
+	}
+	block, _, _ := strings.Cut(blocks[n+1], "\n```")
+	return block
+}
