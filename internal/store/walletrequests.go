@@ -31,6 +31,13 @@ func (s *Store) WalletRequestOf(ctx context.Context, linkHash []byte) (document.
 	})
 }
 
+// WalletRequestByNonce implements document.WalletStore.
+func (s *Store) WalletRequestByNonce(ctx context.Context, nonce []byte) (document.WalletRequest, error) {
+	return view(ctx, s, func(tx *Tx) (document.WalletRequest, error) {
+		return take[document.WalletRequest](tx.db, "nonce = ?", nonce)
+	})
+}
+
 // RecordWalletOutcome implements document.WalletStore.
 func (s *Store) RecordWalletOutcome(ctx context.Context, linkHash, nonce []byte, outcome string, final bool) (bool, error) {
 	return update(ctx, s, func(tx *Tx) (bool, error) {

@@ -3,6 +3,7 @@ package document
 import (
 	"context"
 	"crypto/subtle"
+	"encoding/base64"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -50,6 +51,8 @@ type WalletStore interface {
 	Issuers(ctx context.Context) ([]TrustedIssuer, error)
 	// WalletRequestOf returns the request of a session, or fault.NotFound.
 	WalletRequestOf(ctx context.Context, linkHash []byte) (WalletRequest, error)
+	// WalletRequestByNonce returns the request with a nonce, or fault.NotFound.
+	WalletRequestByNonce(ctx context.Context, nonce []byte) (WalletRequest, error)
 	// RecordWalletOutcome writes the outcome and whether it is final if the
 	// session's request has this nonce and no final outcome. It reports whether it
 	// did.
@@ -148,11 +151,25 @@ type Request struct {
 // RequestOf returns the session's request, or fault.NotFound.
 func (w *Wallets) RequestOf(ctx context.Context, sess session.Session) (Request, error) {
 	row, err := w.store.WalletRequestOf(ctx, sess.LinkHash)
-	r := Request{ID: hex.EncodeToString(row.Nonce), Outcome: row.Outcome, Final: row.Final, row: row}
+	r := Request{ID: base64.RawURLEncoding.EncodeToString(row.Nonce), Outcome: row.Outcome, Final: row.Final, row: row}
 	if r.Outcome == outcomeReturns {
 		r.Outcome, r.returns = "", true
 	}
 	return r, err
+}
+
+// SessionOf returns the session that has the request with an ID. It returns
+// fault.NotFound if there is none.
+func (w *Wallets) SessionOf(ctx context.Context, id string) (session.Session, error) {
+	nonce, err := base64.RawURLEncoding.DecodeString(id)
+	if err != nil {
+		return session.Session{}, fault.Wrap(err, fault.NotFound, "No such request")
+	}
+	row, err := w.store.WalletRequestByNonce(ctx, nonce)
+	if err != nil {
+		return session.Session{}, err
+	}
+	return w.sessions.ByLinkHash(ctx, row.LinkHash)
 }
 
 // Exchange returns the nonce and the key of a session's request. It asks for the
@@ -196,7 +213,7 @@ func (w *Wallets) exchange(ctx context.Context, sess session.Session, r Request,
 }
 
 func (w *Wallets) derive(purpose string, r Request) ([]byte, error) {
-	return w.sealer.Derive(purpose + hex.EncodeToString(r.row.LinkHash) + "|" + r.ID)
+	return w.sealer.Derive(purpose + hex.EncodeToString(r.row.LinkHash) + "|" + hex.EncodeToString(r.row.Nonce))
 }
 
 // returnCode is the code with which a wallet on the shopper's own device returns:

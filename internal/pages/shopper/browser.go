@@ -67,11 +67,16 @@ func (v visit) refused() error {
 
 // anyVisit is visit without the check for disabled tenants.
 func (p *Pages) anyVisit(c echo.Context) (visit, error) {
-	ctx := c.Request().Context()
-	sess, err := p.cfg.Sessions.ByLink(ctx, c.Param("token"))
+	sess, err := p.cfg.Sessions.ByLink(c.Request().Context(), c.Param("token"))
 	if err != nil {
 		return visit{}, err
 	}
+	return p.visitOf(c, sess, "/v/"+c.Param("token"))
+}
+
+// visitOf returns the visit of a session whose pages are below path.
+func (p *Pages) visitOf(c echo.Context, sess session.Session, path string) (visit, error) {
+	ctx := c.Request().Context()
 	t, err := p.cfg.Tenants.Tenant(ctx, sess.TenantID)
 	if err != nil {
 		return visit{}, err
@@ -80,7 +85,7 @@ func (p *Pages) anyVisit(c echo.Context) (visit, error) {
 	if err != nil {
 		return visit{}, err
 	}
-	v := visit{sess: sess, tenant: t, brand: look, path: "/v/" + c.Param("token")}
+	v := visit{sess: sess, tenant: t, brand: look, path: path}
 	if cookie, err := c.Cookie(p.cookieName(sess.LinkHash, "")); err == nil {
 		v.cookie, v.owner = cookie.Value, sess.Owns(cookie.Value)
 	}

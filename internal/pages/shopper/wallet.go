@@ -2,7 +2,6 @@ package shopper
 
 import (
 	"context"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"html/template"
@@ -16,7 +15,6 @@ import (
 	"agegate/internal/rules/session"
 
 	"github.com/labstack/echo/v4"
-	"rsc.io/qr"
 )
 
 // maxPresentation is the maximum size of a body with a wallet's answer: base64
@@ -32,29 +30,15 @@ func (p *Pages) registerWallet(e *echo.Echo) {
 	// Wallets post here; their requests have no origin and no cookie. Each scheme
 	// of links has its own address, because each requires another form of answer.
 	for _, f := range walletForms {
-		e.POST("/v/:token/wallet/:request"+f.suffix, p.receive(f))
+		e.POST(f.path("/v/:token", ":request"), p.receive(f))
 	}
-	for _, f := range []walletForm{formElsewhere, formHere} {
-		e.GET("/v/:token/r"+f.suffix, p.signedRequest(f))
-		e.POST("/v/:token/r"+f.suffix, p.signedRequest(f))
+	for _, f := range []walletForm{formHere, formCode} {
+		e.GET(f.requestPath("/v/:token", ":request"), p.signedRequest(f))
+		e.POST(f.requestPath("/v/:token", ":request"), p.signedRequest(f))
 	}
 	e.Match(getOrHead, samplePath+":request", p.showSample, page.Compress)
 	e.POST(samplePath+":request", p.answerSample, p.pages.SameOrigin)
 }
-
-// walletForm is a form of links to wallets, with its own addresses.
-type walletForm struct {
-	suffix string // of the addresses
-	scheme string
-	here   bool // for a wallet on the same device, which must return to the browser
-}
-
-var (
-	formElsewhere  = walletForm{"", wallet.SchemeOpenID, false}
-	formHere       = walletForm{"/here", wallet.SchemeOpenID, true}
-	formProofOfAge = walletForm{"/" + wallet.SchemeProofOfAge, wallet.SchemeProofOfAge, false}
-	walletForms    = []walletForm{formElsewhere, formHere, formProofOfAge}
-)
 
 // walletView is the page from which a wallet is asked.
 type walletView struct {
@@ -165,7 +149,7 @@ func (p *Pages) walletViewOf(ctx context.Context, v visit, r document.Request) (
 		view.Apps = append(view.Apps, app)
 	}
 	if !v.sess.Livemode {
-		link, err := exchange.Link(wallet.SchemeOpenID, v.sess.TargetAge, p.responseURI(v.path, r.ID, formElsewhere))
+		link, err := exchange.Link(wallet.SchemeOpenID, v.sess.TargetAge, p.responseURI(v.path, r.ID, formUnsigned))
 		if err != nil {
 			return nil, err
 		}
@@ -174,44 +158,10 @@ func (p *Pages) walletViewOf(ctx context.Context, v visit, r document.Request) (
 	return view, nil
 }
 
-// walletAppOf returns the link and the QR code for a scheme. A wallet fetches a
-// signed request by its address. The link for this device differs from the one in
-// the code, because a wallet on this device must return to the browser.
-func (p *Pages) walletAppOf(v visit, r document.Request, exchange wallet.Exchange, scheme string) (walletApp, error) {
-	var here, shown string
-	if scheme == wallet.SchemeOpenID && exchange.IsSigned() {
-		at := p.cfg.VerifyURL + v.path + "/r"
-		here, shown = exchange.SignedLink(scheme, at+formHere.suffix), exchange.SignedLink(scheme, at)
-	} else {
-		form := formElsewhere
-		if scheme == wallet.SchemeProofOfAge {
-			form = formProofOfAge
-		}
-		link, err := exchange.Link(scheme, v.sess.TargetAge, p.responseURI(v.path, r.ID, form))
-		if err != nil {
-			return walletApp{}, err
-		}
-		here, shown = link, link
-	}
-	code, err := qr.Encode(shown, qr.L)
-	if err != nil {
-		return walletApp{}, err
-	}
-	return walletApp{
-		Name: scheme, Link: template.URL(here), //nolint:gosec // our own link
-		QR: template.URL("data:image/png;base64," + base64.StdEncoding.EncodeToString(code.PNG())), //nolint:gosec // our own picture
-	}, nil
-}
-
-// responseURI is the address to which wallets post the answer to a link.
-func (p *Pages) responseURI(path, request string, f walletForm) string {
-	return p.cfg.VerifyURL + path + "/wallet/" + request + f.suffix
-}
-
-// signedRequest answers GET and POST /v/{token}/r, where wallets fetch a signed
-// request (OpenID4VP 1.0, 5.10).
+// signedRequest answers GET and POST at a form's requestPath, where wallets fetch
+// a signed request (OpenID4VP 1.0, 5.10).
 func (p *Pages) signedRequest(f walletForm) echo.HandlerFunc {
-	return p.fromWallet(maxRequestQuestion, func(c echo.Context, v visit) error {
+	return p.fromWallet(maxRequestQuestion, f, func(c echo.Context, v visit) error {
 		req := c.Request()
 		object, err := p.cfg.Wallets.SignedRequest(req.Context(), v.sess, req.PostForm.Get("wallet_nonce"), func(id string) string {
 			return p.responseURI(v.path, id, f)
@@ -228,12 +178,19 @@ func (p *Pages) signedRequest(f walletForm) echo.HandlerFunc {
 
 // fromWallet reads a request of a wallet about a session, with its form of at
 // most limit bytes, and refuses one that the tenant does not allow.
-func (p *Pages) fromWallet(limit int64, answer func(c echo.Context, v visit) error) echo.HandlerFunc {
+func (p *Pages) fromWallet(limit int64, f walletForm, answer func(c echo.Context, v visit) error) echo.HandlerFunc {
+	read := p.visit
+	if f.code {
+		read = p.visitByCode
+	}
 	return func(c echo.Context) error {
 		c.Response().Header().Set("Cache-Control", "no-store")
 		req := c.Request()
 		req.Body = http.MaxBytesReader(c.Response(), req.Body, limit)
-		v, err := p.visit(c)
+		v, err := read(c)
+		if f.code && fault.CodeOf(err) == fault.NotFound { // the request is over
+			return refuseAnswer(c)
+		}
 		if err != nil {
 			return err
 		}
@@ -340,11 +297,12 @@ func (p *Pages) presentInBrowser(c echo.Context) error {
 	}
 }
 
-// receive answers POST /v/{token}/wallet/{request}, where wallets post their
-// answers to links with a scheme (OpenID4VP 1.0, 8.2). It needs no cookie and
-// decides nothing: the session's own browser does when it returns.
+// receive answers POST at a form's path, where wallets post their answers to
+// links (OpenID4VP 1.0, 8.2). It needs no cookie and decides nothing: the
+// session's own browser does when it returns. A wallet on another device has
+// nothing to return to.
 func (p *Pages) receive(f walletForm) echo.HandlerFunc {
-	return p.fromWallet(maxPresentation, func(c echo.Context, v visit) error {
+	return p.fromWallet(maxPresentation, f, func(c echo.Context, v visit) error {
 		req := c.Request()
 		id := c.Param("request")
 		code, err := p.cfg.Wallets.Receive(req.Context(), v.sess, document.Post{
@@ -352,6 +310,9 @@ func (p *Pages) receive(f walletForm) echo.HandlerFunc {
 		})
 		switch reason := wallet.ReasonOf(err); {
 		case err == nil, reason.Genuine(), reason.WalletError(): // the page shows the consequence
+			if f.code {
+				return c.JSON(http.StatusOK, map[string]string{})
+			}
 			back := p.cfg.VerifyURL + v.path + "/wallet"
 			if code != "" {
 				back += "?response_code=" + code

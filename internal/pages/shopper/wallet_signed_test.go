@@ -66,11 +66,7 @@ func TestSignedRequestsByLink(t *testing.T) {
 		if strings.Contains(found[wallet.SchemeProofOfAge], "x509") {
 			t.Error("the EU's app is sent an identity")
 		}
-		here := found[wallet.SchemeOpenID]
-		if len(here) > 220 {
-			t.Errorf("%d bytes: %s", len(here), here)
-		}
-		elsewhere := strings.Replace(here, "/r/here", "/r", 1)
+		elsewhere := f.code(link, wallet.SchemeOpenID)
 		client, first := f.fetch(elsewhere, "one")
 		_, again := f.fetch(elsewhere, "two")
 		if first == again {

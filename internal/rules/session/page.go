@@ -11,7 +11,13 @@ import (
 
 // ByLink returns the session of a verification link, or fault.NotFound.
 func (s *Service) ByLink(ctx context.Context, link string) (Session, error) {
-	sess, err := s.store.SessionByLink(ctx, credential.HashToken(link))
+	return s.ByLinkHash(ctx, credential.HashToken(link))
+}
+
+// ByLinkHash returns the session of the verification link with a hash, or
+// fault.NotFound.
+func (s *Service) ByLinkHash(ctx context.Context, hash []byte) (Session, error) {
+	sess, err := s.store.SessionByLink(ctx, hash)
 	return sess, notFoundAs(err, errNotFound)
 }
 

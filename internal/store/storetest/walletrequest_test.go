@@ -96,5 +96,11 @@ func TestWalletRequest(t *testing.T) {
 			t.Errorf("%d took one request", takers.Load())
 		}
 		holds("another session's", bystander)
+		found, err := s.WalletRequestByNonce(ctx, bystander.Nonce)
+		if err != nil || !reflect.DeepEqual(found, bystander) {
+			t.Errorf("by its nonce: %+v, %v", found, err)
+		}
+		_, err = s.WalletRequestByNonce(ctx, nonce(3))
+		wantCode(t, "no request with this nonce", err, fault.NotFound)
 	})
 }

@@ -131,18 +131,7 @@ const MaxWalletNonce = 512
 // SignedLink returns a short link to a signed request, which the wallet fetches
 // from requestURI.
 func (e Exchange) SignedLink(scheme, requestURI string) string {
-	return scheme + "://?client_id=" + e.identity.ClientID() + "&request_uri=" + escapeLight(requestURI) + "&request_uri_method=post"
-}
-
-// escapeLight escapes a URL for use in a query, but leaves colons and slashes,
-// which a query may contain (RFC 3986, 3.4). This keeps the link short for its QR
-// code.
-func escapeLight(u string) string {
-	parsed, err := url.Parse(u)
-	if err != nil || parsed.RawQuery != "" || parsed.Fragment != "" {
-		return url.QueryEscape(u)
-	}
-	return parsed.String()
+	return scheme + "://?client_id=" + e.identity.ClientID() + "&request_uri=" + lightly.Replace(url.QueryEscape(requestURI)) + "&request_uri_method=post"
 }
 
 // RequestObject returns the signed request whose answer goes to responseURI. It

@@ -251,8 +251,12 @@ func (e Exchange) Link(scheme string, targetAge int, responseURI string) (string
 		return "", err
 	}
 	values.Set("dcql_query", string(encoded))
-	return scheme + "://?" + values.Encode(), nil
+	return scheme + "://?" + lightly.Replace(values.Encode()), nil
 }
+
+// lightly takes back the escapes of characters that a query may contain (RFC 3986,
+// 3.4). This keeps links short for their QR codes.
+var lightly = strings.NewReplacer("%3A", ":", "%2C", ",", "%2F", "/")
 
 // proofOfAge is the only kind of document that a link with SchemeProofOfAge asks
 // for.

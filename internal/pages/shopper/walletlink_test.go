@@ -1,0 +1,89 @@
+package shopper
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"agegate/internal/check/document/wallet"
+	"agegate/internal/rules/session"
+	"agegate/internal/rules/tenant"
+
+	"rsc.io/qr"
+)
+
+// code returns the text of the code for a scheme.
+func (f *fixture) code(link, scheme string) string {
+	f.t.Helper()
+	sess := f.stored(link)
+	request, err := f.pages.cfg.Wallets.RequestOf(f.t.Context(), sess)
+	must(f.t, err)
+	exchange, err := f.pages.cfg.Wallets.Exchange(f.t.Context(), sess, request)
+	must(f.t, err)
+	text, err := f.pages.linkOf(visit{sess: sess}, request, exchange, scheme, true)
+	must(f.t, err)
+	return text
+}
+
+// Codes are small enough for the cameras of phones, also with the address of a
+// real installation, and do not hold the session's link.
+func TestCodesAreSmall(t *testing.T) {
+	const host = "https://age-verification.example.com" // longer than most
+	for _, tt := range []struct {
+		scheme string
+		signed bool
+		most   int // bytes
+	}{
+		{wallet.SchemeOpenID, true, 200},
+		{wallet.SchemeProofOfAge, true, 520},
+		{wallet.SchemeProofOfAge, false, 520},
+	} {
+		f := newFixture(t, tenant.Tenant{DocumentCheck: true}, scripted())
+		if tt.signed {
+			f, _, _ = registered(t, false)
+		} else {
+			f.trust(testIssuer(t, 1))
+		}
+		link, _ := f.asked(true)
+		f.pages.cfg.VerifyURL = host
+		text := f.code(link, tt.scheme)
+		if _, err := qr.Encode(text, qr.L); err != nil || len(text) > tt.most {
+			t.Errorf("%s, signed %t: %d bytes: %s", tt.scheme, tt.signed, len(text), text)
+		}
+		if _, token, _ := strings.Cut(link, "/v/"); strings.Contains(text, token) {
+			t.Errorf("%s holds the link: %s", tt.scheme, text)
+		}
+	}
+}
+
+// A wallet on another device answers a code and has nothing to return to. The
+// shopper's own browser applies the answer.
+func TestAWalletAnswersACode(t *testing.T) {
+	for _, scheme := range []string{wallet.SchemeOpenID, wallet.SchemeProofOfAge} {
+		f := newFixture(t, tenant.Tenant{DocumentCheck: true}, scripted())
+		issuer := testIssuer(t, 1)
+		f.trust(issuer)
+		link, shopper := f.asked(true)
+		code := f.code(link, scheme)
+		if a := f.answer(testIssuer(t, 2), code, wallet.SampleDocument{Age: 40}); a.StatusCode != http.StatusBadRequest {
+			t.Errorf("%s, an unknown issuer's: %d", scheme, a.StatusCode)
+		}
+		if a := f.answer(issuer, code, wallet.SampleDocument{Age: 18}); a.StatusCode != http.StatusOK || strings.TrimSpace(a.body) != "{}" {
+			t.Errorf("%s: %d %s", scheme, a.StatusCode, a.body)
+		}
+		if a := f.answer(issuer, code, wallet.SampleDocument{Age: 18}); a.StatusCode != http.StatusBadRequest {
+			t.Errorf("%s, again: %d", scheme, a.StatusCode)
+		}
+		f.expect(link, session.StatusPending, "", 0)
+		shopper.get(link+"/wallet").shows(t, http.StatusOK, "screen-onward")
+		f.expect(link, session.StatusPassed, session.WayWallet, 0)
+		for _, request := range []string{"!", "AAAAAAAAAAAAAAAAAAAAAA"} {
+			if a := f.postAs(f.server.URL+codePath+request, nil); a.StatusCode != http.StatusBadRequest {
+				t.Errorf("%s, no request %q: %d", scheme, request, a.StatusCode)
+			}
+		}
+		if a := f.answer(issuer, code, wallet.SampleDocument{Age: 18}); a.StatusCode != http.StatusBadRequest {
+			t.Errorf("%s, of a session that has ended: %d", scheme, a.StatusCode)
+		}
+	}
+}
