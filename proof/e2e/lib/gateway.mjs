@@ -92,10 +92,14 @@ class Gateway {
 
   /** Makes a tenant with the operator's command; flags are those of `tenant create`. */
   tenant(...flags) {
-    this.env.AGEGATE_SECRET_KEY ??= readFileSync(join(this.data, "secret.key"), "utf8");
     const urls = ["--success-url", `${this.shop}/?passed`, "--cancel-url", `${this.shop}/cancelled`];
-    const out = execFileSync(binary, ["tenant", "create", "--name", `Shop ${++this.#tenants}`, ...urls, ...flags, "--json"], { env: this.env, timeout: patience });
-    return JSON.parse(out);
+    return JSON.parse(this.command("tenant", "create", "--name", `Shop ${++this.#tenants}`, ...urls, ...flags, "--json"));
+  }
+
+  /** Runs a command of the operator and returns what it prints. */
+  command(...args) {
+    this.env.AGEGATE_SECRET_KEY ??= readFileSync(join(this.data, "secret.key"), "utf8");
+    return execFileSync(binary, args, { env: this.env, encoding: "utf8", timeout: patience });
   }
 
   /** Creates a session as a merchant's backend does; test mode unless live. */
