@@ -72,6 +72,27 @@ func TestMisbehaviours(t *testing.T) {
 
 const leastMisbehaviours = 100
 
+// measured sends an answer and measures it, in `make wallets` as the median of nine
+// times: a single time is often that of something else.
+func (m misbehaviour) measured(sent *sending, p *shopper) (status int, body string, c cost) {
+	p.t.Helper()
+	times := 1
+	if *record {
+		times = 9
+	}
+	took := make([]time.Duration, times)
+	for i := range took {
+		before := processorTime()
+		again, answered := sent.post(p)
+		took[i] = processorTime() - before
+		if i == 0 {
+			status, body = again, answered
+		}
+	}
+	slices.Sort(took)
+	return status, body, cost{m.name, took[times/2]}
+}
+
 // play lets a wallet misbehave in a new session, and returns why it was refused.
 func (m misbehaviour) play(t *testing.T, s *shop, issuer *authority, holder *ecdsa.PrivateKey) (refused string, c cost) {
 	t.Helper()
@@ -79,9 +100,7 @@ func (m misbehaviour) play(t *testing.T, s *shop, issuer *authority, holder *ecd
 	a := newAnswer(p.question(m.form), issuer, holder)
 	m.edit(a)
 	sent := a.sending(p)
-	before := processorTime()
-	status, body := sent.post(p)
-	c = cost{m.name, processorTime() - before}
+	status, body, c := m.measured(sent, p)
 	if status >= http.StatusInternalServerError {
 		t.Errorf("the gateway answers %d", status)
 	}

@@ -2,7 +2,6 @@ package wallets
 
 import (
 	"bufio"
-	"bytes"
 	"encoding/json"
 	"io"
 	"maps"
@@ -26,29 +25,6 @@ type npmWallet struct {
 	log    *gatewaytest.Log
 }
 
-// npmPackages installs the packages that npm/package-lock.json pins, if another
-// lock file was installed or none.
-var npmPackages = sync.OnceValue(func() error {
-	installed, _ := os.ReadFile("npm/node_modules/.installed") // missing: not installed
-	lock, err := os.ReadFile("npm/package-lock.json")
-	if err != nil || bytes.Equal(lock, installed) {
-		return err
-	}
-	cmd := exec.Command("npm", "ci")
-	cmd.Dir = "npm"
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return &installError{err, string(out)}
-	}
-	return os.WriteFile("npm/node_modules/.installed", lock, 0o600)
-})
-
-type installError struct {
-	err error
-	out string
-}
-
-func (e *installError) Error() string { return "npm ci: " + e.err.Error() + "\n" + e.out }
-
 // npmVersions returns the wallet's packages and their versions.
 func npmVersions(t *testing.T) string {
 	t.Helper()
@@ -69,12 +45,10 @@ func npmVersions(t *testing.T) string {
 	return strings.Join(names, ", ")
 }
 
-// startNPM starts the wallet, which runs until the test ends.
+// startNPM starts the wallet, which installs its packages if they are missing and
+// runs until the test ends.
 func startNPM(t *testing.T) *npmWallet {
 	t.Helper()
-	if err := npmPackages(); err != nil {
-		t.Fatal(err)
-	}
 	w := &npmWallet{t: t, log: &gatewaytest.Log{}}
 	cmd := exec.Command("node", "npm/serve.mjs")
 	cmd.Stderr = w.log

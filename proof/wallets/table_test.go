@@ -108,7 +108,7 @@ func byCode(scheme string) func(*npmWallet, *shopper, map[string]any) string {
 func byBrowser(protocol string) func(*npmWallet, *shopper, map[string]any) string {
 	return func(w *npmWallet, p *shopper, about map[string]any) string {
 		var answer json.RawMessage
-		refused := w.do("present", map[string]any{"wallet": about, "requests": p.requests, "origin": verifyURL, "protocol": protocol}, &answer)
+		refused := w.do("present", map[string]any{"wallet": about, "requests": p.requests, "origin": verifyURL, "protocols": []string{protocol}}, &answer)
 		if refused == "" {
 			if status, body := p.present(answer); status != http.StatusOK {
 				p.t.Errorf("the browser's answer gets %d %s", status, body)

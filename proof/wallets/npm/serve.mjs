@@ -1,7 +1,9 @@
 // Answers the orders of a test, one line of JSON each: the names of methods of
 // the wallet, and its documents by name.
 import { createInterface } from "node:readline";
-import { Wallet, issue, refusalOf } from "./wallet.mjs";
+import "./install.mjs";
+
+const { Wallet, issue, refusalOf } = await import("./wallet.mjs");
 
 const documents = new Map();
 
@@ -13,7 +15,7 @@ const orders = {
   answer: ({ wallet, link }) => open(wallet).answer(link),
   scan: ({ wallet, picture }) => open(wallet).answer(Wallet.scan(Buffer.from(picture, "base64"))),
   decline: ({ wallet, link }) => open(wallet).decline(link),
-  present: ({ wallet, requests, origin, protocol }) => open(wallet).present(requests, origin, protocol),
+  present: ({ wallet, requests, origin, protocols }) => open(wallet).present(requests, origin, protocols),
 };
 
 const open = ({ document, ...about }) => new Wallet({ document: documents.get(document), ...about });

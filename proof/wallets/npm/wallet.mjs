@@ -3,6 +3,7 @@
 // here only passes values from one package to the next.
 import { createHash, generateKeyPairSync, X509Certificate } from "node:crypto";
 import { CipherSuite, DhkemP256HkdfSha256, HkdfSha256, Aes128Gcm } from "@hpke/core";
+import { setGlobalConfig } from "@openid4vc/oauth2";
 import { Openid4vpClient } from "@openid4vc/openid4vp";
 import { CoseKey, DeviceKey, DeviceRequest, DocRequest, Holder, Issuer, ItemsRequest, SessionTranscript, cborDecode, cborEncode } from "@owf/mdoc";
 import { DcqlQuery } from "dcql";
@@ -24,6 +25,9 @@ export const refusalOf = (error) => [error, error.cause].find((e) => e instanceo
 const refuse = (why) => {
   throw new Refusal(why);
 };
+
+/** Lets wallets answer verifiers without TLS, such as those on this machine. */
+export const allowInsecure = () => setGlobalConfig({ allowInsecureUrls: true });
 
 /** Issues a document with every statement of age of a holder to a new wallet. */
 export async function issue({ docType, namespace, age = 30, signer, key }) {
@@ -128,10 +132,10 @@ export class Wallet {
     return { status: posted.status, body: await posted.text() };
   }
 
-  /** Answers the requests of a page like the Digital Credentials API: the first of the given protocol that the wallet can answer. */
-  async present(requests, origin, protocol) {
+  /** Answers the requests of a page like the Digital Credentials API: the first one of the given protocols that the wallet can answer. */
+  async present(requests, origin, protocols) {
     let refused = null; // by the request for the wallet's document, if there is one
-    for (const { data } of requests.filter((r) => r.protocol === protocol)) {
+    for (const { protocol, data } of requests.filter((r) => protocols.includes(r.protocol))) {
       try {
         return { protocol, data: protocol === "org-iso-mdoc" ? await this.#mdoc(data, origin) : await this.#openid(data, origin) };
       } catch (error) {
