@@ -4,11 +4,10 @@
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, before } from "node:test";
 import "../wallets/npm/install.mjs";
 import { launch, visitor } from "./lib/browser.mjs";
 import { startGateway } from "./lib/gateway.mjs";
-import { test } from "./lib/row.mjs";
+import { after, before, test } from "./lib/row.mjs";
 import { asksWallet, part, passes } from "./lib/walk.mjs";
 
 const { Wallet, allowInsecure, issue } = await import("../wallets/npm/wallet.mjs");
