@@ -50,6 +50,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"field": field, "mask": mask, "event": event, "user": addUser, "today": today, "unpack": unpack,
 			"publisher": func(ts *testscript.TestScript, _ bool, _ []string) { ts.Check(startPublisher(ts)) }, "publish": publish,
+			"publish-entities": publishEntities, "publish-vical": publishVICAL,
 		},
 	})
 }

@@ -21,7 +21,7 @@ import (
 func (c *cli) trustCommand() *cobra.Command {
 	return group("trust", "Manage the issuers whose documents wallets may present",
 		"Manage the issuers whose documents wallets may present. None is trusted at first:\nget the certificate of each issuer from a source that you trust, such as the\nissuer's own pages or a published trust list.",
-		c.trustAdd(), c.trustList(), c.trustRemove(), c.trustSource(), c.trustSync())
+		c.trustAdd(), c.trustList(), c.trustRemove(), c.trustSource(), c.trustSync(), c.trustImportVICAL())
 }
 
 // withTrust runs fn on the trusted issuers of the configured database.

@@ -13,7 +13,41 @@ import (
 	"agegate/internal/rules/audit"
 
 	"github.com/google/uuid"
+	"github.com/spf13/cobra"
 )
+
+func (c *cli) trustImportVICAL() *cobra.Command {
+	var name, signer string
+	cmd := &cobra.Command{
+		Use: "import-vical FILE", Short: "Trust the issuers of a VICAL, a signed list of driving licences' authorities",
+		Long: "Trust the issuers of a VICAL (ISO/IEC 18013-5, Annex C). Get it from its provider,\nand import each new one under the same name. A VICAL that names no next one is\nused for 90 days from its date.",
+		Args: cobra.ExactArgs(1),
+	}
+	cmd.Flags().StringVar(&name, "name", "", "the list's name")
+	cmd.Flags().StringVar(&signer, "signer", "", "file with the certificates, in PEM, of the list's signer or of the authority that certified it")
+	_ = cmd.MarkFlagRequired("name")
+	_ = cmd.MarkFlagRequired("signer")
+	out := outputFlag(cmd, oneObject)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		raw, err := readList(args[0])
+		if err != nil {
+			return err
+		}
+		pinned, err := readCertificate(signer)
+		if err != nil {
+			return err
+		}
+		return c.withLists(cmd.Context(), func(lists *document.Lists) error {
+			synced, err := lists.ImportVICAL(cmd.Context(), commandLine(), name, pinned, raw)
+			if err != nil {
+				return err
+			}
+			result := fromSynced(synced)
+			return out.print(result, func(w io.Writer) { printSynced(w, []syncResult{result}) })
+		})
+	}
+	return cmd
+}
 
 // importing returns a function like Lists.Sync for a list that was read from a
 // file.

@@ -1,6 +1,7 @@
 package document
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"crypto/x509"
@@ -215,6 +216,40 @@ func (s *Lists) Import(ctx context.Context, actor audit.Actor, id uuid.UUID, raw
 		return Synced{}, errors.Join(err, s.failed(ctx, id, err))
 	}
 	return result, err
+}
+
+// ImportVICAL applies a VICAL from a file. The first one under a name adds the
+// list, if it is accepted; later ones must be signed by the same pinned
+// certificates. It returns a *trustlist.RefusalError, fault.Invalid with the
+// reason, or fault.Conflict if a list of another kind or signer has the name.
+func (s *Lists) ImportVICAL(ctx context.Context, actor audit.Actor, name string, pem, raw []byte) (Synced, error) {
+	signers, err := parseSigners(pem)
+	if err != nil {
+		return Synced{}, err
+	}
+	lists, err := s.store.TrustLists(ctx)
+	if err != nil {
+		return Synced{}, err
+	}
+	at := slices.IndexFunc(lists, func(l TrustList) bool { return l.Name == name })
+	if at >= 0 {
+		if l := lists[at]; l.Format != string(trustlist.FormatVICAL) || !bytes.Equal(l.Signers, signers) {
+			return Synced{}, fault.New(fault.Conflict, "a list of this name is of another kind, or pinned to other certificates: remove it first")
+		}
+		return s.Import(ctx, actor, lists[at].ID, raw)
+	}
+	source, err := TrustList{Format: string(trustlist.FormatVICAL), Signers: signers}.source()
+	if err != nil {
+		return Synced{}, err
+	}
+	if _, err := trustlist.Parse(raw, source, s.now()); err != nil {
+		return Synced{}, err
+	}
+	l, err := s.Add(ctx, actor, NewList{Name: name, Format: trustlist.FormatVICAL, PEM: pem})
+	if err != nil {
+		return Synced{}, err
+	}
+	return s.Import(ctx, actor, l.ID, raw)
 }
 
 // failed stores why an attempt failed. The list's issuers stay as they are.

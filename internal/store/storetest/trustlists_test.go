@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -280,6 +281,50 @@ func TestTrustListAdd(t *testing.T) {
 			"entities of no type": func(n *document.NewList) { n.Format, n.DocType = trustlist.FormatLoTE, wallet.DocTypeMDL },
 		} {
 			wantCode(t, name, add(change), fault.Invalid)
+		}
+	})
+}
+
+// TestTrustListWithoutNumbers: a VICAL may have no number; then a later date
+// replaces an earlier one. Each certificate counts for the kinds of documents that
+// the gateway knows.
+func TestTrustListWithoutNumbers(t *testing.T) {
+	each(t, func(t *testing.T, s Store) {
+		l := newTrustLists(t, s)
+		iaca := trustlisttest.NewIssuer("IACA")
+		vical := func(date time.Time, authority string) []byte {
+			return l.publisher.SignVICAL(trustlisttest.VICAL{Date: date, Entries: []trustlisttest.VICALEntry{
+				{Certificate: iaca, Authority: authority, DocTypes: []string{wallet.DocTypeMDL, wallet.DocTypePhotoID, "org.example.other"}},
+			}})
+		}
+		apply := func(when string, raw []byte, want trustlist.Reason) (synced document.Synced) {
+			t.Helper()
+			synced, err := l.ImportVICAL(t.Context(), audit.System("test"), "VICAL", l.publisher.PEM(), raw)
+			if trustlist.ReasonOf(err) != want || want == "" && err != nil {
+				t.Errorf("%s: %v, want %q", when, err, want)
+			}
+			return synced
+		}
+		apply("an expired one", vical(l.now.Add(-trustlist.VICALLife), "A"), trustlist.ReasonExpired)
+		if lists, err := l.List(t.Context()); err != nil || len(lists) > 0 {
+			t.Errorf("a refused VICAL added %+v, %v", lists, err)
+		}
+		if got := apply("the first", vical(l.now, "A"), ""); got.Added != 2 {
+			t.Errorf("%+v", got)
+		}
+		if got := apply("a later one", vical(l.now.Add(time.Minute), "A"), ""); got.Added+got.Removed != 0 || got.Issuers != 2 {
+			t.Errorf("%+v", got)
+		}
+		apply("an earlier one", vical(l.now, "A"), trustlist.ReasonSequence)
+		apply("another one of the same date", vical(l.now.Add(time.Minute), "B"), trustlist.ReasonSequence)
+		issuers, err := s.Issuers(t.Context())
+		wantNoError(t, err)
+		usages := map[string]string{}
+		for _, i := range issuers {
+			usages[i.DocType] = i.SignerUsage
+		}
+		if want := map[string]string{wallet.DocTypeMDL: wallet.UsageMDL.String(), wallet.DocTypePhotoID: ""}; !maps.Equal(usages, want) {
+			t.Errorf("%v, want %v", usages, want)
 		}
 	})
 }

@@ -88,6 +88,10 @@ func Parse(raw []byte, source Source, now time.Time) (List, error) {
 	switch source.Format {
 	case FormatAV:
 		list, err = parseXML(raw, signers, now)
+	case FormatLoTE:
+		list, err = parseLoTE(raw, source.Type, signers, now)
+	case FormatVICAL:
+		list, err = parseVICAL(raw, signers, now)
 	default:
 		return List{}, refuse(ReasonMalformed)
 	}

@@ -64,7 +64,7 @@ func (m *markup) token(token xml.Token) error {
 		m.depth--
 	case xml.CharData:
 		if m.depth == 0 && len(bytes.TrimSpace(t)) > 0 {
-			return refuse(ReasonMarkup)
+			return refuse(ReasonMalformed)
 		}
 	}
 	if m.depth < 0 {

@@ -62,6 +62,9 @@ func readScheme(root node) (list List, err error) {
 	if !strings.HasSuffix(scheme.text(nsTSL, "TSLType"), typeAV) {
 		return list, refuse(ReasonType)
 	}
+	if hasCriticalExtension(scheme, "SchemeExtensions") {
+		return list, refuse(ReasonMalformed)
+	}
 	version := scheme.text(nsTSL, "TSLVersionIdentifier")
 	list.Sequence, err = strconv.ParseInt(scheme.text(nsTSL, "TSLSequenceNumber"), 10, 64)
 	if err != nil || list.Sequence < 1 || version != "5" && version != "6" {
@@ -101,7 +104,7 @@ func (l *List) addProvider(provider node, now time.Time) error {
 		}
 		status := info.text(nsTSL, "ServiceStatus")
 		since, err := readTime(info.text(nsTSL, "StatusStartingTime"))
-		granted := isGranted(status) && err == nil && !since.After(now) && !hasCriticalExtension(info)
+		granted := isGranted(status) && err == nil && !since.After(now) && !hasCriticalExtension(info, "ServiceInformationExtensions")
 		certificates := certificatesOf(info)
 		if granted && len(certificates) == 0 {
 			l.Skipped++
@@ -125,10 +128,10 @@ func isGranted(status string) bool {
 	return false
 }
 
-// hasCriticalExtension reports whether a service has an extension that must be
-// understood. None is.
-func hasCriticalExtension(info node) bool {
-	for _, extensions := range info.all(nsTSL, "ServiceInformationExtensions") {
+// hasCriticalExtension reports whether a list or a service has an extension that
+// must be understood. None is.
+func hasCriticalExtension(n node, name string) bool {
+	for _, extensions := range n.all(nsTSL, name) {
 		for _, e := range extensions.Children {
 			if critical := strings.TrimSpace(e.attr("Critical")); critical != "false" && critical != "0" {
 				return true
