@@ -2,6 +2,7 @@ package dashboard_test
 
 import (
 	"bytes"
+	"html"
 	"image/png"
 	"net/http"
 	"net/url"
@@ -160,8 +161,16 @@ func TestPlaygroundWithoutURLs(t *testing.T) {
 				t.Errorf("the built-in page does not lead to %s", link)
 			}
 		}
-		if strings.Contains(page, "<b>") {
+		if strings.Contains(page, "<b>") || strings.Contains(page, "token=") {
 			t.Error("the built-in page shows its address")
+		}
+		german := "?session=" + made.String() + "&status=VERIFIED&tenant=" + id.String() + "&lang=de"
+		if !strings.Contains(html.UnescapeString(page), `href="`+german+`"`) {
+			t.Error("the built-in page's link to German does not keep the result")
+		}
+		_, page = g.Nobody().Get(t, "/dashboard/returned"+german)
+		if !strings.Contains(page, "/test/playground/"+made.String()) || !strings.Contains(page, `lang="de"`) {
+			t.Error("the built-in page in German is about another result")
 		}
 	})
 }

@@ -3,6 +3,7 @@ package dashboard
 import (
 	"html/template"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -80,6 +81,7 @@ type layout struct {
 	Account  string      // address of the user's account page; may be empty
 	Docs     string      // address of the documentation
 	Zone     string      // the IANA name of the time zone of all times
+	Here     string      // address of this page with the parameters that its languages keep, to which one can be added
 	Operator bool        // the user is an operator
 	Until    *time.Time  // the user looks into the tenant as operator until this time
 	Low      *lowBalance // the warning of a low balance, or nil
@@ -109,6 +111,7 @@ type navItemView struct {
 func (r *request) layout() layout {
 	l := layout{
 		Docs:   r.pages.cfg.APIURL + "/docs",
+		Here:   r.here(),
 		Person: r.who.User().Name, Operator: r.who.User().Operator,
 		Test: r.route.hasMode() && !r.access.Livemode(), Zone: r.zone().String(),
 	}
@@ -127,6 +130,24 @@ func (r *request) layout() layout {
 		l.Nav = r.nav(accountNav)
 	}
 	return l
+}
+
+// mostKeptText is the maximum length of a parameter that links keep, in bytes.
+const mostKeptText = 512
+
+// here returns a reference to the page's own address, with the parameters that
+// its route keeps, to which a parameter can be appended.
+func (r *request) here() string {
+	kept := url.Values{}
+	for _, name := range r.route.kept {
+		if value := r.QueryParam(name); value != "" && len(value) <= mostKeptText {
+			kept.Set(name, value)
+		}
+	}
+	if len(kept) == 0 {
+		return "?"
+	}
+	return "?" + kept.Encode() + "&"
 }
 
 func (r *request) tenantView() *tenantView {

@@ -59,10 +59,11 @@ type route struct {
 	path     string
 	minRole  minRole
 	stepUp   stepUp
-	testOnly bool  // not found in live mode
-	ofLive   bool  // shows data of live mode, although the path has no mode
-	renews   bool  // gives the log-in another token
-	maxForm  int64 // maximum size of a form, in bytes; 0 means maxForm
+	testOnly bool     // not found in live mode
+	ofLive   bool     // shows data of live mode, although the path has no mode
+	renews   bool     // gives the log-in another token
+	maxForm  int64    // maximum size of a form, in bytes; 0 means maxForm
+	kept     []string // parameters of the query that the links to other languages keep
 	handle   func(r *request) error
 }
 
