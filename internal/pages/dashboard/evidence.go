@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -59,8 +60,11 @@ func (p *Pages) showEvidence(r *request) error {
 	if err != nil {
 		return err
 	}
-	today := p.cfg.Now().UTC()
-	f.With("from", today.AddDate(0, -3, 0).Format(time.DateOnly), "to", today.Format(time.DateOnly), "target", "18", "language", evidence.Languages[0])
+	today, language := p.cfg.Now().UTC(), p.set.Language(r)
+	if !slices.Contains(evidence.Languages, language) {
+		language = evidence.Languages[0]
+	}
+	f.With("from", today.AddDate(0, -3, 0).Format(time.DateOnly), "to", today.Format(time.DateOnly), "target", "18", "language", language)
 	return p.evidencePage(r, http.StatusOK, f)
 }
 

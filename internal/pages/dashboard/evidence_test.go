@@ -33,6 +33,12 @@ func TestEvidence(t *testing.T) {
 		if _, body := o.owner.Get(t, path); !strings.Contains(body, found.Key.ID()) {
 			t.Error("the page does not show the key")
 		}
+		for _, language := range evidence.Languages {
+			if _, body := o.owner.Get(t, path+"?lang="+language); !strings.Contains(body, `value="`+language+`" selected`) {
+				t.Errorf("the page in %s does not suggest a pack in it", language)
+			}
+		}
+		o.owner.Get(t, path+"?lang=en")
 		for name, row := range map[string]struct{ from, to, target, sessions, text string }{
 			"no day":      {"soon", today, "18", "", "Enter a day"},
 			"backwards":   {today, "2026-01-01", "18", "", "first day must come before"},

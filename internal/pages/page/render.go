@@ -142,6 +142,13 @@ func (s *Set) fill(c echo.Context, l *Locale, screen, name string, v View, page 
 	return nil
 }
 
+// Language returns the tag of the language in which Render writes a page that
+// offers all languages.
+func (s *Set) Language(c echo.Context) string {
+	l, _ := s.locale(c, s.catalogue)
+	return l.Tag
+}
+
 // locale is the language chosen with ?lang= (then it should be remembered),
 // chosen earlier, or requested by the browser, from those that the page offers.
 func (s *Set) locale(c echo.Context, offered *catalogue) (l *Locale, chosen bool) {
