@@ -3,6 +3,10 @@
 // selection in it is left alone.
 
 const every = 5000;
+// While a part contains [data-soon], something is about to happen. It is kept up to
+// date more often for a time, and at once when the page comes into view.
+const soon = 700;
+const soonFor = 600_000;
 
 /** @type {((root: ParentNode) => void)[]} */
 const listeners = [];
@@ -42,11 +46,13 @@ function follow(part) {
   const address = new URL(location.href);
   address.searchParams.set("part", part.getAttribute("data-live") ?? "");
   address.hash = "";
+  let timer = 0; // 0 during a request
+  const wait = () => {
+    timer = setTimeout(look, part.querySelector("[data-soon]") && performance.now() < soonFor ? soon : every);
+  };
   const look = () => {
-    if (document.hidden || busy(part)) {
-      setTimeout(look, every);
-      return;
-    }
+    if (document.hidden || busy(part)) return wait();
+    timer = 0;
     load(address, (request) => {
       if (request.status === 401 || request.status === 403 || request.status === 404) return;
       const body = request.status === 200 && !request.responseURL.includes("/login") ? request.responseXML?.body : null;
@@ -55,10 +61,15 @@ function follow(part) {
         tag = request.getResponseHeader("ETag") ?? "";
         show(part);
       }
-      setTimeout(look, every);
+      wait();
     }, tag);
   };
-  setTimeout(look, every);
+  document.addEventListener("visibilitychange", () => {
+    if (document.hidden || !timer) return;
+    clearTimeout(timer);
+    look();
+  });
+  wait();
 }
 
 /** @param {Element} part */
