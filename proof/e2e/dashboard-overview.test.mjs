@@ -2,7 +2,7 @@
 // pages about sessions: fit for everybody at both widths, in both themes.
 // E2E_SHOTS=DIR writes a picture of every page, in both sizes and themes.
 import assert from "node:assert/strict";
-import { anotherTab, launch } from "./lib/browser.mjs";
+import { anotherTab, launch, visitor } from "./lib/browser.mjs";
 import { startGateway } from "./lib/gateway.mjs";
 import { after, before, test } from "./lib/row.mjs";
 import { asks, confirms, fill, look, person, sawItsPages } from "./lib/staff.mjs";
@@ -57,6 +57,46 @@ async function tellsItsNumbers(page) {
   await says(23);
   await page.getByRole("heading", { level: 1 }).hover();
   await told.waitFor({ state: "hidden" });
+}
+
+/** The filters of the list fold on a phone, and say how many of them are active. */
+async function filtersFold(page) {
+  await page.goto(`${page.url().split("?")[0]}?age=18&status=PASSED`);
+  await look(page, "sessions-filtered");
+  const [age, fold] = [page.locator("[name=age]"), part(page, "filters").locator("summary")];
+  assert.ok(await age.isVisible(), "filters on a wide screen");
+  assert.ok(await fold.isHidden(), "nothing to unfold on a wide screen");
+  for (const width of [360, 390]) {
+    await page.setViewportSize({ width, height: 740 });
+    assert.ok(await age.isHidden(), `filters fold at ${width} px`);
+    assert.equal(await fold.textContent(), "Filters 2 active");
+    await fold.press("Enter");
+    await look(page, "sessions-unfolded"); // at 1440 px in the end
+    await page.setViewportSize({ width, height: 740 });
+    await age.fill("99");
+    await age.press("Enter");
+    await page.waitForURL(/age=99/);
+    await page.goBack();
+    if (await age.isVisible()) await fold.press("Enter");
+  }
+  await page.setViewportSize({ width: 1440, height: 900 });
+}
+
+/** By the page's own clock, a result that comes from another device shows within a second. */
+async function tellsAtOnce(page) {
+  await part(page, "nav-playground").click();
+  await part(page, "create").click();
+  await part(page, "force-verified").waitFor();
+  await page.clock.install();
+  await page.reload();
+  await page.clock.pauseAt(Date.now() + 60_000);
+  const phone = await visitor(browser, { hosts: [gateway.shop], camera: false });
+  await phone.goto(await part(page, "force-verified").getAttribute("href"));
+  await phone.waitForURL(`${gateway.shop}/thanks**`);
+  await phone.context().close();
+  await page.clock.runFor(1_000);
+  await part(page, "moment-result").waitFor();
+  await page.clock.resume();
 }
 
 test("from the printed link to a webhook that was answered", async () => {
@@ -128,6 +168,8 @@ test("from the printed link to a webhook that was answered", async () => {
   await look(page, "sessions-refused");
   await page.goto(`${page.url().split("?")[0]}?age=99`);
   await look(page, "sessions-none");
+  await filtersFold(page);
+  await tellsAtOnce(page);
 
   await part(page, "nav-playground").click();
   await page.locator("[name=success_url]").fill("https://elsewhere.example/done");

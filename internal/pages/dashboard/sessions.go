@@ -108,6 +108,7 @@ type sessionsView struct {
 	Asked    map[string]string // the filter as it was typed
 	Wrong    map[string]*page.Text
 	Filtered bool
+	Chosen   int    // how many fields of the filter are filled in, without the search
 	Later    bool   // there are newer sessions on earlier pages
 	Newer    string // address of the previous page; may be empty
 	Next     string // address of older sessions; may be empty
@@ -136,6 +137,9 @@ func (r *request) askedSessions() *sessionsView {
 	for _, name := range sessionFields {
 		v.Asked[name] = strings.TrimSpace(asked.Get(name))
 		v.Filtered = v.Filtered || v.Asked[name] != ""
+		if v.Asked[name] != "" && name != "id" {
+			v.Chosen++
+		}
 	}
 	v.All, v.Export = v.List+v.query("", uuid.Nil), r.path(sessionsExportPath)+v.query("", uuid.Nil)
 	return v
