@@ -174,7 +174,7 @@ func (tx *Tx) reach(r ranges) (id string, err error) {
 	return id, nil
 }
 
-const listColumns = "id, status, target_age, source, created_at, expires_at, completed_at, opened_at, begun_at, document_opened_at AS document_at, attempts, strikes"
+const listColumns = "id, status, target_age, source, document_way AS way, created_at, expires_at, completed_at, opened_at, begun_at, document_opened_at AS document_at, attempts, strikes"
 
 // ListSessions implements insight.Store.
 func (s *Store) ListSessions(ctx context.Context, q insight.SessionQuery) (insight.Found[insight.SessionRow], error) {

@@ -85,6 +85,8 @@ type groupRow struct {
 	N         int64
 	Opened    int64
 	Begun     int64
+	Wallet    int64
+	Photo     int64
 }
 
 // unitOf returns two SQL expressions: one that is equal for rows of the same hour
@@ -129,10 +131,12 @@ func (s *Store) CountSessions(ctx context.Context, tenantID uuid.UUID, from, to,
 	rows, err := view(ctx, s, func(tx *Tx) (rows []groupRow, err error) {
 		common, number := tx.unitOf(insight.SumSessions)
 		return rows, tx.db.Raw(`
-			SELECT `+number+` AS hour, livemode, target_age, status, source, bucket, n, opened, begun FROM (
+			SELECT `+number+` AS hour, livemode, target_age, status, source, bucket, n, opened, begun, wallet, photo FROM (
 				SELECT `+common+` AS common, livemode, target_age,
 					CASE WHEN status = 'PENDING' AND expires_at <= ? THEN 'EXPIRED' ELSE status END AS status, source,
-					`+tx.bucketOf()+` AS bucket, count(*) AS n, count(opened_at) AS opened, count(begun_at) AS begun
+					`+tx.bucketOf()+` AS bucket, count(*) AS n, count(opened_at) AS opened, count(begun_at) AS begun,
+					count(CASE WHEN source = 'document' AND document_way = 'wallet' THEN 1 END) AS wallet,
+					count(CASE WHEN source = 'document' AND document_way = 'photo' THEN 1 END) AS photo
 				FROM sessions WHERE tenant_id = ? AND created_at >= ? AND created_at < ?
 				GROUP BY 1, 2, 3, 4, 5, 6
 			) AS counted`, now, tenantID.String(), from, to).Scan(&rows).Error
@@ -156,6 +160,7 @@ func toGroups(rows []groupRow) []insight.Group {
 		}
 		g := &groups[i]
 		g.N, g.Opened, g.Begun = g.N+r.N, g.Opened+r.Opened, g.Begun+r.Begun
+		g.Wallet, g.Photo = g.Wallet+r.Wallet, g.Photo+r.Photo
 		if r.Bucket < len(g.Decided) {
 			g.Decided[r.Bucket] += r.N
 		}
@@ -174,6 +179,8 @@ type sumRow struct {
 	N         int64
 	Opened    int64
 	Begun     int64
+	Wallet    int64
+	Photo     int64
 	T5        int64 `gorm:"column:t5"`
 	T10       int64 `gorm:"column:t10"`
 	T20       int64 `gorm:"column:t20"`
@@ -188,7 +195,7 @@ func fromGroup(tenantID uuid.UUID, g insight.Group) sumRow {
 	d := g.Decided
 	return sumRow{
 		TenantID: tenantID, Livemode: g.Livemode, Hour: g.Hour, TargetAge: g.TargetAge,
-		Status: g.Status, Source: g.Source, N: g.N, Opened: g.Opened, Begun: g.Begun,
+		Status: g.Status, Source: g.Source, N: g.N, Opened: g.Opened, Begun: g.Begun, Wallet: g.Wallet, Photo: g.Photo,
 		T5: d[0], T10: d[1], T20: d[2], T40: d[3], T80: d[4], Tmore: d[5],
 	}
 }
@@ -198,7 +205,7 @@ func toGroup(r sumRow) insight.Group {
 		Hour: r.Hour, Livemode: r.Livemode, TargetAge: r.TargetAge,
 		Status: r.Status, Source: r.Source,
 		Tally: insight.Tally{
-			N: r.N, Opened: r.Opened, Begun: r.Begun,
+			N: r.N, Opened: r.Opened, Begun: r.Begun, Wallet: r.Wallet, Photo: r.Photo,
 			Decided: [len(insight.Buckets) + 1]int64{r.T5, r.T10, r.T20, r.T40, r.T80, r.Tmore},
 		},
 	}
@@ -240,7 +247,7 @@ func (s *Store) fold(ctx context.Context, mark string, upto, n int64, rows any, 
 
 // SumHours implements insight.Store.
 func (s *Store) SumHours(ctx context.Context, scope insight.Scope, from, before, step int64) ([]insight.Group, error) {
-	added := strings.Join(mapAll([]string{"n", "opened", "begun", "t5", "t10", "t20", "t40", "t80", "tmore"},
+	added := strings.Join(mapAll([]string{"n", "opened", "begun", "wallet", "photo", "t5", "t10", "t20", "t40", "t80", "tmore"},
 		func(column string) string { return "CAST(sum(" + column + ") AS bigint) AS " + column }), ", ")
 	return view(ctx, s, func(tx *Tx) ([]insight.Group, error) {
 		var rows []sumRow
@@ -255,7 +262,8 @@ func (s *Store) SumHours(ctx context.Context, scope insight.Scope, from, before,
 func (s *Store) SumAges(ctx context.Context, scope insight.Scope, from, before int64) ([]insight.Group, error) {
 	return view(ctx, s, func(tx *Tx) ([]insight.Group, error) {
 		var rows []sumRow
-		err := tx.db.Raw(`SELECT target_age, status, source, CAST(sum(n) AS bigint) AS n FROM session_hours
+		err := tx.db.Raw(`SELECT target_age, status, source, CAST(sum(n) AS bigint) AS n,
+			CAST(sum(wallet) AS bigint) AS wallet, CAST(sum(photo) AS bigint) AS photo FROM session_hours
 			WHERE tenant_id = ? AND livemode = ? AND hour >= ? AND hour < ? GROUP BY 1, 2, 3`,
 			scope.TenantID.String(), scope.Livemode, from, before).Scan(&rows).Error
 		return mapAll(rows, toGroup), err

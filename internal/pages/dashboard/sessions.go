@@ -32,7 +32,7 @@ func (p *Pages) sessions() feature {
 	for _, source := range []session.Source{session.SourceCamera, session.SourceForced, session.SourceDocument} {
 		keys = append(keys, "source."+string(source))
 	}
-	keys = append(keys, "sessions.undecided", "sessions.count", "sessions.age", "sessions.source", "source.document_not")
+	keys = append(keys, "sessions.undecided", "sessions.count", "sessions.age", "sessions.source", "source.document_not", "source.wallet", "source.photo")
 	for _, name := range sessionFields {
 		keys = append(keys, "sessions.problem."+name)
 	}
@@ -88,6 +88,8 @@ func (v sessionRowView) DecidedBy() string {
 		return ""
 	case v.Source == session.SourceDocument && v.Status.Status == session.StatusFallback:
 		return "source.document_not" // the camera refused, and no document changed that
+	case v.Source == session.SourceDocument && v.Way != "":
+		return "source." + string(v.Way)
 	}
 	return "source." + string(v.Source)
 }

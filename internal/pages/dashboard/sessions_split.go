@@ -77,7 +77,7 @@ func newSplit(split insight.Split, f insight.SessionFilter) *splitView {
 		}
 		matching += g.N
 		v.ByAge.add(splitRow{Age: g.TargetAge}, g)
-		name := sessionRowView{SessionRow: insight.SessionRow{Source: g.Source}, Status: statusView{g.Status}}.DecidedBy()
+		name := sessionRowView{SessionRow: insight.SessionRow{Source: g.Source, Way: g.Way}, Status: statusView{g.Status}}.DecidedBy()
 		if name == "" {
 			name = "sessions.undecided"
 		}
@@ -117,6 +117,7 @@ func (row *splitRow) write() {
 // outside, so no cell can be a formula.
 var exportColumns = []string{
 	"session_id", "status", "target_age", "decided_by", "created_at", "opened_at", "begun_at", "completed_at", "attempts", "strikes",
+	"document_way",
 }
 
 // exportMore is the first cell of the last line of a file that is incomplete.
@@ -166,5 +167,6 @@ func exportLine(row insight.SessionRow) []string {
 	return []string{
 		row.ID.String(), string(row.Status), strconv.Itoa(row.TargetAge), string(row.Source),
 		at(&row.CreatedAt), at(row.OpenedAt), at(row.BegunAt), at(row.CompletedAt), strconv.Itoa(row.Attempts), strconv.Itoa(row.Strikes),
+		string(row.Way),
 	}
 }

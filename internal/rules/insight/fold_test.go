@@ -115,6 +115,9 @@ func (m *machine) create(t *rapid.T) {
 	}
 	if s.Status != session.StatusPending && s.Status != session.StatusExpired {
 		s.Source = rapid.SampledFrom([]session.Source{session.SourceCamera, session.SourceForced, session.SourceDocument, ""}).Draw(t, "source")
+		if s.Source == session.SourceDocument {
+			s.DocumentWay = rapid.SampledFrom([]session.Way{session.WayWallet, session.WayPhoto, ""}).Draw(t, "way")
+		}
 		from := s.CreatedAt
 		if s.OpenedAt != nil {
 			from = *s.OpenedAt
@@ -242,7 +245,7 @@ func (m *machine) check(t *rapid.T) {
 	m.checkLedger(t)
 }
 
-// checkSplit compares the numbers by target age with those of the sessions.
+// checkSplit compares the numbers by target age and by way with those of the sessions.
 func (m *machine) checkSplit(t *rapid.T, live bool) {
 	split, err := m.service().Split(ctx, insight.Scope{TenantID: m.tenant, Livemode: live}, m.now.Add(-40*24*time.Hour), m.now.Add(time.Hour))
 	if err != nil {
@@ -251,7 +254,7 @@ func (m *machine) checkSplit(t *rapid.T, live bool) {
 	want, got := map[insight.SplitGroup]int64{}, map[insight.SplitGroup]int64{}
 	for _, s := range m.sessions {
 		if s.Livemode == live && !s.CreatedAt.Before(split.From) {
-			want[insight.SplitGroup{TargetAge: s.TargetAge, Status: s.StatusAt(m.now), Source: s.Source}]++
+			want[insight.SplitGroup{TargetAge: s.TargetAge, Status: s.StatusAt(m.now), Source: s.Source, Way: s.DocumentWay}]++
 		}
 	}
 	for _, g := range split.Groups {

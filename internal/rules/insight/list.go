@@ -27,6 +27,7 @@ type SessionRow struct {
 	Status      session.Status // effective
 	TargetAge   int
 	Source      session.Source // empty without a result
+	Way         session.Way    // in which a document was read; empty if none was
 	CreatedAt   time.Time
 	ExpiresAt   time.Time
 	CompletedAt *time.Time

@@ -19,11 +19,12 @@ type Split struct {
 	Groups   []SplitGroup
 }
 
-// SplitGroup counts the sessions with the same target age, status and source.
+// SplitGroup counts the sessions with the same target age, status, source and way.
 type SplitGroup struct {
 	TargetAge int
 	Status    session.Status // effective
 	Source    session.Source // empty without a result
+	Way       session.Way    // in which a document was read; empty if none was or if that was not yet counted
 	N         int64
 }
 
@@ -69,7 +70,12 @@ func (s *Service) countSplit(ctx context.Context, key splitKey) (Split, error) {
 func addUp(groups []Group) []SplitGroup {
 	counts := map[SplitGroup]int64{}
 	for _, g := range groups {
-		counts[SplitGroup{TargetAge: g.TargetAge, Status: g.Status, Source: g.Source}] += g.N
+		of := SplitGroup{TargetAge: g.TargetAge, Status: g.Status, Source: g.Source}
+		for way, n := range map[session.Way]int64{session.WayWallet: g.Wallet, session.WayPhoto: g.Photo, "": g.N - g.Wallet - g.Photo} {
+			if of.Way = way; n != 0 {
+				counts[of] += n
+			}
+		}
 	}
 	list := make([]SplitGroup, 0, len(counts))
 	for g, n := range counts {
@@ -77,7 +83,7 @@ func addUp(groups []Group) []SplitGroup {
 		list = append(list, g)
 	}
 	slices.SortFunc(list, func(a, b SplitGroup) int {
-		return cmp.Or(a.TargetAge-b.TargetAge, cmp.Compare(a.Status, b.Status), cmp.Compare(a.Source, b.Source))
+		return cmp.Or(a.TargetAge-b.TargetAge, cmp.Compare(a.Status, b.Status), cmp.Compare(a.Source, b.Source), cmp.Compare(a.Way, b.Way))
 	})
 	return list
 }

@@ -1,0 +1,55 @@
+package dashboard_test
+
+import (
+	"strings"
+	"testing"
+
+	"agegate/internal/gatewaytest"
+	"agegate/internal/rules/account"
+	"agegate/internal/rules/session"
+
+	"github.com/google/uuid"
+)
+
+// TestSessionsTellTheWay: the list, the numbers above it and the file tell a
+// document in a wallet from a photographed one.
+func TestSessionsTellTheWay(t *testing.T) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
+		shop := g.Shop(t, "", nil)
+		for _, way := range []session.Way{session.WayWallet, session.WayWallet, session.WayPhoto} {
+			made := g.Create(t, shop.Test.APIKey, 18)
+			err := g.App.Store.UpdateSessions(t.Context(), func(tx session.Tx) error {
+				s, err := tx.LockSession(uuid.MustParse(made.SessionID))
+				if err != nil {
+					return err
+				}
+				now := g.Clock.Now()
+				s.Status, s.Source, s.DocumentWay, s.CompletedAt = session.StatusPassed, session.SourceDocument, way, &now
+				return tx.SaveSession(s)
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		support := member(t, g, shop.Tenant.ID, account.Support)
+		list := "/dashboard/" + shop.Tenant.ID.String() + "/test/sessions"
+		_, page := support.Get(t, list)
+		_, file := support.Get(t, list+".csv")
+		for name, of := range map[string]struct {
+			text, want string
+			n          int
+		}{
+			"rows by wallet":   {page, `">Wallet</td>`, 2},
+			"row by photo":     {page, `">Photographed document</td>`, 1},
+			"count by wallet":  {page, `>Wallet</th><td class="number" data-label="All">2<`, 1},
+			"count by photo":   {page, `>Photographed document</th><td class="number" data-label="All">1<`, 1},
+			"count of neither": {page, `>Document</th>`, 0},
+			"lines by wallet":  {file, ",wallet\n", 2},
+			"line by photo":    {file, ",photo\n", 1},
+		} {
+			if n := strings.Count(of.text, of.want); n != of.n {
+				t.Errorf("%s: %q appears %d times, want %d", name, of.want, n, of.n)
+			}
+		}
+	})
+}
