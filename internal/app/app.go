@@ -203,7 +203,7 @@ func (a *App) buildServices(cfg config.Config, sealer *credential.Sealer) {
 	if verifier, err := passkey.New(cfg.DashboardURL); err == nil {
 		accounts.Passkeys = verifier
 	}
-	accounts.Instance = cfg.SSO
+	accounts.Instance, accounts.InsecureIssuers = cfg.SSO, cfg.AllowInsecureCallbacks
 	accounts.OpenID = newOpenID(cfg, a.now)
 	a.Accounts = account.NewService(accounts)
 	a.lists = NewLists(a.Store, cfg, a.now)

@@ -3,6 +3,7 @@ package gatewaytest
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"errors"
 	"io"
 	"maps"
@@ -196,6 +197,21 @@ func (s *Staff) Upload(t testing.TB, path string, form url.Values, field string,
 	return s.send(t, http.MethodPost, path, &body, map[string]string{
 		"Content-Type": parts.FormDataContentType(), "Sec-Fetch-Site": "same-origin",
 	})
+}
+
+// Try requests a page like Get, outside the test's goroutine. It does not read the
+// answer's body.
+func (s *Staff) Try(ctx context.Context, path string) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.base+path, http.NoBody)
+	if err != nil {
+		return nil, err
+	}
+	req.Host = s.host
+	res, err := s.client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	return res, res.Body.Close()
 }
 
 // Open requests a page and leaves its body unread.

@@ -42,6 +42,7 @@ func (p *Pages) features() []feature {
 		p.session(),
 		p.sessions(),
 		p.settings(),
+		p.signOn(),
 		p.signature(),
 		p.sso(),
 		p.stepUp(),

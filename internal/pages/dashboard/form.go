@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"agegate/internal/pages/page"
+	"agegate/internal/rules/account"
 	"agegate/internal/rules/brand"
 	"agegate/internal/rules/credential"
 	"agegate/internal/rules/fault"
@@ -96,6 +97,15 @@ func (v *formView) Field(name string) *fieldView {
 		}
 	}
 	panic("dashboard: the form " + v.spec.name + " has no field " + name)
+}
+
+// Roles returns the fields of the groups of roles, in the order of the roles.
+func (v *formView) Roles() []*fieldView {
+	var fields []*fieldView
+	for _, role := range account.Roles() {
+		fields = append(fields, v.Field(account.GroupsField(role)))
+	}
+	return fields
 }
 
 // Value returns what was typed into a field.

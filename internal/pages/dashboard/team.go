@@ -74,6 +74,7 @@ type teamView struct {
 	Link        string // link of the invitation that was just created
 	Mailed      string // the address that it is sent to, or empty
 	SendsMail   bool
+	SignOn      string // address of the settings of the identity provider
 }
 
 type memberView struct {
@@ -97,7 +98,7 @@ func (p *Pages) renderTeam(r *request, status int, f *formView, link, mailed str
 	if err != nil {
 		return err
 	}
-	v := &teamView{Form: f, Link: link, Mailed: mailed, SendsMail: p.cfg.Accounts.SendsMail(), Roles: inviteForm.fields[0].options}
+	v := &teamView{Form: f, Link: link, Mailed: mailed, SendsMail: p.cfg.Accounts.SendsMail(), SignOn: r.path(signOnPath), Roles: inviteForm.fields[0].options}
 	if r.who.Strong() && !r.who.SteppedUp(p.cfg.Now()) {
 		v.Confirm = stepUpPath + "?next=" + url.QueryEscape(r.path(teamPath))
 	}

@@ -128,11 +128,11 @@ func ParseGroups(role Role, lines string) ([]Grant, error) {
 
 // SetProvider makes p the tenant's provider, in place of any earlier one, once its
 // discovery document can be read. Without a secret, the present one stays. Whom a
-// provider with another issuer made loses the tenant. insecure accepts http.
+// provider with another issuer made loses the tenant.
 //
 // It returns fault.Invalid with the fields of CheckProvider and required, a
 // *ProviderError, or ErrLastOwner where the tenant would have no owner left.
-func (s *Service) SetProvider(ctx context.Context, access Access, p Provider, insecure bool) error {
+func (s *Service) SetProvider(ctx context.Context, access Access, p Provider) error {
 	before, err := s.store.Provider(ctx, access.tenantID)
 	if err != nil && fault.CodeOf(err) != fault.NotFound {
 		return err
@@ -142,7 +142,7 @@ func (s *Service) SetProvider(ctx context.Context, access Access, p Provider, in
 	if had, err := s.unseal(before); !newSecret && before.Sealed != nil && err == nil && had.Issuer == p.Issuer {
 		p.Secret = had.Secret // never sent to another issuer
 	}
-	if err := CheckProvider(p, insecure); err != nil {
+	if err := CheckProvider(p, s.insecure); err != nil {
 		return err
 	}
 	if p.Required && !before.Required && (access.user.Managed() || !access.Strong()) {

@@ -34,8 +34,10 @@ type Config struct {
 	OpenID OpenID
 	// Instance is the instance's provider; without an issuer, there is none.
 	Instance Provider
-	Random   io.Reader // cryptographically secure
-	Now      func() time.Time
+	// InsecureIssuers lets tenants choose issuers with http addresses.
+	InsecureIssuers bool
+	Random          io.Reader // cryptographically secure
+	Now             func() time.Time
 }
 
 // Service manages users and their log-ins.
@@ -47,6 +49,7 @@ type Service struct {
 	outbox   *mail.Outbox
 	openID   OpenID
 	instance Provider
+	insecure bool // issuers may have http addresses
 	random   io.Reader
 	now      func() time.Time
 	hasher   hasher
@@ -56,7 +59,7 @@ type Service struct {
 func NewService(cfg Config) *Service {
 	return &Service{
 		store: cfg.Store, url: cfg.URL, sealer: cfg.Sealer, passkeys: cfg.Passkeys, outbox: cfg.Outbox,
-		openID: cfg.OpenID, instance: cfg.Instance, random: cfg.Random, now: cfg.Now, hasher: newHasher(cfg.Random),
+		openID: cfg.OpenID, instance: cfg.Instance, insecure: cfg.InsecureIssuers, random: cfg.Random, now: cfg.Now, hasher: newHasher(cfg.Random),
 	}
 }
 
