@@ -26,7 +26,7 @@ func (c *cli) withLists(ctx context.Context, fn func(*document.Lists) error) err
 func (c *cli) trustSource() *cobra.Command {
 	return group("source", "Manage the published lists of issuers that the gateway follows",
 		"Manage the published lists of issuers that the gateway follows. A list counts only\nif a certificate that you pin signed it: get this certificate from the publisher\nby another way than the list.",
-		c.sourceAdd(), c.sourceList(), c.sourceRemove())
+		c.sourceAdd(), c.sourceList(), c.sourcePin(), c.sourceRemove())
 }
 
 // listedSource is one published list as the commands print it.
@@ -110,6 +110,34 @@ func (c *cli) sourceList() *cobra.Command {
 				}
 				return []any{l.ID, l.Name, l.Format, l.Sequence, until, state}
 			})
+		})
+	}
+	return cmd
+}
+
+func (c *cli) sourcePin() *cobra.Command {
+	var signer string
+	cmd := &cobra.Command{
+		Use: "pin ID", Short: "Replace the pinned certificates of a published list", Args: exactlyOneID("ID"),
+		Long: "Replace the pinned certificates of a published list. Its issuers stay trusted. Pin\nthe signer's next certificate together with the present one.",
+	}
+	cmd.Flags().StringVar(&signer, "signer", "", "file with the certificates, in PEM, of which one signs the list")
+	_ = cmd.MarkFlagRequired("signer")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		id, err := idArgument(args)
+		if err != nil {
+			return err
+		}
+		pinned, err := readCertificate(signer)
+		if err != nil {
+			return err
+		}
+		return c.withLists(cmd.Context(), func(lists *document.Lists) error {
+			if err := lists.Pin(cmd.Context(), commandLine(), id, pinned); err != nil {
+				return missing("list", err)
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "List %s must be signed by one of these certificates.\n", id)
+			return nil
 		})
 	}
 	return cmd

@@ -31,7 +31,7 @@ var ending = map[document.EndingKind]struct{ name, then, advice string }{
 	},
 	document.EndingSigner: {
 		"pinned certificate of the list", "the list cannot be updated from then on",
-		"get the signer's next certificate, remove the list, and add it again with both",
+		"get the signer's next certificate, and pin both with agegate trust source pin",
 	},
 	document.EndingIssuer: {
 		"certificate of the issuer", "its documents are not accepted from then on",

@@ -133,6 +133,26 @@ func parseSigners(text []byte) (signers []byte, err error) {
 	return signers, nil
 }
 
+// Pin replaces the pinned certificates of a list. Its issuers and its number stay.
+// It returns fault.Invalid with the reason, and fault.NotFound.
+func (s *Lists) Pin(ctx context.Context, actor audit.Actor, id uuid.UUID, pem []byte) error {
+	signers, err := parseSigners(pem)
+	if err != nil {
+		return err
+	}
+	return s.store.UpdateTrustList(ctx, id, func(l *TrustList, _ []TrustedIssuer) (ListChange, error) {
+		now, before, after := s.now(), sha256.Sum256(l.Signers), sha256.Sum256(signers)
+		l.Signers, l.DueAt = signers, now
+		return ListChange{Acts: []audit.Act{{
+			Scope: audit.Instance, At: now, Actor: actor, Action: audit.TrustListUpdate, Target: id.String(),
+			Detail: audit.Detail{
+				Params:  map[string]string{"name": l.Name},
+				Changes: []audit.Change{{Setting: "signers", Old: hex.EncodeToString(before[:]), New: hex.EncodeToString(after[:])}},
+			},
+		}}}, nil
+	})
+}
+
 // List returns the lists, oldest first.
 func (s *Lists) List(ctx context.Context) ([]TrustList, error) { return s.store.TrustLists(ctx) }
 
@@ -234,7 +254,7 @@ func (s *Lists) ImportVICAL(ctx context.Context, actor audit.Actor, name string,
 	at := slices.IndexFunc(lists, func(l TrustList) bool { return l.Name == name })
 	if at >= 0 {
 		if l := lists[at]; l.Format != string(trustlist.FormatVICAL) || !bytes.Equal(l.Signers, signers) {
-			return Synced{}, fault.New(fault.Conflict, "a list of this name is of another kind, or pinned to other certificates: remove it first")
+			return Synced{}, fault.New(fault.Conflict, "a list of this name is of another kind, or pinned to other certificates: agegate trust source pin changes them")
 		}
 		return s.Import(ctx, actor, lists[at].ID, raw)
 	}

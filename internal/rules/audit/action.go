@@ -44,7 +44,7 @@ const (
 	IssuerTrust           Action = "trusted_issuer.add"      // in the log of the instance; target: the entry of the trust list
 	IssuerDistrust        Action = "trusted_issuer.remove"   // as IssuerTrust
 	TrustListAdd          Action = "trust_list.add"          // in the log of the instance; target: the list
-	TrustListUpdate       Action = "trust_list.update"       // a newer list was verified; as TrustListAdd
+	TrustListUpdate       Action = "trust_list.update"       // a newer list was verified, or other certificates were pinned; as TrustListAdd
 	TrustListRemove       Action = "trust_list.remove"       // as TrustListAdd
 	VerifierAdd           Action = "verifier.add"            // in the log of the instance; target: the key
 	VerifierActivate      Action = "verifier.activate"       // as VerifierAdd

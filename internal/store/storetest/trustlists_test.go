@@ -196,6 +196,11 @@ func TestTrustListRefused(t *testing.T) {
 		if got := l.acts(); !slices.Equal(got, before) {
 			t.Errorf("a refused list wrote %q", got[len(before):])
 		}
+		wantNoError(t, l.Pin(t.Context(), audit.System("test"), list.ID, l.publisher.PEM()))
+		l.wantIssuers("A")
+		l.publish(7, 30, b)
+		l.sync(list.ID, "")
+		l.wantIssuers("B")
 	})
 }
 
