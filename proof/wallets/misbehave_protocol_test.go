@@ -96,6 +96,12 @@ func protocolMisbehaviours() []misbehaviour {
 		}, notTaken400},
 		{"the address of av://", "", func(a *answer) { a.send = func(s *sending) { s.to += "/av" } }, malformed},
 		{"the address for this device", "", func(a *answer) { a.send = func(s *sending) { s.to += "/here" } }, wrongDevice},
+		{"the address of the code", "", func(a *answer) {
+			a.send = func(s *sending) { s.to = verifyURL + codePath + s.to[strings.LastIndexByte(s.to, '/')+1:] }
+		}, wrongDevice},
+		{"the address of a code that nobody showed", "", func(a *answer) {
+			a.send = func(s *sending) { s.to = verifyURL + codePath + strings.Repeat("0", 32) }
+		}, notTaken400},
 		{"an address below", "", func(a *answer) { a.send = func(s *sending) { s.to += "/other" } }, notTaken404},
 		{"the answer by GET", "", func(a *answer) {
 			a.send = func(s *sending) { s.method, s.to, s.form = http.MethodGet, s.to+"?"+s.form.Encode(), nil }

@@ -126,25 +126,39 @@ func (q *question) readLink(t testing.TB, link string) {
 	q.transcript = transcriptOf("OpenID4VPHandover", q.clientID, q.nonce, thumbprint, q.responseURI)
 }
 
-// fetch reads the signed request for a wallet on another device.
+// requestObject is the part of a signed request that a wallet needs.
+type requestObject struct {
+	ClientID    string   `json:"client_id"`
+	Nonce       string   `json:"nonce"`
+	State       string   `json:"state"`
+	ResponseURI string   `json:"response_uri"`
+	Metadata    metadata `json:"client_metadata"`
+}
+
+// fetch reads the signed request for a wallet on another device: its address in
+// the code differs from the link's, and names the request only.
 func (q *question) fetch(p *shopper) {
 	p.t.Helper()
-	at := strings.TrimSuffix(mustQuery(p.t, p.links[wallet.SchemeOpenID]).Get("request_uri"), "/here")
+	here := p.fetch(mustQuery(p.t, p.links[wallet.SchemeOpenID]).Get("request_uri"))
+	_, id, _ := strings.Cut(strings.TrimSuffix(here.ResponseURI, "/here"), "/wallet/")
+	r := p.fetch(verifyURL + codePath + id + "/r")
+	q.clientID, q.nonce, q.state, q.responseURI, q.key = r.ClientID, r.Nonce, r.State, r.ResponseURI, r.Metadata.Keys.Keys[0]
+	q.transcript = transcriptOf("OpenID4VPHandover", q.clientID, q.nonce, q.thumbprint(p.t), q.responseURI)
+}
+
+// codePath is the path of the addresses in codes.
+const codePath = "/v/w/"
+
+// fetch fetches a signed request like a wallet.
+func (p *shopper) fetch(at string) (r requestObject) {
+	p.t.Helper()
 	status, object := p.send(http.MethodGet, at, nil)
 	parts := strings.Split(object, ".")
 	if status != http.StatusOK || len(parts) != 3 {
 		p.t.Fatalf("the signed request: %d %.100s", status, object)
 	}
-	var r struct {
-		ClientID    string   `json:"client_id"`
-		Nonce       string   `json:"nonce"`
-		State       string   `json:"state"`
-		ResponseURI string   `json:"response_uri"`
-		Metadata    metadata `json:"client_metadata"`
-	}
 	decode(p.t, unbase64(p.t, parts[1]), &r)
-	q.clientID, q.nonce, q.state, q.responseURI, q.key = r.ClientID, r.Nonce, r.State, r.ResponseURI, r.Metadata.Keys.Keys[0]
-	q.transcript = transcriptOf("OpenID4VPHandover", q.clientID, q.nonce, q.thumbprint(p.t), q.responseURI)
+	return r
 }
 
 func mustQuery(t testing.TB, link string) url.Values {
