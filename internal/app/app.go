@@ -11,7 +11,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"agegate/internal/app/config"
@@ -37,12 +37,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
-	"golang.org/x/sync/errgroup"
 )
-
-// shutdownTime is how long running requests may take after a shutdown has
-// begun.
-const shutdownTime = 10 * time.Second
 
 // App is a gateway process. It has only the parts of its role.
 type App struct {
@@ -73,11 +68,13 @@ type App struct {
 	lab        dashboard.Lab
 
 	// The part of the hosted page; nil without it.
-	pages   *shopper.Pages
-	wallets *document.Wallets // nil when the way is off
-	photos  *document.Photos  // nil when the way is off
-	pool    *inference.Pool   // nil when the estimator is off
-	decides string            // fingerprint of the estimator's files; empty without an estimator
+	pages     *shopper.Pages
+	drainTime time.Duration
+	draining  atomic.Bool
+	wallets   *document.Wallets // nil when the way is off
+	photos    *document.Photos  // nil when the way is off
+	pool      *inference.Pool   // nil when the estimator is off
+	decides   string            // fingerprint of the estimator's files; empty without an estimator
 }
 
 // server is a listener and what it serves, for the log.
@@ -91,7 +88,7 @@ type server struct {
 // Run. now must return UTC in whole microseconds. A second server on the same
 // SQLite file is refused.
 func New(ctx context.Context, cfg config.Config, log *slog.Logger, now func() time.Time) (_ *App, err error) {
-	a := &App{log: log, now: now, retention: cfg.Retention, metrics: newMetrics()}
+	a := &App{log: log, now: now, retention: cfg.Retention, drainTime: cfg.Drain, metrics: newMetrics()}
 	a.replica = insight.Replica{ID: uuid.New(), StartedAt: now(), Version: cfg.Version, Config: cfg.Fingerprint()}
 	defer func() {
 		if err != nil {
@@ -140,6 +137,9 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, now func() ti
 	a.metrics.WatchTrust(a.trustState)
 	if a.Drift != nil {
 		a.metrics.WatchDrift(a.driftIndexes)
+	}
+	if a.pages != nil {
+		a.metrics.WatchCamera(a.pages.Load)
 	}
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", a.metrics.Handler())
@@ -284,6 +284,12 @@ func (a *App) checks(cfg config.Config) map[string]func(context.Context) error {
 	checks := map[string]func(context.Context) error{"database": a.Store.Ping}
 	if cfg.ServesPages() {
 		checks["models"] = func(context.Context) error { return nil } // New has already failed if required models are missing
+		checks["accepting"] = func(context.Context) error {
+			if a.draining.Load() {
+				return errDraining
+			}
+			return nil
+		}
 	}
 	return checks
 }
@@ -307,62 +313,6 @@ func (a *App) Addr() string { return a.servers[0].Addr() }
 // Routes returns all routes served on Addr. The security tests send requests to
 // each of them.
 func (a *App) Routes() []*echo.Route { return a.routes }
-
-// Run serves until ctx is done, then lets requests, captures and webhook
-// attempts finish within limits. It returns nil after an orderly shutdown.
-func (a *App) Run(ctx context.Context) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	var workers sync.WaitGroup
-	if a.dispatcher != nil {
-		workers.Go(func() { a.dispatcher.Run(ctx) })
-	}
-	if a.mails != nil {
-		workers.Go(func() { a.mails.Run(ctx) })
-	}
-	workers.Go(func() { a.keepHouse(ctx) })
-	failed := make(chan error, len(a.servers))
-	for _, s := range a.servers {
-		go func() { failed <- s.Serve() }()
-	}
-	for _, s := range a.servers {
-		a.log.Info("serving"+s.serves, "address", s.Addr())
-	}
-
-	var err error
-	select {
-	case err = <-failed:
-		cancel()
-	case <-ctx.Done():
-	}
-	a.log.Info("shutting down")
-	err = errors.Join(err, a.shutDown(context.WithoutCancel(ctx)))
-	if a.certifier != nil {
-		a.certifier.Close()
-	}
-	workers.Wait()
-	if a.Drift != nil {
-		err = errors.Join(err, finish(ctx, a.Drift.Flush))
-	}
-	if a.refusals != nil {
-		err = errors.Join(err, finish(ctx, a.refusals.Flush))
-	}
-	return err
-}
-
-// shutDown ends the captures and lets requests finish.
-func (a *App) shutDown(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, shutdownTime)
-	defer cancel()
-	var parts errgroup.Group
-	if a.pages != nil {
-		parts.Go(func() error { return a.pages.Close(ctx) })
-	}
-	for _, s := range a.servers {
-		parts.Go(func() error { return s.Shutdown(ctx) })
-	}
-	return parts.Wait()
-}
 
 // Close releases what New opened. Call it after Run has returned.
 func (a *App) Close() error {

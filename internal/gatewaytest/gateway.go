@@ -178,6 +178,10 @@ func (g *Gateway) Restart(t testing.TB, settings ...string) *Gateway {
 	return Start(t, g.DB, append(all, settings...)...)
 }
 
+// Stop ends the gateway in order, as SIGTERM does. The end of the test does the
+// same.
+func (g *Gateway) Stop() { g.stop() }
+
 // Shop registers a tenant with callback URLs on shop.example and a webhook
 // receiver, and returns its credentials.
 func (g *Gateway) Shop(t testing.TB, webhookURL string, edit func(*tenant.Tenant)) tenant.Credentials {

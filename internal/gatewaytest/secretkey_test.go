@@ -30,7 +30,7 @@ func TestSecretKeyRotation(t *testing.T) {
 			g := Start(t, r.db, "AGEGATE_SECRET_KEY="+r.old)
 			r.prepare(t, g)
 			r.works(t, g)
-			g.stop()
+			g.Stop()
 
 			// The rotation stops after its first batch.
 			ctx, kill := context.WithCancel(t.Context())
@@ -54,7 +54,7 @@ func TestSecretKeyRotation(t *testing.T) {
 				t.Errorf("%d tenants are still under the old key", before)
 			}
 			r.works(t, g)
-			g.stop()
+			g.Stop()
 
 			g = Start(t, r.db, "AGEGATE_SECRET_KEY="+r.next)
 			r.works(t, g)

@@ -68,7 +68,8 @@ type Config struct {
 	SSO                    account.Provider
 	Estimator              string // EstimatorONNX or EstimatorOff
 	InferenceWorkers       int
-	MetricsListen          string // empty: no metrics
+	Drain                  time.Duration // for which running camera checks may go on after SIGTERM
+	MetricsListen          string        // empty: no metrics
 	LogLevel               slog.Level
 	Version                string // of the binary; set by its command, not by a variable
 }

@@ -130,6 +130,8 @@ var Variables = []Variable{
 		set: setEstimator},
 	{Name: "AGEGATE_INFERENCE_WORKERS", Default: "0", Help: "frames estimated at the same time; 0 for the number of cores that it may use",
 		set: setWorkers},
+	{Name: "AGEGATE_DRAIN", Default: "20s", Help: "how long running camera checks may go on after SIGTERM; meanwhile no new one begins",
+		set: func(c *Config, v string) error { return setDuration(&c.Drain, v, 0, 10*time.Minute) }},
 	{Name: "AGEGATE_METRICS_LISTEN", Help: "address of the metrics listener; empty for none",
 		set: func(c *Config, v string) error { return setOptionalAddress(&c.MetricsListen, v) }},
 	{Name: "AGEGATE_LOG_LEVEL", Default: "info", Help: "debug, info, warn or error",

@@ -238,6 +238,18 @@ func (m *Metrics) WatchInference(busy, size func() int) {
 	m.gauge("agegate_inference_workers", "Inference workers in total.", func() float64 { return float64(size()) })
 }
 
+// WatchCamera publishes the state of the camera checks: how many are in front of
+// the camera, how many wait in line, and how many can be in front of it.
+func (m *Metrics) WatchCamera(load func() (checks, line, places int)) {
+	m.gauge("agegate_camera_checks", "Age checks in front of the camera.", func() float64 { n, _, _ := load(); return float64(n) })
+	m.gauge("agegate_camera_line", "Age checks that wait in line.", func() float64 { _, n, _ := load(); return float64(n) })
+	m.gauge("agegate_camera_places", "Age checks that this process can serve at a usable rate.", func() float64 { _, _, n := load(); return float64(n) })
+	m.gauge("agegate_camera_demand", "Age checks in front of the camera and in line, as a share of the places.", func() float64 {
+		checks, line, places := load()
+		return float64(checks+line) / float64(places)
+	})
+}
+
 func (m *Metrics) gauge(name, help string, value func() float64) {
 	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value))
 }

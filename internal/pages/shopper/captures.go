@@ -232,12 +232,41 @@ func (k *check) tell(place int) {
 	k.news <- place
 }
 
+// load returns how many checks have a place, how many wait in line, and how many
+// places there are now.
+func (c *captures) load() (placed, waiting, places int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, k := range c.checks {
+		if k.placed {
+			placed++
+		} else {
+			waiting++
+		}
+	}
+	return placed, waiting, max(c.places(), 1)
+}
+
+// drain accepts no more checks, sends those in line away, and waits until the
+// others have ended or ctx ends.
+func (c *captures) drain(ctx context.Context) error {
+	return c.leaveOpen(ctx, func(k *check) bool { return k.placed })
+}
+
 // close ends every check and waits until all have left or ctx ends.
 func (c *captures) close(ctx context.Context) error {
+	return c.leaveOpen(ctx, func(*check) bool { return false })
+}
+
+// leaveOpen ends the checks that may not stay, and waits until all have left or
+// ctx ends.
+func (c *captures) leaveOpen(ctx context.Context, mayStay func(*check) bool) error {
 	c.mu.Lock()
 	c.closing = true
 	for _, k := range c.checks {
-		c.release(k, websocket.StatusGoingAway, "the server is going away")
+		if !mayStay(k) {
+			c.release(k, websocket.StatusGoingAway, "the server is going away")
+		}
 	}
 	c.mu.Unlock()
 	left := make(chan struct{})

@@ -183,3 +183,40 @@ func TestCloseEndsTheChecks(t *testing.T) {
 	must(t, <-closed)
 	shopper.camera(link).closes(websocket.StatusTryAgainLater)
 }
+
+// A process that drains lets those in front of the camera end, sends those in line
+// away, and takes nobody else.
+func TestDrain(t *testing.T) {
+	f := crowded(t, 1, scripted(stepBegun, verdict(age.VerdictMet, 40)))
+	link, first := f.begun(f.browser())
+	_, _, waiting := f.comes()
+	hears(t, `{"place":1}`, waiting)
+	drained := make(chan error, 1)
+	go func() { drained <- f.pages.Drain(t.Context()) }()
+	waiting.closes(websocket.StatusGoingAway)
+	_, _, late := f.comes()
+	late.closes(websocket.StatusTryAgainLater)
+	select {
+	case err := <-drained:
+		t.Fatalf("drained with a check that runs: %v", err)
+	default:
+	}
+	first.send(frame(scriptNonce, 0))
+	first.read()
+	first.send(frame(scriptNonce, 1))
+	hears(t, `"next":`, first)
+	must(t, <-drained)
+	if s := f.stored(link); s.Status != session.StatusPassed {
+		t.Errorf("the check ended as %s", s.Status)
+	}
+}
+
+func TestDrainEndsWithItsContext(t *testing.T) {
+	f := newFixture(t, tenant.Tenant{}, scripted(stepFraming))
+	f.begun(f.browser())
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := f.pages.Drain(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("Drain = %v", err)
+	}
+}

@@ -160,12 +160,30 @@ func (p *Pages) Register(e *echo.Echo) {
 	}
 }
 
+// Drain accepts no more camera checks, asks the pages in line to connect again,
+// and returns when the checks in front of the camera have ended, or ctx's error.
+func (p *Pages) Drain(ctx context.Context) error { return p.eachLane(ctx, (*captures).drain) }
+
 // Close ends the running camera checks and asks their pages to connect again. It
 // waits for the checks until ctx ends.
-func (p *Pages) Close(ctx context.Context) error {
+func (p *Pages) Close(ctx context.Context) error { return p.eachLane(ctx, (*captures).close) }
+
+func (p *Pages) eachLane(ctx context.Context, do func(*captures, context.Context) error) error {
 	var lanes errgroup.Group
 	for _, lane := range []*captures{p.captures, p.documents} {
-		lanes.Go(func() error { return lane.close(ctx) })
+		lanes.Go(func() error { return do(lane, ctx) })
 	}
 	return lanes.Wait()
+}
+
+// Load returns how many age checks are in front of the camera, how many wait in
+// line, and how many can be in front of the camera now.
+func (p *Pages) Load() (checks, line, places int) { return p.captures.load() }
+
+// Recording returns how many camera checks have a place, those of documents
+// included.
+func (p *Pages) Recording() int {
+	ages, _, _ := p.captures.load()
+	documents, _, _ := p.documents.load()
+	return ages + documents
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/compose-spec/compose-go/v2/cli"
 	apps "k8s.io/api/apps/v1"
+	autoscaling "k8s.io/api/autoscaling/v2"
 	batch "k8s.io/api/batch/v1"
 	core "k8s.io/api/core/v1"
 	networking "k8s.io/api/networking/v1"
@@ -39,9 +40,10 @@ func documented(t *testing.T) string {
 var kinds = map[string]func() any{
 	"v1 ConfigMap": func() any { return &core.ConfigMap{} }, "v1 Service": func() any { return &core.Service{} },
 	"apps/v1 Deployment": func() any { return &apps.Deployment{} }, "batch/v1 Job": func() any { return &batch.Job{} },
-	"networking.k8s.io/v1 Ingress":       func() any { return &networking.Ingress{} },
-	"networking.k8s.io/v1 NetworkPolicy": func() any { return &networking.NetworkPolicy{} },
-	"policy/v1 PodDisruptionBudget":      func() any { return &policy.PodDisruptionBudget{} },
+	"networking.k8s.io/v1 Ingress":           func() any { return &networking.Ingress{} },
+	"networking.k8s.io/v1 NetworkPolicy":     func() any { return &networking.NetworkPolicy{} },
+	"policy/v1 PodDisruptionBudget":          func() any { return &policy.PodDisruptionBudget{} },
+	"autoscaling/v2 HorizontalPodAutoscaler": func() any { return &autoscaling.HorizontalPodAutoscaler{} },
 }
 
 // readManifests decodes every object into the type of its kind. Like the API
@@ -129,6 +131,11 @@ func TestKubernetes(t *testing.T) {
 	}
 	camera := object[*apps.Deployment](t, objects, "Deployment/agegate-pages").Spec.Template.Spec.Containers[0]
 	checkWorkers(t, camera)
+	scaler := object[*autoscaling.HorizontalPodAutoscaler](t, objects, "HorizontalPodAutoscaler/agegate-pages").Spec
+	if scaler.ScaleTargetRef.Name != "agegate-pages" || *scaler.MinReplicas < 2 || scaler.MaxReplicas < *scaler.MinReplicas ||
+		scaler.Metrics[0].Pods.Metric.Name != "agegate_camera_demand" {
+		t.Errorf("the autoscaler is %+v", scaler)
+	}
 	migrate := object[*batch.Job](t, objects, "Job/agegate-migrate").Spec.Template
 	checkPod(t, "migrate", migrate.Spec, settings)
 	if args := migrate.Spec.Containers[0].Args; !slices.Equal(args, []string{"migrate"}) {

@@ -1,0 +1,95 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// shutdownTime is how long running requests may take after a shutdown has
+// begun.
+const shutdownTime = 10 * time.Second
+
+var errDraining = errors.New("no new camera checks are accepted")
+
+// Run serves until ctx is done, then lets camera checks, requests and webhook
+// attempts finish within limits. It returns nil after an orderly shutdown.
+func (a *App) Run(ctx context.Context) error {
+	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	var workers sync.WaitGroup
+	if a.dispatcher != nil {
+		workers.Go(func() { a.dispatcher.Run(work) })
+	}
+	if a.mails != nil {
+		workers.Go(func() { a.mails.Run(work) })
+	}
+	workers.Go(func() { a.keepHouse(work) })
+	failed := make(chan error, len(a.servers))
+	for _, s := range a.servers {
+		go func() { failed <- s.Serve() }()
+	}
+	for _, s := range a.servers {
+		a.log.Info("serving"+s.serves, "address", s.Addr())
+	}
+
+	var err error
+	select {
+	case err = <-failed:
+	case <-ctx.Done():
+		a.drain(context.WithoutCancel(ctx))
+	}
+	cancel()
+	a.log.Info("shutting down")
+	err = errors.Join(err, a.shutDown(context.WithoutCancel(ctx)))
+	if a.certifier != nil {
+		a.certifier.Close()
+	}
+	workers.Wait()
+	if a.Drift != nil {
+		err = errors.Join(err, finish(ctx, a.Drift.Flush))
+	}
+	if a.refusals != nil {
+		err = errors.Join(err, finish(ctx, a.refusals.Flush))
+	}
+	return err
+}
+
+// Recording returns how many camera checks run in this process.
+func (a *App) Recording() int {
+	if a.pages == nil {
+		return 0
+	}
+	return a.pages.Recording()
+}
+
+// drain lets the camera checks end for a while. Meanwhile everything is served but
+// new checks, and the process is not ready, so that others get the next shoppers.
+func (a *App) drain(ctx context.Context) {
+	n := a.Recording()
+	if n == 0 {
+		return
+	}
+	a.draining.Store(true)
+	a.log.Info("draining: no new camera checks; waiting for those that run", "checks", n, "at_most", a.drainTime)
+	ctx, cancel := context.WithTimeout(ctx, a.drainTime)
+	defer cancel()
+	_ = a.pages.Drain(ctx) // what has not ended is ended by the shutdown
+}
+
+// shutDown ends the captures and lets requests finish.
+func (a *App) shutDown(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, shutdownTime)
+	defer cancel()
+	var parts errgroup.Group
+	if a.pages != nil {
+		parts.Go(func() error { return a.pages.Close(ctx) })
+	}
+	for _, s := range a.servers {
+		parts.Go(func() error { return s.Shutdown(ctx) })
+	}
+	return parts.Wait()
+}
