@@ -166,4 +166,4 @@ fuzz: ## fuzz every parser of foreign input, FUZZTIME each
 	done
 
 clean: ## remove what was built; data/ stays
-	rm -rf bin dist .tools $(filter-out models/agetail.onnx,$(wildcard models/*.onnx)) models/libonnxruntime* models/manifest.json node_modules internal/tools/*/node_modules proof/wallets/npm/node_modules
+	rm -rf bin dist .tools $(filter-out models/agefront.onnx models/agetail.onnx,$(wildcard models/*.onnx)) models/libonnxruntime* models/manifest.json node_modules internal/tools/*/node_modules proof/wallets/npm/node_modules

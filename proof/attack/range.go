@@ -92,7 +92,7 @@ func Range(ctx context.Context, models inference.Models, only string, n, large i
 	if err != nil {
 		return nil, err
 	}
-	r := &shooting{cast: &cast{person, stranger}, engine: age.NewEngine(analyzer, age.ExpectedValue{}, nil), deadline: deadline}
+	r := &shooting{cast: &cast{person, stranger}, engine: age.NewEngine(analyzer, age.Tuned{}, nil), deadline: deadline}
 	var all []species
 	for _, group := range [][]species{bonaFide, attacks, beyond} {
 		for _, s := range group {

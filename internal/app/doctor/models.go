@@ -30,7 +30,7 @@ func (e *examiner) models(context.Context) {
 	case err != nil:
 		e.problem(check, err.Error(), "restart the command, and see AGEGATE_MODELS_DIR")
 	case pool.Manifest.Tail == nil:
-		e.warn(check, "there is no fine-tuned tail: teenagers are estimated years too old", "put agetail.json and agetail.onnx into AGEGATE_MODELS_DIR; see docs/training.md")
+		e.warn(check, "there is no fine-tuned tail: teenagers are estimated years too old", "put agetail.json, agefront.onnx and agetail.onnx into AGEGATE_MODELS_DIR; see docs/training.md")
 	default:
 		e.ok(check, fmt.Sprintf("all %d open; models %s, estimate %s", len(pool.Manifest.Models), pool.Manifest.Fingerprint(), age.Estimator(pool.Manifest)))
 	}

@@ -25,7 +25,7 @@ func ExampleCapture() {
 		log.Fatal(err)
 	}
 
-	engine := age.NewEngine(vision.NewAnalyzer(pool), age.ExpectedValue{}, nil)
+	engine := age.NewEngine(vision.NewAnalyzer(pool), age.NewHead(pool.Manifest), nil)
 	capture := engine.NewCapture(age.Options{TargetAge: 18, Margin: 7})
 	for seq, jpeg := range [][]byte{[]byte("not a picture"), face} {
 		frame := age.Frame{Nonce: capture.Nonce(), Seq: uint32(seq), JPEG: jpeg}

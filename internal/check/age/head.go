@@ -25,8 +25,8 @@ func NewHead(m inference.Manifest) Head {
 	return Tuned{Scale: m.Tail.Scale}
 }
 
-// ExpectedValue is the head used without a fine-tuned tail: the mean of the
-// stock model's age distribution, which estimates teenagers some eight years
+// ExpectedValue is the head used without a fine-tuned tail, and so without a
+// front: the mean of the stock model's age distribution, which estimates teenagers some eight years
 // too old.
 type ExpectedValue struct{}
 
@@ -111,6 +111,9 @@ func Estimator(m inference.Manifest) string {
 	digest := sha256.New()
 	for _, role := range []inference.Model{inference.Tail, inference.Detector, inference.Ager} {
 		fmt.Fprintln(digest, role, m.Models[role].SHA256)
+	}
+	if front, ok := m.Models[inference.Front]; ok {
+		fmt.Fprintln(digest, inference.Front, front.SHA256)
 	}
 	if m.Tail != nil {
 		fmt.Fprintln(digest, "tuned", tunedVersion, m.Tail.Scale)

@@ -71,7 +71,7 @@ func ReadManifest(dir string) (Manifest, error) {
 		return m, err
 	}
 	for role, outputs := range Outputs {
-		if role == Tail {
+		if ofTail[role] {
 			continue
 		}
 		file, ok := m.Models[role]
@@ -84,7 +84,7 @@ func ReadManifest(dir string) (Manifest, error) {
 			}
 		}
 	}
-	delete(m.Models, Tail) // only its own manifest describes it
+	maps.DeleteFunc(m.Models, func(role Model, _ File) bool { return ofTail[role] })
 	for _, file := range m.Models {
 		if file.Input == nil || file.Input.Width < 1 || file.Input.Height < 1 {
 			return m, fmt.Errorf("%s: %s has no input size", ManifestName, file.Path)

@@ -26,9 +26,13 @@ const (
 	// Ager gives a distribution over ages 0 to 99 and a descriptor of the face.
 	Ager Model = "age"
 	// Tail gives a second distribution over ages, fine-tuned on labelled faces,
-	// from the feature map that the age model's first six blocks make. It is
-	// the one role that may stay empty.
+	// from the feature map that the age model's first six blocks make. It and
+	// Front are the roles that may stay empty.
 	Tail Model = "tail"
+	// Front is the age model in eight bits, without its distribution: a third of
+	// the work for nearly the same descriptor and map. A tail may bring one, which
+	// then looks at the faces of captures in place of the age model.
+	Front Model = "front"
 	// Antispoof scores how little a face crop looks computer-made or printed.
 	Antispoof Model = "antispoof"
 	// Liveness scores how little a face crop looks recorded from a screen.
@@ -53,6 +57,7 @@ var Outputs = map[Model]map[string]int{
 		"descriptor":   DescriptorSize, // input of the comparison of faces
 	},
 	Tail:      {"distribution": AgeBins},
+	Front:     {"descriptor": DescriptorSize, "map": MapSize},
 	Antispoof: {"real": 1}, // probability
 	Liveness:  {"live": 2}, // probability of live, then of not live
 }
@@ -76,10 +81,12 @@ type Models interface {
 
 // Worker is one set of models, for one goroutine at a time.
 type Worker interface {
-	// Has reports whether the role is filled; all roles except Tail always are.
+	// Has reports whether the role is filled; all roles except Tail and Front always
+	// are.
 	Has(m Model) bool
 	// Input returns the model's input format and the buffer to fill before Run.
-	// The tail's input is the age model's "map" and has no format.
+	// The tail's input is the "map" of the front or, without one, of the age model,
+	// and has no format.
 	Input(m Model) (Input, []float32)
 	// Run computes the model's outputs from its input buffer.
 	Run(m Model) error

@@ -17,12 +17,18 @@ const TailManifestName = "agetail.json"
 // is its input, and its training data.
 type TailManifest struct {
 	File
+	// Front is the stock model in eight bits, from which this tail takes its map
+	// instead; nil if it takes the stock model's own.
+	Front     *File           `json:"front,omitempty"`
 	Base      string          `json:"base"` // SHA-256 of the age model
 	Scale     Scale           `json:"scale"`
 	TrainedAt time.Time       `json:"trained_at"`
 	Data      TailData        `json:"data"`
 	Figures   json.RawMessage `json:"figures"` // measured on pictures held out from training
 }
+
+// ofTail are the roles that only a tail's manifest fills.
+var ofTail = map[Model]bool{Tail: true, Front: true}
 
 // TailData says what a tail was trained on.
 type TailData struct {
@@ -51,12 +57,32 @@ func (m *Manifest) addTail(dir string) error {
 	if t.Base != m.Models[Ager].SHA256 {
 		return ErrOtherBase
 	}
-	if _, ok := m.Models[Ager].Outputs["map"]; !ok {
+	if _, ok := m.Models[Ager].Outputs["map"]; !ok && t.Front == nil {
 		return fmt.Errorf("the age model gives no %q", "map")
 	}
 	if err := errors.Join(t.Scale.check(), t.verify(dir)); err != nil {
 		return err
 	}
 	m.Models[Tail], m.Tail = t.File, &t
+	return m.addFront(dir)
+}
+
+// addFront gives the tail's front its role, if the tail has one. Its input is that
+// of the age model.
+func (m *Manifest) addFront(dir string) error {
+	if m.Tail.Front == nil {
+		return nil
+	}
+	front := *m.Tail.Front
+	for name := range Outputs[Front] {
+		if _, ok := front.Outputs[name]; !ok {
+			return fmt.Errorf("%s lacks the output %q", front.Path, name)
+		}
+	}
+	if err := front.verify(dir); err != nil {
+		return err
+	}
+	front.Input = m.Models[Ager].Input
+	m.Models[Front] = front
 	return nil
 }

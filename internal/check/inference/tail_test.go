@@ -34,6 +34,10 @@ func TestTail(t *testing.T) {
 		{"no tail at all", func(dir string, m *inference.TailManifest) {
 			m.Path, m.SHA256 = "liveness.onnx", hash(t, filepath.Join(dir, "liveness.onnx"))
 		}, false, "model liveness.onnx: takes 3072 values, want 100352", nil},
+		{"of floats, as before there were fronts", func(_ string, m *inference.TailManifest) { m.Front = nil }, true, "", nil},
+		{"another front", func(_ string, m *inference.TailManifest) { m.Front.SHA256 = "0" }, false, "agefront.onnx in", nil},
+		{"a front elsewhere", func(_ string, m *inference.TailManifest) { m.Front.Path = "../agefront.onnx" }, false, "leaves the models directory", nil},
+		{"a front without a map", func(_ string, m *inference.TailManifest) { delete(m.Front.Outputs, "map") }, false, `agefront.onnx lacks the output "map"`, nil},
 		{"elsewhere", func(_ string, m *inference.TailManifest) { m.Path = "../agetail.onnx" }, false, "leaves the models directory", nil},
 	}
 	for _, row := range rows {
@@ -73,6 +77,9 @@ func TestTail(t *testing.T) {
 		w, err := pool.Acquire(t.Context())
 		if err != nil {
 			t.Fatal(err)
+		}
+		if w.Has(inference.Front) != (row.has && tail.Front != nil) {
+			t.Errorf("%s: has the front: %v", row.name, w.Has(inference.Front))
 		}
 		if w.Has(inference.Tail) != row.has || !w.Has(inference.Ager) || (pool.Manifest.Tail != nil) != row.has {
 			t.Errorf("%s: has the tail: %v", row.name, w.Has(inference.Tail))

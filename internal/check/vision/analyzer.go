@@ -149,12 +149,16 @@ func (a *analyzer) Views(ctx context.Context, o *Observation) (*Features, error)
 	return views(w, o.picture, o.crop)
 }
 
-// Comparing returns an analyzer whose Features are the Views of a: for captures
-// of a face that is compared with a document's portrait, and whose age is not
-// used.
+// Comparing returns an analyzer that gives the Views of a for Features and
+// Describe: for captures of a face that is compared with a document's portrait,
+// and whose age is not used.
 func Comparing(a Analyzer) Analyzer { return comparing{a} }
 
 type comparing struct{ Analyzer }
+
+func (c comparing) Describe(ctx context.Context, o *Observation) (*Features, error) {
+	return c.Views(ctx, o)
+}
 
 func (c comparing) Features(ctx context.Context, o *Observation) (*Features, error) {
 	return c.Views(ctx, o)

@@ -115,7 +115,7 @@ func TestSampleFace(t *testing.T) {
 			if err != nil || o.Guidance != vision.GuidanceOK {
 				t.Fatalf("side %d tilt %v: %v, %v", side, tilt, o, err)
 			}
-			f, err := analyzer.Features(t.Context(), o)
+			f, err := analyzer.Views(t.Context(), o)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -249,4 +249,34 @@ func rotate(img image.Image, degrees float64) image.Image {
 	turn := [6]float64{cos, -sin, x - cos*x + sin*y, sin, cos, y - sin*x - cos*y}
 	xdraw.BiLinear.Transform(out, turn, img, img.Bounds(), xdraw.Src, nil)
 	return out
+}
+
+// TestFront: in eight bits the front sees the same face as the age model, and
+// Describe sees what Features sees.
+func TestFront(t *testing.T) {
+	analyzer, face := vision.NewAnalyzer(visiontest.Pool(t)), visiontest.Face(t)
+	o, err := analyzer.Analyze(t.Context(), visiontest.JPEG(t, visiontest.Scene(face, [3]int{320, 240, 400})))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := analyzer.Features(t.Context(), o)
+	if err != nil || f.Tuned == nil {
+		t.Fatal(f, err)
+	}
+	described, err := analyzer.Describe(t.Context(), o)
+	if err != nil || described.Whole != f.Whole || described.Tuned != nil {
+		t.Errorf("described differently than with an age: %v", err)
+	}
+	views, err := analyzer.Views(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var dot, a, b float64
+	for i, x := range f.Whole.Descriptor {
+		y := views.Whole.Descriptor[i]
+		dot, a, b = dot+float64(x*y), a+float64(x*x), b+float64(y*y)
+	}
+	if alike := dot / math.Sqrt(a*b); alike < 0.99 {
+		t.Errorf("the front's descriptor is %.4f alike", alike)
+	}
 }

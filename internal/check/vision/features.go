@@ -5,7 +5,8 @@ import "agegate/internal/check/inference"
 // Features are the age model's outputs for a face: for the whole upright crop,
 // used to compute the age and to compare faces of one capture, and for its inner
 // part, from x 0.15 to 0.85 and y 0.05 to 0.85, which leaves out hair and collar.
-// Each method of Analyzer says which of them it fills.
+// Each method of Analyzer says which of them it fills. Faces are comparable that
+// the same method has filled, or Features and Describe.
 type Features struct {
 	Whole, Inner View
 	// Tuned is the fine-tuned tail's output for the whole crop, nil without
@@ -15,11 +16,20 @@ type Features struct {
 
 // View is the age model's output for one crop.
 type View struct {
-	Distribution [inference.AgeBins]float32        // probability of each whole age
+	Distribution [inference.AgeBins]float32        // probability of each whole age; zero where a front computed the descriptor
 	Descriptor   [inference.DescriptorSize]float32 // points in the same direction for the same face
 }
 
-// features runs the age model on the whole crop, and the tail if there is one.
+// looker returns the model for the faces of captures: the tail's front, or the
+// age model if there is none.
+func looker(w inference.Worker) inference.Model {
+	if w.Has(inference.Front) {
+		return inference.Front
+	}
+	return inference.Ager
+}
+
+// features runs the looker on the whole crop, and the tail if there is one.
 func features(w inference.Worker, p *picture, c crop) (*Features, error) {
 	f, err := described(w, p, c)
 	if err != nil {
@@ -28,40 +38,42 @@ func features(w inference.Worker, p *picture, c crop) (*Features, error) {
 	return f, f.tune(w)
 }
 
-// described runs the age model on the whole crop.
+// described runs the looker on the whole crop.
 func described(w inference.Worker, p *picture, c crop) (*Features, error) {
 	f := new(Features)
-	return f, f.Whole.read(w, p, c, 0, 0, 1, 1)
+	return f, f.Whole.read(w, looker(w), p, c, 0, 0, 1, 1)
 }
 
 // views runs the age model on both crops.
 func views(w inference.Worker, p *picture, c crop) (*Features, error) {
-	f, err := described(w, p, c)
-	if err != nil {
+	f := new(Features)
+	if err := f.Whole.read(w, inference.Ager, p, c, 0, 0, 1, 1); err != nil {
 		return nil, err
 	}
-	return f, f.Inner.read(w, p, c, 0.15, 0.05, 0.85, 0.85)
+	return f, f.Inner.read(w, inference.Ager, p, c, 0.15, 0.05, 0.85, 0.85)
 }
 
-func (v *View) read(w inference.Worker, p *picture, c crop, left, top, right, bottom float64) error {
-	in, tensor := w.Input(inference.Ager)
+func (v *View) read(w inference.Worker, m inference.Model, p *picture, c crop, left, top, right, bottom float64) error {
+	in, tensor := w.Input(m)
 	p.fill(c.part(left, top, right, bottom, in.Width, in.Height), in, tensor)
-	if err := w.Run(inference.Ager); err != nil {
+	if err := w.Run(m); err != nil {
 		return err
 	}
-	copy(v.Distribution[:], w.Output(inference.Ager, "distribution"))
-	copy(v.Descriptor[:], w.Output(inference.Ager, "descriptor"))
+	if m == inference.Ager {
+		copy(v.Distribution[:], w.Output(m, "distribution"))
+	}
+	copy(v.Descriptor[:], w.Output(m, "descriptor"))
 	return nil
 }
 
-// tune runs the tail, if there is one, on the map that the age model has just
+// tune runs the tail, if there is one, on the map that the looker has just
 // computed from the whole crop.
 func (f *Features) tune(w inference.Worker) error {
 	if !w.Has(inference.Tail) {
 		return nil
 	}
 	_, tensor := w.Input(inference.Tail)
-	copy(tensor, w.Output(inference.Ager, "map"))
+	copy(tensor, w.Output(looker(w), "map"))
 	if err := w.Run(inference.Tail); err != nil {
 		return err
 	}

@@ -50,7 +50,7 @@ func TestFollow(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			years[i] = mean(f.Whole.Distribution)
+			years[i] = mean(*f.Tuned)
 		}
 		off := math.Hypot(found.Face.X-followed.Face.X, found.Face.Y-followed.Face.Y) / found.Face.Width
 		if wider := math.Abs(math.Log(followed.Face.Width / found.Face.Width)); off > 0.06 || wider > 0.1 || math.Abs(years[0]-years[1]) > 2.5 ||

@@ -132,7 +132,7 @@ func TestEvaluateAlteredRounds(t *testing.T) {
 
 // TestEvaluateAltered reports on the set unaltered and with every alteration.
 func TestEvaluateAltered(t *testing.T) {
-	all, err := EvaluateAltered(t.Context(), vision.NewAnalyzer(visiontest.Pool(t)), age.ExpectedValue{}, seventeen(t), Options{Workers: 2}, 18)
+	all, err := EvaluateAltered(t.Context(), vision.NewAnalyzer(visiontest.Pool(t)), age.Tuned{}, seventeen(t), Options{Workers: 2}, 18)
 	if err != nil {
 		t.Fatal(err)
 	}

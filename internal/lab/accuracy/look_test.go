@@ -45,7 +45,7 @@ func TestEvaluateSampleFace(t *testing.T) {
 	if want := []int{1, 3, 2, 3, 3, 3}; !slices.Equal(progress, want) {
 		t.Errorf("progress %v, want %v", progress, want)
 	}
-	r := accuracy.Evaluate(looks, age.ExpectedValue{}, 18)
+	r := accuracy.Evaluate(looks, age.NewHead(visiontest.Pool(t).Manifest), 18)
 	if r.Pictures != 3 || r.Measured != 2 || len(r.Refused) != 1 || r.Refused[0] != (accuracy.Refusal{Reason: vision.GuidanceNoFace, Count: 1}) {
 		t.Errorf("%d pictures, %d measured, refused %v", r.Pictures, r.Measured, r.Refused)
 	}

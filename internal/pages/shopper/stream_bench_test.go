@@ -26,7 +26,7 @@ const (
 // whole stack on SQLite, and reports how long a frame waits for its answer. One
 // operation is one frame of each shopper.
 func BenchmarkStream(b *testing.B) {
-	engine := age.NewEngine(vision.NewAnalyzer(visiontest.Pool(b)), age.ExpectedValue{}, nil)
+	engine := age.NewEngine(vision.NewAnalyzer(visiontest.Pool(b)), age.Tuned{}, nil)
 	f := newFixture(b, tenant.Tenant{}, func(sess session.Session, assisted bool) Capture {
 		return engine.NewCapture(age.Options{TargetAge: sess.TargetAge, Margin: 7, Assisted: assisted})
 	})

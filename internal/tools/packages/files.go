@@ -50,7 +50,10 @@ func readMaterials(root string) (materials, error) {
 		Runtime component            `json:"runtime"`
 		Models  map[string]component `json:"models"`
 	}
-	var tail component
+	var tail struct {
+		component
+		Front *component `json:"front"`
+	}
 	dir := filepath.Join(root, "models")
 	if err := errors.Join(readJSON(filepath.Join(dir, "manifest.json"), &manifest), readJSON(filepath.Join(dir, "agetail.json"), &tail)); err != nil {
 		return materials{}, err
@@ -59,7 +62,10 @@ func readMaterials(root string) (materials, error) {
 	for _, c := range manifest.Models {
 		m.models = append(m.models, c)
 	}
-	m.models = append(m.models, tail)
+	m.models = append(m.models, tail.component)
+	if tail.Front != nil {
+		m.models = append(m.models, *tail.Front)
+	}
 	slices.SortFunc(m.models, func(a, b component) int { return strings.Compare(a.File, b.File) })
 	for _, c := range append([]component{m.runtime}, m.models...) {
 		data, err := os.ReadFile(filepath.Join(dir, c.File))

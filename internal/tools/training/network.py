@@ -1,10 +1,7 @@
 """The age network in two parts: the stock front, which stays as it is, and the
 tail, which goes on from the feature map of its block 6 and is trained."""
-import hashlib
-
 import numpy as np
 import onnx
-import onnx.helper
 import onnx.numpy_helper
 import torch
 import torch.nn as nn
@@ -121,47 +118,3 @@ class Tail(nn.Module):
                 first = x.float().mean((2, 3))
         hidden = F.relu(self.hidden(torch.cat([x.float().mean((2, 3)), first], 1)))
         return self.bins(self.dropout(hidden)).float()
-
-
-def write_onnx(tail, path):
-    """Writes the tail with weights of half precision, and returns its SHA-256."""
-    constants, nodes = [], []
-
-    def constant(name, value):
-        value = np.asarray(value, np.float16)
-        constants.append(onnx.numpy_helper.from_array(value, name + "/half"))
-        nodes.append(onnx.helper.make_node("Cast", [name + "/half"], [name], to=onnx.TensorProto.FLOAT))
-        return name
-
-    def scalar(name, value):
-        constants.append(onnx.numpy_helper.from_array(np.asarray(value, np.float32), name))
-        return name
-
-    low, high = scalar("low", 0), scalar("high", 6)
-    x, means = "input", []
-    for n, (conv, pad) in enumerate(zip(tail.convs, tail.pads)):
-        left, right, top, bottom = pad or (0,) * 4
-        inputs = [x, constant(f"conv{n}/weight", conv.weight.detach()), constant(f"conv{n}/bias", conv.bias.detach())]
-        nodes.append(onnx.helper.make_node("Conv", inputs, [f"conv{n}"], pads=(top, left, bottom, right), strides=conv.stride, group=conv.groups))
-        x = f"conv{n}/clipped"
-        nodes.append(onnx.helper.make_node("Clip", [f"conv{n}", low, high], [x]))
-        if n in (2 * (JOINED - FIRST) + 1, len(tail.convs) - 1):
-            nodes.append(onnx.helper.make_node("GlobalAveragePool", [x], [f"mean{n}"]))
-            means.insert(0, f"mean{n}")
-    nodes.append(onnx.helper.make_node("Concat", means, ["pooled"], axis=1))
-    nodes.append(onnx.helper.make_node("Flatten", ["pooled"], ["flat"]))
-    inputs = ["flat", constant("hidden/weight", tail.hidden.weight.detach()), constant("hidden/bias", tail.hidden.bias.detach())]
-    nodes.append(onnx.helper.make_node("Gemm", inputs, ["hidden"], transB=1))
-    nodes.append(onnx.helper.make_node("Relu", ["hidden"], ["active"]))
-    inputs = ["active", constant("bins/weight", tail.bins.weight.detach()), constant("bins/bias", tail.bins.bias.detach())]
-    nodes.append(onnx.helper.make_node("Gemm", inputs, ["bins"], transB=1))
-    nodes.append(onnx.helper.make_node("Softmax", ["bins"], ["distribution"], axis=1))
-    tensor = onnx.helper.make_tensor_value_info
-    graph = onnx.helper.make_graph(
-        nodes, "agetail",
-        [tensor("input", onnx.TensorProto.FLOAT, [1, CHANNELS, CELLS, CELLS])],
-        [tensor("distribution", onnx.TensorProto.FLOAT, [1, AGES])], constants)
-    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], producer_name="agegate", ir_version=8)
-    onnx.checker.check_model(model)
-    path.write_bytes(model.SerializeToString())
-    return hashlib.sha256(path.read_bytes()).hexdigest()

@@ -21,12 +21,14 @@ import torch
 import torch.nn as nn
 
 import alter
+import eightbit
 import feed
 import network
 import readings
 
 AGES = network.AGES
 WARM_UP = 100  # steps
+FITTED = 128  # pictures from which the rounding to eight bits is corrected
 LATE = 0.8  # of the training, from where on more pictures are shown as they are
 FALL = 0.85  # of the rate, from a block to the one before
 CUTOFFS = torch.arange(16, 31)  # years that the ordinal term asks about
@@ -57,10 +59,19 @@ def distributions(tail, front, faces, rows):
     found = []
     with torch.no_grad():
         for at in range(0, len(rows), 64):
-            x = front(alter.plain(torch.stack([faces.crop(i) for i in rows[at : at + 64]])))
+            x = front(pictures(faces, rows[at : at + 64]))
             found.append(tail(x).softmax(1))
     tail.train()
     return torch.cat(found).numpy()
+
+
+def in_eight_bits(pair, faces, rows):
+    """The same by the networks that are written."""
+    return torch.cat([pair.distributions(pictures(faces, rows[at : at + 64])) for at in range(0, len(rows), 64)]).numpy()
+
+
+def pictures(faces, rows):
+    return alter.plain(torch.stack([faces.crop(i) for i in rows]))
 
 
 class Average:
@@ -141,12 +152,17 @@ def write_held_out(faces, held, years, path):
             out.writerow([faces.files[i], faces.ages[i], faces.groups[i], faces.collections[i], f"{estimate:.3f}"])
 
 
-def write_manifest(faces, chosen, scale, figures, digest, o):
+def write_manifest(faces, chosen, scale, figures, digests, o):
     names = sorted(set(faces.collections[chosen]))
     manifest = {
-        "file": "agetail.onnx", "sha256": digest,
+        "file": "agetail.onnx", "sha256": digests[1],
         "outputs": {"distribution": "probability of each age from 0 to 99"},
         "source": "internal/tools/training/train.py, from blocks 7 to 13 of " + o.stock.name, "licence": o.licence,
+        "front": {
+            "file": "agefront.onnx", "sha256": digests[0],
+            "outputs": {"descriptor": "face descriptor", "map": "feature map of block 6 of 13, channels first, 0 to 6"},
+            "source": "internal/tools/training/eightbit.py, from " + o.stock.name, "licence": "MIT as distributed; see NOTICE",
+        },
         "base": hashlib.sha256(o.stock.read_bytes()).hexdigest(),
         "scale": [{"reading": r, "years": y} for r, y in scale],
         "trained_at": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds").replace("+00:00", "Z"),
@@ -196,15 +212,20 @@ def main():
 
     tail = train(layers, faces, chosen, o, report)
     torch.save(tail.state_dict(), o.out / "tail.pt")
-    found = report(tail)
+    report(tail)
+    some = np.random.default_rng(o.seed).choice(chosen, min(FITTED, len(chosen)), replace=False)
+    pair = eightbit.Pair(layers, tail, pictures(faces, some))
+    found = readings.of(in_eight_bits(pair, faces, held))
+    print("in eight bits:")
+    readings.show(found, faces.ages[held], faces.collections[held])
     scale = readings.scale_for(found, faces.ages[held], faces.collections[held], o.false_pass)
     years = readings.scaled(found, scale)
     print("scaled:")
     figures = readings.show(years, faces.ages[held], faces.collections[held])
     write_held_out(faces, held, years, o.out / "held_out.csv")
     if not o.leave_out:
-        write_manifest(faces, chosen, scale, figures, network.write_onnx(tail, o.out / "agetail.onnx"), o)
-        print(f"wrote {o.out}/agetail.onnx and agetail.json", flush=True)
+        write_manifest(faces, chosen, scale, figures, pair.write(o.out), o)
+        print(f"wrote {o.out}/agefront.onnx, agetail.onnx and agetail.json", flush=True)
 
 
 if __name__ == "__main__":
