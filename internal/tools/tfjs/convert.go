@@ -20,8 +20,11 @@ type Output struct {
 // layout in ONNX Runtime. It is converted back to TensorFlow's channels-last
 // order only where an image is reshaped to a list. Output images are channels
 // first too.
-func (g *Graph) ToONNX(outputs []Output) ([]byte, error) {
-	c := &converter{graph: g, image: map[string]bool{}, done: map[string]bool{}}
+//
+// With blocks, channels of zeros are appended by an operator for which ONNX Runtime
+// keeps images in blocks of channels. It would convert them back and forth for Pad.
+func (g *Graph) ToONNX(outputs []Output, blocks bool) ([]byte, error) {
+	c := &converter{graph: g, blocks: blocks, image: map[string]bool{}, done: map[string]bool{}}
 	for _, o := range outputs {
 		if err := c.visit(o.Node); err != nil {
 			return nil, err
@@ -50,6 +53,7 @@ func (g *Graph) ToONNX(outputs []Output) ([]byte, error) {
 // written.
 type converter struct {
 	graph                           *Graph
+	blocks                          bool // see ToONNX
 	nodes, tensors, inputs, outputs []message
 	image                           map[string]bool // tensors with four dimensions, kept channels first
 	done                            map[string]bool
@@ -123,7 +127,7 @@ func (c *converter) clip(n node) (x string, low, high tensor) {
 // elementwise maps the operators whose meaning does not depend on layout.
 var elementwise = map[string]string{
 	"Add": "Add", "AddV2": "Add", "Mul": "Mul", "Minimum": "Min", "Maximum": "Max",
-	"Relu": "Relu", "Prelu": "PRelu", "Sigmoid": "Sigmoid", "Softmax": "Softmax", "Identity": "Identity",
+	"Relu": "Relu", "Sigmoid": "Sigmoid", "Softmax": "Softmax", "Identity": "Identity",
 }
 
 func (c *converter) write(n node) error {
@@ -145,6 +149,8 @@ func (c *converter) write(n node) error {
 		c.inputs = append(c.inputs, valueProto("input", []int64{1, dims[3].Size, dims[1].Size, dims[2].Size}))
 	case "Conv2D", "_FusedConv2D", "DepthwiseConv2dNative":
 		return c.convolution(n)
+	case "Prelu":
+		return c.sloped(n)
 	case "MaxPool":
 		c.image[n.Name] = true
 		kernel, err := spatial(n, "ksize")
@@ -211,9 +217,7 @@ func (c *converter) fused(n node) (result string, finish func() error) {
 			six := c.constant("six", tensor{shape: []int64{}, floats: []float32{6}})
 			c.emit("Clip", n.Name, []string{result, zero, six})
 		case "Prelu":
-			slope := c.graph.consts[n.Inputs[3]]
-			slope.shape = []int64{int64(len(slope.floats)), 1, 1}
-			c.emit("PRelu", n.Name, []string{result, c.constant(n.Inputs[3]+"/channels", slope)})
+			c.prelu(result, n.Name, c.graph.consts[n.Inputs[3]])
 		default:
 			return fmt.Errorf("unsupported activation %v", ops)
 		}

@@ -147,3 +147,27 @@ func fromHalf(h uint16) float32 {
 	}
 	return math.Float32frombits(sign | uint32(exponent+127-15)<<23 | fraction<<13)
 }
+
+// channels returns the number of channels of an image, if a convolution or a Pad
+// made it, or something that keeps their number.
+func (g *Graph) channels(name string) (count int64, ok bool) {
+	n := g.nodes[name]
+	switch n.Op {
+	case "Conv2D", "_FusedConv2D":
+		return last(g.consts[n.Inputs[1]].shape)
+	case "Pad":
+		before, ok := g.channels(n.Inputs[0])
+		p := g.consts[n.Inputs[1]].ints
+		return before + p[6] + p[7], ok
+	case "Add", "AddV2", "Relu", "Prelu", "MaxPool", "DepthwiseConv2dNative":
+		return g.channels(n.Inputs[0])
+	}
+	return 0, false
+}
+
+func last(shape []int64) (int64, bool) {
+	if len(shape) == 0 {
+		return 0, false
+	}
+	return shape[len(shape)-1], true
+}

@@ -36,6 +36,40 @@ func (c *converter) convolution(n node) error {
 	return finish()
 }
 
+// sloped writes the node of a Prelu.
+func (c *converter) sloped(n node) error {
+	slope, ok := c.graph.consts[n.Inputs[1]]
+	if !ok || !c.image[n.Inputs[0]] {
+		return fmt.Errorf("want an image and a constant slope")
+	}
+	c.image[n.Name] = true
+	c.prelu(n.Inputs[0], n.Name, slope)
+	return nil
+}
+
+// prelu writes a Prelu of an image as relu(x) - slope × relu(-x), the products as
+// depthwise convolutions. ONNX Runtime keeps images in blocks of channels for these
+// operators, and would convert each image back and forth for PRelu.
+func (c *converter) prelu(from, to string, slope tensor) {
+	channels := int64(len(slope.floats))
+	times := func(name string, factor func(i int) float32) string {
+		t := tensor{shape: []int64{channels, 1, 1, 1}, floats: make([]float32, channels)}
+		for i := range t.floats {
+			t.floats[i] = factor(i)
+		}
+		return c.constant(to+name, t)
+	}
+	scaled := func(name, from, weights string) string {
+		c.emit("Conv", to+name, []string{from, weights}, attribute{"group", channels})
+		return to + name
+	}
+	opposite := scaled("/opposite", from, times("/minus", func(int) float32 { return -1 }))
+	c.emit("Relu", to+"/below", []string{opposite})
+	below := scaled("/sloped", to+"/below", times("/slope", func(i int) float32 { return -slope.floats[i] }))
+	c.emit("Relu", to+"/above", []string{from})
+	c.emit("Add", to, []string{below, to + "/above"})
+}
+
 // pad converts the [before,after] pairs of a channels-last image to ONNX's order:
 // first all befores, then all afters, channels first.
 func (c *converter) pad(n node) error {
@@ -43,10 +77,25 @@ func (c *converter) pad(n node) error {
 	if len(p) != 8 {
 		return fmt.Errorf("want the padding of an image")
 	}
+	if in, ok := c.graph.channels(n.Inputs[0]); ok && c.blocks && p[7] > 0 && p[0]+p[1]+p[2]+p[3]+p[4]+p[5]+p[6] == 0 {
+		c.image[n.Name] = true
+		c.widen(n, in, p[7])
+		return nil
+	}
 	pads := tensor{shape: []int64{8}, ints: []int64{p[0], p[6], p[2], p[4], p[1], p[7], p[3], p[5]}}
 	c.image[n.Name] = true
 	c.emit("Pad", n.Name, []string{n.Inputs[0], c.constant(n.Name+"/pads", pads)})
 	return nil
+}
+
+// widen writes a Pad that appends channels of zeros as a convolution with the unit
+// matrix, for the same reason as in prelu.
+func (c *converter) widen(n node, in, more int64) {
+	unit := tensor{shape: []int64{in + more, in, 1, 1}, floats: make([]float32, (in+more)*in)}
+	for i := range in {
+		unit.floats[i*in+i] = 1
+	}
+	c.emit("Conv", n.Name, []string{n.Inputs[0], c.constant(n.Name+"/unit", unit)})
 }
 
 // mean writes the average over an image's height and width.
