@@ -68,21 +68,78 @@ test("the first page, the documentation and the dashboard lead to each other", a
 
 test("a word is found by keyboard, and its heading shown", async () => {
   const page = await visitor(browser, { viewport: sizes[390], camera: false });
-  await page.goto(`${gateway.url}/docs/go-live`);
-  await page.locator("#search").fill("Insufficient_credit");
-  await page.locator("#found-list a").first().waitFor();
-  assert.match(await page.locator("#found-count").textContent(), /^\d+ results?$/);
-  await page.keyboard.press("Tab"); // past the link to the contents
-  await page.keyboard.press("Tab");
+  await page.goto(`${gateway.url}/docs/go-live`, { waitUntil: "load" });
+  const [field, options] = [page.getByRole("combobox"), page.getByRole("option")];
+  for (const keys of ["/", "Control+k"]) {
+    await field.blur();
+    await page.keyboard.press(keys);
+    await page.locator("#search:focus").waitFor();
+    assert.equal(await field.inputValue(), "");
+  }
+  await field.pressSequentially("insuficient_credit"); // a letter is missing
+  await options.first().waitFor();
+  assert.match(await page.locator("#found-count").textContent(), /^\d+ results?\./);
+  assert.equal(await field.getAttribute("aria-expanded"), "true");
+  await page.keyboard.press("Escape");
+  await page.locator("#found").waitFor({ state: "hidden" });
+  assert.equal(await field.inputValue(), "insuficient_credit");
+  await page.keyboard.press("ArrowDown"); // asks again
+  await options.first().waitFor();
+  await page.keyboard.press("ArrowUp"); // the last
+  const last = options.last();
+  assert.equal(await field.getAttribute("aria-activedescendant"), await last.getAttribute("id"));
+  await page.keyboard.press("ArrowDown"); // back in the field
+  await page.keyboard.press("ArrowDown");
+  assert.deepEqual([await options.first().getAttribute("aria-selected"), await page.locator('[aria-selected="true"]').count()], ["true", 1]);
+  for (const [name, viewport] of Object.entries(sizes)) {
+    for (const colorScheme of ["light", "dark"]) {
+      await page.setViewportSize(viewport);
+      await page.emulateMedia({ colorScheme });
+      if (shots) await page.screenshot({ path: join(shots, `search-list-${name}-${colorScheme}.png`) });
+      await fitsWidth(page);
+      // axe judges colours only where nothing lies over the text.
+      await page.evaluate(() => (document.querySelector(".frame").style.marginTop = "60rem"));
+      await page.setViewportSize({ width: viewport.width, height: 2000 });
+      const height = await page.evaluate(() => Math.max(document.documentElement.scrollHeight, document.getElementById("contents").scrollHeight + 1100));
+      await page.setViewportSize({ width: viewport.width, height });
+      await isAccessible(page, `the results at ${name} px, ${colorScheme}`);
+      await page.evaluate(() => (document.querySelector(".frame").style.marginTop = ""));
+    }
+  }
   await page.keyboard.press("Enter");
   await page.waitForURL((url) => url.pathname === "/docs/errors" && url.hash === "#insufficient_credit");
   await page.waitForFunction(() => {
     const { top } = document.getElementById("insufficient_credit").getBoundingClientRect();
     return top > 0 && top < innerHeight;
   });
+  await field.fill("status_at");
+  await options.filter({ hasText: "status_at" }).first().click();
+  await page.waitForURL((url) => url.pathname === "/docs" && url.hash.startsWith("#getSessionStatus"));
   page.kept();
   await page.context().close();
 });
+
+for (const javaScriptEnabled of [true, false]) {
+  test(`all results are on a page, ${javaScriptEnabled ? "with" : "without"} a script`, async () => {
+    const page = await visitor(browser, { viewport: sizes[390], camera: false, javaScriptEnabled });
+    await page.goto(`${gateway.url}/docs/errors`, { waitUntil: "load" });
+    await page.locator("#search").fill("webhook timeout");
+    await page.locator("#search").press("Enter");
+    await part(page, "search-count").waitFor();
+    for (const [name, viewport] of Object.entries(sizes)) {
+      for (const colorScheme of ["light", "dark"]) {
+        await page.setViewportSize(viewport);
+        await page.emulateMedia({ colorScheme });
+        if (shots) await page.screenshot({ path: join(shots, `search-page-${name}-${colorScheme}.png`) });
+        if (javaScriptEnabled) await isAccessible(page, `the page of results at ${name} px, ${colorScheme}`);
+        await fitsWidth(page);
+      }
+    }
+    await page.locator(".results a").first().click();
+    await page.waitForURL((url) => url.pathname.startsWith("/docs") && url.hash !== "");
+    await page.context().close();
+  });
+}
 
 test("a language is chosen once for all samples, and kept", async () => {
   const page = await visitor(browser, { viewport: sizes[1440], camera: false });
@@ -95,7 +152,7 @@ test("a language is chosen once for all samples, and kept", async () => {
   await page.context().close();
 });
 
-test("without a script everything is there but the search", async () => {
+test("without a script everything is there", async () => {
   const page = await visitor(browser, { viewport: sizes[390], camera: false, javaScriptEnabled: false });
   await page.goto(`${gateway.url}/docs`, { waitUntil: "load" });
   await page.locator(".samples label", { hasText: "Python" }).first().click();

@@ -24,25 +24,6 @@ type operation struct {
 	Samples          samples
 }
 
-// fieldText returns the names, types with their values, and descriptions of all
-// fields, for the search.
-func (o operation) fieldText() string {
-	var words []string
-	add := func(fields []field) {
-		for _, f := range fields {
-			words = append(words, f.Name, f.Type, f.Text)
-		}
-	}
-	add(o.Parameters)
-	add(o.Body)
-	for _, a := range o.Answers {
-		words = append(words, a.About)
-		add(a.Fields)
-		add(a.Headers)
-	}
-	return strings.Join(words, " ")
-}
-
 // field is a parameter, a header or a member of a JSON object.
 type field struct {
 	Name, In, Type, Text string

@@ -1,11 +1,11 @@
 // Package reference serves the documentation for integrators: the contract and
 // the workflows as documents, and at /docs the reference and the guides as pages,
-// each also in Markdown. Everything is rendered once, at the start.
+// each also in Markdown. Everything but the results of a search is rendered once,
+// at the start.
 package reference
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"html/template"
 	"net/http"
@@ -24,7 +24,7 @@ const Path = "/docs"
 
 // policy allows the pages only scripts, styles and requests of this server.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
-	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
+	"base-uri 'none'; form-action 'self'; frame-ancestors 'none'; require-trusted-types-for 'script'"
 
 // guides are the pages other than the reference, in the order of the
 // navigation.
@@ -61,9 +61,21 @@ type view struct {
 	HTML        template.HTML
 	Operations  []operation
 
+	Query string  // on the results of a search
+	Found []found // likewise
+
 	markdown string
 	sections []section
 }
+
+// InMarkdown reports whether the page also exists in Markdown.
+func (v *view) InMarkdown() bool { return v.markdown != "" }
+
+// IsSearch reports whether the page shows the results of a search.
+func (v *view) IsSearch() bool { return v.Path == searchPath }
+
+// searchPath is the page with the results of a search.
+const searchPath = Path + "/search"
 
 // Mount serves the documents, the pages, and at / a page that links to them and to
 // the dashboard. baseURL is the public address of the API, which the documents
@@ -99,11 +111,10 @@ func Mount(e *echo.Echo, baseURL, dashboardURL string) error {
 		e.Match(reading, markdownPath(v), document("text/markdown; charset=utf-8", []byte(v.markdown)), page.Compress)
 	}
 	views = views[:len(views)-1] // without the first page, which says nothing of its own
-	index, err := searchIndex(views)
-	if err != nil {
-		return fmt.Errorf("reference: %w", err)
-	}
-	e.Match(reading, Path+"/search.json", document("application/json", index), page.Compress)
+	mountSearch(e, newIndex(views), layout, view{
+		Title: "Search", Path: searchPath, BaseURL: baseURL, Static: static.Base(), Dashboard: dashboardURL,
+		Guides: views[0].Guides, Calls: views[0].Calls, Topics: views[0].Topics,
+	})
 	e.Match(reading, "/llms.txt", document("text/plain; charset=utf-8", llms(views, baseURL)), page.Compress)
 	static.Register(e)
 	return nil
@@ -193,7 +204,7 @@ func readReference(baseURL string) (*view, error) {
 	for _, o := range v.Operations {
 		m.ids.Put([]byte(o.ID))
 		v.Calls = append(v.Calls, link{Title: o.Summary, URL: Path + "#" + o.ID, Method: o.Method})
-		v.sections = append(v.sections, section{ID: o.ID, Title: o.Summary, Text: strings.Join([]string{o.ID, o.Method, o.Path, o.Text, o.fieldText()}, " ")})
+		v.sections = append(v.sections, section{ID: o.ID, Title: o.Summary, Text: strings.Join([]string{o.Text, o.ID, o.Method, o.Path}, " ")})
 	}
 	description := contract.get("info", "description").text()
 	var topics []section
@@ -217,21 +228,23 @@ func readReference(baseURL string) (*view, error) {
 	return v, err
 }
 
-// searchIndex returns the data for the search on the pages.
-func searchIndex(views []*view) ([]byte, error) {
-	type entry struct {
-		Title string `json:"title"`
-		Page  string `json:"page"`
-		URL   string `json:"url"`
-		Text  string `json:"text"`
-	}
-	var all []entry
-	for _, v := range views {
-		for _, s := range v.sections {
-			all = append(all, entry{s.Title, v.Title, v.Path + "#" + s.ID, strings.Join(strings.Fields(s.Text), " ")})
+// mountSearch serves the search as a page, for browsers without a script, and as
+// JSON. It is computed for each request, within the limits of search.
+func mountSearch(e *echo.Echo, all *index, layout *template.Template, frame view) {
+	e.Match(reading, searchPath, func(c echo.Context) error {
+		v := frame
+		v.Query = c.QueryParam("q")
+		v.Query = strings.ToValidUTF8(v.Query[:min(len(v.Query), mostQuery)], "")
+		v.Found = all.search(v.Query)
+		var out bytes.Buffer
+		if err := layout.ExecuteTemplate(&out, "layout.html", &v); err != nil {
+			return fmt.Errorf("reference: %s: %w", v.Path, err)
 		}
-	}
-	return json.Marshal(all)
+		return html(out.Bytes())(c)
+	}, page.Compress)
+	e.Match(reading, searchPath+".json", func(c echo.Context) error {
+		return c.JSON(http.StatusOK, all.search(c.QueryParam("q")))
+	}, page.Compress)
 }
 
 // llms lists the pages in Markdown, as llmstxt.org describes.

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -120,13 +121,63 @@ func TestLinks(t *testing.T) {
 			get(t, base+to)
 		}
 	}
-	var index []struct{ Title, URL, Text string }
-	if err := json.Unmarshal([]byte(get(t, base+"/docs/search.json")), &index); err != nil {
+	for _, query := range []string{"token", "webhook", "error", "status", "key", "test", "go"} {
+		for _, e := range search(t, base, query) {
+			if !anchors[e.URL] || e.Title == "" {
+				t.Errorf("the search leads to %+v", e)
+			}
+		}
+	}
+}
+
+// result is a result of the search.
+type result struct{ Title, Page, URL, Before, Match, After string }
+
+func search(t *testing.T, base, query string) (results []result) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(get(t, base+"/docs/search.json?q="+url.QueryEscape(query))), &results); err != nil {
 		t.Fatal(err)
 	}
-	for _, entry := range index {
-		if !anchors[entry.URL] || entry.Title == "" {
-			t.Errorf("the search leads to %+v", entry)
+	return results
+}
+
+// TestSearch: fields, values and errors are found, also with one typo, on the page
+// without a script too. What is asked beyond the limits is ignored.
+func TestSearch(t *testing.T) {
+	base := serve(t)
+	for query, want := range map[string]string{
+		"status_at":                              "/docs#getSessionStatus-200",
+		"Status_At":                              "/docs#getSessionStatus-200",
+		"statsu_at":                              "/docs#getSessionStatus-200",
+		"status_t":                               "/docs#getSessionStatus-200",
+		"FALLBACK":                               "/docs#getSessionStatus-200",
+		"insufficient_credit":                    "/docs/errors#insufficient_credit",
+		"insuficient_credit":                     "/docs/errors#insufficient_credit",
+		"webhook timeout":                        "/docs/verify-webhook#what-else-to-do",
+		"create a session":                       "/docs#createSession",
+		"status_at nosuchwordanywhere":           "/docs#getSessionStatus-200",
+		"status_at" + strings.Repeat(" a", 1000): "/docs#getSessionStatus-200",
+	} {
+		results := search(t, base, query)
+		if !slices.ContainsFunc(results[:min(8, len(results))], func(r result) bool { return r.URL == want }) {
+			t.Errorf("%.40q leads to %.3v, want %s", query, results, want)
+		}
+		if !strings.Contains(get(t, base+"/docs/search?q="+url.QueryEscape(query)), `href="`+want+`"`) {
+			t.Errorf("%.40q: the page lacks %s", query, want)
+		}
+	}
+	for _, query := range []string{"", " ", "/", "xqzvw", "\xff\xfe", strings.Repeat("x", 5000)} {
+		if results := search(t, base, query); len(results) > 0 {
+			t.Errorf("%.20q leads to %v", query, results[0])
+		}
+		get(t, base+"/docs/search?q="+url.QueryEscape(query))
+	}
+	if page := get(t, base+"/docs/search?q="+url.QueryEscape(`"><script>x</script>`)); strings.Contains(page, "<script>x") {
+		t.Error("the page contains the query as markup")
+	}
+	for _, r := range search(t, base, "session") {
+		if n := len(r.Before) + len(r.Match) + len(r.After); n > 400 {
+			t.Errorf("%s: %d bytes of text", r.URL, n)
 		}
 	}
 }
@@ -215,7 +266,7 @@ func TestEveryDetailHasItsHeading(t *testing.T) {
 func TestPolicy(t *testing.T) {
 	base := serve(t)
 	total := 0
-	paths := append(slices.Clone(pages), "/docs/search.json")
+	paths := append(slices.Clone(pages), "/docs/search.json?q=session")
 	for _, m := range regexp.MustCompile(`(?:href|src)="(/docs/static/[^"]+)"`).FindAllStringSubmatch(get(t, base+"/docs"), -1) {
 		paths = append(paths, m[1])
 	}

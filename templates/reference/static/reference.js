@@ -14,71 +14,115 @@ function element(id, kind) {
   return found;
 }
 
-/** @typedef {{ title: string, page: string, url: string, text: string }} Entry */
+/** @typedef {{ title: string, page: string, url: string, before: string, match: string, after: string }} Found */
 
-const most = 12; // results shown
+const most = 8; // results in the list; Enter leads to all
 const field = element("search", HTMLInputElement);
-const found = element("found", HTMLElement);
+const panel = element("found", HTMLElement);
 const list = element("found-list", HTMLUListElement);
 const count = element("found-count", HTMLElement);
+const form = field.form;
+let active = -1; // the selected option
+let timer = 0;
+let asking = new AbortController();
 
-/** @type {Promise<Entry[]> | undefined} */
-let index;
-const load = () => (index ??= fetch("/docs/search.json").then((answer) => answer.json()));
+field.role = "combobox";
+field.setAttribute("aria-autocomplete", "list");
+field.setAttribute("aria-controls", list.id);
 
-/**
- * The entries that have every word, those with the words in the title first.
- * @param {Entry[]} entries
- * @param {string} query
- */
-function search(entries, query) {
-  const words = query.toLowerCase().split(/\s+/).filter(Boolean);
-  /** @type {(text: string) => boolean} */
-  const has = (text) => words.every((word) => text.toLowerCase().includes(word));
-  const titled = entries.filter((entry) => has(entry.title));
-  return [...titled, ...entries.filter((entry) => !titled.includes(entry) && has(`${entry.title} ${entry.text}`))];
+/** @param {string} tag @param {...(string | Node)} parts */
+function made(tag, ...parts) {
+  const node = document.createElement(tag);
+  node.append(...parts);
+  return node;
 }
 
-/** @param {Entry} entry */
-function row(entry) {
-  const item = document.createElement("li");
-  const link = document.createElement("a");
-  const page = document.createElement("small");
-  link.href = entry.url;
-  link.textContent = entry.title;
-  page.textContent = entry.page;
-  link.append(page);
-  item.append(link);
-  return item;
+/** @param {Found} result @param {number} i */
+function option(result, i) {
+  const node = made("li", made("b", result.title, " ", made("small", result.page)), made("span", result.before, made("mark", result.match), result.after));
+  node.id = `found-${i}`;
+  node.role = "option";
+  node.ariaSelected = "false";
+  node.addEventListener("mousedown", (event) => event.preventDefault()); // the field keeps the focus
+  node.addEventListener("click", () => open(result.url));
+  node.dataset.url = result.url;
+  return node;
 }
 
-async function show() {
-  const query = field.value.trim();
-  if (query === "") return close();
-  const results = search(await load(), query);
-  if (query !== field.value.trim()) return; // typed on meanwhile
-  list.replaceChildren(...results.slice(0, most).map(row));
-  count.textContent = results.length === 1 ? "1 result" : `${results.length} results`;
-  found.hidden = false;
+/** @param {string} [address] */
+function open(address) {
+  if (!address) return;
+  close();
+  location.assign(address);
+}
+
+/** @param {number} to */
+function select(to) {
+  const options = [...list.children];
+  active = options.length ? (to + options.length + 1) % (options.length + 1) : -1; // one place is the field itself
+  if (active === options.length) active = -1;
+  for (const [i, node] of options.entries()) node.ariaSelected = String(i === active);
+  if (active < 0) return field.removeAttribute("aria-activedescendant");
+  field.setAttribute("aria-activedescendant", options[active].id);
+  options[active].scrollIntoView({ block: "nearest" });
+}
+
+/** @param {boolean} shown */
+function expand(shown) {
+  panel.hidden = !shown;
+  field.ariaExpanded = String(shown);
 }
 
 function close() {
-  found.hidden = true;
+  clearTimeout(timer);
+  asking.abort();
+  select(-1);
   count.textContent = "";
   list.replaceChildren();
+  expand(false);
 }
 
-field.addEventListener("focus", load, { once: true });
-field.addEventListener("input", show);
-list.addEventListener("click", close);
-for (const part of [field, found]) {
-  part.addEventListener("keydown", (event) => {
-    if (!(event instanceof KeyboardEvent) || event.key !== "Escape") return;
-    close();
-    field.focus();
-  });
+async function ask() {
+  asking.abort();
+  const query = field.value.trim();
+  if (!query) return close();
+  const { signal } = (asking = new AbortController());
+  try {
+    const answer = await fetch(`/docs/search.json?q=${encodeURIComponent(query)}`, { signal });
+    /** @type {Found[]} */
+    const results = await answer.json();
+    list.replaceChildren(...results.slice(0, most).map(option));
+    select(-1);
+    count.textContent = results.length ? `${results.length} ${results.length === 1 ? "result" : "results"}. Enter shows all.` : "Nothing found.";
+    expand(true);
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
 }
-field.closest("search")?.removeAttribute("hidden");
+
+expand(false);
+field.addEventListener("input", () => {
+  clearTimeout(timer);
+  timer = setTimeout(ask, 120);
+});
+field.addEventListener("keydown", (event) => {
+  if (event.key === "Escape" && !panel.hidden) close();
+  else if (event.key === "ArrowDown" && panel.hidden) ask();
+  else if (event.key === "ArrowDown" || event.key === "ArrowUp") select(event.key === "ArrowDown" ? active + 1 : active < 0 ? list.children.length - 1 : active - 1);
+  else if (event.key === "Enter" && active >= 0) open(list.querySelector('[aria-selected="true"]')?.getAttribute("data-url") ?? "");
+  else return;
+  event.preventDefault();
+});
+form?.addEventListener("focusout", (event) => {
+  if (!(event.relatedTarget instanceof Node && form.contains(event.relatedTarget))) close();
+});
+addEventListener("keydown", (event) => {
+  const typing = event.target instanceof Element && event.target.matches("input:not([type=radio]), textarea, select");
+  if (event.key === "/" ? typing || event.ctrlKey || event.metaKey || event.altKey : !(event.key.toLowerCase() === "k" && (event.ctrlKey || event.metaKey))) return;
+  event.preventDefault();
+  field.focus();
+  field.select();
+});
 
 const remembered = "agegate-docs-language";
 const choices = [...document.querySelectorAll(".samples input")].filter((input) => input instanceof HTMLInputElement);
