@@ -97,6 +97,7 @@ type sessionRow struct {
 	ConsentedAt         *time.Time
 	DetectedAge         *float64
 	DocumentOpenedAt    *time.Time
+	DocumentPreferred   bool
 	DocumentWay         session.Way
 	DocumentAttempts    int
 	FaceMatchAt         *time.Time

@@ -122,7 +122,7 @@ func (tx *Tx) InsertSession(s session.Session) error {
 // statements that do not lock the row, and saving must not undo these.
 var decided = []string{
 	"status", "expires_at", "completed_at", "consented_at", "detected_age", "document_opened_at", "attempts", "strikes", "opened_at",
-	"begun_at", "source", "cutoff", "calibration", "document_way", "document_attempts", "face_match_at", "document_camera_ms",
+	"begun_at", "source", "cutoff", "calibration", "document_preferred", "document_way", "document_attempts", "face_match_at", "document_camera_ms",
 }
 
 // SaveSession implements session.Tx. The session was decided on the row as

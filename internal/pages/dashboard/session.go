@@ -30,7 +30,7 @@ func (p *Pages) session() feature {
 	for _, key := range []insight.HeldKey{
 		insight.HeldLink, insight.HeldLinkCopy, insight.HeldBrowser, insight.HeldPhone, insight.HeldCreated, insight.HeldOpened,
 		insight.HeldBegun, insight.HeldRedirected, insight.HeldConsent, insight.HeldEstimate, insight.HeldDocument,
-		insight.HeldWay, insight.HeldRefusals, insight.HeldRequest, insight.HeldFaceMatch, insight.HeldFilmed, insight.HeldNext,
+		insight.HeldPreferred, insight.HeldWay, insight.HeldRefusals, insight.HeldRequest, insight.HeldFaceMatch, insight.HeldFilmed, insight.HeldNext,
 		insight.HeldAttempts, insight.HeldStrikes, insight.HeldResult, insight.HeldEvent,
 	} {
 		keys = append(keys, "held."+string(key))

@@ -9,12 +9,12 @@ import (
 )
 
 var cameraEnds = []insight.CameraEnd{
-	insight.CameraReached, insight.CameraBelow, insight.CameraUsedUp, insight.CameraSkipped, insight.CameraSpoof,
+	insight.CameraReached, insight.CameraBelow, insight.CameraUsedUp, insight.CameraSkipped, insight.CameraPreferred, insight.CameraSpoof,
 }
 
 // storyKeys are the texts of stories with composed keys.
 func storyKeys() []string {
-	keys := []string{"story.decided.camera", "story.decided.document", "story.decided.both", "story.decided.forced"}
+	keys := []string{"story.decided.camera", "story.decided.document", "story.decided.both", "story.decided.shopper", "story.decided.forced"}
 	for _, end := range cameraEnds {
 		keys = append(keys, "story.camera_"+string(end))
 	}
@@ -107,8 +107,10 @@ func (v storyView) DecidedBy() string {
 	switch {
 	case v.Forced:
 		return "story.decided.forced"
-	case v.Document == insight.DocumentProved:
+	case v.Document == insight.DocumentProved, v.Document == insight.DocumentRefused && v.Camera == insight.CameraPreferred:
 		return "story.decided.document"
+	case v.Document == insight.DocumentDeclined && v.Camera == insight.CameraPreferred:
+		return "story.decided.shopper"
 	case v.Document == insight.DocumentRefused:
 		return "story.decided.both"
 	case v.Status != session.StatusPending && v.Status != session.StatusExpired:

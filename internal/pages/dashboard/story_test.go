@@ -42,6 +42,19 @@ func TestStory(t *testing.T) {
 			"The camera made no estimate: every attempt was used.", "could not be used", "Camera",
 		},
 		{"status = 'FALLBACK', source = 'camera', " + ended, "The camera made no estimate: the shopper went on without it.", "could not be used", "Camera"},
+		{"opened_at = created_at, document_opened_at = created_at, document_preferred = true", "The shopper preferred a document to the camera. The shopper is now asked for a document.", "The link still works", ""},
+		{
+			offered + "document_preferred = true, status = 'PASSED', source = 'document', document_way = 'wallet', " + ended,
+			"The shopper preferred a document to the camera. ", "The check is done", "Document",
+		},
+		{
+			offered + "document_preferred = true, document_attempts = 3, status = 'FALLBACK', source = 'document', " + ended,
+			"The shopper preferred a document to the camera. The shopper’s documents were then refused", "free of glare", "Document",
+		},
+		{
+			offered + "document_preferred = true, status = 'FALLBACK', source = 'document', " + ended,
+			"The shopper preferred a document to the camera. The shopper then declined a document.", "show one", "The shopper",
+		},
 		{begun + "strikes = 2, status = 'SPOOF', source = 'camera', " + ended, "The camera did not see a living person, twice.", "your own face", "Camera"},
 		{"status = 'PASSED', source = 'forced', " + ended, "A test forced the result Passed.", "The check is done", "Forced in test mode"},
 		{"status = 'EXPIRED'", "Nobody opened the link in time.", "a new link is made", ""},

@@ -17,6 +17,7 @@ type cameraView struct {
 	Camera   string        // path of this page
 	Handover string        // path of the hand-over to a phone; empty if there is none
 	Without  string        // path of the form that continues without the camera
+	Document bool          // a document follows then
 	OnPhone  bool          // this is the phone of a hand-over
 	Photo    bool          // a document is filmed first
 	Back     string        // path of the other ways to prove the age by document; empty on a phone
@@ -48,6 +49,7 @@ type troubleView struct {
 	Kind      string
 	Handover  string
 	Without   string
+	Document  bool // follows Without
 	Back      string
 	Browser   string // the browser whose way to allow the camera is explained; empty: in general
 	LinkFirst bool   // another browser of this device can do what this one cannot
@@ -62,7 +64,7 @@ func troubleOf(v *cameraView, kind string) troubleView {
 		return troubleView{exit: v.exit, Kind: kind, Back: v.Back}
 	}
 	t := troubleView{
-		exit: v.exit, Kind: kind, Handover: v.Handover, Without: v.Without, Back: v.Back,
+		exit: v.exit, Kind: kind, Handover: v.Handover, Without: v.Without, Document: v.Document, Back: v.Back,
 		LinkFirst: kind == "embedded" && v.Handover != "",
 	}
 	if kind == "refused" {
@@ -91,22 +93,29 @@ func familyOf(userAgent string) string {
 // renderCamera shows the camera step of GET /v/{token}/camera. After the check it
 // leads to the page of the result; a pass is shown for a moment first.
 func (p *Pages) renderCamera(c echo.Context, v visit) error {
-	view := p.cameraViewOf(c, v)
+	view, err := p.cameraViewOf(c, v)
+	if err != nil {
+		return err
+	}
 	view.Step, view.Steps = stepsOf(v), stepsOf(v)
 	view.Astray = view.Again && c.QueryParam("refused") == astray
 	return p.render(c, http.StatusOK, "camera", view)
 }
 
-func (p *Pages) cameraViewOf(c echo.Context, v visit) *cameraView {
+func (p *Pages) cameraViewOf(c echo.Context, v visit) (*cameraView, error) {
+	ways, err := p.choices(c, v)
+	if err != nil {
+		return nil, err
+	}
 	view := &cameraView{
-		layout: p.layoutOf(v), exit: exitOf(v), Camera: v.path + "/camera", Without: v.path + "/without-camera",
+		layout: p.layoutOf(v), exit: exitOf(v), Camera: v.path + "/camera", Without: v.path + "/without-camera", Document: len(ways) > 0,
 		Again: v.sess.Attempts > 0, Left: v.sess.AttemptsLeft(), Troubles: troubles,
 		Browser: familyOf(c.Request().UserAgent()),
 	}
 	if p.cfg.Handovers != nil {
 		view.Handover = v.path + "/handover"
 	}
-	return view
+	return view, nil
 }
 
 // goWithout ends the camera check of a visit that may make it, for POST

@@ -16,6 +16,7 @@ type documentView struct {
 	layout
 	exit
 	TargetAge int
+	Preferred bool          // the shopper chose a document instead of the camera
 	Ways      []session.Way // if empty, the check can only be declined
 	Refused   wallet.Reason // of the last document; empty if there was none
 	UsedUp    bool          // no camera time is left for documents
@@ -28,7 +29,7 @@ func (p *Pages) offerDocument(c echo.Context, v visit) error {
 	if err != nil {
 		return err
 	}
-	view := &documentView{layout: p.layoutOf(v), exit: exitOf(v), TargetAge: v.sess.TargetAge, Ways: ways,
+	view := &documentView{layout: p.layoutOf(v), exit: exitOf(v), TargetAge: v.sess.TargetAge, Preferred: v.sess.DocumentPreferred, Ways: ways,
 		UsedUp: p.cfg.Photos != nil && v.tenant.Allows(string(session.WayPhoto)) && !p.cfg.Photos.Available(v.sess),
 	}
 	if reason := wallet.Reason(c.QueryParam("refused")); reason.Genuine() && v.sess.DocumentAttempts > 0 {
@@ -37,9 +38,9 @@ func (p *Pages) offerDocument(c echo.Context, v visit) error {
 	return p.render(c, http.StatusOK, "document", view)
 }
 
-// ways returns the ways that are open to a session.
+// ways returns the ways of the document check that a session may take.
 func (p *Pages) ways(c echo.Context, v visit) (ways []session.Way, err error) {
-	if p.walletable(v) {
+	if p.allowsWallet(v) {
 		available, err := p.cfg.Wallets.Available(c.Request().Context(), v.sess)
 		if err != nil {
 			return nil, err
@@ -48,7 +49,7 @@ func (p *Pages) ways(c echo.Context, v visit) (ways []session.Way, err error) {
 			ways = append(ways, session.WayWallet)
 		}
 	}
-	if p.agreeable(v) {
+	if p.allowsPhoto(v) {
 		ways = append(ways, session.WayPhoto)
 	}
 	return ways, nil
@@ -57,7 +58,20 @@ func (p *Pages) ways(c echo.Context, v visit) (ways []session.Way, err error) {
 // walletable reports whether a session may be checked by wallet, if one is
 // available.
 func (p *Pages) walletable(v visit) bool {
-	return p.cfg.Wallets != nil && p.screenOf(v) == screenDocument && v.tenant.Allows(string(session.WayWallet))
+	return p.screenOf(v) == screenDocument && p.allowsWallet(v)
+}
+
+func (p *Pages) allowsWallet(v visit) bool {
+	return p.cfg.Wallets != nil && v.tenant.Allows(string(session.WayWallet))
+}
+
+// choices are the ways of the document check that a session may take instead of
+// the camera check, or after it; none if the tenant has the document check off.
+func (p *Pages) choices(c echo.Context, v visit) ([]session.Way, error) {
+	if !v.tenant.DocumentCheck {
+		return nil, nil
+	}
+	return p.ways(c, v)
 }
 
 // document answers POST /v/{token}/document: the shopper chooses a way or

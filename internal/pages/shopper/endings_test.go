@@ -54,19 +54,7 @@ func (f *fixture) endsWithoutEstimate(link string) {
 	if s.DetectedAge != nil {
 		f.t.Errorf("estimate %v", *s.DetectedAge)
 	}
-	events, err := f.db.Events(f.t.Context(), webhook.Filter{Scope: webhook.OfTenant(f.tenant.ID), Session: s.ID})
-	must(f.t, err)
-	settled := 0
-	for e, err := range billing.Ledger(f.t.Context(), f.db, f.tenant.ID) {
-		must(f.t, err)
-		if e.Kind == billing.EntrySettle {
-			settled++
-		}
-	}
-	if len(events) != ended || settled != ended {
-		f.t.Errorf("%d events, %d units settled, want %d", len(events), settled, ended)
-	}
-	for _, e := range events {
+	for _, e := range f.hasEnded(link, ended) {
 		var body struct {
 			Status  string `json:"status"`
 			IsAdult bool   `json:"is_adult"`
@@ -76,6 +64,25 @@ func (f *fixture) endsWithoutEstimate(link string) {
 			f.t.Errorf("event %s", e.Body)
 		}
 	}
+}
+
+// hasEnded fails unless a live session, the only one, has as many events and
+// settled units. It returns the events.
+func (f *fixture) hasEnded(link string, want int) []webhook.Record {
+	f.t.Helper()
+	events, err := f.db.Events(f.t.Context(), webhook.Filter{Scope: webhook.OfTenant(f.tenant.ID), Session: f.stored(link).ID})
+	must(f.t, err)
+	settled := 0
+	for e, err := range billing.Ledger(f.t.Context(), f.db, f.tenant.ID) {
+		must(f.t, err)
+		if e.Kind == billing.EntrySettle {
+			settled++
+		}
+	}
+	if len(events) != want || settled != want {
+		f.t.Errorf("%d events, %d units settled, want %d", len(events), settled, want)
+	}
+	return events
 }
 
 // shown is the page after a check that ended without an estimate.

@@ -61,6 +61,9 @@ func goldenScreens() map[string]goldenScreen {
 		"intro-test-consents": {screen: "intro", view: func() view {
 			return &introView{layout: test, exit: shop, TargetAge: 21, Consents: true}
 		}},
+		"intro-choice": {screen: "intro", view: func() view {
+			return &introView{layout: live, exit: shop, TargetAge: 18, Prefer: preferBoth}
+		}},
 		"intro-camera-off": {screen: "intro", view: func() view {
 			return &introView{layout: test, exit: exit{Merchant: "Shop"}, TargetAge: 18, CameraOff: true}
 		}},
@@ -80,6 +83,11 @@ func goldenScreens() map[string]goldenScreen {
 			v.Again, v.Left = true, 1
 			return v
 		}},
+		"camera-document": {screen: "camera", view: func() view {
+			v := camera()
+			v.Again, v.Left, v.Document = true, 1, true
+			return v
+		}},
 		"camera-phone": {screen: "camera", view: func() view {
 			v := camera()
 			v.Path, v.Camera, v.Handover, v.Leave, v.OnPhone = "/h/PHONE", "/h/PHONE", "", "", true
@@ -88,6 +96,9 @@ func goldenScreens() map[string]goldenScreen {
 		}},
 		"document": {screen: "document", view: func() view {
 			return &documentView{layout: layout{Path: "/v/TOKEN", Test: true, Forcible: true}, exit: shop, TargetAge: 18, Ways: []session.Way{session.WayWallet, session.WayPhoto}}
+		}},
+		"document-preferred": {screen: "document", view: func() view {
+			return &documentView{layout: live, exit: shop, TargetAge: 18, Preferred: true, Ways: []session.Way{session.WayPhoto}}
 		}},
 		"document-refused": {screen: "document", view: func() view {
 			return &documentView{layout: live, exit: shop, TargetAge: 18, Ways: []session.Way{session.WayWallet}, Refused: wallet.ReasonExpired}

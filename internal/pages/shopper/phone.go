@@ -69,9 +69,13 @@ func (p *Pages) showPhone(c echo.Context) error {
 	case !p.filmable(v):
 		return p.unavailable(c, v)
 	default:
-		view := p.cameraViewOf(c, v)
+		viewOf := p.cameraViewOf
 		if v.sess.DocumentOpen() {
-			view = p.photoCameraOf(c, v)
+			viewOf = p.photoCameraOf
+		}
+		view, err := viewOf(c, v)
+		if err != nil {
+			return err
 		}
 		view.layout, view.Leave = l, ""
 		view.Camera, view.Handover, view.Back, view.OnPhone = v.path, "", "", true

@@ -39,7 +39,11 @@ func (p *Pages) photographable(v visit) bool { return p.agreeable(v) && v.sess.F
 // agreeable reports whether this browser may photograph a document, once the
 // shopper has agreed to the comparison of faces.
 func (p *Pages) agreeable(v visit) bool {
-	return p.cfg.Photos != nil && p.screenOf(v) == screenDocument && v.tenant.Allows(string(session.WayPhoto)) && p.cfg.Photos.Available(v.sess)
+	return p.screenOf(v) == screenDocument && p.allowsPhoto(v)
+}
+
+func (p *Pages) allowsPhoto(v visit) bool {
+	return p.cfg.Photos != nil && v.tenant.Allows(string(session.WayPhoto)) && p.cfg.Photos.Available(v.sess)
 }
 
 // showPhoto answers GET /v/{token}/photo: the request for consent, then the
@@ -48,7 +52,11 @@ func (p *Pages) showPhoto(c echo.Context, v visit) error {
 	if v.sess.FaceMatchAt == nil {
 		return p.askPhoto(c, v, false)
 	}
-	return p.render(c, http.StatusOK, "camera", p.photoCameraOf(c, v))
+	view, err := p.photoCameraOf(c, v)
+	if err != nil {
+		return err
+	}
+	return p.render(c, http.StatusOK, "camera", view)
 }
 
 func (p *Pages) askPhoto(c echo.Context, v visit, missing bool) error {
@@ -72,14 +80,17 @@ func (p *Pages) agreePhoto(c echo.Context, v visit) error {
 }
 
 // photoCameraOf is the camera page for a document.
-func (p *Pages) photoCameraOf(c echo.Context, v visit) *cameraView {
-	view := p.cameraViewOf(c, v)
+func (p *Pages) photoCameraOf(c echo.Context, v visit) (*cameraView, error) {
+	view, err := p.cameraViewOf(c, v)
+	if err != nil {
+		return nil, err
+	}
 	view.Photo, view.Again = true, false
 	view.Camera, view.Without, view.Back = v.path+"/photo", "", v.path
 	if outcome := photo.Outcome(c.QueryParam("refused")); outcome == photo.Doubtful || v.sess.DocumentAttempts > 0 && slices.Contains(photo.Refusals, outcome) {
 		view.Refused = outcome
 	}
-	return view
+	return view, nil
 }
 
 // filming is the check of a document together with what it writes to its session.

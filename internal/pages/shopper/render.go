@@ -48,6 +48,9 @@ func composedKeys() []string {
 	for name := range notices {
 		keys = append(keys, "notice."+name+".title", "notice."+name+".body")
 	}
+	for _, ways := range []string{preferWallet, preferPhoto, preferBoth} {
+		keys = append(keys, "intro.prefer."+ways)
+	}
 	for _, way := range []session.Way{session.WayWallet, session.WayPhoto} {
 		keys = append(keys, "document.way."+string(way), "document.about."+string(way))
 	}

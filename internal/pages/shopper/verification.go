@@ -112,10 +112,7 @@ func (p *Pages) showState(c echo.Context, v visit) error {
 			return err
 		}
 		l.Step, l.Steps = 1, stepsOf(v)
-		return p.render(c, http.StatusOK, "intro", &introView{
-			layout: l, exit: exitOf(v), TargetAge: v.sess.TargetAge,
-			Consents: v.tenant.AgeVisibility, CameraOff: p.cfg.NewCapture == nil,
-		})
+		return p.showIntro(c, v, l)
 	case screenConsent:
 		l.Step, l.Steps = 2, stepsOf(v)
 		return p.render(c, http.StatusOK, "consent", &exitView{layout: l, exit: exitOf(v)})
@@ -229,29 +226,10 @@ type fallbackView struct {
 	Why reason
 }
 
-type introView struct {
-	layout
-	exit
-	TargetAge int
-	Consents  bool // the shopper will be asked whether to share the estimate
-	CameraOff bool // only forced outcomes work
-}
-
 func (p *Pages) layoutOf(v visit) layout {
 	test := !v.sess.Livemode
 	forcible := test && p.status(v) == session.StatusPending
 	return layout{look: lookOf(v), Path: v.path, Test: test, Forcible: forcible, Spoofable: forcible && !v.sess.DocumentOpen()}
-}
-
-// start answers POST /v/{token}/start: the shopper continues from the
-// introduction, and the session is bound to this browser.
-func (p *Pages) start(c echo.Context, v visit) error {
-	if p.screenOf(v) == screenIntro {
-		if err := p.claim(c, &v); err != nil {
-			return err
-		}
-	}
-	return p.onward(c, v, v.path)
 }
 
 // consent answers POST /v/{token}/consent: whether the estimate may be shared.

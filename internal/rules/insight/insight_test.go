@@ -64,7 +64,7 @@ func TestEveryColumnIsListedAsHeld(t *testing.T) {
 		"ConsentedAt": insight.HeldConsent, "DetectedAge": insight.HeldEstimate, "DocumentOpenedAt": insight.HeldDocument,
 		"Attempts": insight.HeldAttempts, "Strikes": insight.HeldStrikes, "OpenedAt": insight.HeldOpened, "BegunAt": insight.HeldBegun,
 		"RedirectedAt": insight.HeldRedirected, "DocumentWay": insight.HeldWay, "DocumentAttempts": insight.HeldRefusals,
-		"FaceMatchAt": insight.HeldFaceMatch, "DocumentCamera": insight.HeldFilmed, "NextRedirectExpired": insight.HeldNext,
+		"DocumentPreferred": insight.HeldPreferred, "FaceMatchAt": insight.HeldFaceMatch, "DocumentCamera": insight.HeldFilmed, "NextRedirectExpired": insight.HeldNext,
 	}
 	db := dbtest.Open(t, "sqlite:"+t.TempDir()+"/agegate.db")
 	now := time.Now().UTC().Truncate(time.Microsecond)
@@ -73,7 +73,7 @@ func TestEveryColumnIsListedAsHeld(t *testing.T) {
 		ID: uuid.Must(uuid.NewV7()), TenantID: newTenant(t, db, now), TargetAge: 18, Status: session.StatusPassed, CreatedAt: now, ExpiresAt: now,
 		BrowserHash: make([]byte, 32), CompletedAt: &now, ConsentedAt: &now, DetectedAge: &age, DocumentOpenedAt: &now, Attempts: 2, Strikes: 1,
 		OpenedAt: &now, BegunAt: &now, RedirectedAt: &now,
-		DocumentWay: session.WayWallet, DocumentAttempts: 1, FaceMatchAt: &now, DocumentCamera: time.Minute, NextRedirectExpired: true,
+		DocumentWay: session.WayWallet, DocumentAttempts: 1, FaceMatchAt: &now, DocumentCamera: time.Minute, DocumentPreferred: true, NextRedirectExpired: true,
 	}
 	insert(t, db, sess)
 	r, err := insight.NewService(db, billing.Limits{}, func() time.Time { return now }).Session(t.Context(), insight.Scope{TenantID: sess.TenantID}, sess.ID)

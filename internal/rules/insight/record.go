@@ -211,6 +211,7 @@ const (
 	HeldConsent    HeldKey = "consent"    // At
 	HeldEstimate   HeldKey = "estimate"   // whether an estimated age is stored, never the number
 	HeldDocument   HeldKey = "document"   // At; when the document check was offered
+	HeldPreferred  HeldKey = "preferred"  // whether the shopper chose a document instead of the camera
 	HeldWay        HeldKey = "way"        // Way; the way of the last document
 	HeldRefusals   HeldKey = "refusals"   // Count; of documents
 	HeldRequest    HeldKey = "request"    // the open request to a wallet and its result
@@ -266,6 +267,7 @@ func heldOf(sess session.Session, b Related, now time.Time) []Held {
 		counted(HeldStrikes, sess.Strikes),
 		{Key: HeldEstimate, Stored: sess.DetectedAge != nil},
 		timed(HeldDocument, sess.DocumentOpenedAt),
+		{Key: HeldPreferred, Stored: sess.DocumentPreferred},
 		{Key: HeldWay, Stored: sess.DocumentWay != "", Way: sess.DocumentWay},
 		counted(HeldRefusals, sess.DocumentAttempts),
 		{Key: HeldRequest, Stored: b.Request},

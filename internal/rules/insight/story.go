@@ -18,6 +18,9 @@ const (
 	CameraUsedUp  CameraEnd = "used_up" // no estimate: every attempt was used
 	CameraSkipped CameraEnd = "skipped" // no estimate: the shopper went on without the camera
 	CameraSpoof   CameraEnd = "spoof"   // no living person was seen
+	// CameraPreferred means that the camera was not used: the shopper chose a
+	// document instead.
+	CameraPreferred CameraEnd = "preferred"
 )
 
 // Story says what has happened in a session so far, split into the parts from
@@ -52,6 +55,8 @@ func cameraEnd(s session.Session) CameraEnd {
 	switch {
 	case !ended || s.BegunAt == nil && s.Source == session.SourceForced:
 		return ""
+	case s.DocumentPreferred:
+		return CameraPreferred
 	case s.Status == session.StatusSpoof:
 		return CameraSpoof
 	case s.Basis.Cutoff != nil && s.Status == session.StatusPassed && s.DocumentOpenedAt == nil:

@@ -141,11 +141,12 @@ type DocumentOutcome string
 
 // The outcomes. Those about a document that was read have a way.
 const (
-	DocumentOffered  DocumentOutcome = "offered"
-	DocumentDeclined DocumentOutcome = "declined"
-	DocumentRefused  DocumentOutcome = "refused" // a document was read and refused
-	DocumentFailed   DocumentOutcome = "failed"  // the check ended as not passed
-	DocumentPassed   DocumentOutcome = "passed"
+	DocumentOffered   DocumentOutcome = "offered"
+	DocumentPreferred DocumentOutcome = "preferred" // offered because the shopper chose it instead of the camera
+	DocumentDeclined  DocumentOutcome = "declined"
+	DocumentRefused   DocumentOutcome = "refused" // a document was read and refused
+	DocumentFailed    DocumentOutcome = "failed"  // the check ended as not passed
+	DocumentPassed    DocumentOutcome = "passed"
 )
 
 // DocumentEvent is an outcome on a way; the way is empty if there is none.
@@ -156,7 +157,7 @@ type DocumentEvent struct {
 
 // DocumentEvents returns every possible event.
 func DocumentEvents() []DocumentEvent {
-	events := []DocumentEvent{{"", DocumentOffered}, {"", DocumentDeclined}}
+	events := []DocumentEvent{{"", DocumentOffered}, {"", DocumentPreferred}, {"", DocumentDeclined}}
 	for _, way := range []Way{WayWallet, WayPhoto} {
 		for _, outcome := range []DocumentOutcome{DocumentRefused, DocumentFailed, DocumentPassed} {
 			events = append(events, DocumentEvent{way, outcome})
@@ -182,10 +183,14 @@ func (d *decision) happened(way Way, outcome DocumentOutcome) {
 	d.events = append(d.events, DocumentEvent{way, outcome})
 }
 
-// offerDocument opens the document check after an age refusal.
-func (s *Service) offerDocument(d *decision, made Decision) error {
-	d.sess.DocumentOpenedAt = &d.now
+// offerDocument opens the document check after an age refusal, or because the
+// shopper prefers it.
+func (s *Service) offerDocument(d *decision, made Decision, preferred bool) error {
+	d.sess.DocumentOpenedAt, d.sess.DocumentPreferred = &d.now, preferred
 	d.happened("", DocumentOffered)
+	if preferred {
+		d.happened("", DocumentPreferred)
+	}
 	d.estimated(made)
 	return d.extendTo(s.extended(d))
 }

@@ -210,6 +210,14 @@ func (m *machine) goWithout(t *rapid.T) {
 	m.resolve(t, s.model, s.replica, s.view, session.NoEstimate(s.claim()), s.entitled() && s.DocumentOpenedAt == nil)
 }
 
+// preferDocument lets a shopper, here or on the phone, choose a document instead of
+// the camera. This never ends a session.
+func (m *machine) preferDocument(t *rapid.T) {
+	s := m.socket(t)
+	applies := s.entitled() && s.DocumentOpenedAt == nil && s.Attempts == 0 && m.tenant.DocumentCheck
+	m.resolve(t, s.model, s.replica, s.view, session.PreferDocument(s.claim()), applies)
+}
+
 func (m *machine) strike(t *rapid.T) {
 	s := m.socket(t)
 	after, err := s.replica.sessions.Strike(context.Background(), s.view, s.claim())
@@ -367,6 +375,7 @@ func (m *machine) resolve(t *rapid.T, s *model, at replica, row session.Session,
 		}
 		if v.Result == session.ResultFallback && s.DocumentOpenedAt == nil {
 			m.fallBack(s)
+			s.DocumentPreferred = v.Preferred
 		} else {
 			m.end(s, v.Result.Status())
 		}

@@ -42,6 +42,7 @@ func TestSessionLife(t *testing.T) {
 				"spend attempts": m.spend,
 				"use up":         m.useUp,
 				"go without":     m.goWithout,
+				"prefer":         m.preferDocument,
 				"force":          m.force,
 				"document":       m.chooseWay,
 				"document ends":  m.endDocument,
@@ -337,6 +338,6 @@ func describe(s session.Session) string {
 	if s.DetectedAge != nil {
 		years = fmt.Sprint(*s.DetectedAge)
 	}
-	return fmt.Sprintf("%s expires %s completed %s consented %s document %s age %s attempts %d strikes %d match %s filmed %s documents %d",
-		s.Status, at(&s.ExpiresAt), at(s.CompletedAt), at(s.ConsentedAt), at(s.DocumentOpenedAt), years, s.Attempts, s.Strikes, at(s.FaceMatchAt), s.DocumentCamera, s.DocumentAttempts)
+	return fmt.Sprintf("%s expires %s completed %s consented %s document %s age %s attempts %d strikes %d match %s filmed %s documents %d preferred %t",
+		s.Status, at(&s.ExpiresAt), at(s.CompletedAt), at(s.ConsentedAt), at(s.DocumentOpenedAt), years, s.Attempts, s.Strikes, at(s.FaceMatchAt), s.DocumentCamera, s.DocumentAttempts, s.DocumentPreferred)
 }

@@ -179,7 +179,7 @@ func (s *Service) Resolve(ctx context.Context, sess Session, v CheckResult) (Ses
 // apply takes the step that a result requires, or returns ErrLate if it does not
 // apply.
 func (s *Service) apply(d *decision, v CheckResult) error {
-	if !d.agreed(v.Way) {
+	if !d.agreed(v.Way) || v.Preferred && d.sess.Attempts > 0 {
 		return ErrLate
 	}
 	made := Decision{Status: v.Result.Status(), At: d.now, Source: v.Source}
@@ -191,7 +191,7 @@ func (s *Service) apply(d *decision, v CheckResult) error {
 	}
 	switch next(v, d.tenant.DocumentCheck, d.sess.DocumentOpen()) {
 	case stepOffer:
-		return s.offerDocument(d, made)
+		return s.offerDocument(d, made, v.Preferred)
 	case stepComplete:
 		if err := d.answer(v.Request); err != nil {
 			return err

@@ -72,8 +72,11 @@ type CheckResult struct {
 	Way      Way      // of a document that was read; empty if the check was declined
 	Estimate *float64 // years, one decimal; camera results only
 	Cutoff   float64  // years that the estimate had to reach; with Estimate
-	Claim    Claim    // the device of the camera check
-	Request  []byte   // see Document
+	// Preferred says that the shopper chose a document before the camera was used;
+	// see PreferDocument.
+	Preferred bool
+	Claim     Claim  // the device of the camera check
+	Request   []byte // see Document
 }
 
 // Document is a document that was read and refused.
@@ -90,6 +93,15 @@ type Document struct {
 // cutoff then counts as not met.
 func NoEstimate(by Claim) CheckResult {
 	return CheckResult{Result: ResultFallback, Source: SourceCamera, Claim: by}
+}
+
+// PreferDocument returns the result of a camera check that the shopper replaces by
+// a document before its first attempt. The cutoff counts as not met. The result
+// does not apply if the tenant has the document check off or an attempt has begun.
+func PreferDocument(by Claim) CheckResult {
+	v := NoEstimate(by)
+	v.Preferred = true
+	return v
 }
 
 // MaxDocuments is how many documents of a session may be read and refused; the
@@ -129,22 +141,25 @@ type Session struct {
 	Status           Status
 	CreatedAt        time.Time
 	ExpiresAt        time.Time
-	CompletedAt      *time.Time    // set on PASSED, FALLBACK and SPOOF
-	ConsentedAt      *time.Time    // the shopper accepted the visibility disclosure
-	DetectedAge      *float64      // years, one decimal; consented sessions only
-	DocumentOpenedAt *time.Time    // the document check was offered
-	DocumentWay      Way           // of the last document that was read; empty if there was none
-	DocumentAttempts int           // documents that were read and refused
-	FaceMatchAt      *time.Time    // the shopper agreed to the comparison of a document's portrait with their face
-	DocumentCamera   time.Duration // camera time used to photograph documents, in whole milliseconds
-	Attempts         int
-	Strikes          int
-	OpenedAt         *time.Time // the link was first opened
-	BegunAt          *time.Time // the first capture began
-	RedirectedAt     *time.Time // the success redirect was first made
-	Source           Source     // of the result; empty without a result
-	Basis            Basis      // of the camera's age decision
-	APIKeyID         *uuid.UUID // the key that created the session; nil if no key did
+	CompletedAt      *time.Time // set on PASSED, FALLBACK and SPOOF
+	ConsentedAt      *time.Time // the shopper accepted the visibility disclosure
+	DetectedAge      *float64   // years, one decimal; consented sessions only
+	DocumentOpenedAt *time.Time // the document check was offered
+	// DocumentPreferred says that the shopper chose the document check instead of
+	// the camera.
+	DocumentPreferred bool
+	DocumentWay       Way           // of the last document that was read; empty if there was none
+	DocumentAttempts  int           // documents that were read and refused
+	FaceMatchAt       *time.Time    // the shopper agreed to the comparison of a document's portrait with their face
+	DocumentCamera    time.Duration // camera time used to photograph documents, in whole milliseconds
+	Attempts          int
+	Strikes           int
+	OpenedAt          *time.Time // the link was first opened
+	BegunAt           *time.Time // the first capture began
+	RedirectedAt      *time.Time // the success redirect was first made
+	Source            Source     // of the result; empty without a result
+	Basis             Basis      // of the camera's age decision
+	APIKeyID          *uuid.UUID // the key that created the session; nil if no key did
 	// NextRedirectExpired is set by the test clock: the next redirect gets an
 	// expired token. Test sessions only.
 	NextRedirectExpired bool

@@ -21,6 +21,9 @@ const (
 //	FALLBACK   camera, forced     on, not open     offer
 //	FALLBACK   forced, document   open             FALLBACK
 //
+// A FALLBACK because the shopper prefers a document only ever opens the document
+// check: while that is off, it does not apply.
+//
 // Once the document check is open, camera results are refused: a shopper whose
 // age was refused gets no second estimate. The document check itself never ends
 // as SPOOF.
@@ -31,6 +34,8 @@ func next(v CheckResult, documentCheckOn, documentOpen bool) step {
 	case v.Source == SourceDocument && !documentOpen:
 		return stepRefuse
 	case v.Result == ResultSpoof && documentOpen:
+		return stepRefuse
+	case v.Preferred && !documentCheckOn:
 		return stepRefuse
 	case v.Result == ResultFallback && documentCheckOn && !documentOpen:
 		return stepOffer

@@ -31,7 +31,7 @@ func fullSession(t testing.TB, owner tenant.Tenant) session.Session {
 	full.OpenedAt, full.BegunAt, full.RedirectedAt, full.APIKeyID = &at, &at, &at, &key
 	full.Source, full.Basis = session.SourceCamera, session.Basis{Cutoff: &age, Calibration: "abc"}
 	full.DocumentWay, full.DocumentAttempts, full.NextRedirectExpired = session.WayWallet, 2, true
-	full.FaceMatchAt, full.DocumentCamera = &at, 70*time.Second
+	full.FaceMatchAt, full.DocumentCamera, full.DocumentPreferred = &at, 70*time.Second, true
 	return full
 }
 

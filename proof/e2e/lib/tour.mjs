@@ -45,6 +45,13 @@ export function tour(gateway) {
     "intro-live": async (page) => page.goto((await gateway.session(plain, { live: true })).url),
     "intro-arabic": async (page) => page.goto(`${await link()}?lang=ar`),
     "intro-german": async (page) => page.goto(`${await link(shop)}?lang=de`),
+    "intro-choice": async (page) => page.goto(await link(document)),
+    "intro-choice-german": async (page) => page.goto(`${await link(photoOnly)}?lang=de`),
+    "document-preferred": async (page) => {
+      await page.goto(await link(document));
+      await part(page, "prefer-document").click();
+      await sees(page, "screen-document");
+    },
     languages: async (page) => {
       await page.goto(await link());
       await part(page, "languages").click();

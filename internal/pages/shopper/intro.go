@@ -1,0 +1,96 @@
+package shopper
+
+import (
+	"net/http"
+
+	"agegate/internal/rules/session"
+
+	"github.com/labstack/echo/v4"
+)
+
+type introView struct {
+	layout
+	exit
+	TargetAge int
+	Consents  bool // the shopper will be asked whether to share the estimate
+	CameraOff bool // only forced outcomes work
+	// Prefer is the text about the choice of a document instead of the camera:
+	// intro.prefer.<Prefer>. Empty if there is no choice.
+	Prefer string
+}
+
+// The values of introView.Prefer, with the ways that the session may take.
+const (
+	preferWallet = "wallet"
+	preferPhoto  = "photo"
+	preferBoth   = "both"
+)
+
+// showIntro writes the introduction, with the choice of a document where the
+// session may take a way of the document check.
+func (p *Pages) showIntro(c echo.Context, v visit, l layout) error {
+	view := &introView{
+		layout: l, exit: exitOf(v), TargetAge: v.sess.TargetAge,
+		Consents: v.tenant.AgeVisibility, CameraOff: p.cfg.NewCapture == nil,
+	}
+	if !view.CameraOff {
+		ways, err := p.choices(c, v)
+		if err != nil {
+			return err
+		}
+		view.Prefer = preferOf(ways)
+	}
+	return p.render(c, http.StatusOK, "intro", view)
+}
+
+func preferOf(ways []session.Way) string {
+	switch {
+	case len(ways) > 1:
+		return preferBoth
+	case len(ways) == 1:
+		return string(ways[0])
+	}
+	return ""
+}
+
+// start answers POST /v/{token}/start: the shopper continues from the
+// introduction with the camera or, where there is that choice, with a document,
+// and the session is bound to this browser.
+func (p *Pages) start(c echo.Context, v visit) error {
+	switch choice := c.FormValue("choice"); choice {
+	case "", "camera":
+		if p.screenOf(v) == screenIntro {
+			if err := p.claim(c, &v); err != nil {
+				return err
+			}
+		}
+	case "document":
+		if err := p.preferDocument(c, &v); err != nil {
+			return err
+		}
+	default:
+		return echo.ErrBadRequest
+	}
+	return p.onward(c, v, v.path)
+}
+
+// preferDocument opens the document check instead of the camera check. It changes
+// nothing if that is no longer possible; the page that follows shows why.
+func (p *Pages) preferDocument(c echo.Context, v *visit) error {
+	if p.cfg.NewCapture == nil || p.screenOf(*v) != screenIntro && !p.capturable(*v) {
+		return nil
+	}
+	ways, err := p.choices(c, *v)
+	if err != nil || len(ways) == 0 {
+		return err
+	}
+	if err := p.claim(c, v); err != nil || !v.owner {
+		return err
+	}
+	after, err := p.cfg.Sessions.Resolve(c.Request().Context(), v.sess, session.PreferDocument(v.claim))
+	if err != nil && !isLate(err) {
+		return err
+	}
+	v.sess = after
+	return nil
+}

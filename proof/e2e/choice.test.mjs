@@ -1,0 +1,80 @@
+// The choice at the start, where the shop's document check is on: the camera or
+// a document.
+import assert from "node:assert/strict";
+import { visitor } from "./lib/browser.mjs";
+import { passport, perform } from "./lib/camera.mjs";
+import { test } from "./lib/row.mjs";
+import { browser, gateway, tenant } from "./lib/shared.mjs";
+import { agreesToPhotograph, asksWallet, fitsWidth, leads, openCamera, part, passes, sees, shares, toCamera } from "./lib/walk.mjs";
+
+/** A visitor before the introduction of a shop with the document check on. */
+async function arrives({ flags = [], actor, ...options } = {}) {
+  const session = await gateway.session(gateway.tenant("--document-check", ...flags));
+  const page = await visitor(browser, options);
+  if (actor) await perform(page, actor);
+  await page.goto(session.url);
+  await sees(page, "screen-intro");
+  return { session, page };
+}
+
+test("a passport instead of the camera check: its holder passes", async () => {
+  const { session, page } = await arrives({ actor: { passport: passport(), size: [960, 720], devices: ["Back", "Front"], rate: 8 } });
+  await leads(page, part(page, "prefer-document"));
+  await sees(page, "screen-document");
+  await agreesToPhotograph(page);
+  await openCamera(page);
+  await passes(page);
+  assert.equal(await session.status(), "PASSED");
+  page.kept();
+});
+
+test("a wallet, on a computer without a camera", async () => {
+  const { session, page } = await arrives({ camera: false });
+  await leads(page, part(page, "prefer-document"));
+  await asksWallet(page);
+  await shares(page);
+  await passes(page);
+  assert.equal(await session.status(), "PASSED");
+  page.kept();
+});
+
+test("by keyboard: the camera comes first, then the document, which says what it means", async () => {
+  const { session, page } = await arrives({ viewport: { width: 360, height: 740 } });
+  await part(page, "start").focus();
+  await page.keyboard.press("Tab");
+  const choice = part(page, "prefer-document");
+  assert.ok(await choice.evaluate((button) => button === document.activeElement));
+  const means = await choice.evaluate((button) => document.getElementById(button.getAttribute("aria-describedby")).textContent);
+  assert.match(means, /wallet.*passport.*cannot switch back/);
+  await page.keyboard.press("Enter");
+  await sees(page, "screen-document");
+  assert.match(await page.title(), /with a document/);
+  await page.goBack(); // to the introduction, whose choice has been made
+  await page.goto(session.url);
+  await sees(page, "screen-document");
+  await part(page, "decline").click();
+  await sees(page, "screen-fallback");
+  assert.equal(await session.status(), "FALLBACK");
+  page.kept();
+});
+
+test("the camera chosen, and it does not work: the way on says that a document follows", async () => {
+  const { session, page } = await arrives({ actor: { refusal: "NotFoundError" }, viewport: { width: 320, height: 640 } });
+  await leads(page, part(page, "start"));
+  await toCamera(page, session.url, { begun: true });
+  await sees(page, "screen-missing");
+  assert.match(await part(page, "without-camera").innerText(), /with a document/);
+  await fitsWidth(page);
+  await leads(page, part(page, "without-camera"));
+  await sees(page, "screen-document");
+  assert.equal(await session.status(), "PENDING");
+  page.kept();
+});
+
+test("no choice where the shop asks for no document", async () => {
+  const page = await visitor(browser);
+  await page.goto((await gateway.session(tenant)).url);
+  await part(page, "start").waitFor();
+  assert.equal(await part(page, "prefer-document").count(), 0);
+  page.kept();
+});
