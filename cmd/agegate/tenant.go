@@ -69,6 +69,7 @@ func settingFlags(flags *pflag.FlagSet, c *tenant.Changes) {
 	text(&c.ReviewURL, "review-url", "where a refused shopper asks for a review, shown after a refusal")
 	flag(&c.DocumentCheck, "document-check", "offer a document check after an age refusal")
 	list(&c.DocumentWays, "document-ways", "ways of the document check: wallet, photo (default: all that the gateway has)")
+	flag(&c.WalletPID, "wallet-pid", "ask wallets also for identification data (PID) where there is no proof of age")
 	flag(&c.AgeVisibility, "age-visibility", "store the estimates of consenting shoppers")
 	number(&c.FreeChecks, "free-checks", 0, "free live checks a month; -1 unlimited (default: the gateway's)")
 	number(&c.TestCap, "test-cap", 0, "test sessions a day; -1 unlimited (default: the gateway's)")
@@ -233,6 +234,7 @@ type listedTenant struct {
 	WebhookURL    string    `json:"webhook_url"`
 	DocumentCheck bool      `json:"document_check"`
 	DocumentWays  []string  `json:"document_ways"` // empty: all
+	WalletPID     bool      `json:"wallet_pid"`
 	AgeVisibility bool      `json:"age_visibility"`
 	PrivacyURL    string    `json:"privacy_url"`
 	HelpURL       string    `json:"help_url"`
@@ -264,7 +266,7 @@ func (op operator) listed(ctx context.Context) ([]listedTenant, error) {
 		}
 		for _, t := range page {
 			listed = append(listed, listedTenant{
-				t.ID, t.Name, t.SuccessURL, t.CancelURL, t.WebhookURL, t.DocumentCheck, append([]string{}, t.DocumentWays...), t.AgeVisibility,
+				t.ID, t.Name, t.SuccessURL, t.CancelURL, t.WebhookURL, t.DocumentCheck, append([]string{}, t.DocumentWays...), t.WalletPID, t.AgeVisibility,
 				t.Links.PrivacyURL, t.Links.HelpURL, t.Links.TermsURL, t.Links.ReviewURL,
 				t.FreeChecks, t.TestCap, append([]string{}, t.Languages...), t.AlertBelow, credits[t.ID], t.Disabled, t.CreatedAt.UTC(),
 			})

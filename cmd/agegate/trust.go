@@ -32,7 +32,7 @@ func (c *cli) withTrust(ctx context.Context, fn func(*document.Trust) error) err
 // docTypeNames are short names for the kinds of documents.
 var docTypeNames = map[string]string{
 	"mdl": wallet.DocTypeMDL, "proof-of-age": wallet.DocTypeProofOfAge,
-	"photo-id": wallet.DocTypePhotoID, "id-card": wallet.DocTypeIDCard,
+	"photo-id": wallet.DocTypePhotoID, "id-card": wallet.DocTypeIDCard, "pid": wallet.DocTypePID,
 }
 
 // maxCertificateBytes is far more than a PEM certificate needs.
@@ -83,7 +83,7 @@ func (c *cli) trustAdd() *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&n.Name, "name", "", "the issuer's name")
 	flags.StringVar(&n.Country, "country", "", "its country, as two letters (default: as in the certificate)")
-	flags.StringVar(&n.DocType, "doctype", "", "kind of document: mdl, proof-of-age, photo-id, id-card, or the full name of one")
+	flags.StringVar(&n.DocType, "doctype", "", "kind of document: mdl, proof-of-age, photo-id, id-card, pid, or the full name of one")
 	flags.StringVar(&n.SignerUsage, "signer-usage", "", "OID that document signers' certificates must have, or any (default: that of ISO 18013-5 for mdl, any for others)")
 	out := outputFlag(cmd, oneObject)
 	_ = cmd.MarkFlagRequired("name")

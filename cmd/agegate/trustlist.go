@@ -59,7 +59,7 @@ func (c *cli) sourceAdd() *cobra.Command {
 	flags.StringVar(&n.URL, "url", "", "its address (default: none, it is imported from files)")
 	flags.StringVar(&signer, "signer", "", "file with the certificates, in PEM, of which one signs the list")
 	flags.StringVar(&n.ListType, "type", "", "type (LoTEType) of a list of trusted entities")
-	flags.StringVar(&n.DocType, "doctype", "", "with --type, kind of the issuers' documents: mdl, proof-of-age, photo-id, id-card, or the full name of one")
+	flags.StringVar(&n.DocType, "doctype", "", "with --type, kind of the issuers' documents: mdl, proof-of-age, photo-id, id-card, pid, or the full name of one")
 	_ = cmd.MarkFlagRequired("name")
 	_ = cmd.MarkFlagRequired("signer")
 	out := outputFlag(cmd, oneObject)

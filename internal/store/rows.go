@@ -29,6 +29,7 @@ type tenantRow struct {
 	WebhookURL    string
 	DocumentCheck bool
 	DocumentWays  []string `gorm:"serializer:words"`
+	WalletPID     bool     `gorm:"column:wallet_pid"`
 	AgeVisibility bool
 	FreeChecks    *int64
 	TestCap       *int64

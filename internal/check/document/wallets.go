@@ -9,12 +9,14 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"slices"
 	"time"
 
 	"agegate/internal/check/document/wallet"
 	"agegate/internal/rules/credential"
 	"agegate/internal/rules/fault"
 	"agegate/internal/rules/session"
+	"agegate/internal/rules/tenant"
 	"agegate/internal/rules/turn"
 
 	"github.com/google/uuid"
@@ -49,6 +51,8 @@ type WalletStore interface {
 	ActiveVerifier(ctx context.Context, role string, tenantID *uuid.UUID) (VerifierKey, error)
 	// Issuers returns the trust list.
 	Issuers(ctx context.Context) ([]TrustedIssuer, error)
+	// TenantByID returns a tenant, or fault.NotFound.
+	TenantByID(ctx context.Context, id uuid.UUID) (tenant.Tenant, error)
 	// WalletRequestOf returns the request of a session, or fault.NotFound.
 	WalletRequestOf(ctx context.Context, linkHash []byte) (WalletRequest, error)
 	// WalletRequestByNonce returns the request with a nonce, or fault.NotFound.
@@ -100,7 +104,8 @@ func (w *Wallets) Available(ctx context.Context, sess session.Session) (bool, er
 }
 
 // issuers returns the issuers that the session's mode trusts, without those whose
-// list has ended or whose key is not used: their documents are not asked for.
+// list has ended or whose key is not used, and without those of identification
+// data unless the tenant wants it: their documents are not asked for.
 func (w *Wallets) issuers(ctx context.Context, sess session.Session) ([]wallet.Issuer, error) {
 	listed, err := w.store.Issuers(ctx)
 	if err != nil {
@@ -123,7 +128,14 @@ func (w *Wallets) issuers(ctx context.Context, sess session.Session) ([]wallet.I
 	if !sess.Livemode {
 		issuers = append(issuers, w.sample.Trusted()...)
 	}
-	return issuers, nil
+	isPID := func(i wallet.Issuer) bool { return i.DocType == wallet.DocTypePID }
+	if !slices.ContainsFunc(issuers, isPID) {
+		return issuers, nil
+	}
+	if t, err := w.store.TenantByID(ctx, sess.TenantID); err != nil || t.WalletPID {
+		return issuers, err
+	}
+	return slices.DeleteFunc(issuers, isPID), nil
 }
 
 // Begin creates a new request for the session, which ends an earlier one. It

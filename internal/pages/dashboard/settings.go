@@ -153,14 +153,17 @@ func waysOf(t tenant.Tenant) string {
 var switches = []switchSetting{
 	{
 		path: documentPath, points: 4,
-		form:  switchForm("document_check", field{name: "ways", kind: "select", hint: true, options: append([]string{allWays}, tenant.DocumentWays...)}),
-		begin: func(t tenant.Tenant) []string { return []string{"on", checked(t.DocumentCheck), "ways", waysOf(t)} },
+		form: switchForm("document_check", field{name: "ways", kind: "select", hint: true, options: append([]string{allWays}, tenant.DocumentWays...)},
+			field{name: "pid", kind: "checkbox", hint: true}),
+		begin: func(t tenant.Tenant) []string {
+			return []string{"on", checked(t.DocumentCheck), "ways", waysOf(t), "pid", checked(t.WalletPID)}
+		},
 		set: func(f *formView, c *tenant.Changes) {
 			ways := []string{f.Value("ways")}
 			if ways[0] == allWays {
 				ways = nil
 			}
-			c.DocumentCheck, c.DocumentWays = new(f.Checked("on")), &ways
+			c.DocumentCheck, c.DocumentWays, c.WalletPID = new(f.Checked("on")), &ways, new(f.Checked("pid"))
 		},
 	},
 	{

@@ -49,6 +49,7 @@ type walletView struct {
 	Refused   string // complaint about the last answer; may be empty
 	Requests  string // JSON, for the Digital Credentials API
 	Apps      []walletApp
+	BirthDate bool   // a wallet may share the birth date
 	Sample    string // relative link to the sample wallet; empty in live mode
 }
 
@@ -137,6 +138,7 @@ func (p *Pages) walletViewOf(ctx context.Context, v visit, r document.Request) (
 	}
 	view := &walletView{
 		layout: p.layoutOf(v), exit: exitOf(v), TargetAge: v.sess.TargetAge, State: stateOf(r), Requests: string(encoded),
+		BirthDate: exchange.AsksPID(),
 	}
 	if r.Outcome != "" && !r.Final {
 		view.Refused = complaint(wallet.Reason(r.Outcome))

@@ -66,6 +66,9 @@ func TestSignedRequestsByLink(t *testing.T) {
 		if strings.Contains(found[wallet.SchemeProofOfAge], "x509") {
 			t.Error("the EU's app is sent an identity")
 		}
+		if _, same, _ := strings.Cut(found[wallet.SchemeHAIP], ":"); same == "" || !strings.HasSuffix(found[wallet.SchemeOpenID], same) {
+			t.Errorf("%q for wallets of the HAIP profile", found[wallet.SchemeHAIP])
+		}
 		elsewhere := f.code(link, wallet.SchemeOpenID)
 		client, first := f.fetch(elsewhere, "one")
 		_, again := f.fetch(elsewhere, "two")

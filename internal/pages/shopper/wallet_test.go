@@ -48,7 +48,7 @@ func (f *fixture) ask(shopper *browser, link string) {
 }
 
 var (
-	appLink     = regexp.MustCompile(`href="(openid4vp|av)(://[^"]+)"`)
+	appLink     = regexp.MustCompile(`href="(openid4vp|haip-vp|av)(://[^"]+)"`)
 	requestData = regexp.MustCompile(`data-requests="([^"]+)"`)
 )
 

@@ -2,6 +2,7 @@ package shopper
 
 import (
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -85,5 +86,39 @@ func TestAWalletAnswersACode(t *testing.T) {
 		if a := f.answer(issuer, code, wallet.SampleDocument{Age: 18}); a.StatusCode != http.StatusBadRequest {
 			t.Errorf("%s, of a session that has ended: %d", scheme, a.StatusCode)
 		}
+	}
+}
+
+// Identification data are asked for and accepted only where the tenant wants them,
+// also by a signed request.
+func TestAPIDWhereTheTenantWantsIt(t *testing.T) {
+	for _, wanted := range []bool{false, true} {
+		f := newFixture(t, tenant.Tenant{DocumentCheck: true, WalletPID: wanted}, scripted())
+		issuer := testIssuer(t, 1)
+		f.trustFor(issuer, wallet.DocTypePID)
+		link, shopper := f.session(true), f.browser()
+		f.offer(shopper, link)
+		if !wanted {
+			if a := shopper.post(link+"/document", url.Values{"choice": {"wallet"}}); a.StatusCode != http.StatusBadRequest {
+				t.Errorf("the wallet is offered: %d", a.StatusCode)
+			}
+			f.trustFor(issuer, wallet.DocTypeMDL)
+			f.ask(shopper, link)
+			if page := shopper.get(link + "/wallet").body; strings.Contains(page, wallet.DocTypePID) || strings.Contains(page, "birth date instead") {
+				t.Error("identification data are asked for")
+			}
+			continue
+		}
+		f.ask(shopper, link)
+		found := f.links(shopper, link)
+		if _, offered := found[wallet.SchemeProofOfAge]; offered || !strings.Contains(shopper.get(link+"/wallet").body, "birth date instead") {
+			t.Errorf("the page does not say what is asked for: %v", found)
+		}
+		f.answer(issuer, found[wallet.SchemeOpenID], wallet.SampleDocument{Age: 17})
+		shopper.get(link+"/wallet").leadsTo(t, strings.TrimPrefix(link, f.server.URL)+"?refused=under_age")
+		f.ask(shopper, link)
+		f.answer(issuer, f.code(link, wallet.SchemeOpenID), wallet.SampleDocument{Age: 18})
+		shopper.get(link+"/wallet").shows(t, http.StatusOK, "screen-onward")
+		f.expect(link, session.StatusPassed, session.WayWallet, 1)
 	}
 }

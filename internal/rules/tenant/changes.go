@@ -34,6 +34,7 @@ var settings = []setting{
 	of("webhook_url", hostOf, func(t *Tenant) *string { return &t.WebhookURL }, func(c *Changes) **string { return &c.WebhookURL }),
 	of("document_check", strconv.FormatBool, func(t *Tenant) *bool { return &t.DocumentCheck }, func(c *Changes) **bool { return &c.DocumentCheck }),
 	of("document_ways", words, func(t *Tenant) *[]string { return &t.DocumentWays }, func(c *Changes) **[]string { return &c.DocumentWays }),
+	of("wallet_pid", strconv.FormatBool, func(t *Tenant) *bool { return &t.WalletPID }, func(c *Changes) **bool { return &c.WalletPID }),
 	of("age_visibility", strconv.FormatBool, func(t *Tenant) *bool { return &t.AgeVisibility }, func(c *Changes) **bool { return &c.AgeVisibility }),
 	limit("free_checks", DefaultLimit, func(t *Tenant) **int64 { return &t.FreeChecks }, func(c *Changes) **int64 { return &c.FreeChecks }),
 	limit("test_cap", DefaultLimit, func(t *Tenant) **int64 { return &t.TestCap }, func(c *Changes) **int64 { return &c.TestCap }),

@@ -27,6 +27,7 @@ type Tenant struct {
 	// DocumentWays are the ways of the document check that shoppers may use;
 	// empty: all ways of the gateway.
 	DocumentWays  []string
+	WalletPID     bool   // ask wallets also for identification data (PID), of which the birth date may be read
 	AgeVisibility bool   // store estimates of consenting shoppers
 	FreeChecks    *int64 // monthly free allowance; nil for the operator's default, -1 unlimited
 	TestCap       *int64 // test sessions a day; nil for the operator's default, -1 unlimited
@@ -121,6 +122,7 @@ type Changes struct {
 	WebhookURL    *string
 	DocumentCheck *bool
 	DocumentWays  *[]string // see Allows
+	WalletPID     *bool
 	AgeVisibility *bool
 	FreeChecks    *int64 // DefaultLimit for the operator's default
 	TestCap       *int64 // DefaultLimit for the operator's default

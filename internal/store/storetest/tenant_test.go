@@ -38,7 +38,7 @@ func TestTenantComesBackAsStored(t *testing.T) {
 			WebhookURL: "https://shop.example/hook", DocumentCheck: true, AgeVisibility: true, FreeChecks: &free,
 			Links:    tenant.Links{PrivacyURL: "https://shop.example/privacy", HelpURL: "https://shop.example/help", TermsURL: "https://shop.example/terms"},
 			Disabled: true, CreatedAt: start, Languages: []string{"de", "zh-Hans"}, AlertBelow: &none,
-			DocumentWays: []string{"wallet"},
+			DocumentWays: []string{"wallet"}, WalletPID: true,
 		}
 		k := key(t, want.ID, "plain")
 		wantNoError(t, s.CreateTenant(t.Context(), want, []tenant.APIKey{k}, nil, anAct))

@@ -55,6 +55,17 @@ var ways = map[string]struct {
 	"openid4vp in the browser":   {browserAnswer(2), browserOpen(ProtocolOpenID)},
 	"openid4vp by link":          {linkAnswer(SchemeOpenID), postOpen(SchemeOpenID)},
 	"av by link":                 {linkAnswer(SchemeProofOfAge), postOpen(SchemeProofOfAge)},
+	"a PID by link":              {ofPID(linkAnswer(SchemeOpenID)), postOpen(SchemeOpenID)},
+	"a PID in the browser":       {ofPID(browserAnswer(0)), browserOpen(ProtocolOpenID)},
+}
+
+// ofPID asks for a PID only.
+func ofPID(answer func(testing.TB, Exchange, *SampleIssuer, SampleDocument, int) []byte) func(testing.TB, Exchange, *SampleIssuer, SampleDocument, int) []byte {
+	return func(t testing.TB, e Exchange, i *SampleIssuer, s SampleDocument, targetAge int) []byte {
+		t.Helper()
+		e.docTypes = onlyPID
+		return answer(t, e, i, s, targetAge)
+	}
 }
 
 func browserAnswer(n int) func(testing.TB, Exchange, *SampleIssuer, SampleDocument, int) []byte {
@@ -127,8 +138,8 @@ func TestEveryWay(t *testing.T) {
 				{"an age without a common statement", way.answer(t, e, issuer, SampleDocument{Age: 77}, 77), e, origin, responseURI, now, []Reason{ReasonNoStatement}}, // the target age is 18 below
 				{"under age", way.answer(t, e, issuer, SampleDocument{Age: 17}, 18), e, origin, responseURI, now, []Reason{ReasonUnderAge}},
 				{"expired", way.answer(t, e, issuer, SampleDocument{Age: 40, Expired: true}, 18), e, origin, responseURI, now, []Reason{ReasonExpired}},
-				{"used when it has expired", way.answer(t, e, issuer, SampleDocument{Age: 40}, 18), e, origin, responseURI, now.Add(2 * time.Hour), []Reason{ReasonExpired}},
-				{"used before it is valid", way.answer(t, e, issuer, SampleDocument{Age: 40}, 18), e, origin, responseURI, now.Add(-time.Hour), []Reason{ReasonNotYetValid}},
+				{"used when it has expired", way.answer(t, e, issuer, SampleDocument{Age: 40}, 18), e, origin, responseURI, now.Add(2 * time.Hour), []Reason{ReasonExpired, ReasonDevice}},
+				{"used before it is valid", way.answer(t, e, issuer, SampleDocument{Age: 40}, 18), e, origin, responseURI, now.Add(-time.Hour), []Reason{ReasonNotYetValid, ReasonDevice}},
 				{"a stranger's issuer", way.answer(t, e, stranger, SampleDocument{Age: 40}, 18), e, origin, responseURI, now, []Reason{ReasonIssuerUnknown}},
 				{"another request's", way.answer(t, e, issuer, SampleDocument{Age: 40}, 18), newExchange(t, 9), origin, responseURI, now, []Reason{ReasonEncryption, ReasonDevice}},
 				{"at another place", way.answer(t, e, issuer, SampleDocument{Age: 40}, 18), e, "https://shop.example", responseURI + "x", now, []Reason{ReasonEncryption, ReasonDevice}},
@@ -232,7 +243,7 @@ func TestStatusIsLookedUpLast(t *testing.T) {
 		}
 	}
 	unknown := securityObject{Status: &objectStatus{}}
-	if err := (Verifier{Revoked: answers(false, nil)}).checkStatus(bg, unknown); ReasonOf(err) != ReasonStatus {
+	if err := (Verifier{Revoked: answers(false, nil)}).checkStatus(bg, unknown.Status, unknown.DocType); ReasonOf(err) != ReasonStatus {
 		t.Errorf("a status of another kind: %v", err)
 	}
 }

@@ -75,7 +75,7 @@ func TestEveryFlippedByteIsRefused(t *testing.T) {
 		{"sample", sample, func(p Presentation) error {
 			return Verifier{Issuers: issuer.Trusted()}.Verify(bg, p, 18, now)
 		}},
-		{"annex-d", Presentation{nil, unhex(t, annexD.Response), session, readerKey}, func(p Presentation) error {
+		{"annex-d", Presentation{response: unhex(t, annexD.Response), transcript: session, readerKey: readerKey}, func(p Presentation) error {
 			d, err := parseResponse(p.response)
 			if err == nil {
 				_, _, err = authenticate(d, p, annexD.issuers(t, DocTypeMDL, ""), namespaces[DocTypeMDL], annexD.Time)

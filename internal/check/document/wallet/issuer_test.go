@@ -111,7 +111,7 @@ func TestCompressedResponseIsBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	bounded(t, len(bomb), func() {
-		if _, err := e.decrypt(bomb, nil); ReasonOf(err) == "" {
+		if _, err := e.decrypt(bomb, bond{}); ReasonOf(err) == "" {
 			t.Errorf("%v", err)
 		}
 	})

@@ -172,5 +172,5 @@ func (e Exchange) openMdoc(origin string, data json.RawMessage) (Presentation, e
 	if err != nil {
 		return Presentation{}, refuse(ReasonEncryption)
 	}
-	return Presentation{e.docTypes, plain, session, e.key}, nil
+	return Presentation{docTypes: e.mdocTypes(), response: plain, transcript: session, readerKey: e.key}, nil
 }

@@ -20,6 +20,7 @@ const ProtocolOpenID = "openid4vp-v1-unsigned"
 // Schemes of links to wallets.
 const (
 	SchemeOpenID     = "openid4vp" // any wallet
+	SchemeHAIP       = "haip-vp"   // wallets of the HAIP profile, which require signed requests
 	SchemeProofOfAge = "av"        // the EU's age verification app
 )
 
@@ -45,7 +46,8 @@ type (
 		ClaimSets [][]string  `json:"claim_sets,omitempty"` // alternatives, the preferred one first
 	}
 	dcqlMeta struct {
-		DocType string `json:"doctype_value"`
+		DocType string   `json:"doctype_value,omitempty"`
+		Types   []string `json:"vct_values,omitempty"` // of SD-JWTs
 	}
 	dcqlTrust struct {
 		Type   string   `json:"type"`
@@ -53,7 +55,7 @@ type (
 	}
 	dcqlClaim struct {
 		ID   string   `json:"id,omitempty"`
-		Path []string `json:"path"` // namespace, element
+		Path []string `json:"path"` // namespace and element, or the members of an SD-JWT
 	}
 	dcqlSet struct {
 		Options [][]string `json:"options"`
@@ -61,8 +63,16 @@ type (
 	clientMetadata struct {
 		Keys      jose.JSONWebKeySet       `json:"jwks"`
 		Encodings []jose.ContentEncryption `json:"encrypted_response_enc_values_supported"`
-		VPFormats map[string]mdocFormat    `json:"vp_formats_supported"`
+		VPFormats vpFormats                `json:"vp_formats_supported"`
 		Google    string                   `json:"gw_rp_metadata_bytes,omitempty"` // see EncodeMetadata
+	}
+	vpFormats struct {
+		Mdoc  *mdocFormat  `json:"mso_mdoc,omitempty"`
+		SDJWT *sdJWTFormat `json:"dc+sd-jwt,omitempty"`
+	}
+	sdJWTFormat struct {
+		Issued  []jose.SignatureAlgorithm `json:"sd-jwt_alg_values"`
+		Binding []jose.SignatureAlgorithm `json:"kb-jwt_alg_values"`
 	}
 	mdocFormat struct {
 		IssuerAuth []int64 `json:"issuerauth_alg_values"`
@@ -70,77 +80,37 @@ type (
 	}
 )
 
-const formatMdoc = "mso_mdoc"
+const (
+	formatMdoc  = "mso_mdoc"
+	formatSDJWT = "dc+sd-jwt"
+)
 
 var encodings = []jose.ContentEncryption{jose.A128GCM, jose.A256GCM}
 
-// credentialID names a kind of document in a query and its answer.
-var credentialID = map[string]string{DocTypeMDL: "licence", DocTypeProofOfAge: "age", DocTypePhotoID: "photo-id", DocTypeIDCard: "id-card"}
-
-// statedAges are the ages for which most documents have a statement.
-var statedAges = []int{18, 21}
-
-// query asks for one of the given kinds of documents and for one statement in it:
-// the one for the target age, or else a common one for a higher age.
-func query(targetAge int, docTypes ...string) dcqlQuery {
-	var q dcqlQuery
-	var options [][]string
-	for _, docType := range docTypes {
-		id := credentialID[docType]
-		credential := dcqlCredential{ID: id, Format: formatMdoc, Meta: dcqlMeta{docType}}
-		for _, age := range alternatives(targetAge) {
-			element := ageElement(age)
-			credential.Claims = append(credential.Claims, dcqlClaim{ID: element, Path: []string{namespaces[docType], element}})
-			credential.ClaimSets = append(credential.ClaimSets, []string{element})
-		}
-		if len(credential.ClaimSets) == 1 {
-			credential.Claims[0].ID, credential.ClaimSets = "", nil
-		}
-		q.Credentials = append(q.Credentials, credential)
-		options = append(options, []string{id})
-	}
-	if len(options) > 1 {
-		q.Sets = []dcqlSet{{options}}
-	}
-	return q
-}
-
-// alternatives returns the ages whose statements prove the target age, the least
-// revealing first.
-func alternatives(targetAge int) []int {
-	ages := []int{targetAge}
-	if slices.Contains(statedAges, targetAge) {
-		return ages
-	}
-	for _, age := range statedAges {
-		if age > targetAge {
-			ages = append(ages, age)
-		}
-	}
-	return ages
-}
-
-// query asks for one of the exchange's kinds of documents from trusted issuers.
-func (e Exchange) query(targetAge int) dcqlQuery {
-	q := query(targetAge, e.docTypes...)
-	for i, docType := range e.docTypes {
-		if ids := e.authority[docType]; len(ids) > 0 {
-			q.Credentials[i].Trusted = []dcqlTrust{{"aki", ids}}
-		}
-	}
-	return q
-}
-
 func (e Exchange) metadata() (clientMetadata, error) {
 	key, err := e.publicJWK()
-	algorithms := make([]int64, len(signAlgorithms))
-	for i, a := range signAlgorithms {
-		algorithms[i] = int64(a)
+	m := clientMetadata{Keys: jose.JSONWebKeySet{Keys: []jose.JSONWebKey{key}}, Encodings: encodings}
+	if len(e.mdocTypes()) > 0 {
+		algorithms := make([]int64, len(signAlgorithms))
+		for i, a := range signAlgorithms {
+			algorithms[i] = int64(a)
+		}
+		m.VPFormats.Mdoc = &mdocFormat{algorithms, algorithms}
 	}
-	return clientMetadata{
-		Keys: jose.JSONWebKeySet{Keys: []jose.JSONWebKey{key}}, Encodings: encodings,
-		VPFormats: map[string]mdocFormat{formatMdoc: {algorithms, algorithms}},
-	}, err
+	if e.AsksPID() {
+		m.VPFormats.SDJWT = &sdJWTFormat{jwtAlgorithms, jwtAlgorithms}
+	}
+	return m, err
+}
+
+// AsksPID reports whether the exchange asks for a PID, of which a wallet may
+// disclose the birth date.
+func (e Exchange) AsksPID() bool { return slices.Contains(e.docTypes, DocTypePID) }
+
+// mdocTypes returns the kinds that the exchange asks for without those that are
+// SD-JWTs.
+func (e Exchange) mdocTypes() []string {
+	return slices.DeleteFunc(slices.Clone(e.docTypes), func(docType string) bool { return docType == DocTypePID })
 }
 
 // BrowserRequest is one of the requests that the page offers to the Digital
@@ -161,7 +131,7 @@ func (e Exchange) BrowserRequests(targetAge int, origin string, now time.Time) (
 	if err != nil {
 		return nil, err
 	}
-	for _, docType := range e.docTypes {
+	for _, docType := range e.mdocTypes() {
 		request, err := e.mdocRequest(docType, targetAge, origin)
 		if err != nil {
 			return nil, err
@@ -201,7 +171,8 @@ func (e Exchange) OpenBrowser(origin, protocol string, data json.RawMessage) (Pr
 		if answer.Error != "" {
 			return Presentation{}, walletError(answer.Error)
 		}
-		return e.decrypt(answer.Response, transcriptOpenIDAPI(origin, e.Nonce(), e.thumbprint))
+		// A key binding names the origin, also in answers to signed requests (Appendix A.4).
+		return e.decrypt(answer.Response, bond{transcriptOpenIDAPI(origin, e.Nonce(), e.thumbprint), "origin:" + origin})
 	default:
 		return Presentation{}, refuse(ReasonMalformed)
 	}
@@ -219,6 +190,9 @@ func (e Exchange) Schemes() (schemes []string) {
 	}
 	if len(e.docTypes) > 0 {
 		schemes = append(schemes, SchemeOpenID)
+		if e.IsSigned() {
+			schemes = append(schemes, SchemeHAIP)
+		}
 	}
 	return schemes
 }
@@ -275,13 +249,13 @@ func (e Exchange) OpenPost(scheme, responseURI string, form url.Values) (Present
 	case len(form[parameter]) != 1 || form.Has("response") && form.Has("vp_token"):
 		return Presentation{}, refuse(ReasonMalformed)
 	case scheme == SchemeProofOfAge:
-		return e.onlyDocument(json.RawMessage(form.Get(parameter)), proofOfAge, transcriptOpenID(clientID(responseURI), e.Nonce(), nil, responseURI))
+		return e.onlyDocument(json.RawMessage(form.Get(parameter)), proofOfAge, bond{transcriptOpenID(clientID(responseURI), e.Nonce(), nil, responseURI), clientID(responseURI)})
 	default:
 		client := clientID(responseURI)
 		if e.identity != nil {
 			client = e.identity.ClientID()
 		}
-		return e.decrypt(form.Get(parameter), transcriptOpenID(client, e.Nonce(), e.thumbprint, responseURI))
+		return e.decrypt(form.Get(parameter), bond{transcriptOpenID(client, e.Nonce(), e.thumbprint, responseURI), client})
 	}
 }
 
@@ -294,9 +268,16 @@ func walletError(code string) error {
 	return refuse(ReasonUnable)
 }
 
+// bond is what an answer must be made for: a session transcript in documents of
+// ISO/IEC 18013-5, an audience in SD-JWTs.
+type bond struct {
+	transcript []byte
+	audience   string
+}
+
 // decrypt opens an encrypted response. The library limits the size of
 // decompressed responses.
-func (e Exchange) decrypt(response string, transcript []byte) (Presentation, error) {
+func (e Exchange) decrypt(response string, to bond) (Presentation, error) {
 	if len(response) > 2*MaxResponseBytes {
 		return Presentation{}, refuse(ReasonMalformed)
 	}
@@ -323,13 +304,13 @@ func (e Exchange) decrypt(response string, transcript []byte) (Presentation, err
 	if payload.Error != "" {
 		return Presentation{}, walletError(payload.Error)
 	}
-	return e.onlyDocument(payload.Token, e.docTypes, transcript)
+	return e.onlyDocument(payload.Token, e.docTypes, to)
 }
 
 // onlyDocument reads a vp_token with one presentation. The presentation must
 // answer the query for the kind of document that its member in the token names
 // (OpenID4VP 1.0, 8.1).
-func (e Exchange) onlyDocument(token json.RawMessage, asked []string, transcript []byte) (Presentation, error) {
+func (e Exchange) onlyDocument(token json.RawMessage, asked []string, to bond) (Presentation, error) {
 	var answers map[string][]string
 	if json.Unmarshal(token, &answers) != nil || len(answers) != 1 {
 		return Presentation{}, refuse(ReasonMalformed)
@@ -339,8 +320,14 @@ func (e Exchange) onlyDocument(token json.RawMessage, asked []string, transcript
 		if !answered || len(presentations) != 1 {
 			continue
 		}
-		response, err := decode64(presentations[0])
-		return Presentation{[]string{docType}, response, transcript, e.key}, err
+		p := Presentation{docTypes: []string{docType}, transcript: to.transcript, readerKey: e.key, audience: to.audience, nonce: e.Nonce()}
+		if docType == DocTypePID {
+			p.response = []byte(presentations[0])
+			return p, nil
+		}
+		var err error
+		p.response, err = decode64(presentations[0])
+		return p, err
 	}
 	return Presentation{}, refuse(ReasonMalformed)
 }

@@ -69,7 +69,7 @@ func NewSampleIssuer(secret []byte) (*SampleIssuer, error) {
 }
 
 // sampleKinds are the kinds of documents that the sample issuer issues.
-var sampleKinds = []string{DocTypeProofOfAge, DocTypeMDL}
+var sampleKinds = []string{DocTypeProofOfAge, DocTypeMDL, DocTypePID}
 
 // Trusted returns the issuer in the form in which a verifier trusts it, once for
 // each kind of document that it issues.
@@ -86,6 +86,7 @@ type SampleDocument struct {
 	Age     int // of the holder, in years
 	Expired bool
 	status  *StatusEntry // where to look up whether the document was revoked
+	born    bool         // a PID has no statement of age, only a birth date
 }
 
 // sampleValidity is how long a sample document is valid.

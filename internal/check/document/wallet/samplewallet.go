@@ -32,17 +32,17 @@ func (i *SampleIssuer) AnswerLink(link string, s SampleDocument, now time.Time) 
 	if json.Unmarshal([]byte(values.Get("dcql_query")), &request.Query) != nil {
 		return "", nil, errSampleRequest
 	}
-	responseURI = values.Get("response_uri")
+	responseURI, request.Nonce = values.Get("response_uri"), values.Get("nonce")
+	client := values.Get("client_id")
 	if values.Get("response_mode") == "direct_post" {
-		session := transcriptOpenID(values.Get("client_id"), values.Get("nonce"), nil, responseURI)
-		token, err := i.token(request.Query, s, session, now)
+		token, err := i.token(request, s, bond{transcriptOpenID(client, request.Nonce, nil, responseURI), client}, now)
 		return responseURI, url.Values{"vp_token": {string(token)}}, err
 	}
 	if json.Unmarshal([]byte(values.Get("client_metadata")), &request.Metadata) != nil {
 		return "", nil, errSampleRequest
 	}
-	response, err := i.encrypted(request, s, now, func(thumbprint []byte) []byte {
-		return transcriptOpenID(values.Get("client_id"), values.Get("nonce"), thumbprint, responseURI)
+	response, err := i.encrypted(request, s, now, func(thumbprint []byte) bond {
+		return bond{transcriptOpenID(client, request.Nonce, thumbprint, responseURI), client}
 	})
 	return responseURI, url.Values{"response": {response}}, err
 }
@@ -60,8 +60,8 @@ func (i *SampleIssuer) AnswerBrowser(protocol string, data json.RawMessage, orig
 		if readErr != nil {
 			return nil, readErr
 		}
-		response, err = i.encrypted(request, s, now, func(thumbprint []byte) []byte {
-			return transcriptOpenIDAPI(origin, request.Nonce, thumbprint)
+		response, err = i.encrypted(request, s, now, func(thumbprint []byte) bond {
+			return bond{transcriptOpenIDAPI(origin, request.Nonce, thumbprint), "origin:" + origin}
 		})
 	default:
 		err = errSampleRequest
@@ -133,14 +133,14 @@ func (i *SampleIssuer) AnswerObject(clientID, object string, s SampleDocument, n
 	if err != nil || r.ClientID != clientID || r.ResponseMode != "direct_post.jwt" {
 		return "", nil, errSampleRequest
 	}
-	response, err := i.encrypted(r.openIDRequest, s, now, func(thumbprint []byte) []byte {
-		return transcriptOpenID(r.ClientID, r.Nonce, thumbprint, r.ResponseURI)
+	response, err := i.encrypted(r.openIDRequest, s, now, func(thumbprint []byte) bond {
+		return bond{transcriptOpenID(r.ClientID, r.Nonce, thumbprint, r.ResponseURI), r.ClientID}
 	})
 	return r.ResponseURI, url.Values{"response": {response}}, err
 }
 
 // encrypted returns the answer to a request as a JWE for the request's key.
-func (i *SampleIssuer) encrypted(request openIDRequest, s SampleDocument, now time.Time, session func(thumbprint []byte) []byte) (string, error) {
+func (i *SampleIssuer) encrypted(request openIDRequest, s SampleDocument, now time.Time, to func(thumbprint []byte) bond) (string, error) {
 	keys := request.Metadata.Keys.Keys
 	if len(keys) != 1 {
 		return "", errSampleRequest
@@ -149,7 +149,7 @@ func (i *SampleIssuer) encrypted(request openIDRequest, s SampleDocument, now ti
 	if err != nil {
 		return "", err
 	}
-	token, err := i.token(request.Query, s, session(thumbprint), now)
+	token, err := i.token(request, s, to(thumbprint), now)
 	if err != nil {
 		return "", err
 	}
@@ -168,18 +168,26 @@ func (i *SampleIssuer) encrypted(request openIDRequest, s SampleDocument, now ti
 	return message.CompactSerialize()
 }
 
-// token returns the vp_token that answers the first credential in a query.
-func (i *SampleIssuer) token(q dcqlQuery, s SampleDocument, session []byte, now time.Time) (json.RawMessage, error) {
-	if len(q.Credentials) == 0 || len(q.Credentials[0].Claims) == 0 {
+// token returns the vp_token that answers the first credential in a request's query.
+func (i *SampleIssuer) token(request openIDRequest, s SampleDocument, to bond, now time.Time) (json.RawMessage, error) {
+	asked := request.Query.Credentials
+	if len(asked) == 0 || len(asked[0].Claims) == 0 {
 		return nil, errSampleRequest
 	}
-	credential := q.Credentials[0]
+	credential := asked[0]
+	if credential.Format == formatSDJWT {
+		presented, err := i.presentPID(s, credential.Claims[0].Path, to.audience, request.Nonce, now)
+		if err != nil {
+			return nil, err
+		}
+		return json.Marshal(map[string][]string{credential.ID: {presented}})
+	}
 	path := credential.Claims[0].Path
 	age, ok := statementAge(path[len(path)-1])
 	if !ok || namespaces[credential.Meta.DocType] == "" {
 		return nil, errSampleRequest
 	}
-	response, err := i.present(s, credential.Meta.DocType, []int{age}, session, now)
+	response, err := i.present(s, credential.Meta.DocType, []int{age}, to.transcript, now)
 	if err != nil {
 		return nil, err
 	}

@@ -1,5 +1,5 @@
 // Package wallet verifies proofs of age from wallets: mobile documents of ISO/IEC
-// 18013-5, asked for through the browser's Digital Credentials API (ISO/IEC
+// 18013-5 and the EU's identification data as SD-JWT, asked for through the browser's Digital Credentials API (ISO/IEC
 // 18013-7 Annex C, and OpenID4VP 1.0) or by a link with OpenID4VP 1.0 and the
 // EU's age verification profile. It opens no connection and stores nothing. All
 // that it returns about a document is whether the document proves the age.
@@ -40,7 +40,7 @@ var namespaces = map[string]string{
 // DocTypes lists the supported kinds of documents, those that reveal the least
 // first.
 func DocTypes() []string {
-	return []string{DocTypeProofOfAge, DocTypeMDL, DocTypePhotoID, DocTypeIDCard}
+	return []string{DocTypeProofOfAge, DocTypeMDL, DocTypePhotoID, DocTypeIDCard, DocTypePID}
 }
 
 // clockSkew is how far an issuer's clock may be ahead of this one.
@@ -50,9 +50,11 @@ const clockSkew = 2 * time.Minute
 // must have been made.
 type Presentation struct {
 	docTypes   []string // those that answer the request
-	response   []byte   // device response
+	response   []byte   // device response, or an SD-JWT if the only kind is DocTypePID
 	transcript []byte
 	readerKey  *ecdh.PrivateKey // nil where the protocol has none
+	audience   string           // of an SD-JWT's key binding
+	nonce      string           // of an SD-JWT's key binding
 }
 
 // Verifier checks presentations.
@@ -67,6 +69,9 @@ type Verifier struct {
 // Verify returns nil if the presentation proves at now that its holder is of
 // targetAge or over, and a *RefusalError otherwise.
 func (v Verifier) Verify(ctx context.Context, p Presentation, targetAge int, now time.Time) error {
+	if slices.Equal(p.docTypes, onlyPID) {
+		return v.verifyPID(ctx, p, targetAge, now)
+	}
 	d, err := parseResponse(p.response)
 	if err != nil {
 		return err
@@ -85,7 +90,7 @@ func (v Verifier) Verify(ctx context.Context, p Presentation, targetAge int, now
 	case !now.Before(validity.ValidUntil):
 		return refuse(ReasonExpired)
 	}
-	if err := v.checkStatus(ctx, object); err != nil {
+	if err := v.checkStatus(ctx, object.Status, object.DocType); err != nil {
 		return err
 	}
 	return provesAge(elements, targetAge)
@@ -105,15 +110,14 @@ func authenticate(d document, p Presentation, issuers []Issuer, namespace string
 	return object, elements, verifyDevice(d, object.DeviceKeyInfo.DeviceKey, p.transcript, p.readerKey)
 }
 
-func (v Verifier) checkStatus(ctx context.Context, object securityObject) error {
-	status := object.Status
+func (v Verifier) checkStatus(ctx context.Context, status *objectStatus, docType string) error {
 	if status == nil {
 		return nil
 	}
 	if status.List == nil || v.Revoked == nil {
 		return refuse(ReasonStatus)
 	}
-	revoked, err := v.Revoked(ctx, *status.List, object.DocType)
+	revoked, err := v.Revoked(ctx, *status.List, docType)
 	switch {
 	case err != nil:
 		return refuse(ReasonStatus)
@@ -140,6 +144,11 @@ func provesAge(elements map[string]cbor.RawMessage, targetAge int) error {
 		over = over || is != nil && *is && age >= targetAge
 		under = under || is != nil && !*is && age <= targetAge
 	}
+	return decideAge(over, under)
+}
+
+// decideAge returns nil if all that a document says is that the age was reached.
+func decideAge(over, under bool) error {
 	switch {
 	case over && under:
 		return refuse(ReasonMalformed)

@@ -1,0 +1,84 @@
+package wallet
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+)
+
+// maxDepth is how deeply JSON of a wallet may be nested.
+const maxDepth = 16
+
+// readJSON reads one JSON value as a map[string]any, a []any, a string, a
+// json.Number, a bool or nil. Unlike encoding/json, it refuses an object that
+// has a member twice: two readers could choose differently.
+func readJSON(raw []byte) (any, error) {
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	decoder.UseNumber()
+	value, err := readValue(decoder, 0)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := decoder.Token(); err != io.EOF { //nolint:errorlint // the decoder returns it as it is
+		return nil, refuse(ReasonMalformed)
+	}
+	return value, nil
+}
+
+// readJSONObject is readJSON for an object.
+func readJSONObject(raw []byte) (map[string]any, error) {
+	value, err := readJSON(raw)
+	if err != nil {
+		return nil, err
+	}
+	object, ok := value.(map[string]any)
+	if !ok {
+		return nil, refuse(ReasonMalformed)
+	}
+	return object, nil
+}
+
+func readValue(decoder *json.Decoder, depth int) (any, error) {
+	token, err := decoder.Token()
+	if err != nil || depth > maxDepth {
+		return nil, refuse(ReasonMalformed)
+	}
+	switch token {
+	case json.Delim('{'):
+		object := map[string]any{}
+		for decoder.More() {
+			name, err := decoder.Token()
+			if err != nil {
+				return nil, refuse(ReasonMalformed)
+			}
+			key, _ := name.(string)
+			if _, twice := object[key]; twice {
+				return nil, refuse(ReasonMalformed)
+			}
+			if object[key], err = readValue(decoder, depth+1); err != nil {
+				return nil, err
+			}
+		}
+		return object, closed(decoder)
+	case json.Delim('['):
+		list := []any{}
+		for decoder.More() {
+			value, err := readValue(decoder, depth+1)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, value)
+		}
+		return list, closed(decoder)
+	default:
+		return token, nil
+	}
+}
+
+// closed reads the end of an object or a list.
+func closed(decoder *json.Decoder) error {
+	if _, err := decoder.Token(); err != nil {
+		return refuse(ReasonMalformed)
+	}
+	return nil
+}

@@ -1,0 +1,305 @@
+package wallet
+
+import (
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"encoding/base64"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"agegate/internal/rules/credential"
+
+	"github.com/go-jose/go-jose/v4"
+)
+
+// SD-JWT (RFC 9901): a signed JWT whose claims the holder discloses one by one,
+// and a JWT by which the holder's key presents it (key binding). Why no library
+// does this: see docs/decisions.md.
+
+const (
+	typeSDJWT   = "dc+sd-jwt"
+	typeBinding = "kb+jwt"
+)
+
+// maxDisclosures bounds the disclosures of a presentation. One or two are asked
+// for.
+const maxDisclosures = 64
+
+// maxBindingAge is how old a key binding may be: the holder makes it when they
+// agree. The request's nonce already allows it for one request only.
+const maxBindingAge = 15 * time.Minute
+
+// jwtAlgorithms are the accepted signature algorithms of JWTs.
+var jwtAlgorithms = []jose.SignatureAlgorithm{jose.ES256, jose.ES384, jose.ES512, jose.EdDSA}
+
+// disclosureHashes are the accepted algorithms of digests, by the names in
+// RFC 9901, 4.1.1.
+var disclosureHashes = map[string]crypto.Hash{"sha-256": crypto.SHA256, "sha-384": crypto.SHA384, "sha-512": crypto.SHA512}
+
+// sdJWT is a presentation in its parts, as received.
+type sdJWT struct {
+	issued      string // the issuer's JWT
+	disclosures []string
+	binding     string // the holder's JWT
+	presented   string // all that the holder's JWT signs the hash of
+}
+
+// parseSDJWT splits a presentation with key binding (RFC 9901, 4).
+func parseSDJWT(text string) (sdJWT, error) {
+	parts := strings.Split(text, "~")
+	last := len(parts) - 1
+	if len(text) > MaxResponseBytes || last < 1 || last-1 > maxDisclosures || parts[0] == "" || parts[last] == "" {
+		return sdJWT{}, refuse(ReasonMalformed)
+	}
+	return sdJWT{parts[0], parts[1:last], parts[last], text[:len(text)-len(parts[last])]}, nil
+}
+
+// verifyJWT checks the signature and the type of a JWT and returns its claims.
+func verifyJWT(text, typ string, key any, reason Reason) (map[string]any, error) {
+	header, err := headerOf(text)
+	if err != nil || header["typ"] != typ {
+		return nil, refuse(ReasonMalformed)
+	}
+	signed, err := jose.ParseSignedCompact(text, jwtAlgorithms)
+	if err != nil {
+		return nil, refuse(ReasonAlgorithm)
+	}
+	payload, err := signed.Verify(key)
+	if err != nil {
+		return nil, refuse(reason)
+	}
+	return readJSONObject(payload)
+}
+
+// headerOf returns the protected header of a JWT.
+func headerOf(text string) (map[string]any, error) {
+	encoded, _, _ := strings.Cut(text, ".")
+	raw, err := base64.RawURLEncoding.Strict().DecodeString(encoded)
+	if err != nil {
+		return nil, refuse(ReasonMalformed)
+	}
+	return readJSONObject(raw)
+}
+
+// disclosed checks the issuer's signature and the digests of all disclosures, and
+// returns the claims: those that are always disclosed, and those of disclosures.
+func (s sdJWT) disclosed(key any, typ string) (map[string]any, crypto.Hash, error) {
+	claims, err := verifyJWT(s.issued, typ, key, ReasonIssuerSignature)
+	if err != nil {
+		return nil, 0, err
+	}
+	algorithm := crypto.SHA256
+	if name, named := claims["_sd_alg"]; named {
+		text, _ := name.(string)
+		if algorithm = disclosureHashes[text]; algorithm == 0 {
+			return nil, 0, refuse(ReasonAlgorithm)
+		}
+		delete(claims, "_sd_alg")
+	}
+	d := disclosing{open: map[string][]any{}, seen: map[string]bool{}}
+	for _, text := range s.disclosures {
+		if err := d.add(text, algorithm); err != nil {
+			return nil, 0, err
+		}
+	}
+	open, err := d.value(claims, 0)
+	if err != nil {
+		return nil, 0, err
+	}
+	if len(d.open) > 0 { // a disclosure that no digest names
+		return nil, 0, refuse(ReasonDigest)
+	}
+	claims, _ = open.(map[string]any)
+	return claims, algorithm, nil
+}
+
+// disclosing puts disclosures in the places of their digests (RFC 9901, 7.1).
+type disclosing struct {
+	open map[string][]any // disclosures that have no place yet, by digest
+	seen map[string]bool  // digests
+}
+
+func digestOf(algorithm crypto.Hash, text string) string {
+	hash := algorithm.New()
+	hash.Write([]byte(text))
+	return base64.RawURLEncoding.EncodeToString(hash.Sum(nil))
+}
+
+// add reads a disclosure: a salt, the name of a claim unless it is an element of
+// a list, and a value.
+func (d disclosing) add(text string, algorithm crypto.Hash) error {
+	raw, err := base64.RawURLEncoding.Strict().DecodeString(text)
+	if err != nil {
+		return refuse(ReasonMalformed)
+	}
+	value, err := readJSON(raw)
+	if err != nil {
+		return err
+	}
+	parts, _ := value.([]any)
+	digest := digestOf(algorithm, text)
+	if _, twice := d.open[digest]; twice || len(parts) != 2 && len(parts) != 3 {
+		return refuse(ReasonMalformed)
+	}
+	if _, ok := parts[0].(string); !ok {
+		return refuse(ReasonMalformed)
+	}
+	d.open[digest] = parts
+	return nil
+}
+
+// take returns the disclosure with a digest, or nil. A digest may occur once.
+func (d disclosing) take(digest any, parts int) ([]any, error) {
+	text, ok := digest.(string)
+	if !ok || d.seen[text] {
+		return nil, refuse(ReasonMalformed)
+	}
+	d.seen[text] = true
+	found := d.open[text]
+	if found != nil && len(found) != parts {
+		return nil, refuse(ReasonMalformed)
+	}
+	delete(d.open, text)
+	return found, nil
+}
+
+func (d disclosing) value(v any, depth int) (any, error) {
+	if depth > maxDepth {
+		return nil, refuse(ReasonMalformed)
+	}
+	switch v := v.(type) {
+	case map[string]any:
+		return d.object(v, depth)
+	case []any:
+		return d.list(v, depth)
+	default:
+		return v, nil
+	}
+}
+
+func (d disclosing) object(v map[string]any, depth int) (any, error) {
+	digests, hidden := v["_sd"]
+	delete(v, "_sd")
+	list, ok := digests.([]any)
+	_, element := v["..."]
+	_, algorithm := v["_sd_alg"]
+	if hidden && !ok || element || algorithm {
+		return nil, refuse(ReasonMalformed)
+	}
+	open := map[string]any{}
+	for _, name := range slices.Sorted(maps.Keys(v)) { // in one order, so that the same input gives the same refusal
+		value, err := d.value(v[name], depth+1)
+		if err != nil {
+			return nil, err
+		}
+		open[name] = value
+	}
+	for _, digest := range list {
+		found, err := d.take(digest, 3)
+		if err != nil {
+			return nil, err
+		}
+		if found == nil {
+			continue
+		}
+		name, ok := found[1].(string)
+		if _, twice := open[name]; !ok || twice || name == "_sd" || name == "..." || name == "_sd_alg" || depth == 0 && alwaysDisclosed[name] {
+			return nil, refuse(ReasonMalformed)
+		}
+		if open[name], err = d.value(found[2], depth+1); err != nil {
+			return nil, err
+		}
+	}
+	return open, nil
+}
+
+// alwaysDisclosed are the claims that an issuer may not hide (SD-JWT VC, 2.2.2.2):
+// a holder could leave them out.
+var alwaysDisclosed = map[string]bool{"iss": true, "nbf": true, "exp": true, "cnf": true, "vct": true, "status": true}
+
+func (d disclosing) list(v []any, depth int) (any, error) {
+	open := []any{}
+	for _, element := range v {
+		object, _ := element.(map[string]any)
+		digest, hidden := object["..."]
+		if !hidden {
+			value, err := d.value(element, depth+1)
+			if err != nil {
+				return nil, err
+			}
+			open = append(open, value)
+			continue
+		}
+		found, err := d.take(digest, 2)
+		if err != nil || len(object) != 1 {
+			return nil, refuse(ReasonMalformed)
+		}
+		if found == nil {
+			continue
+		}
+		value, err := d.value(found[1], depth+1)
+		if err != nil {
+			return nil, err
+		}
+		open = append(open, value)
+	}
+	return open, nil
+}
+
+// holderKey returns the key to which the issuer bound the claims (RFC 7800, 3.2).
+func holderKey(claims map[string]any) (any, error) {
+	confirmation, _ := claims["cnf"].(map[string]any)
+	encoded, err := json.Marshal(confirmation["jwk"])
+	if err != nil {
+		return nil, refuse(ReasonMalformed)
+	}
+	var jwk jose.JSONWebKey
+	if jwk.UnmarshalJSON(encoded) != nil || !jwk.Valid() {
+		return nil, refuse(ReasonAlgorithm)
+	}
+	switch jwk.Key.(type) {
+	case *ecdsa.PublicKey, ed25519.PublicKey:
+		if credential.CheckPublicKey(jwk.Key) == nil {
+			return jwk.Key, nil
+		}
+	}
+	return nil, refuse(ReasonAlgorithm)
+}
+
+// bound checks that the holder made this presentation now, for an audience and a
+// nonce (RFC 9901, 7.3).
+func (s sdJWT) bound(key any, algorithm crypto.Hash, audience, nonce string, now time.Time) error {
+	claims, err := verifyJWT(s.binding, typeBinding, key, ReasonDevice)
+	if err != nil {
+		return err
+	}
+	at, ok, err := timeOf(claims, "iat")
+	if err != nil {
+		return err
+	}
+	if !ok || claims["aud"] != audience || claims["nonce"] != nonce || claims["sd_hash"] != digestOf(algorithm, s.presented) ||
+		at.After(now.Add(clockSkew)) || at.Before(now.Add(-maxBindingAge)) {
+		return refuse(ReasonDevice)
+	}
+	return nil
+}
+
+// timeOf returns a claim that is a time in seconds since 1970, and whether there
+// is one.
+func timeOf(claims map[string]any, name string) (time.Time, bool, error) {
+	value, ok := claims[name]
+	if !ok {
+		return time.Time{}, false, nil
+	}
+	number, _ := value.(json.Number)
+	seconds, err := number.Float64()
+	const most = 1 << 40 // seconds; beyond it, a time cannot be compared
+	if err != nil || seconds < 0 || seconds > most {
+		return time.Time{}, false, refuse(ReasonMalformed)
+	}
+	return time.Unix(int64(seconds), 0), true, nil
+}
