@@ -9,9 +9,11 @@ import (
 	"os"
 	"time"
 
+	"agegate/internal/app"
 	"agegate/internal/app/config"
 	"agegate/internal/rules/account"
 	"agegate/internal/rules/audit"
+	"agegate/internal/rules/mail"
 	"agegate/internal/rules/tenant"
 	"agegate/internal/store"
 
@@ -29,9 +31,30 @@ func users(db *store.Store, cfg config.Config) *account.Service {
 	return account.NewService(account.Config{Store: db, URL: cfg.DashboardURL, Random: rand.Reader, Now: now})
 }
 
+// posting returns users, which also put mails into the outbox where mail is sent
+// and the secret key is set. The gateway sends them.
+func posting(db *store.Store, cfg config.Config) (*account.Service, error) {
+	if cfg.SMTP == nil || cfg.SecretKey == nil {
+		return users(db, cfg), nil
+	}
+	sealer, err := app.NewSealer(cfg)
+	if err != nil {
+		return nil, err
+	}
+	return account.NewService(account.Config{
+		Store: db, URL: cfg.DashboardURL, Outbox: mail.NewOutbox(sealer, now), Random: rand.Reader, Now: now,
+	}), nil
+}
+
 // withUsers runs fn on the users of the configured database.
 func (c *cli) withUsers(ctx context.Context, fn func(*account.Service, config.Config) error) error {
-	return c.withDatabase(ctx, func(db *store.Store, cfg config.Config) error { return fn(users(db, cfg), cfg) })
+	return c.withDatabase(ctx, func(db *store.Store, cfg config.Config) error {
+		accounts, err := posting(db, cfg)
+		if err != nil {
+			return err
+		}
+		return fn(accounts, cfg)
+	})
 }
 
 // withUser runs fn for a command whose only argument is a user's e-mail address
@@ -118,6 +141,9 @@ func (c *cli) userRecover() *cobra.Command {
 			link, err := accounts.NewRecoveryLink(cmd.Context(), commandLine(), user.ID)
 			if err != nil {
 				return err
+			}
+			if accounts.SendsMail() {
+				fmt.Fprintf(cmd.ErrOrStderr(), "The gateway also sends the link to %s.\n", tenant.Visible(user.Email))
 			}
 			return out.print(map[string]string{"recovery_link": link}, func(w io.Writer) { fmt.Fprintln(w, link) })
 		})

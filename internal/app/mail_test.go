@@ -146,3 +146,32 @@ func TestMailCarriesLinksAndAlerts(t *testing.T) {
 		}
 	}, "AGEGATE_SMTP_URL="+address, "AGEGATE_MAIL_FROM=agegate <no-reply@gate.example>")
 }
+
+// TestFirstOwnerByMail: the operator's page mails the invitation of a new tenant's
+// first owner, where it is given an address.
+func TestFirstOwnerByMail(t *testing.T) {
+	box, address := openLetterBox(t)
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
+		boss := g.SignIn(t, true, account.ByPasskey)
+		g.StepUp(t, boss)
+		guest := strings.ToLower(strings.ReplaceAll(t.Name(), "/", ".")) + "@guest.example"
+		for _, tt := range []struct {
+			email         string
+			status, mails int
+		}{{"no address", 422, 0}, {"", 200, 0}, {guest, 200, 1}} {
+			res, body := boss.Fill(t, "/operator/tenants/new", url.Values{"name": {"New shop"}, "email": {tt.email}})
+			if told := strings.Contains(body, "on its way to"); res.StatusCode != tt.status || told != (tt.mails > 0) || g.Count(t, "mails") != tt.mails {
+				t.Errorf("%q: %d, %d mails", tt.email, res.StatusCode, g.Count(t, "mails"))
+			}
+		}
+		if n := g.Count(t, "tenants"); n != 2 {
+			t.Errorf("%d tenants", n)
+		}
+		letter := box.wait(t, guest, 1)[0]
+		_, link, _ := strings.Cut(letter, "http://localhost:8080")
+		link, _, _ = strings.Cut(link, "\r\n")
+		if res, body := g.Nobody().Get(t, link); res.StatusCode != 200 || !strings.Contains(body, "as the owner") {
+			t.Errorf("the mailed invitation: %d", res.StatusCode)
+		}
+	}, "AGEGATE_SMTP_URL="+address, "AGEGATE_MAIL_FROM=agegate <no-reply@gate.example>")
+}

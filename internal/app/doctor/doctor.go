@@ -62,7 +62,7 @@ func Examine(ctx context.Context, o Options) {
 	for _, step := range []struct {
 		name string
 		make func(context.Context)
-	}{{"clock", e.clock}, {"models", e.models}, {"addresses", e.addresses}} {
+	}{{"clock", e.clock}, {"models", e.models}, {"addresses", e.addresses}, {"mail", e.mail}, {"single sign-on", e.sso}} {
 		e.within(ctx, step.name, step.make)
 	}
 	e.database(ctx)

@@ -24,12 +24,24 @@ var newTenantForm = &form{
 	problems: map[error]string{tenant.ErrNameEmpty: "empty", tenant.ErrNameHidden: "hidden"},
 }
 
+// newTenantMailForm is newTenantForm where mail is sent.
+var newTenantMailForm = &form{
+	name:     "new_tenant",
+	fields:   []field{newTenantForm.fields[0], {name: "email", kind: "email", max: account.MaxEmail, optional: true, hint: true}},
+	problems: also(newTenantForm.problems, map[error]string{account.ErrEmail: "email"}),
+}
+
 func (p *Pages) operator() feature {
+	making := newTenantForm
+	if p.cfg.Accounts.SendsMail() {
+		making = newTenantMailForm
+	}
 	f := feature{
 		routes:  []route{{method: http.MethodGet, path: operatorPath, minRole: operator, handle: p.showOperator}},
 		screens: []string{"operator", "operator_new", "operator_link"},
 	}
-	f.fill(route{path: newTenantPath, minRole: operator, stepUp: always}, newTenantForm, p.newTenant)
+	f.fill(route{path: newTenantPath, minRole: operator, stepUp: always}, making, p.newTenant)
+	f.forms = append(f.forms, newTenantMailForm)
 	return f
 }
 
@@ -104,11 +116,19 @@ func (p *Pages) newTenant(r *request) (*question, error) {
 			return r.render(status, "operator_new", &newTenantView{Form: f, Back: operatorPath})
 		},
 		do: func(f *formView) error {
+			email := ""
+			if p.cfg.Accounts.SendsMail() {
+				email = f.Value("email")
+			}
+			if email != "" && !account.IsEmail(email) {
+				f.wrong("email", "new_tenant.problem.email")
+				return nil
+			}
 			made, err := p.cfg.Tenants.CreateWithoutKeys(r.ctx(), r.who.OperatorActor(), tenant.Tenant{Name: f.Value("name")})
 			if err != nil {
 				return err
 			}
-			return r.showOwnerLink(made)
+			return r.showOwnerLink(made, email)
 		},
 	}, nil
 }
@@ -121,14 +141,22 @@ type madeLinkView struct {
 	Name, Link, Back string
 }
 
-// showOwnerLink creates the invitation of a tenant's first owner and shows it.
-func (r *request) showOwnerLink(t tenant.Tenant) error {
-	link, err := r.pages.cfg.Accounts.InviteOwner(r.ctx(), r.who.OperatorActor(), t.ID)
+// showOwnerLink creates the invitation of a tenant's first owner, shows it, and
+// sends it to an address, unless that is empty.
+func (r *request) showOwnerLink(t tenant.Tenant, email string) (err error) {
+	var link string
+	hint := page.Say("operator.invited_hint")
+	if email == "" {
+		link, err = r.pages.cfg.Accounts.InviteOwner(r.ctx(), r.who.OperatorActor(), t.ID)
+	} else {
+		hint = page.Say("operator.invited_mailed", "email", email)
+		link, err = r.pages.cfg.Accounts.InviteOwnerByMail(r.ctx(), r.who, t.ID, email, t.Name)
+	}
 	if err != nil {
 		return err
 	}
 	return r.render(http.StatusOK, "operator_link", &madeLinkView{
-		Title: page.Say("operator.invited"), Name: t.Name, Hint: page.Say("operator.invited_hint"), Link: link,
+		Title: page.Say("operator.invited"), Name: t.Name, Hint: hint, Link: link,
 		Back: operatedPath(t.ID),
 	})
 }

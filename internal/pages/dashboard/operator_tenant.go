@@ -61,7 +61,7 @@ var tenantActs = []operatorAct[tenant.Tenant]{
 	{form: limitsForm, safe: true, do: setLimits, begin: func(t tenant.Tenant) []string {
 		return []string{"free_checks", limitText(t.FreeChecks), "test_cap", limitText(t.TestCap)}
 	}},
-	{form: ownerForm, safe: true, do: func(r *request, t tenant.Tenant, _ *formView) error { return r.showOwnerLink(t) }},
+	{form: ownerForm, safe: true, do: func(r *request, t tenant.Tenant, _ *formView) error { return r.showOwnerLink(t, "") }},
 	{form: disableForm, do: switchTenant(true, "tenant_disable")},
 	{form: enableForm, safe: true, do: switchTenant(false, "tenant_enable")},
 }

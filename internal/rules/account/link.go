@@ -96,7 +96,12 @@ func (s *Service) inviteMember(ctx context.Context, access Access, role Role, me
 // InviteOwner creates the invitation for a tenant's first owner, which replaces
 // any earlier one, and returns its address. It returns ErrOwnerExists.
 func (s *Service) InviteOwner(ctx context.Context, actor audit.Actor, tenantID uuid.UUID) (string, error) {
-	return s.invite(ctx, actor, tenantID, Owner, nil, func(tx Tx, _ uuid.UUID) error {
+	return s.inviteOwner(ctx, actor, tenantID, nil)
+}
+
+// inviteOwner is InviteOwner, and sends the link with a message, unless that is nil.
+func (s *Service) inviteOwner(ctx context.Context, actor audit.Actor, tenantID uuid.UUID, message *mail.Message) (string, error) {
+	return s.invite(ctx, actor, tenantID, Owner, message, func(tx Tx, _ uuid.UUID) error {
 		if err := ownerless(tx, tenantID, ErrOwnerExists); err != nil {
 			return err
 		}

@@ -145,6 +145,9 @@ func checkName(name string) error {
 	return nil
 }
 
+// IsEmail reports whether a text has the form of an e-mail address.
+func IsEmail(text string) bool { return checkEmail(strings.TrimSpace(text)) == nil }
+
 func checkEmail(email string) error {
 	parsed, err := mail.ParseAddress(email)
 	if err != nil || parsed.Address != email || len(email) > MaxEmail || strings.ContainsFunc(email, unicode.IsSpace) {

@@ -5,3 +5,9 @@ func (s Server) Strict() Server {
 	s.bare = false
 	return s
 }
+
+// With returns the server with another password.
+func (s Server) With(password string) Server {
+	s.password = password
+	return s
+}

@@ -277,6 +277,27 @@ func TestNoMailWithoutEncryption(t *testing.T) {
 	}
 }
 
+// TestCheck: the server is asked for everything that a mail needs, and gets none.
+func TestCheck(t *testing.T) {
+	for _, how := range []string{"starttls", "smtps"} {
+		there := &postOffice{}
+		server := there.open(t, how)
+		if err := server.Check(t.Context()); err != nil {
+			t.Errorf("%s: %v", how, err)
+		}
+		wrong := server.With("canary-password")
+		if err := wrong.Check(t.Context()); err == nil || !strings.Contains(err.Error(), "answered 454") {
+			t.Errorf("%s, a wrong password: %v", how, err)
+		}
+		if got, _, _ := there.received(); len(got) != 0 {
+			t.Errorf("%s: %d mails", how, len(got))
+		}
+	}
+	if err := (&postOffice{}).open(t, "smtp").Strict().Check(t.Context()); err == nil {
+		t.Error("a server without encryption is well")
+	}
+}
+
 // TestTenantsShareTheOutbox: a tenant can make so many mails a day and no more, and
 // takes nobody's turn.
 func TestTenantsShareTheOutbox(t *testing.T) {

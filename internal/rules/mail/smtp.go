@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net"
 	"net/mail"
+	"net/textproto"
 	"net/url"
 	"strconv"
 	"time"
@@ -99,6 +100,24 @@ func (s Server) send(ctx context.Context, id uuid.UUID, at time.Time, l letter) 
 		}
 		return &failure{}
 	}
+	return nil
+}
+
+// Check connects to the server, encrypts the connection and authenticates, as for a
+// mail, and sends none. Its error has nothing that the server said but its code.
+func (s Server) Check(ctx context.Context) error {
+	client, err := smtp.NewClient(s.host, s.options()...)
+	if err != nil {
+		return &failure{}
+	}
+	if err := client.DialWithContext(ctx); err != nil {
+		answer := (*textproto.Error)(nil)
+		if errors.As(err, &answer) {
+			return &failure{code: answer.Code}
+		}
+		return &failure{}
+	}
+	_ = client.Close() // nothing was sent
 	return nil
 }
 
