@@ -27,8 +27,10 @@ require (
 )
 
 require (
+	github.com/alecthomas/chroma/v2 v2.27.0 // indirect
 	github.com/beevik/etree v1.8.1 // indirect
 	github.com/coreos/go-oidc/v3 v3.18.0 // indirect
+	github.com/dlclark/regexp2/v2 v2.2.1 // indirect
 	github.com/jonboulle/clockwork v0.5.0 // indirect
 	github.com/russellhaering/goxmldsig v1.6.1 // indirect
 	github.com/wneessen/go-mail v0.8.1 // indirect

@@ -3,6 +3,7 @@ package reference
 import (
 	"cmp"
 	"fmt"
+	"html/template"
 	"io/fs"
 	"path"
 	"slices"
@@ -41,6 +42,9 @@ type answer struct {
 
 type example struct{ Title, JSON string }
 
+// HTML returns the example in colours.
+func (e example) HTML() template.HTML { return colour("json", e.JSON) }
+
 // samples are one request or function in several languages. The name is unique on
 // its page.
 type samples struct {
@@ -49,6 +53,9 @@ type samples struct {
 }
 
 type sample struct{ Language, Code string }
+
+// HTML returns the code in colours.
+func (s sample) HTML() template.HTML { return colour(s.Language, s.Code) }
 
 // languages are the languages of samples, with the file extension or the name at
 // a code block, in the order in which the pages offer them.

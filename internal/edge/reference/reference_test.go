@@ -182,6 +182,36 @@ func TestSearch(t *testing.T) {
 	}
 }
 
+// TestColours: examples in every language are in colours, by classes, and their text
+// is that of the sample.
+func TestColours(t *testing.T) {
+	base := serve(t)
+	page := get(t, base+"/docs")
+	for _, want := range []string{`<span class="k">`, `<span class="s">`, `<span class="m">`, `<span class="f">`} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the reference lacks %s", want)
+		}
+	}
+	texts := map[string]bool{}
+	for _, n := range elements(t, page) {
+		if n.Data == "code" {
+			var text strings.Builder
+			for inner := range n.Descendants() {
+				if inner.Type == html.TextNode {
+					text.WriteString(inner.Data)
+				}
+			}
+			texts[text.String()] = true
+		}
+	}
+	for _, ending := range []string{"sh", "py", "mjs", "go", "php"} {
+		code, err := agegate.Docs.ReadFile("docs/samples/createSession/request." + ending)
+		if err != nil || !texts[strings.TrimSuffix(string(code), "\n")] {
+			t.Errorf("the reference does not show request.%s as it is, %v", ending, err)
+		}
+	}
+}
+
 // TestMarkdown: every page also exists in Markdown, and llms.txt lists them
 // all.
 func TestMarkdown(t *testing.T) {
