@@ -38,7 +38,7 @@ type shop struct {
 
 func newShop(t *testing.T, g *gatewaytest.Gateway) *shop {
 	t.Helper()
-	credentials := g.Shop(t, "", func(s *tenant.Tenant) { s.DocumentCheck = true })
+	credentials := g.Shop(t, "", func(s *tenant.Tenant) { s.DocumentCheck, s.WalletPID = true, true })
 	return &shop{t, g, credentials.Test.APIKey}
 }
 

@@ -38,23 +38,26 @@ type way struct {
 	only []string
 }
 
+// proofOfAge is the only kind of document that av:// asks for.
+var proofOfAge = []string{wallet.DocTypeProofOfAge}
+
 // ways are the rows of the table.
 func ways() []way {
-	proofOfAge := []string{wallet.DocTypeProofOfAge}
+	mobile := []string{wallet.DocTypeMDL, wallet.DocTypeProofOfAge, wallet.DocTypePhotoID, wallet.DocTypeIDCard}
 	all := []way{
 		{"link `openid4vp://`", unsigned, byLink(wallet.SchemeOpenID), nil},
 		{"QR code `openid4vp://`", unsigned, byCode(wallet.SchemeOpenID), nil},
 		{"link `av://`", unsigned, byLink(wallet.SchemeProofOfAge), proofOfAge},
 		{"QR code `av://`", unsigned, byCode(wallet.SchemeProofOfAge), proofOfAge},
 		{"browser, `openid4vp-v1-unsigned`", unsigned, byBrowser(wallet.ProtocolOpenID), nil},
-		{"browser, `org-iso-mdoc`", unsigned, byBrowser(wallet.ProtocolMdoc), nil},
+		{"browser, `org-iso-mdoc`", unsigned, byBrowser(wallet.ProtocolMdoc), mobile},
 	}
 	for _, i := range []identity{byCertHash, byHostName} {
 		all = append(all,
 			way{"link `openid4vp://`, `request_uri`", i, byLink(wallet.SchemeOpenID), nil},
 			way{"QR code `openid4vp://`, `request_uri`", i, byCode(wallet.SchemeOpenID), nil},
 			way{"browser, `openid4vp-v1-signed`", i, byBrowser(wallet.ProtocolSigned), nil},
-			way{"browser, `org-iso-mdoc`, reader authenticated", i, byBrowser(wallet.ProtocolMdoc), nil},
+			way{"browser, `org-iso-mdoc`, reader authenticated", i, byBrowser(wallet.ProtocolMdoc), mobile},
 		)
 	}
 	return append(all, way{"link `av://`", byCertHash, byLink(wallet.SchemeProofOfAge), proofOfAge})
@@ -124,6 +127,7 @@ var documents = []struct{ name, docType string }{
 	{"proof of age (EU)", wallet.DocTypeProofOfAge},
 	{"photo ID", wallet.DocTypePhotoID},
 	{"ID pass", wallet.DocTypeIDCard},
+	{"PID (SD-JWT)", wallet.DocTypePID},
 }
 
 // A strict wallet answers only verifiers whose certificate leads to a root that it
@@ -176,7 +180,7 @@ func TestTable(t *testing.T) {
 				cells = append(cells, cell)
 				why[reason] = reason != ""
 			}
-			expected := answers == answersStrict && (y.identity == unsigned || y.only != nil)
+			expected := answers == answersStrict && (y.identity == unsigned || slices.Equal(y.only, proofOfAge))
 			reasons := slices.DeleteFunc(slices.Sorted(maps.Keys(why)), func(r string) bool { return r == "" })
 			if (len(reasons) > 0) != expected {
 				t.Errorf("%s: the wallet for %s refuses because of %q", y.name, answers, reasons)

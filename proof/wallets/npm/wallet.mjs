@@ -11,6 +11,7 @@ import { CompactEncrypt, calculateJwkThumbprint, importJWK, importX509, jwtVerif
 import jsQR from "jsqr";
 import { PNG } from "pngjs";
 import { browserTranscript, checkChain, context } from "./mdoc.mjs";
+import { issuePID, presentPID, typePID } from "./pid.mjs";
 
 const ES256 = -7;
 const noDocument = "the wallet has no such document";
@@ -32,6 +33,8 @@ export const allowInsecure = () => setGlobalConfig({ allowInsecureUrls: true });
 /** Issues a document with every statement of age of a holder to a new wallet. */
 export async function issue({ docType, namespace, age = 30, signer, key }) {
   const device = generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey.export({ format: "jwk" });
+  const authority = authorityOf(Buffer.from(signer, "base64"));
+  if (docType === typePID) return { docType, device, authority, ...(await issuePID({ age, signer, key, device })) };
   const statements = { family_name: "Mustermann" };
   for (let n = 10; n < 100; n++) statements[`age_over_${n}`] = age >= n;
   const signed = new Date(Date.now() - 60_000);
@@ -44,7 +47,7 @@ export async function issue({ docType, namespace, age = 30, signer, key }) {
     deviceKeyInfo: { deviceKey: DeviceKey.fromJwk({ kty: device.kty, crv: device.crv, x: device.x, y: device.y }) },
     certificates: [new Uint8Array(certificate)],
   });
-  return { docType, namespace, statements, issuerSigned, key: CoseKey.fromJwk({ ...device, alg: "ES256" }), authority: authorityOf(certificate) };
+  return { docType, namespace, statements, issuerSigned, key: CoseKey.fromJwk({ ...device, alg: "ES256" }), authority };
 }
 
 /** The key identifier of the certificate's issuer, in base64url, as requests name trusted issuers. */
@@ -178,20 +181,23 @@ export class Wallet {
 
   /** The vp_token for a query. */
   async #token(asked, request, clientId, origin) {
-    const { docType, namespace, statements, authority } = this.document;
+    const { docType, namespace, statements, claims, authority } = this.document;
     const query = DcqlQuery.parse(asked);
     DcqlQuery.validate(query);
-    const held = { credential_format: "mso_mdoc", doctype: docType, cryptographic_holder_binding: true, namespaces: { [namespace]: statements }, authority: { type: "aki", values: [authority] } };
-    const result = DcqlQuery.query(query, [held]);
+    const common = { cryptographic_holder_binding: true, authority: { type: "aki", values: [authority] } };
+    const result = DcqlQuery.query(query, [
+      claims ? { credential_format: "dc+sd-jwt", vct: docType, claims, ...common } : { credential_format: "mso_mdoc", doctype: docType, namespaces: { [namespace]: statements }, ...common },
+    ]);
     if (!result.can_be_satisfied) refuse(noDocument);
     const [id, match] = Object.entries(result.credential_matches).find(([, m]) => m.success);
-    const claims = match.valid_credentials[0].claims.valid_claim_sets[0].output[namespace];
+    const { output } = match.valid_credentials[0].claims.valid_claim_sets[0];
+    if (claims) return { [id]: [await presentPID(this.document, output, origin ? `origin:${origin}` : clientId, request.nonce)] };
     const jwk = request.response_mode.endsWith(".jwt") ? request.client_metadata.jwks.keys[0] : undefined;
-    const common = { nonce: request.nonce, ...(jwk && { jwkThumbprint: new Uint8Array(Buffer.from(await calculateJwkThumbprint(jwk), "base64url")) }) };
+    const bound = { nonce: request.nonce, ...(jwk && { jwkThumbprint: new Uint8Array(Buffer.from(await calculateJwkThumbprint(jwk), "base64url")) }) };
     const transcript = origin
-      ? await SessionTranscript.forOid4VpDcApi({ origin, ...common }, context)
-      : await SessionTranscript.forOid4Vp({ clientId, responseUri: request.response_uri, ...common }, context);
-    const elements = Object.fromEntries(Object.keys(claims).map((name) => [name, false]));
+      ? await SessionTranscript.forOid4VpDcApi({ origin, ...bound }, context)
+      : await SessionTranscript.forOid4Vp({ clientId, responseUri: request.response_uri, ...bound }, context);
+    const elements = Object.fromEntries(Object.keys(output[namespace]).map((name) => [name, false]));
     const deviceRequest = DeviceRequest.create({ docRequests: [DocRequest.create({ itemsRequest: ItemsRequest.create({ docType, namespaces: { [namespace]: elements } }) })] });
     return { [id]: [Buffer.from((await this.#device(deviceRequest, transcript)).encode()).toString("base64url")] };
   }

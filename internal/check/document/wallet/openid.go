@@ -220,6 +220,18 @@ func (e Exchange) Link(scheme string, targetAge int, responseURI string) (string
 		values.Set("response_mode", "direct_post.jwt")
 		values.Set("client_metadata", string(encoded))
 	}
+	link, err := linkOf(scheme, values, asked)
+	if err == nil && len(link) > maxLink {
+		link, err = linkOf(scheme, values, query(targetAge, e.docTypes...)) // without the issuers, which are only a hint
+	}
+	return link, err
+}
+
+// maxLink is the length of the longest link that fits into a QR code (ISO/IEC
+// 18004: version 40, level L).
+const maxLink = 2953
+
+func linkOf(scheme string, values url.Values, asked dcqlQuery) (string, error) {
 	encoded, err := json.Marshal(asked)
 	if err != nil {
 		return "", err
