@@ -19,7 +19,7 @@ func readJSON(raw []byte) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := decoder.Token(); err != io.EOF { //nolint:errorlint // the decoder returns it as it is
+	if _, err := decoder.Token(); err != io.EOF {
 		return nil, refuse(ReasonMalformed)
 	}
 	return value, nil

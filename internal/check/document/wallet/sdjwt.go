@@ -199,23 +199,30 @@ func (d disclosing) object(v map[string]any, depth int) (any, error) {
 		open[name] = value
 	}
 	for _, digest := range list {
-		found, err := d.take(digest, 3)
-		if err != nil {
-			return nil, err
-		}
-		if found == nil {
-			continue
-		}
-		name, ok := found[1].(string)
-		if _, twice := open[name]; !ok || twice || name == "_sd" || name == "..." || name == "_sd_alg" || depth == 0 && alwaysDisclosed[name] {
-			return nil, refuse(ReasonMalformed)
-		}
-		if open[name], err = d.value(found[2], depth+1); err != nil {
+		if err := d.reveal(open, digest, depth); err != nil {
 			return nil, err
 		}
 	}
 	return open, nil
 }
+
+// reveal adds the claim with a digest to an object, if it is disclosed.
+func (d disclosing) reveal(open map[string]any, digest any, depth int) error {
+	found, err := d.take(digest, 3)
+	if err != nil || found == nil {
+		return err
+	}
+	name, ok := found[1].(string)
+	_, twice := open[name]
+	if !ok || twice || reserved[name] || depth == 0 && alwaysDisclosed[name] {
+		return refuse(ReasonMalformed)
+	}
+	open[name], err = d.value(found[2], depth+1)
+	return err
+}
+
+// reserved are the names that no disclosed claim may have.
+var reserved = map[string]bool{"_sd": true, "_sd_alg": true, "...": true}
 
 // alwaysDisclosed are the claims that an issuer may not hide (SD-JWT VC, 2.2.2.2):
 // a holder could leave them out.
