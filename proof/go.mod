@@ -27,6 +27,7 @@ require (
 )
 
 require (
+	filippo.io/age v1.2.1 // indirect
 	github.com/alecthomas/chroma/v2 v2.27.0 // indirect
 	github.com/beevik/etree v1.8.1 // indirect
 	github.com/coreos/go-oidc/v3 v3.18.0 // indirect

@@ -28,7 +28,7 @@ var house = []room{
 	{"lab", [][]string{{"accuracy", "conformance", "demo"}}},
 	{"check", [][]string{{"document"}, {"age"}, {"liveness"}, {"vision"}, {"inference"}}},
 	{"rules", [][]string{
-		{"evidence"}, {"certify", "drift", "insight"}, {"session"}, {"account", "billing", "tenant", "webhook"}, {"mail"},
+		{"evidence"}, {"certify", "drift", "insight", "move"}, {"session"}, {"account", "billing", "tenant", "webhook"}, {"mail"},
 		{"audit", "brand", "credential"}, {"gather", "suite", "turn"}, {"fault"},
 	}},
 	{"agegate", nil}, {"gen", nil}, {"templates", nil}, // agegate is the root, which embeds openapi.yaml

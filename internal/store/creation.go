@@ -15,6 +15,7 @@ import (
 
 	"agegate/internal/rules/billing"
 	"agegate/internal/rules/session"
+	"agegate/internal/rules/tenant"
 )
 
 // errNotAll rolls back a transaction that cannot write all its sessions.
@@ -80,7 +81,9 @@ func (s *Store) createBatches(ctx context.Context, _ struct{}, batches []batch) 
 		created = map[uuid.UUID]bool{}
 		for _, b := range batches {
 			ok, err := tx.createSessions(b.sessions, b.purchase)
-			if err != nil {
+			// A tenant that moves must not hold up others; a call on its own finds the
+			// reason.
+			if err != nil && !errors.Is(err, tenant.ErrMoving) {
 				return err
 			}
 			created[b.sessions[0].ID] = ok

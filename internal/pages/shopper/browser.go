@@ -57,10 +57,14 @@ func (p *Pages) on(shown screen) func(visit) bool {
 // toSession redirects to the session's own page.
 func (p *Pages) toSession(c echo.Context, v visit) error { return p.onward(c, v, v.path) }
 
-// refused returns session.ErrDisabled if the session's tenant is disabled.
+// refused returns session.ErrDisabled if the session's tenant is disabled, and
+// tenant.ErrMoving if it moves.
 func (v visit) refused() error {
 	if v.tenant.Disabled {
 		return session.ErrDisabled
+	}
+	if v.tenant.Move.State != tenant.MoveNone {
+		return tenant.ErrMoving
 	}
 	return nil
 }

@@ -42,7 +42,7 @@ func ResealLinks(ctx context.Context, store ClaimStore, sealer *credential.Seale
 		}
 		var changes []ResealedClaim
 		for _, claim := range batch {
-			switch next, err := sealer.Reseal(claim.SealedLink, linkContext(claim.SessionID)); {
+			switch next, err := sealer.Reseal(claim.SealedLink, LinkContext(claim.SessionID)); {
 			case errors.Is(err, credential.ErrSealed):
 				total.Unopened++
 			case err != nil:

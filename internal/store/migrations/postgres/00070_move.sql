@@ -1,0 +1,41 @@
+-- +goose Up
+-- A tenant that moves to another cluster. Nothing of it may change here while it
+-- leaves or arrives, whichever release of the gateway tries: the triggers lock the
+-- tenant as a foreign key does, and read the state that the move has committed.
+ALTER TABLE tenants ADD COLUMN move_state text NOT NULL DEFAULT '' CHECK (move_state IN ('', 'leaving', 'arriving'));
+ALTER TABLE tenants ADD COLUMN move_id text NOT NULL DEFAULT ''; -- of the export, also after it has arrived
+ALTER TABLE tenants ADD COLUMN move_api text NOT NULL DEFAULT ''; -- where it is now: base URL of the API
+ALTER TABLE tenants ADD COLUMN move_pages text NOT NULL DEFAULT ''; -- and of the hosted page
+
+-- +goose StatementBegin
+CREATE FUNCTION refuse_moving() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+    state text;
+BEGIN
+    SELECT move_state INTO state FROM tenants WHERE id = NEW.tenant_id FOR KEY SHARE;
+    IF state <> '' THEN
+        RAISE EXCEPTION 'the tenant moves' USING ERRCODE = 'AG001';
+    END IF;
+    RETURN NEW;
+END
+$$;
+-- +goose StatementEnd
+
+CREATE TRIGGER sessions_moving BEFORE UPDATE ON sessions FOR EACH ROW EXECUTE FUNCTION refuse_moving();
+-- Every creation takes a unit of a balance.
+CREATE TRIGGER usage_counters_moving BEFORE INSERT OR UPDATE ON usage_counters FOR EACH ROW EXECUTE FUNCTION refuse_moving();
+CREATE TRIGGER credit_balances_moving BEFORE INSERT OR UPDATE ON credit_balances FOR EACH ROW EXECUTE FUNCTION refuse_moving();
+-- Deliveries under way may end.
+CREATE TRIGGER webhook_events_moving BEFORE UPDATE ON webhook_events FOR EACH ROW
+    WHEN (NEW.lease_token IS NOT NULL AND NEW.lease_token IS DISTINCT FROM OLD.lease_token) EXECUTE FUNCTION refuse_moving();
+
+-- +goose Down
+DROP TRIGGER webhook_events_moving ON webhook_events;
+DROP TRIGGER credit_balances_moving ON credit_balances;
+DROP TRIGGER usage_counters_moving ON usage_counters;
+DROP TRIGGER sessions_moving ON sessions;
+DROP FUNCTION refuse_moving;
+ALTER TABLE tenants DROP COLUMN move_pages;
+ALTER TABLE tenants DROP COLUMN move_api;
+ALTER TABLE tenants DROP COLUMN move_id;
+ALTER TABLE tenants DROP COLUMN move_state;
