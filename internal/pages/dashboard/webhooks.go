@@ -63,7 +63,7 @@ type webhooksView struct {
 	Older     string
 
 	// Addresses.
-	Here, TestEvent, Certify, Resend, Reveal, Rotate, Debug string
+	All, TestEvent, Certify, Resend, Reveal, Rotate, Debug string
 }
 
 // endpointView is a destination and its state.
@@ -95,7 +95,7 @@ func (p *Pages) showWebhooks(r *request) error {
 		URL: r.tenant.WebhookURL, Settings: r.editing(settingsPath), MayAct: r.may(account.Develop), MayResend: r.may(account.Resend),
 		Filter:   insight.DeliveryFilter{Status: webhook.Status(query.Get("status")), Class: webhook.Class(query.Get("class"))},
 		Statuses: deliveryStatuses, Classes: deliveryClasses,
-		Here: r.path(webhooksPath), TestEvent: r.path(webhooksPath + "/test"), Certify: r.path(certifyPath), Resend: r.path(webhooksPath + "/resend"),
+		All: r.path(webhooksPath), TestEvent: r.path(webhooksPath + "/test"), Certify: r.path(certifyPath), Resend: r.path(webhooksPath + "/resend"),
 		Reveal: r.path(webhooksPath + "/secret"), Rotate: r.path(webhooksPath + "/rotate"), Debug: r.path(webhooksPath + "/verify"),
 	}
 	if v.Filter.Status != "" && !slices.Contains(deliveryStatuses, v.Filter.Status) ||
