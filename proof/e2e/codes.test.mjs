@@ -2,11 +2,11 @@
 // and a wallet that demands signed requests gets one.
 import assert from "node:assert/strict";
 import { createHash, verify, X509Certificate } from "node:crypto";
-import { after, before, test } from "node:test";
 import { scanGrayBuffer } from "@undecaf/zbar-wasm";
 import { launch, visitor } from "./lib/browser.mjs";
 import { startGateway } from "./lib/gateway.mjs";
 import { frameCount, reads } from "./lib/phone.mjs";
+import { after, before, test } from "./lib/row.mjs";
 import { asksWallet, part, sees } from "./lib/walk.mjs";
 
 /** How many of the frames have to be read. */
