@@ -68,7 +68,7 @@ func (s *Store) Leave(ctx context.Context, tenantID, next uuid.UUID, act audit.A
 
 func (tx *Tx) setMove(tenantID uuid.UUID, m tenant.Move) error {
 	return mustChange(tx.db.Model(&tenantRow{}).Where("id = ?", tenantID).
-		Updates(map[string]any{"move_state": m.State, "move_id": m.ID, "move_api": m.API, "move_pages": m.Pages}))
+		Updates(map[string]any{"move_state": m.State, "move_id": m.ID}))
 }
 
 // lockLeaving locks a tenant that is leaving.
@@ -87,18 +87,6 @@ func (s *Store) Stay(ctx context.Context, tenantID uuid.UUID, act audit.Act) err
 			return err
 		}
 		return tx.setMove(tenantID, tenant.Move{})
-	})
-}
-
-// Forward implements move.Store.
-func (s *Store) Forward(ctx context.Context, tenantID uuid.UUID, api, pages string, act audit.Act) error {
-	return s.act(ctx, act, func(tx *Tx) error {
-		row, err := tx.lockLeaving(tenantID)
-		if err != nil {
-			return err
-		}
-		row.Move.API, row.Move.Pages = api, pages
-		return tx.setMove(tenantID, row.Move)
 	})
 }
 
@@ -163,7 +151,7 @@ func visitAll(rows []move.Record, visit func(move.Record) error) error {
 }
 
 // moveColumns are the columns of a tenant that stay with each database.
-var moveColumns = []string{"move_state", "move_id", "move_api", "move_pages"}
+var moveColumns = []string{"move_state", "move_id"}
 
 // departPart visits a tenant's rows of a table, page by page, each page followed by the
 // rows that belong to it.

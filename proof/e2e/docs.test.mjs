@@ -59,6 +59,9 @@ test("the first page, the documentation and the dashboard lead to each other", a
   await isAccessible(page, "the log-in before the first account");
   await fitsWidth(page);
   if (shots) await page.screenshot({ path: join(shots, "login-no-operator.png") });
+  await page.goto(`${gateway.url}/docs`);
+  await leads(page, part(page, "try"));
+  await page.waitForURL((url) => url.pathname === "/dashboard/login" && url.searchParams.get("next") === "/dashboard/playground");
   await page.goto(`${gateway.url}/docs/integrate`);
   await leads(page, part(page, "to-dashboard"));
   await page.waitForURL((url) => url.pathname === "/dashboard/login");

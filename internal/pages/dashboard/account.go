@@ -83,7 +83,7 @@ func (p *Pages) renderAccount(r *request, status int, zoneProblem *page.Text) er
 	for _, login := range logins {
 		v.Logins = append(v.Logins, loginRow{login, bytes.Equal(login.Hash, r.who.Login().Hash)})
 	}
-	if v.Memberships, err = p.membershipsOf(r, r.who.User().ID); err != nil {
+	if v.Memberships, err = p.membershipsOf(r, r.who.User().ID, landing); err != nil {
 		return err
 	}
 	if v.Form, err = r.blank(plainForm); err != nil {

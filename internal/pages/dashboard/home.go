@@ -11,11 +11,18 @@ import (
 
 func (p *Pages) home() feature {
 	return feature{
-		routes:  []route{{method: http.MethodGet, path: homePath, minRole: user, handle: p.showHome}},
+		routes: []route{
+			{method: http.MethodGet, path: homePath, minRole: user, handle: p.showHome},
+			{method: http.MethodGet, path: anyPlaygroundPath, minRole: user, handle: p.showAnyPlayground},
+		},
 		screens: []string{"home"},
 		keys:    roleKeys("role."),
 	}
 }
+
+// anyPlaygroundPath leads to the playground of the user's tenant: the documentation's
+// link, which knows no tenant.
+const anyPlaygroundPath = homePath + "/playground"
 
 // roleKeys returns the keys of a text for each role.
 func roleKeys(prefix string) []string {
@@ -40,8 +47,21 @@ type memberOf struct {
 
 // showHome lets the user choose a tenant. A user with one tenant is redirected
 // there, and an operator without any to the operator's pages.
-func (p *Pages) showHome(r *request) error {
-	member, err := p.membershipsOf(r, r.who.User().ID)
+func (p *Pages) showHome(r *request) error { return p.choose(r, landing) }
+
+// showAnyPlayground does the same for the playground, of those who may use it.
+func (p *Pages) showAnyPlayground(r *request) error {
+	return p.choose(r, func(role account.Role) string {
+		if role.May(account.Develop) {
+			return playgroundPath
+		}
+		return landing(role)
+	})
+}
+
+// choose lets the user choose a tenant, whose links lead to a path by the role.
+func (p *Pages) choose(r *request, path func(account.Role) string) error {
+	member, err := p.membershipsOf(r, r.who.User().ID, path)
 	if err != nil {
 		return err
 	}
@@ -55,8 +75,9 @@ func (p *Pages) showHome(r *request) error {
 	return r.render(http.StatusOK, "home", v)
 }
 
-// membershipsOf returns the tenants of a user, oldest membership first.
-func (p *Pages) membershipsOf(r *request, userID uuid.UUID) ([]memberOf, error) {
+// membershipsOf returns the tenants of a user, oldest membership first, with links to
+// a path by the role.
+func (p *Pages) membershipsOf(r *request, userID uuid.UUID, path func(account.Role) string) ([]memberOf, error) {
 	memberships, err := p.cfg.Accounts.Memberships(r.ctx(), userID)
 	if err != nil {
 		return nil, err
@@ -67,14 +88,14 @@ func (p *Pages) membershipsOf(r *request, userID uuid.UUID) ([]memberOf, error) 
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, memberOf{t, string(m.Role), fill(landing(m.Role), t.ID.String(), "test")})
+		all = append(all, memberOf{t, string(m.Role), fill(path(m.Role), t.ID.String(), "test")})
 	}
 	return all, nil
 }
 
 // tenantNames returns names that a user's password must not contain.
 func (p *Pages) tenantNames(r *request, userID uuid.UUID) ([]string, error) {
-	all, err := p.membershipsOf(r, userID)
+	all, err := p.membershipsOf(r, userID, landing)
 	var names []string
 	for _, m := range all {
 		names = append(names, m.Tenant.Name)

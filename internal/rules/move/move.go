@@ -36,9 +36,6 @@ type Store interface {
 	Leave(ctx context.Context, tenantID, next uuid.UUID, act audit.Act) (uuid.UUID, error)
 	// Stay ends Leave, or fails with fault.Conflict for a tenant that is not leaving.
 	Stay(ctx context.Context, tenantID uuid.UUID, act audit.Act) error
-	// Forward sets the new addresses of a leaving tenant, or fails with
-	// fault.Conflict.
-	Forward(ctx context.Context, tenantID uuid.UUID, api, pages string, act audit.Act) error
 	// UnderWay returns how many of the tenant's deliveries are being attempted.
 	UnderWay(ctx context.Context, tenantID uuid.UUID) (int64, error)
 	// Departing calls visit for everything that belongs to a leaving tenant, as of one

@@ -54,8 +54,6 @@ const (
 type Move struct {
 	State MoveState
 	ID    string // of the move, the same at both places; empty: none
-	API   string // where a tenant that left is now: base URL of the API; empty: not known
-	Pages string // and of the hosted page
 }
 
 // ErrMoving refuses changes about a tenant that leaves or arrives.

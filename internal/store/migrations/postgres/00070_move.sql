@@ -4,8 +4,6 @@
 -- tenant as a foreign key does, and read the state that the move has committed.
 ALTER TABLE tenants ADD COLUMN move_state text NOT NULL DEFAULT '' CHECK (move_state IN ('', 'leaving', 'arriving'));
 ALTER TABLE tenants ADD COLUMN move_id text NOT NULL DEFAULT ''; -- of the export, also after it has arrived
-ALTER TABLE tenants ADD COLUMN move_api text NOT NULL DEFAULT ''; -- where it is now: base URL of the API
-ALTER TABLE tenants ADD COLUMN move_pages text NOT NULL DEFAULT ''; -- and of the hosted page
 
 -- +goose StatementBegin
 CREATE FUNCTION refuse_moving() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -35,7 +33,5 @@ DROP TRIGGER credit_balances_moving ON credit_balances;
 DROP TRIGGER usage_counters_moving ON usage_counters;
 DROP TRIGGER sessions_moving ON sessions;
 DROP FUNCTION refuse_moving;
-ALTER TABLE tenants DROP COLUMN move_pages;
-ALTER TABLE tenants DROP COLUMN move_api;
 ALTER TABLE tenants DROP COLUMN move_id;
 ALTER TABLE tenants DROP COLUMN move_state;

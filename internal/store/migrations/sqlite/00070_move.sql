@@ -3,8 +3,6 @@
 -- leaves or arrives, whichever release of the gateway tries.
 ALTER TABLE tenants ADD COLUMN move_state TEXT NOT NULL DEFAULT '' CHECK (move_state IN ('', 'leaving', 'arriving'));
 ALTER TABLE tenants ADD COLUMN move_id TEXT NOT NULL DEFAULT ''; -- of the export, also after it has arrived
-ALTER TABLE tenants ADD COLUMN move_api TEXT NOT NULL DEFAULT ''; -- where it is now: base URL of the API
-ALTER TABLE tenants ADD COLUMN move_pages TEXT NOT NULL DEFAULT ''; -- and of the hosted page
 
 -- +goose StatementBegin
 CREATE TRIGGER sessions_moving BEFORE UPDATE ON sessions
@@ -59,7 +57,5 @@ DROP TRIGGER credit_balances_moving_insert;
 DROP TRIGGER usage_counters_moving_update;
 DROP TRIGGER usage_counters_moving_insert;
 DROP TRIGGER sessions_moving;
-ALTER TABLE tenants DROP COLUMN move_pages;
-ALTER TABLE tenants DROP COLUMN move_api;
 ALTER TABLE tenants DROP COLUMN move_id;
 ALTER TABLE tenants DROP COLUMN move_state;
