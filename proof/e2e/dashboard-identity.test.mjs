@@ -5,6 +5,7 @@ import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { launch } from "./lib/browser.mjs";
 import { startGateway } from "./lib/gateway.mjs";
+import { startProvider } from "./lib/idp.mjs";
 import { after, before, test } from "./lib/row.mjs";
 import * as staff from "./lib/staff.mjs";
 import { asks, confirms, fill, look, passphrase, sawItsPages } from "./lib/staff.mjs";
@@ -289,6 +290,53 @@ test("a confirmation by passkey brings a new cookie", async () => {
   assert.notEqual(await cookie(), before);
   const stale = await fetch(`${gateway.url}/dashboard/account`, { redirect: "manual", headers: { Cookie: `agegate-user=${before}` } });
   assert.equal(stale.status, 303);
+  ada.kept();
+});
+
+test("members log in by the tenant's own identity provider", async () => {
+  const provider = await startProvider();
+  try {
+    const signOn = `${gateway.url}/dashboard/${tenant.tenant_id}/team/sign-on`;
+    await ada.goto(signOn); // she has just confirmed who she is
+    await look(ada, "sign-on-empty");
+    await fill(ada, { name: "Shop ID", issuer: `${provider.url}/other`, client_id: "gate", secret: provider.secret, groups_viewer: "people" });
+    await leads(ada, part(ada, "set-sign-on"));
+    await look(ada, "sign-on-wrong");
+    await fill(ada, { issuer: provider.url, secret: provider.secret });
+    await leads(ada, part(ada, "set-sign-on"));
+    await part(ada, "sign-on-link").waitFor();
+    await look(ada, "sign-on");
+
+    const grace = await person({ hosts: ["127.0.0.1"] }); // the provider's
+    const logIn = async (group) => {
+      await grace.goto(`${gateway.url}/dashboard/login/sso/${tenant.tenant_id}?next=//evil.example/`);
+      await grace.getByLabel("Group").fill(group);
+      await leads(grace, grace.getByRole("button"));
+    };
+    await logIn("strangers");
+    await arrives(grace, "/dashboard/login");
+    await sees(grace, "notice");
+    await look(grace, "sso-no-group");
+    await logIn("people");
+    await grace.goto(`${gateway.url}/dashboard/account`);
+    await part(grace, "managed").waitFor();
+    await look(grace, "account-managed");
+    await grace.goto(`${gateway.url}/dashboard/${tenant.tenant_id}/live`); // the provider asks for the second factor
+    await part(grace, "mode-live").waitFor();
+    await grace.context().clearCookies({ name: /agegate-user$/ });
+    await grace.goto(`${gateway.url}/dashboard/login`);
+    await part(grace, "sso").waitFor(); // the browser knows the provider
+    await look(grace, "login-sso");
+
+    await ada.goto(`${signOn}/remove`);
+    await look(ada, "sign-on-remove");
+    await confirms(ada);
+    await grace.goto(`${gateway.url}/dashboard/login`);
+    assert.equal(await part(grace, "sso").count(), 0);
+    grace.kept();
+  } finally {
+    await provider.stop();
+  }
   ada.kept();
 });
 

@@ -132,6 +132,9 @@ func (r *request) layout() layout {
 	return l
 }
 
+// Failed reports whether the notice says that a log-in by a provider failed.
+func (l *layout) Failed() bool { return strings.HasPrefix(l.Notice, "notice.sso_") }
+
 // mostKeptText is the maximum length of a parameter that links keep, in bytes.
 const mostKeptText = 512
 
