@@ -4,7 +4,6 @@ package signon
 
 import (
 	"context"
-	"io"
 	"log/slog"
 	"net/http"
 	"net/http/cookiejar"
@@ -64,7 +63,7 @@ func newProvider(t *testing.T) (issuer string, d *directory) {
 	issuer = "http://" + front.Listener.Addr().String()
 	storage.RegisterClients(storage.WebClient("gate", "client secret", redirect))
 	d = &directory{Storage: storage.NewStorage(storage.NewUserStore(issuer))}
-	front.Config.Handler = exampleop.SetupServer(issuer, d, slog.New(slog.NewTextHandler(io.Discard, nil)), false)
+	front.Config.Handler = exampleop.SetupServer(issuer, d, slog.New(slog.DiscardHandler), false)
 	front.Start()
 	t.Cleanup(front.Close)
 	return issuer, d
