@@ -132,6 +132,17 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, now func() ti
 	if cfg.MetricsListen == "" {
 		return a, nil
 	}
+	a.watch()
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", a.metrics.Handler())
+	if err := a.listen(" metrics", cfg.MetricsListen, mux); err != nil {
+		return nil, fmt.Errorf("AGEGATE_METRICS_LISTEN: %w", err)
+	}
+	return a, nil
+}
+
+// watch publishes the state of the process's parts.
+func (a *App) watch() {
 	a.metrics.WatchDatabase(a.Store.Stats)
 	a.metrics.WatchQueue(a.Store)
 	a.metrics.WatchTrust(a.trustState)
@@ -141,12 +152,6 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, now func() ti
 	if a.pages != nil {
 		a.metrics.WatchCamera(a.pages.Load)
 	}
-	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", a.metrics.Handler())
-	if err := a.listen(" metrics", cfg.MetricsListen, mux); err != nil {
-		return nil, fmt.Errorf("AGEGATE_METRICS_LISTEN: %w", err)
-	}
-	return a, nil
 }
 
 // listen opens an address for a handler; Run serves it.
