@@ -2,76 +2,76 @@ package reference
 
 import (
 	"html/template"
+	"regexp"
+	"slices"
 	"strings"
-	"sync"
-
-	"github.com/alecthomas/chroma/v2"
-	"github.com/alecthomas/chroma/v2/lexers"
 )
 
-// coloured keeps the code that was rendered, because several pages and servers of
-// one process show the same. It holds only code of this repository.
-var coloured sync.Map // [2]string, the language and the code, to template.HTML
+// syntax is what colours need to know of a language.
+type syntax struct {
+	comments string // pattern
+	keywords []string
+	// members says that strings before a colon are names, as in JSON.
+	members bool
+}
+
+const (
+	hash    = `(?m:(?:^|[ \t])#.*)`
+	slashes = `//[^\n]*|(?s:/\*.*?\*/)`
+)
+
+var (
+	shell  = syntax{comments: hash, keywords: []string{"case", "do", "done", "elif", "else", "esac", "export", "fi", "for", "if", "in", "then", "until", "while"}}
+	script = syntax{comments: slashes, keywords: []string{"async", "await", "break", "case", "catch", "const", "default", "else", "export", "for", "from", "function", "if", "import", "interface", "let", "new", "null", "return", "switch", "throw", "true", "false", "try", "type", "undefined"}}
+	golang = syntax{comments: slashes, keywords: []string{"break", "case", "chan", "const", "continue", "default", "defer", "else", "false", "for", "func", "go", "if", "import", "interface", "map", "nil", "package", "range", "return", "select", "struct", "switch", "true", "type", "var"}}
+	php    = syntax{comments: slashes, keywords: []string{"array", "as", "case", "catch", "echo", "else", "exit", "false", "foreach", "function", "if", "new", "null", "require", "return", "static", "throw", "true", "try", "use"}}
+	python = syntax{comments: hash, keywords: []string{"and", "as", "class", "def", "elif", "else", "except", "False", "for", "from", "if", "import", "in", "is", "None", "not", "or", "pass", "raise", "return", "True", "try", "while", "with"}}
+	object = syntax{comments: slashes, keywords: []string{"true", "false", "null"}, members: true}
+
+	syntaxes = map[string]syntax{
+		"curl": shell, "bash": shell, "sh": shell, "js": script, "javascript": script, "mjs": script, "ts": script, "typescript": script,
+		"go": golang, "php": php, "py": python, "python": python, "json": object,
+		"yaml": {comments: hash}, "sql": {comments: `--[^\n]*`, keywords: []string{"ADD", "ALTER", "ATTACH", "BEGIN", "COMMIT", "CREATE", "FROM", "INSERT", "SELECT", "SET", "TABLE", "UPDATE", "WHERE"}},
+	}
+)
 
 // colour returns code as HTML with the class k for keywords, s for strings, m for
 // numbers, c for comments and f for names of functions and members. Code in a
-// language that is not known has no classes.
-func colour(language, code string) template.HTML {
-	key := [2]string{language, code}
-	if out, ok := coloured.Load(key); ok {
-		return out.(template.HTML) //nolint:forcetypeassert // only these are stored
+// language that is not known has no classes. A library that knows hundreds of
+// languages would take 7 MB of memory in every process.
+func colour(name, code string) template.HTML {
+	l, known := syntaxes[name]
+	if !known {
+		return template.HTML(template.HTMLEscapeString(code)) //nolint:gosec // escaped
 	}
-	out := template.HTML(tokenised(language, code)) //nolint:gosec // escaped
-	coloured.Store(key, out)
-	return out
-}
-
-func tokenised(language, code string) string {
-	if language == "curl" {
-		language = "bash"
-	}
-	lexer := lexers.Get(language)
-	if lexer == nil || language == "" {
-		return template.HTMLEscapeString(code)
-	}
-	tokens, err := chroma.Coalesce(lexer).Tokenise(nil, code)
-	if err != nil {
-		return template.HTMLEscapeString(code)
-	}
+	token := regexp.MustCompile(`(` + l.comments + `)|("(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|` + "`[^`]*`" + `)|(\b[0-9][0-9_.]*\b)|([A-Za-z_][A-Za-z0-9_]*)`)
 	var b strings.Builder
-	last, length := "", 0
-	for token := tokens(); token != chroma.EOF; token = tokens() {
-		// A lexer may add a line break at the end.
-		token.Value = token.Value[:min(len(token.Value), len(code)-length)]
-		length += len(token.Value)
-		if class := classOf(token.Type); class != last && strings.TrimSpace(token.Value) != "" {
-			if last != "" {
-				b.WriteString("</span>")
-			}
-			if class != "" {
-				b.WriteString(`<span class="` + class + `">`)
-			}
-			last = class
+	end := 0
+	for _, at := range token.FindAllStringSubmatchIndex(code, -1) {
+		group := slices.IndexFunc([]int{at[2], at[4], at[6], at[8]}, func(begin int) bool { return begin >= 0 })
+		class := l.class("csmw"[group], code[at[0]:at[1]], strings.TrimLeft(code[at[1]:], " "))
+		b.WriteString(template.HTMLEscapeString(code[end:at[0]]))
+		end = at[1]
+		text := template.HTMLEscapeString(code[at[0]:at[1]])
+		if class != "" {
+			text = `<span class="` + class + `">` + text + `</span>`
 		}
-		b.WriteString(template.HTMLEscapeString(token.Value))
+		b.WriteString(text)
 	}
-	if last != "" {
-		b.WriteString("</span>")
-	}
-	return b.String()
+	b.WriteString(template.HTMLEscapeString(code[end:]))
+	return template.HTML(b.String()) //nolint:gosec // escaped
 }
 
-func classOf(t chroma.TokenType) string {
+// class returns the class of a token: a comment, a string, a number or a word.
+func (l syntax) class(kind byte, text, after string) string {
 	switch {
-	case t.InCategory(chroma.Comment):
-		return "c"
-	case t.InCategory(chroma.Keyword):
+	case kind == 's' && l.members && strings.HasPrefix(after, ":"):
+		return "f"
+	case kind != 'w':
+		return string(kind)
+	case slices.Contains(l.keywords, text):
 		return "k"
-	case t.InSubCategory(chroma.LiteralString):
-		return "s"
-	case t.InSubCategory(chroma.LiteralNumber):
-		return "m"
-	case t == chroma.NameFunction, t == chroma.NameTag, t == chroma.NameAttribute, t == chroma.NameBuiltin:
+	case strings.HasPrefix(after, "("):
 		return "f"
 	}
 	return ""
