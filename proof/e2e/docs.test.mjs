@@ -38,16 +38,20 @@ for (const [name, viewport] of Object.entries(sizes)) {
           assert.ok(route.y + route.height < viewport.height / 2, `the first operation ends at ${route.y + route.height} px`);
         }
         if (shots) await page.screenshot({ path: join(shots, `${path.slice(1).replaceAll("/", "-") || "start"}-${name}-${colorScheme}.png`) });
-        // axe judges colours only where nothing lies over the text, such as the bar that stays in view.
-        const height = await page.evaluate(() => Math.max(document.documentElement.scrollHeight, document.getElementById("contents").scrollHeight + 100));
-        await page.setViewportSize({ width: viewport.width, height });
-        await isAccessible(page, `${path} at ${name} px, ${colorScheme}`);
-        await page.setViewportSize(viewport);
+        await isAccessibleWhole(page, viewport, `${path} at ${name} px, ${colorScheme}`);
       }
       page.kept();
       await page.context().close();
     });
   }
+}
+
+/** axe judges colours only where nothing lies over the text, such as the bar that stays in view. */
+async function isAccessibleWhole(page, viewport, what) {
+  const height = await page.evaluate(() => Math.max(document.documentElement.scrollHeight, document.getElementById("contents").scrollHeight + 100));
+  await page.setViewportSize({ width: viewport.width, height });
+  await isAccessible(page, what);
+  await page.setViewportSize(viewport);
 }
 
 test("the first page, the documentation and the dashboard lead to each other", async () => {
@@ -134,7 +138,7 @@ for (const javaScriptEnabled of [true, false]) {
         await page.setViewportSize(viewport);
         await page.emulateMedia({ colorScheme });
         if (shots) await page.screenshot({ path: join(shots, `search-page-${name}-${colorScheme}.png`) });
-        if (javaScriptEnabled) await isAccessible(page, `the page of results at ${name} px, ${colorScheme}`);
+        if (javaScriptEnabled) await isAccessibleWhole(page, viewport, `the page of results at ${name} px, ${colorScheme}`);
         await fitsWidth(page);
       }
     }
