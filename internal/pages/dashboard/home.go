@@ -13,16 +13,13 @@ func (p *Pages) home() feature {
 	return feature{
 		routes: []route{
 			{method: http.MethodGet, path: homePath, minRole: user, handle: p.showHome},
-			{method: http.MethodGet, path: anyPlaygroundPath, minRole: user, handle: p.showAnyPlayground},
+			{method: http.MethodGet, path: homePath + "/playground", minRole: user, handle: p.ofDevelopers(playgroundPath)},
+			{method: http.MethodGet, path: homePath + "/keys", minRole: user, handle: p.ofDevelopers(keysPath)},
 		},
 		screens: []string{"home"},
 		keys:    roleKeys("role."),
 	}
 }
-
-// anyPlaygroundPath leads to the playground of the user's tenant: the documentation's
-// link, which knows no tenant.
-const anyPlaygroundPath = homePath + "/playground"
 
 // roleKeys returns the keys of a text for each role.
 func roleKeys(prefix string) []string {
@@ -49,14 +46,17 @@ type memberOf struct {
 // there, and an operator without any to the operator's pages.
 func (p *Pages) showHome(r *request) error { return p.choose(r, landing) }
 
-// showAnyPlayground does the same for the playground, of those who may use it.
-func (p *Pages) showAnyPlayground(r *request) error {
-	return p.choose(r, func(role account.Role) string {
-		if role.May(account.Develop) {
-			return playgroundPath
-		}
-		return landing(role)
-	})
+// ofDevelopers returns what leads to a page of the user's tenant, for those who may
+// develop: the documentation's links, which know no tenant.
+func (p *Pages) ofDevelopers(path string) func(*request) error {
+	return func(r *request) error {
+		return p.choose(r, func(role account.Role) string {
+			if role.May(account.Develop) {
+				return path
+			}
+			return landing(role)
+		})
+	}
 }
 
 // choose lets the user choose a tenant, whose links lead to a path by the role.

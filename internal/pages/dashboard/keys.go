@@ -105,8 +105,9 @@ func (p *Pages) showKey(r *request, plain string, title, note page.Text) error {
 	return r.render(http.StatusOK, "shown", &shownView{
 		Title: title, Lead: page.Say("keys.made_lead"), Back: r.path(keysPath),
 		Values: []shownValue{{Label: page.Say("keys.key"), Value: plain, Note: note}},
-		Curl: "curl " + p.cfg.APIURL + "/api/v1/sessions/create \\\n  -H 'X-API-Key: " + plain +
-			"' \\\n  -H 'Content-Type: application/json' \\\n  -d '{\"target_age\": 18}'",
+		// The documentation's examples name these variables.
+		Curl: "export AGEGATE_URL=" + p.cfg.APIURL + " AGEGATE_API_KEY=" + plain +
+			"\ncurl \"$AGEGATE_URL/api/v1/sessions/create\" \\\n  -H \"X-API-Key: $AGEGATE_API_KEY\" \\\n  -H 'Content-Type: application/json' \\\n  -d '{\"target_age\": 18}'",
 	})
 }
 
