@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/go-jose/go-jose/v4"
+
+	"agegate/internal/rules/credential"
 )
 
 // IDP is an identity provider of OpenID Connect that answers well until a test
@@ -218,19 +220,8 @@ func (p *IDP) exchange(w http.ResponseWriter, r *http.Request) {
 }
 
 func (p *IDP) sign(claims map[string]any) (string, error) {
-	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.RS256, Key: jose.JSONWebKey{Key: p.key, KeyID: p.keyID}}, nil)
-	if err != nil {
-		return "", err
-	}
-	payload, err := json.Marshal(claims)
-	if err != nil {
-		return "", err
-	}
-	signed, err := signer.Sign(payload)
-	if err != nil {
-		return "", err
-	}
-	return signed.CompactSerialize()
+	key := jose.SigningKey{Algorithm: jose.RS256, Key: jose.JSONWebKey{Key: p.key, KeyID: p.keyID}}
+	return credential.SignJWS(key, nil, claims)
 }
 
 // LogInBy logs a browser in by a provider from the dashboard's page that begins

@@ -179,15 +179,11 @@ func ResealVerifiers(ctx context.Context, store VerifierStore, sealer *credentia
 		return done, err
 	}
 	for _, v := range keys {
-		next, err := sealer.Reseal(v.Sealed, sealContext(v.ID))
-		switch {
-		case errors.Is(err, credential.ErrSealed):
-			done.Unopened++
-			continue
-		case err != nil:
+		next, err := done.Next(sealer, v.Sealed, sealContext(v.ID))
+		if err != nil {
 			return done, err
-		case next == nil:
-			done.Already++
+		}
+		if next == nil {
 			continue
 		}
 		if _, err := store.ReplaceSealedVerifier(ctx, v, next); err != nil {

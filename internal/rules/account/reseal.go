@@ -2,7 +2,6 @@ package account
 
 import (
 	"context"
-	"errors"
 
 	"agegate/internal/rules/credential"
 
@@ -32,16 +31,9 @@ func ResealTOTP(ctx context.Context, store Store, sealer *credential.Sealer) (cr
 }
 
 func resealTOTP(ctx context.Context, store Store, sealer *credential.Sealer, user User, done *credential.Resealing) error {
-	next, err := sealer.Reseal(user.TOTP, totpContext(user))
-	switch {
-	case errors.Is(err, credential.ErrSealed):
-		done.Unopened++
-		return nil
-	case err != nil:
+	next, err := done.Next(sealer, user.TOTP, totpContext(user))
+	if err != nil || next == nil {
 		return err
-	case next == nil:
-		done.Already++
-		return nil
 	}
 	done.Resealed++
 	return store.UpdateAccounts(ctx, func(tx Tx) error {
@@ -60,24 +52,21 @@ func ResealProviders(ctx context.Context, store Store, sealer *credential.Sealer
 		}
 		for _, p := range providers {
 			after = p.TenantID
-			next, err := sealer.Reseal(p.Sealed, providerContext(p.TenantID))
-			switch {
-			case errors.Is(err, credential.ErrSealed):
-				done.Unopened++
-				continue
-			case err != nil:
-				return done, err
-			case next == nil:
-				done.Already++
-				continue
-			}
-			done.Resealed++
-			if err := store.UpdateAccounts(ctx, func(tx Tx) error {
-				_, err := tx.ReplaceProviderSecret(p.TenantID, p.Sealed, next)
-				return err
-			}); err != nil {
+			if err := resealProvider(ctx, store, sealer, p, &done); err != nil {
 				return done, err
 			}
 		}
 	}
+}
+
+func resealProvider(ctx context.Context, store Store, sealer *credential.Sealer, p StoredProvider, done *credential.Resealing) error {
+	next, err := done.Next(sealer, p.Sealed, providerContext(p.TenantID))
+	if err != nil || next == nil {
+		return err
+	}
+	done.Resealed++
+	return store.UpdateAccounts(ctx, func(tx Tx) error {
+		_, err := tx.ReplaceProviderSecret(p.TenantID, p.Sealed, next)
+		return err
+	})
 }

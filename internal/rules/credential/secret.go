@@ -179,3 +179,17 @@ type Resealing struct {
 	Already  int `json:"already"`  // was under the first key before
 	Unopened int `json:"unopened"` // opened by no key; not changed
 }
+
+// Next returns a value sealed under the sealer's first key, or nil if it is under
+// that key already or opened by no key; these it counts.
+func (r *Resealing) Next(s *Sealer, sealed []byte, context string) ([]byte, error) {
+	next, err := s.Reseal(sealed, context)
+	switch {
+	case errors.Is(err, ErrSealed):
+		r.Unopened++
+		return nil, nil
+	case err == nil && next == nil:
+		r.Already++
+	}
+	return next, err
+}

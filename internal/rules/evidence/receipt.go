@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"agegate/internal/rules/credential"
 	"agegate/internal/rules/session"
 
 	"github.com/go-jose/go-jose/v4"
@@ -45,23 +46,11 @@ func (k Key) receipt(issuer string, s session.Session, now time.Time) (string, e
 	if s.CompletedAt == nil || s.Source == "" {
 		return "", ErrNoResult
 	}
-	payload, err := json.Marshal(Receipt{
+	header := map[jose.HeaderKey]any{jose.HeaderType: jose.ContentType(receiptType), "kid": k.Public().ID()}
+	return credential.SignJWS(jose.SigningKey{Algorithm: jose.EdDSA, Key: k.private}, header, Receipt{
 		Issuer: issuer, IssuedAt: now.Unix(), SessionID: s.ID.String(), TargetAge: s.TargetAge,
 		Status: s.Status, Way: wayOf(s), At: s.CompletedAt.UTC(), Livemode: s.Livemode,
 	})
-	if err != nil {
-		return "", err
-	}
-	options := (&jose.SignerOptions{}).WithType(receiptType).WithHeader("kid", k.Public().ID())
-	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.EdDSA, Key: k.private}, options)
-	if err != nil {
-		return "", err
-	}
-	signed, err := signer.Sign(payload)
-	if err != nil {
-		return "", err
-	}
-	return signed.CompactSerialize()
 }
 
 // VerifyReceipt checks a receipt against the published key of the installation.

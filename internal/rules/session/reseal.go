@@ -2,7 +2,6 @@ package session
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"agegate/internal/rules/credential"
@@ -42,14 +41,11 @@ func ResealLinks(ctx context.Context, store ClaimStore, sealer *credential.Seale
 		}
 		var changes []ResealedClaim
 		for _, claim := range batch {
-			switch next, err := sealer.Reseal(claim.SealedLink, LinkContext(claim.SessionID)); {
-			case errors.Is(err, credential.ErrSealed):
-				total.Unopened++
-			case err != nil:
+			next, err := total.Next(sealer, claim.SealedLink, LinkContext(claim.SessionID))
+			if err != nil {
 				return err
-			case next == nil:
-				total.Already++
-			default:
+			}
+			if next != nil {
 				changes = append(changes, ResealedClaim{claim, next})
 			}
 		}

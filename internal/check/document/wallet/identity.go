@@ -6,12 +6,13 @@ import (
 	"crypto/x509"
 	"encoding/asn1"
 	"encoding/base64"
-	"encoding/json"
 	"net/url"
 	"time"
 
 	"github.com/go-jose/go-jose/v4"
 	"github.com/veraison/go-cose"
+
+	"agegate/internal/rules/credential"
 )
 
 // Identity is a verifier that signs its requests, as some wallets demand: a key,
@@ -183,18 +184,6 @@ func (i Identity) sign(request requestObject) (string, error) {
 		chain[n] = base64.StdEncoding.EncodeToString(c.Raw)
 	}
 	algorithm, _ := i.algorithm()
-	options := (&jose.SignerOptions{}).WithType("oauth-authz-req+jwt").WithHeader("x5c", chain)
-	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: algorithm, Key: i.Key}, options)
-	if err != nil {
-		return "", err
-	}
-	encoded, err := json.Marshal(request)
-	if err != nil {
-		return "", err
-	}
-	message, err := signer.Sign(encoded)
-	if err != nil {
-		return "", err
-	}
-	return message.CompactSerialize()
+	header := map[jose.HeaderKey]any{jose.HeaderType: jose.ContentType("oauth-authz-req+jwt"), "x5c": chain}
+	return credential.SignJWS(jose.SigningKey{Algorithm: algorithm, Key: i.Key}, header, request)
 }

@@ -7,11 +7,14 @@ import (
 	"crypto/rand"
 	"encoding/base64"
 	"encoding/json"
+	"maps"
 	"slices"
 	"strconv"
 	"time"
 
 	"github.com/go-jose/go-jose/v4"
+
+	"agegate/internal/rules/credential"
 )
 
 // presentPID issues a PID to a new wallet and presents it to an audience: the
@@ -82,18 +85,7 @@ func disclosureOf(name string, value any) string {
 
 // signJWT returns a JWT of a type over claims.
 func signJWT(key *ecdsa.PrivateKey, typ jose.ContentType, header map[jose.HeaderKey]any, claims any) (string, error) {
-	options := (&jose.SignerOptions{ExtraHeaders: header}).WithType(typ)
-	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.ES256, Key: key}, options)
-	if err != nil {
-		return "", err
-	}
-	payload, err := json.Marshal(claims)
-	if err != nil {
-		return "", err
-	}
-	signed, err := signer.Sign(payload)
-	if err != nil {
-		return "", err
-	}
-	return signed.CompactSerialize()
+	typed := map[jose.HeaderKey]any{jose.HeaderType: typ}
+	maps.Copy(typed, header)
+	return credential.SignJWS(jose.SigningKey{Algorithm: jose.ES256, Key: key}, typed, claims)
 }
