@@ -5,33 +5,43 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // syntax is what colours need to know of a language.
 type syntax struct {
-	comments string // pattern
+	tokens   func() *regexp.Regexp
 	keywords []string
 	// members says that strings before a colon are names, as in JSON.
 	members bool
 }
 
-const (
-	hash    = `(?m:(?:^|[ \t])#.*)`
-	slashes = `//[^\n]*|(?s:/\*.*?\*/)`
+// with returns the pattern of a language's tokens: a comment of this form, a string,
+// a number or a word. It is compiled when the language is first shown.
+func with(comment string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(` + comment + `)|("(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|` + "`[^`]*`" + `)|(\b[0-9][0-9_.]*\b)|([A-Za-z_][A-Za-z0-9_]*)`)
+	})
+}
+
+var (
+	hash    = with(`(?m:(?:^|[ \t])#.*)`)
+	slashes = with(`//[^\n]*|(?s:/\*.*?\*/)`)
+	dashes  = with(`--[^\n]*`)
 )
 
 var (
-	shell  = syntax{comments: hash, keywords: []string{"case", "do", "done", "elif", "else", "esac", "export", "fi", "for", "if", "in", "then", "until", "while"}}
-	script = syntax{comments: slashes, keywords: []string{"async", "await", "break", "case", "catch", "const", "default", "else", "export", "for", "from", "function", "if", "import", "interface", "let", "new", "null", "return", "switch", "throw", "true", "false", "try", "type", "undefined"}}
-	golang = syntax{comments: slashes, keywords: []string{"break", "case", "chan", "const", "continue", "default", "defer", "else", "false", "for", "func", "go", "if", "import", "interface", "map", "nil", "package", "range", "return", "select", "struct", "switch", "true", "type", "var"}}
-	php    = syntax{comments: slashes, keywords: []string{"array", "as", "case", "catch", "echo", "else", "exit", "false", "foreach", "function", "if", "new", "null", "require", "return", "static", "throw", "true", "try", "use"}}
-	python = syntax{comments: hash, keywords: []string{"and", "as", "class", "def", "elif", "else", "except", "False", "for", "from", "if", "import", "in", "is", "None", "not", "or", "pass", "raise", "return", "True", "try", "while", "with"}}
-	object = syntax{comments: slashes, keywords: []string{"true", "false", "null"}, members: true}
+	shell  = syntax{tokens: hash, keywords: []string{"case", "do", "done", "elif", "else", "esac", "export", "fi", "for", "if", "in", "then", "until", "while"}}
+	script = syntax{tokens: slashes, keywords: []string{"async", "await", "break", "case", "catch", "const", "default", "else", "export", "for", "from", "function", "if", "import", "interface", "let", "new", "null", "return", "switch", "throw", "true", "false", "try", "type", "undefined"}}
+	golang = syntax{tokens: slashes, keywords: []string{"break", "case", "chan", "const", "continue", "default", "defer", "else", "false", "for", "func", "go", "if", "import", "interface", "map", "nil", "package", "range", "return", "select", "struct", "switch", "true", "type", "var"}}
+	php    = syntax{tokens: slashes, keywords: []string{"array", "as", "case", "catch", "echo", "else", "exit", "false", "foreach", "function", "if", "new", "null", "require", "return", "static", "throw", "true", "try", "use"}}
+	python = syntax{tokens: hash, keywords: []string{"and", "as", "class", "def", "elif", "else", "except", "False", "for", "from", "if", "import", "in", "is", "None", "not", "or", "pass", "raise", "return", "True", "try", "while", "with"}}
+	object = syntax{tokens: slashes, keywords: []string{"true", "false", "null"}, members: true}
 
 	syntaxes = map[string]syntax{
 		"curl": shell, "bash": shell, "sh": shell, "js": script, "javascript": script, "mjs": script, "ts": script, "typescript": script,
 		"go": golang, "php": php, "py": python, "python": python, "json": object,
-		"yaml": {comments: hash}, "sql": {comments: `--[^\n]*`, keywords: []string{"ADD", "ALTER", "ATTACH", "BEGIN", "COMMIT", "CREATE", "FROM", "INSERT", "SELECT", "SET", "TABLE", "UPDATE", "WHERE"}},
+		"yaml": {tokens: hash}, "sql": {tokens: dashes, keywords: []string{"ADD", "ALTER", "ATTACH", "BEGIN", "COMMIT", "CREATE", "FROM", "INSERT", "SELECT", "SET", "TABLE", "UPDATE", "WHERE"}},
 	}
 )
 
@@ -44,10 +54,9 @@ func colour(name, code string) template.HTML {
 	if !known {
 		return template.HTML(template.HTMLEscapeString(code)) //nolint:gosec // escaped
 	}
-	token := regexp.MustCompile(`(` + l.comments + `)|("(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|` + "`[^`]*`" + `)|(\b[0-9][0-9_.]*\b)|([A-Za-z_][A-Za-z0-9_]*)`)
 	var b strings.Builder
 	end := 0
-	for _, at := range token.FindAllStringSubmatchIndex(code, -1) {
+	for _, at := range l.tokens().FindAllStringSubmatchIndex(code, -1) {
 		group := slices.IndexFunc([]int{at[2], at[4], at[6], at[8]}, func(begin int) bool { return begin >= 0 })
 		class := l.class("csmw"[group], code[at[0]:at[1]], strings.TrimLeft(code[at[1]:], " "))
 		b.WriteString(template.HTMLEscapeString(code[end:at[0]]))

@@ -26,7 +26,7 @@ type errorView struct {
 // Error writes the page of a failed request. The page depends only on the
 // failure, so that an object of another tenant looks exactly like a missing one.
 func (p *Pages) Error(c echo.Context, status int, cause error) {
-	v := &errorView{layout: layout{Here: "?"}, Name: failureOf(status, cause)}
+	v := &errorView{Name: failureOf(status, cause)}
 	if errors.Is(cause, errSent) {
 		status = http.StatusConflict
 	}

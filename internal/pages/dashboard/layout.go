@@ -81,7 +81,7 @@ type layout struct {
 	Account  string      // address of the user's account page; may be empty
 	Docs     string      // address of the documentation
 	Zone     string      // the IANA name of the time zone of all times
-	Here     string      // address of this page with the parameters that its languages keep, to which one can be added
+	Here     string      // address of this page with the parameters that its languages keep, to which one can be added; empty: "?"
 	Operator bool        // the user is an operator
 	Until    *time.Time  // the user looks into the tenant as operator until this time
 	Low      *lowBalance // the warning of a low balance, or nil
@@ -139,7 +139,7 @@ func (l *layout) Failed() bool { return strings.HasPrefix(l.Notice, "notice.sso_
 const mostKeptText = 512
 
 // here returns a reference to the page's own address, with the parameters that
-// its route keeps, to which a parameter can be appended.
+// its route keeps, to which a parameter can be appended; empty if it has none.
 func (r *request) here() string {
 	kept := url.Values{}
 	for _, name := range r.route.kept {
@@ -148,7 +148,7 @@ func (r *request) here() string {
 		}
 	}
 	if len(kept) == 0 {
-		return "?"
+		return ""
 	}
 	return "?" + kept.Encode() + "&"
 }

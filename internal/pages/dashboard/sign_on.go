@@ -19,10 +19,10 @@ var signOnForm = func() *form {
 		name: "sign_on", again: true,
 		fields: []field{
 			{name: "name", kind: "text", max: account.MaxProviderName, hint: true},
-			{name: "issuer", kind: "url", max: 500, hint: true},
-			{name: "client_id", kind: "text", max: 200},
-			{name: "secret", kind: "password", max: 1000, optional: true, hint: true, autocomplete: "off"},
-			{name: "groups_claim", kind: "text", max: 200, hint: true},
+			{name: "issuer", kind: "url", max: account.MaxIssuer, hint: true},
+			{name: "client_id", kind: "text", max: account.MaxClientID},
+			{name: "secret", kind: "password", max: account.MaxClientSecret, optional: true, hint: true, autocomplete: "off"},
+			{name: "groups_claim", kind: "text", max: account.MaxGroup, hint: true},
 		},
 		problems: map[error]string{
 			account.ErrName: "name", account.ErrIssuer: "issuer", account.ErrClientID: "client_id", account.ErrSecret: "secret",

@@ -93,7 +93,7 @@ func familyOf(userAgent string) string {
 // renderCamera shows the camera step of GET /v/{token}/camera. After the check it
 // leads to the page of the result; a pass is shown for a moment first.
 func (p *Pages) renderCamera(c echo.Context, v visit) error {
-	view, err := p.cameraViewOf(c, v)
+	view, err := p.ageCameraOf(c, v)
 	if err != nil {
 		return err
 	}
@@ -102,20 +102,29 @@ func (p *Pages) renderCamera(c echo.Context, v visit) error {
 	return p.render(c, http.StatusOK, "camera", view)
 }
 
-func (p *Pages) cameraViewOf(c echo.Context, v visit) (*cameraView, error) {
+// ageCameraOf is the camera page for the face.
+func (p *Pages) ageCameraOf(c echo.Context, v visit) (*cameraView, error) {
 	ways, err := p.choices(c, v)
 	if err != nil {
 		return nil, err
 	}
+	view := p.cameraViewOf(c, v)
+	view.Without, view.Document = v.path+"/without-camera", len(ways) > 0
+	return view, nil
+}
+
+// cameraViewOf is what the camera pages for a face and for a document have in
+// common.
+func (p *Pages) cameraViewOf(c echo.Context, v visit) *cameraView {
 	view := &cameraView{
-		layout: p.layoutOf(v), exit: exitOf(v), Camera: v.path + "/camera", Without: v.path + "/without-camera", Document: len(ways) > 0,
+		layout: p.layoutOf(v), exit: exitOf(v), Camera: v.path + "/camera",
 		Again: v.sess.Attempts > 0, Left: v.sess.AttemptsLeft(), Troubles: troubles,
 		Browser: familyOf(c.Request().UserAgent()),
 	}
 	if p.cfg.Handovers != nil {
 		view.Handover = v.path + "/handover"
 	}
-	return view, nil
+	return view
 }
 
 // goWithout ends the camera check of a visit that may make it, for POST

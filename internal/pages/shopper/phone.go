@@ -69,13 +69,11 @@ func (p *Pages) showPhone(c echo.Context) error {
 	case !p.filmable(v):
 		return p.unavailable(c, v)
 	default:
-		viewOf := p.cameraViewOf
-		if v.sess.DocumentOpen() {
-			viewOf = p.photoCameraOf
-		}
-		view, err := viewOf(c, v)
-		if err != nil {
-			return err
+		view := p.photoCameraOf(c, v)
+		if !v.sess.DocumentOpen() {
+			if view, err = p.ageCameraOf(c, v); err != nil {
+				return err
+			}
 		}
 		view.layout, view.Leave = l, ""
 		view.Camera, view.Handover, view.Back, view.OnPhone = v.path, "", "", true

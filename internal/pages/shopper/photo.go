@@ -52,11 +52,7 @@ func (p *Pages) showPhoto(c echo.Context, v visit) error {
 	if v.sess.FaceMatchAt == nil {
 		return p.askPhoto(c, v, false)
 	}
-	view, err := p.photoCameraOf(c, v)
-	if err != nil {
-		return err
-	}
-	return p.render(c, http.StatusOK, "camera", view)
+	return p.render(c, http.StatusOK, "camera", p.photoCameraOf(c, v))
 }
 
 func (p *Pages) askPhoto(c echo.Context, v visit, missing bool) error {
@@ -80,17 +76,14 @@ func (p *Pages) agreePhoto(c echo.Context, v visit) error {
 }
 
 // photoCameraOf is the camera page for a document.
-func (p *Pages) photoCameraOf(c echo.Context, v visit) (*cameraView, error) {
-	view, err := p.cameraViewOf(c, v)
-	if err != nil {
-		return nil, err
-	}
+func (p *Pages) photoCameraOf(c echo.Context, v visit) *cameraView {
+	view := p.cameraViewOf(c, v)
 	view.Photo, view.Again = true, false
-	view.Camera, view.Without, view.Back = v.path+"/photo", "", v.path
+	view.Camera, view.Back = v.path+"/photo", v.path
 	if outcome := photo.Outcome(c.QueryParam("refused")); outcome == photo.Doubtful || v.sess.DocumentAttempts > 0 && slices.Contains(photo.Refusals, outcome) {
 		view.Refused = outcome
 	}
-	return view, nil
+	return view
 }
 
 // filming is the check of a document together with what it writes to its session.

@@ -33,10 +33,10 @@ const DefaultGroupsClaim = "groups"
 // Limits of a provider's settings, in characters.
 const (
 	MaxProviderName = 60
-	maxIssuer       = 500
-	maxClientID     = 200
-	maxClientSecret = 1000
-	maxGroup        = 200
+	MaxIssuer       = 500
+	MaxClientID     = 200
+	MaxClientSecret = 1000
+	MaxGroup        = 200
 	maxGroups       = 20 // of one role
 )
 
@@ -75,13 +75,13 @@ func CheckProvider(p Provider, insecure bool) error {
 	if !isIssuer(p.Issuer, insecure) {
 		refuse("issuer", ErrIssuer)
 	}
-	if !visible(p.ClientID, maxClientID) {
+	if !visible(p.ClientID, MaxClientID) {
 		refuse("client_id", ErrClientID)
 	}
-	if p.Secret == "" || len(p.Secret) > maxClientSecret || !utf8.ValidString(p.Secret) {
+	if p.Secret == "" || len(p.Secret) > MaxClientSecret || !utf8.ValidString(p.Secret) {
 		refuse("secret", ErrSecret)
 	}
-	if !visible(p.GroupsClaim, maxGroup) {
+	if !visible(p.GroupsClaim, MaxGroup) {
 		refuse("groups_claim", ErrClaim)
 	}
 	if len(p.Grants) == 0 {
@@ -98,7 +98,7 @@ func CheckProvider(p Provider, insecure bool) error {
 func isIssuer(address string, insecure bool) bool {
 	u, err := url.Parse(address)
 	return err == nil && (u.Scheme == "https" || u.Scheme == "http" && insecure) && u.Host != "" && u.User == nil &&
-		u.RawQuery == "" && u.Fragment == "" && len(address) <= maxIssuer
+		u.RawQuery == "" && u.Fragment == "" && len(address) <= MaxIssuer
 }
 
 // visible reports whether text has 1 to most characters, all of them visible.
@@ -118,7 +118,7 @@ func ParseGroups(role Role, lines string) ([]Grant, error) {
 		if group == "" {
 			continue
 		}
-		if !visible(group, maxGroup) || len(grants) == maxGroups {
+		if !visible(group, MaxGroup) || len(grants) == maxGroups {
 			return nil, ErrGroup
 		}
 		grants = append(grants, Grant{Group: group, Role: role})
