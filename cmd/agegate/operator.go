@@ -59,13 +59,21 @@ func (c *cli) withDatabase(ctx context.Context, fn func(*store.Store, config.Con
 // fn needs in addition to the secret key.
 func (c *cli) withOperator(ctx context.Context, fn func(operator) error, required ...string) error {
 	return c.withDatabase(ctx, func(db *store.Store, cfg config.Config) error {
-		sealer, err := app.NewSealer(cfg)
+		op, err := newOperator(db, cfg)
 		if err != nil {
 			return err
 		}
-		rule := tenant.CallbackRule{AllowInsecure: cfg.AllowInsecureCallbacks}
-		return fn(operator{db, tenant.NewService(db, sealer, rule, rand.Reader, now), sealer, commandLine()})
+		return fn(op)
 	}, append(required, config.SecretKeyName)...)
+}
+
+func newOperator(db *store.Store, cfg config.Config) (operator, error) {
+	sealer, err := app.NewSealer(cfg)
+	if err != nil {
+		return operator{}, err
+	}
+	rule := tenant.CallbackRule{AllowInsecure: cfg.AllowInsecureCallbacks}
+	return operator{db, tenant.NewService(db, sealer, rule, rand.Reader, now), sealer, commandLine()}, nil
 }
 
 // openDatabase opens the configured database and brings its schema up to date.

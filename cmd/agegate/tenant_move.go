@@ -26,8 +26,8 @@ const exportHelp = `Write a tenant with everything that belongs to it into a fil
 import: settings, keys, secrets, sessions, webhooks still to be delivered, credit,
 ledger, audit log and who its members are. From then on nothing about the tenant
 changes here, which keeps the two places from acting for it at the same time: calls
-are answered with 503 and Retry-After. Gateways may keep running. The command waits for webhooks that are being
-delivered; it can be repeated.
+are answered with 503 and Retry-After. Gateways may keep running. The command waits
+for webhooks that are being delivered; it can be repeated.
 
 The file is encrypted with a passphrase of at least 12 bytes (age, scrypt). It is
 read from AGEGATE_MOVE_PASSPHRASE, or from the file of --passphrase-file, or asked
@@ -96,16 +96,14 @@ func (p *passphrase) read(cmd *cobra.Command, isNew bool) (string, error) {
 // withMoves runs fn with the service that moves tenants.
 func (c *cli) withMoves(ctx context.Context, fn func(*move.Service, operator, config.Config) error) error {
 	return c.withDatabase(ctx, func(db *store.Store, cfg config.Config) error {
-		sealer, err := app.NewSealer(cfg)
+		op, err := newOperator(db, cfg)
 		if err != nil {
 			return err
 		}
-		rule := tenant.CallbackRule{AllowInsecure: cfg.AllowInsecureCallbacks}
-		op := operator{db, tenant.NewService(db, sealer, rule, rand.Reader, now), sealer, commandLine()}
 		if err := app.CheckSecretKey(ctx, op.tenants); err != nil {
 			return err
 		}
-		return fn(move.NewService(db, sealer, rand.Reader, now), op, cfg)
+		return fn(move.NewService(db, op.sealer, rand.Reader, now), op, cfg)
 	}, config.SecretKeyName)
 }
 

@@ -170,7 +170,8 @@ func staysApart(t *testing.T, g *gatewaytest.Gateway, idp *gatewaytest.IDP, id u
 	if res, page := owner.Post(t, shop+"/team/"+boss.ID.String(), url.Values{"role": {"viewer"}}); res.StatusCode != 422 || !strings.Contains(page, "give this role") {
 		t.Errorf("another role by hand: %d", res.StatusCode)
 	}
-	// The last owner with an account of their own stays, whoever is owner by the provider.
+	// The last owner with an account of their own cannot leave, even if the provider
+	// has made other owners.
 	if res, _ := owner.Fill(t, "/dashboard/account/leave/"+id.String(), nil); res.StatusCode != 409 {
 		t.Errorf("the last own owner leaves: %d", res.StatusCode)
 	}

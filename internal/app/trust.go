@@ -46,10 +46,6 @@ func fetchFailure(class webhook.Class) string {
 	}
 }
 
-// endingSoon is how long before its end something is counted. agegate doctor uses
-// the same.
-const endingSoon = 14 * 24 * time.Hour
-
 // trustState returns what the metrics say of what wallets' checks depend on.
 func (a *App) trustState(ctx context.Context) (metrics.Trust, error) {
 	found, err := document.DependenciesOf(ctx, a.Store)
@@ -60,7 +56,7 @@ func (a *App) trustState(ctx context.Context) (metrics.Trust, error) {
 	for _, kind := range document.EndingKinds() {
 		state.Ending[string(kind)] = 0
 	}
-	for _, e := range found.Before(a.now().Add(endingSoon)) {
+	for _, e := range found.Before(a.now().Add(document.EndingSoon)) {
 		state.Ending[string(e.Kind)]++
 	}
 	return state, nil

@@ -146,6 +146,19 @@ type recordset struct {
 	json           string // an array of objects; empty without rows
 }
 
+// populated returns a value in the form that json_populate_recordset reads.
+func populated(value any) any {
+	switch v := value.(type) {
+	case time.Time:
+		return at(v)
+	case []byte:
+		if v != nil {
+			return `\x` + hex.EncodeToString(v)
+		}
+	}
+	return value
+}
+
 // recordset returns the rows of a slice.
 func (tx *Tx) recordset(rows any) (recordset, error) {
 	stmt := &gorm.Statement{DB: tx.db}
@@ -163,15 +176,7 @@ func (tx *Tx) recordset(rows any) (recordset, error) {
 			if err != nil {
 				return recordset{}, err
 			}
-			switch v := value.(type) {
-			case time.Time:
-				value = at(v)
-			case []byte:
-				if v != nil {
-					value = `\x` + hex.EncodeToString(v)
-				}
-			}
-			objects[i][name] = value
+			objects[i][name] = populated(value)
 		}
 	}
 	if len(objects) == 0 {

@@ -2,13 +2,11 @@ package store
 
 import (
 	"context"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"gorm.io/gorm"
 
@@ -208,13 +206,7 @@ func (tx *Tx) insertRecords(rows []move.Record) error {
 		for i, r := range rows {
 			objects[i] = make(map[string]any, len(columns))
 			for name, value := range r.Row {
-				switch v := value.(type) {
-				case time.Time:
-					value = at(v)
-				case []byte:
-					value = `\x` + hex.EncodeToString(v)
-				}
-				objects[i][name] = value
+				objects[i][name] = populated(value)
 			}
 		}
 		text, err := json.Marshal(objects)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
@@ -29,10 +28,7 @@ const sampleAge = 13
 // with another shop: first alone on the machine, then while a program on each
 // core uses all its time.
 func TestCrowd(t *testing.T) {
-	models, err := filepath.Abs("../../models")
-	if err != nil {
-		t.Fatal(err)
-	}
+	models := modelsDir(t)
 	album := newAlbum(t)
 	if table.Full() {
 		album.fill(t)

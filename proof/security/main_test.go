@@ -19,15 +19,21 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// onEach runs an attack against a gateway with models, on SQLite and on
-// PostgreSQL.
-func onEach(t *testing.T, name string, attack func(t *testing.T, g *gatewaytest.Gateway, r *table.Row)) {
-	models, err := filepath.Abs("../../models")
+// modelsDir returns the directory of the models.
+func modelsDir(t *testing.T) string {
+	t.Helper()
+	dir, err := filepath.Abs("../../models")
 	if err != nil {
 		t.Fatal(err)
 	}
+	return dir
+}
+
+// onEach runs an attack against a gateway with models, on SQLite and on
+// PostgreSQL.
+func onEach(t *testing.T, name string, attack func(t *testing.T, g *gatewaytest.Gateway, r *table.Row)) {
 	settings := []string{
-		"AGEGATE_ESTIMATOR=onnx", "AGEGATE_MODELS_DIR=" + models, "AGEGATE_INFERENCE_WORKERS=1",
+		"AGEGATE_ESTIMATOR=onnx", "AGEGATE_MODELS_DIR=" + modelsDir(t), "AGEGATE_INFERENCE_WORKERS=1",
 		"AGEGATE_TEST_DAILY_CAP=-1", "AGEGATE_FREE_CHECKS_PER_MONTH=-1",
 	}
 	t.Run("sqlite", func(t *testing.T) {

@@ -9,7 +9,6 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -26,10 +25,7 @@ import (
 // other, while people are in front of the camera. A load balancer asks for
 // readiness, as Kubernetes does.
 func TestRollingRestart(t *testing.T) {
-	models, err := filepath.Abs("../../models")
-	if err != nil {
-		t.Fatal(err)
-	}
+	models := modelsDir(t)
 	album := newAlbum(t)
 	if table.Full() {
 		album.fill(t)

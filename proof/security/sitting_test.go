@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/hex"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -28,10 +27,7 @@ const (
 // tenant floods. The wait ends by the clock, the server's time included, and
 // the ring is not full before.
 func TestSittingBesideAFlood(t *testing.T) {
-	models, err := filepath.Abs("../../models")
-	if err != nil {
-		t.Fatal(err)
-	}
+	models := modelsDir(t)
 	r := table.New(t, "Sitting without a blink beside a flood")
 	album := newAlbum(t)
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t), "AGEGATE_ESTIMATOR=onnx", "AGEGATE_MODELS_DIR="+models,

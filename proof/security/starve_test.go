@@ -7,7 +7,6 @@ import (
 	"image"
 	"image/jpeg"
 	"math/rand/v2"
-	"path/filepath"
 	"runtime"
 	"sync"
 	"testing"
@@ -32,10 +31,7 @@ const (
 // A tenant floods the models with the most expensive pictures allowed while a
 // shopper of another tenant is in front of the camera.
 func TestStarvedInference(t *testing.T) {
-	models, err := filepath.Abs("../../models")
-	if err != nil {
-		t.Fatal(err)
-	}
+	models := modelsDir(t)
 	for _, attack := range []struct {
 		name            string
 		sessions, hands int // number of sessions, and of senders per session

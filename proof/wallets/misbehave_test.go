@@ -124,8 +124,8 @@ func (m misbehaviour) play(t *testing.T, s *shop, issuer *authority, holder *ecd
 	return refused, c
 }
 
-// refusedAs returns why an answer was refused: as the page's script is told, or as
-// the page that the browser opens next says.
+// refusedAs returns why an answer was refused: from the answer to the page's script,
+// or from the page that the browser opens next.
 func refusedAs(p *shopper, f form, status int, body string) string {
 	p.t.Helper()
 	if f == formBrowser || f == formMdoc {

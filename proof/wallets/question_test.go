@@ -12,7 +12,6 @@ import (
 	"crypto/rand"
 	"encoding/base64"
 	"encoding/json"
-	"io"
 	"net/http"
 	"net/url"
 	"slices"
@@ -360,14 +359,6 @@ func (s *sending) post(p *shopper) (status int, body string) {
 		req.Header.Set("Origin", s.origin)
 		browser = p.browser
 	}
-	res, err := browser.Do(req)
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	defer res.Body.Close()
-	read, err := io.ReadAll(res.Body)
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	return res.StatusCode, string(read)
+	res, body := p.ask(browser, req)
+	return res.StatusCode, body
 }

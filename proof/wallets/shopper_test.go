@@ -117,19 +117,26 @@ func (p *shopper) do(method, address, contentType string, body io.Reader) (int, 
 		req.Header.Set("Content-Type", contentType)
 		req.Header.Set("Origin", verifyURL)
 	}
-	res, err := p.browser.Do(req)
+	res, answer := p.ask(p.browser, req)
+	if to := res.Header.Get("Location"); to != "" {
+		return res.StatusCode, to
+	}
+	return res.StatusCode, answer
+}
+
+// ask sends a request and reads the answer.
+func (p *shopper) ask(browser *http.Client, req *http.Request) (*http.Response, string) {
+	p.t.Helper()
+	res, err := browser.Do(req)
 	if err != nil {
 		p.t.Fatal(err)
 	}
 	defer res.Body.Close()
-	read, err := io.ReadAll(res.Body)
+	body, err := io.ReadAll(res.Body)
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	if to := res.Header.Get("Location"); to != "" {
-		return res.StatusCode, to
-	}
-	return res.StatusCode, string(read)
+	return res, string(body)
 }
 
 // present hands the answer of the Digital Credentials API to the page's server.

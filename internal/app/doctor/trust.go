@@ -46,7 +46,7 @@ var ending = map[document.EndingKind]struct{ name, then, advice string }{
 // trustFindings judges what wallets' checks depend on.
 func trustFindings(d document.Dependencies, now time.Time) (findings []Finding) {
 	const check = "trust"
-	for _, e := range d.Before(now.Add(expirySoon)) {
+	for _, e := range d.Before(now.Add(document.EndingSoon)) {
 		text, grade, verb := ending[e.Kind], Warning, "ends"
 		if !now.Before(e.At) {
 			verb = "ended"

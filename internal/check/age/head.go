@@ -26,8 +26,8 @@ func NewHead(m inference.Manifest) Head {
 }
 
 // ExpectedValue is the head used without a fine-tuned tail, and so without a
-// front: the mean of the stock model's age distribution, which estimates teenagers some eight years
-// too old.
+// front: the mean of the stock model's age distribution, which estimates teenagers
+// some eight years too old.
 type ExpectedValue struct{}
 
 // Age returns Σ age × probability.

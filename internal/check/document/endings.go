@@ -17,6 +17,9 @@ const (
 	EndingVerifier EndingKind = "verifier" // a certificate of the gateway's own key
 )
 
+// EndingSoon is how long before its end something is reported.
+const EndingSoon = 14 * 24 * time.Hour
+
 // EndingKinds returns all kinds.
 func EndingKinds() []EndingKind {
 	return []EndingKind{EndingList, EndingSigner, EndingIssuer, EndingVerifier}

@@ -144,7 +144,7 @@ type Invited struct {
 	Token string
 }
 
-// Imported is what Import has done.
+// Imported is the result of Import.
 type Imported struct {
 	Tenant  uuid.UUID
 	Already bool // by an earlier run

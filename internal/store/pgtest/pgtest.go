@@ -127,18 +127,9 @@ type running struct {
 // input open: the kernel closes it however the process ends, and then the script
 // removes the cluster.
 func start(options, primary string) (*running, error) {
-	bin, err := binaries()
+	dir, bin, credential, err := equipped()
 	if err != nil {
 		return nil, err
-	}
-	dir, credential, err := workplace()
-	if err != nil {
-		return nil, err
-	}
-	if credential != nil && bin == fetched() {
-		if bin, err = lend(dir, credential); err != nil {
-			return nil, err
-		}
 	}
 	cmd := exec.Command("/bin/sh", "-c", script, "cluster.sh", bin, dir, options, primary) //nolint:gosec // fixed script
 	cmd.Dir = dir
@@ -185,6 +176,20 @@ func workplace() (string, *syscall.Credential, error) {
 	}
 	credential, err := unprivileged(dir)
 	return dir, credential, err
+}
+
+// equipped returns a workplace and where its user finds PostgreSQL's binaries.
+func equipped() (dir, bin string, as *syscall.Credential, err error) {
+	if bin, err = binaries(); err != nil {
+		return "", "", nil, err
+	}
+	if dir, as, err = workplace(); err != nil {
+		return "", "", nil, err
+	}
+	if as != nil && bin == fetched() {
+		bin, err = lend(dir, as)
+	}
+	return dir, bin, as, err
 }
 
 // unprivileged gives dir to another user if the test runs as root, because

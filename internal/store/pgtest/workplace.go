@@ -23,17 +23,9 @@ cd / && rm -rf "$1"`
 // What still runs when the test ends is killed, and the directory removed.
 func Workplace(t testing.TB) (dir, bin string, as *syscall.Credential) {
 	t.Helper()
-	bin, err := binaries()
+	dir, bin, as, err := equipped()
 	if err != nil {
 		t.Fatal(err)
-	}
-	if dir, as, err = workplace(); err != nil {
-		t.Fatal(err)
-	}
-	if as != nil && bin == fetched() {
-		if bin, err = lend(dir, as); err != nil {
-			t.Fatal(err)
-		}
 	}
 	background(t, as, endServers, dir)
 	return dir, bin, as

@@ -1,5 +1,5 @@
-// A small identity provider of OpenID Connect with a page of its own: whoever
-// types a group is in it. Its only client is "gate".
+// A small identity provider of OpenID Connect. On its page, users type the group
+// that they want to be in. Its only client is "gate".
 import { createHash, createSign, generateKeyPairSync, randomUUID } from "node:crypto";
 import { createServer } from "node:http";
 

@@ -59,8 +59,8 @@ func TestXML(t *testing.T) {
 	}
 }
 
-// TestXMLDigest: lists that say the same have the same digest, whoever signs them
-// and however often.
+// TestXMLDigest: the digest of a list depends on its content only, and not on its
+// signer or on how often it was signed.
 func TestXMLDigest(t *testing.T) {
 	x := exampleXML()
 	one, two := trustlisttest.NewPublisher("One"), trustlisttest.NewPublisher("Two")
