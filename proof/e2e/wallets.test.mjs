@@ -16,6 +16,7 @@ const { newAuthority } = await import("../wallets/npm/authority.mjs");
 const kinds = {
   mdl: { docType: "org.iso.18013.5.1.mDL", namespace: "org.iso.18013.5.1" },
   "proof-of-age": { docType: "eu.europa.ec.av.1", namespace: "eu.europa.ec.av.1" },
+  pid: { docType: "urn:eudi:pid:1" }, // an SD-JWT
 };
 const documents = {};
 const tenants = {};
@@ -34,7 +35,7 @@ before(async () => {
   const root = gateway.command("verifier", "root", "--name", "Operator");
   roots = [root.replace(/-----[^-]+-----|\s/g, "")];
   for (const named of ["none", "x509_hash", "x509_san_dns"]) {
-    tenants[named] = gateway.tenant("--document-check");
+    tenants[named] = gateway.tenant("--document-check", "--wallet-pid");
     if (named !== "none") {
       gateway.command("verifier", "sign", "--tenant", tenants[named].tenant_id, "--name", "Shop", "--host", "localhost", "--client-id", named);
     }
@@ -81,7 +82,7 @@ for (const [named, protocol] of [
   ["x509_hash", "openid4vp-v1-signed"],
   ["x509_san_dns", "openid4vp-v1-signed"],
 ]) {
-  for (const kind of Object.keys(kinds)) {
+  for (const kind of Object.keys(kinds).filter((k) => k !== "pid" || protocol !== "org-iso-mdoc")) {
     test(`${kind} by the browser's API: ${protocol}, ${named}`, async () => {
       const wallet = new Wallet({ document: documents[kind], roots, strict: named !== "none" });
       const shopper = await asked(named, wallet, [protocol]);
@@ -96,6 +97,8 @@ for (const [named, scheme, kind] of [
   ["none", "av", "proof-of-age"],
   ["x509_hash", "openid4vp", "mdl"],
   ["x509_san_dns", "openid4vp", "proof-of-age"],
+  ["none", "openid4vp", "pid"],
+  ["x509_hash", "openid4vp", "pid"],
 ]) {
   const strict = named !== "none";
   test(`${kind} by the link ${scheme}://, ${named}`, async () => {
