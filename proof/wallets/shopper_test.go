@@ -160,10 +160,10 @@ func (p *shopper) status() string { return p.g.StatusOf(p.t, p.key, p.created) }
 var secretKey = bytes.Repeat([]byte{7}, credential.SecretLen)
 
 // start starts a gateway whose secret key is secretKey.
-func start(t *testing.T) *gatewaytest.Gateway {
+func start(t *testing.T, settings ...string) *gatewaytest.Gateway {
 	t.Helper()
-	return gatewaytest.Start(t, gatewaytest.SQLite(t),
-		"AGEGATE_VERIFY_URL="+verifyURL, "AGEGATE_TEST_DAILY_CAP=-1", "AGEGATE_SECRET_KEY="+base64.StdEncoding.EncodeToString(secretKey))
+	return gatewaytest.Start(t, gatewaytest.SQLite(t), append(settings,
+		"AGEGATE_VERIFY_URL="+verifyURL, "AGEGATE_TEST_DAILY_CAP=-1", "AGEGATE_SECRET_KEY="+base64.StdEncoding.EncodeToString(secretKey))...)
 }
 
 // register gives the gateway a verifier's key whose certificate the operator's

@@ -150,13 +150,19 @@ func startAll(t *testing.T, issuer *authority) map[identity]registered {
 	for _, i := range []identity{unsigned, byCertHash, byHostName} {
 		g := start(t)
 		issuer.trust(t, g, wallet.DocTypes()...)
-		r := registered{shop: newShop(t, g)}
-		if i != unsigned {
-			r.root = register(t, g, i == byHostName)
-		}
-		found[i] = r
+		found[i] = i.register(newShop(t, g))
 	}
 	return found
+}
+
+// register gives the shop's gateway the identity.
+func (i identity) register(s *shop) registered {
+	s.t.Helper()
+	r := registered{shop: s}
+	if i != unsigned {
+		r.root = register(s.t, s.g, i == byHostName)
+	}
+	return r
 }
 
 // Every wallet proves the age by every way that it answers, with every kind of

@@ -13,6 +13,7 @@ const orders = {
     return {};
   },
   answer: ({ wallet, link }) => open(wallet).answer(link),
+  read: ({ picture }) => Wallet.scan(Buffer.from(picture, "base64")),
   scan: ({ wallet, picture }) => open(wallet).answer(Wallet.scan(Buffer.from(picture, "base64"))),
   decline: ({ wallet, link }) => open(wallet).decline(link),
   present: ({ wallet, requests, origin, protocols }) => open(wallet).present(requests, origin, protocols),
