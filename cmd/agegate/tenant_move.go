@@ -217,6 +217,46 @@ func importedTenant(done move.Imported, dashboard string) arrivedTenant {
 	return out
 }
 
+const forwardHelp = `Lead browsers that open an exported tenant's hosted pages here to the same path at
+its new place (307), so that checks which were open during the move can go on. Run
+it once agegate tenant import has finished there. --to is the AGEGATE_VERIFY_URL of
+the new place. Calls of the API are not forwarded: many clients drop the key when
+they are redirected to another host, so give the merchant the new address.
+
+Keep the old place running as long as links may be open: a session is open for at
+most a day.`
+
+func (c *cli) tenantForward() *cobra.Command {
+	var to string
+	cmd := &cobra.Command{
+		Use: "forward TENANT_ID --to URL", Short: "Lead the open pages of a tenant that has moved to its new place", Long: forwardHelp,
+		Args: exactlyOneID("TENANT_ID"),
+	}
+	cmd.Flags().StringVar(&to, "to", "", "address of the hosted page at the new place")
+	_ = cmd.MarkFlagRequired("to")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		id, err := idArgument(args)
+		if err != nil {
+			return err
+		}
+		origin, err := config.Origin(to)
+		if err != nil {
+			return fmt.Errorf("--to: %w", err)
+		}
+		return c.withMoves(cmd.Context(), func(s *move.Service, op operator, cfg config.Config) error {
+			if origin == cfg.VerifyURL {
+				return errors.New("--to: is the address of this place")
+			}
+			if err := s.Forward(cmd.Context(), op.actor, id, origin); err != nil {
+				return missing("tenant", err)
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "Open pages of tenant %s lead to %s.\n", id, origin)
+			return nil
+		})
+	}
+	return cmd
+}
+
 func (c *cli) tenantStay() *cobra.Command {
 	return &cobra.Command{
 		Use: "stay TENANT_ID", Short: "Take an exported tenant back into use here, if its file is not imported anywhere",

@@ -20,7 +20,7 @@ var _ move.Store = (*Store)(nil)
 // whileMoving are the actions that a tenant's log records although the tenant
 // moves: those of the move, and of deleting what is left.
 var whileMoving = map[audit.Action]bool{
-	audit.TenantExport: true, audit.TenantStay: true, audit.TenantDisable: true, audit.TenantEnable: true,
+	audit.TenantExport: true, audit.TenantStay: true, audit.TenantForward: true, audit.TenantDisable: true, audit.TenantEnable: true,
 	audit.TenantEnter: true, audit.TenantLeave: true, audit.SessionDelete: true, audit.SessionPrune: true,
 }
 
@@ -68,7 +68,7 @@ func (s *Store) Leave(ctx context.Context, tenantID, next uuid.UUID, act audit.A
 
 func (tx *Tx) setMove(tenantID uuid.UUID, m tenant.Move) error {
 	return mustChange(tx.db.Model(&tenantRow{}).Where("id = ?", tenantID).
-		Updates(map[string]any{"move_state": m.State, "move_id": m.ID}))
+		Updates(map[string]any{"move_state": m.State, "move_id": m.ID, "move_to": m.To}))
 }
 
 // lockLeaving locks a tenant that is leaving.
@@ -87,6 +87,18 @@ func (s *Store) Stay(ctx context.Context, tenantID uuid.UUID, act audit.Act) err
 			return err
 		}
 		return tx.setMove(tenantID, tenant.Move{})
+	})
+}
+
+// Forward implements move.Store.
+func (s *Store) Forward(ctx context.Context, tenantID uuid.UUID, to string, act audit.Act) error {
+	return s.act(ctx, act, func(tx *Tx) error {
+		row, err := tx.lockLeaving(tenantID)
+		if err != nil {
+			return err
+		}
+		row.Move.To = to
+		return tx.setMove(tenantID, row.Move)
 	})
 }
 
@@ -151,7 +163,7 @@ func visitAll(rows []move.Record, visit func(move.Record) error) error {
 }
 
 // moveColumns are the columns of a tenant that stay with each database.
-var moveColumns = []string{"move_state", "move_id"}
+var moveColumns = []string{"move_state", "move_id", "move_to"}
 
 // departPart visits a tenant's rows of a table, page by page, each page followed by the
 // rows that belong to it.

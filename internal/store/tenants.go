@@ -45,7 +45,7 @@ func (s *Store) UpdateTenant(ctx context.Context, id uuid.UUID, c tenant.Changes
 			return tenant.Tenant{}, err
 		}
 		row := tenantRow(c.Apply(before.Tenant))
-		if err := tx.db.Select("*").Omit("id", "created_at", "disabled", "move_state", "move_id").Updates(&row).Error; err != nil {
+		if err := tx.db.Select("*").Omit("id", "created_at", "disabled", "move_state", "move_id", "move_to").Updates(&row).Error; err != nil {
 			return tenant.Tenant{}, err
 		}
 		if err := tx.updateBrand(id, c.Brand); err != nil {

@@ -58,12 +58,15 @@ func (p *Pages) on(shown screen) func(visit) bool {
 func (p *Pages) toSession(c echo.Context, v visit) error { return p.onward(c, v, v.path) }
 
 // refused returns session.ErrDisabled if the session's tenant is disabled, and
-// tenant.ErrMoving if it moves.
+// tenant.ErrMoving if it moves: tenant.MovedError once its new place is known.
 func (v visit) refused() error {
 	if v.tenant.Disabled {
 		return session.ErrDisabled
 	}
-	if v.tenant.Move.State != tenant.MoveNone {
+	switch m := v.tenant.Move; {
+	case m.State == tenant.MoveLeaving && m.To != "":
+		return &tenant.MovedError{To: m.To}
+	case m.State != tenant.MoveNone:
 		return tenant.ErrMoving
 	}
 	return nil

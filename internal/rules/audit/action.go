@@ -14,10 +14,11 @@ const (
 	TenantDisable         Action = "tenant.disable"
 	TenantEnter           Action = "tenant.enter" // an operator looks at the tenant's pages, read-only
 	TenantLeave           Action = "tenant.leave"
-	TenantDelete          Action = "tenant.delete" // in the log of the instance
-	TenantExport          Action = "tenant.export" // it leaves: nothing changes here any more
-	TenantStay            Action = "tenant.stay"   // its export is not used: it stays
-	TenantImport          Action = "tenant.import" // it has arrived
+	TenantDelete          Action = "tenant.delete"  // in the log of the instance
+	TenantExport          Action = "tenant.export"  // it leaves: nothing changes here any more
+	TenantStay            Action = "tenant.stay"    // its export is not used: it stays
+	TenantForward         Action = "tenant.forward" // its open pages lead to the new place
+	TenantImport          Action = "tenant.import"  // it has arrived
 	APIKeyCreate          Action = "api_key.create"
 	APIKeyRevoke          Action = "api_key.revoke" //nolint:gosec // G101: a name, not a credential
 	APIKeyRoll            Action = "api_key.roll"   //nolint:gosec // G101: a name; target: the old key
@@ -82,7 +83,7 @@ const (
 )
 
 var actions = []Action{
-	TenantCreate, TenantUpdate, TenantEnable, TenantDisable, TenantDelete, TenantExport, TenantStay, TenantImport, TenantEnter, TenantLeave,
+	TenantCreate, TenantUpdate, TenantEnable, TenantDisable, TenantDelete, TenantExport, TenantStay, TenantForward, TenantImport, TenantEnter, TenantLeave,
 	APIKeyCreate, APIKeyRevoke, APIKeyRoll,
 	WebhookSecretReveal, RedirectSecretReveal,
 	WebhookSecretRotate, RedirectSecretStage, RedirectSecretPromote, RedirectSecretRetire, SecretKeyRotate,

@@ -36,6 +36,9 @@ type Store interface {
 	Leave(ctx context.Context, tenantID, next uuid.UUID, act audit.Act) (uuid.UUID, error)
 	// Stay ends Leave, or fails with fault.Conflict for a tenant that is not leaving.
 	Stay(ctx context.Context, tenantID uuid.UUID, act audit.Act) error
+	// Forward keeps where the hosted pages of a leaving tenant are now, or fails with
+	// fault.Conflict for a tenant that is not leaving.
+	Forward(ctx context.Context, tenantID uuid.UUID, to string, act audit.Act) error
 	// UnderWay returns how many of the tenant's deliveries are being attempted.
 	UnderWay(ctx context.Context, tenantID uuid.UUID) (int64, error)
 	// Departing calls visit for everything that belongs to a leaving tenant, as of one
@@ -134,6 +137,12 @@ func (s *Service) awaitDeliveries(ctx context.Context, tenantID uuid.UUID) error
 // was not imported anywhere.
 func (s *Service) Stay(ctx context.Context, actor audit.Actor, tenantID uuid.UUID) error {
 	return s.store.Stay(ctx, tenantID, s.act(actor, audit.TenantStay, tenantID, nil))
+}
+
+// Forward leads browsers that open a leaving tenant's pages here to the same path at
+// another address, without a path of its own. Call it once the tenant has arrived there.
+func (s *Service) Forward(ctx context.Context, actor audit.Actor, tenantID uuid.UUID, to string) error {
+	return s.store.Forward(ctx, tenantID, to, s.act(actor, audit.TenantForward, tenantID, map[string]string{"to": to}))
 }
 
 // Invited is a member of the tenant at its old place, with the token of an

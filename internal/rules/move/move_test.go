@@ -290,7 +290,17 @@ func TestNothingChangesAfterLeaving(t *testing.T) {
 		if _, content := from.export(id); !reflect.DeepEqual(content, left) {
 			t.Error("something has changed")
 		}
+		from.must(from.moves.Forward(ctx, actor, id, "https://new.example"))
+		if kept, err := from.tenants.Tenant(ctx, id); err != nil || kept.Move.To != "https://new.example" {
+			t.Errorf("the tenant leads to %q: %v", kept.Move.To, err)
+		}
 		from.must(from.moves.Stay(ctx, actor, id))
+		if kept, err := from.tenants.Tenant(ctx, id); err != nil || kept.Move != (tenant.Move{}) {
+			t.Errorf("the tenant that stays has %+v: %v", kept.Move, err)
+		}
+		if err := from.moves.Forward(ctx, actor, id, "https://new.example"); fault.CodeOf(err) != fault.Conflict {
+			t.Errorf("forwarding a tenant that stays: %v", err)
+		}
 		for _, name := range []string{"create", "create test", "top up", "rotate", "set", "claim", "authenticate", "complete"} {
 			if err := acts[name](); err != nil {
 				t.Errorf("%s after staying: %v", name, err)

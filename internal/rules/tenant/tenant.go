@@ -54,7 +54,19 @@ const (
 type Move struct {
 	State MoveState
 	ID    string // of the move, the same at both places; empty: none
+	To    string // address of the hosted page at the new place, without a path; empty: unknown
 }
+
+// MovedError is ErrMoving for the hosted page of a tenant that has left.
+type MovedError struct {
+	To string // address of the hosted page at the new place, without a path
+}
+
+// Error implements error.
+func (e *MovedError) Error() string { return ErrMoving.Error() }
+
+// Unwrap returns ErrMoving.
+func (e *MovedError) Unwrap() error { return ErrMoving }
 
 // ErrMoving refuses changes about a tenant that leaves or arrives.
 var ErrMoving = &fault.Error{Code: fault.Unavailable, Message: "The tenant is being moved", RetryAfter: moveRetry}
