@@ -114,7 +114,7 @@ func provesAgeByPID(claims map[string]any, targetAge int, now time.Time) error {
 		for name, value := range statements {
 			age, err := strconv.ParseUint(name, 10, 8)
 			is, ok := value.(bool)
-			if err != nil || !ok {
+			if err != nil || !ok || strconv.FormatUint(age, 10) != name { // 018 is no name of an age
 				return refuse(ReasonMalformed)
 			}
 			over = over || is && int(age) >= targetAge

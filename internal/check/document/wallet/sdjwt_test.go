@@ -245,6 +245,7 @@ func TestAgesOfAPID(t *testing.T) {
 		{map[string]any{claimOver: map[string]any{"16": false, "21": true}}, now, ReasonMalformed},
 		{map[string]any{claimOver: map[string]any{"18": "true"}}, now, ReasonMalformed},
 		{map[string]any{claimOver: map[string]any{"+18": true}}, now, ReasonMalformed},
+		{map[string]any{claimOver: map[string]any{"018": true}}, now, ReasonMalformed},
 		{map[string]any{claimOver: true}, now, ReasonMalformed},
 		{map[string]any{claimBirth: "2008-05-01"}, now, ""},
 		{map[string]any{claimBirth: "2008-05-02"}, now, ReasonUnderAge},
