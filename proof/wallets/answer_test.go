@@ -31,6 +31,7 @@ type answer struct {
 	signer   *ecdsa.PrivateKey
 	alg      int64 // of the issuer's signature
 	session  []byte
+	pid      *pid // in the place of the elements, if the request's form asks for it
 
 	item      func(n int, encoded []byte) []byte
 	object    func(mso map[string]any) // before it is signed
@@ -74,6 +75,10 @@ func newAnswer(q question, issuer *authority, holder *ecdsa.PrivateKey) *answer 
 		a.queryID, a.docType = "age", wallet.DocTypeProofOfAge
 	}
 	a.space = namespaces[a.docType]
+	if q.form.asksPID() {
+		a.queryID, a.docType = "pid", wallet.DocTypePID
+		a.pid = newPID(a)
+	}
 	return a
 }
 
@@ -220,7 +225,12 @@ func (a *answer) deviceSigned() map[string]any {
 
 // vpToken makes the vp_token.
 func (a *answer) vpToken() any {
-	token := map[string]any{a.queryID: []any{base64.RawURLEncoding.EncodeToString(a.deviceResponse())}}
+	token := map[string]any{}
+	if a.pid != nil {
+		token[a.queryID] = []any{a.pid.presentation(a)}
+	} else {
+		token[a.queryID] = []any{base64.RawURLEncoding.EncodeToString(a.deviceResponse())}
+	}
 	if a.token != nil {
 		return a.token(token)
 	}

@@ -40,7 +40,7 @@ func TestMisbehaviours(t *testing.T) {
 	lines := tableHead("Misbehaviour", "By", "Refused as")
 	var costs []cost
 	names := map[string]bool{}
-	for _, group := range [][]misbehaviour{protocolMisbehaviours(), encryptionMisbehaviours(), cborMisbehaviours(), issuerMisbehaviours(t, issuer), documentMisbehaviours(), deviceMisbehaviours(t), browserMisbehaviours()} {
+	for _, group := range [][]misbehaviour{protocolMisbehaviours(), encryptionMisbehaviours(), cborMisbehaviours(), issuerMisbehaviours(t, issuer), documentMisbehaviours(), deviceMisbehaviours(t), browserMisbehaviours(), pidMisbehaviours(t, issuer)} {
 		for _, m := range group {
 			if m.form == "" {
 				m.form = formLink
@@ -49,10 +49,7 @@ func TestMisbehaviours(t *testing.T) {
 				t.Errorf("two misbehaviours are named %q", m.name)
 			}
 			names[m.name] = true
-			s := all[unsigned].shop
-			if m.form == formSigned {
-				s = all[byCertHash].shop
-			}
+			s := all[identityFor(m.form)].shop
 			t.Run(m.name, func(t *testing.T) {
 				got, c := m.play(t, &shop{t, s.g, s.key}, issuer, holder)
 				if got != m.want {
@@ -70,7 +67,7 @@ func TestMisbehaviours(t *testing.T) {
 	documented(t, "the misbehaviours", lines)
 }
 
-const leastMisbehaviours = 100
+const leastMisbehaviours = 500
 
 // measured sends an answer and measures it, in `make wallets` as the median of nine
 // times: a single time is often that of something else.
@@ -128,7 +125,7 @@ func (m misbehaviour) play(t *testing.T, s *shop, issuer *authority, holder *ecd
 // or from the page that the browser opens next.
 func refusedAs(p *shopper, f form, status int, body string) string {
 	p.t.Helper()
-	if f == formBrowser || f == formMdoc {
+	if f.inBrowser() {
 		var told struct {
 			Refused string `json:"refused"`
 			Next    string `json:"next"`
@@ -195,11 +192,8 @@ func TestHappyFlow(t *testing.T) {
 	issuer := newAuthority(t)
 	all := startAll(t, issuer)
 	holder := newKey(t, elliptic.P256())
-	for _, f := range []form{formLink, formProofOfAge, formSigned, formBrowser, formMdoc} {
-		r := all[unsigned]
-		if f == formSigned {
-			r = all[byCertHash]
-		}
+	for _, f := range []form{formLink, formProofOfAge, formSigned, formBrowser, formMdoc, formPID, formSignedPID, formBrowserPID} {
+		r := all[identityFor(f)]
 		p := r.shop.shopper(18)
 		q := p.question(f)
 		a := newAnswer(q, issuer, holder)

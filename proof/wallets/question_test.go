@@ -35,7 +35,23 @@ const (
 	formSigned     form = "signed link"    // request_uri, direct_post.jwt, on another device
 	formBrowser    form = "browser"        // openid4vp-v1-unsigned
 	formMdoc       form = "browser (mdoc)" // org-iso-mdoc
+	formPID        form = "link, PID"      // as formLink, answered by a PID; so do the others
+	formSignedPID  form = "signed link, PID"
+	formBrowserPID form = "browser, PID"
 )
+
+func (f form) asksPID() bool { return f == formPID || f == formSignedPID || f == formBrowserPID }
+
+// inBrowser reports whether the page's script gets the answer.
+func (f form) inBrowser() bool { return f == formBrowser || f == formMdoc || f == formBrowserPID }
+
+// identityFor is how a gateway names itself in requests of a form.
+func identityFor(f form) identity {
+	if f == formSigned || f == formSignedPID {
+		return byCertHash
+	}
+	return unsigned
+}
 
 // question is what a wallet reads in a request.
 type question struct {
@@ -60,11 +76,13 @@ func (p *shopper) question(f form) question {
 	p.t.Helper()
 	q := question{form: f}
 	switch f {
-	case formLink, formProofOfAge:
-		q.readLink(p.t, p.links[map[form]string{formLink: wallet.SchemeOpenID, formProofOfAge: wallet.SchemeProofOfAge}[f]])
-	case formSigned:
+	case formLink, formPID:
+		q.readLink(p.t, p.links[wallet.SchemeOpenID])
+	case formProofOfAge:
+		q.readLink(p.t, p.links[wallet.SchemeProofOfAge])
+	case formSigned, formSignedPID:
 		q.fetch(p)
-	case formBrowser:
+	case formBrowser, formBrowserPID:
 		var data struct {
 			Nonce    string   `json:"nonce"`
 			Metadata metadata `json:"client_metadata"`
@@ -116,7 +134,7 @@ func (q *question) readLink(t testing.TB, link string) {
 	values := u.Query()
 	q.clientID, q.nonce, q.responseURI = values.Get("client_id"), values.Get("nonce"), values.Get("response_uri")
 	var thumbprint any
-	if q.form == formLink {
+	if q.form != formProofOfAge {
 		var m metadata
 		decode(t, []byte(values.Get("client_metadata")), &m)
 		q.key = m.Keys.Keys[0]
@@ -269,9 +287,9 @@ func (a *answer) sending(p *shopper) *sending {
 	switch a.request.form {
 	case formProofOfAge:
 		s.form = url.Values{"vp_token": {a.json(p.t, a.vpToken())}}
-	case formLink, formSigned:
+	case formLink, formSigned, formPID, formSignedPID:
 		s.form = url.Values{"response": {a.encrypted(p.t)}}
-	case formBrowser:
+	case formBrowser, formBrowserPID:
 		s.inBrowser(p, wallet.ProtocolOpenID, a.encrypted(p.t))
 	case formMdoc:
 		s.inBrowser(p, wallet.ProtocolMdoc, a.hpke(p.t))

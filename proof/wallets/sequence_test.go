@@ -32,12 +32,9 @@ func (p *shopper) refused(what string, s *sending) {
 func TestReplays(t *testing.T) {
 	issuer := newAuthority(t)
 	all := startAll(t, issuer)
-	for _, f := range []form{formLink, formProofOfAge, formSigned} {
+	for _, f := range []form{formLink, formProofOfAge, formSigned, formPID, formSignedPID} {
 		t.Run(string(f), func(t *testing.T) {
-			r := all[unsigned]
-			if f == formSigned {
-				r = all[byCertHash]
-			}
+			r := all[identityFor(f)]
 			s := &shop{t, r.shop.g, r.shop.key}
 			one, other := s.shopper(18), s.shopper(18)
 			first := one.honest(issuer, f)
