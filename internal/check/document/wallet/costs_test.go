@@ -26,7 +26,7 @@ func TestHugeKeysCostNothing(t *testing.T) {
 	list := encode64([]byte(`{"alg":"ES256","x5c":["`+strings.Join(texts, `","`)+`"]}`)) + "." + encode64([]byte("{}")) + "." + encode64(make([]byte, 64))
 	for name, verify := range map[string]func() error{
 		"a document": func() error {
-			p, err := newExchange(t, 1).onlyDocument([]byte(token), proofOfAge, bond{})
+			p, err := newExchange(t, 1).onlyDocument(must(readJSON([]byte(token))), proofOfAge, bond{})
 			if err != nil {
 				return err
 			}

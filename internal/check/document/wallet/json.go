@@ -11,7 +11,9 @@ const maxDepth = 16
 
 // readJSON reads one JSON value as a map[string]any, a []any, a string, a
 // json.Number, a bool or nil. Unlike encoding/json, it refuses an object that
-// has a member twice: two readers could choose differently.
+// has a member twice: two readers could choose differently (RFC 8259, 4). For the
+// same reason callers look members up by their exact names, which decoding to
+// structs does not.
 func readJSON(raw []byte) (any, error) {
 	decoder := json.NewDecoder(bytes.NewReader(raw))
 	decoder.UseNumber()
@@ -36,6 +38,28 @@ func readJSONObject(raw []byte) (map[string]any, error) {
 		return nil, refuse(ReasonMalformed)
 	}
 	return object, nil
+}
+
+// readTexts reads an object's members that are texts, "" where there is none.
+func readTexts(raw []byte, names ...string) (map[string]string, error) {
+	object, err := readJSONObject(raw)
+	if err != nil {
+		return nil, err
+	}
+	return textsOf(object, names...)
+}
+
+// textsOf is readTexts for an object that was read.
+func textsOf(object map[string]any, names ...string) (map[string]string, error) {
+	texts := map[string]string{}
+	for _, name := range names {
+		text, ok := object[name].(string)
+		if !ok && object[name] != nil {
+			return nil, refuse(ReasonMalformed)
+		}
+		texts[name] = text
+	}
+	return texts, nil
 }
 
 func readValue(decoder *json.Decoder, depth int) (any, error) {

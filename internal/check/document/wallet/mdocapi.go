@@ -145,13 +145,11 @@ type encryptedData struct {
 
 // openMdoc decrypts a wallet's answer to a page of origin.
 func (e Exchange) openMdoc(origin string, data json.RawMessage) (Presentation, error) {
-	var answer struct {
-		Response string `json:"response"`
+	answer, err := readTexts(data, "response")
+	if err != nil {
+		return Presentation{}, err
 	}
-	if json.Unmarshal(data, &answer) != nil {
-		return Presentation{}, refuse(ReasonMalformed)
-	}
-	raw, err := decode64(answer.Response)
+	raw, err := decode64(answer["response"])
 	if err != nil {
 		return Presentation{}, err
 	}

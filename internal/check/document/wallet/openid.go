@@ -161,18 +161,15 @@ func (e Exchange) OpenBrowser(origin, protocol string, data json.RawMessage) (Pr
 	case ProtocolMdoc:
 		return e.openMdoc(origin, data)
 	case ProtocolOpenID, ProtocolSigned: // both are answered in the same form
-		var answer struct {
-			Response string `json:"response"`
-			Error    string `json:"error"`
+		answer, err := readTexts(data, "response", "error")
+		if err != nil {
+			return Presentation{}, err
 		}
-		if json.Unmarshal(data, &answer) != nil {
-			return Presentation{}, refuse(ReasonMalformed)
-		}
-		if answer.Error != "" {
-			return Presentation{}, walletError(answer.Error)
+		if code := answer["error"]; code != "" {
+			return Presentation{}, walletError(code)
 		}
 		// A key binding names the origin, also in answers to signed requests (Appendix A.4).
-		return e.decrypt(answer.Response, bond{transcriptOpenIDAPI(origin, e.Nonce(), e.thumbprint), "origin:" + origin})
+		return e.decrypt(answer["response"], bond{transcriptOpenIDAPI(origin, e.Nonce(), e.thumbprint), "origin:" + origin})
 	default:
 		return Presentation{}, refuse(ReasonMalformed)
 	}
@@ -261,7 +258,11 @@ func (e Exchange) OpenPost(scheme, responseURI string, form url.Values) (Present
 	case len(form[parameter]) != 1 || form.Has("response") && form.Has("vp_token"):
 		return Presentation{}, refuse(ReasonMalformed)
 	case scheme == SchemeProofOfAge:
-		return e.onlyDocument(json.RawMessage(form.Get(parameter)), proofOfAge, bond{transcriptOpenID(clientID(responseURI), e.Nonce(), nil, responseURI), clientID(responseURI)})
+		token, err := readJSON([]byte(form.Get(parameter)))
+		if err != nil {
+			return Presentation{}, err
+		}
+		return e.onlyDocument(token, proofOfAge, bond{transcriptOpenID(clientID(responseURI), e.Nonce(), nil, responseURI), clientID(responseURI)})
 	default:
 		client := clientID(responseURI)
 		if e.identity != nil {
@@ -305,40 +306,44 @@ func (e Exchange) decrypt(response string, to bond) (Presentation, error) {
 	if err != nil {
 		return Presentation{}, refuse(ReasonEncryption)
 	}
-	var payload struct {
-		Token json.RawMessage `json:"vp_token"`
-		Error string          `json:"error"`
-		State string          `json:"state"`
+	payload, err := readJSONObject(plain)
+	if err != nil {
+		return Presentation{}, err
 	}
-	if json.Unmarshal(plain, &payload) != nil || payload.State != "" && payload.State != e.state {
+	texts, err := textsOf(payload, "error", "state")
+	if err != nil || texts["state"] != "" && texts["state"] != e.state {
 		return Presentation{}, refuse(ReasonMalformed)
 	}
-	if payload.Error != "" {
-		return Presentation{}, walletError(payload.Error)
+	if code := texts["error"]; code != "" {
+		return Presentation{}, walletError(code)
 	}
-	return e.onlyDocument(payload.Token, e.docTypes, to)
+	return e.onlyDocument(payload["vp_token"], e.docTypes, to)
 }
 
 // onlyDocument reads a vp_token with one presentation. The presentation must
 // answer the query for the kind of document that its member in the token names
 // (OpenID4VP 1.0, 8.1).
-func (e Exchange) onlyDocument(token json.RawMessage, asked []string, to bond) (Presentation, error) {
-	var answers map[string][]string
-	if json.Unmarshal(token, &answers) != nil || len(answers) != 1 {
+func (e Exchange) onlyDocument(token any, asked []string, to bond) (Presentation, error) {
+	answers, _ := token.(map[string]any)
+	if len(answers) != 1 {
 		return Presentation{}, refuse(ReasonMalformed)
 	}
 	for _, docType := range asked {
-		presentations, answered := answers[credentialID[docType]]
-		if !answered || len(presentations) != 1 {
+		presentations, _ := answers[credentialID[docType]].([]any)
+		if len(presentations) != 1 {
+			continue
+		}
+		text, ok := presentations[0].(string)
+		if !ok {
 			continue
 		}
 		p := Presentation{docTypes: []string{docType}, transcript: to.transcript, readerKey: e.key, audience: to.audience, nonce: e.Nonce()}
 		if docType == DocTypePID {
-			p.response = []byte(presentations[0])
+			p.response = []byte(text)
 			return p, nil
 		}
 		var err error
-		p.response, err = decode64(presentations[0])
+		p.response, err = decode64(text)
 		return p, err
 	}
 	return Presentation{}, refuse(ReasonMalformed)

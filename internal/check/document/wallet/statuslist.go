@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/zlib"
 	"crypto/x509"
+	"encoding/base64"
 	"encoding/json"
 	"io"
 	"strings"
@@ -114,18 +115,19 @@ func statusClaimsOf(token []byte, docType string, issuers []Issuer, now time.Tim
 // The library is not used for this: it would verify signatures with keys of any
 // size.
 func headerChain(text string) ([]*x509.Certificate, error) {
-	encoded, _, _ := strings.Cut(text, ".")
-	raw, err := decode64(encoded)
+	header, err := headerOf(text)
 	if err != nil {
 		return nil, err
 	}
-	var header struct {
-		Chain [][]byte `json:"x5c"`
+	list, _ := header["x5c"].([]any)
+	chain := make([][]byte, len(list))
+	for n, element := range list {
+		encoded, _ := element.(string)
+		if chain[n], err = base64.StdEncoding.DecodeString(encoded); err != nil {
+			return nil, refuse(ReasonMalformed)
+		}
 	}
-	if json.Unmarshal(raw, &header) != nil {
-		return nil, refuse(ReasonMalformed)
-	}
-	return parseChain(header.Chain)
+	return parseChain(chain)
 }
 
 // anyUsage returns the issuers without their policy for document signers, because
