@@ -40,7 +40,7 @@ func TestMisbehaviours(t *testing.T) {
 	lines := tableHead("Misbehaviour", "By", "Refused as")
 	var costs []cost
 	names := map[string]bool{}
-	for _, group := range [][]misbehaviour{protocolMisbehaviours(), encryptionMisbehaviours(), cborMisbehaviours(), issuerMisbehaviours(t, issuer), documentMisbehaviours(), deviceMisbehaviours(t), browserMisbehaviours(), pidMisbehaviours(t, issuer)} {
+	for _, group := range [][]misbehaviour{protocolMisbehaviours(), encryptionMisbehaviours(), cborMisbehaviours(), issuerMisbehaviours(t, issuer), documentMisbehaviours(), deviceMisbehaviours(t), browserMisbehaviours(), pidMisbehaviours(t, issuer), jsonMisbehaviours()} {
 		for _, m := range group {
 			if m.form == "" {
 				m.form = formLink

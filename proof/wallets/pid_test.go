@@ -24,8 +24,10 @@ type pid struct {
 	bound       map[string]any // claims of the key binding; those of nil are left out
 	boundHeader map[string]any
 
+	named   func(header []byte) []byte
 	payload func(claims []byte) []byte
 	issued  func(jwt string) string
+	kbNamed func(header []byte) []byte
 	kbClaim func(claims []byte) []byte
 	binding func(jwt string) string
 	whole   func(presented, binding string) string
@@ -87,18 +89,14 @@ func digestOf(text string) string {
 }
 
 // jwt signs claims by ECDSA with SHA-256, whatever the header says.
-func jwt(key *ecdsa.PrivateKey, header map[string]any, claims []byte) string {
-	input := encode64(string(mustJSON(header))) + "." + encode64(string(claims))
+func jwt(key *ecdsa.PrivateKey, header, claims []byte) string {
+	input := encode64(string(header)) + "." + encode64(string(claims))
 	return input + "." + encode64(string(rawSignature(key, []byte(input))))
 }
 
 // presentation makes the SD-JWT with its key binding.
 func (p *pid) presentation(a *answer) string {
-	claims := mustJSON(p.claims)
-	if p.payload != nil {
-		claims = p.payload(claims)
-	}
-	issued := jwt(a.signer, p.header, claims)
+	issued := jwt(a.signer, changed(mustJSON(p.header), p.named), changed(mustJSON(p.claims), p.payload))
 	if p.issued != nil {
 		issued = p.issued(issued)
 	}
@@ -106,11 +104,7 @@ func (p *pid) presentation(a *answer) string {
 	bound := map[string]any{"sd_hash": digestOf(presented)}
 	maps.Copy(bound, p.bound)
 	maps.DeleteFunc(bound, func(_ string, v any) bool { return v == nil })
-	claims = mustJSON(bound)
-	if p.kbClaim != nil {
-		claims = p.kbClaim(claims)
-	}
-	binding := jwt(a.holder, p.boundHeader, claims)
+	binding := jwt(a.holder, changed(mustJSON(p.boundHeader), p.kbNamed), changed(mustJSON(bound), p.kbClaim))
 	if p.binding != nil {
 		binding = p.binding(binding)
 	}
@@ -118,6 +112,13 @@ func (p *pid) presentation(a *answer) string {
 		return p.whole(presented, binding)
 	}
 	return presented + binding
+}
+
+func changed(part []byte, edit func([]byte) []byte) []byte {
+	if edit == nil {
+		return part
+	}
+	return edit(part)
 }
 
 // discloses puts a disclosure in the place of those of an honest PID, and its digest

@@ -230,7 +230,8 @@ type sealed struct {
 	header map[string]any
 	to     *ecdsa.PublicKey
 	plain  []byte
-	done   func(compact string) string // nil changes nothing
+	named  func(header []byte) []byte  // nil changes nothing
+	done   func(compact string) string // nor here
 }
 
 // compact returns the JWE.
@@ -246,6 +247,9 @@ func (j *sealed) compact(t testing.TB) string {
 	header, err := json.Marshal(j.header)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if j.named != nil {
+		header = j.named(header)
 	}
 	protected := base64.RawURLEncoding.EncodeToString(header)
 	const keyBytes = 16
