@@ -7,6 +7,7 @@ require agegate v0.0.0
 replace agegate => ../
 
 require (
+	github.com/MichaelFraser99/go-sd-jwt v1.4.0
 	github.com/Shopify/toxiproxy/v2 v2.12.0
 	github.com/coder/websocket v1.8.15
 	github.com/fxamacker/cbor/v2 v2.9.6
@@ -19,6 +20,7 @@ require (
 	github.com/pressly/goose/v3 v3.29.0
 	github.com/privacybydesign/irmago v1.3.0
 	github.com/rs/zerolog v1.33.0
+	github.com/sirupsen/logrus v1.9.4
 	github.com/standard-webhooks/standard-webhooks/libraries v0.0.1
 	github.com/zitadel/oidc/v3 v3.45.0
 	golang.org/x/image v0.47.0
@@ -59,7 +61,6 @@ require (
 	github.com/rs/cors v1.11.1 // indirect
 	github.com/russellhaering/goxmldsig v1.6.1 // indirect
 	github.com/segmentio/asm v1.2.1 // indirect
-	github.com/sirupsen/logrus v1.9.4 // indirect
 	github.com/stretchr/testify v1.12.1 // indirect
 	github.com/valyala/fastjson v1.6.10 // indirect
 	github.com/wneessen/go-mail v0.8.1 // indirect
