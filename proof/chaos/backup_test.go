@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -114,13 +113,13 @@ func (db database) backup(t *testing.T) database {
 	dir := t.TempDir()
 	if path, ok := strings.CutPrefix(db.url, "sqlite:"); ok {
 		copied := filepath.Join(dir, "restored", "agegate.db")
-		documented(t, dir, 2, "AGEGATE_DB="+path)
-		documented(t, dir, 3, "AGEGATE_DB="+copied)
+		runDocumented(t, dir, commands(t, "operations.md", "Backup", 2), append(os.Environ(), "AGEGATE_DB="+path))
+		runDocumented(t, dir, commands(t, "operations.md", "Backup", 3), append(os.Environ(), "AGEGATE_DB="+copied))
 		return database{db.name, "sqlite:" + copied}
 	}
 	empty := pgtest.EmptyURL(t)
-	documented(t, dir, 0, "DATABASE_SERVER_URL="+plain(db.url))
-	documented(t, dir, 1, "DATABASE_SERVER_URL="+plain(empty))
+	runDocumented(t, dir, commands(t, "operations.md", "Backup", 0), append(os.Environ(), "DATABASE_SERVER_URL="+plain(db.url)))
+	runDocumented(t, dir, commands(t, "operations.md", "Backup", 1), append(os.Environ(), "DATABASE_SERVER_URL="+plain(empty)))
 	return database{db.name, empty}
 }
 
@@ -129,26 +128,6 @@ func (db database) backup(t *testing.T) database {
 func plain(url string) string {
 	url, _, _ = strings.Cut(url, "&lock_timeout")
 	return url
-}
-
-// documented runs block n of the commands in the section on backups.
-func documented(t *testing.T, dir string, n int, env ...string) {
-	t.Helper()
-	doc, err := os.ReadFile("../../docs/operations.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, section, _ := strings.Cut(string(doc), "\n## Backup\n")
-	section, _, _ = strings.Cut(section, "\n## ")
-	blocks := strings.Split(section, "\n```") // text and code alternate
-	if len(blocks) != 9 {
-		t.Fatalf("the section has %d parts", len(blocks))
-	}
-	cmd := exec.CommandContext(t.Context(), "sh", "-eu", "-c", strings.TrimPrefix(blocks[2*n+1], "sh\n"))
-	cmd.Dir, cmd.Env = dir, append(os.Environ(), env...)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
 }
 
 // unbalanced lists the tenants whose used allowance, open holds and ledger

@@ -4,10 +4,8 @@ package chaos
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -36,8 +34,8 @@ func TestPatroni(t *testing.T) {
 	stop()
 	g.kill()
 	primary := c.awaitHealthy()
-	c.run(primary, commands(t, "Set up", 0), append(primary.socket(), "AGEGATE_DB_PASSWORD=shop")...)
-	c.run(primary, commands(t, "Move there from one database", 0), "DATABASE_SERVER_URL="+plain(old.url), "AGEGATE_DATABASE_URL="+c.url())
+	c.run(primary, commands(t, "availability.md", "Set up", 0), append(primary.socket(), "AGEGATE_DB_PASSWORD=shop")...)
+	c.run(primary, commands(t, "availability.md", "Move there from one database", 0), "DATABASE_SERVER_URL="+plain(old.url), "AGEGATE_DATABASE_URL="+c.url())
 
 	db := database{"PostgreSQL", c.url()}
 	gateways := []*gateway{newGateway(t, db, settings...), newGateway(t, db, settings...)}
@@ -47,7 +45,7 @@ func TestPatroni(t *testing.T) {
 	}
 	l.gateways = slices.Delete(l.gateways, 0, 1)
 	stop = l.startCharged(shop.Live)
-	c.run(primary, commands(t, "Set up", 1))
+	c.run(primary, commands(t, "availability.md", "Set up", 1))
 
 	var gaps []time.Duration
 	lost, moment := table.Sized(10, 1), time.Time{}
@@ -57,7 +55,7 @@ func TestPatroni(t *testing.T) {
 		gaps = append(gaps, c.lose(l, way))
 		t.Logf("%s: %s", way.name, gaps[i])
 		if i == lost/2 {
-			c.run(c.awaitHealthy(), commands(t, "Back up", 0))
+			c.run(c.awaitHealthy(), commands(t, "availability.md", "Back up", 0))
 			before, moment = l.copied(), c.now(db)
 		}
 	}
@@ -131,24 +129,7 @@ func (c *cluster) restore(moment time.Time) database {
 	c.run(primary, "psql -d postgres -c 'SELECT pg_switch_wal()'", primary.socket()...)
 	dir := filepath.Join(primary.dir, "restored")
 	c.mkdir(dir)
-	c.run(primary, commands(c.t, "Return to an earlier moment", 0),
+	c.run(primary, commands(c.t, "availability.md", "Return to an earlier moment", 0),
 		"RESTORED="+dir, "MOMENT="+moment.Format("2006-01-02 15:04:05.999999+00"))
 	return database{"PostgreSQL", "postgres://agegate:shop@127.0.0.1:5499/agegate"}
-}
-
-// commands returns block n of the commands in a section of docs/availability.md.
-func commands(t *testing.T, section string, n int) string {
-	t.Helper()
-	doc, err := os.ReadFile("../../docs/availability.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, text, _ := strings.Cut(string(doc), "\n## "+section+"\n")
-	text, _, _ = strings.Cut(text, "\n## ")
-	blocks := strings.Split(text, "\n```sh\n")
-	if len(blocks) < n+2 {
-		t.Fatalf("section %q has %d blocks", section, len(blocks)-1)
-	}
-	block, _, _ := strings.Cut(blocks[n+1], "\n```")
-	return block
 }

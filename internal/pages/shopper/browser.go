@@ -64,7 +64,7 @@ func (v visit) refused() error {
 		return session.ErrDisabled
 	}
 	switch m := v.tenant.Move; {
-	case m.State == tenant.MoveLeaving && m.To != "":
+	case m.Left():
 		return &tenant.MovedError{To: m.To}
 	case m.State != tenant.MoveNone:
 		return tenant.ErrMoving

@@ -57,6 +57,10 @@ type Move struct {
 	To    string // address of the hosted page at the new place, without a path; empty: unknown
 }
 
+// Left reports whether the tenant is at another place for good: an operator has
+// named it. What is here is then only a copy.
+func (m Move) Left() bool { return m.State == MoveLeaving && m.To != "" }
+
 // MovedError is ErrMoving for the hosted page of a tenant that has left.
 type MovedError struct {
 	To string // address of the hosted page at the new place, without a path
