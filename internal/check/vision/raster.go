@@ -33,24 +33,27 @@ func (p *picture) raster(c crop) float64 {
 type spectrum [rasterSide / 2][rasterSide]float64
 
 func spectrumOf(luma *image.Gray, fft *fourier.CmplxFFT, left, top int) *spectrum {
-	rows := make([][]complex128, rasterSide)
+	rows := new([rasterSide][rasterSide]complex128)
 	for y := range rows {
-		rows[y] = make([]complex128, rasterSide)
-		for x := range rows[y] {
-			rows[y][x] = complex(hann[x]*hann[y]*float64(luma.Pix[(top+y)*luma.Stride+left+x]), 0)
+		pixels := luma.Pix[(top+y)*luma.Stride+left:][:rasterSide]
+		for x, pixel := range pixels {
+			rows[y][x] = complex(hann[x]*hann[y]*float64(pixel), 0)
 		}
-		fft.Coefficients(rows[y], rows[y])
+		fft.Coefficients(rows[y][:], rows[y][:])
 	}
 	s := new(spectrum)
 	column := make([]complex128, rasterSide)
-	rings := make([][]float64, rasterSide/2)
+	var rings [rasterSide / 2][]float64
+	for ring := range rings {
+		rings[ring] = make([]float64, 0, ringSizes[ring])
+	}
 	for x := range s {
 		for y := range column {
 			column[y] = rows[y][x]
 		}
 		fft.Coefficients(column, column)
 		for y, v := range column {
-			if ring := ringOf(x, y); ring >= 0 {
+			if ring := ringOf[x][y]; ring >= 0 {
 				s[x][y] = math.Hypot(real(v), imag(v))
 				rings[ring] = append(rings[ring], s[x][y])
 			}
@@ -60,8 +63,8 @@ func spectrumOf(luma *image.Gray, fft *fourier.CmplxFFT, left, top int) *spectru
 		slices.Sort(ring)
 	}
 	for x := range s {
-		for y := range s[x] {
-			if ring := ringOf(x, y); ring >= 0 {
+		for y, ring := range &ringOf[x] {
+			if ring >= 0 {
 				s[x][y] = math.Log(max(s[x][y], 1e-9) / max(rings[ring][len(rings[ring])/2], 1))
 			}
 		}
@@ -111,7 +114,7 @@ func Raster(luma *image.Gray) (peak float64) {
 	}
 	for x := range mean {
 		for y, v := range mean[x] {
-			if ringOf(x, y) >= 0 {
+			if ringOf[x][y] >= 0 {
 				peak = max(peak, v-mean.beside(x, y))
 			}
 		}
@@ -141,18 +144,22 @@ func (s *spectrum) near(x, y int) (highest float64) {
 	return highest
 }
 
-// ringOf returns the distance of a coefficient from zero, or -1 if it is not
-// examined.
-func ringOf(x, y int) int {
-	if y > rasterSide/2 {
-		y -= rasterSide
+// ringOf holds the distance of each coefficient from zero, or -1 if it is not
+// examined, and ringSizes how many coefficients have each distance.
+var ringOf, ringSizes = func() (of [rasterSide / 2][rasterSide]int8, sizes [rasterSide / 2]int) {
+	for x := range of {
+		for y := range of[x] {
+			ring := int(math.Hypot(float64(x), float64(min(y, rasterSide-y))))
+			if ring < lowestRing || ring >= rasterSide/2 {
+				of[x][y] = -1
+				continue
+			}
+			of[x][y] = int8(ring)
+			sizes[ring]++
+		}
 	}
-	ring := int(math.Hypot(float64(x), float64(y)))
-	if ring < lowestRing || ring >= rasterSide/2 {
-		return -1
-	}
-	return ring
-}
+	return of, sizes
+}()
 
 // lowestRing excludes the shapes of the face itself: eyes, mouth, shadows.
 const lowestRing = 16
