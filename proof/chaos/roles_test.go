@@ -4,7 +4,10 @@ package chaos
 
 import (
 	"cmp"
+	"crypto/rand"
+	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,13 +18,18 @@ import (
 	"testing"
 	"time"
 
+	staff "agegate/internal/rules/account"
+	"agegate/internal/rules/credential"
+	"agegate/internal/store"
 	"agegate/proof/table"
+
+	"github.com/google/uuid"
 )
 
 // apiMemory is the maximum memory, in KiB, that a process of the API alone may
 // use while it creates sessions and looks them up: 60 MB. About 32 MiB of it are
-// pages of the program's file. The dashboard, which nobody opens here, needs
-// more: see Scale in docs/operations.md.
+// pages of the program's file. With its dashboard in use it takes more; that is
+// printed, see Scale in docs/operations.md.
 const apiMemory = 60_000_000 >> 10
 
 // TestRoles runs the API, which has no models, and the hosted page as separate
@@ -42,6 +50,8 @@ func TestRoles(t *testing.T) {
 	started, _ := memory(t, api)
 	l.createMany(t, api.url, table.Sized(2000, 500))
 	_, most := memory(t, api)
+	api.browse(t, db, table.Sized(20, 3))
+	_, used := memory(t, api)
 	library := strings.Contains(mapped(t, api), "onnxruntime")
 
 	stop := l.start(6)
@@ -56,7 +66,7 @@ func TestRoles(t *testing.T) {
 	}
 	stop()
 	creations, completions := l.acknowledged()
-	r.Didf("each killed %d times; %d creations, %d completions; the API's process used %d MiB after its start", kills, creations, completions, started>>10)
+	r.Didf("each killed %d times; %d creations, %d completions; the API's process used %d MiB after its start and %d MiB at most with its dashboard in use", kills, creations, completions, started>>10, used>>10)
 	r.Mark("most memory of the API, creating and looking up", fmt.Sprintf("< %d MiB", apiMemory>>10), fmt.Sprintf("%d MiB", most>>10), most < apiMemory)
 	r.Mark("ONNX Runtime in the API's process", "no", map[bool]string{true: "yes", false: "no"}[library], !library)
 	audit(t, r, db, l.account, receiver)
@@ -96,6 +106,53 @@ func (l *load) createMany(t *testing.T, gateway string, n int) {
 	}
 	close(work)
 	all.Wait()
+}
+
+// browse lets a member of staff open the pages of the tenant with the first
+// session, in both languages, a number of times.
+func (g *gateway) browse(t *testing.T, db database, times int) {
+	t.Helper()
+	s, err := store.Open(t.Context(), store.Config{URL: db.url})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	user, now := uuid.Must(uuid.NewV7()), time.Now().UTC()
+	token, err := credential.NewLinkToken(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var first string
+	conn := db.connect(t)
+	if err := conn.QueryRowContext(t.Context(), "SELECT CAST(tenant_id AS text) FROM sessions ORDER BY id LIMIT 1").Scan(&first); err != nil {
+		t.Fatal(err)
+	}
+	err = s.UpdateAccounts(t.Context(), func(tx staff.Tx) error {
+		return errors.Join(
+			tx.InsertUser(staff.User{ID: user, Email: "staff@example.com", Name: "Staff", CreatedAt: now}),
+			tx.PutMembership(staff.Membership{TenantID: uuid.MustParse(first), UserID: user, Role: staff.Owner, CreatedAt: now}),
+			tx.InsertLogin(staff.Login{
+				Hash: credential.HashToken(token), UserID: user, Methods: []staff.Method{staff.ByPasskey},
+				CreatedAt: now, SeenAt: now, EndsAt: now.Add(time.Hour),
+			}))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := newClient()
+	for range times {
+		for _, language := range []string{"en", "de"} {
+			for _, path := range []string{
+				"/test", "/test/sessions", "/test/keys", "/test/webhooks", "/test/refusals", "/test/paste", "/test/playground", "/live",
+				"/settings", "/settings/branding", "/team", "/billing", "/audit",
+			} {
+				res := c.do(http.MethodGet, g.url+"/dashboard/"+first+path, "", "Cookie", "agegate-user="+token, "Accept-Language", language)
+				if res.status != http.StatusOK || !strings.Contains(res.body, `lang="`+language+`"`) {
+					t.Fatalf("%s in %s: %d", path, language, res.status)
+				}
+			}
+		}
+	}
 }
 
 // memory returns the current and the maximum resident memory of a gateway's
