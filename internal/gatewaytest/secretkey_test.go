@@ -3,6 +3,7 @@ package gatewaytest
 import (
 	"context"
 	"crypto/rand"
+	"crypto/x509"
 	"encoding/base64"
 	"errors"
 	"maps"
@@ -77,6 +78,7 @@ type keyRotation struct {
 	keys          map[uuid.UUID][]byte
 	created       map[string]string // answers by Idempotency-Key
 	deliveries    int
+	registrar     *x509.CertPool // the root of the key that signs requests to wallets
 }
 
 func newSecretKey(t *testing.T) string {
@@ -111,7 +113,7 @@ func (r *keyRotation) sealer(t *testing.T, keys ...string) *credential.Sealer {
 func (r *keyRotation) prepare(t *testing.T, g *Gateway) {
 	t.Helper()
 	r.receiver, r.created, r.keys = NewReceiver(t), map[string]string{}, map[uuid.UUID][]byte{}
-	r.shop = g.Shop(t, r.receiver.URL, nil)
+	r.shop = g.Shop(t, r.receiver.URL, func(s *tenant.Tenant) { s.DocumentCheck = true })
 	var err error
 	if r.rotated, err = g.App.Tenants.RotateWebhookSecret(t.Context(), audit.System("test"), r.shop.Tenant.ID, false, 72*time.Hour); err != nil {
 		t.Fatal(err)
@@ -128,6 +130,7 @@ func (r *keyRotation) prepare(t *testing.T, g *Gateway) {
 		r.keys[c.Tenant.ID] = raw
 	}
 	r.created["before"] = g.Do(t, r.create("before"))
+	r.register(t, g)
 }
 
 // prepareMore makes a session while both keys are set.
@@ -170,6 +173,7 @@ func (r *keyRotation) works(t *testing.T, g *Gateway) {
 			t.Errorf("a webhook does not verify: %v", err)
 		}
 	}
+	r.asks(t, g)
 }
 
 // promotes checks that the staged secret is still valid after the rotation.

@@ -210,13 +210,14 @@ func (s *Lists) Sync(ctx context.Context, actor audit.Actor, id uuid.UUID) (Sync
 	return s.Import(ctx, actor, id, raw)
 }
 
-// Import applies a list, as Sync does with one that it has fetched.
+// Import applies a list, as Sync does with one that it has fetched. It returns
+// fault.Conflict if other certificates were pinned while the list was verified.
 func (s *Lists) Import(ctx context.Context, actor audit.Actor, id uuid.UUID, raw []byte) (Synced, error) {
-	l, err := s.find(ctx, id)
+	read, err := s.find(ctx, id)
 	if err != nil {
 		return Synced{}, err
 	}
-	source, err := l.source()
+	source, err := read.source()
 	if err != nil {
 		return Synced{}, err
 	}
@@ -224,6 +225,9 @@ func (s *Lists) Import(ctx context.Context, actor audit.Actor, id uuid.UUID, raw
 	var result Synced
 	if err == nil {
 		err = s.store.UpdateTrustList(ctx, id, func(l *TrustList, issuers []TrustedIssuer) (ListChange, error) {
+			if !bytes.Equal(l.Signers, read.Signers) {
+				return ListChange{}, fault.New(fault.Conflict, "other certificates were pinned meanwhile: try again")
+			}
 			change, err := s.apply(actor, l, issuers, parsed)
 			result = Synced{
 				List: *l, Added: len(change.Add), Removed: len(change.Remove),

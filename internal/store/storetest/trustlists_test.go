@@ -153,6 +153,35 @@ func TestTrustListSync(t *testing.T) {
 	})
 }
 
+// pinning pins other certificates between the verification of a list and its use.
+type pinning struct {
+	Store
+	pin func()
+}
+
+func (p *pinning) UpdateTrustList(ctx context.Context, id uuid.UUID, fn func(*document.TrustList, []document.TrustedIssuer) (document.ListChange, error)) error {
+	p.pin()
+	return p.Store.UpdateTrustList(ctx, id, fn)
+}
+
+// TestTrustListPinnedMeanwhile: a list that was verified by certificates which are
+// no longer pinned is not used.
+func TestTrustListPinnedMeanwhile(t *testing.T) {
+	each(t, func(t *testing.T, s Store) {
+		l := newTrustLists(t, s)
+		list := l.add("AV")
+		other := trustlisttest.NewPublisher("Other")
+		late := document.NewLists(&pinning{s, func() {
+			wantNoError(t, l.Pin(t.Context(), audit.System("test"), list.ID, other.PEM()))
+		}}, tenant.CallbackRule{}, nil, func() time.Time { return l.now })
+		l.publish(1, 30, service("A"))
+		if _, err := late.Import(t.Context(), audit.System("test"), list.ID, *l.served.Load()); fault.CodeOf(err) != fault.Conflict {
+			t.Errorf("the list is used: %v", err)
+		}
+		l.wantIssuers()
+	})
+}
+
 // TestTrustListRefused: a list that must not be used changes nothing but the
 // reason that is shown.
 func TestTrustListRefused(t *testing.T) {
