@@ -61,7 +61,7 @@ func (r *keyRotation) asks(t *testing.T, g *Gateway) {
 		t.Fatal(err)
 	}
 	body := read(t, res)
-	signed, err := jose.ParseSigned(body, []jose.SignatureAlgorithm{jose.ES256})
+	signed, err := jose.ParseSignedCompact(body, []jose.SignatureAlgorithm{jose.ES256})
 	if err != nil {
 		t.Fatalf("the request is answered %d %.80s: %v", res.StatusCode, body, err)
 	}

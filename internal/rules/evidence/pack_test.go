@@ -109,7 +109,7 @@ func demo(t *testing.T, g *gatewaytest.Gateway) (tenant.Credentials, evidence.Re
 	free := int64(-1)
 	shop := g.Shop(t, "", func(s *tenant.Tenant) { s.Name, s.FreeChecks = "Shop | <script>", &free })
 	on := true
-	if _, err := g.App.Tenants.Update(t.Context(), audit.User(uuid.New(), "Berta Beispiel"), shop.Tenant.ID, tenant.Changes{DocumentCheck: &on}); err != nil {
+	if _, err := g.App.Tenants.Update(t.Context(), audit.User(uuid.New(), "Berta Beispiel"), shop.Tenant.ID, tenant.Changes{DocumentCheck: &on, WalletPID: &on}); err != nil {
 		t.Fatal(err)
 	}
 	if err := g.App.Store.AppendAct(t.Context(), audit.Act{
@@ -162,6 +162,9 @@ func TestPack(t *testing.T) {
 			}
 			files := unpack(t, pack)
 			t.Log(slices.Sorted(maps.Keys(files)))
+			if !strings.Contains(files["dpia.md"], "(PID)") {
+				t.Errorf("the assessment does not name identification data:\n%s", files["dpia.md"])
+			}
 			row(t, files["outcomes.csv"], "2026-05-20", "23", "under 20")
 			row(t, files["outcomes.csv"], "2026-05-19", "under 20")
 			row(t, files["accuracy.csv"], "13", "17", "200", "5", "195", "2.5") // 1 of 40 passes at 25
