@@ -8,9 +8,9 @@ import (
 	"agegate/proof/table"
 )
 
-// picture is the mean processor time of a picture: that of a check, by its 35
+// picture is the mean processor time of a picture: that of a check, by its 36
 // pictures (docs/measurements.md).
-const picture = 220 * time.Millisecond / 35
+const picture = 193 * time.Millisecond / 36
 
 // lengths are lengths of checks from the first picture to the result, as measured
 // (docs/measurements.md): four of five on a good network, and one on a slow one.
