@@ -65,7 +65,7 @@ func (s *StatusLists) revoked(ctx context.Context, entry wallet.StatusEntry, doc
 	if list == nil {
 		return false, errStatusList
 	}
-	return list.Revoked(entry.Index)
+	return list.Revoked(entry)
 }
 
 func (s *StatusLists) cached(key string) (*wallet.StatusList, bool) {

@@ -13,16 +13,22 @@ const (
 )
 
 var (
-	decoder = must(cbor.DecOptions{
+	decoder     = must(decOptions(maxElements).DecMode())
+	listDecoder = must(decOptions(maxIdentifiers).DecMode())
+	encoder     = must(cbor.CoreDetEncOptions().EncMode())
+)
+
+// decOptions returns how CBOR is read whose maps have at most the given pairs.
+func decOptions(pairs int) cbor.DecOptions {
+	return cbor.DecOptions{
 		DupMapKey:         cbor.DupMapKeyEnforcedAPF,
 		MaxNestedLevels:   maxNesting,
 		MaxArrayElements:  maxElements,
-		MaxMapPairs:       maxElements,
+		MaxMapPairs:       pairs,
 		TimeTag:           cbor.DecTagRequired,
 		FieldNameMatching: cbor.FieldNameMatchingCaseSensitive,
-	}.DecMode())
-	encoder = must(cbor.CoreDetEncOptions().EncMode())
-)
+	}
+}
 
 func must[T any](mode T, err error) T {
 	if err != nil {

@@ -67,16 +67,35 @@ type validityInfo struct {
 	ValidUntil time.Time `cbor:"validUntil"`
 }
 
-// objectStatus says where to look up whether the document was revoked
-// (draft-ietf-oauth-status-list, 6.3.1).
+// objectStatus says where to look up whether the document was revoked: a token
+// status list (draft-ietf-oauth-status-list, 6.3.1) or an identifier list (ISO/IEC
+// 18013-5 second edition, 12.3.6).
 type objectStatus struct {
-	List *StatusEntry `cbor:"status_list,omitempty"`
+	List        *StatusEntry    `cbor:"status_list,omitempty"`
+	Identifiers cbor.RawMessage `cbor:"identifier_list,omitempty"` // read only without a List
 }
 
-// StatusEntry is a document's place in a token status list.
+// StatusEntry is a document's place in a list: its index in a token status list, or
+// its ID in an identifier list.
 type StatusEntry struct {
-	Index uint64 `cbor:"idx"`
-	URI   string `cbor:"uri"`
+	Index uint64          `cbor:"idx,omitempty"`
+	ID    cbor.ByteString `cbor:"id,omitempty"` // empty: a token status list
+	URI   string          `cbor:"uri"`
+}
+
+// maxIdentifier bounds the ID of a document in an identifier list.
+const maxIdentifier = 256
+
+// entry returns the document's place in the list that decides: the token status
+// list if there are both.
+func (s objectStatus) entry() (e StatusEntry, err error) {
+	if s.List != nil {
+		return StatusEntry{Index: s.List.Index, URI: s.List.URI}, nil
+	}
+	if decoder.Unmarshal(s.Identifiers, &e) != nil || e.ID == "" || len(e.ID) > maxIdentifier {
+		return e, refuse(ReasonStatus)
+	}
+	return StatusEntry{ID: e.ID, URI: e.URI}, nil
 }
 
 // digestAlgorithms are those of 9.1.2.5.

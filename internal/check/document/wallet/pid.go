@@ -99,7 +99,7 @@ func statusOf(claims map[string]any) (*objectStatus, error) {
 	if err != nil || !ok {
 		return nil, refuse(ReasonMalformed)
 	}
-	return &objectStatus{List: &StatusEntry{index, uri}}, nil
+	return &objectStatus{List: &StatusEntry{Index: index, URI: uri}}, nil
 }
 
 // provesAgeByPID decides by the statements of age, and by the birth date. Two that

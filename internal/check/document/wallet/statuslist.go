@@ -10,25 +10,31 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fxamacker/cbor/v2"
 	"github.com/go-jose/go-jose/v4"
 )
 
-// Token status lists (draft-ietf-oauth-status-list) say which documents of an
-// issuer were revoked: a few bits for each document, compressed and signed.
+// Lists say which documents of an issuer were revoked. Token status lists
+// (draft-ietf-oauth-status-list) have a few bits for each document, compressed;
+// identifier lists (ISO/IEC 18013-5 second edition, 12.3.6) have the IDs of the
+// revoked ones. Both are signed.
 
-// StatusListTypes are the media types of status lists, in the form of an Accept
-// header.
-const StatusListTypes = "application/statuslist+cwt, application/statuslist+jwt"
+// StatusListTypes are the media types of lists, in the form of an Accept header.
+const StatusListTypes = "application/statuslist+cwt, application/statuslist+jwt, application/identifierlist+cwt"
 
-// MaxStatusListBytes bounds a status list, and maxStatusBytes its decompressed
-// content: 32 million documents of one bit each.
+// MaxStatusListBytes bounds a list, maxStatusBytes the decompressed content of a
+// token status list: 32 million documents of one bit each. maxIdentifiers bounds an
+// identifier list.
 const (
 	MaxStatusListBytes = 1 << 20
 	maxStatusBytes     = 4 << 20
+	maxIdentifiers     = 1 << 16
 )
 
-// StatusList is a status list whose signature was verified.
+// StatusList is a list whose signature was verified.
 type StatusList struct {
+	revoked map[cbor.ByteString]cbor.RawMessage // of an identifier list; nil: a token status list
+
 	bits  uint64 // bits per document: 1, 2, 4 or 8
 	list  []byte
 	until time.Time
@@ -37,10 +43,17 @@ type StatusList struct {
 
 // statusClaims are the claims of a status list, in either encoding.
 type statusClaims struct {
-	Subject string      `cbor:"2,keyasint"               json:"sub"`
-	Expires int64       `cbor:"4,keyasint,omitempty"     json:"exp"` // seconds since 1970; 0 for none
-	TTL     int64       `cbor:"65534,keyasint,omitempty" json:"ttl"`
-	List    statusBytes `cbor:"65533,keyasint"           json:"status_list"`
+	Subject string          `cbor:"2,keyasint"               json:"sub"`
+	Expires int64           `cbor:"4,keyasint,omitempty"     json:"exp"` // seconds since 1970; 0 for none
+	TTL     int64           `cbor:"65534,keyasint,omitempty" json:"ttl"`
+	List    statusBytes     `cbor:"65533,keyasint,omitzero"  json:"status_list"`
+	Revoked *identifierList `cbor:"65530,keyasint,omitempty" json:"-"`
+}
+
+// identifierList has the IDs of revoked documents, each with information of which
+// nothing is defined yet.
+type identifierList struct {
+	Identifiers map[cbor.ByteString]cbor.RawMessage `cbor:"identifiers"`
 }
 
 type statusBytes struct {
@@ -49,8 +62,9 @@ type statusBytes struct {
 	Text string `cbor:"-"    json:"lst"` // base64url, in JSON
 }
 
-// ParseStatusList verifies a status list fetched from uri. Its signer must be
-// certified by an issuer that is trusted for the kind of document.
+// ParseStatusList verifies a list fetched from uri. Its signer must be certified by
+// an issuer that is trusted for the kind of document. An identifier list must have
+// an end (12.3.6.3).
 func ParseStatusList(token []byte, uri, docType string, issuers []Issuer, now time.Time) (*StatusList, error) {
 	if len(token) > MaxStatusListBytes {
 		return nil, refuse(ReasonStatus)
@@ -59,23 +73,40 @@ func ParseStatusList(token []byte, uri, docType string, issuers []Issuer, now ti
 	if err != nil {
 		return nil, err
 	}
-	s := &StatusList{bits: claims.List.Bits, ttl: time.Duration(min(claims.TTL, 1<<31)) * time.Second}
+	s := &StatusList{ttl: time.Duration(min(claims.TTL, 1<<31)) * time.Second}
 	if claims.Expires > 0 {
 		s.until = time.Unix(claims.Expires, 0)
 	}
-	known := s.bits == 1 || s.bits == 2 || s.bits == 4 || s.bits == 8
-	if claims.Subject != uri || !known || !s.until.IsZero() && !now.Before(s.until) {
+	if claims.Subject != uri || !s.until.IsZero() && !now.Before(s.until) {
 		return nil, refuse(ReasonStatus)
 	}
-	reader, err := zlib.NewReader(bytes.NewReader(claims.List.List))
-	if err != nil {
-		return nil, refuse(ReasonStatus)
+	if claims.Revoked == nil {
+		if err := s.fill(claims.List); err != nil {
+			return nil, err
+		}
+		return s, nil
 	}
-	s.list, err = io.ReadAll(io.LimitReader(reader, maxStatusBytes+1))
-	if err != nil || len(s.list) > maxStatusBytes {
+	if s.revoked = claims.Revoked.Identifiers; s.revoked == nil || claims.List.Bits != 0 || s.until.IsZero() {
 		return nil, refuse(ReasonStatus)
 	}
 	return s, nil
+}
+
+// fill decompresses the content of a token status list.
+func (s *StatusList) fill(list statusBytes) error {
+	s.bits = list.Bits
+	if s.bits != 1 && s.bits != 2 && s.bits != 4 && s.bits != 8 {
+		return refuse(ReasonStatus)
+	}
+	reader, err := zlib.NewReader(bytes.NewReader(list.List))
+	if err != nil {
+		return refuse(ReasonStatus)
+	}
+	s.list, err = io.ReadAll(io.LimitReader(reader, maxStatusBytes+1))
+	if err != nil || len(s.list) > maxStatusBytes {
+		return refuse(ReasonStatus)
+	}
+	return nil
 }
 
 // statusClaimsOf checks a token's signature and returns its claims.
@@ -86,7 +117,7 @@ func statusClaimsOf(token []byte, docType string, issuers []Issuer, now time.Tim
 			return claims, refuse(ReasonStatus)
 		}
 		if verifyChain(chain, docType, anyUsage(issuers), now) != nil || verifySign1(message, chain[0].PublicKey, ReasonStatus) != nil ||
-			decoder.Unmarshal(message.Payload, &claims) != nil {
+			listDecoder.Unmarshal(message.Payload, &claims) != nil {
 			return claims, refuse(ReasonStatus)
 		}
 		return claims, nil
@@ -153,10 +184,18 @@ func (s *StatusList) Until(now time.Time, most time.Duration) time.Time {
 	return until
 }
 
-// Revoked reports whether the list gives the document at index a status other
-// than valid. It refuses an index that is not in the list.
-func (s *StatusList) Revoked(index uint64) (bool, error) {
-	perByte := 8 / s.bits
+// Revoked reports whether the list has the document's ID, or gives the document at
+// its index a status other than valid. It refuses an index that is not in the list,
+// and an entry of the other kind of list.
+func (s *StatusList) Revoked(entry StatusEntry) (bool, error) {
+	if (s.revoked != nil) != (entry.ID != "") {
+		return false, refuse(ReasonStatus)
+	}
+	if s.revoked != nil {
+		_, revoked := s.revoked[entry.ID]
+		return revoked, nil
+	}
+	index, perByte := entry.Index, 8/s.bits
 	if index/perByte >= uint64(len(s.list)) {
 		return false, refuse(ReasonStatus)
 	}

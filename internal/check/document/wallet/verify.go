@@ -114,10 +114,11 @@ func (v Verifier) checkStatus(ctx context.Context, status *objectStatus, docType
 	if status == nil {
 		return nil
 	}
-	if status.List == nil || v.Revoked == nil {
+	entry, err := status.entry()
+	if err != nil || v.Revoked == nil {
 		return refuse(ReasonStatus)
 	}
-	revoked, err := v.Revoked(ctx, *status.List, docType)
+	revoked, err := v.Revoked(ctx, entry, docType)
 	switch {
 	case err != nil:
 		return refuse(ReasonStatus)
