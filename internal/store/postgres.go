@@ -158,8 +158,9 @@ const poolSize = 20
 // every half hour, to follow a failover or a rebalanced proxy.
 func (p *pgServer) open(conns int) *sql.DB {
 	config := *p.config
+	config.StatementCacheCapacity = 128 // more than a connection uses; the default, 512, takes 20 kB per connection
 	if !p.isPooled() {
-		config.DescriptionCacheCapacity = 0 // it is not used, and takes 20 kB per connection
+		config.DescriptionCacheCapacity = 0 // not used
 	}
 	pool := stdlib.OpenDB(config, stdlib.OptionAfterConnect(resultsInUTC))
 	pool.SetMaxOpenConns(conns)

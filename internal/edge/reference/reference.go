@@ -104,28 +104,28 @@ func Mount(e *echo.Echo, baseURL, dashboardURL string) error {
 		if err := layout.ExecuteTemplate(&out, "layout.html", v); err != nil {
 			return fmt.Errorf("reference: %s: %w", v.Path, err)
 		}
-		e.Match(reading, v.Path, html(out.Bytes()), page.Compress)
+		e.Match(reading, v.Path, html(out.Bytes()))
 		if v.Path == "/" {
 			continue
 		}
-		e.Match(reading, markdownPath(v), document("text/markdown; charset=utf-8", []byte(v.markdown)), page.Compress)
+		e.Match(reading, markdownPath(v), document("text/markdown; charset=utf-8", []byte(v.markdown)))
 	}
 	views = views[:len(views)-1] // without the first page, which says nothing of its own
 	mountSearch(e, newIndex(views), layout, view{
 		Title: "Search", Path: searchPath, BaseURL: baseURL, Static: static.Base(), Dashboard: dashboardURL,
 		Guides: views[0].Guides, Calls: views[0].Calls, Topics: views[0].Topics,
 	})
-	e.Match(reading, "/llms.txt", document("text/plain; charset=utf-8", llms(views, baseURL)), page.Compress)
+	e.Match(reading, "/llms.txt", document("text/plain; charset=utf-8", llms(views, baseURL)))
 	static.Register(e)
 	return nil
 }
 
 // html serves a page.
 func html(data []byte) echo.HandlerFunc {
+	serve := page.Packed(echo.MIMETextHTMLCharsetUTF8, data)
 	return func(c echo.Context) error {
 		c.Response().Header().Set("Content-Security-Policy", policy)
-		c.Response().Header().Set(echo.HeaderCacheControl, "no-cache") // the page names the files of this build
-		return c.HTMLBlob(http.StatusOK, data)
+		return serve(c)
 	}
 }
 
@@ -240,7 +240,9 @@ func mountSearch(e *echo.Echo, all *index, layout *template.Template, frame view
 		if err := layout.ExecuteTemplate(&out, "layout.html", &v); err != nil {
 			return fmt.Errorf("reference: %s: %w", v.Path, err)
 		}
-		return html(out.Bytes())(c)
+		c.Response().Header().Set("Content-Security-Policy", policy)
+		c.Response().Header().Set(echo.HeaderCacheControl, "no-cache") // the page names the files of this build
+		return c.HTMLBlob(http.StatusOK, out.Bytes())
 	}, page.Compress)
 	e.Match(reading, searchPath+".json", func(c echo.Context) error {
 		return c.JSON(http.StatusOK, all.search(c.QueryParam("q")))

@@ -44,10 +44,6 @@ type Source struct {
 func LoadAssets(mount string, sources ...Source) (*Assets, error) {
 	a := &Assets{mount: mount, files: map[string]asset{}}
 	hash := sha256.New()
-	packer, err := gzip.NewWriterLevel(nil, gzip.BestCompression) // one for all files, because it holds 800 kB of tables
-	if err != nil {
-		return nil, err
-	}
 	for _, source := range sources {
 		names, err := source.names()
 		if err != nil {
@@ -58,7 +54,7 @@ func LoadAssets(mount string, sources ...Source) (*Assets, error) {
 			if err != nil {
 				return nil, err
 			}
-			name, file, err := newAsset(name, data, packer)
+			name, file, err := newAsset(name, data)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", name, err)
 			}
@@ -86,18 +82,15 @@ func (s Source) names() ([]string, error) {
 	return names, err
 }
 
-// newAsset returns a file, plain and compressed by packer, and the name under
-// which it is served.
-func newAsset(name string, data []byte, packer *gzip.Writer) (string, asset, error) {
-	plain, packed := data, data
-	var err error
-	if unpacked, ok := strings.CutSuffix(name, ".gz"); ok {
-		name = unpacked
-		plain, err = gunzipped(data)
-	} else {
-		packed, err = gzipped(data, packer)
+// newAsset returns a file, plain and compressed, and the name under which it is
+// served.
+func newAsset(name string, data []byte) (string, asset, error) {
+	unpacked, isPacked := strings.CutSuffix(name, ".gz")
+	if !isPacked {
+		return name, asset{mime: mimeOf(name), body: data, gzip: pack(data)}, nil
 	}
-	return name, asset{mime: mimeOf(name), body: plain, gzip: packed}, err
+	plain, err := gunzipped(data)
+	return unpacked, asset{mime: mimeOf(unpacked), body: plain, gzip: data}, err
 }
 
 // mimeOf does not use the operating system's table of types, which varies.
@@ -112,18 +105,6 @@ func mimeOf(name string) string {
 	default:
 		return mime.TypeByExtension(path.Ext(name))
 	}
-}
-
-func gzipped(body []byte, packer *gzip.Writer) ([]byte, error) {
-	var packed bytes.Buffer
-	packer.Reset(&packed)
-	if _, err := packer.Write(body); err != nil {
-		return nil, err
-	}
-	if err := packer.Close(); err != nil {
-		return nil, err
-	}
-	return packed.Bytes(), nil
 }
 
 func gunzipped(packed []byte) ([]byte, error) {
