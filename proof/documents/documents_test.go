@@ -128,3 +128,19 @@ func TestDocuments(t *testing.T) {
 		t.Errorf("%d of %d pictures without a zone were accepted", others.Accepted, others.Looked)
 	}
 }
+
+// TestAltered: nothing that hides a part of the zone makes other dates of it.
+// `make documents` plays many more captures.
+func TestAltered(t *testing.T) {
+	zones, err := reader.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	for _, a := range Alterations {
+		got, err := PlayAltered(t.Context(), zones, AlteredSet(11, 1, now), a, now, func(int, int) {})
+		if err != nil || got.Captures != 1 || got.Wrong > 0 {
+			t.Errorf("%s: %+v, %v", a.Name, got, err)
+		}
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"agegate/internal/check/document/mrz"
@@ -89,7 +90,24 @@ type Outcome struct {
 func Play(ctx context.Context, zones *reader.Reader, set []Document, now time.Time, progress func(done, total int)) ([]Outcome, error) {
 	var mu sync.Mutex
 	var outcomes []Outcome
-	next := 0
+	err := spread(ctx, len(set), func(r *Renderer, i int) error {
+		o, err := play(r, zones, set[i], now)
+		if err != nil {
+			return err
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		outcomes = append(outcomes, o)
+		progress(len(outcomes), len(set))
+		return nil
+	})
+	return outcomes, err
+}
+
+// spread calls work for the numbers below count, on every core with a renderer
+// of its own, until ctx ends, which is no error.
+func spread(ctx context.Context, count int, work func(r *Renderer, i int) error) error {
+	var next atomic.Int64
 	var group errgroup.Group
 	for range runtime.NumCPU() {
 		group.Go(func() error {
@@ -97,28 +115,19 @@ func Play(ctx context.Context, zones *reader.Reader, set []Document, now time.Ti
 			if err != nil {
 				return err
 			}
-			for ctx.Err() == nil { // the end of ctx ends the set without an error
-				mu.Lock()
-				i := next
-				next++
-				mu.Unlock()
-				if i >= len(set) {
+			for ctx.Err() == nil {
+				i := int(next.Add(1)) - 1
+				if i >= count {
 					break
 				}
-				o, err := play(r, zones, set[i], now)
-				if err != nil {
+				if err := work(r, i); err != nil {
 					return err
 				}
-				mu.Lock()
-				outcomes = append(outcomes, o)
-				progress(len(outcomes), len(set))
-				mu.Unlock()
 			}
 			return nil
 		})
 	}
-	err := group.Wait()
-	return outcomes, err
+	return group.Wait()
 }
 
 func play(r *Renderer, zones *reader.Reader, d Document, now time.Time) (Outcome, error) {

@@ -28,7 +28,7 @@ type Negatives struct {
 }
 
 // Write prints the tables and reports whether every mark is met.
-func Write(w io.Writer, outcomes []Outcome, negatives []Negatives) (met bool) {
+func Write(w io.Writer, outcomes []Outcome, altered []Altered, negatives []Negatives) (met bool) {
 	met = true
 	judge := func(holds bool) string {
 		if holds {
@@ -58,6 +58,9 @@ func Write(w io.Writer, outcomes []Outcome, negatives []Negatives) (met bool) {
 		share, first := shares(only(outcomes, func(o Outcome) bool { return int(o.Roll)/width == part }))
 		fmt.Fprintf(w, "| turned by %d° to %d° | %s | %s | |\n", part*width, (part+1)*width, share, first)
 	}
+	for _, a := range altered {
+		fmt.Fprintf(w, "| %s, read in a capture of %d frames | %s | | |\n", a.Name, AlteredFrames, accuracy.NewShare(a.Read, a.Captures))
+	}
 	wrong, misnamed, valid := 0, 0, 0
 	var reads, misses []time.Duration
 	for _, o := range outcomes {
@@ -66,6 +69,9 @@ func Write(w io.Writer, outcomes []Outcome, negatives []Negatives) (met bool) {
 	}
 	fmt.Fprintf(w, "\nWrong dates among valid reads: %s; mark 0: %s\n", of(wrong, valid), judge(wrong == 0))
 	fmt.Fprintf(w, "Another format among valid reads: %s; mark 0: %s\n", of(misnamed, valid), judge(misnamed == 0))
+	for _, a := range altered {
+		fmt.Fprintf(w, "Other dates or another format, %s: %s; mark 0: %s\n", a.Name, of(a.Wrong, a.Captures), judge(a.Wrong == 0))
+	}
 	for _, n := range negatives {
 		fmt.Fprintf(w, "Pictures without a zone, %s, accepted: %s; mark 0: %s\n", n.Kind, of(n.Accepted, n.Looked), judge(n.Accepted == 0))
 		misses = append(misses, n.Misses...)

@@ -22,6 +22,7 @@ func main() {
 	flag.StringVar(&o.faces, "faces", "", "directory of pictures without a zone, such as faces")
 	flag.Uint64Var(&o.seed, "seed", 2026, "of the set; others than those that the reader was developed on show more")
 	flag.IntVar(&o.count, "count", 1, "documents for each format, ease and eighth of the circle")
+	flag.IntVar(&o.altered, "altered", 35, "documents for each thing that hides a part of the zone")
 	flag.IntVar(&o.others, "others", 60, "rendered pictures without a zone")
 	flag.DurationVar(&o.limit, "time", time.Hour, "after which no more documents are begun")
 	flag.Parse()
@@ -40,6 +41,7 @@ type options struct {
 	write, faces  string
 	seed          uint64
 	count, others int
+	altered       int
 	limit         time.Duration
 }
 
@@ -72,7 +74,15 @@ func run(ctx context.Context, o options) (met bool, err error) {
 		}
 		negatives = append(negatives, faces)
 	}
-	return documents.Write(os.Stdout, outcomes, negatives), nil
+	var altered []documents.Altered
+	for _, a := range documents.Alterations {
+		one, err := documents.PlayAltered(limited, zones, documents.AlteredSet(o.seed, o.altered, now), a, now, show("captures, "+a.Name))
+		if err != nil {
+			return false, err
+		}
+		altered = append(altered, one)
+	}
+	return documents.Write(os.Stdout, outcomes, altered, negatives), nil
 }
 
 // show prints progress on standard error.
