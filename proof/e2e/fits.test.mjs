@@ -57,7 +57,7 @@ test("every prompt in every language, in the smallest windows", async (t) => {
 /** The longest of a language's texts about a document, as the server names it. */
 function longest(tag) {
   const texts = Object.entries(JSON.parse(readFileSync(`${locales}/${tag}.json`, "utf8")));
-  const guidance = ["show_zone", "other_document", "closer", "further", "dark", "glare", "blurred"].map((name) => `film.${name}`);
+  const guidance = ["show_zone", "other_document", "closer", "further", "dark", "glare", "zone_glare", "zone_covered", "blurred"].map((name) => `film.${name}`);
   const [[name]] = texts.filter(([key]) => guidance.includes(key)).sort(([, a], [, b]) => b.length - a.length);
   return name.replace("film.", "document.");
 }

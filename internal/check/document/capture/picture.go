@@ -33,6 +33,8 @@ func trouble(img *image.Gray, r reader.Reading) Hint {
 		return Blurred
 	case r.Finding == reader.NothingFound:
 		return ShowZone
+	case r.Part != nil && r.Part.Hidden != reader.NotHidden:
+		return map[reader.Hidden]Hint{reader.ByLight: ZoneGlare, reader.ByCover: ZoneCovered, reader.ByEdge: Further}[r.Part.Hidden]
 	case glare > mostGlare:
 		return Glare
 	}

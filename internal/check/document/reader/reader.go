@@ -51,6 +51,9 @@ type Reading struct {
 	// Corners are the zone's corners in the picture, clockwise from the upper
 	// left of its first character. Zero unless a zone was read.
 	Corners [4]Point
+	// Part is what was seen of a zone that is not valid; nil if that is too
+	// little, and in a valid reading.
+	Part *Part
 }
 
 // Point is a place in a picture, in pixels.
@@ -87,6 +90,9 @@ func (r *Reader) Read(img *image.Gray, now time.Time) Reading {
 		if best.Valid {
 			break
 		}
+	}
+	if !best.Valid {
+		best.Part = s.most
 	}
 	return best
 }
@@ -148,6 +154,9 @@ func (s *search) zone(rows []row, now time.Time) Reading {
 	a, ok := g.align()
 	if !ok {
 		return reading
+	}
+	if part := s.part(g, a, rows, first); part != nil && (s.most == nil || part.seen > s.most.seen) {
+		s.most = part
 	}
 	if _, letter := g.best(a.row, a.column, a.format.Allowed(0, 0)); letter < leastFirst {
 		return reading

@@ -18,7 +18,8 @@ const maxCells = 2400
 type search struct {
 	img     *image.Gray
 	weights *glyph.Weights
-	left    int // cells that may still be classified
+	left    int   // cells that may still be classified
+	most    *Part // of the zones that were looked at, the part with the most characters
 	cell    glyph.Cell
 	seen    glyph.Activations
 }
