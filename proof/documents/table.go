@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"time"
 
@@ -28,7 +29,7 @@ type Negatives struct {
 }
 
 // Write prints the tables and reports whether every mark is met.
-func Write(w io.Writer, outcomes []Outcome, altered []Altered, negatives []Negatives) (met bool) {
+func Write(w io.Writer, outcomes []Outcome, negatives []Negatives) (met bool) {
 	met = true
 	judge := func(holds bool) string {
 		if holds {
@@ -58,9 +59,6 @@ func Write(w io.Writer, outcomes []Outcome, altered []Altered, negatives []Negat
 		share, first := shares(only(outcomes, func(o Outcome) bool { return int(o.Roll)/width == part }))
 		fmt.Fprintf(w, "| turned by %d° to %d° | %s | %s | |\n", part*width, (part+1)*width, share, first)
 	}
-	for _, a := range altered {
-		fmt.Fprintf(w, "| %s, read in a capture of %d frames | %s | | |\n", a.Name, AlteredFrames, accuracy.NewShare(a.Read, a.Captures))
-	}
 	wrong, misnamed, valid := 0, 0, 0
 	var reads, misses []time.Duration
 	for _, o := range outcomes {
@@ -69,15 +67,27 @@ func Write(w io.Writer, outcomes []Outcome, altered []Altered, negatives []Negat
 	}
 	fmt.Fprintf(w, "\nWrong dates among valid reads: %s; mark 0: %s\n", of(wrong, valid), judge(wrong == 0))
 	fmt.Fprintf(w, "Another format among valid reads: %s; mark 0: %s\n", of(misnamed, valid), judge(misnamed == 0))
-	for _, a := range altered {
-		fmt.Fprintf(w, "Other dates or another format, %s: %s; mark 0: %s\n", a.Name, of(a.Wrong, a.Captures), judge(a.Wrong == 0))
-	}
 	for _, n := range negatives {
 		fmt.Fprintf(w, "Pictures without a zone, %s, accepted: %s; mark 0: %s\n", n.Kind, of(n.Accepted, n.Looked), judge(n.Accepted == 0))
 		misses = append(misses, n.Misses...)
 	}
 	fmt.Fprintf(w, "Processor time of a frame that is read: %s; mark p95 %s: %s\n", Times(reads), mostRead, judge(percentile(reads, 95) <= mostRead))
 	fmt.Fprintf(w, "Processor time of a frame that is not: %s; mark %s: %s\n", Times(misses), mostMissed, judge(percentile(misses, 100) <= mostMissed))
+	return met
+}
+
+// WriteHidden prints how many documents are read of which a part is hidden, and
+// reports whether every mark is met.
+func WriteHidden(w io.Writer, outcomes []HiddenOutcome) (met bool) {
+	met = true
+	fmt.Fprint(w, "\n| documents | zone read | portrait found too | wrong dates | mark |\n|---|---|---|---|---|\n")
+	for _, o := range outcomes {
+		least, result := int(math.Ceil(o.mark*float64(o.All)-1e-9)), "met"
+		if o.Agreed < least || o.Wrong > 0 {
+			met, result = false, "MISSED"
+		}
+		fmt.Fprintf(w, "| %s | %d of %d | %d | %d | %d, none wrong: %s |\n", o.Name, o.Agreed, o.All, o.Went, o.Wrong, least, result)
+	}
 	return met
 }
 

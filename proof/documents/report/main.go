@@ -22,8 +22,8 @@ func main() {
 	flag.StringVar(&o.faces, "faces", "", "directory of pictures without a zone, such as faces")
 	flag.Uint64Var(&o.seed, "seed", 2026, "of the set; others than those that the reader was developed on show more")
 	flag.IntVar(&o.count, "count", 1, "documents for each format, ease and eighth of the circle")
-	flag.IntVar(&o.altered, "altered", 35, "documents for each thing that hides a part of the zone")
 	flag.IntVar(&o.others, "others", 60, "rendered pictures without a zone")
+	flag.IntVar(&o.hidden, "hidden", 35, "documents of which a part is hidden, each in every way")
 	flag.DurationVar(&o.limit, "time", time.Hour, "after which no more documents are begun")
 	flag.Parse()
 	met, err := run(context.Background(), o)
@@ -41,7 +41,7 @@ type options struct {
 	write, faces  string
 	seed          uint64
 	count, others int
-	altered       int
+	hidden        int
 	limit         time.Duration
 }
 
@@ -74,15 +74,12 @@ func run(ctx context.Context, o options) (met bool, err error) {
 		}
 		negatives = append(negatives, faces)
 	}
-	var altered []documents.Altered
-	for _, a := range documents.Alterations {
-		one, err := documents.PlayAltered(limited, zones, documents.AlteredSet(o.seed, o.altered, now), a, now, show("captures, "+a.Name))
-		if err != nil {
-			return false, err
-		}
-		altered = append(altered, one)
+	hidden, err := documents.PlayHidden(limited, zones, documents.HiddenSet(o.seed, o.hidden, now), now, show("captures with a hidden part"))
+	if err != nil {
+		return false, err
 	}
-	return documents.Write(os.Stdout, outcomes, altered, negatives), nil
+	met = documents.Write(os.Stdout, outcomes, negatives)
+	return documents.WriteHidden(os.Stdout, hidden) && met, nil
 }
 
 // show prints progress on standard error.

@@ -53,6 +53,7 @@ type Capture struct {
 	stalled int
 	again   int // frames that repeated an earlier one
 	zones   zones
+	parts   parts
 	rasters []float64 // of the frames in which the document was held still
 	tilting tilting
 	last    time.Time // of the latest fresh frame
@@ -86,6 +87,13 @@ func (c *Capture) Document() Document {
 	d.Zone.IssuingState, _ = leading.state()
 	d.Zone.Reasons = nil // the reasons of one frame say nothing about the agreed zone
 	return d
+}
+
+// Agreed reports whether enough frames agree on a zone. The portrait may not have
+// been seen yet.
+func (c *Capture) Agreed() bool {
+	leading := c.zones.leading()
+	return leading != nil && leading.frames >= agreeing
 }
 
 // Reason says why the capture was refused, or is empty.
@@ -139,37 +147,60 @@ func (c *Capture) judge(ctx context.Context, img image.Image, picture *image.Gra
 		return c.otherSide(ctx, img, now)
 	}
 	reading := c.reader.Read(picture, now)
-	switch {
-	case leaves(reading, picture.Rect.Size()): // the reader may have guessed missing characters so that the check digits match
-		c.hint = Further
-		return nil
-	case !reading.Valid:
-		c.hint = c.guide(trouble(picture, reading))
-		return nil
-	case reading.Format == mrz.MRVA || reading.Format == mrz.MRVB:
+	if reading.Valid && (reading.Format == mrz.MRVA || reading.Format == mrz.MRVB) {
 		c.hint = c.guide(OtherDocument)
 		return nil
 	}
-	seen := c.zones.add(reading)
+	seen, at := c.zone(reading, picture, now)
 	if c.zones.disagree() {
 		c.refuse(Disagreeing)
 		return nil
 	}
-	if seen != c.zones.leading() {
-		return nil // a misread frame, or the first of another document
+	if seen == nil || seen != c.zones.leading() {
+		return nil // no zone, a misread frame, or the first of another document
 	}
 	c.zoneSeen = now
-	if err := c.face(ctx, img, reading); err != nil || c.stage == Refused {
+	if err := c.face(ctx, img, at); err != nil || c.stage == Refused {
 		return err
 	}
-	c.advance(seen, reading, picture, now)
+	c.advance(seen, at, picture, now)
 	return nil
+}
+
+// zone returns the zone that a frame shows, and where; nil if the frame shows
+// none, or a part of one of which the frames have not shown enough yet. It then
+// sets the hint.
+func (c *Capture) zone(r reader.Reading, picture *image.Gray, now time.Time) (*zone, outline) {
+	size := picture.Rect.Size()
+	whole := r.Valid && !leaves(r.Corners, size) // the reader may have guessed missing characters so that the check digits match
+	// A document must be seen whole while it is tilted.
+	added := r.Part != nil && c.stage != Tilt && c.parts.add(r.Part, now)
+	switch {
+	case whole:
+		return c.zones.add(r.Result, r.Lines), outline{r.Format, r.Corners}
+	case added:
+		at := outline{r.Part.Format, r.Part.Corners}
+		if lines, ok := c.parts.zone(); ok {
+			if result := mrz.Decode(at.format, lines, now); result.Valid && result.IssuingState != "" {
+				return c.zones.join(result, lines), at
+			}
+		}
+		c.still(at, picture)
+	}
+	if c.hint = c.guide(trouble(picture, r)); leaves(r.Corners, size) || r.Part != nil && leaves(r.Part.Corners, size) {
+		c.hint = Further
+	}
+	return nil, outline{}
 }
 
 // guide replaces advice by the prompt to tilt if the tilt is the only reason for
 // the advice.
 func (c *Capture) guide(h Hint) Hint {
-	if c.stage == Tilt && (h == HoldStill || h == ShowZone || h == Blurred) {
+	if c.stage != Tilt {
+		return h
+	}
+	switch h {
+	case HoldStill, ShowZone, Blurred, ZoneGlare, ZoneCovered:
 		return c.tilting.prompt
 	}
 	return h
@@ -177,9 +208,9 @@ func (c *Capture) guide(h Hint) Hint {
 
 // face looks for the portrait next to the zone, if the format has it there,
 // until it is found, and again once the document has been tilted.
-func (c *Capture) face(ctx context.Context, img image.Image, r reader.Reading) error {
+func (c *Capture) face(ctx context.Context, img image.Image, r outline) error {
 	c.hint = HoldStill
-	if r.Format == mrz.TD1 || c.portrait != nil && c.stage != Tilt {
+	if r.format == mrz.TD1 || c.portrait != nil && c.stage != Tilt {
 		return nil
 	}
 	f, hint, err := faceBeside(ctx, c.analyzer, img, r)
@@ -212,31 +243,35 @@ func (c *Capture) compare(f *vision.Features) {
 }
 
 // advance evaluates a frame that shows the zone.
-func (c *Capture) advance(seen *zone, r reader.Reading, picture *image.Gray, now time.Time) {
-	lean := slopeOf(r.Corners, picture.Rect.Size())
+func (c *Capture) advance(seen *zone, r outline, picture *image.Gray, now time.Time) {
 	if c.stage == Tilt {
-		c.tilted(r, lean, now)
+		c.tilted(r, slopeOf(r.corners, picture.Rect.Size()), now)
 		return
 	}
 	c.stage = Hold
-	c.tilting.flat = append(c.tilting.flat, lean)
-	c.rasters = append(c.rasters, vision.Raster(picture))
+	c.still(r, picture)
 	_, known := seen.state()
 	switch {
 	case seen.frames >= mostStateless && !known:
 		c.refuse(UnknownIssuer)
 	case len(c.rasters) >= agreeing && middle(c.rasters) > mostRaster:
 		c.refuse(Screen)
-	case known && (c.portrait != nil || r.Format == mrz.TD1):
+	case known && len(c.rasters) >= agreeing && (c.portrait != nil || r.format == mrz.TD1):
 		c.stage = Tilt
 		c.tilting.begin(now)
 		c.hint = c.tilting.prompt
 	}
 }
 
+// still remembers what a frame of a document that is held still is compared by.
+func (c *Capture) still(r outline, picture *image.Gray) {
+	c.tilting.flat = append(c.tilting.flat, slopeOf(r.corners, picture.Rect.Size()))
+	c.rasters = append(c.rasters, vision.Raster(picture))
+}
+
 // tilted evaluates the slope of a frame after a prompt to tilt. The capture
 // continues only after the portrait has been seen again.
-func (c *Capture) tilted(r reader.Reading, lean slope, now time.Time) {
+func (c *Capture) tilted(r outline, lean slope, now time.Time) {
 	if c.tilting.done < tilts && c.tilting.add(lean, now) {
 		c.refuse(Unprompted)
 		return
@@ -244,7 +279,7 @@ func (c *Capture) tilted(r reader.Reading, lean slope, now time.Time) {
 	switch {
 	case c.tilting.done < tilts:
 		c.hint = c.tilting.prompt
-	case r.Format == mrz.TD1:
+	case r.format == mrz.TD1:
 		c.stage, c.hint, c.turn = Turn, TurnOver, quarters(r)
 	case c.same > 0:
 		c.stage, c.hint = Done, NoHint

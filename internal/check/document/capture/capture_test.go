@@ -210,9 +210,9 @@ func TestErrors(t *testing.T) {
 }
 
 // read returns a frame's zone with the given document number.
-func read(number byte, state string) reader.Reading {
+func read(number byte, state string) (mrz.Result, []string) {
 	lines := []string{"P<UTOERIKSSON<<ANNA<MARIA<<<<<<<<<<<<<<<<<<<", string(number) + "898902C36UTO7408122F1204159ZE184226B<<<<<10"}
-	return reader.Reading{Finding: reader.ZoneRead, Lines: lines, Result: mrz.Result{Format: mrz.TD3, Valid: true, IssuingState: state}}
+	return mrz.Result{Format: mrz.TD3, Valid: true, IssuingState: state}, lines
 }
 
 // TestZones: one frame of another zone is forgiven, two are not; the issuing

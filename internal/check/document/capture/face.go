@@ -18,6 +18,12 @@ import (
 	"golang.org/x/image/math/f64"
 )
 
+// outline is a zone in a picture.
+type outline struct {
+	format  mrz.Format
+	corners [4]reader.Point // as in reader.Reading
+}
+
 // frameSide is the longer side of the picture in which the portrait is looked
 // for, in pixels.
 const frameSide = 512
@@ -54,12 +60,12 @@ func resemblance(a, b *vision.Features) float64 {
 
 // faceBeside looks for the portrait on the side of the document that shows the
 // zone. If it finds none, it returns nil and, if it knows the reason, a hint.
-func faceBeside(ctx context.Context, analyzer vision.Analyzer, img image.Image, r reader.Reading) (*vision.Features, Hint, error) {
-	c := r.Corners
+func faceBeside(ctx context.Context, analyzer vision.Analyzer, img image.Image, r outline) (*vision.Features, Hint, error) {
+	c := r.corners
 	alongX, alongY := (c[1].X-c[0].X+c[2].X-c[3].X)/2, (c[1].Y-c[0].Y+c[2].Y-c[3].Y)/2
-	mm := math.Hypot(alongX, alongY) / (pitchMM * float64(r.Format.Length())) // pixels per millimetre
+	mm := math.Hypot(alongX, alongY) / (pitchMM * float64(r.format.Length())) // pixels per millimetre
 	sin, cos := math.Sincos(math.Atan2(alongY, alongX))
-	p := portraits[r.Format]
+	p := portraits[r.format]
 	place := func(x, y float64) (float64, float64) {
 		return c[0].X + mm*(x*cos-y*sin), c[0].Y + mm*(x*sin+y*cos)
 	}
@@ -163,8 +169,8 @@ func look(ctx context.Context, analyzer vision.Analyzer, frame image.Image) (*vi
 
 // quarters returns the number of clockwise quarter turns that bring the zone
 // upright.
-func quarters(r reader.Reading) int {
-	c := r.Corners
+func quarters(r outline) int {
+	c := r.corners
 	angle := math.Atan2(c[1].Y-c[0].Y, c[1].X-c[0].X)
 	return int(math.Round(-angle/(math.Pi/2))+4) % 4
 }

@@ -15,18 +15,6 @@ func cropped(picture func() image.Image, rows int) func() image.Image {
 	}
 }
 
-// covered paints a patch of one shade over the middle of a specimen's zone, and a
-// part of its width.
-func covered(picture func() image.Image, shade uint8) func() image.Image {
-	return func() image.Image {
-		img := picture().(*image.Gray)
-		wide := img.Rect.Dx() - 100
-		patch := image.Rect(50+wide*45/100, 640, 50+wide*62/100, img.Rect.Dy()-40)
-		draw.Draw(img, patch, image.NewUniform(color.Gray{shade}), image.Point{}, draw.Src)
-		return img
-	}
-}
-
 // TestHints: each picture leads to its hint.
 func TestHints(t *testing.T) {
 	plain := func(v uint8) func() image.Image {
@@ -46,8 +34,8 @@ func TestHints(t *testing.T) {
 		{"a wall", plain(128), Step{Find, Blurred}},
 		{"a visa", specimen(t, "mrva.jpg"), Step{Find, OtherDocument}},
 		{"lines that leave the picture", cropped(specimen(t, "td3.jpg"), 118), Step{Find, Further}},
-		{"a bright spot on the lines", covered(specimen(t, "td1.jpg"), 255), Step{Find, ZoneGlare}},
-		{"a finger on the lines", covered(specimen(t, "td1.jpg"), 90), Step{Find, ZoneCovered}},
+		{"a bright spot on the lines", covered(t, specimen(t, "td1.jpg"), 0.45, 0.62, 255), Step{Find, ZoneGlare}},
+		{"a finger on the lines", covered(t, specimen(t, "td1.jpg"), 0.45, 0.62, 90), Step{Find, ZoneCovered}},
 		{"nothing at all", func() image.Image { return image.NewGray(image.Rectangle{}) }, Step{Find, ShowZone}},
 		{"a dot", func() image.Image { return image.NewGray(image.Rect(0, 0, 1, 1)) }, Step{Find, Dark}},
 	} {

@@ -15,6 +15,8 @@ const (
 	glaring    = 250   // luma from which a camera is saturated
 	mostGlare  = 0.04  // share of the frame's middle that is glaring
 	leastSharp = 0.012 // see sharpness
+
+	leastHidden = 4 // characters of the zone that something hides; fewer may be misprinted
 )
 
 // trouble returns the likely reason why no zone could be read in a picture.
@@ -33,17 +35,33 @@ func trouble(img *image.Gray, r reader.Reading) Hint {
 		return Blurred
 	case r.Finding == reader.NothingFound:
 		return ShowZone
-	case r.Part != nil && r.Part.Hidden != reader.NotHidden:
-		return map[reader.Hidden]Hint{reader.ByLight: ZoneGlare, reader.ByCover: ZoneCovered, reader.ByEdge: Further}[r.Part.Hidden]
 	case glare > mostGlare:
 		return Glare
+	case r.Part != nil && len(r.Part.Hidden) >= leastHidden:
+		return hidden(img, r.Part)
 	}
 	return HoldStill
 }
 
+// hidden returns what hides characters of the zone: light, or something else such
+// as a finger.
+func hidden(img *image.Gray, part *reader.Part) Hint {
+	bright := 0
+	for _, p := range part.Hidden {
+		at := image.Pt(int(p.X), int(p.Y))
+		if at.In(img.Rect) && img.GrayAt(at.X, at.Y).Y >= glaring {
+			bright++
+		}
+	}
+	if 2*bright >= len(part.Hidden) {
+		return ZoneGlare
+	}
+	return ZoneCovered
+}
+
 // leaves reports whether a part of the zone lies outside the picture.
-func leaves(r reader.Reading, size image.Point) bool {
-	return slices.ContainsFunc(r.Corners[:], func(p reader.Point) bool {
+func leaves(corners [4]reader.Point, size image.Point) bool {
+	return slices.ContainsFunc(corners[:], func(p reader.Point) bool {
 		return p.X < 0 || p.Y < 0 || p.X > float64(size.X) || p.Y > float64(size.Y)
 	})
 }

@@ -30,8 +30,8 @@ const (
 	Further       Hint = "further" // move away, or show the whole page
 	Dark          Hint = "dark"
 	Glare         Hint = "glare"
-	ZoneGlare     Hint = "zone_glare"   // a bright spot lies on the zone
-	ZoneCovered   Hint = "zone_covered" // something, such as a finger, lies on the zone
+	ZoneGlare     Hint = "zone_glare"   // light hides a part of the lines
+	ZoneCovered   Hint = "zone_covered" // something else does, such as a finger
 	Blurred       Hint = "blurred"
 	HoldStill     Hint = "hold_still"
 	RaiseLeft     Hint = "raise_left" // bring the left edge closer to the camera than the right

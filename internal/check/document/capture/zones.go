@@ -1,8 +1,10 @@
 package capture
 
 import (
+	"maps"
+	"slices"
+
 	"agegate/internal/check/document/mrz"
-	"agegate/internal/check/document/reader"
 )
 
 // agreeing is the number of different frames that must show the same zone.
@@ -30,24 +32,35 @@ type zone struct {
 type zones []*zone
 
 // add counts a frame with a valid zone and returns the zone.
-func (z *zones) add(r reader.Reading) *zone {
-	checked := r.Format.Checked(r.Lines)
+func (z *zones) add(r mrz.Result, lines []string) *zone {
+	one := z.of(r, lines)
+	one.frames++
+	one.states[r.IssuingState]++
+	one.result = r
+	return one
+}
+
+// join counts a valid zone on whose characters enough frames agree, although each
+// shows only a part, and returns the zone.
+func (z *zones) join(r mrz.Result, lines []string) *zone {
+	one := z.of(r, lines)
+	one.frames = max(one.frames, agreeing)
+	one.states[r.IssuingState] = max(one.states[r.IssuingState], agreeing)
+	one.result = r
+	return one
+}
+
+// of returns the zone with these lines.
+func (z *zones) of(r mrz.Result, lines []string) *zone {
+	checked := r.Format.Checked(lines)
 	for _, known := range *z {
 		if known.format == r.Format && known.checked == checked {
-			known.count(r.Result)
 			return known
 		}
 	}
 	fresh := &zone{format: r.Format, checked: checked, states: map[string]int{}}
-	fresh.count(r.Result)
 	*z = append(*z, fresh)
 	return fresh
-}
-
-func (z *zone) count(r mrz.Result) {
-	z.frames++
-	z.states[r.IssuingState]++
-	z.result = r
 }
 
 // leading returns the zone with the most frames; of equal ones, the first.
@@ -71,12 +84,13 @@ func (z zones) disagree() bool {
 	return len(z) > mostZones
 }
 
-// state returns the issuing state on which enough frames agree.
+// state returns the issuing state that most frames show, if enough do.
 func (z *zone) state() (code string, ok bool) {
-	for code, frames := range z.states {
-		if code != "" && frames >= agreeing {
-			return code, true
+	most := agreeing - 1
+	for _, one := range slices.Sorted(maps.Keys(z.states)) {
+		if one != "" && z.states[one] > most {
+			code, most = one, z.states[one]
 		}
 	}
-	return "", false
+	return code, code != ""
 }

@@ -5,7 +5,10 @@
 // (visas). The package is pure, and it never repairs its input.
 package mrz
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Format is one of the five layouts of a machine-readable zone.
 type Format int
@@ -159,4 +162,47 @@ func (f Format) Checked(lines []string) string {
 		text.WriteString(s.of(lines))
 	}
 	return text.String()
+}
+
+// Needed reports whether the age check needs the character at a position, both
+// counted from 0: the first letter, the issuing state, and all that the composite
+// check digit covers, with that digit. It is false for visas.
+func (f Format) Needed(line, position int) bool {
+	at := fieldsOf[f]
+	if at.composite == nil {
+		return false
+	}
+	if line == 0 && position == 0 || line == at.compositeCheckLine && position == f.Length()-1 || at.state.has(line, position) {
+		return true
+	}
+	return slices.ContainsFunc(at.composite, func(s span) bool { return s.has(line, position) })
+}
+
+// InDate reports whether the character at a position, both counted from 0, belongs
+// to a date or is its check digit.
+func (f Format) InDate(line, position int) bool {
+	at := fieldsOf[f]
+	return at.birth.checked().has(line, position) || at.expiry.checked().has(line, position)
+}
+
+// checked returns the span with its check digit, the character after it.
+func (s span) checked() span { return span{s.line, s.from, s.to + 1} }
+
+func (s span) has(line, position int) bool {
+	return line == s.line && position >= s.from && position < s.to
+}
+
+// WholeDates returns the lines of a zone with every date removed that is not whole
+// with a check digit that holds: its characters and the check digit are replaced by
+// the given one, which must not be in the Alphabet and stands for characters that
+// cannot be seen. The lines must have the format's number and length.
+func (f Format) WholeDates(lines []string, unseen byte) []string {
+	whole := slices.Clone(lines)
+	for _, date := range []span{fieldsOf[f].birth, fieldsOf[f].expiry} {
+		line, all := whole[date.line], date.checked()
+		if strings.IndexByte(all.of(whole), unseen) >= 0 || CheckDigit(date.of(whole)) != line[date.to] {
+			whole[date.line] = line[:all.from] + strings.Repeat(string(unseen), all.to-all.from) + line[all.to:]
+		}
+	}
+	return whole
 }

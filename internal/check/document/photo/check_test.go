@@ -207,8 +207,7 @@ func TestGuidanceOfDocuments(t *testing.T) {
 	}{
 		{capture.Step{Stage: capture.Find, Hint: capture.ShowZone}, "document.show_zone", "", ""},
 		{capture.Step{Stage: capture.Hold, Hint: capture.Glare}, "document.glare", "", ""},
-		{capture.Step{Stage: capture.Find, Hint: capture.ZoneGlare}, "document.zone_glare", "", ""},
-		{capture.Step{Stage: capture.Hold, Hint: capture.ZoneCovered}, "document.zone_covered", "", ""},
+		{capture.Step{Stage: capture.Find, Hint: capture.ZoneCovered}, "document.zone_covered", "", ""},
 		{capture.Step{Stage: capture.Hold}, "ok", "document.hold_still", ""},
 		{capture.Step{Stage: capture.Tilt, Hint: capture.RaiseLeft}, "ok", "document.raise_left", ""},
 		{capture.Step{Stage: capture.Refused}, "", "", Doubtful},

@@ -2,6 +2,7 @@ package reader
 
 import (
 	"math"
+	"slices"
 
 	"agegate/internal/check/document/glyph"
 	"agegate/internal/check/document/mrz"
@@ -37,6 +38,32 @@ func (s *search) look(rows []row) (g grid, first int) {
 	return g, low
 }
 
+// hidden is the lowest logarithm of a character at a place that shows none: it may
+// be hidden.
+const hidden = -1.5
+
+// leastJunk is the minimum logarithm of the probability that a place shows no
+// character.
+const leastJunk = -0.7
+
+// lenient returns the grid with characters possible at places that show none, so
+// that a part of the zone may be hidden or lie outside the picture.
+func (g grid) lenient() grid {
+	rows := make([][][glyph.Classes]float32, len(g.rows))
+	for r, row := range g.rows {
+		rows[r] = slices.Clone(row)
+		for n, logs := range row {
+			if logs[glyph.Junk] < leastJunk {
+				continue
+			}
+			for i := range glyph.Junk {
+				rows[r][n][i] = max(logs[i], hidden)
+			}
+		}
+	}
+	return grid{rows}
+}
+
 // column classifies the character at one place; a place outside the picture is
 // junk.
 func (s *search) column(l *line, n float64) (logs [glyph.Classes]float32) {
@@ -55,29 +82,29 @@ func (s *search) column(l *line, n float64) (logs [glyph.Classes]float32) {
 // logarithm, so that one blot does not outweigh everything else.
 const worst = -7
 
-// align tries every format at every position of the grid. It returns the
+// align tries formats at every position of the grid. It returns the
 // alignment that best explains all cells: the cells inside as characters that the
 // format allows there, those outside as junk.
-func (g grid) align() (best alignment, ok bool) {
+func (g grid) align(formats []mrz.Format) (best alignment, ok bool) {
 	columns := len(g.rows[0])
 	var all float64 // log probability if every cell is junk
-	outside := make([][]float64, len(g.rows))
+	junk := make([][]float64, len(g.rows))
 	for r, row := range g.rows {
 		for _, logs := range row {
 			v := max(float64(logs[glyph.Junk]), worst)
-			outside[r] = append(outside[r], v)
+			junk[r] = append(junk[r], v)
 			all += v
 		}
 	}
 	best.score = math.Inf(-1)
-	for _, format := range mrz.Formats {
+	for _, format := range formats {
 		for top := 0; top+format.Lines() <= len(g.rows); top++ {
 			for start := 0; start+format.Length() <= columns; start++ {
 				score := all
 				for l := range format.Lines() {
 					for i := range format.Length() {
 						_, v := g.best(top+l, start+i, format.Allowed(l, i))
-						score += v - outside[top+l][start+i]
+						score += v - junk[top+l][start+i]
 					}
 				}
 				if score > best.score {

@@ -59,7 +59,7 @@ func TestAlign(t *testing.T) {
 			}
 			g.rows[r][c] = certain(random.IntN(glyph.Classes))
 		}
-		a, ok := g.align()
+		a, ok := g.align(mrz.Formats)
 		if !ok || a.format != format || a.row != 0 || a.column != before {
 			t.Fatalf("%v at %d: got %+v", format, before, a)
 		}
@@ -75,7 +75,7 @@ func TestAlignReads(t *testing.T) {
 	cell := &g.rows[1][2+15]
 	*cell = certain(strings.IndexByte(mrz.Alphabet, 'O'))
 	cell[0] = -3
-	a, _ := g.align()
+	a, _ := g.align(mrz.Formats)
 	got, _ := g.read(a)
 	if !slices.Equal(got, lines) {
 		t.Errorf("got %v", got)
@@ -97,7 +97,7 @@ func TestAlignThreeRows(t *testing.T) {
 			g.rows[0][i] = certain(glyph.Junk)
 		}
 	}
-	a, _ := g.align()
+	a, _ := g.align(mrz.Formats)
 	if got, _ := g.read(a); a.format != mrz.TD3 || a.row != 1 || !slices.Equal(got, lines) {
 		t.Errorf("got %+v: %v", a, got)
 	}

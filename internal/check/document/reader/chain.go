@@ -156,20 +156,101 @@ func (f *field) follow(i, j int) (chain, numbers []int) {
 func (f *field) extend(l *line, used []bool) {
 	const most = 60
 	for _, way := range []int{1, -1} {
-		for missing := 0; missing < 5 && len(l.links) < most; {
-			n := l.high + 1 + missing
-			if way < 0 {
-				n = l.low - 1 - missing
+		for more := true; more; more = f.bridge(l, way, used) {
+			for missing := 0; missing < skipped && len(l.links) < most; {
+				n := l.end(way) + way*(1+missing)
+				x, y := l.at(float64(n))
+				i := f.nearest(x, y, 0.33*l.pitch(float64(n)), l.size)
+				if i < 0 {
+					missing++
+					continue
+				}
+				used[i] = true
+				l.add(link{n, f.blobs[i]})
+				missing = 0
 			}
-			x, y := l.at(float64(n))
-			i := f.nearest(x, y, 0.33*l.pitch(float64(n)), l.size)
-			if i < 0 {
-				missing++
-				continue
-			}
-			used[i] = true
-			l.add(link{n, f.blobs[i]})
-			missing = 0
 		}
 	}
+}
+
+// end returns the number of the line's last link in a direction.
+func (l *line) end(way int) int {
+	if way > 0 {
+		return l.high
+	}
+	return l.low
+}
+
+// Limits of a gap in a line, in characters.
+const (
+	skipped   = 5    // that extend passes over, one by one
+	widestGap = 14   // such as a finger leaves
+	leastFar  = 5    // that must follow a gap
+	mostOff   = 0.12 // mean distance from the curve afterwards, in pitches
+)
+
+// bridge continues a line beyond a part of it that is hidden, if characters at the
+// same distances follow. It reports whether it did.
+func (f *field) bridge(l *line, way int, used []bool) bool {
+	if len(l.links) < minChain || l.high-l.low > longest-leastFar {
+		return false
+	}
+	for gap := skipped; gap < widestGap; gap++ {
+		n := l.end(way) + way*(1+gap)
+		x, y := l.at(float64(n))
+		pitch := l.pitch(float64(n))
+		first := f.nearest(x, y, 0.6*pitch, l.size)
+		if first < 0 || used[first] {
+			continue
+		}
+		offX, offY := f.blobs[first].x-x, f.blobs[first].y-y
+		var far []int
+		for k := range leastFar {
+			x, y := l.at(float64(n + way*k))
+			i := f.nearest(x+offX, y+offY, 0.3*pitch, l.size)
+			if i < 0 || used[i] {
+				break
+			}
+			far = append(far, i)
+		}
+		if len(far) == leastFar && f.join(l, n, way, far) {
+			for _, i := range far {
+				used[i] = true
+			}
+			return true
+		}
+	}
+	return false
+}
+
+// join adds blobs to a line, the first as character n. The curve may be wrong by
+// more than half a character beyond a gap: of the numbers around n, those with
+// which all fit one curve best are taken. It reports whether they fit.
+func (f *field) join(l *line, n, way int, far []int) bool {
+	best := mostOff
+	var joined *line
+	for shift := -1; shift <= 1; shift++ {
+		try := *l
+		try.links = slices.Clone(l.links)
+		for k, i := range far {
+			try.links = append(try.links, link{n + way*k + shift, f.blobs[i]})
+		}
+		if try.fit() && try.off() < best {
+			best, joined = try.off(), &try
+		}
+	}
+	if joined == nil {
+		return false
+	}
+	*l = *joined
+	return true
+}
+
+// off returns the mean distance of the links from the curve, in pitches.
+func (l *line) off() (mean float64) {
+	for _, k := range l.links {
+		x, y := l.at(float64(k.n))
+		mean += math.Hypot(k.b.x-x, k.b.y-y) / l.pitch(float64(k.n)) / float64(len(l.links))
+	}
+	return mean
 }

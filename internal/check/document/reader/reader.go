@@ -51,8 +51,8 @@ type Reading struct {
 	// Corners are the zone's corners in the picture, clockwise from the upper
 	// left of its first character. Zero unless a zone was read.
 	Corners [4]Point
-	// Part is what was seen of a zone that is not valid; nil if that is too
-	// little, and in a valid reading.
+	// Part is what can be seen of a zone, whether or not it is valid; nil if too
+	// little is seen.
 	Part *Part
 }
 
@@ -91,9 +91,6 @@ func (r *Reader) Read(img *image.Gray, now time.Time) Reading {
 			break
 		}
 	}
-	if !best.Valid {
-		best.Part = s.most
-	}
 	return best
 }
 
@@ -101,7 +98,13 @@ func better(a, b Reading) bool {
 	if a.Finding != b.Finding {
 		return a.Finding > b.Finding
 	}
-	return a.Valid && !b.Valid || a.Valid == b.Valid && a.Sure > b.Sure
+	if a.Valid != b.Valid {
+		return a.Valid
+	}
+	if seenA, seenB := a.Part.seen(), b.Part.seen(); !a.Valid && seenA != seenB {
+		return seenA > seenB
+	}
+	return a.Sure > b.Sure
 }
 
 // read makes one attempt with the given radius of the threshold's
@@ -151,13 +154,11 @@ func (s *search) zone(rows []row, now time.Time) Reading {
 		return reading
 	}
 	g, first := s.look(rows)
-	a, ok := g.align()
+	a, ok := g.align(mrz.Formats)
 	if !ok {
 		return reading
 	}
-	if part := s.part(g, a, rows, first); part != nil && (s.most == nil || part.seen > s.most.seen) {
-		s.most = part
-	}
+	reading.Part = g.part(a, rows, first)
 	if _, letter := g.best(a.row, a.column, a.format.Allowed(0, 0)); letter < leastFirst {
 		return reading
 	}
@@ -168,10 +169,15 @@ func (s *search) zone(rows []row, now time.Time) Reading {
 	}
 	reading.Finding, reading.Lines = ZoneRead, lines
 	reading.Result = mrz.Decode(a.format, lines, now)
+	reading.Corners = a.corners(rows, first)
+	return reading
+}
+
+// corners returns the corners of the aligned zone in the picture.
+func (a alignment) corners(rows []row, first int) [4]Point {
 	left, right := float64(first+a.column)-0.5, float64(first+a.column+a.format.Length())-0.5
 	top, bottom := rows[a.row].line, rows[a.row+a.format.Lines()-1].line
-	reading.Corners = [4]Point{corner(top, left, -0.5), corner(top, right, -0.5), corner(bottom, right, 0.5), corner(bottom, left, 0.5)}
-	return reading
+	return [4]Point{corner(top, left, -0.5), corner(top, right, -0.5), corner(bottom, right, 0.5), corner(bottom, left, 0.5)}
 }
 
 func corner(l *line, n, down float64) Point {

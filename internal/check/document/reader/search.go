@@ -18,8 +18,7 @@ const maxCells = 2400
 type search struct {
 	img     *image.Gray
 	weights *glyph.Weights
-	left    int   // cells that may still be classified
-	most    *Part // of the zones that were looked at, the part with the most characters
+	left    int // cells that may still be classified
 	cell    glyph.Cell
 	seen    glyph.Activations
 }

@@ -1,0 +1,111 @@
+package capture
+
+import (
+	"time"
+
+	"agegate/internal/check/document/mrz"
+	"agegate/internal/check/document/reader"
+)
+
+// Limits for frames in which a part of the zone is hidden.
+const (
+	leastCommon  = 20 // characters that a frame must share with the earlier ones
+	mostContrary = 1  // frames in a row that contradict the earlier ones, before these are dropped
+)
+
+// parts joins frames that show different parts of one zone and agree on what
+// several of them show. A date counts only from frames that show it whole, with its
+// check digit; enough frames must show it, and one must show both dates, so neither
+// a date nor a pair of dates is put together. The zero value has no frames. It
+// keeps one zone, whatever the number of frames.
+type parts struct {
+	format mrz.Format
+	chars  [][]byte
+	frames [][]int // that show each character
+	paired bool    // a frame has shown both dates
+	stray  int     // frames in a row that contradict the earlier ones
+	last   time.Time
+}
+
+// add adds a frame and reports whether it agrees with the earlier ones. One that
+// does not is ignored once; then the parts begin again with it. They also begin
+// again after a gap.
+func (p *parts) add(seen *reader.Part, now time.Time) bool {
+	lines := seen.Format.WholeDates(seen.Lines, reader.Unseen)
+	gap := now.Sub(p.last) > longestGap
+	p.last = now
+	if gap || seen.Format != p.format {
+		p.begin(seen.Format)
+	} else if !p.agrees(lines) {
+		if p.stray++; p.stray <= mostContrary {
+			return false
+		}
+		p.begin(seen.Format)
+	}
+	p.stray = 0
+	paired := true
+	for l, line := range lines {
+		for i := range line {
+			if line[i] != reader.Unseen {
+				p.chars[l][i] = line[i]
+				p.frames[l][i]++
+			} else if p.format.InDate(l, i) {
+				paired = false
+			}
+		}
+	}
+	p.paired = p.paired || paired
+	return true
+}
+
+func (p *parts) begin(format mrz.Format) {
+	p.format, p.paired = format, false
+	p.chars, p.frames = make([][]byte, format.Lines()), make([][]int, format.Lines())
+	for l := range p.chars {
+		p.chars[l], p.frames[l] = make([]byte, format.Length()), make([]int, format.Length())
+	}
+}
+
+// agrees reports whether a frame shows enough of what the earlier ones show, and
+// nothing else in its place.
+func (p *parts) agrees(lines []string) bool {
+	common := 0
+	for l, line := range lines {
+		for i := range line {
+			if line[i] == reader.Unseen || p.frames[l][i] == 0 {
+				continue
+			}
+			if line[i] != p.chars[l][i] {
+				return false
+			}
+			common++
+		}
+	}
+	return common >= leastCommon
+}
+
+// zone returns the lines of the zone once frames have shown every character that
+// the age check needs, enough of them each date, and one both dates. Characters that no check digit
+// covers, and that no frame has shown, are fillers.
+func (p *parts) zone() (lines []string, ok bool) {
+	for l := range p.chars {
+		text := make([]byte, len(p.chars[l]))
+		for i, char := range p.chars[l] {
+			least := 0
+			switch {
+			case p.format.InDate(l, i):
+				least = agreeing
+			case p.format.Needed(l, i):
+				least = 1
+			}
+			if p.frames[l][i] < least {
+				return nil, false
+			}
+			if text[i] = char; p.frames[l][i] == 0 {
+				text[i] = mrz.Filler
+			}
+		}
+		lines = append(lines, string(text))
+	}
+	return lines, p.paired
+}
