@@ -88,9 +88,12 @@ func (r result) accepted() bool {
 	return r.verdict == age.VerdictMet || r.verdict == age.VerdictBelow
 }
 
-// guiding is the size of frames that only guide, relative to frames that may
-// count.
-const guiding = 0.6
+// Frames that only guide: their size, relative to frames that may count, and the
+// quality of the page's JPEGs of them.
+const (
+	guiding        = 0.6
+	guidingQuality = 60
+)
 
 // play shows the take to a new capture. Time is simulated.
 func (k *take) play(ctx context.Context, engine *age.Engine) (result, error) {
@@ -107,10 +110,13 @@ func (k *take) play(ctx context.Context, engine *age.Engine) (result, error) {
 		}
 		frame := image.NewRGBA(image.Rect(0, 0, int(k.actor.Zoom*float64(k.size.X)), int(k.actor.Zoom*float64(k.size.Y))))
 		k.show(frame, t)
-		noise := k.camera.Noise
+		noise, quality := k.camera.Noise, k.camera.Quality
 		k.camera.Noise *= k.actor.Zoom // merging pixels reduces their noise
+		if k.actor.Zoom == guiding {
+			k.camera.Quality = guidingQuality
+		}
 		jpeg, err := k.picture(n, frame)
-		k.camera.Noise = noise
+		k.camera.Noise, k.camera.Quality = noise, quality
 		if err != nil {
 			return result{}, err
 		}

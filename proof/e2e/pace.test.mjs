@@ -124,3 +124,23 @@ test("each prompt and the end are felt and heard, until the tones are switched o
   assert.equal(await page.evaluate(() => heard), 7, "the switch lets the tone be heard");
   page.kept();
 });
+
+test("pictures that only guide have fewer pixels and coarser ones than those that may decide", async () => {
+  const page = await visitor(browser);
+  await perform(page);
+  const pictures = []; // [width, coarseness] of each
+  await page.routeWebSocket(/\/stream/, (socket) => {
+    socket.send(JSON.stringify({ nonce: "00".repeat(16) }));
+    socket.onMessage((message) => {
+      if (typeof message === "string") return;
+      const [frame, table] = [0xc0, 0xdb].map((marker) => message.indexOf(Buffer.from([0xff, marker]), 20));
+      const seq = pictures.push([message.readUInt16BE(frame + 7), message[table + 5]]) - 1;
+      socket.send(JSON.stringify({ seq, ...challenge, full: seq === 1, credit: 1 }));
+    });
+  });
+  await toCamera(page, (await gateway.session(tenant)).url);
+  await eventually("four pictures were sent", () => pictures.length > 3);
+  const [, before, decides, after] = pictures;
+  assert.deepEqual(before, after);
+  assert.ok(decides[0] > before[0] && decides[1] < before[1], JSON.stringify(pictures));
+});

@@ -91,27 +91,35 @@ function isEmbedded() {
 }
 
 /**
+ * JPEG qualities of pictures that may decide, and of those that only guide,
+ * see docs/measurements.md.
+ */
+const [deciding, guiding] = [0.8, 0.6];
+
+/**
  * Returns a function that takes the next picture of the video as JPEG bytes,
- * or null while there is none. The argument is the share of the full size to
- * use, from 0 to 1; pictures of a document always have the full size.
+ * or null while there is none. Its arguments are the share of the full size to
+ * use, from 0 to 1, and whether the picture may decide; pictures of a document
+ * always have the full size and quality.
  * @param {HTMLVideoElement} video
  * @param {() => Film} film what is filmed
- * @returns {(share: number) => Promise<ArrayBuffer | null>}
+ * @returns {(share: number, decides: boolean) => Promise<ArrayBuffer | null>}
  */
 export function photographer(video, film) {
   const canvas = document.createElement("canvas");
   const context = drawing(canvas.getContext("2d", { alpha: false }));
-  return async (share) => {
+  return async (share, decides) => {
     await nextFrame(video);
     if (video.readyState < HTMLMediaElement.HAVE_CURRENT_DATA || !video.videoWidth) return null;
-    const scale = Math.min(1, film() === "document"
+    const whole = film() === "document";
+    const scale = Math.min(1, whole
       ? maxDocument / Math.max(video.videoWidth, video.videoHeight)
       : (maxWidth * share) / video.videoWidth);
     canvas.width = Math.round(video.videoWidth * scale);
     canvas.height = Math.round(video.videoHeight * scale);
     context.drawImage(video, 0, 0, canvas.width, canvas.height);
     /** @type {Blob | null} */
-    const blob = await new Promise((done) => canvas.toBlob(done, "image/jpeg", 0.8));
+    const blob = await new Promise((done) => canvas.toBlob(done, "image/jpeg", whole || decides ? deciding : guiding));
     return blob?.arrayBuffer() ?? null;
   };
 }

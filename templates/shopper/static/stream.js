@@ -25,9 +25,9 @@ const leastGap = 150;
 const promptGap = 280;
 /** Longest wait for a message, in milliseconds; the server gives up itself a little earlier. */
 export const patience = 11_000;
-/** Share of the full size of pictures that only guide: usually, and on a slow network. */
-const [small, smaller] = [0.6, 0.5];
-/** Round trips longer than this, in milliseconds, make the pictures smaller. */
+/** Share of the full size of pictures that only guide, on every network. */
+const small = 0.6;
+/** Round trips longer than this, in milliseconds, make the pictures that may decide smaller. */
 const slow = 600;
 
 /**
@@ -43,7 +43,7 @@ const slow = 600;
  * moreTime() asks for more time for the present prompt.
  * longest is the longest wait for a message, in milliseconds.
  * @param {string} path
- * @param {(share: number) => Promise<ArrayBuffer | null>} take
+ * @param {(share: number, decides: boolean) => Promise<ArrayBuffer | null>} take
  * @param {{ queue(place: number): void, begin(): void, guidance(message: Guidance): void, end(next: string, refused?: string): void, close(code: number, lived: boolean): void }} on
  * @param {number} longest
  */
@@ -77,7 +77,7 @@ export function openStream(path, take, on, longest = patience) {
 
   async function send() {
     [taking, takenAt, gap] = [true, performance.now(), leastGap];
-    const jpeg = await take(full ? share : share > 0.8 ? small : smaller);
+    const jpeg = await take(full ? share : small, full);
     taking = false;
     if (stopped || !nonce || socket.readyState !== WebSocket.OPEN) return;
     if (jpeg) {
