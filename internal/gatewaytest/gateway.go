@@ -144,7 +144,7 @@ func Start(t testing.TB, databaseURL string, settings ...string) *Gateway {
 		t.Fatal(err)
 	}
 	g := &Gateway{DB: databaseURL, env: env, Clock: &Clock{}, Log: &Log{}, dashboardHost: public.Host}
-	logger := slog.New(slog.NewTextHandler(g.Log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	logger := slog.New(slog.NewTextHandler(g.Log, &slog.HandlerOptions{Level: cfg.LogLevel}))
 	if g.App, err = app.New(t.Context(), cfg, logger, g.Clock.Now); err != nil {
 		t.Fatal(err)
 	}
