@@ -29,14 +29,16 @@ func (s *Store) SessionByID(ctx context.Context, tenantID, id uuid.UUID) (sessio
 }
 
 // StandingByID implements session.Store. It runs more often than all other
-// queries together, so it avoids GORM's work for a model. The IDs are passed as
-// text: the driver would first try and fail to encode a uuid.UUID in another way.
-func (s *Store) StandingByID(ctx context.Context, tenantID, id uuid.UUID) (session.Standing, error) {
-	return view(ctx, s, func(tx *Tx) (found session.Standing, err error) {
-		err = tx.db.Raw("SELECT status, created_at, expires_at, completed_at FROM sessions WHERE id = ? AND tenant_id = ?",
-			id.String(), tenantID.String()).Row().Scan(&found.Status, &found.CreatedAt, &found.ExpiresAt, &found.CompletedAt)
-		return found, err
+// queries together, so it avoids GORM. The IDs are passed as text: the driver
+// would first try and fail to encode a uuid.UUID in another way.
+func (s *Store) StandingByID(ctx context.Context, tenantID, id uuid.UUID) (found session.Standing, err error) {
+	err = s.retry(ctx, func(ctx context.Context) (bool, error) {
+		err := translate(s.reader.ConnPool.QueryRowContext(ctx,
+			"SELECT status, created_at, expires_at, completed_at FROM sessions WHERE id = $1 AND tenant_id = $2", id.String(), tenantID.String()).
+			Scan(&found.Status, &found.CreatedAt, &found.ExpiresAt, &found.CompletedAt))
+		return transient(err), err
 	})
+	return found, err
 }
 
 // SessionByLink implements session.Store.
