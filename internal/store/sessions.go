@@ -32,12 +32,8 @@ func (s *Store) SessionByID(ctx context.Context, tenantID, id uuid.UUID) (sessio
 // queries together, so it avoids GORM. The IDs are passed as text: the driver
 // would first try and fail to encode a uuid.UUID in another way.
 func (s *Store) StandingByID(ctx context.Context, tenantID, id uuid.UUID) (found session.Standing, err error) {
-	err = s.retry(ctx, func(ctx context.Context) (bool, error) {
-		err := translate(s.reader.ConnPool.QueryRowContext(ctx,
-			"SELECT status, created_at, expires_at, completed_at FROM sessions WHERE id = $1 AND tenant_id = $2", id.String(), tenantID.String()).
-			Scan(&found.Status, &found.CreatedAt, &found.ExpiresAt, &found.CompletedAt))
-		return transient(err), err
-	})
+	err = s.read(ctx, "SELECT status, created_at, expires_at, completed_at FROM sessions WHERE id = $1 AND tenant_id = $2",
+		[]any{id.String(), tenantID.String()}, &found.Status, &found.CreatedAt, &found.ExpiresAt, &found.CompletedAt)
 	return found, err
 }
 

@@ -107,6 +107,14 @@ func (s *Store) TenantByID(ctx context.Context, id uuid.UUID) (tenant.Tenant, er
 	return view(ctx, s, func(tx *Tx) (tenant.Tenant, error) { return tx.Tenant(id) })
 }
 
+// TermsByID implements tenant.Store. Every creation asks for them, so it avoids
+// GORM, as StandingByID does.
+func (s *Store) TermsByID(ctx context.Context, id uuid.UUID) (found tenant.Terms, err error) {
+	err = s.read(ctx, "SELECT success_url, cancel_url, webhook_url, free_checks, test_cap FROM tenants WHERE id = $1", []any{id.String()},
+		&found.SuccessURL, &found.CancelURL, &found.WebhookURL, &found.FreeChecks, &found.TestCap)
+	return found, err
+}
+
 // Tenant implements session.Tx.
 func (tx *Tx) Tenant(id uuid.UUID) (tenant.Tenant, error) {
 	return takeTenant(tx.db, "id = ?", id.String())

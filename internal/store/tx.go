@@ -162,3 +162,13 @@ func view[T any](ctx context.Context, s *Store, fn func(tx *Tx) (T, error)) (res
 	})
 	return result, err
 }
+
+// read scans the one row of a query, or returns fault.NotFound. It is for queries
+// that run so often that GORM's work for a model would show; it is repeated like
+// View.
+func (s *Store) read(ctx context.Context, query string, args []any, into ...any) error {
+	return s.retry(ctx, func(ctx context.Context) (bool, error) {
+		err := translate(s.reader.ConnPool.QueryRowContext(ctx, query, args...).Scan(into...))
+		return transient(err), err
+	})
+}

@@ -57,7 +57,7 @@ type Created struct {
 // fault.TooMany or fault.InsufficientFunds if the tenant has no unit left, and
 // fault.Conflict if the idempotency key was used for another request.
 func (s *Service) Create(ctx context.Context, caller tenant.Caller, req CreateRequest) (Created, error) {
-	t, err := s.tenants.Tenant(ctx, caller.TenantID)
+	t, err := s.tenants.Terms(ctx, caller.TenantID)
 	if err != nil {
 		return Created{}, err
 	}
@@ -97,7 +97,7 @@ func (s *Service) created(id uuid.UUID, link string, expiresAt time.Time) Create
 
 // newSession returns a new session with its callback URLs, and the refused
 // fields. A session with refused fields is incomplete and must not be stored.
-func (s *Service) newSession(t tenant.Tenant, caller tenant.Caller, req CreateRequest) (Session, []fault.FieldError) {
+func (s *Service) newSession(t tenant.Terms, caller tenant.Caller, req CreateRequest) (Session, []fault.FieldError) {
 	builtIn := req.TestReturnURL
 	if caller.Livemode {
 		builtIn = ""
@@ -105,7 +105,7 @@ func (s *Service) newSession(t tenant.Tenant, caller tenant.Caller, req CreateRe
 	success, cancel, refused := s.destinations(t, req.SuccessURL, req.CancelURL, builtIn)
 	now := s.now()
 	sess := Session{
-		ID: uuid.Must(uuid.NewV7()), TenantID: t.ID, Livemode: caller.Livemode, TargetAge: req.TargetAge,
+		ID: uuid.Must(uuid.NewV7()), TenantID: caller.TenantID, Livemode: caller.Livemode, TargetAge: req.TargetAge,
 		SuccessURL: success, CancelURL: cancel, WebhookURL: t.WebhookURL,
 		Status: StatusPending, CreatedAt: now, ExpiresAt: now.Add(s.cfg.TTL),
 	}
@@ -118,7 +118,7 @@ func (s *Service) newSession(t tenant.Tenant, caller tenant.Caller, req CreateRe
 // CheckDestinations returns the callback URL fields that Create would refuse. A
 // nil URL stands for the registered one.
 func (s *Service) CheckDestinations(ctx context.Context, caller tenant.Caller, success, cancel *string) ([]fault.FieldError, error) {
-	t, err := s.tenants.Tenant(ctx, caller.TenantID)
+	t, err := s.tenants.Terms(ctx, caller.TenantID)
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +128,7 @@ func (s *Service) CheckDestinations(ctx context.Context, caller tenant.Caller, s
 
 // destinations returns the callback URLs of a session, or the refused fields. A
 // built-in one stands for a registered URL that is not there.
-func (s *Service) destinations(t tenant.Tenant, ownSuccess, ownCancel *string, builtIn string) (success, cancel string, refused []fault.FieldError) {
+func (s *Service) destinations(t tenant.Terms, ownSuccess, ownCancel *string, builtIn string) (success, cancel string, refused []fault.FieldError) {
 	success, err := s.destination(t, ownSuccess, cmp.Or(t.SuccessURL, builtIn))
 	if err != nil {
 		refused = append(refused, fault.FieldError{Field: FieldSuccessURL, Err: err})
@@ -141,7 +141,7 @@ func (s *Service) destinations(t tenant.Tenant, ownSuccess, ownCancel *string, b
 }
 
 // destination returns the URL to use, or the error that refuses it.
-func (s *Service) destination(t tenant.Tenant, own *string, registered string) (string, error) {
+func (s *Service) destination(t tenant.Terms, own *string, registered string) (string, error) {
 	if own == nil {
 		if registered == "" {
 			return "", ErrNoURLRegistered

@@ -110,6 +110,8 @@ type IdempotencyClaim struct {
 type Tenants interface {
 	// Tenant returns one tenant, or fault.NotFound.
 	Tenant(ctx context.Context, id uuid.UUID) (tenant.Tenant, error)
+	// Terms returns a tenant's terms, or fault.NotFound.
+	Terms(ctx context.Context, id uuid.UUID) (tenant.Terms, error)
 	// RedirectKey returns the secret that signs the tenant's redirect tokens.
 	RedirectKey(ctx context.Context, tenantID uuid.UUID, livemode bool) ([]byte, error)
 }

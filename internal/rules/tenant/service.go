@@ -27,6 +27,7 @@ type Service struct {
 	now    func() time.Time
 	keys   keyCache
 	reads  *gather.Group[uuid.UUID, struct{}, Tenant]
+	terms  *gather.Group[uuid.UUID, struct{}, Terms]
 	logos  *turn.Queue // fair turns for decoding logos
 }
 
@@ -43,7 +44,10 @@ func NewService(store Store, sealer *credential.Sealer, rule CallbackRule, rando
 	reads := gather.New(math.MaxInt, func(ctx context.Context, id uuid.UUID, _ []struct{}) (Tenant, error) {
 		return store.TenantByID(ctx, id)
 	})
-	return &Service{store: store, sealer: sealer, rule: rule, random: random, now: now, reads: reads,
+	terms := gather.New(math.MaxInt, func(ctx context.Context, id uuid.UUID, _ []struct{}) (Terms, error) {
+		return store.TermsByID(ctx, id)
+	})
+	return &Service{store: store, sealer: sealer, rule: rule, random: random, now: now, reads: reads, terms: terms,
 		logos: turn.NewQueue(logosAtOnce, logosWaiting),
 	}
 }
@@ -159,6 +163,12 @@ func (s *Service) Delete(ctx context.Context, actor audit.Actor, id uuid.UUID) e
 // query.
 func (s *Service) Tenant(ctx context.Context, id uuid.UUID) (Tenant, error) {
 	return s.reads.Do(ctx, id, struct{}{})
+}
+
+// Terms returns a tenant's terms, or fault.NotFound. Simultaneous calls share one
+// query.
+func (s *Service) Terms(ctx context.Context, id uuid.UUID) (Terms, error) {
+	return s.terms.Do(ctx, id, struct{}{})
 }
 
 // FindTenants returns the first MaxPage tenants, oldest first, whose name

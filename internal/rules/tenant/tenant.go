@@ -101,9 +101,23 @@ func (l Links) Or(other Links) Links {
 	}
 }
 
+// Terms are the settings of a tenant that a new session depends on.
+type Terms struct {
+	SuccessURL, CancelURL, WebhookURL string
+	FreeChecks, TestCap               *int64
+}
+
+// Terms returns the settings that a new session depends on.
+func (t Tenant) Terms() Terms {
+	return Terms{t.SuccessURL, t.CancelURL, t.WebhookURL, t.FreeChecks, t.TestCap}
+}
+
+// CallbackURLs returns the registered URLs, see Terms.CallbackURLs.
+func (t Tenant) CallbackURLs() []string { return t.Terms().CallbackURLs() }
+
 // CallbackURLs returns the registered URLs. A URL of a session must have the
 // host and port of one of them.
-func (t Tenant) CallbackURLs() []string {
+func (t Terms) CallbackURLs() []string {
 	var urls []string
 	for _, u := range []string{t.SuccessURL, t.CancelURL, t.WebhookURL} {
 		if u != "" {
@@ -193,6 +207,8 @@ type Store interface {
 	UpdateTenant(ctx context.Context, id uuid.UUID, c Changes, act audit.Act) (Tenant, error)
 	SetTenantDisabled(ctx context.Context, id uuid.UUID, disabled bool, act audit.Act) error
 	TenantByID(ctx context.Context, id uuid.UUID) (Tenant, error)
+	// TermsByID returns a tenant's terms, or fault.NotFound.
+	TermsByID(ctx context.Context, id uuid.UUID) (Terms, error)
 	// Brand returns a tenant's brand; the zero Brand if nothing is set.
 	Brand(ctx context.Context, tenantID uuid.UUID) (brand.Brand, error)
 	// Logo returns a logo by its hash.
