@@ -32,13 +32,21 @@ func secret(t testing.TB, tenantID uuid.UUID, kind tenant.SecretKind, createdAt 
 
 func TestTenantComesBackAsStored(t *testing.T) {
 	each(t, func(t *testing.T, s Store) {
-		free, none := int64(-1), int64(0)
+		free, none, capped := int64(-1), int64(0), int64(7)
 		want := tenant.Tenant{
 			ID: id(t), Name: "Vin & Øl \"quoted\"", SuccessURL: "https://shop.example/ok", CancelURL: "https://shop.example/no",
 			WebhookURL: "https://shop.example/hook", DocumentCheck: true, AgeVisibility: true, FreeChecks: &free,
-			Links:    tenant.Links{PrivacyURL: "https://shop.example/privacy", HelpURL: "https://shop.example/help", TermsURL: "https://shop.example/terms"},
-			Disabled: true, CreatedAt: start, Languages: []string{"de", "zh-Hans"}, AlertBelow: &none,
-			DocumentWays: []string{"wallet"}, WalletPID: true,
+			Links: tenant.Links{
+				PrivacyURL: "https://shop.example/privacy", HelpURL: "https://shop.example/help",
+				TermsURL: "https://shop.example/terms", ReviewURL: "https://shop.example/review",
+			},
+			Disabled: true, CreatedAt: start, Languages: []string{"de", "zh-Hans"}, AlertBelow: &none, TestCap: &capped,
+			DocumentWays: []string{"wallet"}, WalletPID: true, Move: tenant.Move{ID: "a move", To: "https://new.example"},
+		}
+		for f, v := range reflect.ValueOf(want).Fields() {
+			if v.IsZero() {
+				t.Fatalf("the field %s is empty, so nothing shows that it is stored", f.Name)
+			}
 		}
 		k := key(t, want.ID, "plain")
 		wantNoError(t, s.CreateTenant(t.Context(), want, []tenant.APIKey{k}, nil, anAct))
