@@ -14,7 +14,7 @@ type Part struct {
 	Format  mrz.Format
 	Lines   []string // with Unseen in the places of characters that are not clear
 	Corners [4]Point // of the whole zone, as in Reading; they may lie outside the picture
-	Hidden  []Point  // the middles of the characters that are not clear
+	Hidden  []Point  // the middles of characters next to each other that are not clear
 }
 
 // Unseen stands for a character that cannot be seen.
@@ -24,6 +24,7 @@ const Unseen = '?'
 const (
 	leastSeen = -0.2 // probability of a character that counts as seen, as a logarithm
 	leastPart = 0.6  // share of the characters that must be seen
+	leastGap  = 3    // characters next to each other that something hides; fewer may be badly printed
 )
 
 // accepted are the formats of which parts are read: a visa has no check digit over
@@ -42,14 +43,21 @@ func (g grid) part(a alignment, rows []row, first int) *Part {
 	p := &Part{Format: a.format, Corners: a.corners(rows, first)}
 	for l := range a.format.Lines() {
 		var text []byte
+		var gap []Point
 		for i := range a.format.Length() {
 			char, log := g.best(a.row+l, a.column+i, a.format.Allowed(l, i))
 			if log >= leastSeen {
-				text = append(text, mrz.Alphabet[char])
+				text, gap = append(text, mrz.Alphabet[char]), nil
 				continue
 			}
 			text = append(text, Unseen)
-			p.Hidden = append(p.Hidden, corner(rows[a.row+l].line, float64(first+a.column+i), 0))
+			gap = append(gap, corner(rows[a.row+l].line, float64(first+a.column+i), 0))
+			switch {
+			case len(gap) == leastGap:
+				p.Hidden = append(p.Hidden, gap...)
+			case len(gap) > leastGap:
+				p.Hidden = append(p.Hidden, gap[len(gap)-1])
+			}
 		}
 		p.Lines = append(p.Lines, string(text))
 	}
