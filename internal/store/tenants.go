@@ -102,35 +102,9 @@ func (s *Store) SetTenantDisabled(ctx context.Context, id uuid.UUID, disabled bo
 	})
 }
 
-// tenantColumns are the columns that TenantByID reads, in its order.
-const tenantColumns = `id, name, success_url, cancel_url, webhook_url, document_check, document_ways, wallet_pid, age_visibility,
-	free_checks, test_cap, privacy_url, help_url, terms_url, review_url, languages, alert_below, disabled, created_at,
-	move_state, move_id, move_to`
-
-// TenantByID implements tenant.Store. Every creation of a session reads its
-// tenant, so it avoids GORM; the ID is passed as text, as in StandingByID.
-func (s *Store) TenantByID(ctx context.Context, id uuid.UUID) (t tenant.Tenant, err error) {
-	var ways, languages string
-	err = s.retry(ctx, func(ctx context.Context) (bool, error) {
-		err := translate(s.reader.ConnPool.QueryRowContext(ctx, "SELECT "+tenantColumns+" FROM tenants WHERE id = $1", id.String()).Scan(
-			&t.ID, &t.Name, &t.SuccessURL, &t.CancelURL, &t.WebhookURL, &t.DocumentCheck, &ways, &t.WalletPID, &t.AgeVisibility,
-			&t.FreeChecks, &t.TestCap, &t.Links.PrivacyURL, &t.Links.HelpURL, &t.Links.TermsURL, &t.Links.ReviewURL, &languages,
-			&t.AlertBelow, &t.Disabled, &t.CreatedAt, &t.Move.State, &t.Move.ID, &t.Move.To))
-		return transient(err), err
-	})
-	if err != nil {
-		return tenant.Tenant{}, err
-	}
-	t.DocumentWays, t.Languages = words(ways), words(languages)
-	return t, nil
-}
-
-// words reads a list as the serializer of the same name does: none is nil.
-func words(stored string) []string {
-	if stored == "" {
-		return nil
-	}
-	return strings.Fields(stored)
+// TenantByID implements tenant.Store.
+func (s *Store) TenantByID(ctx context.Context, id uuid.UUID) (tenant.Tenant, error) {
+	return view(ctx, s, func(tx *Tx) (tenant.Tenant, error) { return tx.Tenant(id) })
 }
 
 // TermsByID implements tenant.Store. Every creation asks for them, so it avoids
