@@ -55,6 +55,9 @@ func TestTenantComesBackAsStored(t *testing.T) {
 		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("TenantByID = %+v, %v\nwant %+v", got, err, want)
 		}
+		if terms, err := s.TermsByID(t.Context(), want.ID); err != nil || !reflect.DeepEqual(terms, want.Terms()) {
+			t.Errorf("TermsByID = %+v, %v\nwant %+v", terms, err, want.Terms())
+		}
 		gotKey, got, err := s.KeyByHash(t.Context(), k.Hash)
 		if err != nil || !reflect.DeepEqual(got, want) || !reflect.DeepEqual(gotKey, k) {
 			t.Errorf("KeyByHash = %+v, %+v, %v", gotKey, got, err)
