@@ -9,7 +9,7 @@ import (
 
 // Limits for frames in which a part of the zone is hidden.
 const (
-	leastCommon  = 20 // characters that a frame must share with the earlier ones
+	leastCommon  = 20 // characters that a frame must have in common with the earlier ones
 	mostContrary = 1  // frames in a row that contradict the earlier ones, before these are dropped
 )
 
@@ -85,8 +85,8 @@ func (p *parts) agrees(lines []string) bool {
 }
 
 // zone returns the lines of the zone once frames have shown every character that
-// the age check needs, enough of them each date, and one both dates. Characters that no check digit
-// covers, and that no frame has shown, are fillers.
+// the age check needs, enough of them each date, and one both dates. Characters
+// that no check digit covers, and that no frame has shown, are fillers.
 func (p *parts) zone() (lines []string, ok bool) {
 	for l := range p.chars {
 		text := make([]byte, len(p.chars[l]))
