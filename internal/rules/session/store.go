@@ -108,8 +108,6 @@ type IdempotencyClaim struct {
 
 // Tenants is the part of the tenant service that sessions use.
 type Tenants interface {
-	// Tenant returns one tenant, or fault.NotFound.
-	Tenant(ctx context.Context, id uuid.UUID) (tenant.Tenant, error)
 	// Terms returns a tenant's terms, or fault.NotFound.
 	Terms(ctx context.Context, id uuid.UUID) (tenant.Terms, error)
 	// RedirectKey returns the secret that signs the tenant's redirect tokens.

@@ -147,7 +147,7 @@ func (c *Capture) judge(ctx context.Context, img image.Image, picture *image.Gra
 		return c.otherSide(ctx, img, now)
 	}
 	reading := c.reader.Read(picture, now)
-	if reading.Valid && (reading.Format == mrz.MRVA || reading.Format == mrz.MRVB) {
+	if reading.Valid && reading.Format.IsVisa() {
 		c.hint = c.guide(OtherDocument)
 		return nil
 	}

@@ -31,6 +31,10 @@ func (f Format) String() string {
 	return [...]string{"", "TD1", "TD2", "TD3", "MRV-A", "MRV-B"}[f]
 }
 
+// IsVisa reports whether the format is a visa's. Visas have no composite check
+// digit.
+func (f Format) IsVisa() bool { return f == MRVA || f == MRVB }
+
 // Lines returns the number of lines.
 func (f Format) Lines() int { return len(layouts[f]) }
 

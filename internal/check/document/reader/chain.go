@@ -235,8 +235,11 @@ func (f *field) join(l *line, n, way int, far []int) bool {
 		for k, i := range far {
 			try.links = append(try.links, link{n + way*k + shift, f.blobs[i]})
 		}
-		if try.fit() && try.off() < best {
-			best, joined = try.off(), &try
+		if !try.fit() {
+			continue
+		}
+		if off := try.off(); off < best {
+			best, joined = off, &try
 		}
 	}
 	if joined == nil {

@@ -1,7 +1,6 @@
 package reader
 
 import (
-	"slices"
 	"strings"
 
 	"agegate/internal/check/document/mrz"
@@ -31,11 +30,9 @@ const (
 // several fields.
 var accepted = []mrz.Format{mrz.TD1, mrz.TD2, mrz.TD3}
 
-// part returns what can be seen of the zone under an alignment.
-func (g grid) part(a alignment, rows []row, first int) *Part {
-	if _, letter := g.best(a.row, a.column, a.format.Allowed(0, 0)); letter >= leastFirst && !slices.Contains(accepted, a.format) {
-		return nil
-	}
+// part returns what can be seen of a zone that is no visa's, or nil if that is too
+// little.
+func (g grid) part(rows []row, first int) *Part {
 	a, ok := g.lenient().align(accepted)
 	if !ok {
 		return nil

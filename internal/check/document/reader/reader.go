@@ -158,8 +158,11 @@ func (s *search) zone(rows []row, now time.Time) Reading {
 	if !ok {
 		return reading
 	}
-	reading.Part = g.part(a, rows, first)
-	if _, letter := g.best(a.row, a.column, a.format.Allowed(0, 0)); letter < leastFirst {
+	_, letter := g.best(a.row, a.column, a.format.Allowed(0, 0))
+	if letter < leastFirst || !a.format.IsVisa() {
+		reading.Part = g.part(rows, first)
+	}
+	if letter < leastFirst {
 		return reading
 	}
 	lines, mean := g.read(a)
