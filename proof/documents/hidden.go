@@ -10,7 +10,6 @@ import (
 
 	"agegate/internal/check/document/capture"
 	"agegate/internal/check/document/mrz"
-	"agegate/internal/check/document/mrz/mrztest"
 	"agegate/internal/check/document/reader"
 	"agegate/internal/check/vision"
 )
@@ -25,7 +24,8 @@ type Hiding struct {
 	travel between // how far the hidden part moves along the zone during a capture
 	beyond float64 // share of its width by which it may lie beyond the zone in the middle of the capture
 	mark   float64 // least share of the documents whose zone is read
-	hide   func(frame *picture, v view, p *page, from, to float64)
+	cut    bool    // the frame begins after the hidden part
+	cover  func(frame *picture, v view, p *page, from, to float64)
 }
 
 // HiddenFrames is how many frames a camera takes of a document in HiddenSet.
@@ -35,9 +35,9 @@ const HiddenFrames = 10
 // finger; and a frame that begins to the right of the zone's first characters.
 var (
 	Open     = Hiding{Name: "nothing hidden", mark: 1}
-	Lamp     = Hiding{Name: "strong glare on the zone", wide: between{6, 11}, travel: between{10, 30}, beyond: 0.5, mark: 15. / 35, hide: shineOn}
-	Finger   = Hiding{Name: "a finger on the zone", wide: between{4, 7}, travel: between{12, 32}, beyond: 0.9, mark: 20. / 35, hide: putFinger}
-	CutLeft  = Hiding{Name: "the zone cut at its left", wide: between{1.5, 7}, travel: between{5, 16}, mark: 15. / 35}
+	Lamp     = Hiding{Name: "strong glare on the zone", wide: between{6, 11}, travel: between{10, 30}, beyond: 0.5, mark: 15. / 35, cover: shineOn}
+	Finger   = Hiding{Name: "a finger on the zone", wide: between{4, 7}, travel: between{12, 32}, beyond: 0.9, mark: 20. / 35, cover: putFinger}
+	CutLeft  = Hiding{Name: "the zone cut at its left", wide: between{1.5, 7}, travel: between{5, 16}, mark: 15. / 35, cut: true}
 	Hidings  = []Hiding{Open, Lamp, Finger, CutLeft}
 	formats  = []mrz.Format{mrz.TD1, mrz.TD2, mrz.TD3} // a visa is not accepted
 	hiddenOn = []Ease{Easy, Medium}
@@ -47,12 +47,10 @@ var (
 func HiddenSet(seed uint64, count int, now time.Time) []Document {
 	var set []Document
 	for i := range count {
-		d := Document{Format: formats[i%len(formats)], Ease: hiddenOn[i/len(formats)%len(hiddenOn)], seed: seed<<32 + uint64(i)}
-		random := rand.New(rand.NewPCG(d.seed, 0)) //nolint:gosec // repeatable on purpose
-		d.Roll = between{-8, 8}.draw(random)
-		d.Person = mrztest.Random(random, now)
-		d.content = Content{Format: d.Format, Lines: mrztest.Zone(d.Format, d.Person)}
-		set = append(set, d)
+		format, ease := formats[i%len(formats)], hiddenOn[i/len(formats)%len(hiddenOn)]
+		set = append(set, invent(format, ease, seed<<32+uint64(i), now, func(share float64) float64 {
+			return 16*share - 8
+		}))
 	}
 	return set
 }
@@ -61,24 +59,18 @@ func HiddenSet(seed uint64, count int, now time.Time) []Document {
 // zone is hidden. The hidden part moves evenly along the zone, as the hand or the
 // document does.
 func (r *Renderer) HiddenFrame(d Document, h Hiding, frame int) ([]byte, error) {
-	page := rand.New(rand.NewPCG(d.seed, 1))               //nolint:gosec // repeatable on purpose
-	whole := rand.New(rand.NewPCG(d.seed, 1000))           //nolint:gosec // likewise; the same for all frames
-	hand := rand.New(rand.NewPCG(d.seed, uint64(2+frame))) //nolint:gosec // likewise
-	ease := d.Ease
-	p := r.page(d.content, ease.ink.draw(page), ease.guilloche.draw(page), page)
+	whole := rand.New(rand.NewPCG(d.seed, 1000)) //nolint:gosec // repeatable on purpose; the same for all frames
 	wide, travel := h.wide.draw(whole), h.travel.draw(whole)
 	start := between{-h.beyond * wide, float64(d.Format.Length()) - (1-h.beyond)*wide}.draw(whole)
 	moved := travel * (float64(frame)/(HiddenFrames-1) - 0.5)
-	v := p.view(ease, d.Roll, hand)
-	if h.Name == CutLeft.Name {
-		v = v.without(p, wide+moved)
+	var a alteration
+	if h.cut {
+		a.aim = func(v view, p *page) view { return v.without(p, wide+moved) }
 	}
-	shot := v.take(p, table(hand))
-	light(shot, ease, v, p, hand)
-	if h.hide != nil {
-		h.hide(shot, v, p, start+moved, start+moved+wide)
+	if h.cover != nil {
+		a.cover = func(frame *picture, v view, p *page) { h.cover(frame, v, p, start+moved, start+moved+wide) }
 	}
-	return finish(shot, ease, hand)
+	return r.frame(d, frame, a)
 }
 
 // HiddenOutcome counts the documents of which a part is hidden.
@@ -91,8 +83,8 @@ type HiddenOutcome struct {
 }
 
 // PlayHidden shows the frames of every document and every hiding to a capture, on
-// every core until ctx ends. In place of the portrait a face is found wherever the capture looks for
-// it.
+// every core until ctx ends. In place of the portrait a face is found wherever the
+// capture looks for it.
 func PlayHidden(ctx context.Context, zones *reader.Reader, set []Document, now time.Time, progress func(done, total int)) ([]HiddenOutcome, error) {
 	outcomes := make([]HiddenOutcome, len(Hidings))
 	for i, h := range Hidings {

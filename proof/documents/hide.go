@@ -29,7 +29,7 @@ func shineOn(frame *picture, v view, p *page, from, to float64) {
 	const core, strength = 0.7, 3.0 // of the radius at which the light begins to fall; of the light in the middle
 	middle := p.along((from + to) / 2)
 	wide, tall := (to-from)/2*pitchMM, (p.zone[2].y-p.zone[0].y)/2+pitchMM
-	v.over(frame, middle, wide/core, tall/core, func(out []float32, far float64) {
+	v.over(frame, middle, wide/core, tall/core, func(out []float32, _ point, far float64) {
 		shine := float32(min(1, strength*math.Exp(-4*far)))
 		for i := range out {
 			out[i] += (255 - out[i]) * shine
@@ -44,27 +44,23 @@ func putFinger(frame *picture, v view, p *page, from, to float64) {
 	radius := (to - from) / 2 * pitchMM
 	tip := point{p.along((from + to) / 2).x, p.zone[0].y + 0.6*radius}
 	const longest = 12.0 // radii of the part that may be in the frame
-	v.over(frame, tip, 2*radius, longest*radius, func(out []float32, _ float64) { copy(out, skin[:]) }, func(q point) bool {
+	v.over(frame, tip, 2*radius, longest*radius, func(out []float32, q point, _ float64) {
 		dx, dy := (q.x-tip.x)/radius, (q.y-tip.y)/radius
-		return dx*dx < 1 && (dy > 0 || dx*dx+dy*dy < 1)
+		if dx*dx < 1 && (dy > 0 || dx*dx+dy*dy < 1) {
+			copy(out, skin[:])
+		}
 	})
 }
 
-// over calls paint with each pixel whose place on the page lies within an ellipse
-// and where all conditions hold, and with the square of its distance from the
-// middle, in radii.
-func (v view) over(frame *picture, middle point, wide, tall float64, paint func(out []float32, far float64), where ...func(point) bool) {
+// over calls paint with each pixel whose place on the page lies within an ellipse,
+// with that place, and with the square of its distance from the middle, in radii.
+func (v view) over(frame *picture, middle point, wide, tall float64, paint func(out []float32, q point, far float64)) {
 	for y := range Height {
 		for x := range Width {
 			q := v.onPage(apply(v.toPage, point{float64(x) + 0.5, float64(y) + 0.5}))
 			dx, dy := (q.x-middle.x)/wide, (q.y-middle.y)/tall
-			far := dx*dx + dy*dy
-			holds := far < 1
-			for _, condition := range where {
-				holds = holds && condition(q)
-			}
-			if holds {
-				paint(frame.at(x, y), far)
+			if far := dx*dx + dy*dy; far < 1 {
+				paint(frame.at(x, y), q, far)
 			}
 		}
 	}

@@ -43,11 +43,9 @@ func Set(seed uint64, count int, now time.Time) []Document {
 		for roll := range Rolls {
 			for _, format := range mrz.Formats {
 				for _, ease := range Eases {
-					d := Document{Format: format, Ease: ease, seed: seed<<32 + uint64(len(set))}
-					random := rand.New(rand.NewPCG(d.seed, 0)) //nolint:gosec // repeatable on purpose
-					d.Roll = (float64(roll) + random.Float64()) * 360 / Rolls
-					d.Person = mrztest.Random(random, now)
-					d.content = Content{Format: format, Lines: mrztest.Zone(format, d.Person)}
+					d := invent(format, ease, seed<<32+uint64(len(set)), now, func(share float64) float64 {
+						return (float64(roll) + share) * 360 / Rolls
+					})
 					set = append(set, d)
 				}
 			}
@@ -56,12 +54,25 @@ func Set(seed uint64, count int, now time.Time) []Document {
 	return set
 }
 
+// invent returns a document of an invented person. roll gives its rotation for a
+// random share of the allowed ones, 0 to 1.
+func invent(format mrz.Format, ease Ease, seed uint64, now time.Time, roll func(share float64) float64) Document {
+	random := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // repeatable on purpose
+	d := Document{Format: format, Ease: ease, Roll: roll(random.Float64()), Person: mrztest.Random(random, now), seed: seed}
+	d.content = Content{Format: format, Lines: mrztest.Zone(format, d.Person)}
+	return d
+}
+
 // Frame renders the picture that a camera takes at the given moment of a
 // capture.
 func (r *Renderer) Frame(d Document, frame int) ([]byte, error) {
+	return r.frame(d, frame, alteration{})
+}
+
+func (r *Renderer) frame(d Document, frame int, a alteration) ([]byte, error) {
 	page := rand.New(rand.NewPCG(d.seed, 1))               //nolint:gosec // repeatable on purpose
 	hand := rand.New(rand.NewPCG(d.seed, uint64(2+frame))) //nolint:gosec // repeatable on purpose
-	return r.Shot(d.content, d.Ease, d.Roll, page, hand)
+	return r.shot(d.content, d.Ease, d.Roll, page, hand, a)
 }
 
 // Name is a file name that begins with the birth date, as `agegate document eval`

@@ -20,10 +20,27 @@ func (b between) draw(random *rand.Rand) float64 { return b.low + (b.high-b.low)
 // its JPEG. Pictures of the same document use the same document; light, hand and
 // other things that differ between frames are drawn from random.
 func (r *Renderer) Shot(c Content, ease Ease, roll float64, document, random *rand.Rand) ([]byte, error) {
+	return r.shot(c, ease, roll, document, random, alteration{})
+}
+
+// alteration is what hides a part of a document from the camera. A nil function
+// changes nothing.
+type alteration struct {
+	aim   func(v view, p *page) view // points the camera elsewhere
+	cover func(frame *picture, v view, p *page)
+}
+
+func (r *Renderer) shot(c Content, ease Ease, roll float64, document, random *rand.Rand, a alteration) ([]byte, error) {
 	p := r.page(c, ease.ink.draw(document), ease.guilloche.draw(document), document)
 	v := p.view(ease, roll, random)
+	if a.aim != nil {
+		v = a.aim(v, p)
+	}
 	frame := v.take(p, table(random))
 	light(frame, ease, v, p, random)
+	if a.cover != nil {
+		a.cover(frame, v, p)
+	}
 	return finish(frame, ease, random)
 }
 
