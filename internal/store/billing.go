@@ -89,10 +89,7 @@ func (tx *Tx) TakeCounter(terms billing.Terms) (bool, error) {
 // too low: then the SELECT returns nothing. The casts give PostgreSQL the
 // parameters' types.
 func (tx *Tx) taking(p billing.Purchase) (statement string, args []any) {
-	limit := p.Limit
-	if limit == billing.Unlimited {
-		limit = math.MaxInt64
-	}
+	limit := most(p.Limit)
 	if p.Credit {
 		return `
 			UPDATE credit_balances SET units = units - ? WHERE tenant_id = ? AND units >= ?
@@ -109,6 +106,14 @@ func (tx *Tx) taking(p billing.Purchase) (statement string, args []any) {
 		ON CONFLICT (tenant_id, counter, period) DO UPDATE SET used = usage_counters.used + excluded.used
 		WHERE usage_counters.used <= CAST(? AS bigint) - excluded.used`,
 		[]any{p.TenantID, p.Counter(), p.Period, p.Units, limit, p.Units, limit}
+}
+
+// most returns a limit as a number.
+func most(limit int64) int64 {
+	if limit == billing.Unlimited {
+		return math.MaxInt64
+	}
+	return limit
 }
 
 func (tx *Tx) uuidType() string {

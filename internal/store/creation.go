@@ -26,9 +26,9 @@ func (s *Store) CreateSessions(ctx context.Context, sessions []session.Session, 
 	switch {
 	case len(claims) > 0:
 	case s.postgres != nil:
-		return s.createAtOnce(ctx, sessions, p)
+		return s.createWithOthers(ctx, batch{sessions, p})
 	default:
-		created, err := s.batches.Do(ctx, struct{}{}, batch{sessions, p})
+		created, err := s.batches.Do(ctx, false, batch{sessions, p})
 		return created[sessions[0].ID], err
 	}
 	err := s.Update(ctx, func(tx *Tx) error {
@@ -76,7 +76,7 @@ const maxBatches = 64
 // createBatches writes batches in one transaction: SQLite runs one at a time, and
 // most of its time is its commit. It returns the IDs of the first sessions of the
 // batches that are written; each is written completely or not at all.
-func (s *Store) createBatches(ctx context.Context, _ struct{}, batches []batch) (created map[uuid.UUID]bool, err error) {
+func (s *Store) createBatches(ctx context.Context, _ bool, batches []batch) (created map[uuid.UUID]bool, err error) {
 	err = s.Update(ctx, func(tx *Tx) error {
 		created = map[uuid.UUID]bool{}
 		for _, b := range batches {
@@ -112,31 +112,39 @@ func (tx *Tx) createSessions(sessions []session.Session, p billing.Purchase) (bo
 }
 
 // insertIf runs a statement and, if it returns a row, inserts rows, all in one
-// statement of PostgreSQL. It reports whether a row was returned. The text does
-// not depend on how many rows are inserted, so it is prepared once.
+// statement of PostgreSQL. It reports whether a row was returned.
 func (tx *Tx) insertIf(condition string, args []any, slices ...any) (bool, error) {
-	var statement strings.Builder
-	statement.WriteString("WITH condition AS (" + condition + ")")
+	into, values, err := tx.insertions("EXISTS (SELECT FROM condition)", slices)
+	if err != nil {
+		return false, err
+	}
+	var n int64
+	// GORM's Scan is not used, because it would write out the statement with all
+	// its values.
+	err = tx.db.Raw("WITH condition AS ("+condition+")"+into+" SELECT count(*) FROM condition", append(args, values...)...).Row().Scan(&n)
+	return n > 0, translate(err)
+}
+
+// insertions returns queries of a WITH clause of PostgreSQL that insert those rows
+// of slices that meet a condition, and their arguments. The text does not depend on
+// how many rows are inserted, so it is prepared once.
+func (tx *Tx) insertions(condition string, slices []any) (queries string, args []any, err error) {
+	var text strings.Builder
 	for _, rows := range slices {
 		records, err := tx.recordset(rows)
 		if err != nil {
-			return false, err
+			return "", nil, err
 		}
 		if records.json == "" {
 			continue
 		}
-		statement.WriteString(`, into_` + records.table + ` AS (
+		text.WriteString(`, into_` + records.table + ` AS (
 			INSERT INTO ` + records.table + ` (` + records.columns + `)
 			SELECT ` + records.columns + ` FROM json_populate_recordset(CAST(NULL AS ` + records.table + `), CAST(? AS json))
-			WHERE EXISTS (SELECT FROM condition))`)
+			WHERE ` + condition + `)`)
 		args = append(args, records.json)
 	}
-	var n int64
-	statement.WriteString(" SELECT count(*) FROM condition")
-	// GORM's Scan is not used, because it would write out the statement with all
-	// its values.
-	err := tx.db.Raw(statement.String(), args...).Row().Scan(&n)
-	return n > 0, translate(err)
+	return text.String(), args, nil
 }
 
 // recordset holds rows of a table in the form that json_populate_recordset

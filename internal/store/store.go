@@ -12,6 +12,7 @@ import (
 	"errors"
 	"os"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -52,7 +53,8 @@ type Store struct {
 	lock     *os.File    // held from LockServe to Close
 	timeout  time.Duration
 	now      func() time.Time
-	batches  *gather.Group[struct{}, batch, map[uuid.UUID]bool] // of SQLite
+	batches  *gather.Group[bool, batch, map[uuid.UUID]bool] // creations of several tenants; on PostgreSQL by what pays
+	writing  atomic.Int32                                   // how many of them PostgreSQL is asked to write
 }
 
 // Open connects to the database and checks that it answers. On SQLite it

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"encoding/json"
 	"strings"
 	"time"
 
@@ -107,11 +108,33 @@ func (s *Store) TenantByID(ctx context.Context, id uuid.UUID) (tenant.Tenant, er
 	return view(ctx, s, func(tx *Tx) (tenant.Tenant, error) { return tx.Tenant(id) })
 }
 
-// TermsByID implements tenant.Store. Every creation asks for them, so it avoids
-// GORM, as StandingByID does.
-func (s *Store) TermsByID(ctx context.Context, id uuid.UUID) (found tenant.Terms, err error) {
-	err = s.read(ctx, "SELECT success_url, cancel_url, webhook_url, free_checks, test_cap FROM tenants WHERE id = $1", []any{id.String()},
-		&found.SuccessURL, &found.CancelURL, &found.WebhookURL, &found.FreeChecks, &found.TestCap)
+// Terms implements tenant.Store. Every creation asks for them, so it avoids GORM,
+// as StandingByID does.
+func (s *Store) Terms(ctx context.Context, ids []uuid.UUID) (found map[uuid.UUID]tenant.Terms, err error) {
+	list, err := json.Marshal(ids)
+	if err != nil {
+		return nil, err
+	}
+	among := "SELECT value FROM json_each($1)"
+	if s.postgres != nil {
+		among = "SELECT CAST(value AS uuid) FROM json_array_elements_text($1)"
+	}
+	query := "SELECT id, success_url, cancel_url, webhook_url, free_checks, test_cap FROM tenants WHERE id IN (" + among + ")"
+	err = s.retry(ctx, func(ctx context.Context) (bool, error) {
+		found = map[uuid.UUID]tenant.Terms{}
+		rows, err := s.reader.ConnPool.QueryContext(ctx, query, string(list))
+		if err == nil {
+			err = each(rows, func() error {
+				var id uuid.UUID
+				var t tenant.Terms
+				err := rows.Scan(&id, &t.SuccessURL, &t.CancelURL, &t.WebhookURL, &t.FreeChecks, &t.TestCap)
+				found[id] = t
+				return err
+			})
+		}
+		err = translate(err)
+		return transient(err), err
+	})
 	return found, err
 }
 

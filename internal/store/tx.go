@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"math/rand/v2"
 	"time"
@@ -171,4 +172,15 @@ func (s *Store) read(ctx context.Context, query string, args []any, into ...any)
 		err := translate(s.reader.ConnPool.QueryRowContext(ctx, query, args...).Scan(into...))
 		return transient(err), err
 	})
+}
+
+// each calls scan with each of the rows, and closes them.
+func each(rows *sql.Rows, scan func() error) error {
+	defer rows.Close() //nolint:errcheck // its error is that of Err
+	for rows.Next() {
+		if err := scan(); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
 }

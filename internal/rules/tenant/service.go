@@ -44,8 +44,20 @@ func NewService(store Store, sealer *credential.Sealer, rule CallbackRule, rando
 	reads := gather.New(math.MaxInt, func(ctx context.Context, id uuid.UUID, _ []struct{}) (Tenant, error) {
 		return store.TenantByID(ctx, id)
 	})
+	across := gather.New(maxTerms, func(ctx context.Context, _ struct{}, ids []uuid.UUID) (map[uuid.UUID]Terms, error) {
+		return store.Terms(ctx, ids)
+	})
+	// Each tenant has one place among the others, however many of its calls wait.
 	terms := gather.New(math.MaxInt, func(ctx context.Context, id uuid.UUID, _ []struct{}) (Terms, error) {
-		return store.TermsByID(ctx, id)
+		all, err := across.Do(ctx, struct{}{}, id)
+		if err != nil {
+			return Terms{}, err
+		}
+		t, found := all[id]
+		if !found {
+			return Terms{}, fault.New(fault.NotFound, "Not found")
+		}
+		return t, nil
 	})
 	return &Service{store: store, sealer: sealer, rule: rule, random: random, now: now, reads: reads, terms: terms,
 		logos: turn.NewQueue(logosAtOnce, logosWaiting),
@@ -165,8 +177,11 @@ func (s *Service) Tenant(ctx context.Context, id uuid.UUID) (Tenant, error) {
 	return s.reads.Do(ctx, id, struct{}{})
 }
 
+// maxTerms is the maximum number of tenants whose terms one query reads.
+const maxTerms = 64
+
 // Terms returns a tenant's terms, or fault.NotFound. Simultaneous calls share one
-// query.
+// query, also those of several tenants.
 func (s *Service) Terms(ctx context.Context, id uuid.UUID) (Terms, error) {
 	return s.terms.Do(ctx, id, struct{}{})
 }

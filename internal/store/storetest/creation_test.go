@@ -135,35 +135,44 @@ func TestSessionsAreCreatedTogetherOrNotAtAll(t *testing.T) {
 // TestTenantsCreateAtTheSameTime: creations of several tenants may share a
 // transaction, but what one tenant lacks does not concern another.
 func TestTenantsCreateAtTheSameTime(t *testing.T) {
+	kinds := []struct {
+		name          string
+		limit, credit int64
+		expired       int // holds of the period
+		want          int // the way to pay for three sessions
+	}{
+		{"enough free units", 3, 0, 0, 1},
+		{"enough credit", 0, 3, 0, 2},
+		{"neither", 0, 0, 0, 0},
+		{"credit, but the allowance is not used up", 2, 3, 0, 0},
+		{"credit, but a free unit is about to return", 1, 3, 1, 0},
+	}
 	each(t, func(t *testing.T, s Store) {
 		const tenants = 30
 		var all [tenants][]session.Session
 		var ways [tenants]int
 		var wg sync.WaitGroup
 		for i := range tenants {
-			owner := newTenant(t, s)
+			kind, owner := kinds[i%len(kinds)], newTenant(t, s)
+			terms := billing.Terms{TenantID: owner.ID, Livemode: true, Period: "2026-03", Limit: kind.limit}
+			for range kind.expired {
+				expired := sessionOf(t, owner)
+				expired.ExpiresAt = stored(start.Add(-time.Second))
+				buy(t, s, terms, []session.Session{expired})
+			}
 			all[i] = newSessions(t, owner, 3)
-			addCredit(t, s, owner.ID, 3*int64(i%2))
-			wg.Go(func() { // one in three has enough free units, of the others every second enough credit
-				terms := billing.Terms{TenantID: owner.ID, Livemode: true, Period: "2026-03", Limit: int64(i % 3 / 2 * 3)}
-				ways[i] = buy(t, s, terms, all[i])
-			})
+			addCredit(t, s, owner.ID, kind.credit)
+			wg.Go(func() { ways[i] = buy(t, s, terms, all[i]) })
 		}
 		wg.Wait()
 		for i, way := range ways {
-			want := 0
-			switch {
-			case i%3 == 2:
-				want = 1
-			case i%2 == 1:
-				want = 2
-			}
-			if way != want {
-				t.Errorf("tenant %d: way %d, want %d", i, way, want)
+			kind := kinds[i%len(kinds)]
+			if way != kind.want {
+				t.Errorf("%s: way %d, want %d", kind.name, way, kind.want)
 			}
 			for _, sess := range all[i] {
-				if _, err := s.SessionByID(t.Context(), sess.TenantID, sess.ID); (err == nil) != (want != 0) {
-					t.Errorf("tenant %d: session is there: %v", i, err)
+				if _, err := s.SessionByID(t.Context(), sess.TenantID, sess.ID); (err == nil) != (kind.want != 0) {
+					t.Errorf("%s: session is there: %v", kind.name, err)
 				}
 			}
 		}
