@@ -115,14 +115,17 @@ func (s *Store) Terms(ctx context.Context, ids []uuid.UUID) (found map[uuid.UUID
 	if err != nil {
 		return nil, err
 	}
-	among := "SELECT value FROM json_each($1)"
-	if s.postgres != nil {
+	among, of := "SELECT value FROM json_each($1)", string(list)
+	switch {
+	case len(ids) == 1:
+		among, of = "$1", ids[0].String()
+	case s.postgres != nil:
 		among = "SELECT CAST(value AS uuid) FROM json_array_elements_text($1)"
 	}
 	query := "SELECT id, success_url, cancel_url, webhook_url, free_checks, test_cap FROM tenants WHERE id IN (" + among + ")"
 	err = s.retry(ctx, func(ctx context.Context) (bool, error) {
 		found = map[uuid.UUID]tenant.Terms{}
-		rows, err := s.reader.ConnPool.QueryContext(ctx, query, string(list))
+		rows, err := s.reader.ConnPool.QueryContext(ctx, query, of)
 		if err == nil {
 			err = each(rows, func() error {
 				var id uuid.UUID
