@@ -1,7 +1,7 @@
 // Package reference serves the documentation for integrators: the contract and
 // the workflows as documents, and at /docs the reference and the guides as pages,
-// each also in Markdown. Everything but the results of a search is rendered once,
-// at the start.
+// each also in Markdown. The documents are made at the start, the pages at the first
+// request of one of them, because most processes show none. Both are kept.
 package reference
 
 import (
@@ -9,7 +9,9 @@ import (
 	"fmt"
 	"html/template"
 	"net/http"
+	"slices"
 	"strings"
+	"sync"
 	texttemplate "text/template"
 
 	"github.com/labstack/echo/v4"
@@ -74,8 +76,11 @@ func (v *view) InMarkdown() bool { return v.markdown != "" }
 // IsSearch reports whether the page shows the results of a search.
 func (v *view) IsSearch() bool { return v.Path == searchPath }
 
-// searchPath is the page with the results of a search.
-const searchPath = Path + "/search"
+const (
+	searchPath = Path + "/search"      // the page with the results of a search
+	searchData = Path + "/search.json" // the same for its script
+	listPath   = "/llms.txt"           // the list of the pages in Markdown
+)
 
 // Mount serves the documents, the pages, and at / a page that links to them and to
 // the dashboard. baseURL is the public address of the API, which the documents
@@ -89,35 +94,71 @@ func Mount(e *echo.Echo, baseURL, dashboardURL string) error {
 	if err != nil {
 		return fmt.Errorf("reference: %w", err)
 	}
+	static.Register(e)
+	rendered := sync.OnceValues(func() (map[string]echo.HandlerFunc, error) {
+		return render(baseURL, dashboardURL, static.Base())
+	})
+	serve := func(c echo.Context) error {
+		handlers, err := rendered()
+		if err != nil {
+			return err
+		}
+		return handlers[c.Path()](c)
+	}
+	for _, path := range paths() {
+		e.Match(reading, path, serve)
+		if path != "/" {
+			e.Match(reading, markdownPath(path), serve)
+		}
+	}
+	e.Match(reading, searchPath, serve, page.Compress)
+	e.Match(reading, searchData, serve, page.Compress)
+	e.Match(reading, listPath, serve)
+	return nil
+}
+
+// paths returns the paths of the pages that have contents of their own, and /.
+func paths() []string {
+	all := []string{"/", Path}
+	for _, guide := range guides {
+		all = append(all, Path+"/"+guide.name)
+	}
+	return all
+}
+
+// render makes the pages and returns the handlers of their paths.
+func render(baseURL, dashboardURL, static string) (map[string]echo.HandlerFunc, error) {
 	views, err := read(baseURL)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	views = append(views, &view{Title: "Start", Path: "/", BaseURL: baseURL, Guides: views[0].Guides, Calls: views[0].Calls, Topics: views[0].Topics})
+	start := &view{Title: "Start", Path: "/", BaseURL: baseURL, Guides: views[0].Guides, Calls: views[0].Calls, Topics: views[0].Topics}
 	layout, err := template.New("").Funcs(functions).ParseFS(templates.Reference(), "*.html")
 	if err != nil {
-		return fmt.Errorf("reference: %w", err)
+		return nil, fmt.Errorf("reference: %w", err)
 	}
-	for _, v := range views {
-		v.Static, v.Dashboard = static.Base(), dashboardURL
+	handlers := map[string]echo.HandlerFunc{}
+	for _, v := range append(slices.Clone(views), start) {
+		v.Static, v.Dashboard = static, dashboardURL
 		var out bytes.Buffer
 		if err := layout.ExecuteTemplate(&out, "layout.html", v); err != nil {
-			return fmt.Errorf("reference: %s: %w", v.Path, err)
+			return nil, fmt.Errorf("reference: %s: %w", v.Path, err)
 		}
-		e.Match(reading, v.Path, html(out.Bytes()))
-		if v.Path == "/" {
-			continue
+		handlers[v.Path] = html(out.Bytes())
+		if v != start {
+			handlers[markdownPath(v.Path)] = document("text/markdown; charset=utf-8", []byte(v.markdown))
 		}
-		e.Match(reading, markdownPath(v), document("text/markdown; charset=utf-8", []byte(v.markdown)))
 	}
-	views = views[:len(views)-1] // without the first page, which says nothing of its own
-	mountSearch(e, newIndex(views), layout, view{
-		Title: "Search", Path: searchPath, BaseURL: baseURL, Static: static.Base(), Dashboard: dashboardURL,
+	handlers[listPath] = document("text/plain; charset=utf-8", llms(views, baseURL))
+	all := newIndex(views)
+	handlers[searchPath] = searchPage(all, layout, view{
+		Title: "Search", Path: searchPath, BaseURL: baseURL, Static: static, Dashboard: dashboardURL,
 		Guides: views[0].Guides, Calls: views[0].Calls, Topics: views[0].Topics,
 	})
-	e.Match(reading, "/llms.txt", document("text/plain; charset=utf-8", llms(views, baseURL)))
-	static.Register(e)
-	return nil
+	handlers[searchData] = func(c echo.Context) error {
+		return c.JSON(http.StatusOK, all.search(c.QueryParam("q")))
+	}
+	return handlers, nil
 }
 
 // html serves a page.
@@ -129,12 +170,12 @@ func html(data []byte) echo.HandlerFunc {
 	}
 }
 
-// markdownPath returns the path of a page's Markdown.
-func markdownPath(v *view) string {
-	if v.Path == Path {
+// markdownPath returns the path of the Markdown of the page at path.
+func markdownPath(path string) string {
+	if path == Path {
 		return Path + "/reference.md"
 	}
-	return v.Path + ".md"
+	return path + ".md"
 }
 
 // functions are the functions of the templates.
@@ -150,7 +191,7 @@ var functions = template.FuncMap{
 		err := samplesTemplate.Execute(&out, group)
 		return template.HTML(out.String()), err //nolint:gosec // made by a template
 	},
-	"markdown": markdownPath,
+	"markdown": func(v *view) string { return markdownPath(v.Path) },
 }
 
 // samplesTemplate shows code in one or several languages. The language can be
@@ -228,10 +269,10 @@ func readReference(baseURL string) (*view, error) {
 	return v, err
 }
 
-// mountSearch serves the search as a page, for browsers without a script, and as
-// JSON. It is computed for each request, within the limits of search.
-func mountSearch(e *echo.Echo, all *index, layout *template.Template, frame view) {
-	e.Match(reading, searchPath, func(c echo.Context) error {
+// searchPage serves the search as a page, for browsers without a script. It is
+// computed for each request, within the limits of search.
+func searchPage(all *index, layout *template.Template, frame view) echo.HandlerFunc {
+	return func(c echo.Context) error {
 		v := frame
 		v.Query = c.QueryParam("q")
 		v.Query = strings.ToValidUTF8(v.Query[:min(len(v.Query), mostQuery)], "")
@@ -243,10 +284,7 @@ func mountSearch(e *echo.Echo, all *index, layout *template.Template, frame view
 		c.Response().Header().Set("Content-Security-Policy", policy)
 		c.Response().Header().Set(echo.HeaderCacheControl, "no-cache") // the page names the files of this build
 		return c.HTMLBlob(http.StatusOK, out.Bytes())
-	}, page.Compress)
-	e.Match(reading, searchPath+".json", func(c echo.Context) error {
-		return c.JSON(http.StatusOK, all.search(c.QueryParam("q")))
-	}, page.Compress)
+	}
 }
 
 // llms lists the pages in Markdown, as llmstxt.org describes.
@@ -255,9 +293,9 @@ func llms(views []*view, baseURL string) []byte {
 	b.WriteString("# agegate\n\n> An age-verification gateway. A merchant's backend creates a session, the shopper's browser goes to a\n" +
 		"> hosted page, and the result comes back by signed redirect, signed webhook and status lookup.\n\n## Guides\n\n")
 	for _, v := range views[1:] {
-		fmt.Fprintf(&b, "- [%s](%s%s)\n", v.Title, baseURL, markdownPath(v))
+		fmt.Fprintf(&b, "- [%s](%s%s)\n", v.Title, baseURL, markdownPath(v.Path))
 	}
-	fmt.Fprintf(&b, "\n## API\n\n- [%s](%s%s)\n", views[0].Title, baseURL, markdownPath(views[0]))
+	fmt.Fprintf(&b, "\n## API\n\n- [%s](%s%s)\n", views[0].Title, baseURL, markdownPath(Path))
 	for _, d := range [][2]string{{"OpenAPI 3.1", "/openapi.yaml"}, {"OpenAPI 3.0.3", "/openapi-3.0.yaml"}, {"Arazzo workflows", "/arazzo.yaml"}, {"Postman collection", "/postman.json"}} {
 		fmt.Fprintf(&b, "- [%s](%s%s)\n", d[0], baseURL, d[1])
 	}

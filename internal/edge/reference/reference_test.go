@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/labstack/echo/v4"
@@ -330,5 +331,44 @@ func TestPolicy(t *testing.T) {
 	t.Logf("the reference, its files and the index of the search: %d bytes compressed", total)
 	if total > 100_000 {
 		t.Errorf("the reference has %d bytes, want at most 100,000", total)
+	}
+}
+
+// TestEveryRouteAnswers: the first requests come at the same time, and each route
+// has its own page or document.
+func TestEveryRouteAnswers(t *testing.T) {
+	e := echo.New()
+	if err := reference.Mount(e, "https://age.example", ""); err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(e)
+	t.Cleanup(server.Close)
+	var paths []string
+	for _, r := range e.Routes() {
+		if r.Method == http.MethodGet && !strings.Contains(r.Path, "*") {
+			paths = append(paths, r.Path)
+		}
+	}
+	bodies := make([]string, len(paths))
+	var all sync.WaitGroup
+	for i, path := range paths {
+		all.Go(func() {
+			res, err := http.Get(server.URL + path)
+			if err != nil {
+				t.Errorf("%s: %v", path, err)
+				return
+			}
+			defer res.Body.Close()
+			body, err := io.ReadAll(res.Body)
+			if err != nil || res.StatusCode != http.StatusOK || len(body) == 0 {
+				t.Errorf("%s: %d %v", path, res.StatusCode, err)
+			}
+			bodies[i] = string(body)
+		})
+	}
+	all.Wait()
+	slices.Sort(bodies)
+	if len(paths) < 2*len(pages) || len(slices.Compact(bodies)) != len(paths) {
+		t.Errorf("%v: two routes have the same answer, or routes are missing", paths)
 	}
 }
