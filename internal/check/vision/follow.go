@@ -19,30 +19,31 @@ type anchor struct {
 
 // Limits of following a face.
 const (
-	levelFollow   = 7    // frames of a level face between two detections, so that a second face is noticed within some seconds
-	longestFollow = 15   // frames of a turned face between two detections; detections place its box differently
+	levelFollow   = 12   // frames of a level face between two detections, so that a second face is noticed within some seconds
+	longestFollow = 30   // frames of a turned face between two detections; the detector places its box less well
 	turnedFollow  = 10.0 // degrees of yaw or pitch from which a face is turned
-	unlikeFollow  = 18.0 // difference of yaw or pitch from the anchor, in degrees, beyond which the anchor's landmarks no longer locate the face
+	unlikeFollow  = 18.0 // difference of yaw or pitch from the anchor, in degrees, beyond which a level face gets an anchor of its own, because its age may count
 	surePresence  = 0.9  // the mesh model's probability, below which the face is detected again
-	driftedCrop   = 0.12 // distance of the face from the middle of its crop, as a share of the crop's side, beyond which the landmarks are unreliable
-	resizedCrop   = 0.12 // the same for the change of its size, as a logarithm
+	driftedRegion = 0.12 // movement of the landmarks' region between two frames, as a share of its side, beyond which the landmarks are unreliable
+	resizedRegion = 0.12 // the same for the change of its size, as a logarithm
 )
 
-// follow looks for the face where it was in the frame before and places its
-// landmarks there. It reports whether a face is there.
+// follow places the landmarks in the region where those of the frame before were.
+// It reports whether a face is there.
 func (o *Observation) follow(w inference.Worker, last *Observation) (found bool, err error) {
 	if last == nil || last.anchor == nil || last.due() || last.Width*o.Height != last.Height*o.Width {
 		return false, nil
 	}
-	used := last.crop.scaled(float64(o.Width) / float64(last.Width))
-	o.Landmarks, o.Pose, o.Presence, err = landmarks(w, o.picture, used)
+	before := region(last.Landmarks, last.Pose.Roll).scaled(float64(o.Width) / float64(last.Width))
+	o.Landmarks, o.Pose, o.Presence, err = landmarks(w, o.picture, before)
 	if err != nil || o.Presence < surePresence {
 		return false, err
 	}
-	o.Face, o.crop = last.anchor.moved(o.Landmarks)
-	if math.Hypot(o.crop.x-used.x, o.crop.y-used.y) > driftedCrop*used.side || math.Abs(math.Log(o.crop.side/used.side)) > resizedCrop {
+	now := region(o.Landmarks, o.Pose.Roll)
+	if math.Hypot(now.x-before.x, now.y-before.y) > driftedRegion*before.side || math.Abs(math.Log(now.side/before.side)) > resizedRegion {
 		return false, nil
 	}
+	o.Face, o.crop = last.anchor.moved(o.Landmarks, o.Pose)
 	o.anchor, o.followed = last.anchor, last.followed+1
 	o.Guidance = framing([]Face{o.Face}, o.Width, o.Height)
 	return o.Guidance != GuidanceNoFace, nil
@@ -50,38 +51,54 @@ func (o *Observation) follow(w inference.Worker, last *Observation) (found bool,
 
 // due reports whether the face should be detected in the next frame.
 func (o *Observation) due() bool {
-	turned := max(math.Abs(o.Pose.Yaw), math.Abs(o.Pose.Pitch)) > turnedFollow
+	if max(math.Abs(o.Pose.Yaw), math.Abs(o.Pose.Pitch)) > turnedFollow {
+		return o.followed >= longestFollow
+	}
 	unlike := math.Hypot(o.Pose.Yaw-o.anchor.pose.Yaw, o.Pose.Pitch-o.anchor.pose.Pitch) > unlikeFollow
-	return unlike || o.followed >= longestFollow || o.followed >= levelFollow && !turned
+	return unlike || o.followed >= levelFollow
+}
+
+// regionMargin is the side of a region relative to the longer side of the
+// landmarks' bounding box: that of the detector's crops, on average.
+const regionMargin = 1.4
+
+// region returns the square around the landmarks in which to look for those of the
+// next frame. Unlike the crop, it does not depend on the pose, whose errors would
+// grow from frame to frame.
+func region(points []Point, roll float64) crop {
+	angle := radians(roll)
+	upright := cmplx.Rect(1, -angle)
+	left, top, right, bottom := math.Inf(1), math.Inf(1), math.Inf(-1), math.Inf(-1)
+	for _, p := range points {
+		z := complex(p.X, p.Y) * upright
+		left, right = min(left, real(z)), max(right, real(z))
+		top, bottom = min(top, imag(z)), max(bottom, imag(z))
+	}
+	middle := complex(left+right, top+bottom) / 2 / upright
+	return crop{x: real(middle), y: imag(middle), side: regionMargin * max(right-left, bottom-top), angle: angle}
 }
 
 func (c crop) scaled(k float64) crop {
 	return crop{x: k * c.x, y: k * c.y, side: k * c.side, angle: c.angle}
 }
 
-// moved returns the anchor's face and crop, moved by the similarity
-// transformation that best maps its landmarks to the given ones (least squares
-// over the complex plane).
-func (a *anchor) moved(points []Point) (Face, crop) {
-	var from, to complex128
-	for i, p := range a.points {
-		from, to = from+complex(p.X, p.Y), to+complex(points[i].X, points[i].Y)
-	}
-	n := complex(float64(len(points)), 0)
-	from, to = from/n, to/n
+// moved returns the anchor's face and crop, moved as the landmarks moved: turned
+// by the angle that maps them best (least squares over the complex plane), scaled
+// by the change of their spread, and shifted by what the turn of the head changes.
+func (a *anchor) moved(points []Point, pose Pose) (Face, crop) {
+	from, spreadFrom := middle(a.points)
+	to, spreadTo := middle(points)
 	var cross complex128
-	var square float64
 	for i, p := range a.points {
-		before := complex(p.X, p.Y) - from
-		cross += cmplx.Conj(before) * (complex(points[i].X, points[i].Y) - to)
-		square += real(before)*real(before) + imag(before)*imag(before)
+		cross += cmplx.Conj(complex(p.X, p.Y)-from) * (complex(points[i].X, points[i].Y) - to)
 	}
-	turn := cross / complex(max(square, 1e-9), 0)
+	scale := spreadTo / max(spreadFrom, 1e-9)
+	turn := cmplx.Rect(scale, cmplx.Phase(cross))
+	shift := cmplx.Rect(spreadTo, radians(pose.Roll)) * (a.pose.offset() - pose.offset())
 	place := func(x, y float64) (float64, float64) {
-		z := to + turn*(complex(x, y)-from)
+		z := to + turn*(complex(x, y)-from) + shift
 		return real(z), imag(z)
 	}
-	scale := cmplx.Abs(turn)
 	f, c := a.face, a.crop
 	f.X, f.Y = place(f.X, f.Y)
 	f.Width, f.Height = scale*f.Width, scale*f.Height
@@ -91,4 +108,36 @@ func (a *anchor) moved(points []Point) (Face, crop) {
 	c.x, c.y = place(c.x, c.y)
 	c.side, c.angle = scale*c.side, c.angle+cmplx.Phase(turn)
 	return f, c
+}
+
+// middle returns the mean of the points, and the root mean square of their
+// distances from it.
+func middle(points []Point) (mean complex128, spread float64) {
+	n := float64(len(points))
+	for _, p := range points {
+		mean += complex(p.X/n, p.Y/n)
+	}
+	for _, p := range points {
+		d := complex(p.X, p.Y) - mean
+		spread += (real(d)*real(d) + imag(d)*imag(d)) / n
+	}
+	return mean, math.Sqrt(spread)
+}
+
+// The landmarks lie on the front of the head, and the detector's box around all of
+// it: where the landmarks' middle lies relative to the middle of the box when the
+// head turns by a right angle, in units of their spread. Fitted to 3,271 pictures
+// of 84 heads, turned by up to 36 degrees and raised or lowered by up to 28. On
+// as many of 83 others, 2 % of the crop's side remain (median), which is nearly the
+// detector's own noise.
+const (
+	offsetAside = 1.147
+	offsetUp    = 0.686
+)
+
+// offset returns the place of the landmarks' middle relative to that of the
+// detector's box, to the right and down along an upright face, in units of
+// the landmarks' spread.
+func (p Pose) offset() complex128 {
+	return complex(offsetAside*math.Sin(radians(p.Yaw)), -offsetUp*math.Sin(radians(p.Pitch)))
 }

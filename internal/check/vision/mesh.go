@@ -61,3 +61,5 @@ func poseOf(rightEye, leftEye, top, bottom Point) Pose {
 }
 
 func degrees(radians float64) float64 { return radians * 180 / math.Pi }
+
+func radians(degrees float64) float64 { return degrees * math.Pi / 180 }
