@@ -280,7 +280,7 @@ func (c *Capture) watch(ctx context.Context, o *vision.Observation, n liveness.N
 	case liveness.Acted:
 		return c.confirm(ctx, o, prompt)
 	case liveness.AtLevel:
-		return c.decide(ctx, o)
+		return c.decide(ctx, o, now)
 	}
 	return c.step(c.follow(o)), nil
 }
@@ -315,8 +315,9 @@ func (c *Capture) confirm(ctx context.Context, o *vision.Observation, prompt liv
 }
 
 // decide takes a level frame, and decides once the challenge is over and enough
-// frames count.
-func (c *Capture) decide(ctx context.Context, o *vision.Observation) (Step, error) {
+// frames count. If too few frames happened to show the head moving, it first asks
+// for a further movement.
+func (c *Capture) decide(ctx context.Context, o *vision.Observation, now time.Time) (Step, error) {
 	switch guidance := c.steady(o); guidance {
 	case vision.GuidanceOK:
 	case vision.GuidanceHoldStill: // the head is still coming back to level, as asked
@@ -331,6 +332,9 @@ func (c *Capture) decide(ctx context.Context, o *vision.Observation) (Step, erro
 		return Step{}, err
 	}
 	if !c.challenge.Complete() || len(c.ages) < c.demand().Frames {
+		return c.step(vision.GuidanceOK), nil
+	}
+	if c.unseen() && !c.challenge.Cut() && c.challenge.Prolong(now) {
 		return c.step(vision.GuidanceOK), nil
 	}
 	return c.conclude(), nil

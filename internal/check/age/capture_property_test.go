@@ -17,7 +17,7 @@ import (
 // TestDrawnChallenges: for every drawn challenge, a person who obeys in time
 // passes and is asked for four directions, each at least a quarter turn from the
 // one before. The test draws no movement shorter than three frames: such a
-// movement may go unseen, which ends the attempt without a result.
+// movement may go unseen, which prolongs the challenge.
 func TestDrawnChallenges(t *testing.T) {
 	seen := map[[4]liveness.Prompt]int{}
 	rapid.Check(t, func(t *rapid.T) {

@@ -7,6 +7,7 @@ import (
 
 	"agegate/internal/check/age"
 	"agegate/internal/check/liveness"
+	"agegate/internal/check/vision"
 )
 
 // slowly makes every frame wait for its turn, while the clock goes on.
@@ -101,5 +102,34 @@ func TestFramesAreTimedByTheirArrival(t *testing.T) {
 			t.Errorf("frame %d: %q, %s remain", seq, step.Verdict, step.Remaining)
 		}
 		p.now, arrived = p.now.Add(time.Minute), arrived.Add(p.gap)
+	}
+}
+
+// TestMovementsUnseenAtFirst: if too few frames showed the head moving, up to two
+// further movements are asked for before the attempt ends without a result.
+func TestMovementsUnseenAtFirst(t *testing.T) {
+	for _, row := range []struct {
+		covered int // movements whose frames do not show the face
+		total   int
+		want    age.Verdict
+	}{
+		{0, 4, age.VerdictMet},
+		{4, 5, age.VerdictMet},
+		{9, 6, age.VerdictNoCapture},
+	} {
+		p := honest(plain, 40)
+		movements, prompt := 0, p.prompt
+		p.change = func(_ int, o *vision.Observation) {
+			if p.prompt != prompt {
+				movements, prompt = movements+1, p.prompt
+			}
+			if p.underWay() && movements <= row.covered {
+				o.Guidance = vision.GuidanceCovered
+			}
+		}
+		steps := p.play(t)
+		if last := steps[len(steps)-1]; last.Verdict != row.want || last.Total != row.total || last.Done != row.total {
+			t.Errorf("%d movements covered: %+v, want %s after %d", row.covered, last, row.want, row.total)
+		}
 	}
 }

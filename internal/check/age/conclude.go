@@ -11,11 +11,10 @@ import (
 // look live or was not always the same one. If frames came too slowly to show the
 // head moving, the verdict is VerdictNoCapture, not VerdictSpoof.
 func (c *Capture) conclude() Step {
-	unseen := c.evidence.Glimpses() < c.demand().Glimpses
 	switch {
-	case !c.evidence.IsLive(c.demand()) || unseen && c.challenge.Cut():
+	case !c.evidence.IsLive(c.demand()) || c.unseen() && c.challenge.Cut():
 		return c.finish(VerdictSpoof, 0)
-	case unseen:
+	case c.unseen():
 		step := c.finish(VerdictNoCapture, 0)
 		step.Unserved = c.slowest > tooSlow
 		return step
@@ -31,6 +30,9 @@ func (c *Capture) conclude() Step {
 	step.Cutoff, step.Faces = cutoff, c.faces
 	return step
 }
+
+// unseen reports whether too few frames showed the head moving.
+func (c *Capture) unseen() bool { return c.evidence.Glimpses() < c.demand().Glimpses }
 
 func (c *Capture) finish(v Verdict, years float64) Step {
 	c.phase = PhaseDone

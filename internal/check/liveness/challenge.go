@@ -13,10 +13,13 @@ import (
 	"agegate/internal/check/vision"
 )
 
-// Steps is the number of prompts in a challenge. Each prompt points at least a
-// quarter turn away from where the head is, so it needs a new movement: there are
-// 316 challenges.
+// Steps is the number of prompts in a challenge that is not prolonged. Each prompt
+// points at least a quarter turn away from where the head is, so it needs a new
+// movement: there are 316 challenges.
 const Steps = 4
+
+// maxProlonged is the maximum number of prompts that Prolong adds.
+const maxProlonged = 2
 
 // Times of the challenge, by the server's clock. A frame arrives after it was
 // taken, so an action that seems too early was made too early.
@@ -52,6 +55,7 @@ type Challenge struct {
 	random  io.Reader
 	neutral *vision.Observation // the level head that the challenge began with
 	done    int                 // prompts fulfilled
+	added   int                 // prompts that Prolong added
 	wrong   int                 // wrong directions, not counting the confused ones
 	excused int                 // confused directions
 	extra   int                 // extensions of a prompt's time
@@ -133,7 +137,7 @@ func (c *Challenge) Prompt() Prompt {
 func (c *Challenge) Hint() Hint { return c.hint }
 
 // Progress returns how many prompts were fulfilled, and how many there are.
-func (c *Challenge) Progress() (done, total int) { return c.done, Steps }
+func (c *Challenge) Progress() (done, total int) { return c.done, Steps + c.added }
 
 // Fulfilled returns how far the current prompt is fulfilled, from 0 to 1, in
 // tenths.
@@ -164,7 +168,18 @@ func (c *Challenge) MoreTime() bool {
 func (c *Challenge) Wait(d time.Duration) { c.deadline = c.deadline.Add(d) }
 
 // Over reports whether every prompt was fulfilled.
-func (c *Challenge) Over() bool { return c.done == Steps }
+func (c *Challenge) Over() bool { return c.done == Steps+c.added }
+
+// Prolong adds a prompt to a challenge that is complete and reports whether it
+// did: it does so at most maxProlonged times. The head must be level.
+func (c *Challenge) Prolong(now time.Time) bool {
+	if c.added == maxProlonged {
+		return false
+	}
+	c.added++
+	c.ask(c.draw(aim{}), aim{}, now)
+	return true
+}
 
 // Astray reports whether a prompt was left unfulfilled after the head went
 // another way at least once.
