@@ -28,13 +28,13 @@ func (s *Store) SessionByID(ctx context.Context, tenantID, id uuid.UUID) (sessio
 	})
 }
 
-// StandingByID implements session.Store. It runs more often than all other
-// queries together, so it avoids GORM. The IDs are passed as text: the driver
-// would first try and fail to encode a uuid.UUID in another way.
-func (s *Store) StandingByID(ctx context.Context, tenantID, id uuid.UUID) (found session.Standing, err error) {
-	err = s.read(ctx, "SELECT status, created_at, expires_at, completed_at FROM sessions WHERE id = $1 AND tenant_id = $2",
-		[]any{id.String(), tenantID.String()}, &found.Status, &found.CreatedAt, &found.ExpiresAt, &found.CompletedAt)
-	return found, err
+// Standings implements session.Store. It runs more often than all other queries
+// together, so it avoids GORM.
+func (s *Store) Standings(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]session.Standing, error) {
+	return readByID(ctx, s, "SELECT id, tenant_id, status, created_at, expires_at, completed_at FROM sessions", ids,
+		func(f *session.Standing) []any {
+			return []any{&f.TenantID, &f.Status, &f.CreatedAt, &f.ExpiresAt, &f.CompletedAt}
+		})
 }
 
 // SessionByLink implements session.Store.
@@ -104,8 +104,8 @@ func (s *Store) MarkRedirected(ctx context.Context, id uuid.UUID, now time.Time)
 	})
 }
 
-// LockSession implements session.Tx. The ID is passed as text, as in
-// StandingByID.
+// LockSession implements session.Tx. The ID is passed as text: the driver
+// would first try and fail to encode a uuid.UUID in another way.
 func (tx *Tx) LockSession(id uuid.UUID) (session.Session, error) {
 	return takeSession(tx.forUpdate(), "id = ?", id.String())
 }

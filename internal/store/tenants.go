@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"encoding/json"
 	"strings"
 	"time"
 
@@ -109,36 +108,12 @@ func (s *Store) TenantByID(ctx context.Context, id uuid.UUID) (tenant.Tenant, er
 }
 
 // Terms implements tenant.Store. Every creation asks for them, so it avoids GORM,
-// as StandingByID does.
-func (s *Store) Terms(ctx context.Context, ids []uuid.UUID) (found map[uuid.UUID]tenant.Terms, err error) {
-	list, err := json.Marshal(ids)
-	if err != nil {
-		return nil, err
-	}
-	among, of := "SELECT value FROM json_each($1)", string(list)
-	switch {
-	case len(ids) == 1:
-		among, of = "$1", ids[0].String()
-	case s.postgres != nil:
-		among = "SELECT CAST(value AS uuid) FROM json_array_elements_text($1)"
-	}
-	query := "SELECT id, success_url, cancel_url, webhook_url, free_checks, test_cap FROM tenants WHERE id IN (" + among + ")"
-	err = s.retry(ctx, func(ctx context.Context) (bool, error) {
-		found = map[uuid.UUID]tenant.Terms{}
-		rows, err := s.reader.ConnPool.QueryContext(ctx, query, of)
-		if err == nil {
-			err = each(rows, func() error {
-				var id uuid.UUID
-				var t tenant.Terms
-				err := rows.Scan(&id, &t.SuccessURL, &t.CancelURL, &t.WebhookURL, &t.FreeChecks, &t.TestCap)
-				found[id] = t
-				return err
-			})
-		}
-		err = translate(err)
-		return transient(err), err
-	})
-	return found, err
+// as Standings does.
+func (s *Store) Terms(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]tenant.Terms, error) {
+	return readByID(ctx, s, "SELECT id, success_url, cancel_url, webhook_url, free_checks, test_cap FROM tenants", ids,
+		func(t *tenant.Terms) []any {
+			return []any{&t.SuccessURL, &t.CancelURL, &t.WebhookURL, &t.FreeChecks, &t.TestCap}
+		})
 }
 
 // Tenant implements session.Tx.

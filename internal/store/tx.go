@@ -3,9 +3,12 @@ package store
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"math/rand/v2"
 	"time"
+
+	"github.com/google/uuid"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
@@ -164,14 +167,38 @@ func view[T any](ctx context.Context, s *Store, fn func(tx *Tx) (T, error)) (res
 	return result, err
 }
 
-// read scans the one row of a query, or returns fault.NotFound. It is for queries
-// that run so often that GORM's work for a model would show; it is repeated like
-// View.
-func (s *Store) read(ctx context.Context, query string, args []any, into ...any) error {
-	return s.retry(ctx, func(ctx context.Context) (bool, error) {
-		err := translate(s.reader.ConnPool.QueryRowContext(ctx, query, args...).Scan(into...))
+// readByID runs a query that returns IDs and further columns of a table, for the
+// rows with one of the IDs. fields returns where the further columns go. IDs of
+// no row are missing in the result. The IDs are passed as text: the driver would
+// first try and fail to encode a uuid.UUID in another way.
+func readByID[T any](ctx context.Context, s *Store, query string, ids []uuid.UUID, fields func(*T) []any) (found map[uuid.UUID]T, err error) {
+	among, arg := "$1", ids[0].String()
+	if len(ids) > 1 {
+		list, err := json.Marshal(ids)
+		if err != nil {
+			return nil, err
+		}
+		among, arg = "SELECT value FROM json_each($1)", string(list)
+		if s.postgres != nil {
+			among = "SELECT CAST(value AS uuid) FROM json_array_elements_text($1)"
+		}
+	}
+	err = s.retry(ctx, func(ctx context.Context) (bool, error) {
+		found = map[uuid.UUID]T{}
+		rows, err := s.reader.ConnPool.QueryContext(ctx, query+" WHERE id IN ("+among+")", arg) //nolint:sqlclosecheck // each closes them
+		if err == nil {
+			err = each(rows, func() error {
+				var id uuid.UUID
+				var row T
+				err := rows.Scan(append([]any{&id}, fields(&row)...)...)
+				found[id] = row
+				return err
+			})
+		}
+		err = translate(err)
 		return transient(err), err
 	})
+	return found, err
 }
 
 // each calls scan with each of the rows, and closes them.

@@ -46,6 +46,7 @@ type Service struct {
 	wake    func() // called after an event has been committed
 
 	creations *gather.Group[line, creation, bool]
+	standings *gather.Group[struct{}, uuid.UUID, map[uuid.UUID]Standing]
 }
 
 // NewService returns a service over a store. random must be
@@ -57,6 +58,9 @@ func NewService(cfg Config, store Store, tenants Tenants, sealer *credential.Sea
 	}
 	s := &Service{cfg: cfg, store: store, tenants: tenants, sealer: sealer, random: random, now: now, wake: wake}
 	s.creations = gather.New(maxTogether, s.writeTogether)
+	s.standings = gather.New(maxStandings, func(ctx context.Context, _ struct{}, ids []uuid.UUID) (map[uuid.UUID]Standing, error) {
+		return store.Standings(ctx, ids)
+	})
 	return s
 }
 
@@ -81,9 +85,9 @@ type StatusView struct {
 // It returns fault.NotFound, or fault.Conflict for a completed session without a
 // completion time.
 func (s *Service) Status(ctx context.Context, tenantID, id uuid.UUID) (StatusView, error) {
-	standing, err := s.store.StandingByID(ctx, tenantID, id)
+	standing, err := s.standing(ctx, tenantID, id)
 	if err != nil {
-		return StatusView{}, notFoundAs(err, errNotFound)
+		return StatusView{}, err
 	}
 	now := s.now()
 	if standing.Status == statusAt(standing.Status, standing.ExpiresAt, now) {
@@ -93,10 +97,27 @@ func (s *Service) Status(ctx context.Context, tenantID, id uuid.UUID) (StatusVie
 		return StatusView{}, err
 	}
 	// Read again, because a result or another lookup may have written first.
-	if standing, err = s.store.StandingByID(ctx, tenantID, id); err != nil {
-		return StatusView{}, notFoundAs(err, errNotFound)
+	if standing, err = s.standing(ctx, tenantID, id); err != nil {
+		return StatusView{}, err
 	}
 	return statusView(standing)
+}
+
+// maxStandings is the maximum number of status lookups that one query serves.
+const maxStandings = 64
+
+// standing returns the tenant's session's standing, or fault.NotFound. Simultaneous
+// lookups share one query.
+func (s *Service) standing(ctx context.Context, tenantID, id uuid.UUID) (Standing, error) {
+	all, err := s.standings.Do(ctx, struct{}{}, id)
+	if err != nil {
+		return Standing{}, err
+	}
+	found, exists := all[id]
+	if !exists || found.TenantID != tenantID {
+		return Standing{}, errNotFound
+	}
+	return found, nil
 }
 
 // statusView returns the status and the time for status_at.

@@ -194,6 +194,7 @@ func statusAt(s Status, expiresAt, now time.Time) Status {
 // Standing holds the columns that a status lookup needs. Merchants poll the
 // status, so it does not read the whole row.
 type Standing struct {
+	TenantID             uuid.UUID
 	Status               Status
 	CreatedAt, ExpiresAt time.Time
 	CompletedAt          *time.Time

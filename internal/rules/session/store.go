@@ -27,8 +27,8 @@ type Store interface {
 	// SessionByID returns the tenant's session. It returns fault.NotFound for a
 	// missing session and for a session of another tenant.
 	SessionByID(ctx context.Context, tenantID, id uuid.UUID) (Session, error)
-	// StandingByID is SessionByID for a status lookup.
-	StandingByID(ctx context.Context, tenantID, id uuid.UUID) (Standing, error)
+	// Standings returns the standings of those of the sessions that exist.
+	Standings(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]Standing, error)
 	// SessionByLink returns the session of a verification link, or
 	// fault.NotFound.
 	SessionByLink(ctx context.Context, linkHash []byte) (Session, error)

@@ -52,6 +52,34 @@ func TestSessionComesBackAsStored(t *testing.T) {
 	})
 }
 
+// TestStandings: one query returns the standings of sessions of several tenants,
+// and nothing for IDs of no session.
+func TestStandings(t *testing.T) {
+	each(t, func(t *testing.T, s Store) {
+		plain, full := sessionOf(t, newTenant(t, s)), fullSession(t, newTenant(t, s))
+		want := map[uuid.UUID]session.Standing{}
+		for _, one := range []session.Session{plain, full} {
+			inTx(t, s, func(tx session.Tx) error { return tx.InsertSession(one) })
+			want[one.ID] = session.Standing{
+				TenantID: one.TenantID, Status: one.Status,
+				CreatedAt: one.CreatedAt, ExpiresAt: one.ExpiresAt, CompletedAt: one.CompletedAt,
+			}
+		}
+		for _, ids := range [][]uuid.UUID{{plain.ID, id(t), full.ID, plain.ID}, {full.ID}, {id(t)}} {
+			got, err := s.Standings(t.Context(), ids)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, id := range ids {
+				one, found := got[id]
+				if expected, exists := want[id]; found != exists || !reflect.DeepEqual(one, expected) {
+					t.Errorf("%v: %+v, %v, want %+v", id, one, found, expected)
+				}
+			}
+		}
+	})
+}
+
 func TestAnotherTenantsSessionIsNotFound(t *testing.T) {
 	each(t, func(t *testing.T, s Store) {
 		row := newSession(t, s, newTenant(t, s))
