@@ -325,7 +325,7 @@ func (c *Capture) decide(ctx context.Context, o *vision.Observation, now time.Ti
 	default:
 		return c.step(guidance), nil
 	}
-	if !o.Resolved() {
+	if len(c.ages) < c.limit() && !o.Resolved() { // other frames need not have the full size
 		return c.step(c.resolution(o)), nil
 	}
 	if err := c.collect(ctx, o, c.limit()); err != nil {

@@ -106,7 +106,8 @@ func TestFramesAreTimedByTheirArrival(t *testing.T) {
 }
 
 // TestMovementsUnseenAtFirst: if too few frames showed the head moving, up to two
-// further movements are asked for before the attempt ends without a result.
+// further movements are asked for before the attempt ends without a result. Frames
+// have the full size only where they may count.
 func TestMovementsUnseenAtFirst(t *testing.T) {
 	for _, row := range []struct {
 		covered int // movements whose frames do not show the face
@@ -125,6 +126,12 @@ func TestMovementsUnseenAtFirst(t *testing.T) {
 			}
 			if p.underWay() && movements <= row.covered {
 				o.Guidance = vision.GuidanceCovered
+			}
+			if !p.full {
+				o.Width, o.Height, o.Face.X, o.Face.Y, o.Face.Width = o.Width/3, o.Height/3, o.Face.X/3, o.Face.Y/3, o.Face.Width/3
+				for i, at := range o.Landmarks {
+					o.Landmarks[i] = vision.Point{X: at.X / 3, Y: at.Y / 3}
+				}
 			}
 		}
 		steps := p.play(t)

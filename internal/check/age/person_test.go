@@ -35,6 +35,7 @@ type person struct {
 	now    time.Time
 	shown  int
 	prompt liveness.Prompt
+	full   bool      // the page was asked for frames of the full size
 	since  time.Time // of the prompt
 	from   stance
 	asked  int                             // frames whose age was computed
@@ -198,6 +199,7 @@ func (p *person) play(t tester) []age.Step {
 			return steps
 		}
 		p.see(step.Prompt)
+		p.full = step.Full
 		if p.moreTime && step.Extensible && step.Remaining < 10*time.Second && !c.MoreTime() {
 			t.Fatal("more time was offered and refused")
 		}
