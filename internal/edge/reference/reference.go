@@ -1,7 +1,8 @@
 // Package reference serves the documentation for integrators: the contract and
 // the workflows as documents, and at /docs the reference and the guides as pages,
-// each also in Markdown. The documents are made at the start, the pages at the first
-// request of one of them, because most processes show none. Both are kept.
+// each also in Markdown. The documents are made and the templates parsed at the
+// start, the pages at the first request of one of them, because most processes show
+// none. Both are kept.
 package reference
 
 import (
@@ -94,9 +95,13 @@ func Mount(e *echo.Echo, baseURL, dashboardURL string) error {
 	if err != nil {
 		return fmt.Errorf("reference: %w", err)
 	}
+	layout, err := template.New("").Funcs(functions).ParseFS(templates.Reference(), "*.html")
+	if err != nil {
+		return fmt.Errorf("reference: %w", err)
+	}
 	static.Register(e)
 	rendered := sync.OnceValues(func() (map[string]echo.HandlerFunc, error) {
-		return render(baseURL, dashboardURL, static.Base())
+		return render(layout, baseURL, dashboardURL, static.Base())
 	})
 	serve := func(c echo.Context) error {
 		handlers, err := rendered()
@@ -127,16 +132,12 @@ func paths() []string {
 }
 
 // render makes the pages and returns the handlers of their paths.
-func render(baseURL, dashboardURL, static string) (map[string]echo.HandlerFunc, error) {
+func render(layout *template.Template, baseURL, dashboardURL, static string) (map[string]echo.HandlerFunc, error) {
 	views, err := read(baseURL)
 	if err != nil {
 		return nil, err
 	}
 	start := &view{Title: "Start", Path: "/", BaseURL: baseURL, Guides: views[0].Guides, Calls: views[0].Calls, Topics: views[0].Topics}
-	layout, err := template.New("").Funcs(functions).ParseFS(templates.Reference(), "*.html")
-	if err != nil {
-		return nil, fmt.Errorf("reference: %w", err)
-	}
 	handlers := map[string]echo.HandlerFunc{}
 	for _, v := range append(slices.Clone(views), start) {
 		v.Static, v.Dashboard = static, dashboardURL
