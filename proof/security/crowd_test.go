@@ -17,7 +17,7 @@ import (
 
 // Marks for a crowd of thirty on two cores.
 const (
-	crowdTime  = 20 * time.Second // time until half of them have a result
+	crowdTime  = 10 * time.Second // time until half of them have a result
 	besideTime = 3 * time.Minute  // time until two thirds of them have one, while other programs use every core
 )
 

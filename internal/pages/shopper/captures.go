@@ -157,8 +157,8 @@ func (c *captures) stop(session uuid.UUID, code websocket.StatusCode, reason str
 	}
 }
 
-// review assigns places that have become free because frames take less time than
-// before.
+// review assigns the places that became free because the latest frames took less
+// time than those before.
 func (c *captures) review() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

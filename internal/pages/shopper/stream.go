@@ -229,7 +229,6 @@ func (s *stream) queue(work context.Context) (websocket.StatusCode, string) {
 				return 0, ""
 			}
 		case <-beat.C:
-			s.lane.review()
 			if s.ping(work) != nil && work.Err() == nil {
 				return closeIdle, "no sign of life"
 			}
@@ -303,6 +302,7 @@ func (s *stream) answer(work context.Context, frame taken) (websocket.StatusCode
 	frameCtx, cancel := context.WithTimeout(work, s.budget.answer)
 	defer cancel()
 	step, err := s.exam.take(frameCtx, frame.Frame)
+	s.lane.review()
 	switch {
 	case err != nil && work.Err() != nil:
 		return endOf(work)

@@ -54,6 +54,7 @@ type Queue struct {
 
 	mu    sync.Mutex
 	cost  time.Duration       // moving mean of how long a turn lasts
+	known int                 // number of turns in the mean, at most memory
 	free  int                 // free turns
 	order rounds[uuid.UUID]   // tenants with a session in line.order
 	lines map[uuid.UUID]*line // tenants with work waiting or under way
@@ -70,20 +71,22 @@ type line struct {
 type waiter struct{ done chan error }
 
 // firstCost is the assumed length of a turn before any was measured; on most
-// machines turns are shorter. memory is the number of turns over which the
-// moving mean adapts. load is the share of processor time that may be planned
-// for, because the same processor has other work to do.
+// machines turns are shorter. It counts as much as firstTurns measured turns.
+// memory is the number of turns over which the moving mean adapts. load is the
+// share of processor time that may be planned for, because the same processor has
+// other work to do.
 const (
-	firstCost = 50 * time.Millisecond
-	memory    = 64
-	load      = 0.7
+	firstCost  = 50 * time.Millisecond
+	firstTurns = 8
+	memory     = 64
+	load       = 0.7
 )
 
 // NewQueue returns a queue that gives the stated number of turns at a time, at
 // least one, and lets the stated number of sessions of a tenant wait. With 0
 // their number has no limit, and the caller must bound the sessions.
 func NewQueue(turns, waiting int) *Queue {
-	return &Queue{turns: turns, most: waiting, cost: firstCost, free: turns, lines: map[uuid.UUID]*line{}}
+	return &Queue{turns: turns, most: waiting, cost: firstCost, known: firstTurns, free: turns, lines: map[uuid.UUID]*line{}}
 }
 
 // Sustains returns how many sessions can each get turns at the given rate per
@@ -135,11 +138,13 @@ func (q *Queue) Enter(ctx context.Context, p Party) (leave func(), err error) {
 	}, nil
 }
 
-// measure adds the length of a turn to the moving mean.
+// measure adds the length of a turn to the mean, which is a moving one as soon as
+// it has enough turns.
 func (q *Queue) measure(took time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.cost = max(q.cost+(took-q.cost)/memory, time.Microsecond)
+	q.known = min(q.known+1, memory)
+	q.cost = max(q.cost+(took-q.cost)/time.Duration(q.known), time.Microsecond)
 }
 
 // join puts work in line, in place of the session's waiting work. It reports

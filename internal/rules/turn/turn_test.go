@@ -121,6 +121,12 @@ func TestSustains(t *testing.T) {
 	if got, want := q.Sustains(5), int(load*2/(5*firstCost.Seconds())); got != want {
 		t.Errorf("%d before anything was measured, want %d", got, want)
 	}
+	for range 3 * firstTurns { // the first turns count more than later ones
+		q.measure(10 * time.Millisecond)
+	}
+	if got := q.Sustains(5); got < 13 || got > 15 { // of 20 ms on average
+		t.Errorf("%d after the first turns, want about 14", got)
+	}
 	for _, row := range []struct {
 		turn time.Duration
 		want int
