@@ -87,7 +87,9 @@ func (s Source) names() ([]string, error) {
 func newAsset(name string, data []byte) (string, asset, error) {
 	unpacked, isPacked := strings.CutSuffix(name, ".gz")
 	if !isPacked {
-		return name, asset{mime: mimeOf(name), body: data, gzip: pack(data)}, nil
+		var packed bytes.Buffer
+		pack(&packed, data)
+		return name, asset{mime: mimeOf(name), body: data, gzip: bytes.Clone(packed.Bytes())}, nil
 	}
 	plain, err := gunzipped(data)
 	return unpacked, asset{mime: mimeOf(unpacked), body: plain, gzip: data}, err

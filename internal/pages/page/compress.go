@@ -4,14 +4,15 @@ import (
 	"bytes"
 	"compress/gzip"
 	"crypto/sha256"
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/labstack/echo/v4"
-	"github.com/labstack/echo/v4/middleware"
 )
 
 // leastCompressed is the size in bytes below which compression has no benefit.
@@ -31,30 +32,117 @@ const leastCompressed = 1024
 // in answers to POST, which are not compressed. Do not use Compress for a page
 // that shows text of the request next to a secret.
 //
-// Echo applies a middleware to a handler again for each request. Compress is
-// created only once, so that all requests share its pool of writers, 800 kB each.
-var Compress = middleware.GzipWithConfig(middleware.GzipConfig{
-	Level:     4, // two thirds of the default's time, for pages that are 3 % longer
-	MinLength: leastCompressed,
-	// A range refers to the uncompressed file.
-	Skipper: func(c echo.Context) bool { return c.Request().Header.Get("Range") != "" },
-})
+// A page is compressed when it is complete, by one writer that all pages share: a
+// writer holds 800 kB, and requests that each had one would hold it while they
+// wait for the database and for their clients. A page takes the writer for about a
+// millisecond. A handler that flushes gets a writer of its own.
+func Compress(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		req, res := c.Request(), c.Response()
+		res.Header().Add(echo.HeaderVary, echo.HeaderAcceptEncoding)
+		// A range refers to the uncompressed file.
+		if !strings.Contains(req.Header.Get(echo.HeaderAcceptEncoding), "gzip") || req.Header.Get("Range") != "" {
+			return next(c)
+		}
+		w := &compressed{ResponseWriter: res.Writer, page: emptyBuffer()}
+		defer buffers.Put(w.page)
+		defer func() { res.Writer = w.ResponseWriter }()
+		res.Writer = w
+		err := next(c)
+		if w.status != 0 {
+			err = errors.Join(err, w.finish())
+		}
+		return err
+	}
+}
 
-// packers compress what is kept compressed. A writer holds 800 kB of tables.
-var packers = sync.Pool{New: func() any {
-	w, _ := gzip.NewWriterLevel(nil, gzip.BestCompression) // a level that exists
+// compressed is a response that is kept until it is complete or flushed.
+type compressed struct {
+	http.ResponseWriter
+	status int           // 0: the handler has written nothing
+	page   *bytes.Buffer // what is not yet sent
+	stream *gzip.Writer  // nil: nothing was flushed
+}
+
+// Unwrap lets http.ResponseController reach the connection.
+func (w *compressed) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+func (w *compressed) WriteHeader(status int) { w.status = status }
+
+func (w *compressed) Write(p []byte) (int, error) {
+	if w.stream != nil {
+		return w.stream.Write(p)
+	}
+	return w.page.Write(p)
+}
+
+// FlushError sends what was written so far.
+func (w *compressed) FlushError() error {
+	if w.stream == nil {
+		w.stream = newWriter(w.ResponseWriter)
+		w.writeHeader(true)
+		if _, err := w.stream.Write(w.page.Bytes()); err != nil {
+			return err
+		}
+	}
+	if err := w.stream.Flush(); err != nil {
+		return err
+	}
+	return http.NewResponseController(w.ResponseWriter).Flush()
+}
+
+// finish sends the rest of the response.
+func (w *compressed) finish() error {
+	switch {
+	case w.stream != nil:
+		return w.stream.Close()
+	case w.page.Len() < leastCompressed:
+		w.writeHeader(false)
+		_, err := w.ResponseWriter.Write(w.page.Bytes())
+		return err
+	}
+	packed := emptyBuffer()
+	defer buffers.Put(packed)
+	pack(packed, w.page.Bytes())
+	w.writeHeader(true)
+	_, err := w.ResponseWriter.Write(packed.Bytes())
+	return err
+}
+
+func (w *compressed) writeHeader(packed bool) {
+	h := w.Header()
+	h.Del(echo.HeaderContentLength)
+	if packed {
+		h.Set(echo.HeaderContentEncoding, "gzip")
+	}
+	w.ResponseWriter.WriteHeader(w.status)
+}
+
+// level takes two thirds of the time of gzip's default level, and makes pages 3 %
+// longer.
+const level = 4
+
+// compressor compresses one content after another.
+var compressor struct {
+	sync.Mutex
+	writer *gzip.Writer // nil until it is used
+}
+
+// pack appends the compressed content to packed.
+func pack(packed *bytes.Buffer, content []byte) {
+	compressor.Lock()
+	defer compressor.Unlock()
+	if compressor.writer == nil {
+		compressor.writer = newWriter(packed)
+	}
+	compressor.writer.Reset(packed)
+	_, _ = compressor.writer.Write(content) // a buffer takes everything
+	_ = compressor.writer.Close()
+}
+
+func newWriter(to io.Writer) *gzip.Writer {
+	w, _ := gzip.NewWriterLevel(to, level) // a level that exists
 	return w
-}}
-
-// pack compresses content with gzip.
-func pack(content []byte) []byte {
-	w := packers.Get().(*gzip.Writer) //nolint:forcetypeassert // New returns no other type
-	defer packers.Put(w)
-	var packed bytes.Buffer
-	w.Reset(&packed)
-	_, _ = w.Write(content) // a buffer takes everything
-	_ = w.Close()
-	return packed.Bytes()
 }
 
 // Packed serves public content that never changes, with GET and HEAD. It keeps
@@ -62,7 +150,8 @@ func pack(content []byte) []byte {
 // ask for a range. A client that has the same content gets 304; it must ask each
 // time, because a new build has the same address.
 func Packed(contentType string, content []byte) echo.HandlerFunc {
-	packed := pack(content)
+	var packed bytes.Buffer
+	pack(&packed, content)
 	tag := fmt.Sprintf(`W/"%x"`, sha256.Sum256(content)) // weak: the same for compressed bytes
 	return func(c echo.Context) error {
 		req, h := c.Request(), c.Response().Header()
@@ -70,12 +159,12 @@ func Packed(contentType string, content []byte) echo.HandlerFunc {
 		h.Set(echo.HeaderCacheControl, "no-cache")
 		h.Set(echo.HeaderVary, echo.HeaderAcceptEncoding)
 		h.Set("ETag", tag)
-		body := packed
+		body := packed.Bytes()
 		if req.Header.Get("Range") == "" && strings.Contains(req.Header.Get(echo.HeaderAcceptEncoding), "gzip") {
 			h.Set(echo.HeaderContentEncoding, "gzip")
 		} else {
 			var err error
-			if body, err = gunzipped(packed); err != nil {
+			if body, err = gunzipped(packed.Bytes()); err != nil {
 				return err
 			}
 		}

@@ -5,34 +5,94 @@ import (
 	"net/http/httptest"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/labstack/echo/v4"
 )
 
-// A gzip writer takes 800 kB, so writers are reused by later requests.
-func TestCompressKeepsItsWriters(t *testing.T) {
-	e := echo.New()
-	e.GET("/", func(c echo.Context) error { return c.HTML(http.StatusOK, strings.Repeat("word ", 1000)) }, Compress)
+// A gzip writer takes 800 kB: requests share one, and hold none while they wait.
+func TestCompressSharesItsWriter(t *testing.T) {
+	const requests = 100
+	e, text, waiting, release := echo.New(), strings.Repeat("word ", 1000), make(chan bool, requests), make(chan bool)
+	e.GET("/", func(c echo.Context) error {
+		waiting <- true
+		<-release
+		return c.HTML(http.StatusOK, text)
+	}, Compress)
 	ask := func() {
-		req := httptest.NewRequest(http.MethodGet, "/", nil)
-		req.Header.Set("Accept-Encoding", "gzip")
 		res := httptest.NewRecorder()
-		if e.ServeHTTP(res, req); res.Header().Get("Content-Encoding") != "gzip" {
-			t.Fatalf("%d, %v", res.Code, res.Header())
+		e.ServeHTTP(res, gzipRequest("/"))
+		if plain, err := gunzipped(res.Body.Bytes()); err != nil || string(plain) != text || res.Header().Get("Content-Encoding") != "gzip" {
+			t.Errorf("%d, %v, %d bytes: %v", res.Code, res.Header(), len(plain), err)
 		}
 	}
-	ask()
-	const requests = 100
+	var all sync.WaitGroup
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	for range requests {
-		ask()
+		all.Go(ask)
 	}
+	for range requests {
+		<-waiting
+	}
+	close(release)
+	all.Wait()
 	runtime.ReadMemStats(&after)
 	if each := (after.TotalAlloc - before.TotalAlloc) / requests; each > 200_000 {
 		t.Errorf("a request allocates %d bytes", each)
 	}
+}
+
+// A response is compressed if that makes it shorter and the request allows it;
+// what a handler flushes arrives before it returns.
+func TestCompressSendsWholeResponses(t *testing.T) {
+	long := strings.Repeat("word ", 1000)
+	e := echo.New()
+	e.GET("/long", func(c echo.Context) error { return c.String(http.StatusAccepted, long) }, Compress)
+	e.GET("/short", func(c echo.Context) error { return c.String(http.StatusAccepted, "word") }, Compress)
+	e.GET("/empty", func(c echo.Context) error { return c.NoContent(http.StatusNotModified) }, Compress)
+	e.GET("/error", func(echo.Context) error { return echo.ErrNotFound }, Compress)
+	e.GET("/parts", func(c echo.Context) error {
+		_, _ = c.Response().Write([]byte("word "))
+		c.Response().Flush()
+		return c.String(http.StatusOK, long[len("word "):])
+	}, Compress)
+	for _, test := range []struct {
+		path    string
+		code    int
+		coding  string
+		flushed bool
+		body    string
+	}{
+		{"/long", http.StatusAccepted, "gzip", false, long},
+		{"/short", http.StatusAccepted, "", false, "word"},
+		{"/empty", http.StatusNotModified, "", false, ""},
+		{"/error", http.StatusNotFound, "", false, `{"message":"Not Found"}` + "\n"},
+		{"/parts", http.StatusOK, "gzip", true, long},
+	} {
+		t.Run(test.path, func(t *testing.T) {
+			res := httptest.NewRecorder()
+			e.ServeHTTP(res, gzipRequest(test.path))
+			body := res.Body.Bytes()
+			if test.coding == "gzip" {
+				var err error
+				if body, err = gunzipped(body); err != nil {
+					t.Fatal(err)
+				}
+			}
+			coding, vary := res.Header().Get("Content-Encoding"), res.Header().Get("Vary")
+			if res.Code != test.code || coding != test.coding || vary != "Accept-Encoding" || res.Flushed != test.flushed || string(body) != test.body {
+				t.Errorf("%d, coding %q, Vary %q, flushed %t, %d bytes", res.Code, coding, vary, res.Flushed, len(body))
+			}
+		})
+	}
+}
+
+func gzipRequest(path string) *http.Request {
+	req := httptest.NewRequest(http.MethodGet, path, nil)
+	req.Header.Set("Accept-Encoding", "gzip")
+	return req
 }
 
 // Content that is kept compressed reaches every client whole.
