@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io"
 	"log/slog"
-	"runtime/debug"
 
 	"agegate/internal/app"
 	"agegate/internal/app/config"
@@ -31,7 +30,7 @@ func (c *cli) serveCommand() *cobra.Command {
 			if err := printSetup(cmd.Context(), cfg, gateway.Accounts, nil, cmd.OutOrStdout()); err != nil {
 				return err
 			}
-			debug.FreeOSMemory() // starting needs several times the memory of an idle gateway
+			releaseMemory()
 			return gateway.Run(cmd.Context())
 		},
 	}
