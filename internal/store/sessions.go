@@ -38,9 +38,15 @@ func (s *Store) Standings(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]s
 }
 
 // SessionByLink implements session.Store.
-func (s *Store) SessionByLink(ctx context.Context, linkHash []byte) (session.Session, error) {
-	return view(ctx, s, func(tx *Tx) (session.Session, error) { return takeSession(tx.db, "link_hash = ?", linkHash) })
+func (s *Store) SessionByLink(ctx context.Context, linkHashes ...[]byte) (session.Session, error) {
+	return view(ctx, s, func(tx *Tx) (session.Session, error) { return takeSession(tx.db, "link_hash IN ?", linkHashes) })
 }
+
+// OrdersLinks implements session.Store. Releases from 0.3.0 on find ordered links.
+// On PostgreSQL, replicas of the previous release may run beside this one, and
+// 0.2.0 does not find them: release 0.4.0 returns true on both databases, see
+// docs/releasing.md.
+func (s *Store) OrdersLinks() bool { return s.sqlite != nil }
 
 func takeSession(query *gorm.DB, condition ...any) (session.Session, error) {
 	row, err := take[sessionRow](query, condition...)

@@ -81,7 +81,7 @@ INSERT INTO sessions (id, tenant_id, livemode, target_age, success_url, cancel_u
 	status, created_at, expires_at, completed_at, attempts, strikes{{if not .Old}}, opened_at, begun_at, source, api_key_id{{end}})
 SELECT {{id "ms" "i"}}, tenant_id, i % 11 <> 7, CASE WHEN i % 9 = 0 THEN 16 ELSE 18 END,
 	'https://shop.example/checkout/age', 'https://shop.example/basket', 'https://shop.example/hooks/age',
-	{{hash "i"}}, CASE WHEN p < 85 THEN {{hash "-i"}} END,
+	{{if .Old}}{{hash "i"}}{{else}}{{link "ms" "i"}}{{end}}, CASE WHEN p < 85 THEN {{hash "-i"}} END,
 	CASE WHEN p < 62 THEN 'PASSED' WHEN p < 74 THEN 'FALLBACK' WHEN p < 76 THEN 'SPOOF' WHEN p < 90 THEN 'EXPIRED' ELSE 'PENDING' END,
 	{{time "ms"}}, {{time "ms + 1800000"}}, CASE WHEN p < 76 THEN {{time "ms + 5000 + i % 97 * 1000"}} END, 1, 0
 	{{if not .Old}}, CASE WHEN p < 85 THEN {{time "ms + 2000"}} END, CASE WHEN p < 80 THEN {{time "ms + 4000"}} END,

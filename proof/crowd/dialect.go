@@ -37,13 +37,18 @@ var postgres = dialect{
 		"other": func(id, variant string) string {
 			return fmt.Sprintf("CAST(overlay(CAST(%s AS text) placing %s from 20 for 1) AS uuid)", id, variant)
 		},
-		"hash":     func(value string) string { return "sha256(CAST(CAST(" + value + " AS text) AS bytea))" },
+		"hash":     postgresHash,
+		"link":     func(_, i string) string { return postgresHash(i) }, // not ordered yet, see store.OrdersLinks
 		"bytes":    func(text string) string { return "convert_to(" + text + ", 'UTF8')" },
 		"time":     func(ms string) string { return "to_timestamp(0.001 * (" + ms + "))" },
 		"tomorrow": func(at string) string { return at + " + interval '1 day'" },
 		"month":    func(at string) string { return "to_char(" + at + ", 'YYYY-MM')" },
 	},
 	load: loadPostgres,
+}
+
+func postgresHash(value string) string {
+	return "sha256(CAST(CAST(" + value + " AS text) AS bytea))"
 }
 
 // loadPostgres runs the statements on one connection, so that its settings stay
@@ -84,6 +89,7 @@ var sqlite = dialect{
 			return fmt.Sprintf("substr(%s, 1, 19) || %s || substr(%s, 21)", id, variant, id)
 		},
 		"hash":     func(string) string { return "randomblob(32)" },
+		"link":     sqliteLink,
 		"bytes":    func(text string) string { return "CAST(" + text + " AS blob)" },
 		"time":     sqliteTime,
 		"tomorrow": func(at string) string { return "strftime('%Y-%m-%d %H:%M:%f+00:00', " + at + ", '+1 day')" },
@@ -125,4 +131,10 @@ func sqlite3(ctx context.Context, path string, script ...string) (string, error)
 
 func sqliteTime(ms string) string {
 	return "strftime('%Y-%m-%d %H:%M:%f+00:00', 0.001 * (" + ms + "), 'unixepoch')"
+}
+
+// sqliteLink returns the hash of an ordered link. It begins with the digits of the
+// time, which sort like its bytes and before those of new links.
+func sqliteLink(ms, _ string) string {
+	return "CAST(printf('%08x', (" + ms + ") / 1000) || randomblob(24) AS blob)"
 }

@@ -64,8 +64,8 @@ func ParseSecret(s string) ([]byte, error) {
 	return nil, errors.New("secret has no recognized prefix")
 }
 
-// HashToken returns the SHA-256 of a link token or a browser cookie: the only
-// form in which either is stored.
+// HashToken returns the SHA-256 of a token or a browser cookie: the only form in
+// which either is stored. For links of sessions see NewLink.
 func HashToken(token string) []byte {
 	sum := sha256.Sum256([]byte(token))
 	return sum[:]

@@ -233,6 +233,10 @@ func (p *place) works(made tenant.Credentials, replayed session.Created) {
 	if err != nil || !again.Replayed || again.VerificationURL != replayed.VerificationURL {
 		p.t.Errorf("idempotency key: %+v, %v", again, err)
 	}
+	linked, err := p.sessions.ByLink(ctx, replayed.VerificationURL[strings.LastIndex(replayed.VerificationURL, "/")+1:])
+	if err != nil || linked.ID != replayed.SessionID {
+		p.t.Errorf("link: %v", err)
+	}
 	before, err := p.Credit(ctx, made.Tenant.ID)
 	p.must(err)
 	p.create(made.Tenant.ID, true, "")

@@ -65,11 +65,11 @@ func (s *Service) Create(ctx context.Context, caller tenant.Caller, req CreateRe
 	if len(refused) > 0 && req.IdempotencyKey == "" {
 		return Created{}, fault.InvalidFields(refused...)
 	}
-	link, err := credential.NewLinkToken(s.random)
+	link, linkHash, err := credential.NewLink(s.random, sess.CreatedAt, s.store.OrdersLinks())
 	if err != nil {
 		return Created{}, err
 	}
-	sess.LinkHash = credential.HashToken(link)
+	sess.LinkHash = linkHash
 	claim, err := s.idempotencyClaim(sess, link, req)
 	if err != nil {
 		return Created{}, err

@@ -11,13 +11,13 @@ import (
 
 // ByLink returns the session of a verification link, or fault.NotFound.
 func (s *Service) ByLink(ctx context.Context, link string) (Session, error) {
-	return s.ByLinkHash(ctx, credential.HashToken(link))
+	return s.ByLinkHash(ctx, credential.LinkHashes(link)...)
 }
 
-// ByLinkHash returns the session of the verification link with a hash, or
+// ByLinkHash returns the session whose verification link has one of the hashes, or
 // fault.NotFound.
-func (s *Service) ByLinkHash(ctx context.Context, hash []byte) (Session, error) {
-	sess, err := s.store.SessionByLink(ctx, hash)
+func (s *Service) ByLinkHash(ctx context.Context, hashes ...[]byte) (Session, error) {
+	sess, err := s.store.SessionByLink(ctx, hashes...)
 	return sess, notFoundAs(err, errNotFound)
 }
 

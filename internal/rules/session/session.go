@@ -136,7 +136,7 @@ type Session struct {
 	SuccessURL       string
 	CancelURL        string
 	WebhookURL       string // empty if the tenant had none registered
-	LinkHash         []byte // SHA-256 of the token in the verification URL
+	LinkHash         []byte // of the token in the verification URL, see credential.NewLink
 	BrowserHash      []byte // SHA-256 of the first browser's cookie; nil until it starts
 	Status           Status
 	CreatedAt        time.Time

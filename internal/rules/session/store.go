@@ -29,9 +29,11 @@ type Store interface {
 	SessionByID(ctx context.Context, tenantID, id uuid.UUID) (Session, error)
 	// Standings returns the standings of those of the sessions that exist.
 	Standings(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]Standing, error)
-	// SessionByLink returns the session of a verification link, or
-	// fault.NotFound.
-	SessionByLink(ctx context.Context, linkHash []byte) (Session, error)
+	// SessionByLink returns the session whose verification link has one of the
+	// hashes, or fault.NotFound.
+	SessionByLink(ctx context.Context, linkHashes ...[]byte) (Session, error)
+	// OrdersLinks reports whether new links are ordered, see credential.NewLink.
+	OrdersLinks() bool
 
 	// ClaimOf returns the idempotency claim of the request that created a session,
 	// or fault.NotFound.

@@ -48,6 +48,11 @@ func TestSessionComesBackAsStored(t *testing.T) {
 			if got := byLink(t, s, want); !reflect.DeepEqual(got, want) {
 				t.Errorf("SessionByLink = %+v\nwant %+v", got, want)
 			}
+			for _, hashes := range [][][]byte{{want.LinkHash, digest("none")}, {digest("none"), want.LinkHash}} {
+				if got, err := s.SessionByLink(t.Context(), hashes...); err != nil || got.ID != want.ID {
+					t.Errorf("SessionByLink of two hashes = %s, %v", got.ID, err)
+				}
+			}
 		}
 	})
 }

@@ -143,7 +143,7 @@ func TestMissingRowsAreNotFound(t *testing.T) {
 		wantCode(t, "KeyByHash", err, fault.NotFound)
 		_, err = s.SessionByID(ctx, nobody, nobody)
 		wantCode(t, "SessionByID", err, fault.NotFound)
-		_, err = s.SessionByLink(ctx, digest("none"))
+		_, err = s.SessionByLink(ctx, digest("none"), digest("nobody"))
 		wantCode(t, "SessionByLink", err, fault.NotFound)
 	})
 }
