@@ -87,7 +87,8 @@ func (s *Service) writeTogether(ctx context.Context, l line, together []creation
 	return false, nil
 }
 
-// maxTogether is the maximum number of creations in one transaction.
+// maxTogether is the maximum number of a tenant's creations in one transaction, and
+// of its status lookups in one query, which serves at most as many tenants.
 const maxTogether = 64
 
 // line holds what creations must have in common to be written together. Each

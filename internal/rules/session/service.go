@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"slices"
 	"time"
 
 	"agegate/internal/rules/billing"
@@ -46,7 +47,7 @@ type Service struct {
 	wake    func() // called after an event has been committed
 
 	creations *gather.Group[line, creation, bool]
-	standings *gather.Group[struct{}, uuid.UUID, map[uuid.UUID]Standing]
+	standings *gather.Group[uuid.UUID, uuid.UUID, map[uuid.UUID]Standing] // by tenant
 }
 
 // NewService returns a service over a store. random must be
@@ -58,8 +59,12 @@ func NewService(cfg Config, store Store, tenants Tenants, sealer *credential.Sea
 	}
 	s := &Service{cfg: cfg, store: store, tenants: tenants, sealer: sealer, random: random, now: now, wake: wake}
 	s.creations = gather.New(maxTogether, s.writeTogether)
-	s.standings = gather.New(maxStandings, func(ctx context.Context, _ struct{}, ids []uuid.UUID) (map[uuid.UUID]Standing, error) {
-		return store.Standings(ctx, ids)
+	across := gather.New(maxTogether, func(ctx context.Context, _ struct{}, ids [][]uuid.UUID) (map[uuid.UUID]Standing, error) {
+		return store.Standings(ctx, slices.Concat(ids...))
+	})
+	// Each tenant has one place among the others, however many of its lookups wait.
+	s.standings = gather.New(maxTogether, func(ctx context.Context, _ uuid.UUID, ids []uuid.UUID) (map[uuid.UUID]Standing, error) {
+		return across.Do(ctx, struct{}{}, ids)
 	})
 	return s
 }
@@ -103,13 +108,10 @@ func (s *Service) Status(ctx context.Context, tenantID, id uuid.UUID) (StatusVie
 	return statusView(standing)
 }
 
-// maxStandings is the maximum number of status lookups that one query serves.
-const maxStandings = 64
-
 // standing returns the tenant's session's standing, or fault.NotFound. Simultaneous
-// lookups share one query.
+// lookups share one query, also those of several tenants.
 func (s *Service) standing(ctx context.Context, tenantID, id uuid.UUID) (Standing, error) {
-	all, err := s.standings.Do(ctx, struct{}{}, id)
+	all, err := s.standings.Do(ctx, tenantID, id)
 	if err != nil {
 		return Standing{}, err
 	}
