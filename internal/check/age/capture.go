@@ -14,8 +14,14 @@ const (
 	framingTime  = 2 * time.Minute
 	assistedTime = 40 * time.Second // from the first good frame, in the assisted mode
 	assistedWall = 60 * time.Second // the same by the server's clock: nobody sits longer, however slow the server is
-	maxFrames    = 3000             // 8 frames a second for the longest possible attempt
 )
+
+// MaxTime is the longest time that a capture gives. Add extends it by the time that
+// the server takes.
+const MaxTime = framingTime + liveness.MaxTime
+
+// maxFrames is the maximum number of frames of a capture: 8 a second.
+const maxFrames = 8 * int(MaxTime/time.Second)
 
 // settledFrames is how many consecutive good frames with the head at rest end the
 // framing. A face that only passes by therefore does not use up an attempt.
@@ -172,7 +178,7 @@ func (c *Capture) admit(f Frame) error {
 func (c *Capture) exhausted(now time.Time) bool {
 	took := now.Sub(c.started)
 	switch {
-	case c.next > maxFrames:
+	case int(c.next) > maxFrames:
 		return true
 	case c.phase == PhaseFraming:
 		return took > framingTime

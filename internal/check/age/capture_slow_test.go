@@ -140,3 +140,30 @@ func TestMovementsUnseenAtFirst(t *testing.T) {
 		}
 	}
 }
+
+// TestSlowestPerson: somebody who uses all the time of every prompt, with every
+// extension and further movement, passes.
+func TestSlowestPerson(t *testing.T) {
+	p := honest(plain, 40)
+	began, movements, prompt := p.now, 0, p.prompt
+	p.moreTime, p.react = true, 218*time.Second
+	p.change = func(_ int, o *vision.Observation) {
+		if p.prompt != prompt {
+			movements, prompt = movements+1, p.prompt
+		}
+		switch {
+		case movements == 0 && p.now.Sub(began) < 118*time.Second:
+			o.Guidance = vision.GuidanceTooDark
+		case movements > 1:
+			p.react = 18500 * time.Millisecond
+		}
+		if p.underWay() && movements < 8 {
+			o.Guidance = vision.GuidanceCovered
+		}
+	}
+	steps := p.play(t)
+	last, took := steps[len(steps)-1], p.now.Sub(began)
+	if last.Verdict != age.VerdictMet || last.Total != 6 || took < 8*time.Minute || took > age.MaxTime {
+		t.Errorf("%s after %v, with %d movements", last.Verdict, took, last.Total)
+	}
+}

@@ -32,7 +32,7 @@ const (
 )
 
 // maxExtensions is how often the person may get more time in one challenge: as
-// often as WCAG 2.2.1 requires, within the eight minutes of a camera stream.
+// often as WCAG 2.2.1 requires.
 const maxExtensions = 10
 
 // Wrong directions allowed in one challenge. A new prompt answers each; one too
@@ -43,6 +43,10 @@ const (
 	maxConfused = 1
 	maxWrong    = 1
 )
+
+// MaxTime is the longest time that a challenge gives: for every prompt, each of
+// those that replace another, and each return to level, and with every extension.
+const MaxTime = (Steps+maxProlonged+maxConfused+maxWrong+1+maxProlonged)*2*promptTime + maxExtensions*extraTime
 
 // How many consecutive frames confirm a movement, right or wrong.
 const (

@@ -37,7 +37,8 @@ type Demand struct {
 // screens 2.2 to 5.0, of simulated people 1.4 to 2.2. Assisted has no head turns
 // and therefore requires more.
 //
-// A capture has four to six movements from one pose to the next. Frames show
+// A capture has five movements from one pose to the next, and up to four more if
+// too few of them are seen. Frames show
 // nearly all movements of a person under way, but at most one of still pictures
 // shown one after another.
 var (

@@ -39,9 +39,9 @@ var photoBudget = budget{
 }
 
 // streamBudget is more than an honest page needs: at most six frames a second of
-// about 30 KB, for as long as the slowest person may take.
+// about 30 KB, for as long as the slowest person may take, and a minute for the server.
 var streamBudget = budget{
-	answer: 10 * time.Second, idle: 10 * time.Second, whole: 8 * time.Minute, frames: 3000, bytes: 96 << 20,
+	answer: 10 * time.Second, idle: 10 * time.Second, whole: age.MaxTime + time.Minute, frames: 3600, bytes: 112 << 20,
 	gap: 100 * time.Millisecond, burst: 5, beat: 3 * time.Second,
 }
 
