@@ -34,3 +34,9 @@ func Stages(tb testing.TB, w inference.Worker, jpeg []byte) map[string]func() er
 		"age":       func() error { _, err := features(w, p, c); return err },
 	}
 }
+
+// Due reports whether a face is detected again after it was followed for a number of
+// frames from a pose to another.
+func Due(from, to Pose, followed int) bool {
+	return (&Observation{Pose: to, anchor: &anchor{pose: from}, followed: followed}).due()
+}

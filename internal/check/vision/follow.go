@@ -22,7 +22,7 @@ const (
 	levelFollow   = 12   // frames of a level face between two detections, so that a second face is noticed within some seconds
 	longestFollow = 30   // frames of a turned face between two detections; the detector places its box less well
 	turnedFollow  = 10.0 // degrees of yaw or pitch from which a face is turned
-	unlikeFollow  = 18.0 // difference of yaw or pitch from the anchor, in degrees, beyond which a level face gets an anchor of its own, because its age may count
+	unlikeFollow  = 18.0 // difference of yaw or pitch from the anchor, in degrees, beyond which a face that is level, or less turned than the anchor, gets an anchor of its own, because its age may count
 	surePresence  = 0.9  // the mesh model's probability, below which the face is detected again
 	driftedRegion = 0.12 // movement of the landmarks' region between two frames, as a share of its side, beyond which the landmarks are unreliable
 	resizedRegion = 0.12 // the same for the change of its size, as a logarithm
@@ -51,12 +51,17 @@ func (o *Observation) follow(w inference.Worker, last *Observation) (found bool,
 
 // due reports whether the face should be detected in the next frame.
 func (o *Observation) due() bool {
-	if max(math.Abs(o.Pose.Yaw), math.Abs(o.Pose.Pitch)) > turnedFollow {
-		return o.followed >= longestFollow
+	turn := o.Pose.turn()
+	longest, level := longestFollow, turn <= turnedFollow
+	if level {
+		longest = levelFollow
 	}
 	unlike := math.Hypot(o.Pose.Yaw-o.anchor.pose.Yaw, o.Pose.Pitch-o.anchor.pose.Pitch) > unlikeFollow
-	return unlike || o.followed >= levelFollow
+	return o.followed >= longest || unlike && (level || turn < o.anchor.pose.turn())
 }
+
+// turn returns how far the face is turned or tilted, in degrees.
+func (p Pose) turn() float64 { return max(math.Abs(p.Yaw), math.Abs(p.Pitch)) }
 
 // regionMargin is the side of a region relative to the longer side of the
 // landmarks' bounding box: that of the detector's crops, on average.

@@ -89,3 +89,24 @@ func TestFollowLooksUp(t *testing.T) {
 		}
 	}
 }
+
+// TestFollowComesBack: a face that was detected turned is detected again when it
+// comes back, also if it looks up or down when it is level, as with a dense beard.
+// One that turns away is followed.
+func TestFollowComesBack(t *testing.T) {
+	for _, row := range []struct {
+		from, to vision.Pose
+		due      bool
+	}{
+		{vision.Pose{Yaw: 30}, vision.Pose{}, true},
+		{vision.Pose{Yaw: 30, Pitch: -14}, vision.Pose{Pitch: -14}, true},
+		{vision.Pose{Yaw: 30, Pitch: -14}, vision.Pose{Yaw: 15, Pitch: -14}, false},
+		{vision.Pose{Pitch: -14}, vision.Pose{Yaw: 30, Pitch: -14}, false},
+		{vision.Pose{}, vision.Pose{Pitch: 20}, false},
+		{vision.Pose{}, vision.Pose{Pitch: 9}, false},
+	} {
+		if due := vision.Due(row.from, row.to, 1); due != row.due {
+			t.Errorf("from %v to %v: detected again %v, want %v", row.from, row.to, due, row.due)
+		}
+	}
+}
