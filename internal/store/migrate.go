@@ -22,13 +22,13 @@ var migrations embed.FS
 // call it at the same time: one migrates, the others wait. It sets no deadline,
 // because a migration may take long.
 func (s *Store) Migrate(ctx context.Context) error {
-	if s.postgres == nil {
-		return s.migrateOn(ctx, nil)
-	}
 	if pending, err := s.pending(ctx); err != nil || !pending {
 		return err
 	}
 	server := s.postgres
+	if server == nil {
+		return s.migrateOn(ctx, nil)
+	}
 	if s.migrate != "" {
 		var err error
 		if server, err = meetPostgres(ctx, s.migrate); err != nil {

@@ -15,7 +15,10 @@ import (
 )
 
 // sqliteFile is the file behind a SQLite store.
-type sqliteFile struct{ path string }
+type sqliteFile struct {
+	path string
+	turn *os.File // see turnPool
+}
 
 // maxIdleLog is the size in bytes to which the write-ahead log is truncated
 // after a checkpoint. Without it the file would keep the size of its largest
@@ -56,14 +59,18 @@ func openSQLite(path string) (*Store, error) {
 	if err != nil {
 		return nil, errors.Join(err, writer.Close())
 	}
-	s := &Store{sqlite: &sqliteFile{path: path}}
+	turn, err := openLock(path + ".turn")
+	if err != nil {
+		return nil, errors.Join(err, reader.Close(), writer.Close())
+	}
+	s := &Store{sqlite: &sqliteFile{path, turn}}
 	s.batches = gather.New(maxBatches, s.createBatches)
 	// The writer first: it creates the file that the readers need.
-	if s.writer, err = openGORM(&sqlite.Dialector{Conn: newPool(writer)}); err == nil {
+	if s.writer, err = openGORM(&sqlite.Dialector{Conn: newTurnPool(writer, turn)}); err == nil {
 		s.reader, err = openGORM(&sqlite.Dialector{Conn: newPool(reader)})
 	}
 	if err != nil {
-		return nil, errors.Join(translate(err), reader.Close(), writer.Close())
+		return nil, errors.Join(translate(err), turn.Close(), reader.Close(), writer.Close())
 	}
 	return s, nil
 }
@@ -95,29 +102,42 @@ func sqlitePool(path string, conns int, params url.Values) (*sql.DB, error) {
 // errLocked is returned when another process holds a lock file.
 var errLocked = errors.New("lock file is held")
 
-// lockFile creates the file if needed and takes an exclusive lock on it,
-// waiting if asked to. The kernel frees the lock when the file is closed or the
-// process ends in any way.
-func lockFile(path string, wait bool) (*os.File, error) {
+// openLock opens a lock file, and creates it if needed.
+func openLock(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600) //nolint:gosec // the operator's own path
 	if err != nil {
 		return nil, fmt.Errorf("lock file: %w", err)
+	}
+	return f, nil
+}
+
+// flock locks or unlocks a file, see flock(2). The kernel frees the lock when the
+// file is closed or the process ends in any way.
+func flock(f *os.File, how int) error {
+	for {
+		err := syscall.Flock(int(f.Fd()), how)
+		switch {
+		case errors.Is(err, syscall.EWOULDBLOCK):
+			return errLocked
+		case !errors.Is(err, syscall.EINTR):
+			return err
+		}
+	}
+}
+
+// lockFile creates the file if needed and takes an exclusive lock on it,
+// waiting if asked to.
+func lockFile(path string, wait bool) (*os.File, error) {
+	f, err := openLock(path)
+	if err != nil {
+		return nil, err
 	}
 	how := syscall.LOCK_EX
 	if !wait {
 		how |= syscall.LOCK_NB
 	}
-	for {
-		err = syscall.Flock(int(f.Fd()), how)
-		if !errors.Is(err, syscall.EINTR) {
-			break
-		}
+	if err := flock(f, how); err != nil {
+		return nil, errors.Join(err, f.Close())
 	}
-	if err == nil {
-		return f, nil
-	}
-	if errors.Is(err, syscall.EWOULDBLOCK) {
-		err = errLocked
-	}
-	return nil, errors.Join(err, f.Close())
+	return f, nil
 }

@@ -117,13 +117,16 @@ func (s *Store) Stats() sql.DBStats {
 	return db.Stats()
 }
 
-// Close releases every connection and the server lock.
+// Close releases every connection and lock.
 func (s *Store) Close() error {
 	var errs []error
 	if s.reader != s.writer {
 		errs = append(errs, closePool(s.reader))
 	}
 	errs = append(errs, closePool(s.writer)) // last: SQLite then checkpoints its log
+	if s.sqlite != nil {
+		errs = append(errs, s.sqlite.turn.Close())
+	}
 	if s.lock != nil {
 		errs = append(errs, s.lock.Close())
 	}

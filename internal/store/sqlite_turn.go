@@ -1,0 +1,66 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"os"
+	"syscall"
+	"time"
+
+	"gorm.io/gorm"
+)
+
+// turnPool is the pool of a SQLite file's writer. Processes that write to the file
+// begin their transactions in turn: each holds a lock file until it has begun.
+// Without it a gateway under load keeps an operator's command out, because SQLite
+// lets the command sleep for up to 100 ms between its attempts, and the gateway
+// begins its next transaction within microseconds.
+type turnPool struct {
+	*pool
+	file *os.File
+}
+
+func newTurnPool(db *sql.DB, file *os.File) *turnPool { return &turnPool{newPool(db), file} }
+
+// BeginTx implements gorm.ConnPoolBeginner. It takes the turn only once it has a
+// connection, which is once this process's transaction before it has ended.
+func (p *turnPool) BeginTx(ctx context.Context, opts *sql.TxOptions) (gorm.ConnPool, error) {
+	conn, err := p.db.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.await(ctx); err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	tx, err := conn.BeginTx(ctx, opts)
+	if err := errors.Join(err, flock(p.file, syscall.LOCK_UN)); err != nil {
+		return nil, errors.Join(err, conn.Close()) // which ends the transaction
+	}
+	return &turnTransaction{transaction{normalising{tx}, tx}, conn}, nil
+}
+
+// await waits for the turn until the context ends.
+func (p *turnPool) await(ctx context.Context) error {
+	for {
+		err := flock(p.file, syscall.LOCK_EX|syscall.LOCK_NB)
+		if !errors.Is(err, errLocked) {
+			return err
+		}
+		if !sleep(ctx, time.Millisecond) {
+			return ctx.Err()
+		}
+	}
+}
+
+// turnTransaction is a transaction that returns its connection when it ends.
+type turnTransaction struct {
+	transaction
+	conn *sql.Conn
+}
+
+// Commit implements gorm.TxCommitter.
+func (t *turnTransaction) Commit() error { return errors.Join(t.tx.Commit(), t.conn.Close()) }
+
+// Rollback implements gorm.TxCommitter.
+func (t *turnTransaction) Rollback() error { return errors.Join(t.tx.Rollback(), t.conn.Close()) }
