@@ -63,7 +63,7 @@ func TestWaitingForATurnHasADeadline(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer other.Close() //nolint:errcheck // it was only locked
+	defer other.Close()
 	if err := syscall.Flock(int(other.Fd()), syscall.LOCK_EX); err != nil {
 		t.Fatal(err)
 	}
