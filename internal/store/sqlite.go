@@ -66,7 +66,7 @@ func openSQLite(path string) (*Store, error) {
 	s := &Store{sqlite: &sqliteFile{path, turn}}
 	s.batches = gather.New(maxBatches, s.createBatches)
 	// The writer first: it creates the file that the readers need.
-	if s.writer, err = openGORM(&sqlite.Dialector{Conn: newTurnPool(writer, turn)}); err == nil {
+	if s.writer, err = openGORM(&sqlite.Dialector{Conn: &turnPool{newPool(writer), turn}}); err == nil {
 		s.reader, err = openGORM(&sqlite.Dialector{Conn: newPool(reader)})
 	}
 	if err != nil {

@@ -21,8 +21,6 @@ type turnPool struct {
 	file *os.File
 }
 
-func newTurnPool(db *sql.DB, file *os.File) *turnPool { return &turnPool{newPool(db), file} }
-
 // BeginTx implements gorm.ConnPoolBeginner. It takes the turn only once it has a
 // connection, which is once this process's transaction before it has ended.
 func (p *turnPool) BeginTx(ctx context.Context, opts *sql.TxOptions) (gorm.ConnPool, error) {
@@ -34,8 +32,11 @@ func (p *turnPool) BeginTx(ctx context.Context, opts *sql.TxOptions) (gorm.ConnP
 		return nil, errors.Join(err, conn.Close())
 	}
 	tx, err := conn.BeginTx(ctx, opts)
-	if err := errors.Join(err, flock(p.file, syscall.LOCK_UN)); err != nil {
-		return nil, errors.Join(err, conn.Close()) // which ends the transaction
+	if passed := flock(p.file, syscall.LOCK_UN); err == nil && passed != nil {
+		err = errors.Join(passed, tx.Rollback()) // conn.Close waits for the end of the transaction
+	}
+	if err != nil {
+		return nil, errors.Join(err, conn.Close())
 	}
 	return &turnTransaction{transaction{normalising{tx}, tx}, conn}, nil
 }
