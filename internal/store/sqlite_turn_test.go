@@ -1,10 +1,10 @@
 package store_test
 
 import (
+	"context"
 	"errors"
 	"os"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -20,30 +20,30 @@ import (
 func TestWritersOfOneSQLiteFileTakeTurns(t *testing.T) {
 	url := sqliteURL(t)
 	gateway, command := numbers(t, url), open(t, url)
+	began := make(chan struct{})
 	slow := func(tx *store.Tx) error {
+		select {
+		case began <- struct{}{}:
+		default:
+		}
 		time.Sleep(50 * time.Millisecond)
 		return add(tx, 1)
 	}
 	var load errgroup.Group
-	var end sync.Once
-	stop := make(chan struct{})
-	halt := func() { end.Do(func() { close(stop) }) }
+	running, halt := context.WithCancel(t.Context())
 	defer halt()
 	for range 4 {
 		load.Go(func() error {
-			for {
-				select {
-				case <-stop:
-					return nil
-				default:
-				}
+			for running.Err() == nil {
 				if err := gateway.Update(t.Context(), slow); err != nil {
 					return err
 				}
 			}
+			return nil
 		})
 	}
 	for n := range 5 {
+		<-began // the gateway has the file, and others of its transactions wait
 		if err := command.Update(t.Context(), func(tx *store.Tx) error { return add(tx, 2) }); err != nil {
 			t.Fatalf("the command's transaction %d: %v", n+1, err)
 		}
