@@ -101,14 +101,14 @@ func (tx *Tx) createSessions(sessions []session.Session, p billing.Purchase) (bo
 	if tx.postgres {
 		return tx.insertIf(statement+" RETURNING 1", args, rows, holds, entries)
 	}
-	taken, err := changed(tx.db.Exec(statement, args...))
-	if err != nil || !taken {
+	result, err := tx.run(statement, args)
+	if err != nil {
 		return false, err
 	}
-	if err := tx.db.Create(&rows).Error; err != nil || len(holds) == 0 {
-		return true, err
+	if taken, err := result.RowsAffected(); err != nil || taken == 0 {
+		return false, err
 	}
-	return true, errors.Join(tx.db.Create(&holds).Error, tx.db.Create(&entries).Error)
+	return true, tx.insertCreation(rows, holds, entries)
 }
 
 // insertIf runs a statement and, if it returns a row, inserts rows, all in one
