@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"agegate/internal/rules/billing"
+	"agegate/internal/rules/tenant"
 )
 
 var (
@@ -80,32 +81,46 @@ func (s *Store) EntriesBetween(ctx context.Context, tenantID uuid.UUID, from, to
 
 // TakeCounter implements billing.Tx.
 func (tx *Tx) TakeCounter(terms billing.Terms) (bool, error) {
-	statement, args := tx.taking(billing.Purchase{Terms: terms, Units: 1})
+	statement, args := tx.taking(billing.Purchase{Terms: terms, Units: 1}, nil)
 	return changed(tx.db.Exec(statement, args...))
 }
 
-// taking returns the statement that takes the units of a purchase. It changes one
-// row or none. The first unit of a period inserts the row, unless the limit is
-// too low: then the SELECT returns nothing. The casts give PostgreSQL the
-// parameters' types.
-func (tx *Tx) taking(p billing.Purchase) (statement string, args []any) {
+// taking returns the statement that takes the units of a purchase, if the tenant's
+// terms are still those that are given, if any. It changes one row or none. The first
+// unit of a period inserts the row, unless the limit is too low: then the SELECT
+// returns nothing. The casts give PostgreSQL the parameters' types.
+func (tx *Tx) taking(p billing.Purchase, owner *tenant.Terms) (statement string, args []any) {
 	limit := most(p.Limit)
+	condition, terms := onTerms(p.TenantID, owner)
 	if p.Credit {
 		return `
 			UPDATE credit_balances SET units = units - ? WHERE tenant_id = ? AND units >= ?
 			AND CAST(? AS bigint) <= coalesce((
 				SELECT used FROM usage_counters WHERE tenant_id = ? AND counter = ? AND period = ?), 0)
 			AND NOT EXISTS (
-				SELECT 1 FROM holds WHERE tenant_id = ? AND source = ? AND period = ? AND status = 'open' AND expires_at <= ?)`,
-			[]any{p.Units, p.TenantID, p.Units, limit, p.TenantID, p.Counter(), p.Period,
-				p.TenantID, billing.SourceFree, p.Period, p.Now}
+				SELECT 1 FROM holds WHERE tenant_id = ? AND source = ? AND period = ? AND status = 'open' AND expires_at <= ?)` + condition,
+			append([]any{p.Units, p.TenantID, p.Units, limit, p.TenantID, p.Counter(), p.Period,
+				p.TenantID, billing.SourceFree, p.Period, p.Now}, terms...)
 	}
+	args = append([]any{p.TenantID, p.Counter(), p.Period, p.Units, limit, p.Units}, terms...)
 	return `
 		INSERT INTO usage_counters (tenant_id, counter, period, used)
-		SELECT CAST(? AS ` + tx.uuidType() + `), ?, ?, CAST(? AS bigint) WHERE CAST(? AS bigint) >= ?
+		SELECT CAST(? AS ` + tx.uuidType() + `), ?, ?, CAST(? AS bigint) WHERE CAST(? AS bigint) >= ?` + condition + `
 		ON CONFLICT (tenant_id, counter, period) DO UPDATE SET used = usage_counters.used + excluded.used
 		WHERE usage_counters.used <= CAST(? AS bigint) - excluded.used`,
-		[]any{p.TenantID, p.Counter(), p.Period, p.Units, limit, p.Units, limit}
+		append(args, limit)
+}
+
+// onTerms returns a further condition of a statement: that a tenant has these terms.
+// nil is no condition.
+func onTerms(tenantID uuid.UUID, t *tenant.Terms) (condition string, args []any) {
+	if t == nil {
+		return "", nil
+	}
+	return ` AND EXISTS (
+			SELECT 1 FROM tenants WHERE id = ? AND success_url = ? AND cancel_url = ? AND webhook_url = ?
+			AND free_checks IS NOT DISTINCT FROM CAST(? AS bigint) AND test_cap IS NOT DISTINCT FROM CAST(? AS bigint))`,
+		[]any{tenantID, t.SuccessURL, t.CancelURL, t.WebhookURL, t.FreeChecks, t.TestCap}
 }
 
 // most returns a limit as a number.

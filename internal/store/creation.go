@@ -22,13 +22,14 @@ import (
 var errNotAll = errors.New("store: a unit or an idempotency key is not free")
 
 // CreateSessions implements session.Store.
-func (s *Store) CreateSessions(ctx context.Context, sessions []session.Session, claims []session.IdempotencyClaim, p billing.Purchase) (bool, error) {
+func (s *Store) CreateSessions(ctx context.Context, terms tenant.Terms, sessions []session.Session, claims []session.IdempotencyClaim, p billing.Purchase) (bool, error) {
+	b := batch{terms, sessions, p}
 	switch {
 	case len(claims) > 0:
 	case s.postgres != nil:
-		return s.createWithOthers(ctx, batch{sessions, p})
+		return s.createWithOthers(ctx, b)
 	default:
-		created, err := s.batches.Do(ctx, false, batch{sessions, p})
+		created, err := s.batches.Do(ctx, false, b)
 		return created[sessions[0].ID], err
 	}
 	err := s.Update(ctx, func(tx *Tx) error {
@@ -41,7 +42,7 @@ func (s *Store) CreateSessions(ctx context.Context, sessions []session.Session, 
 				return errNotAll
 			}
 		}
-		created, err := tx.createSessions(sessions, p)
+		created, err := tx.createSessions(b)
 		if err == nil && !created {
 			return errNotAll
 		}
@@ -56,16 +57,18 @@ func (s *Store) CreateSessions(ctx context.Context, sessions []session.Session, 
 // createAtOnce performs CreateSessions in one statement without a transaction.
 // That saves two round trips to the server, during which the balance would be
 // locked.
-func (s *Store) createAtOnce(ctx context.Context, sessions []session.Session, p billing.Purchase) (created bool, err error) {
+func (s *Store) createAtOnce(ctx context.Context, b batch) (created bool, err error) {
 	err = s.retry(ctx, func(ctx context.Context) (bool, error) {
-		created, err = s.tx(s.writer.WithContext(ctx)).createSessions(sessions, p)
+		created, err = s.tx(s.writer.WithContext(ctx)).createSessions(b)
 		return rolledBack(err), err
 	})
 	return created, err
 }
 
-// batch is new sessions of one tenant with what they cost.
+// batch is new sessions of one tenant, the terms on which they were made, and what
+// they cost.
 type batch struct {
+	terms    tenant.Terms
 	sessions []session.Session
 	purchase billing.Purchase
 }
@@ -80,7 +83,7 @@ func (s *Store) createBatches(ctx context.Context, _ bool, batches []batch) (cre
 	err = s.Update(ctx, func(tx *Tx) error {
 		created = map[uuid.UUID]bool{}
 		for _, b := range batches {
-			ok, err := tx.createSessions(b.sessions, b.purchase)
+			ok, err := tx.createSessions(b)
 			// A tenant that moves must not hold up others; a call on its own finds the
 			// reason.
 			if err != nil && !errors.Is(err, tenant.ErrMoving) {
@@ -93,11 +96,12 @@ func (s *Store) createBatches(ctx context.Context, _ bool, batches []batch) (cre
 	return created, err
 }
 
-// createSessions takes the units of p and writes the sessions, the holds and the
-// ledger's entries. It reports false if it cannot.
-func (tx *Tx) createSessions(sessions []session.Session, p billing.Purchase) (bool, error) {
-	rows, holds, entries := mapAll(sessions, fromSession), mapAll(p.Holds, fromHold), mapAll(p.Entries, fromEntry)
-	statement, args := tx.taking(p)
+// createSessions takes a batch's units and writes its sessions, holds and entries of
+// the ledger. It reports false if it cannot, or if the tenant's terms are others.
+func (tx *Tx) createSessions(b batch) (bool, error) {
+	p := b.purchase
+	rows, holds, entries := mapAll(b.sessions, fromSession), mapAll(p.Holds, fromHold), mapAll(p.Entries, fromEntry)
+	statement, args := tx.taking(p, &b.terms)
 	if tx.postgres {
 		return tx.insertIf(statement+" RETURNING 1", args, rows, holds, entries)
 	}

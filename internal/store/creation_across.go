@@ -27,20 +27,23 @@ func (s *Store) createWithOthers(ctx context.Context, b batch) (bool, error) {
 			return paid, nil
 		}
 	}
-	return s.createAtOnce(ctx, b.sessions, b.purchase)
+	return s.createAtOnce(ctx, b)
 }
 
 // The parts of a statement that takes units of several tenants, each from its
 // period's counter or from its credit, as taking does for one. It reaches a tenant
-// that has a row there and does not move, unless another transaction has locked one
+// that has a row there, has the terms of the batch and does not move, unless another transaction has locked one
 // of these rows. It keeps them locked; what its foreign keys and triggers lock is
 // among them. So it waits for no other transaction.
 const (
 	acrossTenants = `
 		WITH reached AS MATERIALIZED (
 			SELECT asked.* FROM json_to_recordset(CAST(? AS json)) AS asked (
-				tenant_id uuid, counter text, period text, units bigint, most bigint, instant timestamptz)
-			JOIN tenants t ON t.id = asked.tenant_id AND t.move_state = '' `
+				tenant_id uuid, counter text, period text, units bigint, most bigint, instant timestamptz,
+				success_url text, cancel_url text, webhook_url text, free_checks bigint, test_cap bigint)
+			JOIN tenants t ON t.id = asked.tenant_id AND t.move_state = ''
+			AND (t.success_url, t.cancel_url, t.webhook_url) = (asked.success_url, asked.cancel_url, asked.webhook_url)
+			AND t.free_checks IS NOT DISTINCT FROM asked.free_checks AND t.test_cap IS NOT DISTINCT FROM asked.test_cap `
 	skippingLocked = `
 			FOR NO KEY UPDATE OF balance SKIP LOCKED FOR KEY SHARE OF t SKIP LOCKED
 		), paid AS (`
@@ -69,6 +72,12 @@ type asked struct {
 	Units    int64           `json:"units"`
 	Most     int64           `json:"most"`
 	Instant  time.Time       `json:"instant"`
+
+	SuccessURL string `json:"success_url"`
+	CancelURL  string `json:"cancel_url"`
+	WebhookURL string `json:"webhook_url"`
+	FreeChecks *int64 `json:"free_checks"`
+	TestCap    *int64 `json:"test_cap"`
 }
 
 // createAcross writes batches of several tenants, all paid from counters or all from
@@ -87,7 +96,10 @@ func (s *Store) createAcross(ctx context.Context, credit bool, batches []batch) 
 			continue
 		}
 		first[p.TenantID] = b.sessions[0].ID
-		of = append(of, asked{p.TenantID, p.Counter(), p.Period, p.Units, most(p.Limit), at(p.Now)})
+		of = append(of, asked{
+			p.TenantID, p.Counter(), p.Period, p.Units, most(p.Limit), at(p.Now),
+			b.terms.SuccessURL, b.terms.CancelURL, b.terms.WebhookURL, b.terms.FreeChecks, b.terms.TestCap,
+		})
 		sessions, holds, entries = append(sessions, b.sessions...), append(holds, p.Holds...), append(entries, p.Entries...)
 	}
 	list, err := json.Marshal(of)

@@ -57,38 +57,59 @@ type Created struct {
 // fault.TooMany or fault.InsufficientFunds if the tenant has no unit left, and
 // fault.Conflict if the idempotency key was used for another request.
 func (s *Service) Create(ctx context.Context, caller tenant.Caller, req CreateRequest) (Created, error) {
-	t, err := s.tenants.Terms(ctx, caller.TenantID)
+	c, err := s.creation(ctx, s.tenants.RecentTerms, caller, req)
 	if err != nil {
 		return Created{}, err
+	}
+	written := false
+	if len(c.refused) == 0 {
+		if written, err = s.writeWithOthers(ctx, c); err != nil {
+			return Created{}, err
+		}
+	}
+	if !written {
+		// One reason can be that the tenant's terms have changed.
+		if c, err = s.creation(ctx, s.tenants.Terms, caller, req); err != nil {
+			return Created{}, err
+		}
+		if len(c.refused) > 0 && c.claim == nil {
+			return Created{}, fault.InvalidFields(c.refused...)
+		}
+		earlier, err := s.writeAlone(ctx, c)
+		if errors.Is(err, errReplay) {
+			return s.replay(earlier, *c.claim)
+		}
+		if err != nil {
+			return Created{}, err
+		}
+	}
+	s.observe(c.sess.ID, StatusPending, c.sess.Livemode)
+	return s.created(c.sess.ID, c.link, c.sess.ExpiresAt), nil
+}
+
+// creation returns a new session, ready to be written. terms reads the tenant's
+// terms.
+func (s *Service) creation(
+	ctx context.Context, terms func(context.Context, uuid.UUID) (tenant.Terms, error), caller tenant.Caller, req CreateRequest,
+) (creation, error) {
+	t, err := terms(ctx, caller.TenantID)
+	if err != nil {
+		return creation{}, err
 	}
 	sess, refused := s.newSession(t, caller, req)
-	if len(refused) > 0 && req.IdempotencyKey == "" {
-		return Created{}, fault.InvalidFields(refused...)
-	}
 	link, linkHash, err := credential.NewLink(s.random, sess.CreatedAt, s.store.OrdersLinks())
 	if err != nil {
-		return Created{}, err
+		return creation{}, err
 	}
 	sess.LinkHash = linkHash
 	claim, err := s.idempotencyClaim(sess, link, req)
-	if err != nil {
-		return Created{}, err
-	}
-	earlier, err := s.write(ctx, creation{
-		sess: sess, refused: refused, claim: claim,
+	return creation{
+		sess: sess, link: link, refused: refused, claim: claim, terms: t,
 		charge: billing.Charge{
 			TenantID: sess.TenantID, SessionID: sess.ID, Livemode: sess.Livemode,
 			FreeChecks: t.FreeChecks, TestCap: t.TestCap, Now: sess.CreatedAt, ExpiresAt: sess.ExpiresAt,
 		},
-	})
-	if errors.Is(err, errReplay) {
-		return s.replay(earlier, *claim)
-	}
-	if err != nil {
-		return Created{}, err
-	}
-	s.observe(sess.ID, StatusPending, sess.Livemode)
-	return s.created(sess.ID, link, sess.ExpiresAt), nil
+	}, err
 }
 
 func (s *Service) created(id uuid.UUID, link string, expiresAt time.Time) Created {

@@ -7,11 +7,14 @@ import (
 
 	"agegate/internal/rules/billing"
 	"agegate/internal/rules/fault"
+	"agegate/internal/rules/tenant"
 )
 
 // creation is a session that is ready to be written.
 type creation struct {
 	sess    Session
+	link    string // the token in its verification URL
+	terms   tenant.Terms
 	charge  billing.Charge
 	claim   *IdempotencyClaim  // nil without an idempotency key
 	refused []fault.FieldError // the refused fields; the creation may still be the repetition of an earlier request, which is found by its claim
@@ -20,21 +23,20 @@ type creation struct {
 // errReplay rolls back a transaction whose idempotency key is already in use.
 var errReplay = errors.New("session: idempotency key was used")
 
-// write writes a creation. It returns errReplay and the earlier claim if the
-// idempotency key is already in use.
-func (s *Service) write(ctx context.Context, c creation) (earlier IdempotencyClaim, err error) {
-	if len(c.refused) == 0 {
-		written, err := s.creations.Do(ctx, line{s.cfg.Limits.Terms(c.charge), c.claim != nil}, c)
-		// Any other error may concern another creation.
-		if written || err != nil && (ctx.Err() != nil || fault.CodeOf(err) == fault.Unavailable) {
-			return IdempotencyClaim{}, err
-		}
-		if panicked, ok := errors.AsType[*fault.PanicError](err); ok {
-			s.cfg.Logger.LogAttrs(ctx, slog.LevelError, "creations could not be written together",
-				slog.String("error", panicked.Error()), slog.Any("stack", panicked.Frames))
-		}
+// writeWithOthers writes a creation together with those that arrive at the same
+// time, if the tenant's terms are still those of the creation. It reports false if
+// writeAlone has to find out why that is not possible.
+func (s *Service) writeWithOthers(ctx context.Context, c creation) (bool, error) {
+	written, err := s.creations.Do(ctx, line{s.cfg.Limits.Terms(c.charge), c.terms, c.claim != nil}, c)
+	// Any other error may concern another creation.
+	if written || err != nil && (ctx.Err() != nil || fault.CodeOf(err) == fault.Unavailable) {
+		return written, err
 	}
-	return s.writeAlone(ctx, c)
+	if panicked, ok := errors.AsType[*fault.PanicError](err); ok {
+		s.cfg.Logger.LogAttrs(ctx, slog.LevelError, "creations could not be written together",
+			slog.String("error", panicked.Error()), slog.Any("stack", panicked.Frames))
+	}
+	return false, nil
 }
 
 // writeAlone writes a creation in its own transaction, which also finds out why
@@ -76,11 +78,11 @@ func (s *Service) writeTogether(ctx context.Context, l line, together []creation
 			claims = append(claims, *c.claim)
 		}
 	}
-	for p, err := range billing.Purchases(l.Terms, charges) {
+	for p, err := range billing.Purchases(l.balance, charges) {
 		if err != nil {
 			return false, err
 		}
-		if written, err := s.store.CreateSessions(ctx, sessions, claims, p); written || err != nil {
+		if written, err := s.store.CreateSessions(ctx, l.owner, sessions, claims, p); written || err != nil {
 			return written, err
 		}
 	}
@@ -95,6 +97,7 @@ const maxTogether = 64
 // creation with an idempotency key has its own line, because one key that is in
 // use prevents a whole transaction.
 type line struct {
-	billing.Terms
+	balance billing.Terms
+	owner   tenant.Terms // two readings with limits of the tenant's own are never equal, which only costs another line
 	claimed bool
 }

@@ -20,9 +20,9 @@ type Store interface {
 
 	// CreateSessions writes new sessions of one tenant with what they cost, all
 	// or nothing. claims is empty or has the claim of an idempotency key for each
-	// session. It reports false if the balance has too few units or a key is in
-	// use.
-	CreateSessions(ctx context.Context, sessions []Session, claims []IdempotencyClaim, p billing.Purchase) (bool, error)
+	// session. It reports false if the tenant's terms are others, the balance has
+	// too few units or a key is in use.
+	CreateSessions(ctx context.Context, terms tenant.Terms, sessions []Session, claims []IdempotencyClaim, p billing.Purchase) (bool, error)
 
 	// SessionByID returns the tenant's session. It returns fault.NotFound for a
 	// missing session and for a session of another tenant.
@@ -110,6 +110,9 @@ type IdempotencyClaim struct {
 
 // Tenants is the part of the tenant service that sessions use.
 type Tenants interface {
+	// RecentTerms returns the terms that were read last, which may have changed.
+	// It reads those that it does not remember.
+	RecentTerms(ctx context.Context, id uuid.UUID) (tenant.Terms, error)
 	// Terms returns a tenant's terms, or fault.NotFound.
 	Terms(ctx context.Context, id uuid.UUID) (tenant.Terms, error)
 	// RedirectKey returns the secret that signs the tenant's redirect tokens.

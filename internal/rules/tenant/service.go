@@ -28,6 +28,7 @@ type Service struct {
 	keys   keyCache
 	reads  *gather.Group[uuid.UUID, struct{}, Tenant]
 	terms  *gather.Group[uuid.UUID, struct{}, Terms]
+	recent termsCache
 	logos  *turn.Queue // fair turns for decoding logos
 }
 
@@ -183,7 +184,21 @@ const maxTerms = 64
 // Terms returns a tenant's terms, or fault.NotFound. Simultaneous calls share one
 // query, also those of several tenants.
 func (s *Service) Terms(ctx context.Context, id uuid.UUID) (Terms, error) {
-	return s.terms.Do(ctx, id, struct{}{})
+	t, err := s.terms.Do(ctx, id, struct{}{})
+	if err == nil {
+		s.recent.put(id, t)
+	}
+	return t, err
+}
+
+// RecentTerms returns the terms that this process read last, or else those of
+// Terms. They may have changed: compare them with the tenant's row in the statement
+// that depends on them.
+func (s *Service) RecentTerms(ctx context.Context, id uuid.UUID) (Terms, error) {
+	if t, ok := s.recent.get(id); ok {
+		return t, nil
+	}
+	return s.Terms(ctx, id)
 }
 
 // FindTenants returns the first MaxPage tenants, oldest first, whose name

@@ -25,7 +25,7 @@ func newSessions(t testing.TB, owner tenant.Tenant, n int) (sessions []session.S
 
 // buy creates sessions in all the ways of billing.Purchases until one succeeds,
 // and reports which (from 1), or 0.
-func buy(t testing.TB, s Store, terms billing.Terms, sessions []session.Session, claims ...session.IdempotencyClaim) int {
+func buy(t testing.TB, s Store, owner tenant.Terms, terms billing.Terms, sessions []session.Session, claims ...session.IdempotencyClaim) int {
 	t.Helper()
 	var charges []billing.Charge
 	for _, sess := range sessions {
@@ -39,7 +39,7 @@ func buy(t testing.TB, s Store, terms billing.Terms, sessions []session.Session,
 			t.Fatal(err)
 		}
 		way++
-		created, err := s.CreateSessions(t.Context(), sessions, claims, p)
+		created, err := s.CreateSessions(t.Context(), owner, sessions, claims, p)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -55,7 +55,7 @@ func TestSessionsCreatedTogetherComeBackAsStored(t *testing.T) {
 		owner := newTenant(t, s)
 		for _, livemode := range []bool{true, false} {
 			sessions := newSessions(t, owner, 3)
-			if buy(t, s, billing.Terms{TenantID: owner.ID, Livemode: livemode, Period: "2026-03", Limit: 3}, sessions) != 1 {
+			if buy(t, s, owner.Terms(), billing.Terms{TenantID: owner.ID, Livemode: livemode, Period: "2026-03", Limit: 3}, sessions) != 1 {
 				t.Fatal("nothing was created")
 			}
 			for _, want := range sessions {
@@ -109,7 +109,7 @@ func TestEachFieldOfACreatedSessionIsStored(t *testing.T) {
 			default:
 				reflect.ValueOf(&want).Elem().FieldByIndex(field.Index).Set(value)
 			}
-			if buy(t, s, billing.Terms{TenantID: owner.ID, Livemode: want.Livemode, Period: "2026-03", Limit: 100}, []session.Session{want}) != 1 {
+			if buy(t, s, owner.Terms(), billing.Terms{TenantID: owner.ID, Livemode: want.Livemode, Period: "2026-03", Limit: 100}, []session.Session{want}) != 1 {
 				t.Fatal("nothing was created")
 			}
 			if got, err := s.SessionByID(t.Context(), owner.ID, want.ID); err != nil || !reflect.DeepEqual(got, want) {
@@ -144,7 +144,7 @@ func TestSessionsAreCreatedTogetherOrNotAtAll(t *testing.T) {
 			{"without a limit", 5, billing.Unlimited, free, 0},
 		} {
 			sessions := newSessions(t, owner, step.n)
-			if got := buy(t, s, terms(step.limit), sessions); got != step.want {
+			if got := buy(t, s, owner.Terms(), terms(step.limit), sessions); got != step.want {
 				t.Errorf("%s: way %d, want %d", step.name, got, step.want)
 			}
 			for _, sess := range sessions {
@@ -167,15 +167,18 @@ func TestTenantsCreateAtTheSameTime(t *testing.T) {
 		limit, credit int64
 		expired       int // holds of the period
 		want          int // the way to pay for three sessions
+		changed       bool
 	}{
-		{"enough free units", 3, 0, 0, 1},
-		{"enough credit", 0, 3, 0, 2},
-		{"neither", 0, 0, 0, 0},
-		{"credit, but the allowance is not used up", 2, 3, 0, 0},
-		{"credit, but a free unit is about to return", 1, 3, 1, 0},
+		{"enough free units", 3, 0, 0, 1, false},
+		{"enough credit", 0, 3, 0, 2, false},
+		{"neither", 0, 0, 0, 0, false},
+		{"credit, but the allowance is not used up", 2, 3, 0, 0, false},
+		{"credit, but a free unit is about to return", 1, 3, 1, 0, false},
+		{"enough free units, but the terms have changed", 3, 0, 0, 0, true},
+		{"enough credit, but the terms have changed", 0, 3, 0, 0, true},
 	}
 	each(t, func(t *testing.T, s Store) {
-		const tenants = 30
+		const tenants = 42
 		var all [tenants][]session.Session
 		var ways [tenants]int
 		var wg sync.WaitGroup
@@ -185,11 +188,14 @@ func TestTenantsCreateAtTheSameTime(t *testing.T) {
 			for range kind.expired {
 				expired := sessionOf(t, owner)
 				expired.ExpiresAt = stored(start.Add(-time.Second))
-				buy(t, s, terms, []session.Session{expired})
+				buy(t, s, owner.Terms(), terms, []session.Session{expired})
 			}
 			all[i] = newSessions(t, owner, 3)
 			addCredit(t, s, owner.ID, kind.credit)
-			wg.Go(func() { ways[i] = buy(t, s, terms, all[i]) })
+			if kind.changed {
+				owner.WebhookURL += "/old"
+			}
+			wg.Go(func() { ways[i] = buy(t, s, owner.Terms(), terms, all[i]) })
 		}
 		wg.Wait()
 		for i, way := range ways {
@@ -215,15 +221,15 @@ func TestCreditWaitsForExpiredHolds(t *testing.T) {
 		terms := billing.Terms{TenantID: owner.ID, Livemode: true, Period: "2026-03", Limit: 1}
 		expired := sessionOf(t, owner)
 		expired.ExpiresAt = stored(start.Add(-time.Second))
-		if buy(t, s, terms, []session.Session{expired}) != 1 {
+		if buy(t, s, owner.Terms(), terms, []session.Session{expired}) != 1 {
 			t.Fatal("no free unit")
 		}
-		if buy(t, s, terms, newSessions(t, owner, 1)) != 0 {
+		if buy(t, s, owner.Terms(), terms, newSessions(t, owner, 1)) != 0 {
 			t.Error("credit was taken beside an expired hold")
 		}
 		other := terms
 		other.Period, other.Limit = "2026-04", 0
-		if buy(t, s, other, newSessions(t, owner, 1)) != 2 {
+		if buy(t, s, owner.Terms(), other, newSessions(t, owner, 1)) != 2 {
 			t.Error("another month's hold kept the credit")
 		}
 	})
@@ -250,7 +256,7 @@ func TestSessionsCreatedTogetherClaimTheirKeys(t *testing.T) {
 			{"new again", [2]string{"c", "d"}, 1},
 		} {
 			sessions := newSessions(t, owner, 2)
-			if got := buy(t, s, terms, sessions, claim(step.keys[0], sessions[0]), claim(step.keys[1], sessions[1])); got != step.want {
+			if got := buy(t, s, owner.Terms(), terms, sessions, claim(step.keys[0], sessions[0]), claim(step.keys[1], sessions[1])); got != step.want {
 				t.Errorf("%s: way %d, want %d", step.name, got, step.want)
 			}
 			for i, sess := range sessions {
