@@ -101,18 +101,14 @@ func (s *Store) createBatches(ctx context.Context, _ bool, batches []batch) (cre
 func (tx *Tx) createSessions(b batch) (bool, error) {
 	p := b.purchase
 	rows, holds, entries := mapAll(b.sessions, fromSession), mapAll(p.Holds, fromHold), mapAll(p.Entries, fromEntry)
+	if !tx.postgres {
+		if taken, err := tx.takeUnits(b); err != nil || !taken {
+			return false, err
+		}
+		return true, tx.insertCreation(rows, holds, entries)
+	}
 	statement, args := tx.taking(p, &b.terms)
-	if tx.postgres {
-		return tx.insertIf(statement+" RETURNING 1", args, rows, holds, entries)
-	}
-	result, err := tx.run(statement, args)
-	if err != nil {
-		return false, err
-	}
-	if taken, err := result.RowsAffected(); err != nil || taken == 0 {
-		return false, err
-	}
-	return true, tx.insertCreation(rows, holds, entries)
+	return tx.insertIf(statement+" RETURNING 1", args, rows, holds, entries)
 }
 
 // insertIf runs a statement and, if it returns a row, inserts rows, all in one
