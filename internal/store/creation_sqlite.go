@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"reflect"
 	"strings"
 )
@@ -78,9 +79,12 @@ func insertAll[T any](tx *Tx, into string, rows []T, values func(T) []any) error
 	return err
 }
 
-// run runs a statement of SQLite without GORM, and reports whether it changed a row.
+// run runs a short statement of a transaction on SQLite without GORM, and reports
+// whether it changed a row. The transaction ends with its context, but the statement
+// is not interrupted: for that the driver would start a goroutine each time.
 func (tx *Tx) run(statement string, args []any) (bool, error) {
-	result, err := tx.db.Statement.ConnPool.ExecContext(tx.db.Statement.Context, statement, args...)
+	ctx := context.WithoutCancel(tx.db.Statement.Context)
+	result, err := tx.db.Statement.ConnPool.ExecContext(ctx, statement, args...)
 	if err != nil {
 		return false, translate(err)
 	}
