@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -111,6 +112,25 @@ func (tx *Tx) createSessions(b batch) (bool, error) {
 	return tx.insertIf(statement+" RETURNING 1", args, rows, holds, entries)
 }
 
+// initialColumns are the columns of a session to which nothing has happened yet.
+// The others have their defaults. Naming all 31 costs more than writing them.
+var initialColumns = []string{
+	"id", "tenant_id", "livemode", "target_age", "success_url", "cancel_url", "webhook_url", "link_hash", "status",
+	"created_at", "expires_at", "attempts", "strikes", "api_key_id",
+}
+
+// untouched reports that sessions have values in no other column than
+// initialColumns.
+func untouched(rows []sessionRow) bool {
+	return !slices.ContainsFunc(rows, func(r sessionRow) bool {
+		return !reflect.DeepEqual(r, sessionRow{
+			ID: r.ID, TenantID: r.TenantID, Livemode: r.Livemode, TargetAge: r.TargetAge,
+			SuccessURL: r.SuccessURL, CancelURL: r.CancelURL, WebhookURL: r.WebhookURL, LinkHash: r.LinkHash, Status: r.Status,
+			CreatedAt: r.CreatedAt, ExpiresAt: r.ExpiresAt, Attempts: r.Attempts, Strikes: r.Strikes, APIKeyID: r.APIKeyID,
+		})
+	})
+}
+
 // insertIf runs a statement and, if it returns a row, inserts rows, all in one
 // statement of PostgreSQL. It reports whether a row was returned.
 func (tx *Tx) insertIf(condition string, args []any, slices ...any) (bool, error) {
@@ -173,12 +193,16 @@ func (tx *Tx) recordset(rows any) (recordset, error) {
 	if err := stmt.Parse(rows); err != nil {
 		return recordset{}, err
 	}
-	set := recordset{table: stmt.Schema.Table, columns: strings.Join(stmt.Schema.DBNames, ", ")}
+	columns := stmt.Schema.DBNames
+	if sessions, ok := rows.([]sessionRow); ok && untouched(sessions) {
+		columns = initialColumns
+	}
+	set := recordset{table: stmt.Schema.Table, columns: strings.Join(columns, ", ")}
 	slice := reflect.ValueOf(rows)
 	objects := make([]map[string]any, slice.Len())
 	for i := range objects {
-		objects[i] = make(map[string]any, len(stmt.Schema.DBNames))
-		for _, name := range stmt.Schema.DBNames {
+		objects[i] = make(map[string]any, len(columns))
+		for _, name := range columns {
 			value, _ := stmt.Schema.FieldsByDBName[name].ValueOf(tx.db.Statement.Context, slice.Index(i))
 			value, err := driver.DefaultParameterConverter.ConvertValue(value)
 			if err != nil {

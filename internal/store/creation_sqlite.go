@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"reflect"
 	"strings"
 )
 
@@ -42,26 +41,15 @@ func (tx *Tx) insertCreation(sessions []sessionRow, holds []holdRow, entries []e
 	})
 }
 
-// insertSessions inserts sessions. Usually nothing has happened to any of them, and
-// the columns that are then empty are left out.
+// insertSessions inserts sessions on SQLite.
 func (tx *Tx) insertSessions(rows []sessionRow) error {
-	if !reflect.DeepEqual(rows, mapAll(rows, untouched)) {
+	if !untouched(rows) {
 		return tx.db.Create(&rows).Error
 	}
-	return insertAll(tx, `sessions (id, tenant_id, livemode, target_age, success_url, cancel_url, webhook_url, link_hash, status,
-		created_at, expires_at, attempts, strikes, api_key_id)`, rows, func(r sessionRow) []any {
+	return insertAll(tx, "sessions ("+strings.Join(initialColumns, ", ")+")", rows, func(r sessionRow) []any {
 		return []any{r.ID, r.TenantID, r.Livemode, r.TargetAge, r.SuccessURL, r.CancelURL, r.WebhookURL, r.LinkHash, r.Status,
 			r.CreatedAt, r.ExpiresAt, r.Attempts, r.Strikes, r.APIKeyID}
 	})
-}
-
-// untouched returns the session without what insertSessions leaves out.
-func untouched(r sessionRow) sessionRow {
-	return sessionRow{
-		ID: r.ID, TenantID: r.TenantID, Livemode: r.Livemode, TargetAge: r.TargetAge,
-		SuccessURL: r.SuccessURL, CancelURL: r.CancelURL, WebhookURL: r.WebhookURL, LinkHash: r.LinkHash, Status: r.Status,
-		CreatedAt: r.CreatedAt, ExpiresAt: r.ExpiresAt, Attempts: r.Attempts, Strikes: r.Strikes, APIKeyID: r.APIKeyID,
-	}
 }
 
 // insertAll inserts rows, if there are any, with one statement. into is the table
