@@ -3,7 +3,6 @@ package tenant
 import (
 	"context"
 	"errors"
-	"sync"
 	"time"
 
 	"agegate/internal/rules/credential"
@@ -32,8 +31,8 @@ func (s *Service) Authenticate(ctx context.Context, key string) (Caller, error) 
 		return Caller{}, errInvalidKey
 	}
 	hash, now := credential.HashAPIKey(key), s.now()
-	if caller, ok := s.keys.get(hash, now); ok {
-		return caller, nil
+	if cached, ok := s.keys.get(hash); ok && now.Before(cached.until) {
+		return cached.Caller, nil
 	}
 	k, t, err := s.store.KeyByHash(ctx, hash)
 	caller := Caller{TenantID: t.ID, Livemode: k.Livemode, KeyID: k.ID}
@@ -57,37 +56,13 @@ func (s *Service) Authenticate(ctx context.Context, key string) (Caller, error) 
 	if k.ExpiresAt != nil && k.ExpiresAt.Before(until) {
 		until = *k.ExpiresAt
 	}
-	s.keys.put(hash, caller, until)
+	s.keys.put(hash, cachedCaller{caller, until})
 	return caller, nil
 }
 
-// keyCache caches valid keys for keyTTL. It holds only the tenant's ID, so
+// cachedCaller is the caller behind a valid key. It holds only the tenant's ID, so
 // settings are always current.
-type keyCache struct {
-	mu      sync.Mutex
-	callers map[credential.KeyHash]cachedCaller
-}
-
 type cachedCaller struct {
 	Caller
 	until time.Time
-}
-
-// maxCachedKeys bounds the cache, which is emptied when it is full.
-const maxCachedKeys = 10_000
-
-func (c *keyCache) get(hash credential.KeyHash, now time.Time) (Caller, bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	cached, ok := c.callers[hash]
-	return cached.Caller, ok && now.Before(cached.until)
-}
-
-func (c *keyCache) put(hash credential.KeyHash, caller Caller, until time.Time) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.callers == nil || len(c.callers) >= maxCachedKeys {
-		c.callers = make(map[credential.KeyHash]cachedCaller)
-	}
-	c.callers[hash] = cachedCaller{caller, until}
 }

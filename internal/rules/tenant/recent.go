@@ -1,32 +1,28 @@
 package tenant
 
-import (
-	"sync"
+import "sync"
 
-	"github.com/google/uuid"
-)
+// maxRecent bounds a recent, which is emptied when it is full.
+const maxRecent = 10_000
 
-// maxCachedTerms bounds a termsCache, which is emptied when it is full.
-const maxCachedTerms = 10_000
-
-// termsCache holds the terms of tenants as they were last read.
-type termsCache struct {
-	mu    sync.Mutex
-	terms map[uuid.UUID]Terms
+// recent remembers what was read last. Its zero value is empty.
+type recent[K comparable, V any] struct {
+	mu     sync.Mutex
+	values map[K]V
 }
 
-func (c *termsCache) get(id uuid.UUID) (Terms, bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	t, ok := c.terms[id]
-	return t, ok
+func (r *recent[K, V]) get(key K) (V, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	v, ok := r.values[key]
+	return v, ok
 }
 
-func (c *termsCache) put(id uuid.UUID, t Terms) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.terms == nil || len(c.terms) >= maxCachedTerms {
-		c.terms = make(map[uuid.UUID]Terms)
+func (r *recent[K, V]) put(key K, value V) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.values == nil || len(r.values) >= maxRecent {
+		r.values = make(map[K]V)
 	}
-	c.terms[id] = t
+	r.values[key] = value
 }

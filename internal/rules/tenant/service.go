@@ -25,11 +25,11 @@ type Service struct {
 	rule   CallbackRule
 	random io.Reader
 	now    func() time.Time
-	keys   keyCache
+	keys   recent[credential.KeyHash, cachedCaller] // valid for keyTTL
 	reads  *gather.Group[uuid.UUID, struct{}, Tenant]
 	terms  *gather.Group[uuid.UUID, struct{}, Terms]
-	recent termsCache
-	logos  *turn.Queue // fair turns for decoding logos
+	latest recent[uuid.UUID, Terms] // see RecentTerms
+	logos  *turn.Queue              // fair turns for decoding logos
 }
 
 // How many logos are decoded at the same time, and how many of one tenant may
@@ -186,7 +186,7 @@ const maxTerms = 64
 func (s *Service) Terms(ctx context.Context, id uuid.UUID) (Terms, error) {
 	t, err := s.terms.Do(ctx, id, struct{}{})
 	if err == nil {
-		s.recent.put(id, t)
+		s.latest.put(id, t)
 	}
 	return t, err
 }
@@ -195,7 +195,7 @@ func (s *Service) Terms(ctx context.Context, id uuid.UUID) (Terms, error) {
 // Terms. They may have changed: compare them with the tenant's row in the statement
 // that depends on them.
 func (s *Service) RecentTerms(ctx context.Context, id uuid.UUID) (Terms, error) {
-	if t, ok := s.recent.get(id); ok {
+	if t, ok := s.latest.get(id); ok {
 		return t, nil
 	}
 	return s.Terms(ctx, id)
