@@ -120,7 +120,7 @@ func openShot(path string, pad float64) (*shot, error) {
 	if config.Width > maxPicturePixels/config.Height {
 		return nil, fmt.Errorf("%s is larger than %d megapixels", path, maxPicturePixels/1_000_000)
 	}
-	img, _, err := image.Decode(bytes.NewReader(data))
+	img, err := vision.DecodePicture(data)
 	if err != nil {
 		return nil, fmt.Errorf("%s is a damaged picture", path)
 	}

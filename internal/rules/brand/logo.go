@@ -3,13 +3,14 @@ package brand
 import (
 	"bytes"
 	"image"
-	_ "image/jpeg" // a format of uploads
+	"image/jpeg"
 	"image/png"
+	"io"
 
 	"agegate/internal/rules/fault"
 
 	"golang.org/x/image/draw"
-	_ "golang.org/x/image/webp" // a format of uploads
+	"golang.org/x/image/webp"
 )
 
 // MaxLogoBytes is the maximum size of an uploaded logo, in bytes.
@@ -33,6 +34,10 @@ var (
 // file of the maximum size with as many scans as possible took 21 seconds.
 const maxScans = 32
 
+// decoders has the formats of uploads. image.Decode could use another decoder that
+// some package registers, with other limits.
+var decoders = map[string]func(io.Reader) (image.Image, error){"png": png.Decode, "jpeg": jpeg.Decode, "webp": webp.Decode}
+
 // Logo decodes an uploaded picture and returns it as a PNG of at most 480 by
 // 120 pixels, which holds nothing of the upload but its pixels. It returns
 // ErrLogoSize or ErrLogoFormat for a file that is too large or no PNG, JPEG or
@@ -45,14 +50,14 @@ func Logo(upload []byte) ([]byte, error) {
 	// The size is read first: a small file may declare a huge picture.
 	header, format, err := image.DecodeConfig(bytes.NewReader(upload))
 	switch {
-	case err != nil, format != "png" && format != "jpeg" && format != "webp":
+	case err != nil, decoders[format] == nil:
 		return nil, ErrLogoFormat
 	case format == "jpeg" && scans(upload) > maxScans:
 		return nil, ErrLogoFormat
 	case header.Width <= 0 || header.Height <= 0 || header.Width > maxPixels/header.Height:
 		return nil, ErrLogoSize
 	}
-	picture, _, err := image.Decode(bytes.NewReader(upload))
+	picture, err := decoders[format](bytes.NewReader(upload))
 	if err != nil {
 		return nil, ErrLogoFormat
 	}

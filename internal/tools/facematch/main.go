@@ -12,8 +12,7 @@ import (
 	"flag"
 	"fmt"
 	"image"
-	_ "image/jpeg" // sets contain JPEG
-	_ "image/png"  // or PNG
+	_ "image/png" // sets contain PNG besides JPEG
 	"math/rand/v2"
 	"os"
 	"runtime"
@@ -126,12 +125,11 @@ func find(analyzer vision.Analyzer, pictures []accuracy.Picture) ([]face, error)
 }
 
 func open(path string) (image.Image, error) {
-	file, err := os.Open(path) //nolint:gosec // a picture of the operator's set
+	data, err := os.ReadFile(path) //nolint:gosec // a picture of the operator's set
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = file.Close() }() // opened for reading
-	img, _, err := image.Decode(file)
+	img, err := vision.DecodePicture(data)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}

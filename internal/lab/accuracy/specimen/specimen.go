@@ -9,15 +9,15 @@ import (
 	"errors"
 	"fmt"
 	"image"
-	_ "image/gif"  // formats of scanners and phones
-	_ "image/jpeg" //
-	_ "image/png"  //
+	_ "image/gif" // formats of scanners and phones
+	_ "image/png" //
 	"os"
 	"path/filepath"
 	"time"
 
 	"agegate/internal/check/document/mrz"
 	"agegate/internal/check/document/reader"
+	"agegate/internal/check/vision"
 	"agegate/internal/lab/accuracy"
 
 	_ "golang.org/x/image/bmp"  // formats of scanners and phones
@@ -166,7 +166,7 @@ func Open(path string) (image.Image, error) {
 	if config.Width > maxPixels/config.Height {
 		return nil, ErrTooLarge
 	}
-	img, _, err := image.Decode(bytes.NewReader(data))
+	img, err := vision.DecodePicture(data)
 	if err != nil {
 		return nil, ErrNotAPicture
 	}

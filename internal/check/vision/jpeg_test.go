@@ -6,6 +6,8 @@ import (
 	"image"
 	"image/color"
 	"image/jpeg"
+	"math"
+	"slices"
 	"testing"
 
 	"agegate/internal/check/inference"
@@ -38,7 +40,22 @@ func FuzzDecode(f *testing.F) {
 
 func TestDecodeRefuses(t *testing.T) {
 	good := encode(t, image.NewYCbCr(image.Rect(0, 0, 16, 16), image.YCbCrSubsampleRatio420))
-	scan := bytes.Index(good, []byte{0xff, 0xda})
+	scan := bytes.Index(good, []byte{0xff, markerScan})
+	frame := bytes.Index(good, []byte{0xff, markerBaseline})
+	names := func(luma, blue, red byte) []byte {
+		out := bytes.Clone(good)
+		out[frame+10], out[frame+13], out[frame+16] = luma, blue, red
+		return out
+	}
+	sampled := func(luma, blue byte) []byte {
+		out := bytes.Clone(good)
+		out[frame+11], out[frame+14] = luma, blue
+		return out
+	}
+	adobe := func(colours byte) []byte {
+		segment := append([]byte{0xff, markerAdobe, 0, 14}, "Adobe\x00\x64\x00\x00\x00\x00"...)
+		return slices.Concat(good[:2], append(segment, colours), good[2:])
+	}
 	rows := []struct {
 		name string
 		jpeg []byte
@@ -50,6 +67,13 @@ func TestDecodeRefuses(t *testing.T) {
 		{"a second scan behind a restart marker", hidden(good, scan, 0xd0), ErrBadImage},
 		{"a second scan behind a stuffed byte", hidden(good, scan, 0x00), ErrBadImage},
 		{"no scan", good[:scan], ErrBadImage},
+		{"cut short", good[:len(good)-2], ErrBadImage},
+		{"two frame headers", slices.Concat(good[:scan], good[frame:]), ErrBadImage},
+		{"red, green and blue by name", names('R', 'G', 'B'), ErrBadImage},
+		{"red, green and blue, as Adobe says", adobe(0), ErrBadImage},
+		{"luma and chroma, as Adobe says", adobe(1), nil},
+		{"more luma than usual", sampled(0x41, 0x11), ErrBadImage},
+		{"more chroma than luma", sampled(0x11, 0x22), ErrBadImage},
 		{"65,535 pixels square in the header", resized(t, good, 0xffff, 0xffff), ErrFrameTooLarge},
 		{"1.001 megapixels in the header", resized(t, good, 1001, 1000), ErrFrameTooLarge},
 		{"a strip in the header", resized(t, good, 1601, 30), ErrFrameTooLarge},
@@ -61,6 +85,68 @@ func TestDecodeRefuses(t *testing.T) {
 		if _, err := decode(row.jpeg); !errors.Is(err, row.want) {
 			t.Errorf("%s: %v, want %v", row.name, err, row.want)
 		}
+	}
+}
+
+// TestDecodePixels: the planes are those of the standard decoder, but for rounding,
+// also where the last blocks are not full.
+func TestDecodePixels(t *testing.T) {
+	for _, size := range []image.Point{{64, 48}, {37, 29}, {1, 1}} {
+		colour, grey := image.NewRGBA(image.Rectangle{Max: size}), image.NewGray(image.Rectangle{Max: size})
+		for y := range size.Y {
+			for x := range size.X {
+				shade := uint8(128 + 60*math.Sin(float64(x)/7) + 60*math.Cos(float64(x+y)/5))
+				colour.Set(x, y, color.RGBA{shade, uint8(4 * x), uint8(5 * y), 255})
+				grey.SetGray(x, y, color.Gray{shade})
+			}
+		}
+		for _, img := range []image.Image{colour, grey} {
+			data := encode(t, img)
+			want, err := jpeg.Decode(bytes.NewReader(data))
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := DecodeFrame(data, MaxPixels, MaxSide)
+			if err != nil || got.Bounds() != want.Bounds() {
+				t.Fatalf("%v %T: %v, %v", size, img, got, err)
+			}
+			for y := range size.Y {
+				for x := range size.X {
+					if a, b := planes(got, x, y), planes(want, x, y); far(a, b) {
+						t.Fatalf("%v %T at %d, %d: %v, want %v", size, img, x, y, a, b)
+					}
+				}
+			}
+		}
+	}
+}
+
+// planes returns the values that a pixel has in the planes of a decoded picture.
+func planes(img image.Image, x, y int) [3]uint8 {
+	if p, ok := img.(*image.YCbCr); ok {
+		c := p.YCbCrAt(x, y)
+		return [3]uint8{c.Y, c.Cb, c.Cr}
+	}
+	return [3]uint8{img.(*image.Gray).GrayAt(x, y).Y}
+}
+
+func far(a, b [3]uint8) bool {
+	for i := range a {
+		if d := int(a[i]) - int(b[i]); d < -1 || d > 1 {
+			return true
+		}
+	}
+	return false
+}
+
+// TestDecodePicture: an operator's file that is cut short is refused.
+func TestDecodePicture(t *testing.T) {
+	good := encode(t, image.NewGray(image.Rect(0, 0, 64, 64)))
+	if img, err := DecodePicture(good); err != nil || img.Bounds().Dx() != 64 {
+		t.Error(img, err)
+	}
+	if img, err := DecodePicture(good[:len(good)-8]); err == nil {
+		t.Errorf("cut short: %v", img.Bounds())
 	}
 }
 
