@@ -23,23 +23,32 @@ func (p *picture) raster(c crop) float64 {
 	if !image.Rect(left, top, left+rasterSide, top+rasterSide).In(luma.Rect) {
 		return 0
 	}
-	return spectrumOf(luma, fourier.NewCmplxFFT(rasterSide), left, top).peak()
+	return newTransform().spectrum(luma, left, top).peak()
 }
 
-// spectrum holds the magnitudes of a square's frequencies, divided by the median
-// at the same distance from zero, as natural logarithms. Frequencies that are not
-// examined are 0. One half of the plane is enough, because the other half mirrors
-// it.
+// transform computes spectra, one at a time.
+type transform struct {
+	rows    *fourier.FFT
+	columns *fourier.CmplxFFT
+}
+
+func newTransform() transform {
+	return transform{fourier.NewFFT(rasterSide), fourier.NewCmplxFFT(rasterSide)}
+}
+
+// spectrum holds the powers of a square's frequencies, divided by the median at the
+// same distance from zero. Frequencies that are not examined are 0. One half of the
+// plane is enough, because the other half mirrors it.
 type spectrum [rasterSide / 2][rasterSide]float64
 
-func spectrumOf(luma *image.Gray, fft *fourier.CmplxFFT, left, top int) *spectrum {
-	rows := new([rasterSide][rasterSide]complex128)
+func (t transform) spectrum(luma *image.Gray, left, top int) *spectrum {
+	var line [rasterSide]float64
+	rows := new([rasterSide][rasterSide/2 + 1]complex128)
 	for y := range rows {
-		pixels := luma.Pix[(top+y)*luma.Stride+left:][:rasterSide]
-		for x, pixel := range pixels {
-			rows[y][x] = complex(hann[x]*hann[y]*float64(pixel), 0)
+		for x, pixel := range luma.Pix[(top+y)*luma.Stride+left:][:rasterSide] {
+			line[x] = hann[x] * hann[y] * float64(pixel)
 		}
-		fft.Coefficients(rows[y][:], rows[y][:])
+		t.rows.Coefficients(rows[y][:], line[:])
 	}
 	s := new(spectrum)
 	column := make([]complex128, rasterSide)
@@ -51,33 +60,41 @@ func spectrumOf(luma *image.Gray, fft *fourier.CmplxFFT, left, top int) *spectru
 		for y := range column {
 			column[y] = rows[y][x]
 		}
-		fft.Coefficients(column, column)
+		t.columns.Coefficients(column, column)
 		for y, v := range column {
 			if ring := ringOf[x][y]; ring >= 0 {
-				s[x][y] = math.Hypot(real(v), imag(v))
+				s[x][y] = real(v)*real(v) + imag(v)*imag(v)
 				rings[ring] = append(rings[ring], s[x][y])
 			}
 		}
 	}
-	for _, ring := range rings {
+	var medians [rasterSide / 2]float64
+	for n, ring := range rings[lowestRing:] {
 		slices.Sort(ring)
+		medians[lowestRing+n] = max(ring[len(ring)/2], 1)
 	}
 	for x := range s {
 		for y, ring := range &ringOf[x] {
 			if ring >= 0 {
-				s[x][y] = math.Log(max(s[x][y], 1e-9) / max(rings[ring][len(rings[ring])/2], 1))
+				s[x][y] /= medians[ring]
 			}
 		}
 	}
 	return s
 }
 
-func (s *spectrum) peak() (peak float64) {
+// peak returns the highest magnitude, see magnitude.
+func (s *spectrum) peak() float64 {
+	var highest float64
 	for x := range s {
-		peak = max(peak, slices.Max(s[x][:]))
+		highest = max(highest, slices.Max(s[x][:]))
 	}
-	return peak
+	return magnitude(highest)
 }
+
+// magnitude returns the natural logarithm of the magnitude that has the given power,
+// or 0 if it is below the median.
+func magnitude(power float64) float64 { return math.Log(max(power, 1)) / 2 }
 
 // Number of squares that Raster examines across and down; the maximum value that
 // one square contributes; and the distance from a peak to the values that it must
@@ -91,7 +108,7 @@ const (
 
 // Raster measures how clearly one regular pattern appears in the whole picture,
 // like a screen's pixels: prints and fabrics have patterns in some places, a
-// screen has the same pattern everywhere. It averages the spectrum (see spectrum)
+// screen has the same pattern everywhere. It averages the magnitudes of the spectrum
 // over squares of the picture, and returns by how much the highest frequency
 // exceeds its neighbours: edges of a page raise whole lines of frequencies. It is
 // 0 for a picture that is too small. The picture must begin at the origin.
@@ -100,14 +117,14 @@ func Raster(luma *image.Gray) (peak float64) {
 	if free.X < 0 || free.Y < 0 {
 		return 0
 	}
-	fft := fourier.NewCmplxFFT(rasterSide)
-	var mean spectrum
+	t := newTransform()
+	var mean spectrum // of magnitudes
 	for row := range rasterRows {
 		for column := range rasterColumns {
-			s := spectrumOf(luma, fft, column*free.X/(rasterColumns-1), row*free.Y/(rasterRows-1))
+			s := t.spectrum(luma, column*free.X/(rasterColumns-1), row*free.Y/(rasterRows-1))
 			for x := range s {
 				for y := range s[x] {
-					mean[x][y] += min(s.near(x, y), mostRaster) / (rasterColumns * rasterRows)
+					mean[x][y] += min(magnitude(s.near(x, y)), mostRaster) / (rasterColumns * rasterRows)
 				}
 			}
 		}
