@@ -279,6 +279,7 @@ func TestProvidersOfTenantsAreGuarded(t *testing.T) {
 		// The provider is well known by now, and hangs when it has to give the token.
 		at := func(id uuid.UUID) string { return account.SSOPath + id.String() }
 		hanging.Hang()
+		before := hanging.Requests()
 		const tries = 12 // more than may be under way
 		notices := make(chan string, tries)
 		for range tries {
@@ -294,7 +295,10 @@ func TestProvidersOfTenantsAreGuarded(t *testing.T) {
 				notices <- gatewaytest.Notice(res)
 			}()
 		}
-		gatewaytest.WaitFor(t, "some to be refused at once", func() bool { return strings.Contains(g.Log.String(), "why=busy") })
+		gatewaytest.WaitFor(t, "each to hang or to be refused", func() bool {
+			refused := strings.Count(g.Log.String(), "why=busy")
+			return refused > 0 && hanging.Requests()-before+refused == tries
+		})
 		if res := g.Nobody().LogInBy(t, good, at(otherID), groups("people")); res.Header.Get("Location") != "/dashboard" {
 			t.Errorf("another tenant's log-in: to %s", res.Header.Get("Location"))
 		}
@@ -307,7 +311,7 @@ func TestProvidersOfTenantsAreGuarded(t *testing.T) {
 
 		g = g.Restart(t, "AGEGATE_WEBHOOK_ALLOW_NETS=10.9.9.0/24")
 		owner = owner.At(g.URL)
-		before := good.Requests()
+		before = good.Requests()
 		for _, address := range []string{good.URL, "http://169.254.169.254/latest", "https://10.0.0.1", "https://[::1]:8443"} {
 			if res, page := owner.Fill(t, shop+"/team/sign-on", settings(good, "issuer", address)); res.StatusCode != 422 || !strings.Contains(page, "network that the gateway does not enter") {
 				t.Errorf("%s: %d", address, res.StatusCode)
