@@ -72,7 +72,7 @@ func (m model) convert(from, to string) (inference.File, error) {
 		outputs = append(outputs, o.Output)
 		file.Outputs[o.Name] = o.meaning
 	}
-	data, err := graph.ToONNX(outputs, m.blocks)
+	data, err := graph.ToONNX(outputs)
 	if err != nil {
 		return file, err
 	}

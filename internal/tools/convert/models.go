@@ -10,7 +10,6 @@ type model struct {
 	name    string // of models/<name>.json
 	input   inference.Input
 	outputs []output
-	blocks  bool // see tfjs.Graph.ToONNX. The detector's file stays as it was: portraits are compared by figures that belong to it
 	origin  string
 	licence string
 }
@@ -37,9 +36,8 @@ var models = map[inference.Model]model{
 		licence: "Apache-2.0",
 	},
 	inference.Mesh: {
-		name:   "facemesh",
-		input:  inference.Input{Width: 192, Height: 192, Scale: 1.0 / 255},
-		blocks: true,
+		name:  "facemesh",
+		input: inference.Input{Width: 192, Height: 192, Scale: 1.0 / 255},
 		outputs: []output{
 			{tfjs.Output{Node: "Identity_2", Name: "points", Shape: []int64{1, 1404}}, "468 landmarks: x, y, z in input pixels"},
 			{tfjs.Output{Node: "Identity_1", Name: "presence", Shape: []int64{1, 1}}, "probability that the crop shows a face"},

@@ -21,10 +21,11 @@ type Output struct {
 // order only where an image is reshaped to a list. Output images are channels
 // first too.
 //
-// With blocks, channels of zeros are appended by an operator for which ONNX Runtime
-// keeps images in blocks of channels. It would convert them back and forth for Pad.
-func (g *Graph) ToONNX(outputs []Output, blocks bool) ([]byte, error) {
-	c := &converter{graph: g, blocks: blocks, image: map[string]bool{}, done: map[string]bool{}}
+// ONNX Runtime keeps images in blocks of channels for some operators, and converts
+// them back and forth for others. Prelu, and Pad and MaxPool where that would
+// happen, are therefore written in operators of the first kind.
+func (g *Graph) ToONNX(outputs []Output) ([]byte, error) {
+	c := &converter{graph: g, image: map[string]bool{}, done: map[string]bool{}}
 	for _, o := range outputs {
 		if err := c.visit(o.Node); err != nil {
 			return nil, err
@@ -53,7 +54,6 @@ func (g *Graph) ToONNX(outputs []Output, blocks bool) ([]byte, error) {
 // written.
 type converter struct {
 	graph                           *Graph
-	blocks                          bool // see ToONNX
 	nodes, tensors, inputs, outputs []message
 	image                           map[string]bool // tensors with four dimensions, kept channels first
 	done                            map[string]bool
@@ -152,16 +152,7 @@ func (c *converter) write(n node) error {
 	case "Prelu":
 		return c.sloped(n)
 	case "MaxPool":
-		c.image[n.Name] = true
-		kernel, err := spatial(n, "ksize")
-		if err != nil {
-			return err
-		}
-		strides, err := spatial(n, "strides")
-		if err != nil {
-			return err
-		}
-		c.emit("MaxPool", n.Name, n.Inputs[:1], attribute{"kernel_shape", kernel}, attribute{"strides", strides}, padding(n))
+		return c.pool(n)
 	case "Pad":
 		return c.pad(n)
 	case "Mean":

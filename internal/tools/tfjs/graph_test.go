@@ -56,7 +56,7 @@ func TestRefusals(t *testing.T) {
 		}
 		g, err := Load(path)
 		if err == nil {
-			_, err = g.ToONNX([]Output{{Node: "out", Name: "result"}}, true)
+			_, err = g.ToONNX([]Output{{Node: "out", Name: "result"}})
 		}
 		if err == nil || !strings.Contains(err.Error(), row.want) {
 			t.Errorf("%s: %v, want %q", row.name, err, row.want)

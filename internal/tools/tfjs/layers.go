@@ -1,6 +1,9 @@
 package tfjs
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // convolution writes Conv2D and depthwise convolution as Conv. TensorFlow stores
 // weights as [height,width,in,out], or [height,width,channels,multiplier] for a
@@ -47,27 +50,64 @@ func (c *converter) sloped(n node) error {
 	return nil
 }
 
-// prelu writes a Prelu of an image as relu(x) - slope × relu(-x), the products as
+// prelu writes a Prelu of an image as x + (1 - slope) × relu(-x), the products as
 // depthwise convolutions. ONNX Runtime keeps images in blocks of channels for these
 // operators, and would convert each image back and forth for PRelu.
 func (c *converter) prelu(from, to string, slope tensor) {
-	channels := int64(len(slope.floats))
-	times := func(name string, factor func(i int) float32) string {
-		t := tensor{shape: []int64{channels, 1, 1, 1}, floats: make([]float32, channels)}
-		for i := range t.floats {
-			t.floats[i] = factor(i)
-		}
-		return c.constant(to+name, t)
+	channels := len(slope.floats)
+	below := c.perChannel(to+"/below", from, channels, 1, 1, func(int) []float32 { return []float32{-1} })
+	c.emit("Relu", to+"/positive", []string{below})
+	rest := c.perChannel(to+"/rest", to+"/positive", channels, 1, 1, func(i int) []float32 { return []float32{1 - slope.floats[i]} })
+	c.emit("Add", to, []string{rest, from})
+}
+
+// perChannel writes a depthwise convolution, whose kernel of height × width also
+// sets its strides, and returns its name.
+func (c *converter) perChannel(to, from string, channels int, height, width int64, kernel func(channel int) []float32) string {
+	t := tensor{shape: []int64{int64(channels), 1, height, width}}
+	for i := range channels {
+		t.floats = append(t.floats, kernel(i)...)
 	}
-	scaled := func(name, from, weights string) string {
-		c.emit("Conv", to+name, []string{from, weights}, attribute{"group", channels})
-		return to + name
+	c.emit("Conv", to, []string{from, c.constant(to+"/weights", t)},
+		attribute{"group", int64(channels)}, attribute{"strides", []int64{height, width}})
+	return to
+}
+
+// pool writes a MaxPool. ONNX Runtime keeps images in blocks of channels for it only
+// if the last block is full. Otherwise the maximum of 2×2 cells is written as those
+// of two neighbours in a row, and then in a column. The height and width must then
+// be even.
+func (c *converter) pool(n node) error {
+	kernel, err := spatial(n, "ksize")
+	if err != nil {
+		return err
 	}
-	opposite := scaled("/opposite", from, times("/minus", func(int) float32 { return -1 }))
-	c.emit("Relu", to+"/below", []string{opposite})
-	below := scaled("/sloped", to+"/below", times("/slope", func(i int) float32 { return -slope.floats[i] }))
-	c.emit("Relu", to+"/above", []string{from})
-	c.emit("Add", to, []string{below, to + "/above"})
+	strides, err := spatial(n, "strides")
+	if err != nil {
+		return err
+	}
+	c.image[n.Name] = true
+	channels, ok := c.graph.channels(n.Inputs[0])
+	if pairs := []int64{2, 2}; !ok || channels%fullBlock == 0 || !slices.Equal(kernel, pairs) || !slices.Equal(strides, pairs) {
+		c.emit("MaxPool", n.Name, n.Inputs[:1], attribute{"kernel_shape", kernel}, attribute{"strides", strides}, padding(n))
+		return nil
+	}
+	c.larger(n.Inputs[0], n.Name+"/row", int(channels), 1, 2)
+	c.larger(n.Name+"/row", n.Name, int(channels), 2, 1)
+	return nil
+}
+
+// fullBlock is the number of channels in a block on processors with the widest
+// registers.
+const fullBlock = 16
+
+// larger writes the maximum of two neighbours, next to each other or one above the
+// other, as relu(a - b) + b, with depthwise convolutions.
+func (c *converter) larger(from, to string, channels int, height, width int64) {
+	difference := c.perChannel(to+"/difference", from, channels, height, width, func(int) []float32 { return []float32{1, -1} })
+	c.emit("Relu", to+"/excess", []string{difference})
+	second := c.perChannel(to+"/second", from, channels, height, width, func(int) []float32 { return []float32{0, 1} })
+	c.emit("Add", to, []string{second, to + "/excess"})
 }
 
 // pad converts the [before,after] pairs of a channels-last image to ONNX's order:
@@ -77,7 +117,7 @@ func (c *converter) pad(n node) error {
 	if len(p) != 8 {
 		return fmt.Errorf("want the padding of an image")
 	}
-	if in, ok := c.graph.channels(n.Inputs[0]); ok && c.blocks && p[7] > 0 && p[0]+p[1]+p[2]+p[3]+p[4]+p[5]+p[6] == 0 {
+	if in, ok := c.graph.channels(n.Inputs[0]); ok && p[7] > 0 && p[0]+p[1]+p[2]+p[3]+p[4]+p[5]+p[6] == 0 {
 		c.image[n.Name] = true
 		c.widen(n, in, p[7])
 		return nil
