@@ -95,10 +95,7 @@ const (
 // a marker as a length would jump over scans. Therefore only markers with a
 // length are allowed.
 func readHeader(data []byte) (h header, ok bool) {
-	for at := 2; at+4 <= len(data); {
-		if data[at] != 0xff {
-			return h, false
-		}
+	for at := 2; at+4 <= len(data) && data[at] == 0xff; {
 		marker := data[at+1]
 		if marker == 0xff { // padding before a marker
 			at++
@@ -108,25 +105,29 @@ func readHeader(data []byte) (h header, ok bool) {
 		if end < at+4 || end > len(data) {
 			return h, false
 		}
-		segment := data[at+4 : end]
-		switch {
-		case marker == markerBaseline || marker == markerExtended:
-			if h.width > 0 || !h.readFrame(segment) {
-				return h, false
-			}
-		case marker == markerScan:
+		if marker == markerScan {
 			rest := data[end:]
 			return h, h.width > 0 && bytes.Contains(rest, []byte{0xff, markerEnd}) && !bytes.Contains(rest, []byte{0xff, markerScan})
-		case marker == markerAdobe && inRGB(segment):
-			return h, false
-		case marker == markerHuffman || marker == markerQuantum || marker == markerRestarts:
-		case marker >= markerApp0 && marker <= markerApp15 || marker == markerComment:
-		default:
+		}
+		if !h.read(marker, data[at+4:end]) {
 			return h, false
 		}
 		at = end
 	}
 	return h, false
+}
+
+// read reads a segment before the scan, and reports whether it may be there.
+func (h *header) read(marker byte, segment []byte) bool {
+	switch marker {
+	case markerBaseline, markerExtended:
+		return h.width == 0 && h.readFrame(segment)
+	case markerAdobe:
+		return !inRGB(segment)
+	case markerHuffman, markerQuantum, markerRestarts, markerComment:
+		return true
+	}
+	return marker >= markerApp0 && marker <= markerApp15
 }
 
 // readFrame reads a frame's segment: precision, height, width, number of

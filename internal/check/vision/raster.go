@@ -69,9 +69,11 @@ func (t transform) spectrum(luma *image.Gray, left, top int) *spectrum {
 		}
 	}
 	var medians [rasterSide / 2]float64
-	for n, ring := range rings[lowestRing:] {
-		slices.Sort(ring)
-		medians[lowestRing+n] = max(ring[len(ring)/2], 1)
+	for ring, powers := range rings {
+		if ring >= lowestRing {
+			slices.Sort(powers)
+			medians[ring] = max(powers[len(powers)/2], 1)
+		}
 	}
 	for x := range s {
 		for y, ring := range &ringOf[x] {
