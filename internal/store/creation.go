@@ -2,17 +2,9 @@ package store
 
 import (
 	"context"
-	"database/sql/driver"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
-	"reflect"
-	"slices"
-	"strings"
-	"time"
 
 	"github.com/google/uuid"
-	"gorm.io/gorm"
 
 	"agegate/internal/rules/billing"
 	"agegate/internal/rules/session"
@@ -24,7 +16,13 @@ var errNotAll = errors.New("store: a unit or an idempotency key is not free")
 
 // CreateSessions implements session.Store.
 func (s *Store) CreateSessions(ctx context.Context, terms tenant.Terms, sessions []session.Session, claims []session.IdempotencyClaim, p billing.Purchase) (bool, error) {
-	b := batch{terms, sessions, p}
+	b := batch{terms: terms, sessions: sessions, purchase: p}
+	if s.postgres != nil {
+		var err error
+		if b.rows, err = s.encode(b); err != nil {
+			return false, err
+		}
+	}
 	switch {
 	case len(claims) > 0:
 	case s.postgres != nil:
@@ -72,6 +70,10 @@ type batch struct {
 	terms    tenant.Terms
 	sessions []session.Session
 	purchase billing.Purchase
+	// For PostgreSQL. Each call encodes its own, because those that share a statement
+	// wait for the one that sends it.
+	rows  []encoded // what is inserted
+	asked []byte    // what is taken, for a shared statement
 }
 
 // maxBatches is the maximum number of batches in one transaction.
@@ -100,121 +102,28 @@ func (s *Store) createBatches(ctx context.Context, _ bool, batches []batch) (cre
 // createSessions takes a batch's units and writes its sessions, holds and entries of
 // the ledger. It reports false if it cannot, or if the tenant's terms are others.
 func (tx *Tx) createSessions(b batch) (bool, error) {
-	p := b.purchase
-	rows, holds, entries := mapAll(b.sessions, fromSession), mapAll(p.Holds, fromHold), mapAll(p.Entries, fromEntry)
-	if !tx.postgres {
-		if taken, err := tx.takeUnits(b); err != nil || !taken {
-			return false, err
-		}
-		return true, tx.insertCreation(rows, holds, entries)
+	if tx.postgres {
+		statement, args := tx.taking(b.purchase, &b.terms)
+		return tx.insertIf(statement+" RETURNING 1", args, b.rows)
 	}
-	statement, args := tx.taking(p, &b.terms)
-	return tx.insertIf(statement+" RETURNING 1", args, rows, holds, entries)
-}
-
-// initialColumns are the columns of a session to which nothing has happened yet.
-// The others have their defaults. Naming all 31 costs more than writing them.
-var initialColumns = []string{
-	"id", "tenant_id", "livemode", "target_age", "success_url", "cancel_url", "webhook_url", "link_hash", "status",
-	"created_at", "expires_at", "attempts", "strikes", "api_key_id",
-}
-
-// untouched reports that sessions have values in no other column than
-// initialColumns.
-func untouched(rows []sessionRow) bool {
-	return !slices.ContainsFunc(rows, func(r sessionRow) bool {
-		return !reflect.DeepEqual(r, sessionRow{
-			ID: r.ID, TenantID: r.TenantID, Livemode: r.Livemode, TargetAge: r.TargetAge,
-			SuccessURL: r.SuccessURL, CancelURL: r.CancelURL, WebhookURL: r.WebhookURL, LinkHash: r.LinkHash, Status: r.Status,
-			CreatedAt: r.CreatedAt, ExpiresAt: r.ExpiresAt, Attempts: r.Attempts, Strikes: r.Strikes, APIKeyID: r.APIKeyID,
-		})
-	})
+	if taken, err := tx.takeUnits(b); err != nil || !taken {
+		return false, err
+	}
+	return true, tx.insertCreation(b)
 }
 
 // insertIf runs a statement and, if it returns a row, inserts rows, all in one
 // statement of PostgreSQL. It reports whether a row was returned.
-func (tx *Tx) insertIf(condition string, args []any, slices ...any) (bool, error) {
-	into, values, err := tx.insertions("EXISTS (SELECT FROM condition)", slices)
-	if err != nil {
-		return false, err
+func (tx *Tx) insertIf(condition string, args []any, rows []encoded) (bool, error) {
+	text, values := "WITH condition AS ("+condition+")", args
+	for _, set := range rows {
+		if len(set.objects) > 0 {
+			text += set.insertion("EXISTS (SELECT FROM condition)")
+			values = append(values, array(set.objects))
+		}
 	}
 	var n int64
-	// GORM's Scan is not used, because it would write out the statement with all
-	// its values.
-	err = tx.db.Raw("WITH condition AS ("+condition+")"+into+" SELECT count(*) FROM condition", append(args, values...)...).Row().Scan(&n)
+	// GORM is not used, because it would write out the statement with all its values.
+	err := tx.db.Statement.ConnPool.QueryRowContext(tx.db.Statement.Context, numbered(text+" SELECT count(*) FROM condition"), values...).Scan(&n)
 	return n > 0, translate(err)
-}
-
-// insertions returns queries of a WITH clause of PostgreSQL that insert those rows
-// of slices that meet a condition, and their arguments. The text does not depend on
-// how many rows are inserted, so it is prepared once.
-func (tx *Tx) insertions(condition string, slices []any) (queries string, args []any, err error) {
-	var text strings.Builder
-	for _, rows := range slices {
-		records, err := tx.recordset(rows)
-		if err != nil {
-			return "", nil, err
-		}
-		if records.json == "" {
-			continue
-		}
-		text.WriteString(`, into_` + records.table + ` AS (
-			INSERT INTO ` + records.table + ` (` + records.columns + `)
-			SELECT ` + records.columns + ` FROM json_populate_recordset(CAST(NULL AS ` + records.table + `), CAST(? AS json))
-			WHERE ` + condition + `)`)
-		args = append(args, records.json)
-	}
-	return text.String(), args, nil
-}
-
-// recordset holds rows of a table in the form that json_populate_recordset
-// reads.
-type recordset struct {
-	table, columns string
-	json           string // an array of objects; empty without rows
-}
-
-// populated returns a value in the form that json_populate_recordset reads.
-func populated(value any) any {
-	switch v := value.(type) {
-	case time.Time:
-		return at(v)
-	case []byte:
-		if v != nil {
-			return `\x` + hex.EncodeToString(v)
-		}
-	}
-	return value
-}
-
-// recordset returns the rows of a slice.
-func (tx *Tx) recordset(rows any) (recordset, error) {
-	stmt := &gorm.Statement{DB: tx.db}
-	if err := stmt.Parse(rows); err != nil {
-		return recordset{}, err
-	}
-	columns := stmt.Schema.DBNames
-	if sessions, ok := rows.([]sessionRow); ok && untouched(sessions) {
-		columns = initialColumns
-	}
-	set := recordset{table: stmt.Schema.Table, columns: strings.Join(columns, ", ")}
-	slice := reflect.ValueOf(rows)
-	objects := make([]map[string]any, slice.Len())
-	for i := range objects {
-		objects[i] = make(map[string]any, len(columns))
-		for _, name := range columns {
-			value, _ := stmt.Schema.FieldsByDBName[name].ValueOf(tx.db.Statement.Context, slice.Index(i))
-			value, err := driver.DefaultParameterConverter.ConvertValue(value)
-			if err != nil {
-				return recordset{}, err
-			}
-			objects[i][name] = populated(value)
-		}
-	}
-	if len(objects) == 0 {
-		return set, nil
-	}
-	text, err := json.Marshal(objects)
-	set.json = string(text)
-	return set, err
 }

@@ -2,14 +2,11 @@ package store
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"time"
 
 	"github.com/google/uuid"
 
 	"agegate/internal/rules/billing"
-	"agegate/internal/rules/session"
 	"agegate/internal/rules/tenant"
 )
 
@@ -18,7 +15,12 @@ import (
 // leaves out those for which it would have to wait, which are then written alone.
 func (s *Store) createWithOthers(ctx context.Context, b batch) (bool, error) {
 	defer s.writing.Add(-1)
-	if s.writing.Add(1) > 1 {
+	usual := len(b.rows[0].columns) == len(newSession.columns) // those of a statement must have the same columns
+	if s.writing.Add(1) > 1 && usual {
+		var err error
+		if b.asked, err = asks(b); err != nil {
+			return false, err
+		}
 		created, err := s.batches.Do(ctx, b.purchase.Credit, b)
 		if err != nil && !errors.Is(err, tenant.ErrMoving) { // which may concern another
 			return false, err
@@ -64,20 +66,18 @@ const (
 			RETURNING c.tenant_id)`
 )
 
-// asked is what a tenant's batch takes.
-type asked struct {
-	TenantID uuid.UUID       `json:"tenant_id"`
-	Counter  billing.Counter `json:"counter"`
-	Period   string          `json:"period"`
-	Units    int64           `json:"units"`
-	Most     int64           `json:"most"`
-	Instant  time.Time       `json:"instant"`
+// askedColumns are those of the statements above.
+var askedColumns = []string{
+	"tenant_id", "counter", "period", "units", "most", "instant", "success_url", "cancel_url", "webhook_url", "free_checks", "test_cap",
+}
 
-	SuccessURL string `json:"success_url"`
-	CancelURL  string `json:"cancel_url"`
-	WebhookURL string `json:"webhook_url"`
-	FreeChecks *int64 `json:"free_checks"`
-	TestCap    *int64 `json:"test_cap"`
+// asks returns what a batch takes, as an object of JSON.
+func asks(b batch) ([]byte, error) {
+	p, t := b.purchase, b.terms
+	return appendObject(make([]byte, 0, sizeOfObject), askedColumns, []any{
+		p.TenantID, string(p.Counter()), p.Period, p.Units, most(p.Limit), p.Now,
+		t.SuccessURL, t.CancelURL, t.WebhookURL, t.FreeChecks, t.TestCap,
+	})
 }
 
 // createAcross writes batches of several tenants, all paid from counters or all from
@@ -85,51 +85,46 @@ type asked struct {
 // each batch was written; those that the statement did not reach are missing. Each
 // batch is written completely or not at all.
 func (s *Store) createAcross(ctx context.Context, credit bool, batches []batch) (created map[uuid.UUID]bool, err error) {
-	var sessions []session.Session
-	var holds []billing.Hold
-	var entries []billing.Entry
-	var of []asked
-	first := map[uuid.UUID]uuid.UUID{}
+	const paid = "tenant_id IN (SELECT tenant_id FROM paid)"
+	first := make(map[uuid.UUID]uuid.UUID, len(batches))
+	asked := make([][]byte, 0, len(batches))
+	rows := make([][][]byte, len(batches[0].rows))
 	for _, b := range batches {
-		p := b.purchase
-		if _, twice := first[p.TenantID]; twice { // in test and live mode, for example
+		if _, twice := first[b.purchase.TenantID]; twice { // in test and live mode, for example
 			continue
 		}
-		first[p.TenantID] = b.sessions[0].ID
-		of = append(of, asked{
-			p.TenantID, p.Counter(), p.Period, p.Units, most(p.Limit), at(p.Now),
-			b.terms.SuccessURL, b.terms.CancelURL, b.terms.WebhookURL, b.terms.FreeChecks, b.terms.TestCap,
-		})
-		sessions, holds, entries = append(sessions, b.sessions...), append(holds, p.Holds...), append(entries, p.Entries...)
+		first[b.purchase.TenantID] = b.sessions[0].ID
+		asked = append(asked, b.asked)
+		for i, set := range b.rows {
+			if len(set.objects) > 0 {
+				rows[i] = append(rows[i], set.objects)
+			}
+		}
 	}
-	list, err := json.Marshal(of)
-	if err != nil {
-		return nil, err
-	}
-	statement := acrossCounters
+	statement, args := acrossCounters, []any{array(asked...)}
 	if credit {
 		statement = acrossCredits
 	}
+	for i, set := range batches[0].rows {
+		if len(rows[i]) > 0 {
+			statement += set.insertion(paid)
+			args = append(args, array(rows[i]...))
+		}
+	}
+	statement = numbered(statement + " SELECT tenant_id, " + paid + " FROM reached")
 	err = s.retry(ctx, func(ctx context.Context) (bool, error) {
-		created = map[uuid.UUID]bool{}
-		tx := s.tx(s.writer.WithContext(ctx))
-		into, args, err := tx.insertions("tenant_id IN (SELECT tenant_id FROM paid)",
-			[]any{mapAll(sessions, fromSession), mapAll(holds, fromHold), mapAll(entries, fromEntry)})
-		if err != nil {
-			return false, err
+		created = make(map[uuid.UUID]bool, len(first))
+		rows, err := s.writer.ConnPool.QueryContext(ctx, statement, args...) //nolint:sqlclosecheck // each closes them
+		if err == nil {
+			err = each(rows, func() error {
+				var tenantID uuid.UUID
+				var paid bool
+				err := rows.Scan(&tenantID, &paid)
+				created[first[tenantID]] = paid
+				return err
+			})
 		}
-		rows, err := tx.db.Raw(statement+into+" SELECT tenant_id, tenant_id IN (SELECT tenant_id FROM paid) FROM reached",
-			append([]any{string(list)}, args...)...).Rows() //nolint:sqlclosecheck // each closes them
-		if err != nil {
-			return rolledBack(err), err
-		}
-		err = translate(each(rows, func() error {
-			var tenantID uuid.UUID
-			var paid bool
-			err := rows.Scan(&tenantID, &paid)
-			created[first[tenantID]] = paid
-			return err
-		}))
+		err = translate(err)
 		return rolledBack(err), err
 	})
 	return created, err

@@ -25,45 +25,33 @@ func (tx *Tx) takeUnits(b batch) (bool, error) {
 
 // insertCreation writes what a creation inserts, on SQLite. Such statements of single
 // rows are most of its time there, and GORM's Create of a session takes one and a
-// half times as long as the statement below.
-func (tx *Tx) insertCreation(sessions []sessionRow, holds []holdRow, entries []entryRow) error {
-	if err := tx.insertSessions(sessions); err != nil {
-		return err
-	}
-	err := insertAll(tx, "holds (session_id, tenant_id, source, period, status, expires_at)", holds, func(r holdRow) []any {
-		return []any{r.SessionID, r.TenantID, r.Source, r.Period, r.Status, r.ExpiresAt}
-	})
+// half times as long.
+func (tx *Tx) insertCreation(b batch) error {
+	sessions := mapAll(b.sessions, fromSession)
+	into, err := forSessions(tx.db, sessions)
 	if err != nil {
 		return err
 	}
-	return insertAll(tx, "ledger_entries (id, tenant_id, session_id, kind, source, period, delta, created_at)", entries, func(r entryRow) []any {
-		return []any{r.ID, r.TenantID, r.SessionID, r.Kind, r.Source, r.Period, r.Delta, r.CreatedAt}
-	})
-}
-
-// insertSessions inserts sessions on SQLite.
-func (tx *Tx) insertSessions(rows []sessionRow) error {
-	if !untouched(rows) {
-		return tx.db.Create(&rows).Error
+	if err := insertAll(tx, into, sessions); err != nil {
+		return err
 	}
-	return insertAll(tx, "sessions ("+strings.Join(initialColumns, ", ")+")", rows, func(r sessionRow) []any {
-		return []any{r.ID, r.TenantID, r.Livemode, r.TargetAge, r.SuccessURL, r.CancelURL, r.WebhookURL, r.LinkHash, r.Status,
-			r.CreatedAt, r.ExpiresAt, r.Attempts, r.Strikes, r.APIKeyID}
-	})
+	if err := insertAll(tx, newHold, mapAll(b.purchase.Holds, fromHold)); err != nil {
+		return err
+	}
+	return insertAll(tx, newEntry, mapAll(b.purchase.Entries, fromEntry))
 }
 
-// insertAll inserts rows, if there are any, with one statement. into is the table
-// with its columns.
-func insertAll[T any](tx *Tx, into string, rows []T, values func(T) []any) error {
+// insertAll inserts rows, if there are any, with one statement.
+func insertAll[T any](tx *Tx, into inserted[T], rows []T) error {
 	if len(rows) == 0 {
 		return nil
 	}
 	var args []any
 	for _, r := range rows {
-		args = append(args, values(r)...)
+		args = append(args, into.values(r)...)
 	}
-	one := "(?" + strings.Repeat(", ?", len(args)/len(rows)-1) + ")"
-	_, err := tx.run("INSERT INTO "+into+" VALUES "+one+strings.Repeat(", "+one, len(rows)-1), args)
+	one := "(?" + strings.Repeat(", ?", len(into.columns)-1) + ")"
+	_, err := tx.run("INSERT INTO "+into.table+" ("+strings.Join(into.columns, ", ")+") VALUES "+one+strings.Repeat(", "+one, len(rows)-1), args)
 	return err
 }
 

@@ -2,11 +2,13 @@ package store
 
 import (
 	"context"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"gorm.io/gorm"
 
@@ -227,4 +229,17 @@ func (tx *Tx) insertRecords(rows []move.Record) error {
 	row := "(?" + strings.Repeat(", ?", len(columns)-1) + ")"
 	_, err := pool.ExecContext(ctx, "INSERT INTO "+table+" ("+list+") VALUES "+row+strings.Repeat(", "+row, len(rows)-1)+" ON CONFLICT DO NOTHING", args...)
 	return translate(err)
+}
+
+// populated returns a value in the form that json_populate_recordset reads.
+func populated(value any) any {
+	switch v := value.(type) {
+	case time.Time:
+		return at(v)
+	case []byte:
+		if v != nil {
+			return `\x` + hex.EncodeToString(v)
+		}
+	}
+	return value
 }
