@@ -28,6 +28,10 @@ func main() {
 		fmt.Fprintln(os.Stderr, "attack: -record needs all kinds: leave -only out")
 		os.Exit(2)
 	}
+	if _, err := os.Stat(*record); *record != "" && err != nil {
+		fmt.Fprintln(os.Stderr, "attack: -record needs a file that exists: it says what form of attack each kind is")
+		os.Exit(2)
+	}
 	met, err := run(context.Background(), *kind, *only, *record, *n, *large, time.Now().Add(*limit))
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "attack:", err)
