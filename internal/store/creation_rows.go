@@ -98,8 +98,9 @@ func (e encoded) insertion(condition string) string {
 			WHERE ` + condition + `)`
 }
 
-// array returns objects as an array of JSON.
-func array(lists ...[]byte) []byte {
+// array returns objects as an array of JSON. It is a text, because pgx's simple
+// protocol, which some poolers need, writes bytes as hexadecimal digits.
+func array(lists ...[]byte) string {
 	size := 1
 	for _, list := range lists {
 		size += len(list) + 1
@@ -111,7 +112,7 @@ func array(lists ...[]byte) []byte {
 		}
 		text = append(text, list...)
 	}
-	return append(text, ']')
+	return string(append(text, ']'))
 }
 
 // numbered writes the parameters of a statement as PostgreSQL does.

@@ -35,7 +35,7 @@ func TestAppendObject(t *testing.T) {
 		}
 	}
 	var got []map[string]any
-	if err := json.Unmarshal(array(list, list), &got); err != nil {
+	if err := json.Unmarshal([]byte(array(list, list)), &got); err != nil {
 		t.Fatalf("%v: %s", err, list)
 	}
 	for _, object := range got {

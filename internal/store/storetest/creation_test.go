@@ -11,6 +11,8 @@ import (
 	"agegate/internal/rules/billing"
 	"agegate/internal/rules/session"
 	"agegate/internal/rules/tenant"
+	"agegate/internal/store/dbtest"
+	"agegate/internal/store/pgtest"
 )
 
 // newSessions returns sessions of a tenant. The first has every field set.
@@ -90,6 +92,22 @@ func TestSessionsCreatedTogetherComeBackAsStored(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestSessionsAreCreatedInTheSimpleProtocol: some poolers need pgx's simple protocol,
+// in which values are written into the statement.
+func TestSessionsAreCreatedInTheSimpleProtocol(t *testing.T) {
+	s := dbtest.Open(t, pgtest.URL(t)+"&default_query_exec_mode=simple_protocol")
+	owner := newTenant(t, s)
+	sessions := newSessions(t, owner, 2)
+	if buy(t, s, owner.Terms(), billing.Terms{TenantID: owner.ID, Livemode: true, Period: "2026-03", Limit: 2}, sessions) != 1 {
+		t.Fatal("nothing was created")
+	}
+	for _, want := range sessions {
+		if got, err := s.SessionByID(t.Context(), owner.ID, want.ID); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("came back as %+v, %v, want %+v", got, err, want)
+		}
+	}
 }
 
 // TestEachFieldOfACreatedSessionIsStored: the statement for new sessions, which names
