@@ -50,9 +50,15 @@ func insertAll[T any](tx *Tx, into inserted[T], rows []T) error {
 	for _, r := range rows {
 		args = append(args, into.values(r)...)
 	}
-	one := "(?" + strings.Repeat(", ?", len(into.columns)-1) + ")"
-	_, err := tx.run("INSERT INTO "+into.table+" ("+strings.Join(into.columns, ", ")+") VALUES "+one+strings.Repeat(", "+one, len(rows)-1), args)
+	_, err := tx.run(insertion(into.table, into.columns, len(rows)), args)
 	return err
+}
+
+// insertion returns a statement that inserts a number of rows, their values being
+// its arguments.
+func insertion(table string, columns []string, rows int) string {
+	row := "(?" + strings.Repeat(", ?", len(columns)-1) + ")"
+	return "INSERT INTO " + table + " (" + strings.Join(columns, ", ") + ") VALUES " + row + strings.Repeat(", "+row, rows-1)
 }
 
 // run runs a short statement of a transaction on SQLite without GORM, and reports

@@ -2,13 +2,10 @@ package store
 
 import (
 	"context"
-	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"gorm.io/gorm"
 
@@ -204,42 +201,30 @@ func (tx *Tx) insertRecords(rows []move.Record) error {
 	list := strings.Join(columns, ", ")
 	ctx, pool := tx.db.Statement.Context, tx.db.Statement.ConnPool // GORM would read the values for their types
 	if tx.postgres {
-		objects := make([]map[string]any, len(rows))
-		for i, r := range rows {
-			objects[i] = make(map[string]any, len(columns))
-			for name, value := range r.Row {
-				objects[i][name] = populated(value)
+		var objects []byte
+		for _, r := range rows {
+			var err error
+			if objects, err = appendObject(objects, columns, valuesOf(r, columns)); err != nil {
+				return err
 			}
 		}
-		text, err := json.Marshal(objects)
-		if err != nil {
-			return err
-		}
-		_, err = pool.ExecContext(ctx, fmt.Sprintf(`INSERT INTO %s (%s)
+		_, err := pool.ExecContext(ctx, fmt.Sprintf(`INSERT INTO %s (%s)
 			SELECT %s FROM json_populate_recordset(CAST(NULL AS %s), CAST($1 AS json)) ON CONFLICT DO NOTHING`,
-			table, list, list, table), string(text))
+			table, list, list, table), array(objects))
 		return translate(err)
 	}
 	var args []any
 	for _, r := range rows {
-		for _, column := range columns {
-			args = append(args, r.Row[column])
-		}
+		args = append(args, valuesOf(r, columns)...)
 	}
-	row := "(?" + strings.Repeat(", ?", len(columns)-1) + ")"
-	_, err := pool.ExecContext(ctx, "INSERT INTO "+table+" ("+list+") VALUES "+row+strings.Repeat(", "+row, len(rows)-1)+" ON CONFLICT DO NOTHING", args...)
+	_, err := pool.ExecContext(ctx, insertion(table, columns, len(rows))+" ON CONFLICT DO NOTHING", args...)
 	return translate(err)
 }
 
-// populated returns a value in the form that json_populate_recordset reads.
-func populated(value any) any {
-	switch v := value.(type) {
-	case time.Time:
-		return at(v)
-	case []byte:
-		if v != nil {
-			return `\x` + hex.EncodeToString(v)
-		}
+func valuesOf(r move.Record, columns []string) []any {
+	values := make([]any, len(columns))
+	for i, column := range columns {
+		values[i] = r.Row[column]
 	}
-	return value
+	return values
 }
