@@ -12,8 +12,8 @@ import (
 
 	"agegate/internal/app"
 	"agegate/internal/app/config"
-	"agegate/internal/rules/certify"
-	"agegate/internal/rules/suite"
+	"agegate/internal/backoffice/certify"
+	"agegate/internal/backoffice/suite"
 	"agegate/internal/rules/tenant"
 	"agegate/internal/store"
 

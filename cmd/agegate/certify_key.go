@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"agegate/gen/client"
-	"agegate/internal/rules/certify"
+	"agegate/internal/backoffice/certify"
+	"agegate/internal/backoffice/suite"
 	"agegate/internal/rules/session"
-	"agegate/internal/rules/suite"
 	"agegate/internal/rules/webhook"
 
 	"github.com/google/uuid"

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"agegate/internal/backoffice/suite"
 	"agegate/internal/lab/conformance"
-	"agegate/internal/rules/suite"
 
 	"github.com/spf13/cobra"
 )

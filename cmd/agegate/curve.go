@@ -6,11 +6,11 @@ import (
 	"os"
 	"path/filepath"
 
+	"agegate/internal/backoffice/evidence"
 	"agegate/internal/check/age"
 	"agegate/internal/check/age/curve"
 	"agegate/internal/check/inference"
 	"agegate/internal/lab/accuracy"
-	"agegate/internal/rules/evidence"
 
 	"github.com/spf13/cobra"
 )

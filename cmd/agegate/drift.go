@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"agegate/internal/app/config"
+	"agegate/internal/backoffice/drift"
 	"agegate/internal/check/age"
 	"agegate/internal/check/inference"
-	"agegate/internal/rules/drift"
 	"agegate/internal/store"
 
 	"github.com/spf13/cobra"

@@ -8,11 +8,11 @@ import (
 	"path/filepath"
 	"time"
 
+	"agegate/internal/backoffice/evidence"
 	"agegate/internal/check/age"
 	"agegate/internal/check/inference"
 	"agegate/internal/check/vision"
 	"agegate/internal/lab/accuracy"
-	"agegate/internal/rules/evidence"
 
 	"github.com/spf13/cobra"
 )

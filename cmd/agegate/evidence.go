@@ -13,10 +13,10 @@ import (
 
 	"agegate/internal/app"
 	"agegate/internal/app/config"
+	"agegate/internal/backoffice/evidence"
+	"agegate/internal/backoffice/insight"
 	"agegate/internal/rules/audit"
 	"agegate/internal/rules/billing"
-	"agegate/internal/rules/evidence"
-	"agegate/internal/rules/insight"
 	"agegate/internal/store"
 
 	"github.com/google/uuid"

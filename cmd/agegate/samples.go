@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"agegate/internal/app"
+	"agegate/internal/backoffice/insight"
 	"agegate/internal/rules/fault"
-	"agegate/internal/rules/insight"
 	"agegate/internal/rules/session"
 	"agegate/internal/rules/tenant"
 

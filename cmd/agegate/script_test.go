@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"agegate/internal/rules/account"
+	"agegate/internal/backoffice/account"
 	"agegate/internal/rules/billing"
 	"agegate/internal/rules/credential"
 	"agegate/internal/rules/session"

@@ -12,8 +12,8 @@ import (
 
 	"agegate/internal/app"
 	"agegate/internal/app/config"
-	"agegate/internal/rules/account"
-	"agegate/internal/rules/move"
+	"agegate/internal/backoffice/account"
+	"agegate/internal/backoffice/move"
 	"agegate/internal/rules/tenant"
 	"agegate/internal/store"
 

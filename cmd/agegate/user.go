@@ -11,9 +11,9 @@ import (
 
 	"agegate/internal/app"
 	"agegate/internal/app/config"
-	"agegate/internal/rules/account"
+	"agegate/internal/backoffice/account"
+	"agegate/internal/backoffice/mail"
 	"agegate/internal/rules/audit"
-	"agegate/internal/rules/mail"
 	"agegate/internal/rules/tenant"
 	"agegate/internal/store"
 

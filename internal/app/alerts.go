@@ -7,10 +7,10 @@ import (
 	"net/url"
 	"time"
 
-	"agegate/internal/rules/account"
+	"agegate/internal/backoffice/account"
+	"agegate/internal/backoffice/insight"
+	"agegate/internal/backoffice/mail"
 	"agegate/internal/rules/audit"
-	"agegate/internal/rules/insight"
-	"agegate/internal/rules/mail"
 	"agegate/internal/rules/tenant"
 	"agegate/internal/rules/webhook"
 

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"agegate/internal/app/config"
+	"agegate/internal/backoffice/certify"
 	"agegate/internal/rules/audit"
-	"agegate/internal/rules/certify"
 	"agegate/internal/rules/credential"
 	"agegate/internal/rules/session"
 	"agegate/internal/rules/tenant"

@@ -5,10 +5,10 @@ import (
 	"errors"
 
 	"agegate/internal/app/config"
+	"agegate/internal/backoffice/certify"
 	"agegate/internal/check/age/curve"
 	"agegate/internal/edge/httpd"
 	"agegate/internal/pages/dashboard"
-	"agegate/internal/rules/certify"
 	"agegate/internal/rules/credential"
 	"agegate/internal/rules/session"
 	"agegate/internal/rules/webhook"

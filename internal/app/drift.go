@@ -3,7 +3,7 @@ package app
 import (
 	"agegate/internal/app/config"
 	"agegate/internal/app/metrics"
-	"agegate/internal/rules/drift"
+	"agegate/internal/backoffice/drift"
 )
 
 // buildDrift builds the governor of drift unless it is off. It comes after the

@@ -6,10 +6,10 @@ import (
 	"slices"
 
 	"agegate/internal/app/config"
+	"agegate/internal/backoffice/evidence"
 	"agegate/internal/check/age"
 	"agegate/internal/check/inference"
 	"agegate/internal/rules/credential"
-	"agegate/internal/rules/evidence"
 )
 
 // NewEvidenceKey returns the key that signs evidence. It is derived from the

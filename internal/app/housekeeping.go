@@ -12,9 +12,9 @@ import (
 
 	"github.com/google/uuid"
 
+	"agegate/internal/backoffice/insight"
 	"agegate/internal/rules/audit"
 	"agegate/internal/rules/billing"
-	"agegate/internal/rules/insight"
 	"agegate/internal/rules/session"
 )
 

@@ -26,10 +26,10 @@ var house = []room{
 	{"pages", [][]string{{"dashboard", "shopper"}, {"page"}}},
 	{"store", nil},
 	{"lab", [][]string{{"accuracy", "conformance", "demo"}}},
+	{"backoffice", [][]string{{"evidence"}, {"certify", "drift", "insight", "move"}, {"account"}, {"mail"}, {"suite"}}},
 	{"check", [][]string{{"document"}, {"age"}, {"liveness"}, {"vision"}, {"inference"}}},
 	{"rules", [][]string{
-		{"evidence"}, {"certify", "drift", "insight", "move"}, {"session"}, {"account", "billing", "tenant", "webhook"}, {"mail"},
-		{"audit", "brand", "credential"}, {"gather", "suite", "turn"}, {"fault"},
+		{"session"}, {"billing", "tenant", "webhook"}, {"audit", "brand", "credential"}, {"gather", "turn"}, {"fault"},
 	}},
 	{"agegate", nil}, {"gen", nil}, {"templates", nil}, // agegate is the root, which embeds openapi.yaml
 }
@@ -124,24 +124,24 @@ func stepsInwards(t *testing.T, pkg, dep string) {
 // indirectly.
 func TestForbiddenImports(t *testing.T) {
 	except := map[string]string{
-		"agegate/internal/lab/conformance":       "agegate/internal/rules/suite",      // outcomes and reports, which the gateway has no part in
+		"agegate/internal/lab/conformance":       "agegate/internal/backoffice/suite", // outcomes and reports, which the gateway has no part in
 		"agegate/internal/check/document/wallet": "agegate/internal/rules/credential", // which public keys are used
 	}
 	domain := []string{"github.com/labstack/echo/v4", "gorm.io/gorm", "agegate/gen"}
 	for pkg, forbidden := range map[string][]string{
 		"rules/fault":            {"agegate/"},
 		"rules/credential":       {"agegate/"},
-		"rules/suite":            {"agegate/"},
+		"backoffice/suite":       {"agegate/"},
 		"rules/audit":            domain,
 		"rules/brand":            append(domain, "agegate/internal/rules/tenant"),
 		"rules/session":          domain,
 		"rules/tenant":           domain,
 		"rules/billing":          domain,
 		"rules/webhook":          domain,
-		"rules/account":          append(domain, "agegate/internal/rules/tenant"),
-		"rules/evidence":         domain,
-		"rules/insight":          domain,
-		"rules/certify":          domain,
+		"backoffice/account":     append(domain, "agegate/internal/rules/tenant"),
+		"backoffice/evidence":    domain,
+		"backoffice/insight":     domain,
+		"backoffice/certify":     domain,
 		"check/inference":        {"agegate/"},
 		"check/age":              append(domain, "agegate/internal/rules/session"),
 		"store":                  {"github.com/labstack/echo/v4", "agegate/gen"},

@@ -5,9 +5,9 @@ import (
 	"net/http"
 	"time"
 
+	"agegate/internal/backoffice/insight"
 	"agegate/internal/edge/api"
 	"agegate/internal/edge/httpd"
-	"agegate/internal/rules/insight"
 )
 
 // recordRefusal counts a refused API request for the tenant whose key it used. If

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"agegate/internal/app"
+	"agegate/internal/backoffice/account"
 	"agegate/internal/gatewaytest"
-	"agegate/internal/rules/account"
 	"agegate/internal/rules/audit"
 	"agegate/internal/rules/tenant"
 

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"agegate/internal/app/config"
+	"agegate/internal/backoffice/account"
 	"agegate/internal/check/document"
-	"agegate/internal/rules/account"
 	"agegate/internal/rules/audit"
 	"agegate/internal/rules/credential"
 	"agegate/internal/rules/session"

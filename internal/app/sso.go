@@ -4,8 +4,8 @@ import (
 	"time"
 
 	"agegate/internal/app/config"
-	"agegate/internal/rules/account"
-	"agegate/internal/rules/account/oidc"
+	"agegate/internal/backoffice/account"
+	"agegate/internal/backoffice/account/oidc"
 	"agegate/internal/rules/webhook"
 )
 

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"agegate/internal/backoffice/insight"
 	"agegate/internal/rules/audit"
 	"agegate/internal/rules/fault"
-	"agegate/internal/rules/insight"
 	"agegate/internal/rules/session"
 	"agegate/internal/rules/tenant"
 	"agegate/internal/rules/webhook"

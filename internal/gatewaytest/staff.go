@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"agegate/internal/rules/account"
+	"agegate/internal/backoffice/account"
 	"agegate/internal/rules/credential"
 
 	"github.com/google/uuid"

@@ -7,8 +7,8 @@ import (
 
 	"github.com/google/uuid"
 
+	"agegate/internal/backoffice/certify"
 	"agegate/internal/rules/audit"
-	"agegate/internal/rules/certify"
 )
 
 var _ certify.Store = (*Store)(nil)

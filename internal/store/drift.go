@@ -7,8 +7,8 @@ import (
 
 	"gorm.io/gorm/clause"
 
+	"agegate/internal/backoffice/drift"
 	"agegate/internal/rules/audit"
-	"agegate/internal/rules/drift"
 )
 
 var (

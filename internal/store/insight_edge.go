@@ -8,7 +8,7 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 
-	"agegate/internal/rules/insight"
+	"agegate/internal/backoffice/insight"
 )
 
 // refusalRow is a row of api_refusals.

@@ -3,7 +3,7 @@ package store
 import (
 	"context"
 
-	"agegate/internal/rules/insight"
+	"agegate/internal/backoffice/insight"
 )
 
 // SumTargets implements insight.SeenStore.

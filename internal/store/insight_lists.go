@@ -11,8 +11,8 @@ import (
 
 	"github.com/google/uuid"
 
+	"agegate/internal/backoffice/insight"
 	"agegate/internal/rules/billing"
-	"agegate/internal/rules/insight"
 	"agegate/internal/rules/session"
 	"agegate/internal/rules/webhook"
 )

@@ -7,7 +7,7 @@ import (
 	"github.com/google/uuid"
 	"gorm.io/gorm/clause"
 
-	"agegate/internal/rules/mail"
+	"agegate/internal/backoffice/mail"
 )
 
 var _ mail.Store = (*Store)(nil)

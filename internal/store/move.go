@@ -8,10 +8,10 @@ import (
 	"github.com/google/uuid"
 	"gorm.io/gorm"
 
+	"agegate/internal/backoffice/insight"
+	"agegate/internal/backoffice/move"
 	"agegate/internal/rules/audit"
 	"agegate/internal/rules/fault"
-	"agegate/internal/rules/insight"
-	"agegate/internal/rules/move"
 	"agegate/internal/rules/tenant"
 )
 

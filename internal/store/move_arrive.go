@@ -9,10 +9,10 @@ import (
 
 	"gorm.io/gorm"
 
-	"agegate/internal/rules/account"
+	"agegate/internal/backoffice/account"
+	"agegate/internal/backoffice/move"
 	"agegate/internal/rules/audit"
 	"agegate/internal/rules/fault"
-	"agegate/internal/rules/move"
 	"agegate/internal/rules/tenant"
 )
 

@@ -8,8 +8,8 @@ import (
 
 	"github.com/google/uuid"
 
+	"agegate/internal/backoffice/insight"
 	"agegate/internal/rules/fault"
-	"agegate/internal/rules/insight"
 	"agegate/internal/rules/webhook"
 	"agegate/internal/store"
 	"agegate/internal/store/dbtest"

@@ -8,7 +8,7 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 
-	"agegate/internal/rules/account"
+	"agegate/internal/backoffice/account"
 )
 
 type providerRow struct {

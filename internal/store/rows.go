@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"agegate/internal/rules/account"
+	"agegate/internal/backoffice/account"
 	"agegate/internal/rules/audit"
 	"agegate/internal/rules/billing"
 	"agegate/internal/rules/credential"

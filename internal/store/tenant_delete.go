@@ -5,9 +5,9 @@ import (
 
 	"github.com/google/uuid"
 
+	"agegate/internal/backoffice/insight"
 	"agegate/internal/rules/audit"
 	"agegate/internal/rules/fault"
-	"agegate/internal/rules/insight"
 	"agegate/internal/rules/tenant"
 )
 

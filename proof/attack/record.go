@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"agegate/internal/rules/evidence"
+	"agegate/internal/backoffice/evidence"
 )
 
 // Rows returns the rows of document checks as those of camera checks.

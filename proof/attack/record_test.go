@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"agegate/internal/rules/evidence"
+	"agegate/internal/backoffice/evidence"
 )
 
 // everyKind returns a row for each kind of camera check.

@@ -10,11 +10,11 @@ import (
 	"testing"
 	"time"
 
+	"agegate/internal/backoffice/account"
+	"agegate/internal/backoffice/insight"
 	"agegate/internal/gatewaytest"
-	"agegate/internal/rules/account"
 	"agegate/internal/rules/audit"
 	"agegate/internal/rules/billing"
-	"agegate/internal/rules/insight"
 	"agegate/internal/rules/session"
 	"agegate/internal/rules/tenant"
 	"agegate/internal/rules/webhook"

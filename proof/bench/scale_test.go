@@ -17,11 +17,11 @@ import (
 	"testing"
 	"time"
 
+	"agegate/internal/backoffice/insight"
 	"agegate/internal/gatewaytest"
 	"agegate/internal/rules/audit"
 	"agegate/internal/rules/billing"
 	"agegate/internal/rules/credential"
-	"agegate/internal/rules/insight"
 	"agegate/internal/rules/tenant"
 	"agegate/internal/store"
 	"agegate/internal/store/pgtest"

@@ -18,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	staff "agegate/internal/rules/account"
+	staff "agegate/internal/backoffice/account"
 	"agegate/internal/rules/credential"
 	"agegate/internal/store"
 	"agegate/proof/table"

@@ -13,7 +13,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"agegate/internal/rules/insight"
+	"agegate/internal/backoffice/insight"
 	"agegate/internal/store"
 	"agegate/internal/store/pgtest"
 )

@@ -15,10 +15,10 @@ import (
 	"testing"
 	"time"
 
+	"agegate/internal/backoffice/suite"
 	"agegate/internal/check/vision/visiontest"
 	"agegate/internal/gatewaytest"
 	"agegate/internal/lab/conformance"
-	"agegate/internal/rules/suite"
 	"agegate/internal/store/pgtest"
 	"agegate/proof/table"
 )

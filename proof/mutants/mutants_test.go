@@ -12,11 +12,11 @@ import (
 	"testing"
 	"time"
 
+	"agegate/internal/backoffice/suite"
 	"agegate/internal/check/vision/visiontest"
 	"agegate/internal/gatewaytest"
 	"agegate/internal/lab/conformance"
 	"agegate/internal/rules/audit"
-	"agegate/internal/rules/suite"
 	"agegate/internal/rules/tenant"
 	"agegate/internal/store/pgtest"
 	"agegate/proof/table"

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"agegate/internal/backoffice/account"
 	"agegate/internal/gatewaytest"
-	"agegate/internal/rules/account"
 	"agegate/proof/table"
 )
 

@@ -9,8 +9,8 @@ import (
 	"sync"
 	"testing"
 
+	"agegate/internal/backoffice/account"
 	"agegate/internal/gatewaytest"
-	"agegate/internal/rules/account"
 	"agegate/proof/table"
 )
 

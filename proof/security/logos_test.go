@@ -12,8 +12,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"agegate/internal/backoffice/account"
 	"agegate/internal/gatewaytest"
-	"agegate/internal/rules/account"
 	"agegate/proof/table"
 )
 

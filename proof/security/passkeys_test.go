@@ -18,8 +18,8 @@ import (
 	"strings"
 	"testing"
 
+	"agegate/internal/backoffice/account"
 	"agegate/internal/gatewaytest"
-	"agegate/internal/rules/account"
 	"agegate/proof/table"
 
 	"github.com/fxamacker/cbor/v2"

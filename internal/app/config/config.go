@@ -15,8 +15,8 @@ import (
 	"strings"
 	"time"
 
-	"agegate/internal/rules/account"
-	"agegate/internal/rules/mail"
+	"agegate/internal/backoffice/account"
+	"agegate/internal/backoffice/mail"
 	"agegate/internal/rules/session"
 	"agegate/internal/rules/tenant"
 )

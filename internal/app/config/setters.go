@@ -15,7 +15,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"agegate/internal/rules/mail"
+	"agegate/internal/backoffice/mail"
 	"agegate/internal/rules/session"
 	"agegate/internal/rules/tenant"
 )

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"agegate/internal/rules/account"
+	"agegate/internal/backoffice/account"
 	"agegate/internal/rules/fault"
 
 	"github.com/google/uuid"

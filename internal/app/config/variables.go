@@ -3,7 +3,7 @@ package config
 import (
 	"time"
 
-	"agegate/internal/rules/account"
+	"agegate/internal/backoffice/account"
 )
 
 // DatabaseURLName is the variable that may hold the database's password.

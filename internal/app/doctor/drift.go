@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 
+	"agegate/internal/backoffice/drift"
 	"agegate/internal/check/age"
 	"agegate/internal/check/inference"
-	"agegate/internal/rules/drift"
 	"agegate/internal/store"
 )
 

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"agegate/internal/rules/drift"
+	"agegate/internal/backoffice/drift"
 )
 
 func TestDriftFinding(t *testing.T) {

@@ -6,8 +6,8 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"agegate/internal/rules/evidence"
-	"agegate/internal/rules/evidence/passes"
+	"agegate/internal/backoffice/evidence"
+	"agegate/internal/check/age/curve"
 )
 
 // bootstrapSeed is fixed, so that the bounds are the same in every run.
@@ -88,7 +88,7 @@ func distinctOf(texts ...string) []string { return slices.Compact(texts) }
 
 func cellOf(band [2]int, sex, group string, samples []Sample) evidence.Cell {
 	c := evidence.Cell{From: band[0], To: band[1], Sex: sex, Group: group, Count: len(samples)}
-	c.Passing = make(passes.Counts, evidence.HighestCutoff-evidence.LowestCutoff+1)
+	c.Passing = make(curve.Counts, evidence.HighestCutoff-evidence.LowestCutoff+1)
 	failures := make([]float64, len(samples))
 	for i, s := range samples {
 		failures[i] = s.Estimate - float64(s.Age)

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"agegate/internal/rules/evidence"
+	"agegate/internal/backoffice/evidence"
 )
 
 // TestCells: the counts match the samples, no cell has fewer than MinCount

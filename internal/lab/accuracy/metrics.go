@@ -7,10 +7,10 @@ import (
 	"math"
 	"slices"
 
+	"agegate/internal/backoffice/evidence"
 	"agegate/internal/check/age"
 	"agegate/internal/check/age/curve"
 	"agegate/internal/check/vision"
-	"agegate/internal/rules/evidence"
 
 	"gonum.org/v1/gonum/stat/distuv"
 )

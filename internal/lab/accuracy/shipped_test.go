@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"agegate/internal/backoffice/evidence"
 	"agegate/internal/check/age/curve"
-	"agegate/internal/rules/evidence"
 )
 
 // TestShippedFairness: the shipped figures by sex and group come from the same

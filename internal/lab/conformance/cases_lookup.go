@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"agegate/internal/rules/suite"
+	"agegate/internal/backoffice/suite"
 )
 
 var lookupCases = []testCase{

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"agegate/internal/rules/suite"
+	"agegate/internal/backoffice/suite"
 )
 
 // timestampGap is a time between attempts after which the timestamp, in whole

@@ -20,7 +20,7 @@ import (
 
 	"golang.org/x/time/rate"
 
-	"agegate/internal/rules/suite"
+	"agegate/internal/backoffice/suite"
 )
 
 // Options says what to test and with which credentials. BaseURL and TestKey are

@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/net/html"
 
-	"agegate/internal/rules/suite"
+	"agegate/internal/backoffice/suite"
 )
 
 // consent opens the pages up to the disclosure, like a shopper, and accepts it.

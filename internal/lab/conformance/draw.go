@@ -10,7 +10,7 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 
-	"agegate/internal/rules/suite"
+	"agegate/internal/backoffice/suite"
 )
 
 // randomCases draw requests from the contract's schemas, so that they test new

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"agegate/internal/rules/suite"
+	"agegate/internal/backoffice/suite"
 )
 
 // Result is one case of a report.

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"agegate"
-	"agegate/internal/rules/suite"
+	"agegate/internal/backoffice/suite"
 )
 
 func sample() *Report {

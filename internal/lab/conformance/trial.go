@@ -17,7 +17,7 @@ import (
 	"strings"
 	"time"
 
-	"agegate/internal/rules/suite"
+	"agegate/internal/backoffice/suite"
 )
 
 // canary is part of request values that no answer may repeat.

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"agegate/internal/backoffice/account"
 	"agegate/internal/pages/page"
-	"agegate/internal/rules/account"
 
 	"github.com/labstack/echo/v4"
 )

@@ -7,8 +7,8 @@ import (
 	"net/http"
 	"strconv"
 
+	"agegate/internal/backoffice/account"
 	"agegate/internal/pages/page"
-	"agegate/internal/rules/account"
 
 	"github.com/labstack/echo/v4"
 )

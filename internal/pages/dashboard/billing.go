@@ -11,9 +11,9 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"agegate/internal/backoffice/insight"
 	"agegate/internal/pages/page"
 	"agegate/internal/rules/billing"
-	"agegate/internal/rules/insight"
 	"agegate/internal/rules/tenant"
 
 	"github.com/google/uuid"

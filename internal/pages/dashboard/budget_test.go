@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"agegate/internal/rules/insight"
+	"agegate/internal/backoffice/insight"
 	"agegate/templates"
 
 	"golang.org/x/net/html"

@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"agegate/internal/backoffice/insight"
 	"agegate/internal/gatewaytest"
 	"agegate/internal/rules/audit"
-	"agegate/internal/rules/insight"
 	"agegate/internal/rules/session"
 	"agegate/internal/rules/tenant"
 )

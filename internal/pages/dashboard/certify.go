@@ -3,9 +3,9 @@ package dashboard
 import (
 	"time"
 
-	"agegate/internal/rules/certify"
+	"agegate/internal/backoffice/certify"
+	"agegate/internal/backoffice/suite"
 	"agegate/internal/rules/fault"
-	"agegate/internal/rules/suite"
 	"agegate/internal/rules/webhook"
 )
 

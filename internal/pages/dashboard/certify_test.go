@@ -8,9 +8,9 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"agegate/internal/backoffice/certify"
 	"agegate/internal/gatewaytest"
 	"agegate/internal/rules/audit"
-	"agegate/internal/rules/certify"
 	"agegate/internal/rules/webhook"
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"

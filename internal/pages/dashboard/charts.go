@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"time"
 
-	"agegate/internal/rules/insight"
+	"agegate/internal/backoffice/insight"
 	"agegate/internal/rules/session"
 )
 

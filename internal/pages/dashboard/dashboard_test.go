@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"agegate/internal/backoffice/account"
 	"agegate/internal/gatewaytest"
 	"agegate/internal/pages/dashboard"
-	"agegate/internal/rules/account"
 
 	"github.com/google/uuid"
 )

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"agegate/internal/backoffice/account"
 	"agegate/internal/pages/page"
-	"agegate/internal/rules/account"
 	"agegate/internal/rules/fault"
 	"agegate/internal/rules/session"
 	"agegate/internal/rules/tenant"

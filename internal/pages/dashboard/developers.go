@@ -4,10 +4,10 @@ import (
 	"strings"
 	"time"
 
+	"agegate/internal/backoffice/insight"
 	"agegate/internal/pages/page"
 	"agegate/internal/rules/audit"
 	"agegate/internal/rules/fault"
-	"agegate/internal/rules/insight"
 	"agegate/internal/rules/tenant"
 	"agegate/internal/rules/webhook"
 

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"agegate/internal/backoffice/account"
 	"agegate/internal/gatewaytest"
-	"agegate/internal/rules/account"
 	"agegate/internal/rules/audit"
 	"agegate/internal/rules/tenant"
 

@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
+	"agegate/internal/backoffice/drift"
 	"agegate/internal/gatewaytest"
 	"agegate/internal/rules/audit"
-	"agegate/internal/rules/drift"
 )
 
 // feed lets the governor count n checks with an estimate, and complete a window.

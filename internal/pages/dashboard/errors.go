@@ -4,8 +4,8 @@ import (
 	"errors"
 	"net/http"
 
+	"agegate/internal/backoffice/account"
 	"agegate/internal/pages/page"
-	"agegate/internal/rules/account"
 
 	"github.com/labstack/echo/v4"
 )

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"agegate/internal/backoffice/evidence"
 	"agegate/internal/rules/audit"
-	"agegate/internal/rules/evidence"
 	"agegate/internal/rules/fault"
 
 	"github.com/google/uuid"

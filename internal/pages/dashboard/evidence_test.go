@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"agegate/internal/backoffice/evidence"
 	"agegate/internal/gatewaytest"
-	"agegate/internal/rules/evidence"
 )
 
 // TestEvidence: an owner downloads a pack that verifies with the displayed key.

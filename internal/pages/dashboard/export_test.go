@@ -6,7 +6,7 @@ import (
 	"net/http/httptest"
 	"slices"
 
-	"agegate/internal/rules/account"
+	"agegate/internal/backoffice/account"
 	"agegate/internal/rules/fault"
 
 	"github.com/labstack/echo/v4"

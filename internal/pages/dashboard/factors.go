@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"net/url"
 
-	"agegate/internal/rules/account"
+	"agegate/internal/backoffice/account"
 
 	"github.com/labstack/echo/v4"
 )

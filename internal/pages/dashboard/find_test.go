@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"agegate/internal/backoffice/account"
 	"agegate/internal/gatewaytest"
-	"agegate/internal/rules/account"
 	"agegate/internal/rules/session"
 	"agegate/internal/rules/tenant"
 )

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"agegate/internal/backoffice/account"
 	"agegate/internal/pages/page"
-	"agegate/internal/rules/account"
 	"agegate/internal/rules/brand"
 	"agegate/internal/rules/credential"
 	"agegate/internal/rules/fault"

@@ -7,7 +7,7 @@ import (
 	"net/url"
 	"strings"
 
-	"agegate/internal/rules/account"
+	"agegate/internal/backoffice/account"
 	"agegate/internal/rules/tenant"
 
 	"github.com/google/uuid"

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"agegate/internal/backoffice/account"
 	"agegate/internal/gatewaytest"
-	"agegate/internal/rules/account"
 )
 
 // TestFailedWebhooksAreSeen: if every delivery failed, the overview shows 0 %,

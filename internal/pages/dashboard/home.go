@@ -3,7 +3,7 @@ package dashboard
 import (
 	"net/http"
 
-	"agegate/internal/rules/account"
+	"agegate/internal/backoffice/account"
 	"agegate/internal/rules/tenant"
 
 	"github.com/google/uuid"

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"agegate/internal/backoffice/account"
 	"agegate/internal/gatewaytest"
-	"agegate/internal/rules/account"
 )
 
 // TestLinksOfTheDocumentation: they lead to the playground and the keys of the

@@ -5,8 +5,8 @@ import (
 	"regexp"
 	"testing"
 
+	"agegate/internal/backoffice/account"
 	"agegate/internal/gatewaytest"
-	"agegate/internal/rules/account"
 
 	"github.com/google/uuid"
 )

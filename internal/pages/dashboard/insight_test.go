@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
+	"agegate/internal/backoffice/account"
+	"agegate/internal/backoffice/insight"
 	"agegate/internal/gatewaytest"
 	"agegate/internal/pages/dashboard"
-	"agegate/internal/rules/account"
-	"agegate/internal/rules/insight"
 	"agegate/internal/rules/session"
 	"agegate/internal/rules/tenant"
 

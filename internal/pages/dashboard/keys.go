@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"agegate/internal/backoffice/insight"
 	"agegate/internal/pages/page"
-	"agegate/internal/rules/insight"
 	"agegate/internal/rules/tenant"
 
 	"github.com/google/uuid"

@@ -8,11 +8,11 @@ import (
 	"testing"
 	"time"
 
+	"agegate/internal/backoffice/insight"
 	"agegate/internal/check/age/curve"
 	"agegate/internal/gatewaytest"
 	"agegate/internal/pages/dashboard"
 	"agegate/internal/rules/audit"
-	"agegate/internal/rules/insight"
 	"agegate/internal/rules/session"
 )
 

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"agegate/internal/backoffice/account"
 	"agegate/internal/pages/page"
-	"agegate/internal/rules/account"
 )
 
 // Home is the path of the dashboard's first page.

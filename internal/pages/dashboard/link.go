@@ -5,8 +5,8 @@ import (
 	"maps"
 	"net/http"
 
+	"agegate/internal/backoffice/account"
 	"agegate/internal/pages/page"
-	"agegate/internal/rules/account"
 	"agegate/internal/rules/tenant"
 )
 

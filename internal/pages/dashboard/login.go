@@ -5,8 +5,8 @@ import (
 	"net/http"
 	"slices"
 
-	"agegate/internal/rules/account"
-	"agegate/internal/rules/account/passkey"
+	"agegate/internal/backoffice/account"
+	"agegate/internal/backoffice/account/passkey"
 )
 
 const (

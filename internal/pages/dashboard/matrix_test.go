@@ -11,9 +11,9 @@ import (
 	"strings"
 	"testing"
 
+	"agegate/internal/backoffice/account"
 	"agegate/internal/gatewaytest"
 	"agegate/internal/pages/dashboard"
-	"agegate/internal/rules/account"
 
 	"github.com/google/uuid"
 )

@@ -4,9 +4,9 @@ import (
 	"net/http"
 	"strings"
 
+	"agegate/internal/backoffice/account"
+	"agegate/internal/backoffice/insight"
 	"agegate/internal/pages/page"
-	"agegate/internal/rules/account"
-	"agegate/internal/rules/insight"
 	"agegate/internal/rules/tenant"
 
 	"github.com/google/uuid"

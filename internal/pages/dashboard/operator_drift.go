@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"agegate/internal/backoffice/drift"
 	"agegate/internal/pages/page"
-	"agegate/internal/rules/drift"
 )
 
 const driftPath = operatorPath + "/drift"

@@ -7,9 +7,9 @@ import (
 	"strconv"
 	"strings"
 
+	"agegate/internal/backoffice/insight"
 	"agegate/internal/check/age/curve"
 	"agegate/internal/pages/page"
-	"agegate/internal/rules/insight"
 )
 
 const labPath = operatorPath + "/lab"

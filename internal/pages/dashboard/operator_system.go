@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"time"
 
-	"agegate/internal/rules/insight"
+	"agegate/internal/backoffice/insight"
 )
 
 const systemPath = operatorPath + "/system"

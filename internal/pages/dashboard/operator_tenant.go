@@ -6,10 +6,10 @@ import (
 	"strings"
 	"time"
 
-	"agegate/internal/rules/account"
+	"agegate/internal/backoffice/account"
+	"agegate/internal/backoffice/insight"
 	"agegate/internal/rules/audit"
 	"agegate/internal/rules/billing"
-	"agegate/internal/rules/insight"
 	"agegate/internal/rules/tenant"
 
 	"github.com/google/uuid"

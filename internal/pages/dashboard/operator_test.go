@@ -9,11 +9,11 @@ import (
 	"testing"
 	"time"
 
+	"agegate/internal/backoffice/account"
+	"agegate/internal/backoffice/insight"
 	"agegate/internal/gatewaytest"
-	"agegate/internal/rules/account"
 	"agegate/internal/rules/audit"
 	"agegate/internal/rules/credential"
-	"agegate/internal/rules/insight"
 
 	"github.com/google/uuid"
 )

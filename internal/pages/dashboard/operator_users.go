@@ -4,8 +4,8 @@ import (
 	"net/http"
 	"strings"
 
+	"agegate/internal/backoffice/account"
 	"agegate/internal/pages/page"
-	"agegate/internal/rules/account"
 	"agegate/internal/rules/fault"
 )
 

@@ -6,8 +6,8 @@ import (
 	"net/url"
 	"time"
 
+	"agegate/internal/backoffice/insight"
 	"agegate/internal/pages/page"
-	"agegate/internal/rules/insight"
 	"agegate/internal/rules/webhook"
 
 	"golang.org/x/sync/errgroup"

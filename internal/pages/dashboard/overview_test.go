@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"agegate/internal/backoffice/account"
 	"agegate/internal/gatewaytest"
-	"agegate/internal/rules/account"
 	"agegate/internal/rules/tenant"
 )
 

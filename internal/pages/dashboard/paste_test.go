@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"agegate/internal/backoffice/account"
 	"agegate/internal/gatewaytest"
 	"agegate/internal/pages/dashboard"
-	"agegate/internal/rules/account"
 	"agegate/internal/rules/credential"
 	"agegate/internal/rules/webhook"
 

@@ -4,10 +4,10 @@ import (
 	"net/http"
 	"strconv"
 
+	"agegate/internal/backoffice/account"
+	"agegate/internal/backoffice/insight"
 	"agegate/internal/pages/page"
-	"agegate/internal/rules/account"
 	"agegate/internal/rules/fault"
-	"agegate/internal/rules/insight"
 	"agegate/internal/rules/session"
 	"agegate/internal/rules/tenant"
 )

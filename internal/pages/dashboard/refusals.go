@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"agegate/internal/rules/insight"
+	"agegate/internal/backoffice/insight"
 
 	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"

@@ -9,8 +9,8 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"agegate/internal/backoffice/insight"
 	"agegate/internal/edge/reference"
-	"agegate/internal/rules/insight"
 )
 
 // TestHeadingOf: each refusal leads to its detail in the guide.

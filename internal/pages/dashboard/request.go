@@ -5,9 +5,9 @@ import (
 	"net/http"
 	"time"
 
-	"agegate/internal/rules/account"
+	"agegate/internal/backoffice/account"
+	"agegate/internal/backoffice/insight"
 	"agegate/internal/rules/fault"
-	"agegate/internal/rules/insight"
 	"agegate/internal/rules/tenant"
 
 	"github.com/google/uuid"

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"agegate/internal/backoffice/account"
 	"agegate/internal/gatewaytest"
-	"agegate/internal/rules/account"
 	"agegate/internal/rules/audit"
 	"agegate/internal/rules/fault"
 )

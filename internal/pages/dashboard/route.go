@@ -5,7 +5,7 @@ import (
 	"regexp"
 	"strings"
 
-	"agegate/internal/rules/account"
+	"agegate/internal/backoffice/account"
 
 	"github.com/google/uuid"
 )

@@ -5,10 +5,10 @@ import (
 	"net/http"
 	"strings"
 
+	"agegate/internal/backoffice/account"
+	"agegate/internal/backoffice/insight"
 	"agegate/internal/pages/page"
-	"agegate/internal/rules/account"
 	"agegate/internal/rules/fault"
-	"agegate/internal/rules/insight"
 	"agegate/internal/rules/session"
 )
 

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"agegate/internal/backoffice/insight"
 	"agegate/internal/pages/page"
-	"agegate/internal/rules/insight"
 	"agegate/internal/rules/session"
 
 	"github.com/google/uuid"

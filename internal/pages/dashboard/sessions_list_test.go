@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"agegate/internal/backoffice/account"
+	"agegate/internal/backoffice/insight"
 	"agegate/internal/gatewaytest"
-	"agegate/internal/rules/account"
-	"agegate/internal/rules/insight"
 )
 
 // listedIDs returns the sessions of a page in its order.

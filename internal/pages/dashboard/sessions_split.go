@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"time"
 
-	"agegate/internal/rules/insight"
+	"agegate/internal/backoffice/insight"
 	"agegate/internal/rules/session"
 
 	"github.com/labstack/echo/v4"

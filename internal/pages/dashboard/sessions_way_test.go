@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"agegate/internal/backoffice/account"
 	"agegate/internal/gatewaytest"
-	"agegate/internal/rules/account"
 	"agegate/internal/rules/session"
 
 	"github.com/google/uuid"

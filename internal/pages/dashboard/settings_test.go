@@ -17,9 +17,9 @@ import (
 	"testing"
 	"testing/iotest"
 
+	"agegate/internal/backoffice/account"
 	"agegate/internal/gatewaytest"
 	"agegate/internal/pages/dashboard"
-	"agegate/internal/rules/account"
 	"agegate/internal/rules/audit"
 	"agegate/internal/rules/brand"
 	"agegate/internal/rules/tenant"

@@ -3,7 +3,7 @@ package dashboard
 import (
 	"errors"
 
-	"agegate/internal/rules/account"
+	"agegate/internal/backoffice/account"
 	"agegate/internal/rules/fault"
 )
 

@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"net/url"
 
-	"agegate/internal/rules/account"
+	"agegate/internal/backoffice/account"
 	"agegate/internal/rules/fault"
 
 	"github.com/google/uuid"

@@ -6,7 +6,7 @@ import (
 	"net/url"
 	"path"
 
-	"agegate/internal/rules/account"
+	"agegate/internal/backoffice/account"
 )
 
 const stepUpPath = "/dashboard/step-up"

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"agegate/internal/backoffice/account"
 	"agegate/internal/gatewaytest"
 	"agegate/internal/pages/dashboard"
-	"agegate/internal/rules/account"
 )
 
 // TestStepUpComesBeforeTheForm: the page of a form that needs a confirmation asks

@@ -3,8 +3,8 @@ package dashboard
 import (
 	"strconv"
 
+	"agegate/internal/backoffice/insight"
 	"agegate/internal/pages/page"
-	"agegate/internal/rules/insight"
 	"agegate/internal/rules/session"
 )
 

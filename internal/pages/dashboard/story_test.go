@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"agegate/internal/backoffice/account"
 	"agegate/internal/gatewaytest"
-	"agegate/internal/rules/account"
 )
 
 // TestStory: a session's page says what happened, who decided and what to tell

@@ -4,8 +4,8 @@ import (
 	"net/http"
 	"net/url"
 
-	"agegate/internal/rules/account"
-	"agegate/internal/rules/mail"
+	"agegate/internal/backoffice/account"
+	"agegate/internal/backoffice/mail"
 )
 
 const (

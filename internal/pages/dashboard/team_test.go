@@ -7,8 +7,8 @@ import (
 	"sync"
 	"testing"
 
+	"agegate/internal/backoffice/account"
 	"agegate/internal/gatewaytest"
-	"agegate/internal/rules/account"
 	"agegate/internal/rules/audit"
 
 	"github.com/google/uuid"

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"agegate/internal/rules/account"
-	"agegate/internal/rules/insight"
+	"agegate/internal/backoffice/account"
+	"agegate/internal/backoffice/insight"
 	"agegate/internal/rules/tenant"
 	"agegate/internal/rules/webhook"
 

@@ -4,9 +4,9 @@ import (
 	"context"
 	"time"
 
+	"agegate/internal/backoffice/drift"
 	"agegate/internal/check/age"
 	"agegate/internal/check/document/photo"
-	"agegate/internal/rules/drift"
 	"agegate/internal/rules/fault"
 	"agegate/internal/rules/session"
 

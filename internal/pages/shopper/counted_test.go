@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"agegate/internal/backoffice/drift"
 	"agegate/internal/check/age"
-	"agegate/internal/rules/drift"
 	"agegate/internal/rules/session"
 	"agegate/internal/rules/tenant"
 

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"agegate/internal/backoffice/move"
 	"agegate/internal/rules/audit"
-	"agegate/internal/rules/move"
 	"agegate/internal/rules/tenant"
 )
 

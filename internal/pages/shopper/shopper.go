@@ -14,11 +14,11 @@ import (
 	"net/http"
 	"net/url"
 
+	"agegate/internal/backoffice/drift"
 	"agegate/internal/check/age"
 	"agegate/internal/check/document"
 	"agegate/internal/pages/page"
 	"agegate/internal/rules/brand"
-	"agegate/internal/rules/drift"
 	"agegate/internal/rules/session"
 	"agegate/internal/rules/tenant"
 	"agegate/templates"

@@ -8,10 +8,10 @@ import (
 	"sync/atomic"
 	"time"
 
+	"agegate/internal/backoffice/drift"
 	"agegate/internal/check/age"
 	"agegate/internal/check/document/photo"
 	"agegate/internal/check/vision"
-	"agegate/internal/rules/drift"
 	"agegate/internal/rules/fault"
 	"agegate/internal/rules/session"
 

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"agegate/internal/rules/account"
+	"agegate/internal/backoffice/account"
 	"agegate/internal/rules/fault"
 )
 

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"agegate/internal/rules/account"
+	"agegate/internal/backoffice/account"
 	"agegate/internal/rules/fault"
 )
 

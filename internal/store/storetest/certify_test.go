@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"agegate/internal/backoffice/certify"
+	"agegate/internal/backoffice/suite"
 	"agegate/internal/rules/audit"
-	"agegate/internal/rules/certify"
 	"agegate/internal/rules/fault"
-	"agegate/internal/rules/suite"
 
 	"github.com/google/uuid"
 )

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"agegate/internal/backoffice/drift"
 	"agegate/internal/rules/audit"
-	"agegate/internal/rules/drift"
 )
 
 // replicaOf returns a service of a replica with a clock.

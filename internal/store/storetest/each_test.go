@@ -8,13 +8,13 @@ import (
 
 	"github.com/google/uuid"
 
+	"agegate/internal/backoffice/account"
+	"agegate/internal/backoffice/certify"
+	"agegate/internal/backoffice/drift"
+	"agegate/internal/backoffice/insight"
 	"agegate/internal/check/document"
-	"agegate/internal/rules/account"
 	"agegate/internal/rules/audit"
 	"agegate/internal/rules/billing"
-	"agegate/internal/rules/certify"
-	"agegate/internal/rules/drift"
-	"agegate/internal/rules/insight"
 	"agegate/internal/rules/session"
 	"agegate/internal/rules/tenant"
 	"agegate/internal/store"

@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"agegate/internal/rules/insight"
+	"agegate/internal/backoffice/insight"
 	"agegate/internal/rules/session"
 )
 

@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"agegate/internal/rules/account"
+	"agegate/internal/backoffice/account"
 	"agegate/internal/rules/fault"
 	"agegate/internal/rules/tenant"
 )

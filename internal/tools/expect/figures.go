@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"slices"
 
-	"agegate/internal/rules/evidence"
-	"agegate/internal/rules/insight"
+	"agegate/internal/backoffice/evidence"
+	"agegate/internal/backoffice/insight"
 )
 
 // The cutoff for a target age of 18 at the default margin, and the ages of the

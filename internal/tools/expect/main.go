@@ -12,7 +12,7 @@ import (
 	"os"
 	"slices"
 
-	"agegate/internal/rules/evidence"
+	"agegate/internal/backoffice/evidence"
 	"agegate/internal/tools/settle"
 )
 

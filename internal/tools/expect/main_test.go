@@ -8,13 +8,13 @@ import (
 	"testing"
 	"time"
 
-	"agegate/internal/rules/evidence"
-	"agegate/internal/rules/evidence/passes"
+	"agegate/internal/backoffice/evidence"
+	"agegate/internal/check/age/curve"
 )
 
 // sample is a collection with one group and a year that only women have.
 func sample() evidence.Fairness {
-	passing := make(passes.Counts, evidence.HighestCutoff-evidence.LowestCutoff+1)
+	passing := make(curve.Counts, evidence.HighestCutoff-evidence.LowestCutoff+1)
 	for at := range passing {
 		passing[at] = 30 - min(at, 30)
 	}

@@ -5,7 +5,7 @@ import (
 	"html"
 	"strings"
 
-	"agegate/internal/rules/evidence"
+	"agegate/internal/backoffice/evidence"
 )
 
 // theme has the colours of a picture.

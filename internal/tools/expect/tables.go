@@ -5,7 +5,7 @@ import (
 	"math"
 	"strings"
 
-	"agegate/internal/rules/evidence"
+	"agegate/internal/backoffice/evidence"
 )
 
 // generated returns the pictures and tables of the document. The tables are the

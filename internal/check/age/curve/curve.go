@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"agegate/internal/check/inference"
-	"agegate/internal/rules/evidence/passes"
 )
 
 // FileName is the curve in a models directory.
@@ -48,15 +47,15 @@ type Curve struct {
 
 // Age is the part of a curve about one age.
 type Age struct {
-	Years  int           `json:"age"`
-	Count  int           `json:"count"`  // pictures
-	Passes passes.Counts `json:"passes"` // of them at or over Lowest, then each year up to Highest
+	Years  int    `json:"age"`
+	Count  int    `json:"count"`  // pictures
+	Passes Counts `json:"passes"` // of them at or over Lowest, then each year up to Highest
 }
 
 // Add counts a picture of a person of this age, with its estimate in years.
 func (a *Age) Add(estimate float64) {
 	if a.Passes == nil {
-		a.Passes = make(passes.Counts, Highest-Lowest+1)
+		a.Passes = make(Counts, Highest-Lowest+1)
 	}
 	a.Count++
 	for i := range a.Passes {

@@ -1,0 +1,310 @@
+package account
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+
+	"agegate/internal/backoffice/mail"
+	"agegate/internal/rules/audit"
+	"agegate/internal/rules/credential"
+	"agegate/internal/rules/fault"
+
+	"github.com/google/uuid"
+)
+
+// LinkPath is the part of every link's path before the token.
+const LinkPath = "/dashboard/link/"
+
+var (
+	// ErrLinkGone is returned for a link that was used, has expired or does not
+	// exist.
+	ErrLinkGone = fault.New(fault.Gone, "The link is no longer valid")
+	// ErrMember refuses an invitation that a member accepts.
+	ErrMember = fault.New(fault.Conflict, "You are a member already")
+	// ErrInvitedRole is the rule that a member becomes an owner only by
+	// promotion.
+	ErrInvitedRole = errors.New("must be developer, support, compliance or viewer")
+	// ErrOwnerExists refuses to invite an owner to a tenant that has one.
+	ErrOwnerExists = fault.New(fault.Conflict, "The tenant has an owner")
+)
+
+// Link returns the link of a token without using it up, or ErrLinkGone.
+func (s *Service) Link(ctx context.Context, token string) (Link, error) {
+	link, err := s.store.LinkByHash(ctx, credential.HashToken(token))
+	if fault.CodeOf(err) == fault.NotFound || err == nil && !s.now().Before(link.ExpiresAt) {
+		return Link{}, ErrLinkGone
+	}
+	return link, err
+}
+
+// linkOf is Link for a link of one kind.
+func (s *Service) linkOf(ctx context.Context, token string, kind LinkKind) (Link, error) {
+	link, err := s.Link(ctx, token)
+	if err == nil && link.Kind != kind {
+		return Link{}, ErrLinkGone
+	}
+	return link, err
+}
+
+// makerOf returns the acting user's ID, or nil for the server or a command.
+func makerOf(actor audit.Actor) *uuid.UUID {
+	id, err := uuid.Parse(actor.ID)
+	if err != nil {
+		return nil
+	}
+	return &id
+}
+
+// lockMaker returns the user who makes a link, or uuid.Nil for the server or a
+// command. It returns ErrSignedOut if the user has been disabled in the meantime:
+// disabling ends all their links, so no link may be made after that.
+func lockMaker(tx Tx, link Link) (uuid.UUID, error) {
+	if link.CreatedBy == nil {
+		return uuid.Nil, nil
+	}
+	user, err := tx.LockUser(*link.CreatedBy)
+	if err == nil && user.DisabledAt != nil {
+		err = ErrSignedOut
+	}
+	return user.ID, err
+}
+
+// ID identifies a link in lists and in the log. It does not open the link.
+func (l Link) ID() string { return hex.EncodeToString(l.Hash[:len(l.Hash)/2]) }
+
+// Invite creates an invitation to the tenant and returns its address. It returns
+// fault.Invalid with the field role.
+func (s *Service) Invite(ctx context.Context, access Access, role Role) (string, error) {
+	return s.inviteMember(ctx, access, role, nil)
+}
+
+// inviteMember makes an invitation and sends it with a message, unless that is nil.
+func (s *Service) inviteMember(ctx context.Context, access Access, role Role, message *mail.Message) (string, error) {
+	if role == Owner || !role.May(BeMember) {
+		return "", fault.InvalidFields(fault.FieldError{Field: "role", Err: ErrInvitedRole})
+	}
+	return s.invite(ctx, access.Actor(), access.tenantID, role, message, func(tx Tx, by uuid.UUID) error {
+		member, err := tx.Membership(access.tenantID, by)
+		if err == nil && !member.Role.May(Own) {
+			return ErrNoSuchTenant
+		}
+		return err
+	})
+}
+
+// InviteOwner creates the invitation for a tenant's first owner, which replaces
+// any earlier one, and returns its address. It returns ErrOwnerExists.
+func (s *Service) InviteOwner(ctx context.Context, actor audit.Actor, tenantID uuid.UUID) (string, error) {
+	return s.inviteOwner(ctx, actor, tenantID, nil)
+}
+
+// inviteOwner is InviteOwner, and sends the link with a message, unless that is nil.
+func (s *Service) inviteOwner(ctx context.Context, actor audit.Actor, tenantID uuid.UUID, message *mail.Message) (string, error) {
+	return s.invite(ctx, actor, tenantID, Owner, message, func(tx Tx, _ uuid.UUID) error {
+		if err := ownerless(tx, tenantID, ErrOwnerExists); err != nil {
+			return err
+		}
+		return tx.DeleteOwnerInvitations(tenantID)
+	})
+}
+
+// ownerless returns exists if the tenant has an owner. No other transaction can
+// add an owner until this one ends.
+func ownerless(tx Tx, tenantID uuid.UUID, exists error) error {
+	if err := tx.LockOwners(tenantID); err != nil {
+		return err
+	}
+	if found, err := tx.OwnerExists(tenantID); err != nil || found {
+		return orElse(err, exists)
+	}
+	return nil
+}
+
+// takeInvitation uses up an invitation. An invitation for a first owner is no
+// longer valid once the tenant has an owner.
+func (s *Service) takeInvitation(tx Tx, link Link) (Link, error) {
+	if link.Role == Owner {
+		if err := ownerless(tx, *link.TenantID, ErrLinkGone); err != nil {
+			return Link{}, err
+		}
+	}
+	taken, err := tx.TakeLink(LinkInvitation, link.Hash, s.now())
+	return taken, goneOr(err)
+}
+
+// invite creates an invitation. An invitation ends when its maker loses the right
+// to make it: check looks for the right while no other transaction can take it
+// away.
+func (s *Service) invite(ctx context.Context, actor audit.Actor, tenantID uuid.UUID, role Role, message *mail.Message, check func(tx Tx, by uuid.UUID) error) (string, error) {
+	link := Link{Kind: LinkInvitation, TenantID: &tenantID, Role: role, CreatedBy: makerOf(actor), ExpiresAt: s.now().Add(InvitationTTL)}
+	return s.newLink(ctx, link, func(tx Tx, link Link, address string) error {
+		if err := tx.LockOwners(tenantID); err != nil {
+			return err
+		}
+		by, err := lockMaker(tx, link)
+		if err != nil {
+			return err
+		}
+		if err := check(tx, by); err != nil {
+			return err
+		}
+		if err := tx.InsertLink(link); err != nil {
+			return err
+		}
+		if message != nil {
+			sent := *message
+			sent.Link = address
+			if err := s.post(tx, sent, InvitationTTL); err != nil {
+				return err
+			}
+		}
+		return s.logInvitation(tx, actor, audit.InvitationCreate, link)
+	})
+}
+
+func (s *Service) logInvitation(tx Tx, actor audit.Actor, action audit.Action, link Link) error {
+	return tx.AppendAudit(audit.Act{
+		Scope: audit.OfTenant(*link.TenantID), At: s.now(), Actor: actor, Action: action,
+		Target: link.ID(), Detail: audit.Detail{Params: map[string]string{"role": string(link.Role)}},
+	})
+}
+
+// Invitations returns the tenant's invitations that are still valid, newest
+// first.
+func (s *Service) Invitations(ctx context.Context, access Access) ([]Link, error) {
+	return s.store.Invitations(ctx, access.tenantID, s.now())
+}
+
+// RevokeInvitation ends an invitation by the ID of its link, or returns
+// fault.NotFound.
+func (s *Service) RevokeInvitation(ctx context.Context, access Access, id string) error {
+	open, err := s.Invitations(ctx, access)
+	if err != nil {
+		return err
+	}
+	for _, link := range open {
+		if link.ID() == id {
+			return s.store.UpdateAccounts(ctx, func(tx Tx) error {
+				if _, err := tx.TakeLink(LinkInvitation, link.Hash, s.now()); err != nil {
+					return err
+				}
+				return s.logInvitation(tx, access.Actor(), audit.InvitationRevoke, link)
+			})
+		}
+	}
+	return fault.New(fault.NotFound, "Not found")
+}
+
+// Accept uses an invitation to make somebody a member, and signs them in. Where
+// their address is known, the password must be that user's, and LogInSecond may
+// have to follow, after which they use AcceptAs. Else it makes a new user.
+//
+// Both take as long and have the same limits and the same outcome. A wrong password
+// is ErrWrongLogin, and so is a new passkey for a known address. That an address is
+// free can be learned only by using the invitation up. It returns what SetUp returns,
+// too, and ErrLinkGone.
+func (s *Service) Accept(ctx context.Context, token string, p Person, b Browser) (Signed, error) {
+	link, err := s.linkOf(ctx, token, LinkInvitation)
+	if err != nil {
+		return Signed{}, err
+	}
+	made, err := s.newcomer(ctx, link, p)
+	if err != nil {
+		return Signed{}, err
+	}
+	user, err := s.known(ctx, made.Email)
+	if err != nil {
+		return Signed{}, err
+	}
+	bucket, err := s.attemptInvitation(ctx, made.Email, link)
+	if err != nil {
+		return Signed{}, err
+	}
+	if user.Email == "" {
+		return s.acceptNew(ctx, link, made, p.Factor, bucket, b)
+	}
+	if p.Passkey != "" {
+		return Signed{}, ErrWrongLogin
+	}
+	matches, err := s.hasher.matches(ctx, made.by, user.Password, p.Password)
+	if err != nil || !matches || user.DisabledAt != nil {
+		return Signed{}, orElse(err, ErrWrongLogin)
+	}
+	return s.logInAs(ctx, user, bucket, b, func(tx Tx) ([]audit.Act, error) {
+		_, err := tx.Membership(*link.TenantID, user.ID)
+		if fault.CodeOf(err) != fault.NotFound {
+			return nil, err // a member already: the link stays
+		}
+		act, err := s.join(tx, link, audit.User(user.ID, user.Name), user.ID)
+		return []audit.Act{act}, err
+	})
+}
+
+// acceptNew is Accept for an address that nobody has.
+func (s *Service) acceptNew(ctx context.Context, link Link, user newcomer, f Factor, bucket []byte, b Browser) (Signed, error) {
+	if err := s.hash(ctx, &user, f.Password); err != nil {
+		return Signed{}, err
+	}
+	actor := audit.User(user.ID, user.Name)
+	signed, err := s.signIn(ctx, user.ID, b, func(tx Tx) (proof, error) {
+		taken, err := s.takeInvitation(tx, link)
+		if err != nil {
+			return proof{}, err
+		}
+		if err := user.insert(tx); err != nil {
+			return proof{}, err
+		}
+		act, err := s.enrol(tx, taken, actor, user.ID)
+		if err != nil {
+			return proof{}, err
+		}
+		return proof{methods: []Method{f.method()}, acts: []audit.Act{act, s.userAct(actor, audit.UserCreate, user.ID)}}, tx.DropThrottle(bucket)
+	})
+	if errors.Is(err, errTaken) { // meanwhile
+		err = ErrWrongLogin
+	}
+	return signed, err
+}
+
+// join uses an invitation to make a user a member, and returns the entry. It
+// returns ErrLinkGone or ErrMember.
+func (s *Service) join(tx Tx, link Link, actor audit.Actor, userID uuid.UUID) (audit.Act, error) {
+	taken, err := s.takeInvitation(tx, link)
+	if err != nil {
+		return audit.Act{}, err
+	}
+	return s.enrol(tx, taken, actor, userID)
+}
+
+// enrol makes a user a member as a used invitation says, and returns the entry, or
+// ErrMember.
+func (s *Service) enrol(tx Tx, taken Link, actor audit.Actor, userID uuid.UUID) (audit.Act, error) {
+	member := Membership{TenantID: *taken.TenantID, UserID: userID, Role: taken.Role, CreatedAt: s.now()}
+	err := tx.InsertMembership(member)
+	if fault.CodeOf(err) == fault.Conflict {
+		err = ErrMember
+	}
+	return s.memberAct(actor, audit.MemberAdd, member), err
+}
+
+// AcceptAs uses an invitation to make a signed-in user a member, and returns the
+// tenant. It returns ErrLinkGone, or ErrMember or ErrManaged without using up the
+// link.
+func (s *Service) AcceptAs(ctx context.Context, who Identity, token string) (uuid.UUID, error) {
+	link, err := s.linkOf(ctx, token, LinkInvitation)
+	if err != nil {
+		return uuid.Nil, err
+	}
+	if who.user.Managed() {
+		return uuid.Nil, ErrManaged
+	}
+	err = s.store.UpdateAccounts(ctx, func(tx Tx) error {
+		act, err := s.join(tx, link, who.Actor(), who.user.ID)
+		if err != nil {
+			return err
+		}
+		return tx.AppendAudit(act)
+	})
+	return *link.TenantID, err
+}

@@ -1,0 +1,50 @@
+package account
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"agegate/internal/backoffice/mail"
+	"agegate/internal/rules/fault"
+
+	"github.com/google/uuid"
+)
+
+// InviteByMail is Invite, and sends the link to an e-mail address as well, in the
+// name of the user and the tenant. It returns fault.Invalid with the fields role
+// and email too, and mail.ErrTooMany.
+func (s *Service) InviteByMail(ctx context.Context, access Access, role Role, email, tenantName string) (string, error) {
+	email = strings.TrimSpace(email)
+	if err := checkEmail(email); err != nil {
+		return "", fault.InvalidFields(fault.FieldError{Field: "email", Err: err})
+	}
+	return s.inviteMember(ctx, access, role, &mail.Message{
+		Kind: mail.Invitation, TenantID: &access.tenantID, To: email, Locale: access.user.Locale, Tenant: tenantName, By: access.user.Name,
+	})
+}
+
+// InviteOwnerByMail is InviteOwner, and sends the link to an e-mail address as well,
+// in the name of an operator. It returns fault.Invalid with the field email too, and
+// mail.ErrTooMany.
+func (s *Service) InviteOwnerByMail(ctx context.Context, who Identity, tenantID uuid.UUID, email, tenantName string) (string, error) {
+	email = strings.TrimSpace(email)
+	if err := checkEmail(email); err != nil {
+		return "", fault.InvalidFields(fault.FieldError{Field: "email", Err: err})
+	}
+	return s.inviteOwner(ctx, who.OperatorActor(), tenantID, &mail.Message{
+		Kind: mail.Invitation, TenantID: &tenantID, To: email, Locale: who.user.Locale, Tenant: tenantName, By: who.user.Name,
+	})
+}
+
+// post puts a message into the outbox, if mail is sent at all.
+func (s *Service) post(tx Tx, m mail.Message, life time.Duration) error {
+	if s.outbox == nil {
+		return nil
+	}
+	made, err := s.outbox.Compose(m, life)
+	if err != nil {
+		return err
+	}
+	return tx.InsertMail(made)
+}

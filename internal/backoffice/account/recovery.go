@@ -1,0 +1,166 @@
+package account
+
+import (
+	"context"
+	"errors"
+
+	"agegate/internal/backoffice/mail"
+	"agegate/internal/rules/audit"
+	"agegate/internal/rules/fault"
+
+	"github.com/google/uuid"
+)
+
+// ErrDisabled refuses a recovery link for a disabled user.
+var ErrDisabled = fault.New(fault.Conflict, "the user is disabled")
+
+// NewRecoveryLink returns the address of a link that replaces all factors of a
+// user. It is valid for RecoveryTTL and replaces an earlier link. Only operators
+// and the command line may call this, because a user may belong to several
+// tenants. It returns fault.NotFound, ErrDisabled, or ErrManaged for a user whom an
+// identity provider made.
+func (s *Service) NewRecoveryLink(ctx context.Context, actor audit.Actor, userID uuid.UUID) (string, error) {
+	link := Link{Kind: LinkRecovery, UserID: &userID, CreatedBy: makerOf(actor), ExpiresAt: s.now().Add(RecoveryTTL)}
+	return s.newLink(ctx, link, func(tx Tx, link Link, address string) error {
+		if _, err := lockMaker(tx, link); err != nil {
+			return err
+		}
+		user, err := tx.LockUser(userID)
+		if err != nil || user.DisabledAt != nil {
+			return orElse(err, ErrDisabled)
+		}
+		if user.Managed() {
+			return ErrManaged
+		}
+		if err := tx.DeleteRecoveryLinks(userID); err != nil {
+			return err
+		}
+		if err := tx.InsertLink(link); err != nil {
+			return err
+		}
+		if err := s.post(tx, mail.Message{Kind: mail.Recovery, To: user.Email, Locale: user.Locale, Link: address}, RecoveryTTL); err != nil {
+			return err
+		}
+		return tx.AppendAudit(s.userAct(actor, audit.UserRecoveryLink, userID))
+	})
+}
+
+// Recovering returns the user of a recovery link and the options to make a
+// passkey for them, or "" if the dashboard has no passkeys. It returns
+// ErrLinkGone.
+func (s *Service) Recovering(ctx context.Context, token string) (user User, options string, err error) {
+	link, err := s.linkOf(ctx, token, LinkRecovery)
+	if err != nil {
+		return User{}, "", err
+	}
+	if user, err = s.store.UserByID(ctx, *link.UserID); err != nil {
+		return User{}, "", err
+	}
+	if user.DisabledAt != nil {
+		return User{}, "", ErrLinkGone
+	}
+	options, err = s.createOptions(user, nil)
+	return user, options, err
+}
+
+// Recover uses a recovery link: the new factor replaces password, passkeys,
+// authenticator app and recovery codes, all log-ins end, and the user is signed
+// in. It returns ErrLinkGone, ErrPasskey, or fault.Invalid with the field
+// password.
+func (s *Service) Recover(ctx context.Context, token string, f Factor, b Browser) (Signed, error) {
+	user, _, err := s.Recovering(ctx, token)
+	if err != nil {
+		return Signed{}, err
+	}
+	if err := f.checkPassword(user.Name, user.Email); err != nil {
+		return Signed{}, fault.InvalidFields(fault.FieldError{Field: "password", Err: err})
+	}
+	link, err := s.linkOf(ctx, token, LinkRecovery)
+	if err != nil {
+		return Signed{}, err
+	}
+	by, err := s.attemptLink(ctx, link)
+	if err != nil {
+		return Signed{}, err
+	}
+	var made *usedPasskey
+	if f.Passkey != "" {
+		checked, err := s.checkNewPasskey(f.Passkey, "")
+		if err != nil || checked.key.UserID != user.ID {
+			return Signed{}, orElse(err, ErrPasskey)
+		}
+		made = &checked
+	}
+	phc := ""
+	if f.Password != "" {
+		if phc, err = s.hasher.hash(ctx, by, f.Password); err != nil {
+			return Signed{}, err
+		}
+	}
+	return s.signIn(ctx, user.ID, b, func(tx Tx) (proof, error) {
+		if _, err := tx.TakeLink(LinkRecovery, link.Hash, s.now()); err != nil {
+			return proof{}, goneOr(err)
+		}
+		if user, err := tx.LockUser(user.ID); err != nil || user.DisabledAt != nil {
+			return proof{}, orElse(err, ErrLinkGone)
+		}
+		if err := s.replaceFactors(tx, user.ID, phc, made); err != nil {
+			return proof{}, err
+		}
+		act := s.userAct(audit.User(user.ID, user.Name), audit.UserRecover, user.ID)
+		return proof{methods: []Method{f.method()}, acts: []audit.Act{act}}, nil
+	})
+}
+
+func (s *Service) replaceFactors(tx Tx, userID uuid.UUID, phc string, made *usedPasskey) error {
+	for _, do := range []func() error{
+		func() error { return tx.SetPassword(userID, phc) },
+		func() error { return tx.SetTOTP(userID, nil, 0) },
+		func() error { return tx.ReplaceCodes(userID, nil) },
+		func() error { return tx.DeletePasskeys(userID) },
+		func() error { _, err := tx.EndLogins(userID, nil, s.now()); return err },
+	} {
+		if err := do(); err != nil {
+			return err
+		}
+	}
+	if made == nil {
+		return nil
+	}
+	return made.insert(tx)
+}
+
+// Disable ends all log-ins of a user and every link that was made for them or by
+// them, and refuses new log-ins. Disabling a disabled
+// user changes nothing. It returns fault.NotFound.
+func (s *Service) Disable(ctx context.Context, actor audit.Actor, userID uuid.UUID) error {
+	now := s.now()
+	return s.setDisabled(ctx, actor, audit.UserDisable, userID, func(tx Tx) (bool, error) {
+		changed, err := tx.SetDisabled(userID, &now)
+		if err != nil || !changed {
+			return false, err
+		}
+		if err := errors.Join(tx.DeleteRecoveryLinks(userID), tx.DeleteLinksBy(userID)); err != nil {
+			return false, err
+		}
+		_, err = tx.EndLogins(userID, nil, now)
+		return true, err
+	})
+}
+
+// Enable lets a disabled user sign in again. It returns fault.NotFound.
+func (s *Service) Enable(ctx context.Context, actor audit.Actor, userID uuid.UUID) error {
+	return s.setDisabled(ctx, actor, audit.UserEnable, userID, func(tx Tx) (bool, error) { return tx.SetDisabled(userID, nil) })
+}
+
+func (s *Service) setDisabled(ctx context.Context, actor audit.Actor, action audit.Action, userID uuid.UUID, set func(tx Tx) (bool, error)) error {
+	if _, err := s.store.UserByID(ctx, userID); err != nil {
+		return err
+	}
+	return s.store.UpdateAccounts(ctx, func(tx Tx) error {
+		if changed, err := set(tx); err != nil || !changed {
+			return err
+		}
+		return tx.AppendAudit(s.userAct(actor, action, userID))
+	})
+}

@@ -1,0 +1,113 @@
+package account
+
+import (
+	"context"
+	"io"
+	"net/url"
+	"time"
+
+	"agegate/internal/backoffice/mail"
+	"agegate/internal/rules/credential"
+
+	"github.com/google/uuid"
+)
+
+// tokenLen is the length of every token: 32 random bytes in base64url.
+const tokenLen = 43
+
+// Config holds what a Service needs.
+type Config struct {
+	Store Store
+	// URL is the dashboard's public address, without a trailing slash. Links begin
+	// with it.
+	URL string
+	// Sealer seals browsers' cookies and the secrets of authenticator apps. It
+	// may be nil if nobody signs in.
+	Sealer *credential.Sealer
+	// Passkeys is nil if browsers cannot make passkeys for the dashboard; see
+	// package passkey.
+	Passkeys PasskeyVerifier
+	// Outbox makes mails with links. It is nil if no mail is sent; people then pass
+	// on the links themselves.
+	Outbox *mail.Outbox
+	// OpenID is nil if nobody logs in by an identity provider.
+	OpenID OpenID
+	// Instance is the instance's provider; without an issuer, there is none.
+	Instance Provider
+	// InsecureIssuers lets tenants choose issuers with http addresses.
+	InsecureIssuers bool
+	Random          io.Reader // cryptographically secure
+	Now             func() time.Time
+}
+
+// Service manages users and their log-ins.
+type Service struct {
+	store    Store
+	url      string
+	sealer   *credential.Sealer
+	passkeys PasskeyVerifier
+	outbox   *mail.Outbox
+	openID   OpenID
+	instance Provider
+	insecure bool // issuers may have http addresses
+	random   io.Reader
+	now      func() time.Time
+	hasher   hasher
+}
+
+// NewService returns a service.
+func NewService(cfg Config) *Service {
+	return &Service{
+		store: cfg.Store, url: cfg.URL, sealer: cfg.Sealer, passkeys: cfg.Passkeys, outbox: cfg.Outbox,
+		openID: cfg.OpenID, instance: cfg.Instance, insecure: cfg.InsecureIssuers, random: cfg.Random, now: cfg.Now, hasher: newHasher(cfg.Random),
+	}
+}
+
+// SendsMail reports whether links are sent by mail, too.
+func (s *Service) SendsMail() bool { return s != nil && s.outbox != nil }
+
+// host is the dashboard's host, as shown to people.
+func (s *Service) host() string {
+	if u, err := url.Parse(s.url); err == nil {
+		return u.Host
+	}
+	return ""
+}
+
+// Memberships returns a user's memberships, oldest first.
+func (s *Service) Memberships(ctx context.Context, userID uuid.UUID) ([]Membership, error) {
+	return s.store.MembershipsOf(ctx, userID)
+}
+
+// formTTL is how long a sent form is remembered.
+const formTTL = 24 * time.Hour
+
+// ClaimForm records the nonce of a form that is being sent and reports whether it
+// is new. The same nonce in different log-ins counts as different.
+func (s *Service) ClaimForm(ctx context.Context, who Identity, nonce string) (first bool, err error) {
+	hash := credential.HashToken(string(who.login.Hash) + nonce)
+	err = s.store.UpdateAccounts(ctx, func(tx Tx) (err error) {
+		first, err = tx.ClaimFlow(hash, "form", s.now().Add(formTTL))
+		return err
+	})
+	return first, err
+}
+
+// Users returns the next MaxPage users, oldest first, after the one with the
+// given ID.
+func (s *Service) Users(ctx context.Context, after uuid.UUID) ([]User, error) {
+	return s.store.Users(ctx, after, MaxPage)
+}
+
+// User returns one user, or fault.NotFound.
+func (s *Service) User(ctx context.Context, id uuid.UUID) (User, error) {
+	return s.store.UserByID(ctx, id)
+}
+
+// UserByEmail returns the user with a log-in name, or fault.NotFound.
+func (s *Service) UserByEmail(ctx context.Context, email string) (User, error) {
+	return s.store.UserByEmail(ctx, normalEmail(email))
+}
+
+// MaxPage is the longest list of users returned at once.
+const MaxPage = 100

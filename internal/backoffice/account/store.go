@@ -1,0 +1,189 @@
+package account
+
+import (
+	"context"
+	"time"
+
+	"agegate/internal/backoffice/mail"
+	"agegate/internal/rules/audit"
+
+	"github.com/google/uuid"
+)
+
+// Store stores users, memberships, links and log-ins. Every method that names a
+// row returns fault.NotFound if it does not exist.
+type Store interface {
+	// UpdateAccounts runs fn in one transaction. After a conflict with another
+	// transaction fn runs again, so it must not change anything outside tx.
+	UpdateAccounts(ctx context.Context, fn func(tx Tx) error) error
+
+	// UserByEmail returns an account of its own, never one of a provider.
+	UserByEmail(ctx context.Context, email string) (User, error)
+	// UserByProvider returns the user whom the provider of a tenant, or of the
+	// instance for uuid.Nil, names so.
+	UserByProvider(ctx context.Context, of uuid.UUID, issuer, subject string) (User, error)
+	// Provider returns a tenant's identity provider.
+	Provider(ctx context.Context, tenantID uuid.UUID) (StoredProvider, error)
+	// Providers returns at most limit providers, in order of the tenants' IDs, after
+	// that of the given tenant.
+	Providers(ctx context.Context, after uuid.UUID, limit int) ([]StoredProvider, error)
+	UserByID(ctx context.Context, id uuid.UUID) (User, error)
+	// Users returns at most limit users, oldest first, after the one with the
+	// given ID.
+	Users(ctx context.Context, after uuid.UUID, limit int) ([]User, error)
+	// Passkeys returns a user's passkeys, oldest first.
+	Passkeys(ctx context.Context, userID uuid.UUID) ([]Passkey, error)
+	PasskeyByCredential(ctx context.Context, credentialID []byte) (Passkey, error)
+	// CodesLeft returns how many recovery codes of a user are unused.
+	CodesLeft(ctx context.Context, userID uuid.UUID) (int, error)
+	// LoginsOf returns a user's log-ins that have not ended at now, newest first.
+	LoginsOf(ctx context.Context, userID uuid.UUID, now time.Time) ([]Login, error)
+	// Members returns the members of a tenant, oldest first.
+	Members(ctx context.Context, tenantID uuid.UUID) ([]Member, error)
+	// Invitations returns the invitations to a tenant that are valid at now, newest
+	// first.
+	Invitations(ctx context.Context, tenantID uuid.UUID, now time.Time) ([]Link, error)
+	// SealedTOTP returns at most limit users with a TOTP secret, in order of ID,
+	// after the one with the given ID.
+	SealedTOTP(ctx context.Context, after uuid.UUID, limit int) ([]User, error)
+	// LoginByHash returns a log-in with its user, even if it has ended or the
+	// user is disabled.
+	LoginByHash(ctx context.Context, hash []byte) (Login, User, error)
+	Membership(ctx context.Context, tenantID, userID uuid.UUID) (Membership, error)
+	// MembershipsOf returns a user's memberships, oldest first.
+	MembershipsOf(ctx context.Context, userID uuid.UUID) ([]Membership, error)
+	// LinkByHash returns a link, even if it has expired.
+	LinkByHash(ctx context.Context, hash []byte) (Link, error)
+	// OperatorExists reports whether there is an operator with an account of their
+	// own, disabled or not.
+	OperatorExists(ctx context.Context) (bool, error)
+	// PruneAccounts deletes up to limit rows of each kind that are no longer
+	// needed at now: log-ins 30 days after their end, links 7 days after theirs,
+	// throttles after 24 hours, flows at their end. It returns the largest number
+	// of rows that it deleted of one kind.
+	PruneAccounts(ctx context.Context, now time.Time, limit int) (int, error)
+}
+
+// Tx is a transaction of a Store.
+type Tx interface {
+	audit.Tx
+
+	OperatorExists() (bool, error)
+	// InsertUser returns fault.Conflict for an e-mail address that is in use.
+	InsertUser(u User) error
+	SetPassword(userID uuid.UUID, phc string) error
+	// SetPerson sets the name and the e-mail address of a provider's user.
+	SetPerson(userID uuid.UUID, name, email string) error
+	SetOperator(userID uuid.UUID, operator bool) error
+	// Provider is Store.Provider.
+	Provider(tenantID uuid.UUID) (StoredProvider, error)
+	// PutProvider stores a tenant's provider, in place of any earlier one.
+	PutProvider(p StoredProvider) error
+	// DeleteProvider deletes a tenant's provider.
+	DeleteProvider(tenantID uuid.UUID) error
+	// ReplaceProviderSecret replaces a sealed secret by a new seal of it, unless the
+	// stored value is no longer the old one.
+	ReplaceProviderSecret(tenantID uuid.UUID, old, sealed []byte) (bool, error)
+	// DismissManaged ends the memberships, log-ins and links of the users that a
+	// tenant's providers made, except those of one issuer, which may be empty.
+	DismissManaged(tenantID uuid.UUID, except string, now time.Time) error
+	SetLocale(userID uuid.UUID, locale string) error
+	SetZone(userID uuid.UUID, zone string) error
+	// InsertMail stores a mail, or returns mail.ErrTooMany.
+	InsertMail(m mail.Mail) error
+	// SetDisabled disables a user, or enables one with nil, and reports whether
+	// that changed anything.
+	SetDisabled(userID uuid.UUID, at *time.Time) (bool, error)
+	// SetTOTP stores a sealed secret, or removes it, and stores the last accepted
+	// step.
+	SetTOTP(userID uuid.UUID, sealed []byte, step int64) error
+	// ReplaceTOTP replaces a sealed secret by a new seal of it, unless the stored
+	// value is no longer the old one.
+	ReplaceTOTP(userID uuid.UUID, old, sealed []byte) (bool, error)
+	// UseTOTPStep reports whether the step is later than every step used before.
+	// If several transactions try, it succeeds for one.
+	UseTOTPStep(userID uuid.UUID, step int64) (bool, error)
+	// ReplaceCodes replaces all recovery codes of a user.
+	ReplaceCodes(userID uuid.UUID, hashes [][]byte) error
+	// UseCode reports whether an unused recovery code has the hash, and marks it
+	// as used.
+	UseCode(userID uuid.UUID, hash []byte, now time.Time) (bool, error)
+	// LockUser returns a user. Other transactions that call it for this user
+	// wait.
+	LockUser(id uuid.UUID) (User, error)
+	// Passkeys is Store.Passkeys.
+	Passkeys(userID uuid.UUID) ([]Passkey, error)
+	// InsertPasskey returns fault.Conflict for a credential that is already
+	// stored.
+	InsertPasskey(k Passkey) error
+	// UsePasskey stores a passkey's counter and flags after a use. It reports
+	// false for a counter that did not increase.
+	UsePasskey(k Passkey, now time.Time) (bool, error)
+	// DeletePasskey deletes a passkey of a user.
+	DeletePasskey(userID, id uuid.UUID) error
+	DeletePasskeys(userID uuid.UUID) error
+
+	// InsertMembership returns fault.Conflict if the user is already a member.
+	InsertMembership(m Membership) error
+	// MembershipsOf is Store.MembershipsOf.
+	MembershipsOf(userID uuid.UUID) ([]Membership, error)
+	// PutMembership makes a user a member, or changes the member's role.
+	PutMembership(m Membership) error
+	Membership(tenantID, userID uuid.UUID) (Membership, error)
+	// LockOwners makes other transactions that lock the tenant's owners wait,
+	// even if it has none. It returns fault.NotFound for an unknown tenant.
+	LockOwners(tenantID uuid.UUID) error
+	// SetRole changes the role of a member. It returns fault.Conflict for the
+	// last enabled owner with an account of their own. Call LockOwners first.
+	SetRole(tenantID, userID uuid.UUID, role Role) error
+	// DeleteMembership removes a member. Its errors are those of SetRole.
+	DeleteMembership(tenantID, userID uuid.UUID) error
+	// OwnerExists reports whether a tenant has an owner with an account of their own.
+	OwnerExists(tenantID uuid.UUID) (bool, error)
+
+	// PutSetupLink stores a setup link, which replaces any earlier one.
+	PutSetupLink(l Link) error
+	// TakeLink deletes and returns a link of a kind that has not expired at now,
+	// or returns fault.NotFound. If several transactions try, it succeeds for
+	// one.
+	TakeLink(kind LinkKind, hash []byte, now time.Time) (Link, error)
+
+	InsertLink(l Link) error
+	// DeleteRecoveryLinks deletes all recovery links of a user.
+	DeleteRecoveryLinks(userID uuid.UUID) error
+	// DeleteOwnerInvitations deletes all invitations for a tenant's first owner.
+	DeleteOwnerInvitations(tenantID uuid.UUID) error
+	// DeleteInvitationsBy deletes the invitations to a tenant that a user
+	// created.
+	DeleteInvitationsBy(userID, tenantID uuid.UUID) error
+	// DeleteLinksBy deletes every link that a user created.
+	DeleteLinksBy(userID uuid.UUID) error
+
+	InsertLogin(l Login) error
+	// RenewLogin gives a log-in that has not ended at now another hash, more
+	// methods and a new confirmation time. It returns fault.NotFound.
+	RenewLogin(hash []byte, l Login, now time.Time) error
+	// EndLogins ends all log-ins of a user except the one with a hash, which may
+	// be nil, and returns how many.
+	EndLogins(userID uuid.UUID, except []byte, now time.Time) (int, error)
+	// EndLoginSince ends the log-ins of a user that began at a time, and returns how
+	// many.
+	EndLoginSince(userID uuid.UUID, since, now time.Time) (int, error)
+	// TouchLogin sets the time of last use, unless a later one is stored.
+	TouchLogin(hash []byte, seen time.Time) error
+	// EndLogin ends a log-in now, unless it has already ended. An unknown log-in
+	// is no error.
+	EndLogin(hash []byte, now time.Time) error
+
+	// SetEntered sets the tenant that a log-in looks into, until a time; nil for
+	// none. It returns fault.NotFound for a log-in that has ended at now.
+	SetEntered(hash []byte, tenantID *uuid.UUID, until *time.Time, now time.Time) error
+
+	// ClaimFlow stores a flow's hash and reports whether it was new.
+	ClaimFlow(hash []byte, kind string, expires time.Time) (bool, error)
+
+	// LockThrottle locks and returns a bucket; a new one is empty.
+	LockThrottle(bucket []byte, now time.Time) (Throttle, error)
+	PutThrottle(t Throttle, now time.Time) error
+	DropThrottle(bucket []byte) error
+}

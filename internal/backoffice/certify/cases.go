@@ -1,0 +1,94 @@
+package certify
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"agegate/internal/backoffice/suite"
+)
+
+// ways returns the ways of release that a case tests.
+func (c testCase) ways() []Way {
+	way, tried, _ := strings.Cut(c.name, ".")
+	if way != onceCases {
+		return []Way{Way(way)}
+	}
+	var all []Way
+	for name := range strings.SplitSeq(tried, "-and-") {
+		all = append(all, Way(name))
+	}
+	return all
+}
+
+func (t *Target) releasesOn(w Way) bool { return slices.Contains(t.ReleasesOn, w) }
+
+// allCases returns the cases of a run with a shop, in the order in which they
+// are tried.
+func allCases() []testCase {
+	return slices.Concat(webhookCases, redirectCases, pollingCases, severalCases)
+}
+
+// choose returns the cases of a run.
+func (r *run) choose() ([]testCase, error) {
+	open := allCases()
+	if r.target == nil {
+		open = slices.DeleteFunc(open, func(c testCase) bool { return !c.byAnswer() })
+	}
+	if r.gateway != nil {
+		open = slices.DeleteFunc(open, func(c testCase) bool { return !c.byKey(r.target) })
+	}
+	chosen, err := suite.Choose(open, func(c testCase) string { return c.name }, r.Cases)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrCannotRun, err)
+	}
+	return chosen, nil
+}
+
+// byAnswer reports whether the case can be judged by the answer to a delivery alone, without a
+// shop.
+func (c testCase) byAnswer() bool { return c.ways()[0] == WayWebhook && !c.silent }
+
+// byKey reports whether the case can be tried at a shop with a test key alone.
+// Without the redirect secret, only a session that has passed has a token; the
+// shop may also release such an order by webhook or lookup, if it does that.
+func (c testCase) byKey(t *Target) bool {
+	if slices.Contains(c.ways(), WayWebhook) || c.signs {
+		return false
+	}
+	return !c.passes || !t.releasesOn(WayWebhook) && !t.releasesOn(WayPolling)
+}
+
+// NotByKey returns the names of the cases that need the gateway's database and
+// are left out with a test key alone, those of webhooks as webhook.*.
+func NotByKey(t Target) (names []string) {
+	for _, c := range allCases() {
+		name := c.name
+		if c.ways()[0] == WayWebhook {
+			name = "webhook.*"
+		}
+		if !c.byKey(&t) && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// Case describes a case in a plan.
+type Case struct {
+	Name, Title, Fix string
+	Releases         bool // the case is a pass and must release the order
+	ByAnswer         bool // the answer alone decides, so it also runs without a shop
+}
+
+// Plan returns all cases, in the order in which they are tried.
+func Plan() []Case {
+	var plan []Case
+	for _, c := range allCases() {
+		plan = append(plan, Case{c.name, c.title, c.fix, c.releases, c.byAnswer()})
+	}
+	return plan
+}
+
+// MaxSessions is the maximum number of test sessions that a run creates.
+func MaxSessions() int { return len(allCases()) + severalOrders }

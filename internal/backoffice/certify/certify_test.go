@@ -1,0 +1,280 @@
+package certify_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"agegate/internal/backoffice/certify"
+	"agegate/internal/backoffice/suite"
+	"agegate/internal/gatewaytest"
+	"agegate/internal/lab/demo"
+	"agegate/internal/rules/audit"
+	"agegate/internal/rules/session"
+	"agegate/internal/rules/tenant"
+	"agegate/internal/rules/webhook"
+
+	"github.com/google/uuid"
+)
+
+// serve opens a server whose handler is set later.
+func serve(t *testing.T) (*httptest.Server, *http.Handler) {
+	t.Helper()
+	var handler http.Handler
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handler.ServeHTTP(w, r) }))
+	t.Cleanup(server.Close)
+	return server, &handler
+}
+
+// register makes the owner of a server a tenant. The gateway's own webhooks do
+// not reach the server, so they release nothing.
+func register(t *testing.T, g *gatewaytest.Gateway, server string) tenant.Credentials {
+	t.Helper()
+	return g.Shop(t, server+"/webhook", func(shop *tenant.Tenant) {
+		shop.SuccessURL, shop.CancelURL = server+"/thanks?shop=1", server+"/cancelled"
+	})
+}
+
+// targetOf describes the shop at an address.
+func targetOf(t *testing.T, c tenant.Credentials, server string) certify.Target {
+	t.Helper()
+	target, err := certify.ReadTarget(strings.NewReader(strings.NewReplacer("SHOP", server, "TENANT", c.Tenant.ID.String()).Replace(`
+tenant: TENANT
+releases_on: [redirect, webhook, polling]
+order: {url: SHOP/buy, form: {age: "18"}}
+poll: {url: "SHOP/orders/{session}"}
+probe: {url: "SHOP/orders/{session}/released"}
+settle: 0s
+`)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return target
+}
+
+// certifier returns a certifier of the gateway that reaches this machine.
+func certifier(g *gatewaytest.Gateway, edit func(*certify.Config)) *certify.Service {
+	clock := session.NewTestClock(g.App.Store, g.Clock.Now)
+	cfg := certify.Config{
+		Store: g.App.Store, Tenants: g.App.Tenants, Sessions: g.App.Sessions,
+		Expire: func(ctx context.Context, actor audit.Actor, tenantID, id uuid.UUID) error {
+			return clock.Expire(ctx, actor, webhook.OfMode(tenantID, false), id)
+		},
+		Client: webhook.NewClient([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}),
+		Rule:   tenant.CallbackRule{AllowInsecure: true}, Random: rand.Reader, Now: g.Clock.Now,
+	}
+	if edit != nil {
+		edit(&cfg)
+	}
+	return certify.NewService(cfg)
+}
+
+func show(t *testing.T, r *certify.Report) string {
+	t.Helper()
+	var text bytes.Buffer
+	if err := r.Write(&text, "text"); err != nil {
+		t.Fatal(err)
+	}
+	return text.String()
+}
+
+// TestTheSampleShopPasses: the sample shop releases nothing to an attack.
+func TestTheSampleShopPasses(t *testing.T) {
+	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
+	server, handler := serve(t)
+	c := register(t, g, server.URL)
+	shop, err := demo.New(g.URL, g.URL, demo.Credentials{
+		APIKey: c.Test.APIKey, WebhookSecret: c.Test.WebhookSecret, RedirectSecret: c.Test.RedirectSecret,
+	}, g.Clock.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	*handler = shop.Handler()
+	report, err := certifier(g, nil).Run(t.Context(), audit.System("test"), targetOf(t, c, server.URL), certify.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !report.Passed() || len(report.Results) != len(certify.Plan()) || report.Sessions != certify.MaxSessions() {
+		t.Errorf("%d sessions, want %d:\n%s", report.Sessions, certify.MaxSessions(), show(t, report))
+	}
+}
+
+// TestACarelessShopFails: each case finds its mistake, and a shop without a
+// mistake passes.
+func TestACarelessShopFails(t *testing.T) {
+	// The gateway's own webhooks go nowhere: the certifier has to find the mistake with its
+	// own.
+	g := gatewaytest.Start(t, gatewaytest.SQLite(t), "AGEGATE_WEBHOOK_ALLOW_NETS=192.0.2.0/24")
+	shop := &carelessShop{gateway: g.URL, now: g.Clock.Now}
+	run := func(mistake string, cases ...string) *certify.Report {
+		server, handler := serve(t)
+		c := register(t, g, server.URL)
+		*handler, shop.mistake = shop, mistake
+		shop.use(t, c.Test)
+		report, err := certifier(g, nil).Run(t.Context(), audit.System("test"), targetOf(t, c, server.URL), certify.Options{Cases: cases})
+		if err != nil {
+			t.Fatalf("%s: %v", mistake, err)
+		}
+		return report
+	}
+	report := run("")
+	if !report.Passed() {
+		t.Errorf("a careful shop fails:\n%s", show(t, report))
+	}
+	for _, c := range certify.Plan() {
+		report := run(c.Name, c.Name)
+		r := report.Results[0]
+		if len(report.Results) != 1 || r.Outcome != suite.Failed || r.Fix == "" {
+			t.Errorf("a shop that is careless about %s passes:\n%s", c.Name, show(t, report))
+		}
+		if !c.Releases && !r.LetIn() {
+			t.Errorf("%s: the report does not say that it was let in:\n%s", c.Name, show(t, report))
+		}
+	}
+}
+
+// TestAShopThatConfirmsOtherwise: a shop need not release orders in every way,
+// but it must not accept forgeries in any.
+func TestAShopThatConfirmsOtherwise(t *testing.T) {
+	g := gatewaytest.Start(t, gatewaytest.SQLite(t), "AGEGATE_WEBHOOK_ALLOW_NETS=192.0.2.0/24")
+	for _, tt := range []struct {
+		mistake string
+		failed  int
+	}{{"redirect.good", 0}, {"redirect.other-tenant", 5}} {
+		server, handler := serve(t)
+		c := register(t, g, server.URL)
+		shop := &carelessShop{gateway: g.URL, now: g.Clock.Now, mistake: tt.mistake}
+		shop.use(t, c.Test)
+		*handler = shop
+		target := targetOf(t, c, server.URL)
+		target.ReleasesOn = []certify.Way{certify.WayWebhook, certify.WayPolling}
+		report, err := certifier(g, nil).Run(t.Context(), audit.System("test"), target, certify.Options{Cases: []string{"redirect.*"}})
+		if err != nil || (report.Count(suite.Failed) > 0) != (tt.failed > 0) {
+			t.Errorf("%s: %v\n%s", tt.mistake, err, show(t, report))
+		}
+	}
+}
+
+// TestAShopThatDoesNotAnswer: a shop that does not answer fails, and is not
+// attacked further.
+func TestAShopThatDoesNotAnswer(t *testing.T) {
+	g := gatewaytest.Start(t, gatewaytest.SQLite(t), "AGEGATE_WEBHOOK_ALLOW_NETS=192.0.2.0/24")
+	server, handler := serve(t)
+	c := register(t, g, server.URL)
+	shop := &carelessShop{gateway: g.URL, now: g.Clock.Now}
+	shop.use(t, c.Test)
+	var deliveries atomic.Int32
+	*handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/webhook" {
+			deliveries.Add(1)
+			_, _ = io.Copy(io.Discard, r.Body) // the server notices that the client is gone only after it has read the body
+			<-r.Context().Done()
+			return
+		}
+		shop.ServeHTTP(w, r)
+	})
+	// A short limit for an answer that hangs, but long enough for the others.
+	report, err := certifier(g, nil).Run(t.Context(), audit.System("test"), targetOf(t, c, server.URL), certify.Options{Limit: 3 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	good, next := report.Results[0], report.Results[1]
+	if good.Outcome != suite.Failed || good.Problems[0].Code != certify.ProblemNoAnswer || next.Outcome != suite.Skipped || deliveries.Load() != 1 || report.Passed() {
+		t.Errorf("%d deliveries:\n%s", deliveries.Load(), show(t, report))
+	}
+}
+
+// TestWebhooksAlone: without a shop that reports releases, the run judges the
+// answers.
+func TestWebhooksAlone(t *testing.T) {
+	g := gatewaytest.Start(t, gatewaytest.SQLite(t), "AGEGATE_WEBHOOK_ALLOW_NETS=192.0.2.0/24")
+	run := func(mistake string) *certify.Report {
+		server, handler := serve(t)
+		c := register(t, g, server.URL)
+		shop := &carelessShop{gateway: g.URL, now: g.Clock.Now, mistake: mistake}
+		shop.use(t, c.Test)
+		*handler = shop
+		begun, finish, err := certifier(g, nil).Webhooks(t.Context(), audit.System("test"), c.Tenant.ID, certify.Options{})
+		if err != nil || begun.FinishedAt != nil {
+			t.Fatal(begun, err)
+		}
+		report, err := finish(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return report
+	}
+	byAnswer := 0
+	for _, c := range certify.Plan() {
+		if c.ByAnswer {
+			byAnswer++
+		}
+	}
+	if report := run(""); !report.Passed() || len(report.Results) != byAnswer {
+		t.Errorf("a careful shop fails:\n%s", show(t, report))
+	}
+	for _, mistake := range []string{"webhook.foreign-secret", "webhook.stale", "webhook.missing-header", "webhook.respelled", "webhook.rotation", "webhook.unknown-members"} {
+		report := run(mistake)
+		for _, r := range report.Results {
+			if r.Case == mistake && r.Outcome == suite.Failed {
+				mistake = ""
+			}
+		}
+		if mistake != "" {
+			t.Errorf("a shop that is careless about %s passes:\n%s", mistake, show(t, report))
+		}
+	}
+}
+
+func TestReports(t *testing.T) {
+	report := &certify.Report{
+		Tenant: uuid.Nil, Hosts: []string{"shop.example"}, StartedAt: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), Took: time.Second, Sessions: 2,
+		Results: []certify.Result{
+			{Case: "a.good", Title: "It holds", Outcome: suite.Passed},
+			{Case: "b.bad", Title: "It does not", Outcome: suite.Failed, Fix: "Mend <it>.", Problems: []certify.Problem{{Code: certify.ProblemReleased, What: "first", Value: "1"}}},
+			{Case: "b.off", Title: "Not tried", Outcome: suite.Skipped, Problems: []certify.Problem{{Code: certify.ProblemUntried}}},
+		},
+	}
+	if report.Passed() || report.Summary() != "3 cases, 1 passed, 1 failed, 1 skipped, let in: b.bad" {
+		t.Error(report.Summary())
+	}
+	got := map[string]string{}
+	for _, format := range suite.Formats {
+		var text bytes.Buffer
+		if err := report.Write(&text, format); err != nil {
+			t.Fatal(err)
+		}
+		got[format] = text.String()
+	}
+	for format, parts := range map[string][]string{
+		"text":  {"failed   b.bad: It does not", "- first: LET IN", "Fix: Mend <it>.", "shop.example: 3 cases"},
+		"junit": {`tests="3" failures="1" errors="0" skipped="1"`, `classname="certify.b" name="b.bad"`, "Mend &lt;it&gt;."},
+	} {
+		for _, part := range parts {
+			if !strings.Contains(got[format], part) {
+				t.Errorf("the report as %s has no %q:\n%s", format, part, got[format])
+			}
+		}
+	}
+	var back certify.Report
+	if err := json.Unmarshal([]byte(got["json"]), &back); err != nil || len(back.Results) != 3 || back.Results[1].Problems[0] != report.Results[1].Problems[0] {
+		t.Errorf("%+v, %v", back, err)
+	}
+	if err := report.Write(&bytes.Buffer{}, "xml"); err == nil {
+		t.Error("a format that there is not was written")
+	}
+	for _, c := range certify.Codes() {
+		if strings.Trim(certify.Problem{Code: c, Value: "1"}.String(), " ") == "" {
+			t.Errorf("%s has no text", c)
+		}
+	}
+}

@@ -1,0 +1,192 @@
+package certify_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"agegate/internal/backoffice/certify"
+	"agegate/internal/backoffice/suite"
+	"agegate/internal/gatewaytest"
+	"agegate/internal/rules/audit"
+	"agegate/internal/rules/fault"
+	"agegate/internal/rules/tenant"
+	"agegate/internal/rules/webhook"
+
+	"github.com/google/uuid"
+)
+
+// keysOfTestMode fails the test if a live secret is requested.
+type keysOfTestMode struct {
+	*tenant.Service
+	t *testing.T
+}
+
+func (k keysOfTestMode) WebhookKeys(ctx context.Context, id uuid.UUID, livemode bool) ([][]byte, error) {
+	if livemode {
+		k.t.Error("the certifier asks for a live webhook secret")
+	}
+	return k.Service.WebhookKeys(ctx, id, livemode)
+}
+
+func (k keysOfTestMode) RedirectKey(ctx context.Context, id uuid.UUID, livemode bool) ([]byte, error) {
+	if livemode {
+		k.t.Error("the certifier asks for a live redirect secret")
+	}
+	return k.Service.RedirectKey(ctx, id, livemode)
+}
+
+// TestItIsNoWeapon covers what a run must never do.
+func TestItIsNoWeapon(t *testing.T) {
+	g := gatewaytest.Start(t, gatewaytest.SQLite(t), "AGEGATE_WEBHOOK_ALLOW_NETS=192.0.2.0/24")
+	elsewhere, onward := serve(t)
+	var strayed atomic.Int32
+	*onward = http.HandlerFunc(func(http.ResponseWriter, *http.Request) { strayed.Add(1) })
+	server, handler := serve(t)
+	c := register(t, g, server.URL)
+	shop := &carelessShop{gateway: g.URL, now: g.Clock.Now}
+	shop.use(t, c.Test)
+	*handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/thanks" {
+			shop.thanks(r)
+			http.Redirect(w, r, elsewhere.URL, http.StatusFound)
+			return
+		}
+		shop.ServeHTTP(w, r)
+	})
+	target := targetOf(t, c, server.URL)
+	service := certifier(g, func(cfg *certify.Config) { cfg.Tenants = keysOfTestMode{g.App.Tenants, t} })
+	report, err := service.Run(t.Context(), audit.System("test"), target, certify.Options{})
+	if err != nil || !report.Passed() {
+		t.Fatalf("%v\n%s", err, show(t, report))
+	}
+	if strayed.Load() > 0 {
+		t.Error("a redirect was followed")
+	}
+	for _, format := range suite.Formats {
+		var text bytes.Buffer
+		if err := report.Write(&text, format); err != nil {
+			t.Fatal(err)
+		}
+		for _, secret := range []string{canary, c.Test.WebhookSecret, c.Test.RedirectSecret, c.Test.APIKey, "/v/", "token=", "v1,"} {
+			if strings.Contains(text.String(), secret) {
+				t.Errorf("the report as %s holds %q", format, secret)
+			}
+		}
+	}
+	entries, err := g.App.Store.AuditEntries(t.Context(), audit.Filter{Scope: audit.OfTenant(c.Tenant.ID), Action: audit.CertifyRun})
+	if err != nil || len(entries) != 1 || !strings.Contains(string(entries[0].Detail), "127.0.0.1") {
+		t.Errorf("the audit log has %+v, %v", entries, err)
+	}
+	last, err := g.App.Store.LastCertification(t.Context(), c.Tenant.ID, webhook.EndpointID(c.Tenant.ID, false, c.Tenant.WebhookURL))
+	if err != nil || !last.Passed || last.FinishedAt == nil || len(last.Results) != len(report.Results) {
+		t.Errorf("stored is %+v, %v", last, err)
+	}
+	// The dashboard waits for every host, and the command for none of this machine.
+	for _, want := range []error{nil, certify.ErrTooSoon} {
+		if _, _, err := service.Webhooks(t.Context(), audit.System("test"), c.Tenant.ID, certify.Options{}); !errors.Is(err, want) {
+			t.Errorf("attacked from the dashboard: %v, want %v", err, want)
+		}
+	}
+	if report, err = service.Run(t.Context(), audit.System("test"), target, certify.Options{Cases: []string{"webhook.good"}}); err != nil || !report.Passed() {
+		t.Errorf("attacked again by the command: %v", err)
+	}
+	g.Clock.Advance(certify.Pause)
+	if _, _, err := service.Webhooks(t.Context(), audit.System("test"), c.Tenant.ID, certify.Options{}); err != nil {
+		t.Errorf("ten minutes later: %v", err)
+	}
+}
+
+// TestItNamesNoOtherSession: nothing is signed for a session that was not created
+// for the run.
+func TestItNamesNoOtherSession(t *testing.T) {
+	g := gatewaytest.Start(t, gatewaytest.SQLite(t), "AGEGATE_WEBHOOK_ALLOW_NETS=192.0.2.0/24")
+	stranger := g.Shop(t, "", nil)
+	for _, tt := range []struct {
+		name string
+		link func(own tenant.Credentials) (early, late func() string)
+	}{
+		{"of a live key", func(own tenant.Credentials) (early, late func() string) {
+			return nil, func() string { return g.Create(t, own.Live.APIKey, 18).VerificationURL }
+		}},
+		{"of another tenant", func(tenant.Credentials) (early, late func() string) {
+			return nil, func() string { return g.Create(t, stranger.Test.APIKey, 18).VerificationURL }
+		}},
+		{"made before", func(own tenant.Credentials) (early, late func() string) {
+			return func() string { return g.Create(t, own.Test.APIKey, 18).VerificationURL }, nil
+		}},
+		{"of nobody", func(tenant.Credentials) (early, late func() string) {
+			return nil, func() string { return "https://verify.example/v/nothing" }
+		}},
+		{"without a link", func(tenant.Credentials) (early, late func() string) {
+			return nil, func() string { return "/checkout" }
+		}},
+	} {
+		server, handler := serve(t)
+		c := register(t, g, server.URL)
+		early, late := tt.link(c)
+		link := ""
+		if early != nil {
+			link = early()
+		}
+		var attacked atomic.Int32
+		*handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path != "/buy" {
+				attacked.Add(1)
+				return
+			}
+			if late != nil {
+				link = late()
+			}
+			http.Redirect(w, r, link, http.StatusSeeOther)
+		})
+		_, err := certifier(g, nil).Run(t.Context(), audit.System("test"), targetOf(t, c, server.URL), certify.Options{})
+		if !errors.Is(err, certify.ErrCannotRun) || attacked.Load() > 0 {
+			t.Errorf("a session %s: %v, %d requests", tt.name, err, attacked.Load())
+		}
+	}
+}
+
+// TestWhereItDoesNotGo: a run refuses hosts that are not registered and addresses
+// that the guard refuses.
+func TestWhereItDoesNotGo(t *testing.T) {
+	g := gatewaytest.Start(t, gatewaytest.SQLite(t), "AGEGATE_WEBHOOK_ALLOW_NETS=192.0.2.0/24")
+	server, handler := serve(t)
+	var reached atomic.Int32
+	*handler = http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached.Add(1) })
+	c := register(t, g, server.URL)
+	run := func(edit func(*certify.Target), config func(*certify.Config)) error {
+		target := targetOf(t, c, server.URL)
+		if edit != nil {
+			edit(&target)
+		}
+		_, err := certifier(g, config).Run(t.Context(), audit.System("test"), target, certify.Options{})
+		return err
+	}
+	for name, edit := range map[string]func(*certify.Target){
+		"order": func(t *certify.Target) { t.Order.URL = "http://localhost/buy" },
+		"poll":  func(t *certify.Target) { t.Poll.URL = "http://127.0.0.1:1/{session}" },
+		"probe": func(t *certify.Target) { t.Probe.URL = "http://127.0.0.2/{session}" },
+	} {
+		if err := run(edit, nil); !errors.Is(err, certify.ErrCannotRun) || !strings.Contains(err.Error(), name+".url: its host and port") {
+			t.Errorf("%s elsewhere: %v", name, err)
+		}
+	}
+	if err := run(nil, func(cfg *certify.Config) { cfg.Client = webhook.NewClient(nil) }); !errors.Is(err, certify.ErrCannotRun) || !strings.Contains(err.Error(), "blocked") {
+		t.Errorf("an address that is not public: %v", err)
+	}
+	if reached.Load() > 0 {
+		t.Errorf("%d requests were made", reached.Load())
+	}
+	g.Clock.Advance(certify.Pause)
+	if err := g.App.Tenants.SetDisabled(t.Context(), audit.System("test"), c.Tenant.ID, true, ""); err != nil {
+		t.Fatal(err)
+	}
+	if err := run(nil, nil); fault.CodeOf(err) != fault.TenantDisabled {
+		t.Errorf("a disabled tenant: %v", err)
+	}
+}

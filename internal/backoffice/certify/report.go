@@ -1,0 +1,135 @@
+package certify
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"agegate/internal/backoffice/suite"
+
+	"github.com/google/uuid"
+)
+
+// Code identifies a problem, for its text in several languages.
+type Code string
+
+// The codes. Each comment names the values that a Problem of that code holds.
+const (
+	ProblemNoAnswer      Code = "no_answer"      // value: the class of the failure
+	ProblemNotAccepted   Code = "not_accepted"   // a good delivery was not answered with 2xx; value: the status
+	ProblemAccepted      Code = "accepted"       // a forged delivery was answered with 2xx; value: the status
+	ProblemAcceptedOnly  Code = "accepted_only"  // a forged delivery was answered with 2xx but released nothing; not a failure
+	ProblemReleased      Code = "released"       // a result that is not a pass released the order; value: how often
+	ProblemReleasedAgain Code = "released_again" // one pass released the order more than once; value: how often
+	ProblemNotReleased   Code = "not_released"   // a pass did not release the order
+	ProblemUntried       Code = "untried"        // not tried, because the good delivery got no answer
+)
+
+// Codes returns all codes.
+func Codes() []Code {
+	return []Code{
+		ProblemNoAnswer, ProblemNotAccepted, ProblemAccepted, ProblemAcceptedOnly, ProblemReleased, ProblemReleasedAgain, ProblemNotReleased, ProblemUntried,
+	}
+}
+
+// Problem is a finding of a case.
+type Problem struct {
+	Code  Code   `json:"code"`
+	What  string `json:"what,omitempty"` // which of several deliveries or addresses
+	Value string `json:"value,omitempty"`
+}
+
+func (p Problem) String() string {
+	text := map[Code]string{
+		ProblemNoAnswer:      "no answer in time: " + p.Value,
+		ProblemNotAccepted:   "a good delivery was answered with " + p.Value + " and not with 2xx",
+		ProblemAccepted:      "a forged delivery was answered with " + p.Value + ", as if it were good",
+		ProblemAcceptedOnly:  "nothing was released, but the delivery was answered with 2xx, as if it were good",
+		ProblemReleased:      "LET IN: the order was released on what is no pass (" + p.Value + " times)",
+		ProblemReleasedAgain: "one pass released the order " + p.Value + " times",
+		ProblemNotReleased:   "the order was not released",
+		ProblemUntried:       "not tried, because the good delivery got no answer",
+	}[p.Code]
+	if p.What != "" {
+		text = p.What + ": " + text
+	}
+	return text
+}
+
+// Result is one case of a report.
+type Result struct {
+	Case     string        `json:"case"`
+	Title    string        `json:"title"`
+	Outcome  suite.Outcome `json:"outcome"`
+	Problems []Problem     `json:"problems,omitempty"`
+	Fix      string        `json:"fix,omitempty"` // set for a case that failed
+	Took     time.Duration `json:"took_ns"`
+}
+
+// LetIn reports whether the shop accepted as a pass something that was not one.
+func (r Result) LetIn() bool {
+	for _, p := range r.Problems {
+		if p.Code == ProblemReleased || p.Code == ProblemAccepted {
+			return true
+		}
+	}
+	return false
+}
+
+// Report holds the findings of a run. It contains no key, secret, link, token or answer
+// of the shop.
+type Report struct {
+	Tenant    uuid.UUID     `json:"tenant_id"`
+	Hosts     []string      `json:"hosts"` // hosts that were reached
+	StartedAt time.Time     `json:"started_at"`
+	Took      time.Duration `json:"took_ns"`
+	Sessions  int           `json:"test_sessions"` // test sessions that were created
+	Results   []Result      `json:"results"`
+}
+
+// Count returns how many cases had the outcome.
+func (r *Report) Count(o suite.Outcome) int { return r.entries().Count(o) }
+
+// Passed reports whether every case passed.
+func (r *Report) Passed() bool { return r.Count(suite.Passed) == len(r.Results) }
+
+// Summary returns one line with the number of cases for each outcome.
+func (r *Report) Summary() string {
+	summary := r.entries().Summary()
+	if names := r.letIn(); len(names) > 0 {
+		summary += ", let in: " + strings.Join(names, " ")
+	}
+	return summary
+}
+
+func (r *Report) entries() suite.Entries {
+	var entries suite.Entries
+	for _, one := range r.Results {
+		e := suite.Entry{Name: one.Case, Title: one.Title, Outcome: one.Outcome, Fix: one.Fix, Took: one.Took}
+		for _, p := range one.Problems {
+			e.Details = append(e.Details, p.String())
+		}
+		entries = append(entries, e)
+	}
+	return entries
+}
+
+func (r *Report) letIn() (names []string) {
+	for _, result := range r.Results {
+		if result.LetIn() {
+			names = append(names, result.Case)
+		}
+	}
+	return names
+}
+
+// Write writes the report in one of suite.Formats.
+func (r *Report) Write(w io.Writer, format string) error {
+	hosts := strings.Join(r.Hosts, ", ")
+	return suite.Write(w, format, r, suite.Report{
+		Name: "certify", StartedAt: r.StartedAt, Took: r.Took, About: []suite.Property{{Name: "hosts", Value: hosts}},
+		Entries: r.entries(), Width: len("skipped "),
+		Foot: fmt.Sprintf("\n%s: %s. %d test sessions were made in %s.\n", hosts, r.Summary(), r.Sessions, r.Took.Round(time.Millisecond)),
+	})
+}

@@ -1,0 +1,256 @@
+package certify
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"agegate/internal/backoffice/suite"
+	"agegate/internal/rules/credential"
+	"agegate/internal/rules/session"
+	"agegate/internal/rules/webhook"
+)
+
+// testCase is a rule that a shop must follow.
+type testCase struct {
+	name  string // the way of release, a dot, and the attack
+	title string // what must hold
+	fix   string // what to do if it does not
+
+	releases bool // the case is a pass, which must release the order
+	silent   bool // only a release can show the result, so a run without a shop leaves the case out
+	signs    bool // needs the redirect secret: the gateway never signs what the case sends
+	passes   bool // without the redirect secret, the order's own session must pass, although the case is no pass
+	act      func(t *trial) error
+}
+
+// trial is a case while it runs.
+type trial struct {
+	testCase
+	*run
+	ctx        context.Context
+	result     Result
+	orders     []*order // each of them is judged
+	unanswered bool
+	accepted   bool // a delivery that must be refused was answered with 2xx
+}
+
+func (t *trial) act() error { return t.testCase.act(t) }
+
+func (t *trial) problem(p Problem) { t.result.Problems = append(t.result.Problems, p) }
+
+// fail records a problem; the case continues.
+func (t *trial) fail(p Problem) {
+	t.problem(p)
+	t.result.Outcome = suite.Failed
+}
+
+// order begins an order; whether it is released decides the case.
+func (t *trial) order() (*order, error) {
+	o, err := t.run.order(t.ctx)
+	if err == nil {
+		t.orders = append(t.orders, o)
+	}
+	return o, err
+}
+
+// judge records a problem for each order that was not released as often as it
+// should be.
+func (t *trial) judge() error {
+	if t.target == nil {
+		return nil
+	}
+	want := 0
+	if t.releases {
+		want = 1
+	}
+	released := 0
+	for _, o := range t.orders {
+		// A shop that releases orders only in other ways need not release one in
+		// this way.
+		must := 0
+		if t.releases && slices.ContainsFunc(t.ways(), t.target.releasesOn) {
+			must = 1
+		}
+		n, err := t.released(t.ctx, o)
+		if err != nil {
+			return err
+		}
+		released += n
+		switch {
+		case n > 0 && want == 0:
+			t.fail(Problem{Code: ProblemReleased, Value: strconv.Itoa(n)})
+		case n > want:
+			t.fail(Problem{Code: ProblemReleasedAgain, Value: strconv.Itoa(n)})
+		case n < must:
+			t.fail(Problem{Code: ProblemNotReleased})
+		}
+	}
+	if t.accepted && released == 0 {
+		t.problem(Problem{Code: ProblemAcceptedOnly})
+	}
+	return nil
+}
+
+// expect is the expected answer to a delivery.
+type expect int
+
+const (
+	accept expect = iota // with 2xx
+	refuse               // with anything else
+	either
+)
+
+// event returns the event of an order's session, as the gateway would send it.
+func (t *trial) event(o *order, result webhook.Result, livemode bool, at time.Time) (webhook.Event, error) {
+	return webhook.NewEvent(webhook.Completion{
+		TenantID: t.tenant.ID, SessionID: o.session.ID, Result: result, Livemode: livemode, CompletedAt: at, Destination: o.session.WebhookURL,
+	})
+}
+
+// delivery is a webhook sent to a shop.
+type delivery struct {
+	to     *order
+	what   string // distinguishes several deliveries of one case
+	id     string
+	at     time.Time
+	keys   [][]byte
+	signed []byte // the signed bytes; nil if they are the body
+	body   []byte
+	alter  func(http.Header)
+}
+
+// good returns the delivery that the gateway would send for a verified session.
+func (t *trial) good() (*delivery, error) { return t.delivery(webhook.ResultVerified, false) }
+
+func (t *trial) delivery(result webhook.Result, livemode bool) (*delivery, error) {
+	o, err := t.order()
+	if err != nil {
+		return nil, err
+	}
+	e, err := t.event(o, result, livemode, t.Now())
+	return &delivery{to: o, id: e.ID, at: t.Now(), keys: t.webhookKeys, body: e.Body}, err
+}
+
+// send sends a delivery and checks its answer.
+func (t *trial) send(d *delivery, want expect) error {
+	header, err := d.header()
+	if err != nil {
+		return err
+	}
+	t.answered(t.post(d, header), d.what, want)
+	return nil
+}
+
+// header signs a delivery.
+func (d *delivery) header() (http.Header, error) {
+	signed := d.signed
+	if signed == nil {
+		signed = d.body
+	}
+	header, err := webhook.Sign(d.keys, d.id, d.at, signed)
+	if err == nil && d.alter != nil {
+		d.alter(header)
+	}
+	return header, err
+}
+
+func (t *trial) post(d *delivery, header http.Header) webhook.Answer {
+	ctx, cancel := context.WithTimeout(t.ctx, t.Limit)
+	defer cancel()
+	return t.Client.Post(ctx, d.to.session.WebhookURL, header, d.body)
+}
+
+// answered checks the answer to a delivery, but not its body.
+func (t *trial) answered(a webhook.Answer, what string, want expect) {
+	value := strconv.Itoa(a.StatusCode)
+	switch ok := a.Class == webhook.ClassDelivered; {
+	case a.StatusCode == 0:
+		t.unanswered = true
+		t.fail(Problem{Code: ProblemNoAnswer, What: what, Value: string(a.Class)})
+	case want == accept && !ok:
+		t.fail(Problem{Code: ProblemNotAccepted, What: what, Value: value})
+	case want == refuse && ok && t.target == nil:
+		t.fail(Problem{Code: ProblemAccepted, What: what, Value: value})
+	case want == refuse && ok:
+		t.accepted = true
+	}
+}
+
+// pass returns the values that the gateway signs for a verified session.
+func pass(o *order) credential.Redirect {
+	return credential.Redirect{Session: o.session.ID.String(), Status: string(session.ResultVerified), IsAdult: true}
+}
+
+// tokenTTL is how long the tokens of a run are valid.
+const tokenTTL = 10 * time.Minute
+
+// token signs a redirect's values as the gateway does, for tokenTTL.
+func (t *trial) token(v credential.Redirect) string {
+	return v.Token(t.redirectKey, t.Now().Add(tokenTTL))
+}
+
+// goodURL returns the address to which the gateway redirects the browser after a
+// pass.
+func (t *trial) goodURL(o *order) (string, error) {
+	if t.gateway != nil {
+		return t.redirectOf(t.ctx, o)
+	}
+	return successURL(o, pass(o), t.token(pass(o)))
+}
+
+// expiredURL is goodURL with a token that has expired.
+func (t *trial) expiredURL(o *order) (string, error) {
+	if t.gateway == nil {
+		return successURL(o, pass(o), pass(o).Token(t.redirectKey, t.Now().Add(-time.Minute)))
+	}
+	if err := t.gateway.ExpireRedirect(t.ctx, o.session.ID); err != nil {
+		return "", errors.Join(ErrCannotRun, err)
+	}
+	return t.redirectOf(t.ctx, o)
+}
+
+// goodToken returns the token of goodURL.
+func (t *trial) goodToken(o *order) (string, error) {
+	address, err := t.goodURL(o)
+	if err != nil {
+		return "", err
+	}
+	u, err := url.Parse(address)
+	if err != nil {
+		return "", err
+	}
+	return u.Query().Get("token"), nil
+}
+
+func successURL(o *order, v credential.Redirect, token string) (string, error) {
+	return credential.RedirectURL(o.session.SuccessURL, v, token)
+}
+
+// visitAtOnce opens an address several times at the same time.
+func (t *trial) visitAtOnce(o *order, address string) {
+	visits := make([]visit, atOnce)
+	var together sync.WaitGroup
+	for i := range visits {
+		together.Go(func() { visits[i] = t.open(t.ctx, o.browser, http.MethodGet, address, nil, false) })
+	}
+	together.Wait()
+	if i := slices.IndexFunc(visits, func(v visit) bool { return v.class != "" }); i >= 0 { // report the same failure only once
+		t.unanswered = true
+		t.fail(Problem{Code: ProblemNoAnswer, Value: string(visits[i].class)})
+	}
+}
+
+// visit opens an address in the order's browser. It ignores what the shop shows:
+// only releases count.
+func (t *trial) visit(o *order, what, address string) {
+	if v := t.open(t.ctx, o.browser, http.MethodGet, address, nil, false); v.class != "" {
+		t.unanswered = true
+		t.fail(Problem{Code: ProblemNoAnswer, What: what, Value: string(v.class)})
+	}
+}

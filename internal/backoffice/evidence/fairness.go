@@ -1,0 +1,140 @@
+package evidence
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"agegate/internal/check/age/curve"
+)
+
+// FairnessFile is the name of the file with the measurement by age, sex and group
+// in a models directory.
+const FairnessFile = "fairness.json"
+
+// FairnessFormat is the version of the file.
+const FairnessFormat = 1
+
+// LowestCutoff and HighestCutoff are the first and the last cutoff that a cell
+// counts, in years.
+const (
+	LowestCutoff  = 10
+	HighestCutoff = 80
+)
+
+// Reasons why there is no Fairness.
+var (
+	ErrNoFairness    = errors.New("the models directory has no " + FairnessFile)
+	ErrOtherFairness = errors.New(FairnessFile + " is about another estimator")
+)
+
+// Fairness holds the accuracy of an estimator on labelled collections, by age,
+// sex and group. It contains only sums over at least MinCount pictures: no
+// picture, and no estimate of a single picture.
+type Fairness struct {
+	Format      int          `json:"format"`
+	Estimator   string       `json:"estimator"` // fingerprint of the estimator's files
+	Collections []Collection `json:"collections"`
+}
+
+// Collection is a set of labelled pictures.
+type Collection struct {
+	Name     string    `json:"name"`
+	MadeAt   time.Time `json:"made_at"`
+	Pictures int       `json:"pictures"`
+	Cells    []Cell    `json:"cells"`
+}
+
+// Cell holds the figures of the pictures with the same labels. Bounds are 95 %
+// intervals, by bootstrap over the pictures.
+type Cell struct {
+	From    int          `json:"from"` // years, both ends included
+	To      int          `json:"to"`
+	Sex     string       `json:"sex,omitempty"`   // as labelled; empty: all
+	Group   string       `json:"group,omitempty"` // as labelled; empty: all
+	Count   int          `json:"count"`
+	MAE     Bounds       `json:"mae"`    // mean absolute error, years
+	Bias    Bounds       `json:"bias"`   // mean error; positive: estimated too old
+	Passing curve.Counts `json:"passes"` // at or over LowestCutoff, and each year up to HighestCutoff
+}
+
+// Bounds is a figure with its 95 % interval.
+type Bounds struct {
+	Value float64 `json:"value"`
+	Low   float64 `json:"low"`
+	High  float64 `json:"high"`
+}
+
+// Passes returns how many of the cell's pictures reach a cutoff. Between two
+// whole years it counts those that reach the lower year, so the count is never
+// too low. Outside the counted cutoffs it reports false.
+func (c Cell) Passes(cutoff float64) (int, bool) {
+	at := int(cutoff) - LowestCutoff
+	if cutoff < LowestCutoff || at >= len(c.Passing) {
+		return 0, false
+	}
+	return c.Passing[at], true
+}
+
+// LoadFairness reads the file of a models directory. It returns ErrNoFairness if
+// there is none and ErrOtherFairness if it is about another estimator; the error
+// for a damaged file names the fault.
+func LoadFairness(dir, estimator string) (*Fairness, error) {
+	text, err := os.ReadFile(filepath.Join(dir, FairnessFile)) //nolint:gosec // the operator chose the directory
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, ErrNoFairness
+	} else if err != nil {
+		return nil, err
+	}
+	f, err := ParseFairness(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", FairnessFile, err)
+	}
+	if f.Estimator != estimator {
+		return nil, ErrOtherFairness
+	}
+	return f, nil
+}
+
+// ParseFairness reads a file and checks that its counts fit together.
+func ParseFairness(text []byte) (*Fairness, error) {
+	f := new(Fairness)
+	if err := json.Unmarshal(text, f); err != nil {
+		return nil, err
+	}
+	if f.Format != FairnessFormat {
+		return nil, fmt.Errorf("has format %d, not %d", f.Format, FairnessFormat)
+	}
+	for _, collection := range f.Collections {
+		for _, c := range collection.Cells {
+			if err := c.check(); err != nil {
+				return nil, fmt.Errorf("%q: %w", collection.Name, err)
+			}
+		}
+	}
+	return f, nil
+}
+
+func (c Cell) check() error {
+	if c.Count < MinCount || c.From < 0 || c.To < c.From || len(c.Passing) != HighestCutoff-LowestCutoff+1 {
+		return fmt.Errorf("ages %d to %d do not have their counts", c.From, c.To)
+	}
+	left := c.Count
+	for _, n := range c.Passing {
+		if n < 0 || n > left {
+			return fmt.Errorf("the counts of ages %d to %d rise with the cutoff", c.From, c.To)
+		}
+		left = n
+	}
+	return nil
+}
+
+// Put adds a collection, or replaces the one with the same name.
+func (f *Fairness) Put(c Collection) {
+	f.Collections = slices.DeleteFunc(f.Collections, func(old Collection) bool { return old.Name == c.Name })
+	f.Collections = append(f.Collections, c)
+}
