@@ -47,7 +47,7 @@ func (a *App) openDocuments(cfg config.Config, e *estimator, analyzer vision.Ana
 		return err
 	}
 	engine, pictures := photo.NewEngine(zones, analyzer, a.metrics, reference), turn.NewQueue(documentTurns(cfg.InferenceWorkers), 0)
-	e.documentPlaces = func() int { return max(leastPlaces, pictures.Sustains(documentRate)) }
+	e.documentPlaces = func() int { return max(minPlaces, pictures.Sustains(documentRate)) }
 	e.newDocument = func(sess session.Session, assisted bool) document.PhotoCheck {
 		party := turn.Party{Tenant: sess.TenantID, Session: sess.ID}
 		return engine.NewCheck(photo.Options{

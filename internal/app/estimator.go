@@ -17,11 +17,11 @@ import (
 
 // Checks are admitted as long as the gateway can process usableRate frames a
 // second for each. With fewer frames, a turning head is not seen during its
-// movement. leastPlaces is the minimum number of places, even on the slowest
+// movement. minPlaces is the minimum number of places, even on the slowest
 // machine.
 const (
-	usableRate  = 5
-	leastPlaces = 2
+	usableRate = 5
+	minPlaces  = 2
 )
 
 // estimator performs camera checks. The zero value performs none.
@@ -69,7 +69,7 @@ func (a *App) openEstimator(cfg config.Config) (e estimator, err error) {
 	a.openLab(cfg.ModelsDir, estimator)
 	analyzer := vision.NewAnalyzer(pool)
 	engine, queue := age.NewEngine(analyzer, head, a.metrics), turn.NewQueue(cfg.InferenceWorkers, 0)
-	e.places = func() int { return max(leastPlaces, queue.Sustains(usableRate)) }
+	e.places = func() int { return max(minPlaces, queue.Sustains(usableRate)) }
 	e.newCapture = func(sess session.Session, assisted bool) shopper.Capture {
 		party := turn.Party{Tenant: sess.TenantID, Session: sess.ID}
 		return engine.NewCapture(age.Options{

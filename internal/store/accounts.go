@@ -152,7 +152,7 @@ const (
 
 // PruneAccounts implements account.Store.
 func (s *Store) PruneAccounts(ctx context.Context, now time.Time, limit int) (int, error) {
-	most := 0
+	longest := 0
 	for _, old := range []struct {
 		table, key, column string
 		before             time.Time
@@ -166,10 +166,10 @@ func (s *Store) PruneAccounts(ctx context.Context, now time.Time, limit int) (in
 		n, err := update(ctx, s, func(tx *Tx) (int, error) {
 			return tx.deleteChosen(old.table, old.key, old.column+" <= ? ORDER BY "+old.column+" LIMIT ?", old.before, limit)
 		})
-		most = max(most, n)
+		longest = max(longest, n)
 		if err != nil {
-			return most, err
+			return longest, err
 		}
 	}
-	return most, nil
+	return longest, nil
 }

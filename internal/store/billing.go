@@ -90,7 +90,7 @@ func (tx *Tx) TakeCounter(terms billing.Terms) (bool, error) {
 // unit of a period inserts the row, unless the limit is too low: then the SELECT
 // returns nothing. The casts give PostgreSQL the parameters' types.
 func (tx *Tx) taking(p billing.Purchase, owner *tenant.Terms) (statement string, args []any) {
-	limit := most(p.Limit)
+	limit := limitOrNone(p.Limit)
 	condition, terms := onTerms(p.TenantID, owner)
 	if p.Credit {
 		return `
@@ -123,8 +123,8 @@ func onTerms(tenantID uuid.UUID, t *tenant.Terms) (condition string, args []any)
 		[]any{tenantID, t.SuccessURL, t.CancelURL, t.WebhookURL, t.FreeChecks, t.TestCap}
 }
 
-// most returns a limit as a number.
-func most(limit int64) int64 {
+// limitOrNone returns a limit as a number; no limit is the largest one.
+func limitOrNone(limit int64) int64 {
 	if limit == billing.Unlimited {
 		return math.MaxInt64
 	}

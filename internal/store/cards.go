@@ -14,7 +14,7 @@ var _ session.CardStore = (*Store)(nil)
 const cardTable = "qa_cards"
 
 // InsertCards implements session.CardStore.
-func (s *Store) InsertCards(ctx context.Context, cards []session.Card, most int, acts []audit.Act) error {
+func (s *Store) InsertCards(ctx context.Context, cards []session.Card, limit int, acts []audit.Act) error {
 	if len(cards) == 0 {
 		return nil
 	}
@@ -27,7 +27,7 @@ func (s *Store) InsertCards(ctx context.Context, cards []session.Card, most int,
 		if err := tx.db.Table(cardTable).Where("tenant_id = ?", owner.ID).Count(&n).Error; err != nil {
 			return err
 		}
-		if int(n)+len(cards) > most {
+		if int(n)+len(cards) > limit {
 			return session.ErrTooManyCards
 		}
 		if err := tx.db.Table(cardTable).Create(&cards).Error; err != nil {

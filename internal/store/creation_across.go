@@ -75,7 +75,7 @@ var askedColumns = []string{
 func asks(b batch) ([]byte, error) {
 	p, t := b.purchase, b.terms
 	return appendObject(make([]byte, 0, sizeOfObject), askedColumns, []any{
-		p.TenantID, string(p.Counter()), p.Period, p.Units, most(p.Limit), p.Now,
+		p.TenantID, string(p.Counter()), p.Period, p.Units, limitOrNone(p.Limit), p.Now,
 		t.SuccessURL, t.CancelURL, t.WebhookURL, t.FreeChecks, t.TestCap,
 	})
 }

@@ -14,7 +14,7 @@ func (tx *Tx) takeUnits(b batch) (bool, error) {
 		condition, terms := onTerms(p.TenantID, &b.terms)
 		taken, err := tx.run(`
 			UPDATE usage_counters SET used = used + ? WHERE tenant_id = ? AND counter = ? AND period = ? AND used <= ? - ?`+condition,
-			append([]any{p.Units, p.TenantID, p.Counter(), p.Period, most(p.Limit), p.Units}, terms...))
+			append([]any{p.Units, p.TenantID, p.Counter(), p.Period, limitOrNone(p.Limit), p.Units}, terms...))
 		if err != nil || taken {
 			return taken, err
 		}

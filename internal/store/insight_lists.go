@@ -34,7 +34,7 @@ type ranges struct {
 	scope          insight.Scope
 	parts          []part
 	from, before   string // ids: at or after, and before; empty for no bound
-	after          string // ids greater than this one, the least first; empty for the newest first
+	after          string // ids greater than this one, the from first; empty for the newest first
 	where          string // further condition of every part; empty for none
 	args           []any  // of where
 }
@@ -63,13 +63,13 @@ func (r ranges) union(limit, offset int) (string, []any) {
 // input are literals, because both databases plan by them, and SQLite would prepare the
 // statement again for a bound value.
 func (r ranges) top(columns string, p part, limit, offset int) (string, []any) {
-	least, args := "'"+leastID+"'", []any{r.scope.TenantID.String()}
+	from, args := "'"+minID+"'", []any{r.scope.TenantID.String()}
 	if r.after != "" {
-		least, args = "?", append(args, r.after)
+		from, args = "?", append(args, r.after)
 	}
 	statement := fmt.Sprintf(`(SELECT %s FROM %s WHERE tenant_id = ? AND livemode = %t AND (status, id) > ('%s', %s) AND (status, id) < ('%s', ?)
 			ORDER BY status %[7]s, id %[7]s LIMIT %[8]d OFFSET %[9]d) AS part`,
-		columns, r.table, r.scope.Livemode, p.status, least, p.status, r.order(), limit, offset)
+		columns, r.table, r.scope.Livemode, p.status, from, p.status, r.order(), limit, offset)
 	return statement, append(args, cmp.Or(r.before, greatestID(r.table)))
 }
 
@@ -87,9 +87,9 @@ func (r ranges) order() string {
 func (r ranges) selected(reached string) (string, []any) {
 	var selects []string
 	var args []any
-	bounds, ends := "id >= ?", []any{cmp.Or(max(r.from, reached), leastID)}
+	bounds, ends := "id >= ?", []any{cmp.Or(max(r.from, reached), minID)}
 	if r.after != "" {
-		bounds, ends = "id >= ? AND id <= ?", []any{cmp.Or(r.from, leastID), cmp.Or(reached, greatestID(r.table))}
+		bounds, ends = "id >= ? AND id <= ?", []any{cmp.Or(r.from, minID), cmp.Or(reached, greatestID(r.table))}
 	}
 	for _, p := range r.parts {
 		statement, own := r.top(r.columns, p, lookedAt, 0)
@@ -109,8 +109,8 @@ func (r ranges) sparse() bool {
 	return r.from != "" || r.where != "" || slices.ContainsFunc(r.parts, func(p part) bool { return p.where != "" })
 }
 
-// leastID sorts before the ids of all tables, greatestID after those of one.
-const leastID = "00000000-0000-0000-0000-000000000000"
+// minID sorts before the ids of all tables, greatestID after those of one.
+const minID = "00000000-0000-0000-0000-000000000000"
 
 func greatestID(table string) string {
 	if table == "sessions" {
@@ -201,7 +201,7 @@ func (s *Store) ListSessions(ctx context.Context, q insight.SessionQuery) (insig
 		if err != nil {
 			return insight.Found[insight.SessionRow]{}, nil //nolint:nilerr // no ID begins like this
 		}
-		r.from = max(r.from, q.Prefix+leastID[len(q.Prefix):])
+		r.from = max(r.from, q.Prefix+minID[len(q.Prefix):])
 		if end := following(last); r.before == "" || end < r.before {
 			r.before = end
 		}

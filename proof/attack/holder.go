@@ -64,7 +64,7 @@ type holder struct {
 const (
 	framePixels = 720 // by 540: as small as possible, to save time
 	frameGap    = 0.4 // seconds
-	mostFrames  = 40
+	maxFrames   = 40
 )
 
 // today is the day on which documents are shown.
@@ -191,7 +191,7 @@ func (h *holder) play(ctx context.Context) (shown, error) {
 	check.DrawFrom(chance{h.random})
 	step := capture.Step{Stage: capture.Find}
 	var result shown
-	for n := range mostFrames {
+	for n := range maxFrames {
 		data, err := h.shoot(n, h.show(step, t))
 		if err != nil {
 			return result, err

@@ -14,10 +14,10 @@ import (
 
 // Marks of the reader.
 const (
-	leastRead     = 0.97 // of the documents of ease Easy and Medium, within MaxFrames
-	leastReadHard = 0.95 // of those of ease Hard
-	mostRead      = 500 * time.Millisecond
-	mostMissed    = time.Second
+	minRead     = 0.97 // of the documents of ease Easy and Medium, within MaxFrames
+	minReadHard = 0.95 // of those of ease Hard
+	maxRead     = 500 * time.Millisecond
+	maxMissed   = time.Second
 )
 
 // Negatives counts pictures without a zone in which one was found.
@@ -40,9 +40,9 @@ func Write(w io.Writer, outcomes []Outcome, negatives []Negatives) (met bool) {
 	}
 	fmt.Fprint(w, "| documents | read within three frames, % (95 %) | in the first | mark |\n|---|---|---|---|\n")
 	for _, ease := range Eases {
-		mark := leastRead
+		mark := minRead
 		if ease.Name == Hard.Name {
-			mark = leastReadHard
+			mark = minReadHard
 		}
 		some := only(outcomes, func(o Outcome) bool { return o.Ease.Name == ease.Name })
 		share, first := shares(some)
@@ -71,8 +71,8 @@ func Write(w io.Writer, outcomes []Outcome, negatives []Negatives) (met bool) {
 		fmt.Fprintf(w, "Pictures without a zone, %s, accepted: %s; mark 0: %s\n", n.Kind, of(n.Accepted, n.Looked), judge(n.Accepted == 0))
 		misses = append(misses, n.Misses...)
 	}
-	fmt.Fprintf(w, "Processor time of a frame that is read: %s; mark p95 %s: %s\n", Times(reads), mostRead, judge(percentile(reads, 95) <= mostRead))
-	fmt.Fprintf(w, "Processor time of a frame that is not: %s; mark %s: %s\n", Times(misses), mostMissed, judge(percentile(misses, 100) <= mostMissed))
+	fmt.Fprintf(w, "Processor time of a frame that is read: %s; mark p95 %s: %s\n", Times(reads), maxRead, judge(percentile(reads, 95) <= maxRead))
+	fmt.Fprintf(w, "Processor time of a frame that is not: %s; mark %s: %s\n", Times(misses), maxMissed, judge(percentile(misses, 100) <= maxMissed))
 	return met
 }
 
@@ -82,11 +82,11 @@ func WriteHidden(w io.Writer, outcomes []HiddenOutcome) (met bool) {
 	met = true
 	fmt.Fprint(w, "\n| documents | zone read | portrait found too | wrong dates | mark |\n|---|---|---|---|---|\n")
 	for _, o := range outcomes {
-		least, result := int(math.Ceil(o.mark*float64(o.All)-1e-9)), "met"
-		if o.Agreed < least || o.Wrong > 0 {
+		required, result := int(math.Ceil(o.mark*float64(o.All)-1e-9)), "met"
+		if o.Agreed < required || o.Wrong > 0 {
 			met, result = false, "MISSED"
 		}
-		fmt.Fprintf(w, "| %s | %d of %d | %d | %d | %d, none wrong: %s |\n", o.Name, o.Agreed, o.All, o.Went, o.Wrong, least, result)
+		fmt.Fprintf(w, "| %s | %d of %d | %d | %d | %d, none wrong: %s |\n", o.Name, o.Agreed, o.All, o.Went, o.Wrong, required, result)
 	}
 	return met
 }

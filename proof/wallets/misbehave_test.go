@@ -60,14 +60,14 @@ func TestMisbehaviours(t *testing.T) {
 			lines = append(lines, tableRow(m.name, string(m.form), m.want))
 		}
 	}
-	if len(names) < leastMisbehaviours {
-		t.Errorf("%d misbehaviours, want %d", len(names), leastMisbehaviours)
+	if len(names) < minMisbehaviours {
+		t.Errorf("%d misbehaviours, want %d", len(names), minMisbehaviours)
 	}
 	report(t, costs)
 	documented(t, "the misbehaviours", lines)
 }
 
-const leastMisbehaviours = 500
+const minMisbehaviours = 500
 
 // measured sends an answer and measures it, in `make wallets` as the median of nine
 // times: a single time is often that of something else.

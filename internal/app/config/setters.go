@@ -155,10 +155,10 @@ func setSecretKey(dst *[]byte, v string) error {
 	return nil
 }
 
-func setDuration(dst *time.Duration, v string, least, most time.Duration) error {
+func setDuration(dst *time.Duration, v string, shortest, longest time.Duration) error {
 	d, err := time.ParseDuration(v)
-	if err != nil || d < least || d > most {
-		return fmt.Errorf("must be a duration from %s to %s, such as 30m", least, most)
+	if err != nil || d < shortest || d > longest {
+		return fmt.Errorf("must be a duration from %s to %s, such as 30m", shortest, longest)
 	}
 	*dst = d
 	return nil
@@ -168,11 +168,11 @@ func setDays(dst *time.Duration, v string) error {
 	if v == "" {
 		return nil
 	}
-	const most = 3650
+	const maxDays = 3650
 	number, isDays := strings.CutSuffix(v, "d")
 	n, err := strconv.Atoi(number)
-	if err != nil || !isDays || n < 1 || n > most {
-		return fmt.Errorf("must be days from 1d to %dd, such as 90d", most)
+	if err != nil || !isDays || n < 1 || n > maxDays {
+		return fmt.Errorf("must be days from 1d to %dd, such as 90d", maxDays)
 	}
 	*dst = time.Duration(n) * 24 * time.Hour
 	return nil

@@ -141,9 +141,9 @@ var common = []string{
 	"abcdefghijklmnopqrstuvwxyz", "abcdef", "abc",
 }
 
-// leastOwn is how many letters a password must have in addition to common words,
+// minOwn is how many letters a password must have in addition to common words,
 // or how many different characters in all, where a row of digits counts as one.
-const leastOwn = 4
+const minOwn = 4
 
 // checkPassword refuses a password that is too short or too long, contains the
 // user's name or address or a name in near, or is little more than common words
@@ -171,7 +171,7 @@ func checkPassword(password, name, email string, near ...string) error {
 			letters[r] = true
 		}
 	}
-	if len(letters) < leastOwn && distinctRuns(folded) < 2*leastOwn {
+	if len(letters) < minOwn && distinctRuns(folded) < 2*minOwn {
 		return ErrPasswordCommon
 	}
 	return nil

@@ -102,9 +102,9 @@ func isIssuer(address string, insecure bool) bool {
 }
 
 // visible reports whether text has 1 to most characters, all of them visible.
-func visible(text string, most int) bool {
+func visible(text string, limit int) bool {
 	hidden := func(r rune) bool { return !unicode.IsGraphic(r) }
-	return text != "" && utf8.ValidString(text) && utf8.RuneCountInString(text) <= most && !strings.ContainsFunc(text, hidden)
+	return text != "" && utf8.ValidString(text) && utf8.RuneCountInString(text) <= limit && !strings.ContainsFunc(text, hidden)
 }
 
 // GroupsField is the field of a role's groups in fault.FieldError.

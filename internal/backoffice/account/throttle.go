@@ -157,7 +157,7 @@ func (s *Service) takeShared(tx Tx, now time.Time, b Browser) error {
 
 // takeCheck takes one of the checks that a bucket allows in a time window, or
 // returns a *ThrottleError. The window begins with its first check.
-func (s *Service) takeCheck(tx Tx, now time.Time, bucket string, most int, window time.Duration) error {
+func (s *Service) takeCheck(tx Tx, now time.Time, bucket string, limit int, window time.Duration) error {
 	t, err := tx.LockThrottle(s.sealer.MAC(bucket), now)
 	if err != nil {
 		return err
@@ -165,7 +165,7 @@ func (s *Service) takeCheck(tx Tx, now time.Time, bucket string, most int, windo
 	if !now.Before(t.Until) {
 		t.Failures, t.Until = 0, now.Add(window)
 	}
-	if t.Failures >= most {
+	if t.Failures >= limit {
 		return &ThrottleError{t.Until.Sub(now)}
 	}
 	t.Failures++

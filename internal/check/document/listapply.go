@@ -155,8 +155,8 @@ func listedAct(action audit.Action, actor audit.Actor, now time.Time, list strin
 
 // trimStatus returns a status that a list wrote at a length fit for the log.
 func trimStatus(status string) string {
-	const most = 40
-	return string([]rune(status)[:min(most, len([]rune(status)))])
+	const limit = 40
+	return string([]rune(status)[:min(limit, len([]rune(status)))])
 }
 
 func formatEnd(t *time.Time) string {

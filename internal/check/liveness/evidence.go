@@ -67,14 +67,14 @@ func (e *Evidence) Collect(ctx context.Context, analyzer vision.Analyzer, o *vis
 		return nil, err
 	}
 	e.real, e.live, e.raster = append(e.real, o.Real), append(e.live, o.Live), append(e.raster, o.Raster)
-	least := minLevelLikeness
+	required := minLevelLikeness
 	if e.blink.add(o.Eyes) {
-		least = minShutLikeness
+		required = minShutLikeness
 	}
 	if e.first == nil {
 		e.first = f
 	}
-	e.stranger = e.stranger || likeness(e.first, f) < least
+	e.stranger = e.stranger || likeness(e.first, f) < required
 	return f, nil
 }
 

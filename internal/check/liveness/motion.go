@@ -18,10 +18,10 @@ const (
 	moveNoise    = 0.1   // face widths
 	maxScaleRate = 1.5   // change of the logarithm of the face's width per second
 	scaleNoise   = 0.12
-	// leastGap is the shortest time at which the page takes frames. The network
+	// minGap is the shortest time at which the page takes frames. The network
 	// can make two frames arrive closer together, but they were not taken closer
 	// together.
-	leastGap = 150 * time.Millisecond
+	minGap = 150 * time.Millisecond
 	// longestGap is the longest silence after which motion is still judged.
 	longestGap = time.Second
 )
@@ -38,7 +38,7 @@ func NewTrack(o *vision.Observation, now time.Time) Track { return Track{last: o
 // Jumps takes the next frame with a face and reports whether the face moved
 // further since the last frame than a head can.
 func (t *Track) Jumps(o *vision.Observation, now time.Time) bool {
-	last, gap := t.last, max(now.Sub(t.at), leastGap)
+	last, gap := t.last, max(now.Sub(t.at), minGap)
 	t.last, t.at = o, now
 	if last == nil || gap > longestGap {
 		return false

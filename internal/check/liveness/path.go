@@ -22,9 +22,9 @@ type path struct {
 // whole movement unseen.
 const closeGap = 300 * time.Millisecond
 
-// leastBetween is how far a head must be from level and from both ends of its way
+// minBetween is how far a head must be from level and from both ends of its way
 // for the frame to show it moving, in units of aim.
-const leastBetween = 0.2
+const minBetween = 0.2
 
 // longestStride is the largest share of its way that a moving head covers between
 // two frames: the fastest turns take a third of a second, and frames 0.2 seconds
@@ -44,7 +44,7 @@ func (p *path) add(a, target aim, o *vision.Observation, now time.Time, trip tim
 	if a.length() > 1 { // at a target or beyond it the face resembles itself less
 		return
 	}
-	if between := min(a.length(), a.distance(p.from), a.distance(target)); between > max(p.between, leastBetween) {
+	if between := min(a.length(), a.distance(p.from), a.distance(target)); between > max(p.between, minBetween) {
 		p.between, p.glimpse = between, o
 	}
 }

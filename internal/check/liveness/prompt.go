@@ -86,11 +86,11 @@ var aims = func() map[Prompt]aim {
 	return all
 }()
 
-func (a aim) scaled(k float64) aim               { return aim{k * a.side, k * a.up} }
-func (a aim) length() float64                    { return math.Hypot(a.side, a.up) }
-func (a aim) along(b aim) float64                { return a.side*b.side + a.up*b.up } // b has length 1
-func (a aim) distance(b aim) float64             { return math.Hypot(a.side-b.side, a.up-b.up) }
-func (a aim) isToward(b aim, least float64) bool { return a.length() >= least && a.angle(b) <= hit }
+func (a aim) scaled(k float64) aim                { return aim{k * a.side, k * a.up} }
+func (a aim) length() float64                     { return math.Hypot(a.side, a.up) }
+func (a aim) along(b aim) float64                 { return a.side*b.side + a.up*b.up } // b has length 1
+func (a aim) distance(b aim) float64              { return math.Hypot(a.side-b.side, a.up-b.up) }
+func (a aim) isToward(b aim, length float64) bool { return a.length() >= length && a.angle(b) <= hit }
 
 // angle is the angle between two directions in degrees, 0 to 180.
 func (a aim) angle(b aim) float64 {

@@ -52,17 +52,17 @@ func detect(w inference.Worker, p *picture) ([]Face, error) {
 	return faces, nil
 }
 
-// mostConfirmed is the maximum number of faces in a picture that confirmed
+// maxConfirmed is the maximum number of faces in a picture that confirmed
 // checks.
-const mostConfirmed = 3
+const maxConfirmed = 3
 
 // confirmed leaves out faces for which the mesh model finds no face, such as a
 // pattern in the background or another part of the person. If none is left, it
-// keeps all. It checks only the first mostConfirmed faces.
+// keeps all. It checks only the first maxConfirmed faces.
 func confirmed(w inference.Worker, p *picture, faces []Face) ([]Face, error) {
 	var kept []Face
 	for i := range faces {
-		if i < mostConfirmed {
+		if i < maxConfirmed {
 			_, _, presence, err := landmarks(w, p, faces[i].crop())
 			if err != nil {
 				return nil, err

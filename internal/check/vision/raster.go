@@ -104,7 +104,7 @@ func magnitude(power float64) float64 { return math.Log(max(power, 1)) / 2 }
 const (
 	rasterColumns = 4
 	rasterRows    = 3
-	mostRaster    = 4
+	maxRaster     = 4
 	besidePeak    = 6
 )
 
@@ -126,7 +126,7 @@ func Raster(luma *image.Gray) (peak float64) {
 			s := t.spectrum(luma, column*free.X/(rasterColumns-1), row*free.Y/(rasterRows-1))
 			for x := range s {
 				for y := range s[x] {
-					mean[x][y] += min(magnitude(s.near(x, y)), mostRaster) / (rasterColumns * rasterRows)
+					mean[x][y] += min(magnitude(s.near(x, y)), maxRaster) / (rasterColumns * rasterRows)
 				}
 			}
 		}

@@ -276,7 +276,7 @@ func searchPage(all *index, layout *template.Template, frame view) echo.HandlerF
 	return func(c echo.Context) error {
 		v := frame
 		v.Query = c.QueryParam("q")
-		v.Query = strings.ToValidUTF8(v.Query[:min(len(v.Query), mostQuery)], "")
+		v.Query = strings.ToValidUTF8(v.Query[:min(len(v.Query), maxQuery)], "")
 		v.Found = all.search(v.Query)
 		var out bytes.Buffer
 		if err := layout.ExecuteTemplate(&out, "layout.html", &v); err != nil {

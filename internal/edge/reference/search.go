@@ -8,11 +8,11 @@ import (
 )
 
 // Limits of a search: what comes after is ignored, so that a search costs at most
-// mostWords passes over the vocabulary.
+// maxWords passes over the vocabulary.
 const (
-	mostQuery = 64 // bytes
-	mostWords = 6
-	mostFound = 50 // results
+	maxQuery = 64 // bytes
+	maxWords = 6
+	maxFound = 50 // results
 )
 
 // entry is what a search can find: a section of a page, or a field of an
@@ -110,25 +110,25 @@ type hit struct {
 
 // search returns the entries that match most words of a query, the best first.
 func (x *index) search(query string) []found {
-	words := wordsOf(query[:min(len(query), mostQuery)])
+	words := wordsOf(query[:min(len(query), maxQuery)])
 	hits := map[int]hit{}
-	for _, asked := range words[:min(len(words), mostWords)] {
+	for _, asked := range words[:min(len(words), maxWords)] {
 		for i, best := range x.matches(asked) {
 			h := hits[i]
 			h.first = cmp.Or(h.first, best.first)
 			hits[i] = hit{h.words + 1, h.score + best.score, h.first}
 		}
 	}
-	most := 0
+	best := 0
 	order := make([]int, 0, len(hits))
 	for i, h := range hits {
-		most = max(most, h.words)
+		best = max(best, h.words)
 		order = append(order, i)
 	}
-	order = slices.DeleteFunc(order, func(i int) bool { return hits[i].words < most })
+	order = slices.DeleteFunc(order, func(i int) bool { return hits[i].words < best })
 	slices.SortFunc(order, func(a, b int) int { return cmp.Or(hits[b].score-hits[a].score, a-b) })
 	results := []found{}
-	for _, i := range order[:min(len(order), mostFound)] {
+	for _, i := range order[:min(len(order), maxFound)] {
 		results = append(results, x.entries[i].shown(hits[i].first))
 	}
 	return results
@@ -221,9 +221,9 @@ func (e entry) shown(w string) found {
 }
 
 // cut returns the beginning of a text.
-func cut(text []rune, most int) string {
-	if len(text) <= most {
+func cut(text []rune, limit int) string {
+	if len(text) <= limit {
 		return string(text)
 	}
-	return string(text[:most]) + " …"
+	return string(text[:limit]) + " …"
 }

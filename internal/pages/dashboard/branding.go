@@ -187,7 +187,7 @@ func previewOf(f *formView, stored brand.Brand) brand.Brand {
 // readUpload parses a multipart form and returns the first most bytes of a
 // field's file, or nil if there is none. It reads the rest of a longer file, so
 // that the fields after it are not lost.
-func readUpload(req *http.Request, field string, most int64) (upload []byte, err error) {
+func readUpload(req *http.Request, field string, limit int64) (upload []byte, err error) {
 	parts, err := req.MultipartReader()
 	if errors.Is(err, http.ErrNotMultipart) {
 		return nil, nil // a form without a file
@@ -199,7 +199,7 @@ func readUpload(req *http.Request, field string, most int64) (upload []byte, err
 			break
 		}
 		if part.FormName() == field {
-			upload, err = io.ReadAll(io.LimitReader(part, most))
+			upload, err = io.ReadAll(io.LimitReader(part, limit))
 			continue
 		}
 		var value []byte

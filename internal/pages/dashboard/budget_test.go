@@ -21,9 +21,9 @@ import (
 // Maximum sizes on the network, in bytes: of one page with a full list, and of
 // all style sheets and all scripts of the dashboard together.
 const (
-	mostPage    = 16 << 10
-	mostStyles  = 9 << 10
-	mostScripts = 8 << 10
+	maxPage    = 16 << 10
+	maxStyles  = 9 << 10
+	maxScripts = 8 << 10
 )
 
 // TestPagesAreSmall covers every page and all that pages load.
@@ -40,7 +40,7 @@ func TestPagesAreSmall(t *testing.T) {
 			if res.StatusCode != http.StatusOK || !strings.HasPrefix(kind, "text/html") {
 				continue
 			}
-			if len(body) > mostPage {
+			if len(body) > maxPage {
 				t.Errorf("%s in %s: %d bytes", p.Path, language, len(body))
 			}
 			if len(body) > largest {
@@ -52,7 +52,7 @@ func TestPagesAreSmall(t *testing.T) {
 		}
 	}
 	t.Logf("the largest page is %s with %d bytes", where, largest)
-	for kind, most := range map[string]int{".css": mostStyles, ".js": mostScripts} {
+	for kind, most := range map[string]int{".css": maxStyles, ".js": maxScripts} {
 		sum := 0
 		for _, name := range static(t, kind) {
 			if kind == ".css" && !loaded[name] {

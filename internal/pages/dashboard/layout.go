@@ -135,15 +135,15 @@ func (r *request) layout() layout {
 // Failed reports whether the notice says that a log-in by a provider failed.
 func (l *layout) Failed() bool { return strings.HasPrefix(l.Notice, "notice.sso_") }
 
-// mostKeptText is the maximum length of a parameter that links keep, in bytes.
-const mostKeptText = 512
+// maxKeptText is the maximum length of a parameter that links keep, in bytes.
+const maxKeptText = 512
 
 // here returns a reference to the page's own address, with the parameters that
 // its route keeps, to which a parameter can be appended; empty if it has none.
 func (r *request) here() string {
 	kept := url.Values{}
 	for _, name := range r.route.kept {
-		if value := r.QueryParam(name); value != "" && len(value) <= mostKeptText {
+		if value := r.QueryParam(name); value != "" && len(value) <= maxKeptText {
 			kept.Set(name, value)
 		}
 	}

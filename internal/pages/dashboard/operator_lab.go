@@ -40,9 +40,9 @@ const (
 	labMargins = 20 // the largest margin
 )
 
-// mostFalse is the maximum share of the five ages below the target that passes at
+// maxFalse is the maximum share of the five ages below the target that passes at
 // the recommended margin, as in agegate eval.
-const mostFalse = .05
+const maxFalse = .05
 
 func (p *Pages) lab() feature {
 	keys := []string{"lab.problem.target", "lab.problem.margin", "lab.share", "lab.range"}
@@ -127,16 +127,16 @@ func (p *Pages) showLab(r *request) error {
 }
 
 // ask reads a number of the query into to, which has the default.
-func (v *labView) ask(r *request, name string, to *int, least, most int) {
+func (v *labView) ask(r *request, name string, to *int, low, high int) {
 	v.Asked[name] = strconv.Itoa(*to)
 	typed := strings.TrimSpace(r.QueryParam(name))
 	if typed == "" {
 		return
 	}
 	n, err := strconv.Atoi(typed)
-	if err != nil || n < least || n > most {
+	if err != nil || n < low || n > high {
 		v.Asked[name] = typed
-		text := page.Say("lab.problem."+name, "least", least, "most", most)
+		text := page.Say("lab.problem."+name, "least", low, "most", high)
 		v.Wrong[name] = &text
 		return
 	}
@@ -152,7 +152,7 @@ func (v *labView) fill(running float64) {
 	v.Best = -1
 	for margin := labMargins; margin >= 0; margin-- {
 		below := v.share(v.Target-5, v.Target-1, v.Target+margin)
-		if below.Of == 0 || below.rate.Share > mostFalse {
+		if below.Of == 0 || below.rate.Share > maxFalse {
 			break
 		}
 		v.Best, v.BestShare = margin, below

@@ -15,8 +15,8 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// leastCompressed is the size in bytes below which compression has no benefit.
-const leastCompressed = 1024
+// minCompressed is the size in bytes below which compression has no benefit.
+const minCompressed = 1024
 
 // Compress is a middleware that compresses responses for clients that accept
 // gzip. It is not for WebSockets.
@@ -96,7 +96,7 @@ func (w *compressed) finish() error {
 	switch {
 	case w.stream != nil:
 		return w.stream.Close()
-	case w.page.Len() < leastCompressed:
+	case w.page.Len() < minCompressed:
 		w.writeHeader(false)
 		_, err := w.ResponseWriter.Write(w.page.Bytes())
 		return err

@@ -70,7 +70,7 @@ func New(cfg Config) (*Set, error) {
 		csrf: http.NewCrossOriginProtection(), policy: cfg.ContentPolicy,
 		permissions: cfg.Permissions, secure: public.Scheme == "https",
 	}
-	if s.kept, err = lru.New[keptKey, template.HTML](mostKept); err != nil {
+	if s.kept, err = lru.New[keptKey, template.HTML](maxKept); err != nil {
 		return nil, err
 	}
 	// A reverse proxy may change the Host to which the Origin is compared.

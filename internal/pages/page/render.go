@@ -79,8 +79,8 @@ func (s *Set) RenderPart(c echo.Context, screen, name string, v View) error {
 	return c.HTMLBlob(http.StatusOK, page.Bytes())
 }
 
-// mostKept is how many parts are cached, about 20 kB each.
-const mostKept = 100
+// maxKept is how many parts are cached, about 20 kB each.
+const maxKept = 100
 
 // keptKey identifies a cached part.
 type keptKey struct {

@@ -131,12 +131,12 @@ func mix(a, b [3]float64, share float64) [3]float64 {
 // hsl returns the hue in sixths of the circle, and saturation and lightness
 // from 0 to 1.
 func hsl(c [3]float64) (h, s, l float64) {
-	most, least := max(c[0], c[1], c[2]), min(c[0], c[1], c[2])
-	l, spread := (most+least)/2, most-least
+	high, low := max(c[0], c[1], c[2]), min(c[0], c[1], c[2])
+	l, spread := (high+low)/2, high-low
 	if spread == 0 {
 		return 0, 0, l
 	}
-	switch most {
+	switch high {
 	case c[0]:
 		h = math.Mod((c[1]-c[2])/spread+6, 6)
 	case c[1]:

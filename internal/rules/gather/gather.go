@@ -19,8 +19,8 @@ const retryAfter = 5 * time.Second
 // Group collects calls with a value V by a key K, and gives all calls that share
 // a run the same result R. It is safe for concurrent use.
 type Group[K comparable, V, R any] struct {
-	run  func(ctx context.Context, key K, values []V) (R, error)
-	most int
+	run       func(ctx context.Context, key K, values []V) (R, error)
+	maxValues int
 
 	mu      sync.Mutex
 	waiting map[K][]*call[V, R] // the waiting calls of each key with a run under way
@@ -38,8 +38,8 @@ type call[V, R any] struct {
 // New returns a group whose runs serve at most most calls each. A run for one
 // call uses that call's context; a run for several is not cancelled with any of
 // them. If a run panics, calls that had to wait for it get a fault.PanicError.
-func New[K comparable, V, R any](most int, run func(ctx context.Context, key K, values []V) (R, error)) *Group[K, V, R] {
-	return &Group[K, V, R]{run: run, most: most, waiting: map[K][]*call[V, R]{}}
+func New[K comparable, V, R any](maxValues int, run func(ctx context.Context, key K, values []V) (R, error)) *Group[K, V, R] {
+	return &Group[K, V, R]{run: run, maxValues: maxValues, waiting: map[K][]*call[V, R]{}}
 }
 
 // Do runs the group's function with the value, possibly together with other
@@ -82,7 +82,7 @@ func (g *Group[K, V, R]) next(key K) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	calls := g.waiting[key]
-	n := min(len(calls), g.most)
+	n := min(len(calls), g.maxValues)
 	if n == 0 {
 		delete(g.waiting, key)
 		return

@@ -63,7 +63,7 @@ type CardStore interface {
 	// InsertCards stores new cards of one tenant, and their entries of the audit
 	// log. It locks the tenant's row and returns ErrTooManyCards if the tenant
 	// would then have more than most.
-	InsertCards(ctx context.Context, cards []Card, most int, acts []audit.Act) error
+	InsertCards(ctx context.Context, cards []Card, limit int, acts []audit.Act) error
 	// DeleteCard deletes a tenant's card, with an entry, or returns fault.NotFound.
 	DeleteCard(ctx context.Context, tenantID, id uuid.UUID, act audit.Act) error
 	// Cards returns a tenant's cards, newest first.

@@ -50,7 +50,7 @@ type Party struct{ Tenant, Session uuid.UUID }
 // every other one gets at most one turn. A session has at most one running turn
 // and at most one waiting.
 type Queue struct {
-	turns, most int
+	turns, maxWaiting int
 
 	mu    sync.Mutex
 	cost  time.Duration       // moving mean of how long a turn lasts
@@ -86,7 +86,7 @@ const (
 // least one, and lets the stated number of sessions of a tenant wait. With 0
 // their number has no limit, and the caller must bound the sessions.
 func NewQueue(turns, waiting int) *Queue {
-	return &Queue{turns: turns, most: waiting, cost: firstCost, known: firstTurns, free: turns, lines: map[uuid.UUID]*line{}}
+	return &Queue{turns: turns, maxWaiting: waiting, cost: firstCost, known: firstTurns, free: turns, lines: map[uuid.UUID]*line{}}
 }
 
 // Sustains returns how many sessions can each get turns at the given rate per
@@ -153,7 +153,7 @@ func (q *Queue) join(p Party) (w *waiter, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	l := q.lines[p.Tenant]
-	if l != nil && q.most > 0 && len(l.waiting) >= q.most && l.waiting[p.Session] == nil {
+	if l != nil && q.maxWaiting > 0 && len(l.waiting) >= q.maxWaiting && l.waiting[p.Session] == nil {
 		return nil, false
 	}
 	if l == nil {

@@ -89,7 +89,7 @@ func (d *drawing) legend(y float64) {
 // For the picture of years.
 const (
 	yearsTitle = "Mean absolute error of the estimate by single year of age from 18 to 30, and sex, for each collection"
-	mostError  = 10.0 // years, at the upper edge of the picture
+	maxError   = 10.0 // years, at the upper edge of the picture
 	plotHeight = 190.0
 	plotLeft   = 50.0
 	panelGap   = 70.0
@@ -110,8 +110,8 @@ func yearsPicture(f evidence.Fairness, t theme) []byte {
 }
 
 func (d *drawing) yearsPanel(c evidence.Collection, top float64) {
-	y := func(years float64) float64 { return top + plotHeight*(1-min(years, mostError)/mostError) }
-	for years := 0.0; years <= mostError; years += 2 {
+	y := func(years float64) float64 { return top + plotHeight*(1-min(years, maxError)/maxError) }
+	for years := 0.0; years <= maxError; years += 2 {
 		d.stroke(plotLeft, y(years), width-20, y(years), d.grid, 1)
 		d.text(plotLeft-10, y(years)+4, "end", d.muted, 12, fmt.Sprintf("%.0f", years))
 	}

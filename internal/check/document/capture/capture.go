@@ -24,11 +24,11 @@ import (
 
 // Limits of a capture's frames.
 const (
-	mostRepeated   = 2   // frames that repeat an earlier one
-	mostStalled    = 30  // frames in a row that are the same
-	mostFaceless   = 12  // frames with a zone after which a portrait must have been found
-	mostDifferent  = 1   // frames with another portrait
-	mostRaster     = 1.0 // median of vision.Raster over the frames in which the document is held still
+	maxRepeated    = 2   // frames that repeat an earlier one
+	maxStalled     = 30  // frames in a row that are the same
+	maxFaceless    = 12  // frames with a zone after which a portrait must have been found
+	maxDifferent   = 1   // frames with another portrait
+	maxRaster      = 1.0 // median of vision.Raster over the frames in which the document is held still
 	portraitsAlone = 1   // frames of a side without a zone that must confirm the portrait
 )
 
@@ -128,12 +128,12 @@ func (c *Capture) refuse(why Reason) {
 func (c *Capture) fresh(picture *image.Gray) bool {
 	switch c.memory.Add(picture.Pix, &vision.Observation{Grain: vision.GrainOf(picture)}) {
 	case liveness.Repeated:
-		if c.again++; c.again > mostRepeated {
+		if c.again++; c.again > maxRepeated {
 			c.refuse(Repeated)
 		}
 		return false
 	case liveness.Stalled:
-		if c.stalled++; c.stalled > mostStalled {
+		if c.stalled++; c.stalled > maxStalled {
 			c.refuse(Frozen)
 		}
 		return false
@@ -222,7 +222,7 @@ func (c *Capture) face(ctx context.Context, img image.Image, r outline) error {
 	case f != nil:
 		c.compare(f)
 	case c.portrait == nil:
-		if c.faceless++; c.faceless >= mostFaceless && hint != Further && hint != Closer {
+		if c.faceless++; c.faceless >= maxFaceless && hint != Further && hint != Closer {
 			c.refuse(NoPortrait)
 			return nil
 		}
@@ -237,7 +237,7 @@ func (c *Capture) compare(f *vision.Features) {
 		c.same++
 		return
 	}
-	if c.different++; c.different > mostDifferent {
+	if c.different++; c.different > maxDifferent {
 		c.refuse(OtherPortrait)
 	}
 }
@@ -252,9 +252,9 @@ func (c *Capture) advance(seen *zone, r outline, picture *image.Gray, now time.T
 	c.still(r, picture)
 	_, known := seen.state()
 	switch {
-	case seen.frames >= mostStateless && !known:
+	case seen.frames >= maxStateless && !known:
 		c.refuse(UnknownIssuer)
-	case len(c.rasters) >= agreeing && middle(c.rasters) > mostRaster:
+	case len(c.rasters) >= agreeing && middle(c.rasters) > maxRaster:
 		c.refuse(Screen)
 	case known && len(c.rasters) >= agreeing && (c.portrait != nil || r.format == mrz.TD1):
 		c.stage = Tilt

@@ -151,12 +151,12 @@ func TestVisaAmongFrames(t *testing.T) {
 func TestNoPortrait(t *testing.T) {
 	c, next := open(t, faceless{}), specimen(t, "td2.jpg")
 	var step Step
-	for n := range 2 * mostFaceless {
+	for n := range 2 * maxFaceless {
 		var err error
 		if step, err = c.Frame(t.Context(), next()); err != nil {
 			t.Fatal(err)
 		}
-		if step.Stage == Refused && n+1 != mostFaceless {
+		if step.Stage == Refused && n+1 != maxFaceless {
 			t.Fatalf("refused at frame %d", n+1)
 		}
 		if step.Stage == Refused {
@@ -185,7 +185,7 @@ func TestStandstill(t *testing.T) {
 		{"loop", func(n int) image.Image { return []image.Image{still, other}[n%2] }, Repeated},
 	} {
 		c := open(t, faceless{})
-		for n := 0; c.stage != Refused && n < 2*mostStalled; n++ {
+		for n := 0; c.stage != Refused && n < 2*maxStalled; n++ {
 			if _, err := c.Frame(t.Context(), row.picture(n)); err != nil {
 				t.Fatal(err)
 			}
@@ -323,7 +323,7 @@ func TestTilting(t *testing.T) {
 		{"as little as is seen of a raised lower edge", func(p Hint) (Hint, float64) { return p, 9 }, 400 * time.Millisecond, true, 0},
 		{"the other way", func(p Hint) (Hint, float64) {
 			return map[Hint]Hint{RaiseLeft: RaiseRight, RaiseRight: RaiseLeft, RaiseTop: RaiseBottom, RaiseBottom: RaiseTop}[p], 20
-		}, 400 * time.Millisecond, false, mostStray + 1},
+		}, 400 * time.Millisecond, false, maxStray + 1},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			now := today
@@ -340,7 +340,7 @@ func TestTilting(t *testing.T) {
 					break
 				}
 			}
-			if done := tilt.done == tilts; done != row.done || tilt.wrong != row.wrong || refused != (row.wrong > mostStray) {
+			if done := tilt.done == tilts; done != row.done || tilt.wrong != row.wrong || refused != (row.wrong > maxStray) {
 				t.Errorf("done %d, wrong %d, refused %v", tilt.done, tilt.wrong, refused)
 			}
 		})

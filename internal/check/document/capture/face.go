@@ -42,12 +42,12 @@ var portraits = map[mrz.Format]part{
 
 // Limits of a portrait.
 const (
-	pitchMM      = 2.54 // distance of the zone's characters: ten to the inch
-	leastWidth   = 8.0  // width of the face, mm
-	mostWidth    = 45.0
-	leastPixels  = 56.0 // width of the face in the frame, pixels; a smaller face says little about the person
-	leastPresent = 0.5  // the mesh model's probability of a face
-	mostOutside  = 0.1  // share of the part that may lie outside of the frame
+	pitchMM    = 2.54 // distance of the zone's characters: ten to the inch
+	minWidth   = 8.0  // width of the face, mm
+	maxWidth   = 45.0
+	minPixels  = 56.0 // width of the face in the frame, pixels; a smaller face says little about the person
+	minPresent = 0.5  // the mesh model's probability of a face
+	maxOutside = 0.1  // share of the part that may lie outside of the frame
 )
 
 // samePortrait is the minimum similarity of one portrait in two frames: the
@@ -69,7 +69,7 @@ func faceBeside(ctx context.Context, analyzer vision.Analyzer, img image.Image, 
 	place := func(x, y float64) (float64, float64) {
 		return c[0].X + mm*(x*cos-y*sin), c[0].Y + mm*(x*sin+y*cos)
 	}
-	if outside(img.Bounds().Size(), p, place) > mostOutside {
+	if outside(img.Bounds().Size(), p, place) > maxOutside {
 		return nil, Further, nil
 	}
 	scale := frameSide / max(p.right-p.left, p.bottom-p.top) // of the cut picture, pixels per millimetre
@@ -78,10 +78,10 @@ func faceBeside(ctx context.Context, analyzer vision.Analyzer, img image.Image, 
 	if err != nil {
 		return nil, NoHint, err
 	}
-	if o.Landmarks == nil || o.Presence < leastPresent || o.Face.Width < leastWidth*scale || o.Face.Width > mostWidth*scale {
+	if o.Landmarks == nil || o.Presence < minPresent || o.Face.Width < minWidth*scale || o.Face.Width > maxWidth*scale {
 		return nil, HoldStill, nil
 	}
-	if o.Face.Width/scale*mm < leastPixels {
+	if o.Face.Width/scale*mm < minPixels {
 		return nil, Closer, nil
 	}
 	f, err := analyzer.Views(ctx, o)
@@ -148,10 +148,10 @@ func faceAlone(ctx context.Context, analyzer vision.Analyzer, img image.Image, t
 	picture := grey(frame)
 	xdraw.BiLinear.Transform(picture, toFrame, img, img.Bounds(), draw.Src, nil)
 	o, err := look(ctx, analyzer, picture)
-	if err != nil || o.Landmarks == nil || o.Presence < leastPresent {
+	if err != nil || o.Landmarks == nil || o.Presence < minPresent {
 		return nil, TurnOver, err
 	}
-	if o.Face.Width/k < leastPixels || o.Face.Width < leastPixels {
+	if o.Face.Width/k < minPixels || o.Face.Width < minPixels {
 		return nil, Closer, nil
 	}
 	f, err := analyzer.Views(ctx, o)

@@ -9,8 +9,8 @@ import (
 
 // Limits for frames in which a part of the zone is hidden.
 const (
-	leastCommon  = 20 // characters that a frame must have in common with the earlier ones
-	mostContrary = 1  // frames in a row that contradict the earlier ones, before these are dropped
+	minCommon   = 20 // characters that a frame must have in common with the earlier ones
+	maxContrary = 1  // frames in a row that contradict the earlier ones, before these are dropped
 )
 
 // parts joins frames that show different parts of one zone and agree on what
@@ -37,7 +37,7 @@ func (p *parts) add(seen *reader.Part, now time.Time) bool {
 	if gap || seen.Format != p.format {
 		p.begin(seen.Format)
 	} else if !p.agrees(lines) {
-		if p.stray++; p.stray <= mostContrary {
+		if p.stray++; p.stray <= maxContrary {
 			return false
 		}
 		p.begin(seen.Format)
@@ -81,7 +81,7 @@ func (p *parts) agrees(lines []string) bool {
 			common++
 		}
 	}
-	return common >= leastCommon
+	return common >= minCommon
 }
 
 // zone returns the lines of the zone once frames have shown every character that
@@ -91,14 +91,14 @@ func (p *parts) zone() (lines []string, ok bool) {
 	for l := range p.chars {
 		text := make([]byte, len(p.chars[l]))
 		for i, char := range p.chars[l] {
-			least := 0
+			required := 0
 			switch {
 			case p.format.InDate(l, i):
-				least = agreeing
+				required = agreeing
 			case p.format.Needed(l, i):
-				least = 1
+				required = 1
 			}
-			if p.frames[l][i] < least {
+			if p.frames[l][i] < required {
 				return nil, false
 			}
 			if text[i] = char; p.frames[l][i] == 0 {

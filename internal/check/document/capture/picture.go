@@ -9,35 +9,35 @@ import (
 
 // Limits of a picture that can be read.
 const (
-	leastPitch = 11.0  // from a character of the zone to the next, pixels
-	mostPitch  = 40.0  //
-	leastLight = 45.0  // mean luma of the frame's middle, 0 to 255
-	glaring    = 250   // luma from which a camera is saturated
-	mostGlare  = 0.04  // share of the frame's middle that is glaring
-	leastSharp = 0.012 // see sharpness
+	minPitch = 11.0  // from a character of the zone to the next, pixels
+	maxPitch = 40.0  //
+	minLight = 45.0  // mean luma of the frame's middle, 0 to 255
+	glaring  = 250   // luma from which a camera is saturated
+	maxGlare = 0.04  // share of the frame's middle that is glaring
+	minSharp = 0.012 // see sharpness
 
-	leastHidden = 4 // characters of the zone that something hides; fewer may be misprinted
+	minHidden = 4 // characters of the zone that something hides; fewer may be misprinted
 )
 
 // trouble returns the likely reason why no zone could be read in a picture.
 func trouble(img *image.Gray, r reader.Reading) Hint {
 	light, glare, sharp := surface(img)
 	switch {
-	case light < leastLight:
+	case light < minLight:
 		return Dark
-	case r.Finding == reader.NothingFound && glare > mostGlare:
+	case r.Finding == reader.NothingFound && glare > maxGlare:
 		return Glare
-	case r.Finding != reader.NothingFound && r.Pitch < leastPitch:
+	case r.Finding != reader.NothingFound && r.Pitch < minPitch:
 		return Closer
-	case r.Finding != reader.NothingFound && r.Pitch > mostPitch:
+	case r.Finding != reader.NothingFound && r.Pitch > maxPitch:
 		return Further
-	case sharp < leastSharp:
+	case sharp < minSharp:
 		return Blurred
 	case r.Finding == reader.NothingFound:
 		return ShowZone
-	case glare > mostGlare:
+	case glare > maxGlare:
 		return Glare
-	case r.Part != nil && len(r.Part.Hidden) >= leastHidden:
+	case r.Part != nil && len(r.Part.Hidden) >= minHidden:
 		return hidden(img, r.Part)
 	}
 	return HoldStill

@@ -18,9 +18,9 @@ const tilts = 3
 // minReaction is the shortest time in which a person can react to a prompt.
 const minReaction = 300 * time.Millisecond
 
-// mostStray is the number of tilts in a wrong direction that are allowed, because
+// maxStray is the number of tilts in a wrong direction that are allowed, because
 // people confuse left and right. A new prompt answers each.
-const mostStray = 2
+const maxStray = 2
 
 // slope is the tilt of a document, as sines of two angles, which are positive if
 // the left edge is nearer to the camera than the right one and the upper edge
@@ -38,8 +38,8 @@ const focal = 0.87
 // direction. If the lower edge is raised, the corners of the lines show little more
 // than half of the tilt.
 const (
-	leastTilt  = 0.13
-	leastStray = 0.2
+	minTilt  = 0.13
+	minStray = 0.2
 )
 
 func slopeOf(corners [4]reader.Point, size image.Point) slope {
@@ -110,7 +110,7 @@ func (t *tilting) add(s slope, now time.Time) (refused bool) {
 	if now.Sub(t.shown) < minReaction {
 		return false
 	}
-	if s.lean(flat, t.prompt) >= leastTilt {
+	if s.lean(flat, t.prompt) >= minTilt {
 		t.stray = 0
 		if t.held++; t.held >= heldTilt {
 			t.done++
@@ -119,12 +119,12 @@ func (t *tilting) add(s slope, now time.Time) (refused bool) {
 		return false
 	}
 	t.held = 0
-	if s.lean(flat, t.from) < leastTilt {
+	if s.lean(flat, t.from) < minTilt {
 		t.from = NoHint
 	}
 	strayed := NoHint
 	for _, d := range directions {
-		if d != t.prompt && d != t.from && s.lean(flat, d) >= leastStray {
+		if d != t.prompt && d != t.from && s.lean(flat, d) >= minStray {
 			strayed = d
 		}
 	}
@@ -136,7 +136,7 @@ func (t *tilting) add(s slope, now time.Time) (refused bool) {
 		t.wrong++
 		t.ask(now, strayed)
 	}
-	return t.wrong > mostStray
+	return t.wrong > maxStray
 }
 
 func median(slopes []slope) slope {

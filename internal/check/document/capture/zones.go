@@ -13,9 +13,9 @@ const agreeing = 3
 // Limits for frames that disagree. A single misread frame is forgiven even if
 // its check digits match.
 const (
-	mostZones      = 3  // different zones in a capture
-	mostDissenting = 1  // frames of any but the most frequent zone
-	mostStateless  = 10 // frames of a zone after which its issuing state must have been read
+	maxZones      = 3  // different zones in a capture
+	maxDissenting = 1  // frames of any but the most frequent zone
+	maxStateless  = 10 // frames of a zone after which its issuing state must have been read
 )
 
 // zone is a reading on which some frames agree: every character that a check
@@ -64,32 +64,32 @@ func (z *zones) of(r mrz.Result, lines []string) *zone {
 }
 
 // leading returns the zone with the most frames; of equal ones, the first.
-func (z zones) leading() (most *zone) {
+func (z zones) leading() (best *zone) {
 	for _, one := range z {
-		if most == nil || one.frames > most.frames {
-			most = one
+		if best == nil || one.frames > best.frames {
+			best = one
 		}
 	}
-	return most
+	return best
 }
 
 // disagree reports whether the frames cannot show one document.
 func (z zones) disagree() bool {
 	leading := z.leading()
 	for _, one := range z {
-		if one != leading && one.frames > mostDissenting {
+		if one != leading && one.frames > maxDissenting {
 			return true
 		}
 	}
-	return len(z) > mostZones
+	return len(z) > maxZones
 }
 
 // state returns the issuing state that most frames show, if enough do.
 func (z *zone) state() (code string, ok bool) {
-	most := agreeing - 1
+	best := agreeing - 1
 	for _, one := range slices.Sorted(maps.Keys(z.states)) {
-		if one != "" && z.states[one] > most {
-			code, most = one, z.states[one]
+		if one != "" && z.states[one] > best {
+			code, best = one, z.states[one]
 		}
 	}
 	return code, code != ""

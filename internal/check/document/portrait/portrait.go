@@ -65,9 +65,9 @@ func Find(ctx context.Context, analyzer vision.Analyzer, img image.Image) (*visi
 	return nil, failure
 }
 
-// leastPresence is the mesh model's probability below which a detection is not
+// minPresence is the mesh model's probability below which a detection is not
 // a face.
-const leastPresence = 0.5
+const minPresence = 0.5
 
 // upright tries the picture in its four rotations and returns the one that shows
 // a face best. The detector alone does not suffice, because it also finds faces
@@ -82,7 +82,7 @@ func upright(ctx context.Context, analyzer vision.Analyzer, img image.Image, edg
 			return nil, 0, failed
 		case seen.Guidance == vision.GuidanceSeveralFaces:
 			err = ErrSeveralFaces
-		case seen.Landmarks != nil && seen.Presence >= leastPresence && (best == nil || seen.Presence > best.Presence):
+		case seen.Landmarks != nil && seen.Presence >= minPresence && (best == nil || seen.Presence > best.Presence):
 			best, turn = seen, t
 		}
 	}

@@ -42,9 +42,9 @@ func (s *search) look(rows []row) (g grid, first int) {
 // be hidden.
 const hidden = -1.5
 
-// leastJunk is the minimum logarithm of the probability that a place shows no
+// minJunk is the minimum logarithm of the probability that a place shows no
 // character.
-const leastJunk = -0.7
+const minJunk = -0.7
 
 // lenient returns the grid with characters possible at places that show none, so
 // that a part of the zone may be hidden or lie outside the picture.
@@ -53,7 +53,7 @@ func (g grid) lenient() grid {
 	for r, row := range g.rows {
 		rows[r] = slices.Clone(row)
 		for n, logs := range row {
-			if logs[glyph.Junk] < leastJunk {
+			if logs[glyph.Junk] < minJunk {
 				continue
 			}
 			for i := range glyph.Junk {

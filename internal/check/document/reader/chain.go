@@ -70,7 +70,7 @@ func (f *field) nearest(x, y, reach, size float64) int {
 
 // chains returns the lines of evenly spaced blobs, the longest first, at most the
 // given number.
-func (f *field) chains(most int) []*line {
+func (f *field) chains(limit int) []*line {
 	used := make([]bool, len(f.blobs))
 	var found []*line
 	for i, b := range f.blobs {
@@ -111,7 +111,7 @@ func (f *field) chains(most int) []*line {
 		found = append(found, l)
 	}
 	slices.SortStableFunc(found, func(a, b *line) int { return len(b.links) - len(a.links) })
-	return found[:min(len(found), most)]
+	return found[:min(len(found), limit)]
 }
 
 // grow follows the direction from one blob to another in both directions, over
@@ -154,10 +154,10 @@ func (f *field) follow(i, j int) (chain, numbers []int) {
 // extend continues a line along its curve past both ends, and marks the blobs
 // that it adds.
 func (f *field) extend(l *line, used []bool) {
-	const most = 60
+	const limit = 60
 	for _, way := range []int{1, -1} {
 		for more := true; more; more = f.bridge(l, way, used) {
-			for missing := 0; missing < skipped && len(l.links) < most; {
+			for missing := 0; missing < skipped && len(l.links) < limit; {
 				n := l.end(way) + way*(1+missing)
 				x, y := l.at(float64(n))
 				i := f.nearest(x, y, 0.33*l.pitch(float64(n)), l.size)
@@ -185,14 +185,14 @@ func (l *line) end(way int) int {
 const (
 	skipped   = 5    // that extend passes over, one by one
 	widestGap = 14   // such as a finger leaves
-	leastFar  = 5    // that must follow a gap
-	mostOff   = 0.12 // mean distance from the curve afterwards, in pitches
+	minFar    = 5    // that must follow a gap
+	maxOff    = 0.12 // mean distance from the curve afterwards, in pitches
 )
 
 // bridge continues a line beyond a part of it that is hidden, if characters at the
 // same distances follow. It reports whether it did.
 func (f *field) bridge(l *line, way int, used []bool) bool {
-	if len(l.links) < minChain || l.high-l.low > longest-leastFar {
+	if len(l.links) < minChain || l.high-l.low > longest-minFar {
 		return false
 	}
 	for gap := skipped; gap < widestGap; gap++ {
@@ -205,7 +205,7 @@ func (f *field) bridge(l *line, way int, used []bool) bool {
 		}
 		offX, offY := f.blobs[first].x-x, f.blobs[first].y-y
 		var far []int
-		for k := range leastFar {
+		for k := range minFar {
 			x, y := l.at(float64(n + way*k))
 			i := f.nearest(x+offX, y+offY, 0.3*pitch, l.size)
 			if i < 0 || used[i] {
@@ -213,7 +213,7 @@ func (f *field) bridge(l *line, way int, used []bool) bool {
 			}
 			far = append(far, i)
 		}
-		if len(far) == leastFar && f.join(l, n, way, far) {
+		if len(far) == minFar && f.join(l, n, way, far) {
 			for _, i := range far {
 				used[i] = true
 			}
@@ -227,7 +227,7 @@ func (f *field) bridge(l *line, way int, used []bool) bool {
 // more than half a character beyond a gap: of the numbers around n, those with
 // which all fit one curve best are taken. It reports whether they fit.
 func (f *field) join(l *line, n, way int, far []int) bool {
-	best := mostOff
+	best := maxOff
 	var joined *line
 	for shift := -1; shift <= 1; shift++ {
 		try := *l

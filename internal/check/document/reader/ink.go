@@ -44,7 +44,7 @@ func darker(img *image.Gray, radius int) []bool {
 			here[x+1] = above[x+1] + row
 		}
 	}
-	const least, share = 6, 14 // a dark pixel is below the mean by at least this many levels and by this fraction
+	const contrast, share = 6, 14 // a dark pixel is below the mean by at least this many levels and by this fraction
 	dark := make([]bool, w*h)
 	for y := range h {
 		top, bottom := max(y-radius, 0), min(y+radius+1, h)
@@ -52,7 +52,7 @@ func darker(img *image.Gray, radius int) []bool {
 		for x := range w {
 			left, right := max(x-radius, 0), min(x+radius+1, w)
 			mean := int(lower[right]-lower[left]-upper[right]+upper[left]) / ((right - left) * (bottom - top))
-			dark[y*w+x] = int(smooth[y*w+x])+max(least, mean/share) < mean
+			dark[y*w+x] = int(smooth[y*w+x])+max(contrast, mean/share) < mean
 		}
 	}
 	return dark

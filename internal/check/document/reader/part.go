@@ -21,9 +21,9 @@ const Unseen = '?'
 
 // Limits of a part.
 const (
-	leastSeen = -0.2 // probability of a character that counts as seen, as a logarithm
-	leastPart = 0.6  // share of the characters that must be seen
-	leastGap  = 3    // characters next to each other that something hides; fewer may be badly printed
+	minSeen = -0.2 // probability of a character that counts as seen, as a logarithm
+	minPart = 0.6  // share of the characters that must be seen
+	minGap  = 3    // characters next to each other that something hides; fewer may be badly printed
 )
 
 // accepted are the formats of which parts are read: a visa has no check digit over
@@ -43,22 +43,22 @@ func (g grid) part(rows []row, first int) *Part {
 		var gap []Point
 		for i := range a.format.Length() {
 			char, log := g.best(a.row+l, a.column+i, a.format.Allowed(l, i))
-			if log >= leastSeen {
+			if log >= minSeen {
 				text, gap = append(text, mrz.Alphabet[char]), nil
 				continue
 			}
 			text = append(text, Unseen)
 			gap = append(gap, corner(rows[a.row+l].line, float64(first+a.column+i), 0))
 			switch {
-			case len(gap) == leastGap:
+			case len(gap) == minGap:
 				p.Hidden = append(p.Hidden, gap...)
-			case len(gap) > leastGap:
+			case len(gap) > minGap:
 				p.Hidden = append(p.Hidden, gap[len(gap)-1])
 			}
 		}
 		p.Lines = append(p.Lines, string(text))
 	}
-	if float64(p.seen()) < leastPart*float64(a.format.Lines()*a.format.Length()) {
+	if float64(p.seen()) < minPart*float64(a.format.Lines()*a.format.Length()) {
 		return nil
 	}
 	return p

@@ -59,15 +59,15 @@ type Reading struct {
 // Point is a place in a picture, in pixels.
 type Point struct{ X, Y float64 }
 
-// leastSure is the minimum mean logarithm of the characters' probabilities; below
+// minSure is the minimum mean logarithm of the characters' probabilities; below
 // it, the zone counts as not read. Valid zones are far above it.
-const leastSure = -0.6
+const minSure = -0.6
 
-// leastFirst is the minimum probability of the zone's first letter, as a
+// minFirst is the minimum probability of the zone's first letter, as a
 // logarithm. The letter decides which check digits must match: a visa has no
 // composite check digit, so a card that is misread as a visa would pass too
 // easily.
-const leastFirst = -0.7
+const minFirst = -0.7
 
 // How many chains are tried in one picture, and how many of them are examined
 // closely.
@@ -159,15 +159,15 @@ func (s *search) zone(rows []row, now time.Time) Reading {
 		return reading
 	}
 	_, letter := g.best(a.row, a.column, a.format.Allowed(0, 0))
-	if letter < leastFirst || !a.format.IsVisa() {
+	if letter < minFirst || !a.format.IsVisa() {
 		reading.Part = g.part(rows, first)
 	}
-	if letter < leastFirst {
+	if letter < minFirst {
 		return reading
 	}
 	lines, mean := g.read(a)
 	reading.Sure = math.Exp(mean)
-	if mean < leastSure {
+	if mean < minSure {
 		return reading
 	}
 	reading.Finding, reading.Lines = ZoneRead, lines

@@ -304,8 +304,8 @@ func timeOf(claims map[string]any, name string) (time.Time, bool, error) {
 	}
 	number, _ := value.(json.Number)
 	seconds, err := number.Float64()
-	const most = 1 << 40 // seconds; beyond it, a time cannot be compared
-	if err != nil || seconds < 0 || seconds > most {
+	const limit = 1 << 40 // seconds; beyond it, a time cannot be compared
+	if err != nil || seconds < 0 || seconds > limit {
 		return time.Time{}, false, refuse(ReasonMalformed)
 	}
 	return time.Unix(int64(seconds), 0), true, nil

@@ -173,11 +173,11 @@ func anyUsage(issuers []Issuer) []Issuer {
 
 // Until returns the time until which a list fetched at now may be used: the
 // list's own limit, and at most the duration most after now.
-func (s *StatusList) Until(now time.Time, most time.Duration) time.Time {
+func (s *StatusList) Until(now time.Time, longest time.Duration) time.Time {
 	if s.ttl > 0 {
-		most = min(most, s.ttl)
+		longest = min(longest, s.ttl)
 	}
-	until := now.Add(most)
+	until := now.Add(longest)
 	if !s.until.IsZero() && s.until.Before(until) {
 		return s.until
 	}
