@@ -69,12 +69,14 @@ func (c *cli) auditList() *cobra.Command {
 			return errors.New("--before must be the number of an entry")
 		}
 		return c.withDatabase(cmd.Context(), func(db *store.Store, _ config.Config) error {
-			entries, err := db.AuditEntries(cmd.Context(), audit.Filter{Scope: of, Action: audit.Action(action), Before: before, Limit: limit})
+			entries, err := db.AuditEntries(cmd.Context(),
+				audit.Filter{Scope: of, Action: audit.Action(action), Before: before, Limit: limit})
 			if err != nil {
 				return err
 			}
 			return printList(out, entries, itself, "ENTRY\tAT\tACTOR\tACTION\tTARGET\tDETAIL", func(e audit.Entry) []any {
-				return []any{e.Seq, e.At.Format(time.DateTime), tenant.Visible(actorText(e.Actor)), e.Action, e.Target, tenant.Visible(detailText(e.Details()))}
+				return []any{e.Seq, e.At.Format(time.DateTime), tenant.Visible(actorText(e.Actor)), e.Action, e.Target,
+					tenant.Visible(detailText(e.Details()))}
 			})
 		})
 	}
@@ -114,7 +116,8 @@ func detailText(d audit.Detail) string {
 
 func (c *cli) auditExport() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "export TENANT_ID|--instance", Short: "Print a whole log as JSON lines, oldest first", Args: cobra.MaximumNArgs(1),
+		Use: "export TENANT_ID|--instance", Short: "Print a whole log as JSON lines, oldest first",
+		Args: cobra.MaximumNArgs(1),
 		Long: "Print a whole log as JSON lines, oldest first, for agegate audit verify FILE. The\ncommand verifies the log at the same time, and fails if an entry was changed.",
 	}
 	scope := logFlag(cmd)

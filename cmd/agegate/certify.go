@@ -57,7 +57,8 @@ The exit status is 0 when every case passed, 1 when one failed, and 2 when the s
 could not be tested.`
 
 func (c *cli) certifyCommand() *cobra.Command {
-	return group("certify", "Attack a shop's integration, to see that it lets no forgery in", certifyHelp, certifyPlan(), c.certifyRun())
+	return group("certify", "Attack a shop's integration, to see that it lets no forgery in", certifyHelp, certifyPlan(),
+		c.certifyRun())
 }
 
 func certifyPlan() *cobra.Command {
@@ -70,7 +71,8 @@ func certifyPlan() *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		out := cmd.OutOrStdout()
 		plan := certify.Plan()
-		fmt.Fprintf(out, "%d cases. A run makes at most %d test sessions, of the tenant's daily cap.\n", len(plan), certify.MaxSessions())
+		fmt.Fprintf(out, "%d cases. A run makes at most %d test sessions, of the tenant's daily cap.\n", len(plan),
+			certify.MaxSessions())
 		if path != "" {
 			target, err := readTarget(path)
 			if err != nil {
@@ -98,9 +100,11 @@ func (c *cli) certifyRun() *cobra.Command {
 	}
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return cannotRun(err) })
 	cmd.Flags().StringVar(&path, "target", "", "description of the shop, a YAML file")
-	cmd.Flags().StringArrayVar(&cases, "case", nil, "try only the cases of this name or pattern, such as redirect.*; may be repeated")
+	cmd.Flags().StringArrayVar(&cases, "case", nil,
+		"try only the cases of this name or pattern, such as redirect.*; may be repeated")
 	cmd.Flags().StringVar(&report, "report", "text", "text, json or junit")
-	cmd.Flags().StringVar(&gateway, "gateway", "", "address of the gateway's API, to run with the test key of AGEGATE_API_KEY alone")
+	cmd.Flags().StringVar(&gateway, "gateway", "",
+		"address of the gateway's API, to run with the test key of AGEGATE_API_KEY alone")
 	cmd.Flags().StringVar(&out, "out", "", "write the report into this file instead of standard output")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if path == "" {
@@ -136,13 +140,16 @@ func (c *cli) certifyRun() *cobra.Command {
 }
 
 // certify runs the cases and prints their progress.
-func (c *cli) certify(ctx context.Context, target certify.Target, cases []string, stderr io.Writer) (report *certify.Report, err error) {
+func (c *cli) certify(
+	ctx context.Context, target certify.Target, cases []string, stderr io.Writer,
+) (report *certify.Report, err error) {
 	err = c.withDatabase(ctx, func(db *store.Store, cfg config.Config) error {
 		sealer, err := app.NewSealer(cfg)
 		if err != nil {
 			return err
 		}
-		tenants := tenant.NewService(db, sealer, tenant.CallbackRule{AllowInsecure: cfg.AllowInsecureCallbacks}, rand.Reader, now)
+		tenants := tenant.NewService(db, sealer, tenant.CallbackRule{AllowInsecure: cfg.AllowInsecureCallbacks}, rand.Reader,
+			now)
 		fmt.Fprintln(stderr, "Each case is tried first, and judged when its order has had time to be released.")
 		progress := caseProgress(stderr, suite.Passed)
 		report, err = app.NewCertifier(cfg, db, tenants, sealer, now).Run(ctx, commandLine(), target, certify.Options{

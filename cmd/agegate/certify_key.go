@@ -32,7 +32,9 @@ var nearNets = []netip.Prefix{
 const certifyTimeout = 15 * time.Second
 
 // certifyByKey returns a certify that needs a test key alone.
-func (c *cli) certifyByKey(address string) func(context.Context, certify.Target, []string, io.Writer) (*certify.Report, error) {
+func (c *cli) certifyByKey(
+	address string,
+) func(context.Context, certify.Target, []string, io.Writer) (*certify.Report, error) {
 	return func(ctx context.Context, target certify.Target, cases []string, stderr io.Writer) (*certify.Report, error) {
 		key, _ := c.env("AGEGATE_API_KEY")
 		gateway, err := newKeyGateway(address, key)
@@ -64,7 +66,8 @@ func newKeyGateway(address, key string) (*keyGateway, error) {
 	if !strings.HasPrefix(key, "svc_test_") {
 		return nil, errors.New("AGEGATE_API_KEY must be a test key (svc_test_…); a live key is not used here")
 	}
-	plain := &http.Client{Timeout: certifyTimeout, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	plain := &http.Client{Timeout: certifyTimeout,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	api, err := client.NewClientWithResponses(strings.TrimRight(address, "/"), client.WithHTTPClient(plain),
 		client.WithRequestEditorFn(func(_ context.Context, req *http.Request) error {
 			req.Header.Set("X-API-Key", key)
@@ -86,7 +89,8 @@ func refused(status int, keyProblem *client.TextError) error {
 // Registered implements certify.Gateway: it creates a session that redirects
 // there.
 func (g *keyGateway) Registered(ctx context.Context, address string) (bool, error) {
-	answer, err := g.api.CreateSessionWithResponse(ctx, nil, client.CreateSessionRequest{TargetAge: 18, SuccessURL: &address, CancelURL: &address})
+	answer, err := g.api.CreateSessionWithResponse(ctx, nil,
+		client.CreateSessionRequest{TargetAge: 18, SuccessURL: &address, CancelURL: &address})
 	switch {
 	case err != nil:
 		return false, errNoGateway

@@ -111,10 +111,11 @@ func TestCertifyByKey(t *testing.T) {
 	if shop.redirect, err = credential.ParseSecret(c.Test.RedirectSecret); err != nil {
 		t.Fatal(err)
 	}
-	if shop.gateway, err = client.NewClientWithResponses(g.URL, client.WithRequestEditorFn(func(_ context.Context, req *http.Request) error {
-		req.Header.Set("X-API-Key", c.Test.APIKey)
-		return nil
-	})); err != nil {
+	if shop.gateway, err = client.NewClientWithResponses(g.URL,
+		client.WithRequestEditorFn(func(_ context.Context, req *http.Request) error {
+			req.Header.Set("X-API-Key", c.Test.APIKey)
+			return nil
+		})); err != nil {
 		t.Fatal(err)
 	}
 	file := filepath.Join(t.TempDir(), "shop.yaml")
@@ -141,12 +142,17 @@ settle: 0s
 		want                   []string // in the report or the error
 		passes                 bool
 	}{
-		{name: "redirect and polling", key: c.Test.APIKey, ways: "redirect, polling", order: asJSON, passes: true, want: []string{"redirect.good", "polling.other-session", "Left out"}},
-		{name: "redirect alone, at once again", key: c.Test.APIKey, ways: "redirect", order: asJSON, passes: true, want: []string{"redirect.expired", "redirect.junk", "redirect.doubled"}},
-		{name: "a careless shop", key: c.Test.APIKey, ways: "redirect", order: asJSON, careless: true, want: []string{"LET IN", "redirect.empty-key", "redirect.expired", "Recompute the MAC under your own secret"}},
-		{name: "a form for a JSON shop", key: c.Test.APIKey, ways: "redirect", order: "form: {age: \"18\"}", want: []string{"the shop took no order: answer 415", "with form or json"}},
+		{name: "redirect and polling", key: c.Test.APIKey, ways: "redirect, polling", order: asJSON, passes: true,
+			want: []string{"redirect.good", "polling.other-session", "Left out"}},
+		{name: "redirect alone, at once again", key: c.Test.APIKey, ways: "redirect", order: asJSON, passes: true,
+			want: []string{"redirect.expired", "redirect.junk", "redirect.doubled"}},
+		{name: "a careless shop", key: c.Test.APIKey, ways: "redirect", order: asJSON, careless: true,
+			want: []string{"LET IN", "redirect.empty-key", "redirect.expired", "Recompute the MAC under your own secret"}},
+		{name: "a form for a JSON shop", key: c.Test.APIKey, ways: "redirect", order: "form: {age: \"18\"}",
+			want: []string{"the shop took no order: answer 415", "with form or json"}},
 		{name: "a live key", key: c.Live.APIKey, ways: "redirect", order: asJSON, want: []string{"must be a test key"}},
-		{name: "a key of nobody", key: "svc_test_0123456789ABCDEFGHIJKLMNOPQRSTUV2nuRgb", ways: "redirect", order: asJSON, want: []string{"Invalid API key"}},
+		{name: "a key of nobody", key: "svc_test_0123456789ABCDEFGHIJKLMNOPQRSTUV2nuRgb", ways: "redirect", order: asJSON,
+			want: []string{"Invalid API key"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			shop.careless = tt.careless

@@ -52,7 +52,8 @@ type conformanceFlags struct {
 func (c *cli) conformanceCommand() *cobra.Command {
 	var f conformanceFlags
 	cmd := &cobra.Command{
-		Use: "conformance --base-url URL --test-key KEY", Short: "Test a running gateway against its contract", Long: conformanceHelp,
+		Use: "conformance --base-url URL --test-key KEY", Short: "Test a running gateway against its contract",
+		Long: conformanceHelp,
 		Args: func(cmd *cobra.Command, args []string) error { return cannotRun(cobra.NoArgs(cmd, args)) },
 	}
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return cannotRun(err) })
@@ -61,16 +62,22 @@ func (c *cli) conformanceCommand() *cobra.Command {
 	for _, k := range f.keys() {
 		flags.StringVar(k.value, k.flag, "", k.help+" ["+k.env+"]")
 	}
-	flags.StringVar(&f.redirectFile, "redirect-secret-file", "", "file with the redirect secret of test mode [REDIRECT_SECRET]")
-	flags.StringVar(&f.webhookFile, "webhook-secret-file", "", "file with the webhook secret of test mode [WEBHOOK_SECRET]")
+	flags.StringVar(&f.redirectFile, "redirect-secret-file", "",
+		"file with the redirect secret of test mode [REDIRECT_SECRET]")
+	flags.StringVar(&f.webhookFile, "webhook-secret-file", "",
+		"file with the webhook secret of test mode [WEBHOOK_SECRET]")
 	flags.StringVar(&f.listen, "listen", "", "open a webhook receiver at host:port")
-	flags.StringVar(&f.WebhookURL, "webhook-url", "", "address under which the gateway reaches the receiver (default http://, then --listen)")
+	flags.StringVar(&f.WebhookURL, "webhook-url", "",
+		"address under which the gateway reaches the receiver (default http://, then --listen)")
 	flags.BoolVar(&f.WithoutWebhooks, "without-webhooks", false, "skip the cases about webhooks instead of failing")
-	flags.StringArrayVar(&f.Cases, "case", nil, "run only the cases of this name or pattern, such as create.*; may be repeated")
-	flags.IntVar(&f.Draws, "draws", conformance.DefaultDraws, "requests of each random case; a tenth of them makes sessions")
+	flags.StringArrayVar(&f.Cases, "case", nil,
+		"run only the cases of this name or pattern, such as create.*; may be repeated")
+	flags.IntVar(&f.Draws, "draws", conformance.DefaultDraws,
+		"requests of each random case; a tenth of them makes sessions")
 	flags.Uint64Var(&f.Seed, "seed", 0, "repeat the random requests of a report (default another each time)")
 	flags.Float64Var(&f.Rate, "rate", conformance.DefaultRate, "requests a second; 0 is unlimited")
-	flags.DurationVar(&f.CaseTimeout, "case-timeout", conformance.DefaultCaseTimeout, "longest time for one case, without its waits")
+	flags.DurationVar(&f.CaseTimeout, "case-timeout", conformance.DefaultCaseTimeout,
+		"longest time for one case, without its waits")
 	flags.DurationVar(&f.WebhookWait, "webhook-wait", conformance.DefaultWebhookWait, "longest wait for one delivery")
 	flags.DurationVar(&f.ExpiryWait, "expiry-wait", 0, "wait as long for a session to expire; 0 skips the case")
 	flags.DurationVar(&f.TokenTTL, "token-ttl", conformance.DefaultTokenTTL, "longest life of a redirect token here")
@@ -105,7 +112,8 @@ func (f *conformanceFlags) keys() []keyFlag {
 		{&f.CappedKey, "capped-key", "CAPPED_KEY", "test key of a tenant whose daily cap is reached"},
 		{&f.UnpaidKey, "unpaid-key", "UNPAID_KEY", "live key of a tenant with neither allowance nor credit"},
 		{&f.BareKey, "bare-key", "BARE_KEY", "test key of a tenant with a Success URL and no Cancel URL"},
-		{&f.LastTestKey, "last-test-key", "LAST_TEST_KEY", "test key of a tenant with one test session left today, which the run uses up"},
+		{&f.LastTestKey, "last-test-key", "LAST_TEST_KEY",
+			"test key of a tenant with one test session left today, which the run uses up"},
 		{&f.LastLiveKey, "last-live-key", "LAST_LIVE_KEY", "live key of a tenant with one unit left, which the run holds"},
 	}
 }

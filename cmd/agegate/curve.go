@@ -22,7 +22,9 @@ const curveFile = curve.FileName
 type curveFlags struct{ path, fairness, name string }
 
 func (f *curveFlags) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.path, "curve", "", "also write the counts that the threshold lab shows into this file;\nthe gateway reads "+curveFile+" in the models directory")
+	cmd.Flags().StringVar(&f.path, "curve", "",
+		"also write the counts that the threshold lab shows into this file;\nthe gateway reads "+curveFile+
+			" in the models directory")
 }
 
 // writeCurve stores a report as the curve of the models in the models

@@ -117,12 +117,15 @@ func (op operator) chosen(cmd *cobra.Command, id string) ([]tenant.Tenant, error
 }
 
 // prune deletes the tenants' sessions and returns the totals.
-func (op operator) prune(cmd *cobra.Command, tenants []tenant.Tenant, before time.Time) (total session.Pruned, err error) {
+func (op operator) prune(
+	cmd *cobra.Command, tenants []tenant.Tenant, before time.Time,
+) (total session.Pruned, err error) {
 	records, show := session.NewRecords(op.store, now), pruneProgress(cmd.ErrOrStderr())
 	for _, t := range tenants {
 		sum := total
 		_, err := records.Prune(cmd.Context(), op.actor, t.ID, before, func(p session.Pruned) {
-			total = session.Pruned{Deleted: sum.Deleted + p.Deleted, Open: sum.Open + p.Open, Undelivered: sum.Undelivered + p.Undelivered}
+			total = session.Pruned{Deleted: sum.Deleted + p.Deleted, Open: sum.Open + p.Open,
+				Undelivered: sum.Undelivered + p.Undelivered}
 			show(total)
 		})
 		if err != nil {
@@ -145,7 +148,8 @@ func pruneProgress(w io.Writer) func(session.Pruned) {
 }
 
 func counted(p session.Pruned) string {
-	return fmt.Sprintf("%d sessions deleted; kept: %d open, %d with a webhook still to be delivered", p.Deleted, p.Open, p.Undelivered)
+	return fmt.Sprintf("%d sessions deleted; kept: %d open, %d with a webhook still to be delivered", p.Deleted, p.Open,
+		p.Undelivered)
 }
 
 func (c *cli) tenantDelete() *cobra.Command {

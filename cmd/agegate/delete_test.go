@@ -67,7 +67,8 @@ func eachDatabase(t *testing.T, test func(t *testing.T, o *retentionTest)) {
 func (o *retentionTest) tenant() uuid.UUID {
 	o.t.Helper()
 	return parsed[createdTenant](o.console, "tenant", "create", "--name", "Shop", "--success-url", "https://s.example/",
-		"--cancel-url", "https://s.example/", "--webhook-url", "https://s.example/hook", "--credit", "1000", "--json").TenantID
+		"--cancel-url", "https://s.example/", "--webhook-url", "https://s.example/hook", "--credit", "1000",
+		"--json").TenantID
 }
 
 // session creates a live session some time ago, under an idempotency key, with a
@@ -102,7 +103,8 @@ func (o *retentionTest) deliver(owner uuid.UUID) {
 	deliveries, err := o.store.ClaimDeliveries(o.t.Context(), []webhook.Claim{{TenantID: owner, Limit: 1000}}, time.Minute)
 	o.must(err)
 	for _, d := range deliveries {
-		o.must(o.store.FinishDelivery(o.t.Context(), d, webhook.Attempt{Number: 1, At: now(), Class: webhook.ClassDelivered, StatusCode: 200},
+		o.must(o.store.FinishDelivery(o.t.Context(), d,
+			webhook.Attempt{Number: 1, At: now(), Class: webhook.ClassDelivered, StatusCode: 200},
 			webhook.Disposition{Action: webhook.ActionFinish}))
 	}
 }
@@ -143,7 +145,8 @@ func (o *retentionTest) refused(want string, args ...string) {
 func TestSessionDelete(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, o *retentionTest) {
 		owner := o.tenant()
-		open, abandoned, spoof, done := o.session(owner, 0), o.session(owner, time.Hour), o.session(owner, time.Hour), o.passed(owner, time.Hour)
+		open, abandoned, spoof, done := o.session(owner, 0), o.session(owner, time.Hour), o.session(owner, time.Hour),
+			o.passed(owner, time.Hour)
 		_, err := o.sessions.Resolve(t.Context(), spoof, session.CheckResult{Result: session.ResultSpoof})
 		o.must(err)
 		o.refused("the session is open until "+open.ExpiresAt.Format(time.RFC3339), "session", "delete", open.ID.String())
@@ -152,14 +155,16 @@ func TestSessionDelete(t *testing.T) {
 		o.refused("webhook is still to be delivered", "session", "delete", done.ID.String())
 		o.exec("UPDATE webhook_events SET status = 'pending', next_attempt_at = created_at")
 		o.deliver(owner)
-		o.want("before", map[string]int{"sessions": 4, "holds": 4, "idempotency_claims": 4, "handovers": 4, "wallet_requests": 4, "webhook_events": 1, "webhook_attempts": 1, "ledger_entries": 7})
+		o.want("before", map[string]int{"sessions": 4, "holds": 4, "idempotency_claims": 4, "handovers": 4,
+			"wallet_requests": 4, "webhook_events": 1, "webhook_attempts": 1, "ledger_entries": 7})
 
 		for _, s := range []session.Session{done, abandoned, spoof} {
 			o.run("session", "delete", s.ID.String())
 			o.refused("session not found", "session", "delete", s.ID.String())
 		}
 		// The unit of the abandoned session was returned.
-		o.want("after", map[string]int{"sessions": 1, "holds": 1, "idempotency_claims": 1, "handovers": 1, "wallet_requests": 1, "webhook_events": 0, "webhook_attempts": 0, "ledger_entries": 8})
+		o.want("after", map[string]int{"sessions": 1, "holds": 1, "idempotency_claims": 1, "handovers": 1,
+			"wallet_requests": 1, "webhook_events": 0, "webhook_attempts": 0, "ledger_entries": 8})
 		if left, err := o.store.Credit(t.Context(), owner); err != nil || left != 997 {
 			t.Errorf("credit %d, %v; want 997", left, err)
 		}
@@ -184,10 +189,12 @@ func TestPrune(t *testing.T) {
 		o.session(other, 3*day)
 		before := now().Add(-2 * day).Format(time.RFC3339)
 
-		if got := parsed[prunedSessions](o.console, "prune", "--before", before, "--tenant", other.String(), "--json"); got != (prunedSessions{Deleted: 1}) {
+		if got := parsed[prunedSessions](o.console, "prune", "--before", before, "--tenant", other.String(),
+			"--json"); got != (prunedSessions{Deleted: 1}) {
 			t.Errorf("of one tenant: %+v", got)
 		}
-		if got := parsed[prunedSessions](o.console, "prune", "--before", before, "--json"); got != (prunedSessions{Deleted: many + 2, Undelivered: 1}) {
+		if got := parsed[prunedSessions](o.console, "prune", "--before", before,
+			"--json"); got != (prunedSessions{Deleted: many + 2, Undelivered: 1}) {
 			t.Errorf("of all: %+v", got)
 		}
 		if out := o.run("prune", "--before", before); !strings.Contains(out, "0 sessions deleted; kept: 0 open, 1 with") {
@@ -208,7 +215,8 @@ func TestPruneKeepsWhatIsOpen(t *testing.T) {
 		o.session(owner, 10*time.Minute)
 		o.session(owner, time.Hour)
 		before := now().Add(-time.Minute).Format(time.RFC3339)
-		if got := parsed[prunedSessions](o.console, "prune", "--before", before, "--json"); got != (prunedSessions{Deleted: 1, Open: 1}) {
+		if got := parsed[prunedSessions](o.console, "prune", "--before", before,
+			"--json"); got != (prunedSessions{Deleted: 1, Open: 1}) {
 			t.Errorf("%+v", got)
 		}
 	})
@@ -223,12 +231,14 @@ func TestPruneIsStopped(t *testing.T) {
 			o.session(owner, time.Hour)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
-		total, err := session.NewRecords(o.store, now).Prune(ctx, audit.System("test"), owner, now(), func(session.Pruned) { cancel() })
+		total, err := session.NewRecords(o.store, now).Prune(ctx, audit.System("test"), owner, now(),
+			func(session.Pruned) { cancel() })
 		if err == nil || total.Deleted == 0 || total.Deleted >= 120 {
 			t.Errorf("stopped after %+v: %v", total, err)
 		}
 		o.want("stopped", map[string]int{"sessions": 120 - total.Deleted})
-		if got := parsed[prunedSessions](o.console, "prune", "--before", now().Format(time.RFC3339), "--json"); got.Deleted != 120-total.Deleted {
+		if got := parsed[prunedSessions](o.console, "prune", "--before", now().Format(time.RFC3339),
+			"--json"); got.Deleted != 120-total.Deleted {
 			t.Errorf("then %+v", got)
 		}
 	})
@@ -257,7 +267,8 @@ func TestTenantDelete(t *testing.T) {
 
 		o.run(remove...)
 		o.want("after", map[string]int{
-			"tenants": 1, "sessions": 1, "holds": 1, "idempotency_claims": 1, "handovers": 1, "wallet_requests": 1, "webhook_events": 1, "webhook_attempts": 1,
+			"tenants": 1, "sessions": 1, "holds": 1, "idempotency_claims": 1, "handovers": 1, "wallet_requests": 1,
+			"webhook_events": 1, "webhook_attempts": 1,
 			"ledger_entries": 3, "credit_balances": 1, "api_keys": 2, "tenant_secrets": 4,
 		})
 		o.refused("tenant not found", remove...)

@@ -48,7 +48,8 @@ func (c *cli) demoCommand() *cobra.Command {
 		Args:  cobra.NoArgs,
 	}
 	cmd.Flags().StringVar(&dataDir, "data", "data", "directory for the key, the database and the shop's credentials")
-	cmd.Flags().StringVar(&shopListen, "shop-listen", "", "address of the sample shop ["+shopListenName+"] (default "+defaultShopListen+")")
+	cmd.Flags().StringVar(&shopListen, "shop-listen", "", "address of the sample shop ["+shopListenName+"] (default "+
+		defaultShopListen+")")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		given, _ := c.env(shopListenName)
 		shopListen = cmp.Or(shopListen, given, defaultShopListen)
@@ -100,7 +101,8 @@ func demoSecretKey(dataDir string) (string, error) {
 		return "", err
 	}
 	if _, err := os.Stat(filepath.Join(dataDir, databaseFile)); err == nil {
-		return "", fmt.Errorf("%s has a database but not its %s; restore it, or remove the directory to start afresh", dataDir, secretKeyFile)
+		return "", fmt.Errorf("%s has a database but not its %s; restore it, or remove the directory to start afresh",
+			dataDir, secretKeyFile)
 	}
 	raw := make([]byte, 32)
 	if _, err := rand.Read(raw); err != nil {

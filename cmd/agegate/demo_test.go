@@ -67,11 +67,13 @@ func TestDemoPrintsItsBannerLast(t *testing.T) {
 		"AGEGATE_ESTIMATOR": "off", "AGEGATE_LISTEN": "localhost:0", "AGEGATE_SHOP_LISTEN": "localhost:0",
 	}
 	stdout, stderr := &endOn{text: "Ctrl-C stops both", end: end}, &bytes.Buffer{}
-	err := run(ctx, []string{"demo", "--data", t.TempDir()}, func(name string) (string, bool) { v, ok := env[name]; return v, ok }, stdout, stderr)
+	err := run(ctx, []string{"demo", "--data", t.TempDir()},
+		func(name string) (string, bool) { v, ok := env[name]; return v, ok }, stdout, stderr)
 	if err != nil || strings.Contains(stderr.String(), "level=INFO") {
 		t.Errorf("%v, and the log has\n%s", err, stderr)
 	}
-	if out := stdout.String(); !strings.Contains(out, "agegate is running.") || !strings.HasSuffix(out, "for each request.\n\n") {
+	if out := stdout.String(); !strings.Contains(out, "agegate is running.") ||
+		!strings.HasSuffix(out, "for each request.\n\n") {
 		t.Errorf("the demo prints\n%s", out)
 	}
 }

@@ -29,7 +29,8 @@ The exit status is 0 when no problem was found, and 1 otherwise.`
 
 func (c *cli) doctorCommand() *cobra.Command {
 	var timeout time.Duration
-	cmd := &cobra.Command{Use: "doctor", Short: "Examine the installation and say what to do", Long: doctorHelp, Args: cobra.NoArgs}
+	cmd := &cobra.Command{Use: "doctor", Short: "Examine the installation and say what to do", Long: doctorHelp,
+		Args: cobra.NoArgs}
 	out := outputFlag(cmd, oneObject)
 	cmd.Flags().DurationVar(&timeout, "timeout", doctor.DefaultTimeout, "longest wait for one answer")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -80,16 +81,19 @@ func (c *cli) examine(ctx context.Context, timeout time.Duration, progress func(
 	cfg, err := c.load(config.SecretKeyName)
 	if err != nil {
 		for line := range strings.Lines(problemsOf(err)) {
-			tell(doctor.Finding{Check: "configuration", Grade: doctor.Problem, Found: strings.TrimSpace(line), Advice: "correct it, and run agegate doctor again: nothing else was examined"})
+			tell(doctor.Finding{Check: "configuration", Grade: doctor.Problem, Found: strings.TrimSpace(line),
+				Advice: "correct it, and run agegate doctor again: nothing else was examined"})
 		}
 		return
 	}
 	sealer, err := app.NewSealer(cfg)
 	if err != nil {
-		tell(doctor.Finding{Check: "configuration", Grade: doctor.Problem, Found: err.Error(), Advice: "set a key of 32 bytes"})
+		tell(doctor.Finding{Check: "configuration", Grade: doctor.Problem, Found: err.Error(),
+			Advice: "set a key of 32 bytes"})
 		return
 	}
-	doctor.Examine(ctx, doctor.Options{Config: cfg, Sealer: sealer, Now: now, Timeout: timeout, Tell: tell, Progress: progress})
+	doctor.Examine(ctx, doctor.Options{Config: cfg, Sealer: sealer, Now: now, Timeout: timeout, Tell: tell,
+		Progress: progress})
 }
 
 // showProgress returns a function that shows the current step in one line of a

@@ -74,7 +74,8 @@ func documentEvalCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		report, err := specimen.Evaluate(cmd.Context(), r, files, runtime.GOMAXPROCS(0), time.Now(), progress(cmd.ErrOrStderr()))
+		report, err := specimen.Evaluate(cmd.Context(), r, files, runtime.GOMAXPROCS(0), time.Now(),
+			progress(cmd.ErrOrStderr()))
 		if err != nil {
 			return err
 		}
@@ -171,7 +172,8 @@ func writeRead(w io.Writer, read specimen.Read) error {
 	if len(read.Reasons) > 0 {
 		verdict += " (" + strings.Join(read.Reasons, ", ") + ")"
 	}
-	_, err := fmt.Fprintf(w, "%s: %s, born %s, expires %s, issued by %s, %s\n", read.File, text(read.Format), text(read.BirthDate), text(read.ExpiryDate), text(read.IssuingState), verdict)
+	_, err := fmt.Fprintf(w, "%s: %s, born %s, expires %s, issued by %s, %s\n", read.File, text(read.Format),
+		text(read.BirthDate), text(read.ExpiryDate), text(read.IssuingState), verdict)
 	return err
 }
 

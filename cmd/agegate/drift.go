@@ -50,7 +50,8 @@ func (c *cli) withDrift(ctx context.Context, fn func(*drift.Service, config.Conf
 		if manifest, err := inference.ReadManifest(cfg.ModelsDir); err == nil {
 			estimator = age.Estimator(manifest)
 		}
-		return fn(drift.NewService(db, drift.Config{Margin: cfg.AgeMargin, Step: cfg.DriftStep, Estimator: estimator, Now: now}), cfg)
+		return fn(drift.NewService(db, drift.Config{Margin: cfg.AgeMargin, Step: cfg.DriftStep, Estimator: estimator,
+			Now: now}), cfg)
 	})
 }
 
@@ -65,7 +66,8 @@ func printDrift(w io.Writer, state drift.State) {
 		fmt.Fprint(w, "There is no reference: nothing is compared. Make one with agegate drift freeze\n")
 		return
 	}
-	fmt.Fprintf(w, "Reference of %s, of the estimator %s.\n\nBROWSERS\tREFERENCE\tJUDGED\tESTIMATES\tINDEX\tOUTCOMES\n", state.FrozenAt.Format(time.RFC3339), state.Estimator)
+	fmt.Fprintf(w, "Reference of %s, of the estimator %s.\n\nBROWSERS\tREFERENCE\tJUDGED\tESTIMATES\tINDEX\tOUTCOMES\n",
+		state.FrozenAt.Format(time.RFC3339), state.Estimator)
 	for _, family := range slices.Sorted(maps.Keys(state.Families)) {
 		m, ends := state.Families[family].Ages, state.Families[family].Outcomes
 		fmt.Fprintf(w, "%s\t%d\t%s\t%d\t%s\t%s\n", family, m.Known(), timeOr(m.JudgedAt), m.Judged, indexOr(m), indexOr(ends))
@@ -94,7 +96,8 @@ func (c *cli) driftFreeze() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "freeze", Short: "Make what was counted lately the reference", Args: cobra.NoArgs,
 		Long: "Make the counts of the last days the reference that later ones are compared with. Take days\n" +
-			"in which the check worked as it should. A family of browsers gets a reference from " + strconv.Itoa(drift.MinReference) + "\n" +
+			"in which the check worked as it should. A family of browsers gets a reference from " +
+			strconv.Itoa(drift.MinReference) + "\n" +
 			"estimates on. Freeze again after an upgrade of the models, or when the audience has changed\n" +
 			"for good. A raised margin stays raised.",
 	}
@@ -105,7 +108,8 @@ func (c *cli) driftFreeze() *cobra.Command {
 		}
 		return c.withDrift(cmd.Context(), func(governor *drift.Service, cfg config.Config) error {
 			if _, err := inference.ReadManifest(cfg.ModelsDir); err != nil {
-				return fmt.Errorf("AGEGATE_MODELS_DIR must be that of the gateway, since the reference belongs to its models: %w", err)
+				return fmt.Errorf("AGEGATE_MODELS_DIR must be that of the gateway, since the reference belongs to its models: %w",
+					err)
 			}
 			state, err := governor.Freeze(cmd.Context(), commandLine(), time.Duration(days)*24*time.Hour)
 			if err != nil {

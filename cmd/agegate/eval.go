@@ -39,17 +39,21 @@ func (c *cli) evalCommand() *cobra.Command {
 	}
 	cmd.Flags().IntVar(&target, "target", 18, "target age that the pass rates are about, 13 to 99")
 	addPadFlag(cmd, &pads)
-	cmd.Flags().BoolVar(&alter, "alter", false, "also look at every picture altered in each of several ways: grey, in dim light,\nwith glasses and so on; takes 16 times as long")
+	cmd.Flags().BoolVar(&alter, "alter", false,
+		"also look at every picture altered in each of several ways: grey, in dim light,\nwith glasses and so on; takes 16 times as long")
 	cmd.Flags().StringVar(&plot, "svg", "", "also draw the estimates by age into this file")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	curve.add(cmd)
-	cmd.Flags().StringVar(&curve.fairness, "fairness", "", "also put the figures by age, sex and group into this file, in place of older ones\nof the same set; agegate evidence reads "+evidence.FairnessFile+" in the models directory")
-	cmd.Flags().StringVar(&curve.name, "name", "", "name of the set, stored with the curve and the figures (default: its file name)")
+	cmd.Flags().StringVar(&curve.fairness, "fairness", "",
+		"also put the figures by age, sex and group into this file, in place of older ones\nof the same set; agegate evidence reads "+evidence.FairnessFile+" in the models directory")
+	cmd.Flags().StringVar(&curve.name, "name", "",
+		"name of the set, stored with the curve and the figures (default: its file name)")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if target < 13 || target > 99 {
 			return errors.New("--target must be from 13 to 99")
 		}
-		if err := errors.Join(placeFor("--svg", plot), placeFor("--curve", curve.path), placeFor("--fairness", curve.fairness)); err != nil {
+		if err := errors.Join(placeFor("--svg", plot), placeFor("--curve", curve.path),
+			placeFor("--fairness", curve.fairness)); err != nil {
 			return err
 		}
 		set, err := readSets(args, pads)
@@ -76,7 +80,9 @@ func (c *cli) evalCommand() *cobra.Command {
 
 // measure runs the estimator of the models directory over the set, and over
 // altered pictures if asked to, and returns the report.
-func measure(cmd *cobra.Command, p *inference.Pool, set []accuracy.Picture, o accuracy.Options, target int, alter bool) (accuracy.Report, error) {
+func measure(
+	cmd *cobra.Command, p *inference.Pool, set []accuracy.Picture, o accuracy.Options, target int, alter bool,
+) (accuracy.Report, error) {
 	head := age.NewHead(p.Manifest)
 	if p.Manifest.Tail == nil {
 		fmt.Fprintln(cmd.ErrOrStderr(), "Warning: there is no fine-tuned tail: teenagers are estimated years too old")
@@ -114,7 +120,8 @@ func someSets(_ *cobra.Command, args []string) error {
 }
 
 func addPadFlag(cmd *cobra.Command, pads *[]float64) {
-	cmd.Flags().Float64SliceVar(pads, "pad", []float64{0.2}, "grey border around each picture, as a fraction of its size: face sets are\noften cropped too tightly for a detector; 0 for uncropped pictures; one value,\nor one for each set")
+	cmd.Flags().Float64SliceVar(pads, "pad", []float64{0.2},
+		"grey border around each picture, as a fraction of its size: face sets are\noften cropped too tightly for a detector; 0 for uncropped pictures; one value,\nor one for each set")
 }
 
 // readSets reads the sets and checks their pads.

@@ -72,7 +72,8 @@ func TestEvalOfGivenEstimates(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &report); err != nil {
 		t.Fatal(err)
 	}
-	if passed := report.Pass[1].Shares[2]; passed.Count != 1 || passed.Of != 2 || len(report.Groups) != 3 || report.Groups[2].Clear.Shares[2].Count != 1 {
+	if passed := report.Pass[1].Shares[2]; passed.Count != 1 || passed.Of != 2 || len(report.Groups) != 3 ||
+		report.Groups[2].Clear.Shares[2].Count != 1 {
 		t.Errorf("%+v", report)
 	}
 	if out, _, err = runFaces(t, "eval", path); err != nil || !strings.Contains(out, "male, 25–35") {
@@ -94,7 +95,8 @@ func TestEvalOfCollections(t *testing.T) {
 	text := strings.Builder{}
 	text.WriteString("file,age,collection,estimate\n")
 	for i := range 20 {
-		fmt.Fprintf(&text, "a.jpg,16,ours,%d\nb.jpg,30,ours,%d\nc.jpg,16,theirs,%d\nd.jpg,30,theirs,%d\n", 10+i/2, 30+i/2, 24, 26)
+		fmt.Fprintf(&text, "a.jpg,16,ours,%d\nb.jpg,30,ours,%d\nc.jpg,16,theirs,%d\nd.jpg,30,theirs,%d\n", 10+i/2, 30+i/2, 24,
+			26)
 	}
 	if err := os.WriteFile(path, []byte(text.String()), 0o600); err != nil {
 		t.Fatal(err)
@@ -107,14 +109,16 @@ func TestEvalOfCollections(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &report); err != nil {
 		t.Fatal(err)
 	}
-	if len(report.Parts) != 2 || report.Parts[0].Name != "ours" || report.Parts[0].Measured != 40 || report.Parts[1].Separation.AUC != 1 {
+	if len(report.Parts) != 2 || report.Parts[0].Name != "ours" || report.Parts[0].Measured != 40 ||
+		report.Parts[1].Separation.AUC != 1 {
 		t.Errorf("%+v", report.Parts)
 	}
 	out, _, err = runFaces(t, "eval", "all="+path)
 	if err != nil || strings.Contains(out, "OURS") {
 		t.Errorf("one name for both: %v:\n%s", err, out)
 	}
-	if out, _, err = runFaces(t, "eval", path); err != nil || !strings.Contains(out, "OURS, 40 pictures") || !strings.Contains(out, "1.000 (1.000–1.000)") {
+	if out, _, err = runFaces(t, "eval", path); err != nil || !strings.Contains(out, "OURS, 40 pictures") ||
+		!strings.Contains(out, "1.000 (1.000–1.000)") {
 		t.Errorf("%v:\n%s", err, out)
 	}
 }
@@ -124,7 +128,8 @@ func TestEvalOfCollections(t *testing.T) {
 func TestEvalCurve(t *testing.T) {
 	dir, models := t.TempDir(), filepath.Join(visiontest.Root(), "models")
 	set, path := filepath.Join(dir, "held_out.csv"), filepath.Join(dir, curve.FileName)
-	if err := os.WriteFile(set, []byte("file,age,estimate\na.jpg,30,25\nb.jpg,30,24.94\nc.jpg,16,31.2\n"), 0o600); err != nil {
+	if err := os.WriteFile(set, []byte("file,age,estimate\na.jpg,30,25\nb.jpg,30,24.94\nc.jpg,16,31.2\n"),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	if _, _, err := runFaces(t, "eval", set, "--curve", path, "--name", "Three"); err != nil {

@@ -39,7 +39,8 @@ func (c *cli) evidenceCommand() *cobra.Command {
 	var ids []string
 	var of string
 	cmd := &cobra.Command{
-		Use: "evidence --tenant ID --from DAY --to DAY --out FILE", Short: "Make and verify a pack of evidence about a tenant", Long: evidenceHelp, Args: cobra.NoArgs,
+		Use:   "evidence --tenant ID --from DAY --to DAY --out FILE",
+		Short: "Make and verify a pack of evidence about a tenant", Long: evidenceHelp, Args: cobra.NoArgs,
 	}
 	cmd.Flags().StringVar(&of, "tenant", "", "ID of the tenant")
 	cmd.Flags().StringVar(&from, "from", "", "first day, such as 2026-01-01")

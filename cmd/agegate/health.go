@@ -77,7 +77,8 @@ func askReady(ctx context.Context, url string) error {
 	defer func() { _ = res.Body.Close() }()
 	if res.StatusCode != http.StatusOK {
 		text, _ := io.ReadAll(io.LimitReader(res.Body, 1<<10))
-		return fmt.Errorf("the gateway is not ready: %s answers %d %s", url, res.StatusCode, tenant.Visible(strings.TrimSpace(string(text))))
+		return fmt.Errorf("the gateway is not ready: %s answers %d %s", url, res.StatusCode,
+			tenant.Visible(strings.TrimSpace(string(text))))
 	}
 	return nil
 }

@@ -21,14 +21,17 @@ func TestHealth(t *testing.T) {
 	}
 	c.env["AGEGATE_LISTEN"] = listener.Addr().String()
 	listener.Close()
-	if _, err := c.try("health"); err == nil || !strings.Contains(err.Error(), "no gateway answers at http://127.0.0.1:") || !strings.Contains(err.Error(), "refused") {
+	if _, err := c.try("health"); err == nil ||
+		!strings.Contains(err.Error(), "no gateway answers at http://127.0.0.1:") ||
+		!strings.Contains(err.Error(), "refused") {
 		t.Errorf("without a gateway: %v", err)
 	}
 
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {
-		ended <- run(ctx, []string{"serve", "--estimator", "off"}, func(name string) (string, bool) { v, ok := c.env[name]; return v, ok }, io.Discard, io.Discard)
+		ended <- run(ctx, []string{"serve", "--estimator", "off"},
+			func(name string) (string, bool) { v, ok := c.env[name]; return v, ok }, io.Discard, io.Discard)
 	}()
 	for limit := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		out, err := c.try("health")
@@ -50,7 +53,8 @@ func TestHealth(t *testing.T) {
 	}))
 	defer failed.Close()
 	c.env["AGEGATE_LISTEN"] = failed.Listener.Addr().String()
-	if _, err := c.try("health"); err == nil || !strings.HasSuffix(err.Error(), `/readyz answers 503 /readyz \u001b failed`) {
+	if _, err := c.try("health"); err == nil ||
+		!strings.HasSuffix(err.Error(), `/readyz answers 503 /readyz \u001b failed`) {
 		t.Errorf("a gateway that is not ready: %v", err)
 	}
 }

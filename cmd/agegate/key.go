@@ -19,18 +19,19 @@ func (c *cli) keyCommand() *cobra.Command {
 func (c *cli) keyCreate() *cobra.Command {
 	var name string
 	var out *output
-	cmd := c.modeCommand("create", "Create another API key, shown only once", func(cmd *cobra.Command, op operator, id uuid.UUID, livemode bool) error {
-		key, plain, err := op.tenants.CreateKey(cmd.Context(), op.actor, id, livemode, name)
-		if err != nil {
-			return err
-		}
-		return out.print(struct {
-			KeyID uuid.UUID `json:"key_id"`
-			Key   string    `json:"key"`
-		}{key.ID, plain}, func(w io.Writer) {
-			fmt.Fprintf(w, "Key %s\n%s\nKeep it now: it is not shown again.\n", key.ID, plain)
+	cmd := c.modeCommand("create", "Create another API key, shown only once",
+		func(cmd *cobra.Command, op operator, id uuid.UUID, livemode bool) error {
+			key, plain, err := op.tenants.CreateKey(cmd.Context(), op.actor, id, livemode, name)
+			if err != nil {
+				return err
+			}
+			return out.print(struct {
+				KeyID uuid.UUID `json:"key_id"`
+				Key   string    `json:"key"`
+			}{key.ID, plain}, func(w io.Writer) {
+				fmt.Fprintf(w, "Key %s\n%s\nKeep it now: it is not shown again.\n", key.ID, plain)
+			})
 		})
-	})
 	cmd.Flags().StringVar(&name, "name", "", "what the key is for")
 	out = outputFlag(cmd, oneObject)
 	return cmd

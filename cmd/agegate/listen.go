@@ -52,7 +52,8 @@ func (c *cli) listenCommand() *cobra.Command {
 	var gateway, forward, replay string
 	l := &listener{}
 	cmd := &cobra.Command{
-		Use: "listen --gateway URL --forward URL", Short: "Pass test events to a server on this machine", Long: listenHelp, Args: cobra.NoArgs,
+		Use: "listen --gateway URL --forward URL", Short: "Pass test events to a server on this machine", Long: listenHelp,
+		Args: cobra.NoArgs,
 	}
 	cmd.Flags().StringVar(&gateway, "gateway", "", "address of the gateway's API")
 	cmd.Flags().StringVar(&forward, "forward", "", "your webhook receiver, such as http://localhost:3000/webhook")

@@ -25,7 +25,8 @@ func TestListen(t *testing.T) {
 	receiver := gatewaytest.NewReceiver(t)
 	command := func(ctx context.Context, out io.Writer, key string, more ...string) error {
 		env := func(name string) (string, bool) { return key, name == "AGEGATE_API_KEY" }
-		return run(ctx, append([]string{"listen", "--gateway", g.URL, "--forward", receiver.URL}, more...), env, out, io.Discard)
+		return run(ctx, append([]string{"listen", "--gateway", g.URL, "--forward", receiver.URL}, more...), env, out,
+			io.Discard)
 	}
 	end := func(t *testing.T, key string) {
 		g.Force(t, gatewaytest.Browser(), g.Create(t, key, 18), "verified")
@@ -59,7 +60,8 @@ func TestListen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(got) != 1 || verifier.Verify(got[0].Body, got[0].Header) != nil || got[0].Header.Get("Content-Type") != "application/json" {
+	if len(got) != 1 || verifier.Verify(got[0].Body, got[0].Header) != nil ||
+		got[0].Header.Get("Content-Type") != "application/json" {
 		t.Errorf("received %d deliveries, the first with %v", len(got), got[0].Header)
 	}
 	receiver.Answer(http.StatusInternalServerError)
@@ -74,10 +76,12 @@ func TestListen(t *testing.T) {
 
 	receiver.Answer(http.StatusNoContent)
 	var out strings.Builder
-	if err := command(t.Context(), &out, shop.Test.APIKey, "--replay", first.EventID); err != nil || !strings.Contains(out.String(), "204 No Content") {
+	if err := command(t.Context(), &out, shop.Test.APIKey, "--replay", first.EventID); err != nil ||
+		!strings.Contains(out.String(), "204 No Content") {
 		t.Errorf("replay: %v, %s", err, out.String())
 	}
-	if all := receiver.Wait(t, 3); len(all) != 3 || all[2].Header.Get("webhook-id") != first.EventID || string(all[2].Body) != string(got[0].Body) {
+	if all := receiver.Wait(t, 3); len(all) != 3 || all[2].Header.Get("webhook-id") != first.EventID ||
+		string(all[2].Body) != string(got[0].Body) {
 		t.Errorf("replayed is another event")
 	}
 	for name, tt := range map[string]struct{ key, replay, want string }{

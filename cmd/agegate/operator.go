@@ -124,9 +124,10 @@ func missing(what string, err error) error {
 // group is a command that only has subcommands. Without one it prints its help;
 // an unknown one is an error.
 func group(use, short, long string, commands ...*cobra.Command) *cobra.Command {
-	cmd := &cobra.Command{Use: use, Short: short, Long: long, Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
-		return cmd.Help()
-	}}
+	cmd := &cobra.Command{Use: use, Short: short, Long: long, Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return cmd.Help()
+		}}
 	cmd.AddCommand(commands...)
 	return cmd
 }

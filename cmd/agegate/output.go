@@ -41,7 +41,9 @@ func (o *output) print(v any, text func(w io.Writer)) error {
 
 // printList prints what was found: an array of what as makes of each with --json,
 // otherwise a table with a heading and a line for each.
-func printList[Found, Listed any](o *output, found []Found, as func(Found) Listed, heading string, line func(Listed) []any) error {
+func printList[Found, Listed any](
+	o *output, found []Found, as func(Found) Listed, heading string, line func(Listed) []any,
+) error {
 	listed := make([]Listed, len(found))
 	for i, one := range found {
 		listed[i] = as(one)

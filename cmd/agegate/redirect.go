@@ -16,7 +16,9 @@ func (c *cli) redirectCommand() *cobra.Command {
 }
 
 // modeCommand is a command on one tenant and mode.
-func (c *cli) modeCommand(use, short string, fn func(cmd *cobra.Command, op operator, tenantID uuid.UUID, livemode bool) error) *cobra.Command {
+func (c *cli) modeCommand(
+	use, short string, fn func(cmd *cobra.Command, op operator, tenantID uuid.UUID, livemode bool) error,
+) *cobra.Command {
 	var mode string
 	cmd := &cobra.Command{Use: use + " TENANT_ID --mode test|live", Short: short, Args: exactlyOneID("TENANT_ID")}
 	cmd.Flags().StringVar(&mode, "mode", "", "test or live")
@@ -33,26 +35,28 @@ func (c *cli) modeCommand(use, short string, fn func(cmd *cobra.Command, op oper
 
 func (c *cli) redirectStage() *cobra.Command {
 	var out *output
-	cmd := c.modeCommand("stage", "Create the next redirect secret, shown only once", func(cmd *cobra.Command, op operator, id uuid.UUID, livemode bool) error {
-		op.warnOfKey(cmd)
-		secret, err := op.tenants.StageRedirectSecret(cmd.Context(), op.actor, id, livemode)
-		if err != nil {
-			return err
-		}
-		return out.print(map[string]string{"redirect_secret": secret}, func(w io.Writer) {
-			fmt.Fprintf(w, "%s\nKeep it now: it is not shown again. It signs after agegate redirect promote.\n", secret)
+	cmd := c.modeCommand("stage", "Create the next redirect secret, shown only once",
+		func(cmd *cobra.Command, op operator, id uuid.UUID, livemode bool) error {
+			op.warnOfKey(cmd)
+			secret, err := op.tenants.StageRedirectSecret(cmd.Context(), op.actor, id, livemode)
+			if err != nil {
+				return err
+			}
+			return out.print(map[string]string{"redirect_secret": secret}, func(w io.Writer) {
+				fmt.Fprintf(w, "%s\nKeep it now: it is not shown again. It signs after agegate redirect promote.\n", secret)
+			})
 		})
-	})
 	out = outputFlag(cmd, oneObject)
 	return cmd
 }
 
 func (c *cli) redirectPromote() *cobra.Command {
-	return c.modeCommand("promote", "Start signing with the staged redirect secret", func(cmd *cobra.Command, op operator, id uuid.UUID, livemode bool) error {
-		if err := op.tenants.PromoteRedirectSecret(cmd.Context(), op.actor, id, livemode); err != nil {
-			return missing("staged redirect secret", err)
-		}
-		fmt.Fprintln(cmd.OutOrStdout(), "The staged redirect secret signs now; the one before is retired.")
-		return nil
-	})
+	return c.modeCommand("promote", "Start signing with the staged redirect secret",
+		func(cmd *cobra.Command, op operator, id uuid.UUID, livemode bool) error {
+			if err := op.tenants.PromoteRedirectSecret(cmd.Context(), op.actor, id, livemode); err != nil {
+				return missing("staged redirect secret", err)
+			}
+			fmt.Fprintln(cmd.OutOrStdout(), "The staged redirect secret signs now; the one before is retired.")
+			return nil
+		})
 }

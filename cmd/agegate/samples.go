@@ -34,7 +34,8 @@ func createSamples(ctx context.Context, gateway *app.App, tenantID uuid.UUID) er
 		return err
 	}
 	for _, s := range samples {
-		created, err := gateway.Sessions.Create(ctx, tenant.Caller{TenantID: tenantID}, session.CreateRequest{TargetAge: s.age})
+		created, err := gateway.Sessions.Create(ctx, tenant.Caller{TenantID: tenantID},
+			session.CreateRequest{TargetAge: s.age})
 		if fault.CodeOf(err) == fault.TooMany {
 			return nil
 		}

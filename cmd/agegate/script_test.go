@@ -49,7 +49,8 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"field": field, "mask": mask, "event": event, "user": addUser, "today": today, "unpack": unpack,
-			"publisher": func(ts *testscript.TestScript, _ bool, _ []string) { ts.Check(startPublisher(ts)) }, "publish": publish,
+			"publisher":        func(ts *testscript.TestScript, _ bool, _ []string) { ts.Check(startPublisher(ts)) },
+			"publish":          publish,
 			"publish-entities": publishEntities, "publish-vical": publishVICAL,
 		},
 	})
@@ -128,9 +129,12 @@ var answers = map[string]struct {
 	attempt webhook.Attempt
 	outcome webhook.Disposition
 }{
-	"delivered": {webhook.Attempt{Class: webhook.ClassDelivered, StatusCode: 200}, webhook.Disposition{Action: webhook.ActionFinish}},
-	"failed":    {webhook.Attempt{Class: webhook.ClassStatus, StatusCode: 500, Excerpt: []byte("out of \x1b[2J order")}, webhook.Disposition{Action: webhook.ActionGiveUp}},
-	"gone":      {webhook.Attempt{Class: webhook.ClassStatus, StatusCode: 410}, webhook.Disposition{Action: webhook.ActionDisable}},
+	"delivered": {webhook.Attempt{Class: webhook.ClassDelivered, StatusCode: 200},
+		webhook.Disposition{Action: webhook.ActionFinish}},
+	"failed": {webhook.Attempt{Class: webhook.ClassStatus, StatusCode: 500, Excerpt: []byte("out of \x1b[2J order")},
+		webhook.Disposition{Action: webhook.ActionGiveUp}},
+	"gone": {webhook.Attempt{Class: webhook.ClassStatus, StatusCode: 410},
+		webhook.Disposition{Action: webhook.ActionDisable}},
 }
 
 // event TENANT_ID pending|delivered|failed|gone [test] makes a live session of
@@ -149,9 +153,11 @@ func event(ts *testscript.TestScript, _ bool, args []string) {
 	owner := uuid.MustParse(args[0])
 	tenants := tenant.NewService(db, sealer, tenant.CallbackRule{}, rand.Reader, now)
 	service := session.NewService(session.Config{
-		VerifyURL: "https://v.example", TTL: time.Hour, TokenTTL: time.Minute, Limits: billing.Limits{FreeChecksPerMonth: billing.Unlimited, TestDailyCap: billing.Unlimited},
+		VerifyURL: "https://v.example", TTL: time.Hour, TokenTTL: time.Minute,
+		Limits: billing.Limits{FreeChecksPerMonth: billing.Unlimited, TestDailyCap: billing.Unlimited},
 	}, db, tenants, sealer, rand.Reader, now, func() {})
-	created, err := service.Create(ctx, tenant.Caller{TenantID: owner, Livemode: len(args) < 3}, session.CreateRequest{TargetAge: 18})
+	created, err := service.Create(ctx, tenant.Caller{TenantID: owner, Livemode: len(args) < 3},
+		session.CreateRequest{TargetAge: 18})
 	ts.Check(err)
 	s, err := service.ByLink(ctx, strings.TrimPrefix(created.VerificationURL, "https://v.example/v/"))
 	ts.Check(err)

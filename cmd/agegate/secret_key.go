@@ -78,16 +78,20 @@ func everySecond(w io.Writer) func(app.Resealed) {
 }
 
 func writeResealed(w io.Writer, done app.Resealed) {
-	fmt.Fprintf(w, "Signing secrets: %d sealed under the new key, %d were already under the new key.\n", done.Secrets.Resealed, done.Secrets.Already)
-	fmt.Fprintf(w, "Verification links: %d sealed under the new key, %d were already under the new key.\n", done.Links.Resealed, done.Links.Already)
+	fmt.Fprintf(w, "Signing secrets: %d sealed under the new key, %d were already under the new key.\n",
+		done.Secrets.Resealed, done.Secrets.Already)
+	fmt.Fprintf(w, "Verification links: %d sealed under the new key, %d were already under the new key.\n",
+		done.Links.Resealed, done.Links.Already)
 	if done.Apps != (credential.Resealing{}) {
-		fmt.Fprintf(w, "Authenticator apps: %d sealed under the new key, %d were already under the new key.\n", done.Apps.Resealed, done.Apps.Already)
+		fmt.Fprintf(w, "Authenticator apps: %d sealed under the new key, %d were already under the new key.\n",
+			done.Apps.Resealed, done.Apps.Already)
 	}
 	if done.Clients != (credential.Resealing{}) {
 		fmt.Fprintf(w, "Client secrets of identity providers: %d sealed under the new key, %d were already under the new key.\n", done.Clients.Resealed, done.Clients.Already)
 	}
 	if done.Readers != (credential.Resealing{}) {
-		fmt.Fprintf(w, "Keys of verifiers: %d sealed under the new key, %d were already under the new key.\n", done.Readers.Resealed, done.Readers.Already)
+		fmt.Fprintf(w, "Keys of verifiers: %d sealed under the new key, %d were already under the new key.\n",
+			done.Readers.Resealed, done.Readers.Already)
 	}
 	if done.Readers.Unopened > 0 {
 		fmt.Fprintf(w, "%d keys of verifiers open under neither key: remove them and make new ones with agegate verifier csr.\n", done.Readers.Unopened)
@@ -96,10 +100,12 @@ func writeResealed(w io.Writer, done app.Resealed) {
 		fmt.Fprintf(w, "%d client secrets open under neither key: their owners have to enter them again under Team, Single sign-on.\n", done.Clients.Unopened)
 	}
 	if done.Apps.Unopened > 0 {
-		fmt.Fprintf(w, "%d authenticator apps open under neither key: their users need agegate user recover.\n", done.Apps.Unopened)
+		fmt.Fprintf(w, "%d authenticator apps open under neither key: their users need agegate user recover.\n",
+			done.Apps.Unopened)
 	}
 	if done.Links.Unopened > 0 {
-		fmt.Fprintf(w, "%d verification links open under neither key; they are forgotten within a day.\n", done.Links.Unopened)
+		fmt.Fprintf(w, "%d verification links open under neither key; they are forgotten within a day.\n",
+			done.Links.Unopened)
 	}
 	fmt.Fprintln(w, "Now set AGEGATE_SECRET_KEY to the new key, remove AGEGATE_NEW_SECRET_KEY and restart every replica.")
 }

@@ -81,7 +81,8 @@ func TestSecretKeyRotate(t *testing.T) {
 	}
 
 	out := c.withKeys(firstKey, secondKey).run("secret-key", "rotate")
-	if !strings.Contains(out, "Signing secrets: 6 sealed under the new key, 0 were already") || strings.Contains(out, firstKey) || strings.Contains(out, secondKey) {
+	if !strings.Contains(out, "Signing secrets: 6 sealed under the new key, 0 were already") ||
+		strings.Contains(out, firstKey) || strings.Contains(out, secondKey) {
 		t.Errorf("rotate prints %q", out)
 	}
 	for id, value := range c.sealed() {
@@ -89,16 +90,19 @@ func TestSecretKeyRotate(t *testing.T) {
 			t.Errorf("the secret %s was not sealed under the new key", id)
 		}
 	}
-	if got := parsed[app.Resealed](c, "secret-key", "rotate", "--json"); got.Secrets.Resealed != 0 || got.Secrets.Already != 6 {
+	if got := parsed[app.Resealed](c, "secret-key", "rotate", "--json"); got.Secrets.Resealed != 0 ||
+		got.Secrets.Already != 6 {
 		t.Errorf("a second run: %+v", got)
 	}
-	if _, err := c.withKeys(firstKey, "").try("tenant", "create", "--name", "X"); err == nil || !strings.Contains(err.Error(), "AGEGATE_SECRET_KEY does not fit the database") {
+	if _, err := c.withKeys(firstKey, "").try("tenant", "create", "--name", "X"); err == nil ||
+		!strings.Contains(err.Error(), "AGEGATE_SECRET_KEY does not fit the database") {
 		t.Errorf("with the old key: %v", err)
 	}
 	c.withKeys(secondKey, "").run("tenant", "create", "--name", "X")
 
 	// The change can be reversed.
-	if got := parsed[app.Resealed](c.withKeys(secondKey, firstKey), "secret-key", "rotate", "--json"); got.Secrets.Resealed != 10 {
+	if got := parsed[app.Resealed](c.withKeys(secondKey, firstKey), "secret-key", "rotate",
+		"--json"); got.Secrets.Resealed != 10 {
 		t.Errorf("back: %+v", got)
 	}
 	c.withKeys(firstKey, "").run("tenant", "create", "--name", "Y")

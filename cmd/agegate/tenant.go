@@ -19,7 +19,8 @@ import (
 
 func (c *cli) tenantCommand() *cobra.Command {
 	return group("tenant", "Manage merchant accounts", "",
-		c.tenantCreate(), c.tenantCopy(), c.tenantSet(), c.tenantCredit(), c.tenantList(), c.tenantDelete(), c.tenantExport(), c.tenantImport(), c.tenantForward(), c.tenantStay(),
+		c.tenantCreate(), c.tenantCopy(), c.tenantSet(), c.tenantCredit(), c.tenantList(), c.tenantDelete(), c.tenantExport(),
+		c.tenantImport(), c.tenantForward(), c.tenantStay(),
 		c.tenantSwitch("disable", "Refuse a tenant's API calls", true),
 		c.tenantSwitch("enable", "Accept a tenant's API calls again", false))
 }
@@ -266,9 +267,11 @@ func (op operator) listed(ctx context.Context) ([]listedTenant, error) {
 		}
 		for _, t := range page {
 			listed = append(listed, listedTenant{
-				t.ID, t.Name, t.SuccessURL, t.CancelURL, t.WebhookURL, t.DocumentCheck, append([]string{}, t.DocumentWays...), t.WalletPID, t.AgeVisibility,
+				t.ID, t.Name, t.SuccessURL, t.CancelURL, t.WebhookURL, t.DocumentCheck, append([]string{}, t.DocumentWays...),
+				t.WalletPID, t.AgeVisibility,
 				t.Links.PrivacyURL, t.Links.HelpURL, t.Links.TermsURL, t.Links.ReviewURL,
-				t.FreeChecks, t.TestCap, append([]string{}, t.Languages...), t.AlertBelow, credits[t.ID], t.Disabled, t.CreatedAt.UTC(),
+				t.FreeChecks, t.TestCap, append([]string{}, t.Languages...), t.AlertBelow, credits[t.ID], t.Disabled,
+				t.CreatedAt.UTC(),
 			})
 		}
 	}

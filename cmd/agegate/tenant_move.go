@@ -111,7 +111,8 @@ func (c *cli) tenantExport() *cobra.Command {
 	var out string
 	p := &passphrase{cli: c}
 	cmd := &cobra.Command{
-		Use: "export TENANT_ID --out FILE", Short: "Write a tenant that moves to another database into a file", Long: exportHelp,
+		Use: "export TENANT_ID --out FILE", Short: "Write a tenant that moves to another database into a file",
+		Long: exportHelp,
 		Args: exactlyOneID("TENANT_ID"),
 	}
 	cmd.Flags().StringVar(&out, "out", "", "the file")
@@ -133,7 +134,8 @@ func (c *cli) tenantExport() *cobra.Command {
 			if err != nil {
 				return missing("tenant", err)
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "Tenant %s is in %s: %s.\nIts calls are answered with 503 here now.\n", id, out, counts)
+			fmt.Fprintf(cmd.OutOrStdout(), "Tenant %s is in %s: %s.\nIts calls are answered with 503 here now.\n", id, out,
+				counts)
 			return nil
 		})
 	}
@@ -186,7 +188,8 @@ func (c *cli) tenantImport() *cobra.Command {
 				}
 				fmt.Fprintf(w, "Tenant %s has arrived: %s.\n", done.Tenant, done.Counts)
 				for _, i := range done.Invited {
-					fmt.Fprintf(w, "Invitation\t%s\t%s\t%s\n", i.Role, tenant.Visible(i.Email), cfg.DashboardURL+account.LinkPath+i.Token)
+					fmt.Fprintf(w, "Invitation\t%s\t%s\t%s\n", i.Role, tenant.Visible(i.Email),
+						cfg.DashboardURL+account.LinkPath+i.Token)
 				}
 			})
 		})
@@ -229,7 +232,8 @@ most a day.`
 func (c *cli) tenantForward() *cobra.Command {
 	var to string
 	cmd := &cobra.Command{
-		Use: "forward TENANT_ID --to URL", Short: "Lead the open pages of a tenant that has moved to its new place", Long: forwardHelp,
+		Use: "forward TENANT_ID --to URL", Short: "Lead the open pages of a tenant that has moved to its new place",
+		Long: forwardHelp,
 		Args: exactlyOneID("TENANT_ID"),
 	}
 	cmd.Flags().StringVar(&to, "to", "", "address of the hosted page at the new place")

@@ -25,7 +25,9 @@ func (c *cli) sessionExpireRedirect() *cobra.Command {
 }
 
 // clockCommand returns a command that moves the test clock of a session.
-func (c *cli) clockCommand(use, short, long, done string, turn func(*session.TestClock, context.Context, audit.Actor, webhook.Scope, uuid.UUID) error) *cobra.Command {
+func (c *cli) clockCommand(
+	use, short, long, done string, turn func(*session.TestClock, context.Context, audit.Actor, webhook.Scope, uuid.UUID) error,
+) *cobra.Command {
 	return &cobra.Command{
 		Use: use + " SESSION_ID", Short: short, Long: long, Args: exactlyOneID("SESSION_ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -61,7 +61,8 @@ type issuerList struct {
 }
 
 func fromIssuer(i document.TrustedIssuer) listedIssuer {
-	listed := listedIssuer{i.ID, i.Name, i.Country, i.DocType, fmt.Sprintf("%x", i.Fingerprint), i.SignerUsage, i.NotBefore, i.NotAfter, nil}
+	listed := listedIssuer{i.ID, i.Name, i.Country, i.DocType, fmt.Sprintf("%x", i.Fingerprint), i.SignerUsage,
+		i.NotBefore, i.NotAfter, nil}
 	if i.List.ID != uuid.Nil {
 		listed.List = &issuerList{i.List.ID, i.List.Name, i.List.Until}
 	}
@@ -83,8 +84,10 @@ func (c *cli) trustAdd() *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&n.Name, "name", "", "the issuer's name")
 	flags.StringVar(&n.Country, "country", "", "its country, as two letters (default: as in the certificate)")
-	flags.StringVar(&n.DocType, "doctype", "", "kind of document: mdl, proof-of-age, photo-id, id-card, pid, or the full name of one")
-	flags.StringVar(&n.SignerUsage, "signer-usage", "", "OID that document signers' certificates must have, or any (default: that of ISO 18013-5 for mdl, any for others)")
+	flags.StringVar(&n.DocType, "doctype", "",
+		"kind of document: mdl, proof-of-age, photo-id, id-card, pid, or the full name of one")
+	flags.StringVar(&n.SignerUsage, "signer-usage", "",
+		"OID that document signers' certificates must have, or any (default: that of ISO 18013-5 for mdl, any for others)")
 	out := outputFlag(cmd, oneObject)
 	_ = cmd.MarkFlagRequired("name")
 	_ = cmd.MarkFlagRequired("doctype")
@@ -101,7 +104,8 @@ func (c *cli) trustAdd() *cobra.Command {
 				return err
 			}
 			return out.print(fromIssuer(issuer), func(w io.Writer) {
-				fmt.Fprintf(w, "Issuer %s is trusted for %s.\nSHA-256 of its certificate: %x\n", issuer.ID, issuer.DocType, issuer.Fingerprint)
+				fmt.Fprintf(w, "Issuer %s is trusted for %s.\nSHA-256 of its certificate: %x\n", issuer.ID, issuer.DocType,
+					issuer.Fingerprint)
 			})
 		})
 	}
@@ -130,9 +134,11 @@ func (c *cli) trustList() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return printList(out, issuers, fromIssuer, "ID\tCOUNTRY\tNAME\tDOCUMENT\tVALID FROM\tVALID UNTIL\tLIST", func(i listedIssuer) []any {
-				return []any{i.ID, i.Country, strings.ReplaceAll(i.Name, "\t", " "), i.DocType, i.NotBefore.Format(time.DateOnly), untilOf(i.NotAfter), listOf(i)}
-			})
+			return printList(out, issuers, fromIssuer, "ID\tCOUNTRY\tNAME\tDOCUMENT\tVALID FROM\tVALID UNTIL\tLIST",
+				func(i listedIssuer) []any {
+					return []any{i.ID, i.Country, strings.ReplaceAll(i.Name, "\t", " "), i.DocType, i.NotBefore.Format(time.DateOnly),
+						untilOf(i.NotAfter), listOf(i)}
+				})
 		})
 	}
 	return cmd

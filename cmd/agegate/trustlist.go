@@ -44,7 +44,8 @@ type listedSource struct {
 }
 
 func fromSource(l document.TrustList) listedSource {
-	return listedSource{l.ID, l.Name, l.Format, l.URL, l.DocType, l.Sequence, l.IssuedAt, l.NextUpdate, l.SyncedAt, l.Failure}
+	return listedSource{l.ID, l.Name, l.Format, l.URL, l.DocType, l.Sequence, l.IssuedAt, l.NextUpdate, l.SyncedAt,
+		l.Failure}
 }
 
 func (c *cli) sourceAdd() *cobra.Command {
@@ -59,7 +60,8 @@ func (c *cli) sourceAdd() *cobra.Command {
 	flags.StringVar(&n.URL, "url", "", "its address (default: none, it is imported from files)")
 	flags.StringVar(&signer, "signer", "", "file with the certificates, in PEM, of which one signs the list")
 	flags.StringVar(&n.ListType, "type", "", "type (LoTEType) of a list of trusted entities")
-	flags.StringVar(&n.DocType, "doctype", "", "with --type, kind of the issuers' documents: mdl, proof-of-age, photo-id, id-card, pid, or the full name of one")
+	flags.StringVar(&n.DocType, "doctype", "",
+		"with --type, kind of the issuers' documents: mdl, proof-of-age, photo-id, id-card, pid, or the full name of one")
 	_ = cmd.MarkFlagRequired("name")
 	_ = cmd.MarkFlagRequired("signer")
 	out := outputFlag(cmd, oneObject)
@@ -98,18 +100,19 @@ func (c *cli) sourceList() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return printList(out, found, fromSource, "ID\tNAME\tFORMAT\tNUMBER\tVALID UNTIL\tLAST ATTEMPT", func(l listedSource) []any {
-				until, state := "-", "verified"
-				if l.NextUpdate != nil {
-					until = untilOf(*l.NextUpdate)
-				} else {
-					state = "none"
-				}
-				if l.Failure != "" {
-					state = strings.ReplaceAll(l.Failure, "\n", " ")
-				}
-				return []any{l.ID, l.Name, l.Format, l.Sequence, until, state}
-			})
+			return printList(out, found, fromSource, "ID\tNAME\tFORMAT\tNUMBER\tVALID UNTIL\tLAST ATTEMPT",
+				func(l listedSource) []any {
+					until, state := "-", "verified"
+					if l.NextUpdate != nil {
+						until = untilOf(*l.NextUpdate)
+					} else {
+						state = "none"
+					}
+					if l.Failure != "" {
+						state = strings.ReplaceAll(l.Failure, "\n", " ")
+					}
+					return []any{l.ID, l.Name, l.Format, l.Sequence, until, state}
+				})
 		})
 	}
 	return cmd

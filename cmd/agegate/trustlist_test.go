@@ -110,7 +110,8 @@ func publishVICAL(ts *testscript.TestScript, _ bool, args []string) {
 	p, number, days := publication(ts, args)
 	v := trustlisttest.VICAL{IssueID: uint64(number), Date: now(), Next: now().AddDate(0, 0, days)}
 	for _, name := range args[2:] {
-		v.Entries = append(v.Entries, trustlisttest.VICALEntry{Certificate: p.issuer(name), Authority: name, DocTypes: []string{"org.iso.18013.5.1.mDL", "org.example.other"}})
+		v.Entries = append(v.Entries, trustlisttest.VICALEntry{Certificate: p.issuer(name), Authority: name,
+			DocTypes: []string{"org.iso.18013.5.1.mDL", "org.example.other"}})
 	}
 	ts.Check(os.WriteFile(ts.MkAbs("list.cbor"), p.SignVICAL(v), 0o600))
 }

@@ -24,7 +24,8 @@ func (c *cli) trustImportVICAL() *cobra.Command {
 		Args: cobra.ExactArgs(1),
 	}
 	cmd.Flags().StringVar(&name, "name", "", "the list's name")
-	cmd.Flags().StringVar(&signer, "signer", "", "file with the certificates, in PEM, of the list's signer or of the authority that certified it")
+	cmd.Flags().StringVar(&signer, "signer", "",
+		"file with the certificates, in PEM, of the list's signer or of the authority that certified it")
 	_ = cmd.MarkFlagRequired("name")
 	_ = cmd.MarkFlagRequired("signer")
 	out := outputFlag(cmd, oneObject)
@@ -51,7 +52,9 @@ func (c *cli) trustImportVICAL() *cobra.Command {
 
 // importing returns a function like Lists.Sync for a list that was read from a
 // file.
-func importing(lists *document.Lists, raw []byte) func(context.Context, audit.Actor, uuid.UUID) (document.Synced, error) {
+func importing(
+	lists *document.Lists, raw []byte,
+) func(context.Context, audit.Actor, uuid.UUID) (document.Synced, error) {
 	return func(ctx context.Context, actor audit.Actor, id uuid.UUID) (document.Synced, error) {
 		return lists.Import(ctx, actor, id, raw)
 	}
@@ -84,7 +87,8 @@ type syncResult struct {
 }
 
 func fromSynced(s document.Synced) syncResult {
-	return syncResult{s.List.ID, s.List.Name, s.List.Sequence, *s.List.NextUpdate, s.Issuers, s.Added, s.Removed, s.Skipped}
+	return syncResult{s.List.ID, s.List.Name, s.List.Sequence, *s.List.NextUpdate, s.Issuers, s.Added, s.Removed,
+		s.Skipped}
 }
 
 func printSynced(w io.Writer, results []syncResult) {

@@ -59,7 +59,9 @@ func (c *cli) withUsers(ctx context.Context, fn func(*account.Service, config.Co
 
 // withUser runs fn for a command whose only argument is a user's e-mail address
 // or ID.
-func (c *cli) withUser(ctx context.Context, args []string, fn func(*account.Service, config.Config, account.User) error) error {
+func (c *cli) withUser(
+	ctx context.Context, args []string, fn func(*account.Service, config.Config, account.User) error,
+) error {
 	return c.withUsers(ctx, func(accounts *account.Service, cfg config.Config) error {
 		var user account.User
 		id, err := uuid.Parse(args[0])
@@ -159,7 +161,9 @@ func (c *cli) userEnable() *cobra.Command {
 	return c.userSwitch("enable", "Let a disabled user sign in again", (*account.Service).Enable)
 }
 
-func (c *cli) userSwitch(use, short string, do func(*account.Service, context.Context, audit.Actor, uuid.UUID) error) *cobra.Command {
+func (c *cli) userSwitch(
+	use, short string, do func(*account.Service, context.Context, audit.Actor, uuid.UUID) error,
+) *cobra.Command {
 	return &cobra.Command{
 		Use: use + " EMAIL|ID", Short: short, Args: exactlyOneUser,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -217,7 +221,9 @@ func (c *cli) userSetupLink() *cobra.Command {
 // printSetup writes the setup link to a terminal while there is no operator. If
 // the output is not a terminal, and so may be stored, it writes how to get a
 // link.
-func printSetup(ctx context.Context, cfg config.Config, accounts *account.Service, owned *uuid.UUID, w io.Writer) error {
+func printSetup(
+	ctx context.Context, cfg config.Config, accounts *account.Service, owned *uuid.UUID, w io.Writer,
+) error {
 	if !cfg.Dashboard || !cfg.ServesAPI() || cfg.CheckDashboard() != nil {
 		return nil //nolint:nilerr // no dashboard is served, and the log says why
 	}

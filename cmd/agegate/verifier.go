@@ -22,7 +22,8 @@ import (
 func (c *cli) verifierCommand() *cobra.Command {
 	return group("verifier", "Manage the keys that say to wallets who asks",
 		"Manage the keys that say to wallets who asks. EUDI wallets, Google Wallet and\nstrict ISO wallets answer only requests that a verifier's key signs, whose\ncertificate they know. Without a key, requests are not signed. A tenant's key goes\nbefore that of the instance. The EU's age verification app is never sent one.",
-		c.verifierCSR(), c.verifierImport(), c.verifierList(), c.verifierRotate(), c.verifierRemove(), c.verifierRoot(), c.verifierSign())
+		c.verifierCSR(), c.verifierImport(), c.verifierList(), c.verifierRotate(), c.verifierRemove(), c.verifierRoot(),
+		c.verifierSign())
 }
 
 // withVerifiers runs fn on the verifiers' keys in the configured database. host
@@ -50,12 +51,14 @@ type verifierFlags struct {
 
 func (f *verifierFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.tenant, "tenant", "", "ID of the tenant whose sessions use the key (default: every tenant without one)")
+	flags.StringVar(&f.tenant, "tenant", "",
+		"ID of the tenant whose sessions use the key (default: every tenant without one)")
 	flags.StringVar(&f.Name, "name", "", "the verifier's name, as its certificate says it")
 	flags.StringVar(&f.Host, "host", "", "host of the verification pages (default: that of AGEGATE_VERIFY_URL)")
 	flags.StringVar(&f.clientID, "client-id", "x509_hash", "how requests name the verifier: x509_hash or x509_san_dns")
 	flags.StringVar(&f.Curve, "curve", "p256", "the key's curve: p256 or p384")
-	flags.StringVar(&f.display, "display-name", "", "name that Google Wallet shows; adds Google's metadata to the certificate")
+	flags.StringVar(&f.display, "display-name", "",
+		"name that Google Wallet shows; adds Google's metadata to the certificate")
 	flags.StringVar(&f.logo, "logo-uri", "", "address of the logo that Google Wallet shows")
 	flags.StringVar(&f.privacy, "privacy-uri", "", "address of the privacy policy that Google Wallet shows")
 	_ = cmd.MarkFlagRequired("name")
@@ -263,7 +266,8 @@ func (c *cli) verifierRoot() *cobra.Command {
 
 func (c *cli) verifierSign() *cobra.Command {
 	var f verifierFlags
-	cmd := &cobra.Command{Use: "sign", Short: "Make a key with a certificate by the operator's root, and use it", Args: cobra.NoArgs}
+	cmd := &cobra.Command{Use: "sign", Short: "Make a key with a certificate by the operator's root, and use it",
+		Args: cobra.NoArgs}
 	f.add(cmd)
 	out := outputFlag(cmd, oneObject)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {

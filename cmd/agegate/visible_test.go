@@ -19,7 +19,8 @@ func TestVisible(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		part := rapid.OneOf(
 			rapid.String(),
-			rapid.SampledFrom([]string{"\x1b[2J\n", "\x7f\u009b", "\u202egnp\u2066", "\U000e0041\ufeff", "\xff\xc2", `back\slash "q"`, "☕\ufe0f 酒屋", "\u3164"}),
+			rapid.SampledFrom([]string{"\x1b[2J\n", "\x7f\u009b", "\u202egnp\u2066", "\U000e0041\ufeff", "\xff\xc2",
+				`back\slash "q"`, "☕\ufe0f 酒屋", "\u3164"}),
 			rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) string { return string(b) }),
 			rapid.Map(rapid.Rune(), func(r rune) string { return string(r) }),
 			rapid.Map(rapid.Int32Range(0, utf8.MaxRune), func(r int32) string { return string(r) }),

@@ -25,7 +25,10 @@ func (c *cli) webhookCommand() *cobra.Command {
 
 // withWebhooks runs fn with the deliveries and the scope from tenantFlag. A
 // running gateway finds deliveries that fn makes due by polling.
-func (c *cli) withWebhooks(ctx context.Context, scope func() (webhook.Scope, error), fn func(*webhook.Operations, audit.Actor, webhook.Scope) error) error {
+func (c *cli) withWebhooks(
+	ctx context.Context, scope func() (webhook.Scope, error),
+	fn func(*webhook.Operations, audit.Actor, webhook.Scope) error,
+) error {
 	of, err := scope()
 	if err != nil {
 		return err
@@ -78,7 +81,8 @@ func tenantFlag(cmd *cobra.Command) func() (webhook.Scope, error) {
 }
 
 var statuses = []webhook.Status{
-	webhook.StatusPending, webhook.StatusDelivered, webhook.StatusFailed, webhook.StatusWaiting, webhook.StatusNoDestination,
+	webhook.StatusPending, webhook.StatusDelivered, webhook.StatusFailed, webhook.StatusWaiting,
+	webhook.StatusNoDestination,
 }
 
 const statusNames = "pending, delivered, failed, waiting or no_destination"
@@ -100,13 +104,15 @@ func (c *cli) webhookList() *cobra.Command {
 			return errors.New("--status must be " + statusNames)
 		}
 		return c.withWebhooks(cmd.Context(), scope, func(ops *webhook.Operations, _ audit.Actor, of webhook.Scope) error {
-			records, err := ops.Events(cmd.Context(), webhook.Filter{Scope: of, Status: webhook.Status(status), Before: before, Limit: limit})
+			records, err := ops.Events(cmd.Context(),
+				webhook.Filter{Scope: of, Status: webhook.Status(status), Before: before, Limit: limit})
 			if err != nil {
 				return err
 			}
-			return printList(out, records, fromRecord, "EVENT\tSESSION\tSTATUS\tATTEMPTS\tLAST\tNEXT", func(e listedEvent) []any {
-				return []any{e.EventID, e.SessionID, e.Status, e.Attempts, answerOf(e.LastClass, e.LastStatus), orNever(e.NextAt)}
-			})
+			return printList(out, records, fromRecord, "EVENT\tSESSION\tSTATUS\tATTEMPTS\tLAST\tNEXT",
+				func(e listedEvent) []any {
+					return []any{e.EventID, e.SessionID, e.Status, e.Attempts, answerOf(e.LastClass, e.LastStatus), orNever(e.NextAt)}
+				})
 		})
 	}
 	return cmd
@@ -154,11 +160,13 @@ func (c *cli) webhookShow() *cobra.Command {
 				List []listedAttempt `json:"attempt_list"`
 			}{event, string(record.Body), listed}, func(w io.Writer) {
 				fmt.Fprintf(w, "Event\t%s\nSession\t%s\nTenant\t%s\nEndpoint\t%s\nStatus\t%s\nBody\t%s\n\n",
-					event.EventID, event.SessionID, event.TenantID, event.EndpointID, event.Status, tenant.Visible(string(record.Body)))
+					event.EventID, event.SessionID, event.TenantID, event.EndpointID, event.Status,
+					tenant.Visible(string(record.Body)))
 				fmt.Fprintln(w, "ATTEMPT\tAT\tRESULT\tLATENCY\tNEXT\tANSWER")
 				for _, a := range listed {
 					answer := tenant.Visible(fmt.Sprintf("%.60q", a.Answer))
-					fmt.Fprintf(w, "%d\t%s\t%s\t%d ms\t%s\t%s\n", a.Number, a.At.Format(time.DateTime), answerOf(a.Class, a.StatusCode), a.LatencyMS, orNever(a.NextAt), answer)
+					fmt.Fprintf(w, "%d\t%s\t%s\t%d ms\t%s\t%s\n", a.Number, a.At.Format(time.DateTime),
+						answerOf(a.Class, a.StatusCode), a.LatencyMS, orNever(a.NextAt), answer)
 				}
 			})
 		})

@@ -24,16 +24,17 @@ import (
 func (c *cli) webhookRotate() *cobra.Command {
 	var overlap time.Duration
 	var out *output
-	cmd := c.modeCommand("rotate", "Create a new webhook secret, shown only once", func(cmd *cobra.Command, op operator, id uuid.UUID, livemode bool) error {
-		op.warnOfKey(cmd)
-		secret, err := op.tenants.RotateWebhookSecret(cmd.Context(), op.actor, id, livemode, overlap)
-		if err != nil {
-			return err
-		}
-		return out.print(map[string]string{"webhook_secret": secret}, func(w io.Writer) {
-			fmt.Fprintf(w, "%s\nKeep it now: it is not shown again. The old secret signs too for %s.\n", secret, overlap)
+	cmd := c.modeCommand("rotate", "Create a new webhook secret, shown only once",
+		func(cmd *cobra.Command, op operator, id uuid.UUID, livemode bool) error {
+			op.warnOfKey(cmd)
+			secret, err := op.tenants.RotateWebhookSecret(cmd.Context(), op.actor, id, livemode, overlap)
+			if err != nil {
+				return err
+			}
+			return out.print(map[string]string{"webhook_secret": secret}, func(w io.Writer) {
+				fmt.Fprintf(w, "%s\nKeep it now: it is not shown again. The old secret signs too for %s.\n", secret, overlap)
+			})
 		})
-	})
 	cmd.Flags().DurationVar(&overlap, "overlap", 24*time.Hour, "how long the old secret also signs: 0, 1h, 24h or 72h")
 	out = outputFlag(cmd, oneObject)
 	return cmd
@@ -63,9 +64,11 @@ func (c *cli) webhookEndpoints() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return printList(out, endpoints, fromEndpoint, "ENDPOINT\tTENANT\tLIVE\tFAILING SINCE\tDISABLED\tREASON", func(e listedEndpoint) []any {
-				return []any{e.EndpointID, e.TenantID, e.Livemode, orNever(e.FirstFailureAt), orNever(e.DisabledAt), e.DisabledReason}
-			})
+			return printList(out, endpoints, fromEndpoint, "ENDPOINT\tTENANT\tLIVE\tFAILING SINCE\tDISABLED\tREASON",
+				func(e listedEndpoint) []any {
+					return []any{e.EndpointID, e.TenantID, e.Livemode, orNever(e.FirstFailureAt), orNever(e.DisabledAt),
+						e.DisabledReason}
+				})
 		})
 	}
 	return cmd

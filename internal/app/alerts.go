@@ -27,7 +27,8 @@ const maxRecipients = 20
 type alertStore interface {
 	Endpoints(ctx context.Context, scope webhook.Scope) ([]webhook.Endpoint, error)
 	Members(ctx context.Context, tenantID uuid.UUID) ([]account.Member, error)
-	Alert(ctx context.Context, tenantID uuid.UUID, kind mail.Kind, subject string, since time.Time, mails []mail.Mail) (bool, error)
+	Alert(ctx context.Context, tenantID uuid.UUID, kind mail.Kind, subject string, since time.Time,
+		mails []mail.Mail) (bool, error)
 	EndAlert(ctx context.Context, tenantID uuid.UUID, kind mail.Kind, subject string) error
 }
 
@@ -76,7 +77,8 @@ func (a *alerts) endpoints(ctx context.Context) error {
 			continue
 		}
 		err = a.send(ctx, t, account.Develop, e.ID, *e.DisabledAt, mail.Message{
-			Kind: mail.EndpointDisabled, Host: host, Link: a.url + "/dashboard/" + e.TenantID.String() + "/" + audit.Mode(e.Livemode) + "/webhooks",
+			Kind: mail.EndpointDisabled, Host: host, Link: a.url + "/dashboard/" + e.TenantID.String() + "/" +
+				audit.Mode(e.Livemode) + "/webhooks",
 		})
 		if err != nil {
 			failed = append(failed, fmt.Errorf("tenant %s: %w", e.TenantID, err))
@@ -106,14 +108,17 @@ func (a *alerts) credit(ctx context.Context, t tenant.Tenant) error {
 
 // send mails a message to the members who have a right, unless the same alert
 // was sent before.
-func (a *alerts) send(ctx context.Context, t tenant.Tenant, right account.Right, subject string, since time.Time, m mail.Message) error {
+func (a *alerts) send(
+	ctx context.Context, t tenant.Tenant, right account.Right, subject string, since time.Time, m mail.Message,
+) error {
 	members, err := a.store.Members(ctx, t.ID)
 	if err != nil {
 		return err
 	}
 	var mails []mail.Mail
 	for _, member := range members {
-		if !member.Role.May(right) || member.User.DisabledAt != nil || member.User.Email == account.NoEmail || len(mails) == maxRecipients {
+		if !member.Role.May(right) || member.User.DisabledAt != nil || member.User.Email == account.NoEmail ||
+			len(mails) == maxRecipients {
 			continue
 		}
 		m.TenantID, m.Tenant, m.To, m.Locale = &t.ID, t.Name, member.User.Email, member.User.Locale

@@ -95,7 +95,8 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, now func() ti
 			err = errors.Join(err, a.Close())
 		}
 	}()
-	if a.Store, err = store.Open(ctx, store.Config{URL: cfg.DatabaseURL, MigrationURL: cfg.MigrationURL, Now: now}); err != nil {
+	if a.Store, err = store.Open(ctx, store.Config{URL: cfg.DatabaseURL, MigrationURL: cfg.MigrationURL,
+		Now: now}); err != nil {
 		return nil, fmt.Errorf("AGEGATE_DATABASE_URL: %w", err)
 	}
 	if err := a.Store.LockServe(); err != nil {
@@ -202,7 +203,8 @@ func (a *App) buildServices(cfg config.Config, sealer *credential.Sealer) {
 		outbox := mail.NewOutbox(sealer, a.now)
 		accounts.Outbox = outbox
 		a.mails = mail.NewDeliverer(a.Store, outbox, *cfg.SMTP, a.log)
-		a.alerts = &alerts{store: a.Store, tenants: a.Tenants, insight: a.Insight, outbox: outbox, url: cfg.DashboardURL, wake: outbox.Wake}
+		a.alerts = &alerts{store: a.Store, tenants: a.Tenants, insight: a.Insight, outbox: outbox, url: cfg.DashboardURL,
+			wake: outbox.Wake}
 	}
 	// Without passkeys, the dashboard says why there are none.
 	if verifier, err := passkey.New(cfg.DashboardURL); err == nil {
@@ -273,7 +275,8 @@ func (a *App) buildAPI(cfg config.Config, sealer *credential.Sealer, edge httpd.
 		Events: webhook.NewOperations(a.Store, a.now, a.dispatcher.Wake),
 		Clock:  session.NewTestClock(a.Store, a.now),
 	})
-	edge.BaseURL, edge.Authenticate, edge.CheckBody, edge.Refused = cfg.BaseURL, api.Authenticate(a.Tenants), operations.CheckBody, a.recordRefusal
+	edge.BaseURL, edge.Authenticate, edge.CheckBody, edge.Refused = cfg.BaseURL, api.Authenticate(a.Tenants),
+		operations.CheckBody, a.recordRefusal
 	edge.Mounts = append(edge.Mounts, operations.Register)
 	if a.dashboard != nil {
 		edge.DashboardURL = cfg.DashboardURL + dashboard.Home

@@ -34,7 +34,8 @@ func (a *App) buildDashboard(cfg config.Config, sealer *credential.Sealer) (err 
 		Proxies:  cfg.TrustedProxies,
 		URL:      cfg.DashboardURL, APIURL: cfg.BaseURL, Now: a.now, Logger: a.log,
 		Impacts: session.NewImpacts(a.Store, callbackRule(cfg), a.now), Records: session.NewRecords(a.Store, a.now),
-		Clock: session.NewTestClock(a.Store, a.now), Certify: a.certifier, Cards: session.NewCards(a.Store, a.Sessions, rand.Reader, a.now),
+		Clock: session.NewTestClock(a.Store, a.now), Certify: a.certifier,
+		Cards:   session.NewCards(a.Store, a.Sessions, rand.Reader, a.now),
 		Billing: a.Store, Audit: a.Store, Lab: a.lab, Evidence: evidence, Drift: a.Drift,
 	})
 	return err

@@ -17,7 +17,8 @@ import (
 func (a *App) deciding(cfg config.Config) map[string]string {
 	number := func(years float64) string { return strconv.FormatFloat(years, 'f', -1, 64) }
 	return map[string]string{
-		"age_margin": number(cfg.AgeMargin), "drift_step": number(cfg.DriftStep), "estimator": a.decides, "models": a.replica.Models,
+		"age_margin": number(cfg.AgeMargin), "drift_step": number(cfg.DriftStep), "estimator": a.decides,
+		"models": a.replica.Models,
 	}
 }
 
@@ -51,7 +52,8 @@ func recordDeciding(ctx context.Context, s *store.Store, at time.Time, decides m
 		return nil
 	}
 	act := audit.Act{
-		Scope: audit.Instance, At: at, Actor: audit.System("start"), Action: audit.GatewayConfigure, Detail: audit.Detail{Params: decides},
+		Scope: audit.Instance, At: at, Actor: audit.System("start"), Action: audit.GatewayConfigure,
+		Detail: audit.Detail{Params: decides},
 	}
 	for _, name := range slices.Sorted(maps.Keys(decides)) {
 		if before[name] != decides[name] {

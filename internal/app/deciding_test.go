@@ -23,11 +23,13 @@ func TestDeciding(t *testing.T) {
 			{"5", 2, []audit.Change{{Setting: "age_margin", Old: "7", New: "5"}}},
 			{"7", 3, []audit.Change{{Setting: "age_margin", Old: "5", New: "7"}}},
 		} {
-			err := app.RecordDeciding(t.Context(), g.App.Store, g.Clock.Now(), map[string]string{"age_margin": step.margin, "estimator": "e1"})
+			err := app.RecordDeciding(t.Context(), g.App.Store, g.Clock.Now(),
+				map[string]string{"age_margin": step.margin, "estimator": "e1"})
 			if err != nil {
 				t.Fatal(err)
 			}
-			entries, err := g.App.Store.AuditEntries(t.Context(), audit.Filter{Scope: audit.Instance, Action: audit.GatewayConfigure})
+			entries, err := g.App.Store.AuditEntries(t.Context(),
+				audit.Filter{Scope: audit.Instance, Action: audit.GatewayConfigure})
 			if err != nil || len(entries) != step.entries {
 				t.Fatalf("start %d: %d entries, %v", i+1, len(entries), err)
 			}

@@ -46,7 +46,8 @@ func (a *App) openDocuments(cfg config.Config, e *estimator, analyzer vision.Ana
 	if err != nil {
 		return err
 	}
-	engine, pictures := photo.NewEngine(zones, analyzer, a.metrics, reference), turn.NewQueue(documentTurns(cfg.InferenceWorkers), 0)
+	engine, pictures := photo.NewEngine(zones, analyzer, a.metrics, reference),
+		turn.NewQueue(documentTurns(cfg.InferenceWorkers), 0)
 	e.documentPlaces = func() int { return max(minPlaces, pictures.Sustains(documentRate)) }
 	e.newDocument = func(sess session.Session, assisted bool) document.PhotoCheck {
 		party := turn.Party{Tenant: sess.TenantID, Session: sess.ID}
@@ -65,7 +66,8 @@ func (a *App) buildDocuments(cfg config.Config, sealer *credential.Sealer, e est
 		a.photos = document.NewPhotos(a.Sessions, e.newDocument)
 	}
 	if slices.Contains(cfg.DocumentWays, session.WayWallet) {
-		a.wallets, err = document.NewWallets(a.Sessions, a.Store, sealer, document.NewStatusLists(fetchStatusList, a.now), rand.Reader, a.now)
+		a.wallets, err = document.NewWallets(a.Sessions, a.Store, sealer, document.NewStatusLists(fetchStatusList, a.now),
+			rand.Reader, a.now)
 	}
 	return err
 }

@@ -27,8 +27,10 @@ func NewEvidenceKey(sealer *credential.Sealer) (evidence.Key, error) {
 // there are none.
 func Installation(cfg config.Config) (evidence.Installation, error) {
 	about := evidence.Installation{
-		Release: cfg.Version, Configuration: cfg.Fingerprint(), BaseURL: cfg.BaseURL, Operator: cfg.OperatorName, Links: cfg.OperatorLinks,
-		Margin: cfg.AgeMargin, SessionTTL: cfg.SessionTTL, Retention: cfg.Retention, DocumentWays: cfg.DocumentWays, Governor: "off",
+		Release: cfg.Version, Configuration: cfg.Fingerprint(), BaseURL: cfg.BaseURL, Operator: cfg.OperatorName,
+		Links:  cfg.OperatorLinks,
+		Margin: cfg.AgeMargin, SessionTTL: cfg.SessionTTL, Retention: cfg.Retention, DocumentWays: cfg.DocumentWays,
+		Governor: "off",
 	}
 	if cfg.DriftStep > 0 {
 		about.Governor = "on"

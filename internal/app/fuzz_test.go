@@ -42,7 +42,8 @@ func TestFuzzTargets(t *testing.T) {
 	slices.Sort(targets)
 	slices.Sort(seeded)
 	if len(targets) == 0 || !slices.Equal(targets, seeded) {
-		t.Errorf("fuzz targets\n%s\nhave seeds in testdata/fuzz for\n%s", strings.Join(targets, "\n"), strings.Join(seeded, "\n"))
+		t.Errorf("fuzz targets\n%s\nhave seeds in testdata/fuzz for\n%s", strings.Join(targets, "\n"),
+			strings.Join(seeded, "\n"))
 	}
 	dryRun := exec.Command("make", "--no-print-directory", "--dry-run", "fuzz")
 	dryRun.Dir = filepath.Join("..", "..")
@@ -51,7 +52,8 @@ func TestFuzzTargets(t *testing.T) {
 		t.Fatalf("make --dry-run fuzz: %v\n%s", err, out)
 	}
 	for _, target := range targets {
-		if !slices.Contains(strings.Fields(string(out)), target) && !slices.Contains(strings.Fields(string(out)), target+";") {
+		if !slices.Contains(strings.Fields(string(out)), target) &&
+			!slices.Contains(strings.Fields(string(out)), target+";") {
 			t.Errorf("make fuzz does not run %s", target)
 		}
 	}

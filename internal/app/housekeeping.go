@@ -133,7 +133,8 @@ func (a *App) releaseHolds(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		rand.Shuffle(len(tenants), func(i, j int) { tenants[i], tenants[j] = tenants[j], tenants[i] }) //nolint:gosec // fairness, not a secret
+		//nolint:gosec // fairness, not a secret
+		rand.Shuffle(len(tenants), func(i, j int) { tenants[i], tenants[j] = tenants[j], tenants[i] })
 		for _, id := range tenants {
 			if failed[id] != nil {
 				continue

@@ -65,7 +65,8 @@ func TestRetention(t *testing.T) {
 				t.Errorf("%d rows of %s, want %d", n, rows, want)
 			}
 		}
-		acts, err := g.App.Store.AuditEntries(t.Context(), audit.Filter{Scope: audit.OfTenant(other.Tenant.ID), Action: audit.SessionPrune})
+		acts, err := g.App.Store.AuditEntries(t.Context(),
+			audit.Filter{Scope: audit.OfTenant(other.Tenant.ID), Action: audit.SessionPrune})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -108,13 +109,15 @@ func TestReleaseGoesOn(t *testing.T) {
 		for range 2 { // whose ledger entry the database refuses
 			g.Create(t, broken.Live.APIKey, 18)
 		}
-		g.Exec(t, "CREATE UNIQUE INDEX one ON ledger_entries (kind) WHERE kind = 'release' AND tenant_id = '"+broken.Tenant.ID.String()+"'")
+		g.Exec(t, "CREATE UNIQUE INDEX one ON ledger_entries (kind) WHERE kind = 'release' AND tenant_id = '"+
+			broken.Tenant.ID.String()+"'")
 		const others = 5
 		for range others {
 			g.Create(t, g.Shop(t, "", nil).Live.APIKey, 18)
 		}
 		g.Clock.Advance(time.Hour)
-		if err := app.ReleaseHolds(g.App, t.Context()); err == nil || !strings.Contains(err.Error(), broken.Tenant.ID.String()) {
+		if err := app.ReleaseHolds(g.App, t.Context()); err == nil ||
+			!strings.Contains(err.Error(), broken.Tenant.ID.String()) {
 			t.Errorf("%v, want an error that names the tenant", err)
 		}
 		left, err := g.App.Store.ExpiredHolders(t.Context(), g.Clock.Now())

@@ -39,7 +39,8 @@ func TestTheLogTellsASessionsLife(t *testing.T) {
 		}
 	}
 	_, link, _ := strings.Cut(s.VerificationURL, "/v/")
-	for _, secret := range []string{link, shop.Test.APIKey, shop.Test.RedirectSecret, shop.Test.WebhookSecret, receiver.URL} {
+	for _, secret := range []string{link, shop.Test.APIKey, shop.Test.RedirectSecret, shop.Test.WebhookSecret,
+		receiver.URL} {
 		if strings.Contains(g.Log.String(), secret) {
 			t.Error("the log holds a secret, a link or a callback URL")
 		}

@@ -89,7 +89,8 @@ func TestMailCarriesLinksAndAlerts(t *testing.T) {
 		if err := app.LookForAlerts(t.Context(), g.App); err != nil { // nobody is there to be told
 			t.Fatal(err)
 		}
-		boss, dev, looker := g.SignIn(t, false, account.ByPasskey), g.SignIn(t, false, account.ByPasskey), g.SignIn(t, false, account.ByPasskey)
+		boss, dev, looker := g.SignIn(t, false, account.ByPasskey), g.SignIn(t, false, account.ByPasskey),
+			g.SignIn(t, false, account.ByPasskey)
 		g.Join(t, boss, shop.Tenant.ID, account.Owner)
 		g.Join(t, dev, shop.Tenant.ID, account.Developer)
 		g.Join(t, looker, shop.Tenant.ID, account.Viewer)
@@ -120,7 +121,8 @@ func TestMailCarriesLinksAndAlerts(t *testing.T) {
 		}
 
 		g.Force(t, gatewaytest.Browser(), g.Create(t, shop.Test.APIKey, 18), "verified")
-		for end := time.Now().Add(2 * time.Minute); g.Count(t, "webhook_endpoints WHERE disabled_at IS NOT NULL") == 0; time.Sleep(20 * time.Millisecond) {
+		for end := time.Now().Add(2 * time.Minute); g.Count(t,
+			"webhook_endpoints WHERE disabled_at IS NOT NULL") == 0; time.Sleep(20 * time.Millisecond) {
 			if time.Now().After(end) {
 				t.Fatal("the endpoint is not disabled")
 			}
@@ -160,7 +162,8 @@ func TestFirstOwnerByMail(t *testing.T) {
 			status, mails int
 		}{{"no address", 422, 0}, {"", 200, 0}, {guest, 200, 1}} {
 			res, body := boss.Fill(t, "/operator/tenants/new", url.Values{"name": {"New shop"}, "email": {tt.email}})
-			if told := strings.Contains(body, "on its way to"); res.StatusCode != tt.status || told != (tt.mails > 0) || g.Count(t, "mails") != tt.mails {
+			if told := strings.Contains(body, "on its way to"); res.StatusCode != tt.status || told != (tt.mails > 0) ||
+				g.Count(t, "mails") != tt.mails {
 				t.Errorf("%q: %d, %d mails", tt.email, res.StatusCode, g.Count(t, "mails"))
 			}
 		}

@@ -24,10 +24,12 @@ func TestNamedPathsExist(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if name := entry.Name(); entry.IsDir() && (name == "node_modules" || name == "data" || len(name) > 2 && name[0] == '.') {
+		if name := entry.Name(); entry.IsDir() &&
+			(name == "node_modules" || name == "data" || len(name) > 2 && name[0] == '.') {
 			return filepath.SkipDir
 		}
-		if !entry.Type().IsRegular() || entry.Name() == "CHANGELOG.md" || !strings.Contains(".go .md .mjs .js .py .yaml", filepath.Ext(file)) || filepath.Ext(file) == "" {
+		if !entry.Type().IsRegular() || entry.Name() == "CHANGELOG.md" ||
+			!strings.Contains(".go .md .mjs .js .py .yaml", filepath.Ext(file)) || filepath.Ext(file) == "" {
 			return nil
 		}
 		text, err := os.ReadFile(file)

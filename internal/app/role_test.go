@@ -23,8 +23,9 @@ func startRoles(t *testing.T) roles {
 	db, key := pgtest.URL(t), "AGEGATE_SECRET_KEY=AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
 	const metrics = "AGEGATE_METRICS_LISTEN=127.0.0.1:0"
 	return roles{
-		all:   gatewaytest.Start(t, db, key, metrics),
-		api:   gatewaytest.Start(t, db, key, metrics, "AGEGATE_ROLE=api", "AGEGATE_ESTIMATOR=onnx", "AGEGATE_MODELS_DIR="+t.TempDir()),
+		all: gatewaytest.Start(t, db, key, metrics),
+		api: gatewaytest.Start(t, db, key, metrics, "AGEGATE_ROLE=api", "AGEGATE_ESTIMATOR=onnx", "AGEGATE_MODELS_DIR="+
+			t.TempDir()),
 		pages: gatewaytest.Start(t, db, key, metrics, "AGEGATE_ROLE=pages"),
 	}
 }
@@ -35,7 +36,8 @@ func TestRolesTogether(t *testing.T) {
 	g, receiver := startRoles(t), gatewaytest.NewReceiver(t)
 	shop := g.api.Shop(t, receiver.URL, nil)
 	live := g.api.Create(t, shop.Live.APIKey, 18)
-	if res, err := gatewaytest.Browser().Get(g.pages.Path(live.VerificationURL)); err != nil || res.StatusCode != http.StatusServiceUnavailable {
+	if res, err := gatewaytest.Browser().Get(g.pages.Path(live.VerificationURL)); err != nil ||
+		res.StatusCode != http.StatusServiceUnavailable {
 		t.Errorf("a live session without an estimator: %v, %v", res, err) // as with one process for everything
 	}
 	made := g.api.Create(t, shop.Test.APIKey, 18)
@@ -118,7 +120,8 @@ func TestRoleMetrics(t *testing.T) {
 	for name, gateway := range map[string]*gatewaytest.Gateway{"all": g.all, "api": g.api, "pages": g.pages} {
 		gatewaytest.WaitFor(t, name+" serves metrics", func() bool { return address.MatchString(gateway.Log.String()) })
 		_, body := gateway.Nobody().At("http://"+address.FindStringSubmatch(gateway.Log.String())[1]).Get(t, "/metrics")
-		for _, figure := range []string{"agegate_sessions_total", "agegate_database_connections_open", "agegate_webhook_queue_depth"} {
+		for _, figure := range []string{"agegate_sessions_total", "agegate_database_connections_open",
+			"agegate_webhook_queue_depth"} {
 			if !strings.Contains(body, figure) {
 				t.Errorf("%s has no %s", name, figure)
 			}

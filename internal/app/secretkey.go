@@ -59,7 +59,10 @@ type sealedStore interface {
 // first key and calls progress after each batch. tenants must use the same
 // sealer. If a signing secret in force opens under none of its keys, nothing is
 // changed. A rotation that stopped in any way is completed by running it again.
-func RotateSecretKey(ctx context.Context, actor audit.Actor, tenants *tenant.Service, others sealedStore, sealer *credential.Sealer, now func() time.Time, progress func(Resealed)) error {
+func RotateSecretKey(
+	ctx context.Context, actor audit.Actor, tenants *tenant.Service, others sealedStore, sealer *credential.Sealer,
+	now func() time.Time, progress func(Resealed),
+) error {
 	switch err := tenants.CheckSealingOfAll(ctx); {
 	case errors.Is(err, credential.ErrSealed):
 		return fmt.Errorf("nothing was changed, because neither key fits the whole database: %w", err)

@@ -17,7 +17,8 @@ import (
 // place of the usual ones.
 func settings(idp *gatewaytest.IDP, pairs ...string) url.Values {
 	form := url.Values{
-		"name": {"Shop ID"}, "issuer": {idp.URL}, "client_id": {"gate"}, "secret": {gatewaytest.IDPSecret}, "groups_claim": {"groups"},
+		"name": {"Shop ID"}, "issuer": {idp.URL}, "client_id": {"gate"}, "secret": {gatewaytest.IDPSecret},
+		"groups_claim": {"groups"},
 		"groups_owner": {"bosses"}, "groups_viewer": {"people\r\nguests"},
 	}
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -51,12 +52,14 @@ func TestTenantsChooseAProvider(t *testing.T) {
 		if res, _ := owner.Fill(t, signOn, settings(idp)); res.StatusCode != 303 {
 			t.Fatalf("set up: %d", res.StatusCode)
 		}
-		if _, page := owner.Get(t, signOn); strings.Contains(page, "canary") || !strings.Contains(page, begin) || !strings.Contains(page, "people\nguests") {
+		if _, page := owner.Get(t, signOn); strings.Contains(page, "canary") || !strings.Contains(page, begin) ||
+			!strings.Contains(page, "people\nguests") {
 			t.Error("the page shows the secret, or not what is set")
 		}
 
 		ann := g.Nobody()
-		if res := ann.LogInBy(t, idp, begin+"?next=https://evil.example/", groups("people")); res.Header.Get("Location") != "/dashboard" {
+		if res := ann.LogInBy(t, idp, begin+"?next=https://evil.example/",
+			groups("people")); res.Header.Get("Location") != "/dashboard" {
 			t.Errorf("logged in: to %s", res.Header.Get("Location"))
 		}
 		look := func(s *gatewaytest.Staff, paths ...string) (status []int) {
@@ -66,7 +69,8 @@ func TestTenantsChooseAProvider(t *testing.T) {
 			}
 			return status
 		}
-		if got := look(ann, shop+"/settings", shop+"/team", shop+"/live/sessions", other+"/settings", "/operator", "/dashboard/account", "/dashboard/account/password"); !slices.Equal(got, []int{200, 403, 200, 404, 404, 200, 404}) {
+		if got := look(ann, shop+"/settings", shop+"/team", shop+"/live/sessions", other+"/settings", "/operator",
+			"/dashboard/account", "/dashboard/account/password"); !slices.Equal(got, []int{200, 403, 200, 404, 404, 200, 404}) {
 			t.Errorf("a viewer sees %v", got)
 		}
 		if _, page := g.Nobody().Get(t, "/dashboard/login"); strings.Contains(page, "Shop ID") {
@@ -83,7 +87,8 @@ func TestTenantsChooseAProvider(t *testing.T) {
 		confirmsByProvider(t, idp, begin, signOn, ann)
 
 		// The same person at another issuer is somebody else, and the former are out.
-		if res, page := owner.Fill(t, signOn, settings(next, "secret", "")); res.StatusCode != 422 || !strings.Contains(page, "for another issuer") {
+		if res, page := owner.Fill(t, signOn, settings(next, "secret", "")); res.StatusCode != 422 ||
+			!strings.Contains(page, "for another issuer") {
 			t.Errorf("the secret goes to another issuer: %d", res.StatusCode)
 		}
 		if res, _ := owner.Fill(t, signOn, settings(next)); res.StatusCode != 303 {
@@ -100,11 +105,13 @@ func TestTenantsChooseAProvider(t *testing.T) {
 		if res, _ := owner.Fill(t, signOn+"/remove", nil); res.StatusCode != 303 {
 			t.Errorf("removed: %d", res.StatusCode)
 		}
-		if got := look(ann, shop+"/settings"); !slices.Equal(got, []int{303}) || g.Count(t, "memberships WHERE tenant_id = '"+id.String()+"'") != 1 {
+		if got := look(ann, shop+"/settings"); !slices.Equal(got, []int{303}) ||
+			g.Count(t, "memberships WHERE tenant_id = '"+id.String()+"'") != 1 {
 			t.Errorf("after the removal: %v", got)
 		}
 		for action, n := range map[audit.Action]int{audit.ProviderUpdate: 2, audit.ProviderRemove: 1} {
-			entries, err := g.App.Store.AuditEntries(t.Context(), audit.Filter{Scope: audit.OfTenant(id), Action: action, Limit: 10})
+			entries, err := g.App.Store.AuditEntries(t.Context(),
+				audit.Filter{Scope: audit.OfTenant(id), Action: action, Limit: 10})
 			if err != nil || len(entries) != n || strings.Contains(string(entries[0].Detail), "canary") {
 				t.Errorf("%s: %d entries, %v", action, len(entries), err)
 			}
@@ -131,7 +138,8 @@ func refusesSettings(t *testing.T, owner *gatewaytest.Staff, signOn string, idp 
 		name, field, value, says string
 	}{
 		{"no provider there", "issuer", idp.URL + "/realm", "no discovery document"},
-		{"another issuer's document", "issuer", strings.Replace(idp.URL, "127.0.0.1", "localhost", 1), "no discovery document"},
+		{"another issuer's document", "issuer", strings.Replace(idp.URL, "127.0.0.1", "localhost", 1),
+			"no discovery document"},
 		{"not an address", "issuer", "login.example.com", "must be an https address"},
 		{"no secret", "secret", "", "is needed"},
 		{"no group", "groups_owner", "", ""},
@@ -142,14 +150,17 @@ func refusesSettings(t *testing.T, owner *gatewaytest.Staff, signOn string, idp 
 			form.Del("groups_viewer")
 			tt.says = "At least one role needs a group"
 		}
-		if res, page := owner.Fill(t, signOn, form); res.StatusCode != 422 || !strings.Contains(page, tt.says) || strings.Contains(page, "canary") {
+		if res, page := owner.Fill(t, signOn, form); res.StatusCode != 422 || !strings.Contains(page, tt.says) ||
+			strings.Contains(page, "canary") {
 			t.Errorf("%s: %d", tt.name, res.StatusCode)
 		}
 	}
 }
 
 // staysApart: an account by a provider gets no other tenant, role or way in.
-func staysApart(t *testing.T, g *gatewaytest.Gateway, idp *gatewaytest.IDP, id uuid.UUID, owner, ann *gatewaytest.Staff) {
+func staysApart(
+	t *testing.T, g *gatewaytest.Gateway, idp *gatewaytest.IDP, id uuid.UUID, owner, ann *gatewaytest.Staff,
+) {
 	t.Helper()
 	shop := "/dashboard/" + id.String()
 	boss, err := g.App.Store.UserByProvider(t.Context(), id, idp.URL, "ann")
@@ -161,13 +172,15 @@ func staysApart(t *testing.T, g *gatewaytest.Gateway, idp *gatewaytest.IDP, id u
 		t.Fatal(err)
 	}
 	link = strings.TrimPrefix(link, "http://localhost:8080")
-	if res, page := ann.Fill(t, link, url.Values{"as": {"me"}}); res.StatusCode != 409 || !strings.Contains(page, "log-in provider") {
+	if res, page := ann.Fill(t, link, url.Values{"as": {"me"}}); res.StatusCode != 409 ||
+		!strings.Contains(page, "log-in provider") {
 		t.Errorf("an invitation: %d", res.StatusCode)
 	}
 	if _, err := g.App.Accounts.NewRecoveryLink(t.Context(), audit.System("test"), boss.ID); err == nil {
 		t.Error("a recovery link was made")
 	}
-	if res, page := owner.Post(t, shop+"/team/"+boss.ID.String(), url.Values{"role": {"viewer"}}); res.StatusCode != 422 || !strings.Contains(page, "give this role") {
+	if res, page := owner.Post(t, shop+"/team/"+boss.ID.String(), url.Values{"role": {"viewer"}}); res.StatusCode != 422 ||
+		!strings.Contains(page, "give this role") {
 		t.Errorf("another role by hand: %d", res.StatusCode)
 	}
 	// The last owner with an account of their own cannot leave, even if the provider
@@ -184,10 +197,12 @@ func confirmsByProvider(t *testing.T, idp *gatewaytest.IDP, begin, signOn string
 		t.Errorf("without a confirmation: %d", res.StatusCode)
 	}
 	res, _ := ann.Get(t, begin+"?again=1&next="+signOn)
-	if asked := res.Header.Get("Location"); !strings.Contains(asked, "prompt=login") || !strings.Contains(asked, "max_age=0") {
+	if asked := res.Header.Get("Location"); !strings.Contains(asked, "prompt=login") ||
+		!strings.Contains(asked, "max_age=0") {
 		t.Errorf("asked again: %s", asked)
 	}
-	if res, _ = ann.Get(t, idp.Approve(t, res.Header.Get("Location"), groups("bosses"))); res.Header.Get("Location") != signOn {
+	if res, _ = ann.Get(t, idp.Approve(t, res.Header.Get("Location"),
+		groups("bosses"))); res.Header.Get("Location") != signOn {
 		t.Errorf("confirmed: to %s", res.Header.Get("Location"))
 	}
 	if res, _ := ann.Get(t, signOn); res.StatusCode != 200 {
@@ -208,7 +223,8 @@ func TestRequiredProvider(t *testing.T) {
 		if res, _ := owner.Fill(t, shop+"/team/sign-on", settings(idp, "required", "1")); res.StatusCode != 303 {
 			t.Fatalf("required: %d", res.StatusCode)
 		}
-		if res, _ := looker.Get(t, shop+"/settings"); res.StatusCode != 303 || !strings.HasPrefix(res.Header.Get("Location"), account.SSOPath+id.String()+"?next=") {
+		if res, _ := looker.Get(t, shop+"/settings"); res.StatusCode != 303 ||
+			!strings.HasPrefix(res.Header.Get("Location"), account.SSOPath+id.String()+"?next=") {
 			t.Errorf("a member without it: %d to %s", res.StatusCode, res.Header.Get("Location"))
 		}
 		if res, _ := owner.Get(t, shop+"/settings"); res.StatusCode != 200 {
@@ -227,7 +243,8 @@ func TestRequiredProvider(t *testing.T) {
 				t.Fatal(err)
 			}
 			browser := g.Nobody()
-			if res, _ := browser.Fill(t, strings.TrimPrefix(link, "http://localhost:8080"), url.Values{"password": {passphrase}}); res.StatusCode != 303 {
+			if res, _ := browser.Fill(t, strings.TrimPrefix(link, "http://localhost:8080"),
+				url.Values{"password": {passphrase}}); res.StatusCode != 303 {
 				t.Fatalf("recovered: %d", res.StatusCode)
 			}
 			browser.User, *s = (*s).User, browser
@@ -241,7 +258,8 @@ func TestRequiredProvider(t *testing.T) {
 			if res, _ := tt.staff.At(g.URL).Get(t, "/dashboard/account"); res.StatusCode != tt.old {
 				t.Errorf("an earlier log-in: %d, want %d", res.StatusCode, tt.old)
 			}
-			if res, _ := g.Nobody().Post(t, "/dashboard/login", url.Values{"email": {tt.staff.User.Email}, "password": {passphrase}}); res.StatusCode != tt.now {
+			if res, _ := g.Nobody().Post(t, "/dashboard/login",
+				url.Values{"email": {tt.staff.User.Email}, "password": {passphrase}}); res.StatusCode != tt.now {
 				t.Errorf("by password: %d, want %d", res.StatusCode, tt.now)
 			}
 		}
@@ -312,13 +330,16 @@ func TestProvidersOfTenantsAreGuarded(t *testing.T) {
 		g = g.Restart(t, "AGEGATE_WEBHOOK_ALLOW_NETS=10.9.9.0/24")
 		owner = owner.At(g.URL)
 		before = good.Requests()
-		for _, address := range []string{good.URL, "http://169.254.169.254/latest", "https://10.0.0.1", "https://[::1]:8443"} {
-			if res, page := owner.Fill(t, shop+"/team/sign-on", settings(good, "issuer", address)); res.StatusCode != 422 || !strings.Contains(page, "network that the gateway does not enter") {
+		for _, address := range []string{good.URL, "http://169.254.169.254/latest", "https://10.0.0.1",
+			"https://[::1]:8443"} {
+			if res, page := owner.Fill(t, shop+"/team/sign-on", settings(good, "issuer", address)); res.StatusCode != 422 ||
+				!strings.Contains(page, "network that the gateway does not enter") {
 				t.Errorf("%s: %d", address, res.StatusCode)
 			}
 		}
 		res, _ := g.Nobody().Get(t, at(otherID))
-		if got := gatewaytest.Notice(res); got != "sso_failed" || good.Requests() != before || !strings.Contains(g.Log.String(), "why=blocked") {
+		if got := gatewaytest.Notice(res); got != "sso_failed" || good.Requests() != before ||
+			!strings.Contains(g.Log.String(), "why=blocked") {
 			t.Errorf("a provider that became private: notice %q, %d requests", got, good.Requests()-before)
 		}
 	})
@@ -331,19 +352,23 @@ func TestDiscoveryThatLeadsAway(t *testing.T) {
 		idp := gatewaytest.NewIDP(t)
 		shop, id, owner := shopWithOwner(t, g)
 		for _, name := range []string{"authorization_endpoint", "token_endpoint", "jwks_uri"} {
-			for _, address := range []string{"javascript:alert(1)", "ftp://idp.example/", "/relative", "", "http://u:p@idp.example/"} {
+			for _, address := range []string{"javascript:alert(1)", "ftp://idp.example/", "/relative", "",
+				"http://u:p@idp.example/"} {
 				idp.Announce(name, address)
-				if res, page := owner.Fill(t, shop+"/team/sign-on", settings(idp)); res.StatusCode != 422 || !strings.Contains(page, "no discovery document") {
+				if res, page := owner.Fill(t, shop+"/team/sign-on", settings(idp)); res.StatusCode != 422 ||
+					!strings.Contains(page, "no discovery document") {
 					t.Errorf("%s %q: %d", name, address, res.StatusCode)
 				}
 			}
-			idp.Announce(name, idp.URL+map[string]string{"authorization_endpoint": "/authorize?own=1", "token_endpoint": "/token", "jwks_uri": "/keys"}[name])
+			idp.Announce(name, idp.URL+map[string]string{"authorization_endpoint": "/authorize?own=1",
+				"token_endpoint": "/token", "jwks_uri": "/keys"}[name])
 		}
 		idp.Announce("token_endpoint", "http://10.255.255.1/token")
 		if res, _ := owner.Fill(t, shop+"/team/sign-on", settings(idp)); res.StatusCode != 303 {
 			t.Fatalf("set up: %d", res.StatusCode)
 		}
-		if res := g.Nobody().LogInBy(t, idp, account.SSOPath+id.String(), groups("people")); gatewaytest.Notice(res) != "sso_failed" || !strings.Contains(g.Log.String(), "why=blocked") {
+		if res := g.Nobody().LogInBy(t, idp, account.SSOPath+id.String(),
+			groups("people")); gatewaytest.Notice(res) != "sso_failed" || !strings.Contains(g.Log.String(), "why=blocked") {
 			t.Errorf("a token from a private address: to %s", res.Header.Get("Location"))
 		}
 	})

@@ -35,7 +35,8 @@ func TestLogInByTheInstancesProvider(t *testing.T) {
 	idp := gatewaytest.NewIDP(t)
 	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		shop, other := g.Shop(t, "", nil).Tenant.ID, g.Shop(t, "", nil).Tenant.ID
-		g = g.Restart(t, idp.Settings("ops=operator; cn=shop,ou=groups=owner@"+shop.String()+"; helpers=support@"+shop.String()+
+		g = g.Restart(t, idp.Settings("ops=operator; cn=shop,ou=groups=owner@"+shop.String()+"; helpers=support@"+
+			shop.String()+
 			";readers=viewer@"+other.String()+";readers=owner@"+uuid.NewString())...)
 		own := g.SignIn(t, true, account.ByPasskey)
 		email := own.User.Email
@@ -46,9 +47,11 @@ func TestLogInByTheInstancesProvider(t *testing.T) {
 			}
 			return status
 		}
-		all := []string{"/operator", "/dashboard/" + shop.String() + "/team", "/dashboard/" + shop.String() + "/live/sessions", "/dashboard/" + other.String() + "/settings"}
+		all := []string{"/operator", "/dashboard/" + shop.String() + "/team", "/dashboard/" + shop.String() +
+			"/live/sessions", "/dashboard/" + other.String() + "/settings"}
 		ann := g.Nobody()
-		if _, page := ann.Get(t, "/dashboard/login"); !strings.Contains(page, "Log in with Example ID") || strings.Contains(page, "setup-link") {
+		if _, page := ann.Get(t, "/dashboard/login"); !strings.Contains(page, "Log in with Example ID") ||
+			strings.Contains(page, "setup-link") {
 			t.Error("the log-in page does not offer the provider")
 		}
 		for _, tt := range []struct {
@@ -73,7 +76,8 @@ func TestLogInByTheInstancesProvider(t *testing.T) {
 			if tt.notice != "" {
 				wantTo = "/dashboard/login"
 			}
-			if got := gatewaytest.Notice(res); got != tt.notice || res.StatusCode != 303 || res.Header.Get("Location") != wantTo {
+			if got := gatewaytest.Notice(res); got != tt.notice || res.StatusCode != 303 ||
+				res.Header.Get("Location") != wantTo {
 				t.Fatalf("%s: %d to %s, notice %q", tt.name, res.StatusCode, res.Header.Get("Location"), got)
 			}
 			if tt.notice == "" {
@@ -100,7 +104,8 @@ func TestLogInByTheInstancesProvider(t *testing.T) {
 		if n := g.Count(t, "users WHERE subject = 'ann' AND email = '-'"); res.StatusCode != 303 || n != 1 {
 			t.Error("an address that was not verified is kept")
 		}
-		entries, err := g.App.Store.AuditEntries(t.Context(), audit.Filter{Scope: audit.OfTenant(shop), Action: audit.MemberUpdate, Limit: 50})
+		entries, err := g.App.Store.AuditEntries(t.Context(),
+			audit.Filter{Scope: audit.OfTenant(shop), Action: audit.MemberUpdate, Limit: 50})
 		if err != nil || len(entries) != 2 || !strings.Contains(string(entries[0].Detail), `"owner"`) {
 			t.Errorf("%d changes of the role are in the log, %v", len(entries), err)
 		}
@@ -152,16 +157,30 @@ func TestProvidersThatMisbehave(t *testing.T) {
 			{name: "signed with the secret", token: withSecret, notice: "sso_failed"},
 			{name: "changed", token: func(good string) string { return good[:len(good)-6] + "AAAAAA" }, notice: "sso_failed"},
 			{name: "no token", token: func(string) string { return "" }, notice: "sso_failed"},
-			{name: "the provider refuses", back: func(_ *gatewaytest.Staff, path string) string { return change(path, "error", "access_denied canary") }, notice: "sso_refused"},
-			{name: "answer of another issuer", back: func(_ *gatewaytest.Staff, path string) string { return change(path, "iss", stranger.URL) }, notice: "sso_failed"},
-			{name: "its own issuer", back: func(_ *gatewaytest.Staff, path string) string { return change(path, "iss", idp.URL) }},
-			{name: "wrong state", back: func(_ *gatewaytest.Staff, path string) string { return change(path, "state", strings.Repeat("s", 43)) }, notice: "sso_late"},
-			{name: "no state", back: func(_ *gatewaytest.Staff, path string) string { return change(path, "state", "") }, notice: "sso_late"},
+			{name: "the provider refuses", back: func(_ *gatewaytest.Staff, path string) string {
+				return change(path, "error",
+					"access_denied canary")
+			}, notice: "sso_refused"},
+			{name: "answer of another issuer", back: func(_ *gatewaytest.Staff, path string) string {
+				return change(path, "iss",
+					stranger.URL)
+			}, notice: "sso_failed"},
+			{name: "its own issuer", back: func(_ *gatewaytest.Staff, path string) string {
+				return change(path, "iss",
+					idp.URL)
+			}},
+			{name: "wrong state", back: func(_ *gatewaytest.Staff, path string) string {
+				return change(path, "state",
+					strings.Repeat("s", 43))
+			}, notice: "sso_late"},
+			{name: "no state", back: func(_ *gatewaytest.Staff, path string) string { return change(path, "state", "") },
+				notice: "sso_late"},
 			{name: "another's code", back: func(_ *gatewaytest.Staff, path string) string {
 				theirs, _ := url.Parse(approve(g.Nobody()))
 				return change(path, "code", theirs.Query().Get("code"))
 			}, notice: "sso_failed"},
-			{name: "another's answer", back: func(*gatewaytest.Staff, string) string { return approve(g.Nobody()) }, notice: "sso_late"},
+			{name: "another's answer", back: func(*gatewaytest.Staff, string) string { return approve(g.Nobody()) },
+				notice: "sso_late"},
 			{name: "used before", back: func(*gatewaytest.Staff, string) string { return used }, notice: "sso_late"},
 			{name: "code used again", back: func(_ *gatewaytest.Staff, path string) string {
 				spent, _ := url.Parse(used)

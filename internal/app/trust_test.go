@@ -34,7 +34,8 @@ func TestListsAreFetched(t *testing.T) {
 	}
 	start := func() time.Time { return trustlisttest.Start }
 	lists := document.NewLists(db, tenant.CallbackRule{AllowInsecure: true}, nil, start)
-	_, err = lists.Add(t.Context(), audit.System("test"), document.NewList{Name: "AV", Format: trustlist.FormatAV, URL: server.URL, PEM: publisher.PEM()})
+	_, err = lists.Add(t.Context(), audit.System("test"),
+		document.NewList{Name: "AV", Format: trustlist.FormatAV, URL: server.URL, PEM: publisher.PEM()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -29,7 +29,8 @@ func (g *Gateway) midMonth() {
 
 func (g *Gateway) topUp(t *testing.T, c tenant.Credentials, n int64) {
 	t.Helper()
-	if _, err := billing.TopUp(t.Context(), g.App.Store, audit.System("test"), c.Tenant.ID, n, "", g.Clock.Now()); err != nil {
+	if _, err := billing.TopUp(t.Context(), g.App.Store, audit.System("test"), c.Tenant.ID, n, "",
+		g.Clock.Now()); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -68,9 +69,11 @@ func TestFreeAllowanceThenCreditThenRefusal(t *testing.T) {
 		if left := g.account(t, c); left != 0 {
 			t.Errorf("credit left: %d", left)
 		}
-		refused := Row{Name: "refused", Path: createPath, Key: c.Live.APIKey, Body: `{"target_age":18}`, Status: http.StatusPaymentRequired, JSON: insufficient}
+		refused := Row{Name: "refused", Path: createPath, Key: c.Live.APIKey, Body: `{"target_age":18}`,
+			Status: http.StatusPaymentRequired, JSON: insufficient}
 		g.Do(t, refused)
-		refused.Name, refused.Body, refused.Status, refused.JSON = "422 before 402", `{}`, 422, violations(violation("missing", "body", "target_age"))
+		refused.Name, refused.Body, refused.Status, refused.JSON = "422 before 402", `{}`, 422,
+			violations(violation("missing", "body", "target_age"))
 		g.Do(t, refused)
 		g.Create(t, c.Test.APIKey, 18) // test keys never need credit
 		g.topUp(t, c, 1)
@@ -85,7 +88,8 @@ func TestUnlimitedAndNoAllowance(t *testing.T) {
 		for range 5 {
 			g.Create(t, unlimited.Live.APIKey, 18)
 		}
-		g.Do(t, Row{Name: "none", Path: createPath, Key: none.Live.APIKey, Body: `{"target_age":18}`, Status: 402, JSON: insufficient})
+		g.Do(t, Row{Name: "none", Path: createPath, Key: none.Live.APIKey, Body: `{"target_age":18}`, Status: 402,
+			JSON: insufficient})
 	}, "AGEGATE_FREE_CHECKS_PER_MONTH=1")
 }
 
@@ -102,14 +106,16 @@ func TestExpiredSessionGivesItsUnitBack(t *testing.T) {
 		} {
 			c := setUp()
 			lapsed := g.Create(t, c.Live.APIKey, 18)
-			full := Row{Name: name, Path: createPath, Key: c.Live.APIKey, Body: `{"target_age":18}`, Status: 402, JSON: insufficient}
+			full := Row{Name: name, Path: createPath, Key: c.Live.APIKey, Body: `{"target_age":18}`, Status: 402,
+				JSON: insufficient}
 			g.Do(t, full)
 			// Nobody looks up the session: its unit is free as soon as it
 			// expires.
 			g.Clock.Advance(30 * time.Minute)
 			next := g.Create(t, c.Live.APIKey, 18)
 			g.Do(t, full)
-			if _, err := g.App.Sessions.Resolve(t.Context(), g.session(t, lapsed), session.CheckResult{Result: session.ResultVerified}); err == nil {
+			if _, err := g.App.Sessions.Resolve(t.Context(), g.session(t, lapsed),
+				session.CheckResult{Result: session.ResultVerified}); err == nil {
 				t.Errorf("%s: a session whose unit was given away still completed", name)
 			}
 			g.resolve(t, next, session.CheckResult{Result: session.ResultSpoof})
@@ -179,7 +185,8 @@ func TestAllowanceIsChangedWithinAMonth(t *testing.T) {
 		for _, step := range []struct{ limit, more int64 }{ // how many more sessions are possible
 			{2, 2}, {3, 1}, {1, 0}, {0, 0}, {3, 0}, {5, 2},
 		} {
-			if _, err := g.App.Tenants.Update(t.Context(), audit.System("test"), c.Tenant.ID, tenant.Changes{FreeChecks: &step.limit}); err != nil {
+			if _, err := g.App.Tenants.Update(t.Context(), audit.System("test"), c.Tenant.ID,
+				tenant.Changes{FreeChecks: &step.limit}); err != nil {
 				t.Fatal(err)
 			}
 			row.Status, row.JSON = http.StatusCreated, ""
@@ -191,7 +198,8 @@ func TestAllowanceIsChangedWithinAMonth(t *testing.T) {
 			g.Do(t, row)
 		}
 		unlimited := int64(billing.Unlimited)
-		if _, err := g.App.Tenants.Update(t.Context(), audit.System("test"), c.Tenant.ID, tenant.Changes{FreeChecks: &unlimited}); err != nil {
+		if _, err := g.App.Tenants.Update(t.Context(), audit.System("test"), c.Tenant.ID,
+			tenant.Changes{FreeChecks: &unlimited}); err != nil {
 			t.Fatal(err)
 		}
 		g.Create(t, c.Live.APIKey, 18)

@@ -24,7 +24,8 @@ func TestIdempotencyKey(t *testing.T) {
 			t.Errorf("the repetition answers %s, the first use %s", again, first)
 		}
 		none := ""
-		if _, err := g.App.Tenants.Update(t.Context(), audit.System("test"), c.Tenant.ID, tenant.Changes{CancelURL: &none}); err != nil {
+		if _, err := g.App.Tenants.Update(t.Context(), audit.System("test"), c.Tenant.ID,
+			tenant.Changes{CancelURL: &none}); err != nil {
 			t.Fatal(err)
 		}
 		row.Name = "after the tenant's settings changed"
@@ -32,11 +33,14 @@ func TestIdempotencyKey(t *testing.T) {
 			t.Errorf("the repetition answers %s, the first use %s", again, first)
 		}
 		g.Do(t, Row{Name: "first use of a refused request", Path: createPath, Key: c.Live.APIKey, Body: row.Body, Status: 422,
-			Header: map[string]string{"Idempotency-Key": "order-2"}, JSON: violations(violation("missing", "body", "cancel_url"))})
-		if _, err := g.App.Tenants.Update(t.Context(), audit.System("test"), c.Tenant.ID, tenant.Changes{CancelURL: &c.Tenant.CancelURL}); err != nil {
+			Header: map[string]string{"Idempotency-Key": "order-2"},
+			JSON:   violations(violation("missing", "body", "cancel_url"))})
+		if _, err := g.App.Tenants.Update(t.Context(), audit.System("test"), c.Tenant.ID,
+			tenant.Changes{CancelURL: &c.Tenant.CancelURL}); err != nil {
 			t.Fatal(err)
 		}
-		row.Name, row.Body, row.Status, row.JSON = "another body", `{"target_age":21}`, 409, `{"detail":"Idempotency key reused with a different request"}`
+		row.Name, row.Body, row.Status, row.JSON = "another body", `{"target_age":21}`, 409,
+			`{"detail":"Idempotency key reused with a different request"}`
 		g.Do(t, row)
 		row.Name, row.Body, row.Status, row.JSON = "another mode", `{"target_age":18}`, 201, ""
 		row.Key = c.Test.APIKey
@@ -65,7 +69,8 @@ func TestReplayIsMarked(t *testing.T) {
 	Each(t, func(t *testing.T, g *Gateway) {
 		g.midMonth()
 		c := g.Shop(t, "", freeChecks(1))
-		row := Row{Path: createPath, Key: c.Live.APIKey, Body: `{"target_age":18}`, Header: map[string]string{"Idempotency-Key": "order-1"}}
+		row := Row{Path: createPath, Key: c.Live.APIKey, Body: `{"target_age":18}`,
+			Header: map[string]string{"Idempotency-Key": "order-1"}}
 		first, body := g.send(t, row)
 		if mark := first.Header.Values("Idempotent-Replayed"); first.StatusCode != 201 || len(mark) > 0 {
 			t.Fatalf("the first answer is %d, marked %q: %s", first.StatusCode, mark, body)
@@ -93,7 +98,8 @@ func TestReplayIsMarked(t *testing.T) {
 			t.Errorf("another body: %d, marked %q", res.StatusCode, res.Header.Get("Idempotent-Replayed"))
 		}
 		row.Body, row.Header = `{"target_age":18}`, map[string]string{"Idempotency-Key": "order-2"}
-		if res, again := g.send(t, row); res.StatusCode != 201 || res.Header.Get("Idempotent-Replayed") != "" || again == body {
+		if res, again := g.send(t, row); res.StatusCode != 201 || res.Header.Get("Idempotent-Replayed") != "" ||
+			again == body {
 			t.Errorf("a new key: %d, marked %q: %s", res.StatusCode, res.Header.Get("Idempotent-Replayed"), again)
 		}
 	})

@@ -74,8 +74,10 @@ func NewIDP(t testing.TB) *IDP {
 	}))
 	p.URL = s.URL
 	p.metadata = map[string]any{
-		"issuer": s.URL, "authorization_endpoint": s.URL + "/authorize?own=1", "token_endpoint": s.URL + "/token", "jwks_uri": s.URL + "/keys",
-		"id_token_signing_alg_values_supported": []string{"RS256", "none", "HS256"}, "scopes_supported": []string{"openid", "groups"},
+		"issuer": s.URL, "authorization_endpoint": s.URL + "/authorize?own=1", "token_endpoint": s.URL + "/token",
+		"jwks_uri":                              s.URL + "/keys",
+		"id_token_signing_alg_values_supported": []string{"RS256", "none", "HS256"},
+		"scopes_supported":                      []string{"openid", "groups"},
 	}
 	t.Cleanup(func() {
 		p.Resume()
@@ -153,14 +155,17 @@ func (p *IDP) Approve(t testing.TB, address string, claims map[string]any) strin
 		t.Fatal(err)
 	}
 	asked := u.Query()
-	if !strings.HasPrefix(address, p.URL+"/authorize?own=1&") || asked.Get("response_type") != "code" || asked.Get("client_id") != "gate" ||
-		asked.Get("code_challenge_method") != "S256" || len(asked.Get("state")) < 40 || len(asked.Get("nonce")) < 40 || asked.Get("scope") != "openid profile email groups" {
+	if !strings.HasPrefix(address, p.URL+"/authorize?own=1&") || asked.Get("response_type") != "code" ||
+		asked.Get("client_id") != "gate" ||
+		asked.Get("code_challenge_method") != "S256" || len(asked.Get("state")) < 40 || len(asked.Get("nonce")) < 40 ||
+		asked.Get("scope") != "openid profile email groups" {
 		t.Fatalf("the provider was asked %s", address)
 	}
 	now := time.Now()
 	all := map[string]any{
-		"iss": p.URL, "aud": "gate", "sub": "ann", "name": "Ann", "email": "ann@corp.example", "email_verified": true, "nonce": asked.Get("nonce"),
-		"iat": now.Unix(), "exp": now.Add(24 * time.Hour).Unix(), "groups": []string{"everyone"},
+		"iss": p.URL, "aud": "gate", "sub": "ann", "name": "Ann", "email": "ann@corp.example", "email_verified": true,
+		"nonce": asked.Get("nonce"),
+		"iat":   now.Unix(), "exp": now.Add(24 * time.Hour).Unix(), "groups": []string{"everyone"},
 	}
 	maps.Copy(all, claims)
 	code := rand.Text()
@@ -189,7 +194,8 @@ func (p *IDP) discovery(w http.ResponseWriter, _ *http.Request) {
 func (p *IDP) keys(w http.ResponseWriter, _ *http.Request) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	answer(w, http.StatusOK, jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: p.key.Public(), KeyID: p.keyID, Algorithm: "RS256", Use: "sig"}}})
+	answer(w, http.StatusOK, jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: p.key.Public(), KeyID: p.keyID,
+		Algorithm: "RS256", Use: "sig"}}})
 }
 
 // exchange gives the token of a code, once.
@@ -202,7 +208,8 @@ func (p *IDP) exchange(w http.ResponseWriter, r *http.Request) {
 	sum := sha256.Sum256([]byte(r.PostFormValue("code_verifier")))
 	if name, _ := url.QueryUnescape(secret); id != "gate" || name != IDPSecret || code.claims == nil ||
 		code.challenge != base64.RawURLEncoding.EncodeToString(sum[:]) || code.redirect != r.PostFormValue("redirect_uri") {
-		answer(w, http.StatusBadRequest, map[string]string{"error": "invalid_grant", "error_description": "canary-from-provider"})
+		answer(w, http.StatusBadRequest, map[string]string{"error": "invalid_grant",
+			"error_description": "canary-from-provider"})
 		return
 	}
 	if p.edit != nil {
@@ -216,7 +223,8 @@ func (p *IDP) exchange(w http.ResponseWriter, r *http.Request) {
 	if p.token != nil {
 		token = p.token(token)
 	}
-	answer(w, http.StatusOK, map[string]any{"access_token": "canary-access", "token_type": "Bearer", "expires_in": 60, "id_token": token})
+	answer(w, http.StatusOK, map[string]any{"access_token": "canary-access", "token_type": "Bearer", "expires_in": 60,
+		"id_token": token})
 }
 
 func (p *IDP) sign(claims map[string]any) (string, error) {

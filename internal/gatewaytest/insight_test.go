@@ -32,7 +32,8 @@ func TestRecordOfASession(t *testing.T) {
 			t.Fatal(err)
 		}
 		read(t, res)
-		if r, err := g.App.Insight.Session(t.Context(), test, id); err != nil || len(r.Timeline) != 1 || r.Status != session.StatusPending {
+		if r, err := g.App.Insight.Session(t.Context(), test, id); err != nil || len(r.Timeline) != 1 ||
+			r.Status != session.StatusPending {
 			t.Errorf("after a HEAD: %+v, %v", r, err)
 		}
 		for range 2 {
@@ -65,7 +66,8 @@ func TestRecordOfASession(t *testing.T) {
 		if got := strings.Join(kinds, " "); got != "created opened result redirected" {
 			t.Errorf("timeline: %s", got)
 		}
-		if r.Source != session.SourceForced || r.Basis.Cutoff != nil || r.TargetAge != 21 || r.Estimate != session.AvailabilityNotConsented ||
+		if r.Source != session.SourceForced || r.Basis.Cutoff != nil || r.TargetAge != 21 ||
+			r.Estimate != session.AvailabilityNotConsented ||
 			r.Key == nil || r.Key.LastFour != c.Test.APIKey[len(c.Test.APIKey)-4:] {
 			t.Errorf("record %+v", r)
 		}
@@ -75,7 +77,8 @@ func TestRecordOfASession(t *testing.T) {
 			if _, err := g.App.Insight.Session(t.Context(), scope, id); fault.CodeOf(err) != fault.NotFound {
 				t.Errorf("%s: %v", name, err)
 			}
-			if page, err := g.App.Insight.Sessions(t.Context(), scope, insight.SessionFilter{}, uuid.Nil); err != nil || len(page.Rows) > 0 {
+			if page, err := g.App.Insight.Sessions(t.Context(), scope, insight.SessionFilter{}, uuid.Nil); err != nil ||
+				len(page.Rows) > 0 {
 				t.Errorf("%s: %+v, %v", name, page, err)
 			}
 		}
@@ -90,17 +93,20 @@ func (g *Gateway) checkFacts(t *testing.T, owner tenant.Tenant) {
 	test := insight.Scope{TenantID: owner.ID}
 	list, err := g.App.Insight.Checklist(t.Context(), owner)
 	want := insight.Checklist{
-		SuccessURL: true, CancelURL: true, WebhookURL: true, Progress: insight.Progress{Passed: true, WebhookAnswered: true, LiveKey: true}, Allowance: true,
+		SuccessURL: true, CancelURL: true, WebhookURL: true,
+		Progress: insight.Progress{Passed: true, WebhookAnswered: true, LiveKey: true}, Allowance: true,
 	}
 	if err != nil || list != want || list.Complete() {
 		t.Errorf("checklist %+v, %v", list, err)
 	}
 	o, err := g.App.Insight.Overview(t.Context(), test, insight.WindowDay, time.UTC)
-	if err != nil || o.Counts != (insight.Counts{Created: 1, Passed: 1}) || o.Funnel != (insight.Funnel{Created: 1, Opened: 1, Decided: 1, Passed: 1}) ||
+	if err != nil || o.Counts != (insight.Counts{Created: 1, Passed: 1}) ||
+		o.Funnel != (insight.Funnel{Created: 1, Opened: 1, Decided: 1, Passed: 1}) ||
 		o.Webhooks.FirstTry.N != 1 || o.Allowance != nil {
 		t.Errorf("overview %+v, %v", o, err)
 	}
-	if o, err := g.App.Insight.Overview(t.Context(), insight.Scope{TenantID: owner.ID, Livemode: true}, insight.WindowMonth, time.UTC); err != nil ||
+	if o, err := g.App.Insight.Overview(t.Context(), insight.Scope{TenantID: owner.ID, Livemode: true},
+		insight.WindowMonth, time.UTC); err != nil ||
 		o.Counts.Created != 0 || o.Allowance == nil || o.Allowance.FreeLeft != o.Allowance.FreeLimit {
 		t.Errorf("overview of live mode %+v, %v", o, err)
 	}

@@ -81,7 +81,8 @@ func (g *Gateway) checkRedirect(t *testing.T, res *http.Response, c tenant.Crede
 	if err := credential.VerifyRedirectToken(key, q.Get("token"), want, g.Clock.Now()); err != nil {
 		t.Errorf("token: %v", err)
 	}
-	if err := credential.VerifyRedirectToken(key, q.Get("token"), want, g.Clock.Now().Add(601*time.Second)); !errors.Is(err, credential.ErrTokenExpired) {
+	if err := credential.VerifyRedirectToken(key, q.Get("token"), want,
+		g.Clock.Now().Add(601*time.Second)); !errors.Is(err, credential.ErrTokenExpired) {
 		t.Errorf("token after 10 minutes: %v", err)
 	}
 	return to
@@ -217,10 +218,12 @@ func TestEstimateIsStoredOnlyWithConsent(t *testing.T) {
 		verdict := session.CheckResult{Result: session.ResultVerified, Source: session.SourceCamera, Estimate: &years}
 		lookUp := func(s Created, detected, availability string) {
 			t.Helper()
-			g.Do(t, Row{Name: availability, Path: "/api/v1/sessions/" + s.SessionID + "/detected-age", Key: c.Test.APIKey, Status: 200,
-				JSON: fmt.Sprintf(`{"session_id":%q,"detected_age":%s,"availability":%q}`, s.SessionID, detected, availability)})
+			g.Do(t, Row{Name: availability, Path: "/api/v1/sessions/" + s.SessionID + "/detected-age", Key: c.Test.APIKey,
+				Status: 200,
+				JSON:   fmt.Sprintf(`{"session_id":%q,"detected_age":%s,"availability":%q}`, s.SessionID, detected, availability)})
 		}
-		silent, agreed, later := g.Create(t, c.Test.APIKey, 18), g.Create(t, c.Test.APIKey, 18), g.Create(t, c.Test.APIKey, 18)
+		silent, agreed, later := g.Create(t, c.Test.APIKey, 18), g.Create(t, c.Test.APIKey, 18),
+			g.Create(t, c.Test.APIKey, 18)
 		for _, s := range []Created{agreed, later} {
 			if err := g.App.Sessions.Consent(t.Context(), g.session(t, s), true); err != nil {
 				t.Fatal(err)
@@ -231,7 +234,8 @@ func TestEstimateIsStoredOnlyWithConsent(t *testing.T) {
 		lookUp(silent, "null", "not_consented")
 		lookUp(agreed, "34.2", "available")
 		off := false
-		if _, err := g.App.Tenants.Update(t.Context(), audit.System("test"), c.Tenant.ID, tenant.Changes{AgeVisibility: &off}); err != nil {
+		if _, err := g.App.Tenants.Update(t.Context(), audit.System("test"), c.Tenant.ID,
+			tenant.Changes{AgeVisibility: &off}); err != nil {
 			t.Fatal(err)
 		}
 		g.resolve(t, later, verdict)
@@ -255,7 +259,8 @@ func TestADisabledTenantsEventsAreStillDelivered(t *testing.T) {
 		tried := len(receiver.Wait(t, 1))
 		receiver.Answer(http.StatusNoContent)
 		deliveries := receiver.Wait(t, tried+1)
-		if p := readPayload(t, c.Test.WebhookSecret, deliveries[tried]); p.SessionID != s.SessionID || p.Status != "VERIFIED" {
+		if p := readPayload(t, c.Test.WebhookSecret, deliveries[tried]); p.SessionID != s.SessionID ||
+			p.Status != "VERIFIED" {
 			t.Errorf("delivered %+v", p)
 		}
 		for path, want := range map[string]int{
@@ -267,7 +272,8 @@ func TestADisabledTenantsEventsAreStillDelivered(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if body := read(t, res); res.StatusCode != want || res.Header.Get("Location") != "" || strings.Contains(body, "token=") {
+			if body := read(t, res); res.StatusCode != want || res.Header.Get("Location") != "" ||
+				strings.Contains(body, "token=") {
 				t.Errorf("a page of a disabled tenant: %d, want %d", res.StatusCode, want)
 			}
 		}

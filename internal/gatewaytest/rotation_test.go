@@ -65,7 +65,8 @@ func TestRedirectSecretRotation(t *testing.T) {
 			}
 			g.checkRedirect(t, res, c, s)
 		}
-		if err := g.App.Tenants.PromoteRedirectSecret(t.Context(), audit.System("test"), c.Tenant.ID, false); fault.CodeOf(err) != fault.NotFound {
+		if err := g.App.Tenants.PromoteRedirectSecret(t.Context(), audit.System("test"), c.Tenant.ID,
+			false); fault.CodeOf(err) != fault.NotFound {
 			t.Errorf("promoting nothing: %v", err)
 		}
 		next, err := g.App.Tenants.StageRedirectSecret(t.Context(), audit.System("test"), c.Tenant.ID, false)

@@ -227,7 +227,8 @@ func (g *Gateway) Force(t testing.TB, browser *http.Client, c Created, outcome s
 // StatusOf looks up a session and returns its status.
 func (g *Gateway) StatusOf(t testing.TB, key string, c Created) string {
 	t.Helper()
-	body := g.Do(t, Row{Name: "status", Path: "/api/v1/sessions/" + c.SessionID + "/status", Key: key, Status: http.StatusOK})
+	body := g.Do(t, Row{Name: "status", Path: "/api/v1/sessions/" + c.SessionID + "/status", Key: key,
+		Status: http.StatusOK})
 	var out struct {
 		Status string `json:"status"`
 	}

@@ -20,12 +20,14 @@ func BadSecrets(prefixes ...string) map[string]BadSecret {
 	bad := map[string]BadSecret{"under no secret": {"", nil}, "under a secret that says undefined": {"undefined", nil}}
 	for _, prefix := range prefixes {
 		for name, text := range map[string]string{
-			"the prefix alone": "", "padding": "====", "a space": " ", "what is not base64": "!!!!", "one character": "A", "zeros": "AAAA",
+			"the prefix alone": "", "padding": "====", "a space": " ", "what is not base64": "!!!!", "one character": "A",
+			"zeros": "AAAA",
 		} {
 			bad["under "+prefix+" and "+name] = BadSecret{prefix + text, nil}
 		}
 		for _, n := range []int{16, 31, 33, 64} {
-			bad[fmt.Sprintf("under %s and %d bytes", prefix, n)] = BadSecret{prefix + base64.StdEncoding.EncodeToString(bytes(n)), bytes(n)}
+			bad[fmt.Sprintf("under %s and %d bytes", prefix,
+				n)] = BadSecret{prefix + base64.StdEncoding.EncodeToString(bytes(n)), bytes(n)}
 		}
 	}
 	return bad

@@ -48,7 +48,8 @@ func TestSecretKeyRotation(t *testing.T) {
 
 			// Another rotation completes it while the gateway runs.
 			done, err := r.rotate(t, t.Context(), func() {})
-			if err != nil || done.Secrets.Resealed == 0 || done.Secrets.Already < 100 || done.Links.Resealed != 1 || done.Links.Already != 1 {
+			if err != nil || done.Secrets.Resealed == 0 || done.Secrets.Already < 100 || done.Links.Resealed != 1 ||
+				done.Links.Already != 1 {
 				t.Errorf("finishing: %+v, %v", done, err)
 			}
 			if before, _ := r.count(t); before != 0 {
@@ -60,7 +61,8 @@ func TestSecretKeyRotation(t *testing.T) {
 			g = Start(t, r.db, "AGEGATE_SECRET_KEY="+r.next)
 			r.works(t, g)
 			r.promotes(t, g)
-			if done, err := r.rotate(t, t.Context(), func() {}); err != nil || done.Secrets.Resealed != 0 || done.Links.Resealed != 0 {
+			if done, err := r.rotate(t, t.Context(), func() {}); err != nil || done.Secrets.Resealed != 0 ||
+				done.Links.Resealed != 0 {
 				t.Errorf("once more: %+v, %v", done, err)
 			}
 		})
@@ -115,10 +117,12 @@ func (r *keyRotation) prepare(t *testing.T, g *Gateway) {
 	r.receiver, r.created, r.keys = NewReceiver(t), map[string]string{}, map[uuid.UUID][]byte{}
 	r.shop = g.Shop(t, r.receiver.URL, func(s *tenant.Tenant) { s.DocumentCheck = true })
 	var err error
-	if r.rotated, err = g.App.Tenants.RotateWebhookSecret(t.Context(), audit.System("test"), r.shop.Tenant.ID, false, 72*time.Hour); err != nil {
+	if r.rotated, err = g.App.Tenants.RotateWebhookSecret(t.Context(), audit.System("test"), r.shop.Tenant.ID, false,
+		72*time.Hour); err != nil {
 		t.Fatal(err)
 	}
-	if r.staged, err = g.App.Tenants.StageRedirectSecret(t.Context(), audit.System("test"), r.shop.Tenant.ID, false); err != nil {
+	if r.staged, err = g.App.Tenants.StageRedirectSecret(t.Context(), audit.System("test"), r.shop.Tenant.ID,
+		false); err != nil {
 		t.Fatal(err)
 	}
 	for range 40 {
@@ -141,7 +145,8 @@ func (r *keyRotation) prepareMore(t *testing.T, g *Gateway) {
 
 func (r *keyRotation) create(key string) Row {
 	return Row{
-		Name: "create " + key, Path: createPath, Key: r.shop.Live.APIKey, Body: `{"target_age":18}`, Status: http.StatusCreated,
+		Name: "create " + key, Path: createPath, Key: r.shop.Live.APIKey, Body: `{"target_age":18}`,
+		Status: http.StatusCreated,
 		Header: map[string]string{"Idempotency-Key": key},
 	}
 }

@@ -23,7 +23,8 @@ func (r *keyRotation) register(t *testing.T, g *Gateway) {
 	}
 	r.registrar = x509.NewCertPool()
 	r.registrar.AppendCertsFromPEM(root)
-	if _, err := keys.Sign(t.Context(), audit.System("test"), document.NewVerifier{Name: "Shop", Host: verifyHost, Curve: "p256"}); err != nil {
+	if _, err := keys.Sign(t.Context(), audit.System("test"),
+		document.NewVerifier{Name: "Shop", Host: verifyHost, Curve: "p256"}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -39,7 +40,8 @@ func (r *keyRotation) asks(t *testing.T, g *Gateway) {
 	s, browser := g.Create(t, r.shop.Test.APIKey, 18), Browser()
 	g.Force(t, browser, s, "fallback")
 	page := g.Path(s.VerificationURL)
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, page+"/document", strings.NewReader("choice=wallet"))
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, page+"/document",
+		strings.NewReader("choice=wallet"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +67,8 @@ func (r *keyRotation) asks(t *testing.T, g *Gateway) {
 	if err != nil {
 		t.Fatalf("the request is answered %d %.80s: %v", res.StatusCode, body, err)
 	}
-	chain, err := signed.Signatures[0].Protected.Certificates(x509.VerifyOptions{Roots: r.registrar, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny}})
+	chain, err := signed.Signatures[0].Protected.Certificates(x509.VerifyOptions{Roots: r.registrar,
+		KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny}})
 	if err != nil {
 		t.Fatal(err)
 	}

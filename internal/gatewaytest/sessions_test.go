@@ -45,7 +45,8 @@ func TestForcedOutcomes(t *testing.T) {
 		} {
 			s := g.Create(t, c.Test.APIKey, 18)
 			pending := g.lookUp(t, c.Test.APIKey, s.SessionID)
-			if expires, err := time.Parse(time.RFC3339, s.ExpiresAt); err != nil || expires.Sub(pending.StatusAt) != 30*time.Minute || pending.Status != "PENDING" {
+			if expires, err := time.Parse(time.RFC3339, s.ExpiresAt); err != nil ||
+				expires.Sub(pending.StatusAt) != 30*time.Minute || pending.Status != "PENDING" {
 				t.Errorf("%s: before: %+v, expires %s", tt.force, pending, s.ExpiresAt)
 			}
 			before := g.Clock.Now()
@@ -99,7 +100,8 @@ func TestExpiry(t *testing.T) {
 		if res, _ := g.Force(t, Browser(), s, "verified"); res.StatusCode != http.StatusGone {
 			t.Errorf("a late result: page status %d, want 410", res.StatusCode)
 		}
-		g.Do(t, Row{Name: "estimate", Path: "/api/v1/sessions/" + s.SessionID + "/detected-age", Key: c.Test.APIKey, Status: 200})
+		g.Do(t, Row{Name: "estimate", Path: "/api/v1/sessions/" + s.SessionID + "/detected-age", Key: c.Test.APIKey,
+			Status: 200})
 		if row := g.session(t, s); row.Status != session.StatusPending {
 			t.Errorf("before the lookup, %s is written", row.Status)
 		}
@@ -161,7 +163,8 @@ func TestFrozenDestinations(t *testing.T) {
 		c := g.Shop(t, first.URL, nil)
 		s, refused := g.Create(t, c.Test.APIKey, 18), g.Create(t, c.Test.APIKey, 18)
 		moved := "https://moved.example/"
-		if _, err := g.App.Tenants.Update(t.Context(), audit.System("test"), c.Tenant.ID, tenant.Changes{SuccessURL: &moved, CancelURL: &moved, WebhookURL: &second.URL}); err != nil {
+		if _, err := g.App.Tenants.Update(t.Context(), audit.System("test"), c.Tenant.ID,
+			tenant.Changes{SuccessURL: &moved, CancelURL: &moved, WebhookURL: &second.URL}); err != nil {
 			t.Fatal(err)
 		}
 		res, _ := g.Force(t, Browser(), s, "verified")
@@ -175,11 +178,13 @@ func TestFrozenDestinations(t *testing.T) {
 		first.Wait(t, 2)
 
 		none := ""
-		if _, err := g.App.Tenants.Update(t.Context(), audit.System("test"), c.Tenant.ID, tenant.Changes{CancelURL: &none}); err != nil {
+		if _, err := g.App.Tenants.Update(t.Context(), audit.System("test"), c.Tenant.ID,
+			tenant.Changes{CancelURL: &none}); err != nil {
 			t.Fatal(err)
 		}
 		for _, row := range []Row{
-			{Name: "removed", Body: `{"target_age":18}`, Status: 422, JSON: violations(violation("missing", "body", "cancel_url"))},
+			{Name: "removed", Body: `{"target_age":18}`, Status: 422,
+				JSON: violations(violation("missing", "body", "cancel_url"))},
 			{Name: "no longer registered", Body: `{"target_age":18,"cancel_url":"https://shop.example/back"}`, Status: 422,
 				JSON: violations(violation("value_error", "body", "cancel_url"))},
 			{Name: "its own", Body: `{"target_age":18,"cancel_url":"https://moved.example/back"}`, Status: 201},

@@ -49,13 +49,15 @@ func (g *Gateway) SignIn(t testing.TB, operator bool, methods ...account.Method)
 			return err
 		}
 		return tx.InsertLogin(account.Login{
-			Hash: credential.HashToken(token), UserID: id, Methods: methods, CreatedAt: now, SeenAt: now, EndsAt: now.Add(account.LoginTTL),
+			Hash: credential.HashToken(token), UserID: id, Methods: methods, CreatedAt: now, SeenAt: now,
+			EndsAt: now.Add(account.LoginTTL),
 		})
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.client.Jar.SetCookies(&url.URL{Scheme: "http", Host: s.host}, []*http.Cookie{{Name: "agegate-user", Value: token, Path: "/"}})
+	s.client.Jar.SetCookies(&url.URL{Scheme: "http", Host: s.host},
+		[]*http.Cookie{{Name: "agegate-user", Value: token, Path: "/"}})
 	return s
 }
 
@@ -63,7 +65,8 @@ func (g *Gateway) SignIn(t testing.TB, operator bool, methods ...account.Method)
 func (g *Gateway) Join(t testing.TB, s *Staff, tenantID uuid.UUID, role account.Role) {
 	t.Helper()
 	err := g.App.Store.UpdateAccounts(t.Context(), func(tx account.Tx) error {
-		return tx.PutMembership(account.Membership{TenantID: tenantID, UserID: s.User.ID, Role: role, CreatedAt: g.Clock.Now()})
+		return tx.PutMembership(account.Membership{TenantID: tenantID, UserID: s.User.ID, Role: role,
+			CreatedAt: g.Clock.Now()})
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -143,7 +146,9 @@ func (s *Staff) nonce(t testing.TB, path string) (string, bool) {
 }
 
 // Send sends a request with these headers.
-func (s *Staff) Send(t testing.TB, method, path string, form url.Values, header map[string]string) (*http.Response, string) {
+func (s *Staff) Send(
+	t testing.TB, method, path string, form url.Values, header map[string]string,
+) (*http.Response, string) {
 	t.Helper()
 	all := map[string]string{}
 	if form != nil {
@@ -153,7 +158,9 @@ func (s *Staff) Send(t testing.TB, method, path string, form url.Values, header 
 	return s.send(t, method, path, strings.NewReader(form.Encode()), all)
 }
 
-func (s *Staff) send(t testing.TB, method, path string, body io.Reader, header map[string]string) (*http.Response, string) {
+func (s *Staff) send(
+	t testing.TB, method, path string, body io.Reader, header map[string]string,
+) (*http.Response, string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, s.base+path, body)
 	if err != nil {
@@ -171,11 +178,14 @@ func (s *Staff) send(t testing.TB, method, path string, body io.Reader, header m
 }
 
 // Upload fills in the form at a path like Fill and sends it with a file.
-func (s *Staff) Upload(t testing.TB, path string, form url.Values, field string, content []byte) (*http.Response, string) {
+func (s *Staff) Upload(
+	t testing.TB, path string, form url.Values, field string, content []byte,
+) (*http.Response, string) {
 	t.Helper()
 	var body bytes.Buffer
 	parts := multipart.NewWriter(&body)
-	file, err := parts.CreateFormFile(field, "upload") // the file comes before the fields, and the gateway must find the fields after it
+	// the file comes before the fields, and the gateway must find the fields after it
+	file, err := parts.CreateFormFile(field, "upload")
 	if err == nil {
 		_, err = file.Write(content)
 	}

@@ -30,7 +30,8 @@ type testEvent struct {
 func testEvents(t *testing.T, g *gatewaytest.Gateway, key, query string) []testEvent {
 	t.Helper()
 	var out struct{ Events []testEvent }
-	if err := json.Unmarshal([]byte(g.Do(t, gatewaytest.Row{Name: "events" + query, Path: eventsPath + query, Key: key, Status: 200})), &out); err != nil {
+	if err := json.Unmarshal([]byte(g.Do(t,
+		gatewaytest.Row{Name: "events" + query, Path: eventsPath + query, Key: key, Status: 200})), &out); err != nil {
 		t.Fatal(err)
 	}
 	return out.Events
@@ -81,7 +82,8 @@ func TestTestModeOperations(t *testing.T) {
 
 		before := len(receiver.Wait(t, 2))
 		gatewaytest.WaitFor(t, "a delivered event is sent again", func() bool {
-			g.Do(t, gatewaytest.Row{Name: "resend", Method: http.MethodPost, Path: eventsPath + "/" + event.EventID + "/resend", Key: key, Status: 200, JSON: `{"event_id":"` + event.EventID + `"}`})
+			g.Do(t, gatewaytest.Row{Name: "resend", Method: http.MethodPost, Path: eventsPath + "/" + event.EventID + "/resend",
+				Key: key, Status: 200, JSON: `{"event_id":"` + event.EventID + `"}`})
 			return len(receiver.Wait(t, before)) > before
 		})
 		lost := g.Create(t, bare.Test.APIKey, 18)
@@ -99,28 +101,50 @@ func TestTestModeOperations(t *testing.T) {
 			return `{"detail":[{"type":"` + kind + `","loc":[` + loc + `],"msg":"validation failed"}]}`
 		}
 		for _, row := range []gatewaytest.Row{
-			{Name: "redirect", Path: clock(open.SessionID), Key: key, Body: redirect, Status: 200, JSON: `{"session_id":"` + open.SessionID + `","expired":"redirect"}`},
-			{Name: "of another tenant", Path: clock(open.SessionID), Key: other.Test.APIKey, Body: session, Status: 404, JSON: `{"detail":"Session not found"}`},
-			{Name: "of a live session", Path: clock(live.SessionID), Key: key, Body: session, Status: 404, JSON: `{"detail":"Session not found"}`},
-			{Name: "expire", Path: clock(open.SessionID), Key: key, Body: session, Status: 200, JSON: `{"session_id":"` + open.SessionID + `","expired":"session"}`},
-			{Name: "expired", Path: "/api/v1/sessions/" + open.SessionID + "/status", Key: key, Status: 200, JSON: `{"status":"EXPIRED","status_at":"<time>"}`},
-			{Name: "again", Path: clock(open.SessionID), Key: key, Body: session, Status: 409, JSON: `{"detail":"Session is no longer open"}`},
-			{Name: "redirect of an expired one", Path: clock(open.SessionID), Key: key, Body: redirect, Status: 409, JSON: `{"detail":"Session makes no further redirect"}`},
-			{Name: "nothing", Path: clock(open.SessionID), Key: key, Body: `{}`, Status: 422, JSON: invalid("missing", `"body","expire"`)},
-			{Name: "anything", Path: clock(open.SessionID), Key: key, Body: `{"expire":"cAnArY"}`, Status: 422, JSON: invalid("literal_error", `"body","expire"`), Not: []string{"cAnArY"}},
-			{Name: "more", Path: clock(open.SessionID), Key: key, Body: `{"expire":"session","success_url":"https://cAnArY/"}`, Status: 422, JSON: invalid("extra_forbidden", `"body","success_url"`), Not: []string{"cAnArY"}},
-			{Name: "resend nothing", Method: http.MethodPost, Path: eventsPath + "/" + noEvent + "/resend", Key: key, Status: 404, JSON: `{"detail":"Event not found"}`},
-			{Name: "resend another's", Method: http.MethodPost, Path: eventsPath + "/" + event.EventID + "/resend", Key: other.Test.APIKey, Status: 404, JSON: `{"detail":"Event not found"}`},
-			{Name: "resend to nowhere", Method: http.MethodPost, Path: eventsPath + "/" + undelivered[0].EventID + "/resend", Key: bare.Test.APIKey, Status: 409, JSON: `{"detail":"Event has no destination"}`},
-			{Name: "resend junk", Method: http.MethodPost, Path: eventsPath + "/cAnArY/resend", Key: key, Status: 422, JSON: invalid("string_pattern_mismatch", `"path","event_id"`), Not: []string{"cAnArY"}},
-			{Name: "NUL", Path: eventsPath + "?after=evt_%00", Key: key, Status: 422, JSON: invalid("string_pattern_mismatch", `"query","after"`)},
-			{Name: "too long a wait", Path: eventsPath + "?wait=5", Key: key, Status: 422, JSON: invalid("less_than_equal", `"query","wait"`)},
-			{Name: "a wait of words", Path: eventsPath + "?wait=cAnArY", Key: key, Status: 422, JSON: invalid("int_type", `"query","wait"`), Not: []string{"cAnArY"}},
-			{Name: "a session of words", Path: eventsPath + "?session_id=cAnArY", Key: key, Status: 422, JSON: invalid("uuid_parsing", `"query","session_id"`), Not: []string{"cAnArY"}},
-			{Name: "live key, events", Path: eventsPath, Key: shop.Live.APIKey, Status: 403, JSON: `{"detail":"A test key is needed here"}`},
-			{Name: "live key, junk", Path: eventsPath + "?wait=9", Key: shop.Live.APIKey, Status: 403, JSON: `{"detail":"A test key is needed here"}`},
-			{Name: "live key, resend", Method: http.MethodPost, Path: eventsPath + "/" + event.EventID + "/resend", Key: shop.Live.APIKey, Status: 403, JSON: `{"detail":"A test key is needed here"}`},
-			{Name: "live key, clock", Path: clock(live.SessionID), Key: shop.Live.APIKey, Body: session, Status: 403, JSON: `{"detail":"A test key is needed here"}`},
+			{Name: "redirect", Path: clock(open.SessionID), Key: key, Body: redirect, Status: 200, JSON: `{"session_id":"` +
+				open.SessionID + `","expired":"redirect"}`},
+			{Name: "of another tenant", Path: clock(open.SessionID), Key: other.Test.APIKey, Body: session, Status: 404,
+				JSON: `{"detail":"Session not found"}`},
+			{Name: "of a live session", Path: clock(live.SessionID), Key: key, Body: session, Status: 404,
+				JSON: `{"detail":"Session not found"}`},
+			{Name: "expire", Path: clock(open.SessionID), Key: key, Body: session, Status: 200, JSON: `{"session_id":"` +
+				open.SessionID + `","expired":"session"}`},
+			{Name: "expired", Path: "/api/v1/sessions/" + open.SessionID + "/status", Key: key, Status: 200,
+				JSON: `{"status":"EXPIRED","status_at":"<time>"}`},
+			{Name: "again", Path: clock(open.SessionID), Key: key, Body: session, Status: 409,
+				JSON: `{"detail":"Session is no longer open"}`},
+			{Name: "redirect of an expired one", Path: clock(open.SessionID), Key: key, Body: redirect, Status: 409,
+				JSON: `{"detail":"Session makes no further redirect"}`},
+			{Name: "nothing", Path: clock(open.SessionID), Key: key, Body: `{}`, Status: 422,
+				JSON: invalid("missing", `"body","expire"`)},
+			{Name: "anything", Path: clock(open.SessionID), Key: key, Body: `{"expire":"cAnArY"}`, Status: 422,
+				JSON: invalid("literal_error", `"body","expire"`), Not: []string{"cAnArY"}},
+			{Name: "more", Path: clock(open.SessionID), Key: key, Body: `{"expire":"session","success_url":"https://cAnArY/"}`,
+				Status: 422, JSON: invalid("extra_forbidden", `"body","success_url"`), Not: []string{"cAnArY"}},
+			{Name: "resend nothing", Method: http.MethodPost, Path: eventsPath + "/" + noEvent + "/resend", Key: key,
+				Status: 404, JSON: `{"detail":"Event not found"}`},
+			{Name: "resend another's", Method: http.MethodPost, Path: eventsPath + "/" + event.EventID + "/resend",
+				Key: other.Test.APIKey, Status: 404, JSON: `{"detail":"Event not found"}`},
+			{Name: "resend to nowhere", Method: http.MethodPost, Path: eventsPath + "/" + undelivered[0].EventID + "/resend",
+				Key: bare.Test.APIKey, Status: 409, JSON: `{"detail":"Event has no destination"}`},
+			{Name: "resend junk", Method: http.MethodPost, Path: eventsPath + "/cAnArY/resend", Key: key, Status: 422,
+				JSON: invalid("string_pattern_mismatch", `"path","event_id"`), Not: []string{"cAnArY"}},
+			{Name: "NUL", Path: eventsPath + "?after=evt_%00", Key: key, Status: 422,
+				JSON: invalid("string_pattern_mismatch", `"query","after"`)},
+			{Name: "too long a wait", Path: eventsPath + "?wait=5", Key: key, Status: 422,
+				JSON: invalid("less_than_equal", `"query","wait"`)},
+			{Name: "a wait of words", Path: eventsPath + "?wait=cAnArY", Key: key, Status: 422,
+				JSON: invalid("int_type", `"query","wait"`), Not: []string{"cAnArY"}},
+			{Name: "a session of words", Path: eventsPath + "?session_id=cAnArY", Key: key, Status: 422,
+				JSON: invalid("uuid_parsing", `"query","session_id"`), Not: []string{"cAnArY"}},
+			{Name: "live key, events", Path: eventsPath, Key: shop.Live.APIKey, Status: 403,
+				JSON: `{"detail":"A test key is needed here"}`},
+			{Name: "live key, junk", Path: eventsPath + "?wait=9", Key: shop.Live.APIKey, Status: 403,
+				JSON: `{"detail":"A test key is needed here"}`},
+			{Name: "live key, resend", Method: http.MethodPost, Path: eventsPath + "/" + event.EventID + "/resend",
+				Key: shop.Live.APIKey, Status: 403, JSON: `{"detail":"A test key is needed here"}`},
+			{Name: "live key, clock", Path: clock(live.SessionID), Key: shop.Live.APIKey, Body: session, Status: 403,
+				JSON: `{"detail":"A test key is needed here"}`},
 			{Name: "no key", Path: eventsPath, Status: 401, JSON: `{"detail":"Missing or malformed API key"}`},
 		} {
 			g.Do(t, row)

@@ -23,7 +23,10 @@ func (s *Store) UpdateAccounts(ctx context.Context, fn func(account.Tx) error) e
 
 // UserByEmail implements account.Store.
 func (s *Store) UserByEmail(ctx context.Context, email string) (account.User, error) {
-	return view(ctx, s, func(tx *Tx) (account.User, error) { return takeUser(tx.db, "email = ? AND issuer IS NULL", email) })
+	return view(ctx, s, func(tx *Tx) (account.User,
+		error) {
+		return takeUser(tx.db, "email = ? AND issuer IS NULL", email)
+	})
 }
 
 // InsertUser implements account.Tx.

@@ -98,7 +98,8 @@ func (tx *Tx) ReplaceCodes(userID uuid.UUID, hashes [][]byte) error {
 
 // UseCode implements account.Tx.
 func (tx *Tx) UseCode(userID uuid.UUID, hash []byte, now time.Time) (bool, error) {
-	return changed(tx.db.Model(&codeRow{}).Where("user_id = ? AND hash = ? AND used_at IS NULL", userID, hash).Update("used_at", now))
+	return changed(tx.db.Model(&codeRow{}).Where("user_id = ? AND hash = ? AND used_at IS NULL", userID,
+		hash).Update("used_at", now))
 }
 
 // LockUser implements account.Tx.
@@ -150,7 +151,8 @@ func (tx *Tx) DeletePasskeys(userID uuid.UUID) error {
 // LoginsOf implements account.Store.
 func (s *Store) LoginsOf(ctx context.Context, userID uuid.UUID, now time.Time) ([]account.Login, error) {
 	return view(ctx, s, func(tx *Tx) ([]account.Login, error) {
-		rows, err := find[loginRow](tx.db.Where("user_id = ? AND ends_at > ? AND seen_at > ?", userID, now, now.Add(-account.LoginIdle)).
+		rows, err := find[loginRow](tx.db.Where("user_id = ? AND ends_at > ? AND seen_at > ?", userID, now,
+			now.Add(-account.LoginIdle)).
 			Order("created_at DESC, hash"))
 		return mapAll(rows, toLogin), err
 	})

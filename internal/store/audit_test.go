@@ -23,7 +23,8 @@ func TestSessionsDoNotWaitForAnAct(t *testing.T) {
 	o.tenant = o.newTenant()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	act := audit.Act{Scope: audit.OfTenant(o.tenant), At: time.Now(), Actor: audit.System("test"), Action: audit.TenantUpdate}
+	act := audit.Act{Scope: audit.OfTenant(o.tenant), At: time.Now(), Actor: audit.System("test"),
+		Action: audit.TenantUpdate}
 	changed := make(chan error, 1)
 	o.must(o.Update(ctx, func(tx *store.Tx) error {
 		if err := tx.AppendAudit(act); err != nil {

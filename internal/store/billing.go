@@ -66,7 +66,9 @@ func (s *Store) Entries(ctx context.Context, tenantID, before uuid.UUID, limit i
 }
 
 // EntriesBetween implements billing.Store.
-func (s *Store) EntriesBetween(ctx context.Context, tenantID uuid.UUID, from, to time.Time, after billing.Entry, limit int) ([]billing.Entry, error) {
+func (s *Store) EntriesBetween(
+	ctx context.Context, tenantID uuid.UUID, from, to time.Time, after billing.Entry, limit int,
+) ([]billing.Entry, error) {
 	return view(ctx, s, func(tx *Tx) ([]billing.Entry, error) {
 		q := tx.db.Where("tenant_id = ? AND created_at < ?", tenantID, to).Order("created_at, id").Limit(limit)
 		if after.ID == uuid.Nil {
@@ -183,7 +185,9 @@ func (tx *Tx) ExtendHold(sessionID uuid.UUID, expiresAt time.Time) (bool, error)
 }
 
 // ReleaseExpiredHolds implements billing.Tx.
-func (tx *Tx) ReleaseExpiredHolds(tenantID uuid.UUID, of *billing.Balance, now time.Time, limit int) ([]billing.Hold, error) {
+func (tx *Tx) ReleaseExpiredHolds(
+	tenantID uuid.UUID, of *billing.Balance, now time.Time, limit int,
+) ([]billing.Hold, error) {
 	if err := tx.lockBalances(tenantID, of); err != nil {
 		return nil, err
 	}
@@ -191,7 +195,8 @@ func (tx *Tx) ReleaseExpiredHolds(tenantID uuid.UUID, of *billing.Balance, now t
 	if of != nil {
 		condition, args = condition+" AND source = ? AND period = ?", append(args, of.Source, of.Period)
 	}
-	return tx.release(tx.chosen("session_id", "holds", condition+" AND status = 'open' AND expires_at <= ? ORDER BY expires_at LIMIT ?")+
+	return tx.release(tx.chosen("session_id", "holds", condition+
+		" AND status = 'open' AND expires_at <= ? ORDER BY expires_at LIMIT ?")+
 		"UPDATE holds SET status = 'released' WHERE session_id IN (SELECT session_id FROM chosen) RETURNING "+holdColumns,
 		append(args, now, limit)...)
 }
@@ -221,7 +226,8 @@ func (tx *Tx) lockBalances(tenantID uuid.UUID, of *billing.Balance) error {
 		return nil
 	}
 	if of == nil || of.Source == billing.SourceFree {
-		statement, args := "SELECT used FROM usage_counters WHERE tenant_id = ? AND counter = ?", []any{tenantID, billing.CounterFree}
+		statement, args := "SELECT used FROM usage_counters WHERE tenant_id = ? AND counter = ?",
+			[]any{tenantID, billing.CounterFree}
 		if of != nil {
 			statement, args = statement+" AND period = ?", append(args, of.Period)
 		}

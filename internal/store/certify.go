@@ -40,7 +40,8 @@ func fromCertification(r certify.Run) (certificationRow, error) {
 
 func toCertification(r certificationRow) (certify.Run, error) {
 	run := certify.Run{
-		ID: r.ID, TenantID: r.TenantID, EndpointID: r.EndpointID, StartedAt: r.StartedAt, FinishedAt: r.FinishedAt, Passed: r.Passed,
+		ID: r.ID, TenantID: r.TenantID, EndpointID: r.EndpointID, StartedAt: r.StartedAt, FinishedAt: r.FinishedAt,
+		Passed: r.Passed,
 	}
 	return run, json.Unmarshal([]byte(r.Results), &run.Results)
 }
@@ -112,7 +113,8 @@ func (s *Store) FinishCertification(ctx context.Context, r certify.Run) (bool, e
 func (s *Store) LastCertification(ctx context.Context, tenantID uuid.UUID, endpointID string) (certify.Run, error) {
 	return view(ctx, s, func(tx *Tx) (certify.Run, error) {
 		var row certificationRow
-		err := tx.db.Where("tenant_id = ? AND endpoint_id = ?", tenantID, endpointID).Order("started_at DESC, id DESC").Take(&row).Error
+		err := tx.db.Where("tenant_id = ? AND endpoint_id = ?", tenantID,
+			endpointID).Order("started_at DESC, id DESC").Take(&row).Error
 		if err != nil {
 			return certify.Run{}, err
 		}

@@ -15,7 +15,10 @@ import (
 var errNotAll = errors.New("store: a unit or an idempotency key is not free")
 
 // CreateSessions implements session.Store.
-func (s *Store) CreateSessions(ctx context.Context, terms tenant.Terms, sessions []session.Session, claims []session.IdempotencyClaim, p billing.Purchase) (bool, error) {
+func (s *Store) CreateSessions(
+	ctx context.Context, terms tenant.Terms, sessions []session.Session, claims []session.IdempotencyClaim,
+	p billing.Purchase,
+) (bool, error) {
 	b := batch{terms: terms, sessions: sessions, purchase: p}
 	if s.postgres != nil {
 		var err error
@@ -124,6 +127,7 @@ func (tx *Tx) insertIf(condition string, args []any, rows []encoded) (bool, erro
 	}
 	var n int64
 	// GORM is not used, because it would write out the statement with all its values.
-	err := tx.db.Statement.ConnPool.QueryRowContext(tx.db.Statement.Context, numbered(text+" SELECT count(*) FROM condition"), values...).Scan(&n)
+	err := tx.db.Statement.ConnPool.QueryRowContext(tx.db.Statement.Context,
+		numbered(text+" SELECT count(*) FROM condition"), values...).Scan(&n)
 	return n > 0, translate(err)
 }

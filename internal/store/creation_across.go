@@ -68,7 +68,8 @@ const (
 
 // askedColumns are those of the statements above.
 var askedColumns = []string{
-	"tenant_id", "counter", "period", "units", "most", "instant", "success_url", "cancel_url", "webhook_url", "free_checks", "test_cap",
+	"tenant_id", "counter", "period", "units", "most", "instant", "success_url", "cancel_url", "webhook_url",
+	"free_checks", "test_cap",
 }
 
 // asks returns what a batch takes, as an object of JSON.
@@ -84,7 +85,9 @@ func asks(b batch) ([]byte, error) {
 // credit, in one statement of PostgreSQL. It returns whether the first session of
 // each batch was written; those that the statement did not reach are missing. Each
 // batch is written completely or not at all.
-func (s *Store) createAcross(ctx context.Context, credit bool, batches []batch) (created map[uuid.UUID]bool, err error) {
+func (s *Store) createAcross(
+	ctx context.Context, credit bool, batches []batch,
+) (created map[uuid.UUID]bool, err error) {
 	const paid = "tenant_id IN (SELECT tenant_id FROM paid)"
 	first := make(map[uuid.UUID]uuid.UUID, len(batches))
 	asked := make([][]byte, 0, len(batches))

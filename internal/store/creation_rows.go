@@ -75,8 +75,10 @@ func forSessions(db *gorm.DB, rows []sessionRow) (inserted[sessionRow], error) {
 // touched reports that a session has a value in another column than those of
 // newSession.
 func touched(r sessionRow) bool {
-	r.ID, r.TenantID, r.Livemode, r.TargetAge, r.SuccessURL, r.CancelURL, r.WebhookURL = uuid.Nil, uuid.Nil, false, 0, "", "", ""
-	r.LinkHash, r.Status, r.CreatedAt, r.ExpiresAt, r.Attempts, r.Strikes, r.APIKeyID = nil, "", time.Time{}, time.Time{}, 0, 0, nil
+	r.ID, r.TenantID, r.Livemode, r.TargetAge, r.SuccessURL, r.CancelURL, r.WebhookURL = uuid.Nil, uuid.Nil, false, 0, "",
+		"", ""
+	r.LinkHash, r.Status, r.CreatedAt, r.ExpiresAt, r.Attempts, r.Strikes, r.APIKeyID = nil, "", time.Time{}, time.Time{},
+		0, 0, nil
 	return !reflect.ValueOf(&r).Elem().IsZero()
 }
 

@@ -18,12 +18,16 @@ func TestAppendObject(t *testing.T) {
 	number, moment := int64(-7), time.Date(2026, 3, 10, 13, 0, 0, 123456789, time.FixedZone("", 3600))
 	names, values, want := []string{}, []any{}, map[string]any{}
 	for name, c := range map[string]struct{ value, want any }{
-		"nothing": {nil, nil}, "yes": {true, true}, "no": {false, false}, "count": {18, 18.0}, "most": {int64(math.MaxInt64), float64(math.MaxInt64)},
-		"text": {"https://s.example/?a=b&c=%22", "https://s.example/?a=b&c=%22"}, "empty": {"", ""}, "status": {session.StatusPending, "PENDING"},
+		"nothing": {nil, nil}, "yes": {true, true}, "no": {false, false}, "count": {18, 18.0},
+		"most": {int64(math.MaxInt64), float64(math.MaxInt64)},
+		"text": {"https://s.example/?a=b&c=%22", "https://s.example/?a=b&c=%22"}, "empty": {"", ""},
+		"status":  {session.StatusPending, "PENDING"},
 		"awkward": {"\"\\/\n\x00\x7f<é\u2028", "\"\\/\n\x00\x7f<é\u2028"}, "age": {21.5, 21.5},
-		"hash": {[]byte{0, 255}, `\x00ff`}, "no_hash": {[]byte(nil), nil}, "id": {id, id.String()}, "other": {&id, id.String()},
+		"hash": {[]byte{0, 255}, `\x00ff`}, "no_hash": {[]byte(nil), nil}, "id": {id, id.String()},
+		"other": {&id, id.String()},
 		"no_id": {(*uuid.UUID)(nil), nil}, "limit": {&number, -7.0}, "no_limit": {(*int64)(nil), nil},
-		"time": {moment, "2026-03-10T12:00:00.123456Z"}, "later": {&moment, "2026-03-10T12:00:00.123456Z"}, "never": {(*time.Time)(nil), nil},
+		"time": {moment, "2026-03-10T12:00:00.123456Z"}, "later": {&moment, "2026-03-10T12:00:00.123456Z"},
+		"never": {(*time.Time)(nil), nil},
 	} {
 		names, values, want[name] = append(names, name), append(values, c.value), c.want
 	}

@@ -58,7 +58,8 @@ func insertAll[T any](tx *Tx, into inserted[T], rows []T) error {
 // its arguments.
 func insertion(table string, columns []string, rows int) string {
 	row := "(?" + strings.Repeat(", ?", len(columns)-1) + ")"
-	return "INSERT INTO " + table + " (" + strings.Join(columns, ", ") + ") VALUES " + row + strings.Repeat(", "+row, rows-1)
+	return "INSERT INTO " + table + " (" + strings.Join(columns, ", ") + ") VALUES " +
+		row + strings.Repeat(", "+row, rows-1)
 }
 
 // run runs a short statement of a transaction on SQLite without GORM, and reports

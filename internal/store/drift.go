@@ -71,7 +71,8 @@ func (s *Store) UpdateDrift(ctx context.Context, fn func(tx drift.Tx, state *dri
 		if err != nil {
 			return err
 		}
-		err = tx.db.Model(&driftStateRow{}).Where("id = 1").Updates(map[string]any{"raised": state.Raised, "state": string(text)}).Error
+		err = tx.db.Model(&driftStateRow{}).Where("id = 1").Updates(map[string]any{"raised": state.Raised,
+			"state": string(text)}).Error
 		if err != nil || act == nil {
 			return err
 		}
@@ -92,7 +93,8 @@ func (s *Store) DriftState(ctx context.Context) (drift.State, error) {
 
 // AddDriftHour implements drift.Tx.
 func (tx *Tx) AddDriftHour(h drift.Hour) error {
-	found, err := find[driftHourRow](tx.db.Where("hour = ? AND family = ? AND estimator = ?", h.Hour, string(h.Family), h.Estimator))
+	found, err := find[driftHourRow](tx.db.Where("hour = ? AND family = ? AND estimator = ?", h.Hour, string(h.Family),
+		h.Estimator))
 	if err != nil {
 		return err
 	}

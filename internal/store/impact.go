@@ -12,7 +12,9 @@ import (
 var _ session.ImpactStore = (*Store)(nil)
 
 // RecentDestinations implements session.ImpactStore.
-func (s *Store) RecentDestinations(ctx context.Context, tenantID uuid.UUID, since time.Time, limit int) ([]session.Destinations, error) {
+func (s *Store) RecentDestinations(
+	ctx context.Context, tenantID uuid.UUID, since time.Time, limit int,
+) ([]session.Destinations, error) {
 	return view(ctx, s, func(tx *Tx) ([]session.Destinations, error) {
 		return find[session.Destinations](tx.db.Table("sessions").Where("tenant_id = ? AND created_at >= ?", tenantID, since).
 			Order("created_at DESC, id DESC").Limit(limit))

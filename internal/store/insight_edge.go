@@ -60,7 +60,8 @@ func (s *Store) AddRefusals(ctx context.Context, scope insight.Scope, counts []i
 // Refusals implements insight.RefusalStore.
 func (s *Store) Refusals(ctx context.Context, scope insight.Scope, since time.Time) ([]insight.RefusalCount, error) {
 	return view(ctx, s, func(tx *Tx) ([]insight.RefusalCount, error) {
-		rows, err := find[refusalRow](tx.db.Where("tenant_id = ? AND livemode = ? AND minute >= ?", scope.TenantID, scope.Livemode, since.Unix()/60).
+		rows, err := find[refusalRow](tx.db.Where("tenant_id = ? AND livemode = ? AND minute >= ?", scope.TenantID,
+			scope.Livemode, since.Unix()/60).
 			Order("minute DESC, n DESC, " + refusalOrder))
 		return mapAll(rows, func(r refusalRow) insight.RefusalCount {
 			return insight.RefusalCount{
@@ -74,7 +75,8 @@ func (s *Store) Refusals(ctx context.Context, scope insight.Scope, since time.Ti
 // PruneRefusals implements insight.RefusalStore.
 func (s *Store) PruneRefusals(ctx context.Context, before time.Time, limit int) (int, error) {
 	return update(ctx, s, func(tx *Tx) (int, error) {
-		return tx.deleteChosen("api_refusals", "tenant_id, livemode, "+refusalOrder, "minute < ? LIMIT ?", before.Unix()/60, limit)
+		return tx.deleteChosen("api_refusals", "tenant_id, livemode, "+refusalOrder, "minute < ? LIMIT ?", before.Unix()/60,
+			limit)
 	})
 }
 

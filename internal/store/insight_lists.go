@@ -146,9 +146,11 @@ func (tx *Tx) newest(r ranges, limit int, rows any) (reached string, err error) 
 		statement, args = r.selected(reached)
 	} else {
 		statement, args = r.union(limit, 0)
-		statement = fmt.Sprintf("SELECT %s FROM %s WHERE id IN (SELECT id FROM (%s) AS parts ORDER BY id %s LIMIT %d)", r.columns, r.table, statement, r.order(), limit)
+		statement = fmt.Sprintf("SELECT %s FROM %s WHERE id IN (SELECT id FROM (%s) AS parts ORDER BY id %s LIMIT %d)",
+			r.columns, r.table, statement, r.order(), limit)
 	}
-	return reached, tx.db.Raw(fmt.Sprintf("%s ORDER BY id %s LIMIT %d", statement, r.order(), limit), args...).Find(rows).Error
+	return reached, tx.db.Raw(fmt.Sprintf("%s ORDER BY id %s LIMIT %d", statement, r.order(), limit),
+		args...).Find(rows).Error
 }
 
 // reach returns the ID to which the first lookedAt rows of every part reach, or ""
@@ -258,7 +260,8 @@ func sessionParts(q insight.SessionQuery) []part {
 	case session.StatusExpired:
 		return []part{{status: string(session.StatusExpired)}, {string(session.StatusPending), "expires_at <= ?", now}}
 	}
-	return partsOf(q.Status, session.StatusPending, session.StatusPassed, session.StatusFallback, session.StatusSpoof, session.StatusExpired)
+	return partsOf(q.Status, session.StatusPending, session.StatusPassed, session.StatusFallback, session.StatusSpoof,
+		session.StatusExpired)
 }
 
 // partsOf returns the requested status, all statuses for the empty one, and
@@ -279,7 +282,8 @@ const eventColumns = "id, tenant_id, session_id, livemode, destination, endpoint
 // ListEvents implements insight.Store.
 func (s *Store) ListEvents(ctx context.Context, q insight.EventQuery) (insight.Found[webhook.Record], error) {
 	r := ranges{table: "webhook_events", columns: eventColumns, scope: q.Scope, before: q.Before}
-	r.parts = partsOf(q.Status, webhook.StatusPending, webhook.StatusDelivered, webhook.StatusFailed, webhook.StatusWaiting, webhook.StatusNoDestination)
+	r.parts = partsOf(q.Status, webhook.StatusPending, webhook.StatusDelivered, webhook.StatusFailed,
+		webhook.StatusWaiting, webhook.StatusNoDestination)
 	if q.Class != "" {
 		r.where, r.args = "last_class = ?", []any{string(q.Class)}
 	}
@@ -303,7 +307,9 @@ func (s *Store) Related(ctx context.Context, sess session.Session) (insight.Rela
 }
 
 // CountEvents implements insight.Store.
-func (s *Store) CountEvents(ctx context.Context, scope insight.Scope, since string, limit int) (insight.EventCounts, error) {
+func (s *Store) CountEvents(
+	ctx context.Context, scope insight.Scope, since string, limit int,
+) (insight.EventCounts, error) {
 	newest := func(columns string, status webhook.Status, since string) (string, []any) {
 		r := ranges{table: "webhook_events", scope: scope}
 		statement, args := r.top(columns, part{status: string(status)}, limit, 0)
@@ -311,12 +317,14 @@ func (s *Store) CountEvents(ctx context.Context, scope insight.Scope, since stri
 	}
 	return view(ctx, s, func(tx *Tx) (c insight.EventCounts, err error) {
 		statement, args := newest("id, attempts", webhook.StatusDelivered, since)
-		err = tx.db.Raw("SELECT count(*) AS delivered, count(CASE WHEN attempts = 1 THEN 1 END) AS first_try FROM "+statement, args...).Scan(&c).Error
+		err = tx.db.Raw("SELECT count(*) AS delivered, count(CASE WHEN attempts = 1 THEN 1 END) AS first_try FROM "+statement,
+			args...).Scan(&c).Error
 		for _, n := range []struct {
 			status webhook.Status
 			since  string
 			to     *int64
-		}{{webhook.StatusPending, "", &c.Pending}, {webhook.StatusWaiting, "", &c.Waiting}, {webhook.StatusFailed, since, &c.Failed}} {
+		}{{webhook.StatusPending, "", &c.Pending}, {webhook.StatusWaiting, "", &c.Waiting},
+			{webhook.StatusFailed, since, &c.Failed}} {
 			if err == nil {
 				statement, args := newest("id", n.status, n.since)
 				err = tx.db.Raw("SELECT count(*) FROM "+statement, args...).Scan(n.to).Error
@@ -327,19 +335,24 @@ func (s *Store) CountEvents(ctx context.Context, scope insight.Scope, since stri
 }
 
 // Progress implements insight.Store.
-func (s *Store) Progress(ctx context.Context, tenantID uuid.UUID, endpointID string, now time.Time) (insight.Progress, insight.Funds, error) {
+func (s *Store) Progress(
+	ctx context.Context, tenantID uuid.UUID, endpointID string, now time.Time,
+) (insight.Progress, insight.Funds, error) {
 	var args []any
 	has := func(table, status string) string {
-		statement, own := ranges{table: table, scope: insight.Scope{TenantID: tenantID}, parts: []part{{status: status}}}.union(1, 0)
+		statement, own := ranges{table: table, scope: insight.Scope{TenantID: tenantID},
+			parts: []part{{status: status}}}.union(1, 0)
 		args = append(args, own...)
 		return "EXISTS (" + statement + ")"
 	}
 	ever := func(status session.Status) string {
-		statement := has("sessions", string(status)) + " OR EXISTS (SELECT 1 FROM session_hours WHERE tenant_id = ? AND NOT livemode AND status = ?)"
+		statement := has("sessions", string(status)) +
+			" OR EXISTS (SELECT 1 FROM session_hours WHERE tenant_id = ? AND NOT livemode AND status = ?)"
 		args = append(args, tenantID.String(), string(status))
 		return statement
 	}
-	statement := "SELECT " + ever(session.StatusPassed) + " AS passed, " + ever(session.StatusFallback) + " AS fell_back, " +
+	statement := "SELECT " + ever(session.StatusPassed) + " AS passed, " + ever(session.StatusFallback) +
+		" AS fell_back, " +
 		ever(session.StatusSpoof) + " AS spoofed, " + has("webhook_events", string(webhook.StatusDelivered)) + ` AS webhook_answered,
 		coalesce((SELECT passed FROM certifications WHERE tenant_id = ? AND endpoint_id = ? AND finished_at IS NOT NULL
 			ORDER BY started_at DESC, id DESC LIMIT 1), false) AS certified,

@@ -60,7 +60,9 @@ func (tx *Tx) startOf(column string, seconds int64) string {
 }
 
 // FirstUnfolded implements insight.FoldStore.
-func (s *Store) FirstUnfolded(ctx context.Context, sum insight.Sum, tenantID uuid.UUID, from, before int64) (int64, bool, error) {
+func (s *Store) FirstUnfolded(
+	ctx context.Context, sum insight.Sum, tenantID uuid.UUID, from, before int64,
+) (int64, bool, error) {
 	of := sums[sum]
 	oldest, err := view(ctx, s, func(tx *Tx) (oldest []time.Time, err error) {
 		return oldest, tx.db.Table(of.table).
@@ -127,7 +129,9 @@ func (tx *Tx) bucketOf() string {
 
 // CountSessions implements insight.FoldStore. The query does not name the mode,
 // so that it can only be read from the index by time.
-func (s *Store) CountSessions(ctx context.Context, tenantID uuid.UUID, from, to, now time.Time) ([]insight.Group, error) {
+func (s *Store) CountSessions(
+	ctx context.Context, tenantID uuid.UUID, from, to, now time.Time,
+) ([]insight.Group, error) {
 	rows, err := view(ctx, s, func(tx *Tx) (rows []groupRow, err error) {
 		common, number := tx.unitOf(insight.SumSessions)
 		return rows, tx.db.Raw(`
@@ -220,13 +224,17 @@ type ledgerDayRow struct {
 func (ledgerDayRow) TableName() string { return "ledger_days" }
 
 // FoldSessions implements insight.FoldStore.
-func (s *Store) FoldSessions(ctx context.Context, tenantID uuid.UUID, upto, hour int64, groups []insight.Group) (bool, error) {
+func (s *Store) FoldSessions(
+	ctx context.Context, tenantID uuid.UUID, upto, hour int64, groups []insight.Group,
+) (bool, error) {
 	rows := mapAll(groups, func(g insight.Group) sumRow { return fromGroup(tenantID, g) })
 	return s.fold(ctx, markOf(insight.SumSessions, tenantID), upto, hour, &rows, len(rows))
 }
 
 // FoldLedger implements insight.FoldStore.
-func (s *Store) FoldLedger(ctx context.Context, tenantID uuid.UUID, upto, day int64, days []insight.LedgerDay) (bool, error) {
+func (s *Store) FoldLedger(
+	ctx context.Context, tenantID uuid.UUID, upto, day int64, days []insight.LedgerDay,
+) (bool, error) {
 	rows := mapAll(days, func(d insight.LedgerDay) ledgerDayRow { return ledgerDayRow{tenantID, d} })
 	return s.fold(ctx, markOf(insight.SumLedger, tenantID), upto, day, &rows, len(rows))
 }
@@ -247,7 +255,8 @@ func (s *Store) fold(ctx context.Context, mark string, upto, n int64, rows any, 
 
 // SumHours implements insight.Store.
 func (s *Store) SumHours(ctx context.Context, scope insight.Scope, from, before, step int64) ([]insight.Group, error) {
-	added := strings.Join(mapAll([]string{"n", "opened", "begun", "wallet", "photo", "t5", "t10", "t20", "t40", "t80", "tmore"},
+	added := strings.Join(mapAll([]string{"n", "opened", "begun", "wallet", "photo", "t5", "t10", "t20", "t40", "t80",
+		"tmore"},
 		func(column string) string { return "CAST(sum(" + column + ") AS bigint) AS " + column }), ", ")
 	return view(ctx, s, func(tx *Tx) ([]insight.Group, error) {
 		var rows []sumRow
@@ -285,7 +294,8 @@ func (s *Store) CountEntries(ctx context.Context, tenantID uuid.UUID, from, to t
 // SumDays implements insight.FoldStore.
 func (s *Store) SumDays(ctx context.Context, tenantID uuid.UUID, from, before int64) ([]insight.LedgerDay, error) {
 	return view(ctx, s, func(tx *Tx) ([]insight.LedgerDay, error) {
-		return find[insight.LedgerDay](tx.db.Table("ledger_days").Where("tenant_id = ? AND day >= ? AND day < ?", tenantID, from, before))
+		return find[insight.LedgerDay](tx.db.Table("ledger_days").Where("tenant_id = ? AND day >= ? AND day < ?", tenantID,
+			from, before))
 	})
 }
 

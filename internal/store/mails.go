@@ -68,7 +68,9 @@ func (s *Store) EndMail(ctx context.Context, m mail.Mail) error {
 
 // Alert stores mails about something that has been so since a time, unless the
 // tenant's staff were told before, and reports whether it stored any.
-func (s *Store) Alert(ctx context.Context, tenantID uuid.UUID, kind mail.Kind, subject string, since time.Time, mails []mail.Mail) (bool, error) {
+func (s *Store) Alert(
+	ctx context.Context, tenantID uuid.UUID, kind mail.Kind, subject string, since time.Time, mails []mail.Mail,
+) (bool, error) {
 	return update(ctx, s, func(tx *Tx) (bool, error) {
 		type notice struct {
 			TenantID uuid.UUID
@@ -96,6 +98,7 @@ func (s *Store) Alert(ctx context.Context, tenantID uuid.UUID, kind mail.Kind, s
 // EndAlert forgets that the tenant's staff were told of something that is over.
 func (s *Store) EndAlert(ctx context.Context, tenantID uuid.UUID, kind mail.Kind, subject string) error {
 	return s.Update(ctx, func(tx *Tx) error {
-		return tx.db.Exec("DELETE FROM notices WHERE tenant_id = ? AND kind = ? AND subject = ?", tenantID, string(kind), subject).Error
+		return tx.db.Exec("DELETE FROM notices WHERE tenant_id = ? AND kind = ? AND subject = ?", tenantID, string(kind),
+			subject).Error
 	})
 }

@@ -20,8 +20,9 @@ var _ move.Store = (*Store)(nil)
 // whileMoving are the actions that a tenant's log records although the tenant
 // moves: those of the move, and of deleting what is left.
 var whileMoving = map[audit.Action]bool{
-	audit.TenantExport: true, audit.TenantStay: true, audit.TenantForward: true, audit.TenantDisable: true, audit.TenantEnable: true,
-	audit.TenantEnter: true, audit.TenantLeave: true, audit.SessionDelete: true, audit.SessionPrune: true,
+	audit.TenantExport: true, audit.TenantStay: true, audit.TenantForward: true, audit.TenantDisable: true,
+	audit.TenantEnable: true,
+	audit.TenantEnter:  true, audit.TenantLeave: true, audit.SessionDelete: true, audit.SessionPrune: true,
 }
 
 // checkStays refuses an act about a tenant that moves. It locks the tenant as a
@@ -107,7 +108,8 @@ func (s *Store) Forward(ctx context.Context, tenantID uuid.UUID, to string, act 
 func (s *Store) UnderWay(ctx context.Context, tenantID uuid.UUID) (int64, error) {
 	return view(ctx, s, func(tx *Tx) (n int64, err error) {
 		return n, tx.db.Table("webhook_events").
-			Where("tenant_id = ? AND status = 'pending' AND lease_token IS NOT NULL AND next_attempt_at > ?", tenantID, tx.dbNow()).Count(&n).Error
+			Where("tenant_id = ? AND status = 'pending' AND lease_token IS NOT NULL AND next_attempt_at > ?", tenantID,
+				tx.dbNow()).Count(&n).Error
 	})
 }
 

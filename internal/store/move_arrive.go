@@ -88,7 +88,8 @@ func (tx *Tx) checkRows(head move.Header, rows []move.Record, arrived bool) erro
 			values[i] = r.Row[column]
 		}
 		var n int64
-		if err := tx.db.Table(table).Where(column+" IN ? AND (tenant_id <> ? OR tenant_id IS NULL)", values, head.Tenant).Count(&n).Error; err != nil {
+		if err := tx.db.Table(table).Where(column+" IN ? AND (tenant_id <> ? OR tenant_id IS NULL)", values,
+			head.Tenant).Count(&n).Error; err != nil {
 			return err
 		}
 		if n > 0 {
@@ -168,7 +169,9 @@ func (s *Store) Arrive(ctx context.Context, head move.Header, records []move.Rec
 }
 
 // Settle implements move.Store.
-func (s *Store) Settle(ctx context.Context, head move.Header, balances []move.Record, invitations []account.Link, act audit.Act) error {
+func (s *Store) Settle(
+	ctx context.Context, head move.Header, balances []move.Record, invitations []account.Link, act audit.Act,
+) error {
 	return s.act(ctx, act, func(tx *Tx) error {
 		there, err := tx.arrival(tx.forUpdate(), head)
 		if err != nil {

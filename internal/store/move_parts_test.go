@@ -39,7 +39,8 @@ func TestEveryTableIsCarriedOrNamed(t *testing.T) {
 		if err := s.writer.Raw(`SELECT "table" FROM pragma_foreign_key_list(?)`, table).Scan(&parents).Error; err != nil {
 			t.Fatal(err)
 		}
-		owned := slices.Contains(columns, "tenant_id") || slices.Contains(parents, "tenants") || slices.Contains(parents, "sessions")
+		owned := slices.Contains(columns, "tenant_id") || slices.Contains(parents, "tenants") ||
+			slices.Contains(parents, "sessions")
 		if owned && left && !slices.Contains(refers, table) {
 			t.Errorf("%s has rows of a tenant, but is not carried", table)
 		}

@@ -59,7 +59,8 @@ func TestOpenRefusesAnUnusableURLWithoutQuotingIt(t *testing.T) {
 func TestOpenSaysThatPostgresIsDown(t *testing.T) {
 	_, err := store.Open(t.Context(), store.Config{URL: "postgres://u:hunter2@/x?host=" + t.TempDir()})
 	var down *fault.Error
-	if !errors.As(err, &down) || down.Code != fault.Unavailable || down.RetryAfter <= 0 || strings.Contains(err.Error(), "hunter2") {
+	if !errors.As(err, &down) || down.Code != fault.Unavailable || down.RetryAfter <= 0 ||
+		strings.Contains(err.Error(), "hunter2") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -84,7 +85,8 @@ func TestSQLiteFileIsPrivate(t *testing.T) {
 			t.Errorf("%s: mode %v, %v, want %v", name, info.Mode(), err, want)
 		}
 	}
-	if _, err := store.Open(t.Context(), store.Config{URL: "sqlite:" + filepath.Join(dir, "agegate.db", "x")}); err == nil {
+	if _, err := store.Open(t.Context(), store.Config{URL: "sqlite:" +
+		filepath.Join(dir, "agegate.db", "x")}); err == nil {
 		t.Error("opened a file below a file")
 	}
 }
@@ -137,7 +139,8 @@ func TestReplicasMigrateAtOnce(t *testing.T) {
 		err = s.View(t.Context(), func(tx *store.Tx) error {
 			n, err := tx.Count("SELECT count(*) FROM goose_db_version WHERE version_id > 0")
 			last, lastErr := tx.Count("SELECT max(version_id) FROM goose_db_version")
-			if newest := filepath.Base(files[len(files)-1]); n != int64(len(files)) || !strings.HasPrefix(newest, fmt.Sprintf("%05d_", last)) {
+			if newest := filepath.Base(files[len(files)-1]); n != int64(len(files)) ||
+				!strings.HasPrefix(newest, fmt.Sprintf("%05d_", last)) {
 				t.Errorf("%d migrations ran, the last %d, of %d up to %s", n, last, len(files), newest)
 			}
 			return errors.Join(err, lastErr)

@@ -56,7 +56,9 @@ func (s *Store) DueTenants(ctx context.Context) ([]uuid.UUID, error) {
 }
 
 // ClaimDeliveries implements webhook.Queue.
-func (s *Store) ClaimDeliveries(ctx context.Context, claims []webhook.Claim, lease time.Duration) ([]webhook.Delivery, error) {
+func (s *Store) ClaimDeliveries(
+	ctx context.Context, claims []webhook.Claim, lease time.Duration,
+) ([]webhook.Delivery, error) {
 	token := uuid.New()
 	return update(ctx, s, func(tx *Tx) (deliveries []webhook.Delivery, err error) {
 		for _, c := range claims {
@@ -109,7 +111,9 @@ func (s *Store) ReleaseDelivery(ctx context.Context, lease webhook.Lease, after 
 }
 
 // FinishDelivery implements webhook.Queue.
-func (s *Store) FinishDelivery(ctx context.Context, d webhook.Delivery, a webhook.Attempt, o webhook.Disposition) error {
+func (s *Store) FinishDelivery(
+	ctx context.Context, d webhook.Delivery, a webhook.Attempt, o webhook.Disposition,
+) error {
 	lost := false
 	err := s.Update(ctx, func(tx *Tx) error {
 		// Every transaction locks the endpoint before its events, so that
@@ -165,6 +169,7 @@ func lostUnlessOne(res *gorm.DB) error {
 // locked may be about to become due again, and is left for the next run.
 func (s *Store) PruneEvents(ctx context.Context, keep time.Duration, limit int) (int, error) {
 	return update(ctx, s, func(tx *Tx) (int, error) {
-		return tx.deleteChosen("webhook_events", "id", "created_at < ? AND status <> 'pending' ORDER BY created_at LIMIT ?", tx.dbNowPlus(-keep), limit)
+		return tx.deleteChosen("webhook_events", "id", "created_at < ? AND status <> 'pending' ORDER BY created_at LIMIT ?",
+			tx.dbNowPlus(-keep), limit)
 	})
 }

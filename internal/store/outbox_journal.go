@@ -53,7 +53,9 @@ func (s *Store) Events(ctx context.Context, f webhook.Filter) ([]webhook.Record,
 }
 
 // EventByID implements webhook.Journal.
-func (s *Store) EventByID(ctx context.Context, scope webhook.Scope, id string) (webhook.Record, []webhook.Attempt, error) {
+func (s *Store) EventByID(
+	ctx context.Context, scope webhook.Scope, id string,
+) (webhook.Record, []webhook.Attempt, error) {
 	var row eventRow
 	var rows []attemptRow
 	err := s.View(ctx, func(tx *Tx) error {
@@ -115,7 +117,9 @@ func ofOwner(act audit.Act, tenantID uuid.UUID) audit.Act {
 }
 
 // ResendFailedEvents implements webhook.Journal.
-func (s *Store) ResendFailedEvents(ctx context.Context, scope webhook.Scope, since time.Time, act audit.Act) (int, error) {
+func (s *Store) ResendFailedEvents(
+	ctx context.Context, scope webhook.Scope, since time.Time, act audit.Act,
+) (int, error) {
 	return s.renewAll(ctx, webhook.StatusFailed, &act, func(tx *Tx) *gorm.DB { return tx.resendable(scope, since) })
 }
 
@@ -151,7 +155,9 @@ func (tx *Tx) countUpTo(limit int, selected *gorm.DB) (int, error) {
 // renewAll makes the selected events with a status due now, in one transaction
 // per batch. It returns how many, also with an error. The act, unless it is nil,
 // is written in the first transaction.
-func (s *Store) renewAll(ctx context.Context, from webhook.Status, act *audit.Act, selected func(tx *Tx) *gorm.DB) (total int, err error) {
+func (s *Store) renewAll(
+	ctx context.Context, from webhook.Status, act *audit.Act, selected func(tx *Tx) *gorm.DB,
+) (total int, err error) {
 	for {
 		n, err := update(ctx, s, func(tx *Tx) (int, error) {
 			batch := selected(tx).Where("status = ?", from).Select("id").Limit(eventBatch)

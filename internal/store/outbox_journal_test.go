@@ -108,7 +108,8 @@ func TestEndpointGoneWhileDelivering(t *testing.T) {
 	o.insert(o.tenant, receiver)
 	refused := o.claimOne()
 	o.must(o.Update(t.Context(), func(tx *store.Tx) error {
-		if err := tx.Exec("UPDATE webhook_events SET status = 'delivered', next_attempt_at = NULL WHERE id = ?", d.ID); err != nil {
+		if err := tx.Exec("UPDATE webhook_events SET status = 'delivered', next_attempt_at = NULL WHERE id = ?",
+			d.ID); err != nil {
 			return err
 		}
 		return o.FinishDelivery(context.Background(), refused, attempt(refused, webhook.ClassStatus), gone)
@@ -173,7 +174,8 @@ func TestEndpointFailingAfterQuietDays(t *testing.T) {
 
 		// Days of retries count as days of failures.
 		backdate(webhook.FailureLimit - time.Minute)
-		o.must(o.ExecRaw(t.Context(), "UPDATE webhook_endpoints SET first_failure_at = ?", time.Now().UTC().Add(-2*webhook.FailureLimit)))
+		o.must(o.ExecRaw(t.Context(), "UPDATE webhook_endpoints SET first_failure_at = ?",
+			time.Now().UTC().Add(-2*webhook.FailureLimit)))
 		o.finish(o.claimOne(), webhook.ClassStatus, retryNow)
 		o.wantStatus(later.ID, webhook.StatusWaiting)
 	})
@@ -216,13 +218,15 @@ func TestResendFailedSince(t *testing.T) {
 	eachOutbox(t, func(t *testing.T, o outbox) {
 		old, failed, fine, disabled := o.insert(o.tenant, receiver), o.insert(o.tenant, receiver),
 			o.insert(o.tenant, receiver), o.insert(o.tenant, receiver+"/gone")
-		dispositions := map[string]webhook.Disposition{old.ID: exhausted, failed.ID: exhausted, fine.ID: delivered, disabled.ID: exhausted}
+		dispositions := map[string]webhook.Disposition{old.ID: exhausted, failed.ID: exhausted, fine.ID: delivered,
+			disabled.ID: exhausted}
 		for _, d := range o.claim(10) {
 			o.finish(d, webhook.ClassStatus, dispositions[d.ID])
 		}
 		o.insert(o.tenant, receiver+"/gone")
 		o.finish(o.claimOne(), webhook.ClassStatus, gone)
-		o.must(o.ExecRaw(t.Context(), "UPDATE webhook_events SET created_at = ? WHERE id = ?", time.Now().UTC().Add(-2*time.Hour), old.ID))
+		o.must(o.ExecRaw(t.Context(), "UPDATE webhook_events SET created_at = ? WHERE id = ?",
+			time.Now().UTC().Add(-2*time.Hour), old.ID))
 
 		since := time.Now().Add(-time.Hour)
 		if n, err := o.ResendFailedEvents(t.Context(), webhook.OfTenant(o.newTenant()), since); err != nil || n != 0 {

@@ -58,7 +58,8 @@ func openPostgres(ctx context.Context, cfg Config) (*Store, error) {
 func meetPostgres(ctx context.Context, url string) (*pgServer, error) {
 	config, err := pgx.ParseConfig(url)
 	if file, ok := errors.AsType[*fs.PathError](err); ok {
-		return nil, fmt.Errorf("database URL names a file that cannot be read: %s", file.Error()) // its cause would look like a network error
+		// its cause would look like a network error
+		return nil, fmt.Errorf("database URL names a file that cannot be read: %s", file.Error())
 	}
 	if err != nil {
 		// The parser's own message may quote the URL with its password.

@@ -48,7 +48,8 @@ func (s *Store) Providers(ctx context.Context, after uuid.UUID, limit int) ([]ac
 // PutProvider implements account.Tx.
 func (tx *Tx) PutProvider(p account.StoredProvider) error {
 	row := providerRow(p)
-	return tx.db.Clauses(clause.OnConflict{Columns: []clause.Column{{Name: "tenant_id"}}, UpdateAll: true}).Create(&row).Error
+	return tx.db.Clauses(clause.OnConflict{Columns: []clause.Column{{Name: "tenant_id"}},
+		UpdateAll: true}).Create(&row).Error
 }
 
 // DeleteProvider implements account.Tx.
@@ -58,7 +59,8 @@ func (tx *Tx) DeleteProvider(tenantID uuid.UUID) error {
 
 // ReplaceProviderSecret implements account.Tx.
 func (tx *Tx) ReplaceProviderSecret(tenantID uuid.UUID, old, sealed []byte) (bool, error) {
-	return changed(tx.db.Model(&providerRow{}).Where("tenant_id = ? AND sealed = ?", tenantID, old).Update("sealed", sealed))
+	return changed(tx.db.Model(&providerRow{}).Where("tenant_id = ? AND sealed = ?", tenantID, old).Update("sealed",
+		sealed))
 }
 
 // UserByProvider implements account.Store.
@@ -91,7 +93,8 @@ func (tx *Tx) DismissManaged(tenantID uuid.UUID, except string, now time.Time) e
 	for _, end := range []*gorm.DB{
 		tx.db.Exec("DELETE FROM memberships WHERE user_id IN (?)", tx.managed(tenantID, except)),
 		tx.db.Exec("DELETE FROM links WHERE created_by IN (?)", tx.managed(tenantID, except)),
-		tx.db.Exec("UPDATE logins SET ends_at = ? WHERE ends_at > ? AND user_id IN (?)", now, now, tx.managed(tenantID, except)),
+		tx.db.Exec("UPDATE logins SET ends_at = ? WHERE ends_at > ? AND user_id IN (?)", now, now,
+			tx.managed(tenantID, except)),
 	} {
 		if end.Error != nil {
 			return end.Error

@@ -27,7 +27,9 @@ func (s *Store) UpdateRecords(ctx context.Context, fn func(session.RecordTx) err
 }
 
 // CountUnfinished implements session.RecordStore.
-func (s *Store) CountUnfinished(ctx context.Context, tenantID uuid.UUID, now time.Time) (open, events int64, err error) {
+func (s *Store) CountUnfinished(
+	ctx context.Context, tenantID uuid.UUID, now time.Time,
+) (open, events int64, err error) {
 	err = s.View(ctx, func(tx *Tx) error {
 		err := tx.db.Model(&sessionRow{}).
 			Where("tenant_id = ? AND created_at > ?", tenantID, now.Add(-session.MaxLifetime)). // lets the query use the index
@@ -35,7 +37,8 @@ func (s *Store) CountUnfinished(ctx context.Context, tenantID uuid.UUID, now tim
 		if err != nil {
 			return err
 		}
-		return tx.db.Table("webhook_events").Where("tenant_id = ? AND status IN ?", tenantID, undelivered).Count(&events).Error
+		return tx.db.Table("webhook_events").Where("tenant_id = ? AND status IN ?", tenantID,
+			undelivered).Count(&events).Error
 	})
 	return open, events, err
 }
@@ -54,7 +57,9 @@ func (tx *Tx) LockRecord(id uuid.UUID) (session.Record, error) {
 }
 
 // LockRecords implements session.RecordTx.
-func (tx *Tx) LockRecords(tenantID uuid.UUID, before time.Time, after session.Record, limit int) ([]session.Record, error) {
+func (tx *Tx) LockRecords(
+	tenantID uuid.UUID, before time.Time, after session.Record, limit int,
+) ([]session.Record, error) {
 	rows, err := find[sessionRow](tx.forUpdate().
 		Where("tenant_id = ? AND created_at < ? AND (created_at, id) > (?, ?)", tenantID, before, after.CreatedAt, after.ID).
 		Order("created_at, id").Limit(limit))

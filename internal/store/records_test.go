@@ -29,7 +29,8 @@ func TestPruneWaitsForNoEvent(t *testing.T) {
 	}))
 	prune := func() session.Pruned {
 		t.Helper()
-		n, err := session.NewRecords(o, time.Now).Prune(context.Background(), audit.System("test"), o.tenant, time.Now(), func(session.Pruned) {})
+		n, err := session.NewRecords(o, time.Now).Prune(context.Background(), audit.System("test"), o.tenant, time.Now(),
+			func(session.Pruned) {})
 		o.must(err)
 		return n
 	}
@@ -54,7 +55,8 @@ func TestPruneEventsLeavesWhatIsResent(t *testing.T) {
 	event := o.insert(o.tenant, receiver)
 	o.finish(o.claimOne(), webhook.ClassDelivered, delivered)
 	o.must(o.Update(t.Context(), func(tx *store.Tx) error {
-		if err := tx.Exec("UPDATE webhook_events SET status = 'pending', next_attempt_at = now() WHERE id = ?", event.ID); err != nil {
+		if err := tx.Exec("UPDATE webhook_events SET status = 'pending', next_attempt_at = now() WHERE id = ?",
+			event.ID); err != nil {
 			return err
 		}
 		if n, err := o.PruneEvents(context.Background(), 0, 10); err != nil || n != 0 {

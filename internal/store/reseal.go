@@ -34,7 +34,9 @@ func (s *Store) OuterSecrets(ctx context.Context) ([]tenant.Secret, error) {
 }
 
 // SecretsBefore implements tenant.Store.
-func (s *Store) SecretsBefore(ctx context.Context, tenantID, id uuid.UUID, now time.Time, limit int) ([]tenant.Secret, error) {
+func (s *Store) SecretsBefore(
+	ctx context.Context, tenantID, id uuid.UUID, now time.Time, limit int,
+) ([]tenant.Secret, error) {
 	return view(ctx, s, func(tx *Tx) ([]tenant.Secret, error) {
 		return find[tenant.Secret](tx.db.Table(secretTable).
 			Where("(tenant_id, id) < (?, ?) AND (expires_at IS NULL OR expires_at > ?)", tenantID, id, now).
@@ -50,10 +52,13 @@ func (s *Store) ReplaceSealed(ctx context.Context, secrets []tenant.ResealedSecr
 }
 
 // ClaimsAfter implements session.ClaimStore.
-func (s *Store) ClaimsAfter(ctx context.Context, after session.IdempotencyClaim, now time.Time, limit int) ([]session.IdempotencyClaim, error) {
+func (s *Store) ClaimsAfter(
+	ctx context.Context, after session.IdempotencyClaim, now time.Time, limit int,
+) ([]session.IdempotencyClaim, error) {
 	return view(ctx, s, func(tx *Tx) ([]session.IdempotencyClaim, error) {
 		return find[session.IdempotencyClaim](tx.db.
-			Where("(tenant_id, livemode, key_hash) > (?, ?, ?) AND expires_at > ?", after.TenantID, after.Livemode, after.KeyHash, now).
+			Where("(tenant_id, livemode, key_hash) > (?, ?, ?) AND expires_at > ?", after.TenantID, after.Livemode,
+				after.KeyHash, now).
 			Order("tenant_id, livemode, key_hash").Limit(limit))
 	})
 }
@@ -62,14 +67,17 @@ func (s *Store) ClaimsAfter(ctx context.Context, after session.IdempotencyClaim,
 func (s *Store) ReplaceSealedLinks(ctx context.Context, claims []session.ResealedClaim) (int, error) {
 	return replaceEach(ctx, s, claims, nil, func(tx *Tx, r session.ResealedClaim) (bool, error) {
 		return changed(tx.db.Model(&session.IdempotencyClaim{}).
-			Where("tenant_id = ? AND livemode = ? AND key_hash = ? AND sealed_link = ?", r.TenantID, r.Livemode, r.KeyHash, r.SealedLink).
+			Where("tenant_id = ? AND livemode = ? AND key_hash = ? AND sealed_link = ?", r.TenantID, r.Livemode, r.KeyHash,
+				r.SealedLink).
 			Update("sealed_link", r.Next))
 	})
 }
 
 // replaceEach calls replace for each value in one transaction and returns how
 // many reported a change. If one did, the act is written, unless it is nil.
-func replaceEach[T any](ctx context.Context, s *Store, values []T, act *audit.Act, replace func(tx *Tx, value T) (bool, error)) (int, error) {
+func replaceEach[T any](
+	ctx context.Context, s *Store, values []T, act *audit.Act, replace func(tx *Tx, value T) (bool, error),
+) (int, error) {
 	if len(values) == 0 {
 		return 0, nil
 	}

@@ -61,14 +61,17 @@ func (s *Store) ClaimOf(ctx context.Context, sessionID uuid.UUID) (session.Idemp
 }
 
 // ClaimByKey implements session.Store.
-func (s *Store) ClaimByKey(ctx context.Context, tenantID uuid.UUID, livemode bool, keyHash []byte) (session.IdempotencyClaim, error) {
+func (s *Store) ClaimByKey(
+	ctx context.Context, tenantID uuid.UUID, livemode bool, keyHash []byte,
+) (session.IdempotencyClaim, error) {
 	return view(ctx, s, func(tx *Tx) (session.IdempotencyClaim, error) {
 		return tx.claimByKey(tenantID, livemode, keyHash)
 	})
 }
 
 func (tx *Tx) claimByKey(tenantID uuid.UUID, livemode bool, keyHash []byte) (session.IdempotencyClaim, error) {
-	return take[session.IdempotencyClaim](tx.db, "tenant_id = ? AND livemode = ? AND key_hash = ?", tenantID, livemode, keyHash)
+	return take[session.IdempotencyClaim](tx.db, "tenant_id = ? AND livemode = ? AND key_hash = ?", tenantID, livemode,
+		keyHash)
 }
 
 // pending selects the session if its status is PENDING.
@@ -106,7 +109,8 @@ func (s *Store) MarkOpened(ctx context.Context, id uuid.UUID, now time.Time) err
 // MarkRedirected implements session.Store.
 func (s *Store) MarkRedirected(ctx context.Context, id uuid.UUID, now time.Time) error {
 	return s.Update(ctx, func(tx *Tx) error {
-		return tx.db.Exec("UPDATE sessions SET redirected_at = ? WHERE id = ? AND redirected_at IS NULL", now, id.String()).Error
+		return tx.db.Exec("UPDATE sessions SET redirected_at = ? WHERE id = ? AND redirected_at IS NULL", now,
+			id.String()).Error
 	})
 }
 
@@ -125,8 +129,10 @@ func (tx *Tx) InsertSession(s session.Session) error {
 // decided are the columns that decisions change. Other columns change in
 // statements that do not lock the row, and saving must not undo these.
 var decided = []string{
-	"status", "expires_at", "completed_at", "consented_at", "detected_age", "document_opened_at", "attempts", "strikes", "opened_at",
-	"begun_at", "source", "cutoff", "calibration", "document_preferred", "document_way", "document_attempts", "face_match_at", "document_camera_ms",
+	"status", "expires_at", "completed_at", "consented_at", "detected_age", "document_opened_at", "attempts", "strikes",
+	"opened_at",
+	"begun_at", "source", "cutoff", "calibration", "document_preferred", "document_way", "document_attempts",
+	"face_match_at", "document_camera_ms",
 }
 
 // SaveSession implements session.Tx. The session was decided on the row as
@@ -142,9 +148,10 @@ func (tx *Tx) SaveSession(s session.Session) error {
 // transaction's claim of the same key; an expired claim is overwritten.
 func (tx *Tx) ClaimIdempotencyKey(c session.IdempotencyClaim, now time.Time) (session.IdempotencyClaim, bool, error) {
 	claimed, err := changed(tx.db.Clauses(clause.OnConflict{
-		Columns:   []clause.Column{{Name: "tenant_id"}, {Name: "livemode"}, {Name: "key_hash"}},
-		DoUpdates: clause.AssignmentColumns([]string{"request_hash", "session_id", "sealed_link", "session_end", "expires_at"}),
-		Where:     clause.Where{Exprs: []clause.Expression{clause.Lte{Column: "idempotency_claims.expires_at", Value: now}}},
+		Columns: []clause.Column{{Name: "tenant_id"}, {Name: "livemode"}, {Name: "key_hash"}},
+		DoUpdates: clause.AssignmentColumns([]string{"request_hash", "session_id", "sealed_link", "session_end",
+			"expires_at"}),
+		Where: clause.Where{Exprs: []clause.Expression{clause.Lte{Column: "idempotency_claims.expires_at", Value: now}}},
 	}).Create(&c))
 	if err != nil || claimed {
 		return c, claimed, err
@@ -158,6 +165,7 @@ func (tx *Tx) ClaimIdempotencyKey(c session.IdempotencyClaim, now time.Time) (se
 // skipped.
 func (s *Store) PruneClaims(ctx context.Context, now time.Time, limit int) (int, error) {
 	return update(ctx, s, func(tx *Tx) (int, error) {
-		return tx.deleteChosen("idempotency_claims", "tenant_id, livemode, key_hash", "expires_at <= ? ORDER BY expires_at LIMIT ?", now, limit)
+		return tx.deleteChosen("idempotency_claims", "tenant_id, livemode, key_hash",
+			"expires_at <= ? ORDER BY expires_at LIMIT ?", now, limit)
 	})
 }

@@ -38,6 +38,7 @@ func (tx *Tx) chosen(key, table, condition string) string {
 // limit, and returns how many. It leaves alone those that another transaction has
 // locked.
 func (tx *Tx) deleteChosen(table, key, condition string, args ...any) (int, error) {
-	result := tx.db.Exec(tx.chosen(key, table, condition)+"DELETE FROM "+table+" WHERE ("+key+") IN (SELECT "+key+" FROM chosen)", args...)
+	result := tx.db.Exec(tx.chosen(key, table, condition)+"DELETE FROM "+table+" WHERE ("+key+") IN (SELECT "+key+
+		" FROM chosen)", args...)
 	return int(result.RowsAffected), result.Error
 }

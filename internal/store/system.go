@@ -24,7 +24,8 @@ func (s *Store) FailedByTenant(ctx context.Context, limit, atMost int) ([]insigh
 // DatabaseState implements insight.SystemStore.
 func (s *Store) DatabaseState(ctx context.Context) (insight.Database, error) {
 	return view(ctx, s, func(tx *Tx) (insight.Database, error) {
-		state, size := insight.Database{Dialect: "sqlite"}, "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
+		state, size := insight.Database{Dialect: "sqlite"},
+			"SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
 		if tx.postgres {
 			state.Dialect, size = "postgres", "SELECT pg_database_size(current_database())"
 		}

@@ -35,7 +35,9 @@ func (s *Store) RevokeKey(ctx context.Context, tenantID, keyID uuid.UUID, revoke
 }
 
 // ReplaceKey implements tenant.Store.
-func (s *Store) ReplaceKey(ctx context.Context, tenantID, old uuid.UUID, expires time.Time, next tenant.APIKey, act audit.Act) error {
+func (s *Store) ReplaceKey(
+	ctx context.Context, tenantID, old uuid.UUID, expires time.Time, next tenant.APIKey, act audit.Act,
+) error {
 	row := apiKeyRow(next)
 	return s.act(ctx, act, func(tx *Tx) error {
 		own := tx.db.Model(&apiKeyRow{}).Where("id = ? AND tenant_id = ?", old, tenantID).Session(&gorm.Session{})

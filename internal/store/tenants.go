@@ -17,7 +17,9 @@ import (
 var _ tenant.Store = (*Store)(nil)
 
 // CreateTenant implements tenant.Store.
-func (s *Store) CreateTenant(ctx context.Context, t tenant.Tenant, keys []tenant.APIKey, secrets []tenant.Secret, act audit.Act) error {
+func (s *Store) CreateTenant(
+	ctx context.Context, t tenant.Tenant, keys []tenant.APIKey, secrets []tenant.Secret, act audit.Act,
+) error {
 	row, keyRows := tenantRow(t), mapAll(keys, fromKey)
 	return s.Update(ctx, func(tx *Tx) error {
 		if err := tx.db.Create(&row).Error; err != nil {
@@ -38,14 +40,17 @@ func (s *Store) CreateTenant(ctx context.Context, t tenant.Tenant, keys []tenant
 }
 
 // UpdateTenant implements tenant.Store.
-func (s *Store) UpdateTenant(ctx context.Context, id uuid.UUID, c tenant.Changes, act audit.Act) (tenant.Tenant, error) {
+func (s *Store) UpdateTenant(
+	ctx context.Context, id uuid.UUID, c tenant.Changes, act audit.Act,
+) (tenant.Tenant, error) {
 	return update(ctx, s, func(tx *Tx) (tenant.Tenant, error) {
 		before, err := tx.lockSettings(id)
 		if err != nil {
 			return tenant.Tenant{}, err
 		}
 		row := tenantRow(c.Apply(before.Tenant))
-		if err := tx.db.Select("*").Omit("id", "created_at", "disabled", "move_state", "move_id", "move_to").Updates(&row).Error; err != nil {
+		if err := tx.db.Select("*").Omit("id", "created_at", "disabled", "move_state", "move_id",
+			"move_to").Updates(&row).Error; err != nil {
 			return tenant.Tenant{}, err
 		}
 		if err := tx.updateBrand(id, c.Brand); err != nil {
@@ -157,7 +162,9 @@ func (s *Store) FindTenants(ctx context.Context, text string, limit int) ([]tena
 }
 
 // Secrets implements tenant.Store.
-func (s *Store) Secrets(ctx context.Context, tenantID uuid.UUID, livemode bool, kind tenant.SecretKind, now time.Time) ([]tenant.Secret, error) {
+func (s *Store) Secrets(
+	ctx context.Context, tenantID uuid.UUID, livemode bool, kind tenant.SecretKind, now time.Time,
+) ([]tenant.Secret, error) {
 	return view(ctx, s, func(tx *Tx) ([]tenant.Secret, error) {
 		return find[tenant.Secret](tx.secrets(tenantID, livemode, kind).
 			Where("expires_at IS NULL OR expires_at > ?", now).Order("created_at DESC, id DESC"))
@@ -180,7 +187,9 @@ func (s *Store) StageSecret(ctx context.Context, next tenant.Secret, act audit.A
 }
 
 // PromoteSecret implements tenant.Store.
-func (s *Store) PromoteSecret(ctx context.Context, tenantID uuid.UUID, livemode bool, kind tenant.SecretKind, expires time.Time, act audit.Act) error {
+func (s *Store) PromoteSecret(
+	ctx context.Context, tenantID uuid.UUID, livemode bool, kind tenant.SecretKind, expires time.Time, act audit.Act,
+) error {
 	return s.act(ctx, act, func(tx *Tx) error {
 		if err := tx.retireActive(tenantID, livemode, kind, expires); err != nil {
 			return err
@@ -191,7 +200,9 @@ func (s *Store) PromoteSecret(ctx context.Context, tenantID uuid.UUID, livemode 
 }
 
 // RetireSecrets implements tenant.Store.
-func (s *Store) RetireSecrets(ctx context.Context, tenantID uuid.UUID, livemode bool, kind tenant.SecretKind, end time.Time, act audit.Act) error {
+func (s *Store) RetireSecrets(
+	ctx context.Context, tenantID uuid.UUID, livemode bool, kind tenant.SecretKind, end time.Time, act audit.Act,
+) error {
 	return s.act(ctx, act, func(tx *Tx) error {
 		return mustChange(tx.secrets(tenantID, livemode, kind).
 			Where("state = ? AND expires_at > ?", tenant.SecretRetiring, end).Update("expires_at", end))

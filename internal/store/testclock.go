@@ -34,7 +34,8 @@ func (tx *Tx) ExpireNextRedirect(id uuid.UUID) (bool, error) {
 // TakeExpiredRedirect implements session.Store.
 func (s *Store) TakeExpiredRedirect(ctx context.Context, id uuid.UUID) (bool, error) {
 	return update(ctx, s, func(tx *Tx) (bool, error) {
-		return changed(tx.db.Model(&sessionRow{}).Where("id = ? AND next_redirect_expired", id).Update("next_redirect_expired", false))
+		return changed(tx.db.Model(&sessionRow{}).Where("id = ? AND next_redirect_expired",
+			id).Update("next_redirect_expired", false))
 	})
 }
 

@@ -34,7 +34,8 @@ func newIssuer(t *testing.T) *issuer {
 		t.Fatal(err)
 	}
 	a := &issuer{certificate: &x509.Certificate{
-		Subject: pkix.Name{CommonName: "Test authority"}, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
+		Subject: pkix.Name{CommonName: "Test authority"}, IsCA: true, BasicConstraintsValid: true,
+		KeyUsage: x509.KeyUsageCertSign,
 	}, key: key, file: filepath.Join(t.TempDir(), "authority.pem")}
 	if a.certificate, err = x509.ParseCertificate(a.sign(t, a.certificate, key)); err != nil {
 		t.Fatal(err)
@@ -69,7 +70,8 @@ func (a *issuer) issue(t *testing.T, name string, until time.Time) (certificate,
 	if err != nil {
 		t.Fatal(err)
 	}
-	return pemOf("CERTIFICATE", a.sign(t, &x509.Certificate{DNSNames: []string{name}, NotAfter: until}, key)), pemOf("PRIVATE KEY", raw)
+	return pemOf("CERTIFICATE", a.sign(t, &x509.Certificate{DNSNames: []string{name}, NotAfter: until}, key)),
+		pemOf("PRIVATE KEY", raw)
 }
 
 func pemOf(kind string, raw []byte) []byte {
@@ -90,14 +92,16 @@ func onLocalhost(t *testing.T) string {
 // about others.
 func TestOpenOverTLS(t *testing.T) {
 	authority, stranger := newIssuer(t), newIssuer(t)
-	server, expired, plain := pgtest.NewServer(t, onLocalhost(t)), pgtest.NewServer(t, onLocalhost(t)), pgtest.NewServer(t, onLocalhost(t))
+	server, expired, plain := pgtest.NewServer(t, onLocalhost(t)), pgtest.NewServer(t, onLocalhost(t)),
+		pgtest.NewServer(t, onLocalhost(t))
 	certificate, key := authority.issue(t, "localhost", time.Time{})
 	server.UseTLS(t, certificate, key)
 	certificate, key = authority.issue(t, "localhost", time.Now().Add(-time.Hour))
 	expired.UseTLS(t, certificate, key)
 	named := func(s *pgtest.Server) string { return strings.Replace(s.Addr, "127.0.0.1", "localhost", 1) }
 	missing := filepath.Join(t.TempDir(), "none.pem")
-	const wrong, name, old, none = "as sslrootcert", "name the host as it does", "renew it", "server refused TLS connection"
+	const wrong, name, old, none = "as sslrootcert", "name the host as it does", "renew it",
+		"server refused TLS connection"
 	for _, tt := range []struct{ name, addr, mode, authority, want string }{
 		{"it fits", named(server), "verify-full", authority.file, ""},
 		{"its name does not count", server.Addr, "verify-ca", authority.file, ""},
@@ -113,7 +117,8 @@ func TestOpenOverTLS(t *testing.T) {
 			url := "postgres://postgres:hunter2@" + tt.addr + "/postgres?sslmode=" + tt.mode + "&sslrootcert=" + tt.authority
 			s, err := store.Open(t.Context(), store.Config{URL: url})
 			if err != nil {
-				if tt.want == "" || !strings.Contains(err.Error(), tt.want) || fault.CodeOf(err) != "" && tt.want != none || strings.Contains(err.Error(), "hunter2") {
+				if tt.want == "" || !strings.Contains(err.Error(), tt.want) || fault.CodeOf(err) != "" && tt.want != none ||
+					strings.Contains(err.Error(), "hunter2") {
 					t.Errorf("error %v, want %q", err, tt.want)
 				}
 				return

@@ -53,7 +53,9 @@ func (s *Store) TrustLists(ctx context.Context) ([]document.TrustList, error) {
 }
 
 // UpdateTrustList implements document.ListStore.
-func (s *Store) UpdateTrustList(ctx context.Context, id uuid.UUID, fn func(*document.TrustList, []document.TrustedIssuer) (document.ListChange, error)) error {
+func (s *Store) UpdateTrustList(
+	ctx context.Context, id uuid.UUID, fn func(*document.TrustList, []document.TrustedIssuer) (document.ListChange, error),
+) error {
 	return s.Update(ctx, func(tx *Tx) error {
 		l, err := take[document.TrustList](tx.forUpdate(), "id = ?", id)
 		if err != nil {

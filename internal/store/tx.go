@@ -171,7 +171,9 @@ func view[T any](ctx context.Context, s *Store, fn func(tx *Tx) (T, error)) (res
 // rows with one of the IDs. fields returns where the further columns go. IDs of
 // no row are missing in the result. The IDs are passed as text: the driver would
 // first try and fail to encode a uuid.UUID in another way.
-func readByID[T any](ctx context.Context, s *Store, query string, ids []uuid.UUID, fields func(*T) []any) (found map[uuid.UUID]T, err error) {
+func readByID[T any](
+	ctx context.Context, s *Store, query string, ids []uuid.UUID, fields func(*T) []any,
+) (found map[uuid.UUID]T, err error) {
 	among, arg := "$1", ids[0].String()
 	if len(ids) > 1 {
 		list, err := json.Marshal(ids)
@@ -185,7 +187,8 @@ func readByID[T any](ctx context.Context, s *Store, query string, ids []uuid.UUI
 	}
 	err = s.retry(ctx, func(ctx context.Context) (bool, error) {
 		found = map[uuid.UUID]T{}
-		rows, err := s.reader.ConnPool.QueryContext(ctx, query+" WHERE id IN ("+among+")", arg) //nolint:sqlclosecheck // each closes them
+		//nolint:sqlclosecheck // each closes them
+		rows, err := s.reader.ConnPool.QueryContext(ctx, query+" WHERE id IN ("+among+")", arg)
 		if err == nil {
 			err = each(rows, func() error {
 				var id uuid.UUID

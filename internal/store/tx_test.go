@@ -49,7 +49,8 @@ func TestFailedUpdateLeavesNothing(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		s := numbers(t, url)
 		ours := errors.New("ours")
-		if err := s.Update(t.Context(), func(tx *store.Tx) error { return errors.Join(add(tx, 1), ours) }); !errors.Is(err, ours) {
+		if err := s.Update(t.Context(), func(tx *store.Tx) error { return errors.Join(add(tx, 1), ours) }); !errors.Is(err,
+			ours) {
 			t.Errorf("error %v, want ours", err)
 		}
 		func() {
@@ -105,7 +106,8 @@ func recovers(t *testing.T, what string, fn func() error) {
 
 func TestStatementsHaveADeadlineOnPostgres(t *testing.T) {
 	s := impatient(t, pgtest.EmptyURL(t))
-	for name, run := range map[string]func(context.Context, func(*store.Tx) error) error{"View": s.View, "Update": s.Update} {
+	for name, run := range map[string]func(context.Context, func(*store.Tx) error) error{"View": s.View,
+		"Update": s.Update} {
 		err := run(t.Context(), func(tx *store.Tx) error { return tx.Exec("SELECT pg_sleep(3600)") })
 		if fault.CodeOf(err) != fault.Unavailable {
 			t.Errorf("%s: error %v, want unavailable", name, err)
@@ -121,8 +123,11 @@ func TestWritesHaveADeadlineOnSQLite(t *testing.T) {
 	const endless = `INSERT INTO numbers WITH RECURSIVE c (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c)
 		SELECT count(*), 0 FROM c`
 	for name, fn := range map[string]func(*store.Tx) error{
-		"an endless statement":       func(tx *store.Tx) error { return tx.Exec(endless) },
-		"an update inside an update": func(*store.Tx) error { return s.Update(t.Context(), func(tx *store.Tx) error { return add(tx, 1) }) },
+		"an endless statement": func(tx *store.Tx) error { return tx.Exec(endless) },
+		"an update inside an update": func(*store.Tx) error {
+			return s.Update(t.Context(),
+				func(tx *store.Tx) error { return add(tx, 1) })
+		},
 	} {
 		if err := s.Update(t.Context(), fn); fault.CodeOf(err) != fault.Unavailable {
 			t.Errorf("%s: error %v, want unavailable", name, err)
@@ -198,7 +203,8 @@ func killSelf(t *testing.T, s *store.Store, tx *store.Tx) {
 
 func TestConnectionLostBeforeCommitIsRunAgain(t *testing.T) {
 	s := numbers(t, pgtest.EmptyURL(t))
-	for name, run := range map[string]func(context.Context, func(*store.Tx) error) error{"Update": s.Update, "View": s.View} {
+	for name, run := range map[string]func(context.Context, func(*store.Tx) error) error{"Update": s.Update,
+		"View": s.View} {
 		tried := 0
 		err := run(t.Context(), func(tx *store.Tx) error {
 			tried++
@@ -225,7 +231,8 @@ func TestStatementOnAClosedConnectionIsRunAgain(t *testing.T) {
 	_ = conn.Close(t.Context())
 	_, closed := conn.Exec(t.Context(), "SELECT 1")
 	s := open(t, url)
-	for name, run := range map[string]func(context.Context, func(*store.Tx) error) error{"Update": s.Update, "View": s.View} {
+	for name, run := range map[string]func(context.Context, func(*store.Tx) error) error{"Update": s.Update,
+		"View": s.View} {
 		tried := 0
 		err := run(t.Context(), func(*store.Tx) error {
 			if tried++; tried == 1 {
@@ -258,7 +265,10 @@ func TestLostCommitIsNotRunAgain(t *testing.T) {
 func TestFullSQLiteDiskRefusesWritesOnly(t *testing.T) {
 	s := numbers(t, sqliteURL(t))
 	limit := func(pages string) {
-		if err := s.Update(t.Context(), func(tx *store.Tx) error { return tx.Exec("PRAGMA max_page_count = " + pages) }); err != nil {
+		if err := s.Update(t.Context(), func(tx *store.Tx) error {
+			return tx.Exec("PRAGMA max_page_count = " +
+				pages)
+		}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -21,7 +21,8 @@ func (tx *Tx) ReplaceWalletRequest(linkHash, nonce []byte) (bool, error) {
 		err := tx.db.Model(&document.WalletRequest{}).Where("link_hash = ?", linkHash).Count(&left).Error
 		return left == 0, err
 	}
-	return changed(tx.db.Clauses(clause.OnConflict{DoNothing: true}).Create(&document.WalletRequest{LinkHash: linkHash, Nonce: nonce}))
+	return changed(tx.db.Clauses(clause.OnConflict{DoNothing: true}).Create(&document.WalletRequest{LinkHash: linkHash,
+		Nonce: nonce}))
 }
 
 // WalletRequestOf implements document.WalletStore.
@@ -39,9 +40,12 @@ func (s *Store) WalletRequestByNonce(ctx context.Context, nonce []byte) (documen
 }
 
 // RecordWalletOutcome implements document.WalletStore.
-func (s *Store) RecordWalletOutcome(ctx context.Context, linkHash, nonce []byte, outcome string, final bool) (bool, error) {
+func (s *Store) RecordWalletOutcome(
+	ctx context.Context, linkHash, nonce []byte, outcome string, final bool,
+) (bool, error) {
 	return update(ctx, s, func(tx *Tx) (bool, error) {
-		return changed(tx.db.Model(&document.WalletRequest{}).Where("link_hash = ? AND nonce = ? AND NOT final", linkHash, nonce).
+		return changed(tx.db.Model(&document.WalletRequest{}).Where("link_hash = ? AND nonce = ? AND NOT final", linkHash,
+			nonce).
 			Updates(map[string]any{"outcome": outcome, "final": final}))
 	})
 }

@@ -57,9 +57,12 @@ var documentPresentations = []documentSpecies{
 	{name: "visa", format: mrz.MRVA, change: nil},
 
 	{name: "passport of the same face in disguise", format: mrz.TD3, beyond: true, change: borrowed},
-	{name: "photograph of a passport, printed, with its reflection", format: mrz.TD3, beyond: true, change: photographed(true)},
-	{name: "photograph of a passport, printed, without reflection", format: mrz.TD3, beyond: true, change: photographed(false)},
-	{name: "printed fake with right check digits and the own portrait", format: mrz.TD3, beyond: true, change: printedFake},
+	{name: "photograph of a passport, printed, with its reflection", format: mrz.TD3, beyond: true,
+		change: photographed(true)},
+	{name: "photograph of a passport, printed, without reflection", format: mrz.TD3, beyond: true,
+		change: photographed(false)},
+	{name: "printed fake with right check digits and the own portrait", format: mrz.TD3, beyond: true,
+		change: printedFake},
 	{name: "back of another's card, front of one's own", format: mrz.TD1, beyond: true, change: printedFake},
 	{name: "injected recording that tilts in all directions", format: mrz.TD3, beyond: true, change: swept},
 	{name: "injected stream of a document that obeys", format: mrz.TD3, beyond: true},
@@ -76,7 +79,9 @@ type DocumentRow struct {
 
 // DocumentRange plays n presentations of every kind of document whose name
 // contains only, or as many as there is time for until the deadline.
-func DocumentRange(ctx context.Context, pool *inference.Pool, only string, n int, deadline time.Time, progress func(done, total int)) ([]DocumentRow, error) {
+func DocumentRange(
+	ctx context.Context, pool *inference.Pool, only string, n int, deadline time.Time, progress func(done, total int),
+) ([]DocumentRow, error) {
 	d, err := newDocumentKit(ctx, pool)
 	if err != nil {
 		return nil, err
@@ -223,7 +228,8 @@ func photographed(reflection bool) func(*holder) error {
 		picture := h.zone.Draw(flat, image.Pt(framePixels, framePixels*3/4))
 		if reflection {
 			size := picture.Rect.Size()
-			shine(picture, (0.3+0.5*h.random.Float64())*float64(size.X), (0.25+0.3*h.random.Float64())*float64(size.Y), 0.035*float64(size.X))
+			shine(picture, (0.3+0.5*h.random.Float64())*float64(size.X), (0.25+0.3*h.random.Float64())*float64(size.Y),
+				0.035*float64(size.X))
 		}
 		data, err := h.camera.Shoot(picture)
 		if err != nil {

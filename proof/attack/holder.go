@@ -76,7 +76,8 @@ func newHolder(d *documentKit, format mrz.Format, seed uint64, i int) (*holder, 
 	between := func(low, high float64) float64 { return low + (high-low)*random.Float64() }
 	h := &holder{kit: d, random: random, i: i, camera: puppet.NewCamera(random), shaking: 1}
 	h.camera.Noise, h.camera.Gain, h.camera.Quality = between(1.5, 3), between(0.8, 1.1), 85
-	h.home = documents.Pose{Roll: between(-12, 12), Left: between(-4, 4), Top: between(-4, 4), X: between(-15, 15), Y: between(-10, 10)}
+	h.home = documents.Pose{Roll: between(-12, 12), Left: between(-4, 4), Top: between(-4, 4), X: between(-15, 15),
+		Y: between(-10, 10)}
 	// As large as the page's outline requires: nearly the frame's width.
 	widths := map[mrz.Format]float64{mrz.TD1: 85.6, mrz.TD2: 105, mrz.TD3: 125, mrz.MRVA: 120}
 	h.home.Pitch = between(0.8, 0.88) * framePixels / widths[format] * 2.54
@@ -124,8 +125,10 @@ func (d *documentKit) print(e edition) (*documents.Held, error) {
 	if err != nil {
 		return nil, err
 	}
-	faces := map[string]image.Image{"person": d.person, "stranger": d.stranger, "": nil, "blank": image.NewGray(image.Rect(0, 0, 8, 8))}
-	content := documents.Content{Format: e.format, Lines: mrztest.Zone(e.format, e.person()), Portrait: faces[e.face], Front: e.front}
+	faces := map[string]image.Image{"person": d.person, "stranger": d.stranger, "": nil,
+		"blank": image.NewGray(image.Rect(0, 0, 8, 8))}
+	content := documents.Content{Format: e.format, Lines: mrztest.Zone(e.format, e.person()), Portrait: faces[e.face],
+		Front: e.front}
 	d.drawn[e] = renderer.Hold(content, documents.Easy, e.random(2))
 	return d.drawn[e], nil
 }
@@ -187,7 +190,8 @@ func (s shown) accepted() bool { return s.stage == capture.Done && s.match }
 // play shows the document to a new capture.
 func (h *holder) play(ctx context.Context) (shown, error) {
 	t := 0.0
-	check := capture.New(h.kit.zones, h.kit.analyzer, func() time.Time { return today.Add(time.Duration(t * float64(time.Second))) })
+	check := capture.New(h.kit.zones, h.kit.analyzer,
+		func() time.Time { return today.Add(time.Duration(t * float64(time.Second))) })
 	check.DrawFrom(chance{h.random})
 	step := capture.Step{Stage: capture.Find}
 	var result shown

@@ -39,10 +39,14 @@ func TestPhotographedDocuments(t *testing.T) {
 		birth, expiry mrz.Date
 		want          photo.Outcome
 	}{
-		{"one's own", d.person, mrz.Date{Year: 1990, Month: 1, Day: 31}, mrz.Date{Year: 2030, Month: 1, Day: 31}, photo.Passed},
-		{"a stranger's", stranger, mrz.Date{Year: 1990, Month: 1, Day: 31}, mrz.Date{Year: 2030, Month: 1, Day: 31}, photo.AnotherFace},
-		{"an under-age one", d.person, mrz.Date{Year: 2012, Month: 1, Day: 31}, mrz.Date{Year: 2030, Month: 1, Day: 31}, photo.UnderAge},
-		{"an expired one", d.person, mrz.Date{Year: 1990, Month: 1, Day: 31}, mrz.Date{Year: 2026, Month: 1, Day: 31}, photo.Expired},
+		{"one's own", d.person, mrz.Date{Year: 1990, Month: 1, Day: 31}, mrz.Date{Year: 2030, Month: 1, Day: 31},
+			photo.Passed},
+		{"a stranger's", stranger, mrz.Date{Year: 1990, Month: 1, Day: 31}, mrz.Date{Year: 2030, Month: 1, Day: 31},
+			photo.AnotherFace},
+		{"an under-age one", d.person, mrz.Date{Year: 2012, Month: 1, Day: 31}, mrz.Date{Year: 2030, Month: 1, Day: 31},
+			photo.UnderAge},
+		{"an expired one", d.person, mrz.Date{Year: 1990, Month: 1, Day: 31}, mrz.Date{Year: 2026, Month: 1, Day: 31},
+			photo.Expired},
 	} {
 		h, err := newHolder(d, mrz.TD3, 7, 0)
 		if err != nil {

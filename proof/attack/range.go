@@ -86,7 +86,10 @@ func (r Row) Interval() (low, high float64) {
 // the kinds marked large, and returns the rows, worst first: persons, attacks,
 // and those beyond the challenge. Every run plays the same presentations. If
 // deadline is not zero, the run ends then. progress may be nil.
-func Range(ctx context.Context, models inference.Models, only string, n, large int, deadline time.Time, progress func(done, total int)) ([]Row, error) {
+func Range(
+	ctx context.Context, models inference.Models, only string, n, large int, deadline time.Time,
+	progress func(done, total int),
+) ([]Row, error) {
 	analyzer := vision.NewAnalyzer(models)
 	person, stranger, err := puppet.Sample(ctx, analyzer)
 	if err != nil {

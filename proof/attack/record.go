@@ -85,5 +85,6 @@ func encode(a evidence.Attacks) ([]byte, error) {
 		}
 		lines[i] = "    " + string(text)
 	}
-	return []byte(strings.Replace(head.String(), `"rows": null`, "\"rows\": [\n"+strings.Join(lines, ",\n")+"\n  ]", 1)), nil
+	return []byte(strings.Replace(head.String(), `"rows": null`, "\"rows\": [\n"+strings.Join(lines, ",\n")+"\n  ]", 1)),
+		nil
 }

@@ -54,7 +54,8 @@ func TestRecord(t *testing.T) {
 	if text, err = os.ReadFile(path); err == nil {
 		err = json.Unmarshal(text, &got)
 	}
-	if err != nil || len(got.Rows) != len(shipped.Rows) || got.CameraPublished != "2031-02-03" || got.DocumentPublished != "2031-02-04" || got.Source != shipped.Source {
+	if err != nil || len(got.Rows) != len(shipped.Rows) || got.CameraPublished != "2031-02-03" ||
+		got.DocumentPublished != "2031-02-04" || got.Source != shipped.Source {
 		t.Fatalf("%+v, %v", got, err)
 	}
 	for i, row := range got.Rows {

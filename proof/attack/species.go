@@ -26,7 +26,8 @@ var bonaFide = []species{
 	{name: follower, stage: newTake},
 	{name: "person who starts the wrong way, then the right one", goal: 0.03, stage: mistaken},
 	{name: "person who needs 3 s to react and 1.5 s to turn", stage: slow},
-	{name: "person who cannot move the head", stage: func(c *cast, seed uint64) *take { return sitting(newTake(c, seed)) }},
+	{name: "person who cannot move the head",
+		stage: func(c *cast, seed uint64) *take { return sitting(newTake(c, seed)) }},
 }
 
 // follower is the species whose time and data are measured.
@@ -47,10 +48,12 @@ var attacks = []species{
 	}},
 	{name: "print, a finger before its eyes, without head turns", large: true, stage: fingered},
 	{name: "screen, recording with its own order", goal: recorded, large: true, stage: screen(false)},
-	{name: "screen, in the mode without head turns", large: true, stage: func(c *cast, seed uint64) *take { return waiting(screen(false)(c, seed)) }},
+	{name: "screen, in the mode without head turns", large: true,
+		stage: func(c *cast, seed uint64) *take { return waiting(screen(false)(c, seed)) }},
 	{name: "still picture as a stream", stage: still(0)},
 	{name: "still picture with added noise", stage: still(3)},
-	{name: "still picture with noise, without head turns", stage: func(c *cast, seed uint64) *take { return waiting(still(3)(c, seed)) }},
+	{name: "still picture with noise, without head turns",
+		stage: func(c *cast, seed uint64) *take { return waiting(still(3)(c, seed)) }},
 	{name: "injected recording with its own order", goal: recorded, large: true, stage: recording},
 	{name: "injected head that sweeps all directions", goal: never, stage: sweeping},
 	{name: "injected recording, prompts skipped", goal: recorded, large: true, stage: skipping},
@@ -215,7 +218,8 @@ func (k *take) anyOrder() (order []liveness.Prompt) {
 // them or in a circle.
 func sweeping(c *cast, seed uint64) *take {
 	k := newTake(c, seed)
-	actions, turn := len(liveness.Actions), 1+2*k.random.IntN(2) // turn leads to the next direction, or to the opposite one
+	// turn leads to the next direction, or to the opposite one
+	actions, turn := len(liveness.Actions), 1+2*k.random.IntN(2)
 	var order []liveness.Prompt
 	for i := range 4 * actions {
 		order = append(order, liveness.Actions[(int(seed%8)+i*turn)%actions])

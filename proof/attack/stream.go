@@ -147,7 +147,8 @@ func (d *display) light(frame *image.RGBA, t float64) {
 // measured to find out how often they pass.
 var beyond = []species{
 	{name: "screen, an obeying face live on it", stage: screen(true)},
-	{name: "injected recording, in the mode without head turns", stage: func(c *cast, seed uint64) *take { return sitting(newTake(c, seed)) }},
+	{name: "injected recording, in the mode without head turns",
+		stage: func(c *cast, seed uint64) *take { return sitting(newTake(c, seed)) }},
 	{name: "injected stream of an obeying puppet", stage: func(c *cast, seed uint64) *take {
 		k := newTake(c, seed)
 		k.show = func(frame *image.RGBA, t float64) {

@@ -53,7 +53,8 @@ func newTake(c *cast, seed uint64) *take {
 	if random.IntN(3) == 0 {
 		k.size = image.Pt(480, 640) // a phone
 	}
-	k.camera.Noise, k.camera.Gain, k.camera.Quality = between(1.5, 4), between(0.8, 1.15), 80 // quality of the page's JPEGs
+	// quality of the page's JPEGs
+	k.camera.Noise, k.camera.Gain, k.camera.Quality = between(1.5, 4), between(0.8, 1.15), 80
 	k.gap, k.latency = between(0.15, 0.2), between(0.02, 0.08)
 	k.actor = puppet.NewActor(random, puppet.Pose{
 		Yaw: between(-4, 4), Pitch: between(-5, 4), Roll: between(-6, 6),
@@ -99,7 +100,8 @@ const (
 func (k *take) play(ctx context.Context, engine *age.Engine) (result, error) {
 	t := 0.0
 	clock := func() time.Time { return time.Unix(0, int64(t*float64(time.Second))) }
-	capture := engine.NewCapture(age.Options{TargetAge: 13, Assisted: k.assisted, Now: clock, Rand: cmp.Or[io.Reader](k.dice, chance{k.random})})
+	capture := engine.NewCapture(age.Options{TargetAge: 13, Assisted: k.assisted, Now: clock,
+		Rand: cmp.Or[io.Reader](k.dice, chance{k.random})})
 	var last age.Step
 	sent := 0
 	for n := 0; ; n++ {

@@ -69,7 +69,8 @@ func (s walletShop) ask() asked {
 	if s.stored(a).BrowserHash == nil {
 		s.Fatal("the session belongs to no browser")
 	}
-	_, err := s.App.Sessions.Resolve(s.Context(), s.stored(a), session.CheckResult{Result: session.ResultFallback, Source: session.SourceCamera})
+	_, err := s.App.Sessions.Resolve(s.Context(), s.stored(a),
+		session.CheckResult{Result: session.ResultFallback, Source: session.SourceCamera})
 	s.must(err)
 	s.send(a.shopper, http.MethodPost, a.VerificationURL+"/document", url.Values{"choice": {"wallet"}})
 	_, page := s.send(a.shopper, http.MethodGet, a.VerificationURL+"/wallet", nil)
@@ -152,7 +153,8 @@ func TestWalletRange(t *testing.T) {
 			}
 		}
 		low, high := row.Interval()
-		t.Logf("%s: %d of %d passed, error rate %.1f %% (%.1f to %.1f %%)", row.Species, row.Accepted, row.N, 100*row.Rate(), 100*low, 100*high)
+		t.Logf("%s: %d of %d passed, error rate %.1f %% (%.1f to %.1f %%)", row.Species, row.Accepted, row.N, 100*row.Rate(),
+			100*low, 100*high)
 		if want := map[bool]int{true: n}[kind.passes]; row.Accepted != want {
 			t.Errorf("%s: %d of %d passed, want %d", row.Species, row.Accepted, n, want)
 		}

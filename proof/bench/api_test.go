@@ -90,7 +90,8 @@ type stand struct {
 }
 
 func newStand(b *testing.B, databaseURL string) *stand {
-	g := gatewaytest.Start(b, databaseURL, "AGEGATE_TEST_DAILY_CAP=-1", "AGEGATE_FREE_CHECKS_PER_MONTH=-1", "AGEGATE_LOG_LEVEL=error")
+	g := gatewaytest.Start(b, databaseURL, "AGEGATE_TEST_DAILY_CAP=-1", "AGEGATE_FREE_CHECKS_PER_MONTH=-1",
+		"AGEGATE_LOG_LEVEL=error")
 	s := &stand{gateway: g.URL, client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 16}}}
 	for range 50 {
 		shop := g.Shop(b, "", nil)
@@ -150,7 +151,9 @@ const perRound = 50
 // no limit.
 type mark struct{ ratio, p99 float64 }
 
-func (s *stand) compare(b *testing.B, bareURL string, m mark, clients, want int, request func(base string, n int) *http.Request) {
+func (s *stand) compare(
+	b *testing.B, bareURL string, m mark, clients, want int, request func(base string, n int) *http.Request,
+) {
 	s.alternate(b, server{"gateway", s.gateway}, server{"bare", bareURL}, m, clients, want, request)
 }
 
@@ -161,7 +164,9 @@ type server struct{ name, url string }
 // the first. It fails if the first misses the mark. The servers take turns to begin
 // a round, and the ratio is the median of the rounds' ratios, because a single
 // checkpoint or vacuum can slow a round down many times.
-func (s *stand) alternate(b *testing.B, first, second server, m mark, clients, want int, request func(base string, n int) *http.Request) {
+func (s *stand) alternate(
+	b *testing.B, first, second server, m mark, clients, want int, request func(base string, n int) *http.Request,
+) {
 	var whole [2]time.Duration
 	var took [2][]time.Duration
 	var ratios []float64
@@ -203,7 +208,9 @@ func (s *stand) alternate(b *testing.B, first, second server, m mark, clients, w
 
 // load sends n requests from all clients, and returns the total time and the time
 // of each.
-func (s *stand) load(b *testing.B, base string, clients, n, want int, request func(base string, n int) *http.Request) (time.Duration, []time.Duration) {
+func (s *stand) load(
+	b *testing.B, base string, clients, n, want int, request func(base string, n int) *http.Request,
+) (time.Duration, []time.Duration) {
 	var next atomic.Int64
 	var wg sync.WaitGroup
 	took := make([]time.Duration, n)

@@ -117,7 +117,9 @@ func (b *bare) create(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-func (b *bare) insert(r *http.Request, id uuid.UUID, by caller, age int, success, cancel, webhook, link string, now time.Time) error {
+func (b *bare) insert(
+	r *http.Request, id uuid.UUID, by caller, age int, success, cancel, webhook, link string, now time.Time,
+) error {
 	ctx, tenantID, expires := r.Context(), by.tenant, b.time(now.Add(time.Hour))
 	tx, err := b.write.BeginTx(ctx, nil)
 	if err != nil {

@@ -16,7 +16,8 @@ import (
 // withModels is the configuration of a gateway that analyses frames. With two
 // workers, it reads one picture of a document at a time.
 var withModels = []string{
-	"AGEGATE_ESTIMATOR=onnx", "AGEGATE_MODELS_DIR=../../models", "AGEGATE_INFERENCE_WORKERS=2", "AGEGATE_TEST_DAILY_CAP=-1",
+	"AGEGATE_ESTIMATOR=onnx", "AGEGATE_MODELS_DIR=../../models", "AGEGATE_INFERENCE_WORKERS=2",
+	"AGEGATE_TEST_DAILY_CAP=-1",
 }
 
 // photographers are shoppers of one tenant who photograph something other than a
@@ -53,7 +54,8 @@ func photograph(t testing.TB, g *gatewaytest.Gateway, n int, pictures [][]byte) 
 	for range n {
 		wg.Go(func() {
 			for ctx.Err() == nil {
-				f, err := openFilm(ctx, g, g.Create(t, shop.Test.APIKey, 18), "?force=fallback", "document?choice=photo", "photo?compare=yes")
+				f, err := openFilm(ctx, g, g.Create(t, shop.Test.APIKey, 18), "?force=fallback", "document?choice=photo",
+					"photo?compare=yes")
 				if err != nil {
 					if ctx.Err() == nil {
 						t.Errorf("a document cannot be filmed: %v", err)

@@ -61,7 +61,8 @@ func openFilm(ctx context.Context, g *gatewaytest.Gateway, s gatewaytest.Created
 	if res.StatusCode >= http.StatusBadRequest {
 		return nil, fmt.Errorf("%s answered %d", steps[len(steps)-1], res.StatusCode)
 	}
-	conn, _, err := websocket.Dial(ctx, strings.Replace(page, "http", "ws", 1)+"/stream", &websocket.DialOptions{HTTPClient: browser})
+	conn, _, err := websocket.Dial(ctx, strings.Replace(page, "http", "ws", 1)+"/stream",
+		&websocket.DialOptions{HTTPClient: browser})
 	if err != nil {
 		return nil, err
 	}

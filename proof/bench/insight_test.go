@@ -43,12 +43,14 @@ func benchmarkInsight(b *testing.B, databaseURL string) {
 	now := time.Now().UTC().Truncate(time.Millisecond)
 	owner := tenant.Tenant{
 		ID: uuid.Must(uuid.NewV7()), Name: "Crowd", CreatedAt: now.AddDate(-1, 0, 0),
-		SuccessURL: "https://shop.example/checkout/age", CancelURL: "https://shop.example/basket", WebhookURL: "https://shop.example/hooks/age",
+		SuccessURL: "https://shop.example/checkout/age", CancelURL: "https://shop.example/basket",
+		WebhookURL: "https://shop.example/hooks/age",
 	}
 	filling := crowd.Crowd{Sessions: *crowdSize, Until: now, Over: time.Duration(*crowdSize) * crowdEvery}
 	var keys []tenant.APIKey
 	for i := range 3 {
-		key := tenant.APIKey{ID: uuid.Must(uuid.NewV7()), TenantID: owner.ID, Livemode: true, LastFour: "abcd", CreatedAt: now}
+		key := tenant.APIKey{ID: uuid.Must(uuid.NewV7()), TenantID: owner.ID, Livemode: true, LastFour: "abcd",
+			CreatedAt: now}
 		key.Hash[0] = byte(i)
 		keys = append(keys, key)
 		filling.Shops = append(filling.Shops, crowd.Shop{TenantID: owner.ID, KeyID: key.ID})
@@ -121,7 +123,8 @@ func reads(b *testing.B, g *gatewaytest.Gateway, tenantID uuid.UUID, now time.Ti
 	overview := get("?window=24h", "?window=7d", "?window=30d")
 	return []read{
 		{"list", 15 * time.Millisecond, get(
-			"/sessions", "/sessions?status=PASSED", "/sessions?status=SPOOF", "/sessions?status=EXPIRED", "/sessions?status=PENDING",
+			"/sessions", "/sessions?status=PASSED", "/sessions?status=SPOOF", "/sessions?status=EXPIRED",
+			"/sessions?status=PENDING",
 			"/sessions?age=16", "/sessions?age=77", "/sessions?to="+day(now.Add(-age/2)))},
 		{"one session", 15 * time.Millisecond, get(sessions...)},
 		{"deliveries", 15 * time.Millisecond, get(
@@ -182,7 +185,8 @@ func measure(b *testing.B, row read) {
 	}
 	b.ReportMetric(0, "ns/op")
 	if quantile(0.95) > row.mark { // the figures of a failed benchmark are only printed like this
-		b.Errorf("%s: p95 %s, the mark is %s; p50 %s, %s of the processors", row.name, quantile(0.95), row.mark, quantile(0.50), processors)
+		b.Errorf("%s: p95 %s, the mark is %s; p50 %s, %s of the processors", row.name, quantile(0.95), row.mark,
+			quantile(0.50), processors)
 	}
 }
 

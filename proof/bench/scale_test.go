@@ -58,21 +58,24 @@ func benchmarkScale(b *testing.B, dialect string, database func(testing.TB) stri
 	of := map[string]*crowded{small.gateway: small, large.gateway: large}
 	s := &stand{client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 16}}}
 	b.Run("status", func(b *testing.B) {
-		s.alternate(b, server{"large", large.gateway}, server{"small", small.gateway}, withinAFifth, 16, http.StatusOK, func(base string, n int) *http.Request {
-			c := of[base]
-			req, _ := http.NewRequest(http.MethodGet, base+"/api/v1/sessions/"+c.sessions[n*7919%len(c.sessions)]+"/status", nil)
-			req.Header.Set("X-API-Key", c.live[0])
-			return req
-		})
+		s.alternate(b, server{"large", large.gateway}, server{"small", small.gateway}, withinAFifth, 16, http.StatusOK,
+			func(base string, n int) *http.Request {
+				c := of[base]
+				req, _ := http.NewRequest(http.MethodGet, base+"/api/v1/sessions/"+c.sessions[n*7919%len(c.sessions)]+"/status",
+					nil)
+				req.Header.Set("X-API-Key", c.live[0])
+				return req
+			})
 	})
 	for mode, keys := range map[string]func(*crowded) []string{
 		"test": func(c *crowded) []string { return c.test }, "live": func(c *crowded) []string { return c.live },
 	} {
 		for _, d := range demands {
 			b.Run("create/"+mode+"/"+d.name, func(b *testing.B) {
-				s.alternate(b, server{"large", large.gateway}, server{"small", small.gateway}, withinAFifth, d.clients, http.StatusCreated, func(base string, n int) *http.Request {
-					return creation(base, keys(of[base])[n%d.tenants])
-				})
+				s.alternate(b, server{"large", large.gateway}, server{"small", small.gateway}, withinAFifth, d.clients,
+					http.StatusCreated, func(base string, n int) *http.Request {
+						return creation(base, keys(of[base])[n%d.tenants])
+					})
 			})
 		}
 	}
@@ -101,7 +104,8 @@ func newCrowded(b *testing.B, dialect, databaseURL string, sessions int) *crowde
 		tenants := tenant.NewService(db, sealer, tenant.CallbackRule{}, rand.Reader, utc)
 		for range 50 {
 			shop, err := tenants.Create(b.Context(), audit.System("test"), tenant.Tenant{
-				Name: "Shop", SuccessURL: "https://shop.example/checkout/age", CancelURL: "https://shop.example/basket", WebhookURL: "https://shop.example/hooks/age",
+				Name: "Shop", SuccessURL: "https://shop.example/checkout/age", CancelURL: "https://shop.example/basket",
+				WebhookURL: "https://shop.example/hooks/age",
 			})
 			if err != nil {
 				return err
@@ -168,7 +172,8 @@ func printSizes(b *testing.B, dialect, databaseURL string, sessions int) {
 		all = crowd.Size{Table: "all", Rows: all.Rows + s.Rows, Data: all.Data + s.Data, Indexes: all.Indexes + s.Indexes}
 	}
 	line(all)
-	fmt.Printf("\nper million checks: million rows, MB of data, MB of indexes; %.1f GB on disk\n%s", float64(all.Data+all.Indexes)/1e9, &lines)
+	fmt.Printf("\nper million checks: million rows, MB of data, MB of indexes; %.1f GB on disk\n%s",
+		float64(all.Data+all.Indexes)/1e9, &lines)
 }
 
 // warm reads the database's files once, so that the operating system has them in
@@ -182,7 +187,8 @@ func warm(b *testing.B, databaseURL string) {
 			b.Fatal(err)
 		}
 		defer db.Close()
-		if err := db.QueryRowContext(b.Context(), "SELECT current_setting('data_directory') || '/base'").Scan(&root); err != nil {
+		if err := db.QueryRowContext(b.Context(),
+			"SELECT current_setting('data_directory') || '/base'").Scan(&root); err != nil {
 			b.Fatal(err)
 		}
 	}

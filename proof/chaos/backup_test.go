@@ -46,7 +46,8 @@ func TestBackup(t *testing.T) { //nolint:tparallel // beside decides
 		all, _ := l.acknowledged()
 		g.kill()
 		held := restored.read(t)
-		r.Didf("%d creations and %d completions acknowledged before it, %d creations until the loss", creations, completions, all)
+		r.Didf("%d creations and %d completions acknowledged before it, %d creations until the loss", creations, completions,
+			all)
 		r.None("acknowledged creations lost", before.lostCreations(held))
 		r.None("acknowledged completions lost", before.lostCompletions(held))
 		r.None("state and event disagree in the copy", held.disagreements())
@@ -92,7 +93,8 @@ func (l *load) startCharged(liveKey string) (stop func()) {
 func (l *load) awaitMany(t *testing.T, db database, n int) {
 	t.Helper()
 	l.awaitCreations(t, n)
-	for limit := time.Now().Add(table.HangLimit); db.count(t, "SELECT count(*) FROM webhook_events WHERE status = 'pending'") == 0; time.Sleep(50 * time.Millisecond) {
+	for limit := time.Now().Add(table.HangLimit); db.count(t,
+		"SELECT count(*) FROM webhook_events WHERE status = 'pending'") == 0; time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(limit) {
 			t.Fatalf("no webhook pending within %s", table.HangLimit)
 		}
@@ -103,7 +105,8 @@ func (l *load) awaitMany(t *testing.T, db database, n int) {
 func (a *account) copied() *account {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return &account{created: maps.Clone(a.created), told: maps.Clone(a.told), answers: map[string]int{}, disputed: slices.Clone(a.disputed)}
+	return &account{created: maps.Clone(a.created), told: maps.Clone(a.told), answers: map[string]int{},
+		disputed: slices.Clone(a.disputed)}
 }
 
 // backup backs up the database, restores it under another name and returns that
@@ -118,8 +121,10 @@ func (db database) backup(t *testing.T) database {
 		return database{db.name, "sqlite:" + copied}
 	}
 	empty := pgtest.EmptyURL(t)
-	runDocumented(t, dir, commands(t, "operations.md", "Backup", 0), append(os.Environ(), "DATABASE_SERVER_URL="+plain(db.url)))
-	runDocumented(t, dir, commands(t, "operations.md", "Backup", 1), append(os.Environ(), "DATABASE_SERVER_URL="+plain(empty)))
+	runDocumented(t, dir, commands(t, "operations.md", "Backup", 0),
+		append(os.Environ(), "DATABASE_SERVER_URL="+plain(db.url)))
+	runDocumented(t, dir, commands(t, "operations.md", "Backup", 1),
+		append(os.Environ(), "DATABASE_SERVER_URL="+plain(empty)))
 	return database{db.name, empty}
 }
 

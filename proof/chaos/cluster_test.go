@@ -56,7 +56,8 @@ func newCluster(t *testing.T) *cluster {
 	}
 	for _, n := range c.nodes {
 		n.env = append(n.env, "ETCD_INITIAL_CLUSTER="+strings.Join(members, ","))
-		c.write(filepath.Join(n.dir, "patroni.yaml"), strings.ReplaceAll(file(t, "patroni.yaml"), "/var/run/postgresql", n.dir))
+		c.write(filepath.Join(n.dir, "patroni.yaml"),
+			strings.ReplaceAll(file(t, "patroni.yaml"), "/var/run/postgresql", n.dir))
 		n.startEtcd()
 	}
 	t.Cleanup(c.end)
@@ -79,7 +80,8 @@ func (c *cluster) awaitEtcd(n *node) {
 		Cluster string `json:"etcdcluster"`
 	}
 	c.await("etcd of "+n.name, func() bool {
-		return get("http://"+n.client+"/health", nil) && get("http://"+n.client+"/version", &version) && strings.Contains(version.Cluster, ".")
+		return get("http://"+n.client+"/health", nil) && get("http://"+n.client+"/version", &version) &&
+			strings.Contains(version.Cluster, ".")
 	})
 }
 

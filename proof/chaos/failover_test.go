@@ -52,7 +52,8 @@ func confirm(t *testing.T, primary *pgtest.Server) {
 	primary.Exec(t, "ALTER SYSTEM SET synchronous_standby_names = '*'")
 	primary.Exec(t, "SELECT pg_reload_conf()")
 	db := database{"PostgreSQL", primary.URL(primary.Addr)}
-	for limit := time.Now().Add(table.HangLimit); db.count(t, "SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'") == 0; time.Sleep(50 * time.Millisecond) {
+	for limit := time.Now().Add(table.HangLimit); db.count(t,
+		"SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'") == 0; time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(limit) {
 			t.Fatalf("the replica does not confirm within %s", table.HangLimit)
 		}

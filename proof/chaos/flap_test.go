@@ -35,7 +35,8 @@ func TestFlappingReceiver(t *testing.T) { //nolint:tparallel // beside decides
 			}
 		})
 		g := newGateway(t, db)
-		keys := g.newShops(6, receiver) // 6 tenants with 8 attempts in flight each, so that attempts without an answer do not take long
+		// 6 tenants with 8 attempts in flight each, so that attempts without an answer do not take long
+		keys := g.newShops(6, receiver)
 		g.start()
 		l := newLoad(keys, 0, g)
 		events := table.Sized(600, 60)

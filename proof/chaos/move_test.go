@@ -26,7 +26,8 @@ func TestMove(t *testing.T) { //nolint:tparallel // beside decides
 		r := table.New(t, db.named("17 a tenant moves to another cluster"))
 		free := "AGEGATE_FREE_CHECKS_PER_MONTH=-1"
 		from, target := newGateway(t, db, free), postgres(t)
-		to := newGateway(t, target, free, "AGEGATE_SECRET_KEY="+base64.StdEncoding.EncodeToString([]byte(strings.Repeat("k", 32))))
+		to := newGateway(t, target, free, "AGEGATE_SECRET_KEY="+
+			base64.StdEncoding.EncodeToString([]byte(strings.Repeat("k", 32))))
 		staying, moving := newReceiver(t, always(accept)), newReceiver(t, func(before int) answer {
 			if before == 0 && rand.N(4) == 0 {
 				return refuse // so that events wait for their next attempt when the tenant leaves
@@ -49,7 +50,8 @@ func TestMove(t *testing.T) { //nolint:tparallel // beside decides
 		dir, tenant := t.TempDir(), db.tenantOf(t, open.id)
 		run := func(g *gateway, n int) {
 			runDocumented(t, dir, commands(t, "operations.md", "One cluster to two", n), append(g.env,
-				"PATH="+filepath.Dir(binary)+":/usr/bin:/bin", "AGEGATE_MOVE_PASSPHRASE=correct horse battery", "TENANT="+tenant, "NEW_VERIFY_URL="+to.url))
+				"PATH="+filepath.Dir(binary)+":/usr/bin:/bin", "AGEGATE_MOVE_PASSPHRASE=correct horse battery", "TENANT="+tenant,
+				"NEW_VERIFY_URL="+to.url))
 		}
 		left := time.Now()
 		run(from, 0)
@@ -67,7 +69,8 @@ func TestMove(t *testing.T) { //nolint:tparallel // beside decides
 		halt()
 		stop()
 		creations, completions := m.acknowledged()
-		r.Didf("%d creations and %d completions of the tenant that moved in %.1f s, %d pages led to the new place", creations, completions, took.Seconds(), m.led.Load())
+		r.Didf("%d creations and %d completions of the tenant that moved in %.1f s, %d pages led to the new place", creations,
+			completions, took.Seconds(), m.led.Load())
 		r.Mark("pages led to the new place", "some", fmt.Sprint(m.led.Load()), m.led.Load() > 0)
 		r.None("balances that the ledger does not explain", target.unbalanced(t))
 		audit(t, r, target, m.account, moving)

@@ -53,7 +53,8 @@ func TestNetwork(t *testing.T) {
 	stop()
 
 	creations, completions := l.acknowledged()
-	r.Didf("black hole of %s, 200 ms latency, %d times 1 %% of connections reset; %d creations, %d completions", hole, resets, creations, completions)
+	r.Didf("black hole of %s, 200 ms latency, %d times 1 %% of connections reset; %d creations, %d completions", hole,
+		resets, creations, completions)
 	r.Within("longest request", l.slowest, 6*time.Second)
 	r.Within("first acknowledgement after the black hole", recovery, 2*time.Second)
 	if !g.running() {

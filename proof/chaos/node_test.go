@@ -48,16 +48,20 @@ func (c *cluster) newNode(name string) *node {
 		"PATRONI_POSTGRESQL_PGPASS": filepath.Join(n.dir, "pgpass"), "PATRONI_ETCD_HOST": n.client,
 		"PATRONI_SUPERUSER_USERNAME": c.user(), "PATRONI_SUPERUSER_PASSWORD": "super",
 		"PATRONI_REPLICATION_USERNAME": "replicator", "PATRONI_REPLICATION_PASSWORD": "replicator",
-		"ETCD_NAME": name, "ETCD_ENABLE_V2": "true", "ETCD_DATA_DIR": filepath.Join(n.dir, "etcd"), "ETCD_LISTEN_CLIENT_URLS": "http://" + n.client,
+		"ETCD_NAME": name, "ETCD_ENABLE_V2": "true", "ETCD_DATA_DIR": filepath.Join(n.dir, "etcd"),
+		"ETCD_LISTEN_CLIENT_URLS":    "http://" + n.client,
 		"ETCD_ADVERTISE_CLIENT_URLS": "http://" + n.client, "ETCD_LISTEN_PEER_URLS": "http://" + n.peer,
 		"ETCD_INITIAL_ADVERTISE_PEER_URLS": n.link.URL, "ETCD_INITIAL_CLUSTER_TOKEN": "agegate",
-		"PGBACKREST_CONFIG": c.path("pgbackrest.conf"), "PGBACKREST_LOCK_PATH": n.dir, "PGBACKREST_PG1_PORT": strconv.Itoa(first),
-		"PGBACKREST_REPO1_PATH": c.path("repository"), "PGBACKREST_PG1_PATH": filepath.Join(n.dir, "data"), "PGBACKREST_PG1_SOCKET_PATH": n.dir,
-		"PATH": c.bin + ":" + os.Getenv("PATH"), "HOME": n.dir, "LC_ALL": "C.UTF-8",
+		"PGBACKREST_CONFIG": c.path("pgbackrest.conf"), "PGBACKREST_LOCK_PATH": n.dir,
+		"PGBACKREST_PG1_PORT":   strconv.Itoa(first),
+		"PGBACKREST_REPO1_PATH": c.path("repository"), "PGBACKREST_PG1_PATH": filepath.Join(n.dir, "data"),
+		"PGBACKREST_PG1_SOCKET_PATH": n.dir,
+		"PATH":                       c.bin + ":" + os.Getenv("PATH"), "HOME": n.dir, "LC_ALL": "C.UTF-8",
 	}
 	// The operator's file names all settings that the nodes need.
 	for line := range strings.Lines(file(c.t, "node.env")) {
-		if key, _, ok := strings.Cut(line, "="); ok && !strings.HasPrefix(line, "#") && settings[key] == "" && key != "ETCD_INITIAL_CLUSTER" {
+		if key, _, ok := strings.Cut(line, "="); ok && !strings.HasPrefix(line, "#") && settings[key] == "" &&
+			key != "ETCD_INITIAL_CLUSTER" {
 			c.t.Fatalf("node.env sets %s, which the test does not", key)
 		}
 	}

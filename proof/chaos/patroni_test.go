@@ -35,7 +35,8 @@ func TestPatroni(t *testing.T) {
 	g.kill()
 	primary := c.awaitHealthy()
 	c.run(primary, commands(t, "availability.md", "Set up", 0), append(primary.socket(), "AGEGATE_DB_PASSWORD=shop")...)
-	c.run(primary, commands(t, "availability.md", "Move there from one database", 0), "DATABASE_SERVER_URL="+plain(old.url), "AGEGATE_DATABASE_URL="+c.url())
+	c.run(primary, commands(t, "availability.md", "Move there from one database", 0), "DATABASE_SERVER_URL="+
+		plain(old.url), "AGEGATE_DATABASE_URL="+c.url())
 
 	db := database{"PostgreSQL", c.url()}
 	gateways := []*gateway{newGateway(t, db, settings...), newGateway(t, db, settings...)}

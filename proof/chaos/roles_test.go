@@ -69,7 +69,8 @@ func TestRoles(t *testing.T) {
 		while string
 		most  int
 	}{{"creating and looking up", most}, {"with its dashboard", used}} {
-		r.Mark("most memory of the API, "+m.while, fmt.Sprintf("< %d MiB", apiMemory>>10), fmt.Sprintf("%d MiB", m.most>>10), m.most < apiMemory)
+		r.Mark("most memory of the API, "+m.while, fmt.Sprintf("< %d MiB", apiMemory>>10), fmt.Sprintf("%d MiB", m.most>>10),
+			m.most < apiMemory)
 	}
 	r.Mark("ONNX Runtime in the API's process", "no", map[bool]string{true: "yes", false: "no"}[library], !library)
 	audit(t, r, db, l.account, receiver)
@@ -127,7 +128,8 @@ func (g *gateway) browse(t *testing.T, db database, times int) {
 	}
 	var first string
 	conn := db.connect(t)
-	if err := conn.QueryRowContext(t.Context(), "SELECT CAST(tenant_id AS text) FROM sessions ORDER BY id LIMIT 1").Scan(&first); err != nil {
+	if err := conn.QueryRowContext(t.Context(),
+		"SELECT CAST(tenant_id AS text) FROM sessions ORDER BY id LIMIT 1").Scan(&first); err != nil {
 		t.Fatal(err)
 	}
 	err = s.UpdateAccounts(t.Context(), func(tx staff.Tx) error {
@@ -146,10 +148,12 @@ func (g *gateway) browse(t *testing.T, db database, times int) {
 	for range times {
 		for _, language := range []string{"en", "de"} {
 			for _, path := range []string{
-				"/test", "/test/sessions", "/test/keys", "/test/webhooks", "/test/refusals", "/test/paste", "/test/playground", "/live",
+				"/test", "/test/sessions", "/test/keys", "/test/webhooks", "/test/refusals", "/test/paste", "/test/playground",
+				"/live",
 				"/settings", "/settings/branding", "/team", "/billing", "/audit",
 			} {
-				res := c.do(http.MethodGet, g.url+"/dashboard/"+first+path, "", "Cookie", "agegate-user="+token, "Accept-Language", language)
+				res := c.do(http.MethodGet, g.url+"/dashboard/"+first+path, "", "Cookie", "agegate-user="+token, "Accept-Language",
+					language)
 				if res.status != http.StatusOK || !strings.Contains(res.body, `lang="`+language+`"`) {
 					t.Fatalf("%s in %s: %d", path, language, res.status)
 				}

@@ -84,34 +84,36 @@ func (db database) read(t *testing.T) rows {
 		all.status[id] = status
 		return err
 	})
-	each(t, conn, "SELECT id, CAST(session_id AS text), status, body FROM webhook_events", func(scan func(...any) error) error {
-		var id string
-		var e event
-		var body []byte
-		if err := scan(&id, &e.session, &e.status, &body); err != nil {
+	each(t, conn, "SELECT id, CAST(session_id AS text), status, body FROM webhook_events",
+		func(scan func(...any) error) error {
+			var id string
+			var e event
+			var body []byte
+			if err := scan(&id, &e.session, &e.status, &body); err != nil {
+				return err
+			}
+			var payload struct {
+				Status string `json:"status"`
+			}
+			err := json.Unmarshal(body, &payload)
+			e.result, e.body = payload.Status, sha256.Sum256(body)
+			all.events[id] = e
 			return err
-		}
-		var payload struct {
-			Status string `json:"status"`
-		}
-		err := json.Unmarshal(body, &payload)
-		e.result, e.body = payload.Status, sha256.Sum256(body)
-		all.events[id] = e
-		return err
-	})
+		})
 	each(t, conn, "SELECT CAST(session_id AS text) FROM idempotency_claims", func(scan func(...any) error) error {
 		var id string
 		err := scan(&id)
 		all.claimed[id] = true
 		return err
 	})
-	each(t, conn, "SELECT event_id, count(*) FROM webhook_attempts GROUP BY event_id", func(scan func(...any) error) error {
-		var id string
-		var n int
-		err := scan(&id, &n)
-		all.attempts[id] = n
-		return err
-	})
+	each(t, conn, "SELECT event_id, count(*) FROM webhook_attempts GROUP BY event_id",
+		func(scan func(...any) error) error {
+			var id string
+			var n int
+			err := scan(&id, &n)
+			all.attempts[id] = n
+			return err
+		})
 	return all
 }
 

@@ -86,7 +86,8 @@ func TestColumnAdded(t *testing.T) { //nolint:tparallel // beside decides
 			t.Errorf("exit code %d", code)
 		}
 		creations, completions := l.acknowledged()
-		r.Didf("%d statements under load, then a restart on the newer schema; %d creations, %d completions", len(additions), creations, completions)
+		r.Didf("%d statements under load, then a restart on the newer schema; %d creations, %d completions", len(additions),
+			creations, completions)
 		audit(t, r, db, l.account, receiver)
 	})
 }

@@ -100,7 +100,10 @@ func testShop(t *testing.T, dir string, program []string) {
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
 	port := freePort(t)
 	address := "http://localhost:" + port
-	c := g.Shop(t, address+"/webhook", func(s *tenant.Tenant) { s.SuccessURL, s.CancelURL = address+"/thanks", address+"/cancelled" })
+	c := g.Shop(t, address+"/webhook", func(s *tenant.Tenant) {
+		s.SuccessURL, s.CancelURL = address+"/thanks", address+
+			"/cancelled"
+	})
 	env := []string{
 		"AGEGATE_URL=" + g.URL, "AGEGATE_API_KEY=" + c.Test.APIKey, "AGEGATE_REDIRECT_SECRET=" + c.Test.RedirectSecret,
 		"AGEGATE_WEBHOOK_SECRET=" + c.Test.WebhookSecret, "PORT=" + port,
@@ -217,7 +220,8 @@ func installGo(t *testing.T, dir string) {
 	write(t, filepath.Join(source, "go.mod"), "module shop.example\n\ngo 1.22\n")
 	copyFile(t, sdk("go/example/shop.go"), filepath.Join(source, "shop.go"))
 	env := []string{
-		"GOPROXY=" + (&url.URL{Scheme: "file", Path: filepath.Join(dir, "proxy")}).String(), "GONOSUMDB=*", "GOFLAGS=-modcacherw",
+		"GOPROXY=" + (&url.URL{Scheme: "file", Path: filepath.Join(dir, "proxy")}).String(), "GONOSUMDB=*",
+		"GOFLAGS=-modcacherw",
 		"GOMODCACHE=" + filepath.Join(dir, "modules"), "GOTOOLCHAIN=local", "GOWORK=off",
 	}
 	run(t, source, env, "go", "get", goModule)
@@ -238,8 +242,9 @@ func installNPM(t *testing.T, dir string) {
 		}
 		return err
 	})
-	if got := strings.Join(files, " "); err != nil || got != "README.md client.d.ts client.js index.d.ts index.js package.json "+
-		"redirect.d.ts redirect.js transport.d.ts transport.js types.d.ts webhook.d.ts webhook.js" {
+	if got := strings.Join(files, " "); err != nil ||
+		got != "README.md client.d.ts client.js index.d.ts index.js package.json "+
+			"redirect.d.ts redirect.js transport.d.ts transport.js types.d.ts webhook.d.ts webhook.js" {
 		t.Errorf("the package holds %s, %v", got, err)
 	}
 }

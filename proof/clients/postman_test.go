@@ -21,7 +21,8 @@ func TestPostman(t *testing.T) {
 	dir := t.TempDir()
 	newman := func(collection string, args ...string) string {
 		t.Helper()
-		return run(t, dir, nil, append([]string{generators(t, "newman"), "run", collection, "--disable-unicode", "--color", "off"}, args...)...)
+		return run(t, dir, nil, append([]string{generators(t, "newman"), "run", collection, "--disable-unicode", "--color",
+			"off"}, args...)...)
 	}
 
 	_, collection := get(t, http.DefaultClient, g.URL+"/postman.json")

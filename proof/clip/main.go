@@ -114,7 +114,9 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	s := &studio{head: person, surface: puppet.Solid, random: rand.New(rand.NewPCG(*seed, 0)), width: *width, height: *height} //nolint:gosec // every run must be the same
+	//nolint:gosec // every run must be the same
+	s := &studio{head: person, surface: puppet.Solid, random: rand.New(rand.NewPCG(*seed, 0)), width: *width,
+		height: *height}
 	s.camera = puppet.NewCamera(s.random)
 	s.camera.Noise = *noise
 	s.home = puppet.Pose{X: float64(*width) / 2, Y: float64(*height) / 2, Width: *size}

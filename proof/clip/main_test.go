@@ -83,7 +83,8 @@ func TestPoses(t *testing.T) {
 // TestVideo: both formats contain the frames of the script.
 func TestVideo(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.y4m")
-	args := []string{"--video", path, "--fps", "4", "--width", "320", "--height", "240", "--script", "level:1 turn_left:0.5"}
+	args := []string{"--video", path, "--fps", "4", "--width", "320", "--height", "240", "--script",
+		"level:1 turn_left:0.5"}
 	if err := run(t.Context(), args); err != nil {
 		t.Fatal(err)
 	}

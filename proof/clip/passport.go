@@ -21,7 +21,8 @@ import (
 
 // tilts are the poses for the prompts of a document check, in degrees.
 var tilts = map[capture.Hint]documents.Pose{
-	capture.RaiseLeft: {Left: 17}, capture.RaiseRight: {Left: -17}, capture.RaiseTop: {Top: 17}, capture.RaiseBottom: {Top: -17},
+	capture.RaiseLeft: {Left: 17}, capture.RaiseRight: {Left: -17}, capture.RaiseTop: {Top: 17},
+	capture.RaiseBottom: {Top: -17},
 }
 
 // passport writes pictures of a held passport with the portrait of the sample
@@ -54,7 +55,8 @@ func passport(dir, birth, expiry string, stranger bool, frames int, seed uint64)
 	if err != nil {
 		return err
 	}
-	held := renderer.Hold(documents.Content{Format: mrz.TD3, Lines: mrztest.Zone(mrz.TD3, person), Portrait: face}, documents.Easy, random)
+	held := renderer.Hold(documents.Content{Format: mrz.TD3, Lines: mrztest.Zone(mrz.TD3, person), Portrait: face},
+		documents.Easy, random)
 	camera := puppet.NewCamera(random)
 	size := image.Pt(960, 720)
 	home := documents.Pose{Roll: 3, Left: 2, Top: -1, Pitch: 0.85 * float64(size.X) / 125 * 2.54}

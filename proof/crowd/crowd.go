@@ -31,7 +31,8 @@ type Shop struct{ TenantID, KeyID uuid.UUID }
 
 // Tables are the tables that Fill fills, in its order.
 var Tables = []string{
-	"sessions", "holds", "ledger_entries", "usage_counters", "webhook_events", "webhook_attempts", "handovers", "idempotency_claims",
+	"sessions", "holds", "ledger_entries", "usage_counters", "webhook_events", "webhook_attempts", "handovers",
+	"idempotency_claims",
 }
 
 // Fill inserts the crowd into a database without sessions, with one statement per
@@ -51,12 +52,14 @@ func Fill(ctx context.Context, databaseURL string, c Crowd) error {
 func (c Crowd) statements(d dialect) ([]string, error) {
 	shops := make([]string, len(c.Shops))
 	for i, s := range c.Shops {
-		shops[i] = fmt.Sprintf("SELECT %d AS shop, CAST('%s' AS %s) AS tenant_id, CAST('%s' AS %s) AS api_key_id", i, s.TenantID, d.uuid, s.KeyID, d.uuid)
+		shops[i] = fmt.Sprintf("SELECT %d AS shop, CAST('%s' AS %s) AS tenant_id, CAST('%s' AS %s) AS api_key_id", i,
+			s.TenantID, d.uuid, s.KeyID, d.uuid)
 	}
 	data := map[string]any{
 		"N": c.Sessions, "First": c.Until.Add(-c.Over).UnixMilli(), "Over": c.Over.Milliseconds(),
 		"Shops": strings.Join(shops, " UNION ALL "), "Count": len(c.Shops), "Old": c.Old,
-		"LastDay": fmt.Sprint(c.Until.Add(-24 * time.Hour).UnixMilli()), "LastMonth": fmt.Sprint(c.Until.AddDate(0, 0, -30).UnixMilli()),
+		"LastDay":   fmt.Sprint(c.Until.Add(-24 * time.Hour).UnixMilli()),
+		"LastMonth": fmt.Sprint(c.Until.AddDate(0, 0, -30).UnixMilli()),
 	}
 	parsed, err := template.New("").Funcs(d.funcs).Parse(inserts)
 	if err != nil {

@@ -63,7 +63,8 @@ func loadPostgres(ctx context.Context, databaseURL string, inserts []string) (er
 	statements := append([]string{
 		"SET statement_timeout = 0", "SET timezone = 'UTC'", "SET maintenance_work_mem = '512MB'",
 		"SET session_replication_role = replica", // switches off foreign keys
-		"UPDATE pg_index SET indisready = false, indisvalid = false WHERE indrelid IN ('" + strings.Join(Tables, "'::regclass, '") + "'::regclass)",
+		"UPDATE pg_index SET indisready = false, indisvalid = false WHERE indrelid IN ('" +
+			strings.Join(Tables, "'::regclass, '") + "'::regclass)",
 	}, inserts...)
 	for _, table := range Tables { // enables the table's indexes again
 		statements = append(statements, "REINDEX TABLE "+table)
@@ -83,7 +84,8 @@ var sqlite = dialect{
 			return fmt.Sprintf("(WITH RECURSIVE c (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM c WHERE i < %d - 1) SELECT i FROM c)", n)
 		},
 		"id": func(ms, i string) string {
-			return strings.NewReplacer("{ms}", ms, "{i}", i).Replace("printf('%08x-%04x-7%03x-8%03x-%012x', {ms} >> 16, {ms} & 65535, {i} & 4095, ({i} >> 12) & 4095, {i})")
+			return strings.NewReplacer("{ms}", ms, "{i}",
+				i).Replace("printf('%08x-%04x-7%03x-8%03x-%012x', {ms} >> 16, {ms} & 65535, {i} & 4095, ({i} >> 12) & 4095, {i})")
 		},
 		"other": func(id, variant string) string {
 			return fmt.Sprintf("substr(%s, 1, 19) || %s || substr(%s, 21)", id, variant, id)
@@ -113,7 +115,8 @@ func loadSQLite(ctx context.Context, databaseURL string, inserts []string) error
 		return err
 	}
 	const fast = "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -500000;"
-	_, err = sqlite3(ctx, path, fast, drop, strings.Join(inserts, ";\n"), ";", build, "ANALYZE; PRAGMA journal_mode = WAL;")
+	_, err = sqlite3(ctx, path, fast, drop, strings.Join(inserts, ";\n"), ";", build,
+		"ANALYZE; PRAGMA journal_mode = WAL;")
 	return err
 }
 

@@ -54,7 +54,8 @@ CREATE EVENT TRIGGER check_locks ON ddl_command_end EXECUTE FUNCTION check_locks
 func TestMigrationsBesideWrites(t *testing.T) {
 	url := pgtest.EmptyURL(t)
 	db := connect(t, url, 8)
-	provider, err := goose.NewProvider(goose.DialectPostgres, db, os.DirFS("../../internal/store/migrations/postgres"), goose.WithLogger(goose.NopLogger()))
+	provider, err := goose.NewProvider(goose.DialectPostgres, db, os.DirFS("../../internal/store/migrations/postgres"),
+		goose.WithLogger(goose.NopLogger()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +94,8 @@ func TestMigrationsBesideWrites(t *testing.T) {
 	if err != nil || written.Load() == 0 {
 		t.Fatalf("%v; %d sessions were written meanwhile", err, written.Load())
 	}
-	t.Logf("migrated %d sessions in %s; %d were made and completed meanwhile", *sessions, took.Round(time.Millisecond), written.Load())
+	t.Logf("migrated %d sessions in %s; %d were made and completed meanwhile", *sessions, took.Round(time.Millisecond),
+		written.Load())
 }
 
 // write creates a session and completes it, as release 0.1.0 did.
@@ -139,7 +141,8 @@ func TestPruningReadsNoWholeTable(t *testing.T) {
 	now := time.Now().UTC()
 	var total int
 	for _, shop := range shops {
-		n, err := session.NewRecords(s, time.Now).Prune(t.Context(), audit.System("test"), shop.TenantID, now.Add(-61*24*time.Hour), func(session.Pruned) {})
+		n, err := session.NewRecords(s, time.Now).Prune(t.Context(), audit.System("test"), shop.TenantID,
+			now.Add(-61*24*time.Hour), func(session.Pruned) {})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -189,9 +192,11 @@ func scanned(t *testing.T, db *sql.DB) map[string]int64 {
 		}
 	}
 	tables := map[string]int64{}
-	for _, name := range []string{"sessions", "holds", "ledger_entries", "webhook_events", "webhook_attempts", "handovers", "idempotency_claims"} {
+	for _, name := range []string{"sessions", "holds", "ledger_entries", "webhook_events", "webhook_attempts", "handovers",
+		"idempotency_claims"} {
 		var read int64
-		if err := db.QueryRowContext(t.Context(), "SELECT seq_tup_read FROM pg_stat_user_tables WHERE relname = $1", name).Scan(&read); err != nil {
+		if err := db.QueryRowContext(t.Context(), "SELECT seq_tup_read FROM pg_stat_user_tables WHERE relname = $1",
+			name).Scan(&read); err != nil {
 			t.Fatal(err)
 		}
 		tables[name] = read
@@ -202,7 +207,8 @@ func scanned(t *testing.T, db *sql.DB) map[string]int64 {
 func fill(t *testing.T, url string, c crowd.Crowd) {
 	t.Helper()
 	started := time.Now()
-	c.Sessions, c.Until = *sessions, time.Now().Add(-48*time.Hour) // moves the sessions into the past, so that some rows must be deleted
+	// moves the sessions into the past, so that some rows must be deleted
+	c.Sessions, c.Until = *sessions, time.Now().Add(-48*time.Hour)
 	if err := crowd.Fill(t.Context(), url, c); err != nil {
 		t.Fatal(err)
 	}
@@ -242,7 +248,8 @@ func newShop(t *testing.T, s *store.Store) crowd.Shop {
 	t.Helper()
 	now := time.Now().UTC()
 	owner := tenant.Tenant{
-		ID: uuid.Must(uuid.NewV7()), Name: "Shop", SuccessURL: "https://shop.example/ok", CancelURL: "https://shop.example/", CreatedAt: now,
+		ID: uuid.Must(uuid.NewV7()), Name: "Shop", SuccessURL: "https://shop.example/ok", CancelURL: "https://shop.example/",
+		CreatedAt: now,
 	}
 	key := tenant.APIKey{ID: uuid.Must(uuid.NewV7()), TenantID: owner.ID, Livemode: true, LastFour: "abcd", CreatedAt: now}
 	copy(key.Hash[:], owner.ID[:])

@@ -52,7 +52,8 @@ func sizesOfSQLite(ctx context.Context, path string) ([]Size, error) {
 	var sizes []Size
 	for line := range strings.Lines(out) {
 		var s Size
-		if _, err := fmt.Sscanf(strings.ReplaceAll(line, "|", " "), "%s %d %d %d", &s.Table, &s.Rows, &s.Data, &s.Indexes); err != nil {
+		if _, err := fmt.Sscanf(strings.ReplaceAll(line, "|", " "), "%s %d %d %d", &s.Table, &s.Rows, &s.Data,
+			&s.Indexes); err != nil {
 			return nil, err
 		}
 		sizes = append(sizes, s)

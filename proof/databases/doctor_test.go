@@ -41,7 +41,8 @@ func TestDoctor(t *testing.T) {
 func examine(t *testing.T, url string) (found []doctor.Finding) {
 	t.Helper()
 	env := map[string]string{
-		"AGEGATE_SECRET_KEY": "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=", "AGEGATE_ESTIMATOR": "off", "AGEGATE_DATABASE_URL": url,
+		"AGEGATE_SECRET_KEY": "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=", "AGEGATE_ESTIMATOR": "off",
+		"AGEGATE_DATABASE_URL": url,
 	}
 	cfg, err := config.Load(func(name string) (string, bool) { v, ok := env[name]; return v, ok })
 	if err != nil {

@@ -12,7 +12,8 @@ import (
 // over TCP.
 func TestOpenUsesThePrimary(t *testing.T) {
 	server := pgtest.NewServer(t, pgtest.FreeAddr(t))
-	primary, replica, second := server.Addr, server.NewReplica(t, pgtest.FreeAddr(t)).Addr, server.NewReplica(t, pgtest.FreeAddr(t)).Addr
+	primary, replica, second := server.Addr, server.NewReplica(t, pgtest.FreeAddr(t)).Addr,
+		server.NewReplica(t, pgtest.FreeAddr(t)).Addr
 	const refused = "read-only replica"
 	for _, tt := range []struct{ name, hosts, query, want string }{
 		{"a replica", replica, "", refused},

@@ -71,13 +71,15 @@ func TestReplicasMigrateBehindAPooler(t *testing.T) {
 func TestSettingsOfTheURLBehindAPooler(t *testing.T) {
 	direct := pgtest.URL(t)
 	url := pgtest.NewPooler(t).Through(direct)
-	for _, setting := range []string{"search_path=elsewhere", "options=-c%20work_mem%3D8MB", "statement_timeout=100", "role=elsewhere"} {
+	for _, setting := range []string{"search_path=elsewhere", "options=-c%20work_mem%3D8MB", "statement_timeout=100",
+		"role=elsewhere"} {
 		s, err := store.Open(t.Context(), store.Config{URL: url + "&timezone=UTC&" + setting})
 		if err == nil {
 			_ = s.Close()
 		}
 		name, value, _ := strings.Cut(setting, "=")
-		if err == nil || !strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), "ALTER ROLE") || strings.Contains(err.Error(), value) {
+		if err == nil || !strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), "ALTER ROLE") ||
+			strings.Contains(err.Error(), value) {
 			t.Errorf("%s: error %v", setting, err)
 		}
 	}
@@ -90,7 +92,8 @@ func TestSettingsOfTheURLBehindAPooler(t *testing.T) {
 		CREATE TRIGGER settled BEFORE INSERT ON replicas FOR EACH ROW EXECUTE FUNCTION settled()`)
 	now := time.Now().UTC()
 	s := open(t, url+"&application_name=shop&timezone=Asia/Tokyo")
-	if err := s.PutReplica(t.Context(), insight.Replica{ID: uuid.New(), StartedAt: now, SeenAt: now}, now.Add(-time.Hour)); err != nil {
+	if err := s.PutReplica(t.Context(), insight.Replica{ID: uuid.New(), StartedAt: now, SeenAt: now},
+		now.Add(-time.Hour)); err != nil {
 		t.Error(err)
 	}
 }
@@ -134,7 +137,8 @@ func TestMigrationBehindAPoolerWithLimits(t *testing.T) {
 			}
 			defer s.Close()
 			err = s.Migrate(t.Context())
-			if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "hunter2")) {
+			if tt.want == "" && err != nil || tt.want != "" &&
+				(err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "hunter2")) {
 				t.Errorf("error %v, want %q", err, tt.want)
 			}
 		})

@@ -22,10 +22,13 @@ var update = flag.Bool("update", false, "write the specimens that other packages
 
 // specimens are the examples of ICAO Doc 9303.
 var specimens = []Content{
-	{Format: mrz.TD1, Lines: []string{"I<UTOD231458907<<<<<<<<<<<<<<<", "7408122F1204159UTO<<<<<<<<<<<6", "ERIKSSON<<ANNA<MARIA<<<<<<<<<<"}},
+	{Format: mrz.TD1, Lines: []string{"I<UTOD231458907<<<<<<<<<<<<<<<", "7408122F1204159UTO<<<<<<<<<<<6",
+		"ERIKSSON<<ANNA<MARIA<<<<<<<<<<"}},
 	{Format: mrz.TD2, Lines: []string{"I<UTOERIKSSON<<ANNA<MARIA<<<<<<<<<<<", "D231458907UTO7408122F1204159<<<<<<<6"}},
-	{Format: mrz.TD3, Lines: []string{"P<UTOERIKSSON<<ANNA<MARIA<<<<<<<<<<<<<<<<<<<", "L898902C36UTO7408122F1204159ZE184226B<<<<<10"}},
-	{Format: mrz.MRVA, Lines: []string{"V<UTOERIKSSON<<ANNA<MARIA<<<<<<<<<<<<<<<<<<<", "L8988901C4XXX4009078F96121096ZE184226B<<<<<<"}},
+	{Format: mrz.TD3, Lines: []string{"P<UTOERIKSSON<<ANNA<MARIA<<<<<<<<<<<<<<<<<<<",
+		"L898902C36UTO7408122F1204159ZE184226B<<<<<10"}},
+	{Format: mrz.MRVA, Lines: []string{"V<UTOERIKSSON<<ANNA<MARIA<<<<<<<<<<<<<<<<<<<",
+		"L8988901C4XXX4009078F96121096ZE184226B<<<<<<"}},
 	{Format: mrz.MRVB, Lines: []string{"V<UTOERIKSSON<<ANNA<MARIA<<<<<<<<<<<", "L8988901C4XXX4009078F9612109<<<<<<<<"}},
 }
 
@@ -64,7 +67,8 @@ func TestSpecimens(t *testing.T) {
 		if !reading.Valid {
 			t.Fatalf("%v: %v", c.Format, reading.Reasons)
 		}
-		box := image.Rect(int(reading.Corners[0].X), int(reading.Corners[0].Y), int(reading.Corners[0].X), int(reading.Corners[0].Y))
+		box := image.Rect(int(reading.Corners[0].X), int(reading.Corners[0].Y), int(reading.Corners[0].X),
+			int(reading.Corners[0].Y))
 		for _, p := range reading.Corners {
 			box = box.Union(image.Rect(int(p.X), int(p.Y), int(p.X)+1, int(p.Y)+1))
 		}

@@ -38,7 +38,8 @@ func held(img *image.RGBA, width, height float64, random *rand.Rand) *Held {
 	paper := image.NewRGBA(image.Rect(0, 0, int(width*heldPerMM), int(height*heldPerMM)))
 	xdraw.CatmullRom.Scale(paper, paper.Rect, img, img.Rect, draw.Src, nil)
 	shade := table(random)(0, 0)
-	return &Held{&page{img: paper, width: width, height: height}, [3]uint8{uint8(shade[0]), uint8(shade[1]), uint8(shade[2])}}
+	return &Held{&page{img: paper, width: width, height: height},
+		[3]uint8{uint8(shade[0]), uint8(shade[1]), uint8(shade[2])}}
 }
 
 // Pose is how a document is held.

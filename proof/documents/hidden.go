@@ -34,10 +34,13 @@ const HiddenFrames = 10
 // The hidings: none, for comparison; the reflection of a lamp; the tip of a
 // finger; and a frame that begins to the right of the zone's first characters.
 var (
-	Open     = Hiding{Name: "nothing hidden", mark: 1}
-	Lamp     = Hiding{Name: "strong glare on the zone", wide: between{6, 11}, travel: between{10, 30}, beyond: 0.5, mark: 15. / 35, cover: shineOn}
-	Finger   = Hiding{Name: "a finger on the zone", wide: between{4, 7}, travel: between{12, 32}, beyond: 0.9, mark: 20. / 35, cover: putFinger}
-	CutLeft  = Hiding{Name: "the zone cut at its left", wide: between{1.5, 7}, travel: between{5, 16}, mark: 15. / 35, cut: true}
+	Open = Hiding{Name: "nothing hidden", mark: 1}
+	Lamp = Hiding{Name: "strong glare on the zone", wide: between{6, 11}, travel: between{10, 30}, beyond: 0.5,
+		mark: 15. / 35, cover: shineOn}
+	Finger = Hiding{Name: "a finger on the zone", wide: between{4, 7}, travel: between{12, 32}, beyond: 0.9,
+		mark: 20. / 35, cover: putFinger}
+	CutLeft = Hiding{Name: "the zone cut at its left", wide: between{1.5, 7}, travel: between{5, 16}, mark: 15. / 35,
+		cut: true}
 	Hidings  = []Hiding{Open, Lamp, Finger, CutLeft}
 	formats  = []mrz.Format{mrz.TD1, mrz.TD2, mrz.TD3} // a visa is not accepted
 	hiddenOn = []Ease{Easy, Medium}
@@ -85,7 +88,9 @@ type HiddenOutcome struct {
 // PlayHidden shows the frames of every document and every hiding to a capture, on
 // every core until ctx ends. In place of the portrait a face is found wherever the
 // capture looks for it.
-func PlayHidden(ctx context.Context, zones *reader.Reader, set []Document, now time.Time, progress func(done, total int)) ([]HiddenOutcome, error) {
+func PlayHidden(
+	ctx context.Context, zones *reader.Reader, set []Document, now time.Time, progress func(done, total int),
+) ([]HiddenOutcome, error) {
 	outcomes := make([]HiddenOutcome, len(Hidings))
 	for i, h := range Hidings {
 		outcomes[i].Hiding = h
@@ -148,7 +153,8 @@ func (r *Renderer) hold(d Document, h Hiding, zones *reader.Reader, now time.Tim
 type everywhere struct{ vision.Analyzer }
 
 func (everywhere) Analyze(context.Context, []byte) (*vision.Observation, error) {
-	return &vision.Observation{Landmarks: make([]vision.Point, 468), Presence: 1, Face: vision.Face{Width: 150, Height: 200}}, nil
+	return &vision.Observation{Landmarks: make([]vision.Point, 468), Presence: 1,
+		Face: vision.Face{Width: 150, Height: 200}}, nil
 }
 
 func (everywhere) Views(context.Context, *vision.Observation) (*vision.Features, error) {

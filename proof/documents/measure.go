@@ -58,7 +58,8 @@ func Set(seed uint64, count int, now time.Time) []Document {
 // random share of the allowed ones, 0 to 1.
 func invent(format mrz.Format, ease Ease, seed uint64, now time.Time, roll func(share float64) float64) Document {
 	random := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // repeatable on purpose
-	d := Document{Format: format, Ease: ease, Roll: roll(random.Float64()), Person: mrztest.Random(random, now), seed: seed}
+	d := Document{Format: format, Ease: ease, Roll: roll(random.Float64()), Person: mrztest.Random(random, now),
+		seed: seed}
 	d.content = Content{Format: format, Lines: mrztest.Zone(format, d.Person)}
 	return d
 }
@@ -79,7 +80,8 @@ func (r *Renderer) frame(d Document, frame int, a alteration) ([]byte, error) {
 // requires.
 func (d Document) Name(frame int) string {
 	b := d.Person.Birth
-	return fmt.Sprintf("%04d%02d%02d_%s_%s_%03.0f_%x_%d.jpg", b.Year, b.Month, b.Day, d.Format, d.Ease.Name, d.Roll, d.seed, frame)
+	return fmt.Sprintf("%04d%02d%02d_%s_%s_%03.0f_%x_%d.jpg", b.Year, b.Month, b.Day, d.Format, d.Ease.Name, d.Roll,
+		d.seed, frame)
 }
 
 // MaxFrames is how many frames of a document are tried.
@@ -98,7 +100,9 @@ type Outcome struct {
 
 // Play renders and reads the documents on every core until ctx ends, and returns
 // the outcomes of the finished ones, in no particular order.
-func Play(ctx context.Context, zones *reader.Reader, set []Document, now time.Time, progress func(done, total int)) ([]Outcome, error) {
+func Play(
+	ctx context.Context, zones *reader.Reader, set []Document, now time.Time, progress func(done, total int),
+) ([]Outcome, error) {
 	var mu sync.Mutex
 	var outcomes []Outcome
 	err := spread(ctx, len(set), func(r *Renderer, i int) error {
@@ -201,7 +205,9 @@ func threadTime() time.Duration {
 }
 
 // PlayOthers renders pictures without a zone and runs the reader on them.
-func PlayOthers(zones *reader.Reader, count int, seed uint64, now time.Time, progress func(done, total int)) (Negatives, error) {
+func PlayOthers(
+	zones *reader.Reader, count int, seed uint64, now time.Time, progress func(done, total int),
+) (Negatives, error) {
 	n := Negatives{Kind: "rendered text, forms and barcodes"}
 	var mu sync.Mutex
 	var group errgroup.Group

@@ -85,7 +85,8 @@ func textFace(ttf []byte, size float64) (font.Face, error) {
 // background's lines.
 func (r *Renderer) page(c Content, ink, guilloche float64, random *rand.Rand) *page {
 	form := layouts[c.Format]
-	p := &page{img: image.NewRGBA(image.Rect(0, 0, int(form.width*perMM), int(form.height*perMM))), width: form.width, height: form.height}
+	p := &page{img: image.NewRGBA(image.Rect(0, 0, int(form.width*perMM), int(form.height*perMM))), width: form.width,
+		height: form.height}
 	paint(p.img, random, guilloche)
 	r.write(p.img, random)
 	p.portrait(c.Portrait, random)
@@ -113,7 +114,8 @@ func paint(img *image.RGBA, random *rand.Rand, guilloche float64) {
 	base := [3]float64{225 + 25*random.Float64(), 225 + 25*random.Float64(), 220 + 25*random.Float64()}
 	var waves [3][4]float64
 	for i := range waves {
-		waves[i] = [4]float64{(random.Float64() - 0.5) * 0.5, (random.Float64() - 0.5) * 0.5, 20 + 40*random.Float64(), 0.01 + 0.03*random.Float64()}
+		waves[i] = [4]float64{(random.Float64() - 0.5) * 0.5, (random.Float64() - 0.5) * 0.5, 20 + 40*random.Float64(),
+			0.01 + 0.03*random.Float64()}
 	}
 	size := img.Rect.Size()
 	for y := range size.Y {
@@ -128,7 +130,8 @@ func paint(img *image.RGBA, random *rand.Rand, guilloche float64) {
 			}
 			dark := 1 - guilloche*min(lines, 1)
 			at := img.PixOffset(x, y)
-			img.Pix[at], img.Pix[at+1], img.Pix[at+2], img.Pix[at+3] = uint8(base[0]*dark), uint8(base[1]*dark), uint8(base[2]*(0.7+0.3*dark)), 255
+			img.Pix[at], img.Pix[at+1], img.Pix[at+2], img.Pix[at+3] = uint8(base[0]*dark), uint8(base[1]*dark),
+				uint8(base[2]*(0.7+0.3*dark)), 255
 		}
 	}
 }
@@ -168,7 +171,8 @@ func (p *page) portrait(face image.Image, random *rand.Rand) {
 	}
 	draw.Draw(p.img, place, image.NewUniform(color.Gray{uint8(170 + 50*random.Float64())}), image.Point{}, draw.Src)
 	skin := uint8(90 + 120*random.Float64())
-	cx, cy, w := float64(place.Min.X+place.Max.X)/2, float64(place.Min.Y)+0.45*float64(place.Dy()), 0.28*float64(place.Dx())
+	cx, cy, w := float64(place.Min.X+place.Max.X)/2, float64(place.Min.Y)+0.45*float64(place.Dy()),
+		0.28*float64(place.Dx())
 	for y := place.Min.Y; y < place.Max.Y; y++ {
 		for x := place.Min.X; x < place.Max.X; x++ {
 			dx, dy := (float64(x)-cx)/w, (float64(y)-cy)/(1.4*w)

@@ -34,14 +34,17 @@ var (
 		ink: between{0.8, 1}, guilloche: between{0, 0.06}, gradient: between{0, 0.15}, quality: between{85, 95},
 	}
 	Medium = Ease{
-		Name: "medium", pitch: between{14, 24}, tilt: between{0, 18}, bend: between{0, 1}, blur: between{0.3, 1}, motion: between{0, 1},
-		noise: between{2, 8}, ink: between{0.7, 1}, guilloche: between{0.03, 0.12}, gradient: between{0, 0.35}, shadow: 0.3,
+		Name: "medium", pitch: between{14, 24}, tilt: between{0, 18}, bend: between{0, 1}, blur: between{0.3, 1},
+		motion: between{0, 1},
+		noise:  between{2, 8}, ink: between{0.7, 1}, guilloche: between{0.03, 0.12}, gradient: between{0, 0.35}, shadow: 0.3,
 		glare: between{0, 0.3}, quality: between{70, 90},
 	}
 	Hard = Ease{
-		Name: "hard", pitch: between{12, 22}, tilt: between{0, 28}, bend: between{0, 2}, blur: between{0.5, 1.4}, motion: between{0, 2.5},
-		noise: between{4, 14}, ink: between{0.55, 0.95}, guilloche: between{0.05, 0.2}, gradient: between{0.1, 0.55}, shadow: 0.6,
-		glare: between{0.2, 0.8}, quality: between{50, 80},
+		Name: "hard", pitch: between{12, 22}, tilt: between{0, 28}, bend: between{0, 2}, blur: between{0.5, 1.4},
+		motion: between{0, 2.5},
+		noise:  between{4, 14}, ink: between{0.55, 0.95}, guilloche: between{0.05, 0.2}, gradient: between{0.1, 0.55},
+		shadow: 0.6,
+		glare:  between{0.2, 0.8}, quality: between{50, 80},
 	}
 	Eases = []Ease{Easy, Medium, Hard}
 )

@@ -215,7 +215,8 @@ func light(frame *picture, ease Ease, v view, p *page, random *rand.Rand) {
 	direction, loss := random.Float64()*2*math.Pi, ease.gradient.draw(random)
 	dx, dy := math.Cos(direction), math.Sin(direction)
 	shadow := random.Float64() < ease.shadow
-	angle, cut, depth, soft := random.Float64()*2*math.Pi, 300*(random.Float64()-0.5), 0.2+0.3*random.Float64(), 4+20*random.Float64()
+	angle, cut, depth, soft := random.Float64()*2*math.Pi, 300*(random.Float64()-0.5), 0.2+0.3*random.Float64(),
+		4+20*random.Float64()
 	glare := ease.glare.draw(random)
 	spot := apply(v.toFrame, point{p.width * random.Float64(), p.height * random.Float64()})
 	size := 40 + 80*random.Float64()

@@ -50,7 +50,8 @@ func Write(w io.Writer, outcomes []Outcome, negatives []Negatives) (met bool) {
 	}
 	for _, format := range mrz.Formats {
 		for _, ease := range Eases {
-			share, first := shares(only(outcomes, func(o Outcome) bool { return o.Format == format && o.Ease.Name == ease.Name }))
+			share, first := shares(only(outcomes,
+				func(o Outcome) bool { return o.Format == format && o.Ease.Name == ease.Name }))
 			fmt.Fprintf(w, "| %s, %s | %s | %s | |\n", format, ease.Name, share, first)
 		}
 	}
@@ -68,11 +69,14 @@ func Write(w io.Writer, outcomes []Outcome, negatives []Negatives) (met bool) {
 	fmt.Fprintf(w, "\nWrong dates among valid reads: %s; mark 0: %s\n", of(wrong, valid), judge(wrong == 0))
 	fmt.Fprintf(w, "Another format among valid reads: %s; mark 0: %s\n", of(misnamed, valid), judge(misnamed == 0))
 	for _, n := range negatives {
-		fmt.Fprintf(w, "Pictures without a zone, %s, accepted: %s; mark 0: %s\n", n.Kind, of(n.Accepted, n.Looked), judge(n.Accepted == 0))
+		fmt.Fprintf(w, "Pictures without a zone, %s, accepted: %s; mark 0: %s\n", n.Kind, of(n.Accepted, n.Looked),
+			judge(n.Accepted == 0))
 		misses = append(misses, n.Misses...)
 	}
-	fmt.Fprintf(w, "Processor time of a frame that is read: %s; mark p95 %s: %s\n", Times(reads), maxRead, judge(percentile(reads, 95) <= maxRead))
-	fmt.Fprintf(w, "Processor time of a frame that is not: %s; mark %s: %s\n", Times(misses), maxMissed, judge(percentile(misses, 100) <= maxMissed))
+	fmt.Fprintf(w, "Processor time of a frame that is read: %s; mark p95 %s: %s\n", Times(reads), maxRead,
+		judge(percentile(reads, 95) <= maxRead))
+	fmt.Fprintf(w, "Processor time of a frame that is not: %s; mark %s: %s\n", Times(misses), maxMissed,
+		judge(percentile(misses, 100) <= maxMissed))
 	return met
 }
 
@@ -86,7 +90,8 @@ func WriteHidden(w io.Writer, outcomes []HiddenOutcome) (met bool) {
 		if o.Agreed < required || o.Wrong > 0 {
 			met, result = false, "MISSED"
 		}
-		fmt.Fprintf(w, "| %s | %d of %d | %d | %d | %d, none wrong: %s |\n", o.Name, o.Agreed, o.All, o.Went, o.Wrong, required, result)
+		fmt.Fprintf(w, "| %s | %d of %d | %d | %d | %d, none wrong: %s |\n", o.Name, o.Agreed, o.All, o.Went, o.Wrong,
+			required, result)
 	}
 	return met
 }
@@ -123,7 +128,8 @@ func shares(outcomes []Outcome) (all, first accuracy.Share) {
 
 // Times describes the distribution of processor times.
 func Times(of []time.Duration) string {
-	return fmt.Sprintf("p50 %s, p95 %s, longest %s, of %d", ms(percentile(of, 50)), ms(percentile(of, 95)), ms(percentile(of, 100)), len(of))
+	return fmt.Sprintf("p50 %s, p95 %s, longest %s, of %d", ms(percentile(of, 50)), ms(percentile(of, 95)),
+		ms(percentile(of, 100)), len(of))
 }
 
 func ms(d time.Duration) string { return d.Round(time.Millisecond).String() }

@@ -46,7 +46,8 @@ func TestGenerators(t *testing.T) {
 		for _, args := range [][]string{
 			{"node_modules/.bin/openapi-typescript", edition + ".yaml", "--output", edition + "/openapi-typescript/api.ts"},
 			{"node_modules/.bin/openapi-ts", "--input", edition + ".yaml", "--output", edition + "/hey-api"},
-			{"node_modules/.bin/swagger-typescript-api", "generate", "--path", edition + ".yaml", "--output", edition + "/swagger-typescript-api"},
+			{"node_modules/.bin/swagger-typescript-api", "generate", "--path", edition + ".yaml", "--output", edition +
+				"/swagger-typescript-api"},
 			{"node_modules/.bin/orval", "--input", edition + ".yaml", "--output", edition + "/orval/api.ts"},
 			{"./oapi-codegen", "-package", "api", "-o", edition + "/oapi-codegen/api.go", edition + ".yaml"},
 		} {

@@ -110,7 +110,8 @@ func (p *program) serve(url string, settings ...string) (stop func()) {
 // conformance runs the command and returns its report and exit code.
 func (p *program) conformance(settings []string, args ...string) (*conformance.Report, int) {
 	p.t.Helper()
-	cmd := p.command(settings, append([]string{"conformance", "--report", "json", "--rate", "0", "--webhook-wait", "1m", "--case-timeout", "1m"}, args...)...)
+	cmd := p.command(settings, append([]string{"conformance", "--report", "json", "--rate", "0", "--webhook-wait", "1m",
+		"--case-timeout", "1m"}, args...)...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	err := cmd.Run()
@@ -155,14 +156,17 @@ func ownBinary(t *testing.T, path, databaseURL string) {
 	url := "http://" + address
 	p := &program{t: t, path: path, env: []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "AGEGATE_DATABASE_URL=" + databaseURL,
-		"AGEGATE_SECRET_KEY=" + base64.StdEncoding.EncodeToString(make([]byte, 32)), "AGEGATE_LISTEN=" + address, "AGEGATE_BASE_URL=" + url,
+		"AGEGATE_SECRET_KEY=" + base64.StdEncoding.EncodeToString(make([]byte, 32)), "AGEGATE_LISTEN=" + address,
+		"AGEGATE_BASE_URL=" + url,
 		"AGEGATE_MODELS_DIR=" + filepath.Join(visiontest.Root(), "models"), "AGEGATE_INFERENCE_WORKERS=1",
 		"AGEGATE_TEST_DAILY_CAP=120", "AGEGATE_ALLOW_INSECURE_CALLBACKS=true", "AGEGATE_WEBHOOK_ALLOW_NETS=127.0.0.0/8",
 		"AGEGATE_WEBHOOK_RETRY_TEST=3s,1s,1s", "AGEGATE_LOG_LEVEL=warn",
 	}}
 	callbacks := []string{"--success-url", "https://shop.example/ok?order=1", "--cancel-url", "https://shop.example/back"}
-	shop := p.tenant(slices.Concat(callbacks, []string{"--webhook-url", "http://" + hook + "/hook", "--age-visibility"})...)
-	document := p.tenant(slices.Concat(callbacks, []string{"--webhook-url", "http://" + hook + "/hook", "--document-check"})...)
+	shop := p.tenant(slices.Concat(callbacks,
+		[]string{"--webhook-url", "http://" + hook + "/hook", "--age-visibility"})...)
+	document := p.tenant(slices.Concat(callbacks,
+		[]string{"--webhook-url", "http://" + hook + "/hook", "--document-check"})...)
 	last := p.tenant(slices.Concat(callbacks, []string{"--test-cap", "1"})...)
 	capped, off := p.tenant(callbacks...), p.tenant(callbacks...)
 	p.print(nil, "tenant", "disable", off.ID)
@@ -175,10 +179,13 @@ func ownBinary(t *testing.T, path, databaseURL string) {
 	settings := func(m made) []string {
 		return []string{"TEST_KEY=" + m.Keys.Test, "REDIRECT_SECRET=" + m.Redirect.Test, "WEBHOOK_SECRET=" + m.Webhook.Test}
 	}
-	everything := append(settings(shop), "LIVE_KEY="+shop.Keys.Live, "OTHER_KEY="+document.Keys.Test, "REVOKED_KEY="+key.Key,
-		"DISABLED_KEY="+off.Keys.Live, "CAPPED_KEY="+capped.Keys.Test, "UNPAID_KEY="+p.tenant(slices.Concat(callbacks, []string{"--free-checks", "0"})...).Keys.Live,
+	everything := append(settings(shop), "LIVE_KEY="+shop.Keys.Live, "OTHER_KEY="+document.Keys.Test, "REVOKED_KEY="+
+		key.Key,
+		"DISABLED_KEY="+off.Keys.Live, "CAPPED_KEY="+capped.Keys.Test, "UNPAID_KEY="+
+			p.tenant(slices.Concat(callbacks, []string{"--free-checks", "0"})...).Keys.Live,
 		"BARE_KEY="+p.tenant(callbacks[:2]...).Keys.Test,
-		"LAST_TEST_KEY="+last.Keys.Test, "LAST_LIVE_KEY="+p.tenant(slices.Concat(callbacks, []string{"--free-checks", "1"})...).Keys.Live)
+		"LAST_TEST_KEY="+last.Keys.Test, "LAST_LIVE_KEY="+
+			p.tenant(slices.Concat(callbacks, []string{"--free-checks", "1"})...).Keys.Live)
 
 	stop := p.serve(url)
 	reachCap(t, url, capped.Keys.Test)
@@ -188,7 +195,8 @@ func ownBinary(t *testing.T, path, databaseURL string) {
 		t.Errorf("exit status %d, %s; want 0 and only the expiry skipped", code, report.Summary())
 	}
 	plan, err := conformance.PlanOf(conformance.Options{
-		TestKey: "x", LiveKey: "x", OtherKey: "x", RevokedKey: "x", DisabledKey: "x", CappedKey: "x", UnpaidKey: "x", BareKey: "x",
+		TestKey: "x", LiveKey: "x", OtherKey: "x", RevokedKey: "x", DisabledKey: "x", CappedKey: "x", UnpaidKey: "x",
+		BareKey:     "x",
 		LastTestKey: "x", LastLiveKey: "x", WebhookURL: "x",
 		RedirectSecret: "x", Draws: conformance.DefaultDraws,
 	})
@@ -197,7 +205,8 @@ func ownBinary(t *testing.T, path, databaseURL string) {
 	}
 	allSeen(t, report)
 
-	report, code = p.conformance(settings(document), "--listen", hook, "--case", "webhook.*", "--case", "status.*", "--case", "redirect.*", "--case", "force.*")
+	report, code = p.conformance(settings(document), "--listen", hook, "--case", "webhook.*", "--case", "status.*",
+		"--case", "redirect.*", "--case", "force.*")
 	if allPass(t, report); code != conformance.ExitPassed {
 		t.Errorf("with the document check on: exit status %d", code)
 	}
@@ -246,7 +255,8 @@ func reachCap(t *testing.T, url, key string) {
 func allSeen(t *testing.T, report *conformance.Report) {
 	t.Helper()
 	for _, s := range report.Statuses {
-		hidden := s.Status >= "500" || strings.Contains("getSessionStatus 409, resendTestEvent 409, listTestEvents 429", s.Operation+" "+s.Status)
+		hidden := s.Status >= "500" || strings.Contains("getSessionStatus 409, resendTestEvent 409, listTestEvents 429",
+			s.Operation+" "+s.Status)
 		if (s.Seen == 0) != hidden {
 			t.Errorf("%s %s was seen %d times", s.Operation, s.Status, s.Seen)
 		}

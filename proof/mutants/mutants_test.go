@@ -121,12 +121,14 @@ func TestEveryCasePassesAndCanFail(t *testing.T) {
 }
 
 func passAndFail(t *testing.T, database func(testing.TB) string) {
-	lasting := newSubject(t, database(t), "AGEGATE_ESTIMATOR=onnx", "AGEGATE_INFERENCE_WORKERS=1", "AGEGATE_MODELS_DIR="+filepath.Join(visiontest.Root(), "models"))
+	lasting := newSubject(t, database(t), "AGEGATE_ESTIMATOR=onnx", "AGEGATE_INFERENCE_WORKERS=1", "AGEGATE_MODELS_DIR="+
+		filepath.Join(visiontest.Root(), "models"))
 	brief := newSubject(t, database(t), "AGEGATE_SESSION_TTL=1s")
 	results := allPass(t, lasting.run(t, fault{}))
 	results = append(results, allPass(t, brief.run(t, fault{}, "expiry.*"))...)
 	t.Run("cannot run", func(t *testing.T) { cannotRun(t, lasting) })
-	faults := slices.Concat(answerFaults, requestFaults, pageFaults, webhookFaults, uncalledFor(), survivors(), testModeFaults)
+	faults := slices.Concat(answerFaults, requestFaults, pageFaults, webhookFaults, uncalledFor(), survivors(),
+		testModeFaults)
 	missed := map[string]bool{}
 	for _, r := range results {
 		missed[r.Case] = true
@@ -173,10 +175,12 @@ func allPass(t *testing.T, report *conformance.Report) (passed []conformance.Res
 // cannotRun checks that a gateway that cannot be tested is not reported as a
 // failing one.
 func cannotRun(t *testing.T, s *subject) {
-	for name, key := range map[string]string{"401": s.options.RevokedKey, "403": s.options.DisabledKey, "429": s.options.CappedKey, "registered Cancel URL": s.options.BareKey} {
+	for name, key := range map[string]string{"401": s.options.RevokedKey, "403": s.options.DisabledKey,
+		"429": s.options.CappedKey, "registered Cancel URL": s.options.BareKey} {
 		o := s.options
 		o.TestKey = key
-		if _, err := conformance.Run(t.Context(), o); !errors.Is(err, conformance.ErrCannotRun) || !strings.Contains(err.Error(), name) {
+		if _, err := conformance.Run(t.Context(), o); !errors.Is(err, conformance.ErrCannotRun) ||
+			!strings.Contains(err.Error(), name) {
 			t.Errorf("got %v, want an error about %s", err, name)
 		}
 	}
@@ -186,7 +190,8 @@ func cannotRun(t *testing.T, s *subject) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r := report.Results; r[0].Outcome != suite.Blocked || r[1].Outcome != suite.Passed || report.ExitCode() != conformance.ExitCannotRun {
+	if r := report.Results; r[0].Outcome != suite.Blocked || r[1].Outcome != suite.Passed ||
+		report.ExitCode() != conformance.ExitCannotRun {
 		t.Errorf("at the daily cap: %+v, exit status %d", r, report.ExitCode())
 	}
 }

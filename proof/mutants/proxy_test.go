@@ -80,7 +80,8 @@ func (p *post) edit(change func(map[string]any)) {
 
 // sign signs the delivery with the tenant's secret.
 func (p *post) sign() {
-	key, _ := base64.StdEncoding.DecodeString(strings.TrimPrefix(p.secret, "whsec_")) // the gateway wrote it, so it decodes
+	// the gateway wrote it, so it decodes
+	key, _ := base64.StdEncoding.DecodeString(strings.TrimPrefix(p.secret, "whsec_"))
 	h := hmac.New(sha256.New, key)
 	h.Write([]byte(p.header.Get("webhook-id") + "." + p.header.Get("webhook-timestamp") + "."))
 	h.Write(p.body)
@@ -129,7 +130,8 @@ func (p *proxy) modify(res *http.Response) error {
 	if err != nil {
 		return err
 	}
-	r := &reply{res.Request.Method, res.Request.URL.Path, res.Request.URL.RawQuery, res.Request.Header, res.StatusCode, res.Header, body}
+	r := &reply{res.Request.Method, res.Request.URL.Path, res.Request.URL.RawQuery, res.Request.Header, res.StatusCode,
+		res.Header, body}
 	change(r)
 	res.StatusCode, res.Status = r.status, ""
 	res.Body, res.ContentLength = io.NopCloser(bytes.NewReader(r.body)), int64(len(r.body))

@@ -81,23 +81,29 @@ const (
 func survivors() []fault {
 	return []fault{
 		{name: "two tenants share a key", caught: "idempotency.tenants", answer: sharedKeys()},
-		{name: "an expired session passes before it is looked up", caught: "expiry.lookup", expires: true, answer: func() func(*reply) {
-			looked := false
-			return func(r *reply) {
-				looked = looked || r.is("status")
-				if r.is("page") && r.query == "force=verified" && !looked {
-					r.status = http.StatusSeeOther
-					r.header.Set("Location", "https://shop.example/ok?token=x")
+		{name: "an expired session passes before it is looked up", caught: "expiry.lookup", expires: true,
+			answer: func() func(*reply) {
+				looked := false
+				return func(r *reply) {
+					looked = looked || r.is("status")
+					if r.is("page") && r.query == "force=verified" && !looked {
+						r.status = http.StatusSeeOther
+						r.header.Set("Location", "https://shop.example/ok?token=x")
+					}
 				}
-			}
-		}()},
-		{name: "a repetition counts as a test session", caught: "create.last_test", answer: refused(http.StatusTooManyRequests, capText, replayed)},
-		{name: "a repetition is charged", caught: "create.last_unit", answer: refused(http.StatusPaymentRequired, creditText, replayed)},
+			}()},
+		{name: "a repetition counts as a test session", caught: "create.last_test",
+			answer: refused(http.StatusTooManyRequests, capText, replayed)},
+		{name: "a repetition is charged", caught: "create.last_unit",
+			answer: refused(http.StatusPaymentRequired, creditText, replayed)},
 		{name: "one test session more than the cap", caught: "create.last_test", answer: oneMore(http.StatusTooManyRequests)},
-		{name: "one test session less than the cap", caught: "create.last_test", answer: refused(http.StatusTooManyRequests, capText, ofCase)},
+		{name: "one test session less than the cap", caught: "create.last_test",
+			answer: refused(http.StatusTooManyRequests, capText, ofCase)},
 		{name: "one unit more than there is", caught: "create.last_unit", answer: oneMore(http.StatusPaymentRequired)},
-		{name: "one unit less than there is", caught: "create.last_unit", answer: refused(http.StatusPaymentRequired, creditText, ofCase)},
-		{name: "another success_url under the same key", caught: "idempotency.replay", request: onBody(without("success_url"))},
+		{name: "one unit less than there is", caught: "create.last_unit",
+			answer: refused(http.StatusPaymentRequired, creditText, ofCase)},
+		{name: "another success_url under the same key", caught: "idempotency.replay",
+			request: onBody(without("success_url"))},
 		{name: "another cancel_url under the same key", caught: "idempotency.replay", request: onBody(without("cancel_url"))},
 		{name: "keys are compared by letters", caught: "idempotency.replay", request: onKey(strings.ToLower)},
 		{name: "the webhook's host is no callback", caught: "callback.webhook_host", request: onBody(func(b string) string {
@@ -125,7 +131,8 @@ func survivors() []fault {
 			_, mac, _ := strings.Cut(q.Get("token"), ".")
 			q.Set("token", strconv.FormatInt(time.Now().Unix()+1, 10)+"."+mac)
 		})},
-		{name: "Retry-After is a second", caught: "create.test_cap", answer: onAnswer("create", 429, func(r *reply) { r.header.Set("Retry-After", "1") })},
+		{name: "Retry-After is a second", caught: "create.test_cap",
+			answer: onAnswer("create", 429, func(r *reply) { r.header.Set("Retry-After", "1") })},
 		{name: "duplicate members are taken", caught: "create.not_json", request: onBody(func(b string) string {
 			return strings.Replace(b, `{"target_age":18,"target_age":18}`, `{"target_age":18}`, 1)
 		})},
@@ -138,7 +145,8 @@ func survivors() []fault {
 		}},
 
 		{name: "links are compared by letters", caught: "page.unknown", answer: unknownPage(strings.ToLower)},
-		{name: "links are compared by their beginning", caught: "page.unknown", answer: unknownPage(func(link string) string { return link[:min(len(link), 35)] })},
+		{name: "links are compared by their beginning", caught: "page.unknown",
+			answer: unknownPage(func(link string) string { return link[:min(len(link), 35)] })},
 		{name: "a pass is minted for everybody", caught: "redirect.other_browser", answer: func() func(*reply) {
 			to := ""
 			return func(r *reply) {
@@ -151,11 +159,13 @@ func survivors() []fault {
 				}
 			}
 		}()},
-		{name: "the port of the scheme is another host", caught: "callback.accepted", request: onBody(func(b string) string { return strings.Replace(b, "shop.example:443", "shop.example:444", 1) })},
+		{name: "the port of the scheme is another host", caught: "callback.accepted",
+			request: onBody(func(b string) string { return strings.Replace(b, "shop.example:443", "shop.example:444", 1) })},
 		{name: "schemes are not compared", caught: "callback.unregistered", request: onBody(func(b string) string {
 			return strings.Replace(b, `"http://shop.example/"`, `"https://shop.example/"`, 1)
 		})},
-		{name: "a dot behind the host is ignored", caught: "callback.unregistered", request: onBody(func(b string) string { return strings.Replace(b, "shop.example./", "shop.example/", 1) })},
+		{name: "a dot behind the host is ignored", caught: "callback.unregistered",
+			request: onBody(func(b string) string { return strings.Replace(b, "shop.example./", "shop.example/", 1) })},
 		{name: "a refusal forgets the key", caught: "idempotency.replay", request: func() func(*http.Request) {
 			bodies := map[string]string{}
 			var mu sync.Mutex
@@ -174,7 +184,8 @@ func survivors() []fault {
 				}
 			}
 		}()},
-		{name: "a session for a week", caught: "create.created", answer: member("create", 201, "expires_at", time.Now().Add(7*24*time.Hour).UTC().Truncate(time.Second))},
+		{name: "a session for a week", caught: "create.created",
+			answer: member("create", 201, "expires_at", time.Now().Add(7*24*time.Hour).UTC().Truncate(time.Second))},
 		{name: "the event's time is that of its sending", caught: "webhook.verified", delivery: func(p *post) []string {
 			p.edit(func(m map[string]any) {
 				at, err := time.Parse(time.RFC3339, fmt.Sprint(m["timestamp"]))
@@ -201,7 +212,8 @@ func survivors() []fault {
 			kind, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";")
 			r.Header.Set("Content-Type", kind)
 		}},
-		{name: "keys are cut off", caught: "idempotency.long", request: onKey(func(key string) string { return key[:min(len(key), 200)] })},
+		{name: "keys are cut off", caught: "idempotency.long",
+			request: onKey(func(key string) string { return key[:min(len(key), 200)] })},
 		{name: "opening the page moves status_at", caught: "page.opens", answer: func() func(*reply) {
 			opened := false
 			return func(r *reply) {
@@ -216,7 +228,8 @@ func survivors() []fault {
 
 var testModeFaults = []fault{
 	{name: "an event is not listed", caught: "testmode.events", answer: member("events", 200, "events", []any{})},
-	{name: "an event that is missing in other words", caught: "testmode.resend", answer: detail("resend", 404, "Session not found")},
+	{name: "an event that is missing in other words", caught: "testmode.resend",
+		answer: detail("resend", 404, "Session not found")},
 	{name: "a new ID when sent again", caught: "testmode.resent", delivery: func() func(*post) []string {
 		n := 0
 		return func(p *post) []string {

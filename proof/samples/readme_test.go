@@ -130,7 +130,8 @@ func redirects(pass url.Values, session, secret string) []redirect {
 	}
 	for name, secret := range gatewaytest.BadSecrets("rdsec_test_", "rdsec_live_") {
 		v := credential.Redirect{Session: session, Status: "VERIFIED", IsAdult: true}
-		cases = append(cases, redirect{name, redirectQuery(session, v.Token(secret.Key, time.Now().Add(time.Minute))), session, secret.Text, false})
+		cases = append(cases, redirect{name, redirectQuery(session, v.Token(secret.Key, time.Now().Add(time.Minute))),
+			session, secret.Text, false})
 	}
 	set := func(name, key, value string) {
 		q, _ := url.ParseQuery(good)
@@ -150,8 +151,10 @@ func redirects(pass url.Values, session, secret string) []redirect {
 		"expiry in full-width digits": strings.Map(func(c rune) rune { return c - '0' + '\uff10' }, expires) + "." + mac,
 		"other MAC":                   expires + "." + strings.Repeat("A", 43), "no MAC": expires, "empty MAC": expires + ".",
 		"MAC that is not ASCII": expires + ".\u00e9", "character beyond 16 bits": expires + "." + mac + "\U0001f600",
-		"junk": expires + "." + mac + ".junk", "junk without a dot": expires + "." + mac + "junk", "dot": expires + "." + mac + ".",
-		"padding": expires + "." + mac + "=", "more padding": expires + "." + mac + "==", "space": expires + "." + mac + " ", "line": expires + "." + mac + "\n",
+		"junk": expires + "." + mac + ".junk", "junk without a dot": expires + "." + mac + "junk", "dot": expires + "." +
+			mac + ".",
+		"padding": expires + "." + mac + "=", "more padding": expires + "." + mac + "==", "space": expires + "." + mac + " ",
+		"line":  expires + "." + mac + "\n",
 		"empty": "", "one dot": ".", "no expiry": "." + mac, "one character less": expires + "." + mac[:len(mac)-1],
 	} {
 		set("token: "+name, "token", token)
@@ -168,7 +171,8 @@ func redirects(pass url.Values, session, secret string) []redirect {
 			redirect{"another " + name + " after", good + "&" + name + "=x", session, secret, false},
 			redirect{"another " + name + " before", name + "=x&" + good, session, secret, false},
 			redirect{"empty " + name + " after", good + "&" + name, session, secret, false},
-			redirect{"name of " + name + " in upper case", q.Encode() + "&" + strings.ToUpper(name) + "=" + url.QueryEscape(pass.Get(name)), session, secret, false})
+			redirect{"name of " + name + " in upper case", q.Encode() + "&" + strings.ToUpper(name) + "=" +
+				url.QueryEscape(pass.Get(name)), session, secret, false})
 	}
 	return cases
 }
@@ -224,7 +228,8 @@ func (s blocks) find(t *testing.T, language, text string) string {
 func script(t *testing.T, interpreter, name, text string) *exec.Cmd {
 	t.Helper()
 	dir := t.TempDir()
-	if err := os.Symlink(filepath.Join(visiontest.Root(), "node_modules"), filepath.Join(dir, "node_modules")); err != nil {
+	if err := os.Symlink(filepath.Join(visiontest.Root(), "node_modules"),
+		filepath.Join(dir, "node_modules")); err != nil {
 		t.Fatal(err)
 	}
 	path := filepath.Join(dir, name)

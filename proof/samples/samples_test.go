@@ -50,17 +50,20 @@ func TestRequestSamples(t *testing.T) {
 			}
 			run := func(key string) (string, error) {
 				cmd := exec.CommandContext(t.Context(), interpreter[0], append(interpreter[1:], file)...)
-				cmd.Env = append(os.Environ(), "AGEGATE_URL="+g.URL, "AGEGATE_API_KEY="+key, "SESSION_ID="+session.SessionID, "EVENT_ID="+events[0].ID)
+				cmd.Env = append(os.Environ(), "AGEGATE_URL="+g.URL, "AGEGATE_API_KEY="+key, "SESSION_ID="+session.SessionID,
+					"EVENT_ID="+events[0].ID)
 				out, err := cmd.CombinedOutput()
 				return string(out), err
 			}
 			if out, err := run(c.Test.APIKey); err != nil || !strings.Contains(out, want) {
 				t.Errorf("%s in %s: %v\n%s", operation, ending, err, out)
 			}
-			if out, err := run("svc_test_wrong"); err == nil || !strings.Contains(out, "Invalid API key") && !strings.Contains(out, "Missing or malformed API key") {
+			if out, err := run("svc_test_wrong"); err == nil || !strings.Contains(out, "Invalid API key") &&
+				!strings.Contains(out, "Missing or malformed API key") {
 				t.Errorf("%s in %s takes a refusal for an answer, or does not say why: %s", operation, ending, out)
 			}
-			if text, err := os.ReadFile(file); err != nil || operation == "createSession" && !strings.Contains(string(text), "Idempotency-Key") {
+			if text, err := os.ReadFile(file); err != nil || operation == "createSession" &&
+				!strings.Contains(string(text), "Idempotency-Key") {
 				t.Errorf("%s in %s sends no Idempotency-Key: %v", operation, ending, err)
 			}
 		}

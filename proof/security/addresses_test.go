@@ -17,7 +17,8 @@ func TestSpecialAddresses(t *testing.T) {
 	}
 	r := table.New(t, "Special addresses: literal, name, redirect, rebinding")
 	output, err := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-v",
-		"-run", "^(TestSpecialAddressesAreNeverReached|TestOddSpellingsAreNeverReached)$", "agegate/internal/rules/webhook").CombinedOutput()
+		"-run", "^(TestSpecialAddressesAreNeverReached|TestOddSpellingsAreNeverReached)$",
+		"agegate/internal/rules/webhook").CombinedOutput()
 	passed := strings.Count(string(output), "    --- PASS: TestSpecialAddressesAreNeverReached/")
 	failed := strings.Count(string(output), "--- FAIL: ")
 	r.Didf("%d ways to a private address", passed+failed)

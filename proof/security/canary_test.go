@@ -18,9 +18,12 @@ const (
 // hostile returns the canary in one of the usual forms of an injection.
 func hostile(rng *rand.Rand) string {
 	return pick(rng, []string{
-		canary, strings.ToUpper(canary), `"><script>alert('` + canary + `')</script>`, `' OR 1=1; DROP TABLE sessions; -- ` + canary,
-		"../../../../etc/" + canary, "${jndi:ldap://" + canary + "}", "{{" + canary + "}}", "%s%n%d" + canary, "\x00" + canary,
-		"\r\nX-Injected: " + canary, canary + "\xff\xfe", "\u202e" + canary, strings.Repeat(canary, 60), "javascript:" + canary,
+		canary, strings.ToUpper(canary), `"><script>alert('` + canary + `')</script>`, `' OR 1=1; DROP TABLE sessions; -- ` +
+			canary,
+		"../../../../etc/" + canary, "${jndi:ldap://" + canary + "}", "{{" + canary + "}}", "%s%n%d" + canary, "\x00" +
+			canary,
+		"\r\nX-Injected: " + canary, canary + "\xff\xfe", "\u202e" + canary, strings.Repeat(canary, 60), "javascript:" +
+			canary,
 		"https://" + canary + ".example/?" + canary, "svc_test_" + canary, "svc_live_" + strings.Repeat("0", 28) + canary,
 	})
 }

@@ -40,7 +40,8 @@ func TestCrowd(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			r := table.New(t, name)
-			g := gatewaytest.Start(t, gatewaytest.SQLite(t), "AGEGATE_ESTIMATOR=onnx", "AGEGATE_MODELS_DIR="+models, "AGEGATE_FREE_CHECKS_PER_MONTH=-1")
+			g := gatewaytest.Start(t, gatewaytest.SQLite(t), "AGEGATE_ESTIMATOR=onnx", "AGEGATE_MODELS_DIR="+models,
+				"AGEGATE_FREE_CHECKS_PER_MONTH=-1")
 			many, few := g.Shop(t, "", nil).Live.APIKey, g.Shop(t, "", nil).Live.APIKey
 			people := make([]*visit, table.Sized(30, 5))
 			for i := range people {
@@ -129,7 +130,8 @@ func judge(r *table.Row, g *gatewaytest.Gateway, people []*visit, beside bool) {
 	r.Timely("half of the smaller shop's within", "<= the larger's", quantile(ofFew, 0.5).Round(time.Second/10).String(),
 		quantile(ofFew, 0.5) <= quantile(ofMany, 0.5)+2*time.Second)
 	if passed > 0 {
-		r.Mark("pictures and kB of each that passed, on average", "-", fmt.Sprintf("%d, %d", frames/passed, sent/passed/1000), true)
+		r.Mark("pictures and kB of each that passed, on average", "-", fmt.Sprintf("%d, %d", frames/passed, sent/passed/1000),
+			true)
 	}
 	r.Mark("in line, slowest", "-", fmt.Sprintf("%d, %s", len(waits), quantile(took, 1).Round(time.Second/10)), true)
 }

@@ -31,7 +31,8 @@ func TestSpellingsOfADeviceCookie(t *testing.T) {
 			if device != "" {
 				header["Cookie"] = "agegate-device=" + device
 			}
-			res, _ := g.Nobody().Send(t, http.MethodPost, "/dashboard/login", url.Values{"email": {person.Email}, "password": {password}}, header)
+			res, _ := g.Nobody().Send(t, http.MethodPost, "/dashboard/login",
+				url.Values{"email": {person.Email}, "password": {password}}, header)
 			return res.StatusCode
 		}
 		var early []string
@@ -63,7 +64,8 @@ func TestSpellingsOfADeviceCookie(t *testing.T) {
 func spellingsOf(cookie string) []string {
 	const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 	last := len(cookie) - 1
-	all := []string{cookie + "=", cookie + "==", `"` + cookie + `"`, strings.NewReplacer("-", "+", "_", "/").Replace(cookie)}
+	all := []string{cookie + "=", cookie + "==", `"` + cookie + `"`,
+		strings.NewReplacer("-", "+", "_", "/").Replace(cookie)}
 	for _, end := range alphabet { // the unused bits can have any value
 		all = append(all, cookie[:last]+string(end))
 	}

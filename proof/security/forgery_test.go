@@ -81,12 +81,15 @@ func TestForgeriesAreRefused(t *testing.T) {
 }
 
 // forgedRedirect changes the token, the values that it signs, or the key.
-func forgedRedirect(rng *rand.Rand, key []byte, token string, v credential.Redirect) ([]byte, string, credential.Redirect) {
+func forgedRedirect(
+	rng *rand.Rand, key []byte, token string, v credential.Redirect,
+) ([]byte, string, credential.Redirect) {
 	switch rng.IntN(6) {
 	case 0:
 		v.Session = changed(rng, v.Session)
 	case 1:
-		v.Status = pick(rng, []string{"ROUTED_TO_FALLBACK", "SPOOF_DETECTED", "verified", "", "VERIFIED|true", changed(rng, v.Status)})
+		v.Status = pick(rng, []string{"ROUTED_TO_FALLBACK", "SPOOF_DETECTED", "verified", "", "VERIFIED|true",
+			changed(rng, v.Status)})
 	case 2:
 		v.IsAdult = false
 	case 3:
@@ -118,7 +121,8 @@ func forgedDeliveries(t *testing.T, rng *rand.Rand, n int, secret string, sent g
 		for name, values := range sent.Header {
 			header[name] = []string{values[0]}
 		}
-		if name := pick(rng, []string{"webhook-id", "webhook-timestamp", "webhook-signature", "body", "body"}); name == "body" {
+		if name := pick(rng, []string{"webhook-id", "webhook-timestamp", "webhook-signature", "body",
+			"body"}); name == "body" {
 			body = changed(rng, body)
 			if rng.IntN(3) == 0 {
 				body = strings.Replace(string(sent.Body), pick(rng, []string{"VERIFIED", "true", "false", "session"}), "true ", 1)

@@ -153,7 +153,10 @@ func (f *fuzzer) unreached(log string) (missing []string) {
 
 func linesWith(log string, words ...string) (found []string) {
 	for line := range strings.Lines(log) {
-		if slices.ContainsFunc(words, func(s string) bool { return strings.Contains(strings.ToLower(line), strings.ToLower(s)) }) {
+		if slices.ContainsFunc(words, func(s string) bool {
+			return strings.Contains(strings.ToLower(line),
+				strings.ToLower(s))
+		}) {
 			found = append(found, line)
 		}
 	}
@@ -171,7 +174,8 @@ func (f *fuzzer) request() request {
 	}
 	r := request{method: route.Method, target: f.target(route.Path), header: f.headers(route.Path)}
 	if f.rng.IntN(8) == 0 {
-		r.method = pick(f.rng, []string{"PUT", "PATCH", "DELETE", "OPTIONS", "HEAD", "TRACE", "get", strings.ToUpper(canary), "POST", "GET"})
+		r.method = pick(f.rng, []string{"PUT", "PATCH", "DELETE", "OPTIONS", "HEAD", "TRACE", "get", strings.ToUpper(canary),
+			"POST", "GET"})
 	}
 	if r.method != http.MethodGet && r.method != http.MethodHead || f.rng.IntN(20) == 0 {
 		r.body, r.chunked = f.body(), f.rng.IntN(5) == 0
@@ -201,7 +205,8 @@ func (f *fuzzer) target(path string) string {
 		return escaped(f.rng, hostile(f.rng))
 	})
 	if path == none {
-		target = pick(f.rng, []string{"/", "/api/", "/api/v1/", "/v/", "/h/", "/docs/", "/static/", "//", "/.git/"}) + escaped(f.rng, hostile(f.rng))
+		target = pick(f.rng, []string{"/", "/api/", "/api/v1/", "/v/", "/h/", "/docs/", "/static/", "//", "/.git/"}) +
+			escaped(f.rng, hostile(f.rng))
 	}
 	switch f.rng.IntN(6) {
 	case 0:
@@ -209,15 +214,19 @@ func (f *fuzzer) target(path string) string {
 	case 1:
 		target += "?" + pick(f.rng, []string{"force", "lang", "assisted"}) + "=" + escaped(f.rng, hostile(f.rng))
 	case 2:
-		target += "?" + pick(f.rng, []string{"force=verified", "force=spoof", "force=fallback", "lang=ar", "assisted=1"}) + "&x=" + escaped(f.rng, hostile(f.rng))
+		target += "?" + pick(f.rng, []string{"force=verified", "force=spoof", "force=fallback", "lang=ar", "assisted=1"}) +
+			"&x=" + escaped(f.rng, hostile(f.rng))
 	}
 	return target
 }
 
 var headerNames = []string{
-	"Accept", "Accept-Language", "Accept-Encoding", "Authorization", "Cookie", "Content-Type", "Idempotency-Key", "Origin", "Referer",
-	"User-Agent", "X-API-Key", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-IP", "X-Request-Id", "Forwarded",
-	"If-None-Match", "If-Modified-Since", "Range", "Sec-Fetch-Site", "Sec-WebSocket-Key", "Sec-WebSocket-Version", "Sec-WebSocket-Protocol",
+	"Accept", "Accept-Language", "Accept-Encoding", "Authorization", "Cookie", "Content-Type", "Idempotency-Key", "Origin",
+	"Referer",
+	"User-Agent", "X-API-Key", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-IP", "X-Request-Id",
+	"Forwarded",
+	"If-None-Match", "If-Modified-Since", "Range", "Sec-Fetch-Site", "Sec-WebSocket-Key", "Sec-WebSocket-Version",
+	"Sec-WebSocket-Protocol",
 	"Sec-WebSocket-Extensions", "Upgrade", "Connection", "Expect", "Via", "X-HTTP-Method-Override", "X-" + canary,
 }
 
@@ -240,7 +249,8 @@ func (f *fuzzer) headers(route string) []string {
 		lines = append(lines, pick(f.rng, f.cookies), "Content-Type: application/x-www-form-urlencoded")
 	}
 	if strings.HasSuffix(route, "/stream") {
-		lines = append(lines, "Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Version: 13", "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==")
+		lines = append(lines, "Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Version: 13",
+			"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==")
 	}
 	for range f.rng.IntN(5) {
 		lines = append(lines, pick(f.rng, headerNames)+": "+visible(hostile(f.rng)))
@@ -255,9 +265,11 @@ func (f *fuzzer) body() string {
 	case 1:
 		return "share=" + escaped(f.rng, hostile(f.rng)) + "&choice=" + escaped(f.rng, hostile(f.rng))
 	case 2:
-		return pick(f.rng, []string{"share=yes", "choice=accept", "choice=decline", `{"target_age":18}`, `{"target_age":18`, "[", `"`, "null"})
+		return pick(f.rng, []string{"share=yes", "choice=accept", "choice=decline", `{"target_age":18}`, `{"target_age":18`,
+			"[", `"`, "null"})
 	case 3:
-		return "--" + canary + "\r\nContent-Disposition: form-data; name=\"" + canary + "\"\r\n\r\n" + canary + "\r\n--" + canary + "--\r\n"
+		return "--" + canary + "\r\nContent-Disposition: form-data; name=\"" + canary + "\"\r\n\r\n" + canary + "\r\n--" +
+			canary + "--\r\n"
 	}
 	object := map[string]any{"target_age": f.value(), "success_url": f.value(), "cancel_url": f.value()}
 	for _, name := range []string{"target_age", "success_url", "cancel_url"} {

@@ -85,7 +85,8 @@ func TestHeldStreams(t *testing.T) {
 		r.None("connections never closed", forever)
 		r.Within("longest a connection was held", slices.Max(held), closeTime)
 		most := slices.Max(sent)
-		r.Mark("most that was taken of the message", fmt.Sprintf("< %d MB", goOnBytes>>20), fmt.Sprintf("%d MB", most>>20), most < goOnBytes)
+		r.Mark("most that was taken of the message", fmt.Sprintf("< %d MB", goOnBytes>>20), fmt.Sprintf("%d MB", most>>20),
+			most < goOnBytes)
 		r.None("turned away from another session of the tenant", neighbour.refused)
 		r.None(fmt.Sprintf("of %d frames of another tenant's shopper, not answered", len(honest.took)), honest.refused)
 		r.Within("95 of 100 of them answered within", quantile(honest.took, 0.95), time.Second)
@@ -112,7 +113,8 @@ func (o owned) outlive() (net.Conn, error) {
 		return nil, err
 	}
 	_ = conn.SetDeadline(time.Now().Add(table.HangLimit))
-	request := "GET " + page.Path + "/stream HTTP/1.1\r\nHost: " + page.Host + "\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n" +
+	request := "GET " + page.Path + "/stream HTTP/1.1\r\nHost: " + page.Host +
+		"\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n" +
 		"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n"
 	for _, cookie := range o.browser.Jar.Cookies(page) {
 		request += "Cookie: " + cookie.String() + "\r\n"

@@ -37,14 +37,16 @@ func TestAbandonedSessions(t *testing.T) {
 func abandoned(t *testing.T, dialect, url string) {
 	r := table.New(t, "Abandoned live sessions, "+dialect)
 	holds, claims, each := table.Sized(1_000_000, 2_000), table.Sized(1_000_000, 2_000), table.Sized(1_500, 20)
-	r.Didf("%d expired holds and %d expired claims of one tenant, then %d creations for it and for another", holds, claims, each)
+	r.Didf("%d expired holds and %d expired claims of one tenant, then %d creations for it and for another", holds, claims,
+		each)
 	secret := make([]byte, credential.SecretLen)
 	_, _ = rand.Read(secret) // Read never fails
 	idle, other := twoShops(t, url, secret)
 	db := beside(t, url)
 	abandon(t, db, idle.Tenant.ID, holds, claims)
 
-	g := gatewaytest.Start(t, url, "AGEGATE_SECRET_KEY="+base64.StdEncoding.EncodeToString(secret), "AGEGATE_FREE_CHECKS_PER_MONTH=0")
+	g := gatewaytest.Start(t, url, "AGEGATE_SECRET_KEY="+base64.StdEncoding.EncodeToString(secret),
+		"AGEGATE_FREE_CHECKS_PER_MONTH=0")
 	r.None("sweeps that never began", begun(t, db))
 	var clients sync.WaitGroup
 	var mine, theirs creations
@@ -76,7 +78,8 @@ func twoShops(t *testing.T, url string, secret []byte) (idle, other tenant.Crede
 	}
 	tenants := tenant.NewService(s, sealer, tenant.CallbackRule{}, rand.Reader, time.Now().UTC)
 	for _, shop := range []*tenant.Credentials{&idle, &other} {
-		*shop, err = tenants.Create(t.Context(), audit.System("test"), tenant.Tenant{Name: "Shop", SuccessURL: "https://s.example/", CancelURL: "https://s.example/"})
+		*shop, err = tenants.Create(t.Context(), audit.System("test"),
+			tenant.Tenant{Name: "Shop", SuccessURL: "https://s.example/", CancelURL: "https://s.example/"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -138,7 +141,8 @@ func dialect(db *sql.DB, statement string, tenantID uuid.UUID, holds, claims int
 	hash := "sha256(CAST(CAST(n AS text) AS bytea))"
 	if strings.Contains(fmt.Sprintf("%T", db.Driver()), "sqlite") {
 		numbers = func(n int) string {
-			return fmt.Sprintf("(WITH RECURSIVE c (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < %d) SELECT n FROM c)", n)
+			return fmt.Sprintf("(WITH RECURSIVE c (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < %d) SELECT n FROM c)",
+				n)
 		}
 		id = func(kind string) string { return fmt.Sprintf("printf('%s0000000-0000-7000-8000-%%012d', n)", kind) }
 		hash = "CAST(printf('%032d', n) AS blob)"
@@ -154,7 +158,8 @@ func begun(t *testing.T, db *sql.DB) (never []string) {
 	t.Helper()
 	for limit := time.Now().Add(table.HangLimit); time.Now().Before(limit); time.Sleep(10 * time.Millisecond) {
 		var released bool
-		err := db.QueryRowContext(t.Context(), "SELECT EXISTS (SELECT 1 FROM holds WHERE status = 'released')").Scan(&released)
+		err := db.QueryRowContext(t.Context(),
+			"SELECT EXISTS (SELECT 1 FROM holds WHERE status = 'released')").Scan(&released)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -183,7 +188,8 @@ func (c *creations) make(t *testing.T, g *gatewaytest.Gateway, key string, n int
 }
 
 func create(ctx context.Context, url, key string) (int, string, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url+"/api/v1/sessions/create", bytes.NewBufferString(`{"target_age":18}`))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url+"/api/v1/sessions/create",
+		bytes.NewBufferString(`{"target_age":18}`))
 	if err != nil {
 		return 0, "", err
 	}
@@ -225,7 +231,8 @@ func unexplained(t *testing.T, db *sql.DB) (found []string) {
 		if err := rows.Scan(&tenant, &units, &ledger, &held, &bought); err != nil {
 			t.Fatal(err)
 		}
-		found = append(found, fmt.Sprintf("tenant %s: balance %d, ledger %d, held %d, bought %d", tenant, units, ledger, held, bought))
+		found = append(found, fmt.Sprintf("tenant %s: balance %d, ledger %d, held %d, bought %d", tenant, units, ledger, held,
+			bought))
 	}
 	if err := rows.Err(); err != nil {
 		t.Fatal(err)

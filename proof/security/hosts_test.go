@@ -89,8 +89,10 @@ func accepted(t *testing.T, g *gatewaytest.Gateway, key, url string) bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := newWire(t, g.URL).insist(t, request{method: http.MethodPost, target: "/api/v1/sessions/create", body: string(body),
-		header: []string{"Host: gateway.example", "X-API-Key: " + key, "Content-Type: application/json", "Connection: close"}})
+	got := newWire(t, g.URL).insist(t, request{method: http.MethodPost, target: "/api/v1/sessions/create",
+		body: string(body),
+		header: []string{"Host: gateway.example", "X-API-Key: " + key, "Content-Type: application/json",
+			"Connection: close"}})
 	if got.status != http.StatusCreated && got.status != http.StatusUnprocessableEntity {
 		t.Fatalf("%q: %s", url, got.raw)
 	}
@@ -108,7 +110,8 @@ func TestEveryCharacterInACallbackHost(t *testing.T) {
 		if c >= 0xd800 && c < 0xe000 {
 			continue
 		}
-		for _, form := range []string{"https://sh%sp.example/", "https://sh%sip.example/", "https://stra%se.example/", "https://hooks%sexample:8443/"} {
+		for _, form := range []string{"https://sh%sp.example/", "https://sh%sip.example/", "https://stra%se.example/",
+			"https://hooks%sexample:8443/"} {
 			count++
 			url := fmt.Sprintf(form, string(c))
 			if e, err := rule.Parse(url); err == nil && rule.Registered(e, registered) {
@@ -136,28 +139,42 @@ func TestEveryCharacterInACallbackHost(t *testing.T) {
 // spellings returns URLs with the registered hosts that all parsers read in the
 // same way, and URLs that parsers may read differently.
 func spellings() (equal, odd []string) {
-	for _, tail := range []string{"", "/", "/other", "/a/b/../c", "?x=1", "?x=https://evil.example", "/?a=b&c=d", "#top", "/%2e%2e/x", "/@evil.example", "/x:443"} {
-		equal = append(equal, "https://ship.example"+tail, "https://SHIP.Example"+tail, "HTTPS://ship.example:443"+tail, "https://hooks.example:8443"+tail,
+	for _, tail := range []string{"", "/", "/other", "/a/b/../c", "?x=1", "?x=https://evil.example", "/?a=b&c=d", "#top",
+		"/%2e%2e/x", "/@evil.example", "/x:443"} {
+		equal = append(equal, "https://ship.example"+tail, "https://SHIP.Example"+tail, "HTTPS://ship.example:443"+tail,
+			"https://hooks.example:8443"+tail,
 			"https://xn--strae-oqa.example"+tail, "https://XN--strae-OQA.example:443"+tail)
 	}
 	// Characters before, after and inside the authority.
 	for _, c := range []string{
-		" ", "\t", "\n", "\r", "\x00", "\x01", "\x7f", "\u00a0", "\u00ad", "\u200b", "\u200d", "\u2028", "\u2060", "\ufeff", "%20", "%09", "%00", "%2e", "%2f", "%40", "%3a",
-		"/", "\\", "//", "\\\\", "@", ":", "?", "#", ";", ",", "!", "$", "&", "'", "(", ")", "*", "+", "=", "[", "]", "{", "}", "|", "^", "`", "\"", "<", ">", "~", "-", "_", ".", "..",
+		" ", "\t", "\n", "\r", "\x00", "\x01", "\x7f", "\u00a0", "\u00ad", "\u200b", "\u200d", "\u2028", "\u2060", "\ufeff",
+		"%20", "%09", "%00", "%2e", "%2f", "%40", "%3a",
+		"/", "\\", "//", "\\\\", "@", ":", "?", "#", ";", ",", "!", "$", "&", "'", "(", ")", "*", "+", "=", "[", "]", "{",
+		"}", "|", "^", "`", "\"", "<", ">", "~", "-", "_", ".", "..",
 		"。", "．", "｡", "․", "：", "／", "＠", "？", "＃", "℀", "⁄", "∕",
 	} {
-		odd = append(odd, "https://ship.example"+c+"evil.example/", "https://evil.example"+c+"ship.example/", "https:"+c+"//ship.example/", "https://"+c+"ship.example/")
+		odd = append(odd, "https://ship.example"+c+"evil.example/", "https://evil.example"+c+"ship.example/", "https:"+c+
+			"//ship.example/", "https://"+c+"ship.example/")
 	}
 	for _, host := range []string{
-		"ship.example.", "ship.example..", ".ship.example", "ship..example", "www.ship.example", "ship.example.evil.example", "evilship.example", "ship.examples",
-		"ship.exampl", "sh%69p.example", "ship%2eexample", "ｓｈｉｐ.example", "ship。example", "sh\u0130p.example", "sh\u0131p.example", "ѕhip.example", "shіp.example", "ship.eⅹample",
-		"ⓢhip.example", "ｓhip.example", "%EF%BD%93hip.example", "straße.example", "straße.example:443", "stra%C3%9Fe.example", "straẞe.example", "strasse.example", "STRASSE.example", "stra\u0073\u0073e.example", "XN--STRAE-OQA.example", "xn--ship-.example", "xn--ship.example", "xn--ship-swc.example",
-		"strasze.example", "straβe.example", "ship.example:443", "ship.example:0443", "ship.example:00443", "ship.example:+443", "ship.example:-443", "ship.example:443a", "ship.example:４４３",
-		"ship.example:80", "ship.example:444", "ship.example:0", "ship.example:65979", "ship.example:", "ship.example::443", "ship.example:443:443", "ship.example:8443", "hooks.example:443",
-		"hooks.example", "hooks.example:08443", "hooks.example:8443:", "user@ship.example", "ship.example@evil.example", "ship.example:443@evil.example", "evil.example:443@ship.example",
-		":@ship.example", "@ship.example", "ship.example@", "[ship.example]", "[::1]", "[::ffff:1.2.3.4]", "127.0.0.1", "2130706433", "0x7f.1", "localhost", "",
+		"ship.example.", "ship.example..", ".ship.example", "ship..example", "www.ship.example", "ship.example.evil.example",
+		"evilship.example", "ship.examples",
+		"ship.exampl", "sh%69p.example", "ship%2eexample", "ｓｈｉｐ.example", "ship。example", "sh\u0130p.example",
+		"sh\u0131p.example", "ѕhip.example", "shіp.example", "ship.eⅹample",
+		"ⓢhip.example", "ｓhip.example", "%EF%BD%93hip.example", "straße.example", "straße.example:443", "stra%C3%9Fe.example",
+		"straẞe.example", "strasse.example", "STRASSE.example", "stra\u0073\u0073e.example", "XN--STRAE-OQA.example",
+		"xn--ship-.example", "xn--ship.example", "xn--ship-swc.example",
+		"strasze.example", "straβe.example", "ship.example:443", "ship.example:0443", "ship.example:00443",
+		"ship.example:+443", "ship.example:-443", "ship.example:443a", "ship.example:４４３",
+		"ship.example:80", "ship.example:444", "ship.example:0", "ship.example:65979", "ship.example:", "ship.example::443",
+		"ship.example:443:443", "ship.example:8443", "hooks.example:443",
+		"hooks.example", "hooks.example:08443", "hooks.example:8443:", "user@ship.example", "ship.example@evil.example",
+		"ship.example:443@evil.example", "evil.example:443@ship.example",
+		":@ship.example", "@ship.example", "ship.example@", "[ship.example]", "[::1]", "[::ffff:1.2.3.4]", "127.0.0.1",
+		"2130706433", "0x7f.1", "localhost", "",
 	} {
-		for _, scheme := range []string{"https://", "https:///", "https:/", "https:", "//", "http://", "hTTps://", "ftp://", "javascript://", "https:\\\\", " https://"} {
+		for _, scheme := range []string{"https://", "https:///", "https:/", "https:", "//", "http://", "hTTps://", "ftp://",
+			"javascript://", "https:\\\\", " https://"} {
 			odd = append(odd, scheme+host+"/")
 		}
 	}

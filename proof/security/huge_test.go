@@ -34,9 +34,12 @@ func TestHugeBodies(t *testing.T) {
 		{"a million members in chunks", create, "application/json", members(1_000_000), true, "413"},
 		{"as many members as fit", create, "application/json", members(6_000), true, "422"},
 		{"5 million levels", create, "application/json", strings.Repeat("[", 5<<20), false, "413"},
-		{"as many levels as fit", create, "application/json", strings.Repeat("[", 32<<10) + strings.Repeat("]", 32<<10), false, "422"},
-		{"as many objects as fit", create, "application/json", strings.Repeat(`{"a":`, 10_000) + "1" + strings.Repeat("}", 10_000), false, "422"},
-		{"a number as long as fits", create, "application/json", `{"target_age":1` + strings.Repeat("0", 65_000) + "}", false, "422"},
+		{"as many levels as fit", create, "application/json", strings.Repeat("[", 32<<10) + strings.Repeat("]", 32<<10),
+			false, "422"},
+		{"as many objects as fit", create, "application/json", strings.Repeat(`{"a":`, 10_000) + "1" +
+			strings.Repeat("}", 10_000), false, "422"},
+		{"a number as long as fits", create, "application/json", `{"target_age":1` + strings.Repeat("0", 65_000) + "}", false,
+			"422"},
 		{"10 MB without a key", "/api/v1/sessions/" + s.SessionID + "/status", "", strings.Repeat("a", 10<<20), false, "413"},
 		{"10 MB of form", "/v/" + token + "/consent", form, "share=" + strings.Repeat("a", 10<<20), false, "303 400 413"},
 		{"10 MB of form in chunks", "/v/" + token + "/document", form, strings.Repeat("a=b&", 10<<18), true, "303 400 413"},
@@ -50,8 +53,9 @@ func TestHugeBodies(t *testing.T) {
 	r.Didf("%d kinds, %d times eight at once", len(huge), rounds)
 	for range rounds {
 		for _, h := range huge {
-			bodies, allocated := eightTimes(t, g, request{method: http.MethodPost, target: h.target, body: h.body, chunked: h.chunked,
-				header: []string{"Host: x", "Content-Type: " + h.kind, "X-API-Key: " + shop.Test.APIKey}})
+			bodies, allocated := eightTimes(t, g,
+				request{method: http.MethodPost, target: h.target, body: h.body, chunked: h.chunked,
+					header: []string{"Host: x", "Content-Type: " + h.kind, "X-API-Key: " + shop.Test.APIKey}})
 			for _, status := range bodies {
 				if !strings.Contains(h.want, status) {
 					wrong = append(wrong, fmt.Sprintf("%s: %s, want %s", h.name, status, h.want))
@@ -63,7 +67,8 @@ func TestHugeBodies(t *testing.T) {
 		}
 	}
 	r.None("answers other than 413, 422 or the page's own", wrong)
-	r.Mark("most memory for a request: "+greedy, fmt.Sprintf("< %d MB", memoryBound>>20), fmt.Sprintf("%.1f MB", float64(most)/(1<<20)), most < memoryBound)
+	r.Mark("most memory for a request: "+greedy, fmt.Sprintf("< %d MB", memoryBound>>20),
+		fmt.Sprintf("%.1f MB", float64(most)/(1<<20)), most < memoryBound)
 }
 
 // eightTimes sends a request eight times at the same time. It returns the

@@ -57,7 +57,8 @@ func sessionIn(t *testing.T, g *gatewaytest.Gateway, key, state string) string {
 	s := g.Create(t, key, 18)
 	switch outcome := map[string]string{"PASSED": "verified", "SPOOF": "spoof", "FALLBACK": "fallback"}[state]; {
 	case outcome != "":
-		g.Exec(t, fmt.Sprintf("UPDATE sessions SET status = '%s', completed_at = created_at WHERE id = '%s'", state, s.SessionID))
+		g.Exec(t, fmt.Sprintf("UPDATE sessions SET status = '%s', completed_at = created_at WHERE id = '%s'", state,
+			s.SessionID))
 	case state == "EXPIRED":
 		g.Exec(t, fmt.Sprintf("UPDATE sessions SET status = '%s' WHERE id = '%s'", state, s.SessionID))
 	}
@@ -67,7 +68,8 @@ func sessionIn(t *testing.T, g *gatewaytest.Gateway, key, state string) string {
 // lookUp returns the whole answer except its date and request ID.
 func lookUp(t *testing.T, client *wire, path, key string) string {
 	t.Helper()
-	got := client.insist(t, request{method: http.MethodGet, target: path, header: []string{"Host: gateway.example", "X-API-Key: " + key}})
+	got := client.insist(t, request{method: http.MethodGet, target: path,
+		header: []string{"Host: gateway.example", "X-API-Key: " + key}})
 	var kept []string
 	for line := range strings.Lines(got.raw) {
 		if !strings.HasPrefix(line, "Date:") && !strings.HasPrefix(line, "X-Request-Id:") {
@@ -94,7 +96,8 @@ func foreignEvents(t *testing.T, g *gatewaytest.Gateway, ownerKey string, strang
 		if theirs == nil || none == nil || theirs.Error() != none.Error() {
 			told = append(told, fmt.Sprintf("show: %v, %v", theirs, none))
 		}
-		theirs, none = ops.ResendEvent(t.Context(), audit.System("test"), webhook.OfTenant(stranger), e.ID), ops.ResendEvent(t.Context(), audit.System("test"), webhook.OfTenant(stranger), id)
+		theirs, none = ops.ResendEvent(t.Context(), audit.System("test"), webhook.OfTenant(stranger), e.ID),
+			ops.ResendEvent(t.Context(), audit.System("test"), webhook.OfTenant(stranger), id)
 		if theirs == nil || none == nil || theirs.Error() != none.Error() {
 			told = append(told, fmt.Sprintf("resend: %v, %v", theirs, none))
 		}

@@ -69,7 +69,8 @@ func TestInvitationsWithPasswords(t *testing.T) {
 		// Those after the first success find no invitation, so answers do not say how
 		// many passwords were hashed: the link allows ten.
 		worth := int((processorTime() - before) / hashing)
-		r.Mark("worth of posts at once, in hashed passwords", fmt.Sprintf("< %d", posts/2), fmt.Sprint(worth), worth < posts/2)
+		r.Mark("worth of posts at once, in hashed passwords", fmt.Sprintf("< %d", posts/2), fmt.Sprint(worth),
+			worth < posts/2)
 		clear(answers)
 		made := g.Count(t, "users") - users
 		r.Mark("users made by one invitation", "1", fmt.Sprint(made), made == 1)
@@ -82,7 +83,8 @@ func TestInvitationsWithPasswords(t *testing.T) {
 			}
 		}
 		free, _ := join(invite(), "nobody@made.up", "short")
-		r.Mark("answers that tell of an account without using the invitation up", "0", fmt.Sprint(told), told == 0 && free == http.StatusUnprocessableEntity)
+		r.Mark("answers that tell of an account without using the invitation up", "0", fmt.Sprint(told), told == 0 &&
+			free == http.StatusUnprocessableEntity)
 		clear(answers)
 
 		invitation := invite()

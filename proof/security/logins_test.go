@@ -87,8 +87,10 @@ func newcomer(t *testing.T, g *gatewaytest.Gateway) (account.Person, account.Sig
 	if err != nil {
 		t.Fatal(err)
 	}
-	person := account.Person{Name: "Ada", Email: "ada@shop.example", Factor: account.Factor{Password: "four owls under a blue moon"}}
-	signed, err := g.App.Accounts.SetUp(t.Context(), address[strings.LastIndex(address, "/")+1:], person, account.Browser{})
+	person := account.Person{Name: "Ada", Email: "ada@shop.example",
+		Factor: account.Factor{Password: "four owls under a blue moon"}}
+	signed, err := g.App.Accounts.SetUp(t.Context(), address[strings.LastIndex(address, "/")+1:], person,
+		account.Browser{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -58,7 +58,8 @@ func TestHugeKeysInPasskeys(t *testing.T) {
 			invitation := mustURL(t, link).Path
 			stranger := g.Nobody()
 			response := hugeCreation(t, challengeAt(t, stranger, invitation))
-			res, _ := stranger.Post(t, invitation, url.Values{"name": {"Eve"}, "email": {fmt.Sprint(i, "@made.up")}, "passkey": {response}})
+			res, _ := stranger.Post(t, invitation,
+				url.Values{"name": {"Eve"}, "email": {fmt.Sprint(i, "@made.up")}, "passkey": {response}})
 			if res.StatusCode != http.StatusUnprocessableEntity {
 				registered = append(registered, res.Status)
 			}
@@ -123,12 +124,15 @@ type softPasskey struct {
 }
 
 // storePasskey stores a passkey of a user.
-func storePasskey(t *testing.T, g *gatewaytest.Gateway, user account.User, cose []byte, key *ecdsa.PrivateKey) softPasskey {
+func storePasskey(
+	t *testing.T, g *gatewaytest.Gateway, user account.User, cose []byte, key *ecdsa.PrivateKey,
+) softPasskey {
 	t.Helper()
 	id := uuid.Must(uuid.NewV7())
 	err := g.App.Store.UpdateAccounts(t.Context(), func(tx account.Tx) error {
 		return tx.InsertPasskey(account.Passkey{
-			ID: id, UserID: user.ID, CredentialID: id[:], PublicKey: cose, Flags: 0x05, AAGUID: make([]byte, 16), CreatedAt: g.Clock.Now(),
+			ID: id, UserID: user.ID, CredentialID: id[:], PublicKey: cose, Flags: 0x05, AAGUID: make([]byte, 16),
+			CreatedAt: g.Clock.Now(),
 		})
 	})
 	if err != nil {

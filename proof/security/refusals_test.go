@@ -61,7 +61,8 @@ func TestRefusedDocuments(t *testing.T) {
 				passed = append(passed, name)
 			}
 		}
-		r.Didf("%d refused documents, with %d ways to begin something else in between, and then a good one", shown, len(dodges))
+		r.Didf("%d refused documents, with %d ways to begin something else in between, and then a good one", shown,
+			len(dodges))
 		r.None("checks that go on after the third", endless)
 		r.None("checks with refusals that were not counted", uncounted)
 		r.None("passes after the third", passed)

@@ -32,10 +32,12 @@ func TestRollingRestart(t *testing.T) {
 	}
 	r := table.New(t, "A rolling restart of the hosted page")
 	db := pgtest.URL(t)
-	settings := []string{"AGEGATE_SECRET_KEY=" + base64.StdEncoding.EncodeToString(make([]byte, 32)), "AGEGATE_FREE_CHECKS_PER_MONTH=-1", "AGEGATE_DRAIN=4m"}
+	settings := []string{"AGEGATE_SECRET_KEY=" + base64.StdEncoding.EncodeToString(make([]byte, 32)),
+		"AGEGATE_FREE_CHECKS_PER_MONTH=-1", "AGEGATE_DRAIN=4m"}
 	api := gatewaytest.Start(t, db, append(settings, "AGEGATE_ROLE=api")...)
 	startPages := func() *gatewaytest.Gateway {
-		return gatewaytest.Start(t, db, append(settings, "AGEGATE_ROLE=pages", "AGEGATE_ESTIMATOR=onnx", "AGEGATE_MODELS_DIR="+models)...)
+		return gatewaytest.Start(t, db, append(settings, "AGEGATE_ROLE=pages", "AGEGATE_ESTIMATOR=onnx",
+			"AGEGATE_MODELS_DIR="+models)...)
 	}
 	b := &balancer{api: api.URL}
 	front := httptest.NewServer(b)

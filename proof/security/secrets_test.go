@@ -96,7 +96,8 @@ func walk(t *testing.T, g *gatewaytest.Gateway, key, n string) map[string]string
 	t.Helper()
 	idempotency := "zqidempotency7x-" + n
 	body := fmt.Sprintf(`{"target_age":18,"success_url":"https://shop.example/ok?x=%s","cancel_url":"https://shop.example/no?x=%s"}`, urlCanary, urlCanary)
-	made := g.Do(t, gatewaytest.Row{Name: "create", Path: "/api/v1/sessions/create", Key: key, Body: body, Status: http.StatusCreated,
+	made := g.Do(t, gatewaytest.Row{Name: "create", Path: "/api/v1/sessions/create", Key: key, Body: body,
+		Status: http.StatusCreated,
 		Header: map[string]string{"Idempotency-Key": idempotency}})
 	_, after, _ := strings.Cut(made, "/v/")
 	link := after[:43]
@@ -112,7 +113,8 @@ func walk(t *testing.T, g *gatewaytest.Gateway, key, n string) map[string]string
 	}
 	get(t, phone, g.URL+found[0])
 	post(t, phone, g.URL+found[0]+"/start")
-	secrets := map[string]string{"link token " + n: link, "phone token " + n: found[1], "idempotency key " + n: idempotency}
+	secrets := map[string]string{"link token " + n: link, "phone token " + n: found[1], "idempotency key " +
+		n: idempotency}
 	for who, browser := range map[string]*http.Client{"desktop": desktop, "phone": phone} {
 		for _, c := range browser.Jar.Cookies(mustURL(t, page)) {
 			secrets[who+" cookie "+c.Name] = c.Value

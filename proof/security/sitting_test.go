@@ -57,7 +57,8 @@ func (a *album) sit(t *testing.T, o owned) (sat time.Duration, frames, full int)
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*table.HangLimit)
 	defer cancel()
-	conn, _, err := websocket.Dial(ctx, strings.Replace(o.page, "http", "ws", 1)+"/stream?assisted=1", &websocket.DialOptions{HTTPClient: o.browser})
+	conn, _, err := websocket.Dial(ctx, strings.Replace(o.page, "http", "ws", 1)+"/stream?assisted=1",
+		&websocket.DialOptions{HTTPClient: o.browser})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -42,7 +42,8 @@ func TestSlowConnections(t *testing.T) {
 	s := g.Create(t, shop.Test.APIKey, 18)
 	count := table.Sized(500, 70)
 	r.Didf("%d connections, each slow in one of %d ways", count, len(slow))
-	fill := strings.NewReplacer("KEY", shop.Test.APIKey, "TOKEN", s.VerificationURL[strings.LastIndex(s.VerificationURL, "/")+1:])
+	fill := strings.NewReplacer("KEY", shop.Test.APIKey, "TOKEN",
+		s.VerificationURL[strings.LastIndex(s.VerificationURL, "/")+1:])
 
 	var wg sync.WaitGroup
 	held, answers := make([]time.Duration, count), make([]string, count)
@@ -112,7 +113,9 @@ func hold(address, first, drip string) (held time.Duration, answer string) {
 // goodRequests requests a session's status 50 times a second until done is
 // closed. It returns the times of all requests, and the answers that were not
 // 200.
-func goodRequests(t *testing.T, g *gatewaytest.Gateway, key, id string, done <-chan struct{}) (took []time.Duration, bad []string) {
+func goodRequests(
+	t *testing.T, g *gatewaytest.Gateway, key, id string, done <-chan struct{},
+) (took []time.Duration, bad []string) {
 	client := newWire(t, g.URL)
 	for {
 		select {
@@ -121,7 +124,8 @@ func goodRequests(t *testing.T, g *gatewaytest.Gateway, key, id string, done <-c
 		case <-time.After(20 * time.Millisecond):
 		}
 		start := time.Now()
-		got, err := client.do(request{method: http.MethodGet, target: "/api/v1/sessions/" + id + "/status", header: []string{"Host: x", "X-API-Key: " + key}})
+		got, err := client.do(request{method: http.MethodGet, target: "/api/v1/sessions/" + id + "/status",
+			header: []string{"Host: x", "X-API-Key: " + key}})
 		took = append(took, time.Since(start))
 		if err != nil || got.status != http.StatusOK {
 			bad = append(bad, fmt.Sprint(got.status, err))

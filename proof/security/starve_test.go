@@ -72,7 +72,8 @@ func TestStarvedInference(t *testing.T) {
 			r.Didf("%d sessions, %d streams each, beside %d honest frames", attack.sessions, attack.hands, frames)
 			r.None("honest frames not answered", append(idle.refused, beside.refused...))
 			before, after := quantile(idle.took, 0.95), quantile(beside.took, 0.95)
-			r.Within(fmt.Sprintf("95 of 100 answered within (idle %s)", before.Round(time.Millisecond)), after, starveFactor*before)
+			r.Within(fmt.Sprintf("95 of 100 answered within (idle %s)", before.Round(time.Millisecond)), after,
+				starveFactor*before)
 			r.Timely("goroutines", fmt.Sprintf("< %d", maxGoroutines), fmt.Sprint(goroutines), goroutines < maxGoroutines)
 		})
 	}

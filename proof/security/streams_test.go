@@ -28,7 +28,8 @@ func TestHostileStreams(t *testing.T) {
 			link := g.Path(g.Create(t, shop.Live.APIKey, 18).VerificationURL)
 			browser := gatewaytest.Browser()
 			post(t, browser, link+"/start")
-			conn, _, err := websocket.Dial(t.Context(), strings.Replace(link, "http", "ws", 1)+"/stream", &websocket.DialOptions{HTTPClient: browser})
+			conn, _, err := websocket.Dial(t.Context(), strings.Replace(link, "http", "ws", 1)+"/stream",
+				&websocket.DialOptions{HTTPClient: browser})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -40,7 +40,8 @@ func TestUnstorableText(t *testing.T) {
 				continue
 			}
 			a.attack(route, names, i)
-			if route.Method == http.MethodPost && (strings.HasPrefix(route.Path, "/api/") || strings.Contains(route.Path, "/wallet/")) {
+			if route.Method == http.MethodPost &&
+				(strings.HasPrefix(route.Path, "/api/") || strings.Contains(route.Path, "/wallet/")) {
 				a.attackJSON(route, members)
 			}
 		}
@@ -110,7 +111,8 @@ func (a *unstorableText) attack(route *echo.Route, names []string, turn int) {
 			}
 		}
 	}
-	for _, name := range []string{"Accept-Language", "Cookie", "Idempotency-Key", "Origin", "Referer", "User-Agent", "X-API-Key", "X-Request-Id"} {
+	for _, name := range []string{"Accept-Language", "Cookie", "Idempotency-Key", "Origin", "Referer", "User-Agent",
+		"X-API-Key", "X-Request-Id"} {
 		value := unstorable[1]
 		if name == "Cookie" {
 			value = "agegate-user=" + value + "; agegate-device=" + value + "; agegate=" + value
@@ -198,7 +200,9 @@ func (a *unstorableText) fill(path string, index int, text string) string {
 	})
 }
 
-func (a *unstorableText) send(staff *gatewaytest.Staff, place string, route *echo.Route, path string, form url.Values, header map[string]string) {
+func (a *unstorableText) send(
+	staff *gatewaytest.Staff, place string, route *echo.Route, path string, form url.Values, header map[string]string,
+) {
 	a.sent[place]++
 	all := map[string]string{"Sec-Fetch-Site": "same-origin"}
 	maps.Copy(all, header)

@@ -38,7 +38,8 @@ func TestVerdictsOnOldRows(t *testing.T) {
 		database := pgtest.URL(t)
 		key := "AGEGATE_SECRET_KEY=" + strings.Repeat("A", 43) + "="
 		g, other := gatewaytest.Start(t, database, settings, key), gatewaytest.Start(t, database, settings, key)
-		verdictsOnOldRows(t, g, [2]side{sideOf(g), sideOf(other)}, table.New(t, "Verdicts on rows read earlier, two replicas"))
+		verdictsOnOldRows(t, g, [2]side{sideOf(g), sideOf(other)},
+			table.New(t, "Verdicts on rows read earlier, two replicas"))
 	})
 }
 
@@ -111,8 +112,10 @@ func verdictsOnOldRows(t *testing.T, g *gatewaytest.Gateway, sides [2]side, r *t
 		_, started := sides[0].sessions.StartAttempt(t.Context(), s.view, s.phone)
 		_, strike := sides[0].sessions.Strike(t.Context(), s.view, s.phone)
 		after, err = sides[0].sessions.Resolve(t.Context(), s.view, found(session.ResultVerified, s.phone))
-		refused := errors.Is(started, session.ErrLate) && errors.Is(strike, session.ErrLate) && errors.Is(err, session.ErrLate)
-		noteUnless(&phones, s, replaced == nil && refused && after.Status == session.StatusPending && after.Attempts+after.Strikes == 0)
+		refused := errors.Is(started, session.ErrLate) && errors.Is(strike, session.ErrLate) &&
+			errors.Is(err, session.ErrLate)
+		noteUnless(&phones, s, replaced == nil && refused && after.Status == session.StatusPending &&
+			after.Attempts+after.Strikes == 0)
 
 		double = append(double, race(t, sides, newcomer())...)
 	}

@@ -45,7 +45,8 @@ type stream struct {
 
 // open opens the session's camera stream.
 func (o owned) open(ctx context.Context) (*stream, error) {
-	conn, _, err := websocket.Dial(ctx, strings.Replace(o.page, "http", "ws", 1)+"/stream", &websocket.DialOptions{HTTPClient: o.browser})
+	conn, _, err := websocket.Dial(ctx, strings.Replace(o.page, "http", "ws", 1)+"/stream",
+		&websocket.DialOptions{HTTPClient: o.browser})
 	return &stream{conn: conn}, err
 }
 

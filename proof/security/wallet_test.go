@@ -46,18 +46,24 @@ func set(name, value string) func(url.Values) {
 
 // walletAnswers are answers that break the rules of OpenID4VP 1.0.
 var walletAnswers = []walletAnswer{
-	{name: "a member of vp_token that is no query", scheme: wallet.SchemeOpenID, request: swapped(`"id":"age"`, `"id":"other"`)},
-	{name: "a member of vp_token that is no query, not encrypted", scheme: wallet.SchemeProofOfAge, request: swapped(`"id":"age"`, `"id":"other"`)},
-	{name: "a proof of age under the licence's query", scheme: wallet.SchemeOpenID, request: swapped(`"id":"age"`, `"id":"licence"`)},
-	{name: "a licence to av://", scheme: wallet.SchemeProofOfAge, request: swapped("eu.europa.ec.av.1", wallet.DocTypeMDL)},
+	{name: "a member of vp_token that is no query", scheme: wallet.SchemeOpenID,
+		request: swapped(`"id":"age"`, `"id":"other"`)},
+	{name: "a member of vp_token that is no query, not encrypted", scheme: wallet.SchemeProofOfAge,
+		request: swapped(`"id":"age"`, `"id":"other"`)},
+	{name: "a proof of age under the licence's query", scheme: wallet.SchemeOpenID,
+		request: swapped(`"id":"age"`, `"id":"licence"`)},
+	{name: "a licence to av://", scheme: wallet.SchemeProofOfAge,
+		request: swapped("eu.europa.ec.av.1", wallet.DocTypeMDL)},
 	{name: "a licence to av:// under its own query", scheme: wallet.SchemeProofOfAge, request: func(values url.Values) {
 		swapped("eu.europa.ec.av.1", wallet.DocTypeMDL)(values)
 		swapped(`"id":"age"`, `"id":"licence"`)(values)
 	}},
 	{name: "not encrypted to direct_post.jwt", scheme: wallet.SchemeOpenID, request: set("response_mode", "direct_post")},
 	{name: "another nonce", scheme: wallet.SchemeOpenID, request: set("nonce", strings.Repeat("A", 32))},
-	{name: "another client", scheme: wallet.SchemeProofOfAge, request: set("client_id", "redirect_uri:https://other.example")},
-	{name: "two tokens", scheme: wallet.SchemeProofOfAge, form: func(form url.Values) { form.Add("vp_token", form.Get("vp_token")) }},
+	{name: "another client", scheme: wallet.SchemeProofOfAge,
+		request: set("client_id", "redirect_uri:https://other.example")},
+	{name: "two tokens", scheme: wallet.SchemeProofOfAge,
+		form: func(form url.Values) { form.Add("vp_token", form.Get("vp_token")) }},
 	{name: "two presentations", scheme: wallet.SchemeProofOfAge, form: func(form url.Values) {
 		var token map[string][]string
 		if json.Unmarshal([]byte(form.Get("vp_token")), &token) == nil {
@@ -127,7 +133,9 @@ type presentation struct {
 
 // playWallet creates a session, asks a wallet, posts the answer and opens the
 // session's page again. It returns the updated session.
-func playWallet(t *testing.T, g *gatewaytest.Gateway, issuer *wallet.SampleIssuer, key string, a walletAnswer) session.Session {
+func playWallet(
+	t *testing.T, g *gatewaytest.Gateway, issuer *wallet.SampleIssuer, key string, a walletAnswer,
+) session.Session {
 	t.Helper()
 	p := prepareWallet(t, g, issuer, key, a)
 	p.post(t, g)
@@ -135,13 +143,16 @@ func playWallet(t *testing.T, g *gatewaytest.Gateway, issuer *wallet.SampleIssue
 }
 
 // prepareWallet creates a session, asks a wallet and prepares the answer.
-func prepareWallet(t *testing.T, g *gatewaytest.Gateway, issuer *wallet.SampleIssuer, key string, a walletAnswer) presentation {
+func prepareWallet(
+	t *testing.T, g *gatewaytest.Gateway, issuer *wallet.SampleIssuer, key string, a walletAnswer,
+) presentation {
 	t.Helper()
 	created := g.Create(t, key, 18)
 	p := presentation{shopper: gatewaytest.Browser(), page: created.VerificationURL}
 	walletSend(t, g, p.shopper, http.MethodGet, p.page, nil)
 	walletSend(t, g, p.shopper, http.MethodPost, p.page+"/start", nil)
-	_, err := g.App.Sessions.Resolve(t.Context(), p.stored(t, g), session.CheckResult{Result: session.ResultFallback, Source: session.SourceCamera})
+	_, err := g.App.Sessions.Resolve(t.Context(), p.stored(t, g),
+		session.CheckResult{Result: session.ResultFallback, Source: session.SourceCamera})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,7 +168,8 @@ func prepareWallet(t *testing.T, g *gatewaytest.Gateway, issuer *wallet.SampleIs
 			a.request(values)
 		}
 		request.RawQuery = values.Encode()
-		if p.to, p.form, err = issuer.AnswerLink(request.String(), wallet.SampleDocument{Age: 40}, g.Clock.Now()); err != nil {
+		if p.to, p.form, err = issuer.AnswerLink(request.String(), wallet.SampleDocument{Age: 40},
+			g.Clock.Now()); err != nil {
 			t.Fatal(a.name, err)
 		}
 		if a.form != nil {
@@ -193,7 +205,9 @@ func (p presentation) stored(t *testing.T, g *gatewaytest.Gateway) session.Sessi
 }
 
 // walletSend makes a request and returns the body of its answer.
-func walletSend(t *testing.T, g *gatewaytest.Gateway, browser *http.Client, method, address string, form url.Values) string {
+func walletSend(
+	t *testing.T, g *gatewaytest.Gateway, browser *http.Client, method, address string, form url.Values,
+) string {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, g.Path(address), strings.NewReader(form.Encode()))
 	if err != nil {

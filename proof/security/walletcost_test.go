@@ -31,7 +31,8 @@ func TestHugeKeysInWallets(t *testing.T) {
 		}
 		costs(r, "processor time of an answer", answers, func(i int) { prepared[i].post(t, g) })
 		posted := besideAttack(t, r, attempts, func(i int) { prepared[i%answers].post(t, g) }, func() error {
-			if s := playWallet(t, g, issuer, other, walletAnswer{scheme: wallet.SchemeOpenID}); s.Status != session.StatusPassed {
+			if s := playWallet(t, g, issuer, other,
+				walletAnswer{scheme: wallet.SchemeOpenID}); s.Status != session.StatusPassed {
 				return errors.New(string(s.Status))
 			}
 			return nil
@@ -42,7 +43,8 @@ func TestHugeKeysInWallets(t *testing.T) {
 				passed = append(passed, string(s.Status))
 			}
 		}
-		r.Didf("%d answers with keys of %d bits, and %d beside %d honest ones of another tenant", answers, wallettest.HugeBits, posted, attempts)
+		r.Didf("%d answers with keys of %d bits, and %d beside %d honest ones of another tenant", answers,
+			wallettest.HugeBits, posted, attempts)
 		r.None("sessions that ended", passed)
 	})
 }

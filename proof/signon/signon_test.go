@@ -33,7 +33,9 @@ type directory struct {
 }
 
 // SetUserinfoFromRequest implements op.CanSetUserinfoFromRequest.
-func (d *directory) SetUserinfoFromRequest(ctx context.Context, info *oidc.UserInfo, token op.IDTokenRequest, scopes []string) error {
+func (d *directory) SetUserinfoFromRequest(
+	ctx context.Context, info *oidc.UserInfo, token op.IDTokenRequest, scopes []string,
+) error {
 	if err := d.SetUserinfoFromScopes(ctx, info, token.GetSubject(), token.GetClientID(), scopes); err != nil {
 		return err
 	}
@@ -93,7 +95,8 @@ func approve(t *testing.T, authorize string) string {
 	if id == "" {
 		t.Fatalf("the provider answers %d at %s", res.StatusCode, res.Request.URL)
 	}
-	res, err = browser.PostForm(res.Request.URL.String(), url.Values{"id": {id}, "username": {"test-user2"}, "password": {"verysecure"}})
+	res, err = browser.PostForm(res.Request.URL.String(),
+		url.Values{"id": {id}, "username": {"test-user2"}, "password": {"verysecure"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +113,8 @@ func TestProvider(t *testing.T) {
 	issuer, d := newProvider(t)
 	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		shop := g.Shop(t, "", nil).Tenant.ID.String()
-		g = g.Restart(t, "AGEGATE_OIDC_ISSUER="+issuer, "AGEGATE_OIDC_CLIENT_ID=gate", "AGEGATE_OIDC_CLIENT_SECRET=client secret",
+		g = g.Restart(t, "AGEGATE_OIDC_ISSUER="+issuer, "AGEGATE_OIDC_CLIENT_ID=gate",
+			"AGEGATE_OIDC_CLIENT_SECRET=client secret",
 			"AGEGATE_OIDC_ROLES=ops=operator;helpers=support@"+shop)
 		for _, tt := range []struct {
 			groups           []string
@@ -132,7 +136,8 @@ func TestProvider(t *testing.T) {
 			if tt.notice != "" {
 				continue
 			}
-			for path, want := range map[string]int{"/operator": tt.operator, "/dashboard/" + shop + "/test/sessions": tt.member} {
+			for path, want := range map[string]int{"/operator": tt.operator, "/dashboard/" + shop +
+				"/test/sessions": tt.member} {
 				if res, _ := browser.Get(t, path); res.StatusCode != want {
 					t.Errorf("%v: %s answers %d, want %d", tt.groups, path, res.StatusCode, want)
 				}

@@ -20,7 +20,8 @@ var lengths = []time.Duration{
 
 func day(perHour float64) Day {
 	return Day{
-		PerHour: perHour, Peak: 3, Machine: MachineOf(8, picture), Least: 2, Most: 1000, Demand: 0.6, Lengths: lengths, Seed: 1,
+		PerHour: perHour, Peak: 3, Machine: MachineOf(8, picture), Least: 2, Most: 1000, Demand: 0.6, Lengths: lengths,
+		Seed: 1,
 	}
 }
 
@@ -30,7 +31,8 @@ func TestDays(t *testing.T) {
 		d := day(perHour)
 		r := Simulate(d)
 		t.Logf("%.0f checks an hour: %d checks, %.2f %% waited, p95 %s, longest %s; %d to %d machines of %d cores with %d places, %.0f core-hours, %.3f per 1,000 checks",
-			perHour, r.Checks, 100*r.Waited, r.P95, r.Worst, r.Machines[0], r.Machines[1], d.Machine.Cores, d.Machine.Places, r.CoreHours, r.CoreHours/float64(r.Checks)*1000)
+			perHour, r.Checks, 100*r.Waited, r.P95, r.Worst, r.Machines[0], r.Machines[1], d.Machine.Cores, d.Machine.Places,
+			r.CoreHours, r.CoreHours/float64(r.Checks)*1000)
 		if off := math.Abs(float64(r.Checks)/(24*perHour) - 1); off > 0.05 {
 			t.Errorf("%d checks in a day", r.Checks)
 		}

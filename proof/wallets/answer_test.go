@@ -115,7 +115,8 @@ func transcriptOf(name string, info ...any) []byte {
 // sign1 returns a COSE_Sign1 over payload.
 func sign1(key *ecdsa.PrivateKey, alg int64, unprotected map[any]any, payload []byte) []any {
 	protected := encode(map[int]any{coseAlgorithm: alg})
-	return []any{protected, unprotected, payload, rawSignature(key, encode([]any{"Signature1", protected, []byte{}, payload}))}
+	return []any{protected, unprotected, payload,
+		rawSignature(key, encode([]any{"Signature1", protected, []byte{}, payload}))}
 }
 
 // rawSignature returns a signature as r and s with SHA-256, whatever the curve.
@@ -182,10 +183,12 @@ func (a *answer) deviceResponse() []byte {
 func (a *answer) issuerAuth(digests map[int]any) any {
 	now := time.Now()
 	object := map[string]any{
-		"version": "1.0", "digestAlgorithm": "SHA-256", "docType": a.docType, "valueDigests": map[string]any{a.space: digests},
+		"version": "1.0", "digestAlgorithm": "SHA-256", "docType": a.docType,
+		"valueDigests":  map[string]any{a.space: digests},
 		"deviceKeyInfo": map[string]any{"deviceKey": coseKey(&a.holder.PublicKey)},
 		"validityInfo": map[string]any{
-			"signed": tdate(now.Add(-time.Hour)), "validFrom": tdate(now.Add(-time.Hour)), "validUntil": tdate(now.Add(time.Hour)),
+			"signed": tdate(now.Add(-time.Hour)), "validFrom": tdate(now.Add(-time.Hour)),
+			"validUntil": tdate(now.Add(time.Hour)),
 		},
 	}
 	if a.object != nil {

@@ -50,7 +50,8 @@ func (p *pid) byPackage(t *testing.T, a *answer, over bool) {
 	p.whole = func(presented, _ string) string {
 		token, err := sdjwt.New(presented)
 		check(t, err)
-		check(t, token.AddKeyBindingJwt(rawSigner{a.holder}, crypto.SHA256, "ES256", p.bound["aud"].(string), p.bound["nonce"].(string)))
+		check(t, token.AddKeyBindingJwt(rawSigner{a.holder}, crypto.SHA256, "ES256", p.bound["aud"].(string),
+			p.bound["nonce"].(string)))
 		text, err := token.Token()
 		check(t, err)
 		return *text

@@ -46,7 +46,8 @@ func newAuthority(t testing.TB) *authority {
 func (a *authority) sign(t testing.TB, key any, edit func(*x509.Certificate)) *x509.Certificate {
 	t.Helper()
 	template := &x509.Certificate{
-		Subject: pkix.Name{CommonName: "Utopia document signer", Country: []string{"UT"}}, KeyUsage: x509.KeyUsageDigitalSignature,
+		Subject:            pkix.Name{CommonName: "Utopia document signer", Country: []string{"UT"}},
+		KeyUsage:           x509.KeyUsageDigitalSignature,
 		UnknownExtKeyUsage: []asn1.ObjectIdentifier{wallet.UsageMDL},
 	}
 	if edit != nil {

@@ -39,7 +39,8 @@ func pidClaimMisbehaviours(t *testing.T) []misbehaviour {
 	claim("a PID with a status that is null", malformed, "status", nil)
 	claim("a PID with a place below zero in a status list", malformed, "status", statusList(-1, "https://127.0.0.1/list"))
 	claim("a PID with a status list at this machine", noStatus, "status", statusList(0, "https://127.0.0.1/list"))
-	claim("a PID with a status list at a cloud's metadata", noStatus, "status", statusList(0, "http://169.254.169.254/latest"))
+	claim("a PID with a status list at a cloud's metadata", noStatus, "status",
+		statusList(0, "http://169.254.169.254/latest"))
 	claim("a PID with a status list at no address", noStatus, "status", statusList(0, ""))
 	key := newKey(t, elliptic.P256())
 	cnf := func(name, want string, value any) { claim(name, want, "cnf", value) }
@@ -50,19 +51,28 @@ func pidClaimMisbehaviours(t *testing.T) []misbehaviour {
 	cnf("a PID with another holder's key", wrongDevice, map[string]any{"jwk": jwkOf(&key.PublicKey)})
 	cnf("a PID with a holder's key by its name only", algorithm, map[string]any{"kid": "1"})
 	cnf("a PID with a holder's key that is a text", algorithm, "key")
-	cnf("a PID with a secret as the holder's key", algorithm, map[string]any{"jwk": map[string]any{"kty": "oct", "k": "AAAA"}})
-	cnf("a PID with a holder's RSA key of 240,000 bits", algorithm, map[string]any{"jwk": map[string]any{"kty": "RSA", "n": strings.Repeat("A", 40_000), "e": "AQAB"}})
-	cnf("a PID with a holder's key for encryption (X25519)", algorithm, map[string]any{"jwk": map[string]any{"kty": "OKP", "crv": "X25519", "x": encode64(strings.Repeat("\x01", 32))}})
-	cnf("a PID with a holder's key on another curve", algorithm, map[string]any{"jwk": jwkOf(&newKey(t, elliptic.P224()).PublicKey)})
+	cnf("a PID with a secret as the holder's key", algorithm,
+		map[string]any{"jwk": map[string]any{"kty": "oct", "k": "AAAA"}})
+	cnf("a PID with a holder's RSA key of 240,000 bits", algorithm,
+		map[string]any{"jwk": map[string]any{"kty": "RSA", "n": strings.Repeat("A", 40_000), "e": "AQAB"}})
+	cnf("a PID with a holder's key for encryption (X25519)", algorithm,
+		map[string]any{"jwk": map[string]any{"kty": "OKP", "crv": "X25519", "x": encode64(strings.Repeat("\x01", 32))}})
+	cnf("a PID with a holder's key on another curve", algorithm,
+		map[string]any{"jwk": jwkOf(&newKey(t, elliptic.P224()).PublicKey)})
 	jwk("a PID with a holder's key that is not on its curve", algorithm, func(j map[string]any) { j["y"] = j["x"] })
 	jwk("a PID with a holder's key without y", algorithm, func(j map[string]any) { delete(j, "y") })
 	jwk("a PID with a holder's key without its type", algorithm, func(j map[string]any) { delete(j, "kty") })
 	jwk("a PID with a holder's private key", algorithm, func(j map[string]any) { maps.Copy(j, privateJWK(key)) })
-	e.add("a PID with two types", malformed, func(p *pid) { p.payload = func(b []byte) []byte { return before(b, `"vct":"other"`) } })
-	e.add("a PID with two ends", malformed, func(p *pid) { p.payload = func(b []byte) []byte { return before(b, `"exp":1`) } })
-	e.add("a PID whose claims are a list", malformed, func(p *pid) { p.payload = func(b []byte) []byte { return []byte("[" + string(b) + "]") } })
-	e.add("a PID whose claims are no JSON", malformed, func(p *pid) { p.payload = func(b []byte) []byte { return b[:len(b)-1] } })
-	e.add("a PID with bytes after its claims", malformed, func(p *pid) { p.payload = func(b []byte) []byte { return append(b, '1') } })
+	e.add("a PID with two types", malformed,
+		func(p *pid) { p.payload = func(b []byte) []byte { return before(b, `"vct":"other"`) } })
+	e.add("a PID with two ends", malformed,
+		func(p *pid) { p.payload = func(b []byte) []byte { return before(b, `"exp":1`) } })
+	e.add("a PID whose claims are a list", malformed,
+		func(p *pid) { p.payload = func(b []byte) []byte { return []byte("[" + string(b) + "]") } })
+	e.add("a PID whose claims are no JSON", malformed,
+		func(p *pid) { p.payload = func(b []byte) []byte { return b[:len(b)-1] } })
+	e.add("a PID with bytes after its claims", malformed,
+		func(p *pid) { p.payload = func(b []byte) []byte { return append(b, '1') } })
 	e.add("a PID nested 10,000 times", malformed, func(p *pid) {
 		p.payload = func(b []byte) []byte {
 			return before(b, `"a":`+strings.Repeat("[", 10_000)+strings.Repeat("]", 10_000))
@@ -107,7 +117,8 @@ func pidAgeMisbehaviours() []misbehaviour {
 	}
 	e.add("a PID with an age in years only", noStatement, func(p *pid) { p.states("age_in_years", 40) })
 	e.add("a PID with a year of birth only", noStatement, func(p *pid) { p.states("age_birth_year", 1980) })
-	e.add("a PID with a statement in another place", noStatement, func(p *pid) { p.states("address", map[string]any{ageClaim: is("18", true)}) })
+	e.add("a PID with a statement in another place", noStatement,
+		func(p *pid) { p.states("address", map[string]any{ageClaim: is("18", true)}) })
 	birth("a PID with the birth date of a holder of 17", "under_age", born(18, -2))
 	birth("a PID with a birth date to come", "under_age", born(0, -400))
 	birth("a PID with a year as birth date", malformed, "1980")
@@ -116,8 +127,10 @@ func pidAgeMisbehaviours() []misbehaviour {
 	birth("a PID with a time of birth", malformed, "1980-02-01T00:00:00Z")
 	birth("a PID with a birth date that is a number", malformed, 19_800_201)
 	birth("a PID with a birth date that is null", malformed, nil)
-	e.add("a PID whose birth date contradicts its statement", malformed, func(p *pid) { p.claims[birthClaim] = born(10, 0) })
-	e.add("a PID with the name of another claim for the birth date", noStatement, func(p *pid) { p.discloses("birth_date", born(30, 0)) })
+	e.add("a PID whose birth date contradicts its statement", malformed,
+		func(p *pid) { p.claims[birthClaim] = born(10, 0) })
+	e.add("a PID with the name of another claim for the birth date", noStatement,
+		func(p *pid) { p.discloses("birth_date", born(30, 0)) })
 	return e.all
 }
 
@@ -148,13 +161,15 @@ func disclosureMisbehaviours() []misbehaviour {
 	e.add("a disclosure twice", malformed, func(p *pid) { p.disclosures = append(p.disclosures, p.disclosures[0]) })
 	text("a disclosure altered", digest, func(string) string { return disclosure("18", false) })
 	text("a disclosure with another salt", digest, func(string) string { return encode64(`["salt","18",true]`) })
-	text("a disclosure in another encoding", digest, func(string) string { return encode64(`["salt of 128 bits", "18", true]`) })
+	text("a disclosure in another encoding", digest,
+		func(string) string { return encode64(`["salt of 128 bits", "18", true]`) })
 	text("a disclosure with padding", malformed, func(d string) string { return d + "=" })
 	text("a disclosure with a new line", digest, func(d string) string { return d + "\n" })
 	text("a disclosure that is not encoded", malformed, func(string) string { return `["salt","18",true]` })
 	text("a disclosure that is no JSON", malformed, func(string) string { return encode64("18") + "A" })
 	text("a disclosure that is an object", malformed, func(string) string { return encode64(`{"18":true}`) })
-	text("a disclosure nested 10,000 times", malformed, func(string) string { return encode64(strings.Repeat("[", 10_000)) })
+	text("a disclosure nested 10,000 times", malformed,
+		func(string) string { return encode64(strings.Repeat("[", 10_000)) })
 	e.add("a digest twice in a list", malformed, func(p *pid) { p.claims["_sd"] = []any{"x", "x"} })
 	e.add("a digest in two places", malformed, func(p *pid) { p.claims["_sd"] = []any{digestOf(p.disclosures[0])} })
 	claim("a digest that is a number", malformed, "_sd", []any{1})

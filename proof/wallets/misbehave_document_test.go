@@ -40,11 +40,13 @@ func documentMisbehaviours() (all []misbehaviour) {
 	states("a statement in a tag", malformed, element{"age_over_18", tagged(24, []byte{0xf5})})
 	states("a statement that is not a number", malformed, element{"age_over_18", math.NaN()})
 	states("statements that contradict each other", malformed, element{"age_over_18", false}, element{"age_over_21", true})
-	states("the same statement twice, true and false", malformed, element{"age_over_18", true}, element{"age_over_18", false})
+	states("the same statement twice, true and false", malformed, element{"age_over_18", true},
+		element{"age_over_18", false})
 	states("no statement at all", noStatement)
 	states("a birth date only", noStatement, element{"birth_date", tagged(1004, "1970-01-01")})
 	states("an age in years only", noStatement, element{"age_in_years", 40})
-	for _, name := range []string{"age_over_018", "age_over_1", "age_over_ 18", "age_over_+18", "AGE_OVER_18", "age_over_18 ", "age_over_１８", "age_over_"} {
+	for _, name := range []string{"age_over_018", "age_over_1", "age_over_ 18", "age_over_+18", "AGE_OVER_18",
+		"age_over_18 ", "age_over_１８", "age_over_"} {
 		states("a statement named `"+name+"`", noStatement, element{name, true})
 	}
 	states("600 statements", malformed, many(600)...)
@@ -56,10 +58,13 @@ func documentMisbehaviours() (all []misbehaviour) {
 	inside("a statement's salt altered", []byte("0123456789abcdef"), []byte("0123456789abcdeg"))
 	inside("a statement's digest number altered", append(number, 0), append(number, 1))
 	inside("a statement encoded in another way", append(number, 0), append(number, 0x18, 0))
-	item("a statement that is not embedded", malformed, func(int, []byte) []byte { return encode(map[string]any{"digestID": 0}) })
-	item("a statement in another tag", malformed, func(_ int, b []byte) []byte { return append([]byte{0xd8, 25}, b[2:]...) })
+	item("a statement that is not embedded", malformed,
+		func(int, []byte) []byte { return encode(map[string]any{"digestID": 0}) })
+	item("a statement in another tag", malformed,
+		func(_ int, b []byte) []byte { return append([]byte{0xd8, 25}, b[2:]...) })
 	item("a statement that is empty", malformed, func(int, []byte) []byte { return embed(nil) })
-	item("a statement nested 10,000 times", malformed, func(int, []byte) []byte { return embed(bytes.Repeat([]byte{0x81}, 10_000)) })
+	item("a statement nested 10,000 times", malformed,
+		func(int, []byte) []byte { return embed(bytes.Repeat([]byte{0x81}, 10_000)) })
 	item("a duplicate member of a statement", malformed, func(_ int, b []byte) []byte {
 		return embed(twice(contentOf(b), "elementValue", true))
 	})
@@ -69,11 +74,13 @@ func documentMisbehaviours() (all []misbehaviour) {
 	add("statements in another namespace only", digest, func(a *answer) {
 		a.spaces = func(s map[string]any) { s["org.iso.18013.5.2"] = s[a.space]; delete(s, a.space) }
 	})
-	add("the issuer's statements in another kind's namespace", noStatement, func(a *answer) { a.space = namespaces[wallet.DocTypeProofOfAge] })
+	add("the issuer's statements in another kind's namespace", noStatement,
+		func(a *answer) { a.space = namespaces[wallet.DocTypeProofOfAge] })
 	add("a statement disclosed twice", malformed, func(a *answer) {
 		a.spaces = func(s map[string]any) { s[a.space] = append(s[a.space].([]any), s[a.space].([]any)...) }
 	})
-	add("a namespace that is a map", malformed, func(a *answer) { a.spaces = func(s map[string]any) { s[a.space] = map[string]any{} } })
+	add("a namespace that is a map", malformed,
+		func(a *answer) { a.spaces = func(s map[string]any) { s[a.space] = map[string]any{} } })
 	add("six hundred namespaces", malformed, func(a *answer) {
 		a.spaces = func(s map[string]any) {
 			for n := range 600 {
@@ -91,7 +98,8 @@ func documentMisbehaviours() (all []misbehaviour) {
 	} {
 		add(name, otherKind, func(a *answer) { a.document = edit })
 	}
-	add("a document without the issuer's part", malformed, func(a *answer) { a.document = func(d map[string]any) { delete(d, "issuerSigned") } })
+	add("a document without the issuer's part", malformed,
+		func(a *answer) { a.document = func(d map[string]any) { delete(d, "issuerSigned") } })
 	return sorted(all)
 }
 
@@ -137,15 +145,19 @@ func deviceMisbehaviours(t *testing.T) (all []misbehaviour) {
 	presented("the holder's signature in DER", wrongDevice, func(c []any) any { c[3] = der(c[3].([]byte)); return c })
 	presented("the holder's signature with its payload", malformed, func(c []any) any { c[2] = []byte{1}; return c })
 	presented("no holder's algorithm", algorithm, func(c []any) any { c[0] = []byte{}; return c })
-	presented("the holder's algorithm for a MAC", algorithm, func(c []any) any { c[0] = encode(map[int]any{1: 5}); return c })
+	presented("the holder's algorithm for a MAC", algorithm,
+		func(c []any) any { c[0] = encode(map[int]any{1: 5}); return c })
 	presented("a holder's signature that is a text", malformed, func([]any) any { return "signature" })
 	auth("no authentication of the holder", wrongDevice, func(a map[string]any) { clear(a) })
-	auth("a signature and a MAC of the holder", wrongDevice, func(a map[string]any) { a["deviceMac"] = a["deviceSignature"] })
+	auth("a signature and a MAC of the holder", wrongDevice,
+		func(a map[string]any) { a["deviceMac"] = a["deviceSignature"] })
 	mac := func(alg int) []any { return []any{encode(map[int]any{1: alg}), map[any]any{}, nil, make([]byte, 32)} }
 	auth("a MAC with another key", wrongDevice, func(a map[string]any) { clear(a); a["deviceMac"] = mac(5) })
 	auth("a MAC of 64 bits", algorithm, func(a map[string]any) { clear(a); a["deviceMac"] = mac(4) })
-	auth("a MAC with the algorithm of a signature", algorithm, func(a map[string]any) { clear(a); a["deviceMac"] = mac(algES256) })
-	auth("a MAC with its payload", malformed, func(a map[string]any) { clear(a); m := mac(5); m[2] = []byte{1}; a["deviceMac"] = m })
+	auth("a MAC with the algorithm of a signature", algorithm,
+		func(a map[string]any) { clear(a); a["deviceMac"] = mac(algES256) })
+	auth("a MAC with its payload", malformed,
+		func(a map[string]any) { clear(a); m := mac(5); m[2] = []byte{1}; a["deviceMac"] = m })
 	add("the holder's signature over another label", wrongDevice, func(a *answer) {
 		a.payload = func(b []byte) []byte {
 			return bytes.Replace(b, []byte("DeviceAuthentication"), []byte("ReaderAuthentication"), 1)
@@ -228,26 +240,35 @@ func browserMisbehaviours() (all []misbehaviour) {
 	add(formBrowser, "another session's nonce in the browser", unverified, func(a *answer) {
 		a.session = transcriptOf("OpenID4VPDCAPIHandover", verifyURL, "nonce", thumb(a))
 	})
-	add(formBrowser, "the browser's answer without its document", unverified, func(a *answer) { a.token = func(map[string]any) any { return nil } })
+	add(formBrowser, "the browser's answer without its document", unverified,
+		func(a *answer) { a.token = func(map[string]any) any { return nil } })
 	add(formBrowser, "an expired document in the browser", "expired", func(a *answer) {
 		a.object = func(o map[string]any) {
-			o["validityInfo"] = map[string]any{"signed": tdate(hours(-2)), "validFrom": tdate(hours(-2)), "validUntil": tdate(hours(-1))}
+			o["validityInfo"] = map[string]any{"signed": tdate(hours(-2)), "validFrom": tdate(hours(-2)),
+				"validUntil": tdate(hours(-1))}
 		}
 	})
-	add(formBrowser, "a page of another origin", notTaken+" (403)", func(a *answer) { a.send = func(s *sending) { s.origin = other } })
-	add(formBrowser, "a page without an origin", notTaken+" (403)", func(a *answer) { a.send = func(s *sending) { s.origin = "null" } })
+	add(formBrowser, "a page of another origin", notTaken+" (403)",
+		func(a *answer) { a.send = func(s *sending) { s.origin = other } })
+	add(formBrowser, "a page without an origin", notTaken+" (403)",
+		func(a *answer) { a.send = func(s *sending) { s.origin = "null" } })
 	body("a browser's answer that is no JSON", notTaken400, "{")
 	body("a browser's answer nested 100,000 times", notTaken400, `{"data":`+string(bytes.Repeat([]byte{'['}, 100_000)))
 	body("a browser's answer without data", unverified, `{"protocol":"openid4vp-v1-unsigned"}`)
 	body("a browser's answer with data that is a number", unverified, `{"protocol":"openid4vp-v1-unsigned","data":1}`)
 	body("a browser's answer of an unknown protocol", unverified, `{"protocol":"preview","data":{}}`)
 	body("a browser's answer of no protocol", unverified, `{"data":{}}`)
-	body("an unencrypted vp_token in the browser", unverified, `{"protocol":"openid4vp-v1-unsigned","data":{"vp_token":{}}}`)
-	body("a wallet's error in the browser", "unable", `{"protocol":"openid4vp-v1-unsigned","data":{"error":"invalid_request"}}`)
-	body("a holder who declines in the browser", "declined", `{"protocol":"openid4vp-v1-unsigned","data":{"error":"access_denied"}}`)
+	body("an unencrypted vp_token in the browser", unverified,
+		`{"protocol":"openid4vp-v1-unsigned","data":{"vp_token":{}}}`)
+	body("a wallet's error in the browser", "unable",
+		`{"protocol":"openid4vp-v1-unsigned","data":{"error":"invalid_request"}}`)
+	body("a holder who declines in the browser", "declined",
+		`{"protocol":"openid4vp-v1-unsigned","data":{"error":"access_denied"}}`)
 	body("a browser's answer of 10 MiB", notTaken400, `{"data":"`+string(bytes.Repeat([]byte{'a'}, 10<<20))+`"}`)
-	add(formMdoc, "Annex C's answer for another origin", unverified, func(a *answer) { a.session = transcriptOf("dcapi", a.request.info, other) })
-	add(formMdoc, "Annex C's answer to another request", unverified, func(a *answer) { a.session = transcriptOf("dcapi", a.request.info+"A", verifyURL) })
+	add(formMdoc, "Annex C's answer for another origin", unverified,
+		func(a *answer) { a.session = transcriptOf("dcapi", a.request.info, other) })
+	add(formMdoc, "Annex C's answer to another request", unverified,
+		func(a *answer) { a.session = transcriptOf("dcapi", a.request.info+"A", verifyURL) })
 	mdoc("Annex C's answer of another name", func(w []any) []any { w[0] = "arf"; return w })
 	mdoc("Annex C's answer without its text", func(w []any) []any { return w[:1] })
 	mdoc("Annex C's text altered", func(w []any) []any { flipMember(w[1], "cipherText"); return w })

@@ -39,11 +39,19 @@ func encryptionMisbehaviours() (all []misbehaviour) {
 	header("compressed by an unknown method", "zip", "GZ", encryption)
 	header("said to be compressed, but not", "zip", "DEF", encryption)
 	header("an ephemeral key on another curve", "epk", publicJWK(elliptic.P384()), encryption)
-	header("an ephemeral key that is not on its curve", "epk", map[string]string{"kty": "EC", "crv": "P-256", "x": encode64(strings.Repeat("\x01", 32)), "y": encode64(strings.Repeat("\x01", 32))}, encryption)
-	header("an ephemeral key at infinity", "epk", map[string]string{"kty": "EC", "crv": "P-256", "x": encode64(strings.Repeat("\x00", 32)), "y": encode64(strings.Repeat("\x00", 32))}, encryption)
-	header("an ephemeral key of one byte", "epk", map[string]string{"kty": "EC", "crv": "P-256", "x": "AA", "y": "AA"}, encryption)
-	header("an ephemeral key of 50,000 bytes", "epk", map[string]string{"kty": "EC", "crv": "P-256", "x": strings.Repeat("A", 25_000), "y": strings.Repeat("A", 25_000)}, encryption)
-	header("an RSA key as ephemeral key", "epk", map[string]string{"kty": "RSA", "n": strings.Repeat("A", 40_000), "e": "AQAB"}, encryption)
+	header("an ephemeral key that is not on its curve", "epk",
+		map[string]string{"kty": "EC", "crv": "P-256", "x": encode64(strings.Repeat("\x01", 32)),
+			"y": encode64(strings.Repeat("\x01", 32))}, encryption)
+	header("an ephemeral key at infinity", "epk",
+		map[string]string{"kty": "EC", "crv": "P-256", "x": encode64(strings.Repeat("\x00", 32)),
+			"y": encode64(strings.Repeat("\x00", 32))}, encryption)
+	header("an ephemeral key of one byte", "epk", map[string]string{"kty": "EC", "crv": "P-256", "x": "AA", "y": "AA"},
+		encryption)
+	header("an ephemeral key of 50,000 bytes", "epk",
+		map[string]string{"kty": "EC", "crv": "P-256", "x": strings.Repeat("A", 25_000), "y": strings.Repeat("A", 25_000)},
+		encryption)
+	header("an RSA key as ephemeral key", "epk",
+		map[string]string{"kty": "RSA", "n": strings.Repeat("A", 40_000), "e": "AQAB"}, encryption)
 	header("an ephemeral key that is another one", "epk", publicJWK(elliptic.P256()), encryption)
 	header("no ephemeral key", "epk", nil, encryption)
 	header("a party's name of 50,000 bytes", "apu", strings.Repeat("A", 50_000), encryption)
@@ -67,8 +75,11 @@ func encryptionMisbehaviours() (all []misbehaviour) {
 		"a response in JSON's serialisation": func(p []string) string {
 			return string(mustJSON(map[string]string{"protected": p[0], "iv": p[2], "ciphertext": p[3], "tag": p[4]}))
 		},
-		"a response with an encrypted key": func(p []string) string { return strings.Join([]string{p[0], "AAAA", p[2], p[3], p[4]}, ".") },
-		"a header that is no JSON":         func(p []string) string { return strings.Join(append([]string{"AAAA"}, p[1:]...), ".") },
+		"a response with an encrypted key": func(p []string) string {
+			return strings.Join([]string{p[0], "AAAA", p[2], p[3],
+				p[4]}, ".")
+		},
+		"a header that is no JSON": func(p []string) string { return strings.Join(append([]string{"AAAA"}, p[1:]...), ".") },
 	} {
 		add(name, malformed, func(j *sealed) { j.done = func(c string) string { return edit(strings.Split(c, ".")) } })
 	}

@@ -39,7 +39,8 @@ func signatureMisbehaviours() (all []misbehaviour) {
 	protected := func(header any) func([]any) any {
 		return func(c []any) any { c[0] = encode(header); return c }
 	}
-	add("the issuer's signature altered (InvalidCredentialSignature)", wrongIssuer, func(c []any) any { return flip(c, 3) })
+	add("the issuer's signature altered (InvalidCredentialSignature)", wrongIssuer,
+		func(c []any) any { return flip(c, 3) })
 	add("no issuer's signature", malformed, func(c []any) any { c[3] = []byte{}; return c })
 	add("an issuer's signature of zeros", wrongIssuer, func(c []any) any { c[3] = make([]byte, 64); return c })
 	add("an issuer's signature of 60,000 bytes", wrongIssuer, func(c []any) any { c[3] = make([]byte, 50_000); return c })
@@ -59,7 +60,8 @@ func signatureMisbehaviours() (all []misbehaviour) {
 	add("the issuer's algorithm for Ed25519", algorithm, protected(map[int]any{coseAlgorithm: -8}))
 	add("an unknown algorithm of the issuer", algorithm, protected(map[int]any{coseAlgorithm: -65535}))
 	add("the issuer's algorithm as a text", algorithm, protected(map[int]any{coseAlgorithm: "none"}))
-	add("an unknown critical header of the issuer", malformed, protected(map[int]any{coseAlgorithm: algES256, 2: []any{-70_000}}))
+	add("an unknown critical header of the issuer", malformed,
+		protected(map[int]any{coseAlgorithm: algES256, 2: []any{-70_000}}))
 	add("a protected header that is no map", malformed, func(c []any) any { c[0] = encode([]any{1}); return c })
 	add("the issuer's signature in a list of three", malformed, func(c []any) any { return c[:3] })
 	add("a MAC in place of the issuer's signature", malformed, func(c []any) any { return tagged(17, c) })
@@ -96,15 +98,24 @@ func chainMisbehaviours(t *testing.T, issuer *authority) (all []misbehaviour) {
 	good := issuer.sign(t, &key.PublicKey, nil)
 	stranger := newAuthority(t) // of the same name
 	chain("a signer of a stranger with the authority's name", unknownIssuer, stranger.sign(t, &key.PublicKey, nil).Raw)
-	chain("a stranger's signer with the authority's certificate", unknownIssuer, chainOf(stranger.sign(t, &key.PublicKey, nil), issuer.root))
-	chain("a signer that certified itself", unknownIssuer, certify(t, &x509.Certificate{Subject: pkix.Name{CommonName: "self"}, KeyUsage: x509.KeyUsageDigitalSignature}, nil, &key.PublicKey, key).Raw)
-	chain("a signer certified by a signer", unknownIssuer, chainOf(certify(t, &x509.Certificate{KeyUsage: x509.KeyUsageDigitalSignature}, issuer.signer, &key.PublicKey, issuer.own), issuer.signer))
+	chain("a stranger's signer with the authority's certificate", unknownIssuer,
+		chainOf(stranger.sign(t, &key.PublicKey, nil), issuer.root))
+	chain("a signer that certified itself", unknownIssuer,
+		certify(t, &x509.Certificate{Subject: pkix.Name{CommonName: "self"}, KeyUsage: x509.KeyUsageDigitalSignature}, nil,
+			&key.PublicKey, key).Raw)
+	chain("a signer certified by a signer", unknownIssuer,
+		chainOf(certify(t, &x509.Certificate{KeyUsage: x509.KeyUsageDigitalSignature}, issuer.signer, &key.PublicKey,
+			issuer.own), issuer.signer))
 	signer("a signer without the usage of signers", notASigner, func(c *x509.Certificate) { c.UnknownExtKeyUsage = nil })
-	signer("a signer with the usage of readers", notASigner, func(c *x509.Certificate) { c.UnknownExtKeyUsage = []asn1.ObjectIdentifier{wallet.UsageReader} })
+	signer("a signer with the usage of readers", notASigner,
+		func(c *x509.Certificate) { c.UnknownExtKeyUsage = []asn1.ObjectIdentifier{wallet.UsageReader} })
 	signer("a signer that may not sign", notASigner, func(c *x509.Certificate) { c.KeyUsage = x509.KeyUsageKeyAgreement })
-	signer("a signer that has expired", expiredIssuer, func(c *x509.Certificate) { c.NotBefore, c.NotAfter = hours(-48), hours(-24) })
-	signer("a signer that is not valid yet", expiredIssuer, func(c *x509.Certificate) { c.NotBefore, c.NotAfter = hours(24), hours(48) })
-	signer("a signer valid only after it signed", expiredIssuer, func(c *x509.Certificate) { c.NotBefore = time.Now().Add(-time.Minute) })
+	signer("a signer that has expired", expiredIssuer,
+		func(c *x509.Certificate) { c.NotBefore, c.NotAfter = hours(-48), hours(-24) })
+	signer("a signer that is not valid yet", expiredIssuer,
+		func(c *x509.Certificate) { c.NotBefore, c.NotAfter = hours(24), hours(48) })
+	signer("a signer valid only after it signed", expiredIssuer,
+		func(c *x509.Certificate) { c.NotBefore = time.Now().Add(-time.Minute) })
 	signer("an unknown critical extension of the signer", notASigner, func(c *x509.Certificate) {
 		c.ExtraExtensions = []pkix.Extension{{Id: asn1.ObjectIdentifier{1, 2, 3, 4}, Critical: true, Value: []byte{5, 0}}}
 	})
@@ -117,7 +128,8 @@ func chainMisbehaviours(t *testing.T, issuer *authority) (all []misbehaviour) {
 	chain("a chain of a hundred certificates", malformed, chainOf(repeat(good, 100)...))
 	one, other := loop(t, key)
 	chain("certificates that certify each other", unknownIssuer, chainOf(one, other, one))
-	chain("a key on a curve that is not supported", algorithm, issuer.sign(t, &newKey(t, elliptic.P224()).PublicKey, nil).Raw)
+	chain("a key on a curve that is not supported", algorithm,
+		issuer.sign(t, &newKey(t, elliptic.P224()).PublicKey, nil).Raw)
 	chain("an RSA key of 1,024 bits", algorithm, issuer.sign(t, rsaKey(1024, 65537), nil).Raw)
 	chain("an RSA key of 16,384 bits", algorithm, issuer.sign(t, rsaKey(16_384, 65537), nil).Raw)
 	chain("an RSA key whose exponent is large", algorithm, issuer.sign(t, rsaKey(4096, 1<<31-1), nil).Raw)
@@ -140,7 +152,8 @@ func loop(t *testing.T, key *ecdsa.PrivateKey) (one, other *x509.Certificate) {
 	t.Helper()
 	second := newKey(t, elliptic.P256())
 	template := func(name string) *x509.Certificate {
-		return &x509.Certificate{Subject: pkix.Name{CommonName: name}, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature}
+		return &x509.Certificate{Subject: pkix.Name{CommonName: name}, IsCA: true, BasicConstraintsValid: true,
+			KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature}
 	}
 	one = certify(t, template("one"), template("other"), &key.PublicKey, second)
 	other = certify(t, template("other"), template("one"), &second.PublicKey, key)
@@ -182,22 +195,29 @@ func objectMisbehaviours() (all []misbehaviour) {
 	validity("validity as texts without a tag", malformed, "2020-01-01T00:00:00Z", "2040-01-01T00:00:00Z")
 	validity("validity in the year 10,000", malformed, tdate(hours(-1)), tagged(0, "10000-01-01T00:00:00Z"))
 	add("signed before the signer's certificate began", expiredIssuer, func(o map[string]any) {
-		o["validityInfo"] = map[string]any{"signed": tdate(hours(-72)), "validFrom": tdate(hours(-72)), "validUntil": tdate(hours(1))}
+		o["validityInfo"] = map[string]any{"signed": tdate(hours(-72)), "validFrom": tdate(hours(-72)),
+			"validUntil": tdate(hours(1))}
 	})
 	member("a status of a kind that is not known", noStatus, "status", map[string]any{"other": 1})
-	member("a status by a list of identifiers only", noStatus, "status", map[string]any{"identifier_list": map[string]any{"id": []byte{1}, "uri": "https://list.example"}})
+	member("a status by a list of identifiers only", noStatus, "status",
+		map[string]any{"identifier_list": map[string]any{"id": []byte{1}, "uri": "https://list.example"}})
 	for name, uri := range map[string]string{
-		"this machine": "https://127.0.0.1/list", "a cloud's metadata": "http://169.254.169.254/latest", "a file": "file:///etc/passwd",
+		"this machine": "https://127.0.0.1/list", "a cloud's metadata": "http://169.254.169.254/latest",
+		"a file":            "file:///etc/passwd",
 		"a private network": "https://10.0.0.1/list", "no address": "",
 	} {
 		member("a status list at "+name, noStatus, "status", statusList(0, uri))
 	}
-	member("a status list at an address of 40,000 bytes", noStatus, "status", statusList(0, "https://127.0.0.1/"+string(bytes.Repeat([]byte{'a'}, 40_000))))
+	member("a status list at an address of 40,000 bytes", noStatus, "status",
+		statusList(0, "https://127.0.0.1/"+string(bytes.Repeat([]byte{'a'}, 40_000))))
 	member("a place below zero in a status list", malformed, "status", statusList(-1, "https://127.0.0.1/list"))
 	all = append(all,
-		misbehaviour{"duplicate members of the issuer's object", "", func(a *answer) { a.security = func(b []byte) []byte { return twice(b, "docType", a.docType) } }, malformed},
-		misbehaviour{"bytes after the issuer's object", "", func(a *answer) { a.security = func(b []byte) []byte { return append(b, 0) } }, malformed},
-		misbehaviour{"the issuer's object embedded twice", "", func(a *answer) { a.security = func(b []byte) []byte { return embed(b) } }, malformed},
+		misbehaviour{"duplicate members of the issuer's object", "",
+			func(a *answer) { a.security = func(b []byte) []byte { return twice(b, "docType", a.docType) } }, malformed},
+		misbehaviour{"bytes after the issuer's object", "",
+			func(a *answer) { a.security = func(b []byte) []byte { return append(b, 0) } }, malformed},
+		misbehaviour{"the issuer's object embedded twice", "",
+			func(a *answer) { a.security = func(b []byte) []byte { return embed(b) } }, malformed},
 	)
 	return sorted(all)
 }

@@ -47,22 +47,27 @@ func bindingMisbehaviours(t *testing.T) []misbehaviour {
 		e.add(name, want, func(p *pid) { p.binding = edit })
 	}
 	stolen := newKey(t, elliptic.P256())
-	made("the key binding's signature altered (InvalidKbJwtSignature)", wrongDevice, func(j string) string { return altered(j, 2) })
+	made("the key binding's signature altered (InvalidKbJwtSignature)", wrongDevice,
+		func(j string) string { return altered(j, 2) })
 	made("the key binding's claims altered", wrongDevice, func(j string) string { return altered(j, 1) })
 	bind("a key binding for another verifier (InvalidKbJwtAud)", "aud", "x509_hash:other")
 	bind("a key binding for no verifier", "aud", nil)
 	bind("a key binding for the browser's page, by link", "aud", "origin:"+verifyURL)
-	e.add("a key binding for several verifiers", wrongDevice, func(p *pid) { p.bound["aud"] = []any{p.bound["aud"], "other"} })
+	e.add("a key binding for several verifiers", wrongDevice,
+		func(p *pid) { p.bound["aud"] = []any{p.bound["aud"], "other"} })
 	e.add("a key binding for the verifier without its prefix", wrongDevice, func(p *pid) {
 		p.bound["aud"] = strings.TrimPrefix(p.bound["aud"].(string), "redirect_uri:")
 	})
-	e.all = append(e.all, misbehaviour{"a key binding for an unsigned request, to a signed one", formSignedPID, func(a *answer) {
-		a.pid.bound["aud"] = "redirect_uri:" + a.request.responseURI
-	}, wrongDevice})
+	e.all = append(e.all, misbehaviour{"a key binding for an unsigned request, to a signed one", formSignedPID,
+		func(a *answer) {
+			a.pid.bound["aud"] = "redirect_uri:" + a.request.responseURI
+		}, wrongDevice})
 	for name, audience := range map[string]string{
-		"another page's": "origin:https://evil.example", "the page's without its prefix": verifyURL, "a link's": "redirect_uri:" + verifyURL,
+		"another page's": "origin:https://evil.example", "the page's without its prefix": verifyURL,
+		"a link's": "redirect_uri:" + verifyURL,
 	} {
-		e.all = append(e.all, misbehaviour{"a key binding in the browser for an audience that is " + name, formBrowserPID, func(a *answer) { a.pid.bound["aud"] = audience }, unverified})
+		e.all = append(e.all, misbehaviour{"a key binding in the browser for an audience that is " + name, formBrowserPID,
+			func(a *answer) { a.pid.bound["aud"] = audience }, unverified})
 	}
 	bind("a key binding with another nonce (InvalidKbJwtNonce)", "nonce", strings.Repeat("A", 32))
 	bind("a key binding without a nonce", "nonce", nil)
@@ -101,7 +106,8 @@ func bindingMisbehaviours(t *testing.T) []misbehaviour {
 		misbehaviour{"a key binding by the issuer", formPID, func(a *answer) { a.holder = a.issuer.own }, wrongDevice},
 	)
 	e.add("no key binding", malformed, func(p *pid) { p.whole = func(presented, _ string) string { return presented } })
-	e.add("no key binding and no separator", malformed, func(p *pid) { p.whole = func(presented, _ string) string { return strings.TrimSuffix(presented, "~") } })
+	e.add("no key binding and no separator", malformed,
+		func(p *pid) { p.whole = func(presented, _ string) string { return strings.TrimSuffix(presented, "~") } })
 	e.add("two key bindings", malformed, func(p *pid) {
 		p.whole = func(presented, binding string) string { return presented + binding + "~" + binding }
 	})
@@ -110,14 +116,17 @@ func bindingMisbehaviours(t *testing.T) []misbehaviour {
 	})
 	made("a key binding of two parts", algorithm, func(j string) string { return j[:strings.LastIndexByte(j, '.')] })
 	made("a key binding of four parts", algorithm, func(j string) string { return j + ".AAAA" })
-	made("a key binding without its signature", wrongDevice, func(j string) string { return j[:strings.LastIndexByte(j, '.')+1] })
+	made("a key binding without its signature", wrongDevice,
+		func(j string) string { return j[:strings.LastIndexByte(j, '.')+1] })
 	made("a key binding signed in DER", wrongDevice, func(j string) string {
 		at := strings.LastIndexByte(j, '.') + 1
 		raw, _ := base64.RawURLEncoding.DecodeString(j[at:])
 		return j[:at] + encode64(string(der(raw)))
 	})
-	e.add("a key binding that is a list", malformed, func(p *pid) { p.kbClaim = func(b []byte) []byte { return []byte("[" + string(b) + "]") } })
-	e.add("a key binding with two nonces", malformed, func(p *pid) { p.kbClaim = func(b []byte) []byte { return before(b, `"nonce":"other"`) } })
+	e.add("a key binding that is a list", malformed,
+		func(p *pid) { p.kbClaim = func(b []byte) []byte { return []byte("[" + string(b) + "]") } })
+	e.add("a key binding with two nonces", malformed,
+		func(p *pid) { p.kbClaim = func(b []byte) []byte { return before(b, `"nonce":"other"`) } })
 	return sorted(e.all)
 }
 
@@ -145,9 +154,11 @@ func pidIssuerMisbehaviours(t *testing.T, issuer *authority) []misbehaviour {
 		e.add(name, want, func(p *pid) { p.issued = edit })
 	}
 	signed := func(name, want string, by *ecdsa.PrivateKey, chain []string) {
-		e.all = append(e.all, misbehaviour{name, formPID, func(a *answer) { a.signer, a.pid.header["x5c"] = by, chain }, want})
+		e.all = append(e.all, misbehaviour{name, formPID, func(a *answer) { a.signer, a.pid.header["x5c"] = by, chain },
+			want})
 	}
-	made("the PID's signature altered (InvalidCredentialSignature)", wrongIssuer, func(j string) string { return altered(j, 2) })
+	made("the PID's signature altered (InvalidCredentialSignature)", wrongIssuer,
+		func(j string) string { return altered(j, 2) })
 	made("the PID's claims altered", wrongIssuer, func(j string) string { return altered(j, 1) })
 	made("the PID's signature left out", wrongIssuer, func(j string) string { return j[:strings.LastIndexByte(j, '.')+1] })
 	made("a PID in JSON's serialisation", malformed, func(j string) string {
@@ -171,11 +182,18 @@ func pidIssuerMisbehaviours(t *testing.T, issuer *authority) []misbehaviour {
 	header("a PID with a chain of a hundred certificates", malformed, "x5c", x5c(encodings(repeat(issuer.signer, 100))...))
 	stranger, own := newAuthority(t), newKey(t, elliptic.P256())
 	signed("a PID of a stranger with the authority's name", unknownIssuer, stranger.own, x5c(stranger.signer.Raw))
-	signed("a PID of a stranger with the authority's certificate", unknownIssuer, stranger.own, x5c(stranger.signer.Raw, issuer.root.Raw))
+	signed("a PID of a stranger with the authority's certificate", unknownIssuer, stranger.own,
+		x5c(stranger.signer.Raw, issuer.root.Raw))
 	signed("a PID signed by a stranger with the issuer's certificate", wrongIssuer, stranger.own, x5c(issuer.signer.Raw))
-	signed("a PID of an issuer that has expired", expiredIssuer, own, x5c(issuer.sign(t, &own.PublicKey, func(c *x509.Certificate) { c.NotBefore, c.NotAfter = hours(-48), hours(-24) }).Raw))
-	signed("a PID of an issuer that may not sign", notASigner, own, x5c(issuer.sign(t, &own.PublicKey, func(c *x509.Certificate) { c.KeyUsage = x509.KeyUsageKeyAgreement }).Raw))
-	signed("a PID of an issuer with an RSA key of 16,384 bits", algorithm, own, x5c(issuer.sign(t, rsaKey(16_384, 65537), nil).Raw))
+	signed("a PID of an issuer that has expired", expiredIssuer, own,
+		x5c(issuer.sign(t, &own.PublicKey, func(c *x509.Certificate) {
+			c.NotBefore, c.NotAfter = hours(-48),
+				hours(-24)
+		}).Raw))
+	signed("a PID of an issuer that may not sign", notASigner, own,
+		x5c(issuer.sign(t, &own.PublicKey, func(c *x509.Certificate) { c.KeyUsage = x509.KeyUsageKeyAgreement }).Raw))
+	signed("a PID of an issuer with an RSA key of 16,384 bits", algorithm, own,
+		x5c(issuer.sign(t, rsaKey(16_384, 65537), nil).Raw))
 	e.all = append(e.all,
 		misbehaviour{"a PID signed by its holder, whose key its header holds", formPID, func(a *answer) {
 			a.signer = a.holder
@@ -221,9 +239,11 @@ func pidTokenMisbehaviours() (all []misbehaviour) {
 		a.token = func(t map[string]any) any { return map[string]any{"pid": t["pid"].([]any)[0]} }
 	})
 	for name, text := range map[string]string{
-		"nothing": "", "a hundred thousand separators": strings.Repeat("~", 100_000), "no separator": "a.b", "other characters": "\x00~\u2028~é",
+		"nothing": "", "a hundred thousand separators": strings.Repeat("~", 100_000), "no separator": "a.b",
+		"other characters": "\x00~\u2028~é",
 	} {
-		add("a PID of "+name, formPID, malformed, func(a *answer) { a.pid.whole = func(string, string) string { return text } })
+		add("a PID of "+name, formPID, malformed,
+			func(a *answer) { a.pid.whole = func(string, string) string { return text } })
 	}
 	return sorted(all)
 }

@@ -53,16 +53,30 @@ func protocolMisbehaviours() []misbehaviour {
 		{"response and vp_token", "", func(a *answer) {
 			a.send = func(s *sending) { s.form.Set("vp_token", string(mustJSON(a.vpToken()))) }
 		}, malformed},
-		{"two responses", "", func(a *answer) { a.send = func(s *sending) { s.form.Add("response", s.form.Get("response")) } }, malformed},
-		{"two vp_tokens", formProofOfAge, func(a *answer) { a.send = func(s *sending) { s.form.Add("vp_token", s.form.Get("vp_token")) } }, malformed},
+		{"two responses", "", func(a *answer) {
+			a.send = func(s *sending) {
+				s.form.Add("response",
+					s.form.Get("response"))
+			}
+		}, malformed},
+		{"two vp_tokens", formProofOfAge, func(a *answer) {
+			a.send = func(s *sending) {
+				s.form.Add("vp_token",
+					s.form.Get("vp_token"))
+			}
+		}, malformed},
 		{"an empty form", "", func(a *answer) { a.send = func(s *sending) { clear(s.form) } }, malformed},
 		{"a holder who declines (access_denied)", "", func(a *answer) {
 			a.send = func(s *sending) { s.form = url.Values{"error": {"access_denied"}} }
 		}, deniedByOwner},
-		{"a holder who declines, with a presentation", "", func(a *answer) { a.send = func(s *sending) { s.form.Set("error", "access_denied") } }, deniedByOwner},
-		{"a holder who declines, encrypted", "", func(a *answer) { a.plain = func(p map[string]any) { p["error"] = "access_denied" } }, deniedByOwner},
-		{"an unknown error", "", func(a *answer) { a.send = func(s *sending) { s.form = url.Values{"error": {"<script>"}} } }, string(wallet.ReasonUnable)},
-		{"another session's nonce", "", func(a *answer) { a.asIf(func(q *question) { q.nonce = strings.Repeat("A", 32) }) }, wrongDevice},
+		{"a holder who declines, with a presentation", "",
+			func(a *answer) { a.send = func(s *sending) { s.form.Set("error", "access_denied") } }, deniedByOwner},
+		{"a holder who declines, encrypted", "",
+			func(a *answer) { a.plain = func(p map[string]any) { p["error"] = "access_denied" } }, deniedByOwner},
+		{"an unknown error", "", func(a *answer) { a.send = func(s *sending) { s.form = url.Values{"error": {"<script>"}} } },
+			string(wallet.ReasonUnable)},
+		{"another session's nonce", "", func(a *answer) { a.asIf(func(q *question) { q.nonce = strings.Repeat("A", 32) }) },
+			wrongDevice},
 		{"an empty nonce", "", func(a *answer) { a.asIf(func(q *question) { q.nonce = "" }) }, wrongDevice},
 		{"the nonce decoded", "", func(a *answer) { a.asIf(func(q *question) { q.nonce += "=" }) }, wrongDevice},
 		{"another client (wrong aud)", "", func(a *answer) { a.asIf(func(q *question) { q.clientID = "redirect_uri:https://other.example" }) }, wrongDevice},
@@ -85,12 +99,15 @@ func protocolMisbehaviours() []misbehaviour {
 		{"the browser's transcript by link (InvalidSessionTranscript)", "", func(a *answer) {
 			a.session = transcriptOf("OpenID4VPDCAPIHandover", verifyURL, a.request.nonce, make([]byte, 32))
 		}, wrongDevice},
-		{"Annex C's transcript by link", "", func(a *answer) { a.session = transcriptOf("dcapi", "", verifyURL) }, wrongDevice},
+		{"Annex C's transcript by link", "", func(a *answer) { a.session = transcriptOf("dcapi", "", verifyURL) },
+			wrongDevice},
 		{"the transcript of an unsigned request to a signed one", formSigned, func(a *answer) {
 			a.asIf(func(q *question) { q.clientID = "redirect_uri:" + q.responseURI })
 		}, wrongDevice},
-		{"another state", formSigned, func(a *answer) { a.plain = func(p map[string]any) { p["state"] = "other" } }, malformed},
-		{"a state that is a number", formSigned, func(a *answer) { a.plain = func(p map[string]any) { p["state"] = 1 } }, malformed},
+		{"another state", formSigned, func(a *answer) { a.plain = func(p map[string]any) { p["state"] = "other" } },
+			malformed},
+		{"a state that is a number", formSigned, func(a *answer) { a.plain = func(p map[string]any) { p["state"] = 1 } },
+			malformed},
 		{"an address of another request", "", func(a *answer) {
 			a.send = func(s *sending) { s.to = s.to[:len(s.to)-1] + flipped(s.to[len(s.to)-1]) }
 		}, notTaken400},
@@ -117,10 +134,12 @@ func protocolMisbehaviours() []misbehaviour {
 		{"the answer as multipart", "", func(a *answer) {
 			a.send = func(s *sending) {
 				s.contentType = "multipart/form-data; boundary=x"
-				s.body = []byte("--x\r\nContent-Disposition: form-data; name=\"response\"\r\n\r\n" + s.form.Get("response") + "\r\n--x--\r\n")
+				s.body = []byte("--x\r\nContent-Disposition: form-data; name=\"response\"\r\n\r\n" + s.form.Get("response") +
+					"\r\n--x--\r\n")
 			}
 		}, malformed},
-		{"a body with broken escapes", "", func(a *answer) { a.send = func(s *sending) { s.body = []byte("response=%zz") } }, notTaken400},
+		{"a body with broken escapes", "", func(a *answer) { a.send = func(s *sending) { s.body = []byte("response=%zz") } },
+			notTaken400},
 		{"a body of 10 MiB", "", func(a *answer) {
 			a.send = func(s *sending) { s.body = []byte("response=" + strings.Repeat("a", 10<<20)) }
 		}, notTaken400},
@@ -140,21 +159,27 @@ func protocolMisbehaviours() []misbehaviour {
 // tokenMisbehaviours change the vp_token's structure.
 func tokenMisbehaviours() (all []misbehaviour) {
 	for name, edit := range map[string]func(token map[string]any) any{
-		"a vp_token without presentations":        func(map[string]any) any { return map[string]any{} },
-		"a vp_token that is a list":               func(t map[string]any) any { return []any{t} },
-		"a vp_token that is a text":               func(t map[string]any) any { return string(mustJSON(t)) },
-		"a vp_token that is null":                 func(map[string]any) any { return nil },
-		"a vp_token that is a number":             func(map[string]any) any { return 1e308 },
-		"two presentations":                       func(t map[string]any) any { return map[string]any{"licence": append(list(t), list(t)...)} },
-		"two queries answered":                    func(t map[string]any) any { return with(t, "age", list(t)) },
-		"no presentation in the list":             func(map[string]any) any { return map[string]any{"licence": []any{}} },
-		"a presentation without its list":         func(t map[string]any) any { return map[string]any{"licence": list(t)[0]} },
-		"a presentation that is an object":        func(map[string]any) any { return map[string]any{"licence": []any{map[string]any{}}} },
-		"a presentation that is null":             func(map[string]any) any { return map[string]any{"licence": []any{nil}} },
-		"a presentation in a list of lists":       func(t map[string]any) any { return map[string]any{"licence": []any{list(t)}} },
-		"a presentation that is not base64url":    func(map[string]any) any { return map[string]any{"licence": []any{"****"}} },
-		"a presentation in base64 with new lines": func(t map[string]any) any { return map[string]any{"licence": []any{"\n" + list(t)[0].(string) + "$"}} },
-		"a presentation in hexadecimal":           func(map[string]any) any { return map[string]any{"licence": []any{"a0a0a"}} },
+		"a vp_token without presentations": func(map[string]any) any { return map[string]any{} },
+		"a vp_token that is a list":        func(t map[string]any) any { return []any{t} },
+		"a vp_token that is a text":        func(t map[string]any) any { return string(mustJSON(t)) },
+		"a vp_token that is null":          func(map[string]any) any { return nil },
+		"a vp_token that is a number":      func(map[string]any) any { return 1e308 },
+		"two presentations": func(t map[string]any) any {
+			return map[string]any{"licence": append(list(t),
+				list(t)...)}
+		},
+		"two queries answered":                 func(t map[string]any) any { return with(t, "age", list(t)) },
+		"no presentation in the list":          func(map[string]any) any { return map[string]any{"licence": []any{}} },
+		"a presentation without its list":      func(t map[string]any) any { return map[string]any{"licence": list(t)[0]} },
+		"a presentation that is an object":     func(map[string]any) any { return map[string]any{"licence": []any{map[string]any{}}} },
+		"a presentation that is null":          func(map[string]any) any { return map[string]any{"licence": []any{nil}} },
+		"a presentation in a list of lists":    func(t map[string]any) any { return map[string]any{"licence": []any{list(t)}} },
+		"a presentation that is not base64url": func(map[string]any) any { return map[string]any{"licence": []any{"****"}} },
+		"a presentation in base64 with new lines": func(t map[string]any) any {
+			return map[string]any{"licence": []any{"\n" +
+				list(t)[0].(string) + "$"}}
+		},
+		"a presentation in hexadecimal": func(map[string]any) any { return map[string]any{"licence": []any{"a0a0a"}} },
 	} {
 		all = append(all, misbehaviour{name, "", func(a *answer) { a.token = edit }, malformed})
 	}

@@ -40,7 +40,9 @@ func TestMisbehaviours(t *testing.T) {
 	lines := tableHead("Misbehaviour", "By", "Refused as")
 	var costs []cost
 	names := map[string]bool{}
-	for _, group := range [][]misbehaviour{protocolMisbehaviours(), encryptionMisbehaviours(), cborMisbehaviours(), issuerMisbehaviours(t, issuer), documentMisbehaviours(), deviceMisbehaviours(t), browserMisbehaviours(), pidMisbehaviours(t, issuer), jsonMisbehaviours()} {
+	for _, group := range [][]misbehaviour{protocolMisbehaviours(), encryptionMisbehaviours(), cborMisbehaviours(),
+		issuerMisbehaviours(t, issuer), documentMisbehaviours(), deviceMisbehaviours(t), browserMisbehaviours(),
+		pidMisbehaviours(t, issuer), jsonMisbehaviours()} {
 		for _, m := range group {
 			if m.form == "" {
 				m.form = formLink
@@ -91,7 +93,9 @@ func (m misbehaviour) measured(sent *sending, p *shopper) (status int, body stri
 }
 
 // play lets a wallet misbehave in a new session, and returns why it was refused.
-func (m misbehaviour) play(t *testing.T, s *shop, issuer *authority, holder *ecdsa.PrivateKey) (refused string, c cost) {
+func (m misbehaviour) play(
+	t *testing.T, s *shop, issuer *authority, holder *ecdsa.PrivateKey,
+) (refused string, c cost) {
 	t.Helper()
 	p := s.shopper(18)
 	a := newAnswer(p.question(m.form), issuer, holder)
@@ -180,7 +184,8 @@ func report(t *testing.T, costs []cost) {
 		sum += c.took
 	}
 	const shown = 5
-	t.Logf("%d misbehaviours, %s of processor time each on average; the dearest:", len(costs), (sum / time.Duration(max(len(costs), 1))).Round(time.Microsecond))
+	t.Logf("%d misbehaviours, %s of processor time each on average; the dearest:", len(costs),
+		(sum / time.Duration(max(len(costs), 1))).Round(time.Microsecond))
 	for _, c := range costs[:min(shown, len(costs))] {
 		t.Logf("%s: %s", c.name, c.took.Round(time.Microsecond))
 	}
@@ -192,7 +197,8 @@ func TestHappyFlow(t *testing.T) {
 	issuer := newAuthority(t)
 	all := startAll(t, issuer)
 	holder := newKey(t, elliptic.P256())
-	for _, f := range []form{formLink, formProofOfAge, formSigned, formBrowser, formMdoc, formPID, formSignedPID, formBrowserPID} {
+	for _, f := range []form{formLink, formProofOfAge, formSigned, formBrowser, formMdoc, formPID, formSignedPID,
+		formBrowserPID} {
 		r := all[identityFor(f)]
 		p := r.shop.shopper(18)
 		q := p.question(f)

@@ -44,7 +44,8 @@ func newPID(a *answer) *pid {
 	return &pid{
 		header: map[string]any{"alg": "ES256", "typ": "dc+sd-jwt", "x5c": x5c(a.issuer.signer.Raw)},
 		claims: map[string]any{
-			"vct": wallet.DocTypePID, "iss": "https://issuer.example", "iat": now.Add(-time.Hour).Unix(), "exp": now.Add(time.Hour).Unix(),
+			"vct": wallet.DocTypePID, "iss": "https://issuer.example", "iat": now.Add(-time.Hour).Unix(),
+			"exp": now.Add(time.Hour).Unix(),
 			"cnf": map[string]any{"jwk": jwkOf(&a.holder.PublicKey)}, ageClaim: map[string]any{"_sd": []any{digestOf(over)}},
 		},
 		disclosures: []string{over},
@@ -74,7 +75,8 @@ func jwkOf(key *ecdsa.PublicKey) map[string]any {
 	}
 	size := (len(point) - 1) / 2
 	return map[string]any{
-		"kty": "EC", "crv": key.Params().Name, "x": encode64(string(point[1 : 1+size])), "y": encode64(string(point[1+size:])),
+		"kty": "EC", "crv": key.Params().Name, "x": encode64(string(point[1 : 1+size])),
+		"y": encode64(string(point[1+size:])),
 	}
 }
 

@@ -159,7 +159,8 @@ func (q *question) fetch(p *shopper) {
 	here := p.fetch(mustQuery(p.t, p.links[wallet.SchemeOpenID]).Get("request_uri"))
 	_, id, _ := strings.Cut(strings.TrimSuffix(here.ResponseURI, "/here"), "/wallet/")
 	r := p.fetch(verifyURL + codePath + id + "/r")
-	q.clientID, q.nonce, q.state, q.responseURI, q.key = r.ClientID, r.Nonce, r.State, r.ResponseURI, r.Metadata.Keys.Keys[0]
+	q.clientID, q.nonce, q.state, q.responseURI, q.key = r.ClientID, r.Nonce, r.State, r.ResponseURI,
+		r.Metadata.Keys.Keys[0]
 	q.transcript = transcriptOf("OpenID4VPHandover", q.clientID, q.nonce, q.thumbprint(p.t), q.responseURI)
 }
 
@@ -287,7 +288,8 @@ type sending struct {
 // sending makes the answer and the request that sends it.
 func (a *answer) sending(p *shopper) *sending {
 	p.t.Helper()
-	s := &sending{method: http.MethodPost, to: a.request.responseURI, contentType: "application/x-www-form-urlencoded", header: http.Header{}}
+	s := &sending{method: http.MethodPost, to: a.request.responseURI, contentType: "application/x-www-form-urlencoded",
+		header: http.Header{}}
 	switch a.request.form {
 	case formProofOfAge:
 		s.form = url.Values{"vp_token": {a.json(p.t, a.vpToken())}}
@@ -333,7 +335,8 @@ func (a *answer) encrypted(t testing.TB) string {
 	if !ok || to.Curve != elliptic.P256() {
 		t.Fatal("the request's key is not on P-256")
 	}
-	j := &sealed{header: map[string]any{"alg": "ECDH-ES", "enc": "A128GCM", "kid": a.request.key.KeyID}, to: to, plain: encodeJSON(t, payload)}
+	j := &sealed{header: map[string]any{"alg": "ECDH-ES", "enc": "A128GCM", "kid": a.request.key.KeyID}, to: to,
+		plain: encodeJSON(t, payload)}
 	if a.jwe != nil {
 		a.jwe(j)
 	}
@@ -370,7 +373,8 @@ func (s *sending) post(p *shopper) (status int, body string) {
 	if sent == nil {
 		sent = []byte(s.form.Encode())
 	}
-	req, err := http.NewRequestWithContext(p.t.Context(), s.method, p.g.URL+strings.TrimPrefix(s.to, verifyURL), bytes.NewReader(sent))
+	req, err := http.NewRequestWithContext(p.t.Context(), s.method, p.g.URL+strings.TrimPrefix(s.to, verifyURL),
+		bytes.NewReader(sent))
 	if err != nil {
 		p.t.Fatal(err)
 	}

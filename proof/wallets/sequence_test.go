@@ -135,10 +135,12 @@ func TestRequestsDiffer(t *testing.T) {
 	p := all[byCertHash].shop.shopper(18)
 	at := mustQuery(t, p.links[wallet.SchemeOpenID]).Get("request_uri")
 	_, object := p.send(http.MethodPost, at, url.Values{"wallet_nonce": {"n-1"}, "wallet_metadata": {"{}"}})
-	if parts := strings.Split(object, "."); len(parts) != 3 || !strings.Contains(string(unbase64(t, parts[1])), `"wallet_nonce":"n-1"`) {
+	if parts := strings.Split(object, "."); len(parts) != 3 ||
+		!strings.Contains(string(unbase64(t, parts[1])), `"wallet_nonce":"n-1"`) {
 		t.Errorf("the wallet's nonce is not repeated: %.100s", object)
 	}
-	for _, form := range []url.Values{{"wallet_nonce": {strings.Repeat("n", 513)}}, {"wallet_nonce": {strings.Repeat("n", 20_000)}}} {
+	for _, form := range []url.Values{{"wallet_nonce": {strings.Repeat("n", 513)}},
+		{"wallet_nonce": {strings.Repeat("n", 20_000)}}} {
 		if status, _ := p.send(http.MethodPost, at, form); status != http.StatusBadRequest {
 			t.Errorf("a nonce of %d bytes gets %d", len(form.Get("wallet_nonce")), status)
 		}

@@ -62,7 +62,8 @@ var (
 // chooses a wallet.
 func (s *shop) shopper(age int) *shopper {
 	s.t.Helper()
-	p := &shopper{shop: s, created: s.create(age), browser: gatewaytest.Browser(), links: map[string]string{}, codes: map[string]string{}}
+	p := &shopper{shop: s, created: s.create(age), browser: gatewaytest.Browser(), links: map[string]string{},
+		codes: map[string]string{}}
 	p.send(http.MethodGet, p.created.VerificationURL+"?force=fallback", nil)
 	p.send(http.MethodPost, p.created.VerificationURL+"/document", url.Values{"choice": {"wallet"}})
 	p.read()
@@ -73,7 +74,8 @@ func (s *shop) shopper(age int) *shopper {
 func (s *shop) create(age int) (c gatewaytest.Created) {
 	s.t.Helper()
 	body := s.g.Do(s.t, gatewaytest.Row{
-		Name: "create", Path: "/api/v1/sessions/create", Key: s.key, Body: fmt.Sprintf(`{"target_age":%d}`, age), Status: http.StatusCreated,
+		Name: "create", Path: "/api/v1/sessions/create", Key: s.key, Body: fmt.Sprintf(`{"target_age":%d}`, age),
+		Status: http.StatusCreated,
 	})
 	if err := json.Unmarshal([]byte(body), &c); err != nil {
 		s.t.Fatal(err)
@@ -142,7 +144,8 @@ func (p *shopper) ask(browser *http.Client, req *http.Request) (*http.Response, 
 // present hands the answer of the Digital Credentials API to the page's server.
 func (p *shopper) present(answer json.RawMessage) (int, string) {
 	p.t.Helper()
-	return p.do(http.MethodPost, p.created.VerificationURL+"/wallet/browser", "application/json", strings.NewReader(string(answer)))
+	return p.do(http.MethodPost, p.created.VerificationURL+"/wallet/browser", "application/json",
+		strings.NewReader(string(answer)))
 }
 
 // returns opens the wallet's page again, as the shopper's own browser does when
@@ -163,7 +166,8 @@ var secretKey = bytes.Repeat([]byte{7}, credential.SecretLen)
 func start(t *testing.T, settings ...string) *gatewaytest.Gateway {
 	t.Helper()
 	return gatewaytest.Start(t, gatewaytest.SQLite(t), append(settings,
-		"AGEGATE_VERIFY_URL="+verifyURL, "AGEGATE_TEST_DAILY_CAP=-1", "AGEGATE_SECRET_KEY="+base64.StdEncoding.EncodeToString(secretKey))...)
+		"AGEGATE_VERIFY_URL="+verifyURL, "AGEGATE_TEST_DAILY_CAP=-1", "AGEGATE_SECRET_KEY="+
+			base64.StdEncoding.EncodeToString(secretKey))...)
 }
 
 // register gives the gateway a verifier's key whose certificate the operator's

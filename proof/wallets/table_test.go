@@ -111,7 +111,8 @@ func byCode(scheme string) func(*npmWallet, *shopper, map[string]any) string {
 func byBrowser(protocol string) func(*npmWallet, *shopper, map[string]any) string {
 	return func(w *npmWallet, p *shopper, about map[string]any) string {
 		var answer json.RawMessage
-		refused := w.do("present", map[string]any{"wallet": about, "requests": p.requests, "origin": verifyURL, "protocols": []string{protocol}}, &answer)
+		refused := w.do("present", map[string]any{"wallet": about, "requests": p.requests, "origin": verifyURL,
+			"protocols": []string{protocol}}, &answer)
 		if refused == "" {
 			if status, body := p.present(answer); status != http.StatusOK {
 				p.t.Errorf("the browser's answer gets %d %s", status, body)
@@ -226,7 +227,8 @@ func (r registered) about(docType string, strict bool) map[string]any {
 	if r.root != "" {
 		roots = append(roots, r.root)
 	}
-	return map[string]any{"document": docType, "roots": roots, "strict": strict, "hosts": map[string]string{verifyURL: r.shop.g.URL}}
+	return map[string]any{"document": docType, "roots": roots, "strict": strict,
+		"hosts": map[string]string{verifyURL: r.shop.g.URL}}
 }
 
 // A wallet that was registered with by another operator's root does not answer.
@@ -239,7 +241,8 @@ func TestUnknownVerifier(t *testing.T) {
 	for _, ask := range []func(*npmWallet, *shopper, map[string]any) string{
 		byLink(wallet.SchemeOpenID), byBrowser(wallet.ProtocolSigned), byBrowser(wallet.ProtocolMdoc),
 	} {
-		if refused := ask(w, r.shop.shopper(18), r.about(wallet.DocTypeMDL, true)); !strings.Contains(refused, "no trusted issuer") {
+		if refused := ask(w, r.shop.shopper(18), r.about(wallet.DocTypeMDL, true)); !strings.Contains(refused,
+			"no trusted issuer") {
 			t.Errorf("the wallet says %q", refused)
 		}
 	}
@@ -255,13 +258,16 @@ func TestRefusedHolders(t *testing.T) {
 	for _, i := range []identity{unsigned, byCertHash} {
 		r := all[i]
 		young := r.shop.shopper(18)
-		w.do("answer", map[string]any{"wallet": r.about(wallet.DocTypeMDL, false), "link": young.links[wallet.SchemeOpenID]}, nil)
-		if _, to := young.send(http.MethodGet, young.created.VerificationURL+"/wallet", nil); !strings.HasSuffix(to, "?refused=under_age") {
+		w.do("answer", map[string]any{"wallet": r.about(wallet.DocTypeMDL, false), "link": young.links[wallet.SchemeOpenID]},
+			nil)
+		if _, to := young.send(http.MethodGet, young.created.VerificationURL+"/wallet", nil); !strings.HasSuffix(to,
+			"?refused=under_age") {
 			t.Errorf("%s: a holder of 17 is sent to %s", i, to)
 		}
 		declining := r.shop.shopper(18)
 		var a received
-		w.do("decline", map[string]any{"wallet": r.about(wallet.DocTypeMDL, false), "link": declining.links[wallet.SchemeOpenID]}, &a)
+		w.do("decline", map[string]any{"wallet": r.about(wallet.DocTypeMDL, false),
+			"link": declining.links[wallet.SchemeOpenID]}, &a)
 		declining.follow(a)
 		_, page := declining.send(http.MethodGet, declining.created.VerificationURL+"/wallet", nil)
 		if !strings.Contains(page, "You declined in your wallet.") || declining.status() != pending {

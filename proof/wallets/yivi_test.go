@@ -53,7 +53,8 @@ func newYivi(t *testing.T, issuer *authority, root string, age int) *yivi {
 		&models.CredentialClaim{}, &models.ClaimDisplay{}, &models.CredentialBatch{}, &models.IssuedCredentialInstance{}))
 	store, keys := db.NewCredentialStore(opened), sdjwt.NewDefaultKeyBinderWithInMemoryStorage()
 	check(t, store.StoreBatch(issuePID(t, issuer, keys, age)))
-	handler := eudi_sdjwt_dcql.NewSdJwtVcDcqlHandler(files{filesystem.NewFileSystemStorage([32]byte{}, t.TempDir())}, store, nil, nil, keys, clientmodels.NewCurrentLocale("en"), nil)
+	handler := eudi_sdjwt_dcql.NewSdJwtVcDcqlHandler(files{filesystem.NewFileSystemStorage([32]byte{}, t.TempDir())},
+		store, nil, nil, keys, clientmodels.NewCurrentLocale("en"), nil)
 
 	verifiers := x509.NewCertPool()
 	if root != "" {
@@ -66,7 +67,8 @@ func newYivi(t *testing.T, issuer *authority, root string, age int) *yivi {
 	validator := openid4vp.NewRequestorCertificateStoreVerifierValidator(&eudijwt.StaticVerificationContext{
 		VerifyOpts: x509.VerifyOptions{Roots: verifiers, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny}},
 	}, &openid4vp.DefaultQueryValidatorFactory{})
-	client, err := openid4vp.NewClient(&eudi.Configuration{}, []dcql.DcqlCredentialQueryHandler{handler}, validator, clientmodels.NewCurrentLocale("en"))
+	client, err := openid4vp.NewClient(&eudi.Configuration{}, []dcql.DcqlCredentialQueryHandler{handler}, validator,
+		clientmodels.NewCurrentLocale("en"))
 	check(t, err)
 	return &yivi{t: t, client: client, ended: make(chan string, 1)}
 }
@@ -74,7 +76,8 @@ func newYivi(t *testing.T, issuer *authority, root string, age int) *yivi {
 // files is the wallet's storage of pictures. Its database is opened by newYivi.
 type files struct{ filesystem.FileSystemStorage }
 
-func (files) Db() *gorm.DB                               { return nil } //nolint:staticcheck // the package names the method
+//nolint:staticcheck // the package names the method
+func (files) Db() *gorm.DB                               { return nil }
 func (f files) FileSystem() filesystem.FileSystemStorage { return f.FileSystemStorage }
 func (files) Close() error                               { return nil }
 func (files) RemoveAll() error                           { return nil }
@@ -103,9 +106,11 @@ func issuePID(t *testing.T, issuer *authority, keys sdjwt.KeyBinder, age int) *m
 	})
 	check(t, err)
 	return &models.CredentialBatch{
-		IssuerURL: iss, CredentialIssuer: iss, VerifiableCredentialType: wallet.DocTypePID, Format: models.CredentialFormatSdJwtVc, Hash: "pid",
-		ProcessedSdJwtPayload: datatypes.JSON(payload), IssuedAt: datatypes.NullTime{V: now, Valid: true}, BatchSize: 1, RemainingCount: 1,
-		Instances: []models.IssuedCredentialInstance{{RawCredential: []byte(issued)}},
+		IssuerURL: iss, CredentialIssuer: iss, VerifiableCredentialType: wallet.DocTypePID,
+		Format: models.CredentialFormatSdJwtVc, Hash: "pid",
+		ProcessedSdJwtPayload: datatypes.JSON(payload), IssuedAt: datatypes.NullTime{V: now, Valid: true}, BatchSize: 1,
+		RemainingCount: 1,
+		Instances:      []models.IssuedCredentialInstance{{RawCredential: []byte(issued)}},
 	}
 }
 
@@ -117,7 +122,10 @@ func check(t *testing.T, err error) {
 }
 
 // The holder agrees to everything that the wallet proposes first.
-func (y *yivi) RequestVerificationPermission(plan *clientmodels.DisclosurePlan, _ *clientmodels.TrustedParty, queries map[string]string, answer openid4vp.PermissionHandler) {
+func (y *yivi) RequestVerificationPermission(
+	plan *clientmodels.DisclosurePlan, _ *clientmodels.TrustedParty, queries map[string]string,
+	answer openid4vp.PermissionHandler,
+) {
 	var chosen []dcql.DisclosureSelection
 	for _, choice := range plan.DisclosureChoicesOverview {
 		if len(choice.OwnedOptions) == 0 {
@@ -137,7 +145,9 @@ func (y *yivi) RequestVerificationPermission(plan *clientmodels.DisclosurePlan, 
 func (y *yivi) Failure(err *clientmodels.SessionError)       { y.ended <- err.WrappedError }
 func (y *yivi) Cancelled()                                   { y.ended <- noDocument }
 func (y *yivi) Success(string, []clientmodels.LogCredential) { y.ended <- "" }
-func (y *yivi) DeliverDcApiResponse(response string)         { y.answer = response } //nolint:staticcheck // the package names the method
+
+//nolint:staticcheck // the package names the method
+func (y *yivi) DeliverDcApiResponse(response string) { y.answer = response }
 
 // noDocument is why the wallet ends a session for which it has no document.
 const noDocument = "the wallet has no such document"
@@ -247,11 +257,13 @@ func TestYiviRefuses(t *testing.T) {
 	r := byCertHash.register(s)
 	reached(t, s.g)
 	stranger := newYivi(t, issuer, base64.StdEncoding.EncodeToString(issuer.root.Raw), 30)
-	if refused := stranger.byLink(s.preferring().links[wallet.SchemeOpenID]); !strings.Contains(refused, "failed to verify relying party certificate") {
+	if refused := stranger.byLink(s.preferring().links[wallet.SchemeOpenID]); !strings.Contains(refused,
+		"failed to verify relying party certificate") {
 		t.Errorf("a verifier that is not registered: %q", refused)
 	}
 	own := newYivi(t, issuer, r.root, 30)
-	if refused := own.byBrowser(s.preferring(), wallet.ProtocolSigned, "https://phisher.example"); !strings.Contains(refused, "expected_origins") {
+	if refused := own.byBrowser(s.preferring(), wallet.ProtocolSigned,
+		"https://phisher.example"); !strings.Contains(refused, "expected_origins") {
 		t.Errorf("a relayed request: %q", refused)
 	}
 	young := s.preferring()
@@ -276,7 +288,8 @@ func newLiveShop(t *testing.T, issuer *authority) *shop {
 // preferring creates a session whose shopper chooses a wallet at once.
 func (s *shop) preferring() *shopper {
 	s.t.Helper()
-	p := &shopper{shop: s, created: s.create(18), browser: gatewaytest.Browser(), links: map[string]string{}, codes: map[string]string{}}
+	p := &shopper{shop: s, created: s.create(18), browser: gatewaytest.Browser(), links: map[string]string{},
+		codes: map[string]string{}}
 	p.send(http.MethodGet, p.created.VerificationURL, nil)
 	p.send(http.MethodPost, p.created.VerificationURL+"/start", url.Values{"choice": {"document"}})
 	p.send(http.MethodPost, p.created.VerificationURL+"/document", url.Values{"choice": {"wallet"}})

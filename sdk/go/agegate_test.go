@@ -95,12 +95,17 @@ func TestKeyGoesNowhereElse(t *testing.T) {
 	reached := false
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached = true }))
 	defer elsewhere.Close()
-	c := answering(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, elsewhere.URL, http.StatusFound) })
+	c := answering(t, func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, elsewhere.URL,
+			http.StatusFound)
+	})
 	var refused *Error
-	if _, err := c.GetSessionStatus(context.Background(), "a/b"); !errors.As(err, &refused) || refused.Status != 302 || reached {
+	if _, err := c.GetSessionStatus(context.Background(), "a/b"); !errors.As(err, &refused) || refused.Status != 302 ||
+		reached {
 		t.Errorf("a redirect was followed: %v", err)
 	}
-	for _, bad := range [][2]string{{"", "svc_test_x"}, {"age.example.com", "svc_test_x"}, {"ftp://age.example.com", "svc_test_x"}, {"https://age.example.com", ""}} {
+	for _, bad := range [][2]string{{"", "svc_test_x"}, {"age.example.com", "svc_test_x"},
+		{"ftp://age.example.com", "svc_test_x"}, {"https://age.example.com", ""}} {
 		if _, err := New(bad[0], bad[1]); err == nil {
 			t.Errorf("New takes %q", bad)
 		}
@@ -111,7 +116,8 @@ func TestRequests(t *testing.T) {
 	var got string
 	c := answering(t, func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
-		got = strings.Join([]string{r.Method, r.RequestURI, r.Header.Get("X-API-Key"), r.Header.Get("Idempotency-Key"), string(body)}, " ")
+		got = strings.Join([]string{r.Method, r.RequestURI, r.Header.Get("X-API-Key"), r.Header.Get("Idempotency-Key"),
+			string(body)}, " ")
 		_, _ = io.WriteString(w, "{}")
 	})
 	ctx := context.Background()

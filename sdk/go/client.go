@@ -44,7 +44,8 @@ func New(baseURL, apiKey string) (*Client, error) {
 	}
 	// A redirect would take the key to another address.
 	noRedirect := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return &Client{strings.TrimRight(baseURL, "/"), apiKey, &http.Client{Timeout: callTimeout, CheckRedirect: noRedirect}}, nil
+	return &Client{strings.TrimRight(baseURL, "/"), apiKey, &http.Client{Timeout: callTimeout, CheckRedirect: noRedirect}},
+		nil
 }
 
 // Error is a refusal by the gateway.
@@ -62,7 +63,9 @@ func (e *Error) Error() string { return fmt.Sprintf("agegate: %d %s", e.Status, 
 
 // call sends a request and decodes a 2xx answer into out. Any other answer is an
 // *Error.
-func (c *Client) call(ctx context.Context, method, path string, query url.Values, header http.Header, body, out any) error {
+func (c *Client) call(
+	ctx context.Context, method, path string, query url.Values, header http.Header, body, out any,
+) error {
 	var sent io.Reader
 	if body != nil {
 		data, err := json.Marshal(body)

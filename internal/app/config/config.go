@@ -84,7 +84,8 @@ func (c Config) ServesPages() bool { return c.Role != RoleAPI }
 // revealing them. It leaves out settings of a single process or place, and
 // secrets.
 func (c Config) Fingerprint() string {
-	c.Listen, c.DashboardListen, c.MetricsListen, c.DatabaseURL, c.MigrationURL, c.ModelsDir, c.Version = "", "", "", "", "", "", ""
+	c.Listen, c.DashboardListen, c.MetricsListen, c.DatabaseURL, c.MigrationURL, c.ModelsDir, c.Version = "", "", "", "",
+		"", "", ""
 	c.SecretKey, c.NewSecretKey, c.InferenceWorkers, c.LogLevel, c.Role, c.SMTP, c.SSO.Secret = nil, nil, 0, 0, "", nil, ""
 	sum := sha256.Sum256(fmt.Appendf(nil, "%+v", c))
 	return hex.EncodeToString(sum[:6])
@@ -124,7 +125,8 @@ func Load(lookup Lookup, required ...string) (Config, error) {
 		}
 	}
 	if c.NewSecretKey != nil && bytes.Equal(c.NewSecretKey, c.SecretKey) {
-		errs = append(errs, fmt.Errorf("%s must differ from %s: remove it once the change is over", NewSecretKeyName, SecretKeyName))
+		errs = append(errs, fmt.Errorf("%s must differ from %s: remove it once the change is over", NewSecretKeyName,
+			SecretKeyName))
 	}
 	if c.Role != "" && c.Role != RoleAll && strings.HasPrefix(c.DatabaseURL, "sqlite:") {
 		errs = append(errs, fmt.Errorf("%s must be %s where %s is a SQLite file, which has one server: roles apart need PostgreSQL", roleName, RoleAll, DatabaseURLName))
@@ -163,7 +165,8 @@ func (c *Config) checkLinks() []error {
 	rule := tenant.CallbackRule{AllowInsecure: c.AllowInsecureCallbacks}
 	var errs []error
 	for _, link := range []struct{ name, raw string }{
-		{privacyURLName, c.OperatorLinks.PrivacyURL}, {helpURLName, c.OperatorLinks.HelpURL}, {termsURLName, c.OperatorLinks.TermsURL},
+		{privacyURLName, c.OperatorLinks.PrivacyURL}, {helpURLName, c.OperatorLinks.HelpURL},
+		{termsURLName, c.OperatorLinks.TermsURL},
 	} {
 		if err := rule.CheckLink(link.raw); err != nil {
 			errs = append(errs, fmt.Errorf("%s must be an address that pages may link to: %w", link.name, err))

@@ -38,7 +38,8 @@ func TestDefaults(t *testing.T) {
 			5 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour,
 			10 * time.Hour, 14 * time.Hour, 20 * time.Hour, 24 * time.Hour,
 		}),
-		"test retries":  slices.Equal(c.WebhookRetryTest, []time.Duration{5 * time.Second, 30 * time.Second, 5 * time.Minute}),
+		"test retries": slices.Equal(c.WebhookRetryTest,
+			[]time.Duration{5 * time.Second, 30 * time.Second, 5 * time.Minute}),
 		"no allow nets": c.WebhookAllowNets == nil,
 		"secure":        !c.AllowInsecureCallbacks,
 		"estimator":     c.Estimator == EstimatorONNX,
@@ -57,7 +58,8 @@ func TestEveryVariableRefusesNonsense(t *testing.T) {
 	var free []string // variables that take any text
 	for _, v := range Variables {
 		env[v.Name] = nonsense
-		if slices.Contains([]string{"AGEGATE_MODELS_DIR", "AGEGATE_OPERATOR_NAME", ssoClientIDName, ssoClientSecretName, ssoNameName, ssoGroupsClaimName}, v.Name) {
+		if slices.Contains([]string{"AGEGATE_MODELS_DIR", "AGEGATE_OPERATOR_NAME", ssoClientIDName, ssoClientSecretName,
+			ssoNameName, ssoGroupsClaimName}, v.Name) {
 			free = append(free, v.Name)
 		}
 	}
@@ -152,7 +154,8 @@ func TestValues(t *testing.T) {
 func TestSSO(t *testing.T) {
 	const shop = "0192f0c1-2345-7abc-8def-0123456789ab"
 	good := map[string]string{
-		ssoIssuerName: "https://login.example.com/realms/staff", ssoClientIDName: "gate", ssoClientSecretName: "canary", ssoRolesName: "ops=operator",
+		ssoIssuerName: "https://login.example.com/realms/staff", ssoClientIDName: "gate", ssoClientSecretName: "canary",
+		ssoRolesName: "ops=operator",
 	}
 	for _, tt := range []struct {
 		name, value string
@@ -178,7 +181,8 @@ func TestSSO(t *testing.T) {
 		env := maps.Clone(good)
 		env[tt.name] = tt.value
 		c, err := Load(lookup(env))
-		if refused := err != nil && strings.Contains(err.Error(), tt.name+" must"); refused != (tt.grants == 0) || len(c.SSO.Grants) != tt.grants {
+		if refused := err != nil && strings.Contains(err.Error(), tt.name+" must"); refused != (tt.grants == 0) ||
+			len(c.SSO.Grants) != tt.grants {
 			t.Errorf("%s=%s: %+v, %v", tt.name, tt.value, c.SSO.Grants, err)
 		}
 		if err != nil && strings.Contains(err.Error(), "canary") {
@@ -239,7 +243,8 @@ func TestLinksWithInsecureCallbacks(t *testing.T) {
 		"http://age.example.com/": false, "http://localhost.example/": false, "https://age.example.com/": true,
 	} {
 		_, err := Load(lookup(map[string]string{privacyURLName: link, "AGEGATE_ALLOW_INSECURE_CALLBACKS": "true"}))
-		if (err == nil) != ok || err != nil && (!strings.Contains(err.Error(), privacyURLName) || strings.Contains(err.Error(), link)) {
+		if (err == nil) != ok || err != nil &&
+			(!strings.Contains(err.Error(), privacyURLName) || strings.Contains(err.Error(), link)) {
 			t.Errorf("%s: %v", link, err)
 		}
 	}
@@ -255,11 +260,13 @@ func TestCheckDashboard(t *testing.T) {
 		{"http://age.example.com", "", "off", true}, {"http://age.example.com", "https://age.example.com", "on", true},
 		{"", "", "", true},
 	} {
-		c, err := Load(lookup(map[string]string{"AGEGATE_BASE_URL": tt.base, dashboardURLName: tt.dashboard, "AGEGATE_DASHBOARD": tt.on}))
+		c, err := Load(lookup(map[string]string{"AGEGATE_BASE_URL": tt.base, dashboardURLName: tt.dashboard,
+			"AGEGATE_DASHBOARD": tt.on}))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := c.CheckDashboard(); (err == nil) != tt.ok || err != nil && !strings.Contains(err.Error(), dashboardURLName) {
+		if err := c.CheckDashboard(); (err == nil) != tt.ok || err != nil &&
+			!strings.Contains(err.Error(), dashboardURLName) {
 			t.Errorf("%+v: %v", tt, err)
 		}
 	}

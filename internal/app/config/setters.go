@@ -136,7 +136,8 @@ func setOperatorName(c *Config, v string) error {
 	if v == "" {
 		return nil
 	}
-	if strings.TrimSpace(v) == "" || !utf8.ValidString(v) || utf8.RuneCountInString(v) > maxOperatorName || strings.ContainsFunc(v, tenant.IsHidden) {
+	if strings.TrimSpace(v) == "" || !utf8.ValidString(v) || utf8.RuneCountInString(v) > maxOperatorName ||
+		strings.ContainsFunc(v, tenant.IsHidden) {
 		return fmt.Errorf("must be a name of at most %d visible characters", maxOperatorName)
 	}
 	c.OperatorName = v

@@ -53,7 +53,8 @@ func (c *Config) checkSSO() []error {
 		}
 		return nil
 	}
-	broken, ok := errors.AsType[*fault.Error](account.CheckProvider(c.SSO, Private(c.SSO.Issuer) || c.AllowInsecureCallbacks))
+	broken, ok := errors.AsType[*fault.Error](account.CheckProvider(c.SSO, Private(c.SSO.Issuer) ||
+		c.AllowInsecureCallbacks))
 	if !ok {
 		return nil
 	}

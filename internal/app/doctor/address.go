@@ -19,7 +19,8 @@ import (
 func (e *examiner) addresses(ctx context.Context) {
 	tell, findings := e.Tell, make([][]Finding, 3)
 	var all sync.WaitGroup
-	for i, examine := range []func(*examiner, context.Context){(*examiner).baseURL, (*examiner).verifyURL, (*examiner).dashboardURL} {
+	for i, examine := range []func(*examiner, context.Context){(*examiner).baseURL, (*examiner).verifyURL,
+		(*examiner).dashboardURL} {
 		own := examiner{e.Options}
 		own.Tell = func(f Finding) { findings[i] = append(findings[i], f) }
 		all.Go(func() { examine(&own, ctx) })
@@ -35,7 +36,8 @@ func (e *examiner) addresses(ctx context.Context) {
 func (e *examiner) baseURL(ctx context.Context) {
 	const check = "AGEGATE_BASE_URL"
 	if !config.Private(e.Config.BaseURL) {
-		e.warn(check, "it is not https: API keys can be read on the way", "terminate TLS in a reverse proxy, and set the https address")
+		e.warn(check, "it is not https: API keys can be read on the way",
+			"terminate TLS in a reverse proxy, and set the https address")
 	}
 	e.serves(ctx, check, e.Config.BaseURL, "/openapi.json", "the API")
 }
@@ -68,7 +70,8 @@ func (e *examiner) serves(ctx context.Context, check, address, path, part string
 	_ = res.Body.Close() // the response to HEAD has no body
 	e.certificate(check, res)
 	if res.StatusCode != http.StatusOK {
-		e.problem(check, fmt.Sprintf("it answers %d where %s should be", res.StatusCode, part), "look where the reverse proxy leads this host and "+path+", and whether a gateway with the role for it runs there")
+		e.problem(check, fmt.Sprintf("it answers %d where %s should be", res.StatusCode, part),
+			"look where the reverse proxy leads this host and "+path+", and whether a gateway with the role for it runs there")
 		return
 	}
 	e.ok(check, part+" answers")
@@ -79,9 +82,12 @@ func (e *examiner) serves(ctx context.Context, check, address, path, part string
 func (e *examiner) verifyURL(ctx context.Context) {
 	const check = "AGEGATE_VERIFY_URL"
 	if !config.Private(e.Config.VerifyURL) {
-		e.problem(check, "it is not https: browsers give no camera to the page", "terminate TLS in a reverse proxy, and set the https address")
+		e.problem(check, "it is not https: browsers give no camera to the page",
+			"terminate TLS in a reverse proxy, and set the https address")
 	}
-	conn, res, err := websocket.Dial(ctx, e.Config.VerifyURL+page.HandshakePath, &websocket.DialOptions{HTTPClient: client()}) //nolint:bodyclose // the library closes it
+	//nolint:bodyclose // the library closes it
+	conn, res, err := websocket.Dial(ctx, e.Config.VerifyURL+page.HandshakePath,
+		&websocket.DialOptions{HTTPClient: client()})
 	if conn != nil {
 		defer conn.CloseNow() //nolint:errcheck // the gateway has ended it
 	}
@@ -96,8 +102,10 @@ func (e *examiner) verifyURL(ctx context.Context) {
 		e.ok(check, "the hosted page answers, and WebSockets pass")
 	case res.StatusCode == http.StatusUpgradeRequired:
 		e.problem(check, "the hosted page answers, but the way to it strips the WebSocket's Upgrade header: camera checks cannot begin", advice)
-	case res.StatusCode == http.StatusBadGateway, res.StatusCode == http.StatusServiceUnavailable, res.StatusCode == http.StatusGatewayTimeout:
-		e.problem(check, fmt.Sprintf("something in front of the gateway answers %d: it does not reach the gateway", res.StatusCode), "start the gateway, and look at the address that the reverse proxy leads to")
+	case res.StatusCode == http.StatusBadGateway, res.StatusCode == http.StatusServiceUnavailable,
+		res.StatusCode == http.StatusGatewayTimeout:
+		e.problem(check, fmt.Sprintf("something in front of the gateway answers %d: it does not reach the gateway",
+			res.StatusCode), "start the gateway, and look at the address that the reverse proxy leads to")
 	default:
 		e.problem(check, fmt.Sprintf("it answers a WebSocket with %d: not this version's hosted page, or something on the way refuses WebSockets", res.StatusCode), "look where the reverse proxy leads this host and /v/, and whether a gateway with the role pages or all runs there; "+advice)
 	}
@@ -105,7 +113,8 @@ func (e *examiner) verifyURL(ctx context.Context) {
 
 // unreachable reports why an address could not be reached.
 func (e *examiner) unreachable(check string, err error) {
-	e.problem(check, "the gateway cannot be reached: "+reason(err), "start the gateway; look at the name in DNS, the firewall, and the reverse proxy's listener and certificate")
+	e.problem(check, "the gateway cannot be reached: "+reason(err),
+		"start the gateway; look at the name in DNS, the firewall, and the reverse proxy's listener and certificate")
 }
 
 // certificate warns about a certificate that expires soon.

@@ -60,7 +60,8 @@ func (e *examiner) callbacks(ctx context.Context, tenants *tenant.Service) {
 		}
 	}
 	if left > 0 {
-		e.warn(check, fmt.Sprintf("%d of %d were not examined in %s", left, len(hosts), callbackTime), "run agegate doctor again when the network is less busy")
+		e.warn(check, fmt.Sprintf("%d of %d were not examined in %s", left, len(hosts), callbackTime),
+			"run agegate doctor again when the network is less busy")
 	}
 	e.ok(check, fmt.Sprintf("%d of %d are well", good, len(hosts)))
 }
@@ -81,7 +82,8 @@ func hostsOf(ctx context.Context, tenants *tenant.Service) ([]*host, error) {
 			}
 		}
 	}
-	return slices.SortedFunc(maps.Values(hosts), func(a, b *host) int { return strings.Compare(a.address, b.address) }), nil
+	return slices.SortedFunc(maps.Values(hosts), func(a, b *host) int { return strings.Compare(a.address, b.address) }),
+		nil
 }
 
 func addHost(hosts map[string]*host, raw string, tenantID uuid.UUID, isWebhook bool) {

@@ -30,14 +30,16 @@ func (e *examiner) database(ctx context.Context) {
 	e.Progress("database")
 	path, isFile := strings.CutPrefix(e.Config.DatabaseURL, "sqlite:")
 	if _, err := os.Stat(path); isFile && errors.Is(err, fs.ErrNotExist) {
-		e.warn("database", "there is no SQLite file yet, so callbacks were not examined", "agegate serve makes it; if there should be one, correct "+config.DatabaseURLName)
+		e.warn("database", "there is no SQLite file yet, so callbacks were not examined",
+			"agegate serve makes it; if there should be one, correct "+config.DatabaseURLName)
 		return
 	}
 	opening, cancel := context.WithTimeout(ctx, e.Timeout)
 	defer cancel()
 	db, err := store.Open(opening, store.Config{URL: e.Config.DatabaseURL, Now: e.Now})
 	if err != nil {
-		e.problem("database", err.Error(), "check "+config.DatabaseURLName+": host, port, database, role and password, and that the server runs and lets this machine in")
+		e.problem("database", err.Error(), "check "+config.DatabaseURLName+
+			": host, port, database, role and password, and that the server runs and lets this machine in")
 		return
 	}
 	defer db.Close()
@@ -64,11 +66,13 @@ func (e *examiner) state(ctx context.Context, db *store.Store) bool {
 	}
 	found := fmt.Sprintf("%s %s answers", x.Dialect, x.Version)
 	if x.Pooled {
-		found += " through a pooler by transaction, so set the role's time limits and " + config.MigrationURLName + " as docs/operations.md says"
+		found += " through a pooler by transaction, so set the role's time limits and " + config.MigrationURLName +
+			" as docs/operations.md says"
 	}
 	switch {
 	case x.ReadOnly:
-		e.problem(check, found+", but takes no writes", "name the primary in "+config.DatabaseURLName+", or make the database or the role writable (default_transaction_read_only)")
+		e.problem(check, found+", but takes no writes", "name the primary in "+config.DatabaseURLName+
+			", or make the database or the role writable (default_transaction_read_only)")
 	default:
 		e.ok(check, found)
 	}
@@ -76,11 +80,13 @@ func (e *examiner) state(ctx context.Context, db *store.Store) bool {
 		e.compareClocks(x.Clock.Sub(before.Add(after.Sub(before)/2)), after.Sub(before))
 	}
 	if len(x.Pending) > 0 {
-		e.warn("schema", fmt.Sprintf("%d migrations were not applied, so secret key and callbacks were not examined", len(x.Pending)), "run agegate migrate; agegate serve does it at its start")
+		e.warn("schema", fmt.Sprintf("%d migrations were not applied, so secret key and callbacks were not examined",
+			len(x.Pending)), "run agegate migrate; agegate serve does it at its start")
 		return false
 	}
 	if len(x.Unknown) > 0 {
-		e.warn("schema", fmt.Sprintf("a newer version of agegate has applied %d migrations that this one does not know", len(x.Unknown)), "fine during an upgrade or after going back; otherwise upgrade this machine")
+		e.warn("schema", fmt.Sprintf("a newer version of agegate has applied %d migrations that this one does not know",
+			len(x.Unknown)), "fine during an upgrade or after going back; otherwise upgrade this machine")
 		return true
 	}
 	e.ok("schema", "all migrations were applied")
@@ -106,7 +112,8 @@ func (e *examiner) secretKey(ctx context.Context, tenants *tenant.Service) {
 	const check = "secret key"
 	switch err := tenants.CheckSealing(ctx); {
 	case errors.Is(err, credential.ErrSealed):
-		e.problem(check, config.SecretKeyName+" does not open the secrets in the database", "set the key that the database was filled under; the section The secret key of docs/operations.md says what to do if it is lost")
+		e.problem(check, config.SecretKeyName+" does not open the secrets in the database",
+			"set the key that the database was filled under; the section The secret key of docs/operations.md says what to do if it is lost")
 	case err != nil:
 		e.problem(check, err.Error(), "look for the cause in the database's own log")
 	case e.Config.NewSecretKey != nil:

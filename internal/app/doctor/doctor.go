@@ -75,7 +75,8 @@ func (e *examiner) operator() {
 	switch {
 	case !e.Config.ServesPages():
 	case e.Config.OperatorName == "":
-		e.warn(check, "it is not set: shoppers do not see who runs the check", "set it to the name of your company, as its privacy notice has it")
+		e.warn(check, "it is not set: shoppers do not see who runs the check",
+			"set it to the name of your company, as its privacy notice has it")
 	default:
 		e.ok(check, "shoppers see who runs the check")
 	}

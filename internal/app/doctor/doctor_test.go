@@ -98,9 +98,11 @@ func TestHealthy(t *testing.T) {
 			g := start(t, db(t), "AGEGATE_LISTEN="+listen, "AGEGATE_DASHBOARD_URL=http://"+listen)
 			site := newSite(t, authority, time.Hour*24*90)
 			g.Shop(t, site+"/"+canary, onlyAt(site))
-			found := examine(t, append(at(g, g.URL), "AGEGATE_WEBHOOK_ALLOW_NETS=127.0.0.0/8", "AGEGATE_ESTIMATOR=onnx", "AGEGATE_MODELS_DIR=../../../models")...)
+			found := examine(t, append(at(g, g.URL), "AGEGATE_WEBHOOK_ALLOW_NETS=127.0.0.0/8", "AGEGATE_ESTIMATOR=onnx",
+				"AGEGATE_MODELS_DIR=../../../models")...)
 			want(t, found, "AGEGATE_OPERATOR_NAME", doctor.Warning, "do not see who runs")
-			for _, check := range []string{"configuration", "models", "AGEGATE_BASE_URL", "AGEGATE_VERIFY_URL", "AGEGATE_DASHBOARD_URL", "database", "schema", "secret key", "callback hosts"} {
+			for _, check := range []string{"configuration", "models", "AGEGATE_BASE_URL", "AGEGATE_VERIFY_URL",
+				"AGEGATE_DASHBOARD_URL", "database", "schema", "secret key", "callback hosts"} {
 				want(t, found, check, doctor.OK, "")
 			}
 			if name == "postgres" {
@@ -163,7 +165,8 @@ func TestDatabase(t *testing.T) {
 	if _, err := os.Stat(filepath.Dir(missing)); err == nil {
 		t.Error("a missing SQLite file was made")
 	}
-	want(t, examine(t, "AGEGATE_DATABASE_URL="+healthy.DB, "AGEGATE_SECRET_KEY="+otherKey), "secret key", doctor.Problem, "does not open")
+	want(t, examine(t, "AGEGATE_DATABASE_URL="+healthy.DB, "AGEGATE_SECRET_KEY="+otherKey), "secret key", doctor.Problem,
+		"does not open")
 }
 
 // proxy is a reverse proxy in front of a gateway.
@@ -208,7 +211,8 @@ func TestAddresses(t *testing.T) {
 		{"the pages of their own", verify, pages.URL, doctor.OK, "WebSockets pass"},
 		{"the pages instead of the API", base, pages.URL, doctor.Problem, "answers 404 where the API should be"},
 		{"the API of its own", base, api.URL, doctor.OK, "the API answers"},
-		{"the dashboard of the API", dashboard, api.URL, doctor.Problem, "answers 302"}, // the dashboard is at another address
+		// the dashboard is at another address
+		{"the dashboard of the API", dashboard, api.URL, doctor.Problem, "answers 302"},
 		{"an expired certificate", verify, newSite(t, authority, -time.Hour), doctor.Problem, "has expired"},
 		{"an unknown authority", base, newSite(t, stranger, time.Hour*24*90), doctor.Problem, "does not trust"},
 	} {
@@ -314,7 +318,8 @@ func TestModels(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			found := examine(t, append([]string{
-				"AGEGATE_DATABASE_URL=sqlite:" + filepath.Join(t.TempDir(), "x.db"), "AGEGATE_ESTIMATOR=onnx", "AGEGATE_MODELS_DIR=" + tt.dir,
+				"AGEGATE_DATABASE_URL=sqlite:" + filepath.Join(t.TempDir(), "x.db"), "AGEGATE_ESTIMATOR=onnx",
+				"AGEGATE_MODELS_DIR=" + tt.dir,
 			}, tt.settings...)...)
 			want(t, found, "models", tt.grade, tt.text)
 		})

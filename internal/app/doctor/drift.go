@@ -30,19 +30,24 @@ func driftFinding(state drift.State, step float64, estimator string) Finding {
 	f := Finding{Check: "drift", Grade: Warning}
 	switch {
 	case step == 0 && state.Raised > 0:
-		f.Found = fmt.Sprintf("the governor is off, so the %v years by which it has raised the margin do not apply", state.Raised)
+		f.Found = fmt.Sprintf("the governor is off, so the %v years by which it has raised the margin do not apply",
+			state.Raised)
 		f.Advice = "set AGEGATE_DRIFT_STEP, or run agegate drift lower"
 	case step == 0:
 		f.Grade, f.Found = OK, "the governor is off"
 	case state.Raised > 0:
-		f.Found = fmt.Sprintf("the margin is raised by %v years since %s", state.Raised, state.RaisedAt.Format("2006-01-02 15:04"))
+		f.Found = fmt.Sprintf("the margin is raised by %v years since %s", state.Raised,
+			state.RaisedAt.Format("2006-01-02 15:04"))
 		f.Advice = "look for the cause, then run agegate drift lower"
 	case state.FrozenAt == nil:
-		f.Found, f.Advice = "the governor is on but has no reference, so it compares nothing", "run agegate drift freeze once there are 2,000 estimates"
+		f.Found, f.Advice = "the governor is on but has no reference, so it compares nothing",
+			"run agegate drift freeze once there are 2,000 estimates"
 	case state.Estimator != estimator:
-		f.Found, f.Advice = "the governor's reference is of other models, so it compares nothing", "run agegate drift freeze once there are 2,000 estimates of these"
+		f.Found, f.Advice = "the governor's reference is of other models, so it compares nothing",
+			"run agegate drift freeze once there are 2,000 estimates of these"
 	default:
-		f.Grade, f.Found = OK, fmt.Sprintf("the governor is on, with references of %d families of browsers", max(len(state.Families)-1, 0))
+		f.Grade, f.Found = OK, fmt.Sprintf("the governor is on, with references of %d families of browsers",
+			max(len(state.Families)-1, 0))
 	}
 	return f
 }

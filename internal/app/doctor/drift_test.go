@@ -10,7 +10,8 @@ import (
 
 func TestDriftFinding(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 4, 0, 0, time.UTC)
-	frozen := drift.State{Estimator: "e", FrozenAt: &at, Families: map[drift.Family]*drift.Standing{drift.All: {}, drift.Edge: {}}}
+	frozen := drift.State{Estimator: "e", FrozenAt: &at,
+		Families: map[drift.Family]*drift.Standing{drift.All: {}, drift.Edge: {}}}
 	raised := frozen
 	raised.Raised, raised.RaisedAt = 2, &at
 	for _, row := range []struct {

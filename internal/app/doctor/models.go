@@ -18,7 +18,8 @@ func (e *examiner) models(context.Context) {
 		e.ok(check, "not needed by the role "+e.Config.Role)
 		return
 	case e.Config.Estimator == config.EstimatorOff:
-		e.warn(check, "the estimator is off: live sessions cannot be verified", "set AGEGATE_ESTIMATOR=onnx, unless this is for tests alone")
+		e.warn(check, "the estimator is off: live sessions cannot be verified",
+			"set AGEGATE_ESTIMATOR=onnx, unless this is for tests alone")
 		return
 	}
 	pool, err := inference.Open(e.Config.ModelsDir, 1)
@@ -30,8 +31,10 @@ func (e *examiner) models(context.Context) {
 	case err != nil:
 		e.problem(check, err.Error(), "restart the command, and see AGEGATE_MODELS_DIR")
 	case pool.Manifest.Tail == nil:
-		e.warn(check, "there is no fine-tuned tail: teenagers are estimated years too old", "put agetail.json, agefront.onnx and agetail.onnx into AGEGATE_MODELS_DIR; see docs/training.md")
+		e.warn(check, "there is no fine-tuned tail: teenagers are estimated years too old",
+			"put agetail.json, agefront.onnx and agetail.onnx into AGEGATE_MODELS_DIR; see docs/training.md")
 	default:
-		e.ok(check, fmt.Sprintf("all %d open; models %s, estimate %s", len(pool.Manifest.Models), pool.Manifest.Fingerprint(), age.Estimator(pool.Manifest)))
+		e.ok(check, fmt.Sprintf("all %d open; models %s, estimate %s", len(pool.Manifest.Models), pool.Manifest.Fingerprint(),
+			age.Estimator(pool.Manifest)))
 	}
 }

@@ -49,7 +49,8 @@ func run(m *testing.M) int {
 		err = os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: authority.certificate.Raw}), 0o600)
 	}
 	if err == nil {
-		err = errors.Join(os.Setenv("SSL_CERT_FILE", file), os.Setenv("SSL_CERT_DIR", dir)) // these variables are read before the first TLS handshake
+		// these variables are read before the first TLS handshake
+		err = errors.Join(os.Setenv("SSL_CERT_FILE", file), os.Setenv("SSL_CERT_DIR", dir))
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -95,7 +96,8 @@ func newSite(t *testing.T, by *issuer, left time.Duration) string {
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, req *http.Request) {
 		t.Errorf("a request came: %s %s", req.Method, req.URL.Path)
 	}))
-	server.TLS = &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{{Certificate: [][]byte{raw}, PrivateKey: key}}}
+	server.TLS = &tls.Config{MinVersion: tls.VersionTLS12,
+		Certificates: []tls.Certificate{{Certificate: [][]byte{raw}, PrivateKey: key}}}
 	server.Config.ErrorLog = log.New(io.Discard, "", 0) // discards the errors of failed handshakes
 	server.StartTLS()
 	t.Cleanup(server.Close)

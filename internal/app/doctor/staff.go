@@ -53,5 +53,6 @@ func (e *examiner) sso(ctx context.Context) {
 		e.problem(check, found, "write the issuer as the provider does, letter by letter, without /.well-known/openid-configuration, and let this machine reach it")
 		return
 	}
-	e.ok(check, "the provider's discovery document can be read; register the redirect URI "+e.Config.DashboardURL+account.SSOPath+account.SSOInstance+account.SSOBack)
+	e.ok(check, "the provider's discovery document can be read; register the redirect URI "+
+		e.Config.DashboardURL+account.SSOPath+account.SSOInstance+account.SSOBack)
 }

@@ -42,13 +42,15 @@ func TestMail(t *testing.T) {
 		grade doctor.Grade
 		text  string
 	}{
-		"":                                      {doctor.OK, "not set"},
-		"smtp://" + address:                     {doctor.OK, "takes the connection and the credentials"},
-		"smtp://gate:" + canary + "@" + address: {doctor.Problem, "not reached, or not as it must be"}, // no password without TLS,
+		"":                  {doctor.OK, "not set"},
+		"smtp://" + address: {doctor.OK, "takes the connection and the credentials"},
+		// no password without TLS,
+		"smtp://gate:" + canary + "@" + address: {doctor.Problem, "not reached, or not as it must be"},
 		"smtps://" + address:                    {doctor.Problem, "not reached, or not as it must be"},
 		"smtp://" + nobody:                      {doctor.Problem, "not reached"},
 	} {
-		found := examine(t, "AGEGATE_DATABASE_URL=sqlite:"+t.TempDir()+"/none.db", "AGEGATE_SMTP_URL="+url, "AGEGATE_MAIL_FROM=no-reply@gate.example")
+		found := examine(t, "AGEGATE_DATABASE_URL=sqlite:"+t.TempDir()+"/none.db", "AGEGATE_SMTP_URL="+url,
+			"AGEGATE_MAIL_FROM=no-reply@gate.example")
 		want(t, found, "AGEGATE_SMTP_URL", is.grade, is.text)
 	}
 }
@@ -64,7 +66,8 @@ func TestSingleSignOn(t *testing.T) {
 		strings.Replace(idp.URL, "http:", "https:", 1): {doctor.Problem, "does not speak TLS"},
 		"https://no-such-name.invalid":                 {doctor.Problem, "name is not known"},
 	} {
-		found := examine(t, append(idp.Settings("ops=operator"), "AGEGATE_OIDC_ISSUER="+issuer, "AGEGATE_DATABASE_URL=sqlite:"+t.TempDir()+"/none.db")...)
+		found := examine(t, append(idp.Settings("ops=operator"), "AGEGATE_OIDC_ISSUER="+issuer,
+			"AGEGATE_DATABASE_URL=sqlite:"+t.TempDir()+"/none.db")...)
 		want(t, found, "AGEGATE_OIDC_ISSUER", is.grade, is.text)
 	}
 }

@@ -58,15 +58,18 @@ func trustFindings(d document.Dependencies, now time.Time) (findings []Finding) 
 		findings = append(findings, Finding{check, grade, found, text.advice})
 	}
 	for _, l := range d.Failing {
-		found := fmt.Sprintf("the last attempt to update the published list %q failed: %s", l.Name, strings.ReplaceAll(l.Failure, "\n", "; "))
-		findings = append(findings, Finding{check, Warning, found, "run agegate trust sync to try again; the issuers of the list before it stay trusted until its end"})
+		found := fmt.Sprintf("the last attempt to update the published list %q failed: %s", l.Name,
+			strings.ReplaceAll(l.Failure, "\n", "; "))
+		findings = append(findings, Finding{check, Warning, found,
+			"run agegate trust sync to try again; the issuers of the list before it stay trusted until its end"})
 	}
 	for _, l := range d.Empty {
 		advice := "run agegate trust sync, or start the gateway, which fetches it"
 		if l.URL == "" {
 			advice = "import it from a file"
 		}
-		findings = append(findings, Finding{check, Warning, fmt.Sprintf("the published list %q was not applied yet", l.Name), advice})
+		findings = append(findings, Finding{check, Warning, fmt.Sprintf("the published list %q was not applied yet", l.Name),
+			advice})
 	}
 	if findings == nil {
 		findings = []Finding{{Check: check, Grade: OK, Found: "no list, issuer or certificate ends within 14 days"}}

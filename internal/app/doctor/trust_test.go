@@ -26,12 +26,16 @@ func TestTrustFindings(t *testing.T) {
 		{"a signer", ends(document.EndingSigner, 1), Warning, "pinned certificate of the list"},
 		{"an issuer", ends(document.EndingIssuer, -1), Warning, "certificate of the issuer"},
 		{"a verifier", ends(document.EndingVerifier, -1), Warning, "not signed with it"},
-		{"a list that failed", document.Dependencies{Failing: []document.TrustList{{Name: "AV", Failure: "the list has expired"}}}, Warning, `"AV" failed: the list has expired`},
-		{"a list that was not fetched", document.Dependencies{Empty: []document.TrustList{{Name: "AV", URL: "https://lists.example"}}}, Warning, "not applied yet"},
-		{"a list that was not imported", document.Dependencies{Empty: []document.TrustList{{Name: "AV"}}}, Warning, "not applied yet"},
+		{"a list that failed", document.Dependencies{Failing: []document.TrustList{{Name: "AV",
+			Failure: "the list has expired"}}}, Warning, `"AV" failed: the list has expired`},
+		{"a list that was not fetched", document.Dependencies{Empty: []document.TrustList{{Name: "AV",
+			URL: "https://lists.example"}}}, Warning, "not applied yet"},
+		{"a list that was not imported", document.Dependencies{Empty: []document.TrustList{{Name: "AV"}}}, Warning,
+			"not applied yet"},
 	} {
 		got := trustFindings(row.found, now)
-		if len(got) != 1 || got[0].Grade != row.grade || !strings.Contains(got[0].Found, row.text) || (got[0].Grade == OK) != (got[0].Advice == "") {
+		if len(got) != 1 || got[0].Grade != row.grade || !strings.Contains(got[0].Found, row.text) ||
+			(got[0].Grade == OK) != (got[0].Advice == "") {
 			t.Errorf("%s: %+v", row.name, got)
 		}
 	}

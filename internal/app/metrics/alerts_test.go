@@ -14,7 +14,8 @@ const deploy = "../../../deploy/"
 // TestAlertsAreDocumented: each alert has a test case and an entry in the
 // runbook.
 func TestAlertsAreDocumented(t *testing.T) {
-	rules, cases, runbook := read(t, deploy+"prometheus/alerts.yaml"), read(t, deploy+"prometheus/alerts_test.yaml"), read(t, "../../../docs/operations.md")
+	rules, cases, runbook := read(t, deploy+"prometheus/alerts.yaml"), read(t, deploy+"prometheus/alerts_test.yaml"),
+		read(t, "../../../docs/operations.md")
 	alerts := regexp.MustCompile(`- alert: (\w+)`).FindAllStringSubmatch(rules, -1)
 	if len(alerts) == 0 {
 		t.Fatal("there are no alerts")
@@ -37,7 +38,8 @@ func inUse(t *testing.T) []string {
 	if !json.Valid([]byte(dashboard)) {
 		t.Fatal("the Grafana dashboard is not JSON")
 	}
-	names := regexp.MustCompile(`\b(agegate|process)_\w+`).FindAllString(read(t, deploy+"prometheus/alerts.yaml")+dashboard, -1)
+	names := regexp.MustCompile(`\b(agegate|process)_\w+`).FindAllString(read(t, deploy+"prometheus/alerts.yaml")+
+		dashboard, -1)
 	return slices.DeleteFunc(names, func(name string) bool { return strings.HasPrefix(name, "agegate_inference_") })
 }
 

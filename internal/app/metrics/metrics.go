@@ -123,9 +123,10 @@ type Queue interface {
 // omits these metrics.
 func (m *Metrics) WatchQueue(q Queue) {
 	m.registry.MustRegister(&queueCollector{
-		queue:  q,
-		depth:  prometheus.NewDesc("agegate_webhook_queue_depth", "Webhook deliveries that are pending.", nil, nil),
-		oldest: prometheus.NewDesc("agegate_webhook_oldest_due_seconds", "How long the oldest due webhook delivery has waited.", nil, nil),
+		queue: q,
+		depth: prometheus.NewDesc("agegate_webhook_queue_depth", "Webhook deliveries that are pending.", nil, nil),
+		oldest: prometheus.NewDesc("agegate_webhook_oldest_due_seconds",
+			"How long the oldest due webhook delivery has waited.", nil, nil),
 	})
 }
 
@@ -161,8 +162,10 @@ func (m *Metrics) WatchDrift(known func() (indexes []DriftIndex, raised float64)
 	m.registry.MustRegister(&driftCollector{
 		known: known,
 		index: prometheus.NewDesc("agegate_drift_index",
-			"Population stability index of the last window, by family of browsers, of estimates or of how checks ended.", []string{"browsers", "of"}, nil),
-		raised: prometheus.NewDesc("agegate_drift_raised_years", "Years by which the governor of drift has raised the margin.", nil, nil),
+			"Population stability index of the last window, by family of browsers, of estimates or of how checks ended.",
+			[]string{"browsers", "of"}, nil),
+		raised: prometheus.NewDesc("agegate_drift_raised_years",
+			"Years by which the governor of drift has raised the margin.", nil, nil),
 	})
 }
 
@@ -196,7 +199,8 @@ func (m *Metrics) WatchTrust(read func(context.Context) (Trust, error)) {
 		read: read,
 		ending: prometheus.NewDesc("agegate_trust_ending",
 			"Published lists (list), their pinned certificates (signer), issuers' certificates (issuer) and own certificates (verifier) that end within 14 days or have ended.", []string{"of"}, nil),
-		failing: prometheus.NewDesc("agegate_trust_lists_failing", "Published lists of issuers whose last update failed.", nil, nil),
+		failing: prometheus.NewDesc("agegate_trust_lists_failing", "Published lists of issuers whose last update failed.",
+			nil, nil),
 	})
 }
 
@@ -224,8 +228,10 @@ func (c *trustCollector) Collect(out chan<- prometheus.Metric) {
 
 // WatchDatabase publishes the state of the connection pool.
 func (m *Metrics) WatchDatabase(stats func() sql.DBStats) {
-	m.gauge("agegate_database_connections_in_use", "Database connections in use.", func() float64 { return float64(stats().InUse) })
-	m.gauge("agegate_database_connections_open", "Database connections open.", func() float64 { return float64(stats().OpenConnections) })
+	m.gauge("agegate_database_connections_in_use", "Database connections in use.",
+		func() float64 { return float64(stats().InUse) })
+	m.gauge("agegate_database_connections_open", "Database connections open.",
+		func() float64 { return float64(stats().OpenConnections) })
 	m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
 		Name: "agegate_database_wait_seconds_total",
 		Help: "Time that requests have waited for a database connection, summed.",
@@ -234,20 +240,25 @@ func (m *Metrics) WatchDatabase(stats func() sql.DBStats) {
 
 // WatchInference publishes the state of the inference workers.
 func (m *Metrics) WatchInference(busy, size func() int) {
-	m.gauge("agegate_inference_workers_busy", "Inference workers that are busy.", func() float64 { return float64(busy()) })
+	m.gauge("agegate_inference_workers_busy", "Inference workers that are busy.",
+		func() float64 { return float64(busy()) })
 	m.gauge("agegate_inference_workers", "Inference workers in total.", func() float64 { return float64(size()) })
 }
 
 // WatchCamera publishes the state of the camera checks: how many are in front of
 // the camera, how many wait in line, and how many can be in front of it.
 func (m *Metrics) WatchCamera(load func() (checks, line, places int)) {
-	m.gauge("agegate_camera_checks", "Age checks in front of the camera.", func() float64 { n, _, _ := load(); return float64(n) })
-	m.gauge("agegate_camera_line", "Age checks that wait in line.", func() float64 { _, n, _ := load(); return float64(n) })
-	m.gauge("agegate_camera_places", "Age checks that this process can serve at a usable rate.", func() float64 { _, _, n := load(); return float64(n) })
-	m.gauge("agegate_camera_demand", "Age checks in front of the camera and in line, as a share of the places.", func() float64 {
-		checks, line, places := load()
-		return float64(checks+line) / float64(places)
-	})
+	m.gauge("agegate_camera_checks", "Age checks in front of the camera.",
+		func() float64 { n, _, _ := load(); return float64(n) })
+	m.gauge("agegate_camera_line", "Age checks that wait in line.",
+		func() float64 { _, n, _ := load(); return float64(n) })
+	m.gauge("agegate_camera_places", "Age checks that this process can serve at a usable rate.",
+		func() float64 { _, _, n := load(); return float64(n) })
+	m.gauge("agegate_camera_demand", "Age checks in front of the camera and in line, as a share of the places.",
+		func() float64 {
+			checks, line, places := load()
+			return float64(checks+line) / float64(places)
+		})
 }
 
 func (m *Metrics) gauge(name, help string, value func() float64) {

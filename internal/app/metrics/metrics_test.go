@@ -63,7 +63,8 @@ func TestMetrics(t *testing.T) {
 			`go_goroutines `,
 		}
 		text := scrape(t, g, want)
-		for _, not := range []string{`status="EXPIRED"`, shop.Test.APIKey, expired.SessionID, "/v/" + expired.VerificationURL[len(expired.VerificationURL)-43:]} {
+		for _, not := range []string{`status="EXPIRED"`, shop.Test.APIKey, expired.SessionID, "/v/" +
+			expired.VerificationURL[len(expired.VerificationURL)-43:]} {
 			if strings.Contains(text, not) {
 				t.Errorf("the metrics hold %q", not)
 			}
@@ -90,7 +91,8 @@ func documents(t *testing.T, g *gatewaytest.Gateway) {
 		return err
 	}
 	end := func(s session.Session, result session.Result, way session.Way) error {
-		_, err := g.App.Sessions.Resolve(t.Context(), s, session.CheckResult{Result: result, Source: session.SourceDocument, Way: way})
+		_, err := g.App.Sessions.Resolve(t.Context(), s,
+			session.CheckResult{Result: result, Source: session.SourceDocument, Way: way})
 		return err
 	}
 	for _, act := range []func(s session.Session) error{
@@ -103,7 +105,8 @@ func documents(t *testing.T, g *gatewaytest.Gateway) {
 	} {
 		created := g.Create(t, shop.Test.APIKey, 18)
 		g.Force(t, gatewaytest.Browser(), created, "fallback")
-		s, err := g.App.Sessions.ByLink(t.Context(), created.VerificationURL[strings.LastIndex(created.VerificationURL, "/")+1:])
+		s, err := g.App.Sessions.ByLink(t.Context(),
+			created.VerificationURL[strings.LastIndex(created.VerificationURL, "/")+1:])
 		if err := errors.Join(err, act(s)); err != nil {
 			t.Fatal(err)
 		}

@@ -29,7 +29,8 @@ func TestInside(t *testing.T) {
 		"weak":           {true, ByPassword, &entered, &until, entered, now, false},
 		"without an end": {true, ByPasskey, &entered, nil, entered, now, false},
 	} {
-		who := Identity{user: User{Operator: tt.operator}, login: Login{Methods: []Method{tt.by}, EnteredTenant: tt.tenant, EnteredUntil: tt.until}}
+		who := Identity{user: User{Operator: tt.operator},
+			login: Login{Methods: []Method{tt.by}, EnteredTenant: tt.tenant, EnteredUntil: tt.until}}
 		if got := who.inside(tt.asked, tt.at); got != tt.want {
 			t.Errorf("%s: %v", name, got)
 		}

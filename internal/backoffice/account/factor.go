@@ -175,7 +175,9 @@ func (s *Service) TOTPEnrolment(who Identity, text string) (Enrolment, error) {
 // AddTOTP sets up the authenticator app that shows the code and replaces the
 // recovery codes. It returns these and the new token for the cookie, or
 // ErrWrongCode or ErrStartAgain.
-func (s *Service) AddTOTP(ctx context.Context, who Identity, text, code string) (token string, codes []string, err error) {
+func (s *Service) AddTOTP(
+	ctx context.Context, who Identity, text, code string,
+) (token string, codes []string, err error) {
 	t, ok := s.open(forTOTP, decode(text))
 	if !ok || t.userID != who.user.ID {
 		return "", nil, ErrStartAgain
@@ -223,7 +225,8 @@ func (s *Service) NewCodes(ctx context.Context, who Identity) (token string, cod
 	if err != nil {
 		return "", nil, err
 	}
-	token, err = s.change(ctx, who, audit.CodesReplace, nil, func(tx Tx) error { return tx.ReplaceCodes(who.user.ID, hashes) })
+	token, err = s.change(ctx, who, audit.CodesReplace, nil,
+		func(tx Tx) error { return tx.ReplaceCodes(who.user.ID, hashes) })
 	return token, codes, err
 }
 
@@ -249,7 +252,9 @@ func (s *Service) EndOtherLogins(ctx context.Context, who Identity) error {
 }
 
 // endLogins ends log-ins of the user, and writes an entry if there were any.
-func (s *Service) endLogins(ctx context.Context, who Identity, action audit.Action, end func(tx Tx) (int, error)) error {
+func (s *Service) endLogins(
+	ctx context.Context, who Identity, action audit.Action, end func(tx Tx) (int, error),
+) error {
 	return s.store.UpdateAccounts(ctx, func(tx Tx) error {
 		if n, err := end(tx); err != nil || n == 0 {
 			return err

@@ -25,7 +25,8 @@ func (s *sharing) invitation(t *testing.T) (token string, into uuid.UUID) {
 		t.Fatal(err)
 	}
 	shop, err := tenant.NewService(s.db, sealer, tenant.CallbackRule{}, rand.Reader, func() time.Time { return s.now }).
-		Create(t.Context(), audit.System("test"), tenant.Tenant{Name: "Shop", SuccessURL: "https://s.example/", CancelURL: "https://s.example/"})
+		Create(t.Context(), audit.System("test"),
+			tenant.Tenant{Name: "Shop", SuccessURL: "https://s.example/", CancelURL: "https://s.example/"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +49,8 @@ func (s *sharing) add(t *testing.T, user account.User, of ...uuid.UUID) {
 	err := s.db.UpdateAccounts(t.Context(), func(tx account.Tx) error {
 		err := tx.InsertUser(user)
 		for _, id := range of {
-			err = errors.Join(err, tx.InsertMembership(account.Membership{TenantID: id, UserID: user.ID, Role: account.Viewer, CreatedAt: s.now}))
+			err = errors.Join(err, tx.InsertMembership(account.Membership{TenantID: id, UserID: user.ID, Role: account.Viewer,
+				CreatedAt: s.now}))
 		}
 		return err
 	})
@@ -75,7 +77,8 @@ func TestInvitationAnswersAlike(t *testing.T) {
 				{name: "an account with an app", email: "app@shop.example", password: passphrase, second: true, kept: true},
 				{name: "a member", email: "member@shop.example", password: passphrase, kept: true},
 				{name: "a wrong password", email: "ada@shop.example", password: other, err: account.ErrWrongLogin, kept: true},
-				{name: "a wrong password beside an app", email: "app@shop.example", password: other, err: account.ErrWrongLogin, kept: true},
+				{name: "a wrong password beside an app", email: "app@shop.example", password: other, err: account.ErrWrongLogin,
+					kept: true},
 				{name: "no password", email: "passkey@shop.example", password: passphrase, err: account.ErrWrongLogin, kept: true},
 				{name: "disabled", email: "disabled@shop.example", password: passphrase, err: account.ErrWrongLogin, kept: true},
 			} {
@@ -89,7 +92,8 @@ func TestInvitationAnswersAlike(t *testing.T) {
 				work := 0
 				account.Watch(s.Service, func(account.Derivation) { work++ })
 				signed, err := s.accept(token, row.email, row.password)
-				if !errors.Is(err, row.err) || (signed.Second != "") != row.second || (signed.Login != "") != (row.err == nil && !row.second) {
+				if !errors.Is(err, row.err) || (signed.Second != "") != row.second ||
+					(signed.Login != "") != (row.err == nil && !row.second) {
 					t.Errorf("%s: %v, %+v", row.name, err, signed)
 				}
 				if work != 1 {
@@ -136,7 +140,8 @@ func (m making) CreateOptions(challenge []byte, _ account.User, _ []account.Pass
 }
 
 func (making) Created(_ []byte, userID uuid.UUID, _ string) (account.Passkey, error) {
-	return account.Passkey{UserID: userID, CredentialID: []byte("made"), PublicKey: []byte("key"), AAGUID: make([]byte, 16)}, nil
+	return account.Passkey{UserID: userID, CredentialID: []byte("made"), PublicKey: []byte("key"),
+		AAGUID: make([]byte, 16)}, nil
 }
 
 // TestInvitationByPasskey: a new passkey for an address that has an account is
@@ -151,7 +156,8 @@ func TestInvitationByPasskey(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				_, err = s.Accept(t.Context(), token, account.Person{Name: "Bob", Email: email, Factor: account.Factor{Passkey: made}}, account.Browser{})
+				_, err = s.Accept(t.Context(), token,
+					account.Person{Name: "Bob", Email: email, Factor: account.Factor{Passkey: made}}, account.Browser{})
 				return err
 			}
 			if err := by(s.ada.Email); !errors.Is(err, account.ErrWrongLogin) {

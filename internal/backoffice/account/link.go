@@ -100,7 +100,9 @@ func (s *Service) InviteOwner(ctx context.Context, actor audit.Actor, tenantID u
 }
 
 // inviteOwner is InviteOwner, and sends the link with a message, unless that is nil.
-func (s *Service) inviteOwner(ctx context.Context, actor audit.Actor, tenantID uuid.UUID, message *mail.Message) (string, error) {
+func (s *Service) inviteOwner(
+	ctx context.Context, actor audit.Actor, tenantID uuid.UUID, message *mail.Message,
+) (string, error) {
 	return s.invite(ctx, actor, tenantID, Owner, message, func(tx Tx, _ uuid.UUID) error {
 		if err := ownerless(tx, tenantID, ErrOwnerExists); err != nil {
 			return err
@@ -136,8 +138,12 @@ func (s *Service) takeInvitation(tx Tx, link Link) (Link, error) {
 // invite creates an invitation. An invitation ends when its maker loses the right
 // to make it: check looks for the right while no other transaction can take it
 // away.
-func (s *Service) invite(ctx context.Context, actor audit.Actor, tenantID uuid.UUID, role Role, message *mail.Message, check func(tx Tx, by uuid.UUID) error) (string, error) {
-	link := Link{Kind: LinkInvitation, TenantID: &tenantID, Role: role, CreatedBy: makerOf(actor), ExpiresAt: s.now().Add(InvitationTTL)}
+func (s *Service) invite(
+	ctx context.Context, actor audit.Actor, tenantID uuid.UUID, role Role, message *mail.Message,
+	check func(tx Tx, by uuid.UUID) error,
+) (string, error) {
+	link := Link{Kind: LinkInvitation, TenantID: &tenantID, Role: role, CreatedBy: makerOf(actor),
+		ExpiresAt: s.now().Add(InvitationTTL)}
 	return s.newLink(ctx, link, func(tx Tx, link Link, address string) error {
 		if err := tx.LockOwners(tenantID); err != nil {
 			return err
@@ -242,7 +248,9 @@ func (s *Service) Accept(ctx context.Context, token string, p Person, b Browser)
 }
 
 // acceptNew is Accept for an address that nobody has.
-func (s *Service) acceptNew(ctx context.Context, link Link, user newcomer, f Factor, bucket []byte, b Browser) (Signed, error) {
+func (s *Service) acceptNew(
+	ctx context.Context, link Link, user newcomer, f Factor, bucket []byte, b Browser,
+) (Signed, error) {
 	if err := s.hash(ctx, &user, f.Password); err != nil {
 		return Signed{}, err
 	}
@@ -259,7 +267,8 @@ func (s *Service) acceptNew(ctx context.Context, link Link, user newcomer, f Fac
 		if err != nil {
 			return proof{}, err
 		}
-		return proof{methods: []Method{f.method()}, acts: []audit.Act{act, s.userAct(actor, audit.UserCreate, user.ID)}}, tx.DropThrottle(bucket)
+		return proof{methods: []Method{f.method()}, acts: []audit.Act{act, s.userAct(actor, audit.UserCreate, user.ID)}},
+			tx.DropThrottle(bucket)
 	})
 	if errors.Is(err, errTaken) { // meanwhile
 		err = ErrWrongLogin

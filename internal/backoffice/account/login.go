@@ -63,7 +63,9 @@ func (s *Service) LogIn(ctx context.Context, email, password string, b Browser) 
 // logInAs signs in the user whose password was right, or returns what the second
 // step needs. more runs in the same transaction as the log-in, before the user is
 // locked.
-func (s *Service) logInAs(ctx context.Context, user User, bucket []byte, b Browser, more func(tx Tx) ([]audit.Act, error)) (Signed, error) {
+func (s *Service) logInAs(
+	ctx context.Context, user User, bucket []byte, b Browser, more func(tx Tx) ([]audit.Act, error),
+) (Signed, error) {
 	if user.TOTP != nil {
 		second, err := s.seal(forSecond, user.ID, ceremonyTTL, credential.HashToken(user.Password))
 		return Signed{Second: encode(second)}, err
@@ -101,7 +103,8 @@ func (s *Service) LogInSecond(ctx context.Context, second, code string, b Browse
 	}
 	return s.signIn(ctx, user.ID, b, func(tx Tx) (proof, error) {
 		user, err := tx.LockUser(user.ID)
-		if err != nil || user.DisabledAt != nil || user.TOTP == nil || !bytes.Equal(credential.HashToken(user.Password), t.data) {
+		if err != nil || user.DisabledAt != nil || user.TOTP == nil ||
+			!bytes.Equal(credential.HashToken(user.Password), t.data) {
 			return proof{}, orElse(err, ErrStartAgain)
 		}
 		method, err := s.useCode(tx, user, code)
@@ -150,7 +153,9 @@ type proof struct {
 // proved before still holds: a change of factors ends all log-ins, so none may
 // begin after it with the old factors. It returns ErrProviderNeeded where the
 // instance requires log-in by its provider.
-func (s *Service) signIn(ctx context.Context, userID uuid.UUID, b Browser, prove func(tx Tx) (proof, error)) (Signed, error) {
+func (s *Service) signIn(
+	ctx context.Context, userID uuid.UUID, b Browser, prove func(tx Tx) (proof, error),
+) (Signed, error) {
 	signed, login, err := s.newLogin(userID, b)
 	if err != nil {
 		return Signed{}, err

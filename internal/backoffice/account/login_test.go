@@ -43,7 +43,8 @@ func TestLogInCostsTheSame(t *testing.T) {
 	db, phc := &countingStore{Store: dbtest.Open(t, dbtest.URLs(t)["sqlite"](t))}, hash(t)
 	now := time.Now().UTC().Truncate(time.Microsecond)
 	for name, user := range map[string]account.User{
-		"known": {Password: phc}, "app": {Password: phc, TOTP: []byte("sealed")}, "passkey": {}, "disabled": {Password: phc, DisabledAt: &now},
+		"known": {Password: phc}, "app": {Password: phc, TOTP: []byte("sealed")}, "passkey": {},
+		"disabled": {Password: phc, DisabledAt: &now},
 	} {
 		user.ID, user.Name, user.Email, user.CreatedAt = uuid.Must(uuid.NewV7()), name, name+"@shop.example", now
 		if err := db.Store.UpdateAccounts(t.Context(), func(tx account.Tx) error { return tx.InsertUser(user) }); err != nil {
@@ -100,8 +101,10 @@ func TestGuessingFromANetwork(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			service := account.NewService(account.Config{Store: db, Sealer: sealer, Random: rand.Reader, Now: func() time.Time { return now }})
-			ada := account.User{ID: uuid.Must(uuid.NewV7()), Name: "Ada", Email: "ada@shop.example", Password: phc, CreatedAt: now}
+			service := account.NewService(account.Config{Store: db, Sealer: sealer, Random: rand.Reader,
+				Now: func() time.Time { return now }})
+			ada := account.User{ID: uuid.Must(uuid.NewV7()), Name: "Ada", Email: "ada@shop.example", Password: phc,
+				CreatedAt: now}
 			if err := db.UpdateAccounts(t.Context(), func(tx account.Tx) error { return tx.InsertUser(ada) }); err != nil {
 				t.Fatal(err)
 			}
@@ -110,7 +113,8 @@ func TestGuessingFromANetwork(t *testing.T) {
 				t.Fatal(err)
 			}
 
-			guesser := account.NewService(account.Config{Store: db, Sealer: sealer, Random: rand.Reader, Now: func() time.Time { return now }})
+			guesser := account.NewService(account.Config{Store: db, Sealer: sealer, Random: rand.Reader,
+				Now: func() time.Time { return now }})
 			account.Cheapen(guesser)
 			office := account.Browser{Network: netip.MustParsePrefix("203.0.113.0/24")}
 			guess := func(email string, b account.Browser) error {

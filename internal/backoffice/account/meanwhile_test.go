@@ -35,7 +35,8 @@ type credulous struct{ account.PasskeyVerifier }
 func (credulous) GetOptions(challenge []byte, _ []account.Passkey) (string, error) {
 	text := base64.RawURLEncoding
 	client := fmt.Sprintf(`{"challenge":%q}`, text.EncodeToString(challenge))
-	return fmt.Sprintf(`{"rawId":%q,"response":{"clientDataJSON":%q}}`, text.EncodeToString([]byte("key")), text.EncodeToString([]byte(client))), nil
+	return fmt.Sprintf(`{"rawId":%q,"response":{"clientDataJSON":%q}}`, text.EncodeToString([]byte("key")),
+		text.EncodeToString([]byte(client))), nil
 }
 
 func (credulous) Got(_ []byte, key account.Passkey, _ string) (account.Passkey, error) {
@@ -59,7 +60,8 @@ func TestLogInEndsWithWhatItProved(t *testing.T) {
 		by, change string
 		want       error
 	}{
-		{"password", "nothing", nil}, {"password", "password", account.ErrWrongLogin}, {"password", "disabled", account.ErrWrongLogin},
+		{"password", "nothing", nil}, {"password", "password", account.ErrWrongLogin},
+		{"password", "disabled", account.ErrWrongLogin},
 		{"code", "nothing", nil}, {"code", "password", account.ErrStartAgain}, {"code", "disabled", account.ErrStartAgain},
 		{"passkey", "nothing", nil}, {"passkey", "disabled", account.ErrPasskey},
 	} {
@@ -70,7 +72,8 @@ func TestLogInEndsWithWhatItProved(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				ada := account.User{ID: uuid.Must(uuid.NewV7()), Name: "Ada", Email: "ada@shop.example", Password: hash(t), CreatedAt: now}
+				ada := account.User{ID: uuid.Must(uuid.NewV7()), Name: "Ada", Email: "ada@shop.example", Password: hash(t),
+					CreatedAt: now}
 				if tt.by == "code" {
 					if ada.TOTP, err = sealer.Seal(make([]byte, 20), "totp "+ada.ID.String()); err != nil {
 						t.Fatal(err)
@@ -79,19 +82,22 @@ func TestLogInEndsWithWhatItProved(t *testing.T) {
 				err = db.UpdateAccounts(t.Context(), func(tx account.Tx) error {
 					return errors.Join(tx.InsertUser(ada), tx.ReplaceCodes(ada.ID, [][]byte{credential.HashToken("ABCDEFGHJKMN")}),
 						tx.InsertPasskey(account.Passkey{
-							ID: ada.ID, UserID: ada.ID, CredentialID: []byte("key"), PublicKey: []byte("key"), AAGUID: make([]byte, 16), CreatedAt: now,
+							ID: ada.ID, UserID: ada.ID, CredentialID: []byte("key"), PublicKey: []byte("key"), AAGUID: make([]byte, 16),
+							CreatedAt: now,
 						}))
 				})
 				if err != nil {
 					t.Fatal(err)
 				}
 				meanwhile := func() {
-					if err := db.UpdateAccounts(t.Context(), func(tx account.Tx) error { return changes[tt.change](tx, ada) }); err != nil {
+					if err := db.UpdateAccounts(t.Context(),
+						func(tx account.Tx) error { return changes[tt.change](tx, ada) }); err != nil {
 						t.Error(err)
 					}
 				}
 				service := account.NewService(account.Config{
-					Store: interrupted{db, meanwhile}, Sealer: sealer, Random: rand.Reader, Now: func() time.Time { return now }, Passkeys: credulous{},
+					Store: interrupted{db, meanwhile}, Sealer: sealer, Random: rand.Reader, Now: func() time.Time { return now },
+					Passkeys: credulous{},
 				})
 				if tt.by == "password" {
 					account.Watch(service, func(account.Derivation) { meanwhile() })

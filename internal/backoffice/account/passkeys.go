@@ -96,7 +96,9 @@ func (u usedPasskey) use(tx Tx, now time.Time) error {
 // checkPasskey checks a response to getOptions. It marks the challenge as used
 // before it computes anything with the passkey's key. It returns ErrPasskey or a
 // *ThrottleError.
-func (s *Service) checkPasskey(ctx context.Context, p purpose, userID uuid.UUID, response string, b Browser) (usedPasskey, error) {
+func (s *Service) checkPasskey(
+	ctx context.Context, p purpose, userID uuid.UUID, response string, b Browser,
+) (usedPasskey, error) {
 	challenge, credentialID := claimed(response)
 	t, ok := s.open(p, challenge)
 	if s.passkeys == nil || !ok || t.userID != userID {

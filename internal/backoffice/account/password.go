@@ -92,7 +92,9 @@ func (h hasher) matches(ctx context.Context, by party, phc, password string) (bo
 
 // derive waits for a turn, at most until ctx ends. It cuts a password that is too
 // long, so that long passwords cost no more; no stored password is that long.
-func (h hasher) derive(ctx context.Context, by party, password string, salt []byte, time, memory uint32, threads uint8) ([]byte, error) {
+func (h hasher) derive(
+	ctx context.Context, by party, password string, salt []byte, time, memory uint32, threads uint8,
+) ([]byte, error) {
 	leave, err := h.turns.Take(ctx, uuid.UUID(by))
 	if err != nil {
 		return nil, err
@@ -120,7 +122,8 @@ func parsePHC(s string) (phcString, error) {
 		return phcString{}, errPHC
 	}
 	var p phcString
-	if _, err := fmt.Sscanf(parts[3], "m=%d,t=%d,p=%d", &p.memory, &p.time, &p.threads); err != nil || p.time == 0 || p.threads == 0 {
+	if _, err := fmt.Sscanf(parts[3], "m=%d,t=%d,p=%d", &p.memory, &p.time, &p.threads); err != nil || p.time == 0 ||
+		p.threads == 0 {
 		return phcString{}, errPHC
 	}
 	var err1, err2 error

@@ -31,7 +31,8 @@ func TestPasswordHash(t *testing.T) {
 		t.Fatalf("%q, %v", phc, err)
 	}
 	for password, want := range map[string]bool{
-		"caf\u00e9 au lait, deux sucres": true, "cafe\u0301 au lait, deux sucres": true, // the same text in another normal form
+		// the same text in another normal form
+		"caf\u00e9 au lait, deux sucres": true, "cafe\u0301 au lait, deux sucres": true,
 		"cafe au lait, deux sucres": false, strings.Repeat("x", 1<<20): false,
 	} {
 		if got, err := h.matches(t.Context(), strangers, phc, password); got != want || err != nil {
@@ -41,7 +42,8 @@ func TestPasswordHash(t *testing.T) {
 	if got, err := h.matches(t.Context(), strangers, "", "anything"); got || err != nil {
 		t.Errorf("no password: %v, %v", got, err)
 	}
-	for _, damaged := range []string{"x", "$argon2id$v=19$m=1,t=0,p=1$AAAA$AAAA", strings.Replace(vector, "argon2id", "argon2i", 1), vector[:len(vector)-4]} {
+	for _, damaged := range []string{"x", "$argon2id$v=19$m=1,t=0,p=1$AAAA$AAAA",
+		strings.Replace(vector, "argon2id", "argon2i", 1), vector[:len(vector)-4]} {
 		if got, err := h.matches(t.Context(), strangers, damaged, "password"); got || !errors.Is(err, errPHC) {
 			t.Errorf("%s: %v, %v", damaged, got, err)
 		}
@@ -90,7 +92,8 @@ func TestPasswordPolicy(t *testing.T) {
 		"letmein letmein letmein":      ErrPasswordCommon,
 		"\uff30assword123456 welcome!": ErrPasswordCommon, // begins with a full-width P
 	} {
-		if got := checkPassword(password, "Ada", "ada.lovelace@shop.example", "Corner Cellar"); !errors.Is(got, want) || (got == nil) != (want == nil) {
+		if got := checkPassword(password, "Ada", "ada.lovelace@shop.example", "Corner Cellar"); !errors.Is(got, want) ||
+			(got == nil) != (want == nil) {
 			t.Errorf("%q: %v, want %v", password, got, want)
 		}
 	}

@@ -14,20 +14,25 @@ import (
 // InviteByMail is Invite, and sends the link to an e-mail address as well, in the
 // name of the user and the tenant. It returns fault.Invalid with the fields role
 // and email too, and mail.ErrTooMany.
-func (s *Service) InviteByMail(ctx context.Context, access Access, role Role, email, tenantName string) (string, error) {
+func (s *Service) InviteByMail(
+	ctx context.Context, access Access, role Role, email, tenantName string,
+) (string, error) {
 	email = strings.TrimSpace(email)
 	if err := checkEmail(email); err != nil {
 		return "", fault.InvalidFields(fault.FieldError{Field: "email", Err: err})
 	}
 	return s.inviteMember(ctx, access, role, &mail.Message{
-		Kind: mail.Invitation, TenantID: &access.tenantID, To: email, Locale: access.user.Locale, Tenant: tenantName, By: access.user.Name,
+		Kind: mail.Invitation, TenantID: &access.tenantID, To: email, Locale: access.user.Locale, Tenant: tenantName,
+		By: access.user.Name,
 	})
 }
 
 // InviteOwnerByMail is InviteOwner, and sends the link to an e-mail address as well,
 // in the name of an operator. It returns fault.Invalid with the field email too, and
 // mail.ErrTooMany.
-func (s *Service) InviteOwnerByMail(ctx context.Context, who Identity, tenantID uuid.UUID, email, tenantName string) (string, error) {
+func (s *Service) InviteOwnerByMail(
+	ctx context.Context, who Identity, tenantID uuid.UUID, email, tenantName string,
+) (string, error) {
 	email = strings.TrimSpace(email)
 	if err := checkEmail(email); err != nil {
 		return "", fault.InvalidFields(fault.FieldError{Field: "email", Err: err})

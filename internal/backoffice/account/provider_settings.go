@@ -46,7 +46,8 @@ func providerContext(tenantID uuid.UUID) string { return "provider " + tenantID.
 func (s *Service) unseal(stored StoredProvider) (Provider, error) {
 	secret, err := s.sealer.Open(stored.Sealed, providerContext(stored.TenantID))
 	p := Provider{
-		TenantID: stored.TenantID, Name: stored.Name, Issuer: stored.Issuer, ClientID: stored.ClientID, Secret: string(secret),
+		TenantID: stored.TenantID, Name: stored.Name, Issuer: stored.Issuer, ClientID: stored.ClientID,
+		Secret:      string(secret),
 		GroupsClaim: stored.GroupsClaim, Required: stored.Required,
 	}
 	for _, g := range stored.Grants {
@@ -104,7 +105,8 @@ func isIssuer(address string, insecure bool) bool {
 // visible reports whether text has 1 to most characters, all of them visible.
 func visible(text string, limit int) bool {
 	hidden := func(r rune) bool { return !unicode.IsGraphic(r) }
-	return text != "" && utf8.ValidString(text) && utf8.RuneCountInString(text) <= limit && !strings.ContainsFunc(text, hidden)
+	return text != "" && utf8.ValidString(text) && utf8.RuneCountInString(text) <= limit &&
+		!strings.ContainsFunc(text, hidden)
 }
 
 // GroupsField is the field of a role's groups in fault.FieldError.
@@ -156,8 +158,9 @@ func (s *Service) SetProvider(ctx context.Context, access Access, p Provider) er
 		return err
 	}
 	return s.changeProvider(ctx, access, audit.ProviderUpdate, &StoredProvider{
-		TenantID: p.TenantID, Name: p.Name, Issuer: p.Issuer, ClientID: p.ClientID, Sealed: sealed, GroupsClaim: p.GroupsClaim,
-		Grants: p.Grants, Required: p.Required,
+		TenantID: p.TenantID, Name: p.Name, Issuer: p.Issuer, ClientID: p.ClientID, Sealed: sealed,
+		GroupsClaim: p.GroupsClaim,
+		Grants:      p.Grants, Required: p.Required,
 	}, newSecret)
 }
 
@@ -170,7 +173,9 @@ func (s *Service) RemoveProvider(ctx context.Context, access Access) error {
 
 // changeProvider stores the tenant's provider, or removes it if after is nil. It
 // returns fault.NotFound if there is none to remove.
-func (s *Service) changeProvider(ctx context.Context, access Access, action audit.Action, after *StoredProvider, newSecret bool) error {
+func (s *Service) changeProvider(
+	ctx context.Context, access Access, action audit.Action, after *StoredProvider, newSecret bool,
+) error {
 	id := access.tenantID
 	return s.store.UpdateAccounts(ctx, func(tx Tx) error {
 		if err := tx.LockOwners(id); err != nil {
@@ -217,7 +222,8 @@ var errOwned = errors.New("the tenant has an owner")
 // changesOf lists what differs between two providers. It contains no secret.
 func changesOf(before, after StoredProvider, newSecret bool) []audit.Change {
 	values := func(p StoredProvider) [][2]string {
-		all := [][2]string{{"provider", p.Name}, {"issuer", p.Issuer}, {"client_id", p.ClientID}, {"groups_claim", p.GroupsClaim}}
+		all := [][2]string{{"provider", p.Name}, {"issuer", p.Issuer}, {"client_id", p.ClientID},
+			{"groups_claim", p.GroupsClaim}}
 		for _, role := range Roles() {
 			all = append(all, [2]string{GroupsField(role), p.Groups(role, ", ")})
 		}

@@ -38,7 +38,8 @@ func (s *Service) NewRecoveryLink(ctx context.Context, actor audit.Actor, userID
 		if err := tx.InsertLink(link); err != nil {
 			return err
 		}
-		if err := s.post(tx, mail.Message{Kind: mail.Recovery, To: user.Email, Locale: user.Locale, Link: address}, RecoveryTTL); err != nil {
+		if err := s.post(tx, mail.Message{Kind: mail.Recovery, To: user.Email, Locale: user.Locale, Link: address},
+			RecoveryTTL); err != nil {
 			return err
 		}
 		return tx.AppendAudit(s.userAct(actor, audit.UserRecoveryLink, userID))
@@ -150,10 +151,13 @@ func (s *Service) Disable(ctx context.Context, actor audit.Actor, userID uuid.UU
 
 // Enable lets a disabled user sign in again. It returns fault.NotFound.
 func (s *Service) Enable(ctx context.Context, actor audit.Actor, userID uuid.UUID) error {
-	return s.setDisabled(ctx, actor, audit.UserEnable, userID, func(tx Tx) (bool, error) { return tx.SetDisabled(userID, nil) })
+	return s.setDisabled(ctx, actor, audit.UserEnable, userID,
+		func(tx Tx) (bool, error) { return tx.SetDisabled(userID, nil) })
 }
 
-func (s *Service) setDisabled(ctx context.Context, actor audit.Actor, action audit.Action, userID uuid.UUID, set func(tx Tx) (bool, error)) error {
+func (s *Service) setDisabled(
+	ctx context.Context, actor audit.Actor, action audit.Action, userID uuid.UUID, set func(tx Tx) (bool, error),
+) error {
 	if _, err := s.store.UserByID(ctx, userID); err != nil {
 		return err
 	}

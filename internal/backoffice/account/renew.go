@@ -55,7 +55,9 @@ var errSent = errors.New("the form was sent before")
 // now signed in. If the user has no second factor left, this log-in counts as
 // made by password alone and the others end. It returns ErrSecondFactor, or
 // ErrManaged for a user whom an identity provider made.
-func (s *Service) change(ctx context.Context, who Identity, action audit.Action, added []Method, do func(tx Tx) error) (string, error) {
+func (s *Service) change(
+	ctx context.Context, who Identity, action audit.Action, added []Method, do func(tx Tx) error,
+) (string, error) {
 	if who.user.Managed() {
 		return "", ErrManaged
 	}
@@ -83,7 +85,9 @@ func (s *Service) change(ctx context.Context, who Identity, action audit.Action,
 
 // renew gives the log-in another token, which it returns, and applies the changes
 // of do. do runs in the same transaction, once for each form.
-func (s *Service) renew(ctx context.Context, who Identity, do func(tx Tx, login *Login) error) (token string, err error) {
+func (s *Service) renew(
+	ctx context.Context, who Identity, do func(tx Tx, login *Login) error,
+) (token string, err error) {
 	if who.nonce != "" {
 		token = s.nextToken(who.token, who.nonce)
 	} else if token, err = credential.NewLinkToken(s.random); err != nil {

@@ -30,7 +30,9 @@ func ResealTOTP(ctx context.Context, store Store, sealer *credential.Sealer) (cr
 	}
 }
 
-func resealTOTP(ctx context.Context, store Store, sealer *credential.Sealer, user User, done *credential.Resealing) error {
+func resealTOTP(
+	ctx context.Context, store Store, sealer *credential.Sealer, user User, done *credential.Resealing,
+) error {
 	next, err := done.Next(sealer, user.TOTP, totpContext(user))
 	if err != nil || next == nil {
 		return err
@@ -59,7 +61,9 @@ func ResealProviders(ctx context.Context, store Store, sealer *credential.Sealer
 	}
 }
 
-func resealProvider(ctx context.Context, store Store, sealer *credential.Sealer, p StoredProvider, done *credential.Resealing) error {
+func resealProvider(
+	ctx context.Context, store Store, sealer *credential.Sealer, p StoredProvider, done *credential.Resealing,
+) error {
 	next, err := done.Next(sealer, p.Sealed, providerContext(p.TenantID))
 	if err != nil || next == nil {
 		return err

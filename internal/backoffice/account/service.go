@@ -59,7 +59,8 @@ type Service struct {
 func NewService(cfg Config) *Service {
 	return &Service{
 		store: cfg.Store, url: cfg.URL, sealer: cfg.Sealer, passkeys: cfg.Passkeys, outbox: cfg.Outbox,
-		openID: cfg.OpenID, instance: cfg.Instance, insecure: cfg.InsecureIssuers, random: cfg.Random, now: cfg.Now, hasher: newHasher(cfg.Random),
+		openID: cfg.OpenID, instance: cfg.Instance, insecure: cfg.InsecureIssuers, random: cfg.Random, now: cfg.Now,
+		hasher: newHasher(cfg.Random),
 	}
 }
 

@@ -17,12 +17,13 @@ var ErrOperatorExists = fault.New(fault.Conflict, "there is an operator already"
 // which is valid for SetupTTL. The operator created with it will own the tenant,
 // unless owned is nil. It returns ErrOperatorExists.
 func (s *Service) NewSetupLink(ctx context.Context, owned *uuid.UUID) (string, error) {
-	return s.newLink(ctx, Link{Kind: LinkSetup, TenantID: owned, ExpiresAt: s.now().Add(SetupTTL)}, func(tx Tx, link Link, _ string) error {
-		if exists, err := tx.OperatorExists(); err != nil || exists {
-			return orElse(err, ErrOperatorExists)
-		}
-		return tx.PutSetupLink(link)
-	})
+	return s.newLink(ctx, Link{Kind: LinkSetup, TenantID: owned, ExpiresAt: s.now().Add(SetupTTL)},
+		func(tx Tx, link Link, _ string) error {
+			if exists, err := tx.OperatorExists(); err != nil || exists {
+				return orElse(err, ErrOperatorExists)
+			}
+			return tx.PutSetupLink(link)
+		})
 }
 
 // NeedsSetup reports whether there is no operator yet.
@@ -109,7 +110,9 @@ func (s *Service) SetUpOptions() (string, error) {
 }
 
 // newLink stores a link with put, which is given its address, and returns that.
-func (s *Service) newLink(ctx context.Context, link Link, put func(tx Tx, link Link, address string) error) (string, error) {
+func (s *Service) newLink(
+	ctx context.Context, link Link, put func(tx Tx, link Link, address string) error,
+) (string, error) {
 	token, err := credential.NewLinkToken(s.random)
 	if err != nil {
 		return "", err

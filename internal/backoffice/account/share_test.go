@@ -46,10 +46,12 @@ func share(t *testing.T, url string, passkeys account.PasskeyVerifier) *sharing 
 	s.Service = account.NewService(account.Config{
 		Store: s.db, Sealer: sealer, Random: rand.Reader, Now: func() time.Time { return s.now }, Passkeys: passkeys,
 	})
-	s.ada = account.User{ID: uuid.Must(uuid.NewV7()), Name: "Ada", Email: "ada@shop.example", Password: hash(t), CreatedAt: s.now}
+	s.ada = account.User{ID: uuid.Must(uuid.NewV7()), Name: "Ada", Email: "ada@shop.example", Password: hash(t),
+		CreatedAt: s.now}
 	err = s.db.UpdateAccounts(t.Context(), func(tx account.Tx) error {
 		return errors.Join(tx.InsertUser(s.ada), tx.InsertPasskey(account.Passkey{
-			ID: s.ada.ID, UserID: s.ada.ID, CredentialID: []byte("key"), PublicKey: []byte("key"), AAGUID: make([]byte, 16), CreatedAt: s.now,
+			ID: s.ada.ID, UserID: s.ada.ID, CredentialID: []byte("key"), PublicKey: []byte("key"), AAGUID: make([]byte, 16),
+			CreatedAt: s.now,
 		}))
 	})
 	if err != nil {
@@ -113,7 +115,8 @@ func TestOneSpellingOfADevice(t *testing.T) {
 	last := len(signed.Device) - 1
 	for _, end := range alphabet {
 		other := signed.Device[:last] + string(end)
-		if b, err := base64.RawURLEncoding.DecodeString(other); err == nil && string(b) == string(raw) && other != signed.Device {
+		if b, err := base64.RawURLEncoding.DecodeString(other); err == nil && string(b) == string(raw) &&
+			other != signed.Device {
 			spellings = append(spellings, other)
 		}
 	}

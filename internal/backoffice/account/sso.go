@@ -93,7 +93,9 @@ func SSOName(of uuid.UUID) string {
 // page, and the value of a cookie that FinishSSO needs. The log-in leads to next.
 // With again the provider asks the user to prove their identity even if it knows
 // them already. It returns fault.NotFound or a *ProviderError.
-func (s *Service) BeginSSO(ctx context.Context, of uuid.UUID, next string, again bool) (address, cookie string, err error) {
+func (s *Service) BeginSSO(
+	ctx context.Context, of uuid.UUID, next string, again bool,
+) (address, cookie string, err error) {
 	p, err := s.provider(ctx, of)
 	if err != nil {
 		return "", "", err
@@ -120,7 +122,9 @@ func (s *Service) BeginSSO(ctx context.Context, of uuid.UUID, next string, again
 // log-in leads. Each cookie allows one try. It returns ErrStartAgain for an answer
 // that does not belong to the cookie, ErrNoGroup, ErrRefused, fault.NotFound, a
 // *ProviderError or a *ThrottleError.
-func (s *Service) FinishSSO(ctx context.Context, of uuid.UUID, cookie string, a Answer, b Browser) (Signed, string, error) {
+func (s *Service) FinishSSO(
+	ctx context.Context, of uuid.UUID, cookie string, a Answer, b Browser,
+) (Signed, string, error) {
 	f, err := s.takeFlow(ctx, of, cookie, a, b)
 	if err != nil {
 		return Signed{}, "", err
@@ -151,7 +155,8 @@ func (s *Service) FinishSSO(ctx context.Context, of uuid.UUID, cookie string, a 
 // it.
 func (s *Service) takeFlow(ctx context.Context, of uuid.UUID, cookie string, a Answer, b Browser) (f flow, err error) {
 	t, ok := s.open(forSSO, decode(cookie))
-	if !ok || json.Unmarshal(t.data, &f) != nil || f.Of != of || subtle.ConstantTimeCompare([]byte(f.Attempt.State), []byte(a.State)) != 1 {
+	if !ok || json.Unmarshal(t.data, &f) != nil || f.Of != of ||
+		subtle.ConstantTimeCompare([]byte(f.Attempt.State), []byte(a.State)) != 1 {
 		return flow{}, ErrStartAgain
 	}
 	return f, s.store.UpdateAccounts(ctx, func(tx Tx) error {

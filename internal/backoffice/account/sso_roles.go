@@ -41,7 +41,9 @@ func (c Claims) person() (name, email string) {
 
 // admitBy stores who a provider's user is and what they may do, and returns the
 // entries of what changed.
-func (s *Service) admitBy(tx Tx, user User, known bool, c Claims, operator bool, roles map[uuid.UUID]Role) ([]audit.Act, error) {
+func (s *Service) admitBy(
+	tx Tx, user User, known bool, c Claims, operator bool, roles map[uuid.UUID]Role,
+) ([]audit.Act, error) {
 	actor := audit.User(user.ID, user.Name)
 	roles = maps.Clone(roles) // the transaction may run again
 	if err := lockTenants(tx, user, roles); err != nil {
@@ -90,7 +92,8 @@ func lockTenants(tx Tx, user User, roles map[uuid.UUID]Role) error {
 			affected[m.TenantID] = m.Role
 		}
 	}
-	for _, id := range slices.SortedFunc(maps.Keys(affected), func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) }) {
+	for _, id := range slices.SortedFunc(maps.Keys(affected),
+		func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) }) {
 		err := tx.LockOwners(id)
 		if fault.CodeOf(err) == fault.NotFound {
 			delete(roles, id)
@@ -116,7 +119,8 @@ func (s *Service) setOperator(tx Tx, user User, actor audit.Actor, operator bool
 		}
 	}
 	act := s.userAct(actor, audit.UserOperator, user.ID)
-	act.Detail = audit.Detail{Changes: []audit.Change{{Setting: "operator", Old: strconv.FormatBool(!operator), New: strconv.FormatBool(operator)}}}
+	act.Detail = audit.Detail{Changes: []audit.Change{{Setting: "operator", Old: strconv.FormatBool(!operator),
+		New: strconv.FormatBool(operator)}}}
 	return []audit.Act{act}, nil
 }
 

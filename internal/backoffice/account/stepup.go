@@ -53,7 +53,9 @@ func (s *Service) StepUpByPasskey(ctx context.Context, who Identity, response st
 
 // confirm marks the log-in as recently confirmed and gives it a new token. prove
 // runs in the same transaction.
-func (s *Service) confirm(ctx context.Context, who Identity, prove func(tx Tx) ([]Method, error)) (token string, err error) {
+func (s *Service) confirm(
+	ctx context.Context, who Identity, prove func(tx Tx) ([]Method, error),
+) (token string, err error) {
 	return s.renew(ctx, who, func(tx Tx, login *Login) error {
 		methods, err := prove(tx)
 		login.add(methods)

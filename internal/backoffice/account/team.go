@@ -74,7 +74,9 @@ func (s *Service) RemoveMember(ctx context.Context, access Access, userID uuid.U
 
 // changeMember changes a membership and writes its entry, unless that is nil. No
 // other transaction changes the tenant's owners meanwhile.
-func (s *Service) changeMember(ctx context.Context, access Access, userID uuid.UUID, change func(tx Tx, before Membership) (*audit.Act, error)) error {
+func (s *Service) changeMember(
+	ctx context.Context, access Access, userID uuid.UUID, change func(tx Tx, before Membership) (*audit.Act, error),
+) error {
 	return s.store.UpdateAccounts(ctx, func(tx Tx) error {
 		if err := tx.LockOwners(access.tenantID); err != nil {
 			return err

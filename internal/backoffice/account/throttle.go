@@ -43,7 +43,9 @@ var errTooMany = fault.New(fault.TooMany, "Too many attempts")
 // simultaneous attempts count too. It returns the bucket, which is cleared after
 // a success, and the party for which the password is checked. If there were too
 // many failures, it returns a *ThrottleError and changes nothing.
-func (s *Service) attempt(ctx context.Context, email string, user User, b Browser) (bucket []byte, by party, err error) {
+func (s *Service) attempt(
+	ctx context.Context, email string, user User, b Browser,
+) (bucket []byte, by party, err error) {
 	// E-mail addresses are not stored, because unknown users are counted too.
 	bucket, by = s.sealer.MAC("account "+email), strangers
 	if own := s.ownBucket(user.ID, b); user.Email != "" && own != nil {
@@ -112,7 +114,8 @@ func (s *Service) attemptLink(ctx context.Context, link Link) (party, error) {
 	}
 	return by, s.store.UpdateAccounts(ctx, func(tx Tx) error {
 		now := s.now()
-		if err := s.takeCheck(tx, now, "link "+string(link.Hash), linkChecks, linkWindow); err != nil || link.TenantID == nil {
+		if err := s.takeCheck(tx, now, "link "+string(link.Hash), linkChecks, linkWindow); err != nil ||
+			link.TenantID == nil {
 			return err
 		}
 		return s.takeCheck(tx, now, "links of "+link.TenantID.String(), tenantChecks, linkWindow)

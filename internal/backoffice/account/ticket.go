@@ -54,7 +54,8 @@ func (s *Service) open(p purpose, sealed []byte) (ticket, bool) {
 	if err != nil || len(plain) < ticketHead {
 		return ticket{}, false
 	}
-	t := ticket{expires: time.Unix(int64(binary.BigEndian.Uint64(plain)), 0), data: plain[ticketHead:]} //nolint:gosec // G115: sealed by seal
+	//nolint:gosec // G115: sealed by seal
+	t := ticket{expires: time.Unix(int64(binary.BigEndian.Uint64(plain)), 0), data: plain[ticketHead:]}
 	copy(t.userID[:], plain[8:])
 	return t, s.now().Before(t.expires)
 }

@@ -17,7 +17,8 @@ import (
 func TestTOTPVectors(t *testing.T) {
 	secret := []byte("12345678901234567890")
 	for at, want := range map[int64]string{
-		59: "287082", 1111111109: "081804", 1111111111: "050471", 1234567890: "005924", 2000000000: "279037", 20000000000: "353130",
+		59: "287082", 1111111109: "081804", 1111111111: "050471", 1234567890: "005924", 2000000000: "279037",
+		20000000000: "353130",
 	} {
 		if got := totpCode(secret, totpStep(time.Unix(at, 0))); got != want {
 			t.Errorf("at %d: %s, want %s", at, got, want)
@@ -56,7 +57,8 @@ func TestRecoveryCodes(t *testing.T) {
 		t.Fatalf("%d codes, %d hashes, %v", len(codes), len(hashes), err)
 	}
 	for i, code := range codes {
-		for _, typed := range []string{code, strings.ToLower(code), strings.ReplaceAll(code, "-", " "), strings.NewReplacer("0", "o", "1", "l").Replace(code)} {
+		for _, typed := range []string{code, strings.ToLower(code), strings.ReplaceAll(code, "-", " "),
+			strings.NewReplacer("0", "o", "1", "l").Replace(code)} {
 			if !bytes.Equal(hashCode(typed), hashes[i]) {
 				t.Errorf("%q is not %q", typed, code)
 			}

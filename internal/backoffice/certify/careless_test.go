@@ -72,7 +72,8 @@ func (s *carelessShop) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case strings.HasSuffix(id, "/released"):
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		_ = json.NewEncoder(w).Encode(map[string]any{"released": s.orders[strings.TrimSuffix(id, "/released")].released, "more": canary})
+		_ = json.NewEncoder(w).Encode(map[string]any{"released": s.orders[strings.TrimSuffix(id, "/released")].released,
+			"more": canary})
 		return
 	default:
 		s.poll(id)
@@ -133,7 +134,8 @@ func (s *carelessShop) thanks(r *http.Request) {
 	if err != nil {
 		return
 	}
-	if s.mistake == "polling.other-session" && s.call(http.MethodGet, "/api/v1/sessions/"+r.URL.Query().Get("session")+"/status", "")["status"] == "PASSED" {
+	if s.mistake == "polling.other-session" &&
+		s.call(http.MethodGet, "/api/v1/sessions/"+r.URL.Query().Get("session")+"/status", "")["status"] == "PASSED" {
 		s.release(own.Value, "polling", true)
 	}
 	if s.isPass(r.URL.Query(), own.Value) && s.mistake != "redirect.good" {
@@ -165,7 +167,8 @@ func (s *carelessShop) isPass(q url.Values, session string) bool {
 	mac := hmac.New(sha256.New, key)
 	mac.Write([]byte(q.Get("session") + "|" + q.Get("status") + "|" + q.Get("is_adult") + "|" + parts[0]))
 	signed := base64.RawURLEncoding.EncodeToString(mac.Sum(nil)) == parts[1]
-	if !signed && !s.makes("redirect.altered-expiry", "redirect.swapped-session", "redirect.other-tenant", "redirect.other-mode") {
+	if !signed && !s.makes("redirect.altered-expiry", "redirect.swapped-session", "redirect.other-tenant",
+		"redirect.other-mode") {
 		return false
 	}
 	expires, err := strconv.ParseInt(parts[0], 10, 64)
@@ -220,7 +223,8 @@ func (s *carelessShop) receive(r *http.Request) int {
 	case older && s.mistake == "webhook.out-of-order":
 		return http.StatusConflict
 	}
-	if (e.Status == "VERIFIED" || s.mistake == "webhook.fallback") && (e.IsAdult || s.makes("webhook.fallback", "webhook.not-adult")) &&
+	if (e.Status == "VERIFIED" || s.mistake == "webhook.fallback") &&
+		(e.IsAdult || s.makes("webhook.fallback", "webhook.not-adult")) &&
 		(!e.Livemode || s.mistake == "webhook.livemode") {
 		s.release(e.SessionID, "webhook", !again)
 	}
@@ -237,7 +241,8 @@ func (s *carelessShop) verified(h http.Header, body []byte) bool {
 	}
 	seconds, err := strconv.ParseInt(stamp, 10, 64)
 	age := s.now().Sub(time.Unix(seconds, 0))
-	if err != nil || age > 5*time.Minute && s.mistake != "webhook.stale" || age < -5*time.Minute && s.mistake != "webhook.early" {
+	if err != nil || age > 5*time.Minute && s.mistake != "webhook.stale" || age < -5*time.Minute &&
+		s.mistake != "webhook.early" {
 		return false
 	}
 	if s.mistake == "webhook.respelled" {

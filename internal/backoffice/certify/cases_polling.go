@@ -109,7 +109,8 @@ func (t *trial) resolve(o *order, result session.Result) error {
 		return fmt.Errorf("%w: the session could not be given a result: %w", ErrCannotRun, err)
 	}
 	if after.Status == session.StatusPending { // a document check was offered; the result is final when forced again
-		if _, err := t.Sessions.Resolve(t.ctx, after, session.CheckResult{Result: result, Source: session.SourceForced}); err != nil {
+		if _, err := t.Sessions.Resolve(t.ctx, after,
+			session.CheckResult{Result: result, Source: session.SourceForced}); err != nil {
 			return fmt.Errorf("%w: the session could not be given a result: %w", ErrCannotRun, err)
 		}
 	}

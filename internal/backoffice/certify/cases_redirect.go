@@ -30,8 +30,9 @@ var redirectCases = []testCase{
 		},
 	},
 	{
-		name: "redirect.unsigned-expiry", passes: true, title: "An expiry outside the token does not make an expired one good",
-		fix: "Take the expiry from the token alone, where it is signed; ignore every other parameter.",
+		name: "redirect.unsigned-expiry", passes: true,
+		title: "An expiry outside the token does not make an expired one good",
+		fix:   "Take the expiry from the token alone, where it is signed; ignore every other parameter.",
 		act: func(t *trial) error {
 			later := strconv.FormatInt(t.Now().Add(time.Hour).Unix(), 10)
 			return t.redirectAs(t.expiredURL, query{what: "with another expiry", change: func(q string) string {
@@ -144,7 +145,8 @@ var redirectCases = []testCase{
 		act: func(t *trial) error {
 			var doubled []query
 			for _, name := range resultParams {
-				other := name + "=" + map[string]string{"token": "0.AAAA", "session": newID().String(), "status": "ROUTED_TO_FALLBACK", "is_adult": "false"}[name]
+				other := name + "=" + map[string]string{"token": "0.AAAA", "session": newID().String(),
+					"status": "ROUTED_TO_FALLBACK", "is_adult": "false"}[name]
 				doubled = append(doubled,
 					query{name + " again behind", func(q string) string { return q + "&" + other }},
 					query{name + " again in front", func(q string) string { return other + "&" + q }})

@@ -81,7 +81,8 @@ var webhookCases = []testCase{
 			if err != nil {
 				return err
 			}
-			for _, name := range []string{standardwebhooks.HeaderWebhookID, standardwebhooks.HeaderWebhookTimestamp, standardwebhooks.HeaderWebhookSignature} {
+			for _, name := range []string{standardwebhooks.HeaderWebhookID, standardwebhooks.HeaderWebhookTimestamp,
+				standardwebhooks.HeaderWebhookSignature} {
 				d.what, d.alter = "without "+name, func(h http.Header) { h.Del(name) }
 				if err := t.send(d, refuse); err != nil {
 					return err
@@ -172,19 +173,22 @@ var webhookCases = []testCase{
 		},
 	},
 	{
-		name: "webhook.unknown-scheme", releases: true, title: "A delivery with a signature of an unknown scheme and a valid one is accepted",
-		fix: "Ignore signatures that do not begin with \"v1,\" and look at the others.",
+		name: "webhook.unknown-scheme", releases: true,
+		title: "A delivery with a signature of an unknown scheme and a valid one is accepted",
+		fix:   "Ignore signatures that do not begin with \"v1,\" and look at the others.",
 		act: func(t *trial) error {
 			return t.sendGood(func(d *delivery) {
 				d.alter = func(h http.Header) {
-					h.Set(standardwebhooks.HeaderWebhookSignature, "v1a,bm90IG9mIHRoaXMgc2NoZW1l "+h.Get(standardwebhooks.HeaderWebhookSignature))
+					h.Set(standardwebhooks.HeaderWebhookSignature, "v1a,bm90IG9mIHRoaXMgc2NoZW1l "+
+						h.Get(standardwebhooks.HeaderWebhookSignature))
 				}
 			})
 		},
 	},
 	{
-		name: "webhook.spelling", releases: true, title: "A signed delivery is accepted however its JSON is spelled and its members are ordered",
-		fix: "Read the body with a JSON parser once it is verified. Do not expect an order of members, or no white space.",
+		name: "webhook.spelling", releases: true,
+		title: "A signed delivery is accepted however its JSON is spelled and its members are ordered",
+		fix:   "Read the body with a JSON parser once it is verified. Do not expect an order of members, or no white space.",
 		act: func(t *trial) error {
 			return t.sendGood(func(d *delivery) {
 				var members map[string]any
@@ -195,8 +199,9 @@ var webhookCases = []testCase{
 		},
 	},
 	{
-		name: "webhook.unknown-members", releases: true, title: "A signed delivery with members that are not documented yet is accepted",
-		fix: "Ignore members that you do not know: new ones may be added at any time.",
+		name: "webhook.unknown-members", releases: true,
+		title: "A signed delivery with members that are not documented yet is accepted",
+		fix:   "Ignore members that you do not know: new ones may be added at any time.",
 		act: func(t *trial) error {
 			return t.sendGood(func(d *delivery) {
 				d.body = []byte(strings.Replace(string(d.body), "{", `{"added_later":{"list":[1,null]},`, 1))
@@ -204,8 +209,9 @@ var webhookCases = []testCase{
 		},
 	},
 	{
-		name: "webhook.duplicate", releases: true, title: "A delivery that arrives twice is answered with 2xx both times, and releases once",
-		fix: "Remember webhook-id in the transaction that releases the order, and answer 2xx to one that you have seen.",
+		name: "webhook.duplicate", releases: true,
+		title: "A delivery that arrives twice is answered with 2xx both times, and releases once",
+		fix:   "Remember webhook-id in the transaction that releases the order, and answer 2xx to one that you have seen.",
 		act: func(t *trial) error {
 			d, err := t.good()
 			if err != nil {
@@ -221,13 +227,15 @@ var webhookCases = []testCase{
 		},
 	},
 	{
-		name: "webhook.at-once", releases: true, title: "Twenty deliveries of one event at once are all answered with 2xx, and release once",
-		fix: onceFix,
-		act: (*trial).sendAtOnce,
+		name: "webhook.at-once", releases: true,
+		title: "Twenty deliveries of one event at once are all answered with 2xx, and release once",
+		fix:   onceFix,
+		act:   (*trial).sendAtOnce,
 	},
 	{
-		name: "webhook.out-of-order", releases: true, title: "Events are accepted in any order, an older one after a newer one",
-		fix: "Do not compare an event's time with that of another: deliveries are repeated, and overtake each other.",
+		name: "webhook.out-of-order", releases: true,
+		title: "Events are accepted in any order, an older one after a newer one",
+		fix:   "Do not compare an event's time with that of another: deliveries are repeated, and overtake each other.",
 		act: func(t *trial) error {
 			earlier, err := t.good()
 			if err != nil {

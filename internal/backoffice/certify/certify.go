@@ -105,7 +105,9 @@ func (s *Service) Run(ctx context.Context, actor audit.Actor, target Target, o O
 // Webhooks begins to attack a tenant's webhook receiver with events of sessions
 // that the run creates. It returns the run as it is stored now, and a function
 // that does the rest and stores what was found. Its errors are those of Run.
-func (s *Service) Webhooks(ctx context.Context, actor audit.Actor, tenantID uuid.UUID, o Options) (Run, func(context.Context) (*Report, error), error) {
+func (s *Service) Webhooks(
+	ctx context.Context, actor audit.Actor, tenantID uuid.UUID, o Options,
+) (Run, func(context.Context) (*Report, error), error) {
 	r, err := s.newRun(ctx, actor, tenantID, nil, o)
 	if err != nil {
 		return Run{}, nil, err
@@ -120,7 +122,9 @@ func (s *Service) Webhooks(ctx context.Context, actor audit.Actor, tenantID uuid
 }
 
 // newRun reads what a run needs. It asks for secrets of test mode only.
-func (s *Service) newRun(ctx context.Context, actor audit.Actor, tenantID uuid.UUID, target *Target, o Options) (*run, error) {
+func (s *Service) newRun(
+	ctx context.Context, actor audit.Actor, tenantID uuid.UUID, target *Target, o Options,
+) (*run, error) {
 	t, err := s.Tenants.Tenant(ctx, tenantID)
 	if err != nil {
 		return nil, err
@@ -159,7 +163,8 @@ func (r *run) claim(ctx context.Context, addresses []string, free func(host stri
 		EndpointID: webhook.EndpointID(r.tenant.ID, false, r.tenant.WebhookURL),
 	}
 	return r.Store.StartCertification(ctx, r.stored, slices.DeleteFunc(slices.Clone(r.hosts), free), audit.Act{
-		Scope: audit.OfTenant(r.tenant.ID), At: r.stored.StartedAt, Actor: r.actor, Action: audit.CertifyRun, Target: r.tenant.ID.String(),
+		Scope: audit.OfTenant(r.tenant.ID), At: r.stored.StartedAt, Actor: r.actor, Action: audit.CertifyRun,
+		Target: r.tenant.ID.String(),
 		Detail: audit.Detail{Params: map[string]string{"hosts": strings.Join(r.hosts, ", ")}},
 	})
 }
@@ -177,7 +182,8 @@ func (r *run) finish(ctx context.Context) (*Report, error) {
 		return nil, errors.Join(err, r.store(ctx, false))
 	}
 	report := &Report{
-		Tenant: r.tenant.ID, Hosts: r.hosts, StartedAt: r.stored.StartedAt, Took: time.Since(began), Sessions: len(r.named), Results: r.results,
+		Tenant: r.tenant.ID, Hosts: r.hosts, StartedAt: r.stored.StartedAt, Took: time.Since(began), Sessions: len(r.named),
+		Results: r.results,
 	}
 	if r.gateway != nil { // the gateway's database is not there
 		return report, nil
@@ -190,7 +196,8 @@ func (r *run) finish(ctx context.Context) (*Report, error) {
 // developer tries again as soon as the shop is mended.
 func isNear(host string) bool {
 	addr, err := netip.ParseAddr(host)
-	return host == "localhost" || strings.HasSuffix(host, ".localhost") || err == nil && (addr.IsLoopback() || addr.IsPrivate())
+	return host == "localhost" || strings.HasSuffix(host, ".localhost") || err == nil &&
+		(addr.IsLoopback() || addr.IsPrivate())
 }
 
 // storeTime bounds storing the results, which also happens after the run was

@@ -30,7 +30,10 @@ import (
 func serve(t *testing.T) (*httptest.Server, *http.Handler) {
 	t.Helper()
 	var handler http.Handler
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handler.ServeHTTP(w, r) }))
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		handler.ServeHTTP(w,
+			r)
+	}))
 	t.Cleanup(server.Close)
 	return server, &handler
 }
@@ -120,7 +123,8 @@ func TestACarelessShopFails(t *testing.T) {
 		c := register(t, g, server.URL)
 		*handler, shop.mistake = shop, mistake
 		shop.use(t, c.Test)
-		report, err := certifier(g, nil).Run(t.Context(), audit.System("test"), targetOf(t, c, server.URL), certify.Options{Cases: cases})
+		report, err := certifier(g, nil).Run(t.Context(), audit.System("test"), targetOf(t, c, server.URL),
+			certify.Options{Cases: cases})
 		if err != nil {
 			t.Fatalf("%s: %v", mistake, err)
 		}
@@ -157,7 +161,8 @@ func TestAShopThatConfirmsOtherwise(t *testing.T) {
 		*handler = shop
 		target := targetOf(t, c, server.URL)
 		target.ReleasesOn = []certify.Way{certify.WayWebhook, certify.WayPolling}
-		report, err := certifier(g, nil).Run(t.Context(), audit.System("test"), target, certify.Options{Cases: []string{"redirect.*"}})
+		report, err := certifier(g, nil).Run(t.Context(), audit.System("test"), target,
+			certify.Options{Cases: []string{"redirect.*"}})
 		if err != nil || (report.Count(suite.Failed) > 0) != (tt.failed > 0) {
 			t.Errorf("%s: %v\n%s", tt.mistake, err, show(t, report))
 		}
@@ -183,12 +188,14 @@ func TestAShopThatDoesNotAnswer(t *testing.T) {
 		shop.ServeHTTP(w, r)
 	})
 	// A short limit for an answer that hangs, but long enough for the others.
-	report, err := certifier(g, nil).Run(t.Context(), audit.System("test"), targetOf(t, c, server.URL), certify.Options{Limit: 3 * time.Second})
+	report, err := certifier(g, nil).Run(t.Context(), audit.System("test"), targetOf(t, c, server.URL),
+		certify.Options{Limit: 3 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
 	good, next := report.Results[0], report.Results[1]
-	if good.Outcome != suite.Failed || good.Problems[0].Code != certify.ProblemNoAnswer || next.Outcome != suite.Skipped || deliveries.Load() != 1 || report.Passed() {
+	if good.Outcome != suite.Failed || good.Problems[0].Code != certify.ProblemNoAnswer || next.Outcome != suite.Skipped ||
+		deliveries.Load() != 1 || report.Passed() {
 		t.Errorf("%d deliveries:\n%s", deliveries.Load(), show(t, report))
 	}
 }
@@ -222,7 +229,8 @@ func TestWebhooksAlone(t *testing.T) {
 	if report := run(""); !report.Passed() || len(report.Results) != byAnswer {
 		t.Errorf("a careful shop fails:\n%s", show(t, report))
 	}
-	for _, mistake := range []string{"webhook.foreign-secret", "webhook.stale", "webhook.missing-header", "webhook.respelled", "webhook.rotation", "webhook.unknown-members"} {
+	for _, mistake := range []string{"webhook.foreign-secret", "webhook.stale", "webhook.missing-header",
+		"webhook.respelled", "webhook.rotation", "webhook.unknown-members"} {
 		report := run(mistake)
 		for _, r := range report.Results {
 			if r.Case == mistake && r.Outcome == suite.Failed {
@@ -237,11 +245,14 @@ func TestWebhooksAlone(t *testing.T) {
 
 func TestReports(t *testing.T) {
 	report := &certify.Report{
-		Tenant: uuid.Nil, Hosts: []string{"shop.example"}, StartedAt: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), Took: time.Second, Sessions: 2,
+		Tenant: uuid.Nil, Hosts: []string{"shop.example"}, StartedAt: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),
+		Took: time.Second, Sessions: 2,
 		Results: []certify.Result{
 			{Case: "a.good", Title: "It holds", Outcome: suite.Passed},
-			{Case: "b.bad", Title: "It does not", Outcome: suite.Failed, Fix: "Mend <it>.", Problems: []certify.Problem{{Code: certify.ProblemReleased, What: "first", Value: "1"}}},
-			{Case: "b.off", Title: "Not tried", Outcome: suite.Skipped, Problems: []certify.Problem{{Code: certify.ProblemUntried}}},
+			{Case: "b.bad", Title: "It does not", Outcome: suite.Failed, Fix: "Mend <it>.",
+				Problems: []certify.Problem{{Code: certify.ProblemReleased, What: "first", Value: "1"}}},
+			{Case: "b.off", Title: "Not tried", Outcome: suite.Skipped,
+				Problems: []certify.Problem{{Code: certify.ProblemUntried}}},
 		},
 	}
 	if report.Passed() || report.Summary() != "3 cases, 1 passed, 1 failed, 1 skipped, let in: b.bad" {
@@ -266,7 +277,8 @@ func TestReports(t *testing.T) {
 		}
 	}
 	var back certify.Report
-	if err := json.Unmarshal([]byte(got["json"]), &back); err != nil || len(back.Results) != 3 || back.Results[1].Problems[0] != report.Results[1].Problems[0] {
+	if err := json.Unmarshal([]byte(got["json"]), &back); err != nil || len(back.Results) != 3 ||
+		back.Results[1].Problems[0] != report.Results[1].Problems[0] {
 		t.Errorf("%+v, %v", back, err)
 	}
 	if err := report.Write(&bytes.Buffer{}, "xml"); err == nil {

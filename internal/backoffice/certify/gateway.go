@@ -123,7 +123,8 @@ func (r *run) adopt(ctx context.Context, o *order, v visit) error {
 	}
 	r.named[id] = true
 	o.link = v.address()
-	o.session = session.Session{ID: id, Status: session.StatusPending, SuccessURL: strings.ReplaceAll(r.target.SuccessURL, sessionParam, id.String())}
+	o.session = session.Session{ID: id, Status: session.StatusPending,
+		SuccessURL: strings.ReplaceAll(r.target.SuccessURL, sessionParam, id.String())}
 	return nil
 }
 

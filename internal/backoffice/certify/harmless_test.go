@@ -72,27 +72,32 @@ func TestItIsNoWeapon(t *testing.T) {
 		if err := report.Write(&text, format); err != nil {
 			t.Fatal(err)
 		}
-		for _, secret := range []string{canary, c.Test.WebhookSecret, c.Test.RedirectSecret, c.Test.APIKey, "/v/", "token=", "v1,"} {
+		for _, secret := range []string{canary, c.Test.WebhookSecret, c.Test.RedirectSecret, c.Test.APIKey, "/v/", "token=",
+			"v1,"} {
 			if strings.Contains(text.String(), secret) {
 				t.Errorf("the report as %s holds %q", format, secret)
 			}
 		}
 	}
-	entries, err := g.App.Store.AuditEntries(t.Context(), audit.Filter{Scope: audit.OfTenant(c.Tenant.ID), Action: audit.CertifyRun})
+	entries, err := g.App.Store.AuditEntries(t.Context(),
+		audit.Filter{Scope: audit.OfTenant(c.Tenant.ID), Action: audit.CertifyRun})
 	if err != nil || len(entries) != 1 || !strings.Contains(string(entries[0].Detail), "127.0.0.1") {
 		t.Errorf("the audit log has %+v, %v", entries, err)
 	}
-	last, err := g.App.Store.LastCertification(t.Context(), c.Tenant.ID, webhook.EndpointID(c.Tenant.ID, false, c.Tenant.WebhookURL))
+	last, err := g.App.Store.LastCertification(t.Context(), c.Tenant.ID,
+		webhook.EndpointID(c.Tenant.ID, false, c.Tenant.WebhookURL))
 	if err != nil || !last.Passed || last.FinishedAt == nil || len(last.Results) != len(report.Results) {
 		t.Errorf("stored is %+v, %v", last, err)
 	}
 	// The dashboard waits for every host, and the command for none of this machine.
 	for _, want := range []error{nil, certify.ErrTooSoon} {
-		if _, _, err := service.Webhooks(t.Context(), audit.System("test"), c.Tenant.ID, certify.Options{}); !errors.Is(err, want) {
+		if _, _, err := service.Webhooks(t.Context(), audit.System("test"), c.Tenant.ID, certify.Options{}); !errors.Is(err,
+			want) {
 			t.Errorf("attacked from the dashboard: %v, want %v", err, want)
 		}
 	}
-	if report, err = service.Run(t.Context(), audit.System("test"), target, certify.Options{Cases: []string{"webhook.good"}}); err != nil || !report.Passed() {
+	if report, err = service.Run(t.Context(), audit.System("test"), target,
+		certify.Options{Cases: []string{"webhook.good"}}); err != nil || !report.Passed() {
 		t.Errorf("attacked again by the command: %v", err)
 	}
 	g.Clock.Advance(certify.Pause)
@@ -172,11 +177,13 @@ func TestWhereItDoesNotGo(t *testing.T) {
 		"poll":  func(t *certify.Target) { t.Poll.URL = "http://127.0.0.1:1/{session}" },
 		"probe": func(t *certify.Target) { t.Probe.URL = "http://127.0.0.2/{session}" },
 	} {
-		if err := run(edit, nil); !errors.Is(err, certify.ErrCannotRun) || !strings.Contains(err.Error(), name+".url: its host and port") {
+		if err := run(edit, nil); !errors.Is(err, certify.ErrCannotRun) ||
+			!strings.Contains(err.Error(), name+".url: its host and port") {
 			t.Errorf("%s elsewhere: %v", name, err)
 		}
 	}
-	if err := run(nil, func(cfg *certify.Config) { cfg.Client = webhook.NewClient(nil) }); !errors.Is(err, certify.ErrCannotRun) || !strings.Contains(err.Error(), "blocked") {
+	if err := run(nil, func(cfg *certify.Config) { cfg.Client = webhook.NewClient(nil) }); !errors.Is(err,
+		certify.ErrCannotRun) || !strings.Contains(err.Error(), "blocked") {
 		t.Errorf("an address that is not public: %v", err)
 	}
 	if reached.Load() > 0 {

@@ -16,10 +16,11 @@ type Code string
 
 // The codes. Each comment names the values that a Problem of that code holds.
 const (
-	ProblemNoAnswer      Code = "no_answer"      // value: the class of the failure
-	ProblemNotAccepted   Code = "not_accepted"   // a good delivery was not answered with 2xx; value: the status
-	ProblemAccepted      Code = "accepted"       // a forged delivery was answered with 2xx; value: the status
-	ProblemAcceptedOnly  Code = "accepted_only"  // a forged delivery was answered with 2xx but released nothing; not a failure
+	ProblemNoAnswer    Code = "no_answer"    // value: the class of the failure
+	ProblemNotAccepted Code = "not_accepted" // a good delivery was not answered with 2xx; value: the status
+	ProblemAccepted    Code = "accepted"     // a forged delivery was answered with 2xx; value: the status
+	// a forged delivery was answered with 2xx but released nothing; not a failure
+	ProblemAcceptedOnly  Code = "accepted_only"
 	ProblemReleased      Code = "released"       // a result that is not a pass released the order; value: how often
 	ProblemReleasedAgain Code = "released_again" // one pass released the order more than once; value: how often
 	ProblemNotReleased   Code = "not_released"   // a pass did not release the order
@@ -29,7 +30,8 @@ const (
 // Codes returns all codes.
 func Codes() []Code {
 	return []Code{
-		ProblemNoAnswer, ProblemNotAccepted, ProblemAccepted, ProblemAcceptedOnly, ProblemReleased, ProblemReleasedAgain, ProblemNotReleased, ProblemUntried,
+		ProblemNoAnswer, ProblemNotAccepted, ProblemAccepted, ProblemAcceptedOnly, ProblemReleased, ProblemReleasedAgain,
+		ProblemNotReleased, ProblemUntried,
 	}
 }
 
@@ -130,6 +132,7 @@ func (r *Report) Write(w io.Writer, format string) error {
 	return suite.Write(w, format, r, suite.Report{
 		Name: "certify", StartedAt: r.StartedAt, Took: r.Took, About: []suite.Property{{Name: "hosts", Value: hosts}},
 		Entries: r.entries(), Width: len("skipped "),
-		Foot: fmt.Sprintf("\n%s: %s. %d test sessions were made in %s.\n", hosts, r.Summary(), r.Sessions, r.Took.Round(time.Millisecond)),
+		Foot: fmt.Sprintf("\n%s: %s. %d test sessions were made in %s.\n", hosts, r.Summary(), r.Sessions,
+			r.Took.Round(time.Millisecond)),
 	})
 }

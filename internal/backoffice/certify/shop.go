@@ -51,7 +51,9 @@ func (v visit) String() string {
 
 // open sends a request in a browser, over the guarded transport. It follows no
 // redirect. If keep is true, it reads the answer's body.
-func (r *run) open(ctx context.Context, browser http.CookieJar, method, address string, form *Request, keep bool) visit {
+func (r *run) open(
+	ctx context.Context, browser http.CookieJar, method, address string, form *Request, keep bool,
+) visit {
 	ctx, cancel := context.WithTimeout(ctx, r.Limit)
 	defer cancel()
 	var body io.Reader
@@ -70,14 +72,16 @@ func (r *run) open(ctx context.Context, browser http.CookieJar, method, address 
 		req.Header.Set("Content-Type", contentType)
 	}
 	req.Header.Set("User-Agent", "agegate-certify/1")
-	client := &http.Client{Transport: r.Client.Transport(), Jar: browser, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	client := &http.Client{Transport: r.Client.Transport(), Jar: browser,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	start := time.Now()
 	res, err := client.Do(req)
 	if err != nil {
 		return visit{class: webhook.Classify(err), latency: time.Since(start)}
 	}
 	defer func() { _ = res.Body.Close() }() // closing cannot change what was read
-	v := visit{status: res.StatusCode, onward: res.Header.Get("Location"), session: res.Header.Get(sessionHeader), latency: time.Since(start)}
+	v := visit{status: res.StatusCode, onward: res.Header.Get("Location"), session: res.Header.Get(sessionHeader),
+		latency: time.Since(start)}
 	if keep {
 		if v.body, err = io.ReadAll(io.LimitReader(res.Body, maxAnswer)); err != nil {
 			return visit{class: webhook.Classify(err), latency: v.latency}
@@ -136,12 +140,14 @@ func (v visit) address() string {
 	return made.URL
 }
 
-var errForeign = fmt.Errorf("%w: the order's session is not an open test session that the tenant has made for this run", ErrCannotRun)
+var errForeign = fmt.Errorf("%w: the order's session is not an open test session that the tenant has made for this run",
+	ErrCannotRun)
 
 // mayName returns an error unless the session was created for this run and the
 // run has claimed its addresses. Nothing is signed for any other session.
 func (r *run) mayName(s session.Session) error {
-	if s.TenantID != r.tenant.ID || s.Livemode || s.CreatedAt.Before(r.stored.StartedAt) || s.Status != session.StatusPending || r.named[s.ID] {
+	if s.TenantID != r.tenant.ID || s.Livemode || s.CreatedAt.Before(r.stored.StartedAt) ||
+		s.Status != session.StatusPending || r.named[s.ID] {
 		return errForeign
 	}
 	for _, address := range []string{s.SuccessURL, s.WebhookURL} {
@@ -161,7 +167,8 @@ func (r *run) mayName(s session.Session) error {
 func (r *run) released(ctx context.Context, o *order) (int, error) {
 	v := r.open(ctx, o.browser, r.target.Probe.Method, r.target.Probe.at(o.session.ID), &r.target.Probe, true)
 	if v.class != "" || v.status != http.StatusOK {
-		return 0, fmt.Errorf("%w: the probe got no answer 200: %s; probe.url must answer for each order that was begun", ErrCannotRun, v)
+		return 0, fmt.Errorf("%w: the probe got no answer 200: %s; probe.url must answer for each order that was begun",
+			ErrCannotRun, v)
 	}
 	var said struct {
 		Released *int `json:"released"`

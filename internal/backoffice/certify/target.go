@@ -43,14 +43,17 @@ type Request struct {
 
 // Target describes a shop: the content of the file given by --target.
 type Target struct {
-	Tenant     uuid.UUID         `yaml:"-"`           // tenant in the file; zero if it is left out
-	SuccessURL string            `yaml:"success_url"` // of a run with a test key; learned from a first order if it is left out
-	ReleasesOn []Way             `yaml:"releases_on"` // the ways that release an order
-	Headers    map[string]string `yaml:"headers"`     // sent with every request except webhooks, for example a password of the staging site
-	Order      Request           `yaml:"order"`       // begins an order: answered with a redirect to the verification URL, or JSON with verification_url
-	Poll       *Request          `yaml:"poll"`        // makes the shop look up the status; nil if it does so by itself
-	Probe      Request           `yaml:"probe"`       // answered with JSON: released, how often the order was released
-	Settle     time.Duration     `yaml:"settle"`      // how long the shop takes to release an order after a delivery or a redirect
+	Tenant uuid.UUID `yaml:"-"` // tenant in the file; zero if it is left out
+	// of a run with a test key; learned from a first order if it is left out
+	SuccessURL string `yaml:"success_url"`
+	ReleasesOn []Way  `yaml:"releases_on"` // the ways that release an order
+	// sent with every request except webhooks, for example a password of the staging site
+	Headers map[string]string `yaml:"headers"`
+	// begins an order: answered with a redirect to the verification URL, or JSON with verification_url
+	Order  Request       `yaml:"order"`
+	Poll   *Request      `yaml:"poll"`   // makes the shop look up the status; nil if it does so by itself
+	Probe  Request       `yaml:"probe"`  // answered with JSON: released, how often the order was released
+	Settle time.Duration `yaml:"settle"` // how long the shop takes to release an order after a delivery or a redirect
 }
 
 const (

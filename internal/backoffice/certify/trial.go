@@ -109,7 +109,8 @@ const (
 // event returns the event of an order's session, as the gateway would send it.
 func (t *trial) event(o *order, result webhook.Result, livemode bool, at time.Time) (webhook.Event, error) {
 	return webhook.NewEvent(webhook.Completion{
-		TenantID: t.tenant.ID, SessionID: o.session.ID, Result: result, Livemode: livemode, CompletedAt: at, Destination: o.session.WebhookURL,
+		TenantID: t.tenant.ID, SessionID: o.session.ID, Result: result, Livemode: livemode, CompletedAt: at,
+		Destination: o.session.WebhookURL,
 	})
 }
 
@@ -240,7 +241,8 @@ func (t *trial) visitAtOnce(o *order, address string) {
 		together.Go(func() { visits[i] = t.open(t.ctx, o.browser, http.MethodGet, address, nil, false) })
 	}
 	together.Wait()
-	if i := slices.IndexFunc(visits, func(v visit) bool { return v.class != "" }); i >= 0 { // report the same failure only once
+	// report the same failure only once
+	if i := slices.IndexFunc(visits, func(v visit) bool { return v.class != "" }); i >= 0 {
 		t.unanswered = true
 		t.fail(Problem{Code: ProblemNoAnswer, Value: string(visits[i].class)})
 	}

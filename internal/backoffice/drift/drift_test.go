@@ -10,10 +10,13 @@ import (
 func TestFamilyOf(t *testing.T) {
 	const webkit = " AppleWebKit/537.36 (KHTML, like Gecko) "
 	for agent, want := range map[string]Family{
-		"Mozilla/5.0 (Linux; Android 10; K)" + webkit + "Chrome/140.0.0.0 Mobile Safari/537.36":                        ChromeAndroid,
-		"Mozilla/5.0 (Windows NT 10.0; Win64; x64)" + webkit + "Chrome/140.0.0.0 Safari/537.36":                        ChromeDesktop,
-		"Mozilla/5.0 (Windows NT 10.0; Win64; x64)" + webkit + "Chrome/140.0.0.0 Safari/537.36 Edg/140.0.0.0":          Edge,
-		"Mozilla/5.0 (Linux; Android 10; K)" + webkit + "SamsungBrowser/28.0 Chrome/130.0.0.0 Mobile Safari/537.36":    Samsung,
+		"Mozilla/5.0 (Linux; Android 10; K)" + webkit +
+			"Chrome/140.0.0.0 Mobile Safari/537.36": ChromeAndroid,
+		"Mozilla/5.0 (Windows NT 10.0; Win64; x64)" + webkit +
+			"Chrome/140.0.0.0 Safari/537.36": ChromeDesktop,
+		"Mozilla/5.0 (Windows NT 10.0; Win64; x64)" + webkit + "Chrome/140.0.0.0 Safari/537.36 Edg/140.0.0.0": Edge,
+		"Mozilla/5.0 (Linux; Android 10; K)" + webkit +
+			"SamsungBrowser/28.0 Chrome/130.0.0.0 Mobile Safari/537.36": Samsung,
 		"Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0":                                       Firefox,
 		"Mozilla/5.0 (iPhone; CPU iPhone OS 18_6 like Mac OS X) AppleWebKit/605.1.15 Version/26.0 Mobile Safari/604.1": SafariIOS,
 		"Mozilla/5.0 (iPhone; CPU iPhone OS 18_6 like Mac OS X) AppleWebKit/605.1.15 CriOS/140.0 Mobile Safari/604.1":  SafariIOS,

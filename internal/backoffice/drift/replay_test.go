@@ -40,7 +40,8 @@ func (m memoryStore) DriftHours(context.Context, time.Time) ([]Hour, error) { re
 var shares = []struct {
 	family Family
 	share  int
-}{{ChromeAndroid, 42}, {SafariIOS, 30}, {ChromeDesktop, 10}, {Samsung, 7}, {SafariMac, 4}, {Edge, 3}, {Firefox, 3}, {Other, 1}}
+}{{ChromeAndroid, 42}, {SafariIOS, 30}, {ChromeDesktop, 10}, {Samsung, 7}, {SafariMac, 4}, {Edge, 3}, {Firefox, 3},
+	{Other, 1}}
 
 // stream is simulated traffic of three replicas: estimates of an audience that is
 // younger in the afternoon and on weekends, whose size changes with the hour.
@@ -54,15 +55,18 @@ type stream struct {
 }
 
 func newStream(seed uint64, perHour int) *stream {
-	s := &stream{random: rand.New(rand.NewPCG(seed, 27)), now: time.Date(2026, 1, 5, 0, 0, 0, 0, time.UTC), store: &memory{}, perHour: perHour}
+	s := &stream{random: rand.New(rand.NewPCG(seed, 27)), now: time.Date(2026, 1, 5, 0, 0, 0, 0, time.UTC),
+		store: &memory{}, perHour: perHour}
 	for i := range s.replicas {
-		s.replicas[i] = NewService(memoryStore{s.store}, Config{Step: 2, Margin: 7, Estimator: "e", Now: func() time.Time { return s.now }})
+		s.replicas[i] = NewService(memoryStore{s.store},
+			Config{Step: 2, Margin: 7, Estimator: "e", Now: func() time.Time { return s.now }})
 	}
 	return s
 }
 
 // byHour is how many checks an hour of the day has, in hundredths of the average.
-var byHour = [24]int{60, 40, 30, 20, 20, 30, 40, 60, 80, 90, 100, 110, 120, 120, 120, 130, 140, 150, 160, 170, 170, 160, 140, 140}
+var byHour = [24]int{60, 40, 30, 20, 20, 30, 40, 60, 80, 90, 100, 110, 120, 120, 120, 130, 140, 150, 160, 170, 170, 160,
+	140, 140}
 
 // minute replays a minute.
 func (s *stream) minute(t testing.TB) {

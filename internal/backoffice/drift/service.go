@@ -211,7 +211,8 @@ func (s *Service) Lower(ctx context.Context, actor audit.Actor) error {
 		state.Lower()
 		return &audit.Act{
 			Scope: audit.Instance, At: now, Actor: actor, Action: audit.DriftLower,
-			Detail: audit.Detail{Changes: []audit.Change{{Setting: "age_margin", Old: years(s.cfg.Margin + raised), New: years(s.cfg.Margin)}}},
+			Detail: audit.Detail{Changes: []audit.Change{{Setting: "age_margin", Old: years(s.cfg.Margin + raised),
+				New: years(s.cfg.Margin)}}},
 		}, nil
 	})
 	if err != nil {

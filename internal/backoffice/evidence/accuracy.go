@@ -9,8 +9,10 @@ import (
 // many pass a target age at the current margin. A positive is a person of the
 // target age or older.
 func accuracyFile(about Installation, target int) (file, error) {
-	t := newTable("accuracy.csv", "collection", "measured", "estimator", "target_age", "cutoff_years", "age_from", "age_to", "sex", "group", "n",
-		"true_positives", "false_positives", "false_negatives", "true_negatives", "passed_percent", "low_95_percent", "high_95_percent",
+	t := newTable("accuracy.csv", "collection", "measured", "estimator", "target_age", "cutoff_years", "age_from",
+		"age_to", "sex", "group", "n",
+		"true_positives", "false_positives", "false_negatives", "true_negatives", "passed_percent", "low_95_percent",
+		"high_95_percent",
 		"mean_absolute_error_years", "mae_low_95", "mae_high_95", "bias_years", "bias_low_95", "bias_high_95", "source")
 	if about.Fairness == nil {
 		return t.file()
@@ -19,7 +21,8 @@ func accuracyFile(about Installation, target int) (file, error) {
 	for _, collection := range about.Fairness.Collections {
 		for _, c := range collection.Cells {
 			row := []string{
-				collection.Name, collection.MadeAt.Format(time.DateOnly), about.Fairness.Estimator, strconv.Itoa(target), years(cutoff),
+				collection.Name, collection.MadeAt.Format(time.DateOnly), about.Fairness.Estimator, strconv.Itoa(target),
+				years(cutoff),
 				strconv.Itoa(c.From), strconv.Itoa(c.To), orAll(c.Sex), orAll(c.Group), strconv.Itoa(c.Count),
 			}
 			row = append(row, outcomesOf(c, target, cutoff)...)

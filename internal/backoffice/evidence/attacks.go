@@ -48,8 +48,10 @@ func (a Attacks) published(row Attack) string {
 // attackFiles returns pad.csv and injection.csv.
 func attackFiles(a Attacks) ([]file, error) {
 	const material = "rendered pictures of one generated face and of documents of invented people"
-	pad := newTable("pad.csv", "check", "kind", "instrument", "presentations", "errors", "error_rate_name", "error_rate_percent", "low_95_percent", "high_95_percent", "goal", "material", "published", "source")
-	injection := newTable("injection.csv", "check", "kind", "instrument", "method", "presentations", "accepted", "accepted_percent", "low_95_percent", "high_95_percent", "goal", "material", "published", "source")
+	pad := newTable("pad.csv", "check", "kind", "instrument", "presentations", "errors", "error_rate_name",
+		"error_rate_percent", "low_95_percent", "high_95_percent", "goal", "material", "published", "source")
+	injection := newTable("injection.csv", "check", "kind", "instrument", "method", "presentations", "accepted",
+		"accepted_percent", "low_95_percent", "high_95_percent", "goal", "material", "published", "source")
 	for _, row := range a.Rows {
 		s := exact(row.Errors, row.Presentations)
 		rate, low, high := s.percent()
@@ -60,11 +62,14 @@ func attackFiles(a Attacks) ([]file, error) {
 		n, errors := strconv.Itoa(row.Presentations), strconv.Itoa(row.Errors)
 		switch row.Form {
 		case "injection":
-			injection.add(row.Check, row.Species, row.Instrument, row.Method, n, errors, rate, low, high, goal, material, a.published(row), a.Source)
+			injection.add(row.Check, row.Species, row.Instrument, row.Method, n, errors, rate, low, high, goal, material,
+				a.published(row), a.Source)
 		case "bona fide":
-			pad.add(row.Check, row.Species, "bona fide", n, errors, "BPCER", rate, low, high, goal, material, a.published(row), a.Source)
+			pad.add(row.Check, row.Species, "bona fide", n, errors, "BPCER", rate, low, high, goal, material, a.published(row),
+				a.Source)
 		default:
-			pad.add(row.Check, row.Species, row.Instrument, n, errors, "APCER", rate, low, high, goal, material, a.published(row), a.Source)
+			pad.add(row.Check, row.Species, row.Instrument, n, errors, "APCER", rate, low, high, goal, material,
+				a.published(row), a.Source)
 		}
 	}
 	return filesOf(pad, injection)

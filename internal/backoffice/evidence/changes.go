@@ -74,7 +74,8 @@ func (l log) files() ([]file, error) {
 		if e.Scope == audit.Instance {
 			scope = "instance"
 		}
-		row := []string{e.At.UTC().Format(time.RFC3339), scope, strconv.FormatInt(e.Seq, 10), e.Hash.String(), string(e.Actor.Kind), string(e.Action)}
+		row := []string{e.At.UTC().Format(time.RFC3339), scope, strconv.FormatInt(e.Seq, 10), e.Hash.String(),
+			string(e.Actor.Kind), string(e.Action)}
 		stated := l.settings(e)
 		for _, c := range stated {
 			changes.add(append(slices.Clone(row), c.Setting, c.Old, c.New)...)

@@ -121,7 +121,8 @@ func (s *Service) sign(r Request, entries log, files []file) ([]byte, error) {
 		Format: Format, MadeAt: s.now(), TenantID: r.TenantID.String(), From: r.From.Format("2006-01-02"),
 		To: r.To.AddDate(0, 0, -1).Format("2006-01-02"), Language: r.Language, Release: s.about.Release,
 		Configuration: s.about.Configuration, Estimator: s.about.Estimator, Calibration: s.about.Calibration,
-		Models: append([]Model{}, s.about.Models...), AuditHead: AuditHead{entries.head.Seq, entries.head.Hash}, Key: public.ID(),
+		Models: append([]Model{}, s.about.Models...), AuditHead: AuditHead{entries.head.Seq, entries.head.Hash},
+		Key: public.ID(),
 	}
 	for _, f := range files {
 		m.Files = append(m.Files, hashOf(f))

@@ -80,11 +80,14 @@ func unpack(t *testing.T, pack []byte) map[string]string {
 }
 
 // checked creates live sessions of a tenant that end with a result.
-func checked(t *testing.T, g *gatewaytest.Gateway, shop tenant.Credentials, n int, result session.CheckResult) uuid.UUID {
+func checked(
+	t *testing.T, g *gatewaytest.Gateway, shop tenant.Credentials, n int, result session.CheckResult,
+) uuid.UUID {
 	t.Helper()
 	var last uuid.UUID
 	for range n {
-		created, err := g.App.Sessions.Create(t.Context(), tenant.Caller{TenantID: shop.Tenant.ID, Livemode: true}, session.CreateRequest{TargetAge: 18})
+		created, err := g.App.Sessions.Create(t.Context(), tenant.Caller{TenantID: shop.Tenant.ID, Livemode: true},
+			session.CreateRequest{TargetAge: 18})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -109,7 +112,8 @@ func demo(t *testing.T, g *gatewaytest.Gateway) (tenant.Credentials, evidence.Re
 	free := int64(-1)
 	shop := g.Shop(t, "", func(s *tenant.Tenant) { s.Name, s.FreeChecks = "Shop | <script>", &free })
 	on := true
-	if _, err := g.App.Tenants.Update(t.Context(), audit.User(uuid.New(), "Berta Beispiel"), shop.Tenant.ID, tenant.Changes{DocumentCheck: &on, WalletPID: &on}); err != nil {
+	if _, err := g.App.Tenants.Update(t.Context(), audit.User(uuid.New(), "Berta Beispiel"), shop.Tenant.ID,
+		tenant.Changes{DocumentCheck: &on, WalletPID: &on}); err != nil {
 		t.Fatal(err)
 	}
 	if err := g.App.Store.AppendAct(t.Context(), audit.Act{
@@ -119,10 +123,12 @@ func demo(t *testing.T, g *gatewaytest.Gateway) (tenant.Credentials, evidence.Re
 		t.Fatal(err)
 	}
 	estimate := 41.5
-	passed := checked(t, g, shop, 23, session.CheckResult{Result: session.ResultVerified, Source: session.SourceCamera, Estimate: &estimate})
+	passed := checked(t, g, shop, 23, session.CheckResult{Result: session.ResultVerified, Source: session.SourceCamera,
+		Estimate: &estimate})
 	checked(t, g, shop, 3, session.CheckResult{Result: session.ResultSpoof, Source: session.SourceCamera})
 	return shop, evidence.Request{
-		TenantID: shop.Tenant.ID, From: time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC), To: time.Date(2026, 5, 21, 0, 0, 0, 0, time.UTC),
+		TenantID: shop.Tenant.ID, From: time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC),
+		To:       time.Date(2026, 5, 21, 0, 0, 0, 0, time.UTC),
 		Language: "en", TargetAge: 18, Receipts: []uuid.UUID{passed},
 	}
 }
@@ -169,7 +175,8 @@ func TestPack(t *testing.T) {
 			row(t, files["outcomes.csv"], "2026-05-19", "under 20")
 			row(t, files["accuracy.csv"], "13", "17", "200", "5", "195", "2.5") // 1 of 40 passes at 25
 			row(t, files["accuracy.csv"], "25", "35", "female", "60", "1", "59", "1.7")
-			if mixed := row(t, files["accuracy.csv"], "16", "19", "40"); mixed != nil && (mixed[11] != "" || mixed[14] != "2.5") {
+			if mixed := row(t, files["accuracy.csv"], "16", "19", "40"); mixed != nil &&
+				(mixed[11] != "" || mixed[14] != "2.5") {
 				t.Errorf("ages on both sides of the target: %q", mixed)
 			}
 			row(t, files["changes.csv"], "tenant", "user", "tenant.update", "document_check")
@@ -182,7 +189,8 @@ func TestPack(t *testing.T) {
 					t.Errorf("%s: the pack holds %q", language, never)
 				}
 			}
-			for _, holds := range []string{"2.5 (1.1–5.7)", verified.Manifest.AuditHead.Hash.String(), "0.0 (", "1.2.3", "photo"} {
+			for _, holds := range []string{"2.5 (1.1–5.7)", verified.Manifest.AuditHead.Hash.String(), "0.0 (", "1.2.3",
+				"photo"} {
 				if !strings.Contains(files["practice-statement.md"]+files["ofcom-record.md"], holds) {
 					t.Errorf("%s: the statements do not hold %q", language, holds)
 				}
@@ -210,7 +218,8 @@ func TestForgery(t *testing.T) {
 		pack[i] ^= bit
 	}
 	for name, forged := range map[string][]byte{
-		"longer": append(slices.Clone(pack), 0), "shorter": pack[:len(pack)-1], "before": append([]byte{0}, pack...), "empty": nil,
+		"longer": append(slices.Clone(pack), 0), "shorter": pack[:len(pack)-1], "before": append([]byte{0}, pack...),
+		"empty": nil,
 	} {
 		if _, err := evidence.Verify(forged, nil); err == nil {
 			t.Errorf("%s: accepted", name)
@@ -267,7 +276,8 @@ func TestReceipt(t *testing.T) {
 				forged[i] ^= by
 			}
 		}
-		open, err := g.App.Sessions.Create(t.Context(), tenant.Caller{TenantID: shop.Tenant.ID, Livemode: true}, session.CreateRequest{TargetAge: 18})
+		open, err := g.App.Sessions.Create(t.Context(), tenant.Caller{TenantID: shop.Tenant.ID, Livemode: true},
+			session.CreateRequest{TargetAge: 18})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -33,12 +33,16 @@ var words = map[string]struct {
 	gaps  map[string]string
 }{
 	"en": {"BLANK – to be filled in by the %s", map[string]string{
-		"missing": " (the models directory has no measurement)", "other": " (the measurement in the models directory is about another estimator)",
-		"broken": " (the measurement in the models directory cannot be read)", "off": " (it is switched off)", "elsewhere": " (other processes run it)",
+		"missing": " (the models directory has no measurement)",
+		"other":   " (the measurement in the models directory is about another estimator)",
+		"broken":  " (the measurement in the models directory cannot be read)", "off": " (it is switched off)",
+		"elsewhere": " (other processes run it)",
 	}},
 	"de": {"LEER – einzutragen: %s", map[string]string{
-		"missing": " (im Modellverzeichnis liegt keine Messung)", "other": " (die Messung im Modellverzeichnis gilt einem anderen Schätzer)",
-		"broken": " (die Messung im Modellverzeichnis ist nicht lesbar)", "off": " (er ist abgeschaltet)", "elsewhere": " (er läuft in anderen Prozessen)",
+		"missing": " (im Modellverzeichnis liegt keine Messung)",
+		"other":   " (die Messung im Modellverzeichnis gilt einem anderen Schätzer)",
+		"broken":  " (die Messung im Modellverzeichnis ist nicht lesbar)", "off": " (er ist abgeschaltet)",
+		"elsewhere": " (er läuft in anderen Prozessen)",
 	}},
 }
 
@@ -108,7 +112,8 @@ func escape(text string) string {
 
 // write returns the statements as Markdown, and the printable ones also as HTML.
 func (v statement) write(language string) ([]file, error) {
-	set, err := template.New("").Funcs(functions(language)).Option("missingkey=error").ParseFS(texts, "text/"+language+"/*.md")
+	set, err := template.New("").Funcs(functions(language)).Option("missingkey=error").ParseFS(texts, "text/"+language+
+		"/*.md")
 	if err != nil {
 		return nil, err
 	}
@@ -192,7 +197,8 @@ func (v *statement) figures() {
 				continue
 			}
 			row := figureRow{
-				Collection: collection.Name, Group: c.Sex + c.Group, Ages: fmt.Sprintf("%d–%d", c.From, c.To), N: strconv.Itoa(c.Count),
+				Collection: collection.Name, Group: c.Sex + c.Group, Ages: fmt.Sprintf("%d–%d", c.From, c.To),
+				N:      strconv.Itoa(c.Count),
 				Passed: wilson(passed, c.Count).interval(), MAE: c.MAE.interval(false), Bias: c.Bias.interval(true),
 				Measured: collection.MadeAt.Format(time.DateOnly),
 			}

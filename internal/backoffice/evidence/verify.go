@@ -108,7 +108,8 @@ func verifyChain(text []byte, head AuditHead) error {
 	for i, row := range rows[1:] {
 		seq, err := strconv.ParseInt(row[0], 10, 64)
 		var prev, hash audit.Hash
-		if err != nil || len(row) != 4 || prev.UnmarshalText([]byte(row[2])) != nil || hash.UnmarshalText([]byte(row[3])) != nil {
+		if err != nil || len(row) != 4 || prev.UnmarshalText([]byte(row[2])) != nil ||
+			hash.UnmarshalText([]byte(row[3])) != nil {
 			return errChain
 		}
 		if i == 0 && seq > 1 {

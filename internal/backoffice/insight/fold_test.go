@@ -96,7 +96,8 @@ func (m *machine) create(t *rapid.T) {
 			session.StatusPending, session.StatusPassed, session.StatusFallback, session.StatusSpoof, session.StatusExpired,
 		}).Draw(t, "status"),
 	}
-	s.ExpiresAt = s.CreatedAt.Add(rapid.SampledFrom([]time.Duration{30 * time.Minute, session.MaxLifetime}).Draw(t, "life"))
+	s.ExpiresAt = s.CreatedAt.Add(rapid.SampledFrom([]time.Duration{30 * time.Minute, session.MaxLifetime}).Draw(t,
+		"life"))
 	if upto, err := m.db.FoldedUpto(ctx, insight.SumSessions, m.tenant); err != nil || s.CreatedAt.Unix()/3600 < upto {
 		t.Fatal("an hour was folded that sessions are still made in", err)
 	}
@@ -114,7 +115,8 @@ func (m *machine) create(t *rapid.T) {
 		s.BegunAt = after(s.CreatedAt)
 	}
 	if s.Status != session.StatusPending && s.Status != session.StatusExpired {
-		s.Source = rapid.SampledFrom([]session.Source{session.SourceCamera, session.SourceForced, session.SourceDocument, ""}).Draw(t, "source")
+		s.Source = rapid.SampledFrom([]session.Source{session.SourceCamera, session.SourceForced, session.SourceDocument,
+			""}).Draw(t, "source")
 		if s.Source == session.SourceDocument {
 			s.DocumentWay = rapid.SampledFrom([]session.Way{session.WayWallet, session.WayPhoto, ""}).Draw(t, "way")
 		}
@@ -159,7 +161,8 @@ func (m *machine) complete(t *rapid.T) {
 func (m *machine) enter(t *rapid.T) {
 	e := billing.Entry{
 		ID: uuid.Must(uuid.NewV7()), TenantID: m.tenant, CreatedAt: m.now,
-		Kind:   rapid.SampledFrom([]billing.EntryKind{billing.EntryHold, billing.EntrySettle, billing.EntryTopUp}).Draw(t, "kind"),
+		Kind: rapid.SampledFrom([]billing.EntryKind{billing.EntryHold, billing.EntrySettle, billing.EntryTopUp}).Draw(t,
+			"kind"),
 		Source: billing.SourceCredit, Delta: int64(rapid.IntRange(-2, 9).Draw(t, "delta")),
 	}
 	if err := m.db.UpdateBilling(ctx, func(tx billing.Tx) error { return tx.AppendEntries(e) }); err != nil {
@@ -247,7 +250,8 @@ func (m *machine) check(t *rapid.T) {
 
 // checkSplit compares the numbers by target age and by way with those of the sessions.
 func (m *machine) checkSplit(t *rapid.T, live bool) {
-	split, err := m.service().Split(ctx, insight.Scope{TenantID: m.tenant, Livemode: live}, m.now.Add(-40*24*time.Hour), m.now.Add(time.Hour))
+	split, err := m.service().Split(ctx, insight.Scope{TenantID: m.tenant, Livemode: live}, m.now.Add(-40*24*time.Hour),
+		m.now.Add(time.Hour))
 	if err != nil {
 		t.Fatal(err)
 	}

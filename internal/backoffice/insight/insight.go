@@ -46,8 +46,9 @@ type Service struct {
 func NewService(store Store, limits billing.Limits, now func() time.Time) *Service {
 	return &Service{
 		store: store, limits: limits, now: now,
-		overview: newCache[overviewKey, Overview](now), split: newCache[splitKey, Split](now), keyUse: newCache[uuid.UUID, map[uuid.UUID]int64](now),
-		seen: newCache[struct{}, []Seen](now), ready: newCache[uuid.UUID, Checklist](now),
+		overview: newCache[overviewKey, Overview](now), split: newCache[splitKey, Split](now),
+		keyUse: newCache[uuid.UUID, map[uuid.UUID]int64](now),
+		seen:   newCache[struct{}, []Seen](now), ready: newCache[uuid.UUID, Checklist](now),
 	}
 }
 

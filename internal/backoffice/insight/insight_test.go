@@ -50,7 +50,8 @@ func TestIDAtDividesIDsByTime(t *testing.T) {
 	made := uuid.Must(uuid.NewV7())
 	sec, nsec := made.Time().UnixTime()
 	at := time.Unix(sec, nsec).Truncate(time.Millisecond)
-	if now, later := insight.IDAt(at).String(), insight.IDAt(at.Add(time.Millisecond)).String(); made.String() <= now || made.String() >= later {
+	if now, later := insight.IDAt(at).String(), insight.IDAt(at.Add(time.Millisecond)).String(); made.String() <= now ||
+		made.String() >= later {
 		t.Errorf("%s is not between %s and %s", made, now, later)
 	}
 }
@@ -60,23 +61,30 @@ func TestIDAtDividesIDsByTime(t *testing.T) {
 func TestEveryColumnIsListedAsHeld(t *testing.T) {
 	elsewhere := strings.Fields(`ID TenantID Livemode TargetAge SuccessURL CancelURL WebhookURL Status ExpiresAt Source Basis APIKeyID`)
 	held := map[string]insight.HeldKey{
-		"LinkHash": insight.HeldLink, "BrowserHash": insight.HeldBrowser, "CreatedAt": insight.HeldCreated, "CompletedAt": insight.HeldResult,
+		"LinkHash": insight.HeldLink, "BrowserHash": insight.HeldBrowser, "CreatedAt": insight.HeldCreated,
+		"CompletedAt": insight.HeldResult,
 		"ConsentedAt": insight.HeldConsent, "DetectedAge": insight.HeldEstimate, "DocumentOpenedAt": insight.HeldDocument,
-		"Attempts": insight.HeldAttempts, "Strikes": insight.HeldStrikes, "OpenedAt": insight.HeldOpened, "BegunAt": insight.HeldBegun,
+		"Attempts": insight.HeldAttempts, "Strikes": insight.HeldStrikes, "OpenedAt": insight.HeldOpened,
+		"BegunAt":      insight.HeldBegun,
 		"RedirectedAt": insight.HeldRedirected, "DocumentWay": insight.HeldWay, "DocumentAttempts": insight.HeldRefusals,
-		"DocumentPreferred": insight.HeldPreferred, "FaceMatchAt": insight.HeldFaceMatch, "DocumentCamera": insight.HeldFilmed, "NextRedirectExpired": insight.HeldNext,
+		"DocumentPreferred": insight.HeldPreferred, "FaceMatchAt": insight.HeldFaceMatch,
+		"DocumentCamera": insight.HeldFilmed, "NextRedirectExpired": insight.HeldNext,
 	}
 	db := dbtest.Open(t, "sqlite:"+t.TempDir()+"/agegate.db")
 	now := time.Now().UTC().Truncate(time.Microsecond)
 	age := 24.5
 	sess := session.Session{
-		ID: uuid.Must(uuid.NewV7()), TenantID: newTenant(t, db, now), TargetAge: 18, Status: session.StatusPassed, CreatedAt: now, ExpiresAt: now,
-		BrowserHash: make([]byte, 32), CompletedAt: &now, ConsentedAt: &now, DetectedAge: &age, DocumentOpenedAt: &now, Attempts: 2, Strikes: 1,
+		ID: uuid.Must(uuid.NewV7()), TenantID: newTenant(t, db, now), TargetAge: 18, Status: session.StatusPassed,
+		CreatedAt: now, ExpiresAt: now,
+		BrowserHash: make([]byte, 32), CompletedAt: &now, ConsentedAt: &now, DetectedAge: &age, DocumentOpenedAt: &now,
+		Attempts: 2, Strikes: 1,
 		OpenedAt: &now, BegunAt: &now, RedirectedAt: &now,
-		DocumentWay: session.WayWallet, DocumentAttempts: 1, FaceMatchAt: &now, DocumentCamera: time.Minute, DocumentPreferred: true, NextRedirectExpired: true,
+		DocumentWay: session.WayWallet, DocumentAttempts: 1, FaceMatchAt: &now, DocumentCamera: time.Minute,
+		DocumentPreferred: true, NextRedirectExpired: true,
 	}
 	insert(t, db, sess)
-	r, err := insight.NewService(db, billing.Limits{}, func() time.Time { return now }).Session(t.Context(), insight.Scope{TenantID: sess.TenantID}, sess.ID)
+	r, err := insight.NewService(db, billing.Limits{}, func() time.Time { return now }).Session(t.Context(),
+		insight.Scope{TenantID: sess.TenantID}, sess.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +111,9 @@ type failing struct {
 	counts int
 }
 
-func (f *failing) CountSessions(ctx context.Context, tenantID uuid.UUID, from, to, now time.Time) ([]insight.Group, error) {
+func (f *failing) CountSessions(
+	ctx context.Context, tenantID uuid.UUID, from, to, now time.Time,
+) ([]insight.Group, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.counts++; f.err != nil {
@@ -152,13 +162,15 @@ func TestAllowanceLasts(t *testing.T) {
 		day := now.Unix() / 86400
 		for i, n := range []int64{6, 2} { // eight units in the four whole days since the tenant was made
 			days := []insight.LedgerDay{{Day: day - 3 + int64(i), Kind: billing.EntrySettle, Source: billing.SourceFree, N: n}}
-			if ok, err := db.FoldLedger(t.Context(), scope.TenantID, []int64{0, day - 2}[i], day-3+int64(i), days); !ok || err != nil {
+			if ok, err := db.FoldLedger(t.Context(), scope.TenantID, []int64{0, day - 2}[i], day-3+int64(i), days); !ok ||
+				err != nil {
 				t.Fatal(ok, err)
 			}
 		}
 		err := db.UpdateBilling(t.Context(), func(tx billing.Tx) error {
 			for range 3 {
-				if _, err := tx.TakeCounter(billing.Terms{TenantID: scope.TenantID, Livemode: true, Period: "2026-03", Limit: 500}); err != nil {
+				if _, err := tx.TakeCounter(billing.Terms{TenantID: scope.TenantID, Livemode: true, Period: "2026-03",
+					Limit: 500}); err != nil {
 					return err
 				}
 			}
@@ -170,7 +182,8 @@ func TestAllowanceLasts(t *testing.T) {
 		}
 		s := insight.NewService(db, billing.Limits{FreeChecksPerMonth: 10}, func() time.Time { return now })
 		o, err := s.Overview(t.Context(), scope, insight.WindowDay, time.UTC)
-		if a := o.Allowance; err != nil || a == nil || a.FreeLeft != 7 || a.Credit != 4 || a.PerDay != 2 || a.DaysLeft == nil || *a.DaysLeft != 5 {
+		if a := o.Allowance; err != nil || a == nil || a.FreeLeft != 7 || a.Credit != 4 || a.PerDay != 2 ||
+			a.DaysLeft == nil || *a.DaysLeft != 5 {
 			t.Errorf("allowance %+v, %v", o.Allowance, err)
 		}
 	})
@@ -231,7 +244,8 @@ func TestRareSessionsAreFound(t *testing.T) {
 		for i := range 2500 {
 			made := now.Add(time.Duration(i-2500) * time.Minute)
 			sess := session.Session{
-				TenantID: scope.TenantID, TargetAge: 18, Status: session.StatusPending, CreatedAt: made, ExpiresAt: made.Add(30 * time.Minute),
+				TenantID: scope.TenantID, TargetAge: 18, Status: session.StatusPending, CreatedAt: made,
+				ExpiresAt: made.Add(30 * time.Minute),
 			}
 			if i%1000 == 0 {
 				sess.TargetAge = 16

@@ -95,7 +95,9 @@ func (s *Service) older(ctx context.Context, q SessionQuery, size int) (page Ses
 // SessionsAfter returns the page of sessions that comes before one in the list:
 // those after a cursor, its Newer. Where that is the beginning of the list, it
 // returns the first page.
-func (s *Service) SessionsAfter(ctx context.Context, scope Scope, f SessionFilter, cursor uuid.UUID) (SessionPage, error) {
+func (s *Service) SessionsAfter(
+	ctx context.Context, scope Scope, f SessionFilter, cursor uuid.UUID,
+) (SessionPage, error) {
 	found, err := s.store.ListSessions(ctx, SessionQuery{
 		Scope: scope, SessionFilter: f, After: cursor, Now: s.now(), Limit: PageSize + 1,
 	})
@@ -139,7 +141,9 @@ const (
 // Export calls write with the sessions that a filter selects, newest first, a
 // batch at a time. Every read may take as long as wait. It reports whether it ended
 // at its bounds instead of at the oldest session.
-func (s *Service) Export(ctx context.Context, scope Scope, f SessionFilter, wait time.Duration, write func([]SessionRow) error) (more bool, err error) {
+func (s *Service) Export(
+	ctx context.Context, scope Scope, f SessionFilter, wait time.Duration, write func([]SessionRow) error,
+) (more bool, err error) {
 	q := SessionQuery{Scope: scope, SessionFilter: f}
 	for rows, reads := 0, 0; rows < ExportRows && reads < exportReads; reads++ {
 		batch, cancel := context.WithTimeout(ctx, wait)

@@ -20,14 +20,18 @@ func TestMonths(t *testing.T) {
 		month := func(m time.Month) time.Time { return time.Date(2026, m, 1, 0, 0, 0, 0, time.UTC) }
 		id := newTenant(t, db, time.Date(2026, 1, 31, 23, 0, 0, 0, time.UTC))
 		entry := func(at time.Time, kind billing.EntryKind, source billing.Source, delta int64) billing.Entry {
-			return billing.Entry{ID: uuid.Must(uuid.NewV7()), TenantID: id, Kind: kind, Source: source, Delta: delta, CreatedAt: at}
+			return billing.Entry{ID: uuid.Must(uuid.NewV7()), TenantID: id, Kind: kind, Source: source, Delta: delta,
+				CreatedAt: at}
 		}
 		err := db.UpdateBilling(t.Context(), func(tx billing.Tx) error {
 			return tx.AppendEntries(
 				entry(month(2).Add(-time.Minute), billing.EntryTopUp, billing.SourceCredit, 5),
-				entry(month(2), billing.EntrySettle, billing.SourceFree, 0), entry(month(3).Add(-time.Minute), billing.EntrySettle, billing.SourceFree, 0),
-				entry(month(3), billing.EntrySettle, billing.SourceCredit, 0), entry(month(3), billing.EntryHold, billing.SourceCredit, -1),
-				entry(month(3), billing.EntryRelease, billing.SourceCredit, 1), entry(now, billing.EntryTopUp, billing.SourceCredit, 7),
+				entry(month(2), billing.EntrySettle, billing.SourceFree, 0),
+				entry(month(3).Add(-time.Minute), billing.EntrySettle, billing.SourceFree, 0),
+				entry(month(3), billing.EntrySettle, billing.SourceCredit, 0),
+				entry(month(3), billing.EntryHold, billing.SourceCredit, -1),
+				entry(month(3), billing.EntryRelease, billing.SourceCredit, 1),
+				entry(now, billing.EntryTopUp, billing.SourceCredit, 7),
 				entry(month(4).Add(-time.Minute), billing.EntryTopUp, billing.SourceCredit, 1), // later than now
 			)
 		})

@@ -135,7 +135,8 @@ const maxEvents = 1000
 
 // WebhookHealth says how well deliveries succeed. No count exceeds maxEvents.
 type WebhookHealth struct {
-	FirstTry  Rate // of the newest events that ended in the last 24 hours, delivered or failed: those delivered at the first attempt
+	// of the newest events that ended in the last 24 hours, delivered or failed: those delivered at the first attempt
+	FirstTry  Rate
 	Pending   int64
 	Waiting   int64 // events that wait because their endpoint is disabled
 	Failed    int64 // events of the last 24 hours
@@ -175,9 +176,10 @@ func (s *Service) Overview(ctx context.Context, scope Scope, w Window, zone *tim
 	// The computation serves every request that waits for it, so it must not end
 	// with the request that started it.
 	ctx = context.WithoutCancel(ctx)
-	o, stale, err := s.overview.get(overviewKey{scope, w, zone.String()}, fmt.Sprint(scope, w, zone), func() (Overview, error) {
-		return s.compute(ctx, scope, w, days, zone)
-	})
+	o, stale, err := s.overview.get(overviewKey{scope, w, zone.String()}, fmt.Sprint(scope, w, zone),
+		func() (Overview, error) {
+			return s.compute(ctx, scope, w, days, zone)
+		})
 	o.Stale = stale
 	return o, err
 }

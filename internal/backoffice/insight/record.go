@@ -113,7 +113,8 @@ func (s *Service) Session(ctx context.Context, scope Scope, id uuid.UUID) (Recor
 		CreatedAt: sess.CreatedAt, ExpiresAt: sess.ExpiresAt, CompletedAt: sess.CompletedAt,
 		SuccessURL: sess.SuccessURL, CancelURL: sess.CancelURL, WebhookURL: sess.WebhookURL,
 		Source: sess.Source, Basis: sess.Basis, Estimate: sess.EstimateAt(now),
-		MayRedirect: sess.MayRedirect(now), NextRedirectExpired: sess.NextRedirectExpired, Story: StoryOf(sess, now), Timeline: momentsOf(sess, now),
+		MayRedirect: sess.MayRedirect(now), NextRedirectExpired: sess.NextRedirectExpired, Story: StoryOf(sess, now),
+		Timeline: momentsOf(sess, now),
 	}
 	r.ByStaff = sess.APIKeyID == nil
 	if sess.APIKeyID != nil {
@@ -252,7 +253,8 @@ func heldOf(sess session.Session, b Related, now time.Time) []Held {
 		result.Result = sess.Status
 	}
 	if sess.StatusAt(now) == session.StatusExpired {
-		result = Held{Key: HeldResult, Stored: true, At: cmp.Or(sess.CompletedAt, &sess.ExpiresAt), Result: session.StatusExpired}
+		result = Held{Key: HeldResult, Stored: true, At: cmp.Or(sess.CompletedAt, &sess.ExpiresAt),
+			Result: session.StatusExpired}
 	}
 	return []Held{
 		timed(HeldCreated, &sess.CreatedAt),

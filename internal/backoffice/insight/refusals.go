@@ -135,7 +135,8 @@ func (r *Recorder) Flush(ctx context.Context) error {
 func countsOf(own map[minuteRefusal]waiting) []RefusalCount {
 	list := make([]RefusalCount, 0, len(own))
 	for key, w := range own {
-		list = append(list, RefusalCount{Refusal: key.Refusal, Minute: start(key.minute, time.Minute), N: w.n, RequestID: w.requestID})
+		list = append(list, RefusalCount{Refusal: key.Refusal, Minute: start(key.minute, time.Minute), N: w.n,
+			RequestID: w.requestID})
 	}
 	return list
 }

@@ -71,7 +71,8 @@ func addUp(groups []Group) []SplitGroup {
 	counts := map[SplitGroup]int64{}
 	for _, g := range groups {
 		of := SplitGroup{TargetAge: g.TargetAge, Status: g.Status, Source: g.Source}
-		for way, n := range map[session.Way]int64{session.WayWallet: g.Wallet, session.WayPhoto: g.Photo, "": g.N - g.Wallet - g.Photo} {
+		for way, n := range map[session.Way]int64{session.WayWallet: g.Wallet, session.WayPhoto: g.Photo,
+			"": g.N - g.Wallet - g.Photo} {
 			if of.Way = way; n != 0 {
 				counts[of] += n
 			}
@@ -83,7 +84,8 @@ func addUp(groups []Group) []SplitGroup {
 		list = append(list, g)
 	}
 	slices.SortFunc(list, func(a, b SplitGroup) int {
-		return cmp.Or(a.TargetAge-b.TargetAge, cmp.Compare(a.Status, b.Status), cmp.Compare(a.Source, b.Source), cmp.Compare(a.Way, b.Way))
+		return cmp.Or(a.TargetAge-b.TargetAge, cmp.Compare(a.Status, b.Status), cmp.Compare(a.Source, b.Source),
+			cmp.Compare(a.Way, b.Way))
 	})
 	return list
 }

@@ -14,7 +14,8 @@ const (
 )
 
 // waits are the times between attempts. After the last one a mail is given up.
-var waits = []time.Duration{time.Minute, 5 * time.Minute, 15 * time.Minute, time.Hour, 3 * time.Hour, 6 * time.Hour, 12 * time.Hour, 24 * time.Hour}
+var waits = []time.Duration{time.Minute, 5 * time.Minute, 15 * time.Minute, time.Hour, 3 * time.Hour, 6 * time.Hour,
+	12 * time.Hour, 24 * time.Hour}
 
 // Deliverer sends what is in the outbox.
 type Deliverer struct {
@@ -75,7 +76,8 @@ func (d *Deliverer) deliver(ctx context.Context, m Mail) error {
 	}
 	l, err := d.outbox.open(m)
 	if err != nil {
-		d.log.Error("a mail was given up", "kind", m.Kind, "attempts", m.Attempts, "error", "it cannot be opened with the present secret key")
+		d.log.Error("a mail was given up", "kind", m.Kind, "attempts", m.Attempts, "error",
+			"it cannot be opened with the present secret key")
 		return d.store.EndMail(ctx, m)
 	}
 	err = d.server.send(ctx, m.ID, now, l)

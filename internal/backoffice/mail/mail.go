@@ -107,7 +107,8 @@ func (o *Outbox) Compose(m Message, life time.Duration) (Mail, error) {
 	}
 	sealed, err := o.sealer.Seal(plain, sealedAs(id))
 	now := o.now()
-	return Mail{ID: id, TenantID: m.TenantID, Kind: m.Kind, Sealed: sealed, CreatedAt: now, DueAt: now, ExpiresAt: now.Add(life)}, err
+	return Mail{ID: id, TenantID: m.TenantID, Kind: m.Kind, Sealed: sealed, CreatedAt: now, DueAt: now,
+		ExpiresAt: now.Add(life)}, err
 }
 
 func (o *Outbox) open(m Mail) (l letter, err error) {

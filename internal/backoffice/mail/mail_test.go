@@ -74,7 +74,8 @@ func (v *visit) Data(r io.Reader) error {
 		return v.office.answer // the server looks at its very type
 	}
 	_, encrypted := v.conn.TLSConnectionState()
-	v.office.got, v.office.to, v.office.secure = append(v.office.got, string(raw)), append(v.office.to, v.to), append(v.office.secure, encrypted && v.known)
+	v.office.got, v.office.to, v.office.secure = append(v.office.got, string(raw)), append(v.office.to, v.to),
+		append(v.office.secure, encrypted && v.known)
 	return nil
 }
 func (v *visit) Reset()        {}
@@ -110,7 +111,8 @@ func (o *postOffice) open(t *testing.T, how string) mail.Server {
 	case "starttls":
 		s.TLSConfig = &tls.Config{Certificates: certified.TLS.Certificates, MinVersion: tls.VersionTLS12}
 	case "smtps":
-		scheme, l = "smtps", tls.NewListener(l, &tls.Config{Certificates: certified.TLS.Certificates, MinVersion: tls.VersionTLS12})
+		scheme, l = "smtps", tls.NewListener(l,
+			&tls.Config{Certificates: certified.TLS.Certificates, MinVersion: tls.VersionTLS12})
 	}
 	go func() { _ = s.Serve(l) }()
 	t.Cleanup(func() { _ = s.Close() })
@@ -148,8 +150,10 @@ func newOffice(t *testing.T, url string) *office {
 func (o *office) shop(t *testing.T) *uuid.UUID {
 	t.Helper()
 	id := uuid.Must(uuid.NewV7())
-	act := audit.Act{Scope: audit.OfTenant(id), At: o.now, Actor: audit.System("test"), Action: audit.TenantCreate, Target: id.String()}
-	if err := o.db.CreateTenant(t.Context(), tenant.Tenant{ID: id, Name: "Shop", CreatedAt: o.now}, nil, nil, act); err != nil {
+	act := audit.Act{Scope: audit.OfTenant(id), At: o.now, Actor: audit.System("test"), Action: audit.TenantCreate,
+		Target: id.String()}
+	if err := o.db.CreateTenant(t.Context(), tenant.Tenant{ID: id, Name: "Shop", CreatedAt: o.now}, nil, nil,
+		act); err != nil {
 		t.Fatal(err)
 	}
 	return &id
@@ -176,7 +180,8 @@ func (o *office) round(t *testing.T, d *mail.Deliverer, want int) {
 
 func invitation(to *uuid.UUID) mail.Message {
 	return mail.Message{
-		Kind: mail.Invitation, TenantID: to, To: "bob@shop.example", Tenant: "Käse & Öl", By: "Ada", Locale: "de-AT", Link: "https://gate.example/dashboard/link/secret",
+		Kind: mail.Invitation, TenantID: to, To: "bob@shop.example", Tenant: "Käse & Öl", By: "Ada", Locale: "de-AT",
+		Link: "https://gate.example/dashboard/link/secret",
 	}
 }
 
@@ -211,7 +216,8 @@ func TestMailsAreDelivered(t *testing.T) {
 					t.Fatal(err)
 				}
 				body, _ := io.ReadAll(message.Body)
-				if !strings.Contains(string(body), "https://gate.example/dashboard/link/secret") || !strings.HasPrefix(message.Header.Get("Subject"), "=?UTF-8?q?Einladung_zu_K=C3=A4se") {
+				if !strings.Contains(string(body), "https://gate.example/dashboard/link/secret") ||
+					!strings.HasPrefix(message.Header.Get("Subject"), "=?UTF-8?q?Einladung_zu_K=C3=A4se") {
 					t.Errorf("the mail is %s", got[0])
 				}
 			})
@@ -256,7 +262,8 @@ func TestMailsAreTriedAgain(t *testing.T) {
 			t.Errorf("the server has %d mails", len(got))
 		}
 		log := o.log.String()
-		if strings.Contains(log, "bob@") || strings.Contains(log, "secret") || !strings.Contains(log, "answered 550") || !strings.Contains(log, "its time is over") {
+		if strings.Contains(log, "bob@") || strings.Contains(log, "secret") || !strings.Contains(log, "answered 550") ||
+			!strings.Contains(log, "its time is over") {
 			t.Errorf("the log says %s", log)
 		}
 	})
@@ -272,7 +279,8 @@ func TestNoMailWithoutEncryption(t *testing.T) {
 		t.Fatal(err)
 	}
 	o.round(t, d, 1)
-	if got, _, _ := there.received(); len(got) != 0 || !strings.Contains(o.log.String(), "not reached, or not as it must be") {
+	if got, _, _ := there.received(); len(got) != 0 ||
+		!strings.Contains(o.log.String(), "not reached, or not as it must be") {
 		t.Errorf("the server has %d mails; log: %s", len(got), o.log.String())
 	}
 }
@@ -346,7 +354,8 @@ func TestServerAddresses(t *testing.T) {
 	for address, ok := range map[string]bool{
 		"smtp://mail.example": true, "smtps://u:p@mail.example:465": true, "smtp://[::1]:25": true,
 		"": false, "mail.example:25": false, "http://mail.example": false, "smtp://": false, "smtp://canary.example/x": false,
-		"smtp://canary.example:0": false, "smtp://canary.example:99999": false, "smtp://u:canary@host?x=1": false, "smtp://u:canary\x00@host": false,
+		"smtp://canary.example:0": false, "smtp://canary.example:99999": false, "smtp://u:canary@host?x=1": false,
+		"smtp://u:canary\x00@host": false,
 	} {
 		_, err := mail.ParseServer(address)
 		if (err == nil) != ok || err != nil && strings.Contains(err.Error(), "canary") {

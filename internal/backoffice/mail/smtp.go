@@ -33,7 +33,8 @@ var errServer = errors.New("must be smtp://host, which has to offer STARTTLS, or
 // machine may lack; smtps:// by TLS from the start.
 func ParseServer(address string) (Server, error) {
 	u, err := url.Parse(address)
-	if err != nil || u.Hostname() == "" || u.Path != "" || u.RawQuery != "" || u.Fragment != "" || u.Scheme != "smtp" && u.Scheme != "smtps" {
+	if err != nil || u.Hostname() == "" || u.Path != "" || u.RawQuery != "" || u.Fragment != "" || u.Scheme != "smtp" &&
+		u.Scheme != "smtps" {
 		return Server{}, errServer
 	}
 	s := Server{host: u.Hostname(), port: 587, wrapped: u.Scheme == "smtps"}
@@ -130,12 +131,14 @@ func (s Server) options() []smtp.Option {
 	if settings == nil {
 		settings = &tls.Config{MinVersion: tls.VersionTLS12, ServerName: s.host}
 	}
-	options := []smtp.Option{smtp.WithPort(s.port), smtp.WithTimeout(sendTime), smtp.WithTLSPolicy(policy), smtp.WithTLSConfig(settings)}
+	options := []smtp.Option{smtp.WithPort(s.port), smtp.WithTimeout(sendTime), smtp.WithTLSPolicy(policy),
+		smtp.WithTLSConfig(settings)}
 	if s.wrapped {
 		options = append(options, smtp.WithSSL())
 	}
 	if s.username != "" {
-		options = append(options, smtp.WithSMTPAuth(smtp.SMTPAuthAutoDiscover), smtp.WithUsername(s.username), smtp.WithPassword(s.password))
+		options = append(options, smtp.WithSMTPAuth(smtp.SMTPAuthAutoDiscover), smtp.WithUsername(s.username),
+			smtp.WithPassword(s.password))
 	}
 	return options
 }

@@ -52,6 +52,7 @@ func (m Message) letter() letter {
 	if m.Locale == "de" || strings.HasPrefix(m.Locale, "de-") {
 		texts = german
 	}
-	fill := strings.NewReplacer("{tenant}", m.Tenant, "{by}", m.By, "{link}", m.Link, "{host}", m.Host, "{left}", strconv.FormatInt(m.Left, 10))
+	fill := strings.NewReplacer("{tenant}", m.Tenant, "{by}", m.By, "{link}", m.Link, "{host}", m.Host, "{left}",
+		strconv.FormatInt(m.Left, 10))
 	return letter{To: m.To, Subject: fill.Replace(texts[m.Kind].subject), Body: fill.Replace(texts[m.Kind].body)}
 }

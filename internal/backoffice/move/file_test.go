@@ -18,7 +18,8 @@ import (
 // TestValues: values of every kind are read as they were written.
 func TestValues(t *testing.T) {
 	want := move.Row{
-		"null": nil, "yes": true, "int": int64(math.MaxInt64), "low": int64(math.MinInt64), "float": 25.5, "text": "a\n\"<é>\u2028", "empty": "",
+		"null": nil, "yes": true, "int": int64(math.MaxInt64), "low": int64(math.MinInt64), "float": 25.5,
+		"text": "a\n\"<é>\u2028", "empty": "",
 		"bytes": []byte{0, 255, '\n'}, "none": []byte{}, "time": time.Date(2026, 11, 23, 1, 2, 3, 456789000, time.UTC),
 	}
 	var file bytes.Buffer

@@ -84,7 +84,9 @@ func (s *Service) act(actor audit.Actor, action audit.Action, tenantID uuid.UUID
 // Export marks a tenant as leaving, waits for its deliveries under way, and
 // writes its file. verifyURL is the address of the hosted page here. It can be
 // repeated: nothing has changed meanwhile.
-func (s *Service) Export(ctx context.Context, actor audit.Actor, tenantID uuid.UUID, verifyURL, passphrase string, out io.Writer) (Counts, error) {
+func (s *Service) Export(
+	ctx context.Context, actor audit.Actor, tenantID uuid.UUID, verifyURL, passphrase string, out io.Writer,
+) (Counts, error) {
 	if len(passphrase) < MinPassphrase {
 		return nil, ErrWeak
 	}
@@ -163,7 +165,9 @@ type Imported struct {
 
 // Import reads a file twice: first to check all of it, then to write it. It can be
 // stopped and repeated. verifyURL is the address of the hosted page here.
-func (s *Service) Import(ctx context.Context, actor audit.Actor, verifyURL, passphrase string, file io.ReadSeeker) (Imported, error) {
+func (s *Service) Import(
+	ctx context.Context, actor audit.Actor, verifyURL, passphrase string, file io.ReadSeeker,
+) (Imported, error) {
 	head, err := s.each(ctx, file, passphrase, takeAll, func(head Header, records []Record) error {
 		return s.store.Check(ctx, head, records)
 	})
@@ -196,7 +200,10 @@ func (s *Service) Import(ctx context.Context, actor audit.Actor, verifyURL, pass
 
 // each reads a file and calls do for batches of those records that take
 // returns true for. It always reads the file to its end.
-func (s *Service) each(ctx context.Context, file io.Reader, passphrase string, take func(Record) (bool, error), do func(Header, []Record) error) (Header, error) {
+func (s *Service) each(
+	ctx context.Context, file io.Reader, passphrase string, take func(Record) (bool, error),
+	do func(Header, []Record) error,
+) (Header, error) {
 	r, err := NewReader(file, passphrase)
 	if err != nil {
 		return Header{}, err
@@ -301,5 +308,6 @@ func sameHost(a, b string) bool {
 
 // String lists the counts of tables, for messages.
 func (c Counts) String() string {
-	return fmt.Sprintf("%d sessions, %d events, %d ledger entries, %d keys", c["sessions"], c["webhook_events"], c["ledger_entries"], c["api_keys"])
+	return fmt.Sprintf("%d sessions, %d events, %d ledger entries, %d keys", c["sessions"], c["webhook_events"],
+		c["ledger_entries"], c["api_keys"])
 }

@@ -70,7 +70,8 @@ func (p *place) must(err error) {
 // create creates a session and returns it with what the merchant receives.
 func (p *place) create(owner uuid.UUID, live bool, key string) (session.Created, session.Session) {
 	p.t.Helper()
-	created, err := p.sessions.Create(p.t.Context(), tenant.Caller{TenantID: owner, Livemode: live}, session.CreateRequest{TargetAge: 18, IdempotencyKey: key})
+	created, err := p.sessions.Create(p.t.Context(), tenant.Caller{TenantID: owner, Livemode: live},
+		session.CreateRequest{TargetAge: 18, IdempotencyKey: key})
 	p.must(err)
 	s, err := p.sessions.ByLink(p.t.Context(), created.VerificationURL[strings.LastIndex(created.VerificationURL, "/")+1:])
 	p.must(err)
@@ -82,7 +83,8 @@ func (p *place) settle(sessions int) tenant.Credentials {
 	p.t.Helper()
 	ctx := p.t.Context()
 	made, err := p.tenants.Create(ctx, actor, tenant.Tenant{
-		Name: "Shop <ä>", SuccessURL: "https://s.example/", CancelURL: "https://s.example/", WebhookURL: "https://s.example/hook", AgeVisibility: true,
+		Name: "Shop <ä>", SuccessURL: "https://s.example/", CancelURL: "https://s.example/",
+		WebhookURL: "https://s.example/hook", AgeVisibility: true,
 	})
 	p.must(err)
 	id := made.Tenant.ID
@@ -162,8 +164,10 @@ func TestMove(t *testing.T) {
 		to.settle(1) // another tenant, which must not change
 		file, left := from.export(id)
 		for _, table := range []string{
-			"tenants", "api_keys", "tenant_secrets", "sessions", "holds", "handovers", "wallet_requests", "idempotency_claims", "webhook_events",
-			"webhook_attempts", "webhook_endpoints", "usage_counters", "credit_balances", "ledger_entries", "audit_entries", "audit_heads",
+			"tenants", "api_keys", "tenant_secrets", "sessions", "holds", "handovers", "wallet_requests", "idempotency_claims",
+			"webhook_events",
+			"webhook_attempts", "webhook_endpoints", "usage_counters", "credit_balances", "ledger_entries", "audit_entries",
+			"audit_heads",
 		} {
 			if len(left[table]) == 0 {
 				t.Errorf("nothing of %s is in the file", table)
@@ -229,7 +233,8 @@ func (p *place) works(made tenant.Credentials, replayed session.Created) {
 	if err != nil || len(keys) != 2 || credential.FormatWebhookSecret(keys[1]) != made.Live.WebhookSecret {
 		p.t.Errorf("webhook secrets: %d, %v", len(keys), err)
 	}
-	again, err := p.sessions.Create(ctx, tenant.Caller{TenantID: made.Tenant.ID, Livemode: true}, session.CreateRequest{TargetAge: 18, IdempotencyKey: "again"})
+	again, err := p.sessions.Create(ctx, tenant.Caller{TenantID: made.Tenant.ID, Livemode: true},
+		session.CreateRequest{TargetAge: 18, IdempotencyKey: "again"})
 	if err != nil || !again.Replayed || again.VerificationURL != replayed.VerificationURL {
 		p.t.Errorf("idempotency key: %+v, %v", again, err)
 	}
@@ -262,7 +267,8 @@ func TestNothingChangesAfterLeaving(t *testing.T) {
 				return err
 			},
 			"create test": func() error {
-				_, err := from.sessions.Create(ctx, tenant.Caller{TenantID: id}, session.CreateRequest{TargetAge: 18, IdempotencyKey: "k"})
+				_, err := from.sessions.Create(ctx, tenant.Caller{TenantID: id},
+					session.CreateRequest{TargetAge: 18, IdempotencyKey: "k"})
 				return err
 			},
 			"top up": func() error { _, err := billing.TopUp(ctx, from.Store, actor, id, 5, "", now()); return err },
@@ -305,7 +311,8 @@ func TestNothingChangesAfterLeaving(t *testing.T) {
 		if err := from.moves.Forward(ctx, actor, id, "https://new.example"); fault.CodeOf(err) != fault.Conflict {
 			t.Errorf("forwarding a tenant that stays: %v", err)
 		}
-		for _, name := range []string{"create", "create test", "top up", "rotate", "set", "claim", "authenticate", "complete"} {
+		for _, name := range []string{"create", "create test", "top up", "rotate", "set", "claim", "authenticate",
+			"complete"} {
 			if err := acts[name](); err != nil {
 				t.Errorf("%s after staying: %v", name, err)
 			}
@@ -338,7 +345,8 @@ func TestImportStopped(t *testing.T) {
 		made := from.settle(60)
 		file, left := from.export(made.Tenant.ID)
 		s := &stopping{to.Store, 1}
-		_, err := move.NewService(s, to.sealer, rand.Reader, now).Import(t.Context(), actor, "https://v.example", pass, bytes.NewReader(file))
+		_, err := move.NewService(s, to.sealer, rand.Reader, now).Import(t.Context(), actor, "https://v.example", pass,
+			bytes.NewReader(file))
 		if !errors.Is(err, errStopped) {
 			t.Fatalf("not stopped: %v", err)
 		}
@@ -351,7 +359,8 @@ func TestImportStopped(t *testing.T) {
 		_, err = to.imports(file)
 		to.must(err)
 		_, arrived := to.export(made.Tenant.ID)
-		for _, table := range []string{"sessions", "holds", "webhook_events", "ledger_entries", "credit_balances", "usage_counters"} {
+		for _, table := range []string{"sessions", "holds", "webhook_events", "ledger_entries", "credit_balances",
+			"usage_counters"} {
 			if !same(left[table], arrived[table]) {
 				t.Errorf("%s: %d rows left, %d arrived", table, len(left[table]), len(arrived[table]))
 			}
@@ -371,7 +380,8 @@ func TestImportRefused(t *testing.T) {
 				t.Errorf("%d bytes of %d: %v", n, len(file), err)
 			}
 		}
-		if _, err := to.moves.Import(t.Context(), actor, "", "another passphrase", bytes.NewReader(file)); !errors.Is(err, move.ErrPassphrase) {
+		if _, err := to.moves.Import(t.Context(), actor, "", "another passphrase", bytes.NewReader(file)); !errors.Is(err,
+			move.ErrPassphrase) {
 			t.Errorf("another passphrase: %v", err)
 		}
 		if _, err := from.imports(file); fault.CodeOf(err) != fault.Conflict {
@@ -380,7 +390,8 @@ func TestImportRefused(t *testing.T) {
 		// Another tenant has one of its keys.
 		other := to.settle(1)
 		hash := credential.HashAPIKey(made.Live.APIKey)
-		to.must(to.InsertKey(t.Context(), tenant.APIKey{ID: uuid.New(), TenantID: other.Tenant.ID, Hash: hash, LastFour: "abcd", CreatedAt: now()},
+		to.must(to.InsertKey(t.Context(), tenant.APIKey{ID: uuid.New(), TenantID: other.Tenant.ID, Hash: hash,
+			LastFour: "abcd", CreatedAt: now()},
 			audit.Act{Scope: audit.OfTenant(other.Tenant.ID), At: now(), Actor: actor, Action: audit.APIKeyCreate}))
 		if _, err := to.imports(file); fault.CodeOf(err) != fault.Conflict {
 			t.Errorf("a key that is taken: %v", err)

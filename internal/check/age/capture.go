@@ -256,14 +256,17 @@ func (c *Capture) steady(o *vision.Observation) vision.Guidance {
 	}
 	x, y, _ := o.Place()
 	lastX, lastY, width := last.Place()
-	if math.Hypot(x-lastX, y-lastY) > maxDrift*width || math.Hypot(o.Pose.Yaw-last.Pose.Yaw, o.Pose.Pitch-last.Pose.Pitch) > atRest {
+	if math.Hypot(x-lastX, y-lastY) > maxDrift*width ||
+		math.Hypot(o.Pose.Yaw-last.Pose.Yaw, o.Pose.Pitch-last.Pose.Pitch) > atRest {
 		return vision.GuidanceHoldStill
 	}
 	return vision.GuidanceOK
 }
 
 // watch follows the face through the challenge.
-func (c *Capture) watch(ctx context.Context, o *vision.Observation, n liveness.Novelty, now time.Time, trip time.Duration) (Step, error) {
+func (c *Capture) watch(
+	ctx context.Context, o *vision.Observation, n liveness.Novelty, now time.Time, trip time.Duration,
+) (Step, error) {
 	if n == liveness.Repeated || c.track.Jumps(o, now) {
 		return c.finish(VerdictSpoof, 0), nil
 	}
@@ -299,7 +302,8 @@ func (c *Capture) follow(o *vision.Observation) vision.Guidance {
 		if c.challenge.Prompt() == liveness.PromptHoldStill {
 			return vision.GuidanceTurnedAway
 		}
-	case vision.GuidanceTurnedAway, vision.GuidanceChinRaised, vision.GuidanceChinLowered, vision.GuidanceBlurred, vision.GuidanceOffCenter:
+	case vision.GuidanceTurnedAway, vision.GuidanceChinRaised, vision.GuidanceChinLowered, vision.GuidanceBlurred,
+		vision.GuidanceOffCenter:
 		if c.challenge.Prompt() != liveness.PromptHoldStill {
 			return vision.GuidanceOK
 		}

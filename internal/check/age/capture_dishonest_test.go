@@ -55,8 +55,10 @@ func TestDishonest(t *testing.T) {
 		}, age.VerdictNoCapture},
 		{"before anybody could", func(p *person) { p.react, p.move = 0, 100*time.Millisecond }, age.VerdictSpoof},
 		{"pictures in turn", func(p *person) { p.move = 0 }, age.VerdictSpoof},
-		{"a long way, which brought the frames so close together", func(p *person) { p.move, p.trip = 0, 400*time.Millisecond }, age.VerdictNoCapture},
-		{"a slow network, on which turns look like that", func(p *person) { p.gap, p.move = 500*time.Millisecond, 0 }, age.VerdictNoCapture},
+		{"a long way, which brought the frames so close together",
+			func(p *person) { p.move, p.trip = 0, 400*time.Millisecond }, age.VerdictNoCapture},
+		{"a slow network, on which turns look like that", func(p *person) { p.gap, p.move = 500*time.Millisecond, 0 },
+			age.VerdictNoCapture},
 		{"pictures in turn, but for the first action", func(p *person) {
 			p.change = func(n int, _ *vision.Observation) {
 				if n > 9 {

@@ -32,7 +32,8 @@ func TestDrawnChallenges(t *testing.T) {
 			if s.Prompt != "" && s.Prompt != liveness.PromptHoldStill && s.Prompt != last.Prompt {
 				asked = append(asked, s.Prompt)
 			}
-			if s.Done < last.Done || s.Done > s.Total || s.Total != 4 || (s.Age != 0) != (s.Verdict != "") || s.Progress < 0 || s.Progress > 1 {
+			if s.Done < last.Done || s.Done > s.Total || s.Total != 4 || (s.Age != 0) != (s.Verdict != "") || s.Progress < 0 ||
+				s.Progress > 1 {
 				t.Fatalf("%+v after %+v", s, last)
 			}
 			last = s
@@ -79,7 +80,8 @@ func TestLateActions(t *testing.T) {
 func FuzzMessages(f *testing.F) {
 	f.Fuzz(func(t *testing.T, script []byte) {
 		p := honest(plain, 40)
-		c := age.NewEngine(p, age.ExpectedValue{}, nil).NewCapture(age.Options{TargetAge: 18, Now: func() time.Time { return p.now }})
+		c := age.NewEngine(p, age.ExpectedValue{},
+			nil).NewCapture(age.Options{TargetAge: 18, Now: func() time.Time { return p.now }})
 		spoilt := false
 		for i, op := range script {
 			frame := age.Frame{Nonce: c.Nonce(), Seq: uint32(i), JPEG: binary.BigEndian.AppendUint32(nil, uint32(i))}

@@ -81,7 +81,8 @@ func TestMovementMissedByTheServer(t *testing.T) {
 		steps := p.play(t)
 		last := steps[len(steps)-1]
 		if last.Verdict != age.VerdictNoCapture || last.Unserved != row.unserved {
-			t.Errorf("a frame every %s, each looked at for %s: %q, unserved %v; want no capture, %v", row.gap, row.wait, last.Verdict, last.Unserved, row.unserved)
+			t.Errorf("a frame every %s, each looked at for %s: %q, unserved %v; want no capture, %v", row.gap, row.wait,
+				last.Verdict, last.Unserved, row.unserved)
 		}
 	}
 }

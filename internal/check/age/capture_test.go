@@ -32,8 +32,10 @@ func TestVerdictOnAge(t *testing.T) {
 		{"exactly the cutoff", plain, []int{25}, age.VerdictMet, 25},
 		{"a year below it", plain, []int{24}, age.VerdictBelow, 24},
 		{"fractional margin", age.Options{TargetAge: 18, Margin: 7.5}, []int{25}, age.VerdictBelow, 25},
-		{"a raised margin", age.Options{TargetAge: 18, Margin: 7, Raised: func() float64 { return 2 }}, []int{26}, age.VerdictBelow, 26},
-		{"a raised margin, met", age.Options{TargetAge: 18, Margin: 7, Raised: func() float64 { return 2 }}, []int{27}, age.VerdictMet, 27},
+		{"a raised margin", age.Options{TargetAge: 18, Margin: 7, Raised: func() float64 { return 2 }}, []int{26},
+			age.VerdictBelow, 26},
+		{"a raised margin, met", age.Options{TargetAge: 18, Margin: 7, Raised: func() float64 { return 2 }}, []int{27},
+			age.VerdictMet, 27},
 		{"the median decides, not odd frames", plain, []int{20, 90, 21, 22, 90, 22}, age.VerdictBelow, 22},
 		{"assisted", still, []int{40}, age.VerdictMet, 40},
 	}
@@ -75,7 +77,8 @@ func TestCourse(t *testing.T) {
 		}
 	}
 	steps := p.play(t)
-	first := age.Step{Guidance: vision.GuidanceOK, Phase: age.PhaseChallenge, Prompt: liveness.PromptLeft, Total: 4, Remaining: 20 * time.Second, Extensible: true, Full: true, AttemptStarted: true}
+	first := age.Step{Guidance: vision.GuidanceOK, Phase: age.PhaseChallenge, Prompt: liveness.PromptLeft, Total: 4,
+		Remaining: 20 * time.Second, Extensible: true, Full: true, AttemptStarted: true}
 	second := first
 	second.AttemptStarted, second.Remaining = false, first.Remaining-p.gap
 	for i, want := range []age.Step{
@@ -92,7 +95,8 @@ func TestCourse(t *testing.T) {
 	}
 	var prompts []liveness.Prompt
 	for i, s := range steps[5 : len(steps)-1] {
-		if s.Guidance != vision.GuidanceOK && s.Guidance != vision.GuidanceTurnedAway || s.AttemptStarted != (i == 0) || s.Hint != "" {
+		if s.Guidance != vision.GuidanceOK && s.Guidance != vision.GuidanceTurnedAway || s.AttemptStarted != (i == 0) ||
+			s.Hint != "" {
 			t.Errorf("step %d: %+v", i+5, s)
 		}
 		if len(prompts) == 0 || prompts[len(prompts)-1] != s.Prompt {
@@ -100,7 +104,8 @@ func TestCourse(t *testing.T) {
 		}
 	}
 	// The random source draws the first direction a quarter turn away each time.
-	want := []liveness.Prompt{liveness.PromptLeft, liveness.PromptUp, liveness.PromptLeft, liveness.PromptUp, liveness.PromptHoldStill}
+	want := []liveness.Prompt{liveness.PromptLeft, liveness.PromptUp, liveness.PromptLeft, liveness.PromptUp,
+		liveness.PromptHoldStill}
 	if !slices.Equal(prompts, want) {
 		t.Errorf("prompts %v, want %v", prompts, want)
 	}
@@ -242,7 +247,8 @@ func TestFramesTakeTurns(t *testing.T) {
 	c := age.NewEngine(watched{p, &given, &measured}, age.ExpectedValue{}, nil).NewCapture(p.options)
 	for n := range uint32(29) {
 		p.now = p.now.Add(p.gap)
-		if step, err := c.Add(t.Context(), age.Frame{Nonce: c.Nonce(), Seq: n, JPEG: []byte{byte(n)}}); err != nil || step.Verdict != "" {
+		if step, err := c.Add(t.Context(), age.Frame{Nonce: c.Nonce(), Seq: n, JPEG: []byte{byte(n)}}); err != nil ||
+			step.Verdict != "" {
 			t.Fatal(step, err)
 		}
 		if given != 0 || turns != int(n)+1 {

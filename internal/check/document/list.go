@@ -71,7 +71,8 @@ type ListStore interface {
 	// the list as fn leaves it and the change that fn returns, with its acts, in one
 	// transaction. It may call fn again after a conflict. It returns fault.NotFound
 	// for an unknown list.
-	UpdateTrustList(ctx context.Context, id uuid.UUID, fn func(l *TrustList, issuers []TrustedIssuer) (ListChange, error)) error
+	UpdateTrustList(ctx context.Context, id uuid.UUID,
+		fn func(l *TrustList, issuers []TrustedIssuer) (ListChange, error)) error
 	// ClaimTrustList moves the time at which a list is due from a time that is not
 	// after now. It reports whether it did: of several replicas, one does.
 	ClaimTrustList(ctx context.Context, id uuid.UUID, now, due time.Time) (bool, error)

@@ -19,7 +19,9 @@ import (
 
 // apply decides on the locked row what a verified list changes. An older list, or
 // one that says something else under the same number, is refused.
-func (s *Lists) apply(actor audit.Actor, l *TrustList, issuers []TrustedIssuer, parsed trustlist.List) (ListChange, error) {
+func (s *Lists) apply(
+	actor audit.Actor, l *TrustList, issuers []TrustedIssuer, parsed trustlist.List,
+) (ListChange, error) {
 	now := s.now()
 	same := bytes.Equal(l.Digest, parsed.Digest[:])
 	if l.Digest != nil && !same && !follows(*l, parsed) {
@@ -98,9 +100,11 @@ func issuersOf(l TrustList, parsed trustlist.List, now time.Time) (issuers []Tru
 			}
 			fingerprint := sha256.Sum256(e.Certificate.Raw)
 			issuer := TrustedIssuer{
-				ID: id, Name: visibleName(e.Name, l.Name), Country: e.Country, DocType: docType, Certificate: e.Certificate.Raw, Fingerprint: fingerprint[:],
-				SignerUsage: usage, NotBefore: e.Certificate.NotBefore.UTC(), NotAfter: e.Certificate.NotAfter.UTC(), CreatedAt: now,
-				List: IssuerList{ID: l.ID, Name: l.Name, Until: parsed.NextUpdate},
+				ID: id, Name: visibleName(e.Name, l.Name), Country: e.Country, DocType: docType, Certificate: e.Certificate.Raw,
+				Fingerprint: fingerprint[:],
+				SignerUsage: usage, NotBefore: e.Certificate.NotBefore.UTC(), NotAfter: e.Certificate.NotAfter.UTC(),
+				CreatedAt: now,
+				List:      IssuerList{ID: l.ID, Name: l.Name, Until: parsed.NextUpdate},
 			}
 			if !slices.ContainsFunc(issuers, issuer.sameAs) {
 				issuers = append(issuers, issuer)
@@ -143,14 +147,18 @@ func statusOf(parsed trustlist.List, i TrustedIssuer) string {
 }
 
 // listedAct is the act by which a list adds or removes an issuer.
-func listedAct(action audit.Action, actor audit.Actor, now time.Time, list string, i TrustedIssuer, status string) audit.Act {
+func listedAct(
+	action audit.Action, actor audit.Actor, now time.Time, list string, i TrustedIssuer, status string,
+) audit.Act {
 	params := map[string]string{
-		"name": i.Name, "country": i.Country, "doctype": i.DocType, "fingerprint": hex.EncodeToString(i.Fingerprint), "list": list,
+		"name": i.Name, "country": i.Country, "doctype": i.DocType, "fingerprint": hex.EncodeToString(i.Fingerprint),
+		"list": list,
 	}
 	if status != "" {
 		params["status"] = trimStatus(status)
 	}
-	return audit.Act{Scope: audit.Instance, At: now, Actor: actor, Action: action, Target: i.ID.String(), Detail: audit.Detail{Params: params}}
+	return audit.Act{Scope: audit.Instance, At: now, Actor: actor, Action: action, Target: i.ID.String(),
+		Detail: audit.Detail{Params: params}}
 }
 
 // trimStatus returns a status that a list wrote at a length fit for the log.

@@ -51,7 +51,10 @@ type Lists struct {
 // NewLists returns the service. fetch gets at most trustlist.MaxBytes, in bounded
 // time. Its errors are shown to operators. rule decides which addresses of lists
 // may be added.
-func NewLists(store ListStore, rule tenant.CallbackRule, fetch func(ctx context.Context, url string) ([]byte, error), now func() time.Time) *Lists {
+func NewLists(
+	store ListStore, rule tenant.CallbackRule, fetch func(ctx context.Context, url string) ([]byte, error),
+	now func() time.Time,
+) *Lists {
 	return &Lists{store, rule, fetch, now}
 }
 
@@ -68,8 +71,10 @@ type NewList struct {
 // Add follows a list. It fetches nothing. It returns fault.Invalid with the
 // reason, or fault.Conflict if the name is taken.
 func (s *Lists) Add(ctx context.Context, actor audit.Actor, n NewList) (TrustList, error) {
-	if strings.TrimSpace(n.Name) == "" || !utf8.ValidString(n.Name) || utf8.RuneCountInString(n.Name) > maxIssuerName || strings.ContainsFunc(n.Name, tenant.IsHidden) {
-		return TrustList{}, fault.New(fault.Invalid, "the name must have 1 to "+strconv.Itoa(maxIssuerName)+" visible characters")
+	if strings.TrimSpace(n.Name) == "" || !utf8.ValidString(n.Name) || utf8.RuneCountInString(n.Name) > maxIssuerName ||
+		strings.ContainsFunc(n.Name, tenant.IsHidden) {
+		return TrustList{}, fault.New(fault.Invalid, "the name must have 1 to "+strconv.Itoa(maxIssuerName)+
+			" visible characters")
 	}
 	if n.URL != "" {
 		if _, err := s.rule.Parse(n.URL); err != nil {
@@ -80,7 +85,9 @@ func (s *Lists) Add(ctx context.Context, actor audit.Actor, n NewList) (TrustLis
 		n.DocType = wallet.DocTypeProofOfAge
 	}
 	if n.Format == trustlist.FormatLoTE && (!slices.Contains(wallet.DocTypes(), n.DocType) || n.ListType == "") {
-		return TrustList{}, fault.New(fault.Invalid, "a list of trusted entities needs its type, and the kind of its issuers' documents: one of "+strings.Join(wallet.DocTypes(), ", "))
+		return TrustList{}, fault.New(fault.Invalid,
+			"a list of trusted entities needs its type, and the kind of its issuers' documents: one of "+
+				strings.Join(wallet.DocTypes(), ", "))
 	}
 	signers, err := parseSigners(n.PEM)
 	if err != nil {
@@ -91,7 +98,8 @@ func (s *Lists) Add(ctx context.Context, actor audit.Actor, n NewList) (TrustLis
 		return TrustList{}, err
 	}
 	if len(lists) >= maxLists {
-		return TrustList{}, fault.New(fault.Invalid, "there are "+strconv.Itoa(maxLists)+" lists, and no more can be followed")
+		return TrustList{}, fault.New(fault.Invalid, "there are "+strconv.Itoa(maxLists)+
+			" lists, and no more can be followed")
 	}
 	id, err := uuid.NewV7()
 	if err != nil {
@@ -105,7 +113,8 @@ func (s *Lists) Add(ctx context.Context, actor audit.Actor, n NewList) (TrustLis
 	fingerprint := sha256.Sum256(signers)
 	err = s.store.AddTrustList(ctx, l, audit.Act{
 		Scope: audit.Instance, At: now, Actor: actor, Action: audit.TrustListAdd, Target: id.String(),
-		Detail: audit.Detail{Params: map[string]string{"name": l.Name, "format": l.Format, "signers": hex.EncodeToString(fingerprint[:])}},
+		Detail: audit.Detail{Params: map[string]string{"name": l.Name, "format": l.Format,
+			"signers": hex.EncodeToString(fingerprint[:])}},
 	})
 	if fault.CodeOf(err) == fault.Conflict {
 		err = fault.New(fault.Conflict, "there is a list of this name already")
@@ -146,8 +155,9 @@ func (s *Lists) Pin(ctx context.Context, actor audit.Actor, id uuid.UUID, pem []
 		return ListChange{Acts: []audit.Act{{
 			Scope: audit.Instance, At: now, Actor: actor, Action: audit.TrustListUpdate, Target: id.String(),
 			Detail: audit.Detail{
-				Params:  map[string]string{"name": l.Name},
-				Changes: []audit.Change{{Setting: "signers", Old: hex.EncodeToString(before[:]), New: hex.EncodeToString(after[:])}},
+				Params: map[string]string{"name": l.Name},
+				Changes: []audit.Change{{Setting: "signers", Old: hex.EncodeToString(before[:]),
+					New: hex.EncodeToString(after[:])}},
 			},
 		}}}, nil
 	})
@@ -258,7 +268,8 @@ func (s *Lists) ImportVICAL(ctx context.Context, actor audit.Actor, name string,
 	at := slices.IndexFunc(lists, func(l TrustList) bool { return l.Name == name })
 	if at >= 0 {
 		if l := lists[at]; l.Format != string(trustlist.FormatVICAL) || !bytes.Equal(l.Signers, signers) {
-			return Synced{}, fault.New(fault.Conflict, "a list of this name is of another kind, or pinned to other certificates: agegate trust source pin changes them")
+			return Synced{}, fault.New(fault.Conflict,
+				"a list of this name is of another kind, or pinned to other certificates: agegate trust source pin changes them")
 		}
 		return s.Import(ctx, actor, lists[at].ID, raw)
 	}

@@ -16,7 +16,9 @@ import (
 // read and refused counts; other answers do not. It returns session.ErrLate when
 // the request is not open, session.ErrAnswered while Finish has a final outcome
 // to apply, and session.ErrDisabled.
-func (w *Wallets) Present(ctx context.Context, sess session.Session, origin, protocol string, data json.RawMessage) (session.Session, error) {
+func (w *Wallets) Present(
+	ctx context.Context, sess session.Session, origin, protocol string, data json.RawMessage,
+) (session.Session, error) {
 	request, err := w.RequestOf(ctx, sess)
 	if fault.CodeOf(err) == fault.NotFound {
 		return sess, session.ErrLate
@@ -35,7 +37,10 @@ func (w *Wallets) Present(ctx context.Context, sess session.Session, origin, pro
 	if err != nil {
 		return sess, err
 	}
-	err = w.verify(ctx, sess, issuers, func() (wallet.Presentation, error) { return exchange.OpenBrowser(origin, protocol, data) })
+	err = w.verify(ctx, sess, issuers, func() (wallet.Presentation,
+		error) {
+		return exchange.OpenBrowser(origin, protocol, data)
+	})
 	switch {
 	case err == nil:
 		return w.pass(ctx, sess, request)
@@ -52,7 +57,9 @@ func (w *Wallets) Present(ctx context.Context, sess session.Session, origin, pro
 // verify opens a presentation and checks it against the issuers that the session
 // trusts, in a turn of the session's tenant. It returns fault.Unavailable if it
 // gets no turn.
-func (w *Wallets) verify(ctx context.Context, sess session.Session, issuers []wallet.Issuer, open func() (wallet.Presentation, error)) error {
+func (w *Wallets) verify(
+	ctx context.Context, sess session.Session, issuers []wallet.Issuer, open func() (wallet.Presentation, error),
+) error {
 	leave, err := w.turns.Take(ctx, sess.TenantID)
 	if err != nil {
 		return err

@@ -48,7 +48,9 @@ func NewStatusLists(fetch func(ctx context.Context, url string) ([]byte, error),
 var errStatusList = errors.New("the status list cannot be had")
 
 // revoked reports whether the list of an entry marks a document as revoked.
-func (s *StatusLists) revoked(ctx context.Context, entry wallet.StatusEntry, docType string, issuers []wallet.Issuer) (bool, error) {
+func (s *StatusLists) revoked(
+	ctx context.Context, entry wallet.StatusEntry, docType string, issuers []wallet.Issuer,
+) (bool, error) {
 	u, err := url.Parse(entry.URI)
 	if err != nil || u.Scheme != "https" || u.Host == "" || u.User != nil || len(entry.URI) > maxStatusURI {
 		return false, errStatusList

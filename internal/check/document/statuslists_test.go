@@ -30,7 +30,8 @@ func TestStatusListsFail(t *testing.T) {
 			t.Errorf("%s: asked %d times, want %d", uri, asked.Load(), want)
 		}
 	}
-	for _, uri := range []string{"", "http://issuer.example/1", "https:///1", "https://user@issuer.example/1", "file:///etc/passwd", "https://issuer.example/%zz"} {
+	for _, uri := range []string{"", "http://issuer.example/1", "https:///1", "https://user@issuer.example/1",
+		"file:///etc/passwd", "https://issuer.example/%zz"} {
 		ask(uri, 0)
 	}
 	ask("https://issuer.example/1", 1)
@@ -60,7 +61,8 @@ func TestStatusListsAreShared(t *testing.T) {
 		t.Errorf("%d fetches", asked.Load())
 	}
 	for n := range 3 * maxStatusLists {
-		_, _ = lists.revoked(t.Context(), wallet.StatusEntry{URI: "https://issuer.example/" + string(rune('A'+n))}, wallet.DocTypeMDL, nil)
+		_, _ = lists.revoked(t.Context(), wallet.StatusEntry{URI: "https://issuer.example/" + string(rune('A'+n))},
+			wallet.DocTypeMDL, nil)
 	}
 	if len(lists.kept) > maxStatusLists {
 		t.Errorf("%d lists are kept", len(lists.kept))

@@ -95,11 +95,14 @@ var countryCode = regexp.MustCompile(`^[A-Z]{2}$`)
 // returns fault.Invalid with the reason, or fault.Conflict if the certificate is
 // already trusted.
 func (t *Trust) Add(ctx context.Context, actor audit.Actor, n NewIssuer) (TrustedIssuer, error) {
-	if strings.TrimSpace(n.Name) == "" || !utf8.ValidString(n.Name) || utf8.RuneCountInString(n.Name) > maxIssuerName || strings.ContainsFunc(n.Name, tenant.IsHidden) {
-		return TrustedIssuer{}, fault.New(fault.Invalid, "the name must have 1 to "+strconv.Itoa(maxIssuerName)+" visible characters")
+	if strings.TrimSpace(n.Name) == "" || !utf8.ValidString(n.Name) || utf8.RuneCountInString(n.Name) > maxIssuerName ||
+		strings.ContainsFunc(n.Name, tenant.IsHidden) {
+		return TrustedIssuer{}, fault.New(fault.Invalid, "the name must have 1 to "+strconv.Itoa(maxIssuerName)+
+			" visible characters")
 	}
 	if !slices.Contains(wallet.DocTypes(), n.DocType) {
-		return TrustedIssuer{}, fault.New(fault.Invalid, "the kind of document must be one of "+strings.Join(wallet.DocTypes(), ", "))
+		return TrustedIssuer{}, fault.New(fault.Invalid, "the kind of document must be one of "+
+			strings.Join(wallet.DocTypes(), ", "))
 	}
 	certificate, err := parseCertificate(n.PEM)
 	if err != nil {
@@ -125,7 +128,8 @@ func (t *Trust) Add(ctx context.Context, actor audit.Actor, n NewIssuer) (Truste
 	}
 	fingerprint := sha256.Sum256(certificate.Raw)
 	issuer := TrustedIssuer{
-		ID: id, Name: n.Name, Country: n.Country, DocType: n.DocType, Certificate: certificate.Raw, Fingerprint: fingerprint[:],
+		ID: id, Name: n.Name, Country: n.Country, DocType: n.DocType, Certificate: certificate.Raw,
+		Fingerprint: fingerprint[:],
 		SignerUsage: usage, NotBefore: certificate.NotBefore.UTC(), NotAfter: certificate.NotAfter.UTC(), CreatedAt: now,
 	}
 	err = t.store.AddIssuer(ctx, issuer, audit.Act{
@@ -153,7 +157,8 @@ func parseCertificate(text []byte) (*x509.Certificate, error) {
 		return nil, fault.Wrap(err, fault.Invalid, "the certificate cannot be read")
 	}
 	if err := credential.CheckPublicKey(certificate.PublicKey); err != nil {
-		return nil, fault.Wrap(err, fault.Invalid, "the certificate's key must be RSA of 2048 to 4096 bits, or on P-256, P-384, P-521 or Ed25519")
+		return nil, fault.Wrap(err, fault.Invalid,
+			"the certificate's key must be RSA of 2048 to 4096 bits, or on P-256, P-384, P-521 or Ed25519")
 	}
 	return certificate, nil
 }

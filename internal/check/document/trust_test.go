@@ -57,13 +57,15 @@ func TestIssuersOfEndedLists(t *testing.T) {
 		t.Fatal(err)
 	}
 	until := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: until.AddDate(-1, 0, 0), NotAfter: until.AddDate(1, 0, 0)}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: until.AddDate(-1, 0, 0),
+		NotAfter: until.AddDate(1, 0, 0)}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, signer.Public(), signer)
 	if err != nil {
 		t.Fatal(err)
 	}
 	byHand := TrustedIssuer{DocType: wallet.DocTypeMDL, Certificate: der}
-	fromList := TrustedIssuer{DocType: wallet.DocTypeProofOfAge, Certificate: der, List: IssuerList{ID: uuid.New(), Name: "AV", Until: until}}
+	fromList := TrustedIssuer{DocType: wallet.DocTypeProofOfAge, Certificate: der,
+		List: IssuerList{ID: uuid.New(), Name: "AV", Until: until}}
 	for at, want := range map[time.Time]int{until.Add(-time.Second): 2, until: 1, until.Add(time.Second): 1} {
 		w := &Wallets{store: listed{entries: []TrustedIssuer{byHand, fromList}}, now: func() time.Time { return at }}
 		issuers, err := w.issuers(t.Context(), session.Session{Livemode: true})

@@ -109,7 +109,8 @@ func (s *Verifiers) generate(curve string) (VerifierKey, *ecdsa.PrivateKey, erro
 		return VerifierKey{}, nil, err
 	}
 	sealed, err := s.sealer.Seal(encoded, sealContext(id))
-	return VerifierKey{ID: id, Sealed: sealed, State: VerifierPending, CreatedAt: s.now().UTC().Truncate(time.Microsecond)}, key, err
+	return VerifierKey{ID: id, Sealed: sealed, State: VerifierPending,
+		CreatedAt: s.now().UTC().Truncate(time.Microsecond)}, key, err
 }
 
 // open returns the private key of a row.
@@ -173,7 +174,9 @@ func (s *Verifiers) act(actor audit.Actor, action audit.Action, v VerifierKey) a
 // ResealVerifiers seals every key under the sealer's first key. It can be stopped
 // and run again at any time. A key that no key of the sealer opens is not
 // changed.
-func ResealVerifiers(ctx context.Context, store VerifierStore, sealer *credential.Sealer) (done credential.Resealing, err error) {
+func ResealVerifiers(
+	ctx context.Context, store VerifierStore, sealer *credential.Sealer,
+) (done credential.Resealing, err error) {
 	keys, err := store.Verifiers(ctx)
 	if err != nil {
 		return done, err

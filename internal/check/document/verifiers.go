@@ -36,7 +36,8 @@ type NewVerifier struct {
 
 func (n NewVerifier) check() error {
 	switch {
-	case strings.TrimSpace(n.Name) == "" || utf8.RuneCountInString(n.Name) > 64 || strings.ContainsFunc(n.Name, tenant.IsHidden):
+	case strings.TrimSpace(n.Name) == "" || utf8.RuneCountInString(n.Name) > 64 ||
+		strings.ContainsFunc(n.Name, tenant.IsHidden):
 		return fault.New(fault.Invalid, "the name must have 1 to 64 visible characters")
 	case n.Host == "" || len(n.Host) > 253 || strings.ContainsAny(n.Host, "/:@ "):
 		return fault.New(fault.Invalid, "the host must be that of the verification pages, such as verify.example.com")
@@ -166,7 +167,9 @@ func parseChain(text []byte) (chain []*x509.Certificate, err error) {
 
 // checkChain checks what wallets check. It returns the chain without its root,
 // which wallets have already.
-func checkChain(chain []*x509.Certificate, key *ecdsa.PrivateKey, v VerifierKey, now time.Time) ([]*x509.Certificate, error) {
+func checkChain(
+	chain []*x509.Certificate, key *ecdsa.PrivateKey, v VerifierKey, now time.Time,
+) ([]*x509.Certificate, error) {
 	leaf := chain[0]
 	public, ok := leaf.PublicKey.(*ecdsa.PublicKey)
 	switch {
@@ -215,7 +218,9 @@ const (
 // NewRegistrar creates the operator's root, which signs the certificates of
 // verifiers. It returns the root with its certificate in PEM, which must be
 // registered with wallets. An earlier root no longer signs.
-func (s *Verifiers) NewRegistrar(ctx context.Context, actor audit.Actor, name, host string) (VerifierKey, []byte, error) {
+func (s *Verifiers) NewRegistrar(
+	ctx context.Context, actor audit.Actor, name, host string,
+) (VerifierKey, []byte, error) {
 	v, key, err := s.make(NewVerifier{Name: name, Host: host, Curve: "p256"})
 	if err != nil {
 		return v, nil, err
@@ -225,8 +230,10 @@ func (s *Verifiers) NewRegistrar(ctx context.Context, actor audit.Actor, name, h
 		return v, nil, err
 	}
 	template := &x509.Certificate{
-		SerialNumber: serial, Subject: pkix.Name{CommonName: name}, NotBefore: s.now().Add(-backdated), NotAfter: s.now().Add(rootValidity),
-		IsCA: true, BasicConstraintsValid: true, MaxPathLenZero: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageCRLSign,
+		SerialNumber: serial, Subject: pkix.Name{CommonName: name}, NotBefore: s.now().Add(-backdated),
+		NotAfter: s.now().Add(rootValidity),
+		IsCA:     true, BasicConstraintsValid: true, MaxPathLenZero: true,
+		KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageCRLSign,
 	}
 	der, err := x509.CreateCertificate(s.random, template, template, &key.PublicKey, key)
 	if err != nil {

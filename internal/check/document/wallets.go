@@ -84,7 +84,10 @@ type Wallets struct {
 
 // NewWallets returns the service. The sample issuer's key is derived from the
 // sealing key, so each installation has its own, the same on every replica.
-func NewWallets(sessions *session.Service, store WalletStore, sealer *credential.Sealer, lists *StatusLists, random io.Reader, now func() time.Time) (*Wallets, error) {
+func NewWallets(
+	sessions *session.Service, store WalletStore, sealer *credential.Sealer, lists *StatusLists, random io.Reader,
+	now func() time.Time,
+) (*Wallets, error) {
 	secret, err := sealer.Derive("sample issuer")
 	if err != nil {
 		return nil, err
@@ -196,7 +199,9 @@ func (w *Wallets) Exchange(ctx context.Context, sess session.Session, r Request)
 
 // exchange returns the request's exchange. It is signed if the tenant, or else
 // the instance, has a verifier's key with certificates that are valid now.
-func (w *Wallets) exchange(ctx context.Context, sess session.Session, r Request, issuers []wallet.Issuer) (wallet.Exchange, error) {
+func (w *Wallets) exchange(
+	ctx context.Context, sess session.Session, r Request, issuers []wallet.Issuer,
+) (wallet.Exchange, error) {
 	secret, err := w.derive("wallet request|", r)
 	if err != nil {
 		return wallet.Exchange{}, err
@@ -254,7 +259,9 @@ func (w *Wallets) open(ctx context.Context, sess session.Session) (Request, erro
 // several times. responseURI gets the request's ID and returns the address for
 // the answer. SignedRequest returns session.ErrLate when no request is open or it
 // is not signed.
-func (w *Wallets) SignedRequest(ctx context.Context, sess session.Session, walletNonce string, responseURI func(id string) string) (string, error) {
+func (w *Wallets) SignedRequest(
+	ctx context.Context, sess session.Session, walletNonce string, responseURI func(id string) string,
+) (string, error) {
 	request, err := w.open(ctx, sess)
 	if err != nil {
 		return "", err
@@ -333,7 +340,9 @@ func (w *Wallets) Receive(ctx context.Context, sess session.Session, post Post) 
 // Return finishes the check with the code of a wallet on the shopper's own
 // device, for the session's own browser. If no answer waits for this code, it
 // reports false and changes nothing.
-func (w *Wallets) Return(ctx context.Context, sess session.Session, r Request, code string) (session.Session, bool, error) {
+func (w *Wallets) Return(
+	ctx context.Context, sess session.Session, r Request, code string,
+) (session.Session, bool, error) {
 	want, err := w.returnCode(r)
 	if err != nil || !r.returns || subtle.ConstantTimeCompare([]byte(code), []byte(want)) != 1 {
 		return sess, false, err

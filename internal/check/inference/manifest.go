@@ -137,7 +137,8 @@ func WriteJSON(path string, v any) error {
 		return err
 	}
 	part := path + ".part"
-	if err := os.WriteFile(part, append(text, '\n'), 0o644); err != nil { //nolint:gosec // no secret: the server may run as another user
+	//nolint:gosec // no secret: the server may run as another user
+	if err := os.WriteFile(part, append(text, '\n'), 0o644); err != nil {
 		return err
 	}
 	return os.Rename(part, path)

@@ -75,14 +75,18 @@ func TestOpenRefuses(t *testing.T) {
 			m.Models = nil
 			os.Remove(filepath.Join(dir, inference.ManifestName))
 		}, true, "make models"},
-		{"no model file", func(dir string, _ *inference.Manifest) { os.Remove(filepath.Join(dir, "faceres.onnx")) }, true, "no faceres.onnx"},
-		{"no library", func(dir string, m *inference.Manifest) { os.Remove(filepath.Join(dir, m.Runtime.Path)) }, true, "make models"},
+		{"no model file", func(dir string, _ *inference.Manifest) { os.Remove(filepath.Join(dir, "faceres.onnx")) }, true,
+			"no faceres.onnx"},
+		{"no library", func(dir string, m *inference.Manifest) { os.Remove(filepath.Join(dir, m.Runtime.Path)) }, true,
+			"make models"},
 		{"changed model", func(dir string, _ *inference.Manifest) {
 			os.Remove(filepath.Join(dir, "liveness.onnx"))
 			os.WriteFile(filepath.Join(dir, "liveness.onnx"), []byte("other"), 0o600)
 		}, false, "SHA-256 differs"},
-		{"role unfilled", func(_ string, m *inference.Manifest) { delete(m.Models, inference.Mesh) }, false, `no file for the role "mesh"`},
-		{"file elsewhere", func(_ string, m *inference.Manifest) { m.Runtime.Path = "../lib.so" }, false, "leaves the models directory"},
+		{"role unfilled", func(_ string, m *inference.Manifest) { delete(m.Models, inference.Mesh) }, false,
+			`no file for the role "mesh"`},
+		{"file elsewhere", func(_ string, m *inference.Manifest) { m.Runtime.Path = "../lib.so" }, false,
+			"leaves the models directory"},
 		{"wrong model in a role", func(_ string, m *inference.Manifest) {
 			file := m.Models[inference.Antispoof]
 			file.Path, file.SHA256 = m.Models[inference.Liveness].Path, m.Models[inference.Liveness].SHA256

@@ -26,7 +26,8 @@ func TestTail(t *testing.T) {
 	}{
 		{"as shipped", func(string, *inference.TailManifest) {}, true, "", nil},
 		{"absent", func(_ string, m *inference.TailManifest) { m.Path = "" }, false, "", nil},
-		{"another base", func(_ string, m *inference.TailManifest) { m.Base = "0" }, false, "make train", inference.ErrOtherBase},
+		{"another base", func(_ string, m *inference.TailManifest) { m.Base = "0" }, false, "make train",
+			inference.ErrOtherBase},
 		{"changed", func(dir string, m *inference.TailManifest) {
 			os.Remove(filepath.Join(dir, m.Path))
 			os.WriteFile(filepath.Join(dir, m.Path), []byte("other"), 0o600)
@@ -34,11 +35,15 @@ func TestTail(t *testing.T) {
 		{"no tail at all", func(dir string, m *inference.TailManifest) {
 			m.Path, m.SHA256 = "liveness.onnx", hash(t, filepath.Join(dir, "liveness.onnx"))
 		}, false, "model liveness.onnx: takes 3072 values, want 100352", nil},
-		{"of floats, as before there were fronts", func(_ string, m *inference.TailManifest) { m.Front = nil }, true, "", nil},
+		{"of floats, as before there were fronts", func(_ string, m *inference.TailManifest) { m.Front = nil }, true, "",
+			nil},
 		{"another front", func(_ string, m *inference.TailManifest) { m.Front.SHA256 = "0" }, false, "agefront.onnx in", nil},
-		{"a front elsewhere", func(_ string, m *inference.TailManifest) { m.Front.Path = "../agefront.onnx" }, false, "leaves the models directory", nil},
-		{"a front without a map", func(_ string, m *inference.TailManifest) { delete(m.Front.Outputs, "map") }, false, `agefront.onnx lacks the output "map"`, nil},
-		{"elsewhere", func(_ string, m *inference.TailManifest) { m.Path = "../agetail.onnx" }, false, "leaves the models directory", nil},
+		{"a front elsewhere", func(_ string, m *inference.TailManifest) { m.Front.Path = "../agefront.onnx" }, false,
+			"leaves the models directory", nil},
+		{"a front without a map", func(_ string, m *inference.TailManifest) { delete(m.Front.Outputs, "map") }, false,
+			`agefront.onnx lacks the output "map"`, nil},
+		{"elsewhere", func(_ string, m *inference.TailManifest) { m.Path = "../agetail.onnx" }, false,
+			"leaves the models directory", nil},
 	}
 	for _, row := range rows {
 		manifest, err := inference.ReadManifest(source)

@@ -102,7 +102,8 @@ func seeded(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 11)) }
 func TestFollowers(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		number := func(name string, low, high float64) float64 { return rapid.Float64Range(low, high).Draw(t, name) }
-		f := &follower{reaction: number("reaction", 0.2, 12), motion: number("motion", 0.3, 4), reach: number("reach", 1.2, 2.2)}
+		f := &follower{reaction: number("reaction", 0.2, 12), motion: number("motion", 0.3, 4),
+			reach: number("reach", 1.2, 2.2)}
 		end := perform(seeded(rapid.Uint64().Draw(t, "seed")), number("gap", 0.1, 0.4), f.next)
 		if end.outcome != AtLevel || end.corrected != 0 {
 			t.Fatalf("%+v", end)
@@ -117,7 +118,8 @@ func TestMistaken(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		number := func(name string, low, high float64) float64 { return rapid.Float64Range(low, high).Draw(t, name) }
 		wrongFor, mirror := number("wrong for", 0.4, 4), rapid.Bool().Draw(t, "mirror")
-		f := &follower{reaction: number("reaction", 0.3, 3), motion: number("motion", 0.3, 1.5), reach: number("reach", 1.2, 2)}
+		f := &follower{reaction: number("reaction", 0.3, 3), motion: number("motion", 0.3, 1.5),
+			reach: number("reach", 1.2, 2)}
 		prompts, first, second := 0, rapid.IntRange(1, 2).Draw(t, "first"), rapid.IntRange(3, 5).Draw(t, "second")
 		if f.reaction+f.motion/2 > 0.8 {
 			second = 0
@@ -149,7 +151,8 @@ func TestWrongDirections(t *testing.T) {
 			n++
 			return aims[Actions[script[n%len(script)]]], 1
 		}
-		if end := perform(seeded(rapid.Uint64().Draw(t, "seed")), 0.15, f.next); end.outcome == Failed || end.corrected > maxWrong+1 {
+		if end := perform(seeded(rapid.Uint64().Draw(t, "seed")), 0.15, f.next); end.outcome == Failed ||
+			end.corrected > maxWrong+1 {
 			t.Fatalf("%+v", end)
 		}
 	})

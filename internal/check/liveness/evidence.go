@@ -58,7 +58,9 @@ type Evidence struct {
 }
 
 // Collect takes a frame that counts and returns its features.
-func (e *Evidence) Collect(ctx context.Context, analyzer vision.Analyzer, o *vision.Observation) (*vision.Features, error) {
+func (e *Evidence) Collect(
+	ctx context.Context, analyzer vision.Analyzer, o *vision.Observation,
+) (*vision.Features, error) {
 	if err := analyzer.Score(ctx, o); err != nil {
 		return nil, err
 	}

@@ -45,7 +45,8 @@ func (o *Observation) Place() (x, y, width float64) {
 	for _, p := range o.Landmarks {
 		width += ((p.X-x)*(p.X-x) + (p.Y-y)*(p.Y-y)) / n
 	}
-	const ofDisc = 2 * math.Sqrt2 // the width of a disc divided by the root mean square of its points' distances from the middle
+	// the width of a disc divided by the root mean square of its points' distances from the middle
+	const ofDisc = 2 * math.Sqrt2
 	return x / side, y / side, ofDisc * math.Sqrt(width) / side
 }
 

@@ -38,7 +38,8 @@ func TestDoubtful(t *testing.T) {
 			t.Fatal(err)
 		}
 		if o.Doubtful() != row.want {
-			t.Errorf("%s: %v, want %v (guidance %s, colour %.1f, sharpness %.4f)", row.name, o.Doubtful(), row.want, o.Guidance, o.Colour, o.Sharpness)
+			t.Errorf("%s: %v, want %v (guidance %s, colour %.1f, sharpness %.4f)", row.name, o.Doubtful(), row.want, o.Guidance,
+				o.Colour, o.Sharpness)
 		}
 	}
 }
@@ -76,18 +77,22 @@ func TestGuidance(t *testing.T) {
 		{"nobody", visiontest.Scene(face), vision.GuidanceNoFace},
 		{"two people", visiontest.Scene(face, [3]int{160, 240, 300}, [3]int{480, 240, 300}), vision.GuidanceSeveralFaces},
 		{"a poster far behind", visiontest.Scene(face, [3]int{320, 240, 400}, [3]int{580, 80, 110}), vision.GuidanceOK},
-		{"a picture in squares that looks like a face from afar", beside(visiontest.Scene(face, [3]int{180, 240, 300}), mosaic(face, 16), image.Pt(362, 122)), vision.GuidanceOK},
+		{"a picture in squares that looks like a face from afar",
+			beside(visiontest.Scene(face, [3]int{180, 240, 300}), mosaic(face, 16), image.Pt(362, 122)), vision.GuidanceOK},
 		{"far away", visiontest.Scene(face, [3]int{320, 240, 110}), vision.GuidanceTooFar},
 		{"too close", visiontest.Scene(face, [3]int{320, 240, 640}), vision.GuidanceTooClose},
 		{"at the edge", visiontest.Scene(face, [3]int{110, 240, 200}), vision.GuidanceOffCenter},
 		{"dark", visiontest.Scene(light(0, 0.2), centre), vision.GuidanceTooDark},
 		{"glaring", visiontest.Scene(light(190, 0.3), centre), vision.GuidanceTooBright},
 		{"blurred", visiontest.Scene(shrink(face, 40), centre), vision.GuidanceBlurred},
-		{"masked", visiontest.Scene(paint(face, image.Rect(60, 140, 200, 245), color.RGBA{200, 220, 240, 255}), centre), vision.GuidanceCovered},
-		{"masked in black", visiontest.Scene(paint(face, image.Rect(60, 140, 200, 245), color.Gray{20}), centre), vision.GuidanceCovered},
+		{"masked", visiontest.Scene(paint(face, image.Rect(60, 140, 200, 245), color.RGBA{200, 220, 240, 255}), centre),
+			vision.GuidanceCovered},
+		{"masked in black", visiontest.Scene(paint(face, image.Rect(60, 140, 200, 245), color.Gray{20}), centre),
+			vision.GuidanceCovered},
 		{"overexposed", visiontest.Scene(light(-250, 3.2), centre), vision.GuidanceTooBright},
 		{"dim and grainy", grainy(visiontest.Scene(light(0, 0.5), centre), 24), vision.GuidanceTooDark},
-		{"sunglasses", visiontest.Scene(paint(face, image.Rect(58, 78, 190, 114), color.Gray{20}), centre), vision.GuidanceCovered},
+		{"sunglasses", visiontest.Scene(paint(face, image.Rect(58, 78, 190, 114), color.Gray{20}), centre),
+			vision.GuidanceCovered},
 		{"grey camera", visiontest.Scene(grey(face), centre), vision.GuidanceOK},
 		{"head on its side", rotate(visiontest.Scene(face, centre), 50), vision.GuidanceTurnedAway},
 	}
@@ -160,7 +165,8 @@ func TestMirror(t *testing.T) {
 	if math.Abs(p.Yaw+m.Yaw) > 4 || math.Abs(p.Pitch-m.Pitch) > 4 || math.Abs(p.Roll+m.Roll) > 4 {
 		t.Errorf("pose %+.1f, mirrored %+.1f", p, m)
 	}
-	if math.Abs(straight.Face.X+mirrored.Face.X-640) > 8 || math.Abs(straight.Landmarks[1].X+mirrored.Landmarks[1].X-640) > 8 {
+	if math.Abs(straight.Face.X+mirrored.Face.X-640) > 8 ||
+		math.Abs(straight.Landmarks[1].X+mirrored.Landmarks[1].X-640) > 8 {
 		t.Errorf("face at %.0f, mirrored at %.0f; nose at %.0f and %.0f", straight.Face.X, mirrored.Face.X,
 			straight.Landmarks[1].X, mirrored.Landmarks[1].X)
 	}

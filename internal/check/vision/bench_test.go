@@ -17,7 +17,8 @@ func BenchmarkStage(b *testing.B) {
 	}
 	defer worker.Release()
 	stages := vision.Stages(b, worker, goodFrame(b))
-	for _, name := range []string{"decode", "sample224", "detect", "surface", "raster", "mesh", "antispoof", "liveness", "age"} {
+	for _, name := range []string{"decode", "sample224", "detect", "surface", "raster", "mesh", "antispoof", "liveness",
+		"age"} {
 		b.Run(name, func(b *testing.B) { perFrame(b, stages[name]) })
 	}
 }

@@ -42,8 +42,10 @@ func detect(w inference.Worker, p *picture) ([]Face, error) {
 	if err := w.Run(inference.Detector); err != nil {
 		return nil, err
 	}
-	found := decodeBoxes(nil, w.Output(inference.Detector, "fine_scores"), w.Output(inference.Detector, "fine_boxes"), 16, 2, in.Width)
-	found = decodeBoxes(found, w.Output(inference.Detector, "coarse_scores"), w.Output(inference.Detector, "coarse_boxes"), 8, 6, in.Width)
+	found := decodeBoxes(nil, w.Output(inference.Detector, "fine_scores"), w.Output(inference.Detector, "fine_boxes"), 16,
+		2, in.Width)
+	found = decodeBoxes(found, w.Output(inference.Detector, "coarse_scores"), w.Output(inference.Detector, "coarse_boxes"),
+		8, 6, in.Width)
 	faces := merge(found)
 	for i := range faces {
 		faces[i].place(g)

@@ -16,7 +16,8 @@ type Features struct {
 
 // View is the age model's output for one crop.
 type View struct {
-	Distribution [inference.AgeBins]float32        // probability of each whole age; zero where a front computed the descriptor
+	// probability of each whole age; zero where a front computed the descriptor
+	Distribution [inference.AgeBins]float32
 	Descriptor   [inference.DescriptorSize]float32 // points in the same direction for the same face
 }
 

@@ -53,9 +53,11 @@ func TestFollow(t *testing.T) {
 			years[i] = mean(*f.Tuned)
 		}
 		off := math.Hypot(found.Face.X-followed.Face.X, found.Face.Y-followed.Face.Y) / found.Face.Width
-		if wider := math.Abs(math.Log(followed.Face.Width / found.Face.Width)); off > 0.06 || wider > 0.1 || math.Abs(years[0]-years[1]) > 2.5 ||
+		if wider := math.Abs(math.Log(followed.Face.Width / found.Face.Width)); off > 0.06 || wider > 0.1 ||
+			math.Abs(years[0]-years[1]) > 2.5 ||
 			math.Abs(found.Pose.Yaw-followed.Pose.Yaw) > 5 || math.Abs(found.Pose.Pitch-followed.Pose.Pitch) > 5 {
-			t.Errorf("%s: %.2f widths off, %.2f wider, pose %.0f and %.0f, %.1f and %.1f years", frame.name, off, wider, found.Pose, followed.Pose, years[0], years[1])
+			t.Errorf("%s: %.2f widths off, %.2f wider, pose %.0f and %.0f, %.1f and %.1f years", frame.name, off, wider,
+				found.Pose, followed.Pose, years[0], years[1])
 		}
 		last = followed
 	}

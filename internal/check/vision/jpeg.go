@@ -107,7 +107,8 @@ func readHeader(data []byte) (h header, ok bool) {
 		}
 		if marker == markerScan {
 			rest := data[end:]
-			return h, h.width > 0 && bytes.Contains(rest, []byte{0xff, markerEnd}) && !bytes.Contains(rest, []byte{0xff, markerScan})
+			return h, h.width > 0 && bytes.Contains(rest, []byte{0xff, markerEnd}) &&
+				!bytes.Contains(rest, []byte{0xff, markerScan})
 		}
 		if !h.read(marker, data[at+4:end]) {
 			return h, false

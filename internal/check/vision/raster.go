@@ -144,7 +144,8 @@ func Raster(luma *image.Gray) (peak float64) {
 // beside returns the highest value at a small distance from a frequency, along
 // both axes.
 func (s *spectrum) beside(x, y int) float64 {
-	highest := max(s[x][(y+besidePeak)%rasterSide], s[x][(y-besidePeak+rasterSide)%rasterSide], s[max(x-besidePeak, besidePeak-x)][y])
+	highest := max(s[x][(y+besidePeak)%rasterSide], s[x][(y-besidePeak+rasterSide)%rasterSide],
+		s[max(x-besidePeak, besidePeak-x)][y])
 	if right := x + besidePeak; right < len(s) {
 		highest = max(highest, s[right][y])
 	}

@@ -14,7 +14,9 @@ import (
 )
 
 // CreateSession creates a verification session (POST /api/v1/sessions/create).
-func (a *API) CreateSession(ctx context.Context, req gen.CreateSessionRequestObject) (gen.CreateSessionResponseObject, error) {
+func (a *API) CreateSession(
+	ctx context.Context, req gen.CreateSessionRequestObject,
+) (gen.CreateSessionResponseObject, error) {
 	created, err := a.sessions.Create(ctx, callerFrom(ctx), toCreateRequest(req))
 	if known, ok := errors.AsType[*fault.Error](err); ok && len(known.Fields) > 0 {
 		return nil, contract.InvalidError(fromFieldErrors(known.Fields))

@@ -8,7 +8,9 @@ import (
 
 // GetSessionStatus looks a session up
 // (GET /api/v1/sessions/{session_id}/status).
-func (a *API) GetSessionStatus(ctx context.Context, req gen.GetSessionStatusRequestObject) (gen.GetSessionStatusResponseObject, error) {
+func (a *API) GetSessionStatus(
+	ctx context.Context, req gen.GetSessionStatusRequestObject,
+) (gen.GetSessionStatusResponseObject, error) {
 	view, err := a.sessions.Status(ctx, callerFrom(ctx).TenantID, req.SessionID)
 	if err != nil {
 		return nil, err

@@ -28,7 +28,9 @@ var testActor = audit.System("API, test key")
 
 // ListTestEvents lists events of test sessions or waits for them (GET
 // /api/v1/test/events).
-func (a *API) ListTestEvents(ctx context.Context, req gen.ListTestEventsRequestObject) (gen.ListTestEventsResponseObject, error) {
+func (a *API) ListTestEvents(
+	ctx context.Context, req gen.ListTestEventsRequestObject,
+) (gen.ListTestEventsResponseObject, error) {
 	filter := webhook.FeedFilter{}
 	if req.Params.SessionID != nil {
 		filter.Session = *req.Params.SessionID
@@ -54,8 +56,9 @@ func (a *API) ListTestEvents(ctx context.Context, req gen.ListTestEventsRequestO
 
 func fromSignedRecord(r webhook.SignedRecord) (gen.TestEvent, error) {
 	event := gen.TestEvent{
-		EventID: r.ID, SessionID: r.SessionID, CreatedAt: r.CreatedAt.UTC(), Delivery: gen.DeliveryStatus(r.Status), Attempts: r.Attempts,
-		Body: string(r.Body),
+		EventID: r.ID, SessionID: r.SessionID, CreatedAt: r.CreatedAt.UTC(), Delivery: gen.DeliveryStatus(r.Status),
+		Attempts: r.Attempts,
+		Body:     string(r.Body),
 		Headers: gen.TestEventHeaders{
 			WebhookID:        r.Header.Get(standardwebhooks.HeaderWebhookID),
 			WebhookTimestamp: r.Header.Get(standardwebhooks.HeaderWebhookTimestamp),
@@ -71,7 +74,9 @@ func fromSignedRecord(r webhook.SignedRecord) (gen.TestEvent, error) {
 
 // ResendTestEvent sends an event of a test session again
 // (POST /api/v1/test/events/{event_id}/resend).
-func (a *API) ResendTestEvent(ctx context.Context, req gen.ResendTestEventRequestObject) (gen.ResendTestEventResponseObject, error) {
+func (a *API) ResendTestEvent(
+	ctx context.Context, req gen.ResendTestEventRequestObject,
+) (gen.ResendTestEventResponseObject, error) {
 	err := a.test.Events.ResendEvent(ctx, testActor, testScope(ctx), req.EventID)
 	switch fault.CodeOf(err) {
 	case fault.NotFound:
@@ -87,7 +92,9 @@ func (a *API) ResendTestEvent(ctx context.Context, req gen.ResendTestEventReques
 
 // MoveTestClock lets a test session or its next redirect expire
 // (POST /api/v1/test/sessions/{session_id}/clock).
-func (a *API) MoveTestClock(ctx context.Context, req gen.MoveTestClockRequestObject) (gen.MoveTestClockResponseObject, error) {
+func (a *API) MoveTestClock(
+	ctx context.Context, req gen.MoveTestClockRequestObject,
+) (gen.MoveTestClockResponseObject, error) {
 	move := a.test.Clock.Expire
 	if req.Body.Expire == gen.ExpiringRedirect {
 		move = a.test.Clock.ExpireNextRedirect

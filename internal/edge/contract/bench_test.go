@@ -17,15 +17,21 @@ import (
 
 type answering struct{ gen.StrictServerInterface }
 
-func (answering) CreateSession(context.Context, gen.CreateSessionRequestObject) (gen.CreateSessionResponseObject, error) {
+func (answering) CreateSession(
+	context.Context, gen.CreateSessionRequestObject,
+) (gen.CreateSessionResponseObject, error) {
 	return gen.CreateSession201JSONResponse{}, nil
 }
 
-func (answering) GetSessionStatus(context.Context, gen.GetSessionStatusRequestObject) (gen.GetSessionStatusResponseObject, error) {
+func (answering) GetSessionStatus(
+	context.Context, gen.GetSessionStatusRequestObject,
+) (gen.GetSessionStatusResponseObject, error) {
 	return gen.GetSessionStatus200JSONResponse{}, nil
 }
 
-func (answering) GetDetectedAge(context.Context, gen.GetDetectedAgeRequestObject) (gen.GetDetectedAgeResponseObject, error) {
+func (answering) GetDetectedAge(
+	context.Context, gen.GetDetectedAgeRequestObject,
+) (gen.GetDetectedAgeResponseObject, error) {
 	return gen.GetDetectedAge200JSONResponse{}, nil
 }
 

@@ -204,7 +204,8 @@ func (op *operation) checkParameters(ctx echo.Context) violations {
 			continue
 		}
 		if input == nil {
-			input = &openapi3filter.RequestValidationInput{Request: ctx.Request(), PathParams: pathParams(ctx), Options: parameterOptions}
+			input = &openapi3filter.RequestValidationInput{Request: ctx.Request(), PathParams: pathParams(ctx),
+				Options: parameterOptions}
 		}
 		err := openapi3filter.ValidateParameter(ctx.Request().Context(), input, p)
 		switch {

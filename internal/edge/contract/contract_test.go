@@ -74,7 +74,8 @@ func TestDocumentBoundsItsValues(t *testing.T) {
 		switch {
 		case s.Type.Is(openapi3.TypeInteger) && (s.Min == nil || s.Max == nil):
 			return fmt.Errorf("%s: an integer without bounds", pointer)
-		case s.Type.Is(openapi3.TypeString) && s.MaxLength == nil && len(s.Enum) == 0 && s.Format != "uuid" && s.Format != "date-time":
+		case s.Type.Is(openapi3.TypeString) && s.MaxLength == nil && len(s.Enum) == 0 && s.Format != "uuid" &&
+			s.Format != "date-time":
 			return fmt.Errorf("%s: a string without maxLength", pointer)
 		case s.Type.Is(openapi3.TypeNumber) && s.Format != "double":
 			return fmt.Errorf("%s: a number that Go holds as float32", pointer)
@@ -106,7 +107,8 @@ func TestSchemasServeEveryLanguage(t *testing.T) {
 		if err != nil {
 			t.Errorf("%s: %v", edition, err)
 		}
-		if part := doc.Components.Schemas["LocationPart"].Value.Extensions["x-go-type"]; part != "any" || bytes.Count(data, []byte("x-go-")) != 1 {
+		if part := doc.Components.Schemas["LocationPart"].Value.Extensions["x-go-type"]; part != "any" ||
+			bytes.Count(data, []byte("x-go-")) != 1 {
 			t.Errorf("%s: another Go type is published than that of LocationPart", edition)
 		}
 		if doc.Components.Schemas["Error"] != nil {
@@ -197,9 +199,10 @@ func TestSecurityFallsBackToTheDocument(t *testing.T) {
 		operation *openapi3.SecurityRequirements
 		secured   bool
 	}{
-		"document's":         {document: openapi3.SecurityRequirements{{"apiKey": nil}}, secured: true},
-		"operation's":        {operation: &openapi3.SecurityRequirements{{"apiKey": nil}}, secured: true},
-		"opened":             {document: openapi3.SecurityRequirements{{"apiKey": nil}}, operation: &openapi3.SecurityRequirements{}},
+		"document's":  {document: openapi3.SecurityRequirements{{"apiKey": nil}}, secured: true},
+		"operation's": {operation: &openapi3.SecurityRequirements{{"apiKey": nil}}, secured: true},
+		"opened": {document: openapi3.SecurityRequirements{{"apiKey": nil}},
+			operation: &openapi3.SecurityRequirements{}},
 		"none in either one": {},
 	} {
 		doc.Security, create.Security = tt.document, tt.operation
@@ -262,12 +265,16 @@ func TestViolationTypes(t *testing.T) {
 			t.Fatal(err)
 		}
 		var found violations
-		found.schema(schema.VisitJSON(value, openapi3.MultiErrors(), openapi3.WithStringFormatValidators(formats)), []any{"body"})
+		found.schema(schema.VisitJSON(value, openapi3.MultiErrors(), openapi3.WithStringFormatValidators(formats)),
+			[]any{"body"})
 		var got []string
 		for _, v := range found.finish() {
 			got = append(got, fmt.Sprint(v.Type, " ", v.Loc))
 		}
-		slices.SortFunc(got, func(a, b string) int { return strings.Compare(a[strings.Index(a, "["):], b[strings.Index(b, "["):]) })
+		slices.SortFunc(got, func(a, b string) int {
+			return strings.Compare(a[strings.Index(a, "["):],
+				b[strings.Index(b, "["):])
+		})
 		if s := strings.Join(got, " "); s != want {
 			t.Errorf("%s: got %s, want %s", body, s, want)
 		}

@@ -29,8 +29,10 @@ func TestDecodeJSON(t *testing.T) {
 	}
 	for in, want := range map[string]error{
 		"": errNotJSON, " ": errNotJSON, "{": errNotJSON, `{"a"}`: errNotJSON, `{1:2}`: errNotJSON, "[1 2]": errNotJSON,
-		"1 2": errNotJSON, "01": errNotJSON, "+1": errNotJSON, "'a'": errNotJSON, "\"\xff\"": errNotJSON, "\"\n\"": errNotJSON,
-		`"\ud83d"`: errNotJSON, `"\ude00"`: errNotJSON, `"\ude00\ud83d"`: errNotJSON, `"\ud83d\u0041"`: errNotJSON, `"\ud83dx"`: errNotJSON,
+		"1 2": errNotJSON, "01": errNotJSON, "+1": errNotJSON, "'a'": errNotJSON, "\"\xff\"": errNotJSON,
+		"\"\n\"":   errNotJSON,
+		`"\ud83d"`: errNotJSON, `"\ude00"`: errNotJSON, `"\ude00\ud83d"`: errNotJSON, `"\ud83d\u0041"`: errNotJSON,
+		`"\ud83dx"`:       errNotJSON,
 		`"\ud83d\\ude00"`: errNotJSON, `{"\uDFFF":1}`: errNotJSON, `["\ud83d\n"]`: errNotJSON,
 		`"\ud83d\ude00"`: nil, `"\\ud83d"`: nil, `"\\\\ud83d\u0041"`: nil, `"\\\ud83d"`: errNotJSON,
 		`{"a":1,"a":1}`:              errDuplicate,

@@ -14,11 +14,15 @@ import (
 
 // plainCases are values of a parameter, escaped as in a path.
 var plainCases = []string{
-	"", "0198e3a4-7c1b-7d2e-8f00-0123456789ab", "0198E3A4-7C1B-7D2E-8F00-0123456789AB", "00000000-0000-0000-0000-000000000000",
-	"0198e3a47c1b7d2e8f000123456789ab", "urn:uuid:0198e3a4-7c1b-7d2e-8f00-0123456789ab", "{0198e3a4-7c1b-7d2e-8f00-0123456789ab}",
+	"", "0198e3a4-7c1b-7d2e-8f00-0123456789ab", "0198E3A4-7C1B-7D2E-8F00-0123456789AB",
+	"00000000-0000-0000-0000-000000000000",
+	"0198e3a47c1b7d2e8f000123456789ab", "urn:uuid:0198e3a4-7c1b-7d2e-8f00-0123456789ab",
+	"{0198e3a4-7c1b-7d2e-8f00-0123456789ab}",
 	"0198e3a4-7c1b-7d2e-8f00-0123456789a", "0198e3a4-7c1b-7d2e-8f00-0123456789abc", "0198e3a4-7c1b-7d2e-8f00-0123456789ag",
-	"0198e3a4_7c1b_7d2e_8f00_0123456789ab", "%300198e3a4-7c1b-7d2e-8f00-0123456789a", "%30198e3a4-7c1b-7d2e-8f00-0123456789ab",
-	"0198e3a4-7c1b-7d2e-8f00-0123456789%zz", "0198e3a4-7c1b-7d2e-8f00-0123456789,b", "%00", "%ff", strings.Repeat("a", 300), "null", "1",
+	"0198e3a4_7c1b_7d2e_8f00_0123456789ab", "%300198e3a4-7c1b-7d2e-8f00-0123456789a",
+	"%30198e3a4-7c1b-7d2e-8f00-0123456789ab",
+	"0198e3a4-7c1b-7d2e-8f00-0123456789%zz", "0198e3a4-7c1b-7d2e-8f00-0123456789,b", "%00", "%ff",
+	strings.Repeat("a", 300), "null", "1",
 }
 
 // What the short way accepts, the validator accepts, for every parameter of the
@@ -66,25 +70,29 @@ func TestPlainlyValidLeavesRestToValidator(t *testing.T) {
 		value     string
 		want      bool
 	}{
-		"UUID":             {in: "path", schema: schema(none), value: id, want: true},
-		"no UUID":          {in: "path", schema: schema(none), value: "x"},
-		"style":            {in: "path", style: "label", schema: schema(none), value: id},
-		"no schema":        {in: "path", value: id},
-		"text":             {in: "path", schema: text, value: id},
-		"pattern":          {in: "path", schema: schema(func(s *openapi3.Schema) { s.Pattern = "^1" }), value: id},
-		"enum":             {in: "path", schema: schema(func(s *openapi3.Schema) { s.Enum = []any{"x"} }), value: id},
-		"longest":          {in: "path", schema: schema(func(s *openapi3.Schema) { s.MaxLength = &eleven }), value: id},
-		"shortest":         {in: "path", schema: schema(func(s *openapi3.Schema) { s.MinLength = 40 }), value: id},
-		"not":              {in: "path", schema: schema(func(s *openapi3.Schema) { s.Not = text }), value: id},
-		"all of":           {in: "path", schema: schema(func(s *openapi3.Schema) { s.AllOf = openapi3.SchemaRefs{text} }), value: id},
-		"any of":           {in: "path", schema: schema(func(s *openapi3.Schema) { s.AnyOf = openapi3.SchemaRefs{text} }), value: id},
-		"one of":           {in: "path", schema: schema(func(s *openapi3.Schema) { s.OneOf = openapi3.SchemaRefs{text} }), value: id},
+		"UUID":      {in: "path", schema: schema(none), value: id, want: true},
+		"no UUID":   {in: "path", schema: schema(none), value: "x"},
+		"style":     {in: "path", style: "label", schema: schema(none), value: id},
+		"no schema": {in: "path", value: id},
+		"text":      {in: "path", schema: text, value: id},
+		"pattern":   {in: "path", schema: schema(func(s *openapi3.Schema) { s.Pattern = "^1" }), value: id},
+		"enum":      {in: "path", schema: schema(func(s *openapi3.Schema) { s.Enum = []any{"x"} }), value: id},
+		"longest":   {in: "path", schema: schema(func(s *openapi3.Schema) { s.MaxLength = &eleven }), value: id},
+		"shortest":  {in: "path", schema: schema(func(s *openapi3.Schema) { s.MinLength = 40 }), value: id},
+		"not":       {in: "path", schema: schema(func(s *openapi3.Schema) { s.Not = text }), value: id},
+		"all of": {in: "path", schema: schema(func(s *openapi3.Schema) { s.AllOf = openapi3.SchemaRefs{text} }),
+			value: id},
+		"any of": {in: "path", schema: schema(func(s *openapi3.Schema) { s.AnyOf = openapi3.SchemaRefs{text} }),
+			value: id},
+		"one of": {in: "path", schema: schema(func(s *openapi3.Schema) { s.OneOf = openapi3.SchemaRefs{text} }),
+			value: id},
 		"missing header":   {in: "header", schema: text, want: true},
 		"required header":  {in: "header", required: true, schema: text},
 		"header":           {in: "header", schema: text, value: "x"},
 		"missing question": {in: "query", schema: text},
 	} {
-		p := &openapi3.Parameter{Name: "id", In: row.in, Style: row.style, Required: row.required || row.in == "path", Schema: row.schema}
+		p := &openapi3.Parameter{Name: "id", In: row.in, Style: row.style, Required: row.required || row.in == "path",
+			Schema: row.schema}
 		ctx, _ := asked(route{http.MethodGet, "/:id"}, p, row.value)
 		if got := plainlyValid(ctx, p); got != row.want {
 			t.Errorf("%s: %v, want %v", name, got, row.want)
@@ -115,5 +123,6 @@ func asked(r route, p *openapi3.Parameter, value string) (echo.Context, *openapi
 	} else if value != "" {
 		req.Header.Set(p.Name, value)
 	}
-	return ctx, &openapi3filter.RequestValidationInput{Request: req, PathParams: pathParams(ctx), Options: parameterOptions}
+	return ctx, &openapi3filter.RequestValidationInput{Request: req, PathParams: pathParams(ctx),
+		Options: parameterOptions}
 }

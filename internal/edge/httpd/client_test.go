@@ -31,11 +31,13 @@ func TestGeneratedClient(t *testing.T) {
 	key, success := "k-1", "https://a.example/x"
 	params := &client.CreateSessionParams{IdempotencyKey: &key}
 
-	created, err := c.CreateSessionWithResponse(ctx, params, client.CreateSessionRequest{TargetAge: 18, SuccessURL: &success})
+	created, err := c.CreateSessionWithResponse(ctx, params,
+		client.CreateSessionRequest{TargetAge: 18, SuccessURL: &success})
 	if err != nil || created.JSON201 == nil || created.JSON201.SessionID != id {
 		t.Fatalf("create: %v, %+v", err, created)
 	}
-	if got := s.received; got.Body.TargetAge != 18 || *got.Body.SuccessURL != success || got.Body.CancelURL != nil || *got.Params.IdempotencyKey != key {
+	if got := s.received; got.Body.TargetAge != 18 || *got.Body.SuccessURL != success || got.Body.CancelURL != nil ||
+		*got.Params.IdempotencyKey != key {
 		t.Errorf("the handler received %+v", got)
 	}
 	invalid, err := c.CreateSessionWithResponse(ctx, params, client.CreateSessionRequest{TargetAge: 12})
@@ -43,11 +45,13 @@ func TestGeneratedClient(t *testing.T) {
 		t.Errorf("invalid create: %v, %+v", err, invalid)
 	}
 	status, err := c.GetSessionStatusWithResponse(ctx, id)
-	if err != nil || status.JSON200 == nil || status.JSON200.Status != client.SessionStatusPending || !status.JSON200.StatusAt.Equal(time.Unix(0, 0)) {
+	if err != nil || status.JSON200 == nil || status.JSON200.Status != client.SessionStatusPending ||
+		!status.JSON200.StatusAt.Equal(time.Unix(0, 0)) {
 		t.Errorf("status: %v, %+v", err, status)
 	}
 	age, err := c.GetDetectedAgeWithResponse(ctx, id)
-	if err != nil || age.JSON200 == nil || age.JSON200.DetectedAge != nil || age.JSON200.Availability != client.AgeAvailabilityPending {
+	if err != nil || age.JSON200 == nil || age.JSON200.DetectedAge != nil ||
+		age.JSON200.Availability != client.AgeAvailabilityPending {
 		t.Errorf("age: %v, %+v", err, age)
 	}
 	s.err = fault.New(fault.InsufficientFunds, "Top up to resume verifications.")

@@ -202,7 +202,8 @@ func describe(err error) string {
 	case interface{ Code() int }: // SQLite
 		return fmt.Sprintf("%T %d", err, e.Code())
 	}
-	if slices.Contains([]error{context.Canceled, context.DeadlineExceeded, io.EOF, io.ErrUnexpectedEOF, os.ErrNotExist}, err) {
+	if slices.Contains([]error{context.Canceled, context.DeadlineExceeded, io.EOF, io.ErrUnexpectedEOF, os.ErrNotExist},
+		err) {
 		return err.Error()
 	}
 	return fmt.Sprintf("%T", err)

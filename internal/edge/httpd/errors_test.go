@@ -21,13 +21,20 @@ func TestFaults(t *testing.T) {
 		status int
 		want   string
 	}{
-		"credit":        {fault.New(fault.InsufficientFunds, "Top up to resume verifications."), 402, `{"detail":{"code":"insufficient_credit","message":"Top up to resume verifications."}}`},
-		"not found":     {fmt.Errorf("store: %w", fault.Wrap(secret, fault.NotFound, "Session not found")), 404, detail("Session not found")},
-		"conflict":      {fault.New(fault.Conflict, "Session completion timestamp missing"), 409, detail("Session completion timestamp missing")},
-		"invalid":       {fmt.Errorf("api: %w", contract.InvalidError{{Type: "value_error", Loc: []any{"body", "success_url"}}}), 422, invalid("value_error body success_url")},
-		"too many":      {&fault.Error{Code: fault.TooMany, Message: "Test session daily cap reached", RetryAfter: 1500 * time.Millisecond}, 429, detail("Test session daily cap reached")},
-		"unavailable":   {fault.Wrap(secret, fault.Unavailable, "Database unavailable"), 503, detail("Service Unavailable")},
-		"planned pause": {&fault.Error{Code: fault.Unavailable, Message: canary, RetryAfter: time.Second}, 503, detail("Service Unavailable")},
+		"credit": {fault.New(fault.InsufficientFunds, "Top up to resume verifications."), 402,
+			`{"detail":{"code":"insufficient_credit","message":"Top up to resume verifications."}}`},
+		"not found": {fmt.Errorf("store: %w", fault.Wrap(secret, fault.NotFound, "Session not found")), 404,
+			detail("Session not found")},
+		"conflict": {fault.New(fault.Conflict, "Session completion timestamp missing"), 409,
+			detail("Session completion timestamp missing")},
+		"invalid": {fmt.Errorf("api: %w",
+			contract.InvalidError{{Type: "value_error", Loc: []any{"body", "success_url"}}}), 422,
+			invalid("value_error body success_url")},
+		"too many": {&fault.Error{Code: fault.TooMany, Message: "Test session daily cap reached",
+			RetryAfter: 1500 * time.Millisecond}, 429, detail("Test session daily cap reached")},
+		"unavailable": {fault.Wrap(secret, fault.Unavailable, "Database unavailable"), 503, detail("Service Unavailable")},
+		"planned pause": {&fault.Error{Code: fault.Unavailable, Message: canary, RetryAfter: time.Second}, 503,
+			detail("Service Unavailable")},
 		"unforeseen":    {fmt.Errorf("reading %s: %w", canary, secret), 500, detail("Internal Server Error")},
 		"echo's 400":    {echo.NewHTTPError(400, canary), 400, detail("Bad Request")},
 		"echo's 500":    {echo.NewHTTPError(500, canary), 500, detail("Internal Server Error")},
@@ -46,7 +53,8 @@ func TestFaults(t *testing.T) {
 			if strings.Contains(rec.Body.String(), canary) || name != "unknown fault" && strings.Contains(log.String(), canary) {
 				t.Errorf("an error's text got out: %s %s", rec.Body, log)
 			}
-			if failed := strings.Contains(log.String(), "request failed"); failed != (tt.status >= 500 && name != "planned pause") {
+			if failed := strings.Contains(log.String(), "request failed"); failed != (tt.status >= 500 &&
+				name != "planned pause") {
 				t.Errorf("log of a %d: %s", tt.status, log)
 			}
 			checkHelp(t, e, rec)

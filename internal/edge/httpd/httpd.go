@@ -22,12 +22,13 @@ import (
 // connection and sets its own deadlines.
 const (
 	readHeaderTimeout = 3 * time.Second
-	readTimeout       = 5 * time.Second // less than requestTimeout, so that a slow client does not look like a slow database
-	writeTimeout      = 20 * time.Second
-	idleTimeout       = 60 * time.Second
-	requestTimeout    = 5500 * time.Millisecond // for all database work of a request
-	maxHeaderBytes    = 16 << 10
-	maxBodyBytes      = 64 << 10 // requests under /api/
+	// less than requestTimeout, so that a slow client does not look like a slow database
+	readTimeout    = 5 * time.Second
+	writeTimeout   = 20 * time.Second
+	idleTimeout    = 60 * time.Second
+	requestTimeout = 5500 * time.Millisecond // for all database work of a request
+	maxHeaderBytes = 16 << 10
+	maxBodyBytes   = 64 << 10 // requests under /api/
 )
 
 // reading are the methods of all routes except those of the API and the pages.
@@ -104,7 +105,8 @@ func newEcho(cfg Config, routes routeNames) *echo.Echo {
 	// Echo's own logger would print errors, and these may quote input.
 	e.Logger.SetOutput(io.Discard)
 	e.HTTPErrorHandler = (&errorHandler{log: cfg.Logger, routes: routes, pages: cfg.Pages}).handle
-	e.Use(requestID, accessLog(cfg.Logger, routes, cfg.Observe), recoverPanic, securityHeaders, allowedMethods, drainBody, limitBody, deadline)
+	e.Use(requestID, accessLog(cfg.Logger, routes, cfg.Observe), recoverPanic, securityHeaders, allowedMethods, drainBody,
+		limitBody, deadline)
 	return e
 }
 

@@ -64,7 +64,8 @@ func TestAccessLogNamesTheRoute(t *testing.T) {
 	if err := json.Unmarshal(log.Bytes(), &line); err != nil {
 		t.Fatal(err)
 	}
-	if line["route"] != "/v/:token" || line["status"] != float64(204) || line["method"] != "GET" || strings.Contains(log.String(), canary) {
+	if line["route"] != "/v/:token" || line["status"] != float64(204) || line["method"] != "GET" ||
+		strings.Contains(log.String(), canary) {
 		t.Errorf("logged %s", log)
 	}
 }
@@ -182,7 +183,8 @@ func TestPublishedDocumentsAreNotSentTwice(t *testing.T) {
 		if rec := get(path, `"other"`); rec.Code != 200 || rec.Body.Len() == 0 {
 			t.Errorf("%s: %d to a client with another version", path, rec.Code)
 		}
-		if rec := get(path, `"other", `+tag); tag == "" || rec.Code != 304 || rec.Body.Len() != 0 || rec.Header().Get("ETag") != tag {
+		if rec := get(path, `"other", `+tag); tag == "" || rec.Code != 304 || rec.Body.Len() != 0 ||
+			rec.Header().Get("ETag") != tag {
 			t.Errorf("%s: %d %q to a client with the same version", path, rec.Code, tag)
 		}
 	}
@@ -193,7 +195,9 @@ func TestPublishedDocumentsAreNotSentTwice(t *testing.T) {
 
 func TestWhatIsPublishedAnswersHead(t *testing.T) {
 	e, _ := newEdge(t, &stub{}, nil)
-	for _, path := range []string{"/openapi.yaml", "/openapi.json", "/openapi-3.0.yaml", "/openapi-3.0.json", "/arazzo.yaml", "/postman.json", "/llms.txt", "/docs", "/docs/errors", "/docs/errors.md", "/docs/static/0/reference.js", "/healthz", "/readyz"} {
+	for _, path := range []string{"/openapi.yaml", "/openapi.json", "/openapi-3.0.yaml", "/openapi-3.0.json",
+		"/arazzo.yaml", "/postman.json", "/llms.txt", "/docs", "/docs/errors", "/docs/errors.md",
+		"/docs/static/0/reference.js", "/healthz", "/readyz"} {
 		rec := httptest.NewRecorder()
 		e.ServeHTTP(rec, httptest.NewRequest("HEAD", path, nil))
 		if rec.Code != 200 {
@@ -226,10 +230,12 @@ func TestReferenceIsServedByUsAlone(t *testing.T) {
 			req := httptest.NewRequest("GET", p, nil)
 			req.Header.Set("Accept-Encoding", encoding)
 			e.ServeHTTP(rec, req)
-			if want := types[cmp.Or(path.Ext(p), p)]; rec.Code != 200 || !strings.HasPrefix(rec.Header().Get("Content-Type"), want) {
+			if want := types[cmp.Or(path.Ext(p), p)]; rec.Code != 200 ||
+				!strings.HasPrefix(rec.Header().Get("Content-Type"), want) {
 				t.Errorf("%s: %d %s", p, rec.Code, rec.Header().Get("Content-Type"))
 			}
-			if policy := rec.Header().Get("Content-Security-Policy"); strings.Contains(policy, "unsafe") || !strings.HasPrefix(policy, "default-src 'none'") {
+			if policy := rec.Header().Get("Content-Security-Policy"); strings.Contains(policy, "unsafe") ||
+				!strings.HasPrefix(policy, "default-src 'none'") {
 				t.Errorf("%s: policy %s", p, policy)
 			}
 			if kept := strings.Contains(rec.Header().Get("Cache-Control"), "immutable"); kept != (p != "/docs") {
@@ -261,12 +267,14 @@ func TestWire(t *testing.T) {
 	e, log := newEdge(t, &stub{}, nil)
 	server := serve(t, e)
 
-	head := "POST " + createPath + " HTTP/1.1\r\nHost: x\r\nX-API-Key: " + goodKey + "\r\nContent-Type: application/json\r\nConnection: close\r\n"
+	head := "POST " + createPath + " HTTP/1.1\r\nHost: x\r\nX-API-Key: " + goodKey +
+		"\r\nContent-Type: application/json\r\nConnection: close\r\n"
 	for name, tt := range map[string]struct{ request, status string }{
-		"chunked":         {head + "Transfer-Encoding: chunked\r\n\r\n11\r\n{\"target_age\":18}\r\n0\r\n\r\n", "201"},
-		"broken chunks":   {head + "Transfer-Encoding: chunked\r\n\r\nzz\r\n" + canary + "\r\n", "400"},
-		"huge header":     {head + "X-Big: " + strings.Repeat("x", 64<<10) + "\r\n\r\n", "431"},
-		"empty path id":   {"GET /api/v1/sessions//status HTTP/1.1\r\nHost: x\r\nX-API-Key: " + goodKey + "\r\nConnection: close\r\n\r\n", "422"},
+		"chunked":       {head + "Transfer-Encoding: chunked\r\n\r\n11\r\n{\"target_age\":18}\r\n0\r\n\r\n", "201"},
+		"broken chunks": {head + "Transfer-Encoding: chunked\r\n\r\nzz\r\n" + canary + "\r\n", "400"},
+		"huge header":   {head + "X-Big: " + strings.Repeat("x", 64<<10) + "\r\n\r\n", "431"},
+		"empty path id": {"GET /api/v1/sessions//status HTTP/1.1\r\nHost: x\r\nX-API-Key: " + goodKey +
+			"\r\nConnection: close\r\n\r\n", "422"},
 		"declared large":  {head + "Content-Length: 99999999\r\n\r\n", "413"},
 		"not HTTP":        {canary + "\r\n\r\n", "400"},
 		"no host":         {"GET " + statusPath + " HTTP/1.1\r\n\r\n", "400"},

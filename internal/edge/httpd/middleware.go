@@ -44,7 +44,9 @@ func requestID(next echo.HandlerFunc) echo.HandlerFunc {
 // accessLog writes one line per request and calls observe. It logs the route's
 // pattern, never the path, which may contain a session's token. Successful
 // probes, which come every few seconds, are logged at level debug.
-func accessLog(log *slog.Logger, routes routeNames, observe func(string, string, int, time.Duration)) echo.MiddlewareFunc {
+func accessLog(
+	log *slog.Logger, routes routeNames, observe func(string, string, int, time.Duration),
+) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
 			start := time.Now()

@@ -33,7 +33,8 @@ func TestRefusalsBelowTheAPI(t *testing.T) {
 		"a broken header":     {create + "cAnArY\r\n\r\n", "text/plain", "unreadable"},
 		"no host":             {"GET /api/v1/sessions/x/status HTTP/1.1\r\n\r\n", "text/plain", "unreadable"},
 		"headers over 16 KiB": {create + "X: " + strings.Repeat("x", 64<<10) + "\r\n\r\n", "text/plain", "headersTooLarge"},
-		"a body that ends early": {create + "X-API-Key: " + key + "\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\ncAnArY\r\n",
+		"a body that ends early": {create + "X-API-Key: " + key +
+			"\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\ncAnArY\r\n",
 			"application/json", "badRequest"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -73,7 +74,8 @@ func TestRefusalsBelowTheAPI(t *testing.T) {
 						t.Fatal(err)
 					}
 					have, err := json.Marshal(got)
-					if err != nil || !strings.HasPrefix(string(have), strings.TrimSuffix(string(want), `"`)) || !strings.HasPrefix(res.Header.Get("Content-Type"), tt.kind) {
+					if err != nil || !strings.HasPrefix(string(have), strings.TrimSuffix(string(want), `"`)) ||
+						!strings.HasPrefix(res.Header.Get("Content-Type"), tt.kind) {
 						t.Errorf("answered with %s %s, want %s", res.Header.Get("Content-Type"), have, want)
 					}
 				}
@@ -89,7 +91,8 @@ func TestRefusalsBelowTheAPI(t *testing.T) {
 // answer does not come on a connection that is then closed.
 func TestBodiesAreReadBeforeTheAnswer(t *testing.T) {
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
-	for name, path := range map[string]string{"the API": "/api/v1/sessions/create", "the dashboard": "/dashboard/x/team/%0D%0A/remove", "nothing": "/nothing"} {
+	for name, path := range map[string]string{"the API": "/api/v1/sessions/create",
+		"the dashboard": "/dashboard/x/team/%0D%0A/remove", "nothing": "/nothing"} {
 		t.Run(name, func(t *testing.T) {
 			conn, err := net.Dial("tcp", strings.TrimPrefix(g.URL, "http://"))
 			if err != nil {

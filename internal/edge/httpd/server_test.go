@@ -135,7 +135,8 @@ func TestRequestsHaveADeadline(t *testing.T) {
 			})
 		})
 	})
-	for _, req := range []*http.Request{row{body: `{"target_age":18}`}.request(), httptest.NewRequest(http.MethodGet, "/page", nil)} {
+	for _, req := range []*http.Request{row{body: `{"target_age":18}`}.request(),
+		httptest.NewRequest(http.MethodGet, "/page", nil)} {
 		e.ServeHTTP(httptest.NewRecorder(), req)
 	}
 }

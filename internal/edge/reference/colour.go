@@ -20,7 +20,8 @@ type syntax struct {
 // a number or a word. It is compiled when the language is first shown.
 func with(comment string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(` + comment + `)|("(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|` + "`[^`]*`" + `)|(\b[0-9][0-9_.]*\b)|([A-Za-z_][A-Za-z0-9_]*)`)
+		return regexp.MustCompile(`(` + comment + `)|("(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|` + "`[^`]*`" +
+			`)|(\b[0-9][0-9_.]*\b)|([A-Za-z_][A-Za-z0-9_]*)`)
 	})
 }
 
@@ -31,17 +32,27 @@ var (
 )
 
 var (
-	shell  = syntax{tokens: hash, keywords: []string{"case", "do", "done", "elif", "else", "esac", "export", "fi", "for", "if", "in", "then", "until", "while"}}
-	script = syntax{tokens: slashes, keywords: []string{"async", "await", "break", "case", "catch", "const", "default", "else", "export", "for", "from", "function", "if", "import", "interface", "let", "new", "null", "return", "switch", "throw", "true", "false", "try", "type", "undefined"}}
-	golang = syntax{tokens: slashes, keywords: []string{"break", "case", "chan", "const", "continue", "default", "defer", "else", "false", "for", "func", "go", "if", "import", "interface", "map", "nil", "package", "range", "return", "select", "struct", "switch", "true", "type", "var"}}
-	php    = syntax{tokens: slashes, keywords: []string{"array", "as", "case", "catch", "echo", "else", "exit", "false", "foreach", "function", "if", "new", "null", "require", "return", "static", "throw", "true", "try", "use"}}
-	python = syntax{tokens: hash, keywords: []string{"and", "as", "class", "def", "elif", "else", "except", "False", "for", "from", "if", "import", "in", "is", "None", "not", "or", "pass", "raise", "return", "True", "try", "while", "with"}}
+	shell = syntax{tokens: hash, keywords: []string{"case", "do", "done", "elif", "else", "esac", "export", "fi", "for",
+		"if", "in", "then", "until", "while"}}
+	script = syntax{tokens: slashes, keywords: []string{"async", "await", "break", "case", "catch", "const", "default",
+		"else", "export", "for", "from", "function", "if", "import", "interface", "let", "new", "null", "return", "switch",
+		"throw", "true", "false", "try", "type", "undefined"}}
+	golang = syntax{tokens: slashes, keywords: []string{"break", "case", "chan", "const", "continue", "default", "defer",
+		"else", "false", "for", "func", "go", "if", "import", "interface", "map", "nil", "package", "range", "return",
+		"select", "struct", "switch", "true", "type", "var"}}
+	php = syntax{tokens: slashes, keywords: []string{"array", "as", "case", "catch", "echo", "else", "exit", "false",
+		"foreach", "function", "if", "new", "null", "require", "return", "static", "throw", "true", "try", "use"}}
+	python = syntax{tokens: hash, keywords: []string{"and", "as", "class", "def", "elif", "else", "except", "False", "for",
+		"from", "if", "import", "in", "is", "None", "not", "or", "pass", "raise", "return", "True", "try", "while", "with"}}
 	object = syntax{tokens: slashes, keywords: []string{"true", "false", "null"}, members: true}
 
 	syntaxes = map[string]syntax{
-		"curl": shell, "bash": shell, "sh": shell, "js": script, "javascript": script, "mjs": script, "ts": script, "typescript": script,
-		"go": golang, "php": php, "py": python, "python": python, "json": object,
-		"yaml": {tokens: hash}, "sql": {tokens: dashes, keywords: []string{"ADD", "ALTER", "ATTACH", "BEGIN", "COMMIT", "CREATE", "FROM", "INSERT", "SELECT", "SET", "TABLE", "UPDATE", "WHERE"}},
+		"curl": shell, "bash": shell, "sh": shell, "js": script, "javascript": script, "mjs": script, "ts": script,
+		"typescript": script,
+		"go":         golang, "php": php, "py": python, "python": python, "json": object,
+		"yaml": {tokens: hash}, "sql": {tokens: dashes,
+			keywords: []string{"ADD", "ALTER", "ATTACH", "BEGIN", "COMMIT", "CREATE", "FROM", "INSERT", "SELECT", "SET", "TABLE",
+				"UPDATE", "WHERE"}},
 	}
 )
 

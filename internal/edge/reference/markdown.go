@@ -61,7 +61,8 @@ func (m *markdown) render(source string, shift int) (template.HTML, []section, e
 		case *ast.Link:
 			n.Destination = []byte(markdownPage.ReplaceAllString(string(n.Destination), "$1$2"))
 		}
-		if n.Type() == ast.TypeBlock && n.Kind() != ast.KindDocument && n.FirstChild() != nil && n.FirstChild().Type() == ast.TypeInline {
+		if n.Type() == ast.TypeBlock && n.Kind() != ast.KindDocument && n.FirstChild() != nil &&
+			n.FirstChild().Type() == ast.TypeInline {
 			if len(sections) > 0 {
 				sections[len(sections)-1].Text += plain(n, data) + " "
 			}

@@ -97,7 +97,8 @@ func readOperation(op node, method, path string) (operation, error) {
 		Summary: op.get("summary").text(), Text: op.get("description").text(),
 	}
 	if path != "" {
-		o.Parameters = []field{{Name: "X-API-Key", In: "header", Type: "string", Required: true, Text: "Your tenant's API key."}}
+		o.Parameters = []field{{Name: "X-API-Key", In: "header", Type: "string", Required: true,
+			Text: "Your tenant's API key."}}
 	}
 	for p := range op.get("parameters").items() {
 		o.Parameters = append(o.Parameters, readField(p.get("name").text(), p, p.get("required").text() == "true"))

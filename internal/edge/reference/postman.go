@@ -101,7 +101,8 @@ func postman(contract node, baseURL string) ([]byte, error) {
 			{"key", "X-API-Key", "string"}, {"value", "{{api_key}}", "string"}, {"in", "header", "string"},
 		}},
 		Variables: []postmanPair{
-			{Key: "base_url", Value: baseURL}, {Key: "api_key"}, {Key: "session_id"}, {Key: "verification_url"}, {Key: "event_id"},
+			{Key: "base_url", Value: baseURL}, {Key: "api_key"}, {Key: "session_id"}, {Key: "verification_url"},
+			{Key: "event_id"},
 		},
 	}
 	for _, step := range postmanSteps {
@@ -165,7 +166,8 @@ func visit() postmanItem {
 	return postmanItem{
 		Name: "Open the hosted page, as the shopper's browser does",
 		Request: postmanRequest{
-			Method: "GET", URL: "{{verification_url}}?force=verified", Auth: &postmanAuth{Type: "noauth"}, Header: []postmanPair{},
+			Method: "GET", URL: "{{verification_url}}?force=verified", Auth: &postmanAuth{Type: "noauth"},
+			Header:      []postmanPair{},
 			Description: "Lets the test session pass without a camera. The answer redirects to your Success URL.",
 		},
 		Events:   postmanTest("303"),
@@ -175,6 +177,7 @@ func visit() postmanItem {
 
 // postmanTest requires a status, and then runs further lines.
 func postmanTest(status string, lines ...string) []postmanEvent {
-	exec := append([]string{fmt.Sprintf(`pm.test("answers %s", () => pm.response.to.have.status(%s));`, status, status)}, lines...)
+	exec := append([]string{fmt.Sprintf(`pm.test("answers %s", () => pm.response.to.have.status(%s));`, status, status)},
+		lines...)
 	return []postmanEvent{{"test", postmanScript{"text/javascript", exec}}}
 }

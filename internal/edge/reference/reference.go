@@ -137,7 +137,8 @@ func render(layout *template.Template, baseURL, dashboardURL, static string) (ma
 	if err != nil {
 		return nil, err
 	}
-	start := &view{Title: "Start", Path: "/", BaseURL: baseURL, Guides: views[0].Guides, Calls: views[0].Calls, Topics: views[0].Topics}
+	start := &view{Title: "Start", Path: "/", BaseURL: baseURL, Guides: views[0].Guides, Calls: views[0].Calls,
+		Topics: views[0].Topics}
 	handlers := map[string]echo.HandlerFunc{}
 	for _, v := range append(slices.Clone(views), start) {
 		v.Static, v.Dashboard = static, dashboardURL
@@ -246,7 +247,8 @@ func readReference(baseURL string) (*view, error) {
 	for _, o := range v.Operations {
 		m.ids.Put([]byte(o.ID))
 		v.Calls = append(v.Calls, link{Title: o.Summary, URL: Path + "#" + o.ID, Method: o.Method})
-		v.sections = append(v.sections, section{ID: o.ID, Title: o.Summary, Text: strings.Join([]string{o.Text, o.ID, o.Method, o.Path}, " ")})
+		v.sections = append(v.sections, section{ID: o.ID, Title: o.Summary,
+			Text: strings.Join([]string{o.Text, o.ID, o.Method, o.Path}, " ")})
 	}
 	description := contract.get("info", "description").text()
 	var topics []section
@@ -297,7 +299,8 @@ func llms(views []*view, baseURL string) []byte {
 		fmt.Fprintf(&b, "- [%s](%s%s)\n", v.Title, baseURL, markdownPath(v.Path))
 	}
 	fmt.Fprintf(&b, "\n## API\n\n- [%s](%s%s)\n", views[0].Title, baseURL, markdownPath(Path))
-	for _, d := range [][2]string{{"OpenAPI 3.1", "/openapi.yaml"}, {"OpenAPI 3.0.3", "/openapi-3.0.yaml"}, {"Arazzo workflows", "/arazzo.yaml"}, {"Postman collection", "/postman.json"}} {
+	for _, d := range [][2]string{{"OpenAPI 3.1", "/openapi.yaml"}, {"OpenAPI 3.0.3", "/openapi-3.0.yaml"},
+		{"Arazzo workflows", "/arazzo.yaml"}, {"Postman collection", "/postman.json"}} {
 		fmt.Fprintf(&b, "- [%s](%s%s)\n", d[0], baseURL, d[1])
 	}
 	return []byte(b.String())

@@ -24,7 +24,8 @@ import (
 
 // pages are the pages of the reference.
 var pages = []string{
-	"/docs", "/docs/integrate", "/docs/clients", "/docs/verify-token", "/docs/verify-webhook", "/docs/localhost", "/docs/test-outcomes", "/docs/certify", "/docs/staging", "/docs/go-live",
+	"/docs", "/docs/integrate", "/docs/clients", "/docs/verify-token", "/docs/verify-webhook", "/docs/localhost",
+	"/docs/test-outcomes", "/docs/certify", "/docs/staging", "/docs/go-live",
 	"/docs/errors", "/docs/compatibility", "/docs/changelog",
 }
 
@@ -173,7 +174,8 @@ func TestSearch(t *testing.T) {
 		}
 		get(t, base+"/docs/search?q="+url.QueryEscape(query))
 	}
-	if page := get(t, base+"/docs/search?q="+url.QueryEscape(`"><script>x</script>`)); strings.Contains(page, "<script>x") {
+	if page := get(t, base+"/docs/search?q="+url.QueryEscape(`"><script>x</script>`)); strings.Contains(page,
+		"<script>x") {
 		t.Error("the page contains the query as markup")
 	}
 	for _, r := range search(t, base, "session") {
@@ -235,7 +237,8 @@ func TestMarkdown(t *testing.T) {
 			get(t, base+m[1])
 		}
 	}
-	for _, id := range []string{"/api/v1/sessions/create", "/status", "/detected-age", "webhook-signature", "Known answer", "- `session_id` (string, uuid, required): The session's ID.", "`status_at` is when it took effect"} {
+	for _, id := range []string{"/api/v1/sessions/create", "/status", "/detected-age", "webhook-signature", "Known answer",
+		"- `session_id` (string, uuid, required): The session's ID.", "`status_at` is when it took effect"} {
 		if !strings.Contains(get(t, base+"/docs/reference.md"), id) {
 			t.Errorf("the reference in Markdown lacks %q", id)
 		}
@@ -298,7 +301,8 @@ func TestPolicy(t *testing.T) {
 	base := serve(t)
 	total := 0
 	paths := append(slices.Clone(pages), "/docs/search.json?q=session")
-	for _, m := range regexp.MustCompile(`(?:href|src)="(/docs/static/[^"]+)"`).FindAllStringSubmatch(get(t, base+"/docs"), -1) {
+	for _, m := range regexp.MustCompile(`(?:href|src)="(/docs/static/[^"]+)"`).FindAllStringSubmatch(get(t, base+"/docs"),
+		-1) {
 		paths = append(paths, m[1])
 	}
 	if len(paths) != len(pages)+5 {

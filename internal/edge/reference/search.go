@@ -51,7 +51,8 @@ func newIndex(views []*view) *index {
 	x := &index{}
 	for _, v := range views {
 		for _, s := range v.sections {
-			x.entries = append(x.entries, entry{s.Title, v.Title, v.Path + "#" + s.ID, strings.Join(strings.Fields(s.Text), " ")})
+			x.entries = append(x.entries, entry{s.Title, v.Title, v.Path + "#" + s.ID,
+				strings.Join(strings.Fields(s.Text), " ")})
 		}
 		for _, o := range v.Operations {
 			x.entries = append(x.entries, o.fieldEntries(v.Path)...)

@@ -82,7 +82,8 @@ func (s *shot) mirror() {
 // surround fills the border in one of four ways: with another grey, a colour, the
 // picture mirrored at its edge, or the edge pixels repeated.
 func (s *shot) surround(way int, random *rand.Rand) {
-	colour := color.RGBA{uint8(random.IntN(256)), uint8(random.IntN(256)), uint8(random.IntN(256)), 255} //nolint:gosec // below 256
+	//nolint:gosec // below 256
+	colour := color.RGBA{uint8(random.IntN(256)), uint8(random.IntN(256)), uint8(random.IntN(256)), 255}
 	if way == 0 {
 		colour.G, colour.B = colour.R, colour.R
 	}

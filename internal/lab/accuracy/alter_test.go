@@ -124,7 +124,8 @@ func seventeen(t *testing.T) []Picture {
 // TestEvaluateAlteredRounds: a face estimated at 24.96 passes at 25, as on
 // the page and in the other tables.
 func TestEvaluateAlteredRounds(t *testing.T) {
-	all, err := EvaluateAltered(t.Context(), vision.NewAnalyzer(visiontest.Pool(t)), always(24.96), seventeen(t), Options{Workers: 2}, 18)
+	all, err := EvaluateAltered(t.Context(), vision.NewAnalyzer(visiontest.Pool(t)), always(24.96), seventeen(t),
+		Options{Workers: 2}, 18)
 	if err != nil || all[0].FalsePass.Shares[defaultMargin].Count != 1 {
 		t.Errorf("%+v, %v", all[0].FalsePass, err)
 	}
@@ -132,11 +133,13 @@ func TestEvaluateAlteredRounds(t *testing.T) {
 
 // TestEvaluateAltered reports on the set unaltered and with every alteration.
 func TestEvaluateAltered(t *testing.T) {
-	all, err := EvaluateAltered(t.Context(), vision.NewAnalyzer(visiontest.Pool(t)), age.Tuned{}, seventeen(t), Options{Workers: 2}, 18)
+	all, err := EvaluateAltered(t.Context(), vision.NewAnalyzer(visiontest.Pool(t)), age.Tuned{}, seventeen(t),
+		Options{Workers: 2}, 18)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(all) != 1+len(Alterations) || all[0].Name != unaltered || all[0].Young == nil || all[0].Clear.Shares[0].Of != 0 {
+	if len(all) != 1+len(Alterations) || all[0].Name != unaltered || all[0].Young == nil ||
+		all[0].Clear.Shares[0].Of != 0 {
 		t.Fatalf("%+v", all)
 	}
 	different := 0

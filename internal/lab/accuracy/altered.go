@@ -26,7 +26,9 @@ const unaltered = "as it is"
 
 // EvaluateAltered processes every picture of a set unaltered and with each of
 // Alterations, and reports the accuracy of the head's estimates.
-func EvaluateAltered(ctx context.Context, analyzer vision.Analyzer, head age.Head, set []Picture, o Options, target int) ([]Altered, error) {
+func EvaluateAltered(
+	ctx context.Context, analyzer vision.Analyzer, head age.Head, set []Picture, o Options, target int,
+) ([]Altered, error) {
 	names := []string{unaltered}
 	for _, a := range Alterations {
 		names = append(names, a.Name)
@@ -97,7 +99,8 @@ const defaultMargin = 2
 // writeAltered prints the table as text, at the default margin.
 func writeAltered(w io.Writer, all []Altered, target int) {
 	young, older := span(target-5, target-1), span(target+7, target+17)
-	fmt.Fprintf(w, "\nALTERED\tMEASURED\tMAE\tMAE %s\tBIAS %s\t%s PASS AT %d\t%s PASS\n", young, young, young, target+Margins[defaultMargin], older)
+	fmt.Fprintf(w, "\nALTERED\tMEASURED\tMAE\tMAE %s\tBIAS %s\t%s PASS AT %d\t%s PASS\n", young, young, young,
+		target+Margins[defaultMargin], older)
 	for _, a := range all {
 		fmt.Fprintf(w, "%s\t%d\t%.2f", a.Name, a.Measured, a.MAE)
 		if a.Young == nil {

@@ -12,10 +12,12 @@ import (
 // Landmarks by their index in MediaPipe's canonical face mesh. "Right" is the
 // person's own right.
 var (
-	outerLips  = []int{61, 146, 91, 181, 84, 17, 314, 405, 321, 375, 291, 409, 270, 269, 267, 0, 37, 39, 40, 185}
-	innerLips  = []int{78, 95, 88, 178, 87, 14, 317, 402, 318, 324, 308, 415, 310, 311, 312, 13, 82, 81, 80, 191}
-	beardEdge  = []int{93, 132, 58, 172, 136, 150, 149, 176, 148, 152, 377, 400, 378, 379, 365, 397, 288, 361, 323, 410, 327, 2, 98, 186}
-	faceOval   = []int{10, 338, 297, 332, 284, 251, 389, 356, 454, 323, 361, 288, 397, 365, 379, 378, 400, 377, 152, 148, 176, 149, 150, 136, 172, 58, 132, 93, 234, 127, 162, 21, 54, 103, 67, 109}
+	outerLips = []int{61, 146, 91, 181, 84, 17, 314, 405, 321, 375, 291, 409, 270, 269, 267, 0, 37, 39, 40, 185}
+	innerLips = []int{78, 95, 88, 178, 87, 14, 317, 402, 318, 324, 308, 415, 310, 311, 312, 13, 82, 81, 80, 191}
+	beardEdge = []int{93, 132, 58, 172, 136, 150, 149, 176, 148, 152, 377, 400, 378, 379, 365, 397, 288, 361, 323, 410,
+		327, 2, 98, 186}
+	faceOval = []int{10, 338, 297, 332, 284, 251, 389, 356, 454, 323, 361, 288, 397, 365, 379, 378, 400, 377, 152, 148,
+		176, 149, 150, 136, 172, 58, 132, 93, 234, 127, 162, 21, 54, 103, 67, 109}
 	rightLid   = []int{33, 246, 161, 160, 159, 158, 157, 173, 133, 55, 65, 52, 53, 46}
 	leftLid    = []int{263, 466, 388, 387, 386, 385, 384, 398, 362, 285, 295, 282, 283, 276}
 	rightEye   = []int{33, 133, 159, 145}
@@ -84,7 +86,8 @@ func (s *shot) glasses(random *rand.Rand) {
 		right := math.Hypot(x-rx, (y-ry)/tall)
 		left := math.Hypot(x-lx, (y-ly)/tall)
 		near := min(right, left)
-		onBridge := math.Abs(y-(ry+ly)/2+0.1*apart) < stroke/2 && right > radius && left > radius && x > min(rx, lx) && x < max(rx, lx)
+		onBridge := math.Abs(y-(ry+ly)/2+0.1*apart) < stroke/2 && right > radius && left > radius && x > min(rx, lx) &&
+			x < max(rx, lx)
 		switch {
 		case math.Abs(near-radius) < stroke/2 || onBridge:
 			return 0.9

@@ -66,7 +66,8 @@ func Cells(samples []Sample) []evidence.Cell {
 		}
 	}
 	slices.SortFunc(cells, func(a, b evidence.Cell) int {
-		return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To), cmp.Compare(a.Sex, b.Sex), cmp.Compare(a.Group, b.Group))
+		return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To), cmp.Compare(a.Sex, b.Sex),
+			cmp.Compare(a.Group, b.Group))
 	})
 	return cells
 }

@@ -56,7 +56,8 @@ func nearCopies(looks []Look) []string {
 	cosines := make([]float32, block*n)
 	for from := 0; from < n; from += block {
 		m := min(block, n-from)
-		blas32.Gemm(blas.NoTrans, blas.Trans, 1, matrix(m, d, rows[from*d:(from+m)*d]), matrix(n, d, rows), 0, matrix(m, n, cosines[:m*n]))
+		blas32.Gemm(blas.NoTrans, blas.Trans, 1, matrix(m, d, rows[from*d:(from+m)*d]), matrix(n, d, rows), 0,
+			matrix(m, n, cosines[:m*n]))
 		for i := range m {
 			for j := from + i + 1; j < n; j++ {
 				if cosines[i*n+j] >= nearCopy {

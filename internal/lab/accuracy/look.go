@@ -129,7 +129,8 @@ func openShot(path string, pad float64) (*shot, error) {
 	longer := float64(max(size.X, size.Y))
 	scale := min(1, frameSide/(longer*(1+2*pad)))
 	border := int(pad*longer*scale + 0.5)
-	inner := image.Rect(0, 0, max(1, int(float64(size.X)*scale)), max(1, int(float64(size.Y)*scale))).Add(image.Pt(border, border))
+	inner := image.Rect(0, 0, max(1, int(float64(size.X)*scale)),
+		max(1, int(float64(size.Y)*scale))).Add(image.Pt(border, border))
 	frame := image.NewRGBA(image.Rect(0, 0, inner.Max.X+border, inner.Max.Y+border))
 	draw.Draw(frame, frame.Bounds(), image.NewUniform(color.Gray{128}), image.Point{}, draw.Src)
 	if inner.Size() == size {

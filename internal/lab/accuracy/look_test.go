@@ -46,7 +46,8 @@ func TestEvaluateSampleFace(t *testing.T) {
 		t.Errorf("progress %v, want %v", progress, want)
 	}
 	r := accuracy.Evaluate(looks, age.NewHead(visiontest.Pool(t).Manifest), 18)
-	if r.Pictures != 3 || r.Measured != 2 || len(r.Refused) != 1 || r.Refused[0] != (accuracy.Refusal{Reason: vision.GuidanceNoFace, Count: 1}) {
+	if r.Pictures != 3 || r.Measured != 2 || len(r.Refused) != 1 ||
+		r.Refused[0] != (accuracy.Refusal{Reason: vision.GuidanceNoFace, Count: 1}) {
 		t.Errorf("%d pictures, %d measured, refused %v", r.Pictures, r.Measured, r.Refused)
 	}
 	if len(r.Bands) != 1 || r.Bands[0].Count != 2 || r.Bands[0].MAE > 6 {
@@ -68,7 +69,8 @@ func TestLookAtNamesUnreadablePictures(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	_, err := accuracy.LookAt(t.Context(), vision.NewAnalyzer(visiontest.Pool(t)), []accuracy.Picture{{Path: filepath.Join(t.TempDir(), "gone.jpg")}}, accuracy.Options{})
+	_, err := accuracy.LookAt(t.Context(), vision.NewAnalyzer(visiontest.Pool(t)),
+		[]accuracy.Picture{{Path: filepath.Join(t.TempDir(), "gone.jpg")}}, accuracy.Options{})
 	if !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), "gone.jpg") {
 		t.Errorf("missing picture: %v", err)
 	}
@@ -97,7 +99,8 @@ func TestWriteMaterial(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := filepath.Join(t.TempDir(), "material")
-	looks, err := accuracy.WriteMaterial(t.Context(), vision.NewAnalyzer(visiontest.Pool(t)), set, dir, accuracy.Options{Workers: 2})
+	looks, err := accuracy.WriteMaterial(t.Context(), vision.NewAnalyzer(visiontest.Pool(t)), set, dir,
+		accuracy.Options{Workers: 2})
 	if err != nil || len(looks) != 3 {
 		t.Fatalf("%d looks, %v", len(looks), err)
 	}

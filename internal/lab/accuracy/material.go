@@ -20,7 +20,9 @@ import (
 // the picture, and whether it is held out. Both files are derived from the
 // pictures and need the same protection. WriteMaterial returns the looks at all
 // pictures.
-func WriteMaterial(ctx context.Context, analyzer vision.Analyzer, set []Picture, dir string, o Options) ([]Look, error) {
+func WriteMaterial(
+	ctx context.Context, analyzer vision.Analyzer, set []Picture, dir string, o Options,
+) ([]Look, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}

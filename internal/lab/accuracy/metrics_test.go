@@ -72,7 +72,8 @@ func TestMeasure(t *testing.T) {
 	r := accuracy.Measure(samples, 18)
 
 	teens := r.Bands[0]
-	if teens.From != 13 || teens.To != 17 || teens.Count != 50 || !near(teens.MAE, (40*2+6*6+4*7.9)/50) || teens.MAE != teens.Bias {
+	if teens.From != 13 || teens.To != 17 || teens.Count != 50 || !near(teens.MAE, (40*2+6*6+4*7.9)/50) ||
+		teens.MAE != teens.Bias {
 		t.Errorf("teens: %+v", teens)
 	}
 	wantRates := func(p accuracy.Passing, from, to int, rates ...float64) {
@@ -121,7 +122,8 @@ func TestReportText(t *testing.T) {
 	if err := r.WriteText(&out); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"one frame", "refused: blurred", "13–17", "+3.00", "MARGIN 7 (CUTOFF 25)", "0.0 % (0.0–8.8)", "100.0 %", "hats, 13–17", "AGEGATE_AGE_MARGIN=2"} {
+	for _, want := range []string{"one frame", "refused: blurred", "13–17", "+3.00", "MARGIN 7 (CUTOFF 25)",
+		"0.0 % (0.0–8.8)", "100.0 %", "hats, 13–17", "AGEGATE_AGE_MARGIN=2"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("lacks %q:\n%s", want, &out)
 		}

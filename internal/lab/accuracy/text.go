@@ -10,7 +10,8 @@ import (
 // WriteText prints the report for people.
 func (r Report) WriteText(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "%d pictures, %d measured. Each is one frame; the page decides on the median of several.\n", r.Pictures, r.Measured)
+	fmt.Fprintf(w, "%d pictures, %d measured. Each is one frame; the page decides on the median of several.\n", r.Pictures,
+		r.Measured)
 	for _, refusal := range r.Refused {
 		fmt.Fprintf(w, "refused: %s\t%d\n", refusal.Reason, refusal.Count)
 	}

@@ -28,14 +28,16 @@ var callbackCases = []testCase{
 		},
 	},
 	{
-		Name: "callback.webhook_host", Title: "The registered Webhook URL's host and port may be those of a callback, too", needs: []need{needWebhookURL}, sessions: 1,
+		Name: "callback.webhook_host", Title: "The registered Webhook URL's host and port may be those of a callback, too",
+		needs: []need{needWebhookURL}, sessions: 1,
 		Cites: []string{"SPEC 4.1 rule 1", "openapi.yaml createSession"},
 		run: func(t *trial) {
 			u, err := url.Parse(t.WebhookURL)
 			if err != nil {
 				t.fatalf("the Webhook URL given to this suite does not parse")
 			}
-			t.create(t.test, fmt.Sprintf(`{"target_age":18,"success_url":%q}`, u.Scheme+"://"+u.Host+"/agegate-conformance"), nil)
+			t.create(t.test, fmt.Sprintf(`{"target_age":18,"success_url":%q}`, u.Scheme+"://"+u.Host+"/agegate-conformance"),
+				nil)
 		},
 	},
 	{
@@ -46,20 +48,26 @@ var callbackCases = []testCase{
 			if err != nil {
 				t.fatalf("the registered Success URL does not parse")
 			}
-			t.expect(call{operation: createSession, keys: t.test, body: fmt.Sprintf(`{"target_age":18,"success_url":%q}`, u.Scheme+"://"+canary+".example/")},
+			t.expect(call{operation: createSession, keys: t.test,
+				body: fmt.Sprintf(`{"target_age":18,"success_url":%q}`, u.Scheme+"://"+canary+".example/")},
 				http.StatusUnprocessableEntity, "unregisteredHost")
 			for _, host := range []string{
-				"x." + u.Host, u.Hostname() + "." + canary + ".example", "x" + u.Host, u.Hostname() + ":1", u.Host + "@" + canary + ".example",
+				"x." + u.Host, u.Hostname() + "." + canary + ".example", "x" + u.Host, u.Hostname() + ":1", u.Host + "@" + canary +
+					".example",
 				u.Hostname() + ".", canary + ".example#@" + u.Host, canary + ".example?" + u.Host, canary + ".example/" + u.Host,
 			} {
 				for _, field := range []string{"success_url", "cancel_url"} {
-					t.invalid(field+" on a host like the registered one", call{operation: createSession, keys: t.test, body: fmt.Sprintf(`{"target_age":18,%q:%q}`, field, u.Scheme+"://"+host+"/")},
+					t.invalid(field+" on a host like the registered one",
+						call{operation: createSession, keys: t.test,
+							body: fmt.Sprintf(`{"target_age":18,%q:%q}`, field, u.Scheme+"://"+host+"/")},
 						at("", "body", field))
 				}
 			}
 			if u.Port() == "" { // the other scheme has another default port
 				other := map[string]string{"https": "http", "http": "https"}[u.Scheme]
-				t.invalid("success_url with the other scheme", call{operation: createSession, keys: t.test, body: fmt.Sprintf(`{"target_age":18,"success_url":%q}`, other+"://"+u.Host+"/")},
+				t.invalid("success_url with the other scheme",
+					call{operation: createSession, keys: t.test,
+						body: fmt.Sprintf(`{"target_age":18,"success_url":%q}`, other+"://"+u.Host+"/")},
 					at("", "body", "success_url"))
 			}
 		},
@@ -74,13 +82,18 @@ var callbackCases = []testCase{
 			}
 			long := base.String() + strings.Repeat("a", 2049-len(base.String()))
 			for _, tt := range []struct{ value, kind string }{
-				{`""`, ""}, {`"/` + canary + `"`, ""}, {`"` + canary + `"`, "url_parsing"}, {`"//` + base.Host + `/"`, ""}, {`"javascript:alert(1)"`, ""},
-				{`"ftp://` + base.Host + `/"`, "url_scheme"}, {`"` + base.Scheme + `://user:` + canary + `@` + base.Host + `/"`, ""}, {`"https:///x"`, ""},
-				{`"` + base.Scheme + `://` + base.Host + `/\\x"`, "url_parsing"}, {`"` + base.String() + `\u0000"`, "url_parsing"}, {`"` + base.String() + ` x"`, "url_parsing"},
-				{`"` + base.Scheme + `://größe.example/"`, ""}, {`"` + long + `"`, "url_too_long"}, {"7", "string_type"}, {"null", "string_type"}, {"[]", "string_type"},
+				{`""`, ""}, {`"/` + canary + `"`, ""}, {`"` + canary + `"`, "url_parsing"}, {`"//` + base.Host + `/"`, ""},
+				{`"javascript:alert(1)"`, ""},
+				{`"ftp://` + base.Host + `/"`, "url_scheme"},
+				{`"` + base.Scheme + `://user:` + canary + `@` + base.Host + `/"`, ""}, {`"https:///x"`, ""},
+				{`"` + base.Scheme + `://` + base.Host + `/\\x"`, "url_parsing"}, {`"` + base.String() + `\u0000"`, "url_parsing"},
+				{`"` + base.String() + ` x"`, "url_parsing"},
+				{`"` + base.Scheme + `://größe.example/"`, ""}, {`"` + long + `"`, "url_too_long"}, {"7", "string_type"},
+				{"null", "string_type"}, {"[]", "string_type"},
 			} {
 				for _, field := range []string{"success_url", "cancel_url"} {
-					t.invalid(fmt.Sprintf("%s %.40s", field, tt.value), call{operation: createSession, keys: t.test, body: fmt.Sprintf(`{"target_age":18,%q:%s}`, field, tt.value)},
+					t.invalid(fmt.Sprintf("%s %.40s", field, tt.value),
+						call{operation: createSession, keys: t.test, body: fmt.Sprintf(`{"target_age":18,%q:%s}`, field, tt.value)},
 						at(tt.kind, "body", field))
 				}
 			}
@@ -90,7 +103,8 @@ var callbackCases = []testCase{
 		Name: "callback.none_registered", Title: "Without a registered URL for an omitted destination a creation is 422 missing at its field", needs: []need{needBare},
 		Cites: []string{"SPEC 4.1 rule 2", "SPEC 7", "openapi.yaml createSession 422"},
 		run: func(t *trial) {
-			t.expect(call{operation: createSession, keys: []string{t.BareKey}, body: `{"target_age":18}`}, http.StatusUnprocessableEntity, "nothingRegistered")
+			t.expect(call{operation: createSession, keys: []string{t.BareKey}, body: `{"target_age":18}`},
+				http.StatusUnprocessableEntity, "nothingRegistered")
 		},
 	},
 	{
@@ -106,12 +120,14 @@ var callbackCases = []testCase{
 		Cites: []string{"SPEC 4.1 rule 4", "SPEC 4.4", "openapi.yaml Redirect token"},
 		run: func(t *trial) {
 			base := t.callback("/agegate-conformance/ok")
-			s := t.create(t.test, fmt.Sprintf(`{"target_age":18,"success_url":%q}`, base+"?order=1042&token=old&is_adult=false&status=x&session=y&a=b%20c#paid"), nil)
+			s := t.create(t.test, fmt.Sprintf(`{"target_age":18,"success_url":%q}`, base+
+				"?order=1042&token=old&is_adult=false&status=x&session=y&a=b%20c#paid"), nil)
 			t.force(s, "verified")
 			to := t.redirect(s)
 			t.check(to.Scheme+"://"+to.Host+to.Path == base, "the redirect does not go to the session's success_url")
 			q := to.Query()
-			t.check(len(q) == 6 && q.Get("order") == "1042" && q.Get("a") == "b c" && to.Fragment == "paid", "the merchant's own parameters or fragment are not kept")
+			t.check(len(q) == 6 && q.Get("order") == "1042" && q.Get("a") == "b c" && to.Fragment == "paid",
+				"the merchant's own parameters or fragment are not kept")
 		},
 	},
 	{

@@ -16,15 +16,20 @@ var createCases = []testCase{
 		Cites: []string{"SPEC 2.3", "SPEC 3", "SPEC 4.1", "openapi.yaml createSession 201"}, sessions: 1,
 		run: func(t *trial) {
 			first, second := t.pending(), t.create(t.test, `{"target_age":18}`, nil)
-			t.check(first.ID != second.ID && first.VerificationURL != second.VerificationURL, "two creations have the same session_id or verification_url")
-			t.check(!strings.ContainsAny(second.VerificationURL, "?#"), "the verification_url has a query or fragment, to which no force can be appended")
-			t.check(!strings.Contains(second.VerificationURL, second.ID), "the verification_url can be derived from the session_id")
+			t.check(first.ID != second.ID && first.VerificationURL != second.VerificationURL,
+				"two creations have the same session_id or verification_url")
+			t.check(!strings.ContainsAny(second.VerificationURL, "?#"),
+				"the verification_url has a query or fragment, to which no force can be appended")
+			t.check(!strings.Contains(second.VerificationURL, second.ID),
+				"the verification_url can be derived from the session_id")
 			t.check(second.ExpiresAt.After(second.date), "expires_at is not after the creation")
-			t.check(second.ExpiresAt.Sub(second.date) < 24*time.Hour+clockTolerance, "expires_at is more than 24 hours after the creation")
+			t.check(second.ExpiresAt.Sub(second.date) < 24*time.Hour+clockTolerance,
+				"expires_at is more than 24 hours after the creation")
 		},
 	},
 	{
-		Name: "create.request_id", Title: "Every answer has its own X-Request-ID", Cites: []string{"openapi.yaml Errors", "openapi.yaml RequestID"},
+		Name: "create.request_id", Title: "Every answer has its own X-Request-ID",
+		Cites: []string{"openapi.yaml Errors", "openapi.yaml RequestID"},
 		run: func(t *trial) {
 			seen := map[string]bool{}
 			for _, c := range operations {
@@ -50,13 +55,17 @@ var createCases = []testCase{
 		Name: "create.age_refused", Title: "Any other target_age is 422 at body, target_age",
 		Cites: []string{"SPEC 2.2", "SPEC 7", "SPEC 8", "openapi.yaml createSession 422"},
 		run: func(t *trial) {
-			t.expect(call{operation: createSession, keys: t.test, body: `{"target_age":12}`}, http.StatusUnprocessableEntity, "outOfRange")
+			t.expect(call{operation: createSession, keys: t.test, body: `{"target_age":12}`}, http.StatusUnprocessableEntity,
+				"outOfRange")
 			for _, tt := range []struct{ value, kind string }{
-				{"12", "greater_than_equal"}, {"0", "greater_than_equal"}, {"-18", "greater_than_equal"}, {"100", "less_than_equal"},
+				{"12", "greater_than_equal"}, {"0", "greater_than_equal"}, {"-18", "greater_than_equal"},
+				{"100", "less_than_equal"},
 				{"9223372036854775808", "less_than_equal"}, {"1e300", "less_than_equal"}, {"18.5", "int_from_float"},
-				{`"18"`, "int_type"}, {`"` + canary + `"`, "int_type"}, {"true", "int_type"}, {"null", "int_type"}, {"[18]", "int_type"}, {`{"age":18}`, "int_type"},
+				{`"18"`, "int_type"}, {`"` + canary + `"`, "int_type"}, {"true", "int_type"}, {"null", "int_type"},
+				{"[18]", "int_type"}, {`{"age":18}`, "int_type"},
 			} {
-				t.invalid("target_age "+tt.value, call{operation: createSession, keys: t.test, body: `{"target_age":` + tt.value + `}`}, at(tt.kind, "body", "target_age"))
+				t.invalid("target_age "+tt.value, call{operation: createSession, keys: t.test, body: `{"target_age":` + tt.value +
+					`}`}, at(tt.kind, "body", "target_age"))
 			}
 		},
 	},
@@ -64,10 +73,13 @@ var createCases = []testCase{
 		Name: "create.removed_field", Title: "The removed field webhook_url is 422",
 		Cites: []string{"SPEC 4.1 rule 2", "SPEC 7", "SPEC 9", "openapi.yaml createSession 422"},
 		run: func(t *trial) {
-			t.expect(call{operation: createSession, keys: t.test, body: `{"webhook_url":"https://` + canary + `.example/"}`}, http.StatusUnprocessableEntity, "removedField")
-			t.invalid("webhook_url", call{operation: createSession, keys: t.test, body: `{"target_age":18,"webhook_url":"https://` + canary + `.example/"}`},
+			t.expect(call{operation: createSession, keys: t.test, body: `{"webhook_url":"https://` + canary + `.example/"}`},
+				http.StatusUnprocessableEntity, "removedField")
+			t.invalid("webhook_url", call{operation: createSession, keys: t.test,
+				body: `{"target_age":18,"webhook_url":"https://` + canary + `.example/"}`},
 				at("extra_forbidden", "body", "webhook_url"))
-			t.invalid("webhook_url null", call{operation: createSession, keys: t.test, body: `{"target_age":18,"webhook_url":null}`}, at("extra_forbidden", "body", "webhook_url"))
+			t.invalid("webhook_url null", call{operation: createSession, keys: t.test,
+				body: `{"target_age":18,"webhook_url":null}`}, at("extra_forbidden", "body", "webhook_url"))
 		},
 	},
 	{
@@ -75,7 +87,8 @@ var createCases = []testCase{
 		Cites: []string{"openapi.yaml CreateSessionRequest", "SPEC 4.1 rule 2"},
 		run: func(t *trial) {
 			for _, name := range []string{"succes_url", "Target_Age", "livemode", "session_id", "force"} {
-				t.invalid(name, call{operation: createSession, keys: t.test, body: fmt.Sprintf(`{"target_age":18,%q:%q}`, name, canary)}, at("extra_forbidden", "body", name))
+				t.invalid(name, call{operation: createSession, keys: t.test,
+					body: fmt.Sprintf(`{"target_age":18,%q:%q}`, name, canary)}, at("extra_forbidden", "body", name))
 			}
 		},
 	},
@@ -86,7 +99,8 @@ var createCases = []testCase{
 			t.invalid("a body with four violations", call{
 				operation: createSession, keys: t.test, header: http.Header{"Idempotency-Key": {"a " + canary}},
 				body: `{"target_age":"` + canary + `","success_url":7,"cancel_url":"` + canary + `","note":"` + canary + `"}`,
-			}, at("string_pattern_mismatch", "header", "Idempotency-Key"), at("int_type", "body", "target_age"), at("string_type", "body", "success_url"),
+			}, at("string_pattern_mismatch", "header", "Idempotency-Key"), at("int_type", "body", "target_age"),
+				at("string_type", "body", "success_url"),
 				at("url_parsing", "body", "cancel_url"), at("extra_forbidden", "body", "note"))
 		},
 	},
@@ -94,16 +108,20 @@ var createCases = []testCase{
 		Name: "create.not_json", Title: "A body that is not one JSON object in UTF-8 is 422",
 		Cites: []string{"SPEC 4.1", "SPEC 7", "openapi.yaml createSession 422"},
 		run: func(t *trial) {
-			for _, body := range []string{"{", `{"target_age":18}{}`, `{"target_age":18`, canary, `{"target_age":18,"target_age":18}`, "{\"target_age\":18,\"x\":\"\xff\"}"} {
+			for _, body := range []string{"{", `{"target_age":18}{}`, `{"target_age":18`, canary,
+				`{"target_age":18,"target_age":18}`, "{\"target_age\":18,\"x\":\"\xff\"}"} {
 				t.expect(call{operation: createSession, keys: t.test, body: body}, http.StatusUnprocessableEntity, "notJSON")
 			}
 			t.invalid("no body", call{operation: createSession, keys: t.test}, at("missing", "body"))
 			for _, body := range []string{"[]", "18", `"` + canary + `"`, "null"} {
-				t.invalid("the body "+body, call{operation: createSession, keys: t.test, body: body}, at("model_attributes_type", "body"))
+				t.invalid("the body "+body, call{operation: createSession, keys: t.test, body: body},
+					at("model_attributes_type", "body"))
 			}
-			t.invalid("text/plain", call{operation: createSession, keys: t.test, body: `{"target_age":18}`, header: http.Header{"Content-Type": {"text/plain"}}},
+			t.invalid("text/plain", call{operation: createSession, keys: t.test, body: `{"target_age":18}`,
+				header: http.Header{"Content-Type": {"text/plain"}}},
 				at("model_attributes_type", "body"))
-			t.invalid("another character set", call{operation: createSession, keys: t.test, body: `{"target_age":18}`, header: http.Header{"Content-Type": {"application/json; charset=utf-16"}}},
+			t.invalid("another character set", call{operation: createSession, keys: t.test, body: `{"target_age":18}`,
+				header: http.Header{"Content-Type": {"application/json; charset=utf-16"}}},
 				at("json_invalid", "body"))
 		},
 	},
@@ -117,7 +135,8 @@ var createCases = []testCase{
 		},
 	},
 	{
-		Name: "create.test_cap", Title: "Over the daily cap of test sessions a creation is 429, with Retry-After", needs: []need{needCapped},
+		Name: "create.test_cap", Title: "Over the daily cap of test sessions a creation is 429, with Retry-After",
+		needs: []need{needCapped},
 		Cites: []string{"SPEC 7", "SPEC 8", "openapi.yaml createSession 429"},
 		run: func(t *trial) {
 			capped := call{operation: createSession, keys: []string{t.CappedKey}, body: `{"target_age":18}`}
@@ -128,7 +147,8 @@ var createCases = []testCase{
 		},
 	},
 	{
-		Name: "create.no_credit", Title: "A live session without allowance and credit is 402 insufficient_credit", needs: []need{needUnpaid},
+		Name: "create.no_credit", Title: "A live session without allowance and credit is 402 insufficient_credit",
+		needs: []need{needUnpaid},
 		Cites: []string{"SPEC 7", "SPEC 8", "openapi.yaml createSession 402"},
 		run: func(t *trial) {
 			got := t.call(call{operation: createSession, keys: []string{t.UnpaidKey}, body: `{"target_age":18}`})
@@ -158,7 +178,8 @@ func (t *trial) lastOf(key string, refused int) {
 	first := t.call(last)
 	t.check(first.status == http.StatusCreated, "the last creation is answered with %s, want 201", first)
 	again := t.call(last)
-	t.check(again.status == http.StatusCreated && bytes.Equal(first.body, again.body), "its repetition is answered with %s, want the same 201", again)
+	t.check(again.status == http.StatusCreated && bytes.Equal(first.body, again.body),
+		"its repetition is answered with %s, want the same 201", again)
 	last.header = newKey()
 	more := t.call(last)
 	t.check(more.status == refused, "one more creation is answered with %s, want %d", more, refused)
@@ -173,38 +194,47 @@ func (t *trial) untilTomorrow(got answer) {
 		return
 	}
 	next := at.UTC().Truncate(24 * time.Hour).Add(24 * time.Hour)
-	t.check(apart(at.Add(time.Duration(seconds)*time.Second), next) < clockTolerance, "Retry-After does not lead to the next UTC day, but %s past it", at.Add(time.Duration(seconds)*time.Second).Sub(next))
+	t.check(apart(at.Add(time.Duration(seconds)*time.Second), next) < clockTolerance,
+		"Retry-After does not lead to the next UTC day, but %s past it", at.Add(time.Duration(seconds)*time.Second).Sub(next))
 }
 
 // differ checks that two creations create two sessions.
 func (t *trial) differ(a, b call) {
 	first, second := t.call(a), t.call(b)
-	t.check(first.status == http.StatusCreated && second.status == http.StatusCreated && !bytes.Equal(first.body, second.body),
+	t.check(first.status == http.StatusCreated && second.status == http.StatusCreated &&
+		!bytes.Equal(first.body, second.body),
 		"two creations are answered with %d and %d, or with one session", first.status, second.status)
 	t.check(second.header.Get("Idempotent-Replayed") == "", "the second creation is marked as a repetition")
 }
 
 var idempotencyCases = []testCase{
 	{
-		Name: "idempotency.replay", Title: "A repetition under the same Idempotency-Key gets the first answer again, marked", sessions: 2,
-		Cites: []string{"openapi.yaml Repeating a request safely", "openapi.yaml createSession 201"},
+		Name: "idempotency.replay", Title: "A repetition under the same Idempotency-Key gets the first answer again, marked",
+		sessions: 2,
+		Cites:    []string{"openapi.yaml Repeating a request safely", "openapi.yaml createSession 201"},
 		run: func(t *trial) {
 			key := newKey()
 			first := t.call(call{operation: createSession, keys: t.test, body: `{"target_age":18}`, header: key})
 			again := t.call(call{operation: createSession, keys: t.test, body: `{ "target_age": 18 }`, header: key})
 			t.check(first.header.Get("Idempotent-Replayed") == "", "the first answer is marked as a repetition")
-			t.check(again.header.Get("Idempotent-Replayed") == "true", "the repetition is not marked with Idempotent-Replayed: true")
-			t.check(first.status == http.StatusCreated && again.status == first.status && bytes.Equal(first.body, again.body), "the repetition gets another answer: %d, then %d", first.status, again.status)
-			t.expect(call{operation: createSession, keys: t.test, body: `{"target_age":21}`, header: key}, http.StatusConflict, "idempotencyKeyReused")
+			t.check(again.header.Get("Idempotent-Replayed") == "true",
+				"the repetition is not marked with Idempotent-Replayed: true")
+			t.check(first.status == http.StatusCreated && again.status == first.status && bytes.Equal(first.body, again.body),
+				"the repetition gets another answer: %d, then %d", first.status, again.status)
+			t.expect(call{operation: createSession, keys: t.test, body: `{"target_age":21}`, header: key}, http.StatusConflict,
+				"idempotencyKeyReused")
 			for _, field := range []string{"success_url", "cancel_url"} {
 				other := fmt.Sprintf(`{"target_age":18,%q:%q}`, field, t.callback("/agegate-conformance/other"))
-				t.expect(call{operation: createSession, keys: t.test, body: other, header: key}, http.StatusConflict, "idempotencyKeyReused")
+				t.expect(call{operation: createSession, keys: t.test, body: other, header: key}, http.StatusConflict,
+					"idempotencyKeyReused")
 			}
 			third := t.call(call{operation: createSession, keys: t.test, body: `{"target_age":18}`, header: key})
-			t.check(bytes.Equal(first.body, third.body), "after the refusals the repetition gets another answer, of status %d", third.status)
+			t.check(bytes.Equal(first.body, third.body), "after the refusals the repetition gets another answer, of status %d",
+				third.status)
 			cased := http.Header{"Idempotency-Key": {strings.ToLower(key.Get("Idempotency-Key"))}}
 			made := t.call(call{operation: createSession, keys: t.test, body: `{"target_age":18}`, header: cased})
-			t.check(made.status == http.StatusCreated && !bytes.Equal(first.body, made.body), "a key in other letters gets the session of the first")
+			t.check(made.status == http.StatusCreated && !bytes.Equal(first.body, made.body),
+				"a key in other letters gets the session of the first")
 		},
 	},
 	{
@@ -213,13 +243,16 @@ var idempotencyCases = []testCase{
 		run: func(t *trial) {
 			key := newKey().Get("Idempotency-Key")
 			key += strings.Repeat("k", 254-len(key))
-			t.differ(call{operation: createSession, keys: t.test, body: `{"target_age":18}`, header: http.Header{"Idempotency-Key": {key + "a"}}},
-				call{operation: createSession, keys: t.test, body: `{"target_age":18}`, header: http.Header{"Idempotency-Key": {key + "b"}}})
+			t.differ(call{operation: createSession, keys: t.test, body: `{"target_age":18}`,
+				header: http.Header{"Idempotency-Key": {key + "a"}}},
+				call{operation: createSession, keys: t.test, body: `{"target_age":18}`,
+					header: http.Header{"Idempotency-Key": {key + "b"}}})
 		},
 	},
 	{
-		Name: "idempotency.tenants", Title: "The same key of two tenants makes two sessions", needs: []need{needOther}, sessions: 2,
-		Cites: []string{"openapi.yaml Repeating a request safely", "SPEC 5 rule 3"},
+		Name: "idempotency.tenants", Title: "The same key of two tenants makes two sessions", needs: []need{needOther},
+		sessions: 2,
+		Cites:    []string{"openapi.yaml Repeating a request safely", "SPEC 5 rule 3"},
 		run: func(t *trial) {
 			key := newKey()
 			t.differ(call{operation: createSession, keys: t.test, body: `{"target_age":18}`, header: key},
@@ -231,8 +264,10 @@ var idempotencyCases = []testCase{
 		Cites: []string{"openapi.yaml Repeating a request safely"},
 		run: func(t *trial) {
 			ended := t.forced("verified")
-			again := t.call(call{operation: createSession, keys: t.test, body: ended.request, header: http.Header{"Idempotency-Key": {ended.key}}})
-			t.check(bytes.Equal(again.body, ended.body), "the repetition for an ended session gets another answer, of status %d", again.status)
+			again := t.call(call{operation: createSession, keys: t.test, body: ended.request,
+				header: http.Header{"Idempotency-Key": {ended.key}}})
+			t.check(bytes.Equal(again.body, ended.body), "the repetition for an ended session gets another answer, of status %d",
+				again.status)
 		},
 	},
 	{
@@ -248,7 +283,8 @@ var idempotencyCases = []testCase{
 			}
 			wg.Wait()
 			for _, a := range got {
-				t.check(a.status == http.StatusCreated && bytes.Equal(a.body, got[0].body), "repetitions that arrive together are answered differently: %d and %d", got[0].status, a.status)
+				t.check(a.status == http.StatusCreated && bytes.Equal(a.body, got[0].body),
+					"repetitions that arrive together are answered differently: %d and %d", got[0].status, a.status)
 			}
 		},
 	},
@@ -263,7 +299,9 @@ var idempotencyCases = []testCase{
 				{[]string{strings.Repeat("k", 256)}, "string_too_long"}, {[]string{"a b"}, "string_pattern_mismatch"},
 				{[]string{"größe"}, "string_pattern_mismatch"}, {[]string{"a", "b"}, "value_error"},
 			} {
-				t.invalid(fmt.Sprintf("Idempotency-Key %.20q", tt.values), call{operation: createSession, keys: t.test, body: `{"target_age":18}`, header: http.Header{"Idempotency-Key": tt.values}},
+				t.invalid(fmt.Sprintf("Idempotency-Key %.20q", tt.values),
+					call{operation: createSession, keys: t.test, body: `{"target_age":18}`,
+						header: http.Header{"Idempotency-Key": tt.values}},
 					at(tt.kind, "header", "Idempotency-Key"))
 			}
 		},
@@ -273,7 +311,8 @@ var idempotencyCases = []testCase{
 		Cites: []string{"README.md Integrate in five minutes"},
 		run: func(t *trial) {
 			key := newKey()
-			t.invalid("target_age 12", call{operation: createSession, keys: t.test, body: `{"target_age":12}`, header: key}, at("greater_than_equal", "body", "target_age"))
+			t.invalid("target_age 12", call{operation: createSession, keys: t.test, body: `{"target_age":12}`, header: key},
+				at("greater_than_equal", "body", "target_age"))
 			t.create(t.test, `{"target_age":18}`, key)
 		},
 	},

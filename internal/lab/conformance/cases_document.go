@@ -90,7 +90,8 @@ func (t *trial) plain(method, path string, status int, body string) {
 	if err != nil {
 		t.fatalf("%s %s is not answered: %v", method, path, err)
 	}
-	t.check(got.status == status && string(bytes.TrimSpace(got.body)) == body, "%s %s answers %s, want %d %s", method, path, got, status, body)
+	t.check(got.status == status && string(bytes.TrimSpace(got.body)) == body, "%s %s answers %s, want %d %s", method,
+		path, got, status, body)
 	t.check(got.header.Get("X-Request-ID") != "", "%s %s is answered without X-Request-ID", method, path)
 }
 
@@ -100,7 +101,8 @@ var authenticationCases = []testCase{
 		Cites: []string{"SPEC 5 rule 2", "SPEC 7", "openapi.yaml Unauthorized"},
 		run: func(t *trial) {
 			for _, c := range operations {
-				for _, keys := range [][]string{nil, {""}, {canary}, {"svc_" + canary}, {strings.ToUpper(t.TestKey)}, {"Bearer " + t.TestKey}, {t.TestKey, t.TestKey}} {
+				for _, keys := range [][]string{nil, {""}, {canary}, {"svc_" + canary}, {strings.ToUpper(t.TestKey)},
+					{"Bearer " + t.TestKey}, {t.TestKey, t.TestKey}} {
 					c.keys = keys
 					t.expect(c, http.StatusUnauthorized, "missing")
 				}
@@ -115,7 +117,9 @@ var authenticationCases = []testCase{
 			damaged := t.TestKey[:len(t.TestKey)-1] + string('0'+(last+1)%10)
 			otherMode := strings.Replace(t.TestKey, "svc_test_", "svc_live_", 1)
 			for _, c := range operations {
-				for _, key := range []string{"svc_test_", "svc_test_" + canary, damaged, otherMode, t.TestKey + "0", t.TestKey + "=", t.TestKey + "," + canary, t.TestKey + " " + canary, t.TestKey + t.TestKey, "svc_test_0123456789ABCDEFGHIJKLMNOPQRSTUV2nuRgb"} {
+				for _, key := range []string{"svc_test_", "svc_test_" + canary, damaged, otherMode, t.TestKey + "0", t.TestKey +
+					"=", t.TestKey + "," + canary, t.TestKey + " " + canary, t.TestKey + t.TestKey,
+					"svc_test_0123456789ABCDEFGHIJKLMNOPQRSTUV2nuRgb"} {
 					c.keys = []string{key}
 					t.expect(c, http.StatusUnauthorized, "invalid")
 				}
@@ -133,7 +137,8 @@ var authenticationCases = []testCase{
 		},
 	},
 	{
-		Name: "auth.disabled", Title: "A key of a disabled tenant is 403 Tenant disabled on every operation", needs: []need{needDisabled},
+		Name: "auth.disabled", Title: "A key of a disabled tenant is 403 Tenant disabled on every operation",
+		needs: []need{needDisabled},
 		Cites: []string{"SPEC 5 rule 2", "SPEC 7", "openapi.yaml TenantDisabled"},
 		run: func(t *trial) {
 			for _, c := range operations {
@@ -149,14 +154,16 @@ var authenticationCases = []testCase{
 		run: func(t *trial) {
 			t.expect(call{operation: createSession, body: `{"webhook_url":"` + canary + `"`}, http.StatusUnauthorized, "missing")
 			t.expect(call{operation: getSessionStatus, session: "not-a-uuid"}, http.StatusUnauthorized, "missing")
-			t.expect(call{operation: getDetectedAge, session: "not-a-uuid", keys: []string{"svc_test_"}}, http.StatusUnauthorized, "invalid")
+			t.expect(call{operation: getDetectedAge, session: "not-a-uuid", keys: []string{"svc_test_"}},
+				http.StatusUnauthorized, "invalid")
 		},
 	},
 	{
 		Name: "auth.header_only", Title: "A key in the query string or in another header does not count",
 		Cites: []string{"SPEC 5 rule 1", "openapi.yaml Authentication"},
 		run: func(t *trial) {
-			t.expect(call{operation: getSessionStatus, session: nobody, header: http.Header{"Authorization": {"Bearer " + t.TestKey}}}, http.StatusUnauthorized, "missing")
+			t.expect(call{operation: getSessionStatus, session: nobody,
+				header: http.Header{"Authorization": {"Bearer " + t.TestKey}}}, http.StatusUnauthorized, "missing")
 		},
 	},
 }

@@ -20,35 +20,42 @@ var lookupCases = []testCase{
 			_, later := t.status(t.test, s.ID)
 			t.check(status == "PENDING", "the status is %s", status)
 			t.check(since.Equal(later), "status_at moves from one lookup to the next")
-			t.check(since.Before(s.ExpiresAt) && apart(since, s.date) < clockTolerance, "status_at of an open session is not its creation")
+			t.check(since.Before(s.ExpiresAt) && apart(since, s.date) < clockTolerance,
+				"status_at of an open session is not its creation")
 		},
 	},
 	{
-		Name: "status.passed", Title: "After VERIFIED the status is PASSED since the completion", Cites: []string{"SPEC 2.4", "SPEC 2.6", "SPEC 4.4", "openapi.yaml Test sessions"},
-		run: func(t *trial) { t.endedAs("verified") },
+		Name: "status.passed", Title: "After VERIFIED the status is PASSED since the completion",
+		Cites: []string{"SPEC 2.4", "SPEC 2.6", "SPEC 4.4", "openapi.yaml Test sessions"},
+		run:   func(t *trial) { t.endedAs("verified") },
 	},
 	{
-		Name: "status.fallback", Title: "After ROUTED_TO_FALLBACK the status is FALLBACK since the completion", Cites: []string{"SPEC 2.4", "SPEC 2.6", "SPEC 4.4", "openapi.yaml Test sessions"},
-		run: func(t *trial) { t.endedAs("fallback") },
+		Name: "status.fallback", Title: "After ROUTED_TO_FALLBACK the status is FALLBACK since the completion",
+		Cites: []string{"SPEC 2.4", "SPEC 2.6", "SPEC 4.4", "openapi.yaml Test sessions"},
+		run:   func(t *trial) { t.endedAs("fallback") },
 	},
 	{
-		Name: "status.spoof", Title: "After SPOOF_DETECTED the status is SPOOF since the completion", Cites: []string{"SPEC 2.4", "SPEC 2.6", "SPEC 4.4", "openapi.yaml Test sessions"},
-		run: func(t *trial) { t.endedAs("spoof") },
+		Name: "status.spoof", Title: "After SPOOF_DETECTED the status is SPOOF since the completion",
+		Cites: []string{"SPEC 2.4", "SPEC 2.6", "SPEC 4.4", "openapi.yaml Test sessions"},
+		run:   func(t *trial) { t.endedAs("spoof") },
 	},
 	{
-		Name: "lookup.not_found", Title: "A session that does not exist is 404 Session not found", Cites: []string{"SPEC 4.2", "SPEC 4.3", "SPEC 7", "openapi.yaml SessionNotFound"},
+		Name: "lookup.not_found", Title: "A session that does not exist is 404 Session not found",
+		Cites: []string{"SPEC 4.2", "SPEC 4.3", "SPEC 7", "openapi.yaml SessionNotFound"},
 		run: func(t *trial) {
 			t.expect(call{operation: getSessionStatus, keys: t.test, session: nobody}, http.StatusNotFound, "notFound")
 			t.expect(call{operation: getDetectedAge, keys: t.test, session: nobody}, http.StatusNotFound, "notFound")
 		},
 	},
 	{
-		Name: "lookup.isolation", Title: "Another tenant's session is answered exactly as one that does not exist", needs: []need{needOther},
+		Name: "lookup.isolation", Title: "Another tenant's session is answered exactly as one that does not exist",
+		needs: []need{needOther},
 		Cites: []string{"SPEC 5 rule 3", "SPEC 7", "openapi.yaml Authentication"},
 		run: func(t *trial) {
 			for _, op := range []string{getSessionStatus, getDetectedAge} {
 				for _, s := range []*session{t.pending(), t.forced("verified")} {
-					foreign := t.expect(call{operation: op, keys: []string{t.OtherKey}, session: s.ID}, http.StatusNotFound, "notFound")
+					foreign := t.expect(call{operation: op, keys: []string{t.OtherKey}, session: s.ID}, http.StatusNotFound,
+						"notFound")
 					missing := t.call(call{operation: op, keys: []string{t.OtherKey}, session: nobody})
 					t.check(withoutOwn(foreign) == withoutOwn(missing), "%s: the headers or bodies of the two answers differ", op)
 				}
@@ -61,7 +68,8 @@ var lookupCases = []testCase{
 		run: func(t *trial) {
 			id := t.pending().ID
 			for _, bad := range []string{
-				canary, "1", strings.ReplaceAll(id, "-", ""), "%7B" + id + "%7D", "urn:uuid:" + id, id[1:], id + "0", id[:35] + "g", id + "%00", "%20" + id[1:],
+				canary, "1", strings.ReplaceAll(id, "-", ""), "%7B" + id + "%7D", "urn:uuid:" + id, id[1:], id + "0", id[:35] + "g",
+				id + "%00", "%20" + id[1:],
 			} {
 				t.expect(call{operation: getSessionStatus, keys: t.test, session: bad}, http.StatusUnprocessableEntity, "malformed")
 				t.expect(call{operation: getDetectedAge, keys: t.test, session: bad}, http.StatusUnprocessableEntity, "malformed")
@@ -79,7 +87,8 @@ var lookupCases = []testCase{
 		},
 	},
 	{
-		Name: "lookup.body_ignored", Title: "A body sent with a lookup is ignored", Cites: []string{"SPEC 4.2", "openapi.yaml Errors"},
+		Name: "lookup.body_ignored", Title: "A body sent with a lookup is ignored",
+		Cites: []string{"SPEC 4.2", "openapi.yaml Errors"},
 		run: func(t *trial) {
 			got := t.call(call{operation: getSessionStatus, keys: t.test, session: t.pending().ID, body: `{"status":"` + canary})
 			t.check(got.status == http.StatusOK, "the lookup answers %s, want 200", got)
@@ -110,7 +119,8 @@ func (t *trial) endedAs(outcome string) {
 	_, later := t.status(t.test, s.ID)
 	t.check(status == forcedStatus[outcome], "the status is %s, want %s", status, forcedStatus[outcome])
 	t.check(since.Equal(later), "status_at moves from one lookup to the next")
-	t.check(!since.Before(s.date.Add(-time.Second)) && apart(since, s.date) < 2*t.CaseTimeout, "status_at is not the completion")
+	t.check(!since.Before(s.date.Add(-time.Second)) && apart(since, s.date) < 2*t.CaseTimeout,
+		"status_at is not the completion")
 }
 
 // detectedAge checks that a session has no estimate, for the given reason.
@@ -119,7 +129,8 @@ func (t *trial) detectedAge(id, availability string) {
 	var out map[string]any
 	_ = json.Unmarshal(got.body, &out) // the schema check reports a decoding error
 	want := map[string]any{"session_id": strings.ToLower(id), "detected_age": nil, "availability": availability}
-	t.check(got.status == http.StatusOK && equalJSON(want, any(out)), "the estimate is answered with %s, want null and %s", got, availability)
+	t.check(got.status == http.StatusOK && equalJSON(want, any(out)), "the estimate is answered with %s, want null and %s",
+		got, availability)
 }
 
 // withoutOwn returns an answer without the parts that differ between requests.
@@ -153,7 +164,8 @@ var expiryCases = []testCase{{
 			t.failf("force makes the expired session that nobody has looked up %s", status)
 		}
 		status, at := t.status(t.test, s.ID)
-		t.check(status == "EXPIRED" && at.Equal(s.ExpiresAt), "the status is %s, since %s; want EXPIRED since expires_at", status, at)
+		t.check(status == "EXPIRED" && at.Equal(s.ExpiresAt), "the status is %s, since %s; want EXPIRED since expires_at",
+			status, at)
 		got := t.open(newBrowser(), s.VerificationURL+"?force=verified")
 		t.check(got.header.Get("Location") == "", "an expired session redirects")
 		status, again := t.status(t.test, s.ID)

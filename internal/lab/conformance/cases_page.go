@@ -16,7 +16,8 @@ import (
 
 var pageCases = []testCase{
 	{
-		Name: "page.opens", Title: "The verification_url opens a page and changes nothing", Cites: []string{"SPEC 4.4", "openapi.yaml CreateSessionOut"},
+		Name: "page.opens", Title: "The verification_url opens a page and changes nothing",
+		Cites: []string{"SPEC 4.4", "openapi.yaml CreateSessionOut"},
 		run: func(t *trial) {
 			s := t.pending()
 			got := t.open(newBrowser(), s.VerificationURL)
@@ -29,11 +30,13 @@ var pageCases = []testCase{
 		},
 	},
 	{
-		Name: "page.unknown", Title: "An address that differs from the verification_url in one place is a page with 404", Cites: []string{"openapi.yaml CreateSessionOut", "openapi.yaml Quick start"},
+		Name: "page.unknown", Title: "An address that differs from the verification_url in one place is a page with 404",
+		Cites: []string{"openapi.yaml CreateSessionOut", "openapi.yaml Quick start"},
 		run: func(t *trial) {
 			s := t.pending()
 			cut := len(s.VerificationURL) - 8
-			for _, other := range []string{s.VerificationURL[:cut] + "AAAAAAAA", s.VerificationURL[:cut], s.VerificationURL + "A", s.VerificationURL[:cut] + swapCase(s.VerificationURL[cut:])} {
+			for _, other := range []string{s.VerificationURL[:cut] + "AAAAAAAA", s.VerificationURL[:cut], s.VerificationURL +
+				"A", s.VerificationURL[:cut] + swapCase(s.VerificationURL[cut:])} {
 				t.isPage(t.open(newBrowser(), other+"?force=verified"), http.StatusNotFound)
 			}
 			if status, _ := t.status(t.test, s.ID); status != "PENDING" {
@@ -71,11 +74,13 @@ var pageCases = []testCase{
 			expires, mac, _ := strings.Cut(q.Get("token"), ".")
 			h := hmac.New(sha256.New, key)
 			h.Write([]byte(q.Get("session") + "|" + q.Get("status") + "|" + q.Get("is_adult") + "|" + expires))
-			t.check(mac == base64.RawURLEncoding.EncodeToString(h.Sum(nil)), "the token's MAC is not that of the parameters under the redirect secret")
+			t.check(mac == base64.RawURLEncoding.EncodeToString(h.Sum(nil)),
+				"the token's MAC is not that of the parameters under the redirect secret")
 		},
 	},
 	{
-		Name: "redirect.none", Title: "ROUTED_TO_FALLBACK and SPOOF_DETECTED end on a page of their own, without a redirect", Cites: []string{"SPEC 1 rule 3", "SPEC 3", "SPEC 4.4"},
+		Name: "redirect.none", Title: "ROUTED_TO_FALLBACK and SPOOF_DETECTED end on a page of their own, without a redirect",
+		Cites: []string{"SPEC 1 rule 3", "SPEC 3", "SPEC 4.4"},
 		run: func(t *trial) {
 			for _, outcome := range []string{"fallback", "spoof"} {
 				got := t.forced(outcome).page
@@ -85,10 +90,12 @@ var pageCases = []testCase{
 		},
 	},
 	{
-		Name: "force.refused", Title: "Any other force, or two, is a page with 400 and changes nothing", Cites: []string{"SPEC 4.4", "openapi.yaml Test sessions"},
+		Name: "force.refused", Title: "Any other force, or two, is a page with 400 and changes nothing",
+		Cites: []string{"SPEC 4.4", "openapi.yaml Test sessions"},
 		run: func(t *trial) {
 			s := t.pending()
-			for _, query := range []string{"force=", "force=passed", "force=VERIFIED", "force=verified%20", "force=verified&force=verified", "force=verified&force=spoof", "force=" + canary} {
+			for _, query := range []string{"force=", "force=passed", "force=VERIFIED", "force=verified%20",
+				"force=verified&force=verified", "force=verified&force=spoof", "force=" + canary} {
 				got := t.open(newBrowser(), s.VerificationURL+"?"+query)
 				t.isPage(got, http.StatusBadRequest)
 				t.check(!strings.Contains(string(got.body), canary), "the page repeats the value of force")
@@ -99,7 +106,8 @@ var pageCases = []testCase{
 		},
 	},
 	{
-		Name: "force.final", Title: "A session that has ended keeps its outcome and its time", Cites: []string{"SPEC 3", "openapi.yaml Test sessions"},
+		Name: "force.final", Title: "A session that has ended keeps its outcome and its time",
+		Cites: []string{"SPEC 3", "openapi.yaml Test sessions"},
 		run: func(t *trial) {
 			for _, pair := range [][2]string{{"verified", "fallback"}, {"fallback", "verified"}, {"spoof", "verified"}} {
 				outcome, another := pair[0], pair[1]
@@ -112,7 +120,8 @@ var pageCases = []testCase{
 		},
 	},
 	{
-		Name: "force.at_once", Title: "Of outcomes forced at the same time one counts", sessions: 1, Cites: []string{"SPEC 3"},
+		Name: "force.at_once", Title: "Of outcomes forced at the same time one counts", sessions: 1,
+		Cites: []string{"SPEC 3"},
 		run: func(t *trial) {
 			s := t.create(t.test, `{"target_age":18}`, nil)
 			t.shared["raced"] = s
@@ -177,8 +186,10 @@ func (t *trial) redirect(s *session) *url.URL {
 	made, err := http.ParseTime(got.header.Get("Date"))
 	t.check(err == nil, "the redirect has no Date")
 	left := time.Unix(seconds, 0).Sub(made)
-	t.check(left < t.TokenTTL+clockTolerance, "the token lives for %s, want at most %s", left.Round(time.Second), t.TokenTTL)
-	t.check(left > min(shortestToken, t.TokenTTL)-2*time.Second, "the token lives for %s, in which a slow browser does not reach the shop", left.Round(time.Second))
+	t.check(left < t.TokenTTL+clockTolerance, "the token lives for %s, want at most %s", left.Round(time.Second),
+		t.TokenTTL)
+	t.check(left > min(shortestToken, t.TokenTTL)-2*time.Second,
+		"the token lives for %s, in which a slow browser does not reach the shop", left.Round(time.Second))
 	return to
 }
 
@@ -198,12 +209,14 @@ func swapCase(s string) string {
 
 var liveCases = []testCase{{
 	Name: "live.session", Title: "A live session cannot be forced, is readable with the tenant's test key, and has its own Idempotency-Keys", needs: []need{needLive}, sessions: 1, live: 1,
-	Cites: []string{"SPEC 4.1 rule 5", "SPEC 4.4", "SPEC 7", "openapi.yaml Test sessions", "openapi.yaml Repeating a request safely"},
+	Cites: []string{"SPEC 4.1 rule 5", "SPEC 4.4", "SPEC 7", "openapi.yaml Test sessions",
+		"openapi.yaml Repeating a request safely"},
 	run: func(t *trial) {
 		key, live := newKey(), []string{t.LiveKey}
 		s := t.create(live, `{"target_age":18}`, key)
 		again := t.call(call{operation: createSession, keys: live, body: s.request, header: key})
-		t.check(again.header.Get("Idempotent-Replayed") == "true" && string(again.body) == string(s.body), "the repetition of a live creation gets another answer")
+		t.check(again.header.Get("Idempotent-Replayed") == "true" && string(again.body) == string(s.body),
+			"the repetition of a live creation gets another answer")
 		other := t.create(t.test, s.request, key)
 		t.check(other.ID != s.ID, "the same Idempotency-Key under a test key gives the live session")
 		for _, query := range []string{"force=verified", "force=fallback", "force=spoof", "force=x"} {

@@ -42,7 +42,8 @@ var testModeCases = []testCase{
 			t.check(header.Get("webhook-id") == got[0].EventID, "the listed webhook-id is not the event's ID")
 			t.signed(delivery{header: header, body: []byte(got[0].Body), at: time.Now()})
 			t.check(len(t.events("?session_id="+t.pending().ID)) == 0, "an open session has an event")
-			t.check(!slices.ContainsFunc(t.events("?after="+got[0].EventID), func(e listed) bool { return e.EventID == got[0].EventID }), "an event is listed as after itself")
+			t.check(!slices.ContainsFunc(t.events("?after="+got[0].EventID),
+				func(e listed) bool { return e.EventID == got[0].EventID }), "an event is listed as after itself")
 			t.expect(call{operation: listTestEvents, keys: t.test, query: "?wait=5"}, http.StatusUnprocessableEntity, "tooLong")
 		},
 	},
@@ -55,7 +56,8 @@ var testModeCases = []testCase{
 		},
 	},
 	{
-		Name: "testmode.resent", Title: "An event that is sent again has the same webhook-id and body", needs: []need{needWebhooks}, sessions: 1,
+		Name: "testmode.resent", Title: "An event that is sent again has the same webhook-id and body",
+		needs: []need{needWebhooks}, sessions: 1,
 		Cites: []string{"openapi.yaml resendTestEvent", "openapi.yaml Webhooks"},
 		run: func(t *trial) {
 			s := t.create(t.test, `{"target_age":18}`, nil)
@@ -74,7 +76,8 @@ var testModeCases = []testCase{
 			if !t.check(len(all) >= 2, "the event is not sent again within %s", t.WebhookWait) {
 				return
 			}
-			t.check(all[0].header.Get("webhook-id") == all[1].header.Get("webhook-id") && string(all[0].body) == string(all[1].body), "it is sent again with another webhook-id or body")
+			t.check(all[0].header.Get("webhook-id") == all[1].header.Get("webhook-id") &&
+				string(all[0].body) == string(all[1].body), "it is sent again with another webhook-id or body")
 		},
 	},
 	{
@@ -104,11 +107,13 @@ var testModeCases = []testCase{
 			other := []string{t.OtherKey}
 			s := t.forced("verified")
 			got := t.call(call{operation: listTestEvents, keys: other, query: "?session_id=" + s.ID})
-			t.check(got.status == http.StatusOK && !strings.Contains(string(got.body), s.ID), "another tenant's key lists the event")
+			t.check(got.status == http.StatusOK && !strings.Contains(string(got.body), s.ID),
+				"another tenant's key lists the event")
 			for _, e := range t.events("?session_id=" + s.ID) {
 				t.expect(call{operation: resendTestEvent, keys: other, event: e.EventID}, http.StatusNotFound, "noEvent")
 			}
-			t.expect(call{operation: moveTestClock, keys: other, session: t.pending().ID, body: `{"expire":"session"}`}, http.StatusNotFound, "notFound")
+			t.expect(call{operation: moveTestClock, keys: other, session: t.pending().ID, body: `{"expire":"session"}`},
+				http.StatusNotFound, "notFound")
 		},
 	},
 	{

@@ -20,7 +20,8 @@ const timestampGap = 2 * time.Second
 
 var webhookCases = []testCase{
 	{
-		Name: "webhook.verified", Title: "VERIFIED sends a signed event: is_adult true, livemode false, no estimate", needs: []need{needWebhooks},
+		Name: "webhook.verified", Title: "VERIFIED sends a signed event: is_adult true, livemode false, no estimate",
+		needs: []need{needWebhooks},
 		Cites: []string{"SPEC 5 rule 5", "SPEC 6", "openapi.yaml Webhooks", "openapi.yaml CompletionEvent"},
 		run:   func(t *trial) { t.event("verified", "VERIFIED", true) },
 	},
@@ -30,7 +31,8 @@ var webhookCases = []testCase{
 		run:   func(t *trial) { t.event("fallback", "ROUTED_TO_FALLBACK", false) },
 	},
 	{
-		Name: "webhook.repeated", Title: "A refused delivery is repeated with the same webhook-id and body, signed again", needs: []need{needWebhooks},
+		Name: "webhook.repeated", Title: "A refused delivery is repeated with the same webhook-id and body, signed again",
+		needs: []need{needWebhooks},
 		Cites: []string{"SPEC 6", "openapi.yaml Webhooks"},
 		run: func(t *trial) {
 			s := t.forced("fallback")
@@ -41,7 +43,8 @@ var webhookCases = []testCase{
 			first, second := got[0], got[1]
 			t.check(first.header.Get("webhook-id") == second.header.Get("webhook-id"), "the repetition has another webhook-id")
 			t.check(string(first.body) == string(second.body), "the repetition has another body")
-			t.check(second.at.Sub(first.at) < timestampGap || first.header.Get("webhook-timestamp") != second.header.Get("webhook-timestamp"),
+			t.check(second.at.Sub(first.at) < timestampGap ||
+				first.header.Get("webhook-timestamp") != second.header.Get("webhook-timestamp"),
 				"the repetition has the timestamp of the first attempt")
 			t.signed(second)
 		},
@@ -94,7 +97,8 @@ func (t *trial) once(name string, s *session) {
 			accepted++
 		}
 	}
-	t.check(len(ids) <= 1 && accepted <= 1, "the session %q sent %d events, of which %d deliveries were accepted", name, len(ids), accepted)
+	t.check(len(ids) <= 1 && accepted <= 1, "the session %q sent %d events, of which %d deliveries were accepted", name,
+		len(ids), accepted)
 	if slices.Contains([]string{"pending", "spoof", "expired", "unseen"}, name) {
 		t.check(len(got) == 0, "the session %q sent an event", name)
 	}
@@ -112,7 +116,8 @@ func (t *trial) requireWebhooks() {
 		if t.receiver == nil {
 			why = "not reachable: no receiver was opened (--listen), and the tenant's Webhook URL must lead to it"
 		} else if _, err := t.receiver.await(t.ctx, t.forced("verified").ID, 1, t.WebhookWait); err != nil {
-			why = "not reachable: no delivery came within " + t.WebhookWait.String() + "; the tenant's Webhook URL must lead to the receiver"
+			why = "not reachable: no delivery came within " + t.WebhookWait.String() +
+				"; the tenant's Webhook URL must lead to the receiver"
 		}
 		t.webhooks = &why
 	}
@@ -134,7 +139,8 @@ func (t *trial) event(outcome, result string, adult bool) {
 	}
 	t.signed(d)
 	e := d.event()
-	t.check(e.Type == "session.completed" && e.Status == result && e.IsAdult == adult, "the event says %s, %s, is_adult %t; want %s and %t", e.Type, e.Status, e.IsAdult, result, adult)
+	t.check(e.Type == "session.completed" && e.Status == result && e.IsAdult == adult,
+		"the event says %s, %s, is_adult %t; want %s and %t", e.Type, e.Status, e.IsAdult, result, adult)
 	t.check(!e.Livemode, "the event of a test session has livemode true")
 	var members map[string]any
 	_ = json.Unmarshal(d.body, &members) // the schema check reports a decoding error
@@ -158,10 +164,12 @@ func (t *trial) signed(d delivery) {
 	}
 	stamp := d.header.Get("webhook-timestamp")
 	seconds, err := strconv.ParseInt(stamp, 10, 64)
-	t.check(err == nil && apart(time.Unix(seconds, 0), d.at.Add(-t.offset)) < 5*time.Minute, "the webhook-timestamp is more than five minutes away")
+	t.check(err == nil && apart(time.Unix(seconds, 0), d.at.Add(-t.offset)) < 5*time.Minute,
+		"the webhook-timestamp is more than five minutes away")
 	h := hmac.New(sha256.New, key)
 	h.Write([]byte(d.header.Get("webhook-id") + "." + stamp + "."))
 	h.Write(d.body)
 	want := "v1," + base64.StdEncoding.EncodeToString(h.Sum(nil))
-	t.check(slices.Contains(strings.Fields(d.header.Get("webhook-signature")), want), "no signature is that of the webhook secret over id, timestamp and body")
+	t.check(slices.Contains(strings.Fields(d.header.Get("webhook-signature")), want),
+		"no signature is that of the webhook secret over id, timestamp and body")
 }

@@ -51,8 +51,9 @@ type Options struct {
 	Rate        float64       // requests a second; 0 is unlimited
 	CaseTimeout time.Duration // for one case, not counting its waits for webhooks and expiry
 	WebhookWait time.Duration // the longest wait for one delivery
-	ExpiryWait  time.Duration // how long to wait for a session to expire; a case is skipped if this is less than the session's life
-	TokenTTL    time.Duration // the longest redirect token life that the operator configured
+	// how long to wait for a session to expire; a case is skipped if this is less than the session's life
+	ExpiryWait time.Duration
+	TokenTTL   time.Duration // the longest redirect token life that the operator configured
 
 	Progress func(done, total int, last Result) // called after each case; may be nil
 }
@@ -305,7 +306,8 @@ func (s *run) prepare(ctx context.Context) error {
 	}
 	switch got.status {
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests:
-		return fmt.Errorf("%w: the gateway answers the test key with %d: %s", ErrCannotRun, got.status, s.redactor.clean(string(got.body)))
+		return fmt.Errorf("%w: the gateway answers the test key with %d: %s", ErrCannotRun, got.status,
+			s.redactor.clean(string(got.body)))
 	case http.StatusUnprocessableEntity:
 		if strings.Contains(string(got.body), "success_url") || strings.Contains(string(got.body), "cancel_url") {
 			return fmt.Errorf("%w: the tenant needs a registered Success URL and a registered Cancel URL", ErrCannotRun)

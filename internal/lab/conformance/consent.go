@@ -66,7 +66,8 @@ func findForm(page []byte) *form {
 		return nil
 	}
 	for n := range root.Descendants() {
-		if a := attributes(n); n.Type == html.ElementNode && n.Data == "form" && strings.EqualFold(a["method"], http.MethodPost) {
+		if a := attributes(n); n.Type == html.ElementNode && n.Data == "form" &&
+			strings.EqualFold(a["method"], http.MethodPost) {
 			f := &form{action: a["action"]}
 			for i := range n.Descendants() {
 				if i.Type == html.ElementNode && i.Data == "input" {
@@ -104,7 +105,8 @@ func (t *trial) submit(browser *http.Client, page *url.URL, f *form) *form {
 	if err != nil {
 		t.fatalf("a form of the hosted page is not answered: %v", err)
 	}
-	if next, err := target.Parse(got.header.Get("Location")); err == nil && got.header.Get("Location") != "" && next.Host == page.Host {
+	if next, err := target.Parse(got.header.Get("Location")); err == nil && got.header.Get("Location") != "" &&
+		next.Host == page.Host {
 		got = t.open(browser, next.String())
 	}
 	t.check(got.status == http.StatusOK, "a form of the hosted page leads to %d", got.status)

@@ -53,7 +53,8 @@ func randomCases(draws int) []testCase {
 					operation := []string{getSessionStatus, getDetectedAge}[i%2]
 					id := d.uuid()
 					t.expect(call{operation: operation, keys: t.test, session: id}, http.StatusNotFound, "notFound")
-					t.expect(call{operation: operation, keys: t.test, session: d.damaged(id)}, http.StatusUnprocessableEntity, "malformed")
+					t.expect(call{operation: operation, keys: t.test, session: d.damaged(id)}, http.StatusUnprocessableEntity,
+						"malformed")
 				}
 			},
 		},
@@ -189,7 +190,8 @@ func (d drawing) word() string {
 }
 
 func (d drawing) uuid() string {
-	return fmt.Sprintf("%08x-%04x-7%03x-8%03x-%012x", d.random.Uint32(), d.random.IntN(1<<16), d.random.IntN(1<<12), d.random.IntN(1<<12), d.random.Int64N(1<<48))
+	return fmt.Sprintf("%08x-%04x-7%03x-8%03x-%012x", d.random.Uint32(), d.random.IntN(1<<16), d.random.IntN(1<<12),
+		d.random.IntN(1<<12), d.random.Int64N(1<<48))
 }
 
 // damaged draws a string that resembles a UUID and is safe in a path.

@@ -78,7 +78,8 @@ func (r *Report) Write(w io.Writer, format string) error {
 		return page.Execute(w, r)
 	}
 	return suite.Write(w, format, r, suite.Report{
-		Name: "conformance", StartedAt: r.StartedAt, Took: r.Took, Entries: r.entries(), Width: len(suite.NotReachable), Foot: r.foot(),
+		Name: "conformance", StartedAt: r.StartedAt, Took: r.Took, Entries: r.entries(), Width: len(suite.NotReachable),
+		Foot:  r.foot(),
 		About: []suite.Property{{Name: "base_url", Value: r.BaseURL}, {Name: "seed", Value: fmt.Sprint(r.Seed)}},
 	})
 }

@@ -14,14 +14,19 @@ import (
 
 func sample() *Report {
 	return &Report{
-		BaseURL: "https://age.example", StartedAt: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), Took: 1500 * time.Millisecond, Seed: 7, Sessions: 3,
+		BaseURL: "https://age.example", StartedAt: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), Took: 1500 * time.Millisecond,
+		Seed: 7, Sessions: 3,
 		Results: []Result{
 			{Case: "a.ok", Title: "It holds", Cites: []string{"SPEC 1"}, Outcome: suite.Passed, Took: time.Second},
-			{Case: "a.bad", Title: "It does not", Cites: []string{"SPEC 2", "openapi.yaml Errors"}, Outcome: suite.Failed, Details: []string{"first <b>", "second"}},
-			{Case: "b.off", Title: "Not tried", Cites: []string{"SPEC 3"}, Outcome: suite.Skipped, Details: []string{"needs a key"}},
-			{Case: "b.far", Title: "Far away", Cites: []string{"SPEC 6"}, Outcome: suite.NotReachable, Details: []string{"not reachable"}},
+			{Case: "a.bad", Title: "It does not", Cites: []string{"SPEC 2", "openapi.yaml Errors"}, Outcome: suite.Failed,
+				Details: []string{"first <b>", "second"}},
+			{Case: "b.off", Title: "Not tried", Cites: []string{"SPEC 3"}, Outcome: suite.Skipped,
+				Details: []string{"needs a key"}},
+			{Case: "b.far", Title: "Far away", Cites: []string{"SPEC 6"}, Outcome: suite.NotReachable,
+				Details: []string{"not reachable"}},
 		},
-		Statuses: []StatusCount{{Operation: "createSession", Status: "201", Seen: 3}, {Operation: "createSession", Status: "402", Why: "needs credit"}},
+		Statuses: []StatusCount{{Operation: "createSession", Status: "201", Seen: 3},
+			{Operation: "createSession", Status: "402", Why: "needs credit"}},
 		Examples: []ExampleSeen{{Operation: "createSession", Status: "422", Example: "notJSON", Seen: true}},
 	}
 }
@@ -58,7 +63,8 @@ func TestReports(t *testing.T) {
 		t.Error("a report as pdf is written")
 	}
 	for format, parts := range map[string][]string{
-		"text": {"failed        a.bad: It does not\n              (SPEC 2; openapi.yaml Errors)\n              - first <b>\n", "createSession 402  needs credit", "4 cases, 1 passed, 1 failed, 1 not reachable, 1 skipped.", "--seed 7"},
+		"text": {"failed        a.bad: It does not\n              (SPEC 2; openapi.yaml Errors)\n              - first <b>\n",
+			"createSession 402  needs credit", "4 cases, 1 passed, 1 failed, 1 not reachable, 1 skipped.", "--seed 7"},
 		"html": {`<article class="not-reachable">`, "first &lt;b&gt;", "default-src 'none'", "<td>needs credit</td>"},
 	} {
 		for _, part := range parts {
@@ -86,7 +92,8 @@ func TestReports(t *testing.T) {
 	if all.Tests != 4 || all.Failures != 1 || all.Errors != 1 || all.Skipped != 1 || len(all.Cases) != 4 {
 		t.Errorf("the JUnit report counts %+v", all)
 	}
-	if c := all.Cases[1]; c.Failure == nil || c.Failure.Text != "first <b>\nsecond" || c.Error != nil || c.Skipped != nil || c.Class != "conformance.a" {
+	if c := all.Cases[1]; c.Failure == nil || c.Failure.Text != "first <b>\nsecond" || c.Error != nil ||
+		c.Skipped != nil || c.Class != "conformance.a" {
 		t.Errorf("the failed case is %+v", c)
 	}
 }
@@ -106,7 +113,8 @@ func TestCatalogue(t *testing.T) {
 			switch source {
 			case "SPEC", "README.md":
 			case "openapi.yaml":
-				if !strings.Contains(doc, "# "+place+"\n") && !strings.Contains(doc, "operationId: "+first+"\n") && !strings.Contains(doc, "\n    "+first+":\n") {
+				if !strings.Contains(doc, "# "+place+"\n") && !strings.Contains(doc, "operationId: "+first+"\n") &&
+					!strings.Contains(doc, "\n    "+first+":\n") {
 					t.Errorf("%s cites %q, which the contract does not have", c.Name, cite)
 				}
 			default:

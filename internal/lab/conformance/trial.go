@@ -170,7 +170,8 @@ func (t *trial) equal(operation string, got answer, status int, example string) 
 	var body any
 	if got.status != status {
 		t.failf("%s answers %s, want %d", operation, got, status)
-	} else if err := json.Unmarshal(got.body, &body); err != nil || !equalJSON(t.contract.example(operation, status, example), body) {
+	} else if err := json.Unmarshal(got.body, &body); err != nil ||
+		!equalJSON(t.contract.example(operation, status, example), body) {
 		t.failf("%s answers %s, want the example %q", operation, got, example)
 	}
 }
@@ -285,7 +286,8 @@ func (t *trial) forced(outcome string) *session {
 	}
 	body, key := `{"target_age":18}`, newKey()
 	if outcome == "fallback" {
-		body = fmt.Sprintf(`{"target_age":18,"cancel_url":%q}`, t.callback("/agegate-conformance/cancelled?case=fallback&x=1"))
+		body = fmt.Sprintf(`{"target_age":18,"cancel_url":%q}`,
+			t.callback("/agegate-conformance/cancelled?case=fallback&x=1"))
 	}
 	s := t.create(t.test, body, key)
 	s.key = key.Get("Idempotency-Key")
@@ -357,7 +359,8 @@ var secretParts = regexp.MustCompile(`(/v/)[A-Za-z0-9_-]{20,}|([?&]token=)[^&\s"
 
 func newRedactor(o Options) *redactor {
 	var pairs []string
-	for _, secret := range []string{o.TestKey, o.LiveKey, o.OtherKey, o.RevokedKey, o.DisabledKey, o.CappedKey, o.UnpaidKey, o.BareKey, o.LastTestKey, o.LastLiveKey, o.RedirectSecret, o.WebhookSecret} {
+	for _, secret := range []string{o.TestKey, o.LiveKey, o.OtherKey, o.RevokedKey, o.DisabledKey, o.CappedKey,
+		o.UnpaidKey, o.BareKey, o.LastTestKey, o.LastLiveKey, o.RedirectSecret, o.WebhookSecret} {
 		if secret != "" {
 			pairs = append(pairs, secret, "[redacted]")
 		}

@@ -173,7 +173,8 @@ func (s *Shop) buy(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if answer.JSON201 == nil {
-		s.render(w, http.StatusBadGateway, "problem.html", "The gateway did not create a session: it answered "+answer.Status()+".")
+		s.render(w, http.StatusBadGateway, "problem.html", "The gateway did not create a session: it answered "+
+			answer.Status()+".")
 		return
 	}
 	created := answer.JSON201
@@ -184,10 +185,12 @@ func (s *Shop) buy(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	s.latest[browser] = created.SessionID.String()
 	s.orders[created.SessionID.String()] = &order{
-		browser: browser, Session: created.SessionID.String(), TargetAge: age, VerifyURL: created.VerificationURL, events: map[string]bool{},
+		browser: browser, Session: created.SessionID.String(), TargetAge: age, VerifyURL: created.VerificationURL,
+		events: map[string]bool{},
 	}
 	s.mu.Unlock()
-	s.record(created.SessionID.String(), step{Who: "shop", What: "created a session over REST and sent the browser to the gateway", Good: true})
+	s.record(created.SessionID.String(), step{Who: "shop",
+		What: "created a session over REST and sent the browser to the gateway", Good: true})
 	http.SetCookie(w, &http.Cookie{ //nolint:gosec // the shop runs on http
 		Name: browserCookie, Value: browser, Path: "/", HttpOnly: true, SameSite: http.SameSiteLaxMode})
 	w.Header().Set("Agegate-Session", created.SessionID.String()) // for agegate certify
@@ -287,7 +290,8 @@ func (s *Shop) lookUp(ctx context.Context, session string, o *order) {
 		return
 	}
 	status := answer.JSON200.Status
-	s.record(session, step{Who: "lookup", What: "status lookup says " + string(status), Good: status == client.SessionStatusPassed})
+	s.record(session, step{Who: "lookup", What: "status lookup says " + string(status),
+		Good: status == client.SessionStatusPassed})
 	s.mu.Lock()
 	s.orders[o.Session].Ended = true
 	s.orders[o.Session].webhook = status == client.SessionStatusPassed || status == client.SessionStatusFallback

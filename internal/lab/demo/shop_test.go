@@ -25,8 +25,10 @@ func TestShopLoop(t *testing.T) {
 		not            string
 		proofs         []string // the state of redirect, webhook and lookup
 	}{
-		{"verified", "Sold.", []string{"redirect token that verifies", "a signed webhook arrived: VERIFIED", "status lookup says PASSED"}, "Not sold", []string{"verified", "verified", "verified"}},
-		{"fallback", "Not sold", []string{"a signed webhook arrived: ROUTED_TO_FALLBACK", "status lookup says FALLBACK"}, "Sold.", []string{"not yet", "not a pass", "not a pass"}},
+		{"verified", "Sold.", []string{"redirect token that verifies", "a signed webhook arrived: VERIFIED",
+			"status lookup says PASSED"}, "Not sold", []string{"verified", "verified", "verified"}},
+		{"fallback", "Not sold", []string{"a signed webhook arrived: ROUTED_TO_FALLBACK", "status lookup says FALLBACK"},
+			"Sold.", []string{"not yet", "not a pass", "not a pass"}},
 	} {
 		t.Run(tt.force, func(t *testing.T) {
 			g, shop := openShop(t)
@@ -46,7 +48,8 @@ func TestShopLoop(t *testing.T) {
 			if !strings.Contains(page, tt.landing) || strings.Contains(page, tt.not) {
 				t.Errorf("the order's page does not say %q:\n%s", tt.landing, page)
 			}
-			if got := stateOfProof.FindAllStringSubmatch(page, -1); len(got) != 3 || got[0][1] != tt.proofs[0] || got[1][1] != tt.proofs[1] || got[2][1] != tt.proofs[2] {
+			if got := stateOfProof.FindAllStringSubmatch(page, -1); len(got) != 3 || got[0][1] != tt.proofs[0] ||
+				got[1][1] != tt.proofs[1] || got[2][1] != tt.proofs[2] {
 				t.Errorf("the proofs are %q, want %q", got, tt.proofs)
 			}
 			if !strings.Contains(page, `<a href="https://dashboard.example/sessions/`+session+`">`) {
@@ -59,7 +62,8 @@ func TestShopLoop(t *testing.T) {
 // The lookup may find the result before the webhook arrives: the page keeps
 // reloading until it shows both.
 func TestTheStoryWaitsForTheWebhook(t *testing.T) {
-	g, shop := openShop(t, "AGEGATE_WEBHOOK_ALLOW_NETS=192.0.2.0/24") // a network that does not contain the shop, so that its webhooks are refused
+	// a network that does not contain the shop, so that its webhooks are refused
+	g, shop := openShop(t, "AGEGATE_WEBHOOK_ALLOW_NETS=192.0.2.0/24")
 	browser := gatewaytest.Browser()
 	session, verification := buy(t, browser, shop)
 	_, back := open(t, browser, g.Path(verification)+"?force=verified")
@@ -79,7 +83,8 @@ func TestShopRefusesForgeries(t *testing.T) {
 	if !strings.Contains(page, "refused: its signature does not match") || strings.Contains(page, "Sold.") {
 		t.Errorf("a forged redirect got through:\n%s", page)
 	}
-	unsigned, err := http.Post(shop+"/webhook", "application/json", strings.NewReader(`{"session_id":"`+session+`","status":"VERIFIED","is_adult":true}`))
+	unsigned, err := http.Post(shop+"/webhook", "application/json",
+		strings.NewReader(`{"session_id":"`+session+`","status":"VERIFIED","is_adult":true}`))
 	if err != nil || unsigned.StatusCode != http.StatusUnauthorized {
 		t.Errorf("an unsigned webhook is answered with %v, %v", unsigned.StatusCode, err)
 	}
@@ -94,7 +99,8 @@ func TestAnOrderBelongsToItsBrowser(t *testing.T) {
 	other, _ := buy(t, stranger, shop)
 	_, back := open(t, browser, g.Path(verification)+"?force=verified")
 	for _, url := range []string{shop + "/orders/" + session, back} {
-		if page, onward := open(t, stranger, url); !strings.Contains(page, "not an order of this browser") || onward != "" || strings.Contains(page, session) {
+		if page, onward := open(t, stranger, url); !strings.Contains(page, "not an order of this browser") || onward != "" ||
+			strings.Contains(page, session) {
 			t.Errorf("a stranger is led to %q:\n%s", onward, page)
 		}
 	}
@@ -123,7 +129,8 @@ func TestShopPagesHaveAPolicy(t *testing.T) {
 		}
 		defer res.Body.Close()
 		policy := res.Header.Get("Content-Security-Policy")
-		if !strings.HasPrefix(policy, "default-src 'none'; ") || !strings.Contains(policy, "form-action 'self' "+g.URL+";") || strings.Contains(policy, "unsafe") {
+		if !strings.HasPrefix(policy, "default-src 'none'; ") || !strings.Contains(policy, "form-action 'self' "+g.URL+";") ||
+			strings.Contains(policy, "unsafe") {
 			t.Errorf("%s: policy %q", path, policy)
 		}
 	}
@@ -147,7 +154,10 @@ func openShop(t *testing.T, settings ...string) (*gatewaytest.Gateway, string) {
 	t.Helper()
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t), settings...)
 	var handler http.Handler
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handler.ServeHTTP(w, r) }))
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		handler.ServeHTTP(w,
+			r)
+	}))
 	t.Cleanup(server.Close)
 	c := g.Shop(t, server.URL+"/webhook", func(shop *tenant.Tenant) {
 		shop.SuccessURL, shop.CancelURL = server.URL+"/thanks", server.URL+"/cancelled"
@@ -216,9 +226,11 @@ func told(page string, story []string) bool {
 // TestTheShopNeedsItsSecrets: the shop does not start with an incomplete secret,
 // because anyone can sign with an empty key.
 func TestTheShopNeedsItsSecrets(t *testing.T) {
-	const webhook, redirect = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=", "rdsec_test_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
+	const webhook, redirect = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=",
+		"rdsec_test_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
 	open := func(webhook, redirect string) error {
-		_, err := demo.New("http://localhost", "http://localhost", demo.Credentials{APIKey: "svc_test_", WebhookSecret: webhook, RedirectSecret: redirect}, time.Now)
+		_, err := demo.New("http://localhost", "http://localhost",
+			demo.Credentials{APIKey: "svc_test_", WebhookSecret: webhook, RedirectSecret: redirect}, time.Now)
 		return err
 	}
 	if err := open(webhook, redirect); err != nil {

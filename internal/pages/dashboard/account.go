@@ -71,7 +71,8 @@ func (l loginRow) Since() string { return l.CreatedAt.Format(time.RFC3339Nano) }
 func (p *Pages) showAccount(r *request) error { return p.renderAccount(r, http.StatusOK, nil) }
 
 func (p *Pages) renderAccount(r *request, status int, zoneProblem *page.Text) error {
-	v := &accountView{ZoneProblem: zoneProblem, User: r.who.User(), Passkeyed: p.cfg.Accounts.Passkeyed(), Passkey: p.offer("")}
+	v := &accountView{ZoneProblem: zoneProblem, User: r.who.User(), Passkeyed: p.cfg.Accounts.Passkeyed(),
+		Passkey: p.offer("")}
 	var err error
 	if v.Factors, err = p.cfg.Accounts.Factors(r.ctx(), r.who); err != nil {
 		return err

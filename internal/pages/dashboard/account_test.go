@@ -42,7 +42,8 @@ func TestEndOneLogin(t *testing.T) {
 		}
 		_, page := ada.Get(t, "/dashboard/account")
 		rows := strings.Split(page, `data-testid="login-row"`)[1:] // newest first; ada's own is the last
-		if len(rows) != 3 || strings.Count(page, `data-testid="end-login"`) != 2 || strings.Contains(rows[2], `name="since"`) {
+		if len(rows) != 3 || strings.Count(page, `data-testid="end-login"`) != 2 ||
+			strings.Contains(rows[2], `name="since"`) {
 			t.Fatalf("%d log-ins, with buttons for others than the two", len(rows))
 		}
 		since := between(t, rows[1], `name="since" value="`, `"`)
@@ -67,7 +68,8 @@ func TestEndOneLogin(t *testing.T) {
 		if n := counted(t, g, audit.LoginEnd); n != 1 {
 			t.Errorf("%d entries", n)
 		}
-		for _, bad := range []url.Values{nil, {"since": {""}}, {"since": {"yesterday"}}, {"since": {"2026-13-01T00:00:00Z"}}} {
+		for _, bad := range []url.Values{nil, {"since": {""}}, {"since": {"yesterday"}},
+			{"since": {"2026-13-01T00:00:00Z"}}} {
 			res, _ = ada.Post(t, "/dashboard/account/sessions/end", bad)
 			want(t, "an unreadable form", res, 400, "")
 		}
@@ -89,17 +91,20 @@ func cookieOf(t *testing.T, res *http.Response) string {
 // factorForms fill in the forms that give a log-in another cookie, in an order in
 // which each form finds what it changes.
 var factorForms = []struct {
-	name   string
-	path   func(t *testing.T, g *gatewaytest.Gateway, user account.User) string
-	fill   func(t *testing.T, g *gatewaytest.Gateway, page string) url.Values // page is the page at path
-	leads  string                                                             // where it leads; empty if it shows recovery codes
+	name string
+	path func(t *testing.T, g *gatewaytest.Gateway, user account.User) string
+	fill func(t *testing.T, g *gatewaytest.Gateway, page string) url.Values // page is the page at path
+	// where it leads; empty if it shows recovery codes
+	leads  string
 	action audit.Action
 }{
 	{"confirm", at("/dashboard/step-up"), typed(credentials("ada")), "/dashboard", ""},
-	{"password", at("/dashboard/account/password"), typed(url.Values{"password": {passphrase}}), "/dashboard/account", audit.PasswordSet},
+	{"password", at("/dashboard/account/password"), typed(url.Values{"password": {passphrase}}), "/dashboard/account",
+		audit.PasswordSet},
 	{"app", at("/dashboard/account/totp"), func(t *testing.T, g *gatewaytest.Gateway, page string) url.Values {
 		secret := between(t, between(t, page, `data-testid="totp-secret">`, "</p>"), "<code>", "</code>")
-		return url.Values{"enrolment": {between(t, page, `name="enrolment" value="`, `"`)}, "code": {appCode(t, secret, g.Clock.Now())}}
+		return url.Values{"enrolment": {between(t, page, `name="enrolment" value="`, `"`)},
+			"code": {appCode(t, secret, g.Clock.Now())}}
 	}, "", audit.TOTPAdd},
 	{"passkey away", func(t *testing.T, g *gatewaytest.Gateway, user account.User) string {
 		return "/dashboard/account/passkeys/" + addPasskey(t, g, user.ID).String() + "/remove"
@@ -179,7 +184,8 @@ func TestFactorFormsSentTwice(t *testing.T) {
 				for i, res := range answers {
 					status := map[bool]int{true: 200, false: 303}[f.leads == ""]
 					want(t, what, res, status, f.leads)
-					if got, first := codePattern.FindAllString(bodies[i], -1), codePattern.FindAllString(bodies[0], -1); !slices.Equal(got, first) || f.leads == "" && len(got) != 10 {
+					if got, first := codePattern.FindAllString(bodies[i], -1),
+						codePattern.FindAllString(bodies[0], -1); !slices.Equal(got, first) || f.leads == "" && len(got) != 10 {
 						t.Errorf("%s: answer %d shows %d codes, or others", what, i, len(got))
 					}
 				}
@@ -226,7 +232,8 @@ func TestLastWayStays(t *testing.T) {
 			}
 			answers := atOnce(len(keys), func(i int) *http.Response {
 				cookie := map[string]string{"Cookie": "agegate-user=" + tokenOf(keys[i]), "Sec-Fetch-Site": "same-origin"}
-				res, _ := g.Nobody().Send(t, http.MethodPost, "/dashboard/account/passkeys/"+keys[i].String()+"/remove", url.Values{}, cookie)
+				res, _ := g.Nobody().Send(t, http.MethodPost, "/dashboard/account/passkeys/"+keys[i].String()+"/remove",
+					url.Values{}, cookie)
 				return res
 			})
 			if answers[303] != 1 || answers[409] != 1 {

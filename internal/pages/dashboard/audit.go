@@ -225,10 +225,12 @@ func (r *request) entryOf(e audit.Entry) entryView {
 	}
 	d := e.Details()
 	for _, name := range slices.Sorted(maps.Keys(d.Params)) {
-		v.Details = append(v.Details, detailView{Name: name, Key: r.pages.textOf("audit.detail." + name), New: d.Params[name]})
+		v.Details = append(v.Details, detailView{Name: name, Key: r.pages.textOf("audit.detail." + name),
+			New: d.Params[name]})
 	}
 	for _, c := range d.Changes {
-		v.Details = append(v.Details, detailView{Name: c.Setting, Key: r.pages.textOf("audit.detail." + c.Setting), Change: true, Old: c.Old, New: c.New})
+		v.Details = append(v.Details, detailView{Name: c.Setting, Key: r.pages.textOf("audit.detail." + c.Setting),
+			Change: true, Old: c.Old, New: c.New})
 	}
 	return v
 }

@@ -28,11 +28,14 @@ func TestEveryActionHasAText(t *testing.T) {
 		keys = append(keys, "audit.action."+string(a))
 	}
 	one, other := int64(1), tenant.Tenant{
-		Name: "x", SuccessURL: "https://a.example", CancelURL: "https://a.example", WebhookURL: "https://a.example", DocumentCheck: true, AgeVisibility: true,
-		Languages: []string{"de"}, DocumentWays: []string{"photo"}, Links: tenant.Links{PrivacyURL: "https://a.example", HelpURL: "https://a.example", TermsURL: "https://a.example"},
+		Name: "x", SuccessURL: "https://a.example", CancelURL: "https://a.example", WebhookURL: "https://a.example",
+		DocumentCheck: true, AgeVisibility: true,
+		Languages: []string{"de"}, DocumentWays: []string{"photo"},
+		Links: tenant.Links{PrivacyURL: "https://a.example", HelpURL: "https://a.example", TermsURL: "https://a.example"},
 	}
 	other.FreeChecks, other.AlertBelow = &one, &one
-	changes := tenant.Settings{}.ChangesTo(tenant.Settings{Tenant: other, Brand: brand.Brand{Name: "x", Colour: "000000", LogoHash: "x"}})
+	changes := tenant.Settings{}.ChangesTo(tenant.Settings{Tenant: other,
+		Brand: brand.Brand{Name: "x", Colour: "000000", LogoHash: "x"}})
 	if len(changes) != 16 {
 		t.Errorf("%d settings: is one without a value here?", len(changes))
 	}
@@ -70,7 +73,8 @@ func TestAuditLog(t *testing.T) {
 			rename(audit.Actor{Kind: audit.KindCLI, ID: "0", Name: "root"}, fmt.Sprint("Shop ", i))
 		}
 		_, body := o.developer.Get(t, o.at("/audit"))
-		if n := strings.Count(body, "<strong>Settings changed</strong>"); n != 50 || !strings.Contains(body, "root (command line)") ||
+		if n := strings.Count(body, "<strong>Settings changed</strong>"); n != 50 ||
+			!strings.Contains(body, "root (command line)") ||
 			!strings.Contains(body, "<del>Shop 58</del>") || !strings.Contains(body, "62 entries, all as they were written") {
 			t.Errorf("the newest page has %d entries", n)
 		}
@@ -78,7 +82,8 @@ func TestAuditLog(t *testing.T) {
 			t.Error("a developer is shown the export")
 		}
 		for query, shown := range map[string]int{
-			"?before=13": 12, "?action=tenant.create": 1, "?actor=0": 50, "?actor=" + bob.String(): 1, "?action=tenant.create&actor=0": 0, "?actor=" + url.QueryEscape(xss): 0,
+			"?before=13": 12, "?action=tenant.create": 1, "?actor=0": 50, "?actor=" + bob.String(): 1,
+			"?action=tenant.create&actor=0": 0, "?actor=" + url.QueryEscape(xss): 0,
 		} {
 			res, body := o.developer.Get(t, o.at("/audit"+query))
 			want(t, query, res, 200, "")
@@ -97,7 +102,8 @@ func TestAuditLog(t *testing.T) {
 		res, lines := o.owner.Get(t, o.at("/audit/export"))
 		want(t, "export", res, 200, "")
 		scope, head, err := audit.VerifyExport(strings.NewReader(lines))
-		if err != nil || scope != audit.OfTenant(o.shop.Tenant.ID) || head.Seq != 62 || !json.Valid([]byte(strings.SplitN(lines, "\n", 2)[0])) {
+		if err != nil || scope != audit.OfTenant(o.shop.Tenant.ID) || head.Seq != 62 ||
+			!json.Valid([]byte(strings.SplitN(lines, "\n", 2)[0])) {
 			t.Errorf("the export has %d entries of %s: %v", head.Seq, scope, err)
 		}
 		res, _ = o.developer.Get(t, o.at("/audit/export"))

@@ -210,14 +210,16 @@ func (p *Pages) downloadLedger(r *request) error {
 		}
 	}
 	from = time.Date(from.Year(), from.Month(), 1, 0, 0, 0, 0, time.UTC)
-	return r.download("text/csv; charset=utf-8", "ledger-"+from.Format("2006-01")+".csv", func(ctx context.Context, w io.Writer) error {
-		return p.writeLedger(ctx, w, r.tenant, from)
-	})
+	return r.download("text/csv; charset=utf-8", "ledger-"+from.Format("2006-01")+".csv",
+		func(ctx context.Context, w io.Writer) error {
+			return p.writeLedger(ctx, w, r.tenant, from)
+		})
 }
 
 func (p *Pages) writeLedger(ctx context.Context, w io.Writer, t tenant.Tenant, from time.Time) error {
 	out := csv.NewWriter(w)
-	if err := out.Write([]string{"time", "tenant", "kind", "source", "month", "units", "session_id", "entry_id"}); err != nil {
+	if err := out.Write([]string{"time", "tenant", "kind", "source", "month", "units", "session_id",
+		"entry_id"}); err != nil {
 		return err
 	}
 	name := csvText(t.Name)
@@ -248,7 +250,9 @@ func (p *Pages) writeLedger(ctx context.Context, w io.Writer, t tenant.Tenant, f
 	}
 }
 
-func (p *Pages) ledgerBatch(ctx context.Context, tenantID uuid.UUID, from time.Time, after billing.Entry) ([]billing.Entry, error) {
+func (p *Pages) ledgerBatch(
+	ctx context.Context, tenantID uuid.UUID, from time.Time, after billing.Entry,
+) ([]billing.Entry, error) {
 	ctx, cancel := context.WithTimeout(ctx, readBatch)
 	defer cancel()
 	return p.cfg.Billing.EntriesBetween(ctx, tenantID, from, from.AddDate(0, 1, 0), after, billing.MaxPage)

@@ -26,11 +26,13 @@ func TestBilling(t *testing.T) {
 		for range 2 {
 			g.Create(t, o.shop.Live.APIKey, 18)
 		}
-		if _, err := billing.TopUp(t.Context(), g.App.Store, audit.System("test"), o.shop.Tenant.ID, 60, "", g.Clock.Now()); err != nil {
+		if _, err := billing.TopUp(t.Context(), g.App.Store, audit.System("test"), o.shop.Tenant.ID, 60, "",
+			g.Clock.Now()); err != nil {
 			t.Fatal(err)
 		}
 		_, body := o.viewer.Get(t, o.at("/billing"))
-		for _, shown := range []string{"2 of 3 used", "<strong>60</strong>", "a free check of 20", "Credit was added", "&#43;60", "−1"} {
+		for _, shown := range []string{"2 of 3 used", "<strong>60</strong>", "a free check of 20", "Credit was added",
+			"&#43;60", "−1"} {
 			if !strings.Contains(body, shown) {
 				t.Errorf("the page lacks %q", shown)
 			}
@@ -51,7 +53,8 @@ func TestBilling(t *testing.T) {
 		res, csv := o.viewer.Get(t, o.at("/billing/ledger.csv?month="+month))
 		want(t, "download", res, 200, "")
 		lines := strings.Split(strings.TrimSpace(csv), "\n")
-		if len(lines) != 4 || !strings.Contains(lines[1], ",'=cmd|' /C calc'!A0,hold,free,"+month+",-1,") || !strings.Contains(lines[3], ",top_up,credit,,60,,") {
+		if len(lines) != 4 || !strings.Contains(lines[1], ",'=cmd|' /C calc'!A0,hold,free,"+month+",-1,") ||
+			!strings.Contains(lines[3], ",top_up,credit,,60,,") {
 			t.Errorf("the download has %q", lines)
 		}
 		if got := res.Header.Get("Content-Disposition"); got != `attachment; filename="ledger-`+month+`.csv"` {
@@ -61,7 +64,8 @@ func TestBilling(t *testing.T) {
 		if want(t, "an empty month", res, 200, ""); strings.Count(csv, "\n") != 1 {
 			t.Errorf("an empty month has %q", csv)
 		}
-		for _, bad := range []string{"/billing/ledger.csv?month=x", "/billing?before=x", "/billing?before=" + uuid.NewString()} {
+		for _, bad := range []string{"/billing/ledger.csv?month=x", "/billing?before=x", "/billing?before=" +
+			uuid.NewString()} {
 			res, _ = o.viewer.Get(t, o.at(bad))
 			want(t, bad, res, 404, "")
 		}

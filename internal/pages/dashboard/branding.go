@@ -82,7 +82,8 @@ func brandViewOf(t tenant.Tenant, look brand.Brand) brandView {
 		v.Name, v.Own = look.Name, true
 	}
 	if look.LogoHash != "" {
-		v.Logo = "/dashboard/preview/" + look.LogoHash + ".png" // the path on the dashboard, because the hosted page may be at another address
+		// the path on the dashboard, because the hosted page may be at another address
+		v.Logo = "/dashboard/preview/" + look.LogoHash + ".png"
 	}
 	if look.Colour == "" {
 		return v
@@ -139,7 +140,8 @@ func (p *Pages) saveBranding(r *request) (*question, error) {
 	}
 	q := r.change(&question{
 		begin: []string{
-			"brand_name", look.Name, "brand_colour", colour, "privacy_url", links.PrivacyURL, "help_url", links.HelpURL, "terms_url", links.TermsURL,
+			"brand_name", look.Name, "brand_colour", colour, "privacy_url", links.PrivacyURL, "help_url", links.HelpURL,
+			"terms_url", links.TermsURL,
 			"review_url", links.ReviewURL,
 		},
 		show: show,
@@ -161,7 +163,8 @@ func (p *Pages) saveBranding(r *request) (*question, error) {
 // over removing the old one.
 func brandingChanges(f *formView) tenant.Changes {
 	name, colour := f.Value("brand_name"), f.Value("brand_colour")
-	privacy, help, terms, review := f.Value("privacy_url"), f.Value("help_url"), f.Value("terms_url"), f.Value("review_url")
+	privacy, help, terms, review := f.Value("privacy_url"), f.Value("help_url"), f.Value("terms_url"),
+		f.Value("review_url")
 	c := tenant.Changes{
 		PrivacyURL: &privacy, HelpURL: &help, TermsURL: &terms, ReviewURL: &review,
 		Brand: &tenant.BrandChanges{Name: &name, Colour: &colour},

@@ -35,7 +35,8 @@ func TestPagesAreSmall(t *testing.T) {
 	largest, where := 0, ""
 	for _, p := range c.pages(t) {
 		for _, language := range []string{"en", "de"} {
-			res, body := p.by.Send(t, http.MethodGet, p.path+"?lang="+language, nil, map[string]string{"Accept-Encoding": "gzip"})
+			res, body := p.by.Send(t, http.MethodGet, p.path+"?lang="+language, nil,
+				map[string]string{"Accept-Encoding": "gzip"})
 			kind := res.Header.Get("Content-Type")
 			if res.StatusCode != http.StatusOK || !strings.HasPrefix(kind, "text/html") {
 				continue

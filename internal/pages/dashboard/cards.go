@@ -61,7 +61,8 @@ func (p *Pages) cardsPage(r *request, status int, f *formView) error {
 	}
 	v := &cardsView{Form: f, Share: session.CardShare}
 	for _, c := range cards {
-		v.Cards = append(v.Cards, cardRow{c, c.UsedOn(p.cfg.Now()), strings.Replace(r.path(revokeCardPath), ":card", c.ID.String(), 1)})
+		v.Cards = append(v.Cards, cardRow{c, c.UsedOn(p.cfg.Now()),
+			strings.Replace(r.path(revokeCardPath), ":card", c.ID.String(), 1)})
 	}
 	return r.render(status, "cards", v)
 }

@@ -58,7 +58,8 @@ func TestCards(t *testing.T) {
 			t.Fatalf("%d links", len(links))
 		}
 		d.logged(t, audit.QACardCreate, audit.QACardCreate, audit.QACardCreate)
-		if list := d.see(t, 200, "/test/cards"); strings.Count(list, `data-testid="card"`) != 3 || strings.Contains(list, "<img") ||
+		if list := d.see(t, 200, "/test/cards"); strings.Count(list, `data-testid="card"`) != 3 ||
+			strings.Contains(list, "<img") ||
 			!strings.Contains(list, html.EscapeString(hostile[:50])) || cardLink.MatchString(list) {
 			t.Error("the list has a link, markup, or not the cards")
 		}
@@ -79,7 +80,8 @@ func TestCards(t *testing.T) {
 			}
 			_ = res.Body.Close()
 			rows, err := g.App.Insight.Recent(t.Context(), scopeOf(d, false), 1)
-			if err != nil || len(rows) != 1 || string(rows[0].Status) != status || rows[0].TargetAge != 21 || rows[0].Source != session.SourceForced {
+			if err != nil || len(rows) != 1 || string(rows[0].Status) != status || rows[0].TargetAge != 21 ||
+				rows[0].Source != session.SourceForced {
 				t.Errorf("the session is %+v, %v; want %s", rows, err, status)
 			}
 		}
@@ -99,7 +101,8 @@ func TestCards(t *testing.T) {
 		id := between(t, d.see(t, 200, "/test/cards"), "/cards/", "/revoke")
 		revoke := "/test/cards/" + id + "/revoke"
 		stranger.see(t, 404, revoke)
-		if res, _ := stranger.Post(t, stranger.base+revoke, url.Values{"nonce": {strings.Repeat("A", 43)}}); res.StatusCode != 404 {
+		if res, _ := stranger.Post(t, stranger.base+revoke,
+			url.Values{"nonce": {strings.Repeat("A", 43)}}); res.StatusCode != 404 {
 			t.Errorf("a stranger revokes a card: %d", res.StatusCode)
 		}
 		d.see(t, 404, "/live/cards")
@@ -150,7 +153,8 @@ func TestCardShareIsItsOwn(t *testing.T) {
 			})
 		}
 		all.Wait()
-		if scans := int64(4 * (session.CardShare/4 + 2)); made.Load() != session.CardShare || refused.Load() != scans-session.CardShare {
+		if scans := int64(4 * (session.CardShare/4 + 2)); made.Load() != session.CardShare ||
+			refused.Load() != scans-session.CardShare {
 			t.Errorf("%d made and %d refused of %d", made.Load(), refused.Load(), scans)
 		}
 		scan(links[1])
@@ -185,7 +189,8 @@ func TestCardFormsAnswerByField(t *testing.T) {
 		{"Till", "each", "12", "from 13 to 99"},
 		{"Till", "each", "x", "from 13 to 99"},
 	} {
-		if _, body := d.fill(t, "/test/cards", 422, "name", tt.name, "outcome", tt.outcome, "target_age", tt.age); !strings.Contains(problems(body), tt.problem) {
+		if _, body := d.fill(t, "/test/cards", 422, "name", tt.name, "outcome", tt.outcome, "target_age",
+			tt.age); !strings.Contains(problems(body), tt.problem) {
 			t.Errorf("%+v: %q", tt, problems(body))
 		}
 	}
@@ -193,13 +198,15 @@ func TestCardFormsAnswerByField(t *testing.T) {
 	for range session.MaxCards / 3 {
 		links = d.cards(t, "Till", "each")
 	}
-	if _, body := d.fill(t, "/test/cards", 422, "name", "One more", "outcome", "spoof", "target_age", "18"); !strings.Contains(problems(body), "as many cards as there may be") {
+	if _, body := d.fill(t, "/test/cards", 422, "name", "One more", "outcome", "spoof", "target_age",
+		"18"); !strings.Contains(problems(body), "as many cards as there may be") {
 		t.Errorf("one card more: %q", problems(body))
 	}
 	nobody := g.Nobody()
 	refuses := func(when string) {
 		t.Helper()
-		if res, page := nobody.Fill(t, links[0], nil); res.StatusCode != 409 || !strings.Contains(problems(page), "No session could be made") {
+		if res, page := nobody.Fill(t, links[0], nil); res.StatusCode != 409 ||
+			!strings.Contains(problems(page), "No session could be made") {
 			t.Errorf("%s: %d, %s", when, res.StatusCode, problems(page))
 		}
 	}
@@ -208,13 +215,15 @@ func TestCardFormsAnswerByField(t *testing.T) {
 	}
 	refuses("at the tenant's cap")
 	g.Clock.Advance(24 * time.Hour)
-	if _, err := g.App.Tenants.Update(t.Context(), audit.System("test"), d.shop.Tenant.ID, tenant.Changes{SuccessURL: new("")}); err != nil {
+	if _, err := g.App.Tenants.Update(t.Context(), audit.System("test"), d.shop.Tenant.ID,
+		tenant.Changes{SuccessURL: new("")}); err != nil {
 		t.Fatal(err)
 	}
 	if _, page := nobody.Fill(t, links[0], nil); !onward.MatchString(page) {
 		t.Errorf("without a Success URL: %s", problems(page))
 	}
-	if res, _ := nobody.Send(t, "POST", links[0], url.Values{}, map[string]string{"Sec-Fetch-Site": "cross-site"}); res.StatusCode != 403 {
+	if res, _ := nobody.Send(t, "POST", links[0], url.Values{},
+		map[string]string{"Sec-Fetch-Site": "cross-site"}); res.StatusCode != 403 {
 		t.Errorf("a form of another site: %d", res.StatusCode)
 	}
 	for _, link := range []string{"/dashboard/card/" + strings.Repeat("A", 43), "/dashboard/card/x", links[0] + "x"} {

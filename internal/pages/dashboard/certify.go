@@ -61,7 +61,8 @@ type certifiedRow struct {
 
 func (p *Pages) certifyPage(r *request, status int, f *formView) error {
 	v := &certifyView{URL: r.tenant.WebhookURL, Form: f, Back: r.path(webhooksPath)}
-	last, err := p.cfg.Certify.Last(r.ctx(), r.access.TenantID(), webhook.EndpointID(r.access.TenantID(), false, r.tenant.WebhookURL))
+	last, err := p.cfg.Certify.Last(r.ctx(), r.access.TenantID(),
+		webhook.EndpointID(r.access.TenantID(), false, r.tenant.WebhookURL))
 	switch {
 	case fault.CodeOf(err) == fault.NotFound:
 	case err != nil:

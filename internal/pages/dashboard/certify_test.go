@@ -50,7 +50,8 @@ func TestCertifier(t *testing.T) {
 		res, _ := careless.Fill(t, careless.base+path, nil)
 		want(t, "attack", res, 303, careless.base+path)
 		page := ended(careless, "9 of 18 passed")
-		if n := strings.Count(page, "let in: a forged delivery was answered with 200"); n != 11 || !strings.Contains(page, "Fix:") {
+		if n := strings.Count(page, "let in: a forged delivery was answered with 200"); n != 11 ||
+			!strings.Contains(page, "Fix:") {
 			t.Errorf("%d forgeries were let in", n)
 		}
 
@@ -76,13 +77,15 @@ func TestCertifier(t *testing.T) {
 		d.see(t, 404, "/live/webhooks/certify")
 
 		none := newDevBrowser(t, g, "")
-		if res, page = none.Fill(t, none.base+path, nil); res.StatusCode != 409 || !strings.Contains(page, "No Webhook URL is set") {
+		if res, page = none.Fill(t, none.base+path, nil); res.StatusCode != 409 ||
+			!strings.Contains(page, "No Webhook URL is set") {
 			t.Errorf("without a URL: %d", res.StatusCode)
 		}
 
 		// A run whose process was killed, and one that could not be carried out.
 		g.Clock.Advance(certify.Pause)
-		run := certify.Run{ID: d.User.ID, TenantID: d.shop.Tenant.ID, StartedAt: g.Clock.Now(), EndpointID: webhook.EndpointID(d.shop.Tenant.ID, false, receiver.URL)}
+		run := certify.Run{ID: d.User.ID, TenantID: d.shop.Tenant.ID, StartedAt: g.Clock.Now(),
+			EndpointID: webhook.EndpointID(d.shop.Tenant.ID, false, receiver.URL)}
 		err = g.App.Store.StartCertification(t.Context(), run, []string{"127.0.0.1"}, audit.Act{
 			Scope: audit.OfTenant(run.TenantID), At: run.StartedAt, Actor: audit.System("test"), Action: audit.CertifyRun,
 		})

@@ -49,7 +49,8 @@ func newCrowd(t *testing.T, rows int, text func(i int) string) *crowd {
 	}))
 	t.Cleanup(receiver.Close)
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t), "AGEGATE_TEST_DAILY_CAP=-1", "AGEGATE_WEBHOOK_RETRY_TEST=1h")
-	c := &crowd{Gateway: g, rows: rows, text: text, objects: map[string]string{"/sso/:provider": account.SSOInstance}, shop: g.Shop(t, receiver.URL, func(s *tenant.Tenant) { s.Name = text(0) })}
+	c := &crowd{Gateway: g, rows: rows, text: text, objects: map[string]string{"/sso/:provider": account.SSOInstance},
+		shop: g.Shop(t, receiver.URL, func(s *tenant.Tenant) { s.Name = text(0) })}
 	c.owner, c.console = g.SignIn(t, false, account.ByPasskey), g.SignIn(t, true, account.ByPasskey)
 	g.Join(t, c.owner, c.shop.Tenant.ID, account.Owner)
 	c.fillSessions(t, &gone)
@@ -120,11 +121,13 @@ func (c *crowd) fillTeam(t *testing.T) {
 			err := errors.Join(
 				tx.InsertUser(account.User{ID: last, Name: c.text(i), Email: fmt.Sprint(c.text(i), i), CreatedAt: now}),
 				tx.PutMembership(account.Membership{
-					TenantID: c.shop.Tenant.ID, UserID: last, Role: []account.Role{account.Viewer, account.Developer, account.Owner}[i%3], CreatedAt: now,
+					TenantID: c.shop.Tenant.ID, UserID: last,
+					Role: []account.Role{account.Viewer, account.Developer, account.Owner}[i%3], CreatedAt: now,
 				}),
 				tx.InsertLink(account.Link{
-					Hash: credential.HashToken(fmt.Sprint("invitation ", i)), Kind: account.LinkInvitation, TenantID: &c.shop.Tenant.ID,
-					Role: account.Viewer, CreatedBy: &last, CreatedAt: now, ExpiresAt: now.Add(time.Hour),
+					Hash: credential.HashToken(fmt.Sprint("invitation ", i)), Kind: account.LinkInvitation,
+					TenantID: &c.shop.Tenant.ID,
+					Role:     account.Viewer, CreatedBy: &last, CreatedAt: now, ExpiresAt: now.Add(time.Hour),
 				}))
 			if err != nil {
 				return err
@@ -176,8 +179,9 @@ func (c *crowd) fillDevelopers(t *testing.T) {
 	var refusals []insight.RefusalCount
 	for i := range c.rows {
 		refusals = append(refusals, insight.RefusalCount{
-			Refusal: insight.Refusal{Scope: scope, Route: "POST " + c.text(i), Status: 422, Type: c.text(i + 1), Loc: c.text(i + 2)},
-			Minute:  c.Clock.Now(), N: int64(i) + 1, RequestID: c.text(i + 3),
+			Refusal: insight.Refusal{Scope: scope, Route: "POST " + c.text(i), Status: 422, Type: c.text(i + 1),
+				Loc: c.text(i + 2)},
+			Minute: c.Clock.Now(), N: int64(i) + 1, RequestID: c.text(i + 3),
 		})
 	}
 	if err := c.App.Store.AddRefusals(t.Context(), scope, refusals, 2*c.rows); err != nil {
@@ -187,12 +191,15 @@ func (c *crowd) fillDevelopers(t *testing.T) {
 	for i, action := range audit.Actions() {
 		for _, scope := range []audit.Scope{audit.OfTenant(id), audit.Instance} {
 			params := map[string]string{}
-			for _, name := range []string{"reason", "note", "name", "email", "role", "host", "mode", "kind", "last_four", "units", "session", "event", "endpoint"} {
+			for _, name := range []string{"reason", "note", "name", "email", "role", "host", "mode", "kind", "last_four",
+				"units", "session", "event", "endpoint"} {
 				params[name] = c.text(i)
 			}
 			act := audit.Act{
 				Scope: scope, At: c.Clock.Now(), Actor: by, Action: action, Target: c.text(i + 1),
-				Detail: audit.Detail{Params: params, Changes: []audit.Change{{Setting: "name", Old: c.text(i + 2), New: c.text(i + 3)}, {Setting: c.text(i), New: c.text(i)}}},
+				Detail: audit.Detail{Params: params,
+					Changes: []audit.Change{{Setting: "name", Old: c.text(i + 2), New: c.text(i + 3)},
+						{Setting: c.text(i), New: c.text(i)}}},
 			}
 			acts = append(acts, act)
 		}
@@ -234,7 +241,8 @@ func (c *crowd) fillInstance(t *testing.T) {
 	for i := range 4 {
 		now := c.Clock.Now()
 		err := c.App.Store.PutReplica(t.Context(), insight.Replica{
-			ID: uuid.Must(uuid.NewV7()), StartedAt: now, SeenAt: now, Version: c.text(i), Models: c.text(i + 1), Calibration: c.text(i + 2), Config: c.text(i + 3),
+			ID: uuid.Must(uuid.NewV7()), StartedAt: now, SeenAt: now, Version: c.text(i), Models: c.text(i + 1),
+			Calibration: c.text(i + 2), Config: c.text(i + 3),
 		}, now.Add(-time.Hour))
 		if err != nil {
 			t.Fatal(err)
@@ -263,7 +271,8 @@ func (c *crowd) rename(t *testing.T) {
 	of("webhook_endpoints", "url")
 	c.Exec(t, fmt.Sprintf("INSERT INTO brands (tenant_id, name) VALUES ('%s', '%s')", c.shop.Tenant.ID, quoted(c.text(5))))
 	for i, s := range []*gatewaytest.Staff{c.owner, c.console} {
-		c.Exec(t, fmt.Sprintf("UPDATE users SET name = '%s', email = '%s' WHERE id = '%s'", quoted(c.text(6+i)), quoted(c.text(8+i)), s.User.ID))
+		c.Exec(t, fmt.Sprintf("UPDATE users SET name = '%s', email = '%s' WHERE id = '%s'", quoted(c.text(6+i)),
+			quoted(c.text(8+i)), s.User.ID))
 	}
 }
 
@@ -300,7 +309,8 @@ func (c *crowd) pages(t *testing.T) (pages []crowdPage) {
 				p.path = before + end[:strings.LastIndex(end, ":")] + id + after
 			}
 		}
-		p.path = strings.NewReplacer(":tenant", c.shop.Tenant.ID.String(), ":mode", "test", ":file", "0a7d33.css").Replace(p.path)
+		p.path = strings.NewReplacer(":tenant", c.shop.Tenant.ID.String(), ":mode", "test", ":file",
+			"0a7d33.css").Replace(p.path)
 		if strings.Contains(p.path, ":") {
 			t.Errorf("the crowd has nothing for %s", row.Path)
 			continue

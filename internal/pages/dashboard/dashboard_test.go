@@ -92,7 +92,8 @@ func TestSetupFormAnswersByField(t *testing.T) {
 		{"name", "", "is needed"}, {"name", "A\u202eB", "visible characters"},
 		{"email", "ada", "is not an e-mail address"}, {"email", "Ada <ada@shop.example>", "is not an e-mail address"},
 		{"password", "short", "at least 12 characters"}, {"password", strings.Repeat("aé", 65), "128 characters at most"},
-		{"password", "Password123456", "easily guessed"}, {"password", "111111111111111", "easily guessed"}, {"password", "my lovelace password", "easily guessed"},
+		{"password", "Password123456", "easily guessed"}, {"password", "111111111111111", "easily guessed"},
+		{"password", "my lovelace password", "easily guessed"},
 	} {
 		form := url.Values{"name": {"lovelace"}, "email": {"x@shop.example"}, "password": {passphrase}}
 		form.Set(tt.field, tt.value)
@@ -147,7 +148,8 @@ func TestLogInAndOut(t *testing.T) {
 			return challenge
 		}
 		known = strings.NewReplacer(options(known), "", nonce(known), "", "Ada@Shop.example", "").Replace(known)
-		if unknown = strings.NewReplacer(options(unknown), "", nonce(unknown), "", "eve@shop.example", "").Replace(unknown); known != unknown {
+		if unknown = strings.NewReplacer(options(unknown), "", nonce(unknown), "", "eve@shop.example",
+			"").Replace(unknown); known != unknown {
 			t.Error("the page shows whether an address is known")
 		}
 		form = url.Values{"email": {"ADA@shop.example"}, "password": {passphrase}, "next": {overview}}
@@ -274,7 +276,8 @@ func TestFormsOfOtherSitesAreRefused(t *testing.T) {
 			continue
 		}
 		for _, header := range []map[string]string{
-			{}, {"Sec-Fetch-Site": "cross-site"}, {"Sec-Fetch-Site": "same-site"}, {"Origin": "https://evil.example"}, {"Origin": "null"},
+			{}, {"Sec-Fetch-Site": "cross-site"}, {"Sec-Fetch-Site": "same-site"}, {"Origin": "https://evil.example"},
+			{"Origin": "null"},
 			{"Sec-Fetch-Site": "cross-site", "Origin": "https://evil.example"},
 		} {
 			res, _ := g.SignIn(t, true).Send(t, row.Method, row.Path, url.Values{}, header)
@@ -304,7 +307,8 @@ func TestHeaders(t *testing.T) {
 			"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 				"form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'",
 			"Permissions-Policy": "camera=(), microphone=(), geolocation=(), display-capture=()",
-			"Cache-Control":      "no-store", "X-Frame-Options": "DENY", "X-Content-Type-Options": "nosniff", "Referrer-Policy": "same-origin",
+			"Cache-Control":      "no-store", "X-Frame-Options": "DENY", "X-Content-Type-Options": "nosniff",
+			"Referrer-Policy": "same-origin",
 		} {
 			if got := res.Header.Get(name); got != want {
 				t.Errorf("%s: %s is %q", page, name, got)
@@ -325,8 +329,10 @@ func TestOnward(t *testing.T) {
 	for next, want := range map[string]string{
 		"/dashboard/" + id + "/test": "/dashboard/" + id + "/test", "/operator": "/operator", "": "/dashboard",
 		"https://evil.example": "/dashboard", "//evil.example": "/dashboard", "/\\evil.example": "/dashboard",
-		"/dashboard/" + id + "/prod": "/dashboard", "/dashboard/x/test": "/dashboard", "/dashboard//evil.example": "/dashboard",
-		"/dashboard/login": "/dashboard", "/dashboard/" + id + "/test?x=1": "/dashboard", "javascript:alert(1)": "/dashboard",
+		"/dashboard/" + id + "/prod": "/dashboard", "/dashboard/x/test": "/dashboard",
+		"/dashboard//evil.example": "/dashboard",
+		"/dashboard/login":         "/dashboard", "/dashboard/" + id + "/test?x=1": "/dashboard",
+		"javascript:alert(1)":                 "/dashboard",
 		"/dashboard/urn:uuid:" + id + "/live": "/dashboard/" + id + "/live", "/dashboard/../v/x": "/dashboard",
 		account.LinkPath + strings.Repeat("A", 43): account.LinkPath + strings.Repeat("A", 43),
 	} {
@@ -338,9 +344,11 @@ func TestOnward(t *testing.T) {
 
 // TestOnwardNeverLeavesTheDashboard covers spellings of addresses of other sites.
 func TestOnwardNeverLeavesTheDashboard(t *testing.T) {
-	before := []string{"//", "///", "/\\", "\\\\", "/\t/", "/\n/", "\t//", "/%2f", "/%5c", "https:", "http:/", "https://", "HTTPS://", "/dashboard/../..//", "/dashboard/..;/", "//dashboard@"}
+	before := []string{"//", "///", "/\\", "\\\\", "/\t/", "/\n/", "\t//", "/%2f", "/%5c", "https:", "http:/", "https://",
+		"HTTPS://", "/dashboard/../..//", "/dashboard/..;/", "//dashboard@"}
 	for _, start := range before {
-		for _, host := range []string{"evil.example", "evil.example/dashboard", "evil.example%2f..", "dashboard.evil.example"} {
+		for _, host := range []string{"evil.example", "evil.example/dashboard", "evil.example%2f..",
+			"dashboard.evil.example"} {
 			if got := dashboard.Onward(start + host); got != "/dashboard" {
 				t.Errorf("%q leads to %q", start+host, got)
 			}

@@ -48,7 +48,8 @@ func (p *Pages) delivery() feature {
 	}
 	f.ask(route{path: webhooksPath + "/resend", minRole: resender}, resendForm, p.resendFailed)
 	f.ask(route{path: webhooksPath + "/test", minRole: developer, testOnly: true}, testEventForm, p.sendTestEvent)
-	f.ask(route{path: webhooksPath + "/endpoints/:endpoint/enable", minRole: developer, stepUp: inLive}, enableEndpointForm, p.enable)
+	f.ask(route{path: webhooksPath + "/endpoints/:endpoint/enable", minRole: developer, stepUp: inLive},
+		enableEndpointForm, p.enable)
 	return f
 }
 
@@ -126,7 +127,8 @@ func (p *Pages) resendFailed(r *request) (*question, error) {
 		Safe: true, Back: r.path(webhooksPath), begin: []string{"since", "24h"},
 		facts: func() (facts []page.Text, err error) {
 			for _, window := range resendForm.fields[0].options {
-				n, err := p.cfg.Webhooks.CountFailedEvents(r.ctx(), r.deliveries(), p.cfg.Now().Add(-pastWindows[window]), countUpTo)
+				n, err := p.cfg.Webhooks.CountFailedEvents(r.ctx(), r.deliveries(), p.cfg.Now().Add(-pastWindows[window]),
+					countUpTo)
 				if err != nil {
 					return nil, err
 				}
@@ -175,7 +177,8 @@ func (p *Pages) completeTest(r *request, outcome string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	sess, err := p.cfg.Sessions.ByLink(r.ctx(), created.VerificationURL[strings.LastIndexByte(created.VerificationURL, '/')+1:])
+	sess, err := p.cfg.Sessions.ByLink(r.ctx(),
+		created.VerificationURL[strings.LastIndexByte(created.VerificationURL, '/')+1:])
 	// If the document check is on, the first force offers it and the second one
 	// refuses it.
 	for range 2 {
@@ -220,7 +223,8 @@ func (p *Pages) enable(r *request) (*question, error) {
 		Safe: true, Back: r.path(webhooksPath),
 		Facts: []page.Text{
 			page.Say("enable.fact_url", "url", e.URL), page.Say("enable.fact_since", "at", stamp(*e.DisabledAt)),
-			page.Say("enable.fact_waiting", "n", waiting, "count", figureUpTo(int64(waiting), countUpTo)), page.Say("enable.fact_repeat"),
+			page.Say("enable.fact_waiting", "n", waiting, "count", figureUpTo(int64(waiting), countUpTo)),
+			page.Say("enable.fact_repeat"),
 		},
 		do: func(*formView) error {
 			if _, err := p.cfg.Webhooks.EnableEndpoint(r.ctx(), r.who.Actor(), r.deliveries(), e.ID); err != nil {

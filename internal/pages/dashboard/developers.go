@@ -33,7 +33,10 @@ func (r *request) findEvent(id string) (insight.Delivery, bool, error) {
 	if _, ok := parseID(bare); !isEvent || !ok {
 		return insight.Delivery{}, false, nil
 	}
-	return inModes(r, func(s insight.Scope) (insight.Delivery, error) { return r.pages.cfg.Insight.Delivery(r.ctx(), s, id) })
+	return inModes(r, func(s insight.Scope) (insight.Delivery,
+		error) {
+		return r.pages.cfg.Insight.Delivery(r.ctx(), s, id)
+	})
 }
 
 // inModes looks something up in test mode, and in live mode too if the log-in
@@ -165,12 +168,14 @@ func secretKeys(kind string) []string {
 // back is the pattern of the page that leads to it.
 func reveal(kind tenant.SecretKind, back string) finder {
 	return func(r *request) (*question, error) {
-		return &question{Safe: true, Back: r.path(back), do: func(*formView) error { return r.reveal(kind, r.path(back)) }}, nil
+		return &question{Safe: true, Back: r.path(back), do: func(*formView) error { return r.reveal(kind, r.path(back)) }},
+			nil
 	}
 }
 
 func (r *request) reveal(kind tenant.SecretKind, back string) error {
-	secrets, err := r.pages.cfg.Tenants.RevealSecrets(r.ctx(), r.who.Actor(), r.access.TenantID(), r.access.Livemode(), kind)
+	secrets, err := r.pages.cfg.Tenants.RevealSecrets(r.ctx(), r.who.Actor(), r.access.TenantID(), r.access.Livemode(),
+		kind)
 	if err != nil {
 		return err
 	}

@@ -107,7 +107,8 @@ func shown(body string) (secrets []string) {
 // mustShow returns the only secret that a page shows.
 func mustShow(t *testing.T, res *http.Response, body string) string {
 	t.Helper()
-	if got := shown(body); len(got) == 1 && res.Header.Get("Cache-Control") == "no-store" && res.Header.Get("Content-Encoding") == "" {
+	if got := shown(body); len(got) == 1 && res.Header.Get("Cache-Control") == "no-store" &&
+		res.Header.Get("Content-Encoding") == "" {
 		return got[0]
 	}
 	t.Fatalf("the page shows %d secrets, Cache-Control %q", len(shown(body)), res.Header.Get("Cache-Control"))
@@ -167,7 +168,8 @@ func dump(t *testing.T, g *gatewaytest.Gateway) string {
 func (d *devBrowser) accepts(t *testing.T, key string, status int) {
 	t.Helper()
 	d.g.Clock.Advance(time.Second)
-	d.g.Do(t, gatewaytest.Row{Name: "key", Path: "/api/v1/sessions/create", Key: key, Body: `{"target_age":18}`, Status: status})
+	d.g.Do(t, gatewaytest.Row{Name: "key", Path: "/api/v1/sessions/create", Key: key, Body: `{"target_age":18}`,
+		Status: status})
 }
 
 const hostile = `"><img src=x onerror=alert(1)>'</script><svg/onload=alert(2)>`
@@ -199,7 +201,8 @@ func TestKeyIsMadeRolledAndRevoked(t *testing.T) {
 		d.accepts(t, third, 201)
 		g.Clock.Advance(15 * time.Second) // the counts are cached for this long
 		revoke := "/test/keys/" + d.keyID(t, third) + "/revoke"
-		if confirm := d.see(t, 200, revoke); !strings.Contains(confirm, "last used at") || !strings.Contains(confirm, "1 session was created") {
+		if confirm := d.see(t, 200, revoke); !strings.Contains(confirm, "last used at") ||
+			!strings.Contains(confirm, "1 session was created") {
 			t.Error("the page before does not say what the key does now")
 		}
 		d.fill(t, revoke, 303)
@@ -237,7 +240,8 @@ func (d *devBrowser) keyID(t *testing.T, plain string) string {
 // logged checks that the tenant's log ends with these acts of the user.
 func (d *devBrowser) logged(t *testing.T, acts ...audit.Action) {
 	t.Helper()
-	entries, err := d.g.App.Store.AuditEntries(t.Context(), audit.Filter{Scope: audit.OfTenant(d.shop.Tenant.ID), Limit: len(acts)})
+	entries, err := d.g.App.Store.AuditEntries(t.Context(),
+		audit.Filter{Scope: audit.OfTenant(d.shop.Tenant.ID), Limit: len(acts)})
 	if err != nil || len(entries) != len(acts) {
 		t.Fatalf("%d entries, %v", len(entries), err)
 	}
@@ -289,16 +293,19 @@ func TestForeignObjectsLookMissing(t *testing.T) {
 		d.objects(t, "test", d.shop.Test.APIKey)
 		live := map[string]string{"key": d.keyID(t, d.shop.Live.APIKey), "event": own["event"], "endpoint": own["endpoint"]}
 		missing := map[string]string{
-			"key": uuid.Must(uuid.NewV7()).String(), "event": "evt_" + uuid.Must(uuid.NewV7()).String(), "endpoint": "ep_" + strings.Repeat("0", 32),
+			"key": uuid.Must(uuid.NewV7()).String(), "event": "evt_" + uuid.Must(uuid.NewV7()).String(), "endpoint": "ep_" +
+				strings.Repeat("0", 32),
 		}
 		for _, tt := range []struct{ method, object, path string }{
-			{"GET", "key", "/keys/%s/roll"}, {"POST", "key", "/keys/%s/roll"}, {"GET", "key", "/keys/%s/revoke"}, {"POST", "key", "/keys/%s/revoke"},
+			{"GET", "key", "/keys/%s/roll"}, {"POST", "key", "/keys/%s/roll"}, {"GET", "key", "/keys/%s/revoke"},
+			{"POST", "key", "/keys/%s/revoke"},
 			{"GET", "event", "/webhooks/events/%s"}, {"POST", "event", "/webhooks/events/%s/resend"},
 			{"GET", "endpoint", "/webhooks/endpoints/%s/enable"}, {"POST", "endpoint", "/webhooks/endpoints/%s/enable"},
 		} {
 			ask := func(mode, id string) (int, string) {
 				form := url.Values{"nonce": {nonceOf(t, d.see(t, 200, "/test/keys/new"))}, "grace": {"1h"}}
-				res, body := d.Send(t, tt.method, d.base+mode+fmt.Sprintf(tt.path, id), form, map[string]string{"Sec-Fetch-Site": "same-origin"})
+				res, body := d.Send(t, tt.method, d.base+mode+fmt.Sprintf(tt.path, id), form,
+					map[string]string{"Sec-Fetch-Site": "same-origin"})
 				return res.StatusCode, body
 			}
 			status, nothing := ask("/test", missing[tt.object])
@@ -352,7 +359,8 @@ func TestLiveSecretsNeedAConfirmation(t *testing.T) {
 	key := "/live/keys/" + d.keyID(t, d.shop.Live.APIKey)
 	for _, path := range []string{
 		"/live/keys/new", key + "/roll", key + "/revoke", "/live/webhooks/secret", "/live/webhooks/rotate",
-		"/live/redirect-secret/secret", "/live/redirect-secret/stage", "/live/redirect-secret/promote", "/live/redirect-secret/retire",
+		"/live/redirect-secret/secret", "/live/redirect-secret/stage", "/live/redirect-secret/promote",
+		"/live/redirect-secret/retire",
 	} {
 		nonce := nonceOf(t, d.see(t, 200, "/test/keys/new"))
 		for _, method := range []string{"GET", "POST"} {

@@ -83,7 +83,8 @@ func TestDriftIsShownAndEndedByAPerson(t *testing.T) {
 func TestDriftIsOffByDefault(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		_, body := operating(t, g).Get(t, "/operator/drift")
-		if g.App.Drift != nil || !strings.Contains(body, `data-testid="drift-off"`) || !strings.Contains(body, "AGEGATE_DRIFT_STEP") {
+		if g.App.Drift != nil || !strings.Contains(body, `data-testid="drift-off"`) ||
+			!strings.Contains(body, "AGEGATE_DRIFT_STEP") {
 			t.Error("the page does not say that the governor is off, and how to turn it on")
 		}
 	})

@@ -15,7 +15,8 @@ type pageView = page.View
 
 // failures are the error pages by name: the texts error.<name>.title and .body.
 var failures = []string{
-	"unknown", "refused", "role", "read_only", "second_factor", "step_up", "sent", "gone", "large", "host", "busy", "internal",
+	"unknown", "refused", "role", "read_only", "second_factor", "step_up", "sent", "gone", "large", "host", "busy",
+	"internal",
 }
 
 type errorView struct {

@@ -32,7 +32,8 @@ var evidenceForm = &form{
 		{name: "sessions", kind: "textarea", max: 4000, optional: true, hint: true},
 	},
 	problems: map[error]string{
-		evidence.ErrPeriod: "period", evidence.ErrTarget: "target", evidence.ErrReceipts: "receipts", evidence.ErrNoResult: "no_result",
+		evidence.ErrPeriod: "period", evidence.ErrTarget: "target", evidence.ErrReceipts: "receipts",
+		evidence.ErrNoResult: "no_result",
 	},
 }
 
@@ -64,7 +65,8 @@ func (p *Pages) showEvidence(r *request) error {
 	if !slices.Contains(evidence.Languages, language) {
 		language = evidence.Languages[0]
 	}
-	f.With("from", today.AddDate(0, -3, 0).Format(time.DateOnly), "to", today.Format(time.DateOnly), "target", "18", "language", language)
+	f.With("from", today.AddDate(0, -3, 0).Format(time.DateOnly), "to", today.Format(time.DateOnly), "target", "18",
+		"language", language)
 	return p.evidencePage(r, http.StatusOK, f)
 }
 

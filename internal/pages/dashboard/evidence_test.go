@@ -46,7 +46,8 @@ func TestEvidence(t *testing.T) {
 			"no ID":       {today, today, "18", "x", "IDs of your sessions"},
 			"not of ours": {today, today, "18", o.shop.Tenant.ID.String(), "IDs of your sessions"},
 		} {
-			if status, body := send(row.from, row.to, row.target, row.sessions); status != 422 || !strings.Contains(body, row.text) {
+			if status, body := send(row.from, row.to, row.target, row.sessions); status != 422 ||
+				!strings.Contains(body, row.text) {
 				t.Errorf("%s: %d", name, status)
 			}
 		}

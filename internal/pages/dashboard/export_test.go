@@ -37,7 +37,8 @@ func Table() ([]Row, error) {
 	if err != nil {
 		return nil, err
 	}
-	names := []string{"anyone", "user", "member", "reader", "viewer", "refused", "auditor", "prover", "resender", "developer", "owner", "operator"}
+	names := []string{"anyone", "user", "member", "reader", "viewer", "refused", "auditor", "prover", "resender",
+		"developer", "owner", "operator"}
 	var rows []Row
 	for _, r := range p.routes {
 		rows = append(rows, Row{

@@ -52,7 +52,8 @@ func (p *Pages) factors() feature {
 	f := feature{
 		routes: []route{
 			{method: http.MethodGet, path: totpPath, minRole: user, stepUp: ofOneself, handle: beginTOTPForm.asks(toAccount)},
-			{method: http.MethodPost, path: totpPath, minRole: user, stepUp: ofOneself, renews: true, handle: totpForm.does(p.addTOTP)},
+			{method: http.MethodPost, path: totpPath, minRole: user, stepUp: ofOneself, renews: true,
+				handle: totpForm.does(p.addTOTP)},
 			{method: http.MethodGet, path: totpPicturePath, minRole: user, stepUp: ofOneself, handle: p.totpPicture},
 		},
 		screens: []string{"passkey", "password", "totp", "codes"},

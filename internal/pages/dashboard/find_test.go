@@ -34,11 +34,13 @@ func TestFindSession(t *testing.T) {
 		theirs := create(foreign, "?order=1042", "cart-77")
 		for _, tt := range []struct{ typed, finds, leaves string }{
 			{"1042", mine, other}, {"order=1042", mine, other}, {"a=1", mine, other}, {"order=10421", other, mine},
-			{"x_y", other, mine}, {"xzy", "", mine}, {"rder=1042", "", mine}, {mine[:8], mine, ""}, {strings.ToUpper(mine[:35]), mine, other}, {mine[:9] + "--", "", mine},
+			{"x_y", other, mine}, {"xzy", "", mine}, {"rder=1042", "", mine}, {mine[:8], mine, ""},
+			{strings.ToUpper(mine[:35]), mine, other}, {mine[:9] + "--", "", mine},
 		} {
 			res, body := viewer.Get(t, base+"/sessions?id="+url.QueryEscape(tt.typed))
 			want(t, tt.typed, res, http.StatusOK, "")
-			if tt.finds != "" && !strings.Contains(body, "sessions/"+tt.finds) || tt.leaves != "" && strings.Contains(body, "sessions/"+tt.leaves) || strings.Contains(body, theirs) {
+			if tt.finds != "" && !strings.Contains(body, "sessions/"+tt.finds) || tt.leaves != "" &&
+				strings.Contains(body, "sessions/"+tt.leaves) || strings.Contains(body, theirs) {
 				t.Errorf("%s does not find %q alone", tt.typed, tt.finds)
 			}
 		}
@@ -47,12 +49,14 @@ func TestFindSession(t *testing.T) {
 			want(t, typed, res, http.StatusUnprocessableEntity, "")
 		}
 		for pasted, leads := range map[string]string{
-			"cart-77": base + "/sessions/" + mine, "order=1042": base + "/sessions?id=order%3D1042", mine[:13]: base + "/sessions?id=" + mine[:13],
+			"cart-77": base + "/sessions/" + mine, "order=1042": base + "/sessions?id=order%3D1042", mine[:13]: base +
+				"/sessions?id=" + mine[:13],
 		} {
 			res, _ := viewer.Post(t, base+"/paste", url.Values{"text": {pasted}})
 			want(t, pasted, res, http.StatusSeeOther, leads)
 		}
-		if res, body := viewer.Post(t, base+"/paste", url.Values{"text": {"cart/78"}}); res.StatusCode != 200 || !strings.Contains(body, "No session of yours was made with this Idempotency-Key") {
+		if res, body := viewer.Post(t, base+"/paste", url.Values{"text": {"cart/78"}}); res.StatusCode != 200 ||
+			!strings.Contains(body, "No session of yours was made with this Idempotency-Key") {
 			t.Errorf("an unknown key: %d", res.StatusCode)
 		}
 	})

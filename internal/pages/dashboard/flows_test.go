@@ -159,7 +159,8 @@ func TestNoFormRaisesARole(t *testing.T) {
 			s = member(t, g, shop.Tenant.ID, account.Developer)
 			g.StepUp(t, s)
 		}
-		form := url.Values{"nonce": {strings.Repeat("n", 43)}, "reason": {"x"}, "units": {"5"}, "name": {"x"}, "confirm": {"yes"}}
+		form := url.Values{"nonce": {strings.Repeat("n", 43)}, "reason": {"x"}, "units": {"5"}, "name": {"x"},
+			"confirm": {"yes"}}
 		for name, value := range map[string]string{
 			"role": "owner", "operator": "true", "tenant": other.Tenant.ID.String(), "tenant_id": other.Tenant.ID.String(),
 			"user": s.User.ID.String(), "user_id": s.User.ID.String(), "kind": "setup",
@@ -173,11 +174,15 @@ func TestNoFormRaisesARole(t *testing.T) {
 			t.Errorf("%s made an operator, or nobody: %v", row.Path, err)
 		}
 		joined, err := g.App.Store.MembershipsOf(t.Context(), s.User.ID)
-		raised := slices.ContainsFunc(joined, func(m account.Membership) bool { return m.TenantID != shop.Tenant.ID || m.Role != account.Developer })
+		raised := slices.ContainsFunc(joined, func(m account.Membership) bool {
+			return m.TenantID != shop.Tenant.ID ||
+				m.Role != account.Developer
+		})
 		if err != nil || raised {
 			t.Errorf("%s made the developer %+v, %v", row.Path, joined, err)
 		}
-		if logins, err := g.App.Store.LoginsOf(t.Context(), s.User.ID, g.Clock.Now()); err != nil || len(logins) == 0 || len(joined) == 0 {
+		if logins, err := g.App.Store.LoginsOf(t.Context(), s.User.ID, g.Clock.Now()); err != nil || len(logins) == 0 ||
+			len(joined) == 0 {
 			s = nil // this user has left or logged out; the next step uses another
 		}
 	}
@@ -224,7 +229,8 @@ func TestNoLinkIsMadeOfARequest(t *testing.T) {
 	for _, header := range []map[string]string{
 		{"Host": "evil.example"}, {"X-Forwarded-Host": "evil.example"}, {"Forwarded": "host=evil.example;proto=https"},
 		{"X-Original-Host": "evil.example"}, {"X-Host": "evil.example"}, {"X-Forwarded-Server": "evil.example"},
-		{"Host": "evil.example", "X-Forwarded-Proto": "https", "X-Forwarded-Port": "4443"}, {"Origin": "http://localhost:8080", "Host": "evil.example"},
+		{"Host": "evil.example", "X-Forwarded-Proto": "https", "X-Forwarded-Port": "4443"},
+		{"Origin": "http://localhost:8080", "Host": "evil.example"},
 	} {
 		header["Sec-Fetch-Site"] = "same-origin"
 		header["Content-Type"] = "application/x-www-form-urlencoded"

@@ -19,7 +19,8 @@ func TestFailedWebhooksAreSeen(t *testing.T) {
 		g.Force(t, gatewaytest.Browser(), g.Create(t, shop.Test.APIKey, 18), "verified")
 	}
 	receiver.Wait(t, 2)
-	g.Exec(t, "UPDATE webhook_events SET status = 'failed', next_attempt_at = NULL, lease_token = NULL") // an attempt under way must not leave a trace
+	// an attempt under way must not leave a trace
+	g.Exec(t, "UPDATE webhook_events SET status = 'failed', next_attempt_at = NULL, lease_token = NULL")
 	boss := member(t, g, shop.Tenant.ID, account.Viewer)
 	_, body := boss.Get(t, "/dashboard/"+shop.Tenant.ID.String()+"/test")
 	_, tile, _ := strings.Cut(body, `data-testid="none-sent"`)

@@ -61,7 +61,8 @@ func enrol(t *testing.T, g *gatewaytest.Gateway, s *gatewaytest.Staff) (secret s
 	}
 	res, _ = s.Post(t, "/dashboard/account/totp", url.Values{"enrolment": {enrolment}, "code": {"000000x"}})
 	want(t, "a wrong code", res, 422, "")
-	res, body = s.Post(t, "/dashboard/account/totp", url.Values{"enrolment": {enrolment}, "code": {appCode(t, secret, g.Clock.Now())}})
+	res, body = s.Post(t, "/dashboard/account/totp",
+		url.Values{"enrolment": {enrolment}, "code": {appCode(t, secret, g.Clock.Now())}})
 	want(t, "confirm", res, 200, "")
 	for _, match := range codePattern.FindAllStringSubmatch(body, -1) {
 		codes = append(codes, match[1])
@@ -91,7 +92,8 @@ func logIn(t *testing.T, s *gatewaytest.Staff, name, code string) (*http.Respons
 	t.Helper()
 	res, body := s.Post(t, "/dashboard/login", credentials(name))
 	want(t, "password", res, 200, "")
-	return s.Post(t, "/dashboard/login/second", url.Values{"second": {between(t, body, `name="second" value="`, `"`)}, "code": {code}})
+	return s.Post(t, "/dashboard/login/second",
+		url.Values{"second": {between(t, body, `name="second" value="`, `"`)}, "code": {code}})
 }
 
 // atOnce sends n requests at the same time and counts the answers by status.
@@ -145,7 +147,8 @@ func TestSecondFactor(t *testing.T) {
 		res, _ = logIn(t, g.Nobody(), "ada", codes[1])
 		want(t, "a replaced code", res, 422, "")
 		for _, shown := range append(codes, secret, codePattern.FindStringSubmatch(body)[1]) {
-			if _, page := other.Get(t, "/dashboard/account"); strings.Contains(page, shown) || strings.Contains(g.Log.String(), shown) {
+			if _, page := other.Get(t, "/dashboard/account"); strings.Contains(page, shown) ||
+				strings.Contains(g.Log.String(), shown) {
 				t.Error("a secret is shown again or logged")
 			}
 		}
@@ -364,14 +367,16 @@ func TestPasswordChangeEndsOtherLogins(t *testing.T) {
 
 func TestPasskeysAreOfferedWhereTheyWork(t *testing.T) {
 	for address, told := range map[string]string{
-		"http://localhost:8080": "", "https://gate.example": "", "http://127.0.0.1:8080": "for an IP address", "https://[2001:db8::1]": "for an IP address",
+		"http://localhost:8080": "", "https://gate.example": "", "http://127.0.0.1:8080": "for an IP address",
+		"https://[2001:db8::1]": "for an IP address",
 	} {
 		g := gatewaytest.Start(t, gatewaytest.SQLite(t), "AGEGATE_DASHBOARD_URL="+address)
 		_, body := g.Nobody().Get(t, "/dashboard/login")
 		if offered := strings.Contains(body, "data-passkey"); offered != (told == "") || !strings.Contains(body, told) {
 			t.Errorf("%s: passkeys are offered: %v", address, offered)
 		}
-		for _, response := range []string{"", "{}", "null", `{"rawId":"AAAA","response":{"clientDataJSON":"e30"}}`, strings.Repeat("[", 1000)} {
+		for _, response := range []string{"", "{}", "null", `{"rawId":"AAAA","response":{"clientDataJSON":"e30"}}`,
+			strings.Repeat("[", 1000)} {
 			res, _ := g.Nobody().Post(t, "/dashboard/login/passkey", url.Values{"passkey": {response}})
 			want(t, "a forged passkey", res, 422, "")
 		}

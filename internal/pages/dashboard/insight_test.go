@@ -77,7 +77,8 @@ func TestNewcomersPath(t *testing.T) {
 			t.Fatalf("the first link of the page is not the one that verifies: %q", link)
 		}
 		res, picture := dev.Get(t, try+"/qr.png")
-		if _, err := png.Decode(bytes.NewReader([]byte(picture))); err != nil || res.Header.Get("Cache-Control") != "no-store" {
+		if _, err := png.Decode(bytes.NewReader([]byte(picture))); err != nil ||
+			res.Header.Get("Cache-Control") != "no-store" {
 			t.Errorf("QR code: %v, %v", err, res.Header)
 		}
 		res, err := gatewaytest.Browser().Get(g.URL + "/v/" + link)
@@ -100,7 +101,8 @@ func TestNewcomersPath(t *testing.T) {
 		g.Clock.Advance(16 * time.Second) // the figures are computed every 15 s
 		for _, window := range []string{"24h", "7d", "30d"} {
 			_, body = dev.Get(t, base+"?window="+window)
-			if !strings.Contains(body, `<path class="s-PASSED" d="M`) || !strings.Contains(body, "1 forced by tests do not count") ||
+			if !strings.Contains(body, `<path class="s-PASSED" d="M`) ||
+				!strings.Contains(body, "1 forced by tests do not count") ||
 				!strings.Contains(body, "<strong>–</strong> <small>1 forced") {
 				t.Errorf("%s: the overview does not count the session, or its forced result as one that was earned", window)
 			}
@@ -116,13 +118,16 @@ func TestPlaygroundAnswersByField(t *testing.T) {
 		path := "/dashboard/" + shop.Tenant.ID.String() + "/test/playground"
 		dev := member(t, g, shop.Tenant.ID, account.Developer)
 		for _, tt := range []struct{ field, value, problem string }{
-			{"target_age", "", "is needed"}, {"target_age", "12", "from 13 to 99"}, {"target_age", "1e", "from 13 to 99"}, {"target_age", "100", "2 characters"},
+			{"target_age", "", "is needed"}, {"target_age", "12", "from 13 to 99"}, {"target_age", "1e", "from 13 to 99"},
+			{"target_age", "100", "2 characters"},
 			{"success_url", "https://evil.example/", "no registered URL"}, {"success_url", "nothing", "not a complete URL"},
 			{"success_url", "ftp://shop.example/", "https://"}, {"success_url", "https://u:p@shop.example/", "user name"},
-			{"success_url", "https://shöp.example/", "ASCII"}, {"success_url", "https://shop.example/" + strings.Repeat("x", 2048), "2048 characters"},
+			{"success_url", "https://shöp.example/", "ASCII"},
+			{"success_url", "https://shop.example/" + strings.Repeat("x", 2048), "2048 characters"},
 			{"success_url", `"><script>alert(1)</script>`, "not a complete URL"},
 		} {
-			form := url.Values{"target_age": {"18"}, "success_url": {"https://shop.example/own"}, "cancel_url": {"https://shop.example/own"}}
+			form := url.Values{"target_age": {"18"}, "success_url": {"https://shop.example/own"},
+				"cancel_url": {"https://shop.example/own"}}
 			form.Set(tt.field, tt.value)
 			res, body := dev.Fill(t, path, form)
 			_, after, _ := strings.Cut(body, `id="p-`+tt.field+`">`)
@@ -151,10 +156,12 @@ func TestPlaygroundWithoutURLs(t *testing.T) {
 			t.Fatal(err)
 		}
 		record, err := g.App.Store.SessionByID(t.Context(), id, made)
-		if err != nil || record.SuccessURL != "http://localhost:8080/dashboard/returned?tenant="+id.String() || record.CancelURL != cancel {
+		if err != nil || record.SuccessURL != "http://localhost:8080/dashboard/returned?tenant="+id.String() ||
+			record.CancelURL != cancel {
 			t.Errorf("the session leads to %q and %q, %v", record.SuccessURL, record.CancelURL, err)
 		}
-		res, page := g.Nobody().Get(t, "/dashboard/returned?tenant="+id.String()+"&session="+made.String()+"&status=VERIFIED&token=%3Cb%3E")
+		res, page := g.Nobody().Get(t, "/dashboard/returned?tenant="+id.String()+"&session="+made.String()+
+			"&status=VERIFIED&token=%3Cb%3E")
 		want(t, "the built-in page", res, http.StatusOK, "")
 		for _, link := range []string{"/test/playground/" + made.String(), "/settings/urls"} {
 			if !strings.Contains(page, `href="/dashboard/`+id.String()+link+`"`) {
@@ -186,7 +193,8 @@ func TestPlaygroundCountsAgainstTheCap(t *testing.T) {
 		if res, _ := dev.Fill(t, path, form); res.StatusCode != http.StatusSeeOther {
 			t.Errorf("the first: %d", res.StatusCode)
 		}
-		if res, body := dev.Fill(t, path, form); res.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(body, "used up") {
+		if res, body := dev.Fill(t, path, form); res.StatusCode != http.StatusUnprocessableEntity ||
+			!strings.Contains(body, "used up") {
 			t.Errorf("the second: %d", res.StatusCode)
 		}
 		res, _ := dev.Post(t, path, form)
@@ -230,7 +238,8 @@ func TestForeignSessionLooksMissing(t *testing.T) {
 		// creator knows.
 		made := g.Create(t, own.Test.APIKey, 18).SessionID
 		res, body := boss.Get(t, list+"/"+made)
-		if want(t, "a session of the API", res, http.StatusOK, ""); strings.Contains(body, "force=") || strings.Contains(body, "/v/") {
+		if want(t, "a session of the API", res, http.StatusOK, ""); strings.Contains(body, "force=") ||
+			strings.Contains(body, "/v/") {
 			t.Error("its page has its link")
 		}
 		res, _ = boss.Get(t, base+"/playground/"+made)
@@ -255,7 +264,8 @@ func TestNoEstimateIsShown(t *testing.T) {
 		}
 		estimate := 47.3
 		if err == nil {
-			_, err = g.App.Sessions.Resolve(t.Context(), sess, session.CheckResult{Result: session.ResultVerified, Source: session.SourceCamera, Estimate: &estimate, Cutoff: 21})
+			_, err = g.App.Sessions.Resolve(t.Context(), sess,
+				session.CheckResult{Result: session.ResultVerified, Source: session.SourceCamera, Estimate: &estimate, Cutoff: 21})
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -266,14 +276,16 @@ func TestNoEstimateIsShown(t *testing.T) {
 		}
 		boss := member(t, g, shop.Tenant.ID, account.Owner)
 		base := "/dashboard/" + shop.Tenant.ID.String() + "/test"
-		for _, path := range []string{base, base + "/sessions", base + "/sessions/" + made.SessionID, base + "/sessions/" + made.SessionID + "?part=timeline"} {
+		for _, path := range []string{base, base + "/sessions", base + "/sessions/" + made.SessionID, base + "/sessions/" +
+			made.SessionID + "?part=timeline"} {
 			res, body := boss.Get(t, path)
 			want(t, path, res, http.StatusOK, "")
 			if strings.Contains(body, "47.3") || strings.Contains(body, "47,3") {
 				t.Errorf("%s shows the estimate", path)
 			}
 		}
-		if _, body := boss.Get(t, base+"/sessions/"+made.SessionID); !strings.Contains(body, "your backend can look it up") || !strings.Contains(body, "21.0 years") {
+		if _, body := boss.Get(t, base+"/sessions/"+made.SessionID); !strings.Contains(body, "your backend can look it up") ||
+			!strings.Contains(body, "21.0 years") {
 			t.Error("the page does not say that there is an estimate, and what was needed")
 		}
 	})
@@ -286,11 +298,13 @@ func TestURLsAreText(t *testing.T) {
 	created := g.Create(t, shop.Test.APIKey, 18)
 	// The rule of callback URLs refuses these; the pages do not rely on it.
 	for _, column := range []string{"success_url", "cancel_url", "webhook_url"} {
-		g.Exec(t, "UPDATE sessions SET "+column+` = 'https://shop.example/?a="><script>alert(1)</script><img src=x onerror=alert(1)>{{.}}'`)
+		g.Exec(t, "UPDATE sessions SET "+column+
+			` = 'https://shop.example/?a="><script>alert(1)</script><img src=x onerror=alert(1)>{{.}}'`)
 	}
 	boss := member(t, g, shop.Tenant.ID, account.Owner)
 	_, body := boss.Get(t, "/dashboard/"+shop.Tenant.ID.String()+"/test/sessions/"+created.SessionID)
-	if strings.Contains(body, "<script>alert") || strings.Contains(body, "<img src=x") || strings.Count(body, "&lt;script&gt;alert(1)") != 3 {
+	if strings.Contains(body, "<script>alert") || strings.Contains(body, "<img src=x") ||
+		strings.Count(body, "&lt;script&gt;alert(1)") != 3 {
 		t.Error("the URL is not shown as text")
 	}
 }
@@ -319,15 +333,18 @@ func TestSessionList(t *testing.T) {
 		}
 		today := g.Clock.Now().Format(time.DateOnly)
 		for query, n := range map[string]int{
-			"age=21": 26, "age=99": 0, "status=PENDING&age=18": 27, "status=SPOOF": 0, "from=" + today + "&to=" + today + "&age=21": 26,
+			"age=21": 26, "age=99": 0, "status=PENDING&age=18": 27, "status=SPOOF": 0, "from=" + today + "&to=" + today +
+				"&age=21": 26,
 			"to=2020-01-01": 0,
 		} {
 			if _, body := look.Get(t, list+"?"+query); count(body) != n {
 				t.Errorf("%s: %d rows, want %d", query, count(body), n)
 			}
 		}
-		for _, wrong := range []string{"age=x", "age=12", "from=yesterday", "to=2026-13-01", "from=2026-02-02&to=2026-02-01", "status=GOOD", "id=x"} {
-			if res, body := look.Get(t, list+"?"+wrong); res.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(body, `class="problem"`) {
+		for _, wrong := range []string{"age=x", "age=12", "from=yesterday", "to=2026-13-01", "from=2026-02-02&to=2026-02-01",
+			"status=GOOD", "id=x"} {
+			if res, body := look.Get(t, list+"?"+wrong); res.StatusCode != http.StatusUnprocessableEntity ||
+				!strings.Contains(body, `class="problem"`) {
 				t.Errorf("%s: %d", wrong, res.StatusCode)
 			}
 		}
@@ -344,7 +361,8 @@ func TestDeleteSession(t *testing.T) {
 		made := g.Create(t, shop.Test.APIKey, 18)
 		page := "/dashboard/" + shop.Tenant.ID.String() + "/test/sessions/" + made.SessionID
 		boss, dev := member(t, g, shop.Tenant.ID, account.Owner), member(t, g, shop.Tenant.ID, account.Developer)
-		if res, _ := boss.Post(t, page+"/delete", nil); res.StatusCode == http.StatusSeeOther && res.Header.Get("Location") != "" &&
+		if res, _ := boss.Post(t, page+"/delete", nil); res.StatusCode == http.StatusSeeOther &&
+			res.Header.Get("Location") != "" &&
 			!strings.Contains(res.Header.Get("Location"), "confirm") {
 			t.Errorf("without a confirmation: %d", res.StatusCode)
 		}
@@ -359,7 +377,8 @@ func TestDeleteSession(t *testing.T) {
 		}
 		g.Clock.Advance(31 * time.Minute)
 		g.StepUp(t, boss)
-		if _, body = boss.Get(t, page+"/delete"); !strings.Contains(body, "answer 404") || !strings.Contains(body, "ledger line") {
+		if _, body = boss.Get(t, page+"/delete"); !strings.Contains(body, "answer 404") ||
+			!strings.Contains(body, "ledger line") {
 			t.Error("the page does not say what goes and what stays")
 		}
 		res, _ = boss.Fill(t, page+"/delete", nil)

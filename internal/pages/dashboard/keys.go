@@ -69,7 +69,8 @@ func (p *Pages) showKeys(r *request) error {
 	for _, k := range keys {
 		switch {
 		case k.InForceAt(now):
-			shown := keyView{KeyUse: k, Unused: unused(k.APIKey, now), Revoke: r.path(keysPath) + "/" + k.ID.String() + "/revoke"}
+			shown := keyView{KeyUse: k, Unused: unused(k.APIKey, now), Revoke: r.path(keysPath) + "/" + k.ID.String() +
+				"/revoke"}
 			if k.ExpiresAt == nil {
 				shown.Roll = r.path(keysPath) + "/" + k.ID.String() + "/roll"
 			}
@@ -92,7 +93,8 @@ func unused(k tenant.APIKey, now time.Time) bool {
 
 func (p *Pages) newKey(r *request) (*question, error) {
 	return &question{Safe: true, Back: r.path(keysPath), do: func(f *formView) error {
-		_, plain, err := p.cfg.Tenants.CreateKey(r.ctx(), r.who.Actor(), r.access.TenantID(), r.access.Livemode(), f.Value("name"))
+		_, plain, err := p.cfg.Tenants.CreateKey(r.ctx(), r.who.Actor(), r.access.TenantID(), r.access.Livemode(),
+			f.Value("name"))
 		if err != nil {
 			return err
 		}

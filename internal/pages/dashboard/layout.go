@@ -73,15 +73,16 @@ var accountNav = []navGroup{{"", []navItem{
 // embeds it; render fills it in.
 type layout struct {
 	page.Frame
-	Notice   string // the key of a text, or empty
-	Test     bool   // the page is in test mode
-	Nav      []navGroupView
-	Tenant   *tenantView // nil on pages without a tenant
-	Person   string      // the signed-in user's name; may be empty
-	Account  string      // address of the user's account page; may be empty
-	Docs     string      // address of the documentation
-	Zone     string      // the IANA name of the time zone of all times
-	Here     string      // address of this page with the parameters that its languages keep, to which one can be added; empty: "?"
+	Notice  string // the key of a text, or empty
+	Test    bool   // the page is in test mode
+	Nav     []navGroupView
+	Tenant  *tenantView // nil on pages without a tenant
+	Person  string      // the signed-in user's name; may be empty
+	Account string      // address of the user's account page; may be empty
+	Docs    string      // address of the documentation
+	Zone    string      // the IANA name of the time zone of all times
+	// address of this page with the parameters that its languages keep, to which one can be added; empty: "?"
+	Here     string
 	Operator bool        // the user is an operator
 	Until    *time.Time  // the user looks into the tenant as operator until this time
 	Low      *lowBalance // the warning of a low balance, or nil
@@ -240,4 +241,5 @@ func composedKeys() []string {
 
 // funcs are the template functions of the dashboard, in addition to t, texts and
 // say.
-var funcs = template.FuncMap{"badge": newBadge, "tile": newTile, "empty": newEmpty, "ceremony": newCeremony, "preview": newPreview}
+var funcs = template.FuncMap{"badge": newBadge, "tile": newTile, "empty": newEmpty, "ceremony": newCeremony,
+	"preview": newPreview}

@@ -14,7 +14,8 @@ import (
 const linkPath = account.LinkPath + ":token"
 
 // factorProblems are the rules of new factors.
-var factorProblems = also(passwordForm.problems, map[error]string{account.ErrPasskey: "passkey", account.ErrProviderNeeded: "provider"})
+var factorProblems = also(passwordForm.problems,
+	map[error]string{account.ErrPasskey: "passkey", account.ErrProviderNeeded: "provider"})
 
 // also returns the problems of a form together with further ones.
 func also(problems, further map[error]string) map[error]string {
@@ -148,7 +149,9 @@ func (r *request) entered(signed account.Signed, notice string) error {
 }
 
 // useLinkAs uses a link for a person who is not signed in.
-func (p *Pages) useLinkAs(r *request, link account.Link, f *formView) (signed account.Signed, notice string, err error) {
+func (p *Pages) useLinkAs(
+	r *request, link account.Link, f *formView,
+) (signed account.Signed, notice string, err error) {
 	token := r.Param("token")
 	factor := account.Factor{Password: f.Value("password"), Passkey: r.Request().PostForm.Get("passkey")}
 	if factor.Near, err = p.namesNear(r, link); err != nil {

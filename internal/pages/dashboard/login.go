@@ -22,7 +22,8 @@ var loginForm = &form{
 		{name: "email", kind: "email", max: account.MaxEmail, autocomplete: "username webauthn"},
 		{name: "password", kind: "password", max: 4 * account.MaxPassword, autocomplete: "current-password"},
 	},
-	problems: map[error]string{account.ErrWrongLogin: "wrong", account.ErrPasskey: "passkey", account.ErrProviderNeeded: "provider"},
+	problems: map[error]string{account.ErrWrongLogin: "wrong", account.ErrPasskey: "passkey",
+		account.ErrProviderNeeded: "provider"},
 }
 
 // passkeyLoginForm is loginForm without required fields, because a passkey

@@ -97,7 +97,8 @@ func outcome(res *http.Response) string {
 // second factor: they cannot open live mode and operators' pages and, on pages
 // without a mode, neither billing nor any change of a tenant.
 func admittedWeak(row dashboard.Row, mode, who string) string {
-	const tenant, billing, ledger = "/dashboard/:tenant/", "/dashboard/:tenant/billing", "/dashboard/:tenant/billing/ledger.csv"
+	const tenant, billing, ledger = "/dashboard/:tenant/", "/dashboard/:tenant/billing",
+		"/dashboard/:tenant/billing/ledger.csv"
 	shared := !strings.HasPrefix(row.Path, tenant+":mode")
 	switch want := admitted(row.MinRole, who); {
 	case want == "missing" || row.TestOnly && mode == "live":
@@ -186,7 +187,8 @@ func TestMatrix(t *testing.T) {
 				for who, s := range weak {
 					res, _ := s.Send(t, row.Method, path, url.Values{}, map[string]string{"Sec-Fetch-Site": "same-origin"})
 					if got, want := outcome(res), admittedWeak(row, mode, who); got != want {
-						t.Errorf("%s %s (%s) by an %s with a fresh password alone: %s, want %s", row.Method, row.Path, mode, who, got, want)
+						t.Errorf("%s %s (%s) by an %s with a fresh password alone: %s, want %s", row.Method, row.Path, mode, who, got,
+							want)
 					}
 				}
 			}
@@ -208,7 +210,8 @@ func TestRolesAreDocumented(t *testing.T) {
 		}
 		return line + "\n"
 	}
-	want := row("", func(role account.Role) string { return string(role) }) + strings.Repeat("|---", len(account.Roles())+1) + "|\n"
+	want := row("", func(role account.Role) string { return string(role) }) +
+		strings.Repeat("|---", len(account.Roles())+1) + "|\n"
 	for _, of := range []struct{ minRole, label string }{
 		{"reader", "overview, sessions with their export, webhook events, paste box"},
 		{"resender", "send webhook events again"},
@@ -253,11 +256,13 @@ func TestTable(t *testing.T) {
 		if strings.HasPrefix(row.Path, "/dashboard/:tenant") && memberIn[row.MinRole] == nil {
 			t.Errorf("%s %s is for %s", row.Method, row.Path, row.MinRole)
 		}
-		if strings.HasPrefix(row.Path, "/dashboard/:tenant") && row.Method != http.MethodGet && !slices.Contains([]string{"resender", "developer", "owner"}, row.MinRole) &&
+		if strings.HasPrefix(row.Path, "/dashboard/:tenant") && row.Method != http.MethodGet &&
+			!slices.Contains([]string{"resender", "developer", "owner"}, row.MinRole) &&
 			!strings.HasSuffix(row.Path, "/paste") && !strings.HasSuffix(row.Path, "/evidence") {
 			t.Errorf("%s %s: somebody who only reads changes something", row.Method, row.Path)
 		}
-		if strings.HasPrefix(row.Path, "/operator/") && row.Method != http.MethodGet && row.Path != "/operator/leave" && !row.Confirmed {
+		if strings.HasPrefix(row.Path, "/operator/") && row.Method != http.MethodGet && row.Path != "/operator/leave" &&
+			!row.Confirmed {
 			t.Errorf("%s %s asks for no confirmation", row.Method, row.Path)
 		}
 	}
@@ -297,7 +302,8 @@ func TestPagesOpen(t *testing.T) {
 					continue
 				}
 				res, _ := s.Get(t, fillIn(row.Path, shop.Tenant.ID.String(), mode))
-				if ok := res.StatusCode == 200 || res.StatusCode == 303; !ok && (!strings.Contains(rest, ":") || res.StatusCode >= 500) && !strings.HasSuffix(row.Path, "/picture") {
+				if ok := res.StatusCode == 200 || res.StatusCode == 303; !ok &&
+					(!strings.Contains(rest, ":") || res.StatusCode >= 500) && !strings.HasSuffix(row.Path, "/picture") {
 					t.Errorf("GET %s (%s): %d", row.Path, mode, res.StatusCode)
 				}
 			}
@@ -327,7 +333,8 @@ func TestEveryPageIsLookedAt(t *testing.T) {
 		if file == "not a page" {
 			continue
 		}
-		if source, err := os.ReadFile("../../../proof/e2e/" + file); err != nil || !strings.Contains(string(source), "sawItsPages(import.meta.url)") {
+		if source, err := os.ReadFile("../../../proof/e2e/" + file); err != nil ||
+			!strings.Contains(string(source), "sawItsPages(import.meta.url)") {
 			t.Errorf("%s does not check that it saw its pages, %v", file, err)
 		}
 	}

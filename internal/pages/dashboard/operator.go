@@ -26,8 +26,9 @@ var newTenantForm = &form{
 
 // newTenantMailForm is newTenantForm where mail is sent.
 var newTenantMailForm = &form{
-	name:     "new_tenant",
-	fields:   []field{newTenantForm.fields[0], {name: "email", kind: "email", max: account.MaxEmail, optional: true, hint: true}},
+	name: "new_tenant",
+	fields: []field{newTenantForm.fields[0],
+		{name: "email", kind: "email", max: account.MaxEmail, optional: true, hint: true}},
 	problems: also(newTenantForm.problems, map[error]string{account.ErrEmail: "email"}),
 }
 

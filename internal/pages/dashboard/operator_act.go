@@ -18,18 +18,22 @@ func (a operatorAct[T]) name() string {
 
 // askAll adds acts on the subjects in the path of a pattern. find returns the
 // path's subject, the values for the texts, and the address of the previous page.
-func askAll[T any](f *feature, path string, acts []operatorAct[T], find func(r *request) (subject T, values []any, back string, err error)) {
+func askAll[T any](
+	f *feature, path string, acts []operatorAct[T],
+	find func(r *request) (subject T, values []any, back string, err error),
+) {
 	for _, a := range acts {
-		f.ask(route{path: path + "/" + a.name(), minRole: operator, stepUp: always}, a.form, func(r *request) (*question, error) {
-			subject, values, back, err := find(r)
-			if err != nil {
-				return nil, err
-			}
-			q := &question{Values: values, Safe: a.safe, Back: back, do: func(f *formView) error { return a.do(r, subject, f) }}
-			if a.begin != nil {
-				q.begin = a.begin(subject)
-			}
-			return q, nil
-		})
+		f.ask(route{path: path + "/" + a.name(), minRole: operator, stepUp: always}, a.form,
+			func(r *request) (*question, error) {
+				subject, values, back, err := find(r)
+				if err != nil {
+					return nil, err
+				}
+				q := &question{Values: values, Safe: a.safe, Back: back, do: func(f *formView) error { return a.do(r, subject, f) }}
+				if a.begin != nil {
+					q.begin = a.begin(subject)
+				}
+				return q, nil
+			})
 	}
 }

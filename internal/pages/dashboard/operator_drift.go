@@ -84,7 +84,8 @@ func (p *Pages) showDrift(r *request) error {
 	}
 	for family, c := range sums {
 		v.Seen = append(v.Seen, driftSeen{
-			family, figure(c.Checks()), figure(c.Estimates()), figure(c.Outcomes[drift.Unusable]), figure(c.Outcomes[drift.NotLive]),
+			family, figure(c.Checks()), figure(c.Estimates()), figure(c.Outcomes[drift.Unusable]),
+			figure(c.Outcomes[drift.NotLive]),
 			figure(c.Outcomes[drift.Left]), c.Checks(),
 		})
 	}

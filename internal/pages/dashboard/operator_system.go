@@ -77,7 +77,8 @@ func replicaViews(replicas []insight.Replica) (views []replicaView, drift bool) 
 	usual := map[string]string{}
 	counts := map[[2]string]int{}
 	marksOf := func(r insight.Replica) []markView {
-		return []markView{{"version", r.Version, false}, {"models", r.Models, false}, {"calibration", r.Calibration, false}, {"config", r.Config, false}}
+		return []markView{{"version", r.Version, false}, {"models", r.Models, false}, {"calibration", r.Calibration, false},
+			{"config", r.Config, false}}
 	}
 	compared := func(r insight.Replica, m markView) bool {
 		return r.Models != "" || m.Name == "version" || m.Name == "config"

@@ -21,7 +21,8 @@ var notes = map[error]string{audit.ErrNote: "note"}
 
 // reasonForm is a form that asks for a reason.
 func reasonForm(name string) *form {
-	return &form{name: name, fields: []field{{name: "reason", kind: "text", max: audit.MaxNote, hint: true}}, problems: notes}
+	return &form{name: name, fields: []field{{name: "reason", kind: "text", max: audit.MaxNote, hint: true}},
+		problems: notes}
 }
 
 var (
@@ -61,7 +62,10 @@ var tenantActs = []operatorAct[tenant.Tenant]{
 	{form: limitsForm, safe: true, do: setLimits, begin: func(t tenant.Tenant) []string {
 		return []string{"free_checks", limitText(t.FreeChecks), "test_cap", limitText(t.TestCap)}
 	}},
-	{form: ownerForm, safe: true, do: func(r *request, t tenant.Tenant, _ *formView) error { return r.showOwnerLink(t, "") }},
+	{form: ownerForm, safe: true, do: func(r *request, t tenant.Tenant, _ *formView) error {
+		return r.showOwnerLink(t,
+			"")
+	}},
 	{form: disableForm, do: switchTenant(true, "tenant_disable")},
 	{form: enableForm, safe: true, do: switchTenant(false, "tenant_enable")},
 }
@@ -153,7 +157,8 @@ func (v *tenantPage) readActivity(r *request, scope insight.Scope) error {
 
 func switchTenant(disabled bool, notice string) func(*request, tenant.Tenant, *formView) error {
 	return func(r *request, t tenant.Tenant, f *formView) error {
-		if err := r.pages.cfg.Tenants.SetDisabled(r.ctx(), r.who.OperatorActor(), t.ID, disabled, f.Value("reason")); err != nil {
+		if err := r.pages.cfg.Tenants.SetDisabled(r.ctx(), r.who.OperatorActor(), t.ID, disabled,
+			f.Value("reason")); err != nil {
 			return err
 		}
 		return r.done(operatedPath(t.ID), notice)
@@ -166,7 +171,8 @@ func addCredit(r *request, t tenant.Tenant, f *formView) error {
 		f.wrong("units", "tenant_credit.problem.units")
 		return nil
 	}
-	if _, err := billing.TopUp(r.ctx(), r.pages.cfg.Billing, r.who.OperatorActor(), t.ID, n, f.Value("note"), r.pages.cfg.Now()); err != nil {
+	if _, err := billing.TopUp(r.ctx(), r.pages.cfg.Billing, r.who.OperatorActor(), t.ID, n, f.Value("note"),
+		r.pages.cfg.Now()); err != nil {
 		return err
 	}
 	return r.done(operatedPath(t.ID), "tenant_credit")
@@ -174,7 +180,8 @@ func addCredit(r *request, t tenant.Tenant, f *formView) error {
 
 func setLimits(r *request, t tenant.Tenant, f *formView) error {
 	free, daily := parseLimit(f.Value("free_checks")), parseLimit(f.Value("test_cap"))
-	if _, err := r.pages.cfg.Tenants.Update(r.ctx(), r.who.OperatorActor(), t.ID, tenant.Changes{FreeChecks: &free, TestCap: &daily}); err != nil {
+	if _, err := r.pages.cfg.Tenants.Update(r.ctx(), r.who.OperatorActor(), t.ID,
+		tenant.Changes{FreeChecks: &free, TestCap: &daily}); err != nil {
 		return err
 	}
 	return r.done(operatedPath(t.ID), "tenant_limits")

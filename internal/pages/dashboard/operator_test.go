@@ -152,7 +152,8 @@ func TestFindTenants(t *testing.T) {
 		shop := g.Shop(t, "", nil)
 		name := shop.Tenant.Name
 		for query, found := range map[string]bool{
-			strings.ToUpper(name): true, name[1:]: true, shop.Tenant.ID.String(): true, "%": false, "_": false, "!": false, "'": false,
+			strings.ToUpper(name): true, name[1:]: true, shop.Tenant.ID.String(): true, "%": false, "_": false, "!": false,
+			"'":              false,
 			uuid.NewString(): false,
 		} {
 			_, body := op.Get(t, "/operator?q="+url.QueryEscape(query))
@@ -248,7 +249,8 @@ func TestOperatedTenant(t *testing.T) {
 		g.Create(t, shop.Live.APIKey, 18)
 		_, body = op.Get(t, page)
 		_, danger, found := strings.Cut(body, "danger-zone")
-		if !strings.Contains(body, owner.User.Email) || strings.Contains(body, "none yet") || !found || !strings.Contains(danger, "act-disable") || strings.Contains(danger, "act-credit") {
+		if !strings.Contains(body, owner.User.Email) || strings.Contains(body, "none yet") || !found ||
+			!strings.Contains(danger, "act-disable") || strings.Contains(danger, "act-credit") {
 			t.Errorf("the tenant's page:\n%s", body)
 		}
 		if _, list := op.Get(t, "/operator"); !strings.Contains(list, `data-testid="instance"`) {
@@ -274,7 +276,8 @@ func TestOperatorEnters(t *testing.T) {
 		res, _ = op.Fill(t, enter, url.Values{"reason": {"ticket 4711"}})
 		want(t, "enter", res, 303, overview)
 		e := newest(t, g, audit.OfTenant(shop.Tenant.ID))
-		if e.Action != audit.TenantEnter || e.Details().Params["reason"] != "ticket 4711" || e.Actor.Kind != audit.KindOperator {
+		if e.Action != audit.TenantEnter || e.Details().Params["reason"] != "ticket 4711" ||
+			e.Actor.Kind != audit.KindOperator {
 			t.Errorf("the log has %+v", e)
 		}
 		res, body = op.Get(t, overview)
@@ -358,7 +361,8 @@ func TestTestCap(t *testing.T) {
 		page := "/operator/tenants/" + shop.Tenant.ID.String()
 		create := func(status int) {
 			t.Helper()
-			g.Do(t, gatewaytest.Row{Name: "create", Path: "/api/v1/sessions/create", Key: shop.Test.APIKey, Body: `{"target_age":18}`, Status: status})
+			g.Do(t, gatewaytest.Row{Name: "create", Path: "/api/v1/sessions/create", Key: shop.Test.APIKey,
+				Body: `{"target_age":18}`, Status: status})
 		}
 		for _, tt := range []struct {
 			cap    string
@@ -389,7 +393,8 @@ func TestSystem(t *testing.T) {
 		g.Exec(t, "UPDATE webhook_events SET status = 'failed', next_attempt_at = NULL")
 		g.Exec(t, "DELETE FROM webhook_endpoints")
 		g.Exec(t, "INSERT INTO webhook_endpoints (id, tenant_id, livemode, url, first_failure_at, disabled_at, disabled_reason) VALUES ('"+
-			strings.Repeat("e", 35)+"', '"+shop.Tenant.ID.String()+"', false, 'https://hooks.example:8443/x', '2026-01-02 03:04:05+00:00', '2026-01-02 03:04:05+00:00', 'failing')")
+			strings.Repeat("e", 35)+"', '"+shop.Tenant.ID.String()+
+			"', false, 'https://hooks.example:8443/x', '2026-01-02 03:04:05+00:00', '2026-01-02 03:04:05+00:00', 'failing')")
 		migrations, err := os.ReadDir("../../store/migrations/postgres")
 		if err != nil {
 			t.Fatal(err)
@@ -403,7 +408,8 @@ func TestSystem(t *testing.T) {
 		if !strings.Contains(body, `href="/operator/tenants/`+shop.Tenant.ID.String()+`"`) {
 			t.Error("the failed webhook is not counted")
 		}
-		if !strings.Contains(body, `data-testid="drift"`) || !strings.Contains(body, "<code>bbbb</code> <span class=\"badge bad\">differs") {
+		if !strings.Contains(body, `data-testid="drift"`) ||
+			!strings.Contains(body, "<code>bbbb</code> <span class=\"badge bad\">differs") {
 			t.Error("the replica that differs is not marked")
 		}
 		if strings.Contains(body, `data-label="Models"><span class="badge bad">missing`) {

@@ -18,7 +18,8 @@ const (
 var errSelf = fault.New(fault.Conflict, "This is your own account")
 
 func userForm(name string) *form {
-	return &form{name: name, problems: map[error]string{errSelf: "self", account.ErrDisabled: "disabled", account.ErrManaged: "managed"}}
+	return &form{name: name, problems: map[error]string{errSelf: "self", account.ErrDisabled: "disabled",
+		account.ErrManaged: "managed"}}
 }
 
 var userActs = []operatorAct[account.User]{
@@ -88,7 +89,8 @@ func (p *Pages) showUsers(r *request) error {
 	for _, u := range users {
 		shown := userView{User: u}
 		for _, act := range userActs {
-			if (act.name() == "enable") == (u.DisabledAt != nil) && (act.name() != "disable" || u.ID != r.who.User().ID) && (act.name() != "recover" || !u.Managed()) {
+			if (act.name() == "enable") == (u.DisabledAt != nil) && (act.name() != "disable" || u.ID != r.who.User().ID) &&
+				(act.name() != "recover" || !u.Managed()) {
 				href := strings.Replace(userPath, ":user", u.ID.String(), 1) + "/" + act.name()
 				shown.Acts = append(shown.Acts, actLink{act.name(), act.form.name + ".button", href})
 			}

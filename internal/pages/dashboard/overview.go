@@ -45,7 +45,8 @@ var (
 
 // todos are the items of the checklist, whose texts are overview.todo.<name>.
 var todos = []string{
-	"success_url", "cancel_url", "webhook_url", "passed", "fallback", "spoof", "webhook_answered", "certified", "second_factor", "live_key", "allowance",
+	"success_url", "cancel_url", "webhook_url", "passed", "fallback", "spoof", "webhook_answered", "certified",
+	"second_factor", "live_key", "allowance",
 }
 
 type overviewView struct {
@@ -165,7 +166,8 @@ func (p *Pages) showOverview(r *request) error {
 	}
 	o, err := p.cfg.Insight.Overview(r.ctx(), r.scope(), window, r.zone())
 	if err == nil {
-		v.Figures, err = p.set.Kept(r, "overview", "figures", figuresKey{r.scope(), window, o.AsOf, r.zone().String()}, func() page.View { return newFigures(o, r.zone()) })
+		v.Figures, err = p.set.Kept(r, "overview", "figures", figuresKey{r.scope(), window, o.AsOf, r.zone().String()},
+			func() page.View { return newFigures(o, r.zone()) })
 	}
 	if v.Unread.Figures, err = r.unread("figures", err); err != nil {
 		return err
@@ -187,8 +189,10 @@ func (r *request) readRecent(v *overviewView) (err error) {
 }
 
 func newFigures(o insight.Overview, zone *time.Location) *figuresView {
-	v := &figuresView{Live: o.Allowance != nil, Chart: newChart(o.Window, o.Series, zone), Webhooks: newWebhooks(o.Webhooks)}
-	v.Funnel = newSteps(o.Funnel.Created, funnelSteps, []int64{o.Funnel.Created, o.Funnel.Opened, o.Funnel.Begun, o.Funnel.Decided, o.Funnel.Passed})
+	v := &figuresView{Live: o.Allowance != nil, Chart: newChart(o.Window, o.Series, zone),
+		Webhooks: newWebhooks(o.Webhooks)}
+	v.Funnel = newSteps(o.Funnel.Created, funnelSteps,
+		[]int64{o.Funnel.Created, o.Funnel.Opened, o.Funnel.Begun, o.Funnel.Decided, o.Funnel.Passed})
 	v.Times = newSteps(o.Counts.Decided(), timeSteps, o.Times[:])
 	v.tiles(o)
 	return v
@@ -196,7 +200,8 @@ func newFigures(o insight.Overview, zone *time.Location) *figuresView {
 
 func (v *figuresView) tiles(o insight.Overview) {
 	decided := o.Counts.Decided()
-	v.Sessions = tileFigure{figure(o.Counts.Created), page.Say("overview.sessions_note", "decided", figure(decided), "open", figure(o.Counts.Pending))}
+	v.Sessions = tileFigure{figure(o.Counts.Created),
+		page.Say("overview.sessions_note", "decided", figure(decided), "open", figure(o.Counts.Pending))}
 	earned := o.Earned.Decided()
 	forced := decided - earned
 	v.PassRate = tileFigure{"–", page.Say("overview.nothing_decided")}
@@ -208,7 +213,8 @@ func (v *figuresView) tiles(o insight.Overview) {
 	}
 	v.FirstTry = tileFigure{"–", page.Say("overview.nothing_delivered")}
 	if rate := o.Webhooks.FirstTry; rate.Of > 0 {
-		v.FirstTry = tileFigure{percent(rate.Share), page.Say("overview.first_try_note", "of", figureUpTo(rate.Of, o.Webhooks.MaxEvents))}
+		v.FirstTry = tileFigure{percent(rate.Share),
+			page.Say("overview.first_try_note", "of", figureUpTo(rate.Of, o.Webhooks.MaxEvents))}
 		v.NoneSent = o.Webhooks.Failed > 0 && rate.N == 0
 	}
 	v.Last = tileFigure{figure(o.Earned.Spoof), page.Say("overview.spoof_note", "of", figure(earned))}
@@ -239,7 +245,8 @@ func allowanceTile(a insight.Allowance) tileFigure {
 
 func newWebhooks(h insight.WebhookHealth) healthView {
 	v := healthView{
-		Pending: figureUpTo(h.Pending, h.MaxEvents), Waiting: figureUpTo(h.Waiting, h.MaxEvents), Failed: figureUpTo(h.Failed, h.MaxEvents),
+		Pending: figureUpTo(h.Pending, h.MaxEvents), Waiting: figureUpTo(h.Waiting, h.MaxEvents),
+		Failed: figureUpTo(h.Failed, h.MaxEvents),
 	}
 	for _, e := range h.Endpoints {
 		v.Endpoints = append(v.Endpoints, destinationView{hostOf(e), e.DisabledAt != nil})
@@ -264,12 +271,14 @@ func (r *request) todos(list insight.Checklist) ([]todoView, int) {
 	}
 	state := map[string]bool{
 		"success_url": list.SuccessURL, "cancel_url": list.CancelURL, "webhook_url": list.WebhookURL,
-		"passed": list.Passed, "fallback": list.FellBack, "spoof": list.Spoofed, "webhook_answered": list.WebhookAnswered, "certified": list.Certified,
+		"passed": list.Passed, "fallback": list.FellBack, "spoof": list.Spoofed, "webhook_answered": list.WebhookAnswered,
+		"certified":     list.Certified,
 		"second_factor": r.who.Strong(), "live_key": list.LiveKey, "allowance": list.Allowance,
 	}
 	places := map[string]string{
 		"success_url": urlsPath, "cancel_url": urlsPath, "webhook_url": urlsPath,
-		"passed": playgroundPath, "fallback": playgroundPath, "spoof": playgroundPath, "webhook_answered": webhooksPath, "certified": certifyPath,
+		"passed": playgroundPath, "fallback": playgroundPath, "spoof": playgroundPath, "webhook_answered": webhooksPath,
+		"certified":     certifyPath,
 		"second_factor": accountPath, "live_key": keysPath, "allowance": billingPath,
 	}
 	var views []todoView

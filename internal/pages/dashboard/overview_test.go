@@ -23,7 +23,8 @@ func TestPartsOfTheOverviewFailByThemselves(t *testing.T) {
 		for _, tt := range []struct{ part, breaks, mends string }{
 			// Figures that were read are cached, so they must fail first.
 			{"figures", "ALTER TABLE fold_marks RENAME TO gone", "ALTER TABLE gone RENAME TO fold_marks"},
-			{"recent", "ALTER TABLE sessions RENAME COLUMN strikes TO gone", "ALTER TABLE sessions RENAME COLUMN gone TO strikes"},
+			{"recent", "ALTER TABLE sessions RENAME COLUMN strikes TO gone",
+				"ALTER TABLE sessions RENAME COLUMN gone TO strikes"},
 			{"checklist", "ALTER TABLE certifications RENAME TO gone", "ALTER TABLE gone RENAME TO certifications"},
 		} {
 			g.Exec(t, tt.breaks)
@@ -39,7 +40,8 @@ func TestPartsOfTheOverviewFailByThemselves(t *testing.T) {
 				}
 			}
 			logged := g.Log.String()
-			if n := strings.Count(logged, "part of a page not read") - before; n != 1 || !strings.Contains(logged, "part="+tt.part) {
+			if n := strings.Count(logged, "part of a page not read") - before; n != 1 ||
+				!strings.Contains(logged, "part="+tt.part) {
 				t.Errorf("%s: %d lines in the log", tt.part, n)
 			}
 			g.Exec(t, tt.mends)
@@ -80,7 +82,8 @@ func TestFiguresAreKeptAsLongAsTheyHold(t *testing.T) {
 	ask(shop, "?lang=en&window=7d", "How far shoppers come", "2")
 	g.Clock.Advance(16 * time.Second)
 	ask(shop, "?lang=en", "How far shoppers come", "2")
-	res, _ := member(t, g, shop.Tenant.ID, account.Developer).Get(t, "/dashboard/"+shop.Tenant.ID.String()+"/test?part=figures")
+	res, _ := member(t, g, shop.Tenant.ID, account.Developer).Get(t, "/dashboard/"+shop.Tenant.ID.String()+
+		"/test?part=figures")
 	want(t, "a part that no script asks for", res, 404, "")
 }
 
@@ -96,16 +99,23 @@ func TestPartsAskForNothingElse(t *testing.T) {
 		dev.Fill(t, base+"/webhooks/test", map[string][]string{"outcome": {"verified"}})
 		session := strings.Replace(try, "/playground/", "/sessions/", 1)
 		for _, tt := range []struct{ path, part, shows, breaks, mends string }{
-			{base, "recent", `data-testid="session"`, "ALTER TABLE fold_marks RENAME TO gone", "ALTER TABLE gone RENAME TO fold_marks"},
-			{base, "recent", `data-testid="session"`, "ALTER TABLE certifications RENAME TO gone", "ALTER TABLE gone RENAME TO certifications"},
-			{base + "/webhooks", "deliveries", `data-testid="deliveries"`, "ALTER TABLE webhook_endpoints RENAME TO gone", "ALTER TABLE gone RENAME TO webhook_endpoints"},
-			{base + "/webhooks", "deliveries", `data-testid="deliveries"`, "ALTER TABLE tenant_secrets RENAME TO gone", "ALTER TABLE gone RENAME TO tenant_secrets"},
-			{try, "timeline", `data-testid="moment-created"`, "ALTER TABLE idempotency_claims RENAME sealed_link TO gone", "ALTER TABLE idempotency_claims RENAME gone TO sealed_link"},
-			{session, "timeline", `data-testid="moment-created"`, "ALTER TABLE idempotency_claims RENAME sealed_link TO gone", "ALTER TABLE idempotency_claims RENAME gone TO sealed_link"},
+			{base, "recent", `data-testid="session"`, "ALTER TABLE fold_marks RENAME TO gone",
+				"ALTER TABLE gone RENAME TO fold_marks"},
+			{base, "recent", `data-testid="session"`, "ALTER TABLE certifications RENAME TO gone",
+				"ALTER TABLE gone RENAME TO certifications"},
+			{base + "/webhooks", "deliveries", `data-testid="deliveries"`, "ALTER TABLE webhook_endpoints RENAME TO gone",
+				"ALTER TABLE gone RENAME TO webhook_endpoints"},
+			{base + "/webhooks", "deliveries", `data-testid="deliveries"`, "ALTER TABLE tenant_secrets RENAME TO gone",
+				"ALTER TABLE gone RENAME TO tenant_secrets"},
+			{try, "timeline", `data-testid="moment-created"`, "ALTER TABLE idempotency_claims RENAME sealed_link TO gone",
+				"ALTER TABLE idempotency_claims RENAME gone TO sealed_link"},
+			{session, "timeline", `data-testid="moment-created"`, "ALTER TABLE idempotency_claims RENAME sealed_link TO gone",
+				"ALTER TABLE idempotency_claims RENAME gone TO sealed_link"},
 		} {
 			g.Exec(t, tt.breaks)
 			res, body := dev.Get(t, tt.path+"?part="+tt.part)
-			if res.StatusCode != http.StatusOK || !strings.Contains(body, tt.shows) || strings.Contains(g.Log.String(), "part of a page not read") {
+			if res.StatusCode != http.StatusOK || !strings.Contains(body, tt.shows) ||
+				strings.Contains(g.Log.String(), "part of a page not read") {
 				t.Errorf("%s of %s after %s: %d %s", tt.part, tt.path, tt.breaks, res.StatusCode, body)
 			}
 			g.Exec(t, tt.mends)

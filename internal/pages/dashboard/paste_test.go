@@ -35,7 +35,8 @@ func TestPasteBox(t *testing.T) {
 		for _, name := range []string{"Webhook-Id", "Webhook-Timestamp", "Webhook-Signature"} {
 			headers += "> " + strings.ToLower(name) + ": " + got.Header.Get(name) + "\n"
 		}
-		asJSON := strings.NewReplacer("> ", `  "`, ": ", `": "`).Replace(strings.Join(strings.Split(headers, "\n")[2:5], "\",\n"))
+		asJSON := strings.NewReplacer("> ", `  "`, ": ",
+			`": "`).Replace(strings.Join(strings.Split(headers, "\n")[2:5], "\",\n"))
 		body := string(got.Body)
 		const canary = "zqpasted7x"
 		toSession, toEvent := "/test/sessions/"+made.SessionID, "/test/webhooks/events/"+event
@@ -64,7 +65,8 @@ func TestPasteBox(t *testing.T) {
 			{"test", headers + "\n{\"" + canary + hostile, "", "No secret of yours has signed this."},
 			{"test", headers, "", "No secret of yours has signed this."},
 			{"test", body, "", "Without its three webhook headers nothing can be said"},
-			{"test", strings.Replace(headers, event, theirs.Header.Get("Webhook-Id"), 1) + "\n" + body, "", "No secret of yours has signed this."},
+			{"test", strings.Replace(headers, event, theirs.Header.Get("Webhook-Id"), 1) + "\n" + body, "",
+				"No secret of yours has signed this."},
 
 			{"test", foreign.SessionID, "", "No session of yours has this ID"},
 			{"test", foreign.VerificationURL, "", "No session of yours has this link"},
@@ -87,28 +89,33 @@ func TestPasteBox(t *testing.T) {
 			}
 			text := html.UnescapeString(page)
 			if res.StatusCode != status || res.Header.Get("Location") != leads || !strings.Contains(text, tt.says) {
-				t.Errorf("%s: %.90q: %d to %q, want %q or %q", tt.mode, tt.text, res.StatusCode, res.Header.Get("Location"), leads, tt.says)
+				t.Errorf("%s: %.90q: %d to %q, want %q or %q", tt.mode, tt.text, res.StatusCode, res.Header.Get("Location"), leads,
+					tt.says)
 			}
 			for _, mine := range []string{canary, "<img", signature, d.shop.Live.APIKey, d.shop.Test.WebhookSecret, "token="} {
 				if strings.Contains(text, mine) {
 					t.Errorf("%.60q: the page has %.12s", tt.text, mine)
 				}
 			}
-			if theirID := theirs.Header.Get("Webhook-Id"); strings.Contains(text, theirID) || strings.Contains(text, foreign.SessionID) {
+			if theirID := theirs.Header.Get("Webhook-Id"); strings.Contains(text, theirID) ||
+				strings.Contains(text, foreign.SessionID) {
 				t.Errorf("%.60q: the page has a stranger's ID", tt.text)
 			}
 		}
 		// Both records are a click away.
 		for text, leads := range map[string]string{success: toSession, headers + "\n" + body: toEvent} {
-			if _, page := d.Post(t, d.base+"/test/paste", url.Values{"text": {text}}); !strings.Contains(page, `href="`+d.base+leads+`" data-testid="record"`) {
+			if _, page := d.Post(t, d.base+"/test/paste", url.Values{"text": {text}}); !strings.Contains(page, `href="`+
+				d.base+leads+`" data-testid="record"`) {
 				t.Errorf("%.40q does not lead to %s", text, leads)
 			}
 		}
 		d.Post(t, d.base+"/test/paste", url.Values{"text": {live.SessionID}})
-		if _, page := d.Get(t, d.base+"/live/sessions/"+live.SessionID); !strings.Contains(page, "What you pasted is of live mode.") {
+		if _, page := d.Get(t, d.base+"/live/sessions/"+live.SessionID); !strings.Contains(page,
+			"What you pasted is of live mode.") {
 			t.Error("the other mode is not pointed out")
 		}
-		if log := g.Log.String(); strings.Contains(log+dump(t, g), canary) || strings.Contains(log, made.VerificationURL[len(made.VerificationURL)-43:]) {
+		if log := g.Log.String(); strings.Contains(log+dump(t, g), canary) ||
+			strings.Contains(log, made.VerificationURL[len(made.VerificationURL)-43:]) {
 			t.Error("what was pasted is in the log or the database")
 		}
 	})
@@ -135,7 +142,8 @@ func TestAPasswordAloneTriesTestSecretsOnly(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return "webhook-id: " + event + "\nwebhook-timestamp: " + strconv.FormatInt(now.Unix(), 10) + "\nwebhook-signature: " + signature, body
+		return "webhook-id: " + event + "\nwebhook-timestamp: " + strconv.FormatInt(now.Unix(), 10) +
+			"\nwebhook-signature: " + signature, body
 	}
 	redirectOf := func(livemode bool, made gatewaytest.Created) string {
 		key, err := g.App.Tenants.RedirectKey(t.Context(), d.shop.Tenant.ID, livemode)
@@ -143,7 +151,8 @@ func TestAPasswordAloneTriesTestSecretsOnly(t *testing.T) {
 			t.Fatal(err)
 		}
 		result := credential.Redirect{Session: made.SessionID, Status: "VERIFIED", IsAdult: true}
-		return "https://shop.example/ok?session=" + made.SessionID + "&status=VERIFIED&is_adult=true&token=" + result.Token(key, now.Add(time.Minute))
+		return "https://shop.example/ok?session=" + made.SessionID + "&status=VERIFIED&is_adult=true&token=" +
+			result.Token(key, now.Add(time.Minute))
 	}
 	ask := func(by *devBrowser, path string, pairs ...string) (*http.Response, string) {
 		form := url.Values{}
@@ -167,18 +176,21 @@ func TestAPasswordAloneTriesTestSecretsOnly(t *testing.T) {
 			"/paste?":                 {"text", redirectOf(livemode, made)},
 		} {
 			_, page := ask(weak, path, pairs...)
-			if !strings.Contains(page, tried) || strings.Contains(page, unknown) != livemode || strings.Contains(page, "Signed by your live secret") ||
+			if !strings.Contains(page, tried) || strings.Contains(page, unknown) != livemode ||
+				strings.Contains(page, "Signed by your live secret") ||
 				strings.Contains(page, "of the other mode") || strings.Contains(page, `<td data-label="Mode"><span>Live</span>`) {
 				t.Errorf("%s, live %t: a password alone tries live secrets, or no test ones", path, livemode)
 			}
 			_, page = ask(d, path, pairs...)
-			if strings.Contains(page, tried) || strings.Contains(page, "Signed by your live secret; this page is about test.") != livemode {
+			if strings.Contains(page, tried) || strings.Contains(page,
+				"Signed by your live secret; this page is about test.") != livemode {
 				t.Errorf("%s, live %t: a passkey does not try both modes", path, livemode)
 			}
 		}
 	}
 	for _, text := range []string{live.SessionID, live.VerificationURL} {
-		if res, page := ask(weak, "/paste", "text", text); res.StatusCode != 200 || !strings.Contains(page, "No session of yours") || !strings.Contains(page, tried) {
+		if res, page := ask(weak, "/paste", "text", text); res.StatusCode != 200 ||
+			!strings.Contains(page, "No session of yours") || !strings.Contains(page, tried) {
 			t.Errorf("%.30s: a password alone opens it: %d", text, res.StatusCode)
 		}
 	}
@@ -192,7 +204,8 @@ func TestAPasswordAloneTriesTestSecretsOnly(t *testing.T) {
 func FuzzRecognize(f *testing.F) {
 	for _, seed := range []string{
 		"", "{", "evt_01890c0d-e000-7000-8000-000000000000", "/v/" + strings.Repeat("A", 43), "https://x?token=1.x&session=2",
-		"webhook-id: evt_1\n\n{\"type\":\"session.completed\",\"session_id\":\"1\"}", "\ufeff{\"session.completed\"", "svc_test_x",
+		"webhook-id: evt_1\n\n{\"type\":\"session.completed\",\"session_id\":\"1\"}", "\ufeff{\"session.completed\"",
+		"svc_test_x",
 	} {
 		f.Add(seed)
 	}

@@ -11,7 +11,8 @@ import (
 // TestNoDashboardOverPlainHTTP runs a gateway whose base URL is http: it works
 // without the dashboard, and logs why.
 func TestNoDashboardOverPlainHTTP(t *testing.T) {
-	g := gatewaytest.Start(t, gatewaytest.SQLite(t), "AGEGATE_BASE_URL=http://gateway.internal:8080", "AGEGATE_DASHBOARD_URL=")
+	g := gatewaytest.Start(t, gatewaytest.SQLite(t), "AGEGATE_BASE_URL=http://gateway.internal:8080",
+		"AGEGATE_DASHBOARD_URL=")
 	for path, status := range map[string]int{"/healthz": http.StatusOK, "/dashboard/login": http.StatusNotFound} {
 		res, err := http.Get(g.URL + path)
 		if err != nil {

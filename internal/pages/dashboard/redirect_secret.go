@@ -24,7 +24,8 @@ func (p *Pages) redirectSecret() feature {
 		do   func(*request) error
 	}{{stepStage, p.stage}, {stepPromote, p.promote}, {stepRetire, p.retire}} {
 		name := "redirect_" + string(step.name)
-		f.ask(at("/"+string(step.name)), &form{name: name}, func(r *request) (*question, error) { return r.step(step.name, step.do) })
+		f.ask(at("/"+string(step.name)), &form{name: name},
+			func(r *request) (*question, error) { return r.step(step.name, step.do) })
 		f.keys = append(f.keys, name+".fact", name+".step", name+".text")
 	}
 	return f
@@ -102,8 +103,9 @@ func (r *request) step(name stepName, do func(*request) error) (*question, error
 		}
 	}
 	return &question{
-		Facts: []page.Text{page.Say("redirect_" + string(name) + ".fact")}, Safe: name == stepStage, Back: r.path(redirectPath),
-		do: func(*formView) error { return do(r) },
+		Facts: []page.Text{page.Say("redirect_" + string(name) + ".fact")}, Safe: name == stepStage,
+		Back: r.path(redirectPath),
+		do:   func(*formView) error { return do(r) },
 	}, nil
 }
 
@@ -114,7 +116,8 @@ func (p *Pages) stage(r *request) error {
 	}
 	return r.render(http.StatusOK, "shown", &shownView{
 		Title: page.Say("redirect_secret.staged"), Lead: page.Say("redirect_secret.staged_lead"), Back: r.path(redirectPath),
-		Values: []shownValue{{Label: page.Say("secret.staged"), Value: plain, Note: page.Say("redirect_secret.note_staged", "end", "")}},
+		Values: []shownValue{{Label: page.Say("secret.staged"), Value: plain,
+			Note: page.Say("redirect_secret.note_staged", "end", "")}},
 	})
 }
 

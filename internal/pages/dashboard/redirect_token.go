@@ -98,7 +98,10 @@ func checkParams(params url.Values, say func(bool, string, ...any)) {
 
 // matchToken finds the secret that signed a token, fills in answer.Secrets and
 // checks the expiry.
-func (r *request) matchToken(keys []tenant.SigningKey, redirect credential.Redirect, token string, answer *answerView, say func(bool, string, ...any)) *matchView {
+func (r *request) matchToken(
+	keys []tenant.SigningKey, redirect credential.Redirect, token string, answer *answerView,
+	say func(bool, string, ...any),
+) *matchView {
 	now := r.pages.cfg.Now()
 	var signer *matchView
 	malformed, expired := false, false

@@ -21,7 +21,8 @@ func (p *Pages) returnURL(tenantID uuid.UUID) string {
 
 func (p *Pages) returned() feature {
 	return feature{
-		routes:  []route{{method: http.MethodGet, path: returnedPath, kept: []string{"tenant", "session", "status"}, handle: p.showReturned}},
+		routes: []route{{method: http.MethodGet, path: returnedPath, kept: []string{"tenant", "session", "status"},
+			handle: p.showReturned}},
 		screens: []string{"returned"},
 	}
 }

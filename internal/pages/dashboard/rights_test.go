@@ -25,7 +25,8 @@ func TestLinksEndWithTheirMakersRight(t *testing.T) {
 		invite := func(by *gatewaytest.Staff) string {
 			t.Helper()
 			_, body := by.Fill(t, team, url.Values{"role": {"developer"}})
-			return strings.TrimPrefix(between(t, between(t, body, `data-testid="invitation-link"`, "</section>"), "<code>", "</code>"), "http://localhost:8080")
+			return strings.TrimPrefix(between(t, between(t, body, `data-testid="invitation-link"`, "</section>"), "<code>",
+				"</code>"), "http://localhost:8080")
 		}
 		kept := invite(keeper)
 		for name, lose := range map[string]func(who *gatewaytest.Staff){

@@ -34,7 +34,8 @@ const (
 func (l minRole) right() account.Right {
 	return map[minRole]account.Right{
 		member: account.BeMember, reader: account.ReadSessions, viewer: account.ReadSettings, refused: account.ReadRefusals,
-		auditor: account.ReadAudit, prover: account.Prove, resender: account.Resend, developer: account.Develop, owner: account.Own,
+		auditor: account.ReadAudit, prover: account.Prove, resender: account.Resend, developer: account.Develop,
+		owner: account.Own,
 	}[l]
 }
 

@@ -22,15 +22,18 @@ var deleteForm = &form{name: "delete_session", again: true}
 func (p *Pages) session() feature {
 	keys := []string{}
 	for _, kind := range []insight.MomentKind{
-		insight.MomentCreated, insight.MomentOpened, insight.MomentConsented, insight.MomentBegun, insight.MomentCamera, insight.MomentDocument,
+		insight.MomentCreated, insight.MomentOpened, insight.MomentConsented, insight.MomentBegun, insight.MomentCamera,
+		insight.MomentDocument,
 		insight.MomentResult, insight.MomentExpired, insight.MomentRedirected,
 	} {
 		keys = append(keys, "timeline."+string(kind))
 	}
 	for _, key := range []insight.HeldKey{
-		insight.HeldLink, insight.HeldLinkCopy, insight.HeldBrowser, insight.HeldPhone, insight.HeldCreated, insight.HeldOpened,
+		insight.HeldLink, insight.HeldLinkCopy, insight.HeldBrowser, insight.HeldPhone, insight.HeldCreated,
+		insight.HeldOpened,
 		insight.HeldBegun, insight.HeldRedirected, insight.HeldConsent, insight.HeldEstimate, insight.HeldDocument,
-		insight.HeldPreferred, insight.HeldWay, insight.HeldRefusals, insight.HeldRequest, insight.HeldFaceMatch, insight.HeldFilmed, insight.HeldNext,
+		insight.HeldPreferred, insight.HeldWay, insight.HeldRefusals, insight.HeldRequest, insight.HeldFaceMatch,
+		insight.HeldFilmed, insight.HeldNext,
 		insight.HeldAttempts, insight.HeldStrikes, insight.HeldResult, insight.HeldEvent,
 	} {
 		keys = append(keys, "held."+string(key))
@@ -45,7 +48,8 @@ func (p *Pages) session() feature {
 		keys = append(keys, "timeline.document_"+string(end))
 	}
 	for _, a := range []session.Availability{
-		session.AvailabilityNotConsented, session.AvailabilityPending, session.AvailabilityNotEstimated, session.AvailabilityAvailable,
+		session.AvailabilityNotConsented, session.AvailabilityPending, session.AvailabilityNotEstimated,
+		session.AvailabilityAvailable,
 	} {
 		keys = append(keys, "estimate."+string(a))
 	}
@@ -150,7 +154,8 @@ func (p *Pages) showSession(r *request) error {
 		return r.render(http.StatusOK, "session", v)
 	}
 	v.Clock = r.clock(record)
-	v.Curl = fmt.Sprintf("curl -s %s/api/v1/sessions/%s/status \\\n  -H \"X-API-Key: $AGEGATE_API_KEY\"", p.cfg.APIURL, record.ID)
+	v.Curl = fmt.Sprintf("curl -s %s/api/v1/sessions/%s/status \\\n  -H \"X-API-Key: $AGEGATE_API_KEY\"", p.cfg.APIURL,
+		record.ID)
 	if r.may(account.Own) {
 		v.Delete = r.objectPath(deletePath)
 	}

@@ -32,7 +32,8 @@ func (p *Pages) sessions() feature {
 	for _, source := range []session.Source{session.SourceCamera, session.SourceForced, session.SourceDocument} {
 		keys = append(keys, "source."+string(source))
 	}
-	keys = append(keys, "sessions.undecided", "sessions.count", "sessions.age", "sessions.source", "source.document_not", "source.wallet", "source.photo")
+	keys = append(keys, "sessions.undecided", "sessions.count", "sessions.age", "sessions.source", "source.document_not",
+		"source.wallet", "source.photo")
 	for _, name := range sessionFields {
 		keys = append(keys, "sessions.problem."+name)
 	}
@@ -201,7 +202,9 @@ func (p *Pages) showSessions(r *request) error {
 }
 
 // sessionPage returns the page of a list for a cursor, or the first page.
-func (p *Pages) sessionPage(r *request, filter insight.SessionFilter, before, after uuid.UUID) (insight.SessionPage, error) {
+func (p *Pages) sessionPage(
+	r *request, filter insight.SessionFilter, before, after uuid.UUID,
+) (insight.SessionPage, error) {
 	if after != uuid.Nil {
 		return p.cfg.Insight.SessionsAfter(r.ctx(), r.scope(), filter, after)
 	}

@@ -57,7 +57,8 @@ func TestSessionsPageBothWays(t *testing.T) {
 			_, body = support.Get(t, path+next)
 			pages = append(pages, listedIDs(body))
 		}
-		if len(pages) != 3 || len(pages[2]) != 3 || !slices.IsSortedFunc(slices.Concat(pages...), func(a, b string) int { return strings.Compare(b, a) }) {
+		if len(pages) != 3 || len(pages[2]) != 3 ||
+			!slices.IsSortedFunc(slices.Concat(pages...), func(a, b string) int { return strings.Compare(b, a) }) {
 			t.Fatalf("%d pages, %v", len(pages), pages)
 		}
 		for i := len(pages) - 2; i >= 0; i-- {
@@ -94,14 +95,19 @@ func TestSessionsAreCountedAndExported(t *testing.T) {
 			n     int
 			split []string // cells of the tables
 		}{
-			{url.Values{}, 5, []string{">18</th><td class=\"number\" data-label=\"All\">3<", ">21</th><td class=\"number\" data-label=\"All\">2<", ">Forced in test mode</th><td class=\"number\" data-label=\"All\">3<", ">No result</th><td class=\"number\" data-label=\"All\">2<"}},
+			{url.Values{}, 5, []string{">18</th><td class=\"number\" data-label=\"All\">3<",
+				">21</th><td class=\"number\" data-label=\"All\">2<",
+				">Forced in test mode</th><td class=\"number\" data-label=\"All\">3<",
+				">No result</th><td class=\"number\" data-label=\"All\">2<"}},
 			{url.Values{"age": {"18"}}, 3, []string{">18</th><td class=\"number\" data-label=\"All\">3<"}},
-			{url.Values{"status": {"PASSED"}}, 3, []string{">Forced in test mode</th><td class=\"number\" data-label=\"All\">3<"}},
+			{url.Values{"status": {"PASSED"}}, 3,
+				[]string{">Forced in test mode</th><td class=\"number\" data-label=\"All\">3<"}},
 			{url.Values{"status": {"SPOOF"}}, 0, nil},
 			{url.Values{"from": {"2001-01-01"}, "to": {"2001-12-31"}}, 0, nil},
 		} {
 			_, body := support.Get(t, list+"?"+tt.query.Encode())
-			if got := between(t, between(t, body, `data-testid="split"`, "</p>"), "<strong>", "</strong>"); got != string(rune('0'+tt.n)) {
+			if got := between(t, between(t, body, `data-testid="split"`, "</p>"), "<strong>",
+				"</strong>"); got != string(rune('0'+tt.n)) {
 				t.Errorf("%v: the page counts %s, want %d", tt.query, got, tt.n)
 			}
 			for _, cell := range tt.split {
@@ -142,7 +148,8 @@ func TestTimesAreInOneZone(t *testing.T) {
 		}
 		g.Create(t, shop.Test.APIKey, 18)
 		ada, bob := member(t, g, shop.Tenant.ID, account.Developer), member(t, g, shop.Tenant.ID, account.Viewer)
-		for _, wrong := range []string{"Local", "Nowhere/Land", "../../etc/passwd", "/etc/localtime", strings.Repeat("A", 65)} {
+		for _, wrong := range []string{"Local", "Nowhere/Land", "../../etc/passwd", "/etc/localtime",
+			strings.Repeat("A", 65)} {
 			res, _ := ada.Post(t, "/dashboard/account/zone", url.Values{"zone": {wrong}})
 			want(t, "the zone "+wrong, res, http.StatusUnprocessableEntity, "")
 		}
@@ -151,7 +158,8 @@ func TestTimesAreInOneZone(t *testing.T) {
 		for who, in := range map[*gatewaytest.Staff]*time.Location{ada: zone, bob: time.UTC} {
 			today := g.Clock.Now().In(in).Format(time.DateOnly)
 			for path, texts := range map[string][]string{
-				base:                 {`data-zone="` + in.String() + `"`, "<span>" + in.String() + "</span>", g.Clock.Now().In(in).Format("15:00") + "</th>", "Times: " + in.String()},
+				base: {`data-zone="` + in.String() + `"`, "<span>" + in.String() + "</span>",
+					g.Clock.Now().In(in).Format("15:00") + "</th>", "Times: " + in.String()},
 				base + "?window=7d":  {">" + today + "</th>", "From (" + in.String() + ")"},
 				base + "/sessions":   {"From (" + in.String() + ")"},
 				"/dashboard/account": {`data-zone="` + in.String() + `"`},

@@ -77,7 +77,8 @@ func newSplit(split insight.Split, f insight.SessionFilter) *splitView {
 		}
 		matching += g.N
 		v.ByAge.add(splitRow{Age: g.TargetAge}, g)
-		name := sessionRowView{SessionRow: insight.SessionRow{Source: g.Source, Way: g.Way}, Status: statusView{g.Status}}.DecidedBy()
+		name := sessionRowView{SessionRow: insight.SessionRow{Source: g.Source, Way: g.Way},
+			Status: statusView{g.Status}}.DecidedBy()
 		if name == "" {
 			name = "sessions.undecided"
 		}
@@ -116,7 +117,8 @@ func (row *splitRow) write() {
 // exportColumns are the columns of the file of sessions. None contains text from
 // outside, so no cell can be a formula.
 var exportColumns = []string{
-	"session_id", "status", "target_age", "decided_by", "created_at", "opened_at", "begun_at", "completed_at", "attempts", "strikes",
+	"session_id", "status", "target_age", "decided_by", "created_at", "opened_at", "begun_at", "completed_at", "attempts",
+	"strikes",
 	"document_way",
 }
 
@@ -166,7 +168,8 @@ func exportLine(row insight.SessionRow) []string {
 	}
 	return []string{
 		row.ID.String(), string(row.Status), strconv.Itoa(row.TargetAge), string(row.Source),
-		at(&row.CreatedAt), at(row.OpenedAt), at(row.BegunAt), at(row.CompletedAt), strconv.Itoa(row.Attempts), strconv.Itoa(row.Strikes),
+		at(&row.CreatedAt), at(row.OpenedAt), at(row.BegunAt), at(row.CompletedAt), strconv.Itoa(row.Attempts),
+		strconv.Itoa(row.Strikes),
 		string(row.Way),
 	}
 }

@@ -86,7 +86,8 @@ func (p *Pages) showSettings(r *request) error {
 	for _, tag := range offered(t.Languages) {
 		v.Languages = append(v.Languages, languageOf(tag))
 	}
-	for _, link := range []urlView{{Name: "privacy", URL: t.Links.PrivacyURL}, {Name: "help", URL: t.Links.HelpURL}, {Name: "terms", URL: t.Links.TermsURL}, {Name: "review", URL: t.Links.ReviewURL}} {
+	for _, link := range []urlView{{Name: "privacy", URL: t.Links.PrivacyURL}, {Name: "help", URL: t.Links.HelpURL},
+		{Name: "terms", URL: t.Links.TermsURL}, {Name: "review", URL: t.Links.ReviewURL}} {
 		if link.URL != "" {
 			v.Links = append(v.Links, link)
 		}
@@ -153,7 +154,8 @@ func waysOf(t tenant.Tenant) string {
 var switches = []switchSetting{
 	{
 		path: documentPath, points: 4,
-		form: switchForm("document_check", field{name: "ways", kind: "select", hint: true, options: append([]string{allWays}, tenant.DocumentWays...)},
+		form: switchForm("document_check", field{name: "ways", kind: "select", hint: true,
+			options: append([]string{allWays}, tenant.DocumentWays...)},
 			field{name: "pid", kind: "checkbox", hint: true}),
 		begin: func(t tenant.Tenant) []string {
 			return []string{"on", checked(t.DocumentCheck), "ways", waysOf(t), "pid", checked(t.WalletPID)}

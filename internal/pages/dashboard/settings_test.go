@@ -90,27 +90,35 @@ func TestFormsChangeSettings(t *testing.T) {
 			set        func(tenant.Tenant) bool
 			shown      string
 		}{
-			{"/settings/document-check", "/settings", url.Values{"on": {"1"}, "ways": {"all"}}, "document_check", func(t tenant.Tenant) bool { return t.DocumentCheck }, " checked"},
+			{"/settings/document-check", "/settings", url.Values{"on": {"1"}, "ways": {"all"}}, "document_check",
+				func(t tenant.Tenant) bool { return t.DocumentCheck }, " checked"},
 			{
 				"/settings/document-check", "/settings", url.Values{"on": {"1"}, "ways": {"photo"}}, "document_ways",
-				func(t tenant.Tenant) bool { return t.DocumentCheck && slices.Equal(t.DocumentWays, []string{"photo"}) }, `value="photo" selected`,
+				func(t tenant.Tenant) bool { return t.DocumentCheck && slices.Equal(t.DocumentWays, []string{"photo"}) },
+				`value="photo" selected`,
 			},
 			{
 				"/settings/document-check", "/settings", url.Values{"on": {"1"}, "ways": {"all"}}, "document_ways",
 				func(t tenant.Tenant) bool { return t.DocumentWays == nil }, `value="all" selected`,
 			},
-			{"/settings/document-check", "/settings", url.Values{"ways": {"all"}}, "document_check", func(t tenant.Tenant) bool { return !t.DocumentCheck }, "Offer a document check"},
-			{"/settings/age-visibility", "/settings", url.Values{"on": {"1"}}, "age_visibility", func(t tenant.Tenant) bool { return t.AgeVisibility }, " checked"},
+			{"/settings/document-check", "/settings", url.Values{"ways": {"all"}}, "document_check",
+				func(t tenant.Tenant) bool { return !t.DocumentCheck }, "Offer a document check"},
+			{"/settings/age-visibility", "/settings", url.Values{"on": {"1"}}, "age_visibility",
+				func(t tenant.Tenant) bool { return t.AgeVisibility }, " checked"},
 			{
-				"/settings/languages", "/settings", url.Values{"languages": {"fr", "de", "zh-Hans"}, "default": {"de"}}, "languages",
-				func(t tenant.Tenant) bool { return slices.Equal(t.Languages, []string{"de", "fr", "zh-Hans"}) }, `name="default" value="de" checked`,
+				"/settings/languages", "/settings", url.Values{"languages": {"fr", "de", "zh-Hans"}, "default": {"de"}},
+				"languages",
+				func(t tenant.Tenant) bool { return slices.Equal(t.Languages, []string{"de", "fr", "zh-Hans"}) },
+				`name="default" value="de" checked`,
 			},
 			{
 				"/settings/languages", "/settings", url.Values{"languages": tenant.Languages, "default": {"en"}}, "languages",
 				func(t tenant.Tenant) bool { return t.Languages == nil }, `name="default" value="en" checked`,
 			},
-			{"/billing/alert", "/billing", url.Values{"alert_below": {"40"}}, "alert_below", func(t tenant.Tenant) bool { return *t.AlertBelow == 40 }, `value="40"`},
-			{"/billing/alert", "/billing", url.Values{"alert_below": {""}}, "alert_below", func(t tenant.Tenant) bool { return t.AlertBelow == nil }, `name="alert_below"`},
+			{"/billing/alert", "/billing", url.Values{"alert_below": {"40"}}, "alert_below",
+				func(t tenant.Tenant) bool { return *t.AlertBelow == 40 }, `value="40"`},
+			{"/billing/alert", "/billing", url.Values{"alert_below": {""}}, "alert_below",
+				func(t tenant.Tenant) bool { return t.AlertBelow == nil }, `name="alert_below"`},
 		} {
 			before := len(o.log(t))
 			_, page := o.owner.Get(t, o.at(tt.path))
@@ -127,7 +135,8 @@ func TestFormsChangeSettings(t *testing.T) {
 				t.Errorf("%s with %v did not set it", tt.path, tt.form)
 			}
 			log := o.log(t)
-			if len(log) != before+1 || log[0].Actor != audit.User(o.owner.User.ID, o.owner.User.Name) || log[0].Details().Changes[0].Setting != tt.setting {
+			if len(log) != before+1 || log[0].Actor != audit.User(o.owner.User.ID, o.owner.User.Name) ||
+				log[0].Details().Changes[0].Setting != tt.setting {
 				t.Errorf("%s: the log has %d new entries, the last is %+v", tt.path, len(log)-before, log[0])
 			}
 			if _, page := o.owner.Get(t, o.at(tt.path)); !strings.Contains(page, tt.shown) {
@@ -201,7 +210,8 @@ func TestFormsAnswerByField(t *testing.T) {
 		if got := problem(body, tt.field); res.StatusCode != 422 || !strings.Contains(got, tt.problem) {
 			t.Errorf("%s %s=%.40q: %d %q, want %q", tt.path, tt.field, tt.value, res.StatusCode, got, tt.problem)
 		}
-		if tt.field != "languages" && tt.field != "ways" && !strings.Contains(html.UnescapeString(body), `value="`+tt.value+`"`) {
+		if tt.field != "languages" && tt.field != "ways" &&
+			!strings.Contains(html.UnescapeString(body), `value="`+tt.value+`"`) {
 			t.Errorf("%s %s=%.40q: the page forgets what was typed", tt.path, tt.field, tt.value)
 		}
 		if strings.Contains(body, "<script>alert") || strings.Contains(body, "<img src=x") {
@@ -231,7 +241,8 @@ func TestURLChangeIsReviewed(t *testing.T) {
 			Body: `{"target_age": 18, "success_url": "https://hooks.example/thanks"}`, Status: 201,
 		})
 		form := url.Values{
-			"success_url": {"https://shop.example/new"}, "cancel_url": {"http://localhost:3000/back"}, "webhook_url": {"https://new.example:8443/hook"},
+			"success_url": {"https://shop.example/new"}, "cancel_url": {"http://localhost:3000/back"},
+			"webhook_url": {"https://new.example:8443/hook"},
 		}
 		before := o.tenant(t)
 		res, body := o.developer.Fill(t, o.at("/settings/urls"), form)
@@ -258,7 +269,8 @@ func TestURLChangeIsReviewed(t *testing.T) {
 		}
 		res, body = o.viewer.Get(t, o.at("/settings"))
 		want(t, "the settings", res, 200, "")
-		for _, shown := range []string{"https://new.example:8443/hook", "allows new.example:8443", "allows localhost:3000", "not encrypted"} {
+		for _, shown := range []string{"https://new.example:8443/hook", "allows new.example:8443", "allows localhost:3000",
+			"not encrypted"} {
 			if !strings.Contains(body, shown) {
 				t.Errorf("the settings lack %q", shown)
 			}
@@ -276,7 +288,8 @@ func TestURLChangeIsReviewed(t *testing.T) {
 				t.Errorf("the review lacks %q", effect)
 			}
 		}
-		if log := o.log(t); !strings.Contains(string(log[0].Detail), "new.example:8443") || strings.Contains(string(log[0].Detail), "/hook") {
+		if log := o.log(t); !strings.Contains(string(log[0].Detail), "new.example:8443") ||
+			strings.Contains(string(log[0].Detail), "/hook") {
 			t.Errorf("the log has %s", log[0].Detail)
 		}
 	})
@@ -301,12 +314,14 @@ func TestBranding(t *testing.T) {
 		preview := url.Values{"preview": {"1"}, "brand_name": {"Vin & Øl"}, "brand_colour": {"#ffd400"}}
 		res, body := o.owner.Upload(t, path, preview, "brand_logo", nil)
 		want(t, "preview", res, 200, "")
-		if look, _ := o.App.Tenants.Brand(t.Context(), o.shop.Tenant.ID); look != (brand.Brand{}) || !strings.Contains(body, "/dashboard/preview/ffd400.css") ||
+		if look, _ := o.App.Tenants.Brand(t.Context(), o.shop.Tenant.ID); look != (brand.Brand{}) ||
+			!strings.Contains(body, "/dashboard/preview/ffd400.css") ||
 			!strings.Contains(body, "Vin &amp; Øl") || !strings.Contains(body, "adjusted to be readable") {
 			t.Errorf("the preview shows something else, or saved %+v", look)
 		}
 		res, css := o.owner.Get(t, "/dashboard/preview/ffd400.css")
-		if want(t, "style sheet", res, 200, ""); res.Header.Get("Content-Type") != "text/css; charset=utf-8" || !strings.Contains(css, ".preview-dark{") {
+		if want(t, "style sheet", res, 200, ""); res.Header.Get("Content-Type") != "text/css; charset=utf-8" ||
+			!strings.Contains(css, ".preview-dark{") {
 			t.Errorf("the preview's style sheet is %s", css)
 		}
 		res, _ = o.owner.Get(t, "/dashboard/preview/%22%3E.css")
@@ -330,7 +345,8 @@ func TestBranding(t *testing.T) {
 		res, _ = o.owner.Get(t, "/dashboard/preview/"+strings.Repeat("0", 32)+".png")
 		want(t, "no logo", res, 404, "")
 		for _, page := range []string{path, o.at("/settings"), o.at("/audit")} {
-			if _, body := o.owner.Get(t, page); strings.Contains(body, "<script>alert") || strings.Contains(body, "<img src=x") || !strings.Contains(body, "&lt;script&gt;") {
+			if _, body := o.owner.Get(t, page); strings.Contains(body, "<script>alert") ||
+				strings.Contains(body, "<img src=x") || !strings.Contains(body, "&lt;script&gt;") {
 				t.Errorf("%s: the name is markup, or missing", page)
 			}
 		}
@@ -340,7 +356,8 @@ func TestBranding(t *testing.T) {
 			status int
 			text   string
 		}{
-			"svg":        {[]byte(`<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>`), 422, "is not a PNG, JPEG or WebP"},
+			"svg": {[]byte(`<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>`), 422,
+				"is not a PNG, JPEG or WebP"},
 			"html":       {[]byte("GIF89a<script>alert(1)</script>"), 422, "is not a PNG, JPEG or WebP"},
 			"large":      {make([]byte, brand.MaxLogoBytes+1), 422, "is larger than 256 KiB"},
 			"very large": {make([]byte, 40*brand.MaxLogoBytes), 422, "is larger than 256 KiB"},
@@ -350,7 +367,8 @@ func TestBranding(t *testing.T) {
 				t.Errorf("%s: %d %q", name, res.StatusCode, got)
 			}
 			for field := range form {
-				if !strings.Contains(html.UnescapeString(body), `name="`+field+`" type="`) || !strings.Contains(html.UnescapeString(body), `value="`+form.Get(field)+`"`) {
+				if !strings.Contains(html.UnescapeString(body), `name="`+field+`" type="`) ||
+					!strings.Contains(html.UnescapeString(body), `value="`+form.Get(field)+`"`) {
 					t.Errorf("%s: the page forgets what was typed into %s", name, field)
 				}
 			}
@@ -375,7 +393,8 @@ func TestBranding(t *testing.T) {
 // TestUploadThatIsTooSlow: a file that does not arrive in time is reported as too
 // large, not as a request from another site.
 func TestUploadThatIsTooSlow(t *testing.T) {
-	sent := io.MultiReader(strings.NewReader("--x\r\nContent-Disposition: form-data; name=\"logo\"\r\n\r\nPNG"), iotest.ErrReader(os.ErrDeadlineExceeded))
+	sent := io.MultiReader(strings.NewReader("--x\r\nContent-Disposition: form-data; name=\"logo\"\r\n\r\nPNG"),
+		iotest.ErrReader(os.ErrDeadlineExceeded))
 	req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", sent)
 	req.Header.Set("Content-Type", "multipart/form-data; boundary=x")
 	if _, err := dashboard.ReadUpload(req, "logo", 9); !errors.Is(err, echo.ErrStatusRequestEntityTooLarge) {

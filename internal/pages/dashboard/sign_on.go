@@ -26,7 +26,8 @@ var signOnForm = func() *form {
 		},
 		problems: map[error]string{
 			account.ErrName: "name", account.ErrIssuer: "issuer", account.ErrClientID: "client_id", account.ErrSecret: "secret",
-			account.ErrClaim: "claim", account.ErrGroup: "group", account.ErrOwnFactor: "own_factor", account.ErrLastOwner: "last",
+			account.ErrClaim: "claim", account.ErrGroup: "group", account.ErrOwnFactor: "own_factor",
+			account.ErrLastOwner: "last",
 		},
 	}
 	for _, role := range account.Roles() {
@@ -36,14 +37,17 @@ var signOnForm = func() *form {
 	return f
 }()
 
-var removeSignOnForm = &form{name: "remove_sign_on", again: true, problems: map[error]string{account.ErrLastOwner: "last"}}
+var removeSignOnForm = &form{name: "remove_sign_on", again: true,
+	problems: map[error]string{account.ErrLastOwner: "last"}}
 
 // signOn are the pages of the tenant's identity provider. Both ask for a recent
 // confirmation before they are shown, so that nothing typed is lost.
 func (p *Pages) signOn() feature {
-	f := feature{screens: []string{"sign_on"}, keys: []string{"sign_on.problem.groups"}, notices: []string{"sign_on_set", "sign_on_removed"}}
+	f := feature{screens: []string{"sign_on"}, keys: []string{"sign_on.problem.groups"},
+		notices: []string{"sign_on_set", "sign_on_removed"}}
 	for _, why := range []account.Why{
-		account.WhyDNS, account.WhyBlocked, account.WhyConnect, account.WhyTLS, account.WhyTimeout, account.WhyBusy, account.WhyAnswer,
+		account.WhyDNS, account.WhyBlocked, account.WhyConnect, account.WhyTLS, account.WhyTimeout, account.WhyBusy,
+		account.WhyAnswer,
 	} {
 		f.keys = append(f.keys, "sign_on.problem.why_"+string(why))
 	}
@@ -91,7 +95,8 @@ func (p *Pages) setSignOn(r *request) (*question, error) {
 	}
 	begin := []string{"groups_claim", account.DefaultGroupsClaim}
 	if set {
-		begin = []string{"name", now.Name, "issuer", now.Issuer, "client_id", now.ClientID, "groups_claim", now.GroupsClaim, "required", checked(now.Required)}
+		begin = []string{"name", now.Name, "issuer", now.Issuer, "client_id", now.ClientID, "groups_claim", now.GroupsClaim,
+			"required", checked(now.Required)}
 		for _, role := range account.Roles() {
 			begin = append(begin, account.GroupsField(role), now.Groups(role, "\n"))
 		}

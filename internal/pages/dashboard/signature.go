@@ -74,7 +74,8 @@ type matchView struct {
 // verdictKeys are the texts that verdict chooses from.
 func verdictKeys(prefix string) []string {
 	return []string{
-		prefix + ".is_good", prefix + ".is_bad", prefix + ".is_other_mode", prefix + ".is_ended", prefix + ".is_staged", prefix + ".is_unknown",
+		prefix + ".is_good", prefix + ".is_bad", prefix + ".is_other_mode", prefix + ".is_ended", prefix + ".is_staged",
+		prefix + ".is_unknown",
 		"secret.active", "secret.staged", "secret.retiring", "secret.ended", "page.test", "page.live",
 	}
 }

@@ -17,7 +17,8 @@ var stepUpForm = &form{
 		{name: "password", kind: "password", max: 4 * account.MaxPassword, either: true, autocomplete: "current-password"},
 		{name: "code", kind: "text", max: 40, either: true, autocomplete: "one-time-code", hint: true},
 	},
-	problems: map[error]string{account.ErrWrongLogin: "wrong", account.ErrWrongCode: "code", account.ErrPasskey: "passkey"},
+	problems: map[error]string{account.ErrWrongLogin: "wrong", account.ErrWrongCode: "code",
+		account.ErrPasskey: "passkey"},
 }
 
 func (p *Pages) stepUp() feature {

@@ -9,16 +9,19 @@ import (
 )
 
 var cameraEnds = []insight.CameraEnd{
-	insight.CameraReached, insight.CameraBelow, insight.CameraUsedUp, insight.CameraSkipped, insight.CameraPreferred, insight.CameraSpoof,
+	insight.CameraReached, insight.CameraBelow, insight.CameraUsedUp, insight.CameraSkipped, insight.CameraPreferred,
+	insight.CameraSpoof,
 }
 
 // storyKeys are the texts of stories with composed keys.
 func storyKeys() []string {
-	keys := []string{"story.decided.camera", "story.decided.document", "story.decided.both", "story.decided.shopper", "story.decided.forced"}
+	keys := []string{"story.decided.camera", "story.decided.document", "story.decided.both", "story.decided.shopper",
+		"story.decided.forced"}
 	for _, end := range cameraEnds {
 		keys = append(keys, "story.camera_"+string(end))
 	}
-	for _, status := range []session.Status{session.StatusPassed, session.StatusFallback, session.StatusSpoof, session.StatusExpired} {
+	for _, status := range []session.Status{session.StatusPassed, session.StatusFallback, session.StatusSpoof,
+		session.StatusExpired} {
 		keys = append(keys, "story.forced_"+string(status))
 	}
 	for _, end := range []insight.DocumentEnd{insight.DocumentRefused, insight.DocumentDeclined} {
@@ -107,7 +110,8 @@ func (v storyView) DecidedBy() string {
 	switch {
 	case v.Forced:
 		return "story.decided.forced"
-	case v.Document == insight.DocumentProved, v.Document == insight.DocumentRefused && v.Camera == insight.CameraPreferred:
+	case v.Document == insight.DocumentProved, v.Document == insight.DocumentRefused &&
+		v.Camera == insight.CameraPreferred:
 		return "story.decided.document"
 	case v.Document == insight.DocumentDeclined && v.Camera == insight.CameraPreferred:
 		return "story.decided.shopper"

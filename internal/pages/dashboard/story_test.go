@@ -14,24 +14,29 @@ func TestStory(t *testing.T) {
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
 	shop := g.Shop(t, "", nil)
 	boss := member(t, g, shop.Tenant.ID, account.Viewer)
-	const begun, offered, ended = "begun_at = created_at, attempts = 1, ", "document_opened_at = created_at, ", "completed_at = created_at"
+	const begun, offered, ended = "begun_at = created_at, attempts = 1, ", "document_opened_at = created_at, ",
+		"completed_at = created_at"
 	for _, tt := range []struct{ set, story, tell, decided string }{
 		{"status = 'PENDING'", "Nobody has opened the link yet.", "The link still works", ""},
 		{"opened_at = created_at", "The shopper has opened the link and not started the camera.", "The link still works", ""},
 		{begun + "opened_at = created_at", "The shopper is at the camera check.", "The link still works", ""},
-		{begun + offered + "cutoff = 25", "The camera’s estimate was not above 25. The shopper is now asked for a document.", "The link still works", ""},
+		{begun + offered + "cutoff = 25", "The camera’s estimate was not above 25. The shopper is now asked for a document.",
+			"The link still works", ""},
 		{
-			begun + "cutoff = 25, status = 'PASSED', source = 'camera', detected_age = 47.3, consented_at = created_at, " + ended,
+			begun + "cutoff = 25, status = 'PASSED', source = 'camera', detected_age = 47.3, consented_at = created_at, " +
+				ended,
 			"The camera’s estimate was 25 or more.", "The check is done", "Camera",
 		},
-		{begun + "cutoff = 25, status = 'FALLBACK', source = 'camera', " + ended, "The camera’s estimate was not above 25.", "The camera leaves a margin", "Camera"},
+		{begun + "cutoff = 25, status = 'FALLBACK', source = 'camera', " + ended, "The camera’s estimate was not above 25.",
+			"The camera leaves a margin", "Camera"},
 		{
 			begun + offered + "cutoff = 25, status = 'FALLBACK', source = 'document', " + ended,
 			"The camera’s estimate was not above 25. The shopper then declined a document.", "show one", "Camera",
 		},
 		{
 			begun + offered + "cutoff = 25, status = 'FALLBACK', source = 'document', document_attempts = 3, " + ended,
-			"The camera’s estimate was not above 25. The shopper’s documents were then refused", "free of glare", "Camera, then no valid document",
+			"The camera’s estimate was not above 25. The shopper’s documents were then refused", "free of glare",
+			"Camera, then no valid document",
 		},
 		{
 			begun + offered + "cutoff = 25, status = 'PASSED', source = 'document', document_way = 'photo', " + ended,
@@ -41,24 +46,31 @@ func TestStory(t *testing.T) {
 			"begun_at = created_at, attempts = 5, status = 'FALLBACK', source = 'camera', " + ended,
 			"The camera made no estimate: every attempt was used.", "could not be used", "Camera",
 		},
-		{"status = 'FALLBACK', source = 'camera', " + ended, "The camera made no estimate: the shopper went on without it.", "could not be used", "Camera"},
-		{"opened_at = created_at, document_opened_at = created_at, document_preferred = true", "The shopper preferred a document to the camera. The shopper is now asked for a document.", "The link still works", ""},
+		{"status = 'FALLBACK', source = 'camera', " + ended, "The camera made no estimate: the shopper went on without it.",
+			"could not be used", "Camera"},
+		{"opened_at = created_at, document_opened_at = created_at, document_preferred = true",
+			"The shopper preferred a document to the camera. The shopper is now asked for a document.", "The link still works",
+			""},
 		{
 			offered + "document_preferred = true, status = 'PASSED', source = 'document', document_way = 'wallet', " + ended,
 			"The shopper preferred a document to the camera. ", "The check is done", "Document",
 		},
 		{
 			offered + "document_preferred = true, document_attempts = 3, status = 'FALLBACK', source = 'document', " + ended,
-			"The shopper preferred a document to the camera. The shopper’s documents were then refused", "free of glare", "Document",
+			"The shopper preferred a document to the camera. The shopper’s documents were then refused", "free of glare",
+			"Document",
 		},
 		{
 			offered + "document_preferred = true, status = 'FALLBACK', source = 'document', " + ended,
 			"The shopper preferred a document to the camera. The shopper then declined a document.", "show one", "The shopper",
 		},
-		{begun + "strikes = 2, status = 'SPOOF', source = 'camera', " + ended, "The camera did not see a living person, twice.", "your own face", "Camera"},
-		{"status = 'PASSED', source = 'forced', " + ended, "A test forced the result Passed.", "The check is done", "Forced in test mode"},
+		{begun + "strikes = 2, status = 'SPOOF', source = 'camera', " + ended,
+			"The camera did not see a living person, twice.", "your own face", "Camera"},
+		{"status = 'PASSED', source = 'forced', " + ended, "A test forced the result Passed.", "The check is done",
+			"Forced in test mode"},
 		{"status = 'EXPIRED'", "Nobody opened the link in time.", "a new link is made", ""},
-		{begun + "opened_at = created_at, status = 'EXPIRED'", "The shopper began the camera check and did not finish it in time.", "a new link is made", ""},
+		{begun + "opened_at = created_at, status = 'EXPIRED'",
+			"The shopper began the camera check and did not finish it in time.", "a new link is made", ""},
 	} {
 		made := g.Create(t, shop.Test.APIKey, 18)
 		g.Exec(t, "UPDATE sessions SET "+tt.set+" WHERE id = '"+made.SessionID+"'")

@@ -27,8 +27,9 @@ var inviteForm = &form{
 
 // inviteMailForm is inviteForm where mail is sent.
 var inviteMailForm = &form{
-	name:     "invite",
-	fields:   []field{inviteForm.fields[0], {name: "email", kind: "email", max: account.MaxEmail, optional: true, hint: true}},
+	name: "invite",
+	fields: []field{inviteForm.fields[0],
+		{name: "email", kind: "email", max: account.MaxEmail, optional: true, hint: true}},
 	problems: map[error]string{account.ErrInvitedRole: "role", account.ErrEmail: "email", mail.ErrTooMany: "too_many"},
 }
 
@@ -98,7 +99,8 @@ func (p *Pages) renderTeam(r *request, status int, f *formView, link, mailed str
 	if err != nil {
 		return err
 	}
-	v := &teamView{Form: f, Link: link, Mailed: mailed, SendsMail: p.cfg.Accounts.SendsMail(), SignOn: r.path(signOnPath), Roles: inviteForm.fields[0].options}
+	v := &teamView{Form: f, Link: link, Mailed: mailed, SendsMail: p.cfg.Accounts.SendsMail(), SignOn: r.path(signOnPath),
+		Roles: inviteForm.fields[0].options}
 	if r.who.Strong() && !r.who.SteppedUp(p.cfg.Now()) {
 		v.Confirm = stepUpPath + "?next=" + url.QueryEscape(r.path(teamPath))
 	}
@@ -165,7 +167,8 @@ func (p *Pages) setRole(r *request) (*question, error) {
 	return &question{
 		begin: []string{"role", string(m.Role)},
 		show: func(status int, f *formView) error {
-			return r.render(status, "member", &memberPage{Roles: roleNames, Member: m, Form: f, Back: back, Remove: back + "/" + m.UserID.String() + "/remove"})
+			return r.render(status, "member", &memberPage{Roles: roleNames, Member: m, Form: f, Back: back, Remove: back + "/" +
+				m.UserID.String() + "/remove"})
 		},
 		do: func(f *formView) error {
 			if err := p.cfg.Accounts.SetRole(r.ctx(), r.access, m.UserID, account.Role(f.Value("role"))); err != nil {

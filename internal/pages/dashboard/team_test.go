@@ -28,7 +28,8 @@ func TestInvitationTakesAccounts(t *testing.T) {
 		invite := func(by *gatewaytest.Staff, at string) string {
 			t.Helper()
 			_, body := by.Fill(t, at+"/team", url.Values{"role": {"viewer"}})
-			return strings.TrimPrefix(between(t, between(t, body, `data-testid="invitation-link"`, "</section>"), "<code>", "</code>"), "http://localhost:8080")
+			return strings.TrimPrefix(between(t, between(t, body, `data-testid="invitation-link"`, "</section>"), "<code>",
+				"</code>"), "http://localhost:8080")
 		}
 		bob := g.Nobody()
 		res, _ := bob.Post(t, invite(ada, shop), person("bob"))
@@ -52,7 +53,8 @@ func TestInvitationTakesAccounts(t *testing.T) {
 		again = g.Nobody()
 		res, body = again.Post(t, link, person("ada"))
 		want(t, "an account with an app", res, 200, "")
-		if !strings.Contains(body, `action="/dashboard/login/second"`) || !strings.Contains(body, `name="next" value="`+link+`"`) {
+		if !strings.Contains(body, `action="/dashboard/login/second"`) ||
+			!strings.Contains(body, `name="next" value="`+link+`"`) {
 			t.Errorf("the second step: %s", body)
 		}
 	})
@@ -182,8 +184,10 @@ func TestLastOwnerStays(t *testing.T) {
 		tenant := strings.Split(path, "/")[2]
 		res, _ := owners[0].Post(t, "/dashboard/account/leave/"+tenant, nil)
 		want(t, "the last owner leaves", res, 409, "")
-		entries, err := g.App.Store.AuditEntries(t.Context(), audit.Filter{Scope: audit.Scope(tenant), ActorID: owners[0].User.ID.String()})
-		if err != nil || len(entries) != 2 || entries[0].Action != audit.MemberRemove || entries[1].Action != audit.MemberUpdate {
+		entries, err := g.App.Store.AuditEntries(t.Context(),
+			audit.Filter{Scope: audit.Scope(tenant), ActorID: owners[0].User.ID.String()})
+		if err != nil || len(entries) != 2 || entries[0].Action != audit.MemberRemove ||
+			entries[1].Action != audit.MemberUpdate {
 			t.Errorf("the log has %v, %v", entries, err)
 		}
 	})
@@ -205,14 +209,18 @@ func TestRefusedMembersKeepTheirWay(t *testing.T) {
 			opens, closed []string
 		}{
 			{
-				account.Support, shop + "/test", []string{"overview", "sessions", "webhooks", "paste"}, []string{"keys", "settings", "team", "audit", "refusals", "playground", "billing"},
-				[]string{"/test/sessions", "/test/sessions/" + record, "/test/webhooks", "/test/paste", "/test/webhooks/resend"}, []string{"/test/keys", "/settings", "/audit", "/billing"},
+				account.Support, shop + "/test", []string{"overview", "sessions", "webhooks", "paste"},
+				[]string{"keys", "settings", "team", "audit", "refusals", "playground", "billing"},
+				[]string{"/test/sessions", "/test/sessions/" + record, "/test/webhooks", "/test/paste", "/test/webhooks/resend"},
+				[]string{"/test/keys", "/settings", "/audit", "/billing"},
 			},
 			{
-				account.Compliance, shop + "/audit", []string{"audit", "evidence", "refusals"}, []string{"overview", "sessions", "keys", "settings", "team", "paste", "webhooks"},
+				account.Compliance, shop + "/audit", []string{"audit", "evidence", "refusals"},
+				[]string{"overview", "sessions", "keys", "settings", "team", "paste", "webhooks"},
 				[]string{"/audit", "/test/refusals"}, []string{"/test", "/test/sessions", "/test/sessions/" + record, "/settings"},
 			},
-			{account.Viewer, shop + "/test", []string{"overview", "settings", "billing"}, []string{"keys", "team", "audit"}, []string{"/settings"}, []string{"/team", "/test/keys"}},
+			{account.Viewer, shop + "/test", []string{"overview", "settings", "billing"}, []string{"keys", "team", "audit"},
+				[]string{"/settings"}, []string{"/team", "/test/keys"}},
 		} {
 			res, body := ada.Fill(t, shop+"/team", url.Values{"role": {string(tt.role)}})
 			want(t, "invite", res, 200, "")

@@ -35,19 +35,22 @@ func TestExpireNow(t *testing.T) {
 		made := g.Create(t, d.shop.Test.APIKey, 18)
 		before, page := stored(t, g, made), "/test/sessions/"+made.SessionID
 		late := d.see(t, 200, page+"/expire") // opened while the session is open
-		if body := d.see(t, 200, page); !strings.Contains(body, page+"/expire") || !strings.Contains(body, page+"/expire-redirect") {
+		if body := d.see(t, 200, page); !strings.Contains(body, page+"/expire") ||
+			!strings.Contains(body, page+"/expire-redirect") {
 			t.Error("the page of an open session has no test clock")
 		}
 		res, _ := d.Fill(t, d.base+page+"/expire", nil)
 		want(t, "expire", res, 303, d.base+page)
 		moved := stored(t, g, made)
-		if moved.Status != session.StatusPending || !moved.ExpiresAt.Before(before.ExpiresAt) || moved.ExpiresAt.After(g.Clock.Now()) {
+		if moved.Status != session.StatusPending || !moved.ExpiresAt.Before(before.ExpiresAt) ||
+			moved.ExpiresAt.After(g.Clock.Now()) {
 			t.Errorf("the session is %s until %s", moved.Status, moved.ExpiresAt)
 		}
 		if before.ExpiresAt = moved.ExpiresAt; !moved.CreatedAt.Equal(before.CreatedAt) || moved.CompletedAt != nil {
 			t.Errorf("more than the expiry moved: %+v", moved)
 		}
-		if got := g.StatusOf(t, d.shop.Test.APIKey, made); got != "EXPIRED" || stored(t, g, made).Status != session.StatusExpired {
+		if got := g.StatusOf(t, d.shop.Test.APIKey, made); got != "EXPIRED" ||
+			stored(t, g, made).Status != session.StatusExpired {
 			t.Errorf("the lookup says %s", got)
 		}
 		e := newest(t, g, audit.OfTenant(d.shop.Tenant.ID))
@@ -66,7 +69,8 @@ func TestExpireNow(t *testing.T) {
 		}
 
 		live := g.Create(t, d.shop.Live.APIKey, 18)
-		for _, path := range []string{"/live/sessions/" + live.SessionID + "/expire", "/test/sessions/" + live.SessionID + "/expire", "/test/sessions/" + uuid.NewString() + "/expire"} {
+		for _, path := range []string{"/live/sessions/" + live.SessionID + "/expire", "/test/sessions/" + live.SessionID +
+			"/expire", "/test/sessions/" + uuid.NewString() + "/expire"} {
 			d.see(t, 404, path)
 		}
 	})
@@ -132,7 +136,8 @@ func TestRetryNow(t *testing.T) {
 		})
 		_, after, _ := strings.Cut(body, `<a class="id" href="`)
 		event, _, _ := strings.Cut(strings.TrimPrefix(after, d.base), `"`)
-		if body := d.see(t, 200, event); !strings.Contains(body, `href="`+d.base+session+`"`) || !strings.Contains(body, event+"/retry") {
+		if body := d.see(t, 200, event); !strings.Contains(body, `href="`+d.base+session+`"`) ||
+			!strings.Contains(body, event+"/retry") {
 			t.Error("the delivery leads to neither its session nor a retry")
 		}
 		for attempts := 2; attempts <= 3; attempts++ {
@@ -166,13 +171,18 @@ func TestDocumentTimeline(t *testing.T) {
 			steps []func(session.Session) (session.Session, error)
 			shown []string
 		}{
-			"open": {[]func(session.Session) (session.Session, error){offer, refuse}, []string{"Document check offered", "Last way: A wallet on a phone", "Refused documents: 1"}},
+			"open": {[]func(session.Session) (session.Session, error){offer, refuse},
+				[]string{"Document check offered", "Last way: A wallet on a phone", "Refused documents: 1"}},
 			"proved": {
-				[]func(session.Session) (session.Session, error){offer, end(session.CheckResult{Result: session.ResultVerified, Source: session.SourceDocument, Way: session.WayWallet})},
+				[]func(session.Session) (session.Session, error){offer,
+					end(session.CheckResult{Result: session.ResultVerified, Source: session.SourceDocument, Way: session.WayWallet})},
 				[]string{"Age shown by a document: A wallet on a phone"},
 			},
-			"refused":  {[]func(session.Session) (session.Session, error){offer, refuse, refuse, refuse}, []string{"Refused documents: 3", "refused as often as is allowed"}},
-			"declined": {[]func(session.Session) (session.Session, error){offer, end(session.CheckResult{Result: session.ResultFallback, Source: session.SourceDocument})}, []string{"went on without a document"}},
+			"refused": {[]func(session.Session) (session.Session, error){offer, refuse, refuse, refuse},
+				[]string{"Refused documents: 3", "refused as often as is allowed"}},
+			"declined": {[]func(session.Session) (session.Session, error){offer,
+				end(session.CheckResult{Result: session.ResultFallback, Source: session.SourceDocument})},
+				[]string{"went on without a document"}},
 		} {
 			s := stored(t, g, g.Create(t, shop.Test.APIKey, 18))
 			for _, step := range tt.steps {

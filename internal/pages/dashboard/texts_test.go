@@ -141,7 +141,8 @@ func TestTextsExist(t *testing.T) {
 			return true
 		})
 	}
-	for _, known := range []string{"keys.made", "notice.key_revoked", "notice.tenant_disable", "token.missing", "urls.effect.no_success"} {
+	for _, known := range []string{"keys.made", "notice.key_revoked", "notice.tenant_disable", "token.missing",
+		"urls.effect.no_success"} {
 		if !slices.Contains(keys, known) {
 			t.Errorf("the source is not read well: %s is not found", known)
 		}

@@ -29,7 +29,8 @@ const saveURLsPath = urlsPath + "/save"
 
 func (p *Pages) urls() feature {
 	at := route{path: urlsPath, minRole: developer, stepUp: always}
-	f := feature{screens: []string{"urls", "urls_review"}, keys: []string{"urls.name.success", "urls.name.cancel", "urls.name.webhook"}}
+	f := feature{screens: []string{"urls", "urls_review"},
+		keys: []string{"urls.name.success", "urls.name.cancel", "urls.name.webhook"}}
 	f.fill(at, urlsForm, p.reviewURLs)
 	at.method, at.path, at.handle = http.MethodPost, saveURLsPath, savedURLsForm.does(p.saveURLs)
 	f.routes = append(f.routes, at)
@@ -50,7 +51,8 @@ func (r *request) urlsQuestion() *question {
 	return &question{
 		begin: []string{"success_url", t.SuccessURL, "cancel_url", t.CancelURL, "webhook_url", t.WebhookURL},
 		show: func(status int, f *formView) error {
-			return r.render(status, "urls", &urlsView{Form: f, Action: r.to(urlsPath), Now: urlViews(t), Back: r.to(settingsPath)})
+			return r.render(status, "urls", &urlsView{Form: f, Action: r.to(urlsPath), Now: urlViews(t),
+				Back: r.to(settingsPath)})
 		},
 	}
 }
@@ -177,7 +179,8 @@ func endpointsOf(t tenant.Tenant) []string {
 func (p *Pages) saveURLs(r *request) (*question, error) {
 	if len(r.tenant.CallbackURLs()) == 0 {
 		// A new merchant continues with the first test session.
-		return r.change(r.urlsQuestion(), changedURLs, fill(overviewPath, r.access.TenantID().String(), "test"), "urls_first"), nil
+		return r.change(r.urlsQuestion(), changedURLs, fill(overviewPath, r.access.TenantID().String(), "test"),
+			"urls_first"), nil
 	}
 	return r.change(r.urlsQuestion(), changedURLs, r.to(settingsPath), "urls_saved"), nil
 }

@@ -33,7 +33,8 @@ func TestPasswordAloneReplacesNothingStronger(t *testing.T) {
 				_, body := eve.Post(t, "/dashboard/account/totp", url.Values{})
 				app := url.Values{
 					"enrolment": {between(t, body, `name="enrolment" value="`, `"`)},
-					"code":      {appCode(t, between(t, between(t, body, `data-testid="totp-secret">`, "</p>"), "<code>", "</code>"), g.Clock.Now())},
+					"code": {appCode(t, between(t, between(t, body, `data-testid="totp-secret">`, "</p>"), "<code>", "</code>"),
+						g.Clock.Now())},
 				}
 				stored := func() (user account.User, keys []account.Passkey, codes int) {
 					t.Helper()
@@ -116,7 +117,8 @@ func TestRemovedFactorLeavesNothingStrong(t *testing.T) {
 				}
 				here, there := strongLogin(t, g, user.ID), strongLogin(t, g, user.ID)
 				send := func(cookie, method, path string, form url.Values) *http.Response {
-					res, _ := g.Nobody().Send(t, method, path, form, map[string]string{"Cookie": cookie, "Sec-Fetch-Site": "same-origin"})
+					res, _ := g.Nobody().Send(t, method, path, form,
+						map[string]string{"Cookie": cookie, "Sec-Fetch-Site": "same-origin"})
 					return res
 				}
 				for _, cookie := range []string{here, there} {

@@ -36,7 +36,8 @@ func (p *Pages) rotate(r *request) (*question, error) {
 	q.Facts = append(q.Facts, page.Say("rotate.fact_deliveries"))
 	q.do = func(f *formView) error {
 		overlap := overlaps[f.Value("overlap")]
-		plain, err := p.cfg.Tenants.RotateWebhookSecret(r.ctx(), r.who.Actor(), r.access.TenantID(), r.access.Livemode(), overlap)
+		plain, err := p.cfg.Tenants.RotateWebhookSecret(r.ctx(), r.who.Actor(), r.access.TenantID(), r.access.Livemode(),
+			overlap)
 		if err != nil {
 			return err
 		}

@@ -19,7 +19,8 @@ const webhooksPath = overviewPath + "/webhooks"
 // The filters of the list of deliveries.
 var (
 	deliveryStatuses = []webhook.Status{
-		webhook.StatusPending, webhook.StatusDelivered, webhook.StatusFailed, webhook.StatusWaiting, webhook.StatusNoDestination,
+		webhook.StatusPending, webhook.StatusDelivered, webhook.StatusFailed, webhook.StatusWaiting,
+		webhook.StatusNoDestination,
 	}
 	deliveryClasses = []webhook.Class{
 		webhook.ClassDelivered, webhook.ClassStatus, webhook.ClassRedirect, webhook.ClassDNS, webhook.ClassBlocked,
@@ -92,11 +93,15 @@ type deliveryRow struct {
 func (p *Pages) showWebhooks(r *request) error {
 	query := r.QueryParams()
 	v := &webhooksView{
-		URL: r.tenant.WebhookURL, Settings: r.editing(settingsPath), MayAct: r.may(account.Develop), MayResend: r.may(account.Resend),
-		Filter:   insight.DeliveryFilter{Status: webhook.Status(query.Get("status")), Class: webhook.Class(query.Get("class"))},
+		URL: r.tenant.WebhookURL, Settings: r.editing(settingsPath), MayAct: r.may(account.Develop),
+		MayResend: r.may(account.Resend),
+		Filter: insight.DeliveryFilter{Status: webhook.Status(query.Get("status")),
+			Class: webhook.Class(query.Get("class"))},
 		Statuses: deliveryStatuses, Classes: deliveryClasses,
-		All: r.path(webhooksPath), TestEvent: r.path(webhooksPath + "/test"), Certify: r.path(certifyPath), Resend: r.path(webhooksPath + "/resend"),
-		Reveal: r.path(webhooksPath + "/secret"), Rotate: r.path(webhooksPath + "/rotate"), Debug: r.path(webhooksPath + "/verify"),
+		All: r.path(webhooksPath), TestEvent: r.path(webhooksPath + "/test"), Certify: r.path(certifyPath),
+		Resend: r.path(webhooksPath + "/resend"),
+		Reveal: r.path(webhooksPath + "/secret"), Rotate: r.path(webhooksPath + "/rotate"),
+		Debug: r.path(webhooksPath + "/verify"),
 	}
 	if v.Filter.Status != "" && !slices.Contains(deliveryStatuses, v.Filter.Status) ||
 		v.Filter.Class != "" && !slices.Contains(deliveryClasses, v.Filter.Class) {

@@ -41,9 +41,11 @@ func TestFailedDeliveriesAreSentAgain(t *testing.T) {
 			if !found || res.StatusCode != 303 {
 				t.Fatalf("test event: %d to %q", res.StatusCode, event)
 			}
-			gatewaytest.WaitFor(t, "the delivery to have failed", func() bool { return strings.Contains(d.see(t, 200, event), `bad">Failed<`) })
+			gatewaytest.WaitFor(t, "the delivery to have failed",
+				func() bool { return strings.Contains(d.see(t, 200, event), `bad">Failed<`) })
 			page := d.see(t, 200, event)
-			if strings.Contains(page, "<img") || strings.Contains(page, "<svg/") || !strings.Contains(page, html.EscapeString(hostile)) {
+			if strings.Contains(page, "<img") || strings.Contains(page, "<svg/") ||
+				!strings.Contains(page, html.EscapeString(hostile)) {
 				t.Error("the answer is missing or markup")
 			}
 			if strings.ContainsAny(page, "\x1b\u202e\x00") || !strings.Contains(page, `\u001b[2J\u202e\u0000\ufffd`) {
@@ -60,13 +62,15 @@ func TestFailedDeliveriesAreSentAgain(t *testing.T) {
 		}
 		d.see(t, 404, "/test/webhooks?status=sent")
 		mended.Store(true)
-		if confirm := d.see(t, 200, "/test/webhooks/resend"); !strings.Contains(confirm, "In the last 24 hours: 2 failed deliveries.") {
+		if confirm := d.see(t, 200, "/test/webhooks/resend"); !strings.Contains(confirm,
+			"In the last 24 hours: 2 failed deliveries.") {
 			t.Error("the page before does not say how many are sent")
 		}
 		d.fill(t, "/test/webhooks/resend", 303, "since", "1h")
 		gatewaytest.WaitFor(t, "the deliveries to be sent", func() bool {
 			list = d.see(t, 200, "/test/webhooks")
-			return strings.Count(list, `good">Delivered<`) == 2 && !strings.Contains(list, `warn">Failing<`) // read before the list
+			// read before the list
+			return strings.Count(list, `good">Delivered<`) == 2 && !strings.Contains(list, `warn">Failing<`)
 		})
 		if !strings.Contains(list, "Accepting") {
 			t.Error("the endpoint does not accept")
@@ -76,7 +80,8 @@ func TestFailedDeliveriesAreSentAgain(t *testing.T) {
 		event = event[:strings.IndexByte(event, '"')]
 		res, _ := d.Post(t, d.base+event+"/resend", url.Values{"nonce": {nonceOf(t, d.see(t, 200, event))}})
 		want(t, "resend one", res, 303, d.base+event)
-		gatewaytest.WaitFor(t, "the fourth attempt", func() bool { return strings.Count(d.see(t, 200, event), `data-testid="attempt"`) == 4 })
+		gatewaytest.WaitFor(t, "the fourth attempt",
+			func() bool { return strings.Count(d.see(t, 200, event), `data-testid="attempt"`) == 4 })
 	}, "AGEGATE_WEBHOOK_RETRY_TEST=1s")
 }
 
@@ -93,7 +98,10 @@ func TestEndpointIsEnabled(t *testing.T) {
 		t.Error("the page before does not say what waits")
 	}
 	d.fill(t, enable, 303)
-	gatewaytest.WaitFor(t, "the delivery", func() bool { return strings.Contains(d.see(t, 200, "/test/webhooks"), `good">Delivered<`) })
+	gatewaytest.WaitFor(t, "the delivery", func() bool {
+		return strings.Contains(d.see(t, 200, "/test/webhooks"),
+			`good">Delivered<`)
+	})
 	d.see(t, 404, enable)
 }
 
@@ -109,7 +117,8 @@ func TestSecretsAreReplacedWithoutLoss(t *testing.T) {
 			t.Helper()
 			n++
 			res, _ := g.Force(t, gatewaytest.Browser(), g.Create(t, d.shop.Test.APIKey, 18), "verified")
-			if back, err := url.Parse(res.Header.Get("Location")); err != nil || !d.redirected(t, redirectSecrets, back.Query()) {
+			if back, err := url.Parse(res.Header.Get("Location")); err != nil ||
+				!d.redirected(t, redirectSecrets, back.Query()) {
 				t.Errorf("redirect %d is refused", n)
 			}
 			got := receiver.Wait(t, n)[n-1]
@@ -138,11 +147,13 @@ func TestSecretsAreReplacedWithoutLoss(t *testing.T) {
 		pass()
 		d.fill(t, "/test/redirect-secret/retire", 303)
 		pass()
-		if page := d.see(t, 200, "/test/redirect-secret"); strings.Contains(page, "secret-retiring") || !strings.Contains(page, "secret-active") {
+		if page := d.see(t, 200, "/test/redirect-secret"); strings.Contains(page, "secret-retiring") ||
+			!strings.Contains(page, "secret-active") {
 			t.Error("the old secret is still listed")
 		}
 		d.checkSecrets(t, 1, rotated, staged)
-		d.logged(t, audit.WebhookSecretRotate, audit.RedirectSecretStage, audit.RedirectSecretPromote, audit.RedirectSecretRetire)
+		d.logged(t, audit.WebhookSecretRotate, audit.RedirectSecretStage, audit.RedirectSecretPromote,
+			audit.RedirectSecretRetire)
 		_, body = d.Post(t, d.base+"/test/redirect-secret/secret", url.Values{})
 		if got := shown(body); len(got) != 1 || got[0] != staged {
 			t.Error("the secret in force is not shown again")
@@ -159,7 +170,8 @@ func (d *devBrowser) redirected(t *testing.T, secrets []string, query url.Values
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := credential.Redirect{Session: query.Get("session"), Status: query.Get("status"), IsAdult: query.Get("is_adult") == "true"}
+		r := credential.Redirect{Session: query.Get("session"), Status: query.Get("status"),
+			IsAdult: query.Get("is_adult") == "true"}
 		if credential.VerifyRedirectToken(key, query.Get("token"), r, d.g.Clock.Now()) == nil {
 			return true
 		}
@@ -193,7 +205,8 @@ func TestSignatureDebugger(t *testing.T) {
 	} {
 		res, body := d.Post(t, d.base+"/"+tt.mode+"/webhooks/verify", url.Values{"headers": {tt.headers}, "body": {tt.body}})
 		text := html.UnescapeString(body)
-		if res.StatusCode != 200 && tt.mode == "test" || tt.mode == "test" && !strings.Contains(text, tt.says) || res.StatusCode == 200 && !strings.Contains(text, tt.says) {
+		if res.StatusCode != 200 && tt.mode == "test" || tt.mode == "test" && !strings.Contains(text, tt.says) ||
+			res.StatusCode == 200 && !strings.Contains(text, tt.says) {
 			t.Errorf("%s: %d, want %q: %.60q", tt.mode, res.StatusCode, tt.says, tt.body)
 		}
 		if !strings.Contains(tt.headers, signature) && strings.Contains(text, signature) {
@@ -206,10 +219,13 @@ func TestSignatureDebugger(t *testing.T) {
 	if strings.Contains(g.Log.String()+dump(t, g), canary) {
 		t.Error("what was pasted is in the log or the database")
 	}
-	if _, err := g.App.Tenants.RotateWebhookSecret(t.Context(), audit.System("test"), d.shop.Tenant.ID, false, 0); err != nil {
+	if _, err := g.App.Tenants.RotateWebhookSecret(t.Context(), audit.System("test"), d.shop.Tenant.ID, false,
+		0); err != nil {
 		t.Fatal(err)
 	}
-	if _, body := d.Post(t, d.base+"/test/webhooks/verify", url.Values{"headers": {headers}, "body": {string(got.Body)}}); !strings.Contains(body, "Signed by a secret that ended at") {
+	if _, body := d.Post(t, d.base+"/test/webhooks/verify",
+		url.Values{"headers": {headers}, "body": {string(got.Body)}}); !strings.Contains(body,
+		"Signed by a secret that ended at") {
 		t.Error("the ended secret is not recognized")
 	}
 }
@@ -245,7 +261,8 @@ func TestTokenDebugger(t *testing.T) {
 		t.Error("what was pasted is in the log or the database")
 	}
 	g.Clock.Advance(account.SetupTTL)
-	if _, body := d.Post(t, d.base+"/test/redirect-secret/verify", url.Values{"url": {own}}); !strings.Contains(body, "It expired at") {
+	if _, body := d.Post(t, d.base+"/test/redirect-secret/verify", url.Values{"url": {own}}); !strings.Contains(body,
+		"It expired at") {
 		t.Error("the expired token is not reported")
 	}
 }
@@ -258,25 +275,32 @@ func TestRefusalsAreListed(t *testing.T) {
 		}
 		_, body := d.fill(t, "/test/keys/new", 200, "name", "Backend <b>")
 		for range 3 {
-			g.Do(t, gatewaytest.Row{Name: "refused", Path: "/api/v1/sessions/create", Key: shown(body)[0], Body: `{"target_age":0}`, Status: 422})
+			g.Do(t, gatewaytest.Row{Name: "refused", Path: "/api/v1/sessions/create", Key: shown(body)[0],
+				Body: `{"target_age":0}`, Status: 422})
 		}
 		var page string
 		gatewaytest.WaitFor(t, "the refusal to be listed", func() bool {
 			page = d.see(t, 200, "/test/refusals")
 			return strings.Contains(page, `data-testid="refusal"`)
 		})
-		for _, part := range []string{"POST /api/v1/sessions/create", "422", "body.target_age", "Backend &lt;b&gt;", "<span>3</span>"} {
+		for _, part := range []string{"POST /api/v1/sessions/create", "422", "body.target_age", "Backend &lt;b&gt;",
+			"<span>3</span>"} {
 			if !strings.Contains(page, part) {
 				t.Errorf("the list lacks %s", part)
 			}
 		}
 		key, once := shown(body)[0], map[string]string{"Idempotency-Key": "1"}
-		g.Do(t, gatewaytest.Row{Name: "created", Path: "/api/v1/sessions/create", Key: key, Header: once, Body: `{"target_age":18}`, Status: 201})
-		g.Do(t, gatewaytest.Row{Name: "conflict", Path: "/api/v1/sessions/create", Key: key, Header: once, Body: `{"target_age":19}`, Status: 409})
-		g.Do(t, gatewaytest.Row{Name: "unknown", Path: "/api/v1/sessions/0190c0de-5a3b-7c1d-9e2f-4b6a8d0c1e3f/status", Key: key, Status: 404})
-		for _, heading := range []string{"greater_than_equal", "idempotency-key-reused-with-a-different-request", "session-not-found"} {
+		g.Do(t, gatewaytest.Row{Name: "created", Path: "/api/v1/sessions/create", Key: key, Header: once,
+			Body: `{"target_age":18}`, Status: 201})
+		g.Do(t, gatewaytest.Row{Name: "conflict", Path: "/api/v1/sessions/create", Key: key, Header: once,
+			Body: `{"target_age":19}`, Status: 409})
+		g.Do(t, gatewaytest.Row{Name: "unknown", Path: "/api/v1/sessions/0190c0de-5a3b-7c1d-9e2f-4b6a8d0c1e3f/status",
+			Key: key, Status: 404})
+		for _, heading := range []string{"greater_than_equal", "idempotency-key-reused-with-a-different-request",
+			"session-not-found"} {
 			gatewaytest.WaitFor(t, "a link to "+heading, func() bool {
-				return strings.Contains(d.see(t, 200, "/test/refusals"), `href="https://api.gateway.example/docs/errors#`+heading+`"`)
+				return strings.Contains(d.see(t, 200, "/test/refusals"), `href="https://api.gateway.example/docs/errors#`+heading+
+					`"`)
 			})
 		}
 		if other := d.see(t, 200, "/live/refusals"); strings.Contains(other, "body.target_age") {

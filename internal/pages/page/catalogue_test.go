@@ -39,9 +39,10 @@ func TestCatalogueRefusesWrongPlurals(t *testing.T) {
 		tag, entry string
 		ok         bool
 	}{
-		"all four of Polish":       {"pl", `{"one":"{n} a","few":"{n} b","many":"{n} c","other":"{n} d"}`, true},
-		"three of Polish's four":   {"pl", `{"one":"{n} a","few":"{n} b","other":"{n} d"}`, false},
-		"all six of Arabic":        {"ar", `{"zero":"z","one":"a","two":"b","few":"{n} c","many":"{n} d","other":"{n} e"}`, true},
+		"all four of Polish":     {"pl", `{"one":"{n} a","few":"{n} b","many":"{n} c","other":"{n} d"}`, true},
+		"three of Polish's four": {"pl", `{"one":"{n} a","few":"{n} b","other":"{n} d"}`, false},
+		"all six of Arabic": {"ar", `{"zero":"z","one":"a","two":"b","few":"{n} c","many":"{n} d","other":"{n} e"}`,
+			true},
 		"five of Arabic's six":     {"ar", `{"zero":"z","one":"a","few":"{n} c","many":"{n} d","other":"{n} e"}`, false},
 		"the one form of Japanese": {"ja", `{"other":"{n}"}`, true},
 		"one too many in Japanese": {"ja", `{"one":"{n}","other":"{n}"}`, false},
@@ -75,7 +76,8 @@ func TestPluralFormFollowsTheNumber(t *testing.T) {
 	for tag, forms := range map[string]map[int]string{
 		"en": {0: "0 other", 1: "one", 2: "2 other"},
 		"pl": {0: "0 many", 1: "one", 2: "2 few", 5: "5 many", 12: "12 many", 22: "22 few"},
-		"ar": {0: "zero", 1: "one", 2: "two", 3: "\u20683\u2069 few", 11: "\u206811\u2069 many", 100: "\u2068100\u2069 other"},
+		"ar": {0: "zero", 1: "one", 2: "two", 3: "\u20683\u2069 few", 11: "\u206811\u2069 many",
+			100: "\u2068100\u2069 other"},
 		"ja": {0: "0 other", 1: "1 other"},
 	} {
 		l, _ := c.byTag(tag)
@@ -106,7 +108,8 @@ func TestTemplatesGiveEveryValue(t *testing.T) {
 func TestTemplatesMayNotNameUnknownTexts(t *testing.T) {
 	c, err := loadCatalogue(fstest.MapFS{"locales/en.json": {Data: []byte(`{"known":"text"}`)}})
 	must(t, err)
-	for _, page := range []string{`{{t "nope"}}`, `{{if .X}}{{t "nope"}}{{end}}`, `{{range .X}}{{else}}{{print (t "nope" "a" 1)}}{{end}}`, `{{with t "nope"}}{{end}}`} {
+	for _, page := range []string{`{{t "nope"}}`, `{{if .X}}{{t "nope"}}{{end}}`,
+		`{{range .X}}{{else}}{{print (t "nope" "a" 1)}}{{end}}`, `{{with t "nope"}}{{end}}`} {
 		files := fstest.MapFS{"layout.html": {Data: []byte(`{{t "known"}}`)}, "page.html": {Data: []byte(page)}}
 		if _, err := parseScreens(Config{Files: files}, c); err == nil || !strings.Contains(err.Error(), "nope") {
 			t.Errorf("%s: %v", page, err)

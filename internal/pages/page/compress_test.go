@@ -23,7 +23,8 @@ func TestCompressSharesItsWriter(t *testing.T) {
 	ask := func() {
 		res := httptest.NewRecorder()
 		e.ServeHTTP(res, gzipRequest("/"))
-		if plain, err := gunzipped(res.Body.Bytes()); err != nil || string(plain) != text || res.Header().Get("Content-Encoding") != "gzip" {
+		if plain, err := gunzipped(res.Body.Bytes()); err != nil || string(plain) != text ||
+			res.Header().Get("Content-Encoding") != "gzip" {
 			t.Errorf("%d, %v, %d bytes: %v", res.Code, res.Header(), len(plain), err)
 		}
 	}
@@ -82,7 +83,8 @@ func TestCompressSendsWholeResponses(t *testing.T) {
 				}
 			}
 			coding, vary := res.Header().Get("Content-Encoding"), res.Header().Get("Vary")
-			if res.Code != test.code || coding != test.coding || vary != "Accept-Encoding" || res.Flushed != test.flushed || string(body) != test.body {
+			if res.Code != test.code || coding != test.coding || vary != "Accept-Encoding" || res.Flushed != test.flushed ||
+				string(body) != test.body {
 				t.Errorf("%d, coding %q, Vary %q, flushed %t, %d bytes", res.Code, coding, vary, res.Flushed, len(body))
 			}
 		})
@@ -120,8 +122,10 @@ func TestPackedServesEveryClient(t *testing.T) {
 		{"another coding", http.MethodGet, []string{"Accept-Encoding", "br"}, http.StatusOK, "", content},
 		{"gzip", http.MethodGet, []string{"Accept-Encoding", "br, gzip"}, http.StatusOK, "gzip", content},
 		{"only the header", http.MethodHead, []string{"Accept-Encoding", "gzip"}, http.StatusOK, "gzip", ""},
-		{"a range of the plain content", http.MethodGet, []string{"Accept-Encoding", "gzip", "Range", "bytes=5-8"}, http.StatusPartialContent, "", "word"},
-		{"unchanged", http.MethodGet, []string{"Accept-Encoding", "gzip", "If-None-Match", tag}, http.StatusNotModified, "", ""},
+		{"a range of the plain content", http.MethodGet, []string{"Accept-Encoding", "gzip", "Range", "bytes=5-8"},
+			http.StatusPartialContent, "", "word"},
+		{"unchanged", http.MethodGet, []string{"Accept-Encoding", "gzip", "If-None-Match", tag}, http.StatusNotModified, "",
+			""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			res := ask(test.method, test.header...)

@@ -23,7 +23,8 @@ type text struct {
 const counted = "n"
 
 var formNames = map[string]plural.Form{
-	"zero": plural.Zero, "one": plural.One, "two": plural.Two, "few": plural.Few, "many": plural.Many, "other": plural.Other,
+	"zero": plural.Zero, "one": plural.One, "two": plural.Two, "few": plural.Few, "many": plural.Many,
+	"other": plural.Other,
 }
 
 // UnmarshalJSON implements json.Unmarshaler.

@@ -101,13 +101,15 @@ func (l *Locale) settle(node parse.Node) {
 				continue
 			}
 			if text, ok := l.settled(action.Pipe); ok {
-				n.Nodes[i] = &parse.TextNode{NodeType: parse.NodeText, Pos: action.Pos, Text: []byte(template.HTMLEscapeString(text))}
+				n.Nodes[i] = &parse.TextNode{NodeType: parse.NodeText, Pos: action.Pos,
+					Text: []byte(template.HTMLEscapeString(text))}
 			}
 		}
 	case *parse.CommandNode:
 		for i, arg := range n.Args {
 			if text, ok := l.settled(arg); ok {
-				n.Args[i] = &parse.StringNode{NodeType: parse.NodeString, Pos: arg.Position(), Quoted: strconv.Quote(text), Text: text}
+				n.Args[i] = &parse.StringNode{NodeType: parse.NodeString, Pos: arg.Position(), Quoted: strconv.Quote(text),
+					Text: text}
 			}
 		}
 	}

@@ -34,7 +34,8 @@ func TestStaticFilesAreKeptForEverAndSmall(t *testing.T) {
 		must(t, err)
 		req.Header.Set("Accept-Encoding", "gzip")
 		a := shopper.do(req)
-		if a.StatusCode != http.StatusOK || !strings.Contains(a.Header.Get("Cache-Control"), "immutable") || a.Header.Get("Content-Encoding") != "gzip" {
+		if a.StatusCode != http.StatusOK || !strings.Contains(a.Header.Get("Cache-Control"), "immutable") ||
+			a.Header.Get("Content-Encoding") != "gzip" {
 			t.Errorf("%s: %d %v", file[1], a.StatusCode, a.Header)
 		}
 		total += len(a.body)

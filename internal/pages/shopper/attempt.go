@@ -83,7 +83,8 @@ func (a *attempt) write(ctx context.Context, step age.Step) (moved bool, err err
 // settle applies a verdict.
 func (a *attempt) settle(ctx context.Context, step age.Step) error {
 	sessions := a.pages.cfg.Sessions
-	verdict := session.CheckResult{Source: session.SourceCamera, Estimate: &step.Age, Cutoff: step.Cutoff, Claim: a.visit.claim}
+	verdict := session.CheckResult{Source: session.SourceCamera, Estimate: &step.Age, Cutoff: step.Cutoff,
+		Claim: a.visit.claim}
 	switch step.Verdict {
 	case age.VerdictMet:
 		verdict.Result = session.ResultVerified

@@ -34,10 +34,12 @@ func contains(t *testing.T, body string, wanted ...string) {
 
 func TestOperatorIsNamed(t *testing.T) {
 	f := newFixture(t, tenant.Tenant{}, scripted())
-	if page := f.browser().get(f.session(true)).body; strings.Contains(page, `data-testid="operator"`) || strings.Count(page, `target="_blank"`) != 1 {
+	if page := f.browser().get(f.session(true)).body; strings.Contains(page, `data-testid="operator"`) ||
+		strings.Count(page, `target="_blank"`) != 1 {
 		t.Error("a gateway without settings shows an operator, or links besides its own page on privacy")
 	}
-	f.pages.cfg.Operator = Operator{Name: "Checks <&> Co", Links: tenant.Links{PrivacyURL: "https://age.example/privacy?a=1&b=2", HelpURL: "https://age.example/help"}}
+	f.pages.cfg.Operator = Operator{Name: "Checks <&> Co",
+		Links: tenant.Links{PrivacyURL: "https://age.example/privacy?a=1&b=2", HelpURL: "https://age.example/help"}}
 	link := f.session(true)
 	contains(t, f.browser().get(link).body, "Checks &lt;&amp;&gt; Co runs this check for Corner Shop.",
 		`<a href="https://age.example/privacy?a=1&amp;b=2" target="_blank" rel="noopener noreferrer" data-testid="privacy">`,
@@ -47,7 +49,8 @@ func TestOperatorIsNamed(t *testing.T) {
 	own, terms := "https://shop.example/privacy", "https://shop.example/terms"
 	f.set(tenant.Changes{PrivacyURL: &own, TermsURL: &terms})
 	page := f.browser().get(link).body
-	contains(t, page, `href="https://shop.example/privacy"`, `href="https://age.example/help"`, `href="https://shop.example/terms"`)
+	contains(t, page, `href="https://shop.example/privacy"`, `href="https://age.example/help"`,
+		`href="https://shop.example/terms"`)
 	if strings.Contains(page, "age.example/privacy") {
 		t.Error("two privacy notices")
 	}
@@ -75,7 +78,8 @@ func TestBrandIsShown(t *testing.T) {
 	link := f.session(false)
 	shopper := f.browser()
 	page := shopper.get(link)
-	contains(t, page.body, "Vin &amp; Øl needs to know", `<link rel="stylesheet" href="`+sheet+`">`, `<img src="`+picture+`" alt="Vin &amp; Øl">`)
+	contains(t, page.body, "Vin &amp; Øl needs to know", `<link rel="stylesheet" href="`+sheet+`">`, `<img src="`+picture+
+		`" alt="Vin &amp; Øl">`)
 	if strings.Contains(page.body, "Corner Shop") {
 		t.Error("the tenant's name is shown, too")
 	}
@@ -85,7 +89,8 @@ func TestBrandIsShown(t *testing.T) {
 	for path, kind := range map[string]string{sheet: "text/css; charset=utf-8", picture: "image/png"} {
 		a := shopper.get(f.server.URL + path)
 		h := a.Header
-		if a.StatusCode != http.StatusOK || h.Get("Content-Type") != kind || !strings.Contains(h.Get("Cache-Control"), "immutable") || h.Get("X-Content-Type-Options") != "nosniff" {
+		if a.StatusCode != http.StatusOK || h.Get("Content-Type") != kind ||
+			!strings.Contains(h.Get("Cache-Control"), "immutable") || h.Get("X-Content-Type-Options") != "nosniff" {
 			t.Errorf("%s: %d %v", path, a.StatusCode, h)
 		}
 	}
@@ -109,7 +114,8 @@ func TestBrandIsShown(t *testing.T) {
 
 func TestUnknownBrandFiles(t *testing.T) {
 	f := newFixture(t, tenant.Tenant{}, scripted())
-	for _, name := range []string{"x.png", ".png", "ffd400", "ffd400.png", "red-0.css", ".css", "-.css", "ffd400;-0.css", "%2e%2e", "ffd40-0.css"} {
+	for _, name := range []string{"x.png", ".png", "ffd400", "ffd400.png", "red-0.css", ".css", "-.css", "ffd400;-0.css",
+		"%2e%2e", "ffd40-0.css"} {
 		if a := f.browser().get(f.server.URL + "/brand/" + name); a.StatusCode != http.StatusNotFound {
 			t.Errorf("%s: %d", name, a.StatusCode)
 		}

@@ -39,7 +39,8 @@ var cameraFiles = []string{
 // troubles are the screens of the camera page that say why the check has
 // stopped and how it can go on. The texts are trouble.<kind>.title, .body and .action.
 var troubles = []string{
-	"missing", "refused", "in_use", "frozen", "insecure", "embedded", "unplugged", "failed", "network", "waiting", "other_tab",
+	"missing", "refused", "in_use", "frozen", "insecure", "embedded", "unplugged", "failed", "network", "waiting",
+	"other_tab",
 }
 
 // troubleView is one trouble screen. Handover and Without are empty if waiting
@@ -81,7 +82,8 @@ var families = []string{"ios", "android", "firefox", "chrome", "safari"}
 // browsers on iPhones work alike in this, and most on Android.
 func familyOf(userAgent string) string {
 	for _, mark := range []struct{ of, family string }{
-		{"iPhone", "ios"}, {"iPad", "ios"}, {"Android", "android"}, {"Firefox/", "firefox"}, {"Chrome/", "chrome"}, {"Safari/", "safari"},
+		{"iPhone", "ios"}, {"iPad", "ios"}, {"Android", "android"}, {"Firefox/", "firefox"}, {"Chrome/", "chrome"},
+		{"Safari/", "safari"},
 	} {
 		if strings.Contains(userAgent, mark.of) {
 			return mark.family

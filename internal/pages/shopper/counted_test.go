@@ -32,9 +32,12 @@ func TestWhatIsCounted(t *testing.T) {
 		want     []ended
 	}{
 		{"met", true, []age.Step{stepBegun, met}, false, []ended{{drift.Other, drift.Estimated, 31}}},
-		{"below", true, []age.Step{stepBegun, verdict(age.VerdictBelow, 16.5)}, false, []ended{{drift.Other, drift.Estimated, 16.5}}},
-		{"not live", true, []age.Step{stepBegun, verdict(age.VerdictSpoof, 0)}, false, []ended{{drift.Other, drift.NotLive, 0}}},
-		{"nothing usable", true, []age.Step{stepFraming, verdict(age.VerdictNoCapture, 0)}, false, []ended{{drift.Other, drift.Unusable, 0}}},
+		{"below", true, []age.Step{stepBegun, verdict(age.VerdictBelow, 16.5)}, false,
+			[]ended{{drift.Other, drift.Estimated, 16.5}}},
+		{"not live", true, []age.Step{stepBegun, verdict(age.VerdictSpoof, 0)}, false,
+			[]ended{{drift.Other, drift.NotLive, 0}}},
+		{"nothing usable", true, []age.Step{stepFraming, verdict(age.VerdictNoCapture, 0)}, false,
+			[]ended{{drift.Other, drift.Unusable, 0}}},
 		{"the server was too slow", true, []age.Step{stepBegun, unserved}, false, nil},
 		{"a test session", false, []age.Step{stepBegun, met}, false, nil},
 		{"left in the challenge", true, []age.Step{stepBegun, stepBegun}, true, []ended{{drift.Other, drift.Left, 0}}},
@@ -73,7 +76,8 @@ func TestWhatIsCounted(t *testing.T) {
 				t.Errorf("%d more were counted", n)
 			}
 			if row.name == "met" {
-				if basis := f.stored(link).Basis; f.stored(link).Status != session.StatusPassed || basis.Cutoff == nil || *basis.Cutoff != 27.5 {
+				if basis := f.stored(link).Basis; f.stored(link).Status != session.StatusPassed || basis.Cutoff == nil ||
+					*basis.Cutoff != 27.5 {
 					t.Errorf("decided by %+v", basis)
 				}
 			}

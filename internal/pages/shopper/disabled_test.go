@@ -43,7 +43,8 @@ func TestPagesOfADisabledTenant(t *testing.T) {
 			answers = append(answers, shopper.get(link+path))
 		}
 		for path, form := range map[string]url.Values{
-			"/start": nil, "/without-camera": nil, "/consent": {"share": {"yes"}}, "/handover": nil, "/document": {"choice": {"accept"}},
+			"/start": nil, "/without-camera": nil, "/consent": {"share": {"yes"}}, "/handover": nil,
+			"/document": {"choice": {"accept"}},
 		} {
 			answers = append(answers, shopper.post(link+path, form))
 		}
@@ -53,7 +54,8 @@ func TestPagesOfADisabledTenant(t *testing.T) {
 		answers = append(answers, shopper.get(link+"?force=verified"), f.browser().get(link+"?force=fallback"))
 	}
 	for _, link := range []string{phoneLink, taken} {
-		answers = append(answers, phone.get(link), phone.get(link+"/"), phone.get(link+"/stream"), phone.post(link+"/start", nil), phone.post(link+"/without-camera", nil))
+		answers = append(answers, phone.get(link), phone.get(link+"/"), phone.get(link+"/stream"),
+			phone.post(link+"/start", nil), phone.post(link+"/without-camera", nil))
 	}
 	for _, a := range answers {
 		if t.Failed() {

@@ -29,7 +29,8 @@ func (p *Pages) offerDocument(c echo.Context, v visit) error {
 	if err != nil {
 		return err
 	}
-	view := &documentView{layout: p.layoutOf(v), exit: exitOf(v), TargetAge: v.sess.TargetAge, Preferred: v.sess.DocumentPreferred, Ways: ways,
+	view := &documentView{layout: p.layoutOf(v), exit: exitOf(v), TargetAge: v.sess.TargetAge,
+		Preferred: v.sess.DocumentPreferred, Ways: ways,
 		UsedUp: p.cfg.Photos != nil && v.tenant.Allows(string(session.WayPhoto)) && !p.cfg.Photos.Available(v.sess),
 	}
 	if reason := wallet.Reason(c.QueryParam("refused")); reason.Genuine() && v.sess.DocumentAttempts > 0 {
@@ -80,7 +81,8 @@ func (p *Pages) document(c echo.Context, v visit) error {
 	var err error
 	next, ctx := v.path, c.Request().Context()
 	if choice := session.Way(c.FormValue("choice")); choice == "decline" {
-		v.sess, err = p.cfg.Sessions.Resolve(ctx, v.sess, session.CheckResult{Result: session.ResultFallback, Source: session.SourceDocument})
+		v.sess, err = p.cfg.Sessions.Resolve(ctx, v.sess,
+			session.CheckResult{Result: session.ResultFallback, Source: session.SourceDocument})
 	} else {
 		ways, waysErr := p.ways(c, v)
 		if waysErr != nil {

@@ -70,7 +70,8 @@ func (f *fixture) endsWithoutEstimate(link string) {
 // settled units. It returns the events.
 func (f *fixture) hasEnded(link string, want int) []webhook.Record {
 	f.t.Helper()
-	events, err := f.db.Events(f.t.Context(), webhook.Filter{Scope: webhook.OfTenant(f.tenant.ID), Session: f.stored(link).ID})
+	events, err := f.db.Events(f.t.Context(),
+		webhook.Filter{Scope: webhook.OfTenant(f.tenant.ID), Session: f.stored(link).ID})
 	must(f.t, err)
 	settled := 0
 	for e, err := range billing.Ledger(f.t.Context(), f.db, f.tenant.ID) {
@@ -137,7 +138,8 @@ func TestTheLastAttemptEndsTheCheck(t *testing.T) {
 // TestALastAttemptThatWasCutOffWithItsServer: the next page that is opened ends
 // the check.
 func TestALastAttemptThatWasCutOffWithItsServer(t *testing.T) {
-	for name, settings := range map[string]tenant.Tenant{"document check off": {}, "document check on": {DocumentCheck: true, AgeVisibility: true}} {
+	for name, settings := range map[string]tenant.Tenant{"document check off": {},
+		"document check on": {DocumentCheck: true, AgeVisibility: true}} {
 		t.Run(name, func(t *testing.T) {
 			f := newFixture(t, settings, scripted(stepFraming))
 			shopper := f.browser()
@@ -269,7 +271,8 @@ func TestWhenNothingHadBegunThePageTriesAgain(t *testing.T) {
 }
 
 func TestGoingOnWithoutTheCamera(t *testing.T) {
-	for name, settings := range map[string]tenant.Tenant{"document check off": {}, "document check on": {DocumentCheck: true, AgeVisibility: true}} {
+	for name, settings := range map[string]tenant.Tenant{"document check off": {},
+		"document check on": {DocumentCheck: true, AgeVisibility: true}} {
 		t.Run(name, func(t *testing.T) {
 			f := newFixture(t, settings, scripted(stepBegun, verdict(age.VerdictMet, 40)))
 			shopper := f.browser()

@@ -67,7 +67,8 @@ func TestForceDecidesASessionBegunElsewhere(t *testing.T) {
 }
 
 func TestForceWithTheDocumentCheck(t *testing.T) {
-	for outcome, ends := range map[string]session.Status{"verified": session.StatusPassed, "fallback": session.StatusFallback} {
+	for outcome, ends := range map[string]session.Status{"verified": session.StatusPassed,
+		"fallback": session.StatusFallback} {
 		t.Run(outcome, func(t *testing.T) {
 			f := newFixture(t, tenant.Tenant{DocumentCheck: true}, nil)
 			link := f.session(false)
@@ -129,7 +130,8 @@ func TestRefusedForce(t *testing.T) {
 			link := f.session(test.livemode)
 			a := f.browser().get(link + "?" + test.query)
 			a.shows(t, http.StatusBadRequest, test.shows)
-			if back := `href="` + strings.TrimPrefix(link, f.server.URL) + `" data-testid="check"`; !strings.Contains(a.body, back) {
+			if back := `href="` + strings.TrimPrefix(link, f.server.URL) +
+				`" data-testid="check"`; !strings.Contains(a.body, back) {
 				t.Errorf("no way back to the check:\n%s", a.body)
 			}
 			if s := f.stored(link); s.Status != session.StatusPending || s.BrowserHash != nil {

@@ -40,13 +40,15 @@ func goldenScreens() map[string]goldenScreen {
 	reviewed := shop
 	reviewed.Review = "https://shop.example/review?a=1&b=2"
 	camera := func() *cameraView {
-		return &cameraView{layout: live, exit: shop, Camera: "/v/TOKEN/camera", Handover: "/v/TOKEN/handover", Without: "/v/TOKEN/without-camera", Troubles: troubles}
+		return &cameraView{layout: live, exit: shop, Camera: "/v/TOKEN/camera", Handover: "/v/TOKEN/handover",
+			Without: "/v/TOKEN/without-camera", Troubles: troubles}
 	}
 	asking := func() *walletView {
-		return &walletView{layout: live, exit: shop, TargetAge: 18, State: walletOpen, Requests: `[{"protocol":"org-iso-mdoc","data":{}}]`, Apps: []walletApp{
-			{Name: wallet.SchemeProofOfAge, Link: "av://?nonce=1&response_uri=2", QR: "data:image/png;base64,QR"},
-			{Name: wallet.SchemeOpenID, Link: "openid4vp://?nonce=1&response_uri=2", QR: "data:image/png;base64,QR"},
-		}}
+		return &walletView{layout: live, exit: shop, TargetAge: 18, State: walletOpen,
+			Requests: `[{"protocol":"org-iso-mdoc","data":{}}]`, Apps: []walletApp{
+				{Name: wallet.SchemeProofOfAge, Link: "av://?nonce=1&response_uri=2", QR: "data:image/png;base64,QR"},
+				{Name: wallet.SchemeOpenID, Link: "openid4vp://?nonce=1&response_uri=2", QR: "data:image/png;base64,QR"},
+			}}
 	}
 	handover := func(state string) goldenScreen {
 		return goldenScreen{screen: "handover", view: func() view {
@@ -71,7 +73,8 @@ func goldenScreens() map[string]goldenScreen {
 			branded := live
 			branded.look = look{
 				Shop: shop.Merchant, Logo: "/brand/HASH.png", Stylesheet: "/brand/1f5f5b-HASH.css",
-				links: tenant.Links{PrivacyURL: "https://shop.example/privacy?a=1&b=2", HelpURL: "https://shop.example/help", TermsURL: "https://shop.example/terms"},
+				links: tenant.Links{PrivacyURL: "https://shop.example/privacy?a=1&b=2", HelpURL: "https://shop.example/help",
+					TermsURL: "https://shop.example/terms"},
 			}
 			return &introView{layout: branded, exit: shop, TargetAge: 18}
 		}},
@@ -95,13 +98,15 @@ func goldenScreens() map[string]goldenScreen {
 			return v
 		}},
 		"document": {screen: "document", view: func() view {
-			return &documentView{layout: layout{Path: "/v/TOKEN", Test: true, Forcible: true}, exit: shop, TargetAge: 18, Ways: []session.Way{session.WayWallet, session.WayPhoto}}
+			return &documentView{layout: layout{Path: "/v/TOKEN", Test: true, Forcible: true}, exit: shop, TargetAge: 18,
+				Ways: []session.Way{session.WayWallet, session.WayPhoto}}
 		}},
 		"document-preferred": {screen: "document", view: func() view {
 			return &documentView{layout: live, exit: shop, TargetAge: 18, Preferred: true, Ways: []session.Way{session.WayPhoto}}
 		}},
 		"document-refused": {screen: "document", view: func() view {
-			return &documentView{layout: live, exit: shop, TargetAge: 18, Ways: []session.Way{session.WayWallet}, Refused: wallet.ReasonExpired}
+			return &documentView{layout: live, exit: shop, TargetAge: 18, Ways: []session.Way{session.WayWallet},
+				Refused: wallet.ReasonExpired}
 		}},
 		"document-used-up": {screen: "document", view: func() view {
 			return &documentView{layout: live, exit: shop, TargetAge: 18, Ways: []session.Way{session.WayWallet}, UsedUp: true}
@@ -122,17 +127,20 @@ func goldenScreens() map[string]goldenScreen {
 		"wallet": {screen: "wallet", view: func() view { return asking() }},
 		"wallet-test-refused": {screen: "wallet", view: func() view {
 			v := asking()
-			v.Test, v.Forcible, v.State, v.Refused, v.Sample = true, true, "issuer_unknown", "issuer_unknown", "/sample-wallet/bm9uY2U9MQ"
+			v.Test, v.Forcible, v.State, v.Refused, v.Sample = true, true, "issuer_unknown", "issuer_unknown",
+				"/sample-wallet/bm9uY2U9MQ"
 			return v
 		}},
 		"sample": {screen: "sample", view: func() view {
 			return &sampleView{layout: layout{Test: true}, Request: "/sample-wallet/bm9uY2U9MQ"}
 		}},
-		"fallback":           {screen: "fallback", view: func() view { return &fallbackView{layout: ended, exit: reviewed, Why: whyEstimate} }},
-		"fallback-no-review": {screen: "fallback", view: func() view { return &fallbackView{layout: ended, exit: shop, Why: whyNoEstimate} }},
-		"spoof":              {screen: "spoof", view: func() view { return &exitView{layout: live, exit: reviewed} }},
-		"onward":             {screen: "onward", view: func() view { return &exitView{layout: live, exit: shop} }},
-		"handover-waiting":   handover(handoverWaiting),
+		"fallback": {screen: "fallback",
+			view: func() view { return &fallbackView{layout: ended, exit: reviewed, Why: whyEstimate} }},
+		"fallback-no-review": {screen: "fallback",
+			view: func() view { return &fallbackView{layout: ended, exit: shop, Why: whyNoEstimate} }},
+		"spoof":            {screen: "spoof", view: func() view { return &exitView{layout: live, exit: reviewed} }},
+		"onward":           {screen: "onward", view: func() view { return &exitView{layout: live, exit: shop} }},
+		"handover-waiting": handover(handoverWaiting),
 		"handover-link": {screen: "handover", view: func() view {
 			v := handover(handoverWaiting).view().(*handoverView)
 			v.LinkFirst = true
@@ -141,7 +149,8 @@ func goldenScreens() map[string]goldenScreen {
 		"handover-phone":   handover(handoverPhone),
 		"handover-expired": handover(handoverExpired),
 		"phone": {screen: "phone", view: func() view {
-			return &phoneView{layout: layout{Path: "/h/PHONE"}, exit: exit{Merchant: shop.Merchant}, Code: "4711", Start: "/h/PHONE/start"}
+			return &phoneView{layout: layout{Path: "/h/PHONE"}, exit: exit{Merchant: shop.Merchant}, Code: "4711",
+				Start: "/h/PHONE/start"}
 		}},
 	}
 	for name, icon := range notices {

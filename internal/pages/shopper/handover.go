@@ -78,7 +78,8 @@ func (p *Pages) showHandover(c echo.Context, v visit) error {
 	if err != nil {
 		return err
 	}
-	view.QR = template.URL("data:image/png;base64," + base64.StdEncoding.EncodeToString(code.PNG())) //nolint:gosec // our own picture
+	//nolint:gosec // our own picture
+	view.QR = template.URL("data:image/png;base64," + base64.StdEncoding.EncodeToString(code.PNG()))
 	return p.render(c, http.StatusOK, "handover", view)
 }
 

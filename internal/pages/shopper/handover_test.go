@@ -90,7 +90,8 @@ func TestAHandoverIsForOnePhone(t *testing.T) {
 	other.get(phoneLink).shows(t, http.StatusOK, "screen-phone")
 	phone.post(phoneLink+"/start", nil)
 	other.post(phoneLink+"/start", nil)
-	if a := other.post(f.server.URL+"/h/cAnArY/start", nil); a.StatusCode != http.StatusGone || strings.Contains(a.body+a.Header.Get("Location"), "cAnArY") {
+	if a := other.post(f.server.URL+"/h/cAnArY/start", nil); a.StatusCode != http.StatusGone ||
+		strings.Contains(a.body+a.Header.Get("Location"), "cAnArY") {
 		t.Errorf("unknown link: %d, %s", a.StatusCode, a.Header)
 	}
 	other.get(phoneLink).shows(t, http.StatusGone, "notice-handover_gone")

@@ -23,10 +23,12 @@ func TestAChoiceOfADocumentIsOffered(t *testing.T) {
 		photos   func(session.Session, bool) document.PhotoCheck
 		prefer   string // the text of the choice; empty: no choice
 	}{
-		"document check off":       {tenant.Tenant{}, false, filmed, ""},
-		"both ways":                {tenant.Tenant{DocumentCheck: true}, false, filmed, preferBoth},
-		"wallet alone":             {tenant.Tenant{DocumentCheck: true, DocumentWays: []string{"wallet"}}, false, filmed, preferWallet},
-		"photo alone":              {tenant.Tenant{DocumentCheck: true, DocumentWays: []string{"photo"}}, false, filmed, preferPhoto},
+		"document check off": {tenant.Tenant{}, false, filmed, ""},
+		"both ways":          {tenant.Tenant{DocumentCheck: true}, false, filmed, preferBoth},
+		"wallet alone": {tenant.Tenant{DocumentCheck: true, DocumentWays: []string{"wallet"}}, false, filmed,
+			preferWallet},
+		"photo alone": {tenant.Tenant{DocumentCheck: true, DocumentWays: []string{"photo"}}, false, filmed,
+			preferPhoto},
 		"live, no issuer trusted":  {tenant.Tenant{DocumentCheck: true}, true, filmed, preferPhoto},
 		"live, no way can be used": {tenant.Tenant{DocumentCheck: true}, true, nil, ""},
 	} {
@@ -40,11 +42,13 @@ func TestAChoiceOfADocumentIsOffered(t *testing.T) {
 			if offered := strings.Contains(a.body, `data-testid="prefer-document"`); offered != (tt.prefer != "") {
 				t.Errorf("offered: %t", offered)
 			}
-			if text := map[string]string{preferBoth: "from a wallet, or photograph", preferWallet: "from a wallet on your phone", preferPhoto: "You photograph a passport"}[tt.prefer]; !strings.Contains(a.body, text) {
+			if text := map[string]string{preferBoth: "from a wallet, or photograph", preferWallet: "from a wallet on your phone",
+				preferPhoto: "You photograph a passport"}[tt.prefer]; !strings.Contains(a.body, text) {
 				t.Errorf("the page does not say %q", text)
 			}
 			shopper.post(link+"/start", choosesDocument).leadsTo(t, strings.TrimPrefix(link, f.server.URL))
-			if s := f.stored(link); s.DocumentOpen() != (tt.prefer != "") || s.DocumentPreferred != s.DocumentOpen() || s.Status != session.StatusPending {
+			if s := f.stored(link); s.DocumentOpen() != (tt.prefer != "") || s.DocumentPreferred != s.DocumentOpen() ||
+				s.Status != session.StatusPending {
 				t.Errorf("%s, document open: %t, preferred: %t", s.Status, s.DocumentOpen(), s.DocumentPreferred)
 			}
 		})
@@ -98,7 +102,10 @@ func TestAChoiceThatComesTooLate(t *testing.T) {
 			shopper.post(link+"/start", nil)
 			f.set(tenant.Changes{DocumentCheck: new(bool)})
 		},
-		"the session is in another browser": func(f *fixture, _ *browser, link string) { f.browser().post(link+"/start", nil) },
+		"the session is in another browser": func(f *fixture, _ *browser, link string) {
+			f.browser().post(link+"/start",
+				nil)
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newFixture(t, tenant.Tenant{DocumentCheck: true}, scripted())
@@ -108,7 +115,8 @@ func TestAChoiceThatComesTooLate(t *testing.T) {
 			before := f.stored(link)
 			shopper.post(link+"/start", choosesDocument).leadsTo(t, strings.TrimPrefix(link, f.server.URL))
 			after := f.stored(link)
-			if after.Status != session.StatusPending || after.DocumentOpen() || string(after.BrowserHash) != string(before.BrowserHash) {
+			if after.Status != session.StatusPending || after.DocumentOpen() ||
+				string(after.BrowserHash) != string(before.BrowserHash) {
 				t.Errorf("%s, document open: %t, bound: %t", after.Status, after.DocumentOpen(), after.BrowserHash != nil)
 			}
 		})

@@ -69,7 +69,8 @@ func TestLanguagesAreThoseOfTheSettings(t *testing.T) {
 	for _, l := range f.pages.pages.Languages() {
 		tags = append(tags, l.Tag)
 	}
-	if tags[0] != tenant.Languages[0] || !slices.Equal(slices.Sorted(slices.Values(tags)), slices.Sorted(slices.Values(tenant.Languages))) {
+	if tags[0] != tenant.Languages[0] || !slices.Equal(slices.Sorted(slices.Values(tags)),
+		slices.Sorted(slices.Values(tenant.Languages))) {
 		t.Errorf("the page has %v, the settings %v", tags, tenant.Languages)
 	}
 }

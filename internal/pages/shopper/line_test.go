@@ -210,7 +210,8 @@ func TestCreditFollowsTheRoundTrip(t *testing.T) {
 	for _, row := range []struct {
 		trip time.Duration
 		want int
-	}{{0, 1}, {99 * time.Millisecond, 1}, {100 * time.Millisecond, 2}, {249 * time.Millisecond, 2}, {250 * time.Millisecond, 3}, {374 * time.Millisecond, 3}, {375 * time.Millisecond, 4}, {time.Minute, 4}} {
+	}{{0, 1}, {99 * time.Millisecond, 1}, {100 * time.Millisecond, 2}, {249 * time.Millisecond, 2},
+		{250 * time.Millisecond, 3}, {374 * time.Millisecond, 3}, {375 * time.Millisecond, 4}, {time.Minute, 4}} {
 		if got := credit(row.trip); got != row.want {
 			t.Errorf("%s: %d, want %d", row.trip, got, row.want)
 		}

@@ -25,10 +25,12 @@ func TestPagesOfATenantThatMoved(t *testing.T) {
 	shopper.get(begun).shows(t, http.StatusServiceUnavailable, "notice-busy")
 	must(t, moves.Forward(t.Context(), actor, f.tenant.ID, "https://new.example:8443"))
 
-	for _, link := range []string{begun, begun + "/camera", begun + "/stream", begun + "/handover/state", fresh, fresh + "?force=verified", fresh + "/document", phoneLink, phoneLink + "/stream"} {
+	for _, link := range []string{begun, begun + "/camera", begun + "/stream", begun + "/handover/state", fresh, fresh +
+		"?force=verified", fresh + "/document", phoneLink, phoneLink + "/stream"} {
 		a := phone.get(link)
 		to := "https://new.example:8443" + strings.TrimPrefix(link, f.server.URL)
-		if a.StatusCode != http.StatusTemporaryRedirect || a.Header.Get("Location") != to || a.Header.Get("Referrer-Policy") != "no-referrer" || len(a.Cookies()) > 0 {
+		if a.StatusCode != http.StatusTemporaryRedirect || a.Header.Get("Location") != to ||
+			a.Header.Get("Referrer-Policy") != "no-referrer" || len(a.Cookies()) > 0 {
 			t.Errorf("%s leads with %d to %q", link, a.StatusCode, a.Header.Get("Location"))
 		}
 	}

@@ -57,7 +57,8 @@ func (p *Pages) showPhone(c echo.Context) error {
 	l := layout{look: lookOf(v), Test: !v.sess.Livemode, Path: v.path}
 	switch {
 	case p.doneOnPhone(v):
-		return p.render(c, http.StatusOK, "notice", &noticeView{layout: l, Name: "handover_done", Icon: notices["handover_done"]})
+		return p.render(c, http.StatusOK, "notice",
+			&noticeView{layout: l, Name: "handover_done", Icon: notices["handover_done"]})
 	case !v.owner:
 		if err := p.greetPhone(c, &v); err != nil {
 			return err

@@ -56,7 +56,8 @@ func (p *Pages) showPhoto(c echo.Context, v visit) error {
 }
 
 func (p *Pages) askPhoto(c echo.Context, v visit, missing bool) error {
-	return p.render(c, http.StatusOK, "photo", &photoView{layout: p.layoutOf(v), exit: exitOf(v), TargetAge: v.sess.TargetAge, Missing: missing})
+	return p.render(c, http.StatusOK, "photo",
+		&photoView{layout: p.layoutOf(v), exit: exitOf(v), TargetAge: v.sess.TargetAge, Missing: missing})
 }
 
 // agreePhoto answers POST /v/{token}/photo: the shopper agrees to the
@@ -80,7 +81,8 @@ func (p *Pages) photoCameraOf(c echo.Context, v visit) *cameraView {
 	view := p.cameraViewOf(c, v)
 	view.Photo, view.Again = true, false
 	view.Camera, view.Back = v.path+"/photo", v.path
-	if outcome := photo.Outcome(c.QueryParam("refused")); outcome == photo.Doubtful || v.sess.DocumentAttempts > 0 && slices.Contains(photo.Refusals, outcome) {
+	if outcome := photo.Outcome(c.QueryParam("refused")); outcome == photo.Doubtful || v.sess.DocumentAttempts > 0 &&
+		slices.Contains(photo.Refusals, outcome) {
 		view.Refused = outcome
 	}
 	return view

@@ -38,7 +38,8 @@ func (f *film) Add(_ context.Context, frame age.Frame) (photo.Step, error) {
 	return step, nil
 }
 
-var stepFilming = photo.Step{Stage: photo.StageDocument, Step: age.Step{Guidance: "document.closer", Phase: "document", Full: true}}
+var stepFilming = photo.Step{Stage: photo.StageDocument,
+	Step: age.Step{Guidance: "document.closer", Phase: "document", Full: true}}
 
 // filmed returns pages whose checks of documents have an outcome at the second
 // frame.
@@ -71,7 +72,8 @@ func (b *browser) films(link string) onwardMessage {
 	var first hello
 	must(b.t, json.Unmarshal([]byte(c.read()), &first))
 	c.send(frame(scriptNonce, 0))
-	if got := c.read(); !strings.HasPrefix(got, `{"seq":0,"stage":"document","guidance":"document.closer","phase":"document"`) {
+	if got := c.read(); !strings.HasPrefix(got,
+		`{"seq":0,"stage":"document","guidance":"document.closer","phase":"document"`) {
 		b.t.Errorf("guidance %s", got)
 	}
 	c.send(frame(scriptNonce, 1))
@@ -102,7 +104,8 @@ func TestOutcomesOfAPhotographedDocument(t *testing.T) {
 				t.Errorf("last message %+v", last)
 			}
 			s := f.stored(link)
-			if s.Status != row.status || s.DocumentAttempts != row.attempts || s.DocumentCamera != 10*time.Second || s.DetectedAge != nil {
+			if s.Status != row.status || s.DocumentAttempts != row.attempts || s.DocumentCamera != 10*time.Second ||
+				s.DetectedAge != nil {
 				t.Errorf("%s after %d refusals and %s of camera time", s.Status, s.DocumentAttempts, s.DocumentCamera)
 			}
 			if read := row.outcome != photo.Doubtful; read != (s.DocumentWay == session.WayPhoto) {
@@ -168,7 +171,8 @@ func TestDocumentsThatMayNotBeFilmed(t *testing.T) {
 	}
 
 	link, shopper = f.agreed()
-	_, err := f.sessions.TakeDocumentCamera(t.Context(), f.stored(link), session.Claim{}, session.MaxDocumentCamera-time.Second)
+	_, err := f.sessions.TakeDocumentCamera(t.Context(), f.stored(link), session.Claim{},
+		session.MaxDocumentCamera-time.Second)
 	must(t, err)
 	shopper.camera(link).closes(closeReload)
 	shopper.get(link).shows(t, http.StatusOK, "camera-used-up")
@@ -230,7 +234,8 @@ func TestConsentIsWithdrawn(t *testing.T) {
 // refused document still counts, even if the shopper has agreed again; nobody
 // passes.
 func TestARefusalCountsWithoutConsent(t *testing.T) {
-	for outcome, attempts := range map[photo.Outcome]int{photo.Passed: 0, photo.NotLive: 0, photo.AnotherFace: 1, photo.UnderAge: 1} {
+	for outcome, attempts := range map[photo.Outcome]int{photo.Passed: 0, photo.NotLive: 0, photo.AnotherFace: 1,
+		photo.UnderAge: 1} {
 		f := filmed(t, outcome)
 		link, shopper := f.agreed()
 		filming := shopper.camera(link)

@@ -15,7 +15,8 @@ import (
 func TestWhyAndWhatNow(t *testing.T) {
 	const review = "https://shop.example/review?a=1&b=2"
 	texts := map[reason]string{
-		whyEstimate: "far enough above the limit", whyNoEstimate: "ended without an estimate", whyDocument: "document check did not confirm",
+		whyEstimate: "far enough above the limit", whyNoEstimate: "ended without an estimate",
+		whyDocument: "document check did not confirm",
 	}
 	for name, test := range map[string]struct {
 		settings tenant.Tenant

@@ -126,7 +126,8 @@ func loadPages(verifyURL string) (*page.Set, error) {
 		return nil, fmt.Errorf("verify URL: %w", err)
 	}
 	return page.New(page.Config{
-		Files: templates.Shopper(), Screens: screens, Keys: composedKeys(), Funcs: template.FuncMap{"trouble": troubleOf, "cameraFiles": func() []string { return cameraFiles }},
+		Files: templates.Shopper(), Screens: screens, Keys: composedKeys(),
+		Funcs:      template.FuncMap{"trouble": troubleOf, "cameraFiles": func() []string { return cameraFiles }},
 		StaticPath: "/static", PublicURL: verifyURL,
 		Permissions:   "camera=(self), microphone=(), geolocation=(), display-capture=()",
 		ContentPolicy: page.HostedPolicy(public),
@@ -143,7 +144,8 @@ func (p *Pages) Register(e *echo.Echo) {
 	e.Match(getOrHead, "/v/:token", p.show, page.Compress)
 	e.Match(getOrHead, "/v/:token/", p.show, page.Compress) // where the page of a failed form leads back to
 	e.Match(getOrHead, "/v/:token/camera", p.at(p.capturable, p.renderCamera), page.Compress)
-	e.Match(getOrHead, "/v/:token/document", p.at(nil, p.toSession), page.Compress) // for a browser that goes back to the form
+	// for a browser that goes back to the form
+	e.Match(getOrHead, "/v/:token/document", p.at(nil, p.toSession), page.Compress)
 	e.GET("/v/:token/stream", p.at(nil, p.capture))
 	e.POST("/v/:token/start", p.at(nil, p.start), p.pages.SameOrigin)
 	e.POST("/v/:token/consent", p.at(p.on(screenConsent), p.consent), p.pages.SameOrigin)

@@ -60,7 +60,9 @@ func (f *fixture) advance(d time.Duration) {
 
 // newFixture starts the pages for one tenant. If capture is nil, the estimator is
 // off.
-func newFixture(t testing.TB, settings tenant.Tenant, capture func(sess session.Session, assisted bool) Capture) *fixture {
+func newFixture(
+	t testing.TB, settings tenant.Tenant, capture func(sess session.Session, assisted bool) Capture,
+) *fixture {
 	t.Helper()
 	f := &fixture{t: t, time: &clock{now: time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)}}
 	db, err := store.Open(t.Context(), store.Config{URL: "sqlite:" + filepath.Join(t.TempDir(), "agegate.db")})
@@ -97,7 +99,8 @@ func (f *fixture) serve(capture func(sess session.Session, assisted bool) Captur
 		VerifyURL: base, TTL: 30 * time.Minute, TokenTTL: 10 * time.Minute,
 		Limits: billing.Limits{FreeChecksPerMonth: billing.Unlimited, TestDailyCap: billing.Unlimited},
 	}, f.db, f.tenants, f.sealer, rand.Reader, f.clock, func() {})
-	wallets, err := document.NewWallets(f.sessions, f.db, f.sealer, document.NewStatusLists(nil, f.clock), rand.Reader, f.clock)
+	wallets, err := document.NewWallets(f.sessions, f.db, f.sealer, document.NewStatusLists(nil, f.clock), rand.Reader,
+		f.clock)
 	must(t, err)
 	var photos *document.Photos
 	if f.photos != nil {
@@ -151,7 +154,8 @@ func must(t testing.TB, err error) {
 // session creates a session and returns its verification URL.
 func (f *fixture) session(livemode bool) string {
 	f.t.Helper()
-	created, err := f.sessions.Create(f.t.Context(), tenant.Caller{TenantID: f.tenant.ID, Livemode: livemode}, session.CreateRequest{TargetAge: 18})
+	created, err := f.sessions.Create(f.t.Context(), tenant.Caller{TenantID: f.tenant.ID, Livemode: livemode},
+		session.CreateRequest{TargetAge: 18})
 	must(f.t, err)
 	return created.VerificationURL
 }

@@ -71,7 +71,8 @@ func TestAnOfferHoldsForTheStreamsOfOtherReplicas(t *testing.T) {
 
 			before := f.stored(link)
 			late.finds(1)
-			if after := f.stored(link); after.Status != session.StatusPending || !after.DocumentOpen() || after.Strikes != before.Strikes {
+			if after := f.stored(link); after.Status != session.StatusPending || !after.DocumentOpen() ||
+				after.Strikes != before.Strikes {
 				t.Errorf("%s with the document check open: %s, %d strikes", test.name, after.Status, after.Strikes)
 			}
 			shopper.get(other.at(link)).shows(t, http.StatusOK, "screen-document")
@@ -93,7 +94,8 @@ func TestConsentIsThatOfTheMomentOfTheVerdict(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			f := newFixture(t, tenant.Tenant{AgeVisibility: true}, scripted(stepFraming, stepBegun, verdict(age.VerdictBelow, 16.5)))
+			f := newFixture(t, tenant.Tenant{AgeVisibility: true},
+				scripted(stepFraming, stepBegun, verdict(age.VerdictBelow, 16.5)))
 			shopper := f.browser()
 			link := f.session(true)
 			shopper.post(link+"/start", nil)
@@ -102,7 +104,8 @@ func TestConsentIsThatOfTheMomentOfTheVerdict(t *testing.T) {
 			c.send(frame(scriptNonce, 0))
 			c.read()
 			shopper.post(link+"/consent", url.Values{"share": {test.during}}) // in another tab
-			_, err := f.tenants.Update(t.Context(), audit.System("test"), f.tenant.ID, tenant.Changes{AgeVisibility: &test.wanted})
+			_, err := f.tenants.Update(t.Context(), audit.System("test"), f.tenant.ID,
+				tenant.Changes{AgeVisibility: &test.wanted})
 			must(t, err)
 			c.send(frame(scriptNonce, 1))
 			c.read()

@@ -34,8 +34,9 @@ type budget struct {
 // photoBudget is the budget for pictures of documents, which are larger and
 // fewer. Between the document and the face, the page opens another camera.
 var photoBudget = budget{
-	answer: 20 * time.Second, idle: 25 * time.Second, whole: session.MaxDocumentCamera + time.Minute, frames: 6000, bytes: 512 << 20,
-	gap: 100 * time.Millisecond, burst: 5, beat: 3 * time.Second,
+	answer: 20 * time.Second, idle: 25 * time.Second, whole: session.MaxDocumentCamera + time.Minute, frames: 6000,
+	bytes: 512 << 20,
+	gap:   100 * time.Millisecond, burst: 5, beat: 3 * time.Second,
 }
 
 // streamBudget is more than an honest page needs: at most six frames a second of
@@ -326,7 +327,8 @@ func (s *stream) answer(work context.Context, frame taken) (websocket.StatusCode
 	}
 	s.inbox.held.Add(-1) // before the page can know of it
 	err = s.link.send(ctx, guidance{
-		Seq: frame.number, Stage: step.Stage, Guidance: step.Guidance, Phase: step.Phase, Prompt: step.Prompt, Hint: step.Hint,
+		Seq: frame.number, Stage: step.Stage, Guidance: step.Guidance, Phase: step.Phase, Prompt: step.Prompt,
+		Hint: step.Hint,
 		Done: step.Done, Total: step.Total, Progress: step.Progress,
 		Remaining: step.Remaining.Milliseconds(), More: step.Extensible, Full: step.Full,
 		Credit: s.credit(),
@@ -348,7 +350,8 @@ func refusal(err error) (websocket.StatusCode, string) {
 
 // isForeign reports an error that no honest page causes.
 func isForeign(err error) bool {
-	for _, known := range []error{age.ErrMalformedFrame, age.ErrForeignFrame, age.ErrFrameOrder, vision.ErrFrameTooLarge, age.ErrFinished} {
+	for _, known := range []error{age.ErrMalformedFrame, age.ErrForeignFrame, age.ErrFrameOrder, vision.ErrFrameTooLarge,
+		age.ErrFinished} {
 		if errors.Is(err, known) {
 			return true
 		}

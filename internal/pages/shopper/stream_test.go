@@ -63,7 +63,8 @@ func scripted(steps ...age.Step) func(session.Session, bool) Capture {
 
 var (
 	stepFraming = age.Step{Guidance: vision.GuidanceTooFar, Phase: age.PhaseFraming, Total: 2}
-	stepBegun   = age.Step{Guidance: vision.GuidanceOK, Phase: age.PhaseChallenge, Prompt: liveness.PromptHoldStill, Done: 1, Total: 2, AttemptStarted: true}
+	stepBegun   = age.Step{Guidance: vision.GuidanceOK, Phase: age.PhaseChallenge, Prompt: liveness.PromptHoldStill,
+		Done: 1, Total: 2, AttemptStarted: true}
 )
 
 func verdict(v age.Verdict, years float64) age.Step {
@@ -78,7 +79,8 @@ type camera struct {
 
 func (b *browser) camera(link string) *camera {
 	b.t.Helper()
-	conn, _, err := websocket.Dial(b.t.Context(), strings.Replace(link, "http", "ws", 1)+"/stream", &websocket.DialOptions{HTTPClient: b.client})
+	conn, _, err := websocket.Dial(b.t.Context(), strings.Replace(link, "http", "ws", 1)+"/stream",
+		&websocket.DialOptions{HTTPClient: b.client})
 	must(b.t, err)
 	b.t.Cleanup(func() { conn.CloseNow() })
 	return &camera{t: b.t, conn: conn}
@@ -138,7 +140,8 @@ func TestVerdictsOfTheCamera(t *testing.T) {
 	}{
 		{"met", verdict(age.VerdictMet, 31.4), tenant.Tenant{}, session.StatusPassed, ""},
 		{"below", verdict(age.VerdictBelow, 16.2), tenant.Tenant{}, session.StatusFallback, "screen-fallback"},
-		{"below with document check", verdict(age.VerdictBelow, 16.2), tenant.Tenant{DocumentCheck: true}, session.StatusPending, "screen-document"},
+		{"below with document check", verdict(age.VerdictBelow, 16.2), tenant.Tenant{DocumentCheck: true},
+			session.StatusPending, "screen-document"},
 		{"first failed liveness check", verdict(age.VerdictSpoof, 0), tenant.Tenant{}, session.StatusPending, "again"},
 		{"no capture", verdict(age.VerdictNoCapture, 0), tenant.Tenant{}, session.StatusPending, "again"},
 	}
@@ -340,7 +343,8 @@ func TestRefusedHandshakeEchoesNothing(t *testing.T) {
 	shopper := f.browser()
 	link := f.session(true)
 	shopper.post(link+"/start", nil)
-	good := map[string]string{"Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13", "Sec-WebSocket-Key": "AAAAAAAAAAAAAAAAAAAAAA=="}
+	good := map[string]string{"Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13",
+		"Sec-WebSocket-Key": "AAAAAAAAAAAAAAAAAAAAAA=="}
 	for _, name := range []string{"Origin", "Connection", "Upgrade", "Sec-WebSocket-Version", "Sec-WebSocket-Key"} {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, link+"/stream", nil)
 		must(t, err)

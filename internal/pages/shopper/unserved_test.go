@@ -44,16 +44,21 @@ func TestTheServersTroubleCostsNoAttempt(t *testing.T) {
 		charged int
 	}{
 		{"too slow", waits, func(f *fixture, _ *camera) {}, websocket.StatusTryAgainLater, 0},
-		{"failed", func(context.Context) (age.Step, error) { return age.Step{}, errors.New("no model") }, nil, websocket.StatusTryAgainLater, 0},
+		{"failed", func(context.Context) (age.Step, error) { return age.Step{}, errors.New("no model") }, nil,
+			websocket.StatusTryAgainLater, 0},
 		{"going away", waits, func(f *fixture, _ *camera) {
 			ctx, cancel := context.WithTimeout(f.t.Context(), time.Minute)
 			defer cancel()
 			must(f.t, f.pages.Close(ctx))
 		}, websocket.StatusGoingAway, 0},
-		{"movement missed because frames waited", func(context.Context) (age.Step, error) { return unserved, nil }, nil, closeReload, 0},
-		{"movement missed", func(context.Context) (age.Step, error) { return verdict(age.VerdictNoCapture, 0), nil }, nil, closeReload, 1},
-		{"not live", func(context.Context) (age.Step, error) { return verdict(age.VerdictSpoof, 0), nil }, nil, closeReload, 1},
-		{"a message no page sends", func(context.Context) (age.Step, error) { return age.Step{}, age.ErrFrameOrder }, nil, websocket.StatusPolicyViolation, 1},
+		{"movement missed because frames waited", func(context.Context) (age.Step, error) { return unserved, nil }, nil,
+			closeReload, 0},
+		{"movement missed", func(context.Context) (age.Step, error) { return verdict(age.VerdictNoCapture, 0), nil }, nil,
+			closeReload, 1},
+		{"not live", func(context.Context) (age.Step, error) { return verdict(age.VerdictSpoof, 0), nil }, nil, closeReload,
+			1},
+		{"a message no page sends", func(context.Context) (age.Step, error) { return age.Step{}, age.ErrFrameOrder }, nil,
+			websocket.StatusPolicyViolation, 1},
 	}
 	for _, row := range rows {
 		for _, before := range []int{0, session.MaxAttempts - 1} {

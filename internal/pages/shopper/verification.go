@@ -229,7 +229,8 @@ type fallbackView struct {
 func (p *Pages) layoutOf(v visit) layout {
 	test := !v.sess.Livemode
 	forcible := test && p.status(v) == session.StatusPending
-	return layout{look: lookOf(v), Path: v.path, Test: test, Forcible: forcible, Spoofable: forcible && !v.sess.DocumentOpen()}
+	return layout{look: lookOf(v), Path: v.path, Test: test, Forcible: forcible, Spoofable: forcible &&
+		!v.sess.DocumentOpen()}
 }
 
 // consent answers POST /v/{token}/consent: whether the estimate may be shared.

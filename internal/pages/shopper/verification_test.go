@@ -21,7 +21,8 @@ func passing(t *testing.T, a answer, id string) {
 	to, err := url.Parse(a.Header.Get("Location"))
 	must(t, err)
 	q := to.Query()
-	if to.Host != "shop.example" || q.Get("order") != "7" || q.Get("session") != id || q.Get("status") != "VERIFIED" || q.Get("is_adult") != "true" || !strings.Contains(q.Get("token"), ".") {
+	if to.Host != "shop.example" || q.Get("order") != "7" || q.Get("session") != id || q.Get("status") != "VERIFIED" ||
+		q.Get("is_adult") != "true" || !strings.Contains(q.Get("token"), ".") {
 		t.Errorf("redirect to %s", to)
 	}
 	if a.Header.Get("Referrer-Policy") != "no-referrer" || a.Header.Get("Cache-Control") != "no-store" {
@@ -82,7 +83,8 @@ func TestCookies(t *testing.T) {
 			t.Fatalf("%d cookies", len(cookies))
 		}
 		c := cookies[0]
-		if !strings.HasPrefix(c.Name, want) || c.Secure != (base == "https") || !c.HttpOnly || c.SameSite != http.SameSiteLaxMode || c.Path != "/" || c.Domain != "" {
+		if !strings.HasPrefix(c.Name, want) || c.Secure != (base == "https") || !c.HttpOnly ||
+			c.SameSite != http.SameSiteLaxMode || c.Path != "/" || c.Domain != "" {
 			t.Errorf("%s: %v", base, c)
 		}
 	}
@@ -90,7 +92,8 @@ func TestCookies(t *testing.T) {
 
 func TestAnErrorRepeatsNothingOfTheRequest(t *testing.T) {
 	f := newFixture(t, tenant.Tenant{}, scripted())
-	for _, path := range []string{"/v/canary", "/v/canary/camera?canary=canary", "/v/canary/stream", "/h/canary", "/static/canary/canary.js", "/canary"} {
+	for _, path := range []string{"/v/canary", "/v/canary/camera?canary=canary", "/v/canary/stream", "/h/canary",
+		"/static/canary/canary.js", "/canary"} {
 		a := f.browser().get(f.server.URL + path)
 		if a.StatusCode < 400 || strings.Contains(a.body, "canary") {
 			t.Errorf("%s: %d\n%s", path, a.StatusCode, a.body)

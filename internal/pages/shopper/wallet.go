@@ -165,9 +165,10 @@ func (p *Pages) walletViewOf(ctx context.Context, v visit, r document.Request) (
 func (p *Pages) signedRequest(f walletForm) echo.HandlerFunc {
 	return p.fromWallet(maxRequestQuestion, f, func(c echo.Context, v visit) error {
 		req := c.Request()
-		object, err := p.cfg.Wallets.SignedRequest(req.Context(), v.sess, req.PostForm.Get("wallet_nonce"), func(id string) string {
-			return p.responseURI(v.path, id, f)
-		})
+		object, err := p.cfg.Wallets.SignedRequest(req.Context(), v.sess, req.PostForm.Get("wallet_nonce"),
+			func(id string) string {
+				return p.responseURI(v.path, id, f)
+			})
 		if isLate(err) {
 			return refuseAnswer(c)
 		}
@@ -209,7 +210,8 @@ const maxRequestQuestion = 16 << 10
 
 // complaints are the page's messages about an answer that proves nothing: the
 // texts wallet.refused.<name>.
-var complaints = []string{"issuer_unknown", "issuer_expired", "not_yet_valid", "no_statement", "status", "declined", "unable", "unverified"}
+var complaints = []string{"issuer_unknown", "issuer_expired", "not_yet_valid", "no_statement", "status", "declined",
+	"unable", "unverified"}
 
 // complaint returns the text for a reason.
 func complaint(reason wallet.Reason) string {

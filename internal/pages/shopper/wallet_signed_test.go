@@ -66,7 +66,8 @@ func TestSignedRequestsByLink(t *testing.T) {
 		if strings.Contains(found[wallet.SchemeProofOfAge], "x509") {
 			t.Error("the EU's app is sent an identity")
 		}
-		if _, same, _ := strings.Cut(found[wallet.SchemeHAIP], ":"); same == "" || !strings.HasSuffix(found[wallet.SchemeOpenID], same) {
+		if _, same, _ := strings.Cut(found[wallet.SchemeHAIP], ":"); same == "" ||
+			!strings.HasSuffix(found[wallet.SchemeOpenID], same) {
 			t.Errorf("%q for wallets of the HAIP profile", found[wallet.SchemeHAIP])
 		}
 		elsewhere := f.code(link, wallet.SchemeOpenID)
@@ -155,14 +156,16 @@ func TestRequestsStayUnsigned(t *testing.T) {
 		t.Errorf("rotating what is not there: %v", err)
 	}
 	for name, text := range map[string][]byte{
-		"another key's": certify(t, f.clock(), nil, 0), "nothing": []byte("x"), "expired": certify(t, f.clock().Add(-time.Hour*48), request, 0),
+		"another key's": certify(t, f.clock(), nil, 0), "nothing": []byte("x"),
+		"expired":                  certify(t, f.clock().Add(-time.Hour*48), request, 0),
 		"for signing certificates": certify(t, f.clock(), request, x509.KeyUsageCertSign),
 	} {
 		if _, err := v.Import(t.Context(), audit.System("test"), key.ID, text); fault.CodeOf(err) != fault.Invalid {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	_, err = v.Import(t.Context(), audit.System("test"), key.ID, certify(t, f.clock(), request, x509.KeyUsageDigitalSignature))
+	_, err = v.Import(t.Context(), audit.System("test"), key.ID,
+		certify(t, f.clock(), request, x509.KeyUsageDigitalSignature))
 	must(t, err)
 	if !signed() {
 		t.Error("with a certificate it is not signed")
@@ -196,7 +199,8 @@ func certify(t *testing.T, now time.Time, request []byte, usage x509.KeyUsage) [
 	}
 	issuer := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "authority"}}
 	leaf := &x509.Certificate{
-		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "Shop"}, NotBefore: now.Add(-time.Hour), NotAfter: now.Add(24 * time.Hour), KeyUsage: usage,
+		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "Shop"}, NotBefore: now.Add(-time.Hour),
+		NotAfter: now.Add(24 * time.Hour), KeyUsage: usage,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, leaf, issuer, public, root)
 	must(t, err)

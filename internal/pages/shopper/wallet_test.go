@@ -28,7 +28,8 @@ func (f *fixture) offer(b *browser, link string) {
 	b.get(link)
 	b.post(link+"/start", nil)
 	sess := f.stored(link)
-	_, err := f.sessions.Resolve(f.t.Context(), sess, session.CheckResult{Result: session.ResultFallback, Source: session.SourceCamera})
+	_, err := f.sessions.Resolve(f.t.Context(), sess,
+		session.CheckResult{Result: session.ResultFallback, Source: session.SourceCamera})
 	must(f.t, err)
 }
 
@@ -44,7 +45,8 @@ func (f *fixture) asked(livemode bool) (link string, shopper *browser) {
 // ask chooses the wallet.
 func (f *fixture) ask(shopper *browser, link string) {
 	f.t.Helper()
-	shopper.post(link+"/document", url.Values{"choice": {"wallet"}}).leadsTo(f.t, strings.TrimPrefix(link, f.server.URL)+"/wallet")
+	shopper.post(link+"/document", url.Values{"choice": {"wallet"}}).leadsTo(f.t, strings.TrimPrefix(link, f.server.URL)+
+		"/wallet")
 }
 
 var (
@@ -113,7 +115,8 @@ func (f *fixture) postAs(to string, form url.Values) answer {
 func (f *fixture) expect(link string, status session.Status, way session.Way, attempts int) {
 	f.t.Helper()
 	if s := f.stored(link); s.Status != status || s.DocumentWay != way || s.DocumentAttempts != attempts {
-		f.t.Errorf("the session is %s by %q after %d documents, want %s by %q after %d", s.Status, s.DocumentWay, s.DocumentAttempts, status, way, attempts)
+		f.t.Errorf("the session is %s by %q after %d documents, want %s by %q after %d", s.Status, s.DocumentWay,
+			s.DocumentAttempts, status, way, attempts)
 	}
 }
 
@@ -127,7 +130,8 @@ func TestAWalletProvesTheAge(t *testing.T) {
 			path := strings.TrimPrefix(link, f.server.URL)
 			request := f.links(shopper, link)[scheme]
 			a := f.answer(issuer, request, wallet.SampleDocument{Age: 18})
-			if want := `{"redirect_uri":"` + link + `/wallet"}`; a.StatusCode != http.StatusOK || strings.TrimSpace(a.body) != want {
+			if want := `{"redirect_uri":"` + link + `/wallet"}`; a.StatusCode != http.StatusOK ||
+				strings.TrimSpace(a.body) != want {
 				t.Errorf("%s: %d %s, want %s", scheme, a.StatusCode, a.body, want)
 			}
 			f.expect(link, session.StatusPending, "", 0)
@@ -164,7 +168,8 @@ func TestAWalletInTheBrowserProvesTheAge(t *testing.T) {
 			t.Fatalf("%d requests", len(requests))
 		}
 		present := func(b *browser, issuer *wallet.SampleIssuer, origin string, age int) answer {
-			data, err := issuer.AnswerBrowser(requests[n].Protocol, requests[n].Data, origin, wallet.SampleDocument{Age: age}, f.clock())
+			data, err := issuer.AnswerBrowser(requests[n].Protocol, requests[n].Data, origin, wallet.SampleDocument{Age: age},
+				f.clock())
 			must(t, err)
 			body, err := json.Marshal(map[string]any{"protocol": requests[n].Protocol, "data": data})
 			must(t, err)
@@ -224,13 +229,14 @@ func TestRefusedDocuments(t *testing.T) {
 		to, form, err := issuer.AnswerLink(request, wallet.SampleDocument{Age: 40}, f.clock())
 		must(t, err)
 		for name, a := range map[string]answer{
-			"nothing":                   f.postAs(to, nil),
-			"no answer":                 f.postAs(to, url.Values{"vp_token": {"{}"}, "response": {"a.b.c.d.e"}}),
-			"too much":                  f.postAs(to, url.Values{"vp_token": {strings.Repeat("x", 4*wallet.MaxResponseBytes)}}),
-			"an unknown issuer's":       f.answer(testIssuer(t, 2), request, wallet.SampleDocument{Age: 40}),
-			"to another request":        f.postAs(to[:strings.LastIndex(to, "/")+1]+strings.Repeat("0", 32), form),
-			"to another session":        f.postAs(strings.Replace(to, path, strings.TrimPrefix(other, f.server.URL), 1), form),
-			"with another's request ID": f.postAs(strings.Replace(to, path+"/wallet", strings.TrimPrefix(other, f.server.URL)+"/wallet", 1), form),
+			"nothing":             f.postAs(to, nil),
+			"no answer":           f.postAs(to, url.Values{"vp_token": {"{}"}, "response": {"a.b.c.d.e"}}),
+			"too much":            f.postAs(to, url.Values{"vp_token": {strings.Repeat("x", 4*wallet.MaxResponseBytes)}}),
+			"an unknown issuer's": f.answer(testIssuer(t, 2), request, wallet.SampleDocument{Age: 40}),
+			"to another request":  f.postAs(to[:strings.LastIndex(to, "/")+1]+strings.Repeat("0", 32), form),
+			"to another session":  f.postAs(strings.Replace(to, path, strings.TrimPrefix(other, f.server.URL), 1), form),
+			"with another's request ID": f.postAs(strings.Replace(to, path+"/wallet", strings.TrimPrefix(other, f.server.URL)+
+				"/wallet", 1), form),
 		} {
 			if a.StatusCode != http.StatusBadRequest || strings.TrimSpace(a.body) != `{"error":"invalid_request"}` {
 				t.Errorf("%s: %d %s", name, a.StatusCode, a.body)
@@ -257,13 +263,16 @@ func TestAWalletsError(t *testing.T) {
 	f := newFixture(t, tenant.Tenant{DocumentCheck: true}, scripted())
 	link, shopper := f.asked(false)
 	for _, scheme := range []string{wallet.SchemeOpenID, wallet.SchemeProofOfAge} {
-		for code, says := range map[string]string{"access_denied": "You declined in your wallet", "vp_formats_not_supported": "Your wallet could not answer"} {
-			to, form, err := testIssuer(t, 1).AnswerLink(f.links(shopper, link)[scheme], wallet.SampleDocument{Age: 40}, f.clock())
+		for code, says := range map[string]string{"access_denied": "You declined in your wallet",
+			"vp_formats_not_supported": "Your wallet could not answer"} {
+			to, form, err := testIssuer(t, 1).AnswerLink(f.links(shopper, link)[scheme], wallet.SampleDocument{Age: 40},
+				f.clock())
 			must(t, err)
 			if len(form) != 1 {
 				t.Fatal(form)
 			}
-			if a := f.postAs(to, url.Values{"error": {code}}); a.StatusCode != http.StatusOK || strings.TrimSpace(a.body) != `{"redirect_uri":"`+link+`/wallet"}` {
+			if a := f.postAs(to, url.Values{"error": {code}}); a.StatusCode != http.StatusOK ||
+				strings.TrimSpace(a.body) != `{"redirect_uri":"`+link+`/wallet"}` {
 				t.Errorf("%s: %d %s", code, a.StatusCode, a.body)
 			}
 			if page := shopper.get(link + "/wallet"); !strings.Contains(page.body, `data-testid="said">`+says) {
@@ -288,7 +297,8 @@ func TestOnlyWhatIsTrustedIsAskedFor(t *testing.T) {
 	f.trustFor(issuer, wallet.DocTypeMDL)
 	f.ask(shopper, link)
 	found := f.links(shopper, link)
-	if _, offered := found[wallet.SchemeProofOfAge]; offered || strings.Contains(found[wallet.SchemeOpenID], wallet.DocTypeProofOfAge) {
+	if _, offered := found[wallet.SchemeProofOfAge]; offered ||
+		strings.Contains(found[wallet.SchemeOpenID], wallet.DocTypeProofOfAge) {
 		t.Errorf("a proof of age is asked for: %v", found)
 	}
 	page := html.UnescapeString(shopper.get(link + "/wallet").body)
@@ -366,9 +376,11 @@ func TestAnotherSessionsPresentationIsRefused(t *testing.T) {
 	f.trust(issuer)
 	link, shopper := f.asked(true)
 	victim, adult := f.asked(true)
-	stolen, form, err := issuer.AnswerLink(f.links(adult, victim)[wallet.SchemeProofOfAge], wallet.SampleDocument{Age: 40}, f.clock())
+	stolen, form, err := issuer.AnswerLink(f.links(adult, victim)[wallet.SchemeProofOfAge], wallet.SampleDocument{Age: 40},
+		f.clock())
 	must(t, err)
-	mine, earlier, err := issuer.AnswerLink(f.links(shopper, link)[wallet.SchemeProofOfAge], wallet.SampleDocument{Age: 40}, f.clock())
+	mine, earlier, err := issuer.AnswerLink(f.links(shopper, link)[wallet.SchemeProofOfAge],
+		wallet.SampleDocument{Age: 40}, f.clock())
 	must(t, err)
 	if a := f.postAs(mine, form); a.StatusCode != http.StatusBadRequest {
 		t.Errorf("another session's presentation: %d", a.StatusCode)
@@ -378,7 +390,8 @@ func TestAnotherSessionsPresentationIsRefused(t *testing.T) {
 	if a := f.postAs(mine, earlier); a.StatusCode != http.StatusBadRequest {
 		t.Errorf("to a request that was replaced: %d", a.StatusCode)
 	}
-	now, _, err := issuer.AnswerLink(f.links(shopper, link)[wallet.SchemeProofOfAge], wallet.SampleDocument{Age: 40}, f.clock())
+	now, _, err := issuer.AnswerLink(f.links(shopper, link)[wallet.SchemeProofOfAge], wallet.SampleDocument{Age: 40},
+		f.clock())
 	must(t, err)
 	if a := f.postAs(now, earlier); a.StatusCode != http.StatusBadRequest {
 		t.Errorf("an earlier request's presentation: %d", a.StatusCode)
@@ -400,7 +413,8 @@ func TestTheStateOfARequest(t *testing.T) {
 	link, shopper := f.asked(false)
 	is := func(b *browser, want string) {
 		t.Helper()
-		if a := b.get(link + "/wallet/state"); a.StatusCode != http.StatusOK || strings.TrimSpace(a.body) != `{"state":"`+want+`"}` {
+		if a := b.get(link + "/wallet/state"); a.StatusCode != http.StatusOK || strings.TrimSpace(a.body) != `{"state":"`+
+			want+`"}` {
 			t.Errorf("%d %s, want %s", a.StatusCode, a.body, want)
 		}
 	}
@@ -452,7 +466,8 @@ func TestTheSampleWallet(t *testing.T) {
 	}
 	request := f.links(buyer, live)[wallet.SchemeOpenID]
 	buyer.post(f.server.URL+sampleLink(request), url.Values{"age": {"30"}}).shows(t, http.StatusNotFound, "notice-unknown")
-	to, form, err := f.pages.cfg.Wallets.AnswerSample(request, document.SampleDocument{SampleDocument: wallet.SampleDocument{Age: 30}})
+	to, form, err := f.pages.cfg.Wallets.AnswerSample(request,
+		document.SampleDocument{SampleDocument: wallet.SampleDocument{Age: 30}})
 	must(t, err)
 	if a := f.postAs(to, form); a.StatusCode != http.StatusBadRequest {
 		t.Errorf("a sample document in live mode: %d", a.StatusCode)
@@ -460,7 +475,8 @@ func TestTheSampleWallet(t *testing.T) {
 	f.expect(live, session.StatusPending, "", 0)
 	shopper.get(at+"?lang=de").shows(t, http.StatusOK, "screen-sample")
 	shopper.get(f.server.URL+samplePath+"!").shows(t, http.StatusNotFound, "notice-unknown")
-	for _, query := range []string{"%zz", "response_uri=x", "response_uri=" + url.QueryEscape(f.server.URL+"/v/unknown/wallet/1")} {
+	for _, query := range []string{"%zz", "response_uri=x", "response_uri=" +
+		url.QueryEscape(f.server.URL+"/v/unknown/wallet/1")} {
 		shopper.get(f.server.URL+sampleLink("av://?"+query)).shows(t, http.StatusNotFound, "notice-unknown")
 	}
 }

@@ -96,13 +96,16 @@ func (p *Pages) walletAppOf(v visit, r document.Request, exchange wallet.Exchang
 	}
 	return walletApp{
 		Name: scheme, Link: template.URL(link), //nolint:gosec // our own link
-		QR: template.URL("data:image/png;base64," + base64.StdEncoding.EncodeToString(code.PNG())), //nolint:gosec // our own picture
+		//nolint:gosec // our own picture
+		QR: template.URL("data:image/png;base64," + base64.StdEncoding.EncodeToString(code.PNG())),
 	}, nil
 }
 
 // linkOf returns the link with a request for a scheme. A wallet fetches a signed
 // request by its address.
-func (p *Pages) linkOf(v visit, r document.Request, exchange wallet.Exchange, scheme string, code bool) (string, error) {
+func (p *Pages) linkOf(
+	v visit, r document.Request, exchange wallet.Exchange, scheme string, code bool,
+) (string, error) {
 	signed := exchange.IsSigned() && scheme != wallet.SchemeProofOfAge
 	form := formOf(scheme, signed, code)
 	if signed {

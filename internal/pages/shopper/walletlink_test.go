@@ -69,7 +69,8 @@ func TestAWalletAnswersACode(t *testing.T) {
 		if a := f.answer(testIssuer(t, 2), code, wallet.SampleDocument{Age: 40}); a.StatusCode != http.StatusBadRequest {
 			t.Errorf("%s, an unknown issuer's: %d", scheme, a.StatusCode)
 		}
-		if a := f.answer(issuer, code, wallet.SampleDocument{Age: 18}); a.StatusCode != http.StatusOK || strings.TrimSpace(a.body) != "{}" {
+		if a := f.answer(issuer, code, wallet.SampleDocument{Age: 18}); a.StatusCode != http.StatusOK ||
+			strings.TrimSpace(a.body) != "{}" {
 			t.Errorf("%s: %d %s", scheme, a.StatusCode, a.body)
 		}
 		if a := f.answer(issuer, code, wallet.SampleDocument{Age: 18}); a.StatusCode != http.StatusBadRequest {
@@ -104,14 +105,16 @@ func TestAPIDWhereTheTenantWantsIt(t *testing.T) {
 			}
 			f.trustFor(issuer, wallet.DocTypeMDL)
 			f.ask(shopper, link)
-			if page := shopper.get(link + "/wallet").body; strings.Contains(page, wallet.DocTypePID) || strings.Contains(page, "birth date instead") {
+			if page := shopper.get(link + "/wallet").body; strings.Contains(page, wallet.DocTypePID) ||
+				strings.Contains(page, "birth date instead") {
 				t.Error("identification data are asked for")
 			}
 			continue
 		}
 		f.ask(shopper, link)
 		found := f.links(shopper, link)
-		if _, offered := found[wallet.SchemeProofOfAge]; offered || !strings.Contains(shopper.get(link+"/wallet").body, "birth date instead") {
+		if _, offered := found[wallet.SchemeProofOfAge]; offered ||
+			!strings.Contains(shopper.get(link+"/wallet").body, "birth date instead") {
 			t.Errorf("the page does not say what is asked for: %v", found)
 		}
 		f.answer(issuer, found[wallet.SchemeOpenID], wallet.SampleDocument{Age: 17})

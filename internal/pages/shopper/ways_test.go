@@ -95,7 +95,8 @@ func TestAWalletIsRefusedOnceTheWayIsGone(t *testing.T) {
 	path := strings.TrimPrefix(link, f.server.URL)
 	request := f.links(shopper, link)[wallet.SchemeOpenID]
 	answered, other := f.asked(true)
-	if a := f.answer(issuer, f.links(other, answered)[wallet.SchemeOpenID], wallet.SampleDocument{Age: 30}); a.StatusCode != http.StatusOK {
+	if a := f.answer(issuer, f.links(other, answered)[wallet.SchemeOpenID],
+		wallet.SampleDocument{Age: 30}); a.StatusCode != http.StatusOK {
 		t.Fatalf("answered with %d", a.StatusCode)
 	}
 	f.allow("photo")

@@ -30,10 +30,11 @@ const (
 	RedirectSecretRetire  Action = "redirect_secret.retire"
 	SecretKeyRotate       Action = "secret_key.rotate" // in the log of the instance, without a target
 	CreditAdd             Action = "credit.add"
-	EndpointEnable        Action = "webhook_endpoint.enable"     // target: the endpoint
-	EventResend           Action = "webhook_event.resend"        // target: the event
-	EventResendFailed     Action = "webhook_event.resend_failed" // for all tenants: in the log of the instance, without a target
-	SessionDelete         Action = "session.delete"              // target: the session
+	EndpointEnable        Action = "webhook_endpoint.enable" // target: the endpoint
+	EventResend           Action = "webhook_event.resend"    // target: the event
+	// for all tenants: in the log of the instance, without a target
+	EventResendFailed     Action = "webhook_event.resend_failed"
+	SessionDelete         Action = "session.delete" // target: the session
 	SessionPrune          Action = "session.prune"
 	SessionExpire         Action = "session.expire"          // of a test session; target: the session
 	SessionExpireRedirect Action = "session.expire_redirect" // as SessionExpire
@@ -41,18 +42,21 @@ const (
 	CertifyRun            Action = "certify.run"             // forged deliveries were sent to the tenant's hosts
 	QACardCreate          Action = "qa_card.create"          // target: the card
 	QACardRevoke          Action = "qa_card.revoke"          // as QACardCreate
-	GatewayConfigure      Action = "gateway.configure"       // settings or files that determine results changed; in the log of the instance, without a target
-	DriftRaise            Action = "drift.raise"             // the governor raised the margin; in the log of the instance, without a target
-	DriftLower            Action = "drift.lower"             // a person ended that; as DriftRaise
-	DriftFreeze           Action = "drift.freeze"            // a person froze the reference; as DriftRaise
-	IssuerTrust           Action = "trusted_issuer.add"      // in the log of the instance; target: the entry of the trust list
-	IssuerDistrust        Action = "trusted_issuer.remove"   // as IssuerTrust
-	TrustListAdd          Action = "trust_list.add"          // in the log of the instance; target: the list
-	TrustListUpdate       Action = "trust_list.update"       // a newer list was verified, or other certificates were pinned; as TrustListAdd
-	TrustListRemove       Action = "trust_list.remove"       // as TrustListAdd
-	VerifierAdd           Action = "verifier.add"            // in the log of the instance; target: the key
-	VerifierActivate      Action = "verifier.activate"       // as VerifierAdd
-	VerifierRemove        Action = "verifier.remove"         // as VerifierAdd
+	// settings or files that determine results changed; in the log of the instance, without a target
+	GatewayConfigure Action = "gateway.configure"
+	// the governor raised the margin; in the log of the instance, without a target
+	DriftRaise     Action = "drift.raise"
+	DriftLower     Action = "drift.lower"           // a person ended that; as DriftRaise
+	DriftFreeze    Action = "drift.freeze"          // a person froze the reference; as DriftRaise
+	IssuerTrust    Action = "trusted_issuer.add"    // in the log of the instance; target: the entry of the trust list
+	IssuerDistrust Action = "trusted_issuer.remove" // as IssuerTrust
+	TrustListAdd   Action = "trust_list.add"        // in the log of the instance; target: the list
+	// a newer list was verified, or other certificates were pinned; as TrustListAdd
+	TrustListUpdate  Action = "trust_list.update"
+	TrustListRemove  Action = "trust_list.remove" // as TrustListAdd
+	VerifierAdd      Action = "verifier.add"      // in the log of the instance; target: the key
+	VerifierActivate Action = "verifier.activate" // as VerifierAdd
+	VerifierRemove   Action = "verifier.remove"   // as VerifierAdd
 
 	// About members: the target is the user, or the first half of the hash of the
 	// invitation's token.
@@ -83,14 +87,16 @@ const (
 )
 
 var actions = []Action{
-	TenantCreate, TenantUpdate, TenantEnable, TenantDisable, TenantDelete, TenantExport, TenantStay, TenantForward, TenantImport, TenantEnter, TenantLeave,
+	TenantCreate, TenantUpdate, TenantEnable, TenantDisable, TenantDelete, TenantExport, TenantStay, TenantForward,
+	TenantImport, TenantEnter, TenantLeave,
 	APIKeyCreate, APIKeyRevoke, APIKeyRoll,
 	WebhookSecretReveal, RedirectSecretReveal,
 	WebhookSecretRotate, RedirectSecretStage, RedirectSecretPromote, RedirectSecretRetire, SecretKeyRotate,
 	CreditAdd, EndpointEnable, EventResend, EventResendFailed, SessionDelete, SessionPrune,
 	SessionExpire, SessionExpireRedirect, EventRetry,
 	CertifyRun, QACardCreate, QACardRevoke, GatewayConfigure, DriftRaise, DriftLower, DriftFreeze,
-	IssuerTrust, IssuerDistrust, TrustListAdd, TrustListUpdate, TrustListRemove, VerifierAdd, VerifierActivate, VerifierRemove,
+	IssuerTrust, IssuerDistrust, TrustListAdd, TrustListUpdate, TrustListRemove, VerifierAdd, VerifierActivate,
+	VerifierRemove,
 	InvitationCreate, InvitationRevoke, MemberAdd, MemberUpdate, MemberRemove,
 	ProviderUpdate, ProviderRemove, UserOperator,
 	UserCreate, UserDisable, UserEnable, UserRecoveryLink, UserRecover,

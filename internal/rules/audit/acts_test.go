@@ -52,7 +52,8 @@ func newFixture(t testing.TB, db *store.Store) *fixture {
 	}
 	o := &fixture{Store: db, t: t, tenants: tenant.NewService(db, sealer, tenant.CallbackRule{}, rand.Reader, now)}
 	o.sessions = session.NewService(session.Config{
-		VerifyURL: "https://v.example", TTL: time.Hour, TokenTTL: time.Minute, Limits: billing.Limits{FreeChecksPerMonth: billing.Unlimited, TestDailyCap: billing.Unlimited},
+		VerifyURL: "https://v.example", TTL: time.Hour, TokenTTL: time.Minute,
+		Limits: billing.Limits{FreeChecksPerMonth: billing.Unlimited, TestDailyCap: billing.Unlimited},
 	}, db, o.tenants, sealer, rand.Reader, now, func() {})
 	o.records = session.NewRecords(db, now)
 	o.clock = session.NewTestClock(db, now)
@@ -83,10 +84,13 @@ func (o *fixture) hire() uuid.UUID {
 
 // finish lets a session of a tenant pass and records an attempt to deliver its
 // webhook.
-func (o *fixture) finish(owner uuid.UUID, class webhook.Class, action webhook.Disposition) (uuid.UUID, webhook.Delivery) {
+func (o *fixture) finish(
+	owner uuid.UUID, class webhook.Class, action webhook.Disposition,
+) (uuid.UUID, webhook.Delivery) {
 	o.t.Helper()
 	ctx := o.t.Context()
-	created, err := o.sessions.Create(ctx, tenant.Caller{TenantID: owner, Livemode: true}, session.CreateRequest{TargetAge: 18})
+	created, err := o.sessions.Create(ctx, tenant.Caller{TenantID: owner, Livemode: true},
+		session.CreateRequest{TargetAge: 18})
 	o.must(err)
 	link := strings.TrimPrefix(created.VerificationURL, "https://v.example/v/")
 	o.shown = append(o.shown, link)
@@ -145,7 +149,8 @@ func TestActs(t *testing.T) {
 		o.finish(owner, webhook.ClassDelivered, done)
 		_, gone := o.finish(owner, webhook.ClassStatus, webhook.Disposition{Action: webhook.ActionDisable})
 		open, passed := o.try(owner).ID, o.try(owner)
-		passed, err := o.sessions.Resolve(ctx, passed, session.CheckResult{Result: session.ResultVerified, Source: session.SourceForced})
+		passed, err := o.sessions.Resolve(ctx, passed,
+			session.CheckResult{Result: session.ResultVerified, Source: session.SourceForced})
 		o.must(err)
 		events, err := o.Events(ctx, webhook.Filter{Scope: webhook.OfTenant(owner), Session: passed.ID})
 		o.must(err)
@@ -175,7 +180,8 @@ func TestActs(t *testing.T) {
 		o.must(err)
 		certificate := sample.Trusted()[0].Certificate.Raw
 		trust, issuer := document.NewTrust(db, now), document.TrustedIssuer{}
-		lists, list, publisher := document.NewLists(db, tenant.CallbackRule{}, nil, now), document.TrustList{}, trustlisttest.NewPublisher("Publisher")
+		lists, list, publisher := document.NewLists(db, tenant.CallbackRule{}, nil, now), document.TrustList{},
+			trustlisttest.NewPublisher("Publisher")
 		published, updated := publishedList(publisher)
 		cards, card := session.NewCards(db, o.sessions, rand.Reader, now), session.MadeCard{}
 
@@ -204,11 +210,12 @@ func TestActs(t *testing.T) {
 				})
 				return err
 			}},
-			{audit.APIKeyCreate, own, func() string { return key.ID.String() }, params("mode", "live"), func(a audit.Actor) error {
-				k, plain, err := o.tenants.CreateKey(ctx, a, owner, true, "")
-				key = k
-				return keep(plain, err)
-			}},
+			{audit.APIKeyCreate, own, func() string { return key.ID.String() }, params("mode", "live"),
+				func(a audit.Actor) error {
+					k, plain, err := o.tenants.CreateKey(ctx, a, owner, true, "")
+					key = k
+					return keep(plain, err)
+				}},
 			{audit.APIKeyRevoke, own, func() string { return key.ID.String() }, audit.Detail{}, func(a audit.Actor) error {
 				return o.tenants.RevokeKey(ctx, a, owner, key.ID)
 			}},
@@ -249,14 +256,16 @@ func TestActs(t *testing.T) {
 				_, err := o.webhooks.ResendFailedEvents(ctx, a, webhook.OfTenant(owner), since)
 				return err
 			}},
-			{audit.EventResendFailed, own, nil, params("created_since", since.Format(time.RFC3339), "mode", "test"), func(a audit.Actor) error {
-				_, err := o.webhooks.ResendFailedEvents(ctx, a, webhook.OfMode(owner, false), since)
-				return err
-			}},
-			{audit.EventResendFailed, audit.Instance, func() string { return "" }, params("created_since", since.Format(time.RFC3339)), func(a audit.Actor) error {
-				_, err := o.webhooks.ResendFailedEvents(ctx, a, webhook.OfAll(), since)
-				return err
-			}},
+			{audit.EventResendFailed, own, nil, params("created_since", since.Format(time.RFC3339), "mode", "test"),
+				func(a audit.Actor) error {
+					_, err := o.webhooks.ResendFailedEvents(ctx, a, webhook.OfMode(owner, false), since)
+					return err
+				}},
+			{audit.EventResendFailed, audit.Instance, func() string { return "" },
+				params("created_since", since.Format(time.RFC3339)), func(a audit.Actor) error {
+					_, err := o.webhooks.ResendFailedEvents(ctx, a, webhook.OfAll(), since)
+					return err
+				}},
 			{audit.EndpointEnable, own, func() string { return endpoint }, audit.Detail{}, func(a audit.Actor) error {
 				_, err := o.webhooks.EnableEndpoint(ctx, a, webhook.OfAll(), endpoint)
 				return err
@@ -277,45 +286,57 @@ func TestActs(t *testing.T) {
 				_, err := o.records.Prune(ctx, a, owner, before, func(session.Pruned) {})
 				return err
 			}},
-			{audit.QACardCreate, own, func() string { return card.ID.String() }, params("name", "Till", "outcome", "spoof"), func(a audit.Actor) error {
-				made, err := cards.Make(ctx, a, owner, "Till", 18, []string{"spoof"})
-				if err == nil {
-					card = made[0]
-					o.shown = append(o.shown, card.Token)
-				}
-				return err
-			}},
-			{audit.QACardRevoke, own, func() string { return card.ID.String() }, params("name", "Till", "outcome", "spoof"), func(a audit.Actor) error {
-				return cards.Revoke(ctx, a, owner, card.ID)
-			}},
-			{audit.IssuerTrust, audit.Instance, func() string { return issuer.ID.String() }, params("name", "Utopia", "country", "UT", "doctype", wallet.DocTypeMDL, "fingerprint", fmt.Sprintf("%x", sha256.Sum256(certificate))), func(a audit.Actor) (err error) {
-				issuer, err = trust.Add(ctx, a, document.NewIssuer{
-					Name: "Utopia", Country: "UT", DocType: wallet.DocTypeMDL,
-					PEM: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate}),
-				})
-				return err
-			}},
-			{audit.IssuerDistrust, audit.Instance, func() string { return issuer.ID.String() }, audit.Detail{}, func(a audit.Actor) error {
-				return trust.Remove(ctx, a, issuer.ID)
-			}},
-			{audit.TrustListAdd, audit.Instance, func() string { return list.ID.String() }, params("name", "AV", "format", "av", "signers", fmt.Sprintf("%x", sha256.Sum256(publisher.Certificate.Raw))), func(a audit.Actor) (err error) {
-				list, err = lists.Add(ctx, a, document.NewList{Name: "AV", Format: trustlist.FormatAV, PEM: publisher.PEM()})
-				return err
-			}},
-			{audit.TrustListUpdate, audit.Instance, func() string { return list.ID.String() }, updated, func(a audit.Actor) error {
-				_, err := lists.Import(ctx, a, list.ID, published)
-				return err
-			}},
-			{audit.TrustListRemove, audit.Instance, func() string { return list.ID.String() }, params("name", "AV"), func(a audit.Actor) error {
-				return lists.Remove(ctx, a, list.ID)
-			}},
-			{audit.TenantDisable, own, nil, audit.Detail{}, func(a audit.Actor) error { return o.tenants.SetDisabled(ctx, a, owner, true, "") }},
-			{audit.TenantEnable, own, nil, audit.Detail{}, func(a audit.Actor) error { return o.tenants.SetDisabled(ctx, a, owner, false, "") }},
+			{audit.QACardCreate, own, func() string { return card.ID.String() }, params("name", "Till", "outcome", "spoof"),
+				func(a audit.Actor) error {
+					made, err := cards.Make(ctx, a, owner, "Till", 18, []string{"spoof"})
+					if err == nil {
+						card = made[0]
+						o.shown = append(o.shown, card.Token)
+					}
+					return err
+				}},
+			{audit.QACardRevoke, own, func() string { return card.ID.String() }, params("name", "Till", "outcome", "spoof"),
+				func(a audit.Actor) error {
+					return cards.Revoke(ctx, a, owner, card.ID)
+				}},
+			{audit.IssuerTrust, audit.Instance, func() string { return issuer.ID.String() },
+				params("name", "Utopia", "country", "UT", "doctype", wallet.DocTypeMDL, "fingerprint",
+					fmt.Sprintf("%x", sha256.Sum256(certificate))), func(a audit.Actor) (err error) {
+					issuer, err = trust.Add(ctx, a, document.NewIssuer{
+						Name: "Utopia", Country: "UT", DocType: wallet.DocTypeMDL,
+						PEM: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate}),
+					})
+					return err
+				}},
+			{audit.IssuerDistrust, audit.Instance, func() string { return issuer.ID.String() }, audit.Detail{},
+				func(a audit.Actor) error {
+					return trust.Remove(ctx, a, issuer.ID)
+				}},
+			{audit.TrustListAdd, audit.Instance, func() string { return list.ID.String() },
+				params("name", "AV", "format", "av", "signers", fmt.Sprintf("%x", sha256.Sum256(publisher.Certificate.Raw))),
+				func(a audit.Actor) (err error) {
+					list, err = lists.Add(ctx, a, document.NewList{Name: "AV", Format: trustlist.FormatAV, PEM: publisher.PEM()})
+					return err
+				}},
+			{audit.TrustListUpdate, audit.Instance, func() string { return list.ID.String() }, updated,
+				func(a audit.Actor) error {
+					_, err := lists.Import(ctx, a, list.ID, published)
+					return err
+				}},
+			{audit.TrustListRemove, audit.Instance, func() string { return list.ID.String() }, params("name", "AV"),
+				func(a audit.Actor) error {
+					return lists.Remove(ctx, a, list.ID)
+				}},
+			{audit.TenantDisable, own, nil, audit.Detail{},
+				func(a audit.Actor) error { return o.tenants.SetDisabled(ctx, a, owner, true, "") }},
+			{audit.TenantEnable, own, nil, audit.Detail{},
+				func(a audit.Actor) error { return o.tenants.SetDisabled(ctx, a, owner, false, "") }},
 		} {
 			o.wrote(act.action, act.scope, owner, act.do, act.target, act.detail)
 		}
 		o.deleteTenant(owner)
-		o.wrote(audit.TenantDelete, audit.Instance, owner, func(a audit.Actor) error { return o.tenants.Delete(ctx, a, owner) }, nil, params("name", "New"))
+		o.wrote(audit.TenantDelete, audit.Instance, owner,
+			func(a audit.Actor) error { return o.tenants.Delete(ctx, a, owner) }, nil, params("name", "New"))
 		if end, err := audit.Verify(ctx, db, own); err != nil || end.Seq < 17 {
 			t.Errorf("the log of the deleted tenant: %v, %v", end, err)
 		}
@@ -330,7 +351,8 @@ func (o *fixture) deleteTenant(owner uuid.UUID) {
 	due, err := o.ClaimDeliveries(o.t.Context(), []webhook.Claim{{TenantID: owner, Limit: 9}}, time.Minute)
 	o.must(err)
 	for _, d := range due {
-		o.must(o.FinishDelivery(o.t.Context(), d, webhook.Attempt{Number: 2, At: now(), Class: webhook.ClassDelivered}, webhook.Disposition{Action: webhook.ActionFinish}))
+		o.must(o.FinishDelivery(o.t.Context(), d, webhook.Attempt{Number: 2, At: now(), Class: webhook.ClassDelivered},
+			webhook.Disposition{Action: webhook.ActionFinish}))
 	}
 	o.must(o.tenants.SetDisabled(o.t.Context(), audit.System("test"), owner, true, ""))
 	t, err := o.TenantByID(o.t.Context(), owner)

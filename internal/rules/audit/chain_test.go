@@ -138,7 +138,11 @@ func TestVerifyFindsWhatWasTamperedWith(t *testing.T) {
 		"end set back":    {n, func(m *memory) { m.head = Head{n - 1, m.entries[n-2].Hash} }},
 		"end of another":  {n, func(m *memory) { m.head.Hash[0] ^= 1 }},
 		"renumbered":      {3, func(m *memory) { m.entries = slices.Delete(m.entries, 2, 3); m.entries[2].Seq = 3 }},
-		"exchanged":       {2, func(m *memory) { m.entries[1], m.entries[2] = m.entries[2], m.entries[1]; m.entries[1].Seq = 2 }},
+		"exchanged": {2, func(m *memory) {
+			m.entries[1], m.entries[2] = m.entries[2],
+				m.entries[1]
+			m.entries[1].Seq = 2
+		}},
 		"changed and resealed": {4, func(m *memory) {
 			m.entries[2].Target = "x"
 			m.entries[2].Hash = m.entries[2].sum()
@@ -202,10 +206,12 @@ func TestExport(t *testing.T) {
 		t.Errorf("the export does not verify: %s, %v, %v", scope, end, err)
 	}
 	var broken *BrokenError
-	if _, _, err := VerifyExport(strings.NewReader(strings.Replace(text, `"old":"A"`, `"old":"C"`, 1))); !errors.As(err, &broken) || broken.Seq != 1 {
+	if _, _, err := VerifyExport(strings.NewReader(strings.Replace(text, `"old":"A"`, `"old":"C"`, 1))); !errors.As(err,
+		&broken) || broken.Seq != 1 {
 		t.Errorf("a changed export: %v", err)
 	}
-	if _, _, err := VerifyExport(strings.NewReader("canary")); err == nil || errors.As(err, &broken) || strings.Contains(err.Error(), "canary") {
+	if _, _, err := VerifyExport(strings.NewReader("canary")); err == nil || errors.As(err, &broken) ||
+		strings.Contains(err.Error(), "canary") {
 		t.Errorf("no export: %v", err)
 	}
 	m.entries[0].Target = "x"

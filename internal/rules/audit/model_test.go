@@ -84,7 +84,8 @@ func TestEveryActIsInTheChain(t *testing.T) {
 			actor audit.Actor
 		}
 		one := rapid.Custom(func(t *rapid.T) step {
-			return step{rapid.SampledFrom(names).Draw(t, "act"), rapid.IntRange(0, 1).Draw(t, "tenant"), rapid.SampledFrom(actors).Draw(t, "actor")}
+			return step{rapid.SampledFrom(names).Draw(t, "act"), rapid.IntRange(0, 1).Draw(t, "tenant"),
+				rapid.SampledFrom(actors).Draw(t, "actor")}
 		})
 		rapid.Check(t, func(r *rapid.T) {
 			steps := rapid.SliceOfN(one, 1, 8).Draw(r, "steps")

@@ -17,15 +17,20 @@ import (
 func publishedList(p trustlisttest.Publisher) ([]byte, audit.Detail) {
 	issued, next := now().Add(-time.Hour), now().AddDate(0, 1, 0).Truncate(time.Second)
 	raw := p.SignXML(trustlisttest.XML{Sequence: 3, Issued: issued, Next: next})
-	parsed, _ := trustlist.Parse(raw, trustlist.Source{Format: trustlist.FormatAV, Signers: []*x509.Certificate{p.Certificate}}, now())
+	parsed, _ := trustlist.Parse(raw, trustlist.Source{Format: trustlist.FormatAV,
+		Signers: []*x509.Certificate{p.Certificate}}, now())
 	return raw, audit.Detail{
-		Params:  map[string]string{"name": "AV", "digest": fmt.Sprintf("%x", parsed.Digest)},
-		Changes: []audit.Change{{Setting: "sequence", Old: "0", New: "3"}, {Setting: "next_update", New: next.Format(time.RFC3339)}},
+		Params: map[string]string{"name": "AV", "digest": fmt.Sprintf("%x", parsed.Digest)},
+		Changes: []audit.Change{{Setting: "sequence", Old: "0", New: "3"},
+			{Setting: "next_update", New: next.Format(time.RFC3339)}},
 	}
 }
 
 // wrote performs an act without and with an actor, and compares the entry.
-func (o *fixture) wrote(action audit.Action, scope audit.Scope, owner uuid.UUID, do func(audit.Actor) error, target func() string, detail audit.Detail) {
+func (o *fixture) wrote(
+	action audit.Action, scope audit.Scope, owner uuid.UUID, do func(audit.Actor) error, target func() string,
+	detail audit.Detail,
+) {
 	o.t.Helper()
 	ctx, actor := o.t.Context(), audit.User(owner, "Zoë")
 	head, err := o.AuditHead(ctx, scope)
@@ -52,7 +57,8 @@ func (o *fixture) wrote(action audit.Action, scope audit.Scope, owner uuid.UUID,
 	if target != nil {
 		want = target()
 	}
-	if e.Action != action || e.Actor != actor || e.Target != want || e.At.Before(start) || !reflect.DeepEqual(e.Details(), detail) {
+	if e.Action != action || e.Actor != actor || e.Target != want || e.At.Before(start) ||
+		!reflect.DeepEqual(e.Details(), detail) {
 		o.t.Errorf("entry %+v with %s\nwant %s of %s with %+v", e, e.Detail, action, want, detail)
 	}
 }

@@ -175,7 +175,8 @@ func Ledger(ctx context.Context, store Store, tenantID uuid.UUID) iter.Seq2[Entr
 type Limits struct {
 	FreeChecksPerMonth int64 // Unlimited or 0 and up
 	TestDailyCap       int64 // Unlimited or 0 and up
-	ReleaseBatch       int   // maximum number of expired holds that Take releases in one statement; 0 for the constant ReleaseBatch
+	// maximum number of expired holds that Take releases in one statement; 0 for the constant ReleaseBatch
+	ReleaseBatch int
 }
 
 // Charge describes the session for which a unit is reserved.
@@ -202,7 +203,8 @@ func (l Limits) Take(tx Tx, c Charge) error {
 		return err
 	}
 	if !ok {
-		return fault.New(fault.InsufficientFunds, "No free check is left this month and the prepaid credit is used up. Top up to resume verifications.")
+		return fault.New(fault.InsufficientFunds,
+			"No free check is left this month and the prepaid credit is used up. Top up to resume verifications.")
 	}
 	if err := tx.InsertHold(hold); err != nil {
 		return err
@@ -286,7 +288,9 @@ func Settle(tx Tx, sessionID uuid.UUID, now time.Time) (bool, error) {
 // tenant's audit log, and returns the new balance. The note goes into the entry;
 // it may be empty. TopUp returns fault.Invalid for any other n, and with the
 // field note for one that breaks audit.CheckNote.
-func TopUp(ctx context.Context, store Store, actor audit.Actor, tenantID uuid.UUID, n int64, note string, now time.Time) (int64, error) {
+func TopUp(
+	ctx context.Context, store Store, actor audit.Actor, tenantID uuid.UUID, n int64, note string, now time.Time,
+) (int64, error) {
 	if n < 1 || n > MaxTopUp {
 		return 0, fault.New(fault.Invalid, fmt.Sprintf("credit to add must be from 1 to %d", MaxTopUp))
 	}

@@ -179,7 +179,8 @@ func (a *account) rush(t *rapid.T, creations, settlements, sweeps int) {
 func (a *account) note(t *rapid.T, made []uuid.UUID) {
 	for _, e := range a.entries(t) {
 		if e.Kind == billing.EntryHold && slices.Contains(made, *e.SessionID) {
-			a.units[*e.SessionID] = unit{Balance: billing.Balance{Source: e.Source, Period: e.Period}, expiresAt: a.now.Add(lifetime)}
+			a.units[*e.SessionID] = unit{Balance: billing.Balance{Source: e.Source, Period: e.Period},
+				expiresAt: a.now.Add(lifetime)}
 		}
 	}
 }
@@ -249,9 +250,10 @@ func TestLedgerExplainsEveryBalance(t *testing.T) {
 				now:   time.Date(2026, 3, 31, 23, 0, 0, 0, time.UTC), // the month ends in an hour
 				units: map[uuid.UUID]unit{},
 			}
-			err := s.CreateTenant(context.Background(), tenant.Tenant{ID: a.owner, Name: "Shop", CreatedAt: a.now}, nil, nil, audit.Act{
-				Scope: audit.OfTenant(a.owner), At: a.now, Actor: audit.System("test"), Action: audit.TenantCreate,
-			})
+			err := s.CreateTenant(context.Background(), tenant.Tenant{ID: a.owner, Name: "Shop", CreatedAt: a.now}, nil, nil,
+				audit.Act{
+					Scope: audit.OfTenant(a.owner), At: a.now, Actor: audit.System("test"), Action: audit.TenantCreate,
+				})
 			if err != nil {
 				r.Fatal(err)
 			}
@@ -260,7 +262,8 @@ func TestLedgerExplainsEveryBalance(t *testing.T) {
 				"settle": func(r *rapid.T) { a.rush(r, 0, 1, 0) },
 				"sweep":  func(r *rapid.T) { a.rush(r, 0, 0, 1) },
 				"rush": func(r *rapid.T) {
-					a.rush(r, rapid.IntRange(1, 6).Draw(r, "creations"), rapid.IntRange(0, 2).Draw(r, "settlements"), rapid.IntRange(0, 2).Draw(r, "sweeps"))
+					a.rush(r, rapid.IntRange(1, 6).Draw(r, "creations"), rapid.IntRange(0, 2).Draw(r, "settlements"),
+						rapid.IntRange(0, 2).Draw(r, "sweeps"))
 				},
 				"top up": func(r *rapid.T) {
 					n := rapid.Int64Range(1, 4).Draw(r, "n")

@@ -140,7 +140,8 @@ func TestParseColour(t *testing.T) {
 			t.Errorf("%q: %s, %v", text, got, err)
 		}
 	}
-	for _, text := range []string{"", "#", "#fff", "red", "#1f5f5", "#1f5f5b0", "#1f5f5g", "##1f5f5b", "#1f5f5b;}*{", "１f5f5b"} {
+	for _, text := range []string{"", "#", "#fff", "red", "#1f5f5", "#1f5f5b0", "#1f5f5g", "##1f5f5b", "#1f5f5b;}*{",
+		"１f5f5b"} {
 		if got, err := ParseColour(text); err == nil {
 			t.Errorf("%q is read as %s", text, got)
 		}

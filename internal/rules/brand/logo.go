@@ -36,7 +36,8 @@ const maxScans = 32
 
 // decoders has the formats of uploads. image.Decode could use another decoder that
 // some package registers, with other limits.
-var decoders = map[string]func(io.Reader) (image.Image, error){"png": png.Decode, "jpeg": jpeg.Decode, "webp": webp.Decode}
+var decoders = map[string]func(io.Reader) (image.Image, error){"png": png.Decode, "jpeg": jpeg.Decode,
+	"webp": webp.Decode}
 
 // Logo decodes an uploaded picture and returns it as a PNG of at most 480 by
 // 120 pixels, which holds nothing of the upload but its pixels. It returns

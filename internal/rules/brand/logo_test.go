@@ -152,8 +152,9 @@ func FuzzLogo(f *testing.F) {
 func progressive(scans int) []byte {
 	b := bytes.NewBuffer([]byte{0xff, 0xd8, 0xff, 0xdb, 0, 67, 0}) // quantization table 0
 	b.Write(bytes.Repeat([]byte{1}, 64))
-	b.Write([]byte{0xff, 0xc2, 0, 11, 8, 2000 >> 8, 2000 & 0xff, 2000 >> 8, 2000 & 0xff, 1, 1, 0x11, 0}) // progressive frame
-	b.Write([]byte{0xff, 0xc4, 0, 20, 0x10, 1})                                                          // a code that means: end of 16,384 blocks
+	// progressive frame
+	b.Write([]byte{0xff, 0xc2, 0, 11, 8, 2000 >> 8, 2000 & 0xff, 2000 >> 8, 2000 & 0xff, 1, 1, 0x11, 0})
+	b.Write([]byte{0xff, 0xc4, 0, 20, 0x10, 1}) // a code that means: end of 16,384 blocks
 	b.Write(make([]byte, 15))
 	b.WriteByte(0xe0)
 	for range scans {

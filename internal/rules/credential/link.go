@@ -25,7 +25,8 @@ func NewLink(random io.Reader, at time.Time, ordered bool) (token string, hash [
 		return "", nil, err
 	}
 	if ordered {
-		binary.BigEndian.PutUint32(raw, uint32(at.Unix())) //nolint:gosec // begins again at 0 in 2106, which only ends the order
+		//nolint:gosec // begins again at 0 in 2106, which only ends the order
+		binary.BigEndian.PutUint32(raw, uint32(at.Unix()))
 	}
 	token = base64.RawURLEncoding.EncodeToString(raw)
 	hash = HashToken(token)

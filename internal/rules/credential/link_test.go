@@ -16,8 +16,10 @@ func TestLinkKnownAnswer(t *testing.T) {
 		ordered     bool
 		token, hash string
 	}{
-		{false, "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8", "ea866a757e4c38babfa8127cbe9a409d3e1f93a00ff1488ff735fcf917afffd0"},
-		{true, "awT2twQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8", "6b04f6b7b5b00bc89c5a09d7b3674d9846aba79518da00d30566c6ba0f958e65"},
+		{false, "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8",
+			"ea866a757e4c38babfa8127cbe9a409d3e1f93a00ff1488ff735fcf917afffd0"},
+		{true, "awT2twQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8",
+			"6b04f6b7b5b00bc89c5a09d7b3674d9846aba79518da00d30566c6ba0f958e65"},
 	} {
 		token, hash, err := NewLink(bytes.NewReader(countingKey()), at, known.ordered)
 		if err != nil || token != known.token || hex.EncodeToString(hash) != known.hash {
@@ -51,7 +53,8 @@ func TestLinksAreFound(t *testing.T) {
 		other := []byte(token)
 		switch i := rapid.IntRange(0, len(other)-1).Draw(t, "position"); rapid.IntRange(0, 3).Draw(t, "how") {
 		case 0: // changed, in the time, at random or in the bits that base64 leaves over
-			other[i] = rapid.SampledFrom([]byte(base62+"-_= .")).Filter(func(b byte) bool { return b != other[i] }).Draw(t, "character")
+			other[i] = rapid.SampledFrom([]byte(base62+"-_= .")).Filter(func(b byte) bool { return b != other[i] }).Draw(t,
+				"character")
 		case 1:
 			other = append(other[:i], other[i+1:]...)
 		case 2:

@@ -48,7 +48,8 @@ func TestCheckPublicKey(t *testing.T) {
 		{"a key to agree on others", &ecdh.PublicKey{}, false},
 		{"none", nil, false},
 	} {
-		if err := credential.CheckPublicKey(tt.key); errors.Is(err, credential.ErrPublicKey) == tt.ok || (err == nil) != tt.ok {
+		if err := credential.CheckPublicKey(tt.key); errors.Is(err, credential.ErrPublicKey) == tt.ok ||
+			(err == nil) != tt.ok {
 			t.Errorf("%s: %v", tt.name, err)
 		}
 	}

@@ -46,7 +46,8 @@ func TestVerifyRedirectToken(t *testing.T) {
 		{"good", knownToken, known, at.Add(-time.Minute), nil},
 		{"in its last second", knownToken, known, at, nil},
 		{"a second late", knownToken, known, at.Add(time.Second), ErrTokenExpired},
-		{"another session", knownToken, Redirect{"3f2b8c1e-9d4a-4f6b-8a57-0c1d2e3f4a5c", "VERIFIED", true}, at, ErrTokenSignature},
+		{"another session", knownToken, Redirect{"3f2b8c1e-9d4a-4f6b-8a57-0c1d2e3f4a5c", "VERIFIED", true}, at,
+			ErrTokenSignature},
 		{"another status", knownToken, Redirect{knownSession, "ROUTED_TO_FALLBACK", true}, at, ErrTokenSignature},
 		{"not adult", knownToken, Redirect{knownSession, "VERIFIED", false}, at, ErrTokenSignature},
 		{"longer life", "1767225601.slfl0m62Hp6cILJ_niu6Z16vtBKHc9YORSXIuOaA8vg", known, at, ErrTokenSignature},
@@ -76,11 +77,17 @@ func TestNoMutatedTokenVerifies(t *testing.T) {
 
 func TestRedirectURL(t *testing.T) {
 	for _, tt := range []struct{ name, success, want string }{
-		{"no query", "https://s.example/ok", "https://s.example/ok?token=T&session=" + knownSession + "&status=VERIFIED&is_adult=true"},
-		{"keeps others in place", "https://s.example/ok?b=2&a=1%20x", "https://s.example/ok?b=2&a=1%20x&token=T&session=" + knownSession + "&status=VERIFIED&is_adult=true"},
-		{"replaces its own", "https://s.example/?token=evil&x=1&t%6fken=evil&status", "https://s.example/?x=1&token=T&session=" + knownSession + "&status=VERIFIED&is_adult=true"},
-		{"escapes what a header cannot carry", "https://s.example/ö?ä=ü&\"<>'=%zz#ß", "https://s.example/%C3%B6?%C3%A4=%C3%BC&%22%3C%3E'=%zz&token=T&session=" + knownSession + "&status=VERIFIED&is_adult=true#%C3%9F"},
-		{"keeps the fragment", "https://s.example/#a", "https://s.example/?token=T&session=" + knownSession + "&status=VERIFIED&is_adult=true#a"},
+		{"no query", "https://s.example/ok", "https://s.example/ok?token=T&session=" + knownSession +
+			"&status=VERIFIED&is_adult=true"},
+		{"keeps others in place", "https://s.example/ok?b=2&a=1%20x", "https://s.example/ok?b=2&a=1%20x&token=T&session=" +
+			knownSession + "&status=VERIFIED&is_adult=true"},
+		{"replaces its own", "https://s.example/?token=evil&x=1&t%6fken=evil&status",
+			"https://s.example/?x=1&token=T&session=" + knownSession + "&status=VERIFIED&is_adult=true"},
+		{"escapes what a header cannot carry", "https://s.example/ö?ä=ü&\"<>'=%zz#ß",
+			"https://s.example/%C3%B6?%C3%A4=%C3%BC&%22%3C%3E'=%zz&token=T&session=" + knownSession +
+				"&status=VERIFIED&is_adult=true#%C3%9F"},
+		{"keeps the fragment", "https://s.example/#a", "https://s.example/?token=T&session=" + knownSession +
+			"&status=VERIFIED&is_adult=true#a"},
 	} {
 		got, err := RedirectURL(tt.success, known, "T")
 		if err != nil || got != tt.want {

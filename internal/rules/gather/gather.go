@@ -38,7 +38,9 @@ type call[V, R any] struct {
 // New returns a group whose runs serve at most most calls each. A run for one
 // call uses that call's context; a run for several is not cancelled with any of
 // them. If a run panics, calls that had to wait for it get a fault.PanicError.
-func New[K comparable, V, R any](maxValues int, run func(ctx context.Context, key K, values []V) (R, error)) *Group[K, V, R] {
+func New[K comparable, V, R any](
+	maxValues int, run func(ctx context.Context, key K, values []V) (R, error),
+) *Group[K, V, R] {
 	return &Group[K, V, R]{run: run, maxValues: maxValues, waiting: map[K][]*call[V, R]{}}
 }
 

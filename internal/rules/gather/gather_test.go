@@ -82,7 +82,8 @@ func TestDoKeepsApart(t *testing.T) {
 		}
 		late, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if _, err := g.Do(late, "busy", 1); fault.CodeOf(err) != fault.Unavailable || !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := g.Do(late, "busy", 1); fault.CodeOf(err) != fault.Unavailable ||
+			!errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("whose time was over: %v", err)
 		}
 		ctx, giveUp := context.WithCancel(t.Context())

@@ -41,7 +41,8 @@ func newShops(t *testing.T, db *store.Store) shops {
 		t.Fatal(err)
 	}
 	tenants := tenant.NewService(db, sealer, tenant.CallbackRule{}, rand.Reader, clock)
-	return shops{db, tenants, session.NewService(session.Config{VerifyURL: "https://v.example", TTL: time.Hour, TokenTTL: time.Minute}, db, tenants, sealer,
+	return shops{db, tenants, session.NewService(session.Config{VerifyURL: "https://v.example", TTL: time.Hour,
+		TokenTTL: time.Minute}, db, tenants, sealer,
 		rand.Reader, clock, func() {})}
 }
 
@@ -56,7 +57,8 @@ func (s shops) open(t *testing.T, free, test, credit int64) uuid.UUID {
 		t.Fatal(err)
 	}
 	if credit > 0 {
-		if _, err := billing.TopUp(t.Context(), s.db, audit.System("test"), made.Tenant.ID, credit, "", acrossNow); err != nil {
+		if _, err := billing.TopUp(t.Context(), s.db, audit.System("test"), made.Tenant.ID, credit, "",
+			acrossNow); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -64,7 +66,9 @@ func (s shops) open(t *testing.T, free, test, credit int64) uuid.UUID {
 }
 
 // create asks for a session and returns its ID.
-func (s shops) create(ctx context.Context, owner uuid.UUID, livemode bool, req session.CreateRequest) (uuid.UUID, error) {
+func (s shops) create(
+	ctx context.Context, owner uuid.UUID, livemode bool, req session.CreateRequest,
+) (uuid.UUID, error) {
 	req.TargetAge = 18
 	made, err := s.sessions.Create(ctx, tenant.Caller{TenantID: owner, Livemode: livemode}, req)
 	return made.SessionID, err

@@ -50,7 +50,8 @@ func complete(b *testing.B, database string) {
 	try(err)
 	open := make([]session.Session, b.N)
 	for i := range open {
-		made, err := sessions.Create(ctx, tenant.Caller{TenantID: shop.Tenant.ID, Livemode: true}, session.CreateRequest{TargetAge: 18})
+		made, err := sessions.Create(ctx, tenant.Caller{TenantID: shop.Tenant.ID, Livemode: true},
+			session.CreateRequest{TargetAge: 18})
 		try(err)
 		open[i], err = sessions.ByLink(ctx, made.VerificationURL[len("https://v.example/v/"):])
 		try(err)

@@ -100,9 +100,12 @@ type MadeCard struct {
 // Make creates a card for each of the outcomes, which must be in CardOutcomes. If
 // it returns an error, it creates none: fault.Invalid with ErrCardName in the
 // field name, or ErrTooManyCards.
-func (c *Cards) Make(ctx context.Context, actor audit.Actor, tenantID uuid.UUID, name string, targetAge int, outcomes []string) ([]MadeCard, error) {
+func (c *Cards) Make(
+	ctx context.Context, actor audit.Actor, tenantID uuid.UUID, name string, targetAge int, outcomes []string,
+) ([]MadeCard, error) {
 	name = strings.TrimSpace(name)
-	if name == "" || !utf8.ValidString(name) || utf8.RuneCountInString(name) > MaxCardName || strings.ContainsFunc(name, tenant.IsHidden) {
+	if name == "" || !utf8.ValidString(name) || utf8.RuneCountInString(name) > MaxCardName ||
+		strings.ContainsFunc(name, tenant.IsHidden) {
 		return nil, fault.InvalidFields(fault.FieldError{Field: "name", Err: ErrCardName})
 	}
 	var made []MadeCard
@@ -117,7 +120,8 @@ func (c *Cards) Make(ctx context.Context, actor audit.Actor, tenantID uuid.UUID,
 			ID: uuid.Must(uuid.NewV7()), TenantID: tenantID, LinkHash: credential.HashToken(token),
 			Name: name, Outcome: outcome, TargetAge: targetAge, CreatedAt: c.now(),
 		}
-		made, cards, acts = append(made, MadeCard{card, token}), append(cards, card), append(acts, c.act(actor, audit.QACardCreate, card))
+		made, cards, acts = append(made, MadeCard{card, token}), append(cards, card),
+			append(acts, c.act(actor, audit.QACardCreate, card))
 	}
 	return made, c.store.InsertCards(ctx, cards, MaxCards, acts)
 }

@@ -90,7 +90,8 @@ func (s *Service) Create(ctx context.Context, caller tenant.Caller, req CreateRe
 // creation returns a new session, ready to be written. terms reads the tenant's
 // terms.
 func (s *Service) creation(
-	ctx context.Context, terms func(context.Context, uuid.UUID) (tenant.Terms, error), caller tenant.Caller, req CreateRequest,
+	ctx context.Context, terms func(context.Context, uuid.UUID) (tenant.Terms, error), caller tenant.Caller,
+	req CreateRequest,
 ) (creation, error) {
 	t, err := terms(ctx, caller.TenantID)
 	if err != nil {
@@ -138,7 +139,9 @@ func (s *Service) newSession(t tenant.Terms, caller tenant.Caller, req CreateReq
 
 // CheckDestinations returns the callback URL fields that Create would refuse. A
 // nil URL stands for the registered one.
-func (s *Service) CheckDestinations(ctx context.Context, caller tenant.Caller, success, cancel *string) ([]fault.FieldError, error) {
+func (s *Service) CheckDestinations(
+	ctx context.Context, caller tenant.Caller, success, cancel *string,
+) ([]fault.FieldError, error) {
 	t, err := s.tenants.Terms(ctx, caller.TenantID)
 	if err != nil {
 		return nil, err
@@ -149,7 +152,9 @@ func (s *Service) CheckDestinations(ctx context.Context, caller tenant.Caller, s
 
 // destinations returns the callback URLs of a session, or the refused fields. A
 // built-in one stands for a registered URL that is not there.
-func (s *Service) destinations(t tenant.Terms, ownSuccess, ownCancel *string, builtIn string) (success, cancel string, refused []fault.FieldError) {
+func (s *Service) destinations(
+	t tenant.Terms, ownSuccess, ownCancel *string, builtIn string,
+) (success, cancel string, refused []fault.FieldError) {
 	success, err := s.destination(t, ownSuccess, cmp.Or(t.SuccessURL, builtIn))
 	if err != nil {
 		refused = append(refused, fault.FieldError{Field: FieldSuccessURL, Err: err})
@@ -237,7 +242,9 @@ func (s *Service) TestLink(ctx context.Context, tenantID, id uuid.UUID) (string,
 
 // ByIdempotencyKey returns the ID of the session that a request with an
 // Idempotency-Key created, or fault.NotFound. The key is looked up by its hash.
-func (s *Service) ByIdempotencyKey(ctx context.Context, tenantID uuid.UUID, livemode bool, key string) (uuid.UUID, error) {
+func (s *Service) ByIdempotencyKey(
+	ctx context.Context, tenantID uuid.UUID, livemode bool, key string,
+) (uuid.UUID, error) {
 	hash := sha256.Sum256([]byte(key))
 	claim, err := s.store.ClaimByKey(ctx, tenantID, livemode, hash[:])
 	if err != nil {

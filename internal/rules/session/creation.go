@@ -12,12 +12,13 @@ import (
 
 // creation is a session that is ready to be written.
 type creation struct {
-	sess    Session
-	link    string // the token in its verification URL
-	terms   tenant.Terms
-	charge  billing.Charge
-	claim   *IdempotencyClaim  // nil without an idempotency key
-	refused []fault.FieldError // the refused fields; the creation may still be the repetition of an earlier request, which is found by its claim
+	sess   Session
+	link   string // the token in its verification URL
+	terms  tenant.Terms
+	charge billing.Charge
+	claim  *IdempotencyClaim // nil without an idempotency key
+	// the refused fields; the creation may still be the repetition of an earlier request, which is found by its claim
+	refused []fault.FieldError
 }
 
 // errReplay rolls back a transaction whose idempotency key is already in use.

@@ -27,7 +27,9 @@ func (noShops) RecentTerms(context.Context, uuid.UUID) (tenant.Terms, error) {
 func (noShops) Terms(context.Context, uuid.UUID) (tenant.Terms, error) { return tenant.Terms{}, nil }
 
 // newCreator returns a service that writes creations together with write.
-func newCreator(store Store, logger *slog.Logger, write func(context.Context, line, []creation) (bool, error)) *Service {
+func newCreator(
+	store Store, logger *slog.Logger, write func(context.Context, line, []creation) (bool, error),
+) *Service {
 	s := NewService(Config{Logger: logger}, store, noShops{}, nil, rand.Reader, time.Now, nil)
 	s.creations = gather.New(maxTogether, write)
 	return s
@@ -74,14 +76,16 @@ func (s *aloneStore) UpdateSessions(context.Context, func(Tx) error) error {
 func TestWrittenAloneAfterAPanic(t *testing.T) {
 	var log bytes.Buffer
 	store := &aloneStore{}
-	s := newCreator(store, slog.New(slog.NewTextHandler(&log, nil)), func(context.Context, line, []creation) (_ bool, err error) {
-		defer func() { err = fault.Recovered(recover()) }() // as for calls that waited
-		panic(errors.New("an input"))
-	})
+	s := newCreator(store, slog.New(slog.NewTextHandler(&log, nil)),
+		func(context.Context, line, []creation) (_ bool, err error) {
+			defer func() { err = fault.Recovered(recover()) }() // as for calls that waited
+			panic(errors.New("an input"))
+		})
 	if _, err := s.Create(t.Context(), tenant.Caller{}, someRequest); err != nil || store.written != 1 {
 		t.Errorf("%d written, %v", store.written, err)
 	}
-	if text := log.String(); !strings.Contains(text, "panic: *errors.errorString") || !strings.Contains(text, "TestWrittenAloneAfterAPanic") || strings.Contains(text, "an input") {
+	if text := log.String(); !strings.Contains(text, "panic: *errors.errorString") ||
+		!strings.Contains(text, "TestWrittenAloneAfterAPanic") || strings.Contains(text, "an input") {
 		t.Errorf("the log says %s", text)
 	}
 }

@@ -117,7 +117,8 @@ func (h *Handovers) Offered(ctx context.Context, sess Session, cookie string) (O
 	}
 	token := handoverToken(cookie, row.Nonce)
 	taken := row.PhoneHash != nil
-	return Offer{Token: token, Code: HandoverCode(token), Taken: taken, Open: !taken && h.sessions.now().Before(row.ExpiresAt)}, nil
+	return Offer{Token: token, Code: HandoverCode(token), Taken: taken, Open: !taken &&
+		h.sessions.now().Before(row.ExpiresAt)}, nil
 }
 
 // Open returns the session behind a phone's link and whether the phone that holds

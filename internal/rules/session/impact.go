@@ -70,7 +70,8 @@ func (i *Impacts) OfURLs(ctx context.Context, present, next tenant.Tenant) (Impa
 		return !ok
 	}
 	for _, d := range recent {
-		if refused(d.SuccessURL, present.SuccessURL, next.SuccessURL) || refused(d.CancelURL, present.CancelURL, next.CancelURL) {
+		if refused(d.SuccessURL, present.SuccessURL, next.SuccessURL) ||
+			refused(d.CancelURL, present.CancelURL, next.CancelURL) {
 			impact.Refused++
 		}
 		if !statusAt(d.Status, d.ExpiresAt, now).Terminal() && d.WebhookURL != next.WebhookURL {

@@ -18,7 +18,8 @@ func (r recent) RecentDestinations(context.Context, uuid.UUID, time.Time, int) (
 
 func TestImpactOfURLs(t *testing.T) {
 	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
-	present := tenant.Tenant{SuccessURL: "https://a.example/ok", CancelURL: "https://b.example/no", WebhookURL: "https://c.example/hook"}
+	present := tenant.Tenant{SuccessURL: "https://a.example/ok", CancelURL: "https://b.example/no",
+		WebhookURL: "https://c.example/hook"}
 	session := func(status Status, success, cancel, webhook string) Destinations {
 		return Destinations{status, now.Add(time.Minute), success, cancel, webhook}
 	}
@@ -44,7 +45,8 @@ func TestImpactOfURLs(t *testing.T) {
 		"no success URL":    {of("", present.CancelURL, present.WebhookURL), Impact{4, 1, true}},
 		"nothing left":      {of("", "", ""), Impact{5, 2, true}},
 	} {
-		got, err := NewImpacts(all, tenant.CallbackRule{}, func() time.Time { return now }).OfURLs(t.Context(), present, tt.next)
+		got, err := NewImpacts(all, tenant.CallbackRule{}, func() time.Time { return now }).OfURLs(t.Context(), present,
+			tt.next)
 		if err != nil || got != tt.want {
 			t.Errorf("%s: %+v, %v, want %+v", name, got, err, tt.want)
 		}
@@ -53,7 +55,8 @@ func TestImpactOfURLs(t *testing.T) {
 	for i := range many {
 		many[i] = plain
 	}
-	got, err := NewImpacts(many, tenant.CallbackRule{}, func() time.Time { return now }).OfURLs(t.Context(), present, of("", "", ""))
+	got, err := NewImpacts(many, tenant.CallbackRule{}, func() time.Time { return now }).OfURLs(t.Context(), present,
+		of("", "", ""))
 	if err != nil || got != (Impact{Refused: maxImpact}) {
 		t.Errorf("too many to count: %+v, %v", got, err)
 	}

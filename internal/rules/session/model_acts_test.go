@@ -256,7 +256,8 @@ func (m *machine) verdict(t *rapid.T) {
 func (m *machine) force(t *rapid.T) {
 	s, row := m.pick(t)
 	v := session.CheckResult{
-		Result: rapid.SampledFrom([]session.Result{session.ResultVerified, session.ResultFallback, session.ResultSpoof}).Draw(t, "result"),
+		Result: rapid.SampledFrom([]session.Result{session.ResultVerified, session.ResultFallback,
+			session.ResultSpoof}).Draw(t, "result"),
 		Source: session.SourceForced,
 	}
 	m.resolve(t, s, m.replica(t), row, v, s.DocumentOpenedAt == nil || v.Result != session.ResultSpoof)
@@ -266,7 +267,8 @@ func (m *machine) force(t *rapid.T) {
 func (m *machine) endDocument(t *rapid.T) {
 	s, row := m.pick(t)
 	v := session.CheckResult{
-		Result: rapid.SampledFrom([]session.Result{session.ResultVerified, session.ResultFallback, session.ResultSpoof}).Draw(t, "result"),
+		Result: rapid.SampledFrom([]session.Result{session.ResultVerified, session.ResultFallback,
+			session.ResultSpoof}).Draw(t, "result"),
 		Source: session.SourceDocument,
 		Way:    rapid.SampledFrom([]session.Way{"", session.WayWallet, session.WayPhoto}).Draw(t, "way"),
 	}

@@ -259,7 +259,8 @@ func (m *machine) resend(t *rapid.T) {
 	if len(before) == 0 {
 		t.Skip("no event")
 	}
-	ok(t, webhook.NewOperations(m.db, time.Now, nil).ResendEvent(context.Background(), audit.System("test"), filter.Scope, before[0].ID))
+	ok(t, webhook.NewOperations(m.db, time.Now, nil).ResendEvent(context.Background(), audit.System("test"), filter.Scope,
+		before[0].ID))
 	after, err := m.db.Events(context.Background(), filter)
 	ok(t, err)
 	if len(after) != 1 || after[0].ID != before[0].ID || string(after[0].Body) != string(before[0].Body) {
@@ -339,5 +340,6 @@ func describe(s session.Session) string {
 		years = fmt.Sprint(*s.DetectedAge)
 	}
 	return fmt.Sprintf("%s expires %s completed %s consented %s document %s age %s attempts %d strikes %d match %s filmed %s documents %d preferred %t",
-		s.Status, at(&s.ExpiresAt), at(s.CompletedAt), at(s.ConsentedAt), at(s.DocumentOpenedAt), years, s.Attempts, s.Strikes, at(s.FaceMatchAt), s.DocumentCamera, s.DocumentAttempts, s.DocumentPreferred)
+		s.Status, at(&s.ExpiresAt), at(s.CompletedAt), at(s.ConsentedAt), at(s.DocumentOpenedAt), years, s.Attempts,
+		s.Strikes, at(s.FaceMatchAt), s.DocumentCamera, s.DocumentAttempts, s.DocumentPreferred)
 }

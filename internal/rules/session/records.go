@@ -77,7 +77,9 @@ func (r *Records) DeleteAsOperator(ctx context.Context, actor audit.Actor, id uu
 	return r.delete(ctx, actor, id, func(uuid.UUID) bool { return true })
 }
 
-func (r *Records) delete(ctx context.Context, actor audit.Actor, id uuid.UUID, mayDelete func(tenantID uuid.UUID) bool) error {
+func (r *Records) delete(
+	ctx context.Context, actor audit.Actor, id uuid.UUID, mayDelete func(tenantID uuid.UUID) bool,
+) error {
 	now := r.now()
 	return r.store.UpdateRecords(ctx, func(tx RecordTx) error {
 		record, err := tx.LockRecord(id)
@@ -128,7 +130,9 @@ const recordBatch = 50
 // after an error, the deletions so far are kept, and another run continues with
 // the rest. The entry of the tenant's audit log is written with the first
 // deletion.
-func (r *Records) Prune(ctx context.Context, actor audit.Actor, tenantID uuid.UUID, before time.Time, progress func(Pruned)) (total Pruned, err error) {
+func (r *Records) Prune(
+	ctx context.Context, actor audit.Actor, tenantID uuid.UUID, before time.Time, progress func(Pruned),
+) (total Pruned, err error) {
 	act := &audit.Act{
 		Scope: audit.OfTenant(tenantID), At: r.now(), Actor: actor, Action: audit.SessionPrune, Target: tenantID.String(),
 		Detail: audit.Detail{Params: map[string]string{"created_before": before.UTC().Format(time.RFC3339)}},
@@ -161,7 +165,9 @@ func (r *Records) Prune(ctx context.Context, actor audit.Actor, tenantID uuid.UU
 
 // pruneBatch processes the next n sessions after the given record; end is the
 // last of them. If it deletes a session, it writes the act, unless that is nil.
-func (r *Records) pruneBatch(ctx context.Context, tenantID uuid.UUID, before time.Time, after Record, act *audit.Act) (batch Pruned, n int, end Record, err error) {
+func (r *Records) pruneBatch(
+	ctx context.Context, tenantID uuid.UUID, before time.Time, after Record, act *audit.Act,
+) (batch Pruned, n int, end Record, err error) {
 	now := r.now()
 	err = r.store.UpdateRecords(ctx, func(tx RecordTx) error {
 		records, err := tx.LockRecords(tenantID, before, after, recordBatch)
@@ -194,7 +200,9 @@ func (r *Records) pruneBatch(ctx context.Context, tenantID uuid.UUID, before tim
 // fault.Conflict, and deletes nothing, if the tenant is not disabled, has an open
 // session, or has an undelivered event. Of a tenant that has left it deletes nothing:
 // tenant.Service.Delete does.
-func (r *Records) DeleteAll(ctx context.Context, actor audit.Actor, t tenant.Tenant, progress func(Pruned)) (Pruned, error) {
+func (r *Records) DeleteAll(
+	ctx context.Context, actor audit.Actor, t tenant.Tenant, progress func(Pruned),
+) (Pruned, error) {
 	if err := r.CheckFinished(ctx, t); err != nil {
 		return Pruned{}, err
 	}
@@ -219,7 +227,8 @@ func (r *Records) CheckFinished(ctx context.Context, t tenant.Tenant) error {
 	}
 	open, undelivered, err := r.store.CountUnfinished(ctx, t.ID, r.now())
 	if err == nil && open+undelivered > 0 {
-		err = fault.New(fault.Conflict, fmt.Sprintf("the tenant has %d open sessions and %d webhooks still to be delivered", open, undelivered))
+		err = fault.New(fault.Conflict, fmt.Sprintf("the tenant has %d open sessions and %d webhooks still to be delivered",
+			open, undelivered))
 	}
 	return err
 }

@@ -31,7 +31,10 @@ const resealBatch = 100
 // calls progress after each batch. A stopped run can be repeated. A link that
 // none of the sealer's keys opens is counted and not changed: its claim expires
 // within a day.
-func ResealLinks(ctx context.Context, store ClaimStore, sealer *credential.Sealer, now func() time.Time, progress func(credential.Resealing)) error {
+func ResealLinks(
+	ctx context.Context, store ClaimStore, sealer *credential.Sealer, now func() time.Time,
+	progress func(credential.Resealing),
+) error {
 	var total credential.Resealing
 	last := IdempotencyClaim{KeyHash: []byte{}}
 	for {

@@ -53,17 +53,22 @@ type Service struct {
 // NewService returns a service over a store. random must be
 // cryptographically secure; now must return UTC in whole microseconds; wake
 // must not block.
-func NewService(cfg Config, store Store, tenants Tenants, sealer *credential.Sealer, random io.Reader, now func() time.Time, wake func()) *Service {
+func NewService(
+	cfg Config, store Store, tenants Tenants, sealer *credential.Sealer, random io.Reader, now func() time.Time,
+	wake func(),
+) *Service {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
 	s := &Service{cfg: cfg, store: store, tenants: tenants, sealer: sealer, random: random, now: now, wake: wake}
 	s.creations = gather.New(maxTogether, s.writeTogether)
-	across := gather.New(maxTogether, func(ctx context.Context, _ struct{}, ids [][]uuid.UUID) (map[uuid.UUID]Standing, error) {
+	across := gather.New(maxTogether, func(ctx context.Context, _ struct{}, ids [][]uuid.UUID) (map[uuid.UUID]Standing,
+		error) {
 		return store.Standings(ctx, slices.Concat(ids...))
 	})
 	// Each tenant has one place among the others, however many of its lookups wait.
-	s.standings = gather.New(maxTogether, func(ctx context.Context, _ uuid.UUID, ids []uuid.UUID) (map[uuid.UUID]Standing, error) {
+	s.standings = gather.New(maxTogether, func(ctx context.Context, _ uuid.UUID, ids []uuid.UUID) (map[uuid.UUID]Standing,
+		error) {
 		return across.Do(ctx, struct{}{}, ids)
 	})
 	return s

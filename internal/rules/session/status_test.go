@@ -59,7 +59,8 @@ func (s slowStandings) Standings(_ context.Context, ids []uuid.UUID) (map[uuid.U
 	<-s.proceed
 	found := map[uuid.UUID]session.Standing{}
 	for _, id := range ids {
-		found[id] = session.Standing{TenantID: s.owners[id], Status: session.StatusPending, ExpiresAt: acrossNow.Add(time.Hour)}
+		found[id] = session.Standing{TenantID: s.owners[id], Status: session.StatusPending,
+			ExpiresAt: acrossNow.Add(time.Hour)}
 	}
 	return found, nil
 }

@@ -22,7 +22,8 @@ type Store interface {
 	// or nothing. claims is empty or has the claim of an idempotency key for each
 	// session. It reports false if the tenant's terms are others, the balance has
 	// too few units or a key is in use.
-	CreateSessions(ctx context.Context, terms tenant.Terms, sessions []Session, claims []IdempotencyClaim, p billing.Purchase) (bool, error)
+	CreateSessions(ctx context.Context, terms tenant.Terms, sessions []Session, claims []IdempotencyClaim,
+		p billing.Purchase) (bool, error)
 
 	// SessionByID returns the tenant's session. It returns fault.NotFound for a
 	// missing session and for a session of another tenant.

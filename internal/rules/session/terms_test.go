@@ -30,7 +30,8 @@ func TestChangedTermsApplyAtOnce(t *testing.T) {
 			all.Go(func() {
 				for n := range int64(changes) {
 					url := successURL(n + 1)
-					if _, err := replicas[0].tenants.Update(t.Context(), audit.System("test"), owner, tenant.Changes{SuccessURL: &url}); err != nil {
+					if _, err := replicas[0].tenants.Update(t.Context(), audit.System("test"), owner,
+						tenant.Changes{SuccessURL: &url}); err != nil {
 						t.Error(err)
 					}
 					stored.Store(n + 1)

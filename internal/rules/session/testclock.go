@@ -72,13 +72,16 @@ func (c *TestClock) Expire(ctx context.Context, actor audit.Actor, scope webhook
 // ExpireNextRedirect gives the next redirect of a test session an expired token;
 // later redirects are normal again. It returns the errors of Expire, with
 // ErrNoRedirect in place of ErrNotOpen.
-func (c *TestClock) ExpireNextRedirect(ctx context.Context, actor audit.Actor, scope webhook.Scope, id uuid.UUID) error {
-	return c.turn(ctx, actor, scope, id, audit.SessionExpireRedirect, func(tx ClockTx, s Session, now time.Time) (bool, error) {
-		if !s.MayRedirect(now) {
-			return false, ErrNoRedirect
-		}
-		return tx.ExpireNextRedirect(id)
-	})
+func (c *TestClock) ExpireNextRedirect(
+	ctx context.Context, actor audit.Actor, scope webhook.Scope, id uuid.UUID,
+) error {
+	return c.turn(ctx, actor, scope, id, audit.SessionExpireRedirect,
+		func(tx ClockTx, s Session, now time.Time) (bool, error) {
+			if !s.MayRedirect(now) {
+				return false, ErrNoRedirect
+			}
+			return tx.ExpireNextRedirect(id)
+		})
 }
 
 // MayRedirect reports whether the session can still make a success redirect.
@@ -91,7 +94,10 @@ func (s Session) MayRedirect(now time.Time) bool {
 
 // turn changes a test session of the scope and writes the entry, in one
 // transaction.
-func (c *TestClock) turn(ctx context.Context, actor audit.Actor, scope webhook.Scope, id uuid.UUID, action audit.Action, change func(ClockTx, Session, time.Time) (bool, error)) error {
+func (c *TestClock) turn(
+	ctx context.Context, actor audit.Actor, scope webhook.Scope, id uuid.UUID, action audit.Action,
+	change func(ClockTx, Session, time.Time) (bool, error),
+) error {
 	return c.store.UpdateClock(ctx, func(tx ClockTx) error {
 		s, err := tx.LockSession(id)
 		if err != nil {
@@ -111,7 +117,8 @@ func (c *TestClock) turn(ctx context.Context, actor audit.Actor, scope webhook.S
 		if !changed {
 			return errClockChanged
 		}
-		return tx.AppendAudit(audit.Act{Scope: audit.OfTenant(s.TenantID), At: now, Actor: actor, Action: action, Target: id.String()})
+		return tx.AppendAudit(audit.Act{Scope: audit.OfTenant(s.TenantID), At: now, Actor: actor, Action: action,
+			Target: id.String()})
 	})
 }
 

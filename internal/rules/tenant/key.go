@@ -58,7 +58,9 @@ var (
 // CreateKey creates another API key. Its name describes its purpose and may be
 // empty. CreateKey returns the key in plain; it cannot be read later. It returns
 // fault.NotFound for an unknown tenant, and fault.Invalid with ErrKeyName.
-func (s *Service) CreateKey(ctx context.Context, actor audit.Actor, tenantID uuid.UUID, livemode bool, name string) (APIKey, string, error) {
+func (s *Service) CreateKey(
+	ctx context.Context, actor audit.Actor, tenantID uuid.UUID, livemode bool, name string,
+) (APIKey, string, error) {
 	if name = strings.TrimSpace(name); !isKeyName(name) {
 		return APIKey{}, "", fault.InvalidFields(fault.FieldError{Field: "name", Err: ErrKeyName})
 	}
@@ -95,7 +97,9 @@ func userOf(actor audit.Actor) *uuid.UUID {
 // returns the new key in plain; it cannot be read later. The old key ends after
 // grace, one of RotationOverlaps. It returns fault.NotFound for a missing key and
 // for a key of another tenant, ErrKeyNotOpen and ErrKeyGrace.
-func (s *Service) RollKey(ctx context.Context, actor audit.Actor, tenantID, keyID uuid.UUID, grace time.Duration) (APIKey, string, error) {
+func (s *Service) RollKey(
+	ctx context.Context, actor audit.Actor, tenantID, keyID uuid.UUID, grace time.Duration,
+) (APIKey, string, error) {
 	if !slices.Contains(RotationOverlaps, grace) {
 		return APIKey{}, "", ErrKeyGrace
 	}

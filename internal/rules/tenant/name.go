@@ -13,7 +13,8 @@ import (
 // The rules of names.
 var (
 	ErrNameEmpty  = fault.New(fault.Invalid, "name must not be empty")
-	ErrNameHidden = fault.New(fault.Invalid, "name must not have control or invisible characters, such as joiners and variation selectors")
+	ErrNameHidden = fault.New(fault.Invalid,
+		"name must not have control or invisible characters, such as joiners and variation selectors")
 )
 
 // checkName refuses a name that is blank, that could change the layout of a

@@ -49,7 +49,9 @@ func TestNames(t *testing.T) {
 		{"not UTF-8 \xff", "control or invisible"},
 	} {
 		err := checkName(tt.name)
-		if (err == nil) != (tt.want == "") || err != nil && (fault.CodeOf(err) != fault.Invalid || !strings.HasPrefix(err.Error(), "name ") || !strings.Contains(err.Error(), tt.want)) {
+		if (err == nil) != (tt.want == "") || err != nil &&
+			(fault.CodeOf(err) != fault.Invalid || !strings.HasPrefix(err.Error(), "name ") ||
+				!strings.Contains(err.Error(), tt.want)) {
 			t.Errorf("%q: %v, want %q", tt.name, err, tt.want)
 		}
 	}

@@ -20,7 +20,9 @@ var RotationOverlaps = []time.Duration{0, time.Hour, 24 * time.Hour, 72 * time.H
 // RotateWebhookSecret creates a new webhook secret. The old secrets sign together with
 // it for at most overlap, which must be one of RotationOverlaps. It returns the new
 // secret in plain, or fault.NotFound or fault.Invalid.
-func (s *Service) RotateWebhookSecret(ctx context.Context, actor audit.Actor, tenantID uuid.UUID, livemode bool, overlap time.Duration) (string, error) {
+func (s *Service) RotateWebhookSecret(
+	ctx context.Context, actor audit.Actor, tenantID uuid.UUID, livemode bool, overlap time.Duration,
+) (string, error) {
 	if !slices.Contains(RotationOverlaps, overlap) {
 		return "", fault.New(fault.Invalid, "overlap must be 0, 1h, 24h or 72h")
 	}
@@ -47,7 +49,9 @@ const RedirectRetirement = 24 * time.Hour
 // StageRedirectSecret creates the redirect secret that will sign after
 // PromoteRedirectSecret. It returns it in plain, for the merchant to accept together with
 // the current one, or fault.NotFound.
-func (s *Service) StageRedirectSecret(ctx context.Context, actor audit.Actor, tenantID uuid.UUID, livemode bool) (string, error) {
+func (s *Service) StageRedirectSecret(
+	ctx context.Context, actor audit.Actor, tenantID uuid.UUID, livemode bool,
+) (string, error) {
 	if _, err := s.store.TenantByID(ctx, tenantID); err != nil {
 		return "", err
 	}
@@ -65,14 +69,18 @@ func (s *Service) StageRedirectSecret(ctx context.Context, actor audit.Actor, te
 
 // PromoteRedirectSecret makes the staged redirect secret the one that signs. It
 // returns fault.NotFound when none is staged.
-func (s *Service) PromoteRedirectSecret(ctx context.Context, actor audit.Actor, tenantID uuid.UUID, livemode bool) error {
+func (s *Service) PromoteRedirectSecret(
+	ctx context.Context, actor audit.Actor, tenantID uuid.UUID, livemode bool,
+) error {
 	act := s.act(actor, audit.RedirectSecretPromote, tenantID, inMode(livemode))
 	return s.store.PromoteSecret(ctx, tenantID, livemode, SecretRedirect, act.At.Add(RedirectRetirement), act)
 }
 
 // RetireRedirectSecret deletes the replaced redirect secrets now, before
 // RedirectRetirement is over. It returns fault.NotFound if none is retiring.
-func (s *Service) RetireRedirectSecret(ctx context.Context, actor audit.Actor, tenantID uuid.UUID, livemode bool) error {
+func (s *Service) RetireRedirectSecret(
+	ctx context.Context, actor audit.Actor, tenantID uuid.UUID, livemode bool,
+) error {
 	act := s.act(actor, audit.RedirectSecretRetire, tenantID, inMode(livemode))
 	return s.store.RetireSecrets(ctx, tenantID, livemode, SecretRedirect, act.At, act)
 }
@@ -90,7 +98,9 @@ type ShownSecret struct {
 
 // RevealSecrets returns the same secrets with their values in plain, and writes
 // an entry to the audit log.
-func (s *Service) RevealSecrets(ctx context.Context, actor audit.Actor, tenantID uuid.UUID, livemode bool, kind SecretKind) ([]ShownSecret, error) {
+func (s *Service) RevealSecrets(
+	ctx context.Context, actor audit.Actor, tenantID uuid.UUID, livemode bool, kind SecretKind,
+) ([]ShownSecret, error) {
 	secrets, err := s.Secrets(ctx, tenantID, livemode, kind)
 	if err != nil {
 		return nil, err
@@ -127,7 +137,9 @@ const rememberedFor = 30 * 24 * time.Hour
 // and newest first, for debuggers that show which secret signed something. Secrets
 // that ended within rememberedFor are included, unless they can no longer be
 // opened.
-func (s *Service) SigningKeys(ctx context.Context, tenantID uuid.UUID, kind SecretKind, livemodes ...bool) ([]SigningKey, error) {
+func (s *Service) SigningKeys(
+	ctx context.Context, tenantID uuid.UUID, kind SecretKind, livemodes ...bool,
+) ([]SigningKey, error) {
 	var keys []SigningKey
 	now := s.now()
 	for _, livemode := range livemodes {

@@ -41,7 +41,9 @@ const (
 
 // NewService returns a service over a store. random must be
 // cryptographically secure.
-func NewService(store Store, sealer *credential.Sealer, rule CallbackRule, random io.Reader, now func() time.Time) *Service {
+func NewService(
+	store Store, sealer *credential.Sealer, rule CallbackRule, random io.Reader, now func() time.Time,
+) *Service {
 	reads := gather.New(math.MaxInt, func(ctx context.Context, id uuid.UUID, _ []struct{}) (Tenant, error) {
 		return store.TenantByID(ctx, id)
 	})
@@ -144,7 +146,9 @@ func (s *Service) Update(ctx context.Context, actor audit.Actor, id uuid.UUID, c
 // SetDisabled turns a tenant's API access off or on. The reason goes into the
 // tenant's log; it may be empty. SetDisabled returns fault.NotFound, or
 // fault.Invalid with the field reason for one that breaks audit.CheckNote.
-func (s *Service) SetDisabled(ctx context.Context, actor audit.Actor, id uuid.UUID, disabled bool, reason string) error {
+func (s *Service) SetDisabled(
+	ctx context.Context, actor audit.Actor, id uuid.UUID, disabled bool, reason string,
+) error {
 	if err := audit.CheckNote(reason); err != nil {
 		return fault.InvalidFields(fault.FieldError{Field: "reason", Err: err})
 	}

@@ -22,8 +22,9 @@ var (
 	ErrFreeChecks   = errors.New("free checks must be -1 (unlimited), 0 or more")
 	ErrTestCap      = errors.New("the daily cap of test sessions must be -1 (unlimited), 0 or more")
 	ErrLanguages    = errors.New("languages must be different ones of " + strings.Join(Languages, ", "))
-	ErrDocumentWays = errors.New("the ways of the document check must be different ones of " + strings.Join(DocumentWays, ", "))
-	ErrAlertBelow   = errors.New("the alert must be -1 (never) or from 0 to 1000000000")
+	ErrDocumentWays = errors.New("the ways of the document check must be different ones of " +
+		strings.Join(DocumentWays, ", "))
+	ErrAlertBelow = errors.New("the alert must be -1 (never) or from 0 to 1000000000")
 )
 
 // maxAlert is the largest alert threshold.
@@ -132,7 +133,8 @@ func checkDocumentWays(chosen []string) ([]string, error) {
 	if len(chosen) == 0 || len(chosen) == len(DocumentWays) {
 		return nil, nil
 	}
-	return slices.DeleteFunc(slices.Clone(DocumentWays), func(way string) bool { return !slices.Contains(chosen, way) }), nil
+	return slices.DeleteFunc(slices.Clone(DocumentWays), func(way string) bool { return !slices.Contains(chosen, way) }),
+		nil
 }
 
 // distinct reports whether chosen has only elements of all, and each at most

@@ -258,10 +258,12 @@ type Store interface {
 	// PromoteSecret makes the staged secret active. The previous active secret,
 	// and any that would retire later, retire at expires. Without a staged secret
 	// it returns fault.NotFound and changes nothing.
-	PromoteSecret(ctx context.Context, tenantID uuid.UUID, livemode bool, kind SecretKind, expires time.Time, act audit.Act) error
+	PromoteSecret(ctx context.Context, tenantID uuid.UUID, livemode bool, kind SecretKind, expires time.Time,
+		act audit.Act) error
 	// RetireSecrets makes every retiring secret expire at at. If none expires
 	// later than at, it returns fault.NotFound and changes nothing.
-	RetireSecrets(ctx context.Context, tenantID uuid.UUID, livemode bool, kind SecretKind, at time.Time, act audit.Act) error
+	RetireSecrets(ctx context.Context, tenantID uuid.UUID, livemode bool, kind SecretKind, at time.Time,
+		act audit.Act) error
 
 	// AppendAct writes an act that changes nothing, such as showing a secret.
 	AppendAct(ctx context.Context, act audit.Act) error

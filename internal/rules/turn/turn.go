@@ -86,7 +86,8 @@ const (
 // least one, and lets the stated number of sessions of a tenant wait. With 0
 // their number has no limit, and the caller must bound the sessions.
 func NewQueue(turns, waiting int) *Queue {
-	return &Queue{turns: turns, maxWaiting: waiting, cost: firstCost, known: firstTurns, free: turns, lines: map[uuid.UUID]*line{}}
+	return &Queue{turns: turns, maxWaiting: waiting, cost: firstCost, known: firstTurns, free: turns,
+		lines: map[uuid.UUID]*line{}}
 }
 
 // Sustains returns how many sessions can each get turns at the given rate per

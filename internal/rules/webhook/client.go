@@ -141,13 +141,15 @@ func (c *Client) Connect(ctx context.Context, address string, secure bool) (*x50
 		}
 		return nil, conn.Close()
 	}
-	dialer := tls.Dialer{NetDialer: c.dialer, Config: &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}}
+	dialer := tls.Dialer{NetDialer: c.dialer,
+		Config: &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}}
 	conn, err := dialer.DialContext(ctx, "tcp", address)
 	if err != nil {
 		return nil, err
 	}
-	defer conn.Close()                                                 //nolint:errcheck // nothing was sent
-	return conn.(*tls.Conn).ConnectionState().PeerCertificates[0], nil //nolint:forcetypeassert // by the contract of tls.Dialer
+	defer conn.Close() //nolint:errcheck // nothing was sent
+	//nolint:forcetypeassert // by the contract of tls.Dialer
+	return conn.(*tls.Conn).ConnectionState().PeerCertificates[0], nil
 }
 
 // errAnswer is returned by Get for an answer that is not a 200 or is too large.
@@ -197,7 +199,8 @@ func Classify(err error) Class {
 	var dns *net.DNSError
 	var network net.Error
 	switch {
-	case errors.Is(err, ssrf.ErrProhibitedIP), errors.Is(err, ssrf.ErrProhibitedNetwork), errors.Is(err, ssrf.ErrInvalidHostPort):
+	case errors.Is(err, ssrf.ErrProhibitedIP), errors.Is(err, ssrf.ErrProhibitedNetwork),
+		errors.Is(err, ssrf.ErrInvalidHostPort):
 		return ClassBlocked
 	case errors.As(err, &dns):
 		return ClassDNS

@@ -58,7 +58,8 @@ func TestClientAnswers(t *testing.T) {
 		after   time.Duration
 		excerpt string
 	}{
-		"200": {func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "thanks") }, ClassDelivered, 200, 0, "thanks"},
+		"200": {func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "thanks") }, ClassDelivered, 200, 0,
+			"thanks"},
 		"500": {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "oh", 500) }, ClassStatus, 500, 0, "oh\n"},
 		"410": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(410) }, ClassStatus, 410, 0, ""},
 		"429": {func(w http.ResponseWriter, _ *http.Request) {
@@ -72,7 +73,8 @@ func TestClientAnswers(t *testing.T) {
 			w.Header().Set("Location", "/followed")
 			w.WriteHeader(307)
 		}, ClassRedirect, 307, 0, ""},
-		"redirect to nowhere": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(302) }, ClassRedirect, 302, 0, ""},
+		"redirect to nowhere": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(302) }, ClassRedirect, 302, 0,
+			""},
 		"redirect to no URL": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Location", "://%zz")
 			w.WriteHeader(302)
@@ -120,8 +122,10 @@ func TestClientAnswers(t *testing.T) {
 				timeout = shortTimeout
 			}
 			answer := post(t, newClient(newDialer(loopback), timeout), receiver.URL)
-			if answer.Class != tc.class || answer.StatusCode != tc.status || answer.RetryAfter != tc.after || string(answer.Excerpt) != tc.excerpt {
-				t.Fatalf("class %s, status %d, retry after %s, excerpt %.40q", answer.Class, answer.StatusCode, answer.RetryAfter, answer.Excerpt)
+			if answer.Class != tc.class || answer.StatusCode != tc.status || answer.RetryAfter != tc.after ||
+				string(answer.Excerpt) != tc.excerpt {
+				t.Fatalf("class %s, status %d, retry after %s, excerpt %.40q", answer.Class, answer.StatusCode, answer.RetryAfter,
+					answer.Excerpt)
 			}
 		})
 	}
@@ -163,7 +167,8 @@ func TestClientOverHTTP2(t *testing.T) {
 		return c
 	}
 	patient := client(AttemptTimeout)
-	for path, want := range map[string]Class{"/": ClassDelivered, "/again": ClassDelivered, "/huge": ClassConnect, "/endless": ClassDelivered} {
+	for path, want := range map[string]Class{"/": ClassDelivered, "/again": ClassDelivered, "/huge": ClassConnect,
+		"/endless": ClassDelivered} {
 		if answer := post(t, patient, receiver.URL+path); answer.Class != want || len(answer.Excerpt) > excerptBytes {
 			t.Errorf("%s: class %s, %d bytes of answer", path, answer.Class, len(answer.Excerpt))
 		}

@@ -50,7 +50,8 @@ func (r *results) WebhookKeys(context.Context, uuid.UUID, bool) ([][]byte, error
 func TestAnswerCountsAtShutdown(t *testing.T) {
 	ctx, abort := context.WithCancel(t.Context())
 	r := new(results)
-	d := NewDispatcher(r, r, &Client{transport: aborting{abort}, timeout: AttemptTimeout}, Config{Logger: slog.New(slog.DiscardHandler)})
+	d := NewDispatcher(r, r, &Client{transport: aborting{abort}, timeout: AttemptTimeout},
+		Config{Logger: slog.New(slog.DiscardHandler)})
 	d.deliver(ctx, Delivery{Event: Event{ID: "evt_1", Destination: "https://shop.example/hook"}}, new(place))
 	if len(r.finished) != 1 || r.finished[0].Action != ActionFinish || r.released != 0 {
 		t.Fatalf("finished %+v, released %d times", r.finished, r.released)

@@ -212,7 +212,8 @@ func TestOddSpellingsAreNeverReached(t *testing.T) {
 }
 
 func TestPublicAddressesPass(t *testing.T) {
-	for _, address := range []string{"8.8.8.8", "1.1.1.1", "168.63.129.17", "172.32.0.1", "2606:4700::1111", "2a00:1450::1"} {
+	for _, address := range []string{"8.8.8.8", "1.1.1.1", "168.63.129.17", "172.32.0.1", "2606:4700::1111",
+		"2a00:1450::1"} {
 		dialer := newDialer(nil)
 		network := "tcp4"
 		if netip.MustParseAddr(address).Is6() {

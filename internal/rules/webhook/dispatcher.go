@@ -120,7 +120,8 @@ func (d *Dispatcher) round(ctx, attempts context.Context) error {
 		return err
 	}
 	// In random order, so that no tenant is always served last.
-	rand.Shuffle(len(due), func(i, j int) { due[i], due[j] = due[j], due[i] }) //nolint:gosec // used for fairness, not for a secret
+	//nolint:gosec // used for fairness, not for a secret
+	rand.Shuffle(len(due), func(i, j int) { due[i], due[j] = due[j], due[i] })
 	var byLane [lanes][]uuid.UUID
 	for _, tenant := range due {
 		l := d.places.laneOf(tenant)

@@ -93,7 +93,8 @@ func newWorld(t testing.TB, s *store.Store) *world {
 
 func (w *world) newTenant() uuid.UUID {
 	created := tenant.Tenant{ID: uuid.Must(uuid.NewV7()), Name: "shop", CreatedAt: time.Now().UTC()}
-	act := audit.Act{Scope: audit.OfTenant(created.ID), At: created.CreatedAt, Actor: audit.System("test"), Action: audit.TenantCreate}
+	act := audit.Act{Scope: audit.OfTenant(created.ID), At: created.CreatedAt, Actor: audit.System("test"),
+		Action: audit.TenantCreate}
 	if err := w.store.CreateTenant(context.Background(), created, nil, nil, act); err != nil {
 		w.t.Fatal(err)
 	}
@@ -210,7 +211,8 @@ func TestDispatcherGivesUp(t *testing.T) {
 		_, stop := w.start(quick, 300*time.Millisecond, time.Second)
 		defer stop()
 		event := w.insert(w.tenant, r.URL)
-		if record, attempts := w.eventually(event.ID, webhook.StatusFailed); len(attempts) != 3 || record.LastClass != webhook.ClassTimeout {
+		if record, attempts := w.eventually(event.ID, webhook.StatusFailed); len(attempts) != 3 ||
+			record.LastClass != webhook.ClassTimeout {
 			t.Fatalf("attempts %+v", attempts)
 		}
 	})
@@ -390,7 +392,8 @@ func TestDispatcherWithoutKeysTriesLater(t *testing.T) {
 		}
 		stop()
 		record, attempts, err := s.EventByID(t.Context(), webhook.OfAll(), event.ID)
-		if err != nil || len(attempts) != 0 || record.Attempts != 0 || record.Status != webhook.StatusPending || len(r.seen()) != 0 {
+		if err != nil || len(attempts) != 0 || record.Attempts != 0 || record.Status != webhook.StatusPending ||
+			len(r.seen()) != 0 {
 			t.Fatalf("%+v, %+v, %v", record, attempts, err)
 		}
 		if endpoints, err := s.Endpoints(t.Context(), webhook.OfAll()); err != nil || len(endpoints) != 0 {

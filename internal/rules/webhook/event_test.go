@@ -26,7 +26,8 @@ func TestNewEventBody(t *testing.T) {
 		{ResultVerified, false, `{"type":"session.completed","timestamp":"2026-01-01T00:00:00.123456Z","session_id":"3f2b8c1e-9d4a-4f6b-8a57-0c1d2e3f4a5b","status":"VERIFIED","is_adult":true,"livemode":false}`},
 		{ResultRoutedToFallback, true, `{"type":"session.completed","timestamp":"2026-01-01T00:00:00.123456Z","session_id":"3f2b8c1e-9d4a-4f6b-8a57-0c1d2e3f4a5b","status":"ROUTED_TO_FALLBACK","is_adult":false,"livemode":true}`},
 	} {
-		event, err := NewEvent(Completion{TenantID: aTenant, SessionID: aSession, Result: tc.result, Livemode: tc.livemode, CompletedAt: at})
+		event, err := NewEvent(Completion{TenantID: aTenant, SessionID: aSession, Result: tc.result, Livemode: tc.livemode,
+			CompletedAt: at})
 		if err != nil || string(event.Body) != tc.want {
 			t.Errorf("%s: body %s, %v; want %s", tc.result, event.Body, err, tc.want)
 		}
@@ -77,7 +78,8 @@ func TestEventBodyProperty(t *testing.T) {
 			t.Fatalf("fields contradict each other: %s", event.Body)
 		}
 		at, err := time.Parse(time.RFC3339, fmt.Sprint(fields["timestamp"]))
-		if err != nil || !at.Equal(completedAt.Truncate(time.Microsecond)) || !strings.HasSuffix(fmt.Sprint(fields["timestamp"]), "Z") {
+		if err != nil || !at.Equal(completedAt.Truncate(time.Microsecond)) ||
+			!strings.HasSuffix(fmt.Sprint(fields["timestamp"]), "Z") {
 			t.Fatalf("timestamp %v, want %v", fields["timestamp"], completedAt)
 		}
 	})

@@ -29,7 +29,8 @@ func NewOperations(journal Journal, now func() time.Time, wake func()) *Operatio
 // ResendEvent calls Journal.ResendEvent and wakes the dispatcher.
 func (o *Operations) ResendEvent(ctx context.Context, actor audit.Actor, scope Scope, id string) error {
 	defer o.wake()
-	return o.Journal.ResendEvent(ctx, scope, id, audit.Act{At: o.now(), Actor: actor, Action: audit.EventResend, Target: id})
+	return o.Journal.ResendEvent(ctx, scope, id,
+		audit.Act{At: o.now(), Actor: actor, Action: audit.EventResend, Target: id})
 }
 
 // RetryEvent calls Journal.RetryEvent and wakes the dispatcher.
@@ -40,7 +41,9 @@ func (o *Operations) RetryEvent(ctx context.Context, actor audit.Actor, scope Sc
 
 // ResendFailedEvents calls Journal.ResendFailedEvents and wakes the dispatcher.
 // A resend for all tenants is written to the log of the instance.
-func (o *Operations) ResendFailedEvents(ctx context.Context, actor audit.Actor, scope Scope, since time.Time) (int, error) {
+func (o *Operations) ResendFailedEvents(
+	ctx context.Context, actor audit.Actor, scope Scope, since time.Time,
+) (int, error) {
 	defer o.wake()
 	act := audit.Act{
 		Scope: audit.Instance, At: o.now(), Actor: actor, Action: audit.EventResendFailed,
@@ -58,5 +61,6 @@ func (o *Operations) ResendFailedEvents(ctx context.Context, actor audit.Actor, 
 // EnableEndpoint calls Journal.EnableEndpoint and wakes the dispatcher.
 func (o *Operations) EnableEndpoint(ctx context.Context, actor audit.Actor, scope Scope, id string) (int, error) {
 	defer o.wake()
-	return o.Journal.EnableEndpoint(ctx, scope, id, audit.Act{At: o.now(), Actor: actor, Action: audit.EndpointEnable, Target: id})
+	return o.Journal.EnableEndpoint(ctx, scope, id,
+		audit.Act{At: o.now(), Actor: actor, Action: audit.EndpointEnable, Target: id})
 }

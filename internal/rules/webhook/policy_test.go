@@ -17,13 +17,15 @@ func TestJudge(t *testing.T) {
 	}{
 		"delivered":                   {Answer{Class: ClassDelivered, StatusCode: 204}, 0, Disposition{Action: ActionFinish}},
 		"delivered, at the last step": {Answer{Class: ClassDelivered, StatusCode: 200}, 1, Disposition{Action: ActionFinish}},
-		"refused":                     {Answer{Class: ClassStatus, StatusCode: 500}, 0, Disposition{ActionRetry, time.Second}},
-		"redirected":                  {Answer{Class: ClassRedirect, StatusCode: 301}, 0, Disposition{ActionRetry, time.Second}},
-		"blocked":                     {Answer{Class: ClassBlocked}, 0, Disposition{ActionRetry, time.Second}},
-		"asked to wait":               {Answer{Class: ClassStatus, StatusCode: 429, RetryAfter: time.Minute}, 0, Disposition{ActionRetry, time.Minute}},
-		"used up":                     {Answer{Class: ClassTimeout}, 1, Disposition{Action: ActionGiveUp}},
-		"gone":                        {Answer{Class: ClassStatus, StatusCode: 410}, 0, Disposition{Action: ActionDisable}},
-		"gone, at the last step":      {Answer{Class: ClassStatus, StatusCode: 410}, 1, Disposition{Action: ActionDisable}},
+		"refused": {Answer{Class: ClassStatus, StatusCode: 500}, 0,
+			Disposition{ActionRetry, time.Second}},
+		"redirected": {Answer{Class: ClassRedirect, StatusCode: 301}, 0, Disposition{ActionRetry, time.Second}},
+		"blocked":    {Answer{Class: ClassBlocked}, 0, Disposition{ActionRetry, time.Second}},
+		"asked to wait": {Answer{Class: ClassStatus, StatusCode: 429, RetryAfter: time.Minute}, 0,
+			Disposition{ActionRetry, time.Minute}},
+		"used up":                {Answer{Class: ClassTimeout}, 1, Disposition{Action: ActionGiveUp}},
+		"gone":                   {Answer{Class: ClassStatus, StatusCode: 410}, 0, Disposition{Action: ActionDisable}},
+		"gone, at the last step": {Answer{Class: ClassStatus, StatusCode: 410}, 1, Disposition{Action: ActionDisable}},
 	} {
 		if got := judge(tc.answer, s, tc.step, 0.5); got != tc.want {
 			t.Errorf("%s: %+v, want %+v", name, got, tc.want)
@@ -69,9 +71,10 @@ func TestEndpointAfterAttempt(t *testing.T) {
 		failedLately bool
 		want         Endpoint
 	}{
-		"first success":                        {fine, ActionFinish, false, fine},
-		"success ends the run":                 {failing(day), ActionFinish, true, fine},
-		"success enables nothing":              {disabled(6*day, day, DisabledFailing), ActionFinish, false, Endpoint{DisabledAt: ago(day), DisabledReason: DisabledFailing}},
+		"first success":        {fine, ActionFinish, false, fine},
+		"success ends the run": {failing(day), ActionFinish, true, fine},
+		"success enables nothing": {disabled(6*day, day, DisabledFailing), ActionFinish, false,
+			Endpoint{DisabledAt: ago(day), DisabledReason: DisabledFailing}},
 		"first failure":                        {fine, ActionRetry, false, failing(0)},
 		"first failure, the schedule used up":  {fine, ActionGiveUp, false, failing(0)},
 		"the run goes on":                      {failing(day), ActionRetry, true, failing(day)},
@@ -81,8 +84,10 @@ func TestEndpointAfterAttempt(t *testing.T) {
 		"a failure long ago is another run":    {failing(9 * day), ActionRetry, false, failing(0)},
 		"gone":                                 {fine, ActionDisable, false, disabled(0, 0, DisabledGone)},
 		"gone while failing":                   {failing(9 * day), ActionDisable, true, disabled(9*day, 0, DisabledGone)},
-		"gone, disabled before":                {disabled(6*day, day, DisabledFailing), ActionDisable, true, disabled(6*day, day, DisabledFailing)},
-		"failing, gone before":                 {disabled(6*day, 6*day, DisabledGone), ActionRetry, true, disabled(6*day, 6*day, DisabledGone)},
+		"gone, disabled before": {disabled(6*day, day, DisabledFailing), ActionDisable, true,
+			disabled(6*day, day, DisabledFailing)},
+		"failing, gone before": {disabled(6*day, 6*day, DisabledGone), ActionRetry, true,
+			disabled(6*day, 6*day, DisabledGone)},
 	} {
 		if got := tc.before.After(tc.action, tc.failedLately, now); !reflect.DeepEqual(got, tc.want) {
 			t.Errorf("%s: %+v, want %+v", name, got, tc.want)

@@ -151,29 +151,40 @@ func TestVerifySaysWhy(t *testing.T) {
 		fails  string // the check that fails; empty for a valid delivery
 		says   string
 	}{
-		"holds":               {vectorKey(), good, vectorBody, now, "", "VERIFIED, is_adult true, test mode"},
-		"no headers":          {vectorKey(), http.Header{}, vectorBody, now, "headers", "webhook-id, webhook-timestamp, webhook-signature"},
-		"no signature":        {vectorKey(), set("webhook-signature", ""), vectorBody, now, "headers", "missing webhook-signature"},
-		"id changed":          {vectorKey(), set("webhook-id", "evt_x"), vectorBody, now, "signature", "another secret"},
-		"foreign id":          {vectorKey(), set("webhook-id", "msg_x"), vectorBody, now, "id", "begin with evt_"},
-		"timestamp not one":   {vectorKey(), set("webhook-timestamp", "2026-01-01"), vectorBody, now, "timestamp", "Unix seconds"},
-		"timestamp padded":    {vectorKey(), set("webhook-timestamp", "+1767225600"), vectorBody, now, "timestamp", "Unix seconds"},
-		"stale":               {vectorKey(), good, vectorBody, now.Add(6 * time.Minute), "timestamp", "stale: sent 6m0s ago"},
-		"just in time":        {vectorKey(), good, vectorBody, now.Add(Tolerance), "", ""},
-		"from the future":     {vectorKey(), good, vectorBody, now.Add(-6 * time.Minute), "timestamp", "6m0s ahead"},
-		"secret not decoded":  {[]byte("whsec_" + vectorSecret + strings.Repeat("x", 20)), good, vectorBody, now, "signature", "decoded from base64"},
-		"empty secret":        {nil, good, vectorBody, now, "signature", "0 bytes"},
-		"wrong secret":        {[]byte("yet another key of 32 bytes ...."), good, vectorBody, now, "signature", "another secret"},
-		"no version":          {vectorKey(), set("webhook-signature", "HPLpc4ifH6Gm"), vectorBody, now, "signature", "version,signature"},
-		"not base64":          {vectorKey(), set("webhook-signature", "v1,!!"), vectorBody, now, "signature", "base64 of 32 bytes"},
-		"other scheme only":   {vectorKey(), set("webhook-signature", "v1a,AAAA"), vectorBody, now, "signature", "no v1 signature"},
+		"holds": {vectorKey(), good, vectorBody, now, "", "VERIFIED, is_adult true, test mode"},
+		"no headers": {vectorKey(), http.Header{}, vectorBody, now, "headers",
+			"webhook-id, webhook-timestamp, webhook-signature"},
+		"no signature": {vectorKey(), set("webhook-signature", ""), vectorBody, now, "headers",
+			"missing webhook-signature"},
+		"id changed": {vectorKey(), set("webhook-id", "evt_x"), vectorBody, now, "signature", "another secret"},
+		"foreign id": {vectorKey(), set("webhook-id", "msg_x"), vectorBody, now, "id", "begin with evt_"},
+		"timestamp not one": {vectorKey(), set("webhook-timestamp", "2026-01-01"), vectorBody, now, "timestamp",
+			"Unix seconds"},
+		"timestamp padded": {vectorKey(), set("webhook-timestamp", "+1767225600"), vectorBody, now, "timestamp",
+			"Unix seconds"},
+		"stale":           {vectorKey(), good, vectorBody, now.Add(6 * time.Minute), "timestamp", "stale: sent 6m0s ago"},
+		"just in time":    {vectorKey(), good, vectorBody, now.Add(Tolerance), "", ""},
+		"from the future": {vectorKey(), good, vectorBody, now.Add(-6 * time.Minute), "timestamp", "6m0s ahead"},
+		"secret not decoded": {[]byte("whsec_" + vectorSecret + strings.Repeat("x", 20)), good, vectorBody, now, "signature",
+			"decoded from base64"},
+		"empty secret": {nil, good, vectorBody, now, "signature", "0 bytes"},
+		"wrong secret": {[]byte("yet another key of 32 bytes ...."), good, vectorBody, now, "signature",
+			"another secret"},
+		"no version": {vectorKey(), set("webhook-signature", "HPLpc4ifH6Gm"), vectorBody, now, "signature",
+			"version,signature"},
+		"not base64": {vectorKey(), set("webhook-signature", "v1,!!"), vectorBody, now, "signature",
+			"base64 of 32 bytes"},
+		"other scheme only": {vectorKey(), set("webhook-signature", "v1a,AAAA"), vectorBody, now, "signature",
+			"no v1 signature"},
 		"other scheme beside": {vectorKey(), set("webhook-signature", "v1a,AAAA "+vectorSignature), vectorBody, now, "", ""},
 		"newline added":       {vectorKey(), good, vectorBody + "\n", now, "signature", "white space was added"},
 		"mark added":          {vectorKey(), good, "\xef\xbb\xbf" + vectorBody, now, "signature", "byte order mark"},
-		"formatted":           {vectorKey(), good, strings.ReplaceAll(vectorBody, ",", ", "), now, "signature", "formatted again"},
-		"is_adult changed":    {vectorKey(), good, strings.Replace(vectorBody, "true", "false", 1), now, "signature", "body was changed"},
-		"body is not ours":    {vectorKey(), sign(t, now, "[]", vectorKey()), "[]", now, "body", "not a JSON object"},
-		"another type":        {vectorKey(), sign(t, now, "{}", vectorKey()), "{}", now, "body", "its type is not"},
+		"formatted": {vectorKey(), good, strings.ReplaceAll(vectorBody, ",", ", "), now, "signature",
+			"formatted again"},
+		"is_adult changed": {vectorKey(), good, strings.Replace(vectorBody, "true", "false", 1), now, "signature",
+			"body was changed"},
+		"body is not ours": {vectorKey(), sign(t, now, "[]", vectorKey()), "[]", now, "body", "not a JSON object"},
+		"another type":     {vectorKey(), sign(t, now, "{}", vectorKey()), "{}", now, "body", "its type is not"},
 	} {
 		report := Verify(tc.key, tc.header, []byte(tc.body), tc.now)
 		if report.Valid != (tc.fails == "") {
@@ -181,7 +192,8 @@ func TestVerifySaysWhy(t *testing.T) {
 		}
 		matched := false
 		for _, f := range report.Findings {
-			matched = matched || (f.OK == (tc.fails == "") && (tc.fails == "" || f.Check == tc.fails) && strings.Contains(f.Detail, tc.says))
+			matched = matched || (f.OK == (tc.fails == "") && (tc.fails == "" || f.Check == tc.fails) &&
+				strings.Contains(f.Detail, tc.says))
 			if strings.Contains(f.Detail, vectorSecret) || strings.Contains(f.Detail, vectorSignature) {
 				t.Errorf("%s: a finding holds a secret or a signature: %s", name, f.Detail)
 			}
@@ -194,7 +206,8 @@ func TestVerifySaysWhy(t *testing.T) {
 
 // Verify recognizes a body that was parsed and printed again.
 func TestVerifyRecognisesRewrittenJSON(t *testing.T) {
-	event, err := NewEvent(Completion{TenantID: aTenant, SessionID: aSession, Result: ResultVerified, CompletedAt: time.Now()})
+	event, err := NewEvent(Completion{TenantID: aTenant, SessionID: aSession, Result: ResultVerified,
+		CompletedAt: time.Now()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -212,7 +225,8 @@ func TestVerifyRecognisesRewrittenJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	report := Verify(vectorKey(), header, sorted, now)
-	if last := report.Findings[len(report.Findings)-1]; report.Valid || !strings.Contains(last.Detail, "parsed and written again") {
+	if last := report.Findings[len(report.Findings)-1]; report.Valid ||
+		!strings.Contains(last.Detail, "parsed and written again") {
 		t.Fatalf("%+v", report)
 	}
 }
@@ -225,7 +239,8 @@ func TestVerifyRefusesMutations(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		parts := []string{vectorBody, header.Get("webhook-id"), header.Get("webhook-timestamp"), header.Get("webhook-signature")}
+		parts := []string{vectorBody, header.Get("webhook-id"), header.Get("webhook-timestamp"),
+			header.Get("webhook-signature")}
 		which := rapid.IntRange(0, len(parts)-1).Draw(t, "part")
 		mutated := []byte(parts[which])
 		i := rapid.IntRange(0, len(mutated)-1).Draw(t, "byte")

@@ -74,8 +74,10 @@ var changes = map[Change]string{
 // Codes returns all codes.
 func Codes() []Code {
 	codes := []Code{
-		CodeHeadersMissing, CodeHeaders, CodeID, CodeIDOther, CodeTimeUnreadable, CodeTimeStale, CodeTimeFuture, CodeTime, CodeSecretLength,
-		CodeSignatureParts, CodeSignatureBase64, CodeSignatureNone, CodeSignature, CodeSignatureOther, CodeBodyNotJSON, CodeBodyType, CodeBody,
+		CodeHeadersMissing, CodeHeaders, CodeID, CodeIDOther, CodeTimeUnreadable, CodeTimeStale, CodeTimeFuture, CodeTime,
+		CodeSecretLength,
+		CodeSignatureParts, CodeSignatureBase64, CodeSignatureNone, CodeSignature, CodeSignatureOther, CodeBodyNotJSON,
+		CodeBodyType, CodeBody,
 	}
 	for change := range changes {
 		codes = append(codes, CodeBodyChanged+Code(change))
@@ -90,7 +92,8 @@ type Report struct {
 }
 
 func (r *Report) add(check string, ok bool, code Code, format string, args ...any) bool {
-	r.Findings = append(r.Findings, Finding{Check: check, OK: ok, Detail: fmt.Sprintf(format, args...), Code: code, Values: args})
+	r.Findings = append(r.Findings, Finding{Check: check, OK: ok, Detail: fmt.Sprintf(format, args...), Code: code,
+		Values: args})
 	r.Valid = r.Valid && ok
 	return ok
 }
@@ -131,7 +134,8 @@ func (r *Report) checkHeaders(header http.Header) bool {
 		}
 	}
 	if len(missing) > 0 {
-		return r.add("headers", false, CodeHeadersMissing, "missing %s: pass the request's headers on unchanged", strings.Join(missing, ", "))
+		return r.add("headers", false, CodeHeadersMissing, "missing %s: pass the request's headers on unchanged",
+			strings.Join(missing, ", "))
 	}
 	return r.add("headers", true, CodeHeaders, "the three webhook headers are present")
 }
@@ -146,9 +150,11 @@ func (r *Report) checkTimestamp(value string, now time.Time) (at time.Time, ok b
 	age := now.Sub(at).Truncate(time.Second)
 	switch {
 	case age > Tolerance:
-		r.add("timestamp", false, CodeTimeStale, "stale: sent %s ago, %s are allowed; a replay, or the receiver's clock is ahead", age, Tolerance)
+		r.add("timestamp", false, CodeTimeStale,
+			"stale: sent %s ago, %s are allowed; a replay, or the receiver's clock is ahead", age, Tolerance)
 	case age < -Tolerance:
-		r.add("timestamp", false, CodeTimeFuture, "from the future: %s ahead, %s are allowed; the receiver's clock is behind", -age, Tolerance)
+		r.add("timestamp", false, CodeTimeFuture, "from the future: %s ahead, %s are allowed; the receiver's clock is behind",
+			-age, Tolerance)
 	default:
 		r.add("timestamp", true, CodeTime, "sent %s ago, within %s", age, Tolerance)
 	}
@@ -157,7 +163,8 @@ func (r *Report) checkTimestamp(value string, now time.Time) (at time.Time, ok b
 
 func (r *Report) checkSignature(key []byte, id string, at time.Time, value string, body []byte) bool {
 	if len(key) < minKeyBytes || len(key) > maxKeyBytes {
-		return r.add("signature", false, CodeSecretLength, "the secret has %d bytes, %d to %d are allowed: use the whole secret, without the prefix whsec_ and decoded from base64", len(key), minKeyBytes, maxKeyBytes)
+		return r.add("signature", false, CodeSecretLength,
+			"the secret has %d bytes, %d to %d are allowed: use the whole secret, without the prefix whsec_ and decoded from base64", len(key), minKeyBytes, maxKeyBytes)
 	}
 	signatures, code, problem := parseSignatures(value)
 	if problem != "" {
@@ -170,12 +177,16 @@ func (r *Report) checkSignature(key []byte, id string, at time.Time, value strin
 		})
 	}
 	if matches(body) {
-		return r.add("signature", true, CodeSignature, "one of %d signatures matches this secret and these exact bytes", len(signatures))
+		return r.add("signature", true, CodeSignature, "one of %d signatures matches this secret and these exact bytes",
+			len(signatures))
 	}
 	if change := explainChange(body, matches); change != "" {
-		return r.add("signature", false, CodeBodyChanged+Code(change), "the secret is right but the body was changed: %s; verify the raw bytes before any parser touches them", changes[change])
+		return r.add("signature", false, CodeBodyChanged+Code(change),
+			"the secret is right but the body was changed: %s; verify the raw bytes before any parser touches them",
+			changes[change])
 	}
-	return r.add("signature", false, CodeSignatureOther, "no signature matches: the delivery was signed with another secret (of the other mode, or before or after a rotation), or the id, the timestamp or the body was changed")
+	return r.add("signature", false, CodeSignatureOther,
+		"no signature matches: the delivery was signed with another secret (of the other mode, or before or after a rotation), or the id, the timestamp or the body was changed")
 }
 
 // parseSignatures returns the v1 signatures of the header, each as "v1,base64".
@@ -237,5 +248,6 @@ func (r *Report) checkBody(body []byte) {
 	if fields.Livemode {
 		mode = "live"
 	}
-	r.add("body", true, CodeBody, "%s, is_adult %t, %s mode; compare session_id with the session you expect", fields.Status, fields.IsAdult, mode)
+	r.add("body", true, CodeBody, "%s, is_adult %t, %s mode; compare session_id with the session you expect",
+		fields.Status, fields.IsAdult, mode)
 }

@@ -67,7 +67,8 @@ func create(t testing.TB, template string) string {
 func databaseURL(dir, name string) string {
 	// The server's own limits suit production. On a slow machine, many
 	// transactions of a test on one row wait longer.
-	return fmt.Sprintf("postgres://postgres@/%s?host=%s&sslmode=disable&lock_timeout=60000&statement_timeout=60000", name, dir)
+	return fmt.Sprintf("postgres://postgres@/%s?host=%s&sslmode=disable&lock_timeout=60000&statement_timeout=60000", name,
+		dir)
 }
 
 // exec1 runs one statement in the maintenance database.

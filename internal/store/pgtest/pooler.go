@@ -53,7 +53,8 @@ func NewPooler(t testing.TB, settings ...string) *Pooler {
 		"settings": fmt.Sprintf(poolerSettings, c.dir, dir, strings.Join(settings, "\n")),
 		"users":    `"postgres" ""` + "\n",
 	} {
-		if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o644); err != nil { //nolint:gosec // read by another user
+		//nolint:gosec // read by another user
+		if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -88,7 +89,8 @@ func (p *Pooler) Through(url string) string {
 // argument.
 func background(t testing.TB, credential *syscall.Credential, script string, args ...string) {
 	t.Helper()
-	cmd := exec.Command("/bin/sh", append([]string{"-c", "trap '' INT TERM HUP\n" + script, "server"}, args...)...) //nolint:gosec // fixed scripts
+	//nolint:gosec // fixed scripts
+	cmd := exec.Command("/bin/sh", append([]string{"-c", "trap '' INT TERM HUP\n" + script, "server"}, args...)...)
 	cmd.Dir = args[0]
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Credential: credential}
 	orders, err := cmd.StdinPipe()

@@ -27,7 +27,8 @@ type Server struct {
 func FreeAddr(t testing.TB) string {
 	t.Helper()
 	for range 100 {
-		addr := fmt.Sprintf("127.%d.%d.%d:%d", 1+rand.N(254), rand.N(256), 1+rand.N(254), 10_000+rand.N(20_000)) //nolint:gosec // no secret
+		//nolint:gosec // no secret
+		addr := fmt.Sprintf("127.%d.%d.%d:%d", 1+rand.N(254), rand.N(256), 1+rand.N(254), 10_000+rand.N(20_000))
 		if l, err := net.Listen("tcp", addr); err == nil {
 			_ = l.Close()
 			return addr

@@ -22,7 +22,8 @@ func (s *Server) UseTLS(t testing.TB, certificate, key []byte) {
 	}
 	dir := s.running.dir
 	for _, statement := range []string{
-		"ALTER SYSTEM SET ssl_cert_file = '" + dir + "/server.pem'", "ALTER SYSTEM SET ssl_key_file = '" + dir + "/server.key'",
+		"ALTER SYSTEM SET ssl_cert_file = '" + dir + "/server.pem'", "ALTER SYSTEM SET ssl_key_file = '" + dir +
+			"/server.key'",
 		"ALTER SYSTEM SET ssl = on", "SELECT pg_reload_conf()",
 	} {
 		s.Exec(t, statement)

@@ -25,13 +25,15 @@ func TestPasskeys(t *testing.T) {
 	each(t, func(t *testing.T, s Store) {
 		user, other := newUser(t, s), anotherUser(t, s, "bob@shop.example")
 		want := account.Passkey{
-			ID: id(t), UserID: user.ID, CredentialID: digest("credential"), PublicKey: digest("key"), SignCount: 1<<32 - 1, Flags: 0x5d,
+			ID: id(t), UserID: user.ID, CredentialID: digest("credential"), PublicKey: digest("key"), SignCount: 1<<32 - 1,
+			Flags:      0x5d,
 			Transports: []string{"internal", "hybrid"}, AAGUID: make([]byte, 16), Name: "Phone", CreatedAt: stored(start),
 		}
 		inAccounts(t, s, func(tx account.Tx) error { return tx.InsertPasskey(want) })
 		again := want
 		again.ID, again.UserID = id(t), other.ID
-		wantCode(t, "a stored credential", s.UpdateAccounts(t.Context(), func(tx account.Tx) error { return tx.InsertPasskey(again) }), fault.Conflict)
+		wantCode(t, "a stored credential", s.UpdateAccounts(t.Context(),
+			func(tx account.Tx) error { return tx.InsertPasskey(again) }), fault.Conflict)
 		if got, err := s.PasskeyByCredential(t.Context(), want.CredentialID); err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("passkey = %+v, %v\nwant %+v", got, err, want)
 		}
@@ -53,7 +55,8 @@ func TestPasskeys(t *testing.T) {
 			inAccounts(t, s, func(tx account.Tx) error {
 				got, err1 := tx.LockUser(user.ID)
 				keys, err2 := tx.Passkeys(user.ID)
-				if !reflect.DeepEqual(got, user) || len(keys) != len(passkeys) || len(keys) > 0 && !reflect.DeepEqual(keys, passkeys) {
+				if !reflect.DeepEqual(got, user) || len(keys) != len(passkeys) || len(keys) > 0 &&
+					!reflect.DeepEqual(keys, passkeys) {
 					t.Errorf("locked %+v with %+v\nwant %+v with %+v", got, keys, user, passkeys)
 				}
 				return errors.Join(err1, err2)
@@ -61,7 +64,8 @@ func TestPasskeys(t *testing.T) {
 		}
 		locked(user, want)
 		locked(other)
-		wantCode(t, "another user's passkey", s.UpdateAccounts(t.Context(), func(tx account.Tx) error { return tx.DeletePasskey(other.ID, want.ID) }), fault.NotFound)
+		wantCode(t, "another user's passkey", s.UpdateAccounts(t.Context(),
+			func(tx account.Tx) error { return tx.DeletePasskey(other.ID, want.ID) }), fault.NotFound)
 		inAccounts(t, s, func(tx account.Tx) error { return tx.DeletePasskey(user.ID, want.ID) })
 		if got, err := s.Passkeys(t.Context(), user.ID); err != nil || len(got) != 0 {
 			t.Errorf("passkeys = %+v, %v", got, err)
@@ -78,7 +82,8 @@ func TestFactorsComeBackAsStored(t *testing.T) {
 	each(t, func(t *testing.T, s Store) {
 		user, other := newUser(t, s), anotherUser(t, s, "bob@shop.example")
 		inAccounts(t, s, func(tx account.Tx) error {
-			return errors.Join(tx.SetPassword(user.ID, ""), tx.SetLocale(user.ID, "en"), tx.SetTOTP(user.ID, []byte("sealed"), 5))
+			return errors.Join(tx.SetPassword(user.ID, ""), tx.SetLocale(user.ID, "en"),
+				tx.SetTOTP(user.ID, []byte("sealed"), 5))
 		})
 		user.Password, user.Locale, user.TOTP, user.TOTPStep = "", "en", []byte("sealed"), 5
 		if got, err := s.UserByID(t.Context(), user.ID); err != nil || !reflect.DeepEqual(got, user) {
@@ -152,13 +157,15 @@ func TestLoginsAreRenewedAndEnded(t *testing.T) {
 		for i, name := range []string{"one", "two", "three"} {
 			at := stored(start.Add(time.Duration(i) * time.Second))
 			inAccounts(t, s, func(tx account.Tx) error {
-				return tx.InsertLogin(account.Login{Hash: digest(name), UserID: user.ID, CreatedAt: at, SeenAt: at, EndsAt: at.Add(account.LoginTTL)})
+				return tx.InsertLogin(account.Login{Hash: digest(name), UserID: user.ID, CreatedAt: at, SeenAt: at,
+					EndsAt: at.Add(account.LoginTTL)})
 			})
 		}
 		now, until := start.Add(time.Minute), stored(start.Add(time.Hour))
 		renewed := account.Login{Hash: digest("new"), Methods: []account.Method{account.ByPasskey}, SteppedUpUntil: &until}
 		inAccounts(t, s, func(tx account.Tx) error { return tx.RenewLogin(digest("one"), renewed, now) })
-		wantCode(t, "the hash before", s.UpdateAccounts(t.Context(), func(tx account.Tx) error { return tx.RenewLogin(digest("one"), renewed, now) }), fault.NotFound)
+		wantCode(t, "the hash before", s.UpdateAccounts(t.Context(),
+			func(tx account.Tx) error { return tx.RenewLogin(digest("one"), renewed, now) }), fault.NotFound)
 		if got, err := s.LoginsOf(t.Context(), user.ID, now); err != nil || len(got) != 3 ||
 			!reflect.DeepEqual(got[2].Methods, renewed.Methods) || !reflect.DeepEqual(got[2].SteppedUpUntil, &until) {
 			t.Errorf("log-ins = %+v, %v", got, err)
@@ -167,7 +174,8 @@ func TestLoginsAreRenewedAndEnded(t *testing.T) {
 			user  uuid.UUID
 			since time.Time
 			want  int
-		}{{id(t), start.Add(time.Second), 0}, {user.ID, start.Add(time.Hour), 0}, {user.ID, start.Add(time.Second), 1}, {user.ID, start.Add(time.Second), 0}} {
+		}{{id(t), start.Add(time.Second), 0}, {user.ID, start.Add(time.Hour), 0}, {user.ID, start.Add(time.Second), 1},
+			{user.ID, start.Add(time.Second), 0}} {
 			inAccounts(t, s, func(tx account.Tx) error {
 				n, err := tx.EndLoginSince(step.user, step.since, now)
 				if n != step.want {
@@ -212,12 +220,16 @@ func TestTheLastOwnerStays(t *testing.T) {
 		wantNoError(t, join(ada, account.Owner))
 		wantCode(t, "a member joins again", join(ada, account.Viewer), fault.Conflict)
 		act := func(do func(tx account.Tx) error) error {
-			return s.UpdateAccounts(t.Context(), func(tx account.Tx) error { return errors.Join(tx.LockOwners(shop.ID), do(tx)) })
+			return s.UpdateAccounts(t.Context(), func(tx account.Tx) error {
+				return errors.Join(tx.LockOwners(shop.ID),
+					do(tx))
+			})
 		}
 		demote := func(tx account.Tx) error { return tx.SetRole(shop.ID, ada.ID, account.Viewer) }
 		remove := func(tx account.Tx) error { return tx.DeleteMembership(shop.ID, ada.ID) }
 		wantCode(t, "demote the only member", act(demote), fault.Conflict)
-		wantCode(t, "an unknown tenant", s.UpdateAccounts(t.Context(), func(tx account.Tx) error { return tx.LockOwners(id(t)) }), fault.NotFound)
+		wantCode(t, "an unknown tenant", s.UpdateAccounts(t.Context(),
+			func(tx account.Tx) error { return tx.LockOwners(id(t)) }), fault.NotFound)
 		wantNoError(t, join(bob, account.Developer))
 		wantCode(t, "remove the only owner", act(remove), fault.Conflict)
 		wantNoError(t, act(func(tx account.Tx) error { return tx.SetRole(shop.ID, bob.ID, account.Owner) }))
@@ -226,7 +238,8 @@ func TestTheLastOwnerStays(t *testing.T) {
 		inAccounts(t, s, func(tx account.Tx) error { _, err := tx.SetDisabled(bob.ID, nil); return err })
 		wantNoError(t, act(demote))
 		wantNoError(t, act(remove))
-		if got, err := s.Members(t.Context(), shop.ID); err != nil || len(got) != 1 || got[0].Role != account.Owner || !reflect.DeepEqual(got[0].User, bob) {
+		if got, err := s.Members(t.Context(), shop.ID); err != nil || len(got) != 1 || got[0].Role != account.Owner ||
+			!reflect.DeepEqual(got[0].User, bob) {
 			t.Errorf("members = %+v, %v", got, err)
 		}
 	})
@@ -236,10 +249,12 @@ func TestInvitationsAndRecoveryLinks(t *testing.T) {
 	each(t, func(t *testing.T, s Store) {
 		shop, user := newTenant(t, s), newUser(t, s)
 		invitation := account.Link{
-			Hash: digest("invitation"), Kind: account.LinkInvitation, TenantID: &shop.ID, Role: account.Viewer, CreatedBy: &user.ID,
+			Hash: digest("invitation"), Kind: account.LinkInvitation, TenantID: &shop.ID, Role: account.Viewer,
+			CreatedBy: &user.ID,
 			CreatedAt: stored(start), ExpiresAt: stored(start.Add(account.InvitationTTL)),
 		}
-		recovery := account.Link{Hash: digest("recovery"), Kind: account.LinkRecovery, UserID: &user.ID, CreatedAt: stored(start), ExpiresAt: stored(start.Add(account.RecoveryTTL))}
+		recovery := account.Link{Hash: digest("recovery"), Kind: account.LinkRecovery, UserID: &user.ID,
+			CreatedAt: stored(start), ExpiresAt: stored(start.Add(account.RecoveryTTL))}
 		owners := invitation
 		owners.Hash, owners.Role, owners.CreatedBy = digest("owner's"), account.Owner, nil
 		inAccounts(t, s, func(tx account.Tx) error {
@@ -249,7 +264,8 @@ func TestInvitationsAndRecoveryLinks(t *testing.T) {
 		_, err := s.LinkByHash(t.Context(), owners.Hash)
 		wantNoError(t, err)
 		inAccounts(t, s, func(tx account.Tx) error { return tx.DeleteOwnerInvitations(shop.ID) })
-		if got, err := s.Invitations(t.Context(), shop.ID, start); err != nil || len(got) != 1 || !reflect.DeepEqual(got[0], invitation) {
+		if got, err := s.Invitations(t.Context(), shop.ID, start); err != nil || len(got) != 1 ||
+			!reflect.DeepEqual(got[0], invitation) {
 			t.Errorf("invitations = %+v, %v", got, err)
 		}
 		if got, err := s.Invitations(t.Context(), shop.ID, invitation.ExpiresAt); err != nil || len(got) != 0 {
@@ -273,7 +289,8 @@ func TestInvitationsAndRecoveryLinks(t *testing.T) {
 			}
 		}
 		inAccounts(t, s, func(tx account.Tx) error {
-			return errors.Join(tx.InsertLink(recovery), tx.DeleteInvitationsBy(id(t), shop.ID), tx.DeleteInvitationsBy(user.ID, id(t)), tx.DeleteLinksBy(id(t)))
+			return errors.Join(tx.InsertLink(recovery), tx.DeleteInvitationsBy(id(t), shop.ID),
+				tx.DeleteInvitationsBy(user.ID, id(t)), tx.DeleteLinksBy(id(t)))
 		})
 		left("those of others", 2)
 		inAccounts(t, s, func(tx account.Tx) error { return tx.DeleteInvitationsBy(user.ID, shop.ID) })

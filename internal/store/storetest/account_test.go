@@ -20,7 +20,8 @@ func inAccounts(t testing.TB, s Store, fn func(tx account.Tx) error) {
 // newUser stores Ada.
 func newUser(t testing.TB, s Store) account.User {
 	t.Helper()
-	row := account.User{ID: id(t), Email: "ada@shop.example", Name: "Ada", Password: "a PHC string", Locale: "de", CreatedAt: stored(start)}
+	row := account.User{ID: id(t), Email: "ada@shop.example", Name: "Ada", Password: "a PHC string", Locale: "de",
+		CreatedAt: stored(start)}
 	inAccounts(t, s, func(tx account.Tx) error { return tx.InsertUser(row) })
 	return row
 }
@@ -78,7 +79,8 @@ func TestLogin(t *testing.T) {
 	each(t, func(t *testing.T, s Store) {
 		user, until := newUser(t, s), stored(start.Add(time.Minute))
 		want := account.Login{
-			Hash: digest("cookie"), UserID: user.ID, DeviceHash: digest("device"), Methods: []account.Method{account.ByPassword, account.ByTOTP},
+			Hash: digest("cookie"), UserID: user.ID, DeviceHash: digest("device"),
+			Methods:   []account.Method{account.ByPassword, account.ByTOTP},
 			CreatedAt: stored(start), SeenAt: stored(start), EndsAt: stored(start.Add(account.LoginTTL)), SteppedUpUntil: &until,
 		}
 		inAccounts(t, s, func(tx account.Tx) error { return tx.InsertLogin(want) })
@@ -97,7 +99,8 @@ func TestLogin(t *testing.T) {
 		read("touched")
 		want.EndsAt = stored(start.Add(2 * time.Hour))
 		inAccounts(t, s, func(tx account.Tx) error {
-			return errors.Join(tx.EndLogin(want.Hash, want.EndsAt), tx.EndLogin(want.Hash, start.Add(3*time.Hour)), tx.EndLogin(digest("unknown"), start))
+			return errors.Join(tx.EndLogin(want.Hash, want.EndsAt), tx.EndLogin(want.Hash, start.Add(3*time.Hour)),
+				tx.EndLogin(digest("unknown"), start))
 		})
 		read("ended")
 		_, _, err := s.LoginByHash(t.Context(), digest("unknown"))
@@ -106,7 +109,8 @@ func TestLogin(t *testing.T) {
 }
 
 func setupLink(token string) account.Link {
-	return account.Link{Hash: digest(token), Kind: account.LinkSetup, CreatedAt: stored(start), ExpiresAt: stored(start.Add(account.SetupTTL))}
+	return account.Link{Hash: digest(token), Kind: account.LinkSetup, CreatedAt: stored(start),
+		ExpiresAt: stored(start.Add(account.SetupTTL))}
 }
 
 func TestSetupLinkIsReplacedAndTakenOnce(t *testing.T) {
@@ -177,7 +181,8 @@ func TestPruneAccountsForgetsOnlyWhatIsOver(t *testing.T) {
 		for _, step := range []struct {
 			after time.Duration
 			want  int
-		}{{-microsecond, 0}, {0, 1}, {account.SetupTTL + 7*day - microsecond, 0}, {account.SetupTTL + 7*day, 1}, {30*day - microsecond, 0}, {30 * day, 1}} {
+		}{{-microsecond, 0}, {0, 1}, {account.SetupTTL + 7*day - microsecond, 0}, {account.SetupTTL + 7*day, 1},
+			{30*day - microsecond, 0}, {30 * day, 1}} {
 			if got, err := s.PruneAccounts(t.Context(), start.Add(step.after), 10); err != nil || got != step.want {
 				t.Errorf("pruned after %v: %d, %v; want %d", step.after, got, err, step.want)
 			}

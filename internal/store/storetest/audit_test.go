@@ -80,7 +80,8 @@ func TestAuditScopes(t *testing.T) {
 		ctx := t.Context()
 		want := []audit.Scope{audit.OfTenant(id(t)), audit.OfTenant(id(t)), audit.Instance}
 		for _, scope := range want {
-			wantNoError(t, acted(ctx, s, audit.Act{Scope: scope, At: start, Actor: audit.System("test"), Action: audit.TenantUpdate}))
+			wantNoError(t, acted(ctx, s, audit.Act{Scope: scope, At: start, Actor: audit.System("test"),
+				Action: audit.TenantUpdate}))
 		}
 		if got, err := s.AuditScopes(ctx, "", 9); err != nil || !slices.Equal(got, want) {
 			t.Errorf("AuditScopes = %v, %v, want %v", got, err, want)
@@ -96,7 +97,10 @@ func TestAuditEntryIsWrittenWithItsActOrNeither(t *testing.T) {
 		owner, refused := newTenant(t, s).ID, errors.New("refused")
 		scope := audit.OfTenant(owner)
 		act := audit.Act{Scope: scope, At: start, Actor: audit.System("test"), Action: audit.CreditAdd}
-		err := s.UpdateCredit(t.Context(), func(tx billing.CreditTx) error { return errors.Join(tx.AppendAudit(act), refused) })
+		err := s.UpdateCredit(t.Context(), func(tx billing.CreditTx) error {
+			return errors.Join(tx.AppendAudit(act),
+				refused)
+		})
 		if !errors.Is(err, refused) {
 			t.Error(err)
 		}
@@ -123,7 +127,8 @@ func TestAuditEntriesOfManyWritersAreOneChain(t *testing.T) {
 		const n = 100
 		scopes := []audit.Scope{audit.OfTenant(uuid.New()), audit.Instance}
 		concurrently(n, func(i int) {
-			err := acted(t.Context(), s, audit.Act{Scope: scopes[i%2], At: start, Actor: audit.System("test"), Action: audit.TenantUpdate})
+			err := acted(t.Context(), s, audit.Act{Scope: scopes[i%2], At: start, Actor: audit.System("test"),
+				Action: audit.TenantUpdate})
 			if err != nil {
 				t.Error(err)
 			}

@@ -114,7 +114,8 @@ func TestCreditStaysAboveZero(t *testing.T) {
 			want    bool
 			balance int64
 		}{
-			{-1, false, 0}, {0, true, 0}, {3, true, 3}, {-2, true, 1}, {-2, false, 1}, {-1, true, 0}, {-1, false, 0}, {2, true, 2},
+			{-1, false, 0}, {0, true, 0}, {3, true, 3}, {-2, true, 1}, {-2, false, 1}, {-1, true, 0}, {-1, false, 0},
+			{2, true, 2},
 		} {
 			got := addCredit(t, s, owner, step.delta)
 			balance, err := s.Credit(t.Context(), owner)
@@ -262,7 +263,8 @@ func TestHoldIsEitherSettledOrReleased(t *testing.T) {
 func TestHoldsAreReleasedInBatches(t *testing.T) {
 	each(t, func(t *testing.T, s Store) {
 		owner := newTenant(t, s)
-		march, credit := billing.Balance{Source: billing.SourceFree, Period: "2026-03"}, billing.Balance{Source: billing.SourceCredit}
+		march, credit := billing.Balance{Source: billing.SourceFree, Period: "2026-03"},
+			billing.Balance{Source: billing.SourceCredit}
 		var named []uuid.UUID
 		for i, b := range []billing.Balance{credit, march, credit, march, credit, credit} {
 			row := newSession(t, s, owner)
@@ -319,8 +321,10 @@ func TestLedgerIsReadNewestFirst(t *testing.T) {
 		owner, sessionID := newTenant(t, s).ID, id(t)
 		other := newTenant(t, s).ID
 		// The last two have the same time, so their IDs determine the order.
-		oldest := billing.Entry{ID: id(t), TenantID: owner, Kind: billing.EntryTopUp, Source: billing.SourceCredit, Delta: 5, CreatedAt: stored(start)}
-		first := billing.Entry{ID: id(t), TenantID: owner, SessionID: &sessionID, Kind: billing.EntryHold, Source: billing.SourceFree, Period: "2026-03", Delta: -1, CreatedAt: stored(start.Add(time.Second))}
+		oldest := billing.Entry{ID: id(t), TenantID: owner, Kind: billing.EntryTopUp, Source: billing.SourceCredit, Delta: 5,
+			CreatedAt: stored(start)}
+		first := billing.Entry{ID: id(t), TenantID: owner, SessionID: &sessionID, Kind: billing.EntryHold,
+			Source: billing.SourceFree, Period: "2026-03", Delta: -1, CreatedAt: stored(start.Add(time.Second))}
 		second := first
 		second.ID = id(t)
 		foreign := first

@@ -66,7 +66,8 @@ func TestBrandAndSettingsChangeTogether(t *testing.T) {
 	each(t, func(t *testing.T, s Store) {
 		owner := newTenant(t, s)
 		name, colour := "Changed", "not a colour"
-		_, err := s.UpdateTenant(t.Context(), owner.ID, tenant.Changes{Name: &name, Brand: &tenant.BrandChanges{Colour: &colour}}, anAct)
+		_, err := s.UpdateTenant(t.Context(), owner.ID,
+			tenant.Changes{Name: &name, Brand: &tenant.BrandChanges{Colour: &colour}}, anAct)
 		if err == nil {
 			t.Fatal("a colour of twelve letters is stored")
 		}

@@ -19,12 +19,14 @@ import (
 func card(t testing.TB, tenantID uuid.UUID) session.Card {
 	made := id(t)
 	return session.Card{
-		ID: made, TenantID: tenantID, LinkHash: append(made[:], made[:]...), Name: "Till <1>", Outcome: "spoof", TargetAge: 21, CreatedAt: stored(start),
+		ID: made, TenantID: tenantID, LinkHash: append(made[:], made[:]...), Name: "Till <1>", Outcome: "spoof",
+		TargetAge: 21, CreatedAt: stored(start),
 	}
 }
 
 func cardAct(action audit.Action, c session.Card) audit.Act {
-	return audit.Act{Scope: audit.OfTenant(c.TenantID), At: start, Actor: audit.System("test"), Action: action, Target: c.ID.String()}
+	return audit.Act{Scope: audit.OfTenant(c.TenantID), At: start, Actor: audit.System("test"), Action: action,
+		Target: c.ID.String()}
 }
 
 func insertCards(s Store, t *testing.T, most int, cards ...session.Card) error {
@@ -70,7 +72,8 @@ func TestCards(t *testing.T) {
 		_, err := s.CardByLink(ctx, bytes.Repeat([]byte{1}, 32))
 		wantCode(t, "by another link", err, fault.NotFound)
 
-		wantCode(t, "a stranger's card", s.DeleteCard(ctx, other.ID, first.ID, cardAct(audit.QACardRevoke, first)), fault.NotFound)
+		wantCode(t, "a stranger's card", s.DeleteCard(ctx, other.ID, first.ID, cardAct(audit.QACardRevoke, first)),
+			fault.NotFound)
 		entries(2)
 		wantNoError(t, s.DeleteCard(ctx, owner.ID, first.ID, cardAct(audit.QACardRevoke, first)))
 		wantCode(t, "twice", s.DeleteCard(ctx, owner.ID, first.ID, cardAct(audit.QACardRevoke, first)), fault.NotFound)

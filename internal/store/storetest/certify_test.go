@@ -50,7 +50,8 @@ func TestCertifications(t *testing.T) {
 				t.Errorf("%s is certified: %t, %v", endpoint, got.Certified, err)
 			}
 		}
-		for _, wrong := range []certify.Run{{TenantID: other.ID, EndpointID: "ep_1"}, {TenantID: owner.ID, EndpointID: "ep_2"}} {
+		for _, wrong := range []certify.Run{{TenantID: other.ID, EndpointID: "ep_1"},
+			{TenantID: owner.ID, EndpointID: "ep_2"}} {
 			_, err := s.LastCertification(ctx, wrong.TenantID, wrong.EndpointID)
 			wantCode(t, "of another tenant or endpoint", err, fault.NotFound)
 		}
@@ -69,7 +70,8 @@ func TestCertifications(t *testing.T) {
 		// Runs do not prevent deleting a tenant.
 		wantNoError(t, s.SetTenantDisabled(ctx, owner.ID, true, anAct))
 		late := certification(t, owner.ID, start.Add(48*time.Hour))
-		wantCode(t, "for a disabled tenant", s.StartCertification(ctx, late, []string{"shop.example"}, anAct), fault.TenantDisabled)
+		wantCode(t, "for a disabled tenant", s.StartCertification(ctx, late, []string{"shop.example"}, anAct),
+			fault.TenantDisabled)
 		wantNoError(t, s.DeleteTenant(ctx, owner.ID, anAct))
 		wantCode(t, "for a deleted tenant", s.StartCertification(ctx, late, []string{"shop.example"}, anAct), fault.NotFound)
 	})
@@ -104,7 +106,8 @@ func TestAHostIsCertifiedOnceInAWhile(t *testing.T) {
 				t.Errorf("%s: %v", tt.name, err)
 			}
 		}
-		if entries, err := s.AuditEntries(ctx, audit.Filter{Scope: audit.OfTenant(owner.ID)}); err != nil || len(entries) != 3 {
+		if entries, err := s.AuditEntries(ctx, audit.Filter{Scope: audit.OfTenant(owner.ID)}); err != nil ||
+			len(entries) != 3 {
 			t.Errorf("%d entries of the audit log, %v; want one for each run and none for a refusal", len(entries), err)
 		}
 

@@ -44,7 +44,8 @@ func TestNothingIsCreatedOnOtherTerms(t *testing.T) {
 				}
 			}
 			var err error
-			owner, err = s.UpdateTenant(t.Context(), owner.ID, tenant.Changes{FreeChecks: &limits[0], TestCap: &limits[1]}, anAct)
+			owner, err = s.UpdateTenant(t.Context(), owner.ID, tenant.Changes{FreeChecks: &limits[0], TestCap: &limits[1]},
+				anAct)
 			if err != nil {
 				t.Fatal(err)
 			}

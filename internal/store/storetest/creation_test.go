@@ -27,12 +27,16 @@ func newSessions(t testing.TB, owner tenant.Tenant, n int) (sessions []session.S
 
 // buy creates sessions in all the ways of billing.Purchases until one succeeds,
 // and reports which (from 1), or 0.
-func buy(t testing.TB, s Store, owner tenant.Terms, terms billing.Terms, sessions []session.Session, claims ...session.IdempotencyClaim) int {
+func buy(
+	t testing.TB, s Store, owner tenant.Terms, terms billing.Terms, sessions []session.Session,
+	claims ...session.IdempotencyClaim,
+) int {
 	t.Helper()
 	var charges []billing.Charge
 	for _, sess := range sessions {
 		charges = append(charges, billing.Charge{
-			TenantID: terms.TenantID, SessionID: sess.ID, Livemode: terms.Livemode, Now: stored(start), ExpiresAt: sess.ExpiresAt,
+			TenantID: terms.TenantID, SessionID: sess.ID, Livemode: terms.Livemode, Now: stored(start),
+			ExpiresAt: sess.ExpiresAt,
 		})
 	}
 	way := 0
@@ -57,7 +61,8 @@ func TestSessionsCreatedTogetherComeBackAsStored(t *testing.T) {
 		owner := newTenant(t, s)
 		for _, livemode := range []bool{true, false} {
 			sessions := newSessions(t, owner, 3)
-			if buy(t, s, owner.Terms(), billing.Terms{TenantID: owner.ID, Livemode: livemode, Period: "2026-03", Limit: 3}, sessions) != 1 {
+			if buy(t, s, owner.Terms(), billing.Terms{TenantID: owner.ID, Livemode: livemode, Period: "2026-03", Limit: 3},
+				sessions) != 1 {
 				t.Fatal("nothing was created")
 			}
 			for _, want := range sessions {
@@ -100,7 +105,8 @@ func TestSessionsAreCreatedInTheSimpleProtocol(t *testing.T) {
 	s := dbtest.Open(t, pgtest.URL(t)+"&default_query_exec_mode=simple_protocol")
 	owner := newTenant(t, s)
 	sessions := newSessions(t, owner, 2)
-	if buy(t, s, owner.Terms(), billing.Terms{TenantID: owner.ID, Livemode: true, Period: "2026-03", Limit: 2}, sessions) != 1 {
+	if buy(t, s, owner.Terms(), billing.Terms{TenantID: owner.ID, Livemode: true, Period: "2026-03", Limit: 2},
+		sessions) != 1 {
 		t.Fatal("nothing was created")
 	}
 	for _, want := range sessions {
@@ -127,7 +133,8 @@ func TestEachFieldOfACreatedSessionIsStored(t *testing.T) {
 			default:
 				reflect.ValueOf(&want).Elem().FieldByIndex(field.Index).Set(value)
 			}
-			if buy(t, s, owner.Terms(), billing.Terms{TenantID: owner.ID, Livemode: want.Livemode, Period: "2026-03", Limit: 100}, []session.Session{want}) != 1 {
+			if buy(t, s, owner.Terms(), billing.Terms{TenantID: owner.ID, Livemode: want.Livemode, Period: "2026-03",
+				Limit: 100}, []session.Session{want}) != 1 {
 				t.Fatal("nothing was created")
 			}
 			if got, err := s.SessionByID(t.Context(), owner.ID, want.ID); err != nil || !reflect.DeepEqual(got, want) {
@@ -260,7 +267,8 @@ func TestSessionsCreatedTogetherClaimTheirKeys(t *testing.T) {
 		claim := func(key string, sess session.Session) session.IdempotencyClaim {
 			return session.IdempotencyClaim{
 				TenantID: owner.ID, Livemode: true, KeyHash: digest(key), RequestHash: digest("request"),
-				SessionID: sess.ID, SealedLink: []byte("sealed"), SessionEnd: sess.ExpiresAt, ExpiresAt: stored(start.Add(time.Hour)),
+				SessionID: sess.ID, SealedLink: []byte("sealed"), SessionEnd: sess.ExpiresAt,
+				ExpiresAt: stored(start.Add(time.Hour)),
 			}
 		}
 		for _, step := range []struct {
@@ -274,7 +282,8 @@ func TestSessionsCreatedTogetherClaimTheirKeys(t *testing.T) {
 			{"new again", [2]string{"c", "d"}, 1},
 		} {
 			sessions := newSessions(t, owner, 2)
-			if got := buy(t, s, owner.Terms(), terms, sessions, claim(step.keys[0], sessions[0]), claim(step.keys[1], sessions[1])); got != step.want {
+			if got := buy(t, s, owner.Terms(), terms, sessions, claim(step.keys[0], sessions[0]),
+				claim(step.keys[1], sessions[1])); got != step.want {
 				t.Errorf("%s: way %d, want %d", step.name, got, step.want)
 			}
 			for i, sess := range sessions {

@@ -64,7 +64,8 @@ func TestReplicasGovernTogether(t *testing.T) {
 		}
 		flush()
 		hours, err := s.DriftHours(t.Context(), at)
-		if err != nil || len(hours) != 1 || hours[0].Estimates() != 3000 || hours[0].Checks() != 3000 || !hours[0].Hour.Equal(at) {
+		if err != nil || len(hours) != 1 || hours[0].Estimates() != 3000 || hours[0].Checks() != 3000 ||
+			!hours[0].Hour.Equal(at) {
 			t.Fatalf("hours %+v, %v", hours, err)
 		}
 		state, err := replicas[0].Freeze(t.Context(), human, 24*time.Hour)
@@ -83,14 +84,16 @@ func TestReplicasGovernTogether(t *testing.T) {
 		}
 		raised(2.5, "after two windows")
 		entry := newestAct(t, s)
-		if got := entry.Details().Changes; entry.Action != audit.DriftRaise || len(got) != 1 || got[0] != (audit.Change{Setting: "age_margin", Old: "7", New: "9.5"}) {
+		if got := entry.Details().Changes; entry.Action != audit.DriftRaise || len(got) != 1 ||
+			got[0] != (audit.Change{Setting: "age_margin", Old: "7", New: "9.5"}) {
 			t.Errorf("the entry of the raise: %+v", entry)
 		}
 		raised(2.5, "of a replica that has just started")
 		wantNoError(t, replicas[1].Lower(t.Context(), human))
 		raised(0, "after a person")
 		entry = newestAct(t, s)
-		if got := entry.Details().Changes; entry.Action != audit.DriftLower || got[0] != (audit.Change{Setting: "age_margin", Old: "9.5", New: "7"}) {
+		if got := entry.Details().Changes; entry.Action != audit.DriftLower ||
+			got[0] != (audit.Change{Setting: "age_margin", Old: "9.5", New: "7"}) {
 			t.Errorf("the entry of its end: %+v", entry)
 		}
 		at = at.Add(drift.Kept + 2*time.Hour)
@@ -125,13 +128,15 @@ func TestFewEstimatesAreNotStored(t *testing.T) {
 		}
 		few := drift.Hour{Hour: start, Family: drift.Edge, Estimator: "e"}
 		few.Ages[3] = drift.MinGroup - 1
-		err := s.UpdateDrift(context.WithoutCancel(t.Context()), func(tx drift.Tx, _ *drift.State) (*audit.Act, error) { return nil, tx.AddDriftHour(few) })
+		err := s.UpdateDrift(context.WithoutCancel(t.Context()),
+			func(tx drift.Tx, _ *drift.State) (*audit.Act, error) { return nil, tx.AddDriftHour(few) })
 		if err == nil {
 			t.Error("the table takes them")
 		}
 		count(r, drift.Edge, 1, 30)
 		wantNoError(t, r.Flush(t.Context()))
-		if hours, err := s.DriftHours(t.Context(), time.Time{}); err != nil || len(hours) != 1 || hours[0].Estimates() != drift.MinGroup {
+		if hours, err := s.DriftHours(t.Context(), time.Time{}); err != nil || len(hours) != 1 ||
+			hours[0].Estimates() != drift.MinGroup {
 			t.Errorf("%+v, %v", hours, err)
 		}
 	})

@@ -13,7 +13,8 @@ func TestHandover(t *testing.T) {
 	each(t, func(t *testing.T, s Store) {
 		sess := newSession(t, s, newTenant(t, s))
 		want := session.Handover{
-			LinkHash: sess.LinkHash, Nonce: make([]byte, 16), TokenHash: digest("first"), ExpiresAt: stored(start.Add(session.HandoverTTL)),
+			LinkHash: sess.LinkHash, Nonce: make([]byte, 16), TokenHash: digest("first"),
+			ExpiresAt: stored(start.Add(session.HandoverTTL)),
 		}
 		inTx(t, s, func(tx session.Tx) error { return tx.PutHandover(want) })
 		for name, read := range map[string]func() (session.Handover, error){

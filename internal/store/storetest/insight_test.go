@@ -29,7 +29,8 @@ func idOf(t testing.TB, made time.Time) uuid.UUID {
 // last, and returns them newest first.
 func listed(t *testing.T, s Store, owner tenant.Tenant, n int) []session.Session {
 	t.Helper()
-	statuses := []session.Status{session.StatusPending, session.StatusPassed, session.StatusFallback, session.StatusSpoof, session.StatusExpired}
+	statuses := []session.Status{session.StatusPending, session.StatusPassed, session.StatusFallback, session.StatusSpoof,
+		session.StatusExpired}
 	var list []session.Session
 	for i := range n {
 		row := sessionOf(t, owner)
@@ -60,7 +61,8 @@ func TestSessionsAreListedNewestFirst(t *testing.T) {
 				"of a time": {From: from, To: to}, "of all": {Status: session.StatusExpired, TargetAge: 16, From: from, To: to},
 				"of no age": {TargetAge: 77}, "of no known status": {Status: "'; x"},
 			} {
-				q := insight.SessionQuery{Scope: insight.Scope{TenantID: owner.ID, Livemode: live}, SessionFilter: f, Now: now, Limit: 3}
+				q := insight.SessionQuery{Scope: insight.Scope{TenantID: owner.ID, Livemode: live}, SessionFilter: f, Now: now,
+					Limit: 3}
 				var want []insight.SessionRow
 				for _, row := range all {
 					if selects(q, row) {
@@ -144,7 +146,8 @@ func TestEventsAreListedNewestFirst(t *testing.T) {
 			{"of no known status", insight.DeliveryFilter{Status: "'; x"}, "", nil},
 			{"failed by time-out", insight.DeliveryFilter{Class: webhook.ClassTimeout}, "", nil},
 		} {
-			found, err := s.ListEvents(t.Context(), insight.EventQuery{Scope: scope, DeliveryFilter: row.filter, Before: row.before, Limit: 10})
+			found, err := s.ListEvents(t.Context(),
+				insight.EventQuery{Scope: scope, DeliveryFilter: row.filter, Before: row.before, Limit: 10})
 			wantNoError(t, err)
 			var got []string
 			for _, r := range found.Rows {
@@ -169,7 +172,8 @@ func TestAnHourIsFoldedOnce(t *testing.T) {
 	each(t, func(t *testing.T, s Store) {
 		owner := newTenant(t, s)
 		scope := insight.Scope{TenantID: owner.ID, Livemode: true}
-		group := insight.Group{Hour: 500, Livemode: true, TargetAge: 18, Status: session.StatusPassed, Source: session.SourceCamera}
+		group := insight.Group{Hour: 500, Livemode: true, TargetAge: 18, Status: session.StatusPassed,
+			Source: session.SourceCamera}
 		group.N, group.Opened, group.Begun, group.Decided = 21, 20, 19, [6]int64{1, 2, 3, 4, 5, 6}
 		for _, step := range []struct {
 			upto, hour int64
@@ -201,14 +205,16 @@ func TestSumsGoWithTheirTenant(t *testing.T) {
 		if ok, err := s.FoldSessions(t.Context(), owner.ID, 0, 500, []insight.Group{group}); err != nil || !ok {
 			t.Errorf("fold: %t, %v", ok, err)
 		}
-		if got, _, err := s.Progress(t.Context(), owner.ID, "", start); err != nil || got != (insight.Progress{Passed: true}) {
+		if got, _, err := s.Progress(t.Context(), owner.ID, "", start); err != nil ||
+			got != (insight.Progress{Passed: true}) {
 			t.Errorf("progress: %+v, %v", got, err)
 		}
 		day := insight.LedgerDay{Day: 20, Kind: billing.EntrySettle, Source: billing.SourceFree, N: 3, Delta: -3}
 		if ok, err := s.FoldLedger(t.Context(), owner.ID, 0, 20, []insight.LedgerDay{day}); err != nil || !ok {
 			t.Errorf("fold of the ledger: %t, %v", ok, err)
 		}
-		if days, err := s.SumDays(t.Context(), owner.ID, 20, 21); err != nil || !slices.Equal(days, []insight.LedgerDay{day}) {
+		if days, err := s.SumDays(t.Context(), owner.ID, 20, 21); err != nil ||
+			!slices.Equal(days, []insight.LedgerDay{day}) {
 			t.Errorf("days %+v, %v", days, err)
 		}
 		wantNoError(t, s.SetTenantDisabled(t.Context(), owner.ID, true, anAct))
@@ -227,7 +233,8 @@ func TestProgressLooksForALiveKeyInForce(t *testing.T) {
 			livemode         bool
 			revoked, expires *time.Time
 			want             bool // in force at start, or another before it
-		}{{}, {livemode: true, revoked: &before}, {livemode: true, expires: &start}, {livemode: true, expires: &before}, {livemode: true, expires: &after, want: true}} {
+		}{{}, {livemode: true, revoked: &before}, {livemode: true, expires: &start}, {livemode: true, expires: &before},
+			{livemode: true, expires: &after, want: true}} {
 			k := key(t, owner.ID, fmt.Sprint("live ", n))
 			k.Livemode, k.RevokedAt, k.ExpiresAt = row.livemode, row.revoked, row.expires
 			wantNoError(t, s.InsertKey(t.Context(), k, anAct))
@@ -258,13 +265,15 @@ func TestRefusalsAreAddedUpAndBounded(t *testing.T) {
 		add(scope, count(scope, minute.Add(time.Minute), "body.a", 1), count(scope, minute.Add(2*time.Minute), "body.a", 1))
 		got, err := s.Refusals(t.Context(), scope, minute)
 		want := []insight.RefusalCount{
-			count(scope, minute.Add(2*time.Minute), "body.a", 1), count(scope, minute.Add(time.Minute), "body.a", 1), count(scope, minute, "body.b", 1),
+			count(scope, minute.Add(2*time.Minute), "body.a", 1), count(scope, minute.Add(time.Minute), "body.a", 1),
+			count(scope, minute, "body.b", 1),
 		}
 		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("refusals %+v, %v\nwant %+v", got, err, want)
 		}
 		add(scope, count(scope, minute, "body.b", 4))
-		if got, err = s.Refusals(t.Context(), scope, minute); err != nil || len(got) != 3 || got[2].N != 5 || got[2].RequestID != "body.b4" {
+		if got, err = s.Refusals(t.Context(), scope, minute); err != nil || len(got) != 3 || got[2].N != 5 ||
+			got[2].RequestID != "body.b4" {
 			t.Errorf("refusals %+v, %v", got, err)
 		}
 		if n, err := s.PruneRefusals(t.Context(), minute, 10); err != nil || n != 1 {
@@ -278,7 +287,8 @@ func TestRefusalsAreAddedUpAndBounded(t *testing.T) {
 
 func TestReplicasAreListedWhileTheyReport(t *testing.T) {
 	each(t, func(t *testing.T, s Store) {
-		first := insight.Replica{ID: id(t), StartedAt: stored(start), SeenAt: stored(start), Version: "1", Models: "m", Calibration: "c", Config: "f"}
+		first := insight.Replica{ID: id(t), StartedAt: stored(start), SeenAt: stored(start), Version: "1", Models: "m",
+			Calibration: "c", Config: "f"}
 		second := first
 		second.ID, second.SeenAt = id(t), stored(start.Add(time.Minute))
 		for _, r := range []insight.Replica{first, second} {

@@ -15,11 +15,13 @@ func TestLiveHoursAreAddedUpByTargetAge(t *testing.T) {
 	each(t, func(t *testing.T, s Store) {
 		group := func(hour int64, livemode bool, target int, status session.Status, n int64) insight.Group {
 			return insight.Group{
-				Hour: hour, Livemode: livemode, TargetAge: target, Status: status, Source: session.SourceCamera, Tally: insight.Tally{N: n},
+				Hour: hour, Livemode: livemode, TargetAge: target, Status: status, Source: session.SourceCamera,
+				Tally: insight.Tally{N: n},
 			}
 		}
 		for _, of := range [][]insight.Group{
-			{group(500, true, 21, session.StatusPassed, 1), group(500, true, 18, session.StatusPassed, 2), group(500, false, 18, session.StatusPassed, 64)},
+			{group(500, true, 21, session.StatusPassed, 1), group(500, true, 18, session.StatusPassed, 2),
+				group(500, false, 18, session.StatusPassed, 64)},
 			{group(501, true, 18, session.StatusPassed, 4), group(501, true, 18, session.StatusFallback, 8)},
 		} {
 			// Counts of two tenants, and of an hour that is too old.
@@ -37,7 +39,8 @@ func TestLiveHoursAreAddedUpByTargetAge(t *testing.T) {
 			}
 		}
 		got, err := s.SumTargets(t.Context(), 500)
-		want := []insight.Group{group(0, false, 18, session.StatusFallback, 16), group(0, false, 18, session.StatusPassed, 12), group(0, false, 21, session.StatusPassed, 2)}
+		want := []insight.Group{group(0, false, 18, session.StatusFallback, 16),
+			group(0, false, 18, session.StatusPassed, 12), group(0, false, 21, session.StatusPassed, 2)}
 		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("sums %+v, %v\nwant %+v", got, err, want)
 		}
@@ -64,7 +67,8 @@ func TestTestClock(t *testing.T) {
 			moved := turn(func(tx session.ClockTx) (bool, error) { return tx.MoveExpiry(row.ID, later) })
 			again := turn(func(tx session.ClockTx) (bool, error) { return tx.MoveExpiry(row.ID, later) })
 			after := byLink(t, s, row)
-			if armed == livemode || moved == livemode || again || after.NextRedirectExpired == livemode || after.ExpiresAt.Equal(stored(later)) == livemode {
+			if armed == livemode || moved == livemode || again || after.NextRedirectExpired == livemode ||
+				after.ExpiresAt.Equal(stored(later)) == livemode {
 				t.Errorf("live %t: armed %t, moved %t, again %t: %+v", livemode, armed, moved, again, after)
 			}
 			for i := range 2 {

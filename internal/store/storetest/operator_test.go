@@ -76,18 +76,24 @@ func TestALoginLooksIntoATenant(t *testing.T) {
 		shop, user, now, until := newTenant(t, s), newUser(t, s), stored(start), stored(start.Add(account.EntryTTL))
 		for _, cookie := range []string{"one", "other"} {
 			inAccounts(t, s, func(tx account.Tx) error {
-				return tx.InsertLogin(account.Login{Hash: digest(cookie), UserID: user.ID, CreatedAt: now, SeenAt: now, EndsAt: now.Add(time.Hour)})
+				return tx.InsertLogin(account.Login{Hash: digest(cookie), UserID: user.ID, CreatedAt: now, SeenAt: now,
+					EndsAt: now.Add(time.Hour)})
 			})
 		}
 		entered := func(cookie string, wantTenant *uuid.UUID, wantUntil *time.Time) {
 			t.Helper()
 			got, _, err := s.LoginByHash(t.Context(), digest(cookie))
-			if err != nil || !reflect.DeepEqual(got.EnteredTenant, wantTenant) || !reflect.DeepEqual(got.EnteredUntil, wantUntil) {
-				t.Errorf("%s looks into %v until %v, %v; want %v until %v", cookie, got.EnteredTenant, got.EnteredUntil, err, wantTenant, wantUntil)
+			if err != nil || !reflect.DeepEqual(got.EnteredTenant, wantTenant) ||
+				!reflect.DeepEqual(got.EnteredUntil, wantUntil) {
+				t.Errorf("%s looks into %v until %v, %v; want %v until %v", cookie, got.EnteredTenant, got.EnteredUntil, err,
+					wantTenant, wantUntil)
 			}
 		}
 		set := func(cookie string, tenantID *uuid.UUID, until *time.Time, at time.Time) error {
-			return s.UpdateAccounts(t.Context(), func(tx account.Tx) error { return tx.SetEntered(digest(cookie), tenantID, until, at) })
+			return s.UpdateAccounts(t.Context(), func(tx account.Tx) error {
+				return tx.SetEntered(digest(cookie), tenantID,
+					until, at)
+			})
 		}
 		entered("one", nil, nil)
 		wantNoError(t, set("one", &shop.ID, &until, now))

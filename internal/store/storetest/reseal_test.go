@@ -20,7 +20,8 @@ func tenantsWithSecrets(t *testing.T, s Store, n int) []tenant.Tenant {
 	var tenants []tenant.Tenant
 	for range n {
 		owner := tenant.Tenant{ID: id(t), Name: "Shop", CreatedAt: start}
-		secrets := []tenant.Secret{secret(t, owner.ID, tenant.SecretWebhook, start), secret(t, owner.ID, tenant.SecretRedirect, start)}
+		secrets := []tenant.Secret{secret(t, owner.ID, tenant.SecretWebhook, start),
+			secret(t, owner.ID, tenant.SecretRedirect, start)}
 		wantNoError(t, s.CreateTenant(t.Context(), owner, nil, secrets, anAct))
 		tenants = append(tenants, owner)
 	}
@@ -75,7 +76,8 @@ func TestOuterSecrets(t *testing.T) {
 			wantNoError(t, s.CreateTenant(t.Context(), owner, nil, secrets, anAct))
 			owners = append(owners, owner.ID)
 		}
-		wantNoError(t, s.RotateSecret(t.Context(), secret(t, owners[0], tenant.SecretWebhook, start), start.Add(time.Hour), anAct))
+		wantNoError(t, s.RotateSecret(t.Context(), secret(t, owners[0], tenant.SecretWebhook, start), start.Add(time.Hour),
+			anAct))
 		staged := secret(t, owners[2], tenant.SecretRedirect, start)
 		staged.State = tenant.SecretStaged
 		wantNoError(t, s.StageSecret(t.Context(), staged, anAct))
@@ -109,7 +111,8 @@ func TestASealedValueIsReplacedOnlyWhileItIsTheStoredOne(t *testing.T) {
 		wantNoError(t, err)
 		stale := stored[1]
 		stale.Sealed = sealed("x")
-		n, err := s.ReplaceSealed(t.Context(), []tenant.ResealedSecret{{Secret: stored[0], Next: sealed("n")}, {Secret: stale, Next: sealed("n")}}, nil)
+		n, err := s.ReplaceSealed(t.Context(),
+			[]tenant.ResealedSecret{{Secret: stored[0], Next: sealed("n")}, {Secret: stale, Next: sealed("n")}}, nil)
 		if err != nil || n != 1 {
 			t.Errorf("replaced %d, %v", n, err)
 		}
@@ -173,12 +176,15 @@ func TestClaimsArePagedAndTheirLinksReplaced(t *testing.T) {
 		wantNoError(t, err)
 		stale := page[1]
 		stale.SealedLink = sealed("x")
-		n, err := s.ReplaceSealedLinks(t.Context(), []session.ResealedClaim{{IdempotencyClaim: page[0], Next: sealed("n")}, {IdempotencyClaim: stale, Next: sealed("n")}})
+		n, err := s.ReplaceSealedLinks(t.Context(),
+			[]session.ResealedClaim{{IdempotencyClaim: page[0], Next: sealed("n")},
+				{IdempotencyClaim: stale, Next: sealed("n")}})
 		if err != nil || n != 1 {
 			t.Errorf("replaced %d, %v", n, err)
 		}
 		after, err := s.ClaimsAfter(t.Context(), session.IdempotencyClaim{KeyHash: []byte{}}, start, 100)
-		if err != nil || !bytes.Equal(after[0].SealedLink, sealed("n")) || !bytes.Equal(after[1].SealedLink, sealed("link")) || !bytes.Equal(after[2].SealedLink, sealed("link")) {
+		if err != nil || !bytes.Equal(after[0].SealedLink, sealed("n")) ||
+			!bytes.Equal(after[1].SealedLink, sealed("link")) || !bytes.Equal(after[2].SealedLink, sealed("link")) {
 			t.Errorf("after it: %v", err)
 		}
 	})

@@ -36,8 +36,10 @@ func TestIdempotencyClaim(t *testing.T) {
 		}{
 			{"first use", first, start, first, true},
 			{"second use", again, day.Add(-microsecond), first, false},
-			{"another key", claim(owner, "k2", "r", first.SessionID, day), start, claim(owner, "k2", "r", first.SessionID, day), true},
-			{"another tenant", claim(other, "k", "r", first.SessionID, day), start, claim(other, "k", "r", first.SessionID, day), true},
+			{"another key", claim(owner, "k2", "r", first.SessionID, day), start, claim(owner, "k2", "r", first.SessionID, day),
+				true},
+			{"another tenant", claim(other, "k", "r", first.SessionID, day), start, claim(other, "k", "r", first.SessionID, day),
+				true},
 			{"the other mode", test, start, test, true},
 			{"use after the claim expired", again, day, again, true},
 			{"use after that", first, day, again, false},
@@ -90,7 +92,8 @@ func TestRecentDestinations(t *testing.T) {
 			sess.CreatedAt, sess.Livemode, sess.WebhookURL = stored(start.Add(at)), i%2 == 0, "https://shop.example/hook"
 			inTx(t, s, func(tx session.Tx) error { return tx.InsertSession(sess) })
 			want = append(want, session.Destinations{
-				Status: sess.Status, ExpiresAt: sess.ExpiresAt, SuccessURL: sess.SuccessURL, CancelURL: sess.CancelURL, WebhookURL: sess.WebhookURL,
+				Status: sess.Status, ExpiresAt: sess.ExpiresAt, SuccessURL: sess.SuccessURL, CancelURL: sess.CancelURL,
+				WebhookURL: sess.WebhookURL,
 			})
 		}
 		newSession(t, s, other)

@@ -24,7 +24,8 @@ func fullSession(t testing.TB, owner tenant.Tenant) session.Session {
 	t.Helper()
 	full := sessionOf(t, owner)
 	at, age := stored(start), 24.5
-	full.WebhookURL, full.BrowserHash, full.Status = "https://shop.example/hook", digest(full.ID.String()+"cookie"), session.StatusPassed
+	full.WebhookURL, full.BrowserHash, full.Status = "https://shop.example/hook", digest(full.ID.String()+"cookie"),
+		session.StatusPassed
 	full.CompletedAt, full.ConsentedAt, full.DocumentOpenedAt, full.DetectedAge = &at, &at, &at, &age
 	full.Attempts, full.Strikes, full.Livemode = 3, 1, false
 	key := id(t)
@@ -113,7 +114,8 @@ func TestFirstTimesAreKept(t *testing.T) {
 			wantNoError(t, s.MarkRedirected(t.Context(), row.ID, now))
 		}
 		got := byLink(t, s, row)
-		if got.OpenedAt == nil || !got.OpenedAt.Equal(stored(start)) || got.RedirectedAt == nil || !got.RedirectedAt.Equal(stored(start)) {
+		if got.OpenedAt == nil || !got.OpenedAt.Equal(stored(start)) || got.RedirectedAt == nil ||
+			!got.RedirectedAt.Equal(stored(start)) {
 			t.Errorf("opened %v, redirected %v, want %v for both", got.OpenedAt, got.RedirectedAt, stored(start))
 		}
 	})
@@ -126,9 +128,12 @@ func TestDecisionIsSaved(t *testing.T) {
 		owner := newTenant(t, s)
 		bystander, row, full := newSession(t, s, owner), newSession(t, s, owner), fullSession(t, owner)
 		want := full
-		want.ID, want.TenantID, want.Livemode, want.TargetAge, want.CreatedAt = row.ID, row.TenantID, row.Livemode, row.TargetAge, row.CreatedAt
-		want.SuccessURL, want.CancelURL, want.WebhookURL, want.APIKeyID = row.SuccessURL, row.CancelURL, row.WebhookURL, row.APIKeyID
-		want.LinkHash, want.BrowserHash, want.RedirectedAt, want.NextRedirectExpired = row.LinkHash, row.BrowserHash, row.RedirectedAt, row.NextRedirectExpired
+		want.ID, want.TenantID, want.Livemode, want.TargetAge, want.CreatedAt = row.ID, row.TenantID, row.Livemode,
+			row.TargetAge, row.CreatedAt
+		want.SuccessURL, want.CancelURL, want.WebhookURL, want.APIKeyID = row.SuccessURL, row.CancelURL, row.WebhookURL,
+			row.APIKeyID
+		want.LinkHash, want.BrowserHash, want.RedirectedAt, want.NextRedirectExpired = row.LinkHash, row.BrowserHash,
+			row.RedirectedAt, row.NextRedirectExpired
 		save := func(next session.Session) error {
 			return s.UpdateSessions(t.Context(), func(tx session.Tx) error { return tx.SaveSession(next) })
 		}
@@ -208,7 +213,8 @@ func TestALockedSessionIsReadAfterTheOthers(t *testing.T) {
 		row := newSession(t, s, newTenant(t, s))
 		put := func(tx session.Tx, n int) error {
 			token := digest(fmt.Sprint(n))
-			return tx.PutHandover(session.Handover{LinkHash: row.LinkHash, Nonce: make([]byte, 16), TokenHash: token, ExpiresAt: start})
+			return tx.PutHandover(session.Handover{LinkHash: row.LinkHash, Nonce: make([]byte, 16), TokenHash: token,
+				ExpiresAt: start})
 		}
 		inTx(t, s, func(tx session.Tx) error { return put(tx, 0) })
 		var stale atomic.Int32

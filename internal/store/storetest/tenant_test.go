@@ -74,7 +74,8 @@ func TestCreateTenantWritesAllOrNothing(t *testing.T) {
 		wantNoError(t, s.InsertKey(t.Context(), taken, anAct))
 		second := tenant.Tenant{ID: id(t), Name: "Second", CreatedAt: start}
 		clash := key(t, second.ID, "taken")
-		wantCode(t, "a key hash twice", s.CreateTenant(t.Context(), second, []tenant.APIKey{clash}, nil, anAct), fault.Conflict)
+		wantCode(t, "a key hash twice", s.CreateTenant(t.Context(), second, []tenant.APIKey{clash}, nil, anAct),
+			fault.Conflict)
 		_, err := s.TenantByID(t.Context(), second.ID)
 		wantCode(t, "tenant after a failed creation", err, fault.NotFound)
 	})
@@ -88,7 +89,8 @@ func TestUpdateTenantChangesOnlyWhatIsSet(t *testing.T) {
 		want.SuccessURL, want.DocumentCheck, want.FreeChecks = url, on, &free
 		want.Links = tenant.Links{PrivacyURL: url, HelpURL: url, TermsURL: url, ReviewURL: url}
 		got, err := s.UpdateTenant(t.Context(), want.ID, tenant.Changes{
-			SuccessURL: &url, DocumentCheck: &on, FreeChecks: &free, PrivacyURL: &url, HelpURL: &url, TermsURL: &url, ReviewURL: &url,
+			SuccessURL: &url, DocumentCheck: &on, FreeChecks: &free, PrivacyURL: &url, HelpURL: &url, TermsURL: &url,
+			ReviewURL: &url,
 		}, anAct)
 		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("after a change: %+v, %v\nwant %+v", got, err, want)
@@ -106,7 +108,8 @@ func TestUpdateTenantChangesOnlyWhatIsSet(t *testing.T) {
 			t.Errorf("with one way of the document check: %+v, %v\nwant %+v", got, err, want)
 		}
 		languages, want.Languages, want.AlertBelow, ways, want.DocumentWays = nil, nil, nil, nil, nil
-		got, err = s.UpdateTenant(t.Context(), want.ID, tenant.Changes{Languages: &languages, AlertBelow: &never, DocumentWays: &ways}, anAct)
+		got, err = s.UpdateTenant(t.Context(), want.ID,
+			tenant.Changes{Languages: &languages, AlertBelow: &never, DocumentWays: &ways}, anAct)
 		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("without them again: %+v, %v\nwant %+v", got, err, want)
 		}
@@ -115,7 +118,8 @@ func TestUpdateTenantChangesOnlyWhatIsSet(t *testing.T) {
 		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("after clearing: %+v, %v\nwant %+v", got, err, want)
 		}
-		if got, err = s.UpdateTenant(t.Context(), want.ID, tenant.Changes{}, anAct); err != nil || !reflect.DeepEqual(got, want) {
+		if got, err = s.UpdateTenant(t.Context(), want.ID, tenant.Changes{}, anAct); err != nil ||
+			!reflect.DeepEqual(got, want) {
 			t.Errorf("without changes: %+v, %v\nwant %+v", got, err, want)
 		}
 		if got, err = s.TenantByID(t.Context(), other.ID); err != nil || !reflect.DeepEqual(got, other) {
@@ -304,7 +308,8 @@ func TestRotateSecret(t *testing.T) {
 		third := secret(t, row.ID, tenant.SecretWebhook, start.Add(2*time.Hour))
 		now := start.Add(2 * time.Hour)
 		wantNoError(t, s.RotateSecret(t.Context(), third, now, anAct))
-		if got, err := s.Secrets(t.Context(), row.ID, true, tenant.SecretWebhook, now); err != nil || !reflect.DeepEqual(got, []tenant.Secret{third}) {
+		if got, err := s.Secrets(t.Context(), row.ID, true, tenant.SecretWebhook, now); err != nil ||
+			!reflect.DeepEqual(got, []tenant.Secret{third}) {
 			t.Errorf("after a rotation at once: %+v, %v\nwant %+v", got, err, third)
 		}
 		// A rotation with an overlap gives no secret longer than it had.
@@ -314,10 +319,12 @@ func TestRotateSecret(t *testing.T) {
 		}
 		// Retiring ends only the old secrets, and finds none the second time.
 		wantNoError(t, s.RetireSecrets(t.Context(), row.ID, true, tenant.SecretWebhook, now, anAct))
-		if got, err := s.Secrets(t.Context(), row.ID, true, tenant.SecretWebhook, now); err != nil || len(got) != 1 || got[0].State != tenant.SecretActive {
+		if got, err := s.Secrets(t.Context(), row.ID, true, tenant.SecretWebhook, now); err != nil || len(got) != 1 ||
+			got[0].State != tenant.SecretActive {
 			t.Errorf("after the old ones retired: %+v, %v", got, err)
 		}
-		wantCode(t, "RetireSecrets again", s.RetireSecrets(t.Context(), row.ID, true, tenant.SecretWebhook, now, anAct), fault.NotFound)
+		wantCode(t, "RetireSecrets again", s.RetireSecrets(t.Context(), row.ID, true, tenant.SecretWebhook, now, anAct),
+			fault.NotFound)
 		if got, err := s.Secrets(t.Context(), row.ID, false, tenant.SecretWebhook, start); err != nil || len(got) != 0 {
 			t.Errorf("test mode has %d secrets, %v", len(got), err)
 		}

@@ -62,7 +62,8 @@ func (l *trustLists) add(name string) document.TrustList {
 
 // publish serves a list that ends after some days.
 func (l *trustLists) publish(sequence, days int, services ...trustlisttest.Service) {
-	raw := l.publisher.SignXML(trustlisttest.XML{Sequence: sequence, Issued: l.now, Next: l.now.AddDate(0, 0, days), Services: services})
+	raw := l.publisher.SignXML(trustlisttest.XML{Sequence: sequence, Issued: l.now, Next: l.now.AddDate(0, 0, days),
+		Services: services})
 	l.served.Store(&raw)
 }
 
@@ -136,7 +137,8 @@ func TestTrustListSync(t *testing.T) {
 		want := []string{
 			"trust_list.add AV",
 			"trusted_issuer.add A", "trusted_issuer.add B", "trust_list.update AV",
-			"trusted_issuer.add C", "trusted_issuer.remove Anot listed", "trusted_issuer.remove Bdeprecated", "trust_list.update AV",
+			"trusted_issuer.add C", "trusted_issuer.remove Anot listed", "trusted_issuer.remove Bdeprecated",
+			"trust_list.update AV",
 		}
 		if got := l.acts(); !slices.Equal(got, want) {
 			t.Errorf("%q\nwant %q", got, want)
@@ -159,7 +161,9 @@ type pinning struct {
 	pin func()
 }
 
-func (p *pinning) UpdateTrustList(ctx context.Context, id uuid.UUID, fn func(*document.TrustList, []document.TrustedIssuer) (document.ListChange, error)) error {
+func (p *pinning) UpdateTrustList(
+	ctx context.Context, id uuid.UUID, fn func(*document.TrustList, []document.TrustedIssuer) (document.ListChange, error),
+) error {
 	p.pin()
 	return p.Store.UpdateTrustList(ctx, id, fn)
 }
@@ -175,7 +179,8 @@ func TestTrustListPinnedMeanwhile(t *testing.T) {
 			wantNoError(t, l.Pin(t.Context(), audit.System("test"), list.ID, other.PEM()))
 		}}, tenant.CallbackRule{}, nil, func() time.Time { return l.now })
 		l.publish(1, 30, service("A"))
-		if _, err := late.Import(t.Context(), audit.System("test"), list.ID, *l.served.Load()); fault.CodeOf(err) != fault.Conflict {
+		if _, err := late.Import(t.Context(), audit.System("test"), list.ID,
+			*l.served.Load()); fault.CodeOf(err) != fault.Conflict {
 			t.Errorf("the list is used: %v", err)
 		}
 		l.wantIssuers()
@@ -261,7 +266,8 @@ func TestTrustListDue(t *testing.T) {
 	each(t, func(t *testing.T, s Store) {
 		l := newTrustLists(t, s)
 		l.add("AV")
-		_, err := l.Add(t.Context(), audit.System("test"), document.NewList{Name: "From files", Format: trustlist.FormatAV, PEM: l.publisher.PEM()})
+		_, err := l.Add(t.Context(), audit.System("test"),
+			document.NewList{Name: "From files", Format: trustlist.FormatAV, PEM: l.publisher.PEM()})
 		wantNoError(t, err)
 		l.publish(1, 30, service("A"))
 		due := func(when string, fetched int32) {
@@ -296,7 +302,8 @@ func TestTrustListDue(t *testing.T) {
 func TestTrustListAdd(t *testing.T) {
 	each(t, func(t *testing.T, s Store) {
 		l := newTrustLists(t, s)
-		good := document.NewList{Name: "AV", Format: trustlist.FormatAV, URL: "https://lists.example/av.xml", PEM: l.publisher.PEM()}
+		good := document.NewList{Name: "AV", Format: trustlist.FormatAV, URL: "https://lists.example/av.xml",
+			PEM: l.publisher.PEM()}
 		add := func(change func(*document.NewList)) error {
 			n := good
 			change(&n)
@@ -328,7 +335,8 @@ func TestTrustListWithoutNumbers(t *testing.T) {
 		iaca := trustlisttest.NewIssuer("IACA")
 		vical := func(date time.Time, authority string) []byte {
 			return l.publisher.SignVICAL(trustlisttest.VICAL{Date: date, Entries: []trustlisttest.VICALEntry{
-				{Certificate: iaca, Authority: authority, DocTypes: []string{wallet.DocTypeMDL, wallet.DocTypePhotoID, "org.example.other"}},
+				{Certificate: iaca, Authority: authority,
+					DocTypes: []string{wallet.DocTypeMDL, wallet.DocTypePhotoID, "org.example.other"}},
 			}})
 		}
 		apply := func(when string, raw []byte, want trustlist.Reason) (synced document.Synced) {
@@ -346,7 +354,8 @@ func TestTrustListWithoutNumbers(t *testing.T) {
 		if got := apply("the first", vical(l.now, "A"), ""); got.Added != 2 {
 			t.Errorf("%+v", got)
 		}
-		if got := apply("a later one", vical(l.now.Add(time.Minute), "A"), ""); got.Added+got.Removed != 0 || got.Issuers != 2 {
+		if got := apply("a later one", vical(l.now.Add(time.Minute), "A"), ""); got.Added+got.Removed != 0 ||
+			got.Issuers != 2 {
 			t.Errorf("%+v", got)
 		}
 		apply("an earlier one", vical(l.now, "A"), trustlist.ReasonSequence)
@@ -357,7 +366,8 @@ func TestTrustListWithoutNumbers(t *testing.T) {
 		for _, i := range issuers {
 			usages[i.DocType] = i.SignerUsage
 		}
-		if want := map[string]string{wallet.DocTypeMDL: wallet.UsageMDL.String(), wallet.DocTypePhotoID: ""}; !maps.Equal(usages, want) {
+		if want := map[string]string{wallet.DocTypeMDL: wallet.UsageMDL.String(),
+			wallet.DocTypePhotoID: ""}; !maps.Equal(usages, want) {
 			t.Errorf("%v, want %v", usages, want)
 		}
 	})

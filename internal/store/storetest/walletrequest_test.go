@@ -70,7 +70,8 @@ func TestWalletRequest(t *testing.T) {
 		holds("proved", document.WalletRequest{LinkHash: sess.LinkHash, Nonce: nonce(1), Outcome: "proved", Final: true})
 		replace(sess, nonce(2), false)
 		replace(sess, nil, false)
-		holds("not replaced", document.WalletRequest{LinkHash: sess.LinkHash, Nonce: nonce(1), Outcome: "proved", Final: true})
+		holds("not replaced", document.WalletRequest{LinkHash: sess.LinkHash, Nonce: nonce(1), Outcome: "proved",
+			Final: true})
 		if !take(1) {
 			t.Error("the request was not taken")
 		}

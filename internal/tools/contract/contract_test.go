@@ -8,7 +8,8 @@ import (
 )
 
 func TestInsertSamples(t *testing.T) {
-	samples := map[string]string{"a.py": "# a.py\nif x:\n    y\n\nz\n", "a.php": "<?php\n// a.php\necho 1;\n", "c.py": "# c.py\n"}
+	samples := map[string]string{"a.py": "# a.py\nif x:\n    y\n\nz\n", "a.php": "<?php\n// a.php\necho 1;\n",
+		"c.py": "# c.py\n"}
 	text := "before\n  ```python\n  # a.py\n  old\n  ```\nafter\n```sh\n# b.sh\n```\n```php\n<?php\n// a.php\n```\n"
 	want := "before\n  ```python\n  # a.py\n  if x:\n      y\n\n  z\n  ```\nafter\n```sh\n# b.sh\n```\n```php\n<?php\n// a.php\necho 1;\n```\n"
 	for range 2 { // the second run changes nothing
@@ -32,7 +33,8 @@ func TestConvert30(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"openapi: 3.0.3\n", "nullable: true\n", "CompletionEvent:\n", "\n      callbacks:\n        sessionCompleted:\n          https://shop.example.com/webhooks/agegate:\n            post:\n"} {
+	for _, want := range []string{"openapi: 3.0.3\n", "nullable: true\n", "CompletionEvent:\n",
+		"\n      callbacks:\n        sessionCompleted:\n          https://shop.example.com/webhooks/agegate:\n            post:\n"} {
 		if !strings.Contains(string(got), want) {
 			t.Errorf("the edition lacks %q", want)
 		}
@@ -68,9 +70,11 @@ func TestGenerateSDKs(t *testing.T) {
 		t.Fatal(err)
 	}
 	for file, want := range map[string][]string{
-		"sdk/go/api.gen.go":            {"\tSuccessURL string `json:\"success_url,omitempty\"`", "\tDetectedAge  *float64 ", "func (c *Client) GetSessionStatus(ctx context.Context, sessionID string)"},
-		"sdk/typescript/types.d.ts":    {`"success_url"?: string;`, `"detected_age": number | null;`, `  | "VERIFIED"`},
-		"sdk/python/agegate/_types.py": {"class CreateSessionRequest(_CreateSessionRequest, total=False)", "detected_age: float | None", `    "webhook-id": str,`},
+		"sdk/go/api.gen.go": {"\tSuccessURL string `json:\"success_url,omitempty\"`", "\tDetectedAge  *float64 ",
+			"func (c *Client) GetSessionStatus(ctx context.Context, sessionID string)"},
+		"sdk/typescript/types.d.ts": {`"success_url"?: string;`, `"detected_age": number | null;`, `  | "VERIFIED"`},
+		"sdk/python/agegate/_types.py": {"class CreateSessionRequest(_CreateSessionRequest, total=False)",
+			"detected_age: float | None", `    "webhook-id": str,`},
 	} {
 		for _, line := range want {
 			if !strings.Contains(string(files[file]), line) {

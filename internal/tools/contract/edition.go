@@ -68,7 +68,8 @@ func moveWebhooks(top *yaml.Node) error {
 	}
 	remove(top, "webhooks")
 	for i := 1; i < len(webhooks.Content); i += 2 {
-		webhooks.Content[i] = &yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{scalar(receiver, "!!str"), webhooks.Content[i]}}
+		webhooks.Content[i] = &yaml.Node{Kind: yaml.MappingNode,
+			Content: []*yaml.Node{scalar(receiver, "!!str"), webhooks.Content[i]}}
 	}
 	create.Content = append(create.Content, scalar("callbacks", "!!str"), webhooks)
 	return nil

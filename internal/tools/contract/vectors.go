@@ -101,7 +101,8 @@ func redirectVectors() []redirectVector {
 		if r.IsAdult {
 			isAdult = "true"
 		}
-		return url.Values{"session": {r.Session}, "status": {r.Status}, "is_adult": {isAdult}, "token": {r.Token(key, time.Unix(knownTime, 0))}}
+		return url.Values{"session": {r.Session}, "status": {r.Status}, "is_adult": {isAdult},
+			"token": {r.Token(key, time.Unix(knownTime, 0))}}
 	}
 	good := query(pass, key).Encode()
 	token := query(pass, key).Get("token")
@@ -109,8 +110,10 @@ func redirectVectors() []redirectVector {
 		{"the contract's known answer", knownTime - 600, good, knownSession, secrets, accepted},
 		{"in its last second", knownTime, good, knownSession, secrets, accepted},
 		{"other parameters as well", knownTime, "order=1&" + good + "&order=2", knownSession, secrets, accepted},
-		{"under the second secret", knownTime, good, knownSession, []string{secret("rdsec_live_", other), secrets[0]}, accepted},
-		{"under the first secret", knownTime, good, knownSession, []string{secrets[0], secret("rdsec_live_", other)}, accepted},
+		{"under the second secret", knownTime, good, knownSession, []string{secret("rdsec_live_", other), secrets[0]},
+			accepted},
+		{"under the first secret", knownTime, good, knownSession, []string{secrets[0], secret("rdsec_live_", other)},
+			accepted},
 		{"a second late", knownTime + 1, good, knownSession, secrets, refused},
 		{"of another session", knownTime, good, strings.Replace(knownSession, "3f", "4f", 1), secrets, refused},
 		{"under another secret", knownTime, good, knownSession, []string{secret(redirectPrefix, other)}, refused},
@@ -128,9 +131,11 @@ func redirectVectors() []redirectVector {
 		all = append(all, redirectVector{name, knownTime, query(r, key).Encode(), knownSession, secrets, refused})
 	}
 	for name, changed := range map[string]string{
-		"a later expiry": "9" + token, "no MAC": "1767225600.", "no expiry": token[10:], "padding": token + "=", "a third part": token + ".x",
+		"a later expiry": "9" + token, "no MAC": "1767225600.", "no expiry": token[10:], "padding": token + "=",
+		"a third part":     token + ".x",
 		"a character less": token[:len(token)-1], "another last character": token[:len(token)-1] + "h", "an empty token": "",
-		"an expiry with a sign": "+" + token, "characters beyond ASCII": token + "é\U0001f600", "a line after it": token + "\n",
+		"an expiry with a sign": "+" + token, "characters beyond ASCII": token + "é\U0001f600", "a line after it": token +
+			"\n",
 	} {
 		q := query(pass, key)
 		q.Set("token", changed)
@@ -140,11 +145,13 @@ func redirectVectors() []redirectVector {
 		q := query(pass, key)
 		q.Del(name)
 		all = append(all, redirectVector{"no " + name, knownTime, q.Encode(), knownSession, secrets, refused},
-			redirectVector{"two of " + name, knownTime, good + "&" + name + "=" + url.QueryEscape(query(pass, key).Get(name)), knownSession, secrets, refused})
+			redirectVector{"two of " + name, knownTime, good + "&" + name + "=" + url.QueryEscape(query(pass, key).Get(name)),
+				knownSession, secrets, refused})
 	}
 	for _, bad := range badSecrets(redirectPrefix) {
 		// Signed under the empty key, as somebody would who knows that the secret is missing.
-		all = append(all, redirectVector{"under " + bad[0], knownTime, query(pass, nil).Encode(), knownSession, []string{bad[1]}, noSecret})
+		all = append(all, redirectVector{"under " + bad[0], knownTime, query(pass, nil).Encode(), knownSession,
+			[]string{bad[1]}, noSecret})
 	}
 	slices.SortStableFunc(all, func(a, b redirectVector) int { return strings.Compare(a.Name, b.Name) })
 	return all
@@ -176,8 +183,10 @@ func webhookVectors() ([]webhookVector, error) {
 		{"the contract's known answer", knownTime, headers(), knownBody, good, accepted},
 		{"five minutes late", knownTime + 300, headers(), knownBody, good, accepted},
 		{"five minutes early", knownTime - 300, headers(), knownBody, good, accepted},
-		{"while a secret is rotated", knownTime, headers("webhook-signature", rotating.Get("webhook-signature")), knownBody, good, accepted},
-		{"signatures of other kinds as well", knownTime, headers("webhook-signature", "v1a,AAAA v2,x "+signature), knownBody, good, accepted},
+		{"while a secret is rotated", knownTime, headers("webhook-signature", rotating.Get("webhook-signature")), knownBody,
+			good, accepted},
+		{"signatures of other kinds as well", knownTime, headers("webhook-signature", "v1a,AAAA v2,x "+signature), knownBody,
+			good, accepted},
 		{"over five minutes late", knownTime + 302, headers(), knownBody, good, refused},
 		{"over five minutes early", knownTime - 302, headers(), knownBody, good, refused},
 		{"under another secret", knownTime, headers(), knownBody, secret(webhookPrefix, other), refused},
@@ -189,8 +198,10 @@ func webhookVectors() ([]webhookVector, error) {
 		{"no time", knownTime, headers("webhook-timestamp", ""), knownBody, good, refused},
 		{"no signature", knownTime, headers("webhook-signature", ""), knownBody, good, refused},
 		{"no headers", knownTime, map[string]string{}, knownBody, good, refused},
-		{"a signature without its version", knownTime, headers("webhook-signature", strings.TrimPrefix(signature, "v1,")), knownBody, good, refused},
-		{"a signature of another version", knownTime, headers("webhook-signature", "v2"+strings.TrimPrefix(signature, "v1")), knownBody, good, refused},
+		{"a signature without its version", knownTime, headers("webhook-signature", strings.TrimPrefix(signature, "v1,")),
+			knownBody, good, refused},
+		{"a signature of another version", knownTime, headers("webhook-signature", "v2"+strings.TrimPrefix(signature, "v1")),
+			knownBody, good, refused},
 		{"a signature beyond ASCII", knownTime, headers("webhook-signature", "v1,é"), knownBody, good, refused},
 	}
 	for _, bad := range badSecrets(webhookPrefix) {

@@ -30,7 +30,8 @@ func sample() evidence.Fairness {
 
 func TestPictures(t *testing.T) {
 	for _, theme := range themes {
-		for name, picture := range map[string][]byte{"years": yearsPicture(sample(), theme), "groups": groupsPicture(sample(), theme)} {
+		for name, picture := range map[string][]byte{"years": yearsPicture(sample(), theme),
+			"groups": groupsPicture(sample(), theme)} {
 			reader, words := xml.NewDecoder(strings.NewReader(string(picture))), ""
 			for {
 				token, err := reader.Token()
@@ -44,7 +45,8 @@ func TestPictures(t *testing.T) {
 					words += string(text)
 				}
 			}
-			if !strings.Contains(words, "Faces <&> more") || !strings.Contains(words, "n < 20") || !strings.Contains(words, "for each collection") {
+			if !strings.Contains(words, "Faces <&> more") || !strings.Contains(words, "n < 20") ||
+				!strings.Contains(words, "for each collection") {
 				t.Errorf("%s, %s: %s", name, theme.name, words)
 			}
 			if strings.Contains(string(picture), "href") {

@@ -61,7 +61,8 @@ func (d *drawing) mark(x, y float64, sex string) {
 }
 
 func (d *drawing) text(x, y float64, anchor, colour string, size int, text string) {
-	fmt.Fprintf(d, `<text x="%.1f" y="%.1f" text-anchor="%s" fill="%s" font-size="%d">%s</text>`+"\n", x, y, anchor, colour, size, html.EscapeString(text))
+	fmt.Fprintf(d, `<text x="%.1f" y="%.1f" text-anchor="%s" fill="%s" font-size="%d">%s</text>`+"\n", x, y, anchor,
+		colour, size, html.EscapeString(text))
 }
 
 // picture returns a picture with a title, which screen readers read.

@@ -32,7 +32,8 @@ func generated(f evidence.Fairness) []byte {
 					continue
 				}
 				rate := pass(of)
-				fmt.Fprintf(&b, " %d | %.1f (%.1f–%.1f) | %s | %s |", of.Count, 100*rate.Share, 100*rate.Low, 100*rate.High, bounds(of.MAE, "%.1f"), bounds(of.Bias, "%+.1f"))
+				fmt.Fprintf(&b, " %d | %.1f (%.1f–%.1f) | %s | %s |", of.Count, 100*rate.Share, 100*rate.Low, 100*rate.High,
+					bounds(of.MAE, "%.1f"), bounds(of.Bias, "%+.1f"))
 			}
 			b.WriteString("\n")
 		}

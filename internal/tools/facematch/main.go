@@ -67,7 +67,8 @@ func run(set, models, name, out string, share float64) (err error) {
 	first, second := faces[:len(faces)/2], faces[len(faces)/2:]
 	r := &portrait.Reference{
 		Origin: fmt.Sprintf("make face-match: mean of %d faces of %s, threshold of %d others", len(first), name, len(second)),
-		Models: map[inference.Model]string{}, Whole: mean(first, func(f *vision.Features) *vision.View { return &f.Whole }), Inner: mean(first, func(f *vision.Features) *vision.View { return &f.Inner }),
+		Models: map[inference.Model]string{}, Whole: mean(first, func(f *vision.Features) *vision.View { return &f.Whole }),
+		Inner: mean(first, func(f *vision.Features) *vision.View { return &f.Inner }),
 	}
 	for _, role := range portrait.ReferenceModels {
 		r.Models[role] = pool.Manifest.Models[role].SHA256

@@ -32,7 +32,8 @@ func report(r *portrait.Reference, pairs []pair, faces []face) {
 	}
 	adults := func(a, b face) bool { return min(a.age, b.age) >= 18 }
 	row("adults", adults)
-	row("adults, ages at most 10 years apart", func(a, b face) bool { return adults(a, b) && max(a.age, b.age)-min(a.age, b.age) <= 10 })
+	row("adults, ages at most 10 years apart",
+		func(a, b face) bool { return adults(a, b) && max(a.age, b.age)-min(a.age, b.age) <= 10 })
 	row("adults of one group, ages at most 10 years apart", func(a, b face) bool {
 		return adults(a, b) && a.group == b.group && max(a.age, b.age)-min(a.age, b.age) <= 10
 	})

@@ -14,7 +14,8 @@ func (t training) fit(fonts *fontSet, report func(step int, loss float64)) *glyp
 	w := initial(rand.New(rand.NewPCG(t.seed, 0))) //nolint:gosec // repeatable on purpose
 	learners := make([]*learner, t.threads)
 	for i := range learners {
-		learners[i] = &learner{fonts: fonts, random: rand.New(rand.NewPCG(t.seed, uint64(i)+1)), gradient: new(glyph.Weights)} //nolint:gosec,gosec // repeatable on purpose
+		//nolint:gosec,gosec // repeatable on purpose
+		learners[i] = &learner{fonts: fonts, random: rand.New(rand.NewPCG(t.seed, uint64(i)+1)), gradient: new(glyph.Weights)}
 	}
 	var first, second, average glyph.Weights
 	var recent float64

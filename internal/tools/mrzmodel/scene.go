@@ -155,7 +155,8 @@ func background(random *rand.Rand) func(x, y float64) float64 {
 	gx, gy := 0.04*random.NormFloat64(), 0.04*random.NormFloat64()
 	var waves [3][4]float64
 	for i := range waves {
-		waves[i] = [4]float64{3 * random.NormFloat64(), 3 * random.NormFloat64(), random.Float64() * 2 * math.Pi, max(0, 0.06*random.NormFloat64())}
+		waves[i] = [4]float64{3 * random.NormFloat64(), 3 * random.NormFloat64(), random.Float64() * 2 * math.Pi,
+			max(0, 0.06*random.NormFloat64())}
 	}
 	edge, angle, cut := 0.0, random.Float64()*2*math.Pi, spread(random, -4, 4)
 	if random.IntN(4) == 0 {
@@ -313,9 +314,12 @@ func (s *scene) examples(random *rand.Rand, use func(example)) {
 
 // junk takes cells without a character in the middle.
 func (s *scene) junk(random *rand.Rand, take func(glyph.Place, int)) {
-	take(s.jitter(float64(random.IntN(sceneChars-1))+spread(random, 0.4, 0.6), 0.05*random.NormFloat64(), random), glyph.Junk) // between two characters
-	take(s.jitter(float64(random.IntN(sceneChars)), -spread(random, 0.55, 1.6), random), glyph.Junk)                           // above or below a line
-	take(s.jitter(-spread(random, 0.9, 2), 0.1*random.NormFloat64(), random), glyph.Junk)                                      // before the line
+	// between two characters
+	take(s.jitter(float64(random.IntN(sceneChars-1))+spread(random, 0.4, 0.6), 0.05*random.NormFloat64(), random),
+		glyph.Junk)
+	// above or below a line
+	take(s.jitter(float64(random.IntN(sceneChars)), -spread(random, 0.55, 1.6), random), glyph.Junk)
+	take(s.jitter(-spread(random, 0.9, 2), 0.1*random.NormFloat64(), random), glyph.Junk) // before the line
 	p := s.jitter(float64(random.IntN(sceneChars)), 0, random)
 	p.AlongX, p.AlongY, p.DownX, p.DownY = p.DownX, p.DownY, -p.AlongX, -p.AlongY // lying on its side
 	take(p, glyph.Junk)

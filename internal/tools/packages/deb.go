@@ -78,7 +78,8 @@ func buildDeb(r release, debian needs) error {
 		Overridables: nfpm.Overridables{
 			Depends: dependencies(debian), Suggests: []string{"postgresql"}, Contents: contents,
 			Scripts: nfpm.Scripts{
-				PostInstall: filepath.Join(scripts, "postinst"), PreRemove: filepath.Join(scripts, "prerm"), PostRemove: filepath.Join(scripts, "postrm"),
+				PostInstall: filepath.Join(scripts, "postinst"), PreRemove: filepath.Join(scripts, "prerm"),
+				PostRemove: filepath.Join(scripts, "postrm"),
 			},
 			Deb: nfpm.Deb{Compression: "zstd"},
 		},

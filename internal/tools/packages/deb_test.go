@@ -18,7 +18,8 @@ import (
 // TestUnit checks systemd's rating of the unit's sandbox, from 0 (safe) to 10
 // (unsafe).
 func TestUnit(t *testing.T) {
-	out, err := exec.Command("systemd-analyze", "security", "--offline=yes", "--threshold=20", "../../../deploy/debian/agegate.service").CombinedOutput()
+	out, err := exec.Command("systemd-analyze", "security", "--offline=yes", "--threshold=20",
+		"../../../deploy/debian/agegate.service").CombinedOutput()
 	if err != nil || !bytes.Contains(out, []byte("Overall exposure level for agegate.service: ")) {
 		t.Errorf("the exposure is over 2.0, or unknown: %v\n%s", err, out)
 	}
@@ -46,10 +47,12 @@ func bareDebian(t *testing.T) machine {
 	}
 	m := machine{t: t, root: filepath.Join(work, "debian")}
 	start := time.Now()
-	output(t, exec.Command("mmdebstrap", "--quiet", "--variant=minbase", "--dpkgopt=force-unsafe-io", "--include=systemd-sysv", "--skip=cleanup/apt/lists", string(suite[1]), m.root))
+	output(t, exec.Command("mmdebstrap", "--quiet", "--variant=minbase", "--dpkgopt=force-unsafe-io",
+		"--include=systemd-sysv", "--skip=cleanup/apt/lists", string(suite[1]), m.root))
 	t.Logf("a bare Debian took %.0f s", time.Since(start).Seconds())
 
-	boot := exec.Command("systemd-nspawn", "--quiet", "--register=no", "--keep-unit", "--console=pipe", "--directory="+m.root, "--boot")
+	boot := exec.Command("systemd-nspawn", "--quiet", "--register=no", "--keep-unit", "--console=pipe", "--directory="+
+		m.root, "--boot")
 	var log bytes.Buffer
 	boot.Stdout, boot.Stderr = &log, &log
 	if err := boot.Start(); err != nil {
@@ -77,7 +80,8 @@ func bareDebian(t *testing.T) machine {
 
 // command prepares a command to run as the machine's root.
 func (m machine) command(args ...string) *exec.Cmd {
-	cmd := exec.Command("nsenter", append([]string{"--target", m.leader, "--mount", "--uts", "--ipc", "--pid", "--root", "--wd"}, args...)...)
+	cmd := exec.Command("nsenter", append([]string{"--target", m.leader, "--mount", "--uts", "--ipc", "--pid", "--root",
+		"--wd"}, args...)...)
 	cmd.Env = []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "DEBIAN_FRONTEND=noninteractive", "LC_ALL=C"}
 	return cmd
 }
@@ -95,7 +99,8 @@ func (m machine) run(args ...string) string {
 
 // agegate prepares an operator's command in the form of docs/operations.md.
 func (m machine) agegate(args ...string) *exec.Cmd {
-	return m.command(append([]string{"runuser", "-u", "agegate", "--", "sh", "-c", `set -a; . /etc/agegate/agegate.env; exec agegate "$@"`, "sh"}, args...)...)
+	return m.command(append([]string{"runuser", "-u", "agegate", "--", "sh", "-c",
+		`set -a; . /etc/agegate/agegate.env; exec agegate "$@"`, "sh"}, args...)...)
 }
 
 func (m machine) read(path string) []byte {
@@ -122,7 +127,8 @@ func (m machine) install(r release) string {
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	return m.run("apt-get", "install", "--yes", "--no-install-recommends", "-o", "APT::Sandbox::User=root", "/var/cache/agegate.deb")
+	return m.run("apt-get", "install", "--yes", "--no-install-recommends", "-o", "APT::Sandbox::User=root",
+		"/var/cache/agegate.deb")
 }
 
 const environmentFile = "/etc/agegate/agegate.env"
@@ -137,7 +143,8 @@ func TestDeb(t *testing.T) {
 	if strings.Contains(printed, key) || !strings.Contains(printed, "set AGEGATE_BASE_URL in "+environmentFile) {
 		t.Errorf("the installation prints %s", printed)
 	}
-	if got := m.run("stat", "-c", "%U:%G %a", environmentFile, "/var/lib/agegate"); got != "root:agegate 640\nagegate:agegate 750" {
+	if got := m.run("stat", "-c", "%U:%G %a", environmentFile,
+		"/var/lib/agegate"); got != "root:agegate 640\nagegate:agegate 750" {
 		t.Errorf("owners and modes: %s", got)
 	}
 	if m.run("dpkg", "--verify", "agegate"); m.command("systemctl", "is-active", "agegate").Run() == nil {
@@ -162,7 +169,8 @@ func TestDeb(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.install(two)
-	if got := m.run("dpkg-query", "--show", "--showformat=${Version} ${Status}", "agegate"); got != "1.1.0 install ok installed" {
+	if got := m.run("dpkg-query", "--show", "--showformat=${Version} ${Status}",
+		"agegate"); got != "1.1.0 install ok installed" {
 		t.Errorf("after the upgrade it is %s", got)
 	}
 	m.ready(at)
@@ -173,17 +181,20 @@ func TestDeb(t *testing.T) {
 	shop.check()
 
 	m.run("apt-get", "remove", "--yes", "agegate")
-	if status(at+"/healthz") != 0 || m.exists("/usr/bin/agegate") || m.exists("/etc/systemd/system/multi-user.target.wants/agegate.service") {
+	if status(at+"/healthz") != 0 || m.exists("/usr/bin/agegate") ||
+		m.exists("/etc/systemd/system/multi-user.target.wants/agegate.service") {
 		t.Error("something runs or is left after the removal")
 	}
 	if !bytes.Equal(m.read(environmentFile), configured) {
 		t.Error("the configuration was changed")
 	}
 	printed = m.run("apt-get", "purge", "--yes", "agegate")
-	if !strings.Contains(printed, "left in place: /var/lib/agegate") || m.exists("/etc/agegate") || bytes.Contains(m.read("/etc/passwd"), []byte("agegate")) {
+	if !strings.Contains(printed, "left in place: /var/lib/agegate") || m.exists("/etc/agegate") ||
+		bytes.Contains(m.read("/etc/passwd"), []byte("agegate")) {
 		t.Errorf("purged: %s", printed)
 	}
-	if got := m.run("stat", "-c", "%U:%G %a", "/var/lib/agegate", "/var/lib/agegate/agegate.db"); got != "root:root 700\nroot:root 600" {
+	if got := m.run("stat", "-c", "%U:%G %a", "/var/lib/agegate",
+		"/var/lib/agegate/agegate.db"); got != "root:root 700\nroot:root 600" {
 		t.Errorf("the database after the purge: %s", got)
 	}
 
@@ -218,7 +229,8 @@ func secretKey(t *testing.T, m machine) string {
 func (m machine) configure() string {
 	m.t.Helper()
 	address := freeAddress(m.t)
-	text := regexp.MustCompile(`(?m)^AGEGATE_LISTEN=.*$`).ReplaceAll(m.read(environmentFile), []byte("AGEGATE_LISTEN="+address))
+	text := regexp.MustCompile(`(?m)^AGEGATE_LISTEN=.*$`).ReplaceAll(m.read(environmentFile),
+		[]byte("AGEGATE_LISTEN="+address))
 	text = regexp.MustCompile(`(?m)^AGEGATE_BASE_URL=.*$`).ReplaceAll(text, []byte("AGEGATE_BASE_URL=http://"+address))
 	text = append(text, "AGEGATE_OPERATOR_NAME='Corner Cellar & Co.'\n"+margin+"\n"...)
 	if err := os.WriteFile(m.root+environmentFile, text, 0o600); err != nil {
@@ -246,7 +258,8 @@ func (m machine) sandboxed() {
 	m.t.Helper()
 	status := m.run("sh", "-c", `cat /proc/"$1"/status`, "sh", m.pid())
 	uid := m.run("id", "-u", "agegate")
-	for _, want := range []string{"Uid:\t" + uid + "\t" + uid, "CapEff:\t0000000000000000", "CapBnd:\t0000000000000000", "NoNewPrivs:\t1", "Seccomp:\t2"} {
+	for _, want := range []string{"Uid:\t" + uid + "\t" + uid, "CapEff:\t0000000000000000", "CapBnd:\t0000000000000000",
+		"NoNewPrivs:\t1", "Seccomp:\t2"} {
 		if !strings.Contains(status, want) {
 			m.t.Errorf("the process does not have %q:\n%s", want, status)
 		}

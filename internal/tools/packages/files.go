@@ -55,10 +55,12 @@ func readMaterials(root string) (materials, error) {
 		Front *component `json:"front"`
 	}
 	dir := filepath.Join(root, "models")
-	if err := errors.Join(readJSON(filepath.Join(dir, "manifest.json"), &manifest), readJSON(filepath.Join(dir, "agetail.json"), &tail)); err != nil {
+	if err := errors.Join(readJSON(filepath.Join(dir, "manifest.json"), &manifest),
+		readJSON(filepath.Join(dir, "agetail.json"), &tail)); err != nil {
 		return materials{}, err
 	}
-	m := materials{runtime: manifest.Runtime, files: []string{"manifest.json", "agetail.json", "curve.json", "fairness.json"}}
+	m := materials{runtime: manifest.Runtime,
+		files: []string{"manifest.json", "agetail.json", "curve.json", "fairness.json"}}
 	for _, c := range manifest.Models {
 		m.models = append(m.models, c)
 	}

@@ -123,8 +123,9 @@ func configure(image v1.Image, r release) (v1.Image, error) {
 		User:       fmt.Sprintf("%d:%d", imageUser, imageUser),
 		WorkingDir: dataDir, Volumes: map[string]struct{}{dataDir: {}},
 		ExposedPorts: map[string]struct{}{"8080/tcp": {}},
-		Env:          []string{"PATH=/usr/bin", "AGEGATE_MODELS_DIR=" + modelsDir, "AGEGATE_DATABASE_URL=sqlite:" + dataDir + "/agegate.db"},
-		Entrypoint:   []string{"/usr/bin/agegate"}, Cmd: []string{"serve"},
+		Env: []string{"PATH=/usr/bin", "AGEGATE_MODELS_DIR=" + modelsDir, "AGEGATE_DATABASE_URL=sqlite:" + dataDir +
+			"/agegate.db"},
+		Entrypoint: []string{"/usr/bin/agegate"}, Cmd: []string{"serve"},
 		// An extension of Docker's image format. Other runtimes take the health
 		// check from the deployment.
 		Healthcheck: &v1.HealthConfig{Test: []string{"CMD", "/usr/bin/agegate", "health"}, StartPeriod: 30 * time.Second},
@@ -141,7 +142,8 @@ func configure(image v1.Image, r release) (v1.Image, error) {
 // packages they come from.
 func baseFiles(debian needs) ([]file, error) {
 	files := []file{
-		{path: "/etc/passwd", mode: 0o644, data: fmt.Appendf(nil, "root:x:0:0:root:/:/sbin/nologin\nagegate:x:%d:%d:agegate:%s:/sbin/nologin\n", imageUser, imageUser, dataDir)},
+		{path: "/etc/passwd", mode: 0o644, data: fmt.Appendf(nil,
+			"root:x:0:0:root:/:/sbin/nologin\nagegate:x:%d:%d:agegate:%s:/sbin/nologin\n", imageUser, imageUser, dataDir)},
 		{path: "/etc/group", mode: 0o644, data: fmt.Appendf(nil, "root:x:0:\nagegate:x:%d:\n", imageUser)},
 		{path: "/etc/nsswitch.conf", mode: 0o644, data: []byte("passwd: files\ngroup: files\nhosts: files dns\n")},
 		{path: dataDir, mode: fs.ModeDir | 0o750, uid: imageUser},
@@ -164,7 +166,8 @@ func baseFiles(debian needs) ([]file, error) {
 	for _, pkg := range debian.packages {
 		// Scanners look here in images without dpkg.
 		files = append(files, file{path: "/var/lib/dpkg/status.d/" + pkg.name, mode: 0o644, data: pkg.status})
-		if files, err = addFile(files, "/usr/share/doc/"+pkg.name+"/copyright", 0o644, "/usr/share/doc", pkg.name, "copyright"); err != nil {
+		if files, err = addFile(files, "/usr/share/doc/"+pkg.name+"/copyright", 0o644, "/usr/share/doc", pkg.name,
+			"copyright"); err != nil {
 			return nil, err
 		}
 	}
@@ -201,7 +204,8 @@ func appendLayer(image v1.Image, at time.Time, what string, files []file) (v1.Im
 	if err != nil {
 		return nil, err
 	}
-	return mutate.Append(image, mutate.Addendum{Layer: layer, MediaType: types.OCILayer, History: v1.History{Created: v1.Time{Time: at}, CreatedBy: "make image", Comment: what}})
+	return mutate.Append(image, mutate.Addendum{Layer: layer, MediaType: types.OCILayer,
+		History: v1.History{Created: v1.Time{Time: at}, CreatedBy: "make image", Comment: what}})
 }
 
 // writeTar writes the files and their parent directories, sorted, all with the

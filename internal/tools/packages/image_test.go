@@ -76,7 +76,8 @@ func TestImage(t *testing.T) {
 	}
 	data := filepath.Join(work, "volume") // new volumes have the owner of their directory in the image
 	output(t, exec.Command("cp", "-a", root+dataDir, data))
-	for _, name := range []string{"/usr/share/doc/libc6/copyright", "/usr/share/doc/libstdc++6/copyright", docDir + "/copyright", docDir + "/licences.txt", "/etc/ssl/certs/ca-certificates.crt"} {
+	for _, name := range []string{"/usr/share/doc/libc6/copyright", "/usr/share/doc/libstdc++6/copyright", docDir +
+		"/copyright", docDir + "/licences.txt", "/etc/ssl/certs/ca-certificates.crt"} {
 		if info, err := os.Stat(root + name); err != nil || info.Size() == 0 {
 			t.Errorf("%s: %v, %v", name, info, err)
 		}
@@ -84,10 +85,12 @@ func TestImage(t *testing.T) {
 
 	address := freeAddress(t)
 	environment := append(config.Config.Env, "AGEGATE_LISTEN="+address, "AGEGATE_BASE_URL=http://"+address, margin,
-		"AGEGATE_SECRET_KEY=AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=", "PATH="+os.Getenv("PATH")) // the only parts of this process's environment
+		// the only parts of this process's environment
+		"AGEGATE_SECRET_KEY=AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=", "PATH="+os.Getenv("PATH"))
 	const mount = `mount --bind "$1" "$1" && mount -o remount,bind,ro "$1" && mount --bind "$2" "$1$3" && mount -t proc proc "$1/proc" && shift 3 && exec "$@"`
 	run := append([]string{"chroot", "--userspec=" + config.Config.User, root}, config.Config.Entrypoint...)
-	serve := exec.Command("unshare", append([]string{"--mount", "sh", "-ec", mount, "sh", root, data, dataDir}, append(run, config.Config.Cmd...)...)...)
+	serve := exec.Command("unshare", append([]string{"--mount", "sh", "-ec", mount, "sh", root, data, dataDir},
+		append(run, config.Config.Cmd...)...)...)
 	serve.Env = environment
 	var log strings.Builder
 	serve.Stdout, serve.Stderr = &log, &log
@@ -114,7 +117,8 @@ func TestImage(t *testing.T) {
 		t.Errorf("health says %q", out)
 	}
 	newShop(t, url, agegate).check()
-	if out, err := agegate("migrate", "--database-url", "sqlite:/usr/agegate.db").CombinedOutput(); err == nil || !strings.Contains(string(out), "read-only") {
+	if out, err := agegate("migrate", "--database-url", "sqlite:/usr/agegate.db").CombinedOutput(); err == nil ||
+		!strings.Contains(string(out), "read-only") {
 		t.Errorf("the root is not read-only: %s, %v", out, err)
 	}
 

@@ -132,7 +132,8 @@ func find(name, triplet string) (library, error) {
 		pkg, err := packageOf(path)
 		return library{name, path, pkg}, err
 	}
-	return library{}, fmt.Errorf("%s is not on this machine, on which packages are made: it has to be Debian or Ubuntu", name)
+	return library{}, fmt.Errorf("%s is not on this machine, on which packages are made: it has to be Debian or Ubuntu",
+		name)
 }
 
 // packageOf returns the Debian package of a file.

@@ -103,7 +103,8 @@ func TestKubernetes(t *testing.T) {
 		if !slices.Equal(c.Args, []string{"serve"}) || c.Env[0] != (core.EnvVar{Name: "AGEGATE_ROLE", Value: role}) {
 			t.Errorf("%s runs %v with %v", role, c.Args, c.Env)
 		}
-		if c.ReadinessProbe.HTTPGet.Path != "/readyz" || c.LivenessProbe.HTTPGet.Path != "/healthz" || c.StartupProbe.HTTPGet.Path != "/healthz" {
+		if c.ReadinessProbe.HTTPGet.Path != "/readyz" || c.LivenessProbe.HTTPGet.Path != "/healthz" ||
+			c.StartupProbe.HTTPGet.Path != "/healthz" {
 			t.Errorf("%s: its probes ask for other paths", role)
 		}
 		selects(t, "deployment of "+role, deployment.Spec.Selector.MatchLabels, pod.Labels)
@@ -111,14 +112,16 @@ func TestKubernetes(t *testing.T) {
 		selects(t, "budget of "+role, budget.Spec.Selector.MatchLabels, pod.Labels)
 		service := object[*core.Service](t, objects, "Service/agegate-"+role)
 		selects(t, "service of "+role, service.Spec.Selector, pod.Labels)
-		if service.Spec.Selector["app.kubernetes.io/component"] != role || !hasPort(c, service.Spec.Ports[0].TargetPort.String()) {
+		if service.Spec.Selector["app.kubernetes.io/component"] != role ||
+			!hasPort(c, service.Spec.Ports[0].TargetPort.String()) {
 			t.Errorf("the service of %s leads to %v, %v", role, service.Spec.Selector, service.Spec.Ports)
 		}
 		network := object[*networking.NetworkPolicy](t, objects, "NetworkPolicy/agegate")
 		selects(t, "network policy", network.Spec.PodSelector.MatchLabels, pod.Labels)
 		for _, rule := range network.Spec.Egress {
 			everywhere := slices.ContainsFunc(rule.To, func(to networking.NetworkPolicyPeer) bool { return to.IPBlock != nil })
-			database := slices.ContainsFunc(rule.Ports, func(p networking.NetworkPolicyPort) bool { return p.Port.IntValue() == 5432 })
+			database := slices.ContainsFunc(rule.Ports,
+				func(p networking.NetworkPolicyPort) bool { return p.Port.IntValue() == 5432 })
 			if len(rule.To) == 0 || len(rule.Ports) == 0 || everywhere && database {
 				t.Errorf("the network policy lets %v out to %v", rule.Ports, rule.To)
 			}
@@ -132,7 +135,8 @@ func TestKubernetes(t *testing.T) {
 	camera := object[*apps.Deployment](t, objects, "Deployment/agegate-pages").Spec.Template.Spec.Containers[0]
 	checkWorkers(t, camera)
 	scaler := object[*autoscaling.HorizontalPodAutoscaler](t, objects, "HorizontalPodAutoscaler/agegate-pages").Spec
-	if scaler.ScaleTargetRef.Name != "agegate-pages" || *scaler.MinReplicas < 2 || scaler.MaxReplicas < *scaler.MinReplicas ||
+	if scaler.ScaleTargetRef.Name != "agegate-pages" || *scaler.MinReplicas < 2 ||
+		scaler.MaxReplicas < *scaler.MinReplicas ||
 		scaler.Metrics[0].Pods.Metric.Name != "agegate_camera_demand" {
 		t.Errorf("the autoscaler is %+v", scaler)
 	}
@@ -152,11 +156,13 @@ func TestKubernetes(t *testing.T) {
 // checkPod checks the rules for every pod.
 func checkPod(t *testing.T, name string, pod core.PodSpec, settings map[string]string) {
 	t.Helper()
-	if len(pod.Containers) != 1 || !*pod.SecurityContext.RunAsNonRoot || *pod.SecurityContext.RunAsUser != imageUser || *pod.AutomountServiceAccountToken {
+	if len(pod.Containers) != 1 || !*pod.SecurityContext.RunAsNonRoot || *pod.SecurityContext.RunAsUser != imageUser ||
+		*pod.AutomountServiceAccountToken {
 		t.Errorf("%s: %+v", name, pod)
 	}
 	c := pod.Containers[0]
-	if s := c.SecurityContext; !*s.ReadOnlyRootFilesystem || *s.AllowPrivilegeEscalation || !slices.Equal(s.Capabilities.Drop, []core.Capability{"ALL"}) {
+	if s := c.SecurityContext; !*s.ReadOnlyRootFilesystem || *s.AllowPrivilegeEscalation ||
+		!slices.Equal(s.Capabilities.Drop, []core.Capability{"ALL"}) {
 		t.Errorf("%s: its sandbox is %+v", name, s)
 	}
 	if c.Image != "agegate:VERSION" || c.Resources.Limits.Memory().IsZero() || c.Resources.Requests.Cpu().IsZero() {
@@ -212,10 +218,12 @@ func TestCompose(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := options.LoadProject(context.Background()); err == nil || !strings.Contains(err.Error(), "is missing a value") {
+	if _, err := options.LoadProject(context.Background()); err == nil ||
+		!strings.Contains(err.Error(), "is missing a value") {
 		t.Errorf("without variables: %v", err)
 	}
-	options, err = load("AGEGATE_VERSION=1.0.0", "AGEGATE_BASE_URL=https://age.example.com", "AGEGATE_SECRET_KEY=key", "POSTGRES_PASSWORD=word")
+	options, err = load("AGEGATE_VERSION=1.0.0", "AGEGATE_BASE_URL=https://age.example.com", "AGEGATE_SECRET_KEY=key",
+		"POSTGRES_PASSWORD=word")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -224,11 +232,13 @@ func TestCompose(t *testing.T) {
 		t.Fatal(err)
 	}
 	gateway, database := project.Services["agegate"], project.Services["database"]
-	if gateway.Image != "agegate:"+imageTag("v1.0.0") || !gateway.ReadOnly || !slices.Equal(gateway.CapDrop, []string{"ALL"}) {
+	if gateway.Image != "agegate:"+imageTag("v1.0.0") || !gateway.ReadOnly ||
+		!slices.Equal(gateway.CapDrop, []string{"ALL"}) {
 		t.Errorf("the gateway is %+v", gateway)
 	}
 	for name, service := range project.Services {
-		if !slices.Equal(service.CapDrop, []string{"ALL"}) || !slices.Contains(service.SecurityOpt, "no-new-privileges:true") {
+		if !slices.Equal(service.CapDrop, []string{"ALL"}) ||
+			!slices.Contains(service.SecurityOpt, "no-new-privileges:true") {
 			t.Errorf("%s drops %v and has the options %v", name, service.CapDrop, service.SecurityOpt)
 		}
 	}
@@ -248,7 +258,9 @@ func TestCompose(t *testing.T) {
 	if _, err := strconv.Atoi(major); err != nil || !ok {
 		t.Errorf("the database is %s: name a major version", database.Image)
 	}
-	if url := gateway.Environment["AGEGATE_DATABASE_URL"]; url == nil || *url != "postgres://agegate:word@database/agegate?sslmode=disable" || *database.Environment["POSTGRES_USER"] != "agegate" {
+	if url := gateway.Environment["AGEGATE_DATABASE_URL"]; url == nil ||
+		*url != "postgres://agegate:word@database/agegate?sslmode=disable" ||
+		*database.Environment["POSTGRES_USER"] != "agegate" {
 		t.Errorf("the gateway connects to %v", url)
 	}
 }

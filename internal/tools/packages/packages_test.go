@@ -115,7 +115,8 @@ type shop struct {
 // newShop creates a tenant with the operator's command.
 func newShop(t *testing.T, url string, agegate func(args ...string) *exec.Cmd) shop {
 	t.Helper()
-	out := output(t, agegate("tenant", "create", "--name", "Corner Cellar", "--success-url", "https://shop.example/ok", "--cancel-url", "https://shop.example/back", "--json"))
+	out := output(t, agegate("tenant", "create", "--name", "Corner Cellar", "--success-url", "https://shop.example/ok",
+		"--cancel-url", "https://shop.example/back", "--json"))
 	var created struct {
 		Keys struct {
 			Live string `json:"live"`
@@ -198,7 +199,8 @@ func TestReproducible(t *testing.T) {
 	}
 
 	tree := filepath.Join(work, "elsewhere")
-	sources := exec.Command("git", "-c", "safe.directory=*", "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+	sources := exec.Command("git", "-c", "safe.directory=*", "ls-files", "-z", "--cached", "--others",
+		"--exclude-standard")
 	sources.Dir = one.root
 	for name := range strings.SplitSeq(strings.TrimRight(output(t, sources), "\x00"), "\x00") {
 		data, err := os.ReadFile(filepath.Join(one.root, name))
@@ -234,7 +236,8 @@ func same(t *testing.T, one, other string) {
 func TestDebianVersion(t *testing.T) {
 	at := sample("", "").time
 	var before string
-	for _, described := range []string{"63fc81c", "v1.2.0-rc1", "v1.2.0", "v1.2.0-3-g63fc81c", "v1.2.0-3-g63fc81c-dirty", "v1.3.0"} {
+	for _, described := range []string{"63fc81c", "v1.2.0-rc1", "v1.2.0", "v1.2.0-3-g63fc81c", "v1.2.0-3-g63fc81c-dirty",
+		"v1.3.0"} {
 		v := debianVersion(described, at)
 		if out, err := exec.Command("dpkg", "--validate-version", v).CombinedOutput(); err != nil {
 			t.Errorf("%s: %s is no version: %s", described, v, out)
@@ -244,7 +247,8 @@ func TestDebianVersion(t *testing.T) {
 		}
 		before = v
 	}
-	if a, b := debianVersion("aaaa", at), debianVersion("0b0b0b0", at.Add(time.Second)); exec.Command("dpkg", "--compare-versions", a, "lt", b).Run() != nil {
+	if a, b := debianVersion("aaaa", at), debianVersion("0b0b0b0", at.Add(time.Second)); exec.Command("dpkg",
+		"--compare-versions", a, "lt", b).Run() != nil {
 		t.Errorf("%s does not come after %s", b, a)
 	}
 }
@@ -285,13 +289,15 @@ func TestSBOM(t *testing.T) {
 			digests[c.Name] = c.Hashes[0].Content
 		}
 	}
-	out, err := exec.Command("sh", "-c", `. /etc/os-release && printf %s "$ID"`).Output() // os-release is a shell file by its specification
+	// os-release is a shell file by its specification
+	out, err := exec.Command("sh", "-c", `. /etc/os-release && printf %s "$ID"`).Output()
 	if err != nil {
 		t.Fatal(err)
 	}
 	id := string(out)
 	for name, prefix := range map[string]string{
-		"std": "pkg:golang/std@1.", "gorm.io/gorm": "pkg:golang/gorm.io/gorm@v", "libc6": "pkg:deb/" + id + "/libc6@", "libstdc++6": "pkg:deb/" + id, "ca-certificates": "pkg:deb/" + id,
+		"std": "pkg:golang/std@1.", "gorm.io/gorm": "pkg:golang/gorm.io/gorm@v", "libc6": "pkg:deb/" + id + "/libc6@",
+		"libstdc++6": "pkg:deb/" + id, "ca-certificates": "pkg:deb/" + id,
 	} {
 		if !strings.HasPrefix(digests[name], prefix) {
 			t.Errorf("%s is %q", name, digests[name])

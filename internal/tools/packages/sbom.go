@@ -36,13 +36,15 @@ func writeSBOM(r release, debian needs) error {
 	}
 	for _, pkg := range debian.packages {
 		url := "pkg:deb/" + debian.vendor + "/" + pkg.name + "@" + pkg.version + "?arch=" + runtime.GOARCH
-		components = append(components, cdx.Component{Type: cdx.ComponentTypeLibrary, BOMRef: url, PackageURL: url, Name: pkg.name, Version: pkg.version})
+		components = append(components, cdx.Component{Type: cdx.ComponentTypeLibrary, BOMRef: url, PackageURL: url,
+			Name: pkg.name, Version: pkg.version})
 	}
 	bom := cdx.NewBOM()
 	bom.Metadata = &cdx.Metadata{
 		Timestamp: r.time.Format("2006-01-02T15:04:05Z"),
 		Component: &cdx.Component{
-			Type: cdx.ComponentTypeApplication, BOMRef: "agegate", Name: "agegate", Version: r.version, Licenses: licence("Apache-2.0"),
+			Type: cdx.ComponentTypeApplication, BOMRef: "agegate", Name: "agegate", Version: r.version,
+			Licenses: licence("Apache-2.0"),
 		},
 	}
 	bom.Components = &components

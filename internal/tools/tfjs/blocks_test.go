@@ -34,7 +34,8 @@ func TestBlocks(t *testing.T) {
 			want[4*c+cell] = highest
 		}
 	}
-	model, err := pooled(side, slopes).ToONNX([]Output{{Node: "pad", Name: "result", Shape: []int64{1, channels + 2, 2, 2}}})
+	model, err := pooled(side, slopes).ToONNX([]Output{{Node: "pad", Name: "result",
+		Shape: []int64{1, channels + 2, 2, 2}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,9 +69,11 @@ func pooled(side int64, slopes []float32) *Graph {
 	nodes := map[string]node{}
 	for _, n := range []node{
 		{"in", "Placeholder", nil, map[string]attr{"shape": shape}},
-		{"conv", "Conv2D", []string{"in", "unit"}, map[string]attr{"strides": list("1", "1", "1", "1"), "dilations": list("1", "1", "1", "1"), "padding": same}},
+		{"conv", "Conv2D", []string{"in", "unit"},
+			map[string]attr{"strides": list("1", "1", "1", "1"), "dilations": list("1", "1", "1", "1"), "padding": same}},
 		{"prelu", "Prelu", []string{"conv", "slopes"}, nil},
-		{"pool", "MaxPool", []string{"prelu"}, map[string]attr{"ksize": list("1", "2", "2", "1"), "strides": list("1", "2", "2", "1"), "padding": same}},
+		{"pool", "MaxPool", []string{"prelu"},
+			map[string]attr{"ksize": list("1", "2", "2", "1"), "strides": list("1", "2", "2", "1"), "padding": same}},
 		{"pad", "Pad", []string{"pool", "pads"}, nil},
 	} {
 		nodes[n.Name] = n
@@ -95,7 +98,8 @@ func run(t *testing.T, model []byte, input []float32, from, to ort.Shape) []floa
 	if err != nil {
 		t.Fatal(err)
 	}
-	session, err := ort.NewAdvancedSessionWithONNXData(model, []string{"input"}, []string{"result"}, []ort.Value{in}, []ort.Value{out}, nil)
+	session, err := ort.NewAdvancedSessionWithONNXData(model, []string{"input"}, []string{"result"}, []ort.Value{in},
+		[]ort.Value{out}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

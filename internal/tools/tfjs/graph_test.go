@@ -41,13 +41,15 @@ func TestRefusals(t *testing.T) {
 	rows := []struct{ name, nodes, weights, want string }{
 		{"operator", input + `,{"name":"out","op":"Elu","input":["in"]}`, "", "node out (Elu): unsupported operator"},
 		{"missing node", `{"name":"out","op":"Relu","input":["gone"]}`, "", "no node gone"},
-		{"quantized weights", input, `{"name":"w","shape":[1],"dtype":"float32","quantization":{"dtype":"uint8"}}`, `weight w: unsupported type "uint8"`},
+		{"quantized weights", input, `{"name":"w","shape":[1],"dtype":"float32","quantization":{"dtype":"uint8"}}`,
+			`weight w: unsupported type "uint8"`},
 		{"short weights", input, `{"name":"w","shape":[9],"dtype":"float32"}`, "weight w: weight file ends early"},
 	}
 	for _, row := range rows {
 		dir := t.TempDir()
 		path := filepath.Join(dir, "m.json")
-		text := `{"modelTopology":{"node":[` + row.nodes + `]},"weightsManifest":[{"paths":["m.bin"],"weights":[` + row.weights + `]}]}`
+		text := `{"modelTopology":{"node":[` + row.nodes + `]},"weightsManifest":[{"paths":["m.bin"],"weights":[` +
+			row.weights + `]}]}`
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}

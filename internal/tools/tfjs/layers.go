@@ -57,13 +57,16 @@ func (c *converter) prelu(from, to string, slope tensor) {
 	channels := len(slope.floats)
 	below := c.perChannel(to+"/below", from, channels, 1, 1, func(int) []float32 { return []float32{-1} })
 	c.emit("Relu", to+"/positive", []string{below})
-	rest := c.perChannel(to+"/rest", to+"/positive", channels, 1, 1, func(i int) []float32 { return []float32{1 - slope.floats[i]} })
+	rest := c.perChannel(to+"/rest", to+"/positive", channels, 1, 1,
+		func(i int) []float32 { return []float32{1 - slope.floats[i]} })
 	c.emit("Add", to, []string{rest, from})
 }
 
 // perChannel writes a depthwise convolution, whose kernel of height × width also
 // sets its strides, and returns its name.
-func (c *converter) perChannel(to, from string, channels int, height, width int64, kernel func(channel int) []float32) string {
+func (c *converter) perChannel(
+	to, from string, channels int, height, width int64, kernel func(channel int) []float32,
+) string {
 	t := tensor{shape: []int64{int64(channels), 1, height, width}}
 	for i := range channels {
 		t.floats = append(t.floats, kernel(i)...)
@@ -88,7 +91,8 @@ func (c *converter) pool(n node) error {
 	}
 	c.image[n.Name] = true
 	channels, ok := c.graph.channels(n.Inputs[0])
-	if pairs := []int64{2, 2}; !ok || channels%fullBlock == 0 || !slices.Equal(kernel, pairs) || !slices.Equal(strides, pairs) {
+	if pairs := []int64{2, 2}; !ok || channels%fullBlock == 0 || !slices.Equal(kernel, pairs) ||
+		!slices.Equal(strides, pairs) {
 		c.emit("MaxPool", n.Name, n.Inputs[:1], attribute{"kernel_shape", kernel}, attribute{"strides", strides}, padding(n))
 		return nil
 	}
@@ -104,7 +108,8 @@ const fullBlock = 16
 // larger writes the maximum of two neighbours, next to each other or one above the
 // other, as relu(a - b) + b, with depthwise convolutions.
 func (c *converter) larger(from, to string, channels int, height, width int64) {
-	difference := c.perChannel(to+"/difference", from, channels, height, width, func(int) []float32 { return []float32{1, -1} })
+	difference := c.perChannel(to+"/difference", from, channels, height, width,
+		func(int) []float32 { return []float32{1, -1} })
 	c.emit("Relu", to+"/excess", []string{difference})
 	second := c.perChannel(to+"/second", from, channels, height, width, func(int) []float32 { return []float32{0, 1} })
 	c.emit("Add", to, []string{second, to + "/excess"})

@@ -71,7 +71,8 @@ func (h *Head) draw(frame *image.RGBA, s Surface, p Pose, stencil func(u, v floa
 		corners[i] = h.place(v, s, p)
 	}
 	size := frame.Bounds().Size()
-	canvas := &canvas{frame: frame, texture: h.texture, stencil: stencil, eyes: h.eyes, shut: p.Shut, depth: make([]float32, size.X*size.Y)}
+	canvas := &canvas{frame: frame, texture: h.texture, stencil: stencil, eyes: h.eyes, shut: p.Shut,
+		depth: make([]float32, size.X*size.Y)}
 	for row := range gridSide - 1 {
 		for column := range gridSide - 1 {
 			a := row*gridSide + column
@@ -167,7 +168,8 @@ func (c *canvas) paint(x, y int, u, v float64) {
 func (c *canvas) lid(u, v float64) float64 {
 	for _, e := range c.eyes {
 		x, y := (u-e.X)/e.Z, (v-e.Y)/e.Z
-		const above, under, open = -1.1, 0.42, -0.36 // the skin's upper end at the brow, its lower end below the lower lid, and the edge of the open upper lid
+		// the skin's upper end at the brow, its lower end below the lower lid, and the edge of the open upper lid
+		const above, under, open = -1.1, 0.42, -0.36
 		if math.Abs(x) > 1.25 || y < above || y > under {
 			continue
 		}

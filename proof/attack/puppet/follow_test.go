@@ -20,7 +20,8 @@ func TestFollowTurns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	look := func(camera *puppet.Camera, head *puppet.Head, pose puppet.Pose, last *vision.Observation) (followed, found *vision.Observation) {
+	look := func(camera *puppet.Camera, head *puppet.Head, pose puppet.Pose, last *vision.Observation) (followed,
+		found *vision.Observation) {
 		frame := image.NewRGBA(image.Rect(0, 0, 384, 288))
 		head.Backdrop(frame)
 		pose.X, pose.Y, pose.Width = 192, 144, 85
@@ -64,7 +65,8 @@ func TestFollowTurns(t *testing.T) {
 				x, y, width := last.Place()
 				beforeX, beforeY, beforeWidth := before.Place()
 				if math.Hypot(x-beforeX, y-beforeY) > 0.1*width || math.Abs(width-beforeWidth) > 0.1*width {
-					t.Errorf("%s, %s: held still at %.3f, %.3f, %.3f wide, and then at %.3f, %.3f, %.3f", who, name, beforeX, beforeY, beforeWidth, x, y, width)
+					t.Errorf("%s, %s: held still at %.3f, %.3f, %.3f wide, and then at %.3f, %.3f, %.3f", who, name, beforeX, beforeY,
+						beforeWidth, x, y, width)
 				}
 			}
 			for i, pose := range path {

@@ -74,7 +74,8 @@ func run(ctx context.Context, o options) (met bool, err error) {
 		}
 		negatives = append(negatives, faces)
 	}
-	hidden, err := documents.PlayHidden(limited, zones, documents.HiddenSet(o.seed, o.hidden, now), now, show("captures with a hidden part"))
+	hidden, err := documents.PlayHidden(limited, zones, documents.HiddenSet(o.seed, o.hidden, now), now,
+		show("captures with a hidden part"))
 	if err != nil {
 		return false, err
 	}

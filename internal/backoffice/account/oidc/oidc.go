@@ -198,7 +198,8 @@ func (c *Client) fetch(ctx context.Context, p account.Provider) (*oidc.Provider,
 	issuer, err := url.Parse(p.Issuer)
 	for _, address := range []string{provider.Endpoint().AuthURL, provider.Endpoint().TokenURL, further.Keys} {
 		u, wrong := url.Parse(address)
-		if err != nil || wrong != nil || u.Host == "" || u.User != nil || u.Scheme != "https" && (u.Scheme != "http" || issuer.Scheme != "http") {
+		if err != nil || wrong != nil || u.Host == "" || u.User != nil || u.Scheme != "https" &&
+			(u.Scheme != "http" || issuer.Scheme != "http") {
 			return nil, &account.ProviderError{Why: account.WhyAnswer}
 		}
 	}
@@ -231,7 +232,8 @@ func config(p account.Provider, provider *oidc.Provider, redirect string) oauth2
 	if slices.Contains(further.Scopes, "groups") {
 		scopes = append(scopes, "groups")
 	}
-	return oauth2.Config{ClientID: p.ClientID, ClientSecret: p.Secret, Endpoint: endpoint, RedirectURL: redirect, Scopes: scopes}
+	return oauth2.Config{ClientID: p.ClientID, ClientSecret: p.Secret, Endpoint: endpoint, RedirectURL: redirect,
+		Scopes: scopes}
 }
 
 // Begin implements account.OpenID.

@@ -15,7 +15,9 @@ import (
 var errToken = &account.ProviderError{Why: account.WhyToken}
 
 // Finish implements account.OpenID.
-func (c *Client) Finish(ctx context.Context, p account.Provider, a account.Attempt, code string) (account.Claims, error) {
+func (c *Client) Finish(
+	ctx context.Context, p account.Provider, a account.Attempt, code string,
+) (account.Claims, error) {
 	provider, err := c.discover(ctx, p)
 	if err != nil {
 		return account.Claims{}, err

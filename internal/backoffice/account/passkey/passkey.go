@@ -104,7 +104,8 @@ func (v *Verifier) Created(challenge []byte, owner uuid.UUID, response string) (
 	// No attestation is requested or trusted, so none is verified: the sender
 	// chose the keys of its certificates.
 	attestation := &parsed.Response.AttestationObject
-	attestation.Format, attestation.AttStatement, attestation.SubStatements = string(protocol.AttestationFormatNone), nil, nil
+	attestation.Format, attestation.AttStatement, attestation.SubStatements = string(protocol.AttestationFormatNone), nil,
+		nil
 	session := v.session(challenge, owner)
 	session.CredParams = webauthn.CredentialParametersDefault()
 	made, err := v.web.CreateCredential(user{User: account.User{ID: owner}}, session, parsed)

@@ -35,7 +35,8 @@ func TestOptions(t *testing.T) {
 		t.Fatal(err)
 	}
 	have := []account.Passkey{{CredentialID: []byte("have"), Transports: []string{"usb"}}}
-	text, err := v.CreateOptions(make([]byte, 32), account.User{ID: uuid.New(), Email: "ada@shop.example", Name: "Ada"}, have)
+	text, err := v.CreateOptions(make([]byte, 32), account.User{ID: uuid.New(), Email: "ada@shop.example", Name: "Ada"},
+		have)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +50,8 @@ func TestOptions(t *testing.T) {
 	if err := json.Unmarshal([]byte(text), &made); err != nil {
 		t.Fatal(err)
 	}
-	if made.RP.ID != "gate.example" || made.User.Name != "ada@shop.example" || made.User.DisplayName != "Ada" || made.Attestation != "none" ||
+	if made.RP.ID != "gate.example" || made.User.Name != "ada@shop.example" || made.User.DisplayName != "Ada" ||
+		made.Attestation != "none" ||
 		made.AuthenticatorSelection.ResidentKey != "required" || made.AuthenticatorSelection.UserVerification != "required" ||
 		len(made.ExcludeCredentials) != 1 {
 		t.Errorf("got %s", text)
@@ -108,7 +110,8 @@ func TestKeysOfUsualSize(t *testing.T) {
 		}
 		start := time.Now()
 		challenge := make([]byte, 32)
-		if _, err := v.Got(challenge, account.Passkey{UserID: uuid.New(), CredentialID: []byte("k"), PublicKey: cose}, assertion(challenge)); !errors.Is(err, account.ErrPasskey) {
+		if _, err := v.Got(challenge, account.Passkey{UserID: uuid.New(), CredentialID: []byte("k"), PublicKey: cose},
+			assertion(challenge)); !errors.Is(err, account.ErrPasskey) {
 			t.Errorf("%s: used: %v", name, err)
 		}
 		if took := time.Since(start); took > time.Second {

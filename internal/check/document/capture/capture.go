@@ -69,7 +69,8 @@ type Capture struct {
 // New returns a capture. now gives the date for judging the document and the
 // time for limits.
 func New(zones *reader.Reader, analyzer vision.Analyzer, now func() time.Time) *Capture {
-	return &Capture{reader: zones, analyzer: analyzer, now: now, stage: Find, hint: ShowZone, tilting: tilting{random: rand.Reader}}
+	return &Capture{reader: zones, analyzer: analyzer, now: now, stage: Find, hint: ShowZone,
+		tilting: tilting{random: rand.Reader}}
 }
 
 // DrawFrom makes the capture draw its prompts from random instead of the system's
@@ -172,7 +173,8 @@ func (c *Capture) judge(ctx context.Context, img image.Image, picture *image.Gra
 // sets the hint.
 func (c *Capture) zone(r reader.Reading, picture *image.Gray, now time.Time) (*zone, outline) {
 	size := picture.Rect.Size()
-	whole := r.Valid && !leaves(r.Corners, size) // the reader may have guessed missing characters so that the check digits match
+	// the reader may have guessed missing characters so that the check digits match
+	whole := r.Valid && !leaves(r.Corners, size)
 	// A document must be seen whole while it is tilted.
 	added := r.Part != nil && c.stage != Tilt && c.parts.add(r.Part, now)
 	switch {

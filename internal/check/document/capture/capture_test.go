@@ -211,7 +211,8 @@ func TestErrors(t *testing.T) {
 
 // read returns a frame's zone with the given document number.
 func read(number byte, state string) (mrz.Result, []string) {
-	lines := []string{"P<UTOERIKSSON<<ANNA<MARIA<<<<<<<<<<<<<<<<<<<", string(number) + "898902C36UTO7408122F1204159ZE184226B<<<<<10"}
+	lines := []string{"P<UTOERIKSSON<<ANNA<MARIA<<<<<<<<<<<<<<<<<<<", string(number) +
+		"898902C36UTO7408122F1204159ZE184226B<<<<<10"}
 	return mrz.Result{Format: mrz.TD3, Valid: true, IssuingState: state}, lines
 }
 
@@ -320,9 +321,11 @@ func TestTilting(t *testing.T) {
 		{"as asked", func(p Hint) (Hint, float64) { return p, 15 }, 400 * time.Millisecond, true, 0},
 		{"not at all", func(Hint) (Hint, float64) { return NoHint, 0 }, 400 * time.Millisecond, false, 0},
 		{"a little", func(p Hint) (Hint, float64) { return p, 6 }, 400 * time.Millisecond, false, 0},
-		{"as little as is seen of a raised lower edge", func(p Hint) (Hint, float64) { return p, 9 }, 400 * time.Millisecond, true, 0},
+		{"as little as is seen of a raised lower edge", func(p Hint) (Hint, float64) { return p, 9 }, 400 * time.Millisecond,
+			true, 0},
 		{"the other way", func(p Hint) (Hint, float64) {
-			return map[Hint]Hint{RaiseLeft: RaiseRight, RaiseRight: RaiseLeft, RaiseTop: RaiseBottom, RaiseBottom: RaiseTop}[p], 20
+			return map[Hint]Hint{RaiseLeft: RaiseRight, RaiseRight: RaiseLeft, RaiseTop: RaiseBottom, RaiseBottom: RaiseTop}[p],
+				20
 		}, 400 * time.Millisecond, false, maxStray + 1},
 	} {
 		t.Run(row.name, func(t *testing.T) {

@@ -60,7 +60,9 @@ func resemblance(a, b *vision.Features) float64 {
 
 // faceBeside looks for the portrait on the side of the document that shows the
 // zone. If it finds none, it returns nil and, if it knows the reason, a hint.
-func faceBeside(ctx context.Context, analyzer vision.Analyzer, img image.Image, r outline) (*vision.Features, Hint, error) {
+func faceBeside(
+	ctx context.Context, analyzer vision.Analyzer, img image.Image, r outline,
+) (*vision.Features, Hint, error) {
 	c := r.corners
 	alongX, alongY := (c[1].X-c[0].X+c[2].X-c[3].X)/2, (c[1].Y-c[0].Y+c[2].Y-c[3].Y)/2
 	mm := math.Hypot(alongX, alongY) / (pitchMM * float64(r.format.Length())) // pixels per millimetre
@@ -105,7 +107,9 @@ func outside(size image.Point, p part, place func(x, y float64) (float64, float6
 }
 
 // cut renders a part of the document upright.
-func cut(img image.Image, p part, place func(x, y float64) (float64, float64), mm, sin, cos, scale float64) image.Image {
+func cut(
+	img image.Image, p part, place func(x, y float64) (float64, float64), mm, sin, cos, scale float64,
+) image.Image {
 	frame := grey(image.Rect(0, 0, int(scale*(p.right-p.left)), int(scale*(p.bottom-p.top))))
 	x, y := place(p.left, p.top)
 	k := scale / mm
@@ -124,7 +128,9 @@ func grey(r image.Rectangle) *image.RGBA {
 
 // faceAlone looks for the portrait on a side without a zone, turned clockwise
 // by the given number of quarters.
-func faceAlone(ctx context.Context, analyzer vision.Analyzer, img image.Image, turn int) (*vision.Features, Hint, error) {
+func faceAlone(
+	ctx context.Context, analyzer vision.Analyzer, img image.Image, turn int,
+) (*vision.Features, Hint, error) {
 	size := img.Bounds().Size()
 	longer := float64(max(size.X, size.Y))
 	k := min(1, 1.25*frameSide/longer)

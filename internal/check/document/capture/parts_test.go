@@ -52,7 +52,8 @@ func TestJoin(t *testing.T) {
 		var step Step
 		for _, kind := range row.frames {
 			var err error
-			if step, err = c.Frame(t.Context(), map[rune]func() image.Image{'e': early, 'l': late, 'w': picture}[kind]()); err != nil {
+			if step, err = c.Frame(t.Context(), map[rune]func() image.Image{'e': early, 'l': late,
+				'w': picture}[kind]()); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -67,7 +68,8 @@ func TestJoin(t *testing.T) {
 			t.Errorf("%s: %+v", row.frames, d.Zone)
 		}
 		frames := c.zones.leading().frames
-		if step, err := c.Frame(t.Context(), early()); err != nil || step.Stage != Tilt || c.zones.leading().frames != frames {
+		if step, err := c.Frame(t.Context(), early()); err != nil || step.Stage != Tilt ||
+			c.zones.leading().frames != frames {
 			t.Errorf("%s: a part counts while the document is tilted: %+v, %v", row.frames, step, err)
 		}
 	}

@@ -207,7 +207,8 @@ func Parse(text []byte) (*Weights, error) {
 	}
 	for i, group := range groups {
 		if len(file.Weights[i]) != len(group) {
-			return nil, fmt.Errorf("weights of the MRZ reader: group %d has %d numbers, want %d", i, len(file.Weights[i]), len(group))
+			return nil, fmt.Errorf("weights of the MRZ reader: group %d has %d numbers, want %d", i, len(file.Weights[i]),
+				len(group))
 		}
 		copy(group, file.Weights[i])
 	}

@@ -35,7 +35,8 @@ func Sample(img *image.Gray, p Place, cell *Cell) {
 			var value float64
 			if coarse {
 				qx, qy, rx, ry := ax/4, ay/4, dx/4, dy/4
-				value = (at(img, x-qx-rx, y-qy-ry) + at(img, x+qx-rx, y+qy-ry) + at(img, x-qx+rx, y-qy+ry) + at(img, x+qx+rx, y+qy+ry)) / 4
+				value = (at(img, x-qx-rx, y-qy-ry) + at(img, x+qx-rx, y+qy-ry) + at(img, x-qx+rx, y-qy+ry) +
+					at(img, x+qx+rx, y+qy+ry)) / 4
 			} else {
 				value = at(img, x, y)
 			}

@@ -20,7 +20,8 @@ const (
 	ReasonBirthDate      Reason = "birth_date"               // incomplete, or not a day of the calendar
 	ReasonExpiryDate     Reason = "expiry_date"              // incomplete, or not a day of the calendar
 	ReasonDates          Reason = "expiry_date_before_birth" // both dates are valid, but in an impossible order
-	ReasonIssuingState   Reason = "issuing_state_unknown"    // not a code of Doc 9303 part 3, section 5; the zone may still be valid
+	// not a code of Doc 9303 part 3, section 5; the zone may still be valid
+	ReasonIssuingState Reason = "issuing_state_unknown"
 )
 
 // Result is the content of a zone, as far as the age check needs it. Names are not
@@ -72,7 +73,9 @@ func (r *Result) require(holds bool, reason Reason) {
 }
 
 // date reads a date and its check digit, the character after it.
-func (r *Result) date(s span, lines []string, today Date, read func(string, Date) (Date, bool), check, date Reason) Date {
+func (r *Result) date(
+	s span, lines []string, today Date, read func(string, Date) (Date, bool), check, date Reason,
+) Date {
 	holds := CheckDigit(s.of(lines)) == lines[s.line][s.to]
 	d, ok := read(s.of(lines), today)
 	r.require(holds, check)

@@ -24,13 +24,21 @@ func TestExamples(t *testing.T) {
 		birth, expiry string
 		state         string
 	}{
-		{"part 4, appendix B", mrz.TD3, []string{"P<UTOERIKSSON<<ANNA<MARIA<<<<<<<<<<<<<<<<<<<", "L898902C36UTO7408122F1204159ZE184226B<<<<<10"}, "1974-08-12", "2012-04-15", "UTO"},
-		{"part 5, appendix B", mrz.TD1, []string{"I<UTOD231458907<<<<<<<<<<<<<<<", "7408122F1204159UTO<<<<<<<<<<<6", "ERIKSSON<<ANNA<MARIA<<<<<<<<<<"}, "1974-08-12", "2012-04-15", "UTO"},
-		{"part 5, a long number", mrz.TD1, []string{"I<UTOD23145890<7349<<<<<<<<<<<", "3407127M9507122UTO<<<<<<<<<<<2", "STEVENSON<<PETER<JOHN<<<<<<<<<"}, "1934-07-12", "1995-07-12", "UTO"},
-		{"part 6, appendix B", mrz.TD2, []string{"I<UTOERIKSSON<<ANNA<MARIA<<<<<<<<<<<", "D231458907UTO7408122F1204159<<<<<<<6"}, "1974-08-12", "2012-04-15", "UTO"},
-		{"part 6, a long number", mrz.TD2, []string{"I<UTOSTEVENSON<<PETER<JOHN<<<<<<<<<<", "D23145890<UTO3407127M95071227349<<<8"}, "1934-07-12", "1995-07-12", "UTO"},
-		{"part 7, appendix B", mrz.MRVA, []string{"V<UTOERIKSSON<<ANNA<MARIA<<<<<<<<<<<<<<<<<<<", "L8988901C4XXX4009078F96121096ZE184226B<<<<<<"}, "1940-09-07", "1996-12-10", "UTO"},
-		{"part 7, appendix B, small", mrz.MRVB, []string{"V<UTOERIKSSON<<ANNA<MARIA<<<<<<<<<<<", "L8988901C4XXX4009078F9612109<<<<<<<<"}, "1940-09-07", "1996-12-10", "UTO"},
+		{"part 4, appendix B", mrz.TD3, []string{"P<UTOERIKSSON<<ANNA<MARIA<<<<<<<<<<<<<<<<<<<",
+			"L898902C36UTO7408122F1204159ZE184226B<<<<<10"}, "1974-08-12", "2012-04-15", "UTO"},
+		{"part 5, appendix B", mrz.TD1, []string{"I<UTOD231458907<<<<<<<<<<<<<<<", "7408122F1204159UTO<<<<<<<<<<<6",
+			"ERIKSSON<<ANNA<MARIA<<<<<<<<<<"}, "1974-08-12", "2012-04-15", "UTO"},
+		{"part 5, a long number", mrz.TD1, []string{"I<UTOD23145890<7349<<<<<<<<<<<", "3407127M9507122UTO<<<<<<<<<<<2",
+			"STEVENSON<<PETER<JOHN<<<<<<<<<"}, "1934-07-12", "1995-07-12", "UTO"},
+		{"part 6, appendix B", mrz.TD2, []string{"I<UTOERIKSSON<<ANNA<MARIA<<<<<<<<<<<",
+			"D231458907UTO7408122F1204159<<<<<<<6"}, "1974-08-12", "2012-04-15", "UTO"},
+		{"part 6, a long number", mrz.TD2, []string{"I<UTOSTEVENSON<<PETER<JOHN<<<<<<<<<<",
+			"D23145890<UTO3407127M95071227349<<<8"}, "1934-07-12", "1995-07-12", "UTO"},
+		{"part 7, appendix B", mrz.MRVA, []string{"V<UTOERIKSSON<<ANNA<MARIA<<<<<<<<<<<<<<<<<<<",
+			"L8988901C4XXX4009078F96121096ZE184226B<<<<<<"}, "1940-09-07", "1996-12-10", "UTO"},
+		{"part 7, appendix B, small", mrz.MRVB,
+			[]string{"V<UTOERIKSSON<<ANNA<MARIA<<<<<<<<<<<", "L8988901C4XXX4009078F9612109<<<<<<<<"}, "1940-09-07", "1996-12-10",
+			"UTO"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			r := mrz.Decode(row.format, row.lines, today)
@@ -64,18 +72,24 @@ func TestReasons(t *testing.T) {
 		birth += string(mrz.CheckDigit(birth))
 		expiry += string(mrz.CheckDigit(expiry))
 		optional := "ZE184226B<<<<<1"
-		return []string{first, number + "UTO" + birth + "F" + expiry + optional + string(mrz.CheckDigit(number, birth, expiry, optional))}
+		return []string{first, number + "UTO" + birth + "F" +
+			expiry + optional + string(mrz.CheckDigit(number, birth, expiry, optional))}
 	}
 	for _, row := range []struct {
 		name  string
 		lines []string
 		want  []mrz.Reason
 	}{
-		{"number", []string{first, "L898902D36UTO7408122F1204159ZE184226B<<<<<10"}, []mrz.Reason{mrz.ReasonNumberCheck, mrz.ReasonCompositeCheck}},
-		{"birth", []string{first, "L898902C36UTO7408132F1204159ZE184226B<<<<<10"}, []mrz.Reason{mrz.ReasonCompositeCheck, mrz.ReasonBirthCheck}},
-		{"expiry", []string{first, "L898902C36UTO7408122F1204169ZE184226B<<<<<10"}, []mrz.Reason{mrz.ReasonCompositeCheck, mrz.ReasonExpiryCheck}},
-		{"optional", []string{first, "L898902C36UTO7408122F1204159ZE184226B<<<<<20"}, []mrz.Reason{mrz.ReasonOptionalCheck, mrz.ReasonCompositeCheck}},
-		{"composite", []string{first, "L898902C36UTO7408122F1204159ZE184226B<<<<<11"}, []mrz.Reason{mrz.ReasonCompositeCheck}},
+		{"number", []string{first, "L898902D36UTO7408122F1204159ZE184226B<<<<<10"},
+			[]mrz.Reason{mrz.ReasonNumberCheck, mrz.ReasonCompositeCheck}},
+		{"birth", []string{first, "L898902C36UTO7408132F1204159ZE184226B<<<<<10"},
+			[]mrz.Reason{mrz.ReasonCompositeCheck, mrz.ReasonBirthCheck}},
+		{"expiry", []string{first, "L898902C36UTO7408122F1204169ZE184226B<<<<<10"},
+			[]mrz.Reason{mrz.ReasonCompositeCheck, mrz.ReasonExpiryCheck}},
+		{"optional", []string{first, "L898902C36UTO7408122F1204159ZE184226B<<<<<20"},
+			[]mrz.Reason{mrz.ReasonOptionalCheck, mrz.ReasonCompositeCheck}},
+		{"composite", []string{first, "L898902C36UTO7408122F1204159ZE184226B<<<<<11"},
+			[]mrz.Reason{mrz.ReasonCompositeCheck}},
 		{"state", []string{"P<QQAERIKSSON<<ANNA<MARIA<<<<<<<<<<<<<<<<<<<", second}, []mrz.Reason{mrz.ReasonIssuingState}},
 		{"a day that 2011 did not have", dated("110229", "120415"), []mrz.Reason{mrz.ReasonBirthDate}},
 		{"a day that 2012 had", dated("800229", "120229"), nil},
@@ -83,7 +97,8 @@ func TestReasons(t *testing.T) {
 		{"no expiry", dated("740812", "<<<<<<"), []mrz.Reason{mrz.ReasonExpiryDate}},
 		{"thirteenth month", dated("741312", "120415"), []mrz.Reason{mrz.ReasonBirthDate}},
 		{"expired before birth", dated("100812", "090415"), []mrz.Reason{mrz.ReasonDates}},
-		{"a letter in a date", []string{first, "L898902C36UTO74O8122F1204159ZE184226B<<<<<10"}, []mrz.Reason{mrz.ReasonCharacters}},
+		{"a letter in a date", []string{first, "L898902C36UTO74O8122F1204159ZE184226B<<<<<10"},
+			[]mrz.Reason{mrz.ReasonCharacters}},
 		{"small letters", []string{first, strings.ToLower(second)}, []mrz.Reason{mrz.ReasonCharacters}},
 		{"a short line", []string{first, second[1:]}, []mrz.Reason{mrz.ReasonFormat}},
 		{"one line", []string{first}, []mrz.Reason{mrz.ReasonFormat}},
@@ -190,7 +205,8 @@ func FuzzDecode(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, format int, text string) {
 		r := mrz.Decode(mrz.Format(format), strings.Split(text, "\n"), today)
-		if r.Valid && (r.BirthDate == (mrz.Date{}) || !r.BirthDate.Before(r.ExpiryDate) || mrz.DateOf(today).Before(r.BirthDate)) {
+		if r.Valid && (r.BirthDate == (mrz.Date{}) || !r.BirthDate.Before(r.ExpiryDate) ||
+			mrz.DateOf(today).Before(r.BirthDate)) {
 			t.Errorf("valid with born %v, expires %v", r.BirthDate, r.ExpiryDate)
 		}
 		if !r.Valid && len(r.Reasons) == 0 {

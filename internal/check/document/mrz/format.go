@@ -148,7 +148,8 @@ var fieldsOf = map[Format]fields{
 		composite: []span{{0, 5, 30}, {1, 0, 7}, {1, 8, 15}, {1, 18, 29}}, compositeCheckLine: 1,
 	},
 	TD2: {
-		state: span{0, 2, 5}, number: span{1, 0, 9}, overflow: span{1, 28, 35}, birth: span{1, 13, 19}, expiry: span{1, 21, 27},
+		state: span{0, 2, 5}, number: span{1, 0, 9}, overflow: span{1, 28, 35}, birth: span{1, 13, 19},
+		expiry:    span{1, 21, 27},
 		composite: []span{{1, 0, 10}, {1, 13, 20}, {1, 21, 35}}, compositeCheckLine: 1,
 	},
 	TD3:  td3Fields,
@@ -176,7 +177,8 @@ func (f Format) Needed(line, position int) bool {
 	if at.composite == nil {
 		return false
 	}
-	if line == 0 && position == 0 || line == at.compositeCheckLine && position == f.Length()-1 || at.state.has(line, position) {
+	if line == 0 && position == 0 || line == at.compositeCheckLine && position == f.Length()-1 ||
+		at.state.has(line, position) {
 		return true
 	}
 	return slices.ContainsFunc(at.composite, func(s span) bool { return s.has(line, position) })

@@ -12,10 +12,14 @@ func TestWholeDates(t *testing.T) {
 	const first = "P<UTOERIKSSON<<ANNA<MARIA<<<<<<<<<<<<<<<<<<<"
 	for _, row := range []struct{ name, line, want string }{
 		{"both whole", "L898902C36UTO7408122F1204159ZE184226B<<<<<10", "L898902C36UTO7408122F1204159ZE184226B<<<<<10"},
-		{"a part of the birth date", "L898902C36UTO74?8122F1204159ZE184226B<<<<<10", "L898902C36UTO???????F1204159ZE184226B<<<<<10"},
-		{"no check digit of the birth date", "L898902C36UTO740812?F1204159ZE184226B<<<<<10", "L898902C36UTO???????F1204159ZE184226B<<<<<10"},
-		{"a birth date that is misread", "L898902C36UTO7408132F1204159ZE184226B<<<<<10", "L898902C36UTO???????F1204159ZE184226B<<<<<10"},
-		{"a part of the expiry date", "L898902C36UTO7408122F12041?9ZE184226B<<<<<10", "L898902C36UTO7408122F???????ZE184226B<<<<<10"},
+		{"a part of the birth date", "L898902C36UTO74?8122F1204159ZE184226B<<<<<10",
+			"L898902C36UTO???????F1204159ZE184226B<<<<<10"},
+		{"no check digit of the birth date", "L898902C36UTO740812?F1204159ZE184226B<<<<<10",
+			"L898902C36UTO???????F1204159ZE184226B<<<<<10"},
+		{"a birth date that is misread", "L898902C36UTO7408132F1204159ZE184226B<<<<<10",
+			"L898902C36UTO???????F1204159ZE184226B<<<<<10"},
+		{"a part of the expiry date", "L898902C36UTO7408122F12041?9ZE184226B<<<<<10",
+			"L898902C36UTO7408122F???????ZE184226B<<<<<10"},
 		{"neither", "?????????????????122F12?4159ZE184226B<<<<<10", "????????????????????F???????ZE184226B<<<<<10"},
 	} {
 		lines := []string{first, row.line}

@@ -42,7 +42,9 @@ type Engine struct {
 // NewEngine returns an engine. observer receives the times of the live face's
 // frames, or is nil. The age comes from the document: the engine only compares
 // the live face with the portrait, by the same views.
-func NewEngine(zones *reader.Reader, analyzer vision.Analyzer, observer age.Observer, reference *portrait.Reference) *Engine {
+func NewEngine(
+	zones *reader.Reader, analyzer vision.Analyzer, observer age.Observer, reference *portrait.Reference,
+) *Engine {
 	return &Engine{zones, analyzer, age.NewEngine(vision.Comparing(analyzer), age.ExpectedValue{}, observer), reference}
 }
 
@@ -201,7 +203,8 @@ func (c *Check) askForFace(p *vision.Features) Step {
 func (c *Check) beginFace() {
 	c.taken = 0
 	c.face = c.engine.faces.NewCapture(age.Options{
-		TargetAge: c.options.TargetAge, Assisted: c.options.Assisted, Turn: c.options.FaceTurn, Now: c.options.Now, Rand: c.options.Rand,
+		TargetAge: c.options.TargetAge, Assisted: c.options.Assisted, Turn: c.options.FaceTurn, Now: c.options.Now,
+		Rand: c.options.Rand,
 	})
 }
 

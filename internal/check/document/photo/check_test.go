@@ -167,7 +167,8 @@ func TestFaces(t *testing.T) {
 		want Outcome
 	}{
 		{"the portrait's", met(features(1), features(1), features(2)), Passed},
-		{"however young it looks", age.Step{Verdict: age.VerdictBelow, Age: 12, Faces: []*vision.Features{features(1)}}, Passed},
+		{"however young it looks", age.Step{Verdict: age.VerdictBelow, Age: 12, Faces: []*vision.Features{features(1)}},
+			Passed},
 		{"another's", met(features(2), features(2), features(1)), AnotherFace},
 		{"none at all", met(), AnotherFace},
 		{"not live", age.Step{Verdict: age.VerdictSpoof}, NotLive},
@@ -180,7 +181,8 @@ func TestFaces(t *testing.T) {
 			face := &facing{steps: []age.Step{{Guidance: vision.GuidanceTooFar}, {Verdict: age.VerdictNoCapture}}}
 			c.face, c.taken = face, 0
 			step, err := c.see(t, nil)
-			if err != nil || step.Stage != StageFace || step.Guidance != vision.GuidanceTooFar || !c.MoreTime() || face.more != 1 {
+			if err != nil || step.Stage != StageFace || step.Guidance != vision.GuidanceTooFar || !c.MoreTime() ||
+				face.more != 1 {
 				t.Fatalf("%s: %+v, %v", row.name, step, err)
 			}
 			step, err = c.see(t, nil)
@@ -215,7 +217,8 @@ func TestGuidanceOfDocuments(t *testing.T) {
 		c, document := newCheck()
 		document.steps = []capture.Step{row.seen}
 		step, err := c.see(t, picture(t, 1280, 960))
-		if err != nil || step.Guidance != row.guidance || step.Prompt != row.prompt || step.Outcome != row.outcome || step.Stage != StageDocument {
+		if err != nil || step.Guidance != row.guidance || step.Prompt != row.prompt || step.Outcome != row.outcome ||
+			step.Stage != StageDocument {
 			t.Errorf("%v: %+v, %v", row.seen, step, err)
 		}
 	}
@@ -234,7 +237,8 @@ func TestForeignFrames(t *testing.T) {
 		{"of another check", func(_ *Check, _ *shown, f *age.Frame) { f.Nonce[0]++ }, age.ErrForeignFrame},
 		{"out of order", func(_ *Check, _ *shown, f *age.Frame) { f.Seq++ }, age.ErrFrameOrder},
 		{"too wide", func(_ *Check, _ *shown, f *age.Frame) { f.JPEG = picture(t, 1281, 8) }, vision.ErrFrameTooLarge},
-		{"too heavy", func(_ *Check, _ *shown, f *age.Frame) { f.JPEG = make([]byte, vision.MaxFrameBytes+1) }, vision.ErrFrameTooLarge},
+		{"too heavy", func(_ *Check, _ *shown, f *age.Frame) { f.JPEG = make([]byte, vision.MaxFrameBytes+1) },
+			vision.ErrFrameTooLarge},
 		{"with a failing model", func(_ *Check, d *shown, _ *age.Frame) { d.err = failed }, failed},
 		{"without a turn", func(c *Check, _ *shown, _ *age.Frame) {
 			c.options.DocumentTurn = func(context.Context) (func(), error) { return nil, failed }

@@ -72,7 +72,9 @@ const minPresence = 0.5
 // upright tries the picture in its four rotations and returns the one that shows
 // a face best. The detector alone does not suffice, because it also finds faces
 // that are upside down.
-func upright(ctx context.Context, analyzer vision.Analyzer, img image.Image, edge float64) (best *vision.Observation, turn int, err error) {
+func upright(
+	ctx context.Context, analyzer vision.Analyzer, img image.Image, edge float64,
+) (best *vision.Observation, turn int, err error) {
 	err = ErrNoFace
 	frame, _ := fit(img, edge)
 	for t := range 4 {
@@ -107,7 +109,8 @@ func fit(img image.Image, edge float64) (frame image.Image, scale float64) {
 	longer := float64(max(size.X, size.Y))
 	scale = min(1, frameSide/(longer*(1+2*edge)))
 	margin := int(edge * longer * scale)
-	inner := image.Rect(0, 0, max(1, int(float64(size.X)*scale)), max(1, int(float64(size.Y)*scale))).Add(image.Pt(margin, margin))
+	inner := image.Rect(0, 0, max(1, int(float64(size.X)*scale)),
+		max(1, int(float64(size.Y)*scale))).Add(image.Pt(margin, margin))
 	return paste(image.Rect(0, 0, inner.Max.X+margin, inner.Max.Y+margin), inner, img, img.Bounds()), scale
 }
 
@@ -117,9 +120,11 @@ func fit(img image.Image, edge float64) (frame image.Image, scale float64) {
 func cut(img image.Image, face vision.Face, scale float64) image.Image {
 	half := closeUp * max(face.Width, face.Height) / scale / 2
 	from := img.Bounds()
-	square := image.Rect(int(face.X/scale-half), int(face.Y/scale-half), int(face.X/scale+half), int(face.Y/scale+half)).Add(from.Min).Intersect(from)
+	square := image.Rect(int(face.X/scale-half), int(face.Y/scale-half), int(face.X/scale+half),
+		int(face.Y/scale+half)).Add(from.Min).Intersect(from)
 	side := min(frameSide/2, square.Dx(), square.Dy())
-	to := image.Rect(0, 0, max(1, side*square.Dx()/max(1, min(square.Dx(), square.Dy()))), max(1, side*square.Dy()/max(1, min(square.Dx(), square.Dy()))))
+	to := image.Rect(0, 0, max(1, side*square.Dx()/max(1, min(square.Dx(), square.Dy()))),
+		max(1, side*square.Dy()/max(1, min(square.Dx(), square.Dy()))))
 	return paste(to, to, img, square)
 }
 

@@ -78,7 +78,8 @@ func Load(manifest inference.Manifest) (*Reference, error) {
 // mean, averaged over both crops. It is 1 for the same picture and around 0 for
 // strangers.
 func (r *Reference) Similarity(a, b *vision.Features) float64 {
-	return (cosine(&a.Whole.Descriptor, &b.Whole.Descriptor, &r.Whole) + cosine(&a.Inner.Descriptor, &b.Inner.Descriptor, &r.Inner)) / 2
+	return (cosine(&a.Whole.Descriptor, &b.Whole.Descriptor, &r.Whole) +
+		cosine(&a.Inner.Descriptor, &b.Inner.Descriptor, &r.Inner)) / 2
 }
 
 // Match reports whether the similarity is high enough for the same person.

@@ -58,10 +58,12 @@ func TestChains(t *testing.T) {
 				continue
 			}
 			x, y := at(float64(n))
-			blobs = append(blobs, blob{x: x + 0.04*pitch*random.NormFloat64(), y: y + 0.04*pitch*random.NormFloat64(), size: pitch * (0.8 + 0.25*random.Float64()), area: 100 + 100*random.Float64()})
+			blobs = append(blobs, blob{x: x + 0.04*pitch*random.NormFloat64(), y: y + 0.04*pitch*random.NormFloat64(),
+				size: pitch * (0.8 + 0.25*random.Float64()), area: 100 + 100*random.Float64()})
 		}
 		for range 60 {
-			blobs = append(blobs, blob{x: 1280 * random.Float64(), y: 960 * random.Float64(), size: pitch * (0.5 + random.Float64())})
+			blobs = append(blobs, blob{x: 1280 * random.Float64(), y: 960 * random.Float64(),
+				size: pitch * (0.5 + random.Float64())})
 		}
 		found := newField(blobs).chains(4)
 		if len(found) == 0 || found[0].high-found[0].low < count-10 {
@@ -94,7 +96,8 @@ func distance(l *line, at func(n float64) (x, y float64), count float64) (mean f
 
 // TestCurves: moving or turning a line moves or turns its places.
 func TestCurves(t *testing.T) {
-	l := &line{x: quadratic{100, 15, 0.02}, y: quadratic{50, -3, 0.05}, tall: 0.9, slant: 0.1, shift: 0.05, low: 0, high: 40}
+	l := &line{x: quadratic{100, 15, 0.02}, y: quadratic{50, -3, 0.05}, tall: 0.9, slant: 0.1, shift: 0.05, low: 0,
+		high: 40}
 	t2 := l.turned()
 	moved := l.renumbered(7)
 	lower := l.below(2.5)

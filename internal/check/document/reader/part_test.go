@@ -40,7 +40,8 @@ func TestPart(t *testing.T) {
 					}
 				}
 			}
-			if len(got.Part.Hidden) == 0 || len(got.Part.Hidden) > hidden || float64(hidden) > (part[1]-part[0])*length*float64(len(whole.Lines))+8 {
+			if len(got.Part.Hidden) == 0 || len(got.Part.Hidden) > hidden ||
+				float64(hidden) > (part[1]-part[0])*length*float64(len(whole.Lines))+8 {
 				t.Errorf("%s, %v: %d characters are unseen, %d hidden", name, part, hidden, len(got.Part.Hidden))
 			}
 		}
@@ -52,7 +53,8 @@ func TestPart(t *testing.T) {
 func TestPartOutside(t *testing.T) {
 	r, grey := open(t), reader.Grey(specimen(t, "td1.jpg"))
 	whole := r.Read(grey, today)
-	cut := image.Rect(int(whole.Corners[0].X+0.15*(whole.Corners[1].X-whole.Corners[0].X)), 0, grey.Rect.Dx(), grey.Rect.Dy())
+	cut := image.Rect(int(whole.Corners[0].X+0.15*(whole.Corners[1].X-whole.Corners[0].X)), 0, grey.Rect.Dx(),
+		grey.Rect.Dy())
 	got := r.Read(reader.Grey(grey.SubImage(cut)), today)
 	if got.Valid || got.Part == nil || got.Part.Corners[0].X > 0 {
 		t.Fatalf("valid %v, %+v", got.Valid, got.Part)

@@ -72,7 +72,8 @@ func resize(img *image.Gray, scale float64) *image.Gray {
 		return img
 	}
 	size := img.Rect.Size()
-	out := image.NewGray(image.Rect(0, 0, max(1, int(math.Round(float64(size.X)*scale))), max(1, int(math.Round(float64(size.Y)*scale)))))
+	out := image.NewGray(image.Rect(0, 0, max(1, int(math.Round(float64(size.X)*scale))),
+		max(1, int(math.Round(float64(size.Y)*scale)))))
 	xdraw.BiLinear.Scale(out, out.Rect, img, img.Rect, draw.Src, nil)
 	return out
 }

@@ -180,7 +180,8 @@ func (s *search) zone(rows []row, now time.Time) Reading {
 func (a alignment) corners(rows []row, first int) [4]Point {
 	left, right := float64(first+a.column)-0.5, float64(first+a.column+a.format.Length())-0.5
 	top, bottom := rows[a.row].line, rows[a.row+a.format.Lines()-1].line
-	return [4]Point{corner(top, left, -0.5), corner(top, right, -0.5), corner(bottom, right, 0.5), corner(bottom, left, 0.5)}
+	return [4]Point{corner(top, left, -0.5), corner(top, right, -0.5), corner(bottom, right, 0.5),
+		corner(bottom, left, 0.5)}
 }
 
 func corner(l *line, n, down float64) Point {

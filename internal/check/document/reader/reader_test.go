@@ -64,7 +64,8 @@ func TestSpecimens(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			img := specimen(t, name)
 			got := r.Read(reader.Grey(img), today)
-			if !got.Valid || got.Format != want.format || got.BirthDate.String() != want.birth || got.ExpiryDate.String() != want.expiry || got.IssuingState != "UTO" {
+			if !got.Valid || got.Format != want.format || got.BirthDate.String() != want.birth ||
+				got.ExpiryDate.String() != want.expiry || got.IssuingState != "UTO" {
 				t.Fatalf("got %v, valid %v, %v, %v, %v", got.Format, got.Valid, got.BirthDate, got.ExpiryDate, got.Reasons)
 			}
 			if len(got.Lines) != want.format.Lines() || got.Sure < 0.5 || got.Sure > 1 || got.Pitch < 9 {

@@ -67,7 +67,8 @@ func verifyJWS(raw []byte, signers []*x509.Certificate, now time.Time) ([]byte, 
 		return nil, err
 	}
 	algorithm, ok := joseMethods[header.Algorithm]
-	if key, onCurve := signer.PublicKey.(*ecdsa.PublicKey); !ok || onCurve && key.Curve.Params().BitSize != algorithm.bits {
+	if key, onCurve := signer.PublicKey.(*ecdsa.PublicKey); !ok || onCurve &&
+		key.Curve.Params().BitSize != algorithm.bits {
 		return nil, refuse(ReasonAlgorithm)
 	}
 	value, err := decodeURL(parts[2])

@@ -104,7 +104,8 @@ func (l *List) addProvider(provider node, now time.Time) error {
 		}
 		status := info.text(nsTSL, "ServiceStatus")
 		since, err := readTime(info.text(nsTSL, "StatusStartingTime"))
-		granted := isGranted(status) && err == nil && !since.After(now) && !hasCriticalExtension(info, "ServiceInformationExtensions")
+		granted := isGranted(status) && err == nil && !since.After(now) &&
+			!hasCriticalExtension(info, "ServiceInformationExtensions")
 		certificates := certificatesOf(info)
 		if granted && len(certificates) == 0 {
 			l.Skipped++

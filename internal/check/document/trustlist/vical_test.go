@@ -17,7 +17,8 @@ const docTypeMDL = "org.iso.18013.5.1.mDL"
 func exampleVICAL() trustlisttest.VICAL {
 	return trustlisttest.VICAL{
 		IssueID: 9, Date: now.Add(-time.Hour), Next: now.AddDate(0, 1, 0),
-		Entries: []trustlisttest.VICALEntry{{Certificate: trustlisttest.NewIssuer("IACA"), Authority: "State of Utopia", DocTypes: []string{docTypeMDL, "org.example.other"}}},
+		Entries: []trustlisttest.VICALEntry{{Certificate: trustlisttest.NewIssuer("IACA"), Authority: "State of Utopia",
+			DocTypes: []string{docTypeMDL, "org.example.other"}}},
 	}
 }
 
@@ -25,10 +26,12 @@ func TestVICAL(t *testing.T) {
 	p := trustlisttest.NewPublisher("Publisher")
 	v := exampleVICAL()
 	list, err := trustlist.Parse(p.SignVICAL(v), source(trustlist.FormatVICAL, p.Certificate), now)
-	if err != nil || list.Sequence != 9 || !list.Issued.Equal(v.Date) || !list.NextUpdate.Equal(v.Next) || len(list.Entries) != 1 {
+	if err != nil || list.Sequence != 9 || !list.Issued.Equal(v.Date) || !list.NextUpdate.Equal(v.Next) ||
+		len(list.Entries) != 1 {
 		t.Fatalf("%+v, %v", list, err)
 	}
-	if e := list.Entries[0]; e.Name != "State of Utopia" || e.Country != "US" || !e.Granted || len(e.DocTypes) != 2 || e.DocTypes[0] != docTypeMDL {
+	if e := list.Entries[0]; e.Name != "State of Utopia" || e.Country != "US" || !e.Granted || len(e.DocTypes) != 2 ||
+		e.DocTypes[0] != docTypeMDL {
 		t.Errorf("%+v", e)
 	}
 	v.IssueID, v.Next = 0, time.Time{}
@@ -36,7 +39,8 @@ func TestVICAL(t *testing.T) {
 	if err != nil || list.Sequence != 0 || !list.NextUpdate.Equal(v.Date.Add(trustlist.VICALLife)) {
 		t.Errorf("without number and end: %+v, %v", list, err)
 	}
-	if _, err := trustlist.Parse(p.SignVICAL(v), source(trustlist.FormatVICAL, p.Certificate), v.Date.Add(trustlist.VICALLife)); trustlist.ReasonOf(err) != trustlist.ReasonExpired {
+	if _, err := trustlist.Parse(p.SignVICAL(v), source(trustlist.FormatVICAL, p.Certificate),
+		v.Date.Add(trustlist.VICALLife)); trustlist.ReasonOf(err) != trustlist.ReasonExpired {
 		t.Errorf("90 days later: %v", err)
 	}
 }
@@ -52,13 +56,16 @@ func TestVICALSigner(t *testing.T) {
 		chain  []*x509.Certificate
 		want   trustlist.Reason
 	}{
-		"by the root":                 {signer, root.Certificate, nil, ""},
-		"by the root, with its chain": {signer, root.Certificate, []*x509.Certificate{signer.Certificate, root.Certificate}, ""},
-		"the signer itself":           {signer, signer.Certificate, nil, ""},
-		"for another use":             {reader, root.Certificate, nil, trustlist.ReasonSigner},
-		"by another root":             {signer, other.Certificate, nil, trustlist.ReasonSigner},
-		"with another's chain":        {other, root.Certificate, []*x509.Certificate{signer.Certificate}, trustlist.ReasonDigest},
-		"with too long a chain":       {signer, root.Certificate, []*x509.Certificate{signer.Certificate, signer.Certificate, signer.Certificate, signer.Certificate, signer.Certificate, signer.Certificate}, trustlist.ReasonSignature},
+		"by the root": {signer, root.Certificate, nil, ""},
+		"by the root, with its chain": {signer, root.Certificate, []*x509.Certificate{signer.Certificate, root.Certificate},
+			""},
+		"the signer itself":    {signer, signer.Certificate, nil, ""},
+		"for another use":      {reader, root.Certificate, nil, trustlist.ReasonSigner},
+		"by another root":      {signer, other.Certificate, nil, trustlist.ReasonSigner},
+		"with another's chain": {other, root.Certificate, []*x509.Certificate{signer.Certificate}, trustlist.ReasonDigest},
+		"with too long a chain": {signer, root.Certificate,
+			[]*x509.Certificate{signer.Certificate, signer.Certificate, signer.Certificate, signer.Certificate,
+				signer.Certificate, signer.Certificate}, trustlist.ReasonSignature},
 	} {
 		v := exampleVICAL()
 		v.Chain = test.chain
@@ -81,26 +88,34 @@ func TestVICALMutations(t *testing.T) {
 		final  func([]byte) []byte
 		want   trustlist.Reason
 	}{
-		"the content is changed":   {final: func(b []byte) []byte { return bytes.Replace(b, []byte("Utopia"), []byte("Utopix"), 1) }, want: trustlist.ReasonDigest},
-		"the signature is changed": {final: func(b []byte) []byte { b[len(b)-1] ^= 1; return b }, want: trustlist.ReasonDigest},
-		"bytes follow":             {final: func(b []byte) []byte { return append(b, 0) }, want: trustlist.ReasonMalformed},
-		"it is cut off":            {final: func(b []byte) []byte { return b[:len(b)-1] }, want: trustlist.ReasonMalformed},
-		"it is empty":              {final: func([]byte) []byte { return nil }, want: trustlist.ReasonMalformed},
-		"the list is detached":     {change: func(v *trustlisttest.VICAL) { v.Unsigned = true }, want: trustlist.ReasonSignature},
+		"the content is changed": {final: func(b []byte) []byte {
+			return bytes.Replace(b, []byte("Utopia"),
+				[]byte("Utopix"), 1)
+		}, want: trustlist.ReasonDigest},
+		"the signature is changed": {final: func(b []byte) []byte { b[len(b)-1] ^= 1; return b },
+			want: trustlist.ReasonDigest},
+		"bytes follow":         {final: func(b []byte) []byte { return append(b, 0) }, want: trustlist.ReasonMalformed},
+		"it is cut off":        {final: func(b []byte) []byte { return b[:len(b)-1] }, want: trustlist.ReasonMalformed},
+		"it is empty":          {final: func([]byte) []byte { return nil }, want: trustlist.ReasonMalformed},
+		"the list is detached": {change: func(v *trustlisttest.VICAL) { v.Unsigned = true }, want: trustlist.ReasonSignature},
 		"a critical header": {change: func(v *trustlisttest.VICAL) {
 			v.Headers = map[any]any{cose.HeaderLabelCritical: []any{int64(99)}, int64(99): true}
 		}, want: trustlist.ReasonSignature},
-		"no version":                    {change: member("version", nil), want: trustlist.ReasonMalformed},
-		"no date":                       {change: member("date", nil), want: trustlist.ReasonIssued},
-		"a date without its tag":        {change: member("date", "2026-03-01T00:00:00Z"), want: trustlist.ReasonMalformed},
-		"a date of the future":          {change: member("date", now.Add(time.Hour)), want: trustlist.ReasonIssued},
-		"a number that is too large":    {change: member("vicalIssueID", uint64(1)<<63), want: trustlist.ReasonMalformed},
-		"a negative number":             {change: member("vicalIssueID", -1), want: trustlist.ReasonMalformed},
-		"expired":                       {change: member("nextUpdate", now), want: trustlist.ReasonExpired},
-		"an end before its date":        {change: member("nextUpdate", now.AddDate(-1, 0, 0)), want: trustlist.ReasonNextUpdate},
-		"entries that are a map":        {change: member("certificateInfos", map[string]any{}), want: trustlist.ReasonMalformed},
-		"a certificate that is text":    {change: member("certificateInfos", []any{map[string]any{"certificate": "x"}}), want: trustlist.ReasonMalformed},
-		"kinds of documents as numbers": {change: member("certificateInfos", []any{map[string]any{"docType": []any{1}}}), want: trustlist.ReasonMalformed},
+		"no version":                 {change: member("version", nil), want: trustlist.ReasonMalformed},
+		"no date":                    {change: member("date", nil), want: trustlist.ReasonIssued},
+		"a date without its tag":     {change: member("date", "2026-03-01T00:00:00Z"), want: trustlist.ReasonMalformed},
+		"a date of the future":       {change: member("date", now.Add(time.Hour)), want: trustlist.ReasonIssued},
+		"a number that is too large": {change: member("vicalIssueID", uint64(1)<<63), want: trustlist.ReasonMalformed},
+		"a negative number":          {change: member("vicalIssueID", -1), want: trustlist.ReasonMalformed},
+		"expired":                    {change: member("nextUpdate", now), want: trustlist.ReasonExpired},
+		"an end before its date": {change: member("nextUpdate", now.AddDate(-1, 0, 0)),
+			want: trustlist.ReasonNextUpdate},
+		"entries that are a map": {change: member("certificateInfos", map[string]any{}),
+			want: trustlist.ReasonMalformed},
+		"a certificate that is text": {change: member("certificateInfos", []any{map[string]any{"certificate": "x"}}),
+			want: trustlist.ReasonMalformed},
+		"kinds of documents as numbers": {change: member("certificateInfos", []any{map[string]any{"docType": []any{1}}}),
+			want: trustlist.ReasonMalformed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			v := exampleVICAL()
@@ -111,7 +126,8 @@ func TestVICALMutations(t *testing.T) {
 			if m.final != nil {
 				raw = m.final(raw)
 			}
-			if _, err := trustlist.Parse(raw, source(trustlist.FormatVICAL, p.Certificate), now); trustlist.ReasonOf(err) != m.want {
+			if _, err := trustlist.Parse(raw, source(trustlist.FormatVICAL, p.Certificate),
+				now); trustlist.ReasonOf(err) != m.want {
 				t.Errorf("%v, want %q", err, m.want)
 			}
 		})

@@ -26,16 +26,19 @@ func exampleXML() trustlisttest.XML {
 }
 
 func TestXML(t *testing.T) {
-	issuer, ended, other := trustlisttest.NewIssuer("Issuer"), trustlisttest.NewIssuer("Ended"), trustlisttest.NewIssuer("Other")
+	issuer, ended, other := trustlisttest.NewIssuer("Issuer"), trustlisttest.NewIssuer("Ended"),
+		trustlisttest.NewIssuer("Other")
 	old := trustlisttest.NewPublisher("Old")
 	expired := trustlisttest.Certify("Expired", old.Key, now)
 	x := exampleXML()
 	x.Services = []trustlisttest.Service{
 		{Provider: "  Proof \n of Age ", Certificate: issuer},
-		{Provider: "Ended", Certificate: ended, Status: "http://ec.europa.eu/tools/lotl/av/TrstSvc/TrustedList/Svcstatus/deprecated"},
+		{Provider: "Ended", Certificate: ended,
+			Status: "http://ec.europa.eu/tools/lotl/av/TrstSvc/TrustedList/Svcstatus/deprecated"},
 		{Provider: "Other service", Certificate: other, Type: "http://uri.etsi.org/TrstSvc/Svctype/CA/QC"},
 		{Provider: "Expired", Certificate: expired},
-		{Provider: "Critical", Certificate: other, Extra: `<ServiceInformationExtensions><Extension Critical="true"/></ServiceInformationExtensions>`},
+		{Provider: "Critical", Certificate: other,
+			Extra: `<ServiceInformationExtensions><Extension Critical="true"/></ServiceInformationExtensions>`},
 	}
 	for name, p := range map[string]trustlisttest.Publisher{
 		"ECDSA": trustlisttest.NewPublisher("Publisher"), "RSA": trustlisttest.NewRSAPublisher("Publisher", 2048),
@@ -45,11 +48,13 @@ func TestXML(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if list.Sequence != 7 || !list.Issued.Equal(x.Issued) || !list.NextUpdate.Equal(x.Next) || list.Skipped != 1 || len(list.Entries) != 3 {
+			if list.Sequence != 7 || !list.Issued.Equal(x.Issued) || !list.NextUpdate.Equal(x.Next) || list.Skipped != 1 ||
+				len(list.Entries) != 3 {
 				t.Fatalf("%+v", list)
 			}
 			first, second, third := list.Entries[0], list.Entries[1], list.Entries[2]
-			if !first.Certificate.Equal(issuer) || first.Name != "Proof of Age" || first.Country != "AT" || !first.Granted || first.Status != "recognized" {
+			if !first.Certificate.Equal(issuer) || first.Name != "Proof of Age" || first.Country != "AT" || !first.Granted ||
+				first.Status != "recognized" {
 				t.Errorf("%+v", first)
 			}
 			if !second.Certificate.Equal(ended) || second.Granted || second.Status != "deprecated" || third.Granted {
@@ -92,12 +97,14 @@ func TestXMLVectors(t *testing.T) {
 		if err != nil || list.Sequence != 1 || len(list.Entries) != 2 || !list.Entries[0].Granted || list.Entries[1].Granted {
 			t.Errorf("%s: %+v, %v", name, list, err)
 		}
-		for _, change := range [][2]string{{"éèùâ", "éèùa"}, {"\n        <TSLSequenceNumber>1<", "\n        <TSLSequenceNumber>2<"}, {"&amp;", "&lt;"}, {"Tab\tand", "Tab and"}} {
+		for _, change := range [][2]string{{"éèùâ", "éèùa"},
+			{"\n        <TSLSequenceNumber>1<", "\n        <TSLSequenceNumber>2<"}, {"&amp;", "&lt;"}, {"Tab\tand", "Tab and"}} {
 			mutated := bytes.Replace(raw, []byte(change[0]), []byte(change[1]), 1)
 			if bytes.Equal(mutated, raw) {
 				t.Fatalf("%s: %q does not occur", name, change[0])
 			}
-			if _, err := trustlist.Parse(mutated, source(trustlist.FormatAV, signer), at); trustlist.ReasonOf(err) != trustlist.ReasonDigest {
+			if _, err := trustlist.Parse(mutated, source(trustlist.FormatAV, signer),
+				at); trustlist.ReasonOf(err) != trustlist.ReasonDigest {
 				t.Errorf("%s with %q: %v", name, change[1], err)
 			}
 		}

@@ -23,7 +23,8 @@ func TestHugeKeysCostNothing(t *testing.T) {
 	for _, der := range chain {
 		texts = append(texts, base64.StdEncoding.EncodeToString(der))
 	}
-	list := encode64([]byte(`{"alg":"ES256","x5c":["`+strings.Join(texts, `","`)+`"]}`)) + "." + encode64([]byte("{}")) + "." + encode64(make([]byte, 64))
+	list := encode64([]byte(`{"alg":"ES256","x5c":["`+strings.Join(texts, `","`)+`"]}`)) + "." + encode64([]byte("{}")) +
+		"." + encode64(make([]byte, 64))
 	for name, verify := range map[string]func() error{
 		"a document": func() error {
 			p, err := newExchange(t, 1).onlyDocument(must(readJSON([]byte(token))), proofOfAge, bond{})
@@ -42,7 +43,8 @@ func TestHugeKeysCostNothing(t *testing.T) {
 		if took := time.Since(start); took > 10*costLimit { // this machine may be busy
 			t.Errorf("%s: refused after %s", name, took)
 		}
-		if want := map[string]Reason{"a document": ReasonAlgorithm, "a status list": ReasonStatus}[name]; ReasonOf(err) != want {
+		if want := map[string]Reason{"a document": ReasonAlgorithm,
+			"a status list": ReasonStatus}[name]; ReasonOf(err) != want {
 			t.Errorf("%s: %v, want %s", name, err, want)
 		}
 	}

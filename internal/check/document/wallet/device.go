@@ -63,7 +63,8 @@ func verifyDevice(d document, key deviceKey, transcript []byte, readerKey *ecdh.
 	if _, err := embedded(d.DeviceSigned.NameSpaces); err != nil {
 		return err
 	}
-	payload := embed(encode([]any{"DeviceAuthentication", cbor.RawMessage(transcript), d.DocType, d.DeviceSigned.NameSpaces}))
+	payload := embed(encode([]any{"DeviceAuthentication", cbor.RawMessage(transcript), d.DocType,
+		d.DeviceSigned.NameSpaces}))
 	auth := d.DeviceSigned.DeviceAuth
 	switch {
 	case auth.Signature != nil && auth.MAC == nil:

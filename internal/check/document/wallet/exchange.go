@@ -53,7 +53,8 @@ func NewExchange(secret []byte, issuers []Issuer, now time.Time) (Exchange, erro
 	if err != nil {
 		return Exchange{}, err
 	}
-	e := Exchange{docTypes: Kinds(issuers, now), authority: map[string][]string{}, nonce: nonce, key: key, state: encode64(state)}
+	e := Exchange{docTypes: Kinds(issuers, now), authority: map[string][]string{}, nonce: nonce, key: key,
+		state: encode64(state)}
 	for _, docType := range e.docTypes {
 		e.authority[docType] = authorities(issuers, docType, now)
 	}

@@ -60,7 +60,9 @@ var ways = map[string]struct {
 }
 
 // ofPID asks for a PID only.
-func ofPID(answer func(testing.TB, Exchange, *SampleIssuer, SampleDocument, int) []byte) func(testing.TB, Exchange, *SampleIssuer, SampleDocument, int) []byte {
+func ofPID(
+	answer func(testing.TB, Exchange, *SampleIssuer, SampleDocument, int) []byte,
+) func(testing.TB, Exchange, *SampleIssuer, SampleDocument, int) []byte {
 	return func(t testing.TB, e Exchange, i *SampleIssuer, s SampleDocument, targetAge int) []byte {
 		t.Helper()
 		e.docTypes = onlyPID
@@ -135,14 +137,23 @@ func TestEveryWay(t *testing.T) {
 				want                []Reason
 			}{
 				{"of age", way.answer(t, e, issuer, SampleDocument{Age: 18}, 18), e, origin, responseURI, now, []Reason{""}},
-				{"an age without a common statement", way.answer(t, e, issuer, SampleDocument{Age: 77}, 77), e, origin, responseURI, now, []Reason{ReasonNoStatement}}, // the target age is 18 below
-				{"under age", way.answer(t, e, issuer, SampleDocument{Age: 17}, 18), e, origin, responseURI, now, []Reason{ReasonUnderAge}},
-				{"expired", way.answer(t, e, issuer, SampleDocument{Age: 40, Expired: true}, 18), e, origin, responseURI, now, []Reason{ReasonExpired}},
-				{"used when it has expired", way.answer(t, e, issuer, SampleDocument{Age: 40}, 18), e, origin, responseURI, now.Add(2 * time.Hour), []Reason{ReasonExpired, ReasonDevice}},
-				{"used before it is valid", way.answer(t, e, issuer, SampleDocument{Age: 40}, 18), e, origin, responseURI, now.Add(-time.Hour), []Reason{ReasonNotYetValid, ReasonDevice}},
-				{"a stranger's issuer", way.answer(t, e, stranger, SampleDocument{Age: 40}, 18), e, origin, responseURI, now, []Reason{ReasonIssuerUnknown}},
-				{"another request's", way.answer(t, e, issuer, SampleDocument{Age: 40}, 18), newExchange(t, 9), origin, responseURI, now, []Reason{ReasonEncryption, ReasonDevice}},
-				{"at another place", way.answer(t, e, issuer, SampleDocument{Age: 40}, 18), e, "https://shop.example", responseURI + "x", now, []Reason{ReasonEncryption, ReasonDevice}},
+				// the target age is 18 below
+				{"an age without a common statement", way.answer(t, e, issuer, SampleDocument{Age: 77}, 77), e, origin, responseURI,
+					now, []Reason{ReasonNoStatement}},
+				{"under age", way.answer(t, e, issuer, SampleDocument{Age: 17}, 18), e, origin, responseURI, now,
+					[]Reason{ReasonUnderAge}},
+				{"expired", way.answer(t, e, issuer, SampleDocument{Age: 40, Expired: true}, 18), e, origin, responseURI, now,
+					[]Reason{ReasonExpired}},
+				{"used when it has expired", way.answer(t, e, issuer, SampleDocument{Age: 40}, 18), e, origin, responseURI,
+					now.Add(2 * time.Hour), []Reason{ReasonExpired, ReasonDevice}},
+				{"used before it is valid", way.answer(t, e, issuer, SampleDocument{Age: 40}, 18), e, origin, responseURI,
+					now.Add(-time.Hour), []Reason{ReasonNotYetValid, ReasonDevice}},
+				{"a stranger's issuer", way.answer(t, e, stranger, SampleDocument{Age: 40}, 18), e, origin, responseURI, now,
+					[]Reason{ReasonIssuerUnknown}},
+				{"another request's", way.answer(t, e, issuer, SampleDocument{Age: 40}, 18), newExchange(t, 9), origin, responseURI,
+					now, []Reason{ReasonEncryption, ReasonDevice}},
+				{"at another place", way.answer(t, e, issuer, SampleDocument{Age: 40}, 18), e, "https://shop.example", responseURI +
+					"x", now, []Reason{ReasonEncryption, ReasonDevice}},
 			} {
 				p, err := way.open(tt.exchange, tt.origin, tt.responseURI, tt.answer)
 				targetAge := 18
@@ -189,7 +200,8 @@ func TestStatements(t *testing.T) {
 		{map[string]any{"age_over_18": nil}, ReasonNoStatement},
 		{map[string]any{"age_over_18": nil, "age_over_21": true}, ""},
 		{map[string]any{"age_over_18": nil, "age_over_16": false}, ReasonUnderAge},
-		{map[string]any{"age_over_180": true, "age_over_9": true, "age_over_+9": true, "age_over_": true, "Age_over_18": true}, ReasonNoStatement},
+		{map[string]any{"age_over_180": true, "age_over_9": true, "age_over_+9": true, "age_over_": true,
+			"Age_over_18": true}, ReasonNoStatement},
 		{map[string]any{"age_in_years": 40, "birth_date": "1980-01-01"}, ReasonNoStatement},
 		{nil, ReasonNoStatement},
 	} {
@@ -222,7 +234,8 @@ func TestStatusIsLookedUpLast(t *testing.T) {
 		{"not revocable", SampleDocument{Age: 30}, issuer, answers(true, nil), "", 0},
 		{"not revoked", SampleDocument{Age: 30, status: &entry}, issuer, answers(false, nil), "", 1},
 		{"revoked", SampleDocument{Age: 30, status: &entry}, issuer, answers(true, nil), ReasonRevoked, 1},
-		{"unknown", SampleDocument{Age: 30, status: &entry}, issuer, answers(false, errors.New("unreachable")), ReasonStatus, 1},
+		{"unknown", SampleDocument{Age: 30, status: &entry}, issuer, answers(false, errors.New("unreachable")), ReasonStatus,
+			1},
 		{"nobody to ask", SampleDocument{Age: 30, status: &entry}, issuer, nil, ReasonStatus, 0},
 		{"under age", SampleDocument{Age: 3, status: &entry}, issuer, answers(false, nil), ReasonUnderAge, 1},
 		{"expired", SampleDocument{Age: 30, Expired: true, status: &entry}, issuer, answers(false, nil), ReasonExpired, 0},
@@ -238,12 +251,14 @@ func TestStatusIsLookedUpLast(t *testing.T) {
 				return tt.revoked(ctx, e, docType)
 			}
 		}
-		if err := verifier.Verify(bg, presented(t, tt.by, tt.document), 18, now); ReasonOf(err) != tt.want || asked != tt.asked {
+		if err := verifier.Verify(bg, presented(t, tt.by, tt.document), 18, now); ReasonOf(err) != tt.want ||
+			asked != tt.asked {
 			t.Errorf("%s: %v after %d questions, want %q after %d", tt.name, err, asked, tt.want, tt.asked)
 		}
 	}
 	unknown := securityObject{Status: &objectStatus{}}
-	if err := (Verifier{Revoked: answers(false, nil)}).checkStatus(bg, unknown.Status, unknown.DocType); ReasonOf(err) != ReasonStatus {
+	if err := (Verifier{Revoked: answers(false, nil)}).checkStatus(bg, unknown.Status,
+		unknown.DocType); ReasonOf(err) != ReasonStatus {
 		t.Errorf("a status of another kind: %v", err)
 	}
 }
@@ -302,19 +317,24 @@ func TestAnswersAgainstTheProtocol(t *testing.T) {
 		{"as asked", e, SchemeProofOfAge, plain, ""},
 		{"as asked, encrypted", e, SchemeOpenID, sealed, ""},
 		{"a member that is no query", e, SchemeProofOfAge, renamed(plain), ReasonMalformed},
-		{"a member that is no query, encrypted", e, SchemeOpenID, answered(t, e, issuer, SchemeOpenID, asksFor(`"id":"age"`, `"id":"other"`)), ReasonMalformed},
-		{"a proof of age as the licence", e, SchemeOpenID, answered(t, e, issuer, SchemeOpenID, asksFor(`"id":"age"`, `"id":"licence"`)), ReasonDocType},
-		{"a licence as the proof of age", e, SchemeProofOfAge, answered(t, e, issuer, SchemeProofOfAge, asksFor("eu.europa.ec.av.1", DocTypeMDL)), ReasonDocType},
-		{"a licence to the link for proofs of age", e, SchemeProofOfAge, answered(t, e, issuer, SchemeProofOfAge, func(values url.Values) {
-			values.Set("dcql_query", string(must(json.Marshal(query(18, DocTypeMDL)))))
-		}), ReasonMalformed},
+		{"a member that is no query, encrypted", e, SchemeOpenID,
+			answered(t, e, issuer, SchemeOpenID, asksFor(`"id":"age"`, `"id":"other"`)), ReasonMalformed},
+		{"a proof of age as the licence", e, SchemeOpenID,
+			answered(t, e, issuer, SchemeOpenID, asksFor(`"id":"age"`, `"id":"licence"`)), ReasonDocType},
+		{"a licence as the proof of age", e, SchemeProofOfAge,
+			answered(t, e, issuer, SchemeProofOfAge, asksFor("eu.europa.ec.av.1", DocTypeMDL)), ReasonDocType},
+		{"a licence to the link for proofs of age", e, SchemeProofOfAge,
+			answered(t, e, issuer, SchemeProofOfAge, func(values url.Values) {
+				values.Set("dcql_query", string(must(json.Marshal(query(18, DocTypeMDL)))))
+			}), ReasonMalformed},
 		{"a kind that was not asked for", licenceOnly, SchemeOpenID, sealed, ReasonMalformed},
 		{"not encrypted", e, SchemeOpenID, answered(t, e, issuer, SchemeOpenID, inMode("direct_post")), ReasonMalformed},
 		{"encrypted where it must not be", e, SchemeProofOfAge, sealed, ReasonMalformed},
 		{"both", e, SchemeOpenID, url.Values{"response": sealed["response"], "vp_token": plain["vp_token"]}, ReasonMalformed},
 		{"twice", e, SchemeProofOfAge, twice(plain), ReasonMalformed},
 		{"declined", e, SchemeOpenID, url.Values{"error": {"access_denied"}}, ReasonDeclined},
-		{"declined, not encrypted", e, SchemeProofOfAge, url.Values{"error": {"access_denied"}, "state": {""}}, ReasonDeclined},
+		{"declined, not encrypted", e, SchemeProofOfAge, url.Values{"error": {"access_denied"}, "state": {""}},
+			ReasonDeclined},
 		{"unable", e, SchemeOpenID, url.Values{"error": {"vp_formats_not_supported"}}, ReasonUnable},
 	} {
 		p, err := tt.e.OpenPost(tt.scheme, responseURI, tt.form)
@@ -335,7 +355,8 @@ func TestAnswersAgainstTheProtocol(t *testing.T) {
 	if ReasonOf(err) != ReasonDocType {
 		t.Errorf("a licence in the browser that was not asked for: %v", err)
 	}
-	if _, err := e.OpenBrowser(origin, ProtocolOpenID, json.RawMessage(`{"error":"access_denied"}`)); ReasonOf(err) != ReasonDeclined {
+	if _, err := e.OpenBrowser(origin, ProtocolOpenID,
+		json.RawMessage(`{"error":"access_denied"}`)); ReasonOf(err) != ReasonDeclined {
 		t.Errorf("declined in the browser: %v", err)
 	}
 }
@@ -380,7 +401,8 @@ func TestQueries(t *testing.T) {
 		want      []string
 	}{
 		{18, []string{`"claims":[{"path":["eu.europa.ec.av.1","age_over_18"]}]}]`}},
-		{16, []string{`["eu.europa.ec.av.1","age_over_16"]`, `"claim_sets":[["age_over_16"],["age_over_18"],["age_over_21"]]`}},
+		{16, []string{`["eu.europa.ec.av.1","age_over_16"]`,
+			`"claim_sets":[["age_over_16"],["age_over_18"],["age_over_21"]]`}},
 		{19, []string{`"claim_sets":[["age_over_19"],["age_over_21"]]`}},
 		{25, []string{`"claims":[{"path":["eu.europa.ec.av.1","age_over_25"]}]}]`}},
 	} {
@@ -402,7 +424,8 @@ func TestQueries(t *testing.T) {
 		t.Fatal(err)
 	}
 	values := must(url.Parse(link)).Query()
-	if !strings.HasPrefix(link, "av://?") || values.Get("client_id") != "redirect_uri:"+responseURI || values.Get("response_mode") != "direct_post" || values.Has("client_metadata") {
+	if !strings.HasPrefix(link, "av://?") || values.Get("client_id") != "redirect_uri:"+responseURI ||
+		values.Get("response_mode") != "direct_post" || values.Has("client_metadata") {
 		t.Errorf("not as the profile says: %s", link)
 	}
 }
@@ -468,7 +491,8 @@ func TestAlternativeElements(t *testing.T) {
 				Alternatives cborValue `cbor:"alternativeDataElements"`
 			} `cbor:"requestInfo"`
 		}
-		if err := decoder.Unmarshal(must(decode64(must(e.mdocRequest(DocTypeMDL, targetAge, origin)).DeviceRequest)), &request); err != nil {
+		if err := decoder.Unmarshal(must(decode64(must(e.mdocRequest(DocTypeMDL, targetAge, origin)).DeviceRequest)),
+			&request); err != nil {
 			t.Fatal(err)
 		}
 		if err := decoder.Unmarshal(must(embedded(request.Requests[0].Items)), &items); err != nil {
@@ -549,16 +573,20 @@ func TestMalformedResponses(t *testing.T) {
 		response []byte
 		want     Reason
 	}{
-		"empty":               {nil, ReasonMalformed},
-		"no document":         {change(func(r *deviceResponse) { r.Documents = nil }), ReasonMalformed},
-		"two documents":       {change(func(r *deviceResponse) { r.Documents = append(r.Documents, r.Documents[0]) }), ReasonMalformed},
-		"status of an error":  {change(func(r *deviceResponse) { r.Status = 10 }), ReasonMalformed},
-		"trailing bytes":      {append(bytes.Clone(p.response), 0), ReasonMalformed},
-		"too large":           {huge, ReasonMalformed},
-		"another doctype":     {change(func(r *deviceResponse) { r.Documents[0].DocType = "org.example.ticket" }), ReasonDocType},
-		"a licence's name":    {change(func(r *deviceResponse) { r.Documents[0].DocType = DocTypeMDL }), ReasonDocType},
-		"no device signature": {change(func(r *deviceResponse) { r.Documents[0].DeviceSigned.DeviceAuth.Signature = nil }), ReasonDevice},
-		"no issuer signature": {change(func(r *deviceResponse) { r.Documents[0].IssuerSigned.IssuerAuth = encode(nil) }), ReasonMalformed},
+		"empty":       {nil, ReasonMalformed},
+		"no document": {change(func(r *deviceResponse) { r.Documents = nil }), ReasonMalformed},
+		"two documents": {change(func(r *deviceResponse) { r.Documents = append(r.Documents, r.Documents[0]) }),
+			ReasonMalformed},
+		"status of an error": {change(func(r *deviceResponse) { r.Status = 10 }), ReasonMalformed},
+		"trailing bytes":     {append(bytes.Clone(p.response), 0), ReasonMalformed},
+		"too large":          {huge, ReasonMalformed},
+		"another doctype": {change(func(r *deviceResponse) { r.Documents[0].DocType = "org.example.ticket" }),
+			ReasonDocType},
+		"a licence's name": {change(func(r *deviceResponse) { r.Documents[0].DocType = DocTypeMDL }), ReasonDocType},
+		"no device signature": {change(func(r *deviceResponse) { r.Documents[0].DeviceSigned.DeviceAuth.Signature = nil }),
+			ReasonDevice},
+		"no issuer signature": {change(func(r *deviceResponse) { r.Documents[0].IssuerSigned.IssuerAuth = encode(nil) }),
+			ReasonMalformed},
 		"statement twice": {change(func(r *deviceResponse) {
 			r.Documents[0].IssuerSigned.NameSpaces = map[string][]cborValue{"eu.europa.ec.av.1": append(r.Documents[0].IssuerSigned.NameSpaces["eu.europa.ec.av.1"], r.Documents[0].IssuerSigned.NameSpaces["eu.europa.ec.av.1"]...)}
 		}), ReasonMalformed},

@@ -75,13 +75,14 @@ func TestEveryFlippedByteIsRefused(t *testing.T) {
 		{"sample", sample, func(p Presentation) error {
 			return Verifier{Issuers: issuer.Trusted()}.Verify(bg, p, 18, now)
 		}},
-		{"annex-d", Presentation{response: unhex(t, annexD.Response), transcript: session, readerKey: readerKey}, func(p Presentation) error {
-			d, err := parseResponse(p.response)
-			if err == nil {
-				_, _, err = authenticate(d, p, annexD.issuers(t, DocTypeMDL, ""), namespaces[DocTypeMDL], annexD.Time)
-			}
-			return err
-		}},
+		{"annex-d", Presentation{response: unhex(t, annexD.Response), transcript: session, readerKey: readerKey},
+			func(p Presentation) error {
+				d, err := parseResponse(p.response)
+				if err == nil {
+					_, _, err = authenticate(d, p, annexD.issuers(t, DocTypeMDL, ""), namespaces[DocTypeMDL], annexD.Time)
+				}
+				return err
+			}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if err := tt.verify(tt.p); err != nil {

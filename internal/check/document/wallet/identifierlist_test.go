@@ -74,15 +74,20 @@ func TestIdentifierList(t *testing.T) {
 		issuers []Issuer
 		want    Reason
 	}{
-		"good":                    {identifiers("revoked"), issuer.Trusted(), ""},
-		"empty":                   {identifiers(), issuer.Trusted(), ""},
-		"as long as allowed":      {identifiers(append(many[:maxIdentifiers-1:maxIdentifiers-1], "revoked")...), issuer.Trusted(), ""},
-		"longer":                  {identifiers(many...), issuer.Trusted(), ReasonStatus},
-		"expired":                 {with(func(c *statusClaims) { c.Expires = now.Unix() }), issuer.Trusted(), ReasonStatus},
-		"without an end":          {with(func(c *statusClaims) { c.Expires = 0 }), issuer.Trusted(), ReasonStatus},
-		"of another address":      {with(func(c *statusClaims) { c.Subject += "0" }), issuer.Trusted(), ReasonStatus},
-		"also a status list":      {with(func(c *statusClaims) { c.List = statusBytes{Bits: 1, List: deflated(t, []byte{1})} }), issuer.Trusted(), ReasonStatus},
-		"without identifiers":     {with(func(c *statusClaims) { c.Revoked.Identifiers = nil }), issuer.Trusted(), ReasonStatus},
+		"good":  {identifiers("revoked"), issuer.Trusted(), ""},
+		"empty": {identifiers(), issuer.Trusted(), ""},
+		"as long as allowed": {identifiers(append(many[:maxIdentifiers-1:maxIdentifiers-1], "revoked")...),
+			issuer.Trusted(), ""},
+		"longer":             {identifiers(many...), issuer.Trusted(), ReasonStatus},
+		"expired":            {with(func(c *statusClaims) { c.Expires = now.Unix() }), issuer.Trusted(), ReasonStatus},
+		"without an end":     {with(func(c *statusClaims) { c.Expires = 0 }), issuer.Trusted(), ReasonStatus},
+		"of another address": {with(func(c *statusClaims) { c.Subject += "0" }), issuer.Trusted(), ReasonStatus},
+		"also a status list": {with(func(c *statusClaims) {
+			c.List = statusBytes{Bits: 1,
+				List: deflated(t, []byte{1})}
+		}), issuer.Trusted(), ReasonStatus},
+		"without identifiers": {with(func(c *statusClaims) { c.Revoked.Identifiers = nil }), issuer.Trusted(),
+			ReasonStatus},
 		"a stranger's":            {identifiers("revoked"), stranger.Trusted(), ReasonStatus},
 		"of nobody that we trust": {identifiers("revoked"), nil, ReasonStatus},
 	} {
@@ -103,7 +108,8 @@ func TestIdentifierList(t *testing.T) {
 			t.Errorf("%s: an index: %v", name, err)
 		}
 	}
-	bits, err := ParseStatusList(signedList(t, issuer, statusClaims{Subject: listURI, List: statusBytes{Bits: 1, List: deflated(t, []byte{0})}})["cwt"],
+	bits, err := ParseStatusList(signedList(t, issuer,
+		statusClaims{Subject: listURI, List: statusBytes{Bits: 1, List: deflated(t, []byte{0})}})["cwt"],
 		listURI, DocTypeMDL, issuer.Trusted(), now)
 	if err != nil {
 		t.Fatal(err)
@@ -122,12 +128,16 @@ func TestIdentifierOfADocument(t *testing.T) {
 		want   StatusEntry
 		reason Reason
 	}{
-		"an identifier list":      {map[string]any{"identifier_list": ids([]byte("x"))}, StatusEntry{ID: "x", URI: listURI}, ""},
-		"both":                    {map[string]any{"status_list": list, "identifier_list": ids([]byte("x"))}, StatusEntry{Index: 412, URI: listURI}, ""},
-		"both, one is malformed":  {map[string]any{"status_list": list, "identifier_list": "?"}, StatusEntry{Index: 412, URI: listURI}, ""},
-		"no ID":                   {map[string]any{"identifier_list": ids([]byte{})}, StatusEntry{}, ReasonStatus},
-		"a text as ID":            {map[string]any{"identifier_list": ids("x")}, StatusEntry{}, ReasonStatus},
-		"too long an ID":          {map[string]any{"identifier_list": ids([]byte(strings.Repeat("x", maxIdentifier+1)))}, StatusEntry{}, ReasonStatus},
+		"an identifier list": {map[string]any{"identifier_list": ids([]byte("x"))}, StatusEntry{ID: "x", URI: listURI},
+			""},
+		"both": {map[string]any{"status_list": list, "identifier_list": ids([]byte("x"))},
+			StatusEntry{Index: 412, URI: listURI}, ""},
+		"both, one is malformed": {map[string]any{"status_list": list, "identifier_list": "?"},
+			StatusEntry{Index: 412, URI: listURI}, ""},
+		"no ID":        {map[string]any{"identifier_list": ids([]byte{})}, StatusEntry{}, ReasonStatus},
+		"a text as ID": {map[string]any{"identifier_list": ids("x")}, StatusEntry{}, ReasonStatus},
+		"too long an ID": {map[string]any{"identifier_list": ids([]byte(strings.Repeat("x", maxIdentifier+1)))},
+			StatusEntry{}, ReasonStatus},
 		"no map":                  {map[string]any{"identifier_list": 1}, StatusEntry{}, ReasonStatus},
 		"an unknown kind of list": {map[string]any{"other": ids([]byte("x"))}, StatusEntry{}, ReasonStatus},
 	} {

@@ -132,7 +132,8 @@ const MaxWalletNonce = 512
 // SignedLink returns a short link to a signed request, which the wallet fetches
 // from requestURI.
 func (e Exchange) SignedLink(scheme, requestURI string) string {
-	return scheme + "://?client_id=" + e.identity.ClientID() + "&request_uri=" + lightly.Replace(url.QueryEscape(requestURI)) + "&request_uri_method=post"
+	return scheme + "://?client_id=" + e.identity.ClientID() + "&request_uri=" +
+		lightly.Replace(url.QueryEscape(requestURI)) + "&request_uri_method=post"
 }
 
 // RequestObject returns the signed request whose answer goes to responseURI. It

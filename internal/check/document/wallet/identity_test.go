@@ -23,15 +23,19 @@ func newIdentity(t testing.TB, curve elliptic.Curve) (Identity, *x509.Certificat
 	t.Helper()
 	rootKey, key := must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader)), must(ecdsa.GenerateKey(curve, rand.Reader))
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "authority"}, NotBefore: now.Add(-time.Hour), NotAfter: now.Add(time.Hour),
-		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "authority"}, NotBefore: now.Add(-time.Hour),
+		NotAfter: now.Add(time.Hour),
+		IsCA:     true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
 	}
-	root := must(x509.ParseCertificate(must(x509.CreateCertificate(rand.Reader, template, template, &rootKey.PublicKey, rootKey))))
+	root := must(x509.ParseCertificate(must(x509.CreateCertificate(rand.Reader, template, template, &rootKey.PublicKey,
+		rootKey))))
 	leaf := &x509.Certificate{
-		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "verifier"}, NotBefore: now.Add(-time.Hour), NotAfter: now.Add(time.Hour),
+		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "verifier"}, NotBefore: now.Add(-time.Hour),
+		NotAfter: now.Add(time.Hour),
 		DNSNames: []string{"age.example.com"}, KeyUsage: x509.KeyUsageDigitalSignature,
 	}
-	certificate := must(x509.ParseCertificate(must(x509.CreateCertificate(rand.Reader, leaf, root, &key.PublicKey, rootKey))))
+	certificate := must(x509.ParseCertificate(must(x509.CreateCertificate(rand.Reader, leaf, root, &key.PublicKey,
+		rootKey))))
 	return Identity{Key: key, Chain: []*x509.Certificate{certificate}}, root
 }
 
@@ -63,7 +67,8 @@ func TestSignedRequests(t *testing.T) {
 			}
 			object := must(e.RequestObject(18, responseURI, "the wallet's", now))
 			r := must(readObject(object, now))
-			if r.WalletNonce != "the wallet's" || r.State == "" || r.ResponseURI != responseURI || r.Metadata.Google != encode64(identity.Metadata) {
+			if r.WalletNonce != "the wallet's" || r.State == "" || r.ResponseURI != responseURI ||
+				r.Metadata.Google != encode64(identity.Metadata) {
 				t.Errorf("%+v", r)
 			}
 			to, form, err := issuer.AnswerObject(values.Get("client_id"), object, SampleDocument{Age: 18}, now)
@@ -76,7 +81,8 @@ func TestSignedRequests(t *testing.T) {
 			}{
 				"its own":                           {e, ""},
 				"of the request that is not signed": {newExchange(t, 1), ReasonDevice},
-				"of another verifier":               {newExchange(t, 1).Signed(func() Identity { i, _ := newIdentity(t, curve); return i }()), ReasonDevice},
+				"of another verifier": {newExchange(t,
+					1).Signed(func() Identity { i, _ := newIdentity(t, curve); return i }()), ReasonDevice},
 			} {
 				p, err := tt.e.OpenPost(SchemeOpenID, responseURI, form)
 				if err == nil {
@@ -120,11 +126,13 @@ func TestSignedRequestsInTheBrowser(t *testing.T) {
 		if err != nil {
 			t.Errorf("%s: %v", r.Protocol, err)
 		}
-		if _, err := issuer.AnswerBrowser(r.Protocol, data, "https://phishing.example", SampleDocument{Age: 18}, now); r.Protocol == ProtocolSigned && err == nil {
+		if _, err := issuer.AnswerBrowser(r.Protocol, data, "https://phishing.example", SampleDocument{Age: 18},
+			now); r.Protocol == ProtocolSigned && err == nil {
 			t.Error("a request for another origin is answered")
 		}
 	}
-	if want := "org-iso-mdoc org-iso-mdoc openid4vp-v1-signed openid4vp-v1-unsigned"; strings.Join(protocols, " ") != want {
+	if want := "org-iso-mdoc org-iso-mdoc openid4vp-v1-signed openid4vp-v1-unsigned"; strings.Join(protocols,
+		" ") != want {
 		t.Errorf("%v", protocols)
 	}
 }
@@ -138,7 +146,8 @@ func checkReader(t *testing.T, data []byte, root *x509.Certificate) {
 	if err := json.Unmarshal(data, &request); err != nil {
 		t.Fatal(err)
 	}
-	if err := decoder.Unmarshal(must(decode64(request.DeviceRequest)), &device); err != nil || device.Version != "1.1" || len(device.ReaderAll) != 1 {
+	if err := decoder.Unmarshal(must(decode64(request.DeviceRequest)), &device); err != nil || device.Version != "1.1" ||
+		len(device.ReaderAll) != 1 {
 		t.Fatal(device.Version, err)
 	}
 	for _, at := range []string{origin, "https://phishing.example"} {

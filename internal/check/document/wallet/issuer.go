@@ -72,7 +72,8 @@ var UsageMDL = asn1.ObjectIdentifier{1, 0, 18013, 5, 1, 2}
 const maxChain = 4
 
 // signAlgorithms are the accepted signature algorithms.
-var signAlgorithms = []cose.Algorithm{cose.AlgorithmES256, cose.AlgorithmES384, cose.AlgorithmES512, cose.AlgorithmEdDSA}
+var signAlgorithms = []cose.Algorithm{cose.AlgorithmES256, cose.AlgorithmES384, cose.AlgorithmES512,
+	cose.AlgorithmEdDSA}
 
 // verifyIssuer checks the issuer's certificates and signature, and returns the
 // signed security object.

@@ -15,7 +15,9 @@ import (
 )
 
 // certify returns a certificate of template, signed by parent or by itself.
-func certify(t testing.TB, template, parent *x509.Certificate, by *ecdsa.PrivateKey) (*x509.Certificate, *ecdsa.PrivateKey) {
+func certify(
+	t testing.TB, template, parent *x509.Certificate, by *ecdsa.PrivateKey,
+) (*x509.Certificate, *ecdsa.PrivateKey) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -40,10 +42,12 @@ func certify(t testing.TB, template, parent *x509.Certificate, by *ecdsa.Private
 
 func TestChainPolicy(t *testing.T) {
 	authority := func(name string) *x509.Certificate {
-		return &x509.Certificate{Subject: pkix.Name{CommonName: name}, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}
+		return &x509.Certificate{Subject: pkix.Name{CommonName: name}, IsCA: true, BasicConstraintsValid: true,
+			KeyUsage: x509.KeyUsageCertSign}
 	}
 	signer := func(change func(c *x509.Certificate)) *x509.Certificate {
-		c := &x509.Certificate{Subject: pkix.Name{CommonName: "signer"}, KeyUsage: x509.KeyUsageDigitalSignature, UnknownExtKeyUsage: []asn1.ObjectIdentifier{UsageMDL}}
+		c := &x509.Certificate{Subject: pkix.Name{CommonName: "signer"}, KeyUsage: x509.KeyUsageDigitalSignature,
+			UnknownExtKeyUsage: []asn1.ObjectIdentifier{UsageMDL}}
 		if change != nil {
 			change(c)
 		}
@@ -74,18 +78,27 @@ func TestChainPolicy(t *testing.T) {
 		{"another authority", []*x509.Certificate{strange, other}, trusted, ReasonIssuerUnknown},
 		{"signed by a signer", []*x509.Certificate{byASigner, plain}, trusted, ReasonIssuerUnknown},
 		{"nobody is trusted", []*x509.Certificate{plain}, nil, ReasonIssuerUnknown},
-		{"trusted for another kind of document", []*x509.Certificate{plain}, []Issuer{{DocType: DocTypeProofOfAge, Certificate: root}}, ReasonIssuerUnknown},
-		{"the signer itself is trusted", []*x509.Certificate{strange}, []Issuer{{DocType: DocTypeMDL, Certificate: strange, SignerUsage: asn1.ObjectIdentifier{1, 2}}}, ""},
-		{"no usage, none asked for", []*x509.Certificate{made(func(c *x509.Certificate) { c.UnknownExtKeyUsage = nil })}, []Issuer{{DocType: DocTypeMDL, Certificate: root}}, ""},
-		{"no usage", []*x509.Certificate{made(func(c *x509.Certificate) { c.UnknownExtKeyUsage = nil })}, trusted, ReasonIssuerCertificate},
+		{"trusted for another kind of document", []*x509.Certificate{plain},
+			[]Issuer{{DocType: DocTypeProofOfAge, Certificate: root}}, ReasonIssuerUnknown},
+		{"the signer itself is trusted", []*x509.Certificate{strange},
+			[]Issuer{{DocType: DocTypeMDL, Certificate: strange, SignerUsage: asn1.ObjectIdentifier{1, 2}}}, ""},
+		{"no usage, none asked for", []*x509.Certificate{made(func(c *x509.Certificate) { c.UnknownExtKeyUsage = nil })},
+			[]Issuer{{DocType: DocTypeMDL, Certificate: root}}, ""},
+		{"no usage", []*x509.Certificate{made(func(c *x509.Certificate) { c.UnknownExtKeyUsage = nil })}, trusted,
+			ReasonIssuerCertificate},
 		{"another usage", []*x509.Certificate{made(func(c *x509.Certificate) { c.UnknownExtKeyUsage = []asn1.ObjectIdentifier{{1, 3}} })}, trusted, ReasonIssuerCertificate},
-		{"for encryption", []*x509.Certificate{made(func(c *x509.Certificate) { c.KeyUsage = x509.KeyUsageKeyAgreement })}, trusted, ReasonIssuerCertificate},
-		{"expired", []*x509.Certificate{made(func(c *x509.Certificate) { c.NotBefore, c.NotAfter = now.Add(-2*time.Hour), now.Add(-time.Hour) })}, trusted, ReasonIssuerExpired},
+		{"for encryption", []*x509.Certificate{made(func(c *x509.Certificate) { c.KeyUsage = x509.KeyUsageKeyAgreement })},
+			trusted, ReasonIssuerCertificate},
+		{"expired", []*x509.Certificate{made(func(c *x509.Certificate) {
+			c.NotBefore, c.NotAfter = now.Add(-2*time.Hour),
+				now.Add(-time.Hour)
+		})}, trusted, ReasonIssuerExpired},
 		{"unknown critical extension", []*x509.Certificate{made(func(c *x509.Certificate) {
 			c.ExtraExtensions = []pkix.Extension{{Id: asn1.ObjectIdentifier{1, 2, 3, 4}, Critical: true, Value: []byte{5, 0}}}
 		})}, trusted, ReasonIssuerCertificate},
 	} {
-		if err := verifyChain(tt.chain, DocTypeMDL, tt.issuers, now); ReasonOf(err) != tt.want || (err == nil) != (tt.want == "") {
+		if err := verifyChain(tt.chain, DocTypeMDL, tt.issuers, now); ReasonOf(err) != tt.want ||
+			(err == nil) != (tt.want == "") {
 			t.Errorf("%s: %v, want %q", tt.name, err, tt.want)
 		}
 	}
@@ -98,7 +111,8 @@ func TestCompressedResponseIsBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	encrypter, err := jose.NewEncrypter(jose.A128GCM, jose.Recipient{Algorithm: jose.ECDH_ES, Key: key.Key}, &jose.EncrypterOptions{Compression: jose.DEFLATE})
+	encrypter, err := jose.NewEncrypter(jose.A128GCM, jose.Recipient{Algorithm: jose.ECDH_ES, Key: key.Key},
+		&jose.EncrypterOptions{Compression: jose.DEFLATE})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -120,7 +120,8 @@ func parseDocuments(raw []byte) ([]document, error) {
 		return nil, refuse(ReasonMalformed)
 	}
 	var response deviceResponse
-	if err := decoder.Unmarshal(raw, &response); err != nil || response.Status != 0 || !strings.HasPrefix(response.Version, "1.") {
+	if err := decoder.Unmarshal(raw, &response); err != nil || response.Status != 0 ||
+		!strings.HasPrefix(response.Version, "1.") {
 		return nil, refuse(ReasonMalformed)
 	}
 	return response.Documents, nil

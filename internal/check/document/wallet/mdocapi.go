@@ -81,7 +81,8 @@ func coseKey(key *ecdh.PublicKey) publicKey {
 // it signs the request for pages of origin.
 func (e Exchange) mdocRequest(docType string, targetAge int, origin string) (mdocRequest, error) {
 	namespace := namespaces[docType]
-	items := itemsRequest{DocType: docType, NameSpaces: map[string]map[string]bool{namespace: {ageElement(targetAge): false}}}
+	items := itemsRequest{DocType: docType,
+		NameSpaces: map[string]map[string]bool{namespace: {ageElement(targetAge): false}}}
 	if ages := alternatives(targetAge); len(ages) > 1 {
 		others := alternativeElements{Requested: elementReference{NameSpace: namespace, Element: ageElement(targetAge)}}
 		for _, age := range ages[1:] {

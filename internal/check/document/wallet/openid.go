@@ -262,7 +262,8 @@ func (e Exchange) OpenPost(scheme, responseURI string, form url.Values) (Present
 		if err != nil {
 			return Presentation{}, err
 		}
-		return e.onlyDocument(token, proofOfAge, bond{transcriptOpenID(clientID(responseURI), e.Nonce(), nil, responseURI), clientID(responseURI)})
+		return e.onlyDocument(token, proofOfAge,
+			bond{transcriptOpenID(clientID(responseURI), e.Nonce(), nil, responseURI), clientID(responseURI)})
 	default:
 		client := clientID(responseURI)
 		if e.identity != nil {
@@ -295,7 +296,8 @@ func (e Exchange) decrypt(response string, to bond) (Presentation, error) {
 		return Presentation{}, refuse(ReasonMalformed)
 	}
 	message, err := jose.ParseEncryptedCompact(response, []jose.KeyAlgorithm{jose.ECDH_ES}, encodings)
-	if parts := strings.Split(response, "."); err != nil || parts[1] != "" { // ECDH-ES agrees on the key itself (RFC 7516, 5.2)
+	// ECDH-ES agrees on the key itself (RFC 7516, 5.2)
+	if parts := strings.Split(response, "."); err != nil || parts[1] != "" {
 		return Presentation{}, refuse(ReasonMalformed)
 	}
 	key, err := signatureKey(e.key)
@@ -337,7 +339,8 @@ func (e Exchange) onlyDocument(token any, asked []string, to bond) (Presentation
 		if !ok {
 			continue
 		}
-		p := Presentation{docTypes: []string{docType}, transcript: to.transcript, readerKey: e.key, audience: to.audience, nonce: e.Nonce()}
+		p := Presentation{docTypes: []string{docType}, transcript: to.transcript, readerKey: e.key, audience: to.audience,
+			nonce: e.Nonce()}
 		if docType == DocTypePID {
 			p.response = []byte(text)
 			return p, nil

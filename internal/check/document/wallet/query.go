@@ -6,7 +6,8 @@ import (
 )
 
 // credentialID names a kind of document in a query and its answer.
-var credentialID = map[string]string{DocTypeMDL: "licence", DocTypeProofOfAge: "age", DocTypePhotoID: "photo-id", DocTypeIDCard: "id-card", DocTypePID: "pid"}
+var credentialID = map[string]string{DocTypeMDL: "licence", DocTypeProofOfAge: "age", DocTypePhotoID: "photo-id",
+	DocTypeIDCard: "id-card", DocTypePID: "pid"}
 
 // statedAges are the ages for which most documents have a statement.
 var statedAges = []int{18, 21}

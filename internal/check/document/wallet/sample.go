@@ -94,7 +94,9 @@ const sampleValidity = time.Hour
 
 // issue returns the part of a document that the issuer signs, disclosing only the
 // given statements. A sample document has every statement.
-func (i *SampleIssuer) issue(s SampleDocument, docType string, holder *ecdh.PublicKey, ages []int, now time.Time) (issuerSigned, error) {
+func (i *SampleIssuer) issue(
+	s SampleDocument, docType string, holder *ecdh.PublicKey, ages []int, now time.Time,
+) (issuerSigned, error) {
 	namespace := namespaces[docType]
 	digests := map[uint64][]byte{}
 	var disclosed []cbor.RawMessage
@@ -128,7 +130,8 @@ func (i *SampleIssuer) issue(s SampleDocument, docType string, holder *ecdh.Publ
 	if s.status != nil {
 		object["status"] = objectStatus{List: s.status}
 	}
-	signed, err := sign1(i.signer, cose.AlgorithmES256, embed(encode(object)), cose.UnprotectedHeader{cose.HeaderLabelX5Chain: i.signerDER})
+	signed, err := sign1(i.signer, cose.AlgorithmES256, embed(encode(object)),
+		cose.UnprotectedHeader{cose.HeaderLabelX5Chain: i.signerDER})
 	return issuerSigned{NameSpaces: map[string][]cbor.RawMessage{namespace: disclosed}, IssuerAuth: signed}, err
 }
 
@@ -136,13 +139,16 @@ func (i *SampleIssuer) issue(s SampleDocument, docType string, holder *ecdh.Publ
 func sampleTime(t time.Time) cbor.Tag { return cbor.Tag{Number: 0, Content: t.Format(time.RFC3339)} }
 
 // sign1 returns a COSE_Sign1 over payload.
-func sign1(key *ecdsa.PrivateKey, algorithm cose.Algorithm, payload []byte, unprotected cose.UnprotectedHeader) ([]byte, error) {
+func sign1(
+	key *ecdsa.PrivateKey, algorithm cose.Algorithm, payload []byte, unprotected cose.UnprotectedHeader,
+) ([]byte, error) {
 	signer, err := cose.NewSigner(algorithm, key)
 	if err != nil {
 		return nil, err
 	}
 	message := cose.UntaggedSign1Message{
-		Headers: cose.Headers{Protected: cose.ProtectedHeader{cose.HeaderLabelAlgorithm: algorithm}, Unprotected: unprotected},
+		Headers: cose.Headers{Protected: cose.ProtectedHeader{cose.HeaderLabelAlgorithm: algorithm},
+			Unprotected: unprotected},
 		Payload: payload,
 	}
 	if err := message.Sign(rand.Reader, nil, signer); err != nil {
@@ -153,7 +159,9 @@ func sign1(key *ecdsa.PrivateKey, algorithm cose.Algorithm, payload []byte, unpr
 
 // present issues a document to a new wallet, which presents it in the session
 // of a transcript. It returns the device response.
-func (i *SampleIssuer) present(s SampleDocument, docType string, ages []int, transcript []byte, now time.Time) ([]byte, error) {
+func (i *SampleIssuer) present(
+	s SampleDocument, docType string, ages []int, transcript []byte, now time.Time,
+) ([]byte, error) {
 	holder, err := ecdh.P256().GenerateKey(rand.Reader)
 	if err != nil {
 		return nil, err

@@ -20,7 +20,9 @@ import (
 // presentPID issues a PID to a new wallet and presents it to an audience: the
 // statement of age at path, or the birth date. It returns an SD-JWT with key
 // binding.
-func (i *SampleIssuer) presentPID(s SampleDocument, path []string, audience, nonce string, now time.Time) (string, error) {
+func (i *SampleIssuer) presentPID(
+	s SampleDocument, path []string, audience, nonce string, now time.Time,
+) (string, error) {
 	holder, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return "", err
@@ -54,7 +56,8 @@ func samplePID(s SampleDocument, path []string, now time.Time) (claims map[strin
 			disclosure = text
 		}
 	}
-	for name, value := range map[string]string{"family_name": "Sample", claimBirth: now.AddDate(-s.Age, 0, 0).UTC().Format(time.DateOnly)} {
+	for name, value := range map[string]string{"family_name": "Sample",
+		claimBirth: now.AddDate(-s.Age, 0, 0).UTC().Format(time.DateOnly)} {
 		text := disclosureOf(name, value)
 		hidden = append(hidden, digestOf(crypto.SHA256, text))
 		if name == claimBirth && s.born {
@@ -62,7 +65,8 @@ func samplePID(s SampleDocument, path []string, now time.Time) (claims map[strin
 		}
 	}
 	claims = map[string]any{
-		"vct": DocTypePID, "iss": "https://issuer.example", "iat": at.Add(-time.Minute).Unix(), "exp": at.Add(sampleValidity).Unix(),
+		"vct": DocTypePID, "iss": "https://issuer.example", "iat": at.Add(-time.Minute).Unix(),
+		"exp":     at.Add(sampleValidity).Unix(),
 		"_sd_alg": "sha-256", "_sd": hidden,
 	}
 	if !s.born {

@@ -22,7 +22,9 @@ var errSampleRequest = errors.New("the sample wallet does not understand the req
 
 // AnswerLink answers a request made as a link: it returns the form to post and
 // the address to post it to.
-func (i *SampleIssuer) AnswerLink(link string, s SampleDocument, now time.Time) (responseURI string, form url.Values, err error) {
+func (i *SampleIssuer) AnswerLink(
+	link string, s SampleDocument, now time.Time,
+) (responseURI string, form url.Values, err error) {
 	u, err := url.Parse(link)
 	if err != nil {
 		return "", nil, errSampleRequest
@@ -49,7 +51,9 @@ func (i *SampleIssuer) AnswerLink(link string, s SampleDocument, now time.Time) 
 
 // AnswerBrowser answers one request of a page of origin, given as JSON, like the
 // Digital Credentials API.
-func (i *SampleIssuer) AnswerBrowser(protocol string, data json.RawMessage, origin string, s SampleDocument, now time.Time) (json.RawMessage, error) {
+func (i *SampleIssuer) AnswerBrowser(
+	protocol string, data json.RawMessage, origin string, s SampleDocument, now time.Time,
+) (json.RawMessage, error) {
 	var response string
 	var err error
 	switch protocol {
@@ -120,7 +124,8 @@ func readObject(object string, now time.Time) (r requestObject, err error) {
 	if host, ok := strings.CutPrefix(r.ClientID, "x509_san_dns:"); ok && slices.Contains(leaf.DNSNames, host) {
 		identity.DNS = host
 	}
-	if r.ClientID != identity.ClientID() || r.Audience != audience || r.Expires < now.Unix() || r.ResponseType != "vp_token" {
+	if r.ClientID != identity.ClientID() || r.Audience != audience || r.Expires < now.Unix() ||
+		r.ResponseType != "vp_token" {
 		return r, errSampleRequest
 	}
 	return r, nil
@@ -128,7 +133,9 @@ func readObject(object string, now time.Time) (r requestObject, err error) {
 
 // AnswerObject answers a signed request that a wallet fetched through a link for
 // clientID: it returns the form to post and the address to post it to.
-func (i *SampleIssuer) AnswerObject(clientID, object string, s SampleDocument, now time.Time) (responseURI string, form url.Values, err error) {
+func (i *SampleIssuer) AnswerObject(
+	clientID, object string, s SampleDocument, now time.Time,
+) (responseURI string, form url.Values, err error) {
 	r, err := readObject(object, now)
 	if err != nil || r.ClientID != clientID || r.ResponseMode != "direct_post.jwt" {
 		return "", nil, errSampleRequest
@@ -140,7 +147,9 @@ func (i *SampleIssuer) AnswerObject(clientID, object string, s SampleDocument, n
 }
 
 // encrypted returns the answer to a request as a JWE for the request's key.
-func (i *SampleIssuer) encrypted(request openIDRequest, s SampleDocument, now time.Time, to func(thumbprint []byte) bond) (string, error) {
+func (i *SampleIssuer) encrypted(
+	request openIDRequest, s SampleDocument, now time.Time, to func(thumbprint []byte) bond,
+) (string, error) {
 	keys := request.Metadata.Keys.Keys
 	if len(keys) != 1 {
 		return "", errSampleRequest
@@ -157,7 +166,8 @@ func (i *SampleIssuer) encrypted(request openIDRequest, s SampleDocument, now ti
 	if err != nil {
 		return "", err
 	}
-	encrypter, err := jose.NewEncrypter(jose.A128GCM, jose.Recipient{Algorithm: jose.ECDH_ES, Key: keys[0].Key, KeyID: keys[0].KeyID}, nil)
+	encrypter, err := jose.NewEncrypter(jose.A128GCM,
+		jose.Recipient{Algorithm: jose.ECDH_ES, Key: keys[0].Key, KeyID: keys[0].KeyID}, nil)
 	if err != nil {
 		return "", err
 	}
@@ -195,7 +205,9 @@ func (i *SampleIssuer) token(request openIDRequest, s SampleDocument, to bond, n
 }
 
 // answerMdoc answers a request of ISO/IEC 18013-7, Annex C.
-func (i *SampleIssuer) answerMdoc(data json.RawMessage, origin string, s SampleDocument, now time.Time) (string, error) {
+func (i *SampleIssuer) answerMdoc(
+	data json.RawMessage, origin string, s SampleDocument, now time.Time,
+) (string, error) {
 	var request mdocRequest
 	if json.Unmarshal(data, &request) != nil {
 		return "", errSampleRequest

@@ -38,7 +38,8 @@ var jwtAlgorithms = []jose.SignatureAlgorithm{jose.ES256, jose.ES384, jose.ES512
 
 // disclosureHashes are the accepted algorithms of digests, by the names in
 // RFC 9901, 4.1.1.
-var disclosureHashes = map[string]crypto.Hash{"sha-256": crypto.SHA256, "sha-384": crypto.SHA384, "sha-512": crypto.SHA512}
+var disclosureHashes = map[string]crypto.Hash{"sha-256": crypto.SHA256, "sha-384": crypto.SHA384,
+	"sha-512": crypto.SHA512}
 
 // sdJWT is a presentation in its parts, as received.
 type sdJWT struct {
@@ -288,7 +289,8 @@ func (s sdJWT) bound(key any, algorithm crypto.Hash, audience, nonce string, now
 	if err != nil {
 		return err
 	}
-	if !ok || claims["aud"] != audience || claims["nonce"] != nonce || claims["sd_hash"] != digestOf(algorithm, s.presented) ||
+	if !ok || claims["aud"] != audience || claims["nonce"] != nonce ||
+		claims["sd_hash"] != digestOf(algorithm, s.presented) ||
 		at.After(now.Add(clockSkew)) || at.Before(now.Add(-maxBindingAge)) {
 		return refuse(ReasonDevice)
 	}

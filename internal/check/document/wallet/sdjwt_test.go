@@ -75,7 +75,8 @@ func TestSDJWTVectors(t *testing.T) {
 			"too old":          s.bound(key, algorithm, tt.Audience, tt.Nonce, at.Add(maxBindingAge+time.Second)),
 			"in the future":    s.bound(key, algorithm, tt.Audience, tt.Nonce, at.Add(-clockSkew-time.Second)),
 		} {
-			if want := map[bool]Reason{true: "", false: ReasonDevice}[name == ""]; ReasonOf(err) != want || (err == nil) != (want == "") {
+			if want := map[bool]Reason{true: "", false: ReasonDevice}[name == ""]; ReasonOf(err) != want ||
+				(err == nil) != (want == "") {
 				t.Errorf("%s, %s: %v", tt.Name, name, err)
 			}
 		}
@@ -115,7 +116,8 @@ func present(t testing.TB, i *SampleIssuer, change func(p *pid)) Presentation {
 		change(&p)
 	}
 	text := strings.Join(append([]string{must(signJWT(i.signer, p.typ, p.header, p.claims))}, p.disclosures...), "~") + "~"
-	binding := map[string]any{"aud": sdAudience, "nonce": sdNonce, "iat": now.Unix(), "sd_hash": digestOf(crypto.SHA256, text)}
+	binding := map[string]any{"aud": sdAudience, "nonce": sdNonce, "iat": now.Unix(),
+		"sd_hash": digestOf(crypto.SHA256, text)}
 	maps.Copy(binding, p.binding)
 	maps.DeleteFunc(binding, func(_ string, v any) bool { return v == nil })
 	if !p.unbound {
@@ -141,65 +143,80 @@ func TestSDJWTIsRefused(t *testing.T) {
 		change func(*pid)
 		want   Reason
 	}{
-		"as it should be":                     {nil, ""},
-		"without a key binding":               {func(p *pid) { p.unbound = true }, ReasonMalformed},
-		"a binding of another type":           {func(p *pid) { p.bindingType = "JWT" }, ReasonMalformed},
-		"a binding by another key":            {func(p *pid) { p.holder = stranger.signer }, ReasonDevice},
-		"a binding for another audience":      {bind("aud", "x509_hash:other"), ReasonDevice},
-		"a binding for several audiences":     {bind("aud", []string{sdAudience}), ReasonDevice},
-		"a binding with another nonce":        {bind("nonce", "other"), ReasonDevice},
-		"a binding without a nonce":           {bind("nonce", nil), ReasonDevice},
-		"a binding of other disclosures":      {bind("sd_hash", digestOf(crypto.SHA256, "other")), ReasonDevice},
-		"a binding without a hash":            {bind("sd_hash", nil), ReasonDevice},
-		"a binding of last year":              {bind("iat", now.AddDate(-1, 0, 0).Unix()), ReasonDevice},
-		"a binding of tomorrow":               {bind("iat", now.AddDate(0, 0, 1).Unix()), ReasonDevice},
-		"a binding without a time":            {bind("iat", nil), ReasonDevice},
-		"a binding with a time as text":       {bind("iat", "now"), ReasonMalformed},
-		"a mobile document's type":            {func(p *pid) { p.typ = "JWT" }, ReasonMalformed},
-		"of an earlier draft":                 {func(p *pid) { p.typ = "vc+sd-jwt" }, ReasonMalformed},
-		"without certificates":                {func(p *pid) { p.header = nil }, ReasonMalformed},
-		"another type of credential":          {claim("vct", "urn:eudi:pid:2"), ReasonDocType},
-		"no type of credential":               {func(p *pid) { delete(p.claims, "vct") }, ReasonDocType},
-		"without a holder's key":              {func(p *pid) { delete(p.claims, "cnf") }, ReasonAlgorithm},
-		"a secret as the holder's key":        {claim("cnf", map[string]any{"jwk": map[string]any{"kty": "oct", "k": "AAAA"}}), ReasonAlgorithm},
-		"a private key as the holder's":       {claim("cnf", map[string]any{"jwk": jose.JSONWebKey{Key: stranger.signer}}), ReasonAlgorithm},
-		"expired":                             {claim("exp", now.Unix()), ReasonExpired},
-		"an end as text":                      {claim("exp", "2099"), ReasonMalformed},
-		"not valid yet":                       {claim("nbf", now.Add(time.Hour).Unix()), ReasonNotYetValid},
-		"issued in the future":                {claim("iat", now.Add(time.Hour).Unix()), ReasonNotYetValid},
-		"issued before the certificate":       {claim("iat", 1), ReasonIssuerExpired},
-		"an unknown hash":                     {claim("_sd_alg", "md5"), ReasonAlgorithm},
-		"a hash that is no name":              {claim("_sd_alg", 256), ReasonAlgorithm},
-		"a disclosure that nobody signed":     {func(p *pid) { p.disclosures = append(p.disclosures, disclosureOf("21", true)) }, ReasonDigest},
-		"a disclosure twice":                  {func(p *pid) { p.disclosures = append(p.disclosures, p.disclosures[0]) }, ReasonMalformed},
-		"a digest twice":                      {claim("_sd", []any{"x", "x"}), ReasonMalformed},
-		"a digest that is no text":            {claim("_sd", []any{1}), ReasonMalformed},
-		"digests that are no list":            {claim("_sd", "x"), ReasonMalformed},
-		"an element outside a list":           {claim("...", "x"), ReasonMalformed},
-		"a hash below the top":                {claim("address", map[string]any{"_sd_alg": "sha-256"}), ReasonMalformed},
-		"an element with more than a digest":  {claim("list", []any{map[string]any{"...": "x", "y": 1}}), ReasonMalformed},
-		"a hidden end":                        {opened("salt", "exp", now.AddDate(9, 0, 0).Unix()), ReasonMalformed},
-		"a hidden type":                       {opened("salt", "vct", DocTypePID), ReasonMalformed},
-		"a claim that is there already":       {opened("salt", claimOver, map[string]any{"18": true}), ReasonMalformed},
-		"a disclosure named _sd":              {opened("salt", "_sd", []any{}), ReasonMalformed},
-		"a disclosure of an element":          {opened("salt", true), ReasonMalformed},
-		"a disclosure of one part":            {opened("salt"), ReasonMalformed},
-		"a salt that is no text":              {opened(1, "a", "b"), ReasonMalformed},
-		"a disclosure that is no JSON":        {func(p *pid) { p.disclosures = []string{encode64([]byte("["))} }, ReasonMalformed},
-		"a disclosure with padding":           {func(p *pid) { p.disclosures[0] += "=" }, ReasonMalformed},
-		"an empty disclosure":                 {func(p *pid) { p.disclosures = append(p.disclosures, "") }, ReasonMalformed},
-		"too many disclosures":                {func(p *pid) { p.disclosures = slices.Repeat([]string{disclosureOf("a", 1)}, maxDisclosures+1) }, ReasonMalformed},
-		"an object with a member twice":       {func(p *pid) { p.disclosures[0] = encode64([]byte(`["s","a",{"b":1,"b":2}]`)) }, ReasonMalformed},
-		"nested without end":                  {func(p *pid) { p.disclosures[0] = encode64([]byte(strings.Repeat("[", 40))) }, ReasonMalformed},
-		"a status of another kind":            {claim("status", map[string]any{"other": 1}), ReasonStatus},
-		"an identifier list only":             {claim("status", map[string]any{"identifier_list": map[string]any{}}), ReasonStatus},
-		"a status that is no object":          {claim("status", "valid"), ReasonMalformed},
-		"a place in the list that is no size": {claim("status", map[string]any{"status_list": map[string]any{"idx": -1, "uri": listURI}}), ReasonMalformed},
-		"no statement":                        {func(p *pid) { p.disclosures = nil }, ReasonNoStatement},
-		"under age":                           {claim(claimOver, map[string]any{"18": false}), ReasonDigest},
+		"as it should be":                 {nil, ""},
+		"without a key binding":           {func(p *pid) { p.unbound = true }, ReasonMalformed},
+		"a binding of another type":       {func(p *pid) { p.bindingType = "JWT" }, ReasonMalformed},
+		"a binding by another key":        {func(p *pid) { p.holder = stranger.signer }, ReasonDevice},
+		"a binding for another audience":  {bind("aud", "x509_hash:other"), ReasonDevice},
+		"a binding for several audiences": {bind("aud", []string{sdAudience}), ReasonDevice},
+		"a binding with another nonce":    {bind("nonce", "other"), ReasonDevice},
+		"a binding without a nonce":       {bind("nonce", nil), ReasonDevice},
+		"a binding of other disclosures":  {bind("sd_hash", digestOf(crypto.SHA256, "other")), ReasonDevice},
+		"a binding without a hash":        {bind("sd_hash", nil), ReasonDevice},
+		"a binding of last year":          {bind("iat", now.AddDate(-1, 0, 0).Unix()), ReasonDevice},
+		"a binding of tomorrow":           {bind("iat", now.AddDate(0, 0, 1).Unix()), ReasonDevice},
+		"a binding without a time":        {bind("iat", nil), ReasonDevice},
+		"a binding with a time as text":   {bind("iat", "now"), ReasonMalformed},
+		"a mobile document's type":        {func(p *pid) { p.typ = "JWT" }, ReasonMalformed},
+		"of an earlier draft":             {func(p *pid) { p.typ = "vc+sd-jwt" }, ReasonMalformed},
+		"without certificates":            {func(p *pid) { p.header = nil }, ReasonMalformed},
+		"another type of credential":      {claim("vct", "urn:eudi:pid:2"), ReasonDocType},
+		"no type of credential":           {func(p *pid) { delete(p.claims, "vct") }, ReasonDocType},
+		"without a holder's key":          {func(p *pid) { delete(p.claims, "cnf") }, ReasonAlgorithm},
+		"a secret as the holder's key": {claim("cnf",
+			map[string]any{"jwk": map[string]any{"kty": "oct", "k": "AAAA"}}), ReasonAlgorithm},
+		"a private key as the holder's": {claim("cnf", map[string]any{"jwk": jose.JSONWebKey{Key: stranger.signer}}),
+			ReasonAlgorithm},
+		"expired":                       {claim("exp", now.Unix()), ReasonExpired},
+		"an end as text":                {claim("exp", "2099"), ReasonMalformed},
+		"not valid yet":                 {claim("nbf", now.Add(time.Hour).Unix()), ReasonNotYetValid},
+		"issued in the future":          {claim("iat", now.Add(time.Hour).Unix()), ReasonNotYetValid},
+		"issued before the certificate": {claim("iat", 1), ReasonIssuerExpired},
+		"an unknown hash":               {claim("_sd_alg", "md5"), ReasonAlgorithm},
+		"a hash that is no name":        {claim("_sd_alg", 256), ReasonAlgorithm},
+		"a disclosure that nobody signed": {func(p *pid) {
+			p.disclosures = append(p.disclosures,
+				disclosureOf("21", true))
+		}, ReasonDigest},
+		"a disclosure twice": {func(p *pid) { p.disclosures = append(p.disclosures, p.disclosures[0]) },
+			ReasonMalformed},
+		"a digest twice":                     {claim("_sd", []any{"x", "x"}), ReasonMalformed},
+		"a digest that is no text":           {claim("_sd", []any{1}), ReasonMalformed},
+		"digests that are no list":           {claim("_sd", "x"), ReasonMalformed},
+		"an element outside a list":          {claim("...", "x"), ReasonMalformed},
+		"a hash below the top":               {claim("address", map[string]any{"_sd_alg": "sha-256"}), ReasonMalformed},
+		"an element with more than a digest": {claim("list", []any{map[string]any{"...": "x", "y": 1}}), ReasonMalformed},
+		"a hidden end":                       {opened("salt", "exp", now.AddDate(9, 0, 0).Unix()), ReasonMalformed},
+		"a hidden type":                      {opened("salt", "vct", DocTypePID), ReasonMalformed},
+		"a claim that is there already":      {opened("salt", claimOver, map[string]any{"18": true}), ReasonMalformed},
+		"a disclosure named _sd":             {opened("salt", "_sd", []any{}), ReasonMalformed},
+		"a disclosure of an element":         {opened("salt", true), ReasonMalformed},
+		"a disclosure of one part":           {opened("salt"), ReasonMalformed},
+		"a salt that is no text":             {opened(1, "a", "b"), ReasonMalformed},
+		"a disclosure that is no JSON": {func(p *pid) { p.disclosures = []string{encode64([]byte("["))} },
+			ReasonMalformed},
+		"a disclosure with padding": {func(p *pid) { p.disclosures[0] += "=" }, ReasonMalformed},
+		"an empty disclosure":       {func(p *pid) { p.disclosures = append(p.disclosures, "") }, ReasonMalformed},
+		"too many disclosures": {func(p *pid) {
+			p.disclosures = slices.Repeat([]string{disclosureOf("a", 1)},
+				maxDisclosures+1)
+		}, ReasonMalformed},
+		"an object with a member twice": {func(p *pid) { p.disclosures[0] = encode64([]byte(`["s","a",{"b":1,"b":2}]`)) },
+			ReasonMalformed},
+		"nested without end": {func(p *pid) { p.disclosures[0] = encode64([]byte(strings.Repeat("[", 40))) },
+			ReasonMalformed},
+		"a status of another kind": {claim("status", map[string]any{"other": 1}), ReasonStatus},
+		"an identifier list only": {claim("status", map[string]any{"identifier_list": map[string]any{}}),
+			ReasonStatus},
+		"a status that is no object": {claim("status", "valid"), ReasonMalformed},
+		"a place in the list that is no size": {claim("status",
+			map[string]any{"status_list": map[string]any{"idx": -1, "uri": listURI}}), ReasonMalformed},
+		"no statement": {func(p *pid) { p.disclosures = nil }, ReasonNoStatement},
+		"under age":    {claim(claimOver, map[string]any{"18": false}), ReasonDigest},
 	} {
 		verifier := Verifier{Issuers: issuer.Trusted()}
-		if err := verifier.Verify(bg, present(t, issuer, tt.change), 18, now); ReasonOf(err) != tt.want || (err == nil) != (tt.want == "") {
+		if err := verifier.Verify(bg, present(t, issuer, tt.change), 18, now); ReasonOf(err) != tt.want ||
+			(err == nil) != (tt.want == "") {
 			t.Errorf("%s: %v, want %q", name, err, tt.want)
 		}
 	}
@@ -249,7 +266,9 @@ func TestAgesOfAPID(t *testing.T) {
 		{map[string]any{claimOver: true}, now, ReasonMalformed},
 		{map[string]any{claimBirth: "2008-05-01"}, now, ""},
 		{map[string]any{claimBirth: "2008-05-02"}, now, ReasonUnderAge},
-		{map[string]any{claimBirth: "2008-05-02"}, time.Date(2026, 5, 2, 1, 0, 0, 0, time.FixedZone("", 2*3600)), ReasonUnderAge}, // still 1 May in UTC
+		// still 1 May in UTC
+		{map[string]any{claimBirth: "2008-05-02"}, time.Date(2026, 5, 2, 1, 0, 0, 0, time.FixedZone("", 2*3600)),
+			ReasonUnderAge},
 		{map[string]any{claimBirth: "2008-02-29"}, time.Date(2026, 2, 28, 23, 59, 0, 0, time.UTC), ReasonUnderAge},
 		{map[string]any{claimBirth: "2008-02-29"}, time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), ""},
 		{map[string]any{claimBirth: "2008"}, now, ReasonMalformed},
@@ -294,7 +313,9 @@ func TestBirthDateAndStatusOfAPID(t *testing.T) {
 }
 
 // revokes answers the question for the status of one entry.
-func revokes(t testing.TB, entry StatusEntry, docType string, revoked bool) func(context.Context, StatusEntry, string) (bool, error) {
+func revokes(
+	t testing.TB, entry StatusEntry, docType string, revoked bool,
+) func(context.Context, StatusEntry, string) (bool, error) {
 	return func(_ context.Context, e StatusEntry, of string) (bool, error) {
 		if e != entry || of != docType {
 			t.Errorf("asked for %+v of %s", e, of)

@@ -116,7 +116,8 @@ func statusClaimsOf(token []byte, docType string, issuers []Issuer, now time.Tim
 		if err != nil {
 			return claims, refuse(ReasonStatus)
 		}
-		if verifyChain(chain, docType, anyUsage(issuers), now) != nil || verifySign1(message, chain[0].PublicKey, ReasonStatus) != nil ||
+		if verifyChain(chain, docType, anyUsage(issuers), now) != nil ||
+			verifySign1(message, chain[0].PublicKey, ReasonStatus) != nil ||
 			listDecoder.Unmarshal(message.Payload, &claims) != nil {
 			return claims, refuse(ReasonStatus)
 		}

@@ -19,7 +19,8 @@ const listURI = "https://issuer.example/statuslists/1"
 func signedList(t testing.TB, i *SampleIssuer, claims statusClaims) map[string][]byte {
 	t.Helper()
 	key, chain := i.signer, []string{base64.StdEncoding.EncodeToString(i.signerDER)}
-	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.ES256, Key: key}, (&jose.SignerOptions{}).WithType("statuslist+jwt").WithHeader("x5c", chain))
+	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.ES256, Key: key},
+		(&jose.SignerOptions{}).WithType("statuslist+jwt").WithHeader("x5c", chain))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +37,8 @@ func signedList(t testing.TB, i *SampleIssuer, claims statusClaims) map[string][
 	if err != nil {
 		t.Fatal(err)
 	}
-	binary, err := sign1(key, cose.AlgorithmES256, encode(claims), cose.UnprotectedHeader{cose.HeaderLabelX5Chain: i.signerDER})
+	binary, err := sign1(key, cose.AlgorithmES256, encode(claims),
+		cose.UnprotectedHeader{cose.HeaderLabelX5Chain: i.signerDER})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +70,8 @@ func TestStatusListExamples(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for name, token := range signedList(t, issuer, statusClaims{Subject: listURI, List: statusBytes{Bits: tt.bits, List: compressed}}) {
+		for name, token := range signedList(t, issuer,
+			statusClaims{Subject: listURI, List: statusBytes{Bits: tt.bits, List: compressed}}) {
 			list, err := ParseStatusList(token, listURI, DocTypeMDL, issuer.Trusted(), now)
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)
@@ -101,19 +104,21 @@ func TestStatusListIsRefused(t *testing.T) {
 		issuers []Issuer
 		want    Reason
 	}{
-		"good":                {good, issuer.Trusted(), ""},
-		"lasting":             {with(func(c *statusClaims) { c.Expires = now.Unix() + 1 }), issuer.Trusted(), ""},
-		"expired":             {with(func(c *statusClaims) { c.Expires = now.Unix() }), issuer.Trusted(), ReasonStatus},
-		"of another address":  {with(func(c *statusClaims) { c.Subject += "0" }), issuer.Trusted(), ReasonStatus},
-		"of three bits":       {with(func(c *statusClaims) { c.List.Bits = 3 }), issuer.Trusted(), ReasonStatus},
-		"of no bits":          {with(func(c *statusClaims) { c.List.Bits = 0 }), issuer.Trusted(), ReasonStatus},
-		"not compressed":      {with(func(c *statusClaims) { c.List.List = []byte{1} }), issuer.Trusted(), ReasonStatus},
-		"growing without end": {with(func(c *statusClaims) { c.List.List = deflated(t, make([]byte, maxStatusBytes+1)) }), issuer.Trusted(), ReasonStatus},
-		"a stranger's":        {good, stranger.Trusted(), ReasonStatus},
-		"nobody is trusted":   {good, nil, ReasonStatus},
+		"good":               {good, issuer.Trusted(), ""},
+		"lasting":            {with(func(c *statusClaims) { c.Expires = now.Unix() + 1 }), issuer.Trusted(), ""},
+		"expired":            {with(func(c *statusClaims) { c.Expires = now.Unix() }), issuer.Trusted(), ReasonStatus},
+		"of another address": {with(func(c *statusClaims) { c.Subject += "0" }), issuer.Trusted(), ReasonStatus},
+		"of three bits":      {with(func(c *statusClaims) { c.List.Bits = 3 }), issuer.Trusted(), ReasonStatus},
+		"of no bits":         {with(func(c *statusClaims) { c.List.Bits = 0 }), issuer.Trusted(), ReasonStatus},
+		"not compressed":     {with(func(c *statusClaims) { c.List.List = []byte{1} }), issuer.Trusted(), ReasonStatus},
+		"growing without end": {with(func(c *statusClaims) { c.List.List = deflated(t, make([]byte, maxStatusBytes+1)) }),
+			issuer.Trusted(), ReasonStatus},
+		"a stranger's":      {good, stranger.Trusted(), ReasonStatus},
+		"nobody is trusted": {good, nil, ReasonStatus},
 	} {
 		for encoding, token := range signedList(t, issuer, tt.claims) {
-			if _, err := ParseStatusList(token, listURI, DocTypeMDL, tt.issuers, now); ReasonOf(err) != tt.want || (err == nil) != (tt.want == "") {
+			if _, err := ParseStatusList(token, listURI, DocTypeMDL, tt.issuers, now); ReasonOf(err) != tt.want ||
+				(err == nil) != (tt.want == "") {
 				t.Errorf("%s, %s: %v, want %q", name, encoding, err, tt.want)
 			}
 			if tt.want != "" {
@@ -161,7 +166,8 @@ func TestStatusOfADocumentIsRead(t *testing.T) {
 
 func FuzzStatusList(f *testing.F) {
 	issuer := newIssuer(f, 2)
-	for _, token := range signedList(f, issuer, statusClaims{Subject: listURI, List: statusBytes{Bits: 1, List: deflated(f, []byte{1})}}) {
+	for _, token := range signedList(f, issuer,
+		statusClaims{Subject: listURI, List: statusBytes{Bits: 1, List: deflated(f, []byte{1})}}) {
 		f.Add(token)
 	}
 	f.Add(signedList(f, issuer, identifiers("revoked"))["cwt"])

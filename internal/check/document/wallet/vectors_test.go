@@ -135,13 +135,17 @@ func TestPublishedPresentationsHold(t *testing.T) {
 		chain        Reason // the reason with which the vector's own issuer certificate is refused
 	}{
 		{"annex-d", Presentation{transcript: transcriptD, readerKey: readerKey}, ""},
-		{"animo", Presentation{transcript: transcriptOpenID("x509_san_dns:playground.animo.id", "LMGPB6k--THpBUSkEBvLxmdMIi3Ee1fjHXXUUzBVa04",
+		{"animo", Presentation{transcript: transcriptOpenID("x509_san_dns:playground.animo.id",
+			"LMGPB6k--THpBUSkEBvLxmdMIi3Ee1fjHXXUUzBVa04",
 			unhex(t, "61a29f269176244d397cae26f7f80ab196bffcb65fe3052b540c78073dab7c1e"),
 			"https://playground.animo.id/oid4vp/8caaebcc-d48c-471b-86b0-a534e15c4774/authorize?session=6c115dbc-1364-4e9f-a325-173eeec01a5a")}, ""},
-		{"france", Presentation{transcript: transcript18("example.com", "https://example.com/12345/response", "abcdefgh1234567890", "")}, ""},
-		{"google", Presentation{transcript: transcript("OpenID4VPDCAPIHandover", googleOrigin, "web-origin:"+googleOrigin, googleNonce)}, ReasonIssuerUnknown},
+		{"france", Presentation{transcript: transcript18("example.com", "https://example.com/12345/response",
+			"abcdefgh1234567890", "")}, ""},
+		{"google", Presentation{transcript: transcript("OpenID4VPDCAPIHandover", googleOrigin, "web-origin:"+googleOrigin,
+			googleNonce)}, ReasonIssuerUnknown},
 		{"ubique", Presentation{transcript: transcript18("Cq1anPb8vZU5j5C0d7hcsbuJLBpIawUJIDQRi2Ebwb4",
-			"http://localhost:4000/api/presentation_request/dc8999df-d6ea-4c84-9985-37a8b81a82ec/callback", "abcdefg", "123456")}, ""},
+			"http://localhost:4000/api/presentation_request/dc8999df-d6ea-4c84-9985-37a8b81a82ec/callback", "abcdefg",
+			"123456")}, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			v := all[tt.name]
@@ -173,9 +177,11 @@ func TestPublishedAnnexCHolds(t *testing.T) {
 	}
 	issuer := signer(t, v.documents(t)[0])
 	issuer[0].SignerUsage = UsageMDL
-	p := Presentation{docTypes: []string{DocTypeMDL}, response: response, transcript: transcriptMdocAPI(encryptionInfo, "http://localhost:5173")}
+	p := Presentation{docTypes: []string{DocTypeMDL}, response: response,
+		transcript: transcriptMdocAPI(encryptionInfo, "http://localhost:5173")}
 	for targetAge, want := range map[int]Reason{18: "", 21: "", 22: ReasonNoStatement} {
-		if err := (Verifier{Issuers: issuer}).Verify(bg, p, targetAge, v.Time); ReasonOf(err) != want || (err == nil) != (want == "") {
+		if err := (Verifier{Issuers: issuer}).Verify(bg, p, targetAge, v.Time); ReasonOf(err) != want ||
+			(err == nil) != (want == "") {
 			t.Errorf("%d: %v, want %q", targetAge, err, want)
 		}
 	}
@@ -188,7 +194,8 @@ func TestPublishedAnnexCHolds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	key, err := ecdh.P256().NewPublicKey(unhex(t, "044e3557377ae22fe19a574cebd9a149c71c19f951dba60c6b81a6b9caea7fda687d81f1ba025e839ae241d8a27118b4d8291ac3a292f86f262463e68b12c04dbd"))
+	key, err := ecdh.P256().NewPublicKey(unhex(t,
+		"044e3557377ae22fe19a574cebd9a149c71c19f951dba60c6b81a6b9caea7fda687d81f1ba025e839ae241d8a27118b4d8291ac3a292f86f262463e68b12c04dbd"))
 	if err != nil {
 		t.Fatal(err)
 	}

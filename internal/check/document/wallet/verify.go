@@ -98,7 +98,9 @@ func (v Verifier) Verify(ctx context.Context, p Presentation, targetAge int, now
 
 // authenticate checks all signatures and digests, and returns the security object
 // and the elements of a namespace.
-func authenticate(d document, p Presentation, issuers []Issuer, namespace string, now time.Time) (securityObject, map[string]cbor.RawMessage, error) {
+func authenticate(
+	d document, p Presentation, issuers []Issuer, namespace string, now time.Time,
+) (securityObject, map[string]cbor.RawMessage, error) {
 	object, err := verifyIssuer(d, issuers, now)
 	if err != nil {
 		return object, nil, err

@@ -31,7 +31,9 @@ type Count struct {
 }
 
 // Evaluate reads labelled pictures. Progress is called after each.
-func Evaluate(ctx context.Context, r *reader.Reader, files []string, workers int, now time.Time, progress func(done, total int)) (Report, error) {
+func Evaluate(
+	ctx context.Context, r *reader.Reader, files []string, workers int, now time.Time, progress func(done, total int),
+) (Report, error) {
 	labels := map[string]string{}
 	for _, file := range files {
 		date, err := birth(file)
@@ -59,7 +61,8 @@ func Evaluate(ctx context.Context, r *reader.Reader, files []string, workers int
 		return nil
 	})
 	report := Report{
-		Pictures: len(files), Read: accuracy.NewShare(read, len(files)), Wrong: accuracy.NewShare(valid-read, valid), Reasons: []Count{},
+		Pictures: len(files), Read: accuracy.NewShare(read, len(files)), Wrong: accuracy.NewShare(valid-read, valid),
+		Reasons: []Count{},
 	}
 	for reason, count := range reasons {
 		report.Reasons = append(report.Reasons, Count{reason, count})

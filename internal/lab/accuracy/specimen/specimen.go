@@ -69,7 +69,9 @@ func Files(path string) ([]string, error) {
 // Each reads the files with the given number of workers and calls use with each
 // result, in the order of the files. It fails when a file cannot be opened or ctx
 // ends.
-func Each(ctx context.Context, r *reader.Reader, files []string, workers int, now time.Time, use func(Read) error) error {
+func Each(
+	ctx context.Context, r *reader.Reader, files []string, workers int, now time.Time, use func(Read) error,
+) error {
 	results := make([]chan Read, len(files))
 	for i := range results {
 		results[i] = make(chan Read, 1)

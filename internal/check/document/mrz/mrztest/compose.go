@@ -91,7 +91,11 @@ func short(d mrz.Date) string { return fmt.Sprintf("%02d%02d%02d", d.Year%100, d
 func check(text string) string { return string(mrz.CheckDigit(text)) }
 
 var (
-	states   = []string{"UTO", "D", "FRA", "ESP", "ITA", "POL", "NLD", "SWE", "GBR", "USA", "JPN", "BRA", "ZAF", "KEN", "IND", "AUS"}
-	surnames = []string{"ERIKSSON", "MUELLER", "GARCIA LOPEZ", "KOWALSKI", "VAN DER BERG", "OCONNOR", "DJURIC", "NGUYEN", "SMITH", "QUINTEROS", "WOJCIECHOWSKA", "BANGIZIBWE", "YAMAZAKI", "FERREIRA DA SILVA", "LINDQVIST", "HAXHIU", "OEZTUERK", "XU"}
-	given    = []string{"ANNA MARIA", "JOHN", "ZOE", "LUKAS", "PEDRO", "KATARZYNA", "WILLEM", "FIONA", "JOVAN", "THI HOA", "BETTY", "XIMENA", "VICTOR", "GRACE", "YUKI", "RUI", "ASTRID", "QENDRIM", "MEHMET", "JU"}
+	states = []string{"UTO", "D", "FRA", "ESP", "ITA", "POL", "NLD", "SWE", "GBR", "USA", "JPN", "BRA", "ZAF", "KEN",
+		"IND", "AUS"}
+	surnames = []string{"ERIKSSON", "MUELLER", "GARCIA LOPEZ", "KOWALSKI", "VAN DER BERG", "OCONNOR", "DJURIC", "NGUYEN",
+		"SMITH", "QUINTEROS", "WOJCIECHOWSKA", "BANGIZIBWE", "YAMAZAKI", "FERREIRA DA SILVA", "LINDQVIST", "HAXHIU",
+		"OEZTUERK", "XU"}
+	given = []string{"ANNA MARIA", "JOHN", "ZOE", "LUKAS", "PEDRO", "KATARZYNA", "WILLEM", "FIONA", "JOVAN", "THI HOA",
+		"BETTY", "XIMENA", "VICTOR", "GRACE", "YUKI", "RUI", "ASTRID", "QENDRIM", "MEHMET", "JU"}
 )

@@ -32,7 +32,8 @@ func (p Publisher) SignLoTE(l LoTE) []byte {
 	if _, ok := p.Key.(*ecdsa.PrivateKey); ok {
 		algorithm = "ES256"
 	}
-	header := map[string]any{"alg": algorithm, "typ": "JOSE", "iat": l.Issued.Unix(), "x5c": []string{encode(p.Certificate.Raw)}}
+	header := map[string]any{"alg": algorithm, "typ": "JOSE", "iat": l.Issued.Unix(),
+		"x5c": []string{encode(p.Certificate.Raw)}}
 	merge(header, l.Header)
 	scheme := map[string]any{
 		"LoTEVersionIdentifier": 1, "LoTESequenceNumber": l.Sequence, "LoTEType": or(l.Type, LoTEType),
@@ -45,13 +46,15 @@ func (p Publisher) SignLoTE(l LoTE) []byte {
 		entities = append(entities, entityOf(s.Provider, s.Type, s.Status, s.Certificate))
 	}
 	list := map[string]any{"LoTE": map[string]any{"ListAndSchemeInformation": scheme, "TrustedEntitiesList": entities}}
-	signed := base64.RawURLEncoding.EncodeToString(must(json.Marshal(header))) + "." + base64.RawURLEncoding.EncodeToString(must(json.Marshal(list)))
+	signed := base64.RawURLEncoding.EncodeToString(must(json.Marshal(header))) + "." +
+		base64.RawURLEncoding.EncodeToString(must(json.Marshal(list)))
 	return []byte(edit(l.Final, signed+"."+base64.RawURLEncoding.EncodeToString(p.sign([]byte(signed)))))
 }
 
 func entityOf(name, serviceType, status string, certificate *x509.Certificate) map[string]any {
 	service := map[string]any{
-		"ServiceTypeIdentifier": or(serviceType, loteService), "ServiceName": []any{map[string]any{"lang": "en", "value": "Service"}},
+		"ServiceTypeIdentifier":  or(serviceType, loteService),
+		"ServiceName":            []any{map[string]any{"lang": "en", "value": "Service"}},
 		"ServiceDigitalIdentity": map[string]any{"X509Certificates": []any{map[string]any{"val": encode(certificate.Raw)}}},
 	}
 	if status != "" {

@@ -47,7 +47,8 @@ func (p Publisher) PEM() []byte {
 func Certify(name string, key crypto.Signer, end time.Time) *x509.Certificate {
 	template := &x509.Certificate{
 		SerialNumber: new(big.Int).SetBytes([]byte(name)), Subject: pkix.Name{CommonName: name, Country: []string{"UT"}},
-		NotBefore: Start, NotAfter: end, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
+		NotBefore: Start, NotAfter: end, IsCA: true, BasicConstraintsValid: true,
+		KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
 	}
 	return must(x509.ParseCertificate(must(x509.CreateCertificate(rand.Reader, template, template, key.Public(), key))))
 }

@@ -36,7 +36,8 @@ type VICALEntry struct {
 
 // SignVICAL returns the list as a COSE_Sign1.
 func (p Publisher) SignVICAL(v VICAL) []byte {
-	encoder := must(cbor.EncOptions{Time: cbor.TimeRFC3339, TimeTag: cbor.EncTagRequired, Sort: cbor.SortCanonical}.EncMode())
+	encoder := must(cbor.EncOptions{Time: cbor.TimeRFC3339, TimeTag: cbor.EncTagRequired,
+		Sort: cbor.SortCanonical}.EncMode())
 	entries := []any{}
 	for _, e := range v.Entries {
 		entries = append(entries, map[string]any{
@@ -87,7 +88,8 @@ func (p Publisher) SignVICAL(v VICAL) []byte {
 func (p Publisher) CertifySigner(usage ...int) Publisher {
 	key := must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "Signer"}, NotBefore: Start, NotAfter: Start.AddDate(90, 0, 0),
+		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "Signer"}, NotBefore: Start,
+		NotAfter: Start.AddDate(90, 0, 0),
 		KeyUsage: x509.KeyUsageDigitalSignature, UnknownExtKeyUsage: []asn1.ObjectIdentifier{usage},
 	}
 	der := must(x509.CreateCertificate(rand.Reader, template, p.Certificate, key.Public(), p.Key))

@@ -60,7 +60,8 @@ func Chain(t testing.TB, key *rsa.PublicKey) [][]byte {
 // SHA-256 of the given size in bytes.
 func resigned(t testing.TB, der []byte, size int) []byte {
 	t.Helper()
-	algorithm := pkix.AlgorithmIdentifier{Algorithm: asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 1, 11}, Parameters: asn1.NullRawValue}
+	algorithm := pkix.AlgorithmIdentifier{Algorithm: asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 1, 11},
+		Parameters: asn1.NullRawValue}
 	var whole struct {
 		Content   asn1.RawValue
 		Algorithm pkix.AlgorithmIdentifier
