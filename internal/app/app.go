@@ -46,7 +46,7 @@ type App struct {
 	Sessions *session.Service
 	Insight  *insight.Service
 	Accounts *account.Service // of the API's part
-	Drift    *drift.Service   // the governor; nil when it is off
+	Drift    *drift.Service   // counts checks and compares them with the reference
 
 	replica   insight.Replica // this process
 	log       *slog.Logger
@@ -147,9 +147,7 @@ func (a *App) watch() {
 	a.metrics.WatchDatabase(a.Store.Stats)
 	a.metrics.WatchQueue(a.Store)
 	a.metrics.WatchTrust(a.trustState)
-	if a.Drift != nil {
-		a.metrics.WatchDrift(a.driftIndexes)
-	}
+	a.metrics.WatchDrift(a.driftIndexes)
 	if a.pages != nil {
 		a.metrics.WatchCamera(a.pages.Load)
 	}
@@ -176,7 +174,7 @@ func (a *App) buildParts(cfg config.Config, sealer *credential.Sealer) (_ *echo.
 	} else {
 		a.lab.Why = dashboard.LabElsewhere
 	}
-	a.buildDrift(cfg)
+	a.Drift = drift.NewService(a.Store, drift.Config{Estimator: a.decides, Now: a.now, Logger: a.log})
 	wake := func() {} // replicas of the API find due deliveries by polling
 	if cfg.ServesAPI() {
 		a.buildServices(cfg, sealer)
@@ -250,12 +248,8 @@ func (a *App) buildPages(cfg config.Config, sealer *credential.Sealer, e estimat
 	if err := a.buildDocuments(cfg, sealer, e); err != nil {
 		return err
 	}
-	var counted func(drift.Family, drift.Outcome, float64)
-	if a.Drift != nil {
-		counted = a.Drift.Count
-	}
 	a.pages, err = shopper.New(shopper.Config{
-		Counted: counted, Sessions: a.Sessions, Tenants: a.Tenants, NewCapture: e.newCapture, Places: e.places,
+		Counted: a.Drift.Count, Sessions: a.Sessions, Tenants: a.Tenants, NewCapture: e.newCapture, Places: e.places,
 		Handovers: session.NewHandovers(a.Sessions, a.Store), Wallets: a.wallets,
 		Photos: a.photos, DocumentPlaces: e.documentPlaces,
 		VerifyURL: cfg.VerifyURL, Logger: a.log,

@@ -15,21 +15,13 @@ import (
 // deciding returns the settings and files that determine the results of this
 // process's camera checks.
 func (a *App) deciding(cfg config.Config) map[string]string {
-	number := func(years float64) string { return strconv.FormatFloat(years, 'f', -1, 64) }
 	return map[string]string{
-		"age_margin": number(cfg.AgeMargin), "drift_step": number(cfg.DriftStep), "estimator": a.decides,
-		"models": a.replica.Models,
+		"age_margin": strconv.FormatFloat(cfg.AgeMargin, 'f', -1, 64), "estimator": a.decides, "models": a.replica.Models,
 	}
 }
 
-// beginDeciding reads a raise of the margin, which holds from the first check on,
-// and records what decides.
+// beginDeciding records what decides, unless this process makes no camera checks.
 func (a *App) beginDeciding(ctx context.Context, cfg config.Config) error {
-	if a.Drift != nil {
-		if err := a.Drift.Refresh(ctx); err != nil {
-			return err
-		}
-	}
 	if a.decides == "" {
 		return nil
 	}
@@ -47,6 +39,7 @@ func recordDeciding(ctx context.Context, s *store.Store, at time.Time, decides m
 	var before map[string]string
 	if len(last) > 0 {
 		before = last[0].Details().Params
+		delete(before, "drift_step") // a setting of release 0.2
 	}
 	if maps.Equal(before, decides) {
 		return nil

@@ -73,7 +73,7 @@ func (a *App) openEstimator(cfg config.Config) (e estimator, err error) {
 	e.newCapture = func(sess session.Session, assisted bool) shopper.Capture {
 		party := turn.Party{Tenant: sess.TenantID, Session: sess.ID}
 		return engine.NewCapture(age.Options{
-			TargetAge: sess.TargetAge, Margin: cfg.AgeMargin, Raised: a.raised, Assisted: assisted,
+			TargetAge: sess.TargetAge, Margin: cfg.AgeMargin, Assisted: assisted,
 			Turn: func(ctx context.Context) (func(), error) { return queue.Enter(ctx, party) },
 		})
 	}

@@ -30,10 +30,6 @@ func Installation(cfg config.Config) (evidence.Installation, error) {
 		Release: cfg.Version, Configuration: cfg.Fingerprint(), BaseURL: cfg.BaseURL, Operator: cfg.OperatorName,
 		Links:  cfg.OperatorLinks,
 		Margin: cfg.AgeMargin, SessionTTL: cfg.SessionTTL, Retention: cfg.Retention, DocumentWays: cfg.DocumentWays,
-		Governor: "off",
-	}
-	if cfg.DriftStep > 0 {
-		about.Governor = "on"
 	}
 	if cfg.Estimator == config.EstimatorOff {
 		about.EstimatorOff, about.FairnessGap = true, "off"

@@ -27,23 +27,19 @@ const (
 	flushEvery  = 5 * time.Second
 	alertEvery  = 5 * time.Minute
 	listsEvery  = 5 * time.Minute // looks which lists are due; each is fetched every few hours
-	// raisedEvery is how often a replica reads what the governor of drift and people
-	// did on others.
-	raisedEvery = 2 * time.Second
+	driftEvery  = time.Minute     // how often a replica reads the drift that others found
 )
 
 // keepHouse runs the database's housekeeping until ctx ends, in small steps
 // during traffic, on every replica with the API's part. Other replicas only
-// report that they are alive, and govern drift.
+// report that they are alive, and count checks.
 func (a *App) keepHouse(ctx context.Context) {
 	var jobs sync.WaitGroup
 	defer jobs.Wait()
 	jobs.Go(func() { a.repeat(ctx, insight.HeartbeatEvery, "reporting this replica failed", a.heartbeat) })
-	if a.Drift != nil {
-		jobs.Go(func() { a.repeat(ctx, raisedEvery, "reading the raise of the margin failed", a.Drift.Refresh) })
-		jobs.Go(func() { a.repeat(ctx, flushEvery, "writing counts of checks failed", a.Drift.Flush) })
-		jobs.Go(func() { a.repeat(ctx, pruneEvery, "deleting old counts of checks failed", a.Drift.Prune) })
-	}
+	jobs.Go(func() { a.repeat(ctx, driftEvery, "reading the state of drift failed", a.Drift.Refresh) })
+	jobs.Go(func() { a.repeat(ctx, flushEvery, "writing counts of checks failed", a.Drift.Flush) })
+	jobs.Go(func() { a.repeat(ctx, pruneEvery, "deleting old counts of checks failed", a.Drift.Prune) })
 	if a.refusals == nil {
 		return
 	}

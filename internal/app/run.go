@@ -49,9 +49,7 @@ func (a *App) Run(ctx context.Context) error {
 		a.certifier.Close()
 	}
 	workers.Wait()
-	if a.Drift != nil {
-		err = errors.Join(err, finish(ctx, a.Drift.Flush))
-	}
+	err = errors.Join(err, finish(ctx, a.Drift.Flush))
 	if a.refusals != nil {
 		err = errors.Join(err, finish(ctx, a.refusals.Flush))
 	}

@@ -33,8 +33,8 @@ func toDriftHour(r driftHourRow) (drift.Hour, error) {
 }
 
 type driftStateRow struct {
-	ID     int `gorm:"primaryKey"`
-	Raised float64
+	ID     int     `gorm:"primaryKey"`
+	Raised float64 // 0; release 0.2 raised the margin by these years
 	State  string
 }
 
@@ -44,7 +44,6 @@ func toDriftState(r driftStateRow) (s drift.State, err error) {
 	if r.State != "" {
 		err = json.Unmarshal([]byte(r.State), &s)
 	}
-	s.Raised = r.Raised
 	return s, err
 }
 
@@ -71,8 +70,7 @@ func (s *Store) UpdateDrift(ctx context.Context, fn func(tx drift.Tx, state *dri
 		if err != nil {
 			return err
 		}
-		err = tx.db.Model(&driftStateRow{}).Where("id = 1").Updates(map[string]any{"raised": state.Raised,
-			"state": string(text)}).Error
+		err = tx.db.Model(&driftStateRow{}).Where("id = 1").Update("state", string(text)).Error
 		if err != nil || act == nil {
 			return err
 		}

@@ -53,7 +53,6 @@ type Config struct {
 	TestDailyCap           int64         // -1 unlimited
 	FreeChecksPerMonth     int64         // -1 unlimited
 	AgeMargin              float64       // years, 0 or more
-	DriftStep              float64       // years that the governor of drift adds to the margin; 0: it is off
 	Retention              time.Duration // of finished sessions; 0: no end
 	RedirectTokenTTL       time.Duration
 	WebhookRetryLive       []time.Duration // wait after each failed attempt except the last

@@ -201,18 +201,6 @@ func setLimit(dst *int64, v string) error {
 	return nil
 }
 
-func setDriftStep(c *Config, v string) error {
-	if v == "" {
-		return nil
-	}
-	f, err := strconv.ParseFloat(v, 64)
-	if err != nil || !(f >= 0.5 && f <= 20) {
-		return errors.New("must be a number of years from 0.5 to 20, or empty for no governor")
-	}
-	c.DriftStep = f
-	return nil
-}
-
 func setAgeMargin(c *Config, v string) error {
 	f, err := strconv.ParseFloat(v, 64)
 	if err != nil || !(f >= 0 && f <= 50) {

@@ -90,8 +90,6 @@ var Variables = []Variable{
 		set:  func(c *Config, v string) error { return setLimit(&c.FreeChecksPerMonth, v) }},
 	{Name: "AGEGATE_AGE_MARGIN", Default: "7", Help: "years added to the target age before a face passes",
 		set: setAgeMargin},
-	{Name: "AGEGATE_DRIFT_STEP", Help: "turns the governor of drift on: years, 0.5 to 20, that it adds to the margin where estimates have shifted from their reference; empty: off",
-		set: setDriftStep},
 	{Name: "AGEGATE_REDIRECT_TOKEN_TTL", Default: "10m", Help: "life of a redirect token",
 		set: func(c *Config, v string) error { return setDuration(&c.RedirectTokenTTL, v, time.Second, 24*time.Hour) }},
 	{Name: "AGEGATE_WEBHOOK_RETRY_LIVE", Default: "5s,5m,30m,2h,5h,10h,14h,20h,24h",

@@ -156,34 +156,29 @@ type DriftIndex struct {
 	Index        float64
 }
 
-// WatchDrift publishes what the governor of drift knows: the indexes of the last
-// windows, and the years by which it has raised the margin.
-func (m *Metrics) WatchDrift(known func() (indexes []DriftIndex, raised float64)) {
+// WatchDrift publishes the stability indexes of the last windows.
+func (m *Metrics) WatchDrift(known func() []DriftIndex) {
 	m.registry.MustRegister(&driftCollector{
 		known: known,
 		index: prometheus.NewDesc("agegate_drift_index",
 			"Population stability index of the last window, by family of browsers, of estimates or of how checks ended.",
 			[]string{"browsers", "of"}, nil),
-		raised: prometheus.NewDesc("agegate_drift_raised_years",
-			"Years by which the governor of drift has raised the margin.", nil, nil),
 	})
 }
 
 type driftCollector struct {
-	known         func() ([]DriftIndex, float64)
-	index, raised *prometheus.Desc
+	known func() []DriftIndex
+	index *prometheus.Desc
 }
 
 // Describe implements prometheus.Collector.
-func (c *driftCollector) Describe(out chan<- *prometheus.Desc) { out <- c.index; out <- c.raised }
+func (c *driftCollector) Describe(out chan<- *prometheus.Desc) { out <- c.index }
 
 // Collect implements prometheus.Collector.
 func (c *driftCollector) Collect(out chan<- prometheus.Metric) {
-	indexes, raised := c.known()
-	for _, i := range indexes {
+	for _, i := range c.known() {
 		out <- prometheus.MustNewConstMetric(c.index, prometheus.GaugeValue, i.Index, i.Browsers, i.Of)
 	}
-	out <- prometheus.MustNewConstMetric(c.raised, prometheus.GaugeValue, raised)
 }
 
 // Trust is the state of what wallets' checks depend on.

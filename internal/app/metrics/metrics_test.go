@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"agegate/internal/backoffice/drift"
 	"agegate/internal/check/document"
 	"agegate/internal/check/document/trustlist"
 	"agegate/internal/check/document/trustlist/trustlisttest"
@@ -37,6 +38,7 @@ func TestMetrics(t *testing.T) {
 		}
 		endingIssuer(t, g)
 		failingList(t, g)
+		drifted(t, g)
 		want := []string{
 			`agegate_sessions_total{mode="test",status="PENDING"} 7`,
 			`agegate_sessions_total{mode="test",status="PASSED"} 2`,
@@ -59,6 +61,7 @@ func TestMetrics(t *testing.T) {
 			`agegate_trust_ending{of="issuer"} 1`,
 			`agegate_trust_ending{of="verifier"} 0`,
 			`agegate_trust_lists_failing 1`,
+			`agegate_drift_index{browsers="edge",of="estimates"} 0.3`,
 			`agegate_database_connections_open `,
 			`go_goroutines `,
 		}
@@ -78,7 +81,22 @@ func TestMetrics(t *testing.T) {
 		if err != nil || len(problems) > 0 {
 			t.Errorf("Prometheus' linter: %v, %v", problems, err)
 		}
-	}, "AGEGATE_METRICS_LISTEN=127.0.0.1:0", "AGEGATE_DRIFT_STEP=2")
+	}, "AGEGATE_METRICS_LISTEN=127.0.0.1:0")
+}
+
+// drifted stores a family of browsers whose estimates have shifted.
+func drifted(t *testing.T, g *gatewaytest.Gateway) {
+	t.Helper()
+	err := g.App.Store.UpdateDrift(t.Context(), func(_ drift.Tx, s *drift.State) (*audit.Act, error) {
+		s.Families = map[drift.Family]*drift.Standing{drift.Edge: {Ages: drift.Measure{Index: 0.3}}}
+		return nil, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := g.App.Drift.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // documents ends three document checks: passed after a refusal, declined, and

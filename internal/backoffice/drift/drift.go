@@ -1,8 +1,8 @@
 // Package drift watches whether the camera check still works as it did. It counts
 // how checks end and how their estimates are distributed, by family of browsers,
-// and compares the counts with a frozen reference. Where the estimates have
-// shifted far, the governor raises the margin by the operator's step. Only a
-// person lowers it again.
+// and compares the counts with a frozen reference. It warns where they have
+// shifted. It changes nothing: a person decides what follows, because counts
+// cannot tell an attack from another audience.
 //
 // No estimate of a person is kept: only counts of at least MinGroup estimates
 // together leave the memory of the process that counted them.
@@ -17,14 +17,14 @@ import (
 // together. It is also held by the table.
 const MinGroup = 50
 
-// The governor's rule. A window is judged when it has at least MinWindow counts
+// The rule of comparison. A window is judged when it has at least MinWindow counts
 // and is at least WindowTime long.
 const (
 	MinWindow    = 500
 	WindowTime   = 15 * time.Minute
 	MinReference = 2000 // estimates
 	Warn         = 0.1  // stability index from which a warning is logged
-	Act          = 0.25 // from which the margin is raised
+	Far          = 0.25 // from which an error is logged and an alert fires
 	InARow       = 2    // windows that must agree: the audience of an afternoon is another one
 )
 

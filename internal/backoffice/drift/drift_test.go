@@ -2,7 +2,6 @@ package drift
 
 import (
 	"math"
-	"math/rand/v2"
 	"testing"
 	"time"
 )
@@ -56,87 +55,48 @@ func TestBins(t *testing.T) {
 	}
 }
 
-// Whatever is counted: the years that are added to the margin only grow, once, by
-// the step; only Lower ends that.
-func TestTheMarginIsNeverLoweredByItself(t *testing.T) {
-	for seed := range uint64(50) {
-		random := rand.New(rand.NewPCG(seed, 1))
-		state, at := State{}, time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-		state.Freeze([]Hour{{Family: ChromeAndroid, Estimator: "e", Counts: counts(random, 3000)}}, "e", at)
-		raised := 0.0
-		for range 200 {
-			at = at.Add(time.Duration(random.IntN(40)) * time.Minute)
-			estimator := []string{"e", "e", "e", "other"}[random.IntN(4)]
-			family := []Family{ChromeAndroid, Firefox}[random.IntN(2)]
-			state.Observe(Hour{Family: family, Estimator: estimator, Counts: counts(random, 50+random.IntN(800))}, at, 2)
-			if random.IntN(20) == 0 {
-				state.Freeze([]Hour{{Family: ChromeAndroid, Estimator: "e", Counts: counts(random, 3000)}}, "e", at)
-			}
-			if state.Raised < raised || state.Raised != 0 && state.Raised != 2 {
-				t.Fatalf("seed %d: raised by %v after %v", seed, state.Raised, raised)
-			}
-			raised = state.Raised
-		}
-		if raised == 0 {
-			t.Errorf("seed %d: nothing was raised, so that this shows nothing", seed)
-		}
-		if state.Lower(); state.Raised != 0 {
-			t.Errorf("seed %d: a person cannot lower it", seed)
-		}
-	}
-}
-
-// counts returns n checks whose estimates are of an age chosen at random.
-func counts(random *rand.Rand, n int) (c Counts) {
-	mean := 15 + 30*random.Float64()
-	for range n {
-		c.Ages[bin(mean+8*random.NormFloat64())]++
-		c.Outcomes[Estimated]++
-	}
-	return c
-}
-
-// One window over the limit is not enough, nor are two with one below between
-// them, nor two of too few estimates; after a person has lowered the margin, two
-// more are needed.
-func TestWhatRaises(t *testing.T) {
+// TestWhatIsFar: one window over the limit is not enough, nor are two with one
+// below between them, nor two of too few estimates. A shift is told once.
+func TestWhatIsFar(t *testing.T) {
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	usual, shifted := Counts{Ages: [Bins]int64{3: 400, 4: 400, 5: 200}}, Counts{Ages: [Bins]int64{3: 100, 4: 300, 5: 600}}
 	small := Counts{Ages: [Bins]int64{3: 10, 4: 30, 5: 60}}
 	for _, row := range []struct {
 		name    string
 		windows []Counts
-		raised  bool
+		far     bool
 	}{
 		{"one", []Counts{shifted}, false},
 		{"two", []Counts{shifted, shifted}, true},
+		{"four", []Counts{shifted, shifted, shifted, shifted}, true},
 		{"one between", []Counts{shifted, usual, shifted}, false},
 		{"too few", []Counts{small, small, small, small}, false},
 		{"usual", []Counts{usual, usual, usual}, false},
+		{"other models", []Counts{shifted, shifted}, false},
 	} {
-		state, at := State{}, start
+		state, at, told, estimator := State{}, start, 0, "e"
 		state.Freeze([]Hour{{Family: Edge, Estimator: "e", Counts: usual.Add(usual).Add(usual)}}, "e", at)
-		feed := func(windows []Counts) {
-			for _, c := range windows {
-				// A window is complete once it is old enough: its last estimates make it so.
-				state.Observe(Hour{Family: Edge, Estimator: "e", Counts: Counts{Ages: [Bins]int64{0: 0, 4: 1}}}, at, 2)
-				at = at.Add(WindowTime)
-				state.Observe(Hour{Family: Edge, Estimator: "e", Counts: c}, at, 2)
+		if row.name == "other models" {
+			estimator = "new"
+		}
+		observe := func(c Counts) {
+			for _, e := range state.Observe(Hour{Family: Edge, Estimator: estimator, Counts: c}, at) {
+				if e.Far {
+					told++
+				}
 			}
 		}
-		feed(row.windows)
-		if got := state.Raised != 0; got != row.raised {
-			t.Errorf("%s: raised %t", row.name, got)
+		for _, c := range row.windows {
+			// A window is complete once it is old enough: its last estimates make it so.
+			observe(Counts{Ages: [Bins]int64{4: 1}})
+			at = at.Add(WindowTime)
+			observe(c)
 		}
-		if !row.raised {
-			continue
+		if got := state.FarFamily(); (got == All) != row.far {
+			t.Errorf("%s: far %q", row.name, got)
 		}
-		state.Lower()
-		if feed(row.windows[:1]); state.Raised != 0 {
-			t.Errorf("%s: raised by one window after a person lowered it", row.name)
-		}
-		if feed(row.windows[:1]); state.Raised == 0 {
-			t.Errorf("%s: not raised again by the second", row.name)
+		if want := map[bool]int{true: 2}[row.far]; told != want { // of all browsers and of Edge
+			t.Errorf("%s: told %d times, want %d", row.name, told, want)
 		}
 	}
 }

@@ -34,17 +34,16 @@ type Tx interface {
 	DriftHours(since time.Time) ([]Hour, error)
 }
 
-// Config says how the governor acts.
+// Config is what a Service needs besides its store.
 type Config struct {
-	Step      float64 // years by which it raises the margin
-	Margin    float64 // as configured, years
-	Estimator string  // fingerprint of this process's; empty where it makes no checks
+	Estimator string // fingerprint of this process's; empty where it makes no checks
 	Now       func() time.Time
 	Logger    *slog.Logger // nil discards
 }
 
-// Service counts the checks of a process, and governs with the other replicas. It
-// is safe for concurrent use and holds a fixed number of counts.
+// Service counts the checks of a process, and compares the counts of all replicas
+// with the reference. It is safe for concurrent use and holds a fixed number of
+// counts.
 type Service struct {
 	cfg   Config
 	store Store
@@ -54,7 +53,7 @@ type Service struct {
 	counts map[Family]Counts // that wait to be written
 }
 
-// NewService returns a service over a store. Call Refresh before its Raise counts.
+// NewService returns a service over a store.
 func NewService(store Store, cfg Config) *Service {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
@@ -77,20 +76,11 @@ func (s *Service) Count(f Family, o Outcome, years float64) {
 	s.counts[f] = c
 }
 
-// Step returns by how many years the governor raises the margin.
-func (s *Service) Step() float64 { return s.cfg.Step }
-
-// Margin returns the configured margin, in years.
-func (s *Service) Margin() float64 { return s.cfg.Margin }
-
-// Raised returns the years that are added to the margin now, as last read.
-func (s *Service) Raised() float64 { return s.state.Load().Raised }
-
 // Known returns the state as last read. It must not be changed.
 func (s *Service) Known() State { return *s.state.Load() }
 
-// Refresh reads the state, so that what any replica or person did applies here. If
-// that fails, the state read before stays in force.
+// Refresh reads the state that the replicas share. If that fails, Known returns
+// the state read before.
 func (s *Service) Refresh(ctx context.Context) error {
 	state, err := s.store.DriftState(ctx)
 	if err == nil {
@@ -109,8 +99,8 @@ func (s *Service) Prune(ctx context.Context) error {
 	return s.store.PruneDrift(ctx, s.cfg.Now().Add(-Kept))
 }
 
-// Flush writes the counts of each family that has at least MinGroup, and acts on
-// what they show. The others wait on.
+// Flush writes the counts of each family that has at least MinGroup and logs the
+// shifts that they show. The other counts wait.
 func (s *Service) Flush(ctx context.Context) error {
 	for _, family := range Families() {
 		ready := s.take(family)
@@ -140,7 +130,7 @@ func (s *Service) putBack(f Family, c Counts) {
 }
 
 // write adds counts to their hour and judges them, on the locked state: of all
-// replicas, the one whose counts complete a window decides.
+// replicas, the one whose counts complete a window logs the shift.
 func (s *Service) write(ctx context.Context, family Family, counts Counts) error {
 	now := s.cfg.Now()
 	h := Hour{Hour: now.Truncate(time.Hour), Family: family, Estimator: s.cfg.Estimator, Counts: counts}
@@ -149,12 +139,7 @@ func (s *Service) write(ctx context.Context, family Family, counts Counts) error
 		if err := tx.AddDriftHour(h); err != nil {
 			return nil, err
 		}
-		events = state.Observe(h, now, s.cfg.Step)
-		for _, e := range events {
-			if e.Raised > 0 { // at most one of them
-				return s.raise(e, now), nil
-			}
-		}
+		events = state.Observe(h, now)
 		return nil, nil
 	})
 	if err != nil {
@@ -166,27 +151,14 @@ func (s *Service) write(ctx context.Context, family Family, counts Counts) error
 	return s.Refresh(ctx)
 }
 
-// raise is the entry of a raise.
-func (s *Service) raise(e Event, now time.Time) *audit.Act {
-	return &audit.Act{
-		Scope: audit.Instance, At: now, Actor: audit.System("drift"), Action: audit.DriftRaise,
-		Detail: audit.Detail{
-			Params: map[string]string{
-				"browsers": string(e.Family), "index": Index(e.Index), "estimates": strconv.FormatInt(e.N, 10),
-			},
-			Changes: []audit.Change{{Setting: "age_margin", Old: years(s.cfg.Margin), New: years(s.cfg.Margin + e.Raised)}},
-		},
-	}
-}
-
 func (s *Service) tell(e Event) {
 	of := "estimates"
 	if e.Outcomes {
 		of = "outcomes"
 	}
 	log := s.cfg.Logger.With("browsers", e.Family, "of", of, "index", Index(e.Index), "counts", e.N)
-	if e.Raised > 0 {
-		log.Error("drift: the margin was raised; see agegate drift", "years", e.Raised)
+	if e.Far {
+		log.Error("drift: the estimates are far from their reference; see agegate drift")
 		return
 	}
 	log.Warn("drift: the camera check differs from its reference")
@@ -195,35 +167,9 @@ func (s *Service) tell(e Event) {
 // Index writes a stability index.
 func Index(x float64) string { return strconv.FormatFloat(x, 'f', 3, 64) }
 
-func years(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
-
-// ErrNotRaised is returned where there is no raise to end.
-var ErrNotRaised = fault.New(fault.Conflict, "the governor has not raised the margin")
-
-// Lower ends a raise of the margin, for a person. It returns ErrNotRaised.
-func (s *Service) Lower(ctx context.Context, actor audit.Actor) error {
-	now := s.cfg.Now()
-	err := s.store.UpdateDrift(ctx, func(_ Tx, state *State) (*audit.Act, error) {
-		raised := state.Raised
-		if raised == 0 {
-			return nil, ErrNotRaised
-		}
-		state.Lower()
-		return &audit.Act{
-			Scope: audit.Instance, At: now, Actor: actor, Action: audit.DriftLower,
-			Detail: audit.Detail{Changes: []audit.Change{{Setting: "age_margin", Old: years(s.cfg.Margin + raised),
-				New: years(s.cfg.Margin)}}},
-		}, nil
-	})
-	if err != nil {
-		return err
-	}
-	return s.Refresh(ctx)
-}
-
 // ErrTooFew is returned where the hours hold too few estimates for a reference.
 var ErrTooFew = fault.New(fault.Conflict, "too few estimates for a reference: at least "+strconv.Itoa(MinReference)+
-	" of the models in use are needed; leave the governor on and freeze again later")
+	" of the models in use are needed; freeze again later")
 
 // Freeze makes the references of an estimator from the hours of the last time, for
 // a person, and returns the new state. It returns ErrTooFew.

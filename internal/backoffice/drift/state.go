@@ -5,15 +5,9 @@ import (
 	"time"
 )
 
-// State is what the governor knows. All replicas share one, whose row is locked
-// while it changes.
+// State holds the references and how each family compares with its own. All
+// replicas share one state, whose row is locked while it changes.
 type State struct {
-	// Raised is how many years are added to the margin; 0: none. The governor only
-	// ever raises it, once; Lower is for people.
-	Raised   float64    `json:"raised"`
-	RaisedAt *time.Time `json:"raised_at,omitempty"`
-	RaisedBy Family     `json:"raised_by,omitempty"` // the family whose estimates have shifted
-
 	Estimator string               `json:"estimator,omitempty"` // that the references are of; empty without any
 	FrozenAt  *time.Time           `json:"frozen_at,omitempty"`
 	Families  map[Family]*Standing `json:"families,omitempty"` // those with a reference
@@ -21,8 +15,8 @@ type State struct {
 
 // Standing is how a family stands.
 type Standing struct {
-	Ages     Measure `json:"ages"`     // what the governor acts on
-	Outcomes Measure `json:"outcomes"` // what it only warns of
+	Ages     Measure `json:"ages"`     // distribution of the estimates
+	Outcomes Measure `json:"outcomes"` // how checks end
 }
 
 // Measure compares one distribution with its reference, window by window.
@@ -36,11 +30,14 @@ type Measure struct {
 	Judged   int64      `json:"judged"` // its counts
 	Index    float64    `json:"index"`
 	Warning  int        `json:"warning"` // how many windows in a row, up to it, were at Warn or over
-	Acting   int        `json:"acting"`  // at Act or over
+	Distant  int        `json:"acting"`  // at Far or over; the name in JSON is that of 0.2
 }
 
 // Warned reports whether as many windows as it takes were at Warn or over.
 func (m Measure) Warned() bool { return m.Warning >= InARow }
+
+// Far reports whether as many windows as it takes were at Far or over.
+func (m Measure) Far() bool { return m.Distant >= InARow }
 
 // Known returns the number of counts of the reference.
 func (m Measure) Known() int64 { return total(m.Reference) }
@@ -61,7 +58,7 @@ func (m *Measure) add(counts []int64, at time.Time) (judged bool) {
 		return false
 	}
 	m.Index, m.Judged, m.JudgedAt = psi(m.Window, m.Reference), n, &at
-	m.Warning, m.Acting = after(m.Warning, m.Index >= Warn), after(m.Acting, m.Index >= Act)
+	m.Warning, m.Distant = after(m.Warning, m.Index >= Warn), after(m.Distant, m.Index >= Far)
 	m.OpenedAt, m.Window = nil, nil
 	return true
 }
@@ -74,22 +71,19 @@ func after(inARow int, over bool) int {
 	return 0
 }
 
-// restart forgets the windows so far, not the reference.
-func (m *Measure) restart() { *m = Measure{Reference: m.Reference} }
-
-// Event is a warning or a raise, which is logged.
+// Event is a shift, which is logged once when it begins.
 type Event struct {
 	Family   Family
 	Outcomes bool    // it is about how checks end, not about estimates
 	Index    float64 // of the window
 	N        int64   // counts of the window
-	Raised   float64 // years by which the margin was raised; 0: a warning
+	Far      bool    // estimates at Far or over; otherwise at Warn or over
 }
 
 // Observe takes counts of a family into account, at a time that does not go back,
-// and returns what to tell. step is by how many years it raises the margin. Counts
-// of another estimator than the references' are not judged.
-func (s *State) Observe(h Hour, at time.Time, step float64) (events []Event) {
+// and returns the shifts that began. Counts of another estimator than the
+// references' are not judged.
+func (s *State) Observe(h Hour, at time.Time) (events []Event) {
 	if s.Estimator == "" || h.Estimator != s.Estimator {
 		return nil
 	}
@@ -102,33 +96,27 @@ func (s *State) Observe(h Hour, at time.Time, step float64) (events []Event) {
 		if m := &standing.Outcomes; m.add(h.Outcomes[:], at) && m.Warned() && !warned {
 			events = append(events, Event{Family: family, Outcomes: true, Index: m.Index, N: m.Judged})
 		}
-		warned = standing.Ages.Warned()
-		m := &standing.Ages
-		if !m.add(h.Ages[:], at) {
-			continue
-		}
-		switch {
-		case m.Acting >= InARow && s.Raised == 0:
-			s.Raised, s.RaisedAt, s.RaisedBy = step, &at, family
-			events = append(events, Event{Family: family, Index: m.Index, N: m.Judged, Raised: step})
-		case m.Warned() && !warned:
-			events = append(events, Event{Family: family, Index: m.Index, N: m.Judged})
+		m, before := &standing.Ages, standing.Ages
+		if m.add(h.Ages[:], at) && (m.Far() && !before.Far() || m.Warned() && !before.Warned()) {
+			events = append(events, Event{Family: family, Index: m.Index, N: m.Judged, Far: m.Far()})
 		}
 	}
 	return events
 }
 
-// Lower ends a raise and begins to watch from the start. It is for people only.
-func (s *State) Lower() {
-	s.Raised, s.RaisedAt, s.RaisedBy = 0, nil, ""
-	for _, standing := range s.Families {
-		standing.Ages.restart()
-		standing.Outcomes.restart()
+// FarFamily returns a family whose estimates are Far from the reference, All
+// before others, and empty where none are.
+func (s *State) FarFamily() Family {
+	for _, family := range append([]Family{All}, Families()...) {
+		if standing := s.Families[family]; standing != nil && standing.Ages.Far() {
+			return family
+		}
 	}
+	return ""
 }
 
 // Freeze makes the references of an estimator from its hours. A family gets one
-// from MinReference estimates on; the others only count for All. A raise stays.
+// from MinReference estimates on; the others only count for All.
 func (s *State) Freeze(hours []Hour, estimator string, at time.Time) {
 	sums := map[Family]Counts{}
 	for _, h := range hours {

@@ -59,7 +59,6 @@ type Installation struct {
 	SessionTTL    time.Duration
 	Retention     time.Duration // of finished sessions; 0: no end
 	DocumentWays  []session.Way // those that the operator has enabled
-	Governor      string        // what the drift governor does: off or on
 	// EstimatorOff and NoModels are reasons why there are no models: the
 	// estimator is switched off, or this process cannot read them.
 	EstimatorOff, NoModels bool

@@ -41,7 +41,7 @@ func about() evidence.Installation {
 	}
 	return evidence.Installation{
 		Release: "1.2.3", Configuration: "c0ffee", BaseURL: "https://gate.example", Margin: 7, SessionTTL: 30 * time.Minute,
-		Retention: 90 * 24 * time.Hour, DocumentWays: []session.Way{session.WayPhoto}, Governor: "off",
+		Retention: 90 * 24 * time.Hour, DocumentWays: []session.Way{session.WayPhoto},
 		Models: []evidence.Model{{Role: "age", SHA256: strings.Repeat("ab", 32)}}, Estimator: "e1", Calibration: "k1",
 		Fairness: &evidence.Fairness{Format: 1, Estimator: "e1", Collections: []evidence.Collection{c}},
 	}

@@ -32,10 +32,6 @@ func TestVerdictOnAge(t *testing.T) {
 		{"exactly the cutoff", plain, []int{25}, age.VerdictMet, 25},
 		{"a year below it", plain, []int{24}, age.VerdictBelow, 24},
 		{"fractional margin", age.Options{TargetAge: 18, Margin: 7.5}, []int{25}, age.VerdictBelow, 25},
-		{"a raised margin", age.Options{TargetAge: 18, Margin: 7, Raised: func() float64 { return 2 }}, []int{26},
-			age.VerdictBelow, 26},
-		{"a raised margin, met", age.Options{TargetAge: 18, Margin: 7, Raised: func() float64 { return 2 }}, []int{27},
-			age.VerdictMet, 27},
 		{"the median decides, not odd frames", plain, []int{20, 90, 21, 22, 90, 22}, age.VerdictBelow, 22},
 		{"assisted", still, []int{40}, age.VerdictMet, 40},
 	}
@@ -43,9 +39,6 @@ func TestVerdictOnAge(t *testing.T) {
 		steps := honest(row.options, row.years...).play(t)
 		last := steps[len(steps)-1]
 		cutoff := float64(row.options.TargetAge) + row.options.Margin
-		if row.options.Raised != nil {
-			cutoff += row.options.Raised()
-		}
 		if last.Verdict != row.want || last.Age != row.shown || last.Cutoff != cutoff || last.Phase != age.PhaseDone {
 			t.Errorf("%s: %+v, want %s at %v", row.name, last, row.want, row.shown)
 		}

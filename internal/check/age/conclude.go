@@ -22,7 +22,7 @@ func (c *Capture) conclude() Step {
 	// Decided on the rounded value, so that what is shown and stored never
 	// contradicts the verdict.
 	years := math.Round(liveness.Median(c.ages)*10) / 10
-	verdict, cutoff := VerdictBelow, float64(c.options.TargetAge)+c.options.Margin+c.options.Raised()
+	verdict, cutoff := VerdictBelow, float64(c.options.TargetAge)+c.options.Margin
 	if years >= cutoff {
 		verdict = VerdictMet
 	}

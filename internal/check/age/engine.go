@@ -38,10 +38,7 @@ func NewEngine(analyzer vision.Analyzer, head Head, observer Observer) *Engine {
 type Options struct {
 	TargetAge int     // years, from the session
 	Margin    float64 // years; the estimate must reach TargetAge + Margin
-	// Raised returns the years that are added to Margin when the capture is
-	// decided. Nil: none.
-	Raised   func() float64
-	Assisted bool // the person cannot move their head: more frames, stricter scores
+	Assisted  bool    // the person cannot move their head: more frames, stricter scores
 	// Turn waits before each frame until the capture may use the models; done
 	// ends the turn. If nil, frames do not wait.
 	Turn func(ctx context.Context) (done func(), err error)
@@ -53,9 +50,6 @@ type Options struct {
 func (e *Engine) NewCapture(o Options) *Capture {
 	if o.Now == nil {
 		o.Now = time.Now
-	}
-	if o.Raised == nil {
-		o.Raised = func() float64 { return 0 }
 	}
 	if o.Turn == nil {
 		o.Turn = func(context.Context) (func(), error) { return func() {}, nil }

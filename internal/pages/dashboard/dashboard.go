@@ -42,8 +42,8 @@ type Config struct {
 	Audit    audit.Store
 	Lab      Lab
 	Evidence *evidence.Service
-	Drift    *drift.Service // nil when the governor is off
-	APIURL   string         // public base of the API, without a trailing slash
+	Drift    *drift.Service
+	APIURL   string // public base of the API, without a trailing slash
 	// URL is the public base of the pages, without a trailing slash. Its scheme
 	// decides whether cookies are Secure.
 	URL string

@@ -86,7 +86,7 @@ type layout struct {
 	Operator bool        // the user is an operator
 	Until    *time.Time  // the user looks into the tenant as operator until this time
 	Low      *lowBalance // the warning of a low balance, or nil
-	Raised   string      // on the operator's pages, by how many years drift has raised the margin, or empty
+	Drifted  string      // on the operator's pages, browsers whose estimates are far from their reference, or empty
 }
 
 func (l *layout) base() *layout { return l }
@@ -126,7 +126,7 @@ func (r *request) layout() layout {
 	case r.route.hasTenant():
 		l.Nav, l.Tenant, l.Low = r.nav(tenantNav), r.tenantView(), r.lowBalance()
 	case r.route.minRole == operator:
-		l.Nav, l.Raised = r.nav(operatorNav), r.pages.driftNotice()
+		l.Nav, l.Drifted = r.nav(operatorNav), r.pages.driftNotice()
 	case r.route.path == accountPath:
 		l.Nav = r.nav(accountNav)
 	}

@@ -4,37 +4,28 @@ import (
 	"cmp"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"agegate/internal/backoffice/drift"
-	"agegate/internal/pages/page"
 )
 
 const driftPath = operatorPath + "/drift"
-
-var lowerForm = &form{name: "drift_lower", problems: map[error]string{drift.ErrNotRaised: "not_raised"}}
 
 func (p *Pages) drift() feature {
 	f := feature{
 		routes:  []route{{method: http.MethodGet, path: driftPath, minRole: operator, handle: p.showDrift}},
 		screens: []string{"drift"},
-		notices: []string{"drift_lowered"},
 	}
 	for _, family := range append(drift.Families(), drift.All) {
 		f.keys = append(f.keys, "drift.family."+string(family))
 	}
-	f.ask(route{path: driftPath + "/lower", minRole: operator, stepUp: always}, lowerForm, p.lowerMargin)
 	return f
 }
 
 type driftView struct {
 	layout
-	On       bool
-	Step     string // years
 	State    drift.State
-	Raised   string // years, or empty
 	Families []driftFamily
 	Seen     []driftSeen
 }
@@ -57,17 +48,10 @@ type driftSeen struct {
 const driftSeenTime = 24 * time.Hour
 
 func (p *Pages) showDrift(r *request) error {
-	v := &driftView{On: p.cfg.Drift != nil}
-	if !v.On {
-		return r.render(http.StatusOK, "drift", v)
-	}
 	if err := p.cfg.Drift.Refresh(r.ctx()); err != nil {
 		return err
 	}
-	v.State, v.Step = p.cfg.Drift.Known(), yearsText(p.cfg.Drift.Step())
-	if v.State.Raised > 0 {
-		v.Raised = yearsText(v.State.Raised)
-	}
+	v := &driftView{State: p.cfg.Drift.Known()}
 	for family, standing := range v.State.Families {
 		v.Families = append(v.Families, driftFamily{
 			family, standing.Ages, standing.Outcomes, drift.Index(standing.Ages.Index), drift.Index(standing.Outcomes.Index),
@@ -95,38 +79,9 @@ func (p *Pages) showDrift(r *request) error {
 	return r.render(http.StatusOK, "drift", v)
 }
 
-func yearsText(years float64) string { return strconv.FormatFloat(years, 'f', -1, 64) }
-
-// lowerMargin ends a raise of the margin.
-func (p *Pages) lowerMargin(r *request) (*question, error) {
-	if p.cfg.Drift == nil {
-		return nil, elsewhere(driftPath)
-	}
-	if err := p.cfg.Drift.Refresh(r.ctx()); err != nil {
-		return nil, err
-	}
-	state, margin := p.cfg.Drift.Known(), p.cfg.Drift.Margin()
-	if state.Raised == 0 {
-		return nil, elsewhere(driftPath)
-	}
-	return &question{
-		Values: []any{"from", yearsText(margin + state.Raised), "to", yearsText(margin)},
-		Facts:  []page.Text{page.Say("drift_lower.again")},
-		Back:   driftPath,
-		do: func(*formView) error {
-			if err := p.cfg.Drift.Lower(r.ctx(), r.who.OperatorActor()); err != nil {
-				return err
-			}
-			return r.done(driftPath, "drift_lowered")
-		},
-	}, nil
-}
-
-// driftNotice returns by how many years the margin is raised, for the notice on
-// the operator's pages; empty where it is not.
+// driftNotice returns the family of browsers whose estimates are far from their
+// reference, for the notice on the operator's pages; empty where none are.
 func (p *Pages) driftNotice() string {
-	if p.cfg.Drift == nil || p.cfg.Drift.Raised() == 0 {
-		return ""
-	}
-	return yearsText(p.cfg.Drift.Raised())
+	state := p.cfg.Drift.Known()
+	return string(state.FarFamily())
 }

@@ -44,7 +44,7 @@ const (
 	QACardRevoke          Action = "qa_card.revoke"          // as QACardCreate
 	// settings or files that determine results changed; in the log of the instance, without a target
 	GatewayConfigure Action = "gateway.configure"
-	// the governor raised the margin; in the log of the instance, without a target
+	// release 0.2 raised the margin by itself; in the log of the instance, without a target
 	DriftRaise     Action = "drift.raise"
 	DriftLower     Action = "drift.lower"           // a person ended that; as DriftRaise
 	DriftFreeze    Action = "drift.freeze"          // a person froze the reference; as DriftRaise

@@ -13,7 +13,7 @@ import (
 
 // replicaOf returns a service of a replica with a clock.
 func replicaOf(s Store, now func() time.Time) *drift.Service {
-	return drift.NewService(s, drift.Config{Step: 2.5, Margin: 7, Estimator: "e", Now: now})
+	return drift.NewService(s, drift.Config{Estimator: "e", Now: now})
 }
 
 // count counts n estimates.
@@ -23,9 +23,9 @@ func count(s *drift.Service, family drift.Family, n int, years float64) {
 	}
 }
 
-// TestReplicasGovernTogether: what replicas count adds up, one of them raises the
-// margin, all of them apply it, and a person ends it for all.
-func TestReplicasGovernTogether(t *testing.T) {
+// TestReplicasCountTogether: what replicas count adds up, and all of them know of a
+// shift that the counts of all show.
+func TestReplicasCountTogether(t *testing.T) {
 	each(t, func(t *testing.T, s Store) {
 		at := time.Date(2026, 3, 1, 10, 0, 0, 0, time.UTC)
 		clock := func() time.Time { return at }
@@ -42,21 +42,19 @@ func TestReplicasGovernTogether(t *testing.T) {
 			}
 			all.Wait()
 		}
-		raised := func(want float64, when string) {
+		far := func(want drift.Family, when string) {
 			t.Helper()
 			for i, r := range replicas {
 				wantNoError(t, r.Refresh(t.Context()))
-				if r.Raised() != want {
-					t.Errorf("%s: replica %d adds %v years, want %v", when, i, r.Raised(), want)
+				state := r.Known()
+				if got := state.FarFamily(); got != want {
+					t.Errorf("%s: replica %d knows %q, want %q", when, i, got, want)
 				}
 			}
 		}
 		human := audit.System("test")
 		if _, err := replicas[0].Freeze(t.Context(), human, 24*time.Hour); !errors.Is(err, drift.ErrTooFew) {
 			t.Errorf("freeze without counts: %v", err)
-		}
-		if err := replicas[0].Lower(t.Context(), human); !errors.Is(err, drift.ErrNotRaised) {
-			t.Errorf("lower what is not raised: %v", err)
 		}
 		for _, r := range replicas {
 			count(r, drift.Firefox, 1000, 22)
@@ -73,7 +71,7 @@ func TestReplicasGovernTogether(t *testing.T) {
 			t.Fatalf("frozen %+v, %v", state, err)
 		}
 		for window := range 2 {
-			raised(0, "before two windows")
+			far("", "before two windows")
 			for range 2 { // the second is late enough to complete the window
 				at = at.Add(drift.WindowTime)
 				for _, r := range replicas {
@@ -82,19 +80,9 @@ func TestReplicasGovernTogether(t *testing.T) {
 				flush()
 			}
 		}
-		raised(2.5, "after two windows")
-		entry := newestAct(t, s)
-		if got := entry.Details().Changes; entry.Action != audit.DriftRaise || len(got) != 1 ||
-			got[0] != (audit.Change{Setting: "age_margin", Old: "7", New: "9.5"}) {
-			t.Errorf("the entry of the raise: %+v", entry)
-		}
-		raised(2.5, "of a replica that has just started")
-		wantNoError(t, replicas[1].Lower(t.Context(), human))
-		raised(0, "after a person")
-		entry = newestAct(t, s)
-		if got := entry.Details().Changes; entry.Action != audit.DriftLower ||
-			got[0] != (audit.Change{Setting: "age_margin", Old: "9.5", New: "7"}) {
-			t.Errorf("the entry of its end: %+v", entry)
+		far(drift.All, "after two windows")
+		if entry := newestAct(t, s); entry.Action != audit.DriftFreeze {
+			t.Errorf("the newest entry: %+v", entry)
 		}
 		at = at.Add(drift.Kept + 2*time.Hour)
 		wantNoError(t, replicas[0].Prune(t.Context()))
