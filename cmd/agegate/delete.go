@@ -157,7 +157,7 @@ func (c *cli) tenantDelete() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "delete TENANT_ID --yes",
 		Short: "Delete a disabled tenant and everything that belongs to it",
-		Long:  "Delete a disabled tenant permanently: its keys, secrets, sessions, webhooks, credit\nand ledger. Its audit log is kept. Refused while a session is open or a webhook is\nstill to be delivered, unless the tenant has moved (agegate tenant forward): what is\nhere is then only a copy. A run that was stopped can be repeated.",
+		Long:  "Delete a disabled tenant permanently: its keys, secrets, sessions, webhooks, credit\nand ledger. Its audit log is kept. Refused while a session is open or a webhook is\nstill to be delivered. A run that was stopped can be repeated.",
 		Args:  exactlyOneID("TENANT_ID"),
 	}
 	cmd.Flags().BoolVar(&yes, "yes", false, "confirm the deletion")

@@ -59,21 +59,13 @@ func (c *cli) withDatabase(ctx context.Context, fn func(*store.Store, config.Con
 // fn needs in addition to the secret key.
 func (c *cli) withOperator(ctx context.Context, fn func(operator) error, required ...string) error {
 	return c.withDatabase(ctx, func(db *store.Store, cfg config.Config) error {
-		op, err := newOperator(db, cfg)
+		sealer, err := app.NewSealer(cfg)
 		if err != nil {
 			return err
 		}
-		return fn(op)
+		rule := tenant.CallbackRule{AllowInsecure: cfg.AllowInsecureCallbacks}
+		return fn(operator{db, tenant.NewService(db, sealer, rule, rand.Reader, now), sealer, commandLine()})
 	}, append(required, config.SecretKeyName)...)
-}
-
-func newOperator(db *store.Store, cfg config.Config) (operator, error) {
-	sealer, err := app.NewSealer(cfg)
-	if err != nil {
-		return operator{}, err
-	}
-	rule := tenant.CallbackRule{AllowInsecure: cfg.AllowInsecureCallbacks}
-	return operator{db, tenant.NewService(db, sealer, rule, rand.Reader, now), sealer, commandLine()}, nil
 }
 
 // openDatabase opens the configured database and brings its schema up to date.

@@ -19,8 +19,7 @@ import (
 
 func (c *cli) tenantCommand() *cobra.Command {
 	return group("tenant", "Manage merchant accounts", "",
-		c.tenantCreate(), c.tenantCopy(), c.tenantSet(), c.tenantCredit(), c.tenantList(), c.tenantDelete(), c.tenantExport(),
-		c.tenantImport(), c.tenantForward(), c.tenantStay(),
+		c.tenantCreate(), c.tenantCopy(), c.tenantSet(), c.tenantCredit(), c.tenantList(), c.tenantDelete(),
 		c.tenantSwitch("disable", "Refuse a tenant's API calls", true),
 		c.tenantSwitch("enable", "Accept a tenant's API calls again", false))
 }

@@ -26,7 +26,7 @@ var house = []room{
 	{"pages", [][]string{{"dashboard", "shopper"}, {"page"}}},
 	{"store", nil},
 	{"lab", [][]string{{"accuracy", "conformance", "demo"}}},
-	{"backoffice", [][]string{{"evidence"}, {"certify", "drift", "insight", "move"}, {"account"}, {"mail"}, {"suite"}}},
+	{"backoffice", [][]string{{"evidence"}, {"certify", "drift", "insight"}, {"account"}, {"mail"}, {"suite"}}},
 	{"check", [][]string{{"document"}, {"age"}, {"liveness"}, {"vision"}, {"inference"}}},
 	{"rules", [][]string{
 		{"session"}, {"billing", "tenant", "webhook"}, {"audit", "brand", "credential"}, {"gather", "turn"}, {"fault"},

@@ -90,9 +90,7 @@ func (s *Store) createBatches(ctx context.Context, _ bool, batches []batch) (cre
 		created = map[uuid.UUID]bool{}
 		for _, b := range batches {
 			ok, err := tx.createSessions(b)
-			// A tenant that moves must not hold up others; a call on its own finds the
-			// reason.
-			if err != nil && !errors.Is(err, tenant.ErrMoving) {
+			if err != nil {
 				return err
 			}
 			created[b.sessions[0].ID] = ok

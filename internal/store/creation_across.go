@@ -2,12 +2,10 @@ package store
 
 import (
 	"context"
-	"errors"
 
 	"github.com/google/uuid"
 
 	"agegate/internal/rules/billing"
-	"agegate/internal/rules/tenant"
 )
 
 // createWithOthers performs CreateSessions on PostgreSQL. Creations of several
@@ -22,7 +20,7 @@ func (s *Store) createWithOthers(ctx context.Context, b batch) (bool, error) {
 			return false, err
 		}
 		created, err := s.batches.Do(ctx, b.purchase.Credit, b)
-		if err != nil && !errors.Is(err, tenant.ErrMoving) { // which may concern another
+		if err != nil {
 			return false, err
 		}
 		if paid, reached := created[b.sessions[0].ID]; reached {
@@ -34,16 +32,16 @@ func (s *Store) createWithOthers(ctx context.Context, b batch) (bool, error) {
 
 // The parts of a statement that takes units of several tenants, each from its
 // period's counter or from its credit, as taking does for one. It reaches a tenant
-// that has a row there, has the terms of the batch and does not move, unless another transaction has locked one
-// of these rows. It keeps them locked; what its foreign keys and triggers lock is
-// among them. So it waits for no other transaction.
+// that has a row there and has the terms of the batch, unless another transaction has
+// locked one of these rows. It keeps them locked; what its foreign keys lock is among
+// them. So it waits for no other transaction.
 const (
 	acrossTenants = `
 		WITH reached AS MATERIALIZED (
 			SELECT asked.* FROM json_to_recordset(CAST(? AS json)) AS asked (
 				tenant_id uuid, counter text, period text, units bigint, most bigint, instant timestamptz,
 				success_url text, cancel_url text, webhook_url text, free_checks bigint, test_cap bigint)
-			JOIN tenants t ON t.id = asked.tenant_id AND t.move_state = ''
+			JOIN tenants t ON t.id = asked.tenant_id
 			AND (t.success_url, t.cancel_url, t.webhook_url) = (asked.success_url, asked.cancel_url, asked.webhook_url)
 			AND t.free_checks IS NOT DISTINCT FROM asked.free_checks AND t.test_cap IS NOT DISTINCT FROM asked.test_cap `
 	skippingLocked = `

@@ -17,7 +17,6 @@ import (
 	"gorm.io/gorm"
 
 	"agegate/internal/rules/fault"
-	"agegate/internal/rules/tenant"
 )
 
 // translating is a GORM dialect that translates errors: GORM passes it the
@@ -50,8 +49,6 @@ func translate(err error) error {
 		return err
 	case errors.Is(err, gorm.ErrRecordNotFound), errors.Is(err, sql.ErrNoRows), dangling(err), unstorable(err):
 		return fault.Wrap(err, fault.NotFound, "Not found")
-	case moving(err):
-		return tenant.ErrMoving
 	case duplicate(err):
 		return fault.Wrap(err, fault.Conflict, "Already exists")
 	case unavailable(err):
@@ -78,16 +75,12 @@ const (
 	sqliteCantOpen             = 14
 	sqliteConstraintForeignKey = 787
 	sqliteConstraintPrimaryKey = 1555
-	sqliteConstraintTrigger    = 1811
 	sqliteConstraintUnique     = 2067
 )
 
 func duplicate(err error) bool {
 	return hasState(err, "23505") || hasCode(err, sqliteConstraintUnique, sqliteConstraintPrimaryKey)
 }
-
-// moving reports that a trigger refused a change about a tenant that moves.
-func moving(err error) bool { return hasState(err, "AG001") || hasCode(err, sqliteConstraintTrigger) }
 
 func dangling(err error) bool {
 	return hasState(err, "23503") || hasCode(err, sqliteConstraintForeignKey)

@@ -43,7 +43,7 @@ func (s *Store) Unfolded(ctx context.Context, sum insight.Sum, before int64) ([]
 	return view(ctx, s, func(tx *Tx) (tenants []uuid.UUID, err error) {
 		return tenants, tx.db.Raw(`
 			SELECT t.id FROM tenants t LEFT JOIN fold_marks m ON m.name = ? || CAST(t.id AS text)
-			WHERE t.move_state = '' AND EXISTS (
+			WHERE EXISTS (
 				SELECT 1 FROM `+of.table+` r WHERE r.tenant_id = t.id AND r.created_at < ?
 				AND r.created_at >= coalesce(`+tx.startOf("m.upto", of.seconds)+`, ?)
 			)`, string(sum)+"/", of.start(before), time.Unix(0, 0).UTC()).Scan(&tenants).Error

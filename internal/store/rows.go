@@ -38,7 +38,6 @@ type tenantRow struct {
 	AlertBelow    *int64
 	Disabled      bool
 	CreatedAt     time.Time
-	Move          tenant.Move `gorm:"embedded;embeddedPrefix:move_"`
 }
 
 func (tenantRow) TableName() string { return "tenants" }

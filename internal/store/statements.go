@@ -22,8 +22,7 @@ func owners(table, status string) string {
 				WHERE r.status = '{status}' AND r.tenant_id > owner.tenant_id ORDER BY r.tenant_id LIMIT 1
 			) FROM owner WHERE owner.tenant_id IS NOT NULL
 		)
-		SELECT tenant_id FROM owner WHERE tenant_id IS NOT NULL
-		AND NOT EXISTS (SELECT 1 FROM tenants t WHERE t.id = owner.tenant_id AND t.move_state <> '') AND `)
+		SELECT tenant_id FROM owner WHERE tenant_id IS NOT NULL AND `)
 }
 
 // chosen begins a statement that changes rows of a table, with a query named chosen

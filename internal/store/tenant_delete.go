@@ -23,9 +23,6 @@ func (s *Store) DeleteTenant(ctx context.Context, id uuid.UUID, act audit.Act) e
 		"DELETE FROM webhook_events WHERE id IN (SELECT id FROM webhook_events WHERE tenant_id = ? LIMIT ?)",
 		`DELETE FROM idempotency_claims WHERE (tenant_id, livemode, key_hash) IN (
 			SELECT tenant_id, livemode, key_hash FROM idempotency_claims WHERE tenant_id = ? LIMIT ?)`,
-		// Only a tenant that has left still has these.
-		"DELETE FROM holds WHERE session_id IN (SELECT session_id FROM holds WHERE tenant_id = ? LIMIT ?)",
-		"DELETE FROM sessions WHERE id IN (SELECT id FROM sessions WHERE tenant_id = ? LIMIT ?)",
 		"DELETE FROM ledger_entries WHERE id IN (SELECT id FROM ledger_entries WHERE tenant_id = ? LIMIT ?)",
 		`DELETE FROM session_hours WHERE (tenant_id, livemode, hour, target_age, status, source) IN (
 			SELECT tenant_id, livemode, hour, target_age, status, source FROM session_hours WHERE tenant_id = ? LIMIT ?)`,
@@ -78,8 +75,8 @@ func (tx *Tx) deleteRest(id uuid.UUID) error {
 	return tx.db.Exec("DELETE FROM tenants WHERE id = ?", id).Error
 }
 
-// checkDeletable locks a tenant and refuses one that is enabled, or has sessions
-// and has not left. While it is locked, no session can be created.
+// checkDeletable locks a tenant and refuses one that is enabled or has
+// sessions. While it is locked, no session can be created.
 func (tx *Tx) checkDeletable(id uuid.UUID) error {
 	row, err := tx.lockTenant(id)
 	if err != nil {
@@ -87,9 +84,6 @@ func (tx *Tx) checkDeletable(id uuid.UUID) error {
 	}
 	if !row.Disabled {
 		return tenant.ErrEnabled
-	}
-	if row.Move.Left() {
-		return nil
 	}
 	var session []uuid.UUID
 	err = tx.db.Table("sessions").Where("tenant_id = ?", id).Limit(1).Pluck("id", &session).Error

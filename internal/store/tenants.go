@@ -49,8 +49,7 @@ func (s *Store) UpdateTenant(
 			return tenant.Tenant{}, err
 		}
 		row := tenantRow(c.Apply(before.Tenant))
-		if err := tx.db.Select("*").Omit("id", "created_at", "disabled", "move_state", "move_id",
-			"move_to").Updates(&row).Error; err != nil {
+		if err := tx.db.Select("*").Omit("id", "created_at", "disabled").Updates(&row).Error; err != nil {
 			return tenant.Tenant{}, err
 		}
 		if err := tx.updateBrand(id, c.Brand); err != nil {

@@ -96,22 +96,17 @@ func HasPassword(databaseURL string) bool {
 	return password != ""
 }
 
-func setOrigin(dst *string, v string) (err error) {
-	if v != "" {
-		*dst, err = Origin(v)
+func setOrigin(dst *string, v string) error {
+	if v == "" {
+		return nil
 	}
-	return err
-}
-
-// Origin returns the scheme, host and port of an http or https address that has
-// nothing else, without a trailing slash.
-func Origin(v string) (string, error) {
 	u, err := url.Parse(v)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil ||
 		u.RawQuery != "" || u.Fragment != "" || u.Path != "" && u.Path != "/" {
-		return "", errors.New("must be an http or https address without a path, such as https://age.example.com")
+		return errors.New("must be an http or https address without a path, such as https://age.example.com")
 	}
-	return u.Scheme + "://" + u.Host, nil
+	*dst = u.Scheme + "://" + u.Host
+	return nil
 }
 
 func setDashboard(c *Config, v string) error {

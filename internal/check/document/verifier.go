@@ -83,7 +83,7 @@ func NewVerifiers(store VerifierStore, sealer *credential.Sealer, now func() tim
 	return &Verifiers{store, sealer, rand.Reader, now}
 }
 
-func sealContext(id uuid.UUID) string { return credential.VerifierContext(id.String()) }
+func sealContext(id uuid.UUID) string { return "verifier key|" + id.String() }
 
 // curveOf returns the curve with a name, or nil.
 func curveOf(name string) elliptic.Curve {

@@ -33,7 +33,7 @@ type errorHandler struct {
 func (h *errorHandler) handle(err error, c echo.Context) {
 	status, body := answer(err)
 	clientGone := errors.Is(c.Request().Context().Err(), context.Canceled)
-	if status >= http.StatusInternalServerError && !clientGone && !planned(err) {
+	if status >= http.StatusInternalServerError && !clientGone {
 		h.report(c, status, err)
 	}
 	if c.Response().Committed {
@@ -143,13 +143,6 @@ func setRetryAfter(c echo.Context, err error) {
 		seconds := int(math.Ceil(known.RetryAfter.Seconds()))
 		c.Response().Header().Set(echo.HeaderRetryAfter, strconv.Itoa(seconds))
 	}
-}
-
-// planned reports whether err says when to try again: no failure, but a pause that
-// somebody has caused, such as the move of a tenant.
-func planned(err error) bool {
-	known, ok := errors.AsType[*fault.Error](err)
-	return ok && known.RetryAfter > 0
 }
 
 // report logs a failure of the gateway: the route and the chain of error types.

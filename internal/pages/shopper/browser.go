@@ -57,17 +57,10 @@ func (p *Pages) on(shown screen) func(visit) bool {
 // toSession redirects to the session's own page.
 func (p *Pages) toSession(c echo.Context, v visit) error { return p.onward(c, v, v.path) }
 
-// refused returns session.ErrDisabled if the session's tenant is disabled, and
-// tenant.ErrMoving if it moves: tenant.MovedError once its new place is known.
+// refused returns session.ErrDisabled if the session's tenant is disabled.
 func (v visit) refused() error {
 	if v.tenant.Disabled {
 		return session.ErrDisabled
-	}
-	switch m := v.tenant.Move; {
-	case m.Left():
-		return &tenant.MovedError{To: m.To}
-	case m.State != tenant.MoveNone:
-		return tenant.ErrMoving
 	}
 	return nil
 }

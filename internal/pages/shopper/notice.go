@@ -1,10 +1,7 @@
 package shopper
 
 import (
-	"errors"
 	"net/http"
-
-	"agegate/internal/rules/tenant"
 
 	"github.com/labstack/echo/v4"
 )
@@ -62,16 +59,8 @@ func (p *Pages) unavailable(c echo.Context, v visit) error {
 	return p.render(c, http.StatusServiceUnavailable, "notice", view)
 }
 
-// Error writes the page of a failed request outside the API. It redirects to the
-// same page of a tenant that has moved, except after a form: browsers would apply
-// form-action to that redirect, so the page of the error leads there.
+// Error writes the page of a failed request outside the API.
 func (p *Pages) Error(c echo.Context, status int, cause error) {
-	if moved, ok := errors.AsType[*tenant.MovedError](cause); ok && c.Request().Method != http.MethodPost {
-		c.Response().Header().Set("Referrer-Policy", "no-referrer")
-		c.Response().Header().Set("Cache-Control", "no-store")
-		_ = c.Redirect(http.StatusTemporaryRedirect, moved.To+c.Request().URL.RequestURI()) // the code is a redirect's
-		return
-	}
 	name := "error"
 	switch {
 	case isDisabled(cause):

@@ -134,8 +134,6 @@ func edge(p *Pages, err error, c echo.Context) {
 		status = http.StatusNotFound
 	case fault.CodeOf(err) == fault.TenantDisabled:
 		status = http.StatusForbidden
-	case errors.Is(err, tenant.ErrMoving):
-		status = http.StatusServiceUnavailable
 	case errors.As(err, &known):
 		status = known.Code
 	}

@@ -14,11 +14,7 @@ const (
 	TenantDisable         Action = "tenant.disable"
 	TenantEnter           Action = "tenant.enter" // an operator looks at the tenant's pages, read-only
 	TenantLeave           Action = "tenant.leave"
-	TenantDelete          Action = "tenant.delete"  // in the log of the instance
-	TenantExport          Action = "tenant.export"  // it leaves: nothing changes here any more
-	TenantStay            Action = "tenant.stay"    // its export is not used: it stays
-	TenantForward         Action = "tenant.forward" // its open pages lead to the new place
-	TenantImport          Action = "tenant.import"  // it has arrived
+	TenantDelete          Action = "tenant.delete" // in the log of the instance
 	APIKeyCreate          Action = "api_key.create"
 	APIKeyRevoke          Action = "api_key.revoke" //nolint:gosec // G101: a name, not a credential
 	APIKeyRoll            Action = "api_key.roll"   //nolint:gosec // G101: a name; target: the old key
@@ -32,7 +28,7 @@ const (
 	CreditAdd             Action = "credit.add"
 	EndpointEnable        Action = "webhook_endpoint.enable" // target: the endpoint
 	EventResend           Action = "webhook_event.resend"    // target: the event
-	// for all tenants: in the log of the instance, without a target
+	// for all tenants: in the log of the instance, without a target.
 	EventResendFailed     Action = "webhook_event.resend_failed"
 	SessionDelete         Action = "session.delete" // target: the session
 	SessionPrune          Action = "session.prune"
@@ -42,9 +38,9 @@ const (
 	CertifyRun            Action = "certify.run"             // forged deliveries were sent to the tenant's hosts
 	QACardCreate          Action = "qa_card.create"          // target: the card
 	QACardRevoke          Action = "qa_card.revoke"          // as QACardCreate
-	// settings or files that determine results changed; in the log of the instance, without a target
+	// settings or files that determine results changed; in the log of the instance, without a target.
 	GatewayConfigure Action = "gateway.configure"
-	// release 0.2 raised the margin by itself; in the log of the instance, without a target
+	// release 0.2 raised the margin by itself; in the log of the instance, without a target.
 	DriftRaise     Action = "drift.raise"
 	DriftLower     Action = "drift.lower"           // a person ended that; as DriftRaise
 	DriftFreeze    Action = "drift.freeze"          // a person froze the reference; as DriftRaise
@@ -87,8 +83,7 @@ const (
 )
 
 var actions = []Action{
-	TenantCreate, TenantUpdate, TenantEnable, TenantDisable, TenantDelete, TenantExport, TenantStay, TenantForward,
-	TenantImport, TenantEnter, TenantLeave,
+	TenantCreate, TenantUpdate, TenantEnable, TenantDisable, TenantDelete, TenantEnter, TenantLeave,
 	APIKeyCreate, APIKeyRevoke, APIKeyRoll,
 	WebhookSecretReveal, RedirectSecretReveal,
 	WebhookSecretRotate, RedirectSecretStage, RedirectSecretPromote, RedirectSecretRetire, SecretKeyRotate,

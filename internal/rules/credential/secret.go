@@ -129,10 +129,6 @@ func (s *Sealer) Seal(plain []byte, context string) ([]byte, error) {
 	return aead.Seal(nonce, nonce, plain, []byte(context)), nil
 }
 
-// VerifierContext returns the context that binds the sealed key of a verifier to its
-// row.
-func VerifierContext(id string) string { return "verifier key|" + id }
-
 // Derive returns SecretLen bytes for a context that only holders of the first key
 // can know. They need not be stored. They change with the key, so use them only
 // for things that are short-lived or can be created again.

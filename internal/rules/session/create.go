@@ -190,7 +190,7 @@ func (s *Service) idempotencyClaim(sess Session, link string, req CreateRequest)
 	if req.IdempotencyKey == "" {
 		return nil, nil
 	}
-	sealed, err := s.sealer.Seal([]byte(link), LinkContext(sess.ID))
+	sealed, err := s.sealer.Seal([]byte(link), linkContext(sess.ID))
 	if err != nil {
 		return nil, err
 	}
@@ -209,7 +209,7 @@ func (s *Service) replay(earlier, claim IdempotencyClaim) (Created, error) {
 	if string(earlier.RequestHash) != string(claim.RequestHash) {
 		return Created{}, fault.New(fault.Conflict, "Idempotency key reused with a different request")
 	}
-	link, err := s.sealer.Open(earlier.SealedLink, LinkContext(earlier.SessionID))
+	link, err := s.sealer.Open(earlier.SealedLink, linkContext(earlier.SessionID))
 	if err != nil {
 		return Created{}, err
 	}
@@ -233,7 +233,7 @@ func (s *Service) TestLink(ctx context.Context, tenantID, id uuid.UUID) (string,
 	if err != nil {
 		return "", notFoundAs(err, errNotFound)
 	}
-	link, err := s.sealer.Open(claim.SealedLink, LinkContext(id))
+	link, err := s.sealer.Open(claim.SealedLink, linkContext(id))
 	if err != nil {
 		return "", err
 	}
@@ -253,8 +253,7 @@ func (s *Service) ByIdempotencyKey(
 	return claim.SessionID, nil
 }
 
-// LinkContext returns the context that binds a sealed link to its session.
-func LinkContext(id uuid.UUID) string { return "link|" + id.String() }
+func linkContext(id uuid.UUID) string { return "link|" + id.String() }
 
 // orNone returns the URL, or "-", which is not a valid URL, if it was omitted.
 func orNone(s *string) string {

@@ -198,16 +198,12 @@ func (r *Records) pruneBatch(
 
 // DeleteAll deletes all sessions of a disabled tenant like Prune. It returns
 // fault.Conflict, and deletes nothing, if the tenant is not disabled, has an open
-// session, or has an undelivered event. Of a tenant that has left it deletes nothing:
-// tenant.Service.Delete does.
+// session, or has an undelivered event.
 func (r *Records) DeleteAll(
 	ctx context.Context, actor audit.Actor, t tenant.Tenant, progress func(Pruned),
 ) (Pruned, error) {
 	if err := r.CheckFinished(ctx, t); err != nil {
 		return Pruned{}, err
-	}
-	if t.Move.Left() {
-		return Pruned{}, nil
 	}
 	// The hour allows for replicas whose clocks are ahead of this one's.
 	total, err := r.Prune(ctx, actor, t.ID, r.now().Add(time.Hour), progress)
@@ -221,9 +217,6 @@ func (r *Records) DeleteAll(
 func (r *Records) CheckFinished(ctx context.Context, t tenant.Tenant) error {
 	if !t.Disabled {
 		return tenant.ErrEnabled
-	}
-	if t.Move.Left() {
-		return nil
 	}
 	open, undelivered, err := r.store.CountUnfinished(ctx, t.ID, r.now())
 	if err == nil && open+undelivered > 0 {

@@ -44,7 +44,7 @@ func ResealLinks(
 		}
 		var changes []ResealedClaim
 		for _, claim := range batch {
-			next, err := total.Next(sealer, claim.SealedLink, LinkContext(claim.SessionID))
+			next, err := total.Next(sealer, claim.SealedLink, linkContext(claim.SessionID))
 			if err != nil {
 				return err
 			}

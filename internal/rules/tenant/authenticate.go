@@ -20,8 +20,8 @@ var (
 
 // Authenticate returns the caller behind an X-API-Key value. It returns
 // fault.MalformedKey for a missing value or one without a known prefix,
-// fault.InvalidKey for any other key that is not in force,
-// fault.TenantDisabled, and ErrMoving. For fault.TenantDisabled and for a key no longer in force
+// fault.InvalidKey for any other key that is not in force, and
+// fault.TenantDisabled. For fault.TenantDisabled and for a key no longer in force
 // it also returns the key's owner.
 func (s *Service) Authenticate(ctx context.Context, key string) (Caller, error) {
 	switch _, err := credential.ParseAPIKey(key); {
@@ -45,8 +45,6 @@ func (s *Service) Authenticate(ctx context.Context, key string) (Caller, error) 
 		return caller, errInvalidKey
 	case t.Disabled:
 		return caller, errTenantDisabled
-	case t.Move.State != MoveNone:
-		return caller, ErrMoving
 	}
 	if minute := now.Truncate(time.Minute); k.LastUsedAt == nil || k.LastUsedAt.Before(minute) {
 		// A call does not fail if the time of last use cannot be stored.

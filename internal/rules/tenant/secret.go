@@ -215,9 +215,6 @@ func (s *Service) open(secret Secret) ([]byte, error) {
 }
 
 // sealContext binds a sealed secret to its row.
-func (s Secret) sealContext() string { return SealContext(s.ID, s.TenantID, s.Livemode, s.Kind) }
-
-// SealContext returns the context that binds a sealed secret to its row.
-func SealContext(id, tenantID uuid.UUID, livemode bool, kind SecretKind) string {
-	return fmt.Sprintf("%s|%s|%t|%s", id, tenantID, livemode, kind)
+func (s Secret) sealContext() string {
+	return fmt.Sprintf("%s|%s|%t|%s", s.ID, s.TenantID, s.Livemode, s.Kind)
 }

@@ -12,7 +12,6 @@ import (
 	"agegate/internal/rules/audit"
 	"agegate/internal/rules/brand"
 	"agegate/internal/rules/credential"
-	"agegate/internal/rules/fault"
 
 	"github.com/google/uuid"
 )
@@ -37,46 +36,7 @@ type Tenant struct {
 	AlertBelow    *int64   // warn staff when fewer checks are left, free and paid together; nil for never
 	Disabled      bool
 	CreatedAt     time.Time
-	Move          Move
 }
-
-// MoveState is whether a tenant is on its way from one database to another.
-type MoveState string
-
-// The states of a move. Nothing about a tenant that leaves or arrives changes.
-const (
-	MoveNone     MoveState = ""
-	MoveLeaving  MoveState = "leaving" // also after it has left
-	MoveArriving MoveState = "arriving"
-)
-
-// Move is a tenant's last move to or from another database.
-type Move struct {
-	State MoveState
-	ID    string // of the move, the same at both places; empty: none
-	To    string // address of the hosted page at the new place, without a path; empty: unknown
-}
-
-// Left reports whether the tenant is at another place for good: an operator has
-// named it. What is here is then only a copy.
-func (m Move) Left() bool { return m.State == MoveLeaving && m.To != "" }
-
-// MovedError is ErrMoving for the hosted page of a tenant that has left.
-type MovedError struct {
-	To string // address of the hosted page at the new place, without a path
-}
-
-// Error implements error.
-func (e *MovedError) Error() string { return ErrMoving.Error() }
-
-// Unwrap returns ErrMoving.
-func (e *MovedError) Unwrap() error { return ErrMoving }
-
-// ErrMoving refuses changes about a tenant that leaves or arrives.
-var ErrMoving = &fault.Error{Code: fault.Unavailable, Message: "The tenant is being moved", RetryAfter: moveRetry}
-
-// moveRetry is how long callers are asked to wait for a moving tenant.
-const moveRetry = 5 * time.Second
 
 // DocumentWays are the ways of the document check, with the names in session.Way.
 var DocumentWays = []string{"wallet", "photo"}

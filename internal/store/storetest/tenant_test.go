@@ -41,7 +41,7 @@ func TestTenantComesBackAsStored(t *testing.T) {
 				TermsURL: "https://shop.example/terms", ReviewURL: "https://shop.example/review",
 			},
 			Disabled: true, CreatedAt: start, Languages: []string{"de", "zh-Hans"}, AlertBelow: &none, TestCap: &capped,
-			DocumentWays: []string{"wallet"}, WalletPID: true, Move: tenant.Move{ID: "a move", To: "https://new.example"},
+			DocumentWays: []string{"wallet"}, WalletPID: true,
 		}
 		for f, v := range reflect.ValueOf(want).Fields() {
 			if v.IsZero() {
