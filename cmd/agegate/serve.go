@@ -36,6 +36,10 @@ func (c *cli) serveCommand() *cobra.Command {
 	}
 }
 
+// newLogger returns the logger of a gateway. It is the default one too, to which
+// recovered panics are written.
 func newLogger(w io.Writer, level slog.Level) *slog.Logger {
-	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: level}))
+	log := slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: level}))
+	slog.SetDefault(log)
+	return log
 }

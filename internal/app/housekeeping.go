@@ -7,7 +7,6 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -15,6 +14,7 @@ import (
 	"agegate/internal/backoffice/insight"
 	"agegate/internal/rules/audit"
 	"agegate/internal/rules/billing"
+	"agegate/internal/rules/routine"
 	"agegate/internal/rules/session"
 )
 
@@ -23,38 +23,41 @@ const (
 	pruneBatch  = 500
 	holdsEvery  = time.Minute // creations also release expired holds when they need units
 	tenantBatch = 100
-	foldEvery   = 5 * time.Minute
+	rollupEvery = 5 * time.Minute
 	flushEvery  = 5 * time.Second
 	alertEvery  = 5 * time.Minute
 	listsEvery  = 5 * time.Minute // looks which lists are due; each is fetched every few hours
 	driftEvery  = time.Minute     // how often a replica reads the drift that others found
 )
 
-// keepHouse runs the database's housekeeping until ctx ends, in small steps
-// during traffic, on every replica with the API's part. Other replicas only
-// report that they are alive, and count checks.
-func (a *App) keepHouse(ctx context.Context) {
-	var jobs sync.WaitGroup
-	defer jobs.Wait()
-	jobs.Go(func() { a.repeat(ctx, insight.HeartbeatEvery, "reporting this replica failed", a.heartbeat) })
-	jobs.Go(func() { a.repeat(ctx, driftEvery, "reading the state of drift failed", a.Drift.Refresh) })
-	jobs.Go(func() { a.repeat(ctx, flushEvery, "writing counts of checks failed", a.Drift.Flush) })
-	jobs.Go(func() { a.repeat(ctx, pruneEvery, "deleting old counts of checks failed", a.Drift.Prune) })
+// maintain keeps the database in order until ctx ends, in small steps during
+// traffic, on every replica that serves the API. Other replicas only report that
+// they are alive, and count checks.
+func (a *App) maintain(ctx context.Context) {
+	var jobs routine.Group
+	defer func() { _ = jobs.Wait() }() // repeat returns no error
+	repeat := func(period time.Duration, failed string, job func(context.Context) error) {
+		jobs.Start(func() error { a.repeat(ctx, period, failed, job); return nil })
+	}
+	repeat(insight.HeartbeatEvery, "reporting this replica failed", a.heartbeat)
+	repeat(driftEvery, "reading the state of drift failed", a.Drift.Refresh)
+	repeat(flushEvery, "writing counts of checks failed", a.Drift.Flush)
+	repeat(pruneEvery, "deleting old counts of checks failed", a.Drift.Prune)
 	if a.refusals == nil {
 		return
 	}
-	jobs.Go(func() { a.repeat(ctx, pruneEvery, "deleting expired idempotency keys failed", a.pruneClaims) })
-	jobs.Go(func() { a.repeat(ctx, holdsEvery, "releasing expired holds failed", a.releaseHolds) })
-	jobs.Go(func() { a.repeat(ctx, pruneEvery, "deleting old log-ins and links failed", a.pruneAccounts) })
-	jobs.Go(func() { a.repeat(ctx, foldEvery, "folding figures failed", a.fold) })
-	jobs.Go(func() { a.repeat(ctx, flushEvery, "writing refusals failed", a.refusals.Flush) })
-	jobs.Go(func() { a.repeat(ctx, pruneEvery, "deleting old refusals failed", a.pruneRefusals) })
-	jobs.Go(func() { a.repeat(ctx, listsEvery, "updating published lists of issuers failed", a.lists.SyncDue) })
+	repeat(pruneEvery, "deleting expired idempotency keys failed", a.pruneClaims)
+	repeat(holdsEvery, "releasing expired holds failed", a.releaseHolds)
+	repeat(pruneEvery, "deleting old log-ins and links failed", a.pruneAccounts)
+	repeat(rollupEvery, "updating the rollups of figures failed", a.rollUp)
+	repeat(flushEvery, "writing refusals failed", a.refusals.Flush)
+	repeat(pruneEvery, "deleting old refusals failed", a.pruneRefusals)
+	repeat(listsEvery, "updating published lists of issuers failed", a.lists.SyncDue)
 	if a.alerts != nil {
-		jobs.Go(func() { a.repeat(ctx, alertEvery, "sending alerts failed", a.alerts.look) })
+		repeat(alertEvery, "sending alerts failed", a.alerts.look)
 	}
 	if a.retention > 0 {
-		jobs.Go(func() { a.repeat(ctx, pruneEvery, "deleting old sessions failed", a.pruneSessions) })
+		repeat(pruneEvery, "deleting old sessions failed", a.pruneSessions)
 	}
 }
 
@@ -62,7 +65,7 @@ func (a *App) keepHouse(ctx context.Context) {
 // that replicas started together drift apart.
 func (a *App) repeat(ctx context.Context, period time.Duration, failed string, job func(context.Context) error) {
 	for ctx.Err() == nil {
-		if err := job(ctx); err != nil && ctx.Err() == nil {
+		if err := routine.Try(func() error { return job(ctx) }); err != nil && ctx.Err() == nil {
 			a.log.Error(failed, "error", err)
 		}
 		wait(ctx, period*4/5+rand.N(period*2/5)) //nolint:gosec // spreading load, not a secret

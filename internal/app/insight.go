@@ -30,7 +30,7 @@ func finish(ctx context.Context, flush func(context.Context) error) error {
 	return flush(ctx)
 }
 
-func (a *App) fold(ctx context.Context) error {
+func (a *App) rollUp(ctx context.Context) error {
 	return a.Insight.Fold(ctx, func(since time.Time) { rest(ctx, since) })
 }
 

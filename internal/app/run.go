@@ -3,10 +3,9 @@ package app
 import (
 	"context"
 	"errors"
-	"sync"
 	"time"
 
-	"golang.org/x/sync/errgroup"
+	"agegate/internal/rules/routine"
 )
 
 // shutdownTime is how long running requests may take after a shutdown has
@@ -20,17 +19,17 @@ var errDraining = errors.New("no new camera checks are accepted")
 func (a *App) Run(ctx context.Context) error {
 	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
-	var workers sync.WaitGroup
+	var workers routine.Group
 	if a.dispatcher != nil {
-		workers.Go(func() { a.dispatcher.Run(work) })
+		workers.Keep(work, "webhook deliveries", a.dispatcher.Run)
 	}
 	if a.mails != nil {
-		workers.Go(func() { a.mails.Run(work) })
+		workers.Keep(work, "mail deliveries", a.mails.Run)
 	}
-	workers.Go(func() { a.keepHouse(work) })
+	workers.Keep(work, "maintenance", a.maintain)
 	failed := make(chan error, len(a.servers))
 	for _, s := range a.servers {
-		go func() { failed <- s.Serve() }()
+		routine.Go("serving"+s.serves, func() { failed <- routine.Try(s.Serve) })
 	}
 	for _, s := range a.servers {
 		a.log.Info("serving"+s.serves, "address", s.Addr())
@@ -48,8 +47,7 @@ func (a *App) Run(ctx context.Context) error {
 	if a.certifier != nil {
 		a.certifier.Close()
 	}
-	workers.Wait()
-	err = errors.Join(err, finish(ctx, a.Drift.Flush))
+	err = errors.Join(err, workers.Wait(), finish(ctx, a.Drift.Flush))
 	if a.refusals != nil {
 		err = errors.Join(err, finish(ctx, a.refusals.Flush))
 	}
@@ -82,12 +80,12 @@ func (a *App) drain(ctx context.Context) {
 func (a *App) shutDown(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, shutdownTime)
 	defer cancel()
-	var parts errgroup.Group
+	var parts routine.Group
 	if a.pages != nil {
-		parts.Go(func() error { return a.pages.Close(ctx) })
+		parts.Start(func() error { return a.pages.Close(ctx) })
 	}
 	for _, s := range a.servers {
-		parts.Go(func() error { return s.Shutdown(ctx) })
+		parts.Start(func() error { return s.Shutdown(ctx) })
 	}
 	return parts.Wait()
 }

@@ -5,10 +5,10 @@ import (
 	"crypto/x509"
 	"fmt"
 	"net/http"
-	"sync"
 
 	"agegate/internal/app/config"
 	"agegate/internal/pages/page"
+	"agegate/internal/rules/routine"
 	"agegate/internal/rules/webhook"
 
 	"github.com/coder/websocket"
@@ -18,14 +18,16 @@ import (
 // them, all at the same time.
 func (e *examiner) addresses(ctx context.Context) {
 	tell, findings := e.Tell, make([][]Finding, 3)
-	var all sync.WaitGroup
+	var all routine.Group
 	for i, examine := range []func(*examiner, context.Context){(*examiner).baseURL, (*examiner).verifyURL,
 		(*examiner).dashboardURL} {
 		own := examiner{e.Options}
 		own.Tell = func(f Finding) { findings[i] = append(findings[i], f) }
-		all.Go(func() { examine(&own, ctx) })
+		all.Start(func() error { examine(&own, ctx); return nil })
 	}
-	all.Wait()
+	if err := all.Wait(); err != nil {
+		e.problem("addresses", err.Error(), "report this: it is a fault of agegate")
+	}
 	for _, list := range findings {
 		for _, f := range list {
 			tell(f)

@@ -10,10 +10,10 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
+	"agegate/internal/rules/routine"
 	"agegate/internal/rules/tenant"
 	"agegate/internal/rules/webhook"
 
@@ -108,24 +108,27 @@ func addHost(hosts map[string]*host, raw string, tenantID uuid.UUID, isWebhook b
 // look connects to the hosts, several at a time, until ctx ends.
 func (e *examiner) look(ctx context.Context, hosts []*host) {
 	client := webhook.NewClient(e.Config.WebhookAllowNets)
-	var all sync.WaitGroup
+	var all routine.Group
 	var done atomic.Int64
 	places := make(chan struct{}, hostsAtOnce)
 	for _, h := range hosts {
 		places <- struct{}{}
-		all.Go(func() {
+		all.Start(func() error {
 			defer func() { <-places }()
 			if ctx.Err() != nil {
-				return
+				return nil
 			}
 			ctx, cancel := context.WithTimeout(ctx, e.Timeout)
 			defer cancel()
 			h.leaf, h.err = client.Connect(ctx, h.address, h.secure)
 			h.looked = true
 			e.Progress(fmt.Sprintf("callback hosts: %d of %d", done.Add(1), len(hosts)))
+			return nil
 		})
 	}
-	all.Wait()
+	if err := all.Wait(); err != nil {
+		e.problem("callback hosts", err.Error(), "report this: it is a fault of agegate")
+	}
 }
 
 // reportHost reports what is wrong with a host, and returns whether everything is

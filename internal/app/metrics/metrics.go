@@ -13,6 +13,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"agegate/internal/rules/fault"
 )
 
 // scrapeTime bounds the queries of one scrape.
@@ -59,6 +61,9 @@ func New(statuses []string, documents [][2]string, classes []string) *Metrics {
 		}),
 	}
 	m.registry.MustRegister(m.requests, m.sessions, m.documents, m.attempts, m.inference,
+		prometheus.NewCounterFunc(prometheus.CounterOpts{
+			Name: "agegate_panics_total", Help: "Panics that were recovered. Each is in the log, with its stack.",
+		}, func() float64 { return float64(fault.Panics()) }),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	for _, livemode := range []bool{false, true} {
 		for _, status := range statuses {

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"agegate/internal/rules/audit"
+	"agegate/internal/rules/routine"
 
 	"github.com/google/uuid"
 )
@@ -42,14 +43,14 @@ func (b *Background) Start(ctx context.Context, actor audit.Actor, tenantID uuid
 		b.give(tenantID)
 		return err
 	}
-	go func() {
+	routine.Go("certification", func() {
 		defer b.give(tenantID)
 		ctx, cancel := context.WithTimeout(b.ctx, MaxTime-storeTime)
 		defer cancel()
 		if _, err := finish(ctx); err != nil {
 			b.log.Warn("a certification could not be done", "tenant_id", tenantID, "error", err)
 		}
-	}()
+	})
 	return nil
 }
 

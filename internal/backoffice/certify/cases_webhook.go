@@ -9,9 +9,9 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"sync"
 	"time"
 
+	"agegate/internal/rules/routine"
 	"agegate/internal/rules/webhook"
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
@@ -287,11 +287,11 @@ func (t *trial) sendAtOnce() error {
 		return err
 	}
 	answers := make([]webhook.Answer, atOnce)
-	var together sync.WaitGroup
+	var together routine.Group
 	for i := range answers {
-		together.Go(func() { answers[i] = t.post(d, header) })
+		together.Start(func() error { answers[i] = t.post(d, header); return nil })
 	}
-	together.Wait()
+	_ = together.Wait() // post returns no error
 	seen := map[int]bool{}
 	for _, a := range answers {
 		if !seen[a.StatusCode] { // report the same status only once

@@ -7,11 +7,11 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
-	"sync"
 	"time"
 
 	"agegate/internal/backoffice/suite"
 	"agegate/internal/rules/credential"
+	"agegate/internal/rules/routine"
 	"agegate/internal/rules/session"
 	"agegate/internal/rules/webhook"
 )
@@ -236,11 +236,11 @@ func successURL(o *order, v credential.Redirect, token string) (string, error) {
 // visitAtOnce opens an address several times at the same time.
 func (t *trial) visitAtOnce(o *order, address string) {
 	visits := make([]visit, atOnce)
-	var together sync.WaitGroup
+	var together routine.Group
 	for i := range visits {
-		together.Go(func() { visits[i] = t.open(t.ctx, o.browser, http.MethodGet, address, nil, false) })
+		together.Start(func() error { visits[i] = t.open(t.ctx, o.browser, http.MethodGet, address, nil, false); return nil })
 	}
-	together.Wait()
+	_ = together.Wait() // open returns no error
 	// report the same failure only once
 	if i := slices.IndexFunc(visits, func(v visit) bool { return v.class != "" }); i >= 0 {
 		t.unanswered = true

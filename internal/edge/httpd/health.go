@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/labstack/echo/v4"
+
+	"agegate/internal/rules/routine"
 )
 
 // checkTimeout bounds one readiness check.
@@ -34,7 +36,7 @@ func ready(c echo.Context, checks map[string]func(context.Context) error) error 
 	}
 	results := make(chan result, len(checks))
 	for name, check := range checks {
-		go func() { results <- result{name, check(ctx)} }()
+		routine.Go("readiness of "+name, func() { results <- result{name, check(ctx)} })
 	}
 	status, code := map[string]string{}, http.StatusOK
 	for name := range checks {

@@ -95,7 +95,7 @@ func (n routeNames) of(c echo.Context) string {
 	return "none"
 }
 
-// recoverPanic turns a panic into an error, so that the client gets a 500 and
+// recoverPanic turns a panic of a handler into an error, so that the client gets a 500 and
 // the log gets the stack.
 func recoverPanic(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) (err error) {

@@ -8,11 +8,11 @@ import (
 	"strings"
 
 	"agegate/internal/backoffice/account"
+	"agegate/internal/rules/routine"
 	"agegate/internal/rules/tenant"
 
 	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
-	"golang.org/x/sync/errgroup"
 )
 
 // Refusals that have their own pages; see errors.go.
@@ -138,10 +138,10 @@ func (p *Pages) enter(r *request) error {
 	if r.route.hasMode() && !known || r.route.testOnly && livemode {
 		return echo.ErrNotFound
 	}
-	var parallel errgroup.Group // the tenant is read while its membership is checked
+	var parallel routine.Group // the tenant is read while its membership is checked
 	var found tenant.Tenant
 	ctx := r.ctx()
-	parallel.Go(func() (err error) {
+	parallel.Start(func() (err error) {
 		found, err = p.cfg.Tenants.Tenant(ctx, id)
 		return err
 	})

@@ -8,9 +8,8 @@ import (
 
 	"agegate/internal/backoffice/insight"
 	"agegate/internal/pages/page"
+	"agegate/internal/rules/routine"
 	"agegate/internal/rules/webhook"
-
-	"golang.org/x/sync/errgroup"
 )
 
 // recentSessions is how many sessions the overview lists.
@@ -148,9 +147,9 @@ func (p *Pages) showOverview(r *request) error {
 	// Most of the time is spent waiting for the database, so the checklist and
 	// the list are read in parallel.
 	var list insight.Checklist
-	var parallel errgroup.Group
+	var parallel routine.Group
 	ctx := r.ctx()
-	parallel.Go(func() (err error) {
+	parallel.Start(func() (err error) {
 		list, err = p.cfg.Insight.Checklist(ctx, r.tenant)
 		return err
 	})

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"agegate/internal/rules/routine"
 	"agegate/internal/rules/session"
 
 	"github.com/coder/websocket"
@@ -143,7 +144,7 @@ func (c *captures) remove(k *check, code websocket.StatusCode, reason string) {
 func (c *captures) release(k *check, code websocket.StatusCode, reason string) {
 	c.remove(k, code, reason)
 	if k.link != nil {
-		go k.link.close(code, reason)
+		routine.Go("closing of a camera connection", func() { k.link.close(code, reason) })
 	}
 }
 
@@ -270,10 +271,10 @@ func (c *captures) leaveOpen(ctx context.Context, mayStay func(*check) bool) err
 	}
 	c.mu.Unlock()
 	left := make(chan struct{})
-	go func() {
+	routine.Go("waiting for camera checks", func() {
 		c.idle.Wait()
 		close(left)
-	}()
+	})
 	select {
 	case <-left:
 		return nil

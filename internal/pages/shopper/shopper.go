@@ -19,13 +19,13 @@ import (
 	"agegate/internal/check/document"
 	"agegate/internal/pages/page"
 	"agegate/internal/rules/brand"
+	"agegate/internal/rules/routine"
 	"agegate/internal/rules/session"
 	"agegate/internal/rules/tenant"
 	"agegate/templates"
 
 	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
-	"golang.org/x/sync/errgroup"
 )
 
 // Config holds the dependencies and settings of the pages.
@@ -171,9 +171,9 @@ func (p *Pages) Drain(ctx context.Context) error { return p.eachLane(ctx, (*capt
 func (p *Pages) Close(ctx context.Context) error { return p.eachLane(ctx, (*captures).close) }
 
 func (p *Pages) eachLane(ctx context.Context, do func(*captures, context.Context) error) error {
-	var lanes errgroup.Group
+	var lanes routine.Group
 	for _, lane := range []*captures{p.captures, p.documents} {
-		lanes.Go(func() error { return do(lane, ctx) })
+		lanes.Start(func() error { return do(lane, ctx) })
 	}
 	return lanes.Wait()
 }

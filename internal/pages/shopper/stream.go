@@ -13,6 +13,7 @@ import (
 	"agegate/internal/check/document/photo"
 	"agegate/internal/check/vision"
 	"agegate/internal/rules/fault"
+	"agegate/internal/rules/routine"
 	"agegate/internal/rules/session"
 
 	"github.com/coder/websocket"
@@ -172,7 +173,7 @@ type stream struct {
 // written.
 func (s *stream) run(work context.Context) (websocket.StatusCode, string) {
 	captures, budget := s.lane, s.budget
-	go s.inbox.receive(work, s.link.conn, budget)
+	routine.Go("receiving of camera frames", func() { s.inbox.receive(work, s.link.conn, budget) })
 	// A timer ends the connection with a close code; an expired context would cut
 	// it.
 	expiry := time.AfterFunc(s.until, func() { captures.end(s.check, closeReload, "the session has expired") })
@@ -189,7 +190,7 @@ func (s *stream) run(work context.Context) (websocket.StatusCode, string) {
 	}
 	running, stop := context.WithCancel(work)
 	defer stop()
-	go s.measure(running)
+	routine.Go("measuring of a camera connection", func() { s.measure(running) })
 	idle, whole := time.NewTimer(budget.idle), time.NewTimer(budget.whole)
 	defer idle.Stop()
 	defer whole.Stop()

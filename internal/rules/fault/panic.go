@@ -3,6 +3,7 @@ package fault
 import (
 	"fmt"
 	"runtime"
+	"sync/atomic"
 )
 
 // PanicError is a recovered panic. It contains the type of the panic's value and
@@ -16,9 +17,15 @@ type PanicError struct {
 // Error returns the kind of the panic.
 func (p *PanicError) Error() string { return "panic: " + p.kind }
 
-// Recovered returns the error for the value that recover returned. The deferred
-// function must call it directly.
+var panics atomic.Int64
+
+// Panics returns how many panics this process has recovered.
+func Panics() int64 { return panics.Load() }
+
+// Recovered counts a panic and returns the error for the value that recover
+// returned. The deferred function must call it directly.
 func Recovered(value any) *PanicError {
+	panics.Add(1)
 	p := &PanicError{kind: fmt.Sprintf("%T", value)}
 	if err, ok := value.(runtime.Error); ok {
 		p.kind = err.Error()

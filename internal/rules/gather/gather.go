@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"agegate/internal/rules/fault"
+	"agegate/internal/rules/routine"
 )
 
 // retryAfter is the wait suggested to callers who were not served in time.
@@ -90,7 +91,7 @@ func (g *Group[K, V, R]) next(key K) {
 		return
 	}
 	g.waiting[key] = calls[n:]
-	go g.serve(key, calls[:n])
+	routine.Go("batch", func() { g.serve(key, calls[:n]) })
 }
 
 // serve runs the function for the calls that have not given up.

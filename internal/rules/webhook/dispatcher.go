@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"agegate/internal/rules/routine"
 )
 
 // claimBatch is the number of tenants, by lane, for which one transaction
@@ -94,8 +96,8 @@ func (d *Dispatcher) Wake() {
 func (d *Dispatcher) Run(ctx context.Context) {
 	attempts, abort := context.WithCancel(context.WithoutCancel(ctx))
 	defer abort()
-	var pruning sync.WaitGroup
-	pruning.Go(func() { d.prune(ctx) })
+	var pruning routine.Group
+	pruning.Keep(ctx, "pruning of webhook deliveries", d.prune)
 
 	for ctx.Err() == nil {
 		if err := d.round(ctx, attempts); err != nil && ctx.Err() == nil {
@@ -110,7 +112,7 @@ func (d *Dispatcher) Run(ctx context.Context) {
 	giveUp := time.AfterFunc(d.drain, abort)
 	defer giveUp.Stop()
 	d.running.Wait()
-	pruning.Wait()
+	_ = pruning.Wait() // prune returns no error
 }
 
 // round claims due deliveries for the free places and starts their attempts.
@@ -171,7 +173,9 @@ func (d *Dispatcher) claim(ctx context.Context, l lane, tenants []uuid.UUID) err
 }
 
 func (d *Dispatcher) start(ctx context.Context, delivery Delivery, pl *place) {
-	d.running.Go(func() {
+	d.running.Add(1)
+	routine.Go("attempt of a webhook", func() {
+		defer d.running.Done()
 		defer func() {
 			if d.places.leave(pl) {
 				d.Wake()

@@ -28,9 +28,12 @@ const hangLimit = 2 * time.Minute
 
 var signingKey = []byte("a signing key of 32 bytes, fixed")
 
-type fixedKeys struct{ failures atomic.Int32 }
+type fixedKeys struct{ failures, panics atomic.Int32 }
 
 func (k *fixedKeys) WebhookKeys(context.Context, uuid.UUID, bool) ([][]byte, error) {
+	if k.panics.Add(-1) >= 0 {
+		panic("a fault")
+	}
 	if k.failures.Add(-1) >= 0 {
 		return nil, errors.New("no keys at the moment")
 	}
@@ -398,6 +401,31 @@ func TestDispatcherWithoutKeysTriesLater(t *testing.T) {
 		}
 		if endpoints, err := s.Endpoints(t.Context(), webhook.OfAll()); err != nil || len(endpoints) != 0 {
 			t.Fatalf("%+v, %v", endpoints, err)
+		}
+	})
+}
+
+// TestDispatcherSurvivesAPanic: a fault in one attempt ends neither the process
+// nor the attempts of other events.
+func TestDispatcherSurvivesAPanic(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, s *store.Store) {
+		w := newWorld(t, s)
+		shop := newReceiver(t, status(200))
+		defer shop.Close()
+		w.keys.panics.Store(1)
+		first := w.insert(w.tenant, shop.URL)
+		_, stop := w.start(quick, time.Second, time.Second)
+		defer stop()
+		for limit := time.Now().Add(hangLimit); w.keys.panics.Load() > 0; {
+			if time.Now().After(limit) {
+				t.Fatal("no attempt was made")
+			}
+			time.Sleep(5 * time.Millisecond)
+		}
+		w.eventually(w.insert(w.newTenant(), shop.URL).ID, webhook.StatusDelivered)
+		if record, _, err := s.EventByID(t.Context(), webhook.OfAll(), first.ID); err != nil ||
+			record.Status != webhook.StatusPending {
+			t.Errorf("the first event is %q (%v), want it pending until its lease ends", record.Status, err)
 		}
 	})
 }
