@@ -55,7 +55,7 @@ func run(ctx context.Context, args []string, env config.Lookup, stdout, stderr i
 		SilenceErrors: true,
 	}
 	cli.addConfigFlags(root)
-	root.AddCommand(cli.serveCommand(), cli.demoCommand(), cli.migrateCommand(), cli.healthCommand(), cli.tenantCommand(),
+	root.AddCommand(cli.serveCommand(), cli.demoCommand(), cli.migrateCommand(), cli.databaseCommand(), cli.healthCommand(), cli.tenantCommand(),
 		cli.keyCommand(), cli.webhookCommand(), cli.redirectCommand(), cli.userCommand(), cli.secretKeyCommand(),
 		cli.trustCommand(), cli.verifierCommand(), cli.sessionCommand(), cli.pruneCommand(), cli.auditCommand(),
 		cli.evidenceCommand(), cli.driftCommand(), cli.doctorCommand(), cli.evalCommand(), cli.cropsCommand(),

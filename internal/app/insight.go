@@ -36,6 +36,8 @@ func (a *App) rollUp(ctx context.Context) error {
 
 func (a *App) heartbeat(ctx context.Context) error { return a.Insight.Heartbeat(ctx, a.replica) }
 
+func (a *App) leave(ctx context.Context) error { return a.Insight.Leave(ctx, a.replica) }
+
 // pruneRefusals deletes all counts that are too old.
 func (a *App) pruneRefusals(ctx context.Context) error {
 	return inBatches(ctx, func(limit int) (int, error) { return a.Insight.PruneRefusals(ctx, limit) })

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"agegate/internal/rules/routine"
@@ -17,6 +18,10 @@ var errDraining = errors.New("no new camera checks are accepted")
 // Run serves until ctx is done, then lets camera checks, requests and webhook
 // attempts finish within limits. It returns nil after an orderly shutdown.
 func (a *App) Run(ctx context.Context) error {
+	// Before anything is served: agegate database copy holds the database against it.
+	if err := a.heartbeat(ctx); err != nil {
+		return fmt.Errorf("reporting this replica: %w", err)
+	}
 	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	var workers routine.Group
@@ -50,6 +55,9 @@ func (a *App) Run(ctx context.Context) error {
 	err = errors.Join(err, workers.Wait(), finish(ctx, a.Drift.Flush))
 	if a.refusals != nil {
 		err = errors.Join(err, finish(ctx, a.refusals.Flush))
+	}
+	if gone := finish(ctx, a.leave); gone != nil {
+		a.log.Error("reporting the end of this replica failed", "error", gone)
 	}
 	return err
 }

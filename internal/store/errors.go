@@ -36,14 +36,20 @@ func (e *sqlStateError) Error() string {
 	return strings.TrimSpace(fmt.Sprintf("postgres: SQLSTATE %s %s %s", e.code, e.table, e.constraint))
 }
 
+// withoutValues replaces an error of PostgreSQL, whose text may contain stored values.
+func withoutValues(err error) error {
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return &sqlStateError{code: pg.Code, table: pg.TableName, constraint: pg.ConstraintName}
+	}
+	return err
+}
+
 // translate maps an error of GORM or a driver to a fault: a missing row, a
 // reference to one, or text that no row can hold, to NotFound; a violated unique index to Conflict; a
 // database that is down, full, too slow or too busy to Unavailable. Faults are
 // returned unchanged, and so is any other error, which is a bug.
 func translate(err error) error {
-	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
-		err = &sqlStateError{code: pg.Code, table: pg.TableName, constraint: pg.ConstraintName}
-	}
+	err = withoutValues(err)
 	switch {
 	case err == nil, fault.CodeOf(err) != "":
 		return err

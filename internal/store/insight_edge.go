@@ -93,6 +93,11 @@ func (s *Store) PutReplica(ctx context.Context, r insight.Replica, before time.T
 	})
 }
 
+// DeleteReplica implements insight.ReplicaStore.
+func (s *Store) DeleteReplica(ctx context.Context, id uuid.UUID) error {
+	return s.Update(ctx, func(tx *Tx) error { return tx.db.Exec("DELETE FROM replicas WHERE id = ?", id).Error })
+}
+
 // Replicas implements insight.ReplicaStore.
 func (s *Store) Replicas(ctx context.Context, since time.Time) ([]insight.Replica, error) {
 	return view(ctx, s, func(tx *Tx) ([]insight.Replica, error) {

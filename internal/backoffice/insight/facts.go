@@ -96,6 +96,8 @@ type ReplicaStore interface {
 	// PutReplica stores a replica, or updates its SeenAt if it is stored already,
 	// and deletes replicas not seen since before.
 	PutReplica(ctx context.Context, r Replica, before time.Time) error
+	// DeleteReplica forgets a replica that has ended.
+	DeleteReplica(ctx context.Context, id uuid.UUID) error
 	// Replicas returns the replicas seen at or after since, oldest first.
 	Replicas(ctx context.Context, since time.Time) ([]Replica, error)
 }
@@ -111,6 +113,11 @@ const (
 func (s *Service) Heartbeat(ctx context.Context, r Replica) error {
 	r.SeenAt = s.now()
 	return s.store.PutReplica(ctx, r, r.SeenAt.Add(-day))
+}
+
+// Leave records that a replica has ended.
+func (s *Service) Leave(ctx context.Context, r Replica) error {
+	return s.store.DeleteReplica(ctx, r.ID)
 }
 
 // Replicas returns the replicas that run now, oldest first.

@@ -1,0 +1,287 @@
+package store
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+)
+
+// CopyWatch is how long Copy watches a PostgreSQL database on which a gateway has not
+// reported its end: three times as long as a gateway takes to report again.
+const CopyWatch = 90 * time.Second
+
+// Copy copies all rows of all tables into to, a PostgreSQL database that has no table
+// yet, or those of this schema without a row. It holds both databases, compares the
+// rows of each table on both sides, and commits if all are equal: otherwise no row is
+// written. It fails if a gateway runs on either. progress is told the rows of each table.
+func (s *Store) Copy(ctx context.Context, to *Store, watch time.Duration, progress func(string, int64)) (err error) {
+	defer func() {
+		if err = withoutValues(err); hasState(err, "55P03") {
+			err = errors.New("something uses one of the databases: stop every gateway and command")
+		}
+	}()
+	if s.postgres != nil && to.postgres != nil {
+		const place = "SELECT concat_ws('/', pg_postmaster_start_time(), current_database(), current_schema())"
+		var here, there string
+		err := errors.Join(s.writer.Raw(place).Scan(&here).Error, to.writer.Raw(place).Scan(&there).Error)
+		if err != nil || here == there {
+			return errors.Join(err, errors.New("both URLs lead to the same database"))
+		}
+	}
+	from, err := s.hold(ctx, watch, false)
+	if err != nil {
+		return fmt.Errorf("the source: %w", err)
+	}
+	defer from.close()
+	into, err := to.hold(ctx, watch, true)
+	if err != nil {
+		return fmt.Errorf("the target: %w", err)
+	}
+	defer into.close()
+	for table, columns := range into.columns {
+		if !slices.Equal(columns, from.columns[table]) || len(into.columns) != len(from.columns) {
+			return fmt.Errorf("the databases have other columns, of table %s or of a table that one of them lacks", table)
+		}
+	}
+	for _, table := range into.tables {
+		rows, err := into.take(ctx, from, table)
+		if err != nil {
+			return fmt.Errorf("table %s: %w", table, withoutValues(err))
+		}
+		progress(table, rows)
+	}
+	_, err = into.ExecContext(ctx, finishCopy)
+	return err
+}
+
+// heldDatabase is a transaction to which nobody else writes.
+type heldDatabase struct {
+	*sql.Conn
+	tables  []string            // each after those to which it refers
+	columns map[string][]string // of each table, in order of their names
+}
+
+// What Copy asks its databases. The first two list columns.
+const (
+	sqliteColumns = `SELECT m.name, i.name FROM sqlite_master m JOIN pragma_table_info(m.name) i WHERE m.type = 'table'
+		AND m.name NOT LIKE 'sqlite|_%' ESCAPE '|' AND m.name NOT LIKE 'goose|_%' ESCAPE '|' ORDER BY 1, 2`
+	postgresColumns = `
+		WITH RECURSIVE found AS (
+			SELECT c.oid, relname FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace AND nspname = current_schema()
+			WHERE relkind IN ('r', 'p') AND NOT relispartition AND relname NOT LIKE 'goose\_%'
+		), depth (oid, n) AS (
+			SELECT oid, 0 FROM found UNION
+			SELECT conrelid, n + 1 FROM depth JOIN pg_constraint ON confrelid = depth.oid AND conrelid <> confrelid
+			WHERE n < 50
+		)
+		SELECT relname, attname FROM found JOIN (SELECT oid, max(n) AS n FROM depth GROUP BY oid) AS deepest USING (oid)
+		JOIN pg_attribute ON attrelid = oid AND attnum > 0 AND NOT attisdropped ORDER BY n, relname, attname`
+	// gateways that have not reported their end, and when they reported last
+	reportedGateways = "SELECT coalesce(string_agg(concat(id, seen_at), ' ' ORDER BY id), '') FROM replicas"
+	finishCopy       = `DO $$ DECLARE c record; BEGIN
+		FOR c IN SELECT relname AS t, attname AS a, pg_get_serial_sequence(quote_ident(relname), attname) AS s
+			FROM pg_class JOIN pg_attribute ON attrelid = pg_class.oid AND attnum > 0 AND NOT attisdropped
+			WHERE relnamespace = to_regnamespace(quote_ident(current_schema())) AND relkind IN ('r', 'p') LOOP
+			IF c.s IS NOT NULL THEN
+				EXECUTE format('SELECT setval(%L, max(%I)) FROM %I HAVING max(%I) IS NOT NULL', c.s, c.a, c.t, c.a);
+			END IF;
+		END LOOP; END $$; ANALYZE; COMMIT`
+)
+
+// hold checks one side, migrates an empty target, and locks its tables.
+func (s *Store) hold(ctx context.Context, watch time.Duration, target bool) (_ *heldDatabase, err error) {
+	x, err := s.Examine(ctx)
+	switch empty := len(x.Pending) > 0 && x.Pending[0] == 1; {
+	case err != nil:
+		return nil, err
+	case target && s.postgres == nil:
+		return nil, errors.New("only a PostgreSQL database can be the target")
+	case len(x.Unknown) > 0:
+		return nil, errors.New("its schema is newer than this program: use the newer program")
+	case len(x.Pending) > 0 && !empty:
+		return nil, errors.New("its schema is older than this program: run agegate migrate on it first")
+	case empty && !target:
+		return nil, errors.New("it has no tables of agegate: correct the URL")
+	}
+	if err := s.LockServe(); err != nil {
+		return nil, err
+	}
+	pool, err := s.writer.DB()
+	if err != nil {
+		return nil, err
+	}
+	conn, err := pool.Conn(ctx)
+	if err != nil {
+		return nil, translate(err)
+	}
+	h := &heldDatabase{Conn: conn}
+	defer func() {
+		if err != nil {
+			h.close()
+		}
+	}()
+	if s.sqlite != nil {
+		if _, err := h.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
+			return nil, translate(err)
+		}
+		return h, h.list(ctx, sqliteColumns)
+	}
+	if err := h.list(ctx, postgresColumns); err != nil {
+		return nil, err
+	}
+	if len(x.Pending) > 0 {
+		if len(h.tables) > 0 {
+			return nil, fmt.Errorf("it is not empty, but has a table %s", h.tables[0])
+		}
+		if err := errors.Join(s.Migrate(ctx), h.list(ctx, postgresColumns)); err != nil {
+			return nil, err
+		}
+	}
+	return h, h.lock(ctx, watch, target)
+}
+
+// lock locks the tables of PostgreSQL. A gateway that runs reports again while it is
+// watched. One that starts later cannot report, and stops.
+func (h *heldDatabase) lock(ctx context.Context, watch time.Duration, target bool) error {
+	var before string
+	if err := h.QueryRowContext(ctx, reportedGateways).Scan(&before); err != nil {
+		return err
+	}
+	end, now := time.Now().Add(watch), before
+	for before != "" && now == before && time.Now().Before(end) && sleep(ctx, min(watch/50, time.Second)) {
+		if err := h.QueryRowContext(ctx, reportedGateways).Scan(&now); err != nil {
+			return err
+		}
+	}
+	begin := "BEGIN; SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0"
+	for _, t := range h.tables {
+		begin += "; LOCK TABLE " + pgx.Identifier{t}.Sanitize() + " IN EXCLUSIVE MODE"
+	}
+	if _, err := h.ExecContext(ctx, begin); err != nil {
+		return err
+	}
+	if err := h.QueryRowContext(ctx, reportedGateways).Scan(&now); err != nil || now != before {
+		return errors.Join(err, errors.New("a gateway runs on it: stop every gateway first"))
+	}
+	for _, t := range h.tables {
+		var filled bool
+		err := h.QueryRowContext(ctx, "SELECT EXISTS (SELECT FROM "+pgx.Identifier{t}.Sanitize()+")").Scan(&filled)
+		if err != nil || filled && target {
+			return errors.Join(err, fmt.Errorf("it is not empty: table %s has rows", t))
+		}
+	}
+	return nil
+}
+
+// close ends the transaction, unless it was committed.
+func (h *heldDatabase) close() {
+	ctx, cancel := context.WithTimeout(context.Background(), Timeout)
+	defer cancel()
+	_, _ = h.ExecContext(ctx, "ROLLBACK")
+	_ = h.Close()
+}
+
+// list reads the tables and columns by one of the statements above.
+func (h *heldDatabase) list(ctx context.Context, statement string) error {
+	h.tables, h.columns = nil, map[string][]string{}
+	rows, err := h.QueryContext(ctx, statement) //nolint:sqlclosecheck // each closes them
+	if err != nil {
+		return err
+	}
+	return each(rows, func() error {
+		var table, column string
+		err := rows.Scan(&table, &column)
+		if h.columns[table] == nil {
+			h.tables = append(h.tables, table)
+		}
+		h.columns[table] = append(h.columns[table], column)
+		return err
+	})
+}
+
+// take copies a table, compares both sides, and returns the number of rows.
+func (h *heldDatabase) take(ctx context.Context, from *heldDatabase, table string) (int64, error) {
+	sent, err := from.rows(ctx, table)
+	if err != nil {
+		return 0, err
+	}
+	defer sent.Close() //nolint:errcheck // Err says what went wrong
+	if err := h.Raw(func(driver any) error {
+		conn := driver.(*stdlib.Conn).Conn() //nolint:forcetypeassert // the driver of every PostgreSQL pool
+		_, err := conn.CopyFrom(ctx, pgx.Identifier{table}, h.columns[table], sent)
+		return err
+	}); err != nil {
+		return 0, err
+	}
+	arrived, err := h.rows(ctx, table)
+	if err != nil {
+		return 0, err
+	}
+	err = each(arrived.Rows, func() error { _, err := arrived.Values(); return err })
+	if err == nil && (sent.count != arrived.count || sent.sum != arrived.sum) {
+		err = fmt.Errorf("%d rows were read and %d are in the target, or their values differ", sent.count, arrived.count)
+	}
+	return sent.count, err
+}
+
+// copyRows are the rows of a table as a pgx.CopyFromSource. It counts them and adds up
+// their hashes: the sum does not depend on their order.
+type copyRows struct {
+	*sql.Rows
+	types []*sql.ColumnType
+	count int64
+	sum   [4]uint64
+}
+
+func (h *heldDatabase) rows(ctx context.Context, table string) (*copyRows, error) {
+	names := make([]string, len(h.columns[table]))
+	for i, column := range h.columns[table] {
+		names[i] = pgx.Identifier{column}.Sanitize()
+	}
+	rows, err := h.QueryContext(ctx, "SELECT "+strings.Join(names, ", ")+" FROM "+pgx.Identifier{table}.Sanitize())
+	if err != nil {
+		return nil, err
+	}
+	types, err := rows.ColumnTypes()
+	return &copyRows{Rows: rows, types: types}, err
+}
+
+// Values implements pgx.CopyFromSource, with values that both dialects have.
+func (r *copyRows) Values() ([]any, error) {
+	values, places := make([]any, len(r.types)), make([]any, len(r.types))
+	for i := range values {
+		places[i] = &values[i]
+	}
+	if err := r.Scan(places...); err != nil {
+		return nil, err
+	}
+	for i, value := range values {
+		switch v := value.(type) {
+		case time.Time:
+			values[i] = at(v)
+		case int64:
+			if r.types[i].DatabaseTypeName() == "BOOLEAN" { // SQLite's are numbers
+				values[i] = v != 0
+			}
+		case []byte:
+			values[i] = append([]byte{}, v...) // nil would be null
+		}
+	}
+	text, err := json.Marshal(values)
+	hash := sha256.Sum256(text)
+	for i := range r.sum {
+		r.sum[i] += binary.BigEndian.Uint64(hash[8*i:])
+	}
+	r.count++
+	return values, err
+}
