@@ -15,7 +15,6 @@ import (
 	"net/netip"
 	"net/url"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -25,6 +24,7 @@ import (
 	"agegate/internal/app/config"
 	"agegate/internal/rules/audit"
 	"agegate/internal/rules/tenant"
+	"agegate/internal/store/dbtest"
 	"agegate/internal/store/pgtest"
 )
 
@@ -106,10 +106,8 @@ func Page(t *testing.T, test func(t *testing.T, g *Gateway), settings ...string)
 	t.Run("sqlite", func(t *testing.T) { test(t, Start(t, SQLite(t), settings...)) })
 }
 
-// SQLite returns the URL of a new SQLite database.
-func SQLite(t testing.TB) string {
-	return "sqlite:" + filepath.Join(t.TempDir(), "agegate.db")
-}
+// SQLite returns the URL of a new, migrated SQLite database.
+func SQLite(t testing.TB) string { return dbtest.SQLite(t) }
 
 // Start runs a gateway without an estimator on a database until the test
 // ends. settings are further NAME=VALUE variables.

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"agegate/internal/gatewaytest"
+	"agegate/internal/store/dbtest"
 	"agegate/internal/store/pgtest"
 
 	_ "github.com/jackc/pgx/v5/stdlib"
@@ -77,7 +78,7 @@ func BenchmarkStatus(b *testing.B) {
 }
 
 func eachDatabase(b *testing.B, compare func(b *testing.B, s *stand)) {
-	b.Run("sqlite", func(b *testing.B) { compare(b, newStand(b, gatewaytest.SQLite(b))) })
+	b.Run("sqlite", func(b *testing.B) { compare(b, newStand(b, dbtest.SQLiteOnDisk(b))) })
 	b.Run("postgres", func(b *testing.B) { compare(b, newStand(b, pgtest.URL(b))) })
 }
 

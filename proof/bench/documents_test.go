@@ -10,6 +10,7 @@ import (
 
 	"agegate/internal/gatewaytest"
 	"agegate/internal/rules/tenant"
+	"agegate/internal/store/dbtest"
 	"agegate/proof/documents"
 )
 
@@ -89,7 +90,7 @@ func photograph(t testing.TB, g *gatewaytest.Gateway, n int, pictures [][]byte) 
 // document is read. Times depend on the machine, so the test requires only that
 // few documents are read for each frame of the check.
 func TestDocumentsStarveNobody(t *testing.T) {
-	g := gatewaytest.Start(t, gatewaytest.SQLite(t), withModels...)
+	g := gatewaytest.Start(t, dbtest.SQLiteOnDisk(t), withModels...)
 	shop := g.Shop(t, "", nil)
 	pictures := pagesOfText(t)
 	flood := photograph(t, g, 8, pictures)
@@ -117,7 +118,7 @@ func TestDocumentsStarveNobody(t *testing.T) {
 // another tenant's documents, and the ratio. The two alternate, so that other
 // load of the machine affects both.
 func BenchmarkGuidanceBesideDocuments(b *testing.B) {
-	g := gatewaytest.Start(b, gatewaytest.SQLite(b), withModels...)
+	g := gatewaytest.Start(b, dbtest.SQLiteOnDisk(b), withModels...)
 	shop := g.Shop(b, "", nil)
 	frame, pictures := blurredFace(b), pagesOfText(b)
 	const rounds = 3

@@ -19,6 +19,7 @@ import (
 	"agegate/internal/rules/tenant"
 	"agegate/internal/rules/webhook"
 	"agegate/internal/store"
+	"agegate/internal/store/dbtest"
 	"agegate/internal/store/pgtest"
 	"agegate/proof/crowd"
 
@@ -35,7 +36,7 @@ const crowdEvery = 30 * 24 * time.Hour / 1_000_000
 // million sessions take, as measured by a client (95th percentile), and fails if
 // one misses its mark.
 func BenchmarkInsight(b *testing.B) {
-	b.Run("sqlite", func(b *testing.B) { benchmarkInsight(b, gatewaytest.SQLite(b)) })
+	b.Run("sqlite", func(b *testing.B) { benchmarkInsight(b, dbtest.SQLiteOnDisk(b)) })
 	b.Run("postgres", func(b *testing.B) { benchmarkInsight(b, pgtest.URL(b)) })
 }
 

@@ -12,6 +12,7 @@ import (
 	"agegate/internal/check/vision/visiontest"
 	"agegate/internal/gatewaytest"
 	"agegate/internal/rules/tenant"
+	"agegate/internal/store/dbtest"
 	"agegate/internal/store/pgtest"
 )
 
@@ -33,7 +34,7 @@ func quantile(took []time.Duration, q float64) float64 {
 // BenchmarkWebhook prints the time from the answer that completes a session to
 // the webhook at the merchant's receiver.
 func BenchmarkWebhook(b *testing.B) {
-	for name, database := range map[string]func(testing.TB) string{"sqlite": gatewaytest.SQLite, "postgres": pgtest.URL} {
+	for name, database := range map[string]func(testing.TB) string{"sqlite": dbtest.SQLiteOnDisk, "postgres": pgtest.URL} {
 		b.Run(name, func(b *testing.B) {
 			arrived := make(chan time.Time, 1)
 			receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -66,7 +67,7 @@ const (
 // several shoppers send four a second each. Every frame passes all stages of
 // guidance, because the face is well placed but blurred.
 func BenchmarkGuidance(b *testing.B) {
-	g := gatewaytest.Start(b, gatewaytest.SQLite(b), "AGEGATE_ESTIMATOR=onnx", "AGEGATE_MODELS_DIR=../../models")
+	g := gatewaytest.Start(b, dbtest.SQLiteOnDisk(b), "AGEGATE_ESTIMATOR=onnx", "AGEGATE_MODELS_DIR=../../models")
 	if took := guided(b, g, g.Shop(b, "", nil), blurredFace(b)); len(took) > 0 {
 		report(b, took)
 	}

@@ -20,6 +20,7 @@ import (
 	"agegate/internal/rules/credential"
 	"agegate/internal/rules/tenant"
 	"agegate/internal/store"
+	"agegate/internal/store/dbtest"
 	"agegate/internal/store/pgtest"
 	"agegate/proof/table"
 
@@ -30,7 +31,7 @@ import (
 // hold all of its credit. Then it creates sessions for this tenant and for
 // another one while the gateway returns the credit.
 func TestAbandonedSessions(t *testing.T) {
-	t.Run("sqlite", func(t *testing.T) { abandoned(t, "SQLite", gatewaytest.SQLite(t)) })
+	t.Run("sqlite", func(t *testing.T) { abandoned(t, "SQLite", dbtest.SQLiteOnDisk(t)) })
 	t.Run("postgres", func(t *testing.T) { abandoned(t, "PostgreSQL", pgtest.URL(t)) })
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"agegate/internal/gatewaytest"
 	"agegate/internal/rules/tenant"
+	"agegate/internal/store/dbtest"
 	"agegate/internal/store/pgtest"
 	"agegate/proof/table"
 )
@@ -37,7 +38,7 @@ func onEach(t *testing.T, name string, attack func(t *testing.T, g *gatewaytest.
 		"AGEGATE_TEST_DAILY_CAP=-1", "AGEGATE_FREE_CHECKS_PER_MONTH=-1",
 	}
 	t.Run("sqlite", func(t *testing.T) {
-		attack(t, gatewaytest.Start(t, gatewaytest.SQLite(t), settings...), table.New(t, name+", SQLite"))
+		attack(t, gatewaytest.Start(t, dbtest.SQLiteOnDisk(t), settings...), table.New(t, name+", SQLite"))
 	})
 	t.Run("postgres", func(t *testing.T) {
 		attack(t, gatewaytest.Start(t, pgtest.URL(t), settings...), table.New(t, name+", PostgreSQL"))

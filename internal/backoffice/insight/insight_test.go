@@ -70,7 +70,7 @@ func TestEveryColumnIsListedAsHeld(t *testing.T) {
 		"DocumentPreferred": insight.HeldPreferred, "FaceMatchAt": insight.HeldFaceMatch,
 		"DocumentCamera": insight.HeldFilmed, "NextRedirectExpired": insight.HeldNext,
 	}
-	db := dbtest.Open(t, "sqlite:"+t.TempDir()+"/agegate.db")
+	db := dbtest.Open(t, dbtest.SQLite(t))
 	now := time.Now().UTC().Truncate(time.Microsecond)
 	age := 24.5
 	sess := session.Session{

@@ -9,7 +9,6 @@ import (
 	"net/http/cookiejar"
 	"net/http/httptest"
 	"net/url"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -23,6 +22,7 @@ import (
 	"agegate/internal/rules/session"
 	"agegate/internal/rules/tenant"
 	"agegate/internal/store"
+	"agegate/internal/store/dbtest"
 
 	"github.com/labstack/echo/v4"
 )
@@ -65,14 +65,11 @@ func newFixture(
 ) *fixture {
 	t.Helper()
 	f := &fixture{t: t, time: &clock{now: time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)}}
-	db, err := store.Open(t.Context(), store.Config{URL: "sqlite:" + filepath.Join(t.TempDir(), "agegate.db")})
-	must(t, err)
-	t.Cleanup(func() { must(t, db.Close()) })
-	must(t, db.Migrate(t.Context()))
-	f.db = db
+	var err error
+	f.db = dbtest.Open(t, dbtest.SQLite(t))
 	f.sealer, err = credential.NewSealer(make([]byte, 32), rand.Reader)
 	must(t, err)
-	f.tenants = tenant.NewService(db, f.sealer, tenant.CallbackRule{}, rand.Reader, f.clock)
+	f.tenants = tenant.NewService(f.db, f.sealer, tenant.CallbackRule{}, rand.Reader, f.clock)
 	settings.Name = "Corner Shop"
 	settings.SuccessURL, settings.CancelURL = "https://shop.example/done?order=7", "https://shop.example/cart"
 	created, err := f.tenants.Create(t.Context(), audit.System("test"), settings)

@@ -3,7 +3,11 @@
 package dbtest
 
 import (
+	"context"
+	"errors"
+	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
@@ -18,13 +22,64 @@ const patience = 2 * time.Minute
 // URLs returns a new, migrated database per dialect, by the dialect's name.
 func URLs(t testing.TB) map[string]func(testing.TB) string {
 	t.Helper()
-	return map[string]func(testing.TB) string{"sqlite": sqliteURL, "postgres": pgtest.URL}
+	return map[string]func(testing.TB) string{"sqlite": SQLite, "postgres": pgtest.URL}
 }
 
-func sqliteURL(t testing.TB) string {
+// SQLite returns the URL of a new, migrated SQLite database, which is removed when
+// the test ends. Its file is in memory where the system allows it.
+func SQLite(t testing.TB) string {
 	t.Helper()
-	return "sqlite:" + filepath.Join(t.TempDir(), "agegate.db")
+	dir, err := os.MkdirTemp(pgtest.MemoryDir(), "agegate-sqlite-") //nolint:usetesting // not on the disk
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Errorf("remove the database: %v", err)
+		}
+	})
+	return migrated(t, dir)
 }
+
+// SQLiteOnDisk is like SQLite, with the file on the disk, for tests that measure.
+func SQLiteOnDisk(t testing.TB) string {
+	t.Helper()
+	return migrated(t, t.TempDir())
+}
+
+// migrated puts a copy of a migrated database into a directory, because the
+// migrations would take longer than most tests.
+func migrated(t testing.TB, dir string) string {
+	t.Helper()
+	content, err := template()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "agegate.db")
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return "sqlite:" + path
+}
+
+// template is the content of a migrated SQLite file.
+var template = sync.OnceValues(func() (_ []byte, err error) {
+	dir, err := os.MkdirTemp(pgtest.MemoryDir(), "agegate-sqlite-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	path := filepath.Join(dir, "agegate.db")
+	s, err := store.Open(context.Background(), store.Config{URL: "sqlite:" + path})
+	if err != nil {
+		return nil, err
+	}
+	// closing it moves the write-ahead log into the file
+	if err := errors.Join(s.Migrate(context.Background()), s.Close()); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path) //nolint:gosec // the path is this function's own
+})
 
 // Each runs body as a subtest on each database, each time with a new, empty,
 // migrated database.

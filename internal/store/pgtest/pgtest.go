@@ -53,7 +53,8 @@ func create(t testing.TB, template string) string {
 	}
 	dir := c.dir
 	name := fmt.Sprintf("test_%d", databases.Add(1))
-	if err := exec1(dir, "CREATE DATABASE "+name+" TEMPLATE "+template); err != nil {
+	// In memory, a copy of the files costs less than writing them to the log.
+	if err := exec1(dir, "CREATE DATABASE "+name+" STRATEGY file_copy TEMPLATE "+template); err != nil {
 		t.Fatalf("create test database: %v", err)
 	}
 	t.Cleanup(func() {
@@ -91,7 +92,7 @@ const fast = "-c listen_addresses='' -c fsync=off -c synchronous_commit=off -c f
 
 // cluster starts the process's cluster.
 var cluster = sync.OnceValues(func() (*running, error) {
-	c, err := start(fast, "")
+	c, err := start(MemoryDir(), fast, "")
 	if err != nil {
 		return nil, err
 	}
@@ -123,12 +124,12 @@ type running struct {
 	lines      *bufio.Reader
 }
 
-// start runs the script. primary is the connection string of the primary for a
+// start runs the script, with the files in a directory below place. primary is the connection string of the primary for a
 // replica, or empty. Only this process holds the pipe of the script's standard
 // input open: the kernel closes it however the process ends, and then the script
 // removes the cluster.
-func start(options, primary string) (*running, error) {
-	dir, bin, credential, err := equipped()
+func start(place, options, primary string) (*running, error) {
+	dir, bin, credential, err := equipped(place)
 	if err != nil {
 		return nil, err
 	}
@@ -168,10 +169,13 @@ func (r *running) end() error {
 	return errors.Join(closeErr, readErr, r.cmd.Wait())
 }
 
-// workplace returns a directory for a server's files and the user it runs as.
-func workplace() (string, *syscall.Credential, error) {
-	// Not TMPDIR: a socket's path may have no more than 107 bytes.
-	dir, err := os.MkdirTemp("/tmp", "agegate-pg-")
+// onDisk is not TMPDIR: a socket's path may have no more than 107 bytes.
+const onDisk = "/tmp"
+
+// workplace returns a directory below place for a server's files and the user it
+// runs as.
+func workplace(place string) (string, *syscall.Credential, error) {
+	dir, err := os.MkdirTemp(place, "agegate-pg-")
 	if err != nil {
 		return "", nil, err
 	}
@@ -180,14 +184,18 @@ func workplace() (string, *syscall.Credential, error) {
 }
 
 // equipped returns a workplace and where its user finds PostgreSQL's binaries.
-func equipped() (dir, bin string, as *syscall.Credential, err error) {
+func equipped(place string) (dir, bin string, as *syscall.Credential, err error) {
 	if bin, err = binaries(); err != nil {
 		return "", "", nil, err
 	}
-	if dir, as, err = workplace(); err != nil {
+	lent := os.Geteuid() == 0 && bin == fetched()
+	if lent || place == os.TempDir() { // programs may not run from memory
+		place = onDisk
+	}
+	if dir, as, err = workplace(place); err != nil {
 		return "", "", nil, err
 	}
-	if as != nil && bin == fetched() {
+	if lent {
 		bin, err = lend(dir, as)
 	}
 	return dir, bin, as, err

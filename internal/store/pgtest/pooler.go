@@ -45,7 +45,7 @@ func NewPooler(t testing.TB, settings ...string) *Pooler {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir, credential, err := workplace()
+	dir, credential, err := workplace(onDisk)
 	if err != nil {
 		t.Fatal(err)
 	}

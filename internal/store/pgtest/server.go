@@ -56,12 +56,12 @@ func listening(t testing.TB, addr, primary string) *Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return serve(t, addr, "-c listen_addresses="+host+" -c max_connections=300 -p "+port, primary)
+	return serve(t, addr, onDisk, "-c listen_addresses="+host+" -c max_connections=300 -p "+port, primary)
 }
 
-func serve(t testing.TB, addr, options, primary string) *Server {
+func serve(t testing.TB, addr, place, options, primary string) *Server {
 	t.Helper()
-	r, err := start(options, primary)
+	r, err := start(place, options, primary)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func ReplicaURL(t testing.TB) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return databaseURL(serve(t, "", fast, "postgres://postgres@/postgres?host="+c.dir).running.dir, "postgres")
+	return databaseURL(serve(t, "", MemoryDir(), fast, "postgres://postgres@/postgres?host="+c.dir).running.dir, "postgres")
 }
 
 // URL returns the URL of the server's database over addr, which is Addr or a

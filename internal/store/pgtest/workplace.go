@@ -23,7 +23,7 @@ cd / && rm -rf "$1"`
 // What still runs when the test ends is killed, and the directory removed.
 func Workplace(t testing.TB) (dir, bin string, as *syscall.Credential) {
 	t.Helper()
-	dir, bin, as, err := equipped()
+	dir, bin, as, err := equipped(onDisk)
 	if err != nil {
 		t.Fatal(err)
 	}
