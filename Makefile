@@ -38,16 +38,19 @@ test-all: ## test the rest: further programs, faults, attacks, every page in the
 	@internal/tools/steps.sh deps build test-pages test-proof test-browser $$([ "$$(id -u)" != 0 ] && ! sudo -n true 2>/dev/null || echo test-packages)
 	@[ "$$(id -u)" = 0 ] || sudo -n true 2>/dev/null || echo "test-packages did not run: it needs root."
 
+# Go's own limit of ten minutes for a package is too short for a busy machine.
+limit := -timeout 20m
+
 test-go: models postgresql
-	go test ./...
-	cd sdk/go && go test ./...
+	go test $(limit) ./...
+	cd sdk/go && go test $(limit) ./...
 
 # The dashboard's tests, on PostgreSQL as well.
 test-pages: models postgresql
-	AGEGATE_TEST_DATABASES=all go test ./internal/pages/dashboard
+	AGEGATE_TEST_DATABASES=all go test $(limit) ./internal/pages/dashboard
 
 test-proof: deps models $(generators)
-	cd proof && go test -timeout 20m ./...
+	cd proof && go test $(limit) ./...
 
 journeys test-browser: models build chromium
 	$(MAKE) -C proof $@
