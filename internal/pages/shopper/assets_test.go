@@ -19,6 +19,7 @@ import (
 const pageBudget = 60 << 10
 
 func TestStaticFilesAreKeptForEverAndSmall(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, tenant.Tenant{}, scripted())
 	link := f.session(true)
 	shopper := f.browser()
@@ -52,6 +53,7 @@ func TestStaticFilesAreKeptForEverAndSmall(t *testing.T) {
 }
 
 func TestStaticFilesOfAnotherBuild(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, tenant.Tenant{}, scripted())
 	a := f.browser().get(f.server.URL + "/static/0000000000000000/page.css")
 	if a.StatusCode != http.StatusOK || strings.Contains(a.Header.Get("Cache-Control"), "immutable") {
@@ -67,6 +69,7 @@ func TestStaticFilesOfAnotherBuild(t *testing.T) {
 // TestCameraFiles: the page names the camera's script and all that it imports,
 // and nothing else.
 func TestCameraFiles(t *testing.T) {
+	t.Parallel()
 	imports := regexp.MustCompile(`(?m)^import .* from "\./(.+)";$`)
 	found := map[string]bool{"camera.js": true}
 	for waiting := []string{"camera.js"}; len(waiting) > 0; waiting = waiting[1:] {

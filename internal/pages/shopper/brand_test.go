@@ -33,6 +33,7 @@ func contains(t *testing.T, body string, wanted ...string) {
 }
 
 func TestOperatorIsNamed(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, tenant.Tenant{}, scripted())
 	if page := f.browser().get(f.session(true)).body; strings.Contains(page, `data-testid="operator"`) ||
 		strings.Count(page, `target="_blank"`) != 1 {
@@ -69,6 +70,7 @@ func testLogo(t *testing.T) []byte {
 }
 
 func TestBrandIsShown(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, tenant.Tenant{}, scripted())
 	name, colour, logo := "Vin & Øl", "#FFD400", testLogo(t)
 	f.set(tenant.Changes{Brand: &tenant.BrandChanges{Name: &name, Colour: &colour, Logo: &logo}})
@@ -113,6 +115,7 @@ func TestBrandIsShown(t *testing.T) {
 }
 
 func TestUnknownBrandFiles(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, tenant.Tenant{}, scripted())
 	for _, name := range []string{"x.png", ".png", "ffd400", "ffd400.png", "red-0.css", ".css", "-.css", "ffd400;-0.css",
 		"%2e%2e", "ffd40-0.css"} {
@@ -131,6 +134,7 @@ func TestUnknownBrandFiles(t *testing.T) {
 // A pass is shown after the camera and then redirects. The link itself redirects
 // at once, as a forced result and a browser without scripts need.
 func TestAPassIsShownForAMoment(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, tenant.Tenant{}, scripted(stepBegun, verdict(age.VerdictMet, 40)))
 	link := f.session(true)
 	shopper := f.browser()
@@ -155,6 +159,7 @@ func TestAPassIsShownForAMoment(t *testing.T) {
 }
 
 func TestPagesAreCompressed(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, tenant.Tenant{}, scripted())
 	link := f.session(true)
 	shopper := f.browser()

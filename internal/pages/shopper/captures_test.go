@@ -17,6 +17,7 @@ import (
 // A client that sends nothing, not even the answer to the server's close, loses
 // its place.
 func TestASilentClientLosesItsPlace(t *testing.T) {
+	t.Parallel()
 	silent := &silenced{script: script{steps: []age.Step{stepFraming}}}
 	f := newFixture(t, tenant.Tenant{}, func(session.Session, bool) Capture { return silent })
 	silent.budget = &f.pages.budget
@@ -54,6 +55,7 @@ func (f *fixture) waitForPlaces(n int) {
 }
 
 func TestASecondTabTakesOver(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, tenant.Tenant{}, scripted(stepFraming, stepFraming))
 	f.pages.captures.limit = 1 // the first one's place passes to the second
 	shopper := f.browser()
@@ -67,6 +69,7 @@ func TestASecondTabTakesOver(t *testing.T) {
 // The frame of a tab that was taken over is dropped, whether the models are
 // looking at it or it waits for its turn. The close code tells the tab why.
 func TestATakeOverCancelsTheOldWork(t *testing.T) {
+	t.Parallel()
 	old := &stuck{begun: make(chan struct{}), ended: make(chan error, 1)}
 	checks := []Capture{old, &script{steps: []age.Step{stepFraming}}}
 	f := newFixture(t, tenant.Tenant{}, func(session.Session, bool) Capture {
@@ -102,6 +105,7 @@ func (s *stuck) Add(ctx context.Context, _ age.Frame) (age.Step, error) {
 }
 
 func TestACheckIsNotTakenOverAtOnce(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, tenant.Tenant{}, scripted(stepFraming))
 	f.pages.captures.tenure = time.Hour
 	shopper := f.browser()
@@ -112,6 +116,7 @@ func TestACheckIsNotTakenOverAtOnce(t *testing.T) {
 }
 
 func TestPlacesForChecksAreBounded(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, tenant.Tenant{}, scripted(stepFraming))
 	f.pages.captures.limit = 1
 	_, first := f.begun(f.browser())
@@ -125,6 +130,7 @@ func TestPlacesForChecksAreBounded(t *testing.T) {
 }
 
 func TestATenantLeavesPlacesToOthers(t *testing.T) {
+	t.Parallel()
 	c := newCaptures(8, func() int { return 8 })
 	enters := func(tenantID uuid.UUID) bool {
 		_, ok := c.enter(session.Session{ID: uuid.New(), TenantID: tenantID}, &link{}, func(error) {})
@@ -151,6 +157,7 @@ func TestATenantLeavesPlacesToOthers(t *testing.T) {
 
 // Closing drops frames that wait for their turn.
 func TestCloseCancelsWaitingWork(t *testing.T) {
+	t.Parallel()
 	old := &stuck{begun: make(chan struct{}), ended: make(chan error, 1)}
 	f := newFixture(t, tenant.Tenant{}, func(session.Session, bool) Capture { return old })
 	_, c := f.begun(f.browser())
@@ -170,6 +177,7 @@ func TestCloseCancelsWaitingWork(t *testing.T) {
 }
 
 func TestCloseEndsTheChecks(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, tenant.Tenant{}, scripted(stepFraming))
 	shopper := f.browser()
 	link, c := f.begun(shopper)
@@ -187,6 +195,7 @@ func TestCloseEndsTheChecks(t *testing.T) {
 // A process that drains lets those in front of the camera end, sends those in line
 // away, and takes nobody else.
 func TestDrain(t *testing.T) {
+	t.Parallel()
 	f := crowded(t, 1, scripted(stepBegun, verdict(age.VerdictMet, 40)))
 	link, first := f.begun(f.browser())
 	_, _, waiting := f.comes()
@@ -212,6 +221,7 @@ func TestDrain(t *testing.T) {
 }
 
 func TestDrainEndsWithItsContext(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, tenant.Tenant{}, scripted(stepFraming))
 	f.begun(f.browser())
 	ctx, cancel := context.WithCancel(t.Context())

@@ -22,6 +22,7 @@ type ended struct {
 // TestWhatIsCounted: every check of a live session is counted once, by how it
 // ended; what the server did not serve to its end is not, nor are test sessions.
 func TestWhatIsCounted(t *testing.T) {
+	t.Parallel()
 	unserved, met := verdict(age.VerdictNoCapture, 0), verdict(age.VerdictMet, 31)
 	unserved.Unserved, met.Cutoff = true, 27.5
 	for _, row := range []struct {

@@ -20,6 +20,7 @@ func (f *fixture) disable() {
 }
 
 func TestPagesOfADisabledTenant(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, tenant.Tenant{DocumentCheck: true, AgeVisibility: true}, scripted(stepBegun))
 	shopper, phone := f.browser(), f.browser()
 	begun, phoneLink, _ := f.handedOver(shopper, true)
@@ -81,6 +82,7 @@ func TestPagesOfADisabledTenant(t *testing.T) {
 }
 
 func TestStreamsOfADisabledTenant(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name    string
 		frames  uint32 // frames sent before the tenant is disabled

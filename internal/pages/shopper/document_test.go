@@ -12,6 +12,7 @@ import (
 )
 
 func TestDocumentOffer(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, tenant.Tenant{DocumentCheck: true}, scripted())
 	link := f.session(false)
 	path := strings.TrimPrefix(link, f.server.URL)
@@ -37,6 +38,7 @@ func TestDocumentOffer(t *testing.T) {
 // If there is no way, the page says so and the offer can be declined: in live
 // mode no issuer is trusted at first.
 func TestNoWayIsLeft(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, tenant.Tenant{DocumentCheck: true}, scripted())
 	link := f.session(true)
 	shopper := f.browser()
@@ -52,6 +54,7 @@ func TestNoWayIsLeft(t *testing.T) {
 }
 
 func TestDocumentChoiceMustBeKnown(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, tenant.Tenant{DocumentCheck: true}, scripted())
 	link := f.session(false)
 	shopper := f.browser()
@@ -64,6 +67,7 @@ func TestDocumentChoiceMustBeKnown(t *testing.T) {
 // A form must not lead to the merchant's site by a chain of redirects, which
 // form-action would block.
 func TestAFormAfterThePassLeadsOnByAPage(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, tenant.Tenant{DocumentCheck: true}, scripted())
 	link := f.session(false)
 	shopper := f.browser()

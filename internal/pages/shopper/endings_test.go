@@ -97,6 +97,7 @@ func (f *fixture) shown() string {
 // TestTheLastAttemptEndsTheCheck covers all ways in which the last attempt ends
 // without an estimate.
 func TestTheLastAttemptEndsTheCheck(t *testing.T) {
+	t.Parallel()
 	finds := func(c *camera) { c.finds(2) }
 	tests := []struct {
 		name string
@@ -138,6 +139,7 @@ func TestTheLastAttemptEndsTheCheck(t *testing.T) {
 // TestALastAttemptThatWasCutOffWithItsServer: the next page that is opened ends
 // the check.
 func TestALastAttemptThatWasCutOffWithItsServer(t *testing.T) {
+	t.Parallel()
 	for name, settings := range map[string]tenant.Tenant{"document check off": {},
 		"document check on": {DocumentCheck: true, AgeVisibility: true}} {
 		t.Run(name, func(t *testing.T) {
@@ -163,6 +165,7 @@ func TestALastAttemptThatWasCutOffWithItsServer(t *testing.T) {
 // TestAPageGivesUpALastAttemptThatRunsElsewhere: what that attempt finds later
 // changes nothing.
 func TestAPageGivesUpALastAttemptThatRunsElsewhere(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, tenant.Tenant{}, scripted(stepBegun, verdict(age.VerdictMet, 40)))
 	other := f.replica(scripted())
 	shopper := f.browser()
@@ -180,6 +183,7 @@ func TestAPageGivesUpALastAttemptThatRunsElsewhere(t *testing.T) {
 // TestThePhonesLastAttempt: the desktop's page waits for it, and continues when
 // it has ended.
 func TestThePhonesLastAttempt(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, tenant.Tenant{}, scripted(stepBegun))
 	desktop, phone := f.browser(), f.browser()
 	link, phoneLink, _ := f.handedOver(desktop, true)
@@ -199,6 +203,7 @@ func TestThePhonesLastAttempt(t *testing.T) {
 }
 
 func TestThePhonesPageEndsALastAttemptThatWasCutOff(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, tenant.Tenant{}, scripted(stepBegun))
 	desktop, phone := f.browser(), f.browser()
 	link, phoneLink, _ := f.handedOver(desktop, true)
@@ -211,6 +216,7 @@ func TestThePhonesPageEndsALastAttemptThatWasCutOff(t *testing.T) {
 // TestReloadsBeforeTheChallengeCostNothing: reloads before the challenge do not
 // count as attempts.
 func TestReloadsBeforeTheChallengeCostNothing(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, tenant.Tenant{}, scripted(stepFraming, stepBegun))
 	shopper := f.browser()
 	link := f.session(true)
@@ -239,6 +245,7 @@ func TestReloadsBeforeTheChallengeCostNothing(t *testing.T) {
 
 // TestAnExpiredSessionEndsItsStream: even while nothing is sent.
 func TestAnExpiredSessionEndsItsStream(t *testing.T) {
+	t.Parallel()
 	t.Run("between two frames", func(t *testing.T) {
 		f := newFixture(t, tenant.Tenant{}, scripted(stepFraming))
 		shopper := f.browser()
@@ -261,6 +268,7 @@ func TestAnExpiredSessionEndsItsStream(t *testing.T) {
 }
 
 func TestWhenNothingHadBegunThePageTriesAgain(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, tenant.Tenant{}, scripted(verdict(age.VerdictNoCapture, 0)))
 	_, c := f.begun(f.browser())
 	c.send(frame(scriptNonce, 0))
@@ -271,6 +279,7 @@ func TestWhenNothingHadBegunThePageTriesAgain(t *testing.T) {
 }
 
 func TestGoingOnWithoutTheCamera(t *testing.T) {
+	t.Parallel()
 	for name, settings := range map[string]tenant.Tenant{"document check off": {},
 		"document check on": {DocumentCheck: true, AgeVisibility: true}} {
 		t.Run(name, func(t *testing.T) {
@@ -305,6 +314,7 @@ func (f *fixture) stillPending(link, what string) {
 }
 
 func TestGoingOnWithoutTheCameraOfThePhone(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, tenant.Tenant{}, scripted(stepFraming))
 	desktop, phone := f.browser(), f.browser()
 	link, phoneLink, _ := f.handedOver(desktop, true)
@@ -326,6 +336,7 @@ func TestGoingOnWithoutTheCameraOfThePhone(t *testing.T) {
 
 // TestALinkForAnotherBrowser: an app without a camera leads to a link to copy.
 func TestALinkForAnotherBrowser(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, tenant.Tenant{}, scripted(stepFraming))
 	shopper := f.browser()
 	link := f.session(true)

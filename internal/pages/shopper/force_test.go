@@ -12,6 +12,7 @@ import (
 )
 
 func TestForcedOutcomes(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		outcome string
 		status  session.Status
@@ -43,6 +44,7 @@ func TestForcedOutcomes(t *testing.T) {
 }
 
 func TestForcedPassRedirectsAndAgainOnlyInThatBrowser(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, tenant.Tenant{}, nil)
 	link := f.session(false)
 	tester := f.browser()
@@ -57,6 +59,7 @@ func TestForcedPassRedirectsAndAgainOnlyInThatBrowser(t *testing.T) {
 }
 
 func TestForceDecidesASessionBegunElsewhere(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, tenant.Tenant{}, scripted())
 	link := f.session(false)
 	shopper := f.browser()
@@ -67,6 +70,7 @@ func TestForceDecidesASessionBegunElsewhere(t *testing.T) {
 }
 
 func TestForceWithTheDocumentCheck(t *testing.T) {
+	t.Parallel()
 	for outcome, ends := range map[string]session.Status{"verified": session.StatusPassed,
 		"fallback": session.StatusFallback} {
 		t.Run(outcome, func(t *testing.T) {
@@ -91,6 +95,7 @@ func TestForceWithTheDocumentCheck(t *testing.T) {
 }
 
 func TestSpoofIsNotForcedWithTheDocumentCheckOpen(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, tenant.Tenant{DocumentCheck: true}, nil)
 	link := f.session(false)
 	tester := f.browser()
@@ -111,6 +116,7 @@ func TestSpoofIsNotForcedWithTheDocumentCheckOpen(t *testing.T) {
 }
 
 func TestRefusedForce(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name, query string
 		livemode    bool
@@ -142,6 +148,7 @@ func TestRefusedForce(t *testing.T) {
 }
 
 func TestForceOnAnExpiredSession(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, tenant.Tenant{}, nil)
 	link := f.session(false)
 	f.advance(31 * time.Minute)
@@ -149,6 +156,7 @@ func TestForceOnAnExpiredSession(t *testing.T) {
 }
 
 func TestHeadChangesNothing(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, tenant.Tenant{}, scripted())
 	link := f.session(false)
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodHead, link+"?force=verified", nil)

@@ -184,6 +184,7 @@ func (g goldenScreen) rendered(t *testing.T, pages *page.Set, language string) s
 
 // TestGoldenPages: the English pages are exactly those in testdata/golden.
 func TestGoldenPages(t *testing.T) {
+	t.Parallel()
 	pages, err := loadPages("https://verify.example")
 	must(t, err)
 	folder := filepath.Join("testdata", "golden")
@@ -219,6 +220,7 @@ func TestGoldenPages(t *testing.T) {
 // TestEveryPageInEveryLanguage: no page fails or shows a placeholder in any
 // language.
 func TestEveryPageInEveryLanguage(t *testing.T) {
+	t.Parallel()
 	pages, err := loadPages("https://verify.example")
 	must(t, err)
 	raw := regexp.MustCompile(`\{[a-z_]+\}`)

@@ -45,6 +45,7 @@ func (b *browser) handoverState(link string) string {
 }
 
 func TestAPhoneMakesTheCheckAndTheDesktopIsRedirected(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, tenant.Tenant{}, scripted(stepBegun, verdict(age.VerdictMet, 40)))
 	desktop, phone := f.browser(), f.browser()
 	link, phoneLink, code := f.handedOver(desktop, true)
@@ -84,6 +85,7 @@ func TestAPhoneMakesTheCheckAndTheDesktopIsRedirected(t *testing.T) {
 }
 
 func TestAHandoverIsForOnePhone(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, tenant.Tenant{}, scripted())
 	desktop, phone, other := f.browser(), f.browser(), f.browser()
 	_, phoneLink, _ := f.handedOver(desktop, true)
@@ -102,6 +104,7 @@ func TestAHandoverIsForOnePhone(t *testing.T) {
 }
 
 func TestAHandoverHasItsTime(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, tenant.Tenant{}, scripted())
 	desktop, phone := f.browser(), f.browser()
 	link, phoneLink, _ := f.handedOver(desktop, true)
@@ -120,6 +123,7 @@ func TestAHandoverHasItsTime(t *testing.T) {
 }
 
 func TestOnlyTheSessionsBrowserHandsOver(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, tenant.Tenant{}, scripted())
 	desktop, other := f.browser(), f.browser()
 	link, _, _ := f.handedOver(desktop, true)
@@ -132,6 +136,7 @@ func TestOnlyTheSessionsBrowserHandsOver(t *testing.T) {
 }
 
 func TestAPhoneIsToldWhenTheSessionHasEnded(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, tenant.Tenant{}, scripted())
 	desktop, phone := f.browser(), f.browser()
 	_, phoneLink, _ := f.handedOver(desktop, true)
@@ -143,6 +148,7 @@ func TestAPhoneIsToldWhenTheSessionHasEnded(t *testing.T) {
 // A form that was refused leads back to the page it came from, without
 // repeating anything of the request.
 func TestARefusedFormLeadsBack(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, tenant.Tenant{}, scripted())
 	link, phoneLink, _ := f.handedOver(f.browser(), true)
 	for page, shows := range map[string]string{link: "notice-elsewhere", phoneLink: "screen-phone"} {

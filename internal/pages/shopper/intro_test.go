@@ -16,6 +16,7 @@ var choosesDocument = url.Values{"choice": {"document"}}
 // TestAChoiceOfADocumentIsOffered: only where the tenant's document check is on
 // and has a way that the session can take.
 func TestAChoiceOfADocumentIsOffered(t *testing.T) {
+	t.Parallel()
 	filmed := func(session.Session, bool) document.PhotoCheck { return nil }
 	for name, tt := range map[string]struct {
 		settings tenant.Tenant
@@ -58,6 +59,7 @@ func TestAChoiceOfADocumentIsOffered(t *testing.T) {
 // TestAPreferredDocument: the document check opens once, costs nothing until it
 // ends, and ends like any other.
 func TestAPreferredDocument(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, tenant.Tenant{DocumentCheck: true, AgeVisibility: true}, scripted(stepFraming))
 	f.photos = func(session.Session, bool) document.PhotoCheck { return nil }
 	f = f.replica(scripted(stepFraming))
@@ -92,6 +94,7 @@ func TestAPreferredDocument(t *testing.T) {
 // has a way on without the camera, and a tenant may turn the document check off
 // while the page is open.
 func TestAChoiceThatComesTooLate(t *testing.T) {
+	t.Parallel()
 	for name, late := range map[string]func(f *fixture, shopper *browser, link string){
 		"an attempt has begun": func(f *fixture, shopper *browser, link string) {
 			shopper.post(link+"/start", nil)
@@ -134,6 +137,7 @@ func TestAChoiceThatComesTooLate(t *testing.T) {
 // TestWithoutTheCameraADocumentFollows: the button says so where it does, here
 // and on a phone.
 func TestWithoutTheCameraADocumentFollows(t *testing.T) {
+	t.Parallel()
 	const text = "Go on with a document instead of the camera check"
 	for name, tt := range map[string]struct {
 		settings tenant.Tenant

@@ -19,6 +19,7 @@ import (
 const languageCookie = "agegate-lang"
 
 func TestLanguageIsChosen(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, tenant.Tenant{}, scripted())
 	link := f.session(true)
 	shopper := f.browser()
@@ -39,6 +40,7 @@ func TestLanguageIsChosen(t *testing.T) {
 // A merchant's choice limits the languages that are offered, even if the shopper
 // chose another elsewhere or the browser requests one.
 func TestOfferedLanguages(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, tenant.Tenant{Languages: []string{"de", "fr"}}, scripted())
 	link := f.session(true)
 	for _, tt := range []struct{ query, cookie, accept, want string }{
@@ -64,6 +66,7 @@ func TestOfferedLanguages(t *testing.T) {
 
 // The languages that a merchant can choose from are those of the page.
 func TestLanguagesAreThoseOfTheSettings(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, tenant.Tenant{}, scripted())
 	var tags []string
 	for _, l := range f.pages.pages.Languages() {
@@ -78,6 +81,7 @@ func TestLanguagesAreThoseOfTheSettings(t *testing.T) {
 // Every guidance and prompt of the camera check needs a text. The constants of
 // these types in the source are the list.
 func TestEveryGuidanceAndPromptHasAText(t *testing.T) {
+	t.Parallel()
 	raw, err := fs.ReadFile(templates.Shopper(), "locales/en.json")
 	must(t, err)
 	var texts map[string]any

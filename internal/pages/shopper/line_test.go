@@ -44,6 +44,7 @@ func hears(t *testing.T, want string, cameras ...*camera) {
 }
 
 func TestTheLineMoves(t *testing.T) {
+	t.Parallel()
 	f := crowded(t, 1, scripted(stepFraming))
 	_, first := f.begun(f.browser())
 	_, second, a := f.comes()
@@ -66,6 +67,7 @@ func TestTheLineMoves(t *testing.T) {
 // A page that lost its connection, or that is opened repeatedly, keeps its place
 // in line. Those after it move up if it does not return.
 func TestALostConnectionKeepsItsTurn(t *testing.T) {
+	t.Parallel()
 	f := crowded(t, 1, scripted(stepFraming))
 	f.pages.captures.grace = time.Hour
 	_, first := f.begun(f.browser())
@@ -103,6 +105,7 @@ func (f *fixture) connected(link string) int {
 // A check whose connection is lost frees its place at once, and is the first to
 // get one when it returns.
 func TestALostPlaceIsFree(t *testing.T) {
+	t.Parallel()
 	f := crowded(t, 1, scripted(stepFraming))
 	f.pages.captures.grace = time.Hour
 	shopper := f.browser()
@@ -120,6 +123,7 @@ func TestALostPlaceIsFree(t *testing.T) {
 }
 
 func TestTheSessionExpiresInLine(t *testing.T) {
+	t.Parallel()
 	f := crowded(t, 1, scripted(stepFraming))
 	f.begun(f.browser())
 	shopper, link := f.browser(), f.session(true)
@@ -131,6 +135,7 @@ func TestTheSessionExpiresInLine(t *testing.T) {
 
 // A waiting page that does not even answer a ping loses its turn.
 func TestASilentPageLosesItsTurn(t *testing.T) {
+	t.Parallel()
 	f := crowded(t, 1, scripted(stepFraming))
 	_, first := f.begun(f.browser())
 	f.pages.budget.beat, f.pages.budget.idle = time.Millisecond, 20*time.Millisecond
@@ -143,6 +148,7 @@ func TestASilentPageLosesItsTurn(t *testing.T) {
 // When frames take less time than before, the next one moves the line, although
 // nobody leaves.
 func TestTheLineMovesWithTheMachine(t *testing.T) {
+	t.Parallel()
 	f := crowded(t, 1, scripted(stepFraming))
 	places := make(chan int, 1)
 	places <- 1
@@ -162,6 +168,7 @@ func TestTheLineMovesWithTheMachine(t *testing.T) {
 
 // Frames beyond the credit are dropped; accepted frames are answered in order.
 func TestFramesBeyondTheCreditAreDropped(t *testing.T) {
+	t.Parallel()
 	busy := &gated{script: script{steps: slices.Repeat([]age.Step{stepFraming}, maxCredit+1)}, open: make(chan struct{})}
 	f := newFixture(t, tenant.Tenant{}, func(session.Session, bool) Capture { return busy })
 	f.pages.budget.gap = 0
@@ -207,6 +214,7 @@ func (g *gated) Add(ctx context.Context, f age.Frame) (age.Step, error) {
 }
 
 func TestCreditFollowsTheRoundTrip(t *testing.T) {
+	t.Parallel()
 	for _, row := range []struct {
 		trip time.Duration
 		want int
@@ -221,6 +229,7 @@ func TestCreditFollowsTheRoundTrip(t *testing.T) {
 // TestLine lets tenants come, leave, lose connections and return in random order,
 // with a changing number of places, and checks the rules of the line.
 func TestLine(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		places := rapid.IntRange(1, 12).Draw(t, "places")
 		c := newCaptures(60, func() int { return places })

@@ -84,6 +84,7 @@ func (b *browser) films(link string) onwardMessage {
 }
 
 func TestOutcomesOfAPhotographedDocument(t *testing.T) {
+	t.Parallel()
 	for _, row := range []struct {
 		outcome  photo.Outcome
 		status   session.Status
@@ -128,6 +129,7 @@ func TestOutcomesOfAPhotographedDocument(t *testing.T) {
 
 // The third document that is read and refused ends the check as not passed.
 func TestTheThirdDocumentIsFinal(t *testing.T) {
+	t.Parallel()
 	f := filmed(t, photo.UnderAge)
 	link, shopper := f.agreed()
 	for n := range session.MaxDocuments {
@@ -144,6 +146,7 @@ func TestTheThirdDocumentIsFinal(t *testing.T) {
 // Nothing is filmed without consent, by another browser, or after the time is
 // over.
 func TestDocumentsThatMayNotBeFilmed(t *testing.T) {
+	t.Parallel()
 	f := filmed(t, photo.Passed)
 	link, shopper := f.session(true), f.browser()
 	path := strings.TrimPrefix(link, f.server.URL)
@@ -182,6 +185,7 @@ func TestDocumentsThatMayNotBeFilmed(t *testing.T) {
 
 // A phone may film the document for another browser, and is then finished.
 func TestAPhoneFilmsTheDocument(t *testing.T) {
+	t.Parallel()
 	f := filmed(t, photo.AnotherFace)
 	link, desktop := f.agreed()
 	path := strings.TrimPrefix(link, f.server.URL)
@@ -207,6 +211,7 @@ func TestAPhoneFilmsTheDocument(t *testing.T) {
 // Choosing a way again withdraws the consent to the comparison of faces: the
 // camera stops at once, and the page asks again.
 func TestConsentIsWithdrawn(t *testing.T) {
+	t.Parallel()
 	for _, choice := range []string{"photo", "wallet"} {
 		for _, outcome := range []photo.Outcome{photo.Passed, photo.NotLive, photo.AnotherFace} {
 			f := filmed(t, outcome)
@@ -234,6 +239,7 @@ func TestConsentIsWithdrawn(t *testing.T) {
 // refused document still counts, even if the shopper has agreed again; nobody
 // passes.
 func TestARefusalCountsWithoutConsent(t *testing.T) {
+	t.Parallel()
 	for outcome, attempts := range map[photo.Outcome]int{photo.Passed: 0, photo.NotLive: 0, photo.AnotherFace: 1,
 		photo.UnderAge: 1} {
 		f := filmed(t, outcome)
@@ -255,6 +261,7 @@ func TestARefusalCountsWithoutConsent(t *testing.T) {
 
 // A document that was read and refused counts even if its camera time is used up.
 func TestARefusalCountsWithoutCameraTime(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, tenant.Tenant{DocumentCheck: true}, scripted())
 	f.photos = func(session.Session, bool) document.PhotoCheck {
 		return &film{steps: []photo.Step{{Stage: photo.StageFace, Outcome: photo.UnderAge}}}
@@ -274,6 +281,7 @@ func TestARefusalCountsWithoutCameraTime(t *testing.T) {
 // A result for a session that has ended in another way or has expired changes
 // nothing: there is at most one event and one settled unit.
 func TestAPhotographThatComesTooLate(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		name    string
 		act     func(f *fixture, link string, shopper *browser)

@@ -11,6 +11,7 @@ import (
 // TestPrivacy: the footer leads to the gateway's own page on privacy unless the
 // tenant has one.
 func TestPrivacy(t *testing.T) {
+	t.Parallel()
 	own := "https://shop.example/privacy"
 	for _, row := range []struct{ set, want string }{{"", privacyPath}, {own, own}} {
 		f := newFixture(t, tenant.Tenant{Links: tenant.Links{PrivacyURL: row.set}}, nil)
@@ -24,6 +25,7 @@ func TestPrivacy(t *testing.T) {
 
 // TestFamilies: the page explains how to allow the camera in the right browser.
 func TestFamilies(t *testing.T) {
+	t.Parallel()
 	for userAgent, want := range map[string]string{
 		"Mozilla/5.0 (iPhone; CPU iPhone OS 18_1 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) CriOS/131.0 Mobile/15E148 Safari/604.1": "ios",
 		"Mozilla/5.0 (Linux; Android 14; Pixel 8) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/131.0.0.0 Mobile Safari/537.36":                  "android",

@@ -13,6 +13,7 @@ import (
 // TestWhyAndWhatNow: the page after a refusal names only the reason that applies,
 // and links to the merchant's review if one is set.
 func TestWhyAndWhatNow(t *testing.T) {
+	t.Parallel()
 	const review = "https://shop.example/review?a=1&b=2"
 	texts := map[reason]string{
 		whyEstimate: "far enough above the limit", whyNoEstimate: "ended without an estimate",

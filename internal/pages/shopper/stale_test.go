@@ -41,6 +41,7 @@ func (c *camera) finds(seq uint32) {
 }
 
 func TestAnOfferHoldsForTheStreamsOfOtherReplicas(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name    string
 		verdict age.Step
@@ -81,6 +82,7 @@ func TestAnOfferHoldsForTheStreamsOfOtherReplicas(t *testing.T) {
 }
 
 func TestConsentIsThatOfTheMomentOfTheVerdict(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name           string
 		before, during string // what the shopper answers
@@ -120,6 +122,7 @@ func TestConsentIsThatOfTheMomentOfTheVerdict(t *testing.T) {
 }
 
 func TestAPhoneWhoseCodeWasReplacedDecidesNothing(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name   string
 		frames uint32 // frames sent before the code is replaced

@@ -131,6 +131,7 @@ func (f *fixture) begun(b *browser) (string, *camera) {
 }
 
 func TestVerdictsOfTheCamera(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name     string
 		verdict  age.Step
@@ -179,6 +180,7 @@ func TestVerdictsOfTheCamera(t *testing.T) {
 
 // TestAstray: after a check whose prompts were not followed, the page says so.
 func TestAstray(t *testing.T) {
+	t.Parallel()
 	lost := verdict(age.VerdictNoCapture, 0)
 	lost.Astray = true
 	f := newFixture(t, tenant.Tenant{}, scripted(stepBegun, lost))
@@ -204,6 +206,7 @@ func TestAstray(t *testing.T) {
 }
 
 func TestTheSecondFailedLivenessCheckIsSpoof(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, tenant.Tenant{}, scripted(stepBegun, verdict(age.VerdictSpoof, 0)))
 	shopper := f.browser()
 	link, c := f.begun(shopper)
@@ -222,6 +225,7 @@ func TestTheSecondFailedLivenessCheckIsSpoof(t *testing.T) {
 }
 
 func TestTheEstimateIsKeptOnlyWithConsent(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, tenant.Tenant{AgeVisibility: true}, scripted(stepBegun, verdict(age.VerdictMet, 31.4)))
 	shopper := f.browser()
 	link := f.session(true)
@@ -239,6 +243,7 @@ func TestTheEstimateIsKeptOnlyWithConsent(t *testing.T) {
 }
 
 func TestMessagesNoPageSendsEndTheCheck(t *testing.T) {
+	t.Parallel()
 	oversized := make([]byte, age.FrameHeaderBytes+vision.MaxFrameBytes+1)
 	copy(oversized, frame(scriptNonce, 1))
 	tests := []struct {
@@ -272,6 +277,7 @@ func TestMessagesNoPageSendsEndTheCheck(t *testing.T) {
 }
 
 func TestBudgetsOfAStream(t *testing.T) {
+	t.Parallel()
 	one := frame(scriptNonce, 0)
 	tests := []struct {
 		name   string
@@ -303,6 +309,7 @@ func TestBudgetsOfAStream(t *testing.T) {
 
 // A frame that comes too soon is not answered until its time.
 func TestFramesArePaced(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, tenant.Tenant{}, scripted(stepFraming, stepFraming, stepFraming))
 	f.pages.budget.gap, f.pages.budget.burst = time.Hour, 2
 	shopper := f.browser()
@@ -317,6 +324,7 @@ func TestFramesArePaced(t *testing.T) {
 }
 
 func TestAStreamOfAnEndedSessionIsSentOn(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, tenant.Tenant{}, scripted(stepFraming))
 	shopper := f.browser()
 	link, c := f.begun(shopper)
@@ -326,6 +334,7 @@ func TestAStreamOfAnEndedSessionIsSentOn(t *testing.T) {
 }
 
 func TestStreamRefusesAnotherSite(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, tenant.Tenant{}, scripted(stepFraming))
 	shopper := f.browser()
 	link, _ := f.begun(shopper)
@@ -339,6 +348,7 @@ func TestStreamRefusesAnotherSite(t *testing.T) {
 
 // The library's own refusals would quote what they refuse.
 func TestRefusedHandshakeEchoesNothing(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, tenant.Tenant{}, scripted())
 	shopper := f.browser()
 	link := f.session(true)
@@ -366,6 +376,7 @@ func TestRefusedHandshakeEchoesNothing(t *testing.T) {
 // TestMoreTime: the page's only text message asks the capture for more time, and
 // the next answer has the time. Any other text ends the stream.
 func TestMoreTime(t *testing.T) {
+	t.Parallel()
 	later := stepBegun
 	later.AttemptStarted, later.Remaining, later.Extensible = false, 21*time.Second, true
 	later.Hint, later.Progress, later.Full = liveness.HintOtherWay, 0.4, true

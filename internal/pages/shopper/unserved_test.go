@@ -30,6 +30,7 @@ func (s *faulty) Add(ctx context.Context, f age.Frame) (age.Step, error) {
 // to its end does not count, not even the last one; an attempt that the shopper
 // ends does.
 func TestTheServersTroubleCostsNoAttempt(t *testing.T) {
+	t.Parallel()
 	waits := func(ctx context.Context) (age.Step, error) {
 		<-ctx.Done()
 		return age.Step{}, ctx.Err()

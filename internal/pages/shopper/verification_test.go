@@ -31,6 +31,7 @@ func passing(t *testing.T, a answer, id string) {
 }
 
 func TestTheShopperIsLedThroughTheScreens(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, tenant.Tenant{AgeVisibility: true}, scripted())
 	link := f.session(true)
 	path := strings.TrimPrefix(link, f.server.URL)
@@ -59,6 +60,7 @@ func TestTheShopperIsLedThroughTheScreens(t *testing.T) {
 // Mail scanners and previews also open links, and a form may be sent twice before
 // its answer is read.
 func TestAFormSentTwiceClaimsTheSessionOnce(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, tenant.Tenant{}, scripted())
 	link := f.session(true)
 	shopper := f.browser()
@@ -73,6 +75,7 @@ func TestAFormSentTwiceClaimsTheSessionOnce(t *testing.T) {
 }
 
 func TestCookies(t *testing.T) {
+	t.Parallel()
 	for base, want := range map[string]string{"https": "__Host-agegate-", "http": "agegate-"} {
 		f := newFixture(t, tenant.Tenant{}, scripted())
 		var err error
@@ -91,6 +94,7 @@ func TestCookies(t *testing.T) {
 }
 
 func TestAnErrorRepeatsNothingOfTheRequest(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, tenant.Tenant{}, scripted())
 	for _, path := range []string{"/v/canary", "/v/canary/camera?canary=canary", "/v/canary/stream", "/h/canary",
 		"/static/canary/canary.js", "/canary"} {
@@ -106,6 +110,7 @@ func TestAnErrorRepeatsNothingOfTheRequest(t *testing.T) {
 }
 
 func TestASessionBelongsToTheBrowserThatStartedIt(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, tenant.Tenant{}, scripted())
 	link := f.session(true)
 	first, second := f.browser(), f.browser()
@@ -121,6 +126,7 @@ func TestASessionBelongsToTheBrowserThatStartedIt(t *testing.T) {
 }
 
 func TestScreensOfASessionThatCannotGoOn(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name     string
 		livemode bool
@@ -160,12 +166,14 @@ func TestScreensOfASessionThatCannotGoOn(t *testing.T) {
 }
 
 func TestUnknownLink(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, tenant.Tenant{}, scripted())
 	f.browser().get(f.server.URL+"/v/nothing").shows(t, http.StatusNotFound, "notice-unknown")
 	f.browser().post(f.server.URL+"/v/nothing/start", nil).shows(t, http.StatusNotFound, "notice-unknown")
 }
 
 func TestUnsafeRequestsOfAnotherSiteAreRefused(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, tenant.Tenant{}, scripted())
 	link := f.session(true)
 	for header, value := range map[string]string{"Sec-Fetch-Site": "cross-site", "Origin": "https://evil.example"} {
@@ -180,6 +188,7 @@ func TestUnsafeRequestsOfAnotherSiteAreRefused(t *testing.T) {
 }
 
 func TestPageHeaders(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, tenant.Tenant{}, scripted())
 	h := f.browser().get(f.session(true)).Header
 	policy := h.Get("Content-Security-Policy")
@@ -199,6 +208,7 @@ func TestPageHeaders(t *testing.T) {
 // A shopper who cannot move their head says so once: the next attempt and another
 // language keep the choice.
 func TestTheCheckWithoutHeadTurnsStaysChosen(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, tenant.Tenant{AgeVisibility: true}, scripted())
 	shopper := f.browser()
 	link := f.session(true)

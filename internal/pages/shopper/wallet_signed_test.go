@@ -59,6 +59,7 @@ func mustParse(t testing.TB, link string) *url.URL {
 }
 
 func TestSignedRequestsByLink(t *testing.T) {
+	t.Parallel()
 	for _, byHost := range []bool{false, true} {
 		f, _, issuer := registered(t, byHost)
 		link, shopper := f.asked(true)
@@ -95,6 +96,7 @@ func TestSignedRequestsByLink(t *testing.T) {
 // A wallet on the same device returns with a code. An answer proves nothing if
 // the return does not come, or comes in another browser or with another code.
 func TestTheReturnOnTheSameDevice(t *testing.T) {
+	t.Parallel()
 	f, _, issuer := registered(t, false)
 	link, shopper := f.asked(true)
 	answer := func(age int) string {
@@ -135,6 +137,7 @@ func TestTheReturnOnTheSameDevice(t *testing.T) {
 // Requests stay unsigned if there is no key, if it waits for its certificate,
 // belongs to another tenant, or has expired.
 func TestRequestsStayUnsigned(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, tenant.Tenant{DocumentCheck: true}, scripted())
 	f.trust(testIssuer(t, 1))
 	v := document.NewVerifiers(f.db, f.sealer, f.clock)

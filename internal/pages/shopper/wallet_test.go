@@ -121,6 +121,7 @@ func (f *fixture) expect(link string, status session.Status, way session.Way, at
 }
 
 func TestAWalletProvesTheAge(t *testing.T) {
+	t.Parallel()
 	for _, scheme := range []string{wallet.SchemeOpenID, wallet.SchemeProofOfAge} {
 		for _, livemode := range []bool{false, true} {
 			f := newFixture(t, tenant.Tenant{DocumentCheck: true}, scripted())
@@ -151,6 +152,7 @@ func TestAWalletProvesTheAge(t *testing.T) {
 }
 
 func TestAWalletInTheBrowserProvesTheAge(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, tenant.Tenant{DocumentCheck: true}, scripted())
 	issuer := testIssuer(t, 1)
 	f.trust(issuer)
@@ -210,6 +212,7 @@ func TestAWalletInTheBrowserProvesTheAge(t *testing.T) {
 // Only documents that were read and refused count, and the third one ends the
 // check.
 func TestRefusedDocuments(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, tenant.Tenant{DocumentCheck: true}, scripted())
 	issuer := testIssuer(t, 1)
 	f.trust(issuer)
@@ -260,6 +263,7 @@ func TestRefusedDocuments(t *testing.T) {
 // A holder who declines, and a wallet that cannot answer, see a message and may
 // continue; neither counts as a document.
 func TestAWalletsError(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, tenant.Tenant{DocumentCheck: true}, scripted())
 	link, shopper := f.asked(false)
 	for _, scheme := range []string{wallet.SchemeOpenID, wallet.SchemeProofOfAge} {
@@ -286,6 +290,7 @@ func TestAWalletsError(t *testing.T) {
 // Requests ask for documents of issuers on the trust list. The way is not offered
 // while the list has no valid issuer.
 func TestOnlyWhatIsTrustedIsAskedFor(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, tenant.Tenant{DocumentCheck: true}, scripted())
 	issuer := testIssuer(t, 1)
 	link, shopper := f.session(true), f.browser()
@@ -313,6 +318,7 @@ func TestOnlyWhatIsTrustedIsAskedFor(t *testing.T) {
 // A waiting answer is applied before a way begins: choosing the wallet again, or
 // the camera, drops no refusal and no proof.
 func TestAWaitingAnswerIsAppliedFirst(t *testing.T) {
+	t.Parallel()
 	begin := map[string]func(b *browser, link string) answer{
 		"wallet": func(b *browser, link string) answer {
 			return b.post(link+"/document", url.Values{"choice": {"wallet"}})
@@ -354,6 +360,7 @@ func TestAWaitingAnswerIsAppliedFirst(t *testing.T) {
 // Choosing another way ends the open request: a later answer of the wallet is
 // refused.
 func TestAnotherWayEndsTheRequest(t *testing.T) {
+	t.Parallel()
 	f := filmed(t, photo.Passed)
 	issuer := testIssuer(t, 1)
 	f.trust(issuer)
@@ -371,6 +378,7 @@ func TestAnotherWayEndsTheRequest(t *testing.T) {
 // A presentation is bound to its request: one for another session, or for an
 // earlier request of the same session, proves nothing.
 func TestAnotherSessionsPresentationIsRefused(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, tenant.Tenant{DocumentCheck: true}, scripted())
 	issuer := testIssuer(t, 1)
 	f.trust(issuer)
@@ -407,6 +415,7 @@ func TestAnotherSessionsPresentationIsRefused(t *testing.T) {
 }
 
 func TestTheStateOfARequest(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, tenant.Tenant{DocumentCheck: true}, scripted())
 	issuer := testIssuer(t, 1)
 	f.trust(issuer)
@@ -430,6 +439,7 @@ func TestTheStateOfARequest(t *testing.T) {
 }
 
 func TestTheSampleWallet(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, tenant.Tenant{DocumentCheck: true}, scripted())
 	issuer := testIssuer(t, 1)
 	f.trust(issuer)

@@ -29,6 +29,7 @@ func (f *fixture) code(link, scheme string) string {
 // Codes are small enough for the cameras of phones, also with the address of a
 // real installation, and do not hold the session's link.
 func TestCodesAreSmall(t *testing.T) {
+	t.Parallel()
 	const host = "https://age-verification.example.com" // longer than most
 	for _, tt := range []struct {
 		scheme string
@@ -60,6 +61,7 @@ func TestCodesAreSmall(t *testing.T) {
 // A wallet on another device answers a code and has nothing to return to. The
 // shopper's own browser applies the answer.
 func TestAWalletAnswersACode(t *testing.T) {
+	t.Parallel()
 	for _, scheme := range []string{wallet.SchemeOpenID, wallet.SchemeProofOfAge} {
 		f := newFixture(t, tenant.Tenant{DocumentCheck: true}, scripted())
 		issuer := testIssuer(t, 1)
@@ -93,6 +95,7 @@ func TestAWalletAnswersACode(t *testing.T) {
 // Identification data are asked for and accepted only where the tenant wants them,
 // also by a signed request.
 func TestAPIDWhereTheTenantWantsIt(t *testing.T) {
+	t.Parallel()
 	for _, wanted := range []bool{false, true} {
 		f := newFixture(t, tenant.Tenant{DocumentCheck: true, WalletPID: wanted}, scripted())
 		issuer := testIssuer(t, 1)

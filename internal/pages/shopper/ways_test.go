@@ -23,6 +23,7 @@ func (f *fixture) allow(ways ...string) {
 
 // The page offers the tenant's ways, and the server refuses the others.
 func TestOnlyTheTenantsWaysAreOffered(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		allowed []string
 		offered map[string]bool
@@ -60,6 +61,7 @@ func TestOnlyTheTenantsWaysAreOffered(t *testing.T) {
 // A way that is no longer allowed ends at once for those who use it: they return
 // to the choice, and nothing that they show passes or counts.
 func TestAPhotographIsRefusedOnceTheWayIsGone(t *testing.T) {
+	t.Parallel()
 	f := filmed(t, photo.Passed)
 	link, shopper := f.agreed()
 	c := shopper.camera(link)
@@ -88,6 +90,7 @@ func TestAPhotographIsRefusedOnceTheWayIsGone(t *testing.T) {
 }
 
 func TestAWalletIsRefusedOnceTheWayIsGone(t *testing.T) {
+	t.Parallel()
 	f := filmed(t, photo.Passed)
 	issuer := testIssuer(t, 1)
 	f.trust(issuer)

@@ -22,6 +22,7 @@ func anotherUser(t testing.TB, s Store, email string) account.User {
 }
 
 func TestPasskeys(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, s Store) {
 		user, other := newUser(t, s), anotherUser(t, s, "bob@shop.example")
 		want := account.Passkey{
@@ -79,6 +80,7 @@ func TestPasskeys(t *testing.T) {
 }
 
 func TestFactorsComeBackAsStored(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, s Store) {
 		user, other := newUser(t, s), anotherUser(t, s, "bob@shop.example")
 		inAccounts(t, s, func(tx account.Tx) error {
@@ -107,6 +109,7 @@ func TestFactorsComeBackAsStored(t *testing.T) {
 }
 
 func TestCodesAndStepsAreUsedOnce(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, s Store) {
 		user := newUser(t, s)
 		inAccounts(t, s, func(tx account.Tx) error {
@@ -152,6 +155,7 @@ func TestCodesAndStepsAreUsedOnce(t *testing.T) {
 }
 
 func TestLoginsAreRenewedAndEnded(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, s Store) {
 		user := newUser(t, s)
 		for i, name := range []string{"one", "two", "three"} {
@@ -210,6 +214,7 @@ func TestLoginsAreRenewedAndEnded(t *testing.T) {
 }
 
 func TestTheLastOwnerStays(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, s Store) {
 		shop, ada, bob := newTenant(t, s), newUser(t, s), anotherUser(t, s, "bob@shop.example")
 		join := func(u account.User, role account.Role) error {
@@ -246,6 +251,7 @@ func TestTheLastOwnerStays(t *testing.T) {
 }
 
 func TestInvitationsAndRecoveryLinks(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, s Store) {
 		shop, user := newTenant(t, s), newUser(t, s)
 		invitation := account.Link{
@@ -302,6 +308,7 @@ func TestInvitationsAndRecoveryLinks(t *testing.T) {
 
 // TestThrottle: failures counted at the same time all count.
 func TestThrottle(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, s Store) {
 		var wg sync.WaitGroup
 		for range 8 {
@@ -335,6 +342,7 @@ func TestThrottle(t *testing.T) {
 // TestThrottleIsDroppedMeanwhile: a bucket may be dropped while another waits
 // for it.
 func TestThrottleIsDroppedMeanwhile(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, s Store) {
 		var wg sync.WaitGroup
 		for i := range 8 {

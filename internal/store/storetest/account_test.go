@@ -27,6 +27,7 @@ func newUser(t testing.TB, s Store) account.User {
 }
 
 func TestUserComesBackAsStored(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, s Store) {
 		want := newUser(t, s)
 		if got, err := s.UserByEmail(t.Context(), want.Email); err != nil || !reflect.DeepEqual(got, want) {
@@ -54,6 +55,7 @@ func TestUserComesBackAsStored(t *testing.T) {
 }
 
 func TestMembership(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, s Store) {
 		shop, other, user := newTenant(t, s), newTenant(t, s), newUser(t, s)
 		want := account.Membership{TenantID: shop.ID, UserID: user.ID, Role: account.Viewer, CreatedAt: stored(start)}
@@ -76,6 +78,7 @@ func TestMembership(t *testing.T) {
 }
 
 func TestLogin(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, s Store) {
 		user, until := newUser(t, s), stored(start.Add(time.Minute))
 		want := account.Login{
@@ -114,6 +117,7 @@ func setupLink(token string) account.Link {
 }
 
 func TestSetupLinkIsReplacedAndTakenOnce(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, s Store) {
 		shop := newTenant(t, s)
 		first, second := setupLink("first"), setupLink("second")
@@ -156,6 +160,7 @@ func TestSetupLinkIsReplacedAndTakenOnce(t *testing.T) {
 }
 
 func TestFlowIsClaimedOnce(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, s Store) {
 		for i, want := range []bool{true, false, false} {
 			inAccounts(t, s, func(tx account.Tx) error {
@@ -170,6 +175,7 @@ func TestFlowIsClaimedOnce(t *testing.T) {
 }
 
 func TestPruneAccountsForgetsOnlyWhatIsOver(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, s Store) {
 		user := newUser(t, s)
 		login := account.Login{Hash: digest("cookie"), UserID: user.ID, CreatedAt: start, SeenAt: start, EndsAt: start}

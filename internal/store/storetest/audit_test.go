@@ -20,6 +20,7 @@ func acted(ctx context.Context, s Store, act audit.Act) error {
 }
 
 func TestAuditEntriesComeBackAsWritten(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, s Store) {
 		scope := audit.OfTenant(id(t))
 		acts := []audit.Act{
@@ -76,6 +77,7 @@ func TestAuditEntriesComeBackAsWritten(t *testing.T) {
 }
 
 func TestAuditScopes(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, s Store) {
 		ctx := t.Context()
 		want := []audit.Scope{audit.OfTenant(id(t)), audit.OfTenant(id(t)), audit.Instance}
@@ -93,6 +95,7 @@ func TestAuditScopes(t *testing.T) {
 }
 
 func TestAuditEntryIsWrittenWithItsActOrNeither(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, s Store) {
 		owner, refused := newTenant(t, s).ID, errors.New("refused")
 		scope := audit.OfTenant(owner)
@@ -123,6 +126,7 @@ func TestAuditEntryIsWrittenWithItsActOrNeither(t *testing.T) {
 }
 
 func TestAuditEntriesOfManyWritersAreOneChain(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, s Store) {
 		const n = 100
 		scopes := []audit.Scope{audit.OfTenant(uuid.New()), audit.Instance}

@@ -32,6 +32,7 @@ func take(t testing.TB, s Store, tenantID uuid.UUID, period string, limit int64)
 }
 
 func TestCounterStopsAtItsLimit(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, s Store) {
 		owner, other := newTenant(t, s).ID, newTenant(t, s).ID
 		for _, step := range []struct {
@@ -62,6 +63,7 @@ func TestCounterStopsAtItsLimit(t *testing.T) {
 }
 
 func TestReturnedUnitIsTakenOnce(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, s Store) {
 		owner := newTenant(t, s).ID
 		giveBack := func() {
@@ -79,6 +81,7 @@ func TestReturnedUnitIsTakenOnce(t *testing.T) {
 }
 
 func TestCounterIsNeverOversold(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, s Store) {
 		owner := newTenant(t, s).ID
 		var sold atomic.Int64
@@ -107,6 +110,7 @@ func addCredit(t testing.TB, s Store, tenantID uuid.UUID, delta int64) bool {
 }
 
 func TestCreditStaysAboveZero(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, s Store) {
 		owner := newTenant(t, s).ID
 		for _, step := range []struct {
@@ -132,6 +136,7 @@ func TestCreditStaysAboveZero(t *testing.T) {
 }
 
 func TestCreditIsNeverOverspent(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, s Store) {
 		owner := newTenant(t, s).ID
 		addCredit(t, s, owner, 100)
@@ -148,6 +153,7 @@ func TestCreditIsNeverOverspent(t *testing.T) {
 }
 
 func TestHoldIsSettledOnce(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, s Store) {
 		row := newSession(t, s, newTenant(t, s))
 		want := hold(row, billing.SourceFree, "2026-03")
@@ -171,6 +177,7 @@ func TestHoldIsSettledOnce(t *testing.T) {
 }
 
 func TestExpiredHoldsAreReleasedOnce(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, s Store) {
 		owner, other := newTenant(t, s), newTenant(t, s)
 		mine, settled, extended := newSession(t, s, owner), newSession(t, s, owner), newSession(t, s, owner)
@@ -221,6 +228,7 @@ func TestExpiredHoldsAreReleasedOnce(t *testing.T) {
 // A unit that expires while its session completes goes to the next session or
 // is spent, never both.
 func TestHoldIsEitherSettledOrReleased(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, s Store) {
 		owner := newTenant(t, s)
 		var rows []session.Session
@@ -261,6 +269,7 @@ func TestHoldIsEitherSettledOrReleased(t *testing.T) {
 
 // Each batch has the holds of the balance that expired first.
 func TestHoldsAreReleasedInBatches(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, s Store) {
 		owner := newTenant(t, s)
 		march, credit := billing.Balance{Source: billing.SourceFree, Period: "2026-03"},
@@ -317,6 +326,7 @@ func TestHoldsAreReleasedInBatches(t *testing.T) {
 }
 
 func TestLedgerIsReadNewestFirst(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, s Store) {
 		owner, sessionID := newTenant(t, s).ID, id(t)
 		other := newTenant(t, s).ID
@@ -385,6 +395,7 @@ func TestLedgerIsReadNewestFirst(t *testing.T) {
 }
 
 func TestCreditsOfManyTenants(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, s Store) {
 		rich, never, other := newTenant(t, s).ID, newTenant(t, s).ID, newTenant(t, s).ID
 		wantNoError(t, s.UpdateCredit(t.Context(), func(tx billing.CreditTx) error {

@@ -12,6 +12,7 @@ import (
 )
 
 func TestBrand(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, s Store) {
 		ctx, owner, other := t.Context(), newTenant(t, s), newTenant(t, s)
 		holds := func(when string, want brand.Brand) {
@@ -63,6 +64,7 @@ func TestBrand(t *testing.T) {
 // If a change of the brand is refused, the tenant's other settings do not change
 // either.
 func TestBrandAndSettingsChangeTogether(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, s Store) {
 		owner := newTenant(t, s)
 		name, colour := "Changed", "not a colour"

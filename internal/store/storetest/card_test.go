@@ -39,6 +39,7 @@ func insertCards(s Store, t *testing.T, most int, cards ...session.Card) error {
 }
 
 func TestCards(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, s Store) {
 		ctx := t.Context()
 		owner, other := newTenant(t, s), newTenant(t, s)
@@ -99,6 +100,7 @@ func TestCards(t *testing.T) {
 // TestCardShare: however often a card is scanned at the same time, it creates its
 // share of each day and no more, whatever other cards do.
 func TestCardShare(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, s Store) {
 		owner := newTenant(t, s)
 		rapid.Check(t, func(r *rapid.T) {

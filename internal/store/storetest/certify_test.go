@@ -20,6 +20,7 @@ func certification(t *testing.T, tenantID uuid.UUID, at time.Time) certify.Run {
 }
 
 func TestCertifications(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, s Store) {
 		ctx := t.Context()
 		owner, other := newTenant(t, s), newTenant(t, s)
@@ -78,6 +79,7 @@ func TestCertifications(t *testing.T) {
 }
 
 func TestAHostIsCertifiedOnceInAWhile(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, s Store) {
 		ctx := t.Context()
 		owner, other := newTenant(t, s), newTenant(t, s)

@@ -10,6 +10,7 @@ import (
 )
 
 func TestPruneClaimsForgetsOnlyWhatExpired(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, s Store) {
 		owner := newTenant(t, s).ID
 		claimed := func(key string, now, expires time.Duration) (first bool) {

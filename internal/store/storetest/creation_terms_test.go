@@ -11,6 +11,7 @@ import (
 // TestNothingIsCreatedOnOtherTerms: sessions made on terms that differ from the
 // tenant's in one field are not created, whatever pays for them.
 func TestNothingIsCreatedOnOtherTerms(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, s Store) {
 		owner := newTenant(t, s)
 		addCredit(t, s, owner.ID, 1)

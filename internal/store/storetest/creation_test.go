@@ -57,6 +57,7 @@ func buy(
 }
 
 func TestSessionsCreatedTogetherComeBackAsStored(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, s Store) {
 		owner := newTenant(t, s)
 		for _, livemode := range []bool{true, false} {
@@ -102,6 +103,7 @@ func TestSessionsCreatedTogetherComeBackAsStored(t *testing.T) {
 // TestSessionsAreCreatedInTheSimpleProtocol: some poolers need pgx's simple protocol,
 // in which values are written into the statement.
 func TestSessionsAreCreatedInTheSimpleProtocol(t *testing.T) {
+	t.Parallel()
 	s := dbtest.Open(t, pgtest.URL(t)+"&default_query_exec_mode=simple_protocol")
 	owner := newTenant(t, s)
 	sessions := newSessions(t, owner, 2)
@@ -119,6 +121,7 @@ func TestSessionsAreCreatedInTheSimpleProtocol(t *testing.T) {
 // TestEachFieldOfACreatedSessionIsStored: the statement for new sessions, which names
 // fewer columns, is not used for a session to which anything has happened.
 func TestEachFieldOfACreatedSessionIsStored(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, s Store) {
 		owner := newTenant(t, s)
 		full := reflect.ValueOf(fullSession(t, owner))
@@ -145,6 +148,7 @@ func TestEachFieldOfACreatedSessionIsStored(t *testing.T) {
 }
 
 func TestSessionsAreCreatedTogetherOrNotAtAll(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, s Store) {
 		owner := newTenant(t, s)
 		addCredit(t, s, owner.ID, 4)
@@ -187,6 +191,7 @@ func TestSessionsAreCreatedTogetherOrNotAtAll(t *testing.T) {
 // TestTenantsCreateAtTheSameTime: creations of several tenants may share a
 // transaction, but what one tenant lacks does not concern another.
 func TestTenantsCreateAtTheSameTime(t *testing.T) {
+	t.Parallel()
 	kinds := []struct {
 		name          string
 		limit, credit int64
@@ -240,6 +245,7 @@ func TestTenantsCreateAtTheSameTime(t *testing.T) {
 // TestCreditWaitsForExpiredHolds: a unit that is about to return to the free
 // allowance is used before a prepaid one.
 func TestCreditWaitsForExpiredHolds(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, s Store) {
 		owner := newTenant(t, s)
 		addCredit(t, s, owner.ID, 4)
@@ -261,6 +267,7 @@ func TestCreditWaitsForExpiredHolds(t *testing.T) {
 }
 
 func TestSessionsCreatedTogetherClaimTheirKeys(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, s Store) {
 		owner := newTenant(t, s)
 		terms := billing.Terms{TenantID: owner.ID, Livemode: true, Period: "2026-03", Limit: 10}

@@ -26,6 +26,7 @@ func count(s *drift.Service, family drift.Family, n int, years float64) {
 // TestReplicasCountTogether: what replicas count adds up, and all of them know of a
 // shift that the counts of all show.
 func TestReplicasCountTogether(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, s Store) {
 		at := time.Date(2026, 3, 1, 10, 0, 0, 0, time.UTC)
 		clock := func() time.Time { return at }
@@ -107,6 +108,7 @@ func newestAct(t *testing.T, s Store) audit.Entry {
 // TestFewEstimatesAreNotStored: neither the service nor the table takes counts of
 // fewer people than a group.
 func TestFewEstimatesAreNotStored(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, s Store) {
 		r := replicaOf(s, func() time.Time { return start })
 		count(r, drift.Edge, drift.MinGroup-1, 30)

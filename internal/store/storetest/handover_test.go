@@ -10,6 +10,7 @@ import (
 )
 
 func TestHandover(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, s Store) {
 		sess := newSession(t, s, newTenant(t, s))
 		want := session.Handover{

@@ -48,6 +48,7 @@ func listed(t *testing.T, s Store, owner tenant.Tenant, n int) []session.Session
 }
 
 func TestSessionsAreListedNewestFirst(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, s Store) {
 		owner := newTenant(t, s)
 		listed(t, s, newTenant(t, s), 10)
@@ -121,6 +122,7 @@ func pagesBack(t *testing.T, s Store, q insight.SessionQuery) (rows []insight.Se
 }
 
 func TestEventsAreListedNewestFirst(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, s Store) {
 		owner := newTenant(t, s)
 		scope := insight.Scope{TenantID: owner.ID, Livemode: true}
@@ -169,6 +171,7 @@ func TestEventsAreListedNewestFirst(t *testing.T) {
 
 // The first replica that finds an unfolded hour folds it, once.
 func TestAnHourIsFoldedOnce(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, s Store) {
 		owner := newTenant(t, s)
 		scope := insight.Scope{TenantID: owner.ID, Livemode: true}
@@ -199,6 +202,7 @@ func TestAnHourIsFoldedOnce(t *testing.T) {
 }
 
 func TestSumsGoWithTheirTenant(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, s Store) {
 		owner := newTenant(t, s)
 		group := insight.Group{Hour: 500, TargetAge: 18, Status: session.StatusPassed, Tally: insight.Tally{N: 1}}
@@ -226,6 +230,7 @@ func TestSumsGoWithTheirTenant(t *testing.T) {
 }
 
 func TestProgressLooksForALiveKeyInForce(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, s Store) {
 		owner := newTenant(t, s)
 		before, after := start.Add(-time.Second), start.Add(time.Second)
@@ -246,6 +251,7 @@ func TestProgressLooksForALiveKeyInForce(t *testing.T) {
 }
 
 func TestRefusalsAreAddedUpAndBounded(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, s Store) {
 		owner := newTenant(t, s)
 		scope, other := insight.Scope{TenantID: owner.ID, Livemode: true}, insight.Scope{TenantID: owner.ID}
@@ -286,6 +292,7 @@ func TestRefusalsAreAddedUpAndBounded(t *testing.T) {
 }
 
 func TestReplicasAreListedWhileTheyReport(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, s Store) {
 		first := insight.Replica{ID: id(t), StartedAt: stored(start), SeenAt: stored(start), Version: "1", Models: "m",
 			Calibration: "c", Config: "f"}
@@ -308,6 +315,7 @@ func TestReplicasAreListedWhileTheyReport(t *testing.T) {
 }
 
 func TestSessionsAreCountedByKey(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, s Store) {
 		owner, key := newTenant(t, s), id(t)
 		for i := range 3 {

@@ -11,6 +11,7 @@ import (
 )
 
 func TestTrustedIssuers(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, s Store) {
 		ctx := t.Context()
 		list := func(when string, want ...document.TrustedIssuer) {

@@ -12,6 +12,7 @@ import (
 )
 
 func TestLiveHoursAreAddedUpByTargetAge(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, s Store) {
 		group := func(hour int64, livemode bool, target int, status session.Status, n int64) insight.Group {
 			return insight.Group{
@@ -48,6 +49,7 @@ func TestLiveHoursAreAddedUpByTargetAge(t *testing.T) {
 }
 
 func TestTestClock(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, s Store) {
 		owner := newTenant(t, s)
 		for _, livemode := range []bool{false, true} {
@@ -81,6 +83,7 @@ func TestTestClock(t *testing.T) {
 }
 
 func TestAWalletRequestIsBesideItsSession(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, s Store) {
 		row := newSession(t, s, newTenant(t, s))
 		for _, want := range []bool{false, true} {

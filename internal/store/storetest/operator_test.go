@@ -14,6 +14,7 @@ import (
 )
 
 func TestTenantsAreFound(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, s Store) {
 		ids := map[string]uuid.UUID{}
 		for i, name := range []string{"Wine & More", "WINE cellar", "100% wine_bar", "Beer!", "Vin d'Øl"} {
@@ -52,6 +53,7 @@ func TestTenantsAreFound(t *testing.T) {
 }
 
 func TestUsersArePagedOldestFirst(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, s Store) {
 		want := []account.User{newUser(t, s)}
 		for _, email := range []string{"bob@shop.example", "cyd@shop.example"} {
@@ -72,6 +74,7 @@ func TestUsersArePagedOldestFirst(t *testing.T) {
 }
 
 func TestALoginLooksIntoATenant(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, s Store) {
 		shop, user, now, until := newTenant(t, s), newUser(t, s), stored(start), stored(start.Add(account.EntryTTL))
 		for _, cookie := range []string{"one", "other"} {
@@ -108,6 +111,7 @@ func TestALoginLooksIntoATenant(t *testing.T) {
 }
 
 func TestStateOfTheDatabase(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, s Store) {
 		got, err := s.DatabaseState(t.Context())
 		if err != nil || got.Dialect != "sqlite" && got.Dialect != "postgres" || got.Bytes <= 0 || got.Migration < 9 {
@@ -120,6 +124,7 @@ func TestStateOfTheDatabase(t *testing.T) {
 }
 
 func TestTheNewestFoldIsOfAnyTenant(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, s Store) {
 		newest := func(want int64) {
 			t.Helper()

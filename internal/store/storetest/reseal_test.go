@@ -29,6 +29,7 @@ func tenantsWithSecrets(t *testing.T, s Store, n int) []tenant.Tenant {
 }
 
 func TestSecretsArePagedFromTheNewestTenantToTheOldest(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, s Store) {
 		tenants := tenantsWithSecrets(t, s, 3)
 		// A rotated secret of the oldest tenant: its time is later, its order is
@@ -61,6 +62,7 @@ func TestSecretsArePagedFromTheNewestTenantToTheOldest(t *testing.T) {
 }
 
 func TestOuterSecrets(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, s Store) {
 		var owners []uuid.UUID
 		for range 3 {
@@ -97,6 +99,7 @@ func TestOuterSecrets(t *testing.T) {
 }
 
 func TestOuterSecretsOfNobody(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, s Store) {
 		if outer, err := s.OuterSecrets(t.Context()); err != nil || len(outer) != 0 {
 			t.Errorf("OuterSecrets = %v, %v", outer, err)
@@ -105,6 +108,7 @@ func TestOuterSecretsOfNobody(t *testing.T) {
 }
 
 func TestASealedValueIsReplacedOnlyWhileItIsTheStoredOne(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, s Store) {
 		owner := tenantsWithSecrets(t, s, 1)[0]
 		stored, err := s.SecretsBefore(t.Context(), uuid.Max, uuid.Max, start, 10)
@@ -147,6 +151,7 @@ func claims(t *testing.T, s Store, owners [2]tenant.Tenant, key string, expiresA
 }
 
 func TestClaimsArePagedAndTheirLinksReplaced(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, s Store) {
 		owners := [2]tenant.Tenant{newTenant(t, s), newTenant(t, s)}
 		for _, key := range []string{"a", "b", "c"} {

@@ -20,6 +20,7 @@ func claim(owner uuid.UUID, key, request string, made uuid.UUID, expiresAt time.
 }
 
 func TestIdempotencyClaim(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, s Store) {
 		owner, other := newTenant(t, s).ID, newTenant(t, s).ID
 		day := start.Add(24 * time.Hour)
@@ -56,6 +57,7 @@ func TestIdempotencyClaim(t *testing.T) {
 }
 
 func TestOneOfManyIdempotencyClaimsWins(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, s Store) {
 		owner := newTenant(t, s).ID
 		var wins atomic.Int32
@@ -84,6 +86,7 @@ func TestOneOfManyIdempotencyClaimsWins(t *testing.T) {
 }
 
 func TestRecentDestinations(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, s Store) {
 		owner, other := newTenant(t, s), newTenant(t, s)
 		var want []session.Destinations

@@ -37,6 +37,7 @@ func fullSession(t testing.TB, owner tenant.Tenant) session.Session {
 }
 
 func TestSessionComesBackAsStored(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, s Store) {
 		owner := newTenant(t, s)
 		plain, full := sessionOf(t, owner), fullSession(t, owner)
@@ -61,6 +62,7 @@ func TestSessionComesBackAsStored(t *testing.T) {
 // TestStandings: one query returns the standings of sessions of several tenants,
 // and nothing for IDs of no session.
 func TestStandings(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, s Store) {
 		plain, full := sessionOf(t, newTenant(t, s)), fullSession(t, newTenant(t, s))
 		want := map[uuid.UUID]session.Standing{}
@@ -87,6 +89,7 @@ func TestStandings(t *testing.T) {
 }
 
 func TestAnotherTenantsSessionIsNotFound(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, s Store) {
 		row := newSession(t, s, newTenant(t, s))
 		_, err := s.SessionByID(t.Context(), newTenant(t, s).ID, row.ID)
@@ -95,6 +98,7 @@ func TestAnotherTenantsSessionIsNotFound(t *testing.T) {
 }
 
 func TestInsertSessionRefusesATakenLink(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, s Store) {
 		owner := newTenant(t, s)
 		taken := newSession(t, s, owner)
@@ -106,6 +110,7 @@ func TestInsertSessionRefusesATakenLink(t *testing.T) {
 }
 
 func TestFirstTimesAreKept(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, s Store) {
 		row := newSession(t, s, newTenant(t, s))
 		later := start.Add(time.Minute)
@@ -124,6 +129,7 @@ func TestFirstTimesAreKept(t *testing.T) {
 // TestDecisionIsSaved: what a decision may change is written, and everything else
 // keeps the value in the database. A session that is not pending is not changed.
 func TestDecisionIsSaved(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, s Store) {
 		owner := newTenant(t, s)
 		bystander, row, full := newSession(t, s, owner), newSession(t, s, owner), fullSession(t, owner)
@@ -163,6 +169,7 @@ func TestDecisionIsSaved(t *testing.T) {
 }
 
 func TestEstimateWithoutConsentIsRefused(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, s Store) {
 		row, age := newSession(t, s, newTenant(t, s)), 33.0
 		guessed := row
@@ -175,6 +182,7 @@ func TestEstimateWithoutConsentIsRefused(t *testing.T) {
 }
 
 func TestOneOfManyVerdictsWins(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, s Store) {
 		row := newSession(t, s, newTenant(t, s))
 		verdicts := []session.Status{session.StatusPassed, session.StatusFallback, session.StatusSpoof}
@@ -209,6 +217,7 @@ func TestOneOfManyVerdictsWins(t *testing.T) {
 // If transactions lock the same session, each sees what those before it wrote,
 // even in rows that belong to the session.
 func TestALockedSessionIsReadAfterTheOthers(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, s Store) {
 		row := newSession(t, s, newTenant(t, s))
 		put := func(tx session.Tx, n int) error {

@@ -13,6 +13,7 @@ import (
 // The states of a session that a conditional update may find, and whether the
 // update applies. Each is tried on a session that expires at start + 30 min.
 func TestConditionalUpdates(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, s Store) {
 		owner := newTenant(t, s)
 		bystander := newSession(t, s, owner)

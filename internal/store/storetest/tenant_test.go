@@ -31,6 +31,7 @@ func secret(t testing.TB, tenantID uuid.UUID, kind tenant.SecretKind, createdAt 
 }
 
 func TestTenantComesBackAsStored(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, s Store) {
 		free, none, capped := int64(-1), int64(0), int64(7)
 		want := tenant.Tenant{
@@ -69,6 +70,7 @@ func TestTenantComesBackAsStored(t *testing.T) {
 }
 
 func TestCreateTenantWritesAllOrNothing(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, s Store) {
 		taken := key(t, newTenant(t, s).ID, "taken")
 		wantNoError(t, s.InsertKey(t.Context(), taken, anAct))
@@ -82,6 +84,7 @@ func TestCreateTenantWritesAllOrNothing(t *testing.T) {
 }
 
 func TestUpdateTenantChangesOnlyWhatIsSet(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, s Store) {
 		want := newTenant(t, s)
 		other := newTenant(t, s)
@@ -129,6 +132,7 @@ func TestUpdateTenantChangesOnlyWhatIsSet(t *testing.T) {
 }
 
 func TestMissingRowsAreNotFound(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, s Store) {
 		ctx, nobody, name := t.Context(), uuid.New(), "x"
 		_, err := s.TenantByID(ctx, nobody)
@@ -153,6 +157,7 @@ func TestMissingRowsAreNotFound(t *testing.T) {
 }
 
 func TestDisableAndEnableTenant(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, s Store) {
 		row := newTenant(t, s)
 		for _, disabled := range []bool{true, true, false} {
@@ -165,6 +170,7 @@ func TestDisableAndEnableTenant(t *testing.T) {
 }
 
 func TestTenantsAndKeysAreListedOldestFirst(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, s Store) {
 		var tenants, keys []uuid.UUID
 		// Text order and time order differ if a fraction is missing.
@@ -202,6 +208,7 @@ func TestTenantsAndKeysAreListedOldestFirst(t *testing.T) {
 }
 
 func TestKeyTimes(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, s Store) {
 		owner, stranger := newTenant(t, s), newTenant(t, s)
 		k := key(t, owner.ID, "plain")
@@ -233,6 +240,7 @@ func TestKeyTimes(t *testing.T) {
 // TestAKeyIsReplacedOnce: the old key gets an end and the new one is stored, both
 // or neither. Of several simultaneous calls one succeeds.
 func TestAKeyIsReplacedOnce(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, s Store) {
 		owner, stranger := newTenant(t, s), newTenant(t, s)
 		old := key(t, owner.ID, "old")
@@ -276,6 +284,7 @@ func TestAKeyIsReplacedOnce(t *testing.T) {
 }
 
 func TestRotateSecret(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, s Store) {
 		owner := newTenant(t, s)
 		first := secret(t, owner.ID, tenant.SecretWebhook, start)

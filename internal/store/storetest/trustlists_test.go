@@ -114,6 +114,7 @@ func service(name string) trustlisttest.Service {
 // TestTrustListSync: a list's issuers follow the list, and each change is in the
 // audit log once.
 func TestTrustListSync(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, s Store) {
 		l := newTrustLists(t, s)
 		list := l.add("AV")
@@ -171,6 +172,7 @@ func (p *pinning) UpdateTrustList(
 // TestTrustListPinnedMeanwhile: a list that was verified by certificates which are
 // no longer pinned is not used.
 func TestTrustListPinnedMeanwhile(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, s Store) {
 		l := newTrustLists(t, s)
 		list := l.add("AV")
@@ -190,6 +192,7 @@ func TestTrustListPinnedMeanwhile(t *testing.T) {
 // TestTrustListRefused: a list that must not be used changes nothing but the
 // reason that is shown.
 func TestTrustListRefused(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, s Store) {
 		l := newTrustLists(t, s)
 		list := l.add("AV")
@@ -241,6 +244,7 @@ func TestTrustListRefused(t *testing.T) {
 // TestTrustListSyncedTwice: replicas that synchronise at the same time change the
 // trust and write the entries once.
 func TestTrustListSyncedTwice(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, s Store) {
 		l := newTrustLists(t, s)
 		list := l.add("AV")
@@ -263,6 +267,7 @@ func TestTrustListSyncedTwice(t *testing.T) {
 // TestTrustListDue: a list that is due is fetched by one replica, then again hours
 // later, and sooner after a failure.
 func TestTrustListDue(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, s Store) {
 		l := newTrustLists(t, s)
 		l.add("AV")
@@ -300,6 +305,7 @@ func TestTrustListDue(t *testing.T) {
 
 // TestTrustListAdd: what a list may be.
 func TestTrustListAdd(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, s Store) {
 		l := newTrustLists(t, s)
 		good := document.NewList{Name: "AV", Format: trustlist.FormatAV, URL: "https://lists.example/av.xml",
@@ -330,6 +336,7 @@ func TestTrustListAdd(t *testing.T) {
 // replaces an earlier one. Each certificate counts for the kinds of documents that
 // the gateway knows.
 func TestTrustListWithoutNumbers(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, s Store) {
 		l := newTrustLists(t, s)
 		iaca := trustlisttest.NewIssuer("IACA")

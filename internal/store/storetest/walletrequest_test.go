@@ -12,6 +12,7 @@ import (
 )
 
 func TestWalletRequest(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, s Store) {
 		ctx := t.Context()
 		sess, other := newSession(t, s, newTenant(t, s)), newSession(t, s, newTenant(t, s))
