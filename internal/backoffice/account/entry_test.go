@@ -10,6 +10,7 @@ import (
 // TestInside: only an operator with a second factor is inside, only in the tenant
 // entered, and only until the entry ends.
 func TestInside(t *testing.T) {
+	t.Parallel()
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	until, entered := now.Add(EntryTTL), uuid.New()
 	for name, tt := range map[string]struct {

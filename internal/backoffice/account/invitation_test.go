@@ -63,6 +63,7 @@ func (s *sharing) add(t *testing.T, user account.User, of ...uuid.UUID) {
 // takes a new one, for the same work; and a wrong password is refused as at the
 // log-in, whatever the account has.
 func TestInvitationAnswersAlike(t *testing.T) {
+	t.Parallel()
 	const other = "some wrong owls under a moon"
 	for name, url := range dbtest.URLs(t) {
 		t.Run(name, func(t *testing.T) {
@@ -117,6 +118,7 @@ func TestInvitationAnswersAlike(t *testing.T) {
 // TestInvitationTakenMeanwhile: whose address is taken while their password is
 // hashed hears nothing else than those who came later, and the invitation stays.
 func TestInvitationTakenMeanwhile(t *testing.T) {
+	t.Parallel()
 	for name, url := range dbtest.URLs(t) {
 		t.Run(name, func(t *testing.T) {
 			s := share(t, url(t), nil)
@@ -147,6 +149,7 @@ func (making) Created(_ []byte, userID uuid.UUID, _ string) (account.Passkey, er
 // TestInvitationByPasskey: a new passkey for an address that has an account is
 // refused as a wrong password is.
 func TestInvitationByPasskey(t *testing.T) {
+	t.Parallel()
 	for name, url := range dbtest.URLs(t) {
 		t.Run(name, func(t *testing.T) {
 			s := share(t, url(t), making{})

@@ -40,6 +40,7 @@ func (s *countingStore) UpdateAccounts(ctx context.Context, fn func(account.Tx) 
 // test counts expensive operations, because measured times mean little on a busy
 // machine.
 func TestLogInCostsTheSame(t *testing.T) {
+	t.Parallel()
 	db, phc := &countingStore{Store: dbtest.Open(t, dbtest.URLs(t)["sqlite"](t))}, hash(t)
 	now := time.Now().UTC().Truncate(time.Microsecond)
 	for name, user := range map[string]account.User{
@@ -94,6 +95,7 @@ func TestLogInCostsTheSame(t *testing.T) {
 // password on many accounts. Other browsers of the network are not stopped if
 // they have signed in before.
 func TestGuessingFromANetwork(t *testing.T) {
+	t.Parallel()
 	for name, url := range dbtest.URLs(t) {
 		t.Run(name, func(t *testing.T) {
 			db, phc, now := dbtest.Open(t, url(t)), hash(t), time.Now().UTC().Truncate(time.Microsecond)

@@ -47,6 +47,7 @@ func (credulous) Got(_ []byte, key account.Passkey, _ string) (account.Passkey, 
 // changed or its user was disabled, even if the password was right when it was
 // checked.
 func TestLogInEndsWithWhatItProved(t *testing.T) {
+	t.Parallel()
 	const code = "ABCD-EFGH-JKMN"
 	changes := map[string]func(tx account.Tx, ada account.User) error{
 		"nothing":  func(account.Tx, account.User) error { return nil },

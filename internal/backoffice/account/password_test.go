@@ -16,6 +16,7 @@ import (
 const vector = "$argon2id$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc"
 
 func TestPasswordVector(t *testing.T) {
+	t.Parallel()
 	h := newHasher(rand.Reader)
 	for password, want := range map[string]bool{"password": true, "passwore": false, "": false} {
 		if got, err := h.matches(t.Context(), strangers, vector, password); got != want || err != nil {
@@ -25,6 +26,7 @@ func TestPasswordVector(t *testing.T) {
 }
 
 func TestPasswordHash(t *testing.T) {
+	t.Parallel()
 	h := newHasher(rand.Reader)
 	phc, err := h.hash(t.Context(), strangers, "caf\u00e9 au lait, deux sucres")
 	if err != nil || !strings.HasPrefix(phc, "$argon2id$v=19$m=19456,t=2,p=1$") {
@@ -53,6 +55,7 @@ func TestPasswordHash(t *testing.T) {
 // A check of a password waits for one of the few places, at most as long as its
 // request lasts.
 func TestPasswordsWaitForTheirTurn(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h := newHasher(rand.Reader)
 		for range hashesAtOnce {
@@ -75,6 +78,7 @@ func TestPasswordsWaitForTheirTurn(t *testing.T) {
 }
 
 func TestPasswordPolicy(t *testing.T) {
+	t.Parallel()
 	for password, want := range map[string]error{
 		"four owls under a moon":       nil,
 		"Tr0ub4dor&3x!":                nil,
@@ -102,6 +106,7 @@ func TestPasswordPolicy(t *testing.T) {
 // TestRights: owners have every right, every role may leave, and an unknown role
 // has no right.
 func TestRights(t *testing.T) {
+	t.Parallel()
 	for right := BeMember; right <= Own; right++ {
 		if !Owner.May(right) {
 			t.Errorf("an owner may not do %d", right)
@@ -124,6 +129,7 @@ func TestRights(t *testing.T) {
 }
 
 func TestStrongLogins(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		methods []Method
 		want    bool

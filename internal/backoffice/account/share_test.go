@@ -64,6 +64,7 @@ func share(t *testing.T, url string, passkeys account.PasskeyVerifier) *sharing 
 // share of unknown browsers, but not that of a browser in which the user has
 // signed in. That browser has its own limit, in whatever form its cookie is sent.
 func TestStrangersLockNobodyOut(t *testing.T) {
+	t.Parallel()
 	for name, url := range dbtest.URLs(t) {
 		t.Run(name, func(t *testing.T) {
 			s := share(t, url(t), nil)
@@ -100,6 +101,7 @@ func TestStrangersLockNobodyOut(t *testing.T) {
 // TestOneSpellingOfADevice: a device cookie in another spelling of the same bytes
 // has no bucket of its own and opens nothing.
 func TestOneSpellingOfADevice(t *testing.T) {
+	t.Parallel()
 	s := share(t, dbtest.URLs(t)["sqlite"](t), nil)
 	signed, err := s.LogIn(t.Context(), s.ada.Email, passphrase, account.Browser{})
 	if err != nil {
@@ -144,6 +146,7 @@ func TestOneSpellingOfADevice(t *testing.T) {
 // TestPasskeyHasOneTry: a failure uses up the challenge, and failures of a
 // passkey are limited like those of passwords.
 func TestPasskeyHasOneTry(t *testing.T) {
+	t.Parallel()
 	for name, url := range dbtest.URLs(t) {
 		t.Run(name, func(t *testing.T) {
 			asked := 0
@@ -177,6 +180,7 @@ func TestPasskeyHasOneTry(t *testing.T) {
 // TestInvitationHashesLittle: who holds an invitation has a bounded number of
 // tries, whether the address is taken or not, and each costs one hash.
 func TestInvitationHashesLittle(t *testing.T) {
+	t.Parallel()
 	for name, url := range dbtest.URLs(t) {
 		t.Run(name, func(t *testing.T) {
 			s := share(t, url(t), nil)

@@ -15,6 +15,7 @@ import (
 // The vectors are those of RFC 6238, appendix B, for SHA-1, with the last six of
 // their eight digits.
 func TestTOTPVectors(t *testing.T) {
+	t.Parallel()
 	secret := []byte("12345678901234567890")
 	for at, want := range map[int64]string{
 		59: "287082", 1111111109: "081804", 1111111111: "050471", 1234567890: "005924", 2000000000: "279037",
@@ -27,6 +28,7 @@ func TestTOTPVectors(t *testing.T) {
 }
 
 func TestTOTPSkew(t *testing.T) {
+	t.Parallel()
 	secret, now := []byte("12345678901234567890"), time.Unix(1234567890, 0)
 	for offset := int64(-3); offset <= 3; offset++ {
 		step, ok := matchTOTP(secret, totpCode(secret, totpStep(now)+offset), now)
@@ -45,6 +47,7 @@ func TestTOTPSkew(t *testing.T) {
 }
 
 func TestTOTPURI(t *testing.T) {
+	t.Parallel()
 	const want = "otpauth://totp/agegate%20gate.example:ada@shop.example?secret=GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ&issuer=agegate%20gate.example"
 	if got := totpURI([]byte("12345678901234567890"), "gate.example", "ada@shop.example"); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
@@ -52,6 +55,7 @@ func TestTOTPURI(t *testing.T) {
 }
 
 func TestRecoveryCodes(t *testing.T) {
+	t.Parallel()
 	codes, hashes, err := newCodes(rand.Reader)
 	if err != nil || len(codes) != 10 || len(hashes) != 10 {
 		t.Fatalf("%d codes, %d hashes, %v", len(codes), len(hashes), err)
@@ -68,6 +72,7 @@ func TestRecoveryCodes(t *testing.T) {
 
 // A ticket opens only for its own purpose, until it expires, and unchanged.
 func TestTickets(t *testing.T) {
+	t.Parallel()
 	sealer, err := credential.NewSealer(bytes.Repeat([]byte{7}, credential.SecretLen), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
@@ -101,6 +106,7 @@ func TestTickets(t *testing.T) {
 }
 
 func TestDelays(t *testing.T) {
+	t.Parallel()
 	for failures, want := range map[int]time.Duration{
 		0: 0, 9: 0, 10: time.Second, 11: 2 * time.Second, 19: 512 * time.Second, 20: longestWait, 1 << 40: longestWait,
 	} {

@@ -26,7 +26,9 @@ import (
 // and fold again, while sessions are created, end and are deleted. The figures
 // must always equal a count of all sessions.
 func TestSumsEqualRows(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *store.Store) {
+		t.Parallel()
 		rapid.Check(t, func(t *rapid.T) {
 			m := newMachine(t, db)
 			t.Repeat(map[string]func(*rapid.T){

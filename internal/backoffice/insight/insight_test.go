@@ -26,6 +26,7 @@ import (
 // Wilson's interval: values computed by hand from the formula, and its limits
 // by definition.
 func TestRateOf(t *testing.T) {
+	t.Parallel()
 	for _, row := range []struct {
 		n, of            int64
 		share, low, high float64
@@ -47,6 +48,7 @@ func TestRateOf(t *testing.T) {
 }
 
 func TestIDAtDividesIDsByTime(t *testing.T) {
+	t.Parallel()
 	made := uuid.Must(uuid.NewV7())
 	sec, nsec := made.Time().UnixTime()
 	at := time.Unix(sec, nsec).Truncate(time.Millisecond)
@@ -59,6 +61,7 @@ func TestIDAtDividesIDsByTime(t *testing.T) {
 // Every column of a session must be listed, either as held about the shopper or
 // as not about the shopper. The author of a new column has to decide.
 func TestEveryColumnIsListedAsHeld(t *testing.T) {
+	t.Parallel()
 	elsewhere := strings.Fields(`ID TenantID Livemode TargetAge SuccessURL CancelURL WebhookURL Status ExpiresAt Source Basis APIKeyID`)
 	held := map[string]insight.HeldKey{
 		"LinkHash": insight.HeldLink, "BrowserHash": insight.HeldBrowser, "CreatedAt": insight.HeldCreated,
@@ -123,6 +126,7 @@ func (f *failing) CountSessions(
 }
 
 func TestOverviewIsKeptForAWhile(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *store.Store) {
 		now := time.Now().UTC().Truncate(time.Microsecond)
 		clock := now
@@ -156,6 +160,7 @@ func TestOverviewIsKeptForAWhile(t *testing.T) {
 }
 
 func TestAllowanceLasts(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *store.Store) {
 		now := time.Date(2026, 3, 20, 12, 0, 0, 0, time.UTC)
 		scope := insight.Scope{TenantID: newTenant(t, db, now.AddDate(0, 0, -4)), Livemode: true}
@@ -192,6 +197,7 @@ func TestAllowanceLasts(t *testing.T) {
 // A tenant that is refused in very many ways loses only its own counts. If the
 // database does not answer, no counts are lost.
 func TestRefusalsOfOneCostOthersNothing(t *testing.T) {
+	t.Parallel()
 	f := &refusals{wrote: map[insight.Scope]int64{}}
 	now := time.Now()
 	r := insight.NewRecorder(f, func() time.Time { return now })
@@ -237,6 +243,7 @@ func (f *refusals) AddRefusals(_ context.Context, scope insight.Scope, counts []
 // A filter that selects few of many sessions gives short pages instead of a
 // long search, and the pages together find all.
 func TestRareSessionsAreFound(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *store.Store) {
 		now := time.Now().UTC().Truncate(time.Microsecond)
 		scope := insight.Scope{TenantID: newTenant(t, db, now)}

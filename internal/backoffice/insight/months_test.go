@@ -15,6 +15,7 @@ import (
 )
 
 func TestMonths(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *store.Store) {
 		now := time.Date(2026, 3, 31, 12, 0, 0, 0, time.UTC) // the month before has no 31st
 		month := func(m time.Month) time.Time { return time.Date(2026, m, 1, 0, 0, 0, 0, time.UTC) }
