@@ -56,25 +56,32 @@ type App struct {
 	routes    []*echo.Route
 	servers   []server // the first is the gateway's own
 
-	// The part of the API; nil without it.
+	api     *apiPart   // nil in a process of the hosted page alone
+	pages   *pagesPart // nil in a process of the API alone
+	decides string     // fingerprint of the estimator's files; empty without an estimator
+	lab     dashboard.Lab
+}
+
+// apiPart is what a process has that serves the API and the dashboard.
+type apiPart struct {
 	refusals   *insight.Recorder
 	dispatcher *webhook.Dispatcher
+	lists      *document.Lists     // published lists of issuers
 	dashboard  *dashboard.Pages    // nil when it is off
 	certifier  *certify.Background // nil when the dashboard is off
-	mails      *mail.Deliverer     // nil when no mail is sent
-	alerts     *alerts             // the same
-	lists      *document.Lists     // published lists of issuers
 	apart      bool                // the dashboard has its own listener
-	lab        dashboard.Lab
+	mails      *mail.Deliverer     // nil when no mail is sent
+	alerts     *alerts             // nil when no mail is sent
+}
 
-	// The part of the hosted page; nil without it.
-	pages     *shopper.Pages
+// pagesPart is what a process has that serves the hosted page.
+type pagesPart struct {
+	shopper   *shopper.Pages
 	drainTime time.Duration
 	draining  atomic.Bool
 	wallets   *document.Wallets // nil when the way is off
 	photos    *document.Photos  // nil when the way is off
 	pool      *inference.Pool   // nil when the estimator is off
-	decides   string            // fingerprint of the estimator's files; empty without an estimator
 }
 
 // server is a listener and what it serves, for the log.
@@ -88,7 +95,7 @@ type server struct {
 // Run. now must return UTC in whole microseconds. A second server on the same
 // SQLite file is refused.
 func New(ctx context.Context, cfg config.Config, log *slog.Logger, now func() time.Time) (_ *App, err error) {
-	a := &App{log: log, now: now, retention: cfg.Retention, drainTime: cfg.Drain, metrics: newMetrics()}
+	a := &App{log: log, now: now, retention: cfg.Retention, metrics: newMetrics()}
 	a.replica = insight.Replica{ID: uuid.New(), StartedAt: now(), Version: cfg.Version, Config: cfg.Fingerprint()}
 	defer func() {
 		if err != nil {
@@ -125,7 +132,7 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, now func() ti
 	if err := a.listen("", cfg.Listen, handler); err != nil {
 		return nil, fmt.Errorf("AGEGATE_LISTEN: %w", err)
 	}
-	if a.dashboard != nil && a.apart {
+	if a.api != nil && a.api.dashboard != nil && a.api.apart {
 		if err := a.listen(" the dashboard", cfg.DashboardListen, a.dashboardHandler(cfg)); err != nil {
 			return nil, fmt.Errorf("AGEGATE_DASHBOARD_LISTEN: %w", err)
 		}
@@ -149,7 +156,7 @@ func (a *App) watch() {
 	a.metrics.WatchTrust(a.trustState)
 	a.metrics.WatchDrift(a.driftIndexes)
 	if a.pages != nil {
-		a.metrics.WatchCamera(a.pages.Load)
+		a.metrics.WatchCamera(a.pages.shopper.Load)
 	}
 }
 
@@ -168,6 +175,7 @@ func (a *App) listen(serves, address string, handler http.Handler) error {
 func (a *App) buildParts(cfg config.Config, sealer *credential.Sealer) (_ *echo.Echo, err error) {
 	var eyes estimator
 	if cfg.ServesPages() {
+		a.pages = &pagesPart{drainTime: cfg.Drain}
 		if eyes, err = a.openEstimator(cfg); err != nil {
 			return nil, err
 		}
@@ -178,7 +186,7 @@ func (a *App) buildParts(cfg config.Config, sealer *credential.Sealer) (_ *echo.
 	wake := func() {} // replicas of the API find due deliveries by polling
 	if cfg.ServesAPI() {
 		a.buildServices(cfg, sealer)
-		wake = a.dispatcher.Wake
+		wake = a.api.dispatcher.Wake
 	}
 	a.buildSessions(cfg, sealer, wake)
 	edge := httpd.Config{Logger: a.log, Checks: a.checks(cfg), Pages: a.showError, Observe: a.metrics.Request}
@@ -186,7 +194,7 @@ func (a *App) buildParts(cfg config.Config, sealer *credential.Sealer) (_ *echo.
 		if err := a.buildPages(cfg, sealer, eyes); err != nil {
 			return nil, err
 		}
-		edge.Mounts = append(edge.Mounts, a.pages.Register)
+		edge.Mounts = append(edge.Mounts, a.pages.shopper.Register)
 	}
 	if !cfg.ServesAPI() {
 		return httpd.NewPages(edge), nil
@@ -196,12 +204,13 @@ func (a *App) buildParts(cfg config.Config, sealer *credential.Sealer) (_ *echo.
 
 // buildServices builds the services that the API's part needs.
 func (a *App) buildServices(cfg config.Config, sealer *credential.Sealer) {
+	a.api = new(apiPart)
 	accounts := account.Config{Store: a.Store, URL: cfg.DashboardURL, Sealer: sealer, Random: rand.Reader, Now: a.now}
 	if cfg.SMTP != nil {
 		outbox := mail.NewOutbox(sealer, a.now)
 		accounts.Outbox = outbox
-		a.mails = mail.NewDeliverer(a.Store, outbox, *cfg.SMTP, a.log)
-		a.alerts = &alerts{store: a.Store, tenants: a.Tenants, insight: a.Insight, outbox: outbox, url: cfg.DashboardURL,
+		a.api.mails = mail.NewDeliverer(a.Store, outbox, *cfg.SMTP, a.log)
+		a.api.alerts = &alerts{store: a.Store, tenants: a.Tenants, insight: a.Insight, outbox: outbox, url: cfg.DashboardURL,
 			wake: outbox.Wake}
 	}
 	// Without passkeys, the dashboard says why there are none.
@@ -211,9 +220,9 @@ func (a *App) buildServices(cfg config.Config, sealer *credential.Sealer) {
 	accounts.Instance, accounts.InsecureIssuers = cfg.SSO, cfg.AllowInsecureCallbacks
 	accounts.OpenID = newOpenID(cfg, a.now)
 	a.Accounts = account.NewService(accounts)
-	a.lists = NewLists(a.Store, cfg, a.now)
-	a.refusals = insight.NewRecorder(a.Store, a.now)
-	a.dispatcher = webhook.NewDispatcher(a.Store, a.Tenants, webhook.NewClient(cfg.WebhookAllowNets), webhook.Config{
+	a.api.lists = NewLists(a.Store, cfg, a.now)
+	a.api.refusals = insight.NewRecorder(a.Store, a.now)
+	a.api.dispatcher = webhook.NewDispatcher(a.Store, a.Tenants, webhook.NewClient(cfg.WebhookAllowNets), webhook.Config{
 		Live: cfg.WebhookRetryLive, Test: cfg.WebhookRetryTest, Logger: a.log,
 		Observe: func(class webhook.Class, livemode bool) { a.metrics.WebhookAttempt(string(class), livemode) },
 	})
@@ -248,10 +257,10 @@ func (a *App) buildPages(cfg config.Config, sealer *credential.Sealer, e estimat
 	if err := a.buildDocuments(cfg, sealer, e); err != nil {
 		return err
 	}
-	a.pages, err = shopper.New(shopper.Config{
+	a.pages.shopper, err = shopper.New(shopper.Config{
 		Counted: a.Drift.Count, Sessions: a.Sessions, Tenants: a.Tenants, NewCapture: e.newCapture, Places: e.places,
-		Handovers: session.NewHandovers(a.Sessions, a.Store), Wallets: a.wallets,
-		Photos: a.photos, DocumentPlaces: e.documentPlaces,
+		Handovers: session.NewHandovers(a.Sessions, a.Store), Wallets: a.pages.wallets,
+		Photos: a.pages.photos, DocumentPlaces: e.documentPlaces,
 		VerifyURL: cfg.VerifyURL, Logger: a.log,
 		Operator: shopper.Operator{Name: cfg.OperatorName, Links: cfg.OperatorLinks},
 	})
@@ -266,17 +275,17 @@ func (a *App) buildAPI(cfg config.Config, sealer *credential.Sealer, edge httpd.
 	}
 	operations := api.New(a.Sessions, api.TestMode{
 		Feed:   webhook.NewFeed(a.Store, a.Tenants, a.now),
-		Events: webhook.NewOperations(a.Store, a.now, a.dispatcher.Wake),
+		Events: webhook.NewOperations(a.Store, a.now, a.api.dispatcher.Wake),
 		Clock:  session.NewTestClock(a.Store, a.now),
 	})
 	edge.BaseURL, edge.Authenticate, edge.CheckBody, edge.Refused = cfg.BaseURL, api.Authenticate(a.Tenants),
 		operations.CheckBody, a.recordRefusal
 	edge.Mounts = append(edge.Mounts, operations.Register)
-	if a.dashboard != nil {
+	if a.api.dashboard != nil {
 		edge.DashboardURL = cfg.DashboardURL + dashboard.Home
 	}
-	if a.dashboard != nil && !a.apart {
-		edge.Mounts = append(edge.Mounts, a.dashboard.Register)
+	if a.api.dashboard != nil && !a.api.apart {
+		edge.Mounts = append(edge.Mounts, a.api.dashboard.Register)
 	}
 	return httpd.New(edge)
 }
@@ -287,7 +296,7 @@ func (a *App) checks(cfg config.Config) map[string]func(context.Context) error {
 	if cfg.ServesPages() {
 		checks["models"] = func(context.Context) error { return nil } // New has already failed if required models are missing
 		checks["accepting"] = func(context.Context) error {
-			if a.draining.Load() {
+			if a.pages.draining.Load() {
 				return errDraining
 			}
 			return nil
@@ -300,10 +309,10 @@ func (a *App) checks(cfg config.Config) map[string]func(context.Context) error {
 // belongs, or plain text if no set is served there.
 func (a *App) showError(c echo.Context, status int, cause error) {
 	switch {
-	case a.dashboard != nil && !a.apart && dashboard.Owns(c.Request().URL.Path):
-		a.dashboard.Error(c, status, cause)
+	case a.api != nil && a.api.dashboard != nil && !a.api.apart && dashboard.Owns(c.Request().URL.Path):
+		a.api.dashboard.Error(c, status, cause)
 	case a.pages != nil:
-		a.pages.Error(c, status, cause)
+		a.pages.shopper.Error(c, status, cause)
 	default:
 		_ = c.String(status, http.StatusText(status)) // it fails only if the client has gone
 	}
@@ -322,8 +331,8 @@ func (a *App) Close() error {
 	for _, s := range a.servers {
 		errs = append(errs, s.Close())
 	}
-	if a.pool != nil {
-		errs = append(errs, a.pool.Close())
+	if a.pages != nil && a.pages.pool != nil {
+		errs = append(errs, a.pages.pool.Close())
 	}
 	if a.Store != nil {
 		errs = append(errs, a.Store.Close())

@@ -21,20 +21,20 @@ func (a *App) buildDashboard(cfg config.Config, sealer *credential.Sealer) (err 
 	if !a.servesDashboard(cfg) {
 		return nil
 	}
-	a.apart = cfg.DashboardListen != ""
+	a.api.apart = cfg.DashboardListen != ""
 	a.lab.Margin = cfg.AgeMargin
-	a.certifier = certify.NewBackground(newCertifier(cfg, a.Store, a.Tenants, a.Sessions, a.now), a.log)
+	a.api.certifier = certify.NewBackground(newCertifier(cfg, a.Store, a.Tenants, a.Sessions, a.now), a.log)
 	evidence, err := a.evidence(cfg, sealer)
 	if err != nil {
 		return err
 	}
-	a.dashboard, err = dashboard.New(dashboard.Config{
+	a.api.dashboard, err = dashboard.New(dashboard.Config{
 		Accounts: a.Accounts, Tenants: a.Tenants, Sessions: a.Sessions, Insight: a.Insight,
-		Webhooks: webhook.NewOperations(a.Store, a.now, a.dispatcher.Wake),
+		Webhooks: webhook.NewOperations(a.Store, a.now, a.api.dispatcher.Wake),
 		Proxies:  cfg.TrustedProxies,
 		URL:      cfg.DashboardURL, APIURL: cfg.BaseURL, Now: a.now, Logger: a.log,
 		Impacts: session.NewImpacts(a.Store, callbackRule(cfg), a.now), Records: session.NewRecords(a.Store, a.now),
-		Clock: session.NewTestClock(a.Store, a.now), Certify: a.certifier,
+		Clock: session.NewTestClock(a.Store, a.now), Certify: a.api.certifier,
 		Cards:   session.NewCards(a.Store, a.Sessions, rand.Reader, a.now),
 		Billing: a.Store, Audit: a.Store, Lab: a.lab, Evidence: evidence, Drift: a.Drift,
 	})
@@ -54,8 +54,8 @@ func (a *App) servesDashboard(cfg config.Config) bool {
 // dashboardHandler returns the handler of the dashboard's own listener.
 func (a *App) dashboardHandler(cfg config.Config) *echo.Echo {
 	return httpd.NewPages(httpd.Config{
-		Logger: a.log, Checks: a.checks(cfg), Pages: a.dashboard.Error, Observe: a.metrics.Request,
-		Mounts: []func(*echo.Echo){a.dashboard.Register},
+		Logger: a.log, Checks: a.checks(cfg), Pages: a.api.dashboard.Error, Observe: a.metrics.Request,
+		Mounts: []func(*echo.Echo){a.api.dashboard.Register},
 	})
 }
 

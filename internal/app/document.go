@@ -34,7 +34,7 @@ func (a *App) openDocuments(cfg config.Config, e *estimator, analyzer vision.Ana
 	if !slices.Contains(cfg.DocumentWays, session.WayPhoto) {
 		return nil
 	}
-	reference, err := portrait.Load(a.pool.Manifest)
+	reference, err := portrait.Load(a.pages.pool.Manifest)
 	if errors.Is(err, portrait.ErrOtherModels) {
 		a.log.Warn("documents cannot be photographed: " + err.Error())
 		return nil
@@ -63,10 +63,10 @@ func (a *App) openDocuments(cfg config.Config, e *estimator, analyzer vision.Ana
 // buildDocuments builds the enabled ways of the document check.
 func (a *App) buildDocuments(cfg config.Config, sealer *credential.Sealer, e estimator) (err error) {
 	if e.newDocument != nil {
-		a.photos = document.NewPhotos(a.Sessions, e.newDocument)
+		a.pages.photos = document.NewPhotos(a.Sessions, e.newDocument)
 	}
 	if slices.Contains(cfg.DocumentWays, session.WayWallet) {
-		a.wallets, err = document.NewWallets(a.Sessions, a.Store, sealer, document.NewStatusLists(fetchStatusList, a.now),
+		a.pages.wallets, err = document.NewWallets(a.Sessions, a.Store, sealer, document.NewStatusLists(fetchStatusList, a.now),
 			rand.Reader, a.now)
 	}
 	return err

@@ -55,7 +55,7 @@ func (a *App) openEstimator(cfg config.Config) (e estimator, err error) {
 	if err != nil {
 		return e, err
 	}
-	a.pool = pool
+	a.pages.pool = pool
 	spareProcessor(cfg.InferenceWorkers)
 	a.replica.Models = pool.Manifest.Fingerprint()
 	a.metrics.WatchInference(pool.Busy, pool.Size)

@@ -12,4 +12,4 @@ var (
 var RecordDeciding = recordDeciding
 
 // LookForAlerts tells staff of what does not work, as it happens every few minutes.
-func LookForAlerts(ctx context.Context, a *App) error { return a.alerts.look(ctx) }
+func LookForAlerts(ctx context.Context, a *App) error { return a.api.alerts.look(ctx) }

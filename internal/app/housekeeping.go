@@ -43,18 +43,18 @@ func (a *App) maintain(ctx context.Context) {
 	repeat(driftEvery, "reading the state of drift failed", a.Drift.Refresh)
 	repeat(flushEvery, "writing counts of checks failed", a.Drift.Flush)
 	repeat(pruneEvery, "deleting old counts of checks failed", a.Drift.Prune)
-	if a.refusals == nil {
+	if a.api == nil {
 		return
 	}
 	repeat(pruneEvery, "deleting expired idempotency keys failed", a.pruneClaims)
 	repeat(holdsEvery, "releasing expired holds failed", a.releaseHolds)
 	repeat(pruneEvery, "deleting old log-ins and links failed", a.pruneAccounts)
 	repeat(rollupEvery, "updating the rollups of figures failed", a.rollUp)
-	repeat(flushEvery, "writing refusals failed", a.refusals.Flush)
+	repeat(flushEvery, "writing refusals failed", a.api.refusals.Flush)
 	repeat(pruneEvery, "deleting old refusals failed", a.pruneRefusals)
-	repeat(listsEvery, "updating published lists of issuers failed", a.lists.SyncDue)
-	if a.alerts != nil {
-		repeat(alertEvery, "sending alerts failed", a.alerts.look)
+	repeat(listsEvery, "updating published lists of issuers failed", a.api.lists.SyncDue)
+	if a.api.alerts != nil {
+		repeat(alertEvery, "sending alerts failed", a.api.alerts.look)
 	}
 	if a.retention > 0 {
 		repeat(pruneEvery, "deleting old sessions failed", a.pruneSessions)

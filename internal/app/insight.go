@@ -17,7 +17,7 @@ func (a *App) recordRefusal(req *http.Request, r httpd.Refusal) {
 	if !ok {
 		return
 	}
-	a.refusals.Record(insight.Refusal{
+	a.api.refusals.Record(insight.Refusal{
 		Scope: insight.Scope{TenantID: caller.TenantID, Livemode: caller.Livemode}, KeyID: caller.KeyID,
 		Route: r.Method + " " + r.Route, Status: r.Status, Type: r.Type, Loc: r.Loc,
 	}, r.RequestID)

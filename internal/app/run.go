@@ -25,11 +25,11 @@ func (a *App) Run(ctx context.Context) error {
 	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	var workers routine.Group
-	if a.dispatcher != nil {
-		workers.Keep(work, "webhook deliveries", a.dispatcher.Run)
-	}
-	if a.mails != nil {
-		workers.Keep(work, "mail deliveries", a.mails.Run)
+	if a.api != nil {
+		workers.Keep(work, "webhook deliveries", a.api.dispatcher.Run)
+		if a.api.mails != nil {
+			workers.Keep(work, "mail deliveries", a.api.mails.Run)
+		}
 	}
 	workers.Keep(work, "maintenance", a.maintain)
 	failed := make(chan error, len(a.servers))
@@ -49,12 +49,12 @@ func (a *App) Run(ctx context.Context) error {
 	cancel()
 	a.log.Info("shutting down")
 	err = errors.Join(err, a.shutDown(context.WithoutCancel(ctx)))
-	if a.certifier != nil {
-		a.certifier.Close()
+	if a.api != nil && a.api.certifier != nil {
+		a.api.certifier.Close()
 	}
 	err = errors.Join(err, workers.Wait(), finish(ctx, a.Drift.Flush))
-	if a.refusals != nil {
-		err = errors.Join(err, finish(ctx, a.refusals.Flush))
+	if a.api != nil {
+		err = errors.Join(err, finish(ctx, a.api.refusals.Flush))
 	}
 	if gone := finish(ctx, a.leave); gone != nil {
 		a.log.Error("reporting the end of this replica failed", "error", gone)
@@ -67,7 +67,7 @@ func (a *App) Recording() int {
 	if a.pages == nil {
 		return 0
 	}
-	return a.pages.Recording()
+	return a.pages.shopper.Recording()
 }
 
 // drain lets the camera checks end for a while. Meanwhile everything is served but
@@ -77,11 +77,11 @@ func (a *App) drain(ctx context.Context) {
 	if n == 0 {
 		return
 	}
-	a.draining.Store(true)
-	a.log.Info("draining: no new camera checks; waiting for those that run", "checks", n, "at_most", a.drainTime)
-	ctx, cancel := context.WithTimeout(ctx, a.drainTime)
+	a.pages.draining.Store(true)
+	a.log.Info("draining: no new camera checks; waiting for those that run", "checks", n, "at_most", a.pages.drainTime)
+	ctx, cancel := context.WithTimeout(ctx, a.pages.drainTime)
 	defer cancel()
-	_ = a.pages.Drain(ctx) // what has not ended is ended by the shutdown
+	_ = a.pages.shopper.Drain(ctx) // what has not ended is ended by the shutdown
 }
 
 // shutDown ends the captures and lets requests finish.
@@ -90,7 +90,7 @@ func (a *App) shutDown(ctx context.Context) error {
 	defer cancel()
 	var parts routine.Group
 	if a.pages != nil {
-		parts.Start(func() error { return a.pages.Close(ctx) })
+		parts.Start(func() error { return a.pages.shopper.Close(ctx) })
 	}
 	for _, s := range a.servers {
 		parts.Start(func() error { return s.Shutdown(ctx) })
