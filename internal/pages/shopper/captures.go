@@ -1,9 +1,7 @@
 package shopper
 
 import (
-	"cmp"
 	"context"
-	"slices"
 	"sync"
 	"time"
 
@@ -166,57 +164,26 @@ func (c *captures) review() {
 	c.admit()
 }
 
-// admit assigns free places and sends the waiting pages their place in line. The
-// next place goes to the tenant with the fewest places, and within a tenant to
-// the check that has waited longest. While a tenant has less than its share,
-// others with more than theirs cannot keep it waiting. The caller holds c.mu.
+// admit assigns the free slots and tells each waiting page its place in line. The
+// caller holds c.mu.
 func (c *captures) admit() {
-	held, waits := map[uuid.UUID]int{}, []*check{}
+	held := map[uuid.UUID]int{}
+	var waiting []*check
 	for _, k := range c.checks {
 		held[k.sess.TenantID] += 0 // every tenant counts when shares are computed
 		if k.placed {
 			held[k.sess.TenantID]++
 		} else {
-			waits = append(waits, k)
+			waiting = append(waiting, k)
 		}
 	}
-	if len(waits) == 0 {
-		return
+	line := make([]waiter, len(waiting))
+	for i, k := range waiting {
+		line[i] = waiter{tenant: k.sess.TenantID, since: k.since, lost: k.link == nil}
 	}
-	slices.SortFunc(waits, func(a, b *check) int { return a.since.Compare(b.since) })
-	// A check's rank is how many checks of its tenant come before it, including
-	// those with a place, but not lost ones. Assigning places in this order
-	// changes no rank.
-	rank, next := map[*check]int{}, map[uuid.UUID]int{}
-	for _, k := range waits {
-		rank[k] = held[k.sess.TenantID] + next[k.sess.TenantID]
-		if k.link != nil {
-			next[k.sess.TenantID]++
-		}
-	}
-	slices.SortStableFunc(waits, func(a, b *check) int { return cmp.Compare(rank[a], rank[b]) })
-
-	places := max(c.places(), 1)
-	share := max(1, places/max(4, len(held)))
-	taken, rightful := 0, 0 // places; those within a share
-	for _, n := range held {
-		taken += n
-		rightful += min(n, share)
-	}
-	line := 0
-	for _, k := range waits {
-		within := rank[k] < share
-		if k.link == nil || taken >= places && (!within || rightful >= places) {
-			line++
-			k.tell(line)
-			continue
-		}
-		k.placed = true
-		taken++
-		if within {
-			rightful++
-		}
-		k.tell(0)
+	for i, place := range assign(held, line, max(c.places(), 1)) {
+		waiting[i].placed = place == 0
+		waiting[i].tell(place)
 	}
 }
 
