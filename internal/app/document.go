@@ -66,7 +66,8 @@ func (a *App) buildDocuments(cfg config.Config, sealer *credential.Sealer, e est
 		a.pages.photos = document.NewPhotos(a.Sessions, e.newDocument)
 	}
 	if slices.Contains(cfg.DocumentWays, session.WayWallet) {
-		a.pages.wallets, err = document.NewWallets(a.Sessions, a.Store, sealer, document.NewStatusLists(fetchStatusList, a.now),
+		a.pages.wallets, err = document.NewWallets(a.Sessions, a.Store, sealer,
+			document.NewStatusLists(fetchStatusList, a.now),
 			rand.Reader, a.now)
 	}
 	return err

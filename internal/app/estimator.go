@@ -64,7 +64,8 @@ func (a *App) openEstimator(cfg config.Config) (e estimator, err error) {
 		a.replica.Calibration = estimator
 		a.log.Info("fine-tuned age tail loaded", "data", tail.Data.Name, "pictures", tail.Data.Pictures)
 	} else {
-		a.log.Warn("no fine-tuned age tail is loaded: the stock model estimates teenagers years too old; see docs/training.md")
+		a.log.Warn("no fine-tuned age tail is loaded: the stock model estimates teenagers years too old; see " +
+			"docs/training.md")
 	}
 	a.openLab(cfg.ModelsDir, estimator)
 	analyzer := vision.NewAnalyzer(pool)

@@ -29,7 +29,8 @@ var house = []room{
 	{"backoffice", [][]string{{"evidence"}, {"certify", "drift", "insight"}, {"account"}, {"mail"}, {"suite"}}},
 	{"check", [][]string{{"document"}, {"age"}, {"liveness"}, {"vision"}, {"inference"}}},
 	{"rules", [][]string{
-		{"session"}, {"billing", "tenant", "webhook"}, {"audit", "brand", "credential"}, {"gather", "turn"}, {"routine"}, {"fault"},
+		{"session"}, {"billing", "tenant", "webhook"}, {"audit", "brand", "credential"},
+		{"gather", "turn"}, {"routine"}, {"fault"},
 	}},
 	{"agegate", nil}, {"gen", nil}, {"templates", nil}, // agegate is the root, which embeds openapi.yaml
 }

@@ -35,7 +35,8 @@ func (tx *Tx) LockOwners(tenantID uuid.UUID) error {
 
 // OwnerExists implements account.Tx.
 func (tx *Tx) OwnerExists(tenantID uuid.UUID) (bool, error) {
-	rows, err := find[account.Membership](tx.db.Joins("JOIN users ON users.id = memberships.user_id AND users.issuer IS NULL").
+	rows, err := find[account.Membership](tx.db.Joins("JOIN users ON users.id = memberships.user_id AND users.issuer IS "+
+		"NULL").
 		Where("tenant_id = ? AND role = ?", tenantID, account.Owner).Limit(1))
 	return len(rows) > 0, err
 }
@@ -47,7 +48,8 @@ func (tx *Tx) dispensable(tenantID, userID uuid.UUID) *gorm.DB {
 	return tx.db.Where(`tenant_id = ? AND user_id = ? AND (role <> 'owner'
 		OR EXISTS (SELECT 1 FROM users WHERE users.id = ? AND users.issuer IS NOT NULL) OR EXISTS (
 		SELECT 1 FROM memberships AS other JOIN users ON users.id = other.user_id
-		WHERE other.tenant_id = ? AND other.role = 'owner' AND other.user_id <> ? AND users.disabled_at IS NULL AND users.issuer IS NULL))`,
+		WHERE other.tenant_id = ? AND other.role = 'owner' AND other.user_id <> ? AND users.disabled_at IS NULL
+			AND users.issuer IS NULL))`,
 		tenantID, userID, userID, tenantID, userID)
 }
 

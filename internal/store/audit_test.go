@@ -39,7 +39,8 @@ func TestSessionsDoNotWaitForAnAct(t *testing.T) {
 			// Reads outside the transaction, which would see the same state again
 			// and again.
 			err := o.View(ctx, func(tx *store.Tx) (err error) {
-				waiting, err = tx.Count("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'")
+				waiting, err = tx.Count("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND " +
+					"wait_event_type = 'Lock'")
 				return err
 			})
 			if err != nil {

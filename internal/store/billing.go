@@ -100,7 +100,8 @@ func (tx *Tx) taking(p billing.Purchase, owner *tenant.Terms) (statement string,
 			AND CAST(? AS bigint) <= coalesce((
 				SELECT used FROM usage_counters WHERE tenant_id = ? AND counter = ? AND period = ?), 0)
 			AND NOT EXISTS (
-				SELECT 1 FROM holds WHERE tenant_id = ? AND source = ? AND period = ? AND status = 'open' AND expires_at <= ?)` + condition,
+				SELECT 1 FROM holds WHERE tenant_id = ? AND source = ? AND period = ? AND status = 'open'
+					AND expires_at <= ?)` + condition,
 			append([]any{p.Units, p.TenantID, p.Units, limit, p.TenantID, p.Counter(), p.Period,
 				p.TenantID, billing.SourceFree, p.Period, p.Now}, terms...)
 	}

@@ -28,7 +28,8 @@ func (s *Store) Examine(ctx context.Context) (Examination, error) {
 		if tx.postgres {
 			table, x.Dialect = "SELECT count(to_regclass('goose_db_version'))", "postgres"
 			x.Pooled = s.postgres.isPooled()
-			err = tx.db.Raw("SELECT current_setting('server_version'), current_setting('transaction_read_only') = 'on', clock_timestamp()").
+			err = tx.db.Raw("SELECT current_setting('server_version'), current_setting('transaction_read_only') = 'on', "+
+				"clock_timestamp()").
 				Row().Scan(&x.Version, &x.ReadOnly, &x.Clock)
 		} else {
 			err = tx.db.Raw("SELECT sqlite_version()").Row().Scan(&x.Version)
@@ -46,7 +47,8 @@ func (s *Store) Examine(ctx context.Context) (Examination, error) {
 			return x, err
 		}
 		if tables > 0 {
-			if err := tx.db.Raw("SELECT version_id FROM goose_db_version WHERE is_applied AND version_id > 0 ORDER BY version_id").Scan(&applied).Error; err != nil {
+			if err := tx.db.Raw("SELECT version_id FROM goose_db_version WHERE is_applied AND version_id > 0 ORDER BY version_id").
+				Scan(&applied).Error; err != nil {
 				return x, err
 			}
 		}

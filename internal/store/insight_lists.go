@@ -67,7 +67,8 @@ func (r ranges) top(columns string, p part, limit, offset int) (string, []any) {
 	if r.after != "" {
 		from, args = "?", append(args, r.after)
 	}
-	statement := fmt.Sprintf(`(SELECT %s FROM %s WHERE tenant_id = ? AND livemode = %t AND (status, id) > ('%s', %s) AND (status, id) < ('%s', ?)
+	statement := fmt.Sprintf(`(SELECT %s FROM %s WHERE tenant_id = ? AND livemode = %t
+		AND (status, id) > ('%s', %s) AND (status, id) < ('%s', ?)
 			ORDER BY status %[7]s, id %[7]s LIMIT %[8]d OFFSET %[9]d) AS part`,
 		columns, r.table, r.scope.Livemode, p.status, from, p.status, r.order(), limit, offset)
 	return statement, append(args, cmp.Or(r.before, greatestID(r.table)))
@@ -176,7 +177,8 @@ func (tx *Tx) reach(r ranges) (id string, err error) {
 	return id, nil
 }
 
-const listColumns = "id, status, target_age, source, document_way AS way, created_at, expires_at, completed_at, opened_at, begun_at, document_opened_at AS document_at, attempts, strikes"
+const listColumns = "id, status, target_age, source, document_way AS way, created_at, expires_at, completed_at, " +
+	"opened_at, begun_at, document_opened_at AS document_at, attempts, strikes"
 
 // ListSessions implements insight.Store.
 func (s *Store) ListSessions(ctx context.Context, q insight.SessionQuery) (insight.Found[insight.SessionRow], error) {
@@ -277,7 +279,8 @@ func partsOf[S ~string](asked S, all ...S) (parts []part) {
 
 // eventColumns are those of eventRow except the body and the columns that
 // attempts use.
-const eventColumns = "id, tenant_id, session_id, livemode, destination, endpoint_id, status, created_at, next_attempt_at, attempts, last_at, last_class, last_status"
+const eventColumns = "id, tenant_id, session_id, livemode, destination, endpoint_id, status, created_at, " +
+	"next_attempt_at, attempts, last_at, last_class, last_status"
 
 // ListEvents implements insight.Store.
 func (s *Store) ListEvents(ctx context.Context, q insight.EventQuery) (insight.Found[webhook.Record], error) {
@@ -356,7 +359,8 @@ func (s *Store) Progress(
 		ever(session.StatusSpoof) + " AS spoofed, " + has("webhook_events", string(webhook.StatusDelivered)) + ` AS webhook_answered,
 		coalesce((SELECT passed FROM certifications WHERE tenant_id = ? AND endpoint_id = ? AND finished_at IS NOT NULL
 			ORDER BY started_at DESC, id DESC LIMIT 1), false) AS certified,
-		EXISTS (SELECT 1 FROM api_keys WHERE tenant_id = ? AND livemode AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?)) AS live_key, ` + fundsColumns
+		EXISTS (SELECT 1 FROM api_keys WHERE tenant_id = ? AND livemode AND revoked_at IS NULL
+			AND (expires_at IS NULL OR expires_at > ?)) AS live_key, ` + fundsColumns
 	args = append(append(args, tenantID, endpointID, tenantID, now), fundsOf(tenantID, now)...)
 	var row struct {
 		insight.Progress

@@ -306,7 +306,8 @@ func (s *Store) CountByKey(ctx context.Context, tenantID uuid.UUID, since time.T
 		N        int64
 	}
 	rows, err := view(ctx, s, func(tx *Tx) (rows []count, err error) {
-		return rows, tx.db.Raw("SELECT api_key_id, count(*) AS n FROM sessions WHERE tenant_id = ? AND created_at >= ? GROUP BY 1",
+		return rows, tx.db.Raw("SELECT api_key_id, count(*) AS n FROM sessions WHERE tenant_id = ? AND created_at >= ? "+
+			"GROUP BY 1",
 			tenantID.String(), since).Scan(&rows).Error
 	})
 	counts := map[uuid.UUID]int64{}

@@ -49,7 +49,8 @@ func (s *Store) Migrate(ctx context.Context) error {
 
 // What an operator must do before migrations can run.
 var (
-	errLimited = errors.New("the schema has to be migrated, but the role's statement_timeout or lock_timeout would end a long migration " +
+	errLimited = errors.New("the schema has to be migrated, but the role's statement_timeout or lock_timeout would end " +
+		"a long migration " +
 		"and cannot be lifted through a pooler: set AGEGATE_MIGRATION_URL to the URL of the server itself")
 	errElsewhere = errors.New("AGEGATE_MIGRATION_URL leads to another database than AGEGATE_DATABASE_URL: correct it")
 )

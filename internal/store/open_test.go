@@ -198,7 +198,10 @@ func TestSQLiteLogShrinks(t *testing.T) {
 		}
 		return info.Size()
 	}
-	err := s.Update(t.Context(), func(tx *store.Tx) error { return tx.Exec("CREATE TABLE filler AS SELECT zeroblob(20000000)") })
+	err := s.Update(t.Context(), func(tx *store.Tx) error {
+		return tx.Exec("CREATE TABLE filler AS SELECT " +
+			"zeroblob(20000000)")
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

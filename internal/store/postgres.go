@@ -90,7 +90,8 @@ func refusesSettings(err error) bool {
 }
 
 // errReplica is returned if only read-only databases answer.
-var errReplica = errors.New("no primary answers, only a read-only replica: name the primary, or all hosts separated by commas, of which the primary is then used")
+var errReplica = errors.New("no primary answers, only a read-only replica: name the primary, or all hosts separated " +
+	"by commas, of which the primary is then used")
 
 // explained adds advice to a connection error that will not go away by waiting.
 // It returns other errors unchanged.
@@ -120,7 +121,8 @@ func (p *pgServer) meet(ctx context.Context) error {
 		p.pooled()
 		conn, err = pgx.ConnectConfig(ctx, p.config)
 		if refusesSettings(err) && len(p.own) > 0 {
-			return fmt.Errorf("a pooler refuses a connection setting that the database URL names (%s): take it out, and set it for the database's role, by ALTER ROLE",
+			return fmt.Errorf("a pooler refuses a connection setting that the database URL names (%s): take it out, and set "+
+				"it for the database's role, by ALTER ROLE",
 				strings.Join(slices.Sorted(maps.Keys(p.own)), ", "))
 		}
 	}

@@ -23,7 +23,8 @@ const activeSecrets = 4
 func (s *Store) OuterSecrets(ctx context.Context) ([]tenant.Secret, error) {
 	return view(ctx, s, func(tx *Tx) (secrets []tenant.Secret, err error) {
 		for _, order := range []string{"tenant_id, livemode, kind", "tenant_id DESC, livemode DESC, kind DESC"} {
-			rows, err := find[tenant.Secret](tx.db.Table(secretTable).Where("state = 'active'").Order(order).Limit(activeSecrets))
+			rows, err := find[tenant.Secret](tx.db.Table(secretTable).Where("state = 'active'").
+				Order(order).Limit(activeSecrets))
 			if err != nil {
 				return nil, err
 			}

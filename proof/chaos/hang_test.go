@@ -98,7 +98,8 @@ func (db database) queue(t *testing.T, url string, n int) {
 			var rows []string
 			for range batch {
 				rows = append(rows, fmt.Sprintf(
-					"('evt_%s', '%s', '%s', false, '%s', '%s', '{}', 'pending', '2026-01-01 00:00:00+00:00', '2026-01-01 00:00:00+00:00', 0, 0, '', 0)",
+					"('evt_%s', '%s', '%s', false, '%s', '%s', '{}', 'pending', '2026-01-01 00:00:00+00:00', '2026-01-01 "+
+						"00:00:00+00:00', 0, 0, '', 0)",
 					uuid.Must(uuid.NewV7()), tenant[0], uuid.New(), tenant[1], endpoint))
 			}
 			exec(`INSERT INTO webhook_events (id, tenant_id, session_id, livemode, destination, endpoint_id, body,

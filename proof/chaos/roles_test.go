@@ -64,7 +64,8 @@ func TestRoles(t *testing.T) {
 	}
 	stop()
 	creations, completions := l.acknowledged()
-	r.Didf("each killed %d times; %d creations, %d completions; the API's process used %d MiB after its start and %d MiB at most with its dashboard in use", kills, creations, completions, started>>10, used>>10)
+	r.Didf("each killed %d times; %d creations, %d completions; the API's process used %d MiB after its start and %d "+
+		"MiB at most with its dashboard in use", kills, creations, completions, started>>10, used>>10)
 	for _, m := range []struct {
 		while string
 		most  int

@@ -88,7 +88,8 @@ func run(ctx context.Context, args []string) error {
 	grid := flags.String("poses", "", "directory for pictures of a grid of poses")
 	frames := flags.Int("frames", 8, "pictures of each gesture")
 	video := flags.String("video", "", "file for a video, .y4m or .mjpeg")
-	script := flags.String("script", "level:4 turn_left:1.5 level:1 turn_right:1.5 level:1 look_up:1.5 level:1 up_left:1.5 level:1", "gestures of the video, with seconds")
+	script := flags.String("script", "level:4 turn_left:1.5 level:1 turn_right:1.5 level:1 look_up:1.5 level:1 "+
+		"up_left:1.5 level:1", "gestures of the video, with seconds")
 	rate := flags.Int("fps", 15, "frames a second of the video")
 	flat := flags.Bool("flat", false, "a print, turned by hand, instead of a head")
 	other := flags.Bool("stranger", false, "another person")

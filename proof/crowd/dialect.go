@@ -81,7 +81,8 @@ var sqlite = dialect{
 	uuid: "text",
 	funcs: template.FuncMap{
 		"series": func(n int) string {
-			return fmt.Sprintf("(WITH RECURSIVE c (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM c WHERE i < %d - 1) SELECT i FROM c)", n)
+			return fmt.Sprintf("(WITH RECURSIVE c (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM c WHERE i < %d - 1) SELECT i "+
+				"FROM c)", n)
 		},
 		"id": func(ms, i string) string {
 			return strings.NewReplacer("{ms}", ms, "{i}",

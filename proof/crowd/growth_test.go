@@ -185,7 +185,8 @@ func TestPruningReadsNoWholeTable(t *testing.T) {
 // updates its counts.
 func scanned(t *testing.T, db *sql.DB) map[string]int64 {
 	t.Helper()
-	others := "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()"
+	others := "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND backend_type = 'client " +
+		"backend' AND pid <> pg_backend_pid()"
 	for n := -1; n != 0; time.Sleep(10 * time.Millisecond) {
 		if err := db.QueryRowContext(t.Context(), others).Scan(&n); err != nil {
 			t.Fatal(err)

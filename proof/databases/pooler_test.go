@@ -43,7 +43,8 @@ func TestStoreBehindAPooler(t *testing.T) {
 func TestReplicasMigrateBehindAPooler(t *testing.T) {
 	for name, settings := range map[string]string{
 		"that refuses settings": "",
-		"that ignores settings": "ignore_startup_parameters = statement_timeout,lock_timeout,idle_in_transaction_session_timeout,timezone",
+		"that ignores settings": "ignore_startup_parameters = " +
+			"statement_timeout,lock_timeout,idle_in_transaction_session_timeout,timezone",
 	} {
 		t.Run(name, func(t *testing.T) {
 			url := pgtest.NewPooler(t, settings).EmptyURL(t)

@@ -74,7 +74,8 @@ func TestFormerOwners(t *testing.T) {
 				opened = append(opened, name+" sees the team")
 			}
 		}
-		r.Didf("%d ways to end an owner's right; the links made before, by strangers and by another user, and the pages of owners", len(ends))
+		r.Didf("%d ways to end an owner's right; the links made before, by strangers and by another user, and the pages of "+
+			"owners", len(ends))
 		r.None("links that still let somebody in", returned)
 		r.None("pages still open", opened)
 	})

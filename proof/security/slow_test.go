@@ -28,10 +28,14 @@ var slow = []struct{ name, first, drip string }{
 	{"says nothing", "", ""},
 	{"stops in the request line", "GET /v/", ""},
 	{"drips headers", "GET /healthz HTTP/1.1\r\nHost: x\r\n", "X-A: " + strings.Repeat("a", 100)},
-	{"drips an API body", "POST /api/v1/sessions/create HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nX-API-Key: KEY\r\nContent-Length: 1000\r\n\r\n", `{"target_age":18` + strings.Repeat(" ", 100)},
-	{"sends the end of its body late", "POST /api/v1/sessions/create HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nX-API-Key: KEY\r\nContent-Length: 17\r\n\r\n{\"target_ag", `e":18} `},
-	{"drips chunks", "POST /api/v1/sessions/create HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nX-API-Key: KEY\r\nTransfer-Encoding: chunked\r\n\r\n", strings.Repeat("1\r\na\r\n", 20)},
-	{"drips a form", "POST /v/TOKEN/consent HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 1000\r\n\r\n", "share=" + strings.Repeat("y", 100)},
+	{"drips an API body", "POST /api/v1/sessions/create HTTP/1.1\r\nHost: x\r\nContent-Type: " +
+		"application/json\r\nX-API-Key: KEY\r\nContent-Length: 1000\r\n\r\n", `{"target_age":18` + strings.Repeat(" ", 100)},
+	{"sends the end of its body late", "POST /api/v1/sessions/create HTTP/1.1\r\nHost: x\r\nContent-Type: " +
+		"application/json\r\nX-API-Key: KEY\r\nContent-Length: 17\r\n\r\n{\"target_ag", `e":18} `},
+	{"drips chunks", "POST /api/v1/sessions/create HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nX-API-Key: " +
+		"KEY\r\nTransfer-Encoding: chunked\r\n\r\n", strings.Repeat("1\r\na\r\n", 20)},
+	{"drips a form", "POST /v/TOKEN/consent HTTP/1.1\r\nHost: x\r\nContent-Type: " +
+		"application/x-www-form-urlencoded\r\nContent-Length: 1000\r\n\r\n", "share=" + strings.Repeat("y", 100)},
 	{"stops in a body nobody reads", "POST /nowhere HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\nabc", ""},
 }
 

@@ -30,7 +30,8 @@ func TestDays(t *testing.T) {
 	for _, perHour := range table.Sized([]float64{10_000, 100_000, 1_000_000}, []float64{10_000, 100_000}) {
 		d := day(perHour)
 		r := Simulate(d)
-		t.Logf("%.0f checks an hour: %d checks, %.2f %% waited, p95 %s, longest %s; %d to %d machines of %d cores with %d places, %.0f core-hours, %.3f per 1,000 checks",
+		t.Logf("%.0f checks an hour: %d checks, %.2f %% waited, p95 %s, longest %s; %d to %d machines of %d cores with %d "+
+			"places, %.0f core-hours, %.3f per 1,000 checks",
 			perHour, r.Checks, 100*r.Waited, r.P95, r.Worst, r.Machines[0], r.Machines[1], d.Machine.Cores, d.Machine.Places,
 			r.CoreHours, r.CoreHours/float64(r.Checks)*1000)
 		if off := math.Abs(float64(r.Checks)/(24*perHour) - 1); off > 0.05 {

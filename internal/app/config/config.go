@@ -128,7 +128,8 @@ func Load(lookup Lookup, required ...string) (Config, error) {
 			SecretKeyName))
 	}
 	if c.Role != "" && c.Role != RoleAll && strings.HasPrefix(c.DatabaseURL, "sqlite:") {
-		errs = append(errs, fmt.Errorf("%s must be %s where %s is a SQLite file, which has one server: roles apart need PostgreSQL", roleName, RoleAll, DatabaseURLName))
+		errs = append(errs, fmt.Errorf("%s must be %s where %s is a SQLite file, which has one server: roles apart need "+
+			"PostgreSQL", roleName, RoleAll, DatabaseURLName))
 	}
 	if c.MigrationURL != "" && strings.HasPrefix(c.DatabaseURL, "sqlite:") {
 		errs = append(errs, fmt.Errorf("%s must not be set where %s is a SQLite file", MigrationURLName, DatabaseURLName))
@@ -204,7 +205,8 @@ func (c *Config) CheckDashboard() error {
 	if !c.Dashboard || Private(c.DashboardURL) {
 		return nil
 	}
-	return fmt.Errorf("%s must be an https address, or http on localhost: set it, or AGEGATE_DASHBOARD=off to serve no dashboard", dashboardURLName)
+	return fmt.Errorf("%s must be an https address, or http on localhost: set it, or AGEGATE_DASHBOARD=off to serve no "+
+		"dashboard", dashboardURLName)
 }
 
 // Private reports whether an origin uses https or is on this machine, so that

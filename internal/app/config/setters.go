@@ -199,7 +199,8 @@ func setLimit(dst *int64, v string) error {
 func setAgeMargin(c *Config, v string) error {
 	f, err := strconv.ParseFloat(v, 64)
 	if err != nil || !(f >= 0 && f <= 50) {
-		return errors.New("must be a number of years from 0 to 50: a margin below 0 would pass people younger than the target age")
+		return errors.New("must be a number of years from 0 to 50: a margin below 0 would pass people younger than the " +
+			"target age")
 	}
 	c.AgeMargin = f
 	return nil

@@ -11,7 +11,8 @@ import (
 	"github.com/google/uuid"
 )
 
-var errSSORoles = errors.New("must be groups with what they may do, separated by semicolons: GROUP=operator, or GROUP=ROLE@TENANT with " +
+var errSSORoles = errors.New("must be groups with what they may do, separated by semicolons: GROUP=operator, or " +
+	"GROUP=ROLE@TENANT with " +
 	"owner, developer, support, compliance or viewer and a tenant's ID")
 
 // setSSORoles reads the groups of the instance's provider. Their names may contain

@@ -50,7 +50,8 @@ const maxOperatorName = 100
 
 // Variables are all settings, in the order of the documentation.
 var Variables = []Variable{
-	{Name: roleName, Default: RoleAll, Help: "parts that this process runs: api (API, dashboard, webhooks, housekeeping), pages (the hosted page), or all",
+	{Name: roleName, Default: RoleAll, Help: "parts that this process runs: api (API, dashboard, webhooks, " +
+		"housekeeping), pages (the hosted page), or all",
 		set: setRole},
 	{Name: "AGEGATE_LISTEN", Default: ":8080", Help: "address the gateway listens on",
 		set: func(c *Config, v string) error { return setAddress(&c.Listen, v) }},
@@ -68,9 +69,11 @@ var Variables = []Variable{
 		set: setDashboard},
 	{Name: dashboardURLName, Help: "public address of the dashboard (default: the base URL); https, or http on localhost",
 		set: setDashboardURL},
-	{Name: "AGEGATE_DASHBOARD_LISTEN", Help: "address of a listener for the dashboard and the operator's pages alone; empty: they are served with the rest",
+	{Name: "AGEGATE_DASHBOARD_LISTEN", Help: "address of a listener for the dashboard and the operator's pages alone; " +
+		"empty: they are served with the rest",
 		set: func(c *Config, v string) error { return setOptionalAddress(&c.DashboardListen, v) }},
-	{Name: "AGEGATE_TRUSTED_PROXIES", Help: "CIDRs of the reverse proxies whose X-Forwarded-For names the client, comma-separated; log-ins are then limited by network too",
+	{Name: "AGEGATE_TRUSTED_PROXIES", Help: "CIDRs of the reverse proxies whose X-Forwarded-For names the client, " +
+		"comma-separated; log-ins are then limited by network too",
 		set: setTrustedProxies},
 	{Name: SecretKeyName, Help: "32 bytes in base64; seals signing secrets at rest", Secret: true,
 		set: func(c *Config, v string) error { return setSecretKey(&c.SecretKey, v) }},
@@ -81,7 +84,8 @@ var Variables = []Variable{
 		set: func(c *Config, v string) error { c.ModelsDir = v; return nil }},
 	{Name: "AGEGATE_SESSION_TTL", Default: "30m", Help: "time from creation to expiry",
 		set: func(c *Config, v string) error { return setDuration(&c.SessionTTL, v, time.Second, 24*time.Hour) }},
-	{Name: "AGEGATE_RETENTION", Help: "days for which finished sessions are kept, such as 90d; empty: until somebody deletes them",
+	{Name: "AGEGATE_RETENTION", Help: "days for which finished sessions are kept, such as 90d; empty: until somebody " +
+		"deletes them",
 		set: func(c *Config, v string) error { return setDays(&c.Retention, v) }},
 	{Name: "AGEGATE_TEST_DAILY_CAP", Default: "200", Help: "test sessions per tenant and UTC day; -1 for no cap",
 		set: func(c *Config, v string) error { return setLimit(&c.TestDailyCap, v) }},
@@ -112,11 +116,13 @@ var Variables = []Variable{
 		set: func(c *Config, v string) error { c.OperatorLinks.HelpURL = v; return nil }},
 	{Name: termsURLName, Help: "terms that the hosted page links to",
 		set: func(c *Config, v string) error { c.OperatorLinks.TermsURL = v; return nil }},
-	{Name: smtpURLName, Help: "mail server for invitations, recovery links and alerts: smtp:// (with STARTTLS) or smtps://, user:password@host:port; empty: no mail is sent", Secret: true,
+	{Name: smtpURLName, Help: "mail server for invitations, recovery links and alerts: smtp:// (with STARTTLS) or " +
+		"smtps://, user:password@host:port; empty: no mail is sent", Secret: true,
 		set: setSMTP},
 	{Name: mailFromName, Help: "sender of mails, such as agegate <no-reply@example.com>",
 		set: setMailFrom},
-	{Name: ssoIssuerName, Help: "issuer of the OpenID Connect provider by which staff log in, such as https://login.example.com; empty: none",
+	{Name: ssoIssuerName, Help: "issuer of the OpenID Connect provider by which staff log in, such as " +
+		"https://login.example.com; empty: none",
 		set: func(c *Config, v string) error { c.SSO.Issuer = v; return nil }},
 	{Name: ssoClientIDName, Help: "client ID of the gateway at that provider",
 		set: func(c *Config, v string) error { c.SSO.ClientID = v; return nil }},
@@ -128,7 +134,8 @@ var Variables = []Variable{
 	{Name: ssoGroupsClaimName, Default: account.DefaultGroupsClaim,
 		Help: "claim of the ID token that holds the user's groups",
 		set:  func(c *Config, v string) error { c.SSO.GroupsClaim = v; return nil }},
-	{Name: ssoRolesName, Help: "what groups may do, separated by semicolons: GROUP=operator, or GROUP=ROLE@TENANT with a tenant's ID",
+	{Name: ssoRolesName, Help: "what groups may do, separated by semicolons: GROUP=operator, or GROUP=ROLE@TENANT with " +
+		"a tenant's ID",
 		set: setSSORoles},
 	{Name: "AGEGATE_OIDC_REQUIRED", Default: "false", Help: "true: only operators may log in without that provider",
 		set: func(c *Config, v string) (err error) { c.SSO.Required, err = parseBool(v); return err }},

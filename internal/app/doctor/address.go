@@ -98,18 +98,23 @@ func (e *examiner) verifyURL(ctx context.Context) {
 		return
 	}
 	e.certificate(check, res)
-	const advice = "have the reverse proxy pass the Upgrade and Connection headers under /v/ over HTTP/1.1; in nginx: proxy_http_version 1.1; proxy_set_header Upgrade $http_upgrade; proxy_set_header Connection upgrade"
+	const advice = "have the reverse proxy pass the Upgrade and Connection headers under /v/ over HTTP/1.1; in nginx: " +
+		"proxy_http_version 1.1; proxy_set_header Upgrade $http_upgrade; proxy_set_header Connection upgrade"
 	switch {
 	case err == nil:
 		e.ok(check, "the hosted page answers, and WebSockets pass")
 	case res.StatusCode == http.StatusUpgradeRequired:
-		e.problem(check, "the hosted page answers, but the way to it strips the WebSocket's Upgrade header: camera checks cannot begin", advice)
+		e.problem(check, "the hosted page answers, but the way to it strips the WebSocket's Upgrade header: camera checks "+
+			"cannot begin", advice)
 	case res.StatusCode == http.StatusBadGateway, res.StatusCode == http.StatusServiceUnavailable,
 		res.StatusCode == http.StatusGatewayTimeout:
 		e.problem(check, fmt.Sprintf("something in front of the gateway answers %d: it does not reach the gateway",
 			res.StatusCode), "start the gateway, and look at the address that the reverse proxy leads to")
 	default:
-		e.problem(check, fmt.Sprintf("it answers a WebSocket with %d: not this version's hosted page, or something on the way refuses WebSockets", res.StatusCode), "look where the reverse proxy leads this host and /v/, and whether a gateway with the role pages or all runs there; "+advice)
+		e.problem(check, fmt.Sprintf("it answers a WebSocket with %d: not this version's hosted page, or something on the "+
+			"way refuses WebSockets", res.StatusCode),
+			"look where the reverse proxy leads this host and /v/, and whether a gateway with the role pages or all runs "+
+				"there; "+advice)
 	}
 }
 

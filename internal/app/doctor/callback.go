@@ -138,11 +138,14 @@ func (e *examiner) reportHost(h *host) bool {
 	who := fmt.Sprintf(" (%d tenants)", len(h.tenants))
 	switch {
 	case h.err != nil && h.webhook && webhook.Classify(h.err) == webhook.ClassBlocked:
-		e.problem(check, reason(h.err)+who, "if the network is yours, list it in AGEGATE_WEBHOOK_ALLOW_NETS; otherwise tell the merchant")
+		e.problem(check, reason(h.err)+who, "if the network is yours, list it in AGEGATE_WEBHOOK_ALLOW_NETS; otherwise "+
+			"tell the merchant")
 	case h.err != nil && h.webhook:
-		e.problem(check, reason(h.err)+who, "tell the merchant; if several fail alike, look at DNS and the firewall of this machine")
+		e.problem(check, reason(h.err)+who, "tell the merchant; if several fail alike, look at DNS and the firewall of "+
+			"this machine")
 	case h.err != nil:
-		e.warn(check, reason(h.err)+who, "only shoppers' browsers go there: open it in one, and tell the merchant if it fails")
+		e.warn(check, reason(h.err)+who, "only shoppers' browsers go there: open it in one, and tell the merchant if it "+
+			"fails")
 	case h.leaf != nil:
 		left, soon := e.endsSoon(h.leaf)
 		if soon {

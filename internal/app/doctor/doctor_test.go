@@ -139,7 +139,8 @@ func TestDatabase(t *testing.T) {
 	for url, statement := range map[string]string{
 		behind: "DELETE FROM goose_db_version WHERE version_id = (SELECT max(version_id) FROM goose_db_version)",
 		ahead:  "INSERT INTO goose_db_version (version_id, is_applied) VALUES (9999, true)",
-		locked: "DO $$ BEGIN EXECUTE 'ALTER DATABASE ' || current_database() || ' SET default_transaction_read_only = on'; END $$",
+		locked: "DO $$ BEGIN EXECUTE 'ALTER DATABASE ' || current_database() || ' SET default_transaction_read_only = on'; " +
+			"END $$",
 	} {
 		(&gatewaytest.Gateway{DB: url}).Exec(t, statement)
 	}

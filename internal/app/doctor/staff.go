@@ -20,7 +20,8 @@ func (e *examiner) mail(ctx context.Context) {
 		return
 	}
 	if err := e.Config.SMTP.Check(ctx); err != nil {
-		e.problem(check, err.Error(), "check host, port, user and password, whether the server offers STARTTLS (smtp://) or TLS (smtps://) with a valid certificate, and whether this machine may reach it")
+		e.problem(check, err.Error(), "check host, port, user and password, whether the server offers STARTTLS (smtp://) "+
+			"or TLS (smtps://) with a valid certificate, and whether this machine may reach it")
 		return
 	}
 	e.ok(check, "the mail server takes the connection and the credentials; no mail was sent")
@@ -50,7 +51,8 @@ func (e *examiner) sso(ctx context.Context) {
 		if failed, ok := errors.AsType[*account.ProviderError](err); ok && whys[failed.Why] != "" {
 			found = whys[failed.Why]
 		}
-		e.problem(check, found, "write the issuer as the provider does, letter by letter, without /.well-known/openid-configuration, and let this machine reach it")
+		e.problem(check, found, "write the issuer as the provider does, letter by letter, without "+
+			"/.well-known/openid-configuration, and let this machine reach it")
 		return
 	}
 	e.ok(check, "the provider's discovery document can be read; register the redirect URI "+

@@ -48,7 +48,8 @@ func New(statuses []string, documents [][2]string, classes []string) *Metrics {
 		}, []string{"status", "mode"}),
 		documents: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "agegate_document_checks_total",
-			Help: "What happened in document checks, by way (none where there is none), outcome and mode. Documents refused are counted one by one.",
+			Help: "What happened in document checks, by way (none where there is none), outcome and mode. Documents refused " +
+				"are counted one by one.",
 		}, []string{"way", "outcome", "mode"}),
 		attempts: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "agegate_webhook_attempts_total",
@@ -198,7 +199,8 @@ func (m *Metrics) WatchTrust(read func(context.Context) (Trust, error)) {
 	m.registry.MustRegister(&trustCollector{
 		read: read,
 		ending: prometheus.NewDesc("agegate_trust_ending",
-			"Published lists (list), their pinned certificates (signer), issuers' certificates (issuer) and own certificates (verifier) that end within 14 days or have ended.", []string{"of"}, nil),
+			"Published lists (list), their pinned certificates (signer), issuers' certificates (issuer) and own certificates "+
+				"(verifier) that end within 14 days or have ended.", []string{"of"}, nil),
 		failing: prometheus.NewDesc("agegate_trust_lists_failing", "Published lists of issuers whose last update failed.",
 			nil, nil),
 	})

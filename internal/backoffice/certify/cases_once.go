@@ -7,7 +7,8 @@ const onceCases = "once"
 var severalCases = []testCase{{
 	name: "once.redirect-and-webhook", releases: true,
 	title: "A good redirect and a good delivery of one order release it once, in either order",
-	fix:   "Keep one record of the release for all ways that confirm a pass: what the redirect releases, the webhook must find released.",
+	fix: "Keep one record of the release for all ways that confirm a pass: what the redirect releases, the webhook " +
+		"must find released.",
 	act: func(t *trial) error {
 		if err := t.sendGood(nil); err != nil {
 			return err

@@ -51,7 +51,8 @@ var pollingCases = []testCase{
 	},
 	{
 		name: "polling.other-session", title: "A lookup of another order's PASSED session does not release this one",
-		fix: "Look up the session that you stored with this shopper's order. Never take it from the address: the shopper may put that of another order there.",
+		fix: "Look up the session that you stored with this shopper's order. Never take it from the address: the shopper " +
+			"may put that of another order there.",
 		act: (*trial).otherPassed,
 	},
 }

@@ -14,7 +14,8 @@ import (
 var resultParams = []string{"token", "session", "status", "is_adult"}
 
 // compareFix is the advice for every mistake that comparing the whole token would prevent.
-const compareFix = "Write the token that you compute, \"{expires_ts}.{base64url_mac}\" without padding, and compare it with the whole token in constant time; is_pass in the reference, \"Redirect token\", does."
+const compareFix = "Write the token that you compute, \"{expires_ts}.{base64url_mac}\" without padding, and compare " +
+	"it with the whole token in constant time; is_pass in the reference, \"Redirect token\", does."
 
 var redirectCases = []testCase{
 	{
@@ -141,7 +142,8 @@ var redirectCases = []testCase{
 	},
 	{
 		name: "redirect.doubled", passes: true, title: "A redirect with one of its four parameters twice is refused",
-		fix: "Require each of the four parameters exactly once: otherwise one part of your code may verify the first and another use the second.",
+		fix: "Require each of the four parameters exactly once: otherwise one part of your code may verify the first and " +
+			"another use the second.",
 		act: func(t *trial) error {
 			var doubled []query
 			for _, name := range resultParams {
@@ -156,7 +158,8 @@ var redirectCases = []testCase{
 	},
 	{
 		name: "redirect.replay", releases: true, title: "A good redirect that is opened again releases once",
-		fix: "Accept each session once: make the release one conditional statement of your database, such as UPDATE … WHERE released_at IS NULL.",
+		fix: "Accept each session once: make the release one conditional statement of your database, such as UPDATE … " +
+			"WHERE released_at IS NULL.",
 		act: func(t *trial) error {
 			same := func(q string) string { return q }
 			return t.redirectAs(t.goodURL, query{"1", same}, query{"2", same})

@@ -26,9 +26,11 @@ const atOnce = 20
 // severalOrders is the number of orders that the cases begin in addition to one each.
 const severalOrders = 5
 
-const onceFix = "Make the release one conditional statement of your database, such as UPDATE … WHERE released_at IS NULL, and look at how many rows it changed."
+const onceFix = "Make the release one conditional statement of your database, such as UPDATE … WHERE released_at IS " +
+	"NULL, and look at how many rows it changed."
 
-const emptyKeyFix = "Refuse to start, and to verify, unless the secret decodes to exactly 32 bytes. A variable that was never set gives the empty key, under which anybody can sign; check the secrets of a rotation one by one, too."
+const emptyKeyFix = "Refuse to start, and to verify, unless the secret decodes to exactly 32 bytes. A variable that " +
+	"was never set gives the empty key, under which anybody can sign; check the secrets of a rotation one by one, too."
 
 var webhookCases = []testCase{
 	{
@@ -38,7 +40,8 @@ var webhookCases = []testCase{
 	},
 	{
 		name: "webhook.flipped", title: "A delivery with one byte changed is refused",
-		fix: "Verify the signature over the raw bytes of the body before anything reads it; a library of Standard Webhooks does: new Webhook(secret).verify(rawBody, headers).",
+		fix: "Verify the signature over the raw bytes of the body before anything reads it; a library of Standard Webhooks " +
+			"does: new Webhook(secret).verify(rawBody, headers).",
 		act: func(t *trial) error {
 			return t.sendForged(func(d *delivery) {
 				// The signature is for another session's event; the body that is sent differs from
@@ -54,14 +57,16 @@ var webhookCases = []testCase{
 	},
 	{
 		name: "webhook.foreign-secret", title: "A delivery signed with another secret is refused",
-		fix: "Compare the signature with the HMAC-SHA256 that you compute under your own secret, in constant time. That the header is there proves nothing.",
+		fix: "Compare the signature with the HMAC-SHA256 that you compute under your own secret, in constant time. That " +
+			"the header is there proves nothing.",
 		act: func(t *trial) error {
 			return t.sendForged(func(d *delivery) { d.keys = [][]byte{t.foreignKey} })
 		},
 	},
 	{
 		name: "webhook.stale", title: "A delivery signed six minutes ago is refused",
-		fix: "Refuse a webhook-timestamp more than five minutes behind your clock, so that a recorded delivery cannot be sent again.",
+		fix: "Refuse a webhook-timestamp more than five minutes behind your clock, so that a recorded delivery cannot be " +
+			"sent again.",
 		act: func(t *trial) error {
 			return t.sendForged(func(d *delivery) { d.at = d.at.Add(-tooFar) })
 		},
@@ -75,7 +80,8 @@ var webhookCases = []testCase{
 	},
 	{
 		name: "webhook.missing-header", title: "A delivery without one of its three headers is refused",
-		fix: "Require webhook-id, webhook-timestamp and webhook-signature; let none of them default to an empty text or to the present time.",
+		fix: "Require webhook-id, webhook-timestamp and webhook-signature; let none of them default to an empty text or to " +
+			"the present time.",
 		act: func(t *trial) error {
 			d, err := t.good()
 			if err != nil {
@@ -93,7 +99,8 @@ var webhookCases = []testCase{
 	},
 	{
 		name: "webhook.swapped-id", title: "A delivery under the webhook-id of another is refused",
-		fix: "Include webhook-id in what you verify: the signature is over \"id.timestamp.body\". Otherwise an old delivery passes as a new one.",
+		fix: "Include webhook-id in what you verify: the signature is over \"id.timestamp.body\". Otherwise an old " +
+			"delivery passes as a new one.",
 		act: func(t *trial) error {
 			return t.sendForged(func(d *delivery) {
 				d.alter = func(h http.Header) { h.Set(standardwebhooks.HeaderWebhookID, "evt_"+newID().String()) }
@@ -123,7 +130,8 @@ var webhookCases = []testCase{
 	},
 	{
 		name: "webhook.respelled", title: "A delivery whose JSON was written again under the old signature is refused",
-		fix: "Verify the bytes that arrived. Parsing the body and writing it again for the check verifies something that nobody signed.",
+		fix: "Verify the bytes that arrived. Parsing the body and writing it again for the check verifies something that " +
+			"nobody signed.",
 		act: func(t *trial) error {
 			return t.sendForged(func(d *delivery) {
 				d.signed = d.body
@@ -133,7 +141,8 @@ var webhookCases = []testCase{
 	},
 	{
 		name: "webhook.livemode", silent: true, title: "A signed delivery that says livemode releases nothing in a test shop",
-		fix: "Let livemode decide: a shop that uses test keys handles livemode false only, and one that uses live keys handles livemode true only.",
+		fix: "Let livemode decide: a shop that uses test keys handles livemode false only, and one that uses live keys " +
+			"handles livemode true only.",
 		act: func(t *trial) error {
 			d, err := t.delivery(webhook.ResultVerified, true)
 			if err != nil {
@@ -144,7 +153,8 @@ var webhookCases = []testCase{
 	},
 	{
 		name: "webhook.fallback", title: "A signed ROUTED_TO_FALLBACK is answered with 2xx and releases nothing",
-		fix: "A valid signature says who sent the event, not what it says: require status VERIFIED and is_adult true before you release.",
+		fix: "A valid signature says who sent the event, not what it says: require status VERIFIED and is_adult true " +
+			"before you release.",
 		act: func(t *trial) error {
 			d, err := t.delivery(webhook.ResultRoutedToFallback, false)
 			if err != nil {

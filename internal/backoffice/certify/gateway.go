@@ -96,7 +96,8 @@ func (r *run) permit(ctx context.Context, field, address string) error {
 		return errors.Join(ErrCannotRun, err)
 	}
 	if !ok {
-		return fmt.Errorf("%w: %s: its host and port are not those of a URL that the tenant has registered; register them, or write them as registered (localhost and 127.0.0.1 are two hosts)", ErrCannotRun, field)
+		return fmt.Errorf("%w: %s: its host and port are not those of a URL that the tenant has registered; register them, "+
+			"or write them as registered (localhost and 127.0.0.1 are two hosts)", ErrCannotRun, field)
 	}
 	if !slices.Contains(r.hosts, e.Host) {
 		r.hosts = append(r.hosts, e.Host)
@@ -112,14 +113,16 @@ func (r *run) adopt(ctx context.Context, o *order, v visit) error {
 	_ = json.Unmarshal(v.body, &said) // text that is not JSON names no session
 	id, err := uuid.Parse(cmp.Or(v.session, said.ID))
 	if err != nil {
-		return fmt.Errorf("%w: the shop's answer to an order does not name its session; add the header %s with the session's ID, or session_id to the JSON", ErrCannotRun, sessionHeader)
+		return fmt.Errorf("%w: the shop's answer to an order does not name its session; add the header %s with the "+
+			"session's ID, or session_id to the JSON", ErrCannotRun, sessionHeader)
 	}
 	pending, err := r.gateway.Pending(ctx, id)
 	if err != nil {
 		return errors.Join(ErrCannotRun, err)
 	}
 	if !pending || r.named[id] {
-		return fmt.Errorf("%w: the order's session is not a new, open session of the key's tenant; the shop must create one for each order", ErrCannotRun)
+		return fmt.Errorf("%w: the order's session is not a new, open session of the key's tenant; the shop must create "+
+			"one for each order", ErrCannotRun)
 	}
 	r.named[id] = true
 	o.link = v.address()

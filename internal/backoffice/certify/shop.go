@@ -103,11 +103,13 @@ func (r *run) order(ctx context.Context) (*order, error) {
 	o := &order{browser: jar}
 	v := r.open(ctx, jar, r.target.Order.Method, r.target.Order.URL, &r.target.Order, true)
 	if v.class != "" || v.status >= 400 {
-		return nil, fmt.Errorf("%w: the shop took no order: %s; give in order what the shop's own page sends, with form or json", ErrCannotRun, v)
+		return nil, fmt.Errorf("%w: the shop took no order: %s; give in order what the shop's own page sends, with form or "+
+			"json", ErrCannotRun, v)
 	}
 	link := v.link()
 	if link == "" {
-		return nil, fmt.Errorf("%w: the shop's answer to an order (%d) leads to no verification URL; redirect to it, or answer with JSON that has verification_url", ErrCannotRun, v.status)
+		return nil, fmt.Errorf("%w: the shop's answer to an order (%d) leads to no verification URL; redirect to it, or "+
+			"answer with JSON that has verification_url", ErrCannotRun, v.status)
 	}
 	if r.gateway != nil {
 		return o, r.adopt(ctx, o, v)

@@ -34,7 +34,8 @@ const (
 
 // Requests that Pack refuses.
 var (
-	ErrPeriod   = fault.New(fault.Invalid, "the period must begin before it ends, be at most 400 days long and not end in the future")
+	ErrPeriod = fault.New(fault.Invalid, "the period must begin before it ends, be at most 400 days long and not end "+
+		"in the future")
 	ErrLanguage = fault.New(fault.Invalid, "the language must be en or de")
 	ErrTarget   = fault.New(fault.Invalid, "the target age must be from 13 to 60")
 	ErrReceipts = fault.New(fault.Invalid, "at most 100 receipts can be made at once")

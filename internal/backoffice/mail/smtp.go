@@ -26,7 +26,8 @@ type Server struct {
 	TLS                *tls.Config // nil: the system's authorities
 }
 
-var errServer = errors.New("must be smtp://host, which has to offer STARTTLS, or smtps://host, with user:password@ before the host where they are needed")
+var errServer = errors.New("must be smtp://host, which has to offer STARTTLS, or smtps://host, with user:password@ " +
+	"before the host where they are needed")
 
 // ParseServer reads a server's address, which may hold credentials and is not
 // part of the error. smtp:// encrypts by STARTTLS, which only a server on this

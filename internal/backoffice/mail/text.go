@@ -11,15 +11,18 @@ type text struct{ subject, body string }
 var english = map[Kind]text{
 	Invitation: {
 		"Invitation to {tenant}",
-		"{by} invites you to {tenant} on agegate.\n\nOpen this link to join. It works once, for 72 hours:\n{link}\n\nIf you do not know why you got this, delete it.\n",
+		"{by} invites you to {tenant} on agegate.\n\nOpen this link to join. It works once, for 72 hours:\n{link}\n\nIf " +
+			"you do not know why you got this, delete it.\n",
 	},
 	Recovery: {
 		"Back into your account",
-		"The operator of this gateway made a link with which you choose a new way into your account. It works once, for one hour:\n{link}\n\nIf you did not ask for it, tell the operator and do not open it.\n",
+		"The operator of this gateway made a link with which you choose a new way into your account. It works once, for " +
+			"one hour:\n{link}\n\nIf you did not ask for it, tell the operator and do not open it.\n",
 	},
 	EndpointDisabled: {
 		"{tenant}: no more webhooks are sent to {host}",
-		"The webhooks of {tenant} to {host} failed for so long, or were refused for good, that no more are sent. New events wait until somebody enables the endpoint again:\n{link}\n",
+		"The webhooks of {tenant} to {host} failed for so long, or were refused for good, that no more are sent. New " +
+			"events wait until somebody enables the endpoint again:\n{link}\n",
 	},
 	CreditLow: {
 		"{tenant}: {left} checks are left",
@@ -30,19 +33,24 @@ var english = map[Kind]text{
 var german = map[Kind]text{
 	Invitation: {
 		"Einladung zu {tenant}",
-		"{by} lädt Sie zu {tenant} in agegate ein.\n\nÖffnen Sie diesen Link, um beizutreten. Er gilt einmal und 72 Stunden:\n{link}\n\nWenn Sie damit nichts anfangen können, löschen Sie diese Mail.\n",
+		"{by} lädt Sie zu {tenant} in agegate ein.\n\nÖffnen Sie diesen Link, um beizutreten. Er gilt einmal und 72 " +
+			"Stunden:\n{link}\n\nWenn Sie damit nichts anfangen können, löschen Sie diese Mail.\n",
 	},
 	Recovery: {
 		"Zurück in Ihr Konto",
-		"Der Betreiber dieses Gateways hat einen Link angelegt, mit dem Sie einen neuen Zugang zu Ihrem Konto wählen. Er gilt einmal und eine Stunde:\n{link}\n\nWenn Sie nicht darum gebeten haben, sagen Sie es dem Betreiber und öffnen Sie ihn nicht.\n",
+		"Der Betreiber dieses Gateways hat einen Link angelegt, mit dem Sie einen neuen Zugang zu Ihrem Konto wählen. Er " +
+			"gilt einmal und eine Stunde:\n{link}\n\nWenn Sie nicht darum gebeten haben, sagen Sie es dem Betreiber und " +
+			"öffnen Sie ihn nicht.\n",
 	},
 	EndpointDisabled: {
 		"{tenant}: keine Webhooks mehr an {host}",
-		"Die Webhooks von {tenant} an {host} sind so lange gescheitert oder endgültig abgelehnt worden, dass keine mehr gesendet werden. Neue Ereignisse warten, bis jemand den Endpunkt wieder einschaltet:\n{link}\n",
+		"Die Webhooks von {tenant} an {host} sind so lange gescheitert oder endgültig abgelehnt worden, dass keine mehr " +
+			"gesendet werden. Neue Ereignisse warten, bis jemand den Endpunkt wieder einschaltet:\n{link}\n",
 	},
 	CreditLow: {
 		"{tenant}: noch {left} Prüfungen",
-		"{tenant} hat noch {left} Prüfungen, freie und bezahlte zusammen. Ohne sie werden neue Live-Sitzungen abgelehnt:\n{link}\n",
+		"{tenant} hat noch {left} Prüfungen, freie und bezahlte zusammen. Ohne sie werden neue Live-Sitzungen " +
+			"abgelehnt:\n{link}\n",
 	},
 }
 

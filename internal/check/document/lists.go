@@ -131,7 +131,8 @@ func parseSigners(text []byte) (signers []byte, err error) {
 			return nil, fault.New(fault.Invalid, "a certificate of the signers cannot be read")
 		}
 		if credential.CheckPublicKey(certificate.PublicKey) != nil {
-			return nil, fault.New(fault.Invalid, "a signer's key must be RSA of 2048 to 4096 bits, or on P-256, P-384, P-521 or Ed25519")
+			return nil, fault.New(fault.Invalid, "a signer's key must be RSA of 2048 to 4096 bits, or on P-256, P-384, P-521 "+
+				"or Ed25519")
 		}
 		signers = append(signers, certificate.Raw...)
 		count++

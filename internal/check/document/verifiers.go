@@ -123,7 +123,8 @@ func (s *Verifiers) Import(ctx context.Context, actor audit.Actor, id uuid.UUID,
 		return v, err
 	}
 	if v.State != VerifierPending {
-		return v, fault.New(fault.Conflict, "the key has its certificates already: make another one with agegate verifier rotate")
+		return v, fault.New(fault.Conflict, "the key has its certificates already: make another one with agegate verifier "+
+			"rotate")
 	}
 	key, err := openVerifier(s.sealer, v)
 	if err != nil {
@@ -180,7 +181,8 @@ func checkChain(
 	case leaf.KeyUsage != 0 && leaf.KeyUsage&x509.KeyUsageDigitalSignature == 0:
 		return nil, fault.New(fault.Invalid, "the certificate may not sign: its key usage lacks digitalSignature")
 	case v.ByHost && !slices.Contains(leaf.DNSNames, v.Host):
-		return nil, fault.New(fault.Invalid, "the certificate does not name the host, by which requests would name the verifier")
+		return nil, fault.New(fault.Invalid, "the certificate does not name the host, by which requests would name the "+
+			"verifier")
 	}
 	for n, c := range chain {
 		if now.Before(c.NotBefore) || !now.Before(c.NotAfter) {

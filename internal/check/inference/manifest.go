@@ -51,7 +51,8 @@ func (m Manifest) Fingerprint() string {
 
 // ErrMissing reports that the models directory is absent or incomplete. Its
 // text says what to run.
-var ErrMissing = errors.New("the age models are not installed: run `make models`, or set AGEGATE_MODELS_DIR to a directory that holds them")
+var ErrMissing = errors.New("the age models are not installed: run `make models`, or set AGEGATE_MODELS_DIR to a " +
+	"directory that holds them")
 
 // ReadManifest reads the manifest of a models directory, checks that every
 // required role is filled, and compares each file with its SHA-256. A missing manifest

@@ -62,7 +62,8 @@ const (
 	clearly = 1.1  // factor on these amounts from which a wrong direction counts as intended
 	hit     = 30.0 // a direction within this many degrees of the prompt's fulfils it
 	gone    = 70.0 // degrees from the place where the head was when the prompt appeared, at which it has left that place
-	// degrees from the prompt's direction at which a direction counts as another one; nothing is decided between hit and astray
+	// degrees from the prompt's direction at which a direction counts as another one; nothing is
+	// decided between hit and astray
 	astray = 50.0
 )
 

@@ -23,10 +23,12 @@ const (
 	levelFollow   = 12
 	longestFollow = 30   // frames of a turned face between two detections; the detector places its box less well
 	turnedFollow  = 10.0 // degrees of yaw or pitch from which a face is turned
-	// difference of yaw or pitch from the anchor, in degrees, beyond which a face that is level, or less turned than the anchor, gets an anchor of its own, because its age may count
+	// difference of yaw or pitch from the anchor, in degrees, beyond which a face that is level, or
+	// less turned than the anchor, gets an anchor of its own, because its age may count
 	unlikeFollow = 18.0
 	surePresence = 0.9 // the mesh model's probability, below which the face is detected again
-	// movement of the landmarks' region between two frames, as a share of its side, beyond which the landmarks are unreliable
+	// movement of the landmarks' region between two frames, as a share of its side, beyond which the
+	// landmarks are unreliable
 	driftedRegion = 0.12
 	resizedRegion = 0.12 // the same for the change of its size, as a logarithm
 )

@@ -246,19 +246,20 @@ func TestViolationTypes(t *testing.T) {
 		WithProperty("l", openapi3.NewArraySchema().WithMinItems(1).WithMaxItems(2).WithItems(openapi3.NewIntegerSchema())).
 		WithProperty("o", openapi3.NewObjectSchema().WithProperty("u", openapi3.NewUUIDSchema()))
 	for body, want := range map[string]string{
-		`{"s":"a"}`:                  "string_too_short [body s]",
-		`{"s":"abcd"}`:               "string_too_long [body s]",
-		`{"e":"b"}`:                  "literal_error [body e]",
-		`{"n":"1"}`:                  "float_type [body n]",
-		`{"n":-0.5}`:                 "greater_than_equal [body n]",
-		`{"b":1}`:                    "bool_type [body b]",
-		`{"l":{}}`:                   "list_type [body l]",
-		`{"l":[]}`:                   "too_short [body l]",
-		`{"l":[1,2,3]}`:              "too_long [body l]",
-		`{"l":[1,"2"]}`:              "int_type [body l 1]",
-		`{"o":[]}`:                   "model_attributes_type [body o]",
-		`{"o":{"u":"x"}}`:            "uuid_parsing [body o u]",
-		`{"s":1,"e":2,"x":3,"b":""}`: "bool_type [body b] literal_error [body e] string_type [body s] extra_forbidden [body x]",
+		`{"s":"a"}`:       "string_too_short [body s]",
+		`{"s":"abcd"}`:    "string_too_long [body s]",
+		`{"e":"b"}`:       "literal_error [body e]",
+		`{"n":"1"}`:       "float_type [body n]",
+		`{"n":-0.5}`:      "greater_than_equal [body n]",
+		`{"b":1}`:         "bool_type [body b]",
+		`{"l":{}}`:        "list_type [body l]",
+		`{"l":[]}`:        "too_short [body l]",
+		`{"l":[1,2,3]}`:   "too_long [body l]",
+		`{"l":[1,"2"]}`:   "int_type [body l 1]",
+		`{"o":[]}`:        "model_attributes_type [body o]",
+		`{"o":{"u":"x"}}`: "uuid_parsing [body o u]",
+		`{"s":1,"e":2,"x":3,"b":""}`: "bool_type [body b] literal_error [body e] string_type [body s] extra_forbidden " +
+			"[body x]",
 	} {
 		value, err := decodeJSON([]byte(body))
 		if err != nil {

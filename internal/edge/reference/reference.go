@@ -293,7 +293,8 @@ func searchPage(all *index, layout *template.Template, frame view) echo.HandlerF
 // llms lists the pages in Markdown, as llmstxt.org describes.
 func llms(views []*view, baseURL string) []byte {
 	var b strings.Builder
-	b.WriteString("# agegate\n\n> An age-verification gateway. A merchant's backend creates a session, the shopper's browser goes to a\n" +
+	b.WriteString("# agegate\n\n> An age-verification gateway. A merchant's backend creates a session, the shopper's " +
+		"browser goes to a\n" +
 		"> hosted page, and the result comes back by signed redirect, signed webhook and status lookup.\n\n## Guides\n\n")
 	for _, v := range views[1:] {
 		fmt.Fprintf(&b, "- [%s](%s%s)\n", v.Title, baseURL, markdownPath(v.Path))

@@ -304,7 +304,8 @@ func TestHeaders(t *testing.T) {
 	for _, page := range []string{path, "/dashboard/login", "/dashboard/nothing", "/operator/nothing"} {
 		res, _ := g.Nobody().Get(t, page)
 		for name, want := range map[string]string{
-			"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
+			"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src " +
+				"'self'; " +
 				"form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'",
 			"Permissions-Policy": "camera=(), microphone=(), geolocation=(), display-capture=()",
 			"Cache-Control":      "no-store", "X-Frame-Options": "DENY", "X-Content-Type-Options": "nosniff",

@@ -109,7 +109,8 @@ func (p *Pages) showKey(r *request, plain string, title, note page.Text) error {
 		Values: []shownValue{{Label: page.Say("keys.key"), Value: plain, Note: note}},
 		// The documentation's examples name these variables.
 		Curl: "export AGEGATE_URL=" + p.cfg.APIURL + " AGEGATE_API_KEY=" + plain +
-			"\ncurl \"$AGEGATE_URL/api/v1/sessions/create\" \\\n  -H \"X-API-Key: $AGEGATE_API_KEY\" \\\n  -H 'Content-Type: application/json' \\\n  -d '{\"target_age\": 18}'",
+			"\ncurl \"$AGEGATE_URL/api/v1/sessions/create\" \\\n  -H \"X-API-Key: $AGEGATE_API_KEY\" \\\n  -H 'Content-Type: " +
+			"application/json' \\\n  -d '{\"target_age\": 18}'",
 	})
 }
 

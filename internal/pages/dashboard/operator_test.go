@@ -392,7 +392,8 @@ func TestSystem(t *testing.T) {
 		g.Force(t, gatewaytest.Browser(), g.Create(t, shop.Test.APIKey, 18), "verified")
 		g.Exec(t, "UPDATE webhook_events SET status = 'failed', next_attempt_at = NULL")
 		g.Exec(t, "DELETE FROM webhook_endpoints")
-		g.Exec(t, "INSERT INTO webhook_endpoints (id, tenant_id, livemode, url, first_failure_at, disabled_at, disabled_reason) VALUES ('"+
+		g.Exec(t, "INSERT INTO webhook_endpoints (id, tenant_id, livemode, url, first_failure_at, disabled_at, "+
+			"disabled_reason) VALUES ('"+
 			strings.Repeat("e", 35)+"', '"+shop.Tenant.ID.String()+
 			"', false, 'https://hooks.example:8443/x', '2026-01-02 03:04:05+00:00', '2026-01-02 03:04:05+00:00', 'failing')")
 		migrations, err := os.ReadDir("../../store/migrations/postgres")

@@ -339,7 +339,8 @@ func describe(s session.Session) string {
 	if s.DetectedAge != nil {
 		years = fmt.Sprint(*s.DetectedAge)
 	}
-	return fmt.Sprintf("%s expires %s completed %s consented %s document %s age %s attempts %d strikes %d match %s filmed %s documents %d preferred %t",
+	return fmt.Sprintf("%s expires %s completed %s consented %s document %s age %s attempts %d strikes %d match %s "+
+		"filmed %s documents %d preferred %t",
 		s.Status, at(&s.ExpiresAt), at(s.CompletedAt), at(s.ConsentedAt), at(s.DocumentOpenedAt), years, s.Attempts,
 		s.Strikes, at(s.FaceMatchAt), s.DocumentCamera, s.DocumentAttempts, s.DocumentPreferred)
 }

@@ -164,7 +164,8 @@ func (r *Report) checkTimestamp(value string, now time.Time) (at time.Time, ok b
 func (r *Report) checkSignature(key []byte, id string, at time.Time, value string, body []byte) bool {
 	if len(key) < minKeyBytes || len(key) > maxKeyBytes {
 		return r.add("signature", false, CodeSecretLength,
-			"the secret has %d bytes, %d to %d are allowed: use the whole secret, without the prefix whsec_ and decoded from base64", len(key), minKeyBytes, maxKeyBytes)
+			"the secret has %d bytes, %d to %d are allowed: use the whole secret, without the prefix whsec_ and decoded from "+
+				"base64", len(key), minKeyBytes, maxKeyBytes)
 	}
 	signatures, code, problem := parseSignatures(value)
 	if problem != "" {
@@ -186,7 +187,8 @@ func (r *Report) checkSignature(key []byte, id string, at time.Time, value strin
 			changes[change])
 	}
 	return r.add("signature", false, CodeSignatureOther,
-		"no signature matches: the delivery was signed with another secret (of the other mode, or before or after a rotation), or the id, the timestamp or the body was changed")
+		"no signature matches: the delivery was signed with another secret (of the other mode, or before or after a "+
+			"rotation), or the id, the timestamp or the body was changed")
 }
 
 // parseSignatures returns the v1 signatures of the header, each as "v1,base64".

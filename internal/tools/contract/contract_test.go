@@ -11,7 +11,8 @@ func TestInsertSamples(t *testing.T) {
 	samples := map[string]string{"a.py": "# a.py\nif x:\n    y\n\nz\n", "a.php": "<?php\n// a.php\necho 1;\n",
 		"c.py": "# c.py\n"}
 	text := "before\n  ```python\n  # a.py\n  old\n  ```\nafter\n```sh\n# b.sh\n```\n```php\n<?php\n// a.php\n```\n"
-	want := "before\n  ```python\n  # a.py\n  if x:\n      y\n\n  z\n  ```\nafter\n```sh\n# b.sh\n```\n```php\n<?php\n// a.php\necho 1;\n```\n"
+	want := "before\n  ```python\n  # a.py\n  if x:\n      y\n\n  z\n  ```\nafter\n```sh\n# " +
+		"b.sh\n```\n```php\n<?php\n// a.php\necho 1;\n```\n"
 	for range 2 { // the second run changes nothing
 		got, names, err := insertSamples([]byte(text), samples)
 		if err != nil || string(got) != want || !slices.Equal(names, []string{"a.php", "a.py"}) {
@@ -34,7 +35,8 @@ func TestConvert30(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"openapi: 3.0.3\n", "nullable: true\n", "CompletionEvent:\n",
-		"\n      callbacks:\n        sessionCompleted:\n          https://shop.example.com/webhooks/agegate:\n            post:\n"} {
+		"\n      callbacks:\n        sessionCompleted:\n          https://shop.example.com/webhooks/agegate:\n            " +
+			"post:\n"} {
 		if !strings.Contains(string(got), want) {
 			t.Errorf("the edition lacks %q", want)
 		}

@@ -137,10 +137,11 @@ func (d *drawing) yearsPanel(c evidence.Collection, top float64) {
 
 // For the picture of groups.
 const (
-	groupsTitle = "Share that passes a target age of 18 at the default margin of 7 years, by group and sex, for each collection: ages 13 to 17 and ages 25 to 35"
-	rowHeight   = 26.0
-	nameWidth   = 150.0
-	columnGap   = 40.0
+	groupsTitle = "Share that passes a target age of 18 at the default margin of 7 years, by group and sex, for each " +
+		"collection: ages 13 to 17 and ages 25 to 35"
+	rowHeight = 26.0
+	nameWidth = 150.0
+	columnGap = 40.0
 )
 
 // groupsPicture draws the pass rates by group and sex, in two columns of ages.

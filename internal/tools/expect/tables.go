@@ -22,7 +22,9 @@ func generated(f evidence.Fairness) []byte {
 	b.WriteString(".\n\n## Who passes, by group and sex\n\n")
 	show(&b, "groups", groupsTitle+". The table below has the numbers.")
 	for _, c := range f.Collections {
-		fmt.Fprintf(&b, "\n%s:\n\n| | 13 to 17: n | pass, %% (95 %%) | error, years (95 %%) | mean error (95 %%) | 25 to 35: n | pass, %% (95 %%) | error, years (95 %%) | mean error (95 %%) |\n|---|---|---|---|---|---|---|---|---|\n", c.Name)
+		fmt.Fprintf(&b, "\n%s:\n\n| | 13 to 17: n | pass, %% (95 %%) | error, years (95 %%) | mean error (95 %%) | 25 to "+
+			"35: n | pass, %% (95 %%) | error, years (95 %%) | mean error (95 %%) |\n|---|---|---|---|---|---|---|---|---|\n",
+			c.Name)
 		for _, l := range lines(c) {
 			fmt.Fprintf(&b, "| %s |", l.name())
 			for _, ages := range []band{minors, adults} {
@@ -41,7 +43,8 @@ func generated(f evidence.Fairness) []byte {
 	b.WriteString("\n## Error by single year and sex\n\n")
 	show(&b, "years", yearsTitle+". The table below has the numbers.")
 	for _, c := range f.Collections {
-		fmt.Fprintf(&b, "\n%s, n and mean absolute error, years (95 %%):\n\n| Age | all: n | error | women: n | error | men: n | error |\n|---|---|---|---|---|---|---|\n", c.Name)
+		fmt.Fprintf(&b, "\n%s, n and mean absolute error, years (95 %%):\n\n| Age | all: n | error | women: n | error | "+
+			"men: n | error |\n|---|---|---|---|---|---|---|\n", c.Name)
 		for years := firstYear; years <= lastYear; years++ {
 			fmt.Fprintf(&b, "| %d |", years)
 			for _, sex := range []string{"", "female", "male"} {
@@ -59,7 +62,8 @@ func generated(f evidence.Fairness) []byte {
 
 // show writes a picture in both themes.
 func show(b *strings.Builder, name, alt string) {
-	fmt.Fprintf(b, "<picture>\n  <source media=\"(prefers-color-scheme: dark)\" srcset=\"pictures/%s-dark.svg\">\n  <img src=\"pictures/%s-light.svg\" alt=\"%s\" width=\"%d\">\n</picture>\n", name, name, alt, width)
+	fmt.Fprintf(b, "<picture>\n  <source media=\"(prefers-color-scheme: dark)\" srcset=\"pictures/%s-dark.svg\">\n  "+
+		"<img src=\"pictures/%s-light.svg\" alt=\"%s\" width=\"%d\">\n</picture>\n", name, name, alt, width)
 }
 
 func bounds(v evidence.Bounds, format string) string {

@@ -48,7 +48,8 @@ func run(t training, out string) error {
 	})
 	right, junk := judge(weights, font, t.seed+1)
 	fmt.Printf("of cells that it was not trained on: %.2f %% of characters right, %.2f %% of junk\n", 100*right, 100*junk)
-	origin := fmt.Sprintf("make mrz-model: %d batches of %d cells rendered from %s (Debian fonts-ocr-b), seed %d; %.2f %% of the characters of other rendered cells right", t.steps, t.batch, fontName, t.seed, 100*right)
+	origin := fmt.Sprintf("make mrz-model: %d batches of %d cells rendered from %s (Debian fonts-ocr-b), seed %d; %.2f "+
+		"%% of the characters of other rendered cells right", t.steps, t.batch, fontName, t.seed, 100*right)
 	return write(out, origin, weights)
 }
 

@@ -63,7 +63,8 @@ func needRoot(t *testing.T, programs ...string) {
 		}
 	}
 	if os.Geteuid() != 0 {
-		t.Fatal("this test mounts file systems and starts an operating system: run make test-packages as root, or where sudo asks for no password")
+		t.Fatal("this test mounts file systems and starts an operating system: run make test-packages as root, or where " +
+			"sudo asks for no password")
 	}
 }
 

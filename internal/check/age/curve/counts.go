@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// Counts holds how many pictures reach each cutoff. It is written as numbers in one string, so that files stay readable.
+// Counts holds how many pictures reach each cutoff. It is written as numbers in one string, so that
+// files stay readable.
 type Counts []int
 
 // MarshalText implements encoding.TextMarshaler.

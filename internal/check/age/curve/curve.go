@@ -34,7 +34,8 @@ var ErrMissing = errors.New("the models directory has no " + FileName)
 
 // ErrOther reports a curve of another estimator than the one in use. Such a curve
 // says nothing about the estimator in use.
-var ErrOther = errors.New(FileName + " is about other models, another scale, or an older version that estimated otherwise")
+var ErrOther = errors.New(FileName + " is about other models, another scale, or an older version that estimated " +
+	"otherwise")
 
 // Curve is a curve as it is stored.
 type Curve struct {

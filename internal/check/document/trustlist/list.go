@@ -188,7 +188,8 @@ const (
 	ReasonIssued        Reason = "the list's date of issue is missing or in the future"
 	ReasonNextUpdate    Reason = "the list does not say when it ends"
 	ReasonExpired       Reason = "the list has expired: its next update is overdue"
-	ReasonSequence      Reason = "the list's number is lower than that of an earlier one, or its content changed without a new number"
+	ReasonSequence      Reason = "the list's number is lower than that of an earlier one, or its content changed " +
+		"without a new number"
 )
 
 // RefusalError is the error for a list that must not be used.
