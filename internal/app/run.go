@@ -19,7 +19,7 @@ var errDraining = errors.New("no new camera checks are accepted")
 // attempts finish within limits. It returns nil after an orderly shutdown.
 func (a *App) Run(ctx context.Context) error {
 	// Before anything is served: agegate database copy holds the database against it.
-	if err := a.heartbeat(ctx); err != nil {
+	if err := a.heartbeat(context.WithoutCancel(ctx)); err != nil { // ctx may have ended: then it shuts down
 		return fmt.Errorf("reporting this replica: %w", err)
 	}
 	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
