@@ -62,7 +62,7 @@ func TestLab(t *testing.T) {
 		}
 		handler, err := dashboard.Handler(dashboard.Config{
 			Accounts: g.App.Accounts, Tenants: g.App.Tenants, Insight: g.App.Insight, URL: "http://localhost:8080",
-			Now: g.Clock.Now,
+			Now: g.Clock.Now, Drift: g.App.Drift,
 			Lab: dashboard.Lab{Curve: labCurve(), Margin: 7.5},
 		})
 		if err != nil {
