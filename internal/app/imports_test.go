@@ -153,6 +153,7 @@ func TestForbiddenImports(t *testing.T) {
 		"edge/api":               {"gorm.io/gorm", "agegate/internal/store"},
 		"pages/shopper":          {"gorm.io/gorm", "agegate/internal/store", "agegate/gen"},
 		"pages/dashboard":        {"gorm.io/gorm", "agegate/internal/store", "agegate/gen"},
+		"pages/dashboard/desk":   {"gorm.io/gorm", "agegate/internal/store", "agegate/gen", "agegate/internal/pages/dashboard"},
 		"pages/page":             {"gorm.io/gorm", "agegate/internal/", "agegate/gen"},
 		"lab/conformance":        {"github.com/labstack/echo/v4", "gorm.io/gorm", "agegate/internal/", "agegate/gen"},
 		"lab/demo":               {"gorm.io/gorm", "agegate/internal/"},

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"agegate/internal/backoffice/account"
+	"agegate/internal/pages/dashboard/desk"
 	"agegate/internal/pages/page"
 
 	"github.com/labstack/echo/v4"
@@ -22,40 +23,42 @@ const (
 
 // languageForm has a select with the languages of the pages, and the browser's
 // language.
-var languageForm = &form{name: "language", fields: []field{{name: "locale", kind: "text", max: 20, optional: true}}}
-
-var zoneForm = &form{
-	name: "zone", fields: []field{{name: "zone", kind: "text", max: 64, optional: true}},
-	problems: map[error]string{account.ErrZone: "zone"},
+var languageForm = &desk.Form{
+	Name: "language", Fields: []desk.Field{{Name: "locale", Kind: "text", Max: 20, Optional: true}},
 }
 
-var leaveForm = &form{name: "leave", again: true, problems: map[error]string{account.ErrLastOwner: "last"}}
+var zoneForm = &desk.Form{
+	Name: "zone", Fields: []desk.Field{{Name: "zone", Kind: "text", Max: 64, Optional: true}},
+	Problems: map[error]string{account.ErrZone: "zone"},
+}
 
-func (p *Pages) account() feature {
-	f := feature{
-		routes: []route{
-			{method: http.MethodGet, path: accountPath, minRole: user, handle: p.showAccount},
-			{method: http.MethodPost, path: loginsPath, minRole: user, handle: p.endOthers},
-			{method: http.MethodPost, path: endLoginPath, minRole: user, handle: p.endLogin},
-			{method: http.MethodPost, path: languagePath, minRole: user, handle: p.setLanguage},
-			{method: http.MethodPost, path: zonePath, minRole: user, handle: p.setZone},
+var leaveForm = &desk.Form{Name: "leave", Again: true, Problems: map[error]string{account.ErrLastOwner: "last"}}
+
+func (p *Pages) account() desk.Feature {
+	f := desk.Feature{
+		Routes: []desk.Route{
+			{Method: http.MethodGet, Path: accountPath, MinRole: desk.User, Handle: p.showAccount},
+			{Method: http.MethodPost, Path: loginsPath, MinRole: desk.User, Handle: p.endOthers},
+			{Method: http.MethodPost, Path: endLoginPath, MinRole: desk.User, Handle: p.endLogin},
+			{Method: http.MethodPost, Path: languagePath, MinRole: desk.User, Handle: p.setLanguage},
+			{Method: http.MethodPost, Path: zonePath, MinRole: desk.User, Handle: p.setZone},
 		},
-		screens: []string{"account"},
-		keys:    []string{"method.password", "method.totp", "method.code", "method.passkey", "method.provider"},
+		Screens: []string{"account"},
+		Keys:    []string{"method.password", "method.totp", "method.code", "method.passkey", "method.provider"},
 	}
-	f.ask(route{path: leavePath, minRole: member}, leaveForm, p.leave)
+	f.Ask(desk.Route{Path: leavePath, MinRole: desk.Member, Personal: true}, leaveForm, p.leave)
 	return f
 }
 
 type accountView struct {
-	layout
+	desk.Layout
 	User        account.User
 	Factors     account.Factors
 	Passkeyed   bool
-	Passkey     passkeyView
+	Passkey     desk.PasskeyView
 	Logins      []loginRow
 	Memberships []memberOf
-	Form        *formView // of the buttons
+	Form        *desk.FormView // of the buttons
 	ZoneProblem *page.Text
 }
 
@@ -68,90 +71,90 @@ type loginRow struct {
 // Since identifies the log-in in its form.
 func (l loginRow) Since() string { return l.CreatedAt.Format(time.RFC3339Nano) }
 
-func (p *Pages) showAccount(r *request) error { return p.renderAccount(r, http.StatusOK, nil) }
+func (p *Pages) showAccount(r *desk.Request) error { return p.renderAccount(r, http.StatusOK, nil) }
 
-func (p *Pages) renderAccount(r *request, status int, zoneProblem *page.Text) error {
-	v := &accountView{ZoneProblem: zoneProblem, User: r.who.User(), Passkeyed: p.cfg.Accounts.Passkeyed(),
+func (p *Pages) renderAccount(r *desk.Request, status int, zoneProblem *page.Text) error {
+	v := &accountView{ZoneProblem: zoneProblem, User: r.Who.User(), Passkeyed: p.cfg.Accounts.Passkeyed(),
 		Passkey: p.offer("")}
 	var err error
-	if v.Factors, err = p.cfg.Accounts.Factors(r.ctx(), r.who); err != nil {
+	if v.Factors, err = p.cfg.Accounts.Factors(r.Ctx(), r.Who); err != nil {
 		return err
 	}
-	logins, err := p.cfg.Accounts.Logins(r.ctx(), r.who)
+	logins, err := p.cfg.Accounts.Logins(r.Ctx(), r.Who)
 	if err != nil {
 		return err
 	}
 	for _, login := range logins {
-		v.Logins = append(v.Logins, loginRow{login, bytes.Equal(login.Hash, r.who.Login().Hash)})
+		v.Logins = append(v.Logins, loginRow{login, bytes.Equal(login.Hash, r.Who.Login().Hash)})
 	}
-	if v.Memberships, err = p.membershipsOf(r, r.who.User().ID, landing); err != nil {
+	if v.Memberships, err = p.membershipsOf(r, r.Who.User().ID, landing); err != nil {
 		return err
 	}
-	if v.Form, err = r.blank(plainForm); err != nil {
+	if v.Form, err = r.Blank(desk.PlainForm); err != nil {
 		return err
 	}
-	return r.render(status, "account", v)
+	return r.Show(status, "account", v)
 }
 
-func (p *Pages) endOthers(r *request) error {
-	if err := p.cfg.Accounts.EndOtherLogins(r.ctx(), r.who); err != nil {
+func (p *Pages) endOthers(r *desk.Request) error {
+	if err := p.cfg.Accounts.EndOtherLogins(r.Ctx(), r.Who); err != nil {
 		return err
 	}
-	return r.done(accountPath, "others_ended")
+	return r.Done(accountPath, "others_ended")
 }
 
 // endLogin ends the log-in that began at the given time. If it has already ended,
 // the answer is the same.
-func (p *Pages) endLogin(r *request) error {
+func (p *Pages) endLogin(r *desk.Request) error {
 	since, err := time.Parse(time.RFC3339Nano, r.Request().PostFormValue("since"))
 	if err != nil {
 		return echo.ErrBadRequest
 	}
-	if err := p.cfg.Accounts.EndLogin(r.ctx(), r.who, since); err != nil {
+	if err := p.cfg.Accounts.EndLogin(r.Ctx(), r.Who, since); err != nil {
 		return err
 	}
-	return r.done(accountPath, "login_ended")
+	return r.Done(accountPath, "login_ended")
 }
 
-func (p *Pages) setLanguage(r *request) error {
-	f, err := r.read(languageForm)
+func (p *Pages) setLanguage(r *desk.Request) error {
+	f, err := r.Read(languageForm)
 	if err != nil {
 		return err
 	}
 	tag := f.Value("locale")
-	known := slices.ContainsFunc(p.set.Languages(), func(l *page.Locale) bool { return l.Tag == tag })
+	known := slices.ContainsFunc(p.Set.Languages(), func(l *page.Locale) bool { return l.Tag == tag })
 	if tag != "" && !known {
 		return echo.ErrBadRequest
 	}
-	if err := p.cfg.Accounts.SetLocale(r.ctx(), r.who, tag); err != nil {
+	if err := p.cfg.Accounts.SetLocale(r.Ctx(), r.Who, tag); err != nil {
 		return err
 	}
-	p.set.SetLanguage(r, tag)
-	return r.done(accountPath, "language_set")
+	p.Set.SetLanguage(r, tag)
+	return r.Done(accountPath, "language_set")
 }
 
-func (p *Pages) setZone(r *request) error {
-	f, err := r.read(zoneForm)
+func (p *Pages) setZone(r *desk.Request) error {
+	f, err := r.Read(zoneForm)
 	if err != nil {
 		return err
 	}
-	if f.ok() {
-		err := p.cfg.Accounts.SetZone(r.ctx(), r.who, f.Value("zone"))
+	if f.OK() {
+		err := p.cfg.Accounts.SetZone(r.Ctx(), r.Who, f.Value("zone"))
 		if err == nil {
-			return r.done(accountPath, "zone_set")
+			return r.Done(accountPath, "zone_set")
 		}
-		if err := f.refuse(err); err != nil {
+		if err := f.Refuse(err); err != nil {
 			return err
 		}
 	}
 	return p.renderAccount(r, http.StatusUnprocessableEntity, f.Field("zone").Problem)
 }
 
-func (p *Pages) leave(r *request) (*question, error) {
-	return &question{Values: []any{"tenant", r.tenant.Name}, Back: accountPath, do: func(*formView) error {
-		if err := p.cfg.Accounts.RemoveMember(r.ctx(), r.access, r.who.User().ID); err != nil {
+func (p *Pages) leave(r *desk.Request) (*desk.Question, error) {
+	return &desk.Question{Values: []any{"tenant", r.Tenant.Name}, Back: accountPath, Do: func(*desk.FormView) error {
+		if err := p.cfg.Accounts.RemoveMember(r.Ctx(), r.Access, r.Who.User().ID); err != nil {
 			return err
 		}
-		return r.done(accountPath, "left")
+		return r.Done(accountPath, "left")
 	}}, nil
 }

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"time"
 
+	"agegate/internal/pages/dashboard/desk"
 	"agegate/internal/pages/page"
 	"agegate/internal/rules/audit"
 
@@ -30,18 +31,18 @@ const (
 	checkTime = 15 * time.Second
 )
 
-func (p *Pages) audit() feature {
-	return feature{
-		routes: []route{
-			{method: http.MethodGet, path: auditPath, minRole: auditor, handle: p.showAudit},
-			{method: http.MethodGet, path: auditExportPath, minRole: prover, stepUp: always, handle: p.exportAudit},
+func (p *Pages) audit() desk.Feature {
+	return desk.Feature{
+		Routes: []desk.Route{
+			{Method: http.MethodGet, Path: auditPath, MinRole: desk.Auditor, Handle: p.showAudit},
+			{Method: http.MethodGet, Path: auditExportPath, MinRole: desk.Prover, StepUp: desk.Always, Handle: p.exportAudit},
 		},
-		screens: []string{"audit"},
+		Screens: []string{"audit"},
 	}
 }
 
 type auditView struct {
-	layout
+	desk.Layout
 	Actions []choiceView
 	Actor   string // the ID to filter by
 	Who     *page.Text
@@ -89,8 +90,8 @@ type chainView struct {
 }
 
 // auditFilter returns the filter of a request, or echo.ErrNotFound.
-func (r *request) auditFilter() (audit.Filter, error) {
-	scope, _ := r.log()
+func auditFilter(r *desk.Request) (audit.Filter, error) {
+	scope, _ := logOf(r)
 	f := audit.Filter{
 		Scope: scope, Limit: auditPage,
 		Action: audit.Action(r.QueryParam("action")), ActorID: r.QueryParam("actor"),
@@ -108,8 +109,8 @@ func (r *request) auditFilter() (audit.Filter, error) {
 }
 
 // auditHref returns the address of the page with a filter.
-func (r *request) auditHref(f audit.Filter) string {
-	query := url.Values{"mode": {r.mode()}}
+func auditHref(r *desk.Request, f audit.Filter) string {
+	query := url.Values{"mode": {r.Mode()}}
 	for name, value := range map[string]string{"actor": f.ActorID, "action": string(f.Action)} {
 		if value != "" {
 			query.Set(name, value)
@@ -118,62 +119,62 @@ func (r *request) auditHref(f audit.Filter) string {
 	if f.Before > 0 {
 		query.Set("before", strconv.FormatInt(f.Before, 10))
 	}
-	_, pattern := r.log()
-	return r.path(pattern) + "?" + query.Encode()
+	_, pattern := logOf(r)
+	return r.Href(pattern) + "?" + query.Encode()
 }
 
-// log returns the log that the page shows, the tenant's or the instance's, and
+// logOf returns the log that the page shows, the tenant's or the instance's, and
 // the page's pattern.
-func (r *request) log() (audit.Scope, string) {
-	if r.route.hasTenant() {
-		return audit.OfTenant(r.access.TenantID()), auditPath
+func logOf(r *desk.Request) (audit.Scope, string) {
+	if r.Route.HasTenant() {
+		return audit.OfTenant(r.Access.TenantID()), auditPath
 	}
 	return audit.Instance, operatorAuditPath
 }
 
-func (p *Pages) showAudit(r *request) error {
-	f, err := r.auditFilter()
+func (p *Pages) showAudit(r *desk.Request) error {
+	f, err := auditFilter(r)
 	if err != nil {
 		return err
 	}
-	entries, err := p.cfg.Audit.AuditEntries(r.ctx(), f)
+	entries, err := p.cfg.Audit.AuditEntries(r.Ctx(), f)
 	if err != nil {
 		return err
 	}
-	_, pattern := r.log()
-	v := &auditView{Actor: f.ActorID, All: r.to(pattern), Filters: f.ActorID != "" || f.Action != ""}
-	if v.Export = operatorAuditExportPath; r.route.hasTenant() {
-		v.Export = r.editing(auditExportPath)
+	_, pattern := logOf(r)
+	v := &auditView{Actor: f.ActorID, All: r.To(pattern), Filters: f.ActorID != "" || f.Action != ""}
+	if v.Export = operatorAuditExportPath; r.Route.HasTenant() {
+		v.Export = r.Editing(auditExportPath)
 	}
 	for _, a := range audit.Actions() {
 		v.Actions = append(v.Actions, choiceView{string(a), p.textOf("audit.action." + string(a)), a == f.Action})
 	}
 	for _, e := range entries {
-		v.Entries = append(v.Entries, r.entryOf(e))
+		v.Entries = append(v.Entries, p.entryOf(r, e))
 	}
 	if f.ActorID != "" && len(v.Entries) > 0 {
 		v.Who = &v.Entries[0].By
 	}
 	next := f
 	if next.Before = 0; f.Before > 0 {
-		v.Newer = r.auditHref(next)
+		v.Newer = auditHref(r, next)
 	}
 	if len(entries) == auditPage {
 		next.Before = entries[auditPage-1].Seq
-		v.Older = r.auditHref(next)
+		v.Older = auditHref(r, next)
 	}
-	if v.Chain, err = r.checkChain(f.Scope); err != nil {
+	if v.Chain, err = p.checkChain(r, f.Scope); err != nil {
 		return err
 	}
-	return r.render(http.StatusOK, "audit", v)
+	return r.Show(http.StatusOK, "audit", v)
 }
 
 // checkChain verifies the log: a short log always, a long one only on request.
-func (r *request) checkChain(scope audit.Scope) (chainView, error) {
-	_, pattern := r.log()
-	head, err := r.pages.cfg.Audit.AuditHead(r.ctx(), scope)
-	v := chainView{Entries: int(head.Seq), Hash: head.Hash.String(), Check: r.to(pattern)}
-	if r.mode() == "live" {
+func (p *Pages) checkChain(r *desk.Request, scope audit.Scope) (chainView, error) {
+	_, pattern := logOf(r)
+	head, err := p.cfg.Audit.AuditHead(r.Ctx(), scope)
+	v := chainView{Entries: int(head.Seq), Hash: head.Hash.String(), Check: r.To(pattern)}
+	if r.Mode() == "live" {
 		v.Check += "&check=1"
 	} else {
 		v.Check += "?check=1"
@@ -181,9 +182,9 @@ func (r *request) checkChain(scope audit.Scope) (chainView, error) {
 	if err != nil || head.Seq > checkedAtOnce && r.QueryParam("check") == "" {
 		return v, err
 	}
-	ctx := r.ctx()
+	ctx := r.Ctx()
 	if head.Seq > checkedAtOnce {
-		end, err := r.pages.downloads.begin(r.access.TenantID())
+		end, err := r.BeginDownload()
 		if err != nil {
 			return v, err
 		}
@@ -192,7 +193,7 @@ func (r *request) checkChain(scope audit.Scope) (chainView, error) {
 		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), checkTime)
 		defer cancel()
 	}
-	_, err = audit.Verify(ctx, r.pages.cfg.Audit, scope)
+	_, err = audit.Verify(ctx, p.cfg.Audit, scope)
 	if broken, ok := errors.AsType[*audit.BrokenError](err); ok {
 		v.Broken, err = broken.Seq, nil
 	}
@@ -202,34 +203,34 @@ func (r *request) checkChain(scope audit.Scope) (chainView, error) {
 
 // textOf returns the key of a text, or "" if there is none.
 func (p *Pages) textOf(key string) string {
-	if p.set.Has(key) {
+	if p.Set.Has(key) {
 		return key
 	}
 	return ""
 }
 
-func (r *request) entryOf(e audit.Entry) entryView {
+func (p *Pages) entryOf(r *desk.Request, e audit.Entry) entryView {
 	name := e.Actor.Name
 	if name == "" {
 		name = e.Actor.ID
 	}
 	v := entryView{
 		Seq: e.Seq, At: e.At, By: page.Say("audit.by."+string(e.Actor.Kind), "name", name),
-		Action: string(e.Action), Key: r.pages.textOf("audit.action." + string(e.Action)),
+		Action: string(e.Action), Key: p.textOf("audit.action." + string(e.Action)),
 	}
 	if e.Actor.ID != "" {
-		v.ByHref = r.auditHref(audit.Filter{ActorID: e.Actor.ID})
+		v.ByHref = auditHref(r, audit.Filter{ActorID: e.Actor.ID})
 	}
-	if e.Target != r.access.TenantID().String() {
+	if e.Target != r.Access.TenantID().String() {
 		v.Target = e.Target
 	}
 	d := e.Details()
 	for _, name := range slices.Sorted(maps.Keys(d.Params)) {
-		v.Details = append(v.Details, detailView{Name: name, Key: r.pages.textOf("audit.detail." + name),
+		v.Details = append(v.Details, detailView{Name: name, Key: p.textOf("audit.detail." + name),
 			New: d.Params[name]})
 	}
 	for _, c := range d.Changes {
-		v.Details = append(v.Details, detailView{Name: c.Setting, Key: r.pages.textOf("audit.detail." + c.Setting),
+		v.Details = append(v.Details, detailView{Name: c.Setting, Key: p.textOf("audit.detail." + c.Setting),
 			Change: true, Old: c.Old, New: c.New})
 	}
 	return v
@@ -237,13 +238,13 @@ func (r *request) entryOf(e audit.Entry) entryView {
 
 // exportAudit writes the whole log, one entry per line, and verifies it at the
 // same time.
-func (p *Pages) exportAudit(r *request) error {
-	scope, _ := r.log()
+func (p *Pages) exportAudit(r *desk.Request) error {
+	scope, _ := logOf(r)
 	name := "audit-" + p.cfg.Now().Format(time.DateOnly) + ".jsonl"
 	if scope == audit.Instance {
 		name = "instance-" + name
 	}
-	return r.download("application/jsonl; charset=utf-8", name, func(ctx context.Context, w io.Writer) error {
+	return r.Download("application/jsonl; charset=utf-8", name, func(ctx context.Context, w io.Writer) error {
 		_, err := audit.Export(ctx, inBatches{p.cfg.Audit}, scope, w)
 		return err
 	})
@@ -253,13 +254,13 @@ func (p *Pages) exportAudit(r *request) error {
 type inBatches struct{ audit.Store }
 
 func (s inBatches) AuditChain(ctx context.Context, scope audit.Scope, after int64, limit int) ([]audit.Entry, error) {
-	ctx, cancel := context.WithTimeout(ctx, readBatch)
+	ctx, cancel := context.WithTimeout(ctx, desk.ReadBatch)
 	defer cancel()
 	return s.Store.AuditChain(ctx, scope, after, limit)
 }
 
 func (s inBatches) AuditHead(ctx context.Context, scope audit.Scope) (audit.Head, error) {
-	ctx, cancel := context.WithTimeout(ctx, readBatch)
+	ctx, cancel := context.WithTimeout(ctx, desk.ReadBatch)
 	defer cancel()
 	return s.Store.AuditHead(ctx, scope)
 }

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"agegate/internal/backoffice/insight"
+	"agegate/internal/pages/dashboard/desk"
 	"agegate/internal/pages/page"
 	"agegate/internal/rules/billing"
 	"agegate/internal/rules/tenant"
@@ -31,26 +32,26 @@ const (
 	monthsShown = 12
 )
 
-var alertForm = &form{
-	name:     "alert",
-	fields:   []field{{name: "alert_below", kind: "number", max: 10, optional: true, hint: true}},
-	problems: map[error]string{tenant.ErrAlertBelow: "range"},
+var alertForm = &desk.Form{
+	Name:     "alert",
+	Fields:   []desk.Field{{Name: "alert_below", Kind: "number", Max: 10, Optional: true, Hint: true}},
+	Problems: map[error]string{tenant.ErrAlertBelow: "range"},
 }
 
-func (p *Pages) billing() feature {
-	f := feature{
-		routes: []route{
-			{method: http.MethodGet, path: billingPath, minRole: viewer, ofLive: true, handle: p.showBilling},
-			{method: http.MethodGet, path: ledgerPath, minRole: viewer, ofLive: true, handle: p.downloadLedger},
+func (p *Pages) billing() desk.Feature {
+	f := desk.Feature{
+		Routes: []desk.Route{
+			{Method: http.MethodGet, Path: billingPath, MinRole: desk.Viewer, OfLive: true, Handle: p.showBilling},
+			{Method: http.MethodGet, Path: ledgerPath, MinRole: desk.Viewer, OfLive: true, Handle: p.downloadLedger},
 		},
-		screens: []string{"billing", "alert"},
+		Screens: []string{"billing", "alert"},
 	}
-	f.fill(route{path: alertPath, minRole: owner}, alertForm, p.alert)
+	f.Fill(desk.Route{Path: alertPath, MinRole: desk.Owner}, alertForm, p.alert)
 	return f
 }
 
 type billingView struct {
-	layout
+	desk.Layout
 	insight.Allowance
 	FreeUsed   int64
 	Meter      string // width of the used part, in percent
@@ -81,47 +82,47 @@ type lineView struct {
 	Href    string // of the session; empty if there is none
 }
 
-func (p *Pages) showBilling(r *request) error {
-	before, err := r.cursor("before")
+func (p *Pages) showBilling(r *desk.Request) error {
+	before, err := r.Cursor("before")
 	if err != nil {
 		return err
 	}
-	id := r.access.TenantID()
-	allowance, err := p.cfg.Insight.Allowance(r.ctx(), id)
+	id := r.Access.TenantID()
+	allowance, err := p.cfg.Insight.Allowance(r.Ctx(), id)
 	if err != nil {
 		return err
 	}
-	months, err := p.cfg.Insight.Months(r.ctx(), id, monthsShown)
+	months, err := p.cfg.Insight.Months(r.Ctx(), id, monthsShown)
 	if err != nil {
 		return err
 	}
-	entries, err := p.cfg.Billing.Entries(r.ctx(), id, before, ledgerPage)
+	entries, err := p.cfg.Billing.Entries(r.Ctx(), id, before, ledgerPage)
 	if err != nil {
 		return err
 	}
 	v := &billingView{Allowance: allowance, FreeUsed: allowance.FreeLimit - allowance.FreeLeft}
-	if below := r.tenant.AlertBelow; below != nil {
+	if below := r.Tenant.AlertBelow; below != nil {
 		v.Alerts, v.AlertBelow = true, *below
 	}
 	v.Meter = meter(v.FreeUsed, allowance.FreeLimit)
 	if v.Lasts = allowance.DaysLeft != nil; v.Lasts {
 		v.Days = *allowance.DaysLeft
 	}
-	v.EditAlert = r.editing(alertPath)
+	v.EditAlert = r.Editing(alertPath)
 	for _, m := range months {
 		name := m.Start.Format("2006-01")
-		v.Months = append(v.Months, monthView{m, name, r.path(ledgerPath) + "?month=" + name})
+		v.Months = append(v.Months, monthView{m, name, r.Href(ledgerPath) + "?month=" + name})
 	}
 	for _, e := range entries {
-		v.Lines = append(v.Lines, r.lineOf(e))
+		v.Lines = append(v.Lines, lineOf(r, e))
 	}
 	if before != uuid.Nil {
-		v.Newer = r.to(billingPath) + "#ledger"
+		v.Newer = r.To(billingPath) + "#ledger"
 	}
 	if len(entries) == ledgerPage {
-		v.Older = r.path(billingPath) + "?before=" + entries[ledgerPage-1].ID.String() + "&mode=" + r.mode() + "#ledger"
+		v.Older = r.Href(billingPath) + "?before=" + entries[ledgerPage-1].ID.String() + "&mode=" + r.Mode() + "#ledger"
 	}
-	return r.render(http.StatusOK, "billing", v)
+	return r.Show(http.StatusOK, "billing", v)
 }
 
 // meter returns the used part of a limit in percent, at most 100.
@@ -132,7 +133,7 @@ func meter(used, limit int64) string {
 	return fmt.Sprintf("%.1f%%", min(100, 100*float64(used)/float64(limit)))
 }
 
-func (r *request) lineOf(e billing.Entry) lineView {
+func lineOf(r *desk.Request, e billing.Entry) lineView {
 	v := lineView{
 		At: e.CreatedAt, Tone: "plain", Units: "0",
 		Reason: page.Say("ledger."+string(e.Kind)+"."+string(e.Source), "month", e.Period),
@@ -145,63 +146,56 @@ func (r *request) lineOf(e billing.Entry) lineView {
 	}
 	if e.SessionID != nil {
 		v.Session = e.SessionID.String()
-		v.Href = strings.Replace(fill(sessionPath, r.access.TenantID().String(), "live"), ":session", v.Session, 1)
+		v.Href = strings.Replace(desk.Href(sessionPath, r.Access.TenantID().String(), "live"), ":session", v.Session, 1)
 	}
 	return v
 }
 
-// lowBalance is the low-balance warning that a tenant has asked for.
-type lowBalance struct {
-	Left  int
-	Below int64
-	Href  string // of the page about billing; empty for those who may not open it
-}
-
 // lowBalance returns the warning if the balance is low. It does not report
 // errors: pages that show the balance report them.
-func (r *request) lowBalance() *lowBalance {
-	below := r.tenant.AlertBelow
-	if below == nil || r.route.path != overviewPath && r.route.path != billingPath {
+func (p *Pages) lowBalance(r *desk.Request) *desk.LowBalance {
+	below := r.Tenant.AlertBelow
+	if below == nil || r.Route.Path != overviewPath && r.Route.Path != billingPath {
 		return nil
 	}
-	a, err := r.pages.cfg.Insight.Allowance(r.ctx(), r.access.TenantID())
+	a, err := p.cfg.Insight.Allowance(r.Ctx(), r.Access.TenantID())
 	if left := a.FreeLeft + a.Credit; err == nil && !a.Unlimited && left < *below {
-		return &lowBalance{int(left), *below, r.editing(billingPath)}
+		return &desk.LowBalance{Left: int(left), Below: *below, Href: r.Editing(billingPath)}
 	}
 	return nil
 }
 
 type alertView struct {
-	layout
-	Form *formView
+	desk.Layout
+	Form *desk.FormView
 	Back string
 }
 
-func (p *Pages) alert(r *request) (*question, error) {
+func (p *Pages) alert(r *desk.Request) (*desk.Question, error) {
 	present := ""
-	if below := r.tenant.AlertBelow; below != nil {
+	if below := r.Tenant.AlertBelow; below != nil {
 		present = strconv.FormatInt(*below, 10)
 	}
-	return r.change(&question{
-		begin: []string{"alert_below", present},
-		show: func(status int, f *formView) error {
-			return r.render(status, "alert", &alertView{Form: f, Back: r.to(billingPath)})
+	return p.change(r, &desk.Question{
+		Begin: []string{"alert_below", present},
+		Show: func(status int, f *desk.FormView) error {
+			return r.Show(status, "alert", &alertView{Form: f, Back: r.To(billingPath)})
 		},
-	}, func(f *formView) tenant.Changes {
+	}, func(f *desk.FormView) tenant.Changes {
 		below, given := int64(-1), f.Value("alert_below")
 		if given != "" {
 			var err error
 			if below, err = strconv.ParseInt(given, 10, 64); err != nil || below < 0 {
-				f.wrong("alert_below", "alert.problem.range")
+				f.Mark("alert_below", "alert.problem.range")
 			}
 		}
 		return tenant.Changes{AlertBelow: &below}
-	}, r.to(billingPath), "alert_saved"), nil
+	}, r.To(billingPath), "alert_saved"), nil
 }
 
 // downloadLedger writes the ledger of a UTC month, by default the current one,
 // oldest first.
-func (p *Pages) downloadLedger(r *request) error {
+func (p *Pages) downloadLedger(r *desk.Request) error {
 	from := p.cfg.Now().UTC()
 	if given := r.QueryParam("month"); given != "" {
 		var err error
@@ -210,9 +204,9 @@ func (p *Pages) downloadLedger(r *request) error {
 		}
 	}
 	from = time.Date(from.Year(), from.Month(), 1, 0, 0, 0, 0, time.UTC)
-	return r.download("text/csv; charset=utf-8", "ledger-"+from.Format("2006-01")+".csv",
+	return r.Download("text/csv; charset=utf-8", "ledger-"+from.Format("2006-01")+".csv",
 		func(ctx context.Context, w io.Writer) error {
-			return p.writeLedger(ctx, w, r.tenant, from)
+			return p.writeLedger(ctx, w, r.Tenant, from)
 		})
 }
 
@@ -253,7 +247,7 @@ func (p *Pages) writeLedger(ctx context.Context, w io.Writer, t tenant.Tenant, f
 func (p *Pages) ledgerBatch(
 	ctx context.Context, tenantID uuid.UUID, from time.Time, after billing.Entry,
 ) ([]billing.Entry, error) {
-	ctx, cancel := context.WithTimeout(ctx, readBatch)
+	ctx, cancel := context.WithTimeout(ctx, desk.ReadBatch)
 	defer cancel()
 	return p.cfg.Billing.EntriesBetween(ctx, tenantID, from, from.AddDate(0, 1, 0), after, billing.MaxPage)
 }

@@ -1,15 +1,12 @@
 package dashboard
 
 import (
-	"errors"
 	"fmt"
-	"io"
-	"mime/multipart"
+	"html/template"
 	"net/http"
-	"net/url"
-	"os"
 	"strings"
 
+	"agegate/internal/pages/dashboard/desk"
 	"agegate/internal/rules/brand"
 	"agegate/internal/rules/tenant"
 
@@ -24,19 +21,19 @@ const maxBranding = 16 << 20
 // previewPath is where the style sheets and logos of previews are.
 const previewPath = "/dashboard/preview/:file"
 
-var brandingForm = &form{
-	name: "branding", again: true, // a preview may be requested twice
-	fields: []field{
-		{name: "brand_name", kind: "text", max: 100, optional: true, hint: true},
-		{name: "brand_colour", kind: "text", max: 100, optional: true, hint: true},
-		{name: "brand_logo", kind: "file", optional: true, hint: true},
-		{name: "remove_logo", kind: "checkbox"},
-		{name: "privacy_url", kind: "url", max: tenant.MaxURLLength, optional: true},
-		{name: "help_url", kind: "url", max: tenant.MaxURLLength, optional: true},
-		{name: "terms_url", kind: "url", max: tenant.MaxURLLength, optional: true},
-		{name: "review_url", kind: "url", max: tenant.MaxURLLength, optional: true, hint: true},
+var brandingForm = &desk.Form{
+	Name: "branding", Again: true, // a preview may be requested twice
+	Fields: []desk.Field{
+		{Name: "brand_name", Kind: "text", Max: 100, Optional: true, Hint: true},
+		{Name: "brand_colour", Kind: "text", Max: 100, Optional: true, Hint: true},
+		{Name: "brand_logo", Kind: "file", Optional: true, Hint: true},
+		{Name: "remove_logo", Kind: "checkbox"},
+		{Name: "privacy_url", Kind: "url", Max: tenant.MaxURLLength, Optional: true},
+		{Name: "help_url", Kind: "url", Max: tenant.MaxURLLength, Optional: true},
+		{Name: "terms_url", Kind: "url", Max: tenant.MaxURLLength, Optional: true},
+		{Name: "review_url", Kind: "url", Max: tenant.MaxURLLength, Optional: true, Hint: true},
 	},
-	problems: map[error]string{
+	Problems: map[error]string{
 		tenant.ErrNameEmpty: "name", tenant.ErrNameHidden: "name", brand.ErrColour: "colour",
 		brand.ErrLogoFormat: "logo_format", brand.ErrLogoSize: "logo_size",
 		tenant.ErrURLTooLong: "long", tenant.ErrURLSyntax: "syntax", tenant.ErrURLScheme: "scheme",
@@ -44,15 +41,16 @@ var brandingForm = &form{
 	},
 }
 
-func (p *Pages) branding() feature {
-	f := feature{
-		routes: []route{
-			{method: http.MethodGet, path: previewPath, minRole: user, handle: p.showPreviewFile},
+func (p *Pages) branding() desk.Feature {
+	f := desk.Feature{
+		Routes: []desk.Route{
+			{Method: http.MethodGet, Path: previewPath, MinRole: desk.User, Handle: p.showPreviewFile},
 		},
-		screens: []string{"branding"},
-		keys:    []string{"branding.light", "branding.dark"},
+		Screens: []string{"branding"},
+		Keys:    []string{"branding.light", "branding.dark"},
+		Funcs:   template.FuncMap{"preview": newPreview},
 	}
-	f.fill(route{path: brandingPath, minRole: owner, maxForm: maxBranding}, brandingForm, p.saveBranding)
+	f.Fill(desk.Route{Path: brandingPath, MinRole: desk.Owner, MaxForm: maxBranding}, brandingForm, p.saveBranding)
 	return f
 }
 
@@ -114,8 +112,8 @@ type previewView struct {
 func newPreview(scheme string, look brandView) previewView { return previewView{scheme, look} }
 
 type brandingView struct {
-	layout
-	Form    *formView
+	desk.Layout
+	Form    *desk.FormView
 	Stored  brandView // as it is now
 	Preview brandView // as it would be
 	Back    string
@@ -123,35 +121,35 @@ type brandingView struct {
 
 // saveBranding saves the brand. With the button "preview" it only shows the
 // result.
-func (p *Pages) saveBranding(r *request) (*question, error) {
-	look, err := p.cfg.Tenants.Brand(r.ctx(), r.access.TenantID())
-	links, colour := r.tenant.Links, ""
+func (p *Pages) saveBranding(r *desk.Request) (*desk.Question, error) {
+	look, err := p.cfg.Tenants.Brand(r.Ctx(), r.Access.TenantID())
+	links, colour := r.Tenant.Links, ""
 	if look.Colour != "" {
 		colour = "#" + string(look.Colour)
 	}
-	show := func(status int, f *formView) error {
+	show := func(status int, f *desk.FormView) error {
 		preview := look
-		if r.route.method == http.MethodPost {
+		if r.Route.Method == http.MethodPost {
 			preview = previewOf(f, look)
 		}
-		return r.render(status, "branding", &brandingView{
-			Form: f, Stored: brandViewOf(r.tenant, look), Preview: brandViewOf(r.tenant, preview), Back: r.to(settingsPath),
+		return r.Show(status, "branding", &brandingView{
+			Form: f, Stored: brandViewOf(r.Tenant, look), Preview: brandViewOf(r.Tenant, preview), Back: r.To(settingsPath),
 		})
 	}
-	q := r.change(&question{
-		begin: []string{
+	q := p.change(r, &desk.Question{
+		Begin: []string{
 			"brand_name", look.Name, "brand_colour", colour, "privacy_url", links.PrivacyURL, "help_url", links.HelpURL,
 			"terms_url", links.TermsURL,
 			"review_url", links.ReviewURL,
 		},
-		show: show,
-	}, brandingChanges, r.to(brandingPath), "branding_saved")
-	save := q.do
-	q.do = func(f *formView) error {
+		Show: show,
+	}, brandingChanges, r.To(brandingPath), "branding_saved")
+	save := q.Do
+	q.Do = func(f *desk.FormView) error {
 		if r.Request().PostForm.Has("preview") {
 			return show(http.StatusOK, f)
 		}
-		if err := r.once(f); err != nil {
+		if err := r.Once(f); err != nil {
 			return err
 		}
 		return save(f)
@@ -161,7 +159,7 @@ func (p *Pages) saveBranding(r *request) (*question, error) {
 
 // brandingChanges returns the changes in the form. A new logo takes precedence
 // over removing the old one.
-func brandingChanges(f *formView) tenant.Changes {
+func brandingChanges(f *desk.FormView) tenant.Changes {
 	name, colour := f.Value("brand_name"), f.Value("brand_colour")
 	privacy, help, terms, review := f.Value("privacy_url"), f.Value("help_url"), f.Value("terms_url"),
 		f.Value("review_url")
@@ -169,14 +167,14 @@ func brandingChanges(f *formView) tenant.Changes {
 		PrivacyURL: &privacy, HelpURL: &help, TermsURL: &terms, ReviewURL: &review,
 		Brand: &tenant.BrandChanges{Name: &name, Colour: &colour},
 	}
-	if len(f.upload) > 0 || f.Checked("remove_logo") {
-		c.Brand.Logo = &f.upload
+	if len(f.Upload) > 0 || f.Checked("remove_logo") {
+		c.Brand.Logo = &f.Upload
 	}
 	return c
 }
 
 // previewOf returns the brand in the form, with the stored logo.
-func previewOf(f *formView, stored brand.Brand) brand.Brand {
+func previewOf(f *desk.FormView, stored brand.Brand) brand.Brand {
 	look := brand.Brand{Name: f.Value("brand_name"), LogoHash: stored.LogoHash}
 	if f.Checked("remove_logo") {
 		look.LogoHash = ""
@@ -187,43 +185,10 @@ func previewOf(f *formView, stored brand.Brand) brand.Brand {
 	return look
 }
 
-// readUpload parses a multipart form and returns the first most bytes of a
-// field's file, or nil if there is none. It reads the rest of a longer file, so
-// that the fields after it are not lost.
-func readUpload(req *http.Request, field string, limit int64) (upload []byte, err error) {
-	parts, err := req.MultipartReader()
-	if errors.Is(err, http.ErrNotMultipart) {
-		return nil, nil // a form without a file
-	}
-	typed, room := url.Values{}, int64(maxForm)
-	for err == nil {
-		var part *multipart.Part
-		if part, err = parts.NextPart(); err != nil {
-			break
-		}
-		if part.FormName() == field {
-			upload, err = io.ReadAll(io.LimitReader(part, limit))
-			continue
-		}
-		var value []byte
-		value, err = io.ReadAll(http.MaxBytesReader(nil, part, room))
-		room -= int64(len(value))
-		typed.Add(part.FormName(), string(value))
-	}
-	switch {
-	case errors.As(err, new(*http.MaxBytesError)), errors.Is(err, os.ErrDeadlineExceeded): // did not arrive in time
-		return nil, echo.ErrStatusRequestEntityTooLarge
-	case !errors.Is(err, io.EOF):
-		return nil, echo.ErrBadRequest
-	}
-	req.PostForm = typed
-	return upload, nil
-}
-
 // showPreviewFile answers with the colours of a preview or with a logo.
-func (p *Pages) showPreviewFile(r *request) error {
+func (p *Pages) showPreviewFile(r *desk.Request) error {
 	if hash, isLogo := strings.CutSuffix(r.Param("file"), ".png"); isLogo {
-		logo, err := p.cfg.Tenants.Logo(r.ctx(), hash)
+		logo, err := p.cfg.Tenants.Logo(r.Ctx(), hash)
 		if err != nil {
 			return err
 		}

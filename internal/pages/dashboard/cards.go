@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"agegate/internal/pages/dashboard/desk"
 	"agegate/internal/pages/page"
 	"agegate/internal/rules/fault"
 	"agegate/internal/rules/session"
@@ -21,28 +22,28 @@ const (
 // eachOutcome is the choice of one card for every outcome.
 const eachOutcome = "each"
 
-var cardsForm = &form{
-	name: "cards",
-	fields: []field{
-		{name: "name", kind: "text", max: session.MaxCardName, hint: true},
-		{name: "outcome", kind: "select", options: append([]string{eachOutcome}, session.CardOutcomes...)},
-		{name: "target_age", kind: "number", max: 2},
+var cardsForm = &desk.Form{
+	Name: "cards",
+	Fields: []desk.Field{
+		{Name: "name", Kind: "text", Max: session.MaxCardName, Hint: true},
+		{Name: "outcome", Kind: "select", Options: append([]string{eachOutcome}, session.CardOutcomes...)},
+		{Name: "target_age", Kind: "number", Max: 2},
 	},
-	problems: map[error]string{session.ErrCardName: "name", session.ErrTooManyCards: "many"},
+	Problems: map[error]string{session.ErrCardName: "name", session.ErrTooManyCards: "many"},
 }
 
-var revokeCardForm = &form{name: "revoke_card"}
+var revokeCardForm = &desk.Form{Name: "revoke_card"}
 
-func (p *Pages) cards() feature {
-	f := feature{screens: []string{"cards", "sheet"}}
-	f.fill(route{path: cardsPath, minRole: developer, testOnly: true}, cardsForm, p.makeCards)
-	f.ask(route{path: revokeCardPath, minRole: developer, testOnly: true}, revokeCardForm, p.revokeCard)
+func (p *Pages) cards() desk.Feature {
+	f := desk.Feature{Screens: []string{"cards", "sheet"}}
+	f.Fill(desk.Route{Path: cardsPath, MinRole: desk.Developer, TestOnly: true}, cardsForm, p.makeCards)
+	f.Ask(desk.Route{Path: revokeCardPath, MinRole: desk.Developer, TestOnly: true}, revokeCardForm, p.revokeCard)
 	return f
 }
 
 type cardsView struct {
-	layout
-	Form  *formView
+	desk.Layout
+	Form  *desk.FormView
 	Cards []cardRow
 	Share int
 }
@@ -54,37 +55,37 @@ type cardRow struct {
 	Revoke string // address
 }
 
-func (p *Pages) cardsPage(r *request, status int, f *formView) error {
-	cards, err := p.cfg.Cards.List(r.ctx(), r.access.TenantID())
+func (p *Pages) cardsPage(r *desk.Request, status int, f *desk.FormView) error {
+	cards, err := p.cfg.Cards.List(r.Ctx(), r.Access.TenantID())
 	if err != nil {
 		return err
 	}
 	v := &cardsView{Form: f, Share: session.CardShare}
 	for _, c := range cards {
 		v.Cards = append(v.Cards, cardRow{c, c.UsedOn(p.cfg.Now()),
-			strings.Replace(r.path(revokeCardPath), ":card", c.ID.String(), 1)})
+			strings.Replace(r.Href(revokeCardPath), ":card", c.ID.String(), 1)})
 	}
-	return r.render(status, "cards", v)
+	return r.Show(status, "cards", v)
 }
 
 // makeCards creates cards and shows their links, only this time.
-func (p *Pages) makeCards(r *request) (q *question, err error) {
+func (p *Pages) makeCards(r *desk.Request) (q *desk.Question, err error) {
 	var age int
-	return &question{
-		begin: []string{"target_age", "18"},
-		show:  func(status int, f *formView) error { return p.cardsPage(r, status, f) },
-		check: func(f *formView) error {
+	return &desk.Question{
+		Begin: []string{"target_age", "18"},
+		Show:  func(status int, f *desk.FormView) error { return p.cardsPage(r, status, f) },
+		Check: func(f *desk.FormView) error {
 			if age, err = strconv.Atoi(f.Value("target_age")); err != nil || !allowedAge(age) {
-				f.wrong("target_age", "cards.problem.age", "min", minAge, "max", maxAge)
+				f.Mark("target_age", "cards.problem.age", "min", minAge, "max", maxAge)
 			}
 			return nil
 		},
-		do: func(f *formView) error {
+		Do: func(f *desk.FormView) error {
 			outcomes := []string{f.Value("outcome")}
 			if outcomes[0] == eachOutcome {
 				outcomes = session.CardOutcomes
 			}
-			made, err := p.cfg.Cards.Make(r.ctx(), r.who.Actor(), r.access.TenantID(), f.Value("name"), age, outcomes)
+			made, err := p.cfg.Cards.Make(r.Ctx(), r.Who.Actor(), r.Access.TenantID(), f.Value("name"), age, outcomes)
 			if err != nil {
 				return err
 			}
@@ -94,7 +95,7 @@ func (p *Pages) makeCards(r *request) (q *question, err error) {
 }
 
 type sheetView struct {
-	layout
+	desk.Layout
 	Cards []printedCard
 	Back  string
 }
@@ -108,8 +109,8 @@ type printedCard struct {
 	Side int
 }
 
-func (p *Pages) showSheet(r *request, made []session.MadeCard) error {
-	v := &sheetView{Back: r.path(cardsPath)}
+func (p *Pages) showSheet(r *desk.Request, made []session.MadeCard) error {
+	v := &sheetView{Back: r.Href(cardsPath)}
 	for _, c := range made {
 		link := p.cfg.URL + strings.Replace(cardPath, ":token", c.Token, 1)
 		modules, side, err := qrModules(link)
@@ -118,7 +119,7 @@ func (p *Pages) showSheet(r *request, made []session.MadeCard) error {
 		}
 		v.Cards = append(v.Cards, printedCard{c.Card, link, modules, side})
 	}
-	return r.render(http.StatusOK, "sheet", v)
+	return r.Show(http.StatusOK, "sheet", v)
 }
 
 // quiet is the width of the empty border of a QR code, in modules (ISO/IEC 18004).
@@ -147,23 +148,23 @@ func qrModules(text string) (path string, side int, err error) {
 }
 
 // card returns the card that the path names.
-func (r *request) card() (session.Card, error) {
-	id, err := r.id("card")
+func (p *Pages) card(r *desk.Request) (session.Card, error) {
+	id, err := r.ID("card")
 	if err != nil {
 		return session.Card{}, err
 	}
-	return r.pages.cfg.Cards.Card(r.ctx(), r.access.TenantID(), id)
+	return p.cfg.Cards.Card(r.Ctx(), r.Access.TenantID(), id)
 }
 
-func (p *Pages) revokeCard(r *request) (*question, error) {
-	card, err := r.card()
-	return &question{
-		Values: []any{"name", card.Name}, Facts: []page.Text{page.Say("revoke_card.fact")}, Back: r.path(cardsPath),
-		do: func(*formView) error {
-			if err := p.cfg.Cards.Revoke(r.ctx(), r.who.Actor(), r.access.TenantID(), card.ID); err != nil {
+func (p *Pages) revokeCard(r *desk.Request) (*desk.Question, error) {
+	card, err := p.card(r)
+	return &desk.Question{
+		Values: []any{"name", card.Name}, Facts: []page.Text{page.Say("revoke_card.fact")}, Back: r.Href(cardsPath),
+		Do: func(*desk.FormView) error {
+			if err := p.cfg.Cards.Revoke(r.Ctx(), r.Who.Actor(), r.Access.TenantID(), card.ID); err != nil {
 				return err
 			}
-			return r.done(r.path(cardsPath), "card_revoked")
+			return r.Done(r.Href(cardsPath), "card_revoked")
 		},
 	}, err
 }
@@ -171,35 +172,35 @@ func (p *Pages) revokeCard(r *request) (*question, error) {
 // cardPath is the page that a card's link opens. Anyone may open it.
 const cardPath = "/dashboard/card/:token"
 
-var cardForm = &form{name: "card", again: true, problems: map[error]string{session.ErrCardUsedUp: "used_up"}}
+var cardForm = &desk.Form{Name: "card", Again: true, Problems: map[error]string{session.ErrCardUsedUp: "used_up"}}
 
-func (p *Pages) scannedCard() feature {
-	f := feature{screens: []string{"card"}}
-	f.fill(route{path: cardPath}, cardForm, p.useCard)
+func (p *Pages) scannedCard() desk.Feature {
+	f := desk.Feature{Screens: []string{"card"}}
+	f.Fill(desk.Route{Path: cardPath, Entry: true}, cardForm, p.useCard)
 	return f
 }
 
 type cardView struct {
-	layout
+	desk.Layout
 	session.Card
-	Form *formView
+	Form *desk.FormView
 	Go   string // address of the created session; empty if there is none
 }
 
 // useCard shows what a card does. Showing creates nothing, so that previews of
 // the link have no effect. The form creates a session and shows a link to its
 // page, because the policy forbids forms to lead to another origin.
-func (p *Pages) useCard(r *request) (*question, error) {
-	card, err := p.cfg.Cards.ByLink(r.ctx(), r.Param("token"))
+func (p *Pages) useCard(r *desk.Request) (*desk.Question, error) {
+	card, err := p.cfg.Cards.ByLink(r.Ctx(), r.Param("token"))
 	v := &cardView{Card: card}
-	show := func(status int, f *formView) error {
+	show := func(status int, f *desk.FormView) error {
 		v.Form = f
-		return r.render(status, "card", v)
+		return r.Show(status, "card", v)
 	}
-	return &question{show: show, do: func(f *formView) error {
-		link, err := p.cfg.Cards.Use(r.ctx(), card, p.returnURL(card.TenantID))
+	return &desk.Question{Show: show, Do: func(f *desk.FormView) error {
+		link, err := p.cfg.Cards.Use(r.Ctx(), card, p.returnURL(card.TenantID))
 		if fault.CodeOf(err) == fault.TooMany { // the card's share, or the tenant's cap
-			if f.refuse(err) != nil {
+			if f.Refuse(err) != nil {
 				f.Fault = new(page.Say("card.problem.refused"))
 			}
 			return nil

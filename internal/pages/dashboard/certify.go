@@ -5,15 +5,16 @@ import (
 
 	"agegate/internal/backoffice/certify"
 	"agegate/internal/backoffice/suite"
+	"agegate/internal/pages/dashboard/desk"
 	"agegate/internal/rules/fault"
 	"agegate/internal/rules/webhook"
 )
 
 const certifyPath = webhooksPath + "/certify"
 
-var certifyForm = &form{
-	name: "certify",
-	problems: map[error]string{
+var certifyForm = &desk.Form{
+	Name: "certify",
+	Problems: map[error]string{
 		certify.ErrTooSoon: "too_soon", certify.ErrDisabled: "disabled", errNoWebhook: "no_url",
 	},
 }
@@ -21,27 +22,27 @@ var certifyForm = &form{
 // verdicts are the tones of outcomes, whose texts are certify.<outcome>.
 var verdicts = map[suite.Outcome]string{suite.Passed: "good", suite.Failed: "bad", suite.Skipped: "plain"}
 
-func (p *Pages) certify() feature {
-	f := feature{screens: []string{"certify"}}
-	f.fill(route{path: certifyPath, minRole: developer, testOnly: true}, certifyForm, p.startCertify)
+func (p *Pages) certify() desk.Feature {
+	f := desk.Feature{Screens: []string{"certify"}}
+	f.Fill(desk.Route{Path: certifyPath, MinRole: desk.Developer, TestOnly: true}, certifyForm, p.startCertify)
 	for outcome := range verdicts {
-		f.keys = append(f.keys, "certify."+string(outcome))
+		f.Keys = append(f.Keys, "certify."+string(outcome))
 	}
 	for _, code := range certify.Codes() {
-		f.keys = append(f.keys, "certify.found_"+string(code))
+		f.Keys = append(f.Keys, "certify.found_"+string(code))
 	}
 	for _, c := range certify.Plan() {
 		if c.ByAnswer {
-			f.keys = append(f.keys, "certify.case."+c.Name, "certify.fix."+c.Name)
+			f.Keys = append(f.Keys, "certify.case."+c.Name, "certify.fix."+c.Name)
 		}
 	}
 	return f
 }
 
 type certifyView struct {
-	layout
+	desk.Layout
 	URL     string
-	Form    *formView
+	Form    *desk.FormView
 	Started *time.Time // of the last run; nil before the first
 	Running bool
 	Ended   bool // the run was not interrupted
@@ -59,10 +60,10 @@ type certifiedRow struct {
 	Key string
 }
 
-func (p *Pages) certifyPage(r *request, status int, f *formView) error {
-	v := &certifyView{URL: r.tenant.WebhookURL, Form: f, Back: r.path(webhooksPath)}
-	last, err := p.cfg.Certify.Last(r.ctx(), r.access.TenantID(),
-		webhook.EndpointID(r.access.TenantID(), false, r.tenant.WebhookURL))
+func (p *Pages) certifyPage(r *desk.Request, status int, f *desk.FormView) error {
+	v := &certifyView{URL: r.Tenant.WebhookURL, Form: f, Back: r.Href(webhooksPath)}
+	last, err := p.cfg.Certify.Last(r.Ctx(), r.Access.TenantID(),
+		webhook.EndpointID(r.Access.TenantID(), false, r.Tenant.WebhookURL))
 	switch {
 	case fault.CodeOf(err) == fault.NotFound:
 	case err != nil:
@@ -72,7 +73,7 @@ func (p *Pages) certifyPage(r *request, status int, f *formView) error {
 	}
 	for _, result := range last.Results {
 		row := certifiedRow{Result: result, Tone: verdicts[result.Outcome]}
-		if p.set.Has("certify.case." + result.Case) {
+		if p.Set.Has("certify.case." + result.Case) {
 			row.Key = result.Case
 		}
 		if result.Outcome == suite.Passed {
@@ -80,20 +81,20 @@ func (p *Pages) certifyPage(r *request, status int, f *formView) error {
 		}
 		v.Rows = append(v.Rows, row)
 	}
-	return r.render(status, "certify", v)
+	return r.Show(status, "certify", v)
 }
 
-func (p *Pages) startCertify(r *request) (*question, error) {
-	return &question{
-		show: func(status int, f *formView) error { return p.certifyPage(r, status, f) },
-		do: func(*formView) error {
-			if r.tenant.WebhookURL == "" {
+func (p *Pages) startCertify(r *desk.Request) (*desk.Question, error) {
+	return &desk.Question{
+		Show: func(status int, f *desk.FormView) error { return p.certifyPage(r, status, f) },
+		Do: func(*desk.FormView) error {
+			if r.Tenant.WebhookURL == "" {
 				return errNoWebhook
 			}
-			if err := p.cfg.Certify.Start(r.ctx(), r.who.Actor(), r.access.TenantID()); err != nil {
+			if err := p.cfg.Certify.Start(r.Ctx(), r.Who.Actor(), r.Access.TenantID()); err != nil {
 				return err
 			}
-			return r.done(r.path(certifyPath), "certifying")
+			return r.Done(r.Href(certifyPath), "certifying")
 		},
 	}, nil
 }

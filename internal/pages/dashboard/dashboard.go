@@ -1,11 +1,7 @@
 package dashboard
 
 import (
-	"crypto/rand"
-	"fmt"
-	"io"
 	"log/slog"
-	"net/http"
 	"net/netip"
 	"strings"
 	"time"
@@ -15,15 +11,12 @@ import (
 	"agegate/internal/backoffice/drift"
 	"agegate/internal/backoffice/evidence"
 	"agegate/internal/backoffice/insight"
-	"agegate/internal/pages/page"
+	"agegate/internal/pages/dashboard/desk"
 	"agegate/internal/rules/audit"
 	"agegate/internal/rules/billing"
 	"agegate/internal/rules/session"
 	"agegate/internal/rules/tenant"
 	"agegate/internal/rules/webhook"
-	"agegate/templates"
-
-	"github.com/labstack/echo/v4"
 )
 
 // Config holds the dependencies and settings of the pages.
@@ -52,68 +45,30 @@ type Config struct {
 	Proxies []netip.Prefix
 	Now     func() time.Time
 	Logger  *slog.Logger // nil discards
-	Random  io.Reader    // nil means crypto/rand
 }
 
-// Pages are the handlers of the dashboard.
+// Pages are the handlers of the dashboard. The desk serves them.
 type Pages struct {
-	cfg       Config
-	set       *page.Set
-	routes    []route
-	byPattern map[string]route // the GET routes
-	host      string           // the host and port of cfg.URL
-
-	downloads downloads
+	*desk.Desk
+	cfg Config
 }
-
-// policy allows only the pages' own files, and forbids scripts to create markup
-// from text.
-const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
-	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
 
 // New checks every template in every language. It fails on the first template
 // that is missing or uses a text that the catalogues do not have.
 func New(cfg Config) (*Pages, error) {
-	if cfg.Logger == nil {
-		cfg.Logger = slog.New(slog.DiscardHandler)
-	}
-	if cfg.Random == nil {
-		cfg.Random = rand.Reader
-	}
-	p := &Pages{cfg: cfg, byPattern: map[string]route{}, host: hostOfURL(cfg.URL)}
-	screens, keys := []string{}, composedKeys()
-	for _, f := range p.features() {
-		p.routes = append(p.routes, f.routes...)
-		screens = append(screens, f.screens...)
-		keys = append(keys, f.composed()...)
-	}
-	for _, r := range p.routes {
-		if r.method == http.MethodGet {
-			p.byPattern[r.path] = r
-		}
-	}
-	var err error
-	p.set, err = page.New(page.Config{
-		Files: templates.Dashboard(), Screens: screens, Keys: keys, Funcs: funcs,
-		StaticPath: "/dashboard/static", PublicURL: cfg.URL, ContentPolicy: policy,
-		Permissions: "camera=(), microphone=(), geolocation=(), display-capture=()",
-	})
-	if err != nil {
-		return nil, fmt.Errorf("dashboard: %w", err)
-	}
-	return p, nil
+	p := &Pages{cfg: cfg}
+	return p, p.serve(p.features())
 }
 
-// Register mounts the pages and their static files.
-func (p *Pages) Register(e *echo.Echo) {
-	p.set.Assets().Register(e)
-	for _, route := range p.routes {
-		methods, middlewares := []string{route.method}, []echo.MiddlewareFunc{}
-		if route.method == http.MethodGet {
-			methods, middlewares = append(methods, http.MethodHead), append(middlewares, page.Compress)
-		}
-		e.Match(methods, route.path, p.guarded(route), middlewares...)
-	}
+// serve makes the desk that serves the features.
+func (p *Pages) serve(features []desk.Feature) (err error) {
+	cfg := p.cfg
+	p.Desk, err = desk.New(desk.Config{
+		Accounts: cfg.Accounts, Tenants: cfg.Tenants, APIURL: cfg.APIURL, URL: cfg.URL, Proxies: cfg.Proxies,
+		Now: cfg.Now, Logger: cfg.Logger,
+		Features: features, Home: homePath, LogIn: loginPath, Frame: p.frame, StepUp: p.askStepUp,
+	})
+	return err
 }
 
 // Owns reports whether a request's path belongs to the dashboard, whether or not

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"agegate/internal/backoffice/account"
+	"agegate/internal/pages/dashboard/desk"
 	"agegate/internal/pages/page"
 	"agegate/internal/rules/fault"
 	"agegate/internal/rules/session"
@@ -25,42 +26,44 @@ var (
 )
 
 var (
-	testEventForm = &form{
-		name:     "test_event",
-		fields:   []field{{name: "outcome", kind: "select", options: []string{"verified", "fallback"}}},
-		problems: map[error]string{errNoWebhook: "no_url", errTestLimit: "limit"},
+	testEventForm = &desk.Form{
+		Name:     "test_event",
+		Fields:   []desk.Field{{Name: "outcome", Kind: "select", Options: []string{"verified", "fallback"}}},
+		Problems: map[error]string{errNoWebhook: "no_url", errTestLimit: "limit"},
 	}
-	resendForm = &form{
-		name:   "resend",
-		fields: []field{{name: "since", kind: "select", options: []string{"1h", "24h", "7d", "30d"}}},
+	resendForm = &desk.Form{
+		Name:   "resend",
+		Fields: []desk.Field{{Name: "since", Kind: "select", Options: []string{"1h", "24h", "7d", "30d"}}},
 	}
-	enableEndpointForm = &form{name: "enable"}
+	enableEndpointForm = &desk.Form{Name: "enable"}
 )
 
-func (p *Pages) delivery() feature {
-	f := feature{
-		routes: []route{
-			{method: http.MethodGet, path: eventPath, minRole: reader, handle: p.showDelivery},
-			{method: http.MethodPost, path: eventPath + "/resend", minRole: resender, handle: plainForm.does(p.resendOne)},
+func (p *Pages) delivery() desk.Feature {
+	f := desk.Feature{
+		Routes: []desk.Route{
+			{Method: http.MethodGet, Path: eventPath, MinRole: desk.Reader, Handle: p.showDelivery},
+			{Method: http.MethodPost, Path: eventPath + "/resend", MinRole: desk.Resender,
+				Handle: desk.PlainForm.OnPost(p.resendOne)},
 		},
-		screens: []string{"delivery"},
-		keys:    []string{"resend.fact_1h", "resend.fact_24h", "resend.fact_7d", "resend.fact_30d"},
+		Screens: []string{"delivery"},
+		Keys:    []string{"resend.fact_1h", "resend.fact_24h", "resend.fact_7d", "resend.fact_30d"},
 	}
-	f.ask(route{path: webhooksPath + "/resend", minRole: resender}, resendForm, p.resendFailed)
-	f.ask(route{path: webhooksPath + "/test", minRole: developer, testOnly: true}, testEventForm, p.sendTestEvent)
-	f.ask(route{path: webhooksPath + "/endpoints/:endpoint/enable", minRole: developer, stepUp: inLive},
+	f.Ask(desk.Route{Path: webhooksPath + "/resend", MinRole: desk.Resender}, resendForm, p.resendFailed)
+	f.Ask(desk.Route{Path: webhooksPath + "/test", MinRole: desk.Developer, TestOnly: true}, testEventForm,
+		p.sendTestEvent)
+	f.Ask(desk.Route{Path: webhooksPath + "/endpoints/:endpoint/enable", MinRole: desk.Developer, StepUp: desk.InLive},
 		enableEndpointForm, p.enable)
 	return f
 }
 
 type deliveryView struct {
-	layout
+	desk.Layout
 	Event    webhook.Record
 	Tone     string
 	Body     string
 	Attempts []attemptView // newest first
 	MayAct   bool
-	Form     *formView
+	Form     *desk.FormView
 	Resend   string // address; empty if not possible
 	Retry    string // address of an early attempt; empty if not possible
 	Session  string // address of the session
@@ -74,14 +77,15 @@ type attemptView struct {
 	Answer string // the excerpt with hidden characters escaped
 }
 
-func (p *Pages) showDelivery(r *request) error {
-	d, err := p.cfg.Insight.Delivery(r.ctx(), r.scope(), r.Param("event"))
+func (p *Pages) showDelivery(r *desk.Request) error {
+	d, err := p.cfg.Insight.Delivery(r.Ctx(), r.Scope(), r.Param("event"))
 	if err != nil {
 		return err
 	}
 	v := &deliveryView{
-		Event: d.Record, Tone: deliveryTones[d.Status], Body: escape(d.Body), Back: r.path(webhooksPath),
-		MayAct: r.may(account.Resend), Retry: r.retry(d.Record), Session: r.path(sessionsPath) + "/" + d.SessionID.String(),
+		Event: d.Record, Tone: deliveryTones[d.Status], Body: escape(d.Body), Back: r.Href(webhooksPath),
+		MayAct: r.May(account.Resend), Retry: retryHref(r, d.Record),
+		Session: r.Href(sessionsPath) + "/" + d.SessionID.String(),
 	}
 	for _, a := range slices.Backward(d.Attempts) {
 		tone := "bad"
@@ -91,12 +95,12 @@ func (p *Pages) showDelivery(r *request) error {
 		v.Attempts = append(v.Attempts, attemptView{a, tone, a.Latency.Milliseconds(), escape(a.Excerpt)})
 	}
 	if v.MayAct && d.Status != webhook.StatusNoDestination {
-		v.Resend = r.path(webhooksPath) + "/events/" + d.ID + "/resend"
+		v.Resend = r.Href(webhooksPath) + "/events/" + d.ID + "/resend"
 	}
-	if v.Form, err = r.blank(plainForm); err != nil {
+	if v.Form, err = r.Blank(desk.PlainForm); err != nil {
 		return err
 	}
-	return r.render(http.StatusOK, "delivery", v)
+	return r.Show(http.StatusOK, "delivery", v)
 }
 
 // escape makes foreign bytes readable: it escapes everything that is hidden or
@@ -109,25 +113,25 @@ func escape(raw []byte) string {
 	return strings.Join(lines, "\n")
 }
 
-func (p *Pages) resendOne(r *request) (*question, error) {
-	return &question{do: func(*formView) error {
+func (p *Pages) resendOne(r *desk.Request) (*desk.Question, error) {
+	return &desk.Question{Do: func(*desk.FormView) error {
 		id := r.Param("event")
-		if err := p.cfg.Webhooks.ResendEvent(r.ctx(), r.who.Actor(), r.deliveries(), id); err != nil {
+		if err := p.cfg.Webhooks.ResendEvent(r.Ctx(), r.Who.Actor(), deliveryScope(r), id); err != nil {
 			return err
 		}
-		return r.done(r.path(webhooksPath)+"/events/"+id, "event_resent")
+		return r.Done(r.Href(webhooksPath)+"/events/"+id, "event_resent")
 	}}, nil
 }
 
 // countUpTo is the maximum number of events that a page counts.
 const countUpTo = 1000
 
-func (p *Pages) resendFailed(r *request) (*question, error) {
-	return &question{
-		Safe: true, Back: r.path(webhooksPath), begin: []string{"since", "24h"},
-		facts: func() (facts []page.Text, err error) {
-			for _, window := range resendForm.fields[0].options {
-				n, err := p.cfg.Webhooks.CountFailedEvents(r.ctx(), r.deliveries(), p.cfg.Now().Add(-pastWindows[window]),
+func (p *Pages) resendFailed(r *desk.Request) (*desk.Question, error) {
+	return &desk.Question{
+		Safe: true, Back: r.Href(webhooksPath), Begin: []string{"since", "24h"},
+		MoreFacts: func() (facts []page.Text, err error) {
+			for _, window := range resendForm.Fields[0].Options {
+				n, err := p.cfg.Webhooks.CountFailedEvents(r.Ctx(), deliveryScope(r), p.cfg.Now().Add(-pastWindows[window]),
 					countUpTo)
 				if err != nil {
 					return nil, err
@@ -136,24 +140,24 @@ func (p *Pages) resendFailed(r *request) (*question, error) {
 			}
 			return append(facts, page.Say("resend.fact_same"), page.Say("resend.fact_waiting")), nil
 		},
-		do: func(f *formView) error {
+		Do: func(f *desk.FormView) error {
 			since := p.cfg.Now().Add(-pastWindows[f.Value("since")])
-			if _, err := p.cfg.Webhooks.ResendFailedEvents(r.ctx(), r.who.Actor(), r.deliveries(), since); err != nil {
+			if _, err := p.cfg.Webhooks.ResendFailedEvents(r.Ctx(), r.Who.Actor(), deliveryScope(r), since); err != nil {
 				return err
 			}
-			return r.done(r.path(webhooksPath), "events_resent")
+			return r.Done(r.Href(webhooksPath), "events_resent")
 		},
 	}, nil
 }
 
-func (p *Pages) sendTestEvent(r *request) (*question, error) {
-	q := &question{Safe: true, Back: r.path(webhooksPath), begin: []string{"outcome", "verified"}}
-	if r.tenant.WebhookURL != "" {
-		q.Facts = append(q.Facts, page.Say("test_event.fact_url", "url", r.tenant.WebhookURL))
+func (p *Pages) sendTestEvent(r *desk.Request) (*desk.Question, error) {
+	q := &desk.Question{Safe: true, Back: r.Href(webhooksPath), Begin: []string{"outcome", "verified"}}
+	if r.Tenant.WebhookURL != "" {
+		q.Facts = append(q.Facts, page.Say("test_event.fact_url", "url", r.Tenant.WebhookURL))
 	}
 	q.Facts = append(q.Facts, page.Say("test_event.fact_cap"))
-	q.do = func(f *formView) error {
-		if r.tenant.WebhookURL == "" {
+	q.Do = func(f *desk.FormView) error {
+		if r.Tenant.WebhookURL == "" {
 			return errNoWebhook
 		}
 		id, err := p.completeTest(r, f.Value("outcome"))
@@ -163,33 +167,33 @@ func (p *Pages) sendTestEvent(r *request) (*question, error) {
 		if err != nil {
 			return err
 		}
-		return r.done(r.path(webhooksPath)+"/events/"+id, "event_sent")
+		return r.Done(r.Href(webhooksPath)+"/events/"+id, "event_sent")
 	}
 	return q, nil
 }
 
 // completeTest creates a test session, forces its result, and returns the ID of
 // its event.
-func (p *Pages) completeTest(r *request, outcome string) (string, error) {
+func (p *Pages) completeTest(r *desk.Request, outcome string) (string, error) {
 	result := map[string]session.Result{"verified": session.ResultVerified, "fallback": session.ResultFallback}[outcome]
-	created, err := p.cfg.Sessions.Create(r.ctx(), tenant.Caller{TenantID: r.access.TenantID()},
-		session.CreateRequest{TargetAge: 18, TestReturnURL: p.returnURL(r.access.TenantID())})
+	created, err := p.cfg.Sessions.Create(r.Ctx(), tenant.Caller{TenantID: r.Access.TenantID()},
+		session.CreateRequest{TargetAge: 18, TestReturnURL: p.returnURL(r.Access.TenantID())})
 	if err != nil {
 		return "", err
 	}
-	sess, err := p.cfg.Sessions.ByLink(r.ctx(),
+	sess, err := p.cfg.Sessions.ByLink(r.Ctx(),
 		created.VerificationURL[strings.LastIndexByte(created.VerificationURL, '/')+1:])
 	// If the document check is on, the first force offers it and the second one
 	// refuses it.
 	for range 2 {
 		if err == nil && sess.Status == session.StatusPending {
-			sess, err = p.cfg.Sessions.Resolve(r.ctx(), sess, session.CheckResult{Result: result, Source: session.SourceForced})
+			sess, err = p.cfg.Sessions.Resolve(r.Ctx(), sess, session.CheckResult{Result: result, Source: session.SourceForced})
 		}
 	}
 	if err != nil {
 		return "", err
 	}
-	events, err := p.cfg.Webhooks.Events(r.ctx(), webhook.Filter{Scope: r.deliveries(), Session: created.SessionID})
+	events, err := p.cfg.Webhooks.Events(r.Ctx(), webhook.Filter{Scope: deliveryScope(r), Session: created.SessionID})
 	if err == nil && len(events) != 1 {
 		err = errors.New("dashboard: a completed test session has no event")
 	}
@@ -200,8 +204,8 @@ func (p *Pages) completeTest(r *request, outcome string) (string, error) {
 }
 
 // endpoint returns the disabled endpoint of the path.
-func (p *Pages) endpoint(r *request) (webhook.Endpoint, error) {
-	endpoints, err := p.cfg.Webhooks.Endpoints(r.ctx(), r.deliveries())
+func (p *Pages) endpoint(r *desk.Request) (webhook.Endpoint, error) {
+	endpoints, err := p.cfg.Webhooks.Endpoints(r.Ctx(), deliveryScope(r))
 	if err != nil {
 		return webhook.Endpoint{}, err
 	}
@@ -213,24 +217,24 @@ func (p *Pages) endpoint(r *request) (webhook.Endpoint, error) {
 	return webhook.Endpoint{}, echo.ErrNotFound
 }
 
-func (p *Pages) enable(r *request) (*question, error) {
+func (p *Pages) enable(r *desk.Request) (*desk.Question, error) {
 	e, err := p.endpoint(r)
 	if err != nil {
 		return nil, err
 	}
-	waiting, err := p.cfg.Webhooks.CountWaitingEvents(r.ctx(), r.deliveries(), e.ID, countUpTo)
-	return &question{
-		Safe: true, Back: r.path(webhooksPath),
+	waiting, err := p.cfg.Webhooks.CountWaitingEvents(r.Ctx(), deliveryScope(r), e.ID, countUpTo)
+	return &desk.Question{
+		Safe: true, Back: r.Href(webhooksPath),
 		Facts: []page.Text{
 			page.Say("enable.fact_url", "url", e.URL), page.Say("enable.fact_since", "at", stamp(*e.DisabledAt)),
 			page.Say("enable.fact_waiting", "n", waiting, "count", figureUpTo(int64(waiting), countUpTo)),
 			page.Say("enable.fact_repeat"),
 		},
-		do: func(*formView) error {
-			if _, err := p.cfg.Webhooks.EnableEndpoint(r.ctx(), r.who.Actor(), r.deliveries(), e.ID); err != nil {
+		Do: func(*desk.FormView) error {
+			if _, err := p.cfg.Webhooks.EnableEndpoint(r.Ctx(), r.Who.Actor(), deliveryScope(r), e.ID); err != nil {
 				return err
 			}
-			return r.done(r.path(webhooksPath), "endpoint_enabled")
+			return r.Done(r.Href(webhooksPath), "endpoint_enabled")
 		},
 	}, err
 }

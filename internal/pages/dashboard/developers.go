@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"agegate/internal/backoffice/insight"
+	"agegate/internal/pages/dashboard/desk"
 	"agegate/internal/pages/page"
 	"agegate/internal/rules/audit"
 	"agegate/internal/rules/fault"
@@ -16,34 +17,34 @@ import (
 
 // Functions that the pages for developers share.
 
-// deliveries is scope for changes to deliveries.
-func (r *request) deliveries() webhook.Scope {
-	return webhook.OfMode(r.access.TenantID(), r.access.Livemode())
+// deliveryScope is scope for changes to deliveries.
+func deliveryScope(r *desk.Request) webhook.Scope {
+	return webhook.OfMode(r.Access.TenantID(), r.Access.Livemode())
 }
 
 // findSession looks for a session in the modes that the log-in opens.
-func (r *request) findSession(id uuid.UUID) (insight.Record, bool, error) {
-	return inModes(r, func(s insight.Scope) (insight.Record, error) { return r.pages.cfg.Insight.Session(r.ctx(), s, id) })
+func (p *Pages) findSession(r *desk.Request, id uuid.UUID) (insight.Record, bool, error) {
+	return inModes(r, func(s insight.Scope) (insight.Record, error) { return p.cfg.Insight.Session(r.Ctx(), s, id) })
 }
 
 // findEvent is findSession for a webhook event. It finds nothing for text that is
 // not an event's ID.
-func (r *request) findEvent(id string) (insight.Delivery, bool, error) {
+func (p *Pages) findEvent(r *desk.Request, id string) (insight.Delivery, bool, error) {
 	bare, isEvent := strings.CutPrefix(id, "evt_")
-	if _, ok := parseID(bare); !isEvent || !ok {
+	if _, ok := desk.ParseID(bare); !isEvent || !ok {
 		return insight.Delivery{}, false, nil
 	}
 	return inModes(r, func(s insight.Scope) (insight.Delivery,
 		error) {
-		return r.pages.cfg.Insight.Delivery(r.ctx(), s, id)
+		return p.cfg.Insight.Delivery(r.Ctx(), s, id)
 	})
 }
 
 // inModes looks something up in test mode, and in live mode too if the log-in
 // opens it.
-func inModes[T any](r *request, look func(insight.Scope) (T, error)) (it T, found bool, err error) {
-	for _, livemode := range r.livemodes() {
-		it, err = look(insight.Scope{TenantID: r.access.TenantID(), Livemode: livemode})
+func inModes[T any](r *desk.Request, look func(insight.Scope) (T, error)) (it T, found bool, err error) {
+	for _, livemode := range livemodesOf(r) {
+		it, err = look(insight.Scope{TenantID: r.Access.TenantID(), Livemode: livemode})
 		if fault.CodeOf(err) != fault.NotFound {
 			return it, err == nil, err
 		}
@@ -51,49 +52,49 @@ func inModes[T any](r *request, look func(insight.Scope) (T, error)) (it T, foun
 	return it, false, nil
 }
 
-// livemodes are the modes that the log-in opens: a password alone opens test mode
+// livemodesOf are the modes that the log-in opens: a password alone opens test mode
 // only.
-func (r *request) livemodes() []bool {
-	if r.who.Strong() {
+func livemodesOf(r *desk.Request) []bool {
+	if r.Who.Strong() {
 		return []bool{false, true}
 	}
 	return []bool{false}
 }
 
 // signingKeys returns the secrets of a kind that debuggers may try.
-func (r *request) signingKeys(kind tenant.SecretKind) ([]tenant.SigningKey, error) {
-	return r.pages.cfg.Tenants.SigningKeys(r.ctx(), r.access.TenantID(), kind, r.livemodes()...)
+func (p *Pages) signingKeys(r *desk.Request, kind tenant.SecretKind) ([]tenant.SigningKey, error) {
+	return p.cfg.Tenants.SigningKeys(r.Ctx(), r.Access.TenantID(), kind, livemodesOf(r)...)
 }
 
 // sessionLink returns a link to the session with an ID, or nil.
-func (r *request) sessionLink(id uuid.UUID) (*recordLink, error) {
-	record, found, err := r.findSession(id)
+func (p *Pages) sessionLink(r *desk.Request, id uuid.UUID) (*recordLink, error) {
+	record, found, err := p.findSession(r, id)
 	if err != nil || !found {
 		return nil, err
 	}
-	return r.linkTo(record), nil
+	return linkTo(r, record), nil
 }
 
 // linkTo returns a link to a session's page, in the session's mode.
-func (r *request) linkTo(record insight.Record) *recordLink {
+func linkTo(r *desk.Request, record insight.Record) *recordLink {
 	path := strings.Replace(sessionPath, ":session", record.ID.String(), 1)
-	return &recordLink{"debugger.open_session", r.inMode(record.Livemode, path), record.Livemode}
+	return &recordLink{"debugger.open_session", inMode(r, record.Livemode, path), record.Livemode}
 }
 
 // eventLink returns a link to the webhook event with an ID, or nil.
-func (r *request) eventLink(id string) (*recordLink, error) {
-	event, found, err := r.findEvent(id)
+func (p *Pages) eventLink(r *desk.Request, id string) (*recordLink, error) {
+	event, found, err := p.findEvent(r, id)
 	if err != nil || !found {
 		return nil, err
 	}
 	path := strings.Replace(eventPath, ":event", event.ID, 1)
-	return &recordLink{"debugger.open_event", r.inMode(event.Livemode, path), event.Livemode}, nil
+	return &recordLink{"debugger.open_event", inMode(r, event.Livemode, path), event.Livemode}, nil
 }
 
 // inMode returns the address of a path in a mode, which may differ from the
 // page's.
-func (r *request) inMode(livemode bool, pattern string) string {
-	return fill(pattern, r.access.TenantID().String(), audit.Mode(livemode))
+func inMode(r *desk.Request, livemode bool, pattern string) string {
+	return desk.Href(pattern, r.Access.TenantID().String(), audit.Mode(livemode))
 }
 
 // modeName is the key of a mode's name.
@@ -116,7 +117,7 @@ var (
 // shownView is the page that shows secrets, the screen "shown". It answers only
 // POST, and is neither compressed nor cached.
 type shownView struct {
-	layout
+	desk.Layout
 	Title, Lead page.Text
 	Values      []shownValue
 	Curl        string // a command that uses the first value; may be empty
@@ -146,8 +147,8 @@ func newSecretView(s tenant.Secret) secretView {
 }
 
 // secretViews returns the secrets in force for a list.
-func (r *request) secretViews(kind tenant.SecretKind) ([]secretView, error) {
-	secrets, err := r.pages.cfg.Tenants.Secrets(r.ctx(), r.access.TenantID(), r.access.Livemode(), kind)
+func (p *Pages) secretViews(r *desk.Request, kind tenant.SecretKind) ([]secretView, error) {
+	secrets, err := p.cfg.Tenants.Secrets(r.Ctx(), r.Access.TenantID(), r.Access.Livemode(), kind)
 	views := make([]secretView, 0, len(secrets))
 	for _, s := range secrets {
 		views = append(views, newSecretView(s))
@@ -164,17 +165,18 @@ func secretKeys(kind string) []string {
 	return keys
 }
 
-// reveal asks for confirmation before it shows the secrets of a kind in force.
+// askToReveal asks for confirmation before it shows the secrets of a kind in force.
 // back is the pattern of the page that leads to it.
-func reveal(kind tenant.SecretKind, back string) finder {
-	return func(r *request) (*question, error) {
-		return &question{Safe: true, Back: r.path(back), do: func(*formView) error { return r.reveal(kind, r.path(back)) }},
-			nil
+func (p *Pages) askToReveal(kind tenant.SecretKind, back string) desk.Finder {
+	return func(r *desk.Request) (*desk.Question, error) {
+		return &desk.Question{Safe: true, Back: r.Href(back), Do: func(*desk.FormView) error {
+			return p.reveal(r, kind, r.Href(back))
+		}}, nil
 	}
 }
 
-func (r *request) reveal(kind tenant.SecretKind, back string) error {
-	secrets, err := r.pages.cfg.Tenants.RevealSecrets(r.ctx(), r.who.Actor(), r.access.TenantID(), r.access.Livemode(),
+func (p *Pages) reveal(r *desk.Request, kind tenant.SecretKind, back string) error {
+	secrets, err := p.cfg.Tenants.RevealSecrets(r.Ctx(), r.Who.Actor(), r.Access.TenantID(), r.Access.Livemode(),
 		kind)
 	if err != nil {
 		return err
@@ -191,5 +193,5 @@ func (r *request) reveal(kind tenant.SecretKind, back string) error {
 			Note: page.Say(prefix+"note_"+string(s.State), "end", end),
 		})
 	}
-	return r.render(200, "shown", v)
+	return r.Show(200, "shown", v)
 }

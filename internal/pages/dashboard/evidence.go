@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"agegate/internal/backoffice/evidence"
+	"agegate/internal/pages/dashboard/desk"
 	"agegate/internal/rules/audit"
 	"agegate/internal/rules/fault"
 
@@ -22,46 +23,46 @@ const evidencePath = "/dashboard/:tenant/evidence"
 // packTime limits the time to make a pack, which reads the whole audit log.
 const packTime = 30 * time.Second
 
-var evidenceForm = &form{
-	name: "evidence",
-	fields: []field{
-		{name: "from", kind: "date", max: 10},
-		{name: "to", kind: "date", max: 10, hint: true},
-		{name: "target", kind: "number", max: 2, hint: true},
-		{name: "language", kind: "select", options: evidence.Languages},
-		{name: "sessions", kind: "textarea", max: 4000, optional: true, hint: true},
+var evidenceForm = &desk.Form{
+	Name: "evidence",
+	Fields: []desk.Field{
+		{Name: "from", Kind: "date", Max: 10},
+		{Name: "to", Kind: "date", Max: 10, Hint: true},
+		{Name: "target", Kind: "number", Max: 2, Hint: true},
+		{Name: "language", Kind: "select", Options: evidence.Languages},
+		{Name: "sessions", Kind: "textarea", Max: 4000, Optional: true, Hint: true},
 	},
-	problems: map[error]string{
+	Problems: map[error]string{
 		evidence.ErrPeriod: "period", evidence.ErrTarget: "target", evidence.ErrReceipts: "receipts",
 		evidence.ErrNoResult: "no_result",
 	},
 }
 
-func (p *Pages) evidence() feature {
-	return feature{
-		routes: []route{
-			{method: http.MethodGet, path: evidencePath, minRole: prover, stepUp: always, handle: p.showEvidence},
-			{method: http.MethodPost, path: evidencePath, minRole: prover, stepUp: always, handle: p.downloadEvidence},
+func (p *Pages) evidence() desk.Feature {
+	return desk.Feature{
+		Routes: []desk.Route{
+			{Method: http.MethodGet, Path: evidencePath, MinRole: desk.Prover, StepUp: desk.Always, Handle: p.showEvidence},
+			{Method: http.MethodPost, Path: evidencePath, MinRole: desk.Prover, StepUp: desk.Always, Handle: p.downloadEvidence},
 		},
-		screens: []string{"evidence"},
-		forms:   []*form{evidenceForm},
-		keys:    []string{"evidence.problem.session", "evidence.problem.day", "evidence.problem.broken"},
+		Screens: []string{"evidence"},
+		Forms:   []*desk.Form{evidenceForm},
+		Keys:    []string{"evidence.problem.session", "evidence.problem.day", "evidence.problem.broken"},
 	}
 }
 
 type evidenceView struct {
-	layout
-	Form *formView
+	desk.Layout
+	Form *desk.FormView
 	Key  string // ID of the key that signs
 	PEM  string
 }
 
-func (p *Pages) showEvidence(r *request) error {
-	f, err := r.blank(evidenceForm)
+func (p *Pages) showEvidence(r *desk.Request) error {
+	f, err := r.Blank(evidenceForm)
 	if err != nil {
 		return err
 	}
-	today, language := p.cfg.Now().UTC(), p.set.Language(r)
+	today, language := p.cfg.Now().UTC(), p.Set.Language(r)
 	if !slices.Contains(evidence.Languages, language) {
 		language = evidence.Languages[0]
 	}
@@ -70,23 +71,23 @@ func (p *Pages) showEvidence(r *request) error {
 	return p.evidencePage(r, http.StatusOK, f)
 }
 
-func (p *Pages) evidencePage(r *request, status int, f *formView) error {
+func (p *Pages) evidencePage(r *desk.Request, status int, f *desk.FormView) error {
 	key := p.cfg.Evidence.Key()
-	return r.render(status, "evidence", &evidenceView{Form: f, Key: key.ID(), PEM: string(key.PEM())})
+	return r.Show(status, "evidence", &evidenceView{Form: f, Key: key.ID(), PEM: string(key.PEM())})
 }
 
 // downloadEvidence answers with the pack, or with the form and what is wrong.
-func (p *Pages) downloadEvidence(r *request) error {
-	f, err := r.read(evidenceForm)
+func (p *Pages) downloadEvidence(r *desk.Request) error {
+	f, err := r.Read(evidenceForm)
 	if err != nil {
 		return err
 	}
-	request := r.evidenceRequest(f)
-	if !f.ok() {
+	request := evidenceRequest(r, f)
+	if !f.OK() {
 		return p.evidencePage(r, http.StatusUnprocessableEntity, f)
 	}
 	name := "evidence-" + f.Value("from") + "-" + f.Value("to") + ".zip"
-	err = r.download("application/zip", name, func(ctx context.Context, w io.Writer) error {
+	err = r.Download("application/zip", name, func(ctx context.Context, w io.Writer) error {
 		ctx, cancel := context.WithTimeout(ctx, packTime)
 		defer cancel()
 		pack, err := p.cfg.Evidence.Pack(ctx, request)
@@ -101,11 +102,11 @@ func (p *Pages) downloadEvidence(r *request) error {
 	broken := (*audit.BrokenError)(nil)
 	switch {
 	case errors.As(err, &broken):
-		f.wrong("from", "evidence.problem.broken")
+		f.Mark("from", "evidence.problem.broken")
 	case fault.CodeOf(err) == fault.NotFound:
-		f.wrong("sessions", "evidence.problem.session")
+		f.Mark("sessions", "evidence.problem.session")
 	default:
-		if err := f.refuse(err); err != nil {
+		if err := f.Refuse(err); err != nil {
 			return err
 		}
 	}
@@ -113,12 +114,12 @@ func (p *Pages) downloadEvidence(r *request) error {
 }
 
 // evidenceRequest reads the request from a form and marks what cannot be read.
-func (r *request) evidenceRequest(f *formView) evidence.Request {
-	request := evidence.Request{TenantID: r.access.TenantID(), Language: f.Value("language")}
+func evidenceRequest(r *desk.Request, f *desk.FormView) evidence.Request {
+	request := evidence.Request{TenantID: r.Access.TenantID(), Language: f.Value("language")}
 	for name, day := range map[string]*time.Time{"from": &request.From, "to": &request.To} {
 		var err error
 		if *day, err = time.Parse(time.DateOnly, f.Value(name)); err != nil {
-			f.wrong(name, "evidence.problem.day")
+			f.Mark(name, "evidence.problem.day")
 		}
 	}
 	request.To = request.To.AddDate(0, 0, 1)
@@ -126,7 +127,7 @@ func (r *request) evidenceRequest(f *formView) evidence.Request {
 	for text := range strings.FieldsSeq(f.Value("sessions")) {
 		id, err := uuid.Parse(text)
 		if err != nil {
-			f.wrong("sessions", "evidence.problem.session")
+			f.Mark("sessions", "evidence.problem.session")
 		}
 		request.Receipts = append(request.Receipts, id)
 	}

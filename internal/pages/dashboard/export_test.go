@@ -1,25 +1,37 @@
 package dashboard
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"sync"
 
 	"agegate/internal/backoffice/account"
+	"agegate/internal/pages/dashboard/desk"
 	"agegate/internal/rules/fault"
 
 	"github.com/labstack/echo/v4"
 )
 
-// ErrSent is returned by Once for a form that was sent before.
-var ErrSent = errSent
-
-// Once sends a form with a nonce.
-func Once(accounts *account.Service, nonce string) error {
-	c := echo.New().NewContext(httptest.NewRequest(http.MethodPost, "/", nil), httptest.NewRecorder())
-	r := &request{Context: c, pages: &Pages{cfg: Config{Accounts: accounts}}}
-	return r.once(&formView{sent: nonce})
+// Once returns a function that sends a form with a nonce, which is accepted once.
+func Once(accounts *account.Service) (func(nonce string) error, error) {
+	type outcome struct{}
+	p := &Pages{cfg: Config{Accounts: accounts, URL: "https://gate.example"}}
+	err := p.serve(append(p.features(), desk.Feature{Routes: []desk.Route{{
+		Method: http.MethodGet, Path: "/once", Handle: func(r *desk.Request) error {
+			*r.Ctx().Value(outcome{}).(*error) = r.Once(&desk.FormView{Sent: r.QueryParam("nonce")})
+			return nil
+		},
+	}}}))
+	pages := handler(p)
+	return func(nonce string) (err error) {
+		ctx := context.WithValue(context.Background(), outcome{}, &err)
+		pages.ServeHTTP(httptest.NewRecorder(),
+			httptest.NewRequestWithContext(ctx, http.MethodGet, "https://gate.example/once?nonce="+nonce, nil))
+		return err
+	}, err
 }
 
 // Row is a row of the route table, for tests.
@@ -33,54 +45,56 @@ type Row struct {
 
 // Table returns the route table.
 func Table() ([]Row, error) {
-	p, err := New(Config{URL: "https://gate.example"})
+	p, err := anyPages()
 	if err != nil {
 		return nil, err
 	}
 	names := []string{"anyone", "user", "member", "reader", "viewer", "refused", "auditor", "prover", "resender",
 		"developer", "owner", "operator"}
 	var rows []Row
-	for _, r := range p.routes {
-		rows = append(rows, Row{
-			Method: r.method, Path: r.path, MinRole: names[r.minRole], TestOnly: r.testOnly,
-			Confirmed: r.stepUp != never && r.stepUp != inLive, ConfirmedLive: r.stepUp != never,
-		})
+	for _, f := range p.features() {
+		for _, r := range f.Routes {
+			rows = append(rows, Row{
+				Method: r.Method, Path: r.Path, MinRole: names[r.MinRole], TestOnly: r.TestOnly,
+				Confirmed: r.StepUp != desk.Never && r.StepUp != desk.InLive, ConfirmedLive: r.StepUp != desk.Never,
+			})
+		}
 	}
 	return rows, nil
 }
 
+var anyPages = sync.OnceValues(func() (*Pages, error) { return New(Config{URL: "https://gate.example"}) })
+
 // Onward returns where a log-in with this value of next leads.
 func Onward(next string) string {
-	p := &Pages{}
-	for _, f := range p.features() {
-		p.routes = append(p.routes, f.routes...)
+	p, err := anyPages()
+	if err != nil {
+		return err.Error()
 	}
-	return p.onward(next)
+	return p.Onward(next)
 }
-
-// Network returns the network of a request's client.
-var Network = network
 
 // Missing returns the keys without a text.
 func Missing(keys []string) ([]string, error) {
-	p, err := New(Config{URL: "https://gate.example"})
+	p, err := anyPages()
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(keys, p.set.Has), nil
+	return slices.DeleteFunc(keys, p.Set.Has), nil
 }
 
 // Gate returns all routes behind the guard. Their handlers only answer 418, so
 // that a test sees whether a request was admitted, without any effect.
 func Gate(cfg Config) (http.Handler, error) {
-	p, err := New(cfg)
-	if err != nil {
-		return nil, err
+	p := &Pages{cfg: cfg}
+	features := p.features()
+	for _, f := range features {
+		for i := range f.Routes {
+			f.Routes[i].Handle = func(r *desk.Request) error { return r.NoContent(http.StatusTeapot) }
+		}
 	}
-	for i := range p.routes {
-		p.routes[i].handle = func(r *request) error { return r.NoContent(http.StatusTeapot) }
-	}
-	return handler(p), nil
+	err := p.serve(features)
+	return handler(p), err
 }
 
 // Handler returns the pages alone, with the test's dependencies.
@@ -112,9 +126,4 @@ func Recognize(text string) (kind, found string, header http.Header, body []byte
 		header, body = splitDelivery(given.text)
 	}
 	return string(given.kind), given.text, header, body
-}
-
-// ReadUpload reads the form of a request as the branding page does.
-func ReadUpload(req *http.Request, field string, most int64) ([]byte, error) {
-	return readUpload(req, field, most)
 }

@@ -6,6 +6,7 @@ import (
 	"net/url"
 
 	"agegate/internal/backoffice/account"
+	"agegate/internal/pages/dashboard/desk"
 
 	"github.com/labstack/echo/v4"
 )
@@ -20,144 +21,148 @@ const (
 	codesPath         = accountPath + "/codes"
 )
 
-var passkeyForm = &form{
-	name: "passkey", again: true,
-	fields:   []field{{name: "name", kind: "text", max: account.MaxPasskeyName, optional: true, hint: true}},
-	problems: map[error]string{account.ErrName: "name", account.ErrPasskey: "failed"},
+var passkeyForm = &desk.Form{
+	Name: "passkey", Again: true,
+	Fields:   []desk.Field{{Name: "name", Kind: "text", Max: account.MaxPasskeyName, Optional: true, Hint: true}},
+	Problems: map[error]string{account.ErrName: "name", account.ErrPasskey: "failed"},
 }
 
-var passwordForm = &form{
-	name: "password", again: true,
-	fields: []field{{name: "password", kind: "password", autocomplete: "new-password", hint: true}},
-	problems: map[error]string{
+var passwordForm = &desk.Form{
+	Name: "password", Again: true,
+	Fields: []desk.Field{{Name: "password", Kind: "password", Autocomplete: "new-password", Hint: true}},
+	Problems: map[error]string{
 		account.ErrPasswordShort: "short", account.ErrPasswordLong: "long", account.ErrPasswordCommon: "common",
 	},
 }
 
-var totpForm = &form{
-	name: "totp", again: true,
-	fields:   []field{{name: "code", kind: "text", max: 10, autocomplete: "one-time-code", hint: true}},
-	problems: map[error]string{account.ErrWrongCode: "wrong"},
+var totpForm = &desk.Form{
+	Name: "totp", Again: true,
+	Fields:   []desk.Field{{Name: "code", Kind: "text", Max: 10, Autocomplete: "one-time-code", Hint: true}},
+	Problems: map[error]string{account.ErrWrongCode: "wrong"},
 }
 
 var (
-	removePasskeyForm = &form{name: "remove_passkey", again: true, problems: map[error]string{account.ErrLastWay: "last"}}
-	beginTOTPForm     = &form{name: "begin_totp"}
-	removeTOTPForm    = &form{name: "remove_totp", again: true}
-	newCodesForm      = &form{name: "new_codes", again: true}
+	removePasskeyForm = &desk.Form{Name: "remove_passkey", Again: true,
+		Problems: map[error]string{account.ErrLastWay: "last"}}
+	beginTOTPForm  = &desk.Form{Name: "begin_totp"}
+	removeTOTPForm = &desk.Form{Name: "remove_totp", Again: true}
+	newCodesForm   = &desk.Form{Name: "new_codes", Again: true}
 )
 
-func (p *Pages) factors() feature {
-	at := func(path string) route { return route{path: path, minRole: user, stepUp: ofOneself, renews: true} }
-	f := feature{
-		routes: []route{
-			{method: http.MethodGet, path: totpPath, minRole: user, stepUp: ofOneself, handle: beginTOTPForm.asks(toAccount)},
-			{method: http.MethodPost, path: totpPath, minRole: user, stepUp: ofOneself, renews: true,
-				handle: totpForm.does(p.addTOTP)},
-			{method: http.MethodGet, path: totpPicturePath, minRole: user, stepUp: ofOneself, handle: p.totpPicture},
-		},
-		screens: []string{"passkey", "password", "totp", "codes"},
-		forms:   []*form{totpForm},
-		keys:    []string{"begin_totp.title", "begin_totp.body", "begin_totp.button"},
+func (p *Pages) factors() desk.Feature {
+	at := func(path string) desk.Route {
+		return desk.Route{Path: path, MinRole: desk.User, StepUp: desk.OfOneself, Renews: true}
 	}
-	f.fill(at(newPasskeyPath), passkeyForm, p.addPasskey)
-	f.fill(at(passwordPath), passwordForm, p.setPassword)
-	f.ask(at(removePasskeyPath), removePasskeyForm, p.removePasskey)
-	f.ask(at(removeTOTPPath), removeTOTPForm, p.removeTOTP)
-	f.ask(at(codesPath), newCodesForm, p.newCodes)
+	f := desk.Feature{
+		Routes: []desk.Route{
+			{Method: http.MethodGet, Path: totpPath, MinRole: desk.User, StepUp: desk.OfOneself,
+				Handle: beginTOTPForm.OnGet(toAccount)},
+			{Method: http.MethodPost, Path: totpPath, MinRole: desk.User, StepUp: desk.OfOneself, Renews: true,
+				Handle: totpForm.OnPost(p.addTOTP)},
+			{Method: http.MethodGet, Path: totpPicturePath, MinRole: desk.User, StepUp: desk.OfOneself, Handle: p.totpPicture},
+		},
+		Screens: []string{"passkey", "password", "totp", "codes"},
+		Forms:   []*desk.Form{totpForm},
+		Keys:    []string{"begin_totp.title", "begin_totp.body", "begin_totp.button"},
+	}
+	f.Fill(at(newPasskeyPath), passkeyForm, p.addPasskey)
+	f.Fill(at(passwordPath), passwordForm, p.setPassword)
+	f.Ask(at(removePasskeyPath), removePasskeyForm, p.removePasskey)
+	f.Ask(at(removeTOTPPath), removeTOTPForm, p.removeTOTP)
+	f.Ask(at(codesPath), newCodesForm, p.newCodes)
 	return f
 }
 
 // toAccount is a question whose page leads back to the account's page.
-func toAccount(*request) (*question, error) { return &question{Back: accountPath}, nil }
+func toAccount(*desk.Request) (*desk.Question, error) { return &desk.Question{Back: accountPath}, nil }
 
 // renew finishes a change of the user's own factors, which gives the log-in
 // another token.
-func (r *request) renew(token string, err error, notice string) error {
+func renew(r *desk.Request, token string, err error, notice string) error {
 	if err != nil {
 		return err
 	}
-	r.renewed(token)
-	return r.done(accountPath, notice)
+	r.Renewed(token)
+	return r.Done(accountPath, notice)
 }
 
 type passkeyPage struct {
-	layout
-	Form    *formView
-	Passkey passkeyView
+	desk.Layout
+	Form    *desk.FormView
+	Passkey desk.PasskeyView
 }
 
-func (p *Pages) addPasskey(r *request) (*question, error) {
-	return &question{
-		show: func(status int, f *formView) error {
-			options, err := p.cfg.Accounts.NewPasskeyOptions(r.ctx(), r.who)
+func (p *Pages) addPasskey(r *desk.Request) (*desk.Question, error) {
+	return &desk.Question{
+		Show: func(status int, f *desk.FormView) error {
+			options, err := p.cfg.Accounts.NewPasskeyOptions(r.Ctx(), r.Who)
 			if err != nil {
 				return err
 			}
-			return r.render(status, "passkey", &passkeyPage{Form: f, Passkey: p.offer(options)})
+			return r.Show(status, "passkey", &passkeyPage{Form: f, Passkey: p.offer(options)})
 		},
-		do: func(f *formView) error {
-			token, err := p.cfg.Accounts.AddPasskey(r.ctx(), r.who, f.Value("name"), r.Request().PostForm.Get("passkey"))
-			return r.renew(token, err, "passkey_added")
+		Do: func(f *desk.FormView) error {
+			token, err := p.cfg.Accounts.AddPasskey(r.Ctx(), r.Who, f.Value("name"), r.Request().PostForm.Get("passkey"))
+			return renew(r, token, err, "passkey_added")
 		},
 	}, nil
 }
 
-func (p *Pages) removePasskey(r *request) (*question, error) {
-	return &question{Back: accountPath, do: func(*formView) error {
-		id, err := r.id("id")
+func (p *Pages) removePasskey(r *desk.Request) (*desk.Question, error) {
+	return &desk.Question{Back: accountPath, Do: func(*desk.FormView) error {
+		id, err := r.ID("id")
 		if err != nil {
 			return err
 		}
-		token, err := p.cfg.Accounts.RemovePasskey(r.ctx(), r.who, id)
-		return r.renew(token, err, "passkey_removed")
+		token, err := p.cfg.Accounts.RemovePasskey(r.Ctx(), r.Who, id)
+		return renew(r, token, err, "passkey_removed")
 	}}, nil
 }
 
 type passwordView struct {
-	layout
-	Form *formView
+	desk.Layout
+	Form *desk.FormView
 	Had  bool // the user already has a password
 }
 
-func (p *Pages) setPassword(r *request) (*question, error) {
-	return &question{
-		show: func(status int, f *formView) error {
-			return r.render(status, "password", &passwordView{Form: f, Had: r.who.User().Password != ""})
+func (p *Pages) setPassword(r *desk.Request) (*desk.Question, error) {
+	return &desk.Question{
+		Show: func(status int, f *desk.FormView) error {
+			return r.Show(status, "password", &passwordView{Form: f, Had: r.Who.User().Password != ""})
 		},
-		do: func(f *formView) error {
-			near, err := p.tenantNames(r, r.who.User().ID)
+		Do: func(f *desk.FormView) error {
+			near, err := p.tenantNames(r, r.Who.User().ID)
 			if err != nil {
 				return err
 			}
-			token, err := p.cfg.Accounts.SetPassword(r.ctx(), r.who, f.Value("password"), near)
-			return r.renew(token, err, "password_set")
+			token, err := p.cfg.Accounts.SetPassword(r.Ctx(), r.Who, f.Value("password"), near)
+			return renew(r, token, err, "password_set")
 		},
 	}, nil
 }
 
 type totpView struct {
-	layout
-	Form      *formView
+	desk.Layout
+	Form      *desk.FormView
 	Enrolment account.Enrolment
 	Picture   string // address of the QR code
 }
 
 // beginTOTP shows a new secret. It is not stored before a code of it is entered.
-func (p *Pages) beginTOTP(r *request) error {
-	f, err := r.blank(totpForm)
+func (p *Pages) beginTOTP(r *desk.Request) error {
+	f, err := r.Blank(totpForm)
 	if err != nil {
 		return err
 	}
-	enrolment, err := p.cfg.Accounts.NewTOTP(r.who)
+	enrolment, err := p.cfg.Accounts.NewTOTP(r.Who)
 	if err != nil {
 		return err
 	}
-	return r.renderTOTP(http.StatusOK, f, enrolment)
+	return renderTOTP(r, http.StatusOK, f, enrolment)
 }
 
-func (r *request) renderTOTP(status int, f *formView, enrolment account.Enrolment) error {
-	return r.render(status, "totp", &totpView{
+func renderTOTP(r *desk.Request, status int, f *desk.FormView, enrolment account.Enrolment) error {
+	return r.Show(status, "totp", &totpView{
 		Form: f, Enrolment: enrolment, Picture: totpPicturePath + "?of=" + url.QueryEscape(enrolment.Ticket),
 	})
 }
@@ -165,65 +170,65 @@ func (r *request) renderTOTP(status int, f *formView, enrolment account.Enrolmen
 // totpPicture is the QR code of an enrolment. It is a separate picture, because
 // the pages' policy forbids embedded ones. Its address contains the sealed
 // secret.
-func (p *Pages) totpPicture(r *request) error {
-	enrolment, err := p.cfg.Accounts.TOTPEnrolment(r.who, r.QueryParam("of"))
+func (p *Pages) totpPicture(r *desk.Request) error {
+	enrolment, err := p.cfg.Accounts.TOTPEnrolment(r.Who, r.QueryParam("of"))
 	if err != nil {
 		return echo.ErrNotFound
 	}
-	return r.qrCode(enrolment.URI, 8)
+	return r.QRCode(enrolment.URI, 8)
 }
 
 // addTOTP adds the app whose code is sent. Without an enrolment, it begins one.
-func (p *Pages) addTOTP(r *request) (*question, error) {
+func (p *Pages) addTOTP(r *desk.Request) (*desk.Question, error) {
 	ticket := r.Request().PostForm.Get("enrolment")
 	if ticket == "" {
-		return instead(func() error { return p.beginTOTP(r) }), nil
+		return desk.Instead(func() error { return p.beginTOTP(r) }), nil
 	}
-	tooLate := func() error { return r.done(totpPath, "too_late") }
-	enrolment, err := p.cfg.Accounts.TOTPEnrolment(r.who, ticket)
+	tooLate := func() error { return r.Done(totpPath, "too_late") }
+	enrolment, err := p.cfg.Accounts.TOTPEnrolment(r.Who, ticket)
 	if errors.Is(err, account.ErrStartAgain) {
-		return instead(tooLate), nil
+		return desk.Instead(tooLate), nil
 	}
-	return &question{
-		show: func(status int, f *formView) error { return r.renderTOTP(status, f.With("code", ""), enrolment) },
-		do: func(f *formView) error {
-			token, codes, err := p.cfg.Accounts.AddTOTP(r.ctx(), r.who, ticket, f.Value("code"))
+	return &desk.Question{
+		Show: func(status int, f *desk.FormView) error { return renderTOTP(r, status, f.With("code", ""), enrolment) },
+		Do: func(f *desk.FormView) error {
+			token, codes, err := p.cfg.Accounts.AddTOTP(r.Ctx(), r.Who, ticket, f.Value("code"))
 			if errors.Is(err, account.ErrStartAgain) {
 				return tooLate()
 			}
 			if err != nil {
 				return err
 			}
-			r.renewed(token)
-			return r.render(http.StatusOK, "codes", &codesView{Codes: codes, Added: true})
+			r.Renewed(token)
+			return r.Show(http.StatusOK, "codes", &codesView{Codes: codes, Added: true})
 		},
 	}, err
 }
 
-func (p *Pages) removeTOTP(r *request) (*question, error) {
-	return &question{Back: accountPath, do: func(*formView) error {
-		token, err := p.cfg.Accounts.RemoveTOTP(r.ctx(), r.who)
-		return r.renew(token, err, "totp_removed")
+func (p *Pages) removeTOTP(r *desk.Request) (*desk.Question, error) {
+	return &desk.Question{Back: accountPath, Do: func(*desk.FormView) error {
+		token, err := p.cfg.Accounts.RemoveTOTP(r.Ctx(), r.Who)
+		return renew(r, token, err, "totp_removed")
 	}}, nil
 }
 
 type codesView struct {
-	layout
+	desk.Layout
 	Codes []string
 	Added bool // added together with an authenticator app
 }
 
 // newCodes shows new recovery codes, in this answer only.
-func (p *Pages) newCodes(r *request) (*question, error) {
-	return &question{Back: accountPath, do: func(*formView) error {
-		if r.who.User().TOTP == nil {
+func (p *Pages) newCodes(r *desk.Request) (*desk.Question, error) {
+	return &desk.Question{Back: accountPath, Do: func(*desk.FormView) error {
+		if r.Who.User().TOTP == nil {
 			return echo.ErrNotFound
 		}
-		token, codes, err := p.cfg.Accounts.NewCodes(r.ctx(), r.who)
+		token, codes, err := p.cfg.Accounts.NewCodes(r.Ctx(), r.Who)
 		if err != nil {
 			return err
 		}
-		r.renewed(token)
-		return r.render(http.StatusOK, "codes", &codesView{Codes: codes})
+		r.Renewed(token)
+		return r.Show(http.StatusOK, "codes", &codesView{Codes: codes})
 	}}, nil
 }

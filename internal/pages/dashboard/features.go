@@ -1,17 +1,10 @@
 package dashboard
 
-// feature describes the pages in one file.
-type feature struct {
-	routes  []route
-	screens []string // the templates that its handlers render
-	forms   []*form
-	notices []string // shown after a redirect: the texts notice.<name>
-	keys    []string // further texts whose keys are composed at run time
-}
+import "agegate/internal/pages/dashboard/desk"
 
 // features lists every file of pages, in alphabetical order.
-func (p *Pages) features() []feature {
-	return []feature{
+func (p *Pages) features() []desk.Feature {
+	return []desk.Feature{
 		p.account(),
 		p.audit(),
 		p.billing(),
@@ -27,6 +20,7 @@ func (p *Pages) features() []feature {
 		p.lab(),
 		p.links(),
 		p.login(),
+		p.navigation(),
 		p.operator(),
 		p.operatorAudit(),
 		p.operatorTenant(),
@@ -53,16 +47,4 @@ func (p *Pages) features() []feature {
 		p.webhookSecret(),
 		p.webhooks(),
 	}
-}
-
-// composed returns the texts for which templates compose the keys.
-func (f feature) composed() []string {
-	keys := f.keys
-	for _, form := range f.forms {
-		keys = append(keys, form.keys()...)
-	}
-	for _, name := range f.notices {
-		keys = append(keys, "notice."+name)
-	}
-	return keys
 }

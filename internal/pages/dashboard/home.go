@@ -4,20 +4,21 @@ import (
 	"net/http"
 
 	"agegate/internal/backoffice/account"
+	"agegate/internal/pages/dashboard/desk"
 	"agegate/internal/rules/tenant"
 
 	"github.com/google/uuid"
 )
 
-func (p *Pages) home() feature {
-	return feature{
-		routes: []route{
-			{method: http.MethodGet, path: homePath, minRole: user, handle: p.showHome},
-			{method: http.MethodGet, path: homePath + "/playground", minRole: user, handle: p.ofDevelopers(playgroundPath)},
-			{method: http.MethodGet, path: homePath + "/keys", minRole: user, handle: p.ofDevelopers(keysPath)},
+func (p *Pages) home() desk.Feature {
+	return desk.Feature{
+		Routes: []desk.Route{
+			{Method: http.MethodGet, Path: homePath, MinRole: desk.User, Handle: p.showHome},
+			{Method: http.MethodGet, Path: homePath + "/playground", MinRole: desk.User, Handle: p.ofDevelopers(playgroundPath)},
+			{Method: http.MethodGet, Path: homePath + "/keys", MinRole: desk.User, Handle: p.ofDevelopers(keysPath)},
 		},
-		screens: []string{"home"},
-		keys:    roleKeys("role."),
+		Screens: []string{"home"},
+		Keys:    roleKeys("role."),
 	}
 }
 
@@ -31,7 +32,7 @@ func roleKeys(prefix string) []string {
 }
 
 type homeView struct {
-	layout
+	desk.Layout
 	Tenants []memberOf
 }
 
@@ -44,12 +45,12 @@ type memberOf struct {
 
 // showHome lets the user choose a tenant. A user with one tenant is redirected
 // there, and an operator without any to the operator's pages.
-func (p *Pages) showHome(r *request) error { return p.choose(r, landing) }
+func (p *Pages) showHome(r *desk.Request) error { return p.choose(r, landing) }
 
 // ofDevelopers returns what leads to a page of the user's tenant, for those who may
 // develop: the documentation's links, which know no tenant.
-func (p *Pages) ofDevelopers(path string) func(*request) error {
-	return func(r *request) error {
+func (p *Pages) ofDevelopers(path string) func(*desk.Request) error {
+	return func(r *desk.Request) error {
 		return p.choose(r, func(role account.Role) string {
 			if role.May(account.Develop) {
 				return path
@@ -60,41 +61,41 @@ func (p *Pages) ofDevelopers(path string) func(*request) error {
 }
 
 // choose lets the user choose a tenant, whose links lead to a path by the role.
-func (p *Pages) choose(r *request, path func(account.Role) string) error {
-	member, err := p.membershipsOf(r, r.who.User().ID, path)
+func (p *Pages) choose(r *desk.Request, path func(account.Role) string) error {
+	member, err := p.membershipsOf(r, r.Who.User().ID, path)
 	if err != nil {
 		return err
 	}
 	v := &homeView{Tenants: member}
 	switch {
 	case len(v.Tenants) == 1:
-		return r.done(v.Tenants[0].Href, "")
-	case len(v.Tenants) == 0 && r.who.User().Operator:
-		return r.done(operatorPath, "")
+		return r.Done(v.Tenants[0].Href, "")
+	case len(v.Tenants) == 0 && r.Who.User().Operator:
+		return r.Done(operatorPath, "")
 	}
-	return r.render(http.StatusOK, "home", v)
+	return r.Show(http.StatusOK, "home", v)
 }
 
 // membershipsOf returns the tenants of a user, oldest membership first, with links to
 // a path by the role.
-func (p *Pages) membershipsOf(r *request, userID uuid.UUID, path func(account.Role) string) ([]memberOf, error) {
-	memberships, err := p.cfg.Accounts.Memberships(r.ctx(), userID)
+func (p *Pages) membershipsOf(r *desk.Request, userID uuid.UUID, path func(account.Role) string) ([]memberOf, error) {
+	memberships, err := p.cfg.Accounts.Memberships(r.Ctx(), userID)
 	if err != nil {
 		return nil, err
 	}
 	var all []memberOf
 	for _, m := range memberships {
-		t, err := p.cfg.Tenants.Tenant(r.ctx(), m.TenantID)
+		t, err := p.cfg.Tenants.Tenant(r.Ctx(), m.TenantID)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, memberOf{t, string(m.Role), fill(path(m.Role), t.ID.String(), "test")})
+		all = append(all, memberOf{t, string(m.Role), desk.Href(path(m.Role), t.ID.String(), "test")})
 	}
 	return all, nil
 }
 
 // tenantNames returns names that a user's password must not contain.
-func (p *Pages) tenantNames(r *request, userID uuid.UUID) ([]string, error) {
+func (p *Pages) tenantNames(r *desk.Request, userID uuid.UUID) ([]string, error) {
 	all, err := p.membershipsOf(r, userID, landing)
 	var names []string
 	for _, m := range all {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"agegate/internal/backoffice/insight"
+	"agegate/internal/pages/dashboard/desk"
 	"agegate/internal/pages/page"
 	"agegate/internal/rules/tenant"
 
@@ -16,28 +17,30 @@ import (
 const keysPath = overviewPath + "/keys"
 
 var (
-	newKeyForm = &form{
-		name:     "new_key",
-		fields:   []field{{name: "name", kind: "text", max: tenant.MaxKeyName, hint: true}},
-		problems: map[error]string{tenant.ErrKeyName: "name"},
+	newKeyForm = &desk.Form{
+		Name:     "new_key",
+		Fields:   []desk.Field{{Name: "name", Kind: "text", Max: tenant.MaxKeyName, Hint: true}},
+		Problems: map[error]string{tenant.ErrKeyName: "name"},
 	}
-	rollKeyForm = &form{
-		name:     "roll_key",
-		fields:   []field{{name: "grace", kind: "select", options: overlapNames, hint: true}},
-		problems: map[error]string{tenant.ErrKeyNotOpen: "ended"},
+	rollKeyForm = &desk.Form{
+		Name:     "roll_key",
+		Fields:   []desk.Field{{Name: "grace", Kind: "select", Options: overlapNames, Hint: true}},
+		Problems: map[error]string{tenant.ErrKeyNotOpen: "ended"},
 	}
-	revokeKeyForm = &form{name: "revoke_key"}
+	revokeKeyForm = &desk.Form{Name: "revoke_key"}
 )
 
-func (p *Pages) keys() feature {
-	at := func(path string) route { return route{path: keysPath + path, minRole: developer, stepUp: inLive} }
-	f := feature{
-		routes:  []route{{method: http.MethodGet, path: keysPath, minRole: developer, handle: p.showKeys}},
-		screens: []string{"keys", "shown"},
+func (p *Pages) keys() desk.Feature {
+	at := func(path string) desk.Route {
+		return desk.Route{Path: keysPath + path, MinRole: desk.Developer, StepUp: desk.InLive}
 	}
-	f.ask(at("/new"), newKeyForm, p.newKey)
-	f.ask(at("/:key/roll"), rollKeyForm, p.rollKey)
-	f.ask(at("/:key/revoke"), revokeKeyForm, p.revokeKey)
+	f := desk.Feature{
+		Routes:  []desk.Route{{Method: http.MethodGet, Path: keysPath, MinRole: desk.Developer, Handle: p.showKeys}},
+		Screens: []string{"keys", "shown"},
+	}
+	f.Ask(at("/new"), newKeyForm, p.newKey)
+	f.Ask(at("/:key/roll"), rollKeyForm, p.rollKey)
+	f.Ask(at("/:key/revoke"), revokeKeyForm, p.revokeKey)
 	return f
 }
 
@@ -48,7 +51,7 @@ const unusedAfter = 30 * 24 * time.Hour
 const keptKeys = 20
 
 type keysView struct {
-	layout
+	desk.Layout
 	Open, Ended []keyView
 	New         string // address
 }
@@ -59,27 +62,27 @@ type keyView struct {
 	Roll, Revoke string // addresses, or empty
 }
 
-func (p *Pages) showKeys(r *request) error {
-	keys, err := p.cfg.Insight.Keys(r.ctx(), r.scope())
+func (p *Pages) showKeys(r *desk.Request) error {
+	keys, err := p.cfg.Insight.Keys(r.Ctx(), r.Scope())
 	if err != nil {
 		return err
 	}
-	v, now := &keysView{New: r.path(keysPath + "/new")}, p.cfg.Now()
+	v, now := &keysView{New: r.Href(keysPath + "/new")}, p.cfg.Now()
 	slices.Reverse(keys)
 	for _, k := range keys {
 		switch {
 		case k.InForceAt(now):
-			shown := keyView{KeyUse: k, Unused: unused(k.APIKey, now), Revoke: r.path(keysPath) + "/" + k.ID.String() +
+			shown := keyView{KeyUse: k, Unused: unused(k.APIKey, now), Revoke: r.Href(keysPath) + "/" + k.ID.String() +
 				"/revoke"}
 			if k.ExpiresAt == nil {
-				shown.Roll = r.path(keysPath) + "/" + k.ID.String() + "/roll"
+				shown.Roll = r.Href(keysPath) + "/" + k.ID.String() + "/roll"
 			}
 			v.Open = append(v.Open, shown)
 		case len(v.Ended) < keptKeys:
 			v.Ended = append(v.Ended, keyView{KeyUse: k})
 		}
 	}
-	return r.render(http.StatusOK, "keys", v)
+	return r.Show(http.StatusOK, "keys", v)
 }
 
 // unused reports whether a key has not been used for unusedAfter.
@@ -91,9 +94,9 @@ func unused(k tenant.APIKey, now time.Time) bool {
 	return now.Sub(last) >= unusedAfter
 }
 
-func (p *Pages) newKey(r *request) (*question, error) {
-	return &question{Safe: true, Back: r.path(keysPath), do: func(f *formView) error {
-		_, plain, err := p.cfg.Tenants.CreateKey(r.ctx(), r.who.Actor(), r.access.TenantID(), r.access.Livemode(),
+func (p *Pages) newKey(r *desk.Request) (*desk.Question, error) {
+	return &desk.Question{Safe: true, Back: r.Href(keysPath), Do: func(f *desk.FormView) error {
+		_, plain, err := p.cfg.Tenants.CreateKey(r.Ctx(), r.Who.Actor(), r.Access.TenantID(), r.Access.Livemode(),
 			f.Value("name"))
 		if err != nil {
 			return err
@@ -103,9 +106,9 @@ func (p *Pages) newKey(r *request) (*question, error) {
 }
 
 // showKey shows a new key, only this time.
-func (p *Pages) showKey(r *request, plain string, title, note page.Text) error {
-	return r.render(http.StatusOK, "shown", &shownView{
-		Title: title, Lead: page.Say("keys.made_lead"), Back: r.path(keysPath),
+func (p *Pages) showKey(r *desk.Request, plain string, title, note page.Text) error {
+	return r.Show(http.StatusOK, "shown", &shownView{
+		Title: title, Lead: page.Say("keys.made_lead"), Back: r.Href(keysPath),
 		Values: []shownValue{{Label: page.Say("keys.key"), Value: plain, Note: note}},
 		// The documentation's examples name these variables.
 		Curl: "export AGEGATE_URL=" + p.cfg.APIURL + " AGEGATE_API_KEY=" + plain +
@@ -116,16 +119,16 @@ func (p *Pages) showKey(r *request, plain string, title, note page.Text) error {
 
 // key returns the key in the path with its use, and the number of keys in force
 // in the mode. It does not find a key of another mode or tenant.
-func (r *request) key() (k insight.KeyUse, inForce int, err error) {
-	id, err := r.id("key")
+func (p *Pages) key(r *desk.Request) (k insight.KeyUse, inForce int, err error) {
+	id, err := r.ID("key")
 	if err != nil {
 		return k, 0, err
 	}
-	keys, err := r.pages.cfg.Insight.Keys(r.ctx(), r.scope())
+	keys, err := p.cfg.Insight.Keys(r.Ctx(), r.Scope())
 	if err != nil {
 		return k, 0, err
 	}
-	now := r.pages.cfg.Now()
+	now := p.cfg.Now()
 	for _, other := range keys {
 		if other.ID == id {
 			k = other
@@ -149,14 +152,14 @@ func keyFacts(k insight.KeyUse) []page.Text {
 	return append(facts, page.Say("keys.fact_sessions", "n", int(k.Sessions)))
 }
 
-func (p *Pages) rollKey(r *request) (*question, error) {
-	k, _, err := r.key()
-	return &question{
-		Values: []any{"key", k.Hint()}, Facts: append(keyFacts(k), page.Say("keys.fact_other")), Back: r.path(keysPath),
-		begin: []string{"grace", "24h"},
-		do: func(f *formView) error {
+func (p *Pages) rollKey(r *desk.Request) (*desk.Question, error) {
+	k, _, err := p.key(r)
+	return &desk.Question{
+		Values: []any{"key", k.Hint()}, Facts: append(keyFacts(k), page.Say("keys.fact_other")), Back: r.Href(keysPath),
+		Begin: []string{"grace", "24h"},
+		Do: func(f *desk.FormView) error {
 			grace := overlaps[f.Value("grace")]
-			_, plain, err := p.cfg.Tenants.RollKey(r.ctx(), r.who.Actor(), r.access.TenantID(), k.ID, grace)
+			_, plain, err := p.cfg.Tenants.RollKey(r.Ctx(), r.Who.Actor(), r.Access.TenantID(), k.ID, grace)
 			if err != nil {
 				return err
 			}
@@ -166,19 +169,19 @@ func (p *Pages) rollKey(r *request) (*question, error) {
 	}, err
 }
 
-func (p *Pages) revokeKey(r *request) (*question, error) {
-	k, inForce, err := r.key()
+func (p *Pages) revokeKey(r *desk.Request) (*desk.Question, error) {
+	k, inForce, err := p.key(r)
 	facts := keyFacts(k)
 	if inForce == 1 {
 		facts = append(facts, page.Say("keys.fact_only"))
 	}
-	return &question{
-		Values: []any{"key", k.Hint()}, Facts: append(facts, page.Say("keys.fact_kept")), Back: r.path(keysPath),
-		do: func(*formView) error {
-			if err := p.cfg.Tenants.RevokeKey(r.ctx(), r.who.Actor(), r.access.TenantID(), k.ID); err != nil {
+	return &desk.Question{
+		Values: []any{"key", k.Hint()}, Facts: append(facts, page.Say("keys.fact_kept")), Back: r.Href(keysPath),
+		Do: func(*desk.FormView) error {
+			if err := p.cfg.Tenants.RevokeKey(r.Ctx(), r.Who.Actor(), r.Access.TenantID(), k.ID); err != nil {
 				return err
 			}
-			return r.done(r.path(keysPath), "key_revoked")
+			return r.Done(r.Href(keysPath), "key_revoked")
 		},
 	}, err
 }

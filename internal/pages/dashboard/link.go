@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"agegate/internal/backoffice/account"
+	"agegate/internal/pages/dashboard/desk"
 	"agegate/internal/pages/page"
 	"agegate/internal/rules/tenant"
 )
@@ -14,7 +15,7 @@ import (
 const linkPath = account.LinkPath + ":token"
 
 // factorProblems are the rules of new factors.
-var factorProblems = also(passwordForm.problems,
+var factorProblems = also(passwordForm.Problems,
 	map[error]string{account.ErrPasskey: "passkey", account.ErrProviderNeeded: "provider"})
 
 // also returns the problems of a form together with further ones.
@@ -24,41 +25,41 @@ func also(problems, further map[error]string) map[error]string {
 	return all
 }
 
-var setupForm = &form{
-	name: "setup", again: true,
-	fields: []field{
-		{name: "name", kind: "text", max: account.MaxName, autocomplete: "name"},
-		{name: "email", kind: "email", max: account.MaxEmail, autocomplete: "username", hint: true},
-		{name: "password", kind: "password", either: true, autocomplete: "new-password", hint: true},
+var setupForm = &desk.Form{
+	Name: "setup", Again: true,
+	Fields: []desk.Field{
+		{Name: "name", Kind: "text", Max: account.MaxName, Autocomplete: "name"},
+		{Name: "email", Kind: "email", Max: account.MaxEmail, Autocomplete: "username", Hint: true},
+		{Name: "password", Kind: "password", Either: true, Autocomplete: "new-password", Hint: true},
 	},
-	problems: also(factorProblems, map[error]string{
+	Problems: also(factorProblems, map[error]string{
 		account.ErrName: "name", account.ErrEmail: "email", account.ErrEmailTaken: "taken", account.ErrWrongLogin: "wrong",
 	}),
 }
 
-var recoverForm = &form{
-	name: "recover", again: true,
-	fields:   []field{{name: "password", kind: "password", either: true, autocomplete: "new-password", hint: true}},
-	problems: factorProblems,
+var recoverForm = &desk.Form{
+	Name: "recover", Again: true,
+	Fields:   []desk.Field{{Name: "password", Kind: "password", Either: true, Autocomplete: "new-password", Hint: true}},
+	Problems: factorProblems,
 }
 
-func (p *Pages) links() feature {
-	return feature{
-		routes: []route{
-			{method: http.MethodGet, path: linkPath, handle: p.link((*form).asks)},
-			{method: http.MethodPost, path: linkPath, handle: p.link((*form).does)},
+func (p *Pages) links() desk.Feature {
+	return desk.Feature{
+		Routes: []desk.Route{
+			{Method: http.MethodGet, Path: linkPath, Entry: true, Handle: p.link((*desk.Form).OnGet)},
+			{Method: http.MethodPost, Path: linkPath, Handle: p.link((*desk.Form).OnPost)},
 		},
-		screens: []string{"setup", "invitation", "recover"},
-		forms:   []*form{setupForm, recoverForm},
-		keys:    append(roleKeys("invitation.as_"), "invitation.member", "invitation.managed"),
+		Screens: []string{"setup", "invitation", "recover"},
+		Forms:   []*desk.Form{setupForm, recoverForm},
+		Keys:    append(roleKeys("invitation.as_"), "invitation.member", "invitation.managed"),
 	}
 }
 
 // linkView is the page of any kind of link.
 type linkView struct {
-	layout
-	Form    *formView
-	Passkey passkeyView
+	desk.Layout
+	Form    *desk.FormView
+	Passkey desk.PasskeyView
 	For     account.User  // of a recovery link
 	Into    tenant.Tenant // of an invitation
 	Role    string        // of an invitation: the key of a text
@@ -68,55 +69,55 @@ type linkView struct {
 
 // link answers a request to a link by the form of its kind. To show it uses
 // nothing up, so that previews of the address do not.
-func (p *Pages) link(answer func(*form, finder) func(*request) error) func(*request) error {
-	return func(r *request) error {
-		link, err := p.cfg.Accounts.Link(r.ctx(), r.Param("token"))
+func (p *Pages) link(answer func(*desk.Form, desk.Finder) func(*desk.Request) error) func(*desk.Request) error {
+	return func(r *desk.Request) error {
+		link, err := p.cfg.Accounts.Link(r.Ctx(), r.Param("token"))
 		if err != nil {
 			return err
 		}
-		return answer(linkForm(link), func(r *request) (*question, error) { return p.useLink(r, link), nil })(r)
+		return answer(linkForm(link), func(r *desk.Request) (*desk.Question, error) { return p.useLink(r, link), nil })(r)
 	}
 }
 
 // useLink is the question of a link.
-func (p *Pages) useLink(r *request, link account.Link) *question {
+func (p *Pages) useLink(r *desk.Request, link account.Link) *desk.Question {
 	if r.Request().PostForm.Get("as") == "me" && link.Kind == account.LinkInvitation {
-		return instead(func() error { return p.joinAsVisitor(r, link, r.Param("token")) })
+		return desk.Instead(func() error { return p.joinAsVisitor(r, link, r.Param("token")) })
 	}
-	return &question{
-		show: func(status int, f *formView) error { return p.renderLink(r, status, link, f) },
-		do: func(f *formView) error {
+	return &desk.Question{
+		Show: func(status int, f *desk.FormView) error { return p.renderLink(r, status, link, f) },
+		Do: func(f *desk.FormView) error {
 			signed, notice, err := p.useLinkAs(r, link, f)
 			if err != nil {
 				return err
 			}
-			return r.entered(signed, notice)
+			return entered(r, signed, notice)
 		},
 	}
 }
 
-func linkForm(link account.Link) *form {
+func linkForm(link account.Link) *desk.Form {
 	if link.Kind == account.LinkRecovery {
 		return recoverForm
 	}
 	return setupForm
 }
 
-func (p *Pages) renderLink(r *request, status int, link account.Link, f *formView) error {
+func (p *Pages) renderLink(r *desk.Request, status int, link account.Link, f *desk.FormView) error {
 	v, screen := &linkView{Form: f}, "setup"
 	var options string
 	var err error
 	switch link.Kind {
 	case account.LinkRecovery:
 		screen = "recover"
-		v.For, options, err = p.cfg.Accounts.Recovering(r.ctx(), r.Param("token"))
+		v.For, options, err = p.cfg.Accounts.Recovering(r.Ctx(), r.Param("token"))
 	case account.LinkInvitation:
 		screen, v.Role = "invitation", "invitation.as_"+string(link.Role)
 		v.Login = loginPath + "?next=" + r.Request().URL.Path
-		if v.Into, err = p.cfg.Tenants.Tenant(r.ctx(), *link.TenantID); err == nil {
+		if v.Into, err = p.cfg.Tenants.Tenant(r.Ctx(), *link.TenantID); err == nil {
 			options, err = p.cfg.Accounts.SetUpOptions()
 		}
-		v.Me = r.visitor().User().Name
+		v.Me = p.visitor(r).User().Name
 	default:
 		options, err = p.cfg.Accounts.SetUpOptions()
 	}
@@ -124,12 +125,12 @@ func (p *Pages) renderLink(r *request, status int, link account.Link, f *formVie
 		return err
 	}
 	v.Passkey = p.offer(options)
-	return r.render(status, screen, v)
+	return r.Show(status, screen, v)
 }
 
 // visitor returns who is signed in on a page for anyone; zero for nobody.
-func (r *request) visitor() account.Identity {
-	who, err := r.pages.cfg.Accounts.Identify(r.ctx(), r.cookie(userCookie))
+func (p *Pages) visitor(r *desk.Request) account.Identity {
+	who, err := p.cfg.Accounts.Identify(r.Ctx(), r.CookieValue(desk.UserCookie))
 	if err != nil {
 		return account.Identity{}
 	}
@@ -138,19 +139,19 @@ func (r *request) visitor() account.Identity {
 
 // entered finishes the use of a link: the user is signed in, or gives the second
 // factor and returns to the link.
-func (r *request) entered(signed account.Signed, notice string) error {
+func entered(r *desk.Request, signed account.Signed, notice string) error {
 	if signed.Second == "" {
-		if err := r.signedIn(signed); err != nil {
+		if err := r.SignedIn(signed); err != nil {
 			return err
 		}
-		return r.done(homePath, notice)
+		return r.Done(homePath, notice)
 	}
-	return r.askSecond(signed, r.Request().URL.Path)
+	return askSecond(r, signed, r.Request().URL.Path)
 }
 
 // useLinkAs uses a link for a person who is not signed in.
 func (p *Pages) useLinkAs(
-	r *request, link account.Link, f *formView,
+	r *desk.Request, link account.Link, f *desk.FormView,
 ) (signed account.Signed, notice string, err error) {
 	token := r.Param("token")
 	factor := account.Factor{Password: f.Value("password"), Passkey: r.Request().PostForm.Get("passkey")}
@@ -158,43 +159,43 @@ func (p *Pages) useLinkAs(
 		return account.Signed{}, "", err
 	}
 	if link.Kind == account.LinkRecovery {
-		signed, err = p.cfg.Accounts.Recover(r.ctx(), token, factor, r.browser())
+		signed, err = p.cfg.Accounts.Recover(r.Ctx(), token, factor, r.Browser())
 		return signed, "recovered", err
 	}
 	person := account.Person{Name: f.Value("name"), Email: f.Value("email"), Factor: factor}
 	if link.Kind == account.LinkInvitation {
-		signed, err = p.cfg.Accounts.Accept(r.ctx(), token, person, r.browser())
+		signed, err = p.cfg.Accounts.Accept(r.Ctx(), token, person, r.Browser())
 		return signed, "joined", err
 	}
-	signed, err = p.cfg.Accounts.SetUp(r.ctx(), token, person, r.browser())
+	signed, err = p.cfg.Accounts.SetUp(r.Ctx(), token, person, r.Browser())
 	return signed, "set_up", err
 }
 
 // namesNear returns the names that the password of a link's user must not
 // contain.
-func (p *Pages) namesNear(r *request, link account.Link) ([]string, error) {
+func (p *Pages) namesNear(r *desk.Request, link account.Link) ([]string, error) {
 	if link.UserID != nil {
 		return p.tenantNames(r, *link.UserID)
 	}
 	if link.TenantID == nil {
 		return nil, nil
 	}
-	into, err := p.cfg.Tenants.Tenant(r.ctx(), *link.TenantID)
+	into, err := p.cfg.Tenants.Tenant(r.Ctx(), *link.TenantID)
 	return []string{into.Name}, err
 }
 
 // joinAsVisitor accepts an invitation for the signed-in user.
-func (p *Pages) joinAsVisitor(r *request, link account.Link, token string) error {
-	who, err := p.cfg.Accounts.Identify(r.ctx(), r.cookie(userCookie))
+func (p *Pages) joinAsVisitor(r *desk.Request, link account.Link, token string) error {
+	who, err := p.cfg.Accounts.Identify(r.Ctx(), r.CookieValue(desk.UserCookie))
 	if errors.Is(err, account.ErrSignedOut) {
-		return r.done(loginPath+"?next="+r.Request().URL.Path, "")
+		return r.Done(loginPath+"?next="+r.Request().URL.Path, "")
 	}
 	if err != nil {
 		return err
 	}
-	joined, err := p.cfg.Accounts.AcceptAs(r.ctx(), who, token)
+	joined, err := p.cfg.Accounts.AcceptAs(r.Ctx(), who, token)
 	if errors.Is(err, account.ErrMember) || errors.Is(err, account.ErrManaged) {
-		f, failed := r.blank(setupForm)
+		f, failed := r.Blank(setupForm)
 		if failed != nil {
 			return failed
 		}
@@ -207,5 +208,5 @@ func (p *Pages) joinAsVisitor(r *request, link account.Link, token string) error
 	if err != nil {
 		return err
 	}
-	return r.done(fill(landing(link.Role), joined.String(), "test"), "joined")
+	return r.Done(desk.Href(landing(link.Role), joined.String(), "test"), "joined")
 }

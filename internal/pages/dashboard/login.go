@@ -7,6 +7,7 @@ import (
 
 	"agegate/internal/backoffice/account"
 	"agegate/internal/backoffice/account/passkey"
+	"agegate/internal/pages/dashboard/desk"
 )
 
 const (
@@ -16,60 +17,54 @@ const (
 	logoutPath  = "/dashboard/logout"
 )
 
-var loginForm = &form{
-	name: "login", again: true,
-	fields: []field{
-		{name: "email", kind: "email", max: account.MaxEmail, autocomplete: "username webauthn"},
-		{name: "password", kind: "password", max: 4 * account.MaxPassword, autocomplete: "current-password"},
+var loginForm = &desk.Form{
+	Name: "login", Again: true,
+	Fields: []desk.Field{
+		{Name: "email", Kind: "email", Max: account.MaxEmail, Autocomplete: "username webauthn"},
+		{Name: "password", Kind: "password", Max: 4 * account.MaxPassword, Autocomplete: "current-password"},
 	},
-	problems: map[error]string{account.ErrWrongLogin: "wrong", account.ErrPasskey: "passkey",
+	Problems: map[error]string{account.ErrWrongLogin: "wrong", account.ErrPasskey: "passkey",
 		account.ErrProviderNeeded: "provider"},
 }
 
 // passkeyLoginForm is loginForm without required fields, because a passkey
 // replaces them.
-var passkeyLoginForm = func() *form {
+var passkeyLoginForm = func() *desk.Form {
 	spec := *loginForm
-	spec.fields = slices.Clone(spec.fields)
-	for i := range spec.fields {
-		spec.fields[i].either = true
+	spec.Fields = slices.Clone(spec.Fields)
+	for i := range spec.Fields {
+		spec.Fields[i].Either = true
 	}
 	return &spec
 }()
 
-var secondForm = &form{
-	name: "second", again: true,
-	fields:   []field{{name: "code", kind: "text", max: 40, autocomplete: "one-time-code", hint: true}},
-	problems: map[error]string{account.ErrWrongCode: "wrong", account.ErrProviderNeeded: "provider"},
+var secondForm = &desk.Form{
+	Name: "second", Again: true,
+	Fields:   []desk.Field{{Name: "code", Kind: "text", Max: 40, Autocomplete: "one-time-code", Hint: true}},
+	Problems: map[error]string{account.ErrWrongCode: "wrong", account.ErrProviderNeeded: "provider"},
 }
 
-var logoutForm = &form{name: "logout", again: true}
+var logoutForm = &desk.Form{Name: "logout", Again: true}
 
-func (p *Pages) login() feature {
-	return feature{
-		routes: []route{
-			{method: http.MethodGet, path: loginPath, handle: p.showLogin},
-			{method: http.MethodPost, path: loginPath, handle: loginForm.does(p.logIn)},
-			{method: http.MethodPost, path: passkeyPath, handle: passkeyLoginForm.does(p.logInByPasskey)},
-			{method: http.MethodPost, path: secondPath, handle: secondForm.does(p.logInSecond)},
-			{method: http.MethodGet, path: logoutPath, minRole: user, handle: logoutForm.asks(p.logOut)},
-			{method: http.MethodPost, path: logoutPath, handle: logoutForm.does(p.logOut)},
+func (p *Pages) login() desk.Feature {
+	return desk.Feature{
+		Routes: []desk.Route{
+			{Method: http.MethodGet, Path: loginPath, Handle: p.showLogin},
+			{Method: http.MethodPost, Path: loginPath, Handle: loginForm.OnPost(p.logIn)},
+			{Method: http.MethodPost, Path: passkeyPath, Handle: passkeyLoginForm.OnPost(p.logInByPasskey)},
+			{Method: http.MethodPost, Path: secondPath, Handle: secondForm.OnPost(p.logInSecond)},
+			{Method: http.MethodGet, Path: logoutPath, MinRole: desk.User, Handle: logoutForm.OnGet(p.logOut)},
+			{Method: http.MethodPost, Path: logoutPath, Handle: logoutForm.OnPost(p.logOut)},
 		},
-		screens: []string{"login", "second", "confirm"},
-		forms:   []*form{loginForm, secondForm},
-		keys:    []string{"logout.title", "logout.body", "logout.button"},
+		Screens: []string{"login", "second", "confirm"},
+		Forms:   []*desk.Form{loginForm, secondForm},
+		Keys:    []string{"logout.title", "logout.body", "logout.button"},
 	}
 }
 
-// passkeyView is the view of a page that offers a passkey.
-type passkeyView struct {
-	Options string // for the browser; empty if passkeys are not offered
-	None    string // why passkeys cannot work at this address: the key of a text; may be empty
-}
-
 // offer returns the view for options.
-func (p *Pages) offer(options string) passkeyView {
-	v := passkeyView{Options: options}
+func (p *Pages) offer(options string) desk.PasskeyView {
+	v := desk.PasskeyView{Options: options}
 	if p.cfg.Accounts.Passkeyed() {
 		return v
 	}
@@ -81,51 +76,51 @@ func (p *Pages) offer(options string) passkeyView {
 }
 
 type loginView struct {
-	layout
-	Form    *formView
+	desk.Layout
+	Form    *desk.FormView
 	Next    string // where the log-in leads
-	Passkey passkeyView
+	Passkey desk.PasskeyView
 	Setup   bool // nobody has an account yet
 	SSO     []ssoView
 }
 
 type secondView struct {
-	layout
-	Form         *formView
+	desk.Layout
+	Form         *desk.FormView
 	Second, Next string
 }
 
-// next is the address to go to, as given by the page's form or its address. It
-// could be anything: see onward.
-func (r *request) next() string {
-	if r.route.method == http.MethodPost {
+// nextOf is the address to go to, as given by the page's form or its address. It
+// could be anything: see Desk.Onward.
+func nextOf(r *desk.Request) string {
+	if r.Route.Method == http.MethodPost {
 		return r.Request().PostForm.Get("next")
 	}
 	return r.QueryParam("next")
 }
 
 // showLogin redirects users who are already signed in.
-func (p *Pages) showLogin(r *request) error {
-	_, err := p.cfg.Accounts.Identify(r.ctx(), r.cookie(userCookie))
+func (p *Pages) showLogin(r *desk.Request) error {
+	_, err := p.cfg.Accounts.Identify(r.Ctx(), r.CookieValue(desk.UserCookie))
 	switch {
 	case err == nil:
-		return r.done(p.onward(r.next()), "")
+		return r.Done(p.Onward(nextOf(r)), "")
 	case errors.Is(err, account.ErrSignedOut):
-		return loginForm.asks(p.logIn)(r)
+		return loginForm.OnGet(p.logIn)(r)
 	}
 	return err
 }
 
 // loginQuestion is the log-in page; do completes it.
-func (p *Pages) loginQuestion(r *request, do func(f *formView, next string) error) (*question, error) {
-	next := p.onward(r.next())
-	return &question{
-		show: func(status int, f *formView) error {
+func (p *Pages) loginQuestion(r *desk.Request, do func(f *desk.FormView, next string) error) (*desk.Question, error) {
+	next := p.Onward(nextOf(r))
+	return &desk.Question{
+		Show: func(status int, f *desk.FormView) error {
 			options, err := p.cfg.Accounts.LogInOptions()
 			if err != nil {
 				return err
 			}
-			setup, err := p.cfg.Accounts.NeedsSetup(r.ctx())
+			setup, err := p.cfg.Accounts.NeedsSetup(r.Ctx())
 			if err != nil {
 				return err
 			}
@@ -133,77 +128,77 @@ func (p *Pages) loginQuestion(r *request, do func(f *formView, next string) erro
 			if err != nil {
 				return err
 			}
-			return r.render(status, "login", &loginView{Form: f, Next: next, Passkey: p.offer(options), Setup: setup, SSO: sso})
+			return r.Show(status, "login", &loginView{Form: f, Next: next, Passkey: p.offer(options), Setup: setup, SSO: sso})
 		},
-		do: func(f *formView) error { return do(f, next) },
+		Do: func(f *desk.FormView) error { return do(f, next) },
 	}, nil
 }
 
-func (p *Pages) logIn(r *request) (*question, error) {
-	return p.loginQuestion(r, func(f *formView, next string) error {
-		signed, err := p.cfg.Accounts.LogIn(r.ctx(), f.Value("email"), f.Value("password"), r.browser())
+func (p *Pages) logIn(r *desk.Request) (*desk.Question, error) {
+	return p.loginQuestion(r, func(f *desk.FormView, next string) error {
+		signed, err := p.cfg.Accounts.LogIn(r.Ctx(), f.Value("email"), f.Value("password"), r.Browser())
 		if err != nil {
 			return err
 		}
 		if signed.Second == "" {
-			return r.enterAt(signed, next)
+			return enterAt(r, signed, next)
 		}
-		return r.askSecond(signed, next)
+		return askSecond(r, signed, next)
 	})
 }
 
 // askSecond asks for the second factor and then continues to next.
-func (r *request) askSecond(signed account.Signed, next string) error {
-	second, err := r.blank(secondForm)
+func askSecond(r *desk.Request, signed account.Signed, next string) error {
+	second, err := r.Blank(secondForm)
 	if err != nil {
 		return err
 	}
-	return r.render(http.StatusOK, "second", &secondView{Form: second, Second: signed.Second, Next: next})
+	return r.Show(http.StatusOK, "second", &secondView{Form: second, Second: signed.Second, Next: next})
 }
 
 // enterAt completes a log-in and redirects to next.
-func (r *request) enterAt(signed account.Signed, next string) error {
-	if err := r.signedIn(signed); err != nil {
+func enterAt(r *desk.Request, signed account.Signed, next string) error {
+	if err := r.SignedIn(signed); err != nil {
 		return err
 	}
-	return r.done(next, "")
+	return r.Done(next, "")
 }
 
-func (p *Pages) logInByPasskey(r *request) (*question, error) {
-	return p.loginQuestion(r, func(_ *formView, next string) error {
-		signed, err := p.cfg.Accounts.LogInByPasskey(r.ctx(), r.Request().PostForm.Get("passkey"), r.browser())
+func (p *Pages) logInByPasskey(r *desk.Request) (*desk.Question, error) {
+	return p.loginQuestion(r, func(_ *desk.FormView, next string) error {
+		signed, err := p.cfg.Accounts.LogInByPasskey(r.Ctx(), r.Request().PostForm.Get("passkey"), r.Browser())
 		if err != nil {
 			return err
 		}
-		return r.enterAt(signed, next)
+		return enterAt(r, signed, next)
 	})
 }
 
-func (p *Pages) logInSecond(r *request) (*question, error) {
-	next, second := p.onward(r.next()), r.Request().PostForm.Get("second")
-	return &question{
-		show: func(status int, f *formView) error {
-			return r.render(status, "second", &secondView{Form: f.With("code", ""), Second: second, Next: next})
+func (p *Pages) logInSecond(r *desk.Request) (*desk.Question, error) {
+	next, second := p.Onward(nextOf(r)), r.Request().PostForm.Get("second")
+	return &desk.Question{
+		Show: func(status int, f *desk.FormView) error {
+			return r.Show(status, "second", &secondView{Form: f.With("code", ""), Second: second, Next: next})
 		},
-		do: func(f *formView) error {
-			signed, err := p.cfg.Accounts.LogInSecond(r.ctx(), second, f.Value("code"), r.browser())
+		Do: func(f *desk.FormView) error {
+			signed, err := p.cfg.Accounts.LogInSecond(r.Ctx(), second, f.Value("code"), r.Browser())
 			if errors.Is(err, account.ErrStartAgain) {
-				return r.done(loginPath, "too_late")
+				return r.Done(loginPath, "too_late")
 			}
 			if err != nil {
 				return err
 			}
-			return r.enterAt(signed, next)
+			return enterAt(r, signed, next)
 		},
 	}, nil
 }
 
-func (p *Pages) logOut(r *request) (*question, error) {
-	return &question{Back: homePath, do: func(*formView) error {
-		if err := p.cfg.Accounts.LogOut(r.ctx(), r.cookie(userCookie)); err != nil {
+func (p *Pages) logOut(r *desk.Request) (*desk.Question, error) {
+	return &desk.Question{Back: homePath, Do: func(*desk.FormView) error {
+		if err := p.cfg.Accounts.LogOut(r.Ctx(), r.CookieValue(desk.UserCookie)); err != nil {
 			return err
 		}
-		r.dropCookie(userCookie)
-		return r.done(loginPath, "logged_out")
+		r.DropCookie(desk.UserCookie)
+		return r.Done(loginPath, "logged_out")
 	}}, nil
 }

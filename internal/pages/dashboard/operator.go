@@ -6,6 +6,7 @@ import (
 
 	"agegate/internal/backoffice/account"
 	"agegate/internal/backoffice/insight"
+	"agegate/internal/pages/dashboard/desk"
 	"agegate/internal/pages/page"
 	"agegate/internal/rules/tenant"
 
@@ -18,36 +19,36 @@ const (
 	tenantPath    = operatorPath + "/tenants/:id"
 )
 
-var newTenantForm = &form{
-	name:     "new_tenant",
-	fields:   []field{{name: "name", kind: "text", max: account.MaxName, hint: true}},
-	problems: map[error]string{tenant.ErrNameEmpty: "empty", tenant.ErrNameHidden: "hidden"},
+var newTenantForm = &desk.Form{
+	Name:     "new_tenant",
+	Fields:   []desk.Field{{Name: "name", Kind: "text", Max: account.MaxName, Hint: true}},
+	Problems: map[error]string{tenant.ErrNameEmpty: "empty", tenant.ErrNameHidden: "hidden"},
 }
 
 // newTenantMailForm is newTenantForm where mail is sent.
-var newTenantMailForm = &form{
-	name: "new_tenant",
-	fields: []field{newTenantForm.fields[0],
-		{name: "email", kind: "email", max: account.MaxEmail, optional: true, hint: true}},
-	problems: also(newTenantForm.problems, map[error]string{account.ErrEmail: "email"}),
+var newTenantMailForm = &desk.Form{
+	Name: "new_tenant",
+	Fields: []desk.Field{newTenantForm.Fields[0],
+		{Name: "email", Kind: "email", Max: account.MaxEmail, Optional: true, Hint: true}},
+	Problems: also(newTenantForm.Problems, map[error]string{account.ErrEmail: "email"}),
 }
 
-func (p *Pages) operator() feature {
+func (p *Pages) operator() desk.Feature {
 	making := newTenantForm
 	if p.cfg.Accounts.SendsMail() {
 		making = newTenantMailForm
 	}
-	f := feature{
-		routes:  []route{{method: http.MethodGet, path: operatorPath, minRole: operator, handle: p.showOperator}},
-		screens: []string{"operator", "operator_new", "operator_link"},
+	f := desk.Feature{
+		Routes:  []desk.Route{{Method: http.MethodGet, Path: operatorPath, MinRole: desk.Operator, Handle: p.showOperator}},
+		Screens: []string{"operator", "operator_new", "operator_link"},
 	}
-	f.fill(route{path: newTenantPath, minRole: operator, stepUp: always}, making, p.newTenant)
-	f.forms = append(f.forms, newTenantMailForm)
+	f.Fill(desk.Route{Path: newTenantPath, MinRole: desk.Operator, StepUp: desk.Always}, making, p.newTenant)
+	f.Forms = append(f.Forms, newTenantMailForm)
 	return f
 }
 
 type operatorView struct {
-	layout
+	desk.Layout
 	Query        string
 	Decided      tileFigure // live checks of all tenants in 30 days; empty for a search or a later page
 	Passed       tileFigure
@@ -57,37 +58,37 @@ type operatorView struct {
 }
 
 // showOperator lists the tenants, or those that a search finds.
-func (p *Pages) showOperator(r *request) error {
+func (p *Pages) showOperator(r *desk.Request) error {
 	v := &operatorView{Query: strings.TrimSpace(r.QueryParam("q"))}
 	if v.Query != "" {
 		var err error
-		if v.Tenants, err = p.cfg.Tenants.FindTenants(r.ctx(), v.Query); err != nil {
+		if v.Tenants, err = p.cfg.Tenants.FindTenants(r.Ctx(), v.Query); err != nil {
 			return err
 		}
 		v.More = len(v.Tenants) == tenant.MaxPage
-		return r.render(http.StatusOK, "operator", v)
+		return r.Show(http.StatusOK, "operator", v)
 	}
-	after, err := r.cursor("after")
+	after, err := r.Cursor("after")
 	if err != nil {
 		return err
 	}
-	if v.Tenants, err = p.cfg.Tenants.Tenants(r.ctx(), after); err != nil {
+	if v.Tenants, err = p.cfg.Tenants.Tenants(r.Ctx(), after); err != nil {
 		return err
 	}
 	if after == uuid.Nil {
-		if err := v.readInstance(r); err != nil {
+		if err := p.readInstance(r, v); err != nil {
 			return err
 		}
 	}
 	if len(v.Tenants) == tenant.MaxPage {
 		v.Newer = "?after=" + v.Tenants[len(v.Tenants)-1].ID.String()
 	}
-	return r.render(http.StatusOK, "operator", v)
+	return r.Show(http.StatusOK, "operator", v)
 }
 
 // readInstance fills in the figures of all tenants together.
-func (v *operatorView) readInstance(r *request) error {
-	seen, err := r.pages.cfg.Insight.SeenByAge(r.ctx())
+func (p *Pages) readInstance(r *desk.Request, v *operatorView) error {
+	seen, err := p.cfg.Insight.SeenByAge(r.Ctx())
 	if err != nil {
 		return err
 	}
@@ -104,32 +105,32 @@ func (v *operatorView) readInstance(r *request) error {
 }
 
 type newTenantView struct {
-	layout
-	Form *formView
+	desk.Layout
+	Form *desk.FormView
 	Back string
 }
 
 // newTenant creates a tenant and the invitation of its first owner. The owner
 // creates the API keys, because nobody would see keys created here.
-func (p *Pages) newTenant(r *request) (*question, error) {
-	return &question{
-		show: func(status int, f *formView) error {
-			return r.render(status, "operator_new", &newTenantView{Form: f, Back: operatorPath})
+func (p *Pages) newTenant(r *desk.Request) (*desk.Question, error) {
+	return &desk.Question{
+		Show: func(status int, f *desk.FormView) error {
+			return r.Show(status, "operator_new", &newTenantView{Form: f, Back: operatorPath})
 		},
-		do: func(f *formView) error {
+		Do: func(f *desk.FormView) error {
 			email := ""
 			if p.cfg.Accounts.SendsMail() {
 				email = f.Value("email")
 			}
 			if email != "" && !account.IsEmail(email) {
-				f.wrong("email", "new_tenant.problem.email")
+				f.Mark("email", "new_tenant.problem.email")
 				return nil
 			}
-			made, err := p.cfg.Tenants.CreateWithoutKeys(r.ctx(), r.who.OperatorActor(), tenant.Tenant{Name: f.Value("name")})
+			made, err := p.cfg.Tenants.CreateWithoutKeys(r.Ctx(), r.Who.OperatorActor(), tenant.Tenant{Name: f.Value("name")})
 			if err != nil {
 				return err
 			}
-			return r.showOwnerLink(made, email)
+			return p.showOwnerLink(r, made, email)
 		},
 	}, nil
 }
@@ -137,26 +138,26 @@ func (p *Pages) newTenant(r *request) (*question, error) {
 // madeLinkView is the answer to a form that created a link. Only this answer
 // shows the link.
 type madeLinkView struct {
-	layout
+	desk.Layout
 	Title, Hint      page.Text
 	Name, Link, Back string
 }
 
 // showOwnerLink creates the invitation of a tenant's first owner, shows it, and
 // sends it to an address, unless that is empty.
-func (r *request) showOwnerLink(t tenant.Tenant, email string) (err error) {
+func (p *Pages) showOwnerLink(r *desk.Request, t tenant.Tenant, email string) (err error) {
 	var link string
 	hint := page.Say("operator.invited_hint")
 	if email == "" {
-		link, err = r.pages.cfg.Accounts.InviteOwner(r.ctx(), r.who.OperatorActor(), t.ID)
+		link, err = p.cfg.Accounts.InviteOwner(r.Ctx(), r.Who.OperatorActor(), t.ID)
 	} else {
 		hint = page.Say("operator.invited_mailed", "email", email)
-		link, err = r.pages.cfg.Accounts.InviteOwnerByMail(r.ctx(), r.who, t.ID, email, t.Name)
+		link, err = p.cfg.Accounts.InviteOwnerByMail(r.Ctx(), r.Who, t.ID, email, t.Name)
 	}
 	if err != nil {
 		return err
 	}
-	return r.render(http.StatusOK, "operator_link", &madeLinkView{
+	return r.Show(http.StatusOK, "operator_link", &madeLinkView{
 		Title: page.Say("operator.invited"), Name: t.Name, Hint: hint, Link: link,
 		Back: operatedPath(t.ID),
 	})

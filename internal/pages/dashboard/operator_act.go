@@ -1,37 +1,41 @@
 package dashboard
 
+import "agegate/internal/pages/dashboard/desk"
+
 import "strings"
 
 // operatorAct is an act of an operator on a subject, which is a tenant or a user.
 type operatorAct[T any] struct {
-	form  *form
+	form  *desk.Form
 	safe  bool                     // nothing stops working because of the act
 	begin func(subject T) []string // initial values of the form, as pairs of field and value, or nil
-	do    func(r *request, subject T, f *formView) error
+	do    func(p *Pages, r *desk.Request, subject T, f *desk.FormView) error
 }
 
 // name is the act's part of its address.
 func (a operatorAct[T]) name() string {
-	_, name, _ := strings.Cut(a.form.name, "_")
+	_, name, _ := strings.Cut(a.form.Name, "_")
 	return name
 }
 
 // askAll adds acts on the subjects in the path of a pattern. find returns the
 // path's subject, the values for the texts, and the address of the previous page.
 func askAll[T any](
-	f *feature, path string, acts []operatorAct[T],
-	find func(r *request) (subject T, values []any, back string, err error),
+	p *Pages, f *desk.Feature, path string, acts []operatorAct[T],
+	find func(r *desk.Request) (subject T, values []any, back string, err error),
 ) {
 	for _, a := range acts {
-		f.ask(route{path: path + "/" + a.name(), minRole: operator, stepUp: always}, a.form,
-			func(r *request) (*question, error) {
+		f.Ask(desk.Route{Path: path + "/" + a.name(), MinRole: desk.Operator, StepUp: desk.Always}, a.form,
+			func(r *desk.Request) (*desk.Question, error) {
 				subject, values, back, err := find(r)
 				if err != nil {
 					return nil, err
 				}
-				q := &question{Values: values, Safe: a.safe, Back: back, do: func(f *formView) error { return a.do(r, subject, f) }}
+				q := &desk.Question{Values: values, Safe: a.safe, Back: back, Do: func(f *desk.FormView) error {
+					return a.do(p, r, subject, f)
+				}}
 				if a.begin != nil {
-					q.begin = a.begin(subject)
+					q.Begin = a.begin(subject)
 				}
 				return q, nil
 			})

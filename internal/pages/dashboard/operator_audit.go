@@ -1,5 +1,7 @@
 package dashboard
 
+import "agegate/internal/pages/dashboard/desk"
+
 import "net/http"
 
 const (
@@ -9,12 +11,13 @@ const (
 
 // operatorAudit shows and exports the log of the instance, like the tenants'
 // logs.
-func (p *Pages) operatorAudit() feature {
-	return feature{
-		routes: []route{
-			{method: http.MethodGet, path: operatorAuditPath, minRole: operator, handle: p.showAudit},
-			{method: http.MethodGet, path: operatorAuditExportPath, minRole: operator, stepUp: always, handle: p.exportAudit},
+func (p *Pages) operatorAudit() desk.Feature {
+	return desk.Feature{
+		Routes: []desk.Route{
+			{Method: http.MethodGet, Path: operatorAuditPath, MinRole: desk.Operator, Handle: p.showAudit},
+			{Method: http.MethodGet, Path: operatorAuditExportPath, MinRole: desk.Operator, StepUp: desk.Always,
+				Handle: p.exportAudit},
 		},
-		screens: []string{"audit"},
+		Screens: []string{"audit"},
 	}
 }

@@ -8,23 +8,24 @@ import (
 	"time"
 
 	"agegate/internal/backoffice/drift"
+	"agegate/internal/pages/dashboard/desk"
 )
 
 const driftPath = operatorPath + "/drift"
 
-func (p *Pages) drift() feature {
-	f := feature{
-		routes:  []route{{method: http.MethodGet, path: driftPath, minRole: operator, handle: p.showDrift}},
-		screens: []string{"drift"},
+func (p *Pages) drift() desk.Feature {
+	f := desk.Feature{
+		Routes:  []desk.Route{{Method: http.MethodGet, Path: driftPath, MinRole: desk.Operator, Handle: p.showDrift}},
+		Screens: []string{"drift"},
 	}
 	for _, family := range append(drift.Families(), drift.All) {
-		f.keys = append(f.keys, "drift.family."+string(family))
+		f.Keys = append(f.Keys, "drift.family."+string(family))
 	}
 	return f
 }
 
 type driftView struct {
-	layout
+	desk.Layout
 	State    drift.State
 	Families []driftFamily
 	Seen     []driftSeen
@@ -47,8 +48,8 @@ type driftSeen struct {
 // driftSeenTime is the time that the page sums up.
 const driftSeenTime = 24 * time.Hour
 
-func (p *Pages) showDrift(r *request) error {
-	if err := p.cfg.Drift.Refresh(r.ctx()); err != nil {
+func (p *Pages) showDrift(r *desk.Request) error {
+	if err := p.cfg.Drift.Refresh(r.Ctx()); err != nil {
 		return err
 	}
 	v := &driftView{State: p.cfg.Drift.Known()}
@@ -58,7 +59,7 @@ func (p *Pages) showDrift(r *request) error {
 		})
 	}
 	slices.SortFunc(v.Families, func(a, b driftFamily) int { return strings.Compare(string(a.Family), string(b.Family)) })
-	hours, err := p.cfg.Drift.Hours(r.ctx(), driftSeenTime)
+	hours, err := p.cfg.Drift.Hours(r.Ctx(), driftSeenTime)
 	if err != nil {
 		return err
 	}
@@ -76,7 +77,7 @@ func (p *Pages) showDrift(r *request) error {
 	slices.SortFunc(v.Seen, func(a, b driftSeen) int {
 		return cmp.Or(cmp.Compare(b.checks, a.checks), strings.Compare(string(a.Family), string(b.Family)))
 	})
-	return r.render(http.StatusOK, "drift", v)
+	return r.Show(http.StatusOK, "drift", v)
 }
 
 // driftNotice returns the family of browsers whose estimates are far from their

@@ -9,6 +9,7 @@ import (
 
 	"agegate/internal/backoffice/insight"
 	"agegate/internal/check/age/curve"
+	"agegate/internal/pages/dashboard/desk"
 	"agegate/internal/pages/page"
 )
 
@@ -44,20 +45,20 @@ const (
 // the recommended margin, as in agegate eval.
 const maxFalse = .05
 
-func (p *Pages) lab() feature {
+func (p *Pages) lab() desk.Feature {
 	keys := []string{"lab.problem.target", "lab.problem.margin", "lab.share", "lab.range"}
 	for _, why := range []LabGap{LabOff, LabMissing, LabOther, LabBroken, LabElsewhere} {
 		keys = append(keys, "lab.gap."+string(why))
 	}
-	return feature{
-		routes:  []route{{method: http.MethodGet, path: labPath, minRole: operator, handle: p.showLab}},
-		screens: []string{"lab"},
-		keys:    keys,
+	return desk.Feature{
+		Routes:  []desk.Route{{Method: http.MethodGet, Path: labPath, MinRole: desk.Operator, Handle: p.showLab}},
+		Screens: []string{"lab"},
+		Keys:    keys,
 	}
 }
 
 type labView struct {
-	layout
+	desk.Layout
 	Gap            LabGap // why there are no figures; then only Seen is shown
 	Asked          map[string]string
 	Wrong          map[string]*page.Text
@@ -99,7 +100,7 @@ type seenView struct {
 	Share                labShare
 }
 
-func (p *Pages) showLab(r *request) error {
+func (p *Pages) showLab(r *desk.Request) error {
 	v := &labView{
 		Gap: p.cfg.Lab.Why, Curve: p.cfg.Lab.Curve, Running: strconv.FormatFloat(p.cfg.Lab.Margin, 'f', -1, 64),
 		Wrong: map[string]*page.Text{}, MarginMax: labMargins,
@@ -108,7 +109,7 @@ func (p *Pages) showLab(r *request) error {
 	v.Asked = map[string]string{}
 	v.ask(r, "target", &v.Target, minAge, labOldest)
 	v.ask(r, "margin", &v.Margin, 0, labMargins)
-	seen, err := p.cfg.Insight.SeenByAge(r.ctx())
+	seen, err := p.cfg.Insight.SeenByAge(r.Ctx())
 	if err != nil {
 		return err
 	}
@@ -118,16 +119,16 @@ func (p *Pages) showLab(r *request) error {
 		})
 	}
 	if len(v.Wrong) > 0 {
-		return r.render(http.StatusUnprocessableEntity, "lab", v)
+		return r.Show(http.StatusUnprocessableEntity, "lab", v)
 	}
 	if v.Curve != nil {
 		v.fill(p.cfg.Lab.Margin)
 	}
-	return r.render(http.StatusOK, "lab", v)
+	return r.Show(http.StatusOK, "lab", v)
 }
 
 // ask reads a number of the query into to, which has the default.
-func (v *labView) ask(r *request, name string, to *int, low, high int) {
+func (v *labView) ask(r *desk.Request, name string, to *int, low, high int) {
 	v.Asked[name] = strconv.Itoa(*to)
 	typed := strings.TrimSpace(r.QueryParam(name))
 	if typed == "" {

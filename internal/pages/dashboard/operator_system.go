@@ -6,19 +6,20 @@ import (
 	"time"
 
 	"agegate/internal/backoffice/insight"
+	"agegate/internal/pages/dashboard/desk"
 )
 
 const systemPath = operatorPath + "/system"
 
-func (p *Pages) system() feature {
-	return feature{
-		routes:  []route{{method: http.MethodGet, path: systemPath, minRole: operator, handle: p.showSystem}},
-		screens: []string{"system"},
+func (p *Pages) system() desk.Feature {
+	return desk.Feature{
+		Routes:  []desk.Route{{Method: http.MethodGet, Path: systemPath, MinRole: desk.Operator, Handle: p.showSystem}},
+		Screens: []string{"system"},
 	}
 }
 
 type systemView struct {
-	layout
+	desk.Layout
 	insight.System
 	Rows               []replicaView
 	Drift              bool // the replicas differ
@@ -47,8 +48,8 @@ type failingView struct {
 	Most bool // there may be more
 }
 
-func (p *Pages) showSystem(r *request) error {
-	state, err := p.cfg.Insight.System(r.ctx())
+func (p *Pages) showSystem(r *desk.Request) error {
+	state, err := p.cfg.Insight.System(r.Ctx())
 	if err != nil {
 		return err
 	}
@@ -63,7 +64,7 @@ func (p *Pages) showSystem(r *request) error {
 	for _, f := range state.Queue.Failing {
 		v.Failing = append(v.Failing, failingView{f, operatedPath(f.TenantID), f.Failed >= insight.MaxFailed})
 	}
-	return r.render(http.StatusOK, "system", v)
+	return r.Show(http.StatusOK, "system", v)
 }
 
 // fingerprintShown is how many characters of a fingerprint are shown.

@@ -8,6 +8,7 @@ import (
 
 	"agegate/internal/backoffice/account"
 	"agegate/internal/backoffice/insight"
+	"agegate/internal/pages/dashboard/desk"
 	"agegate/internal/rules/audit"
 	"agegate/internal/rules/billing"
 	"agegate/internal/rules/tenant"
@@ -20,78 +21,77 @@ const leaveTenantPath = operatorPath + "/leave"
 var notes = map[error]string{audit.ErrNote: "note"}
 
 // reasonForm is a form that asks for a reason.
-func reasonForm(name string) *form {
-	return &form{name: name, fields: []field{{name: "reason", kind: "text", max: audit.MaxNote, hint: true}},
-		problems: notes}
+func reasonForm(name string) *desk.Form {
+	return &desk.Form{Name: name, Fields: []desk.Field{{Name: "reason", Kind: "text", Max: audit.MaxNote, Hint: true}},
+		Problems: notes}
 }
 
 var (
 	disableForm = reasonForm("tenant_disable")
 	enableForm  = reasonForm("tenant_enable")
-	enterForm   = &form{
-		name: "tenant_enter", fields: disableForm.fields,
-		problems: map[error]string{audit.ErrNote: "note", account.ErrReason: "note", account.ErrOwnTenant: "own"},
+	enterForm   = &desk.Form{
+		Name: "tenant_enter", Fields: disableForm.Fields,
+		Problems: map[error]string{audit.ErrNote: "note", account.ErrReason: "note", account.ErrOwnTenant: "own"},
 	}
-	ownerForm  = &form{name: "tenant_invite", problems: map[error]string{account.ErrOwnerExists: "exists"}}
-	creditForm = &form{
-		name: "tenant_credit",
-		fields: []field{
-			{name: "units", kind: "text", max: 12, hint: true},
-			{name: "note", kind: "text", max: audit.MaxNote, hint: true},
+	ownerForm  = &desk.Form{Name: "tenant_invite", Problems: map[error]string{account.ErrOwnerExists: "exists"}}
+	creditForm = &desk.Form{
+		Name: "tenant_credit",
+		Fields: []desk.Field{
+			{Name: "units", Kind: "text", Max: 12, Hint: true},
+			{Name: "note", Kind: "text", Max: audit.MaxNote, Hint: true},
 		},
-		problems: notes,
+		Problems: notes,
 	}
-	limitsForm = &form{
-		name: "tenant_limits",
-		fields: []field{
-			{name: "free_checks", kind: "text", max: 12, optional: true, hint: true},
-			{name: "test_cap", kind: "text", max: 12, optional: true, hint: true},
+	limitsForm = &desk.Form{
+		Name: "tenant_limits",
+		Fields: []desk.Field{
+			{Name: "free_checks", Kind: "text", Max: 12, Optional: true, Hint: true},
+			{Name: "test_cap", Kind: "text", Max: 12, Optional: true, Hint: true},
 		},
-		problems: map[error]string{tenant.ErrFreeChecks: "number", tenant.ErrTestCap: "number"},
+		Problems: map[error]string{tenant.ErrFreeChecks: "number", tenant.ErrTestCap: "number"},
 	}
 )
 
 var tenantActs = []operatorAct[tenant.Tenant]{
-	{form: enterForm, safe: true, do: func(r *request, t tenant.Tenant, f *formView) error {
-		if err := r.pages.cfg.Accounts.EnterTenant(r.ctx(), r.who, t.ID, f.Value("reason")); err != nil {
+	{form: enterForm, safe: true, do: func(p *Pages, r *desk.Request, t tenant.Tenant, f *desk.FormView) error {
+		if err := p.cfg.Accounts.EnterTenant(r.Ctx(), r.Who, t.ID, f.Value("reason")); err != nil {
 			return err
 		}
-		return r.done(fill(overviewPath, t.ID.String(), "test"), "") // the banner of the page shows it
+		return r.Done(desk.Href(overviewPath, t.ID.String(), "test"), "") // the banner of the page shows it
 	}},
-	{form: creditForm, safe: true, do: addCredit},
-	{form: limitsForm, safe: true, do: setLimits, begin: func(t tenant.Tenant) []string {
+	{form: creditForm, safe: true, do: (*Pages).addCredit},
+	{form: limitsForm, safe: true, do: (*Pages).setLimits, begin: func(t tenant.Tenant) []string {
 		return []string{"free_checks", limitText(t.FreeChecks), "test_cap", limitText(t.TestCap)}
 	}},
-	{form: ownerForm, safe: true, do: func(r *request, t tenant.Tenant, _ *formView) error {
-		return r.showOwnerLink(t,
-			"")
+	{form: ownerForm, safe: true, do: func(p *Pages, r *desk.Request, t tenant.Tenant, _ *desk.FormView) error {
+		return p.showOwnerLink(r, t, "")
 	}},
 	{form: disableForm, do: switchTenant(true, "tenant_disable")},
 	{form: enableForm, safe: true, do: switchTenant(false, "tenant_enable")},
 }
 
-func (p *Pages) operatorTenant() feature {
-	f := feature{
-		routes: []route{
-			{method: http.MethodGet, path: tenantPath, minRole: operator, handle: p.showTenant},
-			{method: http.MethodPost, path: leaveTenantPath, minRole: operator, handle: p.leaveTenant},
+func (p *Pages) operatorTenant() desk.Feature {
+	f := desk.Feature{
+		Routes: []desk.Route{
+			{Method: http.MethodGet, Path: tenantPath, MinRole: desk.Operator, Handle: p.showTenant},
+			{Method: http.MethodPost, Path: leaveTenantPath, MinRole: desk.Operator, Handle: p.leaveTenant},
 		},
-		screens: []string{"operator_tenant"},
+		Screens: []string{"operator_tenant"},
 	}
-	askAll(&f, tenantPath, tenantActs, func(r *request) (t tenant.Tenant, values []any, back string, err error) {
-		t, err = r.operated()
+	askAll(p, &f, tenantPath, tenantActs, func(r *desk.Request) (t tenant.Tenant, values []any, back string, err error) {
+		t, err = p.operated(r)
 		return t, []any{"name", t.Name}, operatedPath(t.ID), err
 	})
 	return f
 }
 
 // operated returns the tenant in the path for an operator.
-func (r *request) operated() (tenant.Tenant, error) {
-	id, err := r.id("id")
+func (p *Pages) operated(r *desk.Request) (tenant.Tenant, error) {
+	id, err := r.ID("id")
 	if err != nil {
 		return tenant.Tenant{}, err
 	}
-	return r.pages.cfg.Tenants.Tenant(r.ctx(), id)
+	return p.cfg.Tenants.Tenant(r.Ctx(), id)
 }
 
 func operatedPath(tenantID uuid.UUID) string {
@@ -99,7 +99,7 @@ func operatedPath(tenantID uuid.UUID) string {
 }
 
 type tenantPage struct {
-	layout
+	desk.Layout
 	T                   tenant.Tenant
 	Allowance           insight.Allowance
 	FreeChecks, TestCap string // empty for the gateway's default
@@ -111,23 +111,23 @@ type tenantPage struct {
 
 type actLink struct{ Name, Text, Href string }
 
-func (p *Pages) showTenant(r *request) error {
-	t, err := r.operated()
+func (p *Pages) showTenant(r *desk.Request) error {
+	t, err := p.operated(r)
 	if err != nil {
 		return err
 	}
 	v := &tenantPage{T: t, FreeChecks: limitText(t.FreeChecks), TestCap: limitText(t.TestCap)}
-	if v.Allowance, err = p.cfg.Insight.Allowance(r.ctx(), t.ID); err != nil {
+	if v.Allowance, err = p.cfg.Insight.Allowance(r.Ctx(), t.ID); err != nil {
 		return err
 	}
-	if v.Members, err = p.cfg.Accounts.MembersOf(r.ctx(), t.ID); err != nil {
+	if v.Members, err = p.cfg.Accounts.MembersOf(r.Ctx(), t.ID); err != nil {
 		return err
 	}
-	if err := v.readActivity(r, insight.Scope{TenantID: t.ID, Livemode: true}); err != nil {
+	if err := p.readActivity(r, v, insight.Scope{TenantID: t.ID, Livemode: true}); err != nil {
 		return err
 	}
 	for _, act := range tenantActs {
-		link := actLink{act.name(), act.form.name + ".button", operatedPath(t.ID) + "/" + act.name()}
+		link := actLink{act.name(), act.form.Name + ".button", operatedPath(t.ID) + "/" + act.name()}
 		switch {
 		case act.name() == "disable" && t.Disabled || act.name() == "enable" && !t.Disabled:
 		case act.safe:
@@ -136,55 +136,55 @@ func (p *Pages) showTenant(r *request) error {
 			v.Dangerous = append(v.Dangerous, link)
 		}
 	}
-	return r.render(http.StatusOK, "operator_tenant", v)
+	return r.Show(http.StatusOK, "operator_tenant", v)
 }
 
 // readActivity fills in a tenant's figures of the last 30 days.
-func (v *tenantPage) readActivity(r *request, scope insight.Scope) error {
-	o, err := r.pages.cfg.Insight.Overview(r.ctx(), scope, insight.WindowMonth, r.zone())
+func (p *Pages) readActivity(r *desk.Request, v *tenantPage, scope insight.Scope) error {
+	o, err := p.cfg.Insight.Overview(r.Ctx(), scope, insight.WindowMonth, r.Zone())
 	if err != nil {
 		return err
 	}
 	var figures figuresView
 	figures.tiles(o)
 	v.Sessions, v.PassRate = figures.Sessions, figures.PassRate
-	newest, err := r.pages.cfg.Insight.Recent(r.ctx(), scope, 1)
+	newest, err := p.cfg.Insight.Recent(r.Ctx(), scope, 1)
 	if len(newest) > 0 {
 		v.Latest = &newest[0].CreatedAt
 	}
 	return err
 }
 
-func switchTenant(disabled bool, notice string) func(*request, tenant.Tenant, *formView) error {
-	return func(r *request, t tenant.Tenant, f *formView) error {
-		if err := r.pages.cfg.Tenants.SetDisabled(r.ctx(), r.who.OperatorActor(), t.ID, disabled,
+func switchTenant(disabled bool, notice string) func(*Pages, *desk.Request, tenant.Tenant, *desk.FormView) error {
+	return func(p *Pages, r *desk.Request, t tenant.Tenant, f *desk.FormView) error {
+		if err := p.cfg.Tenants.SetDisabled(r.Ctx(), r.Who.OperatorActor(), t.ID, disabled,
 			f.Value("reason")); err != nil {
 			return err
 		}
-		return r.done(operatedPath(t.ID), notice)
+		return r.Done(operatedPath(t.ID), notice)
 	}
 }
 
-func addCredit(r *request, t tenant.Tenant, f *formView) error {
+func (p *Pages) addCredit(r *desk.Request, t tenant.Tenant, f *desk.FormView) error {
 	n, _ := strconv.ParseInt(f.Value("units"), 10, 64) // text that is not a number counts as 0
 	if n < 1 || n > billing.MaxTopUp {
-		f.wrong("units", "tenant_credit.problem.units")
+		f.Mark("units", "tenant_credit.problem.units")
 		return nil
 	}
-	if _, err := billing.TopUp(r.ctx(), r.pages.cfg.Billing, r.who.OperatorActor(), t.ID, n, f.Value("note"),
-		r.pages.cfg.Now()); err != nil {
+	if _, err := billing.TopUp(r.Ctx(), p.cfg.Billing, r.Who.OperatorActor(), t.ID, n, f.Value("note"),
+		p.cfg.Now()); err != nil {
 		return err
 	}
-	return r.done(operatedPath(t.ID), "tenant_credit")
+	return r.Done(operatedPath(t.ID), "tenant_credit")
 }
 
-func setLimits(r *request, t tenant.Tenant, f *formView) error {
+func (p *Pages) setLimits(r *desk.Request, t tenant.Tenant, f *desk.FormView) error {
 	free, daily := parseLimit(f.Value("free_checks")), parseLimit(f.Value("test_cap"))
-	if _, err := r.pages.cfg.Tenants.Update(r.ctx(), r.who.OperatorActor(), t.ID,
+	if _, err := p.cfg.Tenants.Update(r.Ctx(), r.Who.OperatorActor(), t.ID,
 		tenant.Changes{FreeChecks: &free, TestCap: &daily}); err != nil {
 		return err
 	}
-	return r.done(operatedPath(t.ID), "tenant_limits")
+	return r.Done(operatedPath(t.ID), "tenant_limits")
 }
 
 // parseLimit reads a limit; empty means the default. Text that is not a number
@@ -209,9 +209,9 @@ func limitText(limit *int64) string {
 }
 
 // leaveTenant ends an operator's entry into a tenant.
-func (p *Pages) leaveTenant(r *request) error {
-	if err := p.cfg.Accounts.LeaveTenant(r.ctx(), r.who); err != nil {
+func (p *Pages) leaveTenant(r *desk.Request) error {
+	if err := p.cfg.Accounts.LeaveTenant(r.Ctx(), r.Who); err != nil {
 		return err
 	}
-	return r.done(operatorPath, "tenant_left")
+	return r.Done(operatorPath, "tenant_left")
 }

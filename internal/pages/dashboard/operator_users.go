@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"agegate/internal/backoffice/account"
+	"agegate/internal/pages/dashboard/desk"
 	"agegate/internal/pages/page"
 	"agegate/internal/rules/fault"
 )
@@ -17,56 +18,58 @@ const (
 // errSelf prevents operators from locking themselves out.
 var errSelf = fault.New(fault.Conflict, "This is your own account")
 
-func userForm(name string) *form {
-	return &form{name: name, problems: map[error]string{errSelf: "self", account.ErrDisabled: "disabled",
+func userForm(name string) *desk.Form {
+	return &desk.Form{Name: name, Problems: map[error]string{errSelf: "self", account.ErrDisabled: "disabled",
 		account.ErrManaged: "managed"}}
 }
 
 var userActs = []operatorAct[account.User]{
-	{form: userForm("user_disable"), do: func(r *request, u account.User, _ *formView) error {
-		if u.ID == r.who.User().ID {
+	{form: userForm("user_disable"), do: func(p *Pages, r *desk.Request, u account.User, _ *desk.FormView) error {
+		if u.ID == r.Who.User().ID {
 			return errSelf
 		}
-		if err := r.pages.cfg.Accounts.Disable(r.ctx(), r.who.OperatorActor(), u.ID); err != nil {
+		if err := p.cfg.Accounts.Disable(r.Ctx(), r.Who.OperatorActor(), u.ID); err != nil {
 			return err
 		}
-		return r.done(usersPath, "user_disable")
+		return r.Done(usersPath, "user_disable")
 	}},
-	{form: userForm("user_enable"), safe: true, do: func(r *request, u account.User, _ *formView) error {
-		if err := r.pages.cfg.Accounts.Enable(r.ctx(), r.who.OperatorActor(), u.ID); err != nil {
+	{form: userForm("user_enable"), safe: true, do: func(
+		p *Pages, r *desk.Request, u account.User, _ *desk.FormView,
+	) error {
+		if err := p.cfg.Accounts.Enable(r.Ctx(), r.Who.OperatorActor(), u.ID); err != nil {
 			return err
 		}
-		return r.done(usersPath, "user_enable")
+		return r.Done(usersPath, "user_enable")
 	}},
-	{form: userForm("user_recover"), do: func(r *request, u account.User, _ *formView) error {
-		link, err := r.pages.cfg.Accounts.NewRecoveryLink(r.ctx(), r.who.OperatorActor(), u.ID)
+	{form: userForm("user_recover"), do: func(p *Pages, r *desk.Request, u account.User, _ *desk.FormView) error {
+		link, err := p.cfg.Accounts.NewRecoveryLink(r.Ctx(), r.Who.OperatorActor(), u.ID)
 		if err != nil {
 			return err
 		}
 		hint := page.Say("users.recovery_hint")
-		if r.pages.cfg.Accounts.SendsMail() {
+		if p.cfg.Accounts.SendsMail() {
 			hint = page.Say("users.recovery_mailed", "email", u.Email)
 		}
-		return r.render(http.StatusOK, "operator_link", &madeLinkView{
+		return r.Show(http.StatusOK, "operator_link", &madeLinkView{
 			Title: page.Say("users.recovery"), Name: u.Name, Hint: hint, Link: link, Back: usersPath,
 		})
 	}},
 }
 
-func (p *Pages) operatorUsers() feature {
-	f := feature{
-		routes:  []route{{method: http.MethodGet, path: usersPath, minRole: operator, handle: p.showUsers}},
-		screens: []string{"users", "operator_link"},
+func (p *Pages) operatorUsers() desk.Feature {
+	f := desk.Feature{
+		Routes:  []desk.Route{{Method: http.MethodGet, Path: usersPath, MinRole: desk.Operator, Handle: p.showUsers}},
+		Screens: []string{"users", "operator_link"},
 	}
-	askAll(&f, userPath, userActs, func(r *request) (u account.User, values []any, back string, err error) {
-		u, err = r.operatedUser()
+	askAll(p, &f, userPath, userActs, func(r *desk.Request) (u account.User, values []any, back string, err error) {
+		u, err = p.operatedUser(r)
 		return u, []any{"name", u.Name, "email", u.Email}, usersPath, err
 	})
 	return f
 }
 
 type usersView struct {
-	layout
+	desk.Layout
 	Users        []userView
 	Newer, Older string
 }
@@ -76,12 +79,12 @@ type userView struct {
 	Acts []actLink
 }
 
-func (p *Pages) showUsers(r *request) error {
-	after, err := r.cursor("after")
+func (p *Pages) showUsers(r *desk.Request) error {
+	after, err := r.Cursor("after")
 	if err != nil {
 		return err
 	}
-	users, err := p.cfg.Accounts.Users(r.ctx(), after)
+	users, err := p.cfg.Accounts.Users(r.Ctx(), after)
 	if err != nil {
 		return err
 	}
@@ -89,10 +92,10 @@ func (p *Pages) showUsers(r *request) error {
 	for _, u := range users {
 		shown := userView{User: u}
 		for _, act := range userActs {
-			if (act.name() == "enable") == (u.DisabledAt != nil) && (act.name() != "disable" || u.ID != r.who.User().ID) &&
+			if (act.name() == "enable") == (u.DisabledAt != nil) && (act.name() != "disable" || u.ID != r.Who.User().ID) &&
 				(act.name() != "recover" || !u.Managed()) {
 				href := strings.Replace(userPath, ":user", u.ID.String(), 1) + "/" + act.name()
-				shown.Acts = append(shown.Acts, actLink{act.name(), act.form.name + ".button", href})
+				shown.Acts = append(shown.Acts, actLink{act.name(), act.form.Name + ".button", href})
 			}
 		}
 		v.Users = append(v.Users, shown)
@@ -100,14 +103,14 @@ func (p *Pages) showUsers(r *request) error {
 	if len(users) == account.MaxPage {
 		v.Newer = "?after=" + users[len(users)-1].ID.String()
 	}
-	return r.render(http.StatusOK, "users", v)
+	return r.Show(http.StatusOK, "users", v)
 }
 
 // operatedUser returns the user of the path.
-func (r *request) operatedUser() (account.User, error) {
-	id, err := r.id("user")
+func (p *Pages) operatedUser(r *desk.Request) (account.User, error) {
+	id, err := r.ID("user")
 	if err != nil {
 		return account.User{}, err
 	}
-	return r.pages.cfg.Accounts.User(r.ctx(), id)
+	return p.cfg.Accounts.User(r.Ctx(), id)
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"agegate/internal/backoffice/insight"
+	"agegate/internal/pages/dashboard/desk"
 	"agegate/internal/pages/page"
 	"agegate/internal/rules/routine"
 	"agegate/internal/rules/webhook"
@@ -15,7 +16,7 @@ import (
 // recentSessions is how many sessions the overview lists.
 const recentSessions = 10
 
-func (p *Pages) overview() feature {
+func (p *Pages) overview() desk.Feature {
 	keys := []string{}
 	for _, name := range todos {
 		keys = append(keys, "overview.todo."+name)
@@ -26,10 +27,10 @@ func (p *Pages) overview() feature {
 	for _, w := range windows {
 		keys = append(keys, "overview.window."+string(w))
 	}
-	return feature{
-		routes:  []route{{method: http.MethodGet, path: overviewPath, minRole: reader, handle: p.showOverview}},
-		screens: []string{"overview"},
-		keys:    keys,
+	return desk.Feature{
+		Routes:  []desk.Route{{Method: http.MethodGet, Path: overviewPath, MinRole: desk.Reader, Handle: p.showOverview}},
+		Screens: []string{"overview"},
+		Keys:    keys,
 	}
 }
 
@@ -49,7 +50,7 @@ var todos = []string{
 }
 
 type overviewView struct {
-	layout
+	desk.Layout
 	Windows []windowView
 	Stale   *time.Time    // time of the figures, if they could not be renewed
 	Figures template.HTML // rendered from a figuresView
@@ -60,7 +61,7 @@ type overviewView struct {
 	Make       *makeView // nil for those who may not create a session
 	List       string    // address of the list of sessions
 	Playground string
-	Unread     struct{ Figures, Recent, Todo bool } // see request.unread
+	Unread     struct{ Figures, Recent, Todo bool } // see Request.Unread
 }
 
 // Listed reports whether there are sessions, or whether that is unknown.
@@ -125,65 +126,65 @@ type destinationView struct {
 // makeView is the button that creates a test session with default settings.
 type makeView struct {
 	Action string
-	Form   *formView
+	Form   *desk.FormView
 	First  bool // there was no session before
 }
 
-func (p *Pages) showOverview(r *request) error {
+func (p *Pages) showOverview(r *desk.Request) error {
 	window := insight.Window(r.QueryParam("window"))
 	if window == "" {
 		window = insight.WindowDay
 	}
-	v := &overviewView{List: r.path(sessionsPath), Playground: r.path(playgroundPath)}
+	v := &overviewView{List: r.Href(sessionsPath), Playground: r.Href(playgroundPath)}
 	for _, w := range windows {
 		v.Windows = append(v.Windows, windowView{w, w == window})
 	}
-	if r.part() != "" {
-		if err := r.readRecent(v); err != nil {
+	if r.Part() != "" {
+		if err := p.readRecent(r, v); err != nil {
 			return err
 		}
-		return r.render(http.StatusOK, "overview", v)
+		return r.Show(http.StatusOK, "overview", v)
 	}
 	// Most of the time is spent waiting for the database, so the checklist and
 	// the list are read in parallel.
 	var list insight.Checklist
 	var parallel routine.Group
-	ctx := r.ctx()
+	ctx := r.Ctx()
 	parallel.Start(func() (err error) {
-		list, err = p.cfg.Insight.Checklist(ctx, r.tenant)
+		list, err = p.cfg.Insight.Checklist(ctx, r.Tenant)
 		return err
 	})
-	err, unread := r.readRecent(v), parallel.Wait()
+	err, unread := p.readRecent(r, v), parallel.Wait()
 	if err != nil {
 		return err
 	}
-	if v.Unread.Todo, err = r.unread("checklist", unread); err != nil {
+	if v.Unread.Todo, err = r.Unread("checklist", unread); err != nil {
 		return err
 	}
 	if !v.Unread.Todo {
-		v.Todo, v.Done = r.todos(list)
+		v.Todo, v.Done = todosOf(r, list)
 	}
-	o, err := p.cfg.Insight.Overview(r.ctx(), r.scope(), window, r.zone())
+	o, err := p.cfg.Insight.Overview(r.Ctx(), r.Scope(), window, r.Zone())
 	if err == nil {
-		v.Figures, err = p.set.Kept(r, "overview", "figures", figuresKey{r.scope(), window, o.AsOf, r.zone().String()},
-			func() page.View { return newFigures(o, r.zone()) })
+		v.Figures, err = p.Set.Kept(r, "overview", "figures", figuresKey{r.Scope(), window, o.AsOf, r.Zone().String()},
+			func() page.View { return newFigures(o, r.Zone()) })
 	}
-	if v.Unread.Figures, err = r.unread("figures", err); err != nil {
+	if v.Unread.Figures, err = r.Unread("figures", err); err != nil {
 		return err
 	}
 	if o.Stale {
 		v.Stale = &o.AsOf
 	}
-	if v.Make, err = r.maker(!v.Listed()); err != nil {
+	if v.Make, err = maker(r, !v.Listed()); err != nil {
 		return err
 	}
-	return r.render(http.StatusOK, "overview", v)
+	return r.Show(http.StatusOK, "overview", v)
 }
 
 // readRecent fills in the list of the newest sessions.
-func (r *request) readRecent(v *overviewView) (err error) {
-	v.Recent, err = r.pages.cfg.Insight.Recent(r.ctx(), r.scope(), recentSessions)
-	v.Unread.Recent, err = r.unread("recent", err)
+func (p *Pages) readRecent(r *desk.Request, v *overviewView) (err error) {
+	v.Recent, err = p.cfg.Insight.Recent(r.Ctx(), r.Scope(), recentSessions)
+	v.Unread.Recent, err = r.Unread("recent", err)
 	return err
 }
 
@@ -262,17 +263,17 @@ func hostOf(e webhook.Endpoint) string {
 	return u.Host
 }
 
-// todos returns the checklist and how much of it is done, or nothing when
+// todosOf returns the checklist and how much of it is done, or nothing when
 // everything is done.
-func (r *request) todos(list insight.Checklist) ([]todoView, int) {
-	if list.Complete() && r.who.Strong() {
+func todosOf(r *desk.Request, list insight.Checklist) ([]todoView, int) {
+	if list.Complete() && r.Who.Strong() {
 		return nil, 0
 	}
 	state := map[string]bool{
 		"success_url": list.SuccessURL, "cancel_url": list.CancelURL, "webhook_url": list.WebhookURL,
 		"passed": list.Passed, "fallback": list.FellBack, "spoof": list.Spoofed, "webhook_answered": list.WebhookAnswered,
 		"certified":     list.Certified,
-		"second_factor": r.who.Strong(), "live_key": list.LiveKey, "allowance": list.Allowance,
+		"second_factor": r.Who.Strong(), "live_key": list.LiveKey, "allowance": list.Allowance,
 	}
 	places := map[string]string{
 		"success_url": urlsPath, "cancel_url": urlsPath, "webhook_url": urlsPath,
@@ -288,8 +289,8 @@ func (r *request) todos(list insight.Checklist) ([]todoView, int) {
 		if name == "live_key" {
 			mode = "live"
 		}
-		if r.opens(places[name]) {
-			v.Href = fill(places[name], r.access.TenantID().String(), mode)
+		if r.Opens(places[name]) {
+			v.Href = desk.Href(places[name], r.Access.TenantID().String(), mode)
 		}
 		if v.Done {
 			done++
@@ -301,10 +302,10 @@ func (r *request) todos(list insight.Checklist) ([]todoView, int) {
 
 // maker returns the button that creates a test session, or nil for those who may
 // not.
-func (r *request) maker(first bool) (*makeView, error) {
-	if r.access.Livemode() || !r.opens(playgroundPath) {
+func maker(r *desk.Request, first bool) (*makeView, error) {
+	if r.Access.Livemode() || !r.Opens(playgroundPath) {
 		return nil, nil
 	}
-	form, err := r.blank(playgroundForm)
-	return &makeView{Action: r.path(playgroundPath), Form: form, First: first}, err
+	form, err := r.Blank(playgroundForm)
+	return &makeView{Action: r.Href(playgroundPath), Form: form, First: first}, err
 }

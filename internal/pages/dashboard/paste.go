@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/url"
 
+	"agegate/internal/pages/dashboard/desk"
 	"agegate/internal/pages/page"
 	"agegate/internal/rules/audit"
 	"agegate/internal/rules/fault"
@@ -13,42 +14,42 @@ import (
 
 const pastePath = overviewPath + "/paste"
 
-var pasteForm = &form{
-	name: "paste", again: true,
-	fields: []field{{name: "text", kind: "textarea", max: 16 << 10, hint: true}},
+var pasteForm = &desk.Form{
+	Name: "paste", Again: true,
+	Fields: []desk.Field{{Name: "text", Kind: "textarea", Max: 16 << 10, Hint: true}},
 }
 
-func (p *Pages) paste() feature {
-	f := feature{
-		screens: []string{"paste"},
-		notices: []string{"paste_test", "paste_live"},
-		keys:    []string{"paste.no_session", "paste.no_event", "paste.no_link", "paste.no_word"},
+func (p *Pages) paste() desk.Feature {
+	f := desk.Feature{
+		Screens: []string{"paste"},
+		Notices: []string{"paste_test", "paste_live"},
+		Keys:    []string{"paste.no_session", "paste.no_event", "paste.no_link", "paste.no_word"},
 	}
-	f.fill(route{path: pastePath, minRole: reader}, pasteForm, p.readPaste)
+	f.Fill(desk.Route{Path: pastePath, MinRole: desk.Reader}, pasteForm, p.readPaste)
 	return f
 }
 
 type pasteView struct {
-	layout
-	Form   *formView
+	desk.Layout
+	Form   *desk.FormView
 	Answer *answerView
 }
 
 // readPaste opens the record of the pasted text, or explains the text. It is not
 // stored, logged or repeated in the answer.
-func (p *Pages) readPaste(r *request) (*question, error) {
+func (p *Pages) readPaste(r *desk.Request) (*desk.Question, error) {
 	v := &pasteView{}
-	show := func(status int, f *formView) error {
+	show := func(status int, f *desk.FormView) error {
 		v.Form = f.With("text", "")
-		return r.render(status, "paste", v)
+		return r.Show(status, "paste", v)
 	}
-	return &question{show: show, do: func(f *formView) error {
+	return &desk.Question{Show: show, Do: func(f *desk.FormView) error {
 		given := recognize(f.Value("text"))
 		if given == (pasted{}) {
-			f.wrong("text", "paste.problem.unknown")
+			f.Mark("text", "paste.problem.unknown")
 			return nil
 		}
-		if leads, err := r.explainPasted(v, given); leads || err != nil {
+		if leads, err := p.explainPasted(r, v, given); leads || err != nil {
 			return err
 		}
 		return show(http.StatusOK, f)
@@ -56,24 +57,25 @@ func (p *Pages) readPaste(r *request) (*question, error) {
 }
 
 // explainPasted fills in the answer, or redirects to the record and returns true.
-func (r *request) explainPasted(v *pasteView, given pasted) (leads bool, err error) {
+func (p *Pages) explainPasted(r *desk.Request, v *pasteView, given pasted) (leads bool, err error) {
 	switch given.kind {
 	case pastedWebhook:
-		v.Answer, err = r.explainDelivery(splitDelivery(given.text))
+		header, body := splitDelivery(given.text)
+		v.Answer, err = p.explainDelivery(r, header, body)
 	case pastedRedirect:
-		v.Answer, err = r.explainToken(paramsOf(given.text))
+		v.Answer, err = p.explainToken(r, paramsOf(given.text))
 	case pastedSecret:
-		v.Answer = r.answer()
+		v.Answer = newAnswer(r)
 		v.Answer.Verdict = page.Say("paste.secret")
 	default:
-		record, err := r.openPasted(given)
+		record, err := p.openPasted(r, given)
 		if record != nil || err != nil {
 			if err == nil {
-				err = r.done(record.Href, r.noticeOf(record))
+				err = r.Done(record.Href, noticeOf(r, record))
 			}
 			return true, err
 		}
-		v.Answer = r.answer()
+		v.Answer = newAnswer(r)
 		v.Answer.Verdict = page.Say("paste.no_" + string(given.kind))
 	}
 	return false, err
@@ -81,36 +83,36 @@ func (r *request) explainPasted(v *pasteView, given pasted) (leads bool, err err
 
 // openPasted returns a link to the record of an ID or a link. It returns nil if
 // the tenant has none in the modes that the log-in opens.
-func (r *request) openPasted(given pasted) (*recordLink, error) {
+func (p *Pages) openPasted(r *desk.Request, given pasted) (*recordLink, error) {
 	switch given.kind {
 	case pastedEvent:
-		return r.eventLink(given.text)
+		return p.eventLink(r, given.text)
 	case pastedLink:
-		sess, err := r.pages.cfg.Sessions.ByLink(r.ctx(), given.text)
+		sess, err := p.cfg.Sessions.ByLink(r.Ctx(), given.text)
 		if fault.CodeOf(err) == fault.NotFound {
 			return nil, nil
 		}
 		if err != nil {
 			return nil, err
 		}
-		return r.sessionLink(sess.ID) // sessionLink checks that the session is the tenant's
+		return p.sessionLink(r, sess.ID) // sessionLink checks that the session is the tenant's
 	case pastedWord:
-		return r.openWord(given.text)
+		return p.openWord(r, given.text)
 	}
 	id, err := uuid.Parse(given.text)
 	if err != nil {
 		return nil, err
 	}
-	return r.sessionLink(id)
+	return p.sessionLink(r, id)
 }
 
 // openWord returns a link to the session of an Idempotency-Key, or to the list of
 // sessions with a matching ID or order.
-func (r *request) openWord(word string) (*recordLink, error) {
-	for _, livemode := range r.livemodes() {
-		id, err := r.pages.cfg.Sessions.ByIdempotencyKey(r.ctx(), r.access.TenantID(), livemode, word)
+func (p *Pages) openWord(r *desk.Request, word string) (*recordLink, error) {
+	for _, livemode := range livemodesOf(r) {
+		id, err := p.cfg.Sessions.ByIdempotencyKey(r.Ctx(), r.Access.TenantID(), livemode, word)
 		if err == nil {
-			return r.sessionLink(id)
+			return p.sessionLink(r, id)
 		}
 		if fault.CodeOf(err) != fault.NotFound {
 			return nil, err
@@ -119,12 +121,12 @@ func (r *request) openWord(word string) (*recordLink, error) {
 	if !idPrefix.MatchString(word) && !orderText.MatchString(word) {
 		return nil, nil
 	}
-	return &recordLink{Href: r.path(sessionsPath) + "?id=" + url.QueryEscape(word), Livemode: r.access.Livemode()}, nil
+	return &recordLink{Href: r.Href(sessionsPath) + "?id=" + url.QueryEscape(word), Livemode: r.Access.Livemode()}, nil
 }
 
 // noticeOf returns a notice about a record's mode if that is not the page's.
-func (r *request) noticeOf(record *recordLink) string {
-	if record.Livemode == r.access.Livemode() {
+func noticeOf(r *desk.Request, record *recordLink) string {
+	if record.Livemode == r.Access.Livemode() {
 		return ""
 	}
 	return "paste_" + audit.Mode(record.Livemode)

@@ -6,6 +6,7 @@ import (
 
 	"agegate/internal/backoffice/account"
 	"agegate/internal/backoffice/insight"
+	"agegate/internal/pages/dashboard/desk"
 	"agegate/internal/pages/page"
 	"agegate/internal/rules/fault"
 	"agegate/internal/rules/session"
@@ -26,87 +27,87 @@ const (
 
 func allowedAge(age int) bool { return age >= minAge && age <= maxAge }
 
-var playgroundForm = &form{
-	name: "playground", again: true, // it creates the same session
-	fields: []field{
-		{name: "target_age", kind: "number", max: 2},
-		{name: session.FieldSuccessURL, kind: "url", max: tenant.MaxURLLength, optional: true, hint: true},
-		{name: session.FieldCancelURL, kind: "url", max: tenant.MaxURLLength, optional: true, hint: true},
+var playgroundForm = &desk.Form{
+	Name: "playground", Again: true, // it creates the same session
+	Fields: []desk.Field{
+		{Name: "target_age", Kind: "number", Max: 2},
+		{Name: session.FieldSuccessURL, Kind: "url", Max: tenant.MaxURLLength, Optional: true, Hint: true},
+		{Name: session.FieldCancelURL, Kind: "url", Max: tenant.MaxURLLength, Optional: true, Hint: true},
 	},
-	problems: map[error]string{
+	Problems: map[error]string{
 		session.ErrHostNotRegistered: "host",
 		tenant.ErrURLTooLong:         "url_long", tenant.ErrURLSyntax: "url_syntax", tenant.ErrURLScheme: "url_scheme",
 		tenant.ErrURLUserinfo: "url_userinfo", tenant.ErrURLHost: "url_host",
 	},
 }
 
-func (p *Pages) playground() feature {
-	rt := func(method, path string, handle func(*request) error) route {
-		return route{method: method, path: path, minRole: developer, testOnly: true, handle: handle}
+func (p *Pages) playground() desk.Feature {
+	rt := func(method, path string, handle func(*desk.Request) error) desk.Route {
+		return desk.Route{Method: method, Path: path, MinRole: desk.Developer, TestOnly: true, Handle: handle}
 	}
-	f := feature{
-		routes: []route{
+	f := desk.Feature{
+		Routes: []desk.Route{
 			rt(http.MethodGet, tryPath, p.showTry),
 			rt(http.MethodGet, qrPath, p.showQR),
 		},
-		screens: []string{"playground", "try"},
-		keys:    []string{"outcome.verified", "outcome.fallback", "outcome.spoof"},
+		Screens: []string{"playground", "try"},
+		Keys:    []string{"outcome.verified", "outcome.fallback", "outcome.spoof"},
 	}
-	f.fill(rt("", playgroundPath, nil), playgroundForm, p.makeSession)
+	f.Fill(rt("", playgroundPath, nil), playgroundForm, p.makeSession)
 	return f
 }
 
 type playgroundView struct {
-	layout
-	Form *formView
+	desk.Layout
+	Form *desk.FormView
 }
 
 // makeSession creates a test session. The same copy of the form creates the same
 // session: its nonce is the idempotency key, with which the link can be shown as
 // long as the key is remembered.
-func (p *Pages) makeSession(r *request) (*question, error) {
-	return &question{
-		begin: []string{"target_age", "18"},
-		show: func(status int, f *formView) error {
-			return r.render(status, "playground", &playgroundView{Form: f})
+func (p *Pages) makeSession(r *desk.Request) (*desk.Question, error) {
+	return &desk.Question{
+		Begin: []string{"target_age", "18"},
+		Show: func(status int, f *desk.FormView) error {
+			return r.Show(status, "playground", &playgroundView{Form: f})
 		},
-		do: func(f *formView) error { return p.createTest(r, f) },
+		Do: func(f *desk.FormView) error { return p.createTest(r, f) },
 	}, nil
 }
 
-func (p *Pages) createTest(r *request, f *formView) error {
-	if f.sent == "" {
-		return errSent
+func (p *Pages) createTest(r *desk.Request, f *desk.FormView) error {
+	if f.Sent == "" {
+		return desk.ErrSent
 	}
 	age, _ := strconv.Atoi(f.Value("target_age")) // text that is not a number counts as 0
 	if !allowedAge(age) {
-		f.wrong("target_age", "playground.problem.age", "min", minAge, "max", maxAge)
+		f.Mark("target_age", "playground.problem.age", "min", minAge, "max", maxAge)
 		return nil
 	}
-	if r.tenant.Disabled {
+	if r.Tenant.Disabled {
 		f.Fault = new(page.Say("playground.problem.disabled"))
 		return nil
 	}
-	caller := tenant.Caller{TenantID: r.access.TenantID(), Livemode: r.access.Livemode()}
-	created, err := p.cfg.Sessions.Create(r.ctx(), caller, session.CreateRequest{
+	caller := tenant.Caller{TenantID: r.Access.TenantID(), Livemode: r.Access.Livemode()}
+	created, err := p.cfg.Sessions.Create(r.Ctx(), caller, session.CreateRequest{
 		TargetAge: age, SuccessURL: given(f, session.FieldSuccessURL), CancelURL: given(f, session.FieldCancelURL),
-		IdempotencyKey: "dashboard " + f.sent, TestReturnURL: p.returnURL(caller.TenantID),
+		IdempotencyKey: "dashboard " + f.Sent, TestReturnURL: p.returnURL(caller.TenantID),
 	})
 	switch fault.CodeOf(err) {
 	case fault.TooMany:
 		f.Fault = new(page.Say("playground.problem.cap"))
 		return nil
 	case fault.Conflict:
-		return errSent
+		return desk.ErrSent
 	}
 	if err != nil {
 		return err
 	}
-	return r.done(r.path(playgroundPath)+"/"+created.SessionID.String(), "")
+	return r.Done(r.Href(playgroundPath)+"/"+created.SessionID.String(), "")
 }
 
 // given returns what was typed into a field, or nil if it is empty.
-func given(form *formView, name string) *string {
+func given(form *desk.FormView, name string) *string {
 	if value := form.Value(name); value != "" {
 		return &value
 	}
@@ -115,7 +116,7 @@ func given(form *formView, name string) *string {
 
 // tryView is a test session to try out.
 type tryView struct {
-	layout
+	desk.Layout
 	insight.Record
 	State   statusView
 	Link    string
@@ -134,11 +135,11 @@ type outcomeView struct{ Name, Tone, Href string }
 
 // outcomes returns the links that force each result, while the session is open
 // and its link is known, for those who may use the playground.
-func (r *request) outcomes(record insight.Record) ([]outcomeView, error) {
-	if record.Livemode || record.Status != session.StatusPending || !r.may(account.Develop) {
+func (p *Pages) outcomes(r *desk.Request, record insight.Record) ([]outcomeView, error) {
+	if record.Livemode || record.Status != session.StatusPending || !r.May(account.Develop) {
 		return nil, nil
 	}
-	link, err := r.testLink(record)
+	link, err := p.testLink(r, record)
 	if fault.CodeOf(err) == fault.NotFound {
 		return nil, nil // created without an idempotency key, so only its creator has the link
 	}
@@ -150,43 +151,43 @@ func (r *request) outcomes(record insight.Record) ([]outcomeView, error) {
 }
 
 // testLink returns the link of a test session.
-func (r *request) testLink(record insight.Record) (string, error) {
-	return r.pages.cfg.Sessions.TestLink(r.ctx(), r.access.TenantID(), record.ID)
+func (p *Pages) testLink(r *desk.Request, record insight.Record) (string, error) {
+	return p.cfg.Sessions.TestLink(r.Ctx(), r.Access.TenantID(), record.ID)
 }
 
-func (p *Pages) showTry(r *request) error {
-	record, err := r.record()
+func (p *Pages) showTry(r *desk.Request) error {
+	record, err := p.record(r)
 	if err != nil {
 		return err
 	}
 	v := &tryView{
 		Record: record, State: statusView{record.Status},
-		QR: r.objectPath(qrPath), Details: r.objectPath(sessionPath), Events: r.events(),
+		QR: objectPath(r, qrPath), Details: objectPath(r, sessionPath), Events: eventsPath(r),
 	}
-	if r.part() != "" {
-		return r.render(http.StatusOK, "try", v)
+	if r.Part() != "" {
+		return r.Show(http.StatusOK, "try", v)
 	}
-	if v.Link, err = r.testLink(record); err != nil {
+	if v.Link, err = p.testLink(r, record); err != nil {
 		return err
 	}
-	if v.Forced, err = r.outcomes(record); err != nil {
+	if v.Forced, err = p.outcomes(r, record); err != nil {
 		return err
 	}
-	if v.Make, err = r.maker(false); err != nil {
+	if v.Make, err = maker(r, false); err != nil {
 		return err
 	}
-	return r.render(http.StatusOK, "try", v)
+	return r.Show(http.StatusOK, "try", v)
 }
 
 // showQR answers with the session's link as a QR code.
-func (p *Pages) showQR(r *request) error {
-	record, err := r.record()
+func (p *Pages) showQR(r *desk.Request) error {
+	record, err := p.record(r)
 	if err != nil {
 		return err
 	}
-	link, err := r.testLink(record)
+	link, err := p.testLink(r, record)
 	if err != nil {
 		return err
 	}
-	return r.qrCode(link, 5)
+	return r.QRCode(link, 5)
 }

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"time"
 
+	"agegate/internal/pages/dashboard/desk"
 	"agegate/internal/pages/page"
 	"agegate/internal/rules/fault"
 	"agegate/internal/rules/tenant"
@@ -11,22 +12,26 @@ import (
 
 const redirectPath = overviewPath + "/redirect-secret"
 
-func (p *Pages) redirectSecret() feature {
-	at := func(path string) route { return route{path: redirectPath + path, minRole: developer, stepUp: inLive} }
-	f := feature{
-		routes:  []route{{method: http.MethodGet, path: redirectPath, minRole: developer, handle: p.showRedirectSecret}},
-		screens: []string{"redirect_secret", "shown"},
-		keys:    secretKeys("redirect"),
+func (p *Pages) redirectSecret() desk.Feature {
+	at := func(path string) desk.Route {
+		return desk.Route{Path: redirectPath + path, MinRole: desk.Developer, StepUp: desk.InLive}
 	}
-	f.ask(at("/secret"), secretForm, reveal(tenant.SecretRedirect, redirectPath))
+	f := desk.Feature{
+		Routes: []desk.Route{
+			{Method: http.MethodGet, Path: redirectPath, MinRole: desk.Developer, Handle: p.showRedirectSecret},
+		},
+		Screens: []string{"redirect_secret", "shown"},
+		Keys:    secretKeys("redirect"),
+	}
+	f.Ask(at("/secret"), secretForm, p.askToReveal(tenant.SecretRedirect, redirectPath))
 	for _, step := range []struct {
 		name stepName
-		do   func(*request) error
+		do   func(*desk.Request) error
 	}{{stepStage, p.stage}, {stepPromote, p.promote}, {stepRetire, p.retire}} {
 		name := "redirect_" + string(step.name)
-		f.ask(at("/"+string(step.name)), &form{name: name},
-			func(r *request) (*question, error) { return r.step(step.name, step.do) })
-		f.keys = append(f.keys, name+".fact", name+".step", name+".text")
+		f.Ask(at("/"+string(step.name)), &desk.Form{Name: name},
+			func(r *desk.Request) (*desk.Question, error) { return p.step(r, step.name, step.do) })
+		f.Keys = append(f.Keys, name+".fact", name+".step", name+".text")
 	}
 	return f
 }
@@ -41,7 +46,7 @@ const (
 )
 
 type redirectView struct {
-	layout
+	desk.Layout
 	Secrets       []secretView
 	Steps         []stepView
 	Reveal, Debug string // addresses
@@ -56,19 +61,19 @@ type stepView struct {
 	Href string     // empty when it cannot be taken now
 }
 
-func (p *Pages) showRedirectSecret(r *request) error {
-	secrets, err := r.secretViews(tenant.SecretRedirect)
+func (p *Pages) showRedirectSecret(r *desk.Request) error {
+	secrets, err := p.secretViews(r, tenant.SecretRedirect)
 	if err != nil {
 		return err
 	}
-	v := &redirectView{Secrets: secrets, Reveal: r.path(redirectPath + "/secret"), Debug: r.path(redirectPath + "/verify")}
+	v := &redirectView{Secrets: secrets, Reveal: r.Href(redirectPath + "/secret"), Debug: r.Href(redirectPath + "/verify")}
 	for _, step := range stepsOf(secrets) {
 		if step.Href != "" {
-			step.Href = r.path(redirectPath + step.Href)
+			step.Href = r.Href(redirectPath + step.Href)
 		}
 		v.Steps = append(v.Steps, step)
 	}
-	return r.render(http.StatusOK, "redirect_secret", v)
+	return r.Show(http.StatusOK, "redirect_secret", v)
 }
 
 // stepsOf returns the three steps according to the secrets in force, newest
@@ -92,53 +97,53 @@ func stepsOf(secrets []secretView) []stepView {
 
 // step asks for confirmation before a step. A step that cannot be taken now
 // redirects back.
-func (r *request) step(name stepName, do func(*request) error) (*question, error) {
-	secrets, err := r.secretViews(tenant.SecretRedirect)
+func (p *Pages) step(r *desk.Request, name stepName, do func(*desk.Request) error) (*desk.Question, error) {
+	secrets, err := p.secretViews(r, tenant.SecretRedirect)
 	if err != nil {
 		return nil, err
 	}
 	for _, step := range stepsOf(secrets) {
 		if step.Name == name && step.Href == "" {
-			return nil, elsewhere(r.path(redirectPath))
+			return nil, desk.Elsewhere(r.Href(redirectPath))
 		}
 	}
-	return &question{
+	return &desk.Question{
 		Facts: []page.Text{page.Say("redirect_" + string(name) + ".fact")}, Safe: name == stepStage,
-		Back: r.path(redirectPath),
-		do:   func(*formView) error { return do(r) },
+		Back: r.Href(redirectPath),
+		Do:   func(*desk.FormView) error { return do(r) },
 	}, nil
 }
 
-func (p *Pages) stage(r *request) error {
-	plain, err := p.cfg.Tenants.StageRedirectSecret(r.ctx(), r.who.Actor(), r.access.TenantID(), r.access.Livemode())
+func (p *Pages) stage(r *desk.Request) error {
+	plain, err := p.cfg.Tenants.StageRedirectSecret(r.Ctx(), r.Who.Actor(), r.Access.TenantID(), r.Access.Livemode())
 	if err != nil {
 		return err
 	}
-	return r.render(http.StatusOK, "shown", &shownView{
-		Title: page.Say("redirect_secret.staged"), Lead: page.Say("redirect_secret.staged_lead"), Back: r.path(redirectPath),
+	return r.Show(http.StatusOK, "shown", &shownView{
+		Title: page.Say("redirect_secret.staged"), Lead: page.Say("redirect_secret.staged_lead"), Back: r.Href(redirectPath),
 		Values: []shownValue{{Label: page.Say("secret.staged"), Value: plain,
 			Note: page.Say("redirect_secret.note_staged", "end", "")}},
 	})
 }
 
-func (p *Pages) promote(r *request) error {
-	err := p.cfg.Tenants.PromoteRedirectSecret(r.ctx(), r.who.Actor(), r.access.TenantID(), r.access.Livemode())
+func (p *Pages) promote(r *desk.Request) error {
+	err := p.cfg.Tenants.PromoteRedirectSecret(r.Ctx(), r.Who.Actor(), r.Access.TenantID(), r.Access.Livemode())
 	return p.stepped(r, err, "secret_promoted")
 }
 
-func (p *Pages) retire(r *request) error {
-	err := p.cfg.Tenants.RetireRedirectSecret(r.ctx(), r.who.Actor(), r.access.TenantID(), r.access.Livemode())
+func (p *Pages) retire(r *desk.Request) error {
+	err := p.cfg.Tenants.RetireRedirectSecret(r.Ctx(), r.Who.Actor(), r.Access.TenantID(), r.Access.Livemode())
 	return p.stepped(r, err, "secret_retired")
 }
 
 // stepped finishes a step. If another user has taken it in the meantime, it
 // redirects back.
-func (p *Pages) stepped(r *request, err error, notice string) error {
+func (p *Pages) stepped(r *desk.Request, err error, notice string) error {
 	if fault.CodeOf(err) == fault.NotFound {
 		notice, err = "", nil
 	}
 	if err != nil {
 		return err
 	}
-	return r.done(r.path(redirectPath), notice)
+	return r.Done(r.Href(redirectPath), notice)
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"agegate/internal/pages/dashboard/desk"
 	"agegate/internal/pages/page"
 	"agegate/internal/rules/credential"
 	"agegate/internal/rules/session"
@@ -15,22 +16,22 @@ import (
 
 const tokenPath = redirectPath + "/verify"
 
-var tokenForm = &form{
-	name: "token", again: true,
-	fields: []field{{name: "url", kind: "textarea", max: 8 << 10, hint: true}},
+var tokenForm = &desk.Form{
+	Name: "token", Again: true,
+	Fields: []desk.Field{{Name: "url", Kind: "textarea", Max: 8 << 10, Hint: true}},
 }
 
-func (p *Pages) redirectToken() feature {
-	f := feature{screens: []string{"token"}, keys: verdictKeys("token")}
-	f.fill(route{path: tokenPath, minRole: developer}, tokenForm, p.checkToken)
+func (p *Pages) redirectToken() desk.Feature {
+	f := desk.Feature{Screens: []string{"token"}, Keys: verdictKeys("token")}
+	f.Fill(desk.Route{Path: tokenPath, MinRole: desk.Developer}, tokenForm, p.checkToken)
 	return f
 }
 
 // checkToken checks the pasted text. Only the answer contains it: it is not
 // stored or logged.
-func (p *Pages) checkToken(r *request) (*question, error) {
-	return r.debug("token", redirectPath, func(f *formView) (*answerView, error) {
-		return r.explainToken(paramsOf(f.Value("url")))
+func (p *Pages) checkToken(r *desk.Request) (*desk.Question, error) {
+	return debug(r, "token", redirectPath, func(f *desk.FormView) (*answerView, error) {
+		return p.explainToken(r, paramsOf(f.Value("url")))
 	})
 }
 
@@ -47,12 +48,12 @@ func paramsOf(pasted string) url.Values {
 
 // explainToken makes all possible checks, with every secret that the log-in
 // opens.
-func (r *request) explainToken(params url.Values) (*answerView, error) {
-	keys, err := r.signingKeys(tenant.SecretRedirect)
+func (p *Pages) explainToken(r *desk.Request, params url.Values) (*answerView, error) {
+	keys, err := p.signingKeys(r, tenant.SecretRedirect)
 	if err != nil {
 		return nil, err
 	}
-	answer := r.answer()
+	answer := newAnswer(r)
 	valid := true
 	say := func(ok bool, key string, pairs ...any) {
 		valid = valid && ok
@@ -62,16 +63,16 @@ func (r *request) explainToken(params url.Values) (*answerView, error) {
 	redirect := credential.Redirect{
 		Session: params.Get("session"), Status: params.Get("status"), IsAdult: params.Get("is_adult") == "true",
 	}
-	signer := r.matchToken(keys, redirect, params.Get("token"), answer, say)
+	signer := p.matchToken(keys, redirect, params.Get("token"), answer, say)
 	if redirect.Status == "VERIFIED" && params.Get("is_adult") == "true" {
 		say(true, "result")
 	} else {
 		say(false, "result_other")
 	}
-	if answer.Record, err = r.checkSession(redirect.Session, say); err != nil {
+	if answer.Record, err = p.checkSession(r, redirect.Session, say); err != nil {
 		return nil, err
 	}
-	answer.Verdict = r.verdict("token", signer, valid)
+	answer.Verdict = verdict(r, "token", signer, valid)
 	answer.Good = answer.Verdict.Key == "token.is_good"
 	return answer, nil
 }
@@ -98,11 +99,11 @@ func checkParams(params url.Values, say func(bool, string, ...any)) {
 
 // matchToken finds the secret that signed a token, fills in answer.Secrets and
 // checks the expiry.
-func (r *request) matchToken(
+func (p *Pages) matchToken(
 	keys []tenant.SigningKey, redirect credential.Redirect, token string, answer *answerView,
 	say func(bool, string, ...any),
 ) *matchView {
-	now := r.pages.cfg.Now()
+	now := p.cfg.Now()
 	var signer *matchView
 	malformed, expired := false, false
 	for _, key := range keys {
@@ -135,25 +136,25 @@ func (r *request) matchToken(
 
 // checkSession reports whether a session is the tenant's and has passed, and
 // returns a link to it. It changes nothing.
-func (r *request) checkSession(text string, say func(bool, string, ...any)) (*recordLink, error) {
-	id, ok := parseID(text)
+func (p *Pages) checkSession(r *desk.Request, text string, say func(bool, string, ...any)) (*recordLink, error) {
+	id, ok := desk.ParseID(text)
 	if !ok {
 		say(false, "session_malformed")
 		return nil, nil
 	}
-	record, found, err := r.findSession(id)
+	record, found, err := p.findSession(r, id)
 	switch {
 	case err != nil:
 		return nil, err
 	case !found:
 		say(false, "session_unknown")
 		return nil, nil
-	case record.Livemode != r.access.Livemode():
+	case record.Livemode != r.Access.Livemode():
 		say(false, "session_other_mode")
 	case record.Status != session.StatusPassed:
 		say(false, "session_not_passed", "status", string(record.Status))
 	default:
 		say(true, "session")
 	}
-	return r.linkTo(record), nil
+	return linkTo(r, record), nil
 }

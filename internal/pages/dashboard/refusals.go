@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"agegate/internal/backoffice/insight"
+	"agegate/internal/pages/dashboard/desk"
 
 	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
@@ -15,15 +16,15 @@ import (
 
 const refusalsPath = overviewPath + "/refusals"
 
-func (p *Pages) refusals() feature {
-	return feature{
-		routes:  []route{{method: http.MethodGet, path: refusalsPath, minRole: refused, handle: p.showRefusals}},
-		screens: []string{"refusals"},
+func (p *Pages) refusals() desk.Feature {
+	return desk.Feature{
+		Routes:  []desk.Route{{Method: http.MethodGet, Path: refusalsPath, MinRole: desk.Refused, Handle: p.showRefusals}},
+		Screens: []string{"refusals"},
 	}
 }
 
 type refusalsView struct {
-	layout
+	desk.Layout
 	Rows         []refusalView
 	Newer, Older string
 	Docs         string
@@ -63,7 +64,7 @@ func headingOf(r insight.Refusal) string {
 }
 
 // showRefusals lists the refused API requests, at most some hundred.
-func (p *Pages) showRefusals(r *request) error {
+func (p *Pages) showRefusals(r *desk.Request) error {
 	number := 1
 	if given := r.QueryParam("page"); given != "" {
 		var err error
@@ -71,11 +72,11 @@ func (p *Pages) showRefusals(r *request) error {
 			return echo.ErrNotFound
 		}
 	}
-	all, err := p.cfg.Insight.Refusals(r.ctx(), r.scope())
+	all, err := p.cfg.Insight.Refusals(r.Ctx(), r.Scope())
 	if err != nil {
 		return err
 	}
-	keys, err := p.cfg.Tenants.Keys(r.ctx(), r.access.TenantID())
+	keys, err := p.cfg.Tenants.Keys(r.Ctx(), r.Access.TenantID())
 	if err != nil {
 		return err
 	}
@@ -97,5 +98,5 @@ func (p *Pages) showRefusals(r *request) error {
 	if to < len(all) {
 		v.Older = "?page=" + strconv.Itoa(number+1)
 	}
-	return r.render(http.StatusOK, "refusals", v)
+	return r.Show(http.StatusOK, "refusals", v)
 }

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/url"
 
+	"agegate/internal/pages/dashboard/desk"
 	"agegate/internal/rules/session"
 
 	"github.com/google/uuid"
@@ -19,16 +20,16 @@ func (p *Pages) returnURL(tenantID uuid.UUID) string {
 	return p.cfg.URL + returnedPath + "?" + url.Values{"tenant": {tenantID.String()}}.Encode()
 }
 
-func (p *Pages) returned() feature {
-	return feature{
-		routes: []route{{method: http.MethodGet, path: returnedPath, kept: []string{"tenant", "session", "status"},
-			handle: p.showReturned}},
-		screens: []string{"returned"},
+func (p *Pages) returned() desk.Feature {
+	return desk.Feature{
+		Routes: []desk.Route{{Method: http.MethodGet, Path: returnedPath, Kept: []string{"tenant", "session", "status"},
+			Handle: p.showReturned}},
+		Screens: []string{"returned"},
 	}
 }
 
 type returnedView struct {
-	layout
+	desk.Layout
 	Passed  bool   // the address has the parameters of a pass, which are not verified
 	Session string // address of the session in the dashboard; may be empty
 	URLs    string // address where callback URLs are set; may be empty
@@ -36,14 +37,14 @@ type returnedView struct {
 
 // showReturned replaces the shop's page. It reads nothing of the tenant, and
 // shows only whether its address looks like a pass.
-func (p *Pages) showReturned(r *request) error {
+func (p *Pages) showReturned(r *desk.Request) error {
 	v := &returnedView{Passed: r.QueryParam("status") == string(session.ResultVerified)}
 	tenantID, err := uuid.Parse(r.QueryParam("tenant"))
 	if err == nil {
-		v.URLs = fill(urlsPath, tenantID.String(), "")
+		v.URLs = desk.Href(urlsPath, tenantID.String(), "")
 	}
 	if id, wrong := uuid.Parse(r.QueryParam("session")); err == nil && wrong == nil {
-		v.Session = fill(playgroundPath, tenantID.String(), "test") + "/" + id.String()
+		v.Session = desk.Href(playgroundPath, tenantID.String(), "test") + "/" + id.String()
 	}
-	return r.render(http.StatusOK, "returned", v)
+	return r.Show(http.StatusOK, "returned", v)
 }

@@ -7,6 +7,7 @@ import (
 
 	"agegate/internal/backoffice/account"
 	"agegate/internal/backoffice/insight"
+	"agegate/internal/pages/dashboard/desk"
 	"agegate/internal/pages/page"
 	"agegate/internal/rules/fault"
 	"agegate/internal/rules/session"
@@ -17,9 +18,9 @@ const (
 	deletePath  = sessionPath + "/delete"
 )
 
-var deleteForm = &form{name: "delete_session", again: true}
+var deleteForm = &desk.Form{Name: "delete_session", Again: true}
 
-func (p *Pages) session() feature {
+func (p *Pages) session() desk.Feature {
 	keys := []string{}
 	for _, kind := range []insight.MomentKind{
 		insight.MomentCreated, insight.MomentOpened, insight.MomentConsented, insight.MomentBegun, insight.MomentCamera,
@@ -56,20 +57,20 @@ func (p *Pages) session() feature {
 	for _, class := range []string{"status", "redirect", "dns", "blocked", "connect", "tls", "timeout"} {
 		keys = append(keys, "timeline.class."+class)
 	}
-	f := feature{
-		routes: []route{
-			{method: http.MethodGet, path: sessionPath, minRole: reader, handle: p.showSession},
+	f := desk.Feature{
+		Routes: []desk.Route{
+			{Method: http.MethodGet, Path: sessionPath, MinRole: desk.Reader, Handle: p.showSession},
 		},
-		screens: []string{"session"},
-		keys:    append(keys, storyKeys()...),
+		Screens: []string{"session"},
+		Keys:    append(keys, storyKeys()...),
 	}
-	f.ask(route{path: deletePath, minRole: owner, stepUp: always}, deleteForm, p.deleteSession)
+	f.Ask(desk.Route{Path: deletePath, MinRole: desk.Owner, StepUp: desk.Always}, deleteForm, p.deleteSession)
 	return f
 }
 
 // sessionView is the view of one session. It has no estimated age.
 type sessionView struct {
-	layout
+	desk.Layout
 	insight.Record
 	State  statusView
 	Curl   string
@@ -136,53 +137,53 @@ func newMoments(list []insight.Moment, events string) []momentView {
 
 // record returns the session in the path, if it belongs to the request's tenant
 // and mode.
-func (r *request) record() (insight.Record, error) {
-	id, err := r.id("session")
+func (p *Pages) record(r *desk.Request) (insight.Record, error) {
+	id, err := r.ID("session")
 	if err != nil {
 		return insight.Record{}, err
 	}
-	return r.pages.cfg.Insight.Session(r.ctx(), r.scope(), id)
+	return p.cfg.Insight.Session(r.Ctx(), r.Scope(), id)
 }
 
-func (p *Pages) showSession(r *request) error {
-	record, err := r.record()
+func (p *Pages) showSession(r *desk.Request) error {
+	record, err := p.record(r)
 	if err != nil {
 		return err
 	}
-	v := &sessionView{Record: record, State: statusView{record.Status}, List: r.path(sessionsPath), Events: r.events()}
-	if r.part() != "" {
-		return r.render(http.StatusOK, "session", v)
+	v := &sessionView{Record: record, State: statusView{record.Status}, List: r.Href(sessionsPath), Events: eventsPath(r)}
+	if r.Part() != "" {
+		return r.Show(http.StatusOK, "session", v)
 	}
-	v.Clock = r.clock(record)
+	v.Clock = newClock(r, record)
 	v.Curl = fmt.Sprintf("curl -s %s/api/v1/sessions/%s/status \\\n  -H \"X-API-Key: $AGEGATE_API_KEY\"", p.cfg.APIURL,
 		record.ID)
-	if r.may(account.Own) {
-		v.Delete = r.objectPath(deletePath)
+	if r.May(account.Own) {
+		v.Delete = objectPath(r, deletePath)
 	}
-	if v.Forced, err = r.outcomes(record); err != nil {
+	if v.Forced, err = p.outcomes(r, record); err != nil {
 		return err
 	}
-	return r.render(http.StatusOK, "session", v)
+	return r.Show(http.StatusOK, "session", v)
 }
 
-// events returns the path above the pages of webhook events.
-func (r *request) events() string { return r.path(webhooksPath) + "/events/" }
+// eventsPath returns the path above the pages of webhook events.
+func eventsPath(r *desk.Request) string { return r.Href(webhooksPath) + "/events/" }
 
 // objectPath fills in a pattern that also contains the request's session.
-func (r *request) objectPath(pattern string) string {
-	return strings.Replace(r.path(pattern), ":session", r.Param("session"), 1)
+func objectPath(r *desk.Request, pattern string) string {
+	return strings.Replace(r.Href(pattern), ":session", r.Param("session"), 1)
 }
 
-func (p *Pages) deleteSession(r *request) (*question, error) {
-	record, err := r.record()
-	return &question{
-		Values: []any{"id", record.ID.String()}, Back: r.objectPath(sessionPath),
+func (p *Pages) deleteSession(r *desk.Request) (*desk.Question, error) {
+	record, err := p.record(r)
+	return &desk.Question{
+		Values: []any{"id", record.ID.String()}, Back: objectPath(r, sessionPath),
 		Facts: []page.Text{
 			page.Say("delete_session.record"), page.Say("delete_session.event"),
 			page.Say("delete_session.lookup"), page.Say("delete_session.kept"),
 		},
-		do: func(f *formView) error {
-			err := p.cfg.Records.Delete(r.ctx(), r.who.Actor(), r.access.TenantID(), record.ID)
+		Do: func(f *desk.FormView) error {
+			err := p.cfg.Records.Delete(r.Ctx(), r.Who.Actor(), r.Access.TenantID(), record.ID)
 			if fault.CodeOf(err) == fault.Conflict {
 				f.Fault = new(page.Say("delete_session.problem.refused"))
 				return nil
@@ -190,7 +191,7 @@ func (p *Pages) deleteSession(r *request) (*question, error) {
 			if err != nil {
 				return err
 			}
-			return r.done(r.path(sessionsPath), "session_deleted")
+			return r.Done(r.Href(sessionsPath), "session_deleted")
 		},
 	}, err
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"agegate/internal/backoffice/insight"
+	"agegate/internal/pages/dashboard/desk"
 	"agegate/internal/pages/page"
 	"agegate/internal/rules/session"
 
@@ -24,7 +25,7 @@ const (
 // sessionFields are the fields of the filter.
 var sessionFields = []string{"id", "status", "age", "from", "to"}
 
-func (p *Pages) sessions() feature {
+func (p *Pages) sessions() desk.Feature {
 	keys := []string{}
 	for _, status := range parts {
 		keys = append(keys, statusView{status}.Text())
@@ -37,13 +38,13 @@ func (p *Pages) sessions() feature {
 	for _, name := range sessionFields {
 		keys = append(keys, "sessions.problem."+name)
 	}
-	return feature{
-		routes: []route{
-			{method: http.MethodGet, path: sessionsPath, minRole: reader, handle: p.showSessions},
-			{method: http.MethodGet, path: sessionsExportPath, minRole: reader, handle: p.exportSessions},
+	return desk.Feature{
+		Routes: []desk.Route{
+			{Method: http.MethodGet, Path: sessionsPath, MinRole: desk.Reader, Handle: p.showSessions},
+			{Method: http.MethodGet, Path: sessionsExportPath, MinRole: desk.Reader, Handle: p.exportSessions},
 		},
-		screens: []string{"sessions"},
-		keys:    keys,
+		Screens: []string{"sessions"},
+		Keys:    keys,
 	}
 }
 
@@ -105,7 +106,7 @@ func newRows(rows []insight.SessionRow, list string) []sessionRowView {
 }
 
 type sessionsView struct {
-	layout
+	desk.Layout
 	Rows     []sessionRowView
 	Statuses []statusView
 	Asked    map[string]string // the filter as it was typed
@@ -128,11 +129,11 @@ type sessionsView struct {
 func (v *sessionsView) Problem(name string) *page.Text { return v.Wrong[name] }
 
 // askedSessions returns the page's view with the filter as it was typed.
-func (r *request) askedSessions() *sessionsView {
+func askedSessions(r *desk.Request) *sessionsView {
 	asked := r.QueryParams()
 	v := &sessionsView{
-		Asked: map[string]string{}, Wrong: map[string]*page.Text{}, List: r.path(sessionsPath),
-		Later: asked.Has("before") || asked.Has("after"), zone: r.zone(),
+		Asked: map[string]string{}, Wrong: map[string]*page.Text{}, List: r.Href(sessionsPath),
+		Later: asked.Has("before") || asked.Has("after"), zone: r.Zone(),
 	}
 	for _, status := range parts {
 		v.Statuses = append(v.Statuses, statusView{status})
@@ -144,7 +145,7 @@ func (r *request) askedSessions() *sessionsView {
 			v.Chosen++
 		}
 	}
-	v.All, v.Export = v.List+v.query("", uuid.Nil), r.path(sessionsExportPath)+v.query("", uuid.Nil)
+	v.All, v.Export = v.List+v.query("", uuid.Nil), r.Href(sessionsExportPath)+v.query("", uuid.Nil)
 	return v
 }
 
@@ -165,22 +166,22 @@ func (v *sessionsView) query(name string, cursor uuid.UUID) string {
 	return "?" + query.Encode()
 }
 
-func (p *Pages) showSessions(r *request) error {
-	v := r.askedSessions()
+func (p *Pages) showSessions(r *desk.Request) error {
+	v := askedSessions(r)
 	if v.Asked["id"] != "" {
 		if id, err := uuid.Parse(v.Asked["id"]); err == nil {
 			return r.Redirect(http.StatusSeeOther, v.List+"/"+id.String())
 		}
 	}
 	filter := v.filter()
-	before, err := r.cursor("before")
+	before, err := r.Cursor("before")
 	if err != nil {
 		return err
 	}
 	if len(v.Wrong) > 0 {
-		return r.render(http.StatusUnprocessableEntity, "sessions", v)
+		return r.Show(http.StatusUnprocessableEntity, "sessions", v)
 	}
-	after, err := r.cursor("after")
+	after, err := r.Cursor("after")
 	if err != nil {
 		return err
 	}
@@ -198,17 +199,17 @@ func (p *Pages) showSessions(r *request) error {
 	if err := p.splitSessions(r, v, filter); err != nil {
 		return err
 	}
-	return r.render(http.StatusOK, "sessions", v)
+	return r.Show(http.StatusOK, "sessions", v)
 }
 
 // sessionPage returns the page of a list for a cursor, or the first page.
 func (p *Pages) sessionPage(
-	r *request, filter insight.SessionFilter, before, after uuid.UUID,
+	r *desk.Request, filter insight.SessionFilter, before, after uuid.UUID,
 ) (insight.SessionPage, error) {
 	if after != uuid.Nil {
-		return p.cfg.Insight.SessionsAfter(r.ctx(), r.scope(), filter, after)
+		return p.cfg.Insight.SessionsAfter(r.Ctx(), r.Scope(), filter, after)
 	}
-	return p.cfg.Insight.Sessions(r.ctx(), r.scope(), filter, before)
+	return p.cfg.Insight.Sessions(r.Ctx(), r.Scope(), filter, before)
 }
 
 func (v *sessionsView) refuse(name string) {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"agegate/internal/backoffice/insight"
+	"agegate/internal/pages/dashboard/desk"
 	"agegate/internal/rules/session"
 
 	"github.com/labstack/echo/v4"
@@ -43,7 +44,7 @@ type splitRow struct {
 
 // splitSessions fills in the numbers above a list, unless the list is filtered by
 // a property by which they are not split.
-func (p *Pages) splitSessions(r *request, v *sessionsView, f insight.SessionFilter) error {
+func (p *Pages) splitSessions(r *desk.Request, v *sessionsView, f insight.SessionFilter) error {
 	if f.Prefix != "" || f.Order != "" || v.Later {
 		return nil
 	}
@@ -54,8 +55,8 @@ func (p *Pages) splitSessions(r *request, v *sessionsView, f insight.SessionFilt
 	if f.From.IsZero() {
 		f.From = f.To.AddDate(0, 0, -splitDays)
 	}
-	split, err := p.cfg.Insight.Split(r.ctx(), r.scope(), f.From, f.To)
-	if v.Unread, err = r.unread("split", err); err != nil || v.Unread {
+	split, err := p.cfg.Insight.Split(r.Ctx(), r.Scope(), f.From, f.To)
+	if v.Unread, err = r.Unread("split", err); err != nil || v.Unread {
 		return err
 	}
 	v.Split = newSplit(split, f)
@@ -126,19 +127,19 @@ var exportColumns = []string{
 const exportMore = "more sessions exist: choose fewer days"
 
 // exportSessions writes the sessions that the filter selects, newest first.
-func (p *Pages) exportSessions(r *request) error {
-	v := r.askedSessions()
+func (p *Pages) exportSessions(r *desk.Request) error {
+	v := askedSessions(r)
 	filter := v.filter()
 	if len(v.Wrong) > 0 {
 		return echo.ErrNotFound
 	}
-	name := "sessions-" + r.mode() + "-" + p.cfg.Now().Format(time.DateOnly) + ".csv"
-	return r.download("text/csv; charset=utf-8", name, func(ctx context.Context, w io.Writer) error {
+	name := "sessions-" + r.Mode() + "-" + p.cfg.Now().Format(time.DateOnly) + ".csv"
+	return r.Download("text/csv; charset=utf-8", name, func(ctx context.Context, w io.Writer) error {
 		out := csv.NewWriter(w)
 		if err := out.Write(exportColumns); err != nil {
 			return err
 		}
-		more, err := p.cfg.Insight.Export(ctx, r.scope(), filter, readBatch, func(rows []insight.SessionRow) error {
+		more, err := p.cfg.Insight.Export(ctx, r.Scope(), filter, desk.ReadBatch, func(rows []insight.SessionRow) error {
 			for _, row := range rows {
 				if err := out.Write(exportLine(row)); err != nil {
 					return err

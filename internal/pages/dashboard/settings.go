@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 
+	"agegate/internal/pages/dashboard/desk"
 	"agegate/internal/rules/tenant"
 
 	"golang.org/x/text/language"
@@ -22,34 +23,36 @@ const (
 	brandingPath  = settingsPath + "/branding"
 )
 
-func (p *Pages) settings() feature {
-	f := feature{
-		routes:  []route{{method: http.MethodGet, path: settingsPath, minRole: viewer, handle: p.showSettings}},
-		screens: []string{"settings", "switch", "languages"},
+func (p *Pages) settings() desk.Feature {
+	f := desk.Feature{
+		Routes:  []desk.Route{{Method: http.MethodGet, Path: settingsPath, MinRole: desk.Viewer, Handle: p.showSettings}},
+		Screens: []string{"settings", "switch", "languages"},
 	}
-	f.fill(route{path: languagesPath, minRole: owner}, languagesForm, p.languages)
+	f.Fill(desk.Route{Path: languagesPath, MinRole: desk.Owner}, languagesForm, p.languages)
 	for _, s := range switches {
-		f.fill(route{path: s.path, minRole: owner}, s.form, s.find)
-		f.keys = append(f.keys, s.texts()...)
+		f.Fill(desk.Route{Path: s.path, MinRole: desk.Owner}, s.form, s.finder(p))
+		f.Keys = append(f.Keys, s.texts()...)
 	}
 	return f
 }
 
 // change makes the question apply changes to the tenant's settings, and then
 // redirect to a page with a notice.
-func (r *request) change(q *question, changes func(f *formView) tenant.Changes, back, notice string) *question {
-	q.check = func(f *formView) error { return r.pages.cfg.Tenants.Check(r.ctx(), r.access.TenantID(), changes(f)) }
-	q.do = func(f *formView) error {
-		if _, err := r.pages.cfg.Tenants.Update(r.ctx(), r.who.Actor(), r.access.TenantID(), changes(f)); err != nil {
+func (p *Pages) change(
+	r *desk.Request, q *desk.Question, changes func(f *desk.FormView) tenant.Changes, back, notice string,
+) *desk.Question {
+	q.Check = func(f *desk.FormView) error { return p.cfg.Tenants.Check(r.Ctx(), r.Access.TenantID(), changes(f)) }
+	q.Do = func(f *desk.FormView) error {
+		if _, err := p.cfg.Tenants.Update(r.Ctx(), r.Who.Actor(), r.Access.TenantID(), changes(f)); err != nil {
 			return err
 		}
-		return r.done(back, notice)
+		return r.Done(back, notice)
 	}
 	return q
 }
 
 type settingsView struct {
-	layout
+	desk.Layout
 	URLs      []urlView
 	Links     []urlView
 	Document  bool
@@ -71,16 +74,16 @@ type urlView struct {
 	Plain     bool   // it is http
 }
 
-func (p *Pages) showSettings(r *request) error {
-	look, err := p.cfg.Tenants.Brand(r.ctx(), r.access.TenantID())
+func (p *Pages) showSettings(r *desk.Request) error {
+	look, err := p.cfg.Tenants.Brand(r.Ctx(), r.Access.TenantID())
 	if err != nil {
 		return err
 	}
-	t := r.tenant
+	t := r.Tenant
 	v := &settingsView{
 		URLs: urlViews(t), Document: t.DocumentCheck, Ways: waysOf(t), Age: t.AgeVisibility,
 		Brand: brandViewOf(t, look), Edit: editView{
-			r.editing(urlsPath), r.editing(documentPath), r.editing(agePath), r.editing(languagesPath), r.editing(brandingPath),
+			r.Editing(urlsPath), r.Editing(documentPath), r.Editing(agePath), r.Editing(languagesPath), r.Editing(brandingPath),
 		},
 	}
 	for _, tag := range offered(t.Languages) {
@@ -92,7 +95,7 @@ func (p *Pages) showSettings(r *request) error {
 			v.Links = append(v.Links, link)
 		}
 	}
-	return r.render(http.StatusOK, "settings", v)
+	return r.Show(http.StatusOK, "settings", v)
 }
 
 // urlViews lists the callback URLs.
@@ -120,15 +123,15 @@ func endpointOf(raw string) string {
 // texts begin with the form's name.
 type switchSetting struct {
 	path   string
-	form   *form
+	form   *desk.Form
 	points int // texts <name>.point1 and so on
 	legal  bool
 	begin  func(tenant.Tenant) []string // pairs of field and value
-	set    func(*formView, *tenant.Changes)
+	set    func(*desk.FormView, *tenant.Changes)
 }
 
-func switchForm(name string, more ...field) *form {
-	return &form{name: name, fields: append([]field{{name: "on", kind: "checkbox"}}, more...)}
+func switchForm(name string, more ...desk.Field) *desk.Form {
+	return &desk.Form{Name: name, Fields: append([]desk.Field{{Name: "on", Kind: "checkbox"}}, more...)}
 }
 
 // checked is the value of a checkbox.
@@ -154,13 +157,13 @@ func waysOf(t tenant.Tenant) string {
 var switches = []switchSetting{
 	{
 		path: documentPath, points: 4,
-		form: switchForm("document_check", field{name: "ways", kind: "select", hint: true,
-			options: append([]string{allWays}, tenant.DocumentWays...)},
-			field{name: "pid", kind: "checkbox", hint: true}),
+		form: switchForm("document_check", desk.Field{Name: "ways", Kind: "select", Hint: true,
+			Options: append([]string{allWays}, tenant.DocumentWays...)},
+			desk.Field{Name: "pid", Kind: "checkbox", Hint: true}),
 		begin: func(t tenant.Tenant) []string {
 			return []string{"on", checked(t.DocumentCheck), "ways", waysOf(t), "pid", checked(t.WalletPID)}
 		},
-		set: func(f *formView, c *tenant.Changes) {
+		set: func(f *desk.FormView, c *tenant.Changes) {
 			ways := []string{f.Value("ways")}
 			if ways[0] == allWays {
 				ways = nil
@@ -171,14 +174,14 @@ var switches = []switchSetting{
 	{
 		path: agePath, form: switchForm("age_visibility"), points: 4, legal: true,
 		begin: func(t tenant.Tenant) []string { return []string{"on", checked(t.AgeVisibility)} },
-		set:   func(f *formView, c *tenant.Changes) { c.AgeVisibility = new(f.Checked("on")) },
+		set:   func(f *desk.FormView, c *tenant.Changes) { c.AgeVisibility = new(f.Checked("on")) },
 	},
 }
 
 func (s switchSetting) texts() []string {
-	keys := []string{s.form.name + ".title", s.form.name + ".lead"}
+	keys := []string{s.form.Name + ".title", s.form.Name + ".lead"}
 	if s.legal {
-		keys = append(keys, s.form.name+".legal")
+		keys = append(keys, s.form.Name+".legal")
 	}
 	return append(keys, s.pointKeys()...)
 }
@@ -186,37 +189,41 @@ func (s switchSetting) texts() []string {
 func (s switchSetting) pointKeys() []string {
 	var keys []string
 	for i := range s.points {
-		keys = append(keys, s.form.name+".point"+strconv.Itoa(i+1))
+		keys = append(keys, s.form.Name+".point"+strconv.Itoa(i+1))
 	}
 	return keys
 }
 
 type switchView struct {
-	layout
+	desk.Layout
 	Name   string
 	Points []string
 	Legal  bool
-	Form   *formView
+	Form   *desk.FormView
 	Back   string
 }
 
-func (s switchSetting) find(r *request) (*question, error) {
-	return r.change(&question{
-		begin: s.begin(r.tenant),
-		show: func(status int, f *formView) error {
-			return r.render(status, "switch", &switchView{
-				Name: s.form.name, Points: s.pointKeys(), Legal: s.legal, Form: f, Back: r.to(settingsPath),
-			})
-		},
-	}, func(f *formView) (c tenant.Changes) {
-		s.set(f, &c)
-		return c
-	}, r.to(settingsPath), "settings_saved"), nil
+func (s switchSetting) finder(p *Pages) desk.Finder {
+	return func(r *desk.Request) (*desk.Question, error) {
+		return p.change(r, &desk.Question{
+			Begin: s.begin(r.Tenant),
+			Show: func(status int, f *desk.FormView) error {
+				return r.Show(status, "switch", &switchView{
+					Name: s.form.Name, Points: s.pointKeys(), Legal: s.legal, Form: f, Back: r.To(settingsPath),
+				})
+			},
+		}, func(f *desk.FormView) (c tenant.Changes) {
+			s.set(f, &c)
+			return c
+		}, r.To(settingsPath), "settings_saved"), nil
+	}
 }
 
-var languagesForm = &form{
-	name: "languages", problems: map[error]string{tenant.ErrLanguages: "unknown"},
-	fields: []field{{name: "languages", kind: "group", optional: true}, {name: "default", kind: "group", optional: true}},
+var languagesForm = &desk.Form{
+	Name: "languages", Problems: map[error]string{tenant.ErrLanguages: "unknown"},
+	Fields: []desk.Field{
+		{Name: "languages", Kind: "group", Optional: true}, {Name: "default", Kind: "group", Optional: true},
+	},
 }
 
 // languageView is a language of the hosted page.
@@ -245,29 +252,29 @@ func offered(languages []string) []string {
 }
 
 type languagesView struct {
-	layout
-	Form *formView
+	desk.Layout
+	Form *desk.FormView
 	All  []languageView
 	Back string
 }
 
-func (p *Pages) languages(r *request) (*question, error) {
-	chosen := offered(r.tenant.Languages)
+func (p *Pages) languages(r *desk.Request) (*desk.Question, error) {
+	chosen := offered(r.Tenant.Languages)
 	standard := chosen[0]
-	if r.route.method == http.MethodPost {
+	if r.Route.Method == http.MethodPost {
 		chosen, standard = r.Request().PostForm["languages"], r.Request().PostForm.Get("default")
 	}
-	return r.change(&question{
-		show: func(status int, f *formView) error {
-			v := &languagesView{Form: f, Back: r.to(settingsPath)}
+	return p.change(r, &desk.Question{
+		Show: func(status int, f *desk.FormView) error {
+			v := &languagesView{Form: f, Back: r.To(settingsPath)}
 			for _, tag := range tenant.Languages {
 				l := languageOf(tag)
 				l.Offered, l.Default = slices.Contains(chosen, tag), tag == standard
 				v.All = append(v.All, l)
 			}
-			return r.render(status, "languages", v)
+			return r.Show(status, "languages", v)
 		},
-	}, func(f *formView) tenant.Changes {
+	}, func(f *desk.FormView) tenant.Changes {
 		languages := []string{standard}
 		for _, tag := range chosen {
 			if tag != standard {
@@ -276,10 +283,10 @@ func (p *Pages) languages(r *request) (*question, error) {
 		}
 		switch {
 		case len(chosen) == 0:
-			f.wrong("languages", "languages.problem.none")
+			f.Mark("languages", "languages.problem.none")
 		case len(languages) != len(chosen):
-			f.wrong("default", "languages.problem.default")
+			f.Mark("default", "languages.problem.default")
 		}
 		return tenant.Changes{Languages: &languages}
-	}, r.to(settingsPath), "settings_saved"), nil
+	}, r.To(settingsPath), "settings_saved"), nil
 }

@@ -2,29 +2,20 @@ package dashboard_test
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"html"
 	"image"
 	"image/png"
-	"io"
-	"net/http"
-	"net/http/httptest"
 	"net/url"
-	"os"
 	"slices"
 	"strings"
 	"testing"
-	"testing/iotest"
 
 	"agegate/internal/backoffice/account"
 	"agegate/internal/gatewaytest"
-	"agegate/internal/pages/dashboard"
 	"agegate/internal/rules/audit"
 	"agegate/internal/rules/brand"
 	"agegate/internal/rules/tenant"
-
-	"github.com/labstack/echo/v4"
 )
 
 // xss is text that becomes markup or script wherever it is not escaped.
@@ -388,16 +379,4 @@ func TestBranding(t *testing.T) {
 		res, _ = o.developer.Upload(t, path, form, "brand_logo", picture(t))
 		want(t, "a developer", res, 403, "")
 	})
-}
-
-// TestUploadThatIsTooSlow: a file that does not arrive in time is reported as too
-// large, not as a request from another site.
-func TestUploadThatIsTooSlow(t *testing.T) {
-	sent := io.MultiReader(strings.NewReader("--x\r\nContent-Disposition: form-data; name=\"logo\"\r\n\r\nPNG"),
-		iotest.ErrReader(os.ErrDeadlineExceeded))
-	req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", sent)
-	req.Header.Set("Content-Type", "multipart/form-data; boundary=x")
-	if _, err := dashboard.ReadUpload(req, "logo", 9); !errors.Is(err, echo.ErrStatusRequestEntityTooLarge) {
-		t.Errorf("%v", err)
-	}
 }

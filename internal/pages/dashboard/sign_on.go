@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"agegate/internal/backoffice/account"
+	"agegate/internal/pages/dashboard/desk"
 	"agegate/internal/rules/fault"
 )
 
@@ -14,52 +15,52 @@ const (
 
 // signOnForm is the tenant's identity provider. Its fields for groups have one name
 // in each line.
-var signOnForm = func() *form {
-	f := &form{
-		name: "sign_on", again: true,
-		fields: []field{
-			{name: "name", kind: "text", max: account.MaxProviderName, hint: true},
-			{name: "issuer", kind: "url", max: account.MaxIssuer, hint: true},
-			{name: "client_id", kind: "text", max: account.MaxClientID},
-			{name: "secret", kind: "password", max: account.MaxClientSecret, optional: true, hint: true, autocomplete: "off"},
-			{name: "groups_claim", kind: "text", max: account.MaxGroup, hint: true},
+var signOnForm = func() *desk.Form {
+	f := &desk.Form{
+		Name: "sign_on", Again: true,
+		Fields: []desk.Field{
+			{Name: "name", Kind: "text", Max: account.MaxProviderName, Hint: true},
+			{Name: "issuer", Kind: "url", Max: account.MaxIssuer, Hint: true},
+			{Name: "client_id", Kind: "text", Max: account.MaxClientID},
+			{Name: "secret", Kind: "password", Max: account.MaxClientSecret, Optional: true, Hint: true, Autocomplete: "off"},
+			{Name: "groups_claim", Kind: "text", Max: account.MaxGroup, Hint: true},
 		},
-		problems: map[error]string{
+		Problems: map[error]string{
 			account.ErrName: "name", account.ErrIssuer: "issuer", account.ErrClientID: "client_id", account.ErrSecret: "secret",
 			account.ErrClaim: "claim", account.ErrGroup: "group", account.ErrOwnFactor: "own_factor",
 			account.ErrLastOwner: "last",
 		},
 	}
 	for _, role := range account.Roles() {
-		f.fields = append(f.fields, field{name: account.GroupsField(role), kind: "textarea", max: 5000, optional: true})
+		f.Fields = append(f.Fields, desk.Field{Name: account.GroupsField(role), Kind: "textarea", Max: 5000, Optional: true})
 	}
-	f.fields = append(f.fields, field{name: "required", kind: "checkbox", hint: true})
+	f.Fields = append(f.Fields, desk.Field{Name: "required", Kind: "checkbox", Hint: true})
 	return f
 }()
 
-var removeSignOnForm = &form{name: "remove_sign_on", again: true,
-	problems: map[error]string{account.ErrLastOwner: "last"}}
+var removeSignOnForm = &desk.Form{Name: "remove_sign_on", Again: true,
+	Problems: map[error]string{account.ErrLastOwner: "last"}}
 
 // signOn are the pages of the tenant's identity provider. Both ask for a recent
 // confirmation before they are shown, so that nothing typed is lost.
-func (p *Pages) signOn() feature {
-	f := feature{screens: []string{"sign_on"}, keys: []string{"sign_on.problem.groups"},
-		notices: []string{"sign_on_set", "sign_on_removed"}}
+func (p *Pages) signOn() desk.Feature {
+	f := desk.Feature{Screens: []string{"sign_on"}, Keys: []string{"sign_on.problem.groups"},
+		Notices: []string{"sign_on_set", "sign_on_removed"}}
 	for _, why := range []account.Why{
 		account.WhyDNS, account.WhyBlocked, account.WhyConnect, account.WhyTLS, account.WhyTimeout, account.WhyBusy,
 		account.WhyAnswer,
 	} {
-		f.keys = append(f.keys, "sign_on.problem.why_"+string(why))
+		f.Keys = append(f.Keys, "sign_on.problem.why_"+string(why))
 	}
-	at := func(path string) route { return route{path: path, minRole: owner, stepUp: always} }
-	f.fill(at(signOnPath), signOnForm, p.setSignOn)
-	f.ask(at(removeSignOnPath), removeSignOnForm, p.removeSignOn)
+	at := func(path string) desk.Route { return desk.Route{Path: path, MinRole: desk.Owner, StepUp: desk.Always} }
+	f.Fill(at(signOnPath), signOnForm, p.setSignOn)
+	f.Ask(at(removeSignOnPath), removeSignOnForm, p.removeSignOn)
 	return f
 }
 
 type signOnView struct {
-	layout
-	Form     *formView
+	desk.Layout
+	Form     *desk.FormView
 	Redirect string // to register at the provider
 	Link     string // begins a log-in
 	Set      bool   // there is a provider
@@ -67,8 +68,17 @@ type signOnView struct {
 	Back     string
 }
 
+// Roles returns the fields of the groups of roles, in the order of the roles.
+func (v *signOnView) Roles() []*desk.FieldView {
+	var fields []*desk.FieldView
+	for _, role := range account.Roles() {
+		fields = append(fields, v.Form.Field(account.GroupsField(role)))
+	}
+	return fields
+}
+
 // provided reads the groups of a form.
-func provided(f *formView) (p account.Provider, ok bool) {
+func provided(f *desk.FormView) (p account.Provider, ok bool) {
 	p = account.Provider{
 		Name: f.Value("name"), Issuer: f.Value("issuer"), ClientID: f.Value("client_id"), Secret: f.Value("secret"),
 		GroupsClaim: f.Value("groups_claim"), Required: f.Checked("required"),
@@ -77,18 +87,18 @@ func provided(f *formView) (p account.Provider, ok bool) {
 		name := account.GroupsField(role)
 		grants, err := account.ParseGroups(role, f.Value(name))
 		if err != nil {
-			f.wrong(name, "sign_on.problem.group")
+			f.Mark(name, "sign_on.problem.group")
 		}
 		p.Grants = append(p.Grants, grants...)
 	}
-	if f.ok() && len(p.Grants) == 0 {
-		f.wrong(account.GroupsField(account.Owner), "sign_on.problem.groups")
+	if f.OK() && len(p.Grants) == 0 {
+		f.Mark(account.GroupsField(account.Owner), "sign_on.problem.groups")
 	}
-	return p, f.ok()
+	return p, f.OK()
 }
 
-func (p *Pages) setSignOn(r *request) (*question, error) {
-	now, err := p.cfg.Accounts.TenantProvider(r.ctx(), r.access)
+func (p *Pages) setSignOn(r *desk.Request) (*desk.Question, error) {
+	now, err := p.cfg.Accounts.TenantProvider(r.Ctx(), r.Access)
 	set := err == nil
 	if err != nil && fault.CodeOf(err) != fault.NotFound {
 		return nil, err
@@ -101,42 +111,42 @@ func (p *Pages) setSignOn(r *request) (*question, error) {
 			begin = append(begin, account.GroupsField(role), now.Groups(role, "\n"))
 		}
 	}
-	id := r.access.TenantID()
-	return &question{
-		begin: begin,
-		show: func(status int, f *formView) error {
-			return r.render(status, "sign_on", &signOnView{
+	id := r.Access.TenantID()
+	return &desk.Question{
+		Begin: begin,
+		Show: func(status int, f *desk.FormView) error {
+			return r.Show(status, "sign_on", &signOnView{
 				Form: f, Redirect: p.cfg.Accounts.RedirectURI(id), Link: p.cfg.Accounts.SSOLink(id), Set: set,
-				Remove: r.path(removeSignOnPath), Back: r.path(teamPath),
+				Remove: r.Href(removeSignOnPath), Back: r.Href(teamPath),
 			})
 		},
-		do: func(f *formView) error {
+		Do: func(f *desk.FormView) error {
 			given, ok := provided(f)
 			if !ok {
 				return nil
 			}
-			err := p.cfg.Accounts.SetProvider(r.ctx(), r.access, given)
+			err := p.cfg.Accounts.SetProvider(r.Ctx(), r.Access, given)
 			if failed, isProvider := errors.AsType[*account.ProviderError](err); isProvider {
-				f.wrong("issuer", "sign_on.problem.why_"+string(failed.Why))
+				f.Mark("issuer", "sign_on.problem.why_"+string(failed.Why))
 				return nil
 			}
 			if err != nil {
 				return err
 			}
-			return r.done(r.path(signOnPath), "sign_on_set")
+			return r.Done(r.Href(signOnPath), "sign_on_set")
 		},
 	}, nil
 }
 
-func (p *Pages) removeSignOn(r *request) (*question, error) {
-	now, err := p.cfg.Accounts.TenantProvider(r.ctx(), r.access)
+func (p *Pages) removeSignOn(r *desk.Request) (*desk.Question, error) {
+	now, err := p.cfg.Accounts.TenantProvider(r.Ctx(), r.Access)
 	if fault.CodeOf(err) == fault.NotFound {
-		err = elsewhere(r.path(signOnPath))
+		err = desk.Elsewhere(r.Href(signOnPath))
 	}
-	return &question{Values: []any{"name", now.Name}, Back: r.path(signOnPath), do: func(*formView) error {
-		if err := p.cfg.Accounts.RemoveProvider(r.ctx(), r.access); err != nil {
+	return &desk.Question{Values: []any{"name", now.Name}, Back: r.Href(signOnPath), Do: func(*desk.FormView) error {
+		if err := p.cfg.Accounts.RemoveProvider(r.Ctx(), r.Access); err != nil {
 			return err
 		}
-		return r.done(r.path(teamPath), "sign_on_removed")
+		return r.Done(r.Href(teamPath), "sign_on_removed")
 	}}, err
 }

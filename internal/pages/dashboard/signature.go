@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"agegate/internal/pages/dashboard/desk"
 	"agegate/internal/pages/page"
 	"agegate/internal/rules/tenant"
 	"agegate/internal/rules/webhook"
@@ -13,27 +14,27 @@ import (
 
 const signaturePath = webhooksPath + "/verify"
 
-var signatureForm = &form{
-	name: "signature", again: true,
-	fields: []field{
-		{name: "headers", kind: "textarea", max: 16 << 10, hint: true},
-		{name: "body", kind: "textarea", max: 16 << 10, hint: true},
+var signatureForm = &desk.Form{
+	Name: "signature", Again: true,
+	Fields: []desk.Field{
+		{Name: "headers", Kind: "textarea", Max: 16 << 10, Hint: true},
+		{Name: "body", Kind: "textarea", Max: 16 << 10, Hint: true},
 	},
 }
 
-func (p *Pages) signature() feature {
-	f := feature{screens: []string{"signature"}, keys: verdictKeys("signature")}
+func (p *Pages) signature() desk.Feature {
+	f := desk.Feature{Screens: []string{"signature"}, Keys: verdictKeys("signature")}
 	for _, code := range webhook.Codes() {
-		f.keys = append(f.keys, "signature.finding_"+string(code))
+		f.Keys = append(f.Keys, "signature.finding_"+string(code))
 	}
-	f.fill(route{path: signaturePath, minRole: developer}, signatureForm, p.checkSignature)
+	f.Fill(desk.Route{Path: signaturePath, MinRole: desk.Developer}, signatureForm, p.checkSignature)
 	return f
 }
 
 // debuggerView is a debugger's page, with its answer if something was pasted.
 type debuggerView struct {
-	layout
-	Form   *formView
+	desk.Layout
+	Form   *desk.FormView
 	Answer *answerView
 	Back   string
 }
@@ -55,7 +56,7 @@ type recordLink struct {
 	Livemode bool // of the record
 }
 
-func (r *request) answer() *answerView { return &answerView{TestOnly: !r.who.Strong()} }
+func newAnswer(r *desk.Request) *answerView { return &answerView{TestOnly: !r.Who.Strong()} }
 
 type findingView struct {
 	OK   bool
@@ -91,13 +92,13 @@ func match(s tenant.SigningKey, now time.Time, matches bool) matchView {
 
 // verdict returns the sentence about the secret that signed; signer is nil if
 // none did. valid says that everything else is right.
-func (r *request) verdict(prefix string, signer *matchView, valid bool) page.Text {
+func verdict(r *desk.Request, prefix string, signer *matchView, valid bool) page.Text {
 	switch {
 	case signer == nil:
 		return page.Say(prefix + ".is_unknown")
-	case signer.Mode != modeName(r.access.Livemode()) && signer.Mode == "page.live":
+	case signer.Mode != modeName(r.Access.Livemode()) && signer.Mode == "page.live":
 		return page.Say(prefix+".is_other_mode", "signed", "live", "here", "test")
-	case signer.Mode != modeName(r.access.Livemode()):
+	case signer.Mode != modeName(r.Access.Livemode()):
 		return page.Say(prefix+".is_other_mode", "signed", "test", "here", "live")
 	case signer.Ended != nil:
 		return page.Say(prefix+".is_ended", "at", stamp(*signer.Ended))
@@ -111,13 +112,15 @@ func (r *request) verdict(prefix string, signer *matchView, valid bool) page.Tex
 
 // debug is the question of a debugger. explain returns what it finds in the
 // pasted text.
-func (r *request) debug(screen, back string, explain func(f *formView) (*answerView, error)) (*question, error) {
-	v := &debuggerView{Back: r.path(back)}
-	show := func(status int, f *formView) error {
+func debug(
+	r *desk.Request, screen, back string, explain func(f *desk.FormView) (*answerView, error),
+) (*desk.Question, error) {
+	v := &debuggerView{Back: r.Href(back)}
+	show := func(status int, f *desk.FormView) error {
 		v.Form = f
-		return r.render(status, screen, v)
+		return r.Show(status, screen, v)
 	}
-	return &question{show: show, do: func(f *formView) (err error) {
+	return &desk.Question{Show: show, Do: func(f *desk.FormView) (err error) {
 		if v.Answer, err = explain(f); err != nil {
 			return err
 		}
@@ -127,11 +130,11 @@ func (r *request) debug(screen, back string, explain func(f *formView) (*answerV
 
 // checkSignature checks the pasted text. Only the answer contains it: it is not
 // stored or logged.
-func (p *Pages) checkSignature(r *request) (*question, error) {
-	return r.debug("signature", webhooksPath, func(f *formView) (*answerView, error) {
+func (p *Pages) checkSignature(r *desk.Request) (*desk.Question, error) {
+	return debug(r, "signature", webhooksPath, func(f *desk.FormView) (*answerView, error) {
 		// Exactly as pasted, except for line breaks, which forms change.
 		body := strings.ReplaceAll(r.Request().PostForm.Get("body"), "\r\n", "\n")
-		return r.explainDelivery(headersOf(f.Value("headers")), []byte(body))
+		return p.explainDelivery(r, headersOf(f.Value("headers")), []byte(body))
 	})
 }
 
@@ -149,12 +152,12 @@ func headersOf(text string) http.Header {
 }
 
 // explainDelivery checks a delivery against every secret that the log-in opens.
-func (r *request) explainDelivery(header http.Header, body []byte) (*answerView, error) {
-	keys, err := r.signingKeys(tenant.SecretWebhook)
+func (p *Pages) explainDelivery(r *desk.Request, header http.Header, body []byte) (*answerView, error) {
+	keys, err := p.signingKeys(r, tenant.SecretWebhook)
 	if err != nil {
 		return nil, err
 	}
-	answer, now := r.answer(), r.pages.cfg.Now()
+	answer, now := newAnswer(r), p.cfg.Now()
 	var signer *matchView
 	var best webhook.Report
 	for _, key := range keys {
@@ -178,7 +181,7 @@ func (r *request) explainDelivery(header http.Header, body []byte) (*answerView,
 		changed = changed || strings.HasPrefix(string(f.Code), string(webhook.CodeBodyChanged))
 		answer.Findings = append(answer.Findings, findingView{f.OK, page.Say("signature.finding_"+string(f.Code), values...)})
 	}
-	answer.Verdict = r.verdict("signature", signer, best.Valid)
+	answer.Verdict = verdict(r, "signature", signer, best.Valid)
 	answer.Good = answer.Verdict.Key == "signature.is_good"
 	switch {
 	case changed:
@@ -186,7 +189,7 @@ func (r *request) explainDelivery(header http.Header, body []byte) (*answerView,
 	case incomplete:
 		answer.Verdict = page.Say("signature.is_incomplete")
 	}
-	answer.Record, err = r.eventLink(header.Get("webhook-id"))
+	answer.Record, err = p.eventLink(r, header.Get("webhook-id"))
 	return answer, err
 }
 

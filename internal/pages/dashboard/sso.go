@@ -6,10 +6,10 @@ import (
 	"net/url"
 
 	"agegate/internal/backoffice/account"
+	"agegate/internal/pages/dashboard/desk"
 	"agegate/internal/rules/fault"
 
 	"github.com/google/uuid"
-	"github.com/labstack/echo/v4"
 )
 
 const (
@@ -26,13 +26,13 @@ const lastSSOCookie = "agegate-sso-tenant"
 // sso are the log-ins by identity providers: a page that leads to the provider's,
 // and the one to which that leads back. Both are opened by links, since a form of
 // the dashboard must not lead to another site.
-func (p *Pages) sso() feature {
-	return feature{
-		routes: []route{
-			{method: http.MethodGet, path: ssoPath, handle: p.beginSSO},
-			{method: http.MethodGet, path: ssoBackPath, handle: p.finishSSO},
+func (p *Pages) sso() desk.Feature {
+	return desk.Feature{
+		Routes: []desk.Route{
+			{Method: http.MethodGet, Path: ssoPath, Handle: p.beginSSO},
+			{Method: http.MethodGet, Path: ssoBackPath, Handle: p.finishSSO},
 		},
-		notices: []string{"sso_late", "sso_refused", "sso_no_group", "sso_failed"},
+		Failed: []string{"sso_late", "sso_refused", "sso_no_group", "sso_failed"},
 	}
 }
 
@@ -44,8 +44,8 @@ type ssoView struct {
 
 // ssoOf returns the view of a tenant's provider, or of the instance's for
 // uuid.Nil.
-func (p *Pages) ssoOf(r *request, of uuid.UUID, query url.Values) (ssoView, error) {
-	name, err := p.cfg.Accounts.ProviderName(r.ctx(), of)
+func (p *Pages) ssoOf(r *desk.Request, of uuid.UUID, query url.Values) (ssoView, error) {
+	name, err := p.cfg.Accounts.ProviderName(r.Ctx(), of)
 	if fault.CodeOf(err) == fault.NotFound {
 		return ssoView{}, nil
 	}
@@ -54,9 +54,9 @@ func (p *Pages) ssoOf(r *request, of uuid.UUID, query url.Values) (ssoView, erro
 
 // ssoChoices returns the providers to log in by: the instance's, and that of the
 // tenant through which the browser has logged in before.
-func (p *Pages) ssoChoices(r *request, next string) ([]ssoView, error) {
+func (p *Pages) ssoChoices(r *desk.Request, next string) ([]ssoView, error) {
 	offered := []uuid.UUID{uuid.Nil}
-	if last, ok := parseID(r.cookie(lastSSOCookie)); ok {
+	if last, ok := desk.ParseID(r.CookieValue(lastSSOCookie)); ok {
 		offered = []uuid.UUID{last, uuid.Nil}
 	}
 	var views []ssoView
@@ -72,49 +72,49 @@ func (p *Pages) ssoChoices(r *request, next string) ([]ssoView, error) {
 	return views, nil
 }
 
-// provider returns whose provider the path names.
-func (r *request) provider() (uuid.UUID, error) {
+// providerOf returns whose provider the path names.
+func providerOf(r *desk.Request) (uuid.UUID, error) {
 	if r.Param("provider") == account.SSOInstance {
 		return uuid.Nil, nil
 	}
-	return r.id("provider")
+	return r.ID("provider")
 }
 
-func (p *Pages) beginSSO(r *request) error {
-	of, err := r.provider()
+func (p *Pages) beginSSO(r *desk.Request) error {
+	of, err := providerOf(r)
 	if err != nil {
 		return err
 	}
-	address, cookie, err := p.cfg.Accounts.BeginSSO(r.ctx(), of, p.onward(r.next()), r.QueryParam("again") != "")
+	address, cookie, err := p.cfg.Accounts.BeginSSO(r.Ctx(), of, p.Onward(nextOf(r)), r.QueryParam("again") != "")
 	if err != nil {
 		return p.ssoFailed(r, of, err)
 	}
-	r.setCookie(ssoCookie, cookie, account.SSOTTL)
+	r.PutCookie(ssoCookie, cookie, account.SSOTTL)
 	return r.Redirect(http.StatusSeeOther, address)
 }
 
 // finishSSO never repeats what is in its address: a code, or words of the provider.
-func (p *Pages) finishSSO(r *request) error {
-	of, err := r.provider()
+func (p *Pages) finishSSO(r *desk.Request) error {
+	of, err := providerOf(r)
 	if err != nil {
 		return err
 	}
-	cookie := r.cookie(ssoCookie)
-	r.dropCookie(ssoCookie)
-	signed, next, err := p.cfg.Accounts.FinishSSO(r.ctx(), of, cookie, account.Answer{
+	cookie := r.CookieValue(ssoCookie)
+	r.DropCookie(ssoCookie)
+	signed, next, err := p.cfg.Accounts.FinishSSO(r.Ctx(), of, cookie, account.Answer{
 		State: r.QueryParam("state"), Code: r.QueryParam("code"), Issuer: r.QueryParam("iss"), Error: r.QueryParam("error"),
-	}, r.browser())
+	}, r.Browser())
 	if err != nil {
 		return p.ssoFailed(r, of, err)
 	}
 	if of != uuid.Nil {
-		r.setCookie(lastSSOCookie, of.String(), account.DeviceTTL)
+		r.PutCookie(lastSSOCookie, of.String(), account.DeviceTTL)
 	}
-	return r.enterAt(signed, p.onward(next))
+	return enterAt(r, signed, p.Onward(next))
 }
 
 // ssoFailed leads back to the log-in page, which says what went wrong.
-func (p *Pages) ssoFailed(r *request, of uuid.UUID, err error) error {
+func (p *Pages) ssoFailed(r *desk.Request, of uuid.UUID, err error) error {
 	var notice string
 	failed, isProvider := errors.AsType[*account.ProviderError](err)
 	switch {
@@ -130,16 +130,5 @@ func (p *Pages) ssoFailed(r *request, of uuid.UUID, err error) error {
 	default:
 		return err
 	}
-	return r.done(loginPath, notice)
-}
-
-// askProvider answers a request to a tenant that requires log-in by its provider:
-// a page leads there and back.
-func (p *Pages) askProvider(r *request) error {
-	id, err := r.id("tenant")
-	if err != nil || r.route.method != http.MethodGet || r.part() != "" {
-		return errors.Join(err, echo.ErrForbidden)
-	}
-	query := url.Values{"next": {p.onward(r.Request().URL.Path)}}
-	return r.Redirect(http.StatusSeeOther, account.SSOPath+id.String()+"?"+query.Encode())
+	return r.Done(loginPath, notice)
 }

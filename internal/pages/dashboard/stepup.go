@@ -7,48 +7,49 @@ import (
 	"path"
 
 	"agegate/internal/backoffice/account"
+	"agegate/internal/pages/dashboard/desk"
 )
 
 const stepUpPath = "/dashboard/step-up"
 
-var stepUpForm = &form{
-	name: "step_up", again: true,
-	fields: []field{
-		{name: "password", kind: "password", max: 4 * account.MaxPassword, either: true, autocomplete: "current-password"},
-		{name: "code", kind: "text", max: 40, either: true, autocomplete: "one-time-code", hint: true},
+var stepUpForm = &desk.Form{
+	Name: "step_up", Again: true,
+	Fields: []desk.Field{
+		{Name: "password", Kind: "password", Max: 4 * account.MaxPassword, Either: true, Autocomplete: "current-password"},
+		{Name: "code", Kind: "text", Max: 40, Either: true, Autocomplete: "one-time-code", Hint: true},
 	},
-	problems: map[error]string{account.ErrWrongLogin: "wrong", account.ErrWrongCode: "code",
+	Problems: map[error]string{account.ErrWrongLogin: "wrong", account.ErrWrongCode: "code",
 		account.ErrPasskey: "passkey"},
 }
 
-func (p *Pages) stepUp() feature {
-	f := feature{screens: []string{"step_up"}}
-	f.fill(route{path: stepUpPath, minRole: user, renews: true}, stepUpForm, p.doStepUp)
+func (p *Pages) stepUp() desk.Feature {
+	f := desk.Feature{Screens: []string{"step_up"}}
+	f.Fill(desk.Route{Path: stepUpPath, MinRole: desk.User, Renews: true}, stepUpForm, p.doStepUp)
 	return f
 }
 
 type stepUpView struct {
-	layout
-	Form    *formView
+	desk.Layout
+	Form    *desk.FormView
 	Next    string
-	Passkey passkeyView
+	Passkey desk.PasskeyView
 	Factors account.Factors
 	SSO     ssoView // for a user whom a provider made; it confirms instead
 }
 
 // askStepUp answers a request that needs a recent confirmation with the page to
 // give it. A user without a second factor sees that one is needed.
-func (p *Pages) askStepUp(r *request, cause error) error {
-	if r.part() != "" {
+func (p *Pages) askStepUp(r *desk.Request, cause error) error {
+	if r.Part() != "" {
 		return cause
 	}
-	if errors.Is(cause, errSecondFactor) {
-		factors, err := p.cfg.Accounts.Factors(r.ctx(), r.who)
+	if errors.Is(cause, desk.ErrSecondFactor) {
+		factors, err := p.cfg.Accounts.Factors(r.Ctx(), r.Who)
 		if err != nil || !factors.Strong() {
 			return errors.Join(err, cause)
 		}
 	}
-	f, err := r.blank(stepUpForm)
+	f, err := r.Blank(stepUpForm)
 	if err != nil {
 		return err
 	}
@@ -58,49 +59,49 @@ func (p *Pages) askStepUp(r *request, cause error) error {
 // pageOf returns the page of a form sent to an address: the page at that address,
 // or else the one above it, where the form begins.
 func (p *Pages) pageOf(address string) string {
-	if next := p.onward(address); next != homePath {
+	if next := p.Onward(address); next != homePath {
 		return next
 	}
-	return p.onward(path.Dir(address))
+	return p.Onward(path.Dir(address))
 }
 
-func (p *Pages) renderStepUp(r *request, status int, f *formView, next string) error {
-	factors, err := p.cfg.Accounts.Factors(r.ctx(), r.who)
+func (p *Pages) renderStepUp(r *desk.Request, status int, f *desk.FormView, next string) error {
+	factors, err := p.cfg.Accounts.Factors(r.Ctx(), r.Who)
 	if err != nil {
 		return err
 	}
-	options, err := p.cfg.Accounts.StepUpOptions(r.ctx(), r.who)
+	options, err := p.cfg.Accounts.StepUpOptions(r.Ctx(), r.Who)
 	if err != nil {
 		return err
 	}
 	v := &stepUpView{Form: f, Next: next, Passkey: p.offer(options), Factors: factors}
-	if user := r.who.User(); user.Managed() {
+	if user := r.Who.User(); user.Managed() {
 		if v.SSO, err = p.ssoOf(r, user.Provider(), url.Values{"next": {next}, "again": {"1"}}); err != nil {
 			return err
 		}
 	}
-	return r.render(status, "step_up", v)
+	return r.Show(status, "step_up", v)
 }
 
-func (p *Pages) doStepUp(r *request) (*question, error) {
-	next := p.onward(r.next())
-	return &question{
-		show: func(status int, f *formView) error { return p.renderStepUp(r, status, f.With("code", ""), next) },
-		do: func(f *formView) (err error) {
+func (p *Pages) doStepUp(r *desk.Request) (*desk.Question, error) {
+	next := p.Onward(nextOf(r))
+	return &desk.Question{
+		Show: func(status int, f *desk.FormView) error { return p.renderStepUp(r, status, f.With("code", ""), next) },
+		Do: func(f *desk.FormView) (err error) {
 			var token string
 			if response := r.Request().PostForm.Get("passkey"); response != "" {
-				token, err = p.cfg.Accounts.StepUpByPasskey(r.ctx(), r.who, response, r.browser())
+				token, err = p.cfg.Accounts.StepUpByPasskey(r.Ctx(), r.Who, response, r.Browser())
 			} else {
-				token, err = p.cfg.Accounts.StepUp(r.ctx(), r.who, f.Value("password"), f.Value("code"), r.browser())
+				token, err = p.cfg.Accounts.StepUp(r.Ctx(), r.Who, f.Value("password"), f.Value("code"), r.Browser())
 			}
 			if errors.Is(err, account.ErrSignedOut) {
-				return r.signIn()
+				return r.SignIn()
 			}
 			if err != nil {
 				return err
 			}
-			r.renewed(token)
-			return r.done(next, "stepped_up")
+			r.Renewed(token)
+			return r.Done(next, "stepped_up")
 		},
 	}, nil
 }

@@ -6,6 +6,7 @@ import (
 
 	"agegate/internal/backoffice/account"
 	"agegate/internal/backoffice/mail"
+	"agegate/internal/pages/dashboard/desk"
 )
 
 const (
@@ -19,58 +20,60 @@ const (
 // given by promotion.
 var roleNames = roleKeys("")
 
-var inviteForm = &form{
-	name:     "invite",
-	fields:   []field{{name: "role", kind: "select", options: roleNames[1:], hint: true}},
-	problems: map[error]string{account.ErrInvitedRole: "role"},
+var inviteForm = &desk.Form{
+	Name:     "invite",
+	Fields:   []desk.Field{{Name: "role", Kind: "select", Options: roleNames[1:], Hint: true}},
+	Problems: map[error]string{account.ErrInvitedRole: "role"},
 }
 
 // inviteMailForm is inviteForm where mail is sent.
-var inviteMailForm = &form{
-	name: "invite",
-	fields: []field{inviteForm.fields[0],
-		{name: "email", kind: "email", max: account.MaxEmail, optional: true, hint: true}},
-	problems: map[error]string{account.ErrInvitedRole: "role", account.ErrEmail: "email", mail.ErrTooMany: "too_many"},
+var inviteMailForm = &desk.Form{
+	Name: "invite",
+	Fields: []desk.Field{inviteForm.Fields[0],
+		{Name: "email", Kind: "email", Max: account.MaxEmail, Optional: true, Hint: true}},
+	Problems: map[error]string{account.ErrInvitedRole: "role", account.ErrEmail: "email", mail.ErrTooMany: "too_many"},
 }
 
-var memberForm = &form{
-	name: "member", again: true,
-	fields:   []field{{name: "role", kind: "select", options: roleNames, hint: true}},
-	problems: map[error]string{account.ErrRole: "role", account.ErrLastOwner: "last", account.ErrManaged: "managed"},
+var memberForm = &desk.Form{
+	Name: "member", Again: true,
+	Fields:   []desk.Field{{Name: "role", Kind: "select", Options: roleNames, Hint: true}},
+	Problems: map[error]string{account.ErrRole: "role", account.ErrLastOwner: "last", account.ErrManaged: "managed"},
 }
 
 var (
-	removeMemberForm = &form{name: "remove_member", again: true, problems: map[error]string{account.ErrLastOwner: "last"}}
-	revokeForm       = &form{name: "revoke", again: true}
+	removeMemberForm = &desk.Form{Name: "remove_member", Again: true,
+		Problems: map[error]string{account.ErrLastOwner: "last"}}
+	revokeForm = &desk.Form{Name: "revoke", Again: true}
 )
 
-func (p *Pages) team() feature {
-	at := func(path string) route { return route{path: path, minRole: owner, stepUp: always} }
+func (p *Pages) team() desk.Feature {
+	at := func(path string) desk.Route { return desk.Route{Path: path, MinRole: desk.Owner, StepUp: desk.Always} }
 	inviting := inviteForm
 	if p.cfg.Accounts.SendsMail() {
 		inviting = inviteMailForm
 	}
-	f := feature{
-		routes: []route{
-			{method: http.MethodGet, path: teamPath, minRole: owner, handle: inviting.asks(p.invite)},
-			{method: http.MethodPost, path: teamPath, minRole: owner, stepUp: always, handle: inviting.does(p.invite)},
+	f := desk.Feature{
+		Routes: []desk.Route{
+			{Method: http.MethodGet, Path: teamPath, MinRole: desk.Owner, Handle: inviting.OnGet(p.invite)},
+			{Method: http.MethodPost, Path: teamPath, MinRole: desk.Owner, StepUp: desk.Always,
+				Handle: inviting.OnPost(p.invite)},
 		},
-		screens: []string{"team", "member"},
-		forms:   []*form{inviteForm, inviteMailForm},
-		keys:    roleKeys("role.may_"),
+		Screens: []string{"team", "member"},
+		Forms:   []*desk.Form{inviteForm, inviteMailForm},
+		Keys:    roleKeys("role.may_"),
 	}
-	f.fill(at(memberPath), memberForm, p.setRole)
-	f.ask(at(removePath), removeMemberForm, p.remove)
-	f.ask(at(revokePath), revokeForm, p.revoke)
+	f.Fill(at(memberPath), memberForm, p.setRole)
+	f.Ask(at(removePath), removeMemberForm, p.remove)
+	f.Ask(at(revokePath), revokeForm, p.revoke)
 	return f
 }
 
 type teamView struct {
-	layout
+	desk.Layout
 	Roles       []string // roles that an invitation can give
 	Members     []memberView
 	Invitations []invitationView
-	Form        *formView
+	Form        *desk.FormView
 	Confirm     string // address of the confirmation that the form needs first; may be empty
 	Link        string // link of the invitation that was just created
 	Mailed      string // the address that it is sent to, or empty
@@ -90,40 +93,40 @@ type invitationView struct {
 	Href string // address that revokes it
 }
 
-func (p *Pages) renderTeam(r *request, status int, f *formView, link, mailed string) error {
-	members, err := p.cfg.Accounts.Members(r.ctx(), r.access)
+func (p *Pages) renderTeam(r *desk.Request, status int, f *desk.FormView, link, mailed string) error {
+	members, err := p.cfg.Accounts.Members(r.Ctx(), r.Access)
 	if err != nil {
 		return err
 	}
-	invitations, err := p.cfg.Accounts.Invitations(r.ctx(), r.access)
+	invitations, err := p.cfg.Accounts.Invitations(r.Ctx(), r.Access)
 	if err != nil {
 		return err
 	}
-	v := &teamView{Form: f, Link: link, Mailed: mailed, SendsMail: p.cfg.Accounts.SendsMail(), SignOn: r.path(signOnPath),
-		Roles: inviteForm.fields[0].options}
-	if r.who.Strong() && !r.who.SteppedUp(p.cfg.Now()) {
-		v.Confirm = stepUpPath + "?next=" + url.QueryEscape(r.path(teamPath))
+	v := &teamView{Form: f, Link: link, Mailed: mailed, SendsMail: p.cfg.Accounts.SendsMail(), SignOn: r.Href(signOnPath),
+		Roles: inviteForm.Fields[0].Options}
+	if r.Who.Strong() && !r.Who.SteppedUp(p.cfg.Now()) {
+		v.Confirm = stepUpPath + "?next=" + url.QueryEscape(r.Href(teamPath))
 	}
 	names := map[string]string{}
 	for _, m := range members {
 		names[m.UserID.String()] = m.User.Name
-		v.Members = append(v.Members, memberView{m, r.path(teamPath) + "/" + m.UserID.String(), m.UserID == r.who.User().ID})
+		v.Members = append(v.Members, memberView{m, r.Href(teamPath) + "/" + m.UserID.String(), m.UserID == r.Who.User().ID})
 	}
 	for _, link := range invitations {
-		shown := invitationView{Link: link, Href: r.path(teamPath) + "/invitations/" + link.ID() + "/revoke"}
+		shown := invitationView{Link: link, Href: r.Href(teamPath) + "/invitations/" + link.ID() + "/revoke"}
 		if link.CreatedBy != nil {
 			shown.By = names[link.CreatedBy.String()]
 		}
 		v.Invitations = append(v.Invitations, shown)
 	}
-	return r.render(status, "team", v)
+	return r.Show(status, "team", v)
 }
 
 // invite shows the link, in this answer only.
-func (p *Pages) invite(r *request) (*question, error) {
-	return &question{
-		show: func(status int, f *formView) error { return p.renderTeam(r, status, f, "", "") },
-		do: func(f *formView) error {
+func (p *Pages) invite(r *desk.Request) (*desk.Question, error) {
+	return &desk.Question{
+		Show: func(status int, f *desk.FormView) error { return p.renderTeam(r, status, f, "", "") },
+		Do: func(f *desk.FormView) error {
 			role, email := account.Role(f.Value("role")), ""
 			if p.cfg.Accounts.SendsMail() {
 				email = f.Value("email")
@@ -131,9 +134,9 @@ func (p *Pages) invite(r *request) (*question, error) {
 			var link string
 			var err error
 			if email == "" {
-				link, err = p.cfg.Accounts.Invite(r.ctx(), r.access, role)
+				link, err = p.cfg.Accounts.Invite(r.Ctx(), r.Access, role)
 			} else {
-				link, err = p.cfg.Accounts.InviteByMail(r.ctx(), r.access, role, email, r.tenant.Name)
+				link, err = p.cfg.Accounts.InviteByMail(r.Ctx(), r.Access, role, email, r.Tenant.Name)
 			}
 			if err != nil {
 				return err
@@ -144,62 +147,62 @@ func (p *Pages) invite(r *request) (*question, error) {
 }
 
 type memberPage struct {
-	layout
+	desk.Layout
 	Roles  []string
 	Member account.Member
-	Form   *formView
+	Form   *desk.FormView
 	Back   string
 	Remove string
 }
 
 // member returns the member in the path.
-func (r *request) member() (account.Member, error) {
-	id, err := r.id("user")
+func (p *Pages) member(r *desk.Request) (account.Member, error) {
+	id, err := r.ID("user")
 	if err != nil {
 		return account.Member{}, err
 	}
-	return r.pages.cfg.Accounts.Member(r.ctx(), r.access, id)
+	return p.cfg.Accounts.Member(r.Ctx(), r.Access, id)
 }
 
-func (p *Pages) setRole(r *request) (*question, error) {
-	m, err := r.member()
-	back := r.path(teamPath)
-	return &question{
-		begin: []string{"role", string(m.Role)},
-		show: func(status int, f *formView) error {
-			return r.render(status, "member", &memberPage{Roles: roleNames, Member: m, Form: f, Back: back, Remove: back + "/" +
+func (p *Pages) setRole(r *desk.Request) (*desk.Question, error) {
+	m, err := p.member(r)
+	back := r.Href(teamPath)
+	return &desk.Question{
+		Begin: []string{"role", string(m.Role)},
+		Show: func(status int, f *desk.FormView) error {
+			return r.Show(status, "member", &memberPage{Roles: roleNames, Member: m, Form: f, Back: back, Remove: back + "/" +
 				m.UserID.String() + "/remove"})
 		},
-		do: func(f *formView) error {
-			if err := p.cfg.Accounts.SetRole(r.ctx(), r.access, m.UserID, account.Role(f.Value("role"))); err != nil {
+		Do: func(f *desk.FormView) error {
+			if err := p.cfg.Accounts.SetRole(r.Ctx(), r.Access, m.UserID, account.Role(f.Value("role"))); err != nil {
 				return err
 			}
-			return r.done(back, "role_set")
+			return r.Done(back, "role_set")
 		},
 	}, err
 }
 
-func (p *Pages) remove(r *request) (*question, error) {
-	m, err := r.member()
-	return &question{
-		Values: []any{"name", m.User.Name, "tenant", r.tenant.Name}, Back: r.path(teamPath),
-		do: func(*formView) error {
-			if err := p.cfg.Accounts.RemoveMember(r.ctx(), r.access, m.UserID); err != nil {
+func (p *Pages) remove(r *desk.Request) (*desk.Question, error) {
+	m, err := p.member(r)
+	return &desk.Question{
+		Values: []any{"name", m.User.Name, "tenant", r.Tenant.Name}, Back: r.Href(teamPath),
+		Do: func(*desk.FormView) error {
+			if err := p.cfg.Accounts.RemoveMember(r.Ctx(), r.Access, m.UserID); err != nil {
 				return err
 			}
-			if m.UserID == r.who.User().ID {
-				return r.done(homePath, "left")
+			if m.UserID == r.Who.User().ID {
+				return r.Done(homePath, "left")
 			}
-			return r.done(r.path(teamPath), "member_removed")
+			return r.Done(r.Href(teamPath), "member_removed")
 		},
 	}, err
 }
 
-func (p *Pages) revoke(r *request) (*question, error) {
-	return &question{Back: r.path(teamPath), do: func(*formView) error {
-		if err := p.cfg.Accounts.RevokeInvitation(r.ctx(), r.access, r.Param("id")); err != nil {
+func (p *Pages) revoke(r *desk.Request) (*desk.Question, error) {
+	return &desk.Question{Back: r.Href(teamPath), Do: func(*desk.FormView) error {
+		if err := p.cfg.Accounts.RevokeInvitation(r.Ctx(), r.Access, r.Param("id")); err != nil {
 			return err
 		}
-		return r.done(r.path(teamPath), "invitation_revoked")
+		return r.Done(r.Href(teamPath), "invitation_revoked")
 	}}, nil
 }

@@ -6,6 +6,7 @@ import (
 
 	"agegate/internal/backoffice/account"
 	"agegate/internal/backoffice/insight"
+	"agegate/internal/pages/dashboard/desk"
 	"agegate/internal/pages/page"
 	"agegate/internal/rules/audit"
 	"agegate/internal/rules/session"
@@ -26,61 +27,62 @@ var clockRefusals = map[error]string{
 	webhook.ErrLiveRetry: "live", webhook.ErrNotPending: "not_pending", webhook.ErrUnderWay: "under_way",
 }
 
-func (p *Pages) testClock() feature {
-	f := feature{}
+func (p *Pages) testClock() desk.Feature {
+	f := desk.Feature{}
 	for _, a := range []struct {
 		name, path string
-		do         func(r *request) error
-		subject    func(r *request) (name, back string, err error)
+		do         func(r *desk.Request) error
+		subject    func(r *desk.Request) (name, back string, err error)
 	}{
-		{"expire", expirePath, onSession(p.cfg.Clock.Expire), clockedSession},
-		{"expire_redirect", expireRedirectPath, onSession(p.cfg.Clock.ExpireNextRedirect), clockedSession},
-		{"retry", retryPath, func(r *request) error {
-			return p.cfg.Webhooks.RetryEvent(r.ctx(), r.who.Actor(), r.deliveries(), r.Param("event"))
-		}, clockedEvent},
+		{"expire", expirePath, onSession(p.cfg.Clock.Expire), p.clockedSession},
+		{"expire_redirect", expireRedirectPath, onSession(p.cfg.Clock.ExpireNextRedirect), p.clockedSession},
+		{"retry", retryPath, func(r *desk.Request) error {
+			return p.cfg.Webhooks.RetryEvent(r.Ctx(), r.Who.Actor(), deliveryScope(r), r.Param("event"))
+		}, p.clockedEvent},
 	} {
 		name := "clock_" + a.name
-		spec := &form{name: name, problems: clockRefusals, refusals: "clock"}
-		f.ask(route{path: a.path, minRole: developer, testOnly: true}, spec, func(r *request) (*question, error) {
+		spec := &desk.Form{Name: name, Problems: clockRefusals, Refusals: "clock"}
+		at := desk.Route{Path: a.path, MinRole: desk.Developer, TestOnly: true}
+		f.Ask(at, spec, func(r *desk.Request) (*desk.Question, error) {
 			id, back, err := a.subject(r)
-			return &question{
+			return &desk.Question{
 				Values: []any{"id", id}, Facts: []page.Text{page.Say(name + ".fact")}, Safe: true, Back: back,
-				do: func(*formView) error {
+				Do: func(*desk.FormView) error {
 					if err := a.do(r); err != nil {
 						return err
 					}
-					return r.done(back, name)
+					return r.Done(back, name)
 				},
 			}, err
 		})
-		f.keys = append(f.keys, name+".fact")
-		f.notices = append(f.notices, name)
+		f.Keys = append(f.Keys, name+".fact")
+		f.Notices = append(f.Notices, name)
 	}
 	return f
 }
 
 // onSession returns an act of the clock on the session in the path.
-func onSession(act func(context.Context, audit.Actor, webhook.Scope, uuid.UUID) error) func(*request) error {
-	return func(r *request) error {
-		id, err := r.id("session")
+func onSession(act func(context.Context, audit.Actor, webhook.Scope, uuid.UUID) error) func(*desk.Request) error {
+	return func(r *desk.Request) error {
+		id, err := r.ID("session")
 		if err != nil {
 			return err
 		}
-		return act(r.ctx(), r.who.Actor(), r.deliveries(), id)
+		return act(r.Ctx(), r.Who.Actor(), deliveryScope(r), id)
 	}
 }
 
 // clockedSession returns the ID of the path's session and the address of its
 // page.
-func clockedSession(r *request) (id, back string, err error) {
-	record, err := r.record()
-	return record.ID.String(), r.objectPath(sessionPath), err
+func (p *Pages) clockedSession(r *desk.Request) (id, back string, err error) {
+	record, err := p.record(r)
+	return record.ID.String(), objectPath(r, sessionPath), err
 }
 
 // clockedEvent is clockedSession for the path's event.
-func clockedEvent(r *request) (id, back string, err error) {
-	d, err := r.pages.cfg.Insight.Delivery(r.ctx(), r.scope(), r.Param("event"))
-	return d.ID, r.path(webhooksPath) + "/events/" + d.ID, err
+func (p *Pages) clockedEvent(r *desk.Request) (id, back string, err error) {
+	d, err := p.cfg.Insight.Delivery(r.Ctx(), r.Scope(), r.Param("event"))
+	return d.ID, r.Href(webhooksPath) + "/events/" + d.ID, err
 }
 
 // clockView has the addresses of the test clock's acts on a session; an act
@@ -90,18 +92,18 @@ type clockView struct {
 	Armed            bool // the next redirect will carry an expired token
 }
 
-// clock returns the test clock of a session, or nil for users who may not use it
+// newClock returns the test clock of a session, or nil for users who may not use it
 // and sessions on which it has no effect.
-func (r *request) clock(record insight.Record) *clockView {
-	if record.Livemode || !r.may(account.Develop) {
+func newClock(r *desk.Request, record insight.Record) *clockView {
+	if record.Livemode || !r.May(account.Develop) {
 		return nil
 	}
 	v := &clockView{Armed: record.NextRedirectExpired && record.MayRedirect}
 	if record.Status == session.StatusPending {
-		v.Expire = r.objectPath(expirePath)
+		v.Expire = objectPath(r, expirePath)
 	}
 	if record.MayRedirect && !v.Armed {
-		v.Redirect = r.objectPath(expireRedirectPath)
+		v.Redirect = objectPath(r, expireRedirectPath)
 	}
 	if *v == (clockView{}) {
 		return nil
@@ -109,10 +111,10 @@ func (r *request) clock(record insight.Record) *clockView {
 	return v
 }
 
-// retry returns the address of an early attempt, or "".
-func (r *request) retry(e webhook.Record) string {
-	if !r.may(account.Develop) || webhook.MayRetry(e.Livemode, e.Status, e.NextAttemptAt == nil) != nil {
+// retryHref returns the address of an early attempt, or "".
+func retryHref(r *desk.Request, e webhook.Record) string {
+	if !r.May(account.Develop) || webhook.MayRetry(e.Livemode, e.Status, e.NextAttemptAt == nil) != nil {
 		return ""
 	}
-	return strings.Replace(r.path(retryPath), ":event", e.ID, 1)
+	return strings.Replace(r.Href(retryPath), ":event", e.ID, 1)
 }

@@ -1,10 +1,11 @@
 package dashboard_test
 
 import (
+	"cmp"
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -17,16 +18,17 @@ import (
 // textKey matches a key of the catalogue in the source.
 var textKey = regexp.MustCompile(`^[a-z][a-z0-9_]*(\.[a-zA-Z0-9_]+)+$`)
 
-// source returns the package's Go files without its tests.
+// source returns the Go files of the pages and of the desk, without their tests.
 func source(t *testing.T) []*ast.File {
 	t.Helper()
-	entries, err := os.ReadDir(".")
-	if err != nil {
+	pages, err := filepath.Glob("*.go")
+	ofDesk, failed := filepath.Glob("desk/*.go")
+	if err = cmp.Or(err, failed); err != nil {
 		t.Fatal(err)
 	}
 	var files []*ast.File
-	for _, entry := range entries {
-		if name := entry.Name(); strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go") {
+	for _, name := range append(pages, ofDesk...) {
+		if !strings.HasSuffix(name, "_test.go") {
 			file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
 			if err != nil {
 				t.Fatal(err)
@@ -68,7 +70,7 @@ type keyPart struct {
 // keyParts finds the functions that compose a key from a literal and a parameter,
 // and those with a parameter named notice, by their names.
 func keyParts(files []*ast.File) map[string]keyPart {
-	parts := map[string]keyPart{"done": {1, "notice."}}
+	parts := map[string]keyPart{}
 	note := func(name string, fun *ast.FuncType, body *ast.BlockStmt) {
 		at := map[string]int{}
 		for _, field := range fun.Params.List {

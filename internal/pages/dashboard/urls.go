@@ -4,68 +4,69 @@ import (
 	"net/http"
 	"slices"
 
+	"agegate/internal/pages/dashboard/desk"
 	"agegate/internal/pages/page"
 	"agegate/internal/rules/session"
 	"agegate/internal/rules/tenant"
 )
 
-var urlsForm = &form{
-	name: "urls", again: true, // it changes nothing
-	fields: []field{ // the domain says how long a URL may be
-		{name: "success_url", kind: "url", max: 2 * tenant.MaxURLLength, optional: true, hint: true},
-		{name: "cancel_url", kind: "url", max: 2 * tenant.MaxURLLength, optional: true, hint: true},
-		{name: "webhook_url", kind: "url", max: 2 * tenant.MaxURLLength, optional: true, hint: true},
+var urlsForm = &desk.Form{
+	Name: "urls", Again: true, // it changes nothing
+	Fields: []desk.Field{ // the domain says how long a URL may be
+		{Name: "success_url", Kind: "url", Max: 2 * tenant.MaxURLLength, Optional: true, Hint: true},
+		{Name: "cancel_url", Kind: "url", Max: 2 * tenant.MaxURLLength, Optional: true, Hint: true},
+		{Name: "webhook_url", Kind: "url", Max: 2 * tenant.MaxURLLength, Optional: true, Hint: true},
 	},
-	problems: map[error]string{
+	Problems: map[error]string{
 		tenant.ErrURLTooLong: "long", tenant.ErrURLSyntax: "syntax", tenant.ErrURLScheme: "scheme",
 		tenant.ErrURLUserinfo: "userinfo", tenant.ErrURLHost: "host", tenant.ErrURLFragment: "fragment",
 	},
 }
 
 // savedURLsForm is urlsForm as the review page sends it.
-var savedURLsForm = &form{name: urlsForm.name, fields: urlsForm.fields, problems: urlsForm.problems}
+var savedURLsForm = &desk.Form{Name: urlsForm.Name, Fields: urlsForm.Fields, Problems: urlsForm.Problems}
 
 const saveURLsPath = urlsPath + "/save"
 
-func (p *Pages) urls() feature {
-	at := route{path: urlsPath, minRole: developer, stepUp: always}
-	f := feature{screens: []string{"urls", "urls_review"},
-		keys: []string{"urls.name.success", "urls.name.cancel", "urls.name.webhook"}}
-	f.fill(at, urlsForm, p.reviewURLs)
-	at.method, at.path, at.handle = http.MethodPost, saveURLsPath, savedURLsForm.does(p.saveURLs)
-	f.routes = append(f.routes, at)
+func (p *Pages) urls() desk.Feature {
+	at := desk.Route{Path: urlsPath, MinRole: desk.Developer, StepUp: desk.Always}
+	f := desk.Feature{Screens: []string{"urls", "urls_review"},
+		Keys: []string{"urls.name.success", "urls.name.cancel", "urls.name.webhook"}}
+	f.Fill(at, urlsForm, p.reviewURLs)
+	at.Method, at.Path, at.Handle = http.MethodPost, saveURLsPath, savedURLsForm.OnPost(p.saveURLs)
+	f.Routes = append(f.Routes, at)
 	return f
 }
 
 type urlsView struct {
-	layout
-	Form   *formView
+	desk.Layout
+	Form   *desk.FormView
 	Action string
 	Now    []urlView // what is allowed now
 	Back   string
 }
 
 // urlsQuestion is the page on which the URLs are typed.
-func (r *request) urlsQuestion() *question {
-	t := r.tenant
-	return &question{
-		begin: []string{"success_url", t.SuccessURL, "cancel_url", t.CancelURL, "webhook_url", t.WebhookURL},
-		show: func(status int, f *formView) error {
-			return r.render(status, "urls", &urlsView{Form: f, Action: r.to(urlsPath), Now: urlViews(t),
-				Back: r.to(settingsPath)})
+func urlsQuestion(r *desk.Request) *desk.Question {
+	t := r.Tenant
+	return &desk.Question{
+		Begin: []string{"success_url", t.SuccessURL, "cancel_url", t.CancelURL, "webhook_url", t.WebhookURL},
+		Show: func(status int, f *desk.FormView) error {
+			return r.Show(status, "urls", &urlsView{Form: f, Action: r.To(urlsPath), Now: urlViews(t),
+				Back: r.To(settingsPath)})
 		},
 	}
 }
 
 // changedURLs returns the changes in the form.
-func changedURLs(f *formView) tenant.Changes {
+func changedURLs(f *desk.FormView) tenant.Changes {
 	success, cancel, webhook := f.Value("success_url"), f.Value("cancel_url"), f.Value("webhook_url")
 	return tenant.Changes{SuccessURL: &success, CancelURL: &cancel, WebhookURL: &webhook}
 }
 
 type urlsReviewView struct {
-	layout
-	Form    *formView // its fields are hidden
+	desk.Layout
+	Form    *desk.FormView // its fields are hidden
 	URLs    []urlChangeView
 	Breaks  []page.Text // what stops working
 	Changes []page.Text // what else changes
@@ -81,32 +82,32 @@ type urlChangeView struct {
 }
 
 // reviewURLs shows what the typed URLs would change. It changes nothing.
-func (p *Pages) reviewURLs(r *request) (*question, error) {
-	q := r.urlsQuestion()
-	q.do = func(f *formView) error {
+func (p *Pages) reviewURLs(r *desk.Request) (*desk.Question, error) {
+	q := urlsQuestion(r)
+	q.Do = func(f *desk.FormView) error {
 		c := changedURLs(f)
-		if err := p.cfg.Tenants.Check(r.ctx(), r.access.TenantID(), c); err != nil {
+		if err := p.cfg.Tenants.Check(r.Ctx(), r.Access.TenantID(), c); err != nil {
 			return err
 		}
-		next := r.tenant
+		next := r.Tenant
 		next.SuccessURL, next.CancelURL, next.WebhookURL = *c.SuccessURL, *c.CancelURL, *c.WebhookURL
-		v := &urlsReviewView{Form: f, Save: r.to(saveURLsPath), Back: r.to(urlsPath)}
+		v := &urlsReviewView{Form: f, Save: r.To(saveURLsPath), Back: r.To(urlsPath)}
 		differ := false
-		for i, old := range urlViews(r.tenant) {
+		for i, old := range urlViews(r.Tenant) {
 			change := urlChangeView{Name: old.Name, Old: old, New: urlViews(next)[i]}
 			change.Changed = old.URL != change.New.URL
 			differ = differ || change.Changed
 			v.URLs = append(v.URLs, change)
 		}
 		if !differ {
-			return r.done(r.to(settingsPath), "urls_same")
+			return r.Done(r.To(settingsPath), "urls_same")
 		}
-		impact, err := p.cfg.Impacts.OfURLs(r.ctx(), r.tenant, next)
+		impact, err := p.cfg.Impacts.OfURLs(r.Ctx(), r.Tenant, next)
 		if err != nil {
 			return err
 		}
-		v.Breaks, v.Changes = urlBreaks(r.tenant, next, impact), urlChanges(r.tenant, next, impact)
-		return r.render(http.StatusOK, "urls_review", v)
+		v.Breaks, v.Changes = urlBreaks(r.Tenant, next, impact), urlChanges(r.Tenant, next, impact)
+		return r.Show(http.StatusOK, "urls_review", v)
 	}
 	return q, nil
 }
@@ -176,11 +177,11 @@ func endpointsOf(t tenant.Tenant) []string {
 	return endpoints
 }
 
-func (p *Pages) saveURLs(r *request) (*question, error) {
-	if len(r.tenant.CallbackURLs()) == 0 {
+func (p *Pages) saveURLs(r *desk.Request) (*desk.Question, error) {
+	if len(r.Tenant.CallbackURLs()) == 0 {
 		// A new merchant continues with the first test session.
-		return r.change(r.urlsQuestion(), changedURLs, fill(overviewPath, r.access.TenantID().String(), "test"),
+		return p.change(r, urlsQuestion(r), changedURLs, desk.Href(overviewPath, r.Access.TenantID().String(), "test"),
 			"urls_first"), nil
 	}
-	return r.change(r.urlsQuestion(), changedURLs, r.to(settingsPath), "urls_saved"), nil
+	return p.change(r, urlsQuestion(r), changedURLs, r.To(settingsPath), "urls_saved"), nil
 }

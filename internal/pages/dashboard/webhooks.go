@@ -8,6 +8,7 @@ import (
 
 	"agegate/internal/backoffice/account"
 	"agegate/internal/backoffice/insight"
+	"agegate/internal/pages/dashboard/desk"
 	"agegate/internal/rules/tenant"
 	"agegate/internal/rules/webhook"
 
@@ -32,23 +33,23 @@ var (
 	}
 )
 
-func (p *Pages) webhooks() feature {
-	f := feature{
-		routes:  []route{{method: http.MethodGet, path: webhooksPath, minRole: reader, handle: p.showWebhooks}},
-		screens: []string{"webhooks"},
-		keys:    []string{"webhooks.reason_gone", "webhooks.reason_failing", "secret.active", "secret.retiring"},
+func (p *Pages) webhooks() desk.Feature {
+	f := desk.Feature{
+		Routes:  []desk.Route{{Method: http.MethodGet, Path: webhooksPath, MinRole: desk.Reader, Handle: p.showWebhooks}},
+		Screens: []string{"webhooks"},
+		Keys:    []string{"webhooks.reason_gone", "webhooks.reason_failing", "secret.active", "secret.retiring"},
 	}
 	for _, status := range deliveryStatuses {
-		f.keys = append(f.keys, "delivery."+string(status), "delivery.means_"+string(status))
+		f.Keys = append(f.Keys, "delivery."+string(status), "delivery.means_"+string(status))
 	}
 	for _, class := range deliveryClasses {
-		f.keys = append(f.keys, "delivery.class_"+string(class), "delivery.explains_"+string(class))
+		f.Keys = append(f.Keys, "delivery.class_"+string(class), "delivery.explains_"+string(class))
 	}
 	return f
 }
 
 type webhooksView struct {
-	layout
+	desk.Layout
 	URL       string
 	Settings  string // address where the URL is set
 	Endpoints []endpointView
@@ -90,43 +91,43 @@ type deliveryRow struct {
 	Tone, Href string
 }
 
-func (p *Pages) showWebhooks(r *request) error {
+func (p *Pages) showWebhooks(r *desk.Request) error {
 	query := r.QueryParams()
 	v := &webhooksView{
-		URL: r.tenant.WebhookURL, Settings: r.editing(settingsPath), MayAct: r.may(account.Develop),
-		MayResend: r.may(account.Resend),
+		URL: r.Tenant.WebhookURL, Settings: r.Editing(settingsPath), MayAct: r.May(account.Develop),
+		MayResend: r.May(account.Resend),
 		Filter: insight.DeliveryFilter{Status: webhook.Status(query.Get("status")),
 			Class: webhook.Class(query.Get("class"))},
 		Statuses: deliveryStatuses, Classes: deliveryClasses,
-		All: r.path(webhooksPath), TestEvent: r.path(webhooksPath + "/test"), Certify: r.path(certifyPath),
-		Resend: r.path(webhooksPath + "/resend"),
-		Reveal: r.path(webhooksPath + "/secret"), Rotate: r.path(webhooksPath + "/rotate"),
-		Debug: r.path(webhooksPath + "/verify"),
+		All: r.Href(webhooksPath), TestEvent: r.Href(webhooksPath + "/test"), Certify: r.Href(certifyPath),
+		Resend: r.Href(webhooksPath + "/resend"),
+		Reveal: r.Href(webhooksPath + "/secret"), Rotate: r.Href(webhooksPath + "/rotate"),
+		Debug: r.Href(webhooksPath + "/verify"),
 	}
 	if v.Filter.Status != "" && !slices.Contains(deliveryStatuses, v.Filter.Status) ||
 		v.Filter.Class != "" && !slices.Contains(deliveryClasses, v.Filter.Class) {
 		return echo.ErrNotFound
 	}
-	found, err := p.cfg.Insight.Deliveries(r.ctx(), r.scope(), v.Filter, query.Get("before"))
+	found, err := p.cfg.Insight.Deliveries(r.Ctx(), r.Scope(), v.Filter, query.Get("before"))
 	if err != nil {
 		return err
 	}
 	for _, d := range found.Rows {
-		v.Rows = append(v.Rows, deliveryRow{d, deliveryTones[d.Status], r.path(webhooksPath) + "/events/" + d.ID})
+		v.Rows = append(v.Rows, deliveryRow{d, deliveryTones[d.Status], r.Href(webhooksPath) + "/events/" + d.ID})
 	}
 	v.page(query, found.Next)
-	if r.part() != "" {
-		return r.render(http.StatusOK, "webhooks", v)
+	if r.Part() != "" {
+		return r.Show(http.StatusOK, "webhooks", v)
 	}
 	if v.Endpoints, err = p.endpoints(r); err != nil {
 		return err
 	}
 	if v.MayAct {
-		if v.Secrets, err = r.secretViews(tenant.SecretWebhook); err != nil {
+		if v.Secrets, err = p.secretViews(r, tenant.SecretWebhook); err != nil {
 			return err
 		}
 	}
-	return r.render(http.StatusOK, "webhooks", v)
+	return r.Show(http.StatusOK, "webhooks", v)
 }
 
 // page sets the addresses of the previous and the next page.
@@ -148,20 +149,20 @@ func (v *webhooksView) page(query url.Values, next string) {
 }
 
 // endpoints returns the registered URL and earlier ones that fail.
-func (p *Pages) endpoints(r *request) ([]endpointView, error) {
-	failing, err := p.cfg.Webhooks.Endpoints(r.ctx(), r.deliveries())
+func (p *Pages) endpoints(r *desk.Request) ([]endpointView, error) {
+	failing, err := p.cfg.Webhooks.Endpoints(r.Ctx(), deliveryScope(r))
 	if err != nil {
 		return nil, err
 	}
 	var list []endpointView
-	current := webhook.EndpointID(r.access.TenantID(), r.access.Livemode(), r.tenant.WebhookURL)
+	current := webhook.EndpointID(r.Access.TenantID(), r.Access.Livemode(), r.Tenant.WebhookURL)
 	if current != "" {
-		list = append(list, endpointView{Endpoint: webhook.Endpoint{ID: current, URL: r.tenant.WebhookURL}, Current: true})
+		list = append(list, endpointView{Endpoint: webhook.Endpoint{ID: current, URL: r.Tenant.WebhookURL}, Current: true})
 	}
 	for _, e := range failing {
 		view := endpointView{Endpoint: e, Current: e.ID == current}
 		if e.DisabledAt != nil {
-			view.Enable = r.path(webhooksPath) + "/endpoints/" + e.ID + "/enable"
+			view.Enable = r.Href(webhooksPath) + "/endpoints/" + e.ID + "/enable"
 		}
 		if view.Current {
 			list[0] = view

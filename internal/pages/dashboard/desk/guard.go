@@ -1,4 +1,4 @@
-package dashboard
+package desk
 
 import (
 	"cmp"
@@ -18,37 +18,37 @@ import (
 // Refusals that have their own pages; see errors.go.
 var (
 	errRole         = echo.NewHTTPError(http.StatusForbidden)
-	errSecondFactor = echo.NewHTTPError(http.StatusForbidden)
+	ErrSecondFactor = echo.NewHTTPError(http.StatusForbidden)
 	errReadOnly     = echo.NewHTTPError(http.StatusForbidden)
 	errStepUp       = echo.NewHTTPError(http.StatusForbidden)
 )
 
 // guarded returns a route's handler with its checks. It is the only function that
 // creates a request.
-func (p *Pages) guarded(route route) echo.HandlerFunc {
+func (d *Desk) guarded(route Route) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		r := &request{Context: c, pages: p, route: route}
-		if answered, err := p.checkHost(r); answered || err != nil {
+		r := &Request{Context: c, desk: d, Route: route}
+		if answered, err := d.checkHost(r); answered || err != nil {
 			return err
 		}
-		if err := p.admit(r); err != nil {
+		if err := d.admit(r); err != nil {
 			if errors.Is(err, account.ErrSignedOut) {
-				return r.signIn()
+				return r.SignIn()
 			}
 			if errors.Is(err, account.ErrProviderNeeded) {
-				return p.askProvider(r)
+				return d.askProvider(r)
 			}
-			if errors.Is(err, errStepUp) || errors.Is(err, errSecondFactor) {
-				return p.askStepUp(r, err)
+			if errors.Is(err, errStepUp) || errors.Is(err, ErrSecondFactor) {
+				return d.cfg.StepUp(r, err)
 			}
 			if errors.Is(err, errRole) || errors.Is(err, errReadOnly) {
-				return p.refuseMember(r, err)
+				return d.refuseMember(r, err)
 			}
 			return err
 		}
-		err := route.handle(r)
+		err := route.Handle(r)
 		if errors.Is(err, account.ErrSecondFactor) {
-			return p.askStepUp(r, errSecondFactor)
+			return d.cfg.StepUp(r, ErrSecondFactor)
 		}
 		return err
 	}
@@ -56,42 +56,42 @@ func (p *Pages) guarded(route route) echo.HandlerFunc {
 
 // admit checks a request in this order: where it comes from, who sends it,
 // whether the tenant is theirs, and only then what they may do there.
-func (p *Pages) admit(r *request) error {
-	if r.route.method != http.MethodGet {
-		if err := p.checkForm(r); err != nil {
+func (d *Desk) admit(r *Request) error {
+	if r.Route.Method != http.MethodGet {
+		if err := d.checkForm(r); err != nil {
 			return err
 		}
 	}
-	if r.route.minRole == anyone {
+	if r.Route.MinRole == Anyone {
 		return nil
 	}
-	if err := p.identify(r); err != nil {
+	if err := d.identify(r); err != nil {
 		return err
 	}
-	if r.route.minRole == operator {
-		if err := p.admitOperator(r.who); err != nil {
+	if r.Route.MinRole == Operator {
+		if err := d.admitOperator(r.Who); err != nil {
 			return err
 		}
 	}
-	if r.route.hasTenant() {
-		if err := p.enter(r); err != nil {
+	if r.Route.HasTenant() {
+		if err := d.enter(r); err != nil {
 			return err
 		}
 	}
-	return p.checkStrength(r)
+	return d.checkStrength(r)
 }
 
 // checkForm refuses an unsafe request unless it says that it comes from the
 // dashboard itself, and limits its size.
-func (p *Pages) checkForm(r *request) error {
+func (d *Desk) checkForm(r *Request) error {
 	req := r.Request()
 	if req.Header.Get("Sec-Fetch-Site") == "" && req.Header.Get("Origin") == "" {
 		return echo.ErrForbidden
 	}
-	if err := p.set.CheckOrigin(req); err != nil {
+	if err := d.Set.CheckOrigin(req); err != nil {
 		return err
 	}
-	limit := r.route.maxForm
+	limit := r.Route.MaxForm
 	if limit == 0 {
 		limit = maxForm
 	}
@@ -100,61 +100,61 @@ func (p *Pages) checkForm(r *request) error {
 }
 
 // identify fills in who sends a request.
-func (p *Pages) identify(r *request) (err error) {
-	if !r.route.renews {
-		r.who, err = p.cfg.Accounts.Identify(r.ctx(), r.cookie(userCookie))
+func (d *Desk) identify(r *Request) (err error) {
+	if !r.Route.Renews {
+		r.Who, err = d.cfg.Accounts.Identify(r.Ctx(), r.CookieValue(UserCookie))
 		return err
 	}
 	if err := r.parse(); err != nil {
 		return err
 	}
-	r.who, err = p.cfg.Accounts.IdentifySender(r.ctx(), r.cookie(userCookie), r.nonce())
+	r.Who, err = d.cfg.Accounts.IdentifySender(r.Ctx(), r.CookieValue(UserCookie), r.nonce())
 	return err
 }
 
 // admitOperator answers users who are not operators as if the page did not exist,
 // and refuses operators whose log-in has been idle or has no second factor.
-func (p *Pages) admitOperator(who account.Identity) error {
+func (d *Desk) admitOperator(who account.Identity) error {
 	if !who.User().Operator {
 		return echo.ErrNotFound
 	}
-	if p.cfg.Now().Sub(who.Login().SeenAt) >= account.LoginIdleOperator {
+	if d.cfg.Now().Sub(who.Login().SeenAt) >= account.LoginIdleOperator {
 		return account.ErrSignedOut
 	}
 	if !who.Strong() {
-		return errSecondFactor
+		return ErrSecondFactor
 	}
 	return nil
 }
 
 // enter fills in the access and the tenant of a request. A tenant to which the
 // user does not belong is answered like one that does not exist.
-func (p *Pages) enter(r *request) error {
-	id, err := r.id("tenant")
+func (d *Desk) enter(r *Request) error {
+	id, err := r.ID("tenant")
 	if err != nil {
 		return err
 	}
 	livemode, known := modes[r.Param("mode")]
-	if r.route.hasMode() && !known || r.route.testOnly && livemode {
+	if r.Route.HasMode() && !known || r.Route.TestOnly && livemode {
 		return echo.ErrNotFound
 	}
 	var parallel routine.Group // the tenant is read while its membership is checked
 	var found tenant.Tenant
-	ctx := r.ctx()
+	ctx := r.Ctx()
 	parallel.Start(func() (err error) {
-		found, err = p.cfg.Tenants.Tenant(ctx, id)
+		found, err = d.cfg.Tenants.Tenant(ctx, id)
 		return err
 	})
-	access, err := p.cfg.Accounts.Enter(ctx, r.who, id, livemode)
+	access, err := d.cfg.Accounts.Enter(ctx, r.Who, id, livemode)
 	missing := parallel.Wait()
 	if err = cmp.Or(err, missing); err != nil {
 		return err
 	}
-	r.access, r.tenant = access, found
-	if r.access.ReadOnly() && r.route.method != http.MethodGet {
+	r.Access, r.Tenant = access, found
+	if r.Access.ReadOnly() && r.Route.Method != http.MethodGet {
 		return errReadOnly
 	}
-	if !r.may(r.route.minRole.right()) {
+	if !r.May(r.Route.MinRole.right()) {
 		return errRole
 	}
 	return nil
@@ -162,65 +162,76 @@ func (p *Pages) enter(r *request) error {
 
 // checkStrength refuses requests for which the log-in is too weak: live mode
 // without a second factor, and dangerous acts without a recent confirmation.
-func (p *Pages) checkStrength(r *request) error {
-	if r.route.stepUp == ofOneself && r.who.User().Managed() {
+func (d *Desk) checkStrength(r *Request) error {
+	if r.Route.StepUp == OfOneself && r.Who.User().Managed() {
 		return echo.ErrNotFound // the user has no factors here
 	}
-	if r.touchesLive() && !r.who.Strong() {
-		return errSecondFactor
+	if r.touchesLive() && !r.Who.Strong() {
+		return ErrSecondFactor
 	}
-	if r.route.stepUp == never || r.route.stepUp == inLive && !r.access.Livemode() {
+	if r.Route.StepUp == Never || r.Route.StepUp == InLive && !r.Access.Livemode() {
 		return nil
 	}
-	if !r.who.Strong() {
-		if err := p.checkOneself(r); err != nil {
+	if !r.Who.Strong() {
+		if err := d.checkOneself(r); err != nil {
 			return err
 		}
 	}
-	if !r.who.SteppedUp(p.cfg.Now()) {
+	if !r.Who.SteppedUp(d.cfg.Now()) {
 		return errStepUp
 	}
 	return nil
 }
 
 // touchesLive reports whether a request is for live mode, or changes what both
-// modes share. Leaving a tenant changes only the user's own membership.
-func (r *request) touchesLive() bool {
-	if r.route.hasMode() {
-		return r.access.Livemode()
+// modes share.
+func (r *Request) touchesLive() bool {
+	if r.Route.HasMode() {
+		return r.Access.Livemode()
 	}
-	return r.route.ofLive || r.route.hasTenant() && r.route.method != http.MethodGet && r.route.path != leavePath
+	return r.Route.OfLive || r.Route.HasTenant() && r.Route.Method != http.MethodGet && !r.Route.Personal
 }
 
 // checkOneself admits a log-in without a second factor to the user's own factors
 // as long as the user has none. The change itself refuses a form that changes
 // them, because it knows whether the form was sent before.
-func (p *Pages) checkOneself(r *request) error {
-	if r.route.stepUp != ofOneself {
-		return errSecondFactor
+func (d *Desk) checkOneself(r *Request) error {
+	if r.Route.StepUp != OfOneself {
+		return ErrSecondFactor
 	}
-	if r.route.renews {
+	if r.Route.Renews {
 		return nil
 	}
-	if factors, err := p.cfg.Accounts.Factors(r.ctx(), r.who); err != nil || factors.Strong() {
-		return cmp.Or(err, error(errSecondFactor))
+	if factors, err := d.cfg.Accounts.Factors(r.Ctx(), r.Who); err != nil || factors.Strong() {
+		return cmp.Or(err, error(ErrSecondFactor))
 	}
 	return nil
 }
 
-// signIn redirects to the log-in, which leads back afterwards if the request was
+// SignIn redirects to the log-in, which leads back afterwards if the request was
 // for a page.
-func (r *request) signIn() error {
-	target := loginPath
-	if r.Request().Method == http.MethodGet && r.part() == "" && r.wellFormed() {
-		target += "?next=" + url.QueryEscape(r.pages.onward(r.Request().URL.Path))
+func (r *Request) SignIn() error {
+	target := r.desk.cfg.LogIn
+	if r.Request().Method == http.MethodGet && r.Part() == "" && r.wellFormed() {
+		target += "?next=" + url.QueryEscape(r.desk.Onward(r.Request().URL.Path))
 	}
 	return r.Redirect(http.StatusSeeOther, target)
 }
 
+// askProvider answers a request to a tenant that requires log-in by its provider:
+// a page leads there and back.
+func (d *Desk) askProvider(r *Request) error {
+	id, err := r.ID("tenant")
+	if err != nil || r.Route.Method != http.MethodGet || r.Part() != "" {
+		return errors.Join(err, echo.ErrForbidden)
+	}
+	query := url.Values{"next": {d.Onward(r.Request().URL.Path)}}
+	return r.Redirect(http.StatusSeeOther, account.SSOPath+id.String()+"?"+query.Encode())
+}
+
 // wellFormed reports whether the path's values have the form of modes and IDs.
 // Other values are not repeated in an answer.
-func (r *request) wellFormed() bool {
+func (r *Request) wellFormed() bool {
 	for _, value := range r.ParamValues() {
 		if _, isMode := modes[value]; !isMode && uuid.Validate(strings.TrimPrefix(value, "evt_")) != nil {
 			return false

@@ -1,4 +1,4 @@
-package dashboard
+package desk
 
 import (
 	"net"
@@ -50,22 +50,22 @@ func plainHost(scheme, hostPort string) string {
 // own address, and refuses other requests: passkeys and cookies belong to one
 // host, and no other site may reach the dashboard under its own name. It reports
 // whether it has answered.
-func (p *Pages) checkHost(r *request) (answered bool, err error) {
+func (d *Desk) checkHost(r *Request) (answered bool, err error) {
 	req := r.Request()
-	scheme, _, _ := strings.Cut(p.cfg.URL, ":")
-	if plainHost(scheme, req.Host) == p.host {
+	scheme, _, _ := strings.Cut(d.cfg.URL, ":")
+	if plainHost(scheme, req.Host) == d.host {
 		return false, nil
 	}
 	switch {
-	case r.route.method != http.MethodGet:
+	case r.Route.Method != http.MethodGet:
 		return true, echo.ErrForbidden
-	case r.cookie(movedCookie) != "":
+	case r.CookieValue(movedCookie) != "":
 		return true, errHost
 	}
-	path := homePath // an address that may contain anything is not repeated
+	path := d.cfg.Home // an address that may contain anything is not repeated
 	if r.wellFormed() {
-		path = p.onward(req.URL.Path)
+		path = d.Onward(req.URL.Path)
 	}
-	r.setCookie(movedCookie, "1", movedFor)
-	return true, r.Redirect(http.StatusFound, p.cfg.URL+path)
+	r.PutCookie(movedCookie, "1", movedFor)
+	return true, r.Redirect(http.StatusFound, d.cfg.URL+path)
 }

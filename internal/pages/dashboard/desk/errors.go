@@ -1,17 +1,13 @@
-package dashboard
+package desk
 
 import (
 	"errors"
 	"net/http"
 
 	"agegate/internal/backoffice/account"
-	"agegate/internal/pages/page"
 
 	"github.com/labstack/echo/v4"
 )
-
-// pageView is the page package's view, which layout satisfies.
-type pageView = page.View
 
 // failures are the error pages by name: the texts error.<name>.title and .body.
 var failures = []string{
@@ -20,28 +16,28 @@ var failures = []string{
 }
 
 type errorView struct {
-	layout
+	Layout
 	Name string
 }
 
 // Error writes the page of a failed request. The page depends only on the
 // failure, so that an object of another tenant looks exactly like a missing one.
-func (p *Pages) Error(c echo.Context, status int, cause error) {
+func (d *Desk) Error(c echo.Context, status int, cause error) {
 	v := &errorView{Name: failureOf(status, cause)}
-	if errors.Is(cause, errSent) {
+	if errors.Is(cause, ErrSent) {
 		status = http.StatusConflict
 	}
-	if err := p.set.Render(c, status, "error", v); err != nil {
-		p.cfg.Logger.Error("error page failed", "status", status)
+	if err := d.Set.Render(c, status, "error", v); err != nil {
+		d.cfg.Logger.Error("error page failed", "status", status)
 		_ = c.NoContent(status) // the connection is gone
 	}
 }
 
 // refuseMember writes the page of a refusal for a user who may open other pages
 // of the tenant, with the navigation to those.
-func (p *Pages) refuseMember(r *request, cause error) error {
-	v := &errorView{layout: r.layout(), Name: failureOf(http.StatusForbidden, cause)}
-	return p.set.Render(r, http.StatusForbidden, "error", v)
+func (d *Desk) refuseMember(r *Request, cause error) error {
+	v := &errorView{Layout: r.layout(), Name: failureOf(http.StatusForbidden, cause)}
+	return d.Set.Render(r, http.StatusForbidden, "error", v)
 }
 
 func failureOf(status int, cause error) string {
@@ -50,11 +46,11 @@ func failureOf(status int, cause error) string {
 		return "role"
 	case errors.Is(cause, errReadOnly):
 		return "read_only"
-	case errors.Is(cause, errSecondFactor):
+	case errors.Is(cause, ErrSecondFactor):
 		return "second_factor"
 	case errors.Is(cause, errStepUp):
 		return "step_up"
-	case errors.Is(cause, errSent):
+	case errors.Is(cause, ErrSent):
 		return "sent"
 	case errors.Is(cause, account.ErrLinkGone):
 		return "gone"

@@ -1,4 +1,4 @@
-package dashboard
+package desk
 
 import (
 	"net/http"

@@ -1,4 +1,4 @@
-package dashboard
+package desk
 
 import (
 	"bufio"
@@ -17,7 +17,7 @@ import (
 // A download may take longer than a request, but each batch has a time limit for
 // reading and for sending.
 const (
-	readBatch = 5 * time.Second
+	ReadBatch = 5 * time.Second
 	sendBatch = 15 * time.Second
 )
 
@@ -52,11 +52,16 @@ func (d *downloads) begin(tenantID uuid.UUID) (func(), error) {
 	}, nil
 }
 
-// download writes a file of any length. An error before anything was sent is
+// BeginDownload takes the place of the request's tenant, as begin does.
+func (r *Request) BeginDownload() (end func(), err error) {
+	return r.desk.downloads.begin(r.Access.TenantID())
+}
+
+// Download writes a file of any length. An error before anything was sent is
 // answered as usual. A later error ends the connection, so that browsers do not
 // accept a partial file as complete.
-func (r *request) download(contentType, name string, fill func(ctx context.Context, w io.Writer) error) error {
-	end, err := r.pages.downloads.begin(r.access.TenantID())
+func (r *Request) Download(contentType, name string, fill func(ctx context.Context, w io.Writer) error) error {
+	end, err := r.BeginDownload()
 	if err != nil {
 		return err
 	}
@@ -66,7 +71,7 @@ func (r *request) download(contentType, name string, fill func(ctx context.Conte
 	header.Set(echo.HeaderContentDisposition, `attachment; filename="`+name+`"`)
 	w := bufio.NewWriterSize(&patientWriter{r.Response(), http.NewResponseController(r.Response())}, 32<<10)
 	// The request's own deadline is meant for pages.
-	err = fill(context.WithoutCancel(r.ctx()), w)
+	err = fill(context.WithoutCancel(r.Ctx()), w)
 	if err == nil {
 		err = w.Flush()
 	}

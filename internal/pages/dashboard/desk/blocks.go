@@ -1,0 +1,48 @@
+package desk
+
+import "html/template"
+
+// blocks are the template functions of every page, in addition to t, texts and say.
+var blocks = template.FuncMap{"badge": newBadge, "tile": newTile, "empty": newEmpty, "ceremony": newCeremony}
+
+// BadgeView is a status shown as a word and a shape, so that it does not depend
+// on colour alone.
+type BadgeView struct {
+	Tone string // good, warn, bad or plain
+	Text string
+}
+
+// newBadge is the template function badge: {{template "badge" (badge "good" (t "…"))}}.
+func newBadge(tone, text string) BadgeView { return BadgeView{tone, text} }
+
+// TileView is one figure of an overview.
+type TileView struct{ Label, Value, Note string }
+
+// newTile is the template function tile. Its texts are already translated.
+func newTile(label, value, note string) TileView { return TileView{label, value, note} }
+
+// EmptyView is shown instead of an empty list.
+type EmptyView struct{ Title, Body, Action, Href string }
+
+// newEmpty is the template function empty. Its texts are already translated.
+// Without an address there is no action.
+func newEmpty(title, body, action, href string) EmptyView {
+	return EmptyView{title, body, action, href}
+}
+
+// PasskeyView is the view of a page that offers a passkey.
+type PasskeyView struct {
+	Options string // for the browser; empty if passkeys are not offered
+	None    string // why passkeys cannot work at this address: the key of a text; may be empty
+}
+
+// CeremonyView is a button that makes or uses a passkey.
+type CeremonyView struct {
+	Kind, Label string // create or get
+	PasskeyView
+}
+
+// newCeremony is the template function ceremony. Its label is already translated.
+func newCeremony(kind, label string, v PasskeyView) CeremonyView {
+	return CeremonyView{kind, label, v}
+}

@@ -1,0 +1,241 @@
+package desk
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"time"
+
+	"agegate/internal/backoffice/account"
+	"agegate/internal/backoffice/insight"
+	"agegate/internal/pages/page"
+	"agegate/internal/rules/fault"
+	"agegate/internal/rules/tenant"
+
+	"github.com/google/uuid"
+	"github.com/labstack/echo/v4"
+	"rsc.io/qr"
+)
+
+// Cookies, without the prefix that is added over https.
+const (
+	UserCookie   = "agegate-user"
+	deviceCookie = "agegate-device"
+	noticeCookie = "agegate-notice"
+)
+
+// Request is a request that the guard has admitted.
+type Request struct {
+	echo.Context
+	desk   *Desk
+	Route  Route
+	Who    account.Identity // zero on pages for anyone
+	Access account.Access   // zero on pages without a tenant
+	Tenant tenant.Tenant    // the access's
+}
+
+// Ctx returns the context of the HTTP request.
+func (r *Request) Ctx() context.Context { return r.Request().Context() }
+
+// CookieValue returns the value of a cookie, or "".
+func (r *Request) CookieValue(name string) string {
+	c, err := r.Cookie(r.desk.Set.CookieName(name))
+	if err != nil {
+		return ""
+	}
+	return c.Value
+}
+
+// PutCookie gives the browser a cookie for a time.
+func (r *Request) PutCookie(name, value string, life time.Duration) {
+	r.desk.Set.SetCookie(r, r.desk.Set.CookieName(name), value, life)
+}
+
+// DropCookie takes a cookie away from the browser.
+func (r *Request) DropCookie(name string) { r.PutCookie(name, "", -time.Second) }
+
+// Browser returns the data of the browser for a log-in.
+func (r *Request) Browser() account.Browser {
+	return account.Browser{
+		Login: r.CookieValue(UserCookie), Device: r.CookieValue(deviceCookie),
+		Network: network(r.Request(), r.desk.cfg.Proxies),
+	}
+}
+
+// SignedIn gives the browser the cookies of a log-in and the user's language.
+func (r *Request) SignedIn(signed account.Signed) error {
+	r.PutCookie(UserCookie, signed.Login, account.LoginTTL)
+	r.PutCookie(deviceCookie, signed.Device, account.DeviceTTL)
+	who, err := r.desk.cfg.Accounts.Identify(r.Ctx(), signed.Login)
+	if err == nil {
+		r.desk.Set.SetLanguage(r, who.User().Locale)
+	}
+	return err
+}
+
+// Renewed gives the browser the new cookie of a log-in.
+func (r *Request) Renewed(token string) { r.PutCookie(UserCookie, token, account.LoginTTL) }
+
+// View is the data of one screen: a pointer to a struct that embeds Layout.
+type View interface {
+	page.View
+	base() *Layout
+}
+
+// Part returns which part of its screen the request asks for, or "" for all of it.
+func (r *Request) Part() string { return r.QueryParam("part") }
+
+// Show writes a screen, or only the requested part of it, without the layout.
+func (r *Request) Show(status int, screen string, v View) error {
+	if r.Part() != "" {
+		return r.desk.Set.RenderPart(r, screen, r.Part(), v)
+	}
+	*v.base() = r.layout()
+	v.base().Notice, v.base().Failed = r.takeNotice()
+	return r.desk.Set.Render(r, status, screen, v)
+}
+
+// Unread reports whether a part of a page could not be read. Then the page says
+// so in its place, and the log says why. A failure of the request itself is
+// returned.
+func (r *Request) Unread(part string, err error) (bool, error) {
+	code := fault.CodeOf(err)
+	if err == nil || code != "" && code != fault.Unavailable || r.Ctx().Err() != nil {
+		return false, err
+	}
+	r.desk.cfg.Logger.Error("part of a page not read", "page", r.Route.Path, "part", part, "error", err)
+	return true, nil
+}
+
+// QRCode answers with a text as a QR code: a PNG with the given size of a module
+// in pixels.
+func (r *Request) QRCode(text string, module int) error {
+	code, err := qr.Encode(text, qr.M)
+	if err != nil {
+		return err
+	}
+	code.Scale = module
+	header := r.Response().Header()
+	header.Set("Cache-Control", "no-store")
+	header.Set("X-Content-Type-Options", "nosniff")
+	header.Set("Cross-Origin-Resource-Policy", "same-origin")
+	return r.Blob(http.StatusOK, "image/png", code.PNG())
+}
+
+// Done finishes a change: it redirects to a page, which then shows the text
+// notice.<notice> once.
+func (r *Request) Done(path, notice string) error {
+	if notice != "" {
+		r.PutCookie(noticeCookie, notice, time.Minute)
+	}
+	return r.Redirect(http.StatusSeeOther, path)
+}
+
+// takeNotice returns the key of the notice that a change has left, or "", and
+// whether it reports a failure. The cookie could contain anything, so only keys in
+// the catalogue count.
+func (r *Request) takeNotice() (key string, failed bool) {
+	name := r.CookieValue(noticeCookie)
+	if name == "" {
+		return "", false
+	}
+	r.DropCookie(noticeCookie)
+	if key := "notice." + name; r.desk.Set.Has(key) {
+		return key, slices.Contains(r.desk.failed, name)
+	}
+	return "", false
+}
+
+// ErrSent refuses a form that was sent before.
+var ErrSent = fault.New(fault.Conflict, "The form was sent before")
+
+// Once accepts each copy of a form the first time and returns ErrSent after that.
+// Call it when the form has no errors, just before the change, and only for
+// users, because it writes a row. The row stays if the change fails, because
+// after a lost connection it is unknown whether the change was made: the page of
+// ErrSent only promises that it is not made twice.
+func (r *Request) Once(f *FormView) error {
+	if f.Sent == "" {
+		return echo.ErrBadRequest
+	}
+	first, err := r.desk.cfg.Accounts.ClaimForm(r.Ctx(), r.Who, f.Sent)
+	if err == nil && !first {
+		return ErrSent
+	}
+	return err
+}
+
+// ID returns a parameter of the path as an ID, or echo.ErrNotFound.
+func (r *Request) ID(name string) (uuid.UUID, error) {
+	id, ok := ParseID(r.Param(name))
+	if !ok {
+		return uuid.Nil, echo.ErrNotFound
+	}
+	return id, nil
+}
+
+// Cursor returns the ID after which a list continues, uuid.Nil without the
+// parameter, or echo.ErrNotFound.
+func (r *Request) Cursor(name string) (uuid.UUID, error) {
+	id, ok := ParseID(r.QueryParam(name))
+	if !ok && r.QueryParam(name) != "" {
+		return uuid.Nil, echo.ErrNotFound
+	}
+	return id, nil
+}
+
+// ParseID parses an ID in the gateway's spelling.
+func ParseID(text string) (uuid.UUID, bool) {
+	id, err := uuid.Parse(text)
+	return id, err == nil && id.String() == text
+}
+
+// Href returns the address of a pattern with the request's tenant and mode.
+func (r *Request) Href(pattern string) string {
+	return Href(pattern, r.Access.TenantID().String(), r.Mode())
+}
+
+// To returns the address of a page whose pattern has no mode. The address keeps the mode for
+// the page's links.
+func (r *Request) To(pattern string) string {
+	if r.Mode() == "live" {
+		return r.Href(pattern) + "?mode=live"
+	}
+	return r.Href(pattern)
+}
+
+// May reports whether the user's role in the tenant has a right.
+func (r *Request) May(right account.Right) bool { return r.Access.Role().May(right) }
+
+// Opens reports whether the page of a pattern exists and the user's role may open
+// it. It does not cover pages without a tenant.
+func (r *Request) Opens(pattern string) bool {
+	route, exists := r.desk.byPattern[pattern]
+	return exists && (!route.HasTenant() || r.May(route.MinRole.right()))
+}
+
+// Editing returns the address of a page without a mode if the user may open it,
+// or "".
+func (r *Request) Editing(pattern string) string {
+	if r.Opens(pattern) {
+		return r.To(pattern)
+	}
+	return ""
+}
+
+// Scope is the tenant and mode that the page shows.
+func (r *Request) Scope() insight.Scope {
+	return insight.Scope{TenantID: r.Access.TenantID(), Livemode: r.Access.Livemode()}
+}
+
+// Zone is the time zone in which the page shows times.
+func (r *Request) Zone() *time.Location { return r.Who.User().Location() }
+
+// Mode is the mode of the page's links. On pages without a mode it is that of the
+// previous page.
+func (r *Request) Mode() string {
+	if r.Access.Livemode() || !r.Route.HasMode() && r.QueryParam("mode") == "live" {
+		return "live"
+	}
+	return "test"
+}

@@ -1,0 +1,125 @@
+package desk
+
+import (
+	"net/http"
+	"regexp"
+	"strings"
+
+	"agegate/internal/backoffice/account"
+
+	"github.com/google/uuid"
+)
+
+// MinRole is the minimum role for a route.
+type MinRole int
+
+// The roles between User and Operator are members of the path's tenant whose role
+// has a right. Being an operator makes nobody a member of a tenant.
+const (
+	Anyone   MinRole = iota
+	User             // who is signed in
+	Member           // any role
+	Reader           // who reads sessions
+	Viewer           // who reads settings
+	Refused          // who reads refusals
+	Auditor          // who reads the audit log
+	Prover           // who makes evidence packs
+	Resender         // who sends webhook events again
+	Developer
+	Owner
+	Operator // of the instance
+)
+
+// right returns the right that a member needs.
+func (l MinRole) right() account.Right {
+	return map[MinRole]account.Right{
+		Member: account.BeMember, Reader: account.ReadSessions, Viewer: account.ReadSettings, Refused: account.ReadRefusals,
+		Auditor: account.ReadAudit, Prover: account.Prove, Resender: account.Resend, Developer: account.Develop,
+		Owner: account.Own,
+	}[l]
+}
+
+// StepUp is when a route requires a recent confirmation of the user's identity.
+type StepUp int
+
+// When a route requires a confirmation.
+const (
+	Never StepUp = iota
+	InLive
+	Always
+	// OfOneself is Always, except that a user without a second factor confirms by
+	// password alone: otherwise nobody could add a factor.
+	OfOneself
+)
+
+// Route is a page or an act. All routes of the table are registered, and tests
+// enumerate them.
+type Route struct {
+	Method string // GET, which includes HEAD, or POST
+	// Path is the pattern. :tenant is the tenant's ID and :mode is test or live;
+	// other parameters are the handler's.
+	Path     string
+	MinRole  MinRole
+	StepUp   StepUp
+	TestOnly bool     // not found in live mode
+	OfLive   bool     // shows data of live mode, although the path has no mode
+	Personal bool     // changes only the user's own membership of the tenant
+	Entry    bool     // a log-in may lead here, although the page is for anyone
+	Renews   bool     // gives the log-in another token
+	MaxForm  int64    // maximum size of a form, in bytes; 0 means maxForm
+	Kept     []string // parameters of the query that the links to other languages keep
+	Handle   func(r *Request) error
+}
+
+// maxForm is the default maximum size of a form, in bytes: enough for a pasted
+// webhook.
+const maxForm = 64 << 10
+
+// HasTenant reports whether the path names a tenant.
+func (r Route) HasTenant() bool { return strings.Contains(r.Path, ":tenant") }
+
+// HasMode reports whether the path names a mode.
+func (r Route) HasMode() bool { return strings.Contains(r.Path, ":mode") }
+
+// modes are the values of :mode.
+var modes = map[string]bool{"test": false, "live": true} // to livemode
+
+// segment matches a path parameter in an address to go to.
+var segment = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+
+// Onward returns where to go after a log-in: the path, built again from the GET
+// route that it matches, or home. So no address leads to another site.
+func (d *Desk) Onward(path string) string {
+	given := strings.Split(path, "/")
+	for _, r := range d.routes {
+		if r.Method == http.MethodGet && (r.MinRole >= User || r.Entry) {
+			if built, ok := rebuild(strings.Split(r.Path, "/"), given); ok {
+				return built
+			}
+		}
+	}
+	return d.cfg.Home
+}
+
+// rebuild returns a path of a pattern with the parameters of given, if it fits.
+func rebuild(pattern, given []string) (string, bool) {
+	if len(pattern) != len(given) {
+		return "", false
+	}
+	built := make([]string, len(pattern))
+	for i, part := range pattern {
+		_, isMode := modes[given[i]]
+		id, err := uuid.Parse(given[i])
+		switch {
+		case part == ":tenant" && err == nil:
+			built[i] = id.String()
+		case part == ":mode" && isMode,
+			part != ":tenant" && part != ":mode" && strings.HasPrefix(part, ":") && segment.MatchString(given[i]),
+			part == given[i]:
+			built[i] = given[i]
+		default:
+			return "", false
+		}
+	}
+	return strings.Join(built, "/"), true
+}

@@ -1,0 +1,45 @@
+package desk
+
+import (
+	"errors"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"net/url"
+	"os"
+
+	"github.com/labstack/echo/v4"
+)
+
+// readUpload parses a multipart form and returns the first most bytes of a
+// field's file, or nil if there is none. It reads the rest of a longer file, so
+// that the fields after it are not lost.
+func readUpload(req *http.Request, field string, limit int64) (upload []byte, err error) {
+	parts, err := req.MultipartReader()
+	if errors.Is(err, http.ErrNotMultipart) {
+		return nil, nil // a form without a file
+	}
+	typed, room := url.Values{}, int64(maxForm)
+	for err == nil {
+		var part *multipart.Part
+		if part, err = parts.NextPart(); err != nil {
+			break
+		}
+		if part.FormName() == field {
+			upload, err = io.ReadAll(io.LimitReader(part, limit))
+			continue
+		}
+		var value []byte
+		value, err = io.ReadAll(http.MaxBytesReader(nil, part, room))
+		room -= int64(len(value))
+		typed.Add(part.FormName(), string(value))
+	}
+	switch {
+	case errors.As(err, new(*http.MaxBytesError)), errors.Is(err, os.ErrDeadlineExceeded): // did not arrive in time
+		return nil, echo.ErrStatusRequestEntityTooLarge
+	case !errors.Is(err, io.EOF):
+		return nil, echo.ErrBadRequest
+	}
+	req.PostForm = typed
+	return upload, nil
+}

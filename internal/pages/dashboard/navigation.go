@@ -1,0 +1,113 @@
+package dashboard
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"agegate/internal/backoffice/account"
+	"agegate/internal/pages/dashboard/desk"
+)
+
+// Home is the path of the dashboard's first page.
+const Home = "/dashboard"
+
+// Patterns that many features use.
+const (
+	homePath     = Home
+	accountPath  = "/dashboard/account"
+	overviewPath = "/dashboard/:tenant/:mode"
+)
+
+var tenantNav = []desk.NavGroup{
+	{Items: []desk.NavItem{
+		{Name: "overview", Pattern: overviewPath, Icon: "home", Alone: true},
+		{Name: "sessions", Pattern: sessionsPath, Icon: "people"},
+	}},
+	{Name: "developers", Items: []desk.NavItem{
+		{Name: "keys", Pattern: keysPath, Icon: "key"},
+		{Name: "webhooks", Pattern: webhooksPath, Icon: "send"},
+		{Name: "redirect_secret", Pattern: redirectPath, Icon: "shield"},
+		{Name: "playground", Pattern: playgroundPath, Icon: "play"},
+		{Name: "cards", Pattern: cardsPath, Icon: "grid"},
+		{Name: "paste", Pattern: pastePath, Icon: "clipboard"},
+		{Name: "refusals", Pattern: refusalsPath, Icon: "stop"},
+	}},
+	{Name: "organisation", Items: []desk.NavItem{
+		{Name: "settings", Pattern: settingsPath, Icon: "settings"},
+		{Name: "team", Pattern: teamPath, Icon: "team"},
+		{Name: "billing", Pattern: billingPath, Icon: "card"},
+		{Name: "audit", Pattern: auditPath, Icon: "list"},
+		{Name: "evidence", Pattern: evidencePath, Icon: "seal"},
+	}},
+}
+
+var operatorNav = []desk.NavGroup{{Name: "operator", Items: []desk.NavItem{
+	{Name: "tenants", Pattern: operatorPath, Icon: "home", Below: operatorPath + "/tenants"},
+	{Name: "users", Pattern: usersPath, Icon: "team"},
+	{Name: "system", Pattern: systemPath, Icon: "settings"},
+	{Name: "lab", Pattern: operatorPath + "/lab", Icon: "play"},
+	{Name: "drift", Pattern: driftPath, Icon: "list"},
+	{Name: "operator_audit", Pattern: operatorAuditPath, Icon: "list"},
+}}}
+
+var accountNav = []desk.NavGroup{{Items: []desk.NavItem{
+	{Name: "home", Pattern: homePath, Icon: "home", Alone: true},
+	{Name: "account", Pattern: accountPath, Icon: "team"},
+}}}
+
+// navigation has the texts of the navigation.
+func (p *Pages) navigation() desk.Feature {
+	var f desk.Feature
+	for _, group := range slices.Concat(tenantNav, operatorNav, accountNav) {
+		if group.Name != "" {
+			f.Keys = append(f.Keys, "nav."+group.Name)
+		}
+		for _, item := range group.Items {
+			f.Keys = append(f.Keys, "nav."+item.Name)
+		}
+	}
+	return f
+}
+
+// frame adds the navigation and the notices to the frame of a page.
+func (p *Pages) frame(r *desk.Request, l *desk.Layout) {
+	if l.Person != "" {
+		l.Account = accountPath
+	}
+	switch {
+	case r.Route.HasTenant():
+		l.Nav, l.Tenant, l.Low = r.Nav(tenantNav), tenantViewOf(r), p.lowBalance(r)
+	case r.Route.MinRole == desk.Operator:
+		l.Nav, l.Drifted = r.Nav(operatorNav), p.driftNotice()
+	case r.Route.Path == accountPath:
+		l.Nav = r.Nav(accountNav)
+	}
+}
+
+func tenantViewOf(r *desk.Request) *desk.TenantView {
+	pattern := r.Route.Path
+	if !r.Route.HasMode() || r.Route.TestOnly || r.Route.Method != http.MethodGet || strings.Count(pattern, ":") > 2 {
+		pattern = overviewPath // an object of one mode does not exist in the other
+	}
+	if !r.Opens(pattern) {
+		pattern = refusalsPath
+	}
+	id := r.Access.TenantID().String()
+	v := &desk.TenantView{
+		Name: r.Tenant.Name, Disabled: r.Tenant.Disabled,
+		Test: desk.Href(pattern, id, "test"), Live: desk.Href(pattern, id, "live"),
+	}
+	if r.Route.HasMode() {
+		v.Mode = r.Mode()
+	}
+	return v
+}
+
+// landing returns the pattern of the first page for a member of a tenant.
+func landing(role account.Role) string {
+	if role.May(account.ReadSessions) {
+		return overviewPath
+	}
+	return auditPath
+}
