@@ -48,7 +48,7 @@ func TestSessionsDoNotWaitForAnAct(t *testing.T) {
 			}
 		}
 		return o.UpdateSessions(ctx, func(tx session.Tx) error {
-			return tx.InsertSession(session.Session{
+			return tx.InsertSessions(session.Session{
 				ID: uuid.Must(uuid.NewV7()), TenantID: o.tenant, TargetAge: 18, Status: session.StatusPending,
 				LinkHash: make([]byte, 32), CreatedAt: time.Now(), ExpiresAt: time.Now().Add(time.Hour),
 			})

@@ -3,12 +3,12 @@ package store
 import (
 	"context"
 	"math"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
 
 	"agegate/internal/rules/billing"
-	"agegate/internal/rules/tenant"
 )
 
 var (
@@ -81,57 +81,20 @@ func (s *Store) EntriesBetween(
 	})
 }
 
-// TakeCounter implements billing.Tx.
-func (tx *Tx) TakeCounter(terms billing.Terms) (bool, error) {
-	statement, args := tx.taking(billing.Purchase{Terms: terms, Units: 1}, nil)
-	return changed(tx.db.Exec(statement, args...))
-}
-
-// taking returns the statement that takes the units of a purchase, if the tenant's
-// terms are still those that are given, if any. It changes one row or none. The first
+// TakeCounter implements billing.Tx. The statement changes one row or none. The first
 // unit of a period inserts the row, unless the limit is too low: then the SELECT
 // returns nothing. The casts give PostgreSQL the parameters' types.
-func (tx *Tx) taking(p billing.Purchase, owner *tenant.Terms) (statement string, args []any) {
-	limit := limitOrNone(p.Limit)
-	condition, terms := onTerms(p.TenantID, owner)
-	if p.Credit {
-		return `
-			UPDATE credit_balances SET units = units - ? WHERE tenant_id = ? AND units >= ?
-			AND CAST(? AS bigint) <= coalesce((
-				SELECT used FROM usage_counters WHERE tenant_id = ? AND counter = ? AND period = ?), 0)
-			AND NOT EXISTS (
-				SELECT 1 FROM holds WHERE tenant_id = ? AND source = ? AND period = ? AND status = 'open'
-					AND expires_at <= ?)` + condition,
-			append([]any{p.Units, p.TenantID, p.Units, limit, p.TenantID, p.Counter(), p.Period,
-				p.TenantID, billing.SourceFree, p.Period, p.Now}, terms...)
+func (tx *Tx) TakeCounter(q billing.Quota, n int64) (bool, error) {
+	limit := q.Limit
+	if limit == billing.Unlimited {
+		limit = math.MaxInt64
 	}
-	args = append([]any{p.TenantID, p.Counter(), p.Period, p.Units, limit, p.Units}, terms...)
-	return `
+	return changed(tx.db.Exec(`
 		INSERT INTO usage_counters (tenant_id, counter, period, used)
-		SELECT CAST(? AS ` + tx.uuidType() + `), ?, ?, CAST(? AS bigint) WHERE CAST(? AS bigint) >= ?` + condition + `
+		SELECT CAST(? AS `+tx.uuidType()+`), ?, ?, CAST(? AS bigint) WHERE CAST(? AS bigint) >= ?
 		ON CONFLICT (tenant_id, counter, period) DO UPDATE SET used = usage_counters.used + excluded.used
 		WHERE usage_counters.used <= CAST(? AS bigint) - excluded.used`,
-		append(args, limit)
-}
-
-// onTerms returns a further condition of a statement: that a tenant has these terms.
-// nil is no condition.
-func onTerms(tenantID uuid.UUID, t *tenant.Terms) (condition string, args []any) {
-	if t == nil {
-		return "", nil
-	}
-	return ` AND EXISTS (
-			SELECT 1 FROM tenants WHERE id = ? AND success_url = ? AND cancel_url = ? AND webhook_url = ?
-			AND free_checks IS NOT DISTINCT FROM CAST(? AS bigint) AND test_cap IS NOT DISTINCT FROM CAST(? AS bigint))`,
-		[]any{tenantID, t.SuccessURL, t.CancelURL, t.WebhookURL, t.FreeChecks, t.TestCap}
-}
-
-// limitOrNone returns a limit as a number; no limit is the largest one.
-func limitOrNone(limit int64) int64 {
-	if limit == billing.Unlimited {
-		return math.MaxInt64
-	}
-	return limit
+		q.TenantID, q.Counter(), q.Period, n, limit, n, limit))
 }
 
 func (tx *Tx) uuidType() string {
@@ -162,10 +125,12 @@ func (tx *Tx) AddCredit(tenantID uuid.UUID, delta int64) (bool, error) {
 		tenantID, delta))
 }
 
-// InsertHold implements billing.Tx.
-func (tx *Tx) InsertHold(h billing.Hold) error {
-	row := fromHold(h)
-	return tx.db.Create(&row).Error
+// InsertHolds implements billing.Tx.
+func (tx *Tx) InsertHolds(holds ...billing.Hold) error {
+	return tx.insertRows("holds (session_id, tenant_id, source, period, status, expires_at)",
+		mapAll(holds, func(h billing.Hold) any {
+			return []any{h.SessionID, h.TenantID, h.Source, h.Period, holdOpen, h.ExpiresAt}
+		}))
 }
 
 const holdColumns = "session_id, tenant_id, source, period, expires_at"
@@ -256,6 +221,13 @@ func (tx *Tx) AppendEntries(entries ...billing.Entry) error {
 	if len(entries) == 0 {
 		return nil
 	}
-	rows := mapAll(entries, fromEntry)
-	return tx.db.Create(&rows).Error
+	return tx.insertRows("ledger_entries (id, tenant_id, session_id, kind, source, period, delta, created_at)",
+		mapAll(entries, func(e billing.Entry) any {
+			return []any{e.ID, e.TenantID, e.SessionID, e.Kind, e.Source, e.Period, e.Delta, e.CreatedAt}
+		}))
+}
+
+// insertRows inserts rows, each a list of values, into columns of a table.
+func (tx *Tx) insertRows(into string, rows []any) error {
+	return tx.db.Exec("INSERT INTO "+into+" VALUES "+strings.Repeat(", ?", len(rows))[2:], rows...).Error
 }

@@ -16,8 +16,6 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
 	"gorm.io/driver/postgres"
-
-	"agegate/internal/rules/gather"
 )
 
 // pgServer holds what is needed to open further pools on the PostgreSQL
@@ -49,9 +47,7 @@ func openPostgres(ctx context.Context, cfg Config) (*Store, error) {
 	if err != nil {
 		return nil, errors.Join(translate(err), pool.Close())
 	}
-	s := &Store{writer: db, reader: db, postgres: pg}
-	s.batches = gather.New(maxBatches, s.createAcross)
-	return s, nil
+	return &Store{writer: db, reader: db, postgres: pg}, nil
 }
 
 // meetPostgres reads the URL and connects once; see meet.

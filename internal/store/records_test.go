@@ -22,7 +22,7 @@ func TestPruneWaitsForNoEvent(t *testing.T) {
 	o.finish(o.claimOne(), webhook.ClassDelivered, delivered)
 	past := time.Now().Add(-time.Hour)
 	o.must(o.UpdateSessions(t.Context(), func(tx session.Tx) error {
-		return tx.InsertSession(session.Session{
+		return tx.InsertSessions(session.Session{
 			ID: event.SessionID, TenantID: o.tenant, TargetAge: 18, Status: session.StatusPassed,
 			LinkHash: make([]byte, 32), CreatedAt: past, ExpiresAt: past, CompletedAt: &past,
 		})

@@ -102,28 +102,32 @@ func (s *Store) BindBrowser(ctx context.Context, id uuid.UUID, browserHash []byt
 // MarkOpened implements session.Store.
 func (s *Store) MarkOpened(ctx context.Context, id uuid.UUID, now time.Time) error {
 	return s.Update(ctx, func(tx *Tx) error {
-		return tx.db.Exec("UPDATE sessions SET opened_at = ? WHERE id = ? AND opened_at IS NULL", now, id.String()).Error
+		return tx.db.Exec("UPDATE sessions SET opened_at = ? WHERE id = ? AND opened_at IS NULL", now, id).Error
 	})
 }
 
 // MarkRedirected implements session.Store.
 func (s *Store) MarkRedirected(ctx context.Context, id uuid.UUID, now time.Time) error {
 	return s.Update(ctx, func(tx *Tx) error {
-		return tx.db.Exec("UPDATE sessions SET redirected_at = ? WHERE id = ? AND redirected_at IS NULL", now,
-			id.String()).Error
+		return tx.db.Exec("UPDATE sessions SET redirected_at = ? WHERE id = ? AND redirected_at IS NULL", now, id).Error
 	})
 }
 
-// LockSession implements session.Tx. The ID is passed as text: the driver
-// would first try and fail to encode a uuid.UUID in another way.
+// LockSession implements session.Tx.
 func (tx *Tx) LockSession(id uuid.UUID) (session.Session, error) {
-	return takeSession(tx.forUpdate(), "id = ?", id.String())
+	return takeSession(tx.forUpdate(), "id = ?", id)
 }
 
-// InsertSession implements session.Tx.
-func (tx *Tx) InsertSession(s session.Session) error {
-	row := sessionRow(s)
-	return tx.db.Create(&row).Error
+// InsertSessions implements session.Tx.
+func (tx *Tx) InsertSessions(sessions ...session.Session) error {
+	rows := mapAll(sessions, fromSession)
+	return tx.db.Create(&rows).Error
+}
+
+// DropUnpaid implements session.Tx.
+func (tx *Tx) DropUnpaid(sessions ...session.Session) error {
+	rows := mapAll(sessions, fromSession)
+	return tx.db.Delete(&rows).Error
 }
 
 // decided are the columns that decisions change. Other columns change in

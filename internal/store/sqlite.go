@@ -10,8 +10,6 @@ import (
 	"syscall"
 
 	"github.com/glebarez/sqlite"
-
-	"agegate/internal/rules/gather"
 )
 
 // sqliteFile is the file behind a SQLite store.
@@ -64,7 +62,6 @@ func openSQLite(path string) (*Store, error) {
 		return nil, errors.Join(err, reader.Close(), writer.Close())
 	}
 	s := &Store{sqlite: &sqliteFile{path, turn}}
-	s.batches = gather.New(maxBatches, s.createBatches)
 	// The writer first: it creates the file that the readers need.
 	if s.writer, err = openGORM(&sqlite.Dialector{Conn: &turnPool{newPool(writer), turn}}); err == nil {
 		s.reader, err = openGORM(&sqlite.Dialector{Conn: newPool(reader)})

@@ -12,15 +12,12 @@ import (
 	"errors"
 	"os"
 	"strings"
-	"sync/atomic"
 	"time"
 
-	"github.com/google/uuid"
 	"gorm.io/gorm"
 	"gorm.io/gorm/logger"
 
 	"agegate/internal/rules/fault"
-	"agegate/internal/rules/gather"
 )
 
 // Timeout is the default of Config.Timeout.
@@ -53,8 +50,6 @@ type Store struct {
 	lock     *os.File    // held from LockServe to Close
 	timeout  time.Duration
 	now      func() time.Time
-	batches  *gather.Group[bool, batch, map[uuid.UUID]bool] // creations of several tenants; on PostgreSQL by what pays
-	writing  atomic.Int32                                   // how many of them PostgreSQL is asked to write
 }
 
 // Open connects to the database and checks that it answers. On SQLite it

@@ -91,7 +91,7 @@ func takeTenant(query *gorm.DB, condition ...any) (tenant.Tenant, error) {
 
 // settings returns a tenant's settings; db reads the tenant.
 func (tx *Tx) settings(db *gorm.DB, id uuid.UUID) (tenant.Settings, error) {
-	found, err := takeTenant(db, "id = ?", id.String())
+	found, err := takeTenant(db, "id = ?", id)
 	if err != nil {
 		return tenant.Settings{}, err
 	}
@@ -111,18 +111,16 @@ func (s *Store) TenantByID(ctx context.Context, id uuid.UUID) (tenant.Tenant, er
 	return view(ctx, s, func(tx *Tx) (tenant.Tenant, error) { return tx.Tenant(id) })
 }
 
-// Terms implements tenant.Store. Every creation asks for them, so it avoids GORM,
-// as Standings does.
-func (s *Store) Terms(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]tenant.Terms, error) {
-	return readByID(ctx, s, "SELECT id, success_url, cancel_url, webhook_url, free_checks, test_cap FROM tenants", ids,
-		func(t *tenant.Terms) []any {
-			return []any{&t.SuccessURL, &t.CancelURL, &t.WebhookURL, &t.FreeChecks, &t.TestCap}
-		})
-}
-
 // Tenant implements session.Tx.
 func (tx *Tx) Tenant(id uuid.UUID) (tenant.Tenant, error) {
-	return takeTenant(tx.db, "id = ?", id.String())
+	return takeTenant(tx.db, "id = ?", id)
+}
+
+// Terms implements session.Tx. Every creation reads them, so it names only their columns.
+func (tx *Tx) Terms(id uuid.UUID) (t tenant.Terms, err error) {
+	err = tx.db.Raw("SELECT success_url, cancel_url, webhook_url, free_checks, test_cap FROM tenants WHERE id = ?", id).
+		Row().Scan(&t.SuccessURL, &t.CancelURL, &t.WebhookURL, &t.FreeChecks, &t.TestCap)
+	return t, err
 }
 
 // Tenants implements tenant.Store.

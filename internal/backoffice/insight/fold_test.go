@@ -83,7 +83,7 @@ func (m *machine) service() *insight.Service {
 func insert(t interface{ Fatal(...any) }, db *store.Store, s session.Session) {
 	sum := sha256.Sum256(s.ID[:])
 	s.LinkHash = sum[:]
-	if err := db.UpdateSessions(ctx, func(tx session.Tx) error { return tx.InsertSession(s) }); err != nil {
+	if err := db.UpdateSessions(ctx, func(tx session.Tx) error { return tx.InsertSessions(s) }); err != nil {
 		t.Fatal(err)
 	}
 }

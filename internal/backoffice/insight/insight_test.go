@@ -174,8 +174,8 @@ func TestAllowanceLasts(t *testing.T) {
 		}
 		err := db.UpdateBilling(t.Context(), func(tx billing.Tx) error {
 			for range 3 {
-				if _, err := tx.TakeCounter(billing.Terms{TenantID: scope.TenantID, Livemode: true, Period: "2026-03",
-					Limit: 500}); err != nil {
+				if _, err := tx.TakeCounter(billing.Quota{TenantID: scope.TenantID, Livemode: true, Period: "2026-03",
+					Limit: 500}, 1); err != nil {
 					return err
 				}
 			}
@@ -266,7 +266,7 @@ func TestRareSessionsAreFound(t *testing.T) {
 		}
 		err := db.UpdateSessions(ctx, func(tx session.Tx) error {
 			for _, sess := range all {
-				if err := tx.InsertSession(sess); err != nil {
+				if err := tx.InsertSessions(sess); err != nil {
 					return err
 				}
 			}

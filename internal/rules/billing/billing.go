@@ -6,7 +6,6 @@
 package billing
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -90,15 +89,15 @@ type Entry struct {
 // tenant's counters by period, then its credit. A hold is settled and extended
 // under the lock of its session, and released under the lock of its balance.
 type Tx interface {
-	// TakeCounter adds one to the terms' counter unless it has reached their
-	// limit, and reports whether it did.
-	TakeCounter(terms Terms) (bool, error)
+	// TakeCounter adds n (1 or more) to the quota's counter unless that would
+	// exceed its limit, and reports whether it did.
+	TakeCounter(q Quota, n int64) (bool, error)
 	// ReturnCounter subtracts n, but not below zero.
 	ReturnCounter(tenantID uuid.UUID, c Counter, period string, n int64) error
 	// AddCredit changes the balance by delta unless it would fall below zero,
 	// and reports whether it did.
 	AddCredit(tenantID uuid.UUID, delta int64) (bool, error)
-	InsertHold(h Hold) error
+	InsertHolds(holds ...Hold) error
 	// SettleHold marks the session's open hold as spent and returns it, or false
 	// if none is open.
 	SettleHold(sessionID uuid.UUID) (Hold, bool, error)
@@ -170,108 +169,6 @@ func Ledger(ctx context.Context, store Store, tenantID uuid.UUID) iter.Seq2[Entr
 		}
 	}
 }
-
-// Limits holds the operator's defaults.
-type Limits struct {
-	FreeChecksPerMonth int64 // Unlimited or 0 and up
-	TestDailyCap       int64 // Unlimited or 0 and up
-	// maximum number of expired holds that Take releases in one statement; 0 for the constant ReleaseBatch
-	ReleaseBatch int
-}
-
-// Charge describes the session for which a unit is reserved.
-type Charge struct {
-	TenantID   uuid.UUID
-	SessionID  uuid.UUID
-	Livemode   bool
-	FreeChecks *int64 // the tenant's own allowance, nil for the default
-	TestCap    *int64 // the tenant's own daily cap of test sessions, nil for the default
-	Now        time.Time
-	ExpiresAt  time.Time
-}
-
-// Take reserves the cost of a new session, inside the transaction that inserts it. It returns
-// fault.TooMany when a test session is over the daily cap and fault.InsufficientFunds when a live
-// one finds no free check and no credit; the caller then rolls back.
-func (l Limits) Take(tx Tx, c Charge) error {
-	if !c.Livemode {
-		return l.takeTest(tx, c)
-	}
-	hold := Hold{SessionID: c.SessionID, TenantID: c.TenantID, ExpiresAt: c.ExpiresAt}
-	ok, err := l.takeUnit(tx, c, &hold)
-	if err != nil {
-		return err
-	}
-	if !ok {
-		return fault.New(fault.InsufficientFunds,
-			"No free check is left this month and the prepaid credit is used up. Top up to resume verifications.")
-	}
-	if err := tx.InsertHold(hold); err != nil {
-		return err
-	}
-	return appendEntry(tx, hold, EntryHold, -1, c.Now)
-}
-
-func (l Limits) takeTest(tx Tx, c Charge) error {
-	ok, err := tx.TakeCounter(l.Terms(c))
-	if err != nil || ok {
-		return err
-	}
-	tooMany := fault.New(fault.TooMany, "Test session daily cap reached")
-	midnight := c.Now.UTC().Truncate(24 * time.Hour).Add(24 * time.Hour)
-	tooMany.RetryAfter = midnight.Sub(c.Now)
-	return tooMany
-}
-
-// takeUnit takes a unit of the free allowance, or else of the credit. If a
-// balance is used up, it first releases the holds of expired sessions on it. It
-// fills in hold's source.
-func (l Limits) takeUnit(tx Tx, c Charge, hold *Hold) (bool, error) {
-	terms := l.Terms(c)
-	hold.Source, hold.Period = SourceFree, terms.Period
-	ok, err := l.takeFree(tx, c, terms)
-	if err != nil || ok {
-		return ok, err
-	}
-	hold.Source, hold.Period = SourceCredit, ""
-	return l.takeCredit(tx, c)
-}
-
-// maxRounds limits how many batches one creation releases. It needs more than one only if the
-// allowance was lowered far below the units in use.
-const maxRounds = 5
-
-func (l Limits) takeFree(tx Tx, c Charge, terms Terms) (bool, error) {
-	for range maxRounds {
-		ok, err := tx.TakeCounter(terms)
-		if err != nil || ok {
-			return ok, err
-		}
-		n, err := release(tx, c.TenantID, &Balance{SourceFree, terms.Period}, c.Now, l.releaseBatch())
-		if err != nil || n == 0 {
-			return false, err
-		}
-	}
-	// It is not known yet whether a free check is left.
-	busy := fault.New(fault.Unavailable, "Expired sessions are still being released")
-	busy.RetryAfter = time.Second
-	return false, busy
-}
-
-func (l Limits) takeCredit(tx Tx, c Charge) (bool, error) {
-	ok, err := tx.AddCredit(c.TenantID, -1)
-	if err != nil || ok {
-		return ok, err
-	}
-	if _, err := release(tx, c.TenantID, &Balance{Source: SourceCredit}, c.Now, l.releaseBatch()); err != nil {
-		return false, err
-	}
-	// Try again even if nothing was released: another transaction may have released units in the
-	// meantime.
-	return tx.AddCredit(c.TenantID, -1)
-}
-
-func (l Limits) releaseBatch() int { return cmp.Or(l.ReleaseBatch, ReleaseBatch) }
 
 // Settle spends the unit of a live session that completed, inside the
 // transaction that completes it. It reports false when the hold is gone: the

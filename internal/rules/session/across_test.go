@@ -35,6 +35,12 @@ type shops struct {
 
 func newShops(t *testing.T, db *store.Store) shops {
 	t.Helper()
+	return newShopsOver(t, db, db)
+}
+
+// newShopsOver is newShops with another store for sessions.
+func newShopsOver(t *testing.T, db *store.Store, sessions session.Store) shops {
+	t.Helper()
 	clock := func() time.Time { return acrossNow }
 	sealer, err := credential.NewSealer(make([]byte, credential.SecretLen), rand.Reader)
 	if err != nil {
@@ -42,7 +48,7 @@ func newShops(t *testing.T, db *store.Store) shops {
 	}
 	tenants := tenant.NewService(db, sealer, tenant.CallbackRule{}, rand.Reader, clock)
 	return shops{db, tenants, session.NewService(session.Config{VerifyURL: "https://v.example", TTL: time.Hour,
-		TokenTTL: time.Minute}, db, tenants, sealer,
+		TokenTTL: time.Minute}, sessions, tenants, sealer,
 		rand.Reader, clock, func() {})}
 }
 
@@ -120,6 +126,7 @@ func (c *till) take(t *testing.T, livemode bool, key string, id uuid.UUID, err e
 // with a caller that has gone. Each gets exactly what its allowance and its credit
 // pay for.
 func TestManyTenantsCreate(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *store.Store) {
 		seed := mathrand.Uint64()
 		t.Logf("seed %d", seed)
@@ -234,6 +241,7 @@ func (s shops) settle(t *testing.T, c *till) {
 // TestLockedTenantHoldsUpNobody: while another transaction has locked a tenant's
 // row, the creations of forty-nine others are answered. Those of the tenant wait.
 func TestLockedTenantHoldsUpNobody(t *testing.T) {
+	t.Parallel()
 	for name, lock := range map[string]string{
 		"tenant":  "SELECT FROM tenants WHERE id = $1 FOR UPDATE",
 		"balance": "SELECT FROM usage_counters WHERE tenant_id = $1 FOR UPDATE",

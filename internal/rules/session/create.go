@@ -52,89 +52,160 @@ type Created struct {
 	Replayed        bool // created by an earlier request with the same idempotency key
 }
 
+// How a session is created: Create makes it, and a gather.Group hands it to
+// createTogether with the creations of the same tenant and mode that have arrived
+// meanwhile, or alone to createOnce if it has an idempotency key. Both call write, in
+// one transaction: it reads the tenant's settings, inserts the sessions and takes their
+// units. A creation that is refused does not affect the others.
+
+// buyer is a tenant in one mode. Its sessions need the same balance row, so those that
+// are created at the same time are written one after the other or together.
+type buyer struct {
+	tenantID uuid.UUID
+	livemode bool
+}
+
+// maxTogether is the maximum number of a tenant's creations in one transaction, and
+// of its status lookups in one query, which serves at most as many tenants.
+const maxTogether = 64
+
+// creation is a request with the session to write for it. The function that writes it
+// sets the other fields.
+type creation struct {
+	req     CreateRequest
+	sess    Session
+	link    string            // the token in the verification URL
+	refused error             // why the session was not written
+	claim   IdempotencyClaim  // of a request with an idempotency key
+	earlier *IdempotencyClaim // of an earlier request with the same key, if there was one
+}
+
 // Create creates a PENDING session and reserves its cost. It returns
 // fault.Invalid for a callback URL that breaks the registration rule,
 // fault.TooMany or fault.InsufficientFunds if the tenant has no unit left, and
 // fault.Conflict if the idempotency key was used for another request.
 func (s *Service) Create(ctx context.Context, caller tenant.Caller, req CreateRequest) (Created, error) {
-	c, err := s.creation(ctx, s.tenants.RecentTerms, caller, req)
+	link, linkHash, err := credential.NewLink(s.random, s.now(), s.store.OrdersLinks())
 	if err != nil {
 		return Created{}, err
 	}
-	written := false
-	if len(c.refused) == 0 {
-		if written, err = s.writeWithOthers(ctx, c); err != nil {
-			return Created{}, err
-		}
+	c := &creation{req: req, link: link, sess: Session{
+		ID: uuid.Must(uuid.NewV7()), TenantID: caller.TenantID, Livemode: caller.Livemode, TargetAge: req.TargetAge,
+		LinkHash: linkHash, Status: StatusPending,
+	}}
+	if caller.KeyID != uuid.Nil {
+		c.sess.APIKeyID = &caller.KeyID
 	}
-	if !written {
-		// One reason can be that the tenant's terms have changed.
-		if c, err = s.creation(ctx, s.tenants.Terms, caller, req); err != nil {
-			return Created{}, err
-		}
-		if len(c.refused) > 0 && c.claim == nil {
-			return Created{}, fault.InvalidFields(c.refused...)
-		}
-		earlier, err := s.writeAlone(ctx, c)
-		if errors.Is(err, errReplay) {
-			return s.replay(earlier, *c.claim)
-		}
-		if err != nil {
-			return Created{}, err
-		}
+	creations := s.creations
+	if req.IdempotencyKey != "" {
+		creations = s.keyedCreations
+	}
+	if _, err := creations.Do(ctx, buyer{caller.TenantID, caller.Livemode}, c); err != nil {
+		return Created{}, err
+	}
+	if c.refused != nil {
+		return Created{}, c.refused
+	}
+	if c.earlier != nil {
+		return s.replay(*c.earlier, c.claim)
 	}
 	s.observe(c.sess.ID, StatusPending, c.sess.Livemode)
 	return s.created(c.sess.ID, c.link, c.sess.ExpiresAt), nil
-}
-
-// creation returns a new session, ready to be written. terms reads the tenant's
-// terms.
-func (s *Service) creation(
-	ctx context.Context, terms func(context.Context, uuid.UUID) (tenant.Terms, error), caller tenant.Caller,
-	req CreateRequest,
-) (creation, error) {
-	t, err := terms(ctx, caller.TenantID)
-	if err != nil {
-		return creation{}, err
-	}
-	sess, refused := s.newSession(t, caller, req)
-	link, linkHash, err := credential.NewLink(s.random, sess.CreatedAt, s.store.OrdersLinks())
-	if err != nil {
-		return creation{}, err
-	}
-	sess.LinkHash = linkHash
-	claim, err := s.idempotencyClaim(sess, link, req)
-	return creation{
-		sess: sess, link: link, refused: refused, claim: claim, terms: t,
-		charge: billing.Charge{
-			TenantID: sess.TenantID, SessionID: sess.ID, Livemode: sess.Livemode,
-			FreeChecks: t.FreeChecks, TestCap: t.TestCap, Now: sess.CreatedAt, ExpiresAt: sess.ExpiresAt,
-		},
-	}, err
 }
 
 func (s *Service) created(id uuid.UUID, link string, expiresAt time.Time) Created {
 	return Created{SessionID: id, VerificationURL: s.cfg.VerifyURL + "/v/" + link, ExpiresAt: expiresAt}
 }
 
-// newSession returns a new session with its callback URLs, and the refused
-// fields. A session with refused fields is incomplete and must not be stored.
-func (s *Service) newSession(t tenant.Terms, caller tenant.Caller, req CreateRequest) (Session, []fault.FieldError) {
-	builtIn := req.TestReturnURL
-	if caller.Livemode {
+// createTogether writes creations without idempotency keys in one transaction.
+func (s *Service) createTogether(ctx context.Context, _ buyer, asked []*creation) (struct{}, error) {
+	now := s.now()
+	return struct{}{}, s.store.UpdateSessions(ctx, func(tx Tx) error { return s.write(tx, now, asked...) })
+}
+
+// createOnce writes the one creation with its idempotency key, or finds the key's first
+// use. A refused creation is rolled back, so that the key can be used again.
+func (s *Service) createOnce(ctx context.Context, _ buyer, asked []*creation) (struct{}, error) {
+	c := asked[0]
+	now := s.now()
+	claim, err := s.idempotencyClaim(c, now)
+	if err != nil {
+		return struct{}{}, err
+	}
+	c.claim = claim
+	return struct{}{}, s.store.UpdateSessions(ctx, func(tx Tx) error {
+		used, claimed, err := tx.ClaimIdempotencyKey(claim, now)
+		if err != nil {
+			return err
+		}
+		if c.earlier = nil; !claimed {
+			c.earlier = &used
+			return nil
+		}
+		// The URLs are checked after the claim: a repeated request gets its first
+		// answer even if the tenant's settings have changed.
+		if err := s.write(tx, now, c); err != nil {
+			return err
+		}
+		return c.refused
+	})
+}
+
+// write inserts the sessions of creations of one buyer with what they cost. It reads
+// the tenant's settings, so it must begin after the requests have arrived. A creation
+// that is refused gets the reason and is not inserted.
+func (s *Service) write(tx Tx, now time.Time, asked ...*creation) error {
+	t, err := tx.Terms(asked[0].sess.TenantID)
+	if err != nil {
+		return err
+	}
+	charge := billing.Charge{
+		TenantID: asked[0].sess.TenantID, Livemode: asked[0].sess.Livemode,
+		FreeChecks: t.FreeChecks, TestCap: t.TestCap, Now: now, ExpiresAt: now.Add(s.cfg.TTL),
+	}
+	var valid []*creation
+	var sessions []Session
+	for _, c := range asked {
+		if c.refused = s.address(c, t); c.refused != nil {
+			continue
+		}
+		c.sess.CreatedAt = now
+		c.sess.ExpiresAt = charge.ExpiresAt
+		valid = append(valid, c)
+		sessions = append(sessions, c.sess)
+		charge.Sessions = append(charge.Sessions, c.sess.ID)
+	}
+	if len(valid) == 0 {
+		return nil
+	}
+	// The balance comes last: other replicas wait for its row until the transaction ends.
+	if err := tx.InsertSessions(sessions...); err != nil {
+		return err
+	}
+	paid, err := s.cfg.Limits.Take(tx, charge)
+	if err != nil || paid == len(valid) {
+		return err
+	}
+	for _, c := range valid[paid:] {
+		c.refused = charge.Refusal()
+	}
+	return tx.DropUnpaid(sessions[paid:]...)
+}
+
+// address sets the callback URLs of a new session, or returns fault.Invalid.
+func (s *Service) address(c *creation, t tenant.Terms) error {
+	builtIn := c.req.TestReturnURL
+	if c.sess.Livemode {
 		builtIn = ""
 	}
-	success, cancel, refused := s.destinations(t, req.SuccessURL, req.CancelURL, builtIn)
-	now := s.now()
-	sess := Session{
-		ID: uuid.Must(uuid.NewV7()), TenantID: caller.TenantID, Livemode: caller.Livemode, TargetAge: req.TargetAge,
-		SuccessURL: success, CancelURL: cancel, WebhookURL: t.WebhookURL,
-		Status: StatusPending, CreatedAt: now, ExpiresAt: now.Add(s.cfg.TTL),
+	success, cancel, refused := s.destinations(t, c.req.SuccessURL, c.req.CancelURL, builtIn)
+	if len(refused) > 0 {
+		return fault.InvalidFields(refused...)
 	}
-	if caller.KeyID != uuid.Nil {
-		sess.APIKeyID = &caller.KeyID
-	}
-	return sess, refused
+	c.sess.SuccessURL = success
+	c.sess.CancelURL = cancel
+	c.sess.WebhookURL = t.WebhookURL
+	return nil
 }
 
 // CheckDestinations returns the callback URL fields that Create would refuse. A
@@ -142,11 +213,11 @@ func (s *Service) newSession(t tenant.Terms, caller tenant.Caller, req CreateReq
 func (s *Service) CheckDestinations(
 	ctx context.Context, caller tenant.Caller, success, cancel *string,
 ) ([]fault.FieldError, error) {
-	t, err := s.tenants.Terms(ctx, caller.TenantID)
+	t, err := s.tenants.Tenant(ctx, caller.TenantID)
 	if err != nil {
 		return nil, err
 	}
-	_, _, refused := s.destinations(t, success, cancel, "")
+	_, _, refused := s.destinations(t.Terms(), success, cancel, "")
 	return refused, nil
 }
 
@@ -184,23 +255,16 @@ func (s *Service) destination(t tenant.Terms, own *string, registered string) (s
 	return *own, nil
 }
 
-// idempotencyClaim returns the claim to store for a request with an
-// Idempotency-Key, or nil for one without.
-func (s *Service) idempotencyClaim(sess Session, link string, req CreateRequest) (*IdempotencyClaim, error) {
-	if req.IdempotencyKey == "" {
-		return nil, nil
-	}
-	sealed, err := s.sealer.Seal([]byte(link), linkContext(sess.ID))
-	if err != nil {
-		return nil, err
-	}
-	key := sha256.Sum256([]byte(req.IdempotencyKey))
-	request := sha256.Sum256(fmt.Appendf(nil, "%d\n%s\n%s", req.TargetAge, orNone(req.SuccessURL), orNone(req.CancelURL)))
-	return &IdempotencyClaim{
-		TenantID: sess.TenantID, Livemode: sess.Livemode, KeyHash: key[:], RequestHash: request[:],
-		SessionID: sess.ID, SealedLink: sealed, SessionEnd: sess.ExpiresAt,
-		ExpiresAt: sess.CreatedAt.Add(IdempotencyTTL),
-	}, nil
+// idempotencyClaim returns the claim to store for a request with an Idempotency-Key.
+func (s *Service) idempotencyClaim(c *creation, now time.Time) (IdempotencyClaim, error) {
+	sealed, err := s.sealer.Seal([]byte(c.link), linkContext(c.sess.ID))
+	key := sha256.Sum256([]byte(c.req.IdempotencyKey))
+	request := sha256.Sum256(fmt.Appendf(nil, "%d\n%s\n%s",
+		c.req.TargetAge, orNone(c.req.SuccessURL), orNone(c.req.CancelURL)))
+	return IdempotencyClaim{
+		TenantID: c.sess.TenantID, Livemode: c.sess.Livemode, KeyHash: key[:], RequestHash: request[:],
+		SessionID: c.sess.ID, SealedLink: sealed, SessionEnd: now.Add(s.cfg.TTL), ExpiresAt: now.Add(IdempotencyTTL),
+	}, err
 }
 
 // replay answers a repeated request with the session that the first one
@@ -216,41 +280,6 @@ func (s *Service) replay(earlier, claim IdempotencyClaim) (Created, error) {
 	first := s.created(earlier.SessionID, string(link), earlier.SessionEnd)
 	first.Replayed = true
 	return first, nil
-}
-
-// TestLink returns the verification URL of a tenant's test session that was
-// created with an idempotency key, for as long as the key is remembered. It
-// returns fault.NotFound for every other session.
-func (s *Service) TestLink(ctx context.Context, tenantID, id uuid.UUID) (string, error) {
-	sess, err := s.store.SessionByID(ctx, tenantID, id)
-	if err != nil {
-		return "", notFoundAs(err, errNotFound)
-	}
-	if sess.Livemode {
-		return "", errNotFound
-	}
-	claim, err := s.store.ClaimOf(ctx, id)
-	if err != nil {
-		return "", notFoundAs(err, errNotFound)
-	}
-	link, err := s.sealer.Open(claim.SealedLink, linkContext(id))
-	if err != nil {
-		return "", err
-	}
-	return s.created(id, string(link), sess.ExpiresAt).VerificationURL, nil
-}
-
-// ByIdempotencyKey returns the ID of the session that a request with an
-// Idempotency-Key created, or fault.NotFound. The key is looked up by its hash.
-func (s *Service) ByIdempotencyKey(
-	ctx context.Context, tenantID uuid.UUID, livemode bool, key string,
-) (uuid.UUID, error) {
-	hash := sha256.Sum256([]byte(key))
-	claim, err := s.store.ClaimByKey(ctx, tenantID, livemode, hash[:])
-	if err != nil {
-		return uuid.Nil, notFoundAs(err, errNotFound)
-	}
-	return claim.SessionID, nil
 }
 
 func linkContext(id uuid.UUID) string { return "link|" + id.String() }

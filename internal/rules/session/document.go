@@ -166,33 +166,9 @@ func DocumentEvents() []DocumentEvent {
 	return events
 }
 
-// documentOutcome is the outcome that ends a document check with a result.
-func documentOutcome(v CheckResult) DocumentOutcome {
-	switch {
-	case v.Result == ResultVerified:
-		return DocumentPassed
-	case v.Way == "":
-		return DocumentDeclined
-	default:
-		return DocumentFailed
-	}
-}
-
 // happened records an event, which is reported after the commit.
 func (d *decision) happened(way Way, outcome DocumentOutcome) {
 	d.events = append(d.events, DocumentEvent{way, outcome})
-}
-
-// offerDocument opens the document check after an age refusal, or because the
-// shopper prefers it.
-func (s *Service) offerDocument(d *decision, made Decision, preferred bool) error {
-	d.sess.DocumentOpenedAt, d.sess.DocumentPreferred = &d.now, preferred
-	d.happened("", DocumentOffered)
-	if preferred {
-		d.happened("", DocumentPreferred)
-	}
-	d.estimated(made)
-	return d.extendTo(s.extended(d))
 }
 
 // extended returns the new expiry for progress made now. It is never earlier than

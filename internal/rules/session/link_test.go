@@ -31,7 +31,7 @@ func TestLinksOfBothForms(t *testing.T) {
 			}
 			sessions[token] = uuid.Must(uuid.NewV7())
 			if err := db.UpdateSessions(t.Context(), func(tx session.Tx) error {
-				return tx.InsertSession(session.Session{
+				return tx.InsertSessions(session.Session{
 					ID: sessions[token], TenantID: owner, TargetAge: 18, LinkHash: hash, Status: session.StatusPending,
 					CreatedAt: acrossNow, ExpiresAt: acrossNow.Add(time.Hour),
 				})

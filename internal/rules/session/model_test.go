@@ -25,6 +25,7 @@ import (
 // small model. Pages and camera sockets act on rows that they read earlier, as
 // real ones do.
 func TestSessionLife(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *store.Store) {
 		rapid.Check(t, func(t *rapid.T) {
 			m := newMachine(t, db)

@@ -9,18 +9,6 @@ import (
 	"agegate/internal/rules/fault"
 )
 
-// ByLink returns the session of a verification link, or fault.NotFound.
-func (s *Service) ByLink(ctx context.Context, link string) (Session, error) {
-	return s.ByLinkHash(ctx, credential.LinkHashes(link)...)
-}
-
-// ByLinkHash returns the session whose verification link has one of the hashes, or
-// fault.NotFound.
-func (s *Service) ByLinkHash(ctx context.Context, hashes ...[]byte) (Session, error) {
-	sess, err := s.store.SessionByLink(ctx, hashes...)
-	return sess, notFoundAs(err, errNotFound)
-}
-
 // Opened records the first opening of a pending session's link. It ignores
 // errors: the page is shown anyway.
 func (s *Service) Opened(ctx context.Context, sess Session) {

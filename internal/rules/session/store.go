@@ -18,13 +18,6 @@ type Store interface {
 	// been committed.
 	UpdateSessions(ctx context.Context, fn func(Tx) error) error
 
-	// CreateSessions writes new sessions of one tenant with what they cost, all
-	// or nothing. claims is empty or has the claim of an idempotency key for each
-	// session. It reports false if the tenant's terms are others, the balance has
-	// too few units or a key is in use.
-	CreateSessions(ctx context.Context, terms tenant.Terms, sessions []Session, claims []IdempotencyClaim,
-		p billing.Purchase) (bool, error)
-
 	// SessionByID returns the tenant's session. It returns fault.NotFound for a
 	// missing session and for a session of another tenant.
 	SessionByID(ctx context.Context, tenantID, id uuid.UUID) (Session, error)
@@ -74,7 +67,11 @@ type Tx interface {
 	// Tenant returns the current state of a tenant, or fault.NotFound.
 	Tenant(id uuid.UUID) (tenant.Tenant, error)
 
-	InsertSession(s Session) error
+	// Terms returns the current terms of a tenant, or fault.NotFound.
+	Terms(tenantID uuid.UUID) (tenant.Terms, error)
+	InsertSessions(sessions ...Session) error
+	// DropUnpaid deletes sessions that were inserted in this transaction.
+	DropUnpaid(sessions ...Session) error
 	// SaveSession writes a session that was locked in this transaction, except
 	// the fields fixed at creation, BrowserHash, RedirectedAt and
 	// NextRedirectExpired. It returns fault.NotFound if the session is not
@@ -111,11 +108,8 @@ type IdempotencyClaim struct {
 
 // Tenants is the part of the tenant service that sessions use.
 type Tenants interface {
-	// RecentTerms returns the terms that were read last, which may have changed.
-	// It reads those that it does not remember.
-	RecentTerms(ctx context.Context, id uuid.UUID) (tenant.Terms, error)
-	// Terms returns a tenant's terms, or fault.NotFound.
-	Terms(ctx context.Context, id uuid.UUID) (tenant.Terms, error)
+	// Tenant returns a tenant, or fault.NotFound.
+	Tenant(ctx context.Context, id uuid.UUID) (tenant.Tenant, error)
 	// RedirectKey returns the secret that signs the tenant's redirect tokens.
 	RedirectKey(ctx context.Context, tenantID uuid.UUID, livemode bool) ([]byte, error)
 }

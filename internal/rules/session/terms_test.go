@@ -16,10 +16,10 @@ import (
 )
 
 // TestChangedTermsApplyAtOnce: a session that is created after a change of the
-// tenant's settings has been stored is made on the new ones, although each replica
-// remembers those that it read last. Two replicas create sessions of several
+// tenant's settings has been stored is made on the new ones, Two replicas create sessions of several
 // tenants, and the first changes the settings meanwhile.
 func TestChangedTermsApplyAtOnce(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *store.Store) {
 		replicas := [2]shops{newShops(t, db), newShops(t, db)}
 		const changes, creations = 10, 12

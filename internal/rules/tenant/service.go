@@ -27,9 +27,7 @@ type Service struct {
 	now    func() time.Time
 	keys   recent[credential.KeyHash, cachedCaller] // valid for keyTTL
 	reads  *gather.Group[uuid.UUID, struct{}, Tenant]
-	terms  *gather.Group[uuid.UUID, struct{}, Terms]
-	latest recent[uuid.UUID, Terms] // see RecentTerms
-	logos  *turn.Queue              // fair turns for decoding logos
+	logos  *turn.Queue // fair turns for decoding logos
 }
 
 // How many logos are decoded at the same time, and how many of one tenant may
@@ -47,22 +45,7 @@ func NewService(
 	reads := gather.New(math.MaxInt, func(ctx context.Context, id uuid.UUID, _ []struct{}) (Tenant, error) {
 		return store.TenantByID(ctx, id)
 	})
-	across := gather.New(maxTerms, func(ctx context.Context, _ struct{}, ids []uuid.UUID) (map[uuid.UUID]Terms, error) {
-		return store.Terms(ctx, ids)
-	})
-	// Each tenant has one place among the others, however many of its calls wait.
-	terms := gather.New(math.MaxInt, func(ctx context.Context, id uuid.UUID, _ []struct{}) (Terms, error) {
-		all, err := across.Do(ctx, struct{}{}, id)
-		if err != nil {
-			return Terms{}, err
-		}
-		t, found := all[id]
-		if !found {
-			return Terms{}, fault.New(fault.NotFound, "Not found")
-		}
-		return t, nil
-	})
-	return &Service{store: store, sealer: sealer, rule: rule, random: random, now: now, reads: reads, terms: terms,
+	return &Service{store: store, sealer: sealer, rule: rule, random: random, now: now, reads: reads,
 		logos: turn.NewQueue(logosAtOnce, logosWaiting),
 	}
 }
@@ -180,29 +163,6 @@ func (s *Service) Delete(ctx context.Context, actor audit.Actor, id uuid.UUID) e
 // query.
 func (s *Service) Tenant(ctx context.Context, id uuid.UUID) (Tenant, error) {
 	return s.reads.Do(ctx, id, struct{}{})
-}
-
-// maxTerms is the maximum number of tenants whose terms one query reads.
-const maxTerms = 64
-
-// Terms returns a tenant's terms, or fault.NotFound. Simultaneous calls share one
-// query, also those of several tenants.
-func (s *Service) Terms(ctx context.Context, id uuid.UUID) (Terms, error) {
-	t, err := s.terms.Do(ctx, id, struct{}{})
-	if err == nil {
-		s.latest.put(id, t)
-	}
-	return t, err
-}
-
-// RecentTerms returns the terms that this process read last, or else those of
-// Terms. They may have changed: compare them with the tenant's row in the statement
-// that depends on them.
-func (s *Service) RecentTerms(ctx context.Context, id uuid.UUID) (Terms, error) {
-	if t, ok := s.latest.get(id); ok {
-		return t, nil
-	}
-	return s.Terms(ctx, id)
 }
 
 // FindTenants returns the first MaxPage tenants, oldest first, whose name

@@ -167,8 +167,6 @@ type Store interface {
 	UpdateTenant(ctx context.Context, id uuid.UUID, c Changes, act audit.Act) (Tenant, error)
 	SetTenantDisabled(ctx context.Context, id uuid.UUID, disabled bool, act audit.Act) error
 	TenantByID(ctx context.Context, id uuid.UUID) (Tenant, error)
-	// Terms returns the terms of those of the tenants that exist.
-	Terms(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]Terms, error)
 	// Brand returns a tenant's brand; the zero Brand if nothing is set.
 	Brand(ctx context.Context, tenantID uuid.UUID) (brand.Brand, error)
 	// Logo returns a logo by its hash.

@@ -22,13 +22,34 @@ func take(t testing.TB, s Store, tenantID uuid.UUID, period string, limit int64)
 	t.Helper()
 	var ok bool
 	err := s.UpdateBilling(t.Context(), func(tx billing.Tx) (err error) {
-		ok, err = tx.TakeCounter(billing.Terms{TenantID: tenantID, Livemode: true, Period: period, Limit: limit})
+		ok, err = tx.TakeCounter(billing.Quota{TenantID: tenantID, Livemode: true, Period: period, Limit: limit}, 1)
 		return err
 	})
 	if err != nil {
 		t.Error(err)
 	}
 	return ok
+}
+
+// TestCounterTakesAllOrNothing: several units are taken together, or none.
+func TestCounterTakesAllOrNothing(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, s Store) {
+		owner := newTenant(t, s).ID
+		for _, step := range []struct {
+			n, limit int64
+			want     bool
+		}{{4, 3, false}, {3, 3, true}, {1, 3, false}, {2, 5, true}, {2, 6, false}, {1, 6, true}, {64, billing.Unlimited, true}} {
+			wantNoError(t, s.UpdateBilling(t.Context(), func(tx billing.Tx) error {
+				q := billing.Quota{TenantID: owner, Livemode: true, Period: "2026-01", Limit: step.limit}
+				got, err := tx.TakeCounter(q, step.n)
+				if got != step.want {
+					t.Errorf("%d of %d: taken %t", step.n, step.limit, got)
+				}
+				return err
+			}))
+		}
+	})
 }
 
 func TestCounterStopsAtItsLimit(t *testing.T) {
@@ -161,7 +182,7 @@ func TestHoldIsSettledOnce(t *testing.T) {
 			if _, ok, err := tx.SettleHold(row.ID); ok || err != nil {
 				t.Errorf("settled what was never held: %t, %v", ok, err)
 			}
-			wantNoError(t, tx.InsertHold(want))
+			wantNoError(t, tx.InsertHolds(want))
 			got, ok, err := tx.SettleHold(row.ID)
 			if err != nil || !ok || !reflect.DeepEqual(got, want) {
 				t.Errorf("settled %+v, %t, %v\nwant %+v", got, ok, err, want)
@@ -186,9 +207,9 @@ func TestExpiredHoldsAreReleasedOnce(t *testing.T) {
 		first := hold(mine, billing.SourceFree, "2026-03")
 		second := hold(extended, billing.SourceCredit, "")
 		inTx(t, s, func(tx session.Tx) error {
-			_ = errors.Join(tx.InsertHold(first), tx.InsertHold(second),
-				tx.InsertHold(hold(settled, billing.SourceCredit, "")),
-				tx.InsertHold(hold(foreign, billing.SourceCredit, "")))
+			_ = errors.Join(tx.InsertHolds(first), tx.InsertHolds(second),
+				tx.InsertHolds(hold(settled, billing.SourceCredit, "")),
+				tx.InsertHolds(hold(foreign, billing.SourceCredit, "")))
 			_, _, err := tx.SettleHold(settled.ID)
 			ok, extendErr := tx.ExtendHold(extended.ID, later)
 			if !ok {
@@ -235,7 +256,7 @@ func TestHoldIsEitherSettledOrReleased(t *testing.T) {
 		for range 20 {
 			row := newSession(t, s, owner)
 			inTx(t, s, func(tx session.Tx) error {
-				return tx.InsertHold(hold(row, billing.SourceCredit, ""))
+				return tx.InsertHolds(hold(row, billing.SourceCredit, ""))
 			})
 			rows = append(rows, row)
 		}
@@ -279,7 +300,7 @@ func TestHoldsAreReleasedInBatches(t *testing.T) {
 			row := newSession(t, s, owner)
 			row.ExpiresAt = start.Add(time.Duration(-i) * time.Second)
 			inTx(t, s, func(tx session.Tx) error {
-				return tx.InsertHold(hold(row, b.Source, b.Period))
+				return tx.InsertHolds(hold(row, b.Source, b.Period))
 			})
 			named = append(named, row.ID)
 		}

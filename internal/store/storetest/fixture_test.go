@@ -66,7 +66,7 @@ func sessionOf(t testing.TB, owner tenant.Tenant) session.Session {
 func newSession(t testing.TB, s Store, owner tenant.Tenant) session.Session {
 	t.Helper()
 	row := sessionOf(t, owner)
-	inTx(t, s, func(tx session.Tx) error { return tx.InsertSession(row) })
+	inTx(t, s, func(tx session.Tx) error { return tx.InsertSessions(row) })
 	return row
 }
 

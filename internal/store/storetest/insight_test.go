@@ -41,7 +41,7 @@ func listed(t *testing.T, s Store, owner tenant.Tenant, n int) []session.Session
 			done := row.CreatedAt.Add(7 * time.Second)
 			row.CompletedAt, row.Source = &done, session.SourceCamera
 		}
-		inTx(t, s, func(tx session.Tx) error { return tx.InsertSession(row) })
+		inTx(t, s, func(tx session.Tx) error { return tx.InsertSessions(row) })
 		list = append([]session.Session{row}, list...)
 	}
 	return list
@@ -323,7 +323,7 @@ func TestSessionsAreCountedByKey(t *testing.T) {
 			if row.CreatedAt = stored(start).Add(time.Duration(i) * time.Hour); i > 0 {
 				row.APIKeyID = &key
 			}
-			inTx(t, s, func(tx session.Tx) error { return tx.InsertSession(row) })
+			inTx(t, s, func(tx session.Tx) error { return tx.InsertSessions(row) })
 		}
 		got, err := s.CountByKey(t.Context(), owner.ID, start.Add(-time.Second))
 		if err != nil || !reflect.DeepEqual(got, map[uuid.UUID]int64{key: 2}) {

@@ -55,7 +55,7 @@ func TestTestClock(t *testing.T) {
 		for _, livemode := range []bool{false, true} {
 			row := sessionOf(t, owner)
 			row.Livemode = livemode
-			inTx(t, s, func(tx session.Tx) error { return tx.InsertSession(row) })
+			inTx(t, s, func(tx session.Tx) error { return tx.InsertSessions(row) })
 			later := start.Add(time.Second)
 			turn := func(fn func(tx session.ClockTx) (bool, error)) (ok bool) {
 				t.Helper()

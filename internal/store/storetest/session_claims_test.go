@@ -93,7 +93,7 @@ func TestRecentDestinations(t *testing.T) {
 		for i, at := range []time.Duration{-time.Microsecond, 0, time.Second, 2 * time.Second} {
 			sess := sessionOf(t, owner)
 			sess.CreatedAt, sess.Livemode, sess.WebhookURL = stored(start.Add(at)), i%2 == 0, "https://shop.example/hook"
-			inTx(t, s, func(tx session.Tx) error { return tx.InsertSession(sess) })
+			inTx(t, s, func(tx session.Tx) error { return tx.InsertSessions(sess) })
 			want = append(want, session.Destinations{
 				Status: sess.Status, ExpiresAt: sess.ExpiresAt, SuccessURL: sess.SuccessURL, CancelURL: sess.CancelURL,
 				WebhookURL: sess.WebhookURL,

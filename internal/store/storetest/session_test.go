@@ -42,7 +42,7 @@ func TestSessionComesBackAsStored(t *testing.T) {
 		owner := newTenant(t, s)
 		plain, full := sessionOf(t, owner), fullSession(t, owner)
 		for _, want := range []session.Session{plain, full} {
-			inTx(t, s, func(tx session.Tx) error { return tx.InsertSession(want) })
+			inTx(t, s, func(tx session.Tx) error { return tx.InsertSessions(want) })
 			got, err := s.SessionByID(t.Context(), owner.ID, want.ID)
 			if err != nil || !reflect.DeepEqual(got, want) {
 				t.Errorf("SessionByID = %+v, %v\nwant %+v", got, err, want)
@@ -67,7 +67,7 @@ func TestStandings(t *testing.T) {
 		plain, full := sessionOf(t, newTenant(t, s)), fullSession(t, newTenant(t, s))
 		want := map[uuid.UUID]session.Standing{}
 		for _, one := range []session.Session{plain, full} {
-			inTx(t, s, func(tx session.Tx) error { return tx.InsertSession(one) })
+			inTx(t, s, func(tx session.Tx) error { return tx.InsertSessions(one) })
 			want[one.ID] = session.Standing{
 				TenantID: one.TenantID, Status: one.Status,
 				CreatedAt: one.CreatedAt, ExpiresAt: one.ExpiresAt, CompletedAt: one.CompletedAt,
@@ -104,7 +104,7 @@ func TestInsertSessionRefusesATakenLink(t *testing.T) {
 		taken := newSession(t, s, owner)
 		second := sessionOf(t, owner)
 		second.LinkHash = taken.LinkHash
-		err := s.UpdateSessions(t.Context(), func(tx session.Tx) error { return tx.InsertSession(second) })
+		err := s.UpdateSessions(t.Context(), func(tx session.Tx) error { return tx.InsertSessions(second) })
 		wantCode(t, "a link twice", err, fault.Conflict)
 	})
 }

@@ -35,7 +35,7 @@ func TestConditionalUpdates(t *testing.T) {
 				now = tooLate
 			}
 			row.state(&before)
-			inTx(t, s, func(tx session.Tx) error { return tx.InsertSession(before) })
+			inTx(t, s, func(tx session.Tx) error { return tx.InsertSessions(before) })
 			got, err := s.ExpireSession(t.Context(), before.ID, now)
 			want := before
 			if row.want {

@@ -56,12 +56,6 @@ func TestTenantComesBackAsStored(t *testing.T) {
 		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("TenantByID = %+v, %v\nwant %+v", got, err, want)
 		}
-		for _, ids := range [][]uuid.UUID{{want.ID}, {id(t), want.ID, want.ID}} {
-			terms, err := s.Terms(t.Context(), ids)
-			if all := map[uuid.UUID]tenant.Terms{want.ID: want.Terms()}; err != nil || !reflect.DeepEqual(terms, all) {
-				t.Errorf("Terms = %+v, %v\nwant %+v", terms, err, all)
-			}
-		}
 		gotKey, got, err := s.KeyByHash(t.Context(), k.Hash)
 		if err != nil || !reflect.DeepEqual(got, want) || !reflect.DeepEqual(gotKey, k) {
 			t.Errorf("KeyByHash = %+v, %+v, %v", gotKey, got, err)

@@ -5,14 +5,15 @@ import (
 	"database/sql"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
 	"gorm.io/gorm"
 )
 
-// Times are converted in one place, so that no statement has to do it: arguments
-// by pool and transaction on their way to the driver, and results by the driver.
-// SQLite's driver returns UTC by itself, PostgreSQL's because of resultsInUTC.
+// Times and IDs are converted in one place, so that no statement has to do it:
+// arguments by pool and transaction on their way to the driver, and results by the
+// driver. SQLite's driver returns UTC by itself, PostgreSQL's because of resultsInUTC.
 
 // at converts a time to the only form that is stored and compared: UTC in whole
 // microseconds. SQLite compares times as text, which is correct only if all have
@@ -20,7 +21,8 @@ import (
 func at(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
 
 // normal returns a copy of a statement's arguments with their times in the form
-// of at.
+// of at, and IDs as text: PostgreSQL's driver would first try and fail to encode a
+// uuid.UUID in another way.
 func normal(args []any) []any {
 	list := make([]any, len(args))
 	for i, arg := range args {
@@ -30,6 +32,12 @@ func normal(args []any) []any {
 		case *time.Time:
 			if t != nil {
 				list[i] = at(*t)
+			}
+		case uuid.UUID:
+			list[i] = t.String()
+		case *uuid.UUID:
+			if t != nil {
+				list[i] = t.String()
 			}
 		default:
 			list[i] = arg

@@ -1,0 +1,265 @@
+package session
+
+import (
+	"context"
+	"reflect"
+	"time"
+
+	"agegate/internal/rules/billing"
+	"agegate/internal/rules/fault"
+	"agegate/internal/rules/tenant"
+	"agegate/internal/rules/webhook"
+)
+
+// Resolve applies the result of a check to a session and returns the updated
+// session: completed, or still PENDING with the document check open. The status
+// change, its event and its billing are written in one transaction, which also
+// reads every value that the decision depends on. Resolve returns ErrLate if the
+// session has ended, the result does not apply to it or its claim has ended, and
+// ErrDisabled if the tenant is disabled; then the returned session is the stored
+// one, unchanged. An estimate is stored only if the shopper consented and the
+// tenant has turned on age visibility.
+func (s *Service) Resolve(ctx context.Context, sess Session, v CheckResult) (Session, error) {
+	after, err := s.decide(ctx, sess, v.Claim, func(d *decision) error { return s.apply(d, v) })
+	if err == nil {
+		s.announce(after)
+	}
+	return after, err
+}
+
+// decision is one transaction that changes one open session. All data that it
+// depends on was read while the session's row was locked, so no other request or
+// replica can change the session before the transaction ends.
+type decision struct {
+	Tx
+	sess   Session // as read; decide saves the changes to it
+	tenant tenant.Tenant
+	now    time.Time
+	events []DocumentEvent
+}
+
+// decide runs change in a transaction on the locked session and returns the
+// updated session. It returns ErrDisabled if the tenant is disabled, ErrLate if
+// the session is not open or the claim has ended, and any error of change; then
+// the returned session is the stored one, unchanged. Only the immutable fields of
+// view are used.
+func (s *Service) decide(ctx context.Context, view Session, by Claim, change func(d *decision) error) (Session, error) {
+	after := view
+	var events []DocumentEvent
+	err := s.store.UpdateSessions(ctx, func(tx Tx) error {
+		row, err := tx.LockSession(view.ID)
+		if err != nil {
+			return notFoundAs(err, errNotFound)
+		}
+		after = row
+		d := &decision{Tx: tx, sess: row, now: s.now()}
+		// The tenant is read by a second statement, not by a join: a statement
+		// that waited for a row lock sees the tables that it does not lock as
+		// they were before the wait.
+		if d.tenant, err = tx.Tenant(row.TenantID); err != nil {
+			return err
+		}
+		if d.tenant.Disabled {
+			return ErrDisabled
+		}
+		if row.StatusAt(d.now) != StatusPending {
+			return ErrLate
+		}
+		if held, err := by.holds(tx, row.LinkHash); err != nil || !held {
+			return lateUnless(held, err)
+		}
+		if err := d.make(change); err != nil {
+			return err
+		}
+		after, events = d.sess, d.events
+		return nil
+	})
+	if err == nil && s.cfg.ObserveDocument != nil {
+		for _, event := range events {
+			s.cfg.ObserveDocument(event, after.Livemode)
+		}
+	}
+	if code := fault.CodeOf(err); err == nil || code != "" && code != fault.Unavailable {
+		return after, err
+	}
+	// A failed COMMIT may have taken effect, so the row is read.
+	after, readErr := s.store.SessionByLink(ctx, view.LinkHash)
+	switch {
+	case readErr != nil:
+		return view, err
+	case after.Status.Terminal():
+		return after, nil
+	}
+	return after, err
+}
+
+// make runs change on the session and saves it once, if it has changed.
+func (d *decision) make(change func(d *decision) error) error {
+	read := d.sess
+	if err := change(d); err != nil || reflect.DeepEqual(d.sess, read) {
+		return err
+	}
+	return d.SaveSession(d.sess)
+}
+
+// lateUnless returns err, or ErrLate if a conditional update changed no row.
+func lateUnless(ok bool, err error) error {
+	if err == nil && !ok {
+		return ErrLate
+	}
+	return err
+}
+
+// apply takes the step that a result requires, or returns ErrLate if it does not
+// apply.
+func (s *Service) apply(d *decision, v CheckResult) error {
+	if !d.agreed(v.Way) || v.Preferred && d.sess.Attempts > 0 {
+		return ErrLate
+	}
+	made := Decision{Status: v.Result.Status(), At: d.now, Source: v.Source}
+	if v.Estimate != nil {
+		made.Basis = Basis{Cutoff: &v.Cutoff, Calibration: s.cfg.Calibration}
+	}
+	if d.sess.ConsentedAt != nil && d.tenant.AgeVisibility {
+		made.Estimate = v.Estimate
+	}
+	switch next(v, d.tenant.DocumentCheck, d.sess.DocumentOpen()) {
+	case stepOffer:
+		return s.offerDocument(d, made, v.Preferred)
+	case stepComplete:
+		if err := d.answer(v.Request); err != nil {
+			return err
+		}
+		if v.Way != "" {
+			if !d.sess.DocumentOpen() {
+				return ErrLate
+			}
+			d.sess.DocumentWay = v.Way
+		}
+		if v.Source == SourceDocument {
+			d.happened(v.Way, documentOutcome(v))
+		}
+		return d.complete(v.Result, made)
+	default:
+		return ErrLate
+	}
+}
+
+// step is the effect of a check result on a pending session.
+type step int
+
+const (
+	stepRefuse   step = iota // the result does not apply
+	stepOffer                // offer the document check and stay PENDING
+	stepComplete             // change to the result's terminal status
+)
+
+// next is the complete transition table out of PENDING, except for expiry.
+// Nothing leaves a terminal status.
+//
+//	result     source             document check   step
+//	VERIFIED   camera             not open         PASSED
+//	VERIFIED   forced, document   any              PASSED
+//	SPOOF      camera             not open         SPOOF
+//	SPOOF      forced             not open         SPOOF
+//	FALLBACK   camera, forced     off              FALLBACK
+//	FALLBACK   camera, forced     on, not open     offer
+//	FALLBACK   forced, document   open             FALLBACK
+//
+// A FALLBACK because the shopper prefers a document only ever opens the document
+// check: while that is off, it does not apply.
+//
+// Once the document check is open, camera results are refused: a shopper whose
+// age was refused gets no second estimate. The document check itself never ends
+// as SPOOF.
+func next(v CheckResult, documentCheckOn, documentOpen bool) step {
+	switch {
+	case v.Source == SourceCamera && documentOpen:
+		return stepRefuse
+	case v.Source == SourceDocument && !documentOpen:
+		return stepRefuse
+	case v.Result == ResultSpoof && documentOpen:
+		return stepRefuse
+	case v.Preferred && !documentCheckOn:
+		return stepRefuse
+	case v.Result == ResultFallback && documentCheckOn && !documentOpen:
+		return stepOffer
+	default:
+		return stepComplete
+	}
+}
+
+// offerDocument opens the document check after an age refusal, or because the
+// shopper prefers it.
+func (s *Service) offerDocument(d *decision, made Decision, preferred bool) error {
+	d.sess.DocumentOpenedAt, d.sess.DocumentPreferred = &d.now, preferred
+	d.happened("", DocumentOffered)
+	if preferred {
+		d.happened("", DocumentPreferred)
+	}
+	d.estimated(made)
+	return d.extendTo(s.extended(d))
+}
+
+// complete ends the session with the result of a check.
+func (d *decision) complete(result Result, made Decision) error {
+	if d.sess.Livemode {
+		if ok, err := billing.Settle(d, d.sess.ID, d.now); err != nil || !ok {
+			return lateUnless(ok, err)
+		}
+	}
+	if result != ResultSpoof {
+		event, err := webhook.NewEvent(webhook.Completion{
+			TenantID: d.sess.TenantID, SessionID: d.sess.ID, Result: webhook.Result(result),
+			Livemode: d.sess.Livemode, CompletedAt: d.now, Destination: d.sess.WebhookURL,
+		})
+		if err != nil {
+			return err
+		}
+		if err := d.InsertEvent(event); err != nil {
+			return err
+		}
+	}
+	d.sess.Status = made.Status
+	d.sess.CompletedAt = &d.now
+	d.sess.Source = made.Source
+	if d.sess.OpenedAt == nil { // a session completed by force may not have opened its page
+		d.sess.OpenedAt = &d.now
+	}
+	d.estimated(made)
+	return nil
+}
+
+// estimated copies the decision's estimate and basis to the session.
+func (d *decision) estimated(made Decision) {
+	if made.Estimate != nil {
+		d.sess.DetectedAge = made.Estimate
+	}
+	if made.Basis.Cutoff != nil {
+		d.sess.Basis = made.Basis
+	}
+}
+
+// documentOutcome is the outcome that ends a document check with a result.
+func documentOutcome(v CheckResult) DocumentOutcome {
+	switch {
+	case v.Result == ResultVerified:
+		return DocumentPassed
+	case v.Way == "":
+		return DocumentDeclined
+	default:
+		return DocumentFailed
+	}
+}
+
+// announce wakes the webhook dispatcher and calls the observer after a session
+// has ended. It must be called after the commit.
+func (s *Service) announce(sess Session) {
+	switch sess.Status {
+	case StatusPending:
+		return
+	case StatusPassed, StatusFallback: // these statuses have an event
+		s.wake()
+	}
+	s.observe(sess.ID, sess.Status, sess.Livemode)
+}
