@@ -9,7 +9,7 @@ export CGO_ENABLED := 1
 export GOFLAGS += -buildvcs=false
 
 .DEFAULT_GOAL := help
-.PHONY: help run build models deps test test-all test-go test-pages test-proof journeys test-browser postgresql chromium fuzz generate lint lint-openapi lint-pages verify verify-generated clean
+.PHONY: help run build dev-tools models deps test test-all test-go test-pages test-proof journeys test-browser postgresql chromium fuzz generate lint lint-openapi lint-pages verify verify-generated clean
 
 help: ## list the targets
 	@grep -hE '^[a-z -]+:.*## ' Makefile | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
@@ -21,8 +21,22 @@ run: build models ## run the gateway and a sample shop
 have-%:
 	@command -v $* >/dev/null || { echo "There is no $* here: agegate needs Go, a C compiler, and Node.js 20 or newer with npm." >&2; exit 1; }
 
-build: have-go ## compile bin/agegate
-	go build -ldflags '-X main.version=$(VERSION)' -o bin/agegate ./cmd/agegate
+build: have-go ## compile agegate, agegate-dev and agegate-lab into bin/
+	go build -ldflags '-X main.version=$(VERSION)' -o bin/ ./cmd/...
+
+# The developers' program is pure Go, so any machine builds it for all. A larger one
+# than 20 MB has taken in something that it should not.
+dev-tools: have-go ## compile agegate-dev for Linux, macOS and Windows into dist/dev-tools/, with checksums
+	@rm -rf dist/dev-tools
+	@for system in linux darwin windows; do for processor in amd64 arm64; do \
+		file=dist/dev-tools/agegate-dev_$${system}_$${processor}; \
+		[ $$system != windows ] || file=$$file.exe; \
+		CGO_ENABLED=0 GOOS=$$system GOARCH=$$processor go build -trimpath \
+			-ldflags '-s -w -X main.version=$(VERSION)' -o $$file ./cmd/agegate-dev || exit 1; \
+		size=$$(wc -c <$$file); echo "$$file: $$size bytes"; \
+		[ $$size -le 20000000 ] || { echo "$$file is larger than 20 MB" >&2; exit 1; }; \
+	done; done
+	@cd dist/dev-tools && { sha256sum agegate-dev_* 2>/dev/null || shasum -a 256 agegate-dev_*; } >SHA256SUMS
 
 # A fetched tool's stamp is the lock file that npm writes last.
 fetched = internal/tools/$(1)/node_modules/.package-lock.json

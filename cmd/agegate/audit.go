@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"agegate/cmd/internal/terminal"
 	"agegate/internal/app/config"
 	"agegate/internal/rules/audit"
 	"agegate/internal/rules/tenant"
@@ -18,7 +19,7 @@ import (
 )
 
 func (c *cli) auditCommand() *cobra.Command {
-	return group("audit", "Show and verify the log of what staff and commands changed",
+	return terminal.Group("audit", "Show and verify the log of what staff and commands changed",
 		"Show and verify the audit log. Every change of a tenant's settings, keys, secrets,\n"+
 			"credit, webhooks and records that staff or a command makes has an entry; API calls\n"+
 			"and shoppers have none. Each tenant has a log, which is kept when the tenant is\n"+
@@ -55,7 +56,7 @@ func (c *cli) auditList() *cobra.Command {
 	cmd.Flags().StringVar(&action, "action", "", "only this action, such as "+string(audit.APIKeyCreate))
 	cmd.Flags().Int64Var(&before, "before", 0, "only entries before this one (its number), for the next page")
 	cmd.Flags().IntVar(&limit, "limit", audit.MaxPage, "how many, 1 to 100")
-	out := outputFlag(cmd, oneArray)
+	out := terminal.OutputFlag(cmd, terminal.OneArray)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		of, err := scope(args)
 		switch {
@@ -74,7 +75,7 @@ func (c *cli) auditList() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return printList(out, entries, itself, "ENTRY\tAT\tACTOR\tACTION\tTARGET\tDETAIL", func(e audit.Entry) []any {
+			return terminal.PrintList(out, entries, terminal.Itself, "ENTRY\tAT\tACTOR\tACTION\tTARGET\tDETAIL", func(e audit.Entry) []any {
 				return []any{e.Seq, e.At.Format(time.DateTime), tenant.Visible(actorText(e.Actor)), e.Action, e.Target,
 					tenant.Visible(detailText(e.Details()))}
 			})
@@ -151,7 +152,7 @@ func (c *cli) auditVerify() *cobra.Command {
 			"end of the chain. The exit status is 1 when a log does not hold.",
 		Args: cobra.MaximumNArgs(1),
 	}
-	out := outputFlag(cmd, oneArray)
+	out := terminal.OutputFlag(cmd, terminal.OneArray)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		verified := []verifiedLog{}
 		var broken error
@@ -209,8 +210,8 @@ func verifyFile(path string) ([]verifiedLog, error) {
 	return []verifiedLog{{scope, end.Seq, end.Hash}}, nil
 }
 
-func printVerified(out *output, verified []verifiedLog) error {
-	return printList(out, verified, itself, "LOG\tENTRIES\tLAST HASH", func(v verifiedLog) []any {
+func printVerified(out *terminal.Output, verified []verifiedLog) error {
+	return terminal.PrintList(out, verified, terminal.Itself, "LOG\tENTRIES\tLAST HASH", func(v verifiedLog) []any {
 		return []any{tenant.Visible(string(v.Scope)), v.Entries, v.Hash}
 	})
 }

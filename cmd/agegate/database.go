@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"agegate/cmd/internal/terminal"
 	"agegate/internal/app/config"
 	"agegate/internal/store"
 
@@ -26,7 +27,7 @@ password, which other users of this machine could see: set PGPASSWORD or use a
 password file.`
 
 func (c *cli) databaseCommand() *cobra.Command {
-	return group("database", "Copy the database to another server", "", c.databaseCopy())
+	return terminal.Group("database", "Copy the database to another server", "", c.databaseCopy())
 }
 
 func (c *cli) databaseCopy() *cobra.Command {

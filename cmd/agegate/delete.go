@@ -6,6 +6,7 @@ import (
 	"io"
 	"time"
 
+	"agegate/cmd/internal/terminal"
 	"agegate/internal/rules/session"
 	"agegate/internal/rules/tenant"
 
@@ -14,7 +15,7 @@ import (
 )
 
 func (c *cli) sessionCommand() *cobra.Command {
-	return group("session", "Delete a session's record, or turn its test clock", "",
+	return terminal.Group("session", "Delete a session's record, or turn its test clock", "",
 		c.sessionDelete(), c.sessionExpire(), c.sessionExpireRedirect())
 }
 
@@ -59,7 +60,7 @@ func (c *cli) pruneCommand() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&before, "before", "", "a date such as 2026-01-31 (its midnight, UTC) or an RFC 3339 time")
 	cmd.Flags().StringVar(&only, "tenant", "", "only this tenant's sessions")
-	out := outputFlag(cmd, oneObject)
+	out := terminal.OutputFlag(cmd, terminal.OneObject)
 	_ = cmd.MarkFlagRequired("before")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		limit, err := parseDate(before)
@@ -75,7 +76,7 @@ func (c *cli) pruneCommand() *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("stopped after %s: %w", counted(total), err)
 			}
-			return out.print(prunedSessions(total), func(w io.Writer) {
+			return out.Print(prunedSessions(total), func(w io.Writer) {
 				fmt.Fprintf(w, "%s.\n", counted(total))
 			})
 		})

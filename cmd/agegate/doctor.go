@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"agegate/cmd/internal/terminal"
 	"agegate/internal/app"
 	"agegate/internal/app/config"
 	"agegate/internal/app/doctor"
@@ -31,21 +32,21 @@ func (c *cli) doctorCommand() *cobra.Command {
 	var timeout time.Duration
 	cmd := &cobra.Command{Use: "doctor", Short: "Examine the installation and say what to do", Long: doctorHelp,
 		Args: cobra.NoArgs}
-	out := outputFlag(cmd, oneObject)
+	out := terminal.OutputFlag(cmd, terminal.OneObject)
 	cmd.Flags().DurationVar(&timeout, "timeout", doctor.DefaultTimeout, "longest wait for one answer")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		var report doctorReport
 		progress := showProgress(cmd.ErrOrStderr())
 		c.examine(cmd.Context(), timeout, progress, func(f doctor.Finding) {
 			report.add(f)
-			if !out.json {
+			if !out.JSON {
 				progress("")
 				printFinding(cmd.OutOrStdout(), f)
 			}
 		})
 		progress("")
-		if out.json {
-			if err := printJSON(cmd.OutOrStdout(), report); err != nil {
+		if out.JSON {
+			if err := terminal.JSON(cmd.OutOrStdout(), report); err != nil {
 				return err
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"agegate/cmd/internal/terminal"
 	"agegate/internal/app/config"
 	"agegate/internal/backoffice/drift"
 	"agegate/internal/check/age"
@@ -26,14 +27,14 @@ population stability index. From 0.1, twice in a row, the gateway logs a warning
 
 func (c *cli) driftCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "drift", Short: "Show whether estimates have shifted", Long: driftHelp, Args: cobra.NoArgs}
-	out := outputFlag(cmd, oneObject)
+	out := terminal.OutputFlag(cmd, terminal.OneObject)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return c.withDrift(cmd.Context(), func(watch *drift.Service, _ config.Config) error {
 			if err := watch.Refresh(cmd.Context()); err != nil {
 				return err
 			}
 			state := watch.Known()
-			return out.print(state, func(w io.Writer) { printDrift(w, state) })
+			return out.Print(state, func(w io.Writer) { printDrift(w, state) })
 		})
 	}
 	cmd.AddCommand(c.driftFreeze())

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"agegate/cmd/internal/terminal"
 	"agegate/internal/app"
 	"agegate/internal/app/config"
 	"agegate/internal/backoffice/evidence"
@@ -58,7 +59,7 @@ func (c *cli) evidenceCommand() *cobra.Command {
 			return err
 		}
 		request.Language, request.TargetAge = language, target
-		if err := placeFor("--out", out); err != nil {
+		if err := terminal.PlaceFor("--out", out); err != nil {
 			return err
 		}
 		return c.withEvidence(cmd.Context(), func(service *evidence.Service) error {
@@ -225,7 +226,7 @@ func verifyReceipt(out io.Writer, text string, key *evidence.PublicKey) error {
 	if err != nil {
 		return err
 	}
-	return printJSON(out, receipt)
+	return terminal.JSON(out, receipt)
 }
 
 // compareLog checks that an exported log contains the pack's chain.

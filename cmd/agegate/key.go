@@ -6,6 +6,7 @@ import (
 	"io"
 	"time"
 
+	"agegate/cmd/internal/terminal"
 	"agegate/internal/rules/tenant"
 
 	"github.com/google/uuid"
@@ -13,19 +14,19 @@ import (
 )
 
 func (c *cli) keyCommand() *cobra.Command {
-	return group("key", "Manage API keys", "", c.keyCreate(), c.keyRevoke(), c.keyList())
+	return terminal.Group("key", "Manage API keys", "", c.keyCreate(), c.keyRevoke(), c.keyList())
 }
 
 func (c *cli) keyCreate() *cobra.Command {
 	var name string
-	var out *output
+	var out *terminal.Output
 	cmd := c.modeCommand("create", "Create another API key, shown only once",
 		func(cmd *cobra.Command, op operator, id uuid.UUID, livemode bool) error {
 			key, plain, err := op.tenants.CreateKey(cmd.Context(), op.actor, id, livemode, name)
 			if err != nil {
 				return err
 			}
-			return out.print(struct {
+			return out.Print(struct {
 				KeyID uuid.UUID `json:"key_id"`
 				Key   string    `json:"key"`
 			}{key.ID, plain}, func(w io.Writer) {
@@ -33,7 +34,7 @@ func (c *cli) keyCreate() *cobra.Command {
 			})
 		})
 	cmd.Flags().StringVar(&name, "name", "", "what the key is for")
-	out = outputFlag(cmd, oneObject)
+	out = terminal.OutputFlag(cmd, terminal.OneObject)
 	return cmd
 }
 
@@ -85,14 +86,14 @@ func fromKey(k tenant.APIKey) listedKey {
 
 func (c *cli) keyList() *cobra.Command {
 	cmd := &cobra.Command{Use: "list TENANT_ID", Short: "List a tenant's API keys", Args: exactlyOneID("TENANT_ID")}
-	out := outputFlag(cmd, oneArray)
+	out := terminal.OutputFlag(cmd, terminal.OneArray)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return c.withTenant(cmd.Context(), args, func(op operator, id uuid.UUID) error {
 			keys, err := op.tenants.Keys(cmd.Context(), id)
 			if err != nil {
 				return err
 			}
-			return printList(out, keys, fromKey, "ID\tKEY\tCREATED\tLAST USED\tENDS\tREVOKED\tNAME", func(k listedKey) []any {
+			return terminal.PrintList(out, keys, fromKey, "ID\tKEY\tCREATED\tLAST USED\tENDS\tREVOKED\tNAME", func(k listedKey) []any {
 				return []any{
 					k.KeyID, k.Key, k.CreatedAt.Format(time.DateTime),
 					orNever(k.LastUsedAt), orNever(k.ExpiresAt), orNever(k.RevokedAt), tenant.Visible(k.Name),

@@ -113,17 +113,6 @@ func missing(what string, err error) error {
 	return err
 }
 
-// group is a command that only has subcommands. Without one it prints its help;
-// an unknown one is an error.
-func group(use, short, long string, commands ...*cobra.Command) *cobra.Command {
-	cmd := &cobra.Command{Use: use, Short: short, Long: long, Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return cmd.Help()
-		}}
-	cmd.AddCommand(commands...)
-	return cmd
-}
-
 // now is the program's clock: UTC in whole microseconds, the precision that both
 // databases store.
 func now() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }

@@ -4,12 +4,14 @@ import (
 	"fmt"
 	"io"
 
+	"agegate/cmd/internal/terminal"
+
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 )
 
 func (c *cli) redirectCommand() *cobra.Command {
-	return group("redirect", "Replace a tenant's redirect secret without a gap",
+	return terminal.Group("redirect", "Replace a tenant's redirect secret without a gap",
 		"Replace a tenant's redirect secret without a gap: stage a new one, let the merchant\n"+
 			"accept tokens under both, then promote it. From then on it signs.",
 		c.redirectStage(), c.redirectPromote())
@@ -34,7 +36,7 @@ func (c *cli) modeCommand(
 }
 
 func (c *cli) redirectStage() *cobra.Command {
-	var out *output
+	var out *terminal.Output
 	cmd := c.modeCommand("stage", "Create the next redirect secret, shown only once",
 		func(cmd *cobra.Command, op operator, id uuid.UUID, livemode bool) error {
 			op.warnOfKey(cmd)
@@ -42,11 +44,11 @@ func (c *cli) redirectStage() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return out.print(map[string]string{"redirect_secret": secret}, func(w io.Writer) {
+			return out.Print(map[string]string{"redirect_secret": secret}, func(w io.Writer) {
 				fmt.Fprintf(w, "%s\nKeep it now: it is not shown again. It signs after agegate redirect promote.\n", secret)
 			})
 		})
-	out = outputFlag(cmd, oneObject)
+	out = terminal.OutputFlag(cmd, terminal.OneObject)
 	return cmd
 }
 

@@ -6,6 +6,7 @@ import (
 	"io"
 	"time"
 
+	"agegate/cmd/internal/terminal"
 	"agegate/internal/app"
 	"agegate/internal/app/config"
 	"agegate/internal/rules/credential"
@@ -14,7 +15,7 @@ import (
 )
 
 func (c *cli) secretKeyCommand() *cobra.Command {
-	return group("secret-key", "Change the key that seals secrets in the database", "", c.secretKeyRotate())
+	return terminal.Group("secret-key", "Change the key that seals secrets in the database", "", c.secretKeyRotate())
 }
 
 const rotateHelp = `Reseal all secrets in the database under a new key. The current key is read from
@@ -42,7 +43,7 @@ anything under the old key meanwhile, run the command again before step 3.`
 
 func (c *cli) secretKeyRotate() *cobra.Command {
 	cmd := &cobra.Command{Use: "rotate", Short: "Seal everything under a new key", Long: rotateHelp, Args: cobra.NoArgs}
-	out := outputFlag(cmd, oneObject)
+	out := terminal.OutputFlag(cmd, terminal.OneObject)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return c.withOperator(cmd.Context(), func(op operator) error {
 			var done app.Resealed
@@ -57,7 +58,7 @@ func (c *cli) secretKeyRotate() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return out.print(done, func(w io.Writer) { writeResealed(w, done) })
+			return out.Print(done, func(w io.Writer) { writeResealed(w, done) })
 		}, config.NewSecretKeyName)
 	}
 	return cmd

@@ -7,6 +7,7 @@ import (
 	"io"
 	"time"
 
+	"agegate/cmd/internal/terminal"
 	"agegate/internal/app"
 	"agegate/internal/rules/audit"
 	"agegate/internal/rules/billing"
@@ -18,7 +19,7 @@ import (
 )
 
 func (c *cli) tenantCommand() *cobra.Command {
-	return group("tenant", "Manage merchant accounts", "",
+	return terminal.Group("tenant", "Manage merchant accounts", "",
 		c.tenantCreate(), c.tenantCopy(), c.tenantSet(), c.tenantCredit(), c.tenantList(), c.tenantDelete(),
 		c.tenantSwitch("disable", "Refuse a tenant's API calls", true),
 		c.tenantSwitch("enable", "Accept a tenant's API calls again", false))
@@ -103,7 +104,7 @@ func (c *cli) tenantCreate() *cobra.Command {
 	}
 	settingFlags(cmd.Flags(), &settings)
 	cmd.Flags().Int64Var(&credit, "credit", 0, "prepaid credit to start with")
-	out := outputFlag(cmd, oneObject)
+	out := terminal.OutputFlag(cmd, terminal.OneObject)
 	_ = cmd.MarkFlagRequired("name")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if credit < 0 || credit > billing.MaxTopUp {
@@ -128,14 +129,14 @@ func (c *cli) tenantCreate() *cobra.Command {
 	return cmd
 }
 
-func printCreated(out *output, c tenant.Credentials) error {
+func printCreated(out *terminal.Output, c tenant.Credentials) error {
 	created := createdTenant{
 		TenantID: c.Tenant.ID, Name: c.Tenant.Name,
 		APIKeys:         pair{c.Test.APIKey, c.Live.APIKey},
 		WebhookSecrets:  pair{c.Test.WebhookSecret, c.Live.WebhookSecret},
 		RedirectSecrets: pair{c.Test.RedirectSecret, c.Live.RedirectSecret},
 	}
-	return out.print(created, func(w io.Writer) {
+	return out.Print(created, func(w io.Writer) {
 		fmt.Fprintf(w, "Tenant\t%s\t%s\n", created.TenantID, tenant.Visible(created.Name))
 		fmt.Fprintf(w, "API key\ttest\t%s\n\tlive\t%s\n", created.APIKeys.Test, created.APIKeys.Live)
 		fmt.Fprintf(w, "Webhook secret\ttest\t%s\n\tlive\t%s\n", created.WebhookSecrets.Test, created.WebhookSecrets.Live)
@@ -279,14 +280,14 @@ func (op operator) listed(ctx context.Context) ([]listedTenant, error) {
 
 func (c *cli) tenantList() *cobra.Command {
 	cmd := &cobra.Command{Use: "list", Short: "List tenants", Args: cobra.NoArgs}
-	out := outputFlag(cmd, oneArray)
+	out := terminal.OutputFlag(cmd, terminal.OneArray)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return c.withOperator(cmd.Context(), func(op operator) error {
 			listed, err := op.listed(cmd.Context())
 			if err != nil {
 				return err
 			}
-			return printList(out, listed, itself, "TENANT\tNAME\tCREDIT\tDISABLED\tCREATED", func(t listedTenant) []any {
+			return terminal.PrintList(out, listed, terminal.Itself, "TENANT\tNAME\tCREDIT\tDISABLED\tCREATED", func(t listedTenant) []any {
 				return []any{t.TenantID, tenant.Visible(t.Name), t.Credit, t.Disabled, t.CreatedAt.Format(time.DateTime)}
 			})
 		})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"agegate/cmd/internal/terminal"
 	"agegate/internal/app"
 	"agegate/internal/rules/brand"
 	"agegate/internal/rules/tenant"
@@ -22,7 +23,7 @@ func (c *cli) tenantCopy() *cobra.Command {
 		Args: exactlyOneID("TENANT_ID"),
 	}
 	settingFlags(cmd.Flags(), &changes)
-	out := outputFlag(cmd, oneObject)
+	out := terminal.OutputFlag(cmd, terminal.OneObject)
 	_ = cmd.MarkFlagRequired("name")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return c.withTenant(cmd.Context(), args, func(op operator, id uuid.UUID) error {

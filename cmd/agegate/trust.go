@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"agegate/cmd/internal/terminal"
 	"agegate/internal/app/config"
 	"agegate/internal/check/document"
 	"agegate/internal/check/document/wallet"
@@ -19,7 +20,7 @@ import (
 )
 
 func (c *cli) trustCommand() *cobra.Command {
-	return group("trust", "Manage the issuers whose documents wallets may present",
+	return terminal.Group("trust", "Manage the issuers whose documents wallets may present",
 		"Manage the issuers whose documents wallets may present. None is trusted at first:\nget the certificate of each issuer from a source that you trust, such as the\nissuer's own pages or a published trust list.",
 		c.trustAdd(), c.trustList(), c.trustRemove(), c.trustSource(), c.trustSync(), c.trustImportVICAL())
 }
@@ -88,7 +89,7 @@ func (c *cli) trustAdd() *cobra.Command {
 		"kind of document: mdl, proof-of-age, photo-id, id-card, pid, or the full name of one")
 	flags.StringVar(&n.SignerUsage, "signer-usage", "",
 		"OID that document signers' certificates must have, or any (default: that of ISO 18013-5 for mdl, any for others)")
-	out := outputFlag(cmd, oneObject)
+	out := terminal.OutputFlag(cmd, terminal.OneObject)
 	_ = cmd.MarkFlagRequired("name")
 	_ = cmd.MarkFlagRequired("doctype")
 	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
@@ -103,7 +104,7 @@ func (c *cli) trustAdd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return out.print(fromIssuer(issuer), func(w io.Writer) {
+			return out.Print(fromIssuer(issuer), func(w io.Writer) {
 				fmt.Fprintf(w, "Issuer %s is trusted for %s.\nSHA-256 of its certificate: %x\n", issuer.ID, issuer.DocType,
 					issuer.Fingerprint)
 			})
@@ -127,14 +128,14 @@ func readCertificate(path string) ([]byte, error) {
 
 func (c *cli) trustList() *cobra.Command {
 	cmd := &cobra.Command{Use: "list", Short: "List the trusted issuers", Args: cobra.NoArgs}
-	out := outputFlag(cmd, oneArray)
+	out := terminal.OutputFlag(cmd, terminal.OneArray)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return c.withTrust(cmd.Context(), func(trust *document.Trust) error {
 			issuers, err := trust.List(cmd.Context())
 			if err != nil {
 				return err
 			}
-			return printList(out, issuers, fromIssuer, "ID\tCOUNTRY\tNAME\tDOCUMENT\tVALID FROM\tVALID UNTIL\tLIST",
+			return terminal.PrintList(out, issuers, fromIssuer, "ID\tCOUNTRY\tNAME\tDOCUMENT\tVALID FROM\tVALID UNTIL\tLIST",
 				func(i listedIssuer) []any {
 					return []any{i.ID, i.Country, strings.ReplaceAll(i.Name, "\t", " "), i.DocType, i.NotBefore.Format(time.DateOnly),
 						untilOf(i.NotAfter), listOf(i)}

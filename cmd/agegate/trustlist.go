@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"agegate/cmd/internal/terminal"
 	"agegate/internal/app"
 	"agegate/internal/app/config"
 	"agegate/internal/check/document"
@@ -24,7 +25,7 @@ func (c *cli) withLists(ctx context.Context, fn func(*document.Lists) error) err
 }
 
 func (c *cli) trustSource() *cobra.Command {
-	return group("source", "Manage the published lists of issuers that the gateway follows",
+	return terminal.Group("source", "Manage the published lists of issuers that the gateway follows",
 		"Manage the published lists of issuers that the gateway follows. A list counts only\nif a certificate that you pin signed it: get this certificate from the publisher\nby another way than the list.",
 		c.sourceAdd(), c.sourceList(), c.sourcePin(), c.sourceRemove())
 }
@@ -64,7 +65,7 @@ func (c *cli) sourceAdd() *cobra.Command {
 		"with --type, kind of the issuers' documents: mdl, proof-of-age, photo-id, id-card, pid, or the full name of one")
 	_ = cmd.MarkFlagRequired("name")
 	_ = cmd.MarkFlagRequired("signer")
-	out := outputFlag(cmd, oneObject)
+	out := terminal.OutputFlag(cmd, terminal.OneObject)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) (err error) {
 		if full, ok := docTypeNames[n.DocType]; ok {
 			n.DocType = full
@@ -83,7 +84,7 @@ func (c *cli) sourceAdd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return out.print(fromSource(l), func(w io.Writer) {
+			return out.Print(fromSource(l), func(w io.Writer) {
 				fmt.Fprintf(w, "List %s is followed. Fetch it now: agegate trust sync %s\n", l.ID, l.ID)
 			})
 		})
@@ -93,14 +94,14 @@ func (c *cli) sourceAdd() *cobra.Command {
 
 func (c *cli) sourceList() *cobra.Command {
 	cmd := &cobra.Command{Use: "list", Short: "List the published lists that are followed", Args: cobra.NoArgs}
-	out := outputFlag(cmd, oneArray)
+	out := terminal.OutputFlag(cmd, terminal.OneArray)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return c.withLists(cmd.Context(), func(lists *document.Lists) error {
 			found, err := lists.List(cmd.Context())
 			if err != nil {
 				return err
 			}
-			return printList(out, found, fromSource, "ID\tNAME\tFORMAT\tNUMBER\tVALID UNTIL\tLAST ATTEMPT",
+			return terminal.PrintList(out, found, fromSource, "ID\tNAME\tFORMAT\tNUMBER\tVALID UNTIL\tLAST ATTEMPT",
 				func(l listedSource) []any {
 					until, state := "-", "verified"
 					if l.NextUpdate != nil {
@@ -173,7 +174,7 @@ func (c *cli) trustSync() *cobra.Command {
 		Args: cobra.MaximumNArgs(1),
 	}
 	cmd.Flags().StringVar(&file, "file", "", "with an ID, file that holds the list")
-	out := outputFlag(cmd, oneArray)
+	out := terminal.OutputFlag(cmd, terminal.OneArray)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if file != "" && len(args) == 0 {
 			return errors.New("--file needs the ID of the list")
@@ -201,7 +202,7 @@ func (c *cli) trustSync() *cobra.Command {
 				}
 				results = append(results, fromSynced(synced))
 			}
-			return errors.Join(append([]error{out.print(results, func(w io.Writer) { printSynced(w, results) })}, failed...)...)
+			return errors.Join(append([]error{out.Print(results, func(w io.Writer) { printSynced(w, results) })}, failed...)...)
 		})
 	}
 	return cmd

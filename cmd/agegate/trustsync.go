@@ -8,6 +8,7 @@ import (
 	"os"
 	"time"
 
+	"agegate/cmd/internal/terminal"
 	"agegate/internal/check/document"
 	"agegate/internal/check/document/trustlist"
 	"agegate/internal/rules/audit"
@@ -28,7 +29,7 @@ func (c *cli) trustImportVICAL() *cobra.Command {
 		"file with the certificates, in PEM, of the list's signer or of the authority that certified it")
 	_ = cmd.MarkFlagRequired("name")
 	_ = cmd.MarkFlagRequired("signer")
-	out := outputFlag(cmd, oneObject)
+	out := terminal.OutputFlag(cmd, terminal.OneObject)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		raw, err := readList(args[0])
 		if err != nil {
@@ -44,7 +45,7 @@ func (c *cli) trustImportVICAL() *cobra.Command {
 				return err
 			}
 			result := fromSynced(synced)
-			return out.print(result, func(w io.Writer) { printSynced(w, []syncResult{result}) })
+			return out.Print(result, func(w io.Writer) { printSynced(w, []syncResult{result}) })
 		})
 	}
 	return cmd

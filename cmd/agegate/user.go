@@ -9,6 +9,7 @@ import (
 	"os"
 	"time"
 
+	"agegate/cmd/internal/terminal"
 	"agegate/internal/app"
 	"agegate/internal/app/config"
 	"agegate/internal/backoffice/account"
@@ -22,7 +23,7 @@ import (
 )
 
 func (c *cli) userCommand() *cobra.Command {
-	return group("user", "Manage the users of the dashboard", "",
+	return terminal.Group("user", "Manage the users of the dashboard", "",
 		c.userDisable(), c.userEnable(), c.userList(), c.userRecover(), c.userSetupLink())
 }
 
@@ -88,7 +89,7 @@ type listedUser struct {
 
 func (c *cli) userList() *cobra.Command {
 	cmd := &cobra.Command{Use: "list", Short: "List the users, oldest first", Args: cobra.NoArgs}
-	out := outputFlag(cmd, oneArray)
+	out := terminal.OutputFlag(cmd, terminal.OneArray)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		ctx := cmd.Context()
 		return c.withUsers(ctx, func(accounts *account.Service, _ config.Config) error {
@@ -114,8 +115,8 @@ func fromUser(u account.User) listedUser {
 	return listedUser{u.ID, u.Email, u.Name, u.Operator, u.DisabledAt, u.CreatedAt}
 }
 
-func printUsers(out *output, users []account.User) error {
-	return printList(out, users, fromUser, "ID\tE-MAIL\tNAME\tSTATE\tCREATED", func(u listedUser) []any {
+func printUsers(out *terminal.Output, users []account.User) error {
+	return terminal.PrintList(out, users, fromUser, "ID\tE-MAIL\tNAME\tSTATE\tCREATED", func(u listedUser) []any {
 		state := "enabled"
 		switch {
 		case u.DisabledAt != nil:
@@ -134,7 +135,7 @@ func (c *cli) userRecover() *cobra.Command {
 		Long:  "Print a link for a user who cannot sign in. It is valid for an hour, works once and\nreplaces the link printed before. Using it removes the user's password, passkeys,\nauthenticator app and recovery codes, and ends all their log-ins. Give it\nonly to the user: anyone who has it can sign in as that user.",
 		Args:  exactlyOneUser,
 	}
-	out := outputFlag(cmd, oneObject)
+	out := terminal.OutputFlag(cmd, terminal.OneObject)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return c.withUser(cmd.Context(), args, func(accounts *account.Service, cfg config.Config, user account.User) error {
 			if err := cfg.CheckDashboard(); err != nil {
@@ -147,7 +148,7 @@ func (c *cli) userRecover() *cobra.Command {
 			if accounts.SendsMail() {
 				fmt.Fprintf(cmd.ErrOrStderr(), "The gateway also sends the link to %s.\n", tenant.Visible(user.Email))
 			}
-			return out.print(map[string]string{"recovery_link": link}, func(w io.Writer) { fmt.Fprintln(w, link) })
+			return out.Print(map[string]string{"recovery_link": link}, func(w io.Writer) { fmt.Fprintln(w, link) })
 		})
 	}
 	return cmd
@@ -193,7 +194,7 @@ func (c *cli) userSetupLink() *cobra.Command {
 		Long:  "Print a link to the page on which the first operator makes their account. It is\nvalid for an hour, works once and replaces the link printed before. Once there is\nan operator, no link is printed.",
 		Args:  cobra.NoArgs,
 	}
-	out := outputFlag(cmd, oneObject)
+	out := terminal.OutputFlag(cmd, terminal.OneObject)
 	cmd.Flags().StringVar(&owned, "tenant", "", "ID of a tenant that the operator will own too")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		var tenantID *uuid.UUID
@@ -212,7 +213,7 @@ func (c *cli) userSetupLink() *cobra.Command {
 			if err != nil {
 				return missing("tenant", err)
 			}
-			return out.print(map[string]string{"setup_link": link}, func(w io.Writer) { fmt.Fprintln(w, link) })
+			return out.Print(map[string]string{"setup_link": link}, func(w io.Writer) { fmt.Fprintln(w, link) })
 		})
 	}
 	return cmd

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"agegate/cmd/internal/terminal"
 	"agegate/internal/app"
 	"agegate/internal/app/config"
 	"agegate/internal/check/document"
@@ -20,7 +21,7 @@ import (
 )
 
 func (c *cli) verifierCommand() *cobra.Command {
-	return group("verifier", "Manage the keys that say to wallets who asks",
+	return terminal.Group("verifier", "Manage the keys that say to wallets who asks",
 		"Manage the keys that say to wallets who asks. EUDI wallets, Google Wallet and\nstrict ISO wallets answer only requests that a verifier's key signs, whose\ncertificate they know. Without a key, requests are not signed. A tenant's key goes\nbefore that of the instance. The EU's age verification app is never sent one.",
 		c.verifierCSR(), c.verifierImport(), c.verifierList(), c.verifierRotate(), c.verifierRemove(), c.verifierRoot(),
 		c.verifierSign())
@@ -115,7 +116,7 @@ func (c *cli) verifierCSR() *cobra.Command {
 	var f verifierFlags
 	cmd := &cobra.Command{Use: "csr", Short: "Make a key and print a request for its certificate", Args: cobra.NoArgs}
 	f.add(cmd)
-	out := outputFlag(cmd, oneObject)
+	out := terminal.OutputFlag(cmd, terminal.OneObject)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return c.withVerifiers(cmd.Context(), func(v *document.Verifiers, host string) error {
 			n, err := f.read(host)
@@ -135,7 +136,7 @@ func (c *cli) verifierImport() *cobra.Command {
 		Long: "Use a key. FILE holds its certificate and those up to the authority's, in this\norder. The key replaces an earlier one.",
 		Args: cobra.ExactArgs(2),
 	}
-	out := outputFlag(cmd, oneObject)
+	out := terminal.OutputFlag(cmd, terminal.OneObject)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		id, err := idArgument(args[:1])
 		if err != nil {
@@ -154,21 +155,21 @@ func (c *cli) verifierImport() *cobra.Command {
 }
 
 // printRequest prints a key that waits for its certificate, unless err.
-func printRequest(out *output, key document.VerifierKey, request []byte, err error) error {
+func printRequest(out *terminal.Output, key document.VerifierKey, request []byte, err error) error {
 	if err != nil {
 		return err
 	}
-	return out.print(fromVerifier(key, request), func(w io.Writer) {
+	return out.Print(fromVerifier(key, request), func(w io.Writer) {
 		fmt.Fprintf(w, "%sKey %s waits for its certificate: agegate verifier import %s FILE\n", request, key.ID, key.ID)
 	})
 }
 
 // printActive prints a key that is in use now, unless err.
-func printActive(out *output, key document.VerifierKey, err error) error {
+func printActive(out *terminal.Output, key document.VerifierKey, err error) error {
 	if err != nil {
 		return err
 	}
-	return out.print(fromVerifier(key, nil), func(w io.Writer) {
+	return out.Print(fromVerifier(key, nil), func(w io.Writer) {
 		fmt.Fprintf(w, "Key %s signs requests until %s.\n", key.ID, key.NotAfter.Format(time.DateOnly))
 	})
 }
@@ -180,7 +181,7 @@ func (c *cli) verifierRotate() *cobra.Command {
 		Long: "Make a key like the one in use. The one in use signs until the certificate of the\nnew one is imported. A shopper whose wallet is being asked at that moment has to\nask again.",
 	}
 	cmd.Flags().StringVar(&tenant, "tenant", "", "ID of the tenant whose key it is (default: that of the instance)")
-	out := outputFlag(cmd, oneObject)
+	out := terminal.OutputFlag(cmd, terminal.OneObject)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		owner, err := tenantOf(tenant)
 		if err != nil {
@@ -196,7 +197,7 @@ func (c *cli) verifierRotate() *cobra.Command {
 
 func (c *cli) verifierList() *cobra.Command {
 	cmd := &cobra.Command{Use: "list", Short: "List the keys", Args: cobra.NoArgs}
-	out := outputFlag(cmd, oneArray)
+	out := terminal.OutputFlag(cmd, terminal.OneArray)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return c.withVerifiers(cmd.Context(), func(v *document.Verifiers, _ string) error {
 			keys, err := v.List(cmd.Context())
@@ -207,7 +208,7 @@ func (c *cli) verifierList() *cobra.Command {
 			for _, key := range keys {
 				listed = append(listed, fromVerifier(key, nil))
 			}
-			return out.print(listed, func(w io.Writer) {
+			return out.Print(listed, func(w io.Writer) {
 				for _, v := range listed {
 					owner, until := "instance", "-"
 					if v.TenantID != nil {
@@ -251,14 +252,14 @@ func (c *cli) verifierRoot() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&name, "name", "", "the registrar's name")
 	_ = cmd.MarkFlagRequired("name")
-	out := outputFlag(cmd, oneObject)
+	out := terminal.OutputFlag(cmd, terminal.OneObject)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return c.withVerifiers(cmd.Context(), func(v *document.Verifiers, host string) error {
 			key, certificate, err := v.NewRegistrar(cmd.Context(), commandLine(), name, host)
 			if err != nil {
 				return err
 			}
-			return out.print(fromVerifier(key, certificate), func(w io.Writer) { fmt.Fprintf(w, "%s", certificate) })
+			return out.Print(fromVerifier(key, certificate), func(w io.Writer) { fmt.Fprintf(w, "%s", certificate) })
 		})
 	}
 	return cmd
@@ -269,7 +270,7 @@ func (c *cli) verifierSign() *cobra.Command {
 	cmd := &cobra.Command{Use: "sign", Short: "Make a key with a certificate by the operator's root, and use it",
 		Args: cobra.NoArgs}
 	f.add(cmd)
-	out := outputFlag(cmd, oneObject)
+	out := terminal.OutputFlag(cmd, terminal.OneObject)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return c.withVerifiers(cmd.Context(), func(v *document.Verifiers, host string) error {
 			n, err := f.read(host)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"agegate/cmd/internal/terminal"
 	"agegate/internal/rules/audit"
 	"agegate/internal/rules/tenant"
 	"agegate/internal/rules/webhook"
@@ -17,10 +18,11 @@ import (
 )
 
 func (c *cli) webhookCommand() *cobra.Command {
-	return group("webhook", "Inspect and repair webhook deliveries",
+	return terminal.Group("webhook", "Inspect and repair webhook deliveries",
 		"Inspect and repair webhook deliveries. Deliveries and their attempts are kept for\n30 days. The running gateway sends what becomes due within about a second.",
 		c.webhookList(), c.webhookShow(), c.webhookResend(), c.webhookRetry(), c.webhookRotate(),
-		c.webhookEndpoints(), c.webhookEnable(), webhookVerify())
+		c.webhookEndpoints(), c.webhookEnable(),
+		movedCommand("verify", "webhook verify", "agegate-dev verify webhook"))
 }
 
 // withWebhooks runs fn with the deliveries and the scope from tenantFlag. A
@@ -95,7 +97,7 @@ func (c *cli) webhookList() *cobra.Command {
 	cmd.Flags().StringVar(&status, "status", "", statusNames)
 	cmd.Flags().StringVar(&before, "before", "", "only events created before this one (an event ID), for the next page")
 	cmd.Flags().IntVar(&limit, "limit", webhook.MaxPage, "how many, 1 to 100")
-	out := outputFlag(cmd, oneArray)
+	out := terminal.OutputFlag(cmd, terminal.OneArray)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if limit < 1 || limit > webhook.MaxPage {
 			return fmt.Errorf("--limit must be from 1 to %d", webhook.MaxPage)
@@ -109,7 +111,7 @@ func (c *cli) webhookList() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return printList(out, records, fromRecord, "EVENT\tSESSION\tSTATUS\tATTEMPTS\tLAST\tNEXT",
+			return terminal.PrintList(out, records, fromRecord, "EVENT\tSESSION\tSTATUS\tATTEMPTS\tLAST\tNEXT",
 				func(e listedEvent) []any {
 					return []any{e.EventID, e.SessionID, e.Status, e.Attempts, answerOf(e.LastClass, e.LastStatus), orNever(e.NextAt)}
 				})
@@ -140,7 +142,7 @@ type listedAttempt struct {
 func (c *cli) webhookShow() *cobra.Command {
 	cmd := &cobra.Command{Use: "show EVENT_ID", Short: "Show a delivery with its attempts", Args: exactlyOneID("EVENT_ID")}
 	scope := tenantFlag(cmd)
-	out := outputFlag(cmd, oneObject)
+	out := terminal.OutputFlag(cmd, terminal.OneObject)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return c.withWebhooks(cmd.Context(), scope, func(ops *webhook.Operations, _ audit.Actor, of webhook.Scope) error {
 			record, attempts, err := ops.EventByID(cmd.Context(), of, args[0])
@@ -154,7 +156,7 @@ func (c *cli) webhookShow() *cobra.Command {
 				})
 			}
 			event := fromRecord(record)
-			return out.print(struct {
+			return out.Print(struct {
 				listedEvent
 				Body string          `json:"body"`
 				List []listedAttempt `json:"attempt_list"`
@@ -183,7 +185,7 @@ func (c *cli) webhookResend() *cobra.Command {
 	}
 	scope := tenantFlag(cmd)
 	cmd.Flags().StringVar(&since, "failed-since", "", "RFC 3339 time, or a duration such as 24h")
-	out := outputFlag(cmd, oneObject)
+	out := terminal.OutputFlag(cmd, terminal.OneObject)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if (len(args) == 1) == (since != "") {
 			return errors.New("give either an EVENT_ID or --failed-since")
@@ -221,6 +223,6 @@ func parseSince(s string) (time.Time, error) {
 
 // printCount prints a number of things: in JSON as the member name, in text
 // followed by what.
-func printCount(out *output, name string, n int, what string) error {
-	return out.print(map[string]int{name: n}, func(w io.Writer) { fmt.Fprintf(w, "%d %s.\n", n, what) })
+func printCount(out *terminal.Output, name string, n int, what string) error {
+	return out.Print(map[string]int{name: n}, func(w io.Writer) { fmt.Fprintf(w, "%d %s.\n", n, what) })
 }

@@ -737,7 +737,7 @@ type ClientInterface interface {
 	// gateway answers as soon as there is an event, or with an empty list after that many seconds. At most
 	// three requests of a tenant can wait at the same time.
 	//
-	// `agegate listen` passes these events to a server on your machine.
+	// `agegate-dev listen` passes these events to a server on your machine.
 	//
 	// Corresponds with GET /api/v1/test/events (the `ListTestEvents` operationId).
 	ListTestEvents(ctx context.Context, params *ListTestEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -878,7 +878,7 @@ func (c *Client) GetSessionStatus(ctx context.Context, sessionID SessionID, reqE
 // gateway answers as soon as there is an event, or with an empty list after that many seconds. At most
 // three requests of a tenant can wait at the same time.
 //
-// `agegate listen` passes these events to a server on your machine.
+// `agegate-dev listen` passes these events to a server on your machine.
 //
 // Corresponds with GET /api/v1/test/events (the `ListTestEvents` operationId).
 func (c *Client) ListTestEvents(ctx context.Context, params *ListTestEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -1348,7 +1348,7 @@ type ClientWithResponsesInterface interface {
 	// gateway answers as soon as there is an event, or with an empty list after that many seconds. At most
 	// three requests of a tenant can wait at the same time.
 	//
-	// `agegate listen` passes these events to a server on your machine.
+	// `agegate-dev listen` passes these events to a server on your machine.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -2133,7 +2133,7 @@ func (c *ClientWithResponses) GetSessionStatusWithResponse(ctx context.Context, 
 // gateway answers as soon as there is an event, or with an empty list after that many seconds. At most
 // three requests of a tenant can wait at the same time.
 //
-// `agegate listen` passes these events to a server on your machine.
+// `agegate-dev listen` passes these events to a server on your machine.
 //
 // Returns a wrapper object for the known response body format(s).
 //

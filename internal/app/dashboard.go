@@ -23,7 +23,7 @@ func (a *App) buildDashboard(cfg config.Config, sealer *credential.Sealer) (err 
 	}
 	a.api.apart = cfg.DashboardListen != ""
 	a.lab.Margin = cfg.AgeMargin
-	a.api.certifier = certify.NewBackground(newCertifier(cfg, a.Store, a.Tenants, a.Sessions, a.now), a.log)
+	a.api.certifier = certify.NewBackground(a.newCertifier(cfg), a.log)
 	evidence, err := a.evidence(cfg, sealer)
 	if err != nil {
 		return err

@@ -25,7 +25,7 @@ var house = []room{
 	{"edge", [][]string{{"httpd"}, {"api", "reference"}, {"contract"}}},
 	{"pages", [][]string{{"dashboard", "shopper"}, {"page"}}},
 	{"store", nil},
-	{"lab", [][]string{{"accuracy", "conformance", "demo"}}},
+	{"lab", [][]string{{"accuracy", "conformance", "demo", "testkey"}}},
 	{"backoffice", [][]string{{"evidence"}, {"certify", "drift", "insight"}, {"account"}, {"mail"}, {"suite"}}},
 	{"check", [][]string{{"document"}, {"age"}, {"liveness"}, {"vision"}, {"inference"}}},
 	{"rules", [][]string{
@@ -176,6 +176,28 @@ func TestForbiddenImports(t *testing.T) {
 				}
 				if dep != pkg && (dep == f || strings.HasSuffix(f, "/") && strings.HasPrefix(dep, f)) {
 					t.Errorf("%s reaches %s", pkg, dep)
+				}
+			}
+		}
+	}
+}
+
+// TestDevelopersProgram: agegate-dev is pure Go on every system, and has neither
+// models nor a database.
+func TestDevelopersProgram(t *testing.T) {
+	forbidden := []string{"agegate/internal/store", "agegate/internal/check/", "agegate/internal/app", "gorm.io/",
+		"github.com/yalue/onnxruntime_go", "modernc.org/", "C"}
+	for _, system := range []string{"linux", "darwin", "windows"} {
+		cmd := exec.Command("go", "list", "-deps", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "agegate/cmd/agegate-dev")
+		cmd.Env = append(cmd.Environ(), "CGO_ENABLED=0", "GOOS="+system)
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("go list for %s: %v", system, err)
+		}
+		for dep := range strings.FieldsSeq(string(out)) {
+			for _, f := range forbidden {
+				if dep == f || dep != "C" && f != "C" && strings.HasPrefix(dep, f) {
+					t.Errorf("on %s it reaches %s", system, dep)
 				}
 			}
 		}

@@ -76,7 +76,7 @@ func (r *Renderer) frame(d Document, frame int, a alteration) ([]byte, error) {
 	return r.shot(d.content, d.Ease, d.Roll, page, hand, a)
 }
 
-// Name is a file name that begins with the birth date, as `agegate document eval`
+// Name is a file name that begins with the birth date, as `agegate-lab document eval`
 // requires.
 func (d Document) Name(frame int) string {
 	b := d.Person.Birth

@@ -246,9 +246,7 @@ type CreateSessionParams struct {
 // your registered Webhook URL: the request has no `webhook_url`. A request is checked in this
 // order: size (413), key (401), tenant (403), request (422), then the test cap (429) or the
 // allowance and credit (402).
-func (c *Client) CreateSession(
-	ctx context.Context, body CreateSessionRequest, params CreateSessionParams,
-) (*CreateSessionOut, error) {
+func (c *Client) CreateSession(ctx context.Context, body CreateSessionRequest, params CreateSessionParams) (*CreateSessionOut, error) {
 	query, header := url.Values{}, http.Header{}
 	if params.IdempotencyKey != "" {
 		header.Set("Idempotency-Key", params.IdempotencyKey)
@@ -268,8 +266,7 @@ func (c *Client) CreateSession(
 func (c *Client) GetSessionStatus(ctx context.Context, sessionID string) (*SessionStatusOut, error) {
 	query, header := url.Values{}, http.Header{}
 	out := &SessionStatusOut{}
-	if err := c.call(ctx, http.MethodGet, "/api/v1/sessions/"+url.PathEscape(sessionID)+"/status", query, header, nil,
-		out); err != nil {
+	if err := c.call(ctx, http.MethodGet, "/api/v1/sessions/"+url.PathEscape(sessionID)+"/status", query, header, nil, out); err != nil {
 		return nil, err
 	}
 	return out, nil
@@ -284,8 +281,7 @@ func (c *Client) GetSessionStatus(ctx context.Context, sessionID string) (*Sessi
 func (c *Client) GetDetectedAge(ctx context.Context, sessionID string) (*DetectedAgeOut, error) {
 	query, header := url.Values{}, http.Header{}
 	out := &DetectedAgeOut{}
-	if err := c.call(ctx, http.MethodGet, "/api/v1/sessions/"+url.PathEscape(sessionID)+"/detected-age", query, header,
-		nil, out); err != nil {
+	if err := c.call(ctx, http.MethodGet, "/api/v1/sessions/"+url.PathEscape(sessionID)+"/detected-age", query, header, nil, out); err != nil {
 		return nil, err
 	}
 	return out, nil
@@ -308,7 +304,7 @@ type ListTestEventsParams struct {
 // Events are listed even if no Webhook URL is registered. With `after`, the answer has the events
 // that came after that one, oldest first. With `wait`, the gateway answers as soon as there is an
 // event, or with an empty list after that many seconds. At most three requests of a tenant can wait
-// at the same time. `agegate listen` passes these events to a server on your machine.
+// at the same time. `agegate-dev listen` passes these events to a server on your machine.
 func (c *Client) ListTestEvents(ctx context.Context, params ListTestEventsParams) (*TestEventsOut, error) {
 	query, header := url.Values{}, http.Header{}
 	if params.SessionID != "" {
@@ -335,8 +331,7 @@ func (c *Client) ListTestEvents(ctx context.Context, params ListTestEventsParams
 func (c *Client) ResendTestEvent(ctx context.Context, eventID string) (*ResentOut, error) {
 	query, header := url.Values{}, http.Header{}
 	out := &ResentOut{}
-	if err := c.call(ctx, http.MethodPost, "/api/v1/test/events/"+url.PathEscape(eventID)+"/resend", query, header, nil,
-		out); err != nil {
+	if err := c.call(ctx, http.MethodPost, "/api/v1/test/events/"+url.PathEscape(eventID)+"/resend", query, header, nil, out); err != nil {
 		return nil, err
 	}
 	return out, nil
@@ -349,8 +344,7 @@ func (c *Client) ResendTestEvent(ctx context.Context, eventID string) (*ResentOu
 func (c *Client) MoveTestClock(ctx context.Context, sessionID string, body TestClockRequest) (*TestClockOut, error) {
 	query, header := url.Values{}, http.Header{}
 	out := &TestClockOut{}
-	if err := c.call(ctx, http.MethodPost, "/api/v1/test/sessions/"+url.PathEscape(sessionID)+"/clock", query, header,
-		body, out); err != nil {
+	if err := c.call(ctx, http.MethodPost, "/api/v1/test/sessions/"+url.PathEscape(sessionID)+"/clock", query, header, body, out); err != nil {
 		return nil, err
 	}
 	return out, nil

@@ -51,7 +51,7 @@ export declare class Client extends Transport {
    * Events are listed even if no Webhook URL is registered. With `after`, the answer has the events
    * that came after that one, oldest first. With `wait`, the gateway answers as soon as there is an
    * event, or with an empty list after that many seconds. At most three requests of a tenant can
-   * wait at the same time. `agegate listen` passes these events to a server on your machine.
+   * wait at the same time. `agegate-dev listen` passes these events to a server on your machine.
    */
   listTestEvents(params?: {
     /**

@@ -105,6 +105,15 @@ func (v Variable) Flag() string {
 	return strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(v.Name, "AGEGATE_")), "_", "-")
 }
 
+// Usage returns the help text of the flag.
+func (v Variable) Usage() string {
+	usage := v.Help + " [" + v.Name + "]"
+	if v.Default != "" {
+		usage += " (default " + v.Default + ")"
+	}
+	return usage
+}
+
 // Lookup returns the value of a variable, like os.LookupEnv.
 type Lookup func(name string) (string, bool)
 

@@ -103,7 +103,8 @@ func (s *carelessShop) buy(w http.ResponseWriter) {
 	s.orders[made["session_id"]] = &carelessOrder{by: map[string]bool{}}
 	s.mu.Unlock()
 	http.SetCookie(w, &http.Cookie{Name: orderCookie, Value: made["session_id"], Path: "/"})
-	_ = json.NewEncoder(w).Encode(map[string]string{"verification_url": made["verification_url"], "more": canary})
+	_ = json.NewEncoder(w).Encode(map[string]string{"verification_url": made["verification_url"],
+		"session_id": made["session_id"], "more": canary})
 }
 
 // release releases an order in a way; with once, only the first time.

@@ -29,16 +29,11 @@ func allCases() []testCase {
 	return slices.Concat(webhookCases, redirectCases, pollingCases, severalCases)
 }
 
-// choose returns the cases of a run.
-func (r *run) choose() ([]testCase, error) {
-	open := allCases()
-	if r.target == nil {
-		open = slices.DeleteFunc(open, func(c testCase) bool { return !c.byAnswer() })
-	}
-	if r.gateway != nil {
-		open = slices.DeleteFunc(open, func(c testCase) bool { return !c.byKey(r.target) })
-	}
-	chosen, err := suite.Choose(open, func(c testCase) string { return c.name }, r.Cases)
+// choose returns the possible cases whose names match one of the patterns; all of
+// them if there is none.
+func choose(patterns []string, possible func(testCase) bool) ([]testCase, error) {
+	open := slices.DeleteFunc(allCases(), func(c testCase) bool { return !possible(c) })
+	chosen, err := suite.Choose(open, func(c testCase) string { return c.name }, patterns)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrCannotRun, err)
 	}
@@ -49,25 +44,34 @@ func (r *run) choose() ([]testCase, error) {
 // shop.
 func (c testCase) byAnswer() bool { return c.ways()[0] == WayWebhook && !c.silent }
 
-// byKey reports whether the case can be tried at a shop with a test key alone.
-// Without the redirect secret, only a session that has passed has a token; the
-// shop may also release such an order by webhook or lookup, if it does that.
-func (c testCase) byKey(t *Target) bool {
-	if slices.Contains(c.ways(), WayWebhook) || c.signs {
+// possible reports whether the case can be tried at a shop with the secrets that
+// are known. Without the redirect secret, only a session that has passed has a
+// token; the shop may also release such an order by webhook or lookup, if it does
+// that.
+func (c testCase) possible(t *Target, known Secrets) bool {
+	if slices.Contains(c.ways(), WayWebhook) && (known.Webhook == nil || t.WebhookURL == "") {
 		return false
 	}
-	return !c.passes || !t.releasesOn(WayWebhook) && !t.releasesOn(WayPolling)
+	switch {
+	case known.Redirect != nil:
+		return true
+	case c.signs:
+		return false
+	case c.passes:
+		return !t.releasesOn(WayWebhook) && !t.releasesOn(WayPolling)
+	}
+	return true
 }
 
-// NotByKey returns the names of the cases that need the gateway's database and
-// are left out with a test key alone, those of webhooks as webhook.*.
-func NotByKey(t Target) (names []string) {
+// LeftOut returns the names of the cases that cannot be tried, those of webhooks as
+// webhook.*.
+func LeftOut(t Target, known Secrets) (names []string) {
 	for _, c := range allCases() {
 		name := c.name
 		if c.ways()[0] == WayWebhook {
 			name = "webhook.*"
 		}
-		if !c.byKey(&t) && !slices.Contains(names, name) {
+		if !c.possible(&t, known) && !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}

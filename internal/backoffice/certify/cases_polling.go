@@ -2,7 +2,6 @@ package certify
 
 import (
 	"errors"
-	"fmt"
 
 	"agegate/internal/rules/session"
 
@@ -42,7 +41,7 @@ var pollingCases = []testCase{
 			if err != nil {
 				return err
 			}
-			if err := t.expire(o); err != nil {
+			if err := t.gateway.Expire(t.ctx, o.session.ID); err != nil {
 				return errors.Join(ErrCannotRun, err)
 			}
 			t.poll(o)
@@ -64,7 +63,7 @@ func (t *trial) otherPassed() error {
 	if err != nil {
 		return err
 	}
-	if err := t.resolve(other, session.ResultVerified); err != nil {
+	if err := t.force(t.ctx, other, session.ResultVerified); err != nil {
 		return err
 	}
 	token, err := t.goodToken(other)
@@ -93,37 +92,11 @@ func (t *trial) resolved(result session.Result) error {
 	if err != nil {
 		return err
 	}
-	if err := t.resolve(o, result); err != nil {
+	if err := t.force(t.ctx, o, result); err != nil {
 		return err
 	}
 	t.poll(o)
 	return nil
-}
-
-// resolve forces the result of an order's session.
-func (t *trial) resolve(o *order, result session.Result) error {
-	if t.gateway != nil {
-		return t.force(t.ctx, o, result)
-	}
-	after, err := t.Sessions.Resolve(t.ctx, o.session, session.CheckResult{Result: result, Source: session.SourceForced})
-	if err != nil {
-		return fmt.Errorf("%w: the session could not be given a result: %w", ErrCannotRun, err)
-	}
-	if after.Status == session.StatusPending { // a document check was offered; the result is final when forced again
-		if _, err := t.Sessions.Resolve(t.ctx, after,
-			session.CheckResult{Result: result, Source: session.SourceForced}); err != nil {
-			return fmt.Errorf("%w: the session could not be given a result: %w", ErrCannotRun, err)
-		}
-	}
-	return nil
-}
-
-// expire makes an order's session expire.
-func (t *trial) expire(o *order) error {
-	if t.gateway != nil {
-		return t.gateway.Expire(t.ctx, o.session.ID)
-	}
-	return t.Expire(t.ctx, t.actor, t.tenant.ID, o.session.ID)
 }
 
 // poll makes the shop look up the status of an order's session now.

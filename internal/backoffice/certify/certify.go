@@ -2,6 +2,9 @@
 // redirects and webhooks, and with results that are not a pass. It signs only
 // with test secrets and only for test sessions created for the run. It reaches
 // only hosts that the tenant has registered, through the guarded dialer.
+//
+// A developer attacks a whole shop from outside the gateway (Attack). The dashboard
+// attacks the webhook receiver alone, with the secrets of the database (Service).
 package certify
 
 import (
@@ -10,7 +13,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/netip"
 	"slices"
 	"strings"
 	"time"
@@ -35,19 +37,24 @@ const AnswerLimit = webhook.AttemptTimeout
 // targetAge is the target age of the sessions that a run creates.
 const targetAge = 18
 
+// Tools are what every run uses.
+type Tools struct {
+	Client *webhook.Client
+	Random io.Reader        // cryptographically secure
+	Now    func() time.Time // UTC in whole microseconds
+}
+
 // Config holds the dependencies of a Service.
 type Config struct {
+	Tools
+
 	Store    Store
 	Tenants  Tenants
 	Sessions Sessions
-	Expire   func(ctx context.Context, actor audit.Actor, tenantID, sessionID uuid.UUID) error // expires a test session
-	Client   *webhook.Client
 	Rule     tenant.CallbackRule
-	Random   io.Reader        // cryptographically secure
-	Now      func() time.Time // UTC in whole microseconds
 }
 
-// Service runs certifications.
+// Service attacks the webhook receivers of tenants.
 type Service struct{ Config }
 
 // NewService returns a service.
@@ -62,44 +69,39 @@ type Options struct {
 
 // run is the state of one run.
 type run struct {
-	*Service
+	Tools
 	Options
-	actor   audit.Actor
-	tenant  tenant.Tenant
-	gateway Gateway // nil for a run on the gateway's database
-	target  *Target // nil for a run without a shop that reports releases: only webhooks are tried
-	stored  Run
-	hosts   []string
+	hosts   []string           // that may be reached
 	named   map[uuid.UUID]bool // sessions created for this run
 	chosen  []testCase
 	trials  []*trial
 	results []Result
 
-	webhookKeys [][]byte // of test mode
-	redirectKey []byte   // of test mode
+	webhookKeys [][]byte // of test mode; none if they are not known
+	redirectKey []byte   // of test mode; nil if it is not known
 	foreignKey  []byte   // known to nobody
+
+	// Of a run of Attack.
+	gateway Gateway
+	target  *Target
+
+	// Of a run of Service, whose target is nil.
+	service *Service
+	actor   audit.Actor
+	tenant  tenant.Tenant
+	stored  Run
 }
 
-// Run attacks a shop. Its errors wrap ErrCannotRun, or are ErrTooSoon,
-// ErrDisabled or fault.NotFound. What was found is in the report.
-func (s *Service) Run(ctx context.Context, actor audit.Actor, target Target, o Options) (*Report, error) {
-	if target.Tenant == uuid.Nil {
-		return nil, fmt.Errorf("%w: tenant must be the ID of the tenant", ErrCannotRun)
-	}
-	r, err := s.newRun(ctx, actor, target.Tenant, &target, o)
-	if err != nil {
+// newRun returns a run of the cases that o names, of those that possible accepts.
+func newRun(tools Tools, o Options, possible func(testCase) bool) (*run, error) {
+	r := &run{Tools: tools, Options: o, named: map[uuid.UUID]bool{}}
+	r.Limit = cmp.Or(r.Limit, AnswerLimit)
+	var err error
+	if r.chosen, err = choose(o.Cases, possible); err != nil {
 		return nil, err
 	}
-	if r.tenant.SuccessURL == "" || r.tenant.WebhookURL == "" { // the run signs redirects and webhooks for both
-		return nil, fmt.Errorf("%w: the tenant needs a registered Success URL and a registered Webhook URL", ErrCannotRun)
-	}
-	if err := target.registered(s.Rule, r.tenant.CallbackURLs()); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrCannotRun, err)
-	}
-	if err := r.claim(ctx, r.tenant.CallbackURLs(), isNear); err != nil {
-		return nil, err
-	}
-	return r.finish(ctx)
+	r.foreignKey, err = credential.NewSecret(tools.Random)
+	return r, err
 }
 
 // Webhooks begins to attack a tenant's webhook receiver with events of sessions
@@ -108,108 +110,85 @@ func (s *Service) Run(ctx context.Context, actor audit.Actor, target Target, o O
 func (s *Service) Webhooks(
 	ctx context.Context, actor audit.Actor, tenantID uuid.UUID, o Options,
 ) (Run, func(context.Context) (*Report, error), error) {
-	r, err := s.newRun(ctx, actor, tenantID, nil, o)
+	r, err := s.newRun(ctx, actor, tenantID, o)
 	if err != nil {
 		return Run{}, nil, err
 	}
 	if r.tenant.WebhookURL == "" {
 		return Run{}, nil, fmt.Errorf("%w: the tenant needs a registered Webhook URL", ErrCannotRun)
 	}
-	if err := r.claim(ctx, []string{r.tenant.WebhookURL}, func(string) bool { return false }); err != nil {
-		return Run{}, nil, err
-	}
-	return r.stored, r.finish, nil
+	return r.stored, r.finish, r.claim(ctx)
 }
 
 // newRun reads what a run needs. It asks for secrets of test mode only.
-func (s *Service) newRun(
-	ctx context.Context, actor audit.Actor, tenantID uuid.UUID, target *Target, o Options,
-) (*run, error) {
+func (s *Service) newRun(ctx context.Context, actor audit.Actor, tenantID uuid.UUID, o Options) (*run, error) {
 	t, err := s.Tenants.Tenant(ctx, tenantID)
 	if err != nil {
 		return nil, err
 	}
-	r := &run{Service: s, Options: o, actor: actor, tenant: t, target: target, named: map[uuid.UUID]bool{}}
-	r.Limit = cmp.Or(r.Limit, AnswerLimit)
-	if r.chosen, err = r.choose(); err != nil {
+	r, err := newRun(s.Tools, o, testCase.byAnswer)
+	if err != nil {
 		return nil, err
 	}
-	if r.webhookKeys, err = s.Tenants.WebhookKeys(ctx, tenantID, false); err != nil {
-		return nil, err
-	}
-	if r.redirectKey, err = s.Tenants.RedirectKey(ctx, tenantID, false); err != nil {
-		return nil, err
-	}
-	r.foreignKey, err = credential.NewSecret(s.Random)
+	r.service = s
+	r.actor = actor
+	r.tenant = t
+	r.webhookKeys, err = s.Tenants.WebhookKeys(ctx, tenantID, false)
 	return r, err
 }
 
-// claim stores that the run begins against the hosts of these addresses, unless
-// this tenant ran against one of them recently. Hosts that are free are not
-// counted.
-func (r *run) claim(ctx context.Context, addresses []string, free func(host string) bool) error {
-	for _, address := range addresses {
-		e, err := r.Rule.Parse(address)
-		if err != nil {
-			return fmt.Errorf("%w: a registered URL is not allowed here: %w", ErrCannotRun, err)
-		}
-		if !slices.Contains(r.hosts, e.Host) {
-			r.hosts = append(r.hosts, e.Host)
-		}
+// claim stores that the run begins against the host of the Webhook URL, unless
+// this tenant ran against it recently.
+func (r *run) claim(ctx context.Context) error {
+	e, err := r.service.Rule.Parse(r.tenant.WebhookURL)
+	if err != nil {
+		return fmt.Errorf("%w: a registered URL is not allowed here: %w", ErrCannotRun, err)
 	}
-	slices.Sort(r.hosts)
+	r.hosts = []string{e.Host}
 	r.stored = Run{
 		ID: newID(), TenantID: r.tenant.ID, StartedAt: r.Now(),
 		EndpointID: webhook.EndpointID(r.tenant.ID, false, r.tenant.WebhookURL),
 	}
-	return r.Store.StartCertification(ctx, r.stored, slices.DeleteFunc(slices.Clone(r.hosts), free), audit.Act{
+	return r.service.Store.StartCertification(ctx, r.stored, r.hosts, audit.Act{
 		Scope: audit.OfTenant(r.tenant.ID), At: r.stored.StartedAt, Actor: r.actor, Action: audit.CertifyRun,
 		Target: r.tenant.ID.String(),
 		Detail: audit.Detail{Params: map[string]string{"hosts": strings.Join(r.hosts, ", ")}},
 	})
 }
 
-// finish runs the cases, and stores and returns what they found. A run that
+// finish carries out the run, and stores and returns what it found. A run that
 // could not finish is stored without results. Only a run of all cases can be
 // stored as passed.
 func (r *run) finish(ctx context.Context) (*Report, error) {
-	began := time.Now()
-	if err := r.try(ctx); err != nil {
-		r.results = nil
-		if r.gateway != nil {
-			return nil, err
-		}
-		return nil, errors.Join(err, r.store(ctx, false))
+	report, err := r.report(ctx)
+	if err != nil {
+		return nil, errors.Join(err, r.store(ctx, nil, false))
 	}
-	report := &Report{
-		Tenant: r.tenant.ID, Hosts: r.hosts, StartedAt: r.stored.StartedAt, Took: time.Since(began), Sessions: len(r.named),
-		Results: r.results,
-	}
-	if r.gateway != nil { // the gateway's database is not there
-		return report, nil
-	}
-	return report, r.store(ctx, report.Passed() && len(r.Cases) == 0)
+	return report, r.store(ctx, report.Results, report.Passed() && len(r.Cases) == 0)
 }
 
-// isNear reports whether a host is this machine or an address of a private
-// network, by its spelling. A run against one disturbs nobody else, and its
-// developer tries again as soon as the shop is mended.
-func isNear(host string) bool {
-	addr, err := netip.ParseAddr(host)
-	return host == "localhost" || strings.HasSuffix(host, ".localhost") || err == nil &&
-		(addr.IsLoopback() || addr.IsPrivate())
+// report carries out the run and returns what it found.
+func (r *run) report(ctx context.Context) (*Report, error) {
+	started, began := r.Now(), time.Now()
+	if err := r.try(ctx); err != nil {
+		return nil, err
+	}
+	return &Report{Hosts: r.hosts, StartedAt: started, Took: time.Since(began), Sessions: len(r.named),
+		Results: r.results}, nil
 }
 
 // storeTime bounds storing the results, which also happens after the run was
 // cancelled.
 const storeTime = 5 * time.Second
 
-func (r *run) store(ctx context.Context, passed bool) error {
+func (r *run) store(ctx context.Context, results []Result, passed bool) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTime)
 	defer cancel()
 	now := r.Now()
-	r.stored.FinishedAt, r.stored.Passed, r.stored.Results = &now, passed, r.results
-	_, err := r.Store.FinishCertification(ctx, r.stored)
+	r.stored.FinishedAt = &now
+	r.stored.Passed = passed
+	r.stored.Results = results
+	_, err := r.service.Store.FinishCertification(ctx, r.stored)
 	return err
 }
 
@@ -265,16 +244,39 @@ func (r *run) settle(ctx context.Context) error {
 
 // session creates a session, which stands for an order in a run without a shop.
 func (r *run) session(ctx context.Context) (*order, error) {
-	created, err := r.Sessions.Create(ctx, tenant.Caller{TenantID: r.tenant.ID}, session.CreateRequest{
+	created, err := r.service.Sessions.Create(ctx, tenant.Caller{TenantID: r.tenant.ID}, session.CreateRequest{
 		TargetAge: targetAge, SuccessURL: &r.tenant.WebhookURL, CancelURL: &r.tenant.WebhookURL, // never opened, but required
 	})
 	if err != nil {
 		return nil, errors.Join(ErrCannotRun, err)
 	}
 	_, link, _ := strings.Cut(created.VerificationURL, "/v/")
-	s, err := r.Sessions.ByLink(ctx, link)
+	s, err := r.service.Sessions.ByLink(ctx, link)
 	if err != nil {
 		return nil, err
 	}
 	return &order{session: s}, r.mayName(s)
+}
+
+var errForeign = fmt.Errorf("%w: the order's session is not an open test session that the tenant has made for this run",
+	ErrCannotRun)
+
+// mayName returns an error unless the session was created for this run and the
+// run has claimed its addresses. Nothing is signed for any other session.
+func (r *run) mayName(s session.Session) error {
+	if s.TenantID != r.tenant.ID || s.Livemode || s.CreatedAt.Before(r.stored.StartedAt) ||
+		s.Status != session.StatusPending || r.named[s.ID] {
+		return errForeign
+	}
+	for _, address := range []string{s.SuccessURL, s.WebhookURL} {
+		if address == "" {
+			continue
+		}
+		e, err := r.service.Rule.Parse(address)
+		if err != nil || !slices.Contains(r.hosts, e.Host) {
+			return fmt.Errorf("%w: the session's addresses are not those that are registered now", ErrCannotRun)
+		}
+	}
+	r.named[s.ID] = true
+	return nil
 }

@@ -2,13 +2,14 @@ package certify_test
 
 import (
 	"bytes"
-	"context"
 	"crypto/rand"
 	"encoding/json"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
 	"net/netip"
+	"net/url"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -18,12 +19,11 @@ import (
 	"agegate/internal/backoffice/suite"
 	"agegate/internal/gatewaytest"
 	"agegate/internal/lab/demo"
+	"agegate/internal/lab/testkey"
 	"agegate/internal/rules/audit"
-	"agegate/internal/rules/session"
+	"agegate/internal/rules/credential"
 	"agegate/internal/rules/tenant"
 	"agegate/internal/rules/webhook"
-
-	"github.com/google/uuid"
 )
 
 // serve opens a server whose handler is set later.
@@ -31,8 +31,7 @@ func serve(t *testing.T) (*httptest.Server, *http.Handler) {
 	t.Helper()
 	var handler http.Handler
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		handler.ServeHTTP(w,
-			r)
+		handler.ServeHTTP(w, r)
 	}))
 	t.Cleanup(server.Close)
 	return server, &handler
@@ -48,37 +47,68 @@ func register(t *testing.T, g *gatewaytest.Gateway, server string) tenant.Creden
 }
 
 // targetOf describes the shop at an address.
-func targetOf(t *testing.T, c tenant.Credentials, server string) certify.Target {
+func targetOf(t *testing.T, server string) certify.Target {
 	t.Helper()
-	target, err := certify.ReadTarget(strings.NewReader(strings.NewReplacer("SHOP", server, "TENANT", c.Tenant.ID.String()).Replace(`
-tenant: TENANT
+	target, err := certify.ReadTarget(strings.NewReader(strings.ReplaceAll(`
+success_url: SHOP/thanks?shop=1
+webhook_url: SHOP/webhook
 releases_on: [redirect, webhook, polling]
 order: {url: SHOP/buy, form: {age: "18"}}
 poll: {url: "SHOP/orders/{session}"}
 probe: {url: "SHOP/orders/{session}/released"}
 settle: 0s
-`)))
+`, "SHOP", server)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return target
 }
 
-// certifier returns a certifier of the gateway that reaches this machine.
-func certifier(g *gatewaytest.Gateway, edit func(*certify.Config)) *certify.Service {
-	clock := session.NewTestClock(g.App.Store, g.Clock.Now)
-	cfg := certify.Config{
-		Store: g.App.Store, Tenants: g.App.Tenants, Sessions: g.App.Sessions,
-		Expire: func(ctx context.Context, actor audit.Actor, tenantID, id uuid.UUID) error {
-			return clock.Expire(ctx, actor, webhook.OfMode(tenantID, false), id)
-		},
-		Client: webhook.NewClient([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}),
-		Rule:   tenant.CallbackRule{AllowInsecure: true}, Random: rand.Reader, Now: g.Clock.Now,
+// start runs a gateway whose hosted page can be opened.
+func start(t *testing.T, env ...string) *gatewaytest.Gateway {
+	t.Helper()
+	front, pages := serve(t)
+	g := gatewaytest.Start(t, gatewaytest.SQLite(t), append(env, "AGEGATE_VERIFY_URL="+front.URL)...)
+	at, err := url.Parse(g.URL)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if edit != nil {
-		edit(&cfg)
+	*pages = httputil.NewSingleHostReverseProxy(at)
+	return g
+}
+
+// tools reach this machine.
+func tools(g *gatewaytest.Gateway) certify.Tools {
+	near := []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
+	return certify.Tools{Client: webhook.NewClient(near), Random: rand.Reader, Now: g.Clock.Now}
+}
+
+// certifier returns the service that attacks webhook receivers.
+func certifier(g *gatewaytest.Gateway) *certify.Service {
+	return certify.NewService(certify.Config{
+		Tools: tools(g), Store: g.App.Store, Tenants: g.App.Tenants, Sessions: g.App.Sessions,
+		Rule: tenant.CallbackRule{AllowInsecure: true},
+	})
+}
+
+// attack attacks a tenant's shop with the secrets of test mode.
+func attack(
+	t *testing.T, g *gatewaytest.Gateway, c tenant.Credentials, target certify.Target, with certify.Tools,
+	o certify.Options,
+) (*certify.Report, error) {
+	t.Helper()
+	gateway, err := testkey.New(g.URL, c.Test.APIKey)
+	if err != nil {
+		t.Fatal(err)
 	}
-	return certify.NewService(cfg)
+	var known certify.Secrets
+	if known.Redirect, err = credential.ParseSecret(c.Test.RedirectSecret); err != nil {
+		t.Fatal(err)
+	}
+	if known.Webhook, err = credential.ParseSecret(c.Test.WebhookSecret); err != nil {
+		t.Fatal(err)
+	}
+	return certify.Attack(t.Context(), gateway, known, target, with, o)
 }
 
 func show(t *testing.T, r *certify.Report) string {
@@ -92,7 +122,7 @@ func show(t *testing.T, r *certify.Report) string {
 
 // TestTheSampleShopPasses: the sample shop releases nothing to an attack.
 func TestTheSampleShopPasses(t *testing.T) {
-	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
+	g := start(t)
 	server, handler := serve(t)
 	c := register(t, g, server.URL)
 	shop, err := demo.New(g.URL, g.URL, demo.Credentials{
@@ -102,7 +132,7 @@ func TestTheSampleShopPasses(t *testing.T) {
 		t.Fatal(err)
 	}
 	*handler = shop.Handler()
-	report, err := certifier(g, nil).Run(t.Context(), audit.System("test"), targetOf(t, c, server.URL), certify.Options{})
+	report, err := attack(t, g, c, targetOf(t, server.URL), tools(g), certify.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,15 +146,14 @@ func TestTheSampleShopPasses(t *testing.T) {
 func TestACarelessShopFails(t *testing.T) {
 	// The gateway's own webhooks go nowhere: the certifier has to find the mistake with its
 	// own.
-	g := gatewaytest.Start(t, gatewaytest.SQLite(t), "AGEGATE_WEBHOOK_ALLOW_NETS=192.0.2.0/24")
+	g := start(t, "AGEGATE_WEBHOOK_ALLOW_NETS=192.0.2.0/24")
 	shop := &carelessShop{gateway: g.URL, now: g.Clock.Now}
 	run := func(mistake string, cases ...string) *certify.Report {
 		server, handler := serve(t)
 		c := register(t, g, server.URL)
 		*handler, shop.mistake = shop, mistake
 		shop.use(t, c.Test)
-		report, err := certifier(g, nil).Run(t.Context(), audit.System("test"), targetOf(t, c, server.URL),
-			certify.Options{Cases: cases})
+		report, err := attack(t, g, c, targetOf(t, server.URL), tools(g), certify.Options{Cases: cases})
 		if err != nil {
 			t.Fatalf("%s: %v", mistake, err)
 		}
@@ -149,7 +178,7 @@ func TestACarelessShopFails(t *testing.T) {
 // TestAShopThatConfirmsOtherwise: a shop need not release orders in every way,
 // but it must not accept forgeries in any.
 func TestAShopThatConfirmsOtherwise(t *testing.T) {
-	g := gatewaytest.Start(t, gatewaytest.SQLite(t), "AGEGATE_WEBHOOK_ALLOW_NETS=192.0.2.0/24")
+	g := start(t, "AGEGATE_WEBHOOK_ALLOW_NETS=192.0.2.0/24")
 	for _, tt := range []struct {
 		mistake string
 		failed  int
@@ -159,10 +188,9 @@ func TestAShopThatConfirmsOtherwise(t *testing.T) {
 		shop := &carelessShop{gateway: g.URL, now: g.Clock.Now, mistake: tt.mistake}
 		shop.use(t, c.Test)
 		*handler = shop
-		target := targetOf(t, c, server.URL)
+		target := targetOf(t, server.URL)
 		target.ReleasesOn = []certify.Way{certify.WayWebhook, certify.WayPolling}
-		report, err := certifier(g, nil).Run(t.Context(), audit.System("test"), target,
-			certify.Options{Cases: []string{"redirect.*"}})
+		report, err := attack(t, g, c, target, tools(g), certify.Options{Cases: []string{"redirect.*"}})
 		if err != nil || (report.Count(suite.Failed) > 0) != (tt.failed > 0) {
 			t.Errorf("%s: %v\n%s", tt.mistake, err, show(t, report))
 		}
@@ -172,7 +200,7 @@ func TestAShopThatConfirmsOtherwise(t *testing.T) {
 // TestAShopThatDoesNotAnswer: a shop that does not answer fails, and is not
 // attacked further.
 func TestAShopThatDoesNotAnswer(t *testing.T) {
-	g := gatewaytest.Start(t, gatewaytest.SQLite(t), "AGEGATE_WEBHOOK_ALLOW_NETS=192.0.2.0/24")
+	g := start(t, "AGEGATE_WEBHOOK_ALLOW_NETS=192.0.2.0/24")
 	server, handler := serve(t)
 	c := register(t, g, server.URL)
 	shop := &carelessShop{gateway: g.URL, now: g.Clock.Now}
@@ -188,8 +216,7 @@ func TestAShopThatDoesNotAnswer(t *testing.T) {
 		shop.ServeHTTP(w, r)
 	})
 	// A short limit for an answer that hangs, but long enough for the others.
-	report, err := certifier(g, nil).Run(t.Context(), audit.System("test"), targetOf(t, c, server.URL),
-		certify.Options{Limit: 3 * time.Second})
+	report, err := attack(t, g, c, targetOf(t, server.URL), tools(g), certify.Options{Limit: 3 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -203,14 +230,14 @@ func TestAShopThatDoesNotAnswer(t *testing.T) {
 // TestWebhooksAlone: without a shop that reports releases, the run judges the
 // answers.
 func TestWebhooksAlone(t *testing.T) {
-	g := gatewaytest.Start(t, gatewaytest.SQLite(t), "AGEGATE_WEBHOOK_ALLOW_NETS=192.0.2.0/24")
+	g := start(t, "AGEGATE_WEBHOOK_ALLOW_NETS=192.0.2.0/24")
 	run := func(mistake string) *certify.Report {
 		server, handler := serve(t)
 		c := register(t, g, server.URL)
 		shop := &carelessShop{gateway: g.URL, now: g.Clock.Now, mistake: mistake}
 		shop.use(t, c.Test)
 		*handler = shop
-		begun, finish, err := certifier(g, nil).Webhooks(t.Context(), audit.System("test"), c.Tenant.ID, certify.Options{})
+		begun, finish, err := certifier(g).Webhooks(t.Context(), audit.System("test"), c.Tenant.ID, certify.Options{})
 		if err != nil || begun.FinishedAt != nil {
 			t.Fatal(begun, err)
 		}
@@ -245,7 +272,7 @@ func TestWebhooksAlone(t *testing.T) {
 
 func TestReports(t *testing.T) {
 	report := &certify.Report{
-		Tenant: uuid.Nil, Hosts: []string{"shop.example"}, StartedAt: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),
+		Hosts: []string{"shop.example"}, StartedAt: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),
 		Took: time.Second, Sessions: 2,
 		Results: []certify.Result{
 			{Case: "a.good", Title: "It holds", Outcome: suite.Passed},

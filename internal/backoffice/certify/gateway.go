@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"agegate/internal/rules/credential"
 	"agegate/internal/rules/session"
 	"agegate/internal/rules/tenant"
 
@@ -39,25 +38,29 @@ type Gateway interface {
 // session. JSON has it as session_id.
 const sessionHeader = "Agegate-Session"
 
-// RunByKey attacks a shop with a test key alone. It tries the cases that need no
-// secret of the tenant (NotByKey are the others): the tokens are those of the
-// gateway's own redirects, or signed with made-up keys. It stores nothing. Its
-// errors wrap ErrCannotRun.
-func (s *Service) RunByKey(ctx context.Context, g Gateway, target Target, o Options) (*Report, error) {
-	r := &run{Service: s, Options: o, gateway: g, target: &target, named: map[uuid.UUID]bool{}}
-	r.Limit = cmp.Or(r.Limit, AnswerLimit)
-	r.stored.StartedAt = s.Now()
-	var err error
-	if r.chosen, err = r.choose(); err != nil {
+// Secrets are the tenant's signing secrets of test mode, decoded. One that is not
+// known is nil.
+type Secrets struct{ Redirect, Webhook []byte }
+
+// Attack attacks a shop from outside the gateway. LeftOut are the cases that it
+// cannot try. Without the redirect secret, the tokens are those of the gateway's own
+// redirects, or signed with made-up keys. Nothing is stored. Its errors wrap
+// ErrCannotRun.
+func Attack(ctx context.Context, g Gateway, known Secrets, target Target, tools Tools, o Options) (*Report, error) {
+	r, err := newRun(tools, o, func(c testCase) bool { return c.possible(&target, known) })
+	if err != nil {
 		return nil, err
 	}
-	if r.foreignKey, err = credential.NewSecret(s.Random); err != nil {
-		return nil, err
+	r.gateway = g
+	r.target = &target
+	r.redirectKey = known.Redirect
+	if known.Webhook != nil {
+		r.webhookKeys = [][]byte{known.Webhook}
 	}
 	if err := r.reach(ctx); err != nil {
 		return nil, err
 	}
-	return r.finish(ctx)
+	return r.report(ctx)
 }
 
 // reach checks that the run reaches only addresses of the tenant, and learns the
@@ -81,6 +84,11 @@ func (r *run) reach(ctx context.Context) error {
 			return fmt.Errorf("%w: the gateway's redirect cannot be read", ErrCannotRun)
 		}
 	}
+	if r.target.WebhookURL != "" {
+		if err := r.permit(ctx, "webhook_url", r.target.WebhookURL); err != nil {
+			return err
+		}
+	}
 	return r.permit(ctx, "success_url", r.target.SuccessURL)
 }
 
@@ -96,8 +104,8 @@ func (r *run) permit(ctx context.Context, field, address string) error {
 		return errors.Join(ErrCannotRun, err)
 	}
 	if !ok {
-		return fmt.Errorf("%w: %s: its host and port are not those of a URL that the tenant has registered; register them, "+
-			"or write them as registered (localhost and 127.0.0.1 are two hosts)", ErrCannotRun, field)
+		return fmt.Errorf("%w: %s: its host and port are not those of a URL that the tenant has registered; register "+
+			"them, or write them as registered (localhost and 127.0.0.1 are two hosts)", ErrCannotRun, field)
 	}
 	if !slices.Contains(r.hosts, e.Host) {
 		r.hosts = append(r.hosts, e.Host)
@@ -127,7 +135,7 @@ func (r *run) adopt(ctx context.Context, o *order, v visit) error {
 	r.named[id] = true
 	o.link = v.address()
 	o.session = session.Session{ID: id, Status: session.StatusPending,
-		SuccessURL: strings.ReplaceAll(r.target.SuccessURL, sessionParam, id.String())}
+		SuccessURL: strings.ReplaceAll(r.target.SuccessURL, sessionParam, id.String()), WebhookURL: r.target.WebhookURL}
 	return nil
 }
 

@@ -5,13 +5,13 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"testing"
 
 	"agegate/internal/backoffice/certify"
 	"agegate/internal/backoffice/suite"
-	"agegate/internal/gatewaytest"
 	"agegate/internal/rules/audit"
 	"agegate/internal/rules/fault"
 	"agegate/internal/rules/tenant"
@@ -33,16 +33,9 @@ func (k keysOfTestMode) WebhookKeys(ctx context.Context, id uuid.UUID, livemode 
 	return k.Service.WebhookKeys(ctx, id, livemode)
 }
 
-func (k keysOfTestMode) RedirectKey(ctx context.Context, id uuid.UUID, livemode bool) ([]byte, error) {
-	if livemode {
-		k.t.Error("the certifier asks for a live redirect secret")
-	}
-	return k.Service.RedirectKey(ctx, id, livemode)
-}
-
 // TestItIsNoWeapon covers what a run must never do.
 func TestItIsNoWeapon(t *testing.T) {
-	g := gatewaytest.Start(t, gatewaytest.SQLite(t), "AGEGATE_WEBHOOK_ALLOW_NETS=192.0.2.0/24")
+	g := start(t, "AGEGATE_WEBHOOK_ALLOW_NETS=192.0.2.0/24")
 	elsewhere, onward := serve(t)
 	var strayed atomic.Int32
 	*onward = http.HandlerFunc(func(http.ResponseWriter, *http.Request) { strayed.Add(1) })
@@ -58,10 +51,9 @@ func TestItIsNoWeapon(t *testing.T) {
 		}
 		shop.ServeHTTP(w, r)
 	})
-	target := targetOf(t, c, server.URL)
-	service := certifier(g, func(cfg *certify.Config) { cfg.Tenants = keysOfTestMode{g.App.Tenants, t} })
-	report, err := service.Run(t.Context(), audit.System("test"), target, certify.Options{})
-	if err != nil || !report.Passed() {
+	target := targetOf(t, server.URL)
+	report, err := attack(t, g, c, target, tools(g), certify.Options{})
+	if err != nil || !report.Passed() || len(report.Results) != len(certify.Plan()) {
 		t.Fatalf("%v\n%s", err, show(t, report))
 	}
 	if strayed.Load() > 0 {
@@ -79,6 +71,15 @@ func TestItIsNoWeapon(t *testing.T) {
 			}
 		}
 	}
+	service := certifier(g)
+	service.Tenants = keysOfTestMode{g.App.Tenants, t}
+	_, finish, err := service.Webhooks(t.Context(), audit.System("test"), c.Tenant.ID, certify.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if report, err = finish(t.Context()); err != nil || !report.Passed() {
+		t.Errorf("attacked from the dashboard: %v\n%s", err, show(t, report))
+	}
 	entries, err := g.App.Store.AuditEntries(t.Context(),
 		audit.Filter{Scope: audit.OfTenant(c.Tenant.ID), Action: audit.CertifyRun})
 	if err != nil || len(entries) != 1 || !strings.Contains(string(entries[0].Detail), "127.0.0.1") {
@@ -89,14 +90,12 @@ func TestItIsNoWeapon(t *testing.T) {
 	if err != nil || !last.Passed || last.FinishedAt == nil || len(last.Results) != len(report.Results) {
 		t.Errorf("stored is %+v, %v", last, err)
 	}
-	// The dashboard waits for every host, and the command for none of this machine.
-	for _, want := range []error{nil, certify.ErrTooSoon} {
-		if _, _, err := service.Webhooks(t.Context(), audit.System("test"), c.Tenant.ID, certify.Options{}); !errors.Is(err,
-			want) {
-			t.Errorf("attacked from the dashboard: %v, want %v", err, want)
-		}
+	// The dashboard waits, and the command does not.
+	if _, _, err := service.Webhooks(t.Context(), audit.System("test"), c.Tenant.ID,
+		certify.Options{}); !errors.Is(err, certify.ErrTooSoon) {
+		t.Errorf("attacked again from the dashboard: %v", err)
 	}
-	if report, err = service.Run(t.Context(), audit.System("test"), target,
+	if report, err = attack(t, g, c, target, tools(g),
 		certify.Options{Cases: []string{"webhook.good"}}); err != nil || !report.Passed() {
 		t.Errorf("attacked again by the command: %v", err)
 	}
@@ -109,47 +108,57 @@ func TestItIsNoWeapon(t *testing.T) {
 // TestItNamesNoOtherSession: nothing is signed for a session that was not created
 // for the run.
 func TestItNamesNoOtherSession(t *testing.T) {
-	g := gatewaytest.Start(t, gatewaytest.SQLite(t), "AGEGATE_WEBHOOK_ALLOW_NETS=192.0.2.0/24")
+	g := start(t, "AGEGATE_WEBHOOK_ALLOW_NETS=192.0.2.0/24")
 	stranger := g.Shop(t, "", nil)
+	type link func() (address, session string)
+	made := func(key string) (string, string) {
+		shop := &carelessShop{gateway: g.URL, secrets: tenant.ModeSecrets{APIKey: key}}
+		session := shop.call(http.MethodPost, "/api/v1/sessions/create", `{"target_age":18}`)
+		return session["verification_url"], session["session_id"]
+	}
 	for _, tt := range []struct {
 		name string
-		link func(own tenant.Credentials) (early, late func() string)
+		link func(own tenant.Credentials) link
 	}{
-		{"of a live key", func(own tenant.Credentials) (early, late func() string) {
-			return nil, func() string { return g.Create(t, own.Live.APIKey, 18).VerificationURL }
+		{"of a live key", func(own tenant.Credentials) link {
+			return func() (string, string) { return made(own.Live.APIKey) }
 		}},
-		{"of another tenant", func(tenant.Credentials) (early, late func() string) {
-			return nil, func() string { return g.Create(t, stranger.Test.APIKey, 18).VerificationURL }
+		{"of another tenant", func(tenant.Credentials) link {
+			return func() (string, string) { return made(stranger.Test.APIKey) }
 		}},
-		{"made before", func(own tenant.Credentials) (early, late func() string) {
-			return func() string { return g.Create(t, own.Test.APIKey, 18).VerificationURL }, nil
+		{"made before", func(own tenant.Credentials) link {
+			address, session := made(own.Test.APIKey)
+			return func() (string, string) { return address, session }
 		}},
-		{"of nobody", func(tenant.Credentials) (early, late func() string) {
-			return nil, func() string { return "https://verify.example/v/nothing" }
+		{"of nobody", func(tenant.Credentials) link {
+			return func() (string, string) { return "https://verify.example/v/nothing", uuid.NewString() }
 		}},
-		{"without a link", func(tenant.Credentials) (early, late func() string) {
-			return nil, func() string { return "/checkout" }
+		{"without a name", func(own tenant.Credentials) link {
+			return func() (string, string) {
+				address, _ := made(own.Test.APIKey)
+				return address, ""
+			}
+		}},
+		{"without a link", func(tenant.Credentials) link {
+			return func() (string, string) { return "/checkout", "" }
 		}},
 	} {
 		server, handler := serve(t)
 		c := register(t, g, server.URL)
-		early, late := tt.link(c)
-		link := ""
-		if early != nil {
-			link = early()
-		}
+		order := tt.link(c)
 		var attacked atomic.Int32
 		*handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Path != "/buy" {
 				attacked.Add(1)
 				return
 			}
-			if late != nil {
-				link = late()
-			}
-			http.Redirect(w, r, link, http.StatusSeeOther)
+			address, session := order()
+			w.Header().Set("Agegate-Session", session)
+			http.Redirect(w, r, address, http.StatusSeeOther)
 		})
-		_, err := certifier(g, nil).Run(t.Context(), audit.System("test"), targetOf(t, c, server.URL), certify.Options{})
+		target := targetOf(t, server.URL)
+		target.SuccessURL = "" // a first order tells it: the shop must begin another for each case
+		_, err := attack(t, g, c, target, tools(g), certify.Options{})
 		if !errors.Is(err, certify.ErrCannotRun) || attacked.Load() > 0 {
 			t.Errorf("a session %s: %v, %d requests", tt.name, err, attacked.Load())
 		}
@@ -159,31 +168,34 @@ func TestItNamesNoOtherSession(t *testing.T) {
 // TestWhereItDoesNotGo: a run refuses hosts that are not registered and addresses
 // that the guard refuses.
 func TestWhereItDoesNotGo(t *testing.T) {
-	g := gatewaytest.Start(t, gatewaytest.SQLite(t), "AGEGATE_WEBHOOK_ALLOW_NETS=192.0.2.0/24")
+	g := start(t, "AGEGATE_WEBHOOK_ALLOW_NETS=192.0.2.0/24")
 	server, handler := serve(t)
 	var reached atomic.Int32
 	*handler = http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached.Add(1) })
 	c := register(t, g, server.URL)
-	run := func(edit func(*certify.Target), config func(*certify.Config)) error {
-		target := targetOf(t, c, server.URL)
+	run := func(edit func(*certify.Target), with certify.Tools) error {
+		target := targetOf(t, server.URL)
 		if edit != nil {
 			edit(&target)
 		}
-		_, err := certifier(g, config).Run(t.Context(), audit.System("test"), target, certify.Options{})
+		_, err := attack(t, g, c, target, with, certify.Options{})
 		return err
 	}
 	for name, edit := range map[string]func(*certify.Target){
-		"order": func(t *certify.Target) { t.Order.URL = "http://localhost/buy" },
-		"poll":  func(t *certify.Target) { t.Poll.URL = "http://127.0.0.1:1/{session}" },
-		"probe": func(t *certify.Target) { t.Probe.URL = "http://127.0.0.2/{session}" },
+		"order":   func(t *certify.Target) { t.Order.URL = "http://localhost/buy" },
+		"poll":    func(t *certify.Target) { t.Poll.URL = "http://127.0.0.1:1/{session}" },
+		"probe":   func(t *certify.Target) { t.Probe.URL = "http://127.0.0.2/{session}" },
+		"success": func(t *certify.Target) { t.SuccessURL = "http://127.0.0.2/thanks" },
+		"webhook": func(t *certify.Target) { t.WebhookURL = "http://127.0.0.2/webhook" },
 	} {
-		if err := run(edit, nil); !errors.Is(err, certify.ErrCannotRun) ||
-			!strings.Contains(err.Error(), name+".url: its host and port") {
+		if err := run(edit, tools(g)); !errors.Is(err, certify.ErrCannotRun) ||
+			!regexp.MustCompile(name+"[._]url: its host and port").MatchString(err.Error()) {
 			t.Errorf("%s elsewhere: %v", name, err)
 		}
 	}
-	if err := run(nil, func(cfg *certify.Config) { cfg.Client = webhook.NewClient(nil) }); !errors.Is(err,
-		certify.ErrCannotRun) || !strings.Contains(err.Error(), "blocked") {
+	guarded := tools(g)
+	guarded.Client = webhook.NewClient(nil)
+	if err := run(nil, guarded); !errors.Is(err, certify.ErrCannotRun) || !strings.Contains(err.Error(), "blocked") {
 		t.Errorf("an address that is not public: %v", err)
 	}
 	if reached.Load() > 0 {
@@ -193,7 +205,11 @@ func TestWhereItDoesNotGo(t *testing.T) {
 	if err := g.App.Tenants.SetDisabled(t.Context(), audit.System("test"), c.Tenant.ID, true, ""); err != nil {
 		t.Fatal(err)
 	}
-	if err := run(nil, nil); fault.CodeOf(err) != fault.TenantDisabled {
+	if err := run(nil, tools(g)); !errors.Is(err, certify.ErrCannotRun) || !strings.Contains(err.Error(), "disabled") {
+		t.Errorf("the key of a disabled tenant: %v", err)
+	}
+	_, _, err := certifier(g).Webhooks(t.Context(), audit.System("test"), c.Tenant.ID, certify.Options{})
+	if fault.CodeOf(err) != fault.TenantDisabled {
 		t.Errorf("a disabled tenant: %v", err)
 	}
 }

@@ -7,8 +7,6 @@ import (
 	"time"
 
 	"agegate/internal/backoffice/suite"
-
-	"github.com/google/uuid"
 )
 
 // Code identifies a problem, for its text in several languages.
@@ -82,7 +80,6 @@ func (r Result) LetIn() bool {
 // Report holds the findings of a run. It contains no key, secret, link, token or answer
 // of the shop.
 type Report struct {
-	Tenant    uuid.UUID     `json:"tenant_id"`
 	Hosts     []string      `json:"hosts"` // hosts that were reached
 	StartedAt time.Time     `json:"started_at"`
 	Took      time.Duration `json:"took_ns"`

@@ -8,8 +8,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/cookiejar"
-	"net/url"
-	"slices"
 	"strings"
 	"time"
 
@@ -28,8 +26,8 @@ type order struct {
 	session session.Session
 	browser http.CookieJar // the buyer's cookies
 
-	link     string // the verification URL; only in a run with a test key
-	redirect string // where the gateway redirected the browser after a pass; only in a run with a test key
+	link     string // the verification URL
+	redirect string // where the gateway redirected the browser after a pass
 }
 
 // visit is the result of opening an address of the shop in an order's browser.
@@ -103,31 +101,14 @@ func (r *run) order(ctx context.Context) (*order, error) {
 	o := &order{browser: jar}
 	v := r.open(ctx, jar, r.target.Order.Method, r.target.Order.URL, &r.target.Order, true)
 	if v.class != "" || v.status >= 400 {
-		return nil, fmt.Errorf("%w: the shop took no order: %s; give in order what the shop's own page sends, with form or "+
-			"json", ErrCannotRun, v)
+		return nil, fmt.Errorf("%w: the shop took no order: %s; give in order what the shop's own page sends, "+
+			"with form or json", ErrCannotRun, v)
 	}
-	link := v.link()
-	if link == "" {
-		return nil, fmt.Errorf("%w: the shop's answer to an order (%d) leads to no verification URL; redirect to it, or "+
-			"answer with JSON that has verification_url", ErrCannotRun, v.status)
+	if !strings.Contains(v.address(), "/v/") {
+		return nil, fmt.Errorf("%w: the shop's answer to an order (%d) leads to no verification URL; redirect to it, "+
+			"or answer with JSON that has verification_url", ErrCannotRun, v.status)
 	}
-	if r.gateway != nil {
-		return o, r.adopt(ctx, o, v)
-	}
-	if o.session, err = r.Sessions.ByLink(ctx, link); err != nil {
-		return nil, fmt.Errorf("%w: the verification URL of the order is not one of this gateway", ErrCannotRun)
-	}
-	return o, r.mayName(o.session)
-}
-
-// link returns the token of the verification URL to which an answer leads, or "".
-func (v visit) link() string {
-	u, err := url.Parse(v.address())
-	if err != nil {
-		return ""
-	}
-	_, token, _ := strings.Cut(u.Path, "/v/")
-	return token
+	return o, r.adopt(ctx, o, v)
 }
 
 // address returns the verification URL to which an answer leads, or "".
@@ -140,29 +121,6 @@ func (v visit) address() string {
 	}
 	_ = json.Unmarshal(v.body, &made) // text that is not JSON has no link
 	return made.URL
-}
-
-var errForeign = fmt.Errorf("%w: the order's session is not an open test session that the tenant has made for this run",
-	ErrCannotRun)
-
-// mayName returns an error unless the session was created for this run and the
-// run has claimed its addresses. Nothing is signed for any other session.
-func (r *run) mayName(s session.Session) error {
-	if s.TenantID != r.tenant.ID || s.Livemode || s.CreatedAt.Before(r.stored.StartedAt) ||
-		s.Status != session.StatusPending || r.named[s.ID] {
-		return errForeign
-	}
-	for _, address := range []string{s.SuccessURL, s.WebhookURL} {
-		if address == "" {
-			continue
-		}
-		e, err := r.Rule.Parse(address)
-		if err != nil || !slices.Contains(r.hosts, e.Host) {
-			return fmt.Errorf("%w: the session's addresses are not those that are registered now", ErrCannotRun)
-		}
-	}
-	r.named[s.ID] = true
-	return nil
 }
 
 // released returns how often an order was released.

@@ -12,9 +12,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// Pause is the shortest time between two runs of a tenant against one host. A
-// run of the command does not wait for a host of this machine or of a private
-// network.
+// Pause is the shortest time between two runs of a tenant against one host.
 const Pause = 10 * time.Minute
 
 // MaxKept is how many runs of a tenant are stored; older ones are deleted.
@@ -61,16 +59,14 @@ type Store interface {
 	LastCertification(ctx context.Context, tenantID uuid.UUID, endpointID string) (Run, error)
 }
 
-// Tenants looks up tenants and the secrets that sign for them.
+// Tenants looks up tenants and the secrets that sign their webhooks.
 type Tenants interface {
 	Tenant(ctx context.Context, id uuid.UUID) (tenant.Tenant, error)
 	WebhookKeys(ctx context.Context, tenantID uuid.UUID, livemode bool) ([][]byte, error)
-	RedirectKey(ctx context.Context, tenantID uuid.UUID, livemode bool) ([]byte, error)
 }
 
-// Sessions finds, creates and completes the sessions of a run.
+// Sessions finds and creates the sessions of a run.
 type Sessions interface {
 	ByLink(ctx context.Context, link string) (session.Session, error)
 	Create(ctx context.Context, caller tenant.Caller, req session.CreateRequest) (session.Created, error)
-	Resolve(ctx context.Context, s session.Session, v session.CheckResult) (session.Session, error)
 }

@@ -43,9 +43,8 @@ type Request struct {
 
 // Target describes a shop: the content of the file given by --target.
 type Target struct {
-	Tenant uuid.UUID `yaml:"-"` // tenant in the file; zero if it is left out
-	// of a run with a test key; learned from a first order if it is left out
-	SuccessURL string `yaml:"success_url"`
+	SuccessURL string `yaml:"success_url"` // learned from a first order if it is left out
+	WebhookURL string `yaml:"webhook_url"` // no webhook is sent if it is left out
 	ReleasesOn []Way  `yaml:"releases_on"` // the ways that release an order
 	// sent with every request except webhooks, for example a password of the staging site
 	Headers map[string]string `yaml:"headers"`
@@ -76,10 +75,7 @@ func ReadTarget(r io.Reader) (Target, error) {
 	if len(text) > maxTarget {
 		return Target{}, fmt.Errorf("it is larger than %d KiB", maxTarget>>10)
 	}
-	t := struct {
-		ID     string `yaml:"tenant"`
-		Target `yaml:",inline"`
-	}{Target: Target{Settle: defaultSettle}}
+	t := Target{Settle: defaultSettle}
 	in := yaml.NewDecoder(bytes.NewReader(text))
 	in.KnownFields(true)
 	if err := in.Decode(&t); err != nil {
@@ -88,12 +84,7 @@ func ReadTarget(r io.Reader) (Target, error) {
 	if err := in.Decode(new(any)); !errors.Is(err, io.EOF) {
 		return Target{}, errors.New("it must be one YAML document")
 	}
-	if t.ID != "" {
-		if t.Tenant, err = uuid.Parse(t.ID); err != nil {
-			return Target{}, errors.New("tenant must be the ID of the tenant")
-		}
-	}
-	return t.Target, t.check()
+	return t, t.check()
 }
 
 // notTarget returns the error for a file that is not a valid target. The
@@ -216,21 +207,6 @@ func validHeader(name, value string) bool {
 		return !strings.ContainsFunc(s, func(c rune) bool { return c < ' ' || c > '~' || strings.ContainsRune(also, c) })
 	}
 	return plain(name, " :") && plain(value, "")
-}
-
-// registered returns an error that names the request if a request does not go
-// to the host and port of a registered URL.
-func (t *Target) registered(rule tenant.CallbackRule, urls []string) error {
-	for _, r := range t.requests() {
-		e, err := rule.Parse(r.at(uuid.Nil))
-		if err != nil {
-			return fmt.Errorf("%s.url: %w", r.name, err)
-		}
-		if !rule.Registered(e, urls) {
-			return fmt.Errorf("%s.url: its host and port are not those of a URL that the tenant has registered", r.name)
-		}
-	}
-	return nil
 }
 
 // at returns the address of the request for a session.

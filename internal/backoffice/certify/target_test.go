@@ -7,7 +7,7 @@ import (
 	"agegate/internal/backoffice/certify"
 )
 
-const goodTarget = `tenant: 0190c0de-5a3b-7c1d-9e2f-4b6a8d0c1e3f
+const goodTarget = `webhook_url: https://shop.example/webhook
 releases_on: [webhook]
 order: {url: "https://shop.example/buy"}
 probe: {url: "https://shop.example/released/{session}"}
@@ -19,12 +19,11 @@ func TestReadTarget(t *testing.T) {
 		{goodTarget, ""},
 		{goodTarget + "settle: 5s\nheaders: {Authorization: Basic eDp5}\n", ""},
 		{"", "it is empty"},
-		{"tenant: [", "line 1 is not as documented"},
-		{"tenant: cAnArY", "tenant must be the ID of the tenant"},
-		{"tenant: [a]", "line 1 is not as documented"},
+		{"webhook_url: [", "line 1 is not as documented"},
+		{"tenant: cAnArY", "line 1: there is no field tenant"},
+		{"webhook_url: [a]", "line 1 is not as documented"},
 		{goodTarget + "secret: cAnArY\n", "line 5: there is no field secret"},
 		{goodTarget + "---\na: 1\n", "it must be one YAML document"},
-		{with("0190c0de", "cAnArY"), "tenant must be the ID of the tenant"},
 		{with("[webhook]", "[]"), "releases_on must name at least one of redirect, webhook and polling"},
 		{with("[webhook]", "[cAnArY]"), "releases_on must be of redirect, webhook and polling"},
 		{goodTarget + "settle: 2m\n", "settle must be from 0s to 1m0s"},
@@ -42,7 +41,7 @@ func TestReadTarget(t *testing.T) {
 		{goodTarget + "poll: {url: \"https://shop.example\", form: {a: b}, json: {a: b}}\n",
 			"poll.form and json cannot both be given"},
 		{goodTarget + "poll: {url: \"https://shop.example\", json: {a: [1, {b: null}]}}\n", ""},
-		{with("tenant: 0190c0de-5a3b-7c1d-9e2f-4b6a8d0c1e3f", "success_url: https://shop.example/"), ""},
+		{with("webhook_url: https://shop.example/webhook", "success_url: https://shop.example/"), ""},
 		{"#" + strings.Repeat("x", 64<<10), "it is larger than 64 KiB"},
 	} {
 		got := ""

@@ -199,7 +199,7 @@ func (t *trial) token(v credential.Redirect) string {
 // goodURL returns the address to which the gateway redirects the browser after a
 // pass.
 func (t *trial) goodURL(o *order) (string, error) {
-	if t.gateway != nil {
+	if t.redirectKey == nil {
 		return t.redirectOf(t.ctx, o)
 	}
 	return successURL(o, pass(o), t.token(pass(o)))
@@ -207,7 +207,7 @@ func (t *trial) goodURL(o *order) (string, error) {
 
 // expiredURL is goodURL with a token that has expired.
 func (t *trial) expiredURL(o *order) (string, error) {
-	if t.gateway == nil {
+	if t.redirectKey != nil {
 		return successURL(o, pass(o), pass(o).Token(t.redirectKey, t.Now().Add(-time.Minute)))
 	}
 	if err := t.gateway.ExpireRedirect(t.ctx, o.session.ID); err != nil {

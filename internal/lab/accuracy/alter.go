@@ -34,7 +34,7 @@ type Alteration struct {
 	apply func(s *shot, random *rand.Rand)
 }
 
-// Alterations are the changes that `agegate eval --alter` measures, each on its
+// Alterations are the changes that `agegate-lab eval --alter` measures, each on its
 // own. Their strengths are drawn from the range found with real cameras, scanners
 // and faces.
 var Alterations = []Alteration{

@@ -193,7 +193,7 @@ func (s *Shop) buy(w http.ResponseWriter, r *http.Request) {
 		What: "created a session over REST and sent the browser to the gateway", Good: true})
 	http.SetCookie(w, &http.Cookie{ //nolint:gosec // the shop runs on http
 		Name: browserCookie, Value: browser, Path: "/", HttpOnly: true, SameSite: http.SameSiteLaxMode})
-	w.Header().Set("Agegate-Session", created.SessionID.String()) // for agegate certify
+	w.Header().Set("Agegate-Session", created.SessionID.String()) // for agegate-dev certify
 	http.Redirect(w, r, created.VerificationURL, http.StatusSeeOther)
 }
 

@@ -42,7 +42,7 @@ const (
 )
 
 // maxFalse is the maximum share of the five ages below the target that passes at
-// the recommended margin, as in agegate eval.
+// the recommended margin, as in agegate-lab eval.
 const maxFalse = .05
 
 func (p *Pages) lab() desk.Feature {

@@ -66,7 +66,7 @@ def scaled(found, scale):
 
 
 def show(years, ages, collections):
-    """Prints and returns the main figures of each collection; `agegate eval` gives
+    """Prints and returns the main figures of each collection; `agegate-lab eval` gives
     the rest, with intervals."""
     figures = {}
     for name in sorted(set(collections)):

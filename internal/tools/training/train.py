@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Fine-tunes the second half of the age network on labelled faces.
 
-Reads what `agegate crops` wrote, trains on the pictures that are not held out,
+Reads what `agegate-lab crops` wrote, trains on the pictures that are not held out,
 reports on those that are, fits a scale to them, and writes an ONNX model: a tail
 that goes on from the feature map of the stock network's block 6. See
 docs/training.md.
@@ -144,7 +144,7 @@ def loaded(layers, state):
 
 
 def write_held_out(faces, held, years, path):
-    """What `agegate eval` reports on."""
+    """What `agegate-lab eval` reports on."""
     with open(path, "w", newline="") as file:
         out = csv.writer(file)
         out.writerow(["file", "age", "group", "collection", "estimate"])
@@ -175,7 +175,7 @@ def write_manifest(faces, chosen, scale, figures, digests, o):
 
 def options():
     p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    p.add_argument("material", type=pathlib.Path, help="directory written by `agegate crops`")
+    p.add_argument("material", type=pathlib.Path, help="directory written by `agegate-lab crops`")
     p.add_argument("--stock", type=pathlib.Path, default="models/faceres.onnx", help="the converted age network")
     p.add_argument("--out", type=pathlib.Path, default="models", help="directory for agetail.onnx and agetail.json")
     p.add_argument("--name", default="", help="what to call the pictures in the manifest (default: the collections)")

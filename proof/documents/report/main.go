@@ -19,7 +19,7 @@ import (
 func main() {
 	var o options
 	flag.StringVar(&o.write, "write", "", "only write the first picture of each document into this directory, named for "+
-		"`agegate document eval`")
+		"`agegate-lab document eval`")
 	flag.StringVar(&o.faces, "faces", "", "directory of pictures without a zone, such as faces")
 	flag.Uint64Var(&o.seed, "seed", 2026, "of the set; others than those that the reader was developed on show more")
 	flag.IntVar(&o.count, "count", 1, "documents for each format, ease and eighth of the circle")

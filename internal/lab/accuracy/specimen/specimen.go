@@ -26,7 +26,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Read is the content of a picture's zone, as `agegate document read` prints it.
+// Read is the content of a picture's zone, as `agegate-lab document read` prints it.
 // It has no other data of the person. Unknown fields are null.
 type Read struct {
 	File         string   `json:"file"`

@@ -119,7 +119,7 @@ func TestCertifyByKey(t *testing.T) {
 		t.Fatal(err)
 	}
 	file := filepath.Join(t.TempDir(), "shop.yaml")
-	certify := func(key, ways, order string) (string, error) {
+	certify := func(key, ways, order string, secrets bool) (string, error) {
 		text := strings.NewReplacer("SHOP", server.URL, "WAYS", ways, "ORDER", order).Replace(`
 releases_on: [WAYS]
 order: {url: SHOP/api/orders, ORDER}
@@ -131,21 +131,32 @@ settle: 0s
 			t.Fatal(err)
 		}
 		var out bytes.Buffer
-		env := func(name string) (string, bool) { return key, name == "AGEGATE_API_KEY" }
+		variables := map[string]string{"AGEGATE_API_KEY": key}
+		if secrets {
+			variables["REDIRECT_SECRET"] = c.Test.RedirectSecret
+			variables["WEBHOOK_SECRET"] = c.Test.WebhookSecret
+		}
+		env := func(name string) (string, bool) {
+			value, ok := variables[name]
+			return value, ok
+		}
 		err := run(t.Context(), []string{"certify", "run", "--gateway", g.URL, "--target", file}, env, &out, &out)
 		return out.String(), err
 	}
 	const asJSON = "json: {age: 18}"
 	for _, tt := range []struct {
 		name, key, ways, order string
-		careless               bool
+		careless, secrets      bool
 		want                   []string // in the report or the error
 		passes                 bool
 	}{
 		{name: "redirect and polling", key: c.Test.APIKey, ways: "redirect, polling", order: asJSON, passes: true,
-			want: []string{"redirect.good", "polling.other-session", "Left out"}},
+			want: []string{"redirect.good", "polling.other-session", "Left out, for want of"}},
 		{name: "redirect alone, at once again", key: c.Test.APIKey, ways: "redirect", order: asJSON, passes: true,
 			want: []string{"redirect.expired", "redirect.junk", "redirect.doubled"}},
+		{name: "redirect and polling, with the secrets", key: c.Test.APIKey, ways: "redirect, polling", order: asJSON,
+			secrets: true, passes: true,
+			want: []string{"redirect.expired", "redirect.not-adult", "polling.passed", "webhook_url: webhook.*"}},
 		{name: "a careless shop", key: c.Test.APIKey, ways: "redirect", order: asJSON, careless: true,
 			want: []string{"LET IN", "redirect.empty-key", "redirect.expired", "Recompute the MAC under your own secret"}},
 		{name: "a form for a JSON shop", key: c.Test.APIKey, ways: "redirect", order: "form: {age: \"18\"}",
@@ -156,7 +167,7 @@ settle: 0s
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			shop.careless = tt.careless
-			said, err := certify(tt.key, tt.ways, tt.order)
+			said, err := certify(tt.key, tt.ways, tt.order, tt.secrets)
 			if (err == nil) != tt.passes {
 				t.Errorf("%v\n%s", err, said)
 			}

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 
+	"agegate/cmd/internal/terminal"
 	"agegate/internal/check/inference"
 	"agegate/internal/check/vision"
 	"agegate/internal/lab/accuracy"
@@ -24,7 +25,7 @@ func (c *cli) cropsCommand() *cobra.Command {
 	addPadFlag(cmd, &pads)
 	_ = cmd.MarkFlagRequired("out")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := placeFor("--out", out); err != nil {
+		if err := terminal.PlaceFor("--out", out); err != nil {
 			return err
 		}
 		set, err := readSets(args, pads)

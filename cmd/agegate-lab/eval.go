@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"time"
 
+	"agegate/cmd/internal/terminal"
 	"agegate/internal/backoffice/evidence"
 	"agegate/internal/check/age"
 	"agegate/internal/check/inference"
@@ -52,8 +52,8 @@ func (c *cli) evalCommand() *cobra.Command {
 		if target < 13 || target > 99 {
 			return errors.New("--target must be from 13 to 99")
 		}
-		if err := errors.Join(placeFor("--svg", plot), placeFor("--curve", curve.path),
-			placeFor("--fairness", curve.fairness)); err != nil {
+		if err := errors.Join(terminal.PlaceFor("--svg", plot), terminal.PlaceFor("--curve", curve.path),
+			terminal.PlaceFor("--fairness", curve.fairness)); err != nil {
 			return err
 		}
 		set, err := readSets(args, pads)
@@ -106,7 +106,7 @@ func writeReport(cmd *cobra.Command, report accuracy.Report, plot string, asJSON
 		return err
 	}
 	if asJSON {
-		return printJSON(cmd.OutOrStdout(), report)
+		return terminal.JSON(cmd.OutOrStdout(), report)
 	}
 	return report.WriteText(cmd.OutOrStdout())
 }
@@ -159,18 +159,6 @@ func progress(w io.Writer) func(done, total int) {
 		last = time.Now()
 		fmt.Fprintf(w, "%d of %d pictures\n", done, total)
 	}
-}
-
-// placeFor checks that a file's directory exists, before the work for the file
-// begins. An empty path is accepted.
-func placeFor(flag, path string) error {
-	if path == "" {
-		return nil
-	}
-	if info, err := os.Stat(filepath.Dir(path)); err != nil || !info.IsDir() {
-		return fmt.Errorf("%s: there is no directory %s", flag, filepath.Dir(path))
-	}
-	return nil
 }
 
 // writePlot draws the report into a file, if one is given.

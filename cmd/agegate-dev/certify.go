@@ -6,16 +6,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/netip"
 	"os"
 	"slices"
 	"strings"
 
-	"agegate/internal/app"
-	"agegate/internal/app/config"
+	"agegate/cmd/internal/terminal"
 	"agegate/internal/backoffice/certify"
 	"agegate/internal/backoffice/suite"
-	"agegate/internal/rules/tenant"
-	"agegate/internal/store"
+	"agegate/internal/lab/testkey"
+	"agegate/internal/rules/credential"
+	"agegate/internal/rules/webhook"
 
 	"github.com/spf13/cobra"
 )
@@ -24,20 +25,16 @@ const certifyHelp = `Attack a shop's integration with what a thief would try: re
 that are forged, old, changed or repeated, and results that are no pass. Each case
 expects that an order is released on a pass, once, and on nothing else.
 
-It signs with the tenant's test secrets only, and about test sessions that the shop
-makes for the run. It reaches only hosts that the tenant has registered, under the
-rules for webhooks (AGEGATE_WEBHOOK_ALLOW_NETS), follows no redirect, shows nothing
-of an answer, and tests a tenant's host once in ten minutes. Every run is in the
-tenant's audit log. Run it while the gateway runs, with the gateway's configuration.
-
-With --gateway and a test key in AGEGATE_API_KEY it needs neither database nor
-configuration, and tries the redirects and lookups that need no secret.`
+It signs with secrets of test mode only, and about test sessions that the shop makes
+for the run. It reaches only hosts that the tenant has registered, and this machine,
+private networks and public addresses among them. It follows no redirect and shows
+nothing of an answer.`
 
 const certifyRunHelp = `Attack a shop, and say which forgery it let in and how to mend it. The file of
 --target describes the shop:
 
-  tenant: 0190c0de-5a3b-7c1d-9e2f-4b6a8d0c1e3f
   releases_on: [redirect, webhook, polling]  # the ways that release an order
+  webhook_url: https://shop.example/webhook  # leave it out to send no webhook
   order:        # begins an order; leads to the verification URL, by a redirect
     url: https://shop.example/buy            #   or as verification_url in JSON
     form: {age: "18"}                        # or json: {age: 18}
@@ -48,16 +45,19 @@ const certifyRunHelp = `Attack a shop, and say which forgery it let in and how t
   settle: 2s    # how long a release may take
   headers: {}   # of every request but webhooks, such as a staging site's password
 
-Each order begins in its own browser, whose cookies its other requests carry.
+Each order begins in its own browser, whose cookies its other requests carry. The
+answer to an order names its session: the header Agegate-Session, or session_id in
+JSON.
 
-With --gateway, tenant is not needed, and the answer to an order must name its
-session: the header Agegate-Session, or session_id in JSON.
+The test key is read from AGEGATE_API_KEY (svc_test_…), and the secrets of test mode
+from REDIRECT_SECRET (rdsec_test_…) and WEBHOOK_SECRET (whsec_…). Without a secret,
+the cases that need it are left out; the command says which.
 
 The exit status is 0 when every case passed, 1 when one failed, and 2 when the shop
 could not be tested.`
 
 func (c *cli) certifyCommand() *cobra.Command {
-	return group("certify", "Attack a shop's integration, to see that it lets no forgery in", certifyHelp, certifyPlan(),
+	return terminal.Group("certify", "Attack a shop's integration, to see that it lets no forgery in", certifyHelp, certifyPlan(),
 		c.certifyRun())
 }
 
@@ -65,9 +65,10 @@ func certifyPlan() *cobra.Command {
 	var path string
 	cmd := &cobra.Command{
 		Use: "plan", Short: "List the cases, and what a run reaches", Args: cobra.NoArgs,
-		Long: "List the cases and what must hold in each. With --target, check the description of\nthe shop and say what a run reaches. Nothing is sent.",
+		Long: `List the cases and what must hold in each. With --target, check the description of
+the shop and say what a run reaches. Nothing is sent.`,
 	}
-	cmd.Flags().StringVar(&path, "target", "", "description of the shop, a YAML file (see agegate certify run --help)")
+	cmd.Flags().StringVar(&path, "target", "", "description of the shop, a YAML file (see agegate-dev certify run --help)")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		out := cmd.OutOrStdout()
 		plan := certify.Plan()
@@ -78,7 +79,7 @@ func certifyPlan() *cobra.Command {
 			if err != nil {
 				return cannotRun(err)
 			}
-			fmt.Fprintf(out, "It reaches the tenant's Success URL and Webhook URL, and:\n")
+			fmt.Fprintf(out, "It reaches the Success URL and the Webhook URL, and:\n")
 			for _, r := range target.Requests() {
 				fmt.Fprintf(out, "  %-5s  %s\n", r.Name, r.Place)
 			}
@@ -95,7 +96,7 @@ func (c *cli) certifyRun() *cobra.Command {
 	var path, report, out, gateway string
 	var cases []string
 	cmd := &cobra.Command{
-		Use: "run --target FILE", Short: "Attack a shop and report what it let in", Long: certifyRunHelp,
+		Use: "run --gateway URL --target FILE", Short: "Attack a shop and report what it let in", Long: certifyRunHelp,
 		Args: func(cmd *cobra.Command, args []string) error { return cannotRun(cobra.NoArgs(cmd, args)) },
 	}
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return cannotRun(err) })
@@ -103,61 +104,96 @@ func (c *cli) certifyRun() *cobra.Command {
 	cmd.Flags().StringArrayVar(&cases, "case", nil,
 		"try only the cases of this name or pattern, such as redirect.*; may be repeated")
 	cmd.Flags().StringVar(&report, "report", "text", "text, json or junit")
-	cmd.Flags().StringVar(&gateway, "gateway", "",
-		"address of the gateway's API, to run with the test key of AGEGATE_API_KEY alone")
+	cmd.Flags().StringVar(&gateway, "gateway", "", "address of the gateway's API")
 	cmd.Flags().StringVar(&out, "out", "", "write the report into this file instead of standard output")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if path == "" {
-			return cannotRun(errors.New("--target must be given"))
+		if path == "" || gateway == "" {
+			return cannotRun(errors.New("--gateway and --target must be given"))
 		}
 		if !slices.Contains(suite.Formats, report) {
 			return cannotRun(errors.New("--report must be text, json or junit"))
 		}
-		if err := placeFor("--out", out); err != nil {
+		if err := terminal.PlaceFor("--out", out); err != nil {
 			return cannotRun(err)
 		}
 		target, err := readTarget(path)
 		if err != nil {
 			return cannotRun(err)
 		}
-		attack := c.certify
-		if gateway != "" {
-			attack = c.certifyByKey(gateway)
-		}
-		found, err := attack(cmd.Context(), target, cases, cmd.ErrOrStderr())
+		found, err := c.certify(cmd.Context(), gateway, target, cases, cmd.ErrOrStderr())
 		if err != nil {
-			return cannotRun(missing("tenant", err))
+			return cannotRun(err)
 		}
 		if err := writeOut(out, cmd.OutOrStdout(), func(w io.Writer) error { return found.Write(w, report) }); err != nil {
 			return cannotRun(err)
 		}
 		if !found.Passed() {
-			return exitError{1, errors.New(found.Summary())}
+			return terminal.ExitError{Code: 1, Err: errors.New(found.Summary())}
 		}
 		return nil
 	}
 	return cmd
 }
 
+// nearNets are the networks of a developer's machine, which a run reaches.
+var nearNets = []netip.Prefix{
+	netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128"), netip.MustParsePrefix("10.0.0.0/8"),
+	netip.MustParsePrefix("172.16.0.0/12"), netip.MustParsePrefix("192.168.0.0/16"), netip.MustParsePrefix("fc00::/7"),
+}
+
 // certify runs the cases and prints their progress.
 func (c *cli) certify(
-	ctx context.Context, target certify.Target, cases []string, stderr io.Writer,
-) (report *certify.Report, err error) {
-	err = c.withDatabase(ctx, func(db *store.Store, cfg config.Config) error {
-		sealer, err := app.NewSealer(cfg)
-		if err != nil {
-			return err
-		}
-		tenants := tenant.NewService(db, sealer, tenant.CallbackRule{AllowInsecure: cfg.AllowInsecureCallbacks}, rand.Reader,
-			now)
-		fmt.Fprintln(stderr, "Each case is tried first, and judged when its order has had time to be released.")
-		progress := caseProgress(stderr, suite.Passed)
-		report, err = app.NewCertifier(cfg, db, tenants, sealer, now).Run(ctx, commandLine(), target, certify.Options{
-			Cases: cases, Progress: func(done, total int, r certify.Result) { progress(done, total, r.Case, r.Outcome) },
-		})
-		return err
-	}, config.SecretKeyName)
-	return report, err
+	ctx context.Context, address string, target certify.Target, cases []string, stderr io.Writer,
+) (*certify.Report, error) {
+	key, _ := c.env("AGEGATE_API_KEY")
+	gateway, err := testkey.New(address, key)
+	if err != nil {
+		return nil, err
+	}
+	known, err := c.secrets()
+	if err != nil {
+		return nil, err
+	}
+	if left := certify.LeftOut(target, known); len(left) > 0 {
+		fmt.Fprintf(stderr, "Left out, for want of REDIRECT_SECRET, or of WEBHOOK_SECRET and webhook_url: %s.\n",
+			strings.Join(left, " "))
+	}
+	fmt.Fprintln(stderr, "Each case is tried first, and judged when its order has had time to be released.")
+	progress := caseProgress(stderr, suite.Passed)
+	tools := certify.Tools{Client: webhook.NewClient(nearNets), Random: rand.Reader, Now: now}
+	return certify.Attack(ctx, gateway, known, target, tools, certify.Options{
+		Cases: cases, Progress: func(done, total int, r certify.Result) { progress(done, total, r.Case, r.Outcome) },
+	})
+}
+
+// secrets reads the signing secrets of test mode that the environment has.
+func (c *cli) secrets() (known certify.Secrets, err error) {
+	if known.Redirect, err = c.optionalSecret("REDIRECT_SECRET", credential.TestRedirectSecretPrefix); err != nil {
+		return known, err
+	}
+	known.Webhook, err = c.optionalSecret("WEBHOOK_SECRET", credential.WebhookSecretPrefix)
+	return known, err
+}
+
+// optionalSecret reads a secret from a variable; nil if it is not set.
+func (c *cli) optionalSecret(name, prefix string) ([]byte, error) {
+	if text, _ := c.env(name); text == "" {
+		return nil, nil
+	}
+	return c.secret(name, prefix)
+}
+
+// secret reads a secret from a variable that must be set.
+func (c *cli) secret(name, prefix string) ([]byte, error) {
+	text, _ := c.env(name)
+	if !strings.HasPrefix(text, prefix) {
+		return nil, fmt.Errorf("%s must be set to the secret that begins with %s", name, prefix)
+	}
+	key, err := credential.ParseSecret(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return key, nil
 }
 
 // readTarget reads the file of --target.

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"agegate/cmd/internal/terminal"
 	"agegate/internal/check/document/portrait"
 	"agegate/internal/check/document/reader"
 	"agegate/internal/check/inference"
@@ -40,17 +41,17 @@ func documentReadCommand() *cobra.Command {
 		Short: "Print the dates and the issuing state of documents in pictures",
 		Long: "Print one line for each picture: the format of its machine-readable zone, whether\nit is valid, the birth and expiry dates, the issuing state, and what is wrong.\nA zone is valid if its format, its check digits and its dates are correct; the\ncommand does not judge whether the document is genuine or expired. It prints nothing\nelse about the person.\n\n" +
 			picturesHelp + "\n\nA picture without a zone is no error: its line says so.",
-		Example: "  agegate document read passport.jpg\n  agegate document read --json pictures/ | jq 'select(.valid)'",
+		Example: "  agegate-lab document read passport.jpg\n  agegate-lab document read --json pictures/ | jq 'select(.valid)'",
 		Args:    onePicture,
 	}
-	out := outputFlag(cmd, "one JSON object a line")
+	out := terminal.OutputFlag(cmd, "one JSON object a line")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		files, r, err := readerFor(args[0])
 		if err != nil {
 			return err
 		}
 		return specimen.Each(cmd.Context(), r, files, runtime.GOMAXPROCS(0), time.Now(), func(read specimen.Read) error {
-			if out.json {
+			if out.JSON {
 				encoder := json.NewEncoder(cmd.OutOrStdout())
 				encoder.SetEscapeHTML(false)
 				return encoder.Encode(read)
@@ -68,7 +69,7 @@ func documentEvalCommand() *cobra.Command {
 		Long:  "Measure how many pictures of documents are read with the right birth date, and how\nmany with a wrong one, with 95 % intervals. The name of every picture begins with\nthe birth date, such as 19740812_a.jpg.\n\n" + picturesHelp,
 		Args:  onePicture,
 	}
-	out := outputFlag(cmd, oneObject)
+	out := terminal.OutputFlag(cmd, terminal.OneObject)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		files, r, err := readerFor(args[0])
 		if err != nil {
@@ -79,8 +80,8 @@ func documentEvalCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if out.json {
-			return printJSON(cmd.OutOrStdout(), report)
+		if out.JSON {
+			return terminal.JSON(cmd.OutOrStdout(), report)
 		}
 		return report.WriteText(cmd.OutOrStdout())
 	}
@@ -92,7 +93,7 @@ func (c *cli) documentMatchCommand() *cobra.Command {
 		Use:     "match A B",
 		Short:   "Compare the faces in two pictures, such as a document's portrait and a selfie",
 		Long:    "Compare the faces in two pictures, such as a document's portrait and a selfie. The\nsimilarity is at most 1, and around 0 for strangers; match says whether it reaches\nthe threshold. That stops most strangers' documents, not those of brothers, sisters\nand look-alikes: it is no proof of identity.",
-		Example: "  agegate document match portrait.jpg selfie.jpg --json",
+		Example: "  agegate-lab document match portrait.jpg selfie.jpg --json",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 2 {
 				return errors.New("give exactly two pictures")
@@ -100,7 +101,7 @@ func (c *cli) documentMatchCommand() *cobra.Command {
 			return nil
 		},
 	}
-	out := outputFlag(cmd, oneObject)
+	out := terminal.OutputFlag(cmd, terminal.OneObject)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return c.withModels(cmd.ErrOrStderr(), func(p *inference.Pool, _ accuracy.Options) error {
 			reference, err := portrait.Load(p.Manifest)
@@ -125,13 +126,13 @@ func (c *cli) documentMatchCommand() *cobra.Command {
 	return cmd
 }
 
-func printMatch(out *output, similarity float64, reference *portrait.Reference) error {
+func printMatch(out *terminal.Output, similarity float64, reference *portrait.Reference) error {
 	match := reference.Match(similarity)
 	verdict := "no match"
 	if match {
 		verdict = "match"
 	}
-	return out.print(struct {
+	return out.Print(struct {
 		Similarity float64 `json:"similarity"`
 		Match      bool    `json:"match"`
 	}{similarity, match}, func(w io.Writer) {

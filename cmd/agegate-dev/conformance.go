@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"agegate/cmd/internal/terminal"
 	"agegate/internal/backoffice/suite"
 	"agegate/internal/lab/conformance"
 
@@ -147,7 +148,7 @@ func (c *cli) completeConformance(f *conformanceFlags) error {
 	if err := f.check(); err != nil {
 		return err
 	}
-	return placeFor("--out", f.out)
+	return terminal.PlaceFor("--out", f.out)
 }
 
 // complete sets a value that no flag set from the environment.
@@ -204,7 +205,7 @@ func (f *conformanceFlags) run(ctx context.Context, stdout, stderr io.Writer) er
 		return cannotRun(err)
 	}
 	if code := report.ExitCode(); code != conformance.ExitPassed {
-		return exitError{code, errors.New(report.Summary())}
+		return terminal.ExitError{Code: code, Err: errors.New(report.Summary())}
 	}
 	return nil
 }
@@ -254,5 +255,5 @@ func cannotRun(err error) error {
 	if err == nil {
 		return nil
 	}
-	return exitError{conformance.ExitCannotRun, err}
+	return terminal.ExitError{Code: conformance.ExitCannotRun, Err: err}
 }

@@ -1,4 +1,4 @@
-package main
+package terminal
 
 import (
 	"encoding/json"
@@ -9,9 +9,9 @@ import (
 	"agegate/internal/rules/tenant"
 )
 
-// printJSON writes one JSON object, indented, with hidden characters in its
+// JSON writes one JSON object, indented, with hidden characters in its
 // strings escaped.
-func printJSON(w io.Writer, v any) error {
+func JSON(w io.Writer, v any) error {
 	var b strings.Builder
 	enc := json.NewEncoder(&b)
 	enc.SetIndent("", "  ")

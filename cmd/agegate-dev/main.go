@@ -1,0 +1,42 @@
+// Command agegate-dev is for developers who integrate a gateway: it passes events to
+// a server on their machine, attacks their shop, tests a gateway against its contract,
+// and explains why a redirect or a delivery does not verify. It needs no C library, no
+// models and no database.
+package main
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"agegate/cmd/internal/terminal"
+
+	"github.com/spf13/cobra"
+)
+
+// version is set at link time by the Makefile.
+var version = "development"
+
+func main() { terminal.Main("agegate-dev", run) }
+
+// cli holds what the commands share.
+type cli struct{ env terminal.Lookup }
+
+// run executes the program. It returns when the command has ended or ctx is done.
+func run(ctx context.Context, args []string, env terminal.Lookup, stdout, stderr io.Writer) error {
+	c := &cli{env}
+	root := &cobra.Command{
+		Use:   "agegate-dev",
+		Short: "Tools for developers who integrate an agegate gateway",
+		Long: `agegate-dev helps developers who integrate an agegate gateway. It runs on their machine
+and needs no gateway there.
+
+Secrets are read from environment variables, never from flags.`,
+	}
+	root.AddCommand(c.listenCommand(), c.certifyCommand(), c.conformanceCommand(), c.verifyCommand(),
+		terminal.VersionCommand("agegate-dev", version))
+	return terminal.Execute(ctx, root, args, stdout, stderr)
+}
+
+// now is the program's clock: UTC in whole microseconds.
+func now() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }

@@ -1,0 +1,61 @@
+package terminal
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+)
+
+// Output prints the result of a command: JSON with --json, otherwise text.
+type Output struct {
+	cmd  *cobra.Command
+	JSON bool // set by --json
+}
+
+// Shapes of the JSON that --json prints.
+const (
+	OneObject = "one JSON object"
+	OneArray  = "one JSON array"
+)
+
+// OutputFlag adds --json to a command whose JSON has the given shape.
+func OutputFlag(cmd *cobra.Command, shape string) *Output {
+	o := &Output{cmd: cmd}
+	cmd.Flags().BoolVar(&o.JSON, "json", false, "print "+shape)
+	return o
+}
+
+// Print prints v as JSON with --json, otherwise the output of text, with
+// tab-separated columns aligned.
+func (o *Output) Print(v any, text func(w io.Writer)) error {
+	if o.JSON {
+		return JSON(o.cmd.OutOrStdout(), v)
+	}
+	w := tabwriter.NewWriter(o.cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+	text(w)
+	return w.Flush()
+}
+
+// PrintList prints what was found: an array of what as makes of each with --json,
+// otherwise a table with a heading and a line for each.
+func PrintList[Found, Listed any](
+	o *Output, found []Found, as func(Found) Listed, heading string, line func(Listed) []any,
+) error {
+	listed := make([]Listed, len(found))
+	for i, one := range found {
+		listed[i] = as(one)
+	}
+	return o.Print(listed, func(w io.Writer) {
+		fmt.Fprintln(w, heading)
+		for _, one := range listed {
+			cells := line(one)
+			fmt.Fprintf(w, strings.Repeat("%v\t", len(cells)-1)+"%v\n", cells...)
+		}
+	})
+}
+
+// Itself is for PrintList where what was found is printed as it is.
+func Itself[T any](found T) T { return found }

@@ -1,0 +1,98 @@
+// Package terminal holds what the programs share: how they start and end, and how
+// they print.
+package terminal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime/debug"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+// Lookup returns the value of an environment variable, like os.LookupEnv.
+type Lookup = func(name string) (string, bool)
+
+// Main runs a program until it ends, or until SIGTERM or Ctrl-C. It prints the
+// error of run, and exits with the code of an ExitError or with 1.
+func Main(name string, run func(ctx context.Context, args []string, env Lookup, stdout, stderr io.Writer) error) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, func() { signal.Reset(os.Interrupt) }) // a second Ctrl-C does not wait
+	err := run(ctx, os.Args[1:], os.LookupEnv, os.Stdout, os.Stderr)
+	stop()
+	if err == nil {
+		return
+	}
+	fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
+	exit := ExitError{Code: 1}
+	_ = errors.As(err, &exit)
+	os.Exit(exit.Code)
+}
+
+// ExitError is an error that sets the exit code.
+type ExitError struct {
+	Code int
+	Err  error
+}
+
+// Error implements error.
+func (e ExitError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the error without the code.
+func (e ExitError) Unwrap() error { return e.Err }
+
+// Execute runs the command that args name.
+func Execute(ctx context.Context, root *cobra.Command, args []string, stdout, stderr io.Writer) error {
+	root.SilenceUsage, root.SilenceErrors = true, true
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.SetArgs(args)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	return root.ExecuteContext(ctx)
+}
+
+// Group returns a command that only has subcommands. Without one it prints its
+// help; an unknown one is an error.
+func Group(use, short, long string, commands ...*cobra.Command) *cobra.Command {
+	cmd := &cobra.Command{Use: use, Short: short, Long: long, Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return cmd.Help()
+		}}
+	cmd.AddCommand(commands...)
+	return cmd
+}
+
+// VersionCommand returns the command that prints a program's version.
+func VersionCommand(program, version string) *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print the version",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			goVersion := "unknown Go"
+			if info, ok := debug.ReadBuildInfo(); ok {
+				goVersion = info.GoVersion
+			}
+			_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s %s (%s)\n", program, version, goVersion)
+			return err
+		},
+	}
+}
+
+// PlaceFor checks that the directory of a flag's file exists, before the work for
+// the file begins. An empty path is accepted.
+func PlaceFor(flag, path string) error {
+	if path == "" {
+		return nil
+	}
+	if info, err := os.Stat(filepath.Dir(path)); err != nil || !info.IsDir() {
+		return fmt.Errorf("%s: there is no directory %s", flag, filepath.Dir(path))
+	}
+	return nil
+}
