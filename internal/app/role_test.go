@@ -80,7 +80,6 @@ func TestRolePaths(t *testing.T) {
 		{"/docs", 200, 200, 404, html, html},
 		{"/llms.txt", 200, 200, 404, "", html},
 		{"/arazzo.yaml", 200, 200, 404, "", html},
-		{"/postman.json", 200, 200, 404, "", html},
 		{"/dashboard/login", 200, 200, 404, html, html},
 		{"/dashboard/nothing", 404, 404, 404, html, html},
 		{"/operator", 303, 303, 404, "", html},

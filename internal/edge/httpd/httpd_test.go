@@ -196,7 +196,7 @@ func TestPublishedDocumentsAreNotSentTwice(t *testing.T) {
 func TestWhatIsPublishedAnswersHead(t *testing.T) {
 	e, _ := newEdge(t, &stub{}, nil)
 	for _, path := range []string{"/openapi.yaml", "/openapi.json", "/openapi-3.0.yaml", "/openapi-3.0.json",
-		"/arazzo.yaml", "/postman.json", "/llms.txt", "/docs", "/docs/errors", "/docs/errors.md",
+		"/arazzo.yaml", "/llms.txt", "/docs", "/docs/errors", "/docs/errors.md",
 		"/docs/static/0/reference.js", "/healthz", "/readyz"} {
 		rec := httptest.NewRecorder()
 		e.ServeHTTP(rec, httptest.NewRequest("HEAD", path, nil))

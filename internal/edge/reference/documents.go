@@ -19,8 +19,7 @@ import (
 var reading = []string{http.MethodGet, http.MethodHead}
 
 // mountDocuments serves what tools read: the contract in OpenAPI 3.1 and 3.0,
-// with baseURL as its server, a Postman collection of it, and the workflows in
-// Arazzo.
+// with baseURL as its server, and the workflows in Arazzo.
 func mountDocuments(e *echo.Echo, baseURL string) error {
 	for name, source := range map[string][]byte{"/openapi": agegate.OpenAPI, "/openapi-3.0": gen.OpenAPI30} {
 		asYAML, err := withServer(source, baseURL)
@@ -34,15 +33,6 @@ func mountDocuments(e *echo.Echo, baseURL string) error {
 		e.Match(reading, name+".yaml", document("application/yaml; charset=utf-8", asYAML))
 		e.Match(reading, name+".json", document("application/json", asJSON))
 	}
-	contract, err := readNode(agegate.OpenAPI)
-	if err != nil {
-		return err
-	}
-	collection, err := postman(contract, baseURL)
-	if err != nil {
-		return fmt.Errorf("reference: %w", err)
-	}
-	e.Match(reading, "/postman.json", document("application/json", collection))
 	workflows, err := agegate.Docs.ReadFile("docs/arazzo.yaml")
 	if err != nil {
 		return fmt.Errorf("reference: %w", err)

@@ -301,7 +301,7 @@ func llms(views []*view, baseURL string) []byte {
 	}
 	fmt.Fprintf(&b, "\n## API\n\n- [%s](%s%s)\n", views[0].Title, baseURL, markdownPath(Path))
 	for _, d := range [][2]string{{"OpenAPI 3.1", "/openapi.yaml"}, {"OpenAPI 3.0.3", "/openapi-3.0.yaml"},
-		{"Arazzo workflows", "/arazzo.yaml"}, {"Postman collection", "/postman.json"}} {
+		{"Arazzo workflows", "/arazzo.yaml"}} {
 		fmt.Fprintf(&b, "- [%s](%s%s)\n", d[0], baseURL, d[1])
 	}
 	return []byte(b.String())
