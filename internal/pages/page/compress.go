@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -41,7 +42,7 @@ func Compress(next echo.HandlerFunc) echo.HandlerFunc {
 		req, res := c.Request(), c.Response()
 		res.Header().Add(echo.HeaderVary, echo.HeaderAcceptEncoding)
 		// A range refers to the uncompressed file.
-		if !strings.Contains(req.Header.Get(echo.HeaderAcceptEncoding), "gzip") || req.Header.Get("Range") != "" {
+		if !acceptsGzip(req.Header) || req.Header.Get("Range") != "" {
 			return next(c)
 		}
 		w := &compressed{ResponseWriter: res.Writer, page: emptyBuffer()}
@@ -54,6 +55,20 @@ func Compress(next echo.HandlerFunc) echo.HandlerFunc {
 		}
 		return err
 	}
+}
+
+// acceptsGzip reports whether a client accepts gzip: Accept-Encoding names it, with a
+// weight other than 0 (RFC 9110, 12.5.3).
+func acceptsGzip(h http.Header) bool {
+	for coding := range strings.SplitSeq(strings.Join(h.Values(echo.HeaderAcceptEncoding), ","), ",") {
+		name, parameter, weighted := strings.Cut(coding, ";")
+		if !strings.EqualFold(strings.TrimSpace(name), "gzip") {
+			continue
+		}
+		weight, err := strconv.ParseFloat(strings.TrimPrefix(strings.ToLower(strings.TrimSpace(parameter)), "q="), 64)
+		return !weighted || err == nil && weight > 0
+	}
+	return false
 }
 
 // compressed is a response that is kept until it is complete or flushed.
@@ -160,7 +175,7 @@ func Packed(contentType string, content []byte) echo.HandlerFunc {
 		h.Set(echo.HeaderVary, echo.HeaderAcceptEncoding)
 		h.Set("ETag", tag)
 		body := packed.Bytes()
-		if req.Header.Get("Range") == "" && strings.Contains(req.Header.Get(echo.HeaderAcceptEncoding), "gzip") {
+		if req.Header.Get("Range") == "" && acceptsGzip(req.Header) {
 			h.Set(echo.HeaderContentEncoding, "gzip")
 		} else {
 			var err error

@@ -59,6 +59,12 @@ func TestCompressSendsWholeResponses(t *testing.T) {
 		c.Response().Flush()
 		return c.String(http.StatusOK, long[len("word "):])
 	}, Compress)
+	refused := gzipRequest("/long")
+	refused.Header.Set("Accept-Encoding", "br, gzip;q=0")
+	res := httptest.NewRecorder()
+	if e.ServeHTTP(res, refused); res.Header().Get("Content-Encoding") != "" || res.Body.String() != long {
+		t.Error("a client that refuses gzip gets it")
+	}
 	for _, test := range []struct {
 		path    string
 		code    int
@@ -88,6 +94,23 @@ func TestCompressSendsWholeResponses(t *testing.T) {
 				t.Errorf("%d, coding %q, Vary %q, flushed %t, %d bytes", res.Code, coding, vary, res.Flushed, len(body))
 			}
 		})
+	}
+}
+
+// Gzip is sent to those who accept it.
+func TestAcceptsGzip(t *testing.T) {
+	for _, tt := range []struct {
+		header []string
+		want   bool
+	}{
+		{nil, false}, {[]string{""}, false}, {[]string{"br"}, false}, {[]string{"xgzip"}, false},
+		{[]string{"gzip"}, true}, {[]string{"br, GZIP"}, true}, {[]string{"br", "deflate, gzip"}, true},
+		{[]string{"gzip;q=1"}, true}, {[]string{"gzip ; Q=0.001, *;q=0"}, true},
+		{[]string{"gzip;q=0"}, false}, {[]string{"gzip; q=0.000, br"}, false}, {[]string{"gzip;q=none"}, false},
+	} {
+		if got := acceptsGzip(http.Header{"Accept-Encoding": tt.header}); got != tt.want {
+			t.Errorf("%q: %t", tt.header, got)
+		}
 	}
 }
 
@@ -121,6 +144,7 @@ func TestPackedServesEveryClient(t *testing.T) {
 		{"no coding", http.MethodGet, nil, http.StatusOK, "", content},
 		{"another coding", http.MethodGet, []string{"Accept-Encoding", "br"}, http.StatusOK, "", content},
 		{"gzip", http.MethodGet, []string{"Accept-Encoding", "br, gzip"}, http.StatusOK, "gzip", content},
+		{"gzip refused", http.MethodGet, []string{"Accept-Encoding", "gzip;q=0"}, http.StatusOK, "", content},
 		{"only the header", http.MethodHead, []string{"Accept-Encoding", "gzip"}, http.StatusOK, "gzip", ""},
 		{"a range of the plain content", http.MethodGet, []string{"Accept-Encoding", "gzip", "Range", "bytes=5-8"},
 			http.StatusPartialContent, "", "word"},
