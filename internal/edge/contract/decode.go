@@ -1,26 +1,18 @@
 package contract
 
 import (
-	"bytes"
 	"encoding/json"
-	"errors"
 	"math"
 	"mime"
 	"strconv"
 	"strings"
-	"unicode/utf16"
-	"unicode/utf8"
+
+	"agegate/internal/rules/strictjson"
 )
 
 // maxDepth is how deeply arrays and objects of a body may be nested. The
 // contract's requests need 1.
 const maxDepth = 32
-
-var (
-	errNotJSON   = errors.New("not one JSON value in UTF-8")
-	errDuplicate = errors.New("duplicate member name")
-	errTooDeep   = errors.New("nested too deeply")
-)
 
 // jsonType is the media type of every request body.
 const jsonType = "application/json"
@@ -60,106 +52,28 @@ func checkContentType(values []string) string {
 	return ""
 }
 
-// decodeJSON decodes exactly one JSON value and, unlike encoding/json, refuses
-// duplicate member names, trailing data, invalid UTF-8 and lone surrogates.
-// Numbers become json.Number, see canonical.
+// decodeJSON decodes exactly one JSON value as strictjson does, with numbers in
+// their canonical form.
 func decodeJSON(data []byte) (any, error) {
-	if !utf8.Valid(data) || !json.Valid(data) || hasLoneSurrogate(data) {
-		return nil, errNotJSON
-	}
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.UseNumber()
-	return decodeValue(dec, 0)
+	value, err := strictjson.Read(data, maxDepth)
+	return canonicalNumbers(value), err
 }
 
-func decodeValue(dec *json.Decoder, depth int) (any, error) {
-	token, err := dec.Token()
-	if err != nil {
-		return nil, errNotJSON
-	}
-	switch token := token.(type) {
+// canonicalNumbers rewrites the numbers of a value, in place.
+func canonicalNumbers(value any) any {
+	switch value := value.(type) {
 	case json.Number:
-		return canonical(token), nil
-	case json.Delim:
-		if depth == maxDepth {
-			return nil, errTooDeep
+		return canonical(value)
+	case map[string]any:
+		for name, member := range value {
+			value[name] = canonicalNumbers(member)
 		}
-		if token == '{' {
-			return decodeObject(dec, depth+1)
-		}
-		return decodeArray(dec, depth+1)
-	default:
-		return token, nil
-	}
-}
-
-func decodeObject(dec *json.Decoder, depth int) (any, error) {
-	object := map[string]any{}
-	for dec.More() {
-		token, err := dec.Token()
-		if err != nil {
-			return nil, errNotJSON
-		}
-		name, ok := token.(string)
-		if !ok {
-			return nil, errNotJSON
-		}
-		if _, ok := object[name]; ok {
-			return nil, errDuplicate
-		}
-		if object[name], err = decodeValue(dec, depth); err != nil {
-			return nil, err
+	case []any:
+		for i, element := range value {
+			value[i] = canonicalNumbers(element)
 		}
 	}
-	_, err := dec.Token() // the closing brace
-	return object, err
-}
-
-func decodeArray(dec *json.Decoder, depth int) (any, error) {
-	array := []any{}
-	for dec.More() {
-		value, err := decodeValue(dec, depth)
-		if err != nil {
-			return nil, err
-		}
-		array = append(array, value)
-	}
-	_, err := dec.Token() // the closing bracket
-	return array, err
-}
-
-// hasLoneSurrogate reports whether valid JSON escapes one half of a UTF-16
-// surrogate pair without the other.
-func hasLoneSurrogate(data []byte) bool {
-	for i := 0; i < len(data); i++ {
-		if data[i] != '\\' {
-			continue
-		}
-		i++ // the escaped character
-		first, ok := escapedUnit(data[i:])
-		if !ok || !utf16.IsSurrogate(first) {
-			continue
-		}
-		i += 5 // of uXXXX, to the next character
-		if i == len(data) || data[i] != '\\' {
-			return true
-		}
-		second, ok := escapedUnit(data[i+1:])
-		if !ok || utf16.DecodeRune(first, second) == utf8.RuneError {
-			return true
-		}
-		i += 5
-	}
-	return false
-}
-
-// escapedUnit returns the UTF-16 unit of data that begins with uXXXX.
-func escapedUnit(data []byte) (rune, bool) {
-	if data[0] != 'u' {
-		return 0, false
-	}
-	unit, err := strconv.ParseUint(string(data[1:5]), 16, 16)
-	return rune(unit), err == nil
+	return value
 }
 
 // canonical rewrites 18.0 and 1.8e1 as 18, which is how a binder recognizes an

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"agegate/internal/rules/strictjson"
 )
 
 func TestDecodeJSON(t *testing.T) {
@@ -27,21 +29,22 @@ func TestDecodeJSON(t *testing.T) {
 			t.Errorf("%s: got %v, %v", good.in, got, err)
 		}
 	}
+	notJSON, duplicate := strictjson.ErrNotJSON, strictjson.ErrDuplicate
 	for in, want := range map[string]error{
-		"": errNotJSON, " ": errNotJSON, "{": errNotJSON, `{"a"}`: errNotJSON, `{1:2}`: errNotJSON, "[1 2]": errNotJSON,
-		"1 2": errNotJSON, "01": errNotJSON, "+1": errNotJSON, "'a'": errNotJSON, "\"\xff\"": errNotJSON,
-		"\"\n\"":   errNotJSON,
-		`"\ud83d"`: errNotJSON, `"\ude00"`: errNotJSON, `"\ude00\ud83d"`: errNotJSON, `"\ud83d\u0041"`: errNotJSON,
-		`"\ud83dx"`:       errNotJSON,
-		`"\ud83d\\ude00"`: errNotJSON, `{"\uDFFF":1}`: errNotJSON, `["\ud83d\n"]`: errNotJSON,
-		`"\ud83d\ude00"`: nil, `"\\ud83d"`: nil, `"\\\\ud83d\u0041"`: nil, `"\\\ud83d"`: errNotJSON,
-		`{"a":1,"a":1}`:              errDuplicate,
-		`{"a":{"b":1,"\u0062":2}}`:   errDuplicate,
+		"": notJSON, " ": notJSON, "{": notJSON, `{"a"}`: notJSON, `{1:2}`: notJSON, "[1 2]": notJSON,
+		"1 2": notJSON, "01": notJSON, "+1": notJSON, "'a'": notJSON, "\"\xff\"": notJSON,
+		"\"\n\"":   notJSON,
+		`"\ud83d"`: notJSON, `"\ude00"`: notJSON, `"\ude00\ud83d"`: notJSON, `"\ud83d\u0041"`: notJSON,
+		`"\ud83dx"`:       notJSON,
+		`"\ud83d\\ude00"`: notJSON, `{"\uDFFF":1}`: notJSON, `["\ud83d\n"]`: notJSON,
+		`"\ud83d\ude00"`: nil, `"\\ud83d"`: nil, `"\\\\ud83d\u0041"`: nil, `"\\\ud83d"`: notJSON,
+		`{"a":1,"a":1}`:              duplicate,
+		`{"a":{"b":1,"\u0062":2}}`:   duplicate,
 		`[{"a":1},{"a":1,"b":{}}]`:   nil,
 		`{"a":1,"A":1}`:              nil,
 		nested(maxDepth):             nil,
-		nested(maxDepth + 1):         errTooDeep,
-		strings.Repeat("[", 100_000): errNotJSON,
+		nested(maxDepth + 1):         strictjson.ErrTooDeep,
+		strings.Repeat("[", 100_000): notJSON,
 	} {
 		if _, err := decodeJSON([]byte(in)); err != want {
 			t.Errorf("%.40q: got %v, want %v", in, err, want)
@@ -59,7 +62,7 @@ func FuzzDecodeJSON(f *testing.F) {
 			sameMeaning(t, data, got)
 			return
 		}
-		if err == errNotJSON && json.Valid(data) && bytes.Equal(data, bytes.ToValidUTF8(data, nil)) && !hasReplacement(data) {
+		if err == strictjson.ErrNotJSON && json.Valid(data) && bytes.Equal(data, bytes.ToValidUTF8(data, nil)) && !hasReplacement(data) {
 			t.Errorf("%q is JSON, but was refused as none", data)
 		}
 	})

@@ -59,3 +59,21 @@ func TestAmbiguousAnswers(t *testing.T) {
 		}
 	}
 }
+
+// Text that two readers could read differently is refused in every member.
+func TestReadJSON(t *testing.T) {
+	for raw, good := range map[string]bool{
+		`{"a":["\ud83d\ude00",1.5,null]}`: true,
+		`{"a":"\ud800"}`:                  false, // encoding/json reads U+FFFD
+		"{\"a\":\"\xff\"}":                false,
+		`{"\udfff":1}`:                    false,
+		`{"a":1,"a":1}`:                   false,
+		`{"a":1} {}`:                      false,
+		strings.Repeat("[", maxDepth) + strings.Repeat("]", maxDepth):     true,
+		strings.Repeat("[", maxDepth+1) + strings.Repeat("]", maxDepth+1): false,
+	} {
+		if _, err := readJSON([]byte(raw)); (err == nil) != good || err != nil && ReasonOf(err) != ReasonMalformed {
+			t.Errorf("%q: %v", raw, err)
+		}
+	}
+}
