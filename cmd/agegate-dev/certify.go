@@ -57,8 +57,8 @@ The exit status is 0 when every case passed, 1 when one failed, and 2 when the s
 could not be tested.`
 
 func (c *cli) certifyCommand() *cobra.Command {
-	return terminal.Group("certify", "Attack a shop's integration, to see that it lets no forgery in", certifyHelp, certifyPlan(),
-		c.certifyRun())
+	return terminal.Group("certify", "Attack a shop's integration, to see that it lets no forgery in", certifyHelp,
+		certifyPlan(), c.certifyRun())
 }
 
 func certifyPlan() *cobra.Command {

@@ -212,7 +212,8 @@ func (f *conformanceFlags) run(ctx context.Context, stdout, stderr io.Writer) er
 
 // announce prints what the run needs and costs.
 func (f *conformanceFlags) announce(w io.Writer, plan conformance.Plan) {
-	fmt.Fprintf(w, "Testing %s with %d cases; %d are skipped, see --plan.\nTest sessions it makes, at most: %d, of the tenant's daily cap. Live sessions: %d",
+	fmt.Fprintf(w, "Testing %s with %d cases; %d are skipped, see --plan.\nTest sessions it makes, at most: %d, of the "+
+		"tenant's daily cap. Live sessions: %d",
 		f.BaseURL, len(plan.Cases), plan.Skipped, plan.Sessions, plan.Live)
 	if plan.Live > 0 {
 		fmt.Fprint(w, ", whose unit is held until the session expires")

@@ -83,7 +83,8 @@ func (l *listener) open(gateway, forward, key string) error {
 	}
 	switch {
 	case strings.HasPrefix(key, "svc_live_"):
-		return errors.New("AGEGATE_API_KEY is a live key: listening needs a test key (svc_test_…), and a live key does not belong on a developer's machine")
+		return errors.New("AGEGATE_API_KEY is a live key: listening needs a test key (svc_test_…), and a live key does not " +
+			"belong on a developer's machine")
 	case !strings.HasPrefix(key, "svc_test_"):
 		return errors.New("AGEGATE_API_KEY must be a test key (svc_test_…)")
 	}

@@ -17,7 +17,10 @@ func (c *cli) cropsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "crops [NAME=]CSV|DIR... --out DIR",
 		Short: "Cut the faces out of labelled pictures, to train the age estimate on",
-		Long: "Cut the faces out of labelled pictures as the page sees them, and write them into a\ndirectory that internal/tools/training/train.py learns from: 235 kB a picture. Near\ncopies of one picture are held out of the training, or not, together. make train\nruns this first.\n\n" + facesHelp +
+		Long: "Cut the faces out of labelled pictures as the page sees them, and write them into a\n" +
+			"directory that internal/tools/training/train.py learns from: 235 kB a picture. Near\n" +
+			"copies of one picture are held out of the training, or not, together. make train\n" +
+			"runs this first.\n\n" + facesHelp +
 			"\n\nThe directory holds faces: treat it as you treat the pictures, and delete it when\nthe training is done.",
 		Args: someSets,
 	}

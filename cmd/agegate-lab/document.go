@@ -25,8 +25,10 @@ func (c *cli) documentCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "document",
 		Short: "Read identity documents from pictures, and measure how well",
-		Long:  "Read the machine-readable zone of passports, identity cards and visas (TD1, TD2,\nTD3, MRV-A, MRV-B) from pictures, and compare the faces of two. The commands work\non this machine alone: nothing is stored, logged or sent.",
-		Args:  cobra.NoArgs,
+		Long: `Read the machine-readable zone of passports, identity cards and visas (TD1, TD2,
+TD3, MRV-A, MRV-B) from pictures, and compare the faces of two. The commands work
+on this machine alone: nothing is stored, logged or sent.`,
+		Args: cobra.NoArgs,
 	}
 	cmd.AddCommand(documentReadCommand(), documentEvalCommand(), c.documentMatchCommand())
 	return cmd
@@ -39,10 +41,15 @@ func documentReadCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "read FILE|DIR",
 		Short: "Print the dates and the issuing state of documents in pictures",
-		Long: "Print one line for each picture: the format of its machine-readable zone, whether\nit is valid, the birth and expiry dates, the issuing state, and what is wrong.\nA zone is valid if its format, its check digits and its dates are correct; the\ncommand does not judge whether the document is genuine or expired. It prints nothing\nelse about the person.\n\n" +
+		Long: "Print one line for each picture: the format of its machine-readable zone, whether\n" +
+			"it is valid, the birth and expiry dates, the issuing state, and what is wrong.\n" +
+			"A zone is valid if its format, its check digits and its dates are correct; the\n" +
+			"command does not judge whether the document is genuine or expired. It prints nothing\n" +
+			"else about the person.\n\n" +
 			picturesHelp + "\n\nA picture without a zone is no error: its line says so.",
-		Example: "  agegate-lab document read passport.jpg\n  agegate-lab document read --json pictures/ | jq 'select(.valid)'",
-		Args:    onePicture,
+		Example: `  agegate-lab document read passport.jpg
+  agegate-lab document read --json pictures/ | jq 'select(.valid)'`,
+		Args: onePicture,
 	}
 	out := terminal.OutputFlag(cmd, "one JSON object a line")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -66,8 +73,10 @@ func documentEvalCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "eval DIR",
 		Short: "Measure how many documents are read, on labelled pictures",
-		Long:  "Measure how many pictures of documents are read with the right birth date, and how\nmany with a wrong one, with 95 % intervals. The name of every picture begins with\nthe birth date, such as 19740812_a.jpg.\n\n" + picturesHelp,
-		Args:  onePicture,
+		Long: "Measure how many pictures of documents are read with the right birth date, and how\n" +
+			"many with a wrong one, with 95 % intervals. The name of every picture begins with\n" +
+			"the birth date, such as 19740812_a.jpg.\n\n" + picturesHelp,
+		Args: onePicture,
 	}
 	out := terminal.OutputFlag(cmd, terminal.OneObject)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -90,9 +99,12 @@ func documentEvalCommand() *cobra.Command {
 
 func (c *cli) documentMatchCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:     "match A B",
-		Short:   "Compare the faces in two pictures, such as a document's portrait and a selfie",
-		Long:    "Compare the faces in two pictures, such as a document's portrait and a selfie. The\nsimilarity is at most 1, and around 0 for strangers; match says whether it reaches\nthe threshold. That stops most strangers' documents, not those of brothers, sisters\nand look-alikes: it is no proof of identity.",
+		Use:   "match A B",
+		Short: "Compare the faces in two pictures, such as a document's portrait and a selfie",
+		Long: `Compare the faces in two pictures, such as a document's portrait and a selfie. The
+similarity is at most 1, and around 0 for strangers; match says whether it reaches
+the threshold. That stops most strangers' documents, not those of brothers, sisters
+and look-alikes: it is no proof of identity.`,
 		Example: "  agegate-lab document match portrait.jpg selfie.jpg --json",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 2 {

@@ -17,7 +17,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// facesHelp describes the set that eval and calibrate read.
+// facesHelp describes the sets that eval and crops read.
 const facesHelp = `A set is a CSV file with the columns file, age and optionally group and collection,
 or a directory of JPEG and PNG pictures whose names begin with the age. Names such
 as 25_0_1_a.jpg, as UTKFace has them, give groups too. EXIF rotation is applied.
@@ -33,19 +33,30 @@ func (c *cli) evalCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "eval [NAME=]CSV|DIR...",
 		Short: "Measure the age estimate on labelled face pictures",
-		Long: "Measure the age estimate on labelled face pictures: errors by age, who passes at\nwhich margin, and the margin to set.\n\n" + facesHelp +
-			"\n\nEach picture goes through the page's own pipeline as a single frame. The page\nitself takes the median over several frames and judges liveness too. Pictures that\nthe estimate was fitted on make it look better than it is. A CSV file with a column\nestimate is reported on as it is, without a look at the pictures.\n\nWith --curve it also writes what the threshold lab of the operator's pages shows: how\nmany pictures of each age reach each cutoff. As " + curveFile + " in the models directory it\nis shown for the files there that estimate, and for no others. A CSV file must then\nhold what those files say of pictures that they had not seen, as make train does it.",
+		Long: "Measure the age estimate on labelled face pictures: errors by age, who passes at\n" +
+			"which margin, and the margin to set.\n\n" + facesHelp +
+			"\n\n" +
+			"Each picture goes through the page's own pipeline as a single frame. The page\n" +
+			"itself takes the median over several frames and judges liveness too. Pictures that\n" +
+			"the estimate was fitted on make it look better than it is. A CSV file with a column\n" +
+			"estimate is reported on as it is, without a look at the pictures.\n\n" +
+			"With --curve it also writes what the threshold lab of the operator's pages shows: how\n" +
+			"many pictures of each age reach each cutoff. As " + curveFile + " in the models directory it\nis shown for the " +
+			"files there that estimate, and for no others. A CSV file must then\nhold what those files say of pictures that " +
+			"they had not seen, as make train does it.",
 		Args: someSets,
 	}
 	cmd.Flags().IntVar(&target, "target", 18, "target age that the pass rates are about, 13 to 99")
 	addPadFlag(cmd, &pads)
 	cmd.Flags().BoolVar(&alter, "alter", false,
-		"also look at every picture altered in each of several ways: grey, in dim light,\nwith glasses and so on; takes 16 times as long")
+		`also look at every picture altered in each of several ways: grey, in dim light,
+with glasses and so on; takes 16 times as long`)
 	cmd.Flags().StringVar(&plot, "svg", "", "also draw the estimates by age into this file")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	curve.add(cmd)
 	cmd.Flags().StringVar(&curve.fairness, "fairness", "",
-		"also put the figures by age, sex and group into this file, in place of older ones\nof the same set; agegate evidence reads "+evidence.FairnessFile+" in the models directory")
+		`also put the figures by age, sex and group into this file, in place of older ones
+of the same set; agegate evidence reads `+evidence.FairnessFile+" in the models directory")
 	cmd.Flags().StringVar(&curve.name, "name", "",
 		"name of the set, stored with the curve and the figures (default: its file name)")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -121,7 +132,9 @@ func someSets(_ *cobra.Command, args []string) error {
 
 func addPadFlag(cmd *cobra.Command, pads *[]float64) {
 	cmd.Flags().Float64SliceVar(pads, "pad", []float64{0.2},
-		"grey border around each picture, as a fraction of its size: face sets are\noften cropped too tightly for a detector; 0 for uncropped pictures; one value,\nor one for each set")
+		`grey border around each picture, as a fraction of its size: face sets are
+often cropped too tightly for a detector; 0 for uncropped pictures; one value,
+or one for each set`)
 }
 
 // readSets reads the sets and checks their pads.

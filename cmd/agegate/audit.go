@@ -75,10 +75,11 @@ func (c *cli) auditList() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return terminal.PrintList(out, entries, terminal.Itself, "ENTRY\tAT\tACTOR\tACTION\tTARGET\tDETAIL", func(e audit.Entry) []any {
-				return []any{e.Seq, e.At.Format(time.DateTime), tenant.Visible(actorText(e.Actor)), e.Action, e.Target,
-					tenant.Visible(detailText(e.Details()))}
-			})
+			return terminal.PrintList(out, entries, terminal.Itself, "ENTRY\tAT\tACTOR\tACTION\tTARGET\tDETAIL",
+				func(e audit.Entry) []any {
+					return []any{e.Seq, e.At.Format(time.DateTime), tenant.Visible(actorText(e.Actor)), e.Action, e.Target,
+						tenant.Visible(detailText(e.Details()))}
+				})
 		})
 	}
 	return cmd
@@ -119,7 +120,8 @@ func (c *cli) auditExport() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "export TENANT_ID|--instance", Short: "Print a whole log as JSON lines, oldest first",
 		Args: cobra.MaximumNArgs(1),
-		Long: "Print a whole log as JSON lines, oldest first, for agegate audit verify FILE. The\ncommand verifies the log at the same time, and fails if an entry was changed.",
+		Long: `Print a whole log as JSON lines, oldest first, for agegate audit verify FILE. The
+command verifies the log at the same time, and fails if an entry was changed.`,
 	}
 	scope := logFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

@@ -23,7 +23,8 @@ func (c *cli) sessionDelete() *cobra.Command {
 	return &cobra.Command{
 		Use:   "delete SESSION_ID",
 		Short: "Delete a session and everything about it except its ledger entries",
-		Long: "Delete a session with its estimate, consent, handover, idempotency key, webhook\nand attempts. Its ledger entries are kept; the session ID in them then refers to\n" +
+		Long: "Delete a session with its estimate, consent, handover, idempotency key, webhook\n" +
+			"and attempts. Its ledger entries are kept; the session ID in them then refers to\n" +
 			"nothing. Refused while the session is open or its webhook is still to be delivered.",
 		Args: exactlyOneID("SESSION_ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -54,7 +55,8 @@ func (c *cli) pruneCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "prune --before DATE",
 		Short: "Delete the sessions created before a date",
-		Long: "Delete the sessions that were created before a date, as agegate session delete\ndoes. Gateways may keep running. Sessions that are open or whose webhook is still\n" +
+		Long: "Delete the sessions that were created before a date, as agegate session delete\n" +
+			"does. Gateways may keep running. Sessions that are open or whose webhook is still\n" +
 			"to be delivered are kept and counted. A run can be stopped at any time; the next one\ncontinues with what is left.",
 		Args: cobra.NoArgs,
 	}
@@ -158,8 +160,10 @@ func (c *cli) tenantDelete() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "delete TENANT_ID --yes",
 		Short: "Delete a disabled tenant and everything that belongs to it",
-		Long:  "Delete a disabled tenant permanently: its keys, secrets, sessions, webhooks, credit\nand ledger. Its audit log is kept. Refused while a session is open or a webhook is\nstill to be delivered. A run that was stopped can be repeated.",
-		Args:  exactlyOneID("TENANT_ID"),
+		Long: `Delete a disabled tenant permanently: its keys, secrets, sessions, webhooks, credit
+and ledger. Its audit log is kept. Refused while a session is open or a webhook is
+still to be delivered. A run that was stopped can be repeated.`,
+		Args: exactlyOneID("TENANT_ID"),
 	}
 	cmd.Flags().BoolVar(&yes, "yes", false, "confirm the deletion")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -173,7 +177,8 @@ func (c *cli) tenantDelete() *cobra.Command {
 				return err
 			}
 			if !yes {
-				return fmt.Errorf("this deletes %q with its keys, secrets, sessions, webhooks, credit and ledger for good: give --yes to confirm", t.Name)
+				return fmt.Errorf("this deletes %q with its keys, secrets, sessions, webhooks, credit and ledger for good: give "+
+					"--yes to confirm", t.Name)
 			}
 			if _, err := records.DeleteAll(cmd.Context(), op.actor, t, pruneProgress(cmd.ErrOrStderr())); err != nil {
 				return err

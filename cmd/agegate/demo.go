@@ -44,8 +44,11 @@ func (c *cli) demoCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Run the gateway with a sample shop",
-		Long:  "Run the gateway with built-in defaults, and a sample shop. The first run\ncreates a secret key, a SQLite database and a demo tenant in the data directory;\nlater runs use them again. Not for production: it accepts http callback URLs and\nlets webhooks reach this machine.",
-		Args:  cobra.NoArgs,
+		Long: `Run the gateway with built-in defaults, and a sample shop. The first run
+creates a secret key, a SQLite database and a demo tenant in the data directory;
+later runs use them again. Not for production: it accepts http callback URLs and
+lets webhooks reach this machine.`,
+		Args: cobra.NoArgs,
 	}
 	cmd.Flags().StringVar(&dataDir, "data", "data", "directory for the key, the database and the shop's credentials")
 	cmd.Flags().StringVar(&shopListen, "shop-listen", "", "address of the sample shop ["+shopListenName+"] (default "+

@@ -206,7 +206,8 @@ func (c *cli) evidenceVerify() *cobra.Command {
 			}
 		}
 		m := found.Manifest
-		fmt.Fprintf(cmd.OutOrStdout(), "The pack holds: tenant %s, %s to %s, made %s, %d files, %d receipts, audit log to entry %d.\n",
+		fmt.Fprintf(cmd.OutOrStdout(), "The pack holds: tenant %s, %s to %s, made %s, %d files, %d receipts, audit log to "+
+			"entry %d.\n",
 			m.TenantID, m.From, m.To, m.MadeAt.Format(time.RFC3339), len(m.Files), found.Receipts, m.AuditHead.Entries)
 		if key == nil {
 			fmt.Fprintf(cmd.OutOrStdout(), "It was signed with key %s: compare that with the published key.\n", found.Key.ID())

@@ -23,8 +23,10 @@ func (c *cli) healthCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "health",
 		Short: "Ask the running gateway whether it can serve requests",
-		Long:  "Ask the gateway that runs on this machine with the same configuration whether it\ncan serve requests: /readyz at AGEGATE_LISTEN. Exits with 0 if it can and with 1 if\nnot, as health checks of containers expect.",
-		Args:  cobra.NoArgs,
+		Long: `Ask the gateway that runs on this machine with the same configuration whether it
+can serve requests: /readyz at AGEGATE_LISTEN. Exits with 0 if it can and with 1 if
+not, as health checks of containers expect.`,
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, err := c.load()
 			if err != nil {

@@ -93,12 +93,13 @@ func (c *cli) keyList() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return terminal.PrintList(out, keys, fromKey, "ID\tKEY\tCREATED\tLAST USED\tENDS\tREVOKED\tNAME", func(k listedKey) []any {
-				return []any{
-					k.KeyID, k.Key, k.CreatedAt.Format(time.DateTime),
-					orNever(k.LastUsedAt), orNever(k.ExpiresAt), orNever(k.RevokedAt), tenant.Visible(k.Name),
-				}
-			})
+			return terminal.PrintList(out, keys, fromKey, "ID\tKEY\tCREATED\tLAST USED\tENDS\tREVOKED\tNAME",
+				func(k listedKey) []any {
+					return []any{
+						k.KeyID, k.Key, k.CreatedAt.Format(time.DateTime),
+						orNever(k.LastUsedAt), orNever(k.ExpiresAt), orNever(k.RevokedAt), tenant.Visible(k.Name),
+					}
+				})
 		})
 	}
 	return cmd

@@ -10,8 +10,10 @@ func (c *cli) migrateCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "migrate",
 		Short: "Bring the database schema up to date",
-		Long:  "Bring the database schema up to date. serve does the same when it starts; run\nthis if you migrate in a separate step. Where AGEGATE_DATABASE_URL leads to a\npooler, AGEGATE_MIGRATION_URL must name the server itself.",
-		Args:  cobra.NoArgs,
+		Long: `Bring the database schema up to date. serve does the same when it starts; run
+this if you migrate in a separate step. Where AGEGATE_DATABASE_URL leads to a
+pooler, AGEGATE_MIGRATION_URL must name the server itself.`,
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, err := c.load()
 			if err != nil {

@@ -88,17 +88,20 @@ func writeResealed(w io.Writer, done app.Resealed) {
 			done.Apps.Resealed, done.Apps.Already)
 	}
 	if done.Clients != (credential.Resealing{}) {
-		fmt.Fprintf(w, "Client secrets of identity providers: %d sealed under the new key, %d were already under the new key.\n", done.Clients.Resealed, done.Clients.Already)
+		fmt.Fprintf(w, "Client secrets of identity providers: %d sealed under the new key, %d were already under the new "+
+			"key.\n", done.Clients.Resealed, done.Clients.Already)
 	}
 	if done.Readers != (credential.Resealing{}) {
 		fmt.Fprintf(w, "Keys of verifiers: %d sealed under the new key, %d were already under the new key.\n",
 			done.Readers.Resealed, done.Readers.Already)
 	}
 	if done.Readers.Unopened > 0 {
-		fmt.Fprintf(w, "%d keys of verifiers open under neither key: remove them and make new ones with agegate verifier csr.\n", done.Readers.Unopened)
+		fmt.Fprintf(w, "%d keys of verifiers open under neither key: remove them and make new ones with agegate verifier "+
+			"csr.\n", done.Readers.Unopened)
 	}
 	if done.Clients.Unopened > 0 {
-		fmt.Fprintf(w, "%d client secrets open under neither key: their owners have to enter them again under Team, Single sign-on.\n", done.Clients.Unopened)
+		fmt.Fprintf(w, "%d client secrets open under neither key: their owners have to enter them again under Team, Single "+
+			"sign-on.\n", done.Clients.Unopened)
 	}
 	if done.Apps.Unopened > 0 {
 		fmt.Fprintf(w, "%d authenticator apps open under neither key: their users need agegate user recover.\n",

@@ -15,8 +15,10 @@ func (c *cli) serveCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "serve",
 		Short: "Run the gateway",
-		Long:  "Run the gateway until SIGTERM or Ctrl-C. It migrates the database when it starts.\nAny number of replicas may serve one PostgreSQL database; a SQLite file has one\nserver. --role api and --role pages run the API and the hosted page apart.",
-		Args:  cobra.NoArgs,
+		Long: `Run the gateway until SIGTERM or Ctrl-C. It migrates the database when it starts.
+Any number of replicas may serve one PostgreSQL database; a SQLite file has one
+server. --role api and --role pages run the API and the hosted page apart.`,
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			cfg, err := c.load(config.SecretKeyName)
 			if err != nil {

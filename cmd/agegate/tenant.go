@@ -151,8 +151,10 @@ func (c *cli) tenantSet() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "set TENANT_ID",
 		Short: "Change a tenant's settings; an empty URL clears it",
-		Long: "Change a tenant's settings. Sessions that exist already keep the callback URLs\nthey were created with. An empty value clears a URL or a part of the brand. The\n" +
-			"brand is how the hosted page looks: a name in place of the tenant's, a logo, and\na colour, which is made lighter or darker until it can be read.",
+		Long: `Change a tenant's settings. Sessions that exist already keep the callback URLs
+they were created with. An empty value clears a URL or a part of the brand. The
+brand is how the hosted page looks: a name in place of the tenant's, a logo, and
+a colour, which is made lighter or darker until it can be read.`,
 		Args: exactlyOneID("TENANT_ID"),
 	}
 	settingFlags(cmd.Flags(), &changes)
@@ -287,9 +289,10 @@ func (c *cli) tenantList() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return terminal.PrintList(out, listed, terminal.Itself, "TENANT\tNAME\tCREDIT\tDISABLED\tCREATED", func(t listedTenant) []any {
-				return []any{t.TenantID, tenant.Visible(t.Name), t.Credit, t.Disabled, t.CreatedAt.Format(time.DateTime)}
-			})
+			return terminal.PrintList(out, listed, terminal.Itself, "TENANT\tNAME\tCREDIT\tDISABLED\tCREATED",
+				func(t listedTenant) []any {
+					return []any{t.TenantID, tenant.Visible(t.Name), t.Credit, t.Disabled, t.CreatedAt.Format(time.DateTime)}
+				})
 		})
 	}
 	return cmd

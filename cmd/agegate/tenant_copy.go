@@ -18,7 +18,8 @@ func (c *cli) tenantCopy() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "copy TENANT_ID --name NAME",
 		Short: "Create a tenant with the settings of another, and keys and secrets of its own",
-		Long: "Create a tenant with the settings and the brand of another, for example one for\nstaging. Settings that are given replace those of the other tenant. Keys, secrets,\n" +
+		Long: "Create a tenant with the settings and the brand of another, for example one for\n" +
+			"staging. Settings that are given replace those of the other tenant. Keys, secrets,\n" +
 			"sessions, credit and members are not copied. The new keys and secrets are shown\nonly once.",
 		Args: exactlyOneID("TENANT_ID"),
 	}

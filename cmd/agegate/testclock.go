@@ -14,19 +14,22 @@ import (
 
 func (c *cli) sessionExpire() *cobra.Command {
 	return c.clockCommand("expire", "Let an open test session expire now",
-		"Let an open test session expire now. Only its expiry moves: the next status lookup\nwrites EXPIRED, as it does for every session. Live sessions are refused.",
+		`Let an open test session expire now. Only its expiry moves: the next status lookup
+writes EXPIRED, as it does for every session. Live sessions are refused.`,
 		"Session %s has expired.\n", (*session.TestClock).Expire)
 }
 
 func (c *cli) sessionExpireRedirect() *cobra.Command {
 	return c.clockCommand("expire-redirect", "Make a test session's next redirect with an expired token",
-		"Make a test session's next redirect with a token that expired a minute ago, to see\nthat the shop refuses it. Later redirects are good again. Live sessions are refused.",
+		`Make a test session's next redirect with a token that expired a minute ago, to see
+that the shop refuses it. Later redirects are good again. Live sessions are refused.`,
 		"The next redirect of session %s will have expired.\n", (*session.TestClock).ExpireNextRedirect)
 }
 
 // clockCommand returns a command that moves the test clock of a session.
 func (c *cli) clockCommand(
-	use, short, long, done string, turn func(*session.TestClock, context.Context, audit.Actor, webhook.Scope, uuid.UUID) error,
+	use, short, long, done string,
+	turn func(*session.TestClock, context.Context, audit.Actor, webhook.Scope, uuid.UUID) error,
 ) *cobra.Command {
 	return &cobra.Command{
 		Use: use + " SESSION_ID", Short: short, Long: long, Args: exactlyOneID("SESSION_ID"),
@@ -49,7 +52,9 @@ func (c *cli) clockCommand(
 func (c *cli) webhookRetry() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "retry EVENT_ID", Short: "Make the next attempt of a test webhook now", Args: exactlyOneID("EVENT_ID"),
-		Long: "Make the next attempt of a pending test webhook now, not when its time comes. It\ncounts as the next one of the schedule. Live webhooks are refused: agegate webhook\nresend restarts the schedule of those.",
+		Long: `Make the next attempt of a pending test webhook now, not when its time comes. It
+counts as the next one of the schedule. Live webhooks are refused: agegate webhook
+resend restarts the schedule of those.`,
 	}
 	scope := tenantFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

@@ -21,7 +21,9 @@ import (
 
 func (c *cli) trustCommand() *cobra.Command {
 	return terminal.Group("trust", "Manage the issuers whose documents wallets may present",
-		"Manage the issuers whose documents wallets may present. None is trusted at first:\nget the certificate of each issuer from a source that you trust, such as the\nissuer's own pages or a published trust list.",
+		`Manage the issuers whose documents wallets may present. None is trusted at first:
+get the certificate of each issuer from a source that you trust, such as the
+issuer's own pages or a published trust list.`,
 		c.trustAdd(), c.trustList(), c.trustRemove(), c.trustSource(), c.trustSync(), c.trustImportVICAL())
 }
 
@@ -74,7 +76,9 @@ func (c *cli) trustAdd() *cobra.Command {
 	var n document.NewIssuer
 	cmd := &cobra.Command{
 		Use: "add FILE", Short: "Trust an issuer, given its certificate in PEM",
-		Long: "Trust an issuer. FILE holds one certificate in PEM: that of an authority which\ncertifies document signers (for mobile driving licences the IACA), or that of a\ndocument signer.",
+		Long: `Trust an issuer. FILE holds one certificate in PEM: that of an authority which
+certifies document signers (for mobile driving licences the IACA), or that of a
+document signer.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return errors.New("give exactly one FILE")

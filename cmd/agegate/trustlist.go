@@ -26,7 +26,9 @@ func (c *cli) withLists(ctx context.Context, fn func(*document.Lists) error) err
 
 func (c *cli) trustSource() *cobra.Command {
 	return terminal.Group("source", "Manage the published lists of issuers that the gateway follows",
-		"Manage the published lists of issuers that the gateway follows. A list counts only\nif a certificate that you pin signed it: get this certificate from the publisher\nby another way than the list.",
+		`Manage the published lists of issuers that the gateway follows. A list counts only
+if a certificate that you pin signed it: get this certificate from the publisher
+by another way than the list.`,
 		c.sourceAdd(), c.sourceList(), c.sourcePin(), c.sourceRemove())
 }
 
@@ -54,7 +56,9 @@ func (c *cli) sourceAdd() *cobra.Command {
 	var signer string
 	cmd := &cobra.Command{
 		Use: "add", Short: "Follow a published list", Args: cobra.NoArgs,
-		Long: "Follow a published list: the EU's list of age verification providers (ETSI TS 119\n612), or with --type a list of trusted entities (ETSI TS 119 602). agegate serve\nfetches it about every six hours, agegate trust sync at once.",
+		Long: `Follow a published list: the EU's list of age verification providers (ETSI TS 119
+612), or with --type a list of trusted entities (ETSI TS 119 602). agegate serve
+fetches it about every six hours, agegate trust sync at once.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&n.Name, "name", "", "the list's name")
@@ -123,7 +127,8 @@ func (c *cli) sourcePin() *cobra.Command {
 	var signer string
 	cmd := &cobra.Command{
 		Use: "pin ID", Short: "Replace the pinned certificates of a published list", Args: exactlyOneID("ID"),
-		Long: "Replace the pinned certificates of a published list. Its issuers stay trusted. Pin\nthe signer's next certificate together with the present one.",
+		Long: `Replace the pinned certificates of a published list. Its issuers stay trusted. Pin
+the signer's next certificate together with the present one.`,
 	}
 	cmd.Flags().StringVar(&signer, "signer", "", "file with the certificates, in PEM, of which one signs the list")
 	_ = cmd.MarkFlagRequired("signer")
@@ -170,7 +175,9 @@ func (c *cli) trustSync() *cobra.Command {
 	var file string
 	cmd := &cobra.Command{
 		Use: "sync [ID]", Short: "Fetch the published lists, or one of them, and apply them",
-		Long: "Fetch the published lists, or one of them, and apply them. A list that is not\nsigned by a pinned certificate, has expired, or is older than the one before is\nrefused, and changes nothing. With --file, a list is read from a file instead.",
+		Long: `Fetch the published lists, or one of them, and apply them. A list that is not
+signed by a pinned certificate, has expired, or is older than the one before is
+refused, and changes nothing. With --file, a list is read from a file instead.`,
 		Args: cobra.MaximumNArgs(1),
 	}
 	cmd.Flags().StringVar(&file, "file", "", "with an ID, file that holds the list")

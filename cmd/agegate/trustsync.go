@@ -21,7 +21,9 @@ func (c *cli) trustImportVICAL() *cobra.Command {
 	var name, signer string
 	cmd := &cobra.Command{
 		Use: "import-vical FILE", Short: "Trust the issuers of a VICAL, a signed list of driving licences' authorities",
-		Long: "Trust the issuers of a VICAL (ISO/IEC 18013-5, Annex C). Get it from its provider,\nand import each new one under the same name. A VICAL that names no next one is\nused for 90 days from its date.",
+		Long: `Trust the issuers of a VICAL (ISO/IEC 18013-5, Annex C). Get it from its provider,
+and import each new one under the same name. A VICAL that names no next one is
+used for 90 days from its date.`,
 		Args: cobra.ExactArgs(1),
 	}
 	cmd.Flags().StringVar(&name, "name", "", "the list's name")

@@ -132,8 +132,11 @@ func (c *cli) userRecover() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "recover EMAIL|ID",
 		Short: "Print a link with which a user sets a new passkey or password",
-		Long:  "Print a link for a user who cannot sign in. It is valid for an hour, works once and\nreplaces the link printed before. Using it removes the user's password, passkeys,\nauthenticator app and recovery codes, and ends all their log-ins. Give it\nonly to the user: anyone who has it can sign in as that user.",
-		Args:  exactlyOneUser,
+		Long: `Print a link for a user who cannot sign in. It is valid for an hour, works once and
+replaces the link printed before. Using it removes the user's password, passkeys,
+authenticator app and recovery codes, and ends all their log-ins. Give it
+only to the user: anyone who has it can sign in as that user.`,
+		Args: exactlyOneUser,
 	}
 	out := terminal.OutputFlag(cmd, terminal.OneObject)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -191,8 +194,10 @@ func (c *cli) userSetupLink() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "setup-link",
 		Short: "Print the link that makes the first operator",
-		Long:  "Print a link to the page on which the first operator makes their account. It is\nvalid for an hour, works once and replaces the link printed before. Once there is\nan operator, no link is printed.",
-		Args:  cobra.NoArgs,
+		Long: `Print a link to the page on which the first operator makes their account. It is
+valid for an hour, works once and replaces the link printed before. Once there is
+an operator, no link is printed.`,
+		Args: cobra.NoArgs,
 	}
 	out := terminal.OutputFlag(cmd, terminal.OneObject)
 	cmd.Flags().StringVar(&owned, "tenant", "", "ID of a tenant that the operator will own too")
@@ -233,7 +238,8 @@ func printSetup(
 		return err
 	}
 	if !isTerminal(w) {
-		_, err := fmt.Fprintln(w, "There is no operator yet. agegate user setup-link prints the link to set up the dashboard.")
+		_, err := fmt.Fprintln(w, "There is no operator yet. agegate user setup-link prints the link to set up the "+
+			"dashboard.")
 		return err
 	}
 	link, err := accounts.NewSetupLink(ctx, owned)

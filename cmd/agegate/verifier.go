@@ -22,7 +22,10 @@ import (
 
 func (c *cli) verifierCommand() *cobra.Command {
 	return terminal.Group("verifier", "Manage the keys that say to wallets who asks",
-		"Manage the keys that say to wallets who asks. EUDI wallets, Google Wallet and\nstrict ISO wallets answer only requests that a verifier's key signs, whose\ncertificate they know. Without a key, requests are not signed. A tenant's key goes\nbefore that of the instance. The EU's age verification app is never sent one.",
+		`Manage the keys that say to wallets who asks. EUDI wallets, Google Wallet and
+strict ISO wallets answer only requests that a verifier's key signs, whose
+certificate they know. Without a key, requests are not signed. A tenant's key goes
+before that of the instance. The EU's age verification app is never sent one.`,
 		c.verifierCSR(), c.verifierImport(), c.verifierList(), c.verifierRotate(), c.verifierRemove(), c.verifierRoot(),
 		c.verifierSign())
 }
@@ -133,7 +136,8 @@ func (c *cli) verifierCSR() *cobra.Command {
 func (c *cli) verifierImport() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "import ID FILE", Short: "Use a key, given its certificates in PEM",
-		Long: "Use a key. FILE holds its certificate and those up to the authority's, in this\norder. The key replaces an earlier one.",
+		Long: `Use a key. FILE holds its certificate and those up to the authority's, in this
+order. The key replaces an earlier one.`,
 		Args: cobra.ExactArgs(2),
 	}
 	out := terminal.OutputFlag(cmd, terminal.OneObject)
@@ -178,7 +182,9 @@ func (c *cli) verifierRotate() *cobra.Command {
 	var tenant string
 	cmd := &cobra.Command{
 		Use: "rotate", Short: "Make the next key and print a request for its certificate", Args: cobra.NoArgs,
-		Long: "Make a key like the one in use. The one in use signs until the certificate of the\nnew one is imported. A shopper whose wallet is being asked at that moment has to\nask again.",
+		Long: `Make a key like the one in use. The one in use signs until the certificate of the
+new one is imported. A shopper whose wallet is being asked at that moment has to
+ask again.`,
 	}
 	cmd.Flags().StringVar(&tenant, "tenant", "", "ID of the tenant whose key it is (default: that of the instance)")
 	out := terminal.OutputFlag(cmd, terminal.OneObject)
@@ -248,7 +254,9 @@ func (c *cli) verifierRoot() *cobra.Command {
 	var name string
 	cmd := &cobra.Command{
 		Use: "root", Short: "Make the operator's own root, to be registered with wallets", Args: cobra.NoArgs,
-		Long: "Make the operator's own root and print its certificate. Google registers a\nverifier registrar's root once; agegate verifier sign then makes a certificate for\neach tenant.",
+		Long: `Make the operator's own root and print its certificate. Google registers a
+verifier registrar's root once; agegate verifier sign then makes a certificate for
+each tenant.`,
 	}
 	cmd.Flags().StringVar(&name, "name", "", "the registrar's name")
 	_ = cmd.MarkFlagRequired("name")

@@ -30,7 +30,8 @@ func TestStoredTextIsShownVisibly(t *testing.T) {
 	}
 	exec("UPDATE tenants SET name = ?", hostile)
 	exec(`INSERT INTO webhook_events
-		(id, tenant_id, session_id, livemode, destination, endpoint_id, body, status, created_at, attempts, step, last_class, last_status)
+		(id, tenant_id, session_id, livemode, destination, endpoint_id, body, status, created_at, attempts, step,
+			last_class, last_status)
 		VALUES (?, ?, ?, 0, '', '', ?, 'failed', ?, 1, 1, 'http_error', 500)`, event, id, id, []byte(`{}`), at)
 	exec(`INSERT INTO webhook_attempts (event_id, number, at, class, status_code, latency_us, excerpt)
 		VALUES (?, 1, ?, 'http_error', 500, 1, ?)`, event, at, []byte(hostile+"\xff"))

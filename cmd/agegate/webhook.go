@@ -19,7 +19,8 @@ import (
 
 func (c *cli) webhookCommand() *cobra.Command {
 	return terminal.Group("webhook", "Inspect and repair webhook deliveries",
-		"Inspect and repair webhook deliveries. Deliveries and their attempts are kept for\n30 days. The running gateway sends what becomes due within about a second.",
+		`Inspect and repair webhook deliveries. Deliveries and their attempts are kept for
+30 days. The running gateway sends what becomes due within about a second.`,
 		c.webhookList(), c.webhookShow(), c.webhookResend(), c.webhookRetry(), c.webhookRotate(),
 		c.webhookEndpoints(), c.webhookEnable(),
 		movedCommand("verify", "webhook verify", "agegate-dev verify webhook"))
@@ -180,7 +181,8 @@ func (c *cli) webhookResend() *cobra.Command {
 	var since string
 	cmd := &cobra.Command{
 		Use: "resend [EVENT_ID]", Short: "Send one event again, or all failed since a time",
-		Long: "Send an event again with the same webhook-id and body. With --failed-since, resend\nall failed events created since a time or within a duration.",
+		Long: `Send an event again with the same webhook-id and body. With --failed-since, resend
+all failed events created since a time or within a duration.`,
 		Args: cobra.MaximumNArgs(1),
 	}
 	scope := tenantFlag(cmd)

@@ -142,7 +142,8 @@ var (
 func parseName(name string) (Picture, error) {
 	begin := ageName.FindStringSubmatch(name)
 	if begin == nil || len(begin[1]) > 1 && begin[1][0] == '0' {
-		return Picture{}, errors.New("the name must begin with the age, then a character that is no letter or digit, such as 25_a.jpg; name pictures so, or list them in a CSV file with the columns file and age")
+		return Picture{}, errors.New("the name must begin with the age, then a character that is no letter or digit, such " +
+			"as 25_a.jpg; name pictures so, or list them in a CSV file with the columns file and age")
 	}
 	age, err := parseAge(begin[1])
 	if err != nil {

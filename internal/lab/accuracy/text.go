@@ -28,7 +28,8 @@ func (r Report) WriteText(out io.Writer) error {
 		fmt.Fprintf(w, "\nRecommended: AGEGATE_AGE_MARGIN=%d, the smallest with which at most %.0f %% of the ages %s pass.\n",
 			*r.Recommended, 100*r.MaxFalse, span(r.Target-5, r.Target-1))
 	} else {
-		fmt.Fprintf(w, "\nNo margin can be recommended: it takes %d pictures of the ages %s, and a margin up to %d at which %.0f %% of them or fewer pass.\n",
+		fmt.Fprintf(w, "\nNo margin can be recommended: it takes %d pictures of the ages %s, and a margin up to %d at "+
+			"which %.0f %% of them or fewer pass.\n",
 			fewestBelow, span(r.Target-5, r.Target-1), maxMargin, 100*r.MaxFalse)
 	}
 	return w.Flush()

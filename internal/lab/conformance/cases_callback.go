@@ -10,7 +10,8 @@ import (
 
 var callbackCases = []testCase{
 	{
-		Name: "callback.accepted", Title: "success_url and cancel_url may have any path and query on a registered host, in either case of letters, with the port of the scheme or without", sessions: 3,
+		Name: "callback.accepted", Title: "success_url and cancel_url may have any path and query on a registered host, in " +
+			"either case of letters, with the port of the scheme or without", sessions: 3,
 		Cites: []string{"SPEC 4.1 rule 1", "openapi.yaml createSession"},
 		run: func(t *trial) {
 			to := t.callback("/agegate-conformance/a%20b/?q=%26&r")
@@ -41,7 +42,8 @@ var callbackCases = []testCase{
 		},
 	},
 	{
-		Name: "callback.unregistered", Title: "A callback on a host or port that is not registered is 422 at its field, for test keys too",
+		Name: "callback.unregistered", Title: "A callback on a host or port that is not registered is 422 at its field, " +
+			"for test keys too",
 		Cites: []string{"SPEC 4.1 rules 1 to 3", "SPEC 7", "openapi.yaml createSession 422"},
 		run: func(t *trial) {
 			u, err := url.Parse(t.callback("/"))
@@ -73,7 +75,8 @@ var callbackCases = []testCase{
 		},
 	},
 	{
-		Name: "callback.malformed", Title: "A callback that is not an absolute web address of at most 2,048 characters is 422 at its field",
+		Name: "callback.malformed", Title: "A callback that is not an absolute web address of at most 2,048 characters is " +
+			"422 at its field",
 		Cites: []string{"SPEC 4.1 rule 2", "SPEC 7", "openapi.yaml Limits", "openapi.yaml CreateSessionRequest"},
 		run: func(t *trial) {
 			base, err := url.Parse(t.callback("/"))
@@ -100,7 +103,8 @@ var callbackCases = []testCase{
 		},
 	},
 	{
-		Name: "callback.none_registered", Title: "Without a registered URL for an omitted destination a creation is 422 missing at its field", needs: []need{needBare},
+		Name: "callback.none_registered", Title: "Without a registered URL for an omitted destination a creation is 422 " +
+			"missing at its field", needs: []need{needBare},
 		Cites: []string{"SPEC 4.1 rule 2", "SPEC 7", "openapi.yaml createSession 422"},
 		run: func(t *trial) {
 			t.expect(call{operation: createSession, keys: []string{t.BareKey}, body: `{"target_age":18}`},
@@ -116,7 +120,8 @@ var callbackCases = []testCase{
 		},
 	},
 	{
-		Name: "callback.own_success_url", Title: "A pass goes to the session's own success_url; its other parameters and fragment are kept, the four are replaced", sessions: 1,
+		Name: "callback.own_success_url", Title: "A pass goes to the session's own success_url; its other parameters and " +
+			"fragment are kept, the four are replaced", sessions: 1,
 		Cites: []string{"SPEC 4.1 rule 4", "SPEC 4.4", "openapi.yaml Redirect token"},
 		run: func(t *trial) {
 			base := t.callback("/agegate-conformance/ok")

@@ -12,7 +12,8 @@ import (
 
 var createCases = []testCase{
 	{
-		Name: "create.created", Title: "A creation with the age alone is 201 with exactly session_id, verification_url and expires_at",
+		Name: "create.created", Title: "A creation with the age alone is 201 with exactly session_id, verification_url and " +
+			"expires_at",
 		Cites: []string{"SPEC 2.3", "SPEC 3", "SPEC 4.1", "openapi.yaml createSession 201"}, sessions: 1,
 		run: func(t *trial) {
 			first, second := t.pending(), t.create(t.test, `{"target_age":18}`, nil)
@@ -156,14 +157,16 @@ var createCases = []testCase{
 		},
 	},
 	{
-		Name: "create.last_test", Title: "The last test session of the day is created, its repetition does not count, and one more is 429", needs: []need{needLastTest}, sessions: 1,
+		Name: "create.last_test", Title: "The last test session of the day is created, its repetition does not count, and " +
+			"one more is 429", needs: []need{needLastTest}, sessions: 1,
 		Cites: []string{"SPEC 7", "SPEC 8", "openapi.yaml Repeating a request safely", "openapi.yaml createSession 429"},
 		run: func(t *trial) {
 			t.lastOf(t.LastTestKey, http.StatusTooManyRequests)
 		},
 	},
 	{
-		Name: "create.last_unit", Title: "The last unit makes a live session, its repetition is not charged, and one more is 402", needs: []need{needLastLive}, live: 1,
+		Name: "create.last_unit", Title: "The last unit makes a live session, its repetition is not charged, and one more " +
+			"is 402", needs: []need{needLastLive}, live: 1,
 		Cites: []string{"SPEC 7", "SPEC 8", "openapi.yaml Repeating a request safely", "openapi.yaml createSession 402"},
 		run: func(t *trial) {
 			t.lastOf(t.LastLiveKey, http.StatusPaymentRequired)

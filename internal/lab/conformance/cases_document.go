@@ -97,7 +97,8 @@ func (t *trial) plain(method, path string, status int, body string) {
 
 var authenticationCases = []testCase{
 	{
-		Name: "auth.missing", Title: "Without a key, or with one of no recognized prefix, every operation is 401 Missing or malformed API key",
+		Name: "auth.missing", Title: "Without a key, or with one of no recognized prefix, every operation is 401 Missing " +
+			"or malformed API key",
 		Cites: []string{"SPEC 5 rule 2", "SPEC 7", "openapi.yaml Unauthorized"},
 		run: func(t *trial) {
 			for _, c := range operations {

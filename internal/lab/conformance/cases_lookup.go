@@ -95,7 +95,8 @@ var lookupCases = []testCase{
 		},
 	},
 	{
-		Name: "detected_age.not_consented", Title: "Without the shopper's consent the estimate is null and not_consented, whatever the outcome",
+		Name: "detected_age.not_consented", Title: "Without the shopper's consent the estimate is null and not_consented, " +
+			"whatever the outcome",
 		Cites: []string{"SPEC 2.5", "SPEC 4.3", "openapi.yaml getDetectedAge 200"},
 		run: func(t *trial) {
 			for _, s := range []*session{t.pending(), t.forced("verified"), t.forced("fallback"), t.forced("spoof")} {
@@ -142,7 +143,8 @@ func withoutOwn(a answer) string {
 }
 
 var expiryCases = []testCase{{
-	Name: "expiry.lookup", Title: "A session that was never completed is EXPIRED at expires_at, for ever, and its page is gone, also before the first lookup", needs: []need{needExpiry}, sessions: 2,
+	Name: "expiry.lookup", Title: "A session that was never completed is EXPIRED at expires_at, for ever, and its page " +
+		"is gone, also before the first lookup", needs: []need{needExpiry}, sessions: 2,
 	Cites: []string{"SPEC 2.4", "SPEC 3", "SPEC 4.2 rule 1", "openapi.yaml getSessionStatus"},
 	run: func(t *trial) {
 		key := newKey()

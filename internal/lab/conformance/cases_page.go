@@ -50,7 +50,8 @@ var pageCases = []testCase{
 		run:   func(t *trial) { t.redirect(t.forced("verified")) },
 	},
 	{
-		Name: "redirect.other_browser", Title: "A browser that did not complete the session gets no redirect and no token from its verification_url",
+		Name: "redirect.other_browser", Title: "A browser that did not complete the session gets no redirect and no token " +
+			"from its verification_url",
 		Cites: []string{"SPEC 1 rule 8", "openapi.yaml Redirect token"},
 		run: func(t *trial) {
 			s := t.forced("verified")
@@ -62,7 +63,8 @@ var pageCases = []testCase{
 		},
 	},
 	{
-		Name: "redirect.token", Title: "The token is signed over session|status|is_adult|expires_ts, and lives no longer than it should", needs: []need{needRedirectSecret},
+		Name: "redirect.token", Title: "The token is signed over session|status|is_adult|expires_ts, and lives no longer " +
+			"than it should", needs: []need{needRedirectSecret},
 		Cites: []string{"SPEC 5 rule 4", "openapi.yaml Redirect token"},
 		run: func(t *trial) {
 			s := t.forced("verified")
@@ -143,7 +145,8 @@ var pageCases = []testCase{
 		},
 	},
 	{
-		Name: "consent.disclosure", Title: "The disclosure is separate and unticked; accepting it makes the estimate pending, then not_estimated", sessions: 1,
+		Name: "consent.disclosure", Title: "The disclosure is separate and unticked; accepting it makes the estimate " +
+			"pending, then not_estimated", sessions: 1,
 		Cites: []string{"SPEC 1 rule 5", "SPEC 2.5", "openapi.yaml AgeAvailability"},
 		run:   consent,
 	},
@@ -208,7 +211,8 @@ func swapCase(s string) string {
 }
 
 var liveCases = []testCase{{
-	Name: "live.session", Title: "A live session cannot be forced, is readable with the tenant's test key, and has its own Idempotency-Keys", needs: []need{needLive}, sessions: 1, live: 1,
+	Name: "live.session", Title: "A live session cannot be forced, is readable with the tenant's test key, and has its " +
+		"own Idempotency-Keys", needs: []need{needLive}, sessions: 1, live: 1,
 	Cites: []string{"SPEC 4.1 rule 5", "SPEC 4.4", "SPEC 7", "openapi.yaml Test sessions",
 		"openapi.yaml Repeating a request safely"},
 	run: func(t *trial) {

@@ -26,7 +26,8 @@ var webhookCases = []testCase{
 		run:   func(t *trial) { t.event("verified", "VERIFIED", true) },
 	},
 	{
-		Name: "webhook.fallback", Title: "ROUTED_TO_FALLBACK sends a signed event: is_adult false, livemode false, no estimate", needs: []need{needWebhooks},
+		Name: "webhook.fallback", Title: "ROUTED_TO_FALLBACK sends a signed event: is_adult false, livemode false, no " +
+			"estimate", needs: []need{needWebhooks},
 		Cites: []string{"SPEC 5 rule 5", "SPEC 6", "openapi.yaml Webhooks", "openapi.yaml CompletionEvent"},
 		run:   func(t *trial) { t.event("fallback", "ROUTED_TO_FALLBACK", false) },
 	},
@@ -50,7 +51,8 @@ var webhookCases = []testCase{
 		},
 	},
 	{
-		Name: "webhook.redirected", Title: "A delivery that is answered with a redirect is not delivered: it is repeated, and the redirect is not followed", needs: []need{needWebhooks},
+		Name: "webhook.redirected", Title: "A delivery that is answered with a redirect is not delivered: it is repeated, " +
+			"and the redirect is not followed", needs: []need{needWebhooks},
 		Cites: []string{"openapi.yaml Webhooks"}, sessions: 1,
 		run: func(t *trial) {
 			s := t.create(t.test, `{"target_age":18}`, nil)
@@ -64,7 +66,8 @@ var webhookCases = []testCase{
 		},
 	},
 	{
-		Name: "webhook.once", Title: "A completion sends one event, and not again after a 2xx; sessions that are open, SPOOF or EXPIRED send none", needs: []need{needWebhooks},
+		Name: "webhook.once", Title: "A completion sends one event, and not again after a 2xx; sessions that are open, " +
+			"SPOOF or EXPIRED send none", needs: []need{needWebhooks},
 		Cites: []string{"SPEC 3", "SPEC 6", "openapi.yaml Webhooks"},
 		run: func(t *trial) {
 			t.forced("spoof")

@@ -34,7 +34,8 @@ func randomCases(draws int) []testCase {
 			},
 		},
 		{
-			Name: "random.invalid", Title: "Creations that break the contract's schema in random places are 422 at exactly these places",
+			Name: "random.invalid", Title: "Creations that break the contract's schema in random places are 422 at exactly " +
+				"these places",
 			Cites: []string{"openapi.yaml CreateSessionRequest", "openapi.yaml ValidationError", "SPEC 7"},
 			run: func(t *trial) {
 				d := t.drawing()

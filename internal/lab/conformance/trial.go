@@ -62,7 +62,8 @@ func (t *trial) endf(outcome suite.Outcome, format string, args ...any) {
 // newClient returns a client that does not follow redirects and keeps cookies
 // only if jar is set.
 func newClient(jar http.CookieJar) *http.Client {
-	return &http.Client{Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	noRedirect := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &http.Client{Jar: jar, CheckRedirect: noRedirect}
 }
 
 // newBrowser returns a client with its own cookie jar.
@@ -253,7 +254,8 @@ func (t *trial) create(keys []string, body string, header http.Header) *session 
 	}
 	got := t.call(call{operation: createSession, keys: keys, body: body, header: header})
 	if got.status == http.StatusTooManyRequests {
-		t.blocked = "the tenant's daily cap of test sessions is reached: repeat the run tomorrow, or let the operator raise it"
+		t.blocked = "the tenant's daily cap of test sessions is reached: repeat the run tomorrow, or let the operator " +
+			"raise it"
 		t.endf(suite.Blocked, "%s", t.blocked)
 	}
 	made, ok := got.created()
