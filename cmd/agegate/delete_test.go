@@ -145,8 +145,10 @@ func (o *retentionTest) refused(want string, args ...string) {
 func TestSessionDelete(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, o *retentionTest) {
 		owner := o.tenant()
-		open, abandoned, spoof, done := o.session(owner, 0), o.session(owner, time.Hour), o.session(owner, time.Hour),
-			o.passed(owner, time.Hour)
+		open := o.session(owner, 0)
+		abandoned := o.session(owner, time.Hour)
+		spoof := o.session(owner, time.Hour)
+		done := o.passed(owner, time.Hour)
 		_, err := o.sessions.Resolve(t.Context(), spoof, session.CheckResult{Result: session.ResultSpoof})
 		o.must(err)
 		o.refused("the session is open until "+open.ExpiresAt.Format(time.RFC3339), "session", "delete", open.ID.String())

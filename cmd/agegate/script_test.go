@@ -178,6 +178,8 @@ func event(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Fatalf("%d deliveries are due", len(deliveries))
 	}
 	attempt := answer.attempt
-	attempt.Number, attempt.At, attempt.Latency = 1, now(), 12*time.Millisecond
+	attempt.Number = 1
+	attempt.At = now()
+	attempt.Latency = 12 * time.Millisecond
 	ts.Check(db.FinishDelivery(ctx, deliveries[0], attempt, answer.outcome))
 }

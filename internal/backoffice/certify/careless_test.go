@@ -54,7 +54,9 @@ func (s *carelessShop) use(t *testing.T, c tenant.ModeSecrets) {
 	if s.redirect, err = credential.ParseSecret(c.RedirectSecret); err != nil {
 		t.Fatal(err)
 	}
-	s.secrets, s.orders, s.seen = c, map[string]*carelessOrder{}, map[string]bool{}
+	s.secrets = c
+	s.orders = map[string]*carelessOrder{}
+	s.seen = map[string]bool{}
 }
 
 // makes reports whether the shop makes one of these mistakes.

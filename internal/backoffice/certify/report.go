@@ -17,7 +17,7 @@ const (
 	ProblemNoAnswer    Code = "no_answer"    // value: the class of the failure
 	ProblemNotAccepted Code = "not_accepted" // a good delivery was not answered with 2xx; value: the status
 	ProblemAccepted    Code = "accepted"     // a forged delivery was answered with 2xx; value: the status
-	// a forged delivery was answered with 2xx but released nothing; not a failure
+	// a forged delivery was answered with 2xx but released nothing; not a failure.
 	ProblemAcceptedOnly  Code = "accepted_only"
 	ProblemReleased      Code = "released"       // a result that is not a pass released the order; value: how often
 	ProblemReleasedAgain Code = "released_again" // one pass released the order more than once; value: how often

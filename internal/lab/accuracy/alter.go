@@ -159,7 +159,9 @@ func (s *shot) each(change func(x, y int, pixel []uint8)) {
 func (s *shot) grey() {
 	s.each(func(_, _ int, pixel []uint8) {
 		luma := lumaOf(pixel)
-		pixel[0], pixel[1], pixel[2] = luma, luma, luma
+		pixel[0] = luma
+		pixel[1] = luma
+		pixel[2] = luma
 	})
 }
 
