@@ -37,7 +37,8 @@ Every AGEGATE_ variable has a flag of the same name; a flag wins over its variab
 	}
 	cli.addConfigFlags(root)
 	root.AddCommand(cli.serveCommand(), cli.demoCommand(), cli.migrateCommand(), cli.databaseCommand(),
-		cli.healthCommand(), cli.tenantCommand(), cli.keyCommand(), cli.webhookCommand(), cli.redirectCommand(), cli.userCommand(),
+		cli.healthCommand(), cli.tenantCommand(), cli.keyCommand(), cli.webhookCommand(), cli.redirectCommand(),
+		cli.userCommand(),
 		cli.secretKeyCommand(), cli.trustCommand(), cli.verifierCommand(), cli.sessionCommand(), cli.pruneCommand(),
 		cli.auditCommand(), cli.evidenceCommand(), cli.driftCommand(), cli.doctorCommand(),
 		terminal.VersionCommand("agegate", version))

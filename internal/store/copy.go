@@ -86,7 +86,7 @@ const (
 		)
 		SELECT relname, attname FROM found JOIN (SELECT oid, max(n) AS n FROM depth GROUP BY oid) AS deepest USING (oid)
 		JOIN pg_attribute ON attrelid = oid AND attnum > 0 AND NOT attisdropped ORDER BY n, relname, attname`
-	// gateways that have not reported their end, and when they reported last
+	// The gateways that have not reported their end, and when they reported last.
 	reportedGateways = "SELECT coalesce(string_agg(concat(id, seen_at), ' ' ORDER BY id), '') FROM replicas"
 	finishCopy       = `DO $$ DECLARE c record; BEGIN
 		FOR c IN SELECT relname AS t, attname AS a, pg_get_serial_sequence(quote_ident(relname), attname) AS s
@@ -101,17 +101,11 @@ const (
 // hold checks one side, migrates an empty target, and locks its tables.
 func (s *Store) hold(ctx context.Context, watch time.Duration, target bool) (_ *heldDatabase, err error) {
 	x, err := s.Examine(ctx)
-	switch empty := len(x.Pending) > 0 && x.Pending[0] == 1; {
-	case err != nil:
+	if err != nil {
 		return nil, err
-	case target && s.postgres == nil:
-		return nil, errors.New("only a PostgreSQL database can be the target")
-	case len(x.Unknown) > 0:
-		return nil, errors.New("its schema is newer than this program: use the newer program")
-	case len(x.Pending) > 0 && !empty:
-		return nil, errors.New("its schema is older than this program: run agegate migrate on it first")
-	case empty && !target:
-		return nil, errors.New("it has no tables of agegate: correct the URL")
+	}
+	if err := s.copies(x, target); err != nil {
+		return nil, err
 	}
 	if err := s.LockServe(); err != nil {
 		return nil, err
@@ -150,6 +144,22 @@ func (s *Store) hold(ctx context.Context, watch time.Duration, target bool) (_ *
 	return h, h.lock(ctx, watch, target)
 }
 
+// copies returns why a database cannot be a side of a copy, or nil.
+func (s *Store) copies(x Examination, target bool) error {
+	empty := len(x.Pending) > 0 && x.Pending[0] == 1
+	switch {
+	case target && s.postgres == nil:
+		return errors.New("only a PostgreSQL database can be the target")
+	case len(x.Unknown) > 0:
+		return errors.New("its schema is newer than this program: use the newer program")
+	case len(x.Pending) > 0 && !empty:
+		return errors.New("its schema is older than this program: run agegate migrate on it first")
+	case empty && !target:
+		return errors.New("it has no tables of agegate: correct the URL")
+	}
+	return nil
+}
+
 // lock locks the tables of PostgreSQL. A gateway that runs reports again while it is
 // watched. One that starts later cannot report, and stops.
 func (h *heldDatabase) lock(ctx context.Context, watch time.Duration, target bool) error {
@@ -163,11 +173,11 @@ func (h *heldDatabase) lock(ctx context.Context, watch time.Duration, target boo
 			return err
 		}
 	}
-	begin := "BEGIN; SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0"
+	begin := []string{"BEGIN", "SET LOCAL statement_timeout = 0", "SET LOCAL idle_in_transaction_session_timeout = 0"}
 	for _, t := range h.tables {
-		begin += "; LOCK TABLE " + pgx.Identifier{t}.Sanitize() + " IN EXCLUSIVE MODE"
+		begin = append(begin, "LOCK TABLE "+pgx.Identifier{t}.Sanitize()+" IN EXCLUSIVE MODE")
 	}
-	if _, err := h.ExecContext(ctx, begin); err != nil {
+	if _, err := h.ExecContext(ctx, strings.Join(begin, "; ")); err != nil {
 		return err
 	}
 	if err := h.QueryRowContext(ctx, reportedGateways).Scan(&now); err != nil || now != before {
@@ -176,8 +186,11 @@ func (h *heldDatabase) lock(ctx context.Context, watch time.Duration, target boo
 	for _, t := range h.tables {
 		var filled bool
 		err := h.QueryRowContext(ctx, "SELECT EXISTS (SELECT FROM "+pgx.Identifier{t}.Sanitize()+")").Scan(&filled)
-		if err != nil || filled && target {
-			return errors.Join(err, fmt.Errorf("it is not empty: table %s has rows", t))
+		if err != nil {
+			return err
+		}
+		if filled && target {
+			return fmt.Errorf("it is not empty: table %s has rows", t)
 		}
 	}
 	return nil
@@ -194,7 +207,7 @@ func (h *heldDatabase) close() {
 // list reads the tables and columns by one of the statements above.
 func (h *heldDatabase) list(ctx context.Context, statement string) error {
 	h.tables, h.columns = nil, map[string][]string{}
-	rows, err := h.QueryContext(ctx, statement) //nolint:sqlclosecheck // each closes them
+	rows, err := h.QueryContext(ctx, statement)
 	if err != nil {
 		return err
 	}
@@ -248,6 +261,7 @@ func (h *heldDatabase) rows(ctx context.Context, table string) (*copyRows, error
 	for i, column := range h.columns[table] {
 		names[i] = pgx.Identifier{column}.Sanitize()
 	}
+	//nolint:rowserrcheck // whoever reads the rows looks at Err: CopyFrom, and each
 	rows, err := h.QueryContext(ctx, "SELECT "+strings.Join(names, ", ")+" FROM "+pgx.Identifier{table}.Sanitize())
 	if err != nil {
 		return nil, err

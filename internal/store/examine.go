@@ -47,8 +47,8 @@ func (s *Store) Examine(ctx context.Context) (Examination, error) {
 			return x, err
 		}
 		if tables > 0 {
-			if err := tx.db.Raw("SELECT version_id FROM goose_db_version WHERE is_applied AND version_id > 0 ORDER BY version_id").
-				Scan(&applied).Error; err != nil {
+			if err := tx.db.Raw("SELECT version_id FROM goose_db_version " +
+				"WHERE is_applied AND version_id > 0 ORDER BY version_id").Scan(&applied).Error; err != nil {
 				return x, err
 			}
 		}

@@ -132,14 +132,11 @@ const (
 	holdReleased = "released"
 )
 
-func fromHold(h billing.Hold) holdRow { return holdRow{h, holdOpen} }
-
 type entryRow billing.Entry
 
 func (entryRow) TableName() string { return "ledger_entries" }
 
-func fromEntry(e billing.Entry) entryRow { return entryRow(e) }
-func toEntry(r entryRow) billing.Entry   { return billing.Entry(r) }
+func toEntry(r entryRow) billing.Entry { return billing.Entry(r) }
 
 type userRow struct {
 	ID         uuid.UUID `gorm:"primaryKey"`

@@ -63,7 +63,7 @@ const (
 	hit     = 30.0 // a direction within this many degrees of the prompt's fulfils it
 	gone    = 70.0 // degrees from the place where the head was when the prompt appeared, at which it has left that place
 	// degrees from the prompt's direction at which a direction counts as another one; nothing is
-	// decided between hit and astray
+	// decided between hit and astray.
 	astray = 50.0
 )
 

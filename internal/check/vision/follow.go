@@ -19,16 +19,16 @@ type anchor struct {
 
 // Limits of following a face.
 const (
-	// frames of a level face between two detections, so that a second face is noticed within some seconds
+	// frames of a level face between two detections, so that a second face is noticed within some seconds.
 	levelFollow   = 12
 	longestFollow = 30   // frames of a turned face between two detections; the detector places its box less well
 	turnedFollow  = 10.0 // degrees of yaw or pitch from which a face is turned
 	// difference of yaw or pitch from the anchor, in degrees, beyond which a face that is level, or
-	// less turned than the anchor, gets an anchor of its own, because its age may count
+	// less turned than the anchor, gets its own anchor, because its age may count.
 	unlikeFollow = 18.0
 	surePresence = 0.9 // the mesh model's probability, below which the face is detected again
 	// movement of the landmarks' region between two frames, as a share of its side, beyond which the
-	// landmarks are unreliable
+	// landmarks are unreliable.
 	driftedRegion = 0.12
 	resizedRegion = 0.12 // the same for the change of its size, as a logarithm
 )

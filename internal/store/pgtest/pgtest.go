@@ -124,7 +124,8 @@ type running struct {
 	lines      *bufio.Reader
 }
 
-// start runs the script, with the files in a directory below place. primary is the connection string of the primary for a
+// start runs the script, with the files in a directory below place. primary is the connection string of the
+// primary for a
 // replica, or empty. Only this process holds the pipe of the script's standard
 // input open: the kernel closes it however the process ends, and then the script
 // removes the cluster.

@@ -82,7 +82,8 @@ func ReplicaURL(t testing.TB) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return databaseURL(serve(t, "", MemoryDir(), fast, "postgres://postgres@/postgres?host="+c.dir).running.dir, "postgres")
+	standby := serve(t, "", MemoryDir(), fast, "postgres://postgres@/postgres?host="+c.dir)
+	return databaseURL(standby.running.dir, "postgres")
 }
 
 // URL returns the URL of the server's database over addr, which is Addr or a

@@ -20,7 +20,7 @@ const (
 	ReasonBirthDate      Reason = "birth_date"               // incomplete, or not a day of the calendar
 	ReasonExpiryDate     Reason = "expiry_date"              // incomplete, or not a day of the calendar
 	ReasonDates          Reason = "expiry_date_before_birth" // both dates are valid, but in an impossible order
-	// not a code of Doc 9303 part 3, section 5; the zone may still be valid
+	// not a code of Doc 9303 part 3, section 5; the zone may still be valid.
 	ReasonIssuingState Reason = "issuing_state_unknown"
 )
 
