@@ -22,7 +22,7 @@ import (
 // connection and sets its own deadlines.
 const (
 	readHeaderTimeout = 3 * time.Second
-	// less than requestTimeout, so that a slow client does not look like a slow database
+	// less than requestTimeout, so that a slow client does not look like a slow database.
 	readTimeout    = 5 * time.Second
 	writeTimeout   = 20 * time.Second
 	idleTimeout    = 60 * time.Second

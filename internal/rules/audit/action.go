@@ -47,7 +47,7 @@ const (
 	IssuerTrust    Action = "trusted_issuer.add"    // in the log of the instance; target: the entry of the trust list
 	IssuerDistrust Action = "trusted_issuer.remove" // as IssuerTrust
 	TrustListAdd   Action = "trust_list.add"        // in the log of the instance; target: the list
-	// a newer list was verified, or other certificates were pinned; as TrustListAdd
+	// a newer list was verified, or other certificates were pinned; as TrustListAdd.
 	TrustListUpdate  Action = "trust_list.update"
 	TrustListRemove  Action = "trust_list.remove" // as TrustListAdd
 	VerifierAdd      Action = "verifier.add"      // in the log of the instance; target: the key
