@@ -97,7 +97,7 @@ func TestRecordKeepsTheForm(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	committed, err := os.ReadFile(filepath.Join("..", "..", "internal", "rules", "evidence", "measured", "attack.json"))
+	committed, err := os.ReadFile(filepath.Join("..", "..", "internal", "backoffice", "evidence", "measured", "attack.json"))
 	if err != nil || string(made) != string(committed) {
 		t.Errorf("the committed file has another form: %v", err)
 	}

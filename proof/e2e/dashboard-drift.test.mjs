@@ -32,7 +32,7 @@ db.commit()`;
 }
 
 const now = new Date();
-const measure = (reference, index, warning) => ({ reference, window: null, judged_at: now.toISOString(), judged: 812, index, warning, acting: warning });
+const measure = (reference, index, warning) => ({ reference, window: null, judged_at: now.toISOString(), judged: 812, index, warning, acting: index >= 0.25 ? warning : 0 });
 const ages = [10, 40, 300, 900, 1200, 700, 300, 200, 80, 20], outcomes = [3750, 120, 40, 210];
 
 test("an operator sees drift", async () => {

@@ -26,7 +26,7 @@ import (
 // program is the real binary and its environment.
 type program struct {
 	t    *testing.T
-	path string
+	path string // of agegate; agegate-dev lies beside it
 	env  []string
 }
 
@@ -112,6 +112,7 @@ func (p *program) conformance(settings []string, args ...string) (*conformance.R
 	p.t.Helper()
 	cmd := p.command(settings, append([]string{"conformance", "--report", "json", "--rate", "0", "--webhook-wait", "1m",
 		"--case-timeout", "1m"}, args...)...)
+	cmd.Path = p.path + "-dev"
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	err := cmd.Run()
@@ -142,7 +143,8 @@ func freeAddress(t *testing.T) string {
 // correctly.
 func TestOwnBinary(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "agegate")
-	if out, err := exec.Command("go", "build", "-C", "../../cmd/agegate", "-o", path, ".").CombinedOutput(); err != nil {
+	build := exec.Command("go", "build", "-C", "../..", "-o", filepath.Dir(path), "./cmd/agegate", "./cmd/agegate-dev")
+	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("building: %v\n%s", err, out)
 	}
 	t.Run("sqlite", func(t *testing.T) { ownBinary(t, path, gatewaytest.SQLite(t)) })
