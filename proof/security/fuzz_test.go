@@ -91,7 +91,7 @@ func prepare(t *testing.T, g *gatewaytest.Gateway) *fuzzer {
 func TestFuzzedRequests(t *testing.T) {
 	onEach(t, "Fuzzed requests", func(t *testing.T, g *gatewaytest.Gateway, r *table.Row) {
 		known := prepare(t, g)
-		count := table.Sized(50_000, 6_000)
+		count := table.Sized(50_000, 9_000)
 		r.Didf("%d requests over %d routes", count, len(g.App.Routes()))
 		const workers = 8
 		var mu sync.Mutex
