@@ -23,7 +23,8 @@ const CopyWatch = 90 * time.Second
 // Copy copies all rows of all tables into to, a PostgreSQL database that has no table
 // yet, or those of this schema without a row. It holds both databases, compares the
 // rows of each table on both sides, and commits if all are equal: otherwise no row is
-// written. It fails if a gateway runs on either. progress is told the rows of each table.
+// written. It fails if a gateway runs on one of them. It calls progress with each table
+// and its number of rows.
 func (s *Store) Copy(ctx context.Context, to *Store, watch time.Duration, progress func(string, int64)) (err error) {
 	defer func() {
 		if err = withoutValues(err); hasState(err, "55P03") {
@@ -34,8 +35,11 @@ func (s *Store) Copy(ctx context.Context, to *Store, watch time.Duration, progre
 		const place = "SELECT concat_ws('/', pg_postmaster_start_time(), current_database(), current_schema())"
 		var here, there string
 		err := errors.Join(s.writer.Raw(place).Scan(&here).Error, to.writer.Raw(place).Scan(&there).Error)
-		if err != nil || here == there {
-			return errors.Join(err, errors.New("both URLs lead to the same database"))
+		if err != nil {
+			return err
+		}
+		if here == there {
+			return errors.New("both URLs lead to the same database")
 		}
 	}
 	from, err := s.hold(ctx, watch, false)
@@ -180,8 +184,11 @@ func (h *heldDatabase) lock(ctx context.Context, watch time.Duration, target boo
 	if _, err := h.ExecContext(ctx, strings.Join(begin, "; ")); err != nil {
 		return err
 	}
-	if err := h.QueryRowContext(ctx, reportedGateways).Scan(&now); err != nil || now != before {
-		return errors.Join(err, errors.New("a gateway runs on it: stop every gateway first"))
+	if err := h.QueryRowContext(ctx, reportedGateways).Scan(&now); err != nil {
+		return err
+	}
+	if now != before {
+		return errors.New("a gateway runs on it: stop every gateway first")
 	}
 	for _, t := range h.tables {
 		var filled bool
@@ -261,7 +268,7 @@ func (h *heldDatabase) rows(ctx context.Context, table string) (*copyRows, error
 	for i, column := range h.columns[table] {
 		names[i] = pgx.Identifier{column}.Sanitize()
 	}
-	//nolint:rowserrcheck // whoever reads the rows looks at Err: CopyFrom, and each
+	//nolint:rowserrcheck // CopyFrom and each check Err
 	rows, err := h.QueryContext(ctx, "SELECT "+strings.Join(names, ", ")+" FROM "+pgx.Identifier{table}.Sanitize())
 	if err != nil {
 		return nil, err

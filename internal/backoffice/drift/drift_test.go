@@ -55,8 +55,8 @@ func TestBins(t *testing.T) {
 	}
 }
 
-// TestWhatIsFar: one window over the limit is not enough, nor are two with one
-// below between them, nor two of too few estimates. A shift is told once.
+// TestWhatIsFar: two windows in a row must be over the limit and must have enough
+// estimates. Each shift is reported once.
 func TestWhatIsFar(t *testing.T) {
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	usual, shifted := Counts{Ages: [Bins]int64{3: 400, 4: 400, 5: 200}}, Counts{Ages: [Bins]int64{3: 100, 4: 300, 5: 600}}

@@ -36,7 +36,7 @@ type call[V, R any] struct {
 	err    error
 }
 
-// New returns a group whose runs serve at most most calls each. A run for one
+// New returns a group whose runs serve at most maxValues calls each. A run for one
 // call uses that call's context; a run for several is not cancelled with any of
 // them. If a run panics, calls that had to wait for it get a fault.PanicError.
 func New[K comparable, V, R any](
@@ -107,20 +107,13 @@ func (g *Group[K, V, R]) serve(key K, calls []*call[V, R]) {
 	if len(present) == 0 {
 		return
 	}
-	result, err := g.attempt(context.WithoutCancel(present[0].ctx), key, values)
+	var result R
+	err := routine.Try(func() (err error) {
+		result, err = g.run(context.WithoutCancel(present[0].ctx), key, values)
+		return err
+	})
 	for _, c := range present {
 		c.result, c.err = result, err
 		close(c.done)
 	}
-}
-
-// attempt calls the group's function. It runs on a goroutine where nothing else
-// recovers a panic, which would end the process.
-func (g *Group[K, V, R]) attempt(ctx context.Context, key K, values []V) (result R, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fault.Recovered(r)
-		}
-	}()
-	return g.run(ctx, key, values)
 }
