@@ -134,7 +134,9 @@ func (tx *Tx) InsertPasskey(k account.Passkey) error {
 
 // UsePasskey implements account.Tx.
 func (tx *Tx) UsePasskey(k account.Passkey, now time.Time) (bool, error) {
-	return changed(tx.db.Model(&passkeyRow{}).Where("id = ? AND (sign_count < ? OR sign_count = 0)", k.ID, k.SignCount).
+	const eligible = account.BackupEligible
+	return changed(tx.db.Model(&passkeyRow{}).Where("id = ? AND (sign_count < ? OR sign_count = 0) AND flags & ? <= ?",
+		k.ID, k.SignCount, eligible, k.Flags&eligible).
 		Updates(map[string]any{"sign_count": k.SignCount, "flags": k.Flags, "last_used_at": now}))
 }
 

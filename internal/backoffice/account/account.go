@@ -44,6 +44,10 @@ type Member struct {
 	User User
 }
 
+// BackupEligible is the bit of a passkey's flags that says that it may be on more
+// than one device. It may be set later, and stays.
+const BackupEligible = 0x08
+
 // Passkey is a public key credential of Web Authentication.
 type Passkey struct {
 	ID           uuid.UUID

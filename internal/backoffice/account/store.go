@@ -117,7 +117,7 @@ type Tx interface {
 	// stored.
 	InsertPasskey(k Passkey) error
 	// UsePasskey stores a passkey's counter and flags after a use. It reports
-	// false for a counter that did not increase.
+	// false for a counter that did not increase, and for the loss of BackupEligible.
 	UsePasskey(k Passkey, now time.Time) (bool, error)
 	// DeletePasskey deletes a passkey of a user.
 	DeletePasskey(userID, id uuid.UUID) error

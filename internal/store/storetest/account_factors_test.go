@@ -79,6 +79,34 @@ func TestPasskeys(t *testing.T) {
 	})
 }
 
+// A passkey may become eligible for backup, and then stays so, whichever of two
+// uses at once is stored first.
+func TestPasskeyBecomesEligibleForBackup(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, s Store) {
+		key := account.Passkey{ID: id(t), UserID: newUser(t, s).ID, CredentialID: digest("credential"), PublicKey: digest("key"),
+			AAGUID: make([]byte, 16), CreatedAt: stored(start), Flags: 0x05}
+		inAccounts(t, s, func(tx account.Tx) error { return tx.InsertPasskey(key) })
+		for _, tt := range []struct {
+			flags byte
+			ok    bool
+		}{{0x05, true}, {0x1d, true}, {0x0d, true}, {0x05, false}, {0x1d, true}} {
+			used := key
+			used.Flags = tt.flags
+			inAccounts(t, s, func(tx account.Tx) error {
+				ok, err := tx.UsePasskey(used, start)
+				if ok != tt.ok {
+					t.Errorf("flags %#x: stored %t, want %t", tt.flags, ok, tt.ok)
+				}
+				return err
+			})
+		}
+		if got, err := s.PasskeyByCredential(t.Context(), key.CredentialID); err != nil || got.Flags != 0x1d {
+			t.Errorf("the flags are %#x, %v", got.Flags, err)
+		}
+	})
+}
+
 func TestFactorsComeBackAsStored(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, s Store) {

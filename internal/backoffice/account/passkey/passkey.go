@@ -123,6 +123,10 @@ func (v *Verifier) Got(challenge []byte, key account.Passkey, response string) (
 	if err != nil || checkKey(key.PublicKey) != nil {
 		return account.Passkey{}, account.ErrPasskey
 	}
+	// An update can make an authenticator's passkeys eligible for backup, which the
+	// library does not expect. It refuses the loss of the flag, and a backup without
+	// it.
+	key.Flags |= byte(parsed.Response.AuthenticatorData.Flags) & account.BackupEligible
 	owner := user{account.User{ID: key.UserID}, []account.Passkey{key}}
 	used, err := v.web.ValidateLogin(owner, v.session(challenge, key.UserID), parsed)
 	if err != nil || used.Authenticator.CloneWarning {
