@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"agegate/internal/rules/fault"
@@ -42,9 +43,13 @@ type Grant struct {
 // rights returns what somebody in groups may do. In a tenant, the group with the
 // role that is offered first decides.
 func (p Provider) rights(groups []string) (operator bool, roles map[uuid.UUID]Role) {
+	in := map[string]bool{}
+	for _, g := range groups {
+		in[groupName(g)] = true
+	}
 	roles = map[uuid.UUID]Role{}
 	for _, g := range p.Grants {
-		if !slices.Contains(groups, g.Group) {
+		if !in[groupName(g.Group)] {
 			continue
 		}
 		if g.Operator {
@@ -58,8 +63,12 @@ func (p Provider) rights(groups []string) (operator bool, roles map[uuid.UUID]Ro
 	return operator, roles
 }
 
-// OpenID makes the requests of OpenID Connect. Its errors are *ProviderError, and
-// contain nothing that a provider answered.
+// groupName returns a group in the form in which groups are compared. Keycloak
+// writes the path of a group, which is a slash and the name at the top.
+func groupName(group string) string { return strings.TrimPrefix(group, "/") }
+
+// OpenID makes the requests of OpenID Connect. Its errors are *ProviderError and
+// *GroupsError, and contain nothing that a provider answered.
 type OpenID interface {
 	// Check reads the provider's discovery document.
 	Check(ctx context.Context, p Provider) error
@@ -101,6 +110,12 @@ const (
 	WhyBusy    Why = "busy"   // too many requests to it are under way
 	WhyAnswer  Why = "answer" // it did not answer as it must
 	WhyToken   Why = "token"  // its ID token is not valid
+	// WhyNotAsked is the reason of an ID token that does not say that the user has
+	// just proved their identity, though the provider had to ask them.
+	WhyNotAsked Why = "not_asked"
+	WhyNoClaim  Why = "no_claim" // its ID token has no readable claim of groups
+	WhyOverage  Why = "overage"  // its ID token names the place of the groups instead of them
+	WhyNoGroup  Why = "no_group" // none of the groups has a role
 )
 
 // ProviderError is the error of a provider that cannot be used, or whose answer
@@ -114,6 +129,22 @@ func (e *ProviderError) Error() string { return "the identity provider: " + stri
 func (e *ProviderError) Unwrap() error { return errProvider }
 
 var errProvider = fault.New(fault.Unavailable, "The identity provider cannot be used")
+
+// GroupsError refuses a log-in by a provider for the groups in its ID token. Only
+// WhyNoGroup says anything about the user's groups, and takes their rights.
+type GroupsError struct {
+	Why   Why    // WhyNoClaim, WhyOverage or WhyNoGroup
+	Claim string // that has to hold the groups
+	Count int    // how many it holds
+}
+
+// Error contains none of the groups.
+func (e *GroupsError) Error() string { return "the groups of the identity provider: " + string(e.Why) }
+
+// Unwrap makes the error a fault.
+func (e *GroupsError) Unwrap() error { return errGroups }
+
+var errGroups = fault.New(fault.InvalidKey, "The user's groups give no role")
 
 // The rules of a provider's settings, in fault.FieldError.Err.
 var (
@@ -129,9 +160,6 @@ var (
 var (
 	// ErrManaged refuses to change what an identity provider decides.
 	ErrManaged = fault.New(fault.Conflict, "The identity provider decides that")
-	// ErrNoGroup refuses a log-in by a provider of somebody whose groups have no
-	// role.
-	ErrNoGroup = fault.New(fault.InvalidKey, "No group has a role")
 	// ErrRefused refuses a log-in by a provider that the provider refused, or of a
 	// disabled user.
 	ErrRefused = fault.New(fault.InvalidKey, "The log-in was refused")

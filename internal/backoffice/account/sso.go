@@ -120,8 +120,8 @@ func (s *Service) BeginSSO(
 
 // FinishSSO signs in whom a provider names in its answer, and returns where the
 // log-in leads. Each cookie allows one try. It returns ErrStartAgain for an answer
-// that does not belong to the cookie, ErrNoGroup, ErrRefused, fault.NotFound, a
-// *ProviderError or a *ThrottleError.
+// that does not belong to the cookie, ErrRefused, fault.NotFound, a *GroupsError,
+// a *ProviderError or a *ThrottleError.
 func (s *Service) FinishSSO(
 	ctx context.Context, of uuid.UUID, cookie string, a Answer, b Browser,
 ) (Signed, string, error) {
@@ -191,7 +191,7 @@ func (s *Service) signInBy(ctx context.Context, p Provider, c Claims, again bool
 				return Signed{}, err
 			}
 		}
-		return Signed{}, ErrNoGroup
+		return Signed{}, &GroupsError{Why: WhyNoGroup, Claim: p.GroupsClaim, Count: len(c.Groups)}
 	}
 	if !known {
 		if user, err = s.newcomerBy(p, c); err != nil {

@@ -32,7 +32,8 @@ func (p *Pages) sso() desk.Feature {
 			{Method: http.MethodGet, Path: ssoPath, Handle: p.beginSSO},
 			{Method: http.MethodGet, Path: ssoBackPath, Handle: p.finishSSO},
 		},
-		Failed: []string{"sso_late", "sso_refused", "sso_no_group", "sso_failed"},
+		Failed: []string{"sso_late", "sso_refused", "sso_no_claim", "sso_overage", "sso_no_group",
+			"sso_failed"},
 	}
 }
 
@@ -117,14 +118,17 @@ func (p *Pages) finishSSO(r *desk.Request) error {
 func (p *Pages) ssoFailed(r *desk.Request, of uuid.UUID, err error) error {
 	var notice string
 	failed, isProvider := errors.AsType[*account.ProviderError](err)
+	groups, isGroups := errors.AsType[*account.GroupsError](err)
 	switch {
+	case isGroups:
+		p.cfg.Logger.Warn("log-in by an identity provider failed", "provider", account.SSOName(of), "why", groups.Why,
+			"claim", groups.Claim, "groups", groups.Count)
+		notice = "sso_" + string(groups.Why)
 	case isProvider:
 		p.cfg.Logger.Warn("log-in by an identity provider failed", "provider", account.SSOName(of), "why", failed.Why)
 		notice = "sso_failed"
 	case errors.Is(err, account.ErrStartAgain):
 		notice = "sso_late"
-	case errors.Is(err, account.ErrNoGroup):
-		notice = "sso_no_group"
 	case errors.Is(err, account.ErrRefused):
 		notice = "sso_refused"
 	default:

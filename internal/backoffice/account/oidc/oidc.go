@@ -37,8 +37,6 @@ const (
 	atOnce = 8
 	// maxKnown is how many providers are remembered.
 	maxKnown = 1000
-	// maxGroups is how many groups of a token are read.
-	maxGroups = 2000
 )
 
 // Config holds what a Client needs.

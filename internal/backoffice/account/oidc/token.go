@@ -70,7 +70,11 @@ func claims(token *oidc.IDToken, p account.Provider) (account.Claims, error) {
 	if says.Party != "" && says.Party != p.ClientID || len(token.Audience) > 1 && says.Party == "" {
 		return account.Claims{}, errToken // issued to somebody else
 	}
-	c := account.Claims{Subject: token.Subject, Name: says.Name, Groups: groups(all[p.GroupsClaim])}
+	list, err := groups(all, p.GroupsClaim)
+	if err != nil {
+		return account.Claims{}, err
+	}
+	c := account.Claims{Subject: token.Subject, Name: says.Name, Groups: list}
 	if c.Name == "" {
 		c.Name = says.Username
 	}
@@ -84,15 +88,24 @@ func claims(token *oidc.IDToken, p account.Provider) (account.Claims, error) {
 	return c, nil
 }
 
-// groups reads a claim with one group, or a list of them.
-func groups(claim json.RawMessage) []string {
+// groups reads the claim of groups, a list or one text. A token without it does not
+// say that the user is in no group. Entra leaves it out of the token of somebody in
+// many groups, and names the place where they can be asked for (OpenID Connect Core,
+// section 5.6.2).
+func groups(all map[string]json.RawMessage, claim string) ([]string, error) {
+	var elsewhere map[string]json.RawMessage
+	_ = json.Unmarshal(all["_claim_names"], &elsewhere) // the token may have none
+	if _, named := elsewhere[claim]; named || string(all["hasgroups"]) == "true" {
+		return nil, &account.GroupsError{Why: account.WhyOverage, Claim: claim}
+	}
 	var one string
-	if json.Unmarshal(claim, &one) == nil && one != "" {
-		return []string{one}
-	}
 	var list []string
-	if json.Unmarshal(claim, &list) != nil {
-		return nil
+	switch value := all[claim]; {
+	case value == nil, string(value) == "null":
+	case json.Unmarshal(value, &list) == nil:
+		return list, nil
+	case json.Unmarshal(value, &one) == nil:
+		return []string{one}, nil
 	}
-	return list[:min(len(list), maxGroups)]
+	return nil, &account.GroupsError{Why: account.WhyNoClaim, Claim: claim}
 }
