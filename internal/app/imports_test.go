@@ -128,8 +128,10 @@ func TestForbiddenImports(t *testing.T) {
 	except := map[string][]string{
 		// outcomes and reports, which the gateway has no part in
 		"agegate/internal/lab/conformance": {"agegate/internal/backoffice/suite"},
-		// which public keys are used, and how JSON is read
-		"agegate/internal/check/document/wallet": {"agegate/internal/rules/credential", "agegate/internal/rules/strictjson"},
+		// which public keys are used, how JSON is read, and what a birth date is
+		"agegate/internal/check/document/wallet": {"agegate/internal/rules/credential", "agegate/internal/rules/strictjson",
+			"agegate/internal/check/document/date"},
+		"agegate/internal/check/document/mrz": {"agegate/internal/check/document/date"},
 	}
 	domain := []string{"github.com/labstack/echo/v4", "gorm.io/gorm", "agegate/gen"}
 	for pkg, forbidden := range map[string][]string{
@@ -163,6 +165,7 @@ func TestForbiddenImports(t *testing.T) {
 		"../gen":                 {"agegate/internal/"},
 		"../gen/client":          {"agegate/internal/", "github.com/labstack/echo/v4"},
 		"check/document":         domain,
+		"check/document/date":    {"agegate/"},
 		"check/document/mrz":     {"agegate/"},
 		"check/document/capture": append(domain, "agegate/internal/rules/session", "agegate/internal/check/age"),
 		"check/document/wallet":  append(domain, "agegate/"),

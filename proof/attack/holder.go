@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"agegate/internal/check/document/capture"
+	"agegate/internal/check/document/date"
 	"agegate/internal/check/document/mrz"
 	"agegate/internal/check/document/mrz/mrztest"
 	"agegate/internal/check/document/portrait"
@@ -102,10 +103,9 @@ func newHolder(d *documentKit, format mrz.Format, seed uint64, i int) (*holder, 
 func (e edition) person() mrztest.Person {
 	random := e.random(1)
 	p := mrztest.Random(random, today)
-	p.Birth = mrz.DateOf(today.AddDate(-20-random.IntN(40), 0, -random.IntN(365)))
+	p.Birth = date.Of(today.AddDate(-20-random.IntN(40), 0, -random.IntN(365)))
 	if e.older {
-		p.Birth.Year -= 10
-		p.Birth.Day = min(p.Birth.Day, 28) // 29 February
+		p.Birth = date.Of(p.Birth.Latest.AddDate(-10, 0, 0))
 	}
 	return p
 }

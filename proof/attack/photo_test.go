@@ -8,6 +8,7 @@ import (
 
 	"agegate/internal/check/age"
 	"agegate/internal/check/document/capture"
+	"agegate/internal/check/document/date"
 	"agegate/internal/check/document/mrz"
 	"agegate/internal/check/document/mrz/mrztest"
 	"agegate/internal/check/document/photo"
@@ -36,16 +37,16 @@ func TestPhotographedDocuments(t *testing.T) {
 	for _, row := range []struct {
 		name          string
 		portrait      image.Image
-		birth, expiry mrz.Date
+		birth, expiry date.Date
 		want          photo.Outcome
 	}{
-		{"one's own", d.person, mrz.Date{Year: 1990, Month: 1, Day: 31}, mrz.Date{Year: 2030, Month: 1, Day: 31},
+		{"one's own", d.person, date.On(1990, 1, 31), date.On(2030, 1, 31),
 			photo.Passed},
-		{"a stranger's", stranger, mrz.Date{Year: 1990, Month: 1, Day: 31}, mrz.Date{Year: 2030, Month: 1, Day: 31},
+		{"a stranger's", stranger, date.On(1990, 1, 31), date.On(2030, 1, 31),
 			photo.AnotherFace},
-		{"an under-age one", d.person, mrz.Date{Year: 2012, Month: 1, Day: 31}, mrz.Date{Year: 2030, Month: 1, Day: 31},
+		{"an under-age one", d.person, date.On(2012, 1, 31), date.On(2030, 1, 31),
 			photo.UnderAge},
-		{"an expired one", d.person, mrz.Date{Year: 1990, Month: 1, Day: 31}, mrz.Date{Year: 2026, Month: 1, Day: 31},
+		{"an expired one", d.person, date.On(1990, 1, 31), date.On(2026, 1, 31),
 			photo.Expired},
 	} {
 		h, err := newHolder(d, mrz.TD3, 7, 0)

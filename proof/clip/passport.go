@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"agegate/internal/check/document/capture"
+	"agegate/internal/check/document/date"
 	"agegate/internal/check/document/mrz"
 	"agegate/internal/check/document/mrz/mrztest"
 	"agegate/internal/check/document/photo"
@@ -31,12 +32,12 @@ var tilts = map[capture.Hint]documents.Pose{
 func passport(dir, birth, expiry string, stranger bool, frames int, seed uint64) error {
 	random := rand.New(rand.NewPCG(seed, 9303)) //nolint:gosec // every run must be the same
 	person := mrztest.Random(random, time.Now())
-	for text, date := range map[string]*mrz.Date{birth: &person.Birth, expiry: &person.Expiry} {
+	for text, field := range map[string]*date.Date{birth: &person.Birth, expiry: &person.Expiry} {
 		day, err := time.Parse(time.DateOnly, text)
 		if err != nil {
 			return err
 		}
-		*date = mrz.DateOf(day)
+		*field = date.Of(day)
 	}
 	data, err := visiontest.SampleJPEG()
 	if err != nil {

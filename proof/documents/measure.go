@@ -79,9 +79,8 @@ func (r *Renderer) frame(d Document, frame int, a alteration) ([]byte, error) {
 // Name is a file name that begins with the birth date, as `agegate-lab document eval`
 // requires.
 func (d Document) Name(frame int) string {
-	b := d.Person.Birth
-	return fmt.Sprintf("%04d%02d%02d_%s_%s_%03.0f_%x_%d.jpg", b.Year, b.Month, b.Day, d.Format, d.Ease.Name, d.Roll,
-		d.seed, frame)
+	birth := d.Person.Birth.Latest.Format("20060102")
+	return fmt.Sprintf("%s_%s_%s_%03.0f_%x_%d.jpg", birth, d.Format, d.Ease.Name, d.Roll, d.seed, frame)
 }
 
 // MaxFrames is how many frames of a document are tried.

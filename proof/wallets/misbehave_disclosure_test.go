@@ -33,7 +33,7 @@ func pidClaimMisbehaviours(t *testing.T) []misbehaviour {
 	claim("a PID with an end that is null", malformed, "exp", nil)
 	claim("a PID that is valid in an hour (nbf)", string(wallet.ReasonNotYetValid), "nbf", hours(1).Unix())
 	claim("a PID that will be issued in an hour (iat)", string(wallet.ReasonNotYetValid), "iat", hours(1).Unix())
-	claim("a PID issued before its issuer's certificate", expiredIssuer, "iat", hours(-72).Unix())
+	claim("a PID issued before its issuer's certificate", notASigner, "iat", hours(-72).Unix())
 	claim("a PID with a status of an unknown kind", noStatus, "status", map[string]any{"other": 1})
 	claim("a PID with a status that is a text", malformed, "status", "valid")
 	claim("a PID with a status that is null", malformed, "status", nil)
@@ -120,7 +120,7 @@ func pidAgeMisbehaviours() []misbehaviour {
 	e.add("a PID with a statement in another place", noStatement,
 		func(p *pid) { p.states("address", map[string]any{ageClaim: is("18", true)}) })
 	birth("a PID with the birth date of a holder of 17", "under_age", born(18, -2))
-	birth("a PID with a birth date to come", "under_age", born(0, -400))
+	birth("a PID with a birth date to come", noStatement, born(0, -400))
 	birth("a PID with a year as birth date", malformed, "1980")
 	birth("a PID with a date that does not exist", malformed, "1980-02-30")
 	birth("a PID with a birth date in another order", malformed, "01.02.1980")

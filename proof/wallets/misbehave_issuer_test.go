@@ -114,7 +114,7 @@ func chainMisbehaviours(t *testing.T, issuer *authority) (all []misbehaviour) {
 		func(c *x509.Certificate) { c.NotBefore, c.NotAfter = hours(-48), hours(-24) })
 	signer("a signer that is not valid yet", expiredIssuer,
 		func(c *x509.Certificate) { c.NotBefore, c.NotAfter = hours(24), hours(48) })
-	signer("a signer valid only after it signed", expiredIssuer,
+	signer("a signer valid only after it signed", notASigner,
 		func(c *x509.Certificate) { c.NotBefore = time.Now().Add(-time.Minute) })
 	signer("an unknown critical extension of the signer", notASigner, func(c *x509.Certificate) {
 		c.ExtraExtensions = []pkix.Extension{{Id: asn1.ObjectIdentifier{1, 2, 3, 4}, Critical: true, Value: []byte{5, 0}}}
@@ -187,14 +187,14 @@ func objectMisbehaviours() (all []misbehaviour) {
 	member("no digests", digest, "valueDigests", map[string]any{})
 	member("digests that are a list", malformed, "valueDigests", []any{})
 	member("no device key", algorithm, "deviceKeyInfo", map[string]any{})
-	member("no validity", string(wallet.ReasonIssuerExpired), "validityInfo", map[string]any{})
+	member("no validity", malformed, "validityInfo", map[string]any{})
 	validity("a document that has expired", "expired", tdate(hours(-2)), tdate(hours(-1)))
 	validity("a document that is valid in an hour", string(wallet.ReasonNotYetValid), tdate(hours(1)), tdate(hours(2)))
 	validity("a document valid until it begins", string(wallet.ReasonNotYetValid), tdate(hours(2)), tdate(hours(1)))
 	validity("validity as numbers", malformed, time.Now().Unix(), time.Now().Unix()+3600)
 	validity("validity as texts without a tag", malformed, "2020-01-01T00:00:00Z", "2040-01-01T00:00:00Z")
 	validity("validity in the year 10,000", malformed, tdate(hours(-1)), tagged(0, "10000-01-01T00:00:00Z"))
-	add("signed before the signer's certificate began", expiredIssuer, func(o map[string]any) {
+	add("signed before the signer's certificate began", notASigner, func(o map[string]any) {
 		o["validityInfo"] = map[string]any{"signed": tdate(hours(-72)), "validFrom": tdate(hours(-72)),
 			"validUntil": tdate(hours(1))}
 	})

@@ -96,7 +96,7 @@ func (r *Recording) Settle(ctx context.Context, outcome photo.Outcome) error {
 		_, err = r.photos.sessions.Resolve(ctx, r.sess, session.CheckResult{
 			Result: result, Source: session.SourceDocument, Way: session.WayPhoto, Claim: r.claim,
 		})
-	case photo.Expired, photo.UnderAge, photo.AnotherFace:
+	case photo.Expired, photo.UnderAge, photo.Undated, photo.AnotherFace:
 		_, err = r.photos.sessions.RefuseDocument(ctx, r.sess, session.Document{Way: session.WayPhoto, Claim: r.claim})
 	}
 	return err

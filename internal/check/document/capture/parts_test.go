@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"agegate/internal/check/document/date"
 	"agegate/internal/check/document/mrz"
 	"agegate/internal/check/document/mrz/mrztest"
 	"agegate/internal/check/document/reader"
@@ -140,8 +141,9 @@ func TestNoMixedDate(t *testing.T) {
 		format := []mrz.Format{mrz.TD1, mrz.TD2, mrz.TD3}[random.IntN(3)]
 		person := mrztest.Random(random, today)
 		renewed := person
-		renewed.Number, renewed.Expiry.Year = mrztest.Random(random, today).Number, person.Expiry.Year+random.IntN(3)
-		renewed.Birth.Day = 1 + random.IntN(28)
+		renewed.Number = mrztest.Random(random, today).Number
+		renewed.Expiry = date.Of(person.Expiry.Latest.AddDate(random.IntN(3), 0, 0))
+		renewed.Birth = date.On(person.Birth.Latest.Year(), person.Birth.Latest.Month(), 1+random.IntN(28))
 		zones := [][]string{mrztest.Zone(format, person), mrztest.Zone(format, renewed)}
 		var p parts
 		whole := map[string]int{} // frames that show a date whole

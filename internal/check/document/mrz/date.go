@@ -1,105 +1,71 @@
 package mrz
 
 import (
-	"fmt"
-	"time"
+	"strconv"
+	"strings"
+
+	"agegate/internal/check/document/date"
 )
-
-// Date is a day of the calendar. The zero Date stands for no day.
-type Date struct {
-	Year  int
-	Month time.Month
-	Day   int
-}
-
-// DateOf returns the day of t in t's own time zone.
-func DateOf(t time.Time) Date {
-	var d Date
-	d.Year, d.Month, d.Day = t.Date()
-	return d
-}
-
-// String returns the date in ISO 8601 form, or "" for no day.
-func (d Date) String() string {
-	if d == (Date{}) {
-		return ""
-	}
-	return fmt.Sprintf("%04d-%02d-%02d", d.Year, d.Month, d.Day)
-}
-
-// MarshalText returns the text of String.
-func (d Date) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
-
-// Before reports whether d is an earlier day than e.
-func (d Date) Before(e Date) bool {
-	if d.Year != e.Year {
-		return d.Year < e.Year
-	}
-	if d.Month != e.Month {
-		return d.Month < e.Month
-	}
-	return d.Day < e.Day
-}
-
-// AgeOn returns how many whole years a person born on d has lived on the given
-// day. In a year that is not a leap year, a person born on 29 February turns a
-// year older on 1 March. It is negative when the day is before the birth.
-func (d Date) AgeOn(day Date) int {
-	years := day.Year - d.Year
-	if day.Before(Date{day.Year, d.Month, d.Day}) {
-		years--
-	}
-	return years
-}
-
-// real reports whether the day exists in the calendar.
-func (d Date) real() bool {
-	return DateOf(time.Date(d.Year, d.Month, d.Day, 0, 0, 0, 0, time.UTC)) == d
-}
 
 // yearsAhead is how far in the future an expiry date may lie; a date further
 // ahead is read as one of the century before. Passports are issued for ten
 // years, some identity cards of elderly people for about forty.
 const yearsAhead = 50
 
-// birthDate reads YYMMDD of a birth. The zone does not state the century. It
-// assumes the latest century in which the birth is not after today, so that the
-// computed age is never too high.
-func birthDate(text string, today Date) (Date, bool) {
-	d, ok := readDate(text, today.Year-today.Year%100)
-	if !ok {
-		return Date{}, false
+// unknown is a date of which nothing is known.
+const unknown = "<<<<<<"
+
+// endless are the expiry dates of documents without an end: nothing, no day of the
+// calendar, and the first and the last day of 9999.
+var endless = map[string]bool{unknown: true, "999999": true, "990101": true, "991231": true}
+
+// birthDate reads YYMMDD of a birth, of which the month and the day may be unknown.
+// The zone does not state the century. It assumes the latest century in which the
+// birth can be before tomorrow, so that the computed age is never too high.
+func birthDate(text string, today date.Date) (date.Date, bool) {
+	year := today.Latest.Year()
+	d, ok := readDate(text, year-year%100)
+	if ok && d.Earliest.After(today.Latest) {
+		d, ok = readDate(text, year-year%100-100)
 	}
-	if today.Before(d) {
-		d.Year -= 100
-	}
-	return d, d.real()
+	return d, ok
 }
 
 // expiryDate reads YYMMDD of an expiry, at most yearsAhead from today.
-func expiryDate(text string, today Date) (Date, bool) {
-	d, ok := readDate(text, today.Year-today.Year%100)
-	if !ok {
-		return Date{}, false
+func expiryDate(text string, today date.Date) (date.Date, bool) {
+	if endless[text] {
+		return date.NoEnd, true
 	}
-	for d.Year > today.Year+yearsAhead {
-		d.Year -= 100
+	year := today.Latest.Year()
+	d, ok := readDate(text, year-year%100)
+	switch {
+	case ok && d.Latest.Year() > year+yearsAhead:
+		return readDate(text, year-year%100-100)
+	case ok && d.Latest.Year() <= year+yearsAhead-100:
+		return readDate(text, year-year%100+100)
 	}
-	for d.Year <= today.Year+yearsAhead-100 {
-		d.Year += 100
-	}
-	return d, d.real()
+	return d, ok
 }
 
-// readDate reads six digits as a date in the century that begins with the given
-// year.
-func readDate(text string, century int) (Date, bool) {
-	var digits [6]int
-	for i := range digits {
-		if text[i] < '0' || text[i] > '9' {
-			return Date{}, false
-		}
-		digits[i] = int(text[i] - '0')
+// readDate reads six characters as a date in the century that begins with the given
+// year. A month or a day of two fillers or two zeros is unknown, but six zeros say
+// nothing: they need not mean the year 2000.
+func readDate(text string, century int) (date.Date, bool) {
+	if text == "000000" {
+		return date.Date{}, false
 	}
-	return Date{century + 10*digits[0] + digits[1], time.Month(10*digits[2] + digits[3]), 10*digits[4] + digits[5]}, true
+	year, err := strconv.ParseUint(text[:2], 10, 8)
+	if err != nil {
+		return date.Date{}, false
+	}
+	month, knownMonth := part(text[2:4])
+	day, knownDay := part(text[4:])
+	d, exists := date.Partial(century+int(year), month, day)
+	return d, knownMonth && knownDay && exists
+}
+
+// part reads a month or a day; 0 if it is unknown.
+func part(text string) (int, bool) {
+	number, err := strconv.ParseUint(strings.Replace(text, "<<", "00", 1), 10, 8)
+	return int(number), err == nil
 }

@@ -3,6 +3,8 @@ package mrz
 import (
 	"strings"
 	"time"
+
+	"agegate/internal/check/document/date"
 )
 
 // Reason is a rule that a zone breaks.
@@ -17,22 +19,24 @@ const (
 	ReasonExpiryCheck    Reason = "expiry_date_check"        //
 	ReasonOptionalCheck  Reason = "optional_data_check"      //
 	ReasonCompositeCheck Reason = "composite_check"          //
-	ReasonBirthDate      Reason = "birth_date"               // incomplete, or not a day of the calendar
-	ReasonExpiryDate     Reason = "expiry_date"              // incomplete, or not a day of the calendar
+	ReasonBirthDate      Reason = "birth_date"               // no year, or not a date of the calendar
+	ReasonExpiryDate     Reason = "expiry_date"              //
 	ReasonDates          Reason = "expiry_date_before_birth" // both dates are valid, but in an impossible order
 	// not a code of Doc 9303 part 3, section 5; the zone may still be valid.
 	ReasonIssuingState Reason = "issuing_state_unknown"
+	// the month or the day is missing; the zone may still be valid.
+	ReasonBirthPart Reason = "birth_date_partial"
 )
 
 // Result is the content of a zone, as far as the age check needs it. Names are not
 // decoded.
 type Result struct {
 	Format       Format
-	Valid        bool     // format, characters, every check digit and both dates are correct
-	BirthDate    Date     // zero unless readable and confirmed by its check digit
-	ExpiryDate   Date     // the last day of validity; zero unless readable and confirmed by its check digit
-	IssuingState string   // code of one to three letters; "" if the code is unknown
-	Reasons      []Reason // the rules that the zone breaks, each once
+	Valid        bool      // format, characters, every check digit and both dates are correct
+	BirthDate    date.Date // zero unless readable and confirmed by its check digit
+	ExpiryDate   date.Date // the last day of validity; zero unless readable and confirmed by its check digit
+	IssuingState string    // code of one to three letters; "" if the code is unknown
+	Reasons      []Reason  // the rules that the zone breaks, each once
 }
 
 // Decode reads a zone of the given format, its lines from the top. Two-digit
@@ -48,16 +52,17 @@ func Decode(format Format, lines []string, now time.Time) Result {
 		r.Reasons = []Reason{ReasonCharacters}
 		return r
 	}
-	at, today := fieldsOf[format], DateOf(now)
+	at, today := fieldsOf[format], date.Of(now)
 	r.require(numberHolds(at, lines), ReasonNumberCheck)
 	r.require(at.optional == (span{}) || optionalHolds(at.optional, lines), ReasonOptionalCheck)
 	r.require(compositeHolds(at, lines), ReasonCompositeCheck)
 	r.BirthDate = r.date(at.birth, lines, today, birthDate, ReasonBirthCheck, ReasonBirthDate)
 	r.ExpiryDate = r.date(at.expiry, lines, today, expiryDate, ReasonExpiryCheck, ReasonExpiryDate)
-	if r.BirthDate != (Date{}) && r.ExpiryDate != (Date{}) {
-		r.require(r.BirthDate.Before(r.ExpiryDate), ReasonDates)
+	if r.BirthDate != (date.Date{}) && r.ExpiryDate != (date.Date{}) {
+		r.require(r.BirthDate.Earliest.Before(r.ExpiryDate.Latest), ReasonDates)
 	}
 	r.Valid = len(r.Reasons) == 0
+	r.require(r.BirthDate == (date.Date{}) || r.BirthDate.IsDay(), ReasonBirthPart)
 	if state := strings.TrimRight(at.state.of(lines), string(Filler)); IsState(state) {
 		r.IssuingState = state
 	} else {
@@ -72,16 +77,18 @@ func (r *Result) require(holds bool, reason Reason) {
 	}
 }
 
-// date reads a date and its check digit, the character after it.
+// date reads a date and its check digit, the character after it. The check digit of
+// an unknown date may be a filler.
 func (r *Result) date(
-	s span, lines []string, today Date, read func(string, Date) (Date, bool), check, date Reason,
-) Date {
-	holds := CheckDigit(s.of(lines)) == lines[s.line][s.to]
-	d, ok := read(s.of(lines), today)
+	s span, lines []string, today date.Date, read func(string, date.Date) (date.Date, bool), check, reason Reason,
+) date.Date {
+	text, digit := s.of(lines), lines[s.line][s.to]
+	holds := CheckDigit(text) == digit || text == unknown && digit == Filler
+	d, ok := read(text, today)
 	r.require(holds, check)
-	r.require(ok, date)
+	r.require(ok, reason)
 	if !holds || !ok {
-		return Date{}
+		return date.Date{}
 	}
 	return d
 }
@@ -101,7 +108,11 @@ func fits(format Format, lines []string) bool {
 func allowed(format Format, lines []string) bool {
 	for l, line := range lines {
 		for i := range len(line) {
-			if !format.Allowed(l, i).Has(line[i]) {
+			class := layouts[format][l][i]
+			if class == 'n' {
+				class = '*'
+			}
+			if !classes[class].Has(line[i]) {
 				return false
 			}
 		}

@@ -69,8 +69,8 @@ func setOf(chars string) (s Set) {
 	return s
 }
 
-// Allowed returns the characters that may stand at a position, both counted
-// from 0. The position must exist in the format.
+// Allowed returns the characters that the reader should expect at a position, both
+// counted from 0. The position must exist in the format.
 func (f Format) Allowed(line, position int) Set {
 	return classes[layouts[f][line][position]]
 }
@@ -81,39 +81,41 @@ var classes = map[byte]Set{
 	'9': setOf("0123456789<"),
 	'A': setOf("ABCDEFGHIJKLMNOPQRSTUVWXYZ"),
 	'a': setOf("ABCDEFGHIJKLMNOPQRSTUVWXYZ<"),
+	'n': setOf("ABCDEFGHIJKLMNOPQRSTUVWXYZ<"), // with a few digits, which the reader takes for letters
 	'*': setOf(Alphabet),
-	'P': setOf("P"),
 	'V': setOf("V"),
-	'C': setOf("ACI"),
+	'T': setOf("ABCDEFGHIJKLMNOPQRSTUWXYZ"), // any letter but that of visas
 	'S': setOf("MFX<"),
 }
 
-// layouts hold one character class for each position. A birth or expiry date
-// may have fillers where it is not known; the check digit of a number or of
-// optional data may be a filler where the number is longer than its field or
-// the data are absent.
+// layouts hold one character class for each position. States choose the code of
+// their documents, so any may stand there that is not a visa's. A birth or expiry
+// date may have fillers where it is not known; the check digit of a date, a number or
+// optional data may be a filler where the date is not known, the number is longer
+// than its field or the data are absent. Some states write digits in a code and for
+// letters of names in other alphabets.
 var layouts = [...][]string{
 	Unknown: nil,
 	TD1: {
-		"Caaaa" + repeat('*', 9) + "9" + repeat('*', 15),
-		"999999#S999999#aaa" + repeat('*', 11) + "#",
-		repeat('a', 30),
+		"Tnaaa" + repeat('*', 9) + "9" + repeat('*', 15),
+		"9999999S9999999aaa" + repeat('*', 11) + "#",
+		repeat('n', 30),
 	},
 	TD2: {
-		"Caaaa" + repeat('a', 31),
-		repeat('*', 9) + "9aaa999999#S999999#" + repeat('*', 7) + "#",
+		"Tnaaa" + repeat('n', 31),
+		repeat('*', 9) + "9aaa9999999S9999999" + repeat('*', 7) + "#",
 	},
 	TD3: {
-		"Paaaa" + repeat('a', 39),
-		repeat('*', 9) + "#aaa999999#S999999#" + repeat('*', 14) + "9#",
+		"Tnaaa" + repeat('n', 39),
+		repeat('*', 9) + "#aaa9999999S9999999" + repeat('*', 14) + "9#",
 	},
 	MRVA: {
-		"Vaaaa" + repeat('a', 39),
-		repeat('*', 9) + "#aaa999999#S999999#" + repeat('*', 16),
+		"Vnaaa" + repeat('n', 39),
+		repeat('*', 9) + "#aaa9999999S9999999" + repeat('*', 16),
 	},
 	MRVB: {
-		"Vaaaa" + repeat('a', 31),
-		repeat('*', 9) + "#aaa999999#S999999#" + repeat('*', 8),
+		"Vnaaa" + repeat('n', 31),
+		repeat('*', 9) + "#aaa9999999S9999999" + repeat('*', 8),
 	},
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"agegate/internal/check/age"
 	"agegate/internal/check/document/capture"
+	"agegate/internal/check/document/date"
 	"agegate/internal/check/document/mrz"
 	"agegate/internal/check/document/portrait"
 	"agegate/internal/check/document/reader"
@@ -178,14 +179,17 @@ func (c *Check) read(ctx context.Context, jpeg []byte) (Step, error) {
 
 // refusal returns why a document with this zone does not prove the age, or "".
 func (c *Check) refusal(zone mrz.Result) Outcome {
-	today := mrz.DateOf(c.options.Now())
+	today := date.Of(c.options.Now())
+	reached, possible := zone.BirthDate.Reached(c.options.TargetAge, today)
 	switch {
 	case zone.IssuingState == utopia && !c.options.Specimens:
 		return Doubtful
-	case zone.ExpiryDate.Before(today):
+	case zone.ExpiryDate.Ended(today):
 		return Expired
-	case zone.BirthDate.AgeOn(today) < c.options.TargetAge:
+	case !possible:
 		return UnderAge
+	case !reached:
+		return Undated
 	}
 	return ""
 }

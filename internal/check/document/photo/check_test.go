@@ -11,6 +11,7 @@ import (
 
 	"agegate/internal/check/age"
 	"agegate/internal/check/document/capture"
+	"agegate/internal/check/document/date"
 	"agegate/internal/check/document/mrz"
 	"agegate/internal/check/document/portrait"
 	"agegate/internal/check/liveness"
@@ -60,8 +61,11 @@ func features(direction int) *vision.Features {
 	return f
 }
 
-func day(year int, month time.Month, day int) mrz.Date {
-	return mrz.Date{Year: year, Month: month, Day: day}
+// year returns a birth date of which only the year is known.
+func year(t *testing.T, year int) date.Date {
+	t.Helper()
+	d, _ := date.Partial(year, 0, 0)
+	return d
 }
 
 func picture(t *testing.T, width, height int) []byte {
@@ -76,7 +80,7 @@ func picture(t *testing.T, width, height int) []byte {
 // newCheck returns a check of an adult's document, whose next frame is its last.
 func newCheck() (*Check, *shown) {
 	document := &shown{steps: []capture.Step{{Stage: capture.Done}}, document: capture.Document{
-		Zone: mrz.Result{Valid: true, BirthDate: day(2000, 1, 1), ExpiryDate: day(2030, 1, 1)}, Portrait: features(1),
+		Zone: mrz.Result{Valid: true, BirthDate: date.On(2000, 1, 1), ExpiryDate: date.On(2030, 1, 1)}, Portrait: features(1),
 	}}
 	engine := NewEngine(nil, nil, nil, &portrait.Reference{Threshold: 0.5})
 	c := engine.NewCheck(Options{TargetAge: 18, Now: func() time.Time { return today }})
@@ -94,15 +98,19 @@ func (c *Check) see(t *testing.T, jpeg []byte) (Step, error) {
 func TestDays(t *testing.T) {
 	for _, row := range []struct {
 		name          string
-		birth, expiry mrz.Date
+		birth, expiry date.Date
 		want          Outcome
 	}{
-		{"an adult", day(2000, 1, 1), day(2030, 1, 1), ""},
-		{"18 today", day(2008, 11, 21), day(2030, 1, 1), ""},
-		{"18 tomorrow", day(2008, 11, 22), day(2030, 1, 1), UnderAge},
-		{"the last day of validity", day(2000, 1, 1), day(2026, 11, 21), ""},
-		{"expired yesterday", day(2000, 1, 1), day(2026, 11, 20), Expired},
-		{"expired and too young", day(2015, 1, 1), day(2026, 11, 20), Expired},
+		{"an adult", date.On(2000, 1, 1), date.On(2030, 1, 1), ""},
+		{"18 today", date.On(2008, 11, 21), date.On(2030, 1, 1), ""},
+		{"18 tomorrow", date.On(2008, 11, 22), date.On(2030, 1, 1), UnderAge},
+		{"of a year in which all are 18", year(t, 2007), date.On(2030, 1, 1), ""},
+		{"of a year in which some are 18", year(t, 2008), date.On(2030, 1, 1), Undated},
+		{"of a year in which nobody is 18", year(t, 2009), date.On(2030, 1, 1), UnderAge},
+		{"without an end", date.On(2000, 1, 1), date.NoEnd, ""},
+		{"the last day of validity", date.On(2000, 1, 1), date.On(2026, 11, 21), ""},
+		{"expired yesterday", date.On(2000, 1, 1), date.On(2026, 11, 20), Expired},
+		{"expired and too young", date.On(2015, 1, 1), date.On(2026, 11, 20), Expired},
 	} {
 		c, document := newCheck()
 		document.document.Zone.BirthDate, document.document.Zone.ExpiryDate = row.birth, row.expiry
@@ -124,12 +132,12 @@ func TestDays(t *testing.T) {
 func TestRefusedBeforeTilts(t *testing.T) {
 	for _, row := range []struct {
 		name          string
-		birth, expiry mrz.Date
+		birth, expiry date.Date
 		want          Outcome
 	}{
-		{"valid", day(2000, 1, 1), day(2030, 1, 1), ""},
-		{"expired", day(2000, 1, 1), day(2026, 11, 20), Expired},
-		{"too young", day(2015, 1, 1), day(2030, 1, 1), UnderAge},
+		{"valid", date.On(2000, 1, 1), date.On(2030, 1, 1), ""},
+		{"expired", date.On(2000, 1, 1), date.On(2026, 11, 20), Expired},
+		{"too young", date.On(2015, 1, 1), date.On(2030, 1, 1), UnderAge},
 	} {
 		c, document := newCheck()
 		document.steps = []capture.Step{{Stage: capture.Hold}, {Stage: capture.Tilt, Hint: capture.RaiseLeft}}

@@ -24,13 +24,14 @@ const (
 	Passed      Outcome = "passed"
 	Expired     Outcome = "expired"      // the document was read; it has expired
 	UnderAge    Outcome = "under_age"    // the document was read; its holder is too young
+	Undated     Outcome = "undated"      // the document was read; the month or day of birth is missing, and decides
 	AnotherFace Outcome = "another_face" // the document was read; the live face does not match the portrait
 	NotLive     Outcome = "not_live"     // the face is not live
 	Doubtful    Outcome = "doubtful"     // the pictures do not show one document as a camera sees it
 )
 
 // Refusals are the outcomes of a document that was read and refused.
-var Refusals = []Outcome{Expired, UnderAge, AnotherFace}
+var Refusals = []Outcome{Expired, UnderAge, Undated, AnotherFace}
 
 // Step is the answer to one frame. Its age, verdict and faces are never set.
 type Step struct {

@@ -103,10 +103,21 @@ func verifyIssuer(d document, issuers []Issuer, now time.Time) (securityObject, 
 	if object.DocType != d.DocType {
 		return object, refuse(ReasonDocType)
 	}
-	if signed := object.ValidityInfo.Signed; signed.Before(chain[0].NotBefore) || signed.After(chain[0].NotAfter) {
-		return object, refuse(ReasonIssuerExpired)
+	if v := object.ValidityInfo; v.Signed.IsZero() || v.ValidFrom.IsZero() || v.ValidUntil.IsZero() {
+		return object, refuse(ReasonMalformed)
 	}
-	return object, nil
+	return object, signedBy(chain[0], object.ValidityInfo.Signed)
+}
+
+// signedBy checks that a signer's certificate was valid when the document was signed.
+func signedBy(signer *x509.Certificate, at time.Time) error {
+	switch {
+	case at.Before(signer.NotBefore): // nothing has expired: the certificate is not the one that signed
+		return refuse(ReasonIssuerCertificate)
+	case at.After(signer.NotAfter):
+		return refuse(ReasonIssuerExpired)
+	}
+	return nil
 }
 
 // parseSign1 reads a COSE_Sign1 with or without its tag.

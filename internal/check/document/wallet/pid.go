@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"strconv"
 	"time"
+
+	"agegate/internal/check/document/date"
 )
 
 // DocTypePID is the type of the EU's person identification data as SD-JWT. It has
@@ -62,10 +64,13 @@ func (v Verifier) verifyPID(ctx context.Context, p Presentation, targetAge int, 
 func validity(claims map[string]any, signer *x509.Certificate, now time.Time) error {
 	if at, ok, err := timeOf(claims, "iat"); err != nil {
 		return err
-	} else if ok && (at.Before(signer.NotBefore) || at.After(signer.NotAfter)) {
-		return refuse(ReasonIssuerExpired)
-	} else if ok && now.Before(at.Add(-clockSkew)) {
-		return refuse(ReasonNotYetValid)
+	} else if ok {
+		if err := signedBy(signer, at); err != nil {
+			return err
+		}
+		if now.Before(at.Add(-clockSkew)) {
+			return refuse(ReasonNotYetValid)
+		}
 	}
 	if from, ok, err := timeOf(claims, "nbf"); err != nil {
 		return err
@@ -123,12 +128,15 @@ func provesAgeByPID(claims map[string]any, targetAge int, now time.Time) error {
 	}
 	if value, ok := claims[claimBirth]; ok {
 		text, _ := value.(string)
-		born, err := time.Parse(time.DateOnly, text)
+		day, err := time.Parse(time.DateOnly, text)
 		if err != nil {
 			return refuse(ReasonMalformed)
 		}
-		// Who was born on 29 February is a year older on 1 March.
-		reached := !now.UTC().Before(born.AddDate(targetAge, 0, 0))
+		born, today := date.Of(day), date.Of(now.UTC())
+		if !born.CanBeBirth(today) { // among others 0000, by which OpenID Connect says that there is no year
+			return refuse(ReasonNoStatement)
+		}
+		reached, _ := born.Reached(targetAge, today)
 		over, under = over || reached, under || !reached
 	}
 	return decideAge(over, under)

@@ -14,7 +14,7 @@ const (
 	ReasonDocType           Reason = "doctype"            // another kind of document
 	ReasonIssuerUnknown     Reason = "issuer_unknown"     // no trusted issuer signed it
 	ReasonIssuerExpired     Reason = "issuer_expired"     // a certificate of the issuer is not valid now
-	ReasonIssuerCertificate Reason = "issuer_certificate" // a certificate may not sign documents
+	ReasonIssuerCertificate Reason = "issuer_certificate" // a certificate may not sign documents, or not at that time
 	ReasonIssuerSignature   Reason = "issuer_signature"   // the issuer's signature does not hold
 	ReasonDigest            Reason = "digest"             // a statement is not the one that the issuer signed
 	ReasonDevice            Reason = "device"             // not presented by the wallet it was issued to, for this request

@@ -15,7 +15,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"agegate/internal/check/document/mrz"
+	"agegate/internal/check/document/date"
 	"agegate/internal/check/document/reader"
 	"agegate/internal/check/vision"
 	"agegate/internal/lab/accuracy"
@@ -32,10 +32,10 @@ type Read struct {
 	File         string   `json:"file"`
 	Format       *string  `json:"format"`
 	Valid        bool     `json:"valid"`         // format, check digits and dates are correct
-	BirthDate    *string  `json:"birth_date"`    // YYYY-MM-DD
-	ExpiryDate   *string  `json:"expiry_date"`   //
+	BirthDate    *string  `json:"birth_date"`    // YYYY-MM-DD, or two of them with a slash between, if it is not whole
+	ExpiryDate   *string  `json:"expiry_date"`   // 9999-12-31 for no end
 	IssuingState *string  `json:"issuing_state"` // one to three letters
-	Reasons      []string `json:"reasons"`       // what is not correct; never null
+	Reasons      []string `json:"reasons"`       // what is missing or not correct; never null
 }
 
 // Reasons in addition to those of package mrz.
@@ -177,7 +177,7 @@ func Open(path string) (image.Image, error) {
 
 // birth reads a picture's label: a name that begins with the birth date as
 // YYYYMMDD, followed by a character that is not a digit.
-func birth(path string) (mrz.Date, error) {
+func birth(path string) (date.Date, error) {
 	name := filepath.Base(path)
 	digits := 0
 	for digits < len(name) && name[digits] >= '0' && name[digits] <= '9' {
@@ -185,7 +185,7 @@ func birth(path string) (mrz.Date, error) {
 	}
 	day, err := time.Parse("20060102", name[:digits])
 	if err != nil {
-		return mrz.Date{}, fmt.Errorf("%s: the name must begin with the birth date as YYYYMMDD, such as 19740812_a.jpg", path)
+		return date.Date{}, fmt.Errorf("%s: the name must begin with the birth date as YYYYMMDD, like 19740812_a.jpg", path)
 	}
-	return mrz.DateOf(day), nil
+	return date.Of(day), nil
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"agegate/internal/check/document/date"
 	"agegate/internal/check/document/mrz"
 )
 
@@ -16,9 +17,9 @@ import (
 type Person struct {
 	State, Nationality string // codes of up to three letters
 	Surname, Given     string
-	Number             string // beyond nine characters it continues in the optional data of TD1 and TD2
-	Sex                byte   // 'M', 'F' or '<'
-	Birth, Expiry      mrz.Date
+	Number             string    // beyond nine characters it continues in the optional data of TD1 and TD2
+	Sex                byte      // 'M', 'F' or '<'
+	Birth, Expiry      date.Date // each of one day
 	Optional           string
 }
 
@@ -62,8 +63,8 @@ func Random(random *rand.Rand, today time.Time) Person {
 		State: state, Nationality: state,
 		Surname: pick(random, surnames), Given: pick(random, given),
 		Sex:    "MF<"[random.IntN(3)],
-		Birth:  mrz.DateOf(today.AddDate(0, 0, -random.IntN(365*90))),
-		Expiry: mrz.DateOf(today.AddDate(0, 0, 1+random.IntN(365*10))),
+		Birth:  date.Of(today.AddDate(0, 0, -random.IntN(365*90))),
+		Expiry: date.Of(today.AddDate(0, 0, 1+random.IntN(365*10))),
 	}
 	if random.IntN(2) == 0 {
 		p.Given += " " + pick(random, given)
@@ -86,7 +87,7 @@ func pad(text string, n int) string {
 	return text + strings.Repeat("<", n-len(text))
 }
 
-func short(d mrz.Date) string { return fmt.Sprintf("%02d%02d%02d", d.Year%100, d.Month, d.Day) }
+func short(d date.Date) string { return d.Latest.Format("060102") }
 
 func check(text string) string { return string(mrz.CheckDigit(text)) }
 
