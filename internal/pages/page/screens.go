@@ -22,20 +22,24 @@ const layoutFile = "layout.html"
 // screenTemplate.
 type screens func() (*template.Template, error)
 
-// parseScreens parses every screen in every language and checks the texts that it
-// uses. It keeps no result, because parse trees are large and most processes show
-// few languages, or no page at all: the first page in a language parses it again.
+// parseScreens parses every screen and checks the texts that it uses in every
+// language. It keeps no parsed template, because parse trees are large and most
+// processes show few languages, or no page at all: the first page in a language
+// parses all again.
 func parseScreens(cfg Config, c *catalogue) (map[string]screens, error) {
+	set, err := parseSet(cfg, c.locales[0])
+	if err != nil {
+		return nil, err
+	}
+	for _, screen := range cfg.Screens {
+		if set.Lookup(screenTemplate(screen, layoutFile)) == nil {
+			return nil, fmt.Errorf("page: template %s.html is missing", screen)
+		}
+	}
 	sets := map[string]screens{}
 	for _, l := range c.locales {
-		set, err := parseLanguage(cfg, l)
-		if err != nil {
+		if err := l.checkTexts(set); err != nil {
 			return nil, err
-		}
-		for _, screen := range cfg.Screens {
-			if set.Lookup(screenTemplate(screen, layoutFile)) == nil {
-				return nil, fmt.Errorf("page: template %s.html is missing", screen)
-			}
 		}
 		sets[l.Tag] = sync.OnceValues(func() (*template.Template, error) { return parseLanguage(cfg, l) })
 	}
@@ -50,7 +54,22 @@ func parseScreens(cfg Config, c *catalogue) (map[string]screens, error) {
 // screenTemplate is the name of a screen's own template in the set.
 func screenTemplate(screen, name string) string { return screen + "/" + name }
 
+// parseLanguage parses the screens with the texts of a language in their places.
 func parseLanguage(cfg Config, l *Locale) (*template.Template, error) {
+	set, err := parseSet(cfg, l)
+	if err != nil {
+		return nil, err
+	}
+	for _, part := range set.Templates() {
+		if part.Tree != nil {
+			l.settle(part.Tree.Root)
+		}
+	}
+	return set, nil
+}
+
+// parseSet parses the screens, whose functions write texts of a language.
+func parseSet(cfg Config, l *Locale) (*template.Template, error) {
 	funcs := template.FuncMap{"t": l.text, "texts": l.group, "say": l.say, "list": l.list}
 	maps.Copy(funcs, cfg.Funcs)
 	set, err := template.New("").Funcs(funcs).Option("missingkey=error").ParseFS(templates.Shared(), "*.html")
@@ -76,18 +95,23 @@ func parseLanguage(cfg Config, l *Locale) (*template.Template, error) {
 			return nil, err
 		}
 	}
+	return set, nil
+}
+
+// checkTexts reports the first text in a set that the language lacks, or that is
+// used without one of its values.
+func (l *Locale) checkTexts(set *template.Template) error {
 	for _, part := range set.Templates() {
 		if part.Tree == nil {
 			continue
 		}
 		for _, call := range textCalls(part.Tree.Root) {
 			if err := l.check(call); err != nil {
-				return nil, fmt.Errorf("%s: %w", part.Name(), err)
+				return fmt.Errorf("%s: %w", part.Name(), err)
 			}
 		}
-		l.settle(part.Tree.Root)
 	}
-	return set, nil
+	return nil
 }
 
 // settle replaces texts with a literal key in a template by their values.
