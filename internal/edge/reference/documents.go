@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"sync"
 
 	"github.com/labstack/echo/v4"
 
@@ -20,28 +21,45 @@ var reading = []string{http.MethodGet, http.MethodHead}
 
 // mountDocuments serves what tools read: the contract in OpenAPI 3.1 and 3.0,
 // with baseURL as its server, and the workflows in Arazzo.
-func mountDocuments(e *echo.Echo, baseURL string) error {
+func mountDocuments(e *echo.Echo, baseURL string) {
 	for name, source := range map[string][]byte{"/openapi": agegate.OpenAPI, "/openapi-3.0": gen.OpenAPI30} {
-		asYAML, err := withServer(source, baseURL)
-		if err != nil {
-			return fmt.Errorf("reference: %s: %w", name, err)
+		asYAML := func() ([]byte, error) { return withServer(source, baseURL) }
+		asJSON := func() ([]byte, error) {
+			document, err := asYAML()
+			if err != nil {
+				return nil, err
+			}
+			return toJSON(document)
 		}
-		asJSON, err := toJSON(asYAML)
+		e.Match(reading, name+".yaml", onDemand("application/yaml; charset=utf-8", asYAML))
+		e.Match(reading, name+".json", onDemand("application/json", asJSON))
+	}
+	e.Match(reading, "/arazzo.yaml", onDemand("application/yaml; charset=utf-8", workflows))
+}
+
+// workflows returns the workflows. The contract is one folder up in the repository,
+// but in the same folder where they are served.
+func workflows() ([]byte, error) {
+	source, err := agegate.Docs.ReadFile("docs/arazzo.yaml")
+	return bytes.ReplaceAll(source, []byte("url: ../openapi.yaml"), []byte("url: ./openapi.yaml")), err
+}
+
+// onDemand serves a public file that is made at its first request.
+func onDemand(contentType string, content func() ([]byte, error)) echo.HandlerFunc {
+	made := sync.OnceValues(func() (echo.HandlerFunc, error) {
+		data, err := content()
 		if err != nil {
-			return fmt.Errorf("reference: %s: %w", name, err)
+			return nil, fmt.Errorf("reference: %w", err)
 		}
-		e.Match(reading, name+".yaml", document("application/yaml; charset=utf-8", asYAML))
-		e.Match(reading, name+".json", document("application/json", asJSON))
+		return document(contentType, data), nil
+	})
+	return func(c echo.Context) error {
+		serve, err := made()
+		if err != nil {
+			return err
+		}
+		return serve(c)
 	}
-	workflows, err := agegate.Docs.ReadFile("docs/arazzo.yaml")
-	if err != nil {
-		return fmt.Errorf("reference: %w", err)
-	}
-	// The contract is one folder up in the repository, but in the same folder
-	// here.
-	workflows = bytes.ReplaceAll(workflows, []byte("url: ../openapi.yaml"), []byte("url: ./openapi.yaml"))
-	e.Match(reading, "/arazzo.yaml", document("application/yaml; charset=utf-8", workflows))
-	return nil
 }
 
 // document serves a public file. Scripts of other origins may read it, because

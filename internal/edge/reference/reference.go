@@ -1,8 +1,7 @@
 // Package reference serves the documentation for integrators: the contract and
 // the workflows as documents, and at /docs the reference and the guides as pages,
-// each also in Markdown. The documents are made and the templates parsed at the
-// start, the pages at the first request of one of them, because most processes show
-// none. Both are kept.
+// each also in Markdown. The templates are parsed at the start, documents and pages
+// are made at their first request, because most processes show none. Both are kept.
 package reference
 
 import (
@@ -87,9 +86,7 @@ const (
 // the dashboard. baseURL is the public address of the API, which the documents
 // name as the server; dashboardURL is that of the dashboard, or empty.
 func Mount(e *echo.Echo, baseURL, dashboardURL string) error {
-	if err := mountDocuments(e, baseURL); err != nil {
-		return err
-	}
+	mountDocuments(e, baseURL)
 	static, err := page.LoadAssets(Path+"/static", page.Source{Files: templates.ReferenceStatic()},
 		page.Source{Files: templates.SharedStatic()}, page.Source{Files: templates.Dashboard(), Names: []string{icon}})
 	if err != nil {
