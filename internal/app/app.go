@@ -219,6 +219,7 @@ func (a *App) buildServices(cfg config.Config, sealer *credential.Sealer) {
 	}
 	accounts.Instance, accounts.InsecureIssuers = cfg.SSO, cfg.AllowInsecureCallbacks
 	accounts.OpenID = newOpenID(cfg, a.now)
+	accounts.PasswordMemory = cfg.PasswordMemory
 	a.Accounts = account.NewService(accounts)
 	a.api.lists = NewLists(a.Store, cfg, a.now)
 	a.api.refusals = insight.NewRecorder(a.Store, a.now)

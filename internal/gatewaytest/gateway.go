@@ -137,6 +137,7 @@ func Start(t testing.TB, databaseURL string, settings ...string) *Gateway {
 	if err != nil {
 		t.Fatal(err)
 	}
+	cfg.PasswordMemory = 64 // KiB; nearly no time
 	public, err := url.Parse(cfg.DashboardURL)
 	if err != nil {
 		t.Fatal(err)
@@ -255,6 +256,15 @@ func read(t testing.TB, res *http.Response) string {
 		t.Fatal(err)
 	}
 	return string(body)
+}
+
+// WriteRefusals writes the refusals that the gateway has counted now, and not within
+// a few seconds.
+func (g *Gateway) WriteRefusals(t testing.TB) {
+	t.Helper()
+	if err := g.App.WriteRefusals(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // WaitFor waits until a condition holds.

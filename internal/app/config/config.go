@@ -71,6 +71,7 @@ type Config struct {
 	MetricsListen          string        // empty: no metrics
 	LogLevel               slog.Level
 	Version                string // of the binary; set by its command, not by a variable
+	PasswordMemory         uint32 // KiB to hash a password; set by tests, not by a variable; 0: the recommended
 }
 
 // ServesAPI reports whether the process has the API's part.

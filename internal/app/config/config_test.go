@@ -45,6 +45,7 @@ func TestDefaults(t *testing.T) {
 		"estimator":     c.Estimator == EstimatorONNX,
 		"no metrics":    c.MetricsListen == "",
 		"workers":       c.InferenceWorkers == 3, // not the machine's number of cores
+		"passwords":     c.PasswordMemory == 0,   // hashed as package account recommends
 	} {
 		if !ok {
 			t.Errorf("%s: %+v", name, c)
@@ -137,9 +138,12 @@ func TestValues(t *testing.T) {
 		{"AGEGATE_TERMS_URL", "javascript:alert(1)", false},
 		{SecretKeyName, goodKey[:20], false},
 	} {
-		_, err := Load(lookup(map[string]string{tt.name: tt.value}))
+		c, err := Load(lookup(map[string]string{tt.name: tt.value}))
 		if (err == nil) != tt.ok {
 			t.Errorf("%s=%s: %v", tt.name, tt.value, err)
+		}
+		if c.PasswordMemory != 0 {
+			t.Errorf("%s makes passwords cheaper to guess", tt.name)
 		}
 	}
 }

@@ -38,7 +38,7 @@ const (
 
 // Hash returns the PHC string of a password.
 func Hash(ctx context.Context, password string) (string, error) {
-	return newHasher(rand.Reader).hash(ctx, strangers, password)
+	return newHasher(rand.Reader, argonMemory).hash(ctx, strangers, password)
 }
 
 // Limits of the throttles, for tests.

@@ -52,12 +52,13 @@ var strangers party
 type hasher struct {
 	random io.Reader
 	turns  *turn.Queue
+	memory uint32 // KiB for a new hash
 	// key is argon2.IDKey; tests replace it to count calls.
 	key func(password, salt []byte, time, memory uint32, threads uint8, size uint32) []byte
 }
 
-func newHasher(random io.Reader) hasher {
-	return hasher{random: random, turns: turn.NewQueue(hashesAtOnce, hashesWaiting), key: argon2.IDKey}
+func newHasher(random io.Reader, memory uint32) hasher {
+	return hasher{random: random, turns: turn.NewQueue(hashesAtOnce, hashesWaiting), memory: memory, key: argon2.IDKey}
 }
 
 // hash returns the PHC string of a password.
@@ -66,20 +67,20 @@ func (h hasher) hash(ctx context.Context, by party, password string) (string, er
 	if _, err := io.ReadFull(h.random, salt); err != nil {
 		return "", fmt.Errorf("read randomness: %w", err)
 	}
-	key, err := h.derive(ctx, by, password, salt, argonTime, argonMemory, argonThreads)
+	key, err := h.derive(ctx, by, password, salt, argonTime, h.memory, argonThreads)
 	if err != nil {
 		return "", err
 	}
 	encode := base64.RawStdEncoding.EncodeToString
 	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s",
-		argon2.Version, argonMemory, argonTime, argonThreads, encode(salt), encode(key)), nil
+		argon2.Version, h.memory, argonTime, argonThreads, encode(salt), encode(key)), nil
 }
 
 // matches reports whether a password belongs to a PHC string. For an empty string
 // it returns false after the same amount of work.
 func (h hasher) matches(ctx context.Context, by party, phc, password string) (bool, error) {
 	if phc == "" {
-		_, err := h.derive(ctx, by, password, make([]byte, argonSalt), argonTime, argonMemory, argonThreads)
+		_, err := h.derive(ctx, by, password, make([]byte, argonSalt), argonTime, h.memory, argonThreads)
 		return false, err
 	}
 	p, err := parsePHC(phc)

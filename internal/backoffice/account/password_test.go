@@ -17,7 +17,7 @@ const vector = "$argon2id$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5
 
 func TestPasswordVector(t *testing.T) {
 	t.Parallel()
-	h := newHasher(rand.Reader)
+	h := newHasher(rand.Reader, argonMemory)
 	for password, want := range map[string]bool{"password": true, "passwore": false, "": false} {
 		if got, err := h.matches(t.Context(), strangers, vector, password); got != want || err != nil {
 			t.Errorf("%q: %v, %v", password, got, err)
@@ -27,7 +27,7 @@ func TestPasswordVector(t *testing.T) {
 
 func TestPasswordHash(t *testing.T) {
 	t.Parallel()
-	h := newHasher(rand.Reader)
+	h := newHasher(rand.Reader, argonMemory)
 	phc, err := h.hash(t.Context(), strangers, "caf\u00e9 au lait, deux sucres")
 	if err != nil || !strings.HasPrefix(phc, "$argon2id$v=19$m=19456,t=2,p=1$") {
 		t.Fatalf("%q, %v", phc, err)
@@ -57,7 +57,7 @@ func TestPasswordHash(t *testing.T) {
 func TestPasswordsWaitForTheirTurn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		h := newHasher(rand.Reader)
+		h := newHasher(rand.Reader, argonMemory)
 		for range hashesAtOnce {
 			if _, err := h.turns.Take(t.Context(), uuid.UUID(strangers)); err != nil {
 				t.Fatal(err)

@@ -1,6 +1,7 @@
 package account
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"net/url"
@@ -36,8 +37,11 @@ type Config struct {
 	Instance Provider
 	// InsecureIssuers lets tenants choose issuers with http addresses.
 	InsecureIssuers bool
-	Random          io.Reader // cryptographically secure
-	Now             func() time.Time
+	// PasswordMemory is how much memory hashing a password takes, in KiB. Only tests
+	// set it; 0 means the recommended 19 MiB.
+	PasswordMemory uint32
+	Random         io.Reader // cryptographically secure
+	Now            func() time.Time
 }
 
 // Service manages users and their log-ins.
@@ -60,7 +64,7 @@ func NewService(cfg Config) *Service {
 	return &Service{
 		store: cfg.Store, url: cfg.URL, sealer: cfg.Sealer, passkeys: cfg.Passkeys, outbox: cfg.Outbox,
 		openID: cfg.OpenID, instance: cfg.Instance, insecure: cfg.InsecureIssuers, random: cfg.Random, now: cfg.Now,
-		hasher: newHasher(cfg.Random),
+		hasher: newHasher(cfg.Random, cmp.Or(cfg.PasswordMemory, argonMemory)),
 	}
 }
 
