@@ -50,7 +50,7 @@ func (a *App) maintain(ctx context.Context) {
 	repeat(holdsEvery, "releasing expired holds failed", a.releaseHolds)
 	repeat(pruneEvery, "deleting old log-ins and links failed", a.pruneAccounts)
 	repeat(rollupEvery, "updating the rollups of figures failed", a.rollUp)
-	repeat(flushEvery, "writing refusals failed", a.api.refusals.Flush)
+	repeat(flushEvery, "writing refusals failed", a.WriteRefusals)
 	repeat(pruneEvery, "deleting old refusals failed", a.pruneRefusals)
 	repeat(listsEvery, "updating published lists of issuers failed", a.api.lists.SyncDue)
 	if a.api.alerts != nil {

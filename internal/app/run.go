@@ -54,7 +54,7 @@ func (a *App) Run(ctx context.Context) error {
 	}
 	err = errors.Join(err, workers.Wait(), finish(ctx, a.Drift.Flush))
 	if a.api != nil {
-		err = errors.Join(err, finish(ctx, a.api.refusals.Flush))
+		err = errors.Join(err, finish(ctx, a.WriteRefusals))
 	}
 	if gone := finish(ctx, a.leave); gone != nil {
 		a.log.Error("reporting the end of this replica failed", "error", gone)

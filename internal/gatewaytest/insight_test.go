@@ -159,6 +159,7 @@ func TestRefusalsAreOnRecord(t *testing.T) {
 		}
 		var got []string
 		WaitFor(t, "four counts", func() bool {
+			g.WriteRefusals(t)
 			rows, err := g.App.Insight.Refusals(t.Context(), insight.Scope{TenantID: c.Tenant.ID})
 			if err != nil {
 				t.Fatal(err)

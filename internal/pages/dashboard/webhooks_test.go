@@ -280,6 +280,7 @@ func TestRefusalsAreListed(t *testing.T) {
 		}
 		var page string
 		gatewaytest.WaitFor(t, "the refusal to be listed", func() bool {
+			g.WriteRefusals(t)
 			page = d.see(t, 200, "/test/refusals")
 			return strings.Contains(page, `data-testid="refusal"`)
 		})
@@ -299,6 +300,7 @@ func TestRefusalsAreListed(t *testing.T) {
 		for _, heading := range []string{"greater_than_equal", "idempotency-key-reused-with-a-different-request",
 			"session-not-found"} {
 			gatewaytest.WaitFor(t, "a link to "+heading, func() bool {
+				g.WriteRefusals(t)
 				return strings.Contains(d.see(t, 200, "/test/refusals"), `href="https://api.gateway.example/docs/errors#`+heading+
 					`"`)
 			})
