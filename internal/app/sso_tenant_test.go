@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"agegate/internal/backoffice/account"
 	"agegate/internal/gatewaytest"
@@ -195,6 +196,17 @@ func confirmsByProvider(t *testing.T, idp *gatewaytest.IDP, begin, signOn string
 	t.Helper()
 	if res, page := ann.Get(t, signOn); res.StatusCode != 403 || !strings.Contains(page, "Confirm with Shop ID") {
 		t.Errorf("without a confirmation: %d", res.StatusCode)
+	}
+	// The provider has to state when it asked, and not before the user came.
+	for _, when := range []any{nil, "soon", time.Now().Add(-time.Hour).Unix(), time.Now().Add(time.Hour).Unix()} {
+		res, _ := ann.Get(t, begin+"?again=1&next="+signOn)
+		back := idp.Approve(t, res.Header.Get("Location"), and(groups("bosses"), "auth_time", when))
+		if res, _ = ann.Get(t, back); !strings.HasPrefix(gatewaytest.Notice(res), "sso_") {
+			t.Errorf("confirmed at %v: notice %q", when, gatewaytest.Notice(res))
+		}
+		if res, _ := ann.Get(t, signOn); res.StatusCode != 403 {
+			t.Errorf("after a confirmation at %v: %d", when, res.StatusCode)
+		}
 	}
 	res, _ := ann.Get(t, begin+"?again=1&next="+signOn)
 	if asked := res.Header.Get("Location"); !strings.Contains(asked, "prompt=login") ||

@@ -167,6 +167,9 @@ func (p *IDP) Approve(t testing.TB, address string, claims map[string]any) strin
 		"nonce": asked.Get("nonce"),
 		"iat":   now.Unix(), "exp": now.Add(24 * time.Hour).Unix(), "groups": []string{"everyone"},
 	}
+	if asked.Has("max_age") {
+		all["auth_time"] = now.Unix()
+	}
 	maps.Copy(all, claims)
 	code := rand.Text()
 	p.mu.Lock()

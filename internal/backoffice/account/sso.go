@@ -181,8 +181,12 @@ func (s *Service) signInBy(ctx context.Context, p Provider, c Claims, again bool
 	if err != nil && fault.CodeOf(err) != fault.NotFound {
 		return Signed{}, err
 	}
-	if user.DisabledAt != nil {
+	confirmed := confirmedUntil(c.AuthTime, s.now())
+	switch {
+	case user.DisabledAt != nil:
 		return Signed{}, ErrRefused
+	case again && confirmed == nil: // OpenID Connect Core, section 3.1.2.1, max_age
+		return Signed{}, &ProviderError{WhyNotAsked}
 	}
 	operator, roles := p.rights(c.Groups)
 	if !operator && len(roles) == 0 {
@@ -201,18 +205,15 @@ func (s *Service) signInBy(ctx context.Context, p Provider, c Claims, again bool
 	return s.signIn(ctx, user.ID, b, func(tx Tx) (proof, error) {
 		acts, err := s.admitBy(tx, user, known, c, operator, roles)
 		return proof{methods: []Method{ByProvider}, acts: acts, edit: func(l *Login) {
-			l.EndsAt, l.SteppedUpUntil = l.CreatedAt.Add(LoginTTLProvider), confirmedUntil(c.AuthTime, again, l.CreatedAt)
+			l.EndsAt, l.SteppedUpUntil = l.CreatedAt.Add(LoginTTLProvider), confirmed
 		}}, err
 	})
 }
 
 // confirmedUntil is until when a log-in by a provider counts as a recent
-// confirmation: the provider may have known the user for days. It goes by the time
-// that the provider states, else by whether it was to ask the user.
-func confirmedUntil(authTime time.Time, again bool, now time.Time) *time.Time {
-	if authTime.IsZero() && again {
-		authTime = now
-	}
+// confirmation, by the time that the provider states: it may have known the user for
+// days. Without that time, or after it is over, it is nil.
+func confirmedUntil(authTime, now time.Time) *time.Time {
 	if until := authTime.Add(StepUpTTL); until.After(now) && !authTime.After(now.Add(time.Minute)) {
 		return &until
 	}

@@ -33,7 +33,7 @@ func (p *Pages) sso() desk.Feature {
 			{Method: http.MethodGet, Path: ssoBackPath, Handle: p.finishSSO},
 		},
 		Failed: []string{"sso_late", "sso_refused", "sso_no_claim", "sso_overage", "sso_no_group",
-			"sso_failed"},
+			"sso_not_asked", "sso_failed"},
 	}
 }
 
@@ -127,6 +127,9 @@ func (p *Pages) ssoFailed(r *desk.Request, of uuid.UUID, err error) error {
 	case isProvider:
 		p.cfg.Logger.Warn("log-in by an identity provider failed", "provider", account.SSOName(of), "why", failed.Why)
 		notice = "sso_failed"
+		if failed.Why == account.WhyNotAsked {
+			notice = "sso_not_asked"
+		}
 	case errors.Is(err, account.ErrStartAgain):
 		notice = "sso_late"
 	case errors.Is(err, account.ErrRefused):

@@ -14,7 +14,7 @@ export async function startProvider() {
 
   const token = ({ nonce, group }) => {
     const now = Math.floor(Date.now() / 1000);
-    const claims = { iss: url, aud: "gate", sub: "grace", name: "Grace", nonce, iat: now, exp: now + 300, groups: [group] };
+    const claims = { iss: url, aud: "gate", sub: "grace", name: "Grace", nonce, iat: now, exp: now + 300, auth_time: now, groups: [group] };
     const signed = `${encoded({ alg: "RS256", kid: "1" })}.${encoded(claims)}`;
     return `${signed}.${createSign("RSA-SHA256").update(signed).sign(privateKey, "base64url")}`;
   };
