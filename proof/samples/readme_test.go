@@ -67,7 +67,7 @@ type redirect struct {
 // testTokenSamples gives the samples in both languages the same redirects, good
 // and forged.
 func testTokenSamples(t *testing.T, shown blocks, pass url.Values, session, secret string) {
-	cases := redirects(pass, session, secret)
+	cases := redirects(t, pass, session, secret)
 	input, err := json.Marshal(cases)
 	if err != nil {
 		t.Fatal(err)
@@ -107,7 +107,8 @@ console.log(JSON.stringify(await Promise.all(cases.map(passes))));
 }
 
 // redirects returns a good redirect and variants of it, most of them forged.
-func redirects(pass url.Values, session, secret string) []redirect {
+func redirects(t *testing.T, pass url.Values, session, secret string) []redirect {
+	t.Helper()
 	const (
 		other  = "0190c0de-0000-7000-8000-000000000001"
 		known  = "3f2b8c1e-9d4a-4f6b-8a57-0c1d2e3f4a5b"
@@ -173,6 +174,30 @@ func redirects(pass url.Values, session, secret string) []redirect {
 			redirect{"empty " + name + " after", good + "&" + name, session, secret, false},
 			redirect{"name of " + name + " in upper case", q.Encode() + "&" + strings.ToUpper(name) + "=" +
 				url.QueryEscape(pass.Get(name)), session, secret, false})
+	}
+	return append(cases, besides(t, good, session, secret)...)
+}
+
+// besides returns a good redirect to Success URLs with queries that languages read
+// differently: those of the vectors.
+func besides(t *testing.T, good, session, secret string) (cases []redirect) {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(visiontest.Root(), "sdk/vectors.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var vectors struct {
+		Redirects []struct{ Name, Query string }
+	}
+	unmarshal(t, data, &vectors)
+	for _, v := range vectors.Redirects {
+		if strings.HasPrefix(v.Name, "beside ") {
+			before, _, _ := strings.Cut(v.Query, "token=1767225600.")
+			cases = append(cases, redirect{v.Name, before + good, session, secret, true})
+		}
+	}
+	if len(cases) != 17 {
+		t.Fatalf("%d vectors have a query of their own, want 17", len(cases))
 	}
 	return cases
 }

@@ -73,7 +73,7 @@ func TestRequestSamples(t *testing.T) {
 // testOtherTokenSamples gives the samples in the guide's other languages the same
 // redirects as testTokenSamples.
 func testOtherTokenSamples(t *testing.T, pass url.Values, session, secret string) {
-	cases := redirects(pass, session, secret)
+	cases := redirects(t, pass, session, secret)
 	input, err := json.Marshal(cases)
 	if err != nil {
 		t.Fatal(err)

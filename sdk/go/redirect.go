@@ -35,11 +35,9 @@ func verifyRedirect(now time.Time, rawQuery, session string, secrets []string) e
 	if len(secrets) == 0 {
 		return ErrRedirectSecret
 	}
-	query, err := url.ParseQuery(rawQuery)
+	query, once := readQuery(rawQuery), true
 	for _, name := range []string{"session", "status", "is_adult", "token"} {
-		if len(query[name]) != 1 {
-			err = ErrRedirect
-		}
+		once = once && len(query[name]) == 1
 	}
 	token := query.Get("token")
 	expiresTS, _, _ := strings.Cut(token, ".")
@@ -57,9 +55,27 @@ func verifyRedirect(now time.Time, rawQuery, session string, secrets []string) e
 		signed = hmac.Equal([]byte(wanted), []byte(token)) || signed
 	}
 	expires, parseErr := strconv.ParseInt(expiresTS, 10, 64)
-	if err != nil || !signed || parseErr != nil || now.Unix() > expires ||
+	if !once || !signed || parseErr != nil || now.Unix() > expires ||
 		query.Get("session") != session || query.Get("status") != "VERIFIED" || query.Get("is_adult") != "true" {
 		return ErrRedirect
 	}
 	return nil
+}
+
+// readQuery reads a query as browsers do. Your Success URL may contain a ";" or a "%"
+// that escapes nothing, which url.ParseQuery refuses.
+func readQuery(rawQuery string) url.Values {
+	values := url.Values{}
+	for _, pair := range strings.Split(rawQuery, "&") {
+		name, value, _ := strings.Cut(pair, "=")
+		values.Add(unescape(name), unescape(value))
+	}
+	return values
+}
+
+func unescape(text string) string {
+	if plain, err := url.QueryUnescape(text); err == nil {
+		return plain
+	}
+	return text
 }

@@ -92,6 +92,17 @@ func badSecrets(prefix string) [][2]string {
 	}
 }
 
+// successQueries are queries of Success URLs that languages read differently. The
+// gateway keeps them byte for byte.
+var successQueries = map[string]string{
+	"a percent sign": "coupon=50%&order=1042", "a percent sign alone": "%", "half an escape": "a=%2&b=%",
+	"an escape of no digits": "a=%zz", "an escape that is not UTF-8": "a=%ff", "an escaped NUL": "a=%00",
+	"a semicolon": "ref=a;b&order=1042", "a name of ours after a semicolon": "ref=a;token=x;status=PASSED",
+	"a semicolon alone": ";", "an empty value": "e=", "an escaped name of ours": "%74oken=x", "a plus": "a+b=c",
+	"nothing": "", "the same name twice": "order=1&order=2", "equals signs": "=x&a=b=c", "empty pairs": "&&a&&",
+	"2,048 characters": strings.Repeat("0123456", 292) + "a=bc",
+}
+
 func redirectVectors() []redirectVector {
 	key, other := countingKey(keyLength), bytes.Repeat([]byte("k"), keyLength)
 	secrets := []string{secret(redirectPrefix, key)}
@@ -152,6 +163,14 @@ func redirectVectors() []redirectVector {
 		// Signed under the empty key, as somebody would who knows that the secret is missing.
 		all = append(all, redirectVector{"under " + bad[0], knownTime, query(pass, nil).Encode(), knownSession,
 			[]string{bad[1]}, noSecret})
+	}
+	for name, success := range successQueries {
+		to, err := credential.RedirectURL("https://shop.example/?"+success, pass, token)
+		if err != nil {
+			panic(err) // the queries are constants
+		}
+		_, received, _ := strings.Cut(to, "?")
+		all = append(all, redirectVector{"beside " + name, knownTime, received, knownSession, secrets, accepted})
 	}
 	slices.SortStableFunc(all, func(a, b redirectVector) int { return strings.Compare(a.Name, b.Name) })
 	return all
