@@ -14,6 +14,7 @@ import (
 	"agegate/internal/backoffice/insight"
 	"agegate/internal/rules/audit"
 	"agegate/internal/rules/billing"
+	"agegate/internal/rules/fault"
 	"agegate/internal/rules/routine"
 	"agegate/internal/rules/session"
 )
@@ -66,7 +67,7 @@ func (a *App) maintain(ctx context.Context) {
 func (a *App) repeat(ctx context.Context, period time.Duration, failed string, job func(context.Context) error) {
 	for ctx.Err() == nil {
 		if err := routine.Try(func() error { return job(ctx) }); err != nil && ctx.Err() == nil {
-			a.log.Error(failed, "error", err)
+			a.log.Error(failed, "error", err, fault.Stack(err))
 		}
 		wait(ctx, period*4/5+rand.N(period*2/5)) //nolint:gosec // spreading load, not a secret
 	}

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"agegate/internal/rules/audit"
+	"agegate/internal/rules/fault"
 	"agegate/internal/rules/routine"
 
 	"github.com/google/uuid"
@@ -48,7 +49,7 @@ func (b *Background) Start(ctx context.Context, actor audit.Actor, tenantID uuid
 		ctx, cancel := context.WithTimeout(b.ctx, MaxTime-storeTime)
 		defer cancel()
 		if _, err := finish(ctx); err != nil {
-			b.log.Warn("a certification could not be done", "tenant_id", tenantID, "error", err)
+			b.log.Warn("a certification could not be done", "tenant_id", tenantID, "error", err, fault.Stack(err))
 		}
 	})
 	return nil

@@ -177,8 +177,7 @@ var redirectCases = []testCase{
 			if err != nil {
 				return err
 			}
-			t.visitAtOnce(o, address)
-			return nil
+			return t.visitAtOnce(o, address)
 		},
 	},
 }

@@ -301,7 +301,9 @@ func (t *trial) sendAtOnce() error {
 	for i := range answers {
 		together.Start(func() error { answers[i] = t.post(d, header); return nil })
 	}
-	_ = together.Wait() // post returns no error
+	if err := together.Wait(); err != nil {
+		return err
+	}
 	seen := map[int]bool{}
 	for _, a := range answers {
 		if !seen[a.StatusCode] { // report the same status only once

@@ -234,18 +234,21 @@ func successURL(o *order, v credential.Redirect, token string) (string, error) {
 }
 
 // visitAtOnce opens an address several times at the same time.
-func (t *trial) visitAtOnce(o *order, address string) {
+func (t *trial) visitAtOnce(o *order, address string) error {
 	visits := make([]visit, atOnce)
 	var together routine.Group
 	for i := range visits {
 		together.Start(func() error { visits[i] = t.open(t.ctx, o.browser, http.MethodGet, address, nil, false); return nil })
 	}
-	_ = together.Wait() // open returns no error
+	if err := together.Wait(); err != nil {
+		return err
+	}
 	// report the same failure only once
 	if i := slices.IndexFunc(visits, func(v visit) bool { return v.class != "" }); i >= 0 {
 		t.unanswered = true
 		t.fail(Problem{Code: ProblemNoAnswer, Value: string(visits[i].class)})
 	}
+	return nil
 }
 
 // visit opens an address in the order's browser. It ignores what the shop shows:

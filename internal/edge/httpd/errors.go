@@ -155,9 +155,7 @@ func (h *errorHandler) report(c echo.Context, status int, err error) {
 		slog.String("route", h.routes.of(c)),
 		slog.Int("status", status),
 		slog.Any("error", chain(err)),
-	}
-	if panicked, ok := errors.AsType[*fault.PanicError](err); ok {
-		attrs = append(attrs, slog.Any("stack", panicked.Frames))
+		fault.Stack(err),
 	}
 	h.log.LogAttrs(ctx, slog.LevelError, "request failed", attrs...)
 }

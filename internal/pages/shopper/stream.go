@@ -313,7 +313,7 @@ func (s *stream) answer(work context.Context, frame taken) (websocket.StatusCode
 	case errors.Is(err, context.DeadlineExceeded):
 		return websocket.StatusTryAgainLater, "busy"
 	case err != nil:
-		s.pages.cfg.Logger.Error("camera check failed", "error", err)
+		s.pages.cfg.Logger.Error("camera check failed", "error", err, fault.Stack(err))
 		return websocket.StatusTryAgainLater, "failed"
 	}
 	ctx := context.WithoutCancel(work)

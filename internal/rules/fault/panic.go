@@ -1,7 +1,9 @@
 package fault
 
 import (
+	"errors"
 	"fmt"
+	"log/slog"
 	"runtime"
 	"sync/atomic"
 )
@@ -16,6 +18,15 @@ type PanicError struct {
 
 // Error returns the kind of the panic.
 func (p *PanicError) Error() string { return "panic: " + p.kind }
+
+// Stack returns the log attribute "stack" if err contains a panic, otherwise an
+// empty one, which handlers leave out.
+func Stack(err error) slog.Attr {
+	if p, ok := errors.AsType[*PanicError](err); ok {
+		return slog.Any("stack", p.Frames)
+	}
+	return slog.Attr{}
+}
 
 var panics atomic.Int64
 

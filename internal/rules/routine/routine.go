@@ -5,7 +5,6 @@ package routine
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"time"
 
@@ -36,8 +35,8 @@ func Go(name string, fn func()) {
 // run calls fn and reports whether it returned without a panic.
 func run(name string, fn func()) bool {
 	err := Try(func() error { fn(); return nil })
-	if p, ok := errors.AsType[*fault.PanicError](err); ok {
-		slog.Error("a panic was recovered", "in", name, "error", p, "stack", p.Frames)
+	if err != nil {
+		slog.Error("a panic was recovered", "in", name, "error", err, fault.Stack(err))
 	}
 	return err == nil
 }

@@ -103,7 +103,7 @@ func (r *Request) Unread(part string, err error) (bool, error) {
 	if err == nil || code != "" && code != fault.Unavailable || r.Ctx().Err() != nil {
 		return false, err
 	}
-	r.desk.cfg.Logger.Error("part of a page not read", "page", r.Route.Path, "part", part, "error", err)
+	r.desk.cfg.Logger.Error("part of a page not read", "page", r.Route.Path, "part", part, "error", err, fault.Stack(err))
 	return true, nil
 }
 
