@@ -46,10 +46,12 @@ func extract(pack []byte) ([]file, error) {
 		return nil, errNoPack
 	}
 	var files []file
+	left := uint64(len(pack)) // entries may name the same bytes, so their sizes are added up
 	for _, entry := range r.File {
-		if entry.Method != zip.Store || entry.UncompressedSize64 > uint64(len(pack)) {
+		if entry.Method != zip.Store || entry.UncompressedSize64 > left {
 			return nil, errNoPack
 		}
+		left -= entry.UncompressedSize64
 		part, err := entry.Open()
 		if err != nil {
 			return nil, errNoPack

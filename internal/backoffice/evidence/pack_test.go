@@ -3,10 +3,13 @@ package evidence_test
 import (
 	"archive/zip"
 	"bytes"
+	"encoding/binary"
 	"encoding/csv"
 	"errors"
+	"hash/crc32"
 	"io"
 	"maps"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -328,4 +331,44 @@ func TestBrokenLog(t *testing.T) {
 			t.Errorf("%v", err)
 		}
 	})
+}
+
+// TestOneFileNamedManyTimes: an archive whose entries share their bytes is refused
+// before it takes more memory than itself.
+func TestOneFileNamedManyTimes(t *testing.T) {
+	const size, entries = 1 << 20, 1500
+	var pack bytes.Buffer
+	w := zip.NewWriter(&pack)
+	data := make([]byte, size)
+	part, err := w.CreateRaw(&zip.FileHeader{
+		Name: "a", Method: zip.Store, CRC32: crc32.ChecksumIEEE(data), CompressedSize64: size, UncompressedSize64: size,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := part.Write(data); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	// The directory's only entry is repeated; see section 4.3 of APPNOTE.TXT.
+	const tail = 22
+	whole := pack.Bytes()
+	start := bytes.Index(whole, []byte("PK\x01\x02"))
+	entry, end := whole[start:len(whole)-tail], slices.Clone(whole[len(whole)-tail:])
+	binary.LittleEndian.PutUint16(end[8:], entries)
+	binary.LittleEndian.PutUint16(end[10:], entries)
+	binary.LittleEndian.PutUint32(end[12:], uint32(entries*len(entry)))
+	forged := slices.Concat(whole[:start], bytes.Repeat(entry, entries), end)
+
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	if _, err := evidence.Verify(forged, nil); err == nil {
+		t.Error("accepted")
+	}
+	runtime.ReadMemStats(&after)
+	if took := after.TotalAlloc - before.TotalAlloc; took > 8*uint64(len(forged)) {
+		t.Errorf("%d bytes were allocated for a pack of %d", took, len(forged))
+	}
 }
