@@ -28,9 +28,17 @@ func (s *Store) UpdateCredit(ctx context.Context, fn func(billing.CreditTx) erro
 
 // Credit implements billing.Store.
 func (s *Store) Credit(ctx context.Context, tenantID uuid.UUID) (int64, error) {
-	return view(ctx, s, func(tx *Tx) (units int64, err error) {
-		return units, tx.db.Raw("SELECT units FROM credit_balances WHERE tenant_id = ?", tenantID).Scan(&units).Error
-	})
+	return view(ctx, s, func(tx *Tx) (int64, error) { return tx.Credit(tenantID) })
+}
+
+// Credit implements billing.CreditTx.
+func (tx *Tx) Credit(tenantID uuid.UUID) (units int64, err error) {
+	return units, tx.db.Raw("SELECT units FROM credit_balances WHERE tenant_id = ?", tenantID).Scan(&units).Error
+}
+
+// HasEntry implements billing.CreditTx.
+func (tx *Tx) HasEntry(id uuid.UUID) (found bool, err error) {
+	return found, tx.db.Raw("SELECT EXISTS (SELECT 1 FROM ledger_entries WHERE id = ?)", id).Scan(&found).Error
 }
 
 // Credits implements billing.Store.

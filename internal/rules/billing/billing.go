@@ -120,6 +120,10 @@ type Tx interface {
 type CreditTx interface {
 	Tx
 	audit.Tx
+	// Credit returns the balance as Store.Credit does, with the transaction's changes.
+	Credit(tenantID uuid.UUID) (int64, error)
+	// HasEntry reports whether the ledger has an entry.
+	HasEntry(id uuid.UUID) (bool, error)
 }
 
 // Store is the part of a store that billing uses outside sessions'
@@ -184,7 +188,8 @@ func Settle(tx Tx, sessionID uuid.UUID, now time.Time) (bool, error) {
 // TopUp adds n (1 to MaxTopUp) units of prepaid credit, with an entry of the
 // tenant's audit log, and returns the new balance. The note goes into the entry;
 // it may be empty. TopUp returns fault.Invalid for any other n, and with the
-// field note for one that breaks audit.CheckNote.
+// field note for one that breaks audit.CheckNote. With any error but
+// fault.Unavailable, nothing was booked.
 func TopUp(
 	ctx context.Context, store Store, actor audit.Actor, tenantID uuid.UUID, n int64, note string, now time.Time,
 ) (int64, error) {
@@ -198,26 +203,50 @@ func TopUp(
 		Scope: audit.OfTenant(tenantID), At: now, Actor: actor, Action: audit.CreditAdd, Target: tenantID.String(),
 		Detail: audit.Detail{Params: audit.WithNote(map[string]string{"units": strconv.FormatInt(n, 10)}, "note", note)},
 	}
-	err := store.UpdateCredit(ctx, func(tx CreditTx) error {
+	id, err := uuid.NewV7()
+	if err != nil {
+		return 0, err
+	}
+	book := func(tx CreditTx) error {
 		if _, err := tx.AddCredit(tenantID, n); err != nil {
 			return err
 		}
-		id, err := uuid.NewV7()
-		if err != nil {
-			return err
-		}
-		err = tx.AppendEntries(Entry{
+		err := tx.AppendEntries(Entry{
 			ID: id, TenantID: tenantID, Kind: EntryTopUp, Source: SourceCredit, Delta: n, CreatedAt: now,
 		})
 		if err != nil {
 			return err
 		}
 		return tx.AppendAudit(act)
-	})
-	if err != nil {
-		return 0, err
 	}
-	return store.Credit(ctx, tenantID)
+	balance, err := bookOnce(ctx, store, tenantID, id, book)
+	if code := fault.CodeOf(err); code == fault.Unavailable || code == fault.Conflict {
+		// A failed COMMIT may have taken effect, perhaps only now.
+		balance, err = bookOnce(ctx, store, tenantID, id, book)
+	}
+	if fault.CodeOf(err) == fault.Unavailable {
+		return 0, fault.Wrap(err, fault.Unavailable, "Nobody can say yet whether the credit was booked: look at the ledger first")
+	}
+	return balance, err
+}
+
+// bookOnce runs book, unless the entry with this ID is in the ledger, and returns
+// the balance, all in one transaction.
+func bookOnce(
+	ctx context.Context, store Store, tenantID, id uuid.UUID, book func(CreditTx) error,
+) (balance int64, err error) {
+	err = store.UpdateCredit(ctx, func(tx CreditTx) error {
+		booked, err := tx.HasEntry(id)
+		if err == nil && !booked {
+			err = book(tx)
+		}
+		if err != nil {
+			return err
+		}
+		balance, err = tx.Credit(tenantID)
+		return err
+	})
+	return balance, err
 }
 
 func appendEntry(tx Tx, h Hold, kind EntryKind, delta int64, now time.Time) error {
