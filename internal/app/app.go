@@ -293,7 +293,7 @@ func (a *App) buildAPI(cfg config.Config, sealer *credential.Sealer, edge httpd.
 
 // checks returns the readiness checks.
 func (a *App) checks(cfg config.Config) map[string]func(context.Context) error {
-	checks := map[string]func(context.Context) error{"database": a.Store.Ping}
+	checks := map[string]func(context.Context) error{"database": a.Store.Ping, "database_writes": a.Store.Writable}
 	if cfg.ServesPages() {
 		checks["models"] = func(context.Context) error { return nil } // New has already failed if required models are missing
 		checks["accepting"] = func(context.Context) error {

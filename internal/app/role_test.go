@@ -108,6 +108,9 @@ func TestRolePaths(t *testing.T) {
 			if tt.path == "/readyz" && strings.Contains(body, "models") != (role.name != "api") {
 				t.Errorf("%s of %s: %s", tt.path, role.name, body)
 			}
+			if tt.path == "/readyz" && !strings.Contains(body, `"database_writes":"ok"`) {
+				t.Errorf("%s of %s says nothing of a read-only database: %s", tt.path, role.name, body)
+			}
 		}
 	}
 }

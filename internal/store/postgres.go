@@ -165,9 +165,7 @@ func (p *pgServer) open(conns int) *sql.DB {
 	if !p.isPooled() {
 		config.DescriptionCacheCapacity = 0 // not used
 	}
-	pool := stdlib.OpenDB(config, stdlib.OptionAfterConnect(resultsInUTC))
-	pool.SetMaxOpenConns(conns)
-	pool.SetMaxIdleConns(conns)
+	pool := sharing(stdlib.GetConnector(config, stdlib.OptionAfterConnect(resultsInUTC)), conns)
 	pool.SetConnMaxIdleTime(5 * time.Minute)
 	pool.SetConnMaxLifetime(30 * time.Minute)
 	return pool

@@ -87,6 +87,24 @@ func (s *Store) Ping(ctx context.Context) error {
 	})
 }
 
+// errReadOnly is returned by Writable.
+var errReadOnly = fault.New(fault.Unavailable, "Database is read-only")
+
+// Writable reports whether the database accepts changes: nil, or
+// fault.Unavailable. It writes nothing, and on SQLite finds nothing out.
+func (s *Store) Writable(ctx context.Context) error {
+	if s.postgres == nil {
+		return nil
+	}
+	readOnly, err := view(ctx, s, func(tx *Tx) (readOnly bool, err error) {
+		return readOnly, tx.db.Raw("SELECT current_setting('transaction_read_only')::boolean").Scan(&readOnly).Error
+	})
+	if err == nil && readOnly {
+		return errReadOnly
+	}
+	return err
+}
+
 // LockServe makes this process the only server of a SQLite file until Close. It
 // fails with fault.Conflict when another process serves the file. Operator
 // commands do not take the lock and may run while a server runs. PostgreSQL serves
