@@ -155,6 +155,7 @@ func limitBody(next echo.HandlerFunc) echo.HandlerFunc {
 			return errTooLarge
 		}
 		if req.ContentLength > 0 {
+			req.Body = &lateBody{ReadCloser: req.Body, conn: http.NewResponseController(c.Response())}
 			return next(c)
 		}
 		data, err := io.ReadAll(http.MaxBytesReader(c.Response(), req.Body, maxBodyBytes))
@@ -167,6 +168,24 @@ func limitBody(next echo.HandlerFunc) echo.HandlerFunc {
 		req.Body, req.ContentLength = io.NopCloser(bytes.NewReader(data)), int64(len(data))
 		return next(c)
 	}
+}
+
+// lateBody is a body that the client has readTimeout to send, counted from its first
+// Read. What the gateway did before, such as waiting for a slow database, does not
+// count: otherwise a valid request would look like one that was cut off.
+type lateBody struct {
+	io.ReadCloser
+	conn  *http.ResponseController
+	begun bool
+}
+
+// Read implements io.Reader.
+func (b *lateBody) Read(p []byte) (int, error) {
+	if !b.begun {
+		b.begun = true
+		_ = b.conn.SetReadDeadline(time.Now().Add(readTimeout)) // fails without a connection, as in tests
+	}
+	return b.ReadCloser.Read(p)
 }
 
 // bodyTime is how long an answer waits for the rest of a body.

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"testing"
 	"time"
 
@@ -187,5 +188,40 @@ func TestShutdownClosesListenerOnce(t *testing.T) {
 	}
 	if err := server.Close(); err != nil {
 		t.Errorf("close: %v", err)
+	}
+}
+
+// TestSlowDatabaseIsNotTheClientsFault: a valid body in a packet of its own is read,
+// although the gateway took longer to authenticate than a client may take to send.
+func TestSlowDatabaseIsNotTheClientsFault(t *testing.T) {
+	t.Parallel()
+	const patience = 300 * time.Millisecond
+	e, _ := newEdge(t, &stub{}, func(cfg *httpd.Config) {
+		cfg.Authenticate = func(echo.Context) error {
+			time.Sleep(2 * patience)
+			return nil
+		}
+	})
+	server := httptest.NewUnstartedServer(e)
+	server.Config.ReadTimeout = patience
+	server.Start()
+	defer server.Close()
+	conn, err := net.Dial("tcp", server.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	const body = `{"target_age":18}`
+	_, _ = io.WriteString(conn, "POST /api/v1/sessions/create HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer svc_test_x\r\n"+
+		"Content-Type: application/json\r\nContent-Length: "+strconv.Itoa(len(body))+"\r\n\r\n")
+	time.Sleep(patience / 3)
+	_, _ = io.WriteString(conn, body)
+	res, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	if res.StatusCode >= 400 {
+		t.Errorf("status %d", res.StatusCode)
 	}
 }
