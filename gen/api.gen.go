@@ -471,6 +471,9 @@ type TestCapReached = TextError
 // TestKeyNeeded An error with a text.
 type TestKeyNeeded = TextError
 
+// TooManyTestChanges An error with a text.
+type TooManyTestChanges = TextError
+
 // TooManyWaiting An error with a text.
 type TooManyWaiting = TextError
 
@@ -494,7 +497,7 @@ type ListTestEventsParams struct {
 	// SessionID Only events of this session.
 	SessionID *openapi_types.UUID `form:"session_id,omitempty" json:"session_id,omitempty"`
 
-	// After Only events that came after this one. `evt_` with a UUID of zeros comes before all events.
+	// After Only events that were stored after this one. `evt_` with a UUID of zeros comes before all events.
 	After *string `form:"after,omitempty" json:"after,omitempty"`
 
 	// Wait How many seconds to wait for an event. By default the gateway does not wait.
@@ -824,6 +827,15 @@ type TestCapReachedJSONResponse struct {
 }
 
 type TestKeyNeededJSONResponse TextError
+
+type TooManyTestChangesResponseHeaders struct {
+	RetryAfter int
+}
+type TooManyTestChangesJSONResponse struct {
+	Body TextError
+
+	Headers TooManyTestChangesResponseHeaders
+}
 
 type TooManyWaitingResponseHeaders struct {
 	RetryAfter int
@@ -1566,6 +1578,21 @@ func (response ResendTestEvent422JSONResponse) VisitResendTestEventResponse(w ht
 	return err
 }
 
+type ResendTestEvent429JSONResponse struct{ TooManyTestChangesJSONResponse }
+
+func (response ResendTestEvent429JSONResponse) VisitResendTestEventResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Retry-After", fmt.Sprint(response.Headers.RetryAfter))
+	w.WriteHeader(429)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ResendTestEvent500JSONResponse struct{ InternalErrorJSONResponse }
 
 func (response ResendTestEvent500JSONResponse) VisitResendTestEventResponse(w http.ResponseWriter) error {
@@ -1731,6 +1758,21 @@ func (response MoveTestClock422JSONResponse) VisitMoveTestClockResponse(w http.R
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(422)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type MoveTestClock429JSONResponse struct{ TooManyTestChangesJSONResponse }
+
+func (response MoveTestClock429JSONResponse) VisitMoveTestClockResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Retry-After", fmt.Sprint(response.Headers.RetryAfter))
+	w.WriteHeader(429)
 	_, err := buf.WriteTo(w)
 	return err
 }

@@ -169,22 +169,26 @@ func (l *listener) listen(ctx context.Context) error {
 
 // replay passes one event on. An answer that is not 2xx is an error.
 func (l *listener) replay(ctx context.Context, id string) error {
-	found, err := l.events(ctx, justBefore(id), 0)
-	if err != nil {
-		return err
+	for after := justBefore(id); ; {
+		found, err := l.events(ctx, after, 0)
+		if err != nil {
+			return err
+		}
+		if len(found) == 0 {
+			return errors.New("there is no such event of a test session of this tenant")
+		}
+		if i := slices.IndexFunc(found, func(e client.TestEvent) bool { return e.EventID == id }); i >= 0 {
+			if answer := l.pass(ctx, found[i]); answer < 200 || answer > 299 {
+				return errors.New("the receiver did not answer 2xx")
+			}
+			return nil
+		}
+		after = found[len(found)-1].EventID
 	}
-	i := slices.IndexFunc(found, func(e client.TestEvent) bool { return e.EventID == id })
-	if i < 0 {
-		return errors.New("there is no such event of a test session of this tenant")
-	}
-	if answer := l.pass(ctx, found[i]); answer < 200 || answer > 299 {
-		return errors.New("the receiver did not answer 2xx")
-	}
-	return nil
 }
 
 // justBefore returns an ID that sorts before an event's, but after those of all
-// earlier events.
+// earlier events. After it, the gateway lists the event and perhaps some earlier ones.
 func justBefore(id string) string {
 	const tail = 12 // hexadecimal digits of a UUID's last group
 	if len(id) != len(beforeAll) {

@@ -473,6 +473,9 @@ type TestCapReached = TextError
 // TestKeyNeeded An error with a text.
 type TestKeyNeeded = TextError
 
+// TooManyTestChanges An error with a text.
+type TooManyTestChanges = TextError
+
 // TooManyWaiting An error with a text.
 type TooManyWaiting = TextError
 
@@ -496,7 +499,7 @@ type ListTestEventsParams struct {
 	// SessionID Only events of this session.
 	SessionID *openapi_types.UUID `form:"session_id,omitempty" json:"session_id,omitempty"`
 
-	// After Only events that came after this one. `evt_` with a UUID of zeros comes before all events.
+	// After Only events that were stored after this one. `evt_` with a UUID of zeros comes before all events.
 	After *string `form:"after,omitempty" json:"after,omitempty"`
 
 	// Wait How many seconds to wait for an event. By default the gateway does not wait.
@@ -733,7 +736,8 @@ type ClientInterface interface {
 	// the headers of a delivery that is signed now, so that your receiver can verify it as usual. Events
 	// are listed even if no Webhook URL is registered.
 	//
-	// With `after`, the answer has the events that came after that one, oldest first. With `wait`, the
+	// With `after`, the answer has the events that were stored after that one, in the order in which they
+	// were stored. A client that always asks with the last event ID it got misses none. With `wait`, the
 	// gateway answers as soon as there is an event, or with an empty list after that many seconds. At most
 	// three requests of a tenant can wait at the same time.
 	//
@@ -874,7 +878,8 @@ func (c *Client) GetSessionStatus(ctx context.Context, sessionID SessionID, reqE
 // the headers of a delivery that is signed now, so that your receiver can verify it as usual. Events
 // are listed even if no Webhook URL is registered.
 //
-// With `after`, the answer has the events that came after that one, oldest first. With `wait`, the
+// With `after`, the answer has the events that were stored after that one, in the order in which they
+// were stored. A client that always asks with the last event ID it got misses none. With `wait`, the
 // gateway answers as soon as there is an event, or with an empty list after that many seconds. At most
 // three requests of a tenant can wait at the same time.
 //
@@ -1344,7 +1349,8 @@ type ClientWithResponsesInterface interface {
 	// the headers of a delivery that is signed now, so that your receiver can verify it as usual. Events
 	// are listed even if no Webhook URL is registered.
 	//
-	// With `after`, the answer has the events that came after that one, oldest first. With `wait`, the
+	// With `after`, the answer has the events that were stored after that one, in the order in which they
+	// were stored. A client that always asks with the last event ID it got misses none. With `wait`, the
 	// gateway answers as soon as there is an event, or with an empty list after that many seconds. At most
 	// three requests of a tenant can wait at the same time.
 	//
@@ -1824,6 +1830,11 @@ func (r ListTestEventsResponse) ContentType() string {
 	return ""
 }
 
+// ResendTestEventResponse429Headers the declared response headers of an HTTP 429 response for ResendTestEvent
+type ResendTestEventResponse429Headers struct {
+	RetryAfter int
+}
+
 // ResendTestEventResponse503Headers the declared response headers of an HTTP 503 response for ResendTestEvent
 type ResendTestEventResponse503Headers struct {
 	RetryAfter *int
@@ -1844,12 +1855,16 @@ type ResendTestEventResponse struct {
 	JSON409 *TextError
 	// JSON422 the response for an HTTP 422 `application/json` response
 	JSON422 *ValidationError
+	// JSON429 the response for an HTTP 429 `application/json` response
+	JSON429 *TooManyTestChanges
 	// JSON500 the response for an HTTP 500 `application/json` response
 	JSON500 *InternalError
 	// JSON503 the response for an HTTP 503 `application/json` response
 	JSON503 *Unavailable
 	// JSONDefault the response for an HTTP default `application/json` response
 	JSONDefault *OtherError
+	// Headers429 the parsed response headers for an HTTP 429 response
+	Headers429 *ResendTestEventResponse429Headers
 	// Headers503 the parsed response headers for an HTTP 503 response
 	Headers503 *ResendTestEventResponse503Headers
 }
@@ -1882,6 +1897,11 @@ func (r ResendTestEventResponse) GetJSON409() *TextError {
 // GetJSON422 returns the response for an HTTP 422 `application/json` response
 func (r ResendTestEventResponse) GetJSON422() *ValidationError {
 	return r.JSON422
+}
+
+// GetJSON429 returns the response for an HTTP 429 `application/json` response
+func (r ResendTestEventResponse) GetJSON429() *TooManyTestChanges {
+	return r.JSON429
 }
 
 // GetJSON500 returns the response for an HTTP 500 `application/json` response
@@ -1928,6 +1948,11 @@ func (r ResendTestEventResponse) ContentType() string {
 	return ""
 }
 
+// MoveTestClockResponse429Headers the declared response headers of an HTTP 429 response for MoveTestClock
+type MoveTestClockResponse429Headers struct {
+	RetryAfter int
+}
+
 // MoveTestClockResponse503Headers the declared response headers of an HTTP 503 response for MoveTestClock
 type MoveTestClockResponse503Headers struct {
 	RetryAfter *int
@@ -1950,12 +1975,16 @@ type MoveTestClockResponse struct {
 	JSON413 *TextError
 	// JSON422 the response for an HTTP 422 `application/json` response
 	JSON422 *ValidationError
+	// JSON429 the response for an HTTP 429 `application/json` response
+	JSON429 *TooManyTestChanges
 	// JSON500 the response for an HTTP 500 `application/json` response
 	JSON500 *InternalError
 	// JSON503 the response for an HTTP 503 `application/json` response
 	JSON503 *Unavailable
 	// JSONDefault the response for an HTTP default `application/json` response
 	JSONDefault *OtherError
+	// Headers429 the parsed response headers for an HTTP 429 response
+	Headers429 *MoveTestClockResponse429Headers
 	// Headers503 the parsed response headers for an HTTP 503 response
 	Headers503 *MoveTestClockResponse503Headers
 }
@@ -1993,6 +2022,11 @@ func (r MoveTestClockResponse) GetJSON413() *TextError {
 // GetJSON422 returns the response for an HTTP 422 `application/json` response
 func (r MoveTestClockResponse) GetJSON422() *ValidationError {
 	return r.JSON422
+}
+
+// GetJSON429 returns the response for an HTTP 429 `application/json` response
+func (r MoveTestClockResponse) GetJSON429() *TooManyTestChanges {
+	return r.JSON429
 }
 
 // GetJSON500 returns the response for an HTTP 500 `application/json` response
@@ -2129,7 +2163,8 @@ func (c *ClientWithResponses) GetSessionStatusWithResponse(ctx context.Context, 
 // the headers of a delivery that is signed now, so that your receiver can verify it as usual. Events
 // are listed even if no Webhook URL is registered.
 //
-// With `after`, the answer has the events that came after that one, oldest first. With `wait`, the
+// With `after`, the answer has the events that were stored after that one, in the order in which they
+// were stored. A client that always asks with the last event ID it got misses none. With `wait`, the
 // gateway answers as soon as there is an event, or with an empty list after that many seconds. At most
 // three requests of a tenant can wait at the same time.
 //
@@ -2673,6 +2708,13 @@ func ParseResendTestEventResponse(rsp *http.Response) (*ResendTestEventResponse,
 		}
 		response.JSON422 = &dest
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest TooManyTestChanges
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON429 = &dest
+
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
 		var dest InternalError
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
@@ -2700,6 +2742,16 @@ func ParseResendTestEventResponse(rsp *http.Response) (*ResendTestEventResponse,
 	}
 
 	switch {
+	case rsp.StatusCode == 429:
+		var headers ResendTestEventResponse429Headers
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = value
+		}
+		response.Headers429 = &headers
 	case rsp.StatusCode == 503:
 		var headers ResendTestEventResponse503Headers
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
@@ -2778,6 +2830,13 @@ func ParseMoveTestClockResponse(rsp *http.Response) (*MoveTestClockResponse, err
 		}
 		response.JSON422 = &dest
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest TooManyTestChanges
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON429 = &dest
+
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
 		var dest InternalError
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
@@ -2805,6 +2864,16 @@ func ParseMoveTestClockResponse(rsp *http.Response) (*MoveTestClockResponse, err
 	}
 
 	switch {
+	case rsp.StatusCode == 429:
+		var headers MoveTestClockResponse429Headers
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = value
+		}
+		response.Headers429 = &headers
 	case rsp.StatusCode == 503:
 		var headers MoveTestClockResponse503Headers
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {

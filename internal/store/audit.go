@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"time"
 
 	"gorm.io/gorm/clause"
 
@@ -33,6 +34,11 @@ func (tx *Tx) AppendAudit(act audit.Act) error {
 	if err != nil {
 		return err
 	}
+	if act.Actor == audit.TestKey() {
+		if err := tx.checkTestActs(head, act.At); err != nil {
+			return err
+		}
+	}
 	entry, err := head.head().Next(act)
 	if err != nil {
 		return err
@@ -43,6 +49,18 @@ func (tx *Tx) AppendAudit(act audit.Act) error {
 	}
 	return tx.db.Model(&auditHeadRow{}).Where("scope = ?", entry.Scope).
 		Updates(map[string]any{"seq": entry.Seq, "hash": entry.Hash[:]}).Error
+}
+
+// checkTestActs returns audit.TooManyTestActs if a log has grown too fast for a
+// further entry of a test key.
+func (tx *Tx) checkTestActs(head auditHeadRow, now time.Time) error {
+	var oldest []time.Time
+	err := tx.db.Model(&auditRow{}).Where("scope = ? AND seq = ?", head.Scope, head.Seq-audit.MaxTestActs+1).
+		Pluck("at", &oldest).Error
+	if err == nil && len(oldest) > 0 && now.Sub(oldest[0]) < audit.TestActsPeriod {
+		return audit.TooManyTestActs(oldest[0], now)
+	}
+	return err
 }
 
 // AuditEntries implements audit.Store.

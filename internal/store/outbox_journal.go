@@ -30,12 +30,7 @@ func (s *Store) Events(ctx context.Context, f webhook.Filter) ([]webhook.Record,
 		limit = webhook.MaxPage
 	}
 	return view(ctx, s, func(tx *Tx) ([]webhook.Record, error) {
-		q := inScope(tx.db, f.Scope).Limit(limit)
-		if f.After != "" {
-			q = q.Where("id > ?", f.After).Order("id")
-		} else {
-			q = q.Order("id DESC")
-		}
+		q := inScope(tx.db, f.Scope).Limit(limit).Order("id DESC")
 		if f.Livemode != nil {
 			q = q.Where("livemode = ?", *f.Livemode)
 		}

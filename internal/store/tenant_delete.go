@@ -58,7 +58,7 @@ func (s *Store) DeleteTenant(ctx context.Context, id uuid.UUID, act audit.Act) e
 func (tx *Tx) deleteRest(id uuid.UUID) error {
 	for _, table := range []string{
 		"webhook_endpoints", "ledger_days", "api_refusals", "brands", "tenant_secrets", "api_keys", "usage_counters",
-		"credit_balances",
+		"test_feeds", "credit_balances",
 		"memberships", "links", "notices", "mails", "certifications", "certified_hosts", "qa_cards", "verifiers",
 	} {
 		if err := tx.db.Exec("DELETE FROM "+table+" WHERE tenant_id = ?", id).Error; err != nil {

@@ -291,7 +291,7 @@ func (c *Client) GetDetectedAge(ctx context.Context, sessionID string) (*Detecte
 type ListTestEventsParams struct {
 	// Only events of this session.
 	SessionID string
-	// Only events that came after this one. `evt_` with a UUID of zeros comes before all events.
+	// Only events that were stored after this one. `evt_` with a UUID of zeros comes before all events.
 	After string
 	// How many seconds to wait for an event. By default the gateway does not wait.
 	Wait int
@@ -302,9 +302,10 @@ type ListTestEventsParams struct {
 // Returns the events of your test sessions, newest first, at most 50. Each event has the body and
 // the headers of a delivery that is signed now, so that your receiver can verify it as usual.
 // Events are listed even if no Webhook URL is registered. With `after`, the answer has the events
-// that came after that one, oldest first. With `wait`, the gateway answers as soon as there is an
-// event, or with an empty list after that many seconds. At most three requests of a tenant can wait
-// at the same time. `agegate-dev listen` passes these events to a server on your machine.
+// that were stored after that one, in the order in which they were stored. A client that always
+// asks with the last event ID it got misses none. With `wait`, the gateway answers as soon as there
+// is an event, or with an empty list after that many seconds. At most three requests of a tenant
+// can wait at the same time. `agegate-dev listen` passes these events to a server on your machine.
 func (c *Client) ListTestEvents(ctx context.Context, params ListTestEventsParams) (*TestEventsOut, error) {
 	query, header := url.Values{}, http.Header{}
 	if params.SessionID != "" {

@@ -23,9 +23,6 @@ var (
 	errNoRedirect    = fault.New(fault.Conflict, "Session makes no further redirect")
 )
 
-// testActor is the actor that the audit log names for changes with a test key.
-var testActor = audit.System("API, test key")
-
 // ListTestEvents lists events of test sessions or waits for them (GET
 // /api/v1/test/events).
 func (a *API) ListTestEvents(
@@ -77,7 +74,7 @@ func fromSignedRecord(r webhook.SignedRecord) (gen.TestEvent, error) {
 func (a *API) ResendTestEvent(
 	ctx context.Context, req gen.ResendTestEventRequestObject,
 ) (gen.ResendTestEventResponseObject, error) {
-	err := a.test.Events.ResendEvent(ctx, testActor, testScope(ctx), req.EventID)
+	err := a.test.Events.ResendEvent(ctx, audit.TestKey(), testScope(ctx), req.EventID)
 	switch fault.CodeOf(err) {
 	case fault.NotFound:
 		return nil, errNoEvent
@@ -99,7 +96,7 @@ func (a *API) MoveTestClock(
 	if req.Body.Expire == gen.ExpiringRedirect {
 		move = a.test.Clock.ExpireNextRedirect
 	}
-	switch err := move(ctx, testActor, testScope(ctx), req.SessionID); {
+	switch err := move(ctx, audit.TestKey(), testScope(ctx), req.SessionID); {
 	case errors.Is(err, session.ErrNoRedirect):
 		return nil, errNoRedirect
 	case fault.CodeOf(err) == fault.Conflict: // the session has ended, perhaps only now

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"agegate/internal/rules/fault"
 )
 
 // Scope identifies a log: one tenant's, or the instance's.
@@ -54,6 +56,26 @@ func Operator(id uuid.UUID, name string) Actor { return Actor{KindOperator, id.S
 
 // System returns a part of the gateway as an actor.
 func System(name string) Actor { return Actor{KindSystem, "", name} }
+
+// TestKey is the actor of changes that a request with a test key makes.
+func TestKey() Actor { return System("API, test key") }
+
+// Bounds of what test keys can write: a program that holds one may repeat a request
+// without end.
+const (
+	// MaxTestActs is how many entries of a tenant's log may be younger than
+	// TestActsPeriod when a test key adds one.
+	MaxTestActs    = 600
+	TestActsPeriod = time.Hour
+)
+
+// TooManyTestActs is the fault for a change with a test key while the log grows too
+// fast. oldest is the time of the entry that is MaxTestActs before the next one.
+func TooManyTestActs(oldest, now time.Time) *fault.Error {
+	f := fault.New(fault.TooMany, "Too many changes with a test key")
+	f.RetryAfter = oldest.Add(TestActsPeriod).Sub(now)
+	return f
+}
 
 // Act is an entry before it is written.
 type Act struct {

@@ -86,7 +86,6 @@ type Filter struct {
 	Status   Status
 	Session  uuid.UUID
 	Before   string // an event id: only events made before it, for the next page
-	After    string // an event id: only events made after it, for clients that follow the events
 	Limit    int    // 1 to MaxPage; 0 is MaxPage
 }
 
@@ -101,8 +100,7 @@ const MaxPage = 100
 // one without a scope goes to the log of the tenant whose event or endpoint it
 // is about.
 type Journal interface {
-	// Events returns the records the filter selects, newest first, or with After
-	// oldest first.
+	// Events returns the records the filter selects, newest first.
 	Events(ctx context.Context, f Filter) ([]Record, error)
 	// EventByID returns a record with its attempts, oldest first, or
 	// fault.NotFound.

@@ -12,6 +12,7 @@ import (
 
 	"agegate/internal/rules/audit"
 	"agegate/internal/rules/billing"
+	"agegate/internal/rules/fault"
 )
 
 // acted writes an act in its own transaction.
@@ -142,5 +143,35 @@ func TestAuditEntriesOfManyWritersAreOneChain(t *testing.T) {
 				t.Errorf("%s: %v, %v, want %d entries", scope, end, err, n/2)
 			}
 		}
+	})
+}
+
+// TestTestKeysCannotFillTheLog: a change with a test key is refused while the log has
+// grown by audit.MaxTestActs entries within audit.TestActsPeriod. A person's is not.
+func TestTestKeysCannotFillTheLog(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, s Store) {
+		owner := newTenant(t, s)
+		act := audit.Act{Scope: audit.OfTenant(owner.ID), At: start, Actor: audit.TestKey(), Action: audit.EventResend, Target: "evt_1"}
+		person := act
+		person.Actor = audit.System("test")
+		written := 0
+		for range audit.MaxTestActs + 50 {
+			err := acted(t.Context(), s, act)
+			if err == nil {
+				written++
+				continue
+			}
+			refused, ok := errors.AsType[*fault.Error](err)
+			if !ok || refused.Code != fault.TooMany || refused.RetryAfter <= 0 || refused.RetryAfter > audit.TestActsPeriod {
+				t.Fatalf("after %d entries: %v", written, err)
+			}
+		}
+		if written < audit.MaxTestActs-5 || written > audit.MaxTestActs {
+			t.Errorf("%d entries were written, want about %d", written, audit.MaxTestActs)
+		}
+		wantNoError(t, acted(t.Context(), s, person))
+		act.At = start.Add(audit.TestActsPeriod + time.Second)
+		wantNoError(t, acted(t.Context(), s, act))
 	})
 }

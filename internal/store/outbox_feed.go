@@ -1,0 +1,59 @@
+package store
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+
+	"agegate/internal/rules/webhook"
+)
+
+var _ webhook.FeedStore = (*Store)(nil)
+
+// nextPosition returns the next position in a tenant's feed of test events. The
+// counter's row stays locked until the transaction ends, so events are committed
+// in the order of their positions, whichever replica wrote them and whatever its
+// clock says.
+func (tx *Tx) nextPosition(tenantID uuid.UUID) (position int64, err error) {
+	return position, tx.db.Raw(`INSERT INTO test_feeds (tenant_id, last) VALUES (?, 1)
+		ON CONFLICT (tenant_id) DO UPDATE SET last = test_feeds.last + 1 RETURNING last`, tenantID).Scan(&position).Error
+}
+
+// TestEvents implements webhook.FeedStore.
+func (s *Store) TestEvents(
+	ctx context.Context, tenantID, session uuid.UUID, after string, limit int,
+) ([]webhook.Record, error) {
+	return view(ctx, s, func(tx *Tx) ([]webhook.Record, error) {
+		q := tx.db.Table("webhook_events").Where("tenant_id = ? AND NOT livemode", tenantID).Limit(limit)
+		if session != uuid.Nil {
+			q = q.Where("session_id = ?", session)
+		}
+		if after == "" {
+			return find[webhook.Record](q.Order("feed_position DESC"))
+		}
+		position, err := tx.positionOf(tenantID, after)
+		if err != nil {
+			return nil, err
+		}
+		return find[webhook.Record](q.Where("feed_position > ?", position).Order("feed_position"))
+	})
+}
+
+// lookAhead is the number of events that positionOf compares for an event that is
+// not there.
+const lookAhead = 100
+
+// positionOf returns an event's position in the feed. For an event that is not
+// there, such as a deleted one, it returns a position before those of the next
+// events by ID: no event is left out, and some may be listed again.
+func (tx *Tx) positionOf(tenantID uuid.UUID, id string) (position int64, err error) {
+	if id == webhook.BeforeAllEvents {
+		return 0, nil
+	}
+	return position, tx.db.Raw(`SELECT coalesce(
+		(SELECT feed_position FROM webhook_events WHERE id = ? AND tenant_id = ? AND NOT livemode),
+		(SELECT min(feed_position) - 1 FROM (SELECT feed_position FROM webhook_events
+			WHERE tenant_id = ? AND NOT livemode AND id > ? ORDER BY id LIMIT ?) AS next),
+		(SELECT last FROM test_feeds WHERE tenant_id = ?), 0)`,
+		id, tenantID, tenantID, id, lookAhead, tenantID).Scan(&position).Error
+}
