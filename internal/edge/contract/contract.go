@@ -209,7 +209,7 @@ func (op *operation) checkParameters(ctx echo.Context) violations {
 		}
 		err := openapi3filter.ValidateParameter(ctx.Request().Context(), input, p)
 		switch {
-		case p.In == openapi3.ParameterInHeader && len(ctx.Request().Header.Values(p.Name)) > 1:
+		case len(given(ctx, p)) > 1:
 			found.add("value_error", p.In, p.Name)
 		case err != nil:
 			found.parameter(p, err)
@@ -226,9 +226,21 @@ func plainlyValid(ctx echo.Context, p *openapi3.Parameter) bool {
 	case openapi3.ParameterInPath:
 		return p.Style == "" && onlyUUID(p.Schema) && checkUUID(ctx.Param(p.Name)) == nil
 	case openapi3.ParameterInHeader:
-		return !p.Required && len(ctx.Request().Header.Values(p.Name)) == 0
+		return !p.Required && len(given(ctx, p)) == 0
 	}
 	return false
+}
+
+// given returns the values of a parameter that a request may repeat: a header, or one
+// of the query.
+func given(ctx echo.Context, p *openapi3.Parameter) []string {
+	switch p.In {
+	case openapi3.ParameterInHeader:
+		return ctx.Request().Header.Values(p.Name)
+	case openapi3.ParameterInQuery:
+		return ctx.QueryParams()[p.Name]
+	}
+	return nil
 }
 
 // onlyUUID reports that a schema accepts every UUID.

@@ -46,10 +46,16 @@ func checkContentType(values []string) string {
 	}
 	_, parameters, err := mime.ParseMediaType(values[0])
 	charset, given := parameters["charset"]
-	if err != nil || given && !strings.EqualFold(charset, "utf-8") {
+	if err != nil || given && !isUTF8(charset) {
 		return "json_invalid"
 	}
 	return ""
+}
+
+// isUTF8 reports whether a charset is UTF-8, of which utf8 is an alias that common
+// clients send (WHATWG Encoding Standard, 4.2).
+func isUTF8(charset string) bool {
+	return strings.EqualFold(charset, "utf-8") || strings.EqualFold(charset, "utf8")
 }
 
 // decodeJSON decodes exactly one JSON value as strictjson does, with numbers in

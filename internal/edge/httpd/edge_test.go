@@ -337,6 +337,8 @@ func TestBodies(t *testing.T) {
 			status: 422, want: invalid("model_attributes_type body")},
 		{name: "charset", body: `{"target_age":18}`,
 			header: map[string]string{"Content-Type": "Application/JSON; charset=utf-8"}, status: 201},
+		{name: "alias of the charset", body: `{"target_age":18}`,
+			header: map[string]string{"Content-Type": `application/json; charset="UTF8"`}, status: 201},
 	} {
 		r.run(t)
 	}
