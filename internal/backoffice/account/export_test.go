@@ -36,9 +36,12 @@ const (
 	NetworkWindow = networkWindow
 )
 
-// Hash returns the PHC string of a password.
-func Hash(ctx context.Context, password string) (string, error) {
-	return newHasher(rand.Reader, argonMemory).hash(ctx, strangers, password)
+// Little is so little memory, in KiB, that a hash takes nearly no time.
+const Little = 64
+
+// Hash returns the PHC string of a password, hashed with an amount of memory in KiB.
+func Hash(ctx context.Context, memory uint32, password string) (string, error) {
+	return newHasher(rand.Reader, memory).hash(ctx, strangers, password)
 }
 
 // Limits of the throttles, for tests.

@@ -85,7 +85,7 @@ func TestInvitationAnswersAlike(t *testing.T) {
 			} {
 				s := share(t, url(t), nil)
 				token, into := s.invitation(t)
-				phc := hash(t)
+				phc := hash(t, account.Little)
 				s.add(t, account.User{Email: "app@shop.example", Password: phc, TOTP: []byte("sealed")})
 				s.add(t, account.User{Email: "member@shop.example", Password: phc}, into)
 				s.add(t, account.User{Email: "passkey@shop.example"})

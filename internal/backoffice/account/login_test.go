@@ -41,7 +41,7 @@ func (s *countingStore) UpdateAccounts(ctx context.Context, fn func(account.Tx) 
 // machine.
 func TestLogInCostsTheSame(t *testing.T) {
 	t.Parallel()
-	db, phc := &countingStore{Store: dbtest.Open(t, dbtest.URLs(t)["sqlite"](t))}, hash(t)
+	db, phc := &countingStore{Store: dbtest.Open(t, dbtest.URLs(t)["sqlite"](t))}, hash(t, account.Full.Memory)
 	now := time.Now().UTC().Truncate(time.Microsecond)
 	for name, user := range map[string]account.User{
 		"known": {Password: phc}, "app": {Password: phc, TOTP: []byte("sealed")}, "passkey": {},
@@ -98,13 +98,13 @@ func TestGuessingFromANetwork(t *testing.T) {
 	t.Parallel()
 	for name, url := range dbtest.URLs(t) {
 		t.Run(name, func(t *testing.T) {
-			db, phc, now := dbtest.Open(t, url(t)), hash(t), time.Now().UTC().Truncate(time.Microsecond)
+			db, phc, now := dbtest.Open(t, url(t)), hash(t, account.Little), time.Now().UTC().Truncate(time.Microsecond)
 			sealer, err := credential.NewSealer(make([]byte, credential.SecretLen), rand.Reader)
 			if err != nil {
 				t.Fatal(err)
 			}
 			service := account.NewService(account.Config{Store: db, Sealer: sealer, Random: rand.Reader,
-				Now: func() time.Time { return now }})
+				Now: func() time.Time { return now }, PasswordMemory: account.Little})
 			ada := account.User{ID: uuid.Must(uuid.NewV7()), Name: "Ada", Email: "ada@shop.example", Password: phc,
 				CreatedAt: now}
 			if err := db.UpdateAccounts(t.Context(), func(tx account.Tx) error { return tx.InsertUser(ada) }); err != nil {
@@ -151,9 +151,9 @@ func TestGuessingFromANetwork(t *testing.T) {
 	}
 }
 
-func hash(t *testing.T) string {
+func hash(t *testing.T, memory uint32) string {
 	t.Helper()
-	phc, err := account.Hash(t.Context(), passphrase)
+	phc, err := account.Hash(t.Context(), memory, passphrase)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -73,7 +73,7 @@ func TestLogInEndsWithWhatItProved(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				ada := account.User{ID: uuid.Must(uuid.NewV7()), Name: "Ada", Email: "ada@shop.example", Password: hash(t),
+				ada := account.User{ID: uuid.Must(uuid.NewV7()), Name: "Ada", Email: "ada@shop.example", Password: hash(t, account.Little),
 					CreatedAt: now}
 				if tt.by == "code" {
 					if ada.TOTP, err = sealer.Seal(make([]byte, 20), "totp "+ada.ID.String()); err != nil {
@@ -98,7 +98,7 @@ func TestLogInEndsWithWhatItProved(t *testing.T) {
 				}
 				service := account.NewService(account.Config{
 					Store: interrupted{db, meanwhile}, Sealer: sealer, Random: rand.Reader, Now: func() time.Time { return now },
-					Passkeys: credulous{},
+					Passkeys: credulous{}, PasswordMemory: account.Little,
 				})
 				if tt.by == "password" {
 					account.Watch(service, func(account.Derivation) { meanwhile() })
