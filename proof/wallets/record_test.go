@@ -9,9 +9,9 @@ import (
 
 // record writes what was measured to the document, which the tests otherwise
 // compare with it: `make wallets`.
-var record = flag.Bool("record", false, "write the results to docs/wallets.md")
+var record = flag.Bool("record", false, "write the results to results.md")
 
-const recorded = "../../docs/wallets.md"
+const recorded = "results.md"
 
 // documented compares a section of the document with the lines that a test
 // measured, or writes them there.
