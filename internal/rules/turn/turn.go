@@ -1,5 +1,5 @@
-// Package turn shares processor time fairly, so that nobody waits longer than one
-// turn of each other party.
+// Package turn is a fair queue for processor time: it shares turns so that nobody
+// waits longer than one turn of each other party.
 //
 // The rule is the same everywhere: a fixed number of turns run at a time; tenants
 // take turns, however much work each has, and so do the sessions of a tenant; the

@@ -52,7 +52,7 @@ func TestAnswerCountsAtShutdown(t *testing.T) {
 	r := new(results)
 	d := NewDispatcher(r, r, &Client{transport: aborting{abort}, timeout: AttemptTimeout},
 		Config{Logger: slog.New(slog.DiscardHandler)})
-	d.deliver(ctx, Delivery{Event: Event{ID: "evt_1", Destination: "https://shop.example/hook"}}, new(place))
+	d.deliver(ctx, Delivery{Event: Event{ID: "evt_1", Destination: "https://shop.example/hook"}}, new(slot))
 	if len(r.finished) != 1 || r.finished[0].Action != ActionFinish || r.released != 0 {
 		t.Fatalf("finished %+v, released %d times", r.finished, r.released)
 	}

@@ -65,7 +65,7 @@ type Dispatcher struct {
 	poll, drain, prompt time.Duration
 
 	wake      chan struct{}
-	places    *places
+	slots     *slots
 	running   sync.WaitGroup
 	recording chan struct{} // holds one element per result being written
 }
@@ -76,7 +76,7 @@ func NewDispatcher(queue Queue, keys Keys, client *Client, cfg Config) *Dispatch
 		queue: queue, keys: keys, client: client, cfg: cfg,
 		poll: pollInterval, drain: drainTime, prompt: promptTime,
 		wake:      make(chan struct{}, 1),
-		places:    newPlaces(),
+		slots:     newSlots(),
 		recording: make(chan struct{}, maxRecording),
 	}
 }
@@ -115,7 +115,7 @@ func (d *Dispatcher) Run(ctx context.Context) {
 	_ = pruning.Wait() // prune returns no error
 }
 
-// round claims due deliveries for the free places and starts their attempts.
+// round claims due deliveries for the free slots and starts their attempts.
 func (d *Dispatcher) round(ctx, attempts context.Context) error {
 	due, err := d.queue.DueTenants(ctx)
 	if err != nil {
@@ -126,7 +126,7 @@ func (d *Dispatcher) round(ctx, attempts context.Context) error {
 	rand.Shuffle(len(due), func(i, j int) { due[i], due[j] = due[j], due[i] })
 	var byLane [lanes][]uuid.UUID
 	for _, tenant := range due {
-		l := d.places.laneOf(tenant)
+		l := d.slots.laneOf(tenant)
 		byLane[l] = append(byLane[l], tenant)
 	}
 	for l, tenants := range byLane {
@@ -139,19 +139,19 @@ func (d *Dispatcher) round(ctx, attempts context.Context) error {
 	return nil
 }
 
-// claim takes places in the lane for the tenants, claims at most as many
+// claim takes slots in the lane for the tenants, claims at most as many
 // deliveries, and starts their attempts.
 func (d *Dispatcher) claim(ctx context.Context, l lane, tenants []uuid.UUID) error {
-	taken := make(map[uuid.UUID][]*place)
+	taken := make(map[uuid.UUID][]*slot)
 	var claims []Claim
 	for _, tenant := range tenants {
 		if len(claims) == claimBatch[l] {
 			d.Wake() // for the tenants that are left
 			break
 		}
-		if places := d.places.take(tenant, l); len(places) > 0 {
-			taken[tenant] = places
-			claims = append(claims, Claim{TenantID: tenant, Limit: len(places)})
+		if slots := d.slots.take(tenant, l); len(slots) > 0 {
+			taken[tenant] = slots
+			claims = append(claims, Claim{TenantID: tenant, Limit: len(slots)})
 		}
 	}
 	if len(claims) == 0 {
@@ -167,39 +167,39 @@ func (d *Dispatcher) claim(ctx context.Context, l lane, tenants []uuid.UUID) err
 		if len(unused) == 0 {
 			d.Wake() // the tenant may have more
 		}
-		d.places.giveBack(unused)
+		d.slots.giveBack(unused)
 	}
 	return err
 }
 
-func (d *Dispatcher) start(ctx context.Context, delivery Delivery, pl *place) {
+func (d *Dispatcher) start(ctx context.Context, delivery Delivery, held *slot) {
 	d.running.Add(1)
 	routine.Go("attempt of a webhook", func() {
 		defer d.running.Done()
 		defer func() {
-			if d.places.leave(pl) {
+			if d.slots.leave(held) {
 				d.Wake()
 			}
 		}()
-		d.deliver(ctx, delivery, pl)
+		d.deliver(ctx, delivery, held)
 	})
 }
 
-// post makes the request and records in places whether it was prompt.
-func (d *Dispatcher) post(ctx context.Context, delivery Delivery, header http.Header, pl *place) Answer {
+// post makes the request and records in slots whether it was prompt.
+func (d *Dispatcher) post(ctx context.Context, delivery Delivery, header http.Header, held *slot) Answer {
 	overdue := time.AfterFunc(d.prompt, func() {
-		d.places.overdue(pl)
-		d.Wake() // a place in the prompt lane is free now
+		d.slots.overdue(held)
+		d.Wake() // a slot in the prompt lane is free now
 	})
 	answer := d.client.Post(ctx, delivery.Destination, header, delivery.Body)
 	if overdue.Stop() {
-		d.places.answered(pl)
+		d.slots.answered(held)
 	}
 	return answer
 }
 
 // deliver makes one attempt and records its result.
-func (d *Dispatcher) deliver(ctx context.Context, delivery Delivery, pl *place) {
+func (d *Dispatcher) deliver(ctx context.Context, delivery Delivery, held *slot) {
 	log := d.cfg.Logger.With("event", delivery.ID, "tenant", delivery.TenantID, "attempt", delivery.Lease.Number)
 	header, err := d.sign(ctx, delivery)
 	if err != nil {
@@ -207,7 +207,7 @@ func (d *Dispatcher) deliver(ctx context.Context, delivery Delivery, pl *place) 
 		d.release(log, delivery.Lease, faultWait)
 		return
 	}
-	answer := d.post(ctx, delivery, header, pl)
+	answer := d.post(ctx, delivery, header, held)
 	if ctx.Err() != nil && answer.StatusCode == 0 {
 		d.release(log, delivery.Lease, 0) // the shutdown aborted it, not the receiver
 		return

@@ -288,7 +288,7 @@ func TestDispatcherLeavesNoLease(t *testing.T) {
 	})
 }
 
-// Receivers of many tenants hang, with more deliveries than places, and one
+// Receivers of many tenants hang, with more deliveries than slots, and one
 // hangs every other time. Tenants whose receivers answer are still served.
 func TestDispatcherManyHang(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, s *store.Store) {

@@ -8,10 +8,10 @@ import (
 )
 
 func TestShare(t *testing.T) {
-	const half = lanePlaces / 2
+	const half = laneSlots / 2
 	for _, tc := range []struct{ free, known, untried int }{
-		{-3, 0, 0}, {0, 0, 0}, {1, 1, 0}, {lanePlaces / 8, 1, 0}, {lanePlaces/8 + 1, 1, 1},
-		{half, 1, 1}, {half + 1, 1, 1}, {half + 3, 3, 1}, {half + 8, 8, 1}, {lanePlaces, 8, 1},
+		{-3, 0, 0}, {0, 0, 0}, {1, 1, 0}, {laneSlots / 8, 1, 0}, {laneSlots/8 + 1, 1, 1},
+		{half, 1, 1}, {half + 1, 1, 1}, {half + 3, 3, 1}, {half + 8, 8, 1}, {laneSlots, 8, 1},
 	} {
 		if got := share(tc.free, false); got != tc.known {
 			t.Errorf("share(%d) = %d, want %d", tc.free, got, tc.known)
@@ -25,34 +25,34 @@ func TestShare(t *testing.T) {
 // trial is a tenant whose attempts the test lets hang or answers.
 type trial struct {
 	t      testing.TB
-	places *places
+	slots  *slots
 	tenant uuid.UUID
-	held   []*place
+	held   []*slot
 }
 
-func newTrial(t testing.TB, p *places) *trial { return &trial{t: t, places: p, tenant: uuid.New()} }
+func newTrial(t testing.TB, p *slots) *trial { return &trial{t: t, slots: p, tenant: uuid.New()} }
 
 // take starts as many attempts as the tenant may start now.
 func (a *trial) take() int {
-	taken := a.places.take(a.tenant, a.places.laneOf(a.tenant))
+	taken := a.slots.take(a.tenant, a.slots.laneOf(a.tenant))
 	a.held = append(a.held, taken...)
 	return len(taken)
 }
 
 // hang lets every attempt become overdue.
 func (a *trial) hang() {
-	for _, pl := range a.held {
-		a.places.overdue(pl)
+	for _, taken := range a.held {
+		a.slots.overdue(taken)
 	}
 }
 
 // end ends every attempt, either with a prompt answer or by giving up.
 func (a *trial) end(prompt bool) {
-	for _, pl := range a.held {
+	for _, taken := range a.held {
 		if prompt {
-			a.places.answered(pl)
+			a.slots.answered(taken)
 		}
-		a.places.leave(pl)
+		a.slots.leave(taken)
 	}
 	a.held = nil
 }
@@ -60,12 +60,12 @@ func (a *trial) end(prompt bool) {
 func (a *trial) want(what string, got, want int) {
 	a.t.Helper()
 	if got != want {
-		a.t.Errorf("%s: %d places, want %d", what, got, want)
+		a.t.Errorf("%s: %d slots, want %d", what, got, want)
 	}
 }
 
 func TestStanding(t *testing.T) {
-	p := newPlaces()
+	p := newSlots()
 	a := newTrial(t, p)
 	a.want("new", a.take(), 1)
 	a.want("new, one under way", a.take(), 0)
@@ -95,7 +95,7 @@ func TestStanding(t *testing.T) {
 
 // Each tick is promptTime long: attempts that started earlier are overdue, and
 // hang for 15 ticks. However many tenants let their attempts hang, and at
-// whatever times, a tenant whose receiver answers gets a place at every tick.
+// whatever times, a tenant whose receiver answers gets a slot at every tick.
 // While no more than 100 hang, so does a tenant whose receiver was never tried.
 func TestHangingTenantsLeavePlaces(t *testing.T) {
 	const hungFor, few = 15, 100
@@ -112,18 +112,18 @@ func TestHangingTenantsLeavePlaces(t *testing.T) {
 		"100, nine times of ten":  {few, func(tick int) bool { return tick%10 != 0 }},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := newPlaces()
+			p := newSlots()
 			hostile := make([]*trial, tc.tenants)
 			for i := range hostile {
 				hostile[i] = newTrial(t, p)
 			}
-			ends := map[int][]*place{}
+			ends := map[int][]*slot{}
 			known := newTrial(t, p)
 			known.take()
 			known.end(true)
 			for tick := range 200 {
-				for _, pl := range ends[tick] {
-					p.leave(pl)
+				for _, taken := range ends[tick] {
+					p.leave(taken)
 				}
 				for _, a := range hostile {
 					a.take()
@@ -134,7 +134,7 @@ func TestHangingTenantsLeavePlaces(t *testing.T) {
 				}
 				for _, a := range honest {
 					if a.take() == 0 {
-						t.Fatalf("tick %d: no place, %v taken", tick, p.taken)
+						t.Fatalf("tick %d: no slot, %v taken", tick, p.taken)
 					}
 					a.end(true)
 				}
@@ -154,22 +154,22 @@ func TestHangingTenantsLeavePlaces(t *testing.T) {
 
 func TestPlacesProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		p := newPlaces()
+		p := newSlots()
 		tenants := make([]uuid.UUID, rapid.IntRange(1, 300).Draw(t, "tenants"))
 		for i := range tenants {
 			tenants[i] = uuid.New()
 		}
-		var held []*place
-		pick := func() int { return rapid.IntRange(0, len(held)-1).Draw(t, "place") }
+		var held []*slot
+		pick := func() int { return rapid.IntRange(0, len(held)-1).Draw(t, "slot") }
 		t.Repeat(map[string]func(*rapid.T){
 			"": func(t *rapid.T) {
 				var total [lanes]int
 				byTenant := map[uuid.UUID]int{}
-				for _, pl := range held {
-					total[pl.lane]++
-					byTenant[pl.tenant]++
+				for _, taken := range held {
+					total[taken.lane]++
+					byTenant[taken.tenant]++
 				}
-				if total != p.taken || p.taken[promptLane] > lanePlaces || len(held) > maxInFlight {
+				if total != p.taken || p.taken[promptLane] > laneSlots || len(held) > maxInFlight {
 					t.Fatalf("held %v, accounted %v", total, p.taken)
 				}
 				for tenant, n := range byTenant {
@@ -198,8 +198,8 @@ func TestPlacesProperty(t *testing.T) {
 			},
 			"hang": func(t *rapid.T) {
 				if len(held) > 0 {
-					for _, pl := range held[pick():] {
-						p.overdue(pl)
+					for _, taken := range held[pick():] {
+						p.overdue(taken)
 					}
 				}
 			},
