@@ -160,7 +160,7 @@ func (c *cli) certify(
 	}
 	fmt.Fprintln(stderr, "Each case is tried first, and judged when its order has had time to be released.")
 	progress := caseProgress(stderr, suite.Passed)
-	tools := certify.Tools{Client: webhook.NewClient(nearNets), Random: rand.Reader, Now: now}
+	tools := certify.Tools{Client: webhook.NewClient(nearNets, nil), Random: rand.Reader, Now: now}
 	return certify.Attack(ctx, gateway, known, target, tools, certify.Options{
 		Cases: cases, Progress: func(done, total int, r certify.Result) { progress(done, total, r.Case, r.Outcome) },
 	})

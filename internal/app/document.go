@@ -67,13 +67,17 @@ func (a *App) buildDocuments(cfg config.Config, sealer *credential.Sealer, e est
 	}
 	if slices.Contains(cfg.DocumentWays, session.WayWallet) {
 		a.pages.wallets, err = document.NewWallets(a.Sessions, a.Store, sealer,
-			document.NewStatusLists(fetchStatusList, a.now),
+			document.NewStatusLists(statusLists(cfg), a.now),
 			rand.Reader, a.now)
 	}
 	return err
 }
 
-// fetchStatusList fetches an issuer's status list from a public address.
-func fetchStatusList(ctx context.Context, url string) ([]byte, error) {
-	return webhook.NewClient(nil).Get(ctx, url, wallet.StatusListTypes, wallet.MaxStatusListBytes)
+// statusLists returns the function that fetches an issuer's status list from a public
+// address.
+func statusLists(cfg config.Config) func(context.Context, string) ([]byte, error) {
+	client := webhook.NewClient(nil, cfg.NAT64Prefixes)
+	return func(ctx context.Context, url string) ([]byte, error) {
+		return client.Get(ctx, url, wallet.StatusListTypes, wallet.MaxStatusListBytes)
+	}
 }

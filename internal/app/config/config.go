@@ -58,6 +58,7 @@ type Config struct {
 	WebhookRetryLive       []time.Duration // wait after each failed attempt except the last
 	WebhookRetryTest       []time.Duration
 	WebhookAllowNets       []netip.Prefix
+	NAT64Prefixes          []netip.Prefix
 	AllowInsecureCallbacks bool
 	DocumentWays           []session.Way // of the document check: those that the operator allows, in the order offered
 	OperatorName           string        // operator's name as shown to shoppers; empty: not shown

@@ -18,6 +18,7 @@ import (
 	"agegate/internal/backoffice/mail"
 	"agegate/internal/rules/session"
 	"agegate/internal/rules/tenant"
+	"agegate/internal/rules/webhook"
 )
 
 func setSMTP(c *Config, v string) error {
@@ -216,6 +217,18 @@ func setNets(dst *[]netip.Prefix, v string) error {
 			return errors.New("must be CIDRs separated by commas, such as 127.0.0.0/8,::1/128")
 		}
 		*dst = append(*dst, prefix)
+	}
+	return nil
+}
+
+func setNAT64Prefixes(c *Config, v string) error {
+	if err := setNets(&c.NAT64Prefixes, v); err != nil {
+		return err
+	}
+	for _, prefix := range c.NAT64Prefixes {
+		if err := webhook.CheckNAT64(prefix); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -103,6 +103,8 @@ var Variables = []Variable{
 		set: func(c *Config, v string) error { return setDurations(&c.WebhookRetryTest, v) }},
 	{Name: "AGEGATE_WEBHOOK_ALLOW_NETS", Help: "CIDRs of private networks webhooks may reach, comma-separated",
 		set: func(c *Config, v string) error { return setNets(&c.WebhookAllowNets, v) }},
+	{Name: "AGEGATE_NAT64_PREFIXES", Help: "prefixes by which the network reaches IPv4 besides 64:ff9b::/96, comma-separated",
+		set: setNAT64Prefixes},
 	{Name: "AGEGATE_ALLOW_INSECURE_CALLBACKS", Default: "false", Help: "accept http callback URLs (development)",
 		set: func(c *Config, v string) (err error) { c.AllowInsecureCallbacks, err = parseBool(v); return err }},
 	{Name: "AGEGATE_DOCUMENT_WAYS", Default: "wallet,photo",

@@ -107,7 +107,7 @@ func addHost(hosts map[string]*host, raw string, tenantID uuid.UUID, isWebhook b
 
 // look connects to the hosts, several at a time, until ctx ends.
 func (e *examiner) look(ctx context.Context, hosts []*host) {
-	client := webhook.NewClient(e.Config.WebhookAllowNets)
+	client := webhook.NewClient(e.Config.WebhookAllowNets, e.Config.NAT64Prefixes)
 	var all routine.Group
 	var done atomic.Int64
 	places := make(chan struct{}, hostsAtOnce)

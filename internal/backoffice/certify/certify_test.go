@@ -80,7 +80,7 @@ func start(t *testing.T, env ...string) *gatewaytest.Gateway {
 // tools reach this machine.
 func tools(g *gatewaytest.Gateway) certify.Tools {
 	near := []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
-	return certify.Tools{Client: webhook.NewClient(near), Random: rand.Reader, Now: g.Clock.Now}
+	return certify.Tools{Client: webhook.NewClient(near, nil), Random: rand.Reader, Now: g.Clock.Now}
 }
 
 // certifier returns the service that attacks webhook receivers.

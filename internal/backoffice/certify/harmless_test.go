@@ -194,7 +194,7 @@ func TestWhereItDoesNotGo(t *testing.T) {
 		}
 	}
 	guarded := tools(g)
-	guarded.Client = webhook.NewClient(nil)
+	guarded.Client = webhook.NewClient(nil, nil)
 	if err := run(nil, guarded); !errors.Is(err, certify.ErrCannotRun) || !strings.Contains(err.Error(), "blocked") {
 		t.Errorf("an address that is not public: %v", err)
 	}

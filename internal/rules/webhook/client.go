@@ -64,9 +64,10 @@ type Client struct {
 }
 
 // NewClient returns a Client that may also connect to the given networks,
-// private ones included.
-func NewClient(allow []netip.Prefix) *Client {
-	return newClient(newDialer(allow), AttemptTimeout)
+// private ones included. nat64 are the prefixes by which its network reaches IPv4,
+// besides the well-known one; CheckNAT64 tells which can be.
+func NewClient(allow, nat64 []netip.Prefix) *Client {
+	return newClient(newDialer(allow, nat64), AttemptTimeout)
 }
 
 func newClient(dialer *net.Dialer, timeout time.Duration) *Client {

@@ -36,7 +36,7 @@ func TestClientSendsTheDelivery(t *testing.T) {
 		w.WriteHeader(http.StatusNoContent)
 	}))
 	defer receiver.Close()
-	answer := post(t, NewClient(loopback), receiver.URL+"/hook?shop=1")
+	answer := post(t, NewClient(loopback, nil), receiver.URL+"/hook?shop=1")
 	if answer.Class != ClassDelivered || answer.StatusCode != 204 || answer.Latency <= 0 {
 		t.Fatalf("answer %+v", answer)
 	}
@@ -121,7 +121,7 @@ func TestClientAnswers(t *testing.T) {
 			if tc.class == ClassTimeout {
 				timeout = shortTimeout
 			}
-			answer := post(t, newClient(newDialer(loopback), timeout), receiver.URL)
+			answer := post(t, newClient(newDialer(loopback, nil), timeout), receiver.URL)
 			if answer.Class != tc.class || answer.StatusCode != tc.status || answer.RetryAfter != tc.after ||
 				string(answer.Excerpt) != tc.excerpt {
 				t.Fatalf("class %s, status %d, retry after %s, excerpt %.40q", answer.Class, answer.StatusCode, answer.RetryAfter,
@@ -160,7 +160,7 @@ func TestClientOverHTTP2(t *testing.T) {
 	receiver.StartTLS()
 	defer receiver.Close()
 	client := func(timeout time.Duration) *Client {
-		c := newClient(newDialer(loopback), timeout)
+		c := newClient(newDialer(loopback, nil), timeout)
 		roots := x509.NewCertPool()
 		roots.AddCert(receiver.Certificate())
 		c.transport.(*http.Transport).TLSClientConfig = &tls.Config{RootCAs: roots}
@@ -183,7 +183,7 @@ func TestClientOverHTTP2(t *testing.T) {
 
 // A proxy would connect where the guard forbids.
 func TestClientUsesNoProxy(t *testing.T) {
-	if NewClient(nil).transport.(*http.Transport).Proxy != nil {
+	if NewClient(nil, nil).transport.(*http.Transport).Proxy != nil {
 		t.Error("a proxy may come from the environment")
 	}
 }
@@ -200,7 +200,7 @@ func TestClientTransportFailures(t *testing.T) {
 	refused := closed.Addr().String()
 	closed.Close()
 
-	dialer := newDialer(loopback)
+	dialer := newDialer(loopback, nil)
 	dialer.Resolver = resolver(t, func(string, bool) []netip.Addr { return nil })
 	client := newClient(dialer, AttemptTimeout)
 	for url, want := range map[string]Class{
@@ -226,7 +226,7 @@ func TestClientCancelled(t *testing.T) {
 	defer receiver.Close()
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(50*time.Millisecond, cancel)
-	if answer := NewClient(loopback).Post(ctx, receiver.URL, http.Header{}, nil); answer.Class != ClassTimeout {
+	if answer := NewClient(loopback, nil).Post(ctx, receiver.URL, http.Header{}, nil); answer.Class != ClassTimeout {
 		t.Fatalf("class %s", answer.Class)
 	}
 }
@@ -250,11 +250,11 @@ func TestClientGets(t *testing.T) {
 		path   string
 		want   string // empty: an error
 	}{
-		{NewClient(loopback), "/list", "text/x"},
-		{NewClient(loopback), "/moved", ""},
-		{NewClient(loopback), "/long", ""},
-		{NewClient(loopback), "/missing", ""},
-		{NewClient(nil), "/list", ""}, // not a public address
+		{NewClient(loopback, nil), "/list", "text/x"},
+		{NewClient(loopback, nil), "/moved", ""},
+		{NewClient(loopback, nil), "/long", ""},
+		{NewClient(loopback, nil), "/missing", ""},
+		{NewClient(nil, nil), "/list", ""}, // not a public address
 	} {
 		got, err := tt.client.Get(t.Context(), server.URL+tt.path, "text/x", 8)
 		if (err == nil) != (tt.want != "") || string(got) != tt.want && err == nil {

@@ -3,6 +3,8 @@ package webhook
 import (
 	"net"
 	"net/netip"
+	"slices"
+	"syscall"
 	"time"
 
 	"code.dny.dev/ssrf"
@@ -17,8 +19,10 @@ var azureHost = netip.MustParsePrefix("168.63.129.16/32")
 
 // newDialer returns a dialer that refuses every address that is not public,
 // except in the allowed networks. It checks the resolved address when it
-// connects, so IP literals, names and changing DNS answers are all covered.
-func newDialer(allow []netip.Prefix) *net.Dialer {
+// connects, so IP literals, names and changing DNS answers are all covered. Of an
+// address in a prefix of NAT64, of which the network may have some besides the
+// well-known one, it judges the IPv4 address that it stands for.
+func newDialer(allow, nat64 []netip.Prefix) *net.Dialer {
 	var v4, v6 []netip.Prefix
 	for _, prefix := range allow {
 		if prefix.Addr().Is4() {
@@ -28,10 +32,24 @@ func newDialer(allow []netip.Prefix) *net.Dialer {
 		}
 	}
 	guard := ssrf.New(
-		ssrf.WithAnyPort(), // a merchant's receiver may listen anywhere
 		ssrf.WithAllowedV4Prefixes(v4...),
 		ssrf.WithAllowedV6Prefixes(v6...),
 		ssrf.WithDeniedV4Prefixes(azureHost),
 	)
-	return &net.Dialer{Timeout: connectTimeout, KeepAlive: 30 * time.Second, Control: guard.Safe}
+	nat64 = append(slices.Clone(nat64), WellKnownNAT64)
+	return &net.Dialer{Timeout: connectTimeout, KeepAlive: 30 * time.Second,
+		Control: func(network, address string, _ syscall.RawConn) error {
+			to, err := netip.ParseAddrPort(address)
+			switch {
+			case err != nil:
+				return ssrf.ErrInvalidHostPort
+			case network != "tcp4" && network != "tcp6":
+				return ssrf.ErrProhibitedNetwork
+			}
+			addr := translate(to.Addr(), nat64)
+			if isTunnel(addr) {
+				return ssrf.ErrProhibitedIP
+			}
+			return guard.SafeAddr(addr) // a merchant's receiver may listen at any port
+		}}
 }

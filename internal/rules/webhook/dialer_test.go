@@ -35,13 +35,13 @@ var special = []string{
 	"240.0.0.1", "255.255.255.255", // reserved, broadcast
 	"::", "::1", // unspecified, loopback
 	"::ffff:127.0.0.1", "::ffff:169.254.169.254", "::ffff:10.0.0.1", // mapped
-	"::127.0.0.1",              // compatible
-	"64:ff9b::7f00:1",          // NAT64
-	"64:ff9b:1::1",             // local NAT64
-	"100::1",                   // discard
-	"2001::1",                  // Teredo
-	"2001:db8::1",              // documentation
-	"2002:7f00:1::1",           // 6to4
+	"::127.0.0.1",                                                                                      // compatible
+	"64:ff9b::7f00:1", "64:ff9b::a9fe:a9fe", "64:ff9b::a00:1", "64:ff9b::6440:1", "64:ff9b::a83f:8110", // NAT64
+	"64:ff9b:1::1", "64:ff9b:1::808:808", // local NAT64
+	"100::1",                            // discard
+	"2001::1",                           // Teredo
+	"2001:db8::1",                       // documentation
+	"2002:7f00:1::1", "2002:808:808::1", // 6to4
 	"fc00::1", "fd00:ec2::254", // unique local; AWS metadata
 	"fe80::1", // link-local
 	"fec0::1", // site-local
@@ -52,7 +52,7 @@ var special = []string{
 // them through.
 func guarded(r *net.Resolver, allow ...netip.Prefix) (*Client, *atomic.Int32) {
 	reached := new(atomic.Int32)
-	dialer := newDialer(allow)
+	dialer := newDialer(allow, nil)
 	guard := dialer.Control
 	dialer.Resolver = r
 	dialer.Control = func(network, address string, c syscall.RawConn) error {
@@ -213,8 +213,8 @@ func TestOddSpellingsAreNeverReached(t *testing.T) {
 
 func TestPublicAddressesPass(t *testing.T) {
 	for _, address := range []string{"8.8.8.8", "1.1.1.1", "168.63.129.17", "172.32.0.1", "2606:4700::1111",
-		"2a00:1450::1"} {
-		dialer := newDialer(nil)
+		"2a00:1450::1", "64:ff9b::808:808"} {
+		dialer := newDialer(nil, nil)
 		network := "tcp4"
 		if netip.MustParseAddr(address).Is6() {
 			network = "tcp6"
@@ -226,7 +226,7 @@ func TestPublicAddressesPass(t *testing.T) {
 }
 
 func TestAllowedNetworks(t *testing.T) {
-	dialer := newDialer([]netip.Prefix{netip.MustParsePrefix("10.1.0.0/16"), netip.MustParsePrefix("fd00:1::/32")})
+	dialer := newDialer([]netip.Prefix{netip.MustParsePrefix("10.1.0.0/16"), netip.MustParsePrefix("fd00:1::/32")}, nil)
 	for address, want := range map[string]bool{
 		"10.1.2.3": true, "10.2.0.1": false, "127.0.0.1": false, "fd00:1::5": true, "fd00:2::5": false, "::1": false,
 	} {
@@ -236,6 +236,45 @@ func TestAllowedNetworks(t *testing.T) {
 		}
 		if err := dialer.Control(network, net.JoinHostPort(address, "443"), nil); (err == nil) != want {
 			t.Errorf("%s: %v, want allowed %t", address, err, want)
+		}
+	}
+}
+
+// TestNAT64: the address inside decides, also in the network's own prefixes and where
+// the prefix is allowed; the examples are those of RFC 6052, 2.4, with other
+// addresses.
+func TestNAT64(t *testing.T) {
+	var own, allow []netip.Prefix
+	for _, text := range []string{"2001:db8::/32", "2001:db8:100::/40", "2001:db8:122::/48", "2001:db8:122:300::/56",
+		"2001:db8:122:344::/64", "2a00:64::/96"} {
+		prefix := netip.MustParsePrefix(text)
+		if err := CheckNAT64(prefix); err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
+		own = append([]netip.Prefix{prefix}, own...) // the longest first: the examples lie in each other
+	}
+	for _, text := range []string{"64:ff9b::/96", "64:ff9b:1::/48", "2001::/32", "2002::/16", "2a00:64::/96", "10.1.0.0/16"} {
+		allow = append(allow, netip.MustParsePrefix(text))
+	}
+	dialer := newDialer(allow, own)
+	for address, want := range map[string]bool{
+		"64:ff9b::808:808": true, "64:ff9b::a9fe:a9fe": false, "64:ff9b::a01:203": true, "64:ff9b::a02:203": false,
+		"2a00:64::808:808": true, "2a00:64::a9fe:a9fe": false, "2a00:64::7f00:1": false, "2a00:65::1": true,
+		"2001:db8:808:808::": true, "2001:db8:a9fe:a9fe::": false,
+		"2001:db8:108:808:8::": true, "2001:db8:1a9:fea9:fe::": false,
+		"2001:db8:122:808:8:800::": true, "2001:db8:122:a9fe:a9:fe00::": false,
+		"2001:db8:122:308:8:808::": true, "2001:db8:122:3a9:fe:a9fe::": false,
+		"2001:db8:122:344:8:808:800::": true, "2001:db8:122:344:a9:fea9:fe00::": false,
+		"64:ff9b:1::808:808": false, "64:ff9b:1:a9fe:a9:fe00::": false, "2002:808:808::1": false,
+		"2001::f7f7:f7f7": false,
+	} {
+		if err := dialer.Control("tcp6", net.JoinHostPort(address, "443"), nil); (err == nil) != want {
+			t.Errorf("%s: %v, want allowed %t", address, err, want)
+		}
+	}
+	for _, text := range []string{"2001:db8::/33", "2001:db8::/128", "10.0.0.0/32", "::ffff:0:0/96"} {
+		if CheckNAT64(netip.MustParsePrefix(text)) == nil {
+			t.Errorf("%s can be a prefix of NAT64", text)
 		}
 	}
 }

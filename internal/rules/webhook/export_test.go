@@ -7,7 +7,7 @@ import (
 
 // NewLocalClient returns a Client for receivers on this machine.
 func NewLocalClient(timeout time.Duration) *Client {
-	return newClient(newDialer([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}), timeout)
+	return newClient(newDialer([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, nil), timeout)
 }
 
 // Hurry sets how often the dispatcher polls, how long it drains, and the age at
