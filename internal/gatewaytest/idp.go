@@ -34,6 +34,8 @@ type IDP struct {
 	edit     func(claims map[string]any)
 	token    func(good string) string
 	hang     chan struct{} // closed when the provider answers again; nil: it answers
+	pause    time.Duration // before each token
+	set      []byte        // published in place of its keys, if not nil
 	requests int
 }
 
@@ -121,6 +123,21 @@ func (p *IDP) Rotate(t testing.TB) {
 	p.key, p.keyID = key, p.keyID+"+"
 }
 
+// Publish makes the provider publish a key set that it does not sign by, or its own
+// again with nil.
+func (p *IDP) Publish(set []byte) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.set = set
+}
+
+// Slow makes the provider wait before each token, and before each refusal of one.
+func (p *IDP) Slow(pause time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.pause = pause
+}
+
 // Hang makes the provider answer nothing until Resume.
 func (p *IDP) Hang() {
 	p.mu.Lock()
@@ -197,12 +214,20 @@ func (p *IDP) discovery(w http.ResponseWriter, _ *http.Request) {
 func (p *IDP) keys(w http.ResponseWriter, _ *http.Request) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.set != nil {
+		_, _ = w.Write(p.set) // the client may have gone
+		return
+	}
 	answer(w, http.StatusOK, jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: p.key.Public(), KeyID: p.keyID,
 		Algorithm: "RS256", Use: "sig"}}})
 }
 
 // exchange gives the token of a code, once.
 func (p *IDP) exchange(w http.ResponseWriter, r *http.Request) {
+	p.mu.Lock()
+	pause := p.pause
+	p.mu.Unlock()
+	time.Sleep(pause)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	id, secret, _ := r.BasicAuth()

@@ -46,7 +46,7 @@ func (e *examiner) sso(ctx context.Context) {
 		Instance: oidc.Unguarded(), Tenants: oidc.Unguarded(), Now: e.Now,
 		Classify: func(err error) account.Why { return account.Why(webhook.Classify(err)) },
 	})
-	if err := client.Check(ctx, e.Config.SSO); err != nil {
+	if err := client.Check(ctx, e.Config.SSO, account.Caller{}); err != nil {
 		found := "it cannot be used"
 		if failed, ok := errors.AsType[*account.ProviderError](err); ok && whys[failed.Why] != "" {
 			found = whys[failed.Why]

@@ -3,6 +3,7 @@ package account
 import (
 	"context"
 	"errors"
+	"net/netip"
 	"slices"
 	"strings"
 	"time"
@@ -71,12 +72,18 @@ func groupName(group string) string { return strings.TrimPrefix(group, "/") }
 // *GroupsError, and contain nothing that a provider answered.
 type OpenID interface {
 	// Check reads the provider's discovery document.
-	Check(ctx context.Context, p Provider) error
+	Check(ctx context.Context, p Provider, by Caller) error
 	// Begin returns the address of the provider's page for an attempt.
-	Begin(ctx context.Context, p Provider, a Attempt) (string, error)
+	Begin(ctx context.Context, p Provider, by Caller, a Attempt) (string, error)
 	// Finish exchanges the code that the page sent back for an ID token, checks it
 	// in all respects, and returns what it says.
-	Finish(ctx context.Context, p Provider, a Attempt, code string) (Claims, error)
+	Finish(ctx context.Context, p Provider, by Caller, a Attempt, code string) (Claims, error)
+}
+
+// Caller is for whom a request to a provider is made. Callers share its places.
+type Caller struct {
+	User    uuid.UUID    // who has signed in in the browser by this provider; uuid.Nil: nobody
+	Network netip.Prefix // of the browser; zero if unknown
 }
 
 // Attempt is one attempt to log in by a provider.
@@ -108,6 +115,7 @@ const (
 	WhyTLS     Why = "tls"
 	WhyTimeout Why = "timeout"
 	WhyBusy    Why = "busy"   // too many requests to it are under way
+	WhyKeys    Why = "keys"   // its keys cannot be read, or are too many
 	WhyAnswer  Why = "answer" // it did not answer as it must
 	WhyToken   Why = "token"  // its ID token is not valid
 	// WhyNotAsked is the reason of an ID token that does not say that the user has

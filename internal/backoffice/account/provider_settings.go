@@ -150,7 +150,7 @@ func (s *Service) SetProvider(ctx context.Context, access Access, p Provider) er
 	if p.Required && !before.Required && (access.user.Managed() || !access.Strong()) {
 		return fault.InvalidFields(fault.FieldError{Field: "required", Err: ErrOwnFactor})
 	}
-	if err := s.openID.Check(ctx, p); err != nil {
+	if err := s.openID.Check(ctx, p, Caller{User: access.user.ID}); err != nil {
 		return err
 	}
 	sealed, err := s.sealer.Seal([]byte(p.Secret), providerContext(p.TenantID))

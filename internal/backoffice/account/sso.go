@@ -94,9 +94,13 @@ func SSOName(of uuid.UUID) string {
 // With again the provider asks the user to prove their identity even if it knows
 // them already. It returns fault.NotFound or a *ProviderError.
 func (s *Service) BeginSSO(
-	ctx context.Context, of uuid.UUID, next string, again bool,
+	ctx context.Context, of uuid.UUID, next string, again bool, b Browser,
 ) (address, cookie string, err error) {
 	p, err := s.provider(ctx, of)
+	if err != nil {
+		return "", "", err
+	}
+	by, err := s.caller(ctx, of, b)
 	if err != nil {
 		return "", "", err
 	}
@@ -114,7 +118,7 @@ func (s *Service) BeginSSO(
 	if err != nil {
 		return "", "", err
 	}
-	address, err = s.openID.Begin(ctx, p, f.Attempt)
+	address, err = s.openID.Begin(ctx, p, by, f.Attempt)
 	return address, encode(sealed), err
 }
 
@@ -125,7 +129,11 @@ func (s *Service) BeginSSO(
 func (s *Service) FinishSSO(
 	ctx context.Context, of uuid.UUID, cookie string, a Answer, b Browser,
 ) (Signed, string, error) {
-	f, err := s.takeFlow(ctx, of, cookie, a, b)
+	by, err := s.caller(ctx, of, b)
+	if err != nil {
+		return Signed{}, "", err
+	}
+	f, err := s.takeFlow(ctx, of, cookie, a, by)
 	if err != nil {
 		return Signed{}, "", err
 	}
@@ -140,7 +148,7 @@ func (s *Service) FinishSSO(
 	case a.Error != "":
 		return Signed{}, "", ErrRefused
 	}
-	claims, err := s.openID.Finish(ctx, p, f.Attempt, a.Code)
+	claims, err := s.openID.Finish(ctx, p, by, f.Attempt, a.Code)
 	if err != nil {
 		return Signed{}, "", err
 	}
@@ -151,19 +159,44 @@ func (s *Service) FinishSSO(
 	return signed, f.Next, err
 }
 
+// caller returns for whom a request to a provider is made. A browser is known by the
+// users of this provider only: others could know it by users that they made.
+func (s *Service) caller(ctx context.Context, of uuid.UUID, b Browser) (Caller, error) {
+	by := Caller{Network: b.Network}
+	device, ok := s.open(forDevice, decode(b.Device))
+	if !ok {
+		return by, nil
+	}
+	user, err := s.store.UserByID(ctx, device.userID)
+	if fault.CodeOf(err) == fault.NotFound {
+		return by, nil
+	}
+	if err == nil && user.Managed() && user.Provider() == of && user.DisabledAt == nil {
+		by.User = user.ID
+	}
+	return by, err
+}
+
 // takeFlow opens the cookie of an attempt and uses it up, if the answer belongs to
 // it.
-func (s *Service) takeFlow(ctx context.Context, of uuid.UUID, cookie string, a Answer, b Browser) (f flow, err error) {
+func (s *Service) takeFlow(
+	ctx context.Context, of uuid.UUID, cookie string, a Answer, by Caller,
+) (f flow, err error) {
 	t, ok := s.open(forSSO, decode(cookie))
 	if !ok || json.Unmarshal(t.data, &f) != nil || f.Of != of ||
 		subtle.ConstantTimeCompare([]byte(f.Attempt.State), []byte(a.State)) != 1 {
 		return flow{}, ErrStartAgain
 	}
 	return f, s.store.UpdateAccounts(ctx, func(tx Tx) error {
-		if b.Network.IsValid() {
-			if err := s.takeCheck(tx, s.now(), "sso network "+b.Network.String(), ssoChecks, networkWindow); err != nil {
-				return err
-			}
+		var err error
+		switch now := s.now(); {
+		case by.User != uuid.Nil:
+			err = s.takeCheck(tx, now, "user "+by.User.String(), ownChecks, ownWindow)
+		case by.Network.IsValid():
+			err = s.takeCheck(tx, now, "sso network "+by.Network.String(), ssoChecks, networkWindow)
+		}
+		if err != nil {
+			return err
 		}
 		first, err := t.use(tx, decode(cookie))
 		if err == nil && !first {

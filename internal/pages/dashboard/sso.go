@@ -86,7 +86,8 @@ func (p *Pages) beginSSO(r *desk.Request) error {
 	if err != nil {
 		return err
 	}
-	address, cookie, err := p.cfg.Accounts.BeginSSO(r.Ctx(), of, p.Onward(nextOf(r)), r.QueryParam("again") != "")
+	address, cookie, err := p.cfg.Accounts.BeginSSO(r.Ctx(), of, p.Onward(nextOf(r)), r.QueryParam("again") != "",
+		r.Browser())
 	if err != nil {
 		return p.ssoFailed(r, of, err)
 	}

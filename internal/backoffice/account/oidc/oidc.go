@@ -12,9 +12,11 @@ import (
 	"net/url"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"agegate/internal/backoffice/account"
+	"agegate/internal/rules/turn"
 
 	"github.com/coreos/go-oidc/v3/oidc"
 	"github.com/google/uuid"
@@ -24,19 +26,23 @@ import (
 const (
 	// exchangeTime bounds all requests of one step together.
 	exchangeTime = 10 * time.Second
-	// maxBody is how much of an answer is read, in bytes.
-	maxBody = 1 << 20
+	// maxDocument is how much is read of a document that a provider publishes, and
+	// maxToken how much of an answer with tokens, in bytes: either can be large and
+	// deep, and any stranger can have it read.
+	maxDocument = 128 << 10
+	maxToken    = 512 << 10
 	// knownFor is how long a discovery document is used. Keys are read again when a
 	// token has an unknown one.
 	knownFor = time.Hour
 	// failedFor is how long a provider is not asked again for its discovery document
 	// after a failure.
 	failedFor = 5 * time.Second
-	// atOnce is how many requests to one provider may be under way. Others are
-	// refused, not queued, so that a slow provider holds only so much.
-	atOnce = 8
 	// maxKnown is how many providers are remembered.
 	maxKnown = 1000
+	// checksAtOnce is how many answers are checked at a time: they share the cores
+	// with the estimates. checksWaiting is how many of one provider may wait.
+	checksAtOnce  = 2
+	checksWaiting = 40
 )
 
 // Config holds what a Client needs.
@@ -58,9 +64,11 @@ type Client struct {
 	instance *http.Client
 	tenants  *http.Client
 
-	mu    sync.Mutex
-	busy  map[uuid.UUID]int
-	known map[uuid.UUID]discovered
+	turns *turn.Queue // for what answers make the gateway compute
+
+	mu     sync.Mutex
+	places map[uuid.UUID]*places
+	known  map[uuid.UUID]discovered
 }
 
 var _ account.OpenID = (*Client)(nil)
@@ -68,9 +76,17 @@ var _ account.OpenID = (*Client)(nil)
 // discovered is what is known of a tenant's provider, or of the instance's.
 type discovered struct {
 	issuer   string
-	provider *oidc.Provider // nil after a failure
+	provider *provider // nil after a failure
 	err      error
 	until    time.Time
+}
+
+// provider is what a discovery document says, and the keys that were read last.
+type provider struct {
+	endpoint oauth2.Endpoint
+	scopes   []string
+	keysAt   string
+	keys     atomic.Pointer[keySet]
 }
 
 // New returns a client.
@@ -84,7 +100,8 @@ func New(cfg Config) *Client {
 	}
 	return &Client{
 		cfg: cfg, instance: client(cfg.Instance), tenants: client(cfg.Tenants),
-		busy: map[uuid.UUID]int{}, known: map[uuid.UUID]discovered{},
+		turns:  turn.NewQueue(checksAtOnce, checksWaiting),
+		places: map[uuid.UUID]*places{}, known: map[uuid.UUID]discovered{},
 	}
 }
 
@@ -109,68 +126,59 @@ type bounded struct{ next http.RoundTripper }
 func (b bounded) RoundTrip(req *http.Request) (*http.Response, error) {
 	res, err := b.next.RoundTrip(req)
 	if err == nil {
-		res.Body = http.MaxBytesReader(nil, res.Body, maxBody)
+		limit := int64(maxDocument)
+		if req.Method == http.MethodPost {
+			limit = maxToken
+		}
+		res.Body = http.MaxBytesReader(nil, res.Body, limit)
 	}
 	return res, err
 }
 
-// begin takes one of the places of a tenant's provider, or of the instance's, and
-// bounds the time.
-func (c *Client) begin(ctx context.Context, of uuid.UUID) (context.Context, func(), error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.busy[of] >= atOnce {
-		return nil, nil, &account.ProviderError{Why: account.WhyBusy}
+// clientOf returns the client for requests to a provider.
+func (c *Client) clientOf(p account.Provider) *http.Client {
+	if p.TenantID == uuid.Nil {
+		return c.instance
 	}
-	c.busy[of]++
-	client := c.tenants
-	if of == uuid.Nil {
-		client = c.instance
-	}
-	ctx, cancel := context.WithTimeout(oidc.ClientContext(ctx, client), exchangeTime)
-	return ctx, func() {
-		cancel()
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		if c.busy[of]--; c.busy[of] == 0 {
-			delete(c.busy, of)
-		}
-	}, nil
+	return c.tenants
 }
 
 // Check implements account.OpenID. It always asks the provider.
-func (c *Client) Check(ctx context.Context, p account.Provider) error {
-	c.forget(p.TenantID)
-	_, err := c.discover(ctx, p)
+func (c *Client) Check(ctx context.Context, p account.Provider, by account.Caller) error {
+	c.mu.Lock()
+	delete(c.known, p.TenantID)
+	c.mu.Unlock()
+	_, err := c.discover(ctx, p, by)
 	return err
 }
 
-func (c *Client) forget(of uuid.UUID) {
+// remembered returns what other requests have found out about a provider, a failure
+// too for a moment.
+func (c *Client) remembered(p account.Provider) (found discovered, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	delete(c.known, of)
+	found, ok = c.known[p.TenantID]
+	return found, ok && found.issuer == p.Issuer && c.cfg.Now().Before(found.until)
 }
 
-// discover returns a provider with its addresses and keys. What other requests
-// have found out is used again, a failure too for a moment.
-func (c *Client) discover(ctx context.Context, p account.Provider) (*oidc.Provider, error) {
-	now := c.cfg.Now()
-	c.mu.Lock()
-	found, ok := c.known[p.TenantID]
-	c.mu.Unlock()
-	if ok && found.issuer == p.Issuer && now.Before(found.until) {
+// discover returns a provider with its addresses and keys.
+func (c *Client) discover(ctx context.Context, p account.Provider, by account.Caller) (*provider, error) {
+	if found, ok := c.remembered(p); ok {
 		return found.provider, found.err
 	}
-	// A browser that leaves must not make it fail for the others.
-	ctx, end, err := c.begin(context.WithoutCancel(ctx), p.TenantID)
+	ctx, end, err := c.begin(ctx, p, by)
 	if err != nil {
 		return nil, err
 	}
 	defer end()
-	found = discovered{issuer: p.Issuer, until: now.Add(knownFor)}
-	found.provider, found.err = c.fetch(ctx, p)
+	if found, ok := c.remembered(p); ok { // found out while this request waited
+		return found.provider, found.err
+	}
+	found := discovered{issuer: p.Issuer, until: c.cfg.Now().Add(knownFor)}
+	// A browser that leaves must not make it fail for the others.
+	found.provider, found.err = c.fetch(context.WithoutCancel(ctx), p)
 	if found.err != nil {
-		found.provider, found.until = nil, now.Add(failedFor)
+		found.until = c.cfg.Now().Add(failedFor)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -181,27 +189,40 @@ func (c *Client) discover(ctx context.Context, p account.Provider) (*oidc.Provid
 	return found.provider, found.err
 }
 
-// fetch reads a discovery document and checks its addresses.
-func (c *Client) fetch(ctx context.Context, p account.Provider) (*oidc.Provider, error) {
-	provider, err := oidc.NewProvider(ctx, p.Issuer)
+// fetch reads a discovery document and checks its addresses. Groups are asked for
+// where the provider knows that scope: others refuse scopes that they do not know.
+func (c *Client) fetch(ctx context.Context, p account.Provider) (*provider, error) {
+	document, err := oidc.NewProvider(ctx, p.Issuer)
 	if err != nil {
 		return nil, c.failure(err)
 	}
 	var further struct {
-		Keys string `json:"jwks_uri"`
+		Keys   string   `json:"jwks_uri"`
+		Scopes []string `json:"scopes_supported"`
+		Auth   []string `json:"token_endpoint_auth_methods_supported"`
 	}
-	if provider.Claims(&further) != nil {
+	if document.Claims(&further) != nil {
 		return nil, &account.ProviderError{Why: account.WhyAnswer}
 	}
+	found := &provider{
+		endpoint: document.Endpoint(), keysAt: further.Keys, scopes: []string{oidc.ScopeOpenID, "profile", "email"},
+	}
 	issuer, err := url.Parse(p.Issuer)
-	for _, address := range []string{provider.Endpoint().AuthURL, provider.Endpoint().TokenURL, further.Keys} {
+	for _, address := range []string{found.endpoint.AuthURL, found.endpoint.TokenURL, found.keysAt} {
 		u, wrong := url.Parse(address)
 		if err != nil || wrong != nil || u.Host == "" || u.User != nil || u.Scheme != "https" &&
 			(u.Scheme != "http" || issuer.Scheme != "http") {
 			return nil, &account.ProviderError{Why: account.WhyAnswer}
 		}
 	}
-	return provider, nil
+	if slices.Contains(further.Scopes, "groups") {
+		found.scopes = append(found.scopes, "groups")
+	}
+	found.endpoint.AuthStyle = oauth2.AuthStyleInHeader // a second try in another style would use the code twice
+	if len(further.Auth) > 0 && !slices.Contains(further.Auth, "client_secret_basic") {
+		found.endpoint.AuthStyle = oauth2.AuthStyleInParams
+	}
+	return found, nil
 }
 
 // failure returns the error of a request that failed.
@@ -213,30 +234,17 @@ func (c *Client) failure(err error) error {
 	return &account.ProviderError{Why: c.cfg.Classify(err)}
 }
 
-// config returns the settings of the flow. Groups are asked for where the provider
-// knows that scope: others refuse scopes that they do not know.
-func config(p account.Provider, provider *oidc.Provider, redirect string) oauth2.Config {
-	var further struct {
-		Scopes []string `json:"scopes_supported"`
-		Auth   []string `json:"token_endpoint_auth_methods_supported"`
-	}
-	_ = provider.Claims(&further) // it was read before
-	endpoint := provider.Endpoint()
-	endpoint.AuthStyle = oauth2.AuthStyleInHeader // a second try in another style would use the code twice
-	if len(further.Auth) > 0 && !slices.Contains(further.Auth, "client_secret_basic") {
-		endpoint.AuthStyle = oauth2.AuthStyleInParams
-	}
-	scopes := []string{oidc.ScopeOpenID, "profile", "email"}
-	if slices.Contains(further.Scopes, "groups") {
-		scopes = append(scopes, "groups")
-	}
-	return oauth2.Config{ClientID: p.ClientID, ClientSecret: p.Secret, Endpoint: endpoint, RedirectURL: redirect,
-		Scopes: scopes}
+// flow returns the settings of the flow.
+func (d *provider) flow(p account.Provider, redirect string) *oauth2.Config {
+	return &oauth2.Config{ClientID: p.ClientID, ClientSecret: p.Secret, Endpoint: d.endpoint, RedirectURL: redirect,
+		Scopes: d.scopes}
 }
 
 // Begin implements account.OpenID.
-func (c *Client) Begin(ctx context.Context, p account.Provider, a account.Attempt) (string, error) {
-	provider, err := c.discover(ctx, p)
+func (c *Client) Begin(
+	ctx context.Context, p account.Provider, by account.Caller, a account.Attempt,
+) (string, error) {
+	found, err := c.discover(ctx, p, by)
 	if err != nil {
 		return "", err
 	}
@@ -244,6 +252,5 @@ func (c *Client) Begin(ctx context.Context, p account.Provider, a account.Attemp
 	if a.Again {
 		options = append(options, oauth2.SetAuthURLParam("prompt", "login"), oauth2.SetAuthURLParam("max_age", "0"))
 	}
-	flow := config(p, provider, a.Redirect)
-	return flow.AuthCodeURL(a.State, options...), nil
+	return found.flow(p, a.Redirect).AuthCodeURL(a.State, options...), nil
 }
