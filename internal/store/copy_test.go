@@ -202,9 +202,10 @@ func TestCopyRefuses(t *testing.T) {
 		}
 		side.exec(t, "INSERT INTO goose_db_version (version_id, is_applied) VALUES (99999, true)")
 		wantRefused(t, run(), name+"its schema is newer")
-		side.exec(t, "DELETE FROM goose_db_version WHERE version_id > 69")
+		side.exec(t, "DELETE FROM goose_db_version WHERE version_id = 99999")
+		side.exec(t, "UPDATE goose_db_version SET version_id = -version_id WHERE version_id > 1")
 		wantRefused(t, run(), name+"its schema is older")
-		side.exec(t, "INSERT INTO goose_db_version (version_id, is_applied) VALUES (70, true)")
+		side.exec(t, "UPDATE goose_db_version SET version_id = -version_id WHERE version_id < 0")
 	}
 	foreign := copyFrom(t, pgtest.EmptyURL(t))
 	foreign.exec(t, "DROP SCHEMA public CASCADE")
