@@ -3,7 +3,7 @@
 // E2E_SHOTS=DIR writes a picture of every page, in both sizes and themes.
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { isAccessible } from "./lib/axe.mjs";
+import { isAccessible, rulesOf } from "./lib/axe.mjs";
 import { launch, visitor } from "./lib/browser.mjs";
 import { startGateway } from "./lib/gateway.mjs";
 import { after, before, test } from "./lib/row.mjs";
@@ -38,7 +38,7 @@ for (const [name, viewport] of Object.entries(sizes)) {
           assert.ok(route.y + route.height < viewport.height / 2, `the first operation ends at ${route.y + route.height} px`);
         }
         if (shots) await page.screenshot({ path: join(shots, `${path.slice(1).replaceAll("/", "-") || "start"}-${name}-${colorScheme}.png`) });
-        await isAccessibleWhole(page, viewport, `${path} at ${name} px, ${colorScheme}`);
+        await isAccessibleWhole(page, viewport, `${path} at ${name} px, ${colorScheme}`, rulesOf(colorScheme));
       }
       page.kept();
       await page.context().close();
@@ -47,10 +47,10 @@ for (const [name, viewport] of Object.entries(sizes)) {
 }
 
 /** axe judges colours only where nothing lies over the text, such as the bar that stays in view. */
-async function isAccessibleWhole(page, viewport, what) {
+async function isAccessibleWhole(page, viewport, what, rules) {
   const height = await page.evaluate(() => Math.max(document.documentElement.scrollHeight, document.getElementById("contents").scrollHeight + 100));
   await page.setViewportSize({ width: viewport.width, height });
-  await isAccessible(page, what);
+  await isAccessible(page, what, rules);
   await page.setViewportSize(viewport);
 }
 
@@ -109,7 +109,7 @@ test("a word is found by keyboard, and its heading shown", async () => {
       await page.setViewportSize({ width: viewport.width, height: 2000 });
       const height = await page.evaluate(() => Math.max(document.documentElement.scrollHeight, document.getElementById("contents").scrollHeight + 1100));
       await page.setViewportSize({ width: viewport.width, height });
-      await isAccessible(page, `the results at ${name} px, ${colorScheme}`);
+      await isAccessible(page, `the results at ${name} px, ${colorScheme}`, rulesOf(colorScheme));
       await page.evaluate(() => (document.querySelector(".frame").style.marginTop = ""));
     }
   }
@@ -138,7 +138,7 @@ for (const javaScriptEnabled of [true, false]) {
         await page.setViewportSize(viewport);
         await page.emulateMedia({ colorScheme });
         if (shots) await page.screenshot({ path: join(shots, `search-page-${name}-${colorScheme}.png`) });
-        if (javaScriptEnabled) await isAccessibleWhole(page, viewport, `the page of results at ${name} px, ${colorScheme}`);
+        if (javaScriptEnabled) await isAccessibleWhole(page, viewport, `the page of results at ${name} px, ${colorScheme}`, rulesOf(colorScheme));
         await fitsWidth(page);
       }
     }

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
-import { isAccessible } from "./axe.mjs";
+import { isAccessible, rulesOf } from "./axe.mjs";
 import { visitor } from "./browser.mjs";
 import { patience, root } from "./gateway.mjs";
 import { fitsWidth, part, sees } from "./walk.mjs";
@@ -70,7 +70,7 @@ export async function look(page, name) {
       await page.setViewportSize(size);
       await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
       if (shots) await page.screenshot({ path: join(shots, `${name}-${size.width}-${colorScheme}.png`), fullPage: true });
-      await isAccessible(page, `${name}, ${size.width} px, ${colorScheme}`);
+      await isAccessible(page, `${name}, ${size.width} px, ${colorScheme}`, rulesOf(colorScheme));
       await fitsWidth(page);
     }
   }
