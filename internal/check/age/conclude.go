@@ -9,10 +9,11 @@ import (
 
 // conclude compares the median estimate with the cutoff, unless the face does not
 // look live or was not always the same one. If frames came too slowly to show the
-// head moving, the verdict is VerdictNoCapture, not VerdictSpoof.
+// head moving, or a single movement is missing between two of them, the verdict is
+// VerdictNoCapture, not VerdictSpoof.
 func (c *Capture) conclude() Step {
 	switch {
-	case !c.evidence.IsLive(c.demand()) || c.unseen() && c.challenge.Cut():
+	case !c.evidence.IsLive(c.demand()) || c.unseen() && c.challenge.Cuts() > 1:
 		return c.finish(VerdictSpoof, 0)
 	case c.unseen():
 		step := c.finish(VerdictNoCapture, 0)

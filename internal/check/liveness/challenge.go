@@ -46,7 +46,12 @@ const (
 
 // MaxTime is the longest time that a challenge gives: for every prompt, each of
 // those that replace another, and each return to level, and with every extension.
-const MaxTime = (Steps+maxProlonged+maxConfused+maxWrong+1+maxProlonged)*2*promptTime + maxExtensions*extraTime
+const MaxTime = (Steps+maxProlonged+maxConfused+maxWrong+1+maxProlonged+maxResumed)*2*promptTime +
+	maxExtensions*extraTime
+
+// maxResumed is how often the camera may change the picture in one challenge: the
+// person turns the phone, and turns it back.
+const maxResumed = 2
 
 // How many consecutive frames confirm a movement, right or wrong.
 const (
@@ -54,33 +59,13 @@ const (
 	levelFrames = 2
 )
 
-// Challenge asks for one action after another and judges them.
+// Challenge asks for one action after another and judges them. All that changes
+// is its state, which each event replaces as a whole.
 type Challenge struct {
 	random  io.Reader
 	neutral *vision.Observation // the level head that the challenge began with
-	done    int                 // prompts fulfilled
-	added   int                 // prompts that Prolong added
-	wrong   int                 // wrong directions, not counting the confused ones
-	excused int                 // confused directions
-	extra   int                 // extensions of a prompt's time
-
-	// The state of the current prompt.
-	prompt   Prompt // PromptHoldStill once all are fulfilled
-	hint     Hint
-	shown    time.Time
-	deadline time.Time
-	fresh    bool // it replaced a prompt that was not followed
-	repeated bool // it was repeated
-	progress float64
-
-	held    int                 // frames in a row that fulfil the prompt
-	reached *vision.Observation // the first of them
-	strayed int                 // frames in a row that show another direction
-	missed  int                 // frames that point next to the target
-	left    bool                // the head has left the place where it was when the prompt appeared
-	path    path
-	glimpse *vision.Observation // a frame of the moving head, when the latest frame ended a movement that was seen
-	cut     bool                // the head jumped to a pose, although frames came fast enough to show it moving
+	state   state
+	before  state // the state before the latest frame
 }
 
 // Outcome is what one frame means for the challenge.
@@ -102,7 +87,7 @@ func NewChallenge(random io.Reader) *Challenge { return &Challenge{random: rando
 // Begin starts the challenge from a level face.
 func (c *Challenge) Begin(o *vision.Observation, now time.Time) {
 	c.neutral = o
-	c.ask(c.draw(aim{}), aim{}, now)
+	c.state = c.state.asking(c.draw(aim{}), aim{}, now)
 }
 
 // draw returns a random prompt that points at least a quarter turn away from
@@ -110,7 +95,7 @@ func (c *Challenge) Begin(o *vision.Observation, now time.Time) {
 func (c *Challenge) draw(at aim) Prompt {
 	var away []Prompt
 	for _, p := range Actions {
-		if at.length() < 0.6 || at.angle(aims[p]) > 90-45.0/2 {
+		if at.isNear() || at.angle(aims[p]) > 90-45.0/2 {
 			away = append(away, p)
 		}
 	}
@@ -121,89 +106,82 @@ func (c *Challenge) draw(at aim) Prompt {
 	return away[i.Int64()]
 }
 
-// ask shows a prompt when the head points at a.
-func (c *Challenge) ask(p Prompt, a aim, now time.Time) {
-	c.prompt, c.hint, c.shown, c.deadline = p, "", now, now.Add(promptTime)
-	c.fresh, c.repeated = false, false
-	c.progress, c.held, c.strayed, c.missed, c.left = 0, 0, 0, 0, a.length() < 0.6
-	c.path = newPath(a, now)
-}
-
 // Prompt is the prompt to show now.
 func (c *Challenge) Prompt() Prompt {
-	if c.prompt == "" {
+	if c.state.prompt == "" {
 		return PromptHoldStill
 	}
-	return c.prompt
+	return c.state.prompt
 }
 
 // Hint is the advice to show with the prompt.
-func (c *Challenge) Hint() Hint { return c.hint }
+func (c *Challenge) Hint() Hint { return c.state.hint }
 
 // Progress returns how many prompts were fulfilled, and how many there are.
-func (c *Challenge) Progress() (done, total int) { return c.done, Steps + c.added }
+func (c *Challenge) Progress() (done, total int) { return c.state.done, c.state.total() }
 
 // Fulfilled returns how far the current prompt is fulfilled, from 0 to 1, in
 // tenths.
-func (c *Challenge) Fulfilled() float64 { return c.progress }
+func (c *Challenge) Fulfilled() float64 { return c.state.progress }
 
 // Remaining returns how much time is left for the current prompt, including its
 // repetition, and whether MoreTime would succeed.
 func (c *Challenge) Remaining(now time.Time) (left time.Duration, extensible bool) {
-	left = c.deadline.Sub(now)
-	if !c.repeated {
+	left = c.state.deadline.Sub(now)
+	if !c.state.repeated {
 		left += promptTime
 	}
-	return max(left, 0), c.extra < maxExtensions
+	return max(left, 0), c.state.extra < maxExtensions
 }
 
 // MoreTime extends the current prompt's time and reports whether it did: it does
 // so at most maxExtensions times in one challenge.
 func (c *Challenge) MoreTime() bool {
-	if c.extra == maxExtensions {
+	if c.state.extra == maxExtensions {
 		return false
 	}
-	c.extra, c.deadline = c.extra+1, c.deadline.Add(extraTime)
+	c.state.extra++
+	c.Wait(extraTime)
 	return true
 }
 
 // Wait extends the current prompt's time by the time that the server took for a
 // frame, so that a slow server costs the person nothing.
-func (c *Challenge) Wait(d time.Duration) { c.deadline = c.deadline.Add(d) }
+func (c *Challenge) Wait(d time.Duration) { c.state.deadline = c.state.deadline.Add(d) }
 
 // Over reports whether every prompt was fulfilled.
-func (c *Challenge) Over() bool { return c.done == Steps+c.added }
+func (c *Challenge) Over() bool { return c.state.over() }
 
 // Prolong adds a prompt to a challenge that is complete and reports whether it
 // did: it does so at most maxProlonged times. The head must be level.
 func (c *Challenge) Prolong(now time.Time) bool {
-	if c.added == maxProlonged {
+	if c.state.added == maxProlonged {
 		return false
 	}
-	c.added++
-	c.ask(c.draw(aim{}), aim{}, now)
+	c.state.added++
+	c.state = c.state.asking(c.draw(aim{}), aim{}, now)
 	return true
 }
 
 // Astray reports whether a prompt was left unfulfilled after the head went
 // another way at least once.
-func (c *Challenge) Astray() bool { return !c.Over() && c.wrong+c.excused > 0 }
+func (c *Challenge) Astray() bool { return !c.Over() && c.state.wrong+c.state.excused > 0 }
 
 // Complete reports whether every prompt was fulfilled and the head has come back
 // to level since.
-func (c *Challenge) Complete() bool { return c.Over() && c.held >= levelFrames }
+func (c *Challenge) Complete() bool { return c.Over() && c.state.held >= levelFrames }
 
 // Glimpse returns a frame of the moving head if the latest frame ended a
 // movement that was seen, and otherwise nil.
-func (c *Challenge) Glimpse() *vision.Observation { return c.glimpse }
+func (c *Challenge) Glimpse() *vision.Observation { return c.state.glimpse }
 
-// Cut reports whether the head jumped to a pose, although frames came fast
-// enough to show it moving.
-func (c *Challenge) Cut() bool { return c.cut }
+// Cuts returns how often the head jumped to a pose, although frames came fast
+// enough to show it moving. Once, this happens to living heads too.
+func (c *Challenge) Cuts() int { return c.state.cuts }
 
 // Reached returns the first of the frames that fulfilled the latest prompt: the
 // one in which the face is turned the least.
-func (c *Challenge) Reached() *vision.Observation { return c.reached }
+func (c *Challenge) Reached() *vision.Observation { return c.state.reached }
 
 // Solid reports whether a frame that fulfils the prompt p shows a solid head and
 // not a flat picture. It compares the frame with the level frame at the start of
@@ -223,133 +201,120 @@ func (c *Challenge) Lapsed(now time.Time) bool {
 // nearly level in the latest frame or, once all prompts are fulfilled, is on its
 // way back.
 func (c *Challenge) NearLevel() bool {
-	length := c.path.last.length()
-	return length < 0.6 || c.Over() && length < 1
+	last := c.state.path.last
+	return last.isNear() || c.Over() && last.length() < 1
+}
+
+// Resume repeats the prompt after the camera has changed the picture, and reports
+// whether it did: it does so at most maxResumed times. o is the first frame of the
+// new picture. What the head did before counts as it did, except that a movement
+// between the two pictures was not seen.
+func (c *Challenge) Resume(o *vision.Observation, now time.Time) bool {
+	if c.state.resumed == maxResumed {
+		return false
+	}
+	c.state = c.state.resuming(c.aim(o), now)
+	return true
 }
 
 // Judge evaluates a frame in which the face was found. now is when the frame
 // arrived, and trip the round-trip time of its connection.
-func (c *Challenge) Judge(o *vision.Observation, now time.Time, trip time.Duration) Outcome {
-	c.glimpse = nil
-	a := aimOf(o.Pose, c.neutral.Pose)
-	target := aims[c.prompt] // zero for PromptHoldStill
-	c.path.add(a, target, o, now, trip)
-	if now.After(c.deadline) {
-		if c.repeated {
-			return Missed
+func (c *Challenge) Judge(o *vision.Observation, now time.Time, trip time.Duration) (outcome Outcome) {
+	c.before = c.state
+	c.state, outcome = c.judged(frame{o, c.aim(o), now, trip})
+	return outcome
+}
+
+// Retract takes back that the latest frame fulfilled the prompt.
+func (c *Challenge) Retract() {
+	c.state = c.before
+	c.state.held = 0
+}
+
+// Leans reports whether the head leans to a side as nobody's does who follows the
+// prompts. Then somebody is turning the phone, and the pose is uncertain, so the
+// frame should not be judged.
+func (c *Challenge) Leans(o *vision.Observation) bool {
+	return math.Abs(o.Pose.Roll-c.neutral.Pose.Roll) > leaning
+}
+
+// aim returns where the nose points in a frame.
+func (c *Challenge) aim(o *vision.Observation) aim { return aimOf(o.Pose, c.neutral.Pose) }
+
+// judged returns the state after a frame, and what the frame means.
+func (c *Challenge) judged(f frame) (state, Outcome) {
+	s := c.state.seeing(f)
+	if f.at.After(s.deadline) {
+		if s.repeated {
+			return s, Missed
 		}
-		c.repeated, c.hint, c.deadline = true, HintAgain, c.deadline.Add(promptTime)
+		s = s.repeating()
 	}
-	if c.Over() {
-		return c.rest(a)
+	switch target := aims[s.prompt]; {
+	case s.over():
+		return s.resting(f)
+	case f.aim.isToward(target, 1):
+		return c.held(s, f)
+	default:
+		return c.going(s, f)
 	}
-	return c.act(a, o, now)
 }
 
-// rest waits until the head is level again after the last prompt.
-func (c *Challenge) rest(a aim) Outcome {
-	if !a.isLevel() {
-		c.held = 0
-		return GoesOn
+// held evaluates a frame that fulfils the prompt.
+func (c *Challenge) held(s state, f frame) (state, Outcome) {
+	s.strayed = 0
+	if f.at.Sub(s.shown) < minReaction+minMotion {
+		if s.fresh { // the head may have been moving already
+			return s, GoesOn
+		}
+		return s, Failed
 	}
-	if c.held++; c.held == levelFrames {
-		c.travelled()
+	if s.held++; s.held < heldFrames {
+		s.reached = f.o
+		return s, GoesOn
 	}
-	return AtLevel
+	s = s.travelled()
+	s.done++
+	// The head is at the target, or will be soon.
+	at := aims[s.prompt].scaled(max(f.aim.length(), 1))
+	next := PromptHoldStill
+	if !s.over() {
+		next = c.draw(at)
+	}
+	return s.asking(next, at, f.at), Acted
 }
 
-// act waits for the prompted action.
-func (c *Challenge) act(a aim, o *vision.Observation, now time.Time) Outcome {
-	target := aims[c.prompt]
-	c.progress = math.Floor(10*min(max(a.along(target), 0), 1)) / 10
-	if a.isToward(target, 1) {
-		c.strayed = 0
-		return c.hold(a, o, now)
-	}
-	c.held = 0
+// going evaluates a frame that does not fulfil the prompt.
+func (c *Challenge) going(s state, f frame) (state, Outcome) {
+	s.held = 0
+	s, strays := s.watching(f.aim)
 	// After a fresh prompt the head may first finish the movement that the last
 	// one asked for.
-	if c.strays(a) && (!c.fresh || now.Sub(c.shown) > grace) {
-		return c.correct(a, now)
+	if strays && (!s.fresh || f.at.Sub(s.shown) > grace) {
+		return c.corrected(s, f)
 	}
-	if a.isLevel() {
-		return AtLevel
+	if f.aim.isLevel() {
+		return s, AtLevel
 	}
-	return GoesOn
+	return s, GoesOn
 }
 
-// strays reports whether the head clearly made another movement than the prompt
-// asks for: consecutive frames that point elsewhere, or next to the target and
-// back. A head that has not yet left the place where it was when the prompt
-// appeared does not stray.
-func (c *Challenge) strays(a aim) bool {
-	off := a.angle(aims[c.prompt])
-	c.left = c.left || a.length() < 0.6 || a.angle(c.path.from) > gone
-	switch {
-	case a.length() < 0.6 || off > astray:
-		if missed := c.missed >= heldFrames; missed {
-			c.missed = 0
-			return true
-		}
-	case c.left && a.length() >= clearly:
-		c.missed++
-	}
-	if !c.left || a.length() < clearly || off <= astray {
-		c.strayed = 0
-		return false
-	}
-	c.strayed++
-	return c.strayed == heldFrames // true once, until the head leaves that direction
-}
-
-// correct tells the person that the direction is wrong and draws another prompt.
-func (c *Challenge) correct(a aim, now time.Time) Outcome {
-	next := c.draw(a)
+// corrected tells the person that the direction is wrong and asks another prompt.
+func (c *Challenge) corrected(s state, f frame) (state, Outcome) {
+	next := c.draw(f.aim)
 	hint := HintOtherWay
-	if a.length() < clearly { // the head came back from a direction next to the target
+	if f.aim.length() < clearly { // the head came back from a direction next to the target
 		hint = HintAgain
 	}
 	switch {
-	case c.excused < maxConfused && hint == HintOtherWay && a.confused(c.prompt):
-		c.excused++
-	case c.wrong == maxWrong:
-		return Missed
+	case s.excused < maxConfused && hint == HintOtherWay && f.aim.confused(s.prompt):
+		s.excused++
+	case s.wrong == maxWrong:
+		return s, Missed
 	default:
-		c.wrong++
+		s.wrong++
 	}
-	c.ask(next, a, now)
-	c.fresh, c.hint = true, hint
-	return GoesOn
-}
-
-// hold evaluates a frame that fulfils the prompt.
-func (c *Challenge) hold(a aim, o *vision.Observation, now time.Time) Outcome {
-	if now.Sub(c.shown) < minReaction+minMotion {
-		if c.fresh { // the head may have been moving already
-			return GoesOn
-		}
-		return Failed
-	}
-	if c.held++; c.held < heldFrames {
-		c.reached = o
-		return GoesOn
-	}
-	c.travelled()
-	// The head is at the target, or will be soon.
-	at := aims[c.prompt].scaled(max(a.length(), 1))
-	if c.done++; c.Over() {
-		c.ask(PromptHoldStill, at, now)
-	} else {
-		c.ask(c.draw(at), at, now)
-	}
-	return Acted
-}
-
-// travelled stores the frame that was seen during the movement that has ended.
-func (c *Challenge) travelled() {
-	if c.path.seen() {
-		c.glimpse = c.path.glimpse
-	} else {
-		c.cut = c.cut || c.path.gap <= closeGap
-	}
+	s = s.asking(next, f.aim, f.at)
+	s.fresh, s.hint = true, hint
+	return s, GoesOn
 }

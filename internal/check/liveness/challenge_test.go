@@ -53,11 +53,11 @@ func perform(random *rand.Rand, gap float64, next func(c *Challenge, t float64) 
 	c.Begin(&vision.Observation{}, epoch)
 	corrected := 0
 	for t := gap; t < 600; t += gap {
-		wrong := c.wrong
+		wrong := c.state.wrong
 		a := next(c, t)
 		o := &vision.Observation{Pose: vision.Pose{Yaw: a.side * turned, Pitch: a.up * raised}}
 		outcome := c.Judge(o, epoch.Add(time.Duration(t*float64(time.Second))), 0)
-		corrected += c.wrong - wrong
+		corrected += c.state.wrong - wrong
 		if c.Complete() || outcome == Missed || outcome == Failed {
 			return ending{outcome, t, corrected}
 		}
@@ -251,7 +251,7 @@ func TestMoreTime(t *testing.T) {
 			t.Fatalf("request %d: %v became %v", n+1, before, after)
 		}
 	}
-	c.ask(c.draw(aim{}), aim{}, now)
+	c.state = c.state.asking(c.draw(aim{}), aim{}, now)
 	if left, offered := c.Remaining(now); offered || c.MoreTime() || left != 2*promptTime {
 		t.Errorf("after the last request: %v left for a new prompt, offered %v", left, offered)
 	}

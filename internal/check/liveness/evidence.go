@@ -81,8 +81,8 @@ func (e *Evidence) Collect(
 }
 
 // Glance takes a frame of the moving head, or nil for none. A covered face does
-// not count. A blurred face that is not recognized does not count as a stranger,
-// because faces of moving heads are often blurred in small frames.
+// not count, nor does a face that is not recognized in an unclear frame: faces of
+// moving heads are often blurred in small frames.
 func (e *Evidence) Glance(ctx context.Context, analyzer vision.Analyzer, o *vision.Observation) error {
 	if o == nil || o.Guidance == vision.GuidanceCovered {
 		return nil
@@ -94,10 +94,34 @@ func (e *Evidence) Glance(ctx context.Context, analyzer vision.Analyzer, o *visi
 	switch {
 	case e.Matches(f):
 		e.glimpses++
-	case o.Guidance != vision.GuidanceBlurred:
+	case !Unclear(o):
 		e.stranger = true
 	}
 	return nil
+}
+
+// Rejoins reports whether a frame after the camera changed the picture shows the
+// person of the frame before it, or of the first frame: the head may be turned, or
+// the phone may have been.
+func (e *Evidence) Rejoins(ctx context.Context, analyzer vision.Analyzer, before, after *vision.Observation) (
+	bool, error,
+) {
+	f, err := analyzer.Describe(ctx, after)
+	if err != nil || e.Matches(f) {
+		return err == nil, err
+	}
+	last, err := analyzer.Describe(ctx, before)
+	return err == nil && likeness(last, f) >= minLikeness, err
+}
+
+// Unclear reports whether a face may not be recognized because of the picture: a
+// person who is not recognized in such a frame need not be another.
+func Unclear(o *vision.Observation) bool {
+	switch o.Guidance {
+	case vision.GuidanceBlurred, vision.GuidanceTooBright, vision.GuidanceTooDark, vision.GuidanceTooFar:
+		return true
+	}
+	return false
 }
 
 // Matches reports whether the features of a prompted frame, or of one during a

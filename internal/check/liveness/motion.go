@@ -15,9 +15,9 @@ const (
 	maxTurnRate  = 250.0 // degrees a second
 	poseNoise    = 8.0   // degrees
 	maxMoveRate  = 3.0   // face widths a second
-	moveNoise    = 0.1   // face widths
+	moveNoise    = 0.2   // face widths; a knock against the camera moves everything by as much
 	maxScaleRate = 1.5   // change of the logarithm of the face's width per second
-	scaleNoise   = 0.12
+	scaleNoise   = 0.2   // the same logarithm; another lens may enlarge by 1.3 at once, which is 0.26
 	// minGap is the shortest time at which the page takes frames. The network
 	// can make two frames arrive closer together, but they were not taken closer
 	// together.
@@ -32,23 +32,43 @@ type Track struct {
 	at   time.Time
 }
 
+// Motion is what lies between a frame with a face and the one before.
+type Motion int
+
+// The kinds of motion.
+const (
+	Plausible Motion = iota
+	Reframed         // the picture's format has changed, as when somebody turns the phone
+	Jumped           // the face moved further than a head or a camera can
+)
+
 // NewTrack starts at a frame with a face.
 func NewTrack(o *vision.Observation, now time.Time) Track { return Track{last: o, at: now} }
 
-// Jumps takes the next frame with a face and reports whether the face moved
-// further since the last frame than a head can.
-func (t *Track) Jumps(o *vision.Observation, now time.Time) bool {
+// Last is the frame before.
+func (t *Track) Last() *vision.Observation { return t.last }
+
+// Move takes the next frame with a face. A frame of another format is not taken:
+// places in it cannot be compared with those before, so a new track must begin.
+func (t *Track) Move(o *vision.Observation, now time.Time) Motion {
 	last, gap := t.last, max(now.Sub(t.at), minGap)
-	t.last, t.at = o, now
-	if last == nil || gap > longestGap {
-		return false
+	if !o.HasFormatOf(last) {
+		return Reframed
 	}
-	seconds := gap.Seconds()
-	turn := math.Max(math.Abs(o.Pose.Yaw-last.Pose.Yaw), math.Abs(o.Pose.Pitch-last.Pose.Pitch))
-	x, y, width := o.Place()
-	lastX, lastY, lastWidth := last.Place()
-	move := math.Hypot(x-lastX, y-lastY) / lastWidth
-	scale := math.Abs(math.Log(width / lastWidth))
+	t.last, t.at = o, now
+	if gap <= longestGap && jumps(last, o, gap.Seconds()) {
+		return Jumped
+	}
+	return Plausible
+}
+
+// jumps reports whether a face moved further within some seconds than a head can.
+func jumps(from, to *vision.Observation, seconds float64) bool {
+	turn := math.Max(math.Abs(to.Pose.Yaw-from.Pose.Yaw), math.Abs(to.Pose.Pitch-from.Pose.Pitch))
+	fromX, fromY, fromWidth := from.Place()
+	x, y, width := to.Place()
+	move := math.Hypot(x-fromX, y-fromY) / fromWidth
+	scale := math.Abs(math.Log(width / fromWidth))
 	return turn > poseNoise+maxTurnRate*seconds ||
 		move > moveNoise+maxMoveRate*seconds ||
 		scale > scaleNoise+maxScaleRate*seconds

@@ -16,6 +16,7 @@ type path struct {
 	gap        time.Duration // the longest time between those two
 	between    float64       // how far glimpse is from both ends and from level
 	glimpse    *vision.Observation
+	broken     bool // the camera changed the picture meanwhile, which may have hidden a part
 }
 
 // closeGap is the longest time between two frames in which no head can make its
@@ -33,20 +34,29 @@ const longestStride = 0.78
 
 func newPath(from aim, now time.Time) path { return path{from: from, last: from, at: now} }
 
-// add takes the next frame of a head that should go to the target. The network
+// with adds the next frame of a head that should go to the target. The network
 // can bring frames closer together than they were taken, by one round trip at
 // most.
-func (p *path) add(a, target aim, o *vision.Observation, now time.Time, trip time.Duration) {
-	if stride := a.distance(p.last); stride > p.stride {
-		p.stride, p.gap = stride, now.Sub(p.at)+trip
+func (p path) with(f frame, target aim) path {
+	if stride := f.aim.distance(p.last); stride > p.stride {
+		p.stride, p.gap = stride, f.at.Sub(p.at)+f.trip
 	}
-	p.last, p.at = a, now
-	if a.length() > 1 { // at a target or beyond it the face resembles itself less
-		return
+	p.last, p.at = f.aim, f.at
+	if f.aim.length() > 1 { // at a target or beyond it the face resembles itself less
+		return p
 	}
-	if between := min(a.length(), a.distance(p.from), a.distance(target)); between > max(p.between, minBetween) {
-		p.between, p.glimpse = between, o
+	between := min(f.aim.length(), f.aim.distance(p.from), f.aim.distance(target))
+	if between > max(p.between, minBetween) {
+		p.between, p.glimpse = between, f.o
 	}
+	return p
+}
+
+// resumed goes on from where the head is in a picture that the camera has
+// changed.
+func (p path) resumed(a aim, now time.Time) path {
+	p.last, p.at, p.broken = a, now, true
+	return p
 }
 
 // seen reports whether frames showed the movement itself, and not only its

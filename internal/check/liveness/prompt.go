@@ -60,6 +60,7 @@ const (
 	raised  = 11.0 // degrees of pitch
 	level   = 7.0  // degrees of yaw and pitch from the neutral pose within which a head is level
 	clearly = 1.1  // factor on these amounts from which a wrong direction counts as intended
+	leaning = 20.0 // degrees of roll from the neutral pose; looking up to a side gives up to 12
 	hit     = 30.0 // a direction within this many degrees of the prompt's fulfils it
 	gone    = 70.0 // degrees from the place where the head was when the prompt appeared, at which it has left that place
 	// degrees from the prompt's direction at which a direction counts as another one; nothing is
@@ -93,6 +94,9 @@ func (a aim) length() float64                     { return math.Hypot(a.side, a.
 func (a aim) along(b aim) float64                 { return a.side*b.side + a.up*b.up } // b has length 1
 func (a aim) distance(b aim) float64              { return math.Hypot(a.side-b.side, a.up-b.up) }
 func (a aim) isToward(b aim, length float64) bool { return a.length() >= length && a.angle(b) <= hit }
+
+// isNear reports whether the head is near level: it has left every target.
+func (a aim) isNear() bool { return a.length() < 0.6 }
 
 // angle is the angle between two directions in degrees, 0 to 180.
 func (a aim) angle(b aim) float64 {

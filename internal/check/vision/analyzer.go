@@ -33,10 +33,10 @@ type Observation struct {
 	followed int     // frames since that detection
 }
 
-// Place returns the middle and the width of the face, computed from its
-// landmarks, in units of the frame's shorter side, so that they do not depend on
-// the size of the frame. The detector's box is not used, because it jumps when a
-// turned face is detected again.
+// Place returns the middle of the face, counted from the middle of the frame, and
+// its width, computed from its landmarks, in units of the frame's shorter side, so
+// that they do not depend on the size of the frame. The detector's box is not
+// used, because it jumps when a turned face is detected again.
 func (o *Observation) Place() (x, y, width float64) {
 	n, side := float64(len(o.Landmarks)), float64(min(o.Width, o.Height))
 	for _, p := range o.Landmarks {
@@ -47,7 +47,18 @@ func (o *Observation) Place() (x, y, width float64) {
 	}
 	// the width of a disc divided by the root mean square of its points' distances from the middle
 	const ofDisc = 2 * math.Sqrt2
-	return x / side, y / side, ofDisc * math.Sqrt(width) / side
+	return (x - float64(o.Width)/2) / side, (y - float64(o.Height)/2) / side, ofDisc * math.Sqrt(width) / side
+}
+
+// sameFormat is the largest difference between the formats of frames of one format
+// in different sizes, as a share: their sides are whole numbers of pixels.
+const sameFormat = 0.02
+
+// HasFormatOf reports whether the frame's sides are in the same proportion as those
+// of another frame. They are not after somebody has turned the phone.
+func (o *Observation) HasFormatOf(other *Observation) bool {
+	a, b := float64(o.Width*other.Height), float64(o.Height*other.Width)
+	return math.Abs(a-b) <= sameFormat*b
 }
 
 // Resolved reports whether the face has enough pixels for an age estimate.
