@@ -29,63 +29,111 @@ const (
 // SHA-1, other transforms and further references, takes ECDSA signatures in the
 // wrong encoding, does not know XAdES, and refuses lists of over 1,000 elements.
 func verifyXAdES(raw []byte, signers []*x509.Certificate, now time.Time) ([]byte, error) {
+	v := &verification{raw: raw, pinned: signers, now: now}
+	for _, check := range checks {
+		if err := check(v); err != nil {
+			return nil, err
+		}
+	}
+	return v.content, nil
+}
+
+// checks are all that a list must pass, in this order: each uses what those before
+// it found. From signsInfo on, everything that decides is decoded from bytes that
+// are signed.
+var checks = []func(*verification) error{
+	(*verification).isXML,             // the text is XML with a root
+	(*verification).hasOneSignature,   // the list's own, directly below the root
+	(*verification).namesItsParts,     // it has the parts that XAdES requires, each once
+	(*verification).isByPinned,        // its certificate is one of the pinned
+	(*verification).signsInfo,         // the certificate's key signed SignedInfo
+	(*verification).coversEverything,  // SignedInfo refers to the list and to the properties, whole
+	(*verification).signsProperties,   // the properties have the digest in SignedInfo
+	(*verification).propertiesAreTrue, // they name the certificate, and a time that has come
+	(*verification).signsList,         // the list without the signature has the digest in SignedInfo
+}
+
+// verification is a list while it is checked, with what the checks have found.
+type verification struct {
+	raw    []byte
+	pinned []*x509.Certificate
+	now    time.Time
+
+	root          *etree.Element    // of the list
+	element       *etree.Element    // Signature
+	signature     signature         // what Signature says about where things are
+	signer        *x509.Certificate // the pinned certificate that signed
+	info          []byte            // SignedInfo, verified
+	list          reference         // to the list
+	properties    reference         // to the signed properties
+	propertyBytes []byte            // the signed properties, verified
+	content       []byte            // the list, verified
+}
+
+func (v *verification) isXML() error {
 	doc := etree.NewDocument()
 	doc.ReadSettings = etree.ReadSettings{MaxDepth: maxDepth + 1, PreserveDuplicateAttrs: true}
-	if doc.ReadFromBytes(raw) != nil || doc.Root() == nil {
-		return nil, refuse(ReasonMalformed)
+	if doc.ReadFromBytes(v.raw) != nil || doc.Root() == nil {
+		return refuse(ReasonMalformed)
 	}
-	root := doc.Root()
-	element, err := onlySignature(root)
+	v.root = doc.Root()
+	return nil
+}
+
+func (v *verification) hasOneSignature() (err error) {
+	v.element, err = onlySignature(v.root)
+	return err
+}
+
+func (v *verification) namesItsParts() error {
+	whole, err := canonicalIn(v.root, v.element)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	whole, err := canonicalIn(root, element)
+	v.signature, err = readSignature(whole)
+	return err
+}
+
+func (v *verification) isByPinned() (err error) {
+	v.signer, err = v.signature.signer(v.pinned)
+	return err
+}
+
+func (v *verification) signsInfo() (err error) {
+	if v.info, err = canonicalAt(v.root, v.element, "SignedInfo"); err != nil {
+		return err
+	}
+	return v.signature.method.verify(v.signer, v.info, v.signature.value)
+}
+
+func (v *verification) coversEverything() error {
+	info, err := parseNode(v.info)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	s, err := readSignature(whole)
-	if err != nil {
-		return nil, err
+	v.list, v.properties, err = references(info, v.root.SelectAttrValue("Id", ""), v.signature.propertiesID)
+	return err
+}
+
+func (v *verification) signsProperties() (err error) {
+	v.propertyBytes, err = canonicalAt(v.root, v.element, "Object", "QualifyingProperties", "SignedProperties")
+	if err == nil && !v.properties.matches(v.propertyBytes) {
+		err = refuse(ReasonDigest)
 	}
-	signer, err := s.signer(signers)
-	if err != nil {
-		return nil, err
+	return err
+}
+
+func (v *verification) propertiesAreTrue() error {
+	return checkProperties(v.propertyBytes, v.signer, v.now)
+}
+
+func (v *verification) signsList() (err error) {
+	v.root.RemoveChild(v.element)
+	v.content, err = canonical(v.root)
+	if err == nil && !v.list.matches(v.content) {
+		err = refuse(ReasonDigest)
 	}
-	// Everything that decides from here on is decoded from bytes that are signed.
-	infoBytes, err := canonicalAt(root, element, "SignedInfo")
-	if err != nil {
-		return nil, err
-	}
-	if err := s.method.verify(signer, infoBytes, s.value); err != nil {
-		return nil, err
-	}
-	info, err := parseNode(infoBytes)
-	if err != nil {
-		return nil, err
-	}
-	list, properties, err := references(info, root.SelectAttrValue("Id", ""), s.propertiesID)
-	if err != nil {
-		return nil, err
-	}
-	propertyBytes, err := canonicalAt(root, element, "Object", "QualifyingProperties", "SignedProperties")
-	if err != nil {
-		return nil, err
-	}
-	if !properties.matches(propertyBytes) {
-		return nil, refuse(ReasonDigest)
-	}
-	if err := checkProperties(propertyBytes, signer, now); err != nil {
-		return nil, err
-	}
-	root.RemoveChild(element)
-	content, err := canonical(root)
-	if err != nil {
-		return nil, err
-	}
-	if !list.matches(content) {
-		return nil, refuse(ReasonDigest)
-	}
-	return content, nil
+	return err
 }
 
 // onlySignature returns the list's signature: the only Signature element of the
