@@ -1,6 +1,7 @@
 package reader
 
 import (
+	"iter"
 	"math"
 	"slices"
 
@@ -8,10 +9,12 @@ import (
 	"agegate/internal/check/document/mrz"
 )
 
-// grid holds the network's output for every column of some rows.
-type grid struct {
-	rows [][][glyph.Classes]float32
-}
+// cell is what the network says about one place: the logarithms of the
+// probabilities of all characters, and of junk.
+type cell = [glyph.Classes]float32
+
+// grid holds the cells of every column of some rows.
+type grid struct{ rows [][]cell }
 
 // alignment is the position of a format on a grid.
 type alignment struct {
@@ -29,7 +32,7 @@ func (s *search) look(rows []row) (g grid, first int) {
 	}
 	extra := min(max(46-(high-low+1), 3), 12)
 	low, high = low-extra, min(high+extra, low+2*extra+60)
-	g.rows = make([][][glyph.Classes]float32, len(rows))
+	g.rows = make([][]cell, len(rows))
 	for i, r := range rows {
 		for n := low; n <= high; n++ {
 			g.rows[i] = append(g.rows[i], s.column(r.line, float64(n)))
@@ -49,7 +52,7 @@ const minJunk = -0.7
 // lenient returns the grid with characters possible at places that show none, so
 // that a part of the zone may be hidden or lie outside the picture.
 func (g grid) lenient() grid {
-	rows := make([][][glyph.Classes]float32, len(g.rows))
+	rows := make([][]cell, len(g.rows))
 	for r, row := range g.rows {
 		rows[r] = slices.Clone(row)
 		for n, logs := range row {
@@ -66,7 +69,7 @@ func (g grid) lenient() grid {
 
 // column classifies the character at one place; a place outside the picture is
 // junk.
-func (s *search) column(l *line, n float64) (logs [glyph.Classes]float32) {
+func (s *search) column(l *line, n float64) (logs cell) {
 	p := l.place(n, 0)
 	if p.X < 0 || p.Y < 0 || p.X > float64(s.img.Rect.Dx()) || p.Y > float64(s.img.Rect.Dy()) || s.left <= 0 {
 		for i := range logs {
@@ -86,34 +89,50 @@ const worst = -7
 // alignment that best explains all cells: the cells inside as characters that the
 // format allows there, those outside as junk.
 func (g grid) align(formats []mrz.Format) (best alignment, ok bool) {
-	columns := len(g.rows[0])
-	var all float64 // log probability if every cell is junk
-	junk := make([][]float64, len(g.rows))
-	for r, row := range g.rows {
-		for _, logs := range row {
-			v := max(float64(logs[glyph.Junk]), worst)
-			junk[r] = append(junk[r], v)
-			all += v
+	junk, all := g.junk()
+	best.score = math.Inf(-1)
+	for a := range g.alignments(formats) {
+		a.score = all
+		for l := range a.format.Lines() {
+			for i := range a.format.Length() {
+				_, log := g.best(a.row+l, a.column+i, a.format.Allowed(l, i))
+				a.score += log - junk[a.row+l][a.column+i]
+			}
+		}
+		if a.score > best.score {
+			best = a
 		}
 	}
-	best.score = math.Inf(-1)
-	for _, format := range formats {
-		for top := 0; top+format.Lines() <= len(g.rows); top++ {
-			for start := 0; start+format.Length() <= columns; start++ {
-				score := all
-				for l := range format.Lines() {
-					for i := range format.Length() {
-						_, v := g.best(top+l, start+i, format.Allowed(l, i))
-						score += v - junk[top+l][start+i]
+	return best, !math.IsInf(best.score, -1)
+}
+
+// alignments returns every position of the formats on the grid, without a score.
+func (g grid) alignments(formats []mrz.Format) iter.Seq[alignment] {
+	return func(yield func(alignment) bool) {
+		for _, format := range formats {
+			for row := range len(g.rows) - format.Lines() + 1 {
+				for column := range len(g.rows[0]) - format.Length() + 1 {
+					if !yield(alignment{format: format, row: row, column: column}) {
+						return
 					}
-				}
-				if score > best.score {
-					best = alignment{format, top, start, score}
 				}
 			}
 		}
 	}
-	return best, !math.IsInf(best.score, -1)
+}
+
+// junk returns the logarithm of the probability that a cell is junk, for every
+// cell and for all together.
+func (g grid) junk() (each [][]float64, all float64) {
+	each = make([][]float64, len(g.rows))
+	for r, row := range g.rows {
+		for _, logs := range row {
+			log := max(float64(logs[glyph.Junk]), worst)
+			each[r] = append(each[r], log)
+			all += log
+		}
+	}
+	return each, all
 }
 
 // best returns the likeliest allowed character of a cell.

@@ -68,44 +68,37 @@ func (f *field) nearest(x, y, reach, size float64) int {
 	return best
 }
 
+// chain is a row of blobs at even distances.
+type chain []member
+
+// member is a blob of a chain.
+type member struct {
+	i int // its index in the field
+	n int // its number in the chain, which counts missing blobs too
+}
+
+// maxChain is the maximum number of blobs in a chain: no line has as many.
+const maxChain = 60
+
 // chains returns the lines of evenly spaced blobs, the longest first, at most the
 // given number.
 func (f *field) chains(limit int) []*line {
 	used := make([]bool, len(f.blobs))
 	var found []*line
-	for i, b := range f.blobs {
+	for i := range f.blobs {
 		if used[i] {
 			continue
 		}
-		var best []int
-		var numbers []int
-		f.near(b.x, b.y, 1.7*b.size, func(j int, d float64) {
-			other := f.blobs[j]
-			size := (b.size + other.size) / 2
-			if j <= i || f.steps > maxSteps || d < 0.6*size || d > 1.7*size || !alike(b.size, other.size) {
-				return
-			}
-			if chain, n := f.grow(i, j); len(chain) > len(best) {
-				best, numbers = chain, n
-			}
-		})
-		if len(best) < minChain {
+		c := f.longestFrom(i)
+		if len(c) < minChain || 2*c.unused(used) < len(c) {
 			continue
 		}
-		links := make([]link, len(best))
-		fresh := 0
-		for k, at := range best {
-			links[k] = link{numbers[k], f.blobs[at]}
-			if !used[at] {
-				fresh++
-			}
-		}
-		l := newLine(links)
-		if 2*fresh < len(best) || l == nil || !l.plausible() {
+		l := newLine(f.links(c))
+		if l == nil || !l.plausible() {
 			continue // its blobs may still belong to another line
 		}
-		for _, at := range best {
-			used[at] = true
+		for _, m := range c {
+			used[m.i] = true
 		}
 		f.extend(l, used)
 		found = append(found, l)
@@ -114,62 +107,112 @@ func (f *field) chains(limit int) []*line {
 	return found[:min(len(found), limit)]
 }
 
-// grow follows the direction from one blob to another in both directions, over
-// gaps of up to two characters, and numbers what it finds by the spacing.
-func (f *field) grow(i, j int) (chain, numbers []int) {
-	forward, fn := f.follow(i, j)
-	backward, bn := f.follow(j, i)
-	for k := len(backward) - 1; k >= 2; k-- { // its first two links are those of forward
-		chain, numbers = append(chain, backward[k]), append(numbers, 1-bn[k])
+// longestFrom returns the longest chain through a blob and one of its neighbours that
+// come after it in the field.
+func (f *field) longestFrom(i int) (best chain) {
+	const nearest, farthest = 0.6, 1.7 // distance of neighbours, in sizes
+	b := f.blobs[i]
+	f.near(b.x, b.y, farthest*b.size, func(j int, distance float64) {
+		other := f.blobs[j]
+		size := (b.size + other.size) / 2
+		if j <= i || f.steps > maxSteps || distance < nearest*size || distance > farthest*size ||
+			!alike(b.size, other.size) {
+			return
+		}
+		if c := f.grow(i, j); len(c) > len(best) {
+			best = c
+		}
+	})
+	return best
+}
+
+// grow follows the direction from one blob to another in both directions.
+func (f *field) grow(i, j int) (c chain) {
+	forward, backward := f.follow(i, j), f.follow(j, i)
+	slices.Reverse(backward)
+	for _, m := range backward[:len(backward)-2] { // the last two are the first two of forward
+		c = append(c, member{m.i, 1 - m.n})
 	}
-	return append(chain, forward...), append(numbers, fn...)
+	return append(c, forward...)
 }
 
 // follow collects blobs from i through j onwards.
-func (f *field) follow(i, j int) (chain, numbers []int) {
-	chain, numbers = []int{i, j}, []int{0, 1}
+func (f *field) follow(i, j int) chain {
+	c := chain{{i, 0}, {j, 1}}
 	size := (f.blobs[i].size + f.blobs[j].size) / 2
-	for {
-		// The step is the mean of the last few, and starts at the last blob.
-		last := len(chain) - 1
-		back := max(0, last-5)
-		a, b := f.blobs[chain[back]], f.blobs[chain[last]]
-		count := float64(numbers[last] - numbers[back])
-		dx, dy := (b.x-a.x)/count, (b.y-a.y)/count
-		pitch := math.Hypot(dx, dy)
-		next := -1
-		for gap := 1; gap <= 3 && next < 0; gap++ {
-			g := float64(gap)
-			next = f.nearest(b.x+g*dx, b.y+g*dy, (0.25+0.08*g)*pitch, size)
-			if next >= 0 && next != chain[last] {
-				chain, numbers = append(chain, next), append(numbers, numbers[last]+gap)
-			}
+	for len(c) <= maxChain {
+		next, ok := f.next(c, size)
+		if !ok {
+			break
 		}
-		if next < 0 || next == chain[last] && len(chain) == last+1 || len(chain) > 60 {
-			return chain, numbers
+		c = append(c, next)
+	}
+	return c
+}
+
+// next returns the blob that continues a chain, over a gap of up to two
+// characters. The step to it is the mean of the last few.
+func (f *field) next(c chain, size float64) (next member, ok bool) {
+	const few, widest = 5, 3
+	last := c[len(c)-1]
+	first := c[max(0, len(c)-1-few)]
+	from, to := f.blobs[first.i], f.blobs[last.i]
+	count := float64(last.n - first.n)
+	dx, dy := (to.x-from.x)/count, (to.y-from.y)/count
+	pitch := math.Hypot(dx, dy)
+	for step := 1; step <= widest; step++ {
+		s := float64(step)
+		if i := f.nearest(to.x+s*dx, to.y+s*dy, (0.25+0.08*s)*pitch, size); i >= 0 {
+			return member{i, last.n + step}, i != last.i
+		}
+	}
+	return next, false
+}
+
+// unused counts the blobs of a chain that belong to no line yet.
+func (c chain) unused(used []bool) (count int) {
+	for _, m := range c {
+		if !used[m.i] {
+			count++
+		}
+	}
+	return count
+}
+
+// links returns the blobs of a chain with their numbers.
+func (f *field) links(c chain) []link {
+	links := make([]link, len(c))
+	for k, m := range c {
+		links[k] = link{m.n, f.blobs[m.i]}
+	}
+	return links
+}
+
+// extend continues a line along its curve past both ends, and beyond parts that
+// are hidden. It marks the blobs that it adds.
+func (f *field) extend(l *line, used []bool) {
+	for _, way := range []int{1, -1} {
+		f.along(l, way, used)
+		for f.bridge(l, way, used) {
+			f.along(l, way, used)
 		}
 	}
 }
 
-// extend continues a line along its curve past both ends, and marks the blobs
-// that it adds.
-func (f *field) extend(l *line, used []bool) {
-	const limit = 60
-	for _, way := range []int{1, -1} {
-		for more := true; more; more = f.bridge(l, way, used) {
-			for missing := 0; missing < skipped && len(l.links) < limit; {
-				n := l.end(way) + way*(1+missing)
-				x, y := l.at(float64(n))
-				i := f.nearest(x, y, 0.33*l.pitch(float64(n)), l.size)
-				if i < 0 {
-					missing++
-					continue
-				}
-				used[i] = true
-				l.add(link{n, f.blobs[i]})
-				missing = 0
-			}
+// along continues a line in one direction, until too many characters in a row are
+// missing.
+func (f *field) along(l *line, way int, used []bool) {
+	for missing := 0; missing < skipped && len(l.links) < maxChain; {
+		n := l.end(way) + way*(1+missing)
+		x, y := l.at(float64(n))
+		i := f.nearest(x, y, 0.33*l.pitch(float64(n)), l.size)
+		if i < 0 {
+			missing++
+			continue
 		}
+		missing = 0
+		used[i] = true
+		l.add(link{n, f.blobs[i]})
 	}
 }
 
@@ -197,22 +240,7 @@ func (f *field) bridge(l *line, way int, used []bool) bool {
 	}
 	for gap := skipped; gap < widestGap; gap++ {
 		n := l.end(way) + way*(1+gap)
-		x, y := l.at(float64(n))
-		pitch := l.pitch(float64(n))
-		first := f.nearest(x, y, 0.6*pitch, l.size)
-		if first < 0 || used[first] {
-			continue
-		}
-		offX, offY := f.blobs[first].x-x, f.blobs[first].y-y
-		var far []int
-		for k := range minFar {
-			x, y := l.at(float64(n + way*k))
-			i := f.nearest(x+offX, y+offY, 0.3*pitch, l.size)
-			if i < 0 || used[i] {
-				break
-			}
-			far = append(far, i)
-		}
+		far := f.beyond(l, n, way, used)
 		if len(far) == minFar && f.join(l, n, way, far) {
 			for _, i := range far {
 				used[i] = true
@@ -221,6 +249,27 @@ func (f *field) bridge(l *line, way int, used []bool) bool {
 		}
 	}
 	return false
+}
+
+// beyond returns the blobs, at most minFar, that go on from character n of a line,
+// where the line may be off its curve.
+func (f *field) beyond(l *line, n, way int, used []bool) (far []int) {
+	x, y := l.at(float64(n))
+	pitch := l.pitch(float64(n))
+	first := f.nearest(x, y, 0.6*pitch, l.size)
+	if first < 0 || used[first] {
+		return nil
+	}
+	offX, offY := f.blobs[first].x-x, f.blobs[first].y-y
+	for k := range minFar {
+		x, y := l.at(float64(n + way*k))
+		i := f.nearest(x+offX, y+offY, 0.3*pitch, l.size)
+		if i < 0 || used[i] {
+			break
+		}
+		far = append(far, i)
+	}
+	return far
 }
 
 // join adds blobs to a line, the first as character n. The curve may be wrong by
