@@ -7,9 +7,28 @@ import (
 	"agegate/internal/check/inference"
 )
 
-// anchor is a detected face with its landmarks. In the frames after it, face and
-// crop are the anchor's, moved in the same way as the landmarks, so that the crop
-// for the age estimate stays the detector's.
+// anchor is a detected face with its landmarks. In the frames after it, only the
+// landmarks are looked for, where they were; face and crop are the anchor's, moved
+// as the landmarks moved, so that the crop for the age estimate stays the
+// detector's:
+//
+//	   the anchor: detected            a frame after it: followed
+//
+//	+-- crop -----------------+
+//	|                         |              +-- crop -----------------+
+//	|   +-- face ---------+   |              |                         |
+//	|   |                 |   |              |   +-- face ---------+   |
+//	|   |   . .     . .   |   |   turn,      |   |                 |   |
+//	|   |        .        |   |   scale,     |   |     . .     . . |   |
+//	|   |      .   .      |   |   shift      |   |          .      |   |
+//	|   |       ...       |   |  -------->   |   |        .   .    |   |
+//	|   |                 |   |              |   |         ...     |   |
+//	|   +-----------------+   |              |   +-----------------+   |
+//	|                         |              |                         |
+//	+-------------------------+              +-------------------------+
+//
+//	The dots are landmarks. When the head turns, they move inside the face by
+//	offset, because they lie on the front of the head; moved takes that out.
 type anchor struct {
 	face   Face
 	crop   crop
@@ -79,7 +98,8 @@ const regionMargin = 1.4
 func region(points []Point, roll float64) crop {
 	angle := radians(roll)
 	upright := cmplx.Rect(1, -angle)
-	left, top, right, bottom := math.Inf(1), math.Inf(1), math.Inf(-1), math.Inf(-1)
+	left, right := math.Inf(1), math.Inf(-1)
+	top, bottom := math.Inf(1), math.Inf(-1)
 	for _, p := range points {
 		z := complex(p.X, p.Y) * upright
 		left, right = min(left, real(z)), max(right, real(z))
