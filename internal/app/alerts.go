@@ -121,7 +121,10 @@ func (a *alerts) send(
 			len(mails) == maxRecipients {
 			continue
 		}
-		m.TenantID, m.Tenant, m.To, m.Locale = &t.ID, t.Name, member.User.Email, member.User.Locale
+		m.TenantID = &t.ID
+		m.Tenant = t.Name
+		m.To = member.User.Email
+		m.Locale = member.User.Locale
 		made, err := a.outbox.Compose(m, alertLife)
 		if err != nil {
 			return err

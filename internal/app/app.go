@@ -279,8 +279,10 @@ func (a *App) buildAPI(cfg config.Config, sealer *credential.Sealer, edge httpd.
 		Events: webhook.NewOperations(a.Store, a.now, a.api.dispatcher.Wake),
 		Clock:  session.NewTestClock(a.Store, a.now),
 	})
-	edge.BaseURL, edge.Authenticate, edge.CheckBody, edge.Refused = cfg.BaseURL, api.Authenticate(a.Tenants),
-		operations.CheckBody, a.recordRefusal
+	edge.BaseURL = cfg.BaseURL
+	edge.Authenticate = api.Authenticate(a.Tenants)
+	edge.CheckBody = operations.CheckBody
+	edge.Refused = a.recordRefusal
 	edge.Mounts = append(edge.Mounts, operations.Register)
 	if a.api.dashboard != nil {
 		edge.DashboardURL = cfg.DashboardURL + dashboard.Home

@@ -122,7 +122,9 @@ func checkContract(t testing.TB, row Row, req *http.Request, res *http.Response,
 		t.Fatal(err)
 	}
 	found := req.Clone(context.Background())
-	found.URL.Scheme, found.URL.Host, found.Host = "", "", ""
+	found.URL.Scheme = ""
+	found.URL.Host = ""
+	found.Host = ""
 	route, params, err := router.FindRoute(found)
 	if err != nil {
 		return

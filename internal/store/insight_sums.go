@@ -94,9 +94,13 @@ type groupRow struct {
 // unitOf returns two SQL expressions: one that is equal for rows of the same hour
 // or day, and one that computes the number of the unit from it.
 func (tx *Tx) unitOf(sum insight.Sum) (common, number string) {
-	unit, end, rest := "hour", len("2006-01-02 15"), ":00"
+	unit := "hour"
+	end := len("2006-01-02 15")
+	rest := ":00"
 	if sum == insight.SumLedger {
-		unit, end, rest = "day", len("2006-01-02"), ""
+		unit = "day"
+		end = len("2006-01-02")
+		rest = ""
 	}
 	common, number = fmt.Sprintf("date_trunc('%s', created_at)", unit), "extract(epoch FROM common)"
 	if !tx.postgres {
@@ -163,7 +167,9 @@ func toGroups(rows []groupRow) []insight.Group {
 			groups = append(groups, key)
 		}
 		g := &groups[i]
-		g.N, g.Opened, g.Begun = g.N+r.N, g.Opened+r.Opened, g.Begun+r.Begun
+		g.N = g.N + r.N
+		g.Opened = g.Opened + r.Opened
+		g.Begun = g.Begun + r.Begun
 		g.Wallet, g.Photo = g.Wallet+r.Wallet, g.Photo+r.Photo
 		if r.Bucket < len(g.Decided) {
 			g.Decided[r.Bucket] += r.N

@@ -69,7 +69,9 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.timeout, s.now, s.migrate = cmp.Or(cfg.Timeout, Timeout), cfg.Now, cfg.MigrationURL
+	s.timeout = cmp.Or(cfg.Timeout, Timeout)
+	s.now = cfg.Now
+	s.migrate = cfg.MigrationURL
 	if s.now == nil {
 		s.now = time.Now
 	}

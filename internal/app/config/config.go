@@ -85,9 +85,20 @@ func (c Config) ServesPages() bool { return c.Role != RoleAPI }
 // revealing them. It leaves out settings of a single process or place, and
 // secrets.
 func (c Config) Fingerprint() string {
-	c.Listen, c.DashboardListen, c.MetricsListen, c.DatabaseURL, c.MigrationURL, c.ModelsDir, c.Version = "", "", "", "",
-		"", "", ""
-	c.SecretKey, c.NewSecretKey, c.InferenceWorkers, c.LogLevel, c.Role, c.SMTP, c.SSO.Secret = nil, nil, 0, 0, "", nil, ""
+	c.Listen = ""
+	c.DashboardListen = ""
+	c.MetricsListen = ""
+	c.DatabaseURL = ""
+	c.MigrationURL = ""
+	c.ModelsDir = ""
+	c.Version = ""
+	c.SecretKey = nil
+	c.NewSecretKey = nil
+	c.InferenceWorkers = 0
+	c.LogLevel = 0
+	c.Role = ""
+	c.SMTP = nil
+	c.SSO.Secret = ""
 	sum := sha256.Sum256(fmt.Appendf(nil, "%+v", c))
 	return hex.EncodeToString(sum[:6])
 }

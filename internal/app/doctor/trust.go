@@ -47,7 +47,9 @@ var ending = map[document.EndingKind]struct{ name, then, advice string }{
 func trustFindings(d document.Dependencies, now time.Time) (findings []Finding) {
 	const check = "trust"
 	for _, e := range d.Before(now.Add(document.EndingSoon)) {
-		text, grade, verb := ending[e.Kind], Warning, "ends"
+		text := ending[e.Kind]
+		grade := Warning
+		verb := "ends"
 		if !now.Before(e.At) {
 			verb = "ended"
 			if e.Kind == document.EndingList {

@@ -57,7 +57,9 @@ func (m *Measure) add(counts []int64, at time.Time) (judged bool) {
 	if n < MinWindow || at.Sub(*m.OpenedAt) < WindowTime {
 		return false
 	}
-	m.Index, m.Judged, m.JudgedAt = psi(m.Window, m.Reference), n, &at
+	m.Index = psi(m.Window, m.Reference)
+	m.Judged = n
+	m.JudgedAt = &at
 	m.Warning, m.Distant = after(m.Warning, m.Index >= Warn), after(m.Distant, m.Index >= Far)
 	m.OpenedAt, m.Window = nil, nil
 	return true
@@ -125,7 +127,9 @@ func (s *State) Freeze(hours []Hour, estimator string, at time.Time) {
 			sums[All] = sums[All].Add(h.Counts)
 		}
 	}
-	s.Estimator, s.FrozenAt, s.Families = estimator, &at, map[Family]*Standing{}
+	s.Estimator = estimator
+	s.FrozenAt = &at
+	s.Families = map[Family]*Standing{}
 	for family, sum := range sums {
 		if sum.Estimates() >= MinReference {
 			s.Families[family] = &Standing{

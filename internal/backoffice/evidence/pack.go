@@ -43,7 +43,9 @@ func (s *Service) Pack(ctx context.Context, r Request) ([]byte, error) {
 		return nil, err
 	}
 	v := s.statement(r, of, entries)
-	v.MadeAt, v.Attacks, v.Outcomes = now, attacks, counted.stated()
+	v.MadeAt = now
+	v.Attacks = attacks
+	v.Outcomes = counted.stated()
 	v.figures()
 	v.attacked()
 	files, err := v.write(r.Language)

@@ -129,7 +129,9 @@ func verifyChain(text []byte, head AuditHead) error {
 // VerifyLog checks that a log, as exported by agegate audit export, contains the
 // end of the pack's chain. The log may have grown since.
 func (v Verified) VerifyLog(entries func(yield func(audit.Entry) error) error) error {
-	scope, end, found := audit.Scope(v.Manifest.TenantID), audit.Head{}, v.Manifest.AuditHead.Entries == 0
+	scope := audit.Scope(v.Manifest.TenantID)
+	end := audit.Head{}
+	found := v.Manifest.AuditHead.Entries == 0
 	err := entries(func(e audit.Entry) (err error) {
 		if end, err = end.Extend(scope, e); err != nil {
 			return err

@@ -87,7 +87,9 @@ func NewRecorder(store RefusalStore, now func() time.Time) *Recorder {
 
 // Record counts a refusal. It does not wait for the database.
 func (r *Recorder) Record(f Refusal, requestID string) {
-	f.Route, f.Type, f.Loc = clip(f.Route), clip(f.Type), clip(f.Loc)
+	f.Route = clip(f.Route)
+	f.Type = clip(f.Type)
+	f.Loc = clip(f.Loc)
 	r.add(minuteRefusal{f, number(r.now(), time.Minute)}, waiting{1, clip(requestID)})
 }
 

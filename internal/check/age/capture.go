@@ -219,10 +219,14 @@ func (c *Capture) frame(ctx context.Context, o *vision.Observation, n liveness.N
 		return c.step(c.resolution(o)), nil
 	}
 	if o.Doubtful() && c.asked < lightRequests {
-		c.asked, c.askedAt, c.settled = c.asked+1, now, 0
+		c.asked = c.asked + 1
+		c.askedAt = now
+		c.settled = 0
 		return c.step(vision.GuidanceTooDark), nil
 	}
-	c.phase, c.started, c.begun = PhaseChallenge, now, now
+	c.phase = PhaseChallenge
+	c.started = now
+	c.begun = now
 	c.track = liveness.NewTrack(o, now)
 	c.challenge.Begin(o, now)
 	if err := c.collect(ctx, o, 1); err != nil {

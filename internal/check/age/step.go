@@ -62,7 +62,9 @@ func (c *Capture) step(g vision.Guidance) Step {
 	case c.phase == PhaseChallenge && c.options.Assisted:
 		s.Prompt = liveness.PromptHoldStill
 	case c.phase == PhaseChallenge:
-		s.Prompt, s.Hint, s.Progress = c.challenge.Prompt(), c.challenge.Hint(), c.challenge.Fulfilled()
+		s.Prompt = c.challenge.Prompt()
+		s.Hint = c.challenge.Hint()
+		s.Progress = c.challenge.Fulfilled()
 		s.Remaining, s.Extensible = c.challenge.Remaining(c.at)
 	}
 	return s

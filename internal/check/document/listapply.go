@@ -56,8 +56,12 @@ func (s *Lists) apply(
 			},
 		})
 	}
-	l.Sequence, l.Digest, l.Failure = parsed.Sequence, parsed.Digest[:], ""
-	l.IssuedAt, l.NextUpdate, l.SyncedAt = &parsed.Issued, &parsed.NextUpdate, &now
+	l.Sequence = parsed.Sequence
+	l.Digest = parsed.Digest[:]
+	l.Failure = ""
+	l.IssuedAt = &parsed.Issued
+	l.NextUpdate = &parsed.NextUpdate
+	l.SyncedAt = &now
 	l.DueAt = now.Add(varied(listPeriod))
 	return change, nil
 }

@@ -151,7 +151,9 @@ func (s *Lists) Pin(ctx context.Context, actor audit.Actor, id uuid.UUID, pem []
 		return err
 	}
 	return s.store.UpdateTrustList(ctx, id, func(l *TrustList, _ []TrustedIssuer) (ListChange, error) {
-		now, before, after := s.now(), sha256.Sum256(l.Signers), sha256.Sum256(signers)
+		now := s.now()
+		before := sha256.Sum256(l.Signers)
+		after := sha256.Sum256(signers)
 		l.Signers, l.DueAt = signers, now
 		return ListChange{Acts: []audit.Act{{
 			Scope: audit.Instance, At: now, Actor: actor, Action: audit.TrustListUpdate, Target: id.String(),

@@ -51,7 +51,11 @@ func (s *Verifiers) make(n NewVerifier) (VerifierKey, *ecdsa.PrivateKey, error) 
 		return VerifierKey{}, nil, err
 	}
 	v, key, err := s.generate(n.Curve)
-	v.Role, v.TenantID, v.Name, v.Host, v.ByHost = RoleVerifier, n.TenantID, n.Name, n.Host, n.ByHost
+	v.Role = RoleVerifier
+	v.TenantID = n.TenantID
+	v.Name = n.Name
+	v.Host = n.Host
+	v.ByHost = n.ByHost
 	if n.Display != nil {
 		v.Metadata = wallet.EncodeMetadata(*n.Display)
 	}
@@ -242,7 +246,10 @@ func (s *Verifiers) NewRegistrar(
 		return v, nil, err
 	}
 	until := template.NotAfter.UTC().Truncate(time.Second)
-	v.Role, v.State, v.Chain, v.NotAfter = RoleRegistrar, VerifierActive, der, &until
+	v.Role = RoleRegistrar
+	v.State = VerifierActive
+	v.Chain = der
+	v.NotAfter = &until
 	err = s.store.AddVerifier(ctx, v, s.act(actor, audit.VerifierAdd, v))
 	return v, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), err
 }
@@ -287,6 +294,8 @@ func (s *Verifiers) Sign(ctx context.Context, actor audit.Actor, n NewVerifier) 
 		return v, err
 	}
 	until = until.UTC().Truncate(time.Second)
-	v.State, v.Chain, v.NotAfter = VerifierActive, der, &until
+	v.State = VerifierActive
+	v.Chain = der
+	v.NotAfter = &until
 	return v, s.store.AddVerifier(ctx, v, s.act(actor, audit.VerifierActivate, v))
 }

@@ -68,7 +68,9 @@ func (e *Evidence) Collect(
 	if err != nil {
 		return nil, err
 	}
-	e.real, e.live, e.raster = append(e.real, o.Real), append(e.live, o.Live), append(e.raster, o.Raster)
+	e.real = append(e.real, o.Real)
+	e.live = append(e.live, o.Live)
+	e.raster = append(e.raster, o.Raster)
 	required := minLevelLikeness
 	if e.blink.add(o.Eyes) {
 		required = minShutLikeness

@@ -55,7 +55,9 @@ func (p path) with(f frame, target aim) path {
 // resumed goes on from where the head is in a picture that the camera has
 // changed.
 func (p path) resumed(a aim, now time.Time) path {
-	p.last, p.at, p.broken = a, now, true
+	p.last = a
+	p.at = now
+	p.broken = true
 	return p
 }
 

@@ -162,9 +162,13 @@ func overlap(a, b Face) float64 {
 // within reports whether the middle of the smaller box lies in the larger one. It
 // detects a face that is so close that it is found both as a whole and in parts.
 func (f Face) within(other Face) bool {
-	larger, x, y := other, f.X, f.Y
+	larger := other
+	x := f.X
+	y := f.Y
 	if f.Width > other.Width {
-		larger, x, y = f, other.X, other.Y
+		larger = f
+		x = other.X
+		y = other.Y
 	}
 	return math.Abs(x-larger.X) < 0.5*larger.Width && math.Abs(y-larger.Y) < 0.5*larger.Height
 }

@@ -81,14 +81,21 @@ func (p *picture) fillRow(g grid, row int, in inference.Input, red, green, blue 
 	scale, offset := in.Scale/one, in.Offset
 	stepX, stepY := fixed(g.columnX), fixed(g.columnY)
 	fx, fy := g.start(row)
-	luma, stride, width, height := p.luma, p.lumaStride, p.width, p.height
-	cbs, crs, chromaStride := p.blue, p.red, p.chromaStride
+	luma := p.luma
+	stride := p.lumaStride
+	width := p.width
+	height := p.height
+	cbs := p.blue
+	crs := p.red
+	chromaStride := p.chromaStride
 	shiftX, shiftY := p.shiftX&1, p.shiftY&1 // they are 0 or 1; the compiler does not know
 	green, blue = green[:len(red)], blue[:len(red)]
 	for i := range red {
 		x, y := nearest(fx), nearest(fy)
 		if uint(x) >= uint(width) || uint(y) >= uint(height) {
-			red[i], green[i], blue[i] = offset, offset, offset
+			red[i] = offset
+			green[i] = offset
+			blue[i] = offset
 			fx, fy = fx+stepX, fy+stepY
 			continue
 		}
@@ -103,7 +110,9 @@ func (p *picture) fillRow(g grid, row int, in inference.Input, red, green, blue 
 		fx, fy = fx+stepX, fy+stepY
 		if cbs == nil {
 			grey := float32(v)*scale + offset
-			red[i], green[i], blue[i] = grey, grey, grey
+			red[i] = grey
+			green[i] = grey
+			blue[i] = grey
 			continue
 		}
 		at := (y>>shiftY)*chromaStride + x>>shiftX

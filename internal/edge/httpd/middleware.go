@@ -53,7 +53,10 @@ func accessLog(
 			if err := next(c); err != nil {
 				c.Error(err) // writes the response, whose status is logged
 			}
-			method, route, status, took := knownMethod(c.Request().Method), routes.of(c), c.Response().Status, time.Since(start)
+			method := knownMethod(c.Request().Method)
+			route := routes.of(c)
+			status := c.Response().Status
+			took := time.Since(start)
 			if observe != nil {
 				observe(method, route, status, took)
 			}

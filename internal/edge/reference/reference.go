@@ -224,7 +224,9 @@ func read(baseURL string) ([]*view, error) {
 		links = append(links, link{Title: v.Title, URL: v.Path})
 	}
 	for _, v := range views {
-		v.Guides, v.Calls, v.Topics = links, reference.Calls, reference.Topics
+		v.Guides = links
+		v.Calls = reference.Calls
+		v.Topics = reference.Topics
 	}
 	return views, nil
 }

@@ -214,7 +214,9 @@ func (e entry) shown(w string) found {
 		return f
 	}
 	before, after := []rune(e.text[:at[i][0]]), []rune(e.text[at[i][1]:])
-	f.Before, f.Match, f.After = string(before), e.text[at[i][0]:at[i][1]], cut(after, around)
+	f.Before = string(before)
+	f.Match = e.text[at[i][0]:at[i][1]]
+	f.After = cut(after, around)
 	if len(before) > around {
 		f.Before = "… " + strings.TrimLeft(string(before[len(before)-around:]), " ")
 	}

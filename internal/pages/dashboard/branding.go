@@ -161,8 +161,10 @@ func (p *Pages) saveBranding(r *desk.Request) (*desk.Question, error) {
 // over removing the old one.
 func brandingChanges(f *desk.FormView) tenant.Changes {
 	name, colour := f.Value("brand_name"), f.Value("brand_colour")
-	privacy, help, terms, review := f.Value("privacy_url"), f.Value("help_url"), f.Value("terms_url"),
-		f.Value("review_url")
+	privacy := f.Value("privacy_url")
+	help := f.Value("help_url")
+	terms := f.Value("terms_url")
+	review := f.Value("review_url")
 	c := tenant.Changes{
 		PrivacyURL: &privacy, HelpURL: &help, TermsURL: &terms, ReviewURL: &review,
 		Brand: &tenant.BrandChanges{Name: &name, Colour: &colour},

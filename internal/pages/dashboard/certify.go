@@ -69,7 +69,9 @@ func (p *Pages) certifyPage(r *desk.Request, status int, f *desk.FormView) error
 	case err != nil:
 		return err
 	default:
-		v.Started, v.Running, v.Ended = &last.StartedAt, last.Running(p.cfg.Now()), len(last.Results) > 0
+		v.Started = &last.StartedAt
+		v.Running = last.Running(p.cfg.Now())
+		v.Ended = len(last.Results) > 0
 	}
 	for _, result := range last.Results {
 		row := certifiedRow{Result: result, Tone: verdicts[result.Outcome]}

@@ -90,7 +90,9 @@ func newChart(w insight.Window, series []insight.Point, zone *time.Location) cha
 		}
 		v.Rows = append(v.Rows, row)
 	}
-	v.First, v.Last, v.Top = v.Rows[0].Label, v.Rows[len(v.Rows)-1].Label, figure(top)
+	v.First = v.Rows[0].Label
+	v.Last = v.Rows[len(v.Rows)-1].Label
+	v.Top = figure(top)
 	return v
 }
 

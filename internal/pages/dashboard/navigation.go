@@ -77,7 +77,9 @@ func (p *Pages) frame(r *desk.Request, l *desk.Layout) {
 	}
 	switch {
 	case r.Route.HasTenant():
-		l.Nav, l.Tenant, l.Low = r.Nav(tenantNav), tenantViewOf(r), p.lowBalance(r)
+		l.Nav = r.Nav(tenantNav)
+		l.Tenant = tenantViewOf(r)
+		l.Low = p.lowBalance(r)
 	case r.Route.MinRole == desk.Operator:
 		l.Nav, l.Drifted = r.Nav(operatorNav), p.driftNotice()
 	case r.Route.Path == accountPath:

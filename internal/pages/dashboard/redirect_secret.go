@@ -88,7 +88,9 @@ func stepsOf(secrets []secretView) []stepView {
 		case tenant.SecretRetiring:
 			if promote.At == nil {
 				promoted := s.Ends.Add(-tenant.RedirectRetirement)
-				promote.At, retire.Ends, retire.Href = &promoted, s.Ends, "/retire"
+				promote.At = &promoted
+				retire.Ends = s.Ends
+				retire.Href = "/retire"
 			}
 		}
 	}

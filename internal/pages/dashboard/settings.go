@@ -168,7 +168,9 @@ var switches = []switchSetting{
 			if ways[0] == allWays {
 				ways = nil
 			}
-			c.DocumentCheck, c.DocumentWays, c.WalletPID = new(f.Checked("on")), &ways, new(f.Checked("pid"))
+			c.DocumentCheck = new(f.Checked("on"))
+			c.DocumentWays = &ways
+			c.WalletPID = new(f.Checked("pid"))
 		},
 	},
 	{

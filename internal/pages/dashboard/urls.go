@@ -33,7 +33,9 @@ func (p *Pages) urls() desk.Feature {
 	f := desk.Feature{Screens: []string{"urls", "urls_review"},
 		Keys: []string{"urls.name.success", "urls.name.cancel", "urls.name.webhook"}}
 	f.Fill(at, urlsForm, p.reviewURLs)
-	at.Method, at.Path, at.Handle = http.MethodPost, saveURLsPath, savedURLsForm.OnPost(p.saveURLs)
+	at.Method = http.MethodPost
+	at.Path = saveURLsPath
+	at.Handle = savedURLsForm.OnPost(p.saveURLs)
 	f.Routes = append(f.Routes, at)
 	return f
 }
@@ -60,7 +62,9 @@ func urlsQuestion(r *desk.Request) *desk.Question {
 
 // changedURLs returns the changes in the form.
 func changedURLs(f *desk.FormView) tenant.Changes {
-	success, cancel, webhook := f.Value("success_url"), f.Value("cancel_url"), f.Value("webhook_url")
+	success := f.Value("success_url")
+	cancel := f.Value("cancel_url")
+	webhook := f.Value("webhook_url")
 	return tenant.Changes{SuccessURL: &success, CancelURL: &cancel, WebhookURL: &webhook}
 }
 
@@ -90,7 +94,9 @@ func (p *Pages) reviewURLs(r *desk.Request) (*desk.Question, error) {
 			return err
 		}
 		next := r.Tenant
-		next.SuccessURL, next.CancelURL, next.WebhookURL = *c.SuccessURL, *c.CancelURL, *c.WebhookURL
+		next.SuccessURL = *c.SuccessURL
+		next.CancelURL = *c.CancelURL
+		next.WebhookURL = *c.WebhookURL
 		v := &urlsReviewView{Form: f, Save: r.To(saveURLsPath), Back: r.To(urlsPath)}
 		differ := false
 		for i, old := range urlViews(r.Tenant) {

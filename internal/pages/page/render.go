@@ -127,7 +127,9 @@ func (s *Set) execute(c echo.Context, screen, name string, v View, page *bytes.B
 // fill renders a template of a screen in a language into an empty page.
 func (s *Set) fill(c echo.Context, l *Locale, screen, name string, v View, page *bytes.Buffer) error {
 	f := v.frame()
-	f.Locale, f.Static, f.Revisitable = l, s.assets.Base(), c.Request().Method != http.MethodPost
+	f.Locale = l
+	f.Static = s.assets.Base()
+	f.Revisitable = c.Request().Method != http.MethodPost
 	set, err := s.screens[l.Tag]()
 	if err != nil {
 		return err

@@ -62,7 +62,10 @@ func (a *attempt) write(ctx context.Context, step age.Step) (moved bool, err err
 		if err != nil {
 			return false, err
 		}
-		a.begun, a.open, a.last, a.returned = true, true, after.AttemptsLeft() == 0, false
+		a.begun = true
+		a.open = true
+		a.last = after.AttemptsLeft() == 0
+		a.returned = false
 	}
 	if step.Verdict == "" {
 		return false, nil

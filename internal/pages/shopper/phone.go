@@ -77,7 +77,10 @@ func (p *Pages) showPhone(c echo.Context) error {
 			}
 		}
 		view.layout, view.Leave = l, ""
-		view.Camera, view.Handover, view.Back, view.OnPhone = v.path, "", "", true
+		view.Camera = v.path
+		view.Handover = ""
+		view.Back = ""
+		view.OnPhone = true
 		return p.render(c, http.StatusOK, "camera", view)
 	}
 }

@@ -120,8 +120,9 @@ func (c *Cards) Make(
 			ID: uuid.Must(uuid.NewV7()), TenantID: tenantID, LinkHash: credential.HashToken(token),
 			Name: name, Outcome: outcome, TargetAge: targetAge, CreatedAt: c.now(),
 		}
-		made, cards, acts = append(made, MadeCard{card, token}), append(cards, card),
-			append(acts, c.act(actor, audit.QACardCreate, card))
+		made = append(made, MadeCard{card, token})
+		cards = append(cards, card)
+		acts = append(acts, c.act(actor, audit.QACardCreate, card))
 	}
 	return made, c.store.InsertCards(ctx, cards, MaxCards, acts)
 }

@@ -174,7 +174,9 @@ func (r *Records) pruneBatch(
 		if err != nil {
 			return err
 		}
-		batch, n, end = Pruned{}, len(records), after
+		batch = Pruned{}
+		n = len(records)
+		end = after
 		var ids []uuid.UUID
 		for _, record := range records {
 			end = record

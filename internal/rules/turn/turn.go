@@ -271,7 +271,9 @@ func (r *rounds[K]) remove(k K) {
 // next takes the first key out and reports false if there is none.
 func (r *rounds[K]) next() (k K, ok bool) {
 	if len(r.present) == 0 {
-		r.present, r.following, r.served = r.following, nil, nil
+		r.present = r.following
+		r.following = nil
+		r.served = nil
 	}
 	if len(r.present) == 0 {
 		return k, false

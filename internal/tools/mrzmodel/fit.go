@@ -81,7 +81,9 @@ func adam(w, gradient, first, second *glyph.Weights, rate float64, step int, sca
 	const b1, b2, tiny = 0.9, 0.999, 1e-8
 	fix1, fix2 := 1-math.Pow(b1, float64(step)), 1-math.Pow(b2, float64(step))
 	size := float32(rate * math.Sqrt(fix2) / fix1)
-	g, m, v := gradient.Groups(), first.Groups(), second.Groups()
+	g := gradient.Groups()
+	m := first.Groups()
+	v := second.Groups()
 	for i, group := range w.Groups() {
 		for j := range group {
 			d := g[i][j] * scale

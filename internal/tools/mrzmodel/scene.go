@@ -158,7 +158,9 @@ func background(random *rand.Rand) func(x, y float64) float64 {
 		waves[i] = [4]float64{3 * random.NormFloat64(), 3 * random.NormFloat64(), random.Float64() * 2 * math.Pi,
 			max(0, 0.06*random.NormFloat64())}
 	}
-	edge, angle, cut := 0.0, random.Float64()*2*math.Pi, spread(random, -4, 4)
+	edge := 0.0
+	angle := random.Float64() * 2 * math.Pi
+	cut := spread(random, -4, 4)
 	if random.IntN(4) == 0 {
 		edge = spread(random, 0.1, 0.6)
 	}
@@ -192,7 +194,9 @@ func wear(random *rand.Rand) func(x, y float64) float64 {
 // pattern returns something regular that is not text: dots in a lattice, bars of
 // random widths, or waves. Places are in pitches; 1 is full ink.
 func pattern(random *rand.Rand) func(x, y float64) float64 {
-	angle, period, hard := random.Float64()*2*math.Pi, spread(random, 0.5, 1.6), spread(random, 1, 6)
+	angle := random.Float64() * 2 * math.Pi
+	period := spread(random, 0.5, 1.6)
+	hard := spread(random, 1, 6)
 	cos, sin := math.Cos(angle), math.Sin(angle)
 	ink := func(v float64) float64 { return min(max(0.5+hard*v, 0), 1) }
 	k := 2 * math.Pi / period

@@ -118,7 +118,9 @@ func configure(image v1.Image, r release) (v1.Image, error) {
 		return nil, err
 	}
 	file = file.DeepCopy()
-	file.OS, file.Architecture, file.Created = "linux", runtime.GOARCH, v1.Time{Time: r.time}
+	file.OS = "linux"
+	file.Architecture = runtime.GOARCH
+	file.Created = v1.Time{Time: r.time}
 	file.Config = v1.Config{
 		User:       fmt.Sprintf("%d:%d", imageUser, imageUser),
 		WorkingDir: dataDir, Volumes: map[string]struct{}{dataDir: {}},

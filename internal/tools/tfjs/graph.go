@@ -137,7 +137,9 @@ func readWeight(w weightEntry, data []byte) (tensor, []byte, error) {
 
 // fromHalf converts an IEEE 754 binary16 value.
 func fromHalf(h uint16) float32 {
-	sign, exponent, fraction := uint32(h>>15)<<31, int(h>>10&0x1f), uint32(h&0x3ff)
+	sign := uint32(h>>15) << 31
+	exponent := int(h >> 10 & 0x1f)
+	fraction := uint32(h & 0x3ff)
 	switch exponent {
 	case 0: // zero or subnormal: fraction × 2⁻²⁴
 		value := float32(fraction) * (1.0 / (1 << 24))

@@ -104,8 +104,9 @@ func (v *Verifier) Created(challenge []byte, owner uuid.UUID, response string) (
 	// No attestation is requested or trusted, so none is verified: the sender
 	// chose the keys of its certificates.
 	attestation := &parsed.Response.AttestationObject
-	attestation.Format, attestation.AttStatement, attestation.SubStatements = string(protocol.AttestationFormatNone), nil,
-		nil
+	attestation.Format = string(protocol.AttestationFormatNone)
+	attestation.AttStatement = nil
+	attestation.SubStatements = nil
 	session := v.session(challenge, owner)
 	session.CredParams = webauthn.CredentialParametersDefault()
 	made, err := v.web.CreateCredential(user{User: account.User{ID: owner}}, session, parsed)

@@ -122,7 +122,9 @@ func (c *Capture) Frame(ctx context.Context, img image.Image) (Step, error) {
 func (c *Capture) step() Step { return Step{c.stage, c.hint} }
 
 func (c *Capture) refuse(why Reason) {
-	c.stage, c.hint, c.reason = Refused, NoHint, why
+	c.stage = Refused
+	c.hint = NoHint
+	c.reason = why
 }
 
 // fresh reports whether the picture is a new one.
@@ -282,7 +284,9 @@ func (c *Capture) tilted(r outline, lean slope, now time.Time) {
 	case c.tilting.done < tilts:
 		c.hint = c.tilting.prompt
 	case r.format == mrz.TD1:
-		c.stage, c.hint, c.turn = Turn, TurnOver, quarters(r)
+		c.stage = Turn
+		c.hint = TurnOver
+		c.turn = quarters(r)
 	case c.same > 0:
 		c.stage, c.hint = Done, NoHint
 	}

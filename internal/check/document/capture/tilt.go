@@ -100,7 +100,11 @@ func (t *tilting) ask(now time.Time, not Hint) {
 	if err != nil {
 		panic("capture: no randomness for a prompt: " + err.Error())
 	}
-	t.prompt, t.shown, t.held, t.stray, t.from = others[i.Int64()], now, 0, 0, not
+	t.prompt = others[i.Int64()]
+	t.shown = now
+	t.held = 0
+	t.stray = 0
+	t.from = not
 }
 
 // add judges a frame that shows the zone, and reports whether the document

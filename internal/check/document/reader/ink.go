@@ -70,7 +70,9 @@ func soften(img *image.Gray) []uint8 {
 	}
 	out := make([]uint8, w*h)
 	for y := range h {
-		above, here, below := rows[max(y-1, 0)*w:], rows[y*w:], rows[min(y+1, h-1)*w:]
+		above := rows[max(y-1, 0)*w:]
+		here := rows[y*w:]
+		below := rows[min(y+1, h-1)*w:]
 		for x := range w {
 			out[y*w+x] = uint8((above[x] + 2*here[x] + below[x]) / 16) //nolint:gosec // a mean of bytes
 		}
@@ -134,7 +136,9 @@ func boxes(runs []run, find func(int) int) []blob {
 			found[root] = b
 			order = append(order, root)
 		}
-		b.left, b.right, b.bottom = min(b.left, r.from), max(b.right, r.to), r.row+1
+		b.left = min(b.left, r.from)
+		b.right = max(b.right, r.to)
+		b.bottom = r.row + 1
 		b.area += r.to - r.from
 	}
 	var blobs []blob

@@ -165,7 +165,9 @@ func (l *line) place(n, down float64) glyph.Place {
 func (l *line) turned() *line {
 	t := *l
 	t.x, t.y = l.x.reversed(), l.y.reversed()
-	t.low, t.high, t.shift = -l.high, -l.low, -l.shift
+	t.low = -l.high
+	t.high = -l.low
+	t.shift = -l.shift
 	t.links = make([]link, len(l.links))
 	for i, k := range l.links {
 		t.links[i] = link{-k.n, k.b}

@@ -143,7 +143,9 @@ func (e Exchange) RequestObject(targetAge int, responseURI, walletNonce string, 
 	if err != nil {
 		return "", err
 	}
-	request.ResponseURI, request.State, request.WalletNonce = responseURI, e.state, walletNonce
+	request.ResponseURI = responseURI
+	request.State = e.state
+	request.WalletNonce = walletNonce
 	return e.identity.sign(request)
 }
 

@@ -110,7 +110,9 @@ func (f *Feature) Ask(at Route, spec *Form, find Finder) {
 // Fill is Ask for an act whose question has its own page.
 func (f *Feature) Fill(at Route, spec *Form, find Finder) {
 	show, run := at, at
-	show.Method, show.Renews, show.Handle = http.MethodGet, false, spec.OnGet(find)
+	show.Method = http.MethodGet
+	show.Renews = false
+	show.Handle = spec.OnGet(find)
 	run.Method, run.Handle = http.MethodPost, spec.OnPost(find)
 	f.Routes = append(f.Routes, show, run)
 	f.Forms = append(f.Forms, spec)

@@ -69,7 +69,9 @@ func New(cfg Config) (*Desk, error) {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
 	d := &Desk{cfg: cfg, byPattern: map[string]Route{}, host: hostOfURL(cfg.URL)}
-	screens, keys, funcs := []string{}, ownKeys(), maps.Clone(blocks)
+	screens := []string{}
+	keys := ownKeys()
+	funcs := maps.Clone(blocks)
 	for _, f := range cfg.Features {
 		d.routes = append(d.routes, f.Routes...)
 		screens = append(screens, f.Screens...)
