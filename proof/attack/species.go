@@ -28,7 +28,17 @@ var bonaFide = []species{
 	{name: "person who needs 3 s to react and 1.5 s to turn", stage: slow},
 	{name: "person who cannot move the head",
 		stage: func(c *cast, seed uint64) *take { return sitting(newTake(c, seed)) }},
+	{name: "person who turns the phone within 0.75 s", goal: moving, stage: filmed(turning(0.75))},
+	{name: "person who turns the phone within 1.5 s", goal: moving, stage: filmed(turning(1.5))},
+	{name: "person whose picture changes its format", goal: moving, stage: filmed(turning(0))},
+	{name: "person whose camera changes its lens", goal: moving, stage: filmed(otherLens)},
+	{name: "person whom the camera keeps in the picture", goal: moving, stage: filmed(framing)},
+	{name: "person whose camera changes its exposure", goal: moving, stage: filmed(exposure)},
+	{name: "person who knocks against the camera", goal: moving, stage: filmed(knock)},
 }
+
+// moving is the goal of persons whose camera moves: one of 16 may get no result.
+const moving = 0.1
 
 // follower is the species whose time and data are measured.
 const follower = "person who follows the prompts"
@@ -60,6 +70,8 @@ var attacks = []species{
 	{name: "injected gestures, instant", stage: instant},
 	{name: "injected pictures of each pose", stage: poses},
 	{name: "heads swapped between prompts", large: true, stage: swapped},
+	{name: "heads swapped as the format changes", large: true, stage: reformatted(swapped, false)},
+	{name: "pictures of each pose, the format changed between them", stage: reformatted(poses, true)},
 	{name: "own head between pictures of another", large: true, stage: between},
 	{name: "own head blinks for another, without head turns", large: true, stage: blinking},
 	{name: "loop of identical frames", stage: loop(0)},
@@ -300,7 +312,7 @@ func swapped(c *cast, seed uint64) *take {
 		if asked != liveness.PromptHoldStill && asked != "" {
 			head = c.stranger
 		}
-		head.Draw(frame, puppet.Solid, k.actor.Pose(t))
+		head.Draw(frame, puppet.Solid, k.pose(t))
 	}
 	return k
 }

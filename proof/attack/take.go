@@ -32,9 +32,10 @@ type take struct {
 	latency  float64 // seconds that a picture takes to the server, and the answer back
 
 	// show draws what is in front of the camera at a time. see is called first,
-	// with what the page shows.
+	// with what the page shows. pose is where an honest person's head is in the frame.
 	show func(frame *image.RGBA, t float64)
 	see  func(p liveness.Prompt, t float64)
+	pose func(t float64) puppet.Pose
 	// shoot makes the JPEG of frame n; if nil, the camera does.
 	shoot func(n int, frame *image.RGBA) ([]byte, error)
 	// send changes the message; if nil, it is sent as the page sends it.
@@ -61,14 +62,14 @@ func newTake(c *cast, seed uint64) *take {
 		X: float64(k.size.X) * between(0.42, 0.58), Y: float64(k.size.Y) * between(0.44, 0.56),
 		Width: 480 * between(0.25, 0.42),
 	})
-	k.see = k.actor.See
+	k.see, k.pose = k.actor.See, k.actor.Pose
 	head := c.person
 	if random.IntN(2) == 0 {
 		head = c.stranger
 	}
 	k.show = func(frame *image.RGBA, t float64) {
 		head.Backdrop(frame)
-		head.Draw(frame, puppet.Solid, k.actor.Pose(t))
+		head.Draw(frame, puppet.Solid, k.pose(t))
 	}
 	return k
 }
