@@ -62,6 +62,9 @@ func (s *Service) admitBy(
 			}
 		}
 	} else {
+		if err := s.takeNewcomer(tx, user); err != nil {
+			return nil, err
+		}
 		if err := tx.InsertUser(user); err != nil {
 			return nil, err
 		}
@@ -75,6 +78,15 @@ func (s *Service) admitBy(
 	}
 	moved, err := s.setRoles(tx, user, actor, roles)
 	return slices.Concat(acts, changed, moved), err
+}
+
+// takeNewcomer bounds how many users a tenant's provider makes, as invitations do: a
+// hostile one could make any number. It returns a *ThrottleError.
+func (s *Service) takeNewcomer(tx Tx, user User) error {
+	if user.ManagedBy == nil {
+		return nil
+	}
+	return s.takeCheck(tx, s.now(), "newcomers of "+user.ManagedBy.String(), tenantChecks, linkWindow)
 }
 
 // lockTenants locks the tenants in which a user may gain or lose a role, in the

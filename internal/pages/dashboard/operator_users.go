@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"net/http"
+	"net/url"
 	"strings"
 
 	"agegate/internal/backoffice/account"
@@ -76,7 +77,9 @@ type usersView struct {
 
 type userView struct {
 	account.User
-	Acts []actLink
+	Acts   []actLink
+	Origin string // the provider that made the user, or empty
+	Tenant string // the page of the tenant whose provider it is, or empty
 }
 
 func (p *Pages) showUsers(r *desk.Request) error {
@@ -91,6 +94,12 @@ func (p *Pages) showUsers(r *desk.Request) error {
 	v := &usersView{}
 	for _, u := range users {
 		shown := userView{User: u}
+		if issuer, err := url.Parse(u.Issuer); err == nil {
+			shown.Origin = issuer.Host
+		}
+		if u.ManagedBy != nil {
+			shown.Tenant = operatedPath(*u.ManagedBy)
+		}
 		for _, act := range userActs {
 			if (act.name() == "enable") == (u.DisabledAt != nil) && (act.name() != "disable" || u.ID != r.Who.User().ID) &&
 				(act.name() != "recover" || !u.Managed()) {

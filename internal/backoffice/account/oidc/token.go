@@ -59,7 +59,7 @@ func (c *Client) Finish(
 // keys that are known, and if none has signed it, those that the provider has now.
 func (c *Client) signed(ctx context.Context, p account.Provider, found *provider, raw string) ([]byte, error) {
 	token, err := inTurn(ctx, c, p, func() (*jose.JSONWebSignature, error) {
-		token, err := jose.ParseSigned(raw, algorithms)
+		token, err := jose.ParseSignedCompact(raw, algorithms)
 		if err != nil || len(token.Signatures) != 1 {
 			return nil, errToken
 		}
