@@ -109,6 +109,11 @@ func Page(t *testing.T, test func(t *testing.T, g *Gateway), settings ...string)
 // SQLite returns the URL of a new, migrated SQLite database.
 func SQLite(t testing.TB) string { return dbtest.SQLite(t) }
 
+// PasswordMemory is how much memory the gateways of Start use to hash a password, in
+// KiB: so little that it takes nearly no time. What measures costs sets it to 0, for
+// as much as in production.
+var PasswordMemory uint32 = 64
+
 // Start runs a gateway without an estimator on a database until the test
 // ends. settings are further NAME=VALUE variables.
 func Start(t testing.TB, databaseURL string, settings ...string) *Gateway {
@@ -137,7 +142,7 @@ func Start(t testing.TB, databaseURL string, settings ...string) *Gateway {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg.PasswordMemory = 64 // KiB; nearly no time
+	cfg.PasswordMemory = PasswordMemory
 	public, err := url.Parse(cfg.DashboardURL)
 	if err != nil {
 		t.Fatal(err)

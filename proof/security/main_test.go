@@ -15,6 +15,7 @@ import (
 
 func TestMain(m *testing.M) {
 	flag.Parse()
+	gatewaytest.PasswordMemory = 0 // the costs of attacks on passwords are measured
 	code := m.Run()
 	table.Print(os.Stdout)
 	os.Exit(code)
