@@ -43,7 +43,7 @@ type joseHeader struct {
 	Chain      [][]byte `json:"x5c"`
 	Thumbprint string   `json:"x5t#S256"`
 	SignedAt   string   `json:"sigT"`
-	IssuedAt   *int64   `json:"iat"`
+	IssuedAt   *float64 `json:"iat"`
 }
 
 // maxHeader bounds the protected header, which is decoded before the signature is
@@ -114,7 +114,7 @@ func (h joseHeader) check(now time.Time) error {
 			return refuse(ReasonSignature)
 		}
 	}
-	if h.IssuedAt != nil && time.Unix(*h.IssuedAt, 0).After(now.Add(clockSkew)) {
+	if h.IssuedAt != nil && *h.IssuedAt > float64(now.Add(clockSkew).Unix()) {
 		return refuse(ReasonSignature)
 	}
 	return nil

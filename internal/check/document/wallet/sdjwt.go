@@ -299,16 +299,37 @@ func (s sdJWT) bound(key any, algorithm crypto.Hash, audience, nonce string, now
 
 // timeOf returns a claim that is a time in seconds since 1970, and whether there
 // is one.
-func timeOf(claims map[string]any, name string) (time.Time, bool, error) {
-	value, ok := claims[name]
+func timeOf(claims map[string]any, name string) (at time.Time, ok bool, err error) {
+	seconds, err := numberOf(claims, name)
+	if err != nil {
+		return time.Time{}, false, err
+	}
+	at, err = instant(seconds)
+	return at, seconds != nil, err
+}
+
+// numberOf returns a member that is a number; nil for none.
+func numberOf(object map[string]any, name string) (*float64, error) {
+	value, ok := object[name]
 	if !ok {
-		return time.Time{}, false, nil
+		return nil, nil //nolint:nilnil // none is none
 	}
 	number, _ := value.(json.Number)
-	seconds, err := number.Float64()
-	const limit = 1 << 40 // seconds; beyond it, a time cannot be compared
-	if err != nil || seconds < 0 || seconds > limit {
-		return time.Time{}, false, refuse(ReasonMalformed)
+	f, err := number.Float64()
+	if err != nil {
+		return nil, refuse(ReasonMalformed)
 	}
-	return time.Unix(int64(seconds), 0), true, nil
+	return &f, nil
+}
+
+// instant returns a time in seconds since 1970, and the zero time for none.
+func instant(seconds *float64) (time.Time, error) {
+	const limit = 1 << 40 // beyond it, a time cannot be compared
+	switch {
+	case seconds == nil:
+		return time.Time{}, nil
+	case !(*seconds >= 0 && *seconds <= limit):
+		return time.Time{}, refuse(ReasonMalformed)
+	}
+	return time.Unix(int64(*seconds), 0), nil
 }

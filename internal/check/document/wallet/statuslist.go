@@ -5,13 +5,13 @@ import (
 	"compress/zlib"
 	"crypto/x509"
 	"encoding/base64"
-	"encoding/json"
 	"io"
+	"math"
 	"strings"
 	"time"
 
 	"github.com/fxamacker/cbor/v2"
-	"github.com/go-jose/go-jose/v4"
+	"github.com/veraison/go-cose"
 )
 
 // Lists say which documents of an issuer were revoked. Token status lists
@@ -41,13 +41,16 @@ type StatusList struct {
 	ttl   time.Duration
 }
 
-// statusClaims are the claims of a status list, in either encoding.
+// statusClaims are the claims of a status list, in either encoding. Times are seconds
+// since 1970, which may have a fraction.
 type statusClaims struct {
-	Subject string          `cbor:"2,keyasint"               json:"sub"`
-	Expires int64           `cbor:"4,keyasint,omitempty"     json:"exp"` // seconds since 1970; 0 for none
-	TTL     int64           `cbor:"65534,keyasint,omitempty" json:"ttl"`
-	List    statusBytes     `cbor:"65533,keyasint,omitzero"  json:"status_list"`
-	Revoked *identifierList `cbor:"65530,keyasint,omitempty" json:"-"`
+	Subject string          `cbor:"2,keyasint"`
+	Expires *float64        `cbor:"4,keyasint,omitempty"`
+	Begins  *float64        `cbor:"5,keyasint,omitempty"`
+	Issued  *float64        `cbor:"6,keyasint,omitempty"`
+	TTL     *float64        `cbor:"65534,keyasint,omitempty"` // seconds
+	List    statusBytes     `cbor:"65533,keyasint,omitzero"`
+	Revoked *identifierList `cbor:"65530,keyasint,omitempty"` // only in CBOR
 }
 
 // identifierList has the IDs of revoked documents, each with information of which
@@ -57,9 +60,8 @@ type identifierList struct {
 }
 
 type statusBytes struct {
-	Bits uint64 `cbor:"bits" json:"bits"`
-	List []byte `cbor:"lst"  json:"-"`
-	Text string `cbor:"-"    json:"lst"` // base64url, in JSON
+	Bits uint64 `cbor:"bits"`
+	List []byte `cbor:"lst"`
 }
 
 // ParseStatusList verifies a list fetched from uri. Its signer must be certified by
@@ -73,11 +75,8 @@ func ParseStatusList(token []byte, uri, docType string, issuers []Issuer, now ti
 	if err != nil {
 		return nil, err
 	}
-	s := &StatusList{ttl: time.Duration(min(claims.TTL, 1<<31)) * time.Second}
-	if claims.Expires > 0 {
-		s.until = time.Unix(claims.Expires, 0)
-	}
-	if claims.Subject != uri || !s.until.IsZero() && !now.Before(s.until) {
+	s := &StatusList{}
+	if claims.Subject != uri || s.setTimes(claims, now) != nil {
 		return nil, refuse(ReasonStatus)
 	}
 	if claims.Revoked == nil {
@@ -90,6 +89,24 @@ func ParseStatusList(token []byte, uri, docType string, issuers []Issuer, now ti
 		return nil, refuse(ReasonStatus)
 	}
 	return s, nil
+}
+
+// setTimes sets how long the list may be used, and refuses one that is not valid now.
+func (s *StatusList) setTimes(claims statusClaims, now time.Time) error {
+	for _, from := range []*float64{claims.Begins, claims.Issued} {
+		if at, err := instant(from); err != nil || now.Before(at.Add(-clockSkew)) {
+			return refuse(ReasonStatus)
+		}
+	}
+	var err error
+	if s.until, err = instant(claims.Expires); err != nil || claims.Expires != nil && !now.Before(s.until) {
+		return refuse(ReasonStatus)
+	}
+	if claims.TTL != nil {
+		_, err = instant(claims.TTL)
+		s.ttl = time.Duration(min(*claims.TTL, 1<<31)) * time.Second
+	}
+	return err
 }
 
 // fill decompresses the content of a token status list.
@@ -109,35 +126,73 @@ func (s *StatusList) fill(list statusBytes) error {
 	return nil
 }
 
-// statusClaimsOf checks a token's signature and returns its claims.
+// The types of lists. The short forms are those of JOSE, which leaves out
+// "application/"; COSE has the long ones (RFC 9596).
+const (
+	typeStatusListJWT  = "statuslist+jwt"
+	typeStatusListCWT  = "application/statuslist+cwt"
+	typeIdentifierList = "application/identifierlist+cwt"
+)
+
+// statusClaimsOf checks a token's signature and type, and returns its claims.
 func statusClaimsOf(token []byte, docType string, issuers []Issuer, now time.Time) (claims statusClaims, err error) {
 	if message, err := parseSign1(token); err == nil {
-		chain, err := certificates(message.Headers)
-		if err != nil {
-			return claims, refuse(ReasonStatus)
-		}
-		if verifyChain(chain, docType, anyUsage(issuers), now) != nil ||
-			verifySign1(message, chain[0].PublicKey, ReasonStatus) != nil ||
-			listDecoder.Unmarshal(message.Payload, &claims) != nil {
-			return claims, refuse(ReasonStatus)
-		}
-		return claims, nil
+		return claimsOfCWT(message, docType, issuers, now)
 	}
 	text := strings.TrimSpace(string(token))
-	signed, err := jose.ParseSignedCompact(text, []jose.SignatureAlgorithm{jose.ES256, jose.ES384, jose.ES512, jose.EdDSA})
-	if err != nil || len(signed.Signatures) != 1 {
-		return claims, refuse(ReasonStatus)
-	}
 	chain, err := headerChain(text)
 	if err != nil || verifyChain(chain, docType, anyUsage(issuers), now) != nil {
 		return claims, refuse(ReasonStatus)
 	}
-	payload, err := signed.Verify(chain[0].PublicKey)
-	if err != nil || json.Unmarshal(payload, &claims) != nil {
+	object, err := verifyJWT(text, typeStatusListJWT, chain[0].PublicKey, ReasonStatus)
+	if err != nil {
 		return claims, refuse(ReasonStatus)
 	}
-	claims.List.List, err = decode64(claims.List.Text)
-	if err != nil {
+	return claimsOfJSON(object)
+}
+
+func claimsOfCWT(
+	message *cose.UntaggedSign1Message, docType string, issuers []Issuer, now time.Time,
+) (claims statusClaims, err error) {
+	chain, err := certificates(message.Headers)
+	if err != nil || verifyChain(chain, docType, anyUsage(issuers), now) != nil ||
+		verifySign1(message, chain[0].PublicKey, ReasonStatus) != nil ||
+		listDecoder.Unmarshal(message.Payload, &claims) != nil {
+		return claims, refuse(ReasonStatus)
+	}
+	typ := typeStatusListCWT
+	if claims.Revoked != nil {
+		typ = typeIdentifierList
+	}
+	if message.Headers.Protected[cose.HeaderLabelType] != typ {
+		return claims, refuse(ReasonStatus)
+	}
+	return claims, nil
+}
+
+// claimsOfJSON returns the claims of a token status list in JSON, whose names count in
+// their exact case.
+func claimsOfJSON(object map[string]any) (claims statusClaims, err error) {
+	claims.Subject, _ = object["sub"].(string)
+	list, _ := object["status_list"].(map[string]any)
+	text, _ := list["lst"].(string)
+	var bits *float64
+	for _, number := range []struct {
+		of   map[string]any
+		name string
+		to   **float64
+	}{
+		{object, "exp", &claims.Expires}, {object, "nbf", &claims.Begins}, {object, "iat", &claims.Issued},
+		{object, "ttl", &claims.TTL}, {list, "bits", &bits},
+	} {
+		if *number.to, err = numberOf(number.of, number.name); err != nil {
+			return claims, refuse(ReasonStatus)
+		}
+	}
+	if bits != nil && *bits == math.Trunc(*bits) && *bits <= 8 && *bits > 0 {
+		claims.List.Bits = uint64(*bits)
+	}
+	if claims.List.List, err = decode64(text); err != nil {
 		return claims, refuse(ReasonStatus)
 	}
 	return claims, nil

@@ -3,8 +3,11 @@ package wallet
 import (
 	"bytes"
 	"compress/zlib"
+	"crypto/rand"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -14,22 +17,46 @@ import (
 
 const listURI = "https://issuer.example/statuslists/1"
 
+// at returns a time that a list may have in its claims.
+func at(seconds float64) *float64 { return &seconds }
+
 // signedList returns a list as JWT and as CWT, signed by the sample issuer's
 // signer.
 func signedList(t testing.TB, i *SampleIssuer, claims statusClaims) map[string][]byte {
 	t.Helper()
-	key, chain := i.signer, []string{base64.StdEncoding.EncodeToString(i.signerDER)}
-	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.ES256, Key: key},
-		(&jose.SignerOptions{}).WithType("statuslist+jwt").WithHeader("x5c", chain))
+	object := map[string]any{"sub": claims.Subject,
+		"status_list": map[string]any{"bits": claims.List.Bits, "lst": encode64(claims.List.List)}}
+	for name, value := range map[string]*float64{"exp": claims.Expires, "nbf": claims.Begins, "iat": claims.Issued,
+		"ttl": claims.TTL} {
+		if value != nil {
+			object[name] = *value
+		}
+	}
+	payload, err := json.Marshal(object)
 	if err != nil {
 		t.Fatal(err)
 	}
-	claims.List.Text = encode64(claims.List.List)
-	payload, err := json.Marshal(claims)
+	typ := typeStatusListCWT
+	if claims.Revoked != nil {
+		typ = typeIdentifierList
+	}
+	return map[string][]byte{"jwt": listJWT(t, i, typeStatusListJWT, string(payload)),
+		"cwt": listCWT(t, i, typ, encode(claims))}
+}
+
+// listJWT returns a list with any type and payload; without a type if it is "".
+func listJWT(t testing.TB, i *SampleIssuer, typ jose.ContentType, payload string) []byte {
+	t.Helper()
+	options := &jose.SignerOptions{}
+	if typ != "" {
+		options.WithType(typ)
+	}
+	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.ES256, Key: i.signer},
+		options.WithHeader("x5c", []string{base64.StdEncoding.EncodeToString(i.signerDER)}))
 	if err != nil {
 		t.Fatal(err)
 	}
-	signed, err := signer.Sign(payload)
+	signed, err := signer.Sign([]byte(payload))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,12 +64,86 @@ func signedList(t testing.TB, i *SampleIssuer, claims statusClaims) map[string][
 	if err != nil {
 		t.Fatal(err)
 	}
-	binary, err := sign1(key, cose.AlgorithmES256, encode(claims),
-		cose.UnprotectedHeader{cose.HeaderLabelX5Chain: i.signerDER})
+	return []byte(text)
+}
+
+// listCWT is listJWT for CBOR.
+func listCWT(t testing.TB, i *SampleIssuer, typ any, payload []byte) []byte {
+	t.Helper()
+	signer, err := cose.NewSigner(cose.AlgorithmES256, i.signer)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return map[string][]byte{"jwt": []byte(text), "cwt": binary}
+	protected := cose.ProtectedHeader{cose.HeaderLabelAlgorithm: cose.AlgorithmES256}
+	if typ != "" {
+		protected[cose.HeaderLabelType] = typ
+	}
+	message := cose.UntaggedSign1Message{Payload: payload, Headers: cose.Headers{Protected: protected,
+		Unprotected: cose.UnprotectedHeader{cose.HeaderLabelX5Chain: i.signerDER}}}
+	if err := message.Sign(rand.Reader, nil, signer); err != nil {
+		t.Fatal(err)
+	}
+	token, err := message.MarshalCBOR()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return token
+}
+
+// TestStatusListsAreReadStrictly: what two readers could read differently is refused,
+// and a number counts by its value.
+func TestStatusListsAreReadStrictly(t *testing.T) {
+	issuer := newIssuer(t, 2)
+	list := func(content byte) string {
+		return `"status_list":{"bits":1,"lst":"` + encode64(deflated(t, []byte{content})) + `"}`
+	}
+	revoked, sub := list(1), `"sub":"`+listURI+`",`
+	later := fmt.Sprint(now.Add(time.Hour).Unix())
+	for name, row := range map[string]struct {
+		typ     jose.ContentType
+		payload string
+		want    Reason
+	}{
+		"good":                {typeStatusListJWT, sub + revoked, ""},
+		"no type":             {"", sub + revoked, ReasonStatus},
+		"another type":        {"JWT", sub + revoked, ReasonStatus},
+		"a PID's type":        {typeSDJWT, sub + revoked, ReasonStatus},
+		"a list twice":        {typeStatusListJWT, sub + revoked + "," + list(0), ReasonStatus},
+		"another case after":  {typeStatusListJWT, sub + revoked + "," + strings.Replace(list(0), "s", "S", 1), ""},
+		"another case alone":  {typeStatusListJWT, sub + strings.Replace(revoked, "s", "S", 1), ReasonStatus},
+		"another case inside": {typeStatusListJWT, sub + strings.Replace(revoked, "bits", "Bits", 1), ReasonStatus},
+		"an end of 0":         {typeStatusListJWT, sub + revoked + `,"exp":0`, ReasonStatus},
+		"an end before 1970":  {typeStatusListJWT, sub + revoked + `,"exp":-1`, ReasonStatus},
+		"an end as text":      {typeStatusListJWT, sub + revoked + `,"exp":"` + later + `"`, ReasonStatus},
+		"an end of null":      {typeStatusListJWT, sub + revoked + `,"exp":null`, ReasonStatus},
+		"an exponent":         {typeStatusListJWT, sub + revoked + `,"exp":1.8e9`, ""},
+		"a fraction":          {typeStatusListJWT, sub + revoked + `,"exp":` + later + `.5,"ttl":43200.0`, ""},
+		"a negative ttl":      {typeStatusListJWT, sub + revoked + `,"ttl":-1`, ReasonStatus},
+		"bits with a point":   {typeStatusListJWT, sub + strings.Replace(revoked, ":1,", ":1.0,", 1), ""},
+		"half a bit":          {typeStatusListJWT, sub + strings.Replace(revoked, ":1,", ":1.5,", 1), ReasonStatus},
+		"not valid yet":       {typeStatusListJWT, sub + revoked + `,"nbf":` + later, ReasonStatus},
+		"issued in an hour":   {typeStatusListJWT, sub + revoked + `,"iat":` + later, ReasonStatus},
+	} {
+		token := listJWT(t, issuer, row.typ, "{"+row.payload+"}")
+		got, err := ParseStatusList(token, listURI, DocTypeMDL, issuer.Trusted(), now)
+		if ReasonOf(err) != row.want || (err == nil) != (row.want == "") {
+			t.Errorf("%s: %v, want %q", name, err, row.want)
+		}
+		if got == nil {
+			continue
+		}
+		if is, err := got.Revoked(StatusEntry{Index: 0}); err != nil || !is {
+			t.Errorf("%s: a revoked document: %t, %v", name, is, err)
+		}
+	}
+	payload := encode(statusClaims{Subject: listURI, List: statusBytes{Bits: 1, List: deflated(t, []byte{1})}})
+	for typ, want := range map[any]Reason{typeStatusListCWT: "", "": ReasonStatus, "application/cwt": ReasonStatus,
+		typeIdentifierList: ReasonStatus, uint64(18): ReasonStatus} {
+		token := listCWT(t, issuer, typ, payload)
+		if _, err := ParseStatusList(token, listURI, DocTypeMDL, issuer.Trusted(), now); ReasonOf(err) != want {
+			t.Errorf("in CBOR, of the type %v: %v, want %q", typ, err, want)
+		}
+	}
 }
 
 func deflated(t testing.TB, content []byte) []byte {
@@ -104,9 +205,12 @@ func TestStatusListIsRefused(t *testing.T) {
 		issuers []Issuer
 		want    Reason
 	}{
-		"good":               {good, issuer.Trusted(), ""},
-		"lasting":            {with(func(c *statusClaims) { c.Expires = now.Unix() + 1 }), issuer.Trusted(), ""},
-		"expired":            {with(func(c *statusClaims) { c.Expires = now.Unix() }), issuer.Trusted(), ReasonStatus},
+		"good":    {good, issuer.Trusted(), ""},
+		"lasting": {with(func(c *statusClaims) { c.Expires = at(float64(now.Unix()) + 1.5) }), issuer.Trusted(), ""},
+		"expired": {with(func(c *statusClaims) { c.Expires = at(float64(now.Unix())) }), issuer.Trusted(), ReasonStatus},
+		"beginning": {with(func(c *statusClaims) { c.Begins = at(float64(now.Unix()) + 3600) }), issuer.Trusted(),
+			ReasonStatus},
+		"of the end of 0":    {with(func(c *statusClaims) { c.Expires = at(0) }), issuer.Trusted(), ReasonStatus},
 		"of another address": {with(func(c *statusClaims) { c.Subject += "0" }), issuer.Trusted(), ReasonStatus},
 		"of three bits":      {with(func(c *statusClaims) { c.List.Bits = 3 }), issuer.Trusted(), ReasonStatus},
 		"of no bits":         {with(func(c *statusClaims) { c.List.Bits = 0 }), issuer.Trusted(), ReasonStatus},
