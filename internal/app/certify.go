@@ -8,10 +8,15 @@ import (
 	"agegate/internal/rules/webhook"
 )
 
+// guardedClient returns a client for addresses that tenants and lists choose.
+func guardedClient(cfg config.Config) *webhook.Client {
+	return webhook.NewClient(cfg.WebhookAllowNets, cfg.NAT64Prefixes)
+}
+
 // newCertifier returns the service that attacks webhook receivers for the dashboard.
 func (a *App) newCertifier(cfg config.Config) *certify.Service {
 	return certify.NewService(certify.Config{
-		Tools: certify.Tools{Client: webhook.NewClient(cfg.WebhookAllowNets, cfg.NAT64Prefixes), Random: rand.Reader, Now: a.now},
+		Tools: certify.Tools{Client: guardedClient(cfg), Random: rand.Reader, Now: a.now},
 		Store: a.Store, Tenants: a.Tenants, Sessions: a.Sessions, Rule: callbackRule(cfg),
 	})
 }

@@ -14,7 +14,7 @@ import (
 func newOpenID(cfg config.Config, now func() time.Time) *oidc.Client {
 	return oidc.New(oidc.Config{
 		Instance: oidc.Unguarded(),
-		Tenants:  webhook.NewClient(cfg.WebhookAllowNets, cfg.NAT64Prefixes).Transport(),
+		Tenants:  guardedClient(cfg).Transport(),
 		Classify: func(err error) account.Why { return account.Why(webhook.Classify(err)) }, // the same words
 		Now:      now,
 	})

@@ -19,7 +19,7 @@ const trustListTypes = "application/vnd.etsi.tsl+xml, application/xml, applicati
 // NewLists returns the service that follows published lists of issuers. It fetches
 // them from public addresses, and from the networks that webhooks may reach.
 func NewLists(db *store.Store, cfg config.Config, now func() time.Time) *document.Lists {
-	client := webhook.NewClient(cfg.WebhookAllowNets, cfg.NAT64Prefixes)
+	client := guardedClient(cfg)
 	return document.NewLists(db, callbackRule(cfg), func(ctx context.Context, url string) ([]byte, error) {
 		raw, err := client.Get(ctx, url, trustListTypes, trustlist.MaxBytes)
 		if err != nil {

@@ -103,7 +103,7 @@ var Variables = []Variable{
 		set: func(c *Config, v string) error { return setDurations(&c.WebhookRetryTest, v) }},
 	{Name: "AGEGATE_WEBHOOK_ALLOW_NETS", Help: "CIDRs of private networks webhooks may reach, comma-separated",
 		set: func(c *Config, v string) error { return setNets(&c.WebhookAllowNets, v) }},
-	{Name: "AGEGATE_NAT64_PREFIXES", Help: "prefixes by which the network reaches IPv4 besides 64:ff9b::/96, comma-separated",
+	{Name: "AGEGATE_NAT64_PREFIXES", Help: "NAT64 prefixes of the network besides 64:ff9b::/96, comma-separated",
 		set: setNAT64Prefixes},
 	{Name: "AGEGATE_ALLOW_INSECURE_CALLBACKS", Default: "false", Help: "accept http callback URLs (development)",
 		set: func(c *Config, v string) (err error) { c.AllowInsecureCallbacks, err = parseBool(v); return err }},

@@ -1,7 +1,6 @@
 package document
 
 import (
-	"bytes"
 	"context"
 	"crypto/ecdsa"
 	"crypto/rand"
@@ -180,7 +179,7 @@ func checkChain(
 	switch {
 	case !ok || !public.Equal(&key.PublicKey):
 		return nil, fault.New(fault.Invalid, "the first certificate is not that of this key")
-	case bytes.Equal(leaf.RawIssuer, leaf.RawSubject):
+	case credential.SameName(leaf.RawIssuer, leaf.RawSubject):
 		return nil, fault.New(fault.Invalid, "the certificate is self-signed, which wallets refuse")
 	case leaf.KeyUsage != 0 && leaf.KeyUsage&x509.KeyUsageDigitalSignature == 0:
 		return nil, fault.New(fault.Invalid, "the certificate may not sign: its key usage lacks digitalSignature")
@@ -196,7 +195,7 @@ func checkChain(
 			return nil, fault.New(fault.Invalid, "a certificate was not issued by the next one in the file")
 		}
 	}
-	if last := chain[len(chain)-1]; len(chain) > 1 && bytes.Equal(last.RawIssuer, last.RawSubject) {
+	if last := chain[len(chain)-1]; len(chain) > 1 && credential.SameName(last.RawIssuer, last.RawSubject) {
 		chain = chain[:len(chain)-1]
 	}
 	return chain, nil

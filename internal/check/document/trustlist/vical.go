@@ -131,13 +131,13 @@ func vicalSigner(headers cose.Headers, pinned []*x509.Certificate, now time.Time
 	roots, intermediates := x509.NewCertPool(), x509.NewCertPool()
 	for _, c := range pinned {
 		if c.IsCA {
-			roots.AddCert(c)
+			roots.AddCert(credential.Comparable(c))
 		}
 	}
 	for _, c := range chain[1:] {
-		intermediates.AddCert(c)
+		intermediates.AddCert(credential.Comparable(c))
 	}
-	_, err = chain[0].Verify(x509.VerifyOptions{
+	_, err = credential.Comparable(chain[0]).Verify(x509.VerifyOptions{
 		Roots: roots, Intermediates: intermediates, CurrentTime: now, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny},
 	})
 	if err != nil || !slices.ContainsFunc(chain[0].UnknownExtKeyUsage, usageVICAL.Equal) {

@@ -16,7 +16,7 @@ func identifiers(revoked ...string) statusClaims {
 	for _, id := range revoked {
 		list.Identifiers[cbor.ByteString(id)] = cbor.RawMessage{0xa0}
 	}
-	return statusClaims{Subject: listURI, Expires: at(float64(now.Unix()) + 1), Revoked: list}
+	return statusClaims{Subject: listURI, Expires: new(float64(now.Unix()) + 1), Revoked: list}
 }
 
 // The status of a document and the list in ISO/IEC 18013-5 second edition, D.7.
@@ -79,7 +79,7 @@ func TestIdentifierList(t *testing.T) {
 		"as long as allowed": {identifiers(append(many[:maxIdentifiers-1:maxIdentifiers-1], "revoked")...),
 			issuer.Trusted(), ""},
 		"longer":             {identifiers(many...), issuer.Trusted(), ReasonStatus},
-		"expired":            {with(func(c *statusClaims) { c.Expires = at(float64(now.Unix())) }), issuer.Trusted(), ReasonStatus},
+		"expired":            {with(func(c *statusClaims) { c.Expires = new(float64(now.Unix())) }), issuer.Trusted(), ReasonStatus},
 		"without an end":     {with(func(c *statusClaims) { c.Expires = nil }), issuer.Trusted(), ReasonStatus},
 		"of another address": {with(func(c *statusClaims) { c.Subject += "0" }), issuer.Trusted(), ReasonStatus},
 		"also a status list": {with(func(c *statusClaims) {

@@ -200,14 +200,14 @@ func verifyChain(chain []*x509.Certificate, docType string, issuers []Issuer, no
 	roots, intermediates := x509.NewCertPool(), x509.NewCertPool()
 	for _, issuer := range issuers {
 		if issuer.DocType == docType {
-			roots.AddCert(issuer.Certificate)
+			roots.AddCert(credential.Comparable(issuer.Certificate))
 		}
 	}
 	for _, certificate := range chain[1:] {
-		intermediates.AddCert(certificate)
+		intermediates.AddCert(credential.Comparable(certificate))
 	}
 	signer := chain[0]
-	found, err := signer.Verify(x509.VerifyOptions{
+	found, err := credential.Comparable(signer).Verify(x509.VerifyOptions{
 		Roots: roots, Intermediates: intermediates, CurrentTime: now,
 		KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny},
 	})

@@ -130,3 +130,45 @@ func TestCompressedResponseIsBounded(t *testing.T) {
 		}
 	})
 }
+
+// TestNamesOfAChain: an issuer may write its authority's name in another encoding, case
+// or spacing than the authority (RFC 5280, 7.1), but not another name.
+func TestNamesOfAChain(t *testing.T) {
+	authority := func(name asn1.RawValue) *x509.Certificate {
+		der, err := asn1.Marshal(pkix.RDNSequence{{{Type: asn1.ObjectIdentifier{2, 5, 4, 3}, Value: name}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return &x509.Certificate{RawSubject: der, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}
+	}
+	utf8, printable := asn1.TagUTF8String, asn1.TagPrintableString
+	for name, row := range map[string]struct {
+		own, named asn1.RawValue // the authority's name in its certificate, and as its issuer
+		want       Reason
+	}{
+		"UTF8String and PrintableString": {asn1.RawValue{Tag: utf8, Bytes: []byte("Issuing CA")},
+			asn1.RawValue{Tag: printable, Bytes: []byte("Issuing CA")}, ""},
+		"PrintableString and UTF8String": {asn1.RawValue{Tag: printable, Bytes: []byte("Issuing CA")},
+			asn1.RawValue{Tag: utf8, Bytes: []byte("Issuing CA")}, ""},
+		"case and spaces": {asn1.RawValue{Tag: utf8, Bytes: []byte("Issuing  CA ")},
+			asn1.RawValue{Tag: utf8, Bytes: []byte("ISSUING ca")}, ""},
+		"another letter": {asn1.RawValue{Tag: utf8, Bytes: []byte("Issuing CA")},
+			asn1.RawValue{Tag: utf8, Bytes: []byte("Issuing CB")}, ReasonIssuerUnknown},
+	} {
+		root, key := certify(t, authority(row.own), nil, nil)
+		named := *root
+		named.RawSubject = authority(row.named).RawSubject
+		middle, middleKey := certify(t, authority(row.named), &named, key)
+		renamed := *middle
+		renamed.RawSubject = authority(row.own).RawSubject
+		signer := &x509.Certificate{Subject: pkix.Name{CommonName: "signer"}, KeyUsage: x509.KeyUsageDigitalSignature}
+		direct, _ := certify(t, signer, &named, key)
+		below, _ := certify(t, signer, &renamed, middleKey)
+		issuers := []Issuer{{DocType: DocTypeMDL, Certificate: root}}
+		for _, chain := range [][]*x509.Certificate{{direct}, {below, middle}} {
+			if err := verifyChain(chain, DocTypeMDL, issuers, now); ReasonOf(err) != row.want || (err == nil) != (row.want == "") {
+				t.Errorf("%s, %d certificates: %v, want %q", name, len(chain), err, row.want)
+			}
+		}
+	}
+}

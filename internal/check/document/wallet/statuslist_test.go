@@ -17,9 +17,6 @@ import (
 
 const listURI = "https://issuer.example/statuslists/1"
 
-// at returns a time that a list may have in its claims.
-func at(seconds float64) *float64 { return &seconds }
-
 // signedList returns a list as JWT and as CWT, signed by the sample issuer's
 // signer.
 func signedList(t testing.TB, i *SampleIssuer, claims statusClaims) map[string][]byte {
@@ -206,11 +203,11 @@ func TestStatusListIsRefused(t *testing.T) {
 		want    Reason
 	}{
 		"good":    {good, issuer.Trusted(), ""},
-		"lasting": {with(func(c *statusClaims) { c.Expires = at(float64(now.Unix()) + 1.5) }), issuer.Trusted(), ""},
-		"expired": {with(func(c *statusClaims) { c.Expires = at(float64(now.Unix())) }), issuer.Trusted(), ReasonStatus},
-		"beginning": {with(func(c *statusClaims) { c.Begins = at(float64(now.Unix()) + 3600) }), issuer.Trusted(),
+		"lasting": {with(func(c *statusClaims) { c.Expires = new(float64(now.Unix()) + 1.5) }), issuer.Trusted(), ""},
+		"expired": {with(func(c *statusClaims) { c.Expires = new(float64(now.Unix())) }), issuer.Trusted(), ReasonStatus},
+		"beginning": {with(func(c *statusClaims) { c.Begins = new(float64(now.Unix()) + 3600) }), issuer.Trusted(),
 			ReasonStatus},
-		"of the end of 0":    {with(func(c *statusClaims) { c.Expires = at(0) }), issuer.Trusted(), ReasonStatus},
+		"of the end of 0":    {with(func(c *statusClaims) { c.Expires = new(0.0) }), issuer.Trusted(), ReasonStatus},
 		"of another address": {with(func(c *statusClaims) { c.Subject += "0" }), issuer.Trusted(), ReasonStatus},
 		"of three bits":      {with(func(c *statusClaims) { c.List.Bits = 3 }), issuer.Trusted(), ReasonStatus},
 		"of no bits":         {with(func(c *statusClaims) { c.List.Bits = 0 }), issuer.Trusted(), ReasonStatus},
