@@ -143,3 +143,27 @@ func TestTurnedPhoneRepeatsThePrompt(t *testing.T) {
 		t.Errorf("%+v, then %+v", before, after)
 	}
 }
+
+// TestOneMovementMissing: if frames miss one movement altogether, and show too little
+// of the others, the attempt has no result; it is a spoof from the second on.
+func TestOneMovementMissing(t *testing.T) {
+	for missing, want := range map[int]age.Verdict{1: age.VerdictNoCapture, 2: age.VerdictSpoof} {
+		p := honest(plain, 40)
+		movements, prompt := 0, p.prompt
+		p.change = func(n int, o *vision.Observation) {
+			if p.prompt != prompt {
+				movements, prompt = movements+1, p.prompt
+			}
+			if p.move = honest(plain).move; movements > 2 && movements <= 2+missing {
+				p.move = 0
+			}
+			if p.underWay() {
+				o.Guidance = vision.GuidanceCovered
+			}
+		}
+		steps := p.play(t)
+		if last := steps[len(steps)-1]; last.Verdict != want {
+			t.Errorf("%d movements missing: %+v, want %s", missing, last, want)
+		}
+	}
+}
