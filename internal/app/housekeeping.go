@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"math/rand/v2"
 	"slices"
@@ -67,7 +68,7 @@ func (a *App) maintain(ctx context.Context) {
 func (a *App) repeat(ctx context.Context, period time.Duration, failed string, job func(context.Context) error) {
 	for ctx.Err() == nil {
 		if err := routine.Try(func() error { return job(ctx) }); err != nil && ctx.Err() == nil {
-			a.log.Error(failed, "error", err, fault.Stack(err))
+			a.log.LogAttrs(ctx, slog.LevelError, failed, slog.Any("error", err), fault.Stack(err))
 		}
 		wait(ctx, period*4/5+rand.N(period*2/5)) //nolint:gosec // spreading load, not a secret
 	}

@@ -167,9 +167,9 @@ func toGroups(rows []groupRow) []insight.Group {
 			groups = append(groups, key)
 		}
 		g := &groups[i]
-		g.N = g.N + r.N
-		g.Opened = g.Opened + r.Opened
-		g.Begun = g.Begun + r.Begun
+		g.N += r.N
+		g.Opened += r.Opened
+		g.Begun += r.Begun
 		g.Wallet, g.Photo = g.Wallet+r.Wallet, g.Photo+r.Photo
 		if r.Bucket < len(g.Decided) {
 			g.Decided[r.Bucket] += r.N

@@ -40,7 +40,7 @@ func TestRoleWithFewConnections(t *testing.T) {
 	}
 	u.User = url.User("few")
 	few := openAt(t, u.String())
-	defer few.Close() //nolint:errcheck // before the role is dropped
+	defer few.Close() // before the role is dropped
 	var clients errgroup.Group
 	for range 40 {
 		clients.Go(func() error {

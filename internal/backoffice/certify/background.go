@@ -49,7 +49,8 @@ func (b *Background) Start(ctx context.Context, actor audit.Actor, tenantID uuid
 		ctx, cancel := context.WithTimeout(b.ctx, MaxTime-storeTime)
 		defer cancel()
 		if _, err := finish(ctx); err != nil {
-			b.log.Warn("a certification could not be done", "tenant_id", tenantID, "error", err, fault.Stack(err))
+			b.log.LogAttrs(ctx, slog.LevelWarn, "a certification could not be done",
+				slog.Any("tenant_id", tenantID), slog.Any("error", err), fault.Stack(err))
 		}
 	})
 	return nil

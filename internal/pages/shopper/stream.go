@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
+	"log/slog"
 	"net/url"
 	"sync/atomic"
 	"time"
@@ -313,7 +314,7 @@ func (s *stream) answer(work context.Context, frame taken) (websocket.StatusCode
 	case errors.Is(err, context.DeadlineExceeded):
 		return websocket.StatusTryAgainLater, "busy"
 	case err != nil:
-		s.pages.cfg.Logger.Error("camera check failed", "error", err, fault.Stack(err))
+		s.pages.cfg.Logger.LogAttrs(work, slog.LevelError, "camera check failed", slog.Any("error", err), fault.Stack(err))
 		return websocket.StatusTryAgainLater, "failed"
 	}
 	ctx := context.WithoutCancel(work)

@@ -225,7 +225,8 @@ func TopUp(
 		balance, err = bookOnce(ctx, store, tenantID, id, book)
 	}
 	if fault.CodeOf(err) == fault.Unavailable {
-		return 0, fault.Wrap(err, fault.Unavailable, "Nobody can say yet whether the credit was booked: look at the ledger first")
+		return 0, fault.Wrap(err, fault.Unavailable,
+			"Nobody can say yet whether the credit was booked: look at the ledger first")
 	}
 	return balance, err
 }

@@ -36,7 +36,8 @@ func Go(name string, fn func()) {
 func run(name string, fn func()) bool {
 	err := Try(func() error { fn(); return nil })
 	if err != nil {
-		slog.Error("a panic was recovered", "in", name, "error", err, fault.Stack(err))
+		slog.LogAttrs(context.Background(), slog.LevelError, "a panic was recovered",
+			slog.String("in", name), slog.Any("error", err), fault.Stack(err))
 	}
 	return err == nil
 }

@@ -2,6 +2,7 @@ package desk
 
 import (
 	"context"
+	"log/slog"
 	"net/http"
 	"slices"
 	"time"
@@ -103,7 +104,8 @@ func (r *Request) Unread(part string, err error) (bool, error) {
 	if err == nil || code != "" && code != fault.Unavailable || r.Ctx().Err() != nil {
 		return false, err
 	}
-	r.desk.cfg.Logger.Error("part of a page not read", "page", r.Route.Path, "part", part, "error", err, fault.Stack(err))
+	r.desk.cfg.Logger.LogAttrs(r.Ctx(), slog.LevelError, "part of a page not read",
+		slog.String("page", r.Route.Path), slog.String("part", part), slog.Any("error", err), fault.Stack(err))
 	return true, nil
 }
 
