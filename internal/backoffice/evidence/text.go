@@ -235,9 +235,9 @@ func (v *statement) attacked() {
 			v.Robust = append(v.Robust, robustRow{Check: key, Published: v.Attacks.published(a)})
 		}
 		row := &v.Robust[i]
-		row.Kinds = row.Kinds + 1
-		row.Presentations = row.Presentations + a.Presentations
-		row.Accepted = row.Accepted + a.Errors
+		row.Kinds++
+		row.Presentations += a.Presentations
+		row.Accepted += a.Errors
 		if old, ok := worst[key]; !ok || s.high > old.high {
 			worst[key] = s
 			row.Worst = s.interval() + " " + a.Species

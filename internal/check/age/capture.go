@@ -219,7 +219,7 @@ func (c *Capture) frame(ctx context.Context, o *vision.Observation, n liveness.N
 		return c.step(c.resolution(o)), nil
 	}
 	if o.Doubtful() && c.asked < lightRequests {
-		c.asked = c.asked + 1
+		c.asked++
 		c.askedAt = now
 		c.settled = 0
 		return c.step(vision.GuidanceTooDark), nil

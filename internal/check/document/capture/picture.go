@@ -78,9 +78,9 @@ func surface(img *image.Gray) (light, glare, sharp float64) {
 		above, below := img.Pix[(y-1)*img.Stride:], img.Pix[(y+1)*img.Stride:]
 		for x := max(size.X/margin, 1); x < size.X-max(size.X/margin, 1); x += 2 {
 			v := float64(row[x])
-			n = n + 1
-			sum = sum + v
-			squares = squares + v*v
+			n++
+			sum += v
+			squares += v*v
 			l := float64(row[x-1]) + float64(row[x+1]) + float64(above[x]) + float64(below[x]) - 4*v
 			laplacian += l * l
 			if v >= glaring {
