@@ -74,6 +74,76 @@ test("frozen: says so, offers a phone, and goes on when the picture moves", asyn
   page.kept();
 });
 
+/** What browsers that protect against fingerprinting give for a picture. */
+const protections = {
+  "no answer": () => {},
+  "nothing": (done) => done(null),
+  "an error": () => {
+    throw new DOMException("", "SecurityError");
+  },
+  "a PNG": (done, canvas, encode) => encode(canvas, done, "image/png"),
+  "noise": (done, canvas, encode) => {
+    const noise = new ImageData(canvas.width, canvas.height);
+    for (let i = 0; i < noise.data.length; i++) noise.data[i] = i % 4 === 3 ? 255 : Math.random() * 256;
+    canvas.getContext("2d").putImageData(noise, 0, 0);
+    encode(canvas, done, "image/jpeg");
+  },
+  "white": (done, canvas, encode) => {
+    canvas.getContext("2d").fillStyle = "#fff";
+    canvas.getContext("2d").fillRect(0, 0, canvas.width, canvas.height);
+    encode(canvas, done, "image/jpeg");
+  },
+};
+
+/**
+ * Lets a page take pictures as a browser with a protection gives them, from the
+ * picture with a number on, until window.__protected is false.
+ */
+const protect = (page, give, from = 0) =>
+  page.addInitScript(`{
+    const real = HTMLCanvasElement.prototype.toBlob;
+    const encode = (canvas, done, type) => real.call(canvas, done, type, 0.8);
+    const give = ${give};
+    let taken = 0;
+    window.__protected = true;
+    HTMLCanvasElement.prototype.toBlob = function (done, type, quality) {
+      if (!window.__protected || taken++ < ${from}) real.call(this, done, type, quality);
+      else give(done, this, encode);
+    };
+  }`);
+
+/** Expects the screen that names the browser as the cause, and the way on from it. */
+async function readsAgain(page) {
+  await sees(page, "screen-unreadable");
+  assert.equal(await isFilming(page), false);
+  await sees(page, "link-first");
+  await sees(page, "use-phone");
+  await sees(page, "without-camera");
+  await sees(page, "leave");
+  await page.evaluate(() => (window.__protected = false));
+  await action(page).click();
+  await sees(page, "screen-live");
+}
+
+for (const [name, give] of Object.entries(protections)) {
+  test(`the browser gives ${name} for a picture: says so, and offers other ways`, async () => {
+    const page = await filmed();
+    await protect(page, give);
+    await toCamera(page, await link());
+    await readsAgain(page);
+    page.kept();
+  });
+}
+
+test("the browser stops giving pictures: says so within seconds", async () => {
+  const page = await filmed();
+  await protect(page, protections.nothing, 5);
+  await toCamera(page, await link());
+  await sees(page, "screen-live");
+  await readsAgain(page);
+  page.kept();
+});
+
 test("no face in time: says so and offers the camera again", async () => {
   const page = await filmed();
   await answersAlways(page, { guidance: "no_face", phase: "framing", prompt: "", done: 0, total: 3 }, 3);

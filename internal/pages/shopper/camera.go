@@ -39,7 +39,8 @@ var cameraFiles = []string{
 // troubles are the screens of the camera page that say why the check has
 // stopped and how it can go on. The texts are trouble.<kind>.title, .body and .action.
 var troubles = []string{
-	"missing", "refused", "in_use", "frozen", "insecure", "embedded", "unplugged", "failed", "network", "waiting",
+	"missing", "refused", "in_use", "frozen", "unreadable", "insecure", "embedded", "unplugged", "failed", "network",
+	"waiting",
 	"other_tab",
 }
 
@@ -66,7 +67,7 @@ func troubleOf(v *cameraView, kind string) troubleView {
 	}
 	t := troubleView{
 		exit: v.exit, Kind: kind, Handover: v.Handover, Without: v.Without, Document: v.Document, Back: v.Back,
-		LinkFirst: kind == "embedded" && v.Handover != "",
+		LinkFirst: (kind == "embedded" || kind == "unreadable") && v.Handover != "",
 	}
 	if kind == "refused" {
 		t.Browser = v.Browser

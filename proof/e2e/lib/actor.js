@@ -156,6 +156,9 @@
     // Another session's pictures, byte for byte, instead of the camera's.
     const tape = config.tape.map((base64) => new Blob([Uint8Array.from(atob(base64), (c) => c.charCodeAt(0))], { type: "image/jpeg" }));
     let next = 0;
-    HTMLCanvasElement.prototype.toBlob = (done) => done(tape[next++ % tape.length]);
+    HTMLCanvasElement.prototype.toBlob = function (done, ...rest) {
+      if (this.width <= 64) toBlob.call(this, done, ...rest); // the page's own picture, by which it tests the browser
+      else done(tape[next++ % tape.length]);
+    };
   }
 })();

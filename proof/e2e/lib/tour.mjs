@@ -4,8 +4,8 @@ import { agreesToPhotograph, answersAlways, asksWallet, isTold, openCamera, part
 
 /** The screens of the camera page that a script shows and hides. */
 const hiddenScreens = [
-  "asking", "processing", "missing", "refused", "in_use", "frozen", "insecure", "embedded", "unplugged", "failed", "network",
-  "waiting", "other_tab",
+  "asking", "processing", "missing", "refused", "in_use", "frozen", "unreadable", "insecure", "embedded", "unplugged", "failed",
+  "network", "waiting", "other_tab",
 ];
 
 /**

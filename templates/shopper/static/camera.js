@@ -4,7 +4,7 @@ import { element } from "./dom.js";
 import { offerTime, onMoreTime, withdrawTime } from "./extend.js";
 import { begin, guide, remark, text } from "./guide.js";
 import { rules, start } from "./machine.js";
-import { openCamera, cameras, photographer, problemOf, stillness } from "./media.js";
+import { openCamera, cameras, photographer, problemOf, readsBack, stillness } from "./media.js";
 import { signal, sound } from "./signal.js";
 import { openStream, patience } from "./stream.js";
 
@@ -20,7 +20,7 @@ const video = element("preview", HTMLVideoElement);
 const picker = element("cameras", HTMLSelectElement);
 const soundSwitch = element("sound", HTMLButtonElement);
 const line = element("place", HTMLElement);
-const take = photographer(video, () => check.film);
+const photograph = photographer(video, () => check.film);
 
 /** What a check begins with. @type {Film} */
 const firstFilm = page.dataset.film === "document" ? "document" : "face";
@@ -33,6 +33,9 @@ const closings = { 4000: "moved", 4001: "taken_over", 4002: "idle", 4003: "moved
 
 /** A camera that shows the very same picture for so many milliseconds is frozen. */
 const frozenAfter = 6000;
+
+/** How long the browser may give no picture that can be sent, in milliseconds. */
+const unreadableAfter = 10_000;
 
 /** Connections in a row that never worked before the server is asked why. */
 const probeAfter = 3;
@@ -50,6 +53,7 @@ const check = {
   failures: 0, // connections in a row that never worked
   reached: false, // the server answered a probe in spite of them
   stillFor: () => 0, // milliseconds for which the camera's picture has not changed
+  takenAt: 0, // when the last picture was taken, or the server first wanted one; 0: none is wanted
 };
 
 /** @type {Partial<Record<State, (event: CameraEvent | null) => void>>} */
@@ -125,6 +129,7 @@ async function open() {
   const entry = machine.current();
   check.failures = 0;
   check.reached = false;
+  check.takenAt = 0;
   // A browser that has the permission already shows no question.
   check.timer = window.setTimeout(() => show("asking"), 300);
   if (check.film !== firstFilm) check.cameraId = "";
@@ -197,8 +202,21 @@ async function swap() {
   await video.play().catch(() => {});
 }
 
+/**
+ * Takes a picture. Without one for too long, the browser is the cause.
+ * @param {number} share
+ * @param {boolean} decides
+ */
+async function take(share, decides) {
+  const picture = await photograph(share, decides);
+  if (picture || !video.videoWidth) check.takenAt = performance.now(); // a camera without a picture is another matter
+  else if (performance.now() - check.takenAt > unreadableAfter) machine.send("unreadable");
+  return picture;
+}
+
 /** The stream opens meanwhile: it waits for the first picture by itself. */
 function play() {
+  readsBack().then((readable) => readable || machine.send("unreadable"), () => machine.send("unreadable"));
   video.play().catch(() => {}); // muted inline video may play; if not, no picture comes and the server says so
   offerCameras();
   machine.send("playing");
@@ -217,11 +235,15 @@ function connect() {
   check.stream = openStream(page.dataset.stream ?? "", take, {
     queue(place) {
       check.failures = 0;
+      check.takenAt = 0;
       machine.send("queued");
       const words = (line.dataset.text ?? "").replace("%n", place.toLocaleString(document.documentElement.lang));
       if (line.textContent !== words) line.textContent = words; // what is the same is not announced again
     },
-    begin: () => machine.send("answered"),
+    begin() {
+      check.takenAt ||= performance.now(); // the server also closes a stream without pictures
+      machine.send("answered");
+    },
     guidance(answer) {
       check.failures = 0;
       check.reached = false;

@@ -5,7 +5,8 @@
  * @typedef {"missing" | "refused" | "in_use" | "insecure" | "embedded" | "failed"} Problem
  *   why a camera did not open
  * @typedef {"primer" | "opening" | "starting" | "connecting" | "queued" | "live" | "waiting" | "network" | "probing"
- *   | "paused" | "away" | "leaving" | "unplugged" | "frozen" | "other_tab" | Problem} State
+ *   | "paused" | "away" | "leaving" | "unplugged" | "frozen" | "unreadable" | "other_tab"
+ *   | Problem} State
  * @typedef {Problem
  *   | "open"       // the screen's button was pressed
  *   | "picked"     // another camera was chosen
@@ -15,6 +16,7 @@
  *   | "queued"     // the server has no place for the check yet
  *   | "answered"   // the server takes pictures
  *   | "frozen"     // the camera keeps showing the same picture
+ *   | "unreadable" // the browser does not hand over the camera's pictures
  *   | "unframed"   // the server ended the check before anything had begun
  *   | "moved"      // the session has moved on
  *   | "taken_over" // another tab goes on with the check
@@ -38,7 +40,7 @@
 /** @type {Rule["on"]} */
 const always = { pagehide: "away", restored: "leaving" };
 /** @type {Rule["on"]} */
-const filming = { ...always, hidden: "paused", unplugged: "unplugged", picked: "opening" };
+const filming = { ...always, hidden: "paused", unplugged: "unplugged", unreadable: "unreadable", picked: "opening" };
 /** @type {Rule["on"]} */
 const problems = {
   missing: "missing", refused: "refused", in_use: "in_use", insecure: "insecure", embedded: "embedded", failed: "failed",
@@ -75,6 +77,7 @@ export const rules = {
   failed: { screen: "failed", on: closed },
   unplugged: { screen: "unplugged", on: closed },
   frozen: { screen: "frozen", on: closed },
+  unreadable: { screen: "unreadable", on: closed },
   other_tab: { screen: "other_tab", on: closed },
 };
 

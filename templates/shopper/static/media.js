@@ -118,11 +118,62 @@ export function photographer(video, film) {
     canvas.width = Math.round(video.videoWidth * scale);
     canvas.height = Math.round(video.videoHeight * scale);
     context.drawImage(video, 0, 0, canvas.width, canvas.height);
-    /** @type {Blob | null} */
-    const blob = await new Promise((done) => canvas.toBlob(done, "image/jpeg", whole || decides ? deciding : guiding));
-    return blob?.arrayBuffer() ?? null;
+    return (await jpegOf(canvas, whole || decides ? deciding : guiding))?.arrayBuffer() ?? null;
   };
 }
+
+/** Longest wait for a picture's bytes, in milliseconds. */
+const encodingTime = 3000;
+
+/**
+ * Returns a canvas as JPEG, or null where the browser gives none in time, or
+ * something else.
+ * @param {HTMLCanvasElement} canvas
+ * @param {number} quality
+ * @returns {Promise<Blob | null>}
+ */
+async function jpegOf(canvas, quality) {
+  /** @type {Blob | null} */
+  const blob = await new Promise((done) => {
+    setTimeout(done, encodingTime, null);
+    try {
+      canvas.toBlob(done, "image/jpeg", quality);
+    } catch {
+      done(null); // as some protections against fingerprinting do
+    }
+  });
+  return blob?.type === "image/jpeg" ? blob : null;
+}
+
+/**
+ * Draws a known picture, takes it as the camera's pictures are taken, and reports
+ * whether it can be recognized. Browsers that resist fingerprinting give noise
+ * or white; a little noise does no harm.
+ */
+export async function readsBack() {
+  const [size, tolerance] = [64, 48];
+  const canvas = Object.assign(document.createElement("canvas"), { width: size, height: size });
+  const context = drawing(canvas.getContext("2d", { alpha: false, willReadFrequently: true }));
+  const fields = ["#000", "#fff", "#fff", "#000"];
+  for (const [i, color] of fields.entries()) {
+    context.fillStyle = color;
+    context.fillRect((i % 2) * (size / 2), Math.floor(i / 2) * (size / 2), size / 2, size / 2);
+  }
+  const blob = await jpegOf(canvas, deciding);
+  if (!blob || !window.createImageBitmap) return blob !== null; // older browsers cannot be asked
+  const copy = await createImageBitmap(blob);
+  context.drawImage(copy, 0, 0);
+  return fields.every((color, i) => {
+    const field = context.getImageData((i % 2) * (size / 2), Math.floor(i / 2) * (size / 2), size / 2, size / 2).data;
+    return Math.abs(field.reduce((sum, value) => sum + value, 0) / field.length - mean(color)) < tolerance;
+  });
+}
+
+/**
+ * Returns the mean of a colour's red, green, blue and opacity.
+ * @param {string} color "#000" or "#fff"
+ */
+const mean = (color) => (color === "#fff" ? 255 : 255 / 4);
 
 /**
  * Throws where a browser gives no way to draw.
