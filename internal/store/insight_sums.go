@@ -234,7 +234,7 @@ func (s *Store) FoldSessions(
 	ctx context.Context, tenantID uuid.UUID, upto, hour int64, groups []insight.Group,
 ) (bool, error) {
 	rows := mapAll(groups, func(g insight.Group) sumRow { return fromGroup(tenantID, g) })
-	return s.fold(ctx, markOf(insight.SumSessions, tenantID), upto, hour, &rows, len(rows))
+	return s.rollUp(ctx, markOf(insight.SumSessions, tenantID), upto, hour, &rows, len(rows))
 }
 
 // FoldLedger implements insight.FoldStore.
@@ -242,12 +242,12 @@ func (s *Store) FoldLedger(
 	ctx context.Context, tenantID uuid.UUID, upto, day int64, days []insight.LedgerDay,
 ) (bool, error) {
 	rows := mapAll(days, func(d insight.LedgerDay) ledgerDayRow { return ledgerDayRow{tenantID, d} })
-	return s.fold(ctx, markOf(insight.SumLedger, tenantID), upto, day, &rows, len(rows))
+	return s.rollUp(ctx, markOf(insight.SumLedger, tenantID), upto, day, &rows, len(rows))
 }
 
-// fold moves a mark from upto to the unit after n and stores the rows. The
+// rollUp moves a mark from upto to the unit after n and stores the rows. The
 // update locks the mark's row, so only one of several replicas continues.
-func (s *Store) fold(ctx context.Context, mark string, upto, n int64, rows any, count int) (bool, error) {
+func (s *Store) rollUp(ctx context.Context, mark string, upto, n int64, rows any, count int) (bool, error) {
 	return update(ctx, s, func(tx *Tx) (bool, error) {
 		moved, err := changed(tx.db.Exec(`
 			INSERT INTO fold_marks (name, upto) VALUES (?, ?)

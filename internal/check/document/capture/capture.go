@@ -267,7 +267,7 @@ func (c *Capture) advance(seen *zone, r outline, picture *image.Gray, now time.T
 	}
 }
 
-// still remembers what a frame of a document that is held still is compared by.
+// still keeps the measures with which later frames of a document held still are compared.
 func (c *Capture) still(r outline, picture *image.Gray) {
 	c.tilting.flat = append(c.tilting.flat, slopeOf(r.corners, picture.Rect.Size()))
 	c.rasters = append(c.rasters, vision.Raster(picture))
