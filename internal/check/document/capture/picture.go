@@ -80,7 +80,7 @@ func surface(img *image.Gray) (light, glare, sharp float64) {
 			v := float64(row[x])
 			n++
 			sum += v
-			squares += v*v
+			squares += v * v
 			l := float64(row[x-1]) + float64(row[x+1]) + float64(above[x]) + float64(below[x]) - 4*v
 			laplacian += l * l
 			if v >= glaring {
