@@ -58,9 +58,7 @@ func translate(err error) error {
 	case duplicate(err):
 		return fault.Wrap(err, fault.Conflict, "Already exists")
 	case unavailable(err):
-		down := fault.Wrap(err, fault.Unavailable, "Database unavailable")
-		down.RetryAfter = retryAfter
-		return down
+		return fault.Wrap(err, fault.Unavailable, "Database unavailable").After(retryAfter)
 	}
 	return err
 }

@@ -72,9 +72,7 @@ const (
 // TooManyTestActs is the fault for a change with a test key while the log grows too
 // fast. oldest is the time of the entry that is MaxTestActs before the next one.
 func TooManyTestActs(oldest, now time.Time) *fault.Error {
-	f := fault.New(fault.TooMany, "Too many changes with a test key")
-	f.RetryAfter = oldest.Add(TestActsPeriod).Sub(now)
-	return f
+	return fault.New(fault.TooMany, "Too many changes with a test key").After(oldest.Add(TestActsPeriod).Sub(now))
 }
 
 // Act is an entry before it is written.

@@ -90,10 +90,8 @@ func (c Charge) Refusal() *fault.Error {
 		return fault.New(fault.InsufficientFunds,
 			"No free check is left this month and the prepaid credit is used up. Top up to resume verifications.")
 	}
-	tooMany := fault.New(fault.TooMany, "Test session daily cap reached")
 	midnight := c.Now.UTC().Truncate(24 * time.Hour).Add(24 * time.Hour)
-	tooMany.RetryAfter = midnight.Sub(c.Now)
-	return tooMany
+	return fault.New(fault.TooMany, "Test session daily cap reached").After(midnight.Sub(c.Now))
 }
 
 // upTo takes n units, or as many as are left, and returns how many. take takes a number of units or
@@ -132,9 +130,7 @@ func (l Limits) takeFree(tx Tx, c Charge, quota Quota, n int64) (bool, error) {
 		}
 	}
 	// It is not known yet whether a free check is left.
-	busy := fault.New(fault.Unavailable, "Expired sessions are still being released")
-	busy.RetryAfter = time.Second
-	return false, busy
+	return false, fault.New(fault.Unavailable, "Expired sessions are still being released").After(time.Second)
 }
 
 // takeCredit takes prepaid units. If too few are left, it first releases the holds of expired

@@ -57,6 +57,13 @@ func Wrap(cause error, code Code, message string) *Error {
 	return &Error{Code: code, Message: message, cause: cause}
 }
 
+// After sets how long the caller is asked to wait before trying again, and returns
+// the fault.
+func (e *Error) After(wait time.Duration) *Error {
+	e.RetryAfter = wait
+	return e
+}
+
 // InvalidFields returns the fault for a request whose fields break a rule the
 // contract cannot express.
 func InvalidFields(fields ...FieldError) *Error {

@@ -75,9 +75,7 @@ func ended(err error) error {
 	if !errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
-	late := fault.Wrap(err, fault.Unavailable, "Its turn did not come in time")
-	late.RetryAfter = retryAfter
-	return late
+	return fault.Wrap(err, fault.Unavailable, "Its turn did not come in time").After(retryAfter)
 }
 
 // next begins the next run of a key, if a call waits.

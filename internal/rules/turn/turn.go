@@ -33,9 +33,7 @@ var (
 )
 
 func unavailable(message string) *fault.Error {
-	f := fault.New(fault.Unavailable, message)
-	f.RetryAfter = retryAfter
-	return f
+	return fault.New(fault.Unavailable, message).After(retryAfter)
 }
 
 // ErrReplaced is returned by Queue.Enter to work that newer work of the same

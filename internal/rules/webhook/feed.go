@@ -75,9 +75,7 @@ func (f *Feed) Events(ctx context.Context, tenantID uuid.UUID, filter FeedFilter
 	found, err := look()
 	if err == nil && len(found) == 0 && filter.Wait > 0 {
 		if !f.enter(tenantID) {
-			refused := fault.New(fault.TooMany, errWaitingMessage)
-			refused.RetryAfter = feedRetryAfter
-			return nil, refused
+			return nil, fault.New(fault.TooMany, errWaitingMessage).After(feedRetryAfter)
 		}
 		defer f.leave(tenantID)
 		found, err = await(ctx, look, filter.Wait)

@@ -37,9 +37,7 @@ func (d *downloads) begin(tenantID uuid.UUID) (func(), error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.tenants[tenantID] || len(d.tenants) >= maxDownloads {
-		busy := fault.New(fault.Unavailable, "Another download is under way")
-		busy.RetryAfter = sendBatch
-		return nil, busy
+		return nil, fault.New(fault.Unavailable, "Another download is under way").After(sendBatch)
 	}
 	if d.tenants == nil {
 		d.tenants = map[uuid.UUID]bool{}
