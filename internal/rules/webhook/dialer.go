@@ -32,24 +32,22 @@ func newDialer(allow, nat64 []netip.Prefix) *net.Dialer {
 		}
 	}
 	guard := ssrf.New(
+		ssrf.WithAnyPort(), // a merchant's receiver may listen anywhere
 		ssrf.WithAllowedV4Prefixes(v4...),
 		ssrf.WithAllowedV6Prefixes(v6...),
 		ssrf.WithDeniedV4Prefixes(azureHost),
 	)
 	nat64 = append(slices.Clone(nat64), WellKnownNAT64)
 	return &net.Dialer{Timeout: connectTimeout, KeepAlive: 30 * time.Second,
-		Control: func(network, address string, _ syscall.RawConn) error {
+		Control: func(network, address string, conn syscall.RawConn) error {
 			to, err := netip.ParseAddrPort(address)
-			switch {
-			case err != nil:
+			if err != nil {
 				return ssrf.ErrInvalidHostPort
-			case network != "tcp4" && network != "tcp6":
-				return ssrf.ErrProhibitedNetwork
 			}
 			addr := translate(to.Addr(), nat64)
 			if isTunnel(addr) {
 				return ssrf.ErrProhibitedIP
 			}
-			return guard.SafeAddr(addr) // a merchant's receiver may listen at any port
+			return guard.Safe(network, netip.AddrPortFrom(addr, to.Port()).String(), conn)
 		}}
 }
