@@ -154,26 +154,21 @@ export async function readsBack() {
   const [size, tolerance] = [64, 48];
   const canvas = Object.assign(document.createElement("canvas"), { width: size, height: size });
   const context = drawing(canvas.getContext("2d", { alpha: false, willReadFrequently: true }));
-  const fields = ["#000", "#fff", "#fff", "#000"];
-  for (const [i, color] of fields.entries()) {
-    context.fillStyle = color;
-    context.fillRect((i % 2) * (size / 2), Math.floor(i / 2) * (size / 2), size / 2, size / 2);
+  const half = size / 2;
+  const fields = [0, 255, 255, 0].map((gray, i) => ({ gray, x: (i % 2) * half, y: Math.floor(i / 2) * half }));
+  for (const { gray, x, y } of fields) {
+    context.fillStyle = `rgb(${gray}, ${gray}, ${gray})`;
+    context.fillRect(x, y, half, half);
   }
   const blob = await jpegOf(canvas, deciding);
   if (!blob || !window.createImageBitmap) return blob !== null; // older browsers cannot be asked
-  const copy = await createImageBitmap(blob);
-  context.drawImage(copy, 0, 0);
-  return fields.every((color, i) => {
-    const field = context.getImageData((i % 2) * (size / 2), Math.floor(i / 2) * (size / 2), size / 2, size / 2).data;
-    return Math.abs(field.reduce((sum, value) => sum + value, 0) / field.length - mean(color)) < tolerance;
+  context.drawImage(await createImageBitmap(blob), 0, 0);
+  return fields.every(({ gray, x, y }) => {
+    const { data } = context.getImageData(x, y, half, half);
+    const mean = data.reduce((sum, value) => sum + value, 0) / data.length;
+    return Math.abs(mean - (3 * gray + 255) / 4) < tolerance; // a quarter of the values is the opacity
   });
 }
-
-/**
- * Returns the mean of a colour's red, green, blue and opacity.
- * @param {string} color "#000" or "#fff"
- */
-const mean = (color) => (color === "#fff" ? 255 : 255 / 4);
 
 /**
  * Throws where a browser gives no way to draw.
