@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"agegate/gen/client"
+	"agegate/internal/rules/webhook"
 
 	"github.com/spf13/cobra"
 )
@@ -35,9 +36,6 @@ const (
 	listenLongest  = 15 * time.Second
 	maxListenRead  = 64 << 10 // maximum bytes read of a receiver's answer
 )
-
-// beforeAll is an event ID that sorts before all others.
-const beforeAll = "evt_00000000-0000-0000-0000-000000000000"
 
 // listener passes events to a receiver.
 type listener struct {
@@ -138,7 +136,7 @@ func (l *listener) listen(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	after := beforeAll
+	after := webhook.BeforeAllEvents
 	if len(newest) > 0 {
 		after = newest[0].EventID
 	}
@@ -191,12 +189,12 @@ func (l *listener) replay(ctx context.Context, id string) error {
 // earlier events. After it, the gateway lists the event and perhaps some earlier ones.
 func justBefore(id string) string {
 	const tail = 12 // hexadecimal digits of a UUID's last group
-	if len(id) != len(beforeAll) {
-		return beforeAll
+	if len(id) != len(webhook.BeforeAllEvents) {
+		return webhook.BeforeAllEvents
 	}
 	n, err := strconv.ParseUint(id[len(id)-tail:], 16, 64)
 	if err != nil || n == 0 {
-		return beforeAll
+		return webhook.BeforeAllEvents
 	}
 	return fmt.Sprintf("%s%012x", id[:len(id)-tail], n-1)
 }
