@@ -5,10 +5,7 @@ import (
 	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/sha256"
-	"encoding/base64"
 	"errors"
-	"fmt"
-	"slices"
 	"testing"
 
 	"agegate/internal/backoffice/account"
@@ -74,15 +71,12 @@ func TestBackupFlags(t *testing.T) {
 // signed returns a passkey's response to a challenge.
 func signed(t *testing.T, key *ecdsa.PrivateKey, challenge []byte, flags byte) string {
 	t.Helper()
-	text := base64.RawURLEncoding.EncodeToString
-	client := fmt.Sprintf(`{"type":"webauthn.get","challenge":%q,"origin":"https://gate.example"}`, text(challenge))
-	host, hash := sha256.Sum256([]byte("gate.example")), sha256.Sum256([]byte(client))
-	data := append(host[:], flags, 0, 0, 0, 0)
-	digest := sha256.Sum256(slices.Concat(data, hash[:]))
-	signature, err := ecdsa.SignASN1(rand.Reader, key, digest[:])
-	if err != nil {
-		t.Fatal(err)
-	}
-	return fmt.Sprintf(`{"id":%q,"rawId":%q,"type":"public-key","response":{"clientDataJSON":%q,"authenticatorData":%q,"signature":%q}}`,
-		text([]byte("k")), text([]byte("k")), text([]byte(client)), text(data), text(signature))
+	return assertion(challenge, flags, func(message []byte) []byte {
+		digest := sha256.Sum256(message)
+		signature, err := ecdsa.SignASN1(rand.Reader, key, digest[:])
+		if err != nil {
+			t.Fatal(err)
+		}
+		return signature
+	})
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -110,8 +111,9 @@ func TestKeysOfUsualSize(t *testing.T) {
 		}
 		start := time.Now()
 		challenge := make([]byte, 32)
+		wrong := func([]byte) []byte { return make([]byte, 37_500) }
 		if _, err := v.Got(challenge, account.Passkey{UserID: uuid.New(), CredentialID: []byte("k"), PublicKey: cose},
-			assertion(challenge)); !errors.Is(err, account.ErrPasskey) {
+			assertion(challenge, verified, wrong)); !errors.Is(err, account.ErrPasskey) {
 			t.Errorf("%s: used: %v", name, err)
 		}
 		if took := time.Since(start); took > time.Second {
@@ -120,13 +122,15 @@ func TestKeysOfUsualSize(t *testing.T) {
 	}
 }
 
-// assertion returns a response to a challenge in which only the signature is
-// wrong.
-func assertion(challenge []byte) string {
+// assertion returns a passkey's response to a challenge, with the signature that
+// sign gives for what is signed.
+func assertion(challenge []byte, flags byte, sign func(message []byte) []byte) string {
 	text := base64.RawURLEncoding.EncodeToString
 	client := fmt.Sprintf(`{"type":"webauthn.get","challenge":%q,"origin":"https://gate.example"}`, text(challenge))
-	host := sha256.Sum256([]byte("gate.example"))
-	data := append(host[:], 0x05, 0, 0, 0, 1) // flags: user present and verified
-	return fmt.Sprintf(`{"id":%q,"rawId":%q,"type":"public-key","response":{"clientDataJSON":%q,"authenticatorData":%q,"signature":%q}}`,
-		text([]byte("k")), text([]byte("k")), text([]byte(client)), text(data), text(make([]byte, 37_500)))
+	host, hash := sha256.Sum256([]byte("gate.example")), sha256.Sum256([]byte(client))
+	data := append(host[:], flags, 0, 0, 0, 1)
+	signature := sign(slices.Concat(data, hash[:]))
+	return fmt.Sprintf(`{"id":%q,"rawId":%q,"type":"public-key",`+
+		`"response":{"clientDataJSON":%q,"authenticatorData":%q,"signature":%q}}`,
+		text([]byte("k")), text([]byte("k")), text([]byte(client)), text(data), text(signature))
 }
