@@ -57,8 +57,8 @@ func TestRoleWithFewConnections(t *testing.T) {
 	}
 }
 
-// TestReadOnlyDatabase: a database that answers and accepts no changes is told from
-// a working one.
+// TestReadOnlyDatabase: Writable fails for a database that answers but accepts no
+// changes.
 func TestReadOnlyDatabase(t *testing.T) {
 	t.Parallel()
 	address := pgtest.URL(t)

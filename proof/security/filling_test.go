@@ -60,7 +60,8 @@ func TestTestKeyFillsTheLog(t *testing.T) {
 			entries, seq = entries+len(page), page[len(page)-1].Seq
 		}
 		r.Didf("%d requests, answered %v", 2*audit.MaxTestActs, answers)
-		r.Mark("entries of the tenant's log", "≤ "+strconv.Itoa(audit.MaxTestActs), strconv.Itoa(entries), entries <= audit.MaxTestActs)
+		r.Mark("entries of the tenant's log", "≤ "+strconv.Itoa(audit.MaxTestActs), strconv.Itoa(entries),
+			entries <= audit.MaxTestActs)
 		r.None("refusals that do not say when to come back", silent)
 		other := answers[http.StatusOK]+answers[http.StatusTooManyRequests] != 2*audit.MaxTestActs
 		r.Mark("answers other than 200 and 429", "none", strconv.FormatBool(other), !other)

@@ -64,7 +64,8 @@ func TestTopUpIsBookedOnce(t *testing.T) {
 			if err := s.CreateTenant(t.Context(), tenant.Tenant{ID: owner, Name: "Shop"}, nil, nil, act); err != nil {
 				t.Fatal(err)
 			}
-			balance, err := billing.TopUp(t.Context(), &unsure{s, row.lost, row.unconfirmed}, audit.System("test"), owner, 5, "", now)
+			balance, err := billing.TopUp(t.Context(), &unsure{s, row.lost, row.unconfirmed}, audit.System("test"),
+				owner, 5, "", now)
 			if row.reported && (err != nil || balance != row.booked) {
 				t.Errorf("%s: balance %d, %v", row.name, balance, err)
 			}

@@ -17,7 +17,8 @@ func nameOf(t *testing.T, values ...asn1.RawValue) []byte {
 	t.Helper()
 	var levels pkix.RDNSequence
 	for i, value := range values {
-		levels = append(levels, pkix.RelativeDistinguishedNameSET{{Type: asn1.ObjectIdentifier{2, 5, 4, 3 + i}, Value: value}})
+		attribute := pkix.AttributeTypeAndValue{Type: asn1.ObjectIdentifier{2, 5, 4, 3 + i}, Value: value}
+		levels = append(levels, pkix.RelativeDistinguishedNameSET{attribute})
 	}
 	der, err := asn1.Marshal(levels)
 	if err != nil {

@@ -253,7 +253,9 @@ func TestNAT64(t *testing.T) {
 		}
 		own = append([]netip.Prefix{prefix}, own...) // the longest first: the examples lie in each other
 	}
-	for _, text := range []string{"64:ff9b::/96", "64:ff9b:1::/48", "2001::/32", "2002::/16", "2a00:64::/96", "10.1.0.0/16"} {
+	for _, text := range []string{
+		"64:ff9b::/96", "64:ff9b:1::/48", "2001::/32", "2002::/16", "2a00:64::/96", "10.1.0.0/16",
+	} {
 		allow = append(allow, netip.MustParsePrefix(text))
 	}
 	dialer := newDialer(allow, own)

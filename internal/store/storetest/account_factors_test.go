@@ -84,8 +84,10 @@ func TestPasskeys(t *testing.T) {
 func TestPasskeyBecomesEligibleForBackup(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, s Store) {
-		key := account.Passkey{ID: id(t), UserID: newUser(t, s).ID, CredentialID: digest("credential"), PublicKey: digest("key"),
-			AAGUID: make([]byte, 16), CreatedAt: stored(start), Flags: 0x05}
+		key := account.Passkey{
+			ID: id(t), UserID: newUser(t, s).ID, CredentialID: digest("credential"), PublicKey: digest("key"),
+			AAGUID: make([]byte, 16), CreatedAt: stored(start), Flags: 0x05,
+		}
 		inAccounts(t, s, func(tx account.Tx) error { return tx.InsertPasskey(key) })
 		for _, tt := range []struct {
 			flags byte

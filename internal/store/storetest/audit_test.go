@@ -152,7 +152,9 @@ func TestTestKeysCannotFillTheLog(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, s Store) {
 		owner := newTenant(t, s)
-		act := audit.Act{Scope: audit.OfTenant(owner.ID), At: start, Actor: audit.TestKey(), Action: audit.EventResend, Target: "evt_1"}
+		act := audit.Act{
+			Scope: audit.OfTenant(owner.ID), At: start, Actor: audit.TestKey(), Action: audit.EventResend, Target: "evt_1",
+		}
 		person := act
 		person.Actor = audit.System("test")
 		written := 0

@@ -53,7 +53,9 @@ func TestKeysOfAProvider(t *testing.T) {
 			"a  ", false},
 		"sizes": {[]jose.JSONWebKey{{Key: modulus(1024), KeyID: "a"}, {Key: modulus(8192), KeyID: "b"},
 			{Key: modulus(300_000), KeyID: "c"}, {Key: modulus(2048), KeyID: "d"}}, "d", false},
-		"private":   {[]jose.JSONWebKey{{Key: private, KeyID: "a"}, {Key: ec, KeyID: "b"}, {Key: []byte("secret"), KeyID: "c"}}, "a b", false},
+		"private": {[]jose.JSONWebKey{
+			{Key: private, KeyID: "a"}, {Key: ec, KeyID: "b"}, {Key: []byte("secret"), KeyID: "c"},
+		}, "a b", false},
 		"20":        {many(20), "0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19", false},
 		"21":        {many(21), "", true},
 		"very many": {many(4659), "", true},

@@ -78,8 +78,10 @@ func TestIdentifierList(t *testing.T) {
 		"empty": {identifiers(), issuer.Trusted(), ""},
 		"as long as allowed": {identifiers(append(many[:maxIdentifiers-1:maxIdentifiers-1], "revoked")...),
 			issuer.Trusted(), ""},
-		"longer":             {identifiers(many...), issuer.Trusted(), ReasonStatus},
-		"expired":            {with(func(c *statusClaims) { c.Expires = new(float64(now.Unix())) }), issuer.Trusted(), ReasonStatus},
+		"longer": {identifiers(many...), issuer.Trusted(), ReasonStatus},
+		"expired": {
+			with(func(c *statusClaims) { c.Expires = new(float64(now.Unix())) }), issuer.Trusted(), ReasonStatus,
+		},
 		"without an end":     {with(func(c *statusClaims) { c.Expires = nil }), issuer.Trusted(), ReasonStatus},
 		"of another address": {with(func(c *statusClaims) { c.Subject += "0" }), issuer.Trusted(), ReasonStatus},
 		"also a status list": {with(func(c *statusClaims) {

@@ -166,7 +166,8 @@ func TestNamesOfAChain(t *testing.T) {
 		below, _ := certify(t, signer, &renamed, middleKey)
 		issuers := []Issuer{{DocType: DocTypeMDL, Certificate: root}}
 		for _, chain := range [][]*x509.Certificate{{direct}, {below, middle}} {
-			if err := verifyChain(chain, DocTypeMDL, issuers, now); ReasonOf(err) != row.want || (err == nil) != (row.want == "") {
+			err := verifyChain(chain, DocTypeMDL, issuers, now)
+			if ReasonOf(err) != row.want || (err == nil) != (row.want == "") {
 				t.Errorf("%s, %d certificates: %v, want %q", name, len(chain), err, row.want)
 			}
 		}
