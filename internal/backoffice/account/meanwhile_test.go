@@ -73,7 +73,8 @@ func TestLogInEndsWithWhatItProved(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				ada := account.User{ID: uuid.Must(uuid.NewV7()), Name: "Ada", Email: "ada@shop.example", Password: hash(t, account.Little),
+				ada := account.User{ID: uuid.Must(uuid.NewV7()), Name: "Ada", Email: "ada@shop.example",
+					Password:  hash(t, account.Little),
 					CreatedAt: now}
 				if tt.by == "code" {
 					if ada.TOTP, err = sealer.Seal(make([]byte, 20), "totp "+ada.ID.String()); err != nil {

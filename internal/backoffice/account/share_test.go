@@ -47,7 +47,8 @@ func share(t *testing.T, url string, passkeys account.PasskeyVerifier) *sharing 
 		Store: s.db, Sealer: sealer, Random: rand.Reader, Now: func() time.Time { return s.now }, Passkeys: passkeys,
 		PasswordMemory: account.Little,
 	})
-	s.ada = account.User{ID: uuid.Must(uuid.NewV7()), Name: "Ada", Email: "ada@shop.example", Password: hash(t, account.Little),
+	s.ada = account.User{ID: uuid.Must(uuid.NewV7()), Name: "Ada", Email: "ada@shop.example",
+		Password:  hash(t, account.Little),
 		CreatedAt: s.now}
 	err = s.db.UpdateAccounts(t.Context(), func(tx account.Tx) error {
 		return errors.Join(tx.InsertUser(s.ada), tx.InsertPasskey(account.Passkey{
