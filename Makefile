@@ -59,9 +59,9 @@ test-go: models postgresql
 	go test $(limit) ./...
 	cd sdk/go && go test $(limit) ./...
 
-# The dashboard's tests, on PostgreSQL as well.
+# The dashboard's tests again, on PostgreSQL.
 test-pages: models postgresql
-	AGEGATE_TEST_DATABASES=all go test $(limit) ./internal/pages/dashboard
+	AGEGATE_TEST_DATABASE=postgres go test $(limit) ./internal/pages/dashboard
 
 test-proof: deps models $(generators)
 	cd proof && go test $(limit) ./...

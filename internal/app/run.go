@@ -20,7 +20,7 @@ var errDraining = errors.New("no new camera checks are accepted")
 func (a *App) Run(ctx context.Context) error {
 	// Before anything is served: agegate database copy holds the database against it.
 	if err := a.heartbeat(context.WithoutCancel(ctx)); err != nil { // ctx may have ended: then it shuts down
-		return fmt.Errorf("reporting this replica: %w", err)
+		return errors.Join(fmt.Errorf("reporting this replica: %w", err), a.shutDown(context.WithoutCancel(ctx)))
 	}
 	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
