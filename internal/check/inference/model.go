@@ -33,6 +33,9 @@ const (
 	// the work for nearly the same descriptor and map. A tail may bring one, which
 	// then looks at the faces of captures in place of the age model.
 	Front Model = "front"
+	// Second estimates the age independently of the other models: another network,
+	// trained by other people.
+	Second Model = "second"
 	// Antispoof scores how little a face crop looks computer-made or printed.
 	Antispoof Model = "antispoof"
 	// Liveness scores how little a face crop looks recorded from a screen.
@@ -58,6 +61,7 @@ var Outputs = map[Model]map[string]int{
 	},
 	Tail:      {"distribution": AgeBins},
 	Front:     {"descriptor": DescriptorSize, "map": MapSize},
+	Second:    {"years": 1},
 	Antispoof: {"real": 1}, // probability
 	Liveness:  {"live": 2}, // probability of live, then of not live
 }

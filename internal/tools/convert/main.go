@@ -1,7 +1,7 @@
 // Command convert fills the models directory from node_modules: it turns the
-// TensorFlow.js models of @vladmandic/human into ONNX files, copies the ONNX
-// Runtime library of onnxruntime-node next to them, and writes the manifest
-// last, so that its presence means the rest is complete.
+// TensorFlow.js models of @vladmandic/human and @vladmandic/face-api into ONNX
+// files, copies the ONNX Runtime library of onnxruntime-node next to them, and
+// writes the manifest last, so that its presence means the rest is complete.
 package main
 
 import (
@@ -39,18 +39,12 @@ func run(from, to string) error {
 	if err != nil {
 		return err
 	}
-	human := filepath.Join(from, "@vladmandic", "human")
-	version, err := packageVersion(human)
-	if err != nil {
-		return err
-	}
 	manifest := inference.Manifest{Runtime: library, Models: map[inference.Model]inference.File{}}
 	for role, m := range models {
-		file, err := m.convert(filepath.Join(human, "models"), to)
+		file, err := m.convert(filepath.Join(from, m.from), to)
 		if err != nil {
 			return fmt.Errorf("%s: %w", m.name, err)
 		}
-		file.Source = fmt.Sprintf("npm @vladmandic/human %s, models/%s.json; originally %s", version, m.name, m.origin)
 		manifest.Models[role] = file
 	}
 	path := filepath.Join(to, inference.ManifestName)
@@ -63,7 +57,12 @@ func run(from, to string) error {
 
 func (m model) convert(from, to string) (inference.File, error) {
 	file := inference.File{Path: m.name + ".onnx", Input: &m.input, Outputs: map[string]string{}, Licence: m.licence}
-	graph, err := tfjs.Load(filepath.Join(from, m.name+".json"))
+	version, err := packageVersion(from)
+	if err != nil {
+		return file, err
+	}
+	file.Source = fmt.Sprintf("npm %s %s, %s; originally %s", m.from, version, m.path, m.origin)
+	graph, err := m.load(filepath.Join(from, m.path))
 	if err != nil {
 		return file, err
 	}

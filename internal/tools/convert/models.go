@@ -5,9 +5,18 @@ import (
 	"agegate/internal/tools/tfjs"
 )
 
-// model describes how one model of @vladmandic/human is used.
+// The npm packages that the models come from.
+const (
+	human   = "@vladmandic/human"
+	faceAPI = "@vladmandic/face-api"
+)
+
+// model describes how one model of a package is used.
 type model struct {
-	name    string // of models/<name>.json
+	name    string // of the ONNX file
+	from    string // npm package
+	path    string // in the package
+	load    func(path string) (*tfjs.Graph, error)
 	input   inference.Input
 	outputs []output
 	origin  string
@@ -25,6 +34,9 @@ type output struct {
 var models = map[inference.Model]model{
 	inference.Detector: {
 		name:  "blazeface",
+		from:  human,
+		path:  "models/blazeface.json",
+		load:  tfjs.Load,
 		input: inference.Input{Width: 256, Height: 256, Scale: 1 / 127.5, Offset: -1},
 		outputs: []output{
 			{tfjs.Output{Node: "Identity", Name: "fine_scores", Shape: []int64{1, 512, 1}},
@@ -41,6 +53,9 @@ var models = map[inference.Model]model{
 	},
 	inference.Mesh: {
 		name:  "facemesh",
+		from:  human,
+		path:  "models/facemesh.json",
+		load:  tfjs.Load,
 		input: inference.Input{Width: 192, Height: 192, Scale: 1.0 / 255},
 		outputs: []output{
 			{tfjs.Output{Node: "Identity_2", Name: "points", Shape: []int64{1, 1404}}, "468 landmarks: x, y, z in input pixels"},
@@ -51,6 +66,9 @@ var models = map[inference.Model]model{
 	},
 	inference.Ager: {
 		name:  "faceres",
+		from:  human,
+		path:  "models/faceres.json",
+		load:  tfjs.Load,
 		input: inference.Input{Width: 224, Height: 224, Scale: 1},
 		outputs: []output{
 			{tfjs.Output{Node: "age_pred/Softmax", Name: "distribution", Shape: []int64{1, 100}},
@@ -62,8 +80,21 @@ var models = map[inference.Model]model{
 		origin:  "https://github.com/HSE-asavchenko/HSE_FaceRec_tf",
 		licence: "MIT as distributed; see NOTICE",
 	},
+	inference.Second: {
+		name:    "agesecond",
+		from:    faceAPI,
+		path:    "model/age_gender_model-weights_manifest.json",
+		load:    secondGraph,
+		input:   inference.Input{Width: 112, Height: 112, Scale: 1},
+		outputs: []output{{tfjs.Output{Node: "age", Name: "years", Shape: []int64{1, 1}}, "age in years"}},
+		origin:  "https://github.com/justadudewhohacks/face-api.js",
+		licence: "MIT as distributed; see NOTICE",
+	},
 	inference.Antispoof: {
 		name:  "antispoof",
+		from:  human,
+		path:  "models/antispoof.json",
+		load:  tfjs.Load,
 		input: inference.Input{Width: 128, Height: 128, Scale: 1.0 / 255},
 		outputs: []output{
 			{tfjs.Output{Node: "Identity", Name: "real", Shape: []int64{1, 1}}, "probability that the face is real"},
@@ -73,6 +104,9 @@ var models = map[inference.Model]model{
 	},
 	inference.Liveness: {
 		name:  "liveness",
+		from:  human,
+		path:  "models/liveness.json",
+		load:  tfjs.Load,
 		input: inference.Input{Width: 32, Height: 32, Scale: 1.0 / 255},
 		outputs: []output{
 			{tfjs.Output{Node: "Identity", Name: "live", Shape: []int64{1, 2}},

@@ -61,9 +61,7 @@ func pooled(side int64, slopes []float32) *Graph {
 	}
 	var shape attr
 	for _, size := range []int64{1, side, side, channels} {
-		shape.Shape.Dim = append(shape.Shape.Dim, struct {
-			Size int64 `json:"size,string"`
-		}{size})
+		shape.Shape.Dim = append(shape.Shape.Dim, dim{size})
 	}
 	same := attr{S: []byte("SAME")}
 	nodes := map[string]node{}

@@ -33,14 +33,16 @@ type attr struct {
 	S     []byte `json:"s"`
 	B     bool   `json:"b"`
 	Shape struct {
-		Dim []struct {
-			Size int64 `json:"size,string"`
-		} `json:"dim"`
+		Dim []dim `json:"dim"`
 	} `json:"shape"`
 	List struct {
 		I []json.Number `json:"i"`
 		S [][]byte      `json:"s"`
 	} `json:"list"`
+}
+
+type dim struct {
+	Size int64 `json:"size,string"`
 }
 
 // tensor is a constant; exactly one of floats and ints is set.
@@ -54,10 +56,12 @@ type modelFile struct {
 	Topology struct {
 		Nodes []node `json:"node"`
 	} `json:"modelTopology"`
-	Manifest []struct {
-		Paths   []string      `json:"paths"`
-		Weights []weightEntry `json:"weights"`
-	} `json:"weightsManifest"`
+	Manifest []weightGroup `json:"weightsManifest"`
+}
+
+type weightGroup struct {
+	Paths   []string      `json:"paths"`
+	Weights []weightEntry `json:"weights"`
 }
 
 type weightEntry struct {
@@ -65,7 +69,9 @@ type weightEntry struct {
 	Shape        []int64 `json:"shape"`
 	DType        string  `json:"dtype"`
 	Quantization *struct {
-		DType string `json:"dtype"`
+		DType string  `json:"dtype"`
+		Scale float64 `json:"scale"` // of uint8: a value is Min + Scale × byte
+		Min   float64 `json:"min"`
 	} `json:"quantization"`
 }
 
@@ -83,24 +89,29 @@ func Load(path string) (*Graph, error) {
 	for _, n := range file.Topology.Nodes {
 		g.nodes[n.Name] = n
 	}
-	for _, group := range file.Manifest {
+	return g, g.readWeights(path, file.Manifest)
+}
+
+// readWeights adds the constants of the files that the manifest at path names.
+func (g *Graph) readWeights(path string, manifest []weightGroup) error {
+	for _, group := range manifest {
 		var data []byte
 		for _, p := range group.Paths {
 			part, err := os.ReadFile(filepath.Join(filepath.Dir(path), p)) //nolint:gosec // of an installed package
 			if err != nil {
-				return nil, err
+				return err
 			}
 			data = append(data, part...)
 		}
 		for _, w := range group.Weights {
-			var t tensor
-			if t, data, err = readWeight(w, data); err != nil {
-				return nil, fmt.Errorf("%s: weight %s: %w", path, w.Name, err)
+			t, rest, err := readWeight(w, data)
+			if err != nil {
+				return fmt.Errorf("%s: weight %s: %w", path, w.Name, err)
 			}
-			g.consts[w.Name] = t
+			g.consts[w.Name], data = t, rest
 		}
 	}
-	return g, nil
+	return nil
 }
 
 // readWeight reads one constant from the front of data and returns the rest.
@@ -113,8 +124,13 @@ func readWeight(w weightEntry, data []byte) (tensor, []byte, error) {
 	if w.Quantization != nil {
 		stored = w.Quantization.DType
 	}
-	if stored == "float16" {
+	switch {
+	case stored == "float16":
 		width = 2
+	case stored == "uint8" && w.Quantization != nil:
+		width = 1
+	case stored == "uint8":
+		return t, nil, fmt.Errorf("unsupported type %q", stored)
 	}
 	if len(data) < count*width {
 		return t, nil, fmt.Errorf("weight file ends early")
@@ -126,6 +142,8 @@ func readWeight(w weightEntry, data []byte) (tensor, []byte, error) {
 			t.floats = append(t.floats, math.Float32frombits(binary.LittleEndian.Uint32(at)))
 		case "float16":
 			t.floats = append(t.floats, fromHalf(binary.LittleEndian.Uint16(at)))
+		case "uint8":
+			t.floats = append(t.floats, float32(w.Quantization.Min+w.Quantization.Scale*float64(at[0])))
 		case "int32":
 			t.ints = append(t.ints, int64(int32(binary.LittleEndian.Uint32(at)))) //nolint:gosec // two's complement
 		default:

@@ -41,8 +41,8 @@ func TestRefusals(t *testing.T) {
 	rows := []struct{ name, nodes, weights, want string }{
 		{"operator", input + `,{"name":"out","op":"Elu","input":["in"]}`, "", "node out (Elu): unsupported operator"},
 		{"missing node", `{"name":"out","op":"Relu","input":["gone"]}`, "", "no node gone"},
-		{"quantized weights", input, `{"name":"w","shape":[1],"dtype":"float32","quantization":{"dtype":"uint8"}}`,
-			`weight w: unsupported type "uint8"`},
+		{"quantized weights", input, `{"name":"w","shape":[1],"dtype":"float32","quantization":{"dtype":"uint4"}}`,
+			`weight w: unsupported type "uint4"`},
 		{"short weights", input, `{"name":"w","shape":[9],"dtype":"float32"}`, "weight w: weight file ends early"},
 	}
 	for _, row := range rows {
