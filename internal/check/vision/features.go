@@ -1,6 +1,10 @@
 package vision
 
-import "agegate/internal/check/inference"
+import (
+	"math"
+
+	"agegate/internal/check/inference"
+)
 
 // Features are the age model's outputs for a face: for the whole upright crop,
 // used to compute the age and to compare faces of one capture, and for its inner
@@ -108,3 +112,11 @@ func WideCrop(o *Observation) ([]byte, Place) {
 // Place is where a crop lies in its picture: its middle and its side in pixels,
 // and the angle by which it is turned, in radians, clockwise as seen.
 type Place struct{ X, Y, Side, Angle float64 }
+
+// Within returns where a point of the picture lies in the crop: from -1 to 1 over
+// its side.
+func (p Place) Within(x, y float64) (u, v float64) {
+	sin, cos := math.Sincos(p.Angle)
+	x, y = 2*(x-p.X)/p.Side, 2*(y-p.Y)/p.Side
+	return x*cos + y*sin, y*cos - x*sin
+}

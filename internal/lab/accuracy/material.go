@@ -2,9 +2,11 @@ package accuracy
 
 import (
 	"context"
+	"encoding/binary"
 	"encoding/csv"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -16,10 +18,11 @@ import (
 
 // WriteMaterial writes what internal/tools/training/train.py learns from into a
 // new directory: crops.u8, the wide crop (vision.WideCrop) of every picture that
-// the page would count, and pictures.csv, with each crop's labels, its place in
-// the picture, and whether it is held out. Both files are derived from the
-// pictures and need the same protection. WriteMaterial returns the looks at all
-// pictures.
+// the page would count; points.f32, the landmarks in each crop, x and y from -1 to
+// 1 over the crop without its surroundings; and pictures.csv, with each crop's
+// labels, its place in the picture, and whether it is held out. The files are
+// derived from the pictures and need the same protection. WriteMaterial returns the
+// looks at all pictures.
 func WriteMaterial(
 	ctx context.Context, analyzer vision.Analyzer, set []Picture, dir string, o Options,
 ) ([]Look, error) {
@@ -30,7 +33,11 @@ func WriteMaterial(
 	if err != nil {
 		return nil, err
 	}
-	m := material{crops: crops, places: make([]cropPlace, len(set))}
+	points, err := os.Create(filepath.Join(dir, "points.f32")) //nolint:gosec // as above
+	if err != nil {
+		return nil, errors.Join(err, crops.Close())
+	}
+	m := material{crops: crops, points: points, places: make([]cropPlace, len(set))}
 	looks := make([]Look, len(set))
 	err = each(ctx, len(set), o, func(ctx context.Context, i int) error {
 		s, err := openShot(set[i].Path, set[i].Pad)
@@ -48,7 +55,7 @@ func WriteMaterial(
 		}
 		return m.add(i, s, seen)
 	})
-	if err = errors.Join(err, crops.Close()); err != nil {
+	if err = errors.Join(err, crops.Close(), points.Close()); err != nil {
 		return nil, err
 	}
 	return looks, m.describe(filepath.Join(dir, "pictures.csv"), looks)
@@ -58,6 +65,7 @@ func WriteMaterial(
 type material struct {
 	lock   sync.Mutex
 	crops  *os.File
+	points *os.File
 	count  int
 	places []cropPlace // by picture
 }
@@ -76,8 +84,15 @@ func (m *material) add(i int, s *shot, seen *vision.Observation) error {
 	m.count++
 	m.places[i] = cropPlace{row, place, in.Min.X, in.Min.Y, in.Max.X, in.Max.Y}
 	m.lock.Unlock()
+	points := make([]byte, 0, 8*len(seen.Landmarks))
+	for _, p := range seen.Landmarks {
+		x, y := place.Within(p.X, p.Y)
+		points = binary.LittleEndian.AppendUint32(points, math.Float32bits(float32(x)))
+		points = binary.LittleEndian.AppendUint32(points, math.Float32bits(float32(y)))
+	}
+	_, failed := m.points.WriteAt(points, int64(row)*int64(len(points)))
 	_, err := m.crops.WriteAt(pixels, int64(row)*int64(len(pixels)))
-	return err
+	return errors.Join(failed, err)
 }
 
 func (m *material) describe(path string, looks []Look) error {
