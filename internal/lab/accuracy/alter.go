@@ -55,6 +55,15 @@ var Alterations = []Alteration{
 	{"beard", (*shot).beard},
 	{"glasses", (*shot).glasses},
 	{"make-up", (*shot).makeUp},
+	{"wrinkles", (*shot).wrinkles},
+	{"glasses, beard and wrinkles", func(s *shot, random *rand.Rand) {
+		s.wrinkles(random)
+		s.beard(random)
+		s.glasses(random)
+	}},
+	{"retouched skin", func(s *shot, random *rand.Rand) { s.retouch(between(random, 0.5, 0.9)) }},
+	{"fringe", (*shot).fringe},
+	{"hard side light", (*shot).hardLight},
 	{"dense beard", (*shot).denseBeard},
 	{"head scarf", (*shot).headScarf},
 	{"little light", func(s *shot, random *rand.Rand) {

@@ -59,32 +59,35 @@ func TestAlterations(t *testing.T) {
 }
 
 // TestDrawingsKeepToTheirPlace: a beard covers the chin but neither lips nor
-// eyes, glasses surround the eyes, make-up colours the lips.
+// eyes, glasses surround the eyes, make-up colours the lips but not the eyes,
+// wrinkles run past the mouth, and a fringe ends above the eyes.
 func TestDrawingsKeepToTheirPlace(t *testing.T) {
-	const lip, chinTip, eye, brow = 17, 200, 159, 9
+	const lip, chinTip, eye, brow, fold, forehead = 17, 200, 159, 9, 206, 151
 	plain := sample(t)
 	rows := []struct {
 		name    string
 		draw    func(s *shot, random *rand.Rand)
 		changes int
-		keeps   []int
+		keeps   [][]int // each the middle of landmarks
 	}{
-		{"beard", (*shot).beard, chinTip, []int{13, eye, brow}},
-		{"make-up", (*shot).makeUp, lip, []int{chinTip, brow}},
+		{"beard", (*shot).beard, chinTip, [][]int{{13}, {eye}, {brow}}},
+		{"make-up", (*shot).makeUp, lip, [][]int{rightEye, leftEye}},
+		{"wrinkles", (*shot).wrinkles, fold, [][]int{{13}, {chinTip}, rightEye}},
+		{"fringe", (*shot).fringe, forehead, [][]int{{lip}, {chinTip}, rightEye, leftEye}},
 	}
 	for _, row := range rows {
 		s := plain.copy()
 		row.draw(s, rand.New(rand.NewPCG(7, 7)))
-		differs := func(landmark int) bool {
-			p := plain.points[landmark]
-			return s.img.RGBAAt(int(p.X), int(p.Y)) != plain.img.RGBAAt(int(p.X), int(p.Y))
+		differs := func(landmarks ...int) bool {
+			x, y := plain.centre(landmarks)
+			return s.img.RGBAAt(int(x), int(y)) != plain.img.RGBAAt(int(x), int(y))
 		}
 		if !differs(row.changes) {
 			t.Errorf("%s: landmark %d is as it was", row.name, row.changes)
 		}
 		for _, k := range row.keeps {
-			if differs(k) {
-				t.Errorf("%s: landmark %d is changed", row.name, k)
+			if differs(k...) {
+				t.Errorf("%s: the middle of landmarks %d is changed", row.name, k)
 			}
 		}
 	}
@@ -105,7 +108,7 @@ func TestDrawingsKeepToTheirPlace(t *testing.T) {
 // always is a head that gives everybody the same age.
 type always float64
 
-func (a always) Age(*vision.Features) float64 { return float64(a) }
+func (a always) Estimate(*vision.Features) age.Estimate { return age.Estimate{Years: float64(a)} }
 
 // seventeen returns a set of one picture: the sample face with the age 17.
 func seventeen(t *testing.T) []Picture {
@@ -138,7 +141,7 @@ func TestEvaluateAltered(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(all) != 1+len(Alterations) || all[0].Name != unaltered || all[0].Young == nil ||
+	if len(all) != 1+len(Alterations) || all[0].Name != Unaltered || all[0].Young == nil ||
 		all[0].Clear.Shares[0].Of != 0 {
 		t.Fatalf("%+v", all)
 	}

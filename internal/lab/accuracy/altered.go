@@ -21,15 +21,15 @@ type Altered struct {
 	Clear     Passing `json:"clear_pass"` // 7 to 17 years above the target
 }
 
-// unaltered is the name of the report on the unaltered pictures.
-const unaltered = "as it is"
+// Unaltered is the name of the report on the unaltered pictures.
+const Unaltered = "as it is"
 
 // EvaluateAltered processes every picture of a set unaltered and with each of
 // Alterations, and reports the accuracy of the head's estimates.
 func EvaluateAltered(
 	ctx context.Context, analyzer vision.Analyzer, head age.Head, set []Picture, o Options, target int,
 ) ([]Altered, error) {
-	names := []string{unaltered}
+	names := []string{Unaltered}
 	for _, a := range Alterations {
 		names = append(names, a.Name)
 	}
@@ -62,7 +62,7 @@ func EvaluateAltered(
 				}
 				continue
 			}
-			found[n][i] = &Sample{Age: set[i].Age, Estimate: rounded(head.Age(l.Features))}
+			found[n][i] = &Sample{Age: set[i].Age, Estimate: rounded(head.Estimate(l.Features).Years)}
 		}
 		return nil
 	})

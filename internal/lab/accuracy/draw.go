@@ -98,28 +98,6 @@ func (s *shot) glasses(random *rand.Rand) {
 	}, [3]float64{shade, shade * 0.9, shade * 0.8})
 }
 
-// makeUp colours lips, lids and cheeks.
-func (s *shot) makeUp(random *rand.Rand) {
-	red := [3]float64{between(random, 120, 200), between(random, 15, 60), between(random, 30, 90)}
-	dark := [3]float64{between(random, 30, 110), between(random, 20, 70), between(random, 30, 120)}
-	lips, inner := between(random, 0.35, 0.75), s.polygon(innerLips)
-	s.paint(s.polygon(outerLips), func(x, y int, cover float64) ([3]float64, float64) {
-		return red, cover * lips * (1 - float64(inner.AlphaAt(x, y).A)/255)
-	})
-	lid := between(random, 0.2, 0.5)
-	for _, outline := range [][]int{rightLid, leftLid} {
-		s.paint(s.polygon(outline), func(_, _ int, cover float64) ([3]float64, float64) { return dark, cover * lid })
-	}
-	blush := between(random, 0, 0.3)
-	size := s.width() * 0.16
-	for _, cheek := range []int{rightCheek, leftCheek} {
-		cx, cy := s.points[cheek].X, s.points[cheek].Y
-		s.paintAll(func(x, y float64) float64 {
-			return blush * max(0, 1-math.Hypot(x-cx, y-cy)/size)
-		}, [3]float64{215, 90, 100})
-	}
-}
-
 // width is the distance between the two sides of the face, in pixels.
 func (s *shot) width() float64 {
 	a, b := s.points[234], s.points[454]
