@@ -86,6 +86,7 @@ type Capture struct {
 	memory    liveness.Memory
 	evidence  liveness.Evidence
 	ages      []float64          // in years, of the frames that count
+	apart     []float64          // years between the two age models, of the same frames
 	faces     []*vision.Features // of the same frames
 }
 
@@ -284,7 +285,7 @@ func (c *Capture) decide(ctx context.Context, o *vision.Observation, now time.Ti
 	if err := c.collect(ctx, o, c.limit()); err != nil {
 		return Step{}, err
 	}
-	if !c.challenge.Complete() || len(c.ages) < c.demand().Frames {
+	if !c.challenge.Complete() || len(c.ages) < c.frames() {
 		return c.step(vision.GuidanceOK), nil
 	}
 	if c.unseen() && c.challenge.Cuts() == 0 && c.challenge.Prolong(now) {
@@ -299,9 +300,19 @@ func (c *Capture) limit() int {
 	case c.options.Assisted:
 		return maxFrames
 	case c.challenge.Over():
-		return c.demand().Frames
+		return c.frames()
 	}
 	return firstFrames
+}
+
+// frames is how many frames must count: more if the two age models disagree about
+// those that count so far.
+func (c *Capture) frames() int {
+	frames := c.demand().Frames
+	if len(c.apart) > 0 && liveness.Median(c.apart) > maxApart {
+		frames += furtherFrames
+	}
+	return frames
 }
 
 // collect adds a good frame and its age to the evidence, while fewer than limit
@@ -314,7 +325,10 @@ func (c *Capture) collect(ctx context.Context, o *vision.Observation, limit int)
 	if err != nil {
 		return err
 	}
-	c.ages, c.faces = append(c.ages, c.engine.head.Age(f)), append(c.faces, f)
+	estimate := c.engine.head.Estimate(f)
+	c.ages = append(c.ages, estimate.Years)
+	c.apart = append(c.apart, estimate.Apart)
+	c.faces = append(c.faces, f)
 	return nil
 }
 
@@ -331,7 +345,7 @@ func (c *Capture) sit(ctx context.Context, o *vision.Observation) (Step, error) 
 	if err := c.collect(ctx, o, c.limit()); err != nil {
 		return Step{}, err
 	}
-	if len(c.ages) < c.demand().Frames || !c.evidence.Blinked() {
+	if len(c.ages) < c.frames() || !c.evidence.Blinked() {
 		return c.step(vision.GuidanceOK), nil
 	}
 	return c.conclude(), nil

@@ -11,18 +11,28 @@ import (
 	"agegate/internal/check/vision"
 )
 
-// Head computes an age in years from the features of one frame.
+// Head estimates an age from the features of one frame.
 type Head interface {
-	Age(f *vision.Features) float64
+	Estimate(f *vision.Features) Estimate
 }
 
-// NewHead returns the head for the models of a manifest: Tuned where they have
-// a fine-tuned tail, ExpectedValue otherwise.
+// Estimate is a head's answer for one frame.
+type Estimate struct {
+	Years float64
+	Apart float64 // years between the two age models' answers; 0 if only one was asked
+}
+
+// NewHead returns the head for the models of a manifest: Joined where they have a
+// fine-tuned tail and a scale for the second age model, Tuned with a tail alone,
+// and ExpectedValue otherwise.
 func NewHead(m inference.Manifest) Head {
-	if m.Tail == nil {
+	switch {
+	case m.Tail == nil:
 		return ExpectedValue{}
+	case m.Tail.Second == nil:
+		return Tuned{Scale: m.Tail.Scale}
 	}
-	return Tuned{Scale: m.Tail.Scale}
+	return Joined{Tail: Tuned{Scale: m.Tail.Scale}, Second: m.Tail.Second.Scale}
 }
 
 // ExpectedValue is the head used without a fine-tuned tail, and so without a
@@ -30,8 +40,10 @@ func NewHead(m inference.Manifest) Head {
 // some eight years too old.
 type ExpectedValue struct{}
 
-// Age returns Σ age × probability.
-func (ExpectedValue) Age(f *vision.Features) float64 { return expected(&f.Whole.Distribution) }
+// Estimate returns Σ age × probability.
+func (ExpectedValue) Estimate(f *vision.Features) Estimate {
+	return Estimate{Years: expected(&f.Whole.Distribution)}
+}
 
 func expected(distribution *[inference.AgeBins]float32) float64 {
 	return mean(distribution, func(years float64) float64 { return years })
@@ -81,9 +93,11 @@ func worth(years float64) float64 {
 	return 1/(1+math.Exp((majority-years)/doubt)) + years/2000
 }
 
-// Age returns the estimate. It is 0 if the models returned no numbers, so that
-// nobody passes.
-func (t Tuned) Age(f *vision.Features) float64 {
+// Estimate returns the age by the tail alone. It is 0 if the tail returned no
+// numbers, so that nobody passes.
+func (t Tuned) Estimate(f *vision.Features) Estimate { return Estimate{Years: t.age(f)} }
+
+func (t Tuned) age(f *vision.Features) float64 {
 	years := expected(f.Tuned)
 	share := min(max((plainAlone-years)/(plainAlone-plainFrom), 0), 1)
 	years = t.Scale.Years(years + share*(ageWorth(mean(f.Tuned, worth))-years))
@@ -117,6 +131,9 @@ func Estimator(m inference.Manifest) string {
 	}
 	if m.Tail != nil {
 		fmt.Fprintln(digest, "tuned", tunedVersion, m.Tail.Scale)
+		if second := m.Tail.Second; second != nil {
+			fmt.Fprintln(digest, "joined", joinedVersion, second.Base, second.Scale)
+		}
 	}
 	return hex.EncodeToString(digest.Sum(nil)[:6])
 }

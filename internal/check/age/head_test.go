@@ -12,7 +12,7 @@ func TestExpectedValue(t *testing.T) {
 	f := new(vision.Features)
 	f.Whole.Distribution[10], f.Whole.Distribution[40] = 0.25, 0.75
 	f.Inner.Distribution[90] = 1 // the inner crop does not count
-	if got := (ExpectedValue{}).Age(f); math.Abs(got-32.5) > 1e-6 {
+	if got := (ExpectedValue{}).Estimate(f).Years; math.Abs(got-32.5) > 1e-6 {
 		t.Errorf("age %v, want 32.5", got)
 	}
 }
@@ -49,7 +49,7 @@ func TestTuned(t *testing.T) {
 		for age, p := range row.tail {
 			f.Tuned[age] = p
 		}
-		if got := (Tuned{Scale: row.scale}).Age(f); math.Abs(got-row.want) > 0.001 {
+		if got := (Tuned{Scale: row.scale}).Estimate(f).Years; math.Abs(got-row.want) > 0.001 {
 			t.Errorf("%s: age %.3f, want %.3f", row.name, got, row.want)
 		}
 	}

@@ -55,8 +55,8 @@ func (c *Capture) step(g vision.Guidance) Step {
 	}
 	s.Done, s.Total = c.challenge.Progress()
 	if c.options.Assisted {
-		s.Total = c.demand().Frames + 1 // and a blink
-		s.Done = min(len(c.ages), c.demand().Frames)
+		s.Total = c.frames() + 1 // and a blink
+		s.Done = min(len(c.ages), c.frames())
 	}
 	switch {
 	case c.phase == PhaseChallenge && c.options.Assisted:

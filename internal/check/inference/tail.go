@@ -19,12 +19,23 @@ type TailManifest struct {
 	File
 	// Front is the stock model in eight bits, from which this tail takes its map
 	// instead; nil if it takes the stock model's own.
-	Front     *File           `json:"front,omitempty"`
-	Base      string          `json:"base"` // SHA-256 of the age model
-	Scale     Scale           `json:"scale"`
+	Front *File  `json:"front,omitempty"`
+	Base  string `json:"base"` // SHA-256 of the age model
+	Scale Scale  `json:"scale"`
+	// Second is how the second age model's years join the estimate; nil if they do
+	// not.
+	Second    *SecondScale    `json:"second,omitempty"`
 	TrainedAt time.Time       `json:"trained_at"`
 	Data      TailData        `json:"data"`
-	Figures   json.RawMessage `json:"figures"` // measured on pictures held out from training
+	Training  json.RawMessage `json:"training,omitempty"` // how the tail was trained
+	Figures   json.RawMessage `json:"figures"`            // measured on pictures held out from training
+}
+
+// SecondScale converts the years of the second age model, which Base names by its
+// SHA-256, as the tail's scale converts the tail's readings.
+type SecondScale struct {
+	Base  string `json:"base"`
+	Scale Scale  `json:"scale"`
 }
 
 // ofTail are the roles that only a tail's manifest fills.
@@ -41,6 +52,10 @@ type TailData struct {
 // ErrOtherBase reports a tail that was trained on a different age model from
 // the directory's.
 var ErrOtherBase = errors.New("the tail was trained on another age model: remove this file, then run `make train`")
+
+// ErrOtherSecond reports a scale that was fitted to a different second age model
+// from the directory's.
+var ErrOtherSecond = errors.New("the scale of the second age model was fitted to another model: run `agegate-lab fit`")
 
 // addTail gives the tail its role, if the directory has one.
 func (m *Manifest) addTail(dir string) error {
@@ -60,11 +75,21 @@ func (m *Manifest) addTail(dir string) error {
 	if _, ok := m.Models[Ager].Outputs["map"]; !ok && t.Front == nil {
 		return fmt.Errorf("the age model gives no %q", "map")
 	}
-	if err := errors.Join(t.Scale.check(), t.verify(dir)); err != nil {
+	if err := errors.Join(t.Scale.check(), t.Second.check(*m), t.verify(dir)); err != nil {
 		return err
 	}
 	m.Models[Tail], m.Tail = t.File, &t
 	return m.addFront(dir)
+}
+
+func (s *SecondScale) check(m Manifest) error {
+	switch {
+	case s == nil:
+		return nil
+	case s.Base != m.Models[Second].SHA256:
+		return ErrOtherSecond
+	}
+	return s.Scale.check()
 }
 
 // addFront gives the tail's front its role, if the tail has one. Its input is that

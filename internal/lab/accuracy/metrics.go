@@ -322,7 +322,7 @@ func Evaluate(looks []Look, head age.Head, target int) Report {
 	var samples []Sample
 	for _, l := range looks {
 		if l.Features != nil {
-			samples = append(samples, Sample{l.Age, l.Groups, l.Collection, rounded(head.Age(l.Features))})
+			samples = append(samples, Sample{l.Age, l.Groups, l.Collection, rounded(head.Estimate(l.Features).Years)})
 		}
 	}
 	r := Measure(samples, target)

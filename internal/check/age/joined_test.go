@@ -1,0 +1,58 @@
+package age
+
+import (
+	"math"
+	"testing"
+
+	"agegate/internal/check/inference"
+	"agegate/internal/check/vision"
+
+	"pgregory.net/rapid"
+)
+
+func TestJoined(t *testing.T) {
+	scale := inference.Scale{{Reading: 10, Years: 15}, {Reading: 30, Years: 25}}
+	nan := math.NaN()
+	rows := []struct {
+		name         string
+		tail, second float64
+		years, apart float64
+	}{
+		{"agreed", 20, 20, 20, 0},
+		{"the tail is higher", 30, 10, 18.75, 15},
+		{"the second is higher", 18, 30, 19.75, 7},
+		{"the second has no number", 30, nan, 0, 0},
+		{"the tail has no number", nan, 30, 6.25, 25},
+	}
+	for _, row := range rows {
+		f := &vision.Features{Tuned: new([inference.AgeBins]float32), Second: row.second}
+		if at := int(row.tail); at > 0 {
+			f.Tuned[at] = 1
+		}
+		got := (Joined{Second: scale}).Estimate(f)
+		if math.Abs(got.Years-row.years) > 1e-6 || math.Abs(got.Apart-row.apart) > 1e-6 {
+			t.Errorf("%s: %+v, want %v and %v", row.name, got, row.years, row.apart)
+		}
+	}
+}
+
+// TestJoin: the joined age lies between both, is never the higher one of two
+// different ages, does not depend on their order, and rises with each.
+func TestJoin(t *testing.T) {
+	years := rapid.Float64Range(0, 120)
+	rapid.Check(t, func(t *rapid.T) {
+		a, b, more := years.Draw(t, "a"), years.Draw(t, "b"), rapid.Float64Range(0.01, 50).Draw(t, "more")
+		joined := Join(a, b)
+		const rounding = 1e-9
+		switch {
+		case joined < min(a, b)-rounding || joined > max(a, b)+rounding:
+			t.Fatalf("%v of %v and %v is not between them", joined, a, b)
+		case math.Abs(a-b) > 0.01 && joined >= max(a, b):
+			t.Fatalf("%v is the higher one of %v and %v", joined, a, b)
+		case joined != Join(b, a):
+			t.Fatalf("%v and %v matter in their order", a, b)
+		case Join(a+more, b) <= joined || Join(a, b+more) <= joined:
+			t.Fatalf("%v of %v and %v does not rise", joined, a, b)
+		}
+	})
+}
