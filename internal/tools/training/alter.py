@@ -6,8 +6,11 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
+import drawings
+
 SIDE, WIDE = 224, 280  # of the network's input, and of a stored crop
 PLAIN_SHARE, LATE_PLAIN = 0.15, 0.5  # of the pictures are shown as they are, or mirrored; towards the end, more
+between = drawings.between
 LUMA = torch.tensor([0.299, 0.587, 0.114])
 
 
@@ -16,17 +19,13 @@ def plain(crops):
     return crops[..., edge : edge + SIDE, edge : edge + SIDE].float()
 
 
-def between(random, low, high):
-    return float(random.uniform(low, high))
-
-
-def alter(crop, frame, random, plain_share=PLAIN_SHARE):
-    """One crop, altered: 3×224×224 floats from 0 to 255. `frame` is where the
-    picture itself lies, see Frame."""
+def alter(crop, points, frame, random, plain_share=PLAIN_SHARE):
+    """One crop, altered: 3×224×224 floats from 0 to 255. `points` are its landmarks
+    in pixels; `frame` is where the picture itself lies, see Frame."""
     if random.random() < plain_share:
         x = plain(crop)
         return x.flip(2) if random.random() < 0.5 else x
-    x = cut(crop.float(), frame, random)
+    x = cut(drawings.draw(crop.float(), points, random), frame, random)
     often = lambda share: random.random() < share  # noqa: E731
     if often(0.25):
         x = side_light(x, random)

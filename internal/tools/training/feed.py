@@ -1,4 +1,4 @@
-"""The material that `agegate calibrate --material` wrote, and a process that makes
+"""The material that `agegate-lab crops` wrote, and a process that makes
 altered views of it and sends their feature maps to the training."""
 import csv
 import itertools
@@ -18,6 +18,7 @@ class Faces:
 
     def __init__(self, directory):
         self.crops = np.memmap(directory / "crops.u8", np.uint8, "r").reshape(-1, 3, alter.WIDE, alter.WIDE)
+        self.points = np.memmap(directory / "points.f32", np.float32, "r").reshape(-1, 468, 2)
         with open(directory / "pictures.csv", newline="") as file:
             rows = list(csv.DictReader(file))
         self.files = [row["file"] for row in rows]
@@ -31,6 +32,10 @@ class Faces:
 
     def crop(self, i):
         return torch.from_numpy(self.crops[self.rows[i]].copy())
+
+    def landmarks(self, i):
+        """In pixels of the crop."""
+        return np.array(self.points[self.rows[i]]) * (alter.SIDE / 2) + alter.WIDE / 2
 
 
 RARITY = 0.75
@@ -70,7 +75,7 @@ def fill(queue, directory, stock, chosen, seed, fast, late):
             order = np.concatenate([order, order_of(weight, random)])
         batch, order = chosen[order[:BATCH]], order[BATCH:]
         share = alter.LATE_PLAIN if made >= late else alter.PLAIN_SHARE
-        crops = torch.stack([alter.alter(faces.crop(i), faces.frames[i], random, share) for i in batch])
+        crops = torch.stack([alter.alter(faces.crop(i), faces.landmarks(i), faces.frames[i], random, share) for i in batch])
         queue.put((front(crops), torch.from_numpy(batch)))
 
 

@@ -39,6 +39,23 @@ def stock_layers(path):
     return layers
 
 
+def state_of(path):
+    """The weights of a tail: a file of an earlier run (tail.pt), or a written
+    agetail.onnx, whose weights are rounded to eight bits."""
+    if path.suffix != ".onnx":
+        return torch.load(path)
+    constants = {t.name: onnx.numpy_helper.to_array(t).astype(np.float32) for t in onnx.load(path).graph.initializer}
+    state = {}
+    for i in range(2 * (LAST - FIRST + 1)):
+        for part in ("weight", "bias"):
+            whole, scale = (constants[f"conv{i}/{part}/{kind}"] for kind in ("whole", "scale"))
+            state[f"convs.{i}.{part}"] = whole * scale.reshape(-1, *[1] * (whole.ndim - 1))
+    for name in ("hidden", "bins"):
+        for part in ("weight", "bias"):
+            state[f"{name}.{part}"] = constants[f"{name}/{part}/half"]
+    return {name: torch.tensor(value) for name, value in state.items()}
+
+
 def pads_of(block, kind):
     """TensorFlow pads an even size at its end only where it halves it."""
     if kind == "pw":

@@ -92,7 +92,7 @@ def train(layers, faces, chosen, o, report):
     """Trains a tail on the chosen pictures. report gets a tail from time to time."""
     torch.manual_seed(o.seed)
     random = np.random.default_rng(o.seed)
-    tail = loaded(layers, torch.load(o.weights) if o.weights else None)
+    tail = loaded(layers, network.state_of(o.weights) if o.weights else None)
     optimiser = torch.optim.AdamW(tail.groups(o.rate, FALL), lr=o.rate, weight_decay=0.05)
     peaks = [group["lr"] for group in optimiser.param_groups]
     average, ages = Average(tail), torch.from_numpy(faces.ages).float()
@@ -184,7 +184,7 @@ def options():
     p.add_argument("--late", type=float, default=LATE, help="share of the training after which more pictures are shown as they are")
     p.add_argument("--leave-out", default="", metavar="COLLECTION", help="train without this collection, report on all of it, and write no model: how strangers fare")
     p.add_argument("--false-pass", type=float, default=0.035, help="share of the 13- to 17-year-olds of the worst collection that the scale lets pass at 25")
-    p.add_argument("--weights", type=pathlib.Path, help="start from these, as an earlier run wrote them (tail.pt); with --pictures 0 nothing more is learned")
+    p.add_argument("--weights", type=pathlib.Path, help="start from these: an agetail.onnx, or what an earlier run wrote (tail.pt); with --pictures 0 nothing more is learned")
     p.add_argument("--rate", type=float, default=1e-4, help="of the head; each block's falls from the last one on")
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--workers", type=int, default=1, help="processes that make altered pictures")
