@@ -39,7 +39,7 @@ func run(ctx context.Context, args []string, env terminal.Lookup, stdout, stderr
 works on this machine alone: nothing is sent.`,
 	}
 	c.addConfigFlags(root)
-	root.AddCommand(c.evalCommand(), c.cropsCommand(), c.documentCommand(),
+	root.AddCommand(c.evalCommand(), c.cropsCommand(), c.fitCommand(), c.documentCommand(),
 		terminal.VersionCommand("agegate-lab", version))
 	return terminal.Execute(ctx, root, args, stdout, stderr)
 }

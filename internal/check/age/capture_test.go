@@ -290,6 +290,38 @@ func TestAgeOfCountingFramesOnly(t *testing.T) {
 	}
 }
 
+// apart is a head whose two models differ by some years.
+type apart float64
+
+func (a apart) Estimate(f *vision.Features) age.Estimate {
+	return age.Estimate{Years: age.ExpectedValue{}.Estimate(f).Years, Apart: float64(a)}
+}
+
+// TestDisagreement: a capture takes more frames where the two age models differ,
+// and decides on all of them.
+func TestDisagreement(t *testing.T) {
+	rows := []struct {
+		name    string
+		options age.Options
+		apart   apart
+		frames  int
+		verdict age.Verdict
+	}{
+		{"agreed", plain, 3, 5, age.VerdictMet},
+		{"far apart", plain, 30, 9, age.VerdictBelow},
+		{"assisted, agreed", still, 3, 14, age.VerdictBelow},
+		{"assisted, far apart", still, 30, 16, age.VerdictBelow},
+	}
+	for _, row := range rows {
+		p := honest(row.options, 40, 40, 40, 20)
+		p.head = row.apart
+		last := p.play(t)
+		if step := last[len(last)-1]; len(step.Faces) != row.frames || step.Verdict != row.verdict {
+			t.Errorf("%s: %d frames and %s, want %d and %s", row.name, len(step.Faces), step.Verdict, row.frames, row.verdict)
+		}
+	}
+}
+
 // TestNonceIsFresh: two captures never share a nonce.
 func TestNonceIsFresh(t *testing.T) {
 	engine := age.NewEngine(honest(plain, 40), age.ExpectedValue{}, nil)

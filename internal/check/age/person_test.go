@@ -31,6 +31,7 @@ type person struct {
 	change   func(n int, o *vision.Observation) // a final change to frame n
 	face     func(n int) int                    // whose face frame n shows
 	frame    func(n int) []byte                 // the bytes of frame n
+	head     age.Head                           // ExpectedValue if nil
 
 	now    time.Time
 	shown  int
@@ -188,7 +189,10 @@ func (p *person) play(t tester) []age.Step {
 	if p.options.Rand == nil {
 		p.options.Rand = bytes.NewReader(make([]byte, 1024))
 	}
-	c := age.NewEngine(p, age.ExpectedValue{}, nil).NewCapture(p.options)
+	if p.head == nil {
+		p.head = age.ExpectedValue{}
+	}
+	c := age.NewEngine(p, p.head, nil).NewCapture(p.options)
 	var steps []age.Step
 	for seq := range uint32(4000) {
 		step, err := c.Add(t.Context(), age.Frame{Nonce: c.Nonce(), Seq: seq, JPEG: p.frame(int(seq)), Trip: p.trip})

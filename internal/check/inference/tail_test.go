@@ -28,6 +28,9 @@ func TestTail(t *testing.T) {
 		{"absent", func(_ string, m *inference.TailManifest) { m.Path = "" }, false, "", nil},
 		{"another base", func(_ string, m *inference.TailManifest) { m.Base = "0" }, false, "make train",
 			inference.ErrOtherBase},
+		{"a scale of another second model", func(_ string, m *inference.TailManifest) {
+			m.Second = &inference.SecondScale{Base: "0"}
+		}, false, "agegate-lab fit", inference.ErrOtherSecond},
 		{"changed", func(dir string, m *inference.TailManifest) {
 			os.Remove(filepath.Join(dir, m.Path))
 			os.WriteFile(filepath.Join(dir, m.Path), []byte("other"), 0o600)

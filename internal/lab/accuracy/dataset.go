@@ -30,16 +30,19 @@ type Picture struct {
 	Collection string
 	// Pad is the grey border that the picture needs on each side before a
 	// detector finds its face, as a fraction of its longer side.
-	Pad float64
+	Pad      float64
+	padGiven bool // in the set itself
 	// Estimate is in years. It is set if the set contains estimates, like the one
 	// that internal/tools/training/train.py writes of held-out pictures.
 	Estimate *float64
+	Held     bool // held out of the training, by a list that `agegate-lab crops` wrote
 }
 
 // ReadSets reads several sets as ReadSet does. A set may be given as NAME=PATH;
 // its pictures then belong to the collection NAME, otherwise to the collection
 // stated in the CSV file, or else to one named after the file or directory. pads
-// holds the Pad of each set's pictures, or one value for all.
+// holds the Pad of each set's pictures, or one value for all; a column pad of a CSV
+// file goes before it.
 func ReadSets(paths []string, pads []float64) ([]Picture, error) {
 	if len(pads) != 1 && len(pads) != len(paths) {
 		return nil, errors.New("give one pad, or one for each set")
@@ -57,10 +60,13 @@ func ReadSets(paths []string, pads []float64) ([]Picture, error) {
 			return nil, err
 		}
 		for j := range set {
-			if p := &set[j]; named || p.Collection == "" {
+			p := &set[j]
+			if named || p.Collection == "" {
 				p.Collection = name
 			}
-			set[j].Pad = pads[min(i, len(pads)-1)]
+			if !p.padGiven {
+				p.Pad = pads[min(i, len(pads)-1)]
+			}
 		}
 		all = append(all, set...)
 	}
@@ -158,7 +164,7 @@ func parseName(name string) (Picture, error) {
 
 // columns holds the column indexes of a CSV file; those other than file and age
 // are -1 if the column is missing.
-type columns struct{ file, age, group, collection, estimate int }
+type columns struct{ file, age, group, collection, estimate, pad, held int }
 
 func readCSV(path string) ([]Picture, error) {
 	text, err := os.ReadFile(path) //nolint:gosec // the operator names the set
@@ -169,7 +175,7 @@ func readCSV(path string) ([]Picture, error) {
 	in.TrimLeadingSpace = true
 	in.FieldsPerRecord = -1 // checked below, so that the error names the line
 	var set []Picture
-	at := columns{file: 0, age: 1, group: 2, collection: -1, estimate: -1}
+	at := columns{file: 0, age: 1, group: 2, collection: -1, estimate: -1, pad: -1, held: -1}
 	for first := true; ; first = false {
 		row, err := in.Read()
 		if errors.Is(err, io.EOF) {
@@ -203,7 +209,8 @@ func parseHeading(row []string) (columns, bool) {
 		names = append(names, strings.ToLower(strings.TrimSpace(name)))
 	}
 	column := func(name string) int { return slices.Index(names, name) }
-	at := columns{column("file"), column("age"), column("group"), column("collection"), column("estimate")}
+	at := columns{file: column("file"), age: column("age"), group: column("group"), collection: column("collection"),
+		estimate: column("estimate"), pad: column("pad"), held: column("held")}
 	return at, at.file >= 0 && at.age >= 0
 }
 
@@ -236,6 +243,13 @@ func (at columns) picture(row []string) (Picture, error) {
 		}
 		p.Estimate = &years
 	}
+	if at.pad >= 0 && at.pad < len(row) {
+		if p.Pad, err = strconv.ParseFloat(strings.TrimSpace(row[at.pad]), 64); err != nil || !(p.Pad >= 0 && p.Pad <= 2) {
+			return Picture{}, fmt.Errorf("%s: the pad must be a number from 0 to 2", p.Path)
+		}
+		p.padGiven = true
+	}
+	p.Held = at.held >= 0 && at.held < len(row) && strings.TrimSpace(row[at.held]) == "1"
 	return p, nil
 }
 

@@ -109,10 +109,11 @@ func (m *material) describe(path string, looks []Look) error {
 		return err
 	}
 	out := csv.NewWriter(file)
-	_ = out.Write(strings.Split("row,file,collection,age,group,held,x,y,side,angle,left,top,right,bottom", ","))
+	_ = out.Write(strings.Split("row,file,collection,age,group,pad,held,x,y,side,angle,left,top,right,bottom", ","))
 	for i, l := range counted {
 		at := places[i]
-		row := []string{strconv.Itoa(at.row), l.Path, l.Collection, strconv.Itoa(l.Age), strings.Join(l.Groups, ";"), "0"}
+		row := []string{strconv.Itoa(at.row), l.Path, l.Collection, strconv.Itoa(l.Age), strings.Join(l.Groups, ";"),
+			strconv.FormatFloat(l.Pad, 'g', -1, 64), "0"}
 		if held[i] {
 			row[len(row)-1] = "1"
 		}

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"agegate/cmd/internal/terminal"
+	"agegate/internal/app/config"
+	"agegate/internal/check/inference"
+	"agegate/internal/check/vision"
+	"agegate/internal/lab/accuracy"
+
+	"github.com/spf13/cobra"
+)
+
+func (c *cli) fitCommand() *cobra.Command {
+	var falsePass float64
+	var heldOut string
+	cmd := &cobra.Command{
+		Use:   "fit CSV",
+		Short: "Fit the scales of both age models to labelled pictures",
+		Long: "Fit the scales that turn what both age models say into years, and write them into " +
+			inference.TailManifestName + "\nin the models directory. CSV is pictures.csv, as crops writes it: the pictures held out " +
+			"there\nand all 13- to 17-year-olds count, these also with drawings on their faces. make train runs\nthis after the training.",
+		Args: cobra.ExactArgs(1),
+	}
+	cmd.Flags().Float64Var(&falsePass, "false-pass", 0.035,
+		"share of the 13- to 17-year-olds of the worst collection, or of its drawn-on copies,\nthat may reach 25 years")
+	cmd.Flags().StringVar(&heldOut, "held-out", "",
+		"also write the estimates of the pictures held out into this CSV file, for eval")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		set, err := readSets(args, []float64{0})
+		if err != nil {
+			return err
+		}
+		cfg, err := c.load()
+		if err != nil {
+			return err
+		}
+		return c.withModels(cmd.ErrOrStderr(), func(p *inference.Pool, o accuracy.Options) error {
+			if p.Manifest.Tail == nil {
+				return errors.New("there is no fine-tuned tail whose scale could be fitted")
+			}
+			readings, err := accuracy.Read(cmd.Context(), vision.NewAnalyzer(p), set, o)
+			if err != nil {
+				return err
+			}
+			fitted, err := accuracy.Fit(readings, falsePass)
+			if err != nil {
+				return err
+			}
+			for _, m := range fitted.Young {
+				fmt.Fprintf(cmd.OutOrStdout(), "%s, %s: %s of 13–17 reach %g\n", m.Collection, m.Altered, m.Pass, accuracy.Cutoff)
+			}
+			return errors.Join(writeScales(cfg, p.Manifest, fitted), writeHeldOut(heldOut, readings, fitted))
+		})
+	}
+	return cmd
+}
+
+// writeScales puts the scales into the tail's manifest.
+func writeScales(cfg config.Config, m inference.Manifest, f accuracy.Fitted) error {
+	tail := *m.Tail
+	tail.Scale = f.Tail
+	tail.Second = &inference.SecondScale{Base: m.Models[inference.Second].SHA256, Scale: f.Second}
+	var err error
+	if tail.Figures, err = json.Marshal(map[string]any{"13-17": f.Young}); err != nil {
+		return err
+	}
+	return inference.WriteJSON(filepath.Join(cfg.ModelsDir, inference.TailManifestName), tail)
+}
+
+// writeHeldOut writes the estimates of the unaltered pictures held out, if a file is
+// named.
+func writeHeldOut(path string, readings []accuracy.Reading, f accuracy.Fitted) error {
+	if path == "" {
+		return nil
+	}
+	if err := terminal.PlaceFor("--held-out", path); err != nil {
+		return err
+	}
+	file, err := os.Create(path) //nolint:gosec // the operator names it
+	if err != nil {
+		return err
+	}
+	out := csv.NewWriter(file)
+	_ = out.Write([]string{"file", "age", "group", "collection", "estimate"})
+	for _, r := range readings {
+		if r.Held && r.Altered == accuracy.Unaltered {
+			years := strconv.FormatFloat(f.Years(r), 'f', 1, 64)
+			_ = out.Write([]string{r.Path, strconv.Itoa(r.Age), strings.Join(r.Groups, ";"), r.Collection, years})
+		}
+	}
+	out.Flush()
+	return errors.Join(out.Error(), file.Close())
+}

@@ -1,0 +1,234 @@
+package accuracy
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"sync"
+
+	"agegate/internal/check/age"
+	"agegate/internal/check/inference"
+	"agegate/internal/check/vision"
+)
+
+// Cutoff is the estimate that few 13- to 17-year-olds may reach: the target age 18
+// and the default margin.
+const Cutoff = 25.0
+
+// fittedDrawings are the Alterations of which copies of 13- to 17-year-olds count as
+// collections of their own in Fit.
+var fittedDrawings = []string{"make-up"}
+
+// anchors are the ages at which a scale is right in the middle, in years.
+var anchors = []int{5, 10, 15, 20, 25, 30, 40, 50, 60}
+
+// fewestYoung is how many 13- to 17-year-olds a collection, or its altered copies,
+// need to count in Fit.
+const fewestYoung = 30
+
+// Reading is what both age models say of one picture, before any scale.
+type Reading struct {
+	Picture
+	Altered      string // name of the Alteration, or "as it is"
+	Tail, Second float64
+}
+
+// Fitted are the scales of both age models, and how many 13- to 17-year-olds of
+// each collection and of its altered copies reach Cutoff with them.
+type Fitted struct {
+	Tail, Second inference.Scale
+	Young        []Minors
+}
+
+// Minors is the share of the 13- to 17-year-olds of one collection that reach
+// Cutoff.
+type Minors struct {
+	Collection string `json:"collection"`
+	Altered    string `json:"altered"`
+	Pass       Share  `json:"pass"`
+}
+
+// Read returns the readings of the pictures that are held out, and of all 13- to
+// 17-year-olds, unaltered and with each of fittedDrawings. Pictures that the page
+// would refuse are left out.
+func Read(ctx context.Context, analyzer vision.Analyzer, set []Picture, o Options) ([]Reading, error) {
+	set = slices.DeleteFunc(slices.Clone(set), func(p Picture) bool { return !p.Held && !young(p.Age) })
+	var all []Reading
+	var lock sync.Mutex
+	err := each(ctx, len(set), o, func(ctx context.Context, i int) error {
+		found, err := read(ctx, analyzer, set[i], rand.New(rand.NewPCG(1+uint64(i), 1))) //nolint:gosec // repeatable
+		lock.Lock()
+		defer lock.Unlock()
+		all = append(all, found...)
+		return err
+	})
+	slices.SortFunc(all, func(a, b Reading) int {
+		return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Altered, b.Altered))
+	})
+	return all, err
+}
+
+func young(years int) bool { return years >= 13 && years <= 17 }
+
+func read(ctx context.Context, analyzer vision.Analyzer, p Picture, random *rand.Rand) ([]Reading, error) {
+	s, err := openShot(p.Path, p.Pad)
+	if err != nil {
+		return nil, err
+	}
+	l, seen, err := look(ctx, analyzer, s.img)
+	if err != nil || l.Features == nil {
+		return nil, err
+	}
+	found := []Reading{reading(p, Unaltered, l.Features)}
+	if !young(p.Age) {
+		return found, nil
+	}
+	s.points = seen.Landmarks
+	for _, a := range Alterations {
+		if !slices.Contains(fittedDrawings, a.Name) {
+			continue
+		}
+		as := s.copy()
+		a.apply(as, random)
+		if l, _, err = look(ctx, analyzer, as.img); err != nil {
+			return nil, err
+		}
+		if l.Features != nil {
+			found = append(found, reading(p, a.Name, l.Features))
+		}
+	}
+	return found, nil
+}
+
+func reading(p Picture, altered string, f *vision.Features) Reading {
+	return Reading{p, altered, age.Tuned{}.Estimate(f).Years, f.Second}
+}
+
+// Years is the joined estimate with the given scales, as a capture shows it.
+func (f Fitted) Years(r Reading) float64 {
+	return rounded(age.Join(f.Tail.Years(r.Tail), f.Second.Years(r.Second)))
+}
+
+// Fit fits the scales of both models: each is right in the middle at anchors, on
+// average over the collections, and both are then bent around Cutoff so that at
+// most the share falsePass of the 13- to 17-year-olds of the worst collection
+// reaches it. Copies with each of fittedDrawings are collections of their own. Fit
+// fails if no collection has fewestYoung pictures of these ages.
+func Fit(readings []Reading, falsePass float64) (Fitted, error) {
+	tail := middles(readings, func(r Reading) float64 { return r.Tail })
+	second := middles(readings, func(r Reading) float64 { return r.Second })
+	// By halving: the higher the age that becomes Cutoff, the fewer reach it.
+	low, high := 18.0, 39.0
+	var f Fitted
+	for range 20 {
+		at := (low + high) / 2
+		f = Fitted{Tail: bent(tail, at), Second: bent(second, at)}
+		f.Young = f.young(readings)
+		worst, known := 0.0, false
+		for _, m := range f.Young {
+			if m.Pass.Of >= fewestYoung {
+				worst, known = max(worst, m.Pass.Rate), true
+			}
+		}
+		switch {
+		case !known:
+			return f, errors.New("no collection has 30 pictures of 13- to 17-year-olds, which the scales need")
+		case worst > falsePass:
+			low = at
+		default:
+			high = at
+		}
+	}
+	f = Fitted{Tail: bent(tail, high), Second: bent(second, high)}
+	f.Young = f.young(readings)
+	return f, nil
+}
+
+func (f Fitted) young(readings []Reading) (found []Minors) {
+	type group struct{ collection, altered string }
+	counts := map[group][2]int{}
+	for _, r := range readings {
+		if !young(r.Age) {
+			continue
+		}
+		g := group{r.Collection, r.Altered}
+		c := counts[g]
+		if c[1]++; f.Years(r) >= Cutoff {
+			c[0]++
+		}
+		counts[g] = c
+	}
+	for g, c := range counts {
+		found = append(found, Minors{g.collection, g.altered, NewShare(c[0], c[1])})
+	}
+	slices.SortFunc(found, func(a, b Minors) int {
+		return cmp.Or(cmp.Compare(a.Collection, b.Collection), cmp.Compare(a.Altered, b.Altered))
+	})
+	return found
+}
+
+// middles returns the rising line through the median readings at anchors.
+func middles(readings []Reading, of func(Reading) float64) inference.Scale {
+	var line inference.Scale
+	for _, years := range anchors {
+		near := map[string][]float64{}
+		for _, r := range readings {
+			if r.Altered == Unaltered && r.Age >= years-2 && r.Age <= years+2 {
+				near[r.Collection] = append(near[r.Collection], of(r))
+			}
+		}
+		sum, count := 0.0, 0
+		for _, values := range near {
+			if len(values) >= 10 {
+				slices.Sort(values)
+				sum, count = sum+values[len(values)/2], count+1
+			}
+		}
+		if count > 0 {
+			line = append(line, inference.ScalePoint{Reading: sum / float64(count), Years: float64(years)})
+		}
+	}
+	return rising(line)
+}
+
+// leastStep is the least number of years of reading between two points of a scale.
+const leastStep = 0.2
+
+// rising leaves out points that do not rise, and rounds the others.
+func rising(line inference.Scale) (out inference.Scale) {
+	for _, p := range line {
+		p.Reading, p.Years = math.Round(p.Reading*100)/100, math.Round(p.Years*100)/100
+		if len(out) == 0 || p.Reading >= out[len(out)-1].Reading+leastStep && p.Years > out[len(out)-1].Years {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// Ages from and to which bent changes a scale, in years.
+const bentFrom, bentTo = 15.0, 40.0
+
+// bent moves the years of a scale so that at becomes Cutoff, in straight lines
+// from bentFrom and to bentTo, which stay as they are.
+func bent(s inference.Scale, at float64) inference.Scale {
+	var out inference.Scale
+	for i, p := range s {
+		if i > 0 && s[i-1].Years < at && at < p.Years {
+			share := (at - s[i-1].Years) / (p.Years - s[i-1].Years)
+			out = append(out, inference.ScalePoint{Reading: s[i-1].Reading + share*(p.Reading-s[i-1].Reading), Years: at})
+		}
+		out = append(out, p)
+	}
+	for i := range out {
+		switch y := &out[i].Years; {
+		case *y > bentFrom && *y <= at:
+			*y = bentFrom + (*y-bentFrom)*(Cutoff-bentFrom)/(at-bentFrom)
+		case *y > at && *y < bentTo:
+			*y = bentTo - (bentTo-*y)*(bentTo-Cutoff)/(bentTo-at)
+		}
+	}
+	return rising(out)
+}
