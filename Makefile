@@ -58,6 +58,7 @@ limit := -timeout 20m
 test-go: models postgresql
 	go test $(limit) ./...
 	cd sdk/go && go test $(limit) ./...
+	cd sdk/door && go test $(limit) ./...
 
 # The dashboard's tests again, on PostgreSQL.
 test-pages: models postgresql
@@ -151,10 +152,10 @@ verify-generated:
 		head -40 "$$dir/diff"; echo "gen/ differs from openapi.yaml: run make generate" >&2; exit 1; }
 
 verify: verify-generated ## fail when generated code or a go.mod differ from their sources
-	@for module in . proof sdk/go internal/tools/generators internal/tools/packages; do (cd $$module && go mod tidy -diff) || exit 1; done
+	@for module in . proof sdk/go sdk/door internal/tools/generators internal/tools/packages; do (cd $$module && go mod tidy -diff) || exit 1; done
 
 lint: .tools/golangci-lint lint-openapi lint-pages ## lint the code, the pages' scripts and the contract, and verify what is generated
-	@for module in . proof sdk/go internal/tools/packages; do (cd $$module && $(CURDIR)/.tools/golangci-lint run) || exit 1; done
+	@for module in . proof sdk/go sdk/door internal/tools/packages; do (cd $$module && $(CURDIR)/.tools/golangci-lint run) || exit 1; done
 	$(MAKE) verify
 
 lint-openapi: node_modules/.package-lock.json $(generators)

@@ -1,0 +1,305 @@
+package door
+
+import (
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/pem"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+	"golang.org/x/oauth2"
+
+	"agegate/internal/gatewaytest"
+)
+
+// callback is where a client waits for codes.
+const callback = "https://client.example/back"
+
+const clients = `[
+	{"client_id": "wiki", "client_secret": "a secret", "redirect_uris": ["` + callback + `"]},
+	{"client_id": "other", "client_secret": "its secret", "redirect_uris": ["` + callback + `"]},
+	{"client_id": "app", "redirect_uris": ["` + callback + `"]}
+]`
+
+// signInSettings are those of a door with clients, and signing keys, the first of
+// which signs.
+func signInSettings(t *testing.T, clients string, keys ...[]byte) []string {
+	t.Helper()
+	dir := t.TempDir()
+	var all []byte
+	for _, k := range keys {
+		all = append(all, k...)
+	}
+	write(t, filepath.Join(dir, "clients.json"), []byte(clients))
+	write(t, filepath.Join(dir, "keys.pem"), all)
+	return []string{"DOOR_CLIENTS_FILE=" + filepath.Join(dir, "clients.json"),
+		"DOOR_SIGNING_KEYS_FILE=" + filepath.Join(dir, "keys.pem")}
+}
+
+func write(t *testing.T, file string, data []byte) {
+	t.Helper()
+	if err := os.WriteFile(file, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func signingKey(t *testing.T) []byte {
+	t.Helper()
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)})
+}
+
+// relying is a client of the door.
+type relying struct {
+	oauth2.Config
+	provider *oidc.Provider
+	verifier string
+}
+
+func (s *site) relying(t *testing.T, id, secret string) *relying {
+	t.Helper()
+	provider, err := oidc.NewProvider(t.Context(), s.url+"/_door")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &relying{oauth2.Config{ClientID: id, ClientSecret: secret, RedirectURL: callback, Scopes: []string{"openid"},
+		Endpoint: provider.Endpoint()}, provider, oauth2.GenerateVerifier()}
+}
+
+// ask returns the address to which the client sends a visitor.
+func (c *relying) ask(more ...oauth2.AuthCodeOption) string {
+	return c.AuthCodeURL("a state", append([]oauth2.AuthCodeOption{oidc.Nonce("a nonce"),
+		oauth2.S256ChallengeOption(c.verifier)}, more...)...)
+}
+
+// follow follows redirects on the site and returns the last answer, or where the
+// visitor leaves the site.
+func (v *visitor) follow(address string) answer {
+	v.t.Helper()
+	res := v.get(address)
+	for res.location != "" && !strings.HasPrefix(res.location, callback) {
+		res = v.get(res.location)
+	}
+	return res
+}
+
+// signIn takes a visitor through the client's request and returns the code.
+func (s *site) signIn(t *testing.T, v *visitor, ask string) string {
+	t.Helper()
+	res := v.follow(ask)
+	if res.status == http.StatusForbidden {
+		to := wanted.FindStringSubmatch(res.body)
+		hosted := v.press("/_door/begin", strings.ReplaceAll(to[1], "&amp;", "&"))
+		res = v.follow(s.force(t, v, hosted, "verified"))
+	}
+	back, err := url.Parse(res.location)
+	if err != nil || back.Query().Get("state") != "a state" || back.Query().Get("code") == "" {
+		t.Fatalf("the sign-in ends with %d at %q: %s", res.status, res.location, res.body)
+	}
+	return back.Query().Get("code")
+}
+
+// TestSignIn: a client learns that a visitor is old enough, and can follow nobody.
+func TestSignIn(t *testing.T) {
+	t.Parallel()
+	s := startSite(t, signInSettings(t, clients, signingKey(t))...)
+	c := s.relying(t, "wiki", "a secret")
+	v := s.visitor(t)
+	subjects := map[string]bool{}
+	for range 2 { // the second time with the pass, without a page
+		token, err := c.Exchange(t.Context(), s.signIn(t, v, c.ask()), oauth2.VerifierOption(c.verifier))
+		if err != nil {
+			t.Fatal(err)
+		}
+		raw, _ := token.Extra("id_token").(string)
+		id, err := c.provider.Verifier(&oidc.Config{ClientID: "wiki"}).Verify(t.Context(), raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var claims map[string]any
+		if err := id.Claims(&claims); err != nil {
+			t.Fatal(err)
+		}
+		if claims["age_over_18"] != true || claims["acr"] != "urn:agegate:age_over_18" || claims["nonce"] != "a nonce" ||
+			claims["auth_time"] == nil {
+			t.Errorf("claims: %v", claims)
+		}
+		info, err := c.provider.UserInfo(t.Context(), oauth2.StaticTokenSource(token))
+		if err != nil || info.Subject != id.Subject {
+			t.Errorf("user info: %v, %v", info, err)
+		}
+		subjects[id.Subject] = true
+		token.AccessToken += "A"
+		if _, err := c.provider.UserInfo(t.Context(), oauth2.StaticTokenSource(token)); err == nil {
+			t.Error("a changed access token is taken")
+		}
+	}
+	if len(subjects) != 2 || s.Count(t, "sessions") != 1 {
+		t.Errorf("subjects %v, %d sessions", subjects, s.Count(t, "sessions"))
+	}
+	public := s.relying(t, "app", "")
+	if _, err := public.Exchange(t.Context(), s.signIn(t, v, public.ask()), oauth2.VerifierOption(public.verifier)); err != nil {
+		t.Errorf("a client without a secret: %v", err)
+	}
+	var about struct {
+		ResponseTypes []string `json:"response_types_supported"`
+		ACR           []string `json:"acr_values_supported"`
+		Revocation    string   `json:"revocation_endpoint"`
+	}
+	if err := c.provider.Claims(&about); err != nil || len(about.ResponseTypes) != 1 || len(about.ACR) != 1 ||
+		about.Revocation != "" {
+		t.Errorf("discovery: %+v, %v", about, err)
+	}
+}
+
+// TestSignInRefusals: codes work once, in time, for the client that asked, with
+// its secret and its verifier.
+func TestSignInRefusals(t *testing.T) {
+	t.Parallel()
+	s := startSite(t, signInSettings(t, clients, signingKey(t))...)
+	v := s.visitor(t)
+	c, other := s.relying(t, "wiki", "a secret"), s.relying(t, "other", "its secret")
+	refused := func(what string, c *relying, code, verifier string) {
+		t.Helper()
+		if _, err := c.Exchange(t.Context(), code, oauth2.VerifierOption(verifier)); err == nil {
+			t.Errorf("%s is taken", what)
+		}
+	}
+	code := s.signIn(t, v, c.ask())
+	if _, err := c.Exchange(t.Context(), code, oauth2.VerifierOption(c.verifier)); err != nil {
+		t.Fatal(err)
+	}
+	refused("a code for the second time", c, code, c.verifier)
+	refused("another client's code", other, s.signIn(t, v, c.ask()), c.verifier)
+	refused("a wrong verifier", c, s.signIn(t, v, c.ask()), oauth2.GenerateVerifier())
+	refused("no verifier", c, s.signIn(t, v, c.ask()), "")
+	refused("a changed code", c, s.signIn(t, v, c.ask())+"A", c.verifier)
+	wrong := s.relying(t, "wiki", "another secret")
+	refused("a wrong secret", wrong, s.signIn(t, v, wrong.ask()), wrong.verifier)
+	elsewhere := s.relying(t, "wiki", "a secret")
+	code = s.signIn(t, v, elsewhere.ask())
+	elsewhere.RedirectURL += "/x"
+	refused("another redirect_uri", elsewhere, code, elsewhere.verifier)
+	late := s.signIn(t, v, c.ask())
+	s.clock.Advance(3 * time.Minute)
+	refused("an old code", c, late, c.verifier)
+
+	for what, ask := range map[string]string{
+		"an unknown client":           strings.Replace(c.ask(), "wiki", "nobody", 1),
+		"an unregistered redirect":    strings.Replace(c.ask(), "client.example", "evil.example", 1),
+		"a forged request":            s.url + "/_door/sign-in?id=AAAA",
+		"a callback without a pass":   s.url + "/_door/authorize/callback?id=AAAA",
+		"the plain challenge":         strings.Replace(c.ask(), "S256", "plain", 1),
+		"a public one without PKCE":   strings.Replace(s.relying(t, "app", "").AuthCodeURL("a state"), "x", "x", 1),
+		"a token instead of a code":   strings.Replace(c.ask(), "response_type=code", "response_type=id_token", 1),
+		"a state that is far too big": strings.Replace(c.ask(), "a+state", strings.Repeat("s", 3000), 1),
+	} {
+		if res := v.follow(ask); strings.Contains(res.location, "code=") || strings.Contains(res.location, "token=") ||
+			strings.Contains(res.location, "evil") {
+			t.Errorf("%s: %d %s", what, res.status, res.location)
+		}
+	}
+	stranger := s.visitor(t)
+	if res := stranger.follow(c.ask(oauth2.SetAuthURLParam("prompt", "none"))); !strings.Contains(res.location, "error=interaction_required") {
+		t.Errorf("prompt=none leads to %d %s", res.status, res.location)
+	}
+	if res := stranger.get(c.ask(), "User-Agent: Googlebot/2.1"); s.Count(t, "sessions") != 1 {
+		t.Errorf("a robot: %d", res.status)
+	}
+	// A client that wants a new check gets one.
+	before := s.Count(t, "sessions")
+	s.clock.Advance(-time.Minute)
+	s.Clock.Advance(2 * time.Minute)
+	s.signIn(t, v, c.ask(oauth2.SetAuthURLParam("max_age", "0")))
+	if n := s.Count(t, "sessions"); n != before+1 {
+		t.Errorf("%d sessions for max_age=0", n-before)
+	}
+}
+
+// TestUncheckedIsNoSignIn: a pass that an outage gave tells clients nothing.
+func TestUncheckedIsNoSignIn(t *testing.T) {
+	t.Parallel()
+	s := startSite(t, append(signInSettings(t, clients, signingKey(t)), "DOOR_OUTAGE=allow")...)
+	c, v := s.relying(t, "wiki", "a secret"), s.visitor(t)
+	s.Stop()
+	http.DefaultClient.CloseIdleConnections()
+	v.do(http.MethodPost, "/_door/begin", url.Values{})
+	if res := v.get("/"); res.status != http.StatusOK {
+		t.Fatalf("the site is answered %d", res.status)
+	}
+	if res := v.follow(c.ask()); res.status != http.StatusForbidden || res.location != "" {
+		t.Errorf("the sign-in is answered %d at %q", res.status, res.location)
+	}
+}
+
+// TestSigningKeysRotate: tokens of the old key verify while the new one signs.
+func TestSigningKeysRotate(t *testing.T) {
+	t.Parallel()
+	old := signingKey(t)
+	s := startSite(t, signInSettings(t, clients, old)...)
+	c, v := s.relying(t, "wiki", "a secret"), s.visitor(t)
+	token, err := c.Exchange(t.Context(), s.signIn(t, v, c.ask()), oauth2.VerifierOption(c.verifier))
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, _ := token.Extra("id_token").(string)
+	for _, tt := range []struct {
+		keys [][]byte
+		want bool
+	}{{[][]byte{signingKey(t), old}, true}, {[][]byte{signingKey(t)}, false}} {
+		next := httptest.NewServer(s.newDoor(t, signInSettings(t, clients, tt.keys...)...))
+		keys := oidc.NewRemoteKeySet(t.Context(), next.URL+"/_door/keys")
+		_, err := oidc.NewVerifier(s.url+"/_door", keys, &oidc.Config{ClientID: "wiki"}).Verify(t.Context(), raw)
+		if (err == nil) != tt.want {
+			t.Errorf("with %d keys: %v", len(tt.keys), err)
+		}
+		next.Close()
+	}
+}
+
+// TestSeveralDoors: a code that was used at one door is used at all, and none is
+// taken while they cannot ask.
+func TestSeveralDoors(t *testing.T) {
+	t.Parallel()
+	socket := filepath.Join(t.TempDir(), "redis.sock")
+	server := exec.Command("redis-server", "--port", "0", "--unixsocket", socket, "--save", "")
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	stop := func() { _ = server.Process.Kill(); _ = server.Wait() }
+	t.Cleanup(stop)
+	gatewaytest.WaitFor(t, "redis", func() bool { _, err := os.Stat(socket); return err == nil })
+	settings := append(signInSettings(t, clients, signingKey(t)), "DOOR_REDIS=unix://"+socket)
+	s := startSite(t, settings...)
+	second := httptest.NewServer(s.newDoor(t, settings...))
+	t.Cleanup(second.Close)
+	c, v := s.relying(t, "wiki", "a secret"), s.visitor(t)
+	code := s.signIn(t, v, c.ask())
+	there := *c
+	there.Endpoint.TokenURL = second.URL + "/_door/oauth/token"
+	if _, err := there.Exchange(t.Context(), code, oauth2.VerifierOption(c.verifier)); err != nil {
+		t.Fatal(err)
+	}
+	for name, door := range map[string]*relying{"the other": c, "the same": &there} {
+		if _, err := door.Exchange(t.Context(), code, oauth2.VerifierOption(c.verifier)); err == nil {
+			t.Errorf("a used code is taken at %s door", name)
+		}
+	}
+	code = s.signIn(t, v, c.ask())
+	stop()
+	if _, err := c.Exchange(t.Context(), code, oauth2.VerifierOption(c.verifier)); err == nil {
+		t.Error("a code is taken while nobody knows whether it was used")
+	}
+}

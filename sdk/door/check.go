@@ -1,0 +1,107 @@
+package door
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"time"
+
+	agegate "github.com/agegate/agegate/sdk/go"
+)
+
+// Check asks the gateway whether the configuration works, and returns what is
+// wrong. It leaves no session open that costs anything.
+func (d *Door) Check(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	if err := d.checkClock(ctx); err != nil {
+		return err
+	}
+	if err := d.checkURLs(ctx); err != nil {
+		return err
+	}
+	if d.cfg.Live() {
+		return nil // a live pass cannot be forced
+	}
+	return d.checkSecret(ctx)
+}
+
+// maxSkew is how far the clocks may differ: a token is valid for ten minutes.
+const maxSkew = time.Minute
+
+func (d *Door) checkClock(ctx context.Context) error {
+	res, err := d.fetch(ctx, d.cfg.GatewayURL+"/api/v1/")
+	if err != nil {
+		return errors.New("AGEGATE_URL: the gateway cannot be reached")
+	}
+	at, err := http.ParseTime(res.Header.Get("Date"))
+	if err != nil {
+		return errors.New("AGEGATE_URL: there is no gateway, because its answer has no date")
+	}
+	if skew := d.now().Sub(at).Abs(); skew > maxSkew {
+		return fmt.Errorf("the clocks of this machine and of the gateway differ by %s", skew.Round(time.Second))
+	}
+	return nil
+}
+
+// checkURLs sends a request that the gateway must refuse, but for the cancel URL
+// alone.
+func (d *Door) checkURLs(ctx context.Context) error {
+	_, err := d.gateway.CreateSession(ctx, agegate.CreateSessionRequest{TargetAge: d.cfg.Age,
+		SuccessURL: d.cfg.URL.String() + Prefix + "return", CancelURL: "https://not-registered.invalid/"},
+		agegate.CreateSessionParams{})
+	var refused *agegate.Error
+	switch {
+	case !errors.As(err, &refused):
+		return errors.New("AGEGATE_URL: the gateway does not answer as the contract says")
+	case refused.Status == http.StatusUnauthorized || refused.Status == http.StatusForbidden:
+		return fmt.Errorf("AGEGATE_API_KEY: %s", refused.Detail) //nolint:err113 // the gateway's words
+	case refused.Status != http.StatusUnprocessableEntity:
+		return fmt.Errorf("the gateway answers: %w", refused)
+	}
+	for _, v := range refused.Violations {
+		if fmt.Sprint(v.Loc) == "[body success_url]" {
+			return fmt.Errorf("DOOR_URL: register %s as a URL of your tenant in the gateway's dashboard",
+				d.cfg.URL.String()+"/")
+		}
+	}
+	return nil
+}
+
+// checkSecret forces a pass of a test session and verifies its token.
+func (d *Door) checkSecret(ctx context.Context) error {
+	returned := d.cfg.URL.String() + Prefix + "return"
+	created, err := d.gateway.CreateSession(ctx, agegate.CreateSessionRequest{TargetAge: d.cfg.Age, SuccessURL: returned,
+		CancelURL: d.cfg.URL.String() + Prefix + "cancel"}, agegate.CreateSessionParams{})
+	if err != nil {
+		return fmt.Errorf("no session can be created: %w", err)
+	}
+	res, err := d.fetch(ctx, created.VerificationURL+"?force=verified")
+	if err != nil {
+		return errors.New("the hosted page cannot be reached from here, so AGEGATE_REDIRECT_SECRET was not checked")
+	}
+	back, err := url.Parse(res.Header.Get("Location"))
+	if err != nil || back.RawQuery == "" {
+		return errors.New("the hosted page does not lead back, so AGEGATE_REDIRECT_SECRET was not checked")
+	}
+	if agegate.VerifyRedirect(back.RawQuery, created.SessionID, d.cfg.Secrets...) != nil {
+		return errors.New("AGEGATE_REDIRECT_SECRET is not the one of this tenant and mode")
+	}
+	return nil
+}
+
+// fetch gets an address without following a redirect.
+func (d *Door) fetch(ctx context.Context, address string) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return nil, err
+	}
+	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	res, err := client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	return res, res.Body.Close()
+}

@@ -1,0 +1,234 @@
+package door
+
+import (
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/json"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Config says which site the door guards, and how. Load reads it from variables,
+// whose names are given here.
+type Config struct {
+	URL      *url.URL      // DOOR_URL: the site's origin, such as https://forum.example
+	Name     string        // DOOR_NAME: the site's name on the door's pages; its host by default
+	Exit     string        // DOOR_EXIT: where a visitor without a pass may go; an absolute URL, or empty
+	Upstream *url.URL      // DOOR_UPSTREAM: the site behind the door, where no proxy asks the door; may be nil
+	Age      int           // DOOR_AGE: the target age, 18 by default
+	Keep     time.Duration // DOOR_KEEP: how long a pass lasts, 24h by default
+	Allow    bool          // DOOR_OUTAGE=allow: visitors go on without a check while the gateway is down
+	Need     []Rule        // DOOR_NEED: what needs a pass, "/" by default
+	Free     []Rule        // DOOR_FREE: what needs none, although it is in Need
+	Limits   Limits        // DOOR_LIMIT, DOOR_LIMIT_NETWORK, DOOR_LIMIT_BROWSER: sessions in half an hour
+
+	GatewayURL string   // AGEGATE_URL
+	APIKey     string   // AGEGATE_API_KEY, of live or test mode
+	Secrets    []string // AGEGATE_REDIRECT_SECRET: one, or two while it is being replaced
+
+	Keys        [][]byte          // DOOR_KEYS or the file DOOR_KEYS_FILE: 32 bytes each; the first seals, all open
+	Clients     []Client          // the file DOOR_CLIENTS_FILE: who may ask to "sign in with age"
+	SigningKeys []*rsa.PrivateKey // the file DOOR_SIGNING_KEYS_FILE: the first signs, all are published
+	Redis       string            // DOOR_REDIS: where several doors remember used codes, such as redis://host:6379
+}
+
+// Live reports whether the sessions are live.
+func (c *Config) Live() bool { return strings.HasPrefix(c.APIKey, "svc_live_") }
+
+// reader collects all errors of a configuration.
+type reader struct {
+	lookup func(string) string
+	errs   []error
+}
+
+func (r *reader) fail(name, format string, args ...any) {
+	r.errs = append(r.errs, fmt.Errorf(name+" "+format, args...))
+}
+
+// Load reads the configuration with a function such as os.Getenv. Its error names
+// every variable that is wrong, and no value.
+func Load(lookup func(string) string) (*Config, error) {
+	r := &reader{lookup: lookup}
+	c := &Config{
+		URL: r.origin("DOOR_URL", true), Upstream: r.origin("DOOR_UPSTREAM", false),
+		Name: lookup("DOOR_NAME"), Exit: lookup("DOOR_EXIT"), Redis: lookup("DOOR_REDIS"),
+		Age: r.number("DOOR_AGE", 18, 13, 99), Keep: r.duration("DOOR_KEEP", 24*time.Hour),
+		Need: r.rules("DOOR_NEED", "/"), Free: r.rules("DOOR_FREE", ""),
+		Limits: Limits{All: r.number("DOOR_LIMIT", 1000, 1, 1e9), Network: r.number("DOOR_LIMIT_NETWORK", 100, 1, 1e9),
+			Browser: r.number("DOOR_LIMIT_BROWSER", 5, 1, 1e9)},
+		APIKey: lookup("AGEGATE_API_KEY"), Secrets: list(lookup("AGEGATE_REDIRECT_SECRET")),
+		Keys: r.keys(), Clients: r.clients("DOOR_CLIENTS_FILE"), SigningKeys: r.signingKeys("DOOR_SIGNING_KEYS_FILE"),
+	}
+	if gateway := r.origin("AGEGATE_URL", true); gateway != nil {
+		c.GatewayURL = gateway.String()
+	}
+	if c.Name == "" && c.URL != nil {
+		c.Name = c.URL.Host
+	}
+	if c.Exit != "" && !strings.HasPrefix(c.Exit, "https://") && !strings.HasPrefix(c.Exit, "http://") {
+		r.fail("DOOR_EXIT", "must be an absolute http or https URL")
+	}
+	switch lookup("DOOR_OUTAGE") {
+	case "", "block":
+	case "allow":
+		c.Allow = true
+	default:
+		r.fail("DOOR_OUTAGE", "must be block or allow")
+	}
+	r.credentials(c)
+	if len(c.Clients) > 0 && len(c.SigningKeys) == 0 {
+		r.fail("DOOR_SIGNING_KEYS_FILE", "is needed with DOOR_CLIENTS_FILE: make one with openssl genrsa 2048")
+	}
+	return c, errors.Join(r.errs...)
+}
+
+var (
+	apiKey         = regexp.MustCompile(`^svc_(test|live)_[0-9A-Za-z]+$`)
+	redirectSecret = regexp.MustCompile(`^rdsec_(test|live)_[A-Za-z0-9+/]{43}=$`)
+)
+
+// credentials checks the key and the secrets, which must be of the same mode.
+func (r *reader) credentials(c *Config) {
+	key := apiKey.FindStringSubmatch(c.APIKey)
+	if key == nil {
+		r.fail("AGEGATE_API_KEY", "must be svc_test_… or svc_live_…")
+	}
+	if len(c.Secrets) == 0 {
+		r.fail("AGEGATE_REDIRECT_SECRET", "is needed")
+	}
+	for _, s := range c.Secrets {
+		if secret := redirectSecret.FindStringSubmatch(s); secret == nil || key != nil && secret[1] != key[1] {
+			r.fail("AGEGATE_REDIRECT_SECRET", "must be rdsec_… and 32 bytes in base64, of the same mode as AGEGATE_API_KEY")
+		}
+	}
+}
+
+// list splits a value at commas and white space.
+func list(value string) []string {
+	return strings.FieldsFunc(value, func(c rune) bool { return c == ',' || c == ' ' || c == '\n' || c == '\r' || c == '\t' })
+}
+
+func (r *reader) origin(name string, needed bool) *url.URL {
+	value := r.lookup(name)
+	if value == "" && !needed {
+		return nil
+	}
+	u, err := url.Parse(strings.TrimSuffix(value, "/"))
+	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || u.User != nil || u.Path+u.RawQuery != "" {
+		r.fail(name, "must be an http or https address without a path, such as https://example.com")
+		return nil
+	}
+	u.Host = strings.ToLower(u.Host)
+	return u
+}
+
+func (r *reader) number(name string, otherwise, least, most int) int {
+	value := r.lookup(name)
+	if value == "" {
+		return otherwise
+	}
+	n, err := strconv.Atoi(value)
+	if err != nil || n < least || n > most {
+		r.fail(name, "must be a number from %d to %d", least, most)
+	}
+	return n
+}
+
+func (r *reader) duration(name string, otherwise time.Duration) time.Duration {
+	value := r.lookup(name)
+	if value == "" {
+		return otherwise
+	}
+	d, err := time.ParseDuration(value)
+	if err != nil || d < time.Minute {
+		r.fail(name, "must be a duration of at least a minute, such as 24h")
+	}
+	return d
+}
+
+func (r *reader) rules(name, otherwise string) (rules []Rule) {
+	value := r.lookup(name)
+	if value == "" {
+		value = otherwise
+	}
+	for entry := range strings.SplitSeq(value, ",") {
+		if entry = strings.TrimSpace(entry); entry == "" {
+			continue
+		}
+		rule, ok := parseRule(entry)
+		if !ok {
+			r.fail(name, `must be paths with commas between them, such as "/help, OPTIONS /api"`)
+			return nil
+		}
+		rules = append(rules, rule)
+	}
+	return rules
+}
+
+// file returns the content of the file that a variable names, or nil.
+func (r *reader) file(name string) []byte {
+	if r.lookup(name) == "" {
+		return nil
+	}
+	data, err := os.ReadFile(r.lookup(name))
+	if err != nil {
+		r.fail(name, "names a file that cannot be read")
+	}
+	return data
+}
+
+func (r *reader) keys() (keys [][]byte) {
+	for _, text := range append(list(r.lookup("DOOR_KEYS")), list(string(r.file("DOOR_KEYS_FILE")))...) {
+		key, err := base64.StdEncoding.DecodeString(text)
+		if err != nil || len(key) != 32 {
+			r.fail("DOOR_KEYS", "or the file DOOR_KEYS_FILE must have keys of 32 bytes in base64: openssl rand -base64 32")
+			return nil
+		}
+		keys = append(keys, key)
+	}
+	return keys
+}
+
+func (r *reader) clients(name string) (clients []Client) {
+	data := r.file(name)
+	if data == nil {
+		return nil
+	}
+	if err := json.Unmarshal(data, &clients); err != nil {
+		r.fail(name, "must be a list in JSON")
+	}
+	for _, c := range clients {
+		if c.ID == "" || len(c.Redirects) == 0 {
+			r.fail(name, "has a client without client_id or redirect_uris")
+		}
+	}
+	return clients
+}
+
+func (r *reader) signingKeys(name string) (keys []*rsa.PrivateKey) {
+	data := r.file(name)
+	for block, rest := pem.Decode(data); block != nil; block, rest = pem.Decode(rest) {
+		key, err := x509.ParsePKCS8PrivateKey(block.Bytes)
+		if err != nil {
+			key, err = x509.ParsePKCS1PrivateKey(block.Bytes)
+		}
+		private, ok := key.(*rsa.PrivateKey)
+		if err != nil || !ok || private.N.BitLen() < 2048 {
+			r.fail(name, "must have RSA keys of at least 2048 bits in PEM")
+			return nil
+		}
+		keys = append(keys, private)
+	}
+	if data != nil && len(keys) == 0 {
+		r.fail(name, "has no key in PEM")
+	}
+	return keys
+}

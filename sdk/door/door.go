@@ -1,0 +1,192 @@
+// Package door keeps visitors without a confirmed age out of a site that has no
+// code for it. A reverse proxy asks the door about each request, or the door is
+// the proxy. It knows the public API of an agegate gateway and nothing else of it.
+package door
+
+import (
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	agegate "github.com/agegate/agegate/sdk/go"
+)
+
+// Prefix begins the paths of the site that belong to the door.
+const Prefix = "/_door/"
+
+// ageHeader tells the site the age that a visitor's pass confirms, or 0. The door
+// sets it on every request, so that no visitor can.
+const ageHeader = "X-Age-Over"
+
+// Door guards a site. It is safe for concurrent use.
+type Door struct {
+	cfg     *Config
+	gateway *agegate.Client
+	seal    sealer
+	limiter limiter
+	pages   *pages
+	metrics *metrics
+	log     *slog.Logger
+	now     func() time.Time
+	// patience is how long a visitor waits for the gateway.
+	patience time.Duration
+	own      http.Handler // the paths below Prefix
+	site     http.Handler // nil where a proxy asks
+}
+
+// New returns a door. now is its clock.
+func New(cfg *Config, log *slog.Logger, now func() time.Time) (*Door, error) {
+	gateway, err := agegate.New(cfg.GatewayURL, cfg.APIKey)
+	if err != nil {
+		return nil, err
+	}
+	keys := cfg.Keys
+	if len(keys) == 0 {
+		log.Warn("without DOOR_KEYS, passes end when the door is restarted, and other doors do not take them")
+		keys = [][]byte{randomKey()}
+	}
+	if !cfg.Live() {
+		log.Warn("AGEGATE_API_KEY is a test key: visitors can force a pass")
+	}
+	d := &Door{cfg: cfg, gateway: gateway, log: log, now: now, metrics: newMetrics(), patience: 8 * time.Second}
+	if d.seal, err = newSealer(keys); err != nil {
+		return nil, err
+	}
+	if d.pages, err = newPages(cfg); err != nil {
+		return nil, err
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc(Prefix+"auth", d.auth)
+	mux.HandleFunc(Prefix+"page", d.deny)
+	sameOrigin := http.NewCrossOriginProtection()
+	if err := sameOrigin.AddTrustedOrigin(cfg.URL.String()); err != nil { // a proxy may change Host
+		return nil, err
+	}
+	mux.Handle("POST "+Prefix+"begin", sameOrigin.Handler(http.HandlerFunc(d.begin)))
+	mux.HandleFunc("GET "+Prefix+"return", d.back)
+	mux.HandleFunc("GET "+Prefix+"cancel", d.cancelled)
+	if len(cfg.Clients) > 0 {
+		if err := d.addSignIn(mux); err != nil {
+			return nil, err
+		}
+	}
+	if d.own = mux; cfg.Upstream != nil {
+		d.site = &httputil.ReverseProxy{Rewrite: d.rewrite}
+	}
+	return d, nil
+}
+
+// ServeHTTP answers what is below Prefix. With Config.Upstream it passes anything
+// else on to the site, or refuses it.
+func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	switch {
+	case strings.HasPrefix(r.URL.Path, Prefix):
+		d.own.ServeHTTP(w, r)
+	case d.site == nil:
+		http.NotFound(w, r)
+	case d.admit(r, r.Method, r.RequestURI):
+		d.site.ServeHTTP(w, r)
+	default:
+		d.refuse(w, r, r.RequestURI)
+	}
+}
+
+// rewrite sends a request to the site as the visitor made it.
+func (d *Door) rewrite(p *httputil.ProxyRequest) {
+	p.SetURL(d.cfg.Upstream)
+	p.SetXForwarded()
+	p.Out.Host = p.In.Host
+	p.Out.Header.Set(ageHeader, d.confirmed(p.In))
+}
+
+// auth answers a proxy, which names the visitor's request in X-Forwarded-Method
+// and X-Forwarded-Uri: 200, or 403 with the page for the visitor.
+func (d *Door) auth(w http.ResponseWriter, r *http.Request) {
+	target := r.Header.Get("X-Forwarded-Uri")
+	if !d.admit(r, r.Header.Get("X-Forwarded-Method"), target) {
+		d.refuse(w, r, target)
+		return
+	}
+	w.Header().Set(ageHeader, d.confirmed(r))
+	w.WriteHeader(http.StatusOK)
+}
+
+// deny is for proxies that throw away the page of auth, such as nginx, and ask for
+// it when auth or the site itself has answered 403.
+func (d *Door) deny(w http.ResponseWriter, r *http.Request) {
+	if target := r.Header.Get("X-Forwarded-Uri"); !d.admit(r, r.Header.Get("X-Forwarded-Method"), target) {
+		d.refuse(w, r, target)
+		return
+	}
+	http.Error(w, "403 Forbidden", http.StatusForbidden)
+}
+
+// admit reports whether a visitor may make a request.
+func (d *Door) admit(r *http.Request, method, target string) bool {
+	if !d.cfg.needsPass(method, target) {
+		d.metrics.requests.WithLabelValues("free").Inc()
+		return true
+	}
+	if _, ok := d.pass(r); ok {
+		d.metrics.requests.WithLabelValues("pass").Inc()
+		return true
+	}
+	return false
+}
+
+// confirmed returns the age that the visitor's pass confirms, or "0".
+func (d *Door) confirmed(r *http.Request) string {
+	if p, ok := d.pass(r); ok && !p.Unchecked {
+		return strconv.Itoa(d.cfg.Age)
+	}
+	return "0"
+}
+
+// robot finds crawlers and what fetches previews in their User-Agent.
+var robot = regexp.MustCompile(`(?i)bot\b|crawl|spider|slurp|preview|facebookexternalhit|whatsapp|embed|mastodon|` +
+	`lighthouse|archiver|curl/|wget/|python-|go-http-client|^$`)
+
+// refuse shows the page with the button to visitors, and words to robots and to
+// requests that are no navigation. It leads nobody on and creates nothing.
+func (d *Door) refuse(w http.ResponseWriter, r *http.Request, target string) {
+	switch {
+	case robot.MatchString(r.UserAgent()):
+		d.metrics.requests.WithLabelValues("robot").Inc()
+		w.Header().Set("X-Robots-Tag", "noindex")
+		d.words(w, "This page is for people of %d or over, who confirm their age in a browser. Robots are not let in.")
+	case !strings.Contains(r.Header.Get("Accept"), "text/html"):
+		d.metrics.requests.WithLabelValues("refused").Inc()
+		d.words(w, "This needs a confirmed age of %d or over. Open the site in a browser to confirm it.")
+	default:
+		d.metrics.requests.WithLabelValues("refused").Inc()
+		d.pages.show(w, r, http.StatusForbidden, view{Page: "check", To: localTarget(target)})
+	}
+}
+
+func (d *Door) words(w http.ResponseWriter, format string) {
+	w.Header().Set("Cache-Control", "no-store")
+	http.Error(w, fmt.Sprintf(format, d.cfg.Age), http.StatusForbidden)
+}
+
+// maxTarget keeps the cookie that remembers the target within browsers' 4 KB.
+const maxTarget = 2000
+
+// localTarget returns a target on the site that a visitor may be sent back to, or
+// "/". Destinations are always made of the site's origin and this.
+func localTarget(target string) string {
+	u, err := url.ParseRequestURI(target)
+	if err != nil || len(target) > maxTarget || !strings.HasPrefix(target, "/") || strings.ContainsAny(target, "\\\r\n\t") ||
+		strings.HasPrefix(target, "//") || strings.HasPrefix(u.Path, Prefix) && u.Path != signInPath {
+		return "/"
+	}
+	return target
+}
+
+// destination returns the absolute address of a target on the site.
+func (d *Door) destination(target string) string { return d.cfg.URL.String() + localTarget(target) }

@@ -1,0 +1,217 @@
+package door
+
+import (
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+const (
+	testKey    = "svc_test_0123456789ABCDEFGHIJKLMNOPQRSTUV2nuRgb"
+	testSecret = "rdsec_test_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
+)
+
+// settings returns a configuration that works, with some variables changed.
+func settings(changed map[string]string) func(string) string {
+	return func(name string) string {
+		if value, ok := changed[name]; ok {
+			return value
+		}
+		return map[string]string{"DOOR_URL": "https://forum.example", "AGEGATE_URL": "https://age.example",
+			"AGEGATE_API_KEY": testKey, "AGEGATE_REDIRECT_SECRET": testSecret}[name]
+	}
+}
+
+func newTestDoor(t testing.TB, changed map[string]string) *Door {
+	t.Helper()
+	cfg, err := Load(settings(changed))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := New(cfg, slog.New(slog.DiscardHandler), time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// TestLoad: all errors come at once, by the variable's name and without its value.
+func TestLoad(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, []byte(`[{"client_id":"wiki"}]`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, values := range map[string][]string{
+		"DOOR_URL":                {"", "forum.example", "https://forum.example/path", "https://u:p@forum.example", "ftp://x"},
+		"AGEGATE_URL":             {"", "age.example"},
+		"AGEGATE_API_KEY":         {"", "secret-value"},
+		"AGEGATE_REDIRECT_SECRET": {"", "secret-value", strings.Replace(testSecret, "test", "live", 1)},
+		"DOOR_UPSTREAM":           {"localhost:80", "http://localhost/x"},
+		"DOOR_AGE":                {"12", "100", "x"},
+		"DOOR_KEEP":               {"1s", "24"},
+		"DOOR_OUTAGE":             {"open"},
+		"DOOR_NEED":               {"adult", "GET"},
+		"DOOR_FREE":               {"/a b", "get /x"},
+		"DOOR_LIMIT":              {"0", "-1"},
+		"DOOR_EXIT":               {"javascript:alert(1)", "/out"},
+		"DOOR_KEYS":               {"c2VjcmV0LXZhbHVl"},
+		"DOOR_KEYS_FILE":          {"/nowhere/at/all"},
+		"DOOR_CLIENTS_FILE":       {"/nowhere/at/all", file},
+		"DOOR_SIGNING_KEYS_FILE":  {"/nowhere/at/all", file},
+	} {
+		for _, value := range values {
+			_, err := Load(settings(map[string]string{name: value}))
+			if err == nil || !strings.Contains(err.Error(), name) {
+				t.Errorf("%s=%q: %v", name, value, err)
+			}
+			if err != nil && strings.Contains(err.Error(), "secret-value") {
+				t.Errorf("%s: the error has the value", name)
+			}
+		}
+	}
+	_, err := Load(settings(map[string]string{"DOOR_AGE": "x", "DOOR_KEEP": "x"}))
+	if err == nil || !strings.Contains(err.Error(), "DOOR_AGE") || !strings.Contains(err.Error(), "DOOR_KEEP") {
+		t.Errorf("not all errors: %v", err)
+	}
+}
+
+func TestRules(t *testing.T) {
+	t.Parallel()
+	d := newTestDoor(t, map[string]string{"DOOR_NEED": "/adult, POST /forum", "DOOR_FREE": "/adult/help, OPTIONS /"})
+	for request, want := range map[string]bool{
+		"GET /": false, "GET /adult": true, "GET /adult/x": true, "GET /ADULT/x": true, "HEAD /adult": true,
+		"GET /adults": false, "GET /adult/help": false, "GET /adult/help/x": false, "GET /adult/HELP": true,
+		"GET /forum/1": false, "POST /forum/1": true, "OPTIONS /adult": false, "GET /caf%C3%A9": false,
+		"GET /x?next=/../adult": false, "GET /x/../adult": true, "GET /x%2F..%2Fadult": true, "GET //adult": true, "GET ": true,
+	} {
+		method, target, _ := strings.Cut(request, " ")
+		if got := d.cfg.needsPass(method, target); got != want {
+			t.Errorf("%s: needs a pass: %v", request, got)
+		}
+	}
+}
+
+// TestPages: every language has every text; a page asks nothing of anybody else.
+func TestPages(t *testing.T) {
+	t.Parallel()
+	d := newTestDoor(t, map[string]string{"DOOR_NAME": `<Forum> "&"`, "DOOR_EXIT": "https://elsewhere.example/"})
+	if len(d.pages.tags) != 12 {
+		t.Errorf("languages: %v", d.pages.tags)
+	}
+	for _, tag := range d.pages.tags {
+		for key := range d.pages.texts["en"] {
+			if d.pages.texts[tag][key] == "" {
+				t.Errorf("%s has no %q", tag, key)
+			}
+		}
+		for _, page := range []string{"check", "onward", "failed", "expired", "busy", "unavailable", "unchecked"} {
+			w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil)
+			r.Header.Set("Accept-Language", tag)
+			d.pages.show(w, r, http.StatusOK, view{Page: page, To: `/"><script>`})
+			body := w.Body.String()
+			if w.Header().Get("Content-Language") != tag || strings.Contains(body, "<script>") ||
+				strings.Contains(body, "<Forum>") || strings.Contains(body, "{") && !strings.Contains(body, pageCSS) {
+				t.Errorf("%s, %s:\n%s", tag, page, body)
+			}
+			for _, part := range []string{`src=`, `<link`, `url(`} {
+				if strings.Contains(body, part) {
+					t.Errorf("%s, %s: the page has %s", tag, page, part)
+				}
+			}
+			policy := w.Header().Get("Content-Security-Policy")
+			if !strings.Contains(body, "<style>"+pageCSS+"</style>") || !strings.HasPrefix(policy, "default-src 'none'; style-src 'sha256-") {
+				t.Errorf("%s, %s: policy %s", tag, page, policy)
+			}
+		}
+	}
+}
+
+// TestSlowGateway: a visitor does not wait for ever, and is not let in.
+func TestSlowGateway(t *testing.T) {
+	t.Parallel()
+	release := make(chan struct{})
+	gateway := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
+	defer gateway.Close()
+	defer close(release)
+	d := newTestDoor(t, map[string]string{"AGEGATE_URL": gateway.URL})
+	d.patience = 50 * time.Millisecond
+	w := httptest.NewRecorder()
+	d.ServeHTTP(w, httptest.NewRequest(http.MethodPost, Prefix+"begin", nil))
+	if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" || len(w.Result().Cookies()) != 0 {
+		t.Errorf("%d, cookies %v", w.Code, w.Result().Cookies())
+	}
+}
+
+func TestNetworks(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ remote, forwarded, want string }{
+		{"203.0.113.9:1", "", "203.0.113.9/32"},
+		{"203.0.113.9:1", "198.51.100.1", "203.0.113.9/32"}, // no proxy of ours
+		{"127.0.0.1:1", "192.0.2.1, 198.51.100.1", "198.51.100.1/32"},
+		{"10.0.0.2:1", "2001:db8:1:2:3::4", "2001:db8:1:2::/64"},
+		{"[::1]:1", "::ffff:198.51.100.1", "198.51.100.1/32"},
+		{"127.0.0.1:1", "unknown", "127.0.0.1/32"},
+	} {
+		r := httptest.NewRequest(http.MethodGet, "/", nil)
+		r.RemoteAddr = tt.remote
+		if tt.forwarded != "" {
+			r.Header.Set("X-Forwarded-For", tt.forwarded)
+		}
+		if got := networkOf(r).String(); got != tt.want {
+			t.Errorf("%s for %q is of %s, want %s", tt.remote, tt.forwarded, got, tt.want)
+		}
+	}
+}
+
+func TestMetrics(t *testing.T) {
+	t.Parallel()
+	d := newTestDoor(t, nil)
+	d.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, Prefix+"auth", nil))
+	w := httptest.NewRecorder()
+	d.Metrics().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	if !strings.Contains(w.Body.String(), `door_requests_total{outcome="robot"} 1`) {
+		t.Error(w.Body)
+	}
+}
+
+// BenchmarkPass compares the door's word about a visitor with a pass with a bare
+// answer, both over HTTP.
+func BenchmarkPass(b *testing.B) {
+	d := newTestDoor(b, map[string]string{"DOOR_URL": "http://forum.example"})
+	w := httptest.NewRecorder()
+	d.givePass(w, pass{At: time.Now().Unix()})
+	bare := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
+	for name, handler := range map[string]http.Handler{"door": d, "bare": bare} {
+		b.Run(name, func(b *testing.B) {
+			server := httptest.NewServer(handler)
+			defer server.Close()
+			var times []time.Duration
+			for b.Loop() {
+				req, err := http.NewRequestWithContext(b.Context(), http.MethodGet, server.URL+Prefix+"auth", nil)
+				if err != nil {
+					b.Fatal(err)
+				}
+				req.Header.Set("X-Forwarded-Uri", "/page")
+				req.AddCookie(w.Result().Cookies()[0])
+				began := time.Now()
+				res, err := http.DefaultClient.Do(req)
+				if err != nil || res.StatusCode != http.StatusOK {
+					b.Fatal(res, err)
+				}
+				_, _ = io.Copy(io.Discard, res.Body)
+				_ = res.Body.Close()
+				times = append(times, time.Since(began))
+			}
+			slices.Sort(times)
+			b.ReportMetric(float64(times[len(times)*99/100].Microseconds()), "p99-µs")
+		})
+	}
+}

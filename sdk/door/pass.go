@@ -1,0 +1,87 @@
+package door
+
+import (
+	"fmt"
+	"net/http"
+	"time"
+)
+
+// pass says that a browser passed a check at a time, and nothing about whom.
+type pass struct {
+	At        int64 `json:"a"`           // in Unix seconds
+	Unchecked bool  `json:"u,omitempty"` // given without a check, during an outage
+}
+
+// visit is the session that a browser has open, and where it wants to go.
+type visit struct {
+	Session string  `json:"s"`
+	URL     string  `json:"u"`           // of the hosted page
+	To      string  `json:"t"`           // on the site
+	Begun   []int64 `json:"b,omitempty"` // when the browser began sessions, in Unix seconds
+}
+
+// outagePass is how long a pass without a check lasts.
+const outagePass = 10 * time.Minute
+
+const (
+	passCookie  = "door"
+	visitCookie = "door-visit"
+	visitLife   = 24 * time.Hour // a document check may stay open as long
+)
+
+// passPurpose binds passes to the site, the target age and the mode.
+func (d *Door) passPurpose() string {
+	return fmt.Sprintf("pass %s %d %t", d.cfg.URL, d.cfg.Age, d.cfg.Live())
+}
+
+func (d *Door) visitPurpose() string { return "visit " + d.passPurpose() }
+
+// pass returns the browser's pass, if it is valid.
+func (d *Door) pass(r *http.Request) (p pass, ok bool) {
+	for _, c := range r.CookiesNamed(d.cookieName(passCookie)) {
+		if d.seal.open(d.passPurpose(), c.Value, &p) == nil && d.now().Before(d.passEnd(p)) {
+			return p, true
+		}
+	}
+	return pass{}, false
+}
+
+func (d *Door) passEnd(p pass) time.Time {
+	keep := d.cfg.Keep
+	if p.Unchecked {
+		keep = outagePass
+	}
+	return time.Unix(p.At, 0).Add(keep)
+}
+
+func (d *Door) givePass(w http.ResponseWriter, p pass) {
+	d.setCookie(w, passCookie, d.seal.seal(d.passPurpose(), p), d.passEnd(p).Sub(d.now()))
+}
+
+func (d *Door) visit(r *http.Request) (v visit) {
+	for _, c := range r.CookiesNamed(d.cookieName(visitCookie)) {
+		if d.seal.open(d.visitPurpose(), c.Value, &v) == nil {
+			return v
+		}
+	}
+	return visit{}
+}
+
+func (d *Door) setVisit(w http.ResponseWriter, v visit) {
+	d.setCookie(w, visitCookie, d.seal.seal(d.visitPurpose(), v), visitLife)
+}
+
+// cookieName has the prefix that keeps other hosts from setting the cookie.
+func (d *Door) cookieName(name string) string {
+	if d.cfg.URL.Scheme == "https" {
+		return "__Host-" + name
+	}
+	return name
+}
+
+func (d *Door) setCookie(w http.ResponseWriter, name, value string, life time.Duration) {
+	http.SetCookie(w, &http.Cookie{
+		Name: d.cookieName(name), Value: value, Path: "/", MaxAge: int(life.Seconds()),
+		Secure: d.cfg.URL.Scheme == "https", HttpOnly: true, SameSite: http.SameSiteLaxMode,
+	})
+}

@@ -1,0 +1,125 @@
+package door
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"time"
+
+	agegate "github.com/agegate/agegate/sdk/go"
+)
+
+// reopenable is how long after a pass the gateway sends the browser that passed
+// back once more.
+const reopenable = 15 * time.Minute
+
+// begin is the button of the door's page: the only request that creates a session.
+func (d *Door) begin(w http.ResponseWriter, r *http.Request) {
+	v := d.visit(r)
+	v.To = localTarget(r.PostFormValue("to"))
+	ctx, cancel := context.WithTimeout(r.Context(), d.patience)
+	defer cancel()
+	if d.stillOpen(ctx, v) {
+		d.metrics.sessions.WithLabelValues("reused").Inc()
+		d.lead(w, r, v)
+		return
+	}
+	now := d.now()
+	v.Begun = slices.DeleteFunc(v.Begun, func(at int64) bool { return now.Sub(time.Unix(at, 0)) >= limitWindow })
+	if len(v.Begun) >= d.cfg.Limits.Browser || !d.limiter.take(d.cfg.Limits, networkOf(r), now) {
+		d.metrics.sessions.WithLabelValues("limited").Inc()
+		w.Header().Set("Retry-After", "1800")
+		d.pages.show(w, r, http.StatusTooManyRequests, view{Page: "busy", To: v.To})
+		return
+	}
+	created, err := d.gateway.CreateSession(ctx, agegate.CreateSessionRequest{
+		TargetAge: d.cfg.Age, SuccessURL: d.cfg.URL.String() + Prefix + "return", CancelURL: d.cfg.URL.String() + Prefix + "cancel",
+	}, agegate.CreateSessionParams{IdempotencyKey: agegate.NewIdempotencyKey()})
+	if err != nil {
+		d.metrics.sessions.WithLabelValues("failed").Inc()
+		d.log.ErrorContext(ctx, "no session was created", "error", err)
+		d.outage(w, r, v, err)
+		return
+	}
+	d.metrics.sessions.WithLabelValues("created").Inc()
+	v.Session, v.URL, v.Begun = created.SessionID, created.VerificationURL, append(v.Begun, now.Unix())
+	d.lead(w, r, v)
+}
+
+// stillOpen reports whether the hosted page of the browser's session still leads
+// somewhere.
+func (d *Door) stillOpen(ctx context.Context, v visit) bool {
+	if v.Session == "" {
+		return false
+	}
+	status, err := d.gateway.GetSessionStatus(ctx, v.Session)
+	return err == nil && (status.Status == agegate.SessionStatusPending ||
+		status.Status == agegate.SessionStatusPassed && d.now().Sub(time.Time(status.StatusAt)) < reopenable)
+}
+
+// lead sends the browser to the hosted page. It is not a redirect, because the
+// policy of the page with the form would have to name the gateway's address.
+func (d *Door) lead(w http.ResponseWriter, r *http.Request, v visit) {
+	d.setVisit(w, v)
+	w.Header().Set("Refresh", "0; url="+v.URL)
+	d.pages.show(w, r, http.StatusOK, view{Page: "onward", URL: v.URL})
+}
+
+// outage answers a visitor whom the gateway cannot check. If the owner allows it,
+// he goes on without a check, but not because the gateway refused the request.
+func (d *Door) outage(w http.ResponseWriter, r *http.Request, v visit, err error) {
+	var refused *agegate.Error
+	if d.cfg.Allow && (!errors.As(err, &refused) || refused.Status >= http.StatusInternalServerError) {
+		d.metrics.passes.WithLabelValues("unchecked").Inc()
+		d.givePass(w, pass{At: d.now().Unix(), Unchecked: true})
+		d.pages.show(w, r, http.StatusOK, view{Page: "unchecked", URL: d.destination(v.To)})
+		return
+	}
+	w.Header().Set("Retry-After", "60")
+	d.pages.show(w, r, http.StatusServiceUnavailable, view{Page: "unavailable", To: v.To})
+}
+
+// back is the success URL. A pass needs the token of the session that this browser
+// began, and the gateway's word that it is PASSED.
+func (d *Door) back(w http.ResponseWriter, r *http.Request) {
+	v := d.visit(r)
+	if v.Session == "" {
+		d.refuseReturn(w, r, v, "this browser has no session open")
+		return
+	}
+	proof := agegate.VerifyRedirect(r.URL.RawQuery, v.Session, d.cfg.Secrets...)
+	ctx, cancel := context.WithTimeout(r.Context(), d.patience)
+	defer cancel()
+	status, err := d.gateway.GetSessionStatus(ctx, v.Session)
+	switch {
+	case err != nil:
+		d.log.ErrorContext(ctx, "no status", "error", err)
+		w.Header().Set("Retry-After", "60")
+		d.pages.show(w, r, http.StatusServiceUnavailable, view{Page: "unavailable", To: v.To})
+	case status.Status != agegate.SessionStatusPassed:
+		d.refuseReturn(w, r, v, "the session is not PASSED")
+	case proof != nil:
+		d.refuseReturn(w, r, v, "the session is PASSED, but the token does not verify: "+
+			"it is old or forged, or AGEGATE_REDIRECT_SECRET or the clock is wrong")
+	default:
+		d.metrics.passes.WithLabelValues("checked").Inc()
+		d.givePass(w, pass{At: time.Time(status.StatusAt).Unix()}) // repeated, the return gives the same pass
+		d.setVisit(w, visit{Begun: v.Begun})
+		w.Header().Set("Referrer-Policy", "no-referrer")
+		w.Header().Set("Cache-Control", "no-store")
+		http.Redirect(w, r, d.destination(v.To), http.StatusSeeOther)
+	}
+}
+
+func (d *Door) refuseReturn(w http.ResponseWriter, r *http.Request, v visit, why string) {
+	d.metrics.passes.WithLabelValues("refused").Inc()
+	d.log.WarnContext(r.Context(), "a return gave no pass", "why", why)
+	d.pages.show(w, r, http.StatusForbidden, view{Page: "expired", To: localTarget(v.To)})
+}
+
+// cancelled is the cancel URL, where the gateway's page for visitors who did not
+// pass leads.
+func (d *Door) cancelled(w http.ResponseWriter, r *http.Request) {
+	d.pages.show(w, r, http.StatusForbidden, view{Page: "failed", To: localTarget(d.visit(r).To)})
+}
