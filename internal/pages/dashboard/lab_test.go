@@ -77,6 +77,9 @@ func TestLab(t *testing.T) {
 			"": {
 				"6.0\u202f%", "3 of 50 pictures", "2.1 to 16.2\u202f%", "110 of 110 pictures", "AGEGATE_AGE_MARGIN=7<",
 				"margin of 7.5 years",
+				// Of those of 13 to 17, one year less and more.
+				">12.0\u202f%</td><td class=\"number\" data-label=\"Chosen\">6.0\u202f%<",
+				"data-label=\"One year more\">2.0\u202f%<",
 				"8 is the smallest margin with which at most 5\u202f% of those aged 13 to 17 pass", "Utopians &lt;b&gt;",
 			},
 			"?target=18&margin=0": {"AGEGATE_AGE_MARGIN=0<", "35 of 50 pictures"},
@@ -90,6 +93,11 @@ func TestLab(t *testing.T) {
 				if !strings.Contains(body, text) {
 					t.Errorf("%q: the page has no %q", query, text)
 				}
+			}
+			// For each of five target ages, three ranges of ages.
+			years := regexp.MustCompile(`(?s)data-testid="years".*?</table>`).FindString(body)
+			if rows := strings.Count(years, "<tr><td"); rows != 15 {
+				t.Errorf("%q: %d rows about a year more or less, want 15", query, rows)
 			}
 			seen := regexp.MustCompile(`(?s)data-testid="seen".*`).FindString(body)
 			for _, text := range []string{">2\u202f000<", ">475<", "23.8\u202f%", ">25<"} {

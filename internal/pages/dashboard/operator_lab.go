@@ -46,7 +46,8 @@ const (
 const maxFalse = .05
 
 func (p *Pages) lab() desk.Feature {
-	keys := []string{"lab.problem.target", "lab.problem.margin", "lab.share", "lab.range"}
+	keys := []string{"lab.problem.target", "lab.problem.margin", "lab.share", "lab.range", "lab.year_0", "lab.year_1",
+		"lab.year_2"}
 	for _, why := range []LabGap{LabOff, LabMissing, LabOther, LabBroken, LabElsewhere} {
 		keys = append(keys, "lab.gap."+string(why))
 	}
@@ -71,6 +72,7 @@ type labView struct {
 	BestShare      labShare
 	Bands          []labBand
 	Below          []labBand // the five ages below the target, one by one
+	Years          []labYear
 	Chart          labChart
 	Curve          *curve.Curve
 	Seen           []seenView
@@ -92,6 +94,16 @@ type labBand struct {
 	Ages string
 	labShare
 }
+
+// labYear is a row about a margin one year smaller or larger: the shares of an age
+// range that pass a target at the chosen margin less one, at it, and at it and one.
+type labYear struct {
+	Target int
+	Shares [3]labShare
+}
+
+// yearTargets are the target ages of which labYears are shown.
+var yearTargets = []int{13, 15, 16, 18, 21}
 
 // seenView shows live sessions of one target age.
 type seenView struct {
@@ -165,6 +177,15 @@ func (v *labView) fill(running float64) {
 	}
 	for years := v.Target - 5; years < v.Target; years++ {
 		v.Below = append(v.Below, labBand{strconv.Itoa(years), v.share(years, years, v.Cutoff)})
+	}
+	for _, target := range yearTargets {
+		for _, ages := range bandsOf(target)[1:4] {
+			row := labYear{Target: target}
+			for i := range row.Shares {
+				row.Shares[i] = v.share(ages[0], ages[1], target+v.Margin-1+i)
+			}
+			v.Years = append(v.Years, row)
+		}
 	}
 	v.Chart = v.chart(running)
 }
