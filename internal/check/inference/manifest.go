@@ -77,7 +77,7 @@ func ReadManifest(dir string) (Manifest, error) {
 		}
 		file, ok := m.Models[role]
 		if !ok {
-			return m, fmt.Errorf("%s names no file for the role %q", ManifestName, role)
+			return m, fmt.Errorf("%w (%s names no file for the role %q)", ErrMissing, ManifestName, role)
 		}
 		for name := range outputs {
 			if _, ok := file.Outputs[name]; !ok {

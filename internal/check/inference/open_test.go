@@ -83,7 +83,7 @@ func TestOpenRefuses(t *testing.T) {
 			os.Remove(filepath.Join(dir, "liveness.onnx"))
 			os.WriteFile(filepath.Join(dir, "liveness.onnx"), []byte("other"), 0o600)
 		}, false, "SHA-256 differs"},
-		{"role unfilled", func(_ string, m *inference.Manifest) { delete(m.Models, inference.Mesh) }, false,
+		{"role unfilled", func(_ string, m *inference.Manifest) { delete(m.Models, inference.Mesh) }, true,
 			`no file for the role "mesh"`},
 		{"file elsewhere", func(_ string, m *inference.Manifest) { m.Runtime.Path = "../lib.so" }, false,
 			"leaves the models directory"},
