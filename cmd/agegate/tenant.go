@@ -69,6 +69,7 @@ func settingFlags(flags *pflag.FlagSet, c *tenant.Changes) {
 	text(&c.TermsURL, "terms-url", "terms in the page's footer (default: the gateway's)")
 	text(&c.ReviewURL, "review-url", "where a refused shopper asks for a review, shown after a refusal")
 	flag(&c.DocumentCheck, "document-check", "offer a document check after an age refusal")
+	flag(&c.DocumentOnly, "document-only", "let shoppers show a document instead of estimating their age")
 	list(&c.DocumentWays, "document-ways", "ways of the document check: wallet, photo (default: all that the gateway has)")
 	flag(&c.WalletPID, "wallet-pid", "ask wallets also for identification data (PID) where there is no proof of age")
 	flag(&c.AgeVisibility, "age-visibility", "store the estimates of consenting shoppers")
@@ -236,6 +237,7 @@ type listedTenant struct {
 	CancelURL     string    `json:"cancel_url"`
 	WebhookURL    string    `json:"webhook_url"`
 	DocumentCheck bool      `json:"document_check"`
+	DocumentOnly  bool      `json:"document_only"`
 	DocumentWays  []string  `json:"document_ways"` // empty: all
 	WalletPID     bool      `json:"wallet_pid"`
 	AgeVisibility bool      `json:"age_visibility"`
@@ -269,7 +271,7 @@ func (op operator) listed(ctx context.Context) ([]listedTenant, error) {
 		}
 		for _, t := range page {
 			listed = append(listed, listedTenant{
-				t.ID, t.Name, t.SuccessURL, t.CancelURL, t.WebhookURL, t.DocumentCheck, append([]string{}, t.DocumentWays...),
+				t.ID, t.Name, t.SuccessURL, t.CancelURL, t.WebhookURL, t.DocumentCheck, t.DocumentOnly, append([]string{}, t.DocumentWays...),
 				t.WalletPID, t.AgeVisibility,
 				t.Links.PrivacyURL, t.Links.HelpURL, t.Links.TermsURL, t.Links.ReviewURL,
 				t.FreeChecks, t.TestCap, append([]string{}, t.Languages...), t.AlertBelow, credits[t.ID], t.Disabled,

@@ -48,7 +48,7 @@ func spareProcessor(turns int) {
 func (a *App) openEstimator(cfg config.Config) (e estimator, err error) {
 	if cfg.Estimator == config.EstimatorOff {
 		a.lab.Why = dashboard.LabOff
-		a.log.Warn("the estimator is off: live sessions cannot be verified")
+		a.log.Warn("the estimator is off: only tenants with --document-only can verify live sessions, by wallet")
 		return e, nil
 	}
 	pool, err := inference.Open(cfg.ModelsDir, cfg.InferenceWorkers)

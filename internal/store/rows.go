@@ -28,6 +28,7 @@ type tenantRow struct {
 	CancelURL     string
 	WebhookURL    string
 	DocumentCheck bool
+	DocumentOnly  bool
 	DocumentWays  []string `gorm:"serializer:words"`
 	WalletPID     bool     `gorm:"column:wallet_pid"`
 	AgeVisibility bool

@@ -24,7 +24,7 @@ import (
 // Estimators.
 const (
 	EstimatorONNX = "onnx" // models run in process
-	EstimatorOff  = "off"  // live pages say that the check is unavailable
+	EstimatorOff  = "off"  // live pages without a document say that the check is unavailable
 )
 
 // Roles: the parts of the gateway that a process runs.

@@ -18,8 +18,8 @@ func (e *examiner) models(context.Context) {
 		e.ok(check, "not needed by the role "+e.Config.Role)
 		return
 	case e.Config.Estimator == config.EstimatorOff:
-		e.warn(check, "the estimator is off: live sessions cannot be verified",
-			"set AGEGATE_ESTIMATOR=onnx, unless this is for tests alone")
+		e.warn(check, "the estimator is off: only tenants with --document-only can verify live sessions",
+			"set AGEGATE_ESTIMATOR=onnx, unless the gateway is for tests or for wallets alone")
 		return
 	}
 	pool, err := inference.Open(e.Config.ModelsDir, 1)

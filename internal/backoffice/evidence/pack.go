@@ -78,7 +78,7 @@ func (s *Service) statement(r Request, of tenant.Tenant, entries log) statement 
 	if len(v.Languages) == 0 {
 		v.Languages = tenant.Languages
 	}
-	if of.DocumentCheck {
+	if of.OffersDocument() {
 		for _, way := range s.about.DocumentWays {
 			if of.Allows(string(way)) {
 				v.Ways = append(v.Ways, string(way))

@@ -57,6 +57,7 @@ type settingsView struct {
 	Links     []urlView
 	Document  bool
 	Ways      string // of the document check, see waysOf
+	Only      bool   // no estimates
 	Age       bool
 	Languages []languageView // those offered, the default first
 	Brand     brandView
@@ -81,7 +82,7 @@ func (p *Pages) showSettings(r *desk.Request) error {
 	}
 	t := r.Tenant
 	v := &settingsView{
-		URLs: urlViews(t), Document: t.DocumentCheck, Ways: waysOf(t), Age: t.AgeVisibility,
+		URLs: urlViews(t), Document: t.OffersDocument(), Only: t.DocumentOnly, Ways: waysOf(t), Age: t.AgeVisibility,
 		Brand: brandViewOf(t, look), Edit: editView{
 			r.Editing(urlsPath), r.Editing(documentPath), r.Editing(agePath), r.Editing(languagesPath), r.Editing(brandingPath),
 		},
@@ -159,9 +160,10 @@ var switches = []switchSetting{
 		path: documentPath, points: 4,
 		form: switchForm("document_check", desk.Field{Name: "ways", Kind: "select", Hint: true,
 			Options: append([]string{allWays}, tenant.DocumentWays...)},
-			desk.Field{Name: "pid", Kind: "checkbox", Hint: true}),
+			desk.Field{Name: "pid", Kind: "checkbox", Hint: true}, desk.Field{Name: "only", Kind: "checkbox", Hint: true}),
 		begin: func(t tenant.Tenant) []string {
-			return []string{"on", checked(t.DocumentCheck), "ways", waysOf(t), "pid", checked(t.WalletPID)}
+			return []string{"on", checked(t.DocumentCheck), "ways", waysOf(t), "pid", checked(t.WalletPID),
+				"only", checked(t.DocumentOnly)}
 		},
 		set: func(f *desk.FormView, c *tenant.Changes) {
 			ways := []string{f.Value("ways")}
@@ -171,6 +173,7 @@ var switches = []switchSetting{
 			c.DocumentCheck = new(f.Checked("on"))
 			c.DocumentWays = &ways
 			c.WalletPID = new(f.Checked("pid"))
+			c.DocumentOnly = new(f.Checked("only"))
 		},
 	},
 	{

@@ -16,7 +16,7 @@ type documentView struct {
 	layout
 	exit
 	TargetAge int
-	Preferred bool          // the shopper chose a document instead of the camera
+	Preferred bool          // no camera check came before, by the shopper's or the tenant's choice
 	Ways      []session.Way // if empty, the check can only be declined
 	Refused   wallet.Reason // of the last document; empty if there was none
 	UsedUp    bool          // no camera time is left for documents
@@ -69,7 +69,7 @@ func (p *Pages) allowsWallet(v visit) bool {
 // choices are the ways of the document check that a session may take instead of
 // the camera check, or after it; none if the tenant has the document check off.
 func (p *Pages) choices(c echo.Context, v visit) ([]session.Way, error) {
-	if !v.tenant.DocumentCheck {
+	if !v.tenant.OffersDocument() {
 		return nil, nil
 	}
 	return p.ways(c, v)

@@ -66,6 +66,9 @@ func goldenScreens() map[string]goldenScreen {
 		"intro-choice": {screen: "intro", view: func() view {
 			return &introView{layout: live, exit: shop, TargetAge: 18, Prefer: preferBoth}
 		}},
+		"intro-document-only": {screen: "intro", view: func() view {
+			return &introView{layout: live, exit: shop, TargetAge: 18, DocumentOnly: true, Prefer: preferBoth}
+		}},
 		"intro-camera-off": {screen: "intro", view: func() view {
 			return &introView{layout: test, exit: exit{Merchant: "Shop"}, TargetAge: 18, CameraOff: true}
 		}},

@@ -14,6 +14,8 @@ type introView struct {
 	TargetAge int
 	Consents  bool // the shopper will be asked whether to share the estimate
 	CameraOff bool // only forced outcomes work
+	// DocumentOnly says that a document is shown and no estimate made.
+	DocumentOnly bool
 	// Prefer is the text about the choice of a document instead of the camera:
 	// intro.prefer.<Prefer>. Empty if there is no choice.
 	Prefer string
@@ -31,7 +33,8 @@ const (
 func (p *Pages) showIntro(c echo.Context, v visit, l layout) error {
 	view := &introView{
 		layout: l, exit: exitOf(v), TargetAge: v.sess.TargetAge,
-		Consents: v.tenant.AgeVisibility, CameraOff: p.cfg.NewCapture == nil,
+		Consents: v.tenant.AgeVisibility && !v.tenant.DocumentOnly, DocumentOnly: v.tenant.DocumentOnly,
+		CameraOff: p.cfg.NewCapture == nil && !v.tenant.DocumentOnly,
 	}
 	if !view.CameraOff {
 		ways, err := p.choices(c, v)
@@ -59,7 +62,7 @@ func preferOf(ways []session.Way) string {
 func (p *Pages) start(c echo.Context, v visit) error {
 	switch choice := c.FormValue("choice"); choice {
 	case "", "camera":
-		if p.screenOf(v) == screenIntro {
+		if p.screenOf(v) == screenIntro && !v.tenant.DocumentOnly {
 			if err := p.claim(c, &v); err != nil {
 				return err
 			}
@@ -75,13 +78,16 @@ func (p *Pages) start(c echo.Context, v visit) error {
 }
 
 // preferDocument opens the document check instead of the camera check. It changes
-// nothing if that is no longer possible; the page that follows shows why.
+// nothing if that is no longer possible; the page that follows shows why. If the
+// tenant takes documents only, it opens even if no way is available: there the
+// shopper can decline.
 func (p *Pages) preferDocument(c echo.Context, v *visit) error {
-	if p.cfg.NewCapture == nil || p.screenOf(*v) != screenIntro && !p.capturable(*v) {
+	only := v.tenant.DocumentOnly
+	if p.cfg.NewCapture == nil && !only || p.screenOf(*v) != screenIntro && !p.capturable(*v) {
 		return nil
 	}
 	ways, err := p.choices(c, *v)
-	if err != nil || len(ways) == 0 {
+	if err != nil || len(ways) == 0 && !only {
 		return err
 	}
 	if err := p.claim(c, v); err != nil || !v.owner {

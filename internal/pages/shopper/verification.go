@@ -54,6 +54,8 @@ func (p *Pages) openScreen(v visit) screen {
 		return screenElsewhere
 	case v.sess.DocumentOpen():
 		return screenDocument
+	case v.tenant.DocumentOnly:
+		return screenIntro
 	case begun && v.sess.AttemptsLeft() == 0:
 		return screenUsedUp
 	case p.cfg.NewCapture == nil && v.sess.Livemode:
@@ -67,10 +69,14 @@ func (p *Pages) openScreen(v visit) screen {
 	}
 }
 
+// withoutCamera reports whether no camera check can follow: a document check is
+// open, or the tenant takes no estimates.
+func withoutCamera(v visit) bool { return v.sess.DocumentOpen() || v.tenant.DocumentOnly }
+
 // stepsOf is how many steps lead to the result of a visit's camera check: the
 // introduction, consent if the tenant asks for it, and the camera.
 func stepsOf(v visit) int {
-	if v.tenant.AgeVisibility {
+	if v.tenant.AgeVisibility && !v.tenant.DocumentOnly {
 		return 3
 	}
 	return 2
@@ -229,8 +235,9 @@ type fallbackView struct {
 func (p *Pages) layoutOf(v visit) layout {
 	test := !v.sess.Livemode
 	forcible := test && p.status(v) == session.StatusPending
-	return layout{look: lookOf(v), Path: v.path, Test: test, Forcible: forcible, Spoofable: forcible &&
-		!v.sess.DocumentOpen()}
+	return layout{
+		look: lookOf(v), Path: v.path, Test: test, Forcible: forcible, Spoofable: forcible && !withoutCamera(v),
+	}
 }
 
 // consent answers POST /v/{token}/consent: whether the estimate may be shared.

@@ -132,7 +132,7 @@ func (m *machine) attempt(t *rapid.T) {
 		expect(t, err, fault.Gone)
 	case s.Attempts >= session.MaxAttempts:
 		expect(t, err, fault.TooMany)
-	case s.DocumentOpenedAt != nil:
+	case !m.films(s.model):
 		expect(t, err, fault.Gone)
 	default:
 		ok(t, err)
@@ -172,7 +172,7 @@ func (m *machine) useUp(t *rapid.T) {
 	case m.refused(t, s, err):
 	case s.Attempts < session.MaxAttempts:
 		ok(t, err)
-	case s.DocumentOpenedAt != nil:
+	case !m.films(s):
 		expect(t, err, fault.Gone)
 	default:
 		ok(t, err)
@@ -184,7 +184,7 @@ func (m *machine) useUp(t *rapid.T) {
 // spend starts all attempts that are left, which single steps seldom do.
 func (m *machine) spend(t *rapid.T) {
 	s, row := m.pick(t)
-	if m.tenant.Disabled || !s.open(m.now) || s.DocumentOpenedAt != nil {
+	if m.tenant.Disabled || !s.open(m.now) || !m.films(s) {
 		t.Skip("no attempt can begin")
 	}
 	for ; s.Attempts < session.MaxAttempts; s.Attempts++ {
@@ -193,9 +193,12 @@ func (m *machine) spend(t *rapid.T) {
 	}
 }
 
+// films reports whether a camera check can go on.
+func (m *machine) films(s *model) bool { return s.DocumentOpenedAt == nil && !m.tenant.DocumentOnly }
+
 // fallBack ends a camera check whose cutoff is not met.
 func (m *machine) fallBack(s *model) {
-	if !m.tenant.DocumentCheck {
+	if !m.tenant.OffersDocument() {
 		m.end(s, session.StatusFallback)
 		return
 	}
@@ -207,14 +210,15 @@ func (m *machine) fallBack(s *model) {
 // goWithout lets a shopper, here or on the phone, continue without the camera.
 func (m *machine) goWithout(t *rapid.T) {
 	s := m.socket(t)
-	m.resolve(t, s.model, s.replica, s.view, session.NoEstimate(s.claim()), s.entitled() && s.DocumentOpenedAt == nil)
+	m.resolve(t, s.model, s.replica, s.view, session.NoEstimate(s.claim()), s.entitled() && m.films(s.model))
 }
 
 // preferDocument lets a shopper, here or on the phone, choose a document instead of
 // the camera. This never ends a session.
 func (m *machine) preferDocument(t *rapid.T) {
 	s := m.socket(t)
-	applies := s.entitled() && s.DocumentOpenedAt == nil && s.Attempts == 0 && m.tenant.DocumentCheck
+	first := m.tenant.DocumentCheck && s.Attempts == 0 || m.tenant.DocumentOnly
+	applies := s.entitled() && s.DocumentOpenedAt == nil && first
 	m.resolve(t, s.model, s.replica, s.view, session.PreferDocument(s.claim()), applies)
 }
 
@@ -223,7 +227,7 @@ func (m *machine) strike(t *rapid.T) {
 	after, err := s.replica.sessions.Strike(context.Background(), s.view, s.claim())
 	switch {
 	case m.refused(t, s.model, err):
-	case !s.entitled() || s.DocumentOpenedAt != nil:
+	case !s.entitled() || !m.films(s.model):
 		expect(t, err, fault.Gone)
 	default:
 		ok(t, err)
@@ -250,7 +254,7 @@ func (m *machine) verdict(t *rapid.T) {
 		Result: rapid.SampledFrom([]session.Result{session.ResultVerified, session.ResultFallback}).Draw(t, "result"),
 		Source: session.SourceCamera, Estimate: &years, Claim: s.claim(),
 	}
-	m.resolve(t, s.model, s.replica, s.view, v, s.entitled() && s.DocumentOpenedAt == nil)
+	m.resolve(t, s.model, s.replica, s.view, v, s.entitled() && m.films(s.model))
 }
 
 func (m *machine) force(t *rapid.T) {
@@ -260,7 +264,7 @@ func (m *machine) force(t *rapid.T) {
 			session.ResultSpoof}).Draw(t, "result"),
 		Source: session.SourceForced,
 	}
-	m.resolve(t, s, m.replica(t), row, v, s.DocumentOpenedAt == nil || v.Result != session.ResultSpoof)
+	m.resolve(t, s, m.replica(t), row, v, m.films(s) || v.Result != session.ResultSpoof)
 }
 
 // endDocument ends a document check with a result or by the shopper's refusal.
@@ -375,7 +379,7 @@ func (m *machine) resolve(t *rapid.T, s *model, at replica, row session.Session,
 		if v.Way != "" {
 			s.DocumentWay = v.Way
 		}
-		if v.Result == session.ResultFallback && s.DocumentOpenedAt == nil {
+		if v.Result == session.ResultFallback && (m.films(s) || v.Preferred) {
 			m.fallBack(s)
 			s.DocumentPreferred = v.Preferred
 		} else {

@@ -221,9 +221,10 @@ func (m *machine) wait(t *rapid.T) {
 
 func (m *machine) settings(t *rapid.T) {
 	document, visible := rapid.Bool().Draw(t, "document check"), rapid.Bool().Draw(t, "age visibility")
+	only := rapid.IntRange(0, 3).Draw(t, "document only") == 0
 	ways := rapid.SampledFrom([][]string{nil, {"wallet"}, {"photo"}}).Draw(t, "ways")
 	updated, err := m.tenants.Update(context.Background(), audit.System("test"), m.tenant.ID, tenant.Changes{
-		DocumentCheck: &document, AgeVisibility: &visible, DocumentWays: &ways,
+		DocumentCheck: &document, DocumentOnly: &only, AgeVisibility: &visible, DocumentWays: &ways,
 	})
 	ok(t, err)
 	m.tenant = updated

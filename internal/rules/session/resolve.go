@@ -113,7 +113,7 @@ func lateUnless(ok bool, err error) error {
 // apply takes the step that a result requires, or returns ErrLate if it does not
 // apply.
 func (s *Service) apply(d *decision, v CheckResult) error {
-	if !d.agreed(v.Way) || v.Preferred && d.sess.Attempts > 0 {
+	if !d.agreed(v.Way) || v.Preferred && d.sess.Attempts > 0 && !d.tenant.DocumentOnly {
 		return ErrLate
 	}
 	made := Decision{Status: v.Result.Status(), At: d.now, Source: v.Source}
@@ -123,7 +123,7 @@ func (s *Service) apply(d *decision, v CheckResult) error {
 	if d.sess.ConsentedAt != nil && d.tenant.AgeVisibility {
 		made.Estimate = v.Estimate
 	}
-	switch next(v, d.tenant.DocumentCheck, d.sess.DocumentOpen()) {
+	switch next(v, d.tenant, d.sess.DocumentOpen()) {
 	case stepOffer:
 		return s.offerDocument(d, made, v.Preferred)
 	case stepComplete:
@@ -171,18 +171,20 @@ const (
 //
 // Once the document check is open, camera results are refused: a shopper whose
 // age was refused gets no second estimate. The document check itself never ends
-// as SPOOF.
-func next(v CheckResult, documentCheckOn, documentOpen bool) step {
+// as SPOOF. A session of a tenant that takes documents only counts as open from
+// the start; but a document is read only after the shopper has opened the check.
+func next(v CheckResult, t tenant.Tenant, opened bool) step {
+	noCamera := opened || t.DocumentOnly
 	switch {
-	case v.Source == SourceCamera && documentOpen:
+	case v.Preferred && t.OffersDocument() && !opened:
+		return stepOffer
+	case v.Preferred, v.Source == SourceCamera && noCamera:
 		return stepRefuse
-	case v.Source == SourceDocument && !documentOpen:
+	case v.Source == SourceDocument && !opened:
 		return stepRefuse
-	case v.Result == ResultSpoof && documentOpen:
+	case v.Result == ResultSpoof && noCamera:
 		return stepRefuse
-	case v.Preferred && !documentCheckOn:
-		return stepRefuse
-	case v.Result == ResultFallback && documentCheckOn && !documentOpen:
+	case v.Result == ResultFallback && t.OffersDocument() && !noCamera:
 		return stepOffer
 	default:
 		return stepComplete

@@ -37,6 +37,8 @@ var settings = []setting{
 		func(c *Changes) **string { return &c.WebhookURL }),
 	of("document_check", strconv.FormatBool, func(t *Tenant) *bool { return &t.DocumentCheck },
 		func(c *Changes) **bool { return &c.DocumentCheck }),
+	of("document_only", strconv.FormatBool, func(t *Tenant) *bool { return &t.DocumentOnly },
+		func(c *Changes) **bool { return &c.DocumentOnly }),
 	of("document_ways", words, func(t *Tenant) *[]string { return &t.DocumentWays },
 		func(c *Changes) **[]string { return &c.DocumentWays }),
 	of("wallet_pid", strconv.FormatBool, func(t *Tenant) *bool { return &t.WalletPID },

@@ -24,6 +24,9 @@ type Tenant struct {
 	CancelURL     string // default destination of the fallback page's return action
 	WebhookURL    string // the only destination of completion webhooks
 	DocumentCheck bool   // offer a document check after an age refusal
+	// DocumentOnly takes no estimate at all: shoppers show a document. It needs no
+	// DocumentCheck, see OffersDocument.
+	DocumentOnly bool
 	// DocumentWays are the ways of the document check that shoppers may use;
 	// empty: all ways of the gateway.
 	DocumentWays  []string
@@ -46,6 +49,9 @@ var DocumentWays = []string{"wallet", "photo"}
 func (t Tenant) Allows(way string) bool {
 	return len(t.DocumentWays) == 0 || slices.Contains(t.DocumentWays, way)
 }
+
+// OffersDocument reports whether shoppers can come to a document check.
+func (t Tenant) OffersDocument() bool { return t.DocumentCheck || t.DocumentOnly }
 
 // Links are addresses to which the hosted page links; empty ones are not shown.
 type Links struct {
@@ -135,6 +141,7 @@ type Changes struct {
 	CancelURL     *string
 	WebhookURL    *string
 	DocumentCheck *bool
+	DocumentOnly  *bool
 	DocumentWays  *[]string // see Allows
 	WalletPID     *bool
 	AgeVisibility *bool

@@ -1,0 +1,102 @@
+package shopper
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"agegate/internal/check/document/wallet"
+	"agegate/internal/rules/session"
+	"agegate/internal/rules/tenant"
+)
+
+// A tenant that takes documents only has no camera estimate made, whatever a
+// browser asks for.
+func TestDocumentOnlyTakesNoEstimate(t *testing.T) {
+	t.Parallel()
+	for name, capture := range map[string]func(session.Session, bool) Capture{"estimator on": scripted(), "estimator off": nil} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t, tenant.Tenant{DocumentOnly: true, AgeVisibility: true}, capture)
+			issuer := testIssuer(t, 1)
+			f.trust(issuer)
+			link, shopper := f.session(true), f.browser()
+			path := strings.TrimPrefix(link, f.server.URL)
+
+			a := shopper.get(link)
+			a.shows(t, http.StatusOK, "screen-intro")
+			if strings.Contains(a.body, `value="camera"`) || strings.Contains(a.body, "camera.js") {
+				t.Error("the camera is offered")
+			}
+			shopper.post(link+"/start", url.Values{"choice": {"camera"}}).leadsTo(t, path)
+			shopper.post(link+"/start", nil).leadsTo(t, path)
+			shopper.post(link+"/consent", url.Values{"share": {"yes"}})
+			shopper.get(link+"/camera").leadsTo(t, path)
+			shopper.post(link+"/without-camera", nil).leadsTo(t, path)
+			shopper.get(link).shows(t, http.StatusOK, "screen-intro")
+			if s := f.stored(link); s.DocumentOpen() || s.Attempts != 0 || s.Status != session.StatusPending {
+				t.Fatalf("%s, document open: %t, %d attempts", s.Status, s.DocumentOpen(), s.Attempts)
+			}
+
+			shopper.post(link+"/start", url.Values{"choice": {"document"}}).leadsTo(t, path)
+			shopper.get(link).shows(t, http.StatusOK, "way-wallet")
+			f.ask(shopper, link)
+			f.answer(issuer, f.links(shopper, link)[wallet.SchemeOpenID], wallet.SampleDocument{Age: 30})
+			shopper.get(link + "/wallet")
+			f.expect(link, session.StatusPassed, session.WayWallet, 0)
+		})
+	}
+}
+
+func TestDocumentOnlyEndsAsFallback(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, tenant.Tenant{DocumentOnly: true}, scripted())
+	link, shopper := f.session(true), f.browser() // in live mode no issuer is trusted at first
+	shopper.get(link).shows(t, http.StatusOK, "document-unavailable")
+	shopper.post(link+"/start", url.Values{"choice": {"document"}})
+	shopper.get(link).shows(t, http.StatusOK, "document-unavailable")
+	shopper.post(link+"/document", url.Values{"choice": {"decline"}})
+	shopper.get(link).shows(t, http.StatusOK, "screen-fallback")
+}
+
+// Outcomes are forced as with an open document check.
+func TestDocumentOnlyIsForced(t *testing.T) {
+	t.Parallel()
+	for force, want := range map[string]struct {
+		status int
+		end    session.Status
+	}{
+		"verified": {http.StatusSeeOther, session.StatusPassed},
+		"fallback": {http.StatusOK, session.StatusFallback},
+		"spoof":    {http.StatusBadRequest, session.StatusPending},
+	} {
+		f := newFixture(t, tenant.Tenant{DocumentOnly: true}, scripted())
+		link := f.session(false)
+		a := f.browser().get(link + "?force=" + force)
+		if s := f.stored(link); a.StatusCode != want.status || s.Status != want.end {
+			t.Errorf("%s: %d, %s", force, a.StatusCode, s.Status)
+		}
+	}
+}
+
+// The setting ends camera checks that are under way, and strikes no longer count.
+func TestDocumentOnlyEndsACameraCheck(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, tenant.Tenant{}, scripted(stepFraming, stepBegun))
+	shopper := f.browser()
+	link, c := f.begun(shopper)
+	c.send(frame(scriptNonce, 0))
+	c.read()
+	on := true
+	f.set(tenant.Changes{DocumentOnly: &on})
+	c.send(frame(scriptNonce, 1))
+	c.read()
+	c.closes(closeReload)
+	shopper.get(link).shows(t, http.StatusOK, "screen-intro")
+	if _, err := f.sessions.Strike(t.Context(), f.stored(link), session.Claim{}); !isLate(err) {
+		t.Errorf("a strike: %v", err)
+	}
+	shopper.post(link+"/start", url.Values{"choice": {"document"}})
+	shopper.get(link).shows(t, http.StatusOK, "screen-document")
+}
