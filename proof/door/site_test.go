@@ -38,14 +38,21 @@ type site struct {
 func startSite(t *testing.T, settings ...string) *site {
 	t.Helper()
 	front := httptest.NewUnstartedServer(nil)
-	address := "http://" + front.Listener.Addr().String()
-	g := gatewaytest.Start(t, gatewaytest.SQLite(t), "AGEGATE_TEST_DAILY_CAP=100000")
-	shop := g.Shop(t, "", func(s *tenant.Tenant) { s.SuccessURL, s.CancelURL = address+"/", address+"/" })
-	s := &site{Gateway: g, shop: shop, url: address, log: &gatewaytest.Log{}}
-	s.door = s.newDoor(t, append([]string{"DOOR_UPSTREAM=" + upstream(t)}, settings...)...)
+	s := siteAt(t, "http://"+front.Listener.Addr().String(),
+		append([]string{"DOOR_UPSTREAM=" + upstream(t)}, settings...)...)
 	front.Config.Handler = s.door
 	front.Start()
 	t.Cleanup(front.Close)
+	return s
+}
+
+// siteAt runs a gateway and makes a door of the site at an address.
+func siteAt(t *testing.T, address string, settings ...string) *site {
+	t.Helper()
+	g := gatewaytest.Start(t, gatewaytest.SQLite(t), "AGEGATE_TEST_DAILY_CAP=100000")
+	shop := g.Shop(t, "", func(s *tenant.Tenant) { s.SuccessURL, s.CancelURL = address+"/", address+"/" })
+	s := &site{Gateway: g, shop: shop, url: address, log: &gatewaytest.Log{}}
+	s.door = s.newDoor(t, settings...)
 	return s
 }
 

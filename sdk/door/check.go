@@ -32,11 +32,11 @@ func (d *Door) Check(ctx context.Context) error {
 const maxSkew = time.Minute
 
 func (d *Door) checkClock(ctx context.Context) error {
-	res, err := d.fetch(ctx, d.cfg.GatewayURL+"/api/v1/")
+	header, err := fetch(ctx, d.cfg.GatewayURL+"/api/v1/")
 	if err != nil {
 		return errors.New("AGEGATE_URL: the gateway cannot be reached")
 	}
-	at, err := http.ParseTime(res.Header.Get("Date"))
+	at, err := http.ParseTime(header.Get("Date"))
 	if err != nil {
 		return errors.New("AGEGATE_URL: there is no gateway, because its answer has no date")
 	}
@@ -50,7 +50,7 @@ func (d *Door) checkClock(ctx context.Context) error {
 // alone.
 func (d *Door) checkURLs(ctx context.Context) error {
 	_, err := d.gateway.CreateSession(ctx, agegate.CreateSessionRequest{TargetAge: d.cfg.Age,
-		SuccessURL: d.cfg.URL.String() + Prefix + "return", CancelURL: "https://not-registered.invalid/"},
+		SuccessURL: d.address("return"), CancelURL: "https://not-registered.invalid/"},
 		agegate.CreateSessionParams{})
 	var refused *agegate.Error
 	switch {
@@ -72,17 +72,16 @@ func (d *Door) checkURLs(ctx context.Context) error {
 
 // checkSecret forces a pass of a test session and verifies its token.
 func (d *Door) checkSecret(ctx context.Context) error {
-	returned := d.cfg.URL.String() + Prefix + "return"
-	created, err := d.gateway.CreateSession(ctx, agegate.CreateSessionRequest{TargetAge: d.cfg.Age, SuccessURL: returned,
-		CancelURL: d.cfg.URL.String() + Prefix + "cancel"}, agegate.CreateSessionParams{})
+	created, err := d.gateway.CreateSession(ctx, agegate.CreateSessionRequest{TargetAge: d.cfg.Age,
+		SuccessURL: d.address("return"), CancelURL: d.address("cancel")}, agegate.CreateSessionParams{})
 	if err != nil {
 		return fmt.Errorf("no session can be created: %w", err)
 	}
-	res, err := d.fetch(ctx, created.VerificationURL+"?force=verified")
+	header, err := fetch(ctx, created.VerificationURL+"?force=verified")
 	if err != nil {
 		return errors.New("the hosted page cannot be reached from here, so AGEGATE_REDIRECT_SECRET was not checked")
 	}
-	back, err := url.Parse(res.Header.Get("Location"))
+	back, err := url.Parse(header.Get("Location"))
 	if err != nil || back.RawQuery == "" {
 		return errors.New("the hosted page does not lead back, so AGEGATE_REDIRECT_SECRET was not checked")
 	}
@@ -92,8 +91,8 @@ func (d *Door) checkSecret(ctx context.Context) error {
 	return nil
 }
 
-// fetch gets an address without following a redirect.
-func (d *Door) fetch(ctx context.Context, address string) (*http.Response, error) {
+// fetch gets an address without following a redirect, and returns the headers.
+func fetch(ctx context.Context, address string) (http.Header, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return nil, err
@@ -103,5 +102,5 @@ func (d *Door) fetch(ctx context.Context, address string) (*http.Response, error
 	if err != nil {
 		return nil, err
 	}
-	return res, res.Body.Close()
+	return res.Header, res.Body.Close()
 }

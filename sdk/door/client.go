@@ -62,7 +62,7 @@ func (c Client) IDTokenLifetime() time.Duration { return tokenLife }
 func (c Client) DevMode() bool { return c.insecure }
 
 // RestrictAdditionalIdTokenScopes implements op.Client.
-func (c Client) RestrictAdditionalIdTokenScopes() func([]string) []string { //nolint:revive // the library's name
+func (c Client) RestrictAdditionalIdTokenScopes() func([]string) []string { //nolint:revive,staticcheck // its name
 	return func(scopes []string) []string { return scopes }
 }
 

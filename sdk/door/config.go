@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 )
 
 // Config says which site the door guards, and how. Load reads it from variables,
@@ -49,7 +50,7 @@ type reader struct {
 	errs   []error
 }
 
-func (r *reader) fail(name, format string, args ...any) {
+func (r *reader) failf(name, format string, args ...any) {
 	r.errs = append(r.errs, fmt.Errorf(name+" "+format, args...))
 }
 
@@ -74,18 +75,18 @@ func Load(lookup func(string) string) (*Config, error) {
 		c.Name = c.URL.Host
 	}
 	if c.Exit != "" && !strings.HasPrefix(c.Exit, "https://") && !strings.HasPrefix(c.Exit, "http://") {
-		r.fail("DOOR_EXIT", "must be an absolute http or https URL")
+		r.failf("DOOR_EXIT", "must be an absolute http or https URL")
 	}
 	switch lookup("DOOR_OUTAGE") {
 	case "", "block":
 	case "allow":
 		c.Allow = true
 	default:
-		r.fail("DOOR_OUTAGE", "must be block or allow")
+		r.failf("DOOR_OUTAGE", "must be block or allow")
 	}
 	r.credentials(c)
 	if len(c.Clients) > 0 && len(c.SigningKeys) == 0 {
-		r.fail("DOOR_SIGNING_KEYS_FILE", "is needed with DOOR_CLIENTS_FILE: make one with openssl genrsa 2048")
+		r.failf("DOOR_SIGNING_KEYS_FILE", "is needed with DOOR_CLIENTS_FILE: make one with openssl genrsa 2048")
 	}
 	return c, errors.Join(r.errs...)
 }
@@ -99,21 +100,21 @@ var (
 func (r *reader) credentials(c *Config) {
 	key := apiKey.FindStringSubmatch(c.APIKey)
 	if key == nil {
-		r.fail("AGEGATE_API_KEY", "must be svc_test_… or svc_live_…")
+		r.failf("AGEGATE_API_KEY", "must be svc_test_… or svc_live_…")
 	}
 	if len(c.Secrets) == 0 {
-		r.fail("AGEGATE_REDIRECT_SECRET", "is needed")
+		r.failf("AGEGATE_REDIRECT_SECRET", "is needed")
 	}
 	for _, s := range c.Secrets {
 		if secret := redirectSecret.FindStringSubmatch(s); secret == nil || key != nil && secret[1] != key[1] {
-			r.fail("AGEGATE_REDIRECT_SECRET", "must be rdsec_… and 32 bytes in base64, of the same mode as AGEGATE_API_KEY")
+			r.failf("AGEGATE_REDIRECT_SECRET", "must be rdsec_… and 32 bytes in base64, of the same mode as AGEGATE_API_KEY")
 		}
 	}
 }
 
 // list splits a value at commas and white space.
 func list(value string) []string {
-	return strings.FieldsFunc(value, func(c rune) bool { return c == ',' || c == ' ' || c == '\n' || c == '\r' || c == '\t' })
+	return strings.FieldsFunc(value, func(c rune) bool { return c == ',' || unicode.IsSpace(c) })
 }
 
 func (r *reader) origin(name string, needed bool) *url.URL {
@@ -122,8 +123,9 @@ func (r *reader) origin(name string, needed bool) *url.URL {
 		return nil
 	}
 	u, err := url.Parse(strings.TrimSuffix(value, "/"))
-	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || u.User != nil || u.Path+u.RawQuery != "" {
-		r.fail(name, "must be an http or https address without a path, such as https://example.com")
+	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || u.User != nil ||
+		u.Path+u.RawQuery != "" {
+		r.failf(name, "must be an http or https address without a path, such as https://example.com")
 		return nil
 	}
 	u.Host = strings.ToLower(u.Host)
@@ -137,7 +139,7 @@ func (r *reader) number(name string, otherwise, least, most int) int {
 	}
 	n, err := strconv.Atoi(value)
 	if err != nil || n < least || n > most {
-		r.fail(name, "must be a number from %d to %d", least, most)
+		r.failf(name, "must be a number from %d to %d", least, most)
 	}
 	return n
 }
@@ -149,7 +151,7 @@ func (r *reader) duration(name string, otherwise time.Duration) time.Duration {
 	}
 	d, err := time.ParseDuration(value)
 	if err != nil || d < time.Minute {
-		r.fail(name, "must be a duration of at least a minute, such as 24h")
+		r.failf(name, "must be a duration of at least a minute, such as 24h")
 	}
 	return d
 }
@@ -165,7 +167,7 @@ func (r *reader) rules(name, otherwise string) (rules []Rule) {
 		}
 		rule, ok := parseRule(entry)
 		if !ok {
-			r.fail(name, `must be paths with commas between them, such as "/help, OPTIONS /api"`)
+			r.failf(name, `must be paths with commas between them, such as "/help, OPTIONS /api"`)
 			return nil
 		}
 		rules = append(rules, rule)
@@ -180,7 +182,7 @@ func (r *reader) file(name string) []byte {
 	}
 	data, err := os.ReadFile(r.lookup(name))
 	if err != nil {
-		r.fail(name, "names a file that cannot be read")
+		r.failf(name, "names a file that cannot be read")
 	}
 	return data
 }
@@ -189,7 +191,7 @@ func (r *reader) keys() (keys [][]byte) {
 	for _, text := range append(list(r.lookup("DOOR_KEYS")), list(string(r.file("DOOR_KEYS_FILE")))...) {
 		key, err := base64.StdEncoding.DecodeString(text)
 		if err != nil || len(key) != 32 {
-			r.fail("DOOR_KEYS", "or the file DOOR_KEYS_FILE must have keys of 32 bytes in base64: openssl rand -base64 32")
+			r.failf("DOOR_KEYS", "or the file DOOR_KEYS_FILE must have keys of 32 bytes in base64: openssl rand -base64 32")
 			return nil
 		}
 		keys = append(keys, key)
@@ -203,11 +205,11 @@ func (r *reader) clients(name string) (clients []Client) {
 		return nil
 	}
 	if err := json.Unmarshal(data, &clients); err != nil {
-		r.fail(name, "must be a list in JSON")
+		r.failf(name, "must be a list in JSON")
 	}
 	for _, c := range clients {
 		if c.ID == "" || len(c.Redirects) == 0 {
-			r.fail(name, "has a client without client_id or redirect_uris")
+			r.failf(name, "has a client without client_id or redirect_uris")
 		}
 	}
 	return clients
@@ -222,13 +224,13 @@ func (r *reader) signingKeys(name string) (keys []*rsa.PrivateKey) {
 		}
 		private, ok := key.(*rsa.PrivateKey)
 		if err != nil || !ok || private.N.BitLen() < 2048 {
-			r.fail(name, "must have RSA keys of at least 2048 bits in PEM")
+			r.failf(name, "must have RSA keys of at least 2048 bits in PEM")
 			return nil
 		}
 		keys = append(keys, private)
 	}
 	if data != nil && len(keys) == 0 {
-		r.fail(name, "has no key in PEM")
+		r.failf(name, "has no key in PEM")
 	}
 	return keys
 }

@@ -181,12 +181,16 @@ const maxTarget = 2000
 // "/". Destinations are always made of the site's origin and this.
 func localTarget(target string) string {
 	u, err := url.ParseRequestURI(target)
-	if err != nil || len(target) > maxTarget || !strings.HasPrefix(target, "/") || strings.ContainsAny(target, "\\\r\n\t") ||
+	if err != nil || len(target) > maxTarget || !strings.HasPrefix(target, "/") ||
+		strings.ContainsAny(target, "\\\r\n\t") ||
 		strings.HasPrefix(target, "//") || strings.HasPrefix(u.Path, Prefix) && u.Path != signInPath {
 		return "/"
 	}
 	return target
 }
+
+// address returns the absolute address of a page of the door.
+func (d *Door) address(page string) string { return d.cfg.URL.String() + Prefix + page }
 
 // destination returns the absolute address of a target on the site.
 func (d *Door) destination(target string) string { return d.cfg.URL.String() + localTarget(target) }

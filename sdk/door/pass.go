@@ -80,7 +80,7 @@ func (d *Door) cookieName(name string) string {
 }
 
 func (d *Door) setCookie(w http.ResponseWriter, name, value string, life time.Duration) {
-	http.SetCookie(w, &http.Cookie{
+	http.SetCookie(w, &http.Cookie{ //nolint:gosec // secure wherever the site is
 		Name: d.cookieName(name), Value: value, Path: "/", MaxAge: int(life.Seconds()),
 		Secure: d.cfg.URL.Scheme == "https", HttpOnly: true, SameSite: http.SameSiteLaxMode,
 	})

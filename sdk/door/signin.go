@@ -69,7 +69,8 @@ func (d *Door) addSignIn(mux *http.ServeMux) error {
 	for _, path := range []string{"authorize", "authorize/callback", "oauth/token", "userinfo", "keys"} {
 		mux.Handle(Prefix+path, endpoints)
 	}
-	mux.HandleFunc("GET "+Prefix+strings.TrimPrefix(oidc.DiscoveryEndpoint, "/"), func(w http.ResponseWriter, r *http.Request) {
+	discovery := "GET " + strings.TrimSuffix(Prefix, "/") + oidc.DiscoveryEndpoint
+	mux.HandleFunc(discovery, func(w http.ResponseWriter, r *http.Request) {
 		about := op.CreateDiscoveryConfig(op.ContextWithIssuer(r.Context(), issuer), provider, s)
 		about.ResponseTypesSupported = []string{string(oidc.ResponseTypeCode)}
 		about.GrantTypesSupported = []oidc.GrantType{oidc.GrantTypeCode}
@@ -263,8 +264,8 @@ type signingKey struct {
 }
 
 func newSigningKey(key *rsa.PrivateKey) signingKey {
-	print, _ := (&jose.JSONWebKey{Key: key.Public()}).Thumbprint(crypto.SHA256) // RSA keys have one
-	return signingKey{base64.RawURLEncoding.EncodeToString(print), key}
+	thumbprint, _ := (&jose.JSONWebKey{Key: key.Public()}).Thumbprint(crypto.SHA256) // RSA keys have one
+	return signingKey{base64.RawURLEncoding.EncodeToString(thumbprint), key}
 }
 
 // What the library asks of a key.

@@ -34,7 +34,7 @@ func (d *Door) begin(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	created, err := d.gateway.CreateSession(ctx, agegate.CreateSessionRequest{
-		TargetAge: d.cfg.Age, SuccessURL: d.cfg.URL.String() + Prefix + "return", CancelURL: d.cfg.URL.String() + Prefix + "cancel",
+		TargetAge: d.cfg.Age, SuccessURL: d.address("return"), CancelURL: d.address("cancel"),
 	}, agegate.CreateSessionParams{IdempotencyKey: agegate.NewIdempotencyKey()})
 	if err != nil {
 		d.metrics.sessions.WithLabelValues("failed").Inc()
@@ -55,7 +55,7 @@ func (d *Door) stillOpen(ctx context.Context, v visit) bool {
 	}
 	status, err := d.gateway.GetSessionStatus(ctx, v.Session)
 	return err == nil && (status.Status == agegate.SessionStatusPending ||
-		status.Status == agegate.SessionStatusPassed && d.now().Sub(time.Time(status.StatusAt)) < reopenable)
+		status.Status == agegate.SessionStatusPassed && d.now().Sub(status.StatusAt) < reopenable)
 }
 
 // lead sends the browser to the hosted page. It is not a redirect, because the
@@ -104,7 +104,7 @@ func (d *Door) back(w http.ResponseWriter, r *http.Request) {
 			"it is old or forged, or AGEGATE_REDIRECT_SECRET or the clock is wrong")
 	default:
 		d.metrics.passes.WithLabelValues("checked").Inc()
-		d.givePass(w, pass{At: time.Time(status.StatusAt).Unix()}) // repeated, the return gives the same pass
+		d.givePass(w, pass{At: status.StatusAt.Unix()}) // repeated, the return gives the same pass
 		d.setVisit(w, visit{Begun: v.Begun})
 		w.Header().Set("Referrer-Policy", "no-referrer")
 		w.Header().Set("Cache-Control", "no-store")
