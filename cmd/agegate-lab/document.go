@@ -102,9 +102,10 @@ func (c *cli) documentMatchCommand() *cobra.Command {
 		Use:   "match A B",
 		Short: "Compare the faces in two pictures, such as a document's portrait and a selfie",
 		Long: `Compare the faces in two pictures, such as a document's portrait and a selfie. The
-similarity is at most 1, and around 0 for strangers; match says whether it reaches
-the threshold. That stops most strangers' documents, not those of brothers, sisters
-and look-alikes: it is no proof of identity.`,
+similarity is in standard deviations above the mean of strangers of one sex: around 0
+for strangers, 8 for two copies of a picture; match says whether it reaches the
+threshold. That stops most strangers' documents, not those of brothers, sisters and
+look-alikes: it is no proof of identity.`,
 		Example: "  agegate-lab document match portrait.jpg selfie.jpg --json",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 2 {

@@ -12,6 +12,7 @@ import (
 	"agegate/internal/check/document/portrait"
 	"agegate/internal/check/document/reader"
 	"agegate/internal/check/document/wallet"
+	"agegate/internal/check/inference"
 	"agegate/internal/check/vision"
 	"agegate/internal/rules/credential"
 	"agegate/internal/rules/session"
@@ -28,6 +29,15 @@ const documentRate = 1
 // as long as a frame, so frames would otherwise wait too long.
 func documentTurns(workers int) int { return max(1, workers/2) }
 
+// unusedModels returns the roles of models that the gateway does not need: the
+// matcher, which takes much memory, if no document can be photographed.
+func unusedModels(cfg config.Config) []inference.Model {
+	if slices.Contains(cfg.DocumentWays, session.WayPhoto) {
+		return nil
+	}
+	return []inference.Model{inference.Matcher}
+}
+
 // openDocuments prepares the checks of photographed documents if the operator
 // allows them and the faces can be compared.
 func (a *App) openDocuments(cfg config.Config, e *estimator, analyzer vision.Analyzer, frames *turn.Queue) error {
@@ -35,7 +45,7 @@ func (a *App) openDocuments(cfg config.Config, e *estimator, analyzer vision.Ana
 		return nil
 	}
 	reference, err := portrait.Load(a.pages.pool.Manifest)
-	if errors.Is(err, portrait.ErrOtherModels) {
+	if errors.Is(err, portrait.ErrOtherModels) || errors.Is(err, portrait.ErrNoMatcher) {
 		a.log.Warn("documents cannot be photographed: " + err.Error())
 		return nil
 	}

@@ -51,7 +51,7 @@ func (a *App) openEstimator(cfg config.Config) (e estimator, err error) {
 		a.log.Warn("the estimator is off: only tenants with --document-only can verify live sessions, by wallet")
 		return e, nil
 	}
-	pool, err := inference.Open(cfg.ModelsDir, cfg.InferenceWorkers)
+	pool, err := inference.Open(cfg.ModelsDir, cfg.InferenceWorkers, unusedModels(cfg)...)
 	if err != nil {
 		return e, err
 	}

@@ -2,6 +2,7 @@ package doctor_test
 
 import (
 	"crypto/rand"
+	"encoding/json"
 	"fmt"
 	"net"
 	"net/http"
@@ -16,6 +17,7 @@ import (
 
 	"agegate/internal/app/config"
 	"agegate/internal/app/doctor"
+	"agegate/internal/check/inference"
 	"agegate/internal/gatewaytest"
 	"agegate/internal/rules/audit"
 	"agegate/internal/rules/credential"
@@ -301,6 +303,15 @@ func TestModels(t *testing.T) {
 		}
 		return dir
 	}
+	manifest, err := inference.ReadManifest("../../../models")
+	if err != nil {
+		t.Fatal(err)
+	}
+	delete(manifest.Models, inference.Matcher)
+	unmatched, err := json.Marshal(manifest)
+	if err != nil {
+		t.Fatal(err)
+	}
 	postgres := "AGEGATE_DATABASE_URL=" + pgtest.URL(t)
 	for _, tt := range []struct {
 		name, dir string
@@ -313,6 +324,9 @@ func TestModels(t *testing.T) {
 		{"one missing", without("liveness.onnx", ""), doctor.Problem, "liveness.onnx", nil},
 		{"one changed", without("liveness.onnx", "x"), doctor.Problem, "SHA-256 differs", nil},
 		{"no fine-tuned tail", without("agetail.json", ""), doctor.Warning, "no fine-tuned tail", nil},
+		{"no matcher", without("manifest.json", string(unmatched)), doctor.Warning, "no face matcher", nil},
+		{"no matcher, and no photographs", without("manifest.json", string(unmatched)), doctor.OK, "all ",
+			[]string{"AGEGATE_DOCUMENT_WAYS=wallet"}},
 		{"a damaged description of the tail", without("agetail.json", "{"), doctor.Problem, "agetail.json", nil},
 		{"off", t.TempDir(), doctor.Warning, "the estimator is off", []string{"AGEGATE_ESTIMATOR=off"}},
 		{"the API alone", t.TempDir(), doctor.OK, "not needed by the role api", []string{postgres, "AGEGATE_ROLE=api"}},

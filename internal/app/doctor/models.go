@@ -3,11 +3,24 @@ package doctor
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"agegate/internal/app/config"
 	"agegate/internal/check/age"
+	"agegate/internal/check/document/portrait"
 	"agegate/internal/check/inference"
+	"agegate/internal/rules/session"
 )
+
+// unmatched returns why a document's portrait cannot be compared with a face, if
+// documents may be photographed.
+func (e *examiner) unmatched(manifest inference.Manifest) error {
+	if !slices.Contains(e.Config.DocumentWays, session.WayPhoto) {
+		return nil
+	}
+	_, err := portrait.Load(manifest)
+	return err
+}
 
 // models opens the models like the gateway: files, hashes, ONNX Runtime and the
 // fine-tuned tail.
@@ -28,12 +41,16 @@ func (e *examiner) models(context.Context) {
 			"it filled")
 		return
 	}
+	unmatched := e.unmatched(pool.Manifest)
 	switch err := pool.Close(); {
 	case err != nil:
 		e.problem(check, err.Error(), "restart the command, and see AGEGATE_MODELS_DIR")
 	case pool.Manifest.Tail == nil:
 		e.warn(check, "there is no fine-tuned tail: teenagers are estimated years too old",
 			"put agetail.json, agefront.onnx and agetail.onnx into AGEGATE_MODELS_DIR; see docs/training.md")
+	case unmatched != nil:
+		e.warn(check, "documents cannot be photographed: "+unmatched.Error(),
+			"put the models of this release into AGEGATE_MODELS_DIR, or leave photo out of AGEGATE_DOCUMENT_WAYS")
 	default:
 		e.ok(check, fmt.Sprintf("all %d open; models %s, estimate %s", len(pool.Manifest.Models), pool.Manifest.Fingerprint(),
 			age.Estimator(pool.Manifest)))

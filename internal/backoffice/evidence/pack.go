@@ -30,6 +30,10 @@ func (s *Service) Pack(ctx context.Context, r Request) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	matching, err := ShippedMatching()
+	if err != nil {
+		return nil, err
+	}
 	counted, err := s.tally(ctx, r)
 	if err != nil {
 		return nil, err
@@ -44,7 +48,7 @@ func (s *Service) Pack(ctx context.Context, r Request) ([]byte, error) {
 	}
 	v := s.statement(r, of, entries)
 	v.MadeAt = now
-	v.Attacks = attacks
+	v.Attacks, v.Matching = attacks, matching
 	v.Outcomes = counted.stated()
 	v.figures()
 	v.attacked()
@@ -64,7 +68,11 @@ func (s *Service) Pack(ctx context.Context, r Request) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	files = slices.Concat(files, []file{accuracy}, played, []file{outcomeFile}, logged, receipts)
+	matched, err := matchingFile(matching)
+	if err != nil {
+		return nil, err
+	}
+	files = slices.Concat(files, []file{accuracy}, played, []file{matched, outcomeFile}, logged, receipts)
 	return s.sign(r, entries, files)
 }
 

@@ -64,6 +64,7 @@ type statement struct {
 	Accuracy       []figureRow // all pictures by age
 	Groups         []figureRow // by sex and by group
 	Attacks        Attacks
+	Matching       Matching
 	Robust, Beyond []robustRow
 	BonaFide       string // errors of persons
 	Outcomes       []statedOutcome

@@ -164,10 +164,8 @@ func (p *person) Features(ctx context.Context, o *vision.Observation) (*vision.F
 func (p *person) Describe(_ context.Context, o *vision.Observation) (*vision.Features, error) {
 	f, shown := new(vision.Features), p.seen[o]
 	p.named++
-	for _, view := range []*vision.View{&f.Whole, &f.Inner} {
-		view.Descriptor[shown.face] = float32(shown.alike)
-		view.Descriptor[inference.DescriptorSize-1] = float32(math.Sqrt(1 - shown.alike*shown.alike))
-	}
+	f.Whole.Descriptor[shown.face] = float32(shown.alike)
+	f.Whole.Descriptor[inference.DescriptorSize-1] = float32(math.Sqrt(1 - shown.alike*shown.alike))
 	return f, nil
 }
 

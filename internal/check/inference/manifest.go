@@ -72,10 +72,10 @@ func ReadManifest(dir string) (Manifest, error) {
 		return m, err
 	}
 	for role, outputs := range Outputs {
-		if ofTail[role] {
+		file, ok := m.Models[role]
+		if ofTail[role] || !ok && role == Matcher {
 			continue
 		}
-		file, ok := m.Models[role]
 		if !ok {
 			return m, fmt.Errorf("%w (%s names no file for the role %q)", ErrMissing, ManifestName, role)
 		}

@@ -6,6 +6,7 @@ import "context"
 const (
 	AgeBins        = 100  // whole ages distinguished, from 0
 	DescriptorSize = 1024 // of the face descriptor
+	IdentitySize   = 128  // of the matcher's descriptor
 	// MapSize is the length of its output "map", the input of a tail: 512
 	// channels of 14 rows of 14 cells, 0 to 6.
 	MapSize = 512 * 14 * 14
@@ -15,9 +16,9 @@ const (
 // which file fills it.
 type Model string
 
-// The roles that every models directory must fill; see Outputs for the names
-// and lengths of their outputs. A manifest may list further roles: the pool
-// opens every model that the manifest lists.
+// The roles that a models directory fills; see Outputs for the names and lengths
+// of their outputs. Tail, Front and Matcher may stay empty. A manifest may list
+// further roles.
 const (
 	// Detector finds faces, as BlazeFace does (MediaPipe, full-range model).
 	Detector Model = "detector"
@@ -26,8 +27,7 @@ const (
 	// Ager gives a distribution over ages 0 to 99 and a descriptor of the face.
 	Ager Model = "age"
 	// Tail gives a second distribution over ages, fine-tuned on labelled faces,
-	// from the feature map that the age model's first six blocks make. It and
-	// Front are the roles that may stay empty.
+	// from the feature map that the age model's first six blocks make.
 	Tail Model = "tail"
 	// Front is the age model in eight bits, without its distribution: a third of
 	// the work for nearly the same descriptor and map. A tail may bring one, which
@@ -36,6 +36,9 @@ const (
 	// Second estimates the age independently of the other models: another network,
 	// trained by other people.
 	Second Model = "second"
+	// Matcher gives a second descriptor of a face, for comparing it with a document's
+	// portrait: an aligned face, as dlib's recognition model takes it.
+	Matcher Model = "matcher"
 	// Antispoof scores how little a face crop looks computer-made or printed.
 	Antispoof Model = "antispoof"
 	// Liveness scores how little a face crop looks recorded from a screen.
@@ -62,8 +65,9 @@ var Outputs = map[Model]map[string]int{
 	Tail:      {"distribution": AgeBins},
 	Front:     {"descriptor": DescriptorSize, "map": MapSize},
 	Second:    {"years": 1},
-	Antispoof: {"real": 1}, // probability
-	Liveness:  {"live": 2}, // probability of live, then of not live
+	Matcher:   {"descriptor": IdentitySize}, // nearer for the same face
+	Antispoof: {"real": 1},                  // probability
+	Liveness:  {"live": 2},                  // probability of live, then of not live
 }
 
 // Input says how a picture becomes a model's input tensor: three planes, red,
@@ -85,8 +89,8 @@ type Models interface {
 
 // Worker is one set of models, for one goroutine at a time.
 type Worker interface {
-	// Has reports whether the role is filled; all roles except Tail and Front always
-	// are.
+	// Has reports whether the role is filled; all roles except Tail, Front and Matcher
+	// always are.
 	Has(m Model) bool
 	// Input returns the model's input format and the buffer to fill before Run.
 	// The tail's input is the "map" of the front or, without one, of the age model,

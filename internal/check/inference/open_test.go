@@ -118,6 +118,45 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
+// TestOpenWithout: a role that the caller does not use, or that the manifest does not
+// fill, stays empty.
+func TestOpenWithout(t *testing.T) {
+	source := filepath.Join(visiontest.Root(), "models")
+	visiontest.Pool(t) // the library of the real directory is the one in use
+	manifest, err := inference.ReadManifest(source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	delete(manifest.Models, inference.Matcher)
+	dir := linked(t, source)
+	write(t, dir, manifest)
+	for _, row := range []struct {
+		dir     string
+		without []inference.Model
+		has     bool
+	}{
+		{source, nil, true},
+		{source, []inference.Model{inference.Matcher}, false},
+		{dir, nil, false},
+	} {
+		pool, err := inference.Open(row.dir, 1, row.without...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, err := pool.Acquire(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if w.Has(inference.Matcher) != row.has || !w.Has(inference.Mesh) {
+			t.Errorf("%s without %v: has the matcher: %t, want %t", row.dir, row.without, !row.has, row.has)
+		}
+		w.Release()
+		if err := pool.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // TestManifestDecides: a model is opened, and an output computed, if the manifest
 // lists it, even if the pipeline does not know the role.
 func TestManifestDecides(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"sync"
 
 	ort "github.com/yalue/onnxruntime_go"
@@ -32,9 +33,10 @@ var environment struct {
 	library string
 }
 
-// Open verifies the models directory and starts a pool of workers over it.
-// Missing models or a missing library are ErrMissing.
-func Open(dir string, workers int) (*Pool, error) {
+// Open verifies the models directory and starts a pool of workers over it, without
+// the models of the roles that the caller does not use. Missing models or a missing
+// library are ErrMissing.
+func Open(dir string, workers int, without ...Model) (*Pool, error) {
 	if workers < 1 {
 		return nil, fmt.Errorf("an inference pool needs at least one worker, not %d", workers)
 	}
@@ -47,7 +49,7 @@ func Open(dir string, workers int) (*Pool, error) {
 	}
 	p := &Pool{Manifest: manifest, free: make(chan *worker, workers), done: make(chan struct{})}
 	for range workers {
-		w, err := newWorker(dir, manifest)
+		w, err := newWorker(dir, manifest, without)
 		if err != nil {
 			return nil, errors.Join(err, p.Close())
 		}
@@ -136,7 +138,7 @@ type session struct {
 	run     *ort.AdvancedSession
 }
 
-func newWorker(dir string, manifest Manifest) (*worker, error) {
+func newWorker(dir string, manifest Manifest, without []Model) (*worker, error) {
 	options, err := ort.NewSessionOptions()
 	if err != nil {
 		return nil, err
@@ -154,6 +156,9 @@ func newWorker(dir string, manifest Manifest) (*worker, error) {
 	}
 	w := &worker{models: map[Model]*session{}}
 	for role, file := range manifest.Models {
+		if slices.Contains(without, role) {
+			continue
+		}
 		s := &session{outputs: map[string]*ort.Tensor[float32]{}}
 		if file.Input != nil {
 			s.format = *file.Input

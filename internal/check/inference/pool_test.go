@@ -34,6 +34,8 @@ func TestConvertedModelsAgreeWithTensorFlow(t *testing.T) {
 		{inference.Ager, "distribution", 0.01, []value{{0, 0.026182944}, {33, 0.022517085}, {99, 0.0012747375}}},
 		{inference.Ager, "descriptor", 0.0097061793, nil},
 		{inference.Second, "years", 29.652039, nil},
+		{inference.Matcher, "descriptor", 0.087755966,
+			[]value{{0, -0.055517513}, {63, -0.12438732}, {64, 0.22544457}, {127, -0.0097943451}}},
 		{inference.Antispoof, "real", 0.70304763, nil},
 		{inference.Liveness, "live", 0.5, []value{{0, 0.95166141}, {1, 0.048338547}}},
 	}

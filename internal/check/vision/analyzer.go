@@ -87,7 +87,7 @@ type Analyzer interface {
 	// an observation that has a face. It costs half of Features.
 	Describe(ctx context.Context, o *Observation) (*Features, error)
 	// Views computes the input for comparing a face with a document's portrait,
-	// Whole and Inner, for an observation that has a face.
+	// Whole and Identity, for an observation that has a face.
 	Views(ctx context.Context, o *Observation) (*Features, error)
 }
 
@@ -158,7 +158,7 @@ func (a *analyzer) Views(ctx context.Context, o *Observation) (*Features, error)
 		return nil, err
 	}
 	defer w.Release()
-	return views(w, o.picture, o.crop)
+	return views(w, o)
 }
 
 // Comparing returns an analyzer that gives the Views of a for Features and

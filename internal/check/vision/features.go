@@ -6,18 +6,20 @@ import (
 	"agegate/internal/check/inference"
 )
 
-// Features are the age model's outputs for a face: for the whole upright crop,
-// used to compute the age and to compare faces of one capture, and for its inner
-// part, from x 0.15 to 0.85 and y 0.05 to 0.85, which leaves out hair and collar.
-// Each method of Analyzer says which of them it fills. Faces are comparable that
-// the same method has filled, or Features and Describe.
+// Features are the models' outputs for a face: the age model's for the whole upright
+// crop, used to compute the age and to compare faces, and others. Each method of
+// Analyzer says which of them it fills. Faces are comparable that the same method has
+// filled, or Features and Describe.
 type Features struct {
-	Whole, Inner View
+	Whole View
 	// Tuned is the fine-tuned tail's output for the whole crop, nil without
 	// one: a probability for each whole age.
 	Tuned *[inference.AgeBins]float32
 	// Second is the age in years by the second age model, from Features only.
 	Second float64
+	// Identity is the matcher's descriptor of the aligned face, nil without one:
+	// near, by Euclidean distance, for the same face.
+	Identity *[inference.IdentitySize]float32
 }
 
 // View is the age model's output for one crop.
@@ -70,21 +72,21 @@ func second(w inference.Worker, p *picture, c crop) (years float64, err error) {
 // described runs the looker on the whole crop.
 func described(w inference.Worker, p *picture, c crop) (*Features, error) {
 	f := new(Features)
-	return f, f.Whole.read(w, looker(w), p, c, 0, 0, 1, 1)
+	return f, f.Whole.read(w, looker(w), p, c)
 }
 
-// views runs the age model on both crops.
-func views(w inference.Worker, p *picture, c crop) (*Features, error) {
+// views runs the age model on the whole crop, and the matcher if there is one.
+func views(w inference.Worker, o *Observation) (*Features, error) {
 	f := new(Features)
-	if err := f.Whole.read(w, inference.Ager, p, c, 0, 0, 1, 1); err != nil {
+	if err := f.Whole.read(w, inference.Ager, o.picture, o.crop); err != nil {
 		return nil, err
 	}
-	return f, f.Inner.read(w, inference.Ager, p, c, 0.15, 0.05, 0.85, 0.85)
+	return f, f.identify(w, o)
 }
 
-func (v *View) read(w inference.Worker, m inference.Model, p *picture, c crop, left, top, right, bottom float64) error {
+func (v *View) read(w inference.Worker, m inference.Model, p *picture, c crop) error {
 	in, tensor := w.Input(m)
-	p.fill(c.part(left, top, right, bottom, in.Width, in.Height), in, tensor)
+	p.fill(c.part(0, 0, 1, 1, in.Width, in.Height), in, tensor)
 	if err := w.Run(m); err != nil {
 		return err
 	}

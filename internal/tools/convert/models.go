@@ -90,6 +90,17 @@ var models = map[inference.Model]model{
 		origin:  "https://github.com/justadudewhohacks/face-api.js",
 		licence: "MIT as distributed; see NOTICE",
 	},
+	inference.Matcher: {
+		name:  "facematch",
+		from:  faceAPI,
+		path:  "model/face_recognition_model-weights_manifest.json",
+		load:  matcherGraph,
+		input: inference.Input{Width: 150, Height: 150, Scale: 1},
+		outputs: []output{{tfjs.Output{Node: "product", Name: "descriptor", Shape: []int64{1, 128}},
+			"face descriptor, compared by Euclidean distance"}},
+		origin:  "https://github.com/davisking/dlib-models (dlib_face_recognition_resnet_model_v1)",
+		licence: "MIT as distributed; see NOTICE",
+	},
 	inference.Antispoof: {
 		name:  "antispoof",
 		from:  human,

@@ -1,8 +1,9 @@
 // Command facematch fits the comparison of faces
 // (internal/check/document/portrait) to pictures of faces of different people
-// whose file names contain the sex, as UTKFace's do. One half gives the mean of
-// the descriptors; the other gives the threshold at which at most the given share
-// of pairs of strangers of one sex match.
+// whose file names contain sex and group, as UTKFace's do. One half gives the mean of
+// the descriptors; the other gives how similar strangers are, and the threshold at
+// which the given share of pairs of strangers of one sex match. Further sets are
+// only measured.
 package main
 
 import (
@@ -17,8 +18,11 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
+	"time"
 
+	"agegate/internal/backoffice/evidence"
 	"agegate/internal/check/document/portrait"
 	"agegate/internal/check/inference"
 	"agegate/internal/check/vision"
@@ -27,70 +31,98 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
+type options struct {
+	sets, measured []string // [NAME=]DIR
+	models, name   string
+	out, figures   string
+	share          float64
+}
+
 func main() {
-	set := flag.String("set", "", "directory of pictures")
-	models := flag.String("models", "models", "models directory")
-	name := flag.String("name", "", "of the set, for the origin")
-	out := flag.String("out", "internal/check/document/portrait/reference.json", "file for the result")
-	share := flag.Float64("strangers", 0.028, "share of pairs of strangers of one sex that may match")
+	set := flag.String("set", "", "sets of pictures, [NAME=]DIR..., to fit to")
+	measured := flag.String("measure", "", "sets that are only measured")
+	o := options{}
+	flag.StringVar(&o.models, "models", "models", "models directory")
+	flag.StringVar(&o.name, "name", "", "of the sets, for the origin")
+	flag.StringVar(&o.out, "out", "internal/check/document/portrait/reference.json", "file for the result")
+	flag.StringVar(&o.figures, "figures", "internal/backoffice/evidence/measured/matching.json", "file for the figures")
+	flag.Float64Var(&o.share, "strangers", 0.0042, "share of pairs of strangers of one sex that may match")
 	flag.Parse()
-	if err := run(*set, *models, *name, *out, *share); err != nil {
+	o.sets, o.measured = strings.Fields(*set), strings.Fields(*measured)
+	if err := run(o); err != nil {
 		fmt.Fprintln(os.Stderr, "facematch:", err)
 		os.Exit(1)
 	}
 }
 
-// face is one picture of the set.
-type face struct {
-	age      int
-	sex      string
-	group    string
-	features *vision.Features
-}
-
-func run(set, models, name, out string, share float64) (err error) {
-	pictures, err := accuracy.ReadSet(set)
-	if err != nil {
-		return err
-	}
-	pool, err := inference.Open(models, runtime.NumCPU())
+func run(o options) (err error) {
+	pool, err := inference.Open(o.models, runtime.NumCPU())
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, pool.Close()) }()
-	faces, err := find(vision.NewAnalyzer(pool), pictures)
+	analyzer := vision.NewAnalyzer(pool)
+	faces, err := find(analyzer, o.sets)
+	if err != nil {
+		return err
+	}
+	further, err := find(analyzer, o.measured)
 	if err != nil {
 		return err
 	}
 	random := rand.New(rand.NewPCG(1, 1)) //nolint:gosec // repeatable on purpose
 	random.Shuffle(len(faces), func(i, j int) { faces[i], faces[j] = faces[j], faces[i] })
 	first, second := faces[:len(faces)/2], faces[len(faces)/2:]
-	r := &portrait.Reference{
-		Origin: fmt.Sprintf("make face-match: mean of %d faces of %s, threshold of %d others", len(first), name, len(second)),
-		Models: map[inference.Model]string{}, Whole: mean(first, func(f *vision.Features) *vision.View { return &f.Whole }),
-		Inner: mean(first, func(f *vision.Features) *vision.View { return &f.Inner }),
-	}
+	r := fit(first, second, o.share)
+	r.Origin = fmt.Sprintf("make face-match: common to %d faces of %s, threshold of %d others",
+		len(first), o.name, len(second))
 	for _, role := range portrait.ReferenceModels {
 		r.Models[role] = pool.Manifest.Models[role].SHA256
 	}
-	pairs := compare(r, second)
-	r.Threshold = quantile(pairs, 1-share)
-	fmt.Printf("%d of %d pictures show a face; threshold %.4f\n", len(faces), len(pictures), r.Threshold)
-	report(r, pairs, second)
-	text, err := json.MarshalIndent(r, "", " ")
+	fmt.Printf("threshold %.4f\n\n", r.Threshold)
+	measured := slices.Concat(second, further)
+	figures := evidence.Matching{
+		Command: "make face-match", Source: "docs/document-measurements.md", Published: time.Now().Format(time.DateOnly),
+		Rows: report(r, measured),
+	}
+	refusals(r, measured)
+	return errors.Join(write(o.out, r), write(o.figures, figures))
+}
+
+func write(path string, v any) error {
+	text, err := json.MarshalIndent(v, "", " ")
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(out, append(text, '\n'), 0o644) //nolint:gosec // a file of the repository
+	return os.WriteFile(path, append(text, '\n'), 0o644) //nolint:gosec // a file of the repository
 }
 
+// face is one picture of a set.
+type face struct {
+	collection string
+	age        int
+	sex, group string
+	features   *vision.Features
+	// worn are the features of the picture as a poor portrait, of every fourth; nil if
+	// it shows no face
+	worn *vision.Features
+}
+
+const wornEvery = 4
+
 // find computes the features of every picture that shows one face.
-func find(analyzer vision.Analyzer, pictures []accuracy.Picture) ([]face, error) {
+func find(analyzer vision.Analyzer, sets []string) ([]face, error) {
+	if len(sets) == 0 {
+		return nil, nil
+	}
+	pictures, err := accuracy.ReadSets(sets, []float64{0})
+	if err != nil {
+		return nil, err
+	}
 	found := make([]*face, len(pictures))
 	group, ctx := errgroup.WithContext(context.Background())
 	group.SetLimit(runtime.NumCPU())
-	var progress sync.Mutex
-	done := 0
+	progress := counter{total: len(pictures)}
 	for i, p := range pictures {
 		if len(p.Groups) != 2 {
 			return nil, fmt.Errorf("%s: the name carries no sex", p.Path)
@@ -100,29 +132,51 @@ func find(analyzer vision.Analyzer, pictures []accuracy.Picture) ([]face, error)
 			if err != nil {
 				return err
 			}
-			features, err := portrait.Find(ctx, analyzer, img)
-			switch {
-			case err == nil:
-				found[i] = &face{p.Age, p.Groups[0], p.Groups[1], features}
-			case !errors.Is(err, portrait.ErrNoFace) && !errors.Is(err, portrait.ErrSeveralFaces):
+			features, err := faceIn(ctx, analyzer, img)
+			if err != nil || features == nil {
 				return err
 			}
-			progress.Lock()
-			defer progress.Unlock()
-			if done++; done%500 == 0 {
-				fmt.Fprintf(os.Stderr, "%d of %d pictures\n", done, len(pictures))
+			found[i] = &face{p.Collection, p.Age, p.Groups[0], p.Groups[1], features, nil}
+			if i%wornEvery == 0 {
+				found[i].worn, err = faceIn(ctx, analyzer, wear(img))
 			}
-			return nil
+			progress.add()
+			return err
 		})
 	}
-	err := group.Wait()
+	err = group.Wait()
 	var faces []face
 	for _, f := range found {
 		if f != nil {
 			faces = append(faces, *f)
 		}
 	}
+	fmt.Printf("%s: %d of %d pictures show a face\n", strings.Join(sets, " "), len(faces), len(pictures))
 	return faces, err
+}
+
+// counter shows progress.
+type counter struct {
+	sync.Mutex
+	done, total int
+}
+
+func (c *counter) add() {
+	c.Lock()
+	defer c.Unlock()
+	if c.done++; c.done%500 == 0 {
+		fmt.Fprintf(os.Stderr, "%d of %d pictures\n", c.done, c.total)
+	}
+}
+
+// faceIn returns the features of the one face in a picture, nil if there is not
+// exactly one.
+func faceIn(ctx context.Context, analyzer vision.Analyzer, img image.Image) (*vision.Features, error) {
+	features, err := portrait.FindUpright(ctx, analyzer, img)
+	if errors.Is(err, portrait.ErrNoFace) || errors.Is(err, portrait.ErrSeveralFaces) {
+		return nil, nil
+	}
+	return features, err
 }
 
 func open(path string) (image.Image, error) {
@@ -135,56 +189,4 @@ func open(path string) (image.Image, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return img, nil
-}
-
-func mean(faces []face, view func(*vision.Features) *vision.View) (m portrait.Mean) {
-	var sums [inference.DescriptorSize]float64
-	for _, f := range faces {
-		for i, v := range view(f.features).Descriptor {
-			sums[i] += float64(v)
-		}
-	}
-	for i, sum := range sums {
-		m[i] = float32(sum / float64(len(faces)))
-	}
-	return m
-}
-
-// pair is two strangers of one sex.
-type pair struct {
-	a, b       int
-	similarity float32
-}
-
-// compare returns every pair of one sex.
-func compare(r *portrait.Reference, faces []face) []pair {
-	whole := make([][inference.DescriptorSize]float32, len(faces))
-	inner := make([][inference.DescriptorSize]float32, len(faces))
-	for i, f := range faces {
-		whole[i], inner[i] = r.Whole.Centred(&f.features.Whole.Descriptor), r.Inner.Centred(&f.features.Inner.Descriptor)
-	}
-	dot := func(a, b *[inference.DescriptorSize]float32) (sum float32) {
-		for i, v := range a {
-			sum += v * b[i]
-		}
-		return sum
-	}
-	var pairs []pair
-	for i := range faces {
-		for j := range i {
-			if faces[i].sex == faces[j].sex {
-				pairs = append(pairs, pair{i, j, (dot(&whole[i], &whole[j]) + dot(&inner[i], &inner[j])) / 2})
-			}
-		}
-	}
-	return pairs
-}
-
-func quantile(pairs []pair, q float64) float64 {
-	values := make([]float32, len(pairs))
-	for i, p := range pairs {
-		values[i] = p.similarity
-	}
-	slices.Sort(values)
-	return float64(values[int(q*float64(len(values)))])
 }

@@ -3,68 +3,195 @@ package main
 import (
 	"fmt"
 	"math"
+	"slices"
 
+	"agegate/internal/backoffice/evidence"
 	"agegate/internal/check/document/portrait"
+	"agegate/internal/check/vision"
 )
 
-// report prints how many pairs of strangers match, by the labels that they share.
-func report(r *portrait.Reference, pairs []pair, faces []face) {
-	row := func(name string, of func(a, b face) bool) {
-		matched, total := make([]float64, len(faces)), make([]float64, len(faces))
-		for _, p := range pairs {
-			if !of(faces[p.a], faces[p.b]) {
-				continue
-			}
-			for _, i := range []int{p.a, p.b} {
-				total[i]++
-				if r.Match(float64(p.similarity)) {
-					matched[i]++
-				}
+// pair is two strangers of one sex of one collection.
+type pair struct {
+	a, b        int32
+	plain, worn float32 // similarity of both pictures, and with the first as a poor portrait; NaN without one
+}
+
+// report prints and returns how many pairs of strangers match, by the labels that
+// they share.
+func report(r *portrait.Reference, faces []face) (figures []evidence.Match) {
+	pairs := compare(r, faces)
+	fmt.Println("| strangers of one sex | match, % (95 %) | with a poor portrait, % (95 %) | " +
+		"threshold at which 1 % match (95 %) |\n|---|---|---|---|")
+	for _, collection := range collections(faces) {
+		within := func(of func(a, b face) bool) func(a, b face) bool {
+			return func(a, b face) bool { return a.collection == collection && of(a, b) }
+		}
+		for _, row := range rows(faces) {
+			t := tally{r: r, faces: faces}
+			if t.add(pairs, within(row.of)); len(t.plain) >= fewest {
+				m := evidence.Match{Collection: collection, Strangers: row.name, Plain: t.share(false), Poor: t.share(true)}
+				shown := m.Shown()
+				fmt.Printf("| %s: %s | %s | %s | %s |\n", collection, row.name, shown[0], shown[1], t.threshold())
+				figures = append(figures, m)
 			}
 		}
-		share, half := shareOf(matched, total)
-		fmt.Printf("| %s | %.2f (%.2f–%.2f) |\n", name, 100*share, 100*max(0, share-half), 100*(share+half))
 	}
-	fmt.Println("| strangers of one sex | match, % (95 %) |\n|---|---|")
-	row("all", func(_, _ face) bool { return true })
-	for _, sex := range []string{"female", "male"} {
-		row(sex, func(a, _ face) bool { return a.sex == sex })
-	}
-	adults := func(a, b face) bool { return min(a.age, b.age) >= 18 }
-	row("adults", adults)
-	row("adults, ages at most 10 years apart",
-		func(a, b face) bool { return adults(a, b) && max(a.age, b.age)-min(a.age, b.age) <= 10 })
-	row("adults of one group, ages at most 10 years apart", func(a, b face) bool {
-		return adults(a, b) && a.group == b.group && max(a.age, b.age)-min(a.age, b.age) <= 10
-	})
-	row("one 13 to 17, the other 18 to 30", func(a, b face) bool {
-		young, old := min(a.age, b.age), max(a.age, b.age)
-		return young >= 13 && young <= 17 && old >= 18 && old <= 30
-	})
-	for _, group := range []string{"White", "Black", "Asian", "Indian", "other"} {
-		row("both "+group, func(a, b face) bool { return a.group == group && b.group == group })
+	return figures
+}
+
+// refusals prints how many poor portraits are refused to the face that they show.
+func refusals(r *portrait.Reference, faces []face) {
+	fmt.Println("\n| the same picture as a poor portrait | refused, % | of |\n|---|---|---|")
+	for _, collection := range collections(faces) {
+		for _, group := range groups(faces) {
+			refused, of := 0, 0
+			for _, f := range faces {
+				if f.worn == nil || f.age < 18 || f.collection != collection || f.group != group {
+					continue
+				}
+				of++
+				if !r.Match(r.Similarity(f.worn, f.features)) {
+					refused++
+				}
+			}
+			if of > 0 {
+				fmt.Printf("| %s: adults, %s | %.1f | %d |\n", collection, group, 100*float64(refused)/float64(of), of)
+			}
+		}
 	}
 }
 
-// shareOf returns the share of matches and half the width of its 95 % interval.
-// Pairs that share a face are not independent, so the variance is estimated from
-// the shares of the single faces (Hoeffding's projection of a U-statistic: four
-// times their variance divided by their number).
-func shareOf(matched, total []float64) (share, half float64) {
-	var m, t, n float64
-	for i := range total {
-		m, t = m+matched[i], t+total[i]
-		if total[i] > 0 {
-			n++
+// fewest is the number of pairs from which a row is printed.
+const fewest = 300
+
+func collections(faces []face) []string {
+	return distinct(faces, func(f face) string { return f.collection })
+}
+
+func groups(faces []face) []string { return distinct(faces, func(f face) string { return f.group }) }
+
+func distinct(faces []face, of func(face) string) (names []string) {
+	for _, f := range faces {
+		names = append(names, of(f))
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+type row struct {
+	name string
+	of   func(a, b face) bool
+}
+
+func rows(faces []face) []row {
+	near := func(a, b face) bool {
+		young, old := min(a.age, b.age), max(a.age, b.age)
+		return young >= 18 && old <= 45 && old-young <= 10
+	}
+	all := []row{
+		{"all", func(_, _ face) bool { return true }},
+		{"adults", func(a, b face) bool { return min(a.age, b.age) >= 18 }},
+		{"18 to 45, at most 10 years apart", near},
+		{"the same, one group", func(a, b face) bool { return near(a, b) && a.group == b.group }},
+		{"one 13 to 17, the other 18 to 30", func(a, b face) bool {
+			young, old := min(a.age, b.age), max(a.age, b.age)
+			return young >= 13 && young <= 17 && old >= 18 && old <= 30
+		}},
+	}
+	for _, group := range groups(faces) {
+		for _, sex := range []string{"female", "male"} {
+			all = append(all, row{group + ", " + sex + ", 18 to 45, at most 10 years apart", func(a, b face) bool {
+				return near(a, b) && a.group == group && b.group == group && a.sex == sex
+			}})
 		}
 	}
-	share = m / max(t, 1)
-	var square float64
+	return all
+}
+
+// compare returns every pair of one sex of one collection.
+func compare(r *portrait.Reference, faces []face) (pairs []pair) {
+	plain := describe(r, faces, func(f face) *vision.Features { return f.features })
+	worn := describe(r, faces, func(f face) *vision.Features { return f.worn })
+	for i, f := range faces {
+		for j := range i {
+			if f.sex != faces[j].sex || f.collection != faces[j].collection {
+				continue
+			}
+			p := pair{int32(i), int32(j), 0, float32(math.NaN())}
+			p.plain = float32(r.Join(plain.cosine(i, plain, j), plain.distance(i, plain, j)))
+			if f.worn != nil {
+				p.worn = float32(r.Join(worn.cosine(i, plain, j), worn.distance(i, plain, j)))
+			}
+			pairs = append(pairs, p)
+		}
+	}
+	return pairs
+}
+
+// tally counts the pairs of a row.
+type tally struct {
+	r     *portrait.Reference
+	faces []face
+	pairs []pair
+	plain []float32 // similarities, ascending
+}
+
+func (t *tally) add(pairs []pair, of func(a, b face) bool) {
+	for _, p := range pairs {
+		if of(t.faces[p.a], t.faces[p.b]) {
+			t.pairs, t.plain = append(t.pairs, p), append(t.plain, p.plain)
+		}
+	}
+	slices.Sort(t.plain)
+}
+
+func (t *tally) share(worn bool) (percent [3]float64) {
+	share, half := t.above(t.r.Threshold, worn)
+	for i, v := range []float64{share, max(0, share-half), share + half} {
+		percent[i] = math.Round(1e4*v) / 100
+	}
+	return percent
+}
+
+// threshold returns the one at which 1 % of the pairs match, and those at which as
+// many match as the ends of the interval of that share say.
+func (t *tally) threshold() string {
+	at := func(share float64) float64 {
+		n := len(t.plain)
+		return float64(t.plain[min(n-1, max(0, int((1-share)*float64(n))))])
+	}
+	const share = 0.01
+	_, half := t.above(at(share), false)
+	return fmt.Sprintf("%.2f (%.2f–%.2f)", at(share), at(share+half), at(share-half))
+}
+
+// above returns the share of pairs at or above the threshold and half the width of
+// its 95 % interval. Pairs that share a face are not independent, so the variance is
+// estimated from the shares of the single faces (Hoeffding's projection of a
+// U-statistic: four times their variance divided by their number).
+func (t *tally) above(threshold float64, worn bool) (share, half float64) {
+	matched, total := make([]float64, len(t.faces)), make([]float64, len(t.faces))
+	var m, all float64
+	for _, p := range t.pairs {
+		similarity := p.plain
+		if worn {
+			similarity = p.worn
+		}
+		if similarity != similarity { // not a number: there is no poor portrait
+			continue
+		}
+		total[p.a], total[p.b], all = total[p.a]+1, total[p.b]+1, all+1
+		if float64(similarity) >= threshold {
+			matched[p.a], matched[p.b], m = matched[p.a]+1, matched[p.b]+1, m+1
+		}
+	}
+	share = m / max(all, 1)
+	var square, n float64
 	for i := range total {
 		if total[i] > 0 {
 			d := matched[i]/total[i] - share
-			square += d * d
+			square, n = square+d*d, n+1
 		}
 	}
-	return share, 1.96 * 2 * math.Sqrt(square/max(n*n, 1))
+	return share, 1.96 * 2 * math.Sqrt(square) / max(n, 1)
 }

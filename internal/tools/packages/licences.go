@@ -37,7 +37,7 @@ func moduleLicences(r release) ([]byte, error) {
 	}
 	lines := "Go " + info.GoVersion + "\t" + strings.TrimSpace(string(goroot)) + "\n" +
 		"The face models\t" + filepath.Join(r.root, "node_modules/@vladmandic/human") + "\n" +
-		"The second age model\t" + filepath.Join(r.root, "node_modules/@vladmandic/face-api") + "\n" +
+		"The second age model and the face matcher\t" + filepath.Join(r.root, "node_modules/@vladmandic/face-api") + "\n" +
 		"ONNX Runtime\t" + filepath.Join(r.root, "deploy/licences/onnxruntime") + "\n" + string(modules)
 	return gatherLicences(lines)
 }

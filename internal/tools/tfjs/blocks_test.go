@@ -79,7 +79,7 @@ func pooled(side int64, slopes []float32) *Graph {
 	for _, name := range []string{"unit", "slopes", "pads"} {
 		nodes[name] = node{Name: name, Op: "Const"}
 	}
-	return &Graph{nodes, map[string]tensor{
+	return &Graph{nodes: nodes, consts: map[string]tensor{
 		"unit": unit, "slopes": {shape: []int64{channels}, floats: slopes},
 		"pads": {shape: []int64{4, 2}, ints: []int64{0, 0, 0, 0, 0, 0, 0, 2}},
 	}}

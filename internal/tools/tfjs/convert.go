@@ -64,11 +64,28 @@ func (c *converter) emit(op, output string, inputs []string, attributes ...attri
 }
 
 func (c *converter) constant(name string, t tensor) string {
-	if !c.done[name] {
-		c.done[name] = true
+	switch {
+	case c.done[name]:
+		return name
+	case c.graph.compact && t.levels != nil:
+		c.levels(name, t)
+	default:
 		c.tensors = append(c.tensors, tensorProto(name, t))
 	}
+	c.done[name] = true
 	return name
+}
+
+// levels writes a constant of bytes, and operators that make floats of it. ONNX
+// Runtime computes them once, when it loads the model.
+func (c *converter) levels(name string, t tensor) {
+	c.tensors = append(c.tensors, levelsProto(name+"/levels", t))
+	c.emit("Cast", name+"/float", []string{name + "/levels"}, attribute{"to", int64(elemFloat)})
+	single := func(part string, v float32) string {
+		return c.constant(name+part, tensor{shape: []int64{}, floats: []float32{v}})
+	}
+	c.emit("Mul", name+"/scaled", []string{name + "/float", single("/step", t.step)})
+	c.emit("Add", name, []string{name + "/scaled", single("/low", t.low)})
 }
 
 // visit writes the node called name after everything it depends on.
@@ -153,6 +170,8 @@ func (c *converter) write(n node) error {
 		return c.sloped(n)
 	case "MaxPool":
 		return c.pool(n)
+	case "AvgPool":
+		return c.average(n)
 	case "Pad":
 		return c.pad(n)
 	case "Mean":

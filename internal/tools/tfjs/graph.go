@@ -16,8 +16,9 @@ import (
 // TensorFlow GraphDef in JSON and a weights manifest; the .bin files hold the
 // constants one after the other, little-endian, in manifest order.
 type Graph struct {
-	nodes  map[string]node
-	consts map[string]tensor
+	nodes   map[string]node
+	consts  map[string]tensor
+	compact bool // write constants of bytes as such
 }
 
 type node struct {
@@ -47,9 +48,11 @@ type dim struct {
 
 // tensor is a constant; exactly one of floats and ints is set.
 type tensor struct {
-	shape  []int64
-	floats []float32
-	ints   []int64
+	shape     []int64
+	floats    []float32
+	ints      []int64
+	levels    []byte // of which the floats were made: each is low + step × level
+	low, step float32
 }
 
 type modelFile struct {
@@ -135,6 +138,9 @@ func readWeight(w weightEntry, data []byte) (tensor, []byte, error) {
 	if len(data) < count*width {
 		return t, nil, fmt.Errorf("weight file ends early")
 	}
+	if stored == "uint8" {
+		t.levels, t.low, t.step = data[:count], float32(w.Quantization.Min), float32(w.Quantization.Scale)
+	}
 	for i := range count {
 		at := data[i*width:]
 		switch stored {
@@ -179,7 +185,7 @@ func (g *Graph) channels(name string) (count int64, ok bool) {
 		before, ok := g.channels(n.Inputs[0])
 		p := g.consts[n.Inputs[1]].ints
 		return before + p[6] + p[7], ok
-	case "Add", "AddV2", "Relu", "Prelu", "MaxPool", "DepthwiseConv2dNative":
+	case "Add", "AddV2", "Mul", "Relu", "Prelu", "MaxPool", "AvgPool", "DepthwiseConv2dNative":
 		return g.channels(n.Inputs[0])
 	}
 	return 0, false

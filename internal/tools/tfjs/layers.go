@@ -101,6 +101,19 @@ func (c *converter) pool(n node) error {
 	return nil
 }
 
+// average writes an AvgPool.
+func (c *converter) average(n node) error {
+	kernel, err := spatial(n, "ksize")
+	if err != nil {
+		return err
+	}
+	strides, err := spatial(n, "strides")
+	c.image[n.Name] = true
+	c.emit("AveragePool", n.Name, n.Inputs[:1], attribute{"kernel_shape", kernel}, attribute{"strides", strides},
+		padding(n))
+	return err
+}
+
 // fullBlock is the number of channels in a block on processors with the widest
 // registers.
 const fullBlock = 16
@@ -211,7 +224,7 @@ func padding(n node) attribute {
 // transpose reorders a four-dimensional constant's axes.
 func transpose(t tensor, order [4]int) tensor {
 	step := [4]int64{t.shape[1] * t.shape[2] * t.shape[3], t.shape[2] * t.shape[3], t.shape[3], 1}
-	out := tensor{shape: make([]int64, 4), floats: make([]float32, 0, len(t.floats))}
+	out := tensor{shape: make([]int64, 4), floats: make([]float32, 0, len(t.floats)), low: t.low, step: t.step}
 	for i, axis := range order {
 		out.shape[i] = t.shape[axis]
 	}
@@ -221,6 +234,9 @@ func transpose(t tensor, order [4]int) tensor {
 				for d := range out.shape[3] {
 					at := a*step[order[0]] + b*step[order[1]] + c*step[order[2]] + d*step[order[3]]
 					out.floats = append(out.floats, t.floats[at])
+					if t.levels != nil {
+						out.levels = append(out.levels, t.levels[at])
+					}
 				}
 			}
 		}

@@ -54,6 +54,13 @@ func LoadNet(manifest string, height, width int64) (*Net, error) {
 // Graph returns the net as a graph.
 func (n *Net) Graph() *Graph { return n.graph }
 
+// Compact returns the net as a graph whose ONNX model holds weights that the package
+// stores in bytes as bytes, a quarter of the size.
+func (n *Net) Compact() *Graph {
+	n.graph.compact = true
+	return n.graph
+}
+
 // Apply adds an operator that treats every value alike, such as Add, Mul or Relu.
 func (n *Net) Apply(op, name string, inputs ...string) string { return n.add(op, name, inputs, nil) }
 
@@ -81,9 +88,25 @@ func (n *Net) convolution(op, name, from string, stride int64, padding Padding, 
 
 // MaxPool adds the maximum over squares of the given side.
 func (n *Net) MaxPool(name, from string, side, stride int64, padding Padding) string {
-	return n.add("MaxPool", name, []string{from}, map[string]attr{
+	return n.pool("MaxPool", name, from, side, stride, padding)
+}
+
+// MeanPool adds the mean over squares of the given side.
+func (n *Net) MeanPool(name, from string, side, stride int64, padding Padding) string {
+	return n.pool("AvgPool", name, from, side, stride, padding)
+}
+
+func (n *Net) pool(op, name, from string, side, stride int64, padding Padding) string {
+	return n.add(op, name, []string{from}, map[string]attr{
 		"ksize": square(side), "strides": square(stride), "padding": {S: []byte(padding)},
 	})
+}
+
+// Append adds rows, columns and channels of zeros after those of an image.
+func (n *Net) Append(name, from string, rows, columns, channels int64) string {
+	pads := name + "/pads"
+	n.graph.consts[pads] = tensor{shape: []int64{4, 2}, ints: []int64{0, 0, 0, rows, 0, columns, 0, channels}}
+	return n.add("Pad", name, []string{from, n.add("Const", pads, nil, nil)}, nil)
 }
 
 // Mean adds the mean of each channel.

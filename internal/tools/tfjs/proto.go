@@ -14,6 +14,7 @@ const (
 	opsetVersion = 18
 
 	elemFloat = 1
+	elemUint8 = 2
 	elemInt64 = 7
 
 	attrInt    = 2
@@ -106,6 +107,18 @@ func tensorProto(name string, t tensor) message {
 	}
 	m.text(8, name)
 	m.bytes(9, raw)
+	return m
+}
+
+// levelsProto is the tensor of a constant's levels.
+func levelsProto(name string, t tensor) message {
+	var m message
+	for _, d := range t.shape {
+		m.integer(1, d)
+	}
+	m.integer(2, elemUint8)
+	m.text(8, name)
+	m.bytes(9, t.levels)
 	return m
 }
 

@@ -55,7 +55,7 @@ const (
 const samePortrait = 0.8
 
 func resemblance(a, b *vision.Features) float64 {
-	return new(portrait.Reference).Similarity(a, b) // no mean is subtracted
+	return new(portrait.Reference).Cosine(a, b) // no mean is subtracted
 }
 
 // faceBeside looks for the portrait on the side of the document that shows the

@@ -14,6 +14,7 @@ import (
 	"agegate/internal/check/document/date"
 	"agegate/internal/check/document/mrz"
 	"agegate/internal/check/document/portrait"
+	"agegate/internal/check/inference"
 	"agegate/internal/check/liveness"
 	"agegate/internal/check/vision"
 )
@@ -56,8 +57,8 @@ func (f *facing) Add(_ context.Context, frame age.Frame) (age.Step, error) {
 
 // features returns a face whose descriptor points in the given direction.
 func features(direction int) *vision.Features {
-	f := new(vision.Features)
-	f.Whole.Descriptor[direction], f.Inner.Descriptor[direction] = 1, 1
+	f := &vision.Features{Identity: new([inference.IdentitySize]float32)}
+	f.Whole.Descriptor[direction], f.Identity[direction] = 1, 1
 	return f
 }
 
@@ -82,7 +83,9 @@ func newCheck() (*Check, *shown) {
 	document := &shown{steps: []capture.Step{{Stage: capture.Done}}, document: capture.Document{
 		Zone: mrz.Result{Valid: true, BirthDate: date.On(2000, 1, 1), ExpiryDate: date.On(2030, 1, 1)}, Portrait: features(1),
 	}}
-	engine := NewEngine(nil, nil, nil, &portrait.Reference{Threshold: 0.5})
+	engine := NewEngine(nil, nil, nil, &portrait.Reference{
+		Threshold: 0.25, Stock: portrait.Spread{Deviation: 1}, Matcher: portrait.Spread{Deviation: 1},
+	})
 	c := engine.NewCheck(Options{TargetAge: 18, Now: func() time.Time { return today }})
 	c.document = document
 	return c, document

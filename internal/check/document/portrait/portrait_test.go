@@ -43,7 +43,7 @@ func TestFind(t *testing.T) {
 		least float64
 		err   error
 	}{
-		{"as it is", face, 0.999, nil},
+		{"as it is", face, 8, nil},
 		{"turned by a quarter", quarter(face, 1), 0.9, nil},
 		{"upside down", quarter(face, 2), 0.9, nil},
 		{"turned by three quarters", quarter(face, 3), 0.9, nil},
@@ -60,55 +60,80 @@ func TestFind(t *testing.T) {
 		if err != nil {
 			continue
 		}
-		if s := reference.Similarity(want, got); s < row.least || s > 1.0001 || !reference.Match(s) {
+		if s := reference.Similarity(want, got); s < row.least || !reference.Match(s) {
 			t.Errorf("%s: similarity %.3f, want %.3f, threshold %.3f", row.name, s, row.least, reference.Threshold)
 		}
 	}
 }
 
-// TestSimilarity: the similarity is the cosine of the differences from the mean.
-func TestSimilarity(t *testing.T) {
-	view := func(x, y float32) (v vision.View) {
-		for i := range v.Descriptor {
-			v.Descriptor[i] = 5 // the mean, which all faces share
+// TestCosine: the cosine is that of the descriptors without what is common: the mean,
+// and what lies in the directions of groups.
+func TestCosine(t *testing.T) {
+	face := func(x, y, group float32) *vision.Features {
+		f := new(vision.Features)
+		for i := range f.Whole.Descriptor {
+			f.Whole.Descriptor[i] = 5 // the mean, which all faces share
 		}
-		v.Descriptor[0] += x
-		v.Descriptor[1] += y
-		return v
+		f.Whole.Descriptor[0] += x
+		f.Whole.Descriptor[1] += y
+		f.Whole.Descriptor[2] += group
+		return f
 	}
 	var r Reference
-	for i := range r.Whole {
-		r.Whole[i], r.Inner[i] = 5, 5
+	for i := range r.Common.Mean {
+		r.Common.Mean[i] = 5
 	}
-	a := &vision.Features{Whole: view(1, 0), Inner: view(1, 0)}
+	r.Common.Groups = []Vector{{2: 1}}
+	a := face(1, 0, 0)
 	for _, row := range []struct {
 		b    *vision.Features
 		want float64
 	}{
 		{a, 1},
-		{&vision.Features{Whole: view(2, 0), Inner: view(3, 0)}, 1},
-		{&vision.Features{Whole: view(0, 1), Inner: view(0, 1)}, 0},
-		{&vision.Features{Whole: view(-1, 0), Inner: view(-1, 0)}, -1},
-		{&vision.Features{Whole: view(1, 0), Inner: view(0, 1)}, 0.5},
+		{face(3, 0, 9), 1},
+		{face(0, 1, 0), 0},
+		{face(-1, 0, 7), -1},
+		{face(1, 1, 0), math.Sqrt(0.5)},
 	} {
-		if got := r.Similarity(a, row.b); math.Abs(got-row.want) > 1e-5 || got != r.Similarity(row.b, a) {
+		if got := r.Cosine(a, row.b); math.Abs(got-row.want) > 1e-5 || got != r.Cosine(row.b, a) {
 			t.Errorf("got %f, want %f", got, row.want)
 		}
 	}
 }
 
-// TestLoad: the reference is valid only for the models it was fitted on.
+// TestSimilarity: both opinions count in standard deviations of strangers, that of
+// the matcher twice.
+func TestSimilarity(t *testing.T) {
+	r := Reference{Stock: Spread{0.1, 0.2}, Matcher: Spread{-0.8, 0.1}}
+	face := func(x, y float32) *vision.Features {
+		f := &vision.Features{Identity: new([inference.IdentitySize]float32)}
+		f.Whole.Descriptor[0] = 1
+		f.Identity[0], f.Identity[1] = x, y
+		return f
+	}
+	got := r.Similarity(face(0, 0), face(0.3, 0.4)) // cosine 1, distance 0.5
+	if want := ((1-0.1)/0.2 + 2*(-0.5+0.8)/0.1) / 3; math.Abs(got-want) > 1e-5 {
+		t.Errorf("got %f, want %f", got, want)
+	}
+}
+
+// TestLoad: the reference is valid only for the models it was fitted on, with the
+// matcher among them.
 func TestLoad(t *testing.T) {
 	manifest := visiontest.Pool(t).Manifest
 	r, err := Load(manifest)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Threshold <= 0 || r.Threshold >= 1 || r.Origin == "" {
+	if r.Threshold <= 0 || r.Stock.Deviation <= 0 || r.Matcher.Deviation <= 0 || r.Origin == "" {
 		t.Errorf("threshold %f of %q", r.Threshold, r.Origin)
 	}
-	other := inference.Manifest{Models: map[inference.Model]inference.File{inference.Ager: {SHA256: "00"}}}
-	if _, err := Load(other); !errors.Is(err, ErrOtherModels) {
-		t.Errorf("other models: %v", err)
+	for want, models := range map[error]map[inference.Model]inference.File{
+		ErrOtherModels: {inference.Ager: {SHA256: "00"}, inference.Matcher: manifest.Models[inference.Matcher]},
+		ErrNoMatcher:   {inference.Ager: manifest.Models[inference.Ager]},
+	} {
+		if _, err := Load(inference.Manifest{Models: models}); !errors.Is(err, want) {
+			t.Errorf("got %v, want %v", err, want)
+		}
 	}
 }

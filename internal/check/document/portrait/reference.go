@@ -21,30 +21,49 @@ type Reference struct {
 	Models map[inference.Model]string `json:"models"`
 	// Threshold is the minimum similarity of matching faces.
 	Threshold float64 `json:"threshold"`
-	// Whole and Inner are the mean descriptors of many faces. They are
-	// subtracted, because what all faces have in common does not help to tell
-	// them apart.
-	Whole Mean `json:"whole"`
-	Inner Mean `json:"inner"`
+	// Stock and Matcher say how similar strangers of one sex are, by the stock
+	// descriptors and by the matcher's.
+	Stock   Spread `json:"stock"`
+	Matcher Spread `json:"matcher"`
+	// Common is what the stock descriptors of faces have in common.
+	Common Common `json:"common"`
 }
 
-// Mean is a mean descriptor, written as base64 of little-endian 32-bit floats.
-type Mean [inference.DescriptorSize]float32
+// Spread is the mean and the standard deviation of a measure.
+type Spread struct {
+	Mean      float64 `json:"mean"`
+	Deviation float64 `json:"deviation"`
+}
 
-// MarshalText writes the mean.
-func (m *Mean) MarshalText() ([]byte, error) {
-	raw, err := binary.Append(nil, binary.LittleEndian, m[:])
+// standard returns a value of the measure in standard deviations from its mean.
+func (s Spread) standard(v float64) float64 { return (v - s.Mean) / s.Deviation }
+
+// Common is what descriptors say about a group of people and not about a person. It
+// is taken off, because faces of strangers resemble each other in it.
+type Common struct {
+	Mean Vector `json:"mean"` // of the means of the groups
+	// Groups are directions in which the groups' means differ: of length one, and
+	// at right angles to each other.
+	Groups []Vector `json:"groups"`
+}
+
+// Vector is a descriptor, written as base64 of little-endian 32-bit floats.
+type Vector [inference.DescriptorSize]float32
+
+// MarshalText writes the vector.
+func (v Vector) MarshalText() ([]byte, error) {
+	raw, err := binary.Append(nil, binary.LittleEndian, v[:])
 	return []byte(base64.StdEncoding.EncodeToString(raw)), err
 }
 
-// UnmarshalText reads the mean.
-func (m *Mean) UnmarshalText(text []byte) error {
+// UnmarshalText reads the vector.
+func (v *Vector) UnmarshalText(text []byte) error {
 	raw, err := base64.StdEncoding.DecodeString(string(text))
 	if err != nil {
 		return err
 	}
-	if n, err := binary.Decode(raw, binary.LittleEndian, m[:]); err != nil || n != len(raw) {
-		return errors.New("a mean descriptor has the wrong length")
+	if n, err := binary.Decode(raw, binary.LittleEndian, v[:]); err != nil || n != len(raw) {
+		return errors.New("a vector has the wrong length")
 	}
 	return nil
 }
@@ -52,16 +71,24 @@ func (m *Mean) UnmarshalText(text []byte) error {
 //go:embed reference.json
 var fitted []byte
 
-// ErrOtherModels reports that the face descriptor comes from a different model
-// from the one the reference was fitted on, so its numbers are not valid.
-var ErrOtherModels = errors.New("the face match was fitted on other models: fit it with `make face-match SET=DIR`")
+// Errors of Load.
+var (
+	// ErrOtherModels reports that the descriptors come from other models than those
+	// the reference was fitted on, so its numbers are not valid.
+	ErrOtherModels = errors.New("the face match was fitted on other models: fit it with `make face-match SET=DIR`")
+	// ErrNoMatcher reports a models directory without the matcher.
+	ErrNoMatcher = errors.New("the models directory has no face matcher: run `make models`")
+)
 
 // ReferenceModels are the models whose change makes a reference invalid.
-var ReferenceModels = []inference.Model{inference.Detector, inference.Ager}
+var ReferenceModels = []inference.Model{inference.Detector, inference.Mesh, inference.Ager, inference.Matcher}
 
-// Load returns the embedded reference. It fails with ErrOtherModels if the
-// models directory holds other models.
+// Load returns the embedded reference. It fails with ErrNoMatcher or ErrOtherModels
+// if the models directory lacks the matcher or holds other models.
 func Load(manifest inference.Manifest) (*Reference, error) {
+	if _, ok := manifest.Models[inference.Matcher]; !ok {
+		return nil, ErrNoMatcher
+	}
 	r := new(Reference)
 	if err := json.Unmarshal(fitted, r); err != nil {
 		return nil, fmt.Errorf("reference of the face match: %w", err)
@@ -74,36 +101,71 @@ func Load(manifest inference.Manifest) (*Reference, error) {
 	return r, nil
 }
 
-// Similarity compares two faces: the cosine between their descriptors minus the
-// mean, averaged over both crops. It is 1 for the same picture and around 0 for
-// strangers.
+// Similarity compares two faces that Views described with a matcher. It joins two
+// opinions, that of the stock descriptors and that of the matcher's, in standard
+// deviations above the mean of strangers of one sex: 0 for strangers.
 func (r *Reference) Similarity(a, b *vision.Features) float64 {
-	return (cosine(&a.Whole.Descriptor, &b.Whole.Descriptor, &r.Whole) +
-		cosine(&a.Inner.Descriptor, &b.Inner.Descriptor, &r.Inner)) / 2
+	return r.Join(r.Cosine(a, b), Distance(a, b))
+}
+
+// Join returns the similarity of two faces from the two opinions. The matcher's
+// counts twice, because it errs less.
+func (r *Reference) Join(cosine, distance float64) float64 {
+	return (r.Stock.standard(cosine) + 2*r.Matcher.standard(-distance)) / 3
+}
+
+// Cosine returns the cosine between the stock descriptors without what is common.
+func (r *Reference) Cosine(a, b *vision.Features) float64 {
+	ownA, ownB := r.Common.Own(&a.Whole.Descriptor), r.Common.Own(&b.Whole.Descriptor)
+	return ownA.Dot(&ownB)
+}
+
+// Distance returns the Euclidean distance between the matcher's descriptors.
+func Distance(a, b *vision.Features) float64 {
+	var square float64
+	for i, v := range a.Identity {
+		d := float64(v - b.Identity[i])
+		square += d * d
+	}
+	return math.Sqrt(square)
 }
 
 // Match reports whether the similarity is high enough for the same person.
 func (r *Reference) Match(similarity float64) bool { return similarity >= r.Threshold }
 
-// Centred returns the descriptor minus the mean, scaled to length one.
-func (m *Mean) Centred(descriptor *[inference.DescriptorSize]float32) (out [inference.DescriptorSize]float32) {
-	var square float64
+// Own returns what is left of a descriptor without what is common, scaled to length
+// one.
+func (c *Common) Own(descriptor *[inference.DescriptorSize]float32) (own Vector) {
 	for i, v := range descriptor {
-		out[i] = v - m[i]
-		square += float64(out[i]) * float64(out[i])
+		own[i] = v - c.Mean[i]
 	}
-	scale := float32(1 / math.Sqrt(max(square, math.SmallestNonzeroFloat32)))
-	for i := range out {
-		out[i] *= scale
+	for i := range c.Groups {
+		own.Without(&c.Groups[i])
 	}
-	return out
+	own.Normalize()
+	return own
 }
 
-func cosine(a, b *[inference.DescriptorSize]float32, mean *Mean) float64 {
-	ca, cb := mean.Centred(a), mean.Centred(b)
-	var dot float64
-	for i, v := range ca {
-		dot += float64(v) * float64(cb[i])
+// Dot returns the product of two vectors.
+func (v *Vector) Dot(w *Vector) (sum float64) {
+	for i, x := range v {
+		sum += float64(x) * float64(w[i])
 	}
-	return dot
+	return sum
+}
+
+// Normalize scales a vector to length one.
+func (v *Vector) Normalize() {
+	scale := float32(1 / math.Sqrt(max(v.Dot(v), math.SmallestNonzeroFloat32)))
+	for i := range v {
+		v[i] *= scale
+	}
+}
+
+// Without takes off the part of a vector that lies in a direction of length one.
+func (v *Vector) Without(direction *Vector) {
+	part := float32(v.Dot(direction))
+	for i, x := range direction {
+		v[i] -= part * x
+	}
 }

@@ -1,0 +1,54 @@
+package evidence
+
+import (
+	_ "embed"
+	"encoding/json"
+)
+
+//go:embed measured/matching.json
+var matchingText []byte
+
+// Matching is how often the faces of two strangers are taken for one person's when a
+// document's portrait is compared with a face (make face-match), as published with
+// this release.
+type Matching struct {
+	Command   string  `json:"command"`
+	Source    string  `json:"source"`    // where the figures are published
+	Published string  `json:"published"` // a date
+	Rows      []Match `json:"rows"`
+}
+
+// Match is the shares of pairs of strangers that match, in per cent with 95 % bounds:
+// of two pictures, and of a small, soft and pale portrait with a picture.
+type Match struct {
+	Collection string     `json:"collection"`
+	Strangers  string     `json:"strangers"` // of one sex
+	Plain      [3]float64 `json:"plain"`     // share, lower bound, upper bound
+	Poor       [3]float64 `json:"poor"`
+}
+
+// ShippedMatching returns the published figures.
+func ShippedMatching() (m Matching, err error) { return m, json.Unmarshal(matchingText, &m) }
+
+// matchingFile returns matching.csv.
+func matchingFile(m Matching) (file, error) {
+	t := newTable("matching.csv", "collection", "strangers_of_one_sex", "portrait", "matched_percent", "low_95_percent",
+		"high_95_percent", "published", "source")
+	for _, row := range m.Rows {
+		add := func(portrait string, share [3]float64) {
+			t.add(row.Collection, row.Strangers, portrait, hundredth(share[0]), hundredth(share[1]), hundredth(share[2]),
+				m.Published, m.Source)
+		}
+		add("a picture", row.Plain)
+		add("small, soft and pale", row.Poor)
+	}
+	return t.file()
+}
+
+// Shown is a row of figures as text.
+func (m Match) Shown() [2]string {
+	text := func(s [3]float64) string {
+		return hundredth(s[0]) + " (" + hundredth(s[1]) + "–" + hundredth(s[2]) + ")"
+	}
+	return [2]string{text(m.Plain), text(m.Poor)}
+}
