@@ -71,19 +71,8 @@ func ReadManifest(dir string) (Manifest, error) {
 	if err := m.Runtime.verify(dir); err != nil {
 		return m, err
 	}
-	for role, outputs := range Outputs {
-		file, ok := m.Models[role]
-		if ofTail[role] || !ok && role == Matcher {
-			continue
-		}
-		if !ok {
-			return m, fmt.Errorf("%w (%s names no file for the role %q)", ErrMissing, ManifestName, role)
-		}
-		for name := range outputs {
-			if _, ok := file.Outputs[name]; !ok {
-				return m, fmt.Errorf("%s: %s lacks the output %q", ManifestName, file.Path, name)
-			}
-		}
+	if err := m.checkRoles(); err != nil {
+		return m, err
 	}
 	maps.DeleteFunc(m.Models, func(role Model, _ File) bool { return ofTail[role] })
 	for _, file := range m.Models {
@@ -98,6 +87,25 @@ func ReadManifest(dir string) (Manifest, error) {
 		return m, fmt.Errorf("%s: %w", TailManifestName, err)
 	}
 	return m, nil
+}
+
+// checkRoles checks that the required roles are filled, and the outputs of all.
+func (m Manifest) checkRoles() error {
+	for role, outputs := range Outputs {
+		file, ok := m.Models[role]
+		if ofTail[role] || !ok && role == Matcher {
+			continue
+		}
+		if !ok {
+			return fmt.Errorf("%w (%s names no file for the role %q)", ErrMissing, ManifestName, role)
+		}
+		for name := range outputs {
+			if _, ok := file.Outputs[name]; !ok {
+				return fmt.Errorf("%s: %s lacks the output %q", ManifestName, file.Path, name)
+			}
+		}
+	}
+	return nil
 }
 
 func (f File) verify(dir string) error {
