@@ -1,7 +1,9 @@
 package dashboard_test
 
 import (
+	"html"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -50,6 +52,44 @@ func TestEvidence(t *testing.T) {
 				!strings.Contains(body, row.text) {
 				t.Errorf("%s: %d", name, status)
 			}
+		}
+	})
+}
+
+// TestReceiptOfASession: those who may prove get it, once there is a result, and it
+// verifies with the displayed key.
+func TestReceiptOfASession(t *testing.T) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
+		o := newStaffed(t, g, nil)
+		ended, open := g.Create(t, o.shop.Test.APIKey, 18), g.Create(t, o.shop.Test.APIKey, 18)
+		g.Force(t, gatewaytest.Browser(), ended, "verified")
+		page := func(id string) string { return o.at("/test/sessions/" + id) }
+
+		_, body := o.owner.Get(t, o.at("/evidence"))
+		pem := regexp.MustCompile(`(?s)-----BEGIN.*?-----END PUBLIC KEY-----\n`).FindString(html.UnescapeString(body))
+		key, err := evidence.ParsePublicKey([]byte(pem))
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, receipt := o.owner.Get(t, page(ended.SessionID)+"/receipt")
+		stated, err := evidence.VerifyReceipt(receipt, key)
+		if err != nil || stated.SessionID != ended.SessionID || res.Header.Get("Content-Type") != "application/jwt" {
+			t.Errorf("%+v, %v, %s", stated, err, res.Header.Get("Content-Type"))
+		}
+		for _, row := range []struct {
+			who    *gatewaytest.Staff
+			id     string
+			status int
+		}{{o.owner, open.SessionID, 404}, {o.viewer, ended.SessionID, 403}} {
+			if res, _ := row.who.Get(t, page(row.id)+"/receipt"); res.StatusCode != row.status {
+				t.Errorf("%d, want %d", res.StatusCode, row.status)
+			}
+			if _, body := row.who.Get(t, page(row.id)); strings.Contains(body, `data-testid="receipt"`) {
+				t.Error("a receipt is offered")
+			}
+		}
+		if _, body := o.owner.Get(t, page(ended.SessionID)); !strings.Contains(body, `data-testid="receipt"`) {
+			t.Error("no receipt is offered")
 		}
 	})
 }

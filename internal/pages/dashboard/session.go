@@ -1,11 +1,15 @@
 package dashboard
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 
 	"agegate/internal/backoffice/account"
+	"agegate/internal/backoffice/evidence"
 	"agegate/internal/backoffice/insight"
 	"agegate/internal/pages/dashboard/desk"
 	"agegate/internal/pages/page"
@@ -16,6 +20,7 @@ import (
 const (
 	sessionPath = sessionsPath + "/:session"
 	deletePath  = sessionPath + "/delete"
+	receiptPath = sessionPath + "/receipt"
 )
 
 var deleteForm = &desk.Form{Name: "delete_session", Again: true}
@@ -60,6 +65,7 @@ func (p *Pages) session() desk.Feature {
 	f := desk.Feature{
 		Routes: []desk.Route{
 			{Method: http.MethodGet, Path: sessionPath, MinRole: desk.Reader, Handle: p.showSession},
+			{Method: http.MethodGet, Path: receiptPath, MinRole: desk.Prover, Handle: p.downloadReceipt},
 		},
 		Screens: []string{"session"},
 		Keys:    append(keys, storyKeys()...),
@@ -76,6 +82,9 @@ type sessionView struct {
 	Curl   string
 	List   string
 	Delete string        // address of the deletion, for owners
+	// Receipt is the address of the signed receipt; empty if there is no result yet, or
+	// for those who may not prove.
+	Receipt string
 	Forced []outcomeView // links that force a result, in test mode
 	Clock  *clockView    // in test mode
 	Events string        // address of its webhook events
@@ -160,10 +169,32 @@ func (p *Pages) showSession(r *desk.Request) error {
 	if r.May(account.Own) {
 		v.Delete = objectPath(r, deletePath)
 	}
+	if record.CompletedAt != nil && r.May(account.Prove) {
+		v.Receipt = objectPath(r, receiptPath)
+	}
 	if v.Forced, err = p.outcomes(r, record); err != nil {
 		return err
 	}
 	return r.Show(http.StatusOK, "session", v)
+}
+
+// downloadReceipt answers with the session's signed receipt.
+func (p *Pages) downloadReceipt(r *desk.Request) error {
+	record, err := p.record(r)
+	if err != nil {
+		return err
+	}
+	receipt, err := p.cfg.Evidence.Receipt(r.Ctx(), r.Access.TenantID(), record.ID)
+	if errors.Is(err, evidence.ErrNoResult) {
+		return fault.New(fault.NotFound, "The session has no result")
+	}
+	if err != nil {
+		return err
+	}
+	return r.Download("application/jwt", record.ID.String()+".jwt", func(_ context.Context, w io.Writer) error {
+		_, err := io.WriteString(w, receipt+"\n")
+		return err
+	})
 }
 
 // eventsPath returns the path above the pages of webhook events.
