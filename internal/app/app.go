@@ -259,8 +259,8 @@ func (a *App) buildPages(cfg config.Config, sealer *credential.Sealer, e estimat
 		return err
 	}
 	a.pages.shopper, err = shopper.New(shopper.Config{
-		Counted: a.Drift.Count, Sessions: a.Sessions, Tenants: a.Tenants, NewCapture: e.newCapture, Places: e.places,
-		Handovers: session.NewHandovers(a.Sessions, a.Store), Wallets: a.pages.wallets,
+		Counted: a.Drift.Count, Drawn: a.metrics.Drawn, Sessions: a.Sessions, Tenants: a.Tenants, NewCapture: e.newCapture,
+		Places: e.places, Handovers: session.NewHandovers(a.Sessions, a.Store), Wallets: a.pages.wallets,
 		Photos: a.pages.photos, DocumentPlaces: e.documentPlaces,
 		VerifyURL: cfg.VerifyURL, Logger: a.log,
 		Operator: shopper.Operator{Name: cfg.OperatorName, Links: cfg.OperatorLinks},

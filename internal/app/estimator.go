@@ -2,12 +2,14 @@ package app
 
 import (
 	"context"
+	"errors"
 	"runtime"
 
 	"agegate/internal/app/config"
 	"agegate/internal/check/age"
 	"agegate/internal/check/document"
 	"agegate/internal/check/inference"
+	"agegate/internal/check/photographic"
 	"agegate/internal/check/vision"
 	"agegate/internal/pages/dashboard"
 	"agegate/internal/pages/shopper"
@@ -69,7 +71,13 @@ func (a *App) openEstimator(cfg config.Config) (e estimator, err error) {
 	}
 	a.openLab(cfg.ModelsDir, estimator)
 	analyzer := vision.NewAnalyzer(pool)
-	engine, queue := age.NewEngine(analyzer, head, a.metrics), turn.NewQueue(cfg.InferenceWorkers, 0)
+	gate, err := photographic.Load(pool.Manifest)
+	if errors.Is(err, photographic.ErrOtherModels) {
+		a.log.Warn("drawn faces are not refused: " + err.Error())
+	} else if err != nil {
+		return e, err
+	}
+	engine, queue := age.NewEngine(analyzer, head, a.metrics).Refusing(gate), turn.NewQueue(cfg.InferenceWorkers, 0)
 	e.places = func() int { return max(minPlaces, queue.Sustains(usableRate)) }
 	e.newCapture = func(sess session.Session, assisted bool) shopper.Capture {
 		party := turn.Party{Tenant: sess.TenantID, Session: sess.ID}

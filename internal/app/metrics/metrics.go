@@ -27,6 +27,7 @@ type Metrics struct {
 	sessions  *prometheus.CounterVec
 	documents *prometheus.CounterVec
 	attempts  *prometheus.CounterVec
+	drawn     *prometheus.CounterVec
 	inference prometheus.Histogram
 }
 
@@ -55,18 +56,23 @@ func New(statuses []string, documents [][2]string, classes []string) *Metrics {
 			Name: "agegate_webhook_attempts_total",
 			Help: "Webhook attempts, by result class and mode.",
 		}, []string{"class", "mode"}),
+		drawn: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "agegate_drawn_faces_total",
+			Help: "Camera checks that ended without a result because the face looked drawn or rendered, by mode.",
+		}, []string{"mode"}),
 		inference: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name:    "agegate_frame_duration_seconds",
 			Help:    "Time to process one camera frame, including the wait for a worker.",
 			Buckets: []float64{.005, .01, .02, .03, .05, .1, .15, .25, .5, 1},
 		}),
 	}
-	m.registry.MustRegister(m.requests, m.sessions, m.documents, m.attempts, m.inference,
+	m.registry.MustRegister(m.requests, m.sessions, m.documents, m.attempts, m.drawn, m.inference,
 		prometheus.NewCounterFunc(prometheus.CounterOpts{
 			Name: "agegate_panics_total", Help: "Panics that were recovered. Each is in the log, with its stack.",
 		}, func() float64 { return float64(fault.Panics()) }),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	for _, livemode := range []bool{false, true} {
+		m.drawn.WithLabelValues(mode(livemode))
 		for _, status := range statuses {
 			m.sessions.WithLabelValues(status, mode(livemode))
 		}
@@ -102,6 +108,9 @@ func wayLabel(way string) string { return cmp.Or(way, "none") }
 func (m *Metrics) WebhookAttempt(class string, livemode bool) {
 	m.attempts.WithLabelValues(class, mode(livemode)).Inc()
 }
+
+// Drawn counts a camera check that ended because the face looked drawn.
+func (m *Metrics) Drawn(livemode bool) { m.drawn.WithLabelValues(mode(livemode)).Inc() }
 
 // Frame records the time that a camera frame took.
 func (m *Metrics) Frame(took time.Duration) { m.inference.Observe(took.Seconds()) }

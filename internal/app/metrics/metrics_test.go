@@ -54,6 +54,7 @@ func TestMetrics(t *testing.T) {
 			`agegate_webhook_attempts_total{class="delivered",mode="test"} 2`,
 			`agegate_webhook_attempts_total{class="timeout",mode="live"} 0`,
 			`agegate_http_request_duration_seconds_count{method="POST",route="/api/v1/sessions/create",status="201"} 7`,
+			`agegate_drawn_faces_total{mode="live"} 0`,
 			`agegate_webhook_queue_depth 0`,
 			`agegate_webhook_oldest_due_seconds 0`,
 			`agegate_trust_ending{of="list"} 0`,

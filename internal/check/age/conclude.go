@@ -10,7 +10,7 @@ import (
 // conclude compares the median estimate with the cutoff, unless the face does not
 // look live or was not always the same one. If frames came too slowly to show the
 // head moving, or a single movement is missing between two of them, the verdict is
-// VerdictNoCapture, not VerdictSpoof.
+// VerdictNoCapture, not VerdictSpoof. So is it if the face looks drawn.
 func (c *Capture) conclude() Step {
 	switch {
 	case !c.evidence.IsLive(c.demand()) || c.unseen() && c.challenge.Cuts() > 1:
@@ -18,6 +18,10 @@ func (c *Capture) conclude() Step {
 	case c.unseen():
 		step := c.finish(VerdictNoCapture, 0)
 		step.Unserved = c.slowest > tooSlow
+		return step
+	case !c.engine.gate.Passes(c.faces): // no strike: the gate may be wrong about a person
+		step := c.finish(VerdictNoCapture, 0)
+		step.Drawn = true
 		return step
 	}
 	// Decided on the rounded value, so that what is shown and stored never

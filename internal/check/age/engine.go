@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"agegate/internal/check/liveness"
+	"agegate/internal/check/photographic"
 	"agegate/internal/check/vision"
 )
 
@@ -20,6 +21,7 @@ type Engine struct {
 	analyzer vision.Analyzer
 	head     Head
 	observer Observer
+	gate     *photographic.Gate
 }
 
 // Observer receives how long each frame of every capture took, from Add's call
@@ -32,6 +34,14 @@ type Observer interface {
 // years, see NewHead; observer may be nil.
 func NewEngine(analyzer vision.Analyzer, head Head, observer Observer) *Engine {
 	return &Engine{analyzer: analyzer, head: head, observer: observer}
+}
+
+// Refusing returns an engine whose captures end without a result if the face looks
+// drawn to the gate; nil takes all faces.
+func (e *Engine) Refusing(gate *photographic.Gate) *Engine {
+	refusing := *e
+	refusing.gate = gate
+	return &refusing
 }
 
 // Options are the settings of one capture.

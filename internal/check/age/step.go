@@ -45,6 +45,7 @@ type Step struct {
 	Cutoff         float64            // years that Age had to reach; with Age only
 	Faces          []*vision.Features // of the frames that counted; with VerdictMet and VerdictBelow only
 	Astray         bool               // with VerdictNoCapture: the head went other ways than the prompts
+	Drawn          bool               // with VerdictNoCapture: the face looks drawn or rendered
 	Unserved       bool               // with VerdictNoCapture: the server was too slow to see enough
 }
 

@@ -45,6 +45,8 @@ func (a *attempt) record(ctx context.Context, step photo.Step) (*onwardMessage, 
 	switch {
 	case step.Verdict == age.VerdictNoCapture && !a.begun:
 		message.Next = "retry"
+	case step.Drawn:
+		message.Refused = drawn
 	case step.Astray:
 		message.Refused = astray
 	}
@@ -72,6 +74,9 @@ func (a *attempt) write(ctx context.Context, step age.Step) (moved bool, err err
 	}
 	if !step.Unserved {
 		a.count(endOfCheck(step), step.Age)
+	}
+	if step.Drawn {
+		a.pages.cfg.Drawn(a.visit.sess.Livemode)
 	}
 	err = a.settle(ctx, step)
 	if isLate(err) || isDisabled(err) {

@@ -24,6 +24,7 @@ type cameraView struct {
 	Refused  photo.Outcome // why the last document was refused; empty if none was
 	Again    bool          // an earlier attempt of this session ended without a result
 	Astray   bool          // because the head did not follow the prompts
+	Drawn    bool          // because the face did not look photographed
 	Left     int           // attempts left
 	Troubles []string
 	Browser  string // one of families; may be empty
@@ -102,6 +103,7 @@ func (p *Pages) renderCamera(c echo.Context, v visit) error {
 	}
 	view.Step, view.Steps = stepsOf(v), stepsOf(v)
 	view.Astray = view.Again && c.QueryParam("refused") == astray
+	view.Drawn = view.Again && c.QueryParam("refused") == drawn
 	return p.render(c, http.StatusOK, "camera", view)
 }
 

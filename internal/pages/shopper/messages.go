@@ -45,11 +45,15 @@ const moreTime = "more_time"
 // does not contain the verdict.
 type onwardMessage struct {
 	Next string `json:"next"` // "reload"; "retry": nothing had begun, the page offers the camera again
-	// Refused is why a document was refused (a photo.Outcome), or astray for a
-	// camera check, while another attempt may be made.
+	// Refused is why a document was refused (a photo.Outcome), or astray or drawn for
+	// a camera check, while another attempt may be made.
 	Refused string `json:"refused,omitempty"`
 }
 
 // astray is the reason of a camera check without a result in which the head did
 // not follow the prompts.
 const astray = "astray"
+
+// drawn is the reason of a camera check without a result in which the face did not
+// look photographed.
+const drawn = "drawn"

@@ -38,6 +38,9 @@ type Config struct {
 	// Counted is called for each camera check of a live session that has ended, with
 	// the browser's family, how it ended and its estimate, if it has one. Nil: for none.
 	Counted func(family drift.Family, ended drift.Outcome, years float64)
+	// Drawn is called for each camera check that ended because the face looked drawn.
+	// If nil, they are not counted.
+	Drawn func(livemode bool)
 	// Places returns how many camera checks can be served at a usable rate now,
 	// at least one; the others wait in line. If nil, all can be.
 	Places func() int
@@ -100,6 +103,9 @@ func New(cfg Config) (*Pages, error) {
 	}
 	if cfg.Random == nil {
 		cfg.Random = rand.Reader
+	}
+	if cfg.Drawn == nil {
+		cfg.Drawn = func(bool) {}
 	}
 	if cfg.Counted == nil {
 		cfg.Counted = func(drift.Family, drift.Outcome, float64) {}

@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -178,30 +179,46 @@ func TestVerdictsOfTheCamera(t *testing.T) {
 	}
 }
 
-// TestAstray: after a check whose prompts were not followed, the page says so.
-func TestAstray(t *testing.T) {
+// TestReasons: after a check without a result, the page says why: because the
+// prompts were not followed, or because the face looked drawn. Neither is a strike.
+func TestReasons(t *testing.T) {
 	t.Parallel()
-	lost := verdict(age.VerdictNoCapture, 0)
-	lost.Astray = true
-	f := newFixture(t, tenant.Tenant{}, scripted(stepBegun, lost))
-	shopper := f.browser()
-	link, c := f.begun(shopper)
-	const query, words = "/camera?refused=astray", "another way than the arrow"
-	if strings.Contains(shopper.get(link+query).body, words) {
-		t.Error("said before any attempt")
-	}
-	for n := range uint32(2) {
-		c.send(frame(scriptNonce, n))
-		if got := c.read(); n == 1 && got != `{"next":"reload","refused":"astray"}` {
-			t.Errorf("last message %s", got)
-		}
-	}
-	for path, want := range map[string]bool{query: true, "/camera": false, "/camera?refused=doubtful": false} {
-		page := shopper.get(link + path)
-		page.shows(t, http.StatusOK, "again")
-		if strings.Contains(page.body, words) != want {
-			t.Errorf("%s: the arrow is named: %t", path, !want)
-		}
+	astray, drawn := verdict(age.VerdictNoCapture, 0), verdict(age.VerdictNoCapture, 0)
+	astray.Astray, drawn.Drawn = true, true
+	for _, row := range []struct {
+		reason, words string
+		end           age.Step
+	}{
+		{"astray", "another way than the arrow", astray},
+		{"drawn", "Turn off filters", drawn},
+	} {
+		t.Run(row.reason, func(t *testing.T) {
+			f := newFixture(t, tenant.Tenant{}, scripted(stepBegun, row.end))
+			var counted atomic.Int64
+			f.pages.cfg.Drawn = func(bool) { counted.Add(1) }
+			shopper := f.browser()
+			link, c := f.begun(shopper)
+			query := "/camera?refused=" + row.reason
+			if strings.Contains(shopper.get(link+query).body, row.words) {
+				t.Error("said before any attempt")
+			}
+			for n := range uint32(2) {
+				c.send(frame(scriptNonce, n))
+				if got := c.read(); n == 1 && got != `{"next":"reload","refused":"`+row.reason+`"}` {
+					t.Errorf("last message %s", got)
+				}
+			}
+			for path, want := range map[string]bool{query: true, "/camera": false, "/camera?refused=doubtful": false} {
+				page := shopper.get(link + path)
+				page.shows(t, http.StatusOK, "again")
+				if strings.Contains(page.body, row.words) != want {
+					t.Errorf("%s: %q is said: %t", path, row.words, !want)
+				}
+			}
+			if s := f.stored(link); s.Strikes != 0 || s.Attempts != 1 || (counted.Load() == 1) != row.end.Drawn {
+				t.Errorf("%d strikes, %d attempts, %d drawn faces counted", s.Strikes, s.Attempts, counted.Load())
+			}
+		})
 	}
 }
 
