@@ -28,7 +28,7 @@ func TestCameras(t *testing.T) {
 			t.Parallel()
 			spoof, accepted := 0, 0
 			for i := range takes {
-				r, err := s.stage(&cast{person, stranger}, s.seed(i)).play(t.Context(), engine)
+				r, err := s.stage(&cast{person: person, stranger: stranger}, s.seed(i)).play(t.Context(), engine)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -15,6 +15,7 @@ import (
 
 	"agegate/internal/check/age"
 	"agegate/internal/check/inference"
+	"agegate/internal/check/photographic"
 	"agegate/internal/check/vision"
 	"agegate/proof/attack/puppet"
 )
@@ -87,7 +88,7 @@ func (r Row) Interval() (low, high float64) {
 // and those beyond the challenge. Every run plays the same presentations. If
 // deadline is not zero, the run ends then. progress may be nil.
 func Range(
-	ctx context.Context, models inference.Models, only string, n, large int, deadline time.Time,
+	ctx context.Context, models *inference.Pool, only string, n, large int, deadline time.Time,
 	progress func(done, total int),
 ) ([]Row, error) {
 	analyzer := vision.NewAnalyzer(models)
@@ -95,7 +96,14 @@ func Range(
 	if err != nil {
 		return nil, err
 	}
-	r := &shooting{cast: &cast{person, stranger}, engine: age.NewEngine(analyzer, age.Tuned{}, nil), deadline: deadline}
+	gate, err := photographic.Load(models.Manifest)
+	if err != nil {
+		return nil, err
+	}
+	r := &shooting{
+		cast:   &cast{person, stranger, analyzer},
+		engine: age.NewEngine(analyzer, age.Tuned{}, nil).Refusing(gate), deadline: deadline,
+	}
 	var all []species
 	for _, group := range [][]species{bonaFide, attacks, beyond} {
 		for _, s := range group {

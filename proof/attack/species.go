@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"agegate/internal/check/liveness"
+	"agegate/proof/attack/drawn"
 	"agegate/proof/attack/puppet"
 )
 
@@ -35,6 +36,8 @@ var bonaFide = []species{
 	{name: "person whom the camera keeps in the picture", goal: moving, stage: filmed(framing)},
 	{name: "person whose camera changes its exposure", goal: moving, stage: filmed(exposure)},
 	{name: "person who knocks against the camera", goal: moving, stage: filmed(knock)},
+	{name: "person in dim light", stage: dim},
+	{name: "person in the light of a warm lamp", stage: lamplit},
 }
 
 // moving is the goal of persons whose camera moves: one of 16 may get no result.
@@ -78,6 +81,11 @@ var attacks = []species{
 	{name: "loop of frames, slightly changed", stage: loop(1)},
 	{name: "frames with another capture's nonce", stage: foreign},
 	{name: "fabricated messages", stage: fabricated},
+	{name: "cartoon that obeys, injected", stage: obeying(drawn.Cartoon)},
+	{name: "drawn thumb that obeys, injected", stage: obeying(drawn.Thumb)},
+	{name: "rendered head that obeys, injected", stage: obeying(drawn.Rendered)},
+	{name: "rendered head that obeys, filmed off a fine screen", stage: offScreen(drawn.Rendered)},
+	{name: "rendered head with drawn ageing that obeys, injected", stage: obeying(drawn.Aged)},
 }
 
 // mistaken goes the opposite way for 1.3 seconds at one of the prompts.

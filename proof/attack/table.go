@@ -15,9 +15,9 @@ models.
 
 What these numbers show: each rule of the challenge works on the pictures it
 was made for, and together they refuse the species listed. What they do not
-show: how real prints, screens, masks and people fare. All clips are drawn
-from one generated face, and one disguise of it, on ideal surfaces under one
-light; a real test takes some hundred people and many instruments. No error in
+show: how real prints, screens, masks and people fare. Apart from cartoons and
+rendered heads, all clips are drawn from one generated face, and one disguise of
+it, on ideal surfaces under one light; a real test takes some hundred people and many instruments. No error in
 30 still allows a true rate of up to 12 %.
 
 Beyond the challenge: whatever moves as a head does is a head to a challenge

@@ -44,7 +44,10 @@ type take struct {
 }
 
 // cast holds the heads and pictures that can be shown.
-type cast struct{ person, stranger *puppet.Head }
+type cast struct {
+	person, stranger *puppet.Head
+	analyzer         vision.Analyzer // finds the faces of further heads
+}
 
 // newTake returns an honest person in an ordinary room.
 func newTake(c *cast, seed uint64) *take {

@@ -10,6 +10,7 @@ import (
 	"agegate/internal/check/age"
 	"agegate/internal/check/inference"
 	"agegate/internal/check/liveness"
+	"agegate/internal/check/photographic"
 	"agegate/internal/check/vision"
 )
 
@@ -32,6 +33,7 @@ type person struct {
 	face     func(n int) int                    // whose face frame n shows
 	frame    func(n int) []byte                 // the bytes of frame n
 	head     age.Head                           // ExpectedValue if nil
+	gate     *photographic.Gate                 // nil for none
 
 	now    time.Time
 	shown  int
@@ -190,7 +192,7 @@ func (p *person) play(t tester) []age.Step {
 	if p.head == nil {
 		p.head = age.ExpectedValue{}
 	}
-	c := age.NewEngine(p, p.head, nil).NewCapture(p.options)
+	c := age.NewEngine(p, p.head, nil).Refusing(p.gate).NewCapture(p.options)
 	var steps []age.Step
 	for seq := range uint32(4000) {
 		step, err := c.Add(t.Context(), age.Frame{Nonce: c.Nonce(), Seq: seq, JPEG: p.frame(int(seq)), Trip: p.trip})
