@@ -50,7 +50,7 @@ func (c *cli) evalCommand() *cobra.Command {
 	addPadFlag(cmd, &pads)
 	cmd.Flags().BoolVar(&alter, "alter", false,
 		`also look at every picture altered in each of several ways: grey, in dim light,
-with glasses and so on; takes 16 times as long`)
+with glasses and so on; takes 20 times as long`)
 	cmd.Flags().StringVar(&plot, "svg", "", "also draw the estimates by age into this file")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	curve.add(cmd)

@@ -21,19 +21,21 @@ import (
 
 func (c *cli) fitCommand() *cobra.Command {
 	var falsePass float64
-	var heldOut string
+	var heldOut, drawnOn string
 	cmd := &cobra.Command{
 		Use:   "fit CSV",
 		Short: "Fit the scales of both age models to labelled pictures",
 		Long: "Fit the scales that turn what both age models say into years, and write them into " +
 			inference.TailManifestName + "\nin the models directory. CSV is pictures.csv, as crops writes it: the pictures held out " +
-			"there\nand all 13- to 17-year-olds count, these also with drawings on their faces. make train runs\nthis after the training.",
+			"there\nand all 13- to 17-year-olds count, these also with make-up drawn on their faces. make train\nruns this after the training.",
 		Args: cobra.ExactArgs(1),
 	}
 	cmd.Flags().Float64Var(&falsePass, "false-pass", 0.035,
 		"share of the 13- to 17-year-olds of the worst collection, or of its drawn-on copies,\nthat may reach 25 years")
 	cmd.Flags().StringVar(&heldOut, "held-out", "",
 		"also write the estimates of the pictures held out into this CSV file, for eval")
+	cmd.Flags().StringVar(&drawnOn, "drawn-on", "",
+		"also write the estimates of the copies with drawings that the scales were fitted to into\nthis CSV file, for eval")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		set, err := readSets(args, []float64{0})
 		if err != nil {
@@ -58,7 +60,10 @@ func (c *cli) fitCommand() *cobra.Command {
 			for _, m := range fitted.Young {
 				fmt.Fprintf(cmd.OutOrStdout(), "%s, %s: %s of 13–17 reach %g\n", m.Collection, m.Altered, m.Pass, accuracy.Cutoff)
 			}
-			return errors.Join(writeScales(cfg, p.Manifest, fitted), writeHeldOut(heldOut, readings, fitted))
+			plain := func(r accuracy.Reading) bool { return r.Held && r.Altered == accuracy.Unaltered }
+			drawn := func(r accuracy.Reading) bool { return r.Fitted() && r.Altered != accuracy.Unaltered }
+			return errors.Join(writeScales(cfg, p.Manifest, fitted), writeEstimates("--held-out", heldOut, readings, fitted, plain),
+				writeEstimates("--drawn-on", drawnOn, readings, fitted, drawn))
 		})
 	}
 	return cmd
@@ -76,13 +81,15 @@ func writeScales(cfg config.Config, m inference.Manifest, f accuracy.Fitted) err
 	return inference.WriteJSON(filepath.Join(cfg.ModelsDir, inference.TailManifestName), tail)
 }
 
-// writeHeldOut writes the estimates of the unaltered pictures held out, if a file is
-// named.
-func writeHeldOut(path string, readings []accuracy.Reading, f accuracy.Fitted) error {
+// writeEstimates writes the estimates of some of the pictures into the file that a
+// flag names, if it names one.
+func writeEstimates(
+	flag, path string, readings []accuracy.Reading, f accuracy.Fitted, of func(accuracy.Reading) bool,
+) error {
 	if path == "" {
 		return nil
 	}
-	if err := terminal.PlaceFor("--held-out", path); err != nil {
+	if err := terminal.PlaceFor(flag, path); err != nil {
 		return err
 	}
 	file, err := os.Create(path) //nolint:gosec // the operator names it
@@ -92,10 +99,15 @@ func writeHeldOut(path string, readings []accuracy.Reading, f accuracy.Fitted) e
 	out := csv.NewWriter(file)
 	_ = out.Write([]string{"file", "age", "group", "collection", "estimate"})
 	for _, r := range readings {
-		if r.Held && r.Altered == accuracy.Unaltered {
-			years := strconv.FormatFloat(f.Years(r), 'f', 1, 64)
-			_ = out.Write([]string{r.Path, strconv.Itoa(r.Age), strings.Join(r.Groups, ";"), r.Collection, years})
+		if !of(r) {
+			continue
 		}
+		collection := r.Collection
+		if r.Altered != accuracy.Unaltered {
+			collection += ", " + r.Altered + " drawn on"
+		}
+		years := strconv.FormatFloat(max(f.Years(r), 0), 'f', 1, 64)
+		_ = out.Write([]string{r.Path, strconv.Itoa(r.Age), strings.Join(r.Groups, ";"), collection, years})
 	}
 	out.Flush()
 	return errors.Join(out.Error(), file.Close())

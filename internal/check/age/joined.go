@@ -8,8 +8,7 @@ import (
 )
 
 // Joined is the head used with two independent age models. What makes one of them
-// estimate a teenager too old, such as make-up, seldom misleads the other as much,
-// so the lower of the two ages counts most.
+// estimate a teenager too old, such as make-up, seldom misleads the other as much.
 type Joined struct {
 	Tail   Tuned
 	Second inference.Scale // of the second model's years
@@ -29,17 +28,15 @@ func (j Joined) Estimate(f *vision.Features) Estimate {
 	return Estimate{Years: Join(first, second), Apart: math.Abs(first - second)}
 }
 
-// lowerShare is the weight of the lower age in Join. It was chosen on held-out
-// pictures, see docs/measurements.md.
-const lowerShare = 0.75
-
-// Join returns ¾ of the lower and ¼ of the higher of two ages. It rises with each
-// of them, and is below the higher one unless they are equal.
-func Join(a, b float64) float64 { return lowerShare*min(a, b) + (1-lowerShare)*max(a, b) }
+// Join returns the joined age: half of the tail's and half of the lower of both. So
+// the second model can only make a person younger. Join rises with the tail's age,
+// never falls with the second's, and is below the higher one of two different ages.
+func Join(tail, second float64) float64 { return (tail + min(tail, second)) / 2 }
 
 // maxApart is how many years the two models may differ, in the median of the frames
-// that count, before a capture takes furtherFrames more frames. %TODO
+// that count, before a capture takes furtherFrames more frames. One in ten people
+// differs by more (held out).
 const (
-	maxApart      = 12.0
+	maxApart      = 10.0
 	furtherFrames = 4
 )

@@ -19,10 +19,10 @@ func TestJoined(t *testing.T) {
 		years, apart float64
 	}{
 		{"agreed", 20, 20, 20, 0},
-		{"the tail is higher", 30, 10, 18.75, 15},
-		{"the second is higher", 18, 30, 19.75, 7},
+		{"the tail is higher", 30, 10, 22.5, 15},
+		{"the second is higher", 18, 30, 18, 7},
 		{"the second has no number", 30, nan, 0, 0},
-		{"the tail has no number", nan, 30, 6.25, 25},
+		{"the tail has no number", nan, 30, 0, 25},
 	}
 	for _, row := range rows {
 		f := &vision.Features{Tuned: new([inference.AgeBins]float32), Second: row.second}
@@ -37,21 +37,18 @@ func TestJoined(t *testing.T) {
 }
 
 // TestJoin: the joined age lies between both, is never the higher one of two
-// different ages, does not depend on their order, and rises with each.
+// different ages, rises with the tail's, and does not fall with the second's.
 func TestJoin(t *testing.T) {
 	years := rapid.Float64Range(0, 120)
 	rapid.Check(t, func(t *rapid.T) {
-		a, b, more := years.Draw(t, "a"), years.Draw(t, "b"), rapid.Float64Range(0.01, 50).Draw(t, "more")
+		a, b, more := years.Draw(t, "tail"), years.Draw(t, "second"), rapid.Float64Range(0.01, 50).Draw(t, "more")
 		joined := Join(a, b)
-		const rounding = 1e-9
 		switch {
-		case joined < min(a, b)-rounding || joined > max(a, b)+rounding:
+		case joined < min(a, b) || joined > max(a, b):
 			t.Fatalf("%v of %v and %v is not between them", joined, a, b)
 		case math.Abs(a-b) > 0.01 && joined >= max(a, b):
 			t.Fatalf("%v is the higher one of %v and %v", joined, a, b)
-		case joined != Join(b, a):
-			t.Fatalf("%v and %v matter in their order", a, b)
-		case Join(a+more, b) <= joined || Join(a, b+more) <= joined:
+		case Join(a+more, b) <= joined || Join(a, b+more) < joined:
 			t.Fatalf("%v of %v and %v does not rise", joined, a, b)
 		}
 	})

@@ -18,9 +18,13 @@ import (
 // and the default margin.
 const Cutoff = 25.0
 
-// fittedDrawings are the Alterations of which copies of 13- to 17-year-olds count as
-// collections of their own in Fit.
-var fittedDrawings = []string{"make-up"}
+// The Alterations of which Read makes copies: in Fit, those of 13- to 17-year-olds
+// with one of fittedDrawings count as collections of their own; the others are only
+// reported.
+var (
+	fittedDrawings   = []string{"make-up"}
+	reportedDrawings = []string{"glasses", "beard", "wrinkles", "glasses, beard and wrinkles"}
+)
 
 // anchors are the ages at which a scale is right in the middle, in years.
 var anchors = []int{5, 10, 15, 20, 25, 30, 40, 50, 60}
@@ -51,9 +55,17 @@ type Minors struct {
 	Pass       Share  `json:"pass"`
 }
 
+func (m Minors) fitted() bool {
+	return m.Altered == Unaltered || slices.Contains(fittedDrawings, m.Altered)
+}
+
+// Fitted reports whether Fit looks at the reading's Alteration.
+func (r Reading) Fitted() bool { return Minors{Altered: r.Altered}.fitted() }
+
 // Read returns the readings of the pictures that are held out, and of all 13- to
-// 17-year-olds, unaltered and with each of fittedDrawings. Pictures that the page
-// would refuse are left out.
+// 17-year-olds. Of these, and of those held out from 25 to 35, it also returns the
+// readings of copies with each of the drawings. Pictures that the page would refuse
+// are left out.
 func Read(ctx context.Context, analyzer vision.Analyzer, set []Picture, o Options) ([]Reading, error) {
 	set = slices.DeleteFunc(slices.Clone(set), func(p Picture) bool { return !p.Held && !young(p.Age) })
 	var all []Reading
@@ -83,12 +95,12 @@ func read(ctx context.Context, analyzer vision.Analyzer, p Picture, random *rand
 		return nil, err
 	}
 	found := []Reading{reading(p, Unaltered, l.Features)}
-	if !young(p.Age) {
+	if !young(p.Age) && (p.Age < 25 || p.Age > 35) {
 		return found, nil
 	}
 	s.points = seen.Landmarks
 	for _, a := range Alterations {
-		if !slices.Contains(fittedDrawings, a.Name) {
+		if !slices.Contains(fittedDrawings, a.Name) && !slices.Contains(reportedDrawings, a.Name) {
 			continue
 		}
 		as := s.copy()
@@ -129,7 +141,7 @@ func Fit(readings []Reading, falsePass float64) (Fitted, error) {
 		f.Young = f.young(readings)
 		worst, known := 0.0, false
 		for _, m := range f.Young {
-			if m.Pass.Of >= fewestYoung {
+			if m.fitted() && m.Pass.Of >= fewestYoung {
 				worst, known = max(worst, m.Pass.Rate), true
 			}
 		}
