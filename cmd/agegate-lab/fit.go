@@ -25,9 +25,10 @@ func (c *cli) fitCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "fit CSV",
 		Short: "Fit the scales of both age models to labelled pictures",
-		Long: "Fit the scales that turn what both age models say into years, and write them into " +
-			inference.TailManifestName + "\nin the models directory. CSV is pictures.csv, as crops writes it: the pictures held out " +
-			"there\nand all 13- to 17-year-olds count, these also with make-up drawn on their faces. make train\nruns this after the training.",
+		Long: "Fit the scales that turn what both age models say into years, and write them into\n" +
+			inference.TailManifestName + " in the models directory. CSV is pictures.csv, as crops writes it: the pictures\n" +
+			"held out there and all 13- to 17-year-olds count, these also with make-up drawn on\n" +
+			"their faces. make train runs this after the training.",
 		Args: cobra.ExactArgs(1),
 	}
 	cmd.Flags().Float64Var(&falsePass, "false-pass", 0.035,
@@ -62,7 +63,8 @@ func (c *cli) fitCommand() *cobra.Command {
 			}
 			plain := func(r accuracy.Reading) bool { return r.Held && r.Altered == accuracy.Unaltered }
 			drawn := func(r accuracy.Reading) bool { return r.Fitted() && r.Altered != accuracy.Unaltered }
-			return errors.Join(writeScales(cfg, p.Manifest, fitted), writeEstimates("--held-out", heldOut, readings, fitted, plain),
+			return errors.Join(writeScales(cfg, p.Manifest, fitted),
+				writeEstimates("--held-out", heldOut, readings, fitted, plain),
 				writeEstimates("--drawn-on", drawnOn, readings, fitted, drawn))
 		})
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 // BenchmarkStage measures the steps of one 640×480 frame, each on one core.
-// The age stage covers both crops.
+// The age stage covers all age models, the second stage the second of them.
 func BenchmarkStage(b *testing.B) {
 	worker, err := visiontest.Pool(b).Acquire(b.Context())
 	if err != nil {
@@ -18,7 +18,7 @@ func BenchmarkStage(b *testing.B) {
 	defer worker.Release()
 	stages := vision.Stages(b, worker, goodFrame(b))
 	for _, name := range []string{"decode", "sample224", "detect", "surface", "raster", "mesh", "antispoof", "liveness",
-		"age"} {
+		"age", "second"} {
 		b.Run(name, func(b *testing.B) { perFrame(b, stages[name]) })
 	}
 }

@@ -32,6 +32,7 @@ func Stages(tb testing.TB, w inference.Worker, jpeg []byte) map[string]func() er
 		"antispoof": scored(inference.Antispoof, "real"),
 		"liveness":  scored(inference.Liveness, "live"),
 		"age":       func() error { _, err := features(w, p, c); return err },
+		"second":    func() error { _, err := second(w, p, c); return err },
 	}
 }
 
