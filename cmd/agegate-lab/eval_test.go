@@ -162,3 +162,16 @@ func TestEvalCurve(t *testing.T) {
 		t.Errorf("%d of %d pass wrongly at the default margin", n, of)
 	}
 }
+
+// TestFitNeedsTeenagers: a single picture fits no scale, and changes no file.
+func TestFitNeedsTeenagers(t *testing.T) {
+	dir := sampleFaces(t)
+	list := filepath.Join(dir, "pictures.csv")
+	if err := os.WriteFile(list, []byte("file,age,pad,held\n28_sample.jpg,15,0.2,1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, _, err := runFaces(t, "fit", list)
+	if err == nil || !strings.Contains(err.Error(), "30 pictures of 13- to 17-year-olds") {
+		t.Errorf("%v", err)
+	}
+}

@@ -226,16 +226,12 @@ func (at columns) picture(row []string) (Picture, error) {
 	if p.Age, err = parseAge(row[at.age]); err != nil {
 		return Picture{}, fmt.Errorf("%s: %w", p.Path, err)
 	}
-	if at.group >= 0 && at.group < len(row) {
-		for group := range strings.SplitSeq(row[at.group], ";") {
-			if group = strings.TrimSpace(group); group != "" {
-				p.Groups = append(p.Groups, group)
-			}
+	for group := range strings.SplitSeq(at.text(row, at.group), ";") {
+		if group = strings.TrimSpace(group); group != "" {
+			p.Groups = append(p.Groups, group)
 		}
 	}
-	if at.collection >= 0 && at.collection < len(row) {
-		p.Collection = strings.TrimSpace(row[at.collection])
-	}
+	p.Collection = at.text(row, at.collection)
 	if at.estimate >= 0 && at.estimate < len(row) {
 		years, err := strconv.ParseFloat(strings.TrimSpace(row[at.estimate]), 64)
 		if err != nil || !(years >= 0 && years <= 120) {
@@ -243,14 +239,32 @@ func (at columns) picture(row []string) (Picture, error) {
 		}
 		p.Estimate = &years
 	}
-	if at.pad >= 0 && at.pad < len(row) {
-		if p.Pad, err = strconv.ParseFloat(strings.TrimSpace(row[at.pad]), 64); err != nil || !(p.Pad >= 0 && p.Pad <= 2) {
-			return Picture{}, fmt.Errorf("%s: the pad must be a number from 0 to 2", p.Path)
-		}
-		p.padGiven = true
+	if err := at.readPad(row, &p); err != nil {
+		return Picture{}, err
 	}
-	p.Held = at.held >= 0 && at.held < len(row) && strings.TrimSpace(row[at.held]) == "1"
+	p.Held = at.text(row, at.held) == "1"
 	return p, nil
+}
+
+// text returns a column's text, or "" if the row lacks it.
+func (columns) text(row []string, column int) string {
+	if column < 0 || column >= len(row) {
+		return ""
+	}
+	return strings.TrimSpace(row[column])
+}
+
+func (at columns) readPad(row []string, p *Picture) error {
+	text := at.text(row, at.pad)
+	if text == "" {
+		return nil
+	}
+	pad, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(pad >= 0 && pad <= 2) {
+		return fmt.Errorf("%s: the pad must be a number from 0 to 2", p.Path)
+	}
+	p.Pad, p.padGiven = pad, true
+	return nil
 }
 
 func parseAge(text string) (int, error) {

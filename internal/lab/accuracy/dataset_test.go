@@ -88,6 +88,8 @@ func TestReadSetNamesWhatItCannotUse(t *testing.T) {
 		{"a number with leading zeros", map[string]string{"025_a.jpg": ""}, ".", []string{"025_a.jpg", "begin with the age"}},
 		{"estimate is no number", map[string]string{"set.csv": "file,age,estimate\na.jpg,17,NaN\n"}, "set.csv",
 			[]string{"line 2", "a.jpg", "estimate"}},
+		{"pad out of range", map[string]string{"set.csv": "file,age,pad\na.jpg,17,9\n"}, "set.csv",
+			[]string{"line 2", "a.jpg", "pad"}},
 		{"age out of range", map[string]string{"2016_face.jpg": ""}, ".", []string{"2016_face.jpg"}},
 		{"label is no number", map[string]string{"set.csv": "a.jpg,17\nb.jpg,old\n"}, "set.csv",
 			[]string{"set.csv, line 2", "b.jpg", "whole number"}},
@@ -109,5 +111,18 @@ func TestReadSetNamesWhatItCannotUse(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestReadMaterial: a list that WriteMaterial wrote says which pictures are held out,
+// and its pads go before the one given.
+func TestReadMaterial(t *testing.T) {
+	dir := write(t, map[string]string{"pictures.csv": "file,age,pad,held\na.jpg,17,0,1\nb.jpg,30,,0\n"})
+	set, err := accuracy.ReadSets([]string{filepath.Join(dir, "pictures.csv")}, []float64{0.2})
+	if err != nil || len(set) != 2 {
+		t.Fatalf("%+v, %v", set, err)
+	}
+	if a, b := set[0], set[1]; !a.Held || a.Pad != 0 || b.Held || b.Pad != 0.2 {
+		t.Errorf("read %+v and %+v", a, b)
 	}
 }

@@ -130,7 +130,8 @@ func (s *shot) fringe(random *rand.Rand) {
 	up := s.width() * 0.12
 	s.each(func(x, y int, pixel []uint8) {
 		end := heightAt(brows, float64(x)) + (low+ends[x])*s.width()
-		if top := heightAt(hair, float64(x)) - up; math.IsNaN(end) || math.IsNaN(top) || float64(y) < top || float64(y) > end {
+		top := heightAt(hair, float64(x)) - up
+		if !(float64(y) >= top && float64(y) <= end) { // also beside the lines, where they have no height
 			return
 		}
 		tone := shade * (0.8 + 10*math.Abs(ends[x]))
@@ -162,7 +163,7 @@ func (s *shot) hardLight(random *rand.Rand) {
 		side = -1
 	}
 	shadow, soft := between(random, 0.3, 0.6), between(random, 0.05, 0.25)
-	s.each(func(x, y int, pixel []uint8) {
+	s.each(func(x, _ int, pixel []uint8) {
 		lit := 1 / (1 + math.Exp(-side*(float64(x)-nose.X)/(soft*w)))
 		for c, v := range pixel {
 			pixel[c] = clampByte(float64(v) * (shadow + (1.1-shadow)*lit))
