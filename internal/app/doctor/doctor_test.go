@@ -312,6 +312,11 @@ func TestModels(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	manifest.Tail.Second = nil
+	alone, err := json.Marshal(manifest.Tail)
+	if err != nil {
+		t.Fatal(err)
+	}
 	postgres := "AGEGATE_DATABASE_URL=" + pgtest.URL(t)
 	for _, tt := range []struct {
 		name, dir string
@@ -324,6 +329,7 @@ func TestModels(t *testing.T) {
 		{"one missing", without("liveness.onnx", ""), doctor.Problem, "liveness.onnx", nil},
 		{"one changed", without("liveness.onnx", "x"), doctor.Problem, "SHA-256 differs", nil},
 		{"no fine-tuned tail", without("agetail.json", ""), doctor.Warning, "no fine-tuned tail", nil},
+		{"a tail alone", without("agetail.json", string(alone)), doctor.Warning, "second age model has no scale", nil},
 		{"no matcher", without("manifest.json", string(unmatched)), doctor.Warning, "no face matcher", nil},
 		{"no matcher, and no photographs", without("manifest.json", string(unmatched)), doctor.OK, "all ",
 			[]string{"AGEGATE_DOCUMENT_WAYS=wallet"}},

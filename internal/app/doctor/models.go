@@ -51,6 +51,9 @@ func (e *examiner) models(context.Context) {
 	case unmatched != nil:
 		e.warn(check, "documents cannot be photographed: "+unmatched.Error(),
 			"put the models of this release into AGEGATE_MODELS_DIR, or leave photo out of AGEGATE_DOCUMENT_WAYS")
+	case pool.Manifest.Tail.Second == nil:
+		e.warn(check, "the second age model has no scale: make-up makes teenagers pass more often",
+			"use the shipped agetail.json, or run agegate-lab fit; see docs/training.md")
 	default:
 		e.ok(check, fmt.Sprintf("all %d open; models %s, estimate %s", len(pool.Manifest.Models), pool.Manifest.Fingerprint(),
 			age.Estimator(pool.Manifest)))
