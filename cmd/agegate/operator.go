@@ -64,7 +64,9 @@ func (c *cli) withOperator(ctx context.Context, fn func(operator) error, require
 			return err
 		}
 		rule := tenant.CallbackRule{AllowInsecure: cfg.AllowInsecureCallbacks}
-		return fn(operator{db, tenant.NewService(db, sealer, rule, rand.Reader, now), sealer, commandLine()})
+		tenants := tenant.NewService(db, sealer, rule, rand.Reader, now)
+		tenants.Margin = cfg.Margin
+		return fn(operator{db, tenants, sealer, commandLine()})
 	}, append(required, config.SecretKeyName)...)
 }
 

@@ -117,6 +117,7 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, now func() ti
 		return nil, err
 	}
 	a.Tenants = tenant.NewService(a.Store, sealer, callbackRule(cfg), rand.Reader, now)
+	a.Tenants.Margin = cfg.Margin
 	if err := CheckSecretKey(ctx, a.Tenants); err != nil {
 		return nil, err
 	}

@@ -22,7 +22,7 @@ func (a *App) buildDashboard(cfg config.Config, sealer *credential.Sealer) (err 
 		return nil
 	}
 	a.api.apart = cfg.DashboardListen != ""
-	a.lab.Margin = cfg.AgeMargin
+	a.lab.Margin = cfg.Margin.Usual
 	a.api.certifier = certify.NewBackground(a.newCertifier(cfg), a.log)
 	evidence, err := a.evidence(cfg, sealer)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 // process's camera checks.
 func (a *App) deciding(cfg config.Config) map[string]string {
 	return map[string]string{
-		"age_margin": strconv.FormatFloat(cfg.AgeMargin, 'f', -1, 64), "estimator": a.decides, "models": a.replica.Models,
+		"age_margin": strconv.FormatFloat(cfg.Margin.Usual, 'f', -1, 64), "estimator": a.decides, "models": a.replica.Models,
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"agegate/internal/pages/dashboard"
 	"agegate/internal/pages/shopper"
 	"agegate/internal/rules/session"
+	"agegate/internal/rules/tenant"
 	"agegate/internal/rules/turn"
 )
 
@@ -28,7 +29,7 @@ const (
 
 // estimator performs camera checks. The zero value performs none.
 type estimator struct {
-	newCapture func(sess session.Session, assisted bool) shopper.Capture
+	newCapture func(sess session.Session, of tenant.Tenant, assisted bool) shopper.Capture
 	places     func() int // how many checks can be served at the same time
 	// newDocument starts the check of a photographed document; nil if there is
 	// none.
@@ -79,10 +80,10 @@ func (a *App) openEstimator(cfg config.Config) (e estimator, err error) {
 	}
 	engine, queue := age.NewEngine(analyzer, head, a.metrics).Refusing(gate), turn.NewQueue(cfg.InferenceWorkers, 0)
 	e.places = func() int { return max(minPlaces, queue.Sustains(usableRate)) }
-	e.newCapture = func(sess session.Session, assisted bool) shopper.Capture {
+	e.newCapture = func(sess session.Session, of tenant.Tenant, assisted bool) shopper.Capture {
 		party := turn.Party{Tenant: sess.TenantID, Session: sess.ID}
 		return engine.NewCapture(age.Options{
-			TargetAge: sess.TargetAge, Margin: cfg.AgeMargin, Assisted: assisted,
+			TargetAge: sess.TargetAge, Margin: of.Margin(sess.TargetAge, cfg.Margin), Assisted: assisted,
 			Turn: func(ctx context.Context) (func(), error) { return queue.Enter(ctx, party) },
 		})
 	}

@@ -29,7 +29,7 @@ func Installation(cfg config.Config) (evidence.Installation, error) {
 	about := evidence.Installation{
 		Release: cfg.Version, Configuration: cfg.Fingerprint(), BaseURL: cfg.BaseURL, Operator: cfg.OperatorName,
 		Links:  cfg.OperatorLinks,
-		Margin: cfg.AgeMargin, SessionTTL: cfg.SessionTTL, Retention: cfg.Retention, DocumentWays: cfg.DocumentWays,
+		Margin: cfg.Margin, SessionTTL: cfg.SessionTTL, Retention: cfg.Retention, DocumentWays: cfg.DocumentWays,
 	}
 	if cfg.Estimator == config.EstimatorOff {
 		about.EstimatorOff, about.FairnessGap = true, "off"

@@ -31,6 +31,7 @@ type tenantRow struct {
 	DocumentOnly  bool
 	DocumentWays  []string `gorm:"serializer:words"`
 	WalletPID     bool     `gorm:"column:wallet_pid"`
+	Margins       []string `gorm:"serializer:words"`
 	AgeVisibility bool
 	FreeChecks    *int64
 	TestCap       *int64

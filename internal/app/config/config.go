@@ -50,9 +50,9 @@ type Config struct {
 	NewSecretKey           []byte // 32 bytes, or nil; if set, it encrypts, and both keys decrypt
 	ModelsDir              string
 	SessionTTL             time.Duration
-	TestDailyCap           int64         // -1 unlimited
-	FreeChecksPerMonth     int64         // -1 unlimited
-	AgeMargin              float64       // years, 0 or more
+	TestDailyCap           int64 // -1 unlimited
+	FreeChecksPerMonth     int64 // -1 unlimited
+	Margin                 tenant.MarginRule
 	Retention              time.Duration // of finished sessions; 0: no end
 	RedirectTokenTTL       time.Duration
 	WebhookRetryLive       []time.Duration // wait after each failed attempt except the last

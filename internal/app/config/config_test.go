@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"agegate/internal/rules/tenant"
 )
 
 const goodKey = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
@@ -32,7 +34,7 @@ func TestDefaults(t *testing.T) {
 		"session TTL": c.SessionTTL == 30*time.Minute,
 		"test cap":    c.TestDailyCap == 200,
 		"free checks": c.FreeChecksPerMonth == 500,
-		"margin":      c.AgeMargin == 7,
+		"margin":      c.Margin == tenant.MarginRule{Usual: 7, Least: 7},
 		"token TTL":   c.RedirectTokenTTL == 10*time.Minute,
 		"live retries": slices.Equal(c.WebhookRetryLive, []time.Duration{
 			5 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour,

@@ -197,14 +197,29 @@ func setLimit(dst *int64, v string) error {
 	return nil
 }
 
-func setAgeMargin(c *Config, v string) error {
+func parseMargin(v string) (float64, error) {
 	f, err := strconv.ParseFloat(v, 64)
 	if err != nil || !(f >= 0 && f <= 50) {
-		return errors.New("must be a number of years from 0 to 50: a margin below 0 would pass people younger than the " +
+		return 0, errors.New("must be a number of years from 0 to 50: a margin below 0 would pass people younger than the " +
 			"target age")
 	}
-	c.AgeMargin = f
-	return nil
+	return f, nil
+}
+
+func setAgeMargin(c *Config, v string) (err error) {
+	c.Margin.Usual, err = parseMargin(v)
+	return err
+}
+
+// setAgeMarginMin runs after setAgeMargin.
+func setAgeMarginMin(c *Config, v string) (err error) {
+	if c.Margin.Least = c.Margin.Usual; v == "" {
+		return nil
+	}
+	if c.Margin.Least, err = parseMargin(v); err == nil && c.Margin.Least > c.Margin.Usual {
+		return errors.New("must not be above AGEGATE_AGE_MARGIN")
+	}
+	return err
 }
 
 func setNets(dst *[]netip.Prefix, v string) error {

@@ -6,9 +6,9 @@ import (
 )
 
 // accuracyFile returns accuracy.csv: for each collection, age, sex and group, how
-// many pass a target age at the current margin. A positive is a person of the
+// many pass a target age at a cutoff. A positive is a person of the
 // target age or older.
-func accuracyFile(about Installation, target int) (file, error) {
+func accuracyFile(about Installation, target int, cutoff float64) (file, error) {
 	t := newTable("accuracy.csv", "collection", "measured", "estimator", "target_age", "cutoff_years", "age_from",
 		"age_to", "sex", "group", "n",
 		"true_positives", "false_positives", "false_negatives", "true_negatives", "passed_percent", "low_95_percent",
@@ -17,7 +17,6 @@ func accuracyFile(about Installation, target int) (file, error) {
 	if about.Fairness == nil {
 		return t.file()
 	}
-	cutoff := float64(target) + about.Margin
 	for _, collection := range about.Fairness.Collections {
 		for _, c := range collection.Cells {
 			row := []string{

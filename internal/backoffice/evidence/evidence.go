@@ -56,7 +56,7 @@ type Installation struct {
 	BaseURL       string
 	Operator      string // who runs the gateway; empty if not set
 	Links         tenant.Links
-	Margin        float64 // years added to the target age
+	Margin        tenant.MarginRule
 	SessionTTL    time.Duration
 	Retention     time.Duration // of finished sessions; 0: no end
 	DocumentWays  []session.Way // those that the operator has enabled

@@ -56,7 +56,7 @@ func (s *Service) Pack(ctx context.Context, r Request) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	accuracy, err := accuracyFile(s.about, r.TargetAge)
+	accuracy, err := accuracyFile(s.about, r.TargetAge, v.Cutoff)
 	if err != nil {
 		return nil, err
 	}
@@ -78,9 +78,10 @@ func (s *Service) Pack(ctx context.Context, r Request) ([]byte, error) {
 
 // statement returns the data for the texts, except the figures.
 func (s *Service) statement(r Request, of tenant.Tenant, entries log) statement {
+	margin := of.Margin(r.TargetAge, s.about.Margin)
 	v := statement{
 		About: s.about, Tenant: of, From: r.From, Last: r.To.AddDate(0, 0, -1), Target: r.TargetAge,
-		Cutoff: float64(r.TargetAge) + s.about.Margin, Head: entries.head, Changes: entries.summary(),
+		Margin: margin, Cutoff: float64(r.TargetAge) + margin, Head: entries.head, Changes: entries.summary(),
 		Languages: of.Languages, Review: of.Links.ReviewURL, FairnessFile: FairnessFile, MinCount: MinCount,
 	}
 	if len(v.Languages) == 0 {

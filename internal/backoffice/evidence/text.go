@@ -56,7 +56,7 @@ type statement struct {
 	From, Last     time.Time
 	MadeAt         time.Time
 	Target         int
-	Cutoff         float64
+	Margin, Cutoff float64 // for the target age
 	Head           audit.Head
 	Changes        string
 	Collections    []Collection

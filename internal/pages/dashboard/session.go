@@ -81,13 +81,13 @@ type sessionView struct {
 	State  statusView
 	Curl   string
 	List   string
-	Delete string        // address of the deletion, for owners
+	Delete string // address of the deletion, for owners
 	// Receipt is the address of the signed receipt; empty if there is no result yet, or
 	// for those who may not prove.
 	Receipt string
-	Forced []outcomeView // links that force a result, in test mode
-	Clock  *clockView    // in test mode
-	Events string        // address of its webhook events
+	Forced  []outcomeView // links that force a result, in test mode
+	Clock   *clockView    // in test mode
+	Events  string        // address of its webhook events
 }
 
 // Cutoff is the age in years that an estimate had to reach; may be empty.

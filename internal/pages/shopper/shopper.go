@@ -34,7 +34,7 @@ type Config struct {
 	Tenants  Tenants
 	// NewCapture starts a camera check of a session. If nil, the estimator is
 	// off: live sessions say so, and forced outcomes of test sessions still work.
-	NewCapture func(sess session.Session, assisted bool) Capture
+	NewCapture func(sess session.Session, of tenant.Tenant, assisted bool) Capture
 	// Counted is called for each camera check of a live session that has ended, with
 	// the browser's family, how it ended and its estimate, if it has one. Nil: for none.
 	Counted func(family drift.Family, ended drift.Outcome, years float64)

@@ -103,9 +103,13 @@ func (f *fixture) serve(capture func(sess session.Session, assisted bool) Captur
 	if f.photos != nil {
 		photos = document.NewPhotos(f.sessions, f.photos)
 	}
+	var newCapture func(session.Session, tenant.Tenant, bool) Capture
+	if capture != nil {
+		newCapture = func(s session.Session, _ tenant.Tenant, assisted bool) Capture { return capture(s, assisted) }
+	}
 	f.pages, err = New(Config{
 		Photos:   photos,
-		Sessions: f.sessions, Tenants: f.tenants, NewCapture: capture, VerifyURL: base,
+		Sessions: f.sessions, Tenants: f.tenants, NewCapture: newCapture, VerifyURL: base,
 		Handovers: session.NewHandovers(f.sessions, f.db), Wallets: wallets,
 	})
 	must(t, err)

@@ -133,7 +133,7 @@ func (s *stream) prepare(assisted bool, userAgent string) bool {
 		s.until = v.sess.ExpiresAt.Sub(p.cfg.Sessions.Now())
 		family := drift.FamilyOf(userAgent)
 		s.begin = func() exam {
-			return &attempt{Capture: p.cfg.NewCapture(v.sess, assisted), pages: p, visit: v, family: family}
+			return &attempt{Capture: p.cfg.NewCapture(v.sess, v.tenant, assisted), pages: p, visit: v, family: family}
 		}
 	case p.photographable(v):
 		s.lane, s.budget = p.documents, &photoBudget

@@ -43,6 +43,8 @@ var settings = []setting{
 		func(c *Changes) **[]string { return &c.DocumentWays }),
 	of("wallet_pid", strconv.FormatBool, func(t *Tenant) *bool { return &t.WalletPID },
 		func(c *Changes) **bool { return &c.WalletPID }),
+	of("margins", words, func(t *Tenant) *[]string { return &t.Margins },
+		func(c *Changes) **[]string { return &c.Margins }),
 	of("age_visibility", strconv.FormatBool, func(t *Tenant) *bool { return &t.AgeVisibility },
 		func(c *Changes) **bool { return &c.AgeVisibility }),
 	limit("free_checks", DefaultLimit, func(t *Tenant) **int64 { return &t.FreeChecks },

@@ -20,6 +20,10 @@ import (
 // audit.Actor writes an entry of the audit log in the transaction of its change;
 // without a valid actor it fails and changes nothing.
 type Service struct {
+	// Margin is the operator's rule for the margins of tenants. It is set before the
+	// service is used.
+	Margin MarginRule
+
 	store  Store
 	sealer *credential.Sealer
 	rule   CallbackRule

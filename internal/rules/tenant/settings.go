@@ -24,6 +24,9 @@ var (
 	ErrLanguages    = errors.New("languages must be different ones of " + strings.Join(Languages, ", "))
 	ErrDocumentWays = errors.New("the ways of the document check must be different ones of " +
 		strings.Join(DocumentWays, ", "))
+	ErrMargins = errors.New("margins must be such as 18=9: each target age, from 13 to 60, once, and from 0 to 50 years")
+	// ErrLowMargin is returned with the margin below which the operator lets no tenant go.
+	ErrLowMargin  = errors.New("a margin must not be below AGEGATE_AGE_MARGIN_MIN")
 	ErrAlertBelow = errors.New("the alert must be -1 (never) or from 0 to 1000000000")
 )
 
@@ -74,6 +77,11 @@ func (s *Service) checked(ctx context.Context, id uuid.UUID, c Changes) (Changes
 		languages, err := checkLanguages(*c.Languages)
 		b.add("languages", err)
 		c.Languages = &languages
+	}
+	if c.Margins != nil {
+		margins, err := checkMargins(*c.Margins, s.Margin.Least)
+		b.add("margins", err)
+		c.Margins = &margins
 	}
 	if c.DocumentWays != nil {
 		ways, err := checkDocumentWays(*c.DocumentWays)

@@ -29,8 +29,11 @@ type Tenant struct {
 	DocumentOnly bool
 	// DocumentWays are the ways of the document check that shoppers may use;
 	// empty: all ways of the gateway.
-	DocumentWays  []string
-	WalletPID     bool   // ask wallets also for identification data (PID), of which the birth date may be read
+	DocumentWays []string
+	WalletPID    bool // ask wallets also for identification data (PID), of which the birth date may be read
+	// Margins are the years by which an estimate must exceed the target age, such as
+	// "18=9" for 18. For other target ages the gateway's margin applies.
+	Margins       []string
 	AgeVisibility bool   // store estimates of consenting shoppers
 	FreeChecks    *int64 // monthly free allowance; nil for the operator's default, -1 unlimited
 	TestCap       *int64 // test sessions a day; nil for the operator's default, -1 unlimited
@@ -144,6 +147,7 @@ type Changes struct {
 	DocumentOnly  *bool
 	DocumentWays  *[]string // see Allows
 	WalletPID     *bool
+	Margins       *[]string // see Tenant.Margins
 	AgeVisibility *bool
 	FreeChecks    *int64 // DefaultLimit for the operator's default
 	TestCap       *int64 // DefaultLimit for the operator's default

@@ -42,7 +42,7 @@ func TestTenantComesBackAsStored(t *testing.T) {
 				TermsURL: "https://shop.example/terms", ReviewURL: "https://shop.example/review",
 			},
 			Disabled: true, CreatedAt: start, Languages: []string{"de", "zh-Hans"}, AlertBelow: &none, TestCap: &capped,
-			DocumentWays: []string{"wallet"}, WalletPID: true, DocumentOnly: true,
+			DocumentWays: []string{"wallet"}, WalletPID: true, DocumentOnly: true, Margins: []string{"18=9"},
 		}
 		for f, v := range reflect.ValueOf(want).Fields() {
 			if v.IsZero() {

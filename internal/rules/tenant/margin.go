@@ -1,0 +1,67 @@
+package tenant
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// The target ages of sessions, in years.
+const (
+	minTarget = 13
+	maxTarget = 60
+)
+
+// maxMargin is the largest margin, in years.
+const maxMargin = 50
+
+// MarginRule is the operator's rule for the years by which an estimate must exceed
+// the target age.
+type MarginRule struct {
+	Usual float64 // where a tenant has no margin of its own
+	Least float64 // no tenant goes below it
+}
+
+// Margin returns by how many years an estimate must exceed a target age.
+func (t Tenant) Margin(target int, rule MarginRule) float64 {
+	for _, text := range t.Margins {
+		if at, years, err := parseMargin(text); err == nil && at == target {
+			return max(years, rule.Least)
+		}
+	}
+	return rule.Usual
+}
+
+// parseMargin reads an entry of Tenant.Margins.
+func parseMargin(text string) (target int, years float64, err error) {
+	at, by, _ := strings.Cut(text, "=")
+	if target, err = strconv.Atoi(at); err == nil {
+		years, err = strconv.ParseFloat(by, 64)
+	}
+	if err != nil || target < minTarget || target > maxTarget || !(years >= 0 && years <= maxMargin) {
+		return 0, 0, ErrMargins
+	}
+	return target, years, nil
+}
+
+// checkMargins returns the stored form of margins: one for each target age, the
+// lowest age first.
+func checkMargins(given []string, least float64) ([]string, error) {
+	years := map[int]float64{}
+	var margins []string
+	for _, text := range given {
+		target, margin, err := parseMargin(strings.TrimSpace(text))
+		if _, twice := years[target]; err != nil || twice {
+			return nil, ErrMargins
+		}
+		if margin < least {
+			return nil, fmt.Errorf("%w, which is %s here", ErrLowMargin, strconv.FormatFloat(least, 'f', -1, 64))
+		}
+		years[target] = margin
+		margins = append(margins, fmt.Sprintf("%d=%s", target, strconv.FormatFloat(margin, 'f', -1, 64)))
+	}
+	slices.SortFunc(margins, func(a, b string) int { return cmp.Compare(a[:2], b[:2]) })
+	return margins, nil
+}
