@@ -15,8 +15,8 @@ help: ## list the targets
 	@grep -hE '^[a-z -]+:.*## ' Makefile | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
 	@grep -hE '^[a-z-]+:.*## ' proof/Makefile internal/tools/Makefile | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
 
-run: build models ## run the gateway and a sample shop
-	bin/agegate demo
+run: build models ## run the gateway and a sample shop; with DOOR=1, also a sample site behind the door
+	$(if $(DOOR),sdk/door/examples/run.sh,bin/agegate demo)
 
 have-%:
 	@command -v $* >/dev/null || { echo "There is no $* here: agegate needs Go, a C compiler, and Node.js 20 or newer with npm." >&2; exit 1; }
@@ -24,19 +24,21 @@ have-%:
 build: have-go ## compile agegate, agegate-dev and agegate-lab into bin/
 	go build -ldflags '-X main.version=$(VERSION)' -o bin/ ./cmd/...
 
-# The developers' program is pure Go, so any machine builds it for all. A larger one
-# than 20 MB has taken in something that it should not.
-dev-tools: have-go ## compile agegate-dev for Linux, macOS and Windows into dist/dev-tools/, with checksums
+# The developers' program and the door are pure Go, so any machine builds them for
+# all. A larger one than 20 MB has taken in something that it should not.
+dev-tools: have-go ## compile agegate-dev and agegate-door for Linux, macOS and Windows into dist/dev-tools/, with checksums
 	@rm -rf dist/dev-tools
-	@for system in linux darwin windows; do for processor in amd64 arm64; do \
-		file=dist/dev-tools/agegate-dev_$${system}_$${processor}; \
+	@for module in . sdk/door; do \
+	if [ $$module = . ]; then name=agegate-dev; package=cmd/agegate-dev; else name=agegate-door; package=cmd/door; fi; \
+	for system in linux darwin windows; do for processor in amd64 arm64; do \
+		file=dist/dev-tools/$${name}_$${system}_$${processor}; \
 		[ $$system != windows ] || file=$$file.exe; \
-		CGO_ENABLED=0 GOOS=$$system GOARCH=$$processor go build -trimpath \
-			-ldflags '-s -w -X main.version=$(VERSION)' -o $$file ./cmd/agegate-dev || exit 1; \
+		CGO_ENABLED=0 GOOS=$$system GOARCH=$$processor go build -C $$module -trimpath \
+			-ldflags '-s -w -X main.version=$(VERSION)' -o $(CURDIR)/$$file ./$$package || exit 1; \
 		size=$$(wc -c <$$file); echo "$$file: $$size bytes"; \
 		[ $$size -le 20000000 ] || { echo "$$file is larger than 20 MB" >&2; exit 1; }; \
-	done; done
-	@cd dist/dev-tools && { sha256sum agegate-dev_* 2>/dev/null || shasum -a 256 agegate-dev_*; } >SHA256SUMS
+	done; done; done
+	@cd dist/dev-tools && { sha256sum agegate-d* 2>/dev/null || shasum -a 256 agegate-d*; } >SHA256SUMS
 
 # A fetched tool's stamp is the lock file that npm writes last.
 fetched = internal/tools/$(1)/node_modules/.package-lock.json
@@ -95,17 +97,20 @@ $(call fetched,chromium): $(addprefix internal/tools/chromium/,package.json pack
 proofs := attack bench chaos conformance documents marks model pictures scale security wallets
 makers := deb deps face-match image mrz-model test-packages train
 
-.PHONY: $(proofs) $(makers) dist/agegate
+.PHONY: $(proofs) $(makers) dist/agegate dist/agegate-door
 $(proofs): deps models build
 	$(MAKE) -C proof $@
 
 $(filter-out deps,$(makers)): build models
-deb image test-packages: dist/agegate
+deb image test-packages: dist/agegate dist/agegate-door
 deps $(filter-out deps,$(makers)):
 	$(MAKE) -C internal/tools $@ VERSION='$(VERSION)'
 
 dist/agegate: have-go
 	go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o $@ ./cmd/agegate
+
+dist/agegate-door: have-go
+	CGO_ENABLED=0 go build -C sdk/door -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o $(CURDIR)/$@ ./cmd/door
 
 # --- Model files and the ONNX Runtime library, from the npm packages of package.json.
 # `npm ci` rewrites node_modules/.package-lock.json, which serves as its stamp;

@@ -103,10 +103,13 @@ func modelFiles(root string) ([]file, error) {
 	return addFile(files, library, 0o644, root, "models", m.runtime.File)
 }
 
-// programFiles returns the binary and its documents.
+// programFiles returns the gateway, the door and their documents.
 func programFiles(r release) ([]file, error) {
 	files, err := addFile(nil, "/usr/bin/agegate", 0o755, r.binary)
 	if err != nil {
+		return nil, err
+	}
+	if files, err = addFile(files, "/usr/bin/agegate-door", 0o755, r.door); err != nil {
 		return nil, err
 	}
 	var copyright bytes.Buffer

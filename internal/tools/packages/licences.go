@@ -13,32 +13,56 @@ import (
 
 var licenceFile = regexp.MustCompile(`(?i)^(licen[cs]e|copying|copyright|notice|patents)([.-]|$)`)
 
-// moduleLicences returns the licences of everything that is linked into the
-// binary or shipped with it. Each text appears once, after the names of what it
-// covers.
-func moduleLicences(r release) ([]byte, error) {
-	info, err := buildinfo.ReadFile(r.binary)
+// ownModules begins the paths of modules of this repository.
+const ownModules = "github.com/agegate/agegate/"
+
+// linkedModules returns the modules of others that are linked into a program which
+// was built in a directory: a line for each with its name, a tab and its directory.
+func linkedModules(program, dir string) (version, lines string, err error) {
+	info, err := buildinfo.ReadFile(program)
 	if err != nil {
-		return nil, err
+		return "", "", err
 	}
 	list := exec.Command("go", "list", "-m", "-f", "{{.Path}} {{.Version}}\t{{.Dir}}")
-	list.Dir = r.root
+	list.Dir = dir
 	for _, dep := range info.Deps {
-		list.Args = append(list.Args, dep.Path)
+		if !strings.HasPrefix(dep.Path, ownModules) {
+			list.Args = append(list.Args, dep.Path)
+		}
 	}
 	list.Stderr = os.Stderr
 	modules, err := list.Output()
 	if err != nil {
-		return nil, fmt.Errorf("go list -m: %w", err)
+		return "", "", fmt.Errorf("go list -m: %w", err)
+	}
+	return info.GoVersion, string(modules), nil
+}
+
+// moduleLicences returns the licences of everything that is linked into the
+// programs or shipped with them. Each text appears once, after the names of what
+// it covers.
+func moduleLicences(r release) ([]byte, error) {
+	version, modules, err := linkedModules(r.binary, r.root)
+	if err != nil {
+		return nil, err
+	}
+	_, ofDoor, err := linkedModules(r.door, filepath.Join(r.root, "sdk/door"))
+	if err != nil {
+		return nil, err
+	}
+	for line := range strings.Lines(ofDoor) {
+		if !strings.Contains(modules, line) {
+			modules += line
+		}
 	}
 	goroot, err := exec.Command("go", "env", "GOROOT").Output()
 	if err != nil {
 		return nil, fmt.Errorf("go env: %w", err)
 	}
-	lines := "Go " + info.GoVersion + "\t" + strings.TrimSpace(string(goroot)) + "\n" +
+	lines := "Go " + version + "\t" + strings.TrimSpace(string(goroot)) + "\n" +
 		"The face models\t" + filepath.Join(r.root, "node_modules/@vladmandic/human") + "\n" +
 		"The second age model and the face matcher\t" + filepath.Join(r.root, "node_modules/@vladmandic/face-api") + "\n" +
-		"ONNX Runtime\t" + filepath.Join(r.root, "deploy/licences/onnxruntime") + "\n" + string(modules)
+		"ONNX Runtime\t" + filepath.Join(r.root, "deploy/licences/onnxruntime") + "\n" + modules
 	return gatherLicences(lines)
 }
 

@@ -1,4 +1,4 @@
-// Command packages packs a compiled agegate, the models and ONNX Runtime into a
+// Command packages packs a compiled agegate and its door, the models and ONNX Runtime into a
 // Debian package and an OCI image, with a bill of materials and checksums next to
 // them. The same inputs give the same bytes. It is a separate module, so that the
 // gateway does not depend on its libraries.
@@ -18,6 +18,7 @@ import (
 type release struct {
 	root       string    // root directory of the repository
 	binary     string    // path of the compiled gateway
+	door       string    // path of the compiled door
 	out        string    // directory to write the files to
 	version    string    // the output of git describe
 	time       time.Time // time of the commit; used for every time in the files
@@ -34,6 +35,7 @@ func main() {
 	var epoch int64
 	flag.StringVar(&r.root, "root", "../../..", "root of the repository")
 	flag.StringVar(&r.binary, "binary", "../../../dist/agegate", "the compiled gateway")
+	flag.StringVar(&r.door, "door", "../../../dist/agegate-door", "the compiled door")
 	flag.StringVar(&r.out, "out", "../../../dist", "directory to write to")
 	flag.StringVar(&r.version, "version", "", "version of the gateway")
 	flag.Int64Var(&epoch, "epoch", 0, "time of the commit, in seconds since 1970")

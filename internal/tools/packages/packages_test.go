@@ -34,7 +34,8 @@ func TestMain(m *testing.M) {
 // sample returns a release of the binary that `make dist/agegate` compiled.
 func sample(version, out string) release {
 	return release{
-		root: "../../..", binary: "../../../dist/agegate", out: filepath.Join(work, out), version: version,
+		root: "../../..", binary: "../../../dist/agegate", door: "../../../dist/agegate-door",
+		out: filepath.Join(work, out), version: version,
 		time: time.Unix(1_800_000_000, 0).UTC(), maintainer: "agegate <noreply@agegate.invalid>",
 	}
 }

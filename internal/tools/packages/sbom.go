@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -15,10 +16,14 @@ import (
 )
 
 // writeSBOM writes a bill of materials in the CycloneDX format: the Go modules
-// listed in the binary, the models, ONNX Runtime, and the Debian libraries that
+// listed in the programs, the models, ONNX Runtime, and the Debian libraries that
 // the package depends on and the image contains.
 func writeSBOM(r release, debian needs) error {
 	info, err := buildinfo.ReadFile(r.binary)
+	if err != nil {
+		return err
+	}
+	door, err := buildinfo.ReadFile(r.door)
 	if err != nil {
 		return err
 	}
@@ -27,8 +32,11 @@ func writeSBOM(r release, debian needs) error {
 		return err
 	}
 	components := []cdx.Component{module("std", strings.TrimPrefix(info.GoVersion, "go"))}
-	for _, dep := range info.Deps {
-		components = append(components, module(dep.Path, dep.Version))
+	for i, dep := range slices.Concat(info.Deps, door.Deps) {
+		same := func(d *debug.Module) bool { return d.Path == dep.Path && d.Version == dep.Version }
+		if i < len(info.Deps) || !slices.ContainsFunc(info.Deps, same) {
+			components = append(components, module(dep.Path, dep.Version))
+		}
 	}
 	components = append(components, part(cdx.ComponentTypeLibrary, materials.runtime))
 	for _, model := range materials.models {
