@@ -27,7 +27,7 @@ var house = []room{
 	{"store", nil},
 	{"lab", [][]string{{"accuracy", "conformance", "demo", "testkey"}}},
 	{"backoffice", [][]string{{"evidence"}, {"certify", "drift", "insight"}, {"account"}, {"mail"}, {"suite"}}},
-	{"check", [][]string{{"document"}, {"age"}, {"liveness"}, {"vision"}, {"inference"}}},
+	{"check", [][]string{{"document"}, {"age"}, {"liveness", "photographic"}, {"vision"}, {"inference"}}},
 	{"rules", [][]string{
 		{"session"}, {"billing", "tenant", "webhook"}, {"audit", "brand", "credential"},
 		{"gather", "turn"}, {"routine"}, {"fault", "strictjson"},
