@@ -1,5 +1,6 @@
 // Command expect writes the pictures and tables of docs/expect.md from the
-// shipped measurement by age, sex and group, models/fairness.json. Run it in the
+// shipped measurements: by age, sex and group, models/fairness.json, and by age and
+// cutoff, models/curve.json. Run it in the
 // root of the repository. With -check it writes nothing and fails if a file
 // differs from its source.
 package main
@@ -13,11 +14,13 @@ import (
 	"slices"
 
 	"agegate/internal/backoffice/evidence"
+	"agegate/internal/check/age/curve"
 	"agegate/internal/tools/settle"
 )
 
 const (
 	measured = "models/" + evidence.FairnessFile
+	byYears  = "models/" + curve.FileName
 	document = "docs/expect.md"
 	pictures = "docs/pictures/"
 	// The document is generated between these lines.
@@ -42,6 +45,10 @@ func run(check bool) error {
 	if err := json.Unmarshal(text, &f); err != nil {
 		return err
 	}
+	byAge, err := readCurve()
+	if err != nil {
+		return err
+	}
 	made := map[string][]byte{}
 	for _, theme := range themes {
 		made[pictures+"years-"+theme.name+".svg"] = yearsPicture(f, theme)
@@ -56,6 +63,14 @@ func run(check bool) error {
 	if !found || !ended {
 		return fmt.Errorf("%s: the marks of the generated part are missing", document)
 	}
-	made[document] = slices.Concat(before, []byte(begin), generated(f), []byte(end), after)
+	made[document] = slices.Concat(before, []byte(begin), generated(f, byAge), []byte(end), after)
 	return settle.Files(made, check)
+}
+
+func readCurve() (*curve.Curve, error) {
+	text, err := os.ReadFile(byYears)
+	if err != nil {
+		return nil, err
+	}
+	return curve.Parse(text)
 }

@@ -56,13 +56,24 @@ func TestPictures(t *testing.T) {
 	}
 }
 
+// sampleCurve has 40 pictures of 17-year-olds, of whom 10 are estimated at 25.5
+// years.
+func sampleCurve() *curve.Curve {
+	of := curve.Age{Years: 17}
+	for i := range 40 {
+		of.Add([]float64{25.5, 15, 15, 15}[i%4])
+	}
+	return &curve.Curve{Ages: []curve.Age{of}}
+}
+
 // The tables contain the drawn numbers: 15 of 40 pass at 25 years.
 func TestTables(t *testing.T) {
-	text := string(generated(sample()))
+	text := string(generated(sample(), sampleCurve()))
 	for _, want := range []string{
 		"| all | 40 | 37.5 (24.2–53.0) | 4.3 (3.0 to 12.0) | 0.0 (-1.0 to +1.0) | < 20 | – | – | – |",
 		"| Blue, women | < 20 | – | – | – | 40 | 37.5 (24.2–53.0) |",
 		"| 20 | < 20 | – | 40 | 4.3 (3.0 to 12.0) | < 20 | – |",
+		"| 18 | 25 | 40 | 25.0 (14.2–40.2) | 0 | 0.0 (0.0–100.0) | 8 |",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)

@@ -6,11 +6,12 @@ import (
 	"strings"
 
 	"agegate/internal/backoffice/evidence"
+	"agegate/internal/check/age/curve"
 )
 
 // generated returns the pictures and tables of the document. The tables are the
 // text alternative of the pictures: they contain every number drawn.
-func generated(f evidence.Fairness) []byte {
+func generated(f evidence.Fairness, byAge *curve.Curve) []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Estimator `%s`. ", f.Estimator)
 	for i, c := range f.Collections {
@@ -57,6 +58,7 @@ func generated(f evidence.Fairness) []byte {
 			b.WriteString("\n")
 		}
 	}
+	writeTargets(&b, byAge)
 	return []byte(b.String())
 }
 
