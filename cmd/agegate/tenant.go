@@ -72,7 +72,7 @@ func settingFlags(flags *pflag.FlagSet, c *tenant.Changes) {
 	flag(&c.DocumentOnly, "document-only", "let shoppers show a document instead of estimating their age")
 	list(&c.DocumentWays, "document-ways", "ways of the document check: wallet, photo (default: all that the gateway has)")
 	flag(&c.WalletPID, "wallet-pid", "ask wallets also for identification data (PID) where there is no proof of age")
-	list(&c.Margins, "margin", "years by which an estimate must exceed a target age, such as 18=9,16=3 (default: the gateway's)")
+	list(&c.Margins, "margin", "years that an estimate must exceed a target age by, such as 18=9,16=3 (default: the gateway's)")
 	flag(&c.AgeVisibility, "age-visibility", "store the estimates of consenting shoppers")
 	number(&c.FreeChecks, "free-checks", 0, "free live checks a month; -1 unlimited (default: the gateway's)")
 	number(&c.TestCap, "test-cap", 0, "test sessions a day; -1 unlimited (default: the gateway's)")
@@ -273,7 +273,8 @@ func (op operator) listed(ctx context.Context) ([]listedTenant, error) {
 		}
 		for _, t := range page {
 			listed = append(listed, listedTenant{
-				t.ID, t.Name, t.SuccessURL, t.CancelURL, t.WebhookURL, t.DocumentCheck, t.DocumentOnly, append([]string{}, t.DocumentWays...),
+				t.ID, t.Name, t.SuccessURL, t.CancelURL, t.WebhookURL, t.DocumentCheck, t.DocumentOnly,
+				append([]string{}, t.DocumentWays...),
 				t.WalletPID, append([]string{}, t.Margins...), t.AgeVisibility,
 				t.Links.PrivacyURL, t.Links.HelpURL, t.Links.TermsURL, t.Links.ReviewURL,
 				t.FreeChecks, t.TestCap, append([]string{}, t.Languages...), t.AlertBelow, credits[t.ID], t.Disabled,

@@ -94,8 +94,8 @@ var Variables = []Variable{
 		set:  func(c *Config, v string) error { return setLimit(&c.FreeChecksPerMonth, v) }},
 	{Name: "AGEGATE_AGE_MARGIN", Default: "7", Help: "years added to the target age before a face passes",
 		set: setAgeMargin},
-	{Name: "AGEGATE_AGE_MARGIN_MIN", Help: "years below which no tenant sets a margin of its own; AGEGATE_AGE_MARGIN where it " +
-		"is not set", set: setAgeMarginMin},
+	{Name: "AGEGATE_AGE_MARGIN_MIN", Help: "years below which no tenant sets a margin of its own; " +
+		"AGEGATE_AGE_MARGIN where it is not set", set: setAgeMarginMin},
 	{Name: "AGEGATE_REDIRECT_TOKEN_TTL", Default: "10m", Help: "life of a redirect token",
 		set: func(c *Config, v string) error { return setDuration(&c.RedirectTokenTTL, v, time.Second, 24*time.Hour) }},
 	{Name: "AGEGATE_WEBHOOK_RETRY_LIVE", Default: "5s,5m,30m,2h,5h,10h,14h,20h,24h",

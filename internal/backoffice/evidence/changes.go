@@ -21,7 +21,8 @@ var changing = []audit.Action{
 // settings are the tenant's settings that affect these checks. Others, such as
 // names and links, are left out.
 var settings = []string{
-	"document_check", "document_only", "document_ways", "wallet_pid", "margins", "age_visibility", "languages", "review_url",
+	"document_check", "document_only", "document_ways", "wallet_pid", "margins", "age_visibility",
+	"languages", "review_url",
 }
 
 // maxLinks is the maximum number of links of the chain in a pack; the newest are
