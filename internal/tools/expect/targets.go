@@ -19,15 +19,22 @@ const (
 	mayPass     = 0.035 // the share of the ages below that the scale was fitted to let pass at 18
 )
 
+const targetsText = `
+## Other target ages
+
+All %d pictures held out, of both collections together, at the default margin of %d years. The last column is the
+smallest whole margin with which at most %.1f %% of the %d ages below the target pass; with so few pictures it may be
+wrong by years. The estimate changes unevenly with the face around 25, so one year of margin costs and gains
+differently at each target: see the operator's threshold lab.
+
+| Target | cutoff | %d ages below: n | pass, %% (95 %%) | %d ages from the cutoff on: n | pass, %% (95 %%) | margin needed |
+|---|---|---|---|---|---|---|
+`
+
 // writeTargets writes who passes at each target age, for both collections together,
 // because one alone has few pictures of each year.
 func writeTargets(b *strings.Builder, c *curve.Curve) {
-	fmt.Fprintf(b, "\n## Other target ages\n\nAll %d pictures held out, of both collections together, at the default margin "+
-		"of %d years. The last column is the smallest whole margin with which at most %.1f %% of the %d ages below the target "+
-		"pass; with so few pictures it may be wrong by years. The estimate changes unevenly with the face around 25, so one year of margin costs and gains differently at "+
-		"each target: see the operator's threshold lab.\n\n| Target | cutoff | %d ages below: n | pass, %% (95 %%) | %d ages "+
-		"from the cutoff on: n | pass, %% (95 %%) | margin needed |\n|---|---|---|---|---|---|---|\n",
-		c.Pictures(), usualMargin, 100*mayPass, below, below, above)
+	fmt.Fprintf(b, targetsText, c.Pictures(), usualMargin, 100*mayPass, below, below, above)
 	for _, target := range targets {
 		cutoff := target + usualMargin
 		minors, adults := passing(c, target-below, target-1, cutoff), passing(c, cutoff, cutoff+above-1, cutoff)
