@@ -72,7 +72,7 @@ func settingFlags(flags *pflag.FlagSet, c *tenant.Changes) {
 	flag(&c.DocumentOnly, "document-only", "let shoppers show a document instead of estimating their age")
 	list(&c.DocumentWays, "document-ways", "ways of the document check: wallet, photo (default: all that the gateway has)")
 	flag(&c.WalletPID, "wallet-pid", "ask wallets also for identification data (PID) where there is no proof of age")
-	list(&c.Margins, "margin", "years that an estimate must exceed a target age by, such as 18=9,16=3 (default: the gateway's)")
+	list(&c.Margins, "margin", "years added to a target age for an estimate, such as 18=9,16=3 (default: the gateway's)")
 	flag(&c.AgeVisibility, "age-visibility", "store the estimates of consenting shoppers")
 	number(&c.FreeChecks, "free-checks", 0, "free live checks a month; -1 unlimited (default: the gateway's)")
 	number(&c.TestCap, "test-cap", 0, "test sessions a day; -1 unlimited (default: the gateway's)")

@@ -27,7 +27,7 @@ smallest whole margin with which at most %.1f %% of the %d ages below the target
 wrong by years. The estimate changes unevenly with the face around 25, so one year of margin costs and gains
 differently at each target: see the operator's threshold lab.
 
-| Target | cutoff | %d ages below: n | pass, %% (95 %%) | %d ages from the cutoff on: n | pass, %% (95 %%) | margin needed |
+| Target | cutoff | %d ages below: n | pass, %% (95 %%) | %d ages from the cutoff on: n | pass, %% (95 %%) | margin |
 |---|---|---|---|---|---|---|
 `
 
