@@ -5,8 +5,6 @@ package photographic
 
 import (
 	_ "embed" // the fitted gate
-	"encoding/base64"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -26,30 +24,8 @@ type Gate struct {
 	Models map[inference.Model]string `json:"models"`
 	// Threshold is the largest score of a photographed face. On the scale of the
 	// scores, the medians of photographed and of drawn faces lie one apart.
-	Threshold float64 `json:"threshold"`
-	Weights   Weights `json:"weights"`
-}
-
-// Weights are the weights of a descriptor's values, written as base64 of
-// little-endian 32-bit floats.
-type Weights [inference.DescriptorSize]float32
-
-// MarshalText writes the weights.
-func (w *Weights) MarshalText() ([]byte, error) {
-	raw, err := binary.Append(nil, binary.LittleEndian, w[:])
-	return []byte(base64.StdEncoding.EncodeToString(raw)), err
-}
-
-// UnmarshalText reads the weights.
-func (w *Weights) UnmarshalText(text []byte) error {
-	raw, err := base64.StdEncoding.DecodeString(string(text))
-	if err != nil {
-		return err
-	}
-	if n, err := binary.Decode(raw, binary.LittleEndian, w[:]); err != nil || n != len(raw) {
-		return errors.New("the weights have the wrong length")
-	}
-	return nil
+	Threshold float64       `json:"threshold"`
+	Weights   vision.Vector `json:"weights"` // of a descriptor's values
 }
 
 //go:embed gate.json
@@ -84,15 +60,12 @@ func Load(manifest inference.Manifest) (*Gate, error) {
 // Score returns how much a face looks drawn. It does not depend on the length of
 // the descriptor. It is -Inf for a descriptor without any numbers.
 func (g *Gate) Score(f *vision.Features) float64 {
-	var dot, square float64
-	for i, v := range f.Whole.Descriptor {
-		dot += float64(v) * float64(g.Weights[i])
-		square += float64(v) * float64(v)
-	}
+	descriptor := vision.Vector(f.Whole.Descriptor)
+	square := descriptor.Dot(&descriptor)
 	if square == 0 {
 		return math.Inf(-1)
 	}
-	return dot / math.Sqrt(square)
+	return descriptor.Dot(&g.Weights) / math.Sqrt(square)
 }
 
 // Passes reports whether the faces of the frames that counted in one check are

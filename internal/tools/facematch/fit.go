@@ -45,9 +45,9 @@ func common(faces []face) (c portrait.Common) {
 		name := f.collection + " " + f.group
 		groups[name] = append(groups[name], f.features)
 	}
-	var means []portrait.Vector
+	var means []vision.Vector
 	for _, name := range slices.Sorted(maps.Keys(groups)) {
-		var m portrait.Vector
+		var m vision.Vector
 		for _, v := range groups[name] {
 			for i, x := range v.Whole.Descriptor {
 				m[i] += x / float32(len(groups[name]))
@@ -89,7 +89,7 @@ func spread(values []float64, sign float64) portrait.Spread {
 // described holds the descriptors of faces as they are compared; nil of those that
 // have none.
 type described struct {
-	own      []*portrait.Vector
+	own      []*vision.Vector
 	features []*vision.Features
 }
 

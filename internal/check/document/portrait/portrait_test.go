@@ -83,7 +83,7 @@ func TestCosine(t *testing.T) {
 	for i := range r.Common.Mean {
 		r.Common.Mean[i] = 5
 	}
-	r.Common.Groups = []Vector{{2: 1}}
+	r.Common.Groups = []vision.Vector{{2: 1}}
 	a := face(1, 0, 0)
 	for _, row := range []struct {
 		b    *vision.Features

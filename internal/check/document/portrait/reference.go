@@ -2,8 +2,6 @@ package portrait
 
 import (
 	_ "embed" // the reference
-	"encoding/base64"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -41,31 +39,10 @@ func (s Spread) standard(v float64) float64 { return (v - s.Mean) / s.Deviation 
 // Common is what descriptors say about a group of people and not about a person. It
 // is taken off, because faces of strangers resemble each other in it.
 type Common struct {
-	Mean Vector `json:"mean"` // of the means of the groups
+	Mean vision.Vector `json:"mean"` // of the means of the groups
 	// Groups are directions in which the groups' means differ: of length one, and
 	// at right angles to each other.
-	Groups []Vector `json:"groups"`
-}
-
-// Vector is a descriptor, written as base64 of little-endian 32-bit floats.
-type Vector [inference.DescriptorSize]float32
-
-// MarshalText writes the vector.
-func (v Vector) MarshalText() ([]byte, error) {
-	raw, err := binary.Append(nil, binary.LittleEndian, v[:])
-	return []byte(base64.StdEncoding.EncodeToString(raw)), err
-}
-
-// UnmarshalText reads the vector.
-func (v *Vector) UnmarshalText(text []byte) error {
-	raw, err := base64.StdEncoding.DecodeString(string(text))
-	if err != nil {
-		return err
-	}
-	if n, err := binary.Decode(raw, binary.LittleEndian, v[:]); err != nil || n != len(raw) {
-		return errors.New("a vector has the wrong length")
-	}
-	return nil
+	Groups []vision.Vector `json:"groups"`
 }
 
 //go:embed reference.json
@@ -135,7 +112,7 @@ func (r *Reference) Match(similarity float64) bool { return similarity >= r.Thre
 
 // Own returns what is left of a descriptor without what is common, scaled to length
 // one.
-func (c *Common) Own(descriptor *[inference.DescriptorSize]float32) (own Vector) {
+func (c *Common) Own(descriptor *[inference.DescriptorSize]float32) (own vision.Vector) {
 	for i, v := range descriptor {
 		own[i] = v - c.Mean[i]
 	}
@@ -144,28 +121,4 @@ func (c *Common) Own(descriptor *[inference.DescriptorSize]float32) (own Vector)
 	}
 	own.Normalize()
 	return own
-}
-
-// Dot returns the product of two vectors.
-func (v *Vector) Dot(w *Vector) (sum float64) {
-	for i, x := range v {
-		sum += float64(x) * float64(w[i])
-	}
-	return sum
-}
-
-// Normalize scales a vector to length one.
-func (v *Vector) Normalize() {
-	scale := float32(1 / math.Sqrt(max(v.Dot(v), math.SmallestNonzeroFloat32)))
-	for i := range v {
-		v[i] *= scale
-	}
-}
-
-// Without takes off the part of a vector that lies in a direction of length one.
-func (v *Vector) Without(direction *Vector) {
-	part := float32(v.Dot(direction))
-	for i, x := range direction {
-		v[i] -= part * x
-	}
 }
