@@ -14,8 +14,8 @@ import (
 	"github.com/coder/websocket"
 )
 
-// TestGate: a visitor sees the door's page, passes, and is on the page that he
-// wanted; whoever does not pass is told so.
+// TestGate: a visitor who passes reaches the page that he asked for. The door tells
+// a visitor who does not pass that he did not.
 func TestGate(t *testing.T) {
 	t.Parallel()
 	s := startSite(t, "DOOR_FREE=/about, OPTIONS /api", "DOOR_EXIT=https://elsewhere.example/")

@@ -198,12 +198,12 @@ func setLimit(dst *int64, v string) error {
 }
 
 func parseMargin(v string) (float64, error) {
-	f, err := strconv.ParseFloat(v, 64)
-	if err != nil || !(f >= 0 && f <= 50) {
+	years, ok := tenant.ParseMargin(v)
+	if !ok {
 		return 0, errors.New("must be a number of years from 0 to 50: a margin below 0 would pass people younger than the " +
 			"target age")
 	}
-	return f, nil
+	return years, nil
 }
 
 func setAgeMargin(c *Config, v string) (err error) {

@@ -6,8 +6,8 @@ import (
 )
 
 // accuracyFile returns accuracy.csv: for each collection, age, sex and group, how
-// many pass a target age at a cutoff. A positive is a person of the
-// target age or older.
+// many pass a target age at a cutoff. A positive is a person of the target age or
+// older.
 func accuracyFile(about Installation, target int, cutoff float64) (file, error) {
 	t := newTable("accuracy.csv", "collection", "measured", "estimator", "target_age", "cutoff_years", "age_from",
 		"age_to", "sex", "group", "n",

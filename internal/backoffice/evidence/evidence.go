@@ -117,7 +117,7 @@ func (r Request) check(now time.Time) error {
 		return ErrLanguage
 	case !r.From.Before(r.To) || days > MaxDays || r.To.After(now.UTC().Truncate(24*time.Hour).AddDate(0, 0, 1)):
 		return ErrPeriod
-	case r.TargetAge < 13 || r.TargetAge > 60:
+	case r.TargetAge < tenant.MinTarget || r.TargetAge > tenant.MaxTarget:
 		return ErrTarget
 	case len(r.Receipts) > MaxReceipts:
 		return ErrReceipts

@@ -26,7 +26,7 @@ func (p *Pages) unforcible(v visit, values []string) string {
 		return "force_live"
 	case !known || len(values) > 1:
 		return "force_unknown"
-	case result == session.ResultSpoof && withoutCamera(v) && p.status(v) == session.StatusPending:
+	case result == session.ResultSpoof && v.sess.WithoutCamera(v.tenant) && p.status(v) == session.StatusPending:
 		return "force_document"
 	}
 	return ""

@@ -69,10 +69,6 @@ func (p *Pages) openScreen(v visit) screen {
 	}
 }
 
-// withoutCamera reports whether no camera check can follow: a document check is
-// open, or the tenant takes no estimates.
-func withoutCamera(v visit) bool { return v.sess.DocumentOpen() || v.tenant.DocumentOnly }
-
 // stepsOf is how many steps lead to the result of a visit's camera check: the
 // introduction, consent if the tenant asks for it, and the camera.
 func stepsOf(v visit) int {
@@ -236,7 +232,8 @@ func (p *Pages) layoutOf(v visit) layout {
 	test := !v.sess.Livemode
 	forcible := test && p.status(v) == session.StatusPending
 	return layout{
-		look: lookOf(v), Path: v.path, Test: test, Forcible: forcible, Spoofable: forcible && !withoutCamera(v),
+		look: lookOf(v), Path: v.path, Test: test,
+		Forcible: forcible, Spoofable: forcible && !v.sess.WithoutCamera(v.tenant),
 	}
 }
 

@@ -72,7 +72,7 @@ func (s *Service) StartAttempt(ctx context.Context, sess Session, by Claim) (Ses
 		if d.sess.AttemptsLeft() == 0 {
 			return fault.New(fault.TooMany, "No attempt is left")
 		}
-		if d.sess.DocumentOpen() || d.tenant.DocumentOnly {
+		if d.sess.WithoutCamera(d.tenant) {
 			return ErrLate
 		}
 		if d.sess.Attempts++; d.sess.BegunAt == nil {
@@ -120,7 +120,7 @@ func (s *Service) UseUp(ctx context.Context, sess Session) (Session, error) {
 // ended, a document check is open or the claim has ended, and ErrDisabled.
 func (s *Service) Strike(ctx context.Context, sess Session, by Claim) (Session, error) {
 	after, err := s.decide(ctx, sess, by, func(d *decision) error {
-		if d.sess.DocumentOpen() || d.tenant.DocumentOnly {
+		if d.sess.WithoutCamera(d.tenant) {
 			return ErrLate
 		}
 		d.sess.Strikes++

@@ -123,7 +123,7 @@ func (s *Service) apply(d *decision, v CheckResult) error {
 	if d.sess.ConsentedAt != nil && d.tenant.AgeVisibility {
 		made.Estimate = v.Estimate
 	}
-	switch next(v, d.tenant, d.sess.DocumentOpen()) {
+	switch next(v, d.tenant, d.sess) {
 	case stepOffer:
 		return s.offerDocument(d, made, v.Preferred)
 	case stepComplete:
@@ -173,8 +173,8 @@ const (
 // age was refused gets no second estimate. The document check itself never ends
 // as SPOOF. A session of a tenant that takes documents only counts as open from
 // the start; but a document is read only after the shopper has opened the check.
-func next(v CheckResult, t tenant.Tenant, opened bool) step {
-	noCamera := opened || t.DocumentOnly
+func next(v CheckResult, t tenant.Tenant, s Session) step {
+	opened, noCamera := s.DocumentOpen(), s.WithoutCamera(t)
 	switch {
 	case v.Preferred && t.OffersDocument() && !opened:
 		return stepOffer

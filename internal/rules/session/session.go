@@ -6,6 +6,8 @@ package session
 import (
 	"time"
 
+	"agegate/internal/rules/tenant"
+
 	"github.com/google/uuid"
 )
 
@@ -205,6 +207,10 @@ type Standing struct {
 func (s Session) DocumentOpen() bool {
 	return s.Status == StatusPending && s.DocumentOpenedAt != nil
 }
+
+// WithoutCamera reports that no camera check can follow: a document check is open,
+// or the tenant takes documents only.
+func (s Session) WithoutCamera(of tenant.Tenant) bool { return s.DocumentOpen() || of.DocumentOnly }
 
 // DocumentCameraLeft returns the camera time that is left for photographing
 // documents.

@@ -10,12 +10,19 @@ import (
 
 // The target ages of sessions, in years.
 const (
-	minTarget = 13
-	maxTarget = 60
+	MinTarget = 13
+	MaxTarget = 60
 )
 
 // maxMargin is the largest margin, in years.
 const maxMargin = 50
+
+// ParseMargin reads a margin in years. It is not ok outside of 0 to 50: one below 0
+// would pass people younger than the target age.
+func ParseMargin(text string) (years float64, ok bool) {
+	years, err := strconv.ParseFloat(text, 64)
+	return years, err == nil && years >= 0 && years <= maxMargin
+}
 
 // MarginRule is the operator's rule for the years by which an estimate must exceed
 // the target age.
@@ -37,10 +44,9 @@ func (t Tenant) Margin(target int, rule MarginRule) float64 {
 // parseMargin reads an entry of Tenant.Margins.
 func parseMargin(text string) (target int, years float64, err error) {
 	at, by, _ := strings.Cut(text, "=")
-	if target, err = strconv.Atoi(at); err == nil {
-		years, err = strconv.ParseFloat(by, 64)
-	}
-	if err != nil || target < minTarget || target > maxTarget || !(years >= 0 && years <= maxMargin) {
+	target, err = strconv.Atoi(at)
+	years, ok := ParseMargin(by)
+	if err != nil || target < MinTarget || target > MaxTarget || !ok {
 		return 0, 0, ErrMargins
 	}
 	return target, years, nil
