@@ -31,7 +31,8 @@ func BenchmarkCheck(b *testing.B) {
 	var films []*film
 	frames := 0
 	for n := 0; len(films) < 8; n++ {
-		if f := record(b, engine, newTake(&cast{person: person, stranger: stranger}, species{name: follower}.seed(n))); f != nil {
+		take := newTake(&cast{person: person, stranger: stranger}, species{name: follower}.seed(n))
+		if f := record(b, engine, take); f != nil {
 			films, frames = append(films, f), frames+len(f.frames)
 		}
 	}

@@ -71,7 +71,8 @@ func TestReturns(t *testing.T) {
 		denied(t, v, "/_door/return?"+forged.Encode())
 		denied(t, v, "/_door/return")
 		back := s.force(t, v, hosted, "verified")
-		for _, change := range [][2]string{{"token=1", "token=9"}, {"is_adult=true", "is_adult=false"}, {"VERIFIED", "verified"},
+		for _, change := range [][2]string{{"token=1", "token=9"}, {"is_adult=true", "is_adult=false"},
+			{"VERIFIED", "verified"},
 			{"token=", "token=9999999999.AAAA&token="}, {"session=", "x="}} {
 			denied(t, v, strings.Replace(back, change[0], change[1], 1))
 		}
@@ -152,13 +153,14 @@ func TestPasses(t *testing.T) {
 		settings []string
 		want     bool
 	}{
-		"the same":         {nil, true},
-		"rotated keys":     {[]string{"DOOR_KEYS=" + key(2) + "," + key(1)}, true},
-		"other keys":       {[]string{"DOOR_KEYS=" + key(2)}, false},
-		"another age":      {[]string{"DOOR_AGE=21"}, false},
-		"another site":     {[]string{"DOOR_URL=http://other.example"}, false},
-		"the same on TLS":  {[]string{"DOOR_URL=" + strings.Replace(s.url, "http:", "https:", 1)}, false},
-		"live":             {[]string{"AGEGATE_API_KEY=" + s.shop.Live.APIKey, "AGEGATE_REDIRECT_SECRET=" + s.shop.Live.RedirectSecret}, false},
+		"the same":        {nil, true},
+		"rotated keys":    {[]string{"DOOR_KEYS=" + key(2) + "," + key(1)}, true},
+		"other keys":      {[]string{"DOOR_KEYS=" + key(2)}, false},
+		"another age":     {[]string{"DOOR_AGE=21"}, false},
+		"another site":    {[]string{"DOOR_URL=http://other.example"}, false},
+		"the same on TLS": {[]string{"DOOR_URL=" + strings.Replace(s.url, "http:", "https:", 1)}, false},
+		"live": {[]string{"AGEGATE_API_KEY=" + s.shop.Live.APIKey,
+			"AGEGATE_REDIRECT_SECRET=" + s.shop.Live.RedirectSecret}, false},
 		"a shorter time":   {[]string{"DOOR_KEEP=1m"}, true},
 		"keys by mistake":  {[]string{"DOOR_KEYS="}, false},
 		"the last is ours": {[]string{"DOOR_KEYS=" + key(3) + " " + key(2) + " " + key(1)}, true},
@@ -176,7 +178,8 @@ func TestPasses(t *testing.T) {
 		t.Error("a pass is admitted after its end")
 	}
 	s.clock.Advance(-24*time.Hour - time.Minute)
-	for _, changed := range []string{"", cookie[:len(cookie)-1], "A" + cookie[1:], cookie + "A", v.cookies()["door-visit"]} {
+	for _, changed := range []string{"", cookie[:len(cookie)-1], "A" + cookie[1:], cookie + "A",
+		v.cookies()["door-visit"]} {
 		thief := s.visitor(t)
 		thief.setCookie("door", changed)
 		if res := thief.get("/"); res.status != http.StatusForbidden && changed != cookie {
@@ -196,7 +199,8 @@ func TestOpenRedirects(t *testing.T) {
 		"https://evil.example", "HTTPS://evil.example", "http:evil.example", "https:/evil.example", "https:///evil.example",
 		"javascript:alert(1)", "data:text/html,x", "/\t/evil.example", "/\n/evil.example", "\t//evil.example",
 		" //evil.example", "/ /evil.example", "@evil.example", ".evil.example", ":80@evil.example", "/%0d%0aX: 1",
-		"/\r\nLocation: https://evil.example", "//evil.example/%2f..", "/%5cevil.example", "/%2f/evil.example", "/.evil.example",
+		"/\r\nLocation: https://evil.example", "//evil.example/%2f..", "/%5cevil.example", "/%2f/evil.example",
+		"/.evil.example",
 		"/;@evil.example", "?//evil.example", "#//evil.example", "evil.example", "//evil%E3%80%82example", "/_door/cancel",
 		"/" + strings.Repeat("a", 5000),
 	} {
@@ -217,9 +221,11 @@ func TestPathsAndMethods(t *testing.T) {
 	s := startSite(t, "DOOR_FREE=/free")
 	address := strings.TrimPrefix(s.url, "http://")
 	for _, target := range []string{
-		"/", "/secret", "/free/../secret", "/free/%2e%2e/secret", "/free/%2E./secret", "/free/..%2fsecret", "/free/..%5csecret",
+		"/", "/secret", "/free/../secret", "/free/%2e%2e/secret", "/free/%2E./secret", "/free/..%2fsecret",
+		"/free/..%5csecret",
 		`/free\..\secret`, "//free/secret", "/free//../secret", "/free/..;/secret", "/free/%252e%252e/secret", "/freedom",
-		"/FREE/x", "/free%2fsecret", "/free/./x", "/free/%00", "/free;/x", s.url + "/free", "/free%", "/secret?/free", "/?x=/free/",
+		"/FREE/x", "/free%2fsecret", "/free/./x", "/free/%00", "/free;/x", s.url + "/free", "/free%", "/secret?/free",
+		"/?x=/free/",
 	} {
 		if status := rawStatus(t, address, target); status != http.StatusForbidden && status != http.StatusBadRequest {
 			t.Errorf("%s is answered %d", target, status)
@@ -234,7 +240,8 @@ func TestPathsAndMethods(t *testing.T) {
 	if res := v.get("/secret", "Range: bytes=0-3"); res.status != http.StatusForbidden {
 		t.Errorf("a range is answered %d", res.status)
 	}
-	if _, res, err := websocket.Dial(t.Context(), s.url+"/socket", nil); err == nil || res.StatusCode != http.StatusForbidden {
+	_, res, err := websocket.Dial(t.Context(), s.url+"/socket", nil)
+	if err == nil || res.StatusCode != http.StatusForbidden {
 		t.Errorf("a WebSocket is opened: %v", err)
 	}
 	s.pass(t, v, "/secret")
@@ -259,7 +266,8 @@ func TestPathsAndMethods(t *testing.T) {
 	if _, text, err := conn.Read(ctx); err != nil || string(text) != "hello" {
 		t.Errorf("the socket answers %q, %v", text, err)
 	}
-	for _, header := range []string{"X-Age-Over: 18", "x-age-over: 99", "X-Forwarded-Uri: /free", "X-Original-URL: /free"} {
+	for _, header := range []string{"X-Age-Over: 18", "x-age-over: 99", "X-Forwarded-Uri: /free",
+		"X-Original-URL: /free"} {
 		if res := s.visitor(t).get("/secret", header); res.status != http.StatusForbidden {
 			t.Errorf("%s: %d", header, res.status)
 		}
@@ -278,7 +286,8 @@ func TestNobodySpendsChecks(t *testing.T) {
 	if res := v.get("/", "Sec-Purpose: prefetch"); res.status != http.StatusForbidden {
 		t.Errorf("a prefetch is answered %d", res.status)
 	}
-	for _, agent := range []string{"Googlebot/2.1", "facebookexternalhit/1.1", "Slackbot-LinkExpanding 1.0", "WhatsApp/2.2",
+	for _, agent := range []string{"Googlebot/2.1", "facebookexternalhit/1.1", "Slackbot-LinkExpanding 1.0",
+		"WhatsApp/2.2",
 		"Mastodon/4.3 (http.rb/5.2)", "Twitterbot/1.0", "curl/8.5", ""} {
 		res := v.get("/", "User-Agent: "+agent)
 		if res.status != http.StatusForbidden || res.location != "" || !strings.Contains(res.body, "Robots are not let in") {

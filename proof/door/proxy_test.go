@@ -130,7 +130,8 @@ func testProxy(t *testing.T, s *site, address string) {
 			t.Errorf("%s: %d", header, res.status)
 		}
 	}
-	for _, target := range []string{"/free/../secret", "/free/%2e%2e/secret", "/free/..%2fsecret", "//free", "/free/..;/secret",
+	for _, target := range []string{"/free/../secret", "/free/%2e%2e/secret", "/free/..%2fsecret", "//free",
+		"/free/..;/secret",
 		"/_door/../secret", "/_door/%2e%2e/secret", "/_door%2f..%2fsecret", "/_door/..%2fsecret", "//_door/../secret"} {
 		if status := rawStatus(t, address, target); status < 300 {
 			t.Errorf("%s is answered %d", target, status)

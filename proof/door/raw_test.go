@@ -18,7 +18,8 @@ func rawStatus(t *testing.T, address, target string) int {
 	}
 	defer conn.Close()
 	_ = conn.SetDeadline(time.Now().Add(10 * time.Second))
-	fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: %s\r\nUser-Agent: Mozilla/5.0\r\nAccept: text/html\r\nConnection: close\r\n\r\n",
+	fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: %s\r\nUser-Agent: Mozilla/5.0\r\n"+
+		"Accept: text/html\r\nConnection: close\r\n\r\n",
 		target, address)
 	res, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	if err != nil {

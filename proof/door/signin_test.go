@@ -150,7 +150,8 @@ func TestSignIn(t *testing.T) {
 		t.Errorf("subjects %v, %d sessions", subjects, s.Count(t, "sessions"))
 	}
 	public := s.relying(t, "app", "")
-	if _, err := public.Exchange(t.Context(), s.signIn(t, v, public.ask()), oauth2.VerifierOption(public.verifier)); err != nil {
+	code := s.signIn(t, v, public.ask())
+	if _, err := public.Exchange(t.Context(), code, oauth2.VerifierOption(public.verifier)); err != nil {
 		t.Errorf("a client without a secret: %v", err)
 	}
 	var about struct {
@@ -212,7 +213,8 @@ func TestSignInRefusals(t *testing.T) {
 		}
 	}
 	stranger := s.visitor(t)
-	if res := stranger.follow(c.ask(oauth2.SetAuthURLParam("prompt", "none"))); !strings.Contains(res.location, "error=interaction_required") {
+	silent := oauth2.SetAuthURLParam("prompt", "none")
+	if res := stranger.follow(c.ask(silent)); !strings.Contains(res.location, "error=interaction_required") {
 		t.Errorf("prompt=none leads to %d %s", res.status, res.location)
 	}
 	if res := stranger.get(c.ask(), "User-Agent: Googlebot/2.1"); s.Count(t, "sessions") != 1 {

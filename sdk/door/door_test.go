@@ -50,7 +50,8 @@ func TestLoad(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, values := range map[string][]string{
-		"DOOR_URL":                {"", "forum.example", "https://forum.example/path", "https://u:p@forum.example", "ftp://x"},
+		"DOOR_URL": {"", "forum.example", "https://forum.example/path", "https://u:p@forum.example",
+			"ftp://x"},
 		"AGEGATE_URL":             {"", "age.example"},
 		"AGEGATE_API_KEY":         {"", "secret-value"},
 		"AGEGATE_REDIRECT_SECRET": {"", "secret-value", strings.Replace(testSecret, "test", "live", 1)},
@@ -90,7 +91,8 @@ func TestRules(t *testing.T) {
 		"GET /": false, "GET /adult": true, "GET /adult/x": true, "GET /ADULT/x": true, "HEAD /adult": true,
 		"GET /adults": false, "GET /adult/help": false, "GET /adult/help/x": false, "GET /adult/HELP": true,
 		"GET /forum/1": false, "POST /forum/1": true, "OPTIONS /adult": false, "GET /caf%C3%A9": false,
-		"GET /x?next=/../adult": false, "GET /x/../adult": true, "GET /x%2F..%2Fadult": true, "GET //adult": true, "GET ": true,
+		"GET /x?next=/../adult": false, "GET /x/../adult": true, "GET /x%2F..%2Fadult": true, "GET //adult": true,
+		"GET ": true,
 	} {
 		method, target, _ := strings.Cut(request, " ")
 		if got := d.cfg.needsPass(method, target); got != want {
@@ -127,7 +129,8 @@ func TestPages(t *testing.T) {
 				}
 			}
 			policy := w.Header().Get("Content-Security-Policy")
-			if !strings.Contains(body, "<style>"+pageCSS+"</style>") || !strings.HasPrefix(policy, "default-src 'none'; style-src 'sha256-") {
+			if !strings.Contains(body, "<style>"+pageCSS+"</style>") ||
+				!strings.HasPrefix(policy, "default-src 'none'; style-src 'sha256-") {
 				t.Errorf("%s, %s: policy %s", tag, page, policy)
 			}
 		}

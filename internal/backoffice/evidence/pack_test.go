@@ -43,7 +43,8 @@ func about() evidence.Installation {
 		c.Cells = append(c.Cells, cell)
 	}
 	return evidence.Installation{
-		Release: "1.2.3", Configuration: "c0ffee", BaseURL: "https://gate.example", Margin: tenant.MarginRule{Usual: 7, Least: 7}, SessionTTL: 30 * time.Minute,
+		Release: "1.2.3", Configuration: "c0ffee", BaseURL: "https://gate.example",
+		Margin: tenant.MarginRule{Usual: 7, Least: 7}, SessionTTL: 30 * time.Minute,
 		Retention: 90 * 24 * time.Hour, DocumentWays: []session.Way{session.WayPhoto},
 		Models: []evidence.Model{{Role: "age", SHA256: strings.Repeat("ab", 32)}}, Estimator: "e1", Calibration: "k1",
 		Fairness: &evidence.Fairness{Format: 1, Estimator: "e1", Collections: []evidence.Collection{c}},

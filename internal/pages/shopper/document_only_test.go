@@ -15,7 +15,9 @@ import (
 // browser asks for.
 func TestDocumentOnlyTakesNoEstimate(t *testing.T) {
 	t.Parallel()
-	for name, capture := range map[string]func(session.Session, bool) Capture{"estimator on": scripted(), "estimator off": nil} {
+	for name, capture := range map[string]func(session.Session, bool) Capture{
+		"estimator on": scripted(), "estimator off": nil,
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := newFixture(t, tenant.Tenant{DocumentOnly: true, AgeVisibility: true}, capture)
