@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"agegate/internal/check/document/wallet"
@@ -42,29 +43,32 @@ func TestStatusListsFail(t *testing.T) {
 
 // Simultaneous callers share one fetch, and the memory is bounded.
 func TestStatusListsAreShared(t *testing.T) {
-	var asked atomic.Int32
-	release := make(chan struct{})
-	lists := NewStatusLists(func(context.Context, string) ([]byte, error) {
-		asked.Add(1)
-		<-release
-		return nil, errors.New("nobody answers")
-	}, time.Now)
-	var all sync.WaitGroup
-	for range 20 {
-		all.Go(func() {
-			_, _ = lists.revoked(t.Context(), wallet.StatusEntry{URI: "https://issuer.example/1"}, wallet.DocTypeMDL, nil)
-		})
-	}
-	close(release)
-	all.Wait()
-	if asked.Load() != 1 {
-		t.Errorf("%d fetches", asked.Load())
-	}
-	for n := range 3 * maxStatusLists {
-		_, _ = lists.revoked(t.Context(), wallet.StatusEntry{URI: "https://issuer.example/" + string(rune('A'+n))},
-			wallet.DocTypeMDL, nil)
-	}
-	if len(lists.kept) > maxStatusLists {
-		t.Errorf("%d lists are kept", len(lists.kept))
-	}
+	synctest.Test(t, func(t *testing.T) {
+		var asked atomic.Int32
+		release := make(chan struct{})
+		lists := NewStatusLists(func(context.Context, string) ([]byte, error) {
+			asked.Add(1)
+			<-release
+			return nil, errors.New("nobody answers")
+		}, time.Now)
+		var all sync.WaitGroup
+		for range 20 {
+			all.Go(func() {
+				_, _ = lists.revoked(t.Context(), wallet.StatusEntry{URI: "https://issuer.example/1"}, wallet.DocTypeMDL, nil)
+			})
+		}
+		synctest.Wait() // all wait for the one fetch
+		close(release)
+		all.Wait()
+		if asked.Load() != 1 {
+			t.Errorf("%d fetches", asked.Load())
+		}
+		for n := range 3 * maxStatusLists {
+			_, _ = lists.revoked(t.Context(), wallet.StatusEntry{URI: "https://issuer.example/" + string(rune('A'+n))},
+				wallet.DocTypeMDL, nil)
+		}
+		if len(lists.kept) > maxStatusLists {
+			t.Errorf("%d lists are kept", len(lists.kept))
+		}
+	})
 }
