@@ -220,12 +220,15 @@ func (s *Shop) orderOf(r *http.Request, session string) (order, bool) {
 // proves the result.
 func (s *Shop) thanks(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
-	o, ok := s.orderOf(r, q.Get("session"))
-	if !ok {
+	session := q.Get("session")
+	if !s.known(session) && verifyRedirect(s.redirect, q, session, s.now()) == nil {
+		s.passedElsewhere(w, session)
+		return
+	}
+	if _, ok := s.orderOf(r, session); !ok {
 		s.render(w, http.StatusBadRequest, "problem.html", "This is not an order of this browser.")
 		return
 	}
-	session := o.Session
 	err := verifyRedirect(s.redirect, q, session, s.now())
 	if err != nil {
 		s.record(session, step{Who: "browser", What: "came back, and the redirect was refused: " + err.Error()})
@@ -233,6 +236,20 @@ func (s *Shop) thanks(w http.ResponseWriter, r *http.Request) {
 		s.record(session, step{Who: "browser", What: "came back with a redirect token that verifies: VERIFIED", Good: true})
 	}
 	http.Redirect(w, r, "/orders/"+session, http.StatusSeeOther)
+}
+
+// passedElsewhere shows a verified pass of a session that this shop did not create,
+// such as one created by hand with curl. It sells nothing: there is no order.
+func (s *Shop) passedElsewhere(w http.ResponseWriter, session string) {
+	s.render(w, http.StatusOK, "elsewhere.html", order{Session: session, Dashboard: s.dashboard(session)})
+}
+
+// dashboard returns where a session is in the dashboard, or "".
+func (s *Shop) dashboard(session string) string {
+	if s.SessionsURL == "" {
+		return ""
+	}
+	return s.SessionsURL + "/" + session
 }
 
 // cancelled is the shop's cancel URL. It contains nothing about the session, so
@@ -261,9 +278,7 @@ func (s *Shop) order(w http.ResponseWriter, r *http.Request) {
 		s.lookUp(r.Context(), session, &o)
 	}
 	o, _ = s.snapshot(session)
-	if s.SessionsURL != "" {
-		o.Dashboard = s.SessionsURL + "/" + session
-	}
+	o.Dashboard = s.dashboard(session)
 	s.render(w, http.StatusOK, "order.html", o)
 }
 

@@ -119,6 +119,25 @@ func TestAnOrderBelongsToItsBrowser(t *testing.T) {
 	}
 }
 
+// A pass of a session that the shop did not create, as the README's curl makes it,
+// is shown with what proves it. A token that does not verify, or that belongs to a
+// session of another browser, shows nothing.
+func TestAPassOfASessionMadeElsewhereIsShown(t *testing.T) {
+	g, _, key := openShopWithKey(t)
+	created := g.Create(t, key, 18)
+	_, back := open(t, gatewaytest.Browser(), g.Path(created.VerificationURL)+"?force=verified")
+	page, onward := open(t, gatewaytest.Browser(), back)
+	for _, want := range []string{"Passed", "the token verifies", "created elsewhere", "Session " + created.SessionID} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks %q and leads to %q:\n%s", want, onward, page)
+		}
+	}
+	forged := strings.Replace(back, "is_adult=true", "is_adult=True", 1)
+	if page, _ := open(t, gatewaytest.Browser(), forged); !strings.Contains(page, "Something went wrong") {
+		t.Errorf("a forged pass is shown:\n%s", page)
+	}
+}
+
 // Every page has a policy that names nothing but the shop and the gateway.
 func TestShopPagesHaveAPolicy(t *testing.T) {
 	g, shop := openShop(t)
@@ -152,6 +171,13 @@ func TestShopSaysWhatTheGatewayAnswered(t *testing.T) {
 // openShop starts a gateway and a shop that is its tenant.
 func openShop(t *testing.T, settings ...string) (*gatewaytest.Gateway, string) {
 	t.Helper()
+	g, shop, _ := openShopWithKey(t, settings...)
+	return g, shop
+}
+
+// openShopWithKey is openShop that also returns the shop's API key.
+func openShopWithKey(t *testing.T, settings ...string) (*gatewaytest.Gateway, string, string) {
+	t.Helper()
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t), settings...)
 	var handler http.Handler
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -170,7 +196,7 @@ func openShop(t *testing.T, settings ...string) (*gatewaytest.Gateway, string) {
 	}
 	shop.SessionsURL = "https://dashboard.example/sessions"
 	handler = shop.Handler()
-	return g, server.URL
+	return g, server.URL, c.Test.APIKey
 }
 
 // buy starts an order and returns its session and verification URL.
