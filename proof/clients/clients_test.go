@@ -36,6 +36,8 @@ const (
 func TestOwnTests(t *testing.T) {
 	run(t, sdk("typescript"), nil, "node", "--test")
 	run(t, sdk("python"), []string{"PYTHONDONTWRITEBYTECODE=1"}, "python3", "-m", "unittest")
+	dir := t.TempDir()
+	run(t, sdk("php"), installPHP(t, dir), "php", "test.php")
 }
 
 // TestStrictTypeScript compiles a shop with the packed package, and the package's
@@ -76,7 +78,12 @@ func TestStrictTypeScript(t *testing.T) {
 // the guide says. Python's is used from its folder, because pip asks its index
 // for a build tool.
 func TestShops(t *testing.T) {
+	port := freePort(t)
 	for language, prepare := range map[string]func(t *testing.T, dir string) []string{
+		"php": func(t *testing.T, dir string) []string {
+			copyFile(t, sdk("php/example/shop.php"), filepath.Join(dir, "shop.php"))
+			return append([]string{"env"}, append(installPHP(t, dir), "php", "-S", "localhost:"+port, "shop.php")...)
+		},
 		"go": func(t *testing.T, dir string) []string {
 			installGo(t, dir)
 			return []string{filepath.Join(dir, "shop")}
@@ -90,15 +97,14 @@ func TestShops(t *testing.T) {
 	} {
 		t.Run(language, func(t *testing.T) {
 			dir := t.TempDir()
-			testShop(t, dir, prepare(t, dir))
+			testShop(t, dir, port, prepare(t, dir))
 		})
 	}
 }
 
 // testShop buys in a shop, as an honest shopper and as one who is not.
-func testShop(t *testing.T, dir string, program []string) {
+func testShop(t *testing.T, dir, port string, program []string) {
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
-	port := freePort(t)
 	address := "http://localhost:" + port
 	c := g.Shop(t, address+"/webhook", func(s *tenant.Tenant) {
 		s.SuccessURL, s.CancelURL = address+"/thanks", address+
@@ -247,6 +253,25 @@ func installNPM(t *testing.T, dir string) {
 			"redirect.d.ts redirect.js transport.d.ts transport.js types.d.ts webhook.d.ts webhook.js" {
 		t.Errorf("the package holds %s, %v", got, err)
 	}
+}
+
+// installPHP installs the package with Composer from its folder, and returns what
+// tells a program to load it, with Debian's HTTP client.
+func installPHP(t *testing.T, dir string) []string {
+	t.Helper()
+	write(t, filepath.Join(dir, "composer.json"), `{
+  "repositories": [
+    { "type": "path", "url": "`+sdk("php")+`", "options": { "symlink": false } }, { "packagist": false }
+  ],
+  "require": { "agegate/client": "@dev" },
+  "provide": { "psr/http-client": "1.0", "psr/http-factory": "1.0" }
+}`)
+	env := []string{"COMPOSER_ALLOW_SUPERUSER=1", "COMPOSER_HOME=" + filepath.Join(dir, "composer")}
+	run(t, sdk("php"), env, "composer", "validate", "--strict", "--quiet")
+	run(t, dir, env, "composer", "install", "--no-interaction", "--quiet")
+	autoload := filepath.Join(dir, "autoload.php")
+	write(t, autoload, `<?php require "GuzzleHttp/autoload.php"; require "`+dir+`/vendor/autoload.php";`)
+	return []string{"AUTOLOAD=" + autoload}
 }
 
 func sdk(path string) string { return filepath.Join(visiontest.Root(), "sdk", path) }

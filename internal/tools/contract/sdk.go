@@ -25,6 +25,7 @@ var sdkFiles = map[string]string{
 	"client.js.tmpl":   "sdk/typescript/client.js",
 	"_types.py.tmpl":   "sdk/python/agegate/_types.py",
 	"_client.py.tmpl":  "sdk/python/agegate/_client.py",
+	"Client.php.tmpl":  "sdk/php/src/Client.php",
 }
 
 // sdkRoots are the schemas that SDKs need and no answer of 2xx has: what a

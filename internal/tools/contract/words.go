@@ -163,6 +163,51 @@ func (t sdkType) python() string {
 	})
 }
 
+// php is the type in PHP, as PHPStan reads it.
+func (t sdkType) php() string {
+	return t.union(sdkTypes{
+		simple: map[string]string{"string": "string", "integer": "int", "number": "float", "boolean": "bool"},
+		list:   "list<%s>", null: "null",
+	})
+}
+
+// phpShape is the type of a schema in PHP, as PHPStan reads it.
+func phpShape(s sdkSchema) string {
+	if s.Alias != nil {
+		return s.Alias.php()
+	}
+	var values, members []string
+	for _, value := range s.Values {
+		values = append(values, "'"+value.Value+"'")
+	}
+	if values != nil {
+		return strings.Join(values, "|")
+	}
+	for _, m := range s.Members {
+		name := m.Name
+		if strings.Contains(name, "-") {
+			name = "'" + name + "'"
+		}
+		if !m.Required {
+			name += "?"
+		}
+		members = append(members, name+": "+m.Type.php())
+	}
+	return "array{" + strings.Join(members, ", ") + "}"
+}
+
+// joined writes a path as an expression: its texts and its escaped parameters
+// between an operator.
+func joined(path, operator string, escaped func(name string) string) string {
+	parts := strings.Split(inPath(path, "\x00", "\x00", func(name string) string { return name }), "\x00")
+	for i, part := range parts {
+		if parts[i] = fmt.Sprintf("%q", part); i%2 == 1 {
+			parts[i] = escaped(part)
+		}
+	}
+	return strings.TrimSuffix(strings.Join(parts, operator), operator+`""`)
+}
+
 // sdkTypes are the types of a language that has unions.
 type sdkTypes struct {
 	simple map[string]string
@@ -225,14 +270,12 @@ var sdkFunctions = template.FuncMap{
 		return slices.ContainsFunc(s.Members, func(v sdkValue) bool { return !v.Required })
 	},
 	"goType": sdkType.goType, "script": sdkType.script, "python": sdkType.python,
+	"php": sdkType.php, "phpShape": phpShape,
 	"goPath": func(path string) string {
-		parts := strings.Split(inPath(path, "\x00", "\x00", func(name string) string { return lower(pascal(name)) }), "\x00")
-		for i, part := range parts {
-			if parts[i] = fmt.Sprintf("%q", part); i%2 == 1 {
-				parts[i] = "url.PathEscape(" + part + ")"
-			}
-		}
-		return strings.TrimSuffix(strings.Join(parts, " + "), ` + ""`)
+		return joined(path, " + ", func(name string) string { return "url.PathEscape(" + lower(pascal(name)) + ")" })
+	},
+	"phpPath": func(path string) string {
+		return joined(path, " . ", func(name string) string { return "rawurlencode($" + camel(name) + ")" })
 	},
 	"scriptPath": func(path string) string {
 		return "`" + inPath(path, "${encodeURIComponent(", ")}", camel) + "`"

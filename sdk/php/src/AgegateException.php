@@ -1,0 +1,27 @@
+<?php
+declare(strict_types=1);
+
+namespace Agegate;
+
+/** A refusal by the gateway. Its message is the status and the detail. */
+final class AgegateException extends \RuntimeException
+{
+    /**
+     * @param int $status the HTTP status
+     * @param string $detail what went wrong, for people
+     * @param ?string $errorCode the same for programs, where the answer has one
+     * @param list<array{type: string, loc: list<string|int>, msg: string}> $violations of a request refused with 422
+     * @param string $requestId names the request in the gateway's log
+     * @param int $retryAfter in seconds, or 0
+     */
+    public function __construct(
+        public readonly int $status,
+        public readonly string $detail,
+        public readonly ?string $errorCode,
+        public readonly array $violations,
+        public readonly string $requestId,
+        public readonly int $retryAfter,
+    ) {
+        parent::__construct("$status $detail");
+    }
+}
