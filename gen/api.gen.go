@@ -811,7 +811,6 @@ type InternalErrorJSONResponse TextError
 type InvalidLookupJSONResponse ValidationError
 
 type OtherErrorJSONResponse ErrorOut
-type OtherErrorTextResponse string
 
 type SessionNotFoundJSONResponse TextError
 
@@ -1037,20 +1036,6 @@ func (response CreateSessiondefaultJSONResponse) VisitCreateSessionResponse(w ht
 	return err
 }
 
-type CreateSessiondefaultTextResponse struct {
-	Body       string
-	StatusCode int
-}
-
-func (response CreateSessiondefaultTextResponse) VisitCreateSessionResponse(w http.ResponseWriter) error {
-
-	w.Header().Set("Content-Type", "text/plain")
-	w.WriteHeader(response.StatusCode)
-
-	_, err := w.Write([]byte(fmt.Sprint(response.Body)))
-	return err
-}
-
 type GetDetectedAgeRequestObject struct {
 	SessionID SessionID `json:"session_id"`
 }
@@ -1174,20 +1159,6 @@ func (response GetDetectedAgedefaultJSONResponse) VisitGetDetectedAgeResponse(w 
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
-	return err
-}
-
-type GetDetectedAgedefaultTextResponse struct {
-	Body       string
-	StatusCode int
-}
-
-func (response GetDetectedAgedefaultTextResponse) VisitGetDetectedAgeResponse(w http.ResponseWriter) error {
-
-	w.Header().Set("Content-Type", "text/plain")
-	w.WriteHeader(response.StatusCode)
-
-	_, err := w.Write([]byte(fmt.Sprint(response.Body)))
 	return err
 }
 
@@ -1331,20 +1302,6 @@ func (response GetSessionStatusdefaultJSONResponse) VisitGetSessionStatusRespons
 	return err
 }
 
-type GetSessionStatusdefaultTextResponse struct {
-	Body       string
-	StatusCode int
-}
-
-func (response GetSessionStatusdefaultTextResponse) VisitGetSessionStatusResponse(w http.ResponseWriter) error {
-
-	w.Header().Set("Content-Type", "text/plain")
-	w.WriteHeader(response.StatusCode)
-
-	_, err := w.Write([]byte(fmt.Sprint(response.Body)))
-	return err
-}
-
 type ListTestEventsRequestObject struct {
 	Params ListTestEventsParams
 }
@@ -1469,20 +1426,6 @@ func (response ListTestEventsdefaultJSONResponse) VisitListTestEventsResponse(w 
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
-	return err
-}
-
-type ListTestEventsdefaultTextResponse struct {
-	Body       string
-	StatusCode int
-}
-
-func (response ListTestEventsdefaultTextResponse) VisitListTestEventsResponse(w http.ResponseWriter) error {
-
-	w.Header().Set("Content-Type", "text/plain")
-	w.WriteHeader(response.StatusCode)
-
-	_, err := w.Write([]byte(fmt.Sprint(response.Body)))
 	return err
 }
 
@@ -1638,20 +1581,6 @@ func (response ResendTestEventdefaultJSONResponse) VisitResendTestEventResponse(
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
-	return err
-}
-
-type ResendTestEventdefaultTextResponse struct {
-	Body       string
-	StatusCode int
-}
-
-func (response ResendTestEventdefaultTextResponse) VisitResendTestEventResponse(w http.ResponseWriter) error {
-
-	w.Header().Set("Content-Type", "text/plain")
-	w.WriteHeader(response.StatusCode)
-
-	_, err := w.Write([]byte(fmt.Sprint(response.Body)))
 	return err
 }
 
@@ -1822,20 +1751,6 @@ func (response MoveTestClockdefaultJSONResponse) VisitMoveTestClockResponse(w ht
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
-	return err
-}
-
-type MoveTestClockdefaultTextResponse struct {
-	Body       string
-	StatusCode int
-}
-
-func (response MoveTestClockdefaultTextResponse) VisitMoveTestClockResponse(w http.ResponseWriter) error {
-
-	w.Header().Set("Content-Type", "text/plain")
-	w.WriteHeader(response.StatusCode)
-
-	_, err := w.Write([]byte(fmt.Sprint(response.Body)))
 	return err
 }
 

@@ -2321,9 +2321,6 @@ func ParseCreateSessionResponse(rsp *http.Response) (*CreateSessionResponse, err
 		}
 		response.JSONDefault = &dest
 
-	case true:
-		// Content-type (text/plain) unsupported
-
 	}
 
 	switch {
@@ -2432,9 +2429,6 @@ func ParseGetDetectedAgeResponse(rsp *http.Response) (*GetDetectedAgeResponse, e
 		}
 		response.JSONDefault = &dest
 
-	case true:
-		// Content-type (text/plain) unsupported
-
 	}
 
 	switch {
@@ -2530,9 +2524,6 @@ func ParseGetSessionStatusResponse(rsp *http.Response) (*GetSessionStatusRespons
 		}
 		response.JSONDefault = &dest
 
-	case true:
-		// Content-type (text/plain) unsupported
-
 	}
 
 	switch {
@@ -2620,9 +2611,6 @@ func ParseListTestEventsResponse(rsp *http.Response) (*ListTestEventsResponse, e
 			return nil, err
 		}
 		response.JSONDefault = &dest
-
-	case true:
-		// Content-type (text/plain) unsupported
 
 	}
 
@@ -2735,9 +2723,6 @@ func ParseResendTestEventResponse(rsp *http.Response) (*ResendTestEventResponse,
 			return nil, err
 		}
 		response.JSONDefault = &dest
-
-	case true:
-		// Content-type (text/plain) unsupported
 
 	}
 
@@ -2857,9 +2842,6 @@ func ParseMoveTestClockResponse(rsp *http.Response) (*MoveTestClockResponse, err
 			return nil, err
 		}
 		response.JSONDefault = &dest
-
-	case true:
-		// Content-type (text/plain) unsupported
 
 	}
 
