@@ -78,6 +78,7 @@ func (c *cli) loadDemo(dataDir string) (config.Config, error) {
 		"AGEGATE_ALLOW_INSECURE_CALLBACKS": "true",
 		"AGEGATE_WEBHOOK_ALLOW_NETS":       "127.0.0.0/8,::1/128",
 		"AGEGATE_LOG_LEVEL":                "warn", // the terminal is for what to open
+		config.LameDuckName:                "0s",
 	}
 	if given, _ := c.env(config.SecretKeyName); given == "" {
 		key, err := demoSecretKey(dataDir)

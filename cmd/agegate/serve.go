@@ -20,7 +20,11 @@ Any number of replicas may serve one PostgreSQL database; a SQLite file has one
 server. --role api and --role pages run the API and the hosted page apart.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
-			cfg, err := c.load(config.SecretKeyName)
+			defaults := map[string]string{}
+			if isTerminal(cmd.ErrOrStderr()) {
+				defaults[config.LameDuckName] = "0s"
+			}
+			cfg, err := c.loadOver(defaults, config.SecretKeyName)
 			if err != nil {
 				return err
 			}

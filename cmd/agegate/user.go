@@ -20,6 +20,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
 )
 
 func (c *cli) userCommand() *cobra.Command {
@@ -258,6 +259,6 @@ func isTerminal(w io.Writer) bool {
 	if !ok {
 		return false
 	}
-	info, err := file.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
+	_, err := unix.IoctlGetWinsize(int(file.Fd()), unix.TIOCGWINSZ) // only a terminal has a size
+	return err == nil
 }

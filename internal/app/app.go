@@ -52,6 +52,8 @@ type App struct {
 	log       *slog.Logger
 	now       func() time.Time
 	retention time.Duration // of finished sessions; 0: no end
+	lameDuck  time.Duration // how long the process serves on when it is to end
+	ending    atomic.Bool   // not ready, because the process is to end
 	metrics   *metrics.Metrics
 	routes    []*echo.Route
 	servers   []server // the first is the gateway's own
@@ -78,7 +80,6 @@ type apiPart struct {
 type pagesPart struct {
 	shopper   *shopper.Pages
 	drainTime time.Duration
-	draining  atomic.Bool
 	wallets   *document.Wallets // nil when the way is off
 	photos    *document.Photos  // nil when the way is off
 	pool      *inference.Pool   // nil when the estimator is off
@@ -95,7 +96,7 @@ type server struct {
 // Run. now must return UTC in whole microseconds. A second server on the same
 // SQLite file is refused.
 func New(ctx context.Context, cfg config.Config, log *slog.Logger, now func() time.Time) (_ *App, err error) {
-	a := &App{log: log, now: now, retention: cfg.Retention, metrics: newMetrics()}
+	a := &App{log: log, now: now, retention: cfg.Retention, lameDuck: cfg.LameDuck, metrics: newMetrics()}
 	a.replica = insight.Replica{ID: uuid.New(), StartedAt: now(), Version: cfg.Version, Config: cfg.Fingerprint()}
 	defer func() {
 		if err != nil {
@@ -296,15 +297,11 @@ func (a *App) buildAPI(cfg config.Config, sealer *credential.Sealer, edge httpd.
 
 // checks returns the readiness checks.
 func (a *App) checks(cfg config.Config) map[string]func(context.Context) error {
-	checks := map[string]func(context.Context) error{"database": a.Store.Ping, "database_writes": a.Store.Writable}
+	checks := map[string]func(context.Context) error{
+		"accepting": a.accepting, "database": a.Store.Ping, "database_writes": a.Store.Writable,
+	}
 	if cfg.ServesPages() {
 		checks["models"] = func(context.Context) error { return nil } // New has already failed if required models are missing
-		checks["accepting"] = func(context.Context) error {
-			if a.pages.draining.Load() {
-				return errDraining
-			}
-			return nil
-		}
 	}
 	return checks
 }

@@ -13,10 +13,19 @@ import (
 // begun.
 const shutdownTime = 10 * time.Second
 
-var errDraining = errors.New("no new camera checks are accepted")
+var errEnding = errors.New("the process is about to end")
 
-// Run serves until ctx is done, then lets camera checks, requests and webhook
-// attempts finish within limits. It returns nil after an orderly shutdown.
+// accepting is the readiness check that fails once the process is about to end.
+func (a *App) accepting(context.Context) error {
+	if a.ending.Load() {
+		return errEnding
+	}
+	return nil
+}
+
+// Run serves until ctx is done, hands over to other replicas, and then lets camera
+// checks, requests and webhook attempts finish within limits. It returns nil after an
+// orderly shutdown.
 func (a *App) Run(ctx context.Context) error {
 	// Before anything is served: agegate database copy holds the database against it.
 	if err := a.heartbeat(context.WithoutCancel(ctx)); err != nil { // ctx may have ended: then it shuts down
@@ -44,6 +53,7 @@ func (a *App) Run(ctx context.Context) error {
 	select {
 	case err = <-failed:
 	case <-ctx.Done():
+		a.handOver()
 		a.drain(context.WithoutCancel(ctx))
 	}
 	cancel()
@@ -70,14 +80,27 @@ func (a *App) Recording() int {
 	return a.pages.shopper.Recording()
 }
 
+// handOver lets load balancers notice that the process is not ready, and serves all
+// that arrives until they do. In the second half, each answer ends its connection.
+func (a *App) handOver() {
+	a.ending.Store(true)
+	if a.lameDuck > 0 {
+		a.log.Info("not ready any more; serving what still arrives", "for", a.lameDuck)
+	}
+	time.Sleep(a.lameDuck / 2)
+	for _, s := range a.servers {
+		s.Part()
+	}
+	time.Sleep(a.lameDuck / 2)
+}
+
 // drain lets the camera checks end for a while. Meanwhile everything is served but
-// new checks, and the process is not ready, so that others get the next shoppers.
+// new checks.
 func (a *App) drain(ctx context.Context) {
 	n := a.Recording()
 	if n == 0 {
 		return
 	}
-	a.pages.draining.Store(true)
 	a.log.Info("draining: no new camera checks; waiting for those that run", "checks", n, "at_most", a.pages.drainTime)
 	ctx, cancel := context.WithTimeout(ctx, a.pages.drainTime)
 	defer cancel()

@@ -130,6 +130,7 @@ func Start(t testing.TB, databaseURL string, settings ...string) *Gateway {
 		"AGEGATE_VERIFY_URL":               "http://verify.gateway.example",
 		"AGEGATE_DASHBOARD_URL":            "http://localhost:8080",
 		"AGEGATE_ESTIMATOR":                "off",
+		"AGEGATE_LAME_DUCK":                "0s",
 		"AGEGATE_ALLOW_INSECURE_CALLBACKS": "true",
 		"AGEGATE_WEBHOOK_ALLOW_NETS":       netip.MustParsePrefix("127.0.0.0/8").String(),
 		"AGEGATE_LOG_LEVEL":                "debug",

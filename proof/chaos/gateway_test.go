@@ -53,7 +53,8 @@ func newGateway(t *testing.T, db database, settings ...string) *gateway {
 		"AGEGATE_LISTEN="+addr, "AGEGATE_DATABASE_URL="+db.url,
 		"AGEGATE_SECRET_KEY="+base64.StdEncoding.EncodeToString(make([]byte, 32)),
 		"AGEGATE_ESTIMATOR=off", "AGEGATE_TEST_DAILY_CAP=-1", "AGEGATE_ALLOW_INSECURE_CALLBACKS=true",
-		"AGEGATE_WEBHOOK_ALLOW_NETS=127.0.0.0/8", "AGEGATE_LOG_LEVEL=warn", retries)
+		"AGEGATE_WEBHOOK_ALLOW_NETS=127.0.0.0/8", "AGEGATE_LOG_LEVEL=warn",
+		"AGEGATE_LAME_DUCK=0s", retries)
 	g.env = append(g.env, settings...)
 	t.Cleanup(func() {
 		g.kill()

@@ -162,7 +162,7 @@ func ownBinary(t *testing.T, path, databaseURL string) {
 		"AGEGATE_BASE_URL=" + url,
 		"AGEGATE_MODELS_DIR=" + filepath.Join(visiontest.Root(), "models"), "AGEGATE_INFERENCE_WORKERS=1",
 		"AGEGATE_TEST_DAILY_CAP=120", "AGEGATE_ALLOW_INSECURE_CALLBACKS=true", "AGEGATE_WEBHOOK_ALLOW_NETS=127.0.0.0/8",
-		"AGEGATE_WEBHOOK_RETRY_TEST=3s,1s,1s", "AGEGATE_LOG_LEVEL=warn",
+		"AGEGATE_WEBHOOK_RETRY_TEST=3s,1s,1s", "AGEGATE_LOG_LEVEL=warn", "AGEGATE_LAME_DUCK=0s",
 	}}
 	callbacks := []string{"--success-url", "https://shop.example/ok?order=1", "--cancel-url", "https://shop.example/back"}
 	shop := p.tenant(slices.Concat(callbacks,

@@ -19,13 +19,21 @@ import (
 // Lookup returns the value of an environment variable, like os.LookupEnv.
 type Lookup = func(name string) (string, bool)
 
-// Main runs a program until it ends, or until SIGTERM or Ctrl-C. It prints the
-// error of run, and exits with the code of an ExitError or with 1.
+// Main runs a program until it ends, or until SIGTERM or Ctrl-C; a second one of
+// these ends it at once. It prints the error of run, and exits with the code of an
+// ExitError or with 1.
 func Main(name string, run func(ctx context.Context, args []string, env Lookup, stdout, stderr io.Writer) error) {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, func() { signal.Reset(os.Interrupt) }) // a second Ctrl-C does not wait
+	ctx, stop := context.WithCancel(context.Background())
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-signals
+		stop()
+		again := <-signals
+		fmt.Fprintf(os.Stderr, "%s: %s again: ended at once\n", name, again)
+		os.Exit(1) // and not by the signal, which the kernel keeps from a container's first process
+	}()
 	err := run(ctx, os.Args[1:], os.LookupEnv, os.Stdout, os.Stderr)
-	stop()
 	if err == nil {
 		return
 	}

@@ -68,6 +68,7 @@ type Config struct {
 	SSO                    account.Provider
 	Estimator              string // EstimatorONNX or EstimatorOff
 	InferenceWorkers       int
+	LameDuck               time.Duration // for which requests are served after SIGTERM while the process is not ready
 	Drain                  time.Duration // for which running camera checks may go on after SIGTERM
 	MetricsListen          string        // empty: no metrics
 	LogLevel               slog.Level
@@ -95,6 +96,7 @@ func (c Config) Fingerprint() string {
 	c.SecretKey = nil
 	c.NewSecretKey = nil
 	c.InferenceWorkers = 0
+	c.LameDuck = 0
 	c.LogLevel = 0
 	c.Role = ""
 	c.SMTP = nil
@@ -144,6 +146,9 @@ func Load(lookup Lookup, required ...string) (Config, error) {
 		if err := v.set(&c, value); err != nil {
 			errs = append(errs, fmt.Errorf("%s %w", v.Name, err))
 		}
+	}
+	if given, _ := lookup(LameDuckName); given == "" && strings.HasPrefix(c.DatabaseURL, "sqlite:") {
+		c.LameDuck = 0 // a SQLite file has one server: no other takes over
 	}
 	if c.NewSecretKey != nil && bytes.Equal(c.NewSecretKey, c.SecretKey) {
 		errs = append(errs, fmt.Errorf("%s must differ from %s: remove it once the change is over", NewSecretKeyName,

@@ -46,6 +46,7 @@ func TestDefaults(t *testing.T) {
 		"secure":        !c.AllowInsecureCallbacks,
 		"estimator":     c.Estimator == EstimatorONNX,
 		"no metrics":    c.MetricsListen == "",
+		"no lame duck":  c.LameDuck == 0,         // a SQLite file has one server
 		"workers":       c.InferenceWorkers == 3, // not the machine's number of cores
 		"passwords":     c.PasswordMemory == 0,   // hashed as package account recommends
 	} {

@@ -19,6 +19,10 @@ const SecretKeyName = "AGEGATE_SECRET_KEY"
 // the secret key.
 const NewSecretKeyName = "AGEGATE_NEW_SECRET_KEY" //nolint:gosec // a name, no secret
 
+// LameDuckName is the variable whose default is another one in a terminal, where
+// nobody else takes over.
+const LameDuckName = "AGEGATE_LAME_DUCK"
+
 // The variables of links, which are checked after all variables are read.
 const (
 	privacyURLName = "AGEGATE_PRIVACY_URL"
@@ -148,8 +152,12 @@ var Variables = []Variable{
 	{Name: "AGEGATE_INFERENCE_WORKERS", Default: "0",
 		Help: "frames estimated at the same time; 0 for the number of cores that it may use",
 		set:  setWorkers},
+	{Name: LameDuckName, Default: "10s",
+		Help: "how long requests are served after SIGTERM while /readyz answers 503, so that load balancers notice; 0s in a " +
+			"terminal and with SQLite",
+		set: func(c *Config, v string) error { return setDuration(&c.LameDuck, v, 0, 10*time.Minute) }},
 	{Name: "AGEGATE_DRAIN", Default: "20s",
-		Help: "how long running camera checks may go on after SIGTERM; meanwhile no new one begins",
+		Help: "how long running camera checks may go on after that; meanwhile no new one begins",
 		set:  func(c *Config, v string) error { return setDuration(&c.Drain, v, 0, 10*time.Minute) }},
 	{Name: "AGEGATE_METRICS_LISTEN", Help: "address of the metrics listener; empty for none",
 		set: func(c *Config, v string) error { return setOptionalAddress(&c.MetricsListen, v) }},

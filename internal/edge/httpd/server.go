@@ -21,7 +21,8 @@ type Server struct {
 	http     *http.Server
 	listener net.Listener
 	drain    time.Duration
-	ending   atomic.Bool
+	parting  atomic.Bool  // answers end their connections
+	ending   atomic.Bool  // the listener is closed
 	open     atomic.Int64 // number of connections
 }
 
@@ -56,12 +57,18 @@ func (s *Server) Serve() error {
 	return err
 }
 
+// Part ends each connection with its next answer from now on. New connections are
+// accepted until Shutdown. A client that keeps connections open, such as a load
+// balancer, then has none left to this server when it ends.
+func (s *Server) Part() { s.parting.Store(true) }
+
 // Shutdown accepts no more connections and returns when every request has been
 // answered, or ctx is done. A client that sends a request just as its idle
 // connection is closed cannot know whether it was processed. Therefore
 // responses carry Connection: close for drainTime first, and the server closes
 // only connections that were idle all that time.
 func (s *Server) Shutdown(ctx context.Context) error {
+	s.Part()
 	s.ending.Store(true)
 	err := s.listener.Close()
 	limit, cancel := context.WithTimeout(ctx, s.drain)
@@ -89,11 +96,11 @@ type closedOnce struct {
 
 func (l closedOnce) Close() error { return l.close() }
 
-// partingAnswers makes each connection close after its first response during a
-// shutdown.
+// partingAnswers makes each connection close after its next answer once Part was
+// called. HTTP/2 says so by GOAWAY.
 func (s *Server) partingAnswers(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		if s.ending.Load() {
+		if s.parting.Load() {
 			w.Header().Set("Connection", "close")
 		}
 		next.ServeHTTP(w, req)
