@@ -109,8 +109,8 @@ func showProgress(w io.Writer) func(string) {
 // problemsOf returns the single problems of a configuration error, one for each
 // line.
 func problemsOf(err error) string {
-	if inner := errors.Unwrap(err); inner != nil {
-		err = inner
+	if problems, ok := errors.AsType[config.Error](err); ok {
+		err = errors.Join(problems...)
 	}
 	return err.Error()
 }

@@ -3,8 +3,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"os"
 	"time"
 
 	"agegate/cmd/internal/terminal"
@@ -85,6 +87,10 @@ func (c *cli) loadOver(defaults map[string]string, required ...string) (config.C
 		value, ok := defaults[name]
 		return value, ok
 	}, required...)
+	if unknown := config.Unknown(os.Environ()); unknown != nil {
+		others, _ := errors.AsType[config.Error](err)
+		err = append(config.Error(unknown), others...)
+	}
 	cfg.Version = version
 	return cfg, err
 }

@@ -129,11 +129,20 @@ func (v Variable) Usage() string {
 	return usage
 }
 
+// Error is everything that is wrong with a configuration.
+type Error []error
+
+// Error has a line for each problem.
+func (e Error) Error() string { return "the configuration is not usable:\n" + errors.Join(e...).Error() }
+
+// Unwrap returns the problems.
+func (e Error) Unwrap() []error { return e }
+
 // Lookup returns the value of a variable, like os.LookupEnv.
 type Lookup func(name string) (string, bool)
 
-// Load reads every variable and reports all errors at once, by name and never
-// with a value. An empty value counts as unset. required names variables that
+// Load reads every variable and reports all errors at once as an Error, by name and
+// never with a value. An empty value counts as unset. required names variables that
 // must be set for the current command.
 func Load(lookup Lookup, required ...string) (Config, error) {
 	var c Config
@@ -170,7 +179,7 @@ func Load(lookup Lookup, required ...string) (Config, error) {
 		}
 	}
 	if len(errs) > 0 {
-		return Config{}, fmt.Errorf("the configuration is not usable:\n%w", errors.Join(errs...))
+		return Config{}, Error(errs)
 	}
 	c.deriveURLs()
 	return c, nil

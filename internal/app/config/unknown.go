@@ -1,0 +1,80 @@
+package config
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+)
+
+// ignoreUnknownName is the variable that names, separated by commas, variables of
+// other programs that begin with AGEGATE_ too. A * stands for any characters.
+const ignoreUnknownName = "AGEGATE_IGNORE_UNKNOWN"
+
+// otherNames are the variables that the gateway itself does not read but that stand in
+// the same environments: of the demo, the door, the SDKs, compose.yaml, the commands
+// of the documentation and the tests.
+var otherNames = []string{
+	ignoreUnknownName, "AGEGATE_SHOP_LISTEN", "AGEGATE_URL", "AGEGATE_API_KEY", "AGEGATE_REDIRECT_SECRET",
+	"AGEGATE_WEBHOOK_SECRET", "AGEGATE_VERSION", "AGEGATE_DB", "AGEGATE_DB_PASSWORD", "AGEGATE_BIN",
+	"AGEGATE_TEST_DATABASE", "AGEGATE_TEST_STORE",
+}
+
+// Unknown returns an error for each AGEGATE_ variable of an environment (NAME=VALUE)
+// that nothing reads: a misspelt AGEGATE_RETENTION would leave the default in force
+// unnoticed.
+func Unknown(environ []string) []error {
+	known := slices.Clone(otherNames)
+	for _, v := range Variables {
+		known = append(known, v.Name)
+	}
+	var given, ignored []string
+	for _, variable := range environ {
+		name, value, _ := strings.Cut(variable, "=")
+		if name == ignoreUnknownName {
+			ignored = strings.Split(value, ",")
+		}
+		if strings.HasPrefix(name, "AGEGATE_") && !slices.Contains(known, name) {
+			given = append(given, name)
+		}
+	}
+	slices.Sort(given)
+	var errs []error
+	for _, name := range given {
+		if !slices.ContainsFunc(ignored, func(pattern string) bool {
+			matches, err := path.Match(strings.TrimSpace(pattern), name)
+			return matches && err == nil
+		}) {
+			errs = append(errs, fmt.Errorf("%s is not a variable of agegate; the nearest is %s (%s=%[1]s lets it be)", name,
+				nearest(name, known), ignoreUnknownName))
+		}
+	}
+	return errs
+}
+
+// nearest returns the name with the smallest edit distance.
+func nearest(name string, names []string) string {
+	return slices.MinFunc(names, func(a, b string) int { return distance(name, a) - distance(name, b) })
+}
+
+// distance returns how many characters must be inserted, deleted or replaced to make b
+// of a (Levenshtein).
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			replaced := diagonal
+			if a[i] != b[j] {
+				replaced++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(replaced, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}
