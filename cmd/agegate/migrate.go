@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -23,8 +24,16 @@ pooler, AGEGATE_MIGRATION_URL must name the server itself.`,
 			if err != nil {
 				return err
 			}
-			fmt.Fprintln(cmd.OutOrStdout(), "The database schema is up to date.")
-			return db.Close()
+			said := "The database schema is up to date."
+			x, err := db.Examine(cmd.Context())
+			if len(x.Unknown) > 0 {
+				said = "A newer version of agegate has migrated the database."
+			}
+			if err := errors.Join(err, db.Close()); err != nil {
+				return err
+			}
+			fmt.Fprintln(cmd.OutOrStdout(), said)
+			return nil
 		},
 	}
 }

@@ -103,14 +103,7 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, now func() ti
 			err = errors.Join(err, a.Close())
 		}
 	}()
-	if a.Store, err = store.Open(ctx, store.Config{URL: cfg.DatabaseURL, MigrationURL: cfg.MigrationURL,
-		Now: now}); err != nil {
-		return nil, fmt.Errorf("AGEGATE_DATABASE_URL: %w", err)
-	}
-	if err := a.Store.LockServe(); err != nil {
-		return nil, fmt.Errorf("AGEGATE_DATABASE_URL: %w", err)
-	}
-	if err := a.Store.Migrate(ctx); err != nil {
+	if err := a.openStore(ctx, cfg); err != nil {
 		return nil, err
 	}
 	sealer, err := NewSealer(cfg)
@@ -149,6 +142,27 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, now func() ti
 		return nil, fmt.Errorf("AGEGATE_METRICS_LISTEN: %w", err)
 	}
 	return a, nil
+}
+
+// openStore opens the database as a server and migrates it. It warns if a newer version
+// has migrated it, as during an upgrade or after going back.
+func (a *App) openStore(ctx context.Context, cfg config.Config) (err error) {
+	if a.Store, err = store.Open(ctx, store.Config{URL: cfg.DatabaseURL, MigrationURL: cfg.MigrationURL,
+		Now: a.now}); err != nil {
+		return fmt.Errorf("AGEGATE_DATABASE_URL: %w", err)
+	}
+	if err := a.Store.LockServe(); err != nil {
+		return fmt.Errorf("AGEGATE_DATABASE_URL: %w", err)
+	}
+	if err := a.Store.Migrate(ctx); err != nil {
+		return err
+	}
+	x, err := a.Store.Examine(ctx)
+	if len(x.Unknown) > 0 {
+		a.log.Warn("a newer version of agegate has migrated the database: fine during an upgrade or after going back; "+
+			"otherwise upgrade this machine", "unknown_migrations", len(x.Unknown))
+	}
+	return err
 }
 
 // watch publishes the state of the process's parts.

@@ -78,7 +78,7 @@ func (s *Store) migrateOn(ctx context.Context, server *pgServer) (err error) {
 		defer held.Close() //nolint:errcheck // nothing was written to it
 	}
 	if _, err := provider.Up(ctx); err != nil {
-		return fmt.Errorf("migrate: %w", translate(err))
+		return fmt.Errorf("migrate: %w", translate(explained(err)))
 	}
 	return nil
 }

@@ -59,7 +59,8 @@ func meetPostgres(ctx context.Context, url string) (*pgServer, error) {
 	}
 	if err != nil {
 		// The parser's own message may quote the URL with its password.
-		return nil, errors.New("database URL is not a valid postgres:// URL")
+		return nil, errors.New("database URL is not a valid postgres:// URL; special characters of a password must be " +
+			"percent-encoded")
 	}
 	pg := &pgServer{config: config, own: config.RuntimeParams}
 	config.RuntimeParams = withDefaults(pg.own)
@@ -89,8 +90,19 @@ func refusesSettings(err error) bool {
 var errReplica = errors.New("no primary answers, only a read-only replica: name the primary, or all hosts separated " +
 	"by commas, of which the primary is then used")
 
-// explained adds advice to a connection error that will not go away by waiting.
-// It returns other errors unchanged.
+// refusals are the answers of a server that an operator can do something about, by
+// SQLSTATE.
+var refusals = map[string]string{
+	"28P01": "the server refuses the password: correct it, with its special characters percent-encoded",
+	"28000": "the server does not let the role in: make the role, or let it in from this machine in pg_hba.conf",
+	"3D000": "the server has no such database: make it, or correct the name",
+	"53300": "the server has no connection left: raise its max_connections or the role's limit, or use a pooler",
+	"53100": "the server's disk is full",
+	"42501": "the role may not do this: make it the owner of the database",
+}
+
+// explained adds advice to an error that will not go away by waiting. It returns other
+// errors unchanged.
 func explained(err error) error {
 	const refused = "the server's certificate does not count: %w: "
 	if unknown, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
@@ -104,6 +116,9 @@ func explained(err error) error {
 	}
 	if errors.Is(err, pgconn.ErrStandbyConnection) || errors.Is(err, pgconn.ErrReadOnlyConnection) {
 		return errReplica
+	}
+	if refused, ok := errors.AsType[*pgconn.PgError](err); ok && refusals[refused.Code] != "" {
+		return fmt.Errorf("%s: %w", refusals[refused.Code], withoutValues(err))
 	}
 	return err
 }

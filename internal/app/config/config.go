@@ -133,7 +133,9 @@ func (v Variable) Usage() string {
 type Error []error
 
 // Error has a line for each problem.
-func (e Error) Error() string { return "the configuration is not usable:\n" + errors.Join(e...).Error() }
+func (e Error) Error() string {
+	return "the configuration is not usable:\n" + errors.Join(e...).Error()
+}
 
 // Unwrap returns the problems.
 func (e Error) Unwrap() []error { return e }

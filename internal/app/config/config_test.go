@@ -109,6 +109,10 @@ func TestValues(t *testing.T) {
 		{"AGEGATE_NAT64_PREFIXES", "2001:db8::/33", false},
 		{"AGEGATE_NAT64_PREFIXES", "192.0.2.0/32", false},
 		{"AGEGATE_DATABASE_URL", "postgres://u:p@h/d", true},
+		{"AGEGATE_DATABASE_URL", "postgres://u:p%2F@h1:1,h2/d?sslrootcert=/x@y", true},
+		{"AGEGATE_DATABASE_URL", "postgres://u:12/34@h/d", false}, // a password that was not encoded
+		{"AGEGATE_DATABASE_URL", "postgres://u:12?34@h/d", false},
+		{"AGEGATE_DATABASE_URL", "postgres://u:12#34@h/d", false},
 		{"AGEGATE_DATABASE_URL", "mysql://h/d", false},
 		{"AGEGATE_DATABASE_URL", "sqlite:", false},
 		{MigrationURLName, "sqlite:x.db", false},
@@ -331,6 +335,8 @@ func TestHasPassword(t *testing.T) {
 		"postgres://agegate:hun%ter2@db/agegate":          true, // cannot be read
 		"postgres://agegate:hun#ter2@db/agegate":          true,
 		"postgres://agegate:12/34@db/agegate":             true,
+		"postgres://agegate:12#34@db/agegate":             true,
+		"postgres://agegate:12?34@db/agegate":             true,
 		"postgres://agegate:hunter2@[::1]:5432/agegate?x": true,
 	} {
 		if got := HasPassword(url); got != want {

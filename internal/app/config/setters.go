@@ -62,6 +62,9 @@ func setOptionalAddress(dst *string, v string) error {
 }
 
 func setDatabaseURL(c *Config, v string) error {
+	if hidesPassword(v) {
+		return errEncode
+	}
 	path, isSQLite := strings.CutPrefix(v, "sqlite:")
 	if isSQLite && path != "" || strings.HasPrefix(v, "postgres://") || strings.HasPrefix(v, "postgresql://") {
 		c.DatabaseURL = v
@@ -70,7 +73,23 @@ func setDatabaseURL(c *Config, v string) error {
 	return errors.New("must be sqlite:PATH or postgres://…")
 }
 
+var errEncode = errors.New("must have the special characters of its password percent-encoded, such as / as %2F")
+
+// hidesPassword reports whether an unescaped / ? or # of a password seems to end the
+// host of a database URL, so that the rest of the password would be taken for
+// something that may be shown.
+func hidesPassword(databaseURL string) bool {
+	u, err := url.Parse(databaseURL)
+	if err != nil || !strings.HasPrefix(u.Scheme, "postgres") || u.User != nil {
+		return false
+	}
+	return strings.Contains(u.Path+u.Fragment, "@") || u.Path == "" && strings.Contains(u.RawQuery, "@")
+}
+
 func setMigrationURL(c *Config, v string) error {
+	if hidesPassword(v) {
+		return errEncode
+	}
 	if v != "" && !strings.HasPrefix(v, "postgres://") && !strings.HasPrefix(v, "postgresql://") {
 		return errors.New("must be postgres://…")
 	}
@@ -85,7 +104,7 @@ func HasPassword(databaseURL string) bool {
 		return false
 	}
 	u, err := url.Parse(databaseURL)
-	if err != nil || strings.Contains(u.Path, "@") { // the text before it may be an unescaped password
+	if err != nil || hidesPassword(databaseURL) {
 		return true
 	}
 	for name, values := range u.Query() {

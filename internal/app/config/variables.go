@@ -153,8 +153,8 @@ var Variables = []Variable{
 		Help: "frames estimated at the same time; 0 for the number of cores that it may use",
 		set:  setWorkers},
 	{Name: LameDuckName, Default: "10s",
-		Help: "how long requests are served after SIGTERM while /readyz answers 503, so that load balancers notice; 0s in a " +
-			"terminal and with SQLite",
+		Help: "how long requests are served after SIGTERM while /readyz answers 503, so that load balancers notice; 0s in " +
+			"a terminal and with SQLite",
 		set: func(c *Config, v string) error { return setDuration(&c.LameDuck, v, 0, 10*time.Minute) }},
 	{Name: "AGEGATE_DRAIN", Default: "20s",
 		Help: "how long running camera checks may go on after that; meanwhile no new one begins",

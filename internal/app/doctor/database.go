@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -14,6 +15,8 @@ import (
 	"agegate/internal/rules/credential"
 	"agegate/internal/rules/tenant"
 	"agegate/internal/store"
+
+	"golang.org/x/sys/unix"
 )
 
 // Differences between this machine's clock and the database's. The first is the
@@ -30,16 +33,20 @@ func (e *examiner) database(ctx context.Context) {
 	e.Progress("database")
 	path, isFile := strings.CutPrefix(e.Config.DatabaseURL, "sqlite:")
 	if _, err := os.Stat(path); isFile && errors.Is(err, fs.ErrNotExist) {
-		e.warn("database", "there is no SQLite file yet, so callbacks were not examined",
-			"agegate serve makes it; if there should be one, correct "+config.DatabaseURLName)
+		e.noFileYet(path)
 		return
 	}
 	opening, cancel := context.WithTimeout(ctx, e.Timeout)
 	defer cancel()
 	db, err := store.Open(opening, store.Config{URL: e.Config.DatabaseURL, Now: e.Now})
 	if err != nil {
-		e.problem("database", err.Error(), "check "+config.DatabaseURLName+
-			": host, port, database, role and password, and that the server runs and lets this machine in")
+		advice := "check " + config.DatabaseURLName +
+			": host, port, database, role and password, and that the server runs and lets this machine in"
+		if isFile {
+			advice = "let the gateway's user write the file and its directory, see that their disk has space, or correct " +
+				config.DatabaseURLName
+		}
+		e.problem("database", err.Error(), advice)
 		return
 	}
 	defer db.Close()
@@ -51,6 +58,22 @@ func (e *examiner) database(ctx context.Context) {
 	e.within(ctx, "drift", func(ctx context.Context) { e.drift(ctx, db) })
 	e.within(ctx, "trust", func(ctx context.Context) { e.trust(ctx, db) })
 	e.callbacks(ctx, tenants)
+}
+
+// noFileYet reports whether the gateway can make its SQLite file: in its directory, or
+// below the nearest that exists.
+func (e *examiner) noFileYet(path string) {
+	dir := filepath.Dir(path)
+	for errors.Is(unix.Access(dir, unix.F_OK), fs.ErrNotExist) {
+		dir = filepath.Dir(dir)
+	}
+	if err := unix.Access(dir, unix.W_OK|unix.X_OK); err != nil {
+		e.problem("database", fmt.Sprintf("there is no SQLite file, and none can be made in %s: %v", dir, err),
+			"let the gateway's user write this directory, or correct "+config.DatabaseURLName)
+		return
+	}
+	e.warn("database", "there is no SQLite file yet, so callbacks were not examined",
+		"agegate serve makes it; if there should be one, correct "+config.DatabaseURLName)
 }
 
 // state reports the condition of the database, and returns whether this binary can

@@ -346,3 +346,28 @@ func TestModels(t *testing.T) {
 		})
 	}
 }
+
+// TestDatabaseFile: the advice for a file is about the file.
+func TestDatabaseFile(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, []byte("no database, but a text that is long enough"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	closed := t.TempDir()
+	if err := os.Chmod(closed, 0o500); err != nil {
+		t.Fatal(err)
+	}
+	for path, text := range map[string]string{
+		filepath.Join(file, "agegate.db"): "not a directory", file: "not a database",
+		filepath.Join(closed, "new", "agegate.db"): "none can be made in " + closed,
+	} {
+		if strings.HasPrefix(path, closed) && os.Getuid() == 0 {
+			continue // root may write everywhere
+		}
+		found := examine(t, "AGEGATE_DATABASE_URL=sqlite:"+path)
+		want(t, found, "database", doctor.Problem, text)
+		if of := found[len(found)-1]; of.Check != "database" || strings.Contains(of.Advice, "password") {
+			t.Errorf("%s: %+v", path, of)
+		}
+	}
+}

@@ -37,8 +37,8 @@ func (e *examiner) models(context.Context) {
 	}
 	pool, err := inference.Open(e.Config.ModelsDir, 1)
 	if err != nil {
-		e.problem(check, err.Error(), "run make models on this machine, and set AGEGATE_MODELS_DIR to the directory that "+
-			"it filled")
+		e.problem(check, err.Error(), "install the package again, or run make models on this machine, and set "+
+			"AGEGATE_MODELS_DIR to the directory with the models")
 		return
 	}
 	unmatched := e.unmatched(pool.Manifest)

@@ -51,8 +51,8 @@ func (m Manifest) Fingerprint() string {
 
 // ErrMissing reports that the models directory is absent or incomplete. Its
 // text says what to run.
-var ErrMissing = errors.New("the age models are not installed: run `make models`, or set AGEGATE_MODELS_DIR to a " +
-	"directory that holds them")
+var ErrMissing = errors.New("the age models are not installed: set AGEGATE_MODELS_DIR to the directory that holds " +
+	"them, of a package /usr/share/agegate/models, or run `make models`")
 
 // ReadManifest reads the manifest of a models directory, checks that every
 // required role is filled, and compares each file with its SHA-256. A missing manifest
@@ -119,7 +119,8 @@ func (f File) verify(dir string) error {
 		return err
 	}
 	if sum != f.SHA256 {
-		return fmt.Errorf("%s in %s is not the file its manifest describes (SHA-256 differs): run `make models`", f.Path, dir)
+		return fmt.Errorf("%s in %s is not the file its manifest describes (SHA-256 differs): run `make models`, "+
+			"or install the package again", f.Path, dir)
 	}
 	return nil
 }

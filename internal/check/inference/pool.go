@@ -78,7 +78,7 @@ func initialize(library string) error {
 	}
 	ort.SetSharedLibraryPath(path)
 	if err := ort.InitializeEnvironment(ort.WithLogLevelError()); err != nil {
-		return fmt.Errorf("load ONNX Runtime: %w; run `make models` on this machine", err)
+		return fmt.Errorf("load ONNX Runtime: %w; run `make models` on this machine, or install the package again", err)
 	}
 	environment.library = path
 	return nil

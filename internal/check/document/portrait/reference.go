@@ -54,7 +54,7 @@ var (
 	// the reference was fitted on, so its numbers are not valid.
 	ErrOtherModels = errors.New("the face match was fitted on other models: fit it with `make face-match SET=DIR`")
 	// ErrNoMatcher reports a models directory without the matcher.
-	ErrNoMatcher = errors.New("the models directory has no face matcher: run `make models`")
+	ErrNoMatcher = errors.New("the models directory has no face matcher: run `make models`, or install the package again")
 )
 
 // ReferenceModels are the models whose change makes a reference invalid.
