@@ -14,6 +14,7 @@ import (
 	"agegate/internal/app/config"
 	"agegate/internal/check/document"
 	"agegate/internal/check/document/wallet"
+	"agegate/internal/rules/fault"
 	"agegate/internal/store"
 
 	"github.com/google/uuid"
@@ -107,12 +108,30 @@ type listedVerifier struct {
 	Name     string     `json:"name"`
 	Host     string     `json:"host"`
 	State    string     `json:"state"`
-	NotAfter *time.Time `json:"not_after"` // null: its certificate was not imported yet
+	NotAfter *time.Time `json:"not_after"` // null: its certificate was not imported yet, or names no end
 	PEM      string     `json:"pem,omitempty"`
 }
 
 func fromVerifier(v document.VerifierKey, text []byte) listedVerifier {
 	return listedVerifier{v.ID, v.TenantID, v.Role, v.Name, v.Host, v.State, v.NotAfter, string(text)}
+}
+
+// fromRegistration lists a registration certificate like a key.
+func fromRegistration(r document.Registration) listedVerifier {
+	return listedVerifier{ID: r.ID, TenantID: r.TenantID, Role: "registration", State: document.VerifierActive,
+		NotAfter: r.NotAfter}
+}
+
+// line is the row of verifier list.
+func (v listedVerifier) line() string {
+	owner, until := "instance", "-"
+	if v.TenantID != nil {
+		owner = v.TenantID.String()
+	}
+	if v.NotAfter != nil {
+		until = untilOf(*v.NotAfter)
+	}
+	return strings.Join([]string{v.ID.String(), owner, v.Role, v.State, until, v.Name}, "  ")
 }
 
 func (c *cli) verifierCSR() *cobra.Command {
@@ -134,14 +153,34 @@ func (c *cli) verifierCSR() *cobra.Command {
 }
 
 func (c *cli) verifierImport() *cobra.Command {
+	var registration, tenant string
 	cmd := &cobra.Command{
-		Use: "import ID FILE", Short: "Use a key, given its certificates in PEM",
+		Use: "import ID FILE", Short: "Use a key, given its certificates in PEM; or send a registration certificate",
 		Long: `Use a key. FILE holds its certificate and those up to the authority's, in this
-order. The key replaces an earlier one.`,
-		Args: cobra.ExactArgs(2),
+order. The key replaces an earlier one.
+
+With --registration and without ID and FILE: send a registration certificate (a JWT
+of the type rc-wrp+jwt) with the signed requests of a tenant, or of every tenant
+without one. It replaces an earlier one. It must name the organizationIdentifier of
+the certificate by which the requests are signed, as its sub or intermediary.sub.`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if registration != "" {
+				return cobra.NoArgs(cmd, args)
+			}
+			if tenant != "" {
+				return errors.New("--tenant goes with --registration: a key has its tenant since agegate verifier csr")
+			}
+			return cobra.ExactArgs(2)(cmd, args)
+		},
 	}
+	cmd.Flags().StringVar(&registration, "registration", "", "file with a registration certificate")
+	cmd.Flags().StringVar(&tenant, "tenant", "",
+		"ID of the tenant whose registration certificate it is (default: that of the instance)")
 	out := terminal.OutputFlag(cmd, terminal.OneObject)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if registration != "" {
+			return c.importRegistration(cmd.Context(), out, tenant, registration)
+		}
 		id, err := idArgument(args[:1])
 		if err != nil {
 			return err
@@ -156,6 +195,30 @@ order. The key replaces an earlier one.`,
 		})
 	}
 	return cmd
+}
+
+func (c *cli) importRegistration(ctx context.Context, out *terminal.Output, tenant, path string) error {
+	owner, err := tenantOf(tenant)
+	if err != nil {
+		return err
+	}
+	text, err := readCertificate(path)
+	if err != nil {
+		return err
+	}
+	return c.withVerifiers(ctx, func(v *document.Verifiers, _ string) error {
+		r, err := v.Register(ctx, commandLine(), owner, text)
+		if err != nil {
+			return missing("key that signs requests", err)
+		}
+		return out.Print(fromRegistration(r), func(w io.Writer) {
+			until := "without an end"
+			if r.NotAfter != nil {
+				until = "until " + r.NotAfter.Format(time.DateOnly)
+			}
+			fmt.Fprintf(w, "Registration certificate %s is sent with signed requests, %s.\n", r.ID, until)
+		})
+	})
 }
 
 // printRequest prints a key that waits for its certificate, unless err.
@@ -202,7 +265,7 @@ ask again.`,
 }
 
 func (c *cli) verifierList() *cobra.Command {
-	cmd := &cobra.Command{Use: "list", Short: "List the keys", Args: cobra.NoArgs}
+	cmd := &cobra.Command{Use: "list", Short: "List the keys and the registration certificates", Args: cobra.NoArgs}
 	out := terminal.OutputFlag(cmd, terminal.OneArray)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return c.withVerifiers(cmd.Context(), func(v *document.Verifiers, _ string) error {
@@ -214,16 +277,16 @@ func (c *cli) verifierList() *cobra.Command {
 			for _, key := range keys {
 				listed = append(listed, fromVerifier(key, nil))
 			}
+			registrations, err := v.Registrations(cmd.Context())
+			if err != nil {
+				return err
+			}
+			for _, r := range registrations {
+				listed = append(listed, fromRegistration(r))
+			}
 			return out.Print(listed, func(w io.Writer) {
 				for _, v := range listed {
-					owner, until := "instance", "-"
-					if v.TenantID != nil {
-						owner = v.TenantID.String()
-					}
-					if v.NotAfter != nil {
-						until = untilOf(*v.NotAfter)
-					}
-					fmt.Fprintln(w, strings.Join([]string{v.ID.String(), owner, v.Role, v.State, until, v.Name}, "  "))
+					fmt.Fprintln(w, v.line())
 				}
 			})
 		})
@@ -233,17 +296,22 @@ func (c *cli) verifierList() *cobra.Command {
 
 func (c *cli) verifierRemove() *cobra.Command {
 	return &cobra.Command{
-		Use: "remove ID", Short: "Delete a key", Args: exactlyOneID("ID"),
+		Use: "remove ID", Short: "Delete a key or a registration certificate", Args: exactlyOneID("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id, err := idArgument(args)
 			if err != nil {
 				return err
 			}
 			return c.withVerifiers(cmd.Context(), func(v *document.Verifiers, _ string) error {
-				if err := v.Remove(cmd.Context(), commandLine(), id); err != nil {
-					return missing("key", err)
+				removed := "Key"
+				err := v.Remove(cmd.Context(), commandLine(), id)
+				if fault.CodeOf(err) == fault.NotFound {
+					removed, err = "Registration certificate", v.Unregister(cmd.Context(), commandLine(), id)
 				}
-				fmt.Fprintf(cmd.OutOrStdout(), "Key %s is deleted.\n", id)
+				if err != nil {
+					return missing("key or registration certificate", err)
+				}
+				fmt.Fprintf(cmd.OutOrStdout(), "%s %s is deleted.\n", removed, id)
 				return nil
 			})
 		},

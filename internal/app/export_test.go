@@ -6,6 +6,7 @@ import "context"
 var (
 	PruneSessions = (*App).pruneSessions
 	ReleaseHolds  = (*App).releaseHolds
+	TellEnded     = (*App).tellEnded
 )
 
 // RecordDeciding is what a process with models calls when it starts.

@@ -29,7 +29,8 @@ const (
 	flushEvery  = 5 * time.Second
 	alertEvery  = 5 * time.Minute
 	listsEvery  = 5 * time.Minute // looks which lists are due; each is fetched every few hours
-	driftEvery  = time.Minute     // how often a replica reads the drift that others found
+	endedEvery  = time.Hour
+	driftEvery  = time.Minute // how often a replica reads the drift that others found
 )
 
 // maintain keeps the database in order until ctx ends, in small steps during
@@ -55,6 +56,7 @@ func (a *App) maintain(ctx context.Context) {
 	repeat(flushEvery, "writing refusals failed", a.WriteRefusals)
 	repeat(pruneEvery, "deleting old refusals failed", a.pruneRefusals)
 	repeat(listsEvery, "updating published lists of issuers failed", a.api.lists.SyncDue)
+	repeat(endedEvery, "looking for ended certificates failed", a.tellEnded)
 	if a.api.alerts != nil {
 		repeat(alertEvery, "sending alerts failed", a.api.alerts.look)
 	}

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"time"
 
 	"agegate/internal/app/config"
@@ -48,7 +49,7 @@ func fetchFailure(class webhook.Class) string {
 
 // trustState returns what the metrics say of what wallets' checks depend on.
 func (a *App) trustState(ctx context.Context) (metrics.Trust, error) {
-	found, err := document.DependenciesOf(ctx, a.Store)
+	found, err := document.DependenciesOf(ctx, a.Store, a.now())
 	if err != nil {
 		return metrics.Trust{}, err
 	}
@@ -60,4 +61,20 @@ func (a *App) trustState(ctx context.Context) (metrics.Trust, error) {
 		state.Ending[string(e.Kind)]++
 	}
 	return state, nil
+}
+
+// tellEnded logs which of the gateway's own certificates for wallets have ended:
+// requests go without them.
+func (a *App) tellEnded(ctx context.Context) error {
+	found, err := document.DependenciesOf(ctx, a.Store, a.now())
+	if err != nil {
+		return err
+	}
+	for _, e := range found.Before(a.now()) {
+		if e.Kind == document.EndingVerifier || e.Kind == document.EndingRegistration {
+			a.log.LogAttrs(ctx, slog.LevelWarn, "a certificate for wallets has ended and is not used",
+				slog.String("of", string(e.Kind)), slog.String("name", e.Name), slog.Time("ended", e.At))
+		}
+	}
+	return nil
 }

@@ -3,9 +3,11 @@ package app_test
 import (
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
+	"agegate/internal/app"
 	"agegate/internal/check/document"
 	"agegate/internal/check/document/trustlist"
 	"agegate/internal/check/document/trustlist/trustlisttest"
@@ -13,6 +15,8 @@ import (
 	"agegate/internal/rules/audit"
 	"agegate/internal/rules/tenant"
 	"agegate/internal/store"
+
+	"github.com/google/uuid"
 )
 
 // TestListsAreFetched: the server fetches the published lists by itself.
@@ -51,5 +55,32 @@ func TestListsAreFetched(t *testing.T) {
 	entries, err := g.App.Store.AuditEntries(t.Context(), audit.Filter{Scope: audit.Instance, Action: audit.IssuerTrust})
 	if err != nil || len(entries) != 1 || entries[0].Actor != audit.System("trust sync") {
 		t.Errorf("%+v, %v", entries, err)
+	}
+}
+
+// TestEndedCertificatesAreLogged: the log says which registration certificate has
+// ended, and metrics count it before.
+func TestEndedCertificatesAreLogged(t *testing.T) {
+	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
+	end := g.Clock.Now().Add(time.Hour).UTC().Truncate(time.Second)
+	err := g.App.Store.PutRegistration(t.Context(),
+		document.Registration{ID: uuid.New(), Text: "x", NotAfter: &end, CreatedAt: end},
+		audit.Act{Scope: audit.Instance, At: end, Actor: audit.System("test"), Action: audit.RegistrationAdd})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tells := func() bool {
+		t.Helper()
+		if err := app.TellEnded(g.App, t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		return strings.Contains(g.Log.String(), "has ended and is not used\" of=registration name=instance")
+	}
+	if tells() {
+		t.Error("the log says that it ended before its end")
+	}
+	g.Clock.Advance(time.Hour)
+	if !tells() {
+		t.Errorf("the log does not say that it ended:\n%s", g.Log.String())
 	}
 }

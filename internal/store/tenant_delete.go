@@ -60,6 +60,7 @@ func (tx *Tx) deleteRest(id uuid.UUID) error {
 		"webhook_endpoints", "ledger_days", "api_refusals", "brands", "tenant_secrets", "api_keys", "usage_counters",
 		"test_feeds", "credit_balances",
 		"memberships", "links", "notices", "mails", "certifications", "certified_hosts", "qa_cards", "verifiers",
+		"registrations",
 	} {
 		if err := tx.db.Exec("DELETE FROM "+table+" WHERE tenant_id = ?", id).Error; err != nil {
 			return err

@@ -85,3 +85,45 @@ func (s *Store) ReplaceSealedVerifier(ctx context.Context, v document.VerifierKe
 		return changed(tx.verifiers().Where("id = ? AND sealed = ?", v.ID, v.Sealed).Update("sealed", next))
 	})
 }
+
+func (tx *Tx) registrations() *gorm.DB { return tx.db.Table("registrations") }
+
+// PutRegistration implements document.VerifierStore.
+func (s *Store) PutRegistration(ctx context.Context, r document.Registration, act audit.Act) error {
+	return s.act(ctx, act, func(tx *Tx) error {
+		if err := tx.registrationsOf(r.TenantID).Delete(&document.Registration{}).Error; err != nil {
+			return err
+		}
+		return tx.registrations().Create(&r).Error
+	})
+}
+
+// registrationsOf is a query for the registration certificate of a tenant or of the
+// instance.
+func (tx *Tx) registrationsOf(tenantID *uuid.UUID) *gorm.DB {
+	if tenantID == nil {
+		return tx.registrations().Where("tenant_id IS NULL")
+	}
+	return tx.registrations().Where("tenant_id = ?", *tenantID)
+}
+
+// RemoveRegistration implements document.VerifierStore.
+func (s *Store) RemoveRegistration(ctx context.Context, id uuid.UUID, act audit.Act) error {
+	return s.act(ctx, act, func(tx *Tx) error {
+		return mustChange(tx.registrations().Delete(&document.Registration{}, "id = ?", id))
+	})
+}
+
+// Registrations implements document.VerifierStore.
+func (s *Store) Registrations(ctx context.Context) ([]document.Registration, error) {
+	return view(ctx, s, func(tx *Tx) ([]document.Registration, error) {
+		return find[document.Registration](tx.registrations().Order("created_at, id"))
+	})
+}
+
+// RegistrationOf implements document.WalletStore.
+func (s *Store) RegistrationOf(ctx context.Context, tenantID *uuid.UUID) (document.Registration, error) {
+	return view(ctx, s, func(tx *Tx) (document.Registration, error) {
+		return take[document.Registration](tx.registrationsOf(tenantID))
+	})
+}

@@ -13,7 +13,7 @@ import (
 // trust reports what of the issuers, their lists and the gateway's own
 // certificates has ended or ends soon.
 func (e *examiner) trust(ctx context.Context, db *store.Store) {
-	found, err := document.DependenciesOf(ctx, db)
+	found, err := document.DependenciesOf(ctx, db, e.Now())
 	if err != nil {
 		e.problem("trust", err.Error(), "look for the cause in the database's own log")
 		return
@@ -40,6 +40,10 @@ var ending = map[document.EndingKind]struct{ name, then, advice string }{
 	document.EndingVerifier: {
 		"certificate of the verifier's key", "requests are not signed with it from then on",
 		"run agegate verifier rotate, or agegate verifier remove if it is not needed",
+	},
+	document.EndingRegistration: {
+		"registration certificate of", "requests to wallets do not carry it from then on",
+		"get the next one from the registrar and run agegate verifier import --registration",
 	},
 }
 
@@ -72,6 +76,18 @@ func trustFindings(d document.Dependencies, now time.Time) (findings []Finding) 
 		}
 		findings = append(findings, Finding{check, Warning, fmt.Sprintf("the published list %q was not applied yet", l.Name),
 			advice})
+	}
+	for _, k := range d.Unlogged {
+		found := fmt.Sprintf("the access certificate of the verifier's key %q carries no signed certificate timestamp "+
+			"(SCT): wallets that want published certificates refuse it", k.Name)
+		findings = append(findings, Finding{check, Warning, found,
+			"ask the authority for a certificate that it has logged, and import it after agegate verifier rotate"})
+	}
+	for _, r := range d.Unsent {
+		found := fmt.Sprintf("requests to wallets do not carry the registration certificate of %q: they are not signed, or "+
+			"by a certificate with another organizationIdentifier", r.Owner())
+		findings = append(findings, Finding{check, Warning, found,
+			"run agegate verifier list, and import the registration certificate that goes with the key"})
 	}
 	if findings == nil {
 		findings = []Finding{{Check: check, Grade: OK, Found: "no list, issuer or certificate ends within 14 days"}}

@@ -208,8 +208,9 @@ func (m *Metrics) WatchTrust(read func(context.Context) (Trust, error)) {
 	m.registry.MustRegister(&trustCollector{
 		read: read,
 		ending: prometheus.NewDesc("agegate_trust_ending",
-			"Published lists (list), their pinned certificates (signer), issuers' certificates (issuer) and own certificates "+
-				"(verifier) that end within 14 days or have ended.", []string{"of"}, nil),
+			"Published lists (list), their pinned certificates (signer), issuers' certificates (issuer), own certificates "+
+				"(verifier) and registration certificates (registration) that end within 14 days or have ended.",
+			[]string{"of"}, nil),
 		failing: prometheus.NewDesc("agegate_trust_lists_failing", "Published lists of issuers whose last update failed.",
 			nil, nil),
 	})

@@ -61,6 +61,7 @@ func TestMetrics(t *testing.T) {
 			`agegate_trust_ending{of="signer"} 0`,
 			`agegate_trust_ending{of="issuer"} 1`,
 			`agegate_trust_ending{of="verifier"} 0`,
+			`agegate_trust_ending{of="registration"} 0`,
 			`agegate_trust_lists_failing 1`,
 			`agegate_panics_total 0`,
 			`agegate_drift_index{browsers="edge",of="estimates"} 0.3`,

@@ -2,8 +2,15 @@ package document
 
 import (
 	"context"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/asn1"
 	"slices"
 	"time"
+
+	"agegate/internal/rules/fault"
+
+	"github.com/google/uuid"
 )
 
 // EndingKind is a kind of thing on which wallets' checks depend and which ends.
@@ -15,6 +22,8 @@ const (
 	EndingSigner   EndingKind = "signer"   // the last pinned certificate of a published list
 	EndingIssuer   EndingKind = "issuer"   // an issuer's certificate
 	EndingVerifier EndingKind = "verifier" // a certificate of the gateway's own key
+	// EndingRegistration is a registration certificate of a relying party.
+	EndingRegistration EndingKind = "registration"
 )
 
 // EndingSoon is how long before its end something is reported.
@@ -22,7 +31,7 @@ const EndingSoon = 14 * 24 * time.Hour
 
 // EndingKinds returns all kinds.
 func EndingKinds() []EndingKind {
-	return []EndingKind{EndingList, EndingSigner, EndingIssuer, EndingVerifier}
+	return []EndingKind{EndingList, EndingSigner, EndingIssuer, EndingVerifier, EndingRegistration}
 }
 
 // Ending is one such thing.
@@ -40,6 +49,10 @@ type EndingStore interface {
 	TrustLists(ctx context.Context) ([]TrustList, error)
 	// Verifiers is VerifierStore.Verifiers.
 	Verifiers(ctx context.Context) ([]VerifierKey, error)
+	// Registrations is VerifierStore.Registrations.
+	Registrations(ctx context.Context) ([]Registration, error)
+	// ActiveVerifier is VerifierStore.ActiveVerifier.
+	ActiveVerifier(ctx context.Context, role string, tenantID *uuid.UUID) (VerifierKey, error)
 }
 
 // Dependencies are what wallets' checks depend on.
@@ -47,10 +60,16 @@ type Dependencies struct {
 	Endings []Ending // by time
 	Failing []TrustList
 	Empty   []TrustList // nothing was applied yet, and no attempt has failed
+	// Unlogged are the keys with an access certificate that carries no proof that it
+	// was published (see isUnlogged).
+	Unlogged []VerifierKey
+	// Unsent are the registration certificates that name another than the
+	// certificate by which their owner's requests are signed.
+	Unsent []Registration
 }
 
 // DependenciesOf reads what wallets' checks depend on.
-func DependenciesOf(ctx context.Context, store EndingStore) (d Dependencies, err error) {
+func DependenciesOf(ctx context.Context, store EndingStore, now time.Time) (d Dependencies, err error) {
 	lists, err := store.TrustLists(ctx)
 	if err != nil {
 		return d, err
@@ -75,9 +94,63 @@ func DependenciesOf(ctx context.Context, store EndingStore) (d Dependencies, err
 		if k.NotAfter != nil {
 			d.Endings = append(d.Endings, Ending{EndingVerifier, k.Name, *k.NotAfter})
 		}
+		if chain, err := x509.ParseCertificates(k.Chain); err == nil && len(chain) > 0 && isUnlogged(chain[0]) {
+			d.Unlogged = append(d.Unlogged, k)
+		}
+	}
+	if err := d.addRegistrations(ctx, store, now); err != nil {
+		return d, err
 	}
 	slices.SortStableFunc(d.Endings, func(a, b Ending) int { return a.At.Compare(b.At) })
 	return d, nil
+}
+
+func (d *Dependencies) addRegistrations(ctx context.Context, store EndingStore, now time.Time) error {
+	registrations, err := store.Registrations(ctx)
+	if err != nil {
+		return err
+	}
+	for _, r := range registrations {
+		if r.NotAfter != nil {
+			d.Endings = append(d.Endings, Ending{EndingRegistration, r.Owner(), *r.NotAfter})
+		}
+		if r.ended(now) {
+			continue
+		}
+		key, err := signerOf(ctx, store, r.TenantID, now)
+		if err != nil && fault.CodeOf(err) != fault.NotFound {
+			return err
+		}
+		chain, err := x509.ParseCertificates(key.Chain)
+		if err != nil {
+			return err
+		}
+		if len(chain) == 0 || !r.sentWith(chain[0], now) {
+			d.Unsent = append(d.Unsent, r)
+		}
+	}
+	return nil
+}
+
+// oidTimestamps is the extension with a certificate's SCTs (RFC 6962, 3.3), which
+// prove that it was published. oidAccess is the extended key usage of access
+// certificates, and accessPolicies begins the identifiers of their policies (ETSI TS
+// 119 411-8).
+var (
+	oidTimestamps  = asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 11129, 2, 4, 2}
+	oidAccess      = asn1.ObjectIdentifier{0, 4, 0, 19411, 8, 1}
+	accessPolicies = asn1.ObjectIdentifier{0, 4, 0, 194118, 1}
+)
+
+// isUnlogged reports whether a certificate is an access certificate to EUDI wallets
+// without SCTs.
+func isUnlogged(c *x509.Certificate) bool {
+	isPolicy := func(id asn1.ObjectIdentifier) bool {
+		return len(id) > len(accessPolicies) && id[:len(accessPolicies)].Equal(accessPolicies)
+	}
+	isAccess := slices.ContainsFunc(c.UnknownExtKeyUsage, oidAccess.Equal) ||
+		slices.ContainsFunc(c.PolicyIdentifiers, isPolicy)
+	return isAccess && !slices.ContainsFunc(c.Extensions, func(e pkix.Extension) bool { return e.Id.Equal(oidTimestamps) })
 }
 
 func (d *Dependencies) addList(l TrustList) error {

@@ -68,6 +68,14 @@ type VerifierStore interface {
 	// ReplaceSealedVerifier stores a newly sealed key if the stored one is still that of v. It
 	// reports whether it did.
 	ReplaceSealedVerifier(ctx context.Context, v VerifierKey, next []byte) (bool, error)
+	// PutRegistration adds a registration certificate, which replaces its owner's
+	// earlier one.
+	PutRegistration(ctx context.Context, r Registration, act audit.Act) error
+	// RemoveRegistration deletes a registration certificate, or returns
+	// fault.NotFound.
+	RemoveRegistration(ctx context.Context, id uuid.UUID, act audit.Act) error
+	// Registrations returns all registration certificates, oldest first.
+	Registrations(ctx context.Context) ([]Registration, error)
 }
 
 // Verifiers manages the keys. A change applies to the next request.
@@ -130,25 +138,26 @@ func openVerifier(sealer *credential.Sealer, v VerifierKey) (*ecdsa.PrivateKey, 
 	return key, nil
 }
 
-// identityOf returns an active key in the form in which it signs requests. It
-// reports false if its certificates are not valid now.
-func identityOf(sealer *credential.Sealer, v VerifierKey, now time.Time) (wallet.Identity, bool, error) {
-	if v.Chain == nil || v.NotAfter == nil || !now.Before(*v.NotAfter) {
-		return wallet.Identity{}, false, nil
-	}
+// valid reports whether the key's certificates are valid now.
+func (v VerifierKey) valid(now time.Time) bool {
+	return v.Chain != nil && v.NotAfter != nil && now.Before(*v.NotAfter)
+}
+
+// identityOf returns a valid key in the form in which it signs requests.
+func identityOf(sealer *credential.Sealer, v VerifierKey) (wallet.Identity, error) {
 	key, err := openVerifier(sealer, v)
 	if err != nil {
-		return wallet.Identity{}, false, err
+		return wallet.Identity{}, err
 	}
 	chain, err := x509.ParseCertificates(v.Chain)
 	if err != nil {
-		return wallet.Identity{}, false, err
+		return wallet.Identity{}, err
 	}
 	identity := wallet.Identity{Key: key, Chain: chain, Metadata: v.Metadata}
 	if v.ByHost {
 		identity.DNS = v.Host
 	}
-	return identity, true, nil
+	return identity, nil
 }
 
 // List returns all keys, oldest first.

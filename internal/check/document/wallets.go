@@ -49,6 +49,9 @@ const (
 type WalletStore interface {
 	// ActiveVerifier is VerifierStore.ActiveVerifier.
 	ActiveVerifier(ctx context.Context, role string, tenantID *uuid.UUID) (VerifierKey, error)
+	// RegistrationOf returns the registration certificate of a tenant, or of the
+	// instance if tenantID is nil, or fault.NotFound.
+	RegistrationOf(ctx context.Context, tenantID *uuid.UUID) (Registration, error)
 	// Issuers returns the trust list.
 	Issuers(ctx context.Context) ([]TrustedIssuer, error)
 	// TenantByID returns a tenant, or fault.NotFound.
@@ -210,23 +213,19 @@ func (w *Wallets) exchange(
 	if err != nil {
 		return exchange, err
 	}
-	for _, owner := range []*uuid.UUID{&sess.TenantID, nil} {
-		key, err := w.store.ActiveVerifier(ctx, RoleVerifier, owner)
-		if fault.CodeOf(err) == fault.NotFound {
-			continue
-		}
-		if err != nil {
-			return exchange, err
-		}
-		identity, valid, err := identityOf(w.sealer, key, w.now())
-		if err != nil {
-			return exchange, err
-		}
-		if valid {
-			return exchange.Signed(identity), nil
-		}
+	key, err := signerOf(ctx, w.store, &sess.TenantID, w.now())
+	if fault.CodeOf(err) == fault.NotFound {
+		return exchange, nil
 	}
-	return exchange, nil
+	if err != nil {
+		return exchange, err
+	}
+	identity, err := identityOf(w.sealer, key)
+	if err != nil {
+		return exchange, err
+	}
+	identity.Registration, err = w.registrationFor(ctx, sess.TenantID, identity.Chain[0])
+	return exchange.Signed(identity), err
 }
 
 func (w *Wallets) derive(purpose string, r Request) ([]byte, error) {

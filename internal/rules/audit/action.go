@@ -53,6 +53,9 @@ const (
 	VerifierAdd      Action = "verifier.add"      // in the log of the instance; target: the key
 	VerifierActivate Action = "verifier.activate" // as VerifierAdd
 	VerifierRemove   Action = "verifier.remove"   // as VerifierAdd
+	// a registration certificate: in the log of the instance; target: its ID.
+	RegistrationAdd    Action = "registration.add"
+	RegistrationRemove Action = "registration.remove" // as RegistrationAdd
 
 	// About members: the target is the user, or the first half of the hash of the
 	// invitation's token.
@@ -91,7 +94,7 @@ var actions = []Action{
 	SessionExpire, SessionExpireRedirect, EventRetry,
 	CertifyRun, QACardCreate, QACardRevoke, GatewayConfigure, DriftRaise, DriftLower, DriftFreeze,
 	IssuerTrust, IssuerDistrust, TrustListAdd, TrustListUpdate, TrustListRemove, VerifierAdd, VerifierActivate,
-	VerifierRemove,
+	VerifierRemove, RegistrationAdd, RegistrationRemove,
 	InvitationCreate, InvitationRevoke, MemberAdd, MemberUpdate, MemberRemove,
 	ProviderUpdate, ProviderRemove, UserOperator,
 	UserCreate, UserDisable, UserEnable, UserRecoveryLink, UserRecover,

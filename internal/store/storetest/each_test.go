@@ -37,6 +37,7 @@ type Store interface {
 	document.TrustStore
 	document.ListStore
 	document.WalletStore
+	document.VerifierStore
 	certify.Store
 	session.CardStore
 	drift.Store

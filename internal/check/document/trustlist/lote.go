@@ -44,15 +44,17 @@ type joseHeader struct {
 	Thumbprint string   `json:"x5t#S256"`
 	SignedAt   string   `json:"sigT"`
 	IssuedAt   *float64 `json:"iat"`
+	Encoded    *bool    `json:"b64"` // whether the payload is in base64url (RFC 7797), as it is without b64
 }
 
 // maxHeader bounds the protected header, which is decoded before the signature is
 // verified.
 const maxHeader = 64 << 10
 
-// verifyJWS checks a compact JWS and returns its payload. go-jose is not used: it
-// refuses the critical header sigT, which older lists have.
-func verifyJWS(raw []byte, signers []*x509.Certificate, now time.Time) ([]byte, error) {
+// VerifyJWS checks a compact JAdES signature by one of the signers and returns what
+// it signs. It returns a *RefusalError, which contains nothing of raw. go-jose is
+// not used: it refuses the critical header sigT, which older signatures have.
+func VerifyJWS(raw []byte, signers []*x509.Certificate, now time.Time) ([]byte, error) {
 	parts := strings.Split(strings.TrimSpace(string(raw)), ".")
 	if len(parts) != 3 || len(parts[0]) > maxHeader {
 		return nil, refuse(ReasonMalformed)
@@ -102,11 +104,12 @@ func (h joseHeader) signer(pinned []*x509.Certificate) (*x509.Certificate, error
 // check checks what else the header says, after it was verified.
 func (h joseHeader) check(now time.Time) error {
 	for _, name := range h.Critical {
-		if name != "sigT" || h.SignedAt == "" {
+		known := name == "sigT" && h.SignedAt != "" || name == "b64" && h.Encoded != nil
+		if !known {
 			return refuse(ReasonSignature)
 		}
 	}
-	if h.Critical != nil && len(h.Critical) == 0 {
+	if h.Encoded != nil && !*h.Encoded || h.Critical != nil && len(h.Critical) == 0 {
 		return refuse(ReasonSignature)
 	}
 	if h.SignedAt != "" {
@@ -188,7 +191,7 @@ func anyCritical(extensions []extension) bool {
 
 // parseLoTE verifies a list of trusted entities, which must be of the given type.
 func parseLoTE(raw []byte, listType string, signers []*x509.Certificate, now time.Time) (list List, err error) {
-	payload, err := verifyJWS(raw, signers, now)
+	payload, err := VerifyJWS(raw, signers, now)
 	if err != nil {
 		return list, err
 	}

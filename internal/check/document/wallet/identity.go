@@ -26,6 +26,9 @@ type Identity struct {
 	// Metadata is what Google Wallet shows about the verifier, as EncodeMetadata
 	// returns it; nil for none.
 	Metadata []byte
+	// Registration is the registration certificate that goes with signed OpenID4VP
+	// requests (ETSI TS 119 475, 5.2), a JWT; empty for none.
+	Registration string
 }
 
 // ClientID is the verifier's identifier in requests (OpenID4VP 1.0, 5.9.3).
@@ -116,7 +119,18 @@ type requestObject struct {
 	ResponseURI string `json:"response_uri,omitempty"`
 	State       string `json:"state,omitempty"`
 	WalletNonce string `json:"wallet_nonce,omitempty"`
+	// What others attest of the verifier (OpenID4VP 1.0, 5.11).
+	Attested []attestation `json:"verifier_info,omitempty"`
 }
+
+type attestation struct {
+	Format string `json:"format"`
+	Data   string `json:"data"`
+}
+
+// formatRegistration is the format of a registration certificate (ETSI TS 119
+// 472-2, 6.3).
+const formatRegistration = "registration_cert"
 
 // audience is the audience of requests to any wallet (OpenID4VP 1.0, 5.8).
 const audience = "https://self-issued.me/v2"
@@ -164,8 +178,12 @@ func (e Exchange) signable(mode string, targetAge int, now time.Time) (requestOb
 	if e.identity.Metadata != nil {
 		metadata.Google = encode64(e.identity.Metadata)
 	}
+	var attested []attestation
+	if e.identity.Registration != "" {
+		attested = []attestation{{formatRegistration, e.identity.Registration}}
+	}
 	return requestObject{
-		ClientID: e.identity.ClientID(), Audience: audience,
+		ClientID: e.identity.ClientID(), Audience: audience, Attested: attested,
 		IssuedAt: now.Unix(), Expires: now.Add(requestLife).Unix(),
 		openIDRequest: openIDRequest{
 			ResponseType: "vp_token", ResponseMode: mode, Nonce: e.Nonce(), Query: e.query(targetAge), Metadata: metadata,
