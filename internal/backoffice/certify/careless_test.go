@@ -1,6 +1,7 @@
 package certify_test
 
 import (
+	"cmp"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
@@ -12,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -29,6 +31,7 @@ type carelessShop struct {
 	redirect []byte
 	now      func() time.Time
 
+	small  atomic.Bool // the last delivery had names of headers in small letters
 	mu     sync.Mutex
 	orders map[string]*carelessOrder // by session
 	seen   map[string]bool           // webhook IDs
@@ -36,13 +39,17 @@ type carelessShop struct {
 }
 
 type carelessOrder struct {
+	browser  string
+	passed   string // what the first lookup said
 	released int
 	by       map[string]bool // the ways that have released it
 }
 
 const (
-	orderCookie = "order"
-	canary      = "cAnArY7f3" // appears in every answer
+	orderCookie   = "order"
+	sessionCookie = "session" // of the same order
+	browserCookie = "browser"
+	canary        = "cAnArY7f3" // appears in every answer
 )
 
 func (s *carelessShop) use(t *testing.T, c tenant.ModeSecrets) {
@@ -65,10 +72,14 @@ func (s *carelessShop) makes(mistakes ...string) bool { return slices.Contains(m
 func (s *carelessShop) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch id := strings.TrimPrefix(r.URL.Path, "/orders/"); {
 	case r.URL.Path == "/buy":
-		s.buy(w)
+		s.buy(w, r)
 		return
 	case r.URL.Path == "/thanks":
 		s.thanks(r)
+	case r.URL.Path == "/cancelled":
+		if own, err := r.Cookie(orderCookie); err == nil && s.mistake == "redirect.cancelled" {
+			s.release(own.Value, "redirect", true)
+		}
 	case r.URL.Path == "/webhook":
 		w.WriteHeader(s.receive(r))
 	case strings.HasSuffix(id, "/released"):
@@ -78,7 +89,7 @@ func (s *carelessShop) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			"more": canary})
 		return
 	default:
-		s.poll(id)
+		s.poll(r, id)
 	}
 	_, _ = io.WriteString(w, canary)
 }
@@ -99,12 +110,20 @@ func (s *carelessShop) call(method, path, body string) (answer map[string]string
 	return answer
 }
 
-func (s *carelessShop) buy(w http.ResponseWriter) {
+func (s *carelessShop) buy(w http.ResponseWriter, r *http.Request) {
 	made := s.call(http.MethodPost, "/api/v1/sessions/create", `{"target_age":18}`)
+	browser := made["session_id"]
+	if before, err := r.Cookie(browserCookie); err == nil {
+		browser = before.Value
+	}
 	s.mu.Lock()
-	s.orders[made["session_id"]] = &carelessOrder{by: map[string]bool{}}
+	s.orders[made["session_id"]] = &carelessOrder{browser: browser, by: map[string]bool{}}
 	s.mu.Unlock()
-	http.SetCookie(w, &http.Cookie{Name: orderCookie, Value: made["session_id"], Path: "/"})
+	for name, value := range map[string]string{
+		orderCookie: made["session_id"], sessionCookie: made["session_id"], browserCookie: browser,
+	} {
+		http.SetCookie(w, &http.Cookie{Name: name, Value: value, Path: "/"})
+	}
 	_ = json.NewEncoder(w).Encode(map[string]string{"verification_url": made["verification_url"],
 		"session_id": made["session_id"], "more": canary})
 }
@@ -118,10 +137,10 @@ func (s *carelessShop) release(session, way string, once bool) {
 		return
 	}
 	released := o.released > 0
-	if s.mistake == "once.redirect-and-webhook" {
+	if s.makes("once.redirect-and-webhook", "once.redirect-and-polling") {
 		released = o.by[way]
 	}
-	if s.mistake == way+".at-once" { // checks now, but releases later
+	if s.makes(way+".at-once", "once.redirect-and-webhook-together") { // checks now, but releases later
 		s.mu.Unlock()
 		time.Sleep(50 * time.Millisecond)
 		s.mu.Lock()
@@ -141,8 +160,22 @@ func (s *carelessShop) thanks(r *http.Request) {
 		s.call(http.MethodGet, "/api/v1/sessions/"+r.URL.Query().Get("session")+"/status", "")["status"] == "PASSED" {
 		s.release(own.Value, "polling", true)
 	}
-	if s.isPass(r.URL.Query(), own.Value) && s.mistake != "redirect.good" {
-		s.release(own.Value, "redirect", s.mistake != "redirect.replay")
+	expected := own.Value
+	if s.mistake == "redirect.other-cookie" {
+		if session, err := r.Cookie(sessionCookie); err == nil {
+			expected = session.Value
+		}
+	}
+	if !s.isPass(r.URL.Query(), expected) || s.mistake == "redirect.good" {
+		return
+	}
+	s.release(own.Value, "redirect", s.mistake != "redirect.replay")
+	if s.mistake == "redirect.other-order" {
+		for session, o := range s.orders {
+			if o.browser == s.orders[own.Value].browser {
+				s.release(session, "redirect", true)
+			}
+		}
 	}
 }
 
@@ -169,7 +202,8 @@ func (s *carelessShop) isPass(q url.Values, session string) bool {
 	}
 	mac := hmac.New(sha256.New, key)
 	mac.Write([]byte(q.Get("session") + "|" + q.Get("status") + "|" + q.Get("is_adult") + "|" + parts[0]))
-	signed := base64.RawURLEncoding.EncodeToString(mac.Sum(nil)) == parts[1]
+	want := base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+	signed := want == parts[1] || s.mistake == "redirect.respelled" && strings.EqualFold(want, parts[1])
 	if !signed && !s.makes("redirect.altered-expiry", "redirect.swapped-session", "redirect.other-tenant",
 		"redirect.other-mode") {
 		return false
@@ -197,8 +231,17 @@ type carelessEvent struct {
 
 func (s *carelessShop) receive(r *http.Request) int {
 	body, err := io.ReadAll(r.Body)
-	if err != nil || s.mistake == "webhook.good" {
+	if err != nil || s.mistake == "webhook.good" || s.mistake == "webhook.header-names" && s.small.Load() {
 		return http.StatusInternalServerError
+	}
+	if id := r.Header.Get("webhook-id"); s.mistake == "webhook.forged-first" {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.seen[id] {
+			return http.StatusOK
+		}
+		s.seen[id] = true
+		return http.StatusUnauthorized
 	}
 	if !s.verified(r.Header, body) {
 		return http.StatusUnauthorized
@@ -268,13 +311,21 @@ func (s *carelessShop) verified(h http.Header, body []byte) bool {
 		given = given[:1]
 	}
 	return slices.ContainsFunc(given, func(one string) bool {
-		return one == want || s.mistake == "webhook.empty-signature" && strings.HasPrefix(want, one)
+		return one == want || s.mistake == "webhook.respelled-signature" && strings.EqualFold(one, want) ||
+			s.mistake == "webhook.empty-signature" && strings.HasPrefix(want, one)
 	})
 }
 
 // poll looks up the status.
-func (s *carelessShop) poll(session string) {
+func (s *carelessShop) poll(r *http.Request, session string) {
 	status := s.call(http.MethodGet, "/api/v1/sessions/"+session+"/status", "")["status"]
+	if own, err := r.Cookie(orderCookie); err == nil && status == "" && s.mistake == "polling.unknown" {
+		s.release(own.Value, "polling", true)
+	}
+	if o := s.orders[session]; o != nil && s.mistake == "polling.later" {
+		o.passed = cmp.Or(o.passed, status)
+		status = o.passed
+	}
 	wrong := map[string]string{
 		"polling.pending": "PENDING", "polling.fallback": "FALLBACK", "polling.spoof": "SPOOF", "polling.expired": "EXPIRED",
 	}[s.mistake]

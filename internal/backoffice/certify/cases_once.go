@@ -1,31 +1,84 @@
 package certify
 
-// onceCases is the prefix of cases that confirm an order in several ways. The rest of the name
-// lists the ways.
-const onceCases = "once"
+import (
+	"agegate/internal/rules/routine"
+	"agegate/internal/rules/session"
+	"agegate/internal/rules/webhook"
+)
 
-var severalCases = []testCase{{
-	name: "once.redirect-and-webhook", releases: true,
-	title: "A good redirect and a good delivery of one order release it once, in either order",
-	fix: "Keep one record of the release for all ways that confirm a pass: what the redirect releases, the webhook " +
-		"must find released.",
-	act: func(t *trial) error {
-		if err := t.sendGood(nil); err != nil {
-			return err
-		}
-		if err := t.visitGood(t.orders[0], "webhook, then redirect"); err != nil {
-			return err
-		}
-		d, err := t.good()
-		if err != nil {
-			return err
-		}
-		if err := t.visitGood(d.to, "redirect, then webhook"); err != nil {
-			return err
-		}
-		return t.send(d, accept)
+// onceCases is the prefix of cases that confirm an order in several ways. The rest of the name
+// lists the ways, and ends in together if they confirm it at the same moment.
+const (
+	onceCases = "once"
+	together  = "-together"
+)
+
+// togetherOrders are as many as a race needs to show: a shop that keeps one record
+// for each way releases most of them twice.
+const togetherOrders = 20
+
+const onceForAllFix = "Keep one record of the release for all ways that confirm a pass: what one releases, the " +
+	"others must find released. Make it one conditional statement of your database, such as UPDATE … WHERE released_at " +
+	"IS NULL, and look at how many rows it changed."
+
+var severalCases = []testCase{
+	{
+		name: "once.redirect-and-webhook", releases: true, orders: 2, fix: onceForAllFix,
+		title: "A good redirect and a good delivery of one order release it once, in either order",
+		act: func(t *trial) error {
+			if err := t.sendGood(nil); err != nil {
+				return err
+			}
+			if err := t.visitGood(t.orders[0], "webhook, then redirect"); err != nil {
+				return err
+			}
+			d, err := t.good()
+			if err != nil {
+				return err
+			}
+			if err := t.visitGood(d.to, "redirect, then webhook"); err != nil {
+				return err
+			}
+			return t.send(d, accept)
+		},
 	},
-}}
+	{
+		name: "once.redirect-and-webhook" + together, releases: true, orders: togetherOrders, fix: onceForAllFix,
+		title: "A good redirect and a good delivery of one order at the same moment release it once",
+		act: func(t *trial) error {
+			for range togetherOrders {
+				if err := t.sendAndVisit(); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	},
+	{
+		name: "once.redirect-and-polling", releases: true, orders: 2, fix: onceForAllFix,
+		title: "A good redirect and a lookup of one order release it once, in either order",
+		act: func(t *trial) error {
+			if err := t.resolved(session.ResultVerified); err != nil {
+				return err
+			}
+			if err := t.visitGood(t.orders[0], "lookup, then redirect"); err != nil {
+				return err
+			}
+			o, err := t.order()
+			if err != nil {
+				return err
+			}
+			if err := t.force(t.ctx, o, session.ResultVerified); err != nil {
+				return err
+			}
+			if err := t.visitGood(o, "redirect, then lookup"); err != nil {
+				return err
+			}
+			t.poll(o)
+			return nil
+		},
+	},
+}
 
 // visitGood opens an order's good redirect in its browser.
 func (t *trial) visitGood(o *order, what string) error {
@@ -34,4 +87,32 @@ func (t *trial) visitGood(o *order, what string) error {
 		t.visit(o, what, address)
 	}
 	return err
+}
+
+// sendAndVisit begins an order, and sends its good delivery while its browser
+// opens its good redirect.
+func (t *trial) sendAndVisit() error {
+	d, err := t.good()
+	if err != nil {
+		return err
+	}
+	address, err := t.goodURL(d.to)
+	if err != nil {
+		return err
+	}
+	header, err := d.header()
+	if err != nil {
+		return err
+	}
+	var answer webhook.Answer
+	var seen visit
+	var both routine.Group
+	both.Start(func() error { answer = t.post(d, header); return nil })
+	both.Start(func() error { seen = t.get(d.to, address); return nil })
+	if err := both.Wait(); err != nil {
+		return err
+	}
+	t.answered(answer, "", accept)
+	t.arrived(seen, "")
+	return nil
 }

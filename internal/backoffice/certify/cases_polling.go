@@ -49,7 +49,35 @@ var pollingCases = []testCase{
 		},
 	},
 	{
-		name: "polling.other-session", title: "A lookup of another order's PASSED session does not release this one",
+		name: "polling.later", releases: true,
+		title: "A lookup that says PASSED releases the order, after one that said PENDING",
+		fix:   "Look the status up again while it is PENDING: it is no result, and must not be kept.",
+		act: func(t *trial) error {
+			o, err := t.order()
+			if err != nil {
+				return err
+			}
+			t.poll(o)
+			if err := t.force(t.ctx, o, session.ResultVerified); err != nil {
+				return err
+			}
+			t.poll(o)
+			return nil
+		},
+	},
+	{
+		name: "polling.unknown", title: "A lookup that fails releases nothing", fix: pollingFix,
+		act: func(t *trial) error {
+			o, err := t.order()
+			if err == nil && t.target.Poll != nil {
+				t.pollAs(o, newID()) // is answered 404
+			}
+			return err
+		},
+	},
+	{
+		name: "polling.other-session", orders: 2,
+		title: "A lookup of another order's PASSED session does not release this one",
 		fix: "Look up the session that you stored with this shopper's order. Never take it from the address: the shopper " +
 			"may put that of another order there.",
 		act: (*trial).otherPassed,

@@ -1,6 +1,7 @@
 package certify
 
 import (
+	"net/http/cookiejar"
 	"net/url"
 	"strconv"
 	"strings"
@@ -55,14 +56,14 @@ var redirectCases = []testCase{
 		},
 	},
 	{
-		name: "redirect.other-session", title: "A good redirect of another order does not release this one",
+		name: "redirect.other-session", orders: 2, title: "A good redirect of another order does not release this one",
 		fix: "Require that session is the one that you created for this shopper's order, and release that order only.",
 		act: func(t *trial) error {
 			return t.withOther(func(_, other *order) credential.Redirect { return pass(other) })
 		},
 	},
 	{
-		name: "redirect.swapped-session", title: "The token of another order with this order's session is refused",
+		name: "redirect.swapped-session", orders: 2, title: "The token of another order with this order's session is refused",
 		fix: "Compute the MAC over the session that you compare, the parameter as received.",
 		act: func(t *trial) error {
 			return t.withOther(func(own, _ *order) credential.Redirect { return pass(own) })
@@ -122,6 +123,14 @@ var redirectCases = []testCase{
 		},
 	},
 	{
+		name: "redirect.respelled", passes: true, title: "A token whose letters only look or sort alike is refused",
+		fix: compareFix + " Compare bytes, never without regard to case or by a language's rules.",
+		act: func(t *trial) error {
+			return t.redirectAs(t.goodURL, changedToken(otherCase), changedToken(alike.Replace),
+				changedToken(func(token string) string { return token + "\u200b" })) // zero width space
+		},
+	},
+	{
 		name: "redirect.missing", passes: true, title: "A redirect without one of its four parameters is refused",
 		fix: "Require token, session, status and is_adult; let none of them default to what you hope for.",
 		act: func(t *trial) error {
@@ -157,6 +166,46 @@ var redirectCases = []testCase{
 		},
 	},
 	{
+		name: "redirect.other-cookie", orders: 2,
+		title: "Another order's redirect does not release this one, with any of that browser's cookies",
+		fix: "Let one cookie, which nobody can guess, name the order, and take the session from what you stored with that " +
+			"order. A session in a cookie of its own is the shopper's to change.",
+		act: (*trial).swapCookies,
+	},
+	{
+		name: "redirect.other-order", orders: 2,
+		title: "A pass releases only its own order, not another one of the same browser",
+		fix: "Release the order whose session the token names, and no other: an earlier order of this browser may be for " +
+			"other goods, or for another age.",
+		act: func(t *trial) error {
+			own, err := t.order()
+			if err != nil {
+				return err
+			}
+			later, err := t.orderIn(t.ctx, own.browser) // not judged, because it has passed
+			if err != nil {
+				return err
+			}
+			return t.visitGood(later, "")
+		},
+	},
+	{
+		name: "redirect.cancelled", cancels: true, title: "The Cancel URL releases nothing",
+		fix: "Show the cart again, and nothing else: after ROUTED_TO_FALLBACK the page's button leads there, and anybody " +
+			"can open it.",
+		act: func(t *trial) error {
+			o, err := t.order()
+			if err != nil {
+				return err
+			}
+			if err := t.force(t.ctx, o, session.ResultFallback); err != nil {
+				return err
+			}
+			t.visit(o, "", strings.ReplaceAll(t.target.CancelURL, sessionParam, o.session.ID.String()))
+			return nil
+		},
+	},
+	{
 		name: "redirect.replay", releases: true, title: "A good redirect that is opened again releases once",
 		fix: "Accept each session once: make the release one conditional statement of your database, such as UPDATE … " +
 			"WHERE released_at IS NULL.",
@@ -181,6 +230,10 @@ var redirectCases = []testCase{
 		},
 	},
 }
+
+// alike writes letters of a token as those that are equal to them without regard to
+// case: the Kelvin sign, and a long s. The dot makes sure of a change.
+var alike = strings.NewReplacer("K", "\u212a", "k", "\u212a", "S", "\u017f", "s", "\u017f", ".", "\u200b.")
 
 // query is a change to the query of a redirect.
 type query struct {
@@ -240,6 +293,37 @@ func changedToken(change func(string) string) query {
 		}
 		return strings.Join(pairs, "&")
 	}}
+}
+
+// swapCookies opens the good redirect of another order that has passed in this
+// order's browser, each time with one more of the other browser's cookies in place
+// of its own.
+func (t *trial) swapCookies() error {
+	other, err := t.run.order(t.ctx) // not judged, because it has passed
+	if err != nil {
+		return err
+	}
+	address, err := t.goodURL(other)
+	if err != nil {
+		return err
+	}
+	u, err := url.Parse(address)
+	if err != nil {
+		return err
+	}
+	own, err := t.order()
+	if err != nil {
+		return err
+	}
+	swapped := *own
+	for _, theirs := range other.browser.Cookies(u) {
+		if swapped.browser, err = cookiejar.New(nil); err != nil {
+			return err
+		}
+		swapped.browser.SetCookies(u, append(own.browser.Cookies(u), theirs))
+		t.visit(&swapped, theirs.Name, address)
+	}
+	return nil
 }
 
 // withOther opens a redirect with another order's token in this order's browser. shown returns the

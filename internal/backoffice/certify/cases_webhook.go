@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"strings"
 	"time"
+	"unicode"
 
 	"agegate/internal/rules/routine"
 	"agegate/internal/rules/webhook"
@@ -22,9 +23,6 @@ const tooFar = webhook.Tolerance + time.Minute
 
 // atOnce is how many deliveries of one event arrive together.
 const atOnce = 20
-
-// severalOrders is the number of orders that the cases begin in addition to one each.
-const severalOrders = 5
 
 const onceFix = "Make the release one conditional statement of your database, such as UPDATE … WHERE released_at IS " +
 	"NULL, and look at how many rows it changed."
@@ -117,6 +115,19 @@ var webhookCases = []testCase{
 		},
 	},
 	{
+		name: "webhook.respelled-signature", title: "A delivery whose signature has another case is refused",
+		fix: "Compare signatures byte by byte, in constant time, never without regard to case or by a language's rules: " +
+			"base64 tells capital and small letters apart.",
+		act: func(t *trial) error {
+			return t.sendForged(func(d *delivery) {
+				d.alter = func(h http.Header) {
+					_, mac, _ := strings.Cut(h.Get(standardwebhooks.HeaderWebhookSignature), ",")
+					h.Set(standardwebhooks.HeaderWebhookSignature, "v1,"+otherCase(mac))
+				}
+			})
+		},
+	},
+	{
 		name: "webhook.empty-key", title: "A delivery signed under the empty key is refused", fix: emptyKeyFix,
 		act: func(t *trial) error {
 			return t.sendForged(func(d *delivery) {
@@ -183,6 +194,18 @@ var webhookCases = []testCase{
 		},
 	},
 	{
+		name: "webhook.header-names", releases: true, orders: 2,
+		title: "A delivery is accepted whether its headers' names are in small letters or begin with capitals",
+		fix: "Look headers up without regard to case, as HTTP says: a proxy in front of the shop may change it, and HTTP/2 " +
+			"always does.",
+		act: func(t *trial) error {
+			if err := t.sendGood(func(d *delivery) { d.what = "capitals" }); err != nil {
+				return err
+			}
+			return t.sendGood(func(d *delivery) { d.what, d.alter = "small letters", inSmallLetters })
+		},
+	},
+	{
 		name: "webhook.unknown-scheme", releases: true,
 		title: "A delivery with a signature of an unknown scheme and a valid one is accepted",
 		fix:   "Ignore signatures that do not begin with \"v1,\" and look at the others.",
@@ -237,13 +260,31 @@ var webhookCases = []testCase{
 		},
 	},
 	{
+		name: "webhook.forged-first", releases: true,
+		title: "A forged delivery does not keep the good one of the same webhook-id out",
+		fix: "Verify first, and remember only the webhook-id of a delivery that verified. Otherwise a forgery that " +
+			"comes first blocks the order of an adult who passed.",
+		act: func(t *trial) error {
+			d, err := t.good()
+			if err != nil {
+				return err
+			}
+			forged := *d
+			forged.what, forged.keys = "forged", [][]byte{t.foreignKey}
+			if err := t.send(&forged, refuse); err != nil {
+				return err
+			}
+			return t.send(d, accept)
+		},
+	},
+	{
 		name: "webhook.at-once", releases: true,
 		title: "Twenty deliveries of one event at once are all answered with 2xx, and release once",
 		fix:   onceFix,
 		act:   (*trial).sendAtOnce,
 	},
 	{
-		name: "webhook.out-of-order", releases: true,
+		name: "webhook.out-of-order", releases: true, orders: 2,
 		title: "Events are accepted in any order, an older one after a newer one",
 		fix:   "Do not compare an event's time with that of another: deliveries are repeated, and overtake each other.",
 		act: func(t *trial) error {
@@ -267,6 +308,24 @@ var webhookCases = []testCase{
 			return t.send(earlier, accept)
 		},
 	},
+}
+
+// inSmallLetters writes the names of headers as HTTP/2 does.
+func inSmallLetters(h http.Header) {
+	for name, values := range h {
+		delete(h, name)
+		h[strings.ToLower(name)] = values
+	}
+}
+
+// otherCase swaps capital and small letters.
+func otherCase(text string) string {
+	return strings.Map(func(c rune) rune {
+		if unicode.IsUpper(c) {
+			return unicode.ToLower(c)
+		}
+		return unicode.ToUpper(c)
+	}, text)
 }
 
 // sendGood sends a delivery that must be accepted, after alter has changed it.
@@ -297,11 +356,11 @@ func (t *trial) sendAtOnce() error {
 		return err
 	}
 	answers := make([]webhook.Answer, atOnce)
-	var together routine.Group
+	var all routine.Group
 	for i := range answers {
-		together.Start(func() error { answers[i] = t.post(d, header); return nil })
+		all.Start(func() error { answers[i] = t.post(d, header); return nil })
 	}
-	if err := together.Wait(); err != nil {
+	if err := all.Wait(); err != nil {
 		return err
 	}
 	seen := map[int]bool{}

@@ -5,16 +5,20 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/netip"
 	"net/url"
+	"regexp"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"agegate"
 	"agegate/internal/backoffice/certify"
 	"agegate/internal/backoffice/suite"
 	"agegate/internal/gatewaytest"
@@ -37,6 +41,31 @@ func serve(t *testing.T) (*httptest.Server, *http.Handler) {
 	return server, &handler
 }
 
+// caseListener tells a shop how the names of a delivery's headers are written,
+// which net/http hides from its handlers.
+type caseListener struct {
+	net.Listener
+	shop *carelessShop
+}
+
+func (l caseListener) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	return caseConn{conn, l.shop}, err
+}
+
+type caseConn struct {
+	net.Conn
+	shop *carelessShop
+}
+
+func (c caseConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if bytes.Contains(bytes.ToLower(p[:n]), []byte("\nwebhook-id:")) {
+		c.shop.small.Store(bytes.Contains(p[:n], []byte("\nwebhook-id:")))
+	}
+	return n, err
+}
+
 // register makes the owner of a server a tenant. The gateway's own webhooks do
 // not reach the server, so they release nothing.
 func register(t *testing.T, g *gatewaytest.Gateway, server string) tenant.Credentials {
@@ -51,6 +80,7 @@ func targetOf(t *testing.T, server string) certify.Target {
 	t.Helper()
 	target, err := certify.ReadTarget(strings.NewReader(strings.ReplaceAll(`
 success_url: SHOP/thanks?shop=1
+cancel_url: SHOP/cancelled
 webhook_url: SHOP/webhook
 releases_on: [redirect, webhook, polling]
 order: {url: SHOP/buy, form: {age: "18"}}
@@ -149,9 +179,12 @@ func TestACarelessShopFails(t *testing.T) {
 	g := start(t, "AGEGATE_WEBHOOK_ALLOW_NETS=192.0.2.0/24")
 	shop := &carelessShop{gateway: g.URL, now: g.Clock.Now}
 	run := func(mistake string, cases ...string) *certify.Report {
-		server, handler := serve(t)
+		server := httptest.NewUnstartedServer(shop)
+		server.Listener = caseListener{server.Listener, shop}
+		server.Start()
+		t.Cleanup(server.Close)
 		c := register(t, g, server.URL)
-		*handler, shop.mistake = shop, mistake
+		shop.mistake = mistake
 		shop.use(t, c.Test)
 		report, err := attack(t, g, c, targetOf(t, server.URL), tools(g), certify.Options{Cases: cases})
 		if err != nil {
@@ -267,6 +300,34 @@ func TestWebhooksAlone(t *testing.T) {
 		if mistake != "" {
 			t.Errorf("a shop that is careless about %s passes:\n%s", mistake, show(t, report))
 		}
+	}
+}
+
+// TestRulesHaveCases: the guide's table gives each rule its cases, and every case a
+// rule.
+func TestRulesHaveCases(t *testing.T) {
+	guide, err := agegate.Docs.ReadFile("docs/certify.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var told, tried []string
+	for line := range strings.Lines(string(guide)) {
+		rule, cases, ok := strings.Cut(strings.TrimPrefix(line, "| "), " | `")
+		if !ok || !regexp.MustCompile(`^(redirect|webhook|polling|once)\.`).MatchString(cases) {
+			continue
+		}
+		told = append(told, strings.Fields(strings.NewReplacer("`", " ", "|", " ").Replace(cases))...)
+		if rule == "" {
+			t.Errorf("the cases %s have no rule", cases)
+		}
+	}
+	for _, c := range certify.Plan() {
+		tried = append(tried, c.Name)
+	}
+	slices.Sort(told)
+	slices.Sort(tried)
+	if !slices.Equal(told, tried) {
+		t.Errorf("the guide has the cases %q, want %q", told, tried)
 	}
 }
 

@@ -84,8 +84,11 @@ func (r *run) reach(ctx context.Context) error {
 			return fmt.Errorf("%w: the gateway's redirect cannot be read", ErrCannotRun)
 		}
 	}
-	if r.target.WebhookURL != "" {
-		if err := r.permit(ctx, "webhook_url", r.target.WebhookURL); err != nil {
+	for name, address := range map[string]string{"webhook_url": r.target.WebhookURL, "cancel_url": r.target.CancelURL} {
+		if address == "" {
+			continue
+		}
+		if err := r.permit(ctx, name, address); err != nil {
 			return err
 		}
 	}

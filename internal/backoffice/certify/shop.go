@@ -98,6 +98,11 @@ func (r *run) order(ctx context.Context) (*order, error) {
 	if err != nil {
 		return nil, err
 	}
+	return r.orderIn(ctx, jar)
+}
+
+// orderIn begins an order at the shop in a browser.
+func (r *run) orderIn(ctx context.Context, jar http.CookieJar) (*order, error) {
 	o := &order{browser: jar}
 	v := r.open(ctx, jar, r.target.Order.Method, r.target.Order.URL, &r.target.Order, true)
 	if v.class != "" || v.status >= 400 {

@@ -44,6 +44,7 @@ type Request struct {
 // Target describes a shop: the content of the file given by --target.
 type Target struct {
 	SuccessURL string `yaml:"success_url"` // learned from a first order if it is left out
+	CancelURL  string `yaml:"cancel_url"`  // not opened if it is left out
 	WebhookURL string `yaml:"webhook_url"` // no webhook is sent if it is left out
 	ReleasesOn []Way  `yaml:"releases_on"` // the ways that release an order
 	// sent with every request except webhooks, for example a password of the staging site

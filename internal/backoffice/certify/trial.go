@@ -25,6 +25,8 @@ type testCase struct {
 	releases bool // the case is a pass, which must release the order
 	silent   bool // only a release can show the result, so a run without a shop leaves the case out
 	signs    bool // needs the redirect secret: the gateway never signs what the case sends
+	cancels  bool // needs the Cancel URL
+	orders   int  // that it begins; 0 is one
 	passes   bool // without the redirect secret, the order's own session must pass, although the case is no pass
 	act      func(t *trial) error
 }
@@ -236,25 +238,32 @@ func successURL(o *order, v credential.Redirect, token string) (string, error) {
 // visitAtOnce opens an address several times at the same time.
 func (t *trial) visitAtOnce(o *order, address string) error {
 	visits := make([]visit, atOnce)
-	var together routine.Group
+	var all routine.Group
 	for i := range visits {
-		together.Start(func() error { visits[i] = t.open(t.ctx, o.browser, http.MethodGet, address, nil, false); return nil })
+		all.Start(func() error { visits[i] = t.get(o, address); return nil })
 	}
-	if err := together.Wait(); err != nil {
+	if err := all.Wait(); err != nil {
 		return err
 	}
 	// report the same failure only once
 	if i := slices.IndexFunc(visits, func(v visit) bool { return v.class != "" }); i >= 0 {
-		t.unanswered = true
-		t.fail(Problem{Code: ProblemNoAnswer, Value: string(visits[i].class)})
+		t.arrived(visits[i], "")
 	}
 	return nil
 }
 
 // visit opens an address in the order's browser. It ignores what the shop shows:
 // only releases count.
-func (t *trial) visit(o *order, what, address string) {
-	if v := t.open(t.ctx, o.browser, http.MethodGet, address, nil, false); v.class != "" {
+func (t *trial) visit(o *order, what, address string) { t.arrived(t.get(o, address), what) }
+
+// get opens an address in the order's browser.
+func (t *trial) get(o *order, address string) visit {
+	return t.open(t.ctx, o.browser, http.MethodGet, address, nil, false)
+}
+
+// arrived checks that there was an answer.
+func (t *trial) arrived(v visit, what string) {
+	if v.class != "" {
 		t.unanswered = true
 		t.fail(Problem{Code: ProblemNoAnswer, What: what, Value: string(v.class)})
 	}

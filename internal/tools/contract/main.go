@@ -24,9 +24,9 @@ const (
 // samplePaths are the files that the documents show. Those of the SDKs are what
 // merchants install.
 var samplePaths = []string{
-	"sdk/php/src/redirect.php", "sdk/php/src/webhook.php", "sdk/go/redirect.go", "sdk/go/webhook.go", "sdk/typescript/redirect.js",
-	"sdk/typescript/webhook.js",
-	"sdk/typescript/redirect.d.ts", "sdk/python/agegate/redirect.py", "sdk/python/agegate/webhook.py",
+	"sdk/php/src/redirect.php", "sdk/php/src/webhook.php", "sdk/go/redirect.go", "sdk/go/webhook.go",
+	"sdk/typescript/redirect.js", "sdk/typescript/webhook.js", "sdk/typescript/redirect.d.ts",
+	"sdk/python/agegate/redirect.py", "sdk/python/agegate/webhook.py",
 	"sdk/*/example/shop.*",
 }
 
