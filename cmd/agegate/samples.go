@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"strconv"
 	"strings"
 
 	"agegate/internal/app"
@@ -14,7 +15,8 @@ import (
 )
 
 // samples lists the sessions that the demo begins with: their target ages and
-// results. A session without a result stays open.
+// results. A session without a result stays open. Their orders are numbered from
+// firstOrder on.
 var samples = []struct {
 	age    int
 	result session.Result
@@ -23,6 +25,8 @@ var samples = []struct {
 	{16, session.ResultVerified}, {18, session.ResultSpoof}, {18, session.ResultVerified}, {21, session.ResultVerified},
 	{18, session.ResultFallback}, {18, session.ResultVerified}, {18, ""}, {21, session.ResultVerified},
 }
+
+const firstOrder = 1042
 
 // createSamples creates sample sessions for the dashboard if a tenant has no test
 // sessions. They are created, opened and forced as by a backend and shoppers, and
@@ -33,9 +37,14 @@ func createSamples(ctx context.Context, gateway *app.App, tenantID uuid.UUID) er
 	if err != nil || len(found.Rows) > 0 || found.Next != uuid.Nil {
 		return err
 	}
-	for _, s := range samples {
+	shop, err := gateway.Tenants.Tenant(ctx, tenantID)
+	if err != nil {
+		return err
+	}
+	for i, s := range samples {
+		back := shop.SuccessURL + "?order=" + strconv.Itoa(firstOrder+i)
 		created, err := gateway.Sessions.Create(ctx, tenant.Caller{TenantID: tenantID},
-			session.CreateRequest{TargetAge: s.age})
+			session.CreateRequest{TargetAge: s.age, SuccessURL: &back})
 		if fault.CodeOf(err) == fault.TooMany {
 			return nil
 		}

@@ -178,7 +178,7 @@ func (tx *Tx) reach(r ranges) (id string, err error) {
 }
 
 const listColumns = "id, status, target_age, source, document_way AS way, created_at, expires_at, completed_at, " +
-	"opened_at, begun_at, document_opened_at AS document_at, attempts, strikes"
+	"opened_at, begun_at, document_opened_at AS document_at, attempts, strikes, order_ref"
 
 // ListSessions implements insight.Store.
 func (s *Store) ListSessions(ctx context.Context, q insight.SessionQuery) (insight.Found[insight.SessionRow], error) {
@@ -221,11 +221,31 @@ func (s *Store) ListSessions(ctx context.Context, q insight.SessionQuery) (insig
 		if r.after != "" {
 			slices.Reverse(found.Rows)
 		}
-		for i, row := range found.Rows {
-			found.Rows[i].Status = session.Session{Status: row.Status, ExpiresAt: row.ExpiresAt}.StatusAt(q.Now)
-		}
+		effective(found.Rows, q.Now)
 		return found, err
 	})
+}
+
+// SessionsOfOrder implements insight.Store. The condition that the order is not
+// empty is that of the index.
+func (s *Store) SessionsOfOrder(
+	ctx context.Context, scope insight.Scope, order string, now time.Time, limit int,
+) ([]insight.SessionRow, error) {
+	spellings := []string{order, strings.ToUpper(order), strings.ToLower(order)}
+	return view(ctx, s, func(tx *Tx) (rows []insight.SessionRow, err error) {
+		err = tx.db.Raw(fmt.Sprintf(`SELECT %s FROM sessions WHERE tenant_id = ? AND livemode = %t AND order_ref IN ?
+			AND order_ref <> '' ORDER BY id DESC LIMIT %d`, listColumns, scope.Livemode, limit),
+			scope.TenantID.String(), spellings).Find(&rows).Error
+		return effective(rows, now), err
+	})
+}
+
+// effective sets the statuses that sessions have at a time.
+func effective(rows []insight.SessionRow, now time.Time) []insight.SessionRow {
+	for i, row := range rows {
+		rows[i].Status = session.Session{Status: row.Status, ExpiresAt: row.ExpiresAt}.StatusAt(now)
+	}
+	return rows
 }
 
 // orderClause selects sessions by a parameter of their success URL. Query and

@@ -114,6 +114,7 @@ type sessionRow struct {
 	Basis               session.Basis `gorm:"embedded"`
 	APIKeyID            *uuid.UUID
 	NextRedirectExpired bool
+	OrderRef            string
 }
 
 func (sessionRow) TableName() string { return "sessions" }

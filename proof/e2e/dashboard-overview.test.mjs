@@ -155,7 +155,7 @@ test("from the printed link to a webhook that was answered", async () => {
 
   await part(page, "nav-sessions").or(part(page, "nav-playground")).first().waitFor();
   await part(page, "nav-sessions").click();
-  await sees(page, "find");
+  await sees(page, "filters");
   assert.equal(await part(page, "session").count(), 13);
   await look(page, "sessions");
   for (const [status, count] of Object.entries({ SPOOF: 1, FALLBACK: 2, PENDING: 1, PASSED: 9 })) {
@@ -177,6 +177,36 @@ test("from the printed link to a webhook that was answered", async () => {
   await page.locator("#p-success_url").waitFor();
   assert.equal(await page.locator("[name=success_url]").inputValue(), "https://elsewhere.example/done");
   await look(page, "playground-refused");
+});
+
+test("the keys / and Ctrl-K lead to one search over both modes, at every width", async () => {
+  const page = await person(browser);
+  await page.goto(/http\S+/.exec(gateway.command("user", "recover", "ada@shop.example"))[0]);
+  await part(page, "passkey").click();
+  await part(page, "make-session").first().waitFor();
+  const field = page.locator("#menu [data-find]");
+  for (const [keys, width] of [["/", 1440], ["Control+k", 1440], ["Control+k", 390]]) {
+    await page.setViewportSize({ width, height: 844 });
+    await page.goto(page.url());
+    await page.keyboard.press(keys);
+    await page.locator("#menu [data-find]:focus").waitFor();
+    await page.keyboard.type("no such thing/");
+    assert.equal(await field.inputValue(), "no such thing/", "a slash is text in a field");
+  }
+  await page.setViewportSize({ width: 1440, height: 900 });
+  for (const text of ["1044", "#1044", "order 1044"]) {
+    await field.fill(text);
+    await field.press("Enter");
+    await page.getByRole("heading", { level: 1, name: /Order 1044/ }).waitFor();
+    await part(page, "nav-sessions").click();
+    await sees(page, "filters");
+  }
+  await look(page, "sessions-orders");
+  await field.fill("in");
+  await field.press("Enter");
+  await sees(page, "hits");
+  await look(page, "lookup-hits");
+  page.kept();
 });
 
 test("every page was looked at", () => sawItsPages(import.meta.url));

@@ -70,7 +70,10 @@ type Store interface {
 	// ListSessions returns the newest sessions that a query selects, or with
 	// After the oldest of them, newest first.
 	ListSessions(ctx context.Context, q SessionQuery) (Found[SessionRow], error)
-	// ListEvents does the same for webhook events. The records have no body.
+	// SessionsOfOrder returns the newest sessions of a scope with an order, at most
+	// limit. It finds them by an index, in the case as given, upper or lower.
+	SessionsOfOrder(ctx context.Context, scope Scope, order string, now time.Time, limit int) ([]SessionRow, error)
+	// ListEvents does what ListSessions does for webhook events. The records have no body.
 	ListEvents(ctx context.Context, q EventQuery) (Found[webhook.Record], error)
 	// SessionByID returns the tenant's session, or fault.NotFound.
 	SessionByID(ctx context.Context, tenantID, id uuid.UUID) (session.Session, error)

@@ -36,6 +36,7 @@ type SessionRow struct {
 	DocumentAt  *time.Time // the document check was offered
 	Attempts    int
 	Strikes     int
+	OrderRef    string // the merchant's order; may be empty
 }
 
 // SessionPage is a page of sessions, newest first. It may have fewer rows than
@@ -159,6 +160,12 @@ func (s *Service) Export(
 		q.Before = page.Next
 	}
 	return true, nil
+}
+
+// OfOrder returns the newest sessions of a scope with a merchant's order, at most
+// a page.
+func (s *Service) OfOrder(ctx context.Context, scope Scope, order string) ([]SessionRow, error) {
+	return s.store.SessionsOfOrder(ctx, scope, order, s.now(), PageSize)
 }
 
 // Recent returns the newest sessions of a scope, at most n.

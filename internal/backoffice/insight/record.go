@@ -23,6 +23,7 @@ type Record struct {
 	CreatedAt   time.Time
 	ExpiresAt   time.Time
 	CompletedAt *time.Time
+	OrderRef    string // the merchant's order; may be empty
 	SuccessURL  string
 	CancelURL   string
 	WebhookURL  string // empty if the tenant had none
@@ -111,6 +112,7 @@ func (s *Service) Session(ctx context.Context, scope Scope, id uuid.UUID) (Recor
 	r := Record{
 		ID: sess.ID, Livemode: sess.Livemode, TargetAge: sess.TargetAge, Status: sess.StatusAt(now),
 		CreatedAt: sess.CreatedAt, ExpiresAt: sess.ExpiresAt, CompletedAt: sess.CompletedAt,
+		OrderRef:   sess.OrderRef,
 		SuccessURL: sess.SuccessURL, CancelURL: sess.CancelURL, WebhookURL: sess.WebhookURL,
 		Source: sess.Source, Basis: sess.Basis, Estimate: sess.EstimateAt(now),
 		MayRedirect: sess.MayRedirect(now), NextRedirectExpired: sess.NextRedirectExpired, Story: StoryOf(sess, now),

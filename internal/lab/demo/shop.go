@@ -225,10 +225,12 @@ func (s *Shop) thanks(w http.ResponseWriter, r *http.Request) {
 		s.passedElsewhere(w, session)
 		return
 	}
-	if _, ok := s.orderOf(r, session); !ok {
+	o, ok := s.orderOf(r, session)
+	if !ok {
 		s.render(w, http.StatusBadRequest, "problem.html", "This is not an order of this browser.")
 		return
 	}
+	session = o.Session
 	err := verifyRedirect(s.redirect, q, session, s.now())
 	if err != nil {
 		s.record(session, step{Who: "browser", What: "came back, and the redirect was refused: " + err.Error()})

@@ -48,16 +48,89 @@ func TestFindSession(t *testing.T) {
 			res, _ := viewer.Get(t, base+"/sessions?id="+url.QueryEscape(typed))
 			want(t, typed, res, http.StatusUnprocessableEntity, "")
 		}
-		for pasted, leads := range map[string]string{
-			"cart-77": base + "/sessions/" + mine, "order=1042": base + "/sessions?id=order%3D1042", mine[:13]: base +
-				"/sessions?id=" + mine[:13],
-		} {
-			res, _ := viewer.Post(t, base+"/paste", url.Values{"text": {pasted}})
-			want(t, pasted, res, http.StatusSeeOther, leads)
-		}
 		if res, body := viewer.Post(t, base+"/paste", url.Values{"text": {"cart/78"}}); res.StatusCode != 200 ||
-			!strings.Contains(body, "No session of yours was made with this Idempotency-Key") {
+			!strings.Contains(body, "Nothing was found") {
 			t.Errorf("an unknown key: %d", res.StatusCode)
 		}
+	})
+}
+
+// TestLookUp: one search finds what people have at hand in both modes, and names
+// the mode. What the role or the log-in does not open is not found.
+func TestLookUp(t *testing.T) {
+	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
+		shop, foreign := g.Shop(t, "", nil), g.Shop(t, "", nil)
+		create := func(of tenant.Credentials, live bool, query, key string) string {
+			target := "https://shop.example/paid" + query
+			made, err := g.App.Sessions.Create(t.Context(), tenant.Caller{TenantID: of.Tenant.ID, Livemode: live},
+				session.CreateRequest{TargetAge: 18, SuccessURL: &target, IdempotencyKey: key})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return made.SessionID.String()
+		}
+		live, test := create(shop, true, "?order=1042", "cart-77"), create(shop, false, "?lang=de&order_id=AB-7", "")
+		create(foreign, true, "?order=1042", "cart-77")
+		create(foreign, false, "?order=AB-7", "")
+		first, second := create(shop, false, "?order=5", ""), create(shop, true, "?order=5", "")
+		support := member(t, g, shop.Tenant.ID, account.Support)
+		owner := member(t, g, shop.Tenant.ID, account.Owner)
+		weak := g.SignIn(t, false, account.ByPassword)
+		g.Join(t, weak, shop.Tenant.ID, account.Support)
+		base := "/dashboard/" + shop.Tenant.ID.String()
+		inLive, inTest := base+"/live/sessions/"+live, base+"/test/sessions/"+test
+		for _, tt := range []struct {
+			by          *gatewaytest.Staff
+			text, leads string
+			says        []string
+		}{
+			{support, "1042", inLive, nil},
+			{support, "#1042", inLive, nil},
+			{support, "order 1042", inLive, nil},
+			{support, "order=1042", inLive, nil},
+			{support, "cart-77", inLive, nil},
+			{support, live, inLive, nil},
+			{support, "ab-7", inTest, nil},
+			{support, "5", "", []string{"2 matches", first, second, "Test", "Live"}},
+			{support, "Sessions", base + "/test/sessions", nil},
+			{support, "1043", "", []string{"Nothing was found"}},
+			{support, "user@", "", []string{"Nothing was found"}}, // the team is not support's
+			{weak, "1042", "", []string{"Nothing was found", "only test mode was looked at"}},
+			{weak, "AB-7", inTest, nil},
+			{owner, "Billing", base + "/billing", nil},
+		} {
+			res, body := tt.by.Post(t, base+"/test/paste", url.Values{"text": {tt.text}})
+			status := http.StatusOK
+			if tt.leads != "" {
+				status = http.StatusSeeOther
+			}
+			want(t, tt.text, res, status, tt.leads)
+			for _, text := range tt.says {
+				if !strings.Contains(body, text) {
+					t.Errorf("%s: the page lacks %q", tt.text, text)
+				}
+			}
+		}
+		// A page of the other mode leads there, but not for a log-in that does not open it.
+		res, _ := support.Get(t, base+"/test/sessions/"+live)
+		want(t, "a live session in test mode", res, http.StatusSeeOther, inLive)
+		if _, body := support.Get(t, inLive); !strings.Contains(body, "live mode, which you see now") ||
+			!strings.Contains(body, "Order 1042") {
+			t.Error("the page names neither its mode nor its order")
+		}
+		res, _ = weak.Get(t, base+"/test/sessions/"+live)
+		want(t, "a live session for a password alone", res, http.StatusNotFound, "")
+		// The order stands in the list and in the file.
+		if _, body := support.Get(t, base+"/live/sessions"); !strings.Contains(body, "<strong>1042</strong>") {
+			t.Error("the list lacks the order")
+		}
+		if _, file := support.Get(t, base+"/live/sessions.csv"); !strings.Contains(file, ",1042\n") {
+			t.Errorf("the file lacks the order:\n%s", file)
+		}
+		// Support begins in live mode.
+		res, _ = support.Get(t, "/dashboard")
+		want(t, "home of support", res, http.StatusSeeOther, base+"/live")
+		res, _ = weak.Get(t, "/dashboard")
+		want(t, "home of support with a password alone", res, http.StatusSeeOther, base+"/test")
 	})
 }

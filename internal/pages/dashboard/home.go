@@ -5,6 +5,7 @@ import (
 
 	"agegate/internal/backoffice/account"
 	"agegate/internal/pages/dashboard/desk"
+	"agegate/internal/rules/audit"
 	"agegate/internal/rules/tenant"
 
 	"github.com/google/uuid"
@@ -89,9 +90,15 @@ func (p *Pages) membershipsOf(r *desk.Request, userID uuid.UUID, path func(accou
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, memberOf{t, string(m.Role), desk.Href(path(m.Role), t.ID.String(), "test")})
+		all = append(all, memberOf{t, string(m.Role), desk.Href(path(m.Role), t.ID.String(), firstMode(r, m.Role))})
 	}
 	return all, nil
+}
+
+// firstMode is the mode in which a member starts: live for support, if the log-in
+// opens it, because shoppers ask about live orders.
+func firstMode(r *desk.Request, role account.Role) string {
+	return audit.Mode(role == account.Support && r.Who.Strong())
 }
 
 // tenantNames returns names that a user's password must not contain.

@@ -227,6 +227,9 @@ func TestForeignSessionLooksMissing(t *testing.T) {
 			}
 			missing := answer(uuid.Must(uuid.NewV7()).String())
 			for _, id := range []string{theirs, live, "x", strings.ToUpper(theirs)} {
+				if id == live && row.Method == http.MethodGet && strings.HasSuffix(row.Path, "sessions/:session") {
+					continue // leads to the session's page in live mode, see TestLookUp
+				}
 				if answer(id) != missing {
 					t.Errorf("%s %s: %s differs from a missing session", row.Method, row.Path, id)
 				}

@@ -80,6 +80,9 @@ func (p *Pages) frame(r *desk.Request, l *desk.Layout) {
 		l.Nav = r.Nav(tenantNav)
 		l.Tenant = tenantViewOf(r)
 		l.Low = p.lowBalance(r)
+		if r.Opens(pastePath) {
+			l.Find = r.Href(pastePath)
+		}
 	case r.Route.MinRole == desk.Operator:
 		l.Nav, l.Drifted = r.Nav(operatorNav), p.driftNotice()
 	case r.Route.Path == accountPath:

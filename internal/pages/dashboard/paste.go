@@ -3,6 +3,7 @@ package dashboard
 import (
 	"net/http"
 	"net/url"
+	"strings"
 
 	"agegate/internal/pages/dashboard/desk"
 	"agegate/internal/pages/page"
@@ -23,7 +24,8 @@ func (p *Pages) paste() desk.Feature {
 	f := desk.Feature{
 		Screens: []string{"paste"},
 		Notices: []string{"paste_test", "paste_live"},
-		Keys:    []string{"paste.no_session", "paste.no_event", "paste.no_link", "paste.no_word"},
+		Keys: []string{"paste.no_session", "paste.no_event", "paste.no_link", "paste.no_word", "lookup.session",
+			"lookup.key", "lookup.member", "lookup.page"},
 	}
 	f.Fill(desk.Route{Path: pastePath, MinRole: desk.Reader}, pasteForm, p.readPaste)
 	return f
@@ -33,6 +35,8 @@ type pasteView struct {
 	desk.Layout
 	Form   *desk.FormView
 	Answer *answerView
+	Hits   []hitView // of a search that found several things
+	Scan   string    // address of the slow search in all success URLs; empty if it cannot find more
 }
 
 // readPaste opens the record of the pasted text, or explains the text. It is not
@@ -68,12 +72,15 @@ func (p *Pages) explainPasted(r *desk.Request, v *pasteView, given pasted) (lead
 		v.Answer = newAnswer(r)
 		v.Answer.Verdict = page.Say("paste.secret")
 	default:
-		record, err := p.openPasted(r, given)
+		record, err := p.openPasted(r, v, given)
 		if record != nil || err != nil {
 			if err == nil {
 				err = r.Done(record.Href, noticeOf(r, record))
 			}
 			return true, err
+		}
+		if v.Hits != nil {
+			return false, nil
 		}
 		v.Answer = newAnswer(r)
 		v.Answer.Verdict = page.Say("paste.no_" + string(given.kind))
@@ -82,8 +89,9 @@ func (p *Pages) explainPasted(r *desk.Request, v *pasteView, given pasted) (lead
 }
 
 // openPasted returns a link to the record of an ID or a link. It returns nil if
-// the tenant has none in the modes that the log-in opens.
-func (p *Pages) openPasted(r *desk.Request, given pasted) (*recordLink, error) {
+// the tenant has none in the modes that the log-in opens, or several, which it
+// fills in.
+func (p *Pages) openPasted(r *desk.Request, v *pasteView, given pasted) (*recordLink, error) {
 	switch given.kind {
 	case pastedEvent:
 		return p.eventLink(r, given.text)
@@ -97,7 +105,7 @@ func (p *Pages) openPasted(r *desk.Request, given pasted) (*recordLink, error) {
 		}
 		return p.sessionLink(r, sess.ID) // sessionLink checks that the session is the tenant's
 	case pastedWord:
-		return p.openWord(r, given.text)
+		return p.openWord(r, v, given.text)
 	}
 	id, err := uuid.Parse(given.text)
 	if err != nil {
@@ -106,22 +114,20 @@ func (p *Pages) openPasted(r *desk.Request, given pasted) (*recordLink, error) {
 	return p.sessionLink(r, id)
 }
 
-// openWord returns a link to the session of an Idempotency-Key, or to the list of
-// sessions with a matching ID or order.
-func (p *Pages) openWord(r *desk.Request, word string) (*recordLink, error) {
-	for _, livemode := range livemodesOf(r) {
-		id, err := p.cfg.Sessions.ByIdempotencyKey(r.Ctx(), r.Access.TenantID(), livemode, word)
-		if err == nil {
-			return p.sessionLink(r, id)
-		}
-		if fault.CodeOf(err) != fault.NotFound {
-			return nil, err
-		}
+// openWord returns a link to the one thing that a text names, or fills in several.
+func (p *Pages) openWord(r *desk.Request, v *pasteView, text string) (*recordLink, error) {
+	hits, err := p.lookUp(r, text)
+	if err != nil {
+		return nil, err
 	}
-	if !idPrefix.MatchString(word) && !orderText.MatchString(word) {
-		return nil, nil
+	if len(hits) == 1 {
+		return &hits[0].recordLink, nil
 	}
-	return &recordLink{Href: r.Href(sessionsPath) + "?id=" + url.QueryEscape(word), Livemode: r.Access.Livemode()}, nil
+	v.Hits = hits
+	if orderText.MatchString(text) && strings.ContainsAny(text, "0123456789=") {
+		v.Scan = r.Href(sessionsPath) + "?id=" + url.QueryEscape(text)
+	}
+	return nil, nil
 }
 
 // noticeOf returns a notice about a record's mode if that is not the page's.

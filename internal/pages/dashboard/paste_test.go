@@ -111,7 +111,7 @@ func TestPasteBox(t *testing.T) {
 		}
 		d.Post(t, d.base+"/test/paste", url.Values{"text": {live.SessionID}})
 		if _, page := d.Get(t, d.base+"/live/sessions/"+live.SessionID); !strings.Contains(page,
-			"What you pasted is of live mode.") {
+			"This belongs to live mode") {
 			t.Error("the other mode is not pointed out")
 		}
 		if log := g.Log.String(); strings.Contains(log+dump(t, g), canary) ||
@@ -122,7 +122,7 @@ func TestPasteBox(t *testing.T) {
 }
 
 // TestAPasswordAloneTriesTestSecretsOnly: for a log-in by password alone, neither
-// the paste box nor the debuggers show anything of live mode.
+// the search nor the debuggers show anything of live mode.
 func TestAPasswordAloneTriesTestSecretsOnly(t *testing.T) {
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
 	d := newDevBrowser(t, g, "")

@@ -26,7 +26,7 @@ const (
 	pastedLink     pastedKind = "link" // of a verification
 	pastedEvent    pastedKind = "event"
 	pastedSession  pastedKind = "session"
-	pastedWord     pastedKind = "word" // an order, an Idempotency-Key or the beginning of an ID
+	pastedWord     pastedKind = "word" // what lookUp finds, such as an order or a name
 )
 
 const uuidForm = `[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}`
@@ -37,7 +37,7 @@ var (
 	linkPattern    = regexp.MustCompile(`/v/([A-Za-z0-9_-]{43})(?:[^A-Za-z0-9_-]|$)`)
 	eventPattern   = regexp.MustCompile(`\b(?i:evt)_` + uuidForm + `\b`)
 	sessionPattern = regexp.MustCompile(`\b` + uuidForm + `\b`)
-	wordPattern    = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:=/+-]{1,127}$`)
+	wordPattern    = regexp.MustCompile(`^[\p{L}\p{N}#][\p{L}\p{N} ._:=/@#+-]{0,127}$`)
 	bodyStart      = regexp.MustCompile(`(?m)^\x{feff}?\{`)
 )
 

@@ -156,6 +156,9 @@ func (p *Pages) record(r *desk.Request) (insight.Record, error) {
 
 func (p *Pages) showSession(r *desk.Request) error {
 	record, err := p.record(r)
+	if fault.CodeOf(err) == fault.NotFound {
+		return p.showInOtherMode(r, err)
+	}
 	if err != nil {
 		return err
 	}
@@ -176,6 +179,23 @@ func (p *Pages) showSession(r *desk.Request) error {
 		return err
 	}
 	return r.Show(http.StatusOK, "session", v)
+}
+
+// showInOtherMode leads to the page of the session in the path if it is of the other
+// mode and the log-in opens that. Otherwise it returns missing.
+func (p *Pages) showInOtherMode(r *desk.Request, missing error) error {
+	id, err := r.ID("session")
+	if err != nil {
+		return err
+	}
+	link, err := p.sessionLink(r, id)
+	if err != nil {
+		return err
+	}
+	if link == nil {
+		return missing
+	}
+	return r.Done(link.Href, noticeOf(r, link))
 }
 
 // downloadReceipt answers with the session's signed receipt.

@@ -50,7 +50,7 @@ func (p *Pages) sessions() desk.Feature {
 
 // What the search accepts in addition to a whole ID: the beginning of an ID, and
 // an order in the query of the success URL, as 1042 or order=1042. Links and keys
-// belong into the paste box, which is posted, because addresses are logged on
+// belong into the search, which is posted, because addresses are logged on
 // their way.
 var (
 	idPrefix  = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F-]{0,27})?$`)
@@ -222,6 +222,8 @@ func (v *sessionsView) filter() (f insight.SessionFilter) {
 		f.Prefix = strings.ToLower(given)
 	} else if orderText.MatchString(given) {
 		f.Order = given
+	} else if order := session.TypedOrder(given); order != "" && order != given {
+		f.Order = order
 	} else if given != "" {
 		v.refuse("id")
 	}

@@ -115,12 +115,12 @@ func (row *splitRow) write() {
 	row.Counts = counts
 }
 
-// exportColumns are the columns of the file of sessions. None contains text from
-// outside, so no cell can be a formula.
+// exportColumns are the columns of the file of sessions. Only the order contains
+// text from outside; it begins with a letter or a digit, so no cell can be a formula.
 var exportColumns = []string{
 	"session_id", "status", "target_age", "decided_by", "created_at", "opened_at", "begun_at", "completed_at", "attempts",
 	"strikes",
-	"document_way",
+	"document_way", "order",
 }
 
 // exportMore is the first cell of the last line of a file that is incomplete.
@@ -171,6 +171,6 @@ func exportLine(row insight.SessionRow) []string {
 		row.ID.String(), string(row.Status), strconv.Itoa(row.TargetAge), string(row.Source),
 		at(&row.CreatedAt), at(row.OpenedAt), at(row.BegunAt), at(row.CompletedAt), strconv.Itoa(row.Attempts),
 		strconv.Itoa(row.Strikes),
-		string(row.Way),
+		string(row.Way), row.OrderRef,
 	}
 }

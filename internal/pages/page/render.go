@@ -151,6 +151,13 @@ func (s *Set) Language(c echo.Context) string {
 	return l.Tag
 }
 
+// Text returns a text in the language in which Render writes a page that offers all
+// languages.
+func (s *Set) Text(c echo.Context, t Text) (string, error) {
+	l, _ := s.locale(c, s.catalogue)
+	return l.say(t)
+}
+
 // locale is the language chosen with ?lang= (then it should be remembered),
 // chosen earlier, or requested by the browser, from those that the page offers.
 func (s *Set) locale(c echo.Context, offered *catalogue) (l *Locale, chosen bool) {

@@ -205,6 +205,9 @@ func (s *Service) address(c *creation, t tenant.Terms) error {
 	c.sess.SuccessURL = success
 	c.sess.CancelURL = cancel
 	c.sess.WebhookURL = t.WebhookURL
+	if c.req.SuccessURL != nil { // a registered URL names no order
+		c.sess.OrderRef = orderOf(success)
+	}
 	return nil
 }
 

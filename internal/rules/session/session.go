@@ -165,6 +165,7 @@ type Session struct {
 	// NextRedirectExpired is set by the test clock: the next redirect gets an
 	// expired token. Test sessions only.
 	NextRedirectExpired bool
+	OrderRef            string // the merchant's order, from the success URL of the request; may be empty
 }
 
 // Basis is the basis of a camera's age decision. It contains no estimate.

@@ -5,6 +5,7 @@ import "./dialog.js";
 import "./form.js";
 import { added, live } from "./live.js";
 import { passkeys } from "./passkey.js";
+import "./search.js";
 import { localTimes, offerZones } from "./time.js";
 
 added(localTimes);

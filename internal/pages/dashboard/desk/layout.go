@@ -35,6 +35,7 @@ type Layout struct {
 	Tenant  *TenantView // nil on pages without a tenant
 	Person  string      // the signed-in user's name; may be empty
 	Account string      // address of the user's account page; may be empty
+	Find    string      // address of the search; empty for those who may not search
 	Docs    string      // address of the documentation
 	Zone    string      // the IANA name of the time zone of all times
 	// address of this page with the parameters that its languages keep, to which one can be added; empty: "?"

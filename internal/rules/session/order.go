@@ -1,0 +1,62 @@
+package session
+
+import (
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// orderNames are the parameters that name a merchant's order, in lower case and
+// without punctuation, the most telling first.
+var orderNames = []string{
+	"order", "orderid", "orderno", "ordernumber", "orderref", "orderreference", "reference", "ref", "cart", "cartid",
+	"basket", "basketid", "checkout", "checkoutid", "invoice", "invoiceid", "purchase", "purchaseid",
+}
+
+// orderValue is the form of an order. It begins with a letter or a digit, so that a
+// spreadsheet does not take it for a formula.
+var orderValue = regexp.MustCompile(`^[\p{L}\p{N}][\p{L}\p{N}._:/#-]{0,63}$`)
+
+// orderWords stand before an order that a person types.
+var orderWords = regexp.MustCompile(`(?i)^(?:(?:order|bestellung)(?: (?:no|nr|number|nummer)\.?)?[ :#]+)?#? *`)
+
+// TypedOrder returns the order that a person means by a text, such as 1042, #1042,
+// order 1042 or order=1042, or "" if the text names none.
+func TypedOrder(text string) string {
+	name, value, named := strings.Cut(strings.TrimSpace(text), "=")
+	switch {
+	case named && slices.Contains(orderNames, plainName(name)):
+		text = value
+	case !named:
+		text = orderWords.ReplaceAllString(name, "")
+	}
+	if !orderValue.MatchString(text) {
+		return ""
+	}
+	return text
+}
+
+// plainName is the name of a parameter as in orderNames.
+func plainName(name string) string {
+	return notAlphanumeric.ReplaceAllString(strings.ToLower(name), "")
+}
+
+var notAlphanumeric = regexp.MustCompile(`[^a-z0-9]`)
+
+// orderOf returns the merchant's order in the query of a success URL, or "": the
+// value of a parameter such as order=1042, order_id or cart.
+func orderOf(successURL string) string {
+	u, err := url.Parse(successURL)
+	if err != nil {
+		return ""
+	}
+	best, found := len(orderNames), ""
+	for name, values := range u.Query() {
+		rank := slices.Index(orderNames, plainName(name))
+		if rank >= 0 && rank < best && orderValue.MatchString(values[0]) {
+			best, found = rank, values[0]
+		}
+	}
+	return found
+}
