@@ -125,7 +125,7 @@ func runDemo(ctx context.Context, cfg config.Config, dataDir, shopListen string,
 		return fmt.Errorf("the sample shop needs another address, such as %s=localhost:8082: %w", shopListenName, err)
 	}
 	defer func() { _ = listener.Close() }() // closed already once it has served
-	gateway, err := app.New(ctx, cfg, newLogger(stderr, cfg.LogLevel), now)
+	gateway, err := app.New(ctx, cfg, newLogger(stderr, cfg), now)
 	if err != nil {
 		return err
 	}

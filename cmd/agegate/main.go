@@ -11,6 +11,8 @@ import (
 
 	"agegate/cmd/internal/terminal"
 	"agegate/internal/app/config"
+	"agegate/internal/check/inference"
+	"agegate/internal/rules/credential"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
@@ -45,7 +47,24 @@ Every AGEGATE_ variable has a flag of the same name; a flag wins over its variab
 		cli.auditCommand(), cli.evidenceCommand(), cli.driftCommand(), cli.doctorCommand(),
 		terminal.VersionCommand("agegate", version))
 	root.AddCommand(movedCommands()...)
-	return terminal.Execute(ctx, root, args, stdout, stderr)
+	err := terminal.Execute(ctx, root, args, stdout, stderr)
+	if exitCode(err) == exitConfig {
+		err = terminal.ExitError{Code: exitConfig, Err: err}
+	}
+	return err
+}
+
+// exitConfig is the exit code of a command whose configuration must be corrected: it
+// would fail again. It is EX_CONFIG of sysexits.h.
+const exitConfig = 78
+
+// exitCode returns the exit code for an error of a command.
+func exitCode(err error) int {
+	_, isConfig := errors.AsType[config.Error](err)
+	if isConfig || errors.Is(err, credential.ErrSealed) || errors.Is(err, inference.ErrMissing) {
+		return exitConfig
+	}
+	return 1
 }
 
 // cli holds what the subcommands share: the sources of the configuration.

@@ -5,6 +5,7 @@ import (
 	"io"
 	"log/slog"
 
+	"agegate/cmd/internal/terminal"
 	"agegate/internal/app"
 	"agegate/internal/app/config"
 
@@ -19,7 +20,7 @@ func (c *cli) serveCommand() *cobra.Command {
 Any number of replicas may serve one PostgreSQL database; a SQLite file has one
 server. --role api and --role pages run the API and the hosted page apart.`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			defaults := map[string]string{}
 			if isTerminal(cmd.ErrOrStderr()) {
 				defaults[config.LameDuckName] = "0s"
@@ -28,24 +29,47 @@ server. --role api and --role pages run the API and the hosted page apart.`,
 			if err != nil {
 				return err
 			}
-			gateway, err := app.New(cmd.Context(), cfg, newLogger(cmd.ErrOrStderr(), cfg.LogLevel), now)
-			if err != nil {
-				return err
+			log := newLogger(cmd.ErrOrStderr(), cfg)
+			err = serve(cmd, cfg, log)
+			if err != nil && cfg.LogFormat == config.LogJSON {
+				log.Error("the gateway has failed", "error", err)
+				return terminal.ExitError{Code: exitCode(err)}
 			}
-			defer func() { err = errors.Join(err, gateway.Close()) }()
-			if err := printSetup(cmd.Context(), cfg, gateway.Accounts, nil, cmd.OutOrStdout()); err != nil {
-				return err
-			}
-			releaseMemory()
-			return gateway.Run(cmd.Context())
+			return err
 		},
 	}
 }
 
+// serve runs the gateway until it is asked to end.
+func serve(cmd *cobra.Command, cfg config.Config, log *slog.Logger) (err error) {
+	gateway, err := app.New(cmd.Context(), cfg, log, now)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, gateway.Close()) }()
+	if err := printSetup(cmd.Context(), cfg, gateway.Accounts, nil, cmd.OutOrStdout()); err != nil {
+		return err
+	}
+	releaseMemory()
+	return gateway.Run(cmd.Context())
+}
+
 // newLogger returns the logger of a gateway. It is the default one too, to which
 // recovered panics are written.
-func newLogger(w io.Writer, level slog.Level) *slog.Logger {
-	log := slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: level}))
+func newLogger(w io.Writer, cfg config.Config) *slog.Logger {
+	var handler slog.Handler = slog.NewTextHandler(w, &slog.HandlerOptions{Level: cfg.LogLevel})
+	if cfg.LogFormat == config.LogJSON {
+		handler = slog.NewJSONHandler(w, &slog.HandlerOptions{Level: cfg.LogLevel, ReplaceAttr: durationsInWords})
+	}
+	log := slog.New(handler)
 	slog.SetDefault(log)
 	return log
+}
+
+// durationsInWords writes a duration as in the text form, and not in nanoseconds.
+func durationsInWords(_ []string, a slog.Attr) slog.Attr {
+	if a.Value.Kind() == slog.KindDuration {
+		a.Value = slog.StringValue(a.Value.Duration().String())
+	}
+	return a
 }

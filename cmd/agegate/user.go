@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"time"
 
@@ -239,9 +240,8 @@ func printSetup(
 		return err
 	}
 	if !isTerminal(w) {
-		_, err := fmt.Fprintln(w, "There is no operator yet. agegate user setup-link prints the link to set up the "+
-			"dashboard.")
-		return err
+		slog.InfoContext(ctx, "there is no operator yet: agegate user setup-link prints the link to set up the dashboard")
+		return nil
 	}
 	link, err := accounts.NewSetupLink(ctx, owned)
 	if errors.Is(err, account.ErrOperatorExists) {

@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/http/pprof"
 	"sync/atomic"
 	"time"
 
@@ -32,6 +33,7 @@ import (
 	"agegate/internal/rules/credential"
 	"agegate/internal/rules/session"
 	"agegate/internal/rules/tenant"
+	"agegate/internal/rules/trail"
 	"agegate/internal/rules/webhook"
 	"agegate/internal/store"
 
@@ -96,6 +98,7 @@ type server struct {
 // Run. now must return UTC in whole microseconds. A second server on the same
 // SQLite file is refused.
 func New(ctx context.Context, cfg config.Config, log *slog.Logger, now func() time.Time) (_ *App, err error) {
+	log = slog.New(trail.Handler{Handler: log.Handler()})
 	a := &App{log: log, now: now, retention: cfg.Retention, lameDuck: cfg.LameDuck, metrics: newMetrics()}
 	a.replica = insight.Replica{ID: uuid.New(), StartedAt: now(), Version: cfg.Version, Config: cfg.Fingerprint()}
 	defer func() {
@@ -136,9 +139,7 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, now func() ti
 		return a, nil
 	}
 	a.watch()
-	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", a.metrics.Handler())
-	if err := a.listen(" metrics", cfg.MetricsListen, mux); err != nil {
+	if err := a.listen(" metrics", cfg.MetricsListen, a.inside()); err != nil {
 		return nil, fmt.Errorf("AGEGATE_METRICS_LISTEN: %w", err)
 	}
 	return a, nil
@@ -165,8 +166,22 @@ func (a *App) openStore(ctx context.Context, cfg config.Config) (err error) {
 	return err
 }
 
+// inside returns the handler of the metrics and of Go's profiles. The command line is
+// not among them.
+func (a *App) inside() http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", a.metrics.Handler())
+	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
+	mux.Handle("GET /debug/pprof/cmdline", http.NotFoundHandler())
+	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
+	mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
+	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
+	return mux
+}
+
 // watch publishes the state of the process's parts.
 func (a *App) watch() {
+	a.metrics.Build(a.replica.Version)
 	a.metrics.WatchDatabase(a.Store.Stats)
 	a.metrics.WatchQueue(a.Store)
 	a.metrics.WatchTrust(a.trustState)
@@ -205,7 +220,8 @@ func (a *App) buildParts(cfg config.Config, sealer *credential.Sealer) (_ *echo.
 		wake = a.api.dispatcher.Wake
 	}
 	a.buildSessions(cfg, sealer, wake)
-	edge := httpd.Config{Logger: a.log, Checks: a.checks(cfg), Pages: a.showError, Observe: a.metrics.Request}
+	edge := httpd.Config{Logger: a.log, Checks: a.checks(cfg), Pages: a.showError, Observe: a.metrics.Request,
+		Proxies: cfg.TrustedProxies}
 	if cfg.ServesPages() {
 		if err := a.buildPages(cfg, sealer, eyes); err != nil {
 			return nil, err
@@ -259,9 +275,10 @@ func (a *App) buildSessions(cfg config.Config, sealer *credential.Sealer, wake f
 	a.Sessions = session.NewService(session.Config{
 		VerifyURL: cfg.VerifyURL, TTL: cfg.SessionTTL, TokenTTL: cfg.RedirectTokenTTL, Callbacks: callbackRule(cfg),
 		Limits: limits(cfg), Calibration: a.replica.Calibration, Logger: a.log,
-		Observe: func(id uuid.UUID, entered session.Status, livemode bool) {
-			a.metrics.Session(string(entered), livemode)
-			a.log.Info("session", "session_id", id, "status", entered, "livemode", livemode)
+		Observe: func(ctx context.Context, s session.Session) {
+			a.metrics.Session(string(s.Status), s.Livemode)
+			a.log.InfoContext(ctx, "session", "session_id", s.ID, "status", s.Status, "livemode", s.Livemode,
+				"tenant_id", s.TenantID)
 		},
 		ObserveDocument: func(e session.DocumentEvent, livemode bool) {
 			a.metrics.Document(string(e.Way), string(e.Outcome), livemode)

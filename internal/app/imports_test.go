@@ -30,7 +30,7 @@ var house = []room{
 	{"check", [][]string{{"document"}, {"age"}, {"liveness", "photographic"}, {"vision"}, {"inference"}}},
 	{"rules", [][]string{
 		{"session"}, {"billing", "tenant", "webhook"}, {"audit", "brand", "credential"},
-		{"gather", "turn"}, {"routine"}, {"fault", "strictjson"},
+		{"gather", "turn"}, {"routine"}, {"fault", "strictjson", "trail"},
 	}},
 	{"agegate", nil}, {"gen", nil}, {"templates", nil}, // agegate is the root, which embeds openapi.yaml
 }

@@ -18,6 +18,20 @@ func TestTheLogTellsASessionsLife(t *testing.T) {
 	g.Force(t, gatewaytest.Browser(), s, "verified")
 	event := receiver.Wait(t, 1)[0].Header.Get("webhook-id")
 
+	for _, line := range []string{ // beginnings of lines
+		"msg=session session_id=" + s.SessionID + " status=PENDING livemode=false tenant_id=" + shop.Tenant.ID.String() +
+			" request_id=",
+		"route=/api/v1/sessions/create status=201 ",
+		"route=/v/:token status=303 ",
+	} {
+		_, after, found := strings.Cut(g.Log.String(), line)
+		rest, _, _ := strings.Cut(after, "\n")
+		if !found || strings.HasPrefix(line, "route") && (!strings.Contains(rest, "request_id=") ||
+			!strings.Contains(rest, "tenant_id="+shop.Tenant.ID.String()) ||
+			!strings.Contains(rest, "session_id="+s.SessionID)) {
+			t.Errorf("no identifiers after %q: %s", line, rest)
+		}
+	}
 	steps := []string{
 		"msg=session session_id=" + s.SessionID + " status=PENDING livemode=false",
 		"msg=session session_id=" + s.SessionID + " status=PASSED livemode=false",

@@ -37,20 +37,26 @@ func Main(name string, run func(ctx context.Context, args []string, env Lookup, 
 	if err == nil {
 		return
 	}
-	fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
-	exit := ExitError{Code: 1}
-	_ = errors.As(err, &exit)
+	exit := ExitError{Code: 1, Err: err}
+	if _ = errors.As(err, &exit); exit.Err != nil {
+		fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
+	}
 	os.Exit(exit.Code)
 }
 
-// ExitError is an error that sets the exit code.
+// ExitError is an error that sets the exit code. Without Err it was reported already.
 type ExitError struct {
 	Code int
 	Err  error
 }
 
 // Error implements error.
-func (e ExitError) Error() string { return e.Err.Error() }
+func (e ExitError) Error() string {
+	if e.Err == nil {
+		return ""
+	}
+	return e.Err.Error()
+}
 
 // Unwrap returns the error without the code.
 func (e ExitError) Unwrap() error { return e.Err }

@@ -34,6 +34,12 @@ const (
 	RolePages = "pages" // the hosted page and its camera checks
 )
 
+// Forms of the log.
+const (
+	LogText = "text"
+	LogJSON = "json"
+)
+
 // Config is the configuration of a process. It is not changed after Load.
 type Config struct {
 	Role                   string // RoleAll, RoleAPI or RolePages
@@ -72,6 +78,7 @@ type Config struct {
 	Drain                  time.Duration // for which running camera checks may go on after SIGTERM
 	MetricsListen          string        // empty: no metrics
 	LogLevel               slog.Level
+	LogFormat              string // LogText or LogJSON
 	Version                string // of the binary; set by its command, not by a variable
 	PasswordMemory         uint32 // KiB to hash a password; set by tests, not by a variable; 0: the recommended
 }
@@ -98,6 +105,7 @@ func (c Config) Fingerprint() string {
 	c.InferenceWorkers = 0
 	c.LameDuck = 0
 	c.LogLevel = 0
+	c.LogFormat = ""
 	c.Role = ""
 	c.SMTP = nil
 	c.SSO.Secret = ""

@@ -323,6 +323,14 @@ func setWorkers(c *Config, v string) error {
 	return nil
 }
 
+func setLogFormat(c *Config, v string) error {
+	if v != LogText && v != LogJSON {
+		return errors.New("must be text or json")
+	}
+	c.LogFormat = v
+	return nil
+}
+
 func setLogLevel(c *Config, v string) error {
 	levels := map[string]slog.Level{
 		"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError,

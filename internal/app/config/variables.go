@@ -161,6 +161,8 @@ var Variables = []Variable{
 		set:  func(c *Config, v string) error { return setDuration(&c.Drain, v, 0, 10*time.Minute) }},
 	{Name: "AGEGATE_METRICS_LISTEN", Help: "address of the metrics listener; empty for none",
 		set: func(c *Config, v string) error { return setOptionalAddress(&c.MetricsListen, v) }},
+	{Name: "AGEGATE_LOG_FORMAT", Default: LogText, Help: "text, or json: one object for each line",
+		set: setLogFormat},
 	{Name: "AGEGATE_LOG_LEVEL", Default: "info", Help: "debug, info, warn or error",
 		set: setLogLevel},
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"database/sql"
 	"net/http"
+	"runtime"
 	"strconv"
 	"time"
 
@@ -271,6 +272,14 @@ func (m *Metrics) WatchCamera(load func() (checks, line, places int)) {
 			checks, line, places := load()
 			return float64(checks+line) / float64(places)
 		})
+}
+
+// Build publishes the versions of the program and of Go.
+func (m *Metrics) Build(version string) {
+	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "agegate_build_info", Help: "Always 1, with the versions of the program and of Go.",
+		ConstLabels: prometheus.Labels{"version": version, "go": runtime.Version()},
+	}, func() float64 { return 1 }))
 }
 
 func (m *Metrics) gauge(name, help string, value func() float64) {

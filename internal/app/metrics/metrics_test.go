@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"regexp"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -64,6 +65,7 @@ func TestMetrics(t *testing.T) {
 			`agegate_trust_ending{of="registration"} 0`,
 			`agegate_trust_lists_failing 1`,
 			`agegate_panics_total 0`,
+			`agegate_build_info{go="` + runtime.Version() + `",version=""} 1`,
 			`agegate_drift_index{browsers="edge",of="estimates"} 0.3`,
 			`agegate_database_connections_open `,
 			`go_goroutines `,

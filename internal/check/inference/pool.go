@@ -77,7 +77,8 @@ func initialize(library string) error {
 		return nil
 	}
 	ort.SetSharedLibraryPath(path)
-	if err := ort.InitializeEnvironment(ort.WithLogLevelError()); err != nil {
+	// Its own lines would stand between those of the log; it returns what fails.
+	if err := ort.InitializeEnvironment(ort.WithLogLevelFatal()); err != nil {
 		return fmt.Errorf("load ONNX Runtime: %w; run `make models` on this machine, or install the package again", err)
 	}
 	environment.library = path

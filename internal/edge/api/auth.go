@@ -8,6 +8,7 @@ import (
 	"agegate/internal/edge/contract"
 	"agegate/internal/rules/fault"
 	"agegate/internal/rules/tenant"
+	"agegate/internal/rules/trail"
 
 	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
@@ -42,6 +43,7 @@ func Authenticate(tenants Authenticator) func(echo.Context) error {
 		caller, err := tenants.Authenticate(req.Context(), key)
 		if err == nil || caller.TenantID != uuid.Nil {
 			c.SetRequest(req.WithContext(context.WithValue(req.Context(), callerKey{}, caller)))
+			trail.Note(req.Context(), "tenant_id", caller.TenantID.String())
 		}
 		if err == nil && caller.Livemode && strings.HasPrefix(c.Path(), testPrefix) {
 			return errLiveKey

@@ -9,6 +9,7 @@ import (
 	"agegate/internal/edge/contract"
 	"agegate/internal/rules/fault"
 	"agegate/internal/rules/session"
+	"agegate/internal/rules/trail"
 
 	"github.com/labstack/echo/v4"
 )
@@ -24,6 +25,7 @@ func (a *API) CreateSession(
 	if err != nil {
 		return nil, err
 	}
+	trail.Note(ctx, "session_id", created.SessionID.String())
 	return fromCreated(created), nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"agegate/gen"
+	"agegate/internal/rules/trail"
 )
 
 // GetDetectedAge fetches the estimate of a consented session
@@ -15,5 +16,6 @@ func (a *API) GetDetectedAge(
 	if err != nil {
 		return nil, err
 	}
+	trail.Note(ctx, "session_id", req.SessionID.String())
 	return fromEstimateView(view), nil
 }

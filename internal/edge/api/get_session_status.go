@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"agegate/gen"
+	"agegate/internal/rules/trail"
 )
 
 // GetSessionStatus looks a session up
@@ -15,5 +16,6 @@ func (a *API) GetSessionStatus(
 	if err != nil {
 		return nil, err
 	}
+	trail.Note(ctx, "session_id", req.SessionID.String())
 	return fromStatusView(view), nil
 }

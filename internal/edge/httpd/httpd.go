@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -45,6 +46,8 @@ type Config struct {
 	DashboardURL string
 	// Logger receives the access log and unexpected errors.
 	Logger *slog.Logger
+	// Proxies are the networks of trusted proxies, whose request IDs are kept.
+	Proxies []netip.Prefix
 	// Authenticate identifies the caller of an API request and puts it into the
 	// request's context, or returns the fault with which the request is
 	// refused.
@@ -105,8 +108,8 @@ func newEcho(cfg Config, routes routeNames) *echo.Echo {
 	// Echo's own logger would print errors, and these may quote input.
 	e.Logger.SetOutput(io.Discard)
 	e.HTTPErrorHandler = (&errorHandler{log: cfg.Logger, routes: routes, pages: cfg.Pages}).handle
-	e.Use(requestID, accessLog(cfg.Logger, routes, cfg.Observe), recoverPanic, securityHeaders, allowedMethods, drainBody,
-		limitBody, deadline)
+	e.Use(requestID(cfg.Proxies), accessLog(cfg.Logger, routes, cfg.Observe), recoverPanic, securityHeaders,
+		allowedMethods, drainBody, limitBody, deadline)
 	return e
 }
 

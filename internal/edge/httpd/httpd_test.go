@@ -10,6 +10,7 @@ import (
 	"io"
 	"net"
 	"net/http/httptest"
+	"net/netip"
 	"path"
 	"regexp"
 	"strings"
@@ -41,15 +42,34 @@ func TestPanicIsAnswered(t *testing.T) {
 	}
 }
 
-func TestRequestIDIsOurs(t *testing.T) {
-	e, log := newEdge(t, &stub{}, nil)
-	req := row{body: `{"target_age":18}`}.request()
-	req.Header.Set("X-Request-ID", canary)
-	rec := httptest.NewRecorder()
-	e.ServeHTTP(rec, req)
-	id := rec.Header().Get("X-Request-ID")
-	if len(id) < 20 || id == canary || !strings.Contains(log.String(), id) {
-		t.Errorf("id %q, log %s", id, log)
+// TestRequestID: a request's ID is ours, except a usable one that a trusted proxy gives.
+func TestRequestID(t *testing.T) {
+	e, log := newEdge(t, &stub{}, func(c *httpd.Config) {
+		c.Proxies = []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}
+	})
+	const usable = "4bf92f3577b34da6.a3ce_929d-0e0e"
+	for _, tt := range []struct {
+		from, id string
+		kept     bool
+	}{
+		{"192.0.2.1:80", usable, true},
+		{"[::ffff:192.0.2.1]:80", usable, true},
+		{"198.51.100.1:80", usable, false},
+		{"", usable, false},
+		{"192.0.2.1:80", "someone@shop.example", false},
+		{"192.0.2.1:80", "192.0.2.200:443_198.51.100.7", false}, // as HAProxy writes it, with the client's address
+		{"192.0.2.1:80", strings.Repeat("a", 65), false},
+		{"192.0.2.1:80", "short", false},
+	} {
+		req := row{body: `{"target_age":18}`}.request()
+		req.RemoteAddr = tt.from
+		req.Header.Set("X-Request-ID", tt.id)
+		rec := httptest.NewRecorder()
+		e.ServeHTTP(rec, req)
+		id := rec.Header().Get("X-Request-ID")
+		if len(id) < 20 || (id == tt.id) != tt.kept || !strings.Contains(log.String(), id) {
+			t.Errorf("%+v: id %q, log %s", tt, id, log)
+		}
 	}
 }
 

@@ -8,7 +8,9 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -17,6 +19,7 @@ import (
 
 	"agegate/internal/edge/contract"
 	"agegate/internal/rules/fault"
+	"agegate/internal/rules/trail"
 )
 
 type requestIDKey struct{}
@@ -29,16 +32,34 @@ func RequestID(ctx context.Context) string {
 
 func newRequestID() string { return rand.Text() }
 
-// requestID gives every request a random ID. An ID sent by the client is
-// ignored.
-func requestID(next echo.HandlerFunc) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		id := newRequestID()
-		ctx := context.WithValue(c.Request().Context(), requestIDKey{}, id)
-		c.SetRequest(c.Request().WithContext(ctx))
-		c.Response().Header().Set(echo.HeaderXRequestID, id)
-		return next(c)
+// usableID is the form of request IDs that are kept: no address, and nothing that a
+// log would have to quote.
+var usableID = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z._-]{15,63}$`)
+
+// requestID keeps the ID that a trusted proxy has given a request. All others get a
+// random one; an ID sent by the client is ignored.
+func requestID(proxies []netip.Prefix) echo.MiddlewareFunc {
+	return func(next echo.HandlerFunc) echo.HandlerFunc {
+		return func(c echo.Context) error {
+			req := c.Request()
+			id := req.Header.Get(echo.HeaderXRequestID)
+			if !usableID.MatchString(id) || !isProxy(req, proxies) {
+				id = newRequestID()
+			}
+			ctx := context.WithValue(req.Context(), requestIDKey{}, id)
+			c.SetRequest(req.WithContext(trail.Begin(ctx, slog.String("request_id", id))))
+			c.Response().Header().Set(echo.HeaderXRequestID, id)
+			return next(c)
+		}
 	}
+}
+
+// isProxy reports whether a trusted proxy has sent a request.
+func isProxy(req *http.Request, proxies []netip.Prefix) bool {
+	from, err := netip.ParseAddrPort(req.RemoteAddr)
+	return err == nil && slices.ContainsFunc(proxies, func(p netip.Prefix) bool {
+		return p.Contains(from.Addr().Unmap().WithZone(""))
+	})
 }
 
 // accessLog writes one line per request and calls observe. It logs the route's

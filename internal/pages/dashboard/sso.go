@@ -122,11 +122,12 @@ func (p *Pages) ssoFailed(r *desk.Request, of uuid.UUID, err error) error {
 	groups, isGroups := errors.AsType[*account.GroupsError](err)
 	switch {
 	case isGroups:
-		p.cfg.Logger.Warn("log-in by an identity provider failed", "provider", account.SSOName(of), "why", groups.Why,
-			"claim", groups.Claim, "groups", groups.Count)
+		p.cfg.Logger.WarnContext(r.Ctx(), "log-in by an identity provider failed", "provider", account.SSOName(of),
+			"why", groups.Why, "claim", groups.Claim, "groups", groups.Count)
 		notice = "sso_" + string(groups.Why)
 	case isProvider:
-		p.cfg.Logger.Warn("log-in by an identity provider failed", "provider", account.SSOName(of), "why", failed.Why)
+		p.cfg.Logger.WarnContext(r.Ctx(), "log-in by an identity provider failed", "provider", account.SSOName(of),
+			"why", failed.Why)
 		notice = "sso_failed"
 		if failed.Why == account.WhyNotAsked {
 			notice = "sso_not_asked"

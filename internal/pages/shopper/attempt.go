@@ -136,7 +136,7 @@ func (a *attempt) finish(ctx context.Context, code websocket.StatusCode) (return
 		a.count(drift.Left, 0)
 	}
 	if err := a.conclude(ctx, unserved(code)); err != nil {
-		a.pages.cfg.Logger.Error("end of an attempt not written", "code", fault.CodeOf(err))
+		a.pages.cfg.Logger.ErrorContext(ctx, "end of an attempt not written", "code", fault.CodeOf(err))
 	}
 	return a.returned
 }

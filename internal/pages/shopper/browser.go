@@ -8,6 +8,7 @@ import (
 	"agegate/internal/rules/credential"
 	"agegate/internal/rules/session"
 	"agegate/internal/rules/tenant"
+	"agegate/internal/rules/trail"
 
 	"github.com/labstack/echo/v4"
 )
@@ -77,6 +78,8 @@ func (p *Pages) anyVisit(c echo.Context) (visit, error) {
 // visitOf returns the visit of a session whose pages are below path.
 func (p *Pages) visitOf(c echo.Context, sess session.Session, path string) (visit, error) {
 	ctx := c.Request().Context()
+	trail.Note(ctx, "tenant_id", sess.TenantID.String())
+	trail.Note(ctx, "session_id", sess.ID.String())
 	t, err := p.cfg.Tenants.Tenant(ctx, sess.TenantID)
 	if err != nil {
 		return visit{}, err

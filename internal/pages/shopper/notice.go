@@ -86,7 +86,7 @@ func (p *Pages) Error(c echo.Context, status int, cause error) {
 		}
 	}
 	if err := p.render(c, status, "notice", v); err != nil {
-		p.cfg.Logger.Error("error page failed", "status", status)
+		p.cfg.Logger.ErrorContext(c.Request().Context(), "error page failed", "status", status)
 		_ = c.NoContent(status) // the connection is gone
 	}
 }

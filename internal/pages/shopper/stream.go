@@ -321,7 +321,7 @@ func (s *stream) answer(work context.Context, frame taken) (websocket.StatusCode
 	onward, err := s.exam.record(ctx, step)
 	switch {
 	case err != nil:
-		s.pages.cfg.Logger.Error("result of a camera check not written", "code", fault.CodeOf(err))
+		s.pages.cfg.Logger.ErrorContext(ctx, "result of a camera check not written", "code", fault.CodeOf(err))
 		return websocket.StatusTryAgainLater, "failed"
 	case onward != nil:
 		_ = s.link.send(ctx, *onward) // the close code has about the same meaning

@@ -109,7 +109,7 @@ func (s *Service) Create(ctx context.Context, caller tenant.Caller, req CreateRe
 	if c.earlier != nil {
 		return s.replay(*c.earlier, c.claim)
 	}
-	s.observe(c.sess.ID, StatusPending, c.sess.Livemode)
+	s.observe(ctx, c.sess)
 	return s.created(c.sess.ID, c.link, c.sess.ExpiresAt), nil
 }
 

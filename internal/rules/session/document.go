@@ -131,7 +131,7 @@ func (s *Service) RefuseDocument(ctx context.Context, sess Session, read Documen
 		return d.complete(ResultFallback, Decision{Status: StatusFallback, At: d.now, Source: SourceDocument})
 	})
 	if err == nil {
-		s.announce(after)
+		s.announce(ctx, after)
 	}
 	return after, err
 }

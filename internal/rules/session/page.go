@@ -109,7 +109,7 @@ func (s *Service) UseUp(ctx context.Context, sess Session) (Session, error) {
 		return s.apply(d, NoEstimate(Claim{}))
 	})
 	if err == nil {
-		s.announce(after)
+		s.announce(ctx, after)
 	}
 	return after, err
 }
@@ -134,7 +134,7 @@ func (s *Service) Strike(ctx context.Context, sess Session, by Claim) (Session, 
 		}
 	})
 	if err == nil {
-		s.announce(after)
+		s.announce(ctx, after)
 	}
 	return after, err
 }

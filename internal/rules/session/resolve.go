@@ -22,7 +22,7 @@ import (
 func (s *Service) Resolve(ctx context.Context, sess Session, v CheckResult) (Session, error) {
 	after, err := s.decide(ctx, sess, v.Claim, func(d *decision) error { return s.apply(d, v) })
 	if err == nil {
-		s.announce(after)
+		s.announce(ctx, after)
 	}
 	return after, err
 }
@@ -256,12 +256,12 @@ func documentOutcome(v CheckResult) DocumentOutcome {
 
 // announce wakes the webhook dispatcher and calls the observer after a session
 // has ended. It must be called after the commit.
-func (s *Service) announce(sess Session) {
+func (s *Service) announce(ctx context.Context, sess Session) {
 	switch sess.Status {
 	case StatusPending:
 		return
 	case StatusPassed, StatusFallback: // these statuses have an event
 		s.wake()
 	}
-	s.observe(sess.ID, sess.Status, sess.Livemode)
+	s.observe(ctx, sess)
 }

@@ -26,7 +26,7 @@ type Config struct {
 	// Calibration is stored with each decision of the camera: the fingerprint of
 	// the calibration in use, empty without one.
 	Calibration string
-	Observe     func(id uuid.UUID, entered Status, livemode bool) // called on creation and completion; may be nil
+	Observe     func(context.Context, Session) // called on creation and completion; may be nil
 	// ObserveDocument is called after every event of a document check; may be
 	// nil.
 	ObserveDocument func(e DocumentEvent, livemode bool)
@@ -86,9 +86,9 @@ var (
 	ErrAnswered = fault.New(fault.Conflict, "A wallet has answered")
 )
 
-func (s *Service) observe(id uuid.UUID, entered Status, livemode bool) {
+func (s *Service) observe(ctx context.Context, sess Session) {
 	if s.cfg.Observe != nil {
-		s.cfg.Observe(id, entered, livemode)
+		s.cfg.Observe(ctx, sess)
 	}
 }
 

@@ -200,7 +200,7 @@ func (d *Dispatcher) post(ctx context.Context, delivery Delivery, header http.He
 
 // deliver makes one attempt and records its result.
 func (d *Dispatcher) deliver(ctx context.Context, delivery Delivery, held *slot) {
-	log := d.cfg.Logger.With("event", delivery.ID, "tenant", delivery.TenantID, "attempt", delivery.Lease.Number)
+	log := d.cfg.Logger.With("event", delivery.ID, "tenant_id", delivery.TenantID, "attempt", delivery.Lease.Number)
 	header, err := d.sign(ctx, delivery)
 	if err != nil {
 		log.Error("webhook: signing failed", "error", err)

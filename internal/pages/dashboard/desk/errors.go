@@ -28,7 +28,7 @@ func (d *Desk) Error(c echo.Context, status int, cause error) {
 		status = http.StatusConflict
 	}
 	if err := d.Set.Render(c, status, "error", v); err != nil {
-		d.cfg.Logger.Error("error page failed", "status", status)
+		d.cfg.Logger.ErrorContext(c.Request().Context(), "error page failed", "status", status)
 		_ = c.NoContent(status) // the connection is gone
 	}
 }

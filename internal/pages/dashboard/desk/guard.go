@@ -10,6 +10,7 @@ import (
 	"agegate/internal/backoffice/account"
 	"agegate/internal/rules/routine"
 	"agegate/internal/rules/tenant"
+	"agegate/internal/rules/trail"
 
 	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
@@ -151,6 +152,7 @@ func (d *Desk) enter(r *Request) error {
 		return err
 	}
 	r.Access, r.Tenant = access, found
+	trail.Note(ctx, "tenant_id", id.String())
 	if r.Access.ReadOnly() && r.Route.Method != http.MethodGet {
 		return errReadOnly
 	}
