@@ -95,6 +95,14 @@ func writeResealed(w io.Writer, done app.Resealed) {
 		fmt.Fprintf(w, "Keys of verifiers: %d sealed under the new key, %d were already under the new key.\n",
 			done.Readers.Resealed, done.Readers.Already)
 	}
+	if done.HTTPS != (credential.Resealing{}) {
+		fmt.Fprintf(w, "Keys of certificates: %d sealed under the new key, %d were already under the new key.\n",
+			done.HTTPS.Resealed, done.HTTPS.Already)
+	}
+	if done.HTTPS.Unopened > 0 {
+		fmt.Fprintf(w, "%d keys of certificates open under neither key: the gateway makes and orders new ones.\n",
+			done.HTTPS.Unopened)
+	}
 	if done.Readers.Unopened > 0 {
 		fmt.Fprintf(w, "%d keys of verifiers open under neither key: remove them and make new ones with agegate verifier "+
 			"csr.\n", done.Readers.Unopened)

@@ -6,12 +6,14 @@ package app
 import (
 	"context"
 	"crypto/rand"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/http/pprof"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -62,6 +64,7 @@ type App struct {
 
 	api     *apiPart   // nil in a process of the hosted page alone
 	pages   *pagesPart // nil in a process of the API alone
+	https   https      // nil where a reverse proxy serves https
 	decides string     // fingerprint of the estimator's files; empty without an estimator
 	lab     dashboard.Lab
 }
@@ -127,22 +130,36 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, now func() ti
 		return nil, err
 	}
 	a.routes = handler.Routes()
-	if err := a.listen("", cfg.Listen, handler); err != nil {
-		return nil, fmt.Errorf("AGEGATE_LISTEN: %w", err)
+	if err := a.openHTTPS(ctx, cfg, sealer); err != nil {
+		return nil, err
+	}
+	return a, a.openListeners(cfg, handler)
+}
+
+// openListeners opens the listeners of the parts. The first serves handler.
+func (a *App) openListeners(cfg config.Config, handler http.Handler) error {
+	if err := a.listen("", cfg.Listen, handler, cfg.TLS.On()); err != nil {
+		return fmt.Errorf("AGEGATE_LISTEN: %w", err)
 	}
 	if a.api != nil && a.api.dashboard != nil && a.api.apart {
-		if err := a.listen(" the dashboard", cfg.DashboardListen, a.dashboardHandler(cfg)); err != nil {
-			return nil, fmt.Errorf("AGEGATE_DASHBOARD_LISTEN: %w", err)
+		secure := cfg.TLS.On() && strings.HasPrefix(cfg.DashboardURL, "https:")
+		if err := a.listen(" the dashboard", cfg.DashboardListen, a.dashboardHandler(cfg), secure); err != nil {
+			return fmt.Errorf("AGEGATE_DASHBOARD_LISTEN: %w", err)
+		}
+	}
+	if a.https != nil {
+		if err := a.listen(" redirects to https", cfg.TLS.HTTPListen, a.plainHandler(cfg), false); err != nil {
+			return fmt.Errorf("AGEGATE_HTTP_LISTEN: %w", err)
 		}
 	}
 	if cfg.MetricsListen == "" {
-		return a, nil
+		return nil
 	}
 	a.watch()
-	if err := a.listen(" metrics", cfg.MetricsListen, a.inside()); err != nil {
-		return nil, fmt.Errorf("AGEGATE_METRICS_LISTEN: %w", err)
+	if err := a.listen(" metrics", cfg.MetricsListen, a.inside(), false); err != nil {
+		return fmt.Errorf("AGEGATE_METRICS_LISTEN: %w", err)
 	}
-	return a, nil
+	return nil
 }
 
 // openStore opens the database as a server and migrates it. It warns if a newer version
@@ -186,16 +203,22 @@ func (a *App) watch() {
 	a.metrics.WatchQueue(a.Store)
 	a.metrics.WatchTrust(a.trustState)
 	a.metrics.WatchDrift(a.driftIndexes)
+	if a.https != nil {
+		a.metrics.WatchCertificates(a.https.Ends)
+	}
 	if a.pages != nil {
 		a.metrics.WatchCamera(a.pages.shopper.Load)
 	}
 }
 
-// listen opens an address for a handler; Run serves it.
-func (a *App) listen(serves, address string, handler http.Handler) error {
+// listen opens an address for a handler, with TLS if it is secure; Run serves it.
+func (a *App) listen(serves, address string, handler http.Handler, secure bool) error {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
 		return err
+	}
+	if secure {
+		listener = tls.NewListener(listener, a.https.TLS())
 	}
 	a.servers = append(a.servers, server{httpd.NewServer(handler, listener), serves})
 	return nil

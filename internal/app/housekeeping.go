@@ -30,7 +30,8 @@ const (
 	alertEvery  = 5 * time.Minute
 	listsEvery  = 5 * time.Minute // looks which lists are due; each is fetched every few hours
 	endedEvery  = time.Hour
-	driftEvery  = time.Minute // how often a replica reads the drift that others found
+	httpsEvery  = 15 * time.Second // looks for new certificates and for those to renew
+	driftEvery  = time.Minute      // how often a replica reads the drift that others found
 )
 
 // maintain keeps the database in order until ctx ends, in small steps during
@@ -46,6 +47,9 @@ func (a *App) maintain(ctx context.Context) {
 	repeat(driftEvery, "reading the state of drift failed", a.Drift.Refresh)
 	repeat(flushEvery, "writing counts of checks failed", a.Drift.Flush)
 	repeat(pruneEvery, "deleting old counts of checks failed", a.Drift.Prune)
+	if a.https != nil {
+		repeat(httpsEvery, "looking for a new certificate failed", a.https.Look)
+	}
 	if a.api == nil {
 		return
 	}

@@ -9,6 +9,7 @@ import (
 
 	"agegate/internal/app/config"
 	"agegate/internal/backoffice/account"
+	"agegate/internal/backoffice/certificate"
 	"agegate/internal/check/document"
 	"agegate/internal/rules/audit"
 	"agegate/internal/rules/credential"
@@ -46,6 +47,7 @@ type Resealed struct {
 	Apps    credential.Resealing `json:"authenticator_apps"` // of the dashboard's users
 	Readers credential.Resealing `json:"verifier_keys"`      // that sign requests to wallets
 	Clients credential.Resealing `json:"client_secrets"`     // of the tenants' identity providers
+	HTTPS   credential.Resealing `json:"certificate_keys"`   // with which https is served, and of the account
 }
 
 // sealedStore holds the sealed values other than the merchants' secrets.
@@ -53,6 +55,7 @@ type sealedStore interface {
 	session.ClaimStore
 	account.Store
 	document.VerifierStore
+	certificate.Store
 }
 
 // RotateSecretKey seals every sealed value in the database under the sealer's
@@ -84,6 +87,9 @@ func RotateSecretKey(
 		return err
 	}
 	if done.Readers, err = document.ResealVerifiers(ctx, others, sealer); err != nil {
+		return err
+	}
+	if done.HTTPS, err = certificate.Reseal(ctx, others, sealer); err != nil {
 		return err
 	}
 	return session.ResealLinks(ctx, others, sealer, now, func(n credential.Resealing) {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"agegate/internal/app"
+	"agegate/internal/backoffice/certificate"
 	"agegate/internal/rules/audit"
 	"agegate/internal/rules/credential"
 	"agegate/internal/rules/tenant"
@@ -49,7 +50,7 @@ func TestSecretKeyRotation(t *testing.T) {
 			// Another rotation completes it while the gateway runs.
 			done, err := r.rotate(t, t.Context(), func() {})
 			if err != nil || done.Secrets.Resealed == 0 || done.Secrets.Already < 100 || done.Links.Resealed != 1 ||
-				done.Links.Already != 1 {
+				done.Links.Already != 1 || done.HTTPS.Resealed != 1 {
 				t.Errorf("finishing: %+v, %v", done, err)
 			}
 			if before, _ := r.count(t); before != 0 {
@@ -62,7 +63,7 @@ func TestSecretKeyRotation(t *testing.T) {
 			r.works(t, g)
 			r.promotes(t, g)
 			if done, err := r.rotate(t, t.Context(), func() {}); err != nil || done.Secrets.Resealed != 0 ||
-				done.Links.Resealed != 0 {
+				done.Links.Resealed != 0 || done.HTTPS != (credential.Resealing{Already: 1}) {
 				t.Errorf("once more: %+v, %v", done, err)
 			}
 		})
@@ -135,6 +136,14 @@ func (r *keyRotation) prepare(t *testing.T, g *Gateway) {
 	}
 	r.created["before"] = g.Do(t, r.create("before"))
 	r.register(t, g)
+	sealed, err := r.sealer(t, r.old).Seal([]byte("a key"), "certificate|age.example.com")
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := certificate.Certificate{Name: "age.example.com", Sealed: sealed}
+	if err := g.App.Store.SaveCertificate(t.Context(), own); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // prepareMore makes a session while both keys are set.

@@ -72,6 +72,7 @@ type Config struct {
 	SMTP                   *mail.Server  // sends mails to staff; nil: none are sent
 	MailFrom               string        // their sender
 	SSO                    account.Provider
+	TLS                    TLS
 	Estimator              string // EstimatorONNX or EstimatorOff
 	InferenceWorkers       int
 	LameDuck               time.Duration // for which requests are served after SIGTERM while the process is not ready
@@ -109,6 +110,7 @@ func (c Config) Fingerprint() string {
 	c.Role = ""
 	c.SMTP = nil
 	c.SSO.Secret = ""
+	c.TLS = TLS{ACME: c.TLS.ACME, Directory: c.TLS.Directory, Email: c.TLS.Email}
 	sum := sha256.Sum256(fmt.Appendf(nil, "%+v", c))
 	return hex.EncodeToString(sum[:6])
 }
@@ -183,6 +185,8 @@ func Load(lookup Lookup, required ...string) (Config, error) {
 	errs = append(errs, c.checkLinks()...)
 	errs = append(errs, c.checkMail()...)
 	errs = append(errs, c.checkSSO()...)
+	listen, _ := lookup(listenName)
+	errs = append(errs, c.checkTLS(listen)...)
 	for _, name := range required {
 		if value, _ := lookup(name); value == "" {
 			errs = append(errs, fmt.Errorf("%s must be set%s", name, hint(name)))

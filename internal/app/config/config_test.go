@@ -63,7 +63,7 @@ func TestEveryVariableRefusesNonsense(t *testing.T) {
 	for _, v := range Variables {
 		env[v.Name] = nonsense
 		if slices.Contains([]string{"AGEGATE_MODELS_DIR", "AGEGATE_OPERATOR_NAME", ssoClientIDName, ssoClientSecretName,
-			ssoNameName, ssoGroupsClaimName}, v.Name) {
+			ssoNameName, ssoGroupsClaimName, tlsCertName, tlsKeyName}, v.Name) {
 			free = append(free, v.Name)
 		}
 	}
@@ -204,6 +204,52 @@ func TestSSO(t *testing.T) {
 	good[ssoClientSecretName] = "another"
 	if other, err := Load(lookup(good)); err != nil || one.Fingerprint() != other.Fingerprint() {
 		t.Error("the secret is part of the fingerprint")
+	}
+}
+
+// The variables of TLS are checked together.
+func TestTLS(t *testing.T) {
+	const base = "https://Age.example.com"
+	for _, tt := range []struct {
+		env     string // NAME=VALUE, separated by spaces
+		listen  string
+		hosts   string
+		problem string
+	}{
+		{"", ":8080", "age.example.com", ""},
+		{"AGEGATE_TLS=acme", ":443", "age.example.com", ""},
+		{"AGEGATE_TLS=acme AGEGATE_LISTEN=:8443", ":8443", "age.example.com", ""},
+		{"AGEGATE_TLS=acme AGEGATE_VERIFY_URL=https://check.example.com", ":443", "age.example.com check.example.com", ""},
+		{"AGEGATE_TLS=acme AGEGATE_VERIFY_URL=https://age.example.com:8443", ":443", "age.example.com", ""},
+		{"AGEGATE_TLS=acme AGEGATE_DASHBOARD_URL=http://localhost:8081", ":443", "age.example.com", ""},
+		{"AGEGATE_TLS=acme AGEGATE_DASHBOARD=off AGEGATE_DASHBOARD_URL=https://staff.example.com", ":443", "age.example.com",
+			""},
+		{"AGEGATE_TLS_CERT=a AGEGATE_TLS_KEY=b AGEGATE_BASE_URL=https://10.0.0.1", ":443", "10.0.0.1", ""},
+		{"AGEGATE_TLS=on", "", "", "AGEGATE_TLS must be acme"},
+		{"AGEGATE_TLS_CERT=a", "", "", "AGEGATE_TLS_CERT and AGEGATE_TLS_KEY must be set together"},
+		{"AGEGATE_TLS_KEY=a", "", "", "AGEGATE_TLS_CERT and AGEGATE_TLS_KEY must be set together"},
+		{"AGEGATE_TLS=acme AGEGATE_TLS_CERT=a AGEGATE_TLS_KEY=b", "", "", "AGEGATE_TLS must not be set"},
+		{"AGEGATE_TLS=acme AGEGATE_BASE_URL=http://age.example.com", "", "", "AGEGATE_BASE_URL must be an https address"},
+		{"AGEGATE_TLS=acme AGEGATE_BASE_URL=https://10.0.0.1", "", "", "AGEGATE_TLS needs public addresses with names"},
+		{"AGEGATE_TLS=acme AGEGATE_VERIFY_URL=https://localhost", "", "", "AGEGATE_TLS needs public addresses with names"},
+		{"AGEGATE_ACME_DIRECTORY=http://ca.example", "", "", "AGEGATE_ACME_DIRECTORY must be the https address"},
+		{"AGEGATE_ACME_EMAIL=Ops<ops@example.com>", "", "", "AGEGATE_ACME_EMAIL must be an e-mail address"},
+	} {
+		env := map[string]string{baseURLName: base}
+		for part := range strings.FieldsSeq(tt.env) {
+			name, value, _ := strings.Cut(part, "=")
+			env[name] = value
+		}
+		c, err := Load(lookup(env))
+		if tt.problem != "" {
+			if err == nil || !strings.Contains(err.Error(), tt.problem) {
+				t.Errorf("%s: %v", tt.env, err)
+			}
+			continue
+		}
+		if hosts := strings.Join(c.Hosts(), " "); err != nil || c.Listen != tt.listen || hosts != tt.hosts {
+			t.Errorf("%s: %s, %s, %v", tt.env, c.Listen, hosts, err)
+		}
 	}
 }
 

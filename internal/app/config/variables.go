@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"agegate/internal/backoffice/account"
+
+	"golang.org/x/crypto/acme"
 )
 
 // DatabaseURLName is the variable that may hold the database's password.
@@ -57,7 +59,7 @@ var Variables = []Variable{
 	{Name: roleName, Default: RoleAll, Help: "parts that this process runs: api (API, dashboard, webhooks, " +
 		"housekeeping), pages (the hosted page), or all",
 		set: setRole},
-	{Name: "AGEGATE_LISTEN", Default: ":8080", Help: "address the gateway listens on",
+	{Name: listenName, Default: ":8080", Help: "address the gateway listens on; :443 where it serves https itself",
 		set: func(c *Config, v string) error { return setAddress(&c.Listen, v) }},
 	{Name: DatabaseURLName, Default: "sqlite:./data/agegate.db",
 		Help: "sqlite:PATH or postgres://…; put a password in the variable only",
@@ -65,7 +67,7 @@ var Variables = []Variable{
 	{Name: MigrationURLName, Help: "postgres://… of the server itself, where the database URL leads to a pooler",
 		Secret: true,
 		set:    setMigrationURL},
-	{Name: "AGEGATE_BASE_URL", Help: "public address of the API (default: http on the listen address)",
+	{Name: baseURLName, Help: "public address of the API (default: http on the listen address)",
 		set: func(c *Config, v string) error { return setOrigin(&c.BaseURL, v) }},
 	{Name: "AGEGATE_VERIFY_URL", Help: "public address of the hosted page (default: the base URL)",
 		set: func(c *Config, v string) error { return setOrigin(&c.VerifyURL, v) }},
@@ -76,6 +78,19 @@ var Variables = []Variable{
 	{Name: "AGEGATE_DASHBOARD_LISTEN", Help: "address of a listener for the dashboard and the operator's pages alone; " +
 		"empty: they are served with the rest",
 		set: func(c *Config, v string) error { return setOptionalAddress(&c.DashboardListen, v) }},
+	{Name: tlsName, Help: "acme: serve https with certificates ordered from a directory, whose terms you accept by it; " +
+		"empty: none",
+		set: setTLS},
+	{Name: "AGEGATE_ACME_DIRECTORY", Default: acme.LetsEncryptURL, Help: "ACME directory that gives certificates",
+		set: setDirectory},
+	{Name: "AGEGATE_ACME_EMAIL", Help: "where that directory may send notices", set: setACMEEmail},
+	{Name: tlsCertName, Help: "file with a certificate and its chain, to serve https with it; read again when it changes",
+		set: func(c *Config, v string) error { c.TLS.CertFile = v; return nil }},
+	{Name: tlsKeyName, Help: "file with that certificate's key",
+		set: func(c *Config, v string) error { c.TLS.KeyFile = v; return nil }},
+	{Name: "AGEGATE_HTTP_LISTEN", Default: ":80", Help: "address that leads browsers to https and answers the " +
+		"directory, where the gateway serves https itself",
+		set: func(c *Config, v string) error { return setAddress(&c.TLS.HTTPListen, v) }},
 	{Name: "AGEGATE_TRUSTED_PROXIES", Help: "CIDRs of the reverse proxies whose X-Forwarded-For names the client, " +
 		"comma-separated; log-ins are then limited by network too",
 		set: setTrustedProxies},

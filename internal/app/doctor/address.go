@@ -35,11 +35,14 @@ func (e *examiner) addresses(ctx context.Context) {
 	}
 }
 
+const secureAdvice = "terminate TLS in a reverse proxy, or let the gateway do it (AGEGATE_TLS); then set the https " +
+	"address"
+
 func (e *examiner) baseURL(ctx context.Context) {
 	const check = "AGEGATE_BASE_URL"
 	if !config.Private(e.Config.BaseURL) {
 		e.warn(check, "it is not https: API keys can be read on the way",
-			"terminate TLS in a reverse proxy, and set the https address")
+			secureAdvice)
 	}
 	e.serves(ctx, check, e.Config.BaseURL, "/openapi.json", "the API")
 }
@@ -85,7 +88,7 @@ func (e *examiner) verifyURL(ctx context.Context) {
 	const check = "AGEGATE_VERIFY_URL"
 	if !config.Private(e.Config.VerifyURL) {
 		e.problem(check, "it is not https: browsers give no camera to the page",
-			"terminate TLS in a reverse proxy, and set the https address")
+			secureAdvice)
 	}
 	//nolint:bodyclose // the library closes it
 	conn, res, err := websocket.Dial(ctx, e.Config.VerifyURL+page.HandshakePath,

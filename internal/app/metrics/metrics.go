@@ -239,6 +239,31 @@ func (c *trustCollector) Collect(out chan<- prometheus.Metric) {
 	out <- prometheus.MustNewConstMetric(c.failing, prometheus.GaugeValue, float64(trust.Failing))
 }
 
+// WatchCertificates publishes when the certificates end with which the process
+// serves https, by host: at 0 where there is none.
+func (m *Metrics) WatchCertificates(ends func() map[string]time.Time) {
+	m.registry.MustRegister(&certificateCollector{
+		ends: ends,
+		end: prometheus.NewDesc("agegate_tls_certificate_end_timestamp_seconds",
+			"When the certificate for a host ends; 0: there is none.", []string{"host"}, nil),
+	})
+}
+
+type certificateCollector struct {
+	ends func() map[string]time.Time
+	end  *prometheus.Desc
+}
+
+// Describe implements prometheus.Collector.
+func (c *certificateCollector) Describe(out chan<- *prometheus.Desc) { out <- c.end }
+
+// Collect implements prometheus.Collector.
+func (c *certificateCollector) Collect(out chan<- prometheus.Metric) {
+	for host, end := range c.ends() {
+		out <- prometheus.MustNewConstMetric(c.end, prometheus.GaugeValue, float64(max(end.Unix(), 0)), host)
+	}
+}
+
 // WatchDatabase publishes the state of the connection pool.
 func (m *Metrics) WatchDatabase(stats func() sql.DBStats) {
 	m.gauge("agegate_database_connections_in_use", "Database connections in use.",

@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"agegate/internal/backoffice/account"
+	"agegate/internal/backoffice/certificate"
 	"agegate/internal/backoffice/certify"
 	"agegate/internal/backoffice/drift"
 	"agegate/internal/backoffice/insight"
@@ -38,6 +39,7 @@ type Store interface {
 	document.ListStore
 	document.WalletStore
 	document.VerifierStore
+	certificate.Store
 	certify.Store
 	session.CardStore
 	drift.Store

@@ -1,0 +1,98 @@
+// Package certificate has the certificates with which the gateway serves https
+// without a reverse proxy: from files that others renew, or ordered from an ACME
+// directory (RFC 8555) such as Let's Encrypt.
+package certificate
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"time"
+
+	"agegate/internal/rules/credential"
+)
+
+// Account is the name under which the key of the account at the directory is kept.
+// No host has this name, because hosts have a dot.
+const Account = "account"
+
+// Certificate is what the replicas share about the certificate of a host.
+type Certificate struct {
+	Name     string     // the host, or Account
+	Sealed   []byte     // private key and chain in PEM; nil before the first order succeeded
+	NotAfter *time.Time // when it ends
+	Failures int        // how many orders have failed since the last success
+	Failure  string     // why the last one failed; empty if it did not
+	DueAt    time.Time  // when to order next; of Account: until when a replica alone may order
+}
+
+// Challenge is the answer by which the gateway shows a directory that it has a host.
+type Challenge struct {
+	Token  string
+	Answer string
+	EndsAt time.Time // afterwards it is not needed
+}
+
+// Store keeps what the replicas share.
+type Store interface {
+	// Certificates returns all, in order of their names.
+	Certificates(ctx context.Context) ([]Certificate, error)
+	// ClaimOrders lets the caller alone order until a time, and reports whether it
+	// does: not while another caller may.
+	ClaimOrders(ctx context.Context, now, until time.Time) (bool, error)
+	// SaveCertificate stores a certificate in place of the one with its name.
+	SaveCertificate(ctx context.Context, c Certificate) error
+	// ReplaceSealedCertificate stores the sealed value of a certificate under
+	// another key, and reports whether it did: not if it has changed since it was read.
+	ReplaceSealedCertificate(ctx context.Context, c Certificate, next []byte) (bool, error)
+	// Challenges returns those that end after now.
+	Challenges(ctx context.Context, now time.Time) ([]Challenge, error)
+	// SaveChallenge stores a challenge and deletes those that ended before now.
+	SaveChallenge(ctx context.Context, c Challenge, now time.Time) error
+}
+
+// errNone refuses a TLS handshake.
+var errNone = errors.New("no certificate for this name")
+
+// serving returns the configuration of a TLS listener. get is called for each
+// handshake with the name that the client asks for, which may be empty.
+func serving(get func(host string) *tls.Certificate) *tls.Config {
+	return &tls.Config{
+		MinVersion: tls.VersionTLS12,
+		NextProtos: []string{"h2", "http/1.1"},
+		GetCertificate: func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+			if c := get(hello.ServerName); c != nil {
+				return c, nil
+			}
+			return nil, errNone
+		},
+	}
+}
+
+func sealContext(name string) string { return "certificate|" + name }
+
+// Reseal seals every key under the sealer's first key. It can be stopped and run
+// again at any time. A key that no key of the sealer opens is not changed.
+func Reseal(ctx context.Context, store Store, sealer *credential.Sealer) (done credential.Resealing, err error) {
+	all, err := store.Certificates(ctx)
+	if err != nil {
+		return done, err
+	}
+	for _, c := range all {
+		if c.Sealed == nil {
+			continue
+		}
+		next, err := done.Next(sealer, c.Sealed, sealContext(c.Name))
+		if err != nil {
+			return done, err
+		}
+		if next == nil {
+			continue
+		}
+		if _, err := store.ReplaceSealedCertificate(ctx, c, next); err != nil {
+			return done, err
+		}
+		done.Resealed++
+	}
+	return done, nil
+}
