@@ -22,11 +22,11 @@ export const scratch = () => mkdtempSync(join(tmpdir(), "agegate-e2e-"));
 /**
  * Starts `agegate demo` (gateway and sample shop) and waits until it is ready.
  * env overrides the configuration by variable name; terminal runs it on one, as
- * somebody does who reads what it prints.
+ * somebody does who reads what it prints; secure: it serves https itself.
  */
-export async function startGateway(env = {}, { terminal = false } = {}) {
+export async function startGateway(env = {}, { terminal = false, secure = false } = {}) {
   if (!existsSync(binary)) throw new Error(`${binary} is missing: run make build`);
-  const gateway = new Gateway(scratch(), await freePort(11_000), await freePort(21_000), env, terminal);
+  const gateway = new Gateway(scratch(), await freePort(11_000), await freePort(21_000), env, terminal, secure);
   await gateway.start();
   return gateway;
 }
@@ -37,8 +37,9 @@ class Gateway {
   #process = null;
   #tenants = 0;
 
-  constructor(data, port, shopPort, env, terminal) {
+  constructor(data, port, shopPort, env, terminal, secure) {
     this.terminal = terminal;
+    this.secure = secure;
     this.data = data;
     this.port = port;
     this.url = `http://localhost:${port}`;
@@ -66,8 +67,17 @@ class Gateway {
     child.once("exit", () => (ended = true));
     await eventually("the gateway is ready", () => {
       if (ended) throw new Error(`the gateway did not start:\n${this.log}`);
-      return fetch(`${this.url}/readyz`).then((r) => r.ok, () => false);
+      return this.secure ? this.#healthy() : fetch(`${this.url}/readyz`).then((r) => r.ok, () => false);
     });
+  }
+
+  /** Whether the operator's command finds the gateway ready. */
+  #healthy() {
+    try {
+      return this.command("health") !== "";
+    } catch {
+      return false;
+    }
   }
 
   /** The ID of the gateway's process; on a terminal, of the terminal's. */
@@ -99,7 +109,7 @@ class Gateway {
   /** Runs a command of the operator and returns what it prints. */
   command(...args) {
     this.env.AGEGATE_SECRET_KEY ??= readFileSync(join(this.data, "secret.key"), "utf8");
-    return execFileSync(binary, args, { env: this.env, encoding: "utf8", timeout: patience });
+    return execFileSync(binary, args, { env: this.env, encoding: "utf8", timeout: patience, stdio: ["ignore", "pipe", "pipe"] });
   }
 
   /** Creates a session as a merchant's backend does; test mode unless live. */
@@ -130,7 +140,7 @@ class Gateway {
  * those that the system gives to outgoing connections: one of these could take
  * the port before the gateway does.
  */
-function freePort(first) {
+export function freePort(first) {
   return new Promise((resolve, reject) => {
     const port = first + randomInt(10_000);
     const server = createServer().once("error", (error) => (error.code === "EADDRINUSE" ? resolve(freePort(first)) : reject(error)));
