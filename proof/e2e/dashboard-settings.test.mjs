@@ -113,6 +113,25 @@ test("switches, languages and the alert", async () => {
   await sees(ada, "low-balance");
 });
 
+test("a margin's effect is shown before it is saved", async () => {
+  await ada.goto(`${base}/settings`);
+  await leads(ada, part(ada, "settings-checks").locator('a[href$="/settings/margins"]'));
+  await look("margins");
+  await fill({ target: "18", margin: "2.9" });
+  await leads(ada, part(ada, "effect"));
+  await sees(ada, "summary");
+  await says("The margin must be at least 3 years, the operator’s minimum.");
+  await look("margins-failing");
+  await fill({ margin: "9" });
+  await leads(ada, part(ada, "effect"));
+  await says("Target age 18: 9 years instead of 3", "An estimate of 27 is needed instead of 21.", "A margin does not act in even steps");
+  await look("margins-effect");
+  await leads(ada, part(ada, "save"));
+  await says("The setting is saved.", "9 years");
+  await ada.goto(`${base}/settings`);
+  await says("18: 9 years; others: 3 years");
+});
+
 /** Gives the tenant back the URLs that its sessions need. */
 async function settled() {
   agegate("tenant", "set", tenant.tenant_id, "--cancel-url", `${gateway.shop}/cancelled`);

@@ -20,6 +20,7 @@ func (p *Pages) features() []desk.Feature {
 		p.lab(),
 		p.links(),
 		p.login(),
+		p.margins(),
 		p.navigation(),
 		p.operator(),
 		p.operatorAudit(),

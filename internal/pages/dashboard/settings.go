@@ -60,13 +60,15 @@ type settingsView struct {
 	Only      bool   // no estimates
 	Age       bool
 	Languages []languageView // those offered, the default first
+	Margins   []marginView   // the tenant's own
+	Usual     string         // margin for other target ages, years
 	Brand     brandView
 	Edit      editView
 }
 
 // editView has the addresses of the pages that the user may open; the others are
 // empty.
-type editView struct{ URLs, Document, Age, Languages, Branding string }
+type editView struct{ URLs, Document, Age, Languages, Branding, Margins string }
 
 // urlView is a callback URL, which may not be set.
 type urlView struct {
@@ -85,7 +87,9 @@ func (p *Pages) showSettings(r *desk.Request) error {
 		URLs: urlViews(t), Document: t.OffersDocument(), Only: t.DocumentOnly, Ways: waysOf(t), Age: t.AgeVisibility,
 		Brand: brandViewOf(t, look), Edit: editView{
 			r.Editing(urlsPath), r.Editing(documentPath), r.Editing(agePath), r.Editing(languagesPath), r.Editing(brandingPath),
+			r.Editing(marginsPath),
 		},
+		Margins: marginViews(t, p.cfg.Tenants.Margin), Usual: yearsOf(p.cfg.Tenants.Margin.Usual),
 	}
 	for _, tag := range offered(t.Languages) {
 		v.Languages = append(v.Languages, languageOf(tag))

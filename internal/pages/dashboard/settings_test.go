@@ -106,6 +106,12 @@ func TestFormsChangeSettings(t *testing.T) {
 				"/settings/languages", "/settings", url.Values{"languages": tenant.Languages, "default": {"en"}}, "languages",
 				func(t tenant.Tenant) bool { return t.Languages == nil }, `name="default" value="en" checked`,
 			},
+			{"/settings/margins", "/settings/margins", url.Values{"target": {"18"}, "margin": {"9,50"}}, "margins",
+				func(t tenant.Tenant) bool { return slices.Equal(t.Margins, []string{"18=9.5"}) }, `value="9.5"`},
+			{"/settings/margins", "/settings/margins", url.Values{"target": {"16"}, "margin": {"7"}}, "margins",
+				func(t tenant.Tenant) bool { return slices.Equal(t.Margins, []string{"16=7", "18=9.5"}) }, "Target age 16"},
+			{"/settings/margins", "/settings/margins", url.Values{"target": {"18"}, "margin": {""}}, "margins",
+				func(t tenant.Tenant) bool { return slices.Equal(t.Margins, []string{"16=7"}) }, "Other target ages"},
 			{"/billing/alert", "/billing", url.Values{"alert_below": {"40"}}, "alert_below",
 				func(t tenant.Tenant) bool { return *t.AlertBelow == 40 }, `value="40"`},
 			{"/billing/alert", "/billing", url.Values{"alert_below": {""}}, "alert_below",
@@ -185,6 +191,15 @@ func TestFormsAnswerByField(t *testing.T) {
 		{"/settings/branding", "privacy_url", "javascript:alert(1)", "has to begin with https://"},
 		{"/settings/languages", "default", "de", "Default: has to be one of the offered"},
 		{"/settings/languages", "languages", "xx", "the page does not have one of them"},
+		{"/settings/margins", "target", "12", "from 13 to 60"},
+		{"/settings/margins", "target", "61", "from 13 to 60"},
+		{"/settings/margins", "target", "", "is needed"},
+		{"/settings/margins", "margin", "6.9", "Margin in years: The margin must be at least 7 years"},
+		{"/settings/margins", "margin", "51", "from 0 to 50"},
+		{"/settings/margins", "margin", "NaN", "from 0 to 50"},
+		{"/settings/margins", "margin", "-1", "from 0 to 50"},
+		{"/settings/margins", "margin", "<b>", "from 0 to 50"},
+		{"/settings/margins", "margin", "9999999", "6 characters at most"},
 		{"/settings/document-check", "ways", "fax", "is not one of the choices"},
 		{"/settings/document-check", "ways", "", "is needed"},
 		{"/billing/alert", "alert_below", "-1", "a whole number from 0"},
@@ -192,7 +207,7 @@ func TestFormsAnswerByField(t *testing.T) {
 		{"/billing/alert", "alert_below", "99999999999999999999", "10 characters at most"},
 		{"/billing/alert", "alert_below", "many", "a whole number from 0"},
 	} {
-		form := url.Values{"languages": {"fr"}, "nonce": {strings.Repeat("n", 43)}}
+		form := url.Values{"languages": {"fr"}, "target": {"18"}, "nonce": {strings.Repeat("n", 43)}}
 		if tt.field == "languages" {
 			form.Set("default", tt.value)
 		}

@@ -110,6 +110,9 @@ func (c Changes) Apply(t Tenant) Tenant {
 	for _, s := range settings {
 		s.apply(&t, c)
 	}
+	if c.Margin != nil {
+		t.Margins = c.Margin.in(t.Margins)
+	}
 	return t
 }
 

@@ -6,16 +6,17 @@ import (
 )
 
 // TestEverySettingIsListed: what Changes can set is in settings, and so is
-// compared, applied and checked. The brand is another row.
+// compared, applied and checked. The brand is another row, and Margin is a part of
+// Margins.
 func TestEverySettingIsListed(t *testing.T) {
 	limit := int64(7)
 	changes := Tenant{FreeChecks: &limit, TestCap: &limit, AlertBelow: &limit}.all()
 	for field, value := range reflect.ValueOf(changes).Fields() {
-		if value.IsNil() != (field.Name == "Brand") {
+		if value.IsNil() != (field.Name == "Brand" || field.Name == "Margin") {
 			t.Errorf("settings lists %s: %t", field.Name, !value.IsNil())
 		}
 	}
-	if n := reflect.TypeFor[Changes]().NumField() - 1; len(settings) != n {
+	if n := reflect.TypeFor[Changes]().NumField() - 2; len(settings) != n {
 		t.Errorf("%d settings are listed, Changes has %d", len(settings), n)
 	}
 }

@@ -71,3 +71,22 @@ func checkMargins(given []string, least float64) ([]string, error) {
 	slices.SortFunc(margins, func(a, b string) int { return cmp.Compare(a[:2], b[:2]) })
 	return margins, nil
 }
+
+// TargetMargin changes a tenant's margin for one target age and leaves the others.
+type TargetMargin struct {
+	Target int
+	Years  string // as ParseMargin reads them; empty for the gateway's margin
+}
+
+// prefix begins the target age's entry of Tenant.Margins.
+func (m TargetMargin) prefix() string { return strconv.Itoa(m.Target) + "=" }
+
+// in returns margins with the change.
+func (m TargetMargin) in(margins []string) []string {
+	next := slices.DeleteFunc(slices.Clone(margins), func(one string) bool { return strings.HasPrefix(one, m.prefix()) })
+	if m.Years != "" {
+		next = append(next, m.prefix()+m.Years)
+	}
+	slices.Sort(next)
+	return next
+}

@@ -83,6 +83,13 @@ func (s *Service) checked(ctx context.Context, id uuid.UUID, c Changes) (Changes
 		b.add("margins", err)
 		c.Margins = &margins
 	}
+	if c.Margin != nil {
+		margins, err := checkMargins(c.Margin.in(nil), s.Margin.Least)
+		b.add("margin", err)
+		if err == nil && len(margins) > 0 {
+			c.Margin = &TargetMargin{c.Margin.Target, strings.TrimPrefix(margins[0], c.Margin.prefix())}
+		}
+	}
 	if c.DocumentWays != nil {
 		ways, err := checkDocumentWays(*c.DocumentWays)
 		b.add("document_ways", err)

@@ -148,6 +148,7 @@ type Changes struct {
 	DocumentWays  *[]string // see Allows
 	WalletPID     *bool
 	Margins       *[]string // see Tenant.Margins
+	Margin        *TargetMargin
 	AgeVisibility *bool
 	FreeChecks    *int64 // DefaultLimit for the operator's default
 	TestCap       *int64 // DefaultLimit for the operator's default

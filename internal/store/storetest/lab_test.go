@@ -9,6 +9,7 @@ import (
 
 	"agegate/internal/backoffice/insight"
 	"agegate/internal/rules/session"
+	"agegate/internal/rules/tenant"
 )
 
 func TestLiveHoursAreAddedUpByTargetAge(t *testing.T) {
@@ -44,6 +45,34 @@ func TestLiveHoursAreAddedUpByTargetAge(t *testing.T) {
 			group(0, false, 18, session.StatusPassed, 12), group(0, false, 21, session.StatusPassed, 2)}
 		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("sums %+v, %v\nwant %+v", got, err, want)
+		}
+	})
+}
+
+func TestEstimatesAreCounted(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, s Store) {
+		owner, other := newTenant(t, s), newTenant(t, s)
+		add := func(of tenant.Tenant, target int, livemode bool, at time.Time, estimate *float64) {
+			row := sessionOf(t, of)
+			row.TargetAge, row.Livemode, row.CreatedAt, row.DetectedAge = target, livemode, at, estimate
+			row.ConsentedAt = &row.CreatedAt
+			inTx(t, s, func(tx session.Tx) error { return tx.InsertSessions(row) })
+		}
+		low, middle, high := 24.9, 25.0, 27.0
+		add(owner, 18, true, start.Add(time.Second), &low)
+		add(owner, 18, true, start.Add(2*time.Second), &middle)
+		add(owner, 18, true, start.Add(3*time.Second), &high)
+		add(owner, 18, true, start.Add(4*time.Second), nil)
+		add(owner, 18, false, start.Add(time.Second), &high)
+		add(owner, 16, true, start.Add(time.Second), &high)
+		add(owner, 18, true, start.Add(-time.Second), &high)
+		add(other, 18, true, start.Add(time.Second), &high)
+		for limit, want := range map[int]insight.Reach{100: {Of: 3, First: 2, Other: 1}, 3: {Of: 2, First: 2, Other: 1}} {
+			got, err := s.CountEstimates(t.Context(), owner.ID, start, 18, [2]float64{25, 27}, limit)
+			if err != nil || got != want {
+				t.Errorf("the newest %d: %+v, %v, want %+v", limit, got, err, want)
+			}
 		}
 	})
 }
