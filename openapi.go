@@ -9,7 +9,8 @@ import "embed"
 var OpenAPI []byte
 
 // Docs holds the documents for integrators, which internal/edge/reference publishes:
-// the guides in Markdown, the samples, the changelog and the Arazzo description.
+// the guides in Markdown with the files that they link to, the samples, the changelog
+// and the Arazzo description.
 //
 //go:embed docs/guides docs/samples docs/certify.md docs/compatibility.md docs/arazzo.yaml CHANGELOG.md
 var Docs embed.FS

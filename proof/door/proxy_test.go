@@ -45,7 +45,7 @@ var proxies = map[string]func(t *testing.T, dir string, change *strings.Replacer
 // example copies one of the guide's files with the test's names.
 func example(t *testing.T, name, dir string, change *strings.Replacer) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("../../sdk/door/examples", name))
+	text, err := os.ReadFile(filepath.Join("../../docs/guides/door", name))
 	if err != nil {
 		t.Fatal(err)
 	}

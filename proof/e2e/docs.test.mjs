@@ -10,7 +10,7 @@ import { after, before, test } from "./lib/row.mjs";
 import { fitsWidth, leads, part } from "./lib/walk.mjs";
 
 const pages = [
-  "/", "/docs", "/docs/integrate", "/docs/verify-token", "/docs/verify-webhook", "/docs/localhost", "/docs/test-outcomes", "/docs/certify", "/docs/staging", "/docs/go-live",
+  "/", "/docs", "/docs/integrate", "/docs/clients", "/docs/door", "/docs/verify-token", "/docs/verify-webhook", "/docs/localhost", "/docs/test-outcomes", "/docs/certify", "/docs/staging", "/docs/go-live",
   "/docs/errors", "/docs/compatibility", "/docs/changelog",
 ];
 const sizes = { 390: { width: 390, height: 844 }, 1440: { width: 1440, height: 900 } };

@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
+	"strings"
 	"sync"
 
 	"github.com/labstack/echo/v4"
@@ -35,6 +37,18 @@ func mountDocuments(e *echo.Echo, baseURL string) {
 		e.Match(reading, name+".json", onDemand("application/json", asJSON))
 	}
 	e.Match(reading, "/arazzo.yaml", onDemand("application/yaml; charset=utf-8", workflows))
+	for _, file := range attachments() {
+		e.Match(reading, Path+"/"+strings.TrimPrefix(file, guidesFolder), onDemand("text/plain; charset=utf-8",
+			func() ([]byte, error) { return agegate.Docs.ReadFile(file) }))
+	}
+}
+
+const guidesFolder = "docs/guides/"
+
+// attachments are the files in subfolders of the guides, which guides link to.
+func attachments() []string {
+	files, _ := fs.Glob(agegate.Docs, guidesFolder+"*/*") // fails for a bad pattern only
+	return files
 }
 
 // workflows returns the workflows. The contract is one folder up in the repository,

@@ -11,8 +11,8 @@ import (
 var target = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 
 // localLinks rewrites the links of a document from one file of the repository to
-// another, such as ../compatibility.md, as links between pages. It fails if a
-// link leads to no page.
+// another, such as ../compatibility.md or door/nginx.conf, as links to pages and
+// attachments. It fails if a link leads to neither.
 func localLinks(source string) (string, error) {
 	var wrong error
 	rewritten := target.ReplaceAllStringFunc(source, func(match string) string {
@@ -29,6 +29,11 @@ func localLinks(source string) (string, error) {
 				fragment = "#" + fragment
 			}
 			return "](" + Path + "/" + guide.name + ".md" + fragment + ")"
+		}
+		for _, attachment := range attachments() {
+			if path.Base(attachment) == path.Base(file) && !found {
+				return "](" + Path + "/" + strings.TrimPrefix(attachment, guidesFolder) + ")"
+			}
 		}
 		wrong = fmt.Errorf("the link to %s leads to no page", address)
 		return match

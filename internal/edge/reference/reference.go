@@ -33,6 +33,7 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src
 var guides = []struct{ name, file string }{
 	{"integrate", "docs/guides/integrate.md"},
 	{"clients", "docs/guides/clients.md"},
+	{"door", "docs/guides/door.md"},
 	{"verify-token", "docs/guides/verify-token.md"},
 	{"verify-webhook", "docs/guides/verify-webhook.md"},
 	{"localhost", "docs/guides/localhost.md"},

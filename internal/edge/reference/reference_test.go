@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"io/fs"
 	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -24,8 +26,8 @@ import (
 
 // pages are the pages of the reference.
 var pages = []string{
-	"/docs", "/docs/integrate", "/docs/clients", "/docs/verify-token", "/docs/verify-webhook", "/docs/localhost",
-	"/docs/test-outcomes", "/docs/certify", "/docs/staging", "/docs/go-live",
+	"/docs", "/docs/integrate", "/docs/clients", "/docs/door", "/docs/verify-token", "/docs/verify-webhook",
+	"/docs/localhost", "/docs/test-outcomes", "/docs/certify", "/docs/staging", "/docs/go-live",
 	"/docs/errors", "/docs/compatibility", "/docs/changelog",
 }
 
@@ -211,6 +213,35 @@ func TestColours(t *testing.T) {
 		code, err := agegate.Docs.ReadFile("docs/samples/createSession/request." + ending)
 		if err != nil || !texts[strings.TrimSuffix(string(code), "\n")] {
 			t.Errorf("the reference does not show request.%s as it is, %v", ending, err)
+		}
+	}
+}
+
+// TestEveryGuideIsAPage: each document for integrators is a page, and each file
+// beside them is linked to and served as it is.
+func TestEveryGuideIsAPage(t *testing.T) {
+	base := serve(t)
+	guides, err := fs.Glob(agegate.Docs, "docs/guides/*.md")
+	if err != nil || len(guides) == 0 {
+		t.Fatalf("%d guides, %v", len(guides), err)
+	}
+	all := ""
+	for _, guide := range guides {
+		path := "/docs/" + strings.TrimSuffix(filepath.Base(guide), ".md")
+		if !slices.Contains(pages, path) {
+			t.Errorf("the pages tested lack %s", path)
+		}
+		all += get(t, base+path)
+	}
+	files, err := fs.Glob(agegate.Docs, "docs/guides/*/*")
+	if err != nil || len(files) < 7 {
+		t.Fatalf("%d files beside the guides, %v", len(files), err)
+	}
+	for _, file := range files {
+		content, err := agegate.Docs.ReadFile(file)
+		path := strings.Replace(file, "docs/guides", "/docs", 1)
+		if err != nil || get(t, base+path) != string(content) || !strings.Contains(all, `href="`+path+`"`) {
+			t.Errorf("%s: %v; it is not served as it is, or no page links to it", file, err)
 		}
 	}
 }
