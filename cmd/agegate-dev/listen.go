@@ -22,11 +22,16 @@ import (
 
 const listenHelp = `Pass the events of your test sessions to a server on this machine, signed as the
 gateway delivers them, and print how it answers. Nothing has to reach this machine
-from outside: the gateway is asked for events, through the proxy of HTTPS_PROXY if
-there is one. No Webhook URL has to be registered.
+from outside: the gateway is asked for events, through the proxy of HTTPS_PROXY
+(HTTP_PROXY for an http address) if there is one. Your receiver is reached without
+it, unless --proxy says otherwise. No Webhook URL has to be registered.
 
-The test key is read from AGEGATE_API_KEY (svc_test_…). A live key is refused. Events
-made while the command runs are passed on; --replay passes one on again and ends.`
+The test key is read from AGEGATE_API_KEY (svc_test_…). A live key is refused.
+
+It begins with the events of the last minute, or with those after --since: what it
+passed on before, it may pass on again, as the gateway may. At Ctrl-C it finishes the
+event in hand and says how to go on. Each listener gets all events; with --share 1/2
+and --share 2/2, two listeners get half of the sessions each.`
 
 // Times of listening.
 const (
@@ -34,6 +39,8 @@ const (
 	listenTimeout  = 15 * time.Second // for an answer from the gateway or the receiver; the gateway's own webhook timeout
 	listenShortest = time.Second      // between tries while the gateway does not answer
 	listenLongest  = 15 * time.Second
+	listenSince    = time.Minute
+	listenNewest   = 50       // events in an answer
 	maxListenRead  = 64 << 10 // maximum bytes read of a receiver's answer
 )
 
@@ -44,10 +51,13 @@ type listener struct {
 	forward    string
 	asJSON     bool
 	out, notes io.Writer
+
+	share, shares int // the listener gets the sessions of one share
 }
 
 func (c *cli) listenCommand() *cobra.Command {
-	var gateway, forward, replay string
+	var gateway, forward, replay, since, share string
+	var proxy bool
 	l := &listener{}
 	cmd := &cobra.Command{
 		Use: "listen --gateway URL --forward URL", Short: "Pass test events to a server on this machine", Long: listenHelp,
@@ -56,23 +66,31 @@ func (c *cli) listenCommand() *cobra.Command {
 	cmd.Flags().StringVar(&gateway, "gateway", "", "address of the gateway's API")
 	cmd.Flags().StringVar(&forward, "forward", "", "your webhook receiver, such as http://localhost:3000/webhook")
 	cmd.Flags().StringVar(&replay, "replay", "", "pass the event of this ID on again, and end")
+	cmd.Flags().StringVar(&since, "since", listenSince.String(),
+		"begin with the events of this time, or after the event of this ID")
+	cmd.Flags().StringVar(&share, "share", "1/1",
+		"take one share of the sessions, such as 1/2, and leave the rest to other listeners")
+	cmd.Flags().BoolVar(&proxy, "proxy", false, "reach the receiver, too, through the proxy of HTTPS_PROXY or HTTP_PROXY")
 	cmd.Flags().BoolVar(&l.asJSON, "json", false, "print one JSON object a line")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		key, _ := c.env("AGEGATE_API_KEY")
 		l.out, l.notes = cmd.OutOrStdout(), cmd.ErrOrStderr()
-		if err := l.open(gateway, forward, key); err != nil {
+		if err := l.open(gateway, forward, key, proxy); err != nil {
+			return err
+		}
+		if err := l.take(share); err != nil {
 			return err
 		}
 		if replay != "" {
 			return l.replay(cmd.Context(), replay)
 		}
-		return l.listen(cmd.Context())
+		return l.listen(cmd.Context(), since)
 	}
 	return cmd
 }
 
 // open checks the command's arguments. Its errors do not repeat them.
-func (l *listener) open(gateway, forward, key string) error {
+func (l *listener) open(gateway, forward, key string, proxy bool) error {
 	for name, address := range map[string]string{"--gateway": gateway, "--forward": forward} {
 		u, err := url.Parse(address)
 		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
@@ -89,6 +107,9 @@ func (l *listener) open(gateway, forward, key string) error {
 	noRedirect := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	l.forward = forward
 	l.receiver = &http.Client{Timeout: listenTimeout, CheckRedirect: noRedirect}
+	if !proxy {
+		l.receiver.Transport = &http.Transport{DisableKeepAlives: true} // which a receiver may close at any time
+	}
 	var err error
 	l.gateway, err = client.NewClientWithResponses(strings.TrimRight(gateway, "/"),
 		client.WithHTTPClient(&http.Client{Timeout: listenTimeout, CheckRedirect: noRedirect}),
@@ -99,46 +120,79 @@ func (l *listener) open(gateway, forward, key string) error {
 	return err
 }
 
+// take sets the share of the sessions that the listener gets.
+func (l *listener) take(share string) error {
+	one, all, _ := strings.Cut(share, "/")
+	var err, other error
+	l.share, err = strconv.Atoi(one)
+	l.shares, other = strconv.Atoi(all)
+	if err != nil || other != nil || l.share < 1 || l.share > l.shares {
+		return errors.New("--share must be a share and their number, such as 1/2")
+	}
+	return nil
+}
+
+// mine reports whether an event is of the listener's share. Those of one session
+// are of the same share.
+func (l *listener) mine(e client.TestEvent) bool {
+	last := int(e.SessionID[len(e.SessionID)-1]) // is random
+	return last%l.shares == l.share-1
+}
+
 // refusedError is an answer of the gateway that would be the same on another try.
 type refusedError struct{ detail string }
 
 func (e refusedError) Error() string { return "the gateway refuses: " + e.detail }
 
-// events asks for events after the given ID. With an empty ID it does not wait.
+// events asks for events after the given ID.
 func (l *listener) events(ctx context.Context, after string, wait time.Duration) ([]client.TestEvent, error) {
-	params := &client.ListTestEventsParams{}
-	if after != "" {
-		params.After = &after
-	}
+	params := &client.ListTestEventsParams{After: &after}
 	if seconds := int(wait.Seconds()); seconds > 0 {
 		params.Wait = &seconds
 	}
-	answer, err := l.gateway.ListTestEventsWithResponse(ctx, params)
-	switch {
-	case err != nil:
-		return nil, errors.New("the gateway does not answer")
-	case answer.JSON200 != nil:
-		return answer.JSON200.Events, nil
-	case answer.JSON401 != nil:
-		return nil, refusedError{answer.JSON401.Detail}
-	case answer.JSON403 != nil:
-		return nil, refusedError{answer.JSON403.Detail}
-	case answer.StatusCode() == http.StatusNotFound:
-		return nil, refusedError{"it has no test events; is --gateway the address of its API, and is it new enough?"}
-	}
-	return nil, fmt.Errorf("the gateway answers %d", answer.StatusCode())
+	found, _, err := l.ask(ctx, params)
+	return found, err
 }
 
-// listen passes events on until ctx is done. If the gateway does not answer, it
-// tries again, at growing intervals.
-func (l *listener) listen(ctx context.Context) error {
-	newest, err := l.events(ctx, "", 0)
+// ask asks for events, and returns the gateway's time, too.
+func (l *listener) ask(
+	ctx context.Context, params *client.ListTestEventsParams,
+) ([]client.TestEvent, time.Time, error) {
+	answer, err := l.gateway.ListTestEventsWithResponse(ctx, params)
+	if err != nil {
+		return nil, time.Time{}, errors.New("the gateway does not answer")
+	}
+	if answer.JSON200 == nil {
+		return nil, time.Time{}, refusal(answer)
+	}
+	now, err := http.ParseTime(answer.HTTPResponse.Header.Get("Date"))
+	if err != nil {
+		now = time.Now()
+	}
+	return answer.JSON200.Events, now, nil
+}
+
+// refusal returns the error for an answer without events.
+func refusal(answer *client.ListTestEventsResponse) error {
+	switch {
+	case answer.JSON401 != nil:
+		return refusedError{answer.JSON401.Detail}
+	case answer.JSON403 != nil:
+		return refusedError{answer.JSON403.Detail}
+	case answer.StatusCode() == http.StatusNotFound:
+		return refusedError{"it has no test events; is --gateway the address of its API, and is it new enough?"}
+	case answer.JSON429 != nil:
+		return fmt.Errorf("the gateway lets no more listeners of this tenant wait (%s)", answer.JSON429.Detail)
+	}
+	return fmt.Errorf("the gateway answers %d", answer.StatusCode())
+}
+
+// listen passes events on until ctx is done, beginning with those since a time or
+// an event. If the gateway does not answer, it tries again, at growing intervals.
+func (l *listener) listen(ctx context.Context, since string) error {
+	after, err := l.begin(ctx, since)
 	if err != nil {
 		return err
-	}
-	after := webhook.BeforeAllEvents
-	if len(newest) > 0 {
-		after = newest[0].EventID
 	}
 	fmt.Fprintf(l.notes, "Waiting for events of test sessions. Ctrl-C ends it.\n")
 	pause := listenShortest
@@ -157,12 +211,52 @@ func (l *listener) listen(ctx context.Context) error {
 			continue
 		}
 		pause = listenShortest
-		for _, e := range found {
-			after = e.EventID
-			l.pass(ctx, e)
+		after = l.passAll(ctx, found, after)
+	}
+	fmt.Fprintf(l.notes, "Ended. To go on from here: --since %s\n", after)
+	return nil
+}
+
+// begin returns the event after which the listener begins. The time is that of the
+// gateway's clock.
+func (l *listener) begin(ctx context.Context, since string) (after string, err error) {
+	if strings.HasPrefix(since, "evt_") {
+		return since, nil
+	}
+	past, err := time.ParseDuration(since)
+	if err != nil || past < 0 {
+		return "", errors.New("--since must be a time, such as 10m, or the ID of an event")
+	}
+	newest, now, err := l.ask(ctx, &client.ListTestEventsParams{})
+	if err != nil {
+		return "", err
+	}
+	for _, e := range newest {
+		if e.CreatedAt.Before(now.Add(-past)) {
+			return e.EventID, nil
 		}
 	}
-	return nil
+	if len(newest) == listenNewest {
+		fmt.Fprintf(l.notes, "There are more events since then. It begins with the last %d.\n", listenNewest)
+		return justBefore(newest[len(newest)-1].EventID), nil
+	}
+	return webhook.BeforeAllEvents, nil
+}
+
+// passAll passes events on, in order, and returns the last one that was, or after.
+// Once ctx is done, it leaves the rest and says so.
+func (l *listener) passAll(ctx context.Context, found []client.TestEvent, after string) string {
+	for _, e := range found {
+		switch {
+		case ctx.Err() != nil:
+			fmt.Fprintf(l.notes, "%s was not passed on\n", e.EventID)
+			continue
+		case l.mine(e):
+			l.pass(context.WithoutCancel(ctx), e)
+		}
+		after = e.EventID
+	}
+	return after
 }
 
 // replay passes one event on. An answer that is not 2xx is an error.

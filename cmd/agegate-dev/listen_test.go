@@ -4,15 +4,19 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
+	"agegate/gen/client"
 	"agegate/internal/gatewaytest"
 	"agegate/internal/rules/credential"
 
+	"github.com/google/uuid"
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 )
 
@@ -31,7 +35,9 @@ func TestListen(t *testing.T) {
 	end := func(t *testing.T, key string) {
 		g.Force(t, gatewaytest.Browser(), g.Create(t, key, 18), "verified")
 	}
-	end(t, shop.Test.APIKey) // ended before listening began, so not passed on
+	g.Clock.Advance(-time.Hour)
+	end(t, shop.Test.APIKey) // before --since, so not passed on
+	g.Clock.Advance(time.Hour)
 	ctx, cancel := context.WithCancel(t.Context())
 	read, write := io.Pipe()
 	ended := make(chan error, 1)
@@ -99,5 +105,82 @@ func TestListen(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "cAnArY") {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// TestListenEndsAndGoesOn: at Ctrl-C it finishes the event in hand, says which are
+// left, and goes on with these. The receiver is reached without a proxy.
+func TestListenEndsAndGoesOn(t *testing.T) {
+	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
+	key := g.Shop(t, "", nil).Test.APIKey
+	for range 2 {
+		g.Force(t, gatewaytest.Browser(), g.Create(t, key, 18), "verified")
+	}
+	ctx, interrupt := context.WithCancel(t.Context())
+	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		interrupt()
+		time.Sleep(100 * time.Millisecond) // it is interrupted by now
+		w.WriteHeader(http.StatusNoContent)
+	}))
+	t.Cleanup(receiver.Close)
+	listen := func(since string) (printed []string, notes string) {
+		t.Helper()
+		var out, more strings.Builder
+		l := &listener{out: &out, notes: &more, share: 1, shares: 1}
+		if err := l.open(g.URL, receiver.URL, key, false); err != nil {
+			t.Fatal(err)
+		}
+		if sent, ok := l.receiver.Transport.(*http.Transport); !ok || sent.Proxy != nil {
+			t.Error("a proxy stands before the receiver")
+		}
+		if err := l.listen(ctx, since); err != nil {
+			t.Fatal(err)
+		}
+		return strings.Split(strings.TrimSpace(out.String()), "\n"), more.String()
+	}
+	printed, notes := listen("1m")
+	first, _, _ := strings.Cut(printed[0], " ")
+	_, left, _ := strings.Cut(notes, "\n")
+	left, _, missed := strings.Cut(left, " was not passed on\n")
+	if len(printed) != 1 || !strings.Contains(printed[0], "204 No Content") || !missed ||
+		!strings.HasSuffix(notes, "--since "+first+"\n") {
+		t.Errorf("interrupted: %q, %q", printed, notes)
+	}
+	ctx, interrupt = context.WithCancel(t.Context())
+	defer interrupt()
+	if printed, notes = listen(first); len(printed) != 1 || !strings.HasPrefix(printed[0], left+" ") {
+		t.Errorf("gone on: %q, %q", printed, notes)
+	}
+	l := &listener{notes: io.Discard}
+	for _, since := range []string{"cAnArY", "-1m", ""} {
+		if err := l.listen(t.Context(), since); err == nil || strings.Contains(err.Error(), "cAnArY") {
+			t.Errorf("--since %q: %v", since, err)
+		}
+	}
+}
+
+// TestListenersShare: each event is of one share, and those of one session are of
+// the same.
+func TestListenersShare(t *testing.T) {
+	l := &listener{}
+	for _, share := range []string{"", "1", "0/2", "3/2", "a/b", "1/0", "1/2/3"} {
+		if l.take(share) == nil {
+			t.Errorf("%q is taken", share)
+		}
+	}
+	count := map[int]int{}
+	for range 300 {
+		e := client.TestEvent{SessionID: uuid.New()}
+		for share := range 3 {
+			if err := l.take(fmt.Sprintf("%d/3", share+1)); err != nil {
+				t.Fatal(err)
+			}
+			if l.mine(e) {
+				count[share]++
+			}
+		}
+	}
+	if count[0]+count[1]+count[2] != 300 || min(count[0], count[1], count[2]) < 50 {
+		t.Errorf("the shares have %v events", count)
 	}
 }
