@@ -41,6 +41,8 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
 )
 
 // App is a gateway process. It has only the parts of its role.
@@ -59,6 +61,8 @@ type App struct {
 	lameDuck  time.Duration // how long the process serves on when it is to end
 	ending    atomic.Bool   // not ready, because the process is to end
 	metrics   *metrics.Metrics
+	traces    *sdktrace.TracerProvider // nil where no traces are sent
+	tracer    trace.Tracer             // of traces, or nil
 	routes    []*echo.Route
 	servers   []server // the first is the gateway's own
 
@@ -109,6 +113,9 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, now func() ti
 			err = errors.Join(err, a.Close())
 		}
 	}()
+	if err := a.openTraces(ctx, cfg.Traces); err != nil {
+		return nil, err
+	}
 	if err := a.openStore(ctx, cfg); err != nil {
 		return nil, err
 	}
@@ -244,7 +251,7 @@ func (a *App) buildParts(cfg config.Config, sealer *credential.Sealer) (_ *echo.
 	}
 	a.buildSessions(cfg, sealer, wake)
 	edge := httpd.Config{Logger: a.log, Checks: a.checks(cfg), Pages: a.showError, Observe: a.metrics.Request,
-		Proxies: cfg.TrustedProxies}
+		Proxies: cfg.TrustedProxies, Tracer: a.tracer}
 	if cfg.ServesPages() {
 		if err := a.buildPages(cfg, sealer, eyes); err != nil {
 			return nil, err

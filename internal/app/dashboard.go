@@ -55,8 +55,8 @@ func (a *App) servesDashboard(cfg config.Config) bool {
 func (a *App) dashboardHandler(cfg config.Config) *echo.Echo {
 	return httpd.NewPages(httpd.Config{
 		Logger: a.log, Checks: a.checks(cfg), Pages: a.api.dashboard.Error, Observe: a.metrics.Request,
-		Proxies: cfg.TrustedProxies,
-		Mounts:  []func(*echo.Echo){a.api.dashboard.Register},
+		Proxies: cfg.TrustedProxies, Tracer: a.tracer,
+		Mounts: []func(*echo.Echo){a.api.dashboard.Register},
 	})
 }
 

@@ -31,7 +31,7 @@ var house = []room{
 	{"check", [][]string{{"document"}, {"age"}, {"liveness", "photographic"}, {"vision"}, {"inference"}}},
 	{"rules", [][]string{
 		{"session"}, {"billing", "tenant", "webhook"}, {"audit", "brand", "credential"},
-		{"gather", "turn"}, {"routine"}, {"fault", "strictjson", "trail"},
+		{"gather", "turn"}, {"routine", "trail"}, {"fault", "strictjson"},
 	}},
 	{"agegate", nil}, {"gen", nil}, {"templates", nil}, // agegate is the root, which embeds openapi.yaml
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"agegate/internal/rules/routine"
+	"agegate/internal/rules/trail"
 )
 
 // shutdownTime is how long running requests may take after a shutdown has
@@ -33,6 +34,7 @@ func (a *App) Run(ctx context.Context) error {
 	}
 	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
+	work = trail.Traced(work, a.tracer)
 	var workers routine.Group
 	if a.api != nil {
 		workers.Keep(work, "webhook deliveries", a.api.dispatcher.Run)
@@ -65,6 +67,11 @@ func (a *App) Run(ctx context.Context) error {
 	err = errors.Join(err, workers.Wait(), finish(ctx, a.Drift.Flush))
 	if a.api != nil {
 		err = errors.Join(err, finish(ctx, a.WriteRefusals))
+	}
+	if a.traces != nil {
+		if lost := finish(ctx, a.traces.Shutdown); lost != nil {
+			a.log.Warn("the last traces were lost", "error", lost)
+		}
 	}
 	if gone := finish(ctx, a.leave); gone != nil {
 		a.log.Error("reporting the end of this replica failed", "error", gone)

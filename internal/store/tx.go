@@ -12,6 +12,8 @@ import (
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
+
+	"agegate/internal/rules/trail"
 )
 
 // attempts is how often an Update or View is tried before its error is
@@ -75,7 +77,9 @@ func (s *Store) View(ctx context.Context, fn func(tx *Tx) error) error {
 
 // retry calls try until it succeeds, returns an error that it does not want
 // retried, or attempts or time run out.
-func (s *Store) retry(parent context.Context, try func(ctx context.Context) (again bool, err error)) error {
+func (s *Store) retry(parent context.Context, try func(ctx context.Context) (again bool, err error)) (err error) {
+	parent, end := trail.Span(parent, "database")
+	defer func() { end(err) }()
 	ctx, cancel := context.WithTimeout(parent, s.timeout)
 	defer cancel()
 	for n := 1; ; n++ {

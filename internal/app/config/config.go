@@ -80,6 +80,7 @@ type Config struct {
 	MetricsListen          string        // empty: no metrics
 	LogLevel               slog.Level
 	LogFormat              string // LogText or LogJSON
+	Traces                 Traces
 	Version                string // of the binary; set by its command, not by a variable
 	PasswordMemory         uint32 // KiB to hash a password; set by tests, not by a variable; 0: the recommended
 }
@@ -109,6 +110,7 @@ func (c Config) Fingerprint() string {
 	c.LogFormat = ""
 	c.Role = ""
 	c.SMTP = nil
+	c.Traces = Traces{}
 	c.SSO.Secret = ""
 	c.TLS = TLS{ACME: c.TLS.ACME, Directory: c.TLS.Directory, Email: c.TLS.Email}
 	sum := sha256.Sum256(fmt.Appendf(nil, "%+v", c))
@@ -182,6 +184,7 @@ func Load(lookup Lookup, required ...string) (Config, error) {
 	if c.MigrationURL != "" && strings.HasPrefix(c.DatabaseURL, "sqlite:") {
 		errs = append(errs, fmt.Errorf("%s must not be set where %s is a SQLite file", MigrationURLName, DatabaseURLName))
 	}
+	errs = append(errs, c.setTraces(lookup)...)
 	errs = append(errs, c.checkLinks()...)
 	errs = append(errs, c.checkMail()...)
 	errs = append(errs, c.checkSSO()...)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/labstack/echo/v4"
+	"go.opentelemetry.io/otel/trace"
 
 	"agegate"
 	"agegate/internal/edge/contract"
@@ -46,8 +47,11 @@ type Config struct {
 	DashboardURL string
 	// Logger receives the access log and unexpected errors.
 	Logger *slog.Logger
-	// Proxies are the networks of trusted proxies, whose request IDs are kept.
+	// Proxies are the networks of trusted proxies, whose request IDs are kept and
+	// whose traces are continued.
 	Proxies []netip.Prefix
+	// Tracer makes a span for each request; nil makes none.
+	Tracer trace.Tracer
 	// Authenticate identifies the caller of an API request and puts it into the
 	// request's context, or returns the fault with which the request is
 	// refused.
@@ -108,8 +112,8 @@ func newEcho(cfg Config, routes routeNames) *echo.Echo {
 	// Echo's own logger would print errors, and these may quote input.
 	e.Logger.SetOutput(io.Discard)
 	e.HTTPErrorHandler = (&errorHandler{log: cfg.Logger, routes: routes, pages: cfg.Pages}).handle
-	e.Use(requestID(cfg.Proxies), accessLog(cfg.Logger, routes, cfg.Observe), recoverPanic, securityHeaders,
-		allowedMethods, drainBody, limitBody, deadline)
+	e.Use(requestID(cfg.Proxies), traced(cfg.Tracer, cfg.Proxies, routes), accessLog(cfg.Logger, routes, cfg.Observe),
+		recoverPanic, securityHeaders, allowedMethods, drainBody, limitBody, deadline)
 	return e
 }
 

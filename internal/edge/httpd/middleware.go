@@ -82,7 +82,7 @@ func accessLog(
 				observe(method, route, status, took)
 			}
 			level := slog.LevelInfo
-			if status == http.StatusOK && (route == "/healthz" || route == "/readyz") {
+			if status == http.StatusOK && isProbe(route) {
 				level = slog.LevelDebug
 			}
 			log.LogAttrs(c.Request().Context(), level, "request",

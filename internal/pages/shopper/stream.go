@@ -16,6 +16,7 @@ import (
 	"agegate/internal/rules/fault"
 	"agegate/internal/rules/routine"
 	"agegate/internal/rules/session"
+	"agegate/internal/rules/trail"
 
 	"github.com/coder/websocket"
 	"github.com/labstack/echo/v4"
@@ -113,7 +114,9 @@ func (p *Pages) capture(c echo.Context, v visit) error {
 	}
 	defer lane.leave()
 	stream.check = check
-	code, reason := stream.run(ctx)
+	checked, end := trail.Span(ctx, "camera check")
+	code, reason := stream.run(checked)
+	end(nil, slog.String("close_code", code.String()))
 	returned := stream.exam != nil && stream.exam.finish(context.WithoutCancel(ctx), code)
 	if code == websocket.StatusNormalClosure || returned {
 		lane.lose(check, code, reason)

@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"agegate/internal/rules/routine"
+	"agegate/internal/rules/trail"
 )
 
 // claimBatch is the number of tenants, by lane, for which one transaction
@@ -200,6 +201,10 @@ func (d *Dispatcher) post(ctx context.Context, delivery Delivery, header http.He
 
 // deliver makes one attempt and records its result.
 func (d *Dispatcher) deliver(ctx context.Context, delivery Delivery, held *slot) {
+	ctx, end := trail.Job(ctx, "webhook attempt", slog.String("event", delivery.ID),
+		slog.String("tenant_id", delivery.TenantID.String()))
+	var class Class
+	defer func() { end(nil, slog.String("class", string(class))) }()
 	log := d.cfg.Logger.With("event", delivery.ID, "tenant_id", delivery.TenantID, "attempt", delivery.Lease.Number)
 	header, err := d.sign(ctx, delivery)
 	if err != nil {
@@ -208,6 +213,7 @@ func (d *Dispatcher) deliver(ctx context.Context, delivery Delivery, held *slot)
 		return
 	}
 	answer := d.post(ctx, delivery, header, held)
+	class = answer.Class
 	if ctx.Err() != nil && answer.StatusCode == 0 {
 		d.release(log, delivery.Lease, 0) // the shutdown aborted it, not the receiver
 		return

@@ -1,0 +1,67 @@
+package trail
+
+import (
+	"context"
+	"log/slog"
+
+	"agegate/internal/rules/fault"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/trace"
+)
+
+type tracerKey struct{}
+
+// Traced returns a context in which Span makes spans. A nil tracer changes nothing.
+func Traced(ctx context.Context, tracer trace.Tracer) context.Context {
+	if tracer == nil {
+		return ctx
+	}
+	return context.WithValue(ctx, tracerKey{}, tracer)
+}
+
+// End ends a span, with the error of its part of the work and what is known then.
+type End func(error, ...slog.Attr)
+
+// Span begins a span for a part of the work, below the span of ctx: without one it does
+// nothing. Attributes hold nothing personal. The caller must call end.
+func Span(ctx context.Context, name string, attrs ...slog.Attr) (_ context.Context, end End) {
+	if !trace.SpanContextFromContext(ctx).IsValid() {
+		return ctx, func(error, ...slog.Attr) {}
+	}
+	return Job(ctx, name, attrs...)
+}
+
+// Job is Span for work that no request asks for: it may begin a trace.
+func Job(ctx context.Context, name string, attrs ...slog.Attr) (_ context.Context, end End) {
+	tracer, ok := ctx.Value(tracerKey{}).(trace.Tracer)
+	if !ok {
+		return ctx, func(error, ...slog.Attr) {}
+	}
+	ctx, span := tracer.Start(ctx, name, trace.WithAttributes(attributes(attrs)...))
+	return ctx, func(err error, attrs ...slog.Attr) {
+		span.SetAttributes(attributes(attrs)...)
+		if code := fault.CodeOf(err); err != nil && (code == "" || code == fault.Unavailable) {
+			span.SetStatus(codes.Error, string(code))
+		}
+		span.End()
+	}
+}
+
+// Describe adds what is known of the request to its span.
+func Describe(ctx context.Context, span trace.Span) {
+	if t, ok := ctx.Value(key{}).(*trail); ok {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		span.SetAttributes(attributes(t.attrs)...)
+	}
+}
+
+func attributes(attrs []slog.Attr) []attribute.KeyValue {
+	list := make([]attribute.KeyValue, len(attrs))
+	for i, a := range attrs {
+		list[i] = attribute.String("agegate."+a.Key, a.Value.String())
+	}
+	return list
+}
