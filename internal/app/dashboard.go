@@ -9,6 +9,7 @@ import (
 	"agegate/internal/check/age/curve"
 	"agegate/internal/edge/httpd"
 	"agegate/internal/pages/dashboard"
+	"agegate/internal/pages/shopper"
 	"agegate/internal/rules/credential"
 	"agegate/internal/rules/session"
 	"agegate/internal/rules/webhook"
@@ -28,7 +29,12 @@ func (a *App) buildDashboard(cfg config.Config, sealer *credential.Sealer) (err 
 	if err != nil {
 		return err
 	}
+	preview, err := a.previewPages(cfg)
+	if err != nil {
+		return err
+	}
 	a.api.dashboard, err = dashboard.New(dashboard.Config{
+		Preview:  preview.Preview,
 		Accounts: a.Accounts, Tenants: a.Tenants, Sessions: a.Sessions, Insight: a.Insight,
 		Webhooks: webhook.NewOperations(a.Store, a.now, a.api.dispatcher.Wake),
 		Proxies:  cfg.TrustedProxies,
@@ -39,6 +45,17 @@ func (a *App) buildDashboard(cfg config.Config, sealer *credential.Sealer) (err 
 		Billing: a.Store, Audit: a.Store, Lab: a.lab, Evidence: evidence, Drift: a.Drift,
 	})
 	return err
+}
+
+// previewPages returns the hosted pages for previews. A process of the API alone
+// serves no hosted page, and makes one only for these.
+func (a *App) previewPages(cfg config.Config) (*shopper.Pages, error) {
+	if a.pages != nil {
+		return a.pages.shopper, nil
+	}
+	return shopper.New(shopper.Config{
+		VerifyURL: cfg.VerifyURL, Operator: shopper.Operator{Name: cfg.OperatorName, Links: cfg.OperatorLinks},
+	})
 }
 
 // servesDashboard reports whether the dashboard is on and its address is allowed

@@ -141,8 +141,13 @@ async function settled() {
 test("branding shows on the hosted page", async () => {
   await ada.goto(`${base}/settings/branding`);
   await fill({ brand_name: "Vin & Øl", brand_colour: "#ffd400" });
-  await leads(ada, part(ada, "preview"));
-  await says("adjusted to be readable");
+  await ada.setInputFiles("[name=brand_logo]", { name: "logo.png", mimeType: "image/png", buffer: logo });
+  for (const scheme of ["light", "dark"]) { // by the page's script, and by the button
+    const phone = ada.frameLocator(`[name=preview-${scheme}]`);
+    await phone.getByAltText("Vin & Øl").waitFor();
+    await part(ada, `preview-${scheme}`).click();
+    await phone.getByText("Vin & Øl", { exact: false }).first().waitFor();
+  }
   await look("branding-preview");
   await ada.setInputFiles("[name=brand_logo]", { name: "logo.svg", mimeType: "image/svg+xml", buffer: Buffer.from("<svg xmlns='http://www.w3.org/2000/svg'><script>alert(1)</script></svg>") });
   await leads(ada, part(ada, "save"));
@@ -150,8 +155,9 @@ test("branding shows on the hosted page", async () => {
   await says("is not a PNG, JPEG or WebP picture");
   await look("branding-failing");
   await ada.setInputFiles("[name=brand_logo]", { name: "logo.png", mimeType: "image/png", buffer: logo });
+  await part(ada, "preview-light").click(); // the file stays chosen
   await leads(ada, part(ada, "save"));
-  await says("The branding is saved.");
+  await says("The branding is saved.", "adjusted to be readable");
   await look("branding");
   const shopper = await visitor(browser);
   await shopper.goto((await gateway.session(tenant)).url);

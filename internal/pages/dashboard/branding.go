@@ -18,8 +18,18 @@ import (
 // its field.
 const maxBranding = 16 << 20
 
-// previewPath is where the style sheets and logos of previews are.
-const previewPath = "/dashboard/preview/:file"
+const (
+	// logoPath is where the dashboard shows logos.
+	logoPath = "/dashboard/logo/:file"
+	// previewPath shows the hosted page as it is now, in one scheme.
+	previewPath = brandingPath + "/preview/:scheme"
+)
+
+// The schemes of a preview.
+const (
+	previewLight = "light"
+	previewDark  = "dark"
+)
 
 var brandingForm = &desk.Form{
 	Name: "branding", Again: true, // a preview may be requested twice
@@ -44,11 +54,12 @@ var brandingForm = &desk.Form{
 func (p *Pages) branding() desk.Feature {
 	f := desk.Feature{
 		Routes: []desk.Route{
-			{Method: http.MethodGet, Path: previewPath, MinRole: desk.User, Handle: p.showPreviewFile},
+			{Method: http.MethodGet, Path: logoPath, MinRole: desk.User, Handle: p.showLogo},
+			{Method: http.MethodGet, Path: previewPath, MinRole: desk.Owner, Handle: p.showPreview},
 		},
 		Screens: []string{"branding"},
 		Keys:    []string{"branding.light", "branding.dark"},
-		Funcs:   template.FuncMap{"preview": newPreview},
+		Funcs:   template.FuncMap{"schemes": func() []string { return []string{previewLight, previewDark} }},
 	}
 	f.Fill(desk.Route{Path: brandingPath, MinRole: desk.Owner, MaxForm: maxBranding}, brandingForm, p.saveBranding)
 	return f
@@ -60,7 +71,6 @@ type brandView struct {
 	Own     bool   // the name comes from the brand and not from the tenant
 	Colour  string // with its number sign, or empty
 	Logo    string // address, or empty
-	CSS     string // address of the preview's style sheet
 	Schemes []schemeView
 }
 
@@ -75,13 +85,13 @@ type schemeView struct {
 }
 
 func brandViewOf(t tenant.Tenant, look brand.Brand) brandView {
-	v := brandView{Name: t.Name, CSS: "/dashboard/preview/" + look.Colour.PreviewName() + ".css"}
+	v := brandView{Name: t.Name}
 	if look.Name != "" {
 		v.Name, v.Own = look.Name, true
 	}
 	if look.LogoHash != "" {
 		// the path on the dashboard, because the hosted page may be at another address
-		v.Logo = "/dashboard/preview/" + look.LogoHash + ".png"
+		v.Logo = "/dashboard/logo/" + look.LogoHash + ".png"
 	}
 	if look.Colour == "" {
 		return v
@@ -102,25 +112,17 @@ func brandViewOf(t tenant.Tenant, look brand.Brand) brandView {
 	return v
 }
 
-// previewView is a sketch of the hosted page in one scheme.
-type previewView struct {
-	Scheme string // light or dark
-	Brand  brandView
-}
-
-// newPreview is the template function preview.
-func newPreview(scheme string, look brandView) previewView { return previewView{scheme, look} }
-
 type brandingView struct {
 	desk.Layout
 	Form    *desk.FormView
 	Stored  brandView // as it is now
-	Preview brandView // as it would be
+	Preview string    // address of the previews as it is now, without the scheme
 	Back    string
 }
 
-// saveBranding saves the brand. With the button "preview" it only shows the
-// result.
+// saveBranding saves the brand. A button "preview", whose value is a scheme and
+// whose answer is for a frame, only shows the hosted page with what is filled in: so
+// the form stays as it is, with the file that was chosen.
 func (p *Pages) saveBranding(r *desk.Request) (*desk.Question, error) {
 	look, err := p.cfg.Tenants.Brand(r.Ctx(), r.Access.TenantID())
 	links, colour := r.Tenant.Links, ""
@@ -128,12 +130,12 @@ func (p *Pages) saveBranding(r *desk.Request) (*desk.Question, error) {
 		colour = "#" + string(look.Colour)
 	}
 	show := func(status int, f *desk.FormView) error {
-		preview := look
-		if r.Route.Method == http.MethodPost {
-			preview = previewOf(f, look)
+		if r.Route.Method == http.MethodPost && r.Request().PostForm.Has("preview") {
+			return p.previewForm(r, f, look)
 		}
 		return r.Show(status, "branding", &brandingView{
-			Form: f, Stored: brandViewOf(r.Tenant, look), Preview: brandViewOf(r.Tenant, preview), Back: r.To(settingsPath),
+			Form: f, Stored: brandViewOf(r.Tenant, look), Back: r.To(settingsPath),
+			Preview: strings.TrimSuffix(r.Href(previewPath), ":scheme"),
 		})
 	}
 	q := p.change(r, &desk.Question{
@@ -175,31 +177,63 @@ func brandingChanges(f *desk.FormView) tenant.Changes {
 	return c
 }
 
-// previewOf returns the brand in the form, with the stored logo.
-func previewOf(f *desk.FormView, stored brand.Brand) brand.Brand {
-	look := brand.Brand{Name: f.Value("brand_name"), LogoHash: stored.LogoHash}
-	if f.Checked("remove_logo") {
-		look.LogoHash = ""
-	}
-	if colour, err := brand.ParseColour(f.Value("brand_colour")); err == nil {
+// previewForm shows the hosted page with what is filled in. What cannot be read is
+// left as it is stored; Save says what is wrong with it.
+func (p *Pages) previewForm(r *desk.Request, f *desk.FormView, stored brand.Brand) error {
+	look, of := stored, r.Tenant
+	look.Name = f.Value("brand_name")
+	if colour, err := brand.ParseColour(f.Value("brand_colour")); err == nil || f.Value("brand_colour") == "" {
 		look.Colour = colour
 	}
-	return look
-}
-
-// showPreviewFile answers with the colours of a preview or with a logo.
-func (p *Pages) showPreviewFile(r *desk.Request) error {
-	if hash, isLogo := strings.CutSuffix(r.Param("file"), ".png"); isLogo {
-		logo, err := p.cfg.Tenants.Logo(r.Ctx(), hash)
-		if err != nil {
+	of.Links.PrivacyURL, of.Links.HelpURL = f.Value("privacy_url"), f.Value("help_url")
+	of.Links.TermsURL = f.Value("terms_url")
+	logo, err := brand.Logo(f.Upload)
+	switch {
+	case err == nil:
+	case f.Checked("remove_logo"):
+		logo = nil
+	default:
+		if logo, err = p.storedLogo(r, stored); err != nil {
 			return err
 		}
-		return r.Blob(http.StatusOK, "image/png", logo)
 	}
-	name, isCSS := strings.CutSuffix(r.Param("file"), ".css")
-	css, ok := brand.PreviewCSS(name)
-	if !ok || !isCSS {
+	return p.cfg.Preview(r, of, look, logo, r.Request().PostForm.Get("preview") == previewDark)
+}
+
+// showPreview shows the hosted page as it is now.
+func (p *Pages) showPreview(r *desk.Request) error {
+	scheme := r.Param("scheme")
+	if scheme != previewLight && scheme != previewDark {
 		return echo.ErrNotFound
 	}
-	return r.Blob(http.StatusOK, "text/css; charset=utf-8", []byte(css))
+	look, err := p.cfg.Tenants.Brand(r.Ctx(), r.Access.TenantID())
+	if err != nil {
+		return err
+	}
+	logo, err := p.storedLogo(r, look)
+	if err != nil {
+		return err
+	}
+	return p.cfg.Preview(r, r.Tenant, look, logo, scheme == previewDark)
+}
+
+// storedLogo returns the logo of a brand, or nil.
+func (p *Pages) storedLogo(r *desk.Request, look brand.Brand) ([]byte, error) {
+	if look.LogoHash == "" {
+		return nil, nil
+	}
+	return p.cfg.Tenants.Logo(r.Ctx(), look.LogoHash)
+}
+
+// showLogo answers with a logo.
+func (p *Pages) showLogo(r *desk.Request) error {
+	hash, isLogo := strings.CutSuffix(r.Param("file"), ".png")
+	if !isLogo {
+		return echo.ErrNotFound
+	}
+	logo, err := p.cfg.Tenants.Logo(r.Ctx(), hash)
+	if err != nil {
+		return err
+	}
+	return r.Blob(http.StatusOK, "image/png", logo)
 }

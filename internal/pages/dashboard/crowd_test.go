@@ -310,7 +310,7 @@ func (c *crowd) pages(t *testing.T) (pages []crowdPage) {
 			}
 		}
 		p.path = strings.NewReplacer(":tenant", c.shop.Tenant.ID.String(), ":mode", "test", ":file",
-			"0a7d33.css").Replace(p.path)
+			"0a7d33.png", ":scheme", "dark").Replace(p.path)
 		if strings.Contains(p.path, ":") {
 			t.Errorf("the crowd has nothing for %s", row.Path)
 			continue

@@ -14,9 +14,12 @@ import (
 	"agegate/internal/pages/dashboard/desk"
 	"agegate/internal/rules/audit"
 	"agegate/internal/rules/billing"
+	"agegate/internal/rules/brand"
 	"agegate/internal/rules/session"
 	"agegate/internal/rules/tenant"
 	"agegate/internal/rules/webhook"
+
+	"github.com/labstack/echo/v4"
 )
 
 // Config holds the dependencies and settings of the pages.
@@ -36,6 +39,7 @@ type Config struct {
 	Lab      Lab
 	Evidence *evidence.Service
 	Drift    *drift.Service
+	Preview  Preview
 	APIURL   string // public base of the API, without a trailing slash
 	// URL is the public base of the pages, without a trailing slash. Its scheme
 	// decides whether cookies are Secure.
@@ -46,6 +50,10 @@ type Config struct {
 	Now     func() time.Time
 	Logger  *slog.Logger // nil discards
 }
+
+// Preview writes the hosted page of a tenant with a brand and its logo, a PNG or nil,
+// for a frame; see shopper.Pages.Preview.
+type Preview func(c echo.Context, of tenant.Tenant, with brand.Brand, logo []byte, dark bool) error
 
 // Pages are the handlers of the dashboard. The desk serves them.
 type Pages struct {

@@ -311,7 +311,7 @@ func TestHeaders(t *testing.T) {
 		for name, want := range map[string]string{
 			"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src " +
 				"'self'; " +
-				"form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'",
+				"frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'",
 			"Permissions-Policy": "camera=(), microphone=(), geolocation=(), display-capture=()",
 			"Cache-Control":      "no-store", "X-Frame-Options": "DENY", "X-Content-Type-Options": "nosniff",
 			"Referrer-Policy": "same-origin",

@@ -317,21 +317,25 @@ func TestBranding(t *testing.T) {
 		polyglot := append(picture(t), "<script>alert(1)</script>"...)
 		form := url.Values{"brand_name": {xss}, "brand_colour": {"#FFD400"}, "privacy_url": {"https://shop.example/privacy"}}
 
-		preview := url.Values{"preview": {"1"}, "brand_name": {"Vin & Øl"}, "brand_colour": {"#ffd400"}}
-		res, body := o.owner.Upload(t, path, preview, "brand_logo", nil)
+		// A preview is the hosted page with what the form says. It saves nothing.
+		preview := url.Values{"preview": {"dark"}, "brand_name": {"Vin & Øl"}, "brand_colour": {"#ffd400"}}
+		res, body := o.owner.Upload(t, path, preview, "brand_logo", picture(t))
 		want(t, "preview", res, 200, "")
-		if look, _ := o.App.Tenants.Brand(t.Context(), o.shop.Tenant.ID); look != (brand.Brand{}) ||
-			!strings.Contains(body, "/dashboard/preview/ffd400.css") ||
-			!strings.Contains(body, "Vin &amp; Øl") || !strings.Contains(body, "adjusted to be readable") {
-			t.Errorf("the preview shows something else, or saved %+v", look)
+		look, _ := o.App.Tenants.Brand(t.Context(), o.shop.Tenant.ID)
+		for _, has := range []string{"Vin &amp; Øl", `data-testid="screen-intro"`, "data:image/png;base64,",
+			"--accent:#" + string(brand.Colour("ffd400").Dark().Accent), `content="dark"`, "color-scheme: dark"} {
+			if !strings.Contains(body, has) || look != (brand.Brand{}) {
+				t.Errorf("the preview lacks %s, or saved %+v", has, look)
+			}
 		}
-		res, css := o.owner.Get(t, "/dashboard/preview/ffd400.css")
-		if want(t, "style sheet", res, 200, ""); res.Header.Get("Content-Type") != "text/css; charset=utf-8" ||
-			!strings.Contains(css, ".preview-dark{") {
-			t.Errorf("the preview's style sheet is %s", css)
+		if policy := res.Header.Get("Content-Security-Policy"); strings.Contains(body, "<link") ||
+			strings.Contains(body, "<noscript") || !strings.Contains(policy, "frame-ancestors 'self'; sandbox") {
+			t.Errorf("the preview loads something, or its policy is %s", policy)
 		}
-		res, _ = o.owner.Get(t, "/dashboard/preview/%22%3E.css")
-		want(t, "no colour", res, 404, "")
+		for scheme, status := range map[string]int{"light": 200, "dark": 200, "grey": 404} {
+			res, _ := o.owner.Get(t, path+"/preview/"+scheme)
+			want(t, scheme, res, status, "")
+		}
 
 		res, _ = o.owner.Upload(t, path, form, "brand_logo", polyglot)
 		want(t, "save", res, 303, path)
@@ -339,16 +343,16 @@ func TestBranding(t *testing.T) {
 		if err != nil || look.Name != xss || look.Colour != "ffd400" || look.LogoHash == "" {
 			t.Fatalf("saved %+v, %v", look, err)
 		}
-		for _, at := range []string{"/brand/", "/dashboard/preview/"} {
+		for _, at := range []string{"/brand/", "/dashboard/logo/"} {
 			res, logo := o.owner.Get(t, at+look.LogoHash+".png")
 			if res.StatusCode != 200 || res.Header.Get("Content-Type") != "image/png" || strings.Contains(logo, "script") {
 				t.Errorf("%s: the logo is not only a picture", at)
 			}
 		}
-		if _, body := o.owner.Get(t, path); !strings.Contains(body, `src="/dashboard/preview/`+look.LogoHash+`.png"`) {
+		if _, body := o.owner.Get(t, path); !strings.Contains(body, `src="/dashboard/logo/`+look.LogoHash+`.png"`) {
 			t.Error("the dashboard does not show the logo from its own address")
 		}
-		res, _ = o.owner.Get(t, "/dashboard/preview/"+strings.Repeat("0", 32)+".png")
+		res, _ = o.owner.Get(t, "/dashboard/logo/"+strings.Repeat("0", 32)+".png")
 		want(t, "no logo", res, 404, "")
 		for _, page := range []string{path, o.at("/settings"), o.at("/audit")} {
 			if _, body := o.owner.Get(t, page); strings.Contains(body, "<script>alert") ||

@@ -23,9 +23,9 @@ type layout struct {
 	Spoofable bool   // spoof is one of them
 	Step      int    // of Steps, from the introduction to the camera; 0 on other pages
 	Steps     int
-	Assisted  bool         // the shopper cannot move their head; filled in by render
-	Operator  string       // the operator's name; may be empty; filled in by render
-	Links     []footerLink // filled in by render
+	Assisted  bool         // the shopper cannot move their head; filled in by complete
+	Operator  string       // the operator's name; may be empty; filled in by complete
+	Links     []footerLink // filled in by complete
 }
 
 func (l *layout) base() *layout { return l }
@@ -88,9 +88,13 @@ func composedKeys() []string {
 
 // render writes a screen in the browser's language.
 func (p *Pages) render(c echo.Context, status int, screen string, v view) error {
-	l := v.base()
+	p.complete(c, v.base())
+	return p.pages.Render(c, status, screen, v)
+}
+
+// complete fills in the part of a layout that is the same on all pages.
+func (p *Pages) complete(c echo.Context, l *layout) {
 	l.Assisted, l.Operator = assisted(c), p.cfg.Operator.Name
 	l.Offered = l.languages
 	l.Links = footerLinks(l.links.Or(p.cfg.Operator.Links).Or(tenant.Links{PrivacyURL: privacyPath}))
-	return p.pages.Render(c, status, screen, v)
 }

@@ -34,19 +34,17 @@ type scheme struct {
 	grounds [][3]float64 // surface first
 	text    [3]float64
 	toward  float64 // the lightness towards which a colour is changed to gain contrast: 0 black, 1 white
-
-	muted, line Colour // of quiet texts and borders, for previews
 }
 
 // The values are those of tokens.css; a test compares them.
 var (
 	light = scheme{
 		grounds: [][3]float64{channelsOf("ffffff"), channelsOf("eef2f1"), channelsOf("f3f6f5")},
-		text:    channelsOf("16211f"), toward: 0, muted: "4b5a57", line: "cdd7d4",
+		text:    channelsOf("16211f"), toward: 0,
 	}
 	dark = scheme{
 		grounds: [][3]float64{channelsOf("182120"), channelsOf("0e1514"), channelsOf("1f2a28")},
-		text:    channelsOf("eaf1ef"), toward: 1, muted: "a9b8b5", line: "3a4846",
+		text:    channelsOf("eaf1ef"), toward: 1,
 	}
 )
 

@@ -1,5 +1,6 @@
 // What makes the pages handier where scripts run; everything works without.
 import { charts } from "./chart.js";
+import "./branding.js";
 import "./copy.js";
 import "./dialog.js";
 import "./form.js";

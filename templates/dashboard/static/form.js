@@ -5,7 +5,7 @@ document.querySelector("[data-testid=summary]")?.scrollIntoView({ block: "neares
 
 document.addEventListener("submit", (event) => {
   const form = event.target;
-  if (!(form instanceof HTMLFormElement) || form.method !== "post") return;
+  if (!(form instanceof HTMLFormElement) || form.method !== "post" || event.submitter?.hasAttribute("formtarget")) return;
   if (form.dataset.sent) return event.preventDefault();
   form.dataset.sent = "1";
   for (const button of form.querySelectorAll("button")) button.setAttribute("aria-disabled", "true");

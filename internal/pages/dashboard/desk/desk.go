@@ -57,10 +57,10 @@ type Desk struct {
 	downloads downloads
 }
 
-// policy allows only the pages' own files, and forbids scripts to create markup
+// policy allows only the pages' own files and frames, and forbids scripts to create markup
 // from text.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
-	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
+	"frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
 
 // New checks every template in every language. It fails on the first template
 // that is missing or uses a text that the catalogues do not have.

@@ -1,0 +1,60 @@
+package page
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"net/http"
+	"regexp"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+)
+
+// Framed says how a screen looks in a frame of another page.
+type Framed struct {
+	Dark   bool
+	Sheets []string          // names of the set's style sheets, in order
+	CSS    string            // follows them
+	Images map[string][]byte // PNGs by the addresses that the screen has for them
+}
+
+var (
+	linkElement     = regexp.MustCompile(`<link [^>]*>\s*`)
+	noscriptElement = regexp.MustCompile(`(?s)<noscript>.*?</noscript>`)
+	ofDark          = regexp.MustCompile(`\(prefers-color-scheme: ?dark\)`)
+)
+
+// RenderFramed writes a screen as a picture of itself, for a frame of a page of the
+// same origin: in one scheme of colours, with its style sheets and images inside,
+// and without scripts. Nothing in it works.
+func (s *Set) RenderFramed(c echo.Context, screen string, v View, f Framed) error {
+	page := emptyBuffer()
+	defer buffers.Put(page)
+	if err := s.execute(c, screen, layoutFile, v, page); err != nil {
+		return err
+	}
+	var css bytes.Buffer
+	for _, name := range f.Sheets {
+		css.Write(s.assets.files[name].body)
+	}
+	css.WriteString(f.CSS)
+	scheme, applies := "light", "not all"
+	if f.Dark {
+		scheme, applies = "dark", "all"
+	}
+	style := ofDark.ReplaceAllString(css.String(), applies)
+	style = strings.ReplaceAll(style, "color-scheme: light dark", "color-scheme: "+scheme)
+	html := noscriptElement.ReplaceAllString(linkElement.ReplaceAllString(page.String(), ""), "")
+	html = strings.Replace(html, `content="light dark"`, `content="`+scheme+`"`, 1)
+	html = strings.Replace(html, "</head>", "<style>"+style+"</style></head>", 1)
+	for address, png := range f.Images {
+		html = strings.ReplaceAll(html, address, "data:image/png;base64,"+base64.StdEncoding.EncodeToString(png))
+	}
+	sum := sha256.Sum256([]byte(style))
+	header := c.Response().Header()
+	header.Set("Content-Security-Policy", "default-src 'none'; style-src 'sha256-"+
+		base64.StdEncoding.EncodeToString(sum[:])+"'; img-src data:; base-uri 'none'; frame-ancestors 'self'; sandbox")
+	header.Set("X-Frame-Options", "SAMEORIGIN")
+	return c.HTMLBlob(http.StatusOK, []byte(html))
+}

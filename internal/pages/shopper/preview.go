@@ -1,0 +1,42 @@
+package shopper
+
+import (
+	"slices"
+
+	"agegate/internal/pages/page"
+	"agegate/internal/rules/brand"
+	"agegate/internal/rules/session"
+	"agegate/internal/rules/tenant"
+
+	"github.com/labstack/echo/v4"
+)
+
+// previewAge is the target age of a preview.
+const previewAge = 18
+
+// previewLogo is the logo's address in a preview, until the picture replaces it.
+const previewLogo = "/brand/preview.png"
+
+// Preview writes the introduction as a tenant's shoppers would see it with a brand,
+// for a frame of the dashboard. logo is the brand's PNG; nil: none.
+func (p *Pages) Preview(c echo.Context, of tenant.Tenant, with brand.Brand, logo []byte, dark bool) error {
+	v := visit{tenant: of, brand: with, sess: session.Session{CancelURL: of.CancelURL}}
+	v.brand.LogoHash = ""
+	view := &introView{
+		layout: layout{look: lookOf(v), Step: 1, Steps: stepsOf(v)}, exit: exitOf(v), TargetAge: previewAge,
+		Consents: of.AgeVisibility && !of.DocumentOnly, DocumentOnly: of.DocumentOnly,
+	}
+	if of.OffersDocument() {
+		ways := []session.Way{session.WayWallet, session.WayPhoto}
+		view.Prefer = preferOf(slices.DeleteFunc(ways, func(w session.Way) bool { return !of.Allows(string(w)) }))
+	}
+	framed := page.Framed{Dark: dark, Sheets: []string{"tokens.css", "page.css"}}
+	if with.Colour != "" {
+		framed.CSS = with.Colour.CSS()
+	}
+	if logo != nil {
+		view.Logo, framed.Images = previewLogo, map[string][]byte{previewLogo: logo}
+	}
+	p.complete(c, view.base())
+	return p.pages.RenderFramed(c, "intro", view, framed)
+}
