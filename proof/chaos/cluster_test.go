@@ -64,6 +64,7 @@ func newCluster(t *testing.T) *cluster {
 	for _, n := range c.nodes {
 		c.awaitEtcd(n)
 	}
+	c.run(c.nodes[0], commands(t, "availability.md", "Set up", 0), "ETCD_PASSWORD=root's")
 	for _, n := range c.nodes {
 		n.startPatroni()
 	}
@@ -89,7 +90,8 @@ func (c *cluster) awaitEtcd(n *node) {
 func (c *cluster) balance() {
 	c.t.Helper()
 	c.proxy = pgtest.FreeAddr(c.t)
-	changes := []string{"127.0.0.1:5000", c.proxy}
+	// The test may run as another user, who cannot become HAProxy's.
+	changes := []string{"127.0.0.1:5000", c.proxy, "    user haproxy\n    group haproxy\n", ""}
 	for i, n := range c.nodes {
 		_, port, _ := net.SplitHostPort(n.rest)
 		changes = append(changes, fmt.Sprintf("10.0.0.%d:5432 check port 8008", i+1), n.pg+" check port "+port)

@@ -43,6 +43,8 @@ func (c *cluster) newNode(name string) *node {
 	c.mkdir(n.dir)
 	settings := map[string]string{
 		"PATRONI_NAME": name, "PATRONI_RESTAPI_LISTEN": n.rest, "PATRONI_RESTAPI_CONNECT_ADDRESS": n.rest,
+		"PATRONI_RESTAPI_USERNAME": "patroni", "PATRONI_RESTAPI_PASSWORD": "rest's",
+		"PATRONI_ETCD_USERNAME": "patroni", "PATRONI_ETCD_PASSWORD": "etcd's",
 		"PATRONI_POSTGRESQL_LISTEN": n.pg, "PATRONI_POSTGRESQL_CONNECT_ADDRESS": n.pg,
 		"PATRONI_POSTGRESQL_DATA_DIR": filepath.Join(n.dir, "data"), "PATRONI_POSTGRESQL_BIN_DIR": c.bin,
 		"PATRONI_POSTGRESQL_PGPASS": filepath.Join(n.dir, "pgpass"), "PATRONI_ETCD_HOST": n.client,

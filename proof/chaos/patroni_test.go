@@ -3,12 +3,17 @@
 package chaos
 
 import (
+	"context"
 	"fmt"
+	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
+	"syscall"
 	"testing"
 	"time"
 
+	"agegate/internal/store"
 	"agegate/proof/table"
 )
 
@@ -34,7 +39,8 @@ func TestPatroni(t *testing.T) {
 	stop()
 	g.kill()
 	primary := c.awaitHealthy()
-	c.run(primary, commands(t, "availability.md", "Set up", 0), append(primary.socket(), "AGEGATE_DB_PASSWORD=shop")...)
+	c.closed(r, primary)
+	c.run(primary, commands(t, "availability.md", "Set up", 1), append(primary.socket(), "AGEGATE_DB_PASSWORD=shop")...)
 	c.run(primary, commands(t, "availability.md", "Move there from one database", 0), "DATABASE_SERVER_URL="+
 		plain(old.url), "AGEGATE_DATABASE_URL="+c.url())
 
@@ -46,7 +52,7 @@ func TestPatroni(t *testing.T) {
 	}
 	l.gateways = slices.Delete(l.gateways, 0, 1)
 	stop = l.startCharged(shop.Live)
-	c.run(primary, commands(t, "availability.md", "Set up", 1))
+	c.run(primary, commands(t, "availability.md", "Set up", 2))
 
 	var gaps []time.Duration
 	lost, moment := table.Sized(10, 1), time.Time{}
@@ -57,6 +63,7 @@ func TestPatroni(t *testing.T) {
 		t.Logf("%s: %s", way.name, gaps[i])
 		if i == lost/2 {
 			c.run(c.awaitHealthy(), commands(t, "availability.md", "Back up", 0))
+			c.standing(r)
 			before, moment = l.copied(), c.now(db)
 		}
 	}
@@ -69,6 +76,7 @@ func TestPatroni(t *testing.T) {
 	audit(t, r, db, l.account, receiver)
 	r.None("balances that the ledger does not explain", db.unbalanced(t))
 
+	c.restoreFails()
 	restored := c.restore(moment)
 	held := restored.read(t)
 	r.None("acknowledged creations lost in the restored moment", before.lostCreations(held))
@@ -118,6 +126,41 @@ func (c *cluster) now(db database) (moment time.Time) {
 		c.t.Fatal(err)
 	}
 	return moment.UTC()
+}
+
+// standing checks what the gateway knows of the cluster after a backup on its primary.
+func (c *cluster) standing(r *table.Row) {
+	c.t.Helper()
+	db, err := store.Open(c.t.Context(), store.Config{URL: c.url(), Now: time.Now})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	defer db.Close()
+	x, err := db.Standing(c.t.Context())
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	r.Mark("standbys that the gateway sees, archive fails, a backup is known", "2, false, true",
+		fmt.Sprintf("%d, %t, %t", x.Standbys, x.ArchiveFailing, x.LastBackup != nil),
+		x.Standbys == 2 && !x.ArchiveFailing && x.LastBackup != nil)
+}
+
+// restoreFails restores a moment that the archive does not reach: the documented
+// commands end, and show why.
+func (c *cluster) restoreFails() {
+	c.t.Helper()
+	primary := c.awaitHealthy()
+	dir := filepath.Join(primary.dir, "failed")
+	c.mkdir(dir)
+	ctx, cancel := context.WithTimeout(c.t.Context(), table.HangLimit)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "sh", "-eu", "-c", commands(c.t, "availability.md", "Return to an earlier moment", 0))
+	cmd.Dir, cmd.Env = primary.dir, append(slices.Clone(primary.env), "RESTORED="+dir, "MOMENT=2099-01-01 00:00:00+00")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: c.as}
+	out, err := cmd.CombinedOutput()
+	if err == nil || ctx.Err() != nil || !strings.Contains(string(out), "before configured recovery target was reached") {
+		c.t.Errorf("%v, %v:\n%s", err, ctx.Err(), out)
+	}
 }
 
 // restore restores the database of a moment by the documented commands, beside

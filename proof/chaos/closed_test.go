@@ -1,0 +1,97 @@
+//go:build linux
+
+package chaos
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"agegate/proof/table"
+)
+
+// trespass is a request by which somebody without a password would take over the
+// cluster or stop it.
+type trespass struct{ method, path, body string }
+
+// The requests to Patroni, and to etcd by both of its interfaces. SCRIPT is what
+// PostgreSQL would run.
+var (
+	toPatroni = []trespass{
+		{http.MethodPatch, "/config", `{"postgresql": {"parameters": {"archive_command": "SCRIPT"}}}`},
+		{http.MethodPut, "/config", `{"postgresql": {"parameters": {"archive_command": "SCRIPT"}}}`},
+		{http.MethodPost, "/restart", `{}`},
+		{http.MethodPost, "/reload", `{}`},
+		{http.MethodPost, "/reinitialize", `{"force": true}`},
+		{http.MethodPost, "/failover", `{"candidate": "db2"}`},
+		{http.MethodPost, "/switchover", `{"leader": "db1"}`},
+		{http.MethodDelete, "/restart", ""},
+		{http.MethodDelete, "/switchover", ""},
+	}
+	toEtcd = []trespass{
+		{http.MethodGet, "/v2/keys/postgresql/agegate/config", ""},
+		{http.MethodPut, "/v2/keys/postgresql/agegate/config?value=SCRIPT", ""},
+		{http.MethodDelete, "/v2/keys/postgresql?recursive=true", ""},
+		{http.MethodPut, "/v2/keys/elsewhere?value=x", ""},
+		{http.MethodPost, "/v2/members", `{"peerURLs": ["http://10.9.9.9:2380"]}`},
+		{http.MethodDelete, "/v2/auth/enable", ""},
+		{http.MethodPut, "/v2/auth/users/other", `{"user": "other", "password": "x"}`},
+		{http.MethodPost, "/v3/kv/put", `{"key": "eA==", "value": "eA=="}`},
+		{http.MethodPost, "/v3/cluster/member/add", `{"peerURLs": ["http://10.9.9.9:2380"]}`},
+		{http.MethodPost, "/v3/auth/disable", `{}`},
+		{http.MethodPost, "/v3/maintenance/snapshot", `{}`},
+	}
+)
+
+// closed sends the requests without a password and with a wrong one. With the right
+// one Patroni obeys, so the refusals are about the password.
+func (c *cluster) closed(r *table.Row, primary *node) {
+	c.t.Helper()
+	script := filepath.Join(primary.dir, "trespassed")
+	sent, obeyed := 0, []string(nil)
+	for address, requests := range map[string][]trespass{primary.rest: toPatroni, primary.client: toEtcd} {
+		for _, q := range requests {
+			q.path = strings.ReplaceAll(q.path, "SCRIPT", script)
+			q.body = strings.ReplaceAll(q.body, "SCRIPT", "touch "+script)
+			for _, password := range []string{"", "wrong"} {
+				sent++
+				if status := c.send(address, q, password); status < http.StatusBadRequest {
+					obeyed = append(obeyed, fmt.Sprintf("%s %s, password %q: %d", q.method, q.path, password, status))
+				}
+			}
+		}
+	}
+	r.None(fmt.Sprintf("of %d requests without the right password obeyed", sent), obeyed)
+	same := trespass{http.MethodPatch, "/config", `{"ttl": 20}`}
+	if status := c.send(primary.rest, same, "rest's"); status != http.StatusOK {
+		c.t.Errorf("with its password Patroni answers %d", status)
+	}
+	c.run(primary, "psql -d postgres -c 'SELECT pg_switch_wal()'", primary.socket()...) // archives
+	time.Sleep(2 * time.Second)
+	if _, err := os.Stat(script); err == nil {
+		c.t.Error("PostgreSQL ran the script")
+	}
+	c.awaitHealthy()
+}
+
+// send sends a request and returns the status of the answer.
+func (c *cluster) send(address string, q trespass, password string) int {
+	c.t.Helper()
+	req, err := http.NewRequestWithContext(c.t.Context(), q.method, "http://"+address+q.path, strings.NewReader(q.body))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	if password != "" {
+		req.SetBasicAuth("patroni", password)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	_ = res.Body.Close()
+	return res.StatusCode
+}
