@@ -203,21 +203,6 @@ func (a *App) inside() http.Handler {
 	return mux
 }
 
-// watch publishes the state of the process's parts.
-func (a *App) watch() {
-	a.metrics.Build(a.replica.Version)
-	a.metrics.WatchDatabase(a.Store.Stats)
-	a.metrics.WatchQueue(a.Store)
-	a.metrics.WatchTrust(a.trustState)
-	a.metrics.WatchDrift(a.driftIndexes)
-	if a.https != nil {
-		a.metrics.WatchCertificates(a.https.Ends)
-	}
-	if a.pages != nil {
-		a.metrics.WatchCamera(a.pages.shopper.Load)
-	}
-}
-
 // listen opens an address for a handler, with TLS if it is secure; Run serves it.
 func (a *App) listen(serves, address string, handler http.Handler, secure bool) error {
 	listener, err := net.Listen("tcp", address)

@@ -1,6 +1,8 @@
 package app
 
 import (
+	"context"
+
 	"agegate/internal/app/metrics"
 	"agegate/internal/rules/session"
 	"agegate/internal/rules/webhook"
@@ -27,4 +29,23 @@ func words[T ~string](values ...T) []string {
 		words[i] = string(value)
 	}
 	return words
+}
+
+// watch publishes the state of the process's parts.
+func (a *App) watch() {
+	a.metrics.Build(a.replica.Version)
+	a.metrics.WatchDatabase(a.Store.Stats)
+	a.metrics.WatchQueue(a.Store)
+	a.metrics.WatchTrust(a.trustState)
+	a.metrics.WatchStanding(func(ctx context.Context) (*metrics.Standing, error) {
+		s, err := a.Store.Standing(ctx)
+		return (*metrics.Standing)(s), err
+	})
+	a.metrics.WatchDrift(a.driftIndexes)
+	if a.https != nil {
+		a.metrics.WatchCertificates(a.https.Ends)
+	}
+	if a.pages != nil {
+		a.metrics.WatchCamera(a.pages.shopper.Load)
+	}
 }

@@ -57,6 +57,7 @@ func (e *examiner) database(ctx context.Context) {
 	e.within(ctx, "secret key", func(ctx context.Context) { e.secretKey(ctx, tenants) })
 	e.within(ctx, "drift", func(ctx context.Context) { e.drift(ctx, db) })
 	e.within(ctx, "trust", func(ctx context.Context) { e.trust(ctx, db) })
+	e.within(ctx, "protection", func(ctx context.Context) { e.standing(ctx, db) })
 	e.within(ctx, "certificates", func(ctx context.Context) { e.orders(ctx, db) })
 	e.callbacks(ctx, tenants)
 }

@@ -30,8 +30,19 @@ func TestAlertsAreDocumented(t *testing.T) {
 	}
 }
 
+// TestEveryMetricHasAPanel: the Grafana dashboard shows each metric of the gateway.
+func TestEveryMetricHasAPanel(t *testing.T) {
+	dashboard := read(t, deploy+"grafana/agegate.json")
+	for _, name := range regexp.MustCompile(`"(agegate_\w+)"`).FindAllStringSubmatch(read(t, "metrics.go"), -1) {
+		if !strings.Contains(dashboard, name[1]) {
+			t.Errorf("no panel shows %s", name[1])
+		}
+	}
+}
+
 // inUse returns the names of the metrics that the rules and the Grafana dashboard
-// read, except those that are served only with models, or only with certificates.
+// read, except those that are served only with models, with certificates, or by
+// PostgreSQL for what makes standbys and backups.
 func inUse(t *testing.T) []string {
 	t.Helper()
 	dashboard := read(t, deploy+"grafana/agegate.json")
@@ -41,7 +52,9 @@ func inUse(t *testing.T) []string {
 	names := regexp.MustCompile(`\b(agegate|process)_\w+`).FindAllString(read(t, deploy+"prometheus/alerts.yaml")+
 		dashboard, -1)
 	return slices.DeleteFunc(names, func(name string) bool {
-		return strings.HasPrefix(name, "agegate_inference_") || strings.HasPrefix(name, "agegate_tls_")
+		return slices.ContainsFunc([]string{"inference_", "tls_", "database_archive", "database_standbys",
+			"database_replication", "database_last_backup"},
+			func(kind string) bool { return strings.HasPrefix(name, "agegate_"+kind) })
 	})
 }
 

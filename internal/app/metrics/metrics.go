@@ -239,6 +239,67 @@ func (c *trustCollector) Collect(out chan<- prometheus.Metric) {
 	out <- prometheus.MustNewConstMetric(c.failing, prometheus.GaugeValue, float64(trust.Failing))
 }
 
+// Standing says how well the database's server is protected against its loss.
+type Standing struct {
+	ArchiveFailing bool
+	Visible        bool // whether the rest is known
+	Standbys       int
+	LagBytes       int64
+	LastBackup     *time.Time // nil: none is known
+}
+
+// WatchStanding publishes how well the database's server is protected. What is not
+// known, or not read because of an error, is omitted.
+func (m *Metrics) WatchStanding(read func(context.Context) (*Standing, error)) {
+	gauge := func(name, help string) *prometheus.Desc { return prometheus.NewDesc(name, help, nil, nil) }
+	m.registry.MustRegister(&standingCollector{
+		read: read,
+		failing: gauge("agegate_database_archive_failing",
+			"1 if the last attempt of PostgreSQL to archive its log failed, otherwise 0."),
+		standbys: gauge("agegate_database_standbys", "Standbys that follow the database's server."),
+		lag: gauge("agegate_database_replication_lag_bytes",
+			"How much of the log the slowest standby has not replayed."),
+		backup: gauge("agegate_database_last_backup_timestamp_seconds",
+			"When the last base backup on the database's server ended."),
+	})
+}
+
+type standingCollector struct {
+	read                           func(context.Context) (*Standing, error)
+	failing, standbys, lag, backup *prometheus.Desc
+}
+
+// Describe implements prometheus.Collector.
+func (c *standingCollector) Describe(out chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{c.failing, c.standbys, c.lag, c.backup} {
+		out <- d
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (c *standingCollector) Collect(out chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), scrapeTime)
+	defer cancel()
+	s, err := c.read(ctx)
+	if err != nil || s == nil {
+		return
+	}
+	tell := func(d *prometheus.Desc, v float64) { out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v) }
+	failing := 0.0
+	if s.ArchiveFailing {
+		failing = 1
+	}
+	tell(c.failing, failing)
+	if !s.Visible {
+		return
+	}
+	tell(c.standbys, float64(s.Standbys))
+	tell(c.lag, float64(s.LagBytes))
+	if s.LastBackup != nil {
+		tell(c.backup, float64(s.LastBackup.Unix()))
+	}
+}
+
 // WatchCertificates publishes when the certificates end with which the process
 // serves https, by host: at 0 where there is none.
 func (m *Metrics) WatchCertificates(ends func() map[string]time.Time) {

@@ -1,0 +1,33 @@
+package doctor
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"agegate/internal/store"
+)
+
+func TestStandingFindings(t *testing.T) {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	ago := func(hours int) *time.Time { at := now.Add(-time.Duration(hours) * time.Hour); return &at }
+	for _, row := range []struct {
+		name  string
+		found store.Standing
+		want  string // grades and parts of the texts
+	}{
+		{"well", store.Standing{Visible: true, LastBackup: ago(29), Standbys: 2}, "ok: 29 hours old, and 2 standbys follow"},
+		{"an old backup", store.Standing{Visible: true, LastBackup: ago(31)}, "warning: base backup is 31 hours old"},
+		{"no backup", store.Standing{Visible: true}, "warning: no base backup"},
+		{"lag", store.Standing{Visible: true, LastBackup: ago(1), LagBytes: 300 << 20}, "warning: lacks 300 MB"},
+		{"archive", store.Standing{Visible: true, LastBackup: ago(1), ArchiveFailing: true}, "problem: archive the database's log"},
+		{"no right", store.Standing{}, "warning: were not examined"},
+	} {
+		got := standingFindings(row.found, now)
+		grade, text, _ := strings.Cut(row.want, ": ")
+		if len(got) != 1 || string(got[0].Grade) != grade || !strings.Contains(got[0].Found, text) ||
+			(got[0].Grade == OK) != (got[0].Advice == "") {
+			t.Errorf("%s: %+v", row.name, got)
+		}
+	}
+}
