@@ -155,7 +155,8 @@ func (c *cluster) restoreFails() {
 	ctx, cancel := context.WithTimeout(c.t.Context(), table.HangLimit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "sh", "-eu", "-c", commands(c.t, "availability.md", "Return to an earlier moment", 0))
-	cmd.Dir, cmd.Env = primary.dir, append(slices.Clone(primary.env), "RESTORED="+dir, "MOMENT=2099-01-01 00:00:00+00")
+	moment := time.Now().UTC().Add(24 * time.Hour).Format("2006-01-02 15:04:05+00")
+	cmd.Dir, cmd.Env = primary.dir, append(slices.Clone(primary.env), "RESTORED="+dir, "MOMENT="+moment)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: c.as}
 	out, err := cmd.CombinedOutput()
 	if err == nil || ctx.Err() != nil || !strings.Contains(string(out), "before configured recovery target was reached") {
