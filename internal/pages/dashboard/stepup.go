@@ -5,9 +5,12 @@ import (
 	"net/http"
 	"net/url"
 	"path"
+	"slices"
+	"strings"
 
 	"agegate/internal/backoffice/account"
 	"agegate/internal/pages/dashboard/desk"
+	"agegate/internal/pages/page"
 )
 
 const stepUpPath = "/dashboard/step-up"
@@ -32,6 +35,8 @@ type stepUpView struct {
 	desk.Layout
 	Form    *desk.FormView
 	Next    string
+	Back    string    // address of the nearest page that asks for no confirmation
+	For     page.Text // the part of the dashboard that asks
 	Passkey desk.PasskeyView
 	Factors account.Factors
 	SSO     ssoView // for a user whom a provider made; it confirms instead
@@ -53,7 +58,11 @@ func (p *Pages) askStepUp(r *desk.Request, cause error) error {
 	if err != nil {
 		return err
 	}
-	return p.renderStepUp(r, http.StatusForbidden, f, p.pageOf(r.Request().URL.Path))
+	next := p.pageOf(r.Request().URL.Path)
+	if err := r.KeepDraft(next); err != nil {
+		return err
+	}
+	return p.renderStepUp(r, http.StatusForbidden, f, next)
 }
 
 // pageOf returns the page of a form sent to an address: the page at that address,
@@ -74,13 +83,32 @@ func (p *Pages) renderStepUp(r *desk.Request, status int, f *desk.FormView, next
 	if err != nil {
 		return err
 	}
-	v := &stepUpView{Form: f, Next: next, Passkey: p.offer(options), Factors: factors}
+	v := &stepUpView{Form: f, Next: next, Back: p.Unguarded(next), For: partOf(next), Passkey: p.offer(options),
+		Factors: factors}
 	if user := r.Who.User(); user.Managed() {
 		if v.SSO, err = p.ssoOf(r, user.Provider(), url.Values{"next": {next}, "again": {"1"}}); err != nil {
 			return err
 		}
 	}
 	return r.Show(status, "step_up", v)
+}
+
+// partOf returns the name of the part of the dashboard to which an address belongs.
+func partOf(address string) page.Text {
+	best, name := 0, "account"
+	for _, group := range slices.Concat(tenantNav, operatorNav, accountNav) {
+		for _, item := range group.Items {
+			_, below, _ := strings.Cut(item.Pattern, ":tenant")
+			below = strings.TrimPrefix(below, "/:mode")
+			if below == "" && item.Pattern != overviewPath {
+				below = item.Pattern
+			}
+			if below != "" && item.Pattern != homePath && len(below) > best && strings.Contains(address+"/", below+"/") {
+				best, name = len(below), item.Name
+			}
+		}
+	}
+	return page.Say("nav." + name)
 }
 
 func (p *Pages) doStepUp(r *desk.Request) (*desk.Question, error) {

@@ -53,3 +53,37 @@ func TestStepUpComesBeforeTheForm(t *testing.T) {
 		}
 	})
 }
+
+// TestStepUpKeepsTheFilledForm: a form that was sent too late is there again after
+// the confirmation, filled in as it was, for its sender and page only. Cancel leads
+// to the nearest page that asks for nothing.
+func TestStepUpKeepsTheFilledForm(t *testing.T) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
+		boss, tenant := g.SignIn(t, true, account.ByPasskey), g.Shop(t, "", nil).Tenant.ID
+		g.Join(t, boss, tenant, account.Owner)
+		shop := "/dashboard/" + tenant.String()
+		for _, tt := range []struct{ path, field, cancel, names string }{
+			{shop + "/settings/urls", "success_url", shop + "/settings", "Settings"},
+			{shop + "/live/keys/new", "name", shop + "/live/keys", "API keys"},
+			{"/operator/tenants/new", "name", "/operator", "Tenants"},
+		} {
+			g.Clock.Advance(account.StepUpTTL)
+			const typed = "https://shop.example/typed"
+			res, body := boss.Post(t, tt.path, url.Values{tt.field: {typed}})
+			if want(t, tt.path, res, 403, ""); !strings.Contains(body, "<strong>"+tt.names+"</strong>") ||
+				!strings.Contains(body, `<a href="`+tt.cancel+`" data-testid="back"`) || strings.Contains(body, typed) {
+				t.Errorf("%s: the confirmation does not name %s or lead back to %s", tt.path, tt.names, tt.cancel)
+			}
+			g.StepUp(t, boss)
+			if _, body := boss.Get(t, shop+"/live/webhooks/rotate"); strings.Contains(body, typed) {
+				t.Error("another page shows what was typed")
+			}
+			if _, body := boss.Get(t, tt.path); !strings.Contains(body, `value="`+typed+`"`) {
+				t.Errorf("%s: what was typed is lost", tt.path)
+			}
+			if _, body := boss.Get(t, tt.path); strings.Contains(body, `value="`+typed+`"`) {
+				t.Errorf("%s: what was typed stays", tt.path)
+			}
+		}
+	})
+}

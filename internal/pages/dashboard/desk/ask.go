@@ -109,6 +109,7 @@ func (f *Feature) Ask(at Route, spec *Form, find Finder) {
 
 // Fill is Ask for an act whose question has its own page.
 func (f *Feature) Fill(at Route, spec *Form, find Finder) {
+	at.form = spec
 	show, run := at, at
 	show.Method = http.MethodGet
 	show.Renews = false
@@ -129,7 +130,9 @@ func (f *Form) OnGet(find Finder) func(*Request) error {
 		if err != nil {
 			return err
 		}
-		return r.showQuestion(http.StatusOK, q, v.With(q.Begin...))
+		v.With(q.Begin...)
+		r.resume(v)
+		return r.showQuestion(http.StatusOK, q, v)
 	}
 }
 

@@ -2,6 +2,7 @@ package desk
 
 import (
 	"net/http"
+	"path"
 	"regexp"
 	"strings"
 
@@ -69,6 +70,7 @@ type Route struct {
 	MaxForm  int64    // maximum size of a form, in bytes; 0 means maxForm
 	Kept     []string // parameters of the query that the links to other languages keep
 	Handle   func(r *Request) error
+	form     *Form // that the route shows or takes; nil if it was not added with Fill
 }
 
 // maxForm is the default maximum size of a form, in bytes: enough for a pasted
@@ -96,6 +98,26 @@ func (d *Desk) Onward(path string) string {
 			if built, ok := rebuild(strings.Split(r.Path, "/"), given); ok {
 				return built
 			}
+		}
+	}
+	return d.cfg.Home
+}
+
+// Unguarded returns the page at a path, or the nearest above it, that asks for no
+// confirmation; home if there is none.
+func (d *Desk) Unguarded(at string) string {
+	for ; len(at) > 1; at = path.Dir(at) {
+		var page Route // the one with the fewest parameters, as the router chooses
+		var built string
+		for _, r := range d.routes {
+			found, ok := rebuild(strings.Split(r.Path, "/"), strings.Split(at, "/"))
+			fewer := page.Path == "" || strings.Count(r.Path, ":") < strings.Count(page.Path, ":")
+			if ok && r.Method == http.MethodGet && fewer {
+				page, built = r, found
+			}
+		}
+		if page.Path != "" && page.StepUp == Never && page.MinRole >= User {
+			return built
 		}
 	}
 	return d.cfg.Home
