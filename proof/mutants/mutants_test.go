@@ -128,7 +128,7 @@ func passAndFail(t *testing.T, database func(testing.TB) string) {
 	results = append(results, allPass(t, brief.run(t, fault{}, "expiry.*"))...)
 	t.Run("cannot run", func(t *testing.T) { cannotRun(t, lasting) })
 	faults := slices.Concat(answerFaults, requestFaults, pageFaults, webhookFaults, uncalledFor(), survivors(),
-		testModeFaults)
+		testModeFaults, exactFaults())
 	missed := map[string]bool{}
 	for _, r := range results {
 		missed[r.Case] = true

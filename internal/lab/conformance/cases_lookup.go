@@ -154,11 +154,7 @@ var expiryCases = []testCase{{
 		if left > t.ExpiryWait {
 			t.endf(suite.Skipped, "needs a wait of %s for the session to expire", left.Round(time.Second))
 		}
-		select {
-		case <-time.After(left):
-		case <-t.ctx.Done():
-			t.fatalf("the run was ended while the session was to expire")
-		}
+		t.pause(left)
 		t.shared["expired"], t.shared["unseen"] = s, unseen
 		late := t.open(newBrowser(), unseen.VerificationURL+"?force=verified")
 		t.check(late.header.Get("Location") == "", "an expired session that nobody has looked up redirects")

@@ -200,7 +200,7 @@ func (o Options) cases() []testCase {
 	var all []testCase
 	for _, table := range [][]testCase{
 		documentCases, authenticationCases, createCases, callbackCases, idempotencyCases,
-		lookupCases, pageCases, liveCases, randomCases(o.Draws), testModeCases, expiryCases, webhookCases,
+		lookupCases, pageCases, liveCases, randomCases(o.Draws), testModeCases, exactCases, expiryCases, webhookCases,
 	} {
 		all = append(all, table...)
 	}

@@ -1,0 +1,127 @@
+package conformance
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// exactCases look at bytes, orders and times that a client hardly notices and that
+// shops rely on.
+var exactCases = []testCase{
+	{
+		Name: "callback.raw_query", Title: "A pass keeps the query of success_url byte for byte and in order, and replaces the " +
+			"four parameters however they are escaped", sessions: 1,
+		Cites: []string{"SPEC 4.4", "openapi.yaml Redirect token"},
+		run: func(t *trial) {
+			const kept = "z=1&a=b+c%20d&e=&f&g;h=1&i=%2f&a=2"
+			s := t.create(t.test, fmt.Sprintf(`{"target_age":18,"success_url":%q}`,
+				t.callback("/agegate-conformance/ok?%74oken=old&"+kept+"&is%5Fadult=false")), nil)
+			t.force(s, "verified")
+			var left []string
+			for pair := range strings.SplitSeq(t.redirect(s).RawQuery, "&") {
+				name, _, _ := strings.Cut(pair, "=")
+				if !slices.Contains([]string{"token", "session", "status", "is_adult"}, name) {
+					left = append(left, pair)
+				}
+			}
+			got := strings.Join(left, "&")
+			t.check(got == kept, "of the query %s the redirect keeps %s", kept, got)
+		},
+	},
+	{
+		Name: "redirect.lifetime", Title: "A token's life begins with its redirect, not with the session", sessions: 2,
+		Cites: []string{"SPEC 5 rule 4", "openapi.yaml Redirect token"},
+		run: func(t *trial) {
+			slow, quick := t.create(t.test, `{"target_age":18}`, nil), t.create(t.test, `{"target_age":18}`, nil)
+			t.force(quick, "verified")
+			t.pause(3 * time.Second)
+			t.force(slow, "verified")
+			t.check((t.life(slow)-t.life(quick)).Abs() < 2*time.Second,
+				"the token lives for %s after 3 s, and for %s at once", t.life(slow), t.life(quick))
+		},
+	},
+	{
+		Name: "testmode.clock_redirect", Title: "The test clock gives an expired token to the next redirect, and to no other",
+		sessions: 1, Cites: []string{"openapi.yaml moveTestClock"},
+		run: func(t *trial) {
+			s := t.create(t.test, `{"target_age":18}`, nil)
+			clock := call{operation: moveTestClock, keys: t.test, session: s.ID, body: `{"expire":"redirect"}`}
+			t.check(t.call(clock).status == http.StatusOK, "the next redirect of an open session cannot expire")
+			t.force(s, "verified")
+			t.check(t.life(s) < 0, "the token of the redirect that should be expired lives for %s", t.life(s))
+			s.page = t.open(s.browser, s.VerificationURL)
+			t.check(t.life(s) > 0, "the token of the redirect after it has expired, too")
+		},
+	},
+	{
+		Name: "testmode.clock_ended", Title: "The test clock lets no session expire that has ended, whatever its outcome",
+		Cites: []string{"openapi.yaml moveTestClock"},
+		run: func(t *trial) {
+			for outcome, status := range forcedStatus {
+				s := t.forced(outcome)
+				t.expect(call{operation: moveTestClock, keys: t.test, session: s.ID, body: `{"expire":"session"}`},
+					http.StatusConflict, "ended")
+				got, _ := t.status(t.test, s.ID)
+				t.check(got == status, "the clock makes %s of %s", got, status)
+			}
+		},
+	},
+	{
+		Name: "testmode.order", Title: "Events after another are listed in the order in which they were stored, and wait waits",
+		sessions: 3, Cites: []string{"openapi.yaml listTestEvents"},
+		run: func(t *trial) {
+			var ids []string
+			for range 3 {
+				s := t.create(t.test, `{"target_age":18}`, nil)
+				t.force(s, "verified")
+				ids = append(ids, s.ID)
+			}
+			var listed []string
+			first := t.events("?session_id=" + ids[0])
+			if len(first) != 1 {
+				t.fatalf("%d events are listed of a session that passed, want its one", len(first))
+			}
+			last := first[0].EventID
+			for _, e := range t.events("?after=" + first[0].EventID) {
+				if slices.Contains(ids, e.SessionID) {
+					listed, last = append(listed, e.SessionID), e.EventID
+				}
+			}
+			t.check(slices.Equal(listed, ids[1:]), "the events of two sessions are not listed in their order")
+			asked := time.Now()
+			t.events("?after=" + last + "&session_id=" + ids[0] + "&wait=1")
+			t.check(time.Since(asked) > 900*time.Millisecond, "wait=1 is answered after %s without an event",
+				time.Since(asked).Round(time.Millisecond))
+		},
+	},
+}
+
+// life returns how long the token of a session's redirect is valid from the answer
+// on, by the gateway's clock.
+func (t *trial) life(s *session) time.Duration {
+	to, err := url.Parse(s.page.header.Get("Location"))
+	made, noDate := http.ParseTime(s.page.header.Get("Date"))
+	if err != nil || noDate != nil || to.Host == "" {
+		t.fatalf("a pass answers %d, want 303 with an absolute Location and a Date", s.page.status)
+	}
+	expires, _, _ := strings.Cut(to.Query().Get("token"), ".")
+	seconds, err := strconv.ParseInt(expires, 10, 64)
+	if err != nil {
+		t.fatalf("the redirect's token does not begin with its expiry")
+	}
+	return time.Unix(seconds, 0).Sub(made)
+}
+
+// pause waits, or ends the case with the run.
+func (t *trial) pause(d time.Duration) {
+	select {
+	case <-time.After(d):
+	case <-t.ctx.Done():
+		t.fatalf("the run was ended during a wait")
+	}
+}
