@@ -27,6 +27,8 @@ func exactFaults() []fault {
 		{name: "escapes in capitals", caught: "callback.raw_query", answer: onLocation(func(to string) string {
 			return strings.Replace(to, "%2f", "%2F", 1)
 		})},
+		{name: "an expiry for all", caught: "create.lifetime", answer: frozen("create", "expires_at")},
+		{name: "a status_at for all", caught: "create.lifetime", answer: frozen("status", "status_at")},
 		{name: "a token that lives from the creation", caught: "redirect.lifetime", answer: func() func(*reply) {
 			made := map[string]time.Time{}
 			return func(r *reply) {
@@ -64,6 +66,21 @@ func exactFaults() []fault {
 		{name: "wait does not wait", caught: "testmode.order", request: func(r *http.Request) {
 			r.URL.RawQuery = strings.Replace(r.URL.RawQuery, "&wait=1", "", 1)
 		}},
+	}
+}
+
+// frozen gives every answer of an operation the first one's value of a member.
+func frozen(what, member string) func(*reply) {
+	var first any
+	return func(r *reply) {
+		if r.is(what) && r.status/100 == 2 {
+			r.edit(func(m map[string]any) {
+				if first == nil {
+					first = m[member]
+				}
+				m[member] = first
+			})
+		}
 	}
 }
 

@@ -19,6 +19,8 @@ var createCases = []testCase{
 			first, second := t.pending(), t.create(t.test, `{"target_age":18}`, nil)
 			t.check(first.ID != second.ID && first.VerificationURL != second.VerificationURL,
 				"two creations have the same session_id or verification_url")
+			t.check(first.ID == strings.ToLower(first.ID), "the session_id has capitals, which those of webhooks and redirects "+
+				"have not")
 			t.check(!strings.ContainsAny(second.VerificationURL, "?#"),
 				"the verification_url has a query or fragment, to which no force can be appended")
 			t.check(!strings.Contains(second.VerificationURL, second.ID),

@@ -14,8 +14,8 @@ import (
 // shops rely on.
 var exactCases = []testCase{
 	{
-		Name: "callback.raw_query", Title: "A pass keeps the query of success_url byte for byte and in order, and replaces the " +
-			"four parameters however they are escaped", sessions: 1,
+		Name: "callback.raw_query", Title: "A pass keeps the query of success_url byte for byte and in order, and replaces " +
+			"the four parameters however they are escaped", sessions: 1,
 		Cites: []string{"SPEC 4.4", "openapi.yaml Redirect token"},
 		run: func(t *trial) {
 			const kept = "z=1&a=b+c%20d&e=&f&g;h=1&i=%2f&a=2"
@@ -31,6 +31,20 @@ var exactCases = []testCase{
 			}
 			got := strings.Join(left, "&")
 			t.check(got == kept, "of the query %s the redirect keeps %s", kept, got)
+		},
+	},
+	{
+		Name: "create.lifetime", Title: "A session's life and its first status begin with its creation", sessions: 2,
+		Cites: []string{"SPEC 2.4", "SPEC 4.1", "openapi.yaml CreateSessionOut"},
+		run: func(t *trial) {
+			early := t.create(t.test, `{"target_age":18}`, nil)
+			t.pause(3 * time.Second)
+			late := t.create(t.test, `{"target_age":18}`, nil)
+			first, then := early.ExpiresAt.Sub(early.date), late.ExpiresAt.Sub(late.date)
+			t.check((first-then).Abs() < 2*time.Second, "one session is open for %s, and one made 3 s later for %s", first, then)
+			_, began := t.status(t.test, early.ID)
+			_, next := t.status(t.test, late.ID)
+			t.check(next.Sub(began) > time.Second, "status_at of a session made 3 s later is %s later", next.Sub(began))
 		},
 	},
 	{
@@ -72,8 +86,8 @@ var exactCases = []testCase{
 		},
 	},
 	{
-		Name: "testmode.order", Title: "Events after another are listed in the order in which they were stored, and wait waits",
-		sessions: 3, Cites: []string{"openapi.yaml listTestEvents"},
+		Name: "testmode.order", Title: "Events after another are listed as they were stored, and wait waits", sessions: 3,
+		Cites: []string{"openapi.yaml listTestEvents"},
 		run: func(t *trial) {
 			var ids []string
 			for range 3 {
