@@ -98,6 +98,9 @@ func (v *sessionView) Cutoff() string {
 	return fmt.Sprintf("%.1f", *v.Basis.Cutoff)
 }
 
+// DecidedBy is the key of who decided, or "" while nobody has.
+func (v *sessionView) DecidedBy() string { return decidedText(v.Source, v.Status, v.Story.Way) }
+
 // Moments returns the timeline, for the template.
 func (v *sessionView) Moments() []momentView { return newMoments(v.Timeline, v.Events) }
 

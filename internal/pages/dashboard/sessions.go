@@ -33,7 +33,7 @@ func (p *Pages) sessions() desk.Feature {
 	for _, source := range []session.Source{session.SourceCamera, session.SourceForced, session.SourceDocument} {
 		keys = append(keys, "source."+string(source))
 	}
-	keys = append(keys, "sessions.undecided", "sessions.count", "sessions.age", "sessions.source", "source.document_not",
+	keys = append(keys, "sessions.undecided", "sessions.count", "sessions.age", "sessions.source", "source.no_document",
 		"source.wallet", "source.photo")
 	for _, name := range sessionFields {
 		keys = append(keys, "sessions.problem."+name)
@@ -83,18 +83,30 @@ type sessionRowView struct {
 	Href   string
 }
 
-// DecidedBy is the key of who decided, or "" if nobody did.
-func (v sessionRowView) DecidedBy() string {
+// decidedBy says who decided a session, in the list, on its page and in the file
+// alike: camera, forced, wallet, photo, document (by a way that was not stored) or
+// no_document, if a document was asked for and none proved the age. It is "" while
+// nobody has decided.
+func decidedBy(source session.Source, status session.Status, way session.Way) string {
 	switch {
-	case v.Source == "":
-		return ""
-	case v.Source == session.SourceDocument && v.Status.Status == session.StatusFallback:
-		return "source.document_not" // the camera refused, and no document changed that
-	case v.Source == session.SourceDocument && v.Way != "":
-		return "source." + string(v.Way)
+	case source == session.SourceDocument && status == session.StatusFallback:
+		return "no_document"
+	case source == session.SourceDocument && way != "":
+		return string(way)
 	}
-	return "source." + string(v.Source)
+	return string(source)
 }
+
+// decidedText is the key of the text of decidedBy, or "".
+func decidedText(source session.Source, status session.Status, way session.Way) string {
+	if by := decidedBy(source, status, way); by != "" {
+		return "source." + by
+	}
+	return ""
+}
+
+// DecidedBy is the key of who decided, or "" if nobody did.
+func (v sessionRowView) DecidedBy() string { return decidedText(v.Source, v.Status.Status, v.Way) }
 
 // newRows returns the rows of a list at an address.
 func newRows(rows []insight.SessionRow, list string) []sessionRowView {

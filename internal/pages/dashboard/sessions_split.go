@@ -78,8 +78,7 @@ func newSplit(split insight.Split, f insight.SessionFilter) *splitView {
 		}
 		matching += g.N
 		v.ByAge.add(splitRow{Age: g.TargetAge}, g)
-		name := sessionRowView{SessionRow: insight.SessionRow{Source: g.Source, Way: g.Way},
-			Status: statusView{g.Status}}.DecidedBy()
+		name := decidedText(g.Source, g.Status, g.Way)
 		if name == "" {
 			name = "sessions.undecided"
 		}
@@ -168,7 +167,8 @@ func exportLine(row insight.SessionRow) []string {
 		return t.UTC().Format("2006-01-02T15:04:05.000000Z")
 	}
 	return []string{
-		row.ID.String(), string(row.Status), strconv.Itoa(row.TargetAge), string(row.Source),
+		row.ID.String(), string(row.Status), strconv.Itoa(row.TargetAge),
+		decidedBy(row.Source, row.Status, row.Way),
 		at(&row.CreatedAt), at(row.OpenedAt), at(row.BegunAt), at(row.CompletedAt), strconv.Itoa(row.Attempts),
 		strconv.Itoa(row.Strikes),
 		string(row.Way), row.OrderRef,

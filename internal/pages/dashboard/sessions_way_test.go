@@ -44,11 +44,49 @@ func TestSessionsTellTheWay(t *testing.T) {
 			"count by wallet":  {page, `>Wallet</th><td class="number" data-label="All">2<`, 1},
 			"count by photo":   {page, `>Photographed document</th><td class="number" data-label="All">1<`, 1},
 			"count of neither": {page, `>Document</th>`, 0},
-			"lines by wallet":  {file, ",wallet\n", 2},
-			"line by photo":    {file, ",photo\n", 1},
+			"lines by wallet":  {file, ",wallet,\n", 2},
+			"line by photo":    {file, ",photo,\n", 1},
 		} {
 			if n := strings.Count(of.text, of.want); n != of.n {
 				t.Errorf("%s: %q appears %d times, want %d", name, of.want, n, of.n)
+			}
+		}
+	})
+}
+
+// TestDecidedByIsOneAnswer: the list, the page and the file say the same about a
+// document that was declined, refused or preferred and then declined.
+func TestDecidedByIsOneAnswer(t *testing.T) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
+		shop := g.Shop(t, "", nil)
+		support := member(t, g, shop.Tenant.ID, account.Support)
+		list := "/dashboard/" + shop.Tenant.ID.String() + "/test/sessions"
+		for name, change := range map[string]func(*session.Session){
+			"declined":  func(*session.Session) {},
+			"refused":   func(s *session.Session) { s.DocumentAttempts, s.DocumentWay = session.MaxDocuments, session.WayPhoto },
+			"preferred": func(s *session.Session) { s.DocumentPreferred = true },
+		} {
+			made := g.Create(t, shop.Test.APIKey, 18)
+			err := g.App.Store.UpdateSessions(t.Context(), func(tx session.Tx) error {
+				s, err := tx.LockSession(uuid.MustParse(made.SessionID))
+				if err != nil {
+					return err
+				}
+				now := g.Clock.Now()
+				s.Status, s.Source, s.DocumentOpenedAt, s.CompletedAt = session.StatusFallback, session.SourceDocument, &now, &now
+				change(&s)
+				return tx.SaveSession(s)
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, page := support.Get(t, list+"/"+made.SessionID)
+			_, rows := support.Get(t, list)
+			_, file := support.Get(t, list+".csv")
+			row := between(t, rows, made.SessionID+"</code>", "</tr>")
+			if !strings.Contains(page, "<dd>No valid document</dd>") || !strings.Contains(row, ">No valid document</td>") ||
+				!strings.Contains(file, made.SessionID+",FALLBACK,18,no_document,") {
+				t.Errorf("%s: list, page and file differ:\n%s\n%s", name, row, file)
 			}
 		}
 	})

@@ -15,8 +15,7 @@ var cameraEnds = []insight.CameraEnd{
 
 // storyKeys are the texts of stories with composed keys.
 func storyKeys() []string {
-	keys := []string{"story.decided.camera", "story.decided.document", "story.decided.both", "story.decided.shopper",
-		"story.decided.forced"}
+	var keys []string
 	for _, end := range cameraEnds {
 		keys = append(keys, "story.camera_"+string(end))
 	}
@@ -103,22 +102,4 @@ func (v storyView) Advice() page.Text {
 		return page.Say("story.tell_no_estimate")
 	}
 	return page.Say("story.tell_fallback")
-}
-
-// DecidedBy is the key of who decided, or "" while nobody has.
-func (v storyView) DecidedBy() string {
-	switch {
-	case v.Forced:
-		return "story.decided.forced"
-	case v.Document == insight.DocumentProved, v.Document == insight.DocumentRefused &&
-		v.Camera == insight.CameraPreferred:
-		return "story.decided.document"
-	case v.Document == insight.DocumentDeclined && v.Camera == insight.CameraPreferred:
-		return "story.decided.shopper"
-	case v.Document == insight.DocumentRefused:
-		return "story.decided.both"
-	case v.Status != session.StatusPending && v.Status != session.StatusExpired:
-		return "story.decided.camera"
-	}
-	return ""
 }

@@ -31,16 +31,17 @@ func TestStory(t *testing.T) {
 			"The camera leaves a margin", "Camera"},
 		{
 			begun + offered + "cutoff = 25, status = 'FALLBACK', source = 'document', " + ended,
-			"The camera’s estimate was not above 25. The shopper then declined a document.", "show one", "Camera",
+			"The camera’s estimate was not above 25. The shopper then declined a document.", "show one", "No valid document",
 		},
 		{
 			begun + offered + "cutoff = 25, status = 'FALLBACK', source = 'document', document_attempts = 3, " + ended,
 			"The camera’s estimate was not above 25. The shopper’s documents were then refused", "free of glare",
-			"Camera, then no valid document",
+			"No valid document",
 		},
 		{
 			begun + offered + "cutoff = 25, status = 'PASSED', source = 'document', document_way = 'photo', " + ended,
-			"The camera’s estimate was not above 25. A photographed document then showed", "The check is done", "Document",
+			"The camera’s estimate was not above 25. A photographed document then showed", "The check is done",
+			"Photographed document",
 		},
 		{
 			"begun_at = created_at, attempts = 5, status = 'FALLBACK', source = 'camera', " + ended,
@@ -53,16 +54,17 @@ func TestStory(t *testing.T) {
 			""},
 		{
 			offered + "document_preferred = true, status = 'PASSED', source = 'document', document_way = 'wallet', " + ended,
-			"The shopper preferred a document to the camera. ", "The check is done", "Document",
+			"The shopper preferred a document to the camera. ", "The check is done", "Wallet",
 		},
 		{
 			offered + "document_preferred = true, document_attempts = 3, status = 'FALLBACK', source = 'document', " + ended,
 			"The shopper preferred a document to the camera. The shopper’s documents were then refused", "free of glare",
-			"Document",
+			"No valid document",
 		},
 		{
 			offered + "document_preferred = true, status = 'FALLBACK', source = 'document', " + ended,
-			"The shopper preferred a document to the camera. The shopper then declined a document.", "show one", "The shopper",
+			"The shopper preferred a document to the camera. The shopper then declined a document.", "show one",
+			"No valid document",
 		},
 		{begun + "strikes = 2, status = 'SPOOF', source = 'camera', " + ended,
 			"The camera did not see a living person, twice.", "your own face", "Camera"},
