@@ -39,6 +39,7 @@ require (
 	filippo.io/edwards25519 v1.2.0 // indirect
 	github.com/beevik/etree v1.8.1 // indirect
 	github.com/bmatcuk/doublestar/v4 v4.10.4 // indirect
+	github.com/coreos/go-systemd/v22 v22.7.0 // indirect
 	github.com/decred/dcrd/dcrec/secp256k1/v4 v4.4.1 // indirect
 	github.com/gen2brain/jpegn v0.6.0 // indirect
 	github.com/go-chi/chi/v5 v5.5.0 // indirect

@@ -8,6 +8,8 @@ import (
 
 	"agegate/internal/rules/routine"
 	"agegate/internal/rules/trail"
+
+	"github.com/coreos/go-systemd/v22/daemon"
 )
 
 // shutdownTime is how long running requests may take after a shutdown has
@@ -43,6 +45,9 @@ func (a *App) Run(ctx context.Context) error {
 		}
 	}
 	workers.Keep(work, "maintenance", a.maintain)
+	watching, unwatch := context.WithCancel(context.WithoutCancel(ctx))
+	defer unwatch()
+	routine.Go("systemd's watchdog", func() { a.feedWatchdog(watching) })
 	failed := make(chan error, len(a.servers))
 	for _, s := range a.servers {
 		routine.Go("serving"+s.serves, func() { failed <- routine.Try(s.Serve) })
@@ -50,6 +55,7 @@ func (a *App) Run(ctx context.Context) error {
 	for _, s := range a.servers {
 		a.log.Info("serving"+s.serves, "address", s.Addr())
 	}
+	a.notify(daemon.SdNotifyReady)
 
 	var err error
 	select {
@@ -91,6 +97,7 @@ func (a *App) Recording() int {
 // that arrives until they do. In the second half, each answer ends its connection.
 func (a *App) handOver() {
 	a.ending.Store(true)
+	a.notify(daemon.SdNotifyStopping)
 	if a.lameDuck > 0 {
 		a.log.Info("not ready any more; serving what still arrives", "for", a.lameDuck)
 	}
