@@ -207,8 +207,32 @@ func TestDeb(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.run("systemctl", "start", "agegate")
-	m.ready(at)
+	if got := status(at + "/readyz"); got != 200 {
+		t.Errorf("the start has returned, and /readyz answers %d", got)
+	}
 	shop.passed(session)
+	m.refusesToStart(configured)
+}
+
+// refusesToStart checks that a start fails where the configuration does, and that
+// systemd does not repeat it.
+func (m machine) refusesToStart(configured []byte) {
+	m.t.Helper()
+	m.run("systemctl", "stop", "agegate")
+	wrong := append(bytes.Clone(configured), "AGEGATE_RETENTON=90d\n"...)
+	if err := os.WriteFile(m.root+environmentFile, wrong, 0o600); err != nil {
+		m.t.Fatal(err)
+	}
+	if m.command("systemctl", "start", "agegate").Run() == nil {
+		m.t.Error("the start succeeds with a misspelt variable")
+	}
+	if got := m.run("systemctl", "show", "--property=ActiveState,NRestarts,ExecMainStatus", "agegate"); got !=
+		"NRestarts=0\nExecMainStatus=78\nActiveState=failed" {
+		m.t.Errorf("after it: %s", got)
+	}
+	if log := m.run("journalctl", "--unit", "agegate", "--no-pager"); !strings.Contains(log, "AGEGATE_RETENTON is not a") {
+		m.t.Errorf("the journal does not name the variable:\n%s", log)
+	}
 }
 
 // secretKey returns the key that the installation created.
@@ -258,7 +282,8 @@ func (m machine) sandboxed() {
 	m.t.Helper()
 	status := m.run("sh", "-c", `cat /proc/"$1"/status`, "sh", m.pid())
 	uid := m.run("id", "-u", "agegate")
-	for _, want := range []string{"Uid:\t" + uid + "\t" + uid, "CapEff:\t0000000000000000", "CapBnd:\t0000000000000000",
+	// Of the capabilities it has CAP_NET_BIND_SERVICE alone, for the ports of https.
+	for _, want := range []string{"Uid:\t" + uid + "\t" + uid, "CapEff:\t0000000000000400", "CapBnd:\t0000000000000400",
 		"NoNewPrivs:\t1", "Seccomp:\t2"} {
 		if !strings.Contains(status, want) {
 			m.t.Errorf("the process does not have %q:\n%s", want, status)
