@@ -78,46 +78,33 @@ func everySecond(w io.Writer) func(app.Resealed) {
 	}
 }
 
+// writeResealed says what was sealed anew, and of what could not be opened what to do.
 func writeResealed(w io.Writer, done app.Resealed) {
-	fmt.Fprintf(w, "Signing secrets: %d sealed under the new key, %d were already under the new key.\n",
-		done.Secrets.Resealed, done.Secrets.Already)
-	fmt.Fprintf(w, "Verification links: %d sealed under the new key, %d were already under the new key.\n",
-		done.Links.Resealed, done.Links.Already)
-	if done.Apps != (credential.Resealing{}) {
-		fmt.Fprintf(w, "Authenticator apps: %d sealed under the new key, %d were already under the new key.\n",
-			done.Apps.Resealed, done.Apps.Already)
-	}
-	if done.Clients != (credential.Resealing{}) {
-		fmt.Fprintf(w, "Client secrets of identity providers: %d sealed under the new key, %d were already under the new "+
-			"key.\n", done.Clients.Resealed, done.Clients.Already)
-	}
-	if done.Readers != (credential.Resealing{}) {
-		fmt.Fprintf(w, "Keys of verifiers: %d sealed under the new key, %d were already under the new key.\n",
-			done.Readers.Resealed, done.Readers.Already)
-	}
-	if done.HTTPS != (credential.Resealing{}) {
-		fmt.Fprintf(w, "Keys of certificates: %d sealed under the new key, %d were already under the new key.\n",
-			done.HTTPS.Resealed, done.HTTPS.Already)
-	}
-	if done.HTTPS.Unopened > 0 {
-		fmt.Fprintf(w, "%d keys of certificates open under neither key: the gateway makes and orders new ones.\n",
-			done.HTTPS.Unopened)
-	}
-	if done.Readers.Unopened > 0 {
-		fmt.Fprintf(w, "%d keys of verifiers open under neither key: remove them and make new ones with agegate verifier "+
-			"csr.\n", done.Readers.Unopened)
-	}
-	if done.Clients.Unopened > 0 {
-		fmt.Fprintf(w, "%d client secrets open under neither key: their owners have to enter them again under Team, Single "+
-			"sign-on.\n", done.Clients.Unopened)
-	}
-	if done.Apps.Unopened > 0 {
-		fmt.Fprintf(w, "%d authenticator apps open under neither key: their users need agegate user recover.\n",
-			done.Apps.Unopened)
-	}
-	if done.Links.Unopened > 0 {
-		fmt.Fprintf(w, "%d verification links open under neither key; they are forgotten within a day.\n",
-			done.Links.Unopened)
+	for _, kind := range []struct {
+		name   string
+		done   credential.Resealing
+		always bool
+		advice string // for what opens under neither key
+	}{
+		{"Signing secrets", done.Secrets, true, ""},
+		{"Verification links", done.Links, true, "a repeated Idempotency-Key of their sessions is answered with 500; they " +
+			"are forgotten within a day"},
+		{"Authenticator apps", done.Apps, false, "their users need agegate user recover"},
+		{"Client secrets of identity providers", done.Clients, false, "their owners have to enter them again under Team, " +
+			"Single sign-on"},
+		{"Keys of verifiers", done.Readers, false, "remove them and make new ones with agegate verifier csr"},
+		{"Mails that wait", done.Mails, false, "they are given up; make new links with agegate user recover, or invite " +
+			"again"},
+		{"Keys of certificates", done.HTTPS, false, "the gateway makes and orders new ones"},
+	} {
+		if kind.always || kind.done != (credential.Resealing{}) {
+			fmt.Fprintf(w, "%s: %d sealed under the new key, %d were already under the new key.\n", kind.name,
+				kind.done.Resealed, kind.done.Already)
+		}
+		if kind.done.Unopened > 0 {
+			fmt.Fprintf(w, "%s: %d open under neither key: %s.\n", kind.name, kind.done.Unopened, kind.advice)
+		}
 	}
 	fmt.Fprintln(w, "Now set AGEGATE_SECRET_KEY to the new key, remove AGEGATE_NEW_SECRET_KEY and restart every replica.")
+	fmt.Fprintln(w, "Backups made before need the old key.")
 }

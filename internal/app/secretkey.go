@@ -10,6 +10,7 @@ import (
 	"agegate/internal/app/config"
 	"agegate/internal/backoffice/account"
 	"agegate/internal/backoffice/certificate"
+	"agegate/internal/backoffice/mail"
 	"agegate/internal/check/document"
 	"agegate/internal/rules/audit"
 	"agegate/internal/rules/credential"
@@ -47,6 +48,7 @@ type Resealed struct {
 	Apps    credential.Resealing `json:"authenticator_apps"` // of the dashboard's users
 	Readers credential.Resealing `json:"verifier_keys"`      // that sign requests to wallets
 	Clients credential.Resealing `json:"client_secrets"`     // of the tenants' identity providers
+	Mails   credential.Resealing `json:"mails"`              // that wait to be sent
 	HTTPS   credential.Resealing `json:"certificate_keys"`   // with which https is served, and of the account
 }
 
@@ -56,6 +58,7 @@ type sealedStore interface {
 	account.Store
 	document.VerifierStore
 	certificate.Store
+	mail.ResealStore
 }
 
 // RotateSecretKey seals every sealed value in the database under the sealer's
@@ -87,6 +90,9 @@ func RotateSecretKey(
 		return err
 	}
 	if done.Readers, err = document.ResealVerifiers(ctx, others, sealer); err != nil {
+		return err
+	}
+	if done.Mails, err = mail.Reseal(ctx, others, sealer); err != nil {
 		return err
 	}
 	if done.HTTPS, err = certificate.Reseal(ctx, others, sealer); err != nil {

@@ -13,7 +13,9 @@ import (
 	"time"
 
 	"agegate/internal/app"
+	"agegate/internal/backoffice/account"
 	"agegate/internal/backoffice/certificate"
+	"agegate/internal/backoffice/mail"
 	"agegate/internal/rules/audit"
 	"agegate/internal/rules/credential"
 	"agegate/internal/rules/tenant"
@@ -50,7 +52,7 @@ func TestSecretKeyRotation(t *testing.T) {
 			// Another rotation completes it while the gateway runs.
 			done, err := r.rotate(t, t.Context(), func() {})
 			if err != nil || done.Secrets.Resealed == 0 || done.Secrets.Already < 100 || done.Links.Resealed != 1 ||
-				done.Links.Already != 1 || done.HTTPS.Resealed != 1 {
+				done.Links.Already != 1 || done.HTTPS.Resealed != 1 || done.Mails.Resealed != 1 {
 				t.Errorf("finishing: %+v, %v", done, err)
 			}
 			if before, _ := r.count(t); before != 0 {
@@ -63,7 +65,8 @@ func TestSecretKeyRotation(t *testing.T) {
 			r.works(t, g)
 			r.promotes(t, g)
 			if done, err := r.rotate(t, t.Context(), func() {}); err != nil || done.Secrets.Resealed != 0 ||
-				done.Links.Resealed != 0 || done.HTTPS != (credential.Resealing{Already: 1}) {
+				done.Links.Resealed != 0 || done.HTTPS != (credential.Resealing{Already: 1}) ||
+				done.Mails != (credential.Resealing{Already: 1}) {
 				t.Errorf("once more: %+v, %v", done, err)
 			}
 		})
@@ -140,8 +143,26 @@ func (r *keyRotation) prepare(t *testing.T, g *Gateway) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	r.mail(t, g)
 	own := certificate.Certificate{Name: "age.example.com", Sealed: sealed}
 	if err := g.App.Store.SaveCertificate(t.Context(), own); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// mail stores a mail that waits to be sent.
+func (r *keyRotation) mail(t *testing.T, g *Gateway) {
+	t.Helper()
+	id := uuid.Must(uuid.NewV7())
+	sealed, err := r.sealer(t, r.old).Seal([]byte("a mail"), "mail "+id.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := g.Clock.Now()
+	if err := g.App.Store.UpdateAccounts(t.Context(), func(tx account.Tx) error {
+		return tx.InsertMail(mail.Mail{ID: id, Kind: "invitation", Sealed: sealed, CreatedAt: now, DueAt: now.Add(time.Hour),
+			ExpiresAt: now.Add(24 * time.Hour)})
+	}); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -103,6 +103,7 @@ func TestHealthy(t *testing.T) {
 			found := examine(t, append(at(g, g.URL), "AGEGATE_WEBHOOK_ALLOW_NETS=127.0.0.0/8", "AGEGATE_ESTIMATOR=onnx",
 				"AGEGATE_MODELS_DIR=../../../models")...)
 			want(t, found, "AGEGATE_OPERATOR_NAME", doctor.Warning, "do not see who runs")
+			want(t, found, "licence of the estimate", doctor.Warning, "UTKFace and All-Age-Faces: non-commercial research")
 			for _, check := range []string{"configuration", "models", "AGEGATE_BASE_URL", "AGEGATE_VERIFY_URL",
 				"AGEGATE_DASHBOARD_URL", "database", "schema", "secret key", "callback hosts"} {
 				want(t, found, check, doctor.OK, "")

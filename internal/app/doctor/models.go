@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"agegate/internal/app/config"
 	"agegate/internal/check/age"
@@ -20,6 +21,19 @@ func (e *examiner) unmatched(manifest inference.Manifest) error {
 	}
 	_, err := portrait.Load(manifest)
 	return err
+}
+
+// licence reports the terms of the data on which the estimate was fitted.
+func (e *examiner) licence(tail *inference.TailManifest) {
+	const check = "licence of the estimate"
+	switch {
+	case tail == nil:
+	case strings.Contains(tail.Licence, "non-commercial"):
+		e.warn(check, "it was fitted on data for non-commercial research: "+tail.Licence, "if you earn money with the "+
+			"gateway, fit it to pictures that you may use, with make train; docs/training.md says what that changes")
+	default:
+		e.ok(check, tail.Licence)
+	}
 }
 
 // models opens the models like the gateway: files, hashes, ONNX Runtime and the
@@ -41,6 +55,7 @@ func (e *examiner) models(context.Context) {
 			"AGEGATE_MODELS_DIR to the directory with the models")
 		return
 	}
+	e.licence(pool.Manifest.Tail)
 	unmatched := e.unmatched(pool.Manifest)
 	switch err := pool.Close(); {
 	case err != nil:
