@@ -127,13 +127,16 @@ func (r *run) adopt(ctx context.Context, o *order, v visit) error {
 		return fmt.Errorf("%w: the shop's answer to an order does not name its session; add the header %s with the "+
 			"session's ID, or session_id to the JSON", ErrCannotRun, sessionHeader)
 	}
+	if r.named[id] {
+		return fmt.Errorf("%w: the shop gave a new order the session of an earlier one, so that one pass would do for both; "+
+			"it must create one for each order, with an Idempotency-Key of its own", ErrCannotRun)
+	}
 	pending, err := r.gateway.Pending(ctx, id)
 	if err != nil {
 		return errors.Join(ErrCannotRun, err)
 	}
-	if !pending || r.named[id] {
-		return fmt.Errorf("%w: the order's session is not a new, open session of the key's tenant; the shop must create "+
-			"one for each order", ErrCannotRun)
+	if !pending {
+		return fmt.Errorf("%w: the order's session is not an open session of the key's tenant", ErrCannotRun)
 	}
 	r.named[id] = true
 	o.link = v.address()

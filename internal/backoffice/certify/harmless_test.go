@@ -165,6 +165,25 @@ func TestItNamesNoOtherSession(t *testing.T) {
 	}
 }
 
+// TestOneSessionForAllOrders: a shop that sends one Idempotency-Key for every order
+// is told the cause.
+func TestOneSessionForAllOrders(t *testing.T) {
+	g := start(t, "AGEGATE_WEBHOOK_ALLOW_NETS=192.0.2.0/24")
+	server, handler := serve(t)
+	c := register(t, g, server.URL)
+	shop := &carelessShop{gateway: g.URL, secrets: c.Test, now: g.Clock.Now}
+	made := shop.call(http.MethodPost, "/api/v1/sessions/create", `{"target_age":18}`)
+	*handler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Agegate-Session", made["session_id"])
+		w.Header().Set("Location", made["verification_url"])
+		w.WriteHeader(http.StatusSeeOther)
+	})
+	_, err := attack(t, g, c, targetOf(t, server.URL), tools(g), certify.Options{Cases: []string{"redirect.*"}})
+	if !errors.Is(err, certify.ErrCannotRun) || !strings.Contains(err.Error(), "Idempotency-Key") {
+		t.Errorf("the cause is told as %v", err)
+	}
+}
+
 // TestWhereItDoesNotGo: a run refuses hosts that are not registered and addresses
 // that the guard refuses.
 func TestWhereItDoesNotGo(t *testing.T) {
