@@ -1,3 +1,4 @@
+import ast
 import http.server
 import json
 import pathlib
@@ -20,7 +21,34 @@ def outcome(now, call):
             return "secret"
 
 
+class Unions(ast.NodeVisitor):
+    """Finds "a | b" where Python evaluates it, which for types it can only since 3.10."""
+
+    found = 0
+
+    def visit_BinOp(self, node):
+        self.found += isinstance(node.op, ast.BitOr)
+        self.generic_visit(node)
+
+    def visit_AnnAssign(self, node):  # annotations are not evaluated
+        if node.value:
+            self.visit(node.value)
+
+    def visit_arg(self, node):
+        pass
+
+    def visit_FunctionDef(self, node):
+        for part in [*node.body, *node.decorator_list, *node.args.defaults]:
+            self.visit(part)
+
+
 class Test(unittest.TestCase):
+    def test_python_3_9(self):
+        for path in pathlib.Path(__file__).parent.glob("agegate/*.py"):
+            tree, unions = ast.parse(path.read_text(encoding="utf-8"), feature_version=(3, 9)), Unions()
+            unions.visit(tree)
+            self.assertEqual(unions.found, 0, path.name)
+
     def test_known_answers(self):
         self.assertGreaterEqual(len(VECTORS["redirects"]), 40)
         self.assertGreaterEqual(len(VECTORS["webhooks"]), 25)

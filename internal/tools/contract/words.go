@@ -163,6 +163,19 @@ func (t sdkType) python() string {
 	})
 }
 
+// pythonValue is the type as an expression that Python evaluates, where it has "|"
+// only since 3.10. Annotations are not evaluated.
+func (t sdkType) pythonValue() string {
+	if t.Either == nil || t.Nullable {
+		return t.python()
+	}
+	var either []string
+	for _, one := range t.Either {
+		either = append(either, one.python())
+	}
+	return "Union[" + strings.Join(either, ", ") + "]"
+}
+
 // php is the type in PHP, as PHPStan reads it.
 func (t sdkType) php() string {
 	return t.union(sdkTypes{
@@ -269,7 +282,7 @@ var sdkFunctions = template.FuncMap{
 	"optional": func(s sdkSchema) bool {
 		return slices.ContainsFunc(s.Members, func(v sdkValue) bool { return !v.Required })
 	},
-	"goType": sdkType.goType, "script": sdkType.script, "python": sdkType.python,
+	"goType": sdkType.goType, "script": sdkType.script, "python": sdkType.python, "pythonValue": sdkType.pythonValue,
 	"php": sdkType.php, "phpShape": phpShape,
 	"goPath": func(path string) string {
 		return joined(path, " + ", func(name string) string { return "url.PathEscape(" + lower(pascal(name)) + ")" })

@@ -2,7 +2,7 @@
 """The schemas of the contract, as Python reads JSON."""
 from __future__ import annotations
 
-from typing import Literal, TypedDict
+from typing import Literal, TypedDict, Union
 
 
 class _CreateSessionRequest(TypedDict):
@@ -207,7 +207,7 @@ class Violation(TypedDict):
 
 
 # A name, or the position in a list, counted from 0.
-LocationPart = str | int
+LocationPart = Union[str, int]
 
 # Always the same text, so that nothing from the request is repeated.
 ViolationMessage = Literal[
