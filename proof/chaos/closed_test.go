@@ -72,8 +72,9 @@ func (c *cluster) closed(r *table.Row, primary *node) {
 	if status := c.send(primary.rest, same, "rest's"); status != http.StatusOK {
 		c.t.Errorf("with its password Patroni answers %d", status)
 	}
-	time.Sleep(8 * time.Second)                                                         // Patroni looks every 5
-	c.run(primary, "psql -d postgres -c 'SELECT pg_switch_wal()'", primary.socket()...) // archives
+	time.Sleep(8 * time.Second) // Patroni applies new settings every 5
+	// The next file of the log lets PostgreSQL archive the last one.
+	c.run(primary, "psql -d postgres -c 'SELECT pg_switch_wal()'", primary.socket()...)
 	time.Sleep(2 * time.Second)
 	if _, err := os.Stat(script); err == nil {
 		c.t.Error("PostgreSQL ran the script")
