@@ -63,6 +63,19 @@ test("an outdated prompt is never said", () => {
   assert.deepEqual(said, [[0, "left"], [3000, "right"]]);
 });
 
+test("each new prompt ends the sentence before it, however fast the head moves", () => {
+  const { voice, said, pass } = stage();
+  voice.remark("x".repeat(100));
+  pass(500);
+  for (const step of ["left. 1 of 5", "up. 2 of 5", "right. 3 of 5", "down. 4 of 5", "hold still. 5 of 5"]) {
+    voice.prompt(step, true);
+    pass(600);
+  }
+  voice.prompt("other way", false);
+  pass(10_000);
+  assert.deepEqual(said.slice(1).map(([at]) => at), [500, 1100, 1700, 2300, 2900, 5900]);
+});
+
 test("a long explanation is spoken to its end before another remark, but not before a prompt", () => {
   const long = "x".repeat(100);
   const first = stage();

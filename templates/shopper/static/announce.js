@@ -1,5 +1,5 @@
 // What a screen reader says of the check: few sentences, far enough apart that
-// each can be spoken before the next.
+// each can be spoken before the next. Only a new prompt ends the sentence before it.
 
 /** Least time from one sentence to the next, in milliseconds. */
 const gap = 3000;
@@ -21,18 +21,21 @@ const system = {
 };
 
 /**
- * Returns an announcer that hands sentences to say(), never two within gap. Of
- * what has to wait only the latest is kept.
- *   prompt(text)  goes before any remark, drops a waiting one, and does not
- *                 wait for the last remark to be spoken to its end
+ * Returns an announcer that hands sentences to say(), with whether a sentence ends
+ * the one before it. No others come within gap. Of what has to wait only the latest
+ * is kept.
+ *   prompt(text, fresh)  goes before any remark, drops a waiting one, and does not
+ *                 wait for the last remark to be spoken to its end; a fresh one
+ *                 waits for nothing
  *   remark(text)  is not said twice in a row
  *   clear()       drops what waits
- * @param {(text: string) => void} say
+ * @param {(text: string, ends: boolean) => void} say
  * @param {Clock} clock
  */
 export function announcer(say, clock = system) {
   const waiting = { prompt: "", remark: "" };
   let last = "";
+  let fresh = false; // the waiting prompt
   let saidAt = -Infinity;
   /** @type {number | undefined} */
   let timer;
@@ -41,7 +44,8 @@ export function announcer(say, clock = system) {
     if (timer !== undefined) clock.cancel(timer);
     timer = undefined;
     if (!waiting.prompt && !waiting.remark) return;
-    const pause = waiting.prompt ? gap : Math.max(gap, perCharacter * last.length);
+    const ends = Boolean(waiting.prompt) && fresh;
+    const pause = ends ? 0 : waiting.prompt ? gap : Math.max(gap, perCharacter * last.length);
     const delay = saidAt + pause - clock.now();
     if (delay > 0) {
       timer = clock.after(schedule, delay);
@@ -51,13 +55,17 @@ export function announcer(say, clock = system) {
     if (waiting.prompt) waiting.prompt = "";
     else waiting.remark = "";
     saidAt = clock.now();
-    say(last);
+    say(last, ends);
     schedule();
   }
 
   return {
-    /** @param {string} text */
-    prompt(text) {
+    /**
+     * @param {string} text
+     * @param {boolean} [isFresh]
+     */
+    prompt(text, isFresh = false) {
+      fresh = isFresh;
       Object.assign(waiting, { prompt: text, remark: "" });
       schedule();
     },

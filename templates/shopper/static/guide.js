@@ -51,9 +51,13 @@ let lastSeen = "";
 let lastShown = "";
 let lastStep = "";
 let lastDone = 0;
+let lastAsked = -1;
 
 // A new element each time: a region that is set to the same text says nothing.
-const voice = announcer((text) => spoken.replaceChildren(Object.assign(document.createElement("span"), { textContent: text })));
+const voice = announcer((text, ends) => {
+  spoken.setAttribute("aria-live", ends ? "assertive" : "polite");
+  spoken.replaceChildren(Object.assign(document.createElement("span"), { textContent: text }));
+});
 
 /** Says something besides the prompts, when there is time for it. */
 export const remark = voice.remark;
@@ -73,7 +77,9 @@ export function guide({ guidance, phase, prompt, hint, done, total, progress: pa
   const good = guidance === "ok";
   const key = good && prompt ? `prompt.${prompt}` : guidance;
   const moving = Boolean(prompt) && prompt !== "hold_still";
-  const step = moving && total ? text("step").replace("%n", String(done + 1)).replace("%total", String(total)) : "";
+  // The last step is to look into the camera again.
+  const counted = !sitting && total > 0 && (moving || (prompt === "hold_still" && done === total));
+  const step = counted ? text("step").replace("%n", String(done + 1)).replace("%total", String(total + 1)) : "";
   stage.classList.toggle("good", good);
   note.textContent = good && hint ? text(`hint.${hint}`) : "";
   count.textContent = step;
@@ -90,8 +96,9 @@ export function guide({ guidance, phase, prompt, hint, done, total, progress: pa
   sign.replaceChildren(...icon(key));
   cue.dataset.side = sides[key] ?? "";
   cue.replaceChildren(...(sides[key] ? icon(key) : []));
-  if (asks) voice.prompt([note, sentence, count].map((e) => e.textContent).filter(Boolean).join(". "));
-  else voice.remark(sentence.textContent);
+  if (!asks) return voice.remark(sentence.textContent);
+  voice.prompt([note, sentence, count].map((e) => e.textContent).filter(Boolean).join(". "), done !== lastAsked);
+  lastAsked = done;
 }
 
 /**
@@ -115,7 +122,7 @@ function signals(moving, step, hint, done, total) {
  * @param {string | null} first what the screen says until the next answer
  */
 export function begin(first = opening) {
-  [complaint, lastSeen, lastShown, lastStep, lastDone] = ["", "", "", "", 0];
+  [complaint, lastSeen, lastShown, lastStep, lastDone, lastAsked] = ["", "", "", "", 0, -1];
   voice.clear();
   spoken.replaceChildren();
   count.textContent = note.textContent = "";
