@@ -22,7 +22,8 @@ have-%:
 	@command -v $* >/dev/null || { echo "There is no $* here: agegate needs Go, a C compiler, and Node.js 20 or newer with npm." >&2; exit 1; }
 
 build: have-go ## compile agegate, agegate-dev and agegate-lab into bin/
-	go build -ldflags '-X main.version=$(VERSION)' -o bin/ ./cmd/...
+	@[ -e bin/agegate ] || echo 'Compiling agegate: the first time takes about two minutes.'
+	@go build -ldflags '-X main.version=$(VERSION)' -o bin/ ./cmd/...
 
 # The developers' program and the door are pure Go, so any machine builds them for
 # all. A larger one than this has taken in something that it should not.

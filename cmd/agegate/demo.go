@@ -31,7 +31,12 @@ const (
 	secretKeyFile   = "secret.key"
 	databaseFile    = "agegate.db"
 	credentialsFile = "demo-shop.json" //nolint:gosec // a file name
+	settingsFile    = "demo-settings.json"
 )
+
+// defaultData is the data directory if --data does not say another. Commands that
+// run beside the demo look for its settings there.
+const defaultData = "data"
 
 // Where the sample shop listens.
 const (
@@ -50,7 +55,7 @@ later runs use them again. Not for production: it accepts http callback URLs and
 lets webhooks reach this machine.`,
 		Args: cobra.NoArgs,
 	}
-	cmd.Flags().StringVar(&dataDir, "data", "data", "directory for the key, the database and the shop's credentials")
+	cmd.Flags().StringVar(&dataDir, "data", defaultData, "directory for the key, the database and the shop's credentials")
 	cmd.Flags().StringVar(&shopListen, "shop-listen", "", "address of the sample shop ["+shopListenName+"] (default "+
 		defaultShopListen+")")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -87,7 +92,50 @@ func (c *cli) loadDemo(dataDir string) (config.Config, error) {
 		}
 		defaults[config.SecretKeyName] = key
 	}
-	return c.loadOver(defaults, config.SecretKeyName)
+	cfg, err := c.loadOver(defaults, config.SecretKeyName)
+	if err != nil {
+		return cfg, err
+	}
+	return cfg, c.writeSettings(dataDir, defaults)
+}
+
+// writeSettings stores how the demo was started, without secrets, for demoDefaults.
+func (c *cli) writeSettings(dataDir string, defaults map[string]string) error {
+	settings := map[string]string{}
+	for _, v := range config.Variables {
+		value, ok := c.given(v.Name)
+		if !ok {
+			value = defaults[v.Name]
+		}
+		if value != "" && !v.Secret && !config.HasPassword(value) {
+			settings[v.Name] = value
+		}
+	}
+	data, err := json.MarshalIndent(settings, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dataDir, settingsFile), data, 0o600)
+}
+
+// demoDefaults returns the settings of the demo in this directory and its secret
+// key, so that commands work beside it: agegate doctor, agegate user setup-link. It
+// returns nil if there is none, or if a database or a key is named.
+func (c *cli) demoDefaults() map[string]string {
+	_, database := c.given(config.DatabaseURLName)
+	_, key := c.given(config.SecretKeyName)
+	if database || key {
+		return nil
+	}
+	var settings map[string]string
+	data, err := os.ReadFile(filepath.Join(defaultData, settingsFile))
+	if err != nil || json.Unmarshal(data, &settings) != nil {
+		return nil
+	}
+	if settings[config.SecretKeyName], err = demoSecretKey(defaultData); err != nil {
+		return nil
+	}
+	return settings
 }
 
 // demoSecretKey returns the key stored in the data directory, and creates it
@@ -156,7 +204,7 @@ func runDemo(ctx context.Context, cfg config.Config, dataDir, shopListen string,
 	if err := createSamples(ctx, gateway, caller.TenantID); err != nil {
 		return err
 	}
-	if err := printSetup(ctx, cfg, gateway.Accounts, &caller.TenantID, stdout); err != nil {
+	if err := printSetup(ctx, cfg, gateway.Accounts, &caller.TenantID, stdout, true); err != nil {
 		return err
 	}
 	printDemo(stdout, cfg, shopURL, credentials.APIKey)

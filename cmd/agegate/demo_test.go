@@ -73,8 +73,53 @@ func TestDemoPrintsItsBannerLast(t *testing.T) {
 		t.Errorf("%v, and the log has\n%s", err, stderr)
 	}
 	if out := stdout.String(); !strings.Contains(out, "agegate is running.") ||
+		!strings.Contains(out, "/dashboard/link/") || // without a terminal too
 		!strings.HasSuffix(out, "for each request.\n\n") {
 		t.Errorf("the demo prints\n%s", out)
+	}
+}
+
+// TestCommandsWorkBesideTheDemo: in its directory, commands use the demo's database,
+// key and address, unless a variable names others.
+func TestCommandsWorkBesideTheDemo(t *testing.T) {
+	t.Chdir(t.TempDir())
+	free, err := net.Listen("tcp", "localhost:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := free.Addr().String()
+	_, port, _ := net.SplitHostPort(address)
+	free.Close()
+	ctx, end := context.WithCancel(t.Context())
+	defer end()
+	env := map[string]string{
+		"AGEGATE_ESTIMATOR": "off", "AGEGATE_LISTEN": "localhost:" + port, "AGEGATE_SHOP_LISTEN": "localhost:0",
+	}
+	lookup := func(env map[string]string) func(string) (string, bool) {
+		return func(name string) (string, bool) { v, ok := env[name]; return v, ok }
+	}
+	stdout, stderr := &endOn{text: "Ctrl-C stops both", end: end}, &bytes.Buffer{}
+	if err := run(ctx, []string{"demo"}, lookup(env), stdout, stderr); err != nil {
+		t.Fatal(err, stderr)
+	}
+	var out bytes.Buffer
+	err = run(t.Context(), []string{"user", "setup-link"}, lookup(nil), &out, stderr)
+	if err != nil || !strings.HasPrefix(out.String(), "http://localhost:"+port+"/dashboard/link/") {
+		t.Errorf("%v: the link is %s", err, &out)
+	}
+	out.Reset()
+	err = run(t.Context(), []string{"doctor"}, lookup(nil), &out, stderr)
+	if strings.Contains(out.String(), "AGEGATE_SECRET_KEY") || strings.Contains(out.String(), "AGEGATE_WEBHOOK_ALLOW_NETS") {
+		t.Errorf("doctor, %v:\n%s", err, &out)
+	}
+	for database, has := range map[string]bool{"": true, "sqlite:other.db": false} {
+		out.Reset()
+		err := run(t.Context(), []string{"tenant", "list"}, lookup(map[string]string{"AGEGATE_DATABASE_URL": database}), &out,
+			stderr)
+		// The other database needs a key of its own.
+		if (err == nil) != has || strings.Contains(out.String(), "Corner Cellar") != has {
+			t.Errorf("database %q, %v:\n%s", database, err, &out)
+		}
 	}
 }
 

@@ -51,7 +51,7 @@ func (c *cli) doctorCommand() *cobra.Command {
 			}
 		}
 		if report.Problems > 0 {
-			return fmt.Errorf("%d problems were found", report.Problems)
+			return fmt.Errorf("problems found: %d", report.Problems)
 		}
 		return nil
 	}

@@ -83,10 +83,20 @@ func (c *cli) addConfigFlags(root *cobra.Command) {
 	}
 }
 
-// load reads the configuration: a flag wins over the environment. required names
-// the variables that must be set.
+// load reads the configuration: a flag wins over the environment, and that over the
+// settings of a demo in this directory. required names the variables that must be
+// set.
 func (c *cli) load(required ...string) (config.Config, error) {
-	return c.loadOver(nil, required...)
+	return c.loadOver(c.demoDefaults(), required...)
+}
+
+// given returns what a flag or the environment sets.
+func (c *cli) given(name string) (string, bool) {
+	if flag := c.flags[name]; flag != nil && *flag != "" {
+		return *flag, true
+	}
+	value, ok := c.env(name)
+	return value, ok && value != ""
 }
 
 // loadOver is load with defaults for variables that neither a flag nor the
@@ -97,10 +107,7 @@ func (c *cli) loadOver(defaults map[string]string, required ...string) (config.C
 			"could see: set %s instead", config.DatabaseURLName)
 	}
 	cfg, err := config.Load(func(name string) (string, bool) {
-		if flag := c.flags[name]; flag != nil && *flag != "" {
-			return *flag, true
-		}
-		if value, ok := c.env(name); ok && value != "" {
+		if value, ok := c.given(name); ok {
 			return value, true
 		}
 		value, ok := defaults[name]

@@ -47,7 +47,7 @@ func serve(cmd *cobra.Command, cfg config.Config, log *slog.Logger) (err error) 
 		return err
 	}
 	defer func() { err = errors.Join(err, gateway.Close()) }()
-	if err := printSetup(cmd.Context(), cfg, gateway.Accounts, nil, cmd.OutOrStdout()); err != nil {
+	if err := printSetup(cmd.Context(), cfg, gateway.Accounts, nil, cmd.OutOrStdout(), false); err != nil {
 		return err
 	}
 	releaseMemory()

@@ -228,9 +228,9 @@ an operator, no link is printed.`,
 
 // printSetup writes the setup link to a terminal while there is no operator. If
 // the output is not a terminal, and so may be stored, it writes how to get a
-// link.
+// link, unless always is set.
 func printSetup(
-	ctx context.Context, cfg config.Config, accounts *account.Service, owned *uuid.UUID, w io.Writer,
+	ctx context.Context, cfg config.Config, accounts *account.Service, owned *uuid.UUID, w io.Writer, always bool,
 ) error {
 	if !cfg.Dashboard || !cfg.ServesAPI() || cfg.CheckDashboard() != nil {
 		return nil //nolint:nilerr // no dashboard is served, and the log says why
@@ -239,7 +239,7 @@ func printSetup(
 	if err != nil || !needed {
 		return err
 	}
-	if !isTerminal(w) {
+	if !always && !isTerminal(w) {
 		slog.InfoContext(ctx, "there is no operator yet: agegate user setup-link prints the link to set up the dashboard")
 		return nil
 	}

@@ -135,7 +135,10 @@ func (e *examiner) look(ctx context.Context, hosts []*host) {
 // right. A host that only browsers open may be unreachable from this machine.
 func (e *examiner) reportHost(h *host) bool {
 	check := "callback host " + h.address
-	who := fmt.Sprintf(" (%d tenants)", len(h.tenants))
+	who := " (1 tenant)"
+	if n := len(h.tenants); n > 1 {
+		who = fmt.Sprintf(" (%d tenants)", n)
+	}
 	switch {
 	case h.err != nil && h.webhook && webhook.Classify(h.err) == webhook.ClassBlocked:
 		e.problem(check, reason(h.err)+who, "if the network is yours, list it in AGEGATE_WEBHOOK_ALLOW_NETS; otherwise "+

@@ -262,7 +262,7 @@ func TestCallbacks(t *testing.T) {
 		grade doctor.Grade
 		text  string
 	}{
-		soon:                   {doctor.Warning, "its certificate ends in 4 days (1 tenants)"},
+		soon:                   {doctor.Warning, "its certificate ends in 4 days (1 tenant)"},
 		expired:                {doctor.Problem, "has expired"},
 		unknown:                {doctor.Problem, "does not trust"},
 		gone.URL:               {doctor.Problem, "takes no connection"},
