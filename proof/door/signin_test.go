@@ -275,15 +275,8 @@ func TestSigningKeysRotate(t *testing.T) {
 // taken while they cannot ask.
 func TestSeveralDoors(t *testing.T) {
 	t.Parallel()
-	socket := filepath.Join(t.TempDir(), "redis.sock")
-	server := exec.Command("redis-server", "--port", "0", "--unixsocket", socket, "--save", "")
-	if err := server.Start(); err != nil {
-		t.Fatal(err)
-	}
-	stop := func() { _ = server.Process.Kill(); _ = server.Wait() }
-	t.Cleanup(stop)
-	gatewaytest.WaitFor(t, "redis", func() bool { _, err := os.Stat(socket); return err == nil })
-	settings := append(signInSettings(t, clients, signingKey(t)), "DOOR_REDIS=unix://"+socket)
+	address, stop := redisServer(t)
+	settings := append(signInSettings(t, clients, signingKey(t)), "DOOR_REDIS="+address)
 	s := startSite(t, settings...)
 	second := httptest.NewServer(s.newDoor(t, settings...))
 	t.Cleanup(second.Close)
@@ -303,5 +296,80 @@ func TestSeveralDoors(t *testing.T) {
 	stop()
 	if _, err := c.Exchange(t.Context(), code, oauth2.VerifierOption(c.verifier)); err == nil {
 		t.Error("a code is taken while nobody knows whether it was used")
+	}
+}
+
+// redisServer runs a Redis and returns its address and how to stop it.
+func redisServer(t *testing.T) (address string, stop func()) {
+	t.Helper()
+	socket := filepath.Join(t.TempDir(), "redis.sock")
+	server := exec.Command("redis-server", "--port", "0", "--unixsocket", socket, "--save", "")
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	stop = func() { _ = server.Process.Kill(); _ = server.Wait() }
+	t.Cleanup(stop)
+	gatewaytest.WaitFor(t, "redis", func() bool { _, err := os.Stat(socket); return err == nil })
+	return "unix://" + socket, stop
+}
+
+// TestDoorsShareTheirLimits: sessions count at all doors of a site, whichever made
+// them, and at each alone while they cannot ask. Another site counts for itself.
+func TestDoorsShareTheirLimits(t *testing.T) {
+	t.Parallel()
+	address, stop := redisServer(t)
+	settings := []string{"DOOR_REDIS=" + address, "DOOR_LIMIT=3"}
+	s := startSite(t, settings...)
+	elsewhere := startSite(t, settings...)
+	second := httptest.NewServer(s.newDoor(t, settings...))
+	t.Cleanup(second.Close)
+	begins := func(door string) int {
+		t.Helper()
+		return s.visitor(t).do(http.MethodPost, door+"/_door/begin", url.Values{"to": {"/"}}).status
+	}
+	for i, door := range []string{s.url, second.URL, second.URL} {
+		if status := begins(door); status != http.StatusOK {
+			t.Errorf("session %d is answered %d", i+1, status)
+		}
+	}
+	for _, door := range []string{s.url, second.URL} {
+		if status := begins(door); status != http.StatusTooManyRequests {
+			t.Errorf("one more than the limit is answered %d", status)
+		}
+	}
+	if status := begins(elsewhere.url); status != http.StatusOK {
+		t.Errorf("another site is answered %d", status)
+	}
+	stop()
+	for i, want := range []int{200, 200, 200, 429} {
+		if status := begins(s.url); status != want {
+			t.Errorf("without Redis, session %d is answered %d", i+1, status)
+		}
+	}
+	if !strings.Contains(s.log.String(), "DOOR_REDIS does not answer") {
+		t.Error("the log does not say that the doors count for themselves")
+	}
+}
+
+// TestDoorsShareTheLimitOfANetwork: a refused session does not count for others.
+func TestDoorsShareTheLimitOfANetwork(t *testing.T) {
+	t.Parallel()
+	address, _ := redisServer(t)
+	settings := []string{"DOOR_REDIS=" + address, "DOOR_LIMIT=3", "DOOR_LIMIT_NETWORK=2"}
+	s := startSite(t, settings...)
+	second := httptest.NewServer(s.newDoor(t, settings...))
+	t.Cleanup(second.Close)
+	for i, tt := range []struct {
+		door, network string
+		want          int
+	}{
+		{s.url, "192.0.2.1", 200}, {second.URL, "192.0.2.1", 200}, {s.url, "192.0.2.1", 429}, {second.URL, "192.0.2.1", 429},
+		{second.URL, "2001:db8::1", 200}, {s.url, "192.0.2.2", 429},
+	} {
+		res := s.visitor(t).do(http.MethodPost, tt.door+"/_door/begin", url.Values{"to": {"/"}},
+			"X-Forwarded-For: "+tt.network)
+		if res.status != tt.want {
+			t.Errorf("session %d, of %s, is answered %d, want %d", i+1, tt.network, res.status, tt.want)
+		}
 	}
 }

@@ -38,7 +38,7 @@ type Config struct {
 	Keys        [][]byte          // DOOR_KEYS or the file DOOR_KEYS_FILE: 32 bytes each; the first seals, all open
 	Clients     []Client          // the file DOOR_CLIENTS_FILE: who may ask to "sign in with age"
 	SigningKeys []*rsa.PrivateKey // the file DOOR_SIGNING_KEYS_FILE: the first signs, all are published
-	Redis       string            // DOOR_REDIS: where several doors remember used codes, such as redis://host:6379
+	Redis       string            // DOOR_REDIS: what several doors share, such as redis://host:6379
 }
 
 // Live reports whether the sessions are live.

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	agegate "github.com/agegate/agegate/sdk/go"
+	"github.com/redis/go-redis/v9"
 )
 
 // Prefix begins the paths of the site that belong to the door.
@@ -29,6 +30,7 @@ type Door struct {
 	cfg     *Config
 	gateway *agegate.Client
 	seal    sealer
+	shared  *redis.Client // what several doors share; nil for one door
 	limiter limiter
 	pages   *pages
 	metrics *metrics
@@ -60,6 +62,13 @@ func New(cfg *Config, log *slog.Logger, now func() time.Time) (*Door, error) {
 	}
 	if d.pages, err = newPages(cfg); err != nil {
 		return nil, err
+	}
+	if d.shared, err = newRedis(cfg.Redis); err != nil {
+		return nil, err
+	}
+	d.limiter = &localLimiter{}
+	if d.shared != nil {
+		d.limiter = &sharedLimiter{client: d.shared, site: cfg.URL.String(), log: log}
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc(Prefix+"auth", d.auth)

@@ -1,12 +1,16 @@
 package door
 
 import (
+	"context"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/netip"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 )
 
 // limitWindow is a session's life: until it ends, a live session holds a unit.
@@ -15,16 +19,21 @@ const limitWindow = 30 * time.Minute
 // Limits are how many sessions the door creates in half an hour.
 type Limits struct{ All, Network, Browser int }
 
-// limiter counts creations. It holds at most Limits.All networks.
-type limiter struct {
+// limiter counts creations.
+type limiter interface {
+	// take counts a creation, or reports that a limit is reached.
+	take(ctx context.Context, limits Limits, network netip.Prefix, now time.Time) bool
+}
+
+// localLimiter is for one door. It holds at most Limits.All networks.
+type localLimiter struct {
 	mu       sync.Mutex
 	began    time.Time
 	all      int
 	networks map[netip.Prefix]int
 }
 
-// take counts a creation, or reports that a limit is reached.
-func (l *limiter) take(limits Limits, network netip.Prefix, now time.Time) bool {
+func (l *localLimiter) take(_ context.Context, limits Limits, network netip.Prefix, now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if now.Sub(l.began) >= limitWindow {
@@ -36,6 +45,43 @@ func (l *limiter) take(limits Limits, network netip.Prefix, now time.Time) bool 
 	l.all++
 	l.networks[network]++
 	return true
+}
+
+// sharedLimiter is for several doors of a site. Without an answer of Redis, each
+// door counts for itself.
+type sharedLimiter struct {
+	client *redis.Client
+	site   string
+	alone  localLimiter
+	log    *slog.Logger
+}
+
+// countOnce adds one to each of KEYS, unless one of them has reached its limit in
+// ARGV. A count ends by itself, the last of ARGV after it began, in milliseconds.
+var countOnce = redis.NewScript(`
+for i, key in ipairs(KEYS) do
+	if tonumber(redis.call('GET', key) or '0') >= tonumber(ARGV[i]) then return 0 end
+end
+for _, key in ipairs(KEYS) do
+	if redis.call('INCR', key) == 1 then redis.call('PEXPIRE', key, ARGV[#ARGV]) end
+end
+return 1`)
+
+// redisPatience is how long a visitor waits for Redis.
+const redisPatience = 2 * time.Second
+
+func (l *sharedLimiter) take(ctx context.Context, limits Limits, network netip.Prefix, now time.Time) bool {
+	asked, cancel := context.WithTimeout(ctx, redisPatience)
+	defer cancel()
+	prefix := "door:{" + l.site + "}:" // braces keep both keys on one node of a cluster
+	taken, err := countOnce.Run(asked, l.client, []string{prefix + "all", prefix + network.String()},
+		limits.All, limits.Network, limitWindow.Milliseconds()).Int()
+	if err != nil {
+		l.log.LogAttrs(ctx, slog.LevelWarn, "DOOR_REDIS does not answer: this door counts sessions for itself",
+			slog.Any("error", err))
+		return l.alone.take(ctx, limits, network, now)
+	}
+	return taken == 1
 }
 
 // networkOf returns the visitor's network: an IPv4 address or the /64 of an IPv6

@@ -49,9 +49,9 @@ func (d *Door) addSignIn(mux *http.ServeMux) error {
 	for _, key := range d.cfg.SigningKeys {
 		s.keys = append(s.keys, newSigningKey(key))
 	}
-	var err error
-	if s.used, err = newOnce(d.cfg.Redis, d.now); err != nil {
-		return err
+	s.used = &localOnce{now: d.now, used: map[string]time.Time{}}
+	if d.shared != nil {
+		s.used = redisOnce{d.shared}
 	}
 	issuer := d.cfg.URL.String() + strings.TrimSuffix(Prefix, "/")
 	options := []op.Option{op.WithCrypto(codeCrypto{d.seal}),

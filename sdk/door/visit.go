@@ -27,7 +27,7 @@ func (d *Door) begin(w http.ResponseWriter, r *http.Request) {
 	}
 	now := d.now()
 	v.Begun = slices.DeleteFunc(v.Begun, func(at int64) bool { return now.Sub(time.Unix(at, 0)) >= limitWindow })
-	if len(v.Begun) >= d.cfg.Limits.Browser || !d.limiter.take(d.cfg.Limits, networkOf(r), now) {
+	if len(v.Begun) >= d.cfg.Limits.Browser || !d.limiter.take(ctx, d.cfg.Limits, networkOf(r), now) {
 		d.metrics.sessions.WithLabelValues("limited").Inc()
 		w.Header().Set("Retry-After", "1800")
 		d.pages.show(w, r, http.StatusTooManyRequests, view{Page: "busy", To: v.To})
