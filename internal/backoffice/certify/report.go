@@ -46,9 +46,10 @@ func (p Problem) String() string {
 		ProblemNotAccepted:   "a good delivery was answered with " + p.Value + " and not with 2xx",
 		ProblemAccepted:      "a forged delivery was answered with " + p.Value + ", as if it were good",
 		ProblemAcceptedOnly:  "nothing was released, but the delivery was answered with 2xx, as if it were good",
-		ProblemReleased:      "LET IN: the order was released on what is no pass (" + p.Value + " times)",
-		ProblemReleasedAgain: "one pass released the order " + p.Value + " times",
-		ProblemNotReleased:   "the order was not released",
+		ProblemReleased: "LET IN: the order was released on what is no pass (" + p.Value +
+			" times): whoever does this gets the goods without a check",
+		ProblemReleasedAgain: "one pass released the order " + p.Value + " times: the goods go out as often",
+		ProblemNotReleased:   "the order was not released: an adult who has passed gets nothing",
 		ProblemUntried:       "not tried, because the good delivery got no answer",
 	}[p.Code]
 	if p.What != "" {
