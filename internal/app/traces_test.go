@@ -42,6 +42,18 @@ func TestTraces(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = res.Body.Close()
+	for _, path := range []string{"/v/canary", "/api/v1/sessions/canary/status?canary=canary", "/canary"} {
+		hostile, err := http.NewRequestWithContext(t.Context(), "CANARY", g.URL+path, strings.NewReader("canary"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, header := range []string{"User-Agent", "X-API-Key", "X-Request-ID", "traceparent", "tracestate", "baggage"} {
+			hostile.Header.Set(header, "canary")
+		}
+		if res, err := http.DefaultClient.Do(hostile); err == nil {
+			_ = res.Body.Close()
+		}
+	}
 	g.Stop() // sends what waits
 
 	const status = "GET /api/v1/sessions/:session_id/status"
@@ -72,7 +84,7 @@ func TestTraces(t *testing.T) {
 	}
 	_, link, _ := strings.Cut(made.VerificationURL, "/v/")
 	sent := fmt.Sprint(collector.spans, collector.resources)
-	for _, secret := range []string{link, shop.Test.APIKey, shop.Test.WebhookSecret, receiver.URL, "127.0.0.1"} {
+	for _, secret := range []string{link, shop.Test.APIKey, shop.Test.WebhookSecret, receiver.URL, "127.0.0.1", "canary", "CANARY"} {
 		if strings.Contains(sent, secret) {
 			t.Errorf("the spans hold a secret, a link or an address")
 		}

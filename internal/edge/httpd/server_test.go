@@ -2,10 +2,13 @@ package httpd_test
 
 import (
 	"bufio"
+	"crypto/tls"
+	"errors"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httptrace"
 	"strconv"
 	"testing"
 	"time"
@@ -83,6 +86,55 @@ func TestShutdownAnswersKeptConnections(t *testing.T) {
 		t.Errorf("during the shutdown: status %d, last answer %t", res.StatusCode, res.Close)
 	}
 	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
+// An HTTP/2 connection takes no further request once Part was called, and none is lost.
+func TestPartEndsHTTP2Connections(t *testing.T) {
+	t.Parallel()
+	source := httptest.NewUnstartedServer(nil) // for its certificate and the client that trusts it
+	source.EnableHTTP2 = true
+	source.StartTLS()
+	defer source.Close()
+	listener, err := tls.Listen("tcp", "127.0.0.1:0", source.TLS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httpd.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}), listener)
+	served := make(chan error, 1)
+	go func() { served <- server.Serve() }()
+	client := source.Client()
+	ask := func() (reused bool) {
+		t.Helper()
+		ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{
+			GotConn: func(got httptrace.GotConnInfo) { reused = got.Reused },
+		})
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+server.Addr(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := client.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = res.Body.Close()
+		if res.ProtoMajor != 2 {
+			t.Fatalf("the protocol is %s", res.Proto)
+		}
+		return reused
+	}
+	if ask(); !ask() {
+		t.Fatal("the connection is not kept")
+	}
+	server.Part()
+	for limit := time.Now().Add(time.Minute); ask(); {
+		if time.Now().After(limit) {
+			t.Fatal("the connection is kept")
+		}
+	}
+	client.CloseIdleConnections()
+	if err := errors.Join(server.Shutdown(t.Context()), <-served); err != nil {
 		t.Error(err)
 	}
 }
