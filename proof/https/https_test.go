@@ -194,6 +194,24 @@ func TestReplicas(t *testing.T) {
 	})
 }
 
+// TestLostKey: what another secret key sealed is made and ordered anew.
+func TestLostKey(t *testing.T) {
+	db := gatewaytest.SQLite(t)
+	before := world.Issued()
+	g := start(t, db, "AGEGATE_SECRET_KEY=AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=")
+	behind(t, g)
+	first := served(t, g)
+	g.Stop()
+	g = start(t, db, "AGEGATE_SECRET_KEY=BBECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=")
+	behind(t, g)
+	if served(t, g).TLS.PeerCertificates[0].Equal(first.TLS.PeerCertificates[0]) || world.Issued()-before != 2 {
+		t.Errorf("%d certificates were ordered", world.Issued()-before)
+	}
+	if log := g.Log.String(); !strings.Contains(log, "a certificate cannot be used") {
+		t.Error("the log does not say why")
+	}
+}
+
 // TestStrangersCauseNothing: neither names in handshakes nor paths on port 80 make
 // the gateway order or say anything.
 func TestStrangersCauseNothing(t *testing.T) {
