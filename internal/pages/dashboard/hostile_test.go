@@ -90,6 +90,7 @@ func breaches(page *html.Node) (found []string) {
 			found = append(found, "comment "+n.Data)
 		case n.Type != html.ElementNode:
 			continue
+		case previews(n):
 		case slices.Contains(foreign, strings.ToLower(n.Data)), !plainName.MatchString(strings.TrimRight(n.Data, "123456")):
 			found = append(found, "element "+n.Data)
 		case n.Data == "script" && (n.FirstChild != nil || !strings.HasPrefix(attribute(n, "src"), "/dashboard/static/")):
@@ -108,6 +109,18 @@ func breaches(page *html.Node) (found []string) {
 		}
 	}
 	return found
+}
+
+// previews reports whether an element is a frame of the branding page, or the style
+// sheet in the head of what it shows, which a policy names by its hash.
+func previews(n *html.Node) bool {
+	switch n.Data {
+	case "iframe":
+		return ownPlace.MatchString(attribute(n, "src")) && strings.HasPrefix(attribute(n, "name"), "preview-")
+	case "style":
+		return n.Parent.Data == "head" && len(n.Attr) == 0
+	}
+	return false
 }
 
 func attribute(n *html.Node, name string) string {

@@ -22,6 +22,7 @@ type Framed struct {
 var (
 	linkElement     = regexp.MustCompile(`<link [^>]*>\s*`)
 	noscriptElement = regexp.MustCompile(`(?s)<noscript>.*?</noscript>`)
+	address         = regexp.MustCompile(` (?:href|action)="[^"]*"`)
 	ofDark          = regexp.MustCompile(`\(prefers-color-scheme: ?dark\)`)
 )
 
@@ -45,11 +46,14 @@ func (s *Set) RenderFramed(c echo.Context, screen string, v View, f Framed) erro
 	}
 	style := ofDark.ReplaceAllString(css.String(), applies)
 	style = strings.ReplaceAll(style, "color-scheme: light dark", "color-scheme: "+scheme)
-	html := noscriptElement.ReplaceAllString(linkElement.ReplaceAllString(page.String(), ""), "")
+	html := page.String()
+	for _, left := range []*regexp.Regexp{linkElement, noscriptElement, address} {
+		html = left.ReplaceAllString(html, "")
+	}
 	html = strings.Replace(html, `content="light dark"`, `content="`+scheme+`"`, 1)
 	html = strings.Replace(html, "</head>", "<style>"+style+"</style></head>", 1)
-	for address, png := range f.Images {
-		html = strings.ReplaceAll(html, address, "data:image/png;base64,"+base64.StdEncoding.EncodeToString(png))
+	for at, png := range f.Images {
+		html = strings.ReplaceAll(html, at, "data:image/png;base64,"+base64.StdEncoding.EncodeToString(png))
 	}
 	sum := sha256.Sum256([]byte(style))
 	header := c.Response().Header()
