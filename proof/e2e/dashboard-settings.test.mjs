@@ -192,7 +192,7 @@ test("a signed pack of evidence is downloaded and holds", async () => {
 
 test("the audit log says who did what, and leaves as a file that can be checked", async () => {
   await ada.goto(`${base}/audit`);
-  await says("all as they were written", "Low-balance alert", "(command line)");
+  await says("Log intact", "Low-balance alert", "(command line)");
   await look("audit");
   const [download] = await Promise.all([ada.waitForEvent("download"), part(ada, "export").click()]);
   agegate("audit", "verify", await download.path());

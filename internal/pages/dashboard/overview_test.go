@@ -74,14 +74,14 @@ func TestFiguresAreKeptAsLongAsTheyHold(t *testing.T) {
 	g.Create(t, shop.Test.APIKey, 18)
 	g.Create(t, other.Test.APIKey, 18)
 	g.Create(t, other.Test.APIKey, 18)
-	ask(shop, "?lang=en", "How far shoppers come", "1")
-	ask(other, "?lang=en", "How far shoppers come", "2")
+	ask(shop, "?lang=en", "Shopper funnel", "1")
+	ask(other, "?lang=en", "Shopper funnel", "2")
 	ask(shop, "?lang=de", "Wie weit Kunden kommen", "1")
 	g.Create(t, shop.Test.APIKey, 18)
-	ask(shop, "?lang=en", "How far shoppers come", "1") // the figures are computed every 15 s
-	ask(shop, "?lang=en&window=7d", "How far shoppers come", "2")
+	ask(shop, "?lang=en", "Shopper funnel", "1") // the figures are computed every 15 s
+	ask(shop, "?lang=en&window=7d", "Shopper funnel", "2")
 	g.Clock.Advance(16 * time.Second)
-	ask(shop, "?lang=en", "How far shoppers come", "2")
+	ask(shop, "?lang=en", "Shopper funnel", "2")
 	res, _ := member(t, g, shop.Tenant.ID, account.Developer).Get(t, "/dashboard/"+shop.Tenant.ID.String()+
 		"/test?part=figures")
 	want(t, "a part that no script asks for", res, 404, "")

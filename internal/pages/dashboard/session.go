@@ -105,7 +105,7 @@ func (v *sessionView) DecidedBy() string { return decidedText(v.Source, v.Status
 func (v *sessionView) Moments() []momentView { return newMoments(v.Timeline, v.Events) }
 
 // Told is what happened, in sentences.
-func (v *sessionView) Told() storyView { return storyView{v.Story} }
+func (v *sessionView) Told() storyView { return storyView{v.Story, v.TargetAge} }
 
 // momentView is a line of a timeline.
 type momentView struct {
@@ -122,6 +122,9 @@ func (v momentView) State() statusView { return statusView{v.Status} }
 
 // CameraText is the text for how the camera check ended.
 func (v momentView) CameraText() page.Text { return page.Say("timeline.camera_" + string(v.Camera)) }
+
+// Milliseconds is how long the attempt took, at least one.
+func (v momentView) Milliseconds() int64 { return max(1, v.Attempt.Latency.Milliseconds()) }
 
 // Delivered reports whether a webhook was answered with a 2xx status.
 func (v momentView) Delivered() bool { return v.Tone == "good" }

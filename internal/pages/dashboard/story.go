@@ -33,16 +33,20 @@ func storyKeys() []string {
 }
 
 // storyView is what happened in a session, in sentences for support staff.
-type storyView struct{ insight.Story }
+type storyView struct {
+	insight.Story
+	targetAge int
+}
 
-// cameraText returns the text for how a camera check ended, with the cutoff that
-// an estimate had to reach.
-func cameraText(end insight.CameraEnd, cutoff *float64) page.Text {
+// cameraText returns the text for how a camera check ended, with what an estimate
+// had to reach: the target age and the margin, such as 18 + 7.
+func (v storyView) cameraText() page.Text {
 	years := ""
-	if cutoff != nil {
-		years = strconv.FormatFloat(*cutoff, 'f', -1, 64)
+	if v.Cutoff != nil {
+		margin := strconv.FormatFloat(*v.Cutoff-float64(v.targetAge), 'f', -1, 64)
+		years = strconv.Itoa(v.targetAge) + " + " + margin
 	}
-	return page.Say("story.camera_"+string(end), "years", years)
+	return page.Say("story.camera_"+string(v.Camera), "years", years)
 }
 
 // Sentences describe what happened: first the camera's decision, then the
@@ -50,7 +54,7 @@ func cameraText(end insight.CameraEnd, cutoff *float64) page.Text {
 func (v storyView) Sentences() []page.Text {
 	var said []page.Text
 	if v.Camera != "" {
-		said = append(said, cameraText(v.Camera, v.Cutoff))
+		said = append(said, v.cameraText())
 	}
 	switch {
 	case v.Forced:

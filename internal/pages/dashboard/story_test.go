@@ -20,27 +20,29 @@ func TestStory(t *testing.T) {
 		{"status = 'PENDING'", "Nobody has opened the link yet.", "The link still works", ""},
 		{"opened_at = created_at", "The shopper has opened the link and not started the camera.", "The link still works", ""},
 		{begun + "opened_at = created_at", "The shopper is at the camera check.", "The link still works", ""},
-		{begun + offered + "cutoff = 25", "The camera’s estimate was not above 25. The shopper is now asked for a document.",
+		{begun + offered + "cutoff = 25",
+			"The camera’s estimate was not above 18 &#43; 7. The shopper is now asked for a document.",
 			"The link still works", ""},
 		{
 			begun + "cutoff = 25, status = 'PASSED', source = 'camera', detected_age = 47.3, consented_at = created_at, " +
 				ended,
-			"The camera’s estimate was 25 or more.", "The check is done", "Camera",
+			"The camera’s estimate was 18 &#43; 7 or more.", "The check is done", "Camera",
 		},
-		{begun + "cutoff = 25, status = 'FALLBACK', source = 'camera', " + ended, "The camera’s estimate was not above 25.",
+		{begun + "cutoff = 25, status = 'FALLBACK', source = 'camera', " + ended,
+			"The camera’s estimate was not above 18 &#43; 7.",
 			"The camera leaves a margin", "Camera"},
 		{
 			begun + offered + "cutoff = 25, status = 'FALLBACK', source = 'document', " + ended,
-			"The camera’s estimate was not above 25. The shopper then declined a document.", "show one", "No valid document",
+			"The camera’s estimate was not above 18 &#43; 7. The shopper then declined a document.", "show one", "No valid document",
 		},
 		{
 			begun + offered + "cutoff = 25, status = 'FALLBACK', source = 'document', document_attempts = 3, " + ended,
-			"The camera’s estimate was not above 25. The shopper’s documents were then refused", "free of glare",
+			"The camera’s estimate was not above 18 &#43; 7. The shopper’s documents were then refused", "free of glare",
 			"No valid document",
 		},
 		{
 			begun + offered + "cutoff = 25, status = 'PASSED', source = 'document', document_way = 'photo', " + ended,
-			"The camera’s estimate was not above 25. A photographed document then showed", "The check is done",
+			"The camera’s estimate was not above 18 &#43; 7. A photographed document then showed", "The check is done",
 			"Photographed document",
 		},
 		{

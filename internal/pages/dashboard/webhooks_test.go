@@ -72,7 +72,7 @@ func TestFailedDeliveriesAreSentAgain(t *testing.T) {
 			// read before the list
 			return strings.Count(list, `good">Delivered<`) == 2 && !strings.Contains(list, `warn">Failing<`)
 		})
-		if !strings.Contains(list, "Accepting") {
+		if !strings.Contains(list, "Working") {
 			t.Error("the endpoint does not accept")
 		}
 		d.logged(t, audit.EventResendFailed)
