@@ -42,10 +42,10 @@ type Problem struct {
 
 func (p Problem) String() string {
 	text := map[Code]string{
-		ProblemNoAnswer:      "no answer in time: " + p.Value,
-		ProblemNotAccepted:   "a good delivery was answered with " + p.Value + " and not with 2xx",
-		ProblemAccepted:      "a forged delivery was answered with " + p.Value + ", as if it were good",
-		ProblemAcceptedOnly:  "nothing was released, but the delivery was answered with 2xx, as if it were good",
+		ProblemNoAnswer:     "no answer in time: " + p.Value,
+		ProblemNotAccepted:  "a good delivery was answered with " + p.Value + " and not with 2xx",
+		ProblemAccepted:     "a forged delivery was answered with " + p.Value + ", as if it were good",
+		ProblemAcceptedOnly: "nothing was released, but the delivery was answered with 2xx, as if it were good",
 		ProblemReleased: "LET IN: the order was released on what is no pass (" + p.Value +
 			" times): whoever does this gets the goods without a check",
 		ProblemReleasedAgain: "one pass released the order " + p.Value + " times: the goods go out as often",
