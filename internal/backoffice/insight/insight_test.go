@@ -62,7 +62,8 @@ func TestIDAtDividesIDsByTime(t *testing.T) {
 // as not about the shopper. The author of a new column has to decide.
 func TestEveryColumnIsListedAsHeld(t *testing.T) {
 	t.Parallel()
-	elsewhere := strings.Fields(`ID TenantID Livemode TargetAge SuccessURL CancelURL WebhookURL Status ExpiresAt Source Basis APIKeyID`)
+	elsewhere := strings.Fields(`ID TenantID Livemode TargetAge SuccessURL OrderRef CancelURL WebhookURL Status ExpiresAt
+		Source Basis APIKeyID`)
 	held := map[string]insight.HeldKey{
 		"LinkHash": insight.HeldLink, "BrowserHash": insight.HeldBrowser, "CreatedAt": insight.HeldCreated,
 		"CompletedAt": insight.HeldResult,
