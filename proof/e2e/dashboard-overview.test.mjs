@@ -119,7 +119,10 @@ test("from the printed link to a webhook that was answered", async () => {
   await part(page, "force-verified").click(); // 4
   await (await opened).waitForURL(`${gateway.shop}/thanks**`);
   await (await opened).close();
-  await page.getByText(/^Webhook answered 200 in/).waitFor(); // without a reload
+  await page.getByText(/^Webhook answered 200 in [1-9]/).waitFor(); // without a reload
+  await part(page, "force-verified").waitFor({ state: "hidden" }); // although the focus is on it
+  await page.locator(".ended").waitFor();
+  await look(page, "playground-ended");
   assert.deepEqual([1 + acts.click, [...acts.input]], [4, ["name", "email"]], "clicks, the printed link among them, and fields");
 
   const details = await anotherTab(page);

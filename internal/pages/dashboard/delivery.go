@@ -92,7 +92,7 @@ func (p *Pages) showDelivery(r *desk.Request) error {
 		if a.Class == webhook.ClassDelivered {
 			tone = "good"
 		}
-		v.Attempts = append(v.Attempts, attemptView{a, tone, a.Latency.Milliseconds(), escape(a.Excerpt)})
+		v.Attempts = append(v.Attempts, attemptView{a, tone, max(1, a.Latency.Milliseconds()), escape(a.Excerpt)})
 	}
 	if v.MayAct && d.Status != webhook.StatusNoDestination {
 		v.Resend = r.Href(webhooksPath) + "/events/" + d.ID + "/resend"
