@@ -1,6 +1,7 @@
 package session
 
 import (
+	"maps"
 	"net/url"
 	"regexp"
 	"slices"
@@ -52,10 +53,11 @@ func orderOf(successURL string) string {
 		return ""
 	}
 	best, found := len(orderNames), ""
-	for name, values := range u.Query() {
-		rank := slices.Index(orderNames, plainName(name))
-		if rank >= 0 && rank < best && orderValue.MatchString(values[0]) {
-			best, found = rank, values[0]
+	query := u.Query()
+	for _, name := range slices.Sorted(maps.Keys(query)) {
+		rank, value := slices.Index(orderNames, plainName(name)), query.Get(name)
+		if rank >= 0 && rank < best && orderValue.MatchString(value) {
+			best, found = rank, value
 		}
 	}
 	return found
