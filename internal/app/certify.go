@@ -5,6 +5,7 @@ import (
 
 	"agegate/internal/app/config"
 	"agegate/internal/backoffice/certify"
+	"agegate/internal/rules/session"
 	"agegate/internal/rules/webhook"
 )
 
@@ -17,6 +18,7 @@ func guardedClient(cfg config.Config) *webhook.Client {
 func (a *App) newCertifier(cfg config.Config) *certify.Service {
 	return certify.NewService(certify.Config{
 		Tools: certify.Tools{Client: guardedClient(cfg), Random: rand.Reader, Now: a.now},
-		Store: a.Store, Tenants: a.Tenants, Sessions: a.Sessions, Rule: callbackRule(cfg),
+		Store: a.Store, Tenants: a.Tenants, Sessions: a.Sessions,
+		Clock: session.NewTestClock(a.Store, a.now), Rule: callbackRule(cfg),
 	})
 }

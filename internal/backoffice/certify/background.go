@@ -46,7 +46,7 @@ func (b *Background) Start(ctx context.Context, actor audit.Actor, tenantID uuid
 	}
 	routine.Go("certification", func() {
 		defer b.give(tenantID)
-		ctx, cancel := context.WithTimeout(b.ctx, MaxTime-storeTime)
+		ctx, cancel := context.WithTimeout(b.ctx, MaxTime-2*storeTime)
 		defer cancel()
 		if _, err := finish(ctx); err != nil {
 			b.log.LogAttrs(ctx, slog.LevelWarn, "a certification could not be done",

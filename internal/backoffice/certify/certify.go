@@ -51,6 +51,7 @@ type Config struct {
 	Store    Store
 	Tenants  Tenants
 	Sessions Sessions
+	Clock    Clock
 	Rule     tenant.CallbackRule
 }
 
@@ -158,13 +159,14 @@ func (r *run) claim(ctx context.Context) error {
 
 // finish carries out the run, and stores and returns what it found. A run that
 // could not finish is stored without results. Only a run of all cases can be
-// stored as passed.
+// stored as passed. Its sessions expire before it is stored.
 func (r *run) finish(ctx context.Context) (*Report, error) {
 	report, err := r.report(ctx)
 	if err != nil {
-		return nil, errors.Join(err, r.store(ctx, nil, false))
+		return nil, errors.Join(err, r.expire(ctx), r.store(ctx, nil, false))
 	}
-	return report, r.store(ctx, report.Results, report.Passed() && len(r.Cases) == 0)
+	ended := r.expire(ctx)
+	return report, errors.Join(ended, r.store(ctx, report.Results, report.Passed() && len(r.Cases) == 0))
 }
 
 // report carries out the run and returns what it found.
@@ -177,9 +179,22 @@ func (r *run) report(ctx context.Context) (*Report, error) {
 		Results: r.results}, nil
 }
 
-// storeTime bounds storing the results, which also happens after the run was
-// cancelled.
+// storeTime bounds what happens at the end of a run, also after it was cancelled:
+// its sessions expire and its results are stored.
 const storeTime = 5 * time.Second
+
+// expire makes the sessions of the run expire, which nobody will ever open.
+func (r *run) expire(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTime)
+	defer cancel()
+	for id := range r.named {
+		err := r.service.Clock.Expire(ctx, r.actor, webhook.OfMode(r.tenant.ID, false), id)
+		if err != nil && !errors.Is(err, session.ErrNotOpen) {
+			return err
+		}
+	}
+	return nil
+}
 
 func (r *run) store(ctx context.Context, results []Result, passed bool) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTime)

@@ -20,14 +20,18 @@ import (
 
 	"agegate"
 	"agegate/internal/backoffice/certify"
+	"agegate/internal/backoffice/insight"
 	"agegate/internal/backoffice/suite"
 	"agegate/internal/gatewaytest"
 	"agegate/internal/lab/demo"
 	"agegate/internal/lab/testkey"
 	"agegate/internal/rules/audit"
 	"agegate/internal/rules/credential"
+	"agegate/internal/rules/session"
 	"agegate/internal/rules/tenant"
 	"agegate/internal/rules/webhook"
+
+	"github.com/google/uuid"
 )
 
 // serve opens a server whose handler is set later.
@@ -117,7 +121,7 @@ func tools(g *gatewaytest.Gateway) certify.Tools {
 func certifier(g *gatewaytest.Gateway) *certify.Service {
 	return certify.NewService(certify.Config{
 		Tools: tools(g), Store: g.App.Store, Tenants: g.App.Tenants, Sessions: g.App.Sessions,
-		Rule: tenant.CallbackRule{AllowInsecure: true},
+		Clock: session.NewTestClock(g.App.Store, g.Clock.Now), Rule: tenant.CallbackRule{AllowInsecure: true},
 	})
 }
 
@@ -277,6 +281,11 @@ func TestWebhooksAlone(t *testing.T) {
 		report, err := finish(t.Context())
 		if err != nil {
 			t.Fatal(err)
+		}
+		open, err := g.App.Insight.Sessions(t.Context(), insight.Scope{TenantID: c.Tenant.ID},
+			insight.SessionFilter{Status: session.StatusPending}, uuid.Nil)
+		if err != nil || report.Sessions == 0 || len(open.Rows) > 0 {
+			t.Errorf("of %d sessions, the run leaves %d open, %v", report.Sessions, len(open.Rows), err)
 		}
 		return report
 	}

@@ -8,6 +8,7 @@ import (
 	"agegate/internal/rules/fault"
 	"agegate/internal/rules/session"
 	"agegate/internal/rules/tenant"
+	"agegate/internal/rules/webhook"
 
 	"github.com/google/uuid"
 )
@@ -69,4 +70,9 @@ type Tenants interface {
 type Sessions interface {
 	ByLink(ctx context.Context, link string) (session.Session, error)
 	Create(ctx context.Context, caller tenant.Caller, req session.CreateRequest) (session.Created, error)
+}
+
+// Clock makes the sessions of a run expire. It is session.TestClock.
+type Clock interface {
+	Expire(ctx context.Context, actor audit.Actor, scope webhook.Scope, id uuid.UUID) error
 }
