@@ -79,6 +79,10 @@ type attemptView struct {
 
 func (p *Pages) showDelivery(r *desk.Request) error {
 	d, err := p.cfg.Insight.Delivery(r.Ctx(), r.Scope(), r.Param("event"))
+	if fault.CodeOf(err) == fault.NotFound {
+		link, unknown := p.eventLink(r, r.Param("event"))
+		return leadTo(r, link, unknown, err) // perhaps in the other mode
+	}
 	if err != nil {
 		return err
 	}

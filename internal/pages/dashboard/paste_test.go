@@ -40,6 +40,9 @@ func TestPasteBox(t *testing.T) {
 		body := string(got.Body)
 		const canary = "zqpasted7x"
 		toSession, toEvent := "/test/sessions/"+made.SessionID, "/test/webhooks/events/"+event
+		res, _ = d.Get(t, d.base+"/live/webhooks/events/"+event)
+		want(t, "a test event in live mode", res, http.StatusSeeOther, d.base+toEvent)
+		d.see(t, http.StatusNotFound, "/live/webhooks/events/"+theirs.Header.Get("Webhook-Id"))
 		for _, tt := range []struct{ mode, text, leads, says string }{
 			{"test", made.SessionID, toSession, ""},
 			{"test", "  \"" + strings.ToUpper(made.SessionID) + "\",\n", toSession, ""},

@@ -195,6 +195,12 @@ func (p *Pages) showInOtherMode(r *desk.Request, missing error) error {
 		return err
 	}
 	link, err := p.sessionLink(r, id)
+	return leadTo(r, link, err, missing)
+}
+
+// leadTo leads to the page of a link and names its mode. It returns err if that is
+// not nil, and missing if the link is.
+func leadTo(r *desk.Request, link *recordLink, err, missing error) error {
 	if err != nil {
 		return err
 	}
