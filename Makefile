@@ -1,6 +1,8 @@
 # agegate. `make run` and `make test` set up what they need; `make help` lists the targets.
 
-VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo development)
+# Without a tag, the version is the newest release in the changelog with the time and name of the commit.
+NEWEST := $(shell sed -n 's/^\#\# \[\([0-9.]*\)\].*/\1/p' CHANGELOG.md | head -n 1)
+VERSION := $(shell git describe --tags --dirty 2>/dev/null || { at=$$(TZ=UTC git log -1 --date=format-local:%Y%m%d%H%M%S --format=%cd.%h 2>/dev/null) && echo "v$(NEWEST)+$$at$$(git diff --quiet HEAD || echo -dirty)"; } || echo development)
 GOLANGCI := v2.15.0
 
 # ONNX Runtime is called through C. Go's own stamp of the version, which fails
@@ -107,11 +109,14 @@ deb image test-packages: dist/agegate dist/agegate-door
 deps $(filter-out deps,$(makers)):
 	$(MAKE) -C internal/tools $@ VERSION='$(VERSION)'
 
+# Programs of the packages load at an address of chance, and their tables of addresses become read-only.
+packaged = -buildmode=pie -trimpath -ldflags '-s -w -bindnow -X main.version=$(VERSION)'
+
 dist/agegate: have-go
-	go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o $@ ./cmd/agegate
+	go build $(packaged) -o $@ ./cmd/agegate
 
 dist/agegate-door: have-go
-	CGO_ENABLED=0 go build -C sdk/door -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o $(CURDIR)/$@ ./cmd/door
+	CGO_ENABLED=0 go build -C sdk/door $(packaged) -o $(CURDIR)/$@ ./cmd/door
 
 # --- Model files and the ONNX Runtime library, from the npm packages of package.json.
 # `npm ci` rewrites node_modules/.package-lock.json, which serves as its stamp;

@@ -50,6 +50,14 @@ func buildDeb(r release, debian needs) error {
 		return err
 	}
 	all := slices.Concat(program, models)
+	changelog, err := debianChangelog(r)
+	if err != nil {
+		return err
+	}
+	if changelog, err = compressed(changelog); err != nil {
+		return err
+	}
+	all = append(all, file{path: docDir + "/changelog.gz", mode: 0o644, data: changelog})
 	for path, source := range map[string]string{
 		"/usr/lib/systemd/system/agegate.service": "deploy/debian/agegate.service",
 		"/usr/share/agegate/agegate.env":          "deploy/debian/agegate.env",
@@ -73,15 +81,17 @@ func buildDeb(r release, debian needs) error {
 		Name: "agegate", Version: debianVersion(r.version, r.time), VersionSchema: "none", Arch: runtime.GOARCH,
 		Section: "web", Priority: "optional", Maintainer: r.maintainer, MTime: r.time,
 		Description: "age-verification gateway\n" +
-			"agegate estimates from a shopper's camera whether they appear to be over an\n" +
-			"age, and reports to the shop by signed redirect, signed webhook and status lookup.",
+			"agegate estimates from a shopper's camera whether they appear to be over\n" +
+			"an age, and reports to the shop by signed redirect, signed webhook and\n" +
+			"status lookup.",
 		Overridables: nfpm.Overridables{
 			Depends: dependencies(debian), Suggests: []string{"postgresql"}, Contents: contents,
 			Scripts: nfpm.Scripts{
 				PostInstall: filepath.Join(scripts, "postinst"), PreRemove: filepath.Join(scripts, "prerm"),
 				PostRemove: filepath.Join(scripts, "postrm"),
 			},
-			Deb: nfpm.Deb{Compression: "zstd"},
+			// Debian's lintian refuses zstd, and xz takes minutes.
+			Deb: nfpm.Deb{Compression: "gzip"},
 		},
 	})
 	if err := nfpm.Validate(info); err != nil {

@@ -150,7 +150,7 @@ func TestDeb(t *testing.T) {
 	if m.run("dpkg", "--verify", "agegate"); m.command("systemctl", "is-active", "agegate").Run() == nil {
 		t.Error("it was started before it was configured")
 	}
-	for _, name := range []string{"copyright", "licences.txt", "operations.md"} {
+	for _, name := range []string{"copyright", "licences.txt", "changelog.gz", "operations.md"} {
 		m.read(docDir + "/" + name)
 	}
 

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
@@ -103,6 +102,16 @@ func modelFiles(root string) ([]file, error) {
 	return addFile(files, library, 0o644, root, "models", m.runtime.File)
 }
 
+// copyright precedes NOTICE in the file of this name. Debian's packages refer to the
+// text of the licence, which every Debian has; licences.txt has it too.
+const copyright = `Copyright the authors of agegate
+
+Licensed under the Apache License, Version 2.0. On Debian systems, its text is
+in /usr/share/common-licenses/Apache-2.0; it is also in licences.txt beside this
+file.
+
+`
+
 // programFiles returns the gateway, the door and their documents.
 func programFiles(r release) ([]file, error) {
 	files, err := addFile(nil, "/usr/bin/agegate", 0o755, r.binary)
@@ -112,21 +121,16 @@ func programFiles(r release) ([]file, error) {
 	if files, err = addFile(files, "/usr/bin/agegate-door", 0o755, r.door); err != nil {
 		return nil, err
 	}
-	var copyright bytes.Buffer
-	for _, name := range []string{"LICENSE", "NOTICE"} {
-		text, err := os.ReadFile(filepath.Join(r.root, name))
-		if err != nil {
-			return nil, err
-		}
-		copyright.Write(text)
-		copyright.WriteByte('\n')
+	notice, err := os.ReadFile(filepath.Join(r.root, "NOTICE"))
+	if err != nil {
+		return nil, err
 	}
 	licences, err := moduleLicences(r)
 	if err != nil {
 		return nil, err
 	}
 	return append(files,
-		file{path: docDir + "/copyright", mode: 0o644, data: copyright.Bytes()},
+		file{path: docDir + "/copyright", mode: 0o644, data: append([]byte(copyright), notice...)},
 		file{path: docDir + "/licences.txt", mode: 0o644, data: licences}), nil
 }
 

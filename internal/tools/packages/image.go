@@ -133,7 +133,7 @@ func configure(image v1.Image, r release) (v1.Image, error) {
 		Healthcheck: &v1.HealthConfig{Test: []string{"CMD", "/usr/bin/agegate", "health"}, StartPeriod: 30 * time.Second},
 		Labels: map[string]string{
 			"org.opencontainers.image.title": "agegate", "org.opencontainers.image.version": r.version,
-			"org.opencontainers.image.licenses": "Apache-2.0",
+			"org.opencontainers.image.revision": r.revision, "org.opencontainers.image.licenses": "Apache-2.0",
 		},
 	}
 	return mutate.ConfigFile(image, file)

@@ -70,6 +70,9 @@ func TestImage(t *testing.T) {
 		t.Fatal(err)
 	}
 	config := unpack(t, r, root)
+	if got := config.Config.Labels["org.opencontainers.image.revision"]; got != r.revision {
+		t.Errorf("the image is of the commit %q", got)
+	}
 	user := strings.Split(config.Config.User, ":")
 	if uid, err := strconv.Atoi(user[0]); err != nil || uid < 1000 || len(user) != 2 {
 		t.Fatalf("the user is %q", config.Config.User)

@@ -59,7 +59,7 @@ func moduleLicences(r release) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("go env: %w", err)
 	}
-	lines := "Go " + version + "\t" + strings.TrimSpace(string(goroot)) + "\n" +
+	lines := "agegate\t" + r.root + "\n" + "Go " + version + "\t" + strings.TrimSpace(string(goroot)) + "\n" +
 		"The face models\t" + filepath.Join(r.root, "node_modules/@vladmandic/human") + "\n" +
 		"The second age model and the face matcher\t" + filepath.Join(r.root, "node_modules/@vladmandic/face-api") + "\n" +
 		"ONNX Runtime\t" + filepath.Join(r.root, "deploy/licences/onnxruntime") + "\n" + modules

@@ -20,7 +20,8 @@ type release struct {
 	binary     string    // path of the compiled gateway
 	door       string    // path of the compiled door
 	out        string    // directory to write the files to
-	version    string    // the output of git describe
+	version    string    // the output of git describe, or the newest release with the time and name of the commit
+	revision   string    // the commit's hash
 	time       time.Time // time of the commit; used for every time in the files
 	maintainer string    // of the Debian package, as NAME <ADDRESS>
 }
@@ -38,6 +39,7 @@ func main() {
 	flag.StringVar(&r.door, "door", "../../../dist/agegate-door", "the compiled door")
 	flag.StringVar(&r.out, "out", "../../../dist", "directory to write to")
 	flag.StringVar(&r.version, "version", "", "version of the gateway")
+	flag.StringVar(&r.revision, "revision", "", "hash of the commit")
 	flag.Int64Var(&epoch, "epoch", 0, "time of the commit, in seconds since 1970")
 	flag.StringVar(&r.maintainer, "maintainer", "", "maintainer of the Debian package, NAME <ADDRESS>")
 	flag.Parse()

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"crypto/sha256"
+	"debug/elf"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -35,7 +36,7 @@ func TestMain(m *testing.M) {
 func sample(version, out string) release {
 	return release{
 		root: "../../..", binary: "../../../dist/agegate", door: "../../../dist/agegate-door",
-		out: filepath.Join(work, out), version: version,
+		out: filepath.Join(work, out), version: version, revision: "0123456789abcdef0123456789abcdef01234567",
 		time: time.Unix(1_800_000_000, 0).UTC(), maintainer: "agegate <noreply@agegate.invalid>",
 	}
 }
@@ -219,6 +220,24 @@ func TestReproducible(t *testing.T) {
 	same(t, one.binary, filepath.Join(tree, "dist/agegate"))
 }
 
+// TestHardened: the programs load at an address of chance, and resolve their symbols
+// before they start, so that the table of addresses can be read-only.
+func TestHardened(t *testing.T) {
+	r := sample("", "")
+	for _, path := range []string{r.binary, r.door} {
+		binary, err := elf.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		flags, err := binary.DynValue(elf.DT_FLAGS_1)
+		want := elf.DF_1_PIE | elf.DF_1_NOW
+		if err != nil || len(flags) != 1 || elf.DynFlag1(flags[0])&want != want {
+			t.Errorf("%s: its flags are %v, %v", path, flags, err)
+		}
+		binary.Close()
+	}
+}
+
 func same(t *testing.T, one, other string) {
 	t.Helper()
 	a, err := os.ReadFile(one)
@@ -239,7 +258,7 @@ func TestDebianVersion(t *testing.T) {
 	at := sample("", "").time
 	var before string
 	for _, described := range []string{"63fc81c", "v1.2.0-rc1", "v1.2.0", "v1.2.0-3-g63fc81c", "v1.2.0-3-g63fc81c-dirty",
-		"v1.3.0"} {
+		"v1.2.0+20261126164121.03ca2f8d", "v1.2.0+20261126164121.03ca2f8d-dirty", "v1.3.0"} {
 		v := debianVersion(described, at)
 		if out, err := exec.Command("dpkg", "--validate-version", v).CombinedOutput(); err != nil {
 			t.Errorf("%s: %s is no version: %s", described, v, out)
