@@ -50,6 +50,11 @@ func buildDeb(r release, debian needs) error {
 		return err
 	}
 	all := slices.Concat(program, models)
+	documents, err := documentFiles(r.root)
+	if err != nil {
+		return err
+	}
+	all = append(all, documents...)
 	changelog, err := debianChangelog(r)
 	if err != nil {
 		return err
@@ -61,7 +66,6 @@ func buildDeb(r release, debian needs) error {
 	for path, source := range map[string]string{
 		"/usr/lib/systemd/system/agegate.service": "deploy/debian/agegate.service",
 		"/usr/share/agegate/agegate.env":          "deploy/debian/agegate.env",
-		docDir + "/operations.md":                 "docs/operations.md",
 	} {
 		if all, err = addFile(all, path, 0o644, r.root, source); err != nil {
 			return err
