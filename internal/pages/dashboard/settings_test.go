@@ -310,6 +310,20 @@ func picture(t *testing.T) []byte {
 	return b.Bytes()
 }
 
+// TestPreviewHoldsTheLogoOnce: whatever was typed, because each copy is 340 kB at most.
+func TestPreviewHoldsTheLogoOnce(t *testing.T) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
+		o := newStaffed(t, g, nil)
+		form := url.Values{"preview": {"dark"}, "brand_name": {"/brand/preview.png"},
+			"privacy_url": {"https://shop.example" + strings.Repeat("/brand/preview.png", 1000)}}
+		res, body := o.owner.Upload(t, o.at("/settings/branding"), form, "brand_logo", picture(t))
+		want(t, "preview", res, 200, "")
+		if n := strings.Count(body, "data:image/png"); n != 1 || !strings.Contains(body, `alt="/brand/preview.png"`) {
+			t.Errorf("the preview has %d copies of the logo", n)
+		}
+	})
+}
+
 func TestBranding(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		o := newStaffed(t, g, nil)

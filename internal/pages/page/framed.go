@@ -52,8 +52,9 @@ func (s *Set) RenderFramed(c echo.Context, screen string, v View, f Framed) erro
 	}
 	html = strings.Replace(html, `content="light dark"`, `content="`+scheme+`"`, 1)
 	html = strings.Replace(html, "</head>", "<style>"+style+"</style></head>", 1)
-	for at, png := range f.Images {
-		html = strings.ReplaceAll(html, at, "data:image/png;base64,"+base64.StdEncoding.EncodeToString(png))
+	for at, png := range f.Images { // only as an image: what a tenant typed may hold the address many times
+		picture := `src="data:image/png;base64,` + base64.StdEncoding.EncodeToString(png) + `"`
+		html = strings.ReplaceAll(html, `src="`+at+`"`, picture)
 	}
 	sum := sha256.Sum256([]byte(style))
 	header := c.Response().Header()
