@@ -48,6 +48,16 @@ func TestFindSession(t *testing.T) {
 			res, _ := viewer.Get(t, base+"/sessions?id="+url.QueryEscape(typed))
 			want(t, typed, res, http.StatusUnprocessableEntity, "")
 		}
+		// No text reaches the database that it would refuse, or that is without bound.
+		for _, typed := range []string{"1042\x00", "\x00", "\xff", "#\xc3", "order=\x00", strings.Repeat("9", 17_000)} {
+			res, _ := viewer.Get(t, base+"/sessions?id="+url.QueryEscape(typed[:min(len(typed), 4000)]))
+			want(t, "search in the list", res, http.StatusUnprocessableEntity, "")
+			res, _ = viewer.Post(t, base+"/paste", url.Values{"text": {typed}})
+			want(t, "search", res, http.StatusUnprocessableEntity, "")
+		}
+		if ofOdd := create(shop, "?order=%00&order_id=%FF&cart=%27%25", ""); ofOdd == "" {
+			t.Error("a session with odd orders was not made")
+		}
 		if res, body := viewer.Post(t, base+"/paste", url.Values{"text": {"cart/78"}}); res.StatusCode != 200 ||
 			!strings.Contains(body, "Nothing was found") {
 			t.Errorf("an unknown key: %d", res.StatusCode)
