@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"errors"
 	"fmt"
 	"html/template"
 	"net/http"
@@ -187,17 +188,25 @@ func (p *Pages) previewForm(r *desk.Request, f *desk.FormView, stored brand.Bran
 	}
 	of.Links.PrivacyURL, of.Links.HelpURL = f.Value("privacy_url"), f.Value("help_url")
 	of.Links.TermsURL = f.Value("terms_url")
-	logo, err := brand.Logo(f.Upload)
-	switch {
-	case err == nil:
-	case f.Checked("remove_logo"):
-		logo = nil
-	default:
-		if logo, err = p.storedLogo(r, stored); err != nil {
-			return err
-		}
+	logo, err := p.previewLogo(r, f, stored)
+	if err != nil {
+		return err
 	}
 	return p.cfg.Preview(r, of, look, logo, r.Request().PostForm.Get("preview") == previewDark)
+}
+
+// previewLogo returns the logo that a form leads to, or nil.
+func (p *Pages) previewLogo(r *desk.Request, f *desk.FormView, stored brand.Brand) ([]byte, error) {
+	if len(f.Upload) > 0 {
+		logo, err := p.cfg.Tenants.DecodeLogo(r.Ctx(), r.Access.TenantID(), f.Upload)
+		if !errors.Is(err, brand.ErrLogoFormat) && !errors.Is(err, brand.ErrLogoSize) {
+			return logo, err
+		}
+	}
+	if f.Checked("remove_logo") {
+		return nil, nil
+	}
+	return p.storedLogo(r, stored)
 }
 
 // showPreview shows the hosted page as it is now.

@@ -42,6 +42,17 @@ func (s *Service) Check(ctx context.Context, id uuid.UUID, c Changes) error {
 	return err
 }
 
+// DecodeLogo returns an uploaded logo as brand.Logo does, without storing it. It waits
+// for one of the tenant's turns, as Check does.
+func (s *Service) DecodeLogo(ctx context.Context, id uuid.UUID, upload []byte) ([]byte, error) {
+	leave, err := s.logos.Take(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	return brand.Logo(upload)
+}
+
 // checked returns the changes in their stored form, or Check's error.
 func (s *Service) checked(ctx context.Context, id uuid.UUID, c Changes) (Changes, error) {
 	if c.Brand != nil && c.Brand.Logo != nil {
