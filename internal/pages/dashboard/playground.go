@@ -120,7 +120,7 @@ type tryView struct {
 	insight.Record
 	State   statusView
 	Link    string
-	QR      string // address of the picture
+	QR      string // address of the picture; empty if a phone cannot open the link
 	Forced  []outcomeView
 	Details string // address of the session's own page
 	Make    *makeView
@@ -162,13 +162,20 @@ func (p *Pages) showTry(r *desk.Request) error {
 	}
 	v := &tryView{
 		Record: record, State: statusView{record.Status},
-		QR: objectPath(r, qrPath), Details: objectPath(r, sessionPath), Events: eventsPath(r),
+		Details: objectPath(r, sessionPath), Events: eventsPath(r),
 	}
 	if r.Part() != "" {
 		return r.Show(http.StatusOK, "try", v)
 	}
 	if v.Link, err = p.testLink(r, record); err != nil {
 		return err
+	}
+	at, err := tenant.CallbackRule{AllowInsecure: true}.Parse(v.Link)
+	if err != nil {
+		return err
+	}
+	if !at.IsLocal() {
+		v.QR = objectPath(r, qrPath)
 	}
 	if v.Forced, err = p.outcomes(r, record); err != nil {
 		return err

@@ -82,14 +82,15 @@ func (r CallbackRule) CheckLink(raw string) error {
 	if err != nil {
 		return err
 	}
-	if u, err := url.Parse(raw); err != nil || u.Scheme != "https" && !e.isLocal() {
+	if u, err := url.Parse(raw); err != nil || u.Scheme != "https" && !e.IsLocal() {
 		return ErrLinkScheme
 	}
 	return nil
 }
 
-// isLocal reports whether the host is one of the names of this machine.
-func (e Endpoint) isLocal() bool {
+// IsLocal reports whether the host is one of the names of this machine, which lead
+// to another place elsewhere.
+func (e Endpoint) IsLocal() bool {
 	addr, err := netip.ParseAddr(e.Host)
 	return e.Host == "localhost" || strings.HasSuffix(e.Host, ".localhost") || err == nil && addr.IsLoopback()
 }
