@@ -3,6 +3,7 @@ package app
 import (
 	"crypto/rand"
 	"errors"
+	"sync"
 
 	"agegate/internal/app/config"
 	"agegate/internal/backoffice/certify"
@@ -10,8 +11,10 @@ import (
 	"agegate/internal/edge/httpd"
 	"agegate/internal/pages/dashboard"
 	"agegate/internal/pages/shopper"
+	"agegate/internal/rules/brand"
 	"agegate/internal/rules/credential"
 	"agegate/internal/rules/session"
+	"agegate/internal/rules/tenant"
 	"agegate/internal/rules/webhook"
 
 	"github.com/labstack/echo/v4"
@@ -29,12 +32,8 @@ func (a *App) buildDashboard(cfg config.Config, sealer *credential.Sealer) (err 
 	if err != nil {
 		return err
 	}
-	preview, err := a.previewPages(cfg)
-	if err != nil {
-		return err
-	}
 	a.api.dashboard, err = dashboard.New(dashboard.Config{
-		Preview:  preview.Preview,
+		Preview:  a.preview(cfg),
 		Accounts: a.Accounts, Tenants: a.Tenants, Sessions: a.Sessions, Insight: a.Insight,
 		Webhooks: webhook.NewOperations(a.Store, a.now, a.api.dispatcher.Wake),
 		Proxies:  cfg.TrustedProxies,
@@ -47,15 +46,24 @@ func (a *App) buildDashboard(cfg config.Config, sealer *credential.Sealer) (err 
 	return err
 }
 
-// previewPages returns the hosted pages for previews. A process of the API alone
-// serves no hosted page, and makes one only for these.
-func (a *App) previewPages(cfg config.Config) (*shopper.Pages, error) {
+// preview writes previews of the hosted page. A process of the API alone serves no
+// hosted page: its templates, some megabytes, are read for the first preview.
+func (a *App) preview(cfg config.Config) dashboard.Preview {
 	if a.pages != nil {
-		return a.pages.shopper, nil
+		return a.pages.shopper.Preview
 	}
-	return shopper.New(shopper.Config{
-		VerifyURL: cfg.VerifyURL, Operator: shopper.Operator{Name: cfg.OperatorName, Links: cfg.OperatorLinks},
+	pages := sync.OnceValues(func() (*shopper.Pages, error) {
+		return shopper.New(shopper.Config{
+			VerifyURL: cfg.VerifyURL, Operator: shopper.Operator{Name: cfg.OperatorName, Links: cfg.OperatorLinks},
+		})
 	})
+	return func(c echo.Context, of tenant.Tenant, with brand.Brand, logo []byte, dark bool) error {
+		p, err := pages()
+		if err != nil {
+			return err
+		}
+		return p.Preview(c, of, with, logo, dark)
+	}
 }
 
 // servesDashboard reports whether the dashboard is on and its address is allowed

@@ -68,7 +68,7 @@ func TestGenerators(t *testing.T) {
 	write(t, filepath.Join(dir, "openapi-3.0/ogen/merchant.go"), `package api
 
 // Errors without a status of their own have one type in every operation.
-func other(r *ErrorOutStatusCodeWithHeaders) (CreateSessionRes, GetSessionStatusRes, GetDetectedAgeRes) { return r, r, r }
+func other(r *OtherErrorStatusCodeWithHeaders) (CreateSessionRes, GetSessionStatusRes, GetDetectedAgeRes) { return r, r, r }
 
 func place(v Violation) []LocationPart { return v.Loc }
 `)
