@@ -67,8 +67,8 @@ func TestGenerators(t *testing.T) {
 	}
 	write(t, filepath.Join(dir, "openapi-3.0/ogen/merchant.go"), `package api
 
-// Errors without a status of their own have one type in every operation.
-func other(r *OtherErrorStatusCodeWithHeaders) (CreateSessionRes, GetSessionStatusRes, GetDetectedAgeRes) { return r, r, r }
+// Errors without a status of their own are Go errors of every operation.
+func other(r *OtherErrorStatusCodeWithHeaders) error { return r }
 
 func place(v Violation) []LocationPart { return v.Loc }
 `)
