@@ -33,14 +33,12 @@ func ResealTOTP(ctx context.Context, store Store, sealer *credential.Sealer) (cr
 func resealTOTP(
 	ctx context.Context, store Store, sealer *credential.Sealer, user User, done *credential.Resealing,
 ) error {
-	next, err := done.Next(sealer, user.TOTP, totpContext(user))
-	if err != nil || next == nil {
-		return err
-	}
-	done.Resealed++
-	return store.UpdateAccounts(ctx, func(tx Tx) error {
-		_, err := tx.ReplaceTOTP(user.ID, user.TOTP, next)
-		return err
+	return done.Replace(sealer, user.TOTP, totpContext(user), func(next []byte) (replaced bool, err error) {
+		err = store.UpdateAccounts(ctx, func(tx Tx) error {
+			replaced, err = tx.ReplaceTOTP(user.ID, user.TOTP, next)
+			return err
+		})
+		return replaced, err
 	})
 }
 
@@ -64,13 +62,11 @@ func ResealProviders(ctx context.Context, store Store, sealer *credential.Sealer
 func resealProvider(
 	ctx context.Context, store Store, sealer *credential.Sealer, p StoredProvider, done *credential.Resealing,
 ) error {
-	next, err := done.Next(sealer, p.Sealed, providerContext(p.TenantID))
-	if err != nil || next == nil {
-		return err
-	}
-	done.Resealed++
-	return store.UpdateAccounts(ctx, func(tx Tx) error {
-		_, err := tx.ReplaceProviderSecret(p.TenantID, p.Sealed, next)
-		return err
+	return done.Replace(sealer, p.Sealed, providerContext(p.TenantID), func(next []byte) (replaced bool, err error) {
+		err = store.UpdateAccounts(ctx, func(tx Tx) error {
+			replaced, err = tx.ReplaceProviderSecret(p.TenantID, p.Sealed, next)
+			return err
+		})
+		return replaced, err
 	})
 }

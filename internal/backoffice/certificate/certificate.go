@@ -82,17 +82,11 @@ func Reseal(ctx context.Context, store Store, sealer *credential.Sealer) (done c
 		if c.Sealed == nil {
 			continue
 		}
-		next, err := done.Next(sealer, c.Sealed, sealContext(c.Name))
-		if err != nil {
+		if err := done.Replace(sealer, c.Sealed, sealContext(c.Name), func(next []byte) (bool, error) {
+			return store.ReplaceSealedCertificate(ctx, c, next)
+		}); err != nil {
 			return done, err
 		}
-		if next == nil {
-			continue
-		}
-		if _, err := store.ReplaceSealedCertificate(ctx, c, next); err != nil {
-			return done, err
-		}
-		done.Resealed++
 	}
 	return done, nil
 }

@@ -23,19 +23,10 @@ func Reseal(ctx context.Context, store ResealStore, sealer *credential.Sealer) (
 		return done, err
 	}
 	for _, m := range waiting {
-		next, err := done.Next(sealer, m.Sealed, sealedAs(m.ID))
-		if err != nil {
+		if err := done.Replace(sealer, m.Sealed, sealedAs(m.ID), func(next []byte) (bool, error) {
+			return store.ReplaceSealedMail(ctx, m, next)
+		}); err != nil {
 			return done, err
-		}
-		if next == nil {
-			continue
-		}
-		replaced, err := store.ReplaceSealedMail(ctx, m, next)
-		if err != nil {
-			return done, err
-		}
-		if replaced {
-			done.Resealed++
 		}
 	}
 	return done, nil

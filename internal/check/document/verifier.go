@@ -191,17 +191,11 @@ func ResealVerifiers(
 		return done, err
 	}
 	for _, v := range keys {
-		next, err := done.Next(sealer, v.Sealed, sealContext(v.ID))
-		if err != nil {
+		if err := done.Replace(sealer, v.Sealed, sealContext(v.ID), func(next []byte) (bool, error) {
+			return store.ReplaceSealedVerifier(ctx, v, next)
+		}); err != nil {
 			return done, err
 		}
-		if next == nil {
-			continue
-		}
-		if _, err := store.ReplaceSealedVerifier(ctx, v, next); err != nil {
-			return done, err
-		}
-		done.Resealed++
 	}
 	return done, nil
 }

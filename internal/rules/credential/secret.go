@@ -176,6 +176,20 @@ type Resealing struct {
 	Unopened int `json:"unopened"` // opened by no key; not changed
 }
 
+// Replace counts a value. If it is under a previous key, replace gets it sealed under
+// the sealer's first key, and reports whether it has stored that.
+func (r *Resealing) Replace(s *Sealer, sealed []byte, context string, replace func(next []byte) (bool, error)) error {
+	next, err := r.Next(s, sealed, context)
+	if err != nil || next == nil {
+		return err
+	}
+	stored, err := replace(next)
+	if stored {
+		r.Resealed++
+	}
+	return err
+}
+
 // Next returns a value sealed under the sealer's first key, or nil if it is under
 // that key already or opened by no key; these it counts.
 func (r *Resealing) Next(s *Sealer, sealed []byte, context string) ([]byte, error) {
