@@ -1,42 +1,20 @@
 package certificate_test
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"encoding/pem"
-	"math/big"
 	"os"
 	"path/filepath"
 	"testing"
 	"time"
 
 	"agegate/internal/backoffice/certificate"
+	"agegate/internal/backoffice/certificate/certificatetest"
 )
 
 // write writes a certificate that ends after some days, and its key.
 func write(t *testing.T, certificateFile, keyFile string, days int) {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(int64(days)), DNSNames: []string{"age.example.com"},
-		NotBefore: time.Unix(0, 0), NotAfter: time.Unix(int64(days)*24*3600, 0),
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	private, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	put(t, certificateFile, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
-	put(t, keyFile, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}))
+	certificatetest.Write(t, certificateFile, keyFile, "age.example.com", int64(days), time.Unix(int64(days)*24*3600, 0))
 }
 
 func put(t *testing.T, file string, data []byte) {
