@@ -109,7 +109,8 @@ func TestCommandsWorkBesideTheDemo(t *testing.T) {
 	}
 	out.Reset()
 	err = run(t.Context(), []string{"doctor"}, lookup(nil), &out, stderr)
-	if strings.Contains(out.String(), "AGEGATE_SECRET_KEY") || strings.Contains(out.String(), "AGEGATE_WEBHOOK_ALLOW_NETS") {
+	if strings.Contains(out.String(), "AGEGATE_SECRET_KEY") ||
+		strings.Contains(out.String(), "AGEGATE_WEBHOOK_ALLOW_NETS") {
 		t.Errorf("doctor, %v:\n%s", err, &out)
 	}
 	for database, has := range map[string]bool{"": true, "sqlite:other.db": false} {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestHealthHTTPS: a gateway that serves https itself is asked by https, for the
-// host that it serves, whoever signed its certificate.
+// TestHealthHTTPS: the command asks a gateway that serves https itself by https, for
+// the host that it serves. It accepts every certificate.
 func TestHealthHTTPS(t *testing.T) {
 	c := newConsole(t)
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -28,7 +28,8 @@ func TestJSONLog(t *testing.T) {
 			"models are not installed"},
 		{"a taken address", map[string]string{"AGEGATE_LISTEN": "192.0.2.1:1"}, 1, "AGEGATE_LISTEN"},
 	} {
-		env := map[string]string{"AGEGATE_LOG_FORMAT": "json", "AGEGATE_DATABASE_URL": database, "AGEGATE_LISTEN": "127.0.0.1:0",
+		env := map[string]string{"AGEGATE_LOG_FORMAT": "json", "AGEGATE_DATABASE_URL": database,
+			"AGEGATE_LISTEN":     "127.0.0.1:0",
 			"AGEGATE_SECRET_KEY": firstKey, "AGEGATE_ESTIMATOR": "off"}
 		maps.Copy(env, tt.env)
 		ctx, cancel := context.WithCancel(t.Context())

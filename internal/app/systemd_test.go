@@ -11,8 +11,8 @@ import (
 	"agegate/internal/gatewaytest"
 )
 
-// TestSystemd: systemd is told that the gateway is ready, that it runs, and that it is
-// about to end.
+// TestSystemd: the gateway tells systemd when it is ready, while it runs, and before it
+// ends.
 func TestSystemd(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "notify")
 	socket, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: path, Net: "unixgram"})

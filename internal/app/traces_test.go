@@ -84,7 +84,8 @@ func TestTraces(t *testing.T) {
 	}
 	_, link, _ := strings.Cut(made.VerificationURL, "/v/")
 	sent := fmt.Sprint(collector.spans, collector.resources)
-	for _, secret := range []string{link, shop.Test.APIKey, shop.Test.WebhookSecret, receiver.URL, "127.0.0.1", "canary", "CANARY"} {
+	for _, secret := range []string{link, shop.Test.APIKey, shop.Test.WebhookSecret, receiver.URL, "127.0.0.1", "canary",
+		"CANARY"} {
 		if strings.Contains(sent, secret) {
 			t.Errorf("the spans hold a secret, a link or an address")
 		}

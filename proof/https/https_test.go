@@ -194,7 +194,8 @@ func TestReplicas(t *testing.T) {
 	})
 }
 
-// TestLostKey: what another secret key sealed is made and ordered anew.
+// TestLostKey: with another secret key, the gateway makes a new account and orders new
+// certificates.
 func TestLostKey(t *testing.T) {
 	db := gatewaytest.SQLite(t)
 	before := world.Issued()

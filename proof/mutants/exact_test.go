@@ -54,15 +54,16 @@ func exactFaults() []fault {
 				}
 			}
 		}()},
-		{name: "events after another, newest first", caught: "testmode.order", answer: onAnswer("events", 200, func(r *reply) {
-			var list struct {
-				Events []json.RawMessage `json:"events"`
-			}
-			if strings.Contains(r.query, "after=") && json.Unmarshal(r.body, &list) == nil {
-				slices.Reverse(list.Events)
-				r.body, _ = json.Marshal(list) // it was decoded from JSON
-			}
-		})},
+		{name: "events after another, newest first", caught: "testmode.order",
+			answer: onAnswer("events", 200, func(r *reply) {
+				var list struct {
+					Events []json.RawMessage `json:"events"`
+				}
+				if strings.Contains(r.query, "after=") && json.Unmarshal(r.body, &list) == nil {
+					slices.Reverse(list.Events)
+					r.body, _ = json.Marshal(list) // it was decoded from JSON
+				}
+			})},
 		{name: "wait does not wait", caught: "testmode.order", request: func(r *http.Request) {
 			r.URL.RawQuery = strings.Replace(r.URL.RawQuery, "&wait=1", "", 1)
 		}},

@@ -14,7 +14,8 @@ func TestTraces(t *testing.T) {
 	}{
 		{nil, "", ""},
 		{map[string]string{all + "ENDPOINT": "http://c:4318"}, "http://c:4318/v1/traces", ""},
-		{map[string]string{all + "ENDPOINT": "https://c/base/", own + "PROTOCOL": "http/protobuf"}, "https://c/base/v1/traces", ""},
+		{map[string]string{all + "ENDPOINT": "https://c/base/", own + "PROTOCOL": "http/protobuf"},
+			"https://c/base/v1/traces", ""},
 		{map[string]string{all + "ENDPOINT": "http://c", own + "ENDPOINT": "http://t/x"}, "http://t/x", ""},
 		{map[string]string{all + "ENDPOINT": "http://c", "OTEL_SDK_DISABLED": "TRUE"}, "", ""},
 		{map[string]string{all + "ENDPOINT": "http://c", "OTEL_TRACES_EXPORTER": "none"}, "", ""},

@@ -20,7 +20,8 @@ func TestStandingFindings(t *testing.T) {
 		{"an old backup", store.Standing{Visible: true, LastBackup: ago(31)}, "warning: base backup is 31 hours old"},
 		{"no backup", store.Standing{Visible: true}, "warning: no base backup"},
 		{"lag", store.Standing{Visible: true, LastBackup: ago(1), LagBytes: 300 << 20}, "warning: lacks 300 MB"},
-		{"archive", store.Standing{Visible: true, LastBackup: ago(1), ArchiveFailing: true}, "problem: archive the database's log"},
+		{"archive", store.Standing{Visible: true, LastBackup: ago(1), ArchiveFailing: true},
+			"problem: archive the database's log"},
 		{"no right", store.Standing{}, "warning: were not examined"},
 	} {
 		got := standingFindings(row.found, now)

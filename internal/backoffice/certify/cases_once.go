@@ -18,8 +18,7 @@ const (
 const togetherOrders = 20
 
 const onceForAllFix = "Keep one record of the release for all ways that confirm a pass: what one releases, the " +
-	"others must find released. Make it one conditional statement of your database, such as UPDATE … WHERE released_at " +
-	"IS NULL, and look at how many rows it changed."
+	"others must find released. " + onceFix
 
 var severalCases = []testCase{
 	{

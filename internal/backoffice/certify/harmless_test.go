@@ -165,8 +165,8 @@ func TestItNamesNoOtherSession(t *testing.T) {
 	}
 }
 
-// TestOneSessionForAllOrders: a shop that sends one Idempotency-Key for every order
-// is told the cause.
+// TestOneSessionForAllOrders: the error for a shop that sends one Idempotency-Key for
+// every order names the Idempotency-Key.
 func TestOneSessionForAllOrders(t *testing.T) {
 	g := start(t, "AGEGATE_WEBHOOK_ALLOW_NETS=192.0.2.0/24")
 	server, handler := serve(t)

@@ -41,10 +41,11 @@ func TestRefusalsBelowTheAPI(t *testing.T) {
 	key := g.Shop(t, "", nil).Test.APIKey
 	const create = "POST /api/v1/sessions/create HTTP/1.1\r\nHost: x\r\n"
 	for name, tt := range map[string]struct{ request, plain string }{
-		"no HTTP":             {"cAnArY\r\n\r\n", "400 Bad Request"},
-		"a broken header":     {create + "cAnArY\r\n\r\n", "400 Bad Request"},
-		"no host":             {"GET /api/v1/sessions/x/status HTTP/1.1\r\n\r\n", "400 Bad Request"},
-		"headers over 16 KiB": {create + "X: " + strings.Repeat("x", 64<<10) + "\r\n\r\n", "431 Request Header Fields Too Large"},
+		"no HTTP":         {"cAnArY\r\n\r\n", "400 Bad Request"},
+		"a broken header": {create + "cAnArY\r\n\r\n", "400 Bad Request"},
+		"no host":         {"GET /api/v1/sessions/x/status HTTP/1.1\r\n\r\n", "400 Bad Request"},
+		"headers over 16 KiB": {create + "X: " + strings.Repeat("x", 64<<10) + "\r\n\r\n",
+			"431 Request Header Fields Too Large"},
 		"a body that ends early": {create + "X-API-Key: " + key +
 			"\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\ncAnArY\r\n", ""},
 	} {

@@ -45,7 +45,8 @@ func TestMarginEffect(t *testing.T) {
 			}
 		}
 		// Of the pictures aged 13 to 17, 3 of 50 are estimated at 25 or more, none at 27.
-		says(effect("18", "9"), "9 years instead of 7", "estimate of 27 is needed instead of 25", ">6.0\u202f%", ">0.0\u202f%",
+		says(effect("18", "9"), "9 years instead of 7", "estimate of 27 is needed instead of 25", ">6.0\u202f%",
+			">0.0\u202f%",
 			"decided 0 live sessions", "Fewer than 20 estimates")
 		says(effect("60", "30"), "no figures for that")
 		for i := range 20 {

@@ -33,7 +33,8 @@ func TestStory(t *testing.T) {
 			"The camera leaves a margin", "Camera"},
 		{
 			begun + offered + "cutoff = 25, status = 'FALLBACK', source = 'document', " + ended,
-			"The camera’s estimate was not above 18 &#43; 7. The shopper then declined a document.", "show one", "No valid document",
+			"The camera’s estimate was not above 18 &#43; 7. The shopper then declined a document.", "show one",
+			"No valid document",
 		},
 		{
 			begun + offered + "cutoff = 25, status = 'FALLBACK', source = 'document', document_attempts = 3, " + ended,
