@@ -178,6 +178,10 @@ func (p proxy) awaitUp(t *testing.T, n int) {
 	})
 }
 
+// lookTime is how long a person looks into the camera: from before HAProxy notices
+// that a process is not ready until after its lame duck.
+const lookTime = 25 * time.Second
+
 // person stands in front of the camera, in one check after the other. No check ends
 // with a result, because the picture is blurred.
 type person struct {
@@ -203,7 +207,9 @@ func (p *person) look(ctx context.Context, l *load, gateway, key string) {
 	}
 }
 
-// check makes one check, and returns nil once the gateway has ended it in order.
+// check makes one check, which the person leaves after lookTime. It returns nil if
+// nothing has interrupted the person. A page that is sent away while it waits in
+// line joins the line of another process, so this is no interruption.
 func (p *person) check(ctx context.Context, l *load, gateway, key string) error {
 	s, _, ok := l.insistOnCreate(ctx, gateway, key)
 	if !ok {
@@ -223,15 +229,17 @@ func (p *person) check(ctx context.Context, l *load, gateway, key string) error 
 	}
 	defer conn.CloseNow()
 	var nonce []byte
-	for frame := uint32(0); ; {
+	for frame, begun := uint32(0), time.Now(); time.Since(begun) < lookTime; {
 		var message struct {
 			Place       int
 			Nonce, Next string
 		}
-		if err := wsjson.Read(ctx, conn, &message); err != nil {
-			return err
-		}
+		err := wsjson.Read(ctx, conn, &message)
 		switch {
+		case websocket.CloseStatus(err) == websocket.StatusGoingAway && nonce == nil:
+			return nil
+		case err != nil:
+			return err
 		case message.Next != "":
 			return nil
 		case message.Place > 0:
@@ -248,4 +256,5 @@ func (p *person) check(ctx context.Context, l *load, gateway, key string) error 
 		}
 		frame++
 	}
+	return nil
 }
