@@ -31,7 +31,7 @@ type Day struct {
 	Least   int // machines
 	Most    int
 	// Demand is the autoscaler's target: checks in front of the camera and in line,
-	// as a share of the places (deploy/kubernetes/autoscaler.yaml).
+	// as a share of the places (autoscaler.yaml of deploy/kubernetes).
 	Demand float64
 	// Lengths are lengths of checks, of which each shopper gets one by chance.
 	Lengths []time.Duration

@@ -18,7 +18,9 @@ func TestDocuments(t *testing.T) {
 	packed := map[string]string{}
 	for _, f := range files {
 		packed[f.path] = string(f.data)
-		packed[path.Dir(f.path)] = ""
+		for dir := path.Dir(f.path); len(dir) > len(docDir); dir = path.Dir(dir) {
+			packed[dir] = ""
+		}
 	}
 	links := link.FindAllStringSubmatch(packed[docDir+"/operations.md"], -1)
 	if len(links) < 10 {
@@ -29,7 +31,8 @@ func TestDocuments(t *testing.T) {
 			t.Errorf("the package has no %s", to[1])
 		}
 	}
-	for _, name := range []string{"prometheus/alerts.yaml", "grafana/agegate.json", "patroni/haproxy.cfg"} {
+	for _, name := range []string{"prometheus/alerts.yaml", "grafana/agegate.json", "patroni/haproxy.cfg",
+		"kubernetes/overlays/single/kustomization.yaml"} {
 		if packed[docDir+"/deploy/"+name] == "" {
 			t.Errorf("the package has no deploy/%s", name)
 		}

@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// TestPodMonitor: it selects the pods of both roles at a port that they have, and
+// TestPodMonitor: it selects the pods of all roles at a port that they have, and
 // not the job that migrates.
 func TestPodMonitor(t *testing.T) {
 	text, err := os.ReadFile("../../../deploy/prometheus/podmonitor.yaml")
@@ -34,16 +34,18 @@ func TestPodMonitor(t *testing.T) {
 	if err != nil || monitor.Kind != "PodMonitor" || len(monitor.Spec.PodMetricsEndpoints) != 1 {
 		t.Fatalf("%+v, %v", monitor, err)
 	}
-	objects := readManifests(t)
-	for _, role := range []string{"api", "pages"} {
-		pod := object[*apps.Deployment](t, objects, "Deployment/agegate-"+role).Spec.Template
-		if !selector.Matches(labels.Set(pod.Labels)) ||
-			!hasPort(pod.Spec.Containers[0], monitor.Spec.PodMetricsEndpoints[0].Port) {
-			t.Errorf("it does not scrape the pods of the %s", role)
+	for overlay, deployments := range overlays {
+		objects := buildOverlay(t, overlay)
+		for name := range deployments {
+			pod := object[*apps.Deployment](t, objects, "Deployment/"+name).Spec.Template
+			if !selector.Matches(labels.Set(pod.Labels)) ||
+				!hasPort(pod.Spec.Containers[0], monitor.Spec.PodMetricsEndpoints[0].Port) {
+				t.Errorf("%s: it does not scrape the pods of %s", overlay, name)
+			}
 		}
-	}
-	job := object[*batch.Job](t, objects, "Job/agegate-migrate")
-	if selector.Matches(labels.Set(job.Spec.Template.Labels)) {
-		t.Error("it scrapes the job that migrates, which has no metrics")
+		job, ok := objects["Job/agegate-migrate"].(*batch.Job)
+		if ok && selector.Matches(labels.Set(job.Spec.Template.Labels)) {
+			t.Errorf("%s: it scrapes the job that migrates, which has no metrics", overlay)
+		}
 	}
 }
