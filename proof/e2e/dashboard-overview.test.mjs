@@ -82,6 +82,23 @@ async function filtersFold(page) {
   await page.setViewportSize({ width: 1440, height: 900 });
 }
 
+/** On a phone, a row has the end of the ID, the order, "18+" and how long ago; on a wide screen the ID and the time are whole. */
+async function listFitsAPhone(page) {
+  const row = page.locator("tbody tr", { hasText: "1052" }); // an open session
+  const [time, id] = [row.locator("time"), await row.locator("code").textContent()];
+  const wide = await time.textContent();
+  assert.match(await row.innerText(), new RegExp(`${id}.*1052.*No result.*\\d{4}, \\d{2}:\\d{2}`, "s"));
+  await page.setViewportSize({ width: 390, height: 844 });
+  await page.waitForFunction(() => /ago|now/.test(document.querySelector("time[data-ago]").textContent));
+  const phone = await row.innerText();
+  assert.match(phone, new RegExp(`^\\s*${id.slice(-8)}\\s+1052\\s+Open\\s+18\\+\\s+No result\\s+(\\d+ \\w+ ago|now)\\s*$`));
+  assert.equal(await time.getAttribute("title"), wide);
+  await row.click({ position: { x: 200, y: 40 } });
+  await page.waitForURL(new RegExp(id));
+  await page.goBack();
+  await page.setViewportSize({ width: 1440, height: 900 });
+}
+
 /** By the page's own clock, a result that comes from another device shows within a second. */
 async function tellsAtOnce(page) {
   await part(page, "nav-playground").click();
@@ -161,6 +178,7 @@ test("from the printed link to a webhook that was answered", async () => {
   await sees(page, "filters");
   assert.equal(await part(page, "session").count(), 13);
   await look(page, "sessions");
+  await listFitsAPhone(page);
   for (const [status, count] of Object.entries({ SPOOF: 1, FALLBACK: 2, PENDING: 1, PASSED: 9 })) {
     await page.locator("[name=status]").selectOption(status);
     await part(page, "filter").click();

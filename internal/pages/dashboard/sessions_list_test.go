@@ -16,8 +16,9 @@ import (
 
 // listedIDs returns the sessions of a page in its order.
 func listedIDs(body string) (ids []string) {
-	for _, part := range strings.Split(body, `data-testid="session"><code>`)[1:] {
-		ids = append(ids, part[:36])
+	for _, part := range strings.Split(body, `data-testid="session"><code><span>`)[1:] {
+		id, _, _ := strings.Cut(part, "</code>")
+		ids = append(ids, strings.ReplaceAll(id, "</span>", ""))
 	}
 	return ids
 }

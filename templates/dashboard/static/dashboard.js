@@ -7,11 +7,12 @@ import "./form.js";
 import { added, live } from "./live.js";
 import { passkeys } from "./passkey.js";
 import "./search.js";
-import { localTimes, offerZones } from "./time.js";
+import { keepTimes, localTimes, offerZones } from "./time.js";
 
 added(localTimes);
 charts();
 localTimes(document);
+keepTimes();
 offerZones();
 live();
 passkeys();

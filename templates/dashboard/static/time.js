@@ -8,6 +8,17 @@ const options = {
   year: "numeric", month: "short", day: "numeric", hour: "2-digit", minute: "2-digit",
 };
 const [full, exact] = formats();
+const since = new Intl.RelativeTimeFormat(root.lang, { numeric: "auto" });
+/** @type {[Intl.RelativeTimeFormatUnit, number][]} */
+const units = [["day", 86_400], ["hour", 3600], ["minute", 60]];
+const narrow = matchMedia("(max-width: 48rem)");
+
+/** Says how long ago a moment was, which a clock that is slow here would put ahead. @param {Date} at */
+function ago(at) {
+  const seconds = Math.max(0, (Date.now() - at.valueOf()) / 1000);
+  const [unit, size] = units.find(([, size]) => seconds >= size) ?? ["second", 1];
+  return since.format(-Math.floor(seconds / size), unit);
+}
 
 /** @returns {Intl.DateTimeFormat[]} */
 function formats() {
@@ -24,9 +35,20 @@ export function localTimes(part) {
   for (const element of part.querySelectorAll("time[datetime]")) {
     const at = new Date(element.getAttribute("datetime") ?? "");
     if (isNaN(at.valueOf())) continue;
-    element.setAttribute("title", element.textContent ?? "");
-    element.textContent = (element.hasAttribute("data-exact") ? exact : full).format(at);
+    const absolute = (element.hasAttribute("data-exact") ? exact : full).format(at);
+    const short = narrow.matches && element.hasAttribute("data-ago");
+    if (short) element.setAttribute("title", absolute);
+    else if (!element.hasAttribute("title")) element.setAttribute("title", element.textContent ?? "");
+    const text = short ? ago(at) : absolute;
+    if (element.textContent !== text) element.textContent = text;
   }
+}
+
+/** Keeps the times of lists right while time passes and the window changes. */
+export function keepTimes() {
+  const again = () => localTimes(document);
+  narrow.addEventListener("change", again);
+  setInterval(again, 60_000);
 }
 
 /** Offers the browser's zone first, and all others, where a zone is chosen. */
