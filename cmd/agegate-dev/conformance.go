@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"os"
+	"os/exec"
 	"slices"
 	"strings"
 	"time"
@@ -46,6 +47,7 @@ type conformanceFlags struct {
 
 	listen                    string
 	redirectFile, webhookFile string
+	register                  string
 	report, out               string
 	plan                      bool
 }
@@ -70,6 +72,9 @@ func (c *cli) conformanceCommand() *cobra.Command {
 	flags.StringVar(&f.listen, "listen", "", "open a webhook receiver at host:port")
 	flags.StringVar(&f.WebhookURL, "webhook-url", "",
 		"address under which the gateway reaches the receiver (default http://, then --listen)")
+	flags.StringVar(&f.register, "register-webhook-url", "",
+		"operator's command that registers the Webhook URL given as its last argument, split at spaces; "+
+			"the run registers another one for some seconds, then --webhook-url again")
 	flags.BoolVar(&f.WithoutWebhooks, "without-webhooks", false, "skip the cases about webhooks instead of failing")
 	flags.StringArrayVar(&f.Cases, "case", nil,
 		"run only the cases of this name or pattern, such as create.*; may be repeated")
@@ -80,7 +85,8 @@ func (c *cli) conformanceCommand() *cobra.Command {
 	flags.DurationVar(&f.CaseTimeout, "case-timeout", conformance.DefaultCaseTimeout,
 		"longest time for one case, without its waits")
 	flags.DurationVar(&f.WebhookWait, "webhook-wait", conformance.DefaultWebhookWait, "longest wait for one delivery")
-	flags.DurationVar(&f.ExpiryWait, "expiry-wait", 0, "wait as long for a session to expire; 0 skips the case")
+	flags.DurationVar(&f.ExpiryWait, "expiry-wait", 0,
+		"how long each of three cases may wait for sessions to expire; 0 skips them")
 	flags.DurationVar(&f.TokenTTL, "token-ttl", conformance.DefaultTokenTTL, "longest life of a redirect token here")
 	flags.StringVar(&f.report, "report", "text", "text, json, junit or html")
 	flags.StringVar(&f.out, "out", "", "write the report into this file instead of standard output")
@@ -163,18 +169,26 @@ func (f *conformanceFlags) check() error {
 	switch {
 	case f.BaseURL == "" || f.TestKey == "":
 		return errors.New("--base-url and --test-key must be given")
-	case f.WebhookURL != "" && f.listen == "":
-		return errors.New("--webhook-url needs --listen")
-	case f.listen != "" && f.WithoutWebhooks:
-		return errors.New("--listen and --without-webhooks exclude each other")
-	case f.listen != "" && f.WebhookSecret == "":
-		return errors.New("webhooks need WEBHOOK_SECRET or --webhook-secret-file")
 	case f.Draws < 0 || f.Draws > 10_000:
 		return errors.New("--draws must be from 0 to 10000")
 	case !slices.Contains(conformance.Formats, f.report):
 		return errors.New("--report must be text, json, junit or html")
 	case f.Rate < 0 || f.ExpiryWait < 0 || min(f.CaseTimeout, f.WebhookWait, f.TokenTTL) <= 0:
 		return errors.New("--rate and --expiry-wait must not be negative, and the other times must be positive")
+	}
+	return f.checkWebhooks()
+}
+
+func (f *conformanceFlags) checkWebhooks() error {
+	switch {
+	case f.WebhookURL != "" && f.listen == "":
+		return errors.New("--webhook-url needs --listen")
+	case f.register != "" && (f.WebhookURL == "" || strings.TrimSpace(f.register) == ""):
+		return errors.New("--register-webhook-url needs a command, and --webhook-url")
+	case f.listen != "" && f.WithoutWebhooks:
+		return errors.New("--listen and --without-webhooks exclude each other")
+	case f.listen != "" && f.WebhookSecret == "":
+		return errors.New("webhooks need WEBHOOK_SECRET or --webhook-secret-file")
 	}
 	return nil
 }
@@ -194,6 +208,9 @@ func (f *conformanceFlags) run(ctx context.Context, stdout, stderr io.Writer) er
 			return cannotRun(fmt.Errorf("--listen: %w", err))
 		}
 	}
+	if f.register != "" {
+		f.Register = registerBy(f.register, stderr)
+	}
 	f.announce(stderr, plan)
 	progress := caseProgress(stderr, suite.Passed, suite.Skipped)
 	f.Progress = func(done, total int, r conformance.Result) { progress(done, total, r.Case, r.Outcome) }
@@ -208,6 +225,17 @@ func (f *conformanceFlags) run(ctx context.Context, stdout, stderr io.Writer) er
 		return terminal.ExitError{Code: code, Err: errors.New(report.Summary())}
 	}
 	return nil
+}
+
+// registerBy returns a function that registers a Webhook URL with a command, whose
+// output goes to w.
+func registerBy(command string, w io.Writer) func(context.Context, string) error {
+	return func(ctx context.Context, webhookURL string) error {
+		args := append(strings.Fields(command), webhookURL)
+		cmd := exec.CommandContext(ctx, args[0], args[1:]...) //nolint:gosec // the user's own command
+		cmd.Stdout, cmd.Stderr = w, w
+		return cmd.Run()
+	}
 }
 
 // announce prints what the run needs and costs.

@@ -258,10 +258,10 @@ var pageFaults = []fault{
 			r.URL.RawQuery = "force=verified"
 		}
 	}},
-	{name: "EXPIRED now", caught: "expiry.lookup", expires: true, answer: onAnswer("status", 200, func(r *reply) {
+	{name: "EXPIRED now", caught: "expiry.lookup", answer: onAnswer("status", 200, func(r *reply) {
 		r.edit(func(m map[string]any) { m["status_at"] = time.Now().UTC().Truncate(time.Microsecond) })
 	})},
-	{name: "never EXPIRED", caught: "expiry.lookup", expires: true, answer: member("status", 200, "status", "PENDING")},
+	{name: "never EXPIRED", caught: "expiry.lookup", answer: member("status", 200, "status", "PENDING")},
 }
 
 var (

@@ -1,6 +1,7 @@
 package mutants
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -20,6 +21,8 @@ import (
 	"agegate/internal/rules/tenant"
 	"agegate/internal/store/pgtest"
 	"agegate/proof/table"
+
+	"github.com/google/uuid"
 )
 
 // subject is a gateway behind a proxy, and the suite's options for it.
@@ -28,6 +31,7 @@ type subject struct {
 	options conformance.Options
 	scarce  string // a test key with three sessions left
 	app     *gatewaytest.Gateway
+	tenant  uuid.UUID
 }
 
 // newSubject starts a gateway with one tenant for every credential of the suite.
@@ -54,7 +58,7 @@ func newSubject(t *testing.T, databaseURL string, settings ...string) *subject {
 	}
 	none, few := int64(0), int64(3)
 	scarce := g.Shop(t, "", func(t *tenant.Tenant) { t.TestCap = &few })
-	return &subject{p, conformance.Options{
+	s := &subject{proxy: p, scarce: scarce.Test.APIKey, app: g, tenant: shop.Tenant.ID, options: conformance.Options{
 		BaseURL: p.url, TestKey: shop.Test.APIKey, LiveKey: shop.Live.APIKey, OtherKey: g.Shop(t, "", nil).Test.APIKey,
 		RevokedKey: key, DisabledKey: off.Test.APIKey,
 		CappedKey:      g.Shop(t, "", func(t *tenant.Tenant) { t.TestCap = &none }).Test.APIKey,
@@ -62,7 +66,20 @@ func newSubject(t *testing.T, databaseURL string, settings ...string) *subject {
 		BareKey:        g.Shop(t, "", func(t *tenant.Tenant) { t.CancelURL = "" }).Test.APIKey,
 		RedirectSecret: shop.Test.RedirectSecret, WebhookSecret: shop.Test.WebhookSecret,
 		WebhookURL: p.hookURL, Draws: 20, Seed: 1, WebhookWait: time.Minute, CaseTimeout: time.Minute,
-	}, scarce.Test.APIKey, g}
+	}}
+	s.options.Register = func(_ context.Context, webhookURL string) error {
+		s.update(t, tenant.Changes{WebhookURL: &webhookURL})
+		return nil
+	}
+	return s
+}
+
+// update changes the tenant as its operator does.
+func (s *subject) update(t *testing.T, changes tenant.Changes) {
+	t.Helper()
+	if _, err := s.app.App.Tenants.Update(t.Context(), audit.System("test"), s.tenant, changes); err != nil {
+		t.Error(err)
+	}
 }
 
 // run runs the suite on a subject with one fault.
@@ -73,8 +90,8 @@ func (s *subject) run(t *testing.T, wrong fault, cases ...string) *conformance.R
 	o := s.options
 	o.Cases, o.Listener = cases, s.listen(t)
 	defer s.receiver.Store(nil)
-	if wrong.expires || slices.Contains(cases, "expiry.*") {
-		o.ExpiryWait = 30 * time.Second
+	if len(cases) > 0 && strings.HasPrefix(cases[0], "expiry.") {
+		o.ExpiryWait = time.Minute
 	}
 	if wrong.silent {
 		o.WebhookWait = time.Second
@@ -82,7 +99,7 @@ func (s *subject) run(t *testing.T, wrong fault, cases ...string) *conformance.R
 	if wrong.brief {
 		o.WebhookWait = 8 * time.Second
 	}
-	if len(cases) == 0 || strings.HasPrefix(cases[0], "create.last") { // these cases use up the sessions
+	if len(cases) == 0 || slices.ContainsFunc(cases, usesUp) {
 		one := int64(1)
 		o.LastTestKey = s.app.Shop(t, "", func(t *tenant.Tenant) { t.TestCap = &one }).Test.APIKey
 		o.LastLiveKey = s.app.Shop(t, "", func(t *tenant.Tenant) { t.FreeChecks = &one }).Live.APIKey
@@ -108,6 +125,15 @@ func (s *subject) run(t *testing.T, wrong fault, cases ...string) *conformance.R
 	return report
 }
 
+// usesUp reports whether a case uses up the sessions of its key.
+func usesUp(name string) bool {
+	return strings.HasPrefix(name, "create.last") || strings.HasPrefix(name, "expiry.")
+}
+
+// ofBrief reports whether a case runs on the gateway whose sessions expire within
+// seconds and whose tenant has the document check on.
+func ofBrief(name string) bool { return strings.HasPrefix(name, "expiry.") || name == "force.document" }
+
 // linkOrToken matches the address of a hosted page, and a redirect token.
 var linkOrToken = regexp.MustCompile(`/v/[A-Za-z0-9_-]{43}|\b\d{10}\.[A-Za-z0-9_-]{43}\b`)
 
@@ -121,14 +147,17 @@ func TestEveryCasePassesAndCanFail(t *testing.T) {
 }
 
 func passAndFail(t *testing.T, database func(testing.TB) string) {
-	lasting := newSubject(t, database(t), "AGEGATE_ESTIMATOR=onnx", "AGEGATE_INFERENCE_WORKERS=1", "AGEGATE_MODELS_DIR="+
-		filepath.Join(visiontest.Root(), "models"))
-	brief := newSubject(t, database(t), "AGEGATE_SESSION_TTL=1s")
+	camera := []string{"AGEGATE_ESTIMATOR=onnx", "AGEGATE_INFERENCE_WORKERS=1", "AGEGATE_MODELS_DIR=" +
+		filepath.Join(visiontest.Root(), "models")}
+	lasting := newSubject(t, database(t), camera...)
+	brief := newSubject(t, database(t), slices.Concat(camera, []string{"AGEGATE_SESSION_TTL=10s"})...)
+	on := true
+	brief.update(t, tenant.Changes{DocumentCheck: &on})
 	results := allPass(t, lasting.run(t, fault{}))
-	results = append(results, allPass(t, brief.run(t, fault{}, "expiry.*"))...)
+	results = append(results, allPass(t, brief.run(t, fault{}, "expiry.*", "force.document"))...)
 	t.Run("cannot run", func(t *testing.T) { cannotRun(t, lasting) })
 	faults := slices.Concat(answerFaults, requestFaults, pageFaults, webhookFaults, uncalledFor(), survivors(),
-		testModeFaults, exactFaults())
+		testModeFaults, exactFaults(), lifeFaults())
 	missed := map[string]bool{}
 	for _, r := range results {
 		missed[r.Case] = true
@@ -137,7 +166,7 @@ func passAndFail(t *testing.T, database func(testing.TB) string) {
 		delete(missed, f.caught)
 		t.Run(f.name, func(t *testing.T) {
 			s := lasting
-			if f.expires {
+			if ofBrief(f.caught) {
 				s = brief
 			}
 			report := s.run(t, f, f.caught)
@@ -164,7 +193,7 @@ func allPass(t *testing.T, report *conformance.Report) (passed []conformance.Res
 		switch {
 		case r.Outcome == suite.Passed:
 			passed = append(passed, r)
-		case r.Outcome != suite.Skipped || r.Case != "expiry.lookup":
+		case r.Outcome != suite.Skipped || !ofBrief(r.Case):
 			t.Errorf("%s is %s: %s", r.Case, r.Outcome, strings.Join(r.Details, "\n"))
 		}
 	}

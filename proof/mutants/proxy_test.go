@@ -25,7 +25,6 @@ type fault struct {
 	request  func(*http.Request)  // changes what the gateway sees
 	answer   func(*reply)         // changes what the client sees
 	delivery func(*post) []string // changes a webhook; returns the sessions for which it is sent as well
-	expires  bool                 // uses the gateway whose sessions expire in a second
 	silent   bool                 // no webhook may arrive
 	answered func(int) int        // changes the receiver's answer to a webhook
 	follows  bool                 // follows redirects of the receiver
@@ -61,6 +60,7 @@ func (r *reply) edit(change func(map[string]any)) {
 
 // post is a webhook on its way to the receiver.
 type post struct {
+	path   string
 	header http.Header
 	body   []byte
 	secret string
@@ -145,7 +145,7 @@ func (p *proxy) forward(w http.ResponseWriter, req *http.Request) {
 	if err != nil {
 		return
 	}
-	d := &post{header: req.Header.Clone(), body: body, secret: p.secret}
+	d := &post{path: req.URL.Path, header: req.Header.Clone(), body: body, secret: p.secret}
 	var more []string
 	if change := p.fault.Load().delivery; change != nil {
 		more = change(d)
@@ -178,7 +178,7 @@ func (p *proxy) post(of *http.Request, d *post) int {
 	if to == nil {
 		return http.StatusNoContent
 	}
-	req, err := http.NewRequestWithContext(of.Context(), http.MethodPost, *to, bytes.NewReader(d.body))
+	req, err := http.NewRequestWithContext(of.Context(), http.MethodPost, *to+d.path, bytes.NewReader(d.body))
 	if err != nil {
 		return http.StatusInternalServerError
 	}
@@ -202,7 +202,7 @@ func (p *proxy) listen(t *testing.T) net.Listener {
 	if err != nil {
 		t.Fatal(err)
 	}
-	to := "http://" + l.Addr().String() + "/"
+	to := "http://" + l.Addr().String()
 	p.receiver.Store(&to)
 	return l
 }

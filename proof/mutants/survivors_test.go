@@ -81,7 +81,7 @@ const (
 func survivors() []fault {
 	return []fault{
 		{name: "two tenants share a key", caught: "idempotency.tenants", answer: sharedKeys()},
-		{name: "an expired session passes before it is looked up", caught: "expiry.lookup", expires: true,
+		{name: "an expired session passes before it is looked up", caught: "expiry.lookup",
 			answer: func() func(*reply) {
 				looked := false
 				return func(r *reply) {

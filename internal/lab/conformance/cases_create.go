@@ -171,14 +171,14 @@ var createCases = []testCase{
 			"is 402", needs: []need{needLastLive}, live: 1,
 		Cites: []string{"SPEC 7", "SPEC 8", "openapi.yaml Repeating a request safely", "openapi.yaml createSession 402"},
 		run: func(t *trial) {
-			t.lastOf(t.LastLiveKey, http.StatusPaymentRequired)
+			t.shared["last_unit"] = t.lastOf(t.LastLiveKey, http.StatusPaymentRequired)
 		},
 	},
 }
 
-// lastOf creates the last session that a key may create, and checks that another
-// one is refused.
-func (t *trial) lastOf(key string, refused int) {
+// lastOf creates the last session that a key may create, checks that another one
+// is refused, and returns the session.
+func (t *trial) lastOf(key string, refused int) *session {
 	last := call{operation: createSession, keys: []string{key}, body: `{"target_age":18}`, header: newKey()}
 	first := t.call(last)
 	t.check(first.status == http.StatusCreated, "the last creation is answered with %s, want 201", first)
@@ -188,6 +188,11 @@ func (t *trial) lastOf(key string, refused int) {
 	last.header = newKey()
 	more := t.call(last)
 	t.check(more.status == refused, "one more creation is answered with %s, want %d", more, refused)
+	made, ok := first.created()
+	if !ok {
+		t.fatalf("the last creation makes no session")
+	}
+	return made
 }
 
 // untilTomorrow checks that Retry-After ends on the next UTC day.

@@ -6,8 +6,6 @@ import (
 	"net/http"
 	"strings"
 	"time"
-
-	"agegate/internal/backoffice/suite"
 )
 
 var lookupCases = []testCase{
@@ -104,6 +102,12 @@ var lookupCases = []testCase{
 			}
 		},
 	},
+	{
+		Name: "detected_age.expired", Title: "The estimate of an expired session whose shopper had agreed is " +
+			"not_estimated, also before the first lookup", sessions: 1,
+		Cites: []string{"SPEC 2.5", "SPEC 4.3", "openapi.yaml AgeAvailability"},
+		run:   consentedExpired,
+	},
 }
 
 // clockTolerance is the maximum difference between two readings of the gateway's
@@ -141,35 +145,3 @@ func withoutOwn(a answer) string {
 	header.Del("X-Request-ID")
 	return fmt.Sprint(a.status, header, string(a.body))
 }
-
-var expiryCases = []testCase{{
-	Name: "expiry.lookup", Title: "A session that was never completed is EXPIRED at expires_at, for ever, and its page " +
-		"is gone, also before the first lookup", needs: []need{needExpiry}, sessions: 2,
-	Cites: []string{"SPEC 2.4", "SPEC 3", "SPEC 4.2 rule 1", "openapi.yaml getSessionStatus"},
-	run: func(t *trial) {
-		key := newKey()
-		s := t.create(t.test, `{"target_age":18}`, key)
-		unseen := t.create(t.test, `{"target_age":18}`, nil)
-		left := unseen.ExpiresAt.Sub(t.now()) + 2*time.Second // the Date header has whole seconds
-		if left > t.ExpiryWait {
-			t.endf(suite.Skipped, "needs a wait of %s for the session to expire", left.Round(time.Second))
-		}
-		t.pause(left)
-		t.shared["expired"], t.shared["unseen"] = s, unseen
-		late := t.open(newBrowser(), unseen.VerificationURL+"?force=verified")
-		t.check(late.header.Get("Location") == "", "an expired session that nobody has looked up redirects")
-		if status, _ := t.status(t.test, unseen.ID); status != "EXPIRED" {
-			t.failf("force makes the expired session that nobody has looked up %s", status)
-		}
-		status, at := t.status(t.test, s.ID)
-		t.check(status == "EXPIRED" && at.Equal(s.ExpiresAt), "the status is %s, since %s; want EXPIRED since expires_at",
-			status, at)
-		got := t.open(newBrowser(), s.VerificationURL+"?force=verified")
-		t.check(got.header.Get("Location") == "", "an expired session redirects")
-		status, again := t.status(t.test, s.ID)
-		t.check(status == "EXPIRED" && again.Equal(at), "force makes the expired session %s", status)
-		t.detectedAge(s.ID, "not_consented")
-		replay := t.call(call{operation: createSession, keys: t.test, body: s.request, header: key})
-		t.check(string(replay.body) == string(s.body), "the repetition for an expired session gets another answer")
-	},
-}}

@@ -122,6 +122,20 @@ var pageCases = []testCase{
 		},
 	},
 	{
+		Name: "force.document", Title: "Beside an open document check, force=spoof is a page with 400 and changes nothing; " +
+			"force=verified passes", sessions: 1,
+		Cites: []string{"SPEC 3", "SPEC 4.4", "openapi.yaml Test sessions"},
+		run: func(t *trial) {
+			s := t.create(t.test, `{"target_age":18}`, nil)
+			t.offer(s)
+			t.isPage(t.open(s.browser, s.VerificationURL+"?force=spoof"), http.StatusBadRequest)
+			status, _ := t.status(t.test, s.ID)
+			t.check(status == "PENDING", "force=spoof makes a session with an open document check %s", status)
+			s.page = t.open(s.browser, s.VerificationURL+"?force=verified")
+			t.redirect(s)
+		},
+	},
+	{
 		Name: "force.at_once", Title: "Of outcomes forced at the same time one counts", sessions: 1,
 		Cites: []string{"SPEC 3"},
 		run: func(t *trial) {

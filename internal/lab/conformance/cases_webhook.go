@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"context"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
@@ -86,7 +87,49 @@ var webhookCases = []testCase{
 		},
 		sessions: 2,
 	},
+	{
+		Name: "webhook.frozen", Title: "A session's event goes to the Webhook URL that was registered at its creation",
+		needs: []need{needWebhookURL, needRegister, needWebhooks}, sessions: 2,
+		Cites: []string{"SPEC 2.2", "openapi.yaml Webhooks"},
+		run:   frozenWebhook,
+	},
 }
+
+// movedPath ends the path of the Webhook URL that frozenWebhook registers for a
+// moment.
+const movedPath = "/agegate-conformance/moved"
+
+// frozenWebhook completes a session from before, and one from after another
+// Webhook URL was registered.
+func frozenWebhook(t *trial) {
+	before := t.create(t.test, `{"target_age":18}`, nil)
+	t.register(t.ctx, strings.TrimRight(t.WebhookURL, "/")+movedPath)
+	defer t.register(context.WithoutCancel(t.ctx), t.WebhookURL)
+	after := t.create(t.test, `{"target_age":18}`, nil)
+	for _, s := range []*session{before, after} {
+		t.force(s, "verified")
+		got, err := t.receiver.await(t.ctx, s.ID, 1, t.WebhookWait)
+		if err != nil {
+			t.fatalf("no delivery for a session comes within %s", t.WebhookWait)
+		}
+		if moved := strings.HasSuffix(got[0].path, movedPath); s == before {
+			t.check(!moved, "the event of a session goes to a Webhook URL that was registered later")
+		} else {
+			t.check(moved, "the event of a new session does not go to the Webhook URL that is registered now")
+		}
+	}
+}
+
+// register changes the tenant's Webhook URL with the operator's command.
+func (t *trial) register(ctx context.Context, address string) {
+	if err := t.Register(ctx, address); err != nil {
+		t.fatalf("the command that registers a Webhook URL fails: %v", err)
+	}
+	t.pause(settled)
+}
+
+// settled is how long a gateway may take to notice a changed setting.
+const settled = 3 * time.Second
 
 // once checks that a session sent at most one event, and no further delivery
 // after an accepted one.

@@ -41,9 +41,11 @@ type Options struct {
 	RedirectSecret string // rdsec_test_… of the tenant
 	WebhookSecret  string // whsec_… of the tenant's test mode
 
-	WebhookURL      string       // that the tenant has registered; "" if unknown
-	Listener        net.Listener // receives the tenant's webhooks; nil if there is no Webhook URL. Run closes it.
-	WithoutWebhooks bool         // skip the webhook cases instead of reporting them as not reachable
+	WebhookURL string       // that the tenant has registered; "" if unknown
+	Listener   net.Listener // receives the tenant's webhooks; nil if there is no Webhook URL. Run closes it.
+	// Register registers another Webhook URL, as the operator; nil if the run must not.
+	Register        func(ctx context.Context, webhookURL string) error
+	WithoutWebhooks bool // skip the webhook cases instead of reporting them as not reachable
 
 	Cases       []string      // path.Match patterns of case names; empty runs all
 	Draws       int           // number of requests of each random case; a tenth of them creates sessions
@@ -96,6 +98,7 @@ const (
 	needLastTest
 	needLastLive
 	needWebhookURL
+	needRegister
 	needRedirectSecret
 	needWebhooks
 	needExpiry
@@ -118,6 +121,7 @@ func (s *run) missing(n need) string {
 		{needLastTest, s.LastTestKey == "", "needs a test key of a tenant with one test session left"},
 		{needLastLive, s.LastLiveKey == "", "needs a live key of a tenant with one unit left"},
 		{needWebhookURL, s.WebhookURL == "", "needs the tenant's Webhook URL"},
+		{needRegister, s.Register == nil, "needs the operator's command that registers a Webhook URL"},
 		{needRedirectSecret, s.RedirectSecret == "", "needs the redirect secret of test mode"},
 	} {
 		if m.need == n && m.absent {

@@ -13,40 +13,54 @@ import (
 
 // consent opens the pages up to the disclosure, like a shopper, and accepts it.
 func consent(t *trial) {
-	s := t.create(t.test, `{"target_age":18}`, nil)
-	browser := newBrowser()
-	link, err := url.Parse(s.VerificationURL)
-	if err != nil {
-		t.fatalf("the verification_url does not parse")
-	}
-	start := findForm(t.open(browser, s.VerificationURL).body)
-	if start == nil {
-		t.endf(suite.Skipped, "the hosted page offers no camera check now")
-	}
-	form := t.submit(browser, link, start)
-	box := form.input("share")
-	if box == nil {
-		t.endf(suite.Skipped, "needs a tenant with estimated age visibility on")
-	}
+	s, disclosure := t.disclosure()
+	box := disclosure.input("share")
 	t.check(box["type"] == "checkbox", "the disclosure is not a checkbox")
 	_, ticked := box["checked"]
 	t.check(!ticked, "the disclosure is ticked before the shopper sees it")
 	t.detectedAge(s.ID, "not_consented")
-	form.values = url.Values{"share": {box["value"]}}
-	t.submit(browser, link, form)
+	t.tick(s, disclosure, "share")
 	t.detectedAge(s.ID, "pending")
 	t.force(s, "verified")
 	t.detectedAge(s.ID, "not_estimated")
 }
 
+// consentedExpired accepts the disclosure and lets the session expire.
+func consentedExpired(t *trial) {
+	s, disclosure := t.disclosure()
+	t.tick(s, disclosure, "share")
+	moved := t.call(call{operation: moveTestClock, keys: t.test, session: s.ID, body: `{"expire":"session"}`})
+	t.check(moved.status == http.StatusOK, "the test clock answers %s, want 200", moved)
+	t.detectedAge(s.ID, "not_estimated") // before a lookup has written EXPIRED
+	status, _ := t.status(t.test, s.ID)
+	t.check(status == "EXPIRED", "the status is %s, want EXPIRED", status)
+	t.detectedAge(s.ID, "not_estimated")
+}
+
+// disclosure creates a session and opens its pages up to the disclosure, whose
+// form it returns. It ends the case if there is no disclosure.
+func (t *trial) disclosure() (*session, *form) {
+	s := t.create(t.test, `{"target_age":18}`, nil)
+	s.browser = newBrowser()
+	start := findForm(t.open(s.browser, s.VerificationURL).body)
+	if start == nil {
+		t.endf(suite.Skipped, "the hosted page offers no camera check now")
+	}
+	asked := t.submit(s, start)
+	if asked.input("share") == nil {
+		t.endf(suite.Skipped, "needs a tenant with estimated age visibility on")
+	}
+	return s, asked
+}
+
 // form is an HTML form on a page.
 type form struct {
 	action string
-	inputs []map[string]string // attributes by name
+	inputs []map[string]string // attributes of inputs and buttons, by name
 	values url.Values
 }
 
-// input returns the input with a name, or nil.
+// input returns the first input or button with a name, or nil.
 func (f *form) input(name string) map[string]string {
 	if f == nil {
 		return nil
@@ -70,7 +84,7 @@ func findForm(page []byte) *form {
 			strings.EqualFold(a["method"], http.MethodPost) {
 			f := &form{action: a["action"]}
 			for i := range n.Descendants() {
-				if i.Type == html.ElementNode && i.Data == "input" {
+				if i.Type == html.ElementNode && (i.Data == "input" || i.Data == "button") {
 					f.inputs = append(f.inputs, attributes(i))
 				}
 			}
@@ -88,9 +102,19 @@ func attributes(n *html.Node) map[string]string {
 	return a
 }
 
-// submit posts a form, follows the redirect, and returns the first form of the
-// next page, or nil.
-func (t *trial) submit(browser *http.Client, page *url.URL, f *form) *form {
+// tick submits a form with its checkbox ticked.
+func (t *trial) tick(s *session, f *form, name string) {
+	f.values = url.Values{name: {f.input(name)["value"]}}
+	t.submit(s, f)
+}
+
+// submit posts a form of a session's page in the session's browser, follows the
+// redirect, and returns the first form of the next page, or nil.
+func (t *trial) submit(s *session, f *form) *form {
+	page, err := url.Parse(s.VerificationURL)
+	if err != nil {
+		t.fatalf("the verification_url does not parse")
+	}
 	target, err := page.Parse(f.action)
 	if err != nil {
 		t.fatalf("a form of the hosted page has no usable action")
@@ -101,13 +125,13 @@ func (t *trial) submit(browser *http.Client, page *url.URL, f *form) *form {
 	}
 	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	req.Header.Set("Origin", page.Scheme+"://"+page.Host)
-	got, err := t.do(browser, req)
+	got, err := t.do(s.browser, req)
 	if err != nil {
 		t.fatalf("a form of the hosted page is not answered: %v", err)
 	}
 	if next, err := target.Parse(got.header.Get("Location")); err == nil && got.header.Get("Location") != "" &&
 		next.Host == page.Host {
-		got = t.open(browser, next.String())
+		got = t.open(s.browser, next.String())
 	}
 	t.check(got.status == http.StatusOK, "a form of the hosted page leads to %d", got.status)
 	return findForm(got.body)
