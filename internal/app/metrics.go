@@ -37,9 +37,9 @@ func (a *App) watch() {
 	a.metrics.WatchDatabase(a.Store.Stats)
 	a.metrics.WatchQueue(a.Store)
 	a.metrics.WatchTrust(a.trustState)
-	a.metrics.WatchStanding(func(ctx context.Context) (*metrics.Standing, error) {
+	a.metrics.WatchStanding(func(ctx context.Context) (metrics.Standing, error) {
 		s, err := a.Store.Standing(ctx)
-		return (*metrics.Standing)(s), err
+		return metrics.Standing(s), err
 	})
 	a.metrics.WatchDrift(a.driftIndexes)
 	if a.https != nil {

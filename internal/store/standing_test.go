@@ -15,10 +15,8 @@ import (
 // an error; with pg_monitor it sees them.
 func TestStanding(t *testing.T) {
 	t.Parallel()
-	if x, err := dbtest.Open(t, dbtest.SQLite(t)).Standing(t.Context()); x != nil || err != nil {
-		t.Errorf("SQLite: %+v, %v", x, err)
-	}
 	raw := pgtest.URL(t)
+	dbtest.Open(t, raw) // migrates it
 	db, err := sql.Open("pgx", raw)
 	if err != nil {
 		t.Fatal(err)
@@ -33,7 +31,7 @@ func TestStanding(t *testing.T) {
 		sql     string
 		visible bool
 	}{
-		{"CREATE ROLE standing LOGIN PASSWORD 'standing'", false},
+		{"CREATE ROLE standing LOGIN PASSWORD 'standing'; GRANT SELECT ON backups TO standing", false},
 		{"GRANT pg_monitor TO standing", true},
 	} {
 		if _, err := db.ExecContext(t.Context(), step.sql); err != nil {
@@ -49,7 +47,26 @@ func TestStanding(t *testing.T) {
 			t.Errorf("after %s: %+v, %v", step.sql, x, err)
 		}
 	}
-	if _, err := db.ExecContext(t.Context(), "DROP ROLE standing"); err != nil {
+	if _, err := db.ExecContext(t.Context(), "DROP OWNED BY standing; DROP ROLE standing"); err != nil {
 		t.Error(err)
 	}
+}
+
+// TestRecordBackup: the last recorded time counts, on both databases.
+func TestRecordBackup(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *store.Store) {
+		if x, err := db.Standing(t.Context()); err != nil || x.LastBackup != nil {
+			t.Errorf("before the first: %+v, %v", x, err)
+		}
+		at := time.Date(2026, 3, 1, 2, 0, 0, 0, time.UTC)
+		for _, at := range []time.Time{at, at.AddDate(0, 0, 1)} {
+			if err := db.RecordBackup(t.Context(), at); err != nil {
+				t.Fatal(err)
+			}
+			if x, err := db.Standing(t.Context()); err != nil || x.LastBackup == nil || !x.LastBackup.Equal(at) {
+				t.Errorf("after one at %s: %+v, %v", at, x, err)
+			}
+		}
+	})
 }

@@ -40,7 +40,7 @@ func TestBackup(t *testing.T) { //nolint:tparallel // beside decides
 		l.awaitMany(t, db, table.Sized(20_000, 300))
 
 		before := l.copied()
-		restored := db.backup(t)
+		restored := g.backup(db)
 		stop()
 		creations, completions := before.acknowledged()
 		all, _ := l.acknowledged()
@@ -111,21 +111,29 @@ func (a *account) copied() *account {
 
 // backup backs up the database, restores it under another name and returns that
 // database.
-func (db database) backup(t *testing.T) database {
+func (g *gateway) backup(db database) database {
+	t := g.t
 	t.Helper()
 	dir := t.TempDir()
+	env := append(slices.Clone(g.env), "PATH="+filepath.Dir(binary)+":"+os.Getenv("PATH"))
+	run := func(block int, setting string) {
+		runDocumented(t, dir, commands(t, "operations.md", "Backup", block), append(env, setting))
+	}
+	restored := database{db.name, ""}
 	if path, ok := strings.CutPrefix(db.url, "sqlite:"); ok {
 		copied := filepath.Join(dir, "restored", "agegate.db")
-		runDocumented(t, dir, commands(t, "operations.md", "Backup", 2), append(os.Environ(), "AGEGATE_DB="+path))
-		runDocumented(t, dir, commands(t, "operations.md", "Backup", 3), append(os.Environ(), "AGEGATE_DB="+copied))
-		return database{db.name, "sqlite:" + copied}
+		restored.url = "sqlite:" + copied
+		run(2, "AGEGATE_DB="+path)
+		run(3, "AGEGATE_DB="+copied)
+	} else {
+		restored.url = pgtest.EmptyURL(t)
+		run(0, "DATABASE_SERVER_URL="+plain(db.url))
+		run(1, "DATABASE_SERVER_URL="+plain(restored.url))
 	}
-	empty := pgtest.EmptyURL(t)
-	runDocumented(t, dir, commands(t, "operations.md", "Backup", 0),
-		append(os.Environ(), "DATABASE_SERVER_URL="+plain(db.url)))
-	runDocumented(t, dir, commands(t, "operations.md", "Backup", 1),
-		append(os.Environ(), "DATABASE_SERVER_URL="+plain(empty)))
-	return database{db.name, empty}
+	if n := db.count(t, "SELECT count(*) FROM backups"); n != 1 {
+		t.Errorf("%d backups recorded", n)
+	}
+	return restored
 }
 
 // plain returns a URL without the settings that PostgreSQL's own tools do not

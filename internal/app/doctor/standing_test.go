@@ -16,13 +16,19 @@ func TestStandingFindings(t *testing.T) {
 		found store.Standing
 		want  string // grades and parts of the texts
 	}{
-		{"well", store.Standing{Visible: true, LastBackup: ago(29), Standbys: 2}, "ok: 29 hours old, and 2 standbys follow"},
-		{"an old backup", store.Standing{Visible: true, LastBackup: ago(31)}, "warning: base backup is 31 hours old"},
-		{"no backup", store.Standing{Visible: true}, "warning: no base backup"},
-		{"lag", store.Standing{Visible: true, LastBackup: ago(1), LagBytes: 300 << 20}, "warning: lacks 300 MB"},
-		{"archive", store.Standing{Visible: true, LastBackup: ago(1), ArchiveFailing: true},
+		{"well", store.Standing{Server: true, Visible: true, LastBackup: ago(29), Standbys: 2},
+			"ok: 29 hours old, the archive does not fail, and 2 standbys follow"},
+		{"an old backup", store.Standing{Server: true, Visible: true, LastBackup: ago(31)},
+			"warning: last backup is 31 hours old"},
+		{"no backup", store.Standing{Server: true, Visible: true}, "warning: no backup"},
+		{"lag", store.Standing{Server: true, Visible: true, LastBackup: ago(1), LagBytes: 300 << 20},
+			"warning: lacks 300 MB"},
+		{"archive", store.Standing{Server: true, Visible: true, LastBackup: ago(1), ArchiveFailing: true},
 			"problem: archive the database's log"},
-		{"no right", store.Standing{}, "warning: were not examined"},
+		{"no right", store.Standing{Server: true}, "warning: were not examined"},
+		{"SQLite", store.Standing{LastBackup: ago(29)}, "ok: the last backup is 29 hours old"},
+		{"SQLite, an old backup", store.Standing{LastBackup: ago(31)}, "warning: last backup is 31 hours old"},
+		{"SQLite, no backup", store.Standing{}, "warning: no backup"},
 	} {
 		got := standingFindings(row.found, now)
 		grade, text, _ := strings.Cut(row.want, ": ")

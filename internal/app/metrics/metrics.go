@@ -239,18 +239,20 @@ func (c *trustCollector) Collect(out chan<- prometheus.Metric) {
 	out <- prometheus.MustNewConstMetric(c.failing, prometheus.GaugeValue, float64(trust.Failing))
 }
 
-// Standing says how well the database's server is protected against its loss.
+// Standing says how well the database is protected against its loss.
 type Standing struct {
+	LastBackup *time.Time // nil: none is known
+
+	Server         bool // whether the next is known
 	ArchiveFailing bool
 	Visible        bool // whether the rest is known
 	Standbys       int
 	LagBytes       int64
-	LastBackup     *time.Time // nil: none is known
 }
 
-// WatchStanding publishes how well the database's server is protected. What is not
-// known, or not read because of an error, is omitted.
-func (m *Metrics) WatchStanding(read func(context.Context) (*Standing, error)) {
+// WatchStanding publishes how well the database is protected. What is not known, or
+// not read because of an error, is omitted.
+func (m *Metrics) WatchStanding(read func(context.Context) (Standing, error)) {
 	gauge := func(name, help string) *prometheus.Desc { return prometheus.NewDesc(name, help, nil, nil) }
 	m.registry.MustRegister(&standingCollector{
 		read: read,
@@ -260,12 +262,12 @@ func (m *Metrics) WatchStanding(read func(context.Context) (*Standing, error)) {
 		lag: gauge("agegate_database_replication_lag_bytes",
 			"How much of the log the slowest standby has not replayed."),
 		backup: gauge("agegate_database_last_backup_timestamp_seconds",
-			"When the last base backup on the database's server ended."),
+			"When the last known backup of the database ended."),
 	})
 }
 
 type standingCollector struct {
-	read                           func(context.Context) (*Standing, error)
+	read                           func(context.Context) (Standing, error)
 	failing, standbys, lag, backup *prometheus.Desc
 }
 
@@ -281,10 +283,16 @@ func (c *standingCollector) Collect(out chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), scrapeTime)
 	defer cancel()
 	s, err := c.read(ctx)
-	if err != nil || s == nil {
+	if err != nil {
 		return
 	}
 	tell := func(d *prometheus.Desc, v float64) { out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v) }
+	if s.LastBackup != nil {
+		tell(c.backup, float64(s.LastBackup.Unix()))
+	}
+	if !s.Server {
+		return
+	}
 	failing := 0.0
 	if s.ArchiveFailing {
 		failing = 1
@@ -295,9 +303,6 @@ func (c *standingCollector) Collect(out chan<- prometheus.Metric) {
 	}
 	tell(c.standbys, float64(s.Standbys))
 	tell(c.lag, float64(s.LagBytes))
-	if s.LastBackup != nil {
-		tell(c.backup, float64(s.LastBackup.Unix()))
-	}
 }
 
 // WatchCertificates publishes when the certificates end with which the process
