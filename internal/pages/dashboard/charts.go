@@ -24,11 +24,11 @@ var parts = []session.Status{
 
 // chartView is a chart of stacked bars, with its numbers.
 type chartView struct {
-	Parts       []chartPart // of the bars, from the bottom, which the legend names
-	Rows        []chartRow
-	First, Last string // labels at the ends of the axis
-	Zone        string // of the labels
-	Top         string // the largest number
+	Parts []chartPart // of the bars, from the bottom, which the legend names
+	Rows  []chartRow
+	Scale []string // numbers at the grid lines, from the top
+	Grid  string   // the grid lines, in the syntax of SVG
+	Zone  string   // of the labels
 }
 
 // Labels are the keys of the parts' names.
@@ -49,6 +49,7 @@ type chartPart struct {
 // chartRow is one bar in numbers.
 type chartRow struct {
 	Label  string
+	Mark   string   // the label below the bar; empty for most bars
 	Counts []string // by parts
 }
 
@@ -73,11 +74,12 @@ func newChart(w insight.Window, series []insight.Point, zone *time.Location) cha
 	if w == insight.WindowDay {
 		layout = "15:04"
 	}
-	top := slices.MaxFunc(series, func(a, b insight.Point) int { return int(a.Created - b.Created) }).Created
+	top := v.scale(slices.MaxFunc(series, func(a, b insight.Point) int { return int(a.Created - b.Created) }).Created)
 	step := chartWidth / float64(len(series))
 	for i, point := range series {
 		x, width := round(float64(i)*step+step*.14), round(step*.72)
 		row := chartRow{Label: point.Start.In(zone).Format(layout)}
+		row.Mark = markOf(w, point.Start.In(zone), len(series)-1-i)
 		y := chartHeight
 		for k, status := range parts {
 			n := countOf(point.Counts, status)
@@ -90,10 +92,40 @@ func newChart(w insight.Window, series []insight.Point, zone *time.Location) cha
 		}
 		v.Rows = append(v.Rows, row)
 	}
-	v.First = v.Rows[0].Label
-	v.Last = v.Rows[len(v.Rows)-1].Label
-	v.Top = figure(top)
 	return v
+}
+
+// scale writes round numbers at grid lines, at most five, and returns the highest
+// of them, which is at least 1 and not below most.
+func (v *chartView) scale(most int64) int64 {
+	most = max(most, 1)
+	unit, power := int64(1), int64(1)
+	for i := 0; most > 4*unit; i++ { // 1, 2, 5, 10, 20, 50 and so on
+		unit = power * []int64{2, 5, 10}[i%3]
+		if i%3 == 2 {
+			power *= 10
+		}
+	}
+	lines := (most + unit - 1) / unit
+	for i := lines; i >= 0; i-- {
+		v.Scale = append(v.Scale, figure(i*unit))
+		y := min(max(chartHeight*float64(lines-i)/float64(lines), .5), chartHeight-.5)
+		v.Grid += fmt.Sprintf("M0 %gH%g", round(y), chartWidth)
+	}
+	return lines * unit
+}
+
+// markOf returns the label below the bar of a time that has some bars after it:
+// every fourth hour of a day, every day of a week, and of a month every fifth day,
+// so that the labels fit on a phone.
+func markOf(w insight.Window, at time.Time, after int) string {
+	switch {
+	case w == insight.WindowDay && at.Hour()%4 == 0:
+		return at.Format("15:04")
+	case w == insight.WindowWeek, w == insight.WindowMonth && after%5 == 0:
+		return at.Format("01-02")
+	}
+	return ""
 }
 
 // rowView is one row of a table that draws its number as a bar.

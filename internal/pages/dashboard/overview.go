@@ -55,8 +55,8 @@ type overviewView struct {
 	Stale   *time.Time    // time of the figures, if they could not be renewed
 	Figures template.HTML // rendered from a figuresView
 
-	Todo       []todoView // empty when everything is done
-	Done       int
+	Todo       []todoView // what the checklist has left; empty in live mode
+	Done       []string   // the names of the items that are done
 	Recent     []insight.SessionRow
 	Make       *makeView // nil for those who may not create a session
 	List       string    // address of the list of sessions
@@ -105,10 +105,12 @@ type tileFigure struct {
 	Note  page.Text
 }
 
-// todoView is one item of the checklist.
+// All is how many items the checklist has.
+func (v *overviewView) All() int { return len(v.Todo) + len(v.Done) }
+
+// todoView is one open item of the checklist.
 type todoView struct {
 	Name string
-	Done bool
 	Href string // where it can be done; may be empty
 }
 
@@ -145,24 +147,8 @@ func (p *Pages) showOverview(r *desk.Request) error {
 		}
 		return r.Show(http.StatusOK, "overview", v)
 	}
-	// Most of the time is spent waiting for the database, so the checklist and
-	// the list are read in parallel.
-	var list insight.Checklist
-	var parallel routine.Group
-	ctx := r.Ctx()
-	parallel.Start(func() (err error) {
-		list, err = p.cfg.Insight.Checklist(ctx, r.Tenant)
+	if err := p.readLists(r, v); err != nil {
 		return err
-	})
-	err, unread := p.readRecent(r, v), parallel.Wait()
-	if err != nil {
-		return err
-	}
-	if v.Unread.Todo, err = r.Unread("checklist", unread); err != nil {
-		return err
-	}
-	if !v.Unread.Todo {
-		v.Todo, v.Done = todosOf(r, list)
 	}
 	o, err := p.cfg.Insight.Overview(r.Ctx(), r.Scope(), window, r.Zone())
 	if err == nil {
@@ -179,6 +165,29 @@ func (p *Pages) showOverview(r *desk.Request) error {
 		return err
 	}
 	return r.Show(http.StatusOK, "overview", v)
+}
+
+// readLists fills in the newest sessions and, in test mode, the checklist. Most of
+// the time is spent waiting for the database, so both are read in parallel.
+func (p *Pages) readLists(r *desk.Request, v *overviewView) error {
+	if r.Access.Livemode() {
+		return p.readRecent(r, v)
+	}
+	var list insight.Checklist
+	var parallel routine.Group
+	ctx := r.Ctx()
+	parallel.Start(func() (err error) {
+		list, err = p.cfg.Insight.Checklist(ctx, r.Tenant)
+		return err
+	})
+	err, unread := p.readRecent(r, v), parallel.Wait()
+	if err != nil {
+		return err
+	}
+	if v.Unread.Todo, err = r.Unread("checklist", unread); err == nil && !v.Unread.Todo {
+		v.Todo, v.Done = todosOf(r, list)
+	}
+	return err
 }
 
 // readRecent fills in the list of the newest sessions.
@@ -263,11 +272,11 @@ func hostOf(e webhook.Endpoint) string {
 	return u.Host
 }
 
-// todosOf returns the checklist and how much of it is done, or nothing when
-// everything is done.
-func todosOf(r *desk.Request, list insight.Checklist) ([]todoView, int) {
+// todosOf returns what the checklist has left, and the names of what is done, or
+// nothing when everything is done.
+func todosOf(r *desk.Request, list insight.Checklist) (open []todoView, done []string) {
 	if list.Complete() && r.Who.Strong() {
-		return nil, 0
+		return nil, nil
 	}
 	state := map[string]bool{
 		"success_url": list.SuccessURL, "cancel_url": list.CancelURL, "webhook_url": list.WebhookURL,
@@ -281,10 +290,12 @@ func todosOf(r *desk.Request, list insight.Checklist) ([]todoView, int) {
 		"certified":     certifyPath,
 		"second_factor": accountPath, "live_key": keysPath, "allowance": billingPath,
 	}
-	var views []todoView
-	done := 0
 	for _, name := range todos {
-		v := todoView{Name: name, Done: state[name]}
+		if state[name] {
+			done = append(done, name)
+			continue
+		}
+		v := todoView{Name: name}
 		mode := "test"
 		if name == "live_key" {
 			mode = "live"
@@ -292,12 +303,9 @@ func todosOf(r *desk.Request, list insight.Checklist) ([]todoView, int) {
 		if r.Opens(places[name]) {
 			v.Href = desk.Href(places[name], r.Access.TenantID().String(), mode)
 		}
-		if v.Done {
-			done++
-		}
-		views = append(views, v)
+		open = append(open, v)
 	}
-	return views, done
+	return open, done
 }
 
 // maker returns the button that creates a test session, or nil for those who may

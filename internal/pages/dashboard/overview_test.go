@@ -122,3 +122,49 @@ func TestPartsAskForNothingElse(t *testing.T) {
 		}
 	})
 }
+
+// TestChecklistShowsWhatIsLeft: what is open comes first, what is done is folded,
+// and live mode has no checklist.
+func TestChecklistShowsWhatIsLeft(t *testing.T) {
+	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
+	shop := g.Shop(t, "", nil) // with a Success and a Cancel URL, and without a Webhook URL
+	dev := member(t, g, shop.Tenant.ID, account.Developer)
+	_, body := dev.Get(t, "/dashboard/"+shop.Tenant.ID.String()+"/test?lang=en")
+	open, done, folded := strings.Cut(between(t, body, `data-testid="checklist"`, "</section>"), "<details")
+	if !folded || !strings.Contains(open, "Set the Webhook URL") || strings.Contains(open, "Set the Success URL") {
+		t.Errorf("what is open is not first: %s", open)
+	}
+	if !strings.Contains(done, "Set the Success URL") || strings.Contains(done, "Set the Webhook URL") {
+		t.Errorf("what is folded is not done: %s", done)
+	}
+	_, body = dev.Get(t, "/dashboard/"+shop.Tenant.ID.String()+"/live")
+	if strings.Contains(body, "checklist") {
+		t.Error("live mode has a checklist")
+	}
+}
+
+// TestChartHasAScale: round numbers stand at the grid lines, and hours below.
+func TestChartHasAScale(t *testing.T) {
+	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
+	shop := g.Shop(t, "", nil)
+	dev := member(t, g, shop.Tenant.ID, account.Developer)
+	made := 0
+	for _, tt := range []struct {
+		sessions int
+		scale    string
+	}{{1, "1 0"}, {3, "3 2 1 0"}, {5, "6 4 2 0"}, {12, "15 10 5 0"}, {21, "30 20 10 0"}} {
+		for ; made < tt.sessions; made++ {
+			g.Create(t, shop.Test.APIKey, 18)
+		}
+		g.Clock.Advance(16 * time.Second) // the figures are computed every 15 s
+		_, body := dev.Get(t, "/dashboard/"+shop.Tenant.ID.String()+"/test")
+		scale := strings.NewReplacer("<li>", "", "</li>", " ").Replace(between(t, body, `class="scale" aria-hidden="true">`, "</ol>"))
+		if strings.TrimSpace(scale) != tt.scale {
+			t.Errorf("%d sessions have the scale %q, want %q", tt.sessions, scale, tt.scale)
+		}
+		marks := between(t, body, `class="marks"`, "</ol>")
+		if strings.Count(marks, ":00") != 6 || !strings.Contains(marks, ">08:00<") {
+			t.Errorf("the hours are %s", marks)
+		}
+	}
+}

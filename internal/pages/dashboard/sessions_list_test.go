@@ -159,7 +159,7 @@ func TestTimesAreInOneZone(t *testing.T) {
 		for who, in := range map[*gatewaytest.Staff]*time.Location{ada: zone, bob: time.UTC} {
 			today := g.Clock.Now().In(in).Format(time.DateOnly)
 			for path, texts := range map[string][]string{
-				base: {`data-zone="` + in.String() + `"`, "<span>" + in.String() + "</span>",
+				base: {`data-zone="` + in.String() + `"`, "<small>" + in.String() + "</small>",
 					g.Clock.Now().In(in).Format("15:00") + "</th>", "Times: " + in.String()},
 				base + "?window=7d":  {">" + today + "</th>", "From (" + in.String() + ")"},
 				base + "/sessions":   {"From (" + in.String() + ")"},

@@ -11,7 +11,7 @@ export function charts() {
 /** @param {Element} plot */
 function tell(plot) {
   const picture = plot.querySelector("svg");
-  const rows = [...plot.parentElement?.querySelectorAll("tbody tr") ?? []];
+  const rows = [...plot.closest("section")?.querySelectorAll("tbody tr") ?? []];
   if (!picture || !rows.length) return;
   const width = picture.viewBox.baseVal.width;
   const ends = plot.getAttribute("data-points") === "end" ? 1 : 0;
