@@ -286,6 +286,10 @@ func (s *Service) join(tx Tx, link Link, actor audit.Actor, userID uuid.UUID) (a
 	return s.enrol(tx, taken, actor, userID)
 }
 
+// InvitationParam is the detail of a member's entry in the audit log that names the
+// invitation by which they joined: the target of the invitation's own entries.
+const InvitationParam = "invitation"
+
 // enrol makes a user a member as a used invitation says, and returns the entry, or
 // ErrMember.
 func (s *Service) enrol(tx Tx, taken Link, actor audit.Actor, userID uuid.UUID) (audit.Act, error) {
@@ -294,7 +298,9 @@ func (s *Service) enrol(tx Tx, taken Link, actor audit.Actor, userID uuid.UUID) 
 	if fault.CodeOf(err) == fault.Conflict {
 		err = ErrMember
 	}
-	return s.memberAct(actor, audit.MemberAdd, member), err
+	act := s.memberAct(actor, audit.MemberAdd, member)
+	act.Detail.Params[InvitationParam] = taken.ID()
+	return act, err
 }
 
 // AcceptAs uses an invitation to make a signed-in user a member, and returns the

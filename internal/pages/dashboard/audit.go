@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"time"
 
+	"agegate/internal/backoffice/account"
 	"agegate/internal/pages/dashboard/desk"
 	"agegate/internal/pages/page"
 	"agegate/internal/rules/audit"
@@ -66,10 +67,10 @@ type entryView struct {
 	Seq     int64
 	At      time.Time
 	By      page.Text
-	ByHref  string // the log of this actor, or empty
-	Action  string // the action's name in the API
-	Key     string // of its text; empty if there is none
-	Target  string // empty for the tenant itself
+	ByHref  string      // the log of this actor, or empty
+	Action  string      // the action's name in the API
+	Key     string      // of its text; empty if there is none
+	Target  *targetView // nil for the tenant itself
 	Details []detailView
 }
 
@@ -77,8 +78,11 @@ type entryView struct {
 type detailView struct {
 	Name, Key string // the name, and the key of its text; empty if there is none
 	Change    bool
-	Old, New  string
+	Old, New  valueView
 }
+
+// valueView is a value of a detail: the key of a text, or else as it is.
+type valueView struct{ Key, Text string }
 
 // chainView says whether the log is unchanged.
 type chainView struct {
@@ -149,8 +153,12 @@ func (p *Pages) showAudit(r *desk.Request) error {
 	for _, a := range audit.Actions() {
 		v.Actions = append(v.Actions, choiceView{string(a), p.textOf("audit.action." + string(a)), a == f.Action})
 	}
+	names, err := p.namesOf(r, entries)
+	if err != nil {
+		return err
+	}
 	for _, e := range entries {
-		v.Entries = append(v.Entries, p.entryOf(r, e))
+		v.Entries = append(v.Entries, p.entryOf(r, names, e))
 	}
 	if f.ActorID != "" && len(v.Entries) > 0 {
 		v.Who = &v.Entries[0].By
@@ -209,7 +217,23 @@ func (p *Pages) textOf(key string) string {
 	return ""
 }
 
-func (p *Pages) entryOf(r *desk.Request, e audit.Entry) entryView {
+// valueOf returns how a value is shown: roles, modes and switches by their names.
+func (p *Pages) valueOf(name, value string) valueView {
+	key := ""
+	switch {
+	case value == "true":
+		key = "settings.on"
+	case value == "false":
+		key = "settings.off"
+	case name == "role":
+		key = p.textOf("role." + value)
+	case name == "mode":
+		key = p.textOf("page." + value)
+	}
+	return valueView{key, value}
+}
+
+func (p *Pages) entryOf(r *desk.Request, names auditNames, e audit.Entry) entryView {
 	name := e.Actor.Name
 	if name == "" {
 		name = e.Actor.ID
@@ -221,17 +245,19 @@ func (p *Pages) entryOf(r *desk.Request, e audit.Entry) entryView {
 	if e.Actor.ID != "" {
 		v.ByHref = auditHref(r, audit.Filter{ActorID: e.Actor.ID})
 	}
-	if e.Target != r.Access.TenantID().String() {
-		v.Target = e.Target
-	}
+	v.Target = names.target(r, e)
 	d := e.Details()
+	delete(d.Params, account.InvitationParam) // the invitation's entry says who joined by it
 	for _, name := range slices.Sorted(maps.Keys(d.Params)) {
 		v.Details = append(v.Details, detailView{Name: name, Key: p.textOf("audit.detail." + name),
-			New: d.Params[name]})
+			New: p.valueOf(name, d.Params[name])})
+	}
+	if by := names.accepted[e.Target]; by != "" {
+		v.Details = append(v.Details, detailView{Key: "audit.accepted", New: valueView{Text: by}})
 	}
 	for _, c := range d.Changes {
 		v.Details = append(v.Details, detailView{Name: c.Setting, Key: p.textOf("audit.detail." + c.Setting),
-			Change: true, Old: c.Old, New: c.New})
+			Change: true, Old: p.valueOf(c.Setting, c.Old), New: p.valueOf(c.Setting, c.New)})
 	}
 	return v
 }

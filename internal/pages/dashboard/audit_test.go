@@ -6,6 +6,8 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -56,6 +58,57 @@ func TestEveryActionHasAText(t *testing.T) {
 	if err != nil || len(missing) > 0 {
 		t.Errorf("there are no texts %v (%v)", missing, err)
 	}
+}
+
+// TestAuditLogNamesWhatItIsAbout: an entry names the person, the key or the card, and
+// who accepted an invitation. Of other IDs it shows the end, and no row has a whole one.
+func TestAuditLogNamesWhatItIsAbout(t *testing.T) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
+		o := newStaffed(t, g, nil)
+		actor := audit.Actor{Kind: audit.KindCLI, ID: "0", Name: "root"}
+		key, _, err := g.App.Tenants.CreateKey(t.Context(), actor, o.shop.Tenant.ID, true, "Shop server")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, body := o.owner.Fill(t, o.at("/team"), url.Values{"role": {"support"}})
+		link := between(t, between(t, body, `data-testid="invitation-link"`, "</section>"), "<code>", "</code>")
+		g.Nobody().Post(t, strings.TrimPrefix(link, "http://localhost:8080"), person("bob"))
+		o.owner.Fill(t, o.at("/team"), url.Values{"role": {"developer"}})
+		o.owner.Fill(t, o.at("/test/cards"), url.Values{"name": {"Till 4"}, "target_age": {"18"}, "outcome": {"verified"}})
+		made := g.Create(t, o.shop.Test.APIKey, 18)
+		if res, _ := o.developer.Fill(t, o.at("/test/sessions/"+made.SessionID+"/expire"), nil); res.StatusCode != 303 {
+			t.Fatalf("expire: %d", res.StatusCode)
+		}
+		_, body = o.developer.Get(t, o.at("/audit?lang=en"))
+		rows := strings.Split(body, "<tr>")
+		tags := regexp.MustCompile(`<[^>]*>`)
+		for _, tt := range []struct{ action, says string }{
+			{"API key created", "API key created Shop server …" + key.LastFour + " Mode: Live"},
+			{"Member joined", "Member joined bob Role: Support"},
+			{"Invitation made", "Role: Developer"}, // the newer one, which nobody has used
+			{"Test session expired by hand", "Test session expired by hand …" + made.SessionID[28:]},
+			{"QA card made", "QA card made Till 4"},
+		} {
+			i := slices.IndexFunc(rows, func(row string) bool { return strings.Contains(row, "<strong>"+tt.action+"</strong>") })
+			if i < 0 {
+				t.Errorf("no row %s", tt.action)
+				continue
+			}
+			text := strings.Join(strings.Fields(tags.ReplaceAllString(rows[i], " ")), " ")
+			if !strings.Contains(strings.ReplaceAll(text, " :", ":"), tt.says) {
+				t.Errorf("%s: %s, want %s", tt.action, text, tt.says)
+			}
+			if regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-|[0-9a-f]{32}`).MatchString(text) {
+				t.Errorf("%s has a whole ID: %s", tt.action, text)
+			}
+		}
+		if strings.Count(body, "Accepted by:") != 1 || !strings.Contains(body, "Accepted by:</span> bob") {
+			t.Error("the log does not say who accepted which invitation")
+		}
+		if strings.Contains(body, "@") {
+			t.Error("the log has an e-mail address")
+		}
+	})
 }
 
 func TestAuditLog(t *testing.T) {

@@ -1,0 +1,157 @@
+package dashboard
+
+import (
+	"strings"
+
+	"agegate/internal/backoffice/account"
+	"agegate/internal/pages/dashboard/desk"
+	"agegate/internal/rules/audit"
+	"agegate/internal/rules/fault"
+	"agegate/internal/rules/session"
+
+	"github.com/google/uuid"
+)
+
+// targetView is the target of an entry as people know it.
+type targetView struct {
+	Name string // of a person, a key or a card; may be empty
+	End  string // the last letters of the ID, or of a key; empty for whom a name is enough
+	Full string // the whole ID
+	Href string // its page; may be empty
+}
+
+// shownEnd is how many letters of an ID are shown: the first ones of a UUID are the
+// time, which many share.
+const shownEnd = 8
+
+// auditNames are the names of what the entries of one page are about. A log itself
+// holds IDs, so that a name that was changed or deleted is in no old entry.
+type auditNames struct {
+	users    map[string]string
+	keys     map[string]targetView
+	cards    map[string]string
+	accepted map[string]string // who accepted an invitation, by its ID
+}
+
+// subject is the kind of thing that an entry is about.
+func subject(e audit.Entry) string {
+	kind, _, _ := strings.Cut(string(e.Action), ".")
+	switch kind {
+	case "member", "user", "passkey", "password", "totp", "recovery_codes", "login", "logins":
+		return "user"
+	}
+	return kind
+}
+
+// namesOf reads the names for the entries of a page, each kind only if it occurs.
+func (p *Pages) namesOf(r *desk.Request, entries []audit.Entry) (n auditNames, err error) {
+	n = auditNames{map[string]string{}, map[string]targetView{}, map[string]string{}, map[string]string{}}
+	about := map[string]bool{}
+	for _, e := range entries {
+		about[subject(e)] = true
+	}
+	if about["user"] {
+		if err := p.nameUsers(r, entries, n.users); err != nil {
+			return n, err
+		}
+	}
+	if !r.Route.HasTenant() {
+		return n, nil
+	}
+	if about["api_key"] {
+		keys, err := p.cfg.Tenants.Keys(r.Ctx(), r.Access.TenantID())
+		if err != nil {
+			return n, err
+		}
+		for _, k := range keys {
+			n.keys[k.ID.String()] = targetView{Name: k.Name, End: k.LastFour}
+		}
+	}
+	if about["qa_card"] {
+		var cards []session.Card
+		if cards, err = p.cfg.Cards.List(r.Ctx(), r.Access.TenantID()); err != nil {
+			return n, err
+		}
+		for _, card := range cards {
+			n.cards[card.ID.String()] = card.Name
+		}
+	}
+	if about["invitation"] {
+		err = p.nameAccepted(r, n.accepted)
+	}
+	return n, err
+}
+
+// nameUsers reads the names of the users that entries are about, former members
+// among them.
+func (p *Pages) nameUsers(r *desk.Request, entries []audit.Entry, names map[string]string) error {
+	if r.Route.HasTenant() {
+		members, err := p.cfg.Accounts.MembersOf(r.Ctx(), r.Access.TenantID())
+		if err != nil {
+			return err
+		}
+		for _, m := range members {
+			names[m.UserID.String()] = m.User.Name
+		}
+	}
+	for _, e := range entries {
+		id, err := uuid.Parse(e.Target)
+		if _, known := names[e.Target]; known || err != nil || subject(e) != "user" {
+			continue
+		}
+		user, err := p.cfg.Accounts.User(r.Ctx(), id)
+		if err != nil && fault.CodeOf(err) != fault.NotFound {
+			return err
+		}
+		names[e.Target] = user.Name // "" of a user who is gone, who is not looked for again
+	}
+	return nil
+}
+
+// nameAccepted reads who joined the tenant by which invitation.
+func (p *Pages) nameAccepted(r *desk.Request, names map[string]string) error {
+	joined, err := p.cfg.Audit.AuditEntries(r.Ctx(), audit.Filter{
+		Scope: audit.OfTenant(r.Access.TenantID()), Action: audit.MemberAdd, Limit: auditPage,
+	})
+	for _, e := range joined {
+		if id := e.Details().Params[account.InvitationParam]; id != "" {
+			names[id] = e.Actor.Name
+		}
+	}
+	return err
+}
+
+// name puts a name in the place of the ID.
+func (v *targetView) name(name string) {
+	if name != "" {
+		v.Name, v.End = name, ""
+	}
+}
+
+// target returns the view of an entry's target, or nil for the tenant itself and for
+// an entry without one.
+func (n auditNames) target(r *desk.Request, e audit.Entry) *targetView {
+	if e.Target == "" || e.Target == r.Access.TenantID().String() {
+		return nil
+	}
+	v := targetView{Full: e.Target, End: e.Target[max(0, len(e.Target)-shownEnd):]}
+	switch subject(e) {
+	case "user":
+		v.name(n.users[e.Target])
+	case "qa_card":
+		v.name(n.cards[e.Target])
+	case "api_key":
+		if key, ok := n.keys[e.Target]; ok {
+			v.Name, v.End = key.Name, key.End
+		}
+	case "session":
+		if r.Opens(sessionPath) && e.Action != audit.SessionDelete {
+			v.Href = r.Href(sessionsPath) + "/" + e.Target
+		}
+	case "webhook_event":
+		if r.Opens(eventPath) {
+			v.Href = eventsPath(r) + e.Target
+		}
+	}
+	return &v
+}
