@@ -105,25 +105,7 @@ func TestShops(t *testing.T) {
 // testShop buys in a shop, as an honest shopper and as one who is not.
 func testShop(t *testing.T, dir, port string, program []string) {
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
-	address := "http://localhost:" + port
-	c := g.Shop(t, address+"/webhook", func(s *tenant.Tenant) {
-		s.SuccessURL, s.CancelURL = address+"/thanks", address+
-			"/cancelled"
-	})
-	env := []string{
-		"AGEGATE_URL=" + g.URL, "AGEGATE_API_KEY=" + c.Test.APIKey, "AGEGATE_REDIRECT_SECRET=" + c.Test.RedirectSecret,
-		"AGEGATE_WEBHOOK_SECRET=" + c.Test.WebhookSecret, "PORT=" + port,
-		"PYTHONPATH=" + sdk("python"), "PYTHONDONTWRITEBYTECODE=1",
-	}
-	log := start(t, dir, env, program)
-	gatewaytest.WaitFor(t, "the shop's start", func() bool {
-		conn, err := net.Dial("tcp", "localhost:"+port)
-		if err == nil {
-			_ = conn.Close()
-		}
-		return err == nil
-	})
-
+	_, address, log := open(t, g, dir, port, program)
 	honest, other := gatewaytest.Browser(), gatewaytest.Browser()
 	page := buy(t, honest, address)
 	buy(t, other, address)
@@ -148,6 +130,31 @@ func testShop(t *testing.T, dir, port string, program []string) {
 	if status, _ := post(t, honest, address+"/webhook"); status != http.StatusBadRequest {
 		t.Errorf("an unsigned webhook is answered %d", status)
 	}
+}
+
+// open starts a shop as a tenant of the gateway, and returns when it answers.
+func open(t *testing.T, g *gatewaytest.Gateway, dir, port string, program []string) (
+	c tenant.Credentials, address string, log *gatewaytest.Log,
+) {
+	t.Helper()
+	address = "http://localhost:" + port
+	c = g.Shop(t, address+"/webhook", func(s *tenant.Tenant) {
+		s.SuccessURL, s.CancelURL = address+"/thanks", address+"/cancelled"
+	})
+	env := []string{
+		"AGEGATE_URL=" + g.URL, "AGEGATE_API_KEY=" + c.Test.APIKey, "AGEGATE_REDIRECT_SECRET=" + c.Test.RedirectSecret,
+		"AGEGATE_WEBHOOK_SECRET=" + c.Test.WebhookSecret, "PORT=" + port,
+		"PYTHONPATH=" + sdk("python"), "PYTHONDONTWRITEBYTECODE=1",
+	}
+	log = start(t, dir, env, program)
+	gatewaytest.WaitFor(t, "the shop's start", func() bool {
+		conn, err := net.Dial("tcp", "localhost:"+port)
+		if err == nil {
+			_ = conn.Close()
+		}
+		return err == nil
+	})
+	return c, address, log
 }
 
 // buy begins an order and returns the address of the hosted page.

@@ -1,0 +1,73 @@
+package clients
+
+import (
+	"crypto/rand"
+	"net/netip"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"agegate/internal/backoffice/certify"
+	"agegate/internal/check/vision/visiontest"
+	"agegate/internal/gatewaytest"
+	"agegate/internal/lab/testkey"
+	"agegate/internal/rules/credential"
+	"agegate/internal/rules/webhook"
+)
+
+// target describes the shops of the guides, as merchants do.
+const target = `
+webhook_url: SHOP/webhook
+cancel_url: SHOP/cancelled
+releases_on: [redirect, webhook, polling]
+order: {url: SHOP/buy, method: POST}
+poll: {url: "SHOP/orders/{session}"}
+probe: {url: "SHOP/orders/{session}/released"}
+settle: 0s
+`
+
+// TestGuideShops attacks the shops of the guides in languages without a client,
+// with every case of agegate-dev certify.
+func TestGuideShops(t *testing.T) {
+	shops := filepath.Join(visiontest.Root(), "docs/guides/shops")
+	for language, program := range map[string][]string{
+		"ruby": {"ruby", filepath.Join(shops, "shop.rb")},
+		"java": {"java", "-cp", "/usr/share/java/gson.jar", filepath.Join(shops, "Shop.java")},
+	} {
+		t.Run(language, func(t *testing.T) {
+			gateway := "localhost:" + freePort(t)
+			g := gatewaytest.Start(t, gatewaytest.SQLite(t), "AGEGATE_LISTEN="+gateway, "AGEGATE_VERIFY_URL=http://"+gateway)
+			c, address, _ := open(t, g, t.TempDir(), freePort(t), program)
+
+			client, err := testkey.New(g.URL, c.Test.APIKey)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var secrets certify.Secrets
+			if secrets.Redirect, err = credential.ParseSecret(c.Test.RedirectSecret); err != nil {
+				t.Fatal(err)
+			}
+			if secrets.Webhook, err = credential.ParseSecret(c.Test.WebhookSecret); err != nil {
+				t.Fatal(err)
+			}
+			shop, err := certify.ReadTarget(strings.NewReader(strings.ReplaceAll(target, "SHOP", address)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			near := []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
+			tools := certify.Tools{Client: webhook.NewClient(near, nil), Random: rand.Reader, Now: g.Clock.Now}
+			report, err := certify.Attack(t.Context(), client, secrets, shop, tools, certify.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var text strings.Builder
+			if err := report.Write(&text, "text"); err != nil {
+				t.Fatal(err)
+			}
+			if !report.Passed() || len(report.Results) != len(certify.Plan()) {
+				t.Errorf("%d of %d cases:\n%s", len(report.Results), len(certify.Plan()), &text)
+			}
+			t.Log(report.Summary())
+		})
+	}
+}
