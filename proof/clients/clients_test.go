@@ -102,6 +102,38 @@ func TestShops(t *testing.T) {
 	}
 }
 
+// TestRuntimes runs a shop with the npm package on the runtimes that are not
+// Node.js.
+func TestRuntimes(t *testing.T) {
+	port := freePort(t)
+	for name, program := range map[string][]string{
+		"bun": {runtime(t, "@oven/bun-linux-x64-baseline/bin/bun"), "--no-install", "serve.mjs"},
+		"deno": {runtime(t, "@deno/linux-x64-glibc/deno"), "run", "--cached-only", "--node-modules-dir=manual",
+			"--allow-env", "--allow-net=127.0.0.1", "serve.mjs"},
+		"workerd": {runtime(t, "@cloudflare/workerd-linux-64/bin/workerd"), "serve", "workerd.capnp",
+			"--socket-addr=http=127.0.0.1:" + port},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			installNPM(t, dir)
+			for _, file := range []string{"worker.mjs", "serve.mjs", "workerd.capnp"} {
+				copyFile(t, filepath.Join("testdata", file), filepath.Join(dir, file))
+			}
+			testShop(t, dir, port, append([]string{"env", "HOME=" + dir, "DENO_NO_UPDATE_CHECK=1"}, program...))
+		})
+	}
+}
+
+// runtime returns the path of a program that npm has installed.
+func runtime(t *testing.T, program string) string {
+	t.Helper()
+	path, err := filepath.Abs("../../internal/tools/runtimes/node_modules/" + program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
 // testShop buys in a shop, as an honest shopper and as one who is not.
 func testShop(t *testing.T, dir, port string, program []string) {
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t))

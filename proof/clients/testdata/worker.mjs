@@ -1,0 +1,44 @@
+// A shop that sells one thing to adults, as a handler of fetch: the form in which edge runtimes take a program.
+import { Client, verifyRedirect, verifyWebhook } from "@agegate/client";
+
+const orders = new Map(); // session by order
+const released = new Set(); // sessions
+
+function release(session) {
+  if (![...orders.values()].includes(session) || released.has(session)) return;
+  released.add(session);
+  console.log("released", session);
+}
+
+export default {
+  async fetch(request, env) {
+    const agegate = new Client(env.AGEGATE_URL, env.AGEGATE_API_KEY);
+    const url = new URL(request.url);
+    switch (`${request.method} ${url.pathname}`) {
+      case "POST /buy": {
+        const order = crypto.randomUUID();
+        const session = await agegate.createSession({ target_age: 18 }, { idempotencyKey: order });
+        orders.set(order, session.session_id);
+        return new Response(null, { status: 303, headers: {
+          "Set-Cookie": `order=${order}; Path=/; HttpOnly; SameSite=Lax`, Location: session.verification_url,
+        } });
+      }
+      case "GET /thanks": {
+        const session = orders.get(/(?:^|; )order=([^;]+)/.exec(request.headers.get("Cookie") ?? "")?.[1]);
+        if (!session || !await verifyRedirect(url.search.slice(1), session, env.AGEGATE_REDIRECT_SECRET)
+          || (await agegate.getSessionStatus(session)).status !== "PASSED") {
+          return new Response("Not verified.", { status: 403 });
+        }
+        release(session);
+        return new Response("Released.");
+      }
+      case "POST /webhook": {
+        const event = await verifyWebhook(request.headers, await request.text(), env.AGEGATE_WEBHOOK_SECRET);
+        if (!event) return new Response("Not verified.", { status: 400 });
+        if (event.status === "VERIFIED" && event.is_adult && !event.livemode) release(event.session_id);
+        return new Response(null, { status: 204 });
+      }
+    }
+    return new Response(null, { status: 404 });
+  },
+};
