@@ -58,6 +58,18 @@ test("by keyboard: the camera comes first, then the document, which says what it
   page.kept();
 });
 
+test("a document's ways are rows with what they mean, one of them the main one, and a refusal says that it ends the check", async () => {
+  const { page } = await arrives({ viewport: { width: 320, height: 568 } });
+  await leads(page, part(page, "prefer-document"));
+  const rows = page.locator(".rows button");
+  assert.deepEqual(await rows.evaluateAll((all) => all.map((row) => row.value)), ["wallet", "photo", "decline"]);
+  assert.deepEqual(await rows.evaluateAll((all) => all.map((row) => row.classList.contains("primary"))), [true, false, false]);
+  for (const row of await rows.all()) assert.equal(await row.locator("svg").count(), 2, "an icon and a chevron");
+  await page.getByRole("button", { name: /^No, thank you .*ends the check/ }).waitFor();
+  await fitsWidth(page);
+  page.kept();
+});
+
 test("the camera chosen, and it does not work: the way on says that a document follows", async () => {
   const { session, page } = await arrives({ actor: { refusal: "NotFoundError" }, viewport: { width: 320, height: 640 } });
   await leads(page, part(page, "start"));

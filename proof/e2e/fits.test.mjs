@@ -130,3 +130,59 @@ test("somebody who cannot move the head is offered the other ways while a blink 
   }
   page.kept();
 });
+
+test("the first page's main button in every language, below a logo, and nothing under it at the end", async (t) => {
+  const shops = { "the camera": [], "a choice": ["--document-check"], "a document only": ["--document-check", "--document-only"] };
+  for (const [what, flags] of Object.entries(shops)) {
+    const shop = gateway.tenant(...flags);
+    gateway.command("tenant", "set", shop.tenant_id, "--brand-logo", `${root}/docs/pictures/page-light.png`);
+    const { url } = await gateway.session(shop);
+    const page = await visitor(browser, { viewport: { width: 320, height: 568 } });
+    for (const tag of languages) {
+      await t.test(`${what}, ${tag}`, async () => {
+        await page.goto(`${url}?lang=${tag}`);
+        await page.locator(".shop img").evaluate((img) => img.decode());
+        assert.ok(await isOnTop(page, "start"), "the button is in view");
+        await page.evaluate(() => scrollTo(0, document.body.scrollHeight));
+        const ways = flags.length === 1 ? ["start", "prefer-document", "leave"] : ["start", "leave"];
+        for (const way of ways) assert.ok(await isOnTop(page, way), `${way}, at the end`);
+        await fitsWidth(page);
+      });
+    }
+    page.kept();
+  }
+});
+
+/** Whether all of an element is in the window, and its corners and middle are hit by a click. */
+const isOnTop = (page, id) =>
+  page.locator(`[data-testid="${id}"]`).evaluate((button) => {
+    const { left, right, top, bottom } = button.getBoundingClientRect();
+    const points = [[left + 16, top + 4], [right - 16, bottom - 4], [(left + right) / 2, (top + bottom) / 2]];
+    return top >= 0 && bottom <= innerHeight && points.every(([x, y]) => button.contains(document.elementFromPoint(x, y)));
+  });
+
+test("a tilt is shown on the document's picture by its own arrows, still where motion is not wanted", async () => {
+  const message = { stage: "document", guidance: "ok", phase: "document", prompt: "", done: 0, total: 0, full: true };
+  const page = await visitor(browser, { viewport: small });
+  await perform(page);
+  await answersAlways(page, message);
+  const { url } = await gateway.session(gateway.tenant("--document-check"));
+  await page.goto(`${url}?force=fallback`);
+  await agreesToPhotograph(page);
+  await openCamera(page);
+  const moves = (edge) => page.locator(`.lift.${edge}`).evaluate((lift) => getComputedStyle(lift).animationName !== "none");
+  for (const edge of ["left", "right", "top", "bottom"]) {
+    message.prompt = `document.raise_${edge}`;
+    await isTold(page, `prompt.document.raise_${edge}`);
+    await page.locator(`.lift.${edge}`).waitFor();
+    assert.equal(await page.locator(".lift:visible").count(), 1);
+    for (const reducedMotion of ["no-preference", "reduce"]) {
+      await page.emulateMedia({ reducedMotion });
+      assert.equal(await moves(edge), reducedMotion === "no-preference", `${edge}, ${reducedMotion}`);
+    }
+  }
+  message.prompt = "document.hold_still";
+  await isTold(page, "prompt.document.hold_still");
+  assert.equal(await page.locator(".lift:visible").count(), 0);
+  page.kept();
+});

@@ -96,6 +96,7 @@ export function guide({ guidance, phase, prompt, hint, done, total, progress: pa
   sign.replaceChildren(...icon(key));
   cue.dataset.side = sides[key] ?? "";
   cue.replaceChildren(...(sides[key] ? icon(key) : []));
+  stage.dataset.lift = /document\.raise_(\w+)/.exec(key)?.[1] ?? "";
   if (!asks) return voice.remark(sentence.textContent);
   voice.prompt([note, sentence, count].map((e) => e.textContent).filter(Boolean).join(". "), done !== lastAsked);
   lastAsked = done;
@@ -128,7 +129,7 @@ export function begin(first = opening) {
   count.textContent = note.textContent = "";
   sentence.textContent = first;
   sign.replaceChildren();
-  cue.dataset.side = "";
+  cue.dataset.side = stage.dataset.lift = "";
   cue.replaceChildren();
   stage.classList.remove("good");
   progress(0, 1);
