@@ -8,9 +8,9 @@ import "embed"
 //go:embed openapi.yaml
 var OpenAPI []byte
 
-// Docs holds the documents for integrators, which internal/edge/reference publishes:
-// the guides in Markdown with the files that they link to, the samples, the changelog
-// and the Arazzo description.
+// Docs holds the documents that internal/edge/reference publishes: the guides in
+// Markdown with the files that they link to, the samples, the changelog and the
+// Arazzo description.
 //
-//go:embed docs/guides docs/samples docs/certify.md docs/compatibility.md docs/arazzo.yaml CHANGELOG.md
+//go:embed docs/guides docs/samples docs/certify.md docs/operations.md docs/compatibility.md docs/arazzo.yaml CHANGELOG.md
 var Docs embed.FS

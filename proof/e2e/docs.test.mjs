@@ -10,8 +10,8 @@ import { after, before, test } from "./lib/row.mjs";
 import { fitsWidth, leads, part } from "./lib/walk.mjs";
 
 const pages = [
-  "/", "/docs", "/docs/integrate", "/docs/clients", "/docs/door", "/docs/verify-token", "/docs/verify-webhook", "/docs/localhost", "/docs/test-outcomes", "/docs/certify", "/docs/staging", "/docs/go-live",
-  "/docs/errors", "/docs/compatibility", "/docs/changelog",
+  "/", "/docs", "/docs/reference", "/docs/integrate", "/docs/clients", "/docs/door", "/docs/verify-token", "/docs/verify-webhook", "/docs/localhost", "/docs/test-outcomes", "/docs/certify", "/docs/staging", "/docs/go-live",
+  "/docs/errors", "/docs/operations", "/docs/compatibility", "/docs/changelog",
 ];
 const sizes = { 390: { width: 390, height: 844 }, 1440: { width: 1440, height: 900 } };
 const shots = process.env.E2E_SHOTS;
@@ -33,7 +33,7 @@ for (const [name, viewport] of Object.entries(sizes)) {
       for (const path of pages) {
         await page.goto(gateway.url + path, { waitUntil: "load" });
         await fitsWidth(page);
-        if (path === "/docs") {
+        if (path === "/docs/reference") {
           const route = await page.locator(".route").first().boundingBox();
           assert.ok(route.y + route.height < viewport.height / 2, `the first operation ends at ${route.y + route.height} px`);
         }
@@ -46,8 +46,9 @@ for (const [name, viewport] of Object.entries(sizes)) {
   }
 }
 
-/** axe judges colours only where nothing lies over the text, such as the bar that stays in view. */
+/** axe judges colours only of text in view, over which nothing lies such as the bar that stays. */
 async function isAccessibleWhole(page, viewport, what, rules) {
+  await page.evaluate(() => document.querySelectorAll(".scroll").forEach((table) => (table.style.overflow = "visible")));
   const height = await page.evaluate(() => Math.max(document.documentElement.scrollHeight, document.getElementById("contents").scrollHeight + 100));
   await page.setViewportSize({ width: viewport.width, height });
   await isAccessible(page, what, rules);
@@ -64,6 +65,7 @@ test("the first page, the documentation and the dashboard lead to each other", a
   await fitsWidth(page);
   if (shots) await page.screenshot({ path: join(shots, "login-no-operator.png") });
   await page.goto(`${gateway.url}/docs`);
+  await leads(page, page.locator(".tiles a", { hasText: "API reference" }));
   await leads(page, part(page, "try"));
   await page.waitForURL((url) => url.pathname === "/dashboard/login" && url.searchParams.get("next") === "/dashboard/playground");
   await page.goto(`${gateway.url}/docs/integrate`);
@@ -121,7 +123,7 @@ test("a word is found by keyboard, and its heading shown", async () => {
   });
   await field.fill("status_at");
   await options.filter({ hasText: "status_at" }).first().click();
-  await page.waitForURL((url) => url.pathname === "/docs" && url.hash.startsWith("#getSessionStatus"));
+  await page.waitForURL((url) => url.pathname === "/docs/reference" && url.hash.startsWith("#getSessionStatus"));
   page.kept();
   await page.context().close();
 });
@@ -148,9 +150,35 @@ for (const javaScriptEnabled of [true, false]) {
   });
 }
 
+test("a link to a part of the reference at its old address still leads there", async () => {
+  const page = await visitor(browser, { viewport: sizes[390], camera: false });
+  await page.goto(`${gateway.url}/docs#getSessionStatus-200`);
+  await page.waitForURL(`${gateway.url}/docs/reference#getSessionStatus-200`);
+  await page.locator("#getSessionStatus-200").waitFor();
+  page.kept();
+  await page.context().close();
+});
+
+test("the five-minute guide's commands are copied with this gateway's address, by keyboard", async () => {
+  const page = await visitor(browser, { viewport: sizes[390], camera: false, permissions: ["clipboard-read", "clipboard-write"] });
+  await page.goto(`${gateway.url}/docs/integrate`, { waitUntil: "load" });
+  const copied = [];
+  for (const i of [0, 1]) {
+    const button = page.locator(".copied button").nth(i);
+    await button.press("Enter");
+    await button.filter({ hasText: "Copied" }).waitFor();
+    copied.push(await page.evaluate(() => navigator.clipboard.readText()));
+  }
+  assert.ok(copied[0].includes(`export AGEGATE_URL=${gateway.url} `), copied[0]);
+  assert.match(copied[1], /^curl -sS "\$AGEGATE_URL/);
+  assert.equal(await page.getByText("age.example.com").count(), 0);
+  page.kept();
+  await page.context().close();
+});
+
 test("a language is chosen once for all samples, and kept", async () => {
   const page = await visitor(browser, { viewport: sizes[1440], camera: false });
-  await page.goto(`${gateway.url}/docs`, { waitUntil: "load" });
+  await page.goto(`${gateway.url}/docs/reference`, { waitUntil: "load" });
   await page.locator('.samples input[value="PHP"]').first().check();
   await page.goto(`${gateway.url}/docs/verify-token`, { waitUntil: "load" });
   await page.locator('.samples pre[data-language="PHP"]').waitFor();
@@ -161,7 +189,7 @@ test("a language is chosen once for all samples, and kept", async () => {
 
 test("without a script everything is there", async () => {
   const page = await visitor(browser, { viewport: sizes[390], camera: false, javaScriptEnabled: false });
-  await page.goto(`${gateway.url}/docs`, { waitUntil: "load" });
+  await page.goto(`${gateway.url}/docs/reference`, { waitUntil: "load" });
   await page.locator(".samples label", { hasText: "Python" }).first().click();
   await page.locator('.samples pre[data-language="Python"]').first().waitFor();
   await page.locator(".to-contents").click();

@@ -1,6 +1,6 @@
-// Package reference serves the documentation for integrators: the contract and
-// the workflows as documents, and at /docs the reference and the guides as pages,
-// each also in Markdown. The templates are parsed at the start, documents and pages
+// Package reference serves the documentation: the contract and the workflows as
+// documents, and below /docs the reference and the guides as pages, each also in
+// Markdown. The templates are parsed at the start, documents and pages
 // are made at their first request, because most processes show none. Both are kept.
 package reference
 
@@ -21,8 +21,11 @@ import (
 	"agegate/templates"
 )
 
-// Path is where the reference is.
+// Path is where the documentation begins, with a page that leads to its parts.
 const Path = "/docs"
+
+// referencePath is the page of the operations of the API.
+const referencePath = Path + "/reference"
 
 // policy allows the pages only scripts, styles and requests of this server.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
@@ -42,9 +45,18 @@ var guides = []struct{ name, file string }{
 	{"staging", "docs/guides/staging.md"},
 	{"go-live", "docs/guides/go-live.md"},
 	{"errors", "docs/guides/errors.md"},
+	{"operations", "docs/operations.md"},
 	{"compatibility", "docs/compatibility.md"},
-	{"changelog", "CHANGELOG.md"},
+	{changelog, "CHANGELOG.md"},
 }
+
+// changelog is the guide whose sections a search shows last: they say what changed,
+// not what is.
+const changelog = "changelog"
+
+// exampleURL is the gateway's address in the guides. The pages name their own
+// gateway's in its place, so that commands can be copied as they are.
+const exampleURL = "https://age.example.com"
 
 // icon is the icon of every set of pages.
 const icon = "static/icon.svg"
@@ -93,7 +105,10 @@ func Mount(e *echo.Echo, baseURL, dashboardURL string) error {
 	if err != nil {
 		return fmt.Errorf("reference: %w", err)
 	}
-	layout, err := template.New("").Funcs(functions).ParseFS(templates.Reference(), "*.html")
+	layout, err := template.New("").Funcs(functions).ParseFS(templates.Shared(), "*.html")
+	if err == nil {
+		layout, err = layout.ParseFS(templates.Reference(), "*.html")
+	}
 	if err != nil {
 		return fmt.Errorf("reference: %w", err)
 	}
@@ -110,8 +125,8 @@ func Mount(e *echo.Echo, baseURL, dashboardURL string) error {
 	}
 	for _, path := range paths() {
 		e.Match(reading, path, serve)
-		if path != "/" {
-			e.Match(reading, markdownPath(path), serve)
+		if path != "/" && path != Path {
+			e.Match(reading, path+".md", serve)
 		}
 	}
 	e.Match(reading, searchPath, serve, page.Compress)
@@ -120,9 +135,10 @@ func Mount(e *echo.Echo, baseURL, dashboardURL string) error {
 	return nil
 }
 
-// paths returns the paths of the pages that have contents of their own, and /.
+// paths returns the paths of the pages: / and Path, which only lead to others, and
+// those with contents of their own.
 func paths() []string {
-	all := []string{"/", Path}
+	all := []string{"/", Path, referencePath}
 	for _, guide := range guides {
 		all = append(all, Path+"/"+guide.name)
 	}
@@ -135,26 +151,27 @@ func render(layout *template.Template, baseURL, dashboardURL, static string) (ma
 	if err != nil {
 		return nil, err
 	}
-	start := &view{Title: "Start", Path: "/", BaseURL: baseURL, Guides: views[0].Guides, Calls: views[0].Calls,
-		Topics: views[0].Topics}
+	frame := view{BaseURL: baseURL, Static: static, Dashboard: dashboardURL, Guides: views[0].Guides,
+		Calls: views[0].Calls, Topics: views[0].Topics}
+	start, landing, results := frame, frame, frame
+	start.Title, start.Path = "Start", "/"
+	landing.Title, landing.Path = "Documentation", Path
+	results.Title, results.Path = "Search", searchPath
 	handlers := map[string]echo.HandlerFunc{}
-	for _, v := range append(slices.Clone(views), start) {
+	for _, v := range append(slices.Clone(views), &start, &landing) {
 		v.Static, v.Dashboard = static, dashboardURL
 		var out bytes.Buffer
 		if err := layout.ExecuteTemplate(&out, "layout.html", v); err != nil {
 			return nil, fmt.Errorf("reference: %s: %w", v.Path, err)
 		}
 		handlers[v.Path] = html(out.Bytes())
-		if v != start {
-			handlers[markdownPath(v.Path)] = document("text/markdown; charset=utf-8", []byte(v.markdown))
+		if v.InMarkdown() {
+			handlers[v.Path+".md"] = document("text/markdown; charset=utf-8", []byte(v.markdown))
 		}
 	}
 	handlers[listPath] = document("text/plain; charset=utf-8", llms(views, baseURL))
 	all := newIndex(views)
-	handlers[searchPath] = searchPage(all, layout, view{
-		Title: "Search", Path: searchPath, BaseURL: baseURL, Static: static, Dashboard: dashboardURL,
-		Guides: views[0].Guides, Calls: views[0].Calls, Topics: views[0].Topics,
-	})
+	handlers[searchPath] = searchPage(all, layout, results)
 	handlers[searchData] = func(c echo.Context) error {
 		return c.JSON(http.StatusOK, all.search(c.QueryParam("q")))
 	}
@@ -170,14 +187,6 @@ func html(data []byte) echo.HandlerFunc {
 	}
 }
 
-// markdownPath returns the path of the Markdown of the page at path.
-func markdownPath(path string) string {
-	if path == Path {
-		return Path + "/reference.md"
-	}
-	return path + ".md"
-}
-
 // functions are the functions of the templates.
 var functions = template.FuncMap{
 	"anchor": anchor,
@@ -191,7 +200,6 @@ var functions = template.FuncMap{
 		err := samplesTemplate.Execute(&out, group)
 		return template.HTML(out.String()), err //nolint:gosec // made by a template
 	},
-	"markdown": func(v *view) string { return markdownPath(v.Path) },
 }
 
 // samplesTemplate shows code in one or several languages. The language can be
@@ -211,7 +219,11 @@ func read(baseURL string) ([]*view, error) {
 			return nil, fmt.Errorf("reference: %w", err)
 		}
 		v := &view{Path: Path + "/" + guide.name, BaseURL: baseURL}
-		if v.markdown, err = localLinks(string(source)); err != nil {
+		text := string(source)
+		if strings.HasPrefix(guide.file, guidesFolder) {
+			text = strings.ReplaceAll(text, exampleURL, baseURL)
+		}
+		if v.markdown, err = localLinks(text); err != nil {
 			return nil, fmt.Errorf("reference: %s: %w", guide.file, err)
 		}
 		if v.HTML, v.sections, err = newMarkdown(samplesTemplate).render(v.markdown, 0); err != nil {
@@ -239,14 +251,14 @@ func readReference(baseURL string) (*view, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &view{Title: "API reference", Path: Path, BaseURL: baseURL}
+	v := &view{Title: "API reference", Path: referencePath, BaseURL: baseURL}
 	if v.Operations, err = readOperations(contract); err != nil {
 		return nil, err
 	}
 	m := newMarkdown(samplesTemplate)
 	for _, o := range v.Operations {
 		m.ids.Put([]byte(o.ID))
-		v.Calls = append(v.Calls, link{Title: o.Summary, URL: Path + "#" + o.ID, Method: o.Method})
+		v.Calls = append(v.Calls, link{Title: o.Summary, URL: referencePath + "#" + o.ID, Method: o.Method})
 		v.sections = append(v.sections, section{ID: o.ID, Title: o.Summary,
 			Text: strings.Join([]string{o.Text, o.ID, o.Method, o.Path}, " ")})
 	}
@@ -256,7 +268,7 @@ func readReference(baseURL string) (*view, error) {
 		return nil, err
 	}
 	for _, s := range topics {
-		v.Topics = append(v.Topics, link{Title: s.Title, URL: Path + "#" + s.ID})
+		v.Topics = append(v.Topics, link{Title: s.Title, URL: referencePath + "#" + s.ID})
 	}
 	v.sections = append(v.sections, topics...)
 	layout, err := texttemplate.New("reference.md").Funcs(texttemplate.FuncMap{
@@ -297,9 +309,9 @@ func llms(views []*view, baseURL string) []byte {
 		"browser goes to a\n" +
 		"> hosted page, and the result comes back by signed redirect, signed webhook and status lookup.\n\n## Guides\n\n")
 	for _, v := range views[1:] {
-		fmt.Fprintf(&b, "- [%s](%s%s)\n", v.Title, baseURL, markdownPath(v.Path))
+		fmt.Fprintf(&b, "- [%s](%s%s)\n", v.Title, baseURL, v.Path+".md")
 	}
-	fmt.Fprintf(&b, "\n## API\n\n- [%s](%s%s)\n", views[0].Title, baseURL, markdownPath(Path))
+	fmt.Fprintf(&b, "\n## API\n\n- [%s](%s%s)\n", views[0].Title, baseURL, referencePath+".md")
 	for _, d := range [][2]string{{"OpenAPI 3.1", "/openapi.yaml"}, {"OpenAPI 3.0.3", "/openapi-3.0.yaml"},
 		{"Arazzo workflows", "/arazzo.yaml"}} {
 		fmt.Fprintf(&b, "- [%s](%s%s)\n", d[0], baseURL, d[1])

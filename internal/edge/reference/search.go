@@ -17,7 +17,11 @@ const (
 
 // entry is what a search can find: a section of a page, or a field of an
 // operation.
-type entry struct{ Title, Page, URL, text string }
+type entry struct {
+	Title, Page, URL, text string
+
+	late int // 1 if it is shown after all others, else 0
+}
 
 // occurrence is an entry that contains a word.
 type occurrence struct {
@@ -51,8 +55,12 @@ func newIndex(views []*view) *index {
 	x := &index{}
 	for _, v := range views {
 		for _, s := range v.sections {
+			late := 0
+			if v.Path == Path+"/"+changelog {
+				late = 1
+			}
 			x.entries = append(x.entries, entry{s.Title, v.Title, v.Path + "#" + s.ID,
-				strings.Join(strings.Fields(s.Text), " ")})
+				strings.Join(strings.Fields(s.Text), " "), late})
 		}
 		for _, o := range v.Operations {
 			x.entries = append(x.entries, o.fieldEntries(v.Path)...)
@@ -83,7 +91,7 @@ func (o operation) fieldEntries(path string) (all []entry) {
 	add := func(fields []field, anchor string) {
 		for _, f := range fields {
 			text := strings.Join(strings.Fields(f.Type+". "+strings.ReplaceAll(f.Text, "`", "")), " ")
-			all = append(all, entry{f.Name, o.Summary, path + "#" + o.ID + "-" + anchor, text})
+			all = append(all, entry{f.Name, o.Summary, path + "#" + o.ID + "-" + anchor, text, 0})
 		}
 	}
 	add(o.Parameters, "parameters")
@@ -109,7 +117,8 @@ type hit struct {
 	first        string // the word of the text that matches the first matched word best
 }
 
-// search returns the entries that match most words of a query, the best first.
+// search returns the entries that match most words of a query, the best first and
+// late ones last.
 func (x *index) search(query string) []found {
 	words := wordsOf(query[:min(len(query), maxQuery)])
 	hits := map[int]hit{}
@@ -120,14 +129,17 @@ func (x *index) search(query string) []found {
 			hits[i] = hit{h.words + 1, h.score + best.score, h.first}
 		}
 	}
-	best := 0
+	var best [2]int // words that an entry matches at most, for each kind of late
 	order := make([]int, 0, len(hits))
 	for i, h := range hits {
-		best = max(best, h.words)
+		late := x.entries[i].late
+		best[late] = max(best[late], h.words)
 		order = append(order, i)
 	}
-	order = slices.DeleteFunc(order, func(i int) bool { return hits[i].words < best })
-	slices.SortFunc(order, func(a, b int) int { return cmp.Or(hits[b].score-hits[a].score, a-b) })
+	order = slices.DeleteFunc(order, func(i int) bool { return hits[i].words < best[x.entries[i].late] })
+	slices.SortFunc(order, func(a, b int) int {
+		return cmp.Or(x.entries[a].late-x.entries[b].late, hits[b].score-hits[a].score, a-b)
+	})
 	results := []found{}
 	for _, i := range order[:min(len(order), maxFound)] {
 		results = append(results, x.entries[i].shown(hits[i].first))

@@ -210,7 +210,7 @@ func TestRolesAreDocumented(t *testing.T) {
 		}
 		return line + "\n"
 	}
-	want := row("", func(role account.Role) string { return string(role) }) +
+	want := row("Act", func(role account.Role) string { return string(role) }) +
 		strings.Repeat("|---", len(account.Roles())+1) + "|\n"
 	for _, of := range []struct{ minRole, label string }{
 		{"reader", "overview, sessions with their export, webhook events, Look up"},

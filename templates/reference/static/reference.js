@@ -124,6 +124,9 @@ addEventListener("keydown", (event) => {
   field.select();
 });
 
+// The reference was at /docs before, and links to its parts are kept elsewhere.
+if (location.pathname === "/docs" && location.hash && !document.getElementById(location.hash.slice(1))) location.replace(`/docs/reference${location.hash}`);
+
 const remembered = "agegate-docs-language";
 const choices = [...document.querySelectorAll(".samples input")].filter((input) => input instanceof HTMLInputElement);
 
@@ -140,7 +143,7 @@ for (const input of choices) {
   });
 }
 
-for (const block of document.querySelectorAll(".samples, .prose > pre, figure > pre, .shown > pre")) {
+for (const block of document.querySelectorAll(".samples, .prose pre:not(.samples pre), figure > pre, .shown > pre")) {
   const button = document.createElement("button");
   button.type = "button";
   button.textContent = "Copy";

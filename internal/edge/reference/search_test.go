@@ -1,0 +1,89 @@
+package reference_test
+
+import (
+	"encoding/json"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// result is a result of the search.
+type result struct{ Title, Page, URL, Before, Match, After string }
+
+func search(t *testing.T, base, query string) (results []result) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(get(t, base+"/docs/search.json?q="+url.QueryEscape(query))), &results); err != nil {
+		t.Fatal(err)
+	}
+	return results
+}
+
+// TestSearch: fields, values and errors are found, also with one typo, on the page
+// without a script too. What is asked beyond the limits is ignored.
+func TestSearch(t *testing.T) {
+	base := serve(t)
+	for query, want := range map[string]string{
+		"status_at":                              "/docs/reference#getSessionStatus-200",
+		"Status_At":                              "/docs/reference#getSessionStatus-200",
+		"statsu_at":                              "/docs/reference#getSessionStatus-200",
+		"status_t":                               "/docs/reference#getSessionStatus-200",
+		"FALLBACK":                               "/docs/reference#getSessionStatus-200",
+		"insufficient_credit":                    "/docs/errors#insufficient_credit",
+		"insuficient_credit":                     "/docs/errors#insufficient_credit",
+		"webhook timeout":                        "/docs/verify-webhook#what-else-to-do",
+		"create a session":                       "/docs/reference#createSession",
+		"status_at nosuchwordanywhere":           "/docs/reference#getSessionStatus-200",
+		"status_at" + strings.Repeat(" a", 1000): "/docs/reference#getSessionStatus-200",
+	} {
+		results := search(t, base, query)
+		if !slices.ContainsFunc(results[:min(8, len(results))], func(r result) bool { return r.URL == want }) {
+			t.Errorf("%.40q leads to %.3v, want %s", query, results, want)
+		}
+		if !strings.Contains(get(t, base+"/docs/search?q="+url.QueryEscape(query)), `href="`+want+`"`) {
+			t.Errorf("%.40q: the page lacks %s", query, want)
+		}
+	}
+	for _, query := range []string{"", " ", "/", "xqzvw", "\xff\xfe", strings.Repeat("x", 5000)} {
+		if results := search(t, base, query); len(results) > 0 {
+			t.Errorf("%.20q leads to %v", query, results[0])
+		}
+		get(t, base+"/docs/search?q="+url.QueryEscape(query))
+	}
+	if page := get(t, base+"/docs/search?q="+url.QueryEscape(`"><script>x</script>`)); strings.Contains(page,
+		"<script>x") {
+		t.Error("the page contains the query as markup")
+	}
+	for _, r := range search(t, base, "session") {
+		if n := len(r.Before) + len(r.Match) + len(r.After); n > 400 {
+			t.Errorf("%s: %d bytes of text", r.URL, n)
+		}
+	}
+}
+
+// TestSearchAnswers: what newcomers ask is answered by the first result, and what
+// only the changelog says comes after everything else.
+func TestSearchAnswers(t *testing.T) {
+	base := serve(t)
+	for query, want := range map[string]string{
+		"iframe":     "/docs/integrate#not-in-an-iframe",
+		"price":      "/docs/go-live#what-a-check-costs",
+		"cost":       "/docs/go-live#what-a-check-costs",
+		"refund":     "/docs/go-live#when-an-order-is-refunded",
+		"WordPress":  "/docs/door#wordpress",
+		"postgresql": "/docs/operations#sqlite-to-postgresql",
+	} {
+		if results := search(t, base, query); len(results) == 0 || results[0].URL != want {
+			t.Errorf("%q leads to %.2v, want %s", query, results, want)
+		}
+	}
+	for _, query := range []string{"webhook", "changed", "added", "session", "wallet status", "security", "iframe price"} {
+		changelog := false
+		for _, r := range search(t, base, query) {
+			if changelog && r.Page != "Changelog" {
+				t.Errorf("%q: %s comes after the changelog", query, r.URL)
+			}
+			changelog = r.Page == "Changelog"
+		}
+	}
+}
