@@ -37,6 +37,7 @@ type stepUpView struct {
 	Next    string
 	Back    string    // address of the nearest page that asks for no confirmation
 	For     page.Text // the part of the dashboard that asks
+	Act     string    // key of the name of the act that asks; empty if the part says it
 	Passkey desk.PasskeyView
 	Factors account.Factors
 	SSO     ssoView // for a user whom a provider made; it confirms instead
@@ -83,14 +84,35 @@ func (p *Pages) renderStepUp(r *desk.Request, status int, f *desk.FormView, next
 	if err != nil {
 		return err
 	}
-	v := &stepUpView{Form: f, Next: next, Back: p.Unguarded(next), For: partOf(next), Passkey: p.offer(options),
-		Factors: factors}
+	v := &stepUpView{Form: f, Next: next, Back: p.Unguarded(next), For: partOf(next), Act: p.actAt(next),
+		Passkey: p.offer(options), Factors: factors}
 	if user := r.Who.User(); user.Managed() {
 		if v.SSO, err = p.ssoOf(r, user.Provider(), url.Values{"next": {next}, "again": {"1"}}); err != nil {
 			return err
 		}
 	}
 	return r.Show(status, "step_up", v)
+}
+
+// acts are the names of the acts that have no button of a form of their own.
+var acts = map[string]string{
+	teamPath: "team.invite", memberPath: "step_up.act_role", signOnPath: "step_up.act_sign_on",
+	urlsPath: "step_up.act_urls", evidencePath: "step_up.act_evidence",
+	auditExportPath: "audit.export", operatorAuditExportPath: "audit.export",
+	newTenantPath: "operator.create", newPasskeyPath: "passkey.title", totpPath: "begin_totp.button",
+	totpPicturePath: "begin_totp.button",
+}
+
+// actAt returns the key of the name of the act that the page at an address is for:
+// the text of the button that performs it.
+func (p *Pages) actAt(address string) string {
+	pattern, form := p.ActAt(address)
+	for _, key := range []string{acts[pattern], form + ".button", form + ".submit"} {
+		if key != "" && p.Set.Has(key) {
+			return key
+		}
+	}
+	return ""
 }
 
 // partOf returns the name of the part of the dashboard to which an address belongs.

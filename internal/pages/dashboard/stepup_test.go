@@ -40,6 +40,9 @@ func TestStepUpComesBeforeTheForm(t *testing.T) {
 			form := fillIn(row.Path, strings.TrimPrefix(shop, "/dashboard/"), "live")
 			res, body := boss.Post(t, form, nil)
 			want(t, row.Path, res, 403, "")
+			if act := between(t, body, `data-testid="act">`, "</p>"); !strings.Contains(act, " <strong>") {
+				t.Errorf("%s: the confirmation names no act: %s", row.Path, act)
+			}
 			next := between(t, body, `name="next" value="`, `"`)
 			if page := strings.TrimSuffix(form, "/save"); next != page {
 				t.Errorf("%s: the confirmation leads to %s", row.Path, next)
@@ -63,14 +66,15 @@ func TestStepUpKeepsTheFilledForm(t *testing.T) {
 		g.Join(t, boss, tenant, account.Owner)
 		shop := "/dashboard/" + tenant.String()
 		for _, tt := range []struct{ path, field, cancel, names string }{
-			{shop + "/settings/urls", "success_url", shop + "/settings", "Settings"},
-			{shop + "/live/keys/new", "name", shop + "/live/keys", "API keys"},
-			{"/operator/tenants/new", "name", "/operator", "Tenants"},
+			{shop + "/settings/urls", "success_url", shop + "/settings",
+				"<small>Settings</small> <strong>Change the callback URLs</strong>"},
+			{shop + "/live/keys/new", "name", shop + "/live/keys", "<small>API keys</small> <strong>Create the key</strong>"},
+			{"/operator/tenants/new", "name", "/operator", "<small>Tenants</small> <strong>Create tenant</strong>"},
 		} {
 			g.Clock.Advance(account.StepUpTTL)
 			const typed = "https://shop.example/typed"
 			res, body := boss.Post(t, tt.path, url.Values{tt.field: {typed}})
-			if want(t, tt.path, res, 403, ""); !strings.Contains(body, "<strong>"+tt.names+"</strong>") ||
+			if want(t, tt.path, res, 403, ""); !strings.Contains(body, tt.names) ||
 				!strings.Contains(body, `<a href="`+tt.cancel+`" data-testid="back"`) || strings.Contains(body, typed) {
 				t.Errorf("%s: the confirmation does not name %s or lead back to %s", tt.path, tt.names, tt.cancel)
 			}

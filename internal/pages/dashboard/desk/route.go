@@ -107,20 +107,34 @@ func (d *Desk) Onward(path string) string {
 // confirmation; home if there is none.
 func (d *Desk) Unguarded(at string) string {
 	for ; len(at) > 1; at = path.Dir(at) {
-		var page Route // the one with the fewest parameters, as the router chooses
-		var built string
-		for _, r := range d.routes {
-			found, ok := rebuild(strings.Split(r.Path, "/"), strings.Split(at, "/"))
-			fewer := page.Path == "" || strings.Count(r.Path, ":") < strings.Count(page.Path, ":")
-			if ok && r.Method == http.MethodGet && fewer {
-				page, built = r, found
-			}
-		}
-		if page.Path != "" && page.StepUp == Never && page.MinRole >= User {
+		if page, built := d.pageAt(at); page.Path != "" && page.StepUp == Never && page.MinRole >= User {
 			return built
 		}
 	}
 	return d.cfg.Home
+}
+
+// pageAt returns the GET route of a path, the one with the fewest parameters as the
+// router chooses, and the path built again. Its own path is "" if there is none.
+func (d *Desk) pageAt(at string) (page Route, built string) {
+	for _, r := range d.routes {
+		found, ok := rebuild(strings.Split(r.Path, "/"), strings.Split(at, "/"))
+		fewer := page.Path == "" || strings.Count(r.Path, ":") < strings.Count(page.Path, ":")
+		if ok && r.Method == http.MethodGet && fewer {
+			page, built = r, found
+		}
+	}
+	return page, built
+}
+
+// ActAt returns the pattern of the page at a path, and the name of the form that the
+// page shows; both may be empty.
+func (d *Desk) ActAt(at string) (pattern, form string) {
+	page, _ := d.pageAt(at)
+	if page.form != nil {
+		form = page.form.Name
+	}
+	return page.Path, form
 }
 
 // rebuild returns a path of a pattern with the parameters of given, if it fits.
