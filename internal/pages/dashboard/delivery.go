@@ -1,10 +1,14 @@
 package dashboard
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"agegate/internal/backoffice/account"
 	"agegate/internal/pages/dashboard/desk"
@@ -60,7 +64,8 @@ type deliveryView struct {
 	desk.Layout
 	Event    webhook.Record
 	Tone     string
-	Body     string
+	Body     string        // formatted
+	Sent     string        // the body as it was sent
 	Attempts []attemptView // newest first
 	MayAct   bool
 	Form     *desk.FormView
@@ -75,6 +80,23 @@ type attemptView struct {
 	Tone   string
 	Millis int64
 	Answer string // the excerpt with hidden characters escaped
+	// Headers are those of the request, except the signature, which is not stored.
+	Headers string
+}
+
+// sentHeaders returns the headers of an attempt, one a line.
+func sentHeaders(event webhook.Record, at time.Time) string {
+	return fmt.Sprintf("Content-Type: %s\nUser-Agent: %s\nwebhook-id: %s\nwebhook-timestamp: %d\nwebhook-signature: v1,…",
+		webhook.ContentType, webhook.UserAgent, event.ID, at.Unix())
+}
+
+// formatted returns JSON with line breaks, or anything else as it is.
+func formatted(body []byte) []byte {
+	var out bytes.Buffer
+	if json.Indent(&out, body, "", "  ") != nil {
+		return body
+	}
+	return out.Bytes()
 }
 
 func (p *Pages) showDelivery(r *desk.Request) error {
@@ -87,7 +109,8 @@ func (p *Pages) showDelivery(r *desk.Request) error {
 		return err
 	}
 	v := &deliveryView{
-		Event: d.Record, Tone: deliveryTones[d.Status], Body: escape(d.Body), Back: r.Href(webhooksPath),
+		Event: d.Record, Tone: deliveryTones[d.Status], Body: escape(formatted(d.Body)), Sent: string(d.Body),
+		Back:   r.Href(webhooksPath),
 		MayAct: r.May(account.Resend), Retry: retryHref(r, d.Record),
 		Session: r.Href(sessionsPath) + "/" + d.SessionID.String(),
 	}
@@ -96,7 +119,9 @@ func (p *Pages) showDelivery(r *desk.Request) error {
 		if a.Class == webhook.ClassDelivered {
 			tone = "good"
 		}
-		v.Attempts = append(v.Attempts, attemptView{a, tone, max(1, a.Latency.Milliseconds()), escape(a.Excerpt)})
+		v.Attempts = append(v.Attempts, attemptView{
+			a, tone, max(1, a.Latency.Milliseconds()), escape(a.Excerpt), sentHeaders(d.Record, a.At),
+		})
 	}
 	if v.MayAct && d.Status != webhook.StatusNoDestination {
 		v.Resend = r.Href(webhooksPath) + "/events/" + d.ID + "/resend"

@@ -23,7 +23,9 @@ import (
 func TestFailedDeliveriesAreSentAgain(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		var mended atomic.Bool
-		receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		var asked atomic.Pointer[http.Header]
+		receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+			asked.Store(new(req.Header.Clone()))
 			if mended.Load() {
 				return
 			}
@@ -47,6 +49,18 @@ func TestFailedDeliveriesAreSentAgain(t *testing.T) {
 			if strings.Contains(page, "<img") || strings.Contains(page, "<svg/") ||
 				!strings.Contains(page, html.EscapeString(hostile)) {
 				t.Error("the answer is missing or markup")
+			}
+			for _, name := range []string{"Content-Type", "User-Agent", "webhook-id", "webhook-timestamp"} {
+				if line := name + ": " + asked.Load().Get(name) + "\n"; !strings.Contains(page, line) {
+					t.Errorf("the page lacks the header %q", line)
+				}
+			}
+			if strings.Contains(page, asked.Load().Get("webhook-signature")) {
+				t.Error("the page has a signature")
+			}
+			if body := html.UnescapeString(page); !strings.Contains(body, "\n  \"livemode\": false") ||
+				!strings.Contains(body, `"livemode":false`) {
+				t.Error("the body is not shown formatted and copied as it was sent")
 			}
 			if strings.ContainsAny(page, "\x1b\u202e\x00") || !strings.Contains(page, `\u001b[2J\u202e\u0000\ufffd`) {
 				t.Error("hidden characters of the answer are not escaped")

@@ -86,6 +86,12 @@ func newClient(dialer *net.Dialer, timeout time.Duration) *Client {
 	}
 }
 
+// The headers of each attempt in addition to those of the signature.
+const (
+	ContentType = "application/json"
+	UserAgent   = "agegate-webhook/1"
+)
+
 // Post sends body to url with the signature headers. Every failure is reported
 // as an Answer. A cancelled ctx gives ClassTimeout, which the caller that
 // cancelled must not record.
@@ -101,8 +107,8 @@ func (c *Client) Post(ctx context.Context, url string, signature http.Header, bo
 		return Answer{Class: ClassConnect}
 	}
 	req.Header = signature.Clone()
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("User-Agent", "agegate-webhook/1")
+	req.Header.Set("Content-Type", ContentType)
+	req.Header.Set("User-Agent", UserAgent)
 
 	res, err := c.transport.RoundTrip(req)
 	latency := time.Since(start)
