@@ -181,8 +181,11 @@ test("a printed card makes a session on any phone, until it is revoked", async (
   await click("make");
   await sees(page, "printed");
   await fits("cards-sheet");
+  await page.evaluate(() => (window.print = () => (window.printed = (window.printed ?? 0) + 1)));
+  await part(page, "print").press("Enter");
+  assert.equal(await page.evaluate(() => window.printed), 1);
   await page.emulateMedia({ media: "print" });
-  assert.deepEqual(await Promise.all(["printed", "nav-cards", "done"].map((id) => part(page, id).count())), [1, 0, 0]);
+  assert.deepEqual(await Promise.all(["printed", "nav-cards", "print", "done"].map((id) => part(page, id).count())), [1, 0, 0, 0]);
   await page.emulateMedia({ media: null });
   const link = await part(page, "printed").locator("code").textContent();
   await click("done");

@@ -17,6 +17,11 @@ offerZones();
 live();
 passkeys();
 
+for (const button of document.querySelectorAll("[data-prints]")) {
+  button.removeAttribute("hidden");
+  button.addEventListener("click", () => print());
+}
+
 // Details that are printed are opened for it.
 addEventListener("beforeprint", () => {
   for (const details of document.querySelectorAll("details[data-print]")) details.setAttribute("open", "");
