@@ -125,7 +125,7 @@ func programFiles(r release) ([]file, error) {
 	if err != nil {
 		return nil, err
 	}
-	licences, err := moduleLicences(r)
+	licences, err := allLicences(r)
 	if err != nil {
 		return nil, err
 	}

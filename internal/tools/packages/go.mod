@@ -6,6 +6,7 @@ require (
 	github.com/CycloneDX/cyclonedx-go v0.9.3
 	github.com/compose-spec/compose-go/v2 v2.10.1
 	github.com/google/go-containerregistry v0.20.7
+	github.com/google/licensecheck v0.3.1
 	github.com/goreleaser/nfpm/v2 v2.45.2
 	k8s.io/api v0.34.3
 	k8s.io/apimachinery v0.34.3

@@ -298,13 +298,20 @@ func TestSBOM(t *testing.T) {
 		Components  []struct {
 			Name, PURL string
 			Hashes     []struct{ Content string }
+			Licenses   []struct{ License struct{ ID, Name string } }
 		}
 	}
 	if err := readJSON(r.path(".cdx.json"), &bom); err != nil {
 		t.Fatal(err)
 	}
-	digests := map[string]string{}
+	digests, licences := map[string]string{}, map[string]string{}
 	for _, c := range bom.Components {
+		if len(c.Licenses) == 0 {
+			t.Errorf("%s has no licence", c.Name)
+		}
+		for _, l := range c.Licenses {
+			licences[c.Name] += l.License.ID + l.License.Name + " "
+		}
 		digests[c.Name] = c.PURL
 		if len(c.Hashes) > 0 {
 			digests[c.Name] = c.Hashes[0].Content
@@ -322,6 +329,13 @@ func TestSBOM(t *testing.T) {
 	} {
 		if !strings.HasPrefix(digests[name], prefix) {
 			t.Errorf("%s is %q", name, digests[name])
+		}
+	}
+	for name, want := range map[string]string{
+		"std": "BSD-3-Clause GooglePatentsFile ", "gorm.io/gorm": "MIT ", "libonnxruntime.so.1": "MIT ",
+	} {
+		if licences[name] != want {
+			t.Errorf("the licences of %s are %q", name, licences[name])
 		}
 	}
 	models := os.DirFS(filepath.Join(r.root, "models"))

@@ -3,13 +3,10 @@ package main
 import (
 	"bytes"
 	"crypto/sha256"
-	"debug/buildinfo"
 	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
-	"runtime/debug"
-	"slices"
 	"strings"
 
 	cdx "github.com/CycloneDX/cyclonedx-go"
@@ -19,11 +16,7 @@ import (
 // listed in the programs, the models, ONNX Runtime, and the Debian libraries that
 // the package depends on and the image contains.
 func writeSBOM(r release, debian needs) error {
-	info, err := buildinfo.ReadFile(r.binary)
-	if err != nil {
-		return err
-	}
-	door, err := buildinfo.ReadFile(r.door)
+	modules, err := linkedModules(r)
 	if err != nil {
 		return err
 	}
@@ -31,12 +24,13 @@ func writeSBOM(r release, debian needs) error {
 	if err != nil {
 		return err
 	}
-	components := []cdx.Component{module("std", strings.TrimPrefix(info.GoVersion, "go"))}
-	for i, dep := range slices.Concat(info.Deps, door.Deps) {
-		same := func(d *debug.Module) bool { return d.Path == dep.Path && d.Version == dep.Version }
-		if i < len(info.Deps) || !slices.ContainsFunc(info.Deps, same) {
-			components = append(components, module(dep.Path, dep.Version))
+	var components []cdx.Component
+	for _, m := range modules {
+		c, err := licensed(m, "pkg:golang/"+m.name+"@"+m.version)
+		if err != nil {
+			return err
 		}
+		components = append(components, c)
 	}
 	components = append(components, part(cdx.ComponentTypeLibrary, materials.runtime))
 	for _, model := range materials.models {
@@ -44,15 +38,18 @@ func writeSBOM(r release, debian needs) error {
 	}
 	for _, pkg := range debian.packages {
 		url := "pkg:deb/" + debian.vendor + "/" + pkg.name + "@" + pkg.version + "?arch=" + runtime.GOARCH
-		components = append(components, cdx.Component{Type: cdx.ComponentTypeLibrary, BOMRef: url, PackageURL: url,
-			Name: pkg.name, Version: pkg.version})
+		c, err := licensed(dependency{pkg.name, pkg.version, "/usr/share/doc/" + pkg.name}, url)
+		if err != nil {
+			return err
+		}
+		components = append(components, c)
 	}
 	bom := cdx.NewBOM()
 	bom.Metadata = &cdx.Metadata{
 		Timestamp: r.time.Format("2006-01-02T15:04:05Z"),
 		Component: &cdx.Component{
 			Type: cdx.ComponentTypeApplication, BOMRef: "agegate", Name: "agegate", Version: r.version,
-			Licenses: licence("Apache-2.0"),
+			Licenses: licences("Apache-2.0"),
 		},
 	}
 	bom.Components = &components
@@ -61,24 +58,36 @@ func writeSBOM(r release, debian needs) error {
 	})
 }
 
-func module(path, version string) cdx.Component {
-	url := "pkg:golang/" + path + "@" + version
-	return cdx.Component{Type: cdx.ComponentTypeLibrary, BOMRef: url, PackageURL: url, Name: path, Version: version}
+// licensed returns a linked module or a package of Debian, with all licences that its
+// files name.
+func licensed(d dependency, url string) (cdx.Component, error) {
+	ids, err := d.licenceIDs()
+	if err != nil {
+		return cdx.Component{}, err
+	}
+	return cdx.Component{Type: cdx.ComponentTypeLibrary, BOMRef: url, PackageURL: url, Name: d.name, Version: d.version,
+		Licenses: licences(ids...)}, nil
 }
 
 func part(kind cdx.ComponentType, c component) cdx.Component {
 	return cdx.Component{
-		Type: kind, BOMRef: c.File, Name: c.File, Description: c.Source, Licenses: licence(c.Licence),
+		Type: kind, BOMRef: c.File, Name: c.File, Description: c.Source, Licenses: licences(c.Licence),
 		Hashes: &[]cdx.Hash{{Algorithm: cdx.HashAlgoSHA256, Value: c.SHA256}},
 	}
 }
 
-// licence returns a licence by its SPDX name if text is one.
-func licence(text string) *cdx.Licenses {
-	if slices.Contains([]string{"MIT", "Apache-2.0"}, text) {
-		return &cdx.Licenses{{License: &cdx.License{ID: text}}}
+// licences returns licences by their SPDX identifiers or by other words: those with
+// spaces, and Go's grant of patents.
+func licences(names ...string) *cdx.Licenses {
+	var all cdx.Licenses
+	for _, name := range names {
+		if strings.Contains(name, " ") || name == "GooglePatentsFile" {
+			all = append(all, cdx.LicenseChoice{License: &cdx.License{Name: name}})
+		} else {
+			all = append(all, cdx.LicenseChoice{License: &cdx.License{ID: name}})
+		}
 	}
-	return &cdx.Licenses{{License: &cdx.License{Name: text}}}
+	return &all
 }
 
 // writeSums writes SHA256SUMS for the files of this release.
