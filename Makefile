@@ -4,6 +4,7 @@
 NEWEST := $(shell sed -n 's/^\#\# \[\([0-9.]*\)\].*/\1/p' CHANGELOG.md | head -n 1)
 VERSION := $(shell git describe --tags --dirty 2>/dev/null || { at=$$(TZ=UTC git log -1 --date=format-local:%Y%m%d%H%M%S --format=%cd.%h 2>/dev/null) && echo "v$(NEWEST)+$$at$$(git diff --quiet HEAD || echo -dirty)"; } || echo development)
 GOLANGCI := v2.15.0
+DIST := dist
 
 # ONNX Runtime is called through C. Go's own stamp of the version, which fails
 # in a checkout that belongs to another user, is not used.
@@ -99,25 +100,30 @@ $(call fetched,chromium): $(addprefix internal/tools/chromium/,package.json pack
 # What proves and what makes the product has a Makefile of its own; its targets
 # are called from here.
 proofs := attack bench chaos conformance documents marks model pictures scale security wallets
-makers := deb deps face-match image mrz-model test-packages train
+makers := deb deps face-match image mrz-model test-arm64 test-packages train
 
-.PHONY: $(proofs) $(makers) dist/agegate dist/agegate-door
+.PHONY: $(proofs) $(makers) $(DIST)/agegate $(DIST)/agegate-door
 $(proofs): deps models build
 	$(MAKE) -C proof $@
 
 $(filter-out deps,$(makers)): build models
-deb image test-packages: dist/agegate dist/agegate-door
+deb image test-arm64 test-packages: $(DIST)/agegate $(DIST)/agegate-door
 deps $(filter-out deps,$(makers)):
 	$(MAKE) -C internal/tools $@ VERSION='$(VERSION)'
 
 # Programs of the packages load at an address of chance, and their tables of addresses become read-only.
 packaged = -buildmode=pie -trimpath -ldflags '-s -w -bindnow -X main.version=$(VERSION)'
 
-dist/agegate: have-go
-	go build $(packaged) -o $@ ./cmd/agegate
+# ARCH=arm64 or ARCH=amd64 compiles for that processor, with Debian's compilers for C.
+cross = $(if $(ARCH),GOARCH=$(ARCH) CC=$(or $(CC_$(ARCH)),$(error ARCH is neither amd64 nor arm64)))
+CC_amd64 := x86_64-linux-gnu-gcc
+CC_arm64 := aarch64-linux-gnu-gcc
 
-dist/agegate-door: have-go
-	CGO_ENABLED=0 go build -C sdk/door $(packaged) -o $(CURDIR)/$@ ./cmd/door
+$(DIST)/agegate: have-go
+	$(cross) go build $(packaged) -o $@ ./cmd/agegate
+
+$(DIST)/agegate-door: have-go
+	$(cross) CGO_ENABLED=0 go build -C sdk/door $(packaged) -o $(abspath $@) ./cmd/door
 
 # --- Model files and the ONNX Runtime library, from the npm packages of package.json.
 # `npm ci` rewrites node_modules/.package-lock.json, which serves as its stamp;

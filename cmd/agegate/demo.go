@@ -56,8 +56,8 @@ lets webhooks reach this machine.`,
 		Args: cobra.NoArgs,
 	}
 	cmd.Flags().StringVar(&dataDir, "data", defaultData, "directory for the key, the database and the shop's credentials")
-	cmd.Flags().StringVar(&shopListen, "shop-listen", "", "address of the sample shop ["+shopListenName+"] (default "+
-		defaultShopListen+")")
+	cmd.Flags().StringVar(&shopListen, "shop-listen", "", "address of the sample shop (default "+defaultShopListen+
+		") ["+shopListenName+"]")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		given, _ := c.env(shopListenName)
 		shopListen = cmp.Or(shopListen, given, defaultShopListen)

@@ -45,7 +45,7 @@ Every AGEGATE_ variable has a flag of the same name; a flag wins over its variab
 		cli.userCommand(),
 		cli.secretKeyCommand(), cli.trustCommand(), cli.verifierCommand(), cli.sessionCommand(), cli.pruneCommand(),
 		cli.auditCommand(), cli.evidenceCommand(), cli.driftCommand(), cli.doctorCommand(),
-		terminal.VersionCommand("agegate", version))
+		terminal.VersionCommand("agegate", version), manualCommand())
 	root.AddCommand(movedCommands()...)
 	err := terminal.Execute(ctx, root, args, stdout, stderr)
 	if exitCode(err) == exitConfig {

@@ -134,11 +134,10 @@ func (v Variable) Flag() string {
 
 // Usage returns the help text of the flag.
 func (v Variable) Usage() string {
-	usage := v.Help + " [" + v.Name + "]"
 	if v.Default != "" {
-		usage += " (default " + v.Default + ")"
+		return v.Help + " (default " + v.Default + ") [" + v.Name + "]"
 	}
-	return usage
+	return v.Help + " [" + v.Name + "]"
 }
 
 // Error is everything that is wrong with a configuration.

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // heading begins a release in CHANGELOG.md: its version, and its day where it has one.
@@ -26,7 +27,9 @@ func debianChangelog(r release) ([]byte, error) {
 	own := strings.TrimPrefix(r.version, "v")
 	isReleased := bytes.Contains(text, []byte("\n## ["+own+"]"))
 	at, open := r.time, false
+	item := "" // an entry of several lines, so far
 	end := func() {
+		item = addLine(&out, item, "")
 		if open {
 			fmt.Fprintf(&out, "\n -- %s  %s\n\n", r.maintainer, at.Format(time.RFC1123Z))
 		}
@@ -47,25 +50,46 @@ func debianChangelog(r release) ([]byte, error) {
 			}
 			fmt.Fprintf(&out, "agegate (%s) unstable; urgency=medium\n\n", version)
 		} else if open {
-			out.WriteString(changelogLine(line))
+			item = addLine(&out, item, line)
 		}
 	}
 	end()
 	return out.Bytes(), nil
 }
 
-// changelogLine converts a line below a release's heading.
-func changelogLine(line string) string {
+// addLine converts a line below a release's heading. It returns the entry to which the
+// next line may belong, and writes the one before.
+func addLine(out *bytes.Buffer, item, line string) string {
+	if line != "" && item != "" && !strings.HasPrefix(line, "- ") && !strings.HasPrefix(line, "#") {
+		return item + " " + strings.TrimSpace(line)
+	}
+	if item != "" {
+		out.WriteString(wrap("  * ", "    ", item))
+	}
 	if section, ok := strings.CutPrefix(line, "### "); ok {
-		return "  [ " + section + " ]\n"
-	}
-	if item, ok := strings.CutPrefix(line, "- "); ok {
-		return "  * " + item + "\n"
-	}
-	if line = strings.TrimSpace(line); line == "" {
+		fmt.Fprintf(out, "  [ %s ]\n", section)
 		return ""
 	}
-	return "    " + line + "\n"
+	return strings.TrimPrefix(line, "- ")
+}
+
+// wrap fills lines of at most 80 columns: first begins the first one, and rest the
+// others.
+func wrap(first, rest, text string) string {
+	var out strings.Builder
+	line := first
+	for i, word := range strings.Fields(text) {
+		switch {
+		case i == 0:
+			line += word
+		case utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > 80:
+			out.WriteString(line + "\n")
+			line = rest + word
+		default:
+			line += " " + word
+		}
+	}
+	return out.String() + line + "\n"
 }
 
 // compressed returns the text in gzip's format without a time, so that it is the

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -45,16 +44,19 @@ func buildDeb(r release, debian needs) error {
 	if err != nil {
 		return err
 	}
-	models, err := modelFiles(r.root)
+	models, err := modelFiles(r)
 	if err != nil {
 		return err
 	}
-	all := slices.Concat(program, models)
 	documents, err := documentFiles(r.root)
 	if err != nil {
 		return err
 	}
-	all = append(all, documents...)
+	manual, err := manualFiles(r)
+	if err != nil {
+		return err
+	}
+	all := slices.Concat(program, models, documents, manual)
 	changelog, err := debianChangelog(r)
 	if err != nil {
 		return err
@@ -65,6 +67,7 @@ func buildDeb(r release, debian needs) error {
 	all = append(all, file{path: docDir + "/changelog.gz", mode: 0o644, data: changelog})
 	for path, source := range map[string]string{
 		"/usr/lib/systemd/system/agegate.service": "deploy/debian/agegate.service",
+		"/usr/share/lintian/overrides/agegate":    "deploy/debian/lintian-overrides",
 		"/usr/share/agegate/agegate.env":          "deploy/debian/agegate.env",
 	} {
 		if all, err = addFile(all, path, 0o644, r.root, source); err != nil {
@@ -82,7 +85,7 @@ func buildDeb(r release, debian needs) error {
 	}
 	scripts := filepath.Join(r.root, "deploy/debian")
 	info := nfpm.WithDefaults(&nfpm.Info{
-		Name: "agegate", Version: debianVersion(r.version, r.time), VersionSchema: "none", Arch: runtime.GOARCH,
+		Name: "agegate", Version: debianVersion(r.version, r.time), VersionSchema: "none", Arch: r.arch,
 		Section: "web", Priority: "optional", Maintainer: r.maintainer, MTime: r.time,
 		Description: "age-verification gateway\n" +
 			"agegate estimates from a shopper's camera whether they appear to be over\n" +

@@ -2,12 +2,73 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path"
 	"path/filepath"
+	"regexp"
 	"strings"
+	"time"
+
+	"github.com/cpuguy83/go-md2man/v2/md2man"
 )
+
+// A table is wider than a terminal, so its rows become a list in a manual page.
+var (
+	tableHead = regexp.MustCompile(`\n\|.*\|\n\|[-| ]+\|\n`)
+	tableRow  = regexp.MustCompile(`(?m)^\|.*\|$`)
+)
+
+// listItem converts a row of a table.
+func listItem(row []byte) []byte {
+	cells := strings.Split(strings.Trim(string(row), "| "), " | ")
+	return []byte("- " + cells[0] + ": " + strings.Join(cells[1:], ", "))
+}
+
+// manualFiles returns the manual pages of the gateway's commands, which the program of
+// this machine writes, and the door's, which is its guide.
+func manualFiles(r release) ([]file, error) {
+	dir, err := os.MkdirTemp("", "agegate-manual-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	cmd := exec.Command(filepath.Join(r.root, "bin/agegate"), "manual", dir)
+	cmd.Env = append(os.Environ(), fmt.Sprintf("SOURCE_DATE_EPOCH=%d", r.time.Unix()))
+	cmd.Stderr = os.Stderr
+	if err := cmd.Run(); err != nil {
+		return nil, fmt.Errorf("%s manual: %w", cmd.Path, err)
+	}
+	guide, err := os.ReadFile(filepath.Join(r.root, "docs/guides/door.md"))
+	if err != nil {
+		return nil, err
+	}
+	const name = "%% agegate-door 1 %q %q agegate\n\n# NAME\n\nagegate-door - age gate before a site\n\n%s"
+	guide = tableHead.ReplaceAll(guide, []byte("\n"))
+	guide = tableRow.ReplaceAllFunc(guide, listItem)
+	guide = fmt.Appendf(nil, name, r.time.Format(time.DateOnly), "agegate "+r.version, guide)
+	if err := os.WriteFile(filepath.Join(dir, "agegate-door.1"), md2man.Render(guide), 0o600); err != nil {
+		return nil, err
+	}
+	pages, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	var files []file
+	for _, page := range pages {
+		text, err := os.ReadFile(filepath.Join(dir, page.Name()))
+		if err != nil {
+			return nil, err
+		}
+		if text, err = compressed(text); err != nil {
+			return nil, err
+		}
+		files = append(files, file{path: "/usr/share/man/man1/" + page.Name() + ".gz", mode: 0o644, data: text})
+	}
+	return files, nil
+}
 
 // documentFiles returns the documents and the files of deploy/ for what an operator
 // runs around the gateway. In docDir, links between them work as in the repository.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
@@ -38,13 +39,14 @@ type component struct {
 
 // materials are the models with their manifests and tables, and ONNX Runtime.
 type materials struct {
-	runtime component
-	models  []component // sorted by file
-	files   []string    // the manifests, and the tables that have no entry in them
+	runtime  component
+	models   []component // sorted by file
+	manifest []byte      // with the digest of the runtime for the release's processor
+	files    []string    // the other manifest, and the tables that have no entry in them
 }
 
 // readMaterials reads the manifests of models/ and checks the files against them.
-func readMaterials(root string) (materials, error) {
+func readMaterials(r release) (materials, error) {
 	var manifest struct {
 		Runtime component            `json:"runtime"`
 		Models  map[string]component `json:"models"`
@@ -53,13 +55,13 @@ func readMaterials(root string) (materials, error) {
 		component
 		Front *component `json:"front"`
 	}
-	dir := filepath.Join(root, "models")
+	dir := filepath.Join(r.root, "models")
 	if err := errors.Join(readJSON(filepath.Join(dir, "manifest.json"), &manifest),
 		readJSON(filepath.Join(dir, "agetail.json"), &tail)); err != nil {
 		return materials{}, err
 	}
 	m := materials{runtime: manifest.Runtime,
-		files: []string{"manifest.json", "agetail.json", "curve.json", "fairness.json"}}
+		files: []string{"agetail.json", "curve.json", "fairness.json"}}
 	for _, c := range manifest.Models {
 		m.models = append(m.models, c)
 	}
@@ -77,29 +79,44 @@ func readMaterials(root string) (materials, error) {
 			return m, fmt.Errorf("models/%s is not the file its manifest describes: run `make models`", c.File)
 		}
 	}
+	text, err := os.ReadFile(filepath.Join(dir, "manifest.json"))
+	if err != nil {
+		return m, err
+	}
+	library, err := os.ReadFile(r.runtime)
+	if err != nil {
+		return m, err
+	}
+	digest := fmt.Sprintf("%x", sha256.Sum256(library))
+	m.manifest = bytes.Replace(text, []byte(m.runtime.SHA256), []byte(digest), 1)
+	m.runtime.SHA256 = digest
 	return m, nil
 }
 
 // modelFiles returns the models directory and ONNX Runtime. A link places the
 // runtime where the gateway looks for it.
-func modelFiles(root string) ([]file, error) {
-	m, err := readMaterials(root)
+func modelFiles(r release) ([]file, error) {
+	m, err := readMaterials(r)
 	if err != nil {
 		return nil, err
 	}
-	var files []file
+	files := []file{{path: modelsDir + "/manifest.json", mode: 0o644, data: m.manifest}}
 	for _, c := range m.models {
 		m.files = append(m.files, c.File)
 	}
 	for _, name := range m.files {
-		files, err = addFile(files, modelsDir+"/"+name, 0o644, root, "models", name)
+		files, err = addFile(files, modelsDir+"/"+name, 0o644, r.root, "models", name)
 		if err != nil {
 			return nil, err
 		}
 	}
 	library := libraryDir + "/" + m.runtime.File
-	files = append(files, file{path: modelsDir + "/" + m.runtime.File, mode: fs.ModeSymlink | 0o777, link: library})
-	return addFile(files, library, 0o644, root, "models", m.runtime.File)
+	link, err := filepath.Rel(modelsDir, library) // Debian wants links within /usr to be relative
+	if err != nil {
+		return nil, err
+	}
+	files = append(files, file{path: modelsDir + "/" + m.runtime.File, mode: fs.ModeSymlink | 0o777, link: link})
+	return addFile(files, library, 0o644, r.runtime)
 }
 
 // copyright precedes NOTICE in the file of this name. Debian's packages refer to the

@@ -12,7 +12,6 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -38,7 +37,7 @@ func buildImage(r release, debian needs) error {
 	if err != nil {
 		return err
 	}
-	models, err := modelFiles(r.root)
+	models, err := modelFiles(r)
 	if err != nil {
 		return err
 	}
@@ -70,7 +69,7 @@ func buildImage(r release, debian needs) error {
 	tag := imageTag(r.version)
 	if err := oci.AppendImage(image, layout.WithAnnotations(map[string]string{
 		"org.opencontainers.image.ref.name": tag, "io.containerd.image.name": "docker.io/library/agegate:" + tag,
-	}), layout.WithPlatform(v1.Platform{OS: "linux", Architecture: runtime.GOARCH})); err != nil {
+	}), layout.WithPlatform(v1.Platform{OS: "linux", Architecture: r.arch})); err != nil {
 		return err
 	}
 	if err := addDockerManifest(image, dir, "agegate:"+tag); err != nil {
@@ -119,7 +118,7 @@ func configure(image v1.Image, r release) (v1.Image, error) {
 	}
 	file = file.DeepCopy()
 	file.OS = "linux"
-	file.Architecture = runtime.GOARCH
+	file.Architecture = r.arch
 	file.Created = v1.Time{Time: r.time}
 	file.Config = v1.Config{
 		User:       fmt.Sprintf("%d:%d", imageUser, imageUser),
@@ -156,18 +155,19 @@ func baseFiles(debian needs) ([]file, error) {
 	}
 	files = append(files, file{path: "/etc/ssl/certs/ca-certificates.crt", mode: 0o644, data: trusted})
 	for _, l := range debian.libraries {
-		if files, err = addFile(files, filepath.Dir(l.source)+"/"+l.name, 0o755, l.source); err != nil {
+		if files, err = addFile(files, l.path, 0o755, l.source); err != nil {
 			return nil, err
 		}
 		if strings.HasPrefix(l.name, "ld-linux-x86-64") { // programs look for the loader at this path
-			files = append(files, file{path: "/lib64/" + l.name, mode: fs.ModeSymlink | 0o777, link: l.source})
+			files = append(files, file{path: "/lib64/" + l.name, mode: fs.ModeSymlink | 0o777, link: l.path})
 		} else if strings.HasPrefix(l.name, "ld-linux-aarch64") {
-			files = append(files, file{path: "/lib/" + l.name, mode: fs.ModeSymlink | 0o777, link: l.source})
+			files = append(files, file{path: "/lib/" + l.name, mode: fs.ModeSymlink | 0o777, link: l.path})
 		}
 	}
 	for _, pkg := range debian.packages {
 		// Scanners look here in images without dpkg.
 		files = append(files, file{path: "/var/lib/dpkg/status.d/" + pkg.name, mode: 0o644, data: pkg.status})
+		// The same for every processor.
 		if files, err = addFile(files, "/usr/share/doc/"+pkg.name+"/copyright", 0o644, "/usr/share/doc", pkg.name,
 			"copyright"); err != nil {
 			return nil, err

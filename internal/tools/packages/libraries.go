@@ -16,9 +16,10 @@ import (
 // certificates is the Debian package whose certificates the image trusts.
 const certificates = "ca-certificates"
 
-// library is a shared library of this machine's Debian system.
+// library is a shared library of Debian.
 type library struct {
 	name   string // as programs refer to it
+	path   string // where Debian installs it
 	source string // path on this machine
 	pkg    string // Debian package that it comes from
 }
@@ -34,12 +35,21 @@ type needs struct {
 	vendor    string          // distribution of the packages: debian or ubuntu
 }
 
-// lookUp finds what a release needs on this machine.
-func lookUp(r release) (n needs, err error) {
-	if n.libraries, n.glibc, err = linked(r.binary, filepath.Join(r.root, "models", "libonnxruntime.so.1")); err != nil {
+// source has the packages of a Debian system.
+type source interface {
+	// find looks for a library where Debian's loader does.
+	find(name, triplet string) (library, error)
+	// entry returns a package's fields in the format of dpkg-query.
+	entry(pkg, format string) (string, error)
+}
+
+// lookUp finds what a release needs: on this machine, or in the packages of Debian for
+// another processor.
+func lookUp(r release, from source) (n needs, err error) {
+	if n.libraries, n.glibc, err = linked(from, r.binary, r.runtime); err != nil {
 		return n, err
 	}
-	if n.packages, err = debianPackages(n.libraries); err != nil {
+	if n.packages, err = debianPackages(from, n.libraries); err != nil {
 		return n, err
 	}
 	text, err := os.ReadFile("/etc/os-release")
@@ -64,7 +74,7 @@ func vendor(osRelease []byte) (string, error) {
 
 // linked returns the shared libraries that the programs need, directly or not, by
 // name, and the newest version of glibc that the programs themselves need.
-func linked(programs ...string) ([]library, string, error) {
+func linked(from source, programs ...string) ([]library, string, error) {
 	found := map[string]library{}
 	glibc := []int{0}
 	queue := slices.Clone(programs)
@@ -87,7 +97,7 @@ func linked(programs ...string) ([]library, string, error) {
 			if _, known := found[name]; known {
 				continue
 			}
-			l, err := find(name, triplets[binary.Machine])
+			l, err := from.find(name, triplets[binary.Machine])
 			if err != nil {
 				return nil, "", err
 			}
@@ -121,19 +131,28 @@ func glibcVersion(symbol string) []int {
 	return numbers
 }
 
-// find looks for a library in the places that Debian's loader searches, and for
-// its package.
-func find(name, triplet string) (library, error) {
+// thisMachine is the Debian on which packages are made.
+type thisMachine struct{}
+
+func (thisMachine) find(name, triplet string) (library, error) {
 	for _, dir := range []string{"/lib/" + triplet, "/usr/lib/" + triplet} {
 		path := filepath.Join(dir, name)
 		if _, err := os.Stat(path); err != nil {
 			continue
 		}
 		pkg, err := packageOf(path)
-		return library{name, path, pkg}, err
+		return library{name, path, path, pkg}, err
 	}
 	return library{}, fmt.Errorf("%s is not on this machine, on which packages are made: it has to be Debian or Ubuntu",
 		name)
+}
+
+func (thisMachine) entry(pkg, format string) (string, error) {
+	out, err := exec.Command("dpkg-query", "--show", "--showformat="+format, pkg).Output()
+	if err != nil {
+		return "", fmt.Errorf("dpkg-query --show %s: %w", pkg, err)
+	}
+	return string(out), nil
 }
 
 // packageOf returns the Debian package of a file.
@@ -159,7 +178,7 @@ type debianPackage struct {
 
 // debianPackages returns the packages of the libraries and of the certificates,
 // by name.
-func debianPackages(libraries []library) ([]debianPackage, error) {
+func debianPackages(from source, libraries []library) ([]debianPackage, error) {
 	names := []string{certificates}
 	for _, l := range libraries {
 		names = append(names, l.pkg)
@@ -168,11 +187,11 @@ func debianPackages(libraries []library) ([]debianPackage, error) {
 	var packages []debianPackage
 	for _, name := range slices.Compact(names) {
 		const format = `Package: ${Package}\nStatus: install ok installed\nMaintainer: ${Maintainer}\nArchitecture: ${Architecture}\nSource: ${source:Package}\nVersion: ${Version}\n\n`
-		out, err := exec.Command("dpkg-query", "--show", "--showformat="+format, name).Output()
+		entry, err := from.entry(name, format)
 		if err != nil {
-			return nil, fmt.Errorf("dpkg-query --show %s: %w", name, err)
+			return nil, err
 		}
-		status, _, _ := strings.Cut(string(out), "\n\n") // the first architecture's entry
+		status, _, _ := strings.Cut(entry, "\n\n") // the first architecture's entry
 		_, version, _ := strings.Cut(status, "\nVersion: ")
 		packages = append(packages, debianPackage{name, version, []byte(status + "\n")})
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"debug/buildinfo"
 	"fmt"
 	"os"
@@ -58,7 +59,9 @@ func linkedModules(r release) ([]dependency, error) {
 			modules = append(modules, m)
 		}
 	}
-	slices.SortFunc(modules, func(a, b dependency) int { return strings.Compare(a.name+" "+a.version, b.name+" "+b.version) })
+	slices.SortFunc(modules, func(a, b dependency) int {
+		return cmp.Or(strings.Compare(a.name, b.name), strings.Compare(a.version, b.version))
+	})
 	return slices.Compact(modules), nil
 }
 

@@ -19,6 +19,8 @@ type release struct {
 	root       string    // root directory of the repository
 	binary     string    // path of the compiled gateway
 	door       string    // path of the compiled door
+	arch       string    // processor, as Go and Debian name it
+	runtime    string    // path of ONNX Runtime for it
 	out        string    // directory to write the files to
 	version    string    // the output of git describe, or the newest release with the time and name of the commit
 	revision   string    // the commit's hash
@@ -28,7 +30,7 @@ type release struct {
 
 // path returns the path of a release file with the given extension.
 func (r release) path(extension string) string {
-	return filepath.Join(r.out, "agegate_"+debianVersion(r.version, r.time)+"_"+runtime.GOARCH+extension)
+	return filepath.Join(r.out, "agegate_"+debianVersion(r.version, r.time)+"_"+r.arch+extension)
 }
 
 func main() {
@@ -37,6 +39,7 @@ func main() {
 	flag.StringVar(&r.root, "root", "../../..", "root of the repository")
 	flag.StringVar(&r.binary, "binary", "../../../dist/agegate", "the compiled gateway")
 	flag.StringVar(&r.door, "door", "../../../dist/agegate-door", "the compiled door")
+	flag.StringVar(&r.arch, "arch", runtime.GOARCH, "processor: amd64 or arm64")
 	flag.StringVar(&r.out, "out", "../../../dist", "directory to write to")
 	flag.StringVar(&r.version, "version", "", "version of the gateway")
 	flag.StringVar(&r.revision, "revision", "", "hash of the commit")
@@ -56,7 +59,21 @@ func run(r release, kinds []string) error {
 	if r.version == "" || r.time.Unix() == 0 || len(kinds) == 0 {
 		return errors.New("usage: packages -version VERSION -epoch SECONDS [-maintainer WHO] deb|image")
 	}
-	debian, err := lookUp(r)
+	from := source(thisMachine{})
+	r.runtime = filepath.Join(r.root, "models/libonnxruntime.so.1")
+	if r.arch != runtime.GOARCH {
+		dir, err := os.MkdirTemp("", "agegate-debian-")
+		if err != nil {
+			return err
+		}
+		defer func() { _ = os.RemoveAll(dir) }()
+		if from, err = fetchForeign(dir, r.arch); err != nil {
+			return err
+		}
+		platform := map[string]string{"amd64": "x64", "arm64": "arm64"}[r.arch]
+		r.runtime = filepath.Join(r.root, "node_modules/onnxruntime-node/bin/napi-v6/linux", platform, "libonnxruntime.so.1")
+	}
+	debian, err := lookUp(r, from)
 	if err != nil {
 		return err
 	}

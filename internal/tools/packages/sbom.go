@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 
 	cdx "github.com/CycloneDX/cyclonedx-go"
@@ -20,7 +19,7 @@ func writeSBOM(r release, debian needs) error {
 	if err != nil {
 		return err
 	}
-	materials, err := readMaterials(r.root)
+	materials, err := readMaterials(r)
 	if err != nil {
 		return err
 	}
@@ -37,7 +36,7 @@ func writeSBOM(r release, debian needs) error {
 		components = append(components, part(cdx.ComponentTypeMachineLearningModel, model))
 	}
 	for _, pkg := range debian.packages {
-		url := "pkg:deb/" + debian.vendor + "/" + pkg.name + "@" + pkg.version + "?arch=" + runtime.GOARCH
+		url := "pkg:deb/" + debian.vendor + "/" + pkg.name + "@" + pkg.version + "?arch=" + r.arch
 		c, err := licensed(dependency{pkg.name, pkg.version, "/usr/share/doc/" + pkg.name}, url)
 		if err != nil {
 			return err
