@@ -97,6 +97,7 @@ func (p *Pages) makeCards(r *desk.Request) (q *desk.Question, err error) {
 type sheetView struct {
 	desk.Layout
 	Cards []printedCard
+	Here  bool // the cards lead a phone to itself
 	Back  string
 }
 
@@ -110,7 +111,7 @@ type printedCard struct {
 }
 
 func (p *Pages) showSheet(r *desk.Request, made []session.MadeCard) error {
-	v := &sheetView{Back: r.Href(cardsPath)}
+	v := &sheetView{Here: leadsHere(p.cfg.URL), Back: r.Href(cardsPath)}
 	for _, c := range made {
 		link := p.cfg.URL + strings.Replace(cardPath, ":token", c.Token, 1)
 		modules, side, err := qrModules(link)

@@ -232,3 +232,14 @@ func TestCardFormsAnswerByField(t *testing.T) {
 		}
 	}
 }
+
+// TestSheetSaysThatItLeadsNowhere: codes that lead a phone to itself are printed in vain.
+func TestSheetSaysThatItLeadsNowhere(t *testing.T) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
+		d := newDevBrowser(t, g, "")
+		_, sheet := d.fill(t, "/test/cards", 200, "name", "Till", "outcome", "each", "target_age", "18")
+		if !strings.Contains(sheet, "No phone can open these cards") {
+			t.Error("the sheet's codes lead a phone to localhost, and it does not say so")
+		}
+	}, "AGEGATE_BASE_URL=http://localhost:8080")
+}

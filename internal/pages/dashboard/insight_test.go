@@ -39,21 +39,6 @@ func member(t *testing.T, g *gatewaytest.Gateway, tenantID uuid.UUID, role accou
 	return s
 }
 
-// TestNoCodeLeadsNowhere: a link to this machine has no QR code, since it leads a phone to
-// the phone itself.
-func TestNoCodeLeadsNowhere(t *testing.T) {
-	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
-		shop := g.Shop(t, "", nil)
-		base := "/dashboard/" + shop.Tenant.ID.String() + "/test"
-		dev := member(t, g, shop.Tenant.ID, account.Developer)
-		res, _ := dev.Fill(t, base+"/playground", url.Values{"target_age": {"18"}})
-		_, page := dev.Get(t, res.Header.Get("Location"))
-		if strings.Contains(page, "qr.png") || !strings.Contains(page, "A phone cannot open it") {
-			t.Error("the page shows a phone the way to localhost")
-		}
-	}, "AGEGATE_VERIFY_URL=http://localhost:8080")
-}
-
 // TestNewcomersPath goes from an empty overview to a verified session with an
 // answered webhook, with the page's own forms and links.
 func TestNewcomersPath(t *testing.T) {

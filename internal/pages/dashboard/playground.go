@@ -3,6 +3,7 @@ package dashboard
 import (
 	"net/http"
 	"strconv"
+	"strings"
 
 	"agegate/internal/backoffice/account"
 	"agegate/internal/backoffice/insight"
@@ -121,6 +122,7 @@ type tryView struct {
 	State   statusView
 	Link    string
 	QR      string // address of the picture; empty if a phone cannot open the link
+	Plain   bool   // the link is not https, so that browsers of phones give its page no camera
 	Forced  []outcomeView
 	Details string // address of the session's own page
 	Make    *makeView
@@ -170,13 +172,10 @@ func (p *Pages) showTry(r *desk.Request) error {
 	if v.Link, err = p.testLink(r, record); err != nil {
 		return err
 	}
-	at, err := tenant.CallbackRule{AllowInsecure: true}.Parse(v.Link)
-	if err != nil {
-		return err
-	}
-	if !at.IsLocal() {
+	if !leadsHere(v.Link) {
 		v.QR = objectPath(r, qrPath)
 	}
+	v.Plain = strings.HasPrefix(v.Link, "http:")
 	if v.Forced, err = p.outcomes(r, record); err != nil {
 		return err
 	}
@@ -184,6 +183,12 @@ func (p *Pages) showTry(r *desk.Request) error {
 		return err
 	}
 	return r.Show(http.StatusOK, "try", v)
+}
+
+// leadsHere reports whether an address leads each device to itself, as localhost does.
+func leadsHere(address string) bool {
+	at, err := tenant.CallbackRule{AllowInsecure: true}.Parse(address)
+	return err == nil && at.IsLocal()
 }
 
 // showQR answers with the session's link as a QR code.
