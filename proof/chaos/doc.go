@@ -5,6 +5,7 @@
 //
 //	go test ./proof/chaos                  a few of each fault
 //	go test -v ./proof/chaos -args -full   every fault at full size
+//	go test -v ./proof/chaos -run Soak -args -soak 1h
 //
 // Time limits apply in the full run only, see package table. Linux only.
 package chaos

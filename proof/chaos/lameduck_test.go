@@ -37,14 +37,10 @@ func TestRestarts(t *testing.T) {
 	db := postgres(t)
 	r := table.New(t, db.named("18 processes restarted one after the other"))
 	address := pgtest.FreeAddr(t)
-	models, err := filepath.Abs("../../models")
-	if err != nil {
-		t.Fatal(err)
-	}
 	gateways := make([]*gateway, table.Sized(4, 2))
 	for i := range gateways {
 		gateways[i] = newGateway(t, db, "AGEGATE_BASE_URL=http://"+address, "AGEGATE_ESTIMATOR=onnx",
-			"AGEGATE_MODELS_DIR="+models, "AGEGATE_INFERENCE_WORKERS=1", "AGEGATE_LAME_DUCK=10s", "AGEGATE_DRAIN=2m")
+			"AGEGATE_MODELS_DIR="+models(t), "AGEGATE_INFERENCE_WORKERS=1", "AGEGATE_LAME_DUCK=10s", "AGEGATE_DRAIN=2m")
 		gateways[i].start()
 	}
 	proxy := startProxy(t, address, gateways)
@@ -211,19 +207,7 @@ func (p *person) look(ctx context.Context, l *load, gateway, key string) {
 // nothing has interrupted the person. A page that is sent away while it waits in
 // line joins the line of another process, so this is no interruption.
 func (p *person) check(ctx context.Context, l *load, gateway, key string) error {
-	s, _, ok := l.insistOnCreate(ctx, gateway, key)
-	if !ok {
-		return ctx.Err()
-	}
-	browser := gatewaytest.Browser()
-	page := gateway + s.path
-	res, err := browser.Post(page+"/start", "application/x-www-form-urlencoded", nil)
-	if err != nil {
-		return err
-	}
-	res.Body.Close()
-	conn, _, err := websocket.Dial(ctx, strings.Replace(page, "http", "ws", 1)+"/stream",
-		&websocket.DialOptions{HTTPClient: browser})
+	conn, err := l.openCamera(ctx, gateway, key)
 	if err != nil {
 		return err
 	}

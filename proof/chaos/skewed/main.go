@@ -1,5 +1,5 @@
-// Command skewed runs the gateway with a clock that is ten minutes ahead, for
-// tests of wrong clocks.
+// Command skewed runs the gateway with another clock, for tests of wrong clocks. SKEW
+// says how far it is ahead, such as 10m or -2m.
 package main
 
 import (
@@ -16,8 +16,6 @@ import (
 	"agegate/internal/app/config"
 )
 
-const ahead = 10 * time.Minute
-
 func main() {
 	time.Local = time.UTC
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
@@ -30,6 +28,10 @@ func main() {
 }
 
 func serve(ctx context.Context) (err error) {
+	ahead, err := time.ParseDuration(os.Getenv("SKEW"))
+	if err != nil {
+		return fmt.Errorf("SKEW: %w", err)
+	}
 	cfg, err := config.Load(os.LookupEnv, config.SecretKeyName)
 	if err != nil {
 		return err
