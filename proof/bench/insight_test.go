@@ -2,6 +2,7 @@ package bench
 
 import (
 	"flag"
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -122,6 +123,13 @@ func reads(b *testing.B, g *gatewaytest.Gateway, tenantID uuid.UUID, now time.Ti
 			}
 		}
 	}
+	search := func(i int) {
+		order := url.Values{"text": {fmt.Sprintf("A%d", (i+1)*7919%*crowdSize)}}
+		res, _ := staff.Post(b, "/dashboard/"+tenantID.String()+"/live/paste", order)
+		if res.StatusCode != http.StatusSeeOther { // to the session
+			b.Fatalf("the search for %v: %d", order, res.StatusCode)
+		}
+	}
 	overview := get("?window=24h", "?window=7d", "?window=30d")
 	return []read{
 		{"list", 15 * time.Millisecond, get(
@@ -133,6 +141,7 @@ func reads(b *testing.B, g *gatewaytest.Gateway, tenantID uuid.UUID, now time.Ti
 			"/webhooks", "/webhooks?status=failed", "/webhooks?class=timeout", "/webhooks?class=tls")},
 		{"one delivery", 15 * time.Millisecond, get(deliveries...)},
 		{"keys", 15 * time.Millisecond, get("/keys")},
+		{"search for an order", 150 * time.Millisecond, search},
 		{"overview, cold", 60 * time.Millisecond, func(i int) {
 			g.Clock.Advance(16 * time.Second) // expires the cached values
 			overview(i)

@@ -76,19 +76,19 @@ func (c Crowd) statements(d dialect) ([]string, error) {
 // the line. Of a hundred sessions, 62 pass, 12 fall back, 2 are spoofs, 14 have
 // expired and were looked up since, and 10 have expired without a lookup. One in
 // eleven is a test session, of any result. A check takes 1 to 97 s. One in
-// sixteen was handed over to a phone. Sessions of the last day have an
-// idempotency key, and those of the last 30 days an event: older ones are
-// deleted.
+// sixteen was handed over to a phone. Each has an order, such as A1. Sessions of
+// the last day have an idempotency key, and those of the last 30 days an event:
+// older ones are deleted.
 const inserts = `
 INSERT INTO sessions (id, tenant_id, livemode, target_age, success_url, cancel_url, webhook_url, link_hash, browser_hash,
-	status, created_at, expires_at, completed_at, attempts, strikes{{if not .Old}}, opened_at, begun_at, source, api_key_id{{end}})
+	status, created_at, expires_at, completed_at, attempts, strikes{{if not .Old}}, opened_at, begun_at, source, api_key_id, order_ref{{end}})
 SELECT {{id "ms" "i"}}, tenant_id, i % 11 <> 7, CASE WHEN i % 9 = 0 THEN 16 ELSE 18 END,
 	'https://shop.example/checkout/age', 'https://shop.example/basket', 'https://shop.example/hooks/age',
 	{{if .Old}}{{hash "i"}}{{else}}{{link "ms" "i"}}{{end}}, CASE WHEN p < 85 THEN {{hash "-i"}} END,
 	CASE WHEN p < 62 THEN 'PASSED' WHEN p < 74 THEN 'FALLBACK' WHEN p < 76 THEN 'SPOOF' WHEN p < 90 THEN 'EXPIRED' ELSE 'PENDING' END,
 	{{time "ms"}}, {{time "ms + 1800000"}}, CASE WHEN p < 76 THEN {{time "ms + 5000 + i % 97 * 1000"}} END, 1, 0
 	{{if not .Old}}, CASE WHEN p < 85 THEN {{time "ms + 2000"}} END, CASE WHEN p < 80 THEN {{time "ms + 4000"}} END,
-	CASE WHEN p < 76 THEN 'camera' ELSE '' END, api_key_id{{end}}
+	CASE WHEN p < 76 THEN 'camera' ELSE '' END, api_key_id, 'A' || i{{end}}
 FROM (
 	SELECT i, {{.First}} + i * CAST({{.Over}} AS bigint) / {{.N}} AS ms, i * 37 % 100 AS p,
 		CASE WHEN i % 2 = 0 THEN 0 ELSE i / 2 % {{.Count}} END AS n
