@@ -3,9 +3,11 @@
 package chaos
 
 import (
+	"crypto/tls"
 	"fmt"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
@@ -68,6 +70,7 @@ func (c *cluster) closed(r *table.Row, primary *node) {
 		}
 	}
 	r.None(fmt.Sprintf("of %d requests without the right password obeyed", sent), obeyed)
+	r.None("connections accepted without encryption, or by etcd's peers without a certificate", c.plain(primary))
 	same := trespass{http.MethodPatch, "/config", `{"ttl": 20}`}
 	if status := c.send(primary.rest, same, "rest's"); status != http.StatusOK {
 		c.t.Errorf("with its password Patroni answers %d", status)
@@ -82,11 +85,35 @@ func (c *cluster) closed(r *table.Row, primary *node) {
 	c.awaitHealthy()
 }
 
+// plain returns the ports of a node that accept a request without encryption, or of
+// its peers one without a certificate.
+func (c *cluster) plain(n *node) (accepted []string) {
+	c.t.Helper()
+	for _, address := range []string{n.rest, n.client, n.peer} {
+		if res, err := http.Get("http://" + address + "/"); err == nil {
+			if _ = res.Body.Close(); res.StatusCode != http.StatusBadRequest { // Go's "HTTP request to an HTTPS server"
+				accepted = append(accepted, fmt.Sprintf("%s without encryption: %s", address, res.Status))
+			}
+		}
+	}
+	stranger := http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
+	if res, err := stranger.Get("https://" + n.peer + "/members"); err == nil {
+		_ = res.Body.Close()
+		accepted = append(accepted, n.peer+" without a certificate: "+res.Status)
+	}
+	cmd := exec.CommandContext(c.t.Context(), "psql", "-Atc", "SELECT 1",
+		"postgres://"+c.user()+":super@"+n.pg+"/postgres?sslmode=disable")
+	if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "no encryption") {
+		accepted = append(accepted, fmt.Sprintf("%s without encryption: %s", n.pg, out))
+	}
+	return accepted
+}
+
 // send sends a request and returns the status of the answer, or 0 if Patroni broke
 // over it.
 func (c *cluster) send(address string, q trespass, password string) int {
 	c.t.Helper()
-	req, err := http.NewRequestWithContext(c.t.Context(), q.method, "http://"+address+q.path, strings.NewReader(q.body))
+	req, err := http.NewRequestWithContext(c.t.Context(), q.method, "https://"+address+q.path, strings.NewReader(q.body))
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -94,7 +121,8 @@ func (c *cluster) send(address string, q trespass, password string) int {
 	if password != "" {
 		req.SetBasicAuth("patroni", password)
 	}
-	res, err := http.DefaultClient.Do(req)
+	patient := http.Client{Transport: c.http.Transport} // a wrong password takes etcd a while
+	res, err := patient.Do(req)
 	if err != nil {
 		return 0
 	}

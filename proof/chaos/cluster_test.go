@@ -3,6 +3,8 @@
 package chaos
 
 import (
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"fmt"
 	"net"
@@ -32,7 +34,8 @@ type cluster struct {
 	as    *syscall.Credential
 	bin   string // of PostgreSQL
 	nodes []*node
-	proxy string // address of HAProxy
+	http  *http.Client // trusts the nodes, and has the certificate of the first
+	proxy string       // address of HAProxy
 	split *split
 }
 
@@ -52,19 +55,21 @@ func newCluster(t *testing.T) *cluster {
 	for i := range 3 {
 		n := c.newNode(fmt.Sprintf("db%d", i+1))
 		c.nodes = append(c.nodes, n)
-		members = append(members, n.name+"="+n.link.URL)
+		members = append(members, n.name+"="+n.linkURL())
 	}
+	c.certify()
 	for _, n := range c.nodes {
 		n.env = append(n.env, "ETCD_INITIAL_CLUSTER="+strings.Join(members, ","))
 		c.write(filepath.Join(n.dir, "patroni.yaml"),
-			strings.ReplaceAll(file(t, "patroni.yaml"), "/var/run/postgresql", n.dir))
+			strings.NewReplacer("/var/run/postgresql", n.dir, "/etc/patroni/tls/node", n.tls("node")).
+				Replace(file(t, "patroni.yaml")))
 		n.startEtcd()
 	}
 	t.Cleanup(c.end)
 	for _, n := range c.nodes {
 		c.awaitEtcd(n)
 	}
-	c.run(c.nodes[0], commands(t, "availability.md", "Set up", 0), "ETCD_PASSWORD=root's")
+	c.run(c.nodes[0], commands(t, "availability.md", "Set up", 1), "ETCD_PASSWORD=root's")
 	for _, n := range c.nodes {
 		n.startPatroni()
 	}
@@ -81,7 +86,7 @@ func (c *cluster) awaitEtcd(n *node) {
 		Cluster string `json:"etcdcluster"`
 	}
 	c.await("etcd of "+n.name, func() bool {
-		return get("http://"+n.client+"/health", nil) && get("http://"+n.client+"/version", &version) &&
+		return c.get("https://"+n.client+"/health", nil) && c.get("https://"+n.client+"/version", &version) &&
 			strings.Contains(version.Cluster, ".")
 	})
 }
@@ -91,7 +96,8 @@ func (c *cluster) balance() {
 	c.t.Helper()
 	c.proxy = pgtest.FreeAddr(c.t)
 	// The test may run as another user, who cannot become HAProxy's.
-	changes := []string{"127.0.0.1:5000", c.proxy, "    user haproxy\n    group haproxy\n", ""}
+	changes := []string{"127.0.0.1:5000", c.proxy, "    user haproxy\n    group haproxy\n", "",
+		"/etc/haproxy/agegate-nodes.crt", c.path("ca.crt")}
 	for i, n := range c.nodes {
 		_, port, _ := net.SplitHostPort(n.rest)
 		changes = append(changes, fmt.Sprintf("10.0.0.%d:5432 check port 8008", i+1), n.pg+" check port "+port)
@@ -102,7 +108,7 @@ func (c *cluster) balance() {
 
 // url returns the gateway's URL of the database, through HAProxy.
 func (c *cluster) url() string {
-	return "postgres://agegate:shop@" + c.proxy + "/agegate?sslmode=disable"
+	return "postgres://agegate:shop@" + c.proxy + "/agegate?sslmode=verify-ca&sslrootcert=" + c.path("ca.crt")
 }
 
 // launch starts a program of a node, which the kernel kills when the test ends.
@@ -143,7 +149,7 @@ func (c *cluster) end() {
 // primary returns the node that Patroni calls the primary, or nil.
 func (c *cluster) primary() *node {
 	for _, n := range c.nodes {
-		if get("http://"+n.rest+"/primary", nil) {
+		if c.get("https://"+n.rest+"/primary", nil) {
 			return n
 		}
 	}
@@ -166,7 +172,7 @@ func (c *cluster) awaitHealthy() (primary *node) {
 			}
 		}
 		roles := map[string]int{}
-		if get("http://"+primary.rest+"/cluster", &all) {
+		if c.get("https://"+primary.rest+"/cluster", &all) {
 			for _, m := range all.Members {
 				if m.State == "running" && m.Timeline == all.Members[0].Timeline {
 					roles[m.Role]++
@@ -182,7 +188,7 @@ func (c *cluster) awaitHealthy() (primary *node) {
 func (c *cluster) awaitOther(lost *node) {
 	c.t.Helper()
 	c.await("another primary than "+lost.name, func() bool {
-		return slices.ContainsFunc(c.nodes, func(n *node) bool { return n != lost && get("http://"+n.rest+"/primary", nil) })
+		return slices.ContainsFunc(c.nodes, func(n *node) bool { return n != lost && c.get("https://"+n.rest+"/primary", nil) })
 	})
 }
 
@@ -243,11 +249,41 @@ func file(t *testing.T, name string) string {
 	return string(text)
 }
 
+// certify makes the nodes' certificates by the documented commands, and starts what
+// needs them.
+func (c *cluster) certify() {
+	c.t.Helper()
+	var nodes []string
+	for _, n := range c.nodes {
+		host, _, _ := net.SplitHostPort(n.client)
+		nodes = append(nodes, n.name+"="+host)
+	}
+	first := *c.nodes[0]
+	first.dir = c.dir
+	c.run(&first, commands(c.t, "availability.md", "Set up", 0), "NODES="+strings.Join(nodes, " "))
+	authority, err := os.ReadFile(c.path("ca.crt"))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	trusted := x509.NewCertPool()
+	trusted.AppendCertsFromPEM(authority)
+	for _, n := range c.nodes {
+		own, err := tls.LoadX509KeyPair(n.tls("node.crt"), n.tls("node.key"))
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		settings := &tls.Config{RootCAs: trusted, ClientCAs: trusted, Certificates: []tls.Certificate{own}}
+		if c.http == nil {
+			c.http = &http.Client{Timeout: 2 * time.Second, Transport: &http.Transport{TLSClientConfig: settings}}
+		}
+		c.split.start(n, settings)
+	}
+}
+
 // get reports whether a request is answered with 200, and decodes the answer into
 // into, unless that is nil.
-func get(url string, into any) bool {
-	client := http.Client{Timeout: 2 * time.Second}
-	res, err := client.Get(url)
+func (c *cluster) get(url string, into any) bool {
+	res, err := c.http.Get(url)
 	if err != nil {
 		return false
 	}

@@ -3,6 +3,7 @@
 package chaos
 
 import (
+	"crypto/tls"
 	"io"
 	"log"
 	"net"
@@ -17,7 +18,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"syscall"
-	"testing"
 
 	"agegate/internal/store/pgtest"
 )
@@ -28,7 +28,7 @@ type node struct {
 	name, dir        string
 	pg, rest         string           // addresses of PostgreSQL and of Patroni's REST API
 	client, peer     string           // addresses of etcd for clients and, past the link, for its peers
-	link             *httptest.Server // what its peers see instead
+	link             *httptest.Server // what its peers see instead; certify starts it
 	env              []string
 	etcd, patroni    *exec.Cmd
 	etcdLog, patrLog *tail
@@ -36,14 +36,26 @@ type node struct {
 
 func (c *cluster) newNode(name string) *node {
 	host, port, _ := net.SplitHostPort(pgtest.FreeAddr(c.t))
-	first, _ := strconv.Atoi(port)
+	first, err := strconv.Atoi(port)
+	if err != nil {
+		c.t.Fatal(err)
+	}
 	at := func(i int) string { return net.JoinHostPort(host, strconv.Itoa(first+i)) }
 	n := &node{cluster: c, name: name, dir: c.path(name), pg: at(0), rest: at(1), client: at(2), peer: at(3)}
-	n.link = c.split.before(c.t, n)
+	n.link = httptest.NewUnstartedServer(nil)
+	n.link.Listener.Close()
+	if n.link.Listener, err = net.Listen("tcp", net.JoinHostPort(host, "0")); err != nil {
+		c.t.Fatal(err)
+	}
 	c.mkdir(n.dir)
 	settings := map[string]string{
 		"PATRONI_NAME": name, "PATRONI_RESTAPI_LISTEN": n.rest, "PATRONI_RESTAPI_CONNECT_ADDRESS": n.rest,
 		"PATRONI_RESTAPI_USERNAME": "patroni", "PATRONI_RESTAPI_PASSWORD": "rest's",
+		"PATRONI_RESTAPI_CERTFILE": n.tls("node.crt"), "PATRONI_RESTAPI_KEYFILE": n.tls("node.key"),
+		"PATRONI_RESTAPI_CAFILE": c.path("ca.crt"), "PATRONI_ETCD_CACERT": c.path("ca.crt"),
+		"PATRONI_ETCD_PROTOCOL": "https", "ETCD_CERT_FILE": n.tls("node.crt"), "ETCD_KEY_FILE": n.tls("node.key"),
+		"ETCD_PEER_CERT_FILE": n.tls("node.crt"), "ETCD_PEER_KEY_FILE": n.tls("node.key"),
+		"ETCD_PEER_TRUSTED_CA_FILE": c.path("ca.crt"), "ETCD_PEER_CLIENT_CERT_AUTH": "true",
 		"PATRONI_ETCD_USERNAME": "patroni", "PATRONI_ETCD_PASSWORD": "etcd's",
 		"PATRONI_POSTGRESQL_LISTEN": n.pg, "PATRONI_POSTGRESQL_CONNECT_ADDRESS": n.pg,
 		"PATRONI_POSTGRESQL_DATA_DIR": filepath.Join(n.dir, "data"), "PATRONI_POSTGRESQL_BIN_DIR": c.bin,
@@ -51,9 +63,9 @@ func (c *cluster) newNode(name string) *node {
 		"PATRONI_SUPERUSER_USERNAME": c.user(), "PATRONI_SUPERUSER_PASSWORD": "super",
 		"PATRONI_REPLICATION_USERNAME": "replicator", "PATRONI_REPLICATION_PASSWORD": "replicator",
 		"ETCD_NAME": name, "ETCD_ENABLE_V2": "true", "ETCD_DATA_DIR": filepath.Join(n.dir, "etcd"),
-		"ETCD_LISTEN_CLIENT_URLS":    "http://" + n.client,
-		"ETCD_ADVERTISE_CLIENT_URLS": "http://" + n.client, "ETCD_LISTEN_PEER_URLS": "http://" + n.peer,
-		"ETCD_INITIAL_ADVERTISE_PEER_URLS": n.link.URL, "ETCD_INITIAL_CLUSTER_TOKEN": "agegate",
+		"ETCD_LISTEN_CLIENT_URLS":    "https://" + n.client,
+		"ETCD_ADVERTISE_CLIENT_URLS": "https://" + n.client, "ETCD_LISTEN_PEER_URLS": "https://" + n.peer,
+		"ETCD_INITIAL_ADVERTISE_PEER_URLS": n.linkURL(), "ETCD_INITIAL_CLUSTER_TOKEN": "agegate",
 		"PGBACKREST_CONFIG": c.path("pgbackrest.conf"), "PGBACKREST_LOCK_PATH": n.dir,
 		"PGBACKREST_PG1_PORT":   strconv.Itoa(first),
 		"PGBACKREST_REPO1_PATH": c.path("repository"), "PGBACKREST_PG1_PATH": filepath.Join(n.dir, "data"),
@@ -73,6 +85,14 @@ func (c *cluster) newNode(name string) *node {
 	c.write(c.path("pgbackrest.conf"), file(c.t, "pgbackrest.conf"))
 	return n
 }
+
+// tls returns the path of the node's certificate or key, which operators install as
+// node.crt and node.key.
+func (n *node) tls(file string) string {
+	return n.cluster.path(strings.Replace(file, "node", n.name, 1))
+}
+
+func (n *node) linkURL() string { return "https://" + n.link.Listener.Addr().String() }
 
 // socket returns the settings by which psql finds the node's own server.
 func (n *node) socket() []string {
@@ -116,7 +136,12 @@ func (n *node) thaw() { n.signal(syscall.SIGCONT, n.processes()...) }
 
 // processes returns Patroni and etcd, and PostgreSQL with its children.
 func (n *node) processes() []int {
-	found := []int{n.patroni.Process.Pid, n.etcd.Process.Pid}
+	var found []int
+	for _, cmd := range []*exec.Cmd{n.patroni, n.etcd} {
+		if cmd != nil {
+			found = append(found, cmd.Process.Pid)
+		}
+	}
 	pid, err := os.ReadFile(filepath.Join(n.dir, "data", "postmaster.pid"))
 	if err != nil {
 		return found // PostgreSQL does not run
@@ -155,19 +180,26 @@ type cutOff struct {
 	id   string // as etcd names the sender of a request
 }
 
-// before returns the proxy in front of a node's etcd.
-func (s *split) before(t *testing.T, n *node) *httptest.Server {
-	target := &url.URL{Scheme: "http", Host: n.peer}
+// start starts the proxy in front of a node's etcd, with the node's certificate on
+// both sides.
+func (s *split) start(n *node, settings *tls.Config) {
+	target := &url.URL{Scheme: "https", Host: n.peer}
 	proxy := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) }, FlushInterval: -1}
+	host, _, _ := net.SplitHostPort(n.peer)
+	from := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(host)}} // etcd compares it with the certificate
+	proxy.Transport = &http.Transport{TLSClientConfig: settings, DialContext: from.DialContext}
 	proxy.ErrorLog = log.New(io.Discard, "", 0) // etcd stops and starts
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+	n.link.Config.ErrorLog = proxy.ErrorLog
+	n.link.TLS = settings.Clone()
+	n.link.TLS.ClientAuth = tls.RequireAndVerifyClientCert
+	n.link.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		if cut := s.alone.Load(); cut != nil && (cut.node == n || req.Header.Get("X-Server-From") == cut.id) {
 			panic(http.ErrAbortHandler)
 		}
 		proxy.ServeHTTP(w, req)
-	}))
-	t.Cleanup(server.Close)
-	return server
+	})
+	n.link.StartTLS()
+	n.cluster.t.Cleanup(n.link.Close)
 }
 
 // cut leaves the node's etcd alone; heal ends that.
@@ -176,7 +208,7 @@ func (s *split) cut(n *node) {
 		ID   uint64
 		Name string
 	}
-	if !get("http://"+n.peer+"/members", &members) {
+	if !n.cluster.get(n.linkURL()+"/members", &members) {
 		n.cluster.t.Fatal("etcd does not list its members")
 	}
 	for _, m := range members {
