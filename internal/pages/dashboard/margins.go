@@ -44,6 +44,7 @@ type marginsView struct {
 	Effect       *marginEffect // nil before it is asked for
 	Gap          LabGap        // why there is no curve
 	Back         string
+	Evidence     string // address of the evidence packs, for those who make them
 }
 
 // marginEffect is what another margin for a target age changes.
@@ -70,7 +71,7 @@ func (p *Pages) saveMargin(r *desk.Request) (*desk.Question, error) {
 	show := func(status int, f *desk.FormView, effect *marginEffect) error {
 		return r.Show(status, "margins", &marginsView{
 			Form: f, Usual: yearsOf(rule.Usual), Least: yearsOf(rule.Least), Own: marginViews(r.Tenant, rule), Effect: effect,
-			Gap: p.cfg.Lab.Why, Back: r.To(settingsPath),
+			Gap: p.cfg.Lab.Why, Back: r.To(settingsPath), Evidence: r.Editing(evidencePath),
 		})
 	}
 	q := p.change(r, &desk.Question{

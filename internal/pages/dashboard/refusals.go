@@ -9,6 +9,7 @@ import (
 
 	"agegate/internal/backoffice/insight"
 	"agegate/internal/pages/dashboard/desk"
+	"agegate/internal/pages/page"
 
 	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
@@ -20,8 +21,11 @@ func (p *Pages) refusals() desk.Feature {
 	return desk.Feature{
 		Routes:  []desk.Route{{Method: http.MethodGet, Path: refusalsPath, MinRole: desk.Refused, Handle: p.showRefusals}},
 		Screens: []string{"refusals"},
+		Keys:    []string{whyKey + "missing_url", whyKey + "value_error_header"},
 	}
 }
+
+const whyKey = "refusals.why."
 
 type refusalsView struct {
 	desk.Layout
@@ -32,8 +36,25 @@ type refusalsView struct {
 
 type refusalView struct {
 	insight.RefusalCount
-	Key  string // its name, or its hint; empty if unknown
-	Docs string // address of its explanation in the guide to errors
+	Key  string     // its name, or its hint; empty if unknown
+	Docs string     // address of its explanation in the guide to errors
+	Why  *page.Text // the reason in words; nil if there are none
+}
+
+// why returns the reason of a refusal in words, or nil for an unknown type.
+func (p *Pages) why(r insight.Refusal) *page.Text {
+	place, field, _ := strings.Cut(r.Loc, ".")
+	key := whyKey + r.Type
+	switch {
+	case r.Type == "missing" && strings.HasSuffix(field, "_url"):
+		key = whyKey + "missing_url"
+	case r.Type == "value_error" && place == "header":
+		key = whyKey + "value_error_header"
+	}
+	if !p.Set.Has(key) {
+		return nil
+	}
+	return new(page.Say(key, "field", cmp.Or(field, place)))
 }
 
 // headings are the anchors in the guide to errors for refusals without a 422
@@ -90,7 +111,9 @@ func (p *Pages) showRefusals(r *desk.Request) error {
 	from := min((min(number, len(all)+1)-1)*insight.PageSize, len(all))
 	to := min(from+insight.PageSize, len(all))
 	for _, refusal := range all[from:to] {
-		v.Rows = append(v.Rows, refusalView{refusal, names[refusal.KeyID], v.Docs + "/errors" + headingOf(refusal.Refusal)})
+		v.Rows = append(v.Rows, refusalView{
+			refusal, names[refusal.KeyID], v.Docs + "/errors" + headingOf(refusal.Refusal), p.why(refusal.Refusal),
+		})
 	}
 	if number > 1 {
 		v.Newer = "?page=" + strconv.Itoa(number-1)

@@ -84,7 +84,9 @@ type sessionView struct {
 	Delete string // address of the deletion, for owners
 	// Receipt is the address of the signed receipt; empty if there is no result yet, or
 	// for those who may not prove.
-	Receipt string
+	Receipt  string
+	Margins  string        // address of the margins, for those who set them
+	Evidence string        // address of the evidence packs, for those who make them
 	Forced  []outcomeView // links that force a result, in test mode
 	Clock   *clockView    // in test mode
 	Events  string        // address of its webhook events
@@ -175,6 +177,7 @@ func (p *Pages) showSession(r *desk.Request) error {
 	v.Clock = newClock(r, record)
 	v.Curl = fmt.Sprintf("curl -s %s/api/v1/sessions/%s/status \\\n  -H \"X-API-Key: $AGEGATE_API_KEY\"", p.cfg.APIURL,
 		record.ID)
+	v.Margins, v.Evidence = r.Editing(marginsPath), r.Editing(evidencePath)
 	if r.May(account.Own) {
 		v.Delete = objectPath(r, deletePath)
 	}

@@ -6,14 +6,18 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"testing"
 
 	"agegate/internal/backoffice/account"
 	"agegate/internal/gatewaytest"
+	"agegate/internal/pages/dashboard"
 	"agegate/internal/rules/audit"
 	"agegate/internal/rules/credential"
+	"agegate/internal/rules/fault"
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 )
@@ -292,14 +296,16 @@ func TestRefusalsAreListed(t *testing.T) {
 			g.Do(t, gatewaytest.Row{Name: "refused", Path: "/api/v1/sessions/create", Key: shown(body)[0],
 				Body: `{"target_age":0}`, Status: 422})
 		}
+		g.Do(t, gatewaytest.Row{Name: "a text", Path: "/api/v1/sessions/create", Key: shown(body)[0],
+			Body: `{"target_age":"18"}`, Status: 422})
 		var page string
 		gatewaytest.WaitFor(t, "the refusal to be listed", func() bool {
 			g.WriteRefusals(t)
 			page = d.see(t, 200, "/test/refusals")
-			return strings.Contains(page, `data-testid="refusal"`)
+			return strings.Count(page, `data-testid="refusal"`) == 2
 		})
 		for _, part := range []string{"POST /api/v1/sessions/create", "422", "body.target_age", "Backend &lt;b&gt;",
-			"<span>3</span>"} {
+			"<span>3</span>", "target_age was too small.", "target_age was not a number. A number in quotes is a text."} {
 			if !strings.Contains(page, part) {
 				t.Errorf("the list lacks %s", part)
 			}
@@ -324,4 +330,24 @@ func TestRefusalsAreListed(t *testing.T) {
 		}
 		d.see(t, 404, "/test/refusals?page=0")
 	})
+}
+
+// TestRefusalsHaveReasonsInWords: every type in the guide to errors that a tenant's
+// request can have is also said in words.
+func TestRefusalsHaveReasonsInWords(t *testing.T) {
+	guide, err := os.ReadFile("../../../docs/guides/errors.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys := []string{"refusals.why.missing_url", "refusals.why.value_error_header"}
+	for _, m := range regexp.MustCompile(`(?m)^### ([a-z_]+)$`).FindAllStringSubmatch(string(guide), -1) {
+		keys = append(keys, "refusals.why."+m[1])
+	}
+	for _, code := range []fault.Code{fault.InvalidKey, fault.TenantDisabled, fault.LiveKey, fault.NotFound, fault.Conflict,
+		fault.TooMany} {
+		keys = append(keys, "refusals.why."+string(code))
+	}
+	if missing, err := dashboard.Missing(keys); err != nil || len(missing) > 0 || len(keys) < 25 {
+		t.Errorf("of %d reasons there are no texts %v (%v)", len(keys), missing, err)
+	}
 }
