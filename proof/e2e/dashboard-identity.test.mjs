@@ -302,6 +302,11 @@ test("members log in by the tenant's own identity provider", async () => {
     const signOn = `${gateway.url}/dashboard/${tenant.tenant_id}/team/sign-on`;
     await ada.goto(signOn); // she has just confirmed who she is
     await look(ada, "sign-on-empty");
+    for (const guide of await part(ada, "guide").all()) {
+      await guide.locator("summary").press("Enter");
+      await guide.getByText(`/dashboard/login/sso/${tenant.tenant_id}/back`).waitFor();
+    }
+    await look(ada, "sign-on-guides");
     await fill(ada, { name: "Shop ID", issuer: `${provider.url}/other`, client_id: "gate", secret: provider.secret, groups_viewer: "people" });
     await leads(ada, part(ada, "set-sign-on"));
     await look(ada, "sign-on-wrong");

@@ -32,7 +32,8 @@ var signOnForm = func() *desk.Form {
 		},
 	}
 	for _, role := range account.Roles() {
-		f.Fields = append(f.Fields, desk.Field{Name: account.GroupsField(role), Kind: "textarea", Max: 5000, Optional: true})
+		f.Fields = append(f.Fields, desk.Field{Name: account.GroupsField(role), Kind: "textarea", Max: 5000, Optional: true,
+			Either: true})
 	}
 	f.Fields = append(f.Fields, desk.Field{Name: "required", Kind: "checkbox", Hint: true})
 	return f
@@ -52,6 +53,9 @@ func (p *Pages) signOn() desk.Feature {
 	} {
 		f.Keys = append(f.Keys, "sign_on.problem.why_"+string(why))
 	}
+	for _, guide := range guides {
+		f.Keys = append(f.Keys, guide, guide+".register", guide+".client", guide+".groups", guide+".here")
+	}
 	at := func(path string) desk.Route { return desk.Route{Path: path, MinRole: desk.Owner, StepUp: desk.Always} }
 	f.Fill(at(signOnPath), signOnForm, p.setSignOn)
 	f.Ask(at(removeSignOnPath), removeSignOnForm, p.removeSignOn)
@@ -67,6 +71,12 @@ type signOnView struct {
 	Remove   string
 	Back     string
 }
+
+// guides are the providers whose settings the page explains, by the key of the name.
+var guides = []string{"sign_on.guide.entra", "sign_on.guide.okta", "sign_on.guide.google", "sign_on.guide.keycloak"}
+
+// Guides returns the guides, for the template.
+func (*signOnView) Guides() []string { return guides }
 
 // Roles returns the fields of the groups of roles, in the order of the roles.
 func (v *signOnView) Roles() []*desk.FieldView {
