@@ -146,6 +146,10 @@ test("from the printed link to a webhook that was answered", async () => {
   await details.goto(page.url().replace("/playground/", "/sessions/"));
   await details.getByText(/^Webhook answered 200 in/).waitFor();
   await look(details, "session");
+  await part(details, "reply").locator("summary").click();
+  await part(details, "reply").getByText("Ihre Altersprüfung ist abgeschlossen").waitFor();
+  await look(details, "session-reply");
+  await part(details, "reply").locator("summary").click();
   const link = part(details, "expire-redirect");
   const dialog = details.getByRole("dialog", { name: "Let the next redirect expire?" });
   for (const cancel of [() => details.keyboard.press("Escape"), () => dialog.getByText("Cancel").click()]) {

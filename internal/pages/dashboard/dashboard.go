@@ -58,13 +58,18 @@ type Preview func(c echo.Context, of tenant.Tenant, with brand.Brand, logo []byt
 // Pages are the handlers of the dashboard. The desk serves them.
 type Pages struct {
 	*desk.Desk
-	cfg Config
+	cfg     Config
+	replies replies
 }
 
 // New checks every template in every language. It fails on the first template
 // that is missing or uses a text that the catalogues do not have.
 func New(cfg Config) (*Pages, error) {
-	p := &Pages{cfg: cfg}
+	replies, err := readReplies()
+	if err != nil {
+		return nil, err
+	}
+	p := &Pages{cfg: cfg, replies: replies}
 	return p, p.serve(p.features())
 }
 

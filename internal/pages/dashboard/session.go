@@ -77,6 +77,7 @@ func (p *Pages) session() desk.Feature {
 // sessionView is the view of one session. It has no estimated age.
 type sessionView struct {
 	desk.Layout
+	Replies []reply // what to write to the shopper, in each language
 	insight.Record
 	State  statusView
 	Curl   string
@@ -87,9 +88,9 @@ type sessionView struct {
 	Receipt  string
 	Margins  string        // address of the margins, for those who set them
 	Evidence string        // address of the evidence packs, for those who make them
-	Forced  []outcomeView // links that force a result, in test mode
-	Clock   *clockView    // in test mode
-	Events  string        // address of its webhook events
+	Forced   []outcomeView // links that force a result, in test mode
+	Clock    *clockView    // in test mode
+	Events   string        // address of its webhook events
 }
 
 // Cutoff is the age in years that an estimate had to reach; may be empty.
@@ -171,6 +172,7 @@ func (p *Pages) showSession(r *desk.Request) error {
 		return err
 	}
 	v := &sessionView{Record: record, State: statusView{record.Status}, List: r.Href(sessionsPath), Events: eventsPath(r)}
+	v.Replies = p.replies[v.Told().replyKey()]
 	if r.Part() != "" {
 		return r.Show(http.StatusOK, "session", v)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"agegate/internal/backoffice/account"
 	"agegate/internal/gatewaytest"
+	"agegate/internal/rules/tenant"
 )
 
 // TestStory: a session's page says what happened, who decided and what to tell
@@ -92,6 +93,32 @@ func TestStory(t *testing.T) {
 		}
 		if strings.Contains(body, "47.3") {
 			t.Errorf("%s: the page has the estimate", tt.set)
+		}
+	}
+}
+
+// TestReplyToTheShopper: a session's page has a reply by how it ended, in every
+// language of the hosted page.
+func TestReplyToTheShopper(t *testing.T) {
+	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
+	shop := g.Shop(t, "", nil)
+	support := member(t, g, shop.Tenant.ID, account.Support)
+	for set, says := range map[string]string{
+		"status = 'PENDING'":                                              "Ihre Altersprüfung ist noch offen.",
+		"status = 'EXPIRED'":                                              "Die Zeit für Ihre Altersprüfung",
+		"status = 'PASSED', source = 'camera'":                            "Ihre Altersprüfung ist abgeschlossen.",
+		"status = 'SPOOF', source = 'camera'":                             "Ihre Altersprüfung konnte nicht",
+		"status = 'FALLBACK', source = 'camera'":                          "Die Kamera konnte Ihr Alter nicht",
+		"status = 'FALLBACK', source = 'document', document_attempts = 3": "Ihre Altersprüfung endete ohne",
+	} {
+		made := g.Create(t, shop.Test.APIKey, 18)
+		g.Exec(t, "UPDATE sessions SET document_opened_at = created_at, completed_at = created_at, "+set+
+			" WHERE id = '"+made.SessionID+"'")
+		_, body := support.Get(t, "/dashboard/"+shop.Tenant.ID.String()+"/test/sessions/"+made.SessionID)
+		replies := between(t, body, `data-testid="reply"`, "</details>")
+		if n := strings.Count(replies, "data-copy="); n != len(tenant.Languages) ||
+			!strings.Contains(replies, `<p lang="de" dir="auto">`+says) {
+			t.Errorf("%s: %d replies, or no %q in %s", set, n, says, replies)
 		}
 	}
 }

@@ -1,0 +1,70 @@
+package dashboard
+
+import (
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"slices"
+
+	"agegate/internal/backoffice/insight"
+	"agegate/internal/rules/session"
+	"agegate/internal/rules/tenant"
+	"agegate/templates"
+)
+
+// reply is what staff can send to a shopper, in one language.
+type reply struct {
+	Tag, Name string // of the language, in the language itself
+	Text      string
+}
+
+// replies are the answers by how a session ended, each in all languages of the hosted
+// page.
+type replies map[string][]reply
+
+// replyKeys are the ends of sessions with an answer.
+var replyKeys = []string{"passed", "open", "expired", "spoof", "document", "fallback"}
+
+// readReplies reads the answers, and checks that there is one for each end in every
+// language.
+func readReplies() (replies, error) {
+	data, err := fs.ReadFile(templates.Dashboard(), "shopper-replies.json")
+	if err != nil {
+		return nil, err
+	}
+	var languages []map[string]string
+	if err := json.Unmarshal(data, &languages); err != nil {
+		return nil, fmt.Errorf("shopper-replies.json: %w", err)
+	}
+	all, tags := replies{}, []string{}
+	for _, texts := range languages {
+		tags = append(tags, texts["tag"])
+		for _, key := range replyKeys {
+			if texts[key] == "" || texts["name"] == "" {
+				return nil, fmt.Errorf("shopper-replies.json: %s has no text %s", texts["tag"], key)
+			}
+			all[key] = append(all[key], reply{texts["tag"], texts["name"], texts[key]})
+		}
+	}
+	if !slices.Equal(tags, tenant.Languages) {
+		return nil, fmt.Errorf("shopper-replies.json: the languages are %v, not %v", tags, tenant.Languages)
+	}
+	return all, nil
+}
+
+// replyKey is the key of the answer to a session's shopper, by what support can tell.
+func (v storyView) replyKey() string {
+	switch {
+	case v.Status == session.StatusPassed:
+		return "passed"
+	case v.Status == session.StatusPending:
+		return "open"
+	case v.Status == session.StatusExpired:
+		return "expired"
+	case v.Status == session.StatusSpoof:
+		return "spoof"
+	case v.Document == insight.DocumentRefused || v.Document == insight.DocumentDeclined:
+		return "document"
+	}
+	return "fallback"
+}
