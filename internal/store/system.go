@@ -5,6 +5,8 @@ import (
 
 	"agegate/internal/backoffice/insight"
 	"agegate/internal/rules/webhook"
+
+	"github.com/google/uuid"
 )
 
 // FailedByTenant implements insight.SystemStore. It reads at most 2 x atMost
@@ -33,6 +35,34 @@ func (s *Store) DatabaseState(ctx context.Context) (insight.Database, error) {
 			return state, err
 		}
 		return state, tx.db.Raw("SELECT max(version_id) FROM goose_db_version").Scan(&state.Migration).Error
+	})
+}
+
+// UseOf implements insight.SystemStore.
+func (s *Store) UseOf(
+	ctx context.Context, tenantIDs []uuid.UUID, since int64,
+) (map[uuid.UUID]insight.TenantUse, error) {
+	return view(ctx, s, func(tx *Tx) (map[uuid.UUID]insight.TenantUse, error) {
+		used := map[uuid.UUID]insight.TenantUse{}
+		var counted []insight.TenantUse
+		err := tx.db.Table("session_hours").Select("tenant_id, sum(n) AS live").
+			Where("tenant_id IN ? AND livemode = ? AND hour >= ?", tenantIDs, true, since).Group("tenant_id").
+			Find(&counted).Error
+		if err != nil {
+			return nil, err
+		}
+		for _, u := range counted {
+			used[u.TenantID] = u
+		}
+		keys, err := find[apiKeyRow](tx.db.Where("tenant_id IN ? AND last_used_at IS NOT NULL", tenantIDs))
+		for _, k := range keys {
+			u := used[k.TenantID]
+			if u.TenantID = k.TenantID; u.LastCall == nil || u.LastCall.Before(*k.LastUsedAt) {
+				u.LastCall = k.LastUsedAt
+			}
+			used[k.TenantID] = u
+		}
+		return used, err
 	})
 }
 

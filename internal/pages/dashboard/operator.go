@@ -3,6 +3,7 @@ package dashboard
 import (
 	"net/http"
 	"strings"
+	"time"
 
 	"agegate/internal/backoffice/account"
 	"agegate/internal/backoffice/insight"
@@ -52,17 +53,45 @@ type operatorView struct {
 	Query        string
 	Decided      tileFigure // live checks of all tenants in 30 days; empty for a search or a later page
 	Passed       tileFigure
-	Tenants      []tenant.Tenant
+	Tenants      []listedTenant
 	More         bool   // there are more matches than shown
 	Newer, Older string // addresses for the pager
+}
+
+// listedTenant is a tenant in the list, with what it uses.
+type listedTenant struct {
+	tenant.Tenant
+	Live, Credit string
+	LastCall     *time.Time // nil for none
+}
+
+// listed fills in the list of tenants.
+func (p *Pages) listed(r *desk.Request, v *operatorView, found []tenant.Tenant) error {
+	ids := make([]uuid.UUID, len(found))
+	for i, t := range found {
+		ids[i] = t.ID
+	}
+	used, err := p.cfg.Insight.UseOf(r.Ctx(), ids)
+	if err != nil {
+		return err
+	}
+	credits, err := p.cfg.Billing.Credits(r.Ctx(), ids)
+	for _, t := range found {
+		u := used[t.ID]
+		v.Tenants = append(v.Tenants, listedTenant{t, figure(u.Live), figure(credits[t.ID]), u.LastCall})
+	}
+	return err
 }
 
 // showOperator lists the tenants, or those that a search finds.
 func (p *Pages) showOperator(r *desk.Request) error {
 	v := &operatorView{Query: strings.TrimSpace(r.QueryParam("q"))}
 	if v.Query != "" {
-		var err error
-		if v.Tenants, err = p.cfg.Tenants.FindTenants(r.Ctx(), v.Query); err != nil {
+		found, err := p.cfg.Tenants.FindTenants(r.Ctx(), v.Query)
+		if err != nil {
+			return err
+		}
+		if err := p.listed(r, v, found); err != nil {
 			return err
 		}
 		v.More = len(v.Tenants) == tenant.MaxPage
@@ -72,7 +101,11 @@ func (p *Pages) showOperator(r *desk.Request) error {
 	if err != nil {
 		return err
 	}
-	if v.Tenants, err = p.cfg.Tenants.Tenants(r.Ctx(), after); err != nil {
+	found, err := p.cfg.Tenants.Tenants(r.Ctx(), after)
+	if err != nil {
+		return err
+	}
+	if err := p.listed(r, v, found); err != nil {
 		return err
 	}
 	if after == uuid.Nil {
