@@ -56,6 +56,9 @@ export async function confirms(page) {
 
 const looked = new Set();
 
+/** The address of a part that the page's script keeps up to date. */
+const partOfPage = /[?&]part=/;
+
 /**
  * Looks at a page as everybody sees it, at both widths and in both themes: axe
  * finds nothing, and nothing has to be scrolled sideways. E2E_SHOTS=DIR writes
@@ -65,6 +68,11 @@ export async function look(page, name) {
   await page.waitForLoadState("domcontentloaded");
   const asked = page.locator("dialog form"); // in the place of the page that it posts to
   looked.add(new URL(await asked.count() ? await asked.getAttribute("action") : page.url()).pathname);
+  // A part that is replaced while axe reads the page confuses it.
+  if (await page.locator("[data-live]").count()) {
+    await page.route(partOfPage, (route) => route.fulfill({ status: 304 }));
+    await page.waitForLoadState("networkidle"); // the part that was asked for before
+  }
   for (const size of sizes) {
     for (const colorScheme of ["light", "dark"]) {
       await page.setViewportSize(size);
@@ -75,6 +83,7 @@ export async function look(page, name) {
     }
   }
   await page.emulateMedia({ colorScheme: "light" });
+  await page.unroute(partOfPage);
 }
 
 /**
