@@ -230,15 +230,23 @@ func (e entry) shown(w string) found {
 	f.Match = e.text[at[i][0]:at[i][1]]
 	f.After = cut(after, around)
 	if len(before) > around {
-		f.Before = "… " + strings.TrimLeft(string(before[len(before)-around:]), " ")
+		f.Before = string(before[len(before)-around:])
+		if _, whole, ok := strings.Cut(f.Before, " "); ok {
+			f.Before = whole
+		}
+		f.Before = "… " + f.Before
 	}
 	return f
 }
 
-// cut returns the beginning of a text.
+// cut returns the beginning of a text, with whole words only where it has spaces.
 func cut(text []rune, limit int) string {
 	if len(text) <= limit {
 		return string(text)
 	}
-	return string(text[:limit]) + " …"
+	short := string(text[:limit])
+	if i := strings.LastIndexByte(short, ' '); i > 0 {
+		short = short[:i]
+	}
+	return short + " …"
 }
