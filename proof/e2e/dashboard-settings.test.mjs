@@ -75,7 +75,7 @@ test("a change of URLs is reviewed before it is saved", async () => {
   await fill({ success_url: "https://shop.example/done", cancel_url: "", webhook_url: "https://new.example/hook" });
   await leads(ada, part(ada, "review"));
   await sees(ada, "breaks");
-  await says("Creations that name no cancel URL will be refused", "1 creation of the last 7 days", "1 open session keeps the webhook URL");
+  await says("Sessions created without a cancel URL will be refused", "1 session created in the last 7 days", "1 open session keeps the webhook URL");
   await look("urls-review");
   await leads(ada, part(ada, "save"));
   await says("The callback URLs are saved.", "allows new.example:443");

@@ -168,7 +168,7 @@ func TestAuditLog(t *testing.T) {
 		}
 
 		g.Exec(t, "UPDATE audit_entries SET actor_name = 'nobody' WHERE seq = 30 AND scope = '"+o.shop.Tenant.ID.String()+"'")
-		if _, body = o.developer.Get(t, o.at("/audit")); !strings.Contains(body, "From entry 30 on") {
+		if _, body = o.developer.Get(t, o.at("/audit")); !strings.Contains(body, "altered from entry 30 on") {
 			t.Error("a changed entry is not found")
 		}
 		broken := o.owner.Open(t, o.at("/audit/export"))

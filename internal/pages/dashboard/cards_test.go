@@ -199,7 +199,7 @@ func TestCardFormsAnswerByField(t *testing.T) {
 		links = d.cards(t, "Till", "each")
 	}
 	if _, body := d.fill(t, "/test/cards", 422, "name", "One more", "outcome", "spoof", "target_age",
-		"18"); !strings.Contains(problems(body), "as many cards as there may be") {
+		"18"); !strings.Contains(problems(body), "maximum number of cards") {
 		t.Errorf("one card more: %q", problems(body))
 	}
 	nobody := g.Nobody()

@@ -65,7 +65,7 @@ func TestMarginEffect(t *testing.T) {
 		if len(o.tenant(t).Margins) > 0 || len(o.log(t)) != before {
 			t.Error("showing the effect changed something")
 		}
-		if _, body := o.viewer.Get(t, o.at("/settings")); !strings.Contains(body, "7 years, as the gateway has it") {
+		if _, body := o.viewer.Get(t, o.at("/settings")); !strings.Contains(body, "7 years, the gateway’s default") {
 			t.Error("the settings do not show the margin")
 		}
 		res, _ := o.viewer.Get(t, o.at("/settings/margins"))

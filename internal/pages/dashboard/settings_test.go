@@ -254,7 +254,8 @@ func TestURLChangeIsReviewed(t *testing.T) {
 		res, body := o.developer.Fill(t, o.at("/settings/urls"), form)
 		want(t, "review", res, 200, "")
 		for _, effect := range []string{
-			"name a URL on hooks.example:443 will be refused", "1 creation of the last 7 days would have been refused",
+			"Sessions created with a URL on hooks.example:443 will be refused",
+			"1 session created in the last 7 days would have been refused",
 			"name any path on new.example:8443", "name any path on localhost:3000", "new sessions go to new.example:8443",
 			"2 open sessions keep the webhook URL", "sent over http can be read", "keep all their URLs",
 		} {
@@ -289,7 +290,8 @@ func TestURLChangeIsReviewed(t *testing.T) {
 		form.Set("success_url", "")
 		form.Set("webhook_url", "")
 		_, body = o.developer.Fill(t, o.at("/settings/urls"), form)
-		for _, effect := range []string{"name no success URL will be refused", "New sessions send no webhook"} {
+		for _, effect := range []string{"Sessions created without a success URL will be refused",
+			"New sessions send no webhook"} {
 			if !strings.Contains(body, effect) {
 				t.Errorf("the review lacks %q", effect)
 			}
