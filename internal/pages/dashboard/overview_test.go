@@ -141,6 +141,10 @@ func TestChecklistShowsWhatIsLeft(t *testing.T) {
 	if strings.Contains(body, "checklist") {
 		t.Error("live mode has a checklist")
 	}
+	support := member(t, g, shop.Tenant.ID, account.Support)
+	if _, body = support.Get(t, "/dashboard/"+shop.Tenant.ID.String()+"/test"); strings.Contains(body, "checklist") {
+		t.Error("support, who cannot do what is left, has a checklist")
+	}
 }
 
 // TestChartHasAScale: round numbers stand at the grid lines, and hours below.

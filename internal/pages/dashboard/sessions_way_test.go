@@ -91,3 +91,24 @@ func TestDecidedByIsOneAnswer(t *testing.T) {
 		}
 	})
 }
+
+// TestNoWebhookIsExplained: the page of a session that ended says why no webhook was
+// sent.
+func TestNoWebhookIsExplained(t *testing.T) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
+		for webhookURL, explained := range map[string]bool{"": true, "https://shop.example/hook": false} {
+			shop := g.Shop(t, webhookURL, nil)
+			dev := member(t, g, shop.Tenant.ID, account.Developer)
+			made := g.Create(t, shop.Test.APIKey, 18)
+			page := "/dashboard/" + shop.Tenant.ID.String() + "/test/sessions/" + made.SessionID
+			const words = "created without a Webhook URL"
+			if _, body := dev.Get(t, page); strings.Contains(body, words) {
+				t.Errorf("%q: explained before the end", webhookURL)
+			}
+			g.Force(t, gatewaytest.Browser(), made, "verified")
+			if _, body := dev.Get(t, page); strings.Contains(body, words) != explained {
+				t.Errorf("%q: explained %t", webhookURL, !explained)
+			}
+		}
+	})
+}
