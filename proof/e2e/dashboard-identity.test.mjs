@@ -46,7 +46,7 @@ let ada; // the owner, who has a passkey
 
 test("the setup link makes an operator with a passkey in two clicks and two fields", async () => {
   const link = agegate("user", "setup-link", "--tenant", tenant.tenant_id);
-  ada = await person();
+  ada = await person({ hosts: ["127.0.0.1"] });
   await ada.goto(link);
   await look(ada, "setup");
   await fill(ada, { name: "Ada", email: "ada@shop.example" });
@@ -315,6 +315,15 @@ test("members log in by the tenant's own identity provider", async () => {
     await leads(ada, part(ada, "set-sign-on"));
     await part(ada, "sign-on-link").waitFor();
     await look(ada, "sign-on");
+    for (const [group, says] of [["people", "Would be let in as Viewer."], ["strangers", "no group has a role"]]) {
+      await leads(ada, part(ada, "try-sign-on"));
+      await ada.getByLabel("Group").fill(group);
+      await leads(ada, ada.getByRole("button"));
+      await part(ada, "tried").getByText(says).waitFor();
+      await look(ada, `sign-on-trial-${group}`);
+      await leads(ada, part(ada, "back"));
+      await part(ada, "sign-on-link").waitFor(); // she is who she was
+    }
 
     const grace = await person({ hosts: ["127.0.0.1"] }); // the provider's
     const logIn = async (group) => {

@@ -76,7 +76,7 @@ type OpenID interface {
 	// Begin returns the address of the provider's page for an attempt.
 	Begin(ctx context.Context, p Provider, by Caller, a Attempt) (string, error)
 	// Finish exchanges the code that the page sent back for an ID token, checks it
-	// in all respects, and returns what it says.
+	// in all respects, and returns what it says; with a *GroupsError all but the groups.
 	Finish(ctx context.Context, p Provider, by Caller, a Attempt, code string) (Claims, error)
 }
 
@@ -98,8 +98,10 @@ type Attempt struct {
 // Claims are the verified contents of an ID token.
 type Claims struct {
 	Subject  string
-	Name     string // may be empty
-	Email    string // verified by the provider, or empty
+	Name     string   // may be empty
+	Email    string   // verified by the provider, or empty
+	HasEmail bool     // the token has an address, verified or not
+	Names    []string // of all claims, in no order
 	Groups   []string
 	AuthTime time.Time // when the user proved their identity; zero if the provider does not say
 }
@@ -124,6 +126,7 @@ const (
 	WhyNoClaim  Why = "no_claim" // its ID token has no readable claim of groups
 	WhyOverage  Why = "overage"  // its ID token names the place of the groups instead of them
 	WhyNoGroup  Why = "no_group" // none of the groups has a role
+	WhyDisabled Why = "disabled" // the operator has disabled the user
 )
 
 // ProviderError is the error of a provider that cannot be used, or whose answer

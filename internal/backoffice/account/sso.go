@@ -38,6 +38,23 @@ type flow struct {
 	Issuer  string    // its issuer when the attempt began
 	Attempt Attempt
 	Next    string
+	Trial   []byte // hash of the owner's log-in in which the provider is tried; empty: somebody logs in
+}
+
+// purpose returns that of the flow's ticket: a release that knows no trials must not
+// take one for a log-in.
+func (f flow) purpose() purpose {
+	if f.Trial != nil {
+		return forTrial
+	}
+	return forSSO
+}
+
+// Arrival is where an attempt has led: to a log-in, or to the result of a trial.
+type Arrival struct {
+	Signed Signed
+	Next   string // where the log-in leads
+	Trial  *Trial // nil: a log-in
 }
 
 // Answer is what a provider sends back through the browser.
@@ -96,15 +113,20 @@ func SSOName(of uuid.UUID) string {
 func (s *Service) BeginSSO(
 	ctx context.Context, of uuid.UUID, next string, again bool, b Browser,
 ) (address, cookie string, err error) {
-	p, err := s.provider(ctx, of)
+	return s.beginFlow(ctx, flow{Of: of, Next: next, Attempt: Attempt{Again: again}}, b)
+}
+
+// beginFlow completes an attempt and begins it.
+func (s *Service) beginFlow(ctx context.Context, f flow, b Browser) (address, cookie string, err error) {
+	p, err := s.provider(ctx, f.Of)
 	if err != nil {
 		return "", "", err
 	}
-	by, err := s.caller(ctx, of, b)
+	by, err := s.caller(ctx, f.Of, b)
 	if err != nil {
 		return "", "", err
 	}
-	f := flow{Of: of, Issuer: p.Issuer, Next: next, Attempt: Attempt{Redirect: s.RedirectURI(of), Again: again}}
+	f.Issuer, f.Attempt.Redirect = p.Issuer, s.RedirectURI(f.Of)
 	for _, token := range []*string{&f.Attempt.State, &f.Attempt.Nonce, &f.Attempt.Verifier} {
 		if *token, err = credential.NewLinkToken(s.random); err != nil {
 			return "", "", err
@@ -114,7 +136,7 @@ func (s *Service) BeginSSO(
 	if err != nil {
 		return "", "", err
 	}
-	sealed, err := s.seal(forSSO, uuid.Nil, SSOTTL, data)
+	sealed, err := s.seal(f.purpose(), uuid.Nil, SSOTTL, data)
 	if err != nil {
 		return "", "", err
 	}
@@ -122,41 +144,51 @@ func (s *Service) BeginSSO(
 	return address, encode(sealed), err
 }
 
-// FinishSSO signs in whom a provider names in its answer, and returns where the
-// log-in leads. Each cookie allows one try. It returns ErrStartAgain for an answer
-// that does not belong to the cookie, ErrRefused, fault.NotFound, a *GroupsError,
-// a *ProviderError or a *ThrottleError.
+// FinishSSO signs in whom a provider names in its answer, or returns the result of a
+// trial, which only the owner gets who began it. Each cookie allows one try. It returns
+// ErrStartAgain for an answer that does not belong to the cookie, ErrRefused,
+// fault.NotFound, a *GroupsError, a *ProviderError or a *ThrottleError.
 func (s *Service) FinishSSO(
 	ctx context.Context, of uuid.UUID, cookie string, a Answer, b Browser,
-) (Signed, string, error) {
+) (Arrival, error) {
 	by, err := s.caller(ctx, of, b)
 	if err != nil {
-		return Signed{}, "", err
+		return Arrival{}, err
 	}
 	f, err := s.takeFlow(ctx, of, cookie, a, by)
 	if err != nil {
-		return Signed{}, "", err
+		return Arrival{}, err
+	}
+	var owner Access // of a trial
+	if f.Trial != nil {
+		if owner, err = s.trierOf(ctx, f, b); err != nil {
+			return Arrival{}, err
+		}
 	}
 	p, err := s.provider(ctx, of)
 	switch {
 	case err != nil:
-		return Signed{}, "", err
+		return Arrival{}, err
 	case p.Issuer != f.Issuer:
-		return Signed{}, "", ErrStartAgain // it was changed meanwhile
+		return Arrival{}, ErrStartAgain // it was changed meanwhile
 	case a.Issuer != "" && a.Issuer != p.Issuer:
-		return Signed{}, "", &ProviderError{WhyAnswer}
+		return Arrival{}, &ProviderError{WhyAnswer}
 	case a.Error != "":
-		return Signed{}, "", ErrRefused
+		return Arrival{}, ErrRefused
 	}
 	claims, err := s.openID.Finish(ctx, p, by, f.Attempt, a.Code)
+	if f.Trial != nil {
+		trial, err := s.try(ctx, owner, p, claims, err)
+		return Arrival{Trial: trial}, err
+	}
 	if err != nil {
-		return Signed{}, "", err
+		return Arrival{}, err
 	}
 	signed, err := s.signInBy(ctx, p, claims, f.Attempt.Again, b)
 	if fault.CodeOf(err) == fault.Conflict { // the user's first log-in was made twice at once
 		signed, err = s.signInBy(ctx, p, claims, f.Attempt.Again, b)
 	}
-	return signed, f.Next, err
+	return Arrival{Signed: signed, Next: f.Next}, err
 }
 
 // caller returns for whom a request to a provider is made. A browser is known by the
@@ -183,6 +215,9 @@ func (s *Service) takeFlow(
 	ctx context.Context, of uuid.UUID, cookie string, a Answer, by Caller,
 ) (f flow, err error) {
 	t, ok := s.open(forSSO, decode(cookie))
+	if !ok {
+		t, ok = s.open(forTrial, decode(cookie))
+	}
 	if !ok || json.Unmarshal(t.data, &f) != nil || f.Of != of ||
 		subtle.ConstantTimeCompare([]byte(f.Attempt.State), []byte(a.State)) != 1 {
 		return flow{}, ErrStartAgain

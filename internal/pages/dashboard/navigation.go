@@ -7,6 +7,8 @@ import (
 
 	"agegate/internal/backoffice/account"
 	"agegate/internal/pages/dashboard/desk"
+
+	"github.com/google/uuid"
 )
 
 // Home is the path of the dashboard's first page.
@@ -76,7 +78,7 @@ func (p *Pages) frame(r *desk.Request, l *desk.Layout) {
 		l.Account = accountPath
 	}
 	switch {
-	case r.Route.HasTenant():
+	case r.Route.HasTenant(), r.Access.TenantID() != uuid.Nil:
 		l.Nav = r.Nav(tenantNav)
 		l.Tenant = tenantViewOf(r)
 		l.Low = p.lowBalance(r)

@@ -45,13 +45,18 @@ var removeSignOnForm = &desk.Form{Name: "remove_sign_on", Again: true,
 // signOn are the pages of the tenant's identity provider. Both ask for a recent
 // confirmation before they are shown, so that nothing typed is lost.
 func (p *Pages) signOn() desk.Feature {
-	f := desk.Feature{Screens: []string{"sign_on"}, Keys: []string{"sign_on.problem.groups"},
+	f := desk.Feature{Screens: []string{"sign_on", "sign_on_trial"}, Keys: []string{"sign_on.problem.groups"},
 		Notices: []string{"sign_on_set", "sign_on_removed"}}
 	for _, why := range []account.Why{
 		account.WhyDNS, account.WhyBlocked, account.WhyConnect, account.WhyTLS, account.WhyTimeout, account.WhyBusy,
 		account.WhyAnswer,
 	} {
 		f.Keys = append(f.Keys, "sign_on.problem.why_"+string(why))
+	}
+	for _, why := range []account.Why{
+		account.WhyNoClaim, account.WhyOverage, account.WhyNoGroup, account.WhyDisabled,
+	} {
+		f.Keys = append(f.Keys, "sign_on_trial.why_"+string(why))
 	}
 	for _, guide := range guides {
 		f.Keys = append(f.Keys, guide, guide+".register", guide+".client", guide+".groups", guide+".here")
@@ -67,6 +72,7 @@ type signOnView struct {
 	Form     *desk.FormView
 	Redirect string // to register at the provider
 	Link     string // begins a log-in
+	Try      string // begins a trial
 	Set      bool   // there is a provider
 	Remove   string
 	Back     string
@@ -127,7 +133,8 @@ func (p *Pages) setSignOn(r *desk.Request) (*desk.Question, error) {
 		Show: func(status int, f *desk.FormView) error {
 			return r.Show(status, "sign_on", &signOnView{
 				Form: f, Redirect: p.cfg.Accounts.RedirectURI(id), Link: p.cfg.Accounts.SSOLink(id), Set: set,
-				Remove: r.Href(removeSignOnPath), Back: r.Href(teamPath),
+				Try: account.SSOPath + id.String() + "?" + tryQuery + "=1", Remove: r.Href(removeSignOnPath),
+				Back: r.Href(teamPath),
 			})
 		},
 		Do: func(f *desk.FormView) error {

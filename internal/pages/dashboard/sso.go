@@ -81,13 +81,23 @@ func providerOf(r *desk.Request) (uuid.UUID, error) {
 	return r.ID("provider")
 }
 
+// beginSSO leads to a provider's page, for a log-in or with tryQuery for a trial. Who may
+// not try goes to the page with the button, whose guard says why.
 func (p *Pages) beginSSO(r *desk.Request) error {
 	of, err := providerOf(r)
 	if err != nil {
 		return err
 	}
-	address, cookie, err := p.cfg.Accounts.BeginSSO(r.Ctx(), of, p.Onward(nextOf(r)), r.QueryParam("again") != "",
-		r.Browser())
+	var address, cookie string
+	if r.QueryParam(tryQuery) == "" {
+		address, cookie, err = p.cfg.Accounts.BeginSSO(r.Ctx(), of, p.Onward(nextOf(r)), r.QueryParam("again") != "",
+			r.Browser())
+	} else {
+		address, cookie, err = p.cfg.Accounts.BeginTrial(r.Ctx(), of, r.Browser())
+		if errors.Is(err, account.ErrStartAgain) {
+			return r.Done(desk.Href(signOnPath, of.String(), ""), "")
+		}
+	}
 	if err != nil {
 		return p.ssoFailed(r, of, err)
 	}
@@ -103,16 +113,19 @@ func (p *Pages) finishSSO(r *desk.Request) error {
 	}
 	cookie := r.CookieValue(ssoCookie)
 	r.DropCookie(ssoCookie)
-	signed, next, err := p.cfg.Accounts.FinishSSO(r.Ctx(), of, cookie, account.Answer{
+	arrival, err := p.cfg.Accounts.FinishSSO(r.Ctx(), of, cookie, account.Answer{
 		State: r.QueryParam("state"), Code: r.QueryParam("code"), Issuer: r.QueryParam("iss"), Error: r.QueryParam("error"),
 	}, r.Browser())
 	if err != nil {
 		return p.ssoFailed(r, of, err)
 	}
+	if arrival.Trial != nil {
+		return p.showTrial(r, arrival.Trial)
+	}
 	if of != uuid.Nil {
 		r.PutCookie(lastSSOCookie, of.String(), account.DeviceTTL)
 	}
-	return enterAt(r, signed, p.Onward(next))
+	return enterAt(r, arrival.Signed, p.Onward(arrival.Next))
 }
 
 // ssoFailed leads back to the log-in page, which says what went wrong.

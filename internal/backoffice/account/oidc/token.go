@@ -5,6 +5,8 @@ import (
 	"crypto/subtle"
 	"encoding/json"
 	"errors"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -111,7 +113,8 @@ func (c *Client) read(
 // maxSubject is the longest subject, in bytes: see the specification, section 2.
 const maxSubject = 255
 
-// claims reads what a verified token says.
+// claims reads what a verified token says. A *GroupsError comes with all but the
+// groups.
 func claims(token *oidc.IDToken, p account.Provider) (account.Claims, error) {
 	var says struct {
 		Party    string          `json:"azp"`
@@ -128,11 +131,9 @@ func claims(token *oidc.IDToken, p account.Provider) (account.Claims, error) {
 	if says.Party != "" && says.Party != p.ClientID || len(token.Audience) > 1 && says.Party == "" {
 		return account.Claims{}, errToken // issued to somebody else
 	}
-	list, err := groups(all, p.GroupsClaim)
-	if err != nil {
-		return account.Claims{}, err
+	c := account.Claims{
+		Subject: token.Subject, Name: says.Name, HasEmail: says.Email != "", Names: slices.Collect(maps.Keys(all)),
 	}
-	c := account.Claims{Subject: token.Subject, Name: says.Name, Groups: list}
 	if c.Name == "" {
 		c.Name = says.Username
 	}
@@ -143,7 +144,9 @@ func claims(token *oidc.IDToken, p account.Provider) (account.Claims, error) {
 	if says.AuthTime > 0 {
 		c.AuthTime = time.Unix(int64(says.AuthTime), 0).UTC()
 	}
-	return c, nil
+	var err error
+	c.Groups, err = groups(all, p.GroupsClaim)
+	return c, err
 }
 
 // groups reads the claim of groups, a list or one text. A token without it does not
