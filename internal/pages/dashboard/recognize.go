@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"regexp"
 	"strings"
+	"unicode/utf8"
 
 	"agegate/internal/rules/webhook"
 )
@@ -29,6 +30,9 @@ const (
 	pastedWord     pastedKind = "word" // what lookUp finds, such as an order or a name
 )
 
+// maxWord is how many letters a word may have.
+const maxWord = 128
+
 const uuidForm = `[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}`
 
 var (
@@ -37,7 +41,7 @@ var (
 	linkPattern    = regexp.MustCompile(`/v/([A-Za-z0-9_-]{43})(?:[^A-Za-z0-9_-]|$)`)
 	eventPattern   = regexp.MustCompile(`\b(?i:evt)_` + uuidForm + `\b`)
 	sessionPattern = regexp.MustCompile(`\b` + uuidForm + `\b`)
-	wordPattern    = regexp.MustCompile(`^[\p{L}\p{N}#][\p{L}\p{N} ._:=/@#+-]{0,127}$`)
+	wordPattern    = regexp.MustCompile(`^[\p{L}\p{N}#][\p{L}\p{N} ._:=/@#+-]*$`)
 	bodyStart      = regexp.MustCompile(`(?m)^\x{feff}?\{`)
 )
 
@@ -65,7 +69,9 @@ func recognize(text string) pasted {
 	if all := sessionPattern.FindAllString(text, -1); all != nil {
 		return pasted{pastedSession, strings.ToLower(all[len(all)-1])}
 	}
-	if word := strings.Trim(text, "\"' \t\n"); wordPattern.MatchString(word) {
+	// The pattern with a count would take 5 MB.
+	word := strings.Trim(text, "\"' \t\n")
+	if utf8.RuneCountInString(word) <= maxWord && wordPattern.MatchString(word) {
 		return pasted{pastedWord, word}
 	}
 	return pasted{}
