@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // orderNames are the parameters that name a merchant's order, in lower case and
@@ -15,9 +16,17 @@ var orderNames = []string{
 	"basket", "basketid", "checkout", "checkoutid", "invoice", "invoiceid", "purchase", "purchaseid",
 }
 
-// orderValue is the form of an order. It begins with a letter or a digit, so that a
-// spreadsheet does not take it for a formula.
-var orderValue = regexp.MustCompile(`^[\p{L}\p{N}][\p{L}\p{N}._:/#-]{0,63}$`)
+// maxOrder is the maximum number of characters of an order.
+const maxOrder = 64
+
+// orderForm is the form of an order. It begins with a letter or a digit, so that a
+// spreadsheet does not take it for a formula. With a count in the pattern, the
+// classes of letters would be in memory 64 times.
+var orderForm = regexp.MustCompile(`^[\p{L}\p{N}][\p{L}\p{N}._:/#-]*$`)
+
+func isOrder(text string) bool {
+	return utf8.RuneCountInString(text) <= maxOrder && orderForm.MatchString(text)
+}
 
 // orderWords stand before an order that a person types.
 var orderWords = regexp.MustCompile(`(?i)^(?:(?:order|bestellung)(?: (?:no|nr|number|nummer)\.?)?[ :#]+)?#? *`)
@@ -32,7 +41,7 @@ func TypedOrder(text string) string {
 	case !named:
 		text = orderWords.ReplaceAllString(name, "")
 	}
-	if !orderValue.MatchString(text) {
+	if !isOrder(text) {
 		return ""
 	}
 	return text
@@ -56,7 +65,7 @@ func orderOf(successURL string) string {
 	query := u.Query()
 	for _, name := range slices.Sorted(maps.Keys(query)) {
 		rank, value := slices.Index(orderNames, plainName(name)), query.Get(name)
-		if rank >= 0 && rank < best && orderValue.MatchString(value) {
+		if rank >= 0 && rank < best && isOrder(value) {
 			best, found = rank, value
 		}
 	}

@@ -1,6 +1,9 @@
 package session
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestOrderOf(t *testing.T) {
 	t.Parallel()
@@ -14,6 +17,9 @@ func TestOrderOf(t *testing.T) {
 		"https://shop.example/ok?order=":                   "",
 		"https://shop.example/ok?token=secret":             "",
 		"https://shop.example/ok":                          "",
+
+		"https://shop.example/ok?order=" + strings.Repeat("ä", 64): strings.Repeat("ä", 64),
+		"https://shop.example/ok?order=" + strings.Repeat("ä", 65): "",
 	} {
 		if got := orderOf(url); got != want {
 			t.Errorf("%s: %q, want %q", url, got, want)
