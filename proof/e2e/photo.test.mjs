@@ -70,7 +70,7 @@ test("a refused shopper passes with their own passport and face", async () => {
 test("an under-age, an expired and a stranger's passport are refused, and the third is final", async () => {
   const { session, page } = await offered(["--birth", "2014-01-31"]);
   await films(page);
-  await sees(page, "refused-under_age");
+  await gets(page, () => sees(page, "refused-under_age"));
   assert.equal(await session.status(), "PENDING");
   const shows = async (...flags) => {
     await perform(page, { passport: passport(...flags), ...cameras });
@@ -78,9 +78,9 @@ test("an under-age, an expired and a stranger's passport are refused, and the th
     await openCamera(page);
   };
   await shows("--expiry", "2024-01-31");
-  await sees(page, "refused-expired");
+  await gets(page, () => sees(page, "refused-expired"));
   await shows("--stranger");
-  await sees(page, "screen-fallback");
+  await gets(page, () => sees(page, "screen-fallback"));
   assert.equal(await session.status(), "FALLBACK");
   page.kept();
 });
