@@ -21,7 +21,8 @@ func TestARM64(t *testing.T) {
 	if err := run(r, []string{"deb", "image"}); err != nil {
 		t.Fatal(err)
 	}
-	if got := strings.TrimSpace(output(t, exec.Command("dpkg-deb", "--field", r.path(".deb"), "Architecture"))); got != "arm64" {
+	field := exec.Command("dpkg-deb", "--field", r.path(".deb"), "Architecture")
+	if got := strings.TrimSpace(output(t, field)); got != "arm64" {
 		t.Errorf("the package is for %s", got)
 	}
 	lint(t, r)
@@ -39,26 +40,8 @@ func TestARM64(t *testing.T) {
 	output(t, exec.Command("mount", "-t", "proc", "proc", root+"/proc"))
 	t.Cleanup(func() { output(t, exec.Command("umount", root+"/proc")) })
 	address := freeAddress(t)
-	serve := exec.Command("chroot", root, "/emulator", config.Config.Entrypoint[0], "serve")
-	serve.Env = append(config.Config.Env, "AGEGATE_LISTEN="+address, "AGEGATE_BASE_URL=http://"+address, margin,
+	cmd := exec.Command("chroot", root, "/emulator", config.Config.Entrypoint[0], "serve")
+	cmd.Env = append(config.Config.Env, "AGEGATE_LISTEN="+address, "AGEGATE_BASE_URL=http://"+address, margin,
 		"AGEGATE_SECRET_KEY=AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=")
-	var log strings.Builder
-	serve.Stdout, serve.Stderr = &log, &log
-	if err := serve.Start(); err != nil {
-		t.Fatal(err)
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- serve.Wait() }()
-	until(t, "the image serves", func() bool {
-		if len(ended) > 0 {
-			t.Fatalf("it ended: %v\n%s", <-ended, &log)
-		}
-		return status("http://"+address+"/readyz") == 200
-	})
-	if err := serve.Process.Signal(os.Interrupt); err != nil {
-		t.Error(err)
-	}
-	if err := <-ended; err != nil {
-		t.Errorf("the end: %v\n%s", err, &log)
-	}
+	serve(t, cmd, "http://"+address).stop()
 }

@@ -40,7 +40,7 @@ func debianVersion(described string, at time.Time) string {
 
 // buildDeb writes the Debian package.
 func buildDeb(r release, debian needs) error {
-	program, err := programFiles(r)
+	program, err := programFiles(r, debian.modules)
 	if err != nil {
 		return err
 	}

@@ -130,7 +130,7 @@ file.
 `
 
 // programFiles returns the gateway, the door and their documents.
-func programFiles(r release) ([]file, error) {
+func programFiles(r release, modules []dependency) ([]file, error) {
 	files, err := addFile(nil, "/usr/bin/agegate", 0o755, r.binary)
 	if err != nil {
 		return nil, err
@@ -142,7 +142,7 @@ func programFiles(r release) ([]file, error) {
 	if err != nil {
 		return nil, err
 	}
-	licences, err := allLicences(r)
+	licences, err := allLicences(r, modules)
 	if err != nil {
 		return nil, err
 	}

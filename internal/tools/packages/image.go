@@ -33,7 +33,7 @@ const dataDir = "/var/lib/agegate"
 // buildImage writes the image as an archive of an OCI layout. Its layers, from
 // the one that changes least often: libraries, models, program.
 func buildImage(r release, debian needs) error {
-	program, err := programFiles(r)
+	program, err := programFiles(r, debian.modules)
 	if err != nil {
 		return err
 	}

@@ -92,29 +92,17 @@ func TestImage(t *testing.T) {
 		"AGEGATE_SECRET_KEY=AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=", "PATH="+os.Getenv("PATH"))
 	const mount = `mount --bind "$1" "$1" && mount -o remount,bind,ro "$1" && mount --bind "$2" "$1$3" && mount -t proc proc "$1/proc" && shift 3 && exec "$@"`
 	run := append([]string{"chroot", "--userspec=" + config.Config.User, root}, config.Config.Entrypoint...)
-	serve := exec.Command("unshare", append([]string{"--mount", "sh", "-ec", mount, "sh", root, data, dataDir},
+	cmd := exec.Command("unshare", append([]string{"--mount", "sh", "-ec", mount, "sh", root, data, dataDir},
 		append(run, config.Config.Cmd...)...)...)
-	serve.Env = environment
-	var log strings.Builder
-	serve.Stdout, serve.Stderr = &log, &log
-	if err := serve.Start(); err != nil {
-		t.Fatal(err)
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- serve.Wait() }()
+	cmd.Env = environment
+	url := "http://" + address
+	gateway := serve(t, cmd, url)
 	agegate := func(args ...string) *exec.Cmd {
-		inside := append([]string{"--target", strconv.Itoa(serve.Process.Pid), "--mount"}, run...)
+		inside := append([]string{"--target", strconv.Itoa(gateway.Process.Pid), "--mount"}, run...)
 		cmd := exec.Command("nsenter", append(inside, args...)...)
-		cmd.Env = serve.Env
+		cmd.Env = environment
 		return cmd
 	}
-	url := "http://" + address
-	until(t, "the image serves", func() bool {
-		if len(ended) > 0 {
-			t.Fatalf("it ended: %v\n%s", <-ended, &log)
-		}
-		return status(url+"/readyz") == 200
-	})
 	health := config.Config.Healthcheck.Test
 	if out := output(t, agegate(health[len(config.Config.Entrypoint)+1:]...)); out != "The gateway is ready.\n" {
 		t.Errorf("health says %q", out)
@@ -125,14 +113,9 @@ func TestImage(t *testing.T) {
 		t.Errorf("the root is not read-only: %s, %v", out, err)
 	}
 
-	if err := serve.Process.Signal(os.Interrupt); err != nil {
-		t.Error(err)
-	}
-	if err := <-ended; err != nil {
-		t.Errorf("the end: %v\n%s", err, &log)
-	}
+	gateway.stop()
 	stopped := exec.Command(run[0], append(run[1:], "health")...)
-	stopped.Env = serve.Env
+	stopped.Env = environment
 	if out, err := stopped.CombinedOutput(); err == nil || !strings.Contains(string(out), "no gateway answers") {
 		t.Errorf("health of a stopped gateway: %s, %v", out, err)
 	}

@@ -27,8 +27,10 @@ type library struct {
 // triplets name Debian's library directories.
 var triplets = map[elf.Machine]string{elf.EM_X86_64: "x86_64-linux-gnu", elf.EM_AARCH64: "aarch64-linux-gnu"}
 
-// needs are the Debian packages that the gateway and ONNX Runtime depend on.
+// needs are the modules in the programs, and the Debian packages that the gateway and
+// ONNX Runtime depend on.
 type needs struct {
+	modules   []dependency    // linked into the programs
 	libraries []library       // by name
 	glibc     string          // the newest version that these two need themselves
 	packages  []debianPackage // of the libraries and of the certificates, sorted by name
@@ -46,6 +48,9 @@ type source interface {
 // lookUp finds what a release needs: on this machine, or in the packages of Debian for
 // another processor.
 func lookUp(r release, from source) (n needs, err error) {
+	if n.modules, err = linkedModules(r); err != nil {
+		return n, err
+	}
 	if n.libraries, n.glibc, err = linked(from, r.binary, r.runtime); err != nil {
 		return n, err
 	}

@@ -67,11 +67,7 @@ func linkedModules(r release) ([]dependency, error) {
 
 // allLicences returns the licences of everything that is linked into the programs or
 // shipped with them. Each text appears once, after the names of what it covers.
-func allLicences(r release) ([]byte, error) {
-	modules, err := linkedModules(r)
-	if err != nil {
-		return nil, err
-	}
+func allLicences(r release, modules []dependency) ([]byte, error) {
 	names := map[string][]string{} // names of the works, by licence text
 	var order []string
 	for _, work := range slices.Concat([]dependency{

@@ -10,7 +10,8 @@ func TestLintian(t *testing.T) { lint(t, built(t)) }
 
 func lint(t *testing.T, r release) {
 	t.Helper()
-	cmd := exec.Command("lintian", "--allow-root", "--tag-display-limit", "0", "--fail-on", "error,warning", r.path(".deb"))
+	cmd := exec.Command("lintian", "--allow-root", "--tag-display-limit", "0", "--fail-on", "error,warning",
+		r.path(".deb"))
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("lintian: %v\n%s", err, out)
 	}

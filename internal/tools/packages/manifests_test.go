@@ -39,8 +39,9 @@ func documented(t *testing.T) string {
 // kind.
 var kinds = map[string]func() any{
 	"v1 ConfigMap": func() any { return &core.ConfigMap{} }, "v1 Service": func() any { return &core.Service{} },
-	"v1 PersistentVolumeClaim": func() any { return &core.PersistentVolumeClaim{} },
-	"apps/v1 Deployment":       func() any { return &apps.Deployment{} }, "batch/v1 Job": func() any { return &batch.Job{} },
+	"v1 PersistentVolumeClaim":               func() any { return &core.PersistentVolumeClaim{} },
+	"apps/v1 Deployment":                     func() any { return &apps.Deployment{} },
+	"batch/v1 Job":                           func() any { return &batch.Job{} },
 	"networking.k8s.io/v1 Ingress":           func() any { return &networking.Ingress{} },
 	"networking.k8s.io/v1 NetworkPolicy":     func() any { return &networking.NetworkPolicy{} },
 	"policy/v1 PodDisruptionBudget":          func() any { return &policy.PodDisruptionBudget{} },

@@ -101,6 +101,43 @@ func until(t *testing.T, what string, is func() bool) {
 	}
 }
 
+// process is a gateway that a test runs.
+type process struct {
+	*exec.Cmd
+	t     *testing.T
+	log   *bytes.Buffer
+	ended chan error
+}
+
+// serve starts a gateway, and waits until it is ready at url.
+func serve(t *testing.T, cmd *exec.Cmd, url string) process {
+	t.Helper()
+	p := process{cmd, t, &bytes.Buffer{}, make(chan error, 1)}
+	cmd.Stdout, cmd.Stderr = p.log, p.log
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() { p.ended <- cmd.Wait() }()
+	until(t, "the image serves", func() bool {
+		if len(p.ended) > 0 {
+			t.Fatalf("it ended: %v\n%s", <-p.ended, p.log)
+		}
+		return status(url+"/readyz") == 200
+	})
+	return p
+}
+
+// stop ends the gateway as an operator does.
+func (p process) stop() {
+	p.t.Helper()
+	if err := p.Process.Signal(os.Interrupt); err != nil {
+		p.t.Error(err)
+	}
+	if err := <-p.ended; err != nil {
+		p.t.Errorf("the end: %v\n%s", err, p.log)
+	}
+}
+
 func status(url string) int {
 	res, err := http.Get(url)
 	if err != nil {

@@ -15,16 +15,12 @@ import (
 // listed in the programs, the models, ONNX Runtime, and the Debian libraries that
 // the package depends on and the image contains.
 func writeSBOM(r release, debian needs) error {
-	modules, err := linkedModules(r)
-	if err != nil {
-		return err
-	}
 	materials, err := readMaterials(r)
 	if err != nil {
 		return err
 	}
 	var components []cdx.Component
-	for _, m := range modules {
+	for _, m := range debian.modules {
 		c, err := licensed(m, "pkg:golang/"+m.name+"@"+m.version)
 		if err != nil {
 			return err
