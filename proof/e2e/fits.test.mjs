@@ -62,14 +62,20 @@ function longest(tag) {
   return name.replace("film.", "document.");
 }
 
-test("the longest guidance about a document in every language, in the smallest windows", async (t) => {
-  const message = { stage: "document", guidance: "", phase: "document", prompt: "", done: 0, total: 0, full: true };
+/** A visitor before the document's camera, and the message that answers each of its pictures. */
+async function beforeDocument() {
+  const message = { stage: "document", guidance: "ok", phase: "document", prompt: "", done: 0, total: 0, full: true };
   const page = await visitor(browser, { viewport: small });
   await perform(page);
   await answersAlways(page, message);
   const { url } = await gateway.session(gateway.tenant("--document-check"));
   await page.goto(`${url}?force=fallback`);
   await agreesToPhotograph(page);
+  return { page, url, message };
+}
+
+test("the longest guidance about a document in every language, in the smallest windows", async (t) => {
+  const { page, url, message } = await beforeDocument();
   for (const tag of languages) {
     await t.test(tag, async () => {
       message.guidance = longest(tag);
@@ -162,13 +168,7 @@ const isOnTop = (page, id) =>
   });
 
 test("a tilt is shown on the document's picture by its own arrows, still where motion is not wanted", async () => {
-  const message = { stage: "document", guidance: "ok", phase: "document", prompt: "", done: 0, total: 0, full: true };
-  const page = await visitor(browser, { viewport: small });
-  await perform(page);
-  await answersAlways(page, message);
-  const { url } = await gateway.session(gateway.tenant("--document-check"));
-  await page.goto(`${url}?force=fallback`);
-  await agreesToPhotograph(page);
+  const { page, message } = await beforeDocument();
   await openCamera(page);
   const moves = (edge) => page.locator(`.lift.${edge}`).evaluate((lift) => getComputedStyle(lift).animationName !== "none");
   for (const edge of ["left", "right", "top", "bottom"]) {
