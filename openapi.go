@@ -12,5 +12,6 @@ var OpenAPI []byte
 // Markdown with the files that they link to, the samples, the changelog and the
 // Arazzo description.
 //
-//go:embed docs/guides docs/samples docs/certify.md docs/operations.md docs/compatibility.md docs/arazzo.yaml CHANGELOG.md
+//go:embed docs/guides docs/samples docs/certify.md docs/operations.md docs/compatibility.md
+//go:embed docs/arazzo.yaml CHANGELOG.md
 var Docs embed.FS

@@ -15,12 +15,15 @@ func TestManual(t *testing.T) {
 	if err := run(t.Context(), []string{"manual", dir}, noEnvironment, os.Stdout, os.Stderr); err != nil {
 		t.Fatal(err)
 	}
-	for page, configures := range map[string]bool{"agegate.1": true, "agegate-serve.1": false, "agegate-tenant-create.1": false} {
+	for page, configures := range map[string]bool{
+		"agegate.1": true, "agegate-serve.1": false, "agegate-tenant-create.1": false,
+	} {
 		text, err := os.ReadFile(filepath.Join(dir, page))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if strings.Contains(string(text), "AGEGATE_BASE_URL") != configures || !strings.Contains(string(text), ".SH OPTIONS") {
+		if strings.Contains(string(text), "AGEGATE_BASE_URL") != configures ||
+			!strings.Contains(string(text), ".SH OPTIONS") {
 			t.Errorf("%s:\n%s", page, text)
 		}
 	}

@@ -188,7 +188,9 @@ func (c *cluster) awaitHealthy() (primary *node) {
 func (c *cluster) awaitOther(lost *node) {
 	c.t.Helper()
 	c.await("another primary than "+lost.name, func() bool {
-		return slices.ContainsFunc(c.nodes, func(n *node) bool { return n != lost && c.get("https://"+n.rest+"/primary", nil) })
+		return slices.ContainsFunc(c.nodes, func(n *node) bool {
+			return n != lost && c.get("https://"+n.rest+"/primary", nil)
+		})
 	})
 }
 

@@ -86,8 +86,8 @@ type attemptView struct {
 
 // sentHeaders returns the headers of an attempt, one a line.
 func sentHeaders(event webhook.Record, at time.Time) string {
-	return fmt.Sprintf("Content-Type: %s\nUser-Agent: %s\nwebhook-id: %s\nwebhook-timestamp: %d\nwebhook-signature: v1,…",
-		webhook.ContentType, webhook.UserAgent, event.ID, at.Unix())
+	return fmt.Sprintf("Content-Type: %s\nUser-Agent: %s\nwebhook-id: %s\nwebhook-timestamp: %d\n"+
+		"webhook-signature: v1,…", webhook.ContentType, webhook.UserAgent, event.ID, at.Unix())
 }
 
 // formatted returns JSON with line breaks, or anything else as it is.

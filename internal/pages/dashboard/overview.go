@@ -55,7 +55,7 @@ type overviewView struct {
 	Stale   *time.Time    // time of the figures, if they could not be renewed
 	Figures template.HTML // rendered from a figuresView
 
-	Todo       []todoView // what the checklist has left; empty in live mode
+	Todo       []todoView // what the checklist has left; none in live mode, or for those who do not integrate
 	Done       []string   // the names of the items that are done
 	Recent     []insight.SessionRow
 	Make       *makeView // nil for those who may not create a session

@@ -162,7 +162,8 @@ func TestChartHasAScale(t *testing.T) {
 		}
 		g.Clock.Advance(16 * time.Second) // the figures are computed every 15 s
 		_, body := dev.Get(t, "/dashboard/"+shop.Tenant.ID.String()+"/test")
-		scale := strings.NewReplacer("<li>", "", "</li>", " ").Replace(between(t, body, `class="scale" aria-hidden="true">`, "</ol>"))
+		list := between(t, body, `class="scale" aria-hidden="true">`, "</ol>")
+		scale := strings.NewReplacer("<li>", "", "</li>", " ").Replace(list)
 		if strings.TrimSpace(scale) != tt.scale {
 			t.Errorf("%d sessions have the scale %q, want %q", tt.sessions, scale, tt.scale)
 		}

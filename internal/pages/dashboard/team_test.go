@@ -40,7 +40,8 @@ func TestInvitationTakesAccounts(t *testing.T) {
 		wrong.Set("password", "some wrong owls under a moon")
 		res, body := g.Nobody().Post(t, link, wrong)
 		want(t, "a wrong password", res, 422, "")
-		if !strings.Contains(body, "The e-mail and the password do not match") || strings.Contains(body, wrong.Get("password")) {
+		if !strings.Contains(body, "The e-mail and the password do not match") ||
+			strings.Contains(body, wrong.Get("password")) {
 			t.Errorf("a wrong password: %s", body)
 		}
 		again := g.Nobody()

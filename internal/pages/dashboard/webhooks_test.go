@@ -343,8 +343,9 @@ func TestRefusalsHaveReasonsInWords(t *testing.T) {
 	for _, m := range regexp.MustCompile(`(?m)^### ([a-z_]+)$`).FindAllStringSubmatch(string(guide), -1) {
 		keys = append(keys, "refusals.why."+m[1])
 	}
-	for _, code := range []fault.Code{fault.InvalidKey, fault.TenantDisabled, fault.LiveKey, fault.NotFound, fault.Conflict,
-		fault.TooMany} {
+	for _, code := range []fault.Code{
+		fault.InvalidKey, fault.TenantDisabled, fault.LiveKey, fault.NotFound, fault.Conflict, fault.TooMany,
+	} {
 		keys = append(keys, "refusals.why."+string(code))
 	}
 	if missing, err := dashboard.Missing(keys); err != nil || len(missing) > 0 || len(keys) < 25 {
