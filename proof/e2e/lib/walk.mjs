@@ -54,12 +54,14 @@ export async function toCamera(page, url, options) {
 /**
  * Waits until the camera check has led the browser to a page that done()
  * accepts. Like a shopper, begins another attempt where the page offers one,
- * which a busy machine makes it do now and then, as often as a session allows.
+ * of a face or of a document, which a busy machine makes it do now and then, as
+ * often as a session allows.
  */
 export async function gets(page, done, attempts = 5) {
+  const offer = part(page, "again").or(part(page, "refused-doubtful")).first();
   for (let left = attempts - 1; left > 0; left--) {
     const ended = done().then(() => true); // anew, since each attempt takes its time
-    const again = part(page, "again").waitFor().then(() => false);
+    const again = offer.waitFor().then(() => false);
     for (const late of [ended, again]) late.catch(() => {}); // the page has gone on
     if (await Promise.race([ended, again])) return;
     await openCamera(page);
