@@ -22,9 +22,9 @@ type User struct {
 	Locale     string // BCP 47, or empty: the browser's
 	Zone       string // the IANA name of a time zone, or empty: UTC
 	CreatedAt  time.Time
-	// Issuer and Subject are how an identity provider names the user, and ManagedBy
-	// is the tenant whose provider it is; nil for the instance's. They are empty for
-	// an account of its own. See Provider.
+	// Issuer and Subject identify the user at their identity provider. ManagedBy is
+	// the tenant whose provider it is, nil for the instance's. All three are empty if
+	// no provider manages the account. See Provider.
 	Issuer    string
 	Subject   string
 	ManagedBy *uuid.UUID
@@ -44,8 +44,8 @@ type Member struct {
 	User User
 }
 
-// BackupEligible is the bit of a passkey's flags that says that it may be on more
-// than one device. It may be set later, and stays.
+// BackupEligible is the flag of a passkey that may be on more than one device. Once
+// set, it stays set.
 const BackupEligible = 0x08
 
 // Passkey is a public key credential of Web Authentication.

@@ -9,7 +9,7 @@ import (
 // DraftTTL is how long a filled form is kept while its sender confirms who they are.
 const DraftTTL = 10 * time.Minute
 
-// SealDraft returns what was filled into the form of a page, sealed for its sender.
+// SealDraft returns the values of a filled form, sealed for its sender and its page.
 func (s *Service) SealDraft(who Identity, page string, values url.Values) (string, error) {
 	sealed, err := s.sealer.Seal([]byte(values.Encode()), draftContext(who, page))
 	return base64.RawURLEncoding.EncodeToString(sealed), err

@@ -202,14 +202,14 @@ func (s *Service) RevokeInvitation(ctx context.Context, access Access, id string
 	return fault.New(fault.NotFound, "Not found")
 }
 
-// Accept uses an invitation to make somebody a member, and signs them in. Where
-// their address is known, the password must be that user's, and LogInSecond may
-// have to follow, after which they use AcceptAs. Else it makes a new user.
+// Accept uses an invitation to make somebody a member, and signs them in. If a user
+// has the address, the password must be theirs; LogInSecond may have to follow, and
+// then AcceptAs. Otherwise Accept creates a user.
 //
-// Both take as long and have the same limits and the same outcome. A wrong password
-// is ErrWrongLogin, and so is a new passkey for a known address. That an address is
-// free can be learned only by using the invitation up. It returns what SetUp returns,
-// too, and ErrLinkGone.
+// Both cases take the same time and have the same limits and results, so that nobody
+// can learn whether an address is known without using up the invitation: a wrong
+// password is ErrWrongLogin, and so is a new passkey for a known address. Accept also
+// returns the errors of SetUp, and ErrLinkGone.
 func (s *Service) Accept(ctx context.Context, token string, p Person, b Browser) (Signed, error) {
 	link, err := s.linkOf(ctx, token, LinkInvitation)
 	if err != nil {

@@ -51,10 +51,10 @@ type newcomer struct {
 	by      party // whom the work for them is for
 }
 
-// newcomer checks what a person says who uses a link, without looking at whether
-// their address is known: first what costs nothing, then their new passkey. The
-// password is not hashed yet. It returns fault.Invalid with every field that breaks
-// a rule, a *ThrottleError, or ErrPasskey.
+// newcomer checks what a person has entered on the page of a link. It does not look up
+// whether their address is known. The cheap checks come first, then the new passkey;
+// the password is not hashed yet. It returns fault.Invalid with every field that
+// breaks a rule, a *ThrottleError, or ErrPasskey.
 func (s *Service) newcomer(ctx context.Context, link Link, p Person) (newcomer, error) {
 	name, email := strings.TrimSpace(p.Name), normalEmail(p.Email)
 	var broken []fault.FieldError
@@ -100,7 +100,7 @@ func (s *Service) known(ctx context.Context, email string) (User, error) {
 	return user, err
 }
 
-// checkPassword checks a password, which may only be left out where there is a passkey.
+// checkPassword checks a password. It may be empty only if there is a passkey.
 func (f Factor) checkPassword(name, email string) error {
 	if f.Password == "" && f.Passkey != "" {
 		return nil
@@ -108,7 +108,8 @@ func (f Factor) checkPassword(name, email string) error {
 	return checkPassword(f.Password, name, email, f.Near...)
 }
 
-// method is how the user who has just set the factor is signed in.
+// method returns the method by which the user who has just set the factor is signed
+// in.
 func (f Factor) method() Method {
 	if f.Passkey != "" {
 		return ByPasskey

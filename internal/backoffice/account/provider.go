@@ -27,8 +27,8 @@ type Provider struct {
 	Secret      string // never logged and never shown
 	GroupsClaim string // claim of the ID token that holds the groups
 	Grants      []Grant
-	// Required closes other ways in: the tenant, where the provider is a tenant's,
-	// to members other than owners; the instance to users other than operators.
+	// Required closes the other ways to sign in. A tenant's provider closes them to
+	// all members but owners, the instance's to all users but operators.
 	Required bool
 }
 
@@ -41,8 +41,8 @@ type Grant struct {
 	Role     Role      `json:"role"`
 }
 
-// rights returns what somebody in groups may do. In a tenant, the group with the
-// role that is offered first decides.
+// rights returns what the members of groups may do. If several groups give a role in a
+// tenant, the role that comes first in Roles counts.
 func (p Provider) rights(groups []string) (operator bool, roles map[uuid.UUID]Role) {
 	in := map[string]bool{}
 	for _, g := range groups {
@@ -64,8 +64,8 @@ func (p Provider) rights(groups []string) (operator bool, roles map[uuid.UUID]Ro
 	return operator, roles
 }
 
-// groupName returns a group in the form in which groups are compared. Keycloak
-// writes the path of a group, which is a slash and the name at the top.
+// groupName returns a group's name without a leading slash. Keycloak writes groups as
+// paths, so a top-level group has one.
 func groupName(group string) string { return strings.TrimPrefix(group, "/") }
 
 // OpenID makes the requests of OpenID Connect. Its errors are *ProviderError and
@@ -80,7 +80,8 @@ type OpenID interface {
 	Finish(ctx context.Context, p Provider, by Caller, a Attempt, code string) (Claims, error)
 }
 
-// Caller is for whom a request to a provider is made. Callers share its places.
+// Caller is the user or network for which a provider is asked. Its requests share
+// places.
 type Caller struct {
 	User    uuid.UUID    // who has signed in in the browser by this provider; uuid.Nil: nobody
 	Network netip.Prefix // of the browser; zero if unknown
@@ -120,8 +121,8 @@ const (
 	WhyKeys    Why = "keys"   // its keys cannot be read, or are too many
 	WhyAnswer  Why = "answer" // it did not answer as it must
 	WhyToken   Why = "token"  // its ID token is not valid
-	// WhyNotAsked is the reason of an ID token that does not say that the user has
-	// just proved their identity, though the provider had to ask them.
+	// WhyNotAsked is the reason for refusing an ID token if the provider was told to
+	// ask the user to sign in again, but the token does not say that it did.
 	WhyNotAsked Why = "not_asked"
 	WhyNoClaim  Why = "no_claim" // its ID token has no readable claim of groups
 	WhyOverage  Why = "overage"  // its ID token names the place of the groups instead of them
@@ -141,8 +142,8 @@ func (e *ProviderError) Unwrap() error { return errProvider }
 
 var errProvider = fault.New(fault.Unavailable, "The identity provider cannot be used")
 
-// GroupsError refuses a log-in by a provider for the groups in its ID token. Only
-// WhyNoGroup says anything about the user's groups, and takes their rights.
+// GroupsError refuses a log-in because of the groups in its ID token. Only WhyNoGroup
+// is about the user: they have no group with a role, so they lose their roles.
 type GroupsError struct {
 	Why   Why    // WhyNoClaim, WhyOverage or WhyNoGroup
 	Claim string // that has to hold the groups
@@ -184,8 +185,8 @@ const NoEmail = "-"
 // Managed reports whether an identity provider made the user.
 func (u User) Managed() bool { return u.Issuer != "" }
 
-// Provider returns whose provider made the user: a tenant, or uuid.Nil for the
-// instance.
+// Provider returns the tenant whose provider manages the user, uuid.Nil for the
+// instance's.
 func (u User) Provider() uuid.UUID {
 	if u.ManagedBy == nil {
 		return uuid.Nil

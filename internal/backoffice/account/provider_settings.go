@@ -62,9 +62,9 @@ func (s *Service) TenantProvider(ctx context.Context, access Access) (StoredProv
 	return s.store.Provider(ctx, access.tenantID)
 }
 
-// CheckProvider checks the settings of a provider that do not depend on whose it
-// is, with insecure also those of an http issuer. It returns fault.Invalid with
-// the fields name, issuer, client_id, secret, groups_claim and groups.
+// CheckProvider checks the settings of a provider, of a tenant or of the instance.
+// insecure allows an http issuer. It returns fault.Invalid with the fields name,
+// issuer, client_id, secret, groups_claim and groups.
 func CheckProvider(p Provider, insecure bool) error {
 	var broken []fault.FieldError
 	refuse := func(field string, err error) {
@@ -94,8 +94,7 @@ func CheckProvider(p Provider, insecure bool) error {
 	return nil
 }
 
-// isIssuer reports whether an address can be an issuer's, with insecure also by
-// http.
+// isIssuer reports whether an address can be an issuer's. insecure allows http.
 func isIssuer(address string, insecure bool) bool {
 	u, err := url.Parse(address)
 	return err == nil && (u.Scheme == "https" || u.Scheme == "http" && insecure) && u.Host != "" && u.User == nil &&
@@ -129,11 +128,11 @@ func ParseGroups(role Role, lines string) ([]Grant, error) {
 }
 
 // SetProvider makes p the tenant's provider, in place of any earlier one, once its
-// discovery document can be read. Without a secret, the present one stays. Whom a
-// provider with another issuer made loses the tenant.
+// discovery document can be read. Without a secret, the current one is kept. Members
+// created by another issuer are removed.
 //
 // It returns fault.Invalid with the fields of CheckProvider and required, a
-// *ProviderError, or ErrLastOwner where the tenant would have no owner left.
+// *ProviderError, or ErrLastOwner if the tenant would have no owner left.
 func (s *Service) SetProvider(ctx context.Context, access Access, p Provider) error {
 	before, err := s.store.Provider(ctx, access.tenantID)
 	if err != nil && fault.CodeOf(err) != fault.NotFound {
@@ -164,9 +163,8 @@ func (s *Service) SetProvider(ctx context.Context, access Access, p Provider) er
 	}, newSecret)
 }
 
-// RemoveProvider removes the tenant's provider. Whom it made loses the tenant. It
-// returns fault.NotFound, or ErrLastOwner where the tenant would have no owner
-// left.
+// RemoveProvider removes the tenant's provider, and the members that it created. It
+// returns fault.NotFound, or ErrLastOwner if the tenant would have no owner left.
 func (s *Service) RemoveProvider(ctx context.Context, access Access) error {
 	return s.changeProvider(ctx, access, audit.ProviderRemove, nil, false)
 }
@@ -207,9 +205,8 @@ func (s *Service) changeProvider(
 	})
 }
 
-// dismissManaged takes the tenant from everybody whom an issuer other than the
-// given one made. It returns ErrLastOwner if no owner with an account of their own
-// is left then.
+// dismissManaged removes the members that any other issuer created. It returns
+// ErrLastOwner if no owner is left whose account no provider manages.
 func (s *Service) dismissManaged(tx Tx, tenantID uuid.UUID, issuer string) error {
 	if err := ownerless(tx, tenantID, errOwned); !errors.Is(err, errOwned) {
 		return orElse(err, ErrLastOwner)

@@ -12,9 +12,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// SSOPath is the path before the part that names the provider: a tenant's ID, or
-// SSOInstance. The path where the provider sends browsers back to ends with
-// SSOBack.
+// SSOPath comes before the name of a provider: a tenant's ID, or SSOInstance. The
+// address to which a provider redirects ends with SSOBack.
 const (
 	SSOPath     = "/dashboard/login/sso/"
 	SSOInstance = "instance"
@@ -26,8 +25,8 @@ const SSOTTL = ceremonyTTL
 
 // Limits of log-ins by a provider.
 const (
-	// LoginTTLProvider is how long such a log-in lasts: the roles of the user's
-	// groups are read when it is made.
+	// LoginTTLProvider is how long such a log-in lasts. It is short because the roles
+	// of the user's groups are read only at log-in.
 	LoginTTLProvider = 12 * time.Hour
 	ssoChecks        = 600 // of a network, in networkWindow: nothing can be guessed, so enough for a large office
 )
@@ -41,8 +40,8 @@ type flow struct {
 	Trial   []byte // hash of the owner's log-in in which the provider is tried; empty: somebody logs in
 }
 
-// purpose returns that of the flow's ticket: a release that knows no trials must not
-// take one for a log-in.
+// purpose returns the purpose of the flow's ticket. Trials have their own, so that a
+// release that does not know trials cannot mistake one for a log-in.
 func (f flow) purpose() purpose {
 	if f.Trial != nil {
 		return forTrial
@@ -91,8 +90,8 @@ func (s *Service) ProviderName(ctx context.Context, of uuid.UUID) (string, error
 	return stored.Name, err
 }
 
-// RedirectURI returns where a provider sends browsers back to. Each has its own
-// address, so that no provider can pass off its answer as another's.
+// RedirectURI returns the address to which a provider redirects. Each provider has its
+// own, so that none can pass off its answer as another's.
 func (s *Service) RedirectURI(of uuid.UUID) string { return s.url + SSOPath + SSOName(of) + SSOBack }
 
 // SSOLink returns the address that begins a log-in by a provider.
@@ -107,9 +106,9 @@ func SSOName(of uuid.UUID) string {
 }
 
 // BeginSSO begins a log-in by a provider. It returns the address of the provider's
-// page, and the value of a cookie that FinishSSO needs. The log-in leads to next.
-// With again the provider asks the user to prove their identity even if it knows
-// them already. It returns fault.NotFound or a *ProviderError.
+// page, and the value of a cookie that FinishSSO needs. After the log-in, the browser
+// goes to next. With again, the provider must ask the user to sign in even if it knows
+// them. It returns fault.NotFound or a *ProviderError.
 func (s *Service) BeginSSO(
 	ctx context.Context, of uuid.UUID, next string, again bool, b Browser,
 ) (address, cookie string, err error) {
@@ -144,10 +143,11 @@ func (s *Service) beginFlow(ctx context.Context, f flow, b Browser) (address, co
 	return address, encode(sealed), err
 }
 
-// FinishSSO signs in whom a provider names in its answer, or returns the result of a
-// trial, which only the owner gets who began it. Each cookie allows one try. It returns
-// ErrStartAgain for an answer that does not belong to the cookie, ErrRefused,
-// fault.NotFound, a *GroupsError, a *ProviderError or a *ThrottleError.
+// FinishSSO signs in the user whom a provider's answer names. After BeginTrial it
+// returns the result of the trial instead, to the owner who began it and to nobody
+// else. Each cookie allows one try. It returns ErrStartAgain for an answer that does
+// not belong to the cookie, ErrRefused, fault.NotFound, a *GroupsError, a
+// *ProviderError or a *ThrottleError.
 func (s *Service) FinishSSO(
 	ctx context.Context, of uuid.UUID, cookie string, a Answer, b Browser,
 ) (Arrival, error) {
@@ -191,8 +191,9 @@ func (s *Service) FinishSSO(
 	return Arrival{Signed: signed, Next: f.Next}, err
 }
 
-// caller returns for whom a request to a provider is made. A browser is known by the
-// users of this provider only: others could know it by users that they made.
+// caller returns the Caller for a request of a browser. A browser counts as known only
+// if a user of this provider has signed in there: a tenant could create any number of
+// users of its own.
 func (s *Service) caller(ctx context.Context, of uuid.UUID, b Browser) (Caller, error) {
 	by := Caller{Network: b.Network}
 	device, ok := s.open(forDevice, decode(b.Device))
@@ -241,8 +242,8 @@ func (s *Service) takeFlow(
 	})
 }
 
-// signInBy signs in the user of an ID token, whom it creates at the first log-in,
-// with the roles of their groups. Somebody without any loses those that they had.
+// signInBy signs in the user of an ID token, with the roles of their groups. The first
+// log-in creates the user. If no group has a role, the user loses their roles.
 func (s *Service) signInBy(ctx context.Context, p Provider, c Claims, again bool, b Browser) (Signed, error) {
 	user, err := s.store.UserByProvider(ctx, p.TenantID, p.Issuer, c.Subject)
 	known := err == nil
@@ -278,9 +279,9 @@ func (s *Service) signInBy(ctx context.Context, p Provider, c Claims, again bool
 	})
 }
 
-// confirmedUntil is until when a log-in by a provider counts as a recent
-// confirmation, by the time that the provider states: it may have known the user for
-// days. Without that time, or after it is over, it is nil.
+// confirmedUntil returns until when a log-in by a provider counts as a recent
+// confirmation of the user's identity, or nil if it does not. It counts from the time
+// at which the provider says that the user signed in there, which may be days ago.
 func confirmedUntil(authTime, now time.Time) *time.Time {
 	if until := authTime.Add(StepUpTTL); until.After(now) && !authTime.After(now.Add(time.Minute)) {
 		return &until

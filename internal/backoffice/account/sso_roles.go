@@ -39,8 +39,8 @@ func (c Claims) person() (name, email string) {
 	return name, email
 }
 
-// admitBy stores who a provider's user is and what they may do, and returns the
-// entries of what changed.
+// admitBy stores the name, the address and the roles of a provider's user, and returns
+// the entries for what changed.
 func (s *Service) admitBy(
 	tx Tx, user User, known bool, c Claims, operator bool, roles map[uuid.UUID]Role,
 ) ([]audit.Act, error) {
@@ -80,8 +80,8 @@ func (s *Service) admitBy(
 	return slices.Concat(acts, changed, moved), err
 }
 
-// takeNewcomer bounds how many users a tenant's provider makes, as invitations do: a
-// hostile one could make any number. It returns a *ThrottleError.
+// takeNewcomer limits how many users a tenant's provider creates, as for invitations:
+// a hostile provider could create any number. It returns a *ThrottleError.
 func (s *Service) takeNewcomer(tx Tx, user User) error {
 	if user.ManagedBy == nil {
 		return nil
@@ -89,8 +89,8 @@ func (s *Service) takeNewcomer(tx Tx, user User) error {
 	return s.takeCheck(tx, s.now(), "newcomers of "+user.ManagedBy.String(), tenantChecks, linkWindow)
 }
 
-// lockTenants locks the tenants in which a user may gain or lose a role, in the
-// order of their IDs, and removes those from roles that do not exist.
+// lockTenants locks the tenants in which a user may gain or lose a role, in the order
+// of their IDs, and removes tenants that do not exist from roles.
 func lockTenants(tx Tx, user User, roles map[uuid.UUID]Role) error {
 	had, err := tx.MembershipsOf(user.ID)
 	if err != nil {
@@ -136,8 +136,7 @@ func (s *Service) setOperator(tx Tx, user User, actor audit.Actor, operator bool
 	return []audit.Act{act}, nil
 }
 
-// setRoles gives a user exactly these roles, and returns the entries of what
-// changed.
+// setRoles gives a user exactly these roles, and returns the entries for what changed.
 func (s *Service) setRoles(tx Tx, user User, actor audit.Actor, roles map[uuid.UUID]Role) ([]audit.Act, error) {
 	had, err := tx.MembershipsOf(user.ID)
 	if err != nil {
@@ -176,8 +175,8 @@ func (s *Service) setRoles(tx Tx, user User, actor audit.Actor, roles map[uuid.U
 	return acts, nil
 }
 
-// dismiss takes everything from a user whose groups have no role any more, and
-// ends their log-ins.
+// dismiss removes all roles of a user whose groups have none any more, and ends their
+// log-ins.
 func (s *Service) dismiss(ctx context.Context, user User) error {
 	return s.store.UpdateAccounts(ctx, func(tx Tx) error {
 		actor, none := audit.User(user.ID, user.Name), map[uuid.UUID]Role{}

@@ -14,8 +14,8 @@ import (
 // maxTried is how many claims, and how many groups, a trial returns.
 const maxTried = 50
 
-// Trial is what a log-in by a tenant's provider would have led to, and the reasons in
-// its ID token. Nothing of it is stored, and nobody is signed in.
+// Trial shows what a log-in by a tenant's provider would have led to, and the claims
+// in its ID token that decide it. Nothing is stored, and nobody is signed in.
 type Trial struct {
 	By         Access // the owner who made it
 	Issuer     string
@@ -72,8 +72,8 @@ func (s *Service) trierOf(ctx context.Context, f flow, b Browser) (Access, error
 	return by, err
 }
 
-// try returns what signInBy would do with an ID token, or would refuse, given what
-// reading it has returned.
+// try returns what signInBy would do with an ID token, or the error with which it
+// would refuse it. unread is the error of reading the token, if there was one.
 func (s *Service) try(ctx context.Context, by Access, p Provider, c Claims, unread error) (*Trial, error) {
 	groups, isGroups := errors.AsType[*GroupsError](unread)
 	if unread != nil && !isGroups {
@@ -107,8 +107,8 @@ func (s *Service) try(ctx context.Context, by Access, p Provider, c Claims, unre
 	return t, nil
 }
 
-// tried returns the first of groups with the role that each gives in the provider's
-// tenant, those with a role before others.
+// tried returns groups, at most maxTried, with the role that each gives in the
+// provider's tenant. Those with a role come first.
 func (p Provider) tried(groups []string) []TriedGroup {
 	gives := map[string]Role{}
 	for _, g := range p.Grants {

@@ -17,10 +17,10 @@ type Store interface {
 	// transaction fn runs again, so it must not change anything outside tx.
 	UpdateAccounts(ctx context.Context, fn func(tx Tx) error) error
 
-	// UserByEmail returns an account of its own, never one of a provider.
+	// UserByEmail returns a user whom no provider manages, by their address.
 	UserByEmail(ctx context.Context, email string) (User, error)
-	// UserByProvider returns the user whom the provider of a tenant, or of the
-	// instance for uuid.Nil, names so.
+	// UserByProvider returns the user whom the provider of a tenant (uuid.Nil: of the
+	// instance) knows by an issuer and a subject.
 	UserByProvider(ctx context.Context, of uuid.UUID, issuer, subject string) (User, error)
 	// Provider returns a tenant's identity provider.
 	Provider(ctx context.Context, tenantID uuid.UUID) (StoredProvider, error)

@@ -9,9 +9,9 @@ import (
 	"github.com/google/uuid"
 )
 
-// Limits on guessing. A browser that has signed in before has its own bucket. All
-// other browsers share one bucket per account, one per network, and the checks of
-// the instance. So a browser that was in before cannot be locked out by others.
+// Limits on guessing. A browser that has signed in before has its own bucket, so
+// nobody else can lock it out. All other browsers share one bucket per account, one
+// per network, and the checks of the instance.
 const (
 	freeFailures  = 10
 	longestWait   = 15 * time.Minute
@@ -39,10 +39,10 @@ func (e *ThrottleError) Unwrap() error { return errTooMany }
 
 var errTooMany = fault.New(fault.TooMany, "Too many attempts")
 
-// attempt counts a failure of a log-in by password in advance, so that
-// simultaneous attempts count too. It returns the bucket, which is cleared after
-// a success, and the party for which the password is checked. If there were too
-// many failures, it returns a *ThrottleError and changes nothing.
+// attempt counts a failed log-in by password before the password is checked, so that
+// simultaneous attempts count too. It returns the bucket, which is cleared after a
+// success, and the party for which the password is checked. If there were too many
+// failures, it returns a *ThrottleError and changes nothing.
 func (s *Service) attempt(
 	ctx context.Context, email string, user User, b Browser,
 ) (bucket []byte, by party, err error) {
@@ -60,8 +60,8 @@ func (s *Service) attempt(
 }
 
 // count counts a failure in a bucket in advance, and runs take in the same
-// transaction. It returns take's error, or a *ThrottleError where the bucket has
-// to wait, and then counts nothing.
+// transaction. It returns take's error. If the bucket has to wait, it counts nothing
+// and returns a *ThrottleError.
 func (s *Service) count(ctx context.Context, bucket []byte, take func(tx Tx, now time.Time) error) error {
 	return s.store.UpdateAccounts(ctx, func(tx Tx) error {
 		now := s.now()
@@ -95,18 +95,17 @@ func (s *Service) attemptPasskey(ctx context.Context, used usedPasskey, b Browse
 	})
 }
 
-// attemptInvitation counts a failure with an address that an invitation is used
-// with, as attempt does, but in a bucket of the address and the tenant: so neither
-// tries of one tenant's invitations keep the user from logging in, nor do more
-// invitations of the tenant give more tries.
+// attemptInvitation counts a failure, as attempt does, for an address that somebody
+// enters on the page of an invitation. The bucket belongs to the address and the
+// tenant. So failures there do not keep the user from logging in, and further
+// invitations of the tenant give no further tries.
 func (s *Service) attemptInvitation(ctx context.Context, email string, link Link) (bucket []byte, err error) {
 	bucket = s.sealer.MAC("account " + email + " invited by " + link.TenantID.String())
 	return bucket, s.count(ctx, bucket, func(Tx, time.Time) error { return nil })
 }
 
-// attemptLink counts a use of a link that makes or changes a user, before anything
-// is looked up for it, and returns whom the work is for. It returns a
-// *ThrottleError.
+// attemptLink counts a use of a link that creates or changes a user, before anything
+// is looked up. It returns the party that the work is for, or a *ThrottleError.
 func (s *Service) attemptLink(ctx context.Context, link Link) (party, error) {
 	by := strangers
 	if link.TenantID != nil {

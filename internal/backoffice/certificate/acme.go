@@ -38,9 +38,9 @@ type Config struct {
 	Logger    *slog.Logger
 }
 
-// ACME orders a certificate for each host and renews it. All replicas share them;
-// one replica orders at a time. No connection makes it order or read anything
-// except challenges.
+// ACME orders a certificate for each host and renews it. All replicas share the
+// certificates; one replica orders at a time. A client's connection never causes an
+// order, and reads nothing from the store except challenges.
 type ACME struct {
 	Config
 

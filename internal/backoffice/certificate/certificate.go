@@ -26,7 +26,8 @@ type Certificate struct {
 	DueAt    time.Time  // when to order next; of Account: until when a replica alone may order
 }
 
-// Challenge is the answer by which the gateway shows a directory that it has a host.
+// Challenge is the answer by which the gateway shows a directory that it controls a
+// host.
 type Challenge struct {
 	Token  string
 	Answer string
@@ -37,13 +38,13 @@ type Challenge struct {
 type Store interface {
 	// Certificates returns all, in order of their names.
 	Certificates(ctx context.Context) ([]Certificate, error)
-	// ClaimOrders lets the caller alone order until a time, and reports whether it
-	// does: not while another caller may.
+	// ClaimOrders gives the caller the sole right to order until a time. It reports
+	// false while another caller has that right.
 	ClaimOrders(ctx context.Context, now, until time.Time) (bool, error)
 	// SaveCertificate stores a certificate in place of the one with its name.
 	SaveCertificate(ctx context.Context, c Certificate) error
-	// ReplaceSealedCertificate stores the sealed value of a certificate under
-	// another key, and reports whether it did: not if it has changed since it was read.
+	// ReplaceSealedCertificate stores the sealed value of a certificate under another
+	// key. It reports false if the certificate has changed since it was read.
 	ReplaceSealedCertificate(ctx context.Context, c Certificate, next []byte) (bool, error)
 	// Challenges returns those that end after now.
 	Challenges(ctx context.Context, now time.Time) ([]Challenge, error)

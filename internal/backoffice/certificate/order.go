@@ -18,9 +18,8 @@ import (
 	"golang.org/x/crypto/acme"
 )
 
-// account returns the account at the directory, whose key it makes if there is
-// none that opens, with a client that uses it. The caller must have claimed the
-// orders.
+// account returns the account at the directory and a client that uses it. If no stored
+// key opens, it creates an account. The caller must have claimed the orders.
 func (a *ACME) account(ctx context.Context) (Certificate, *acme.Client, error) {
 	all, err := a.store.Certificates(ctx)
 	if err != nil {
@@ -110,7 +109,7 @@ func (a *ACME) order(ctx context.Context, client *acme.Client, host string) ([]b
 	return encode(key, chain)
 }
 
-// authorize shows the directory by HTTP-01 that the gateway has the host.
+// authorize shows the directory by HTTP-01 that the gateway controls the host.
 func (a *ACME) authorize(ctx context.Context, client *acme.Client, url string) error {
 	authorization, err := client.GetAuthorization(ctx, url)
 	if err != nil || authorization.Status == acme.StatusValid {

@@ -44,10 +44,9 @@ func choose(patterns []string, possible func(testCase) bool) ([]testCase, error)
 // shop.
 func (c testCase) byAnswer() bool { return c.ways()[0] == WayWebhook && !c.silent }
 
-// possible reports whether the case can be tried at a shop with the secrets that
-// are known. Without the redirect secret, only a session that has passed has a
-// token; the shop may also release such an order by webhook or lookup, if it does
-// that.
+// possible reports whether the case can be tried at a shop with the known secrets.
+// Without the redirect secret, only a passed session has a token, and the shop may
+// also release such an order by webhook or lookup.
 func (c testCase) possible(t *Target, known Secrets) bool {
 	if slices.Contains(c.ways(), WayWebhook) && (known.Webhook == nil || t.WebhookURL == "") {
 		return false

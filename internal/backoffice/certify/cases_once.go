@@ -13,8 +13,8 @@ const (
 	together  = "-together"
 )
 
-// togetherOrders are as many as a race needs to show: a shop that keeps one record
-// for each way releases most of them twice.
+// togetherOrders is how many orders show a race: a shop with one record for each way
+// releases most of them twice.
 const togetherOrders = 20
 
 const onceForAllFix = "Keep one record of the release for all ways that confirm a pass: what one releases, the " +

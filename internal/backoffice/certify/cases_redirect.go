@@ -231,8 +231,9 @@ var redirectCases = []testCase{
 	},
 }
 
-// alike writes letters of a token as those that are equal to them without regard to
-// case: the Kelvin sign, and a long s. The dot makes sure of a change.
+// alike replaces letters of a token by letters that equal them when case is ignored:
+// the Kelvin sign and the long s. The dot of the token is replaced too, so that
+// something always changes.
 var alike = strings.NewReplacer("K", "\u212a", "k", "\u212a", "S", "\u017f", "s", "\u017f", ".", "\u200b.")
 
 // query is a change to the query of a redirect.
@@ -295,9 +296,9 @@ func changedToken(change func(string) string) query {
 	}}
 }
 
-// swapCookies opens the good redirect of another order that has passed in this
-// order's browser, each time with one more of the other browser's cookies in place
-// of its own.
+// swapCookies opens the good redirect of another order, which has passed, in this
+// order's browser, once for each of the other browser's cookies, which replaces this
+// browser's own.
 func (t *trial) swapCookies() error {
 	other, err := t.run.order(t.ctx) // not judged, because it has passed
 	if err != nil {

@@ -93,7 +93,7 @@ type run struct {
 	stored  Run
 }
 
-// newRun returns a run of the cases that o names, of those that possible accepts.
+// newRun returns a run of the cases that o names and that are possible.
 func newRun(tools Tools, o Options, possible func(testCase) bool) (*run, error) {
 	r := &run{Tools: tools, Options: o, named: map[uuid.UUID]bool{}}
 	r.Limit = cmp.Or(r.Limit, AnswerLimit)
@@ -105,9 +105,9 @@ func newRun(tools Tools, o Options, possible func(testCase) bool) (*run, error) 
 	return r, err
 }
 
-// Webhooks begins to attack a tenant's webhook receiver with events of sessions
-// that the run creates. It returns the run as it is stored now, and a function
-// that does the rest and stores what was found. Its errors are those of Run.
+// Webhooks begins to attack a tenant's webhook receiver with events of sessions that
+// the run creates. It returns the stored run, and a function that carries out the rest
+// and stores the findings. Its errors are those of Run.
 func (s *Service) Webhooks(
 	ctx context.Context, actor audit.Actor, tenantID uuid.UUID, o Options,
 ) (Run, func(context.Context) (*Report, error), error) {
@@ -157,9 +157,9 @@ func (r *run) claim(ctx context.Context) error {
 	})
 }
 
-// finish carries out the run, and stores and returns what it found. A run that
-// could not finish is stored without results. Only a run of all cases can be
-// stored as passed. Its sessions expire before it is stored.
+// finish carries out the run, and stores and returns its findings. A run that could
+// not finish is stored without results. Only a run of all cases can be stored as
+// passed. The run's sessions expire before it is stored.
 func (r *run) finish(ctx context.Context) (*Report, error) {
 	report, err := r.report(ctx)
 	if err != nil {
@@ -179,8 +179,8 @@ func (r *run) report(ctx context.Context) (*Report, error) {
 		Results: r.results}, nil
 }
 
-// storeTime bounds what happens at the end of a run, also after it was cancelled:
-// its sessions expire and its results are stored.
+// storeTime limits the end of a run, even of a cancelled one: expiring its sessions
+// and storing its results.
 const storeTime = 5 * time.Second
 
 // expire makes the sessions of the run expire, which nobody will ever open.

@@ -60,7 +60,7 @@ type Store interface {
 	LastCertification(ctx context.Context, tenantID uuid.UUID, endpointID string) (Run, error)
 }
 
-// Tenants looks up tenants and the secrets that sign their webhooks.
+// Tenants looks up tenants and their webhook secrets.
 type Tenants interface {
 	Tenant(ctx context.Context, id uuid.UUID) (tenant.Tenant, error)
 	WebhookKeys(ctx context.Context, tenantID uuid.UUID, livemode bool) ([][]byte, error)

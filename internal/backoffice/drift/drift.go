@@ -59,8 +59,8 @@ func bin(years float64) int {
 	return Bins - 1
 }
 
-// Counts are how many checks ended how, and how many of the estimates are in each
-// bin. The two are counted apart: each is written once it has MinGroup.
+// Counts are how many checks had each outcome, and how many estimates are in each bin.
+// The two are counted and written apart: each once it has MinGroup.
 type Counts struct {
 	Outcomes [outcomes]int64 `json:"outcomes"`
 	Ages     [Bins]int64     `json:"ages"`

@@ -33,10 +33,10 @@ type Measure struct {
 	Distant  int        `json:"acting"`  // at Far or over; the name in JSON is that of 0.2
 }
 
-// Warned reports whether as many windows as it takes were at Warn or over.
+// Warned reports whether the last InARow windows were at Warn or over.
 func (m Measure) Warned() bool { return m.Warning >= InARow }
 
-// Far reports whether as many windows as it takes were at Far or over.
+// Far reports whether the last InARow windows were at Far or over.
 func (m Measure) Far() bool { return m.Distant >= InARow }
 
 // Known returns the number of counts of the reference.
@@ -65,7 +65,7 @@ func (m *Measure) add(counts []int64, at time.Time) (judged bool) {
 	return true
 }
 
-// after returns how many in a row it is after another one.
+// after returns how many windows in a row are over a limit, after one more window.
 func after(inARow int, over bool) int {
 	if over {
 		return inARow + 1

@@ -48,7 +48,7 @@ type Model struct {
 	SHA256 string `json:"sha256"`
 }
 
-// Installation is what the configuration and the models directory say. It is the
+// Installation is the data of the configuration and the models directory. It is the
 // same for all tenants.
 type Installation struct {
 	Release       string

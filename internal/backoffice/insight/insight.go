@@ -67,8 +67,8 @@ type Store interface {
 	SystemStore
 	SeenStore
 
-	// ListSessions returns the newest sessions that a query selects, or with
-	// After the oldest of them, newest first.
+	// ListSessions returns the newest sessions that a query selects. With After, it
+	// returns those just newer than After instead. The order is newest first.
 	ListSessions(ctx context.Context, q SessionQuery) (Found[SessionRow], error)
 	// SessionsOfOrder returns the newest sessions of a scope with an order, at most
 	// limit. It finds them by an index, in the case as given, upper or lower.

@@ -105,8 +105,8 @@ func seenOf(groups []Group) []Seen {
 	return list
 }
 
-// decidedByCamera reports whether the camera decided, perhaps that the shopper had
-// to go on to a document.
+// decidedByCamera reports whether the camera decided, even if it sent the shopper on
+// to a document.
 func decidedByCamera(source session.Source) bool {
 	return source == session.SourceCamera || source == session.SourceDocument
 }

@@ -93,9 +93,8 @@ func (s *Service) older(ctx context.Context, q SessionQuery, size int) (page Ses
 	return page, err
 }
 
-// SessionsAfter returns the page of sessions that comes before one in the list:
-// those after a cursor, its Newer. Where that is the beginning of the list, it
-// returns the first page.
+// SessionsAfter returns the page of sessions just newer than a cursor, a page's Newer.
+// If less than a page is left, it returns the first page.
 func (s *Service) SessionsAfter(
 	ctx context.Context, scope Scope, f SessionFilter, cursor uuid.UUID,
 ) (SessionPage, error) {

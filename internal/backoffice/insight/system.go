@@ -70,8 +70,8 @@ type SystemStore interface {
 	// NewestFold returns the latest hour up to which any tenant's sessions are
 	// folded, or 0.
 	NewestFold(ctx context.Context) (int64, error)
-	// UseOf returns the use of the given tenants since an hour. Tenants without any
-	// may be missing.
+	// UseOf returns the use of the given tenants since an hour. Tenants that were not
+	// used may be missing.
 	UseOf(ctx context.Context, tenantIDs []uuid.UUID, since int64) (map[uuid.UUID]TenantUse, error)
 }
 
@@ -82,8 +82,8 @@ type TenantUse struct {
 	LastCall *time.Time // the last API call by a key of either mode, to the minute; nil for none
 }
 
-// UseOf returns the use of tenants in the last 30 days, in which the live sessions of
-// the last day may be missing, because they are counted a day later.
+// UseOf returns the use of tenants in the last 30 days. Live sessions of the last day
+// may be missing, because they are counted a day later.
 func (s *Service) UseOf(ctx context.Context, tenantIDs []uuid.UUID) (map[uuid.UUID]TenantUse, error) {
 	return s.store.UseOf(ctx, tenantIDs, number(s.now().Add(-30*day), hour))
 }

@@ -94,8 +94,8 @@ func (o *Outbox) Wake() {
 // letter is what a mail holds, sealed.
 type letter struct{ To, Subject, Body string }
 
-// Compose returns the mail of a message, which is not sent later than after life.
-// The caller stores it in the transaction that makes the message true.
+// Compose returns the mail of a message. It is not sent later than life after now. The
+// caller stores it in the transaction of the act that the message is about.
 func (o *Outbox) Compose(m Message, life time.Duration) (Mail, error) {
 	id, err := uuid.NewV7()
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 type ResealStore interface {
 	// WaitingMails returns the mails that are still to be sent.
 	WaitingMails(ctx context.Context) ([]Mail, error)
-	// ReplaceSealedMail replaces what a mail says, sealed, and reports whether it
-	// did: not if the mail was sent or given up meanwhile.
+	// ReplaceSealedMail replaces the sealed content of a mail. It reports false if the
+	// mail was sent or given up meanwhile.
 	ReplaceSealedMail(ctx context.Context, m Mail, next []byte) (bool, error)
 }
 

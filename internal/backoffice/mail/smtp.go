@@ -29,9 +29,9 @@ type Server struct {
 var errServer = errors.New("must be smtp://host, which has to offer STARTTLS, or smtps://host, with user:password@ " +
 	"before the host where they are needed")
 
-// ParseServer reads a server's address, which may hold credentials and is not
-// part of the error. smtp:// encrypts by STARTTLS, which only a server on this
-// machine may lack; smtps:// by TLS from the start.
+// ParseServer reads a server's address, which may hold credentials and is not part of
+// the error. smtp:// requires STARTTLS, except on this machine; smtps:// uses TLS from
+// the start.
 func ParseServer(address string) (Server, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Hostname() == "" || u.Path != "" || u.RawQuery != "" || u.Fragment != "" || u.Scheme != "smtp" &&
@@ -65,8 +65,8 @@ func CheckFrom(address string) error {
 // sendTime bounds one attempt.
 const sendTime = 30 * time.Second
 
-// failure is why a mail was not taken, without the server's words: they may name
-// the recipient.
+// failure is the reason why a mail was not accepted. It has none of the server's
+// words, which may name the recipient.
 type failure struct {
 	code  int  // of the server's answer; 0 for none
 	final bool // it will not be taken later either
@@ -106,7 +106,7 @@ func (s Server) send(ctx context.Context, id uuid.UUID, at time.Time, l letter) 
 }
 
 // Check connects to the server, encrypts the connection and authenticates, as for a
-// mail, and sends none. Its error has nothing that the server said but its code.
+// mail, and sends none. Of the server's answer, its error has only the code.
 func (s Server) Check(ctx context.Context) error {
 	client, err := smtp.NewClient(s.host, s.options()...)
 	if err != nil {

@@ -18,30 +18,31 @@ import (
 // and the default margin.
 const Cutoff = 25.0
 
-// The Alterations of which Read makes copies: in Fit, those of 13- to 17-year-olds
-// with one of fittedDrawings count as collections of their own; the others are only
-// reported.
+// Read makes copies with each of these Alterations. In Fit, the copies of 13- to
+// 17-year-olds with one of fittedDrawings count as collections of their own; the
+// others are only reported.
 var (
 	fittedDrawings   = []string{"make-up"}
 	reportedDrawings = []string{"glasses", "beard", "wrinkles", "glasses, beard and wrinkles"}
 )
 
-// anchors are the ages at which a scale is right in the middle, in years.
+// anchors are the ages, in years, at which a scale gives the right age for the median
+// reading.
 var anchors = []int{5, 10, 15, 20, 25, 30, 40, 50, 60}
 
-// fewestYoung is how many 13- to 17-year-olds a collection, or its altered copies,
-// need to count in Fit.
+// fewestYoung is how many 13- to 17-year-olds a collection (or its altered copies)
+// must have to count in Fit.
 const fewestYoung = 30
 
-// Reading is what both age models say of one picture, before any scale.
+// Reading holds what both age models read in one picture, before any scale.
 type Reading struct {
 	Picture
 	Altered      string // name of the Alteration, or "as it is"
 	Tail, Second float64
 }
 
-// Fitted are the scales of both age models, and how many 13- to 17-year-olds of
-// each collection and of its altered copies reach Cutoff with them.
+// Fitted holds the scales of both age models, and how many 13- to 17-year-olds of each
+// collection and of its altered copies reach Cutoff with them.
 type Fitted struct {
 	Tail, Second inference.Scale
 	Young        []Minors
@@ -124,11 +125,11 @@ func (f Fitted) Years(r Reading) float64 {
 	return rounded(age.Join(f.Tail.Years(r.Tail), f.Second.Years(r.Second)))
 }
 
-// Fit fits the scales of both models: each is right in the middle at anchors, on
-// average over the collections, and both are then bent around Cutoff so that at
-// most the share falsePass of the 13- to 17-year-olds of the worst collection
-// reaches it. Copies with each of fittedDrawings are collections of their own. Fit
-// fails if no collection has fewestYoung pictures of these ages.
+// Fit fits the scales of both models. At each anchor, a scale gives the right age for
+// the median reading, averaged over the collections. Both scales are then bent around
+// Cutoff, until at most the share falsePass of the 13- to 17-year-olds reaches it in
+// the worst collection. Copies with each of fittedDrawings count as collections of
+// their own. Fit fails if no collection has fewestYoung pictures of these ages.
 func Fit(readings []Reading, falsePass float64) (Fitted, error) {
 	tail := middles(readings, func(r Reading) float64 { return r.Tail })
 	second := middles(readings, func(r Reading) float64 { return r.Second })
@@ -206,7 +207,8 @@ func middles(readings []Reading, of func(Reading) float64) inference.Scale {
 	return rising(line)
 }
 
-// leastStep is the least number of years of reading between two points of a scale.
+// leastStep is the smallest difference between the readings of two neighbouring points
+// of a scale, in years.
 const leastStep = 0.2
 
 // rising leaves out points that do not rise, and rounds the others.
@@ -220,11 +222,11 @@ func rising(line inference.Scale) (out inference.Scale) {
 	return out
 }
 
-// Ages from and to which bent changes a scale, in years.
+// bent changes a scale only between these ages, in years.
 const bentFrom, bentTo = 15.0, 40.0
 
-// bent moves the years of a scale so that at becomes Cutoff, in straight lines
-// from bentFrom and to bentTo, which stay as they are.
+// bent changes a scale so that the age at becomes Cutoff. From bentFrom to at and from
+// at to bentTo, the change grows and shrinks in straight lines.
 func bent(s inference.Scale, at float64) inference.Scale {
 	var out inference.Scale
 	for i, p := range s {

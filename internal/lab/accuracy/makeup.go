@@ -155,7 +155,7 @@ func heightAt(line []point, x float64) float64 {
 	return math.NaN()
 }
 
-// hardLight leaves one side of the face in the shadow.
+// hardLight leaves one side of the face in shadow.
 func (s *shot) hardLight(random *rand.Rand) {
 	nose, w := s.points[1], s.width()
 	side := 1.0

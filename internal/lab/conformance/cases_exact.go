@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// exactCases look at bytes, orders and times that a client hardly notices and that
-// shops rely on.
+// exactCases check bytes, orders and times on which shops rely, although clients
+// hardly notice them.
 var exactCases = []testCase{
 	{
 		Name: "callback.raw_query", Title: "A pass keeps the query of success_url byte for byte and in order, and replaces " +

@@ -75,9 +75,9 @@ func (t *trial) awaitExpiry(at time.Time) {
 // see which of them moved the expiry.
 const stepPause = 3 * time.Second
 
-// documentExpiry creates a session for each step of the document check that needs
-// no document. Each takes its last step after a pause, which must move its expiry
-// by as much.
+// documentExpiry creates a session for each step of the document check that needs no
+// document. Each session takes its step after a pause, and the step must move the
+// expiry by the length of the pause.
 func documentExpiry(t *trial) {
 	began := time.Now()
 	last := map[string]*session{}

@@ -99,8 +99,8 @@ var webhookCases = []testCase{
 // moment.
 const movedPath = "/agegate-conformance/moved"
 
-// frozenWebhook completes a session from before, and one from after another
-// Webhook URL was registered.
+// frozenWebhook completes one session created before another Webhook URL was
+// registered, and one created after.
 func frozenWebhook(t *trial) {
 	before := t.create(t.test, `{"target_age":18}`, nil)
 	t.register(t.ctx, strings.TrimRight(t.WebhookURL, "/")+movedPath)

@@ -24,8 +24,9 @@ func Traced(ctx context.Context, tracer trace.Tracer) context.Context {
 // End ends a span, with the error of its part of the work and what is known then.
 type End func(error, ...slog.Attr)
 
-// Span begins a span for a part of the work, below the span of ctx: without one it does
-// nothing. Attributes hold nothing personal. The caller must call end.
+// Span begins a span for a part of the work, as a child of ctx's span; if ctx has
+// none, it does nothing. Attributes must hold nothing personal. The caller must call
+// end.
 func Span(ctx context.Context, name string, attrs ...slog.Attr) (_ context.Context, end End) {
 	if !trace.SpanContextFromContext(ctx).IsValid() {
 		return ctx, func(error, ...slog.Attr) {}

@@ -137,8 +137,8 @@ func (q *Queue) Enter(ctx context.Context, p Party) (leave func(), err error) {
 	}, nil
 }
 
-// measure adds the length of a turn to the mean, which is a moving one as soon as
-// it has enough turns.
+// measure adds the length of a turn to the mean. After the first few turns it is a
+// moving mean.
 func (q *Queue) measure(took time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

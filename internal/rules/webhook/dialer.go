@@ -17,11 +17,10 @@ const connectTimeout = 5 * time.Second
 // registered as a public address, so the guard's own list does not include it.
 var azureHost = netip.MustParsePrefix("168.63.129.16/32")
 
-// newDialer returns a dialer that refuses every address that is not public,
-// except in the allowed networks. It checks the resolved address when it
-// connects, so IP literals, names and changing DNS answers are all covered. Of an
-// address in a prefix of NAT64, of which the network may have some besides the
-// well-known one, it judges the IPv4 address that it stands for.
+// newDialer returns a dialer that refuses every address that is not public, except in
+// the allowed networks. It checks the resolved address when it connects, so IP
+// literals, names and changing DNS answers are all covered. An address below a NAT64
+// prefix (the well-known one, or one in nat64) is judged by the IPv4 address in it.
 func newDialer(allow, nat64 []netip.Prefix) *net.Dialer {
 	var v4, v6 []netip.Prefix
 	for _, prefix := range allow {

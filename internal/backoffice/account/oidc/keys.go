@@ -16,9 +16,9 @@ import (
 const (
 	// maxKeys is how many keys a provider may publish.
 	maxKeys = 20
-	// maxTried is how many keys are tried for a token that does not name its key,
-	// which it must where there are several (OpenID Connect Core, section 10.1): that
-	// of the moment, the one before and the next.
+	// maxTried is how many keys are tried for a token that does not name its key: the
+	// current one, the previous one and the next. Where a provider has several keys,
+	// tokens must name theirs (OpenID Connect Core, section 10.1).
 	maxTried = 3
 )
 
@@ -29,7 +29,7 @@ var algorithms = []jose.SignatureAlgorithm{
 
 var errKeys = &account.ProviderError{Why: account.WhyKeys}
 
-// keySet are the keys with which a provider signs, one for each ID of a key.
+// keySet holds a provider's signing keys, one for each key ID.
 type keySet []jose.JSONWebKey
 
 // fetchKeys reads a provider's keys. Their owner may be hostile.
@@ -90,7 +90,7 @@ func parseKeys(body []byte) (keySet, error) {
 	return set, nil
 }
 
-// payload returns what a token says if one of the keys has signed it. A token that
+// payload returns the content of a token that one of the keys has signed. A token that
 // names its key is checked with that key only.
 func (s keySet) payload(ctx context.Context, token *jose.JSONWebSignature) ([]byte, error) {
 	id, tried := token.Signatures[0].Header.KeyID, 0
@@ -109,8 +109,8 @@ func (s keySet) payload(ctx context.Context, token *jose.JSONWebSignature) ([]by
 	return nil, errToken
 }
 
-// inTurn runs what an answer of a provider makes the gateway compute. The turns are
-// shared by whose provider it is, and waiting ends with the request.
+// inTurn runs a computation on a provider's answer, once its turn has come. Providers
+// take turns, and the wait ends with the request.
 func inTurn[T any](ctx context.Context, c *Client, p account.Provider, do func() (T, error)) (T, error) {
 	leave, err := c.turns.Take(ctx, p.TenantID)
 	if err != nil {

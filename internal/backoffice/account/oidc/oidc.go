@@ -26,13 +26,13 @@ import (
 const (
 	// exchangeTime bounds all requests of one step together.
 	exchangeTime = 10 * time.Second
-	// maxDocument is how much is read of a document that a provider publishes, and
-	// maxToken how much of an answer with tokens, in bytes: either can be large and
-	// deep, and any stranger can have it read.
+	// maxDocument and maxToken limit how many bytes are read of a provider's published
+	// document, and of its answer with tokens. Anyone can make the gateway read them,
+	// and a hostile provider could make them large and deep.
 	maxDocument = 128 << 10
 	maxToken    = 512 << 10
 	// knownFor is how long a discovery document is used. Keys are read again when a
-	// token has an unknown one.
+	// token names an unknown one.
 	knownFor = time.Hour
 	// failedFor is how long a provider is not asked again for its discovery document
 	// after a failure.
@@ -152,8 +152,8 @@ func (c *Client) Check(ctx context.Context, p account.Provider, by account.Calle
 	return err
 }
 
-// remembered returns what other requests have found out about a provider, a failure
-// too for a moment.
+// remembered returns what earlier requests have learned about a provider. Failures are
+// remembered too, for failedFor.
 func (c *Client) remembered(p account.Provider) (found discovered, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -189,8 +189,8 @@ func (c *Client) discover(ctx context.Context, p account.Provider, by account.Ca
 	return found.provider, found.err
 }
 
-// fetch reads a discovery document and checks its addresses. Groups are asked for
-// where the provider knows that scope: others refuse scopes that they do not know.
+// fetch reads a discovery document and checks its addresses. It asks for the scope
+// "groups" only if the provider lists it, because others refuse unknown scopes.
 func (c *Client) fetch(ctx context.Context, p account.Provider) (*provider, error) {
 	document, err := oidc.NewProvider(ctx, p.Issuer)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// How many requests to one provider may be under way, so that a slow one holds only
-// so much. Others wait.
+// How many requests to one provider may be under way. Further ones wait, so a slow
+// provider can hold no more.
 const (
 	knownAtOnce  = 2 // in browsers in which a user of the provider has signed in
 	othersAtOnce = 6
@@ -19,8 +19,8 @@ const (
 	waiting = 100
 )
 
-// places are those for requests to one provider. Strangers cannot take those of
-// known browsers, and share theirs by network.
+// places holds the requests to one provider. Unknown browsers have places of their
+// own, shared by network, so they cannot take those of known browsers.
 type places struct {
 	known, others *turn.Queue
 	used          int // requests that have a place or wait for one

@@ -57,8 +57,8 @@ func (c *Client) Finish(
 	return account.Claims{}, err
 }
 
-// signed checks the signature of an ID token and returns what it signs. It uses the
-// keys that are known, and if none has signed it, those that the provider has now.
+// signed checks the signature of an ID token and returns the signed content. If none
+// of the known keys has signed it, the provider's keys are read again.
 func (c *Client) signed(ctx context.Context, p account.Provider, found *provider, raw string) ([]byte, error) {
 	token, err := inTurn(ctx, c, p, func() (*jose.JSONWebSignature, error) {
 		token, err := jose.ParseSignedCompact(raw, algorithms)
@@ -86,7 +86,7 @@ func (c *Client) signed(ctx context.Context, p account.Provider, found *provider
 	return check(keys)
 }
 
-// checked is what a token says whose signature was checked. It implements
+// checked is the content of a token whose signature was checked. It implements
 // oidc.KeySet.
 type checked []byte
 
@@ -149,10 +149,10 @@ func claims(token *oidc.IDToken, p account.Provider) (account.Claims, error) {
 	return c, err
 }
 
-// groups reads the claim of groups, a list or one text. A token without it does not
-// say that the user is in no group. Entra leaves it out of the token of somebody in
-// many groups, and names the place where they can be asked for (OpenID Connect Core,
-// section 5.6.2).
+// groups reads the claim with the groups, which is a list or a single text. A token
+// without the claim is an error, because it does not say that the user has no groups:
+// Entra ID leaves the claim out for users with many groups, and names an address to
+// ask instead (OpenID Connect Core, section 5.6.2).
 func groups(all map[string]json.RawMessage, claim string) ([]string, error) {
 	var elsewhere map[string]json.RawMessage
 	_ = json.Unmarshal(all["_claim_names"], &elsewhere) // the token may have none
