@@ -154,7 +154,7 @@ func (l *listener) events(ctx context.Context, after string, wait time.Duration)
 	return found, err
 }
 
-// ask asks for events, and returns the gateway's time, too.
+// ask asks for events, and returns the gateway's time as well.
 func (l *listener) ask(
 	ctx context.Context, params *client.ListTestEventsParams,
 ) ([]client.TestEvent, time.Time, error) {
@@ -243,8 +243,8 @@ func (l *listener) begin(ctx context.Context, since string) (after string, err e
 	return webhook.BeforeAllEvents, nil
 }
 
-// passAll passes events on, in order, and returns the last one that was, or after.
-// Once ctx is done, it leaves the rest and says so.
+// passAll passes events on, in order, and returns the last one that it passed, or
+// after if there was none. Once ctx is done, it leaves the rest and says so.
 func (l *listener) passAll(ctx context.Context, found []client.TestEvent, after string) string {
 	for _, e := range found {
 		switch {

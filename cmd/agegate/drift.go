@@ -44,7 +44,7 @@ func (c *cli) driftCommand() *cobra.Command {
 // withDrift runs fn with the counts on the configured database.
 func (c *cli) withDrift(ctx context.Context, fn func(*drift.Service, config.Config) error) error {
 	return c.withDatabase(ctx, func(db *store.Store, cfg config.Config) error {
-		// Without models there is nothing to freeze, but still a state to show.
+		// Without models no reference can be frozen, but the state can be shown.
 		estimator := ""
 		if manifest, err := inference.ReadManifest(cfg.ModelsDir); err == nil {
 			estimator = age.Estimator(manifest)

@@ -69,7 +69,7 @@ func ownAddress(listen string) (string, error) {
 	return net.JoinHostPort(host, port), nil
 }
 
-// askReady returns nil if the answer is 200. Otherwise its error has the answer,
+// askReady returns nil if the answer is 200. Otherwise its error contains the answer,
 // or says that there was none. hosts are those for which https is served.
 func askReady(ctx context.Context, url string, hosts []string) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)

@@ -10,11 +10,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// releaseMemory returns to the kernel what only the start needed: the heap's free
-// pages, and the pages of the program's own file. A page of the file that is used
-// again is read from the kernel's page cache. Without this call, an idle replica of
-// the API would keep 25 MiB of code and tables of the start in its resident memory
-// until memory runs short.
+// releaseMemory returns memory to the kernel that only the start needed: the heap's
+// free pages, and pages of the program's own file. If such a page is used again, it is
+// read from the kernel's page cache. Without this call, an idle replica of the API
+// would keep 25 MiB of code and tables of the start until memory runs short.
 func releaseMemory() {
 	debug.FreeOSMemory()
 	program, err := os.Executable()
@@ -35,10 +34,10 @@ func releaseMemory() {
 // mapping is a range of addresses.
 type mapping struct{ start, end uintptr }
 
-// cleanMappings returns the ranges of memory in which a file is mapped read-only
-// and of which no page was ever changed, so that the file still has all of them. A
-// range that was changed before it became read-only, such as one with relocated
-// addresses, is not among them. The format is that of /proc/pid/smaps, proc(5).
+// cleanMappings returns the ranges of memory in which a file is mapped read-only and
+// no page was ever changed, so that all pages can be read from the file again. It
+// leaves out a range that was changed before it became read-only, such as one with
+// relocated addresses. smaps has the format of /proc/pid/smaps, see proc(5).
 func cleanMappings(smaps *bufio.Scanner, path string) []mapping {
 	var clean []mapping
 	var m mapping

@@ -34,8 +34,8 @@ func users(db *store.Store, cfg config.Config) *account.Service {
 	return account.NewService(account.Config{Store: db, URL: cfg.DashboardURL, Random: rand.Reader, Now: now})
 }
 
-// posting returns users, which also put mails into the outbox where mail is sent
-// and the secret key is set. The gateway sends them.
+// posting returns users. If mail is configured and the secret key is set, it also puts
+// mails into the outbox; the gateway sends them.
 func posting(db *store.Store, cfg config.Config) (*account.Service, error) {
 	if cfg.SMTP == nil || cfg.SecretKey == nil {
 		return users(db, cfg), nil

@@ -32,7 +32,7 @@ type alertStore interface {
 	EndAlert(ctx context.Context, tenantID uuid.UUID, kind mail.Kind, subject string) error
 }
 
-// alerts mails a tenant's staff once about each thing that does not work.
+// alerts mails a tenant's staff about each problem, once.
 type alerts struct {
 	store   alertStore
 	tenants *tenant.Service
@@ -42,7 +42,8 @@ type alerts struct {
 	wake    func()
 }
 
-// look finds what is new. If it fails for one tenant, it goes on with the others.
+// look sends the mails about new problems. If it fails for one tenant, it goes on with
+// the others.
 func (a *alerts) look(ctx context.Context) error {
 	failed := []error{a.endpoints(ctx)}
 	for batch, err := range a.tenants.All(ctx) {

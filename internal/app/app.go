@@ -73,7 +73,7 @@ type App struct {
 	lab     dashboard.Lab
 }
 
-// apiPart is what a process has that serves the API and the dashboard.
+// apiPart holds what a process needs to serve the API and the dashboard.
 type apiPart struct {
 	refusals   *insight.Recorder
 	dispatcher *webhook.Dispatcher
@@ -85,7 +85,7 @@ type apiPart struct {
 	alerts     *alerts             // nil when no mail is sent
 }
 
-// pagesPart is what a process has that serves the hosted page.
+// pagesPart holds what a process needs to serve the hosted page.
 type pagesPart struct {
 	shopper   *shopper.Pages
 	drainTime time.Duration
@@ -94,7 +94,7 @@ type pagesPart struct {
 	pool      *inference.Pool   // nil when the estimator is off
 }
 
-// server is a listener and what it serves, for the log.
+// server is a listener with the name of what it serves, for the log.
 type server struct {
 	*httpd.Server
 	serves string // what it serves; empty for the gateway itself
@@ -190,8 +190,8 @@ func (a *App) openStore(ctx context.Context, cfg config.Config) (err error) {
 	return err
 }
 
-// inside returns the handler of the metrics and of Go's profiles. The command line is
-// not among them.
+// inside returns the handler of the metrics listener: metrics and Go's profiles,
+// except the profile that shows the command line.
 func (a *App) inside() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", a.metrics.Handler())

@@ -20,7 +20,7 @@ func (a *App) deciding(cfg config.Config) map[string]string {
 	}
 }
 
-// beginDeciding records what decides, unless this process makes no camera checks.
+// beginDeciding calls recordDeciding, unless this process makes no camera checks.
 func (a *App) beginDeciding(ctx context.Context, cfg config.Config) error {
 	if a.decides == "" {
 		return nil

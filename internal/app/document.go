@@ -29,8 +29,8 @@ const documentRate = 1
 // as long as a frame, so frames would otherwise wait too long.
 func documentTurns(workers int) int { return max(1, workers/2) }
 
-// unusedModels returns the roles of models that the gateway does not need: the
-// matcher, which takes much memory, if no document can be photographed.
+// unusedModels returns the models that the gateway does not load: the face matcher,
+// which takes much memory, if no document can be photographed.
 func unusedModels(cfg config.Config) []inference.Model {
 	if slices.Contains(cfg.DocumentWays, session.WayPhoto) {
 		return nil

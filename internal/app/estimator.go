@@ -37,10 +37,10 @@ type estimator struct {
 	documentPlaces func() int // how many documents can be photographed at the same time
 }
 
-// spareProcessor lets Go run at least one goroutine more than there are turns at
-// the models. With none to spare, Go looks at the network only every 10 ms, as all
-// its processors compute: everybody's frames and answers waited that long, several
-// times each. The cores are shared by the operating system, which does not wait.
+// spareProcessor gives Go at least one more processor than there are turns at the
+// models. Without it, all of Go's processors compute, and Go looks at the network only
+// every 10 ms, so every frame and every answer waits that long. The operating system
+// shares the cores without such waits.
 func spareProcessor(turns int) {
 	if runtime.GOMAXPROCS(0) <= turns {
 		runtime.GOMAXPROCS(turns + 1)

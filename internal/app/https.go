@@ -12,7 +12,7 @@ import (
 	"agegate/internal/rules/credential"
 )
 
-// https has the certificates with which a process serves https itself.
+// https provides the certificates with which a process serves https itself.
 type https interface {
 	TLS() *tls.Config
 	// Look takes over certificates that have changed, and orders what is due.
@@ -21,7 +21,7 @@ type https interface {
 	Ends() map[string]time.Time
 }
 
-// openHTTPS reads the certificates, where the process serves https itself.
+// openHTTPS reads the certificates, if the process serves https itself.
 func (a *App) openHTTPS(ctx context.Context, cfg config.Config, sealer *credential.Sealer) error {
 	switch {
 	case cfg.TLS.ACME:

@@ -15,8 +15,8 @@ func (a *App) notify(state string) {
 	}
 }
 
-// feedWatchdog tells systemd twice in each interval that the process runs, if it wants
-// to know: one that stands still is then started again.
+// feedWatchdog tells systemd twice in each watchdog interval that the process runs.
+// systemd restarts a process that stops telling.
 func (a *App) feedWatchdog(ctx context.Context) {
 	interval, err := daemon.SdWatchdogEnabled(false)
 	if err != nil {

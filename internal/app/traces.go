@@ -25,8 +25,8 @@ import (
 // uploadTime bounds one upload of traces.
 const uploadTime = 10 * time.Second
 
-// openTraces prepares the process's spans, if they are to be sent. Sampling and batches
-// follow the OTEL_ variables of OpenTelemetry.
+// openTraces prepares tracing, if an address for traces is configured. Sampling and
+// batches follow the OTEL_ variables of OpenTelemetry.
 func (a *App) openTraces(ctx context.Context, to config.Traces) error {
 	if to.Endpoint == "" {
 		return nil
@@ -50,9 +50,9 @@ func (a *App) openTraces(ctx context.Context, to config.Traces) error {
 	return nil
 }
 
-// collector sends spans to a collector by OTLP over HTTP. The exporter of OpenTelemetry
-// for this, otlptracehttp, would bring gRPC into the program. What a collector does not
-// take is lost.
+// collector sends spans to a collector by OTLP over HTTP. OpenTelemetry's own
+// exporter, otlptracehttp, would bring gRPC into the program. Spans that the collector
+// does not accept are lost.
 type collector struct {
 	to   config.Traces
 	http *http.Client
@@ -67,7 +67,7 @@ func (c *collector) Stop(context.Context) error {
 	return nil
 }
 
-// UploadTraces implements otlptrace.Client. Its errors do not have the address.
+// UploadTraces implements otlptrace.Client. Its errors do not contain the address.
 func (c *collector) UploadTraces(ctx context.Context, spans []*tracepb.ResourceSpans) error {
 	// The same bytes as an ExportTraceServiceRequest.
 	body, err := proto.Marshal(&tracepb.TracesData{ResourceSpans: spans})

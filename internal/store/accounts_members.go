@@ -41,9 +41,9 @@ func (tx *Tx) OwnerExists(tenantID uuid.UUID) (bool, error) {
 	return len(rows) > 0, err
 }
 
-// dispensable selects the membership of a user if it may be removed: it is not
-// an owner's, an identity provider gave it, or the tenant has another owner who can
-// sign in without one.
+// dispensable selects the membership of a user if the tenant can lose it: the user is
+// not an owner, or an identity provider manages the user, or the tenant has another
+// owner whom no provider manages.
 func (tx *Tx) dispensable(tenantID, userID uuid.UUID) *gorm.DB {
 	return tx.db.Where(`tenant_id = ? AND user_id = ? AND (role <> 'owner'
 		OR EXISTS (SELECT 1 FROM users WHERE users.id = ? AND users.issuer IS NOT NULL) OR EXISTS (
@@ -53,8 +53,7 @@ func (tx *Tx) dispensable(tenantID, userID uuid.UUID) *gorm.DB {
 		tenantID, userID, userID, tenantID, userID)
 }
 
-// kept returns fault.Conflict if no row was changed, because the row is the last
-// owner's.
+// kept returns fault.Conflict if no row was changed, because it is the last owner's.
 func kept(result *gorm.DB) error {
 	if result.Error == nil && result.RowsAffected == 0 {
 		return fault.New(fault.Conflict, "The last owner stays")

@@ -11,9 +11,9 @@ import (
 	"gorm.io/gorm"
 )
 
-// Times and IDs are converted in one place, so that no statement has to do it:
-// arguments by pool and transaction on their way to the driver, and results by the
-// driver. SQLite's driver returns UTC by itself, PostgreSQL's because of resultsInUTC.
+// Times and IDs are converted here, so that no statement has to do it. Pool and
+// transaction convert the arguments on their way to the driver. Results come from the
+// driver in UTC: SQLite's does that by itself, PostgreSQL's because of resultsInUTC.
 
 // at converts a time to the only form that is stored and compared: UTC in whole
 // microseconds. SQLite compares times as text, which is correct only if all have

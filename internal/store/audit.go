@@ -104,8 +104,7 @@ func (s *Store) AuditHead(ctx context.Context, scope audit.Scope) (audit.Head, e
 	})
 }
 
-// AuditScopes implements audit.Store. A scope whose end was removed is found by
-// its entries.
+// AuditScopes implements audit.Store. It also finds logs whose head row was deleted.
 func (s *Store) AuditScopes(ctx context.Context, after audit.Scope, limit int) ([]audit.Scope, error) {
 	return view(ctx, s, func(tx *Tx) (scopes []audit.Scope, err error) {
 		return scopes, tx.db.Raw(`

@@ -16,15 +16,16 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
-// CopyWatch is how long Copy watches a PostgreSQL database on which a gateway has not
-// reported its end: three times as long as a gateway takes to report again.
+// CopyWatch is how long Copy watches a PostgreSQL database if a gateway there has not
+// reported that it ended. It is three times as long as the interval of a gateway's
+// reports.
 const CopyWatch = 90 * time.Second
 
-// Copy copies all rows of all tables into to, a PostgreSQL database that has no table
-// yet, or those of this schema without a row. It holds both databases, compares the
-// rows of each table on both sides, and commits if all are equal: otherwise no row is
-// written. It fails if a gateway runs on one of them. It calls progress with each table
-// and its number of rows.
+// Copy copies all rows of all tables into to, a PostgreSQL database without tables or
+// with the empty tables of this schema. It locks both databases, compares the rows of
+// each table on both sides, and commits if all are equal; otherwise it writes nothing.
+// It fails if a gateway runs on one of them. It calls progress with each table and its
+// number of rows.
 func (s *Store) Copy(ctx context.Context, to *Store, watch time.Duration, progress func(string, int64)) (err error) {
 	defer func() {
 		if err = withoutValues(err); hasState(err, "55P03") {
@@ -68,7 +69,7 @@ func (s *Store) Copy(ctx context.Context, to *Store, watch time.Duration, progre
 	return err
 }
 
-// heldDatabase is a transaction to which nobody else writes.
+// heldDatabase is a database in a transaction that keeps other writers out.
 type heldDatabase struct {
 	*sql.Conn
 	tables  []string            // each after those to which it refers
@@ -148,7 +149,7 @@ func (s *Store) hold(ctx context.Context, watch time.Duration, target bool) (_ *
 	return h, h.lock(ctx, watch, target)
 }
 
-// copies returns why a database cannot be a side of a copy, or nil.
+// copies returns why a database cannot be the source or the target of a copy, or nil.
 func (s *Store) copies(x Examination, target bool) error {
 	empty := len(x.Pending) > 0 && x.Pending[0] == 1
 	switch {

@@ -110,7 +110,7 @@ func (r ranges) sparse() bool {
 	return r.from != "" || r.where != "" || slices.ContainsFunc(r.parts, func(p part) bool { return p.where != "" })
 }
 
-// minID sorts before the ids of all tables, greatestID after those of one.
+// minID sorts before the IDs of all tables, greatestID after those of one.
 const minID = "00000000-0000-0000-0000-000000000000"
 
 func greatestID(table string) string {
@@ -130,10 +130,10 @@ func following(id uuid.UUID) string {
 	return id.String()
 }
 
-// newest finds the newest rows into rows, which is a pointer to a slice; none if
-// there are no parts; the oldest after r.after if that is set. It returns the id to
-// which it has looked, or "" if it looked at all. It finds rather than scans: GORM's Scan writes out the statement
-// with all its values.
+// newest reads the newest rows into rows, a pointer to a slice. If r.after is set, it
+// reads the oldest rows after that instead. It returns the ID down to which it has
+// searched, or "" if it searched everything. It uses GORM's Find, because Scan would
+// write the values into the statement.
 func (tx *Tx) newest(r ranges, limit int, rows any) (reached string, err error) {
 	if len(r.parts) == 0 {
 		return "", nil
@@ -248,15 +248,15 @@ func effective(rows []insight.SessionRow, now time.Time) []insight.SessionRow {
 	return rows
 }
 
-// orderClause selects sessions by a parameter of their success URL. Query and
-// fragment are parted like parameters, so that each one has an ampersand on either
-// side. Its arguments are a question mark, which cannot be written in a statement,
+// orderClause selects sessions by a parameter of their success URL. It replaces the
+// question mark and the number sign by ampersands, so that each parameter stands
+// between two. Its arguments are a question mark, which a statement cannot contain,
 // and an orderPattern.
 const orderClause = `(REPLACE(REPLACE(success_url, ?, '&'), '#', '&') || '&' LIKE ? ESCAPE '!')`
 
-// orderPattern is the pattern of orderClause. It is one piece of text with a
-// wildcard before and after: with another between, the time of a comparison would
-// grow with the square of the URL's length, which the tenant chooses.
+// orderPattern returns the pattern of orderClause: one text with a wildcard before and
+// after it. With another wildcard in it, the time of a comparison would grow with the
+// square of the URL's length, which the tenant chooses.
 func orderPattern(order string) string {
 	name, value, named := strings.Cut(order, "=")
 	if !named {

@@ -131,8 +131,8 @@ func (tx *Tx) bucketOf() string {
 	return sql + fmt.Sprintf(" ELSE %d END", len(insight.Buckets))
 }
 
-// CountSessions implements insight.FoldStore. The query does not name the mode,
-// so that it can only be read from the index by time.
+// CountSessions implements insight.FoldStore. The query does not name the mode, so
+// that the database can only use the index by time.
 func (s *Store) CountSessions(
 	ctx context.Context, tenantID uuid.UUID, from, to, now time.Time,
 ) ([]insight.Group, error) {

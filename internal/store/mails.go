@@ -40,8 +40,8 @@ func (tx *Tx) InsertMail(m mail.Mail) error {
 	return tx.db.Create(&m).Error
 }
 
-// ClaimMails implements mail.Store. The number of the mail among its tenant's
-// decides first, so that nobody waits for all mails of another.
+// ClaimMails implements mail.Store. Each tenant's first mail comes before any tenant's
+// second, so that nobody waits for all mails of another.
 func (s *Store) ClaimMails(ctx context.Context, now time.Time, lease time.Duration, limit int) ([]mail.Mail, error) {
 	return update(ctx, s, func(tx *Tx) (mails []mail.Mail, err error) {
 		err = tx.db.Raw(`UPDATE mails SET attempts = attempts + 1, due_at = ?
@@ -83,8 +83,8 @@ func (s *Store) ReplaceSealedMail(ctx context.Context, m mail.Mail, next []byte)
 	})
 }
 
-// Alert stores mails about something that has been so since a time, unless the
-// tenant's staff were told before, and reports whether it stored any.
+// Alert stores mails about something that has been the case since a time, unless the
+// tenant's staff were told already, and reports whether it stored any.
 func (s *Store) Alert(
 	ctx context.Context, tenantID uuid.UUID, kind mail.Kind, subject string, since time.Time, mails []mail.Mail,
 ) (bool, error) {
@@ -112,7 +112,8 @@ func (s *Store) Alert(
 	})
 }
 
-// EndAlert forgets that the tenant's staff were told of something that is over.
+// EndAlert forgets that the tenant's staff were told about something, because it is
+// over.
 func (s *Store) EndAlert(ctx context.Context, tenantID uuid.UUID, kind mail.Kind, subject string) error {
 	return s.Update(ctx, func(tx *Tx) error {
 		return tx.db.Exec("DELETE FROM notices WHERE tenant_id = ? AND kind = ? AND subject = ?", tenantID, string(kind),

@@ -90,8 +90,8 @@ func refusesSettings(err error) bool {
 var errReplica = errors.New("no primary answers, only a read-only replica: name the primary, or all hosts separated " +
 	"by commas, of which the primary is then used")
 
-// refusals are the answers of a server that an operator can do something about, by
-// SQLSTATE.
+// refusals holds, by SQLSTATE, advice about a server's answers that an operator can do
+// something about.
 var refusals = map[string]string{
 	"28P01": "the server refuses the password: correct it, with its special characters percent-encoded",
 	"28000": "the server does not let the role in: make the role, or let it in from this machine in pg_hba.conf",
@@ -101,7 +101,7 @@ var refusals = map[string]string{
 	"42501": "the role may not do this: make it the owner of the database",
 }
 
-// explained adds advice to an error that will not go away by waiting. It returns other
+// explained adds advice to an error that waiting does not cure. It returns other
 // errors unchanged.
 func explained(err error) error {
 	const refused = "the server's certificate does not count: %w: "

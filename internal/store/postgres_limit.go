@@ -15,10 +15,10 @@ const (
 	refusedRest  = time.Minute           // before the pool grows again
 )
 
-// sharingConnector makes connections to a server that may refuse further ones,
-// because of the role's limit or its own. Then the pool shrinks to the connections
-// that it has, so statements wait for one of them and do not fail. It grows again
-// after refusedRest without a refusal.
+// sharingConnector makes connections to a server that may refuse further ones, because
+// of its own limit or the role's. After a refusal the pool shrinks to the connections
+// that it has, so that statements wait for one of them instead of failing. It grows
+// again after refusedRest without a refusal.
 type sharingConnector struct {
 	driver.Connector
 	size int
@@ -41,8 +41,8 @@ func (c *sharingConnector) restore() {
 	c.pool.SetMaxIdleConns(c.size)
 }
 
-// Connect implements driver.Connector. After a refusal it returns
-// driver.ErrBadConn, with which the pool waits for another connection.
+// Connect implements driver.Connector. After a refusal it returns driver.ErrBadConn,
+// which makes the pool wait for another connection.
 func (c *sharingConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	conn, err := c.Connector.Connect(ctx)
 	refused, ok := errors.AsType[*pgconn.PgError](err)

@@ -83,7 +83,8 @@ func (tx *Tx) SetOperator(userID uuid.UUID, operator bool) error {
 	return mustChange(tx.user(userID).Update("operator", operator))
 }
 
-// managed selects the users that a tenant's providers made, except one issuer's.
+// managed selects the users whom a tenant's providers manage, except those of one
+// issuer.
 func (tx *Tx) managed(tenantID uuid.UUID, except string) *gorm.DB {
 	return tx.db.Table("users").Select("id").Where("managed_by = ? AND issuer <> ?", tenantID, except)
 }
@@ -103,8 +104,8 @@ func (tx *Tx) DismissManaged(tenantID uuid.UUID, except string, now time.Time) e
 	return nil
 }
 
-// deleteManaged deletes the users that a tenant's providers made, and its
-// provider.
+// deleteManaged deletes a tenant's provider and the users whom the tenant's providers
+// manage.
 func (tx *Tx) deleteManaged(tenantID uuid.UUID) error {
 	const users = "(SELECT id FROM users WHERE managed_by = ?)"
 	for _, statement := range []string{

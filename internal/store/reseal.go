@@ -17,9 +17,9 @@ var _ session.ClaimStore = (*Store)(nil)
 // mode.
 const activeSecrets = 4
 
-// OuterSecrets implements tenant.Store. It reads the two ends of the index of
-// active secrets; SQLite uses a partial index only where its condition is a
-// literal.
+// OuterSecrets implements tenant.Store. It reads only the first and the last rows of
+// the index of active secrets. The condition is a literal, because SQLite would not
+// use a partial index otherwise.
 func (s *Store) OuterSecrets(ctx context.Context) ([]tenant.Secret, error) {
 	return view(ctx, s, func(tx *Tx) (secrets []tenant.Secret, err error) {
 		for _, order := range []string{"tenant_id, livemode, kind", "tenant_id DESC, livemode DESC, kind DESC"} {

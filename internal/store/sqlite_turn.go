@@ -12,17 +12,17 @@ import (
 )
 
 // turnPool is the pool of a SQLite file's writer. Processes that write to the file
-// begin their transactions in turn: each holds a lock file until it has begun.
-// Without it a gateway under load keeps an operator's command out, because SQLite
-// lets the command sleep for up to 100 ms between its attempts, and the gateway
+// take turns to begin their transactions: each holds a lock file until its transaction
+// has begun. Without that, a gateway under load keeps an operator's command out:
+// SQLite lets the command sleep for up to 100 ms between its attempts, and the gateway
 // begins its next transaction within microseconds.
 type turnPool struct {
 	*pool
 	file *os.File
 }
 
-// BeginTx implements gorm.ConnPoolBeginner. It takes the turn only once it has a
-// connection, which is once this process's transaction before it has ended.
+// BeginTx implements gorm.ConnPoolBeginner. It waits for its turn only once it has a
+// connection, that is, after this process's earlier transaction has ended.
 func (p *turnPool) BeginTx(ctx context.Context, opts *sql.TxOptions) (gorm.ConnPool, error) {
 	conn, err := p.db.Conn(ctx)
 	if err != nil {

@@ -92,8 +92,8 @@ func (s *Store) Ping(ctx context.Context) error {
 // errReadOnly is returned by Writable.
 var errReadOnly = fault.New(fault.Unavailable, "Database is read-only")
 
-// Writable reports whether the database accepts changes: nil, or
-// fault.Unavailable. It writes nothing, and on SQLite finds nothing out.
+// Writable reports whether the database accepts changes: nil, or fault.Unavailable. It
+// writes nothing. On SQLite it always returns nil.
 func (s *Store) Writable(ctx context.Context) error {
 	if s.postgres == nil {
 		return nil

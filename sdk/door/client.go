@@ -10,7 +10,8 @@ import (
 	"github.com/zitadel/oidc/v3/pkg/op"
 )
 
-// Client may ask to "sign in with age". One without a secret needs PKCE.
+// Client is a program that may ask the door to "sign in with age". A client without a
+// secret needs PKCE.
 type Client struct {
 	ID        string   `json:"client_id"`
 	Secret    string   `json:"client_secret"`
@@ -80,8 +81,8 @@ func (c Client) IDTokenUserinfoClaimsAssertion() bool { return true }
 // ClockSkew implements op.Client.
 func (c Client) ClockSkew() time.Duration { return 0 }
 
-// What the library can do and the door does not: the endpoints are not served, or
-// there is nothing to do.
+// Parts of the library's interface that the door does not use: their endpoints are not
+// served, or there is nothing to do.
 
 var errUnserved = errors.New("the door does not serve this")
 

@@ -114,8 +114,8 @@ func (d *Door) rewrite(p *httputil.ProxyRequest) {
 	p.Out.Header.Set(ageHeader, d.confirmed(p.In))
 }
 
-// auth answers a proxy, which names the visitor's request in X-Forwarded-Method
-// and X-Forwarded-Uri: 200, or 403 with the page for the visitor.
+// auth answers a proxy that names the visitor's request in X-Forwarded-Method and
+// X-Forwarded-Uri. It answers 200, or 403 with the page for the visitor.
 func (d *Door) auth(w http.ResponseWriter, r *http.Request) {
 	target := r.Header.Get("X-Forwarded-Uri")
 	if !d.admit(r, r.Header.Get("X-Forwarded-Method"), target) {
@@ -126,8 +126,8 @@ func (d *Door) auth(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusOK)
 }
 
-// deny is for proxies that throw away the page of auth, such as nginx, and ask for
-// it when auth or the site itself has answered 403.
+// deny answers proxies such as nginx, which throw away the page of auth and ask for it
+// here after a 403 from auth or from the site itself.
 func (d *Door) deny(w http.ResponseWriter, r *http.Request) {
 	if target := r.Header.Get("X-Forwarded-Uri"); !d.admit(r, r.Header.Get("X-Forwarded-Method"), target) {
 		d.refuse(w, r, target)
@@ -157,12 +157,12 @@ func (d *Door) confirmed(r *http.Request) string {
 	return "0"
 }
 
-// robot finds crawlers and what fetches previews in their User-Agent.
+// robot matches the User-Agent of crawlers and of programs that fetch previews.
 var robot = regexp.MustCompile(`(?i)bot\b|crawl|spider|slurp|preview|facebookexternalhit|whatsapp|embed|mastodon|` +
 	`lighthouse|archiver|curl/|wget/|python-|go-http-client|^$`)
 
-// refuse shows the page with the button to visitors, and words to robots and to
-// requests that are no navigation. It leads nobody on and creates nothing.
+// refuse answers a visitor without a pass. A navigation gets the page with the button;
+// robots and other requests get a short text. It redirects nobody and creates nothing.
 func (d *Door) refuse(w http.ResponseWriter, r *http.Request, target string) {
 	switch {
 	case robot.MatchString(r.UserAgent()):

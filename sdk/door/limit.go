@@ -25,7 +25,7 @@ type limiter interface {
 	take(ctx context.Context, limits Limits, network netip.Prefix, now time.Time) bool
 }
 
-// localLimiter is for one door. It holds at most Limits.All networks.
+// localLimiter is the limiter of a single door. It holds at most Limits.All networks.
 type localLimiter struct {
 	mu       sync.Mutex
 	began    time.Time
@@ -47,8 +47,8 @@ func (l *localLimiter) take(_ context.Context, limits Limits, network netip.Pref
 	return true
 }
 
-// sharedLimiter is for several doors of a site. Without an answer of Redis, each
-// door counts for itself.
+// sharedLimiter is the limiter of several doors of a site. While Redis does not
+// answer, each door counts for itself.
 type sharedLimiter struct {
 	client *redis.Client
 	site   string

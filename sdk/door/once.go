@@ -51,7 +51,8 @@ func (o *localOnce) take(_ context.Context, code string) bool {
 	return !before
 }
 
-// redisOnce is for several doors. Without an answer, no code is taken.
+// redisOnce remembers codes for several doors. While Redis does not answer, no code is
+// accepted.
 type redisOnce struct{ client *redis.Client }
 
 func (o redisOnce) take(ctx context.Context, code string) bool {

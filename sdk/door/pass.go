@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// pass says that a browser passed a check at a time, and nothing about whom.
+// pass says that a browser passed a check, and when. It names nobody.
 type pass struct {
 	At        int64 `json:"a"`           // in Unix seconds
 	Unchecked bool  `json:"u,omitempty"` // given without a check, during an outage
 }
 
-// visit is the session that a browser has open, and where it wants to go.
+// visit is a browser's open session and the page that its visitor wanted.
 type visit struct {
 	Session string  `json:"s"`
 	URL     string  `json:"u"`           // of the hosted page

@@ -88,8 +88,8 @@ func (s *signIn) claim() string { return "age_over_" + strconv.Itoa(s.door.cfg.A
 // acr names how the age was confirmed: by this gateway's check of this age.
 func (s *signIn) acr() string { return "urn:agegate:" + s.claim() }
 
-// prove sends a visitor with a pass back to the client, and shows any other the
-// door's page, whose button leads back here in the end.
+// prove sends a visitor with a pass back to the client. Any other visitor gets the
+// door's page, whose button leads back here after the check.
 func (s *signIn) prove(w http.ResponseWriter, r *http.Request) {
 	id := r.URL.Query().Get("id")
 	found, err := s.AuthRequestByID(r.Context(), id)
@@ -166,7 +166,7 @@ func (s *signIn) CreateAuthRequest(_ context.Context, in *oidc.AuthRequest, _ st
 		req.Silent = req.Silent || prompt == oidc.PromptNone
 	}
 	if in.MaxAge != nil {
-		// The gateway's clock says when a check was, and may be behind.
+		// The age of a check is measured by the gateway's clock, which may be behind.
 		req.Oldest = now.Add(-maxSkew).Unix() - int64(*in.MaxAge) //nolint:gosec // so long an age asks for nothing
 	}
 	if req.ID = s.door.seal.seal("request", req); len(req.ID) > maxTarget-len(signInPath+"?id=") {
@@ -205,14 +205,14 @@ func (s *signIn) AuthRequestByCode(ctx context.Context, code string) (op.AuthReq
 	return nil, errors.New("the code was used before")
 }
 
-// CreateAccessToken returns the end of the token's life as its name, which the
-// library seals together with the subject.
+// CreateAccessToken returns the time when the token ends, as its ID and as its expiry.
+// The library seals the ID together with the subject.
 func (s *signIn) CreateAccessToken(context.Context, op.TokenRequest) (string, time.Time, error) {
 	end := s.door.now().Add(tokenLife)
 	return strconv.FormatInt(end.Unix(), 10), end, nil
 }
 
-// SetUserinfoFromToken tells a client with an access token what the ID token says.
+// SetUserinfoFromToken gives a client with an access token the claims of the ID token.
 func (s *signIn) SetUserinfoFromToken(_ context.Context, info *oidc.UserInfo, token, subject, _ string) error {
 	end, err := strconv.ParseInt(token, 10, 64)
 	if err != nil || s.door.now().Unix() > end {
@@ -250,7 +250,7 @@ func (s *signIn) AuthorizeClientIDSecret(_ context.Context, id, secret string) e
 	return nil
 }
 
-// codeCrypto seals codes and access tokens, where the library's own way does not
+// codeCrypto seals codes and access tokens. The library's own encryption does not
 // authenticate them.
 type codeCrypto struct{ seal sealer }
 

@@ -10,8 +10,8 @@ import (
 	agegate "github.com/agegate/agegate/sdk/go"
 )
 
-// reopenable is how long after a pass the gateway sends the browser that passed
-// back once more.
+// reopenable is how long after a pass the gateway repeats the redirect for the browser
+// that passed.
 const reopenable = 15 * time.Minute
 
 // begin is the button of the door's page: the only request that creates a session.
@@ -47,8 +47,8 @@ func (d *Door) begin(w http.ResponseWriter, r *http.Request) {
 	d.lead(w, r, v)
 }
 
-// stillOpen reports whether the hosted page of the browser's session still leads
-// somewhere.
+// stillOpen reports whether the browser's session can still be opened on the hosted
+// page.
 func (d *Door) stillOpen(ctx context.Context, v visit) bool {
 	if v.Session == "" {
 		return false
@@ -58,16 +58,17 @@ func (d *Door) stillOpen(ctx context.Context, v visit) bool {
 		status.Status == agegate.SessionStatusPassed && d.now().Sub(status.StatusAt) < reopenable)
 }
 
-// lead sends the browser to the hosted page. It is not a redirect, because the
-// policy of the page with the form would have to name the gateway's address.
+// lead sends the browser to the hosted page by a page of its own. For a redirect, the
+// Content-Security-Policy of the page with the form would have to name the gateway's
+// address.
 func (d *Door) lead(w http.ResponseWriter, r *http.Request, v visit) {
 	d.setVisit(w, v)
 	w.Header().Set("Refresh", "0; url="+v.URL)
 	d.pages.show(w, r, http.StatusOK, view{Page: "onward", URL: v.URL})
 }
 
-// outage answers a visitor whom the gateway cannot check. If the owner allows it,
-// he goes on without a check, but not because the gateway refused the request.
+// outage answers a visitor whom the gateway cannot check now. If the owner allows it,
+// they go on without a check, except when the gateway refused the request.
 func (d *Door) outage(w http.ResponseWriter, r *http.Request, v visit, err error) {
 	var refused *agegate.Error
 	if d.cfg.Allow && (!errors.As(err, &refused) || refused.Status >= http.StatusInternalServerError) {
@@ -80,8 +81,8 @@ func (d *Door) outage(w http.ResponseWriter, r *http.Request, v visit, err error
 	d.pages.show(w, r, http.StatusServiceUnavailable, view{Page: "unavailable", To: v.To})
 }
 
-// back is the success URL. A pass needs the token of the session that this browser
-// began, and the gateway's word that it is PASSED.
+// back handles the success URL. A visitor gets a pass only with the token of the
+// session that this browser began, and if the gateway says that the session is PASSED.
 func (d *Door) back(w http.ResponseWriter, r *http.Request) {
 	v := d.visit(r)
 	if v.Session == "" {
@@ -118,8 +119,8 @@ func (d *Door) refuseReturn(w http.ResponseWriter, r *http.Request, v visit, why
 	d.pages.show(w, r, http.StatusForbidden, view{Page: "expired", To: localTarget(v.To)})
 }
 
-// cancelled is the cancel URL, where the gateway's page for visitors who did not
-// pass leads.
+// cancelled handles the cancel URL, to which the gateway's page leads visitors who did
+// not pass.
 func (d *Door) cancelled(w http.ResponseWriter, r *http.Request) {
 	d.pages.show(w, r, http.StatusForbidden, view{Page: "failed", To: localTarget(d.visit(r).To)})
 }

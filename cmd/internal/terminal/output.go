@@ -39,8 +39,8 @@ func (o *Output) Print(v any, text func(w io.Writer)) error {
 	return w.Flush()
 }
 
-// PrintList prints what was found: an array of what as makes of each with --json,
-// otherwise a table with a heading and a line for each.
+// PrintList prints a list: with --json an array of what as returns for each, otherwise
+// a table with a heading and a line for each.
 func PrintList[Found, Listed any](
 	o *Output, found []Found, as func(Found) Listed, heading string, line func(Listed) []any,
 ) error {
@@ -57,5 +57,5 @@ func PrintList[Found, Listed any](
 	})
 }
 
-// Itself is for PrintList where what was found is printed as it is.
+// Itself is the function as of PrintList for a list that is printed unchanged.
 func Itself[T any](found T) T { return found }

@@ -75,9 +75,9 @@ func setDatabaseURL(c *Config, v string) error {
 
 var errEncode = errors.New("must have the special characters of its password percent-encoded, such as / as %2F")
 
-// hidesPassword reports whether an unescaped / ? or # of a password seems to end the
-// host of a database URL, so that the rest of the password would be taken for
-// something that may be shown.
+// hidesPassword reports whether a database URL seems to have an unescaped / ? or # in
+// its password. The host would end there, and the rest of the password would be shown
+// like a path.
 func hidesPassword(databaseURL string) bool {
 	u, err := url.Parse(databaseURL)
 	if err != nil || !strings.HasPrefix(u.Scheme, "postgres") || u.User != nil {

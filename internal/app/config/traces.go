@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Traces says where traces are sent: the standard OTEL_ variables, of which those of
-// sampling, batches and the resource are read by OpenTelemetry itself.
+// Traces says where traces are sent, by the standard OTEL_ variables. OpenTelemetry
+// itself reads those about sampling, batches and the resource.
 type Traces struct {
 	Endpoint string            // address of the collector for traces; empty: none are made
 	Headers  map[string]string // may hold a token: never logged

@@ -21,8 +21,8 @@ const SecretKeyName = "AGEGATE_SECRET_KEY"
 // the secret key.
 const NewSecretKeyName = "AGEGATE_NEW_SECRET_KEY" //nolint:gosec // a name, no secret
 
-// LameDuckName is the variable whose default is another one in a terminal, where
-// nobody else takes over.
+// LameDuckName is the variable with another default in a terminal, where no other
+// replica takes over.
 const LameDuckName = "AGEGATE_LAME_DUCK"
 
 // The variables of links, which are checked after all variables are read.

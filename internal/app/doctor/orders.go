@@ -8,8 +8,8 @@ import (
 	"agegate/internal/backoffice/certificate"
 )
 
-// orders reports the certificates that the gateway orders. When they end is found
-// where they are served, as for all public addresses.
+// orders reports failed orders of certificates. The expiry of a certificate is checked
+// where it is served, as for all public addresses.
 func (e *examiner) orders(ctx context.Context, db certificate.Store) {
 	const check = "AGEGATE_TLS"
 	if !e.Config.TLS.ACME {

@@ -49,7 +49,7 @@ func expected(distribution *[inference.AgeBins]float32) float64 {
 	return mean(distribution, func(years float64) float64 { return years })
 }
 
-// mean is the mean of what every age gives, by the probability of the age.
+// mean returns the mean of of over the ages, weighted by the probability of each age.
 func mean(distribution *[inference.AgeBins]float32, of func(years float64) float64) float64 {
 	var sum, mass float64
 	for age, p := range distribution {
@@ -59,12 +59,11 @@ func mean(distribution *[inference.AgeBins]float32, of func(years float64) float
 	return sum / mass
 }
 
-// Tuned is the head used with a fine-tuned tail. It bases the age on the
-// probability that the person is under age: it takes the mean of worth over the
-// tail's distribution, which mainly measures the probability of 18 and over, and
-// returns the age that has this worth. So a face that may be 15 or 35 does not
-// pass as 25, and a face that is surely 25 gets 25. From plainFrom years on, the
-// plain mean gradually replaces this estimate. The scale then converts the result
+// Tuned is the head used with a fine-tuned tail. It does not take the mean age of the
+// tail's distribution but the mean of worth, which mainly measures the probability of
+// 18 and over, and returns the age that has this worth. So a face that may be 15 or 35
+// does not pass as 25, and a face that is surely 25 gets 25. From plainFrom years on,
+// the plain mean gradually replaces this estimate. The scale then converts the result
 // to years.
 type Tuned struct{ Scale inference.Scale }
 

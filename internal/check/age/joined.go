@@ -7,8 +7,8 @@ import (
 	"agegate/internal/check/vision"
 )
 
-// Joined is the head used with two independent age models. What makes one of them
-// estimate a teenager too old, such as make-up, seldom misleads the other as much.
+// Joined is the head used with two independent age models. Make-up and the like, which
+// make one model estimate a teenager too old, seldom mislead the other as much.
 type Joined struct {
 	Tail   Tuned
 	Second inference.Scale // of the second model's years

@@ -47,8 +47,8 @@ func (c *Capture) watch(
 	return c.step(c.follow(o)), nil
 }
 
-// rejoin goes on in a picture that the camera has changed, if the face in it is
-// that of before. An unclear frame does not decide.
+// rejoin continues in a picture that the camera has changed, if the face in it is the
+// same as before. An unclear frame decides nothing.
 func (c *Capture) rejoin(ctx context.Context, o *vision.Observation, now time.Time) (Step, error) {
 	same, err := c.evidence.Rejoins(ctx, c.engine.analyzer, c.track.Last(), o)
 	switch {

@@ -63,8 +63,8 @@ type Dependencies struct {
 	// Unlogged are the keys with an access certificate that carries no proof that it
 	// was published (see isUnlogged).
 	Unlogged []VerifierKey
-	// Unsent are the registration certificates that name another than the
-	// certificate by which their owner's requests are signed.
+	// Unsent are the registration certificates that are not sent, because they do not
+	// name the subject of the certificate that signs their owner's requests.
 	Unsent []Registration
 }
 
@@ -177,7 +177,7 @@ func (d *Dependencies) addList(l TrustList) error {
 	return nil
 }
 
-// Before returns what ends before a time, or has ended.
+// Before returns what ends before a time, or has ended already.
 func (d Dependencies) Before(at time.Time) []Ending {
 	n := slices.IndexFunc(d.Endings, func(e Ending) bool { return !e.At.Before(at) })
 	if n < 0 {

@@ -17,8 +17,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// apply decides on the locked row what a verified list changes. An older list, or
-// one that says something else under the same number, is refused.
+// apply decides on the locked row what a verified list changes. It refuses an older
+// list, and one with the same number but other content.
 func (s *Lists) apply(
 	actor audit.Actor, l *TrustList, issuers []TrustedIssuer, parsed trustlist.List,
 ) (ListChange, error) {

@@ -19,9 +19,9 @@ import (
 	"github.com/google/uuid"
 )
 
-// Registration is a relying party's registration certificate (ETSI TS 119 475,
-// 5.2): what a registrar says that it may ask wallets for. Signed requests of its
-// owner carry it. It is public.
+// Registration is a relying party's registration certificate (ETSI TS 119 475, 5.2): a
+// registrar's statement of what it may ask wallets for. Its owner's signed requests
+// carry it. It is public.
 type Registration struct {
 	ID        uuid.UUID
 	TenantID  *uuid.UUID // nil: the instance's, for every tenant without one
@@ -41,7 +41,8 @@ func (r Registration) Owner() string {
 // ended reports whether its end has come.
 func (r Registration) ended(now time.Time) bool { return r.NotAfter != nil && !now.Before(*r.NotAfter) }
 
-// sentWith reports whether requests carry it that the key of a certificate signs.
+// sentWith reports whether requests signed with the key of a certificate carry the
+// registration certificate.
 func (r Registration) sentWith(leaf *x509.Certificate, now time.Time) bool {
 	claims, err := registrationClaims(r.Text)
 	return err == nil && !r.ended(now) && names(claims, leaf)

@@ -77,7 +77,8 @@ func initialize(library string) error {
 		return nil
 	}
 	ort.SetSharedLibraryPath(path)
-	// Its own lines would stand between those of the log; it returns what fails.
+	// ONNX Runtime's own messages would stand between the lines of the log; its
+	// functions return what fails.
 	if err := ort.InitializeEnvironment(ort.WithLogLevelFatal()); err != nil {
 		return fmt.Errorf("load ONNX Runtime: %w; run `make models` on this machine, or install the package again", err)
 	}

@@ -175,8 +175,8 @@ func (c *Challenge) Complete() bool { return c.Over() && c.state.held >= levelFr
 // movement that was seen, and otherwise nil.
 func (c *Challenge) Glimpse() *vision.Observation { return c.state.glimpse }
 
-// Cuts returns how often the head jumped to a pose, although frames came fast
-// enough to show it moving. Once, this happens to living heads too.
+// Cuts returns how often the head jumped to a pose although frames came fast enough to
+// show the movement. One jump happens with living heads too.
 func (c *Challenge) Cuts() int { return c.state.cuts }
 
 // Reached returns the first of the frames that fulfilled the latest prompt: the
@@ -231,9 +231,9 @@ func (c *Challenge) Retract() {
 	c.state.held = 0
 }
 
-// Leans reports whether the head leans to a side as nobody's does who follows the
-// prompts. Then somebody is turning the phone, and the pose is uncertain, so the
-// frame should not be judged.
+// Leans reports whether the head leans to a side as it never does while following a
+// prompt. Then somebody is turning the phone, and the frame should not be judged,
+// because the pose is uncertain.
 func (c *Challenge) Leans(o *vision.Observation) bool {
 	return math.Abs(o.Pose.Roll-c.neutral.Pose.Roll) > leaning
 }
@@ -288,8 +288,8 @@ func (c *Challenge) held(s state, f frame) (state, Outcome) {
 func (c *Challenge) going(s state, f frame) (state, Outcome) {
 	s.held = 0
 	s, strays := s.watching(f.aim)
-	// After a fresh prompt the head may first finish the movement that the last
-	// one asked for.
+	// After a new prompt the head may first finish the movement that the last one
+	// asked for.
 	if strays && (!s.fresh || f.at.Sub(s.shown) > grace) {
 		return c.corrected(s, f)
 	}

@@ -82,8 +82,8 @@ func (e *Evidence) Collect(
 	return f, nil
 }
 
-// Glance takes a frame of the moving head, or nil for none. A covered face does
-// not count, nor does a face that is not recognized in an unclear frame: faces of
+// Glance takes a frame of the moving head; nil does nothing. A covered face does not
+// count. Nor does a face that is not recognized in an unclear frame, because faces of
 // moving heads are often blurred in small frames.
 func (e *Evidence) Glance(ctx context.Context, analyzer vision.Analyzer, o *vision.Observation) error {
 	if o == nil || o.Guidance == vision.GuidanceCovered {
@@ -116,8 +116,8 @@ func (e *Evidence) Rejoins(ctx context.Context, analyzer vision.Analyzer, before
 	return err == nil && likeness(last, f) >= minLikeness, err
 }
 
-// Unclear reports whether a face may not be recognized because of the picture: a
-// person who is not recognized in such a frame need not be another.
+// Unclear reports whether the picture may be the reason why a face is not recognized.
+// Such a frame does not prove that another person is in it.
 func Unclear(o *vision.Observation) bool {
 	switch o.Guidance {
 	case vision.GuidanceBlurred, vision.GuidanceTooBright, vision.GuidanceTooDark, vision.GuidanceTooFar:

@@ -32,7 +32,7 @@ type Track struct {
 	at   time.Time
 }
 
-// Motion is what lies between a frame with a face and the one before.
+// Motion is the movement between a frame with a face and the frame before.
 type Motion int
 
 // The kinds of motion.
@@ -48,8 +48,8 @@ func NewTrack(o *vision.Observation, now time.Time) Track { return Track{last: o
 // Last is the frame before.
 func (t *Track) Last() *vision.Observation { return t.last }
 
-// Move takes the next frame with a face. A frame of another format is not taken:
-// places in it cannot be compared with those before, so a new track must begin.
+// Move takes the next frame with a face. A frame of another format needs a new track,
+// because positions in it cannot be compared with earlier ones.
 func (t *Track) Move(o *vision.Observation, now time.Time) Motion {
 	last, gap := t.last, max(now.Sub(t.at), minGap)
 	if !o.HasFormatOf(last) {

@@ -7,8 +7,8 @@ import (
 	"agegate/internal/check/vision"
 )
 
-// state is how far a challenge has come. Its methods return the next state and
-// leave the receiver as it is.
+// state is the progress of a challenge. Its methods return the next state and do not
+// change the receiver.
 type state struct {
 	tally
 	question

@@ -1,6 +1,6 @@
-// Package photographic tells drawn and rendered faces from photographed ones. It
-// reads the descriptor that the face models compute anyway for each frame that
-// counts: drawings lie in another direction than faces of people do.
+// Package photographic tells drawn and rendered faces from photographed ones. It uses
+// the descriptor that the face models compute anyway for each frame that counts:
+// descriptors of drawings lie in another direction than those of people.
 package photographic
 
 import (

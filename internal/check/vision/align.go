@@ -6,9 +6,9 @@ import (
 	"agegate/internal/check/inference"
 )
 
-// alignedTo are the landmarks by which a face is aligned for the matcher, and their
-// places in a square around the middle of the face: the mean shape to which dlib
-// aligns faces. The corners of the left and the right eye, the outer one first, and
+// alignedTo holds the landmarks by which a face is aligned for the matcher, with their
+// places in a square around the middle of the face. It is the mean shape to which dlib
+// aligns faces: the corners of the left and the right eye, the outer one first, and
 // the base of the nose.
 var alignedTo = []struct {
 	landmark int
@@ -21,7 +21,8 @@ var alignedTo = []struct {
 	{2, 0.4901123135679, 0.6277975316475},
 }
 
-// alignedBorder is what the matcher sees around that square, as a share of its side.
+// alignedBorder is how much the matcher's input extends beyond that square on each
+// side, as a share of the square's side.
 const alignedBorder = 0.25
 
 // aligned returns the crop in which the landmarks lie nearest to the mean shape, by

@@ -50,8 +50,9 @@ func (o *Observation) Place() (x, y, width float64) {
 	return (x - float64(o.Width)/2) / side, (y - float64(o.Height)/2) / side, ofDisc * math.Sqrt(width) / side
 }
 
-// sameFormat is the largest difference between the formats of frames of one format
-// in different sizes, as a share: their sides are whole numbers of pixels.
+// sameFormat is the largest difference in aspect ratio, as a share, between frames of
+// one format in different sizes. The ratios differ because sides are whole numbers of
+// pixels.
 const sameFormat = 0.02
 
 // HasFormatOf reports whether the frame's sides are in the same proportion as those

@@ -8,8 +8,8 @@ import (
 
 // Features are the models' outputs for a face: the age model's for the whole upright
 // crop, used to compute the age and to compare faces, and others. Each method of
-// Analyzer says which of them it fills. Faces are comparable that the same method has
-// filled, or Features and Describe.
+// Analyzer says which of them it fills. Two faces can be compared if the same method
+// has filled both, or Features one and Describe the other.
 type Features struct {
 	Whole View
 	// Tuned is the fine-tuned tail's output for the whole crop, nil without
@@ -56,7 +56,8 @@ func features(w inference.Worker, p *picture, c crop) (*Features, error) {
 // left, top, right, bottom. The mean of both errs less than either.
 var secondParts = [][4]float64{{0.1, 0.04, 0.9, 0.84}, {0.15, 0.12, 0.85, 0.82}}
 
-// second is the mean of what the second age model says of secondParts, in years.
+// second returns the mean of the second age model's estimates on secondParts, in
+// years.
 func second(w inference.Worker, p *picture, c crop) (years float64, err error) {
 	in, tensor := w.Input(inference.Second)
 	for _, at := range secondParts {

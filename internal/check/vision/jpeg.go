@@ -54,9 +54,9 @@ func DecodeFrame(data []byte, pixels, side int) (image.Image, error) {
 	return img, nil
 }
 
-// DecodePicture decodes a file of an operator, in any format that the program
-// imports. Unlike image.Decode, for which the fast decoder of frames registers
-// itself, it refuses a JPEG that is cut short.
+// DecodePicture decodes an operator's file, in any format that the program imports.
+// Unlike image.Decode, with which the fast decoder of frames is registered, it refuses
+// a JPEG that is cut short.
 func DecodePicture(data []byte) (image.Image, error) {
 	if bytes.HasPrefix(data, []byte{0xff, markerStart}) {
 		return jpeg.Decode(bytes.NewReader(data))
@@ -65,7 +65,7 @@ func DecodePicture(data []byte) (image.Image, error) {
 	return img, err
 }
 
-// header is what a JPEG's segments say about its picture.
+// header is the description of a picture in a JPEG's segments.
 type header struct{ width, height int }
 
 // Markers of a JPEG. ITU-T T.81, table B.1.

@@ -13,7 +13,7 @@ type picture struct {
 	shiftX, shiftY uint // how much coarser the chroma planes are, as powers of two
 }
 
-// decode reads a picture within the limits of a frame, like DecodeFrame.
+// decode reads a picture within the limits of a frame, as DecodeFrame does.
 func decode(data []byte) (*picture, error) {
 	decoded, err := DecodeFrame(data, MaxPixels, MaxSide)
 	if err != nil {

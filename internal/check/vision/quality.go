@@ -54,14 +54,14 @@ const (
 	maxSharpness = 2.0   // above, it is noise
 )
 
-// The lower limits of brightness and warmth were measured on 572 pictures
-// (UTKFace), of which a held-out estimate is known for 254. A dense beard drawn
-// over the upper lip has a warmth of 0.23 to 0.68 (1st to 90th percentile) and
-// moves the estimate of teenagers by 0.6 years; 87 of 100 masks drawn in seven
-// colours score less than 0.25; masks make people look younger, so they let
-// nobody pass. In dim light, faces between 30 and 40 are estimated a year lower
-// than in good light, below 30 four years higher. A limit of 40 refused 23 % of
-// the faces labelled Black there and 4 % of the others, 30 refuses 5 % and 1 %.
+// The lower limits of brightness and warmth were measured on 572 pictures (UTKFace),
+// for 254 of which a held-out estimate is known. A dense beard drawn over the upper
+// lip has a warmth of 0.23 to 0.68 (1st to 90th percentile) and moves the estimate of
+// teenagers by 0.6 years; 87 of 100 masks drawn in seven colours score less than 0.25.
+// Masks make people look younger, so they let nobody pass. In dim light, faces between
+// 30 and 40 are estimated a year lower than in good light, below 30 four years higher.
+// A limit of 40 refused 23 % of the faces labelled Black there and 4 % of the others;
+// 30 refuses 5 % and 1 %.
 
 // Limits of a picture whose age estimate is trusted, see Doubtful. In another
 // collection, 20 % of the 13- to 17-year-olds passed on grey scans, and 8 % on

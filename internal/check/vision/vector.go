@@ -47,7 +47,7 @@ func (v *Vector) Normalize() {
 	}
 }
 
-// Without takes off the part of a vector that lies in a direction of length one.
+// Without subtracts a vector's component along a direction of length one.
 func (v *Vector) Without(direction *Vector) {
 	part := float32(v.Dot(direction))
 	for i, x := range direction {

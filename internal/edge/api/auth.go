@@ -17,7 +17,7 @@ import (
 // KeyHeader carries the API key.
 const KeyHeader = "X-API-Key"
 
-// testPrefix begins the paths of the operations for test keys.
+// testPrefix is the beginning of the paths of operations for test keys.
 const testPrefix = contract.Prefix + "v1/test/"
 
 var errLiveKey = fault.New(fault.LiveKey, "A test key is needed here")

@@ -218,9 +218,9 @@ func (op *operation) checkParameters(ctx echo.Context) violations {
 	return found
 }
 
-// plainlyValid reports that a parameter is valid, for the two cases of almost every
-// request, without the validator's work: a UUID in the path, and an optional header
-// that is not there. False says nothing.
+// plainlyValid reports that a parameter is valid, without the validator's work, in the
+// two cases of almost every request: a UUID in the path, and an optional header that
+// is missing. After false, the validator decides.
 func plainlyValid(ctx echo.Context, p *openapi3.Parameter) bool {
 	switch p.In {
 	case openapi3.ParameterInPath:

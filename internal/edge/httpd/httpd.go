@@ -33,8 +33,8 @@ const (
 	maxBodyBytes   = 64 << 10 // requests under /api/
 )
 
-// reading are the methods of all routes except those of the API and the pages.
-// Some load balancers and link checkers use HEAD.
+// reading holds the methods of all routes except those of the API and the pages. Some
+// load balancers and link checkers use HEAD.
 var reading = []string{http.MethodGet, http.MethodHead}
 
 // Config configures the edge.

@@ -32,8 +32,8 @@ func RequestID(ctx context.Context) string {
 
 func newRequestID() string { return rand.Text() }
 
-// usableID is the form of request IDs that are kept: no address, and nothing that a
-// log would have to quote.
+// usableID matches the request IDs that are kept: they cannot be an address, and a log
+// needs no quotes around them.
 var usableID = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z._-]{15,63}$`)
 
 // requestID keeps the ID that a trusted proxy has given a request. All others get a

@@ -57,9 +57,9 @@ func (s *Server) Serve() error {
 	return err
 }
 
-// Part ends each connection with its next answer from now on. New connections are
-// accepted until Shutdown. A client that keeps connections open, such as a load
-// balancer, then has none left to this server when it ends.
+// Part makes each connection close after its next answer. New connections are accepted
+// until Shutdown. A client that keeps connections open, such as a load balancer, has
+// none left when the server ends.
 func (s *Server) Part() { s.parting.Store(true) }
 
 // Shutdown accepts no more connections and returns when every request has been
@@ -96,8 +96,8 @@ type closedOnce struct {
 
 func (l closedOnce) Close() error { return l.close() }
 
-// partingAnswers makes each connection close after its next answer once Part was
-// called. HTTP/2 says so by GOAWAY.
+// partingAnswers makes each connection close after its next answer, once Part was
+// called. In HTTP/2 it sends GOAWAY.
 func (s *Server) partingAnswers(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		if s.parting.Load() {

@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// syntax is what colours need to know of a language.
+// syntax is what the colouring of a language needs to know.
 type syntax struct {
 	tokens   func() *regexp.Regexp
 	keywords []string

@@ -17,8 +17,8 @@ import (
 	"agegate/internal/pages/page"
 )
 
-// reading are the methods of all routes here. Some load balancers and link
-// checkers use HEAD.
+// reading holds the methods of all routes here. Some load balancers and link checkers
+// use HEAD.
 var reading = []string{http.MethodGet, http.MethodHead}
 
 // mountDocuments serves what tools read: the contract in OpenAPI 3.1 and 3.0,

@@ -10,14 +10,14 @@ import (
 // target is the address of a link in Markdown.
 var target = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 
-// unpublished is a link of docs/operations.md to a file that comes with the program
-// but is no page here.
+// unpublished matches a link of docs/operations.md to a file that comes with the
+// program but is not a page here.
 var unpublished = regexp.MustCompile(
 	`\[([^\]]+)\]\((?:\.\./(?:deploy/|NOTICE)|(?:availability|measurements|scale|training|wallets)\.md)[^)\s]*\)`)
 
 // localLinks rewrites the links of a document from one file of the repository to
 // another, such as ../compatibility.md or door/nginx.conf, as links to pages and
-// attachments. Of an unpublished one the text stays. It fails if a link leads to neither.
+// attachments. An unpublished link becomes its text. It fails if a link leads nowhere.
 func localLinks(source string) (string, error) {
 	var wrong error
 	linked := unpublished.ReplaceAllString(source, "$1")

@@ -8,9 +8,9 @@ import (
 // roomy is how much free memory, in bytes, a directory in memory must offer.
 const roomy = 2 << 30
 
-// MemoryDir returns a directory in memory for files that no test reads after a
-// crash of the machine: there, a database waits for no disk. Where the system has
-// none, or too little room in it, it is the directory of temporary files.
+// MemoryDir returns a directory in memory for a test's database, so that it waits for
+// no disk. If the system has none, or too little room in it, MemoryDir returns the
+// directory of temporary files.
 func MemoryDir() string {
 	const shared = "/dev/shm" // of Linux
 	var fs syscall.Statfs_t

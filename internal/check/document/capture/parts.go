@@ -13,11 +13,11 @@ const (
 	maxContrary = 1  // frames in a row that contradict the earlier ones, before these are dropped
 )
 
-// parts joins frames that show different parts of one zone and agree on what
-// several of them show. A date counts only from frames that show it whole, with its
-// check digit; enough frames must show it, and one must show both dates, so neither
-// a date nor a pair of dates is put together. The zero value has no frames. It
-// keeps one zone, whatever the number of frames.
+// parts joins frames that show different parts of one zone and agree where they
+// overlap. A date counts only from frames that show it whole, with its check digit.
+// Enough frames must show it, and one frame must show both dates, so neither a date
+// nor a pair of dates is put together. The zero value has no frames. Its size does not
+// grow with the number of frames.
 type parts struct {
 	format mrz.Format
 	chars  [][]byte
@@ -27,9 +27,9 @@ type parts struct {
 	last   time.Time
 }
 
-// add adds a frame and reports whether it agrees with the earlier ones. One that
-// does not is ignored once; then the parts begin again with it. They also begin
-// again after a gap.
+// add adds a frame and reports whether it agrees with the earlier ones. A first frame
+// that does not agree is ignored; after a second one, the parts begin again with it.
+// They also begin again after a gap.
 func (p *parts) add(seen *reader.Part, now time.Time) bool {
 	lines := seen.Format.WholeDates(seen.Lines, reader.Unseen)
 	gap := now.Sub(p.last) > longestGap
@@ -84,9 +84,9 @@ func (p *parts) agrees(lines []string) bool {
 	return common >= minCommon
 }
 
-// zone returns the lines of the zone once frames have shown every character that
-// the age check needs, enough of them each date, and one both dates. Characters
-// that no check digit covers, and that no frame has shown, are fillers.
+// zone returns the lines of the zone once the frames have shown every character that
+// the age check needs: each date in enough frames, and both dates in one. Characters
+// that no check digit covers and no frame has shown are returned as fillers.
 func (p *parts) zone() (lines []string, ok bool) {
 	for l := range p.chars {
 		text := make([]byte, len(p.chars[l]))

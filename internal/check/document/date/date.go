@@ -1,5 +1,5 @@
-// Package date has the dates of documents: of births of which only a part is known,
-// and of ends that some documents do not have. The package is pure.
+// Package date has the dates of documents. Of some births only a part is known, and
+// some documents do not expire. The package is pure.
 package date
 
 import "time"

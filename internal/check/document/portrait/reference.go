@@ -23,7 +23,7 @@ type Reference struct {
 	// descriptors and by the matcher's.
 	Stock   Spread `json:"stock"`
 	Matcher Spread `json:"matcher"`
-	// Common is what the stock descriptors of faces have in common.
+	// Common is the part of the stock descriptors that faces of many people share.
 	Common Common `json:"common"`
 }
 
@@ -36,8 +36,9 @@ type Spread struct {
 // standard returns a value of the measure in standard deviations from its mean.
 func (s Spread) standard(v float64) float64 { return (v - s.Mean) / s.Deviation }
 
-// Common is what descriptors say about a group of people and not about a person. It
-// is taken off, because faces of strangers resemble each other in it.
+// Common is the part of descriptors that says something about a group of people and
+// not about a person. It is removed before a comparison, because it makes strangers'
+// faces alike.
 type Common struct {
 	Mean vision.Vector `json:"mean"` // of the means of the groups
 	// Groups are directions in which the groups' means differ: of length one, and
@@ -91,7 +92,7 @@ func (r *Reference) Join(cosine, distance float64) float64 {
 	return (r.Stock.standard(cosine) + 2*r.Matcher.standard(-distance)) / 3
 }
 
-// Cosine returns the cosine between the stock descriptors without what is common.
+// Cosine returns the cosine between the stock descriptors, without their common part.
 func (r *Reference) Cosine(a, b *vision.Features) float64 {
 	ownA, ownB := r.Common.Own(&a.Whole.Descriptor), r.Common.Own(&b.Whole.Descriptor)
 	return ownA.Dot(&ownB)
@@ -110,8 +111,7 @@ func Distance(a, b *vision.Features) float64 {
 // Match reports whether the similarity is high enough for the same person.
 func (r *Reference) Match(similarity float64) bool { return similarity >= r.Threshold }
 
-// Own returns what is left of a descriptor without what is common, scaled to length
-// one.
+// Own returns a descriptor without its common part, scaled to length one.
 func (c *Common) Own(descriptor *[inference.DescriptorSize]float32) (own vision.Vector) {
 	for i, v := range descriptor {
 		own[i] = v - c.Mean[i]

@@ -41,8 +41,8 @@ func (s *search) look(rows []row) (g grid, first int) {
 	return g, low
 }
 
-// hidden is the lowest logarithm of a character at a place that shows none: it may
-// be hidden.
+// hidden is the lowest logarithm of a character's probability at a place that seems to
+// show none: the character may be hidden.
 const hidden = -1.5
 
 // minJunk is the minimum logarithm of the probability that a place shows no

@@ -26,12 +26,12 @@ const (
 	minGap  = 3    // characters next to each other that something hides; fewer may be badly printed
 )
 
-// accepted are the formats of which parts are read: a visa has no check digit over
-// several fields.
+// accepted are the formats whose parts are read. Visas are not among them, because no
+// check digit of theirs covers several fields.
 var accepted = []mrz.Format{mrz.TD1, mrz.TD2, mrz.TD3}
 
-// part returns what can be seen of a zone that is no visa's, or nil if that is too
-// little.
+// part returns the visible part of a zone, or nil if it is too small or the zone is a
+// visa's.
 func (g grid) part(rows []row, first int) *Part {
 	a, ok := g.lenient().align(accepted)
 	if !ok {

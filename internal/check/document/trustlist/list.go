@@ -56,8 +56,8 @@ type List struct {
 	Issued     time.Time
 	NextUpdate time.Time
 	Entries    []Entry
-	// Skipped is how many granted entries cannot be used: they have no
-	// certificate, or one that has expired or whose key is not used.
+	// Skipped is how many granted entries cannot be used: they have no certificate, an
+	// expired one, or one whose key is not accepted.
 	Skipped int
 	// Digest is the SHA-256 of the signed content. Two lists with the same digest
 	// say the same.

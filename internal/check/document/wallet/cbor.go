@@ -18,7 +18,8 @@ var (
 	encoder     = must(cbor.CoreDetEncOptions().EncMode())
 )
 
-// decOptions returns how CBOR is read whose maps have at most the given pairs.
+// decOptions returns options for reading CBOR whose maps have at most the given number
+// of pairs.
 func decOptions(pairs int) cbor.DecOptions {
 	return cbor.DecOptions{
 		DupMapKey:         cbor.DupMapKeyEnforcedAPF,

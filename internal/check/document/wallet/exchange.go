@@ -79,8 +79,8 @@ func deriveKey(seed []byte) (*ecdh.PrivateKey, error) {
 	return ecdh.P256().NewPrivateKey(raw)
 }
 
-// signatureKey converts a P-256 key to the type that libraries for signatures and
-// JWE need.
+// signatureKey converts a P-256 key to the type that the libraries for signatures and
+// JWE take.
 func signatureKey(key *ecdh.PrivateKey) (*ecdsa.PrivateKey, error) {
 	return ecdsa.ParseRawPrivateKey(elliptic.P256(), key.Bytes())
 }

@@ -237,8 +237,8 @@ func linkOf(scheme string, values url.Values, asked dcqlQuery) (string, error) {
 	return scheme + "://?" + lightly.Replace(values.Encode()), nil
 }
 
-// lightly takes back the escapes of characters that a query may contain (RFC 3986,
-// 3.4). This keeps links short for their QR codes.
+// lightly reverts the escapes of characters that a query may contain (RFC 3986, 3.4),
+// which keeps links short for their QR codes.
 var lightly = strings.NewReplacer("%3A", ":", "%2C", ",", "%2F", "/")
 
 // proofOfAge is the only kind of document that a link with SchemeProofOfAge asks
@@ -282,7 +282,7 @@ func walletError(code string) error {
 	return refuse(ReasonUnable)
 }
 
-// bond is what an answer must be made for: a session transcript in documents of
+// bond is what a presentation must be bound to: a session transcript in documents of
 // ISO/IEC 18013-5, an audience in SD-JWTs.
 type bond struct {
 	transcript []byte

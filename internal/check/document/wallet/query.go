@@ -27,8 +27,8 @@ func query(targetAge int, docTypes ...string) dcqlQuery {
 	return q
 }
 
-// queryFor asks for one kind of document. Of a PID, the birth date is asked for
-// where it has no statement of age.
+// queryFor asks for one kind of document. For a PID it also asks for the birth date,
+// which is used if the PID has no statement of age.
 func queryFor(targetAge int, docType string) dcqlCredential {
 	credential := dcqlCredential{ID: credentialID[docType], Format: formatMdoc, Meta: dcqlMeta{DocType: docType}}
 	ask := func(id string, path ...string) {

@@ -53,8 +53,8 @@ type statusClaims struct {
 	Revoked *identifierList `cbor:"65530,keyasint,omitempty"` // only in CBOR
 }
 
-// identifierList has the IDs of revoked documents, each with information of which
-// nothing is defined yet.
+// identifierList has the IDs of revoked documents. The standard defines no content for
+// their entries yet.
 type identifierList struct {
 	Identifiers map[cbor.ByteString]cbor.RawMessage `cbor:"identifiers"`
 }
