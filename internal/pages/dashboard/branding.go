@@ -121,9 +121,9 @@ type brandingView struct {
 	Back    string
 }
 
-// saveBranding saves the brand. A button "preview", whose value is a scheme and
-// whose answer is for a frame, only shows the hosted page with what is filled in: so
-// the form stays as it is, with the file that was chosen.
+// saveBranding saves the brand. The button "preview" saves nothing: its value is a
+// colour scheme, and its answer, for a frame, is the hosted page with the values of
+// the form. The form and the file chosen in it stay as they are.
 func (p *Pages) saveBranding(r *desk.Request) (*desk.Question, error) {
 	look, err := p.cfg.Tenants.Brand(r.Ctx(), r.Access.TenantID())
 	links, colour := r.Tenant.Links, ""
@@ -178,8 +178,8 @@ func brandingChanges(f *desk.FormView) tenant.Changes {
 	return c
 }
 
-// previewForm shows the hosted page with what is filled in. What cannot be read is
-// left as it is stored; Save says what is wrong with it.
+// previewForm shows the hosted page with the values of the form. For a value that
+// cannot be read it uses the stored one; Save says what is wrong.
 func (p *Pages) previewForm(r *desk.Request, f *desk.FormView, stored brand.Brand) error {
 	look, of := stored, r.Tenant
 	look.Name = f.Value("brand_name")
@@ -195,7 +195,7 @@ func (p *Pages) previewForm(r *desk.Request, f *desk.FormView, stored brand.Bran
 	return p.cfg.Preview(r, of, look, logo, r.Request().PostForm.Get("preview") == previewDark)
 }
 
-// previewLogo returns the logo that a form leads to, or nil.
+// previewLogo returns the logo that saving the form would leave, or nil.
 func (p *Pages) previewLogo(r *desk.Request, f *desk.FormView, stored brand.Brand) ([]byte, error) {
 	if len(f.Upload) > 0 {
 		logo, err := p.cfg.Tenants.DecodeLogo(r.Ctx(), r.Access.TenantID(), f.Upload)

@@ -73,7 +73,7 @@ func (p *Pages) factors() desk.Feature {
 	return f
 }
 
-// toAccount is a question whose page leads back to the account's page.
+// toAccount returns a question whose Back is the account's page.
 func toAccount(*desk.Request) (*desk.Question, error) { return &desk.Question{Back: accountPath}, nil }
 
 // renew finishes a change of the user's own factors, which gives the log-in

@@ -48,8 +48,8 @@ type memberOf struct {
 // there, and an operator without any to the operator's pages.
 func (p *Pages) showHome(r *desk.Request) error { return p.choose(r, landing) }
 
-// ofDevelopers returns what leads to a page of the user's tenant, for those who may
-// develop: the documentation's links, which know no tenant.
+// ofDevelopers redirects to a path of the user's tenant, if the user may develop
+// there. The documentation's links lead here, because they know no tenant.
 func (p *Pages) ofDevelopers(path string) func(*desk.Request) error {
 	return func(r *desk.Request) error {
 		return p.choose(r, func(role account.Role) string {
@@ -61,7 +61,8 @@ func (p *Pages) ofDevelopers(path string) func(*desk.Request) error {
 	}
 }
 
-// choose lets the user choose a tenant, whose links lead to a path by the role.
+// choose lets the user choose a tenant. Each tenant's link leads to the path that path
+// returns for the user's role there.
 func (p *Pages) choose(r *desk.Request, path func(account.Role) string) error {
 	member, err := p.membershipsOf(r, r.Who.User().ID, path)
 	if err != nil {
@@ -78,7 +79,7 @@ func (p *Pages) choose(r *desk.Request, path func(account.Role) string) error {
 }
 
 // membershipsOf returns the tenants of a user, oldest membership first, with links to
-// a path by the role.
+// the path that path returns for the user's role there.
 func (p *Pages) membershipsOf(r *desk.Request, userID uuid.UUID, path func(account.Role) string) ([]memberOf, error) {
 	memberships, err := p.cfg.Accounts.Memberships(r.Ctx(), userID)
 	if err != nil {

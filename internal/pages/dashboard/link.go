@@ -18,7 +18,7 @@ const linkPath = account.LinkPath + ":token"
 var factorProblems = also(passwordForm.Problems,
 	map[error]string{account.ErrPasskey: "passkey", account.ErrProviderNeeded: "provider"})
 
-// also returns the problems of a form together with further ones.
+// also returns the problems of a form and further ones together.
 func also(problems, further map[error]string) map[error]string {
 	all := maps.Clone(problems)
 	maps.Copy(all, further)
@@ -67,8 +67,8 @@ type linkView struct {
 	Login   string        // where those who have an account log in
 }
 
-// link answers a request to a link by the form of its kind. To show it uses
-// nothing up, so that previews of the address do not.
+// link answers a request to a link with the form for the link's kind. Showing a link
+// does not use it up, so previews of the address do no harm.
 func (p *Pages) link(answer func(*desk.Form, desk.Finder) func(*desk.Request) error) func(*desk.Request) error {
 	return func(r *desk.Request) error {
 		link, err := p.cfg.Accounts.Link(r.Ctx(), r.Param("token"))
@@ -138,7 +138,7 @@ func (p *Pages) visitor(r *desk.Request) account.Identity {
 }
 
 // entered finishes the use of a link: the user is signed in, or gives the second
-// factor and returns to the link.
+// factor and then returns to the link.
 func entered(r *desk.Request, signed account.Signed, notice string) error {
 	if signed.Second == "" {
 		if err := r.SignedIn(signed); err != nil {

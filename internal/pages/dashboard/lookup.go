@@ -29,9 +29,9 @@ type hitView struct {
 	recordLink
 }
 
-// lookUp finds what a short text names, in the modes that the log-in opens: the
-// sessions of an order, of an Idempotency-Key and with the beginning of an ID, keys,
-// members and pages. Every read of sessions is one range of an index.
+// lookUp searches for a short text in the modes that the log-in opens: sessions by
+// order, by Idempotency-Key and by the beginning of an ID, and keys, members and
+// pages. Every read of sessions is one range of an index.
 func (p *Pages) lookUp(r *desk.Request, text string) (hits []hitView, err error) {
 	for _, livemode := range livemodesOf(r) {
 		scope := insight.Scope{TenantID: r.Access.TenantID(), Livemode: livemode}
@@ -123,7 +123,8 @@ func (p *Pages) membersNamed(r *desk.Request, text string) (hits []hitView, err 
 	return hits, nil
 }
 
-// memberHref is the address where a member's role is set; the user's own is the team.
+// memberHref returns the address where a member's role is set. For the user's own
+// membership it is the team's page.
 func memberHref(r *desk.Request, m account.Member) string {
 	if m.UserID == r.Who.User().ID || !r.Opens(memberPath) {
 		return r.To(teamPath)

@@ -81,7 +81,7 @@ func (p *Pages) showDrift(r *desk.Request) error {
 }
 
 // driftNotice returns the family of browsers whose estimates are far from their
-// reference, for the notice on the operator's pages; empty where none are.
+// reference, for a notice on the operator's pages; empty if there is none.
 func (p *Pages) driftNotice() string {
 	state := p.cfg.Drift.Known()
 	return string(state.FarFamily())

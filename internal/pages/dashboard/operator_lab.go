@@ -199,7 +199,7 @@ func bandsOf(target int) [][2]int {
 	}
 }
 
-// ages names a band by those of its ages for which there are pictures.
+// ages returns a band's ages for which there are pictures, as text.
 func (v *labView) ages(band [2]int) string {
 	all := v.Curve.Ages
 	return fmt.Sprintf("%d–%d", max(band[0], all[0].Years), min(band[1], all[len(all)-1].Years))

@@ -192,8 +192,8 @@ func (p *Pages) showSession(r *desk.Request) error {
 	return r.Show(http.StatusOK, "session", v)
 }
 
-// showInOtherMode leads to the page of the session in the path if it is of the other
-// mode and the log-in opens that. Otherwise it returns missing.
+// showInOtherMode redirects to the page of the session in the path if the session is
+// of the other mode and the log-in may open that mode. Otherwise it returns missing.
 func (p *Pages) showInOtherMode(r *desk.Request, missing error) error {
 	id, err := r.ID("session")
 	if err != nil {
@@ -203,8 +203,8 @@ func (p *Pages) showInOtherMode(r *desk.Request, missing error) error {
 	return leadTo(r, link, err, missing)
 }
 
-// leadTo leads to the page of a link and names its mode. It returns err if that is
-// not nil, and missing if the link is.
+// leadTo redirects to the page of a link and names its mode. It returns err if that is
+// not nil, and missing if link is nil.
 func leadTo(r *desk.Request, link *recordLink, err, missing error) error {
 	if err != nil {
 		return err

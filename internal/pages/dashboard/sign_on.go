@@ -42,7 +42,7 @@ var signOnForm = func() *desk.Form {
 var removeSignOnForm = &desk.Form{Name: "remove_sign_on", Again: true,
 	Problems: map[error]string{account.ErrLastOwner: "last"}}
 
-// signOn are the pages of the tenant's identity provider. Both ask for a recent
+// signOn has the pages of the tenant's identity provider. Both ask for a recent
 // confirmation before they are shown, so that nothing typed is lost.
 func (p *Pages) signOn() desk.Feature {
 	f := desk.Feature{Screens: []string{"sign_on", "sign_on_trial"}, Keys: []string{"sign_on.problem.groups"},

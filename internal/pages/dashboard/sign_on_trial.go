@@ -8,12 +8,12 @@ import (
 	"agegate/internal/rules/tenant"
 )
 
-// tryQuery makes the address that begins a log-in by a tenant's provider begin a trial.
-// That is no page of the tenant, since forms that ask for a log-in or a confirmation
-// lead to pages, and must not lead to another site.
+// tryQuery is the parameter that turns a log-in by a tenant's provider into a trial.
+// The trial begins at the log-in's address, because a form of the dashboard must not
+// lead to another site.
 const tryQuery = "try"
 
-// signOnTrialView is what the tenant's provider said of its owner.
+// signOnTrialView shows what the tenant's provider said about the owner who tries it.
 type signOnTrialView struct {
 	desk.Layout
 	*account.Trial
@@ -35,7 +35,7 @@ func (p *Pages) showTrial(r *desk.Request, trial *account.Trial) (err error) {
 	return r.Show(http.StatusOK, "sign_on_trial", &signOnTrialView{Trial: trial, Back: r.Href(signOnPath)})
 }
 
-// excerpt returns the begin of a provider's text, with hidden characters escaped.
+// excerpt returns the beginning of a provider's text, with hidden characters escaped.
 func excerpt(text string) string {
 	n := 0
 	for i := range text {

@@ -23,9 +23,9 @@ const ssoCookie = "agegate-sso"
 // lastSSOCookie names the tenant whose provider was used last in a browser.
 const lastSSOCookie = "agegate-sso-tenant"
 
-// sso are the log-ins by identity providers: a page that leads to the provider's,
-// and the one to which that leads back. Both are opened by links, since a form of
-// the dashboard must not lead to another site.
+// sso has the log-ins by identity providers: a page that redirects to the provider's,
+// and the page to which the provider redirects back. Links lead to both, because a
+// form of the dashboard must not lead to another site.
 func (p *Pages) sso() desk.Feature {
 	return desk.Feature{
 		Routes: []desk.Route{
@@ -53,8 +53,8 @@ func (p *Pages) ssoOf(r *desk.Request, of uuid.UUID, query url.Values) (ssoView,
 	return ssoView{name, account.SSOPath + account.SSOName(of) + "?" + query.Encode()}, err
 }
 
-// ssoChoices returns the providers to log in by: the instance's, and that of the
-// tenant through which the browser has logged in before.
+// ssoChoices returns the providers to choose from: the instance's, and that of the
+// tenant whose provider was last used in this browser.
 func (p *Pages) ssoChoices(r *desk.Request, next string) ([]ssoView, error) {
 	offered := []uuid.UUID{uuid.Nil}
 	if last, ok := desk.ParseID(r.CookieValue(lastSSOCookie)); ok {
@@ -81,8 +81,9 @@ func providerOf(r *desk.Request) (uuid.UUID, error) {
 	return r.ID("provider")
 }
 
-// beginSSO leads to a provider's page, for a log-in or with tryQuery for a trial. Who may
-// not try goes to the page with the button, whose guard says why.
+// beginSSO redirects to a provider's page, for a log-in or, with tryQuery, for a
+// trial. Users who may not try go to the page with the button, where the guard says
+// why.
 func (p *Pages) beginSSO(r *desk.Request) error {
 	of, err := providerOf(r)
 	if err != nil {
@@ -105,7 +106,8 @@ func (p *Pages) beginSSO(r *desk.Request) error {
 	return r.Redirect(http.StatusSeeOther, address)
 }
 
-// finishSSO never repeats what is in its address: a code, or words of the provider.
+// finishSSO never repeats anything from its address, which holds a code or the
+// provider's words.
 func (p *Pages) finishSSO(r *desk.Request) error {
 	of, err := providerOf(r)
 	if err != nil {

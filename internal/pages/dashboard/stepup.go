@@ -66,8 +66,8 @@ func (p *Pages) askStepUp(r *desk.Request, cause error) error {
 	return p.renderStepUp(r, http.StatusForbidden, f, next)
 }
 
-// pageOf returns the page of a form sent to an address: the page at that address,
-// or else the one above it, where the form begins.
+// pageOf returns the page to return to after a confirmation for a form that was sent
+// to an address: the page at that address, or else the nearest one above it.
 func (p *Pages) pageOf(address string) string {
 	if next := p.Onward(address); next != homePath {
 		return next
@@ -94,7 +94,7 @@ func (p *Pages) renderStepUp(r *desk.Request, status int, f *desk.FormView, next
 	return r.Show(status, "step_up", v)
 }
 
-// acts are the names of the acts that have no button of a form of their own.
+// acts has the names of acts without a button text of their own.
 var acts = map[string]string{
 	teamPath: "team.invite", memberPath: "step_up.act_role", signOnPath: "step_up.act_sign_on",
 	urlsPath: "step_up.act_urls", evidencePath: "step_up.act_evidence",

@@ -133,8 +133,8 @@ func (w *compressed) writeHeader(packed bool) {
 	w.ResponseWriter.WriteHeader(w.status)
 }
 
-// level takes two thirds of the time of gzip's default level, and makes pages 3 %
-// longer.
+// level makes compression take a third less time than gzip's default level, and pages
+// 3 % longer.
 const level = 4
 
 // compressor compresses one content after another.

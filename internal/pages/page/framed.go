@@ -26,9 +26,9 @@ var (
 	ofDark          = regexp.MustCompile(`\(prefers-color-scheme: ?dark\)`)
 )
 
-// RenderFramed writes a screen as a picture of itself, for a frame of a page of the
-// same origin: in one scheme of colours, with its style sheets and images inside,
-// and without scripts. Nothing in it works.
+// RenderFramed writes a screen for a frame of a page of the same origin. It only shows
+// how the screen looks: in one colour scheme, with its style sheets and images inside,
+// without scripts, and with controls that do nothing.
 func (s *Set) RenderFramed(c echo.Context, screen string, v View, f Framed) error {
 	page := emptyBuffer()
 	defer buffers.Put(page)
