@@ -1,0 +1,61 @@
+package databases
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"agegate/internal/backoffice/insight"
+	"agegate/internal/store/pgtest"
+
+	"github.com/google/uuid"
+)
+
+// TestCopyThroughAPooler: a database is copied in whole although a pooler stands
+// before one of the two, or both.
+func TestCopyThroughAPooler(t *testing.T) {
+	pooler := pgtest.NewPooler(t)
+	direct := func(url string) string { return url }
+	for _, tt := range []struct {
+		name       string
+		from, into func(url string) string
+	}{
+		{"before the old one", pooler.Through, direct},
+		{"before the new one", direct, pooler.Through},
+		{"before both", pooler.Through, pooler.Through},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			from := open(t, tt.from(pgtest.URL(t)))
+			into := open(t, tt.into(pgtest.URL(t)))
+			report := insight.Replica{ID: uuid.New(), StartedAt: now(), SeenAt: now()}
+			if err := from.PutReplica(t.Context(), report, now().Add(-time.Hour)); err != nil {
+				t.Fatal(err)
+			}
+			rows := map[string]int64{}
+			count := func(table string, n int64) { rows[table] = n }
+			if err := from.Copy(t.Context(), into, 100*time.Millisecond, count); err != nil {
+				t.Fatal(err)
+			}
+			if rows["replicas"] != 1 {
+				t.Errorf("%d rows of replicas were copied", rows["replicas"])
+			}
+			err := from.Copy(t.Context(), into, 0, count)
+			if err == nil || !strings.Contains(err.Error(), "not empty") {
+				t.Errorf("a second copy: %v", err)
+			}
+		})
+	}
+}
+
+func now() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
+
+// TestCopyIntoAnEmptyDatabaseBehindAPooler: the tables are made through the pooler.
+func TestCopyIntoAnEmptyDatabaseBehindAPooler(t *testing.T) {
+	from, into := open(t, pgtest.URL(t)), open(t, pgtest.NewPooler(t).EmptyURL(t))
+	if err := from.Copy(t.Context(), into, 0, func(string, int64) {}); err != nil {
+		t.Fatal(err)
+	}
+	if x, err := into.Examine(t.Context()); err != nil || len(x.Pending) > 0 {
+		t.Errorf("%d migrations are pending: %v", len(x.Pending), err)
+	}
+}
