@@ -25,7 +25,7 @@ func Details(body []byte) []string {
 func Help(names []string) string {
 	links := make([]string, 0, len(names))
 	for _, name := range names {
-		address := Path + "/errors"
+		address := Path + "/" + errorGuide
 		if HasHeading(name) {
 			address += "#" + anchor(name)
 		}

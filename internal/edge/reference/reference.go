@@ -44,7 +44,7 @@ var guides = []struct{ name, file string }{
 	{"certify", "docs/certify.md"},
 	{"staging", "docs/guides/staging.md"},
 	{"go-live", "docs/guides/go-live.md"},
-	{"errors", "docs/guides/errors.md"},
+	{errorGuide, "docs/guides/errors.md"},
 	{"operations", "docs/operations.md"},
 	{"compatibility", "docs/compatibility.md"},
 	{changelog, "CHANGELOG.md"},
@@ -53,6 +53,9 @@ var guides = []struct{ name, file string }{
 // changelog is the guide whose sections a search shows last: they say what changed,
 // not what is.
 const changelog = "changelog"
+
+// errorGuide is the guide whose sections are named as errors are.
+const errorGuide = "errors"
 
 // exampleURL is the gateway's address in the guides. The pages name their own
 // gateway's in its place, so that commands can be copied as they are.

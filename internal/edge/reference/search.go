@@ -15,12 +15,31 @@ const (
 	maxFound = 50 // results
 )
 
+// kind says what an entry is. A search shows sections before names that match as
+// well, and both before changes.
+type kind int
+
+const (
+	aSection kind = iota
+	aName         // of a field or an error
+	aChange       // a section of the changelog
+)
+
 // entry is what a search can find: a section of a page, or a field of an
 // operation.
 type entry struct {
 	Title, Page, URL, text string
 
-	late int // 1 if it is shown after all others, else 0
+	kind       kind
+	titleWords int
+}
+
+// late is 1 for an entry that is shown after all others, else 0.
+func (e entry) late() int {
+	if e.kind == aChange {
+		return 1
+	}
+	return 0
 }
 
 // occurrence is an entry that contains a word.
@@ -51,21 +70,27 @@ var word = regexp.MustCompile(`[\pL\pN_]+`)
 
 func wordsOf(text string) []string { return word.FindAllString(strings.ToLower(text), -1) }
 
+// newIndex takes the pages with the reference first. Of entries that match equally
+// well, those of a guide are shown before those of the reference.
 func newIndex(views []*view) *index {
 	x := &index{}
-	for _, v := range views {
-		for _, s := range v.sections {
-			late := 0
-			if v.Path == Path+"/"+changelog {
-				late = 1
+	for _, v := range append(slices.Clone(views[1:]), views[0]) {
+		for i, s := range v.sections {
+			kind := aSection
+			switch {
+			case v.Path == Path+"/"+changelog:
+				kind = aChange
+			case v.Path == Path+"/"+errorGuide && i > 0:
+				kind = aName
 			}
 			x.entries = append(x.entries, entry{s.Title, v.Title, v.Path + "#" + s.ID,
-				strings.Join(strings.Fields(s.Text), " "), late})
+				strings.Join(strings.Fields(s.Text), " "), kind, len(wordsOf(s.Title))})
 		}
 		for _, o := range v.Operations {
 			x.entries = append(x.entries, o.fieldEntries(v.Path)...)
 		}
 	}
+	slices.SortStableFunc(x.entries, func(a, b entry) int { return int(a.kind - b.kind) })
 	where := map[string][]occurrence{}
 	for i, e := range x.entries {
 		inTitle := wordsOf(e.Title)
@@ -91,7 +116,7 @@ func (o operation) fieldEntries(path string) (all []entry) {
 	add := func(fields []field, anchor string) {
 		for _, f := range fields {
 			text := strings.Join(strings.Fields(f.Type+". "+strings.ReplaceAll(f.Text, "`", "")), " ")
-			all = append(all, entry{f.Name, o.Summary, path + "#" + o.ID + "-" + anchor, text, 0})
+			all = append(all, entry{f.Name, o.Summary, path + "#" + o.ID + "-" + anchor, text, aName, len(wordsOf(f.Name))})
 		}
 	}
 	add(o.Parameters, "parameters")
@@ -113,12 +138,25 @@ const (
 
 // hit is how well an entry matches a query so far.
 type hit struct {
-	words, score int
-	first        string // the word of the text that matches the first matched word best
+	words   int    // of the query that match
+	grades  int    // the sum of their grades
+	inTitle int    // how many of them match the title
+	title   int    // the sum of the grades of these
+	first   string // the word of the text that matches the first matched word best
+}
+
+// score is higher the better the entry matches. The title of a section counts as
+// much as its text. A name counts only as a whole: who asks for "webhook" does not
+// ask for the header webhook-id.
+func (e entry) score(h hit) int {
+	if e.kind == aName && h.inTitle < min(e.titleWords, maxWords) {
+		return h.grades
+	}
+	return h.grades + h.title
 }
 
 // search returns the entries that match most words of a query, the best first and
-// late ones last.
+// those of the changelog last.
 func (x *index) search(query string) []found {
 	words := wordsOf(query[:min(len(query), maxQuery)])
 	hits := map[int]hit{}
@@ -126,19 +164,20 @@ func (x *index) search(query string) []found {
 		for i, best := range x.matches(asked) {
 			h := hits[i]
 			h.first = cmp.Or(h.first, best.first)
-			hits[i] = hit{h.words + 1, h.score + best.score, h.first}
+			hits[i] = hit{h.words + 1, h.grades + best.grades, h.inTitle + best.inTitle, h.title + best.title, h.first}
 		}
 	}
-	var best [2]int // words that an entry matches at most, for each kind of late
+	var most [2]int // words that an entry matches at most, outside and in the changelog
 	order := make([]int, 0, len(hits))
 	for i, h := range hits {
-		late := x.entries[i].late
-		best[late] = max(best[late], h.words)
+		late := x.entries[i].late()
+		most[late] = max(most[late], h.words)
 		order = append(order, i)
 	}
-	order = slices.DeleteFunc(order, func(i int) bool { return hits[i].words < best[x.entries[i].late] })
+	order = slices.DeleteFunc(order, func(i int) bool { return hits[i].words < most[x.entries[i].late()] })
 	slices.SortFunc(order, func(a, b int) int {
-		return cmp.Or(x.entries[a].late-x.entries[b].late, hits[b].score-hits[a].score, a-b)
+		one, other := x.entries[a], x.entries[b]
+		return cmp.Or(one.late()-other.late(), other.score(hits[b])-one.score(hits[a]), a-b)
 	})
 	results := []found{}
 	for _, i := range order[:min(len(order), maxFound)] {
@@ -158,12 +197,12 @@ func (x *index) matches(asked string) map[int]hit {
 				continue
 			}
 			for _, at := range x.where[n] {
-				score := grade
+				one := hit{words: 1, grades: grade, first: w}
 				if at.inTitle {
-					score = 3 * grade
+					one.inTitle, one.title = 1, grade
 				}
-				if score > best[at.entry].score {
-					best[at.entry] = hit{1, score, w}
+				if old := best[at.entry]; one.grades+one.title > old.grades+old.title {
+					best[at.entry] = one
 				}
 			}
 		}

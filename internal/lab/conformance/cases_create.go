@@ -161,7 +161,7 @@ var createCases = []testCase{
 	{
 		Name: "create.last_test", Title: "The last test session of the day is created, its repetition does not count, and " +
 			"one more is 429", needs: []need{needLastTest}, sessions: 1,
-		Cites: []string{"SPEC 7", "SPEC 8", "openapi.yaml Repeating a request safely", "openapi.yaml createSession 429"},
+		Cites: []string{"SPEC 7", "SPEC 8", "openapi.yaml Idempotency", "openapi.yaml createSession 429"},
 		run: func(t *trial) {
 			t.lastOf(t.LastTestKey, http.StatusTooManyRequests)
 		},
@@ -169,7 +169,7 @@ var createCases = []testCase{
 	{
 		Name: "create.last_unit", Title: "The last unit makes a live session, its repetition is not charged, and one more " +
 			"is 402", needs: []need{needLastLive}, live: 1,
-		Cites: []string{"SPEC 7", "SPEC 8", "openapi.yaml Repeating a request safely", "openapi.yaml createSession 402"},
+		Cites: []string{"SPEC 7", "SPEC 8", "openapi.yaml Idempotency", "openapi.yaml createSession 402"},
 		run: func(t *trial) {
 			t.shared["last_unit"] = t.lastOf(t.LastLiveKey, http.StatusPaymentRequired)
 		},
@@ -221,7 +221,7 @@ var idempotencyCases = []testCase{
 	{
 		Name: "idempotency.replay", Title: "A repetition under the same Idempotency-Key gets the first answer again, marked",
 		sessions: 2,
-		Cites:    []string{"openapi.yaml Repeating a request safely", "openapi.yaml createSession 201"},
+		Cites:    []string{"openapi.yaml Idempotency", "openapi.yaml createSession 201"},
 		run: func(t *trial) {
 			key := newKey()
 			first := t.call(call{operation: createSession, keys: t.test, body: `{"target_age":18}`, header: key})
@@ -262,7 +262,7 @@ var idempotencyCases = []testCase{
 	{
 		Name: "idempotency.tenants", Title: "The same key of two tenants makes two sessions", needs: []need{needOther},
 		sessions: 2,
-		Cites:    []string{"openapi.yaml Repeating a request safely", "SPEC 5 rule 3"},
+		Cites:    []string{"openapi.yaml Idempotency", "SPEC 5 rule 3"},
 		run: func(t *trial) {
 			key := newKey()
 			t.differ(call{operation: createSession, keys: t.test, body: `{"target_age":18}`, header: key},
@@ -271,7 +271,7 @@ var idempotencyCases = []testCase{
 	},
 	{
 		Name: "idempotency.after_end", Title: "A repetition gets the first answer also when the session has ended",
-		Cites: []string{"openapi.yaml Repeating a request safely"},
+		Cites: []string{"openapi.yaml Idempotency"},
 		run: func(t *trial) {
 			ended := t.forced("verified")
 			again := t.call(call{operation: createSession, keys: t.test, body: ended.request,
@@ -282,7 +282,7 @@ var idempotencyCases = []testCase{
 	},
 	{
 		Name: "idempotency.at_once", Title: "Repetitions that arrive together make one session", sessions: 1,
-		Cites: []string{"openapi.yaml Repeating a request safely"},
+		Cites: []string{"openapi.yaml Idempotency"},
 		run: func(t *trial) {
 			key, got := newKey(), make([]answer, 5)
 			var wg sync.WaitGroup

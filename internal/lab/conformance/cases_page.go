@@ -228,7 +228,7 @@ var liveCases = []testCase{{
 	Name: "live.session", Title: "A live session cannot be forced, is readable with the tenant's test key, and has its " +
 		"own Idempotency-Keys", needs: []need{needLive}, sessions: 1, live: 1,
 	Cites: []string{"SPEC 4.1 rule 5", "SPEC 4.4", "SPEC 7", "openapi.yaml Test sessions",
-		"openapi.yaml Repeating a request safely"},
+		"openapi.yaml Idempotency"},
 	run: func(t *trial) {
 		key, live := newKey(), []string{t.LiveKey}
 		s := t.create(live, `{"target_age":18}`, key)
