@@ -303,17 +303,37 @@ const eventColumns = "id, tenant_id, session_id, livemode, destination, endpoint
 	"next_attempt_at, attempts, last_at, last_class, last_status"
 
 // ListEvents implements insight.Store.
-func (s *Store) ListEvents(ctx context.Context, q insight.EventQuery) (insight.Found[webhook.Record], error) {
+func (s *Store) ListEvents(ctx context.Context, q insight.EventQuery) (insight.Found[insight.EventRow], error) {
 	r := ranges{table: "webhook_events", columns: eventColumns, scope: q.Scope, before: q.Before}
 	r.parts = partsOf(q.Status, webhook.StatusPending, webhook.StatusDelivered, webhook.StatusFailed,
 		webhook.StatusWaiting, webhook.StatusNoDestination)
 	if q.Class != "" {
 		r.where, r.args = "last_class = ?", []any{string(q.Class)}
 	}
-	return view(ctx, s, func(tx *Tx) (found insight.Found[webhook.Record], err error) {
-		found.Reached, err = tx.newest(r, q.Limit, &found.Rows)
+	return view(ctx, s, func(tx *Tx) (found insight.Found[insight.EventRow], err error) {
+		if found.Reached, err = tx.newest(r, q.Limit, &found.Rows); err == nil {
+			err = tx.readOrders(found.Rows)
+		}
 		return found, err
 	})
+}
+
+// readOrders sets the orders of the sessions of events.
+func (tx *Tx) readOrders(rows []insight.EventRow) error {
+	var found []struct {
+		ID       uuid.UUID
+		OrderRef string
+	}
+	ids := mapAll(rows, func(row insight.EventRow) uuid.UUID { return row.SessionID })
+	err := tx.db.Raw("SELECT id, order_ref FROM sessions WHERE id IN ? AND order_ref <> ''", ids).Find(&found).Error
+	orders := map[uuid.UUID]string{}
+	for _, s := range found {
+		orders[s.ID] = s.OrderRef
+	}
+	for i, row := range rows {
+		rows[i].OrderRef = orders[row.SessionID]
+	}
+	return err
 }
 
 // Related implements insight.Store.

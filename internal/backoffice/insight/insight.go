@@ -74,7 +74,7 @@ type Store interface {
 	// limit. It finds them by an index, in the case as given, upper or lower.
 	SessionsOfOrder(ctx context.Context, scope Scope, order string, now time.Time, limit int) ([]SessionRow, error)
 	// ListEvents does what ListSessions does for webhook events. The records have no body.
-	ListEvents(ctx context.Context, q EventQuery) (Found[webhook.Record], error)
+	ListEvents(ctx context.Context, q EventQuery) (Found[EventRow], error)
 	// SessionByID returns the tenant's session, or fault.NotFound.
 	SessionByID(ctx context.Context, tenantID, id uuid.UUID) (session.Session, error)
 	// Related reports which data about a session other tables hold.

@@ -189,10 +189,16 @@ type DeliveryFilter struct {
 	Class  webhook.Class // of the last attempt
 }
 
+// EventRow is an event as lists show it.
+type EventRow struct {
+	webhook.Record
+	OrderRef string // the merchant's order of its session; may be empty
+}
+
 // DeliveryPage is a page of events, newest first, without their bodies. Like a
 // SessionPage it may be short and have a next page.
 type DeliveryPage struct {
-	Rows []webhook.Record
+	Rows []EventRow
 	Next string // the cursor of the next, older page; empty after the last
 }
 

@@ -33,8 +33,8 @@ func (p *Pages) sessions() desk.Feature {
 	for _, source := range []session.Source{session.SourceCamera, session.SourceForced, session.SourceDocument} {
 		keys = append(keys, "source."+string(source))
 	}
-	keys = append(keys, "sessions.undecided", "sessions.count", "sessions.age", "sessions.source", "source.no_document",
-		"source.wallet", "source.photo")
+	keys = append(keys, "sessions.id", "sessions.order", "sessions.undecided", "sessions.count", "sessions.age",
+		"sessions.source", "source.no_document", "source.wallet", "source.photo")
 	for _, name := range sessionFields {
 		keys = append(keys, "sessions.problem."+name)
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/csv"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -14,14 +15,52 @@ import (
 	"agegate/internal/gatewaytest"
 )
 
+var listed = regexp.MustCompile(`title="(\S+)" data-testid="session"`)
+
 // listedIDs returns the sessions of a page in its order.
 func listedIDs(body string) (ids []string) {
-	for _, part := range strings.Split(body, `data-testid="session"><code><span>`)[1:] {
-		id, _, _ := strings.Cut(part, "</code>")
-		ids = append(ids, strings.ReplaceAll(id, "</span>", ""))
+	for _, found := range listed.FindAllStringSubmatch(body, -1) {
+		ids = append(ids, found[1])
 	}
 	return ids
 }
+
+// TestRowsBeginWithTheOrder: rows of sessions and of deliveries show the order, if
+// there is one, and then the end of the ID.
+func TestRowsBeginWithTheOrder(t *testing.T) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
+		receiver := gatewaytest.NewReceiver(t)
+		shop := g.Shop(t, receiver.URL, nil)
+		support := member(t, g, shop.Tenant.ID, account.Support)
+		base := "/dashboard/" + shop.Tenant.ID.String() + "/test"
+		for _, order := range []string{"", "1042"} {
+			made := g.Create(t, shop.Test.APIKey, 18)
+			g.Exec(t, "UPDATE sessions SET order_ref = '"+order+"' WHERE id = '"+made.SessionID+"'")
+			g.Force(t, gatewaytest.Browser(), made, "verified")
+		}
+		for path, head := range map[string]string{
+			"": "Order and session", "/sessions": "Order and session", "/webhooks": "Order and event",
+		} {
+			_, body := support.Get(t, base+path)
+			rows := shortID.FindAllStringSubmatch(body, -1)
+			if len(rows) != 2 || rows[0][2] != "<strong>1042</strong> " || rows[1][2] != "" {
+				t.Fatalf("%s: the rows are %q", path, rows)
+			}
+			for _, row := range rows {
+				if row[1] != row[3]+row[4] {
+					t.Errorf("%s: the row of %s has %s and %s", path, row[1], row[3], row[4])
+				}
+			}
+			if !strings.Contains(body, ">"+head+"</th>") {
+				t.Errorf("%s: no column %q", path, head)
+			}
+		}
+	})
+}
+
+// shortID matches the link of a row.
+var shortID = regexp.MustCompile(
+	`title="(\S+)"[^>]*>(<strong>\d+</strong> )?<code><span class="visually-hidden">(\S+)</span>(\w{8})</code>`)
 
 // TestSessionsPageBothWays: going from the newest page to the oldest and back
 // shows the same pages, with the chosen filter.

@@ -135,6 +135,11 @@ func TestEventsAreListedNewestFirst(t *testing.T) {
 			wantNoError(t, err)
 			inTx(t, s, func(tx session.Tx) error { return tx.InsertEvent(e) })
 			ids = append([]string{e.ID}, ids...)
+			if i == 2 {
+				row := sessionOf(t, owner)
+				row.ID, row.OrderRef = e.SessionID, "1042"
+				inTx(t, s, func(tx session.Tx) error { return tx.InsertSessions(row) })
+			}
 		}
 		for _, row := range []struct {
 			name   string
@@ -154,6 +159,9 @@ func TestEventsAreListedNewestFirst(t *testing.T) {
 			var got []string
 			for _, r := range found.Rows {
 				got = append(got, r.ID)
+				if (r.OrderRef == "1042") != (r.ID == ids[3]) {
+					t.Errorf("%s: the order of %s is %q", row.name, r.ID, r.OrderRef)
+				}
 			}
 			if !slices.Equal(got, row.want) {
 				t.Errorf("%s: %v, want %v", row.name, got, row.want)

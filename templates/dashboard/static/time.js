@@ -7,7 +7,7 @@ const options = {
   timeZone: root.dataset.zone || "UTC", timeZoneName: "short",
   year: "numeric", month: "short", day: "numeric", hour: "2-digit", minute: "2-digit",
 };
-const [full, exact] = formats();
+const [full, exact, day, clock] = formats();
 const since = new Intl.RelativeTimeFormat(root.lang, { numeric: "auto" });
 /** @type {[Intl.RelativeTimeFormatUnit, number][]} */
 const units = [["day", 86_400], ["hour", 3600], ["minute", 60]];
@@ -23,7 +23,8 @@ function ago(at) {
 /** @returns {Intl.DateTimeFormat[]} */
 function formats() {
   try {
-    return [options, { ...options, second: "2-digit" }].map((chosen) => new Intl.DateTimeFormat(root.lang, /** @type {Intl.DateTimeFormatOptions} */ (chosen)));
+    const { timeZone, timeZoneName, hour, minute } = options;
+    return [options, { ...options, second: "2-digit" }, { timeZone }, { timeZone, timeZoneName, hour, minute }].map((chosen) => new Intl.DateTimeFormat(root.lang, /** @type {Intl.DateTimeFormatOptions} */ (chosen)));
   } catch {
     return []; // the browser does not know the zone
   }
@@ -31,15 +32,16 @@ function formats() {
 
 /** @param {ParentNode} part */
 export function localTimes(part) {
-  if (!full || !exact) return;
+  if (!full || !exact || !day || !clock) return;
+  const today = day.format();
   for (const element of part.querySelectorAll("time[datetime]")) {
     const at = new Date(element.getAttribute("datetime") ?? "");
     if (isNaN(at.valueOf())) continue;
     const absolute = (element.hasAttribute("data-exact") ? exact : full).format(at);
-    const short = narrow.matches && element.hasAttribute("data-ago");
-    if (short) element.setAttribute("title", absolute);
+    let text = absolute;
+    if (element.hasAttribute("data-ago")) text = narrow.matches ? ago(at) : day.format(at) === today ? clock.format(at) : absolute;
+    if (text !== absolute) element.setAttribute("title", absolute);
     else if (!element.hasAttribute("title")) element.setAttribute("title", element.textContent ?? "");
-    const text = short ? ago(at) : absolute;
     if (element.textContent !== text) element.textContent = text;
   }
 }

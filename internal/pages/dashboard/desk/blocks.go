@@ -3,7 +3,8 @@ package desk
 import "html/template"
 
 // blocks are the template functions of every page, in addition to t, texts and say.
-var blocks = template.FuncMap{"badge": newBadge, "tile": newTile, "empty": newEmpty, "ceremony": newCeremony}
+var blocks = template.FuncMap{"badge": newBadge, "tile": newTile, "empty": newEmpty, "ceremony": newCeremony,
+	"named": newNamed}
 
 // BadgeView is a status shown as a word and a shape, so that it does not depend
 // on colour alone.
@@ -29,6 +30,19 @@ type EmptyView struct{ Title, Body, Action, Href string }
 func newEmpty(title, body, action, href string) EmptyView {
 	return EmptyView{title, body, action, href}
 }
+
+// NamedView names a record in a list: by the merchant's order, if there is one, and
+// by the end of its ID.
+type NamedView struct{ Order, ID string }
+
+// newNamed is the template function named. An ID has at least eight characters.
+func newNamed(order, id string) NamedView { return NamedView{order, id} }
+
+// Start is the ID without its end, which screen readers read.
+func (v NamedView) Start() string { return v.ID[:len(v.ID)-8] }
+
+// End is the end of the ID, which tells records of one page apart.
+func (v NamedView) End() string { return v.ID[len(v.ID)-8:] }
 
 // PasskeyView is the view of a page that offers a passkey.
 type PasskeyView struct {
