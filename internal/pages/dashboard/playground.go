@@ -126,11 +126,8 @@ type tryView struct {
 	Forced  []outcomeView
 	Details string // address of the session's own page
 	Make    *makeView
-	Events  string // address of its webhook events
+	timelineView
 }
-
-// Moments returns the timeline, for the template.
-func (v *tryView) Moments() []momentView { return newMoments(v.Timeline, v.Events) }
 
 // outcomeView is a link that forces a result.
 type outcomeView struct{ Name, Tone, Href string }
@@ -162,9 +159,9 @@ func (p *Pages) showTry(r *desk.Request) error {
 	if err != nil {
 		return err
 	}
-	v := &tryView{
-		Record: record, State: statusView{record.Status},
-		Details: objectPath(r, sessionPath), Events: eventsPath(r),
+	v := &tryView{Record: record, State: statusView{record.Status}, Details: objectPath(r, sessionPath)}
+	if v.timelineView, err = newTimeline(r, record.Timeline); err != nil {
+		return err
 	}
 	if r.Part() != "" {
 		return r.Show(http.StatusOK, "try", v)

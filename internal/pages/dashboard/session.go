@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 
 	"agegate/internal/backoffice/account"
@@ -90,7 +91,7 @@ type sessionView struct {
 	Evidence string        // address of the evidence packs, for those who make them
 	Forced   []outcomeView // links that force a result, in test mode
 	Clock    *clockView    // in test mode
-	Events   string        // address of its webhook events
+	timelineView
 }
 
 // Cutoff is the age in years that an estimate had to reach; may be empty.
@@ -104,17 +105,38 @@ func (v *sessionView) Cutoff() string {
 // DecidedBy is the key of who decided, or "" while nobody has.
 func (v *sessionView) DecidedBy() string { return decidedText(v.Source, v.Status, v.Story.Way) }
 
-// Moments returns the timeline, for the template.
-func (v *sessionView) Moments() []momentView { return newMoments(v.Timeline, v.Events) }
-
 // Told is what happened, in sentences.
 func (v *sessionView) Told() storyView { return storyView{v.Story, v.TargetAge} }
+
+// timelineView is a session's timeline.
+type timelineView struct {
+	Moments []momentView
+	Form    *desk.FormView // with which a webhook event is sent again
+}
+
+// newTimeline returns the timeline of a session. Those who may send a webhook event
+// again can do so at its last attempt.
+func newTimeline(r *desk.Request, list []insight.Moment) (timelineView, error) {
+	events := eventsPath(r)
+	v := timelineView{Moments: newMoments(list, events)}
+	seen := map[string]bool{}
+	for i, m := range slices.Backward(v.Moments) {
+		if m.Attempt != nil && !seen[m.EventID] && r.May(account.Resend) {
+			v.Moments[i].Resend = events + m.EventID + "/resend"
+		}
+		seen[m.EventID] = true
+	}
+	var err error
+	v.Form, err = r.Blank(desk.PlainForm)
+	return v, err
+}
 
 // momentView is a line of a timeline.
 type momentView struct {
 	insight.Moment
-	Tone string
-	Href string // of its webhook event
+	Tone   string
+	Href   string // of its webhook event
+	Resend string // address to send it again; may be empty
 }
 
 // Text is the key of the line's text.
@@ -171,7 +193,10 @@ func (p *Pages) showSession(r *desk.Request) error {
 	if err != nil {
 		return err
 	}
-	v := &sessionView{Record: record, State: statusView{record.Status}, List: r.Href(sessionsPath), Events: eventsPath(r)}
+	v := &sessionView{Record: record, State: statusView{record.Status}, List: r.Href(sessionsPath)}
+	if v.timelineView, err = newTimeline(r, record.Timeline); err != nil {
+		return err
+	}
 	v.Replies = p.replies[v.Told().replyKey()]
 	if r.Part() != "" {
 		return r.Show(http.StatusOK, "session", v)

@@ -103,6 +103,40 @@ func TestFailedDeliveriesAreSentAgain(t *testing.T) {
 	}, "AGEGATE_WEBHOOK_RETRY_TEST=1s")
 }
 
+// TestSentAgainFromTheTimeline: who may send webhooks again can do so at the last
+// attempt in a session's timeline; others see no button, and are refused.
+func TestSentAgainFromTheTimeline(t *testing.T) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
+		receiver := gatewaytest.NewReceiver(t)
+		shop := g.Shop(t, receiver.URL, nil)
+		made := g.Create(t, shop.Test.APIKey, 18)
+		g.Force(t, gatewaytest.Browser(), made, "verified")
+		page := "/dashboard/" + shop.Tenant.ID.String() + "/test/sessions/" + made.SessionID
+		const button = `data-testid="resend"`
+		for i, role := range []account.Role{account.Support, account.Developer, account.Owner} {
+			who := member(t, g, shop.Tenant.ID, role)
+			var body string
+			gatewaytest.WaitFor(t, "the attempts", func() bool {
+				_, body = who.Get(t, page)
+				return strings.Count(body, `data-testid="moment-webhook"`) == i+1
+			})
+			if strings.Count(body, button) != 1 {
+				t.Fatalf("%s: %d buttons after %d attempts", role, strings.Count(body, button), i+1)
+			}
+			form := body[strings.LastIndex(body[:strings.Index(body, button)], "<form"):]
+			resend := between(t, form, `action="`, `"`)
+			res, _ := member(t, g, shop.Tenant.ID, account.Viewer).Post(t, resend, url.Values{"nonce": {nonceOf(t, form)}})
+			want(t, "a viewer", res, http.StatusForbidden, "")
+			res, _ = who.Post(t, resend, url.Values{"nonce": {nonceOf(t, form)}})
+			want(t, string(role), res, http.StatusSeeOther, strings.TrimSuffix(resend, "/resend"))
+			receiver.Wait(t, i+2)
+		}
+		if _, body := member(t, g, shop.Tenant.ID, account.Viewer).Get(t, page); strings.Contains(body, button) {
+			t.Error("a viewer sees the button")
+		}
+	})
+}
+
 // TestEndpointIsEnabled: enabling an endpoint sends the waiting events.
 func TestEndpointIsEnabled(t *testing.T) {
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
