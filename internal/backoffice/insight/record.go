@@ -30,7 +30,7 @@ type Record struct {
 	Source      session.Source
 	Basis       session.Basis  // on which the camera decided
 	Key         *tenant.APIKey // the key that created the session; nil if none did or it is not known
-	ByStaff     bool           // it was made in the dashboard, without a key
+	Keyless     bool           // no key created it: it was made in the dashboard, by a QA card or as a sample
 	Estimate    session.Availability
 	// MayRedirect and NextRedirectExpired are for the test clock; see
 	// session.TestClock.
@@ -118,7 +118,7 @@ func (s *Service) Session(ctx context.Context, scope Scope, id uuid.UUID) (Recor
 		MayRedirect: sess.MayRedirect(now), NextRedirectExpired: sess.NextRedirectExpired, Story: StoryOf(sess, now),
 		Timeline: momentsOf(sess, now),
 	}
-	r.ByStaff = sess.APIKeyID == nil
+	r.Keyless = sess.APIKeyID == nil
 	if sess.APIKeyID != nil {
 		if r.Key, err = s.key(ctx, scope.TenantID, *sess.APIKeyID); err != nil {
 			return Record{}, err

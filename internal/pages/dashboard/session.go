@@ -102,6 +102,19 @@ func (v *sessionView) Cutoff() string {
 	return fmt.Sprintf("%.1f", *v.Basis.Cutoff)
 }
 
+// Estimated is the key of what is known of the estimate.
+func (v *sessionView) Estimated() string {
+	switch {
+	case v.Estimate != session.AvailabilityNotConsented:
+		return "estimate." + string(v.Estimate)
+	case v.Story.Forced && !v.Story.Begun:
+		return "estimate.forced"
+	case v.Status == session.StatusPending:
+		return "estimate.pending"
+	}
+	return "estimate.not_consented"
+}
+
 // DecidedBy is the key of who decided, or "" while nobody has.
 func (v *sessionView) DecidedBy() string { return decidedText(v.Source, v.Status, v.Story.Way) }
 

@@ -97,6 +97,31 @@ func TestStory(t *testing.T) {
 	}
 }
 
+// TestNobodyWasAsked: a session's page says that a shopper did not consent only where
+// one was asked, and does not say who made a session that no key made.
+func TestNobodyWasAsked(t *testing.T) {
+	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
+	shop := g.Shop(t, "", nil)
+	viewer := member(t, g, shop.Tenant.ID, account.Viewer)
+	for set, says := range map[string]string{
+		"opened_at = created_at": "<dt>Estimated age</dt><dd>Not yet known<",
+		"status = 'PASSED', source = 'forced', completed_at = created_at": "<dt>Estimated age</dt>" +
+			"<dd>Not stored: a test forced the result, and nobody was asked<",
+		"status = 'PASSED', source = 'forced', completed_at = created_at, begun_at = created_at": "<dt>Estimated age</dt>" +
+			"<dd>Not stored: that needs the shopper’s consent<",
+		"status = 'PASSED', source = 'camera', completed_at = created_at": "<dt>Estimated age</dt>" +
+			"<dd>Not stored: that needs the shopper’s consent<",
+		"api_key_id = NULL": `<dt>API key</dt><dd><span class="muted">None: not made through the API<`,
+	} {
+		made := g.Create(t, shop.Test.APIKey, 18)
+		g.Exec(t, "UPDATE sessions SET "+set+" WHERE id = '"+made.SessionID+"'")
+		_, body := viewer.Get(t, "/dashboard/"+shop.Tenant.ID.String()+"/test/sessions/"+made.SessionID)
+		if !strings.Contains(body, says) || strings.Contains(body, ">–<") {
+			t.Errorf("%s: the page lacks %q, or has a lone dash", set, says)
+		}
+	}
+}
+
 // TestReplyToTheShopper: a session's page has a reply by how it ended, in every
 // language of the hosted page.
 func TestReplyToTheShopper(t *testing.T) {
