@@ -165,7 +165,12 @@ func (p *Pages) resendFailed(r *desk.Request) (*desk.Question, error) {
 				if err != nil {
 					return nil, err
 				}
-				facts = append(facts, page.Say("resend.fact_"+window, "n", n, "count", figureUpTo(int64(n), countUpTo)))
+				if n > 0 {
+					facts = append(facts, page.Say("resend.fact_"+window, "n", n, "count", figureUpTo(int64(n), countUpTo)))
+				}
+			}
+			if len(facts) == 0 {
+				facts = append(facts, page.Say("resend.fact_none"))
 			}
 			return append(facts, page.Say("resend.fact_same"), page.Say("resend.fact_waiting")), nil
 		},
@@ -252,13 +257,13 @@ func (p *Pages) enable(r *desk.Request) (*desk.Question, error) {
 		return nil, err
 	}
 	waiting, err := p.cfg.Webhooks.CountWaitingEvents(r.Ctx(), deliveryScope(r), e.ID, countUpTo)
+	facts := []page.Text{page.Say("enable.fact_url", "url", e.URL),
+		page.Say("enable.fact_since", "at", stamp(*e.DisabledAt))}
+	if waiting > 0 {
+		facts = append(facts, page.Say("enable.fact_waiting", "n", waiting, "count", figureUpTo(int64(waiting), countUpTo)))
+	}
 	return &desk.Question{
-		Safe: true, Back: r.Href(webhooksPath),
-		Facts: []page.Text{
-			page.Say("enable.fact_url", "url", e.URL), page.Say("enable.fact_since", "at", stamp(*e.DisabledAt)),
-			page.Say("enable.fact_waiting", "n", waiting, "count", figureUpTo(int64(waiting), countUpTo)),
-			page.Say("enable.fact_repeat"),
-		},
+		Safe: true, Back: r.Href(webhooksPath), Facts: append(facts, page.Say("enable.fact_repeat")),
 		Do: func(*desk.FormView) error {
 			if _, err := p.cfg.Webhooks.EnableEndpoint(r.Ctx(), r.Who.Actor(), deliveryScope(r), e.ID); err != nil {
 				return err

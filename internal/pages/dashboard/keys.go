@@ -149,7 +149,10 @@ func keyFacts(k insight.KeyUse) []page.Text {
 	if k.LastUsedAt != nil {
 		facts[0] = page.Say("keys.fact_used", "at", stamp(*k.LastUsedAt))
 	}
-	return append(facts, page.Say("keys.fact_sessions", "n", int(k.Sessions)))
+	if k.LastUsedAt != nil || k.Sessions > 0 {
+		facts = append(facts, page.Say("keys.fact_sessions", "n", int(k.Sessions)))
+	}
+	return facts
 }
 
 func (p *Pages) rollKey(r *desk.Request) (*desk.Question, error) {

@@ -228,7 +228,10 @@ func (v *figuresView) tiles(o insight.Overview) {
 		v.NoneSent = o.Webhooks.Failed > 0 && rate.N == 0
 	}
 	v.Last = tileFigure{figure(o.Earned.Spoof), page.Say("overview.spoof_note", "of", figure(earned))}
-	if forced > 0 {
+	switch {
+	case earned == 0:
+		v.Last.Note = v.PassRate.Note
+	case forced > 0:
 		v.Last.Note = page.Say("overview.spoof_note_forced", "of", figure(earned), "forced", figure(forced))
 	}
 	if o.Allowance != nil {

@@ -163,7 +163,9 @@ func urlChanges(present, next tenant.Tenant, impact session.Impact) []page.Text 
 		if next.WebhookURL != "" {
 			changes = append(changes, effect("webhook", "host", endpointOf(next.WebhookURL)))
 		}
-		changes = append(changes, effect("open", "n", impact.Open))
+		if impact.Open > 0 {
+			changes = append(changes, effect("open", "n", impact.Open))
+		}
 	}
 	if slices.ContainsFunc(urlViews(next), func(u urlView) bool { return u.Plain }) {
 		changes = append(changes, effect("plain"))

@@ -1,0 +1,32 @@
+package dashboard_test
+
+import (
+	"net/url"
+	"strings"
+	"testing"
+
+	"agegate/internal/gatewaytest"
+)
+
+// TestZeroIsNotListed: pages before an act leave out what it does to nothing.
+func TestZeroIsNotListed(t *testing.T) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
+		o := newStaffed(t, g, nil)
+		_, review := o.developer.Fill(t, o.at("/settings/urls"), url.Values{
+			"success_url": {"https://shop.example/new"}, "cancel_url": {"https://shop.example/back"},
+			"webhook_url": {"https://new.example/hook"},
+		})
+		_, resend := o.developer.Get(t, o.at("/test/webhooks/resend"))
+		_, keys := o.developer.Get(t, o.at("/test/keys"))
+		_, revoke := o.developer.Get(t, between(t, keys[strings.Index(keys, "/keys/new")+9:], `href="`, `"`))
+		for _, tt := range []struct{ page, has, lacks string }{
+			{review, "keep all their URLs", "keep the webhook URL"},
+			{resend, "No delivery has failed in the last 30 days.", "0 failed deliveries"},
+			{revoke, "It has never been used.", "0 sessions"},
+		} {
+			if !strings.Contains(tt.page, tt.has) || strings.Contains(tt.page, tt.lacks) {
+				t.Errorf("a page lacks %q, or has %q", tt.has, tt.lacks)
+			}
+		}
+	})
+}
