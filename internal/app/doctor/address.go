@@ -17,6 +17,9 @@ import (
 // addresses examines the public addresses as a browser on this machine reaches
 // them, all at the same time.
 func (e *examiner) addresses(ctx context.Context) {
+	for _, f := range secureFindings(e.Config) {
+		e.Tell(f)
+	}
 	tell, findings := e.Tell, make([][]Finding, 3)
 	var all routine.Group
 	for i, examine := range []func(*examiner, context.Context){(*examiner).baseURL, (*examiner).verifyURL,
@@ -38,13 +41,26 @@ func (e *examiner) addresses(ctx context.Context) {
 const secureAdvice = "terminate TLS in a reverse proxy, or let the gateway do it (AGEGATE_TLS); then set the https " +
 	"address"
 
-func (e *examiner) baseURL(ctx context.Context) {
-	const check = "AGEGATE_BASE_URL"
-	if !config.Private(e.Config.BaseURL) {
-		e.warn(check, "it is not https: API keys can be read on the way",
-			secureAdvice)
+// secureFindings reports the public addresses to which things are sent in the clear.
+func secureFindings(cfg config.Config) (findings []Finding) {
+	if !config.Private(cfg.BaseURL) {
+		findings = append(findings, Finding{"https", baseURLName, Warning, "it is not https: API keys can be read on the way",
+			secureAdvice})
 	}
-	e.serves(ctx, check, e.Config.BaseURL, "/openapi.json", "the API")
+	if !config.Private(cfg.VerifyURL) {
+		findings = append(findings, Finding{"https", verifyURLName, Problem,
+			"it is not https: browsers give no camera to the page", secureAdvice})
+	}
+	return findings
+}
+
+const (
+	baseURLName   = "AGEGATE_BASE_URL"
+	verifyURLName = "AGEGATE_VERIFY_URL"
+)
+
+func (e *examiner) baseURL(ctx context.Context) {
+	e.serves(ctx, baseURLName, e.Config.BaseURL, "/openapi.json", "the API")
 }
 
 func (e *examiner) dashboardURL(ctx context.Context) {
@@ -82,14 +98,9 @@ func (e *examiner) serves(ctx context.Context, check, address, path, part string
 	e.ok(check, part+" answers")
 }
 
-// verifyURL examines the address of the hosted page, which needs https for the
-// camera, and WebSockets.
+// verifyURL examines the address of the hosted page, which needs WebSockets.
 func (e *examiner) verifyURL(ctx context.Context) {
-	const check = "AGEGATE_VERIFY_URL"
-	if !config.Private(e.Config.VerifyURL) {
-		e.problem(check, "it is not https: browsers give no camera to the page",
-			secureAdvice)
-	}
+	const check = verifyURLName
 	//nolint:bodyclose // the library closes it
 	conn, res, err := websocket.Dial(ctx, e.Config.VerifyURL+page.HandshakePath,
 		&websocket.DialOptions{HTTPClient: client()})

@@ -24,6 +24,7 @@ const (
 // Finding is the result of one examination. It contains no secret, and only the
 // hosts of callback URLs.
 type Finding struct {
+	Name   string `json:"-"`     // one of Names, of what Known can return
 	Check  string `json:"check"` // what was examined
 	Grade  Grade  `json:"grade"`
 	Found  string `json:"found"`
@@ -58,7 +59,9 @@ type examiner struct{ Options }
 func Examine(ctx context.Context, o Options) {
 	e := examiner{o}
 	e.ok("configuration", "all variables can be used; the role is "+o.Config.Role)
-	e.operator()
+	if e.Config.ServesPages() {
+		e.Tell(operatorFinding(e.Config))
+	}
 	for _, step := range []struct {
 		name string
 		make func(context.Context)
@@ -68,18 +71,14 @@ func Examine(ctx context.Context, o Options) {
 	e.database(ctx)
 }
 
-// operator checks that the name for the hosted page is set, if the page is
-// served.
-func (e *examiner) operator() {
+// operatorFinding judges whether the name for the hosted page is set.
+func operatorFinding(cfg config.Config) Finding {
 	const check = "AGEGATE_OPERATOR_NAME"
-	switch {
-	case !e.Config.ServesPages():
-	case e.Config.OperatorName == "":
-		e.warn(check, "it is not set: shoppers do not see who runs the check",
-			"set it to the name of your company, as its privacy notice has it")
-	default:
-		e.ok(check, "shoppers see who runs the check")
+	if cfg.OperatorName == "" {
+		return Finding{"operator_name", check, Warning, "it is not set: shoppers do not see who runs the check",
+			"set it to the name of your company, as its privacy notice has it"}
 	}
+	return Finding{Check: check, Grade: OK, Found: "shoppers see who runs the check"}
 }
 
 // within runs one examination with a timeout.
@@ -93,9 +92,9 @@ func (e *examiner) within(ctx context.Context, name string, examine func(context
 func (e *examiner) ok(check, found string) { e.Tell(Finding{Check: check, Grade: OK, Found: found}) }
 
 func (e *examiner) warn(check, found, advice string) {
-	e.Tell(Finding{check, Warning, found, advice})
+	e.Tell(Finding{Check: check, Grade: Warning, Found: found, Advice: advice})
 }
 
 func (e *examiner) problem(check, found, advice string) {
-	e.Tell(Finding{check, Problem, found, advice})
+	e.Tell(Finding{Check: check, Grade: Problem, Found: found, Advice: advice})
 }

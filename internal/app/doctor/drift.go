@@ -13,21 +13,30 @@ import (
 // drift reports whether estimates are compared with a reference, and whether they
 // have shifted.
 func (e *examiner) drift(ctx context.Context, db *store.Store) {
-	state, err := db.DriftState(ctx)
+	found, err := driftOf(ctx, db, e.Config.ModelsDir)
 	if err != nil {
 		e.problem("drift", err.Error(), "look for the cause in the database's own log")
 		return
 	}
+	e.Tell(found)
+}
+
+// driftOf reads the state of drift and judges it, with the models in a directory.
+func driftOf(ctx context.Context, db *store.Store, modelsDir string) (Finding, error) {
+	state, err := db.DriftState(ctx)
+	if err != nil {
+		return Finding{}, err
+	}
 	estimator := state.Estimator // where there are no models here, others' are not compared
-	if manifest, err := inference.ReadManifest(e.Config.ModelsDir); err == nil {
+	if manifest, err := inference.ReadManifest(modelsDir); err == nil {
 		estimator = age.Estimator(manifest)
 	}
-	e.Tell(driftFinding(state, estimator))
+	return driftFinding(state, estimator), nil
 }
 
 // driftFinding judges the state of drift, with the fingerprint of the models here.
 func driftFinding(state drift.State, estimator string) Finding {
-	f := Finding{Check: "drift", Grade: Warning}
+	f := Finding{Name: "drift", Check: "drift", Grade: Warning}
 	switch {
 	case state.FrozenAt == nil:
 		f.Grade, f.Found = OK, "estimates are counted, and not compared: there is no reference yet (agegate drift freeze)"

@@ -26,7 +26,8 @@ func TestDriftFinding(t *testing.T) {
 		{"other models", drift.State{Estimator: "old", FrozenAt: &at}, Warning, "other models"},
 	} {
 		got := driftFinding(row.state, "e")
-		if got.Grade != row.grade || !strings.Contains(got.Found, row.found) || (got.Grade == OK) != (got.Advice == "") {
+		if got.Grade != row.grade || !strings.Contains(got.Found, row.found) || (got.Grade == OK) != (got.Advice == "") ||
+			!named(got) {
 			t.Errorf("%s: %+v", row.name, got)
 		}
 	}

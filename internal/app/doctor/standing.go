@@ -30,18 +30,21 @@ func (e *examiner) standing(ctx context.Context, db *store.Store) {
 // standingFindings judges how well a database is protected.
 func standingFindings(s store.Standing, now time.Time) (findings []Finding) {
 	const check = "protection"
-	warn := func(found, advice string) { findings = append(findings, Finding{check, Warning, found, advice}) }
+	warn := func(name, found, advice string) {
+		findings = append(findings, Finding{name, check, Warning, found, advice})
+	}
 	if s.ArchiveFailing {
-		findings = append(findings, Finding{check, Problem, "the last attempt to archive the database's log failed: its " +
-			"disk fills, and no moment since can be restored", "look for archive_command in the database's own log"})
+		findings = append(findings, Finding{"archive", check, Problem,
+			"the last attempt to archive the database's log failed: its disk fills, and no moment since can be restored",
+			"look for archive_command in the database's own log"})
 	}
 	hidden := s.Server && !s.Visible
 	if hidden {
-		warn("standbys and base backups were not examined: the database's role may not see them",
+		warn("hidden", "standbys and base backups were not examined: the database's role may not see them",
 			"GRANT pg_monitor TO the role in AGEGATE_DATABASE_URL")
 	}
 	if s.LagBytes > lagLimit {
-		warn(fmt.Sprintf("a standby lacks %d MB of the database's log", s.LagBytes>>20),
+		warn("standby", fmt.Sprintf("a standby lacks %d MB of the database's log", s.LagBytes>>20),
 			"look at the standby's log, its disk and its network")
 	}
 	var age time.Duration
@@ -50,10 +53,11 @@ func standingFindings(s store.Standing, now time.Time) (findings []Finding) {
 	}
 	switch {
 	case s.LastBackup == nil && !hidden:
-		warn("no backup is known", "back up as docs/operations.md says, and let what makes a dump or a copy end with "+
-			"agegate database backed-up; a new primary knows of no base backup before the next one")
+		warn("no_backup", "no backup is known", "back up as docs/operations.md says, and let what makes a dump or a "+
+			"copy end with agegate database backed-up; a new primary knows of no base backup before the next one")
 	case age > backupAge:
-		warn(fmt.Sprintf("the last backup is %d hours old", int(age.Hours())), "look at the log of what makes the backups")
+		warn("old_backup", fmt.Sprintf("the last backup is %d hours old", int(age.Hours())),
+			"look at the log of what makes the backups")
 	}
 	if findings == nil {
 		found := fmt.Sprintf("the last backup is %d hours old", int(age.Hours()))

@@ -40,7 +40,7 @@ func TestTrustFindings(t *testing.T) {
 	} {
 		got := trustFindings(row.found, now)
 		if len(got) != 1 || got[0].Grade != row.grade || !strings.Contains(got[0].Found, row.text) ||
-			(got[0].Grade == OK) != (got[0].Advice == "") {
+			(got[0].Grade == OK) != (got[0].Advice == "") || !named(got[0]) {
 			t.Errorf("%s: %+v", row.name, got)
 		}
 	}
