@@ -56,8 +56,11 @@ func (g *Gateway) SignIn(t testing.TB, operator bool, methods ...account.Method)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.client.Jar.SetCookies(&url.URL{Scheme: "http", Host: s.host},
-		[]*http.Cookie{{Name: "agegate-user", Value: token, Path: "/"}})
+	cookie := &http.Cookie{Name: "agegate-user", Value: token, Path: "/"}
+	if strings.HasPrefix(g.env["AGEGATE_DASHBOARD_URL"], "https://") {
+		cookie.Name = "__Host-" + cookie.Name
+	}
+	s.client.Jar.SetCookies(&url.URL{Scheme: "http", Host: s.host}, []*http.Cookie{cookie})
 	return s
 }
 

@@ -73,3 +73,15 @@ func (s *Store) NewestFold(ctx context.Context) (int64, error) {
 			string(insight.SumSessions)+"/%").Scan(&upto).Error
 	})
 }
+
+// Setup implements insight.SystemStore.
+func (s *Store) Setup(ctx context.Context) (insight.Setup, error) {
+	return view(ctx, s, func(tx *Tx) (insight.Setup, error) {
+		var found insight.Setup
+		err := tx.db.Raw(`SELECT EXISTS (SELECT 1 FROM tenants), NOT EXISTS (
+				SELECT 1 FROM users WHERE operator AND disabled_at IS NULL AND issuer IS NULL AND totp_sealed IS NULL
+					AND NOT EXISTS (SELECT 1 FROM passkeys WHERE passkeys.user_id = users.id))`).
+			Row().Scan(&found.Tenant, &found.SecondFactors)
+		return found, err
+	})
+}

@@ -3,7 +3,7 @@
 // E2E_SHOTS=DIR writes a picture of every page, in both sizes and themes.
 import assert from "node:assert/strict";
 import { launch } from "./lib/browser.mjs";
-import { startGateway } from "./lib/gateway.mjs";
+import { eventually, startGateway } from "./lib/gateway.mjs";
 import { after, before, test } from "./lib/row.mjs";
 import * as staff from "./lib/staff.mjs";
 import { agegate, person, sawItsPages } from "./lib/staff.mjs";
@@ -88,6 +88,26 @@ test("users, system and the log of the instance are shown", async () => {
   }
   await page.goto(`${gateway.url}/operator?q=nobody-has-this-name`);
   await look("operator-no-match");
+});
+
+test("System shows what is not well and what is left to set up", async () => {
+  const reload = () => page.goto(`${gateway.url}/operator/system`);
+  await reload();
+  await sees(page, "setup-backup");
+  await look("operator-system-new");
+  const guide = part(page, "finding-no_backup").locator("a");
+  const heading = new URL(await guide.getAttribute("href"));
+  await leads(page, guide);
+  await page.locator(heading.hash).waitFor();
+  agegate(gateway, "database", "backed-up");
+  await eventually("the backup is known", async () => { // findings are remembered for a while
+    await reload();
+    return await part(page, "finding-no_backup").count() === 0;
+  });
+  await part(page, "done").locator("summary").click();
+  await sees(page, "done-backup");
+  assert.equal(await part(page, "setup-backup").count(), 0);
+  await look("operator-system-backed-up");
 });
 
 test("a user is recovered, disabled and enabled", async () => {

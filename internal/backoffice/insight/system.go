@@ -73,6 +73,14 @@ type SystemStore interface {
 	// UseOf returns the use of the given tenants since an hour. Tenants that were not
 	// used may be missing.
 	UseOf(ctx context.Context, tenantIDs []uuid.UUID, since int64) (map[uuid.UUID]TenantUse, error)
+	// Setup returns what the database says of an instance's set-up.
+	Setup(ctx context.Context) (Setup, error)
+}
+
+// Setup is what the database says of an instance's set-up.
+type Setup struct {
+	Tenant        bool // there is a tenant
+	SecondFactors bool // every operator who can log in without a provider has a second factor
 }
 
 // TenantUse is how much a tenant has used the gateway.
@@ -87,6 +95,9 @@ type TenantUse struct {
 func (s *Service) UseOf(ctx context.Context, tenantIDs []uuid.UUID) (map[uuid.UUID]TenantUse, error) {
 	return s.store.UseOf(ctx, tenantIDs, number(s.now().Add(-30*day), hour))
 }
+
+// Setup returns what the database says of the instance's set-up.
+func (s *Service) Setup(ctx context.Context) (Setup, error) { return s.store.Setup(ctx) }
 
 // System returns the state of the instance.
 func (s *Service) System(ctx context.Context) (System, error) {

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"context"
 	"log/slog"
 	"net/netip"
 	"strings"
@@ -40,7 +41,8 @@ type Config struct {
 	Evidence *evidence.Service
 	Drift    *drift.Service
 	Preview  Preview
-	APIURL   string // public base of the API, without a trailing slash
+	Health   func(context.Context) (Health, error) // see Health
+	APIURL   string                                // public base of the API, without a trailing slash
 	// URL is the public base of the pages, without a trailing slash. Its scheme
 	// decides whether cookies are Secure.
 	URL string

@@ -15,6 +15,7 @@ func (p *Pages) system() desk.Feature {
 	return desk.Feature{
 		Routes:  []desk.Route{{Method: http.MethodGet, Path: systemPath, MinRole: desk.Operator, Handle: p.showSystem}},
 		Screens: []string{"system"},
+		Keys:    healthKeys(),
 	}
 }
 
@@ -27,6 +28,8 @@ type systemView struct {
 	Waiting            string // how long the oldest due delivery has waited; may be empty
 	Size               string // of the database
 	Failing            []failingView
+	Health             *conditionView // nil for a part of the page, and if it could not be read
+	Unread             bool           // whether the health could not be read
 }
 
 // replicaView is a replica with its marks.
@@ -63,6 +66,12 @@ func (p *Pages) showSystem(r *desk.Request) error {
 	}
 	for _, f := range state.Queue.Failing {
 		v.Failing = append(v.Failing, failingView{f, operatedPath(f.TenantID), f.Failed >= insight.MaxFailed})
+	}
+	if r.Part() == "" {
+		v.Health, err = p.readHealth(r)
+		if v.Unread, err = r.Unread("health", err); err != nil {
+			return err
+		}
 	}
 	return r.Show(http.StatusOK, "system", v)
 }

@@ -184,3 +184,35 @@ func TestTheNewestFoldIsOfAnyTenant(t *testing.T) {
 		newest(701) // neither of the tenant after the given one nor of the ledger
 	})
 }
+
+// TestSetup: an instance's operators have second factors if each that can log in
+// without a provider has a passkey or codes.
+func TestSetup(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, s Store) {
+		now := stored(start)
+		users := map[string]account.User{"passkey": {}, "codes": {}, "disabled": {DisabledAt: &now}, "none": {}}
+		for name, u := range users {
+			u.ID, u.Email, u.Name, u.Operator, u.CreatedAt = id(t), name+"@gate.example", name, name != "none", now
+			users[name] = u
+			inAccounts(t, s, func(tx account.Tx) error { return tx.InsertUser(u) })
+		}
+		expect := func(when string, want insight.Setup) {
+			t.Helper()
+			if got, err := s.Setup(t.Context()); err != nil || got != want {
+				t.Errorf("%s: %+v, %v, want %+v", when, got, err, want)
+			}
+		}
+		expect("new", insight.Setup{})
+		newTenant(t, s)
+		inAccounts(t, s, func(tx account.Tx) error { return tx.SetTOTP(users["codes"].ID, []byte("sealed"), 5) })
+		expect("one operator has a password alone", insight.Setup{Tenant: true})
+		inAccounts(t, s, func(tx account.Tx) error {
+			return tx.InsertPasskey(account.Passkey{ID: id(t), UserID: users["passkey"].ID, CredentialID: digest("credential"),
+				PublicKey: digest("key"), AAGUID: make([]byte, 16), Name: "Phone", CreatedAt: now})
+		})
+		expect("all have a factor", insight.Setup{Tenant: true, SecondFactors: true})
+		inAccounts(t, s, func(tx account.Tx) error { return tx.SetOperator(users["none"].ID, true) })
+		expect("a new operator", insight.Setup{Tenant: true})
+	})
+}

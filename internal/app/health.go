@@ -1,0 +1,51 @@
+package app
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"agegate/internal/app/config"
+	"agegate/internal/app/doctor"
+	"agegate/internal/pages/dashboard"
+)
+
+// healthFor is how long findings are remembered, so that clicks on the page that shows
+// them cost nothing.
+const healthFor = 15 * time.Second
+
+// health returns what reads the health of the installation as this process knows it.
+func (a *App) health(cfg config.Config) func(context.Context) (dashboard.Health, error) {
+	known := dashboard.Health{HTTPS: true, Mail: cfg.SMTP != nil, Metrics: cfg.MetricsListen != ""}
+	for _, address := range []string{cfg.BaseURL, cfg.VerifyURL, cfg.DashboardURL} {
+		known.HTTPS = known.HTTPS && strings.HasPrefix(address, "https://")
+	}
+	var reading sync.Mutex
+	var readAt time.Time
+	return func(ctx context.Context) (dashboard.Health, error) {
+		reading.Lock()
+		defer reading.Unlock()
+		now := a.now()
+		if now.Sub(readAt) < healthFor {
+			return known, nil
+		}
+		found, err := doctor.Known(ctx, cfg, a.Store, now)
+		if err != nil {
+			return dashboard.Health{}, err
+		}
+		known.Findings, readAt = healthFindings(found), now
+		return known, nil
+	}
+}
+
+// healthFindings returns each finding once, by its name.
+func healthFindings(found []doctor.Finding) (once []dashboard.Finding) {
+	for _, f := range found {
+		if !slices.ContainsFunc(once, func(o dashboard.Finding) bool { return o.Name == f.Name }) {
+			once = append(once, dashboard.Finding{Name: f.Name, Problem: f.Grade == doctor.Problem})
+		}
+	}
+	return once
+}

@@ -1,0 +1,105 @@
+package dashboard
+
+import (
+	"slices"
+
+	"agegate/internal/pages/dashboard/desk"
+)
+
+// Health is what the process that serves the dashboard knows of its installation.
+type Health struct {
+	Findings []Finding // problems first
+	HTTPS    bool      // all public addresses are https
+	Mail     bool      // a mail server is configured
+	Metrics  bool      // the listener of the metrics is on
+}
+
+// Finding is something that is not well.
+type Finding struct {
+	Name    string // a key of findingPlaces
+	Problem bool   // something does not work; otherwise a warning
+}
+
+// findingPlaces are the headings of docs/operations.md about each finding, whose texts
+// are system.finding.<name> and system.advice.<name>.
+var findingPlaces = map[string]string{
+	"archive": "backup", "hidden": "backup", "no_backup": "backup", "old_backup": "backup", "standby": "backup",
+	"list_empty": "published-lists", "list_ended": "published-lists", "list_failing": "published-lists",
+	"ending":   "trusted-issuers",
+	"unlogged": "wallets-that-demand-to-know-who-asks", "unsent": "wallets-that-demand-to-know-who-asks",
+	"https": "tls-and-the-reverse-proxy", "order": "tls-without-a-proxy",
+	"operator_name": "configuration", "drift": "drift",
+}
+
+// setups are the items of a new instance's checklist, whose texts are
+// system.setup.<name>, with the heading of docs/operations.md or the page of the
+// dashboard where each is done.
+var setups = []struct{ name, heading, page string }{
+	{name: "https", heading: "tls-and-the-reverse-proxy"},
+	{name: "operator_name", heading: "configuration"},
+	{name: "mail", heading: "configuration"},
+	{name: "metrics", heading: "metrics-and-logs"},
+	{name: "backup", heading: "backup"},
+	{name: "second_factor", page: usersPath},
+	{name: "tenant", page: newTenantPath},
+}
+
+// conditionView is what the page shows of the installation's health.
+type conditionView struct {
+	Findings []shownFinding
+	Todo     []todoView // what the checklist has left
+	Done     []string   // the names of the items that are done
+}
+
+type shownFinding struct {
+	Finding
+	Href string // what the documentation says about it
+}
+
+// All is how many items the checklist has.
+func (v *conditionView) All() int { return len(v.Todo) + len(v.Done) }
+
+func healthKeys() (keys []string) {
+	for name := range findingPlaces {
+		keys = append(keys, "system.finding."+name, "system.advice."+name)
+	}
+	for _, s := range setups {
+		keys = append(keys, "system.setup."+s.name)
+	}
+	return keys
+}
+
+// readHealth returns the findings and the checklist.
+func (p *Pages) readHealth(r *desk.Request) (*conditionView, error) {
+	health, err := p.cfg.Health(r.Ctx())
+	if err != nil {
+		return nil, err
+	}
+	setup, err := p.cfg.Insight.Setup(r.Ctx())
+	if err != nil {
+		return nil, err
+	}
+	guide := p.cfg.APIURL + "/docs/operations#"
+	found := func(name string) bool {
+		return slices.ContainsFunc(health.Findings, func(f Finding) bool { return f.Name == name })
+	}
+	done := map[string]bool{
+		"https": health.HTTPS, "operator_name": !found("operator_name"), "mail": health.Mail, "metrics": health.Metrics,
+		"backup": !found("no_backup"), "second_factor": setup.SecondFactors, "tenant": setup.Tenant,
+	}
+	v := &conditionView{}
+	for _, f := range health.Findings {
+		v.Findings = append(v.Findings, shownFinding{f, guide + findingPlaces[f.Name]})
+	}
+	for _, s := range setups {
+		switch {
+		case done[s.name]:
+			v.Done = append(v.Done, s.name)
+		case s.page != "":
+			v.Todo = append(v.Todo, todoView{s.name, s.page})
+		default:
+			v.Todo = append(v.Todo, todoView{s.name, guide + s.heading})
+		}
+	}
+	return v, nil
+}

@@ -1,0 +1,273 @@
+package dashboard_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"agegate/internal/app/doctor"
+	"agegate/internal/check/document"
+	"agegate/internal/check/document/trustlist"
+	"agegate/internal/check/document/trustlist/trustlisttest"
+	"agegate/internal/gatewaytest"
+	"agegate/internal/pages/dashboard"
+	"agegate/internal/rules/audit"
+	"agegate/internal/rules/tenant"
+	"agegate/internal/store/pgtest"
+)
+
+// wellSet are settings with which nothing is wrong but that no backup is known.
+var wellSet = []string{"AGEGATE_VERIFY_URL=https://verify.gateway.example", "AGEGATE_OPERATOR_NAME=Gate"}
+
+// shows fails the test unless the page System shows exactly these parts of a kind:
+// finding, setup or done.
+func shows(t *testing.T, op *gatewaytest.Staff, when, kind string, want ...string) {
+	t.Helper()
+	res, body := op.Get(t, "/operator/system")
+	var got []string
+	for _, m := range regexp.MustCompile(`data-testid="`+kind+`-([a-z_]+)"`).FindAllStringSubmatch(body, -1) {
+		got = append(got, m[1])
+	}
+	slices.Sort(got)
+	slices.Sort(want)
+	if res.StatusCode != http.StatusOK || !slices.Equal(got, want) {
+		t.Errorf("%s: %d, %s %q, want %q", when, res.StatusCode, kind, got, want)
+	}
+	if kind == "finding" && strings.Contains(body, `data-testid="healthy"`) != (len(want) == 0) {
+		t.Errorf("%s: the page does not say rightly whether all is well", when)
+	}
+}
+
+// forget lets the time pass for which findings are remembered.
+func forget(g *gatewaytest.Gateway) { g.Clock.Advance(15 * time.Second) }
+
+// TestHealth: each finding appears with the state that it is about, and vanishes with
+// it.
+func TestHealth(t *testing.T) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
+		backup := func(age time.Duration) func() error {
+			return func() error { return g.App.Store.RecordBackup(t.Context(), g.Clock.Now().Add(-age)) }
+		}
+		publisher, by := trustlisttest.NewPublisher("Publisher"), audit.System("test")
+		lists := document.NewLists(g.App.Store, tenant.CallbackRule{}, nil, g.Clock.Now)
+		var list document.TrustList
+		sequence := 0
+		publish := func(days int) func() error {
+			return func() error {
+				sequence++
+				_, err := lists.Import(t.Context(), by, list.ID, publisher.SignXML(trustlisttest.XML{
+					Sequence: sequence, Issued: g.Clock.Now(), Next: g.Clock.Now().AddDate(0, 0, days),
+					Services: []trustlisttest.Service{{Provider: "Issuer", Certificate: trustlisttest.NewIssuer("Issuer")}},
+				}))
+				return err
+			}
+		}
+		for _, step := range []struct {
+			name string
+			do   func() error
+			want []string
+		}{
+			{"a new gateway", func() error { return nil }, []string{"no_backup"}},
+			{"an old backup", backup(31 * time.Hour), []string{"old_backup"}},
+			{"a backup", backup(time.Hour), nil},
+			{"a list that was not imported", func() (err error) {
+				list, err = lists.Add(t.Context(), by,
+					document.NewList{Name: "AV", Format: trustlist.FormatAV, PEM: publisher.PEM()})
+				return err
+			}, []string{"list_empty"}},
+			{"a file that is no list", func() error {
+				if _, err := lists.Import(t.Context(), by, list.ID, nil); trustlist.ReasonOf(err) == "" {
+					return fmt.Errorf("it was imported, %w", err)
+				}
+				return nil
+			}, []string{"list_failing"}},
+			{"a list", publish(60), nil},
+			{"a list that ends soon", publish(13), []string{"ending"}},
+			{"a list that has ended", func() error { g.Clock.Advance(14 * 24 * time.Hour); return backup(0)() },
+				[]string{"list_ended"}},
+			{"the next list", publish(60), nil},
+		} {
+			if err := step.do(); err != nil {
+				t.Fatalf("%s: %v", step.name, err)
+			}
+			forget(g)
+			shows(t, operating(t, g), step.name, "finding", step.want...)
+		}
+	}, wellSet...)
+}
+
+// TestHealthOfSettings: what the settings lack is found, and a setting mends it.
+func TestHealthOfSettings(t *testing.T) {
+	for _, tt := range []struct{ setting, finding string }{
+		{"AGEGATE_VERIFY_URL=http://verify.gateway.example", "https"},
+		{"AGEGATE_BASE_URL=http://api.gateway.example", "https"},
+		{"AGEGATE_OPERATOR_NAME=", "operator_name"},
+		{"AGEGATE_VERIFY_URL=http://localhost:8080", ""}, // nobody can read on the way
+	} {
+		g := gatewaytest.Start(t, gatewaytest.SQLite(t), append(slices.Clone(wellSet), tt.setting)...)
+		if err := g.App.Store.RecordBackup(t.Context(), g.Clock.Now()); err != nil {
+			t.Fatal(err)
+		}
+		var want []string
+		if tt.finding != "" {
+			want = []string{tt.finding}
+		}
+		shows(t, operating(t, g), tt.setting, "finding", want...)
+	}
+}
+
+// TestHealthOfAServer: what PostgreSQL says of its archive and its standbys is found.
+// Tables before its own in the search path take their place.
+func TestHealthOfAServer(t *testing.T) {
+	database := pgtest.URL(t)
+	exec := func(statement string) {
+		t.Helper()
+		(&gatewaytest.Gateway{DB: database}).Exec(t, statement)
+	}
+	exec(`CREATE TABLE public.pg_stat_archiver (last_failed_time timestamptz, last_archived_time timestamptz);
+		INSERT INTO public.pg_stat_archiver VALUES (NULL, NULL);
+		CREATE TABLE public.pg_stat_replication (state text, replay_lsn pg_lsn);
+		CREATE FUNCTION public.pg_current_wal_lsn() RETURNS pg_lsn LANGUAGE sql AS $$ SELECT '1/0'::pg_lsn $$;
+		CREATE TABLE public.rights (monitor boolean); INSERT INTO public.rights VALUES (true);
+		CREATE FUNCTION public.pg_has_role(name, text) RETURNS boolean LANGUAGE sql AS 'SELECT monitor FROM public.rights';
+		DO $$ BEGIN EXECUTE 'ALTER DATABASE ' || current_database() || ' SET search_path = public, pg_catalog'; END $$`)
+	g := gatewaytest.Start(t, database, wellSet...)
+	if err := g.App.Store.RecordBackup(t.Context(), g.Clock.Now()); err != nil {
+		t.Fatal(err)
+	}
+	op := operating(t, g)
+	for _, step := range []struct {
+		statement string
+		want      []string
+	}{
+		{"SELECT 1", nil},
+		{"UPDATE public.pg_stat_archiver SET last_failed_time = now()", []string{"archive"}},
+		{"UPDATE public.pg_stat_archiver SET last_archived_time = now() + interval '1 second'", nil},
+		{"INSERT INTO public.pg_stat_replication VALUES ('streaming', '1/0'), ('streaming', '0/EFFFFFFF')",
+			[]string{"standby"}},
+		{"UPDATE public.pg_stat_replication SET replay_lsn = '0/F0000000'", nil},
+		{"UPDATE public.rights SET monitor = false", []string{"hidden"}},
+		{"UPDATE public.rights SET monitor = true", nil},
+	} {
+		exec(step.statement)
+		forget(g)
+		shows(t, op, step.statement, "finding", step.want...)
+	}
+}
+
+// TestSetup: an item of the checklist is open until it is done, and the checklist
+// vanishes with the last.
+func TestSetup(t *testing.T) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
+		op := operating(t, g)
+		shows(t, op, "new", "setup", "backup", "https", "mail", "metrics", "operator_name", "second_factor", "tenant")
+		shows(t, op, "new", "done")
+		g = g.Restart(t, append(slices.Clone(wellSet), "AGEGATE_DASHBOARD_URL=https://dashboard.gateway.example",
+			"AGEGATE_SMTP_URL=smtp://127.0.0.1:1", "AGEGATE_MAIL_FROM=gate@gateway.example",
+			"AGEGATE_METRICS_LISTEN=127.0.0.1:0")...)
+		op = operating(t, g)
+		shows(t, op, "set", "setup", "backup", "second_factor", "tenant")
+		shows(t, op, "set", "done", "https", "mail", "metrics", "operator_name")
+		g.Shop(t, "", nil)
+		shows(t, op, "a tenant", "setup", "backup", "second_factor")
+		g.Exec(t, "UPDATE users SET totp_sealed = 'x'")
+		shows(t, op, "codes", "setup", "backup")
+		if err := g.App.Store.RecordBackup(t.Context(), g.Clock.Now()); err != nil {
+			t.Fatal(err)
+		}
+		shows(t, op, "remembered", "setup", "backup")
+		forget(g)
+		shows(t, op, "all", "setup")
+		if _, body := op.Get(t, "/operator/system"); strings.Contains(body, `data-testid="setup"`) {
+			t.Error("the checklist stays when all is done")
+		}
+		g.SignIn(t, true) // by a password alone
+		shows(t, op, "another operator", "setup", "second_factor")
+	})
+}
+
+// reported is the page System in a process that knows of some findings. It counts how
+// often it is asked for them.
+func reported(t *testing.T, g *gatewaytest.Gateway, health dashboard.Health, failure error) (base string, asked *int) {
+	t.Helper()
+	asked = new(int)
+	handler, err := dashboard.Handler(dashboard.Config{
+		Accounts: g.App.Accounts, Tenants: g.App.Tenants, Insight: g.App.Insight, Drift: g.App.Drift, Now: g.Clock.Now,
+		URL: "http://localhost:8080", APIURL: g.URL,
+		Health: func(context.Context) (dashboard.Health, error) { *asked++; return health, failure },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(handler)
+	t.Cleanup(server.Close)
+	return server.URL, asked
+}
+
+// TestFindingTexts: whatever doctor.Known can find has its texts in both languages,
+// and the documentation has every heading to which the page leads.
+func TestFindingTexts(t *testing.T) {
+	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
+	op := operating(t, g)
+	var health dashboard.Health
+	for i, name := range doctor.Names() {
+		health.Findings = append(health.Findings, dashboard.Finding{Name: name, Problem: i%2 == 0})
+	}
+	base, _ := reported(t, g, health, nil)
+	there := op.At(base)
+	guide := read(t, g.URL+"/docs/operations")
+	for _, lang := range []string{"en", "de"} {
+		_, body := there.Get(t, "/operator/system?lang="+lang)
+		if n := strings.Count(body, `data-testid="finding-`); n != len(doctor.Names()) {
+			t.Errorf("%s: %d findings are shown", lang, n)
+		}
+		leads := regexp.MustCompile(`href="`+g.URL+`/docs/operations#([^"]*)"`).FindAllStringSubmatch(body, -1)
+		if len(leads) < len(doctor.Names()) {
+			t.Errorf("%s: %d links to the documentation", lang, len(leads))
+		}
+		for _, lead := range leads {
+			if lead[1] == "" || !strings.Contains(guide, `id="`+lead[1]+`"`) {
+				t.Errorf("the documentation has no heading %q", lead[1])
+			}
+		}
+	}
+}
+
+func read(t *testing.T, address string) string {
+	t.Helper()
+	res, err := http.Get(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(body)
+}
+
+// TestHealthIsReadForThePage: findings are read for the whole page and not for its
+// refreshed part, and the page is shown without them if they cannot be read.
+func TestHealthIsReadForThePage(t *testing.T) {
+	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
+	op := operating(t, g)
+	base, asked := reported(t, g, dashboard.Health{}, errors.New("refused"))
+	for path, want := range map[string]int{"/operator/system": 1, "/operator/system?part=system": 0} {
+		*asked = 0
+		res, body := op.At(base).Get(t, path)
+		unread := strings.Contains(body, `data-testid="unread"`)
+		if res.StatusCode != http.StatusOK || *asked != want || unread != (want == 1) ||
+			!strings.Contains(body, "Webhooks waiting") {
+			t.Errorf("%s: %d, asked %d times", path, res.StatusCode, *asked)
+		}
+	}
+}
