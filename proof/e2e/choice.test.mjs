@@ -45,7 +45,7 @@ test("by keyboard: the camera comes first, then the document, which says what it
   const choice = part(page, "prefer-document");
   assert.ok(await choice.evaluate((button) => button === document.activeElement));
   const means = await choice.evaluate((button) => document.getElementById(button.getAttribute("aria-describedby")).textContent);
-  assert.match(means, /wallet.*passport.*cannot switch back/);
+  assert.match(means, /wallet.*passport.*cannot go back/);
   await page.keyboard.press("Enter");
   await sees(page, "screen-document");
   assert.match(await page.title(), /with a document/);

@@ -96,8 +96,8 @@ func TestSearchAnswers(t *testing.T) {
 		"Session not found":  "/docs/errors#session-not-found",
 		"insuficient_credit": "/docs/errors#insufficient_credit",
 		"402":                "/docs/errors#402",
-		"Idempotency key reused with a different request": // more words than a search takes
-		"/docs/errors#idempotency-key-reused-with-a-different-request",
+		// More words than a search takes:
+		"Idempotency key reused with a different request": "/docs/errors#idempotency-key-reused-with-a-different-request",
 	} {
 		if results := search(t, base, query); len(results) == 0 || results[0].URL != want {
 			t.Errorf("%q leads to %.2v, want %s", query, results, want)

@@ -43,8 +43,9 @@ func TestAChoiceOfADocumentIsOffered(t *testing.T) {
 			if offered := strings.Contains(a.body, `data-testid="prefer-document"`); offered != (tt.prefer != "") {
 				t.Errorf("offered: %t", offered)
 			}
-			if text := map[string]string{preferBoth: "from a wallet, or photograph", preferWallet: "from a wallet on your phone",
-				preferPhoto: "You photograph a passport"}[tt.prefer]; !strings.Contains(a.body, text) {
+			text := map[string]string{preferBoth: "from a wallet app, or photograph",
+				preferWallet: "from a wallet app on your phone", preferPhoto: "You photograph your passport"}[tt.prefer]
+			if !strings.Contains(a.body, text) {
 				t.Errorf("the page does not say %q", text)
 			}
 			shopper.post(link+"/start", choosesDocument).leadsTo(t, strings.TrimPrefix(link, f.server.URL))

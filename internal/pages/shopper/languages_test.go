@@ -108,3 +108,27 @@ func TestEveryGuidanceAndPromptHasAText(t *testing.T) {
 		t.Errorf("found only %v in the source", known)
 	}
 }
+
+// From right to left, a browser shows "<" as ">" unless it is isolated: the
+// shopper would look for signs that no document has.
+func TestSignsOfDocumentsAreNotMirrored(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, tenant.Tenant{}, scripted())
+	for _, l := range f.pages.pages.Languages() {
+		raw, err := fs.ReadFile(templates.Shopper(), "locales/"+l.Tag+".json")
+		must(t, err)
+		var texts map[string]any
+		must(t, json.Unmarshal(raw, &texts))
+		for key, value := range texts {
+			text, _ := value.(string)
+			if l.Dir == "rtl" {
+				text = strings.ReplaceAll(text, "\u2066<<<\u2069", "")
+			} else {
+				text = strings.ReplaceAll(text, "<<<", "")
+			}
+			if strings.Contains(text, "<") {
+				t.Errorf("%s: %s", l.Tag, key)
+			}
+		}
+	}
+}

@@ -16,7 +16,7 @@ func TestWhyAndWhatNow(t *testing.T) {
 	t.Parallel()
 	const review = "https://shop.example/review?a=1&b=2"
 	texts := map[reason]string{
-		whyEstimate: "far enough above the limit", whyNoEstimate: "ended without an estimate",
+		whyEstimate: "look clearly older", whyNoEstimate: "before we could estimate",
 		whyDocument: "document check did not confirm",
 	}
 	for name, test := range map[string]struct {

@@ -189,7 +189,7 @@ func TestReasons(t *testing.T) {
 		reason, words string
 		end           age.Step
 	}{
-		{"astray", "another way than the arrow", astray},
+		{"astray", "the arrow went different ways", astray},
 		{"drawn", "Turn off filters", drawn},
 	} {
 		t.Run(row.reason, func(t *testing.T) {
