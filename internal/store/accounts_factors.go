@@ -16,6 +16,14 @@ func (s *Store) UserByID(ctx context.Context, id uuid.UUID) (account.User, error
 	return view(ctx, s, func(tx *Tx) (account.User, error) { return takeUser(tx.db, "id = ?", id) })
 }
 
+// UsersByID implements account.Store.
+func (s *Store) UsersByID(ctx context.Context, ids []uuid.UUID) ([]account.User, error) {
+	return view(ctx, s, func(tx *Tx) ([]account.User, error) {
+		rows, err := find[userRow](tx.db.Where("id IN ?", ids))
+		return mapAll(rows, toUser), err
+	})
+}
+
 func takeUser(query *gorm.DB, condition ...any) (account.User, error) {
 	row, err := take[userRow](query, condition...)
 	return account.User(row), err

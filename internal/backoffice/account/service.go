@@ -109,6 +109,11 @@ func (s *Service) User(ctx context.Context, id uuid.UUID) (User, error) {
 	return s.store.UserByID(ctx, id)
 }
 
+// UsersByID returns the users with these IDs that exist, in no order.
+func (s *Service) UsersByID(ctx context.Context, ids []uuid.UUID) ([]User, error) {
+	return s.store.UsersByID(ctx, ids)
+}
+
 // UserByEmail returns the user with a log-in name, or fault.NotFound.
 func (s *Service) UserByEmail(ctx context.Context, email string) (User, error) {
 	return s.store.UserByEmail(ctx, normalEmail(email))

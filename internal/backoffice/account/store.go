@@ -28,6 +28,8 @@ type Store interface {
 	// that of the given tenant.
 	Providers(ctx context.Context, after uuid.UUID, limit int) ([]StoredProvider, error)
 	UserByID(ctx context.Context, id uuid.UUID) (User, error)
+	// UsersByID returns the users with these IDs that exist, in no order.
+	UsersByID(ctx context.Context, ids []uuid.UUID) ([]User, error)
 	// Users returns at most limit users, oldest first, after the one with the
 	// given ID.
 	Users(ctx context.Context, after uuid.UUID, limit int) ([]User, error)

@@ -6,7 +6,6 @@ import (
 	"agegate/internal/backoffice/account"
 	"agegate/internal/pages/dashboard/desk"
 	"agegate/internal/rules/audit"
-	"agegate/internal/rules/fault"
 	"agegate/internal/rules/session"
 
 	"github.com/google/uuid"
@@ -94,18 +93,21 @@ func (p *Pages) nameUsers(r *desk.Request, entries []audit.Entry, names map[stri
 			names[m.UserID.String()] = m.User.Name
 		}
 	}
+	var former []uuid.UUID
 	for _, e := range entries {
 		id, err := uuid.Parse(e.Target)
-		if _, known := names[e.Target]; known || err != nil || subject(e) != "user" {
-			continue
+		if _, known := names[e.Target]; !known && err == nil && subject(e) == "user" {
+			former = append(former, id)
 		}
-		user, err := p.cfg.Accounts.User(r.Ctx(), id)
-		if err != nil && fault.CodeOf(err) != fault.NotFound {
-			return err
-		}
-		names[e.Target] = user.Name // "" of a user who is gone, who is not looked for again
 	}
-	return nil
+	if len(former) == 0 {
+		return nil
+	}
+	users, err := p.cfg.Accounts.UsersByID(r.Ctx(), former)
+	for _, u := range users {
+		names[u.ID.String()] = u.Name
+	}
+	return err
 }
 
 // nameAccepted reads who joined the tenant by which invitation.

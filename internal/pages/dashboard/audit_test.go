@@ -79,6 +79,11 @@ func TestAuditLogNamesWhatItIsAbout(t *testing.T) {
 		if res, _ := o.developer.Fill(t, o.at("/test/sessions/"+made.SessionID+"/expire"), nil); res.StatusCode != 303 {
 			t.Fatalf("expire: %d", res.StatusCode)
 		}
+		former := g.SignIn(t, false)
+		g.Join(t, former, o.shop.Tenant.ID, account.Viewer)
+		if res, _ := o.owner.Fill(t, o.at("/team/"+former.User.ID.String()+"/remove"), nil); res.StatusCode != 303 {
+			t.Fatalf("remove: %d", res.StatusCode)
+		}
 		_, body = o.developer.Get(t, o.at("/audit?lang=en"))
 		rows := strings.Split(body, "<tr>")
 		tags := regexp.MustCompile(`<[^>]*>`)
@@ -88,6 +93,7 @@ func TestAuditLogNamesWhatItIsAbout(t *testing.T) {
 			{"Invitation made", "Role: Developer"}, // the newer one, which nobody has used
 			{"Test session expired by hand", "Test session expired by hand …" + made.SessionID[28:]},
 			{"QA card made", "QA card made Till 4"},
+			{"Member removed", "Member removed " + former.User.Name},
 		} {
 			i := slices.IndexFunc(rows, func(row string) bool { return strings.Contains(row, "<strong>"+tt.action+"</strong>") })
 			if i < 0 {

@@ -21,6 +21,23 @@ func anotherUser(t testing.TB, s Store, email string) account.User {
 	return row
 }
 
+// TestUsersByID: the users that exist are found, whatever other IDs are named.
+func TestUsersByID(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, s Store) {
+		ada, bob := newUser(t, s), anotherUser(t, s, "bob@shop.example")
+		anotherUser(t, s, "eve@shop.example")
+		found, err := s.UsersByID(t.Context(), []uuid.UUID{bob.ID, id(t), ada.ID, bob.ID})
+		names := map[uuid.UUID]string{}
+		for _, u := range found {
+			names[u.ID] = u.Name
+		}
+		if err != nil || len(found) != 2 || names[ada.ID] != ada.Name || names[bob.ID] != bob.Name {
+			t.Errorf("%+v, %v", found, err)
+		}
+	})
+}
+
 func TestPasskeys(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, s Store) {
