@@ -107,8 +107,9 @@ func (s *Store) AuditHead(ctx context.Context, scope audit.Scope) (audit.Head, e
 // AuditScopes implements audit.Store. It also finds logs whose head row was deleted.
 func (s *Store) AuditScopes(ctx context.Context, after audit.Scope, limit int) ([]audit.Scope, error) {
 	return view(ctx, s, func(tx *Tx) (scopes []audit.Scope, err error) {
-		return scopes, tx.db.Raw(`
+		err = tx.db.Raw(`
 			SELECT scope FROM audit_heads WHERE scope > ? UNION SELECT scope FROM audit_entries WHERE scope > ?
 			ORDER BY scope LIMIT ?`, after, after, limit).Scan(&scopes).Error
+		return scopes, err
 	})
 }

@@ -33,12 +33,14 @@ func (s *Store) Credit(ctx context.Context, tenantID uuid.UUID) (int64, error) {
 
 // Credit implements billing.CreditTx.
 func (tx *Tx) Credit(tenantID uuid.UUID) (units int64, err error) {
-	return units, tx.db.Raw("SELECT units FROM credit_balances WHERE tenant_id = ?", tenantID).Scan(&units).Error
+	err = tx.db.Raw("SELECT units FROM credit_balances WHERE tenant_id = ?", tenantID).Scan(&units).Error
+	return units, err
 }
 
 // HasEntry implements billing.CreditTx.
 func (tx *Tx) HasEntry(id uuid.UUID) (found bool, err error) {
-	return found, tx.db.Raw("SELECT EXISTS (SELECT 1 FROM ledger_entries WHERE id = ?)", id).Scan(&found).Error
+	err = tx.db.Raw("SELECT EXISTS (SELECT 1 FROM ledger_entries WHERE id = ?)", id).Scan(&found).Error
+	return found, err
 }
 
 // Credits implements billing.Store.
@@ -220,7 +222,8 @@ var holders = owners("holds", holdOpen) + `EXISTS (
 // now.
 func (s *Store) ExpiredHolders(ctx context.Context, now time.Time) ([]uuid.UUID, error) {
 	return view(ctx, s, func(tx *Tx) (tenants []uuid.UUID, err error) {
-		return tenants, tx.db.Raw(holders, now).Scan(&tenants).Error
+		err = tx.db.Raw(holders, now).Scan(&tenants).Error
+		return tenants, err
 	})
 }
 

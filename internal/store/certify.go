@@ -43,7 +43,8 @@ func toCertification(r certificationRow) (certify.Run, error) {
 		ID: r.ID, TenantID: r.TenantID, EndpointID: r.EndpointID, StartedAt: r.StartedAt, FinishedAt: r.FinishedAt,
 		Passed: r.Passed,
 	}
-	return run, json.Unmarshal([]byte(r.Results), &run.Results)
+	err := json.Unmarshal([]byte(r.Results), &run.Results)
+	return run, err
 }
 
 // StartCertification implements certify.Store.

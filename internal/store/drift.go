@@ -29,7 +29,8 @@ func (driftHourRow) TableName() string { return "drift_hours" }
 
 func toDriftHour(r driftHourRow) (drift.Hour, error) {
 	h := drift.Hour{Hour: r.Hour, Family: drift.Family(r.Family), Estimator: r.Estimator}
-	return h, json.Unmarshal([]byte(r.Counts), &h.Counts)
+	err := json.Unmarshal([]byte(r.Counts), &h.Counts)
+	return h, err
 }
 
 type driftStateRow struct {

@@ -24,11 +24,12 @@ func (s *Store) CountEstimates(
 	ctx context.Context, tenantID uuid.UUID, since time.Time, target int, cutoffs [2]float64, limit int,
 ) (insight.Reach, error) {
 	return view(ctx, s, func(tx *Tx) (reach insight.Reach, err error) {
-		return reach, tx.db.Raw(`SELECT count(*) AS of, count(CASE WHEN detected_age >= ? THEN 1 END) AS first,
+		err = tx.db.Raw(`SELECT count(*) AS of, count(CASE WHEN detected_age >= ? THEN 1 END) AS first,
 				count(CASE WHEN detected_age >= ? THEN 1 END) AS other
 			FROM (SELECT livemode, target_age, detected_age FROM sessions WHERE tenant_id = ? AND created_at >= ?
 				ORDER BY created_at DESC LIMIT ?) AS newest
 			WHERE livemode AND target_age = ? AND detected_age IS NOT NULL`,
 			cutoffs[0], cutoffs[1], tenantID, since, limit, target).Scan(&reach).Error
+		return reach, err
 	})
 }

@@ -32,7 +32,8 @@ func markOf(sum insight.Sum, tenantID uuid.UUID) string { return string(sum) + "
 // FoldedUpto implements insight.FoldStore.
 func (s *Store) FoldedUpto(ctx context.Context, sum insight.Sum, tenantID uuid.UUID) (int64, error) {
 	return view(ctx, s, func(tx *Tx) (upto int64, err error) {
-		return upto, tx.db.Raw("SELECT upto FROM fold_marks WHERE name = ?", markOf(sum, tenantID)).Scan(&upto).Error
+		err = tx.db.Raw("SELECT upto FROM fold_marks WHERE name = ?", markOf(sum, tenantID)).Scan(&upto).Error
+		return upto, err
 	})
 }
 
@@ -41,12 +42,13 @@ func (s *Store) FoldedUpto(ctx context.Context, sum insight.Sum, tenantID uuid.U
 func (s *Store) Unfolded(ctx context.Context, sum insight.Sum, before int64) ([]uuid.UUID, error) {
 	of := sums[sum]
 	return view(ctx, s, func(tx *Tx) (tenants []uuid.UUID, err error) {
-		return tenants, tx.db.Raw(`
+		err = tx.db.Raw(`
 			SELECT t.id FROM tenants t LEFT JOIN fold_marks m ON m.name = ? || CAST(t.id AS text)
 			WHERE EXISTS (
 				SELECT 1 FROM `+of.table+` r WHERE r.tenant_id = t.id AND r.created_at < ?
 				AND r.created_at >= coalesce(`+tx.startOf("m.upto", of.seconds)+`, ?)
 			)`, string(sum)+"/", of.start(before), time.Unix(0, 0).UTC()).Scan(&tenants).Error
+		return tenants, err
 	})
 }
 
@@ -65,9 +67,10 @@ func (s *Store) FirstUnfolded(
 ) (int64, bool, error) {
 	of := sums[sum]
 	oldest, err := view(ctx, s, func(tx *Tx) (oldest []time.Time, err error) {
-		return oldest, tx.db.Table(of.table).
+		err = tx.db.Table(of.table).
 			Where("tenant_id = ? AND created_at >= ? AND created_at < ?", tenantID, of.start(from), of.start(before)).
 			Order("created_at").Limit(1).Pluck("created_at", &oldest).Error
+		return oldest, err
 	})
 	if err != nil || len(oldest) == 0 {
 		return 0, false, err
@@ -138,7 +141,7 @@ func (s *Store) CountSessions(
 ) ([]insight.Group, error) {
 	rows, err := view(ctx, s, func(tx *Tx) (rows []groupRow, err error) {
 		common, number := tx.unitOf(insight.SumSessions)
-		return rows, tx.db.Raw(`
+		err = tx.db.Raw(`
 			SELECT `+number+` AS hour, livemode, target_age, status, source, bucket, n, opened, begun, wallet, photo FROM (
 				SELECT `+common+` AS common, livemode, target_age,
 					CASE WHEN status = 'PENDING' AND expires_at <= ? THEN 'EXPIRED' ELSE status END AS status, source,
@@ -148,6 +151,7 @@ func (s *Store) CountSessions(
 				FROM sessions WHERE tenant_id = ? AND created_at >= ? AND created_at < ?
 				GROUP BY 1, 2, 3, 4, 5, 6
 			) AS counted`, now, tenantID.String(), from, to).Scan(&rows).Error
+		return rows, err
 	})
 	return toGroups(rows), err
 }
@@ -312,9 +316,10 @@ func (s *Store) CountByKey(ctx context.Context, tenantID uuid.UUID, since time.T
 		N        int64
 	}
 	rows, err := view(ctx, s, func(tx *Tx) (rows []count, err error) {
-		return rows, tx.db.Raw("SELECT api_key_id, count(*) AS n FROM sessions WHERE tenant_id = ? AND created_at >= ? "+
+		err = tx.db.Raw("SELECT api_key_id, count(*) AS n FROM sessions WHERE tenant_id = ? AND created_at >= ? "+
 			"GROUP BY 1",
 			tenantID.String(), since).Scan(&rows).Error
+		return rows, err
 	})
 	counts := map[uuid.UUID]int64{}
 	for _, r := range rows {

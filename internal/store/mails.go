@@ -72,7 +72,8 @@ func (s *Store) EndMail(ctx context.Context, m mail.Mail) error {
 // WaitingMails implements mail.ResealStore.
 func (s *Store) WaitingMails(ctx context.Context) ([]mail.Mail, error) {
 	return view(ctx, s, func(tx *Tx) (mails []mail.Mail, err error) {
-		return mails, tx.db.Where("sealed IS NOT NULL").Find(&mails).Error
+		err = tx.db.Where("sealed IS NOT NULL").Find(&mails).Error
+		return mails, err
 	})
 }
 

@@ -56,7 +56,8 @@ var dueTenants = owners("webhook_events", "pending") + `(
 // DueTenants implements webhook.Queue.
 func (s *Store) DueTenants(ctx context.Context) ([]uuid.UUID, error) {
 	return view(ctx, s, func(tx *Tx) (tenants []uuid.UUID, err error) {
-		return tenants, tx.db.Raw(dueTenants, tx.dbNow()).Scan(&tenants).Error
+		err = tx.db.Raw(dueTenants, tx.dbNow()).Scan(&tenants).Error
+		return tenants, err
 	})
 }
 

@@ -15,8 +15,9 @@ var _ webhook.FeedStore = (*Store)(nil)
 // in the order of their positions, whichever replica wrote them and whatever its
 // clock says.
 func (tx *Tx) nextPosition(tenantID uuid.UUID) (position int64, err error) {
-	return position, tx.db.Raw(`INSERT INTO test_feeds (tenant_id, last) VALUES (?, 1)
+	err = tx.db.Raw(`INSERT INTO test_feeds (tenant_id, last) VALUES (?, 1)
 		ON CONFLICT (tenant_id) DO UPDATE SET last = test_feeds.last + 1 RETURNING last`, tenantID).Scan(&position).Error
+	return position, err
 }
 
 // TestEvents implements webhook.FeedStore.
@@ -50,10 +51,11 @@ func (tx *Tx) positionOf(tenantID uuid.UUID, id string) (position int64, err err
 	if id == webhook.BeforeAllEvents {
 		return 0, nil
 	}
-	return position, tx.db.Raw(`SELECT coalesce(
+	err = tx.db.Raw(`SELECT coalesce(
 		(SELECT feed_position FROM webhook_events WHERE id = ? AND tenant_id = ? AND NOT livemode),
 		(SELECT min(feed_position) - 1 FROM (SELECT feed_position FROM webhook_events
 			WHERE tenant_id = ? AND NOT livemode AND id > ? ORDER BY id LIMIT ?) AS next),
 		(SELECT last FROM test_feeds WHERE tenant_id = ?), 0)`,
 		id, tenantID, tenantID, id, lookAhead, tenantID).Scan(&position).Error
+	return position, err
 }

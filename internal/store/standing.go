@@ -51,9 +51,10 @@ func (s *Store) Standing(ctx context.Context) (Standing, error) {
 			return x, err
 		}
 		// A base backup leaves a history file in the log's directory, whatever program makes it.
-		return x, tx.db.Raw(`SELECT count(*), coalesce(max(pg_wal_lsn_diff(pg_current_wal_lsn(), replay_lsn)), 0)::bigint,
+		err = tx.db.Raw(`SELECT count(*), coalesce(max(pg_wal_lsn_diff(pg_current_wal_lsn(), replay_lsn)), 0)::bigint,
 			greatest(?, (SELECT max(modification) FROM pg_ls_waldir() WHERE name LIKE '%.backup'))
 			FROM pg_stat_replication WHERE state = 'streaming'`, x.LastBackup).
 			Row().Scan(&x.Standbys, &x.LagBytes, &x.LastBackup)
+		return x, err
 	})
 }

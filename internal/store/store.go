@@ -99,7 +99,8 @@ func (s *Store) Writable(ctx context.Context) error {
 		return nil
 	}
 	readOnly, err := view(ctx, s, func(tx *Tx) (readOnly bool, err error) {
-		return readOnly, tx.db.Raw("SELECT current_setting('transaction_read_only')::boolean").Scan(&readOnly).Error
+		err = tx.db.Raw("SELECT current_setting('transaction_read_only')::boolean").Scan(&readOnly).Error
+		return readOnly, err
 	})
 	if err == nil && readOnly {
 		return errReadOnly

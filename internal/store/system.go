@@ -15,11 +15,12 @@ func (s *Store) FailedByTenant(ctx context.Context, limit, atMost int) ([]insigh
 	return view(ctx, s, func(tx *Tx) (found []insight.TenantFailed, err error) {
 		counted := `(SELECT count(*) FROM (SELECT 1 FROM webhook_events e
 			WHERE e.tenant_id = t.id AND e.livemode = ? AND e.status = ? LIMIT ?) AS few)`
-		return found, tx.db.Raw(`
+		err = tx.db.Raw(`
 			SELECT tenant_id, name, failed FROM (
 				SELECT t.id AS tenant_id, t.name AS name, `+counted+` + `+counted+` AS failed FROM tenants t
 			) AS counted WHERE failed > 0 ORDER BY failed DESC, tenant_id LIMIT ?`,
 			true, webhook.StatusFailed, atMost, false, webhook.StatusFailed, atMost, limit).Scan(&found).Error
+		return found, err
 	})
 }
 
@@ -34,7 +35,8 @@ func (s *Store) DatabaseState(ctx context.Context) (insight.Database, error) {
 		if err := tx.db.Raw(size).Scan(&state.Bytes).Error; err != nil {
 			return state, err
 		}
-		return state, tx.db.Raw("SELECT max(version_id) FROM goose_db_version").Scan(&state.Migration).Error
+		err := tx.db.Raw("SELECT max(version_id) FROM goose_db_version").Scan(&state.Migration).Error
+		return state, err
 	})
 }
 
@@ -69,8 +71,9 @@ func (s *Store) UseOf(
 // NewestFold implements insight.SystemStore.
 func (s *Store) NewestFold(ctx context.Context) (int64, error) {
 	return view(ctx, s, func(tx *Tx) (upto int64, err error) {
-		return upto, tx.db.Raw("SELECT coalesce(max(upto), 0) FROM fold_marks WHERE name LIKE ?",
+		err = tx.db.Raw("SELECT coalesce(max(upto), 0) FROM fold_marks WHERE name LIKE ?",
 			string(insight.SumSessions)+"/%").Scan(&upto).Error
+		return upto, err
 	})
 }
 

@@ -35,7 +35,10 @@ type Attack struct {
 }
 
 // ShippedAttacks returns the published results.
-func ShippedAttacks() (a Attacks, err error) { return a, json.Unmarshal(attackText, &a) }
+func ShippedAttacks() (a Attacks, err error) {
+	err = json.Unmarshal(attackText, &a)
+	return a, err
+}
 
 // published returns when the results of a row were published.
 func (a Attacks) published(row Attack) string {

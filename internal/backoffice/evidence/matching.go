@@ -28,7 +28,10 @@ type Match struct {
 }
 
 // ShippedMatching returns the published figures.
-func ShippedMatching() (m Matching, err error) { return m, json.Unmarshal(matchingText, &m) }
+func ShippedMatching() (m Matching, err error) {
+	err = json.Unmarshal(matchingText, &m)
+	return m, err
+}
 
 // matchingFile returns matching.csv.
 func matchingFile(m Matching) (file, error) {
