@@ -124,7 +124,7 @@ func TestLookUp(t *testing.T) {
 		// A page of the other mode leads there, but not for a log-in that does not open it.
 		res, _ := support.Get(t, base+"/test/sessions/"+live)
 		want(t, "a live session in test mode", res, http.StatusSeeOther, inLive)
-		if _, body := support.Get(t, inLive); !strings.Contains(body, "live mode, which you see now") ||
+		if _, body := support.Get(t, inLive); !strings.Contains(body, "so you see live mode now") ||
 			!strings.Contains(body, "Order 1042") {
 			t.Error("the page names neither its mode nor its order")
 		}

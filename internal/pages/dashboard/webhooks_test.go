@@ -322,7 +322,7 @@ func TestTokenDebugger(t *testing.T) {
 func TestRefusalsAreListed(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		d := newDevBrowser(t, g, "")
-		if page := d.see(t, 200, "/test/refusals"); !strings.Contains(page, "No call was refused") {
+		if page := d.see(t, 200, "/test/refusals"); !strings.Contains(page, "No request was rejected") {
 			t.Error("the empty page does not say so")
 		}
 		_, body := d.fill(t, "/test/keys/new", 200, "name", "Backend <b>")
