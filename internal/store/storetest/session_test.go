@@ -19,7 +19,7 @@ import (
 
 const microsecond = time.Microsecond
 
-// fullSession returns a session whose every field is set.
+// fullSession returns a session of which every field is set; Livemode is false.
 func fullSession(t testing.TB, owner tenant.Tenant) session.Session {
 	t.Helper()
 	full := sessionOf(t, owner)
@@ -33,7 +33,43 @@ func fullSession(t testing.TB, owner tenant.Tenant) session.Session {
 	full.Source, full.Basis = session.SourceCamera, session.Basis{Cutoff: &age, Calibration: "abc"}
 	full.DocumentWay, full.DocumentAttempts, full.NextRedirectExpired = session.WayWallet, 2, true
 	full.FaceMatchAt, full.DocumentCamera, full.DocumentPreferred = &at, 70*time.Second, true
+	full.OrderRef = "1042"
+	for field, value := range reflect.ValueOf(full).Fields() {
+		if value.IsZero() && field.Name != "Livemode" {
+			t.Fatalf("%s is not set: set it above", field.Name)
+		}
+	}
 	return full
+}
+
+// unsaved are the fields that SaveSession does not write: those fixed at creation, and
+// those that have a statement of their own.
+var unsaved = []string{
+	"ID", "TenantID", "Livemode", "TargetAge", "SuccessURL", "CancelURL", "WebhookURL", "LinkHash", "CreatedAt",
+	"APIKeyID", "OrderRef", "BrowserHash", "RedirectedAt", "NextRedirectExpired",
+}
+
+// TestSaveSessionSavesEveryField: a new field is saved, or named in unsaved.
+func TestSaveSessionSavesEveryField(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, s Store) {
+		owner := newTenant(t, s)
+		plain, full := newSession(t, s, owner), fullSession(t, owner)
+		want := full
+		for _, name := range unsaved {
+			reflect.ValueOf(&want).Elem().FieldByName(name).Set(reflect.ValueOf(plain).FieldByName(name))
+		}
+		full.ID = plain.ID
+		inTx(t, s, func(tx session.Tx) error {
+			if _, err := tx.LockSession(plain.ID); err != nil {
+				return err
+			}
+			return tx.SaveSession(full)
+		})
+		if got, err := s.SessionByID(t.Context(), owner.ID, plain.ID); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("SessionByID = %+v, %v\nwant %+v", got, err, want)
+		}
+	})
 }
 
 func TestSessionComesBackAsStored(t *testing.T) {
