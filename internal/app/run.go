@@ -108,8 +108,8 @@ func (a *App) handOver() {
 	time.Sleep(a.lameDuck / 2)
 }
 
-// drain lets the camera checks end for a while. Meanwhile everything is served but
-// new checks.
+// drain gives running camera checks some time to end. Meanwhile everything is served
+// but new checks.
 func (a *App) drain(ctx context.Context) {
 	n := a.Recording()
 	if n == 0 {

@@ -13,7 +13,9 @@ import (
 )
 
 // Migrations only add, so an older replica continues to work while a newer one
-// starts. Each dialect has its folder; the numbers are the same in both.
+// starts. Each dialect has its folder; the numbers are the same in both, and
+// not consecutive. A new column also needs its field in the domain type; one that
+// decisions about a session change is named in decided, too.
 //
 //go:embed migrations
 var migrations embed.FS

@@ -211,8 +211,8 @@ func (s *Store) AppendAct(ctx context.Context, act audit.Act) error {
 	return s.Update(ctx, func(tx *Tx) error { return tx.AppendAudit(act) })
 }
 
-// retireActive makes the active secret retire at expires. Secrets that are
-// retiring already expire no later than that.
+// retireActive makes the active secret retire at expires. Secrets that are retiring
+// already are shortened to expires if they would last longer.
 func (tx *Tx) retireActive(tenantID uuid.UUID, livemode bool, kind tenant.SecretKind, expires time.Time) error {
 	return tx.secrets(tenantID, livemode, kind).
 		Where("state = ? OR state = ? AND expires_at > ?", tenant.SecretActive, tenant.SecretRetiring, expires).

@@ -305,8 +305,8 @@ func (c *standingCollector) Collect(out chan<- prometheus.Metric) {
 	tell(c.lag, float64(s.LagBytes))
 }
 
-// WatchCertificates publishes, by host, when the certificates expire with which the
-// process serves https itself. A host without a certificate has 0.
+// WatchCertificates publishes, by host, the expiry of the certificates with which the
+// process itself serves https. A host without a certificate has 0.
 func (m *Metrics) WatchCertificates(ends func() map[string]time.Time) {
 	m.registry.MustRegister(&certificateCollector{
 		ends: ends,

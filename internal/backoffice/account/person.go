@@ -127,8 +127,8 @@ func (n newcomer) insert(tx Tx) error {
 
 var errTaken = fault.InvalidFields(fault.FieldError{Field: "email", Err: ErrEmailTaken})
 
-// insertUser stores a new user. An address that is in use is an error of the
-// field.
+// insertUser stores a new user. An address that is already in use is reported for the
+// field email.
 func insertUser(tx Tx, u User) error {
 	err := tx.InsertUser(u)
 	if fault.CodeOf(err) == fault.Conflict {

@@ -42,10 +42,10 @@ const sessionHeader = "Agegate-Session"
 // known is nil.
 type Secrets struct{ Redirect, Webhook []byte }
 
-// Attack attacks a shop from outside the gateway. LeftOut are the cases that it
-// cannot try. Without the redirect secret, the tokens are those of the gateway's own
-// redirects, or signed with made-up keys. Nothing is stored. Its errors wrap
-// ErrCannotRun.
+// Attack attacks a shop from outside the gateway. The report's LeftOut lists the cases
+// that it cannot try. If the redirect secret is not known, it sends only tokens of the
+// gateway's own redirects, and forgeries signed with made-up keys. Nothing is stored.
+// Its errors wrap ErrCannotRun.
 func Attack(ctx context.Context, g Gateway, known Secrets, target Target, tools Tools, o Options) (*Report, error) {
 	r, err := newRun(tools, o, func(c testCase) bool { return c.possible(&target, known) })
 	if err != nil {

@@ -166,8 +166,9 @@ func (s *Service) foldNext(ctx context.Context, sum Sum, tenantID uuid.UUID, bef
 }
 
 func (s *Service) foldHour(ctx context.Context, tenantID uuid.UUID, upto, n int64) (bool, error) {
-	// Counting happens outside the transaction that stores the sums: the hour is
-	// over, and a session deleted in between counts as deleted after the fold.
+	// Counting happens outside the transaction that stores the sums. The hour is over,
+	// and a session that is deleted in between stays in the sums, as if it had been
+	// deleted after the fold.
 	groups, err := s.store.CountSessions(ctx, tenantID, start(n, hour), start(n+1, hour), s.now().Add(-closed))
 	open := slices.ContainsFunc(groups, func(g Group) bool { return g.Status == session.StatusPending })
 	if err != nil || open {

@@ -38,8 +38,9 @@ func (w Window) days() (int, error) {
 	return 0, errNotFound
 }
 
-// starts returns when the points of a window begin, in whole hours: the last one
-// holds now. Where midnight is within an hour, that hour belongs to the new day.
+// starts returns when the points of a window begin, in whole hours. The last point
+// contains now. In a zone whose midnight is not on a full hour of UTC, the hour that
+// contains midnight belongs to the new day.
 func starts(now time.Time, days int, zone *time.Location) []time.Time {
 	var list []time.Time
 	for i := int64(23); days == 0 && i >= 0; i-- {
@@ -302,8 +303,8 @@ func (s *Service) remaining(t tenant.Tenant, funds Funds) Allowance {
 	return a
 }
 
-// perDay returns the units spent per day, from the day first to the day before
-// before.
+// perDay returns the units spent per day in [first, before), over days, which must lie
+// in that range.
 func perDay(days []LedgerDay, first, before int64) float64 {
 	var spent int64
 	for _, d := range days {

@@ -73,13 +73,13 @@ func ReadSets(paths []string, pads []float64) ([]Picture, error) {
 	return all, nil
 }
 
-// ReadSet reads a set of labelled pictures: a CSV file with the columns file, age
-// and optionally group and collection, with or without a header row, with paths
-// relative to the CSV's directory and groups separated by semicolons; or a
-// directory, searched recursively, whose .jpg, .jpeg and .png files have names
-// that begin with the age, before a separator or the extension; hidden files are
-// skipped. Names in the form of UTKFace (age_gender_race_date) give groups too.
-// An error names the file, and in a CSV the line.
+// ReadSet reads a set of labelled pictures. A CSV file has the columns file, age and
+// optionally group and collection, with or without a header row. Its paths are
+// relative to the CSV's directory, and semicolons separate groups. A directory is
+// searched recursively for .jpg, .jpeg and .png files whose names begin with the age,
+// before a separator or the extension. Hidden files are skipped, and names in the form
+// of UTKFace (age_gender_race_date) give groups too. An error names the file, and in a
+// CSV the line.
 func ReadSet(path string) ([]Picture, error) {
 	info, err := os.Stat(path)
 	if err != nil {

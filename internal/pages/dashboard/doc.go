@@ -7,7 +7,8 @@
 //
 // # How to add a page
 //
-// One page is one Go file, one template and one file of texts per language:
+// One page is one Go file, one template and one file of texts per language, which
+// pages that belong together may share:
 //
 //		internal/pages/dashboard/keys.go               feature, handlers, views
 //		templates/dashboard/keys.html            defines "title" and "content"

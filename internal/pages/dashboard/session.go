@@ -84,8 +84,8 @@ type sessionView struct {
 	Curl   string
 	List   string
 	Delete string // address of the deletion, for owners
-	// Receipt is the address of the signed receipt; empty if there is no result yet, or
-	// for those who may not prove.
+	// Receipt is the address of the signed receipt. It is empty without a result, and
+	// for users without the right account.Prove.
 	Receipt  string
 	Margins  string        // address of the margins, for those who set them
 	Evidence string        // address of the evidence packs, for those who make them

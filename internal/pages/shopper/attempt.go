@@ -168,9 +168,9 @@ func (a *attempt) conclude(ctx context.Context, unserved bool) error {
 	return err
 }
 
-// persist repeats write if the database does not answer, so that a short failure
-// does not lose the result of a camera check. write decides on the session's row,
-// so a second call does no harm.
+// persist repeats write if the database does not answer, so that a short failure does
+// not lose the result of a camera check. write checks the session's row before it
+// changes it, so repeating it does no harm.
 func persist(ctx context.Context, write func() error) error {
 	for pause := time.Second; ; pause *= 2 {
 		err := write()

@@ -150,8 +150,8 @@ func (l Limits) takeCredit(tx Tx, c Charge, n int64) (bool, error) {
 
 func (l Limits) releaseBatch() int { return cmp.Or(l.ReleaseBatch, ReleaseBatch) }
 
-// hold writes the holds and the ledger entries of the first paid sessions, of which the first free
-// ones use the month's allowance.
+// hold writes the holds and the ledger entries of the first `paid` sessions. The first
+// `free` of those use the month's allowance.
 func hold(tx Tx, c Charge, paid, free int, month string) error {
 	if paid == 0 {
 		return nil

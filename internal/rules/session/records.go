@@ -198,9 +198,9 @@ func (r *Records) pruneBatch(
 	return batch, n, end, err
 }
 
-// DeleteAll deletes all sessions of a disabled tenant like Prune. It returns
-// fault.Conflict, and deletes nothing, if the tenant is not disabled, has an open
-// session, or has an undelivered event.
+// DeleteAll deletes all sessions of a disabled tenant, with the steps and the progress
+// of Prune. It returns fault.Conflict, and deletes nothing, if the tenant is not
+// disabled, has an open session, or has an undelivered event.
 func (r *Records) DeleteAll(
 	ctx context.Context, actor audit.Actor, t tenant.Tenant, progress func(Pruned),
 ) (Pruned, error) {

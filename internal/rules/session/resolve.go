@@ -154,8 +154,9 @@ const (
 	stepComplete             // change to the result's terminal status
 )
 
-// next is the complete transition table out of PENDING, except for expiry.
-// Nothing leaves a terminal status.
+// next is the table of transitions out of PENDING by a result. Three others need no
+// result: expiry, the last strike (SPOOF, see Strike) and the last refused document
+// (FALLBACK, see RefuseDocument). Nothing leaves a terminal status.
 //
 //	result     source             document check   step
 //	VERIFIED   camera             not open         PASSED

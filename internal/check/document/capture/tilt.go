@@ -22,12 +22,12 @@ const minReaction = 300 * time.Millisecond
 // people confuse left and right. A new prompt answers each.
 const maxStray = 2
 
-// slope is the tilt of a document, as sines of two angles, which are positive if
-// the left edge is nearer to the camera than the right one and the upper edge
-// nearer than the lower. It is the difference in length of the zone's sides (the
-// nearer side looks longer) over the angle between them as the camera sees it.
-// The computation assumes a phone's camera; with a longer focal length a tilt
-// looks smaller.
+// slope is the tilt of a document, as sines of two angles. They are positive if the
+// left edge is nearer to the camera than the right one, and the upper edge nearer than
+// the lower. The nearer of two opposite sides of the zone looks longer: slope is the
+// relative difference of their lengths, divided by the angle that the camera sees
+// between them. The computation assumes a phone's camera; with a longer focal length a
+// tilt looks smaller.
 type slope struct{ across, down float64 }
 
 // focal is the focal length of a phone's camera over the longer side of its

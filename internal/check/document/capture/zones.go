@@ -18,8 +18,8 @@ const (
 	maxStateless  = 10 // frames of a zone after which its issuing state must have been read
 )
 
-// zone is a reading on which some frames agree: every character that a check
-// digit covers.
+// zone is what some frames have read, identified by the characters that a check digit
+// covers, and how many frames have shown it.
 type zone struct {
 	format  mrz.Format
 	checked string
@@ -40,8 +40,9 @@ func (z *zones) add(r mrz.Result, lines []string) *zone {
 	return one
 }
 
-// join counts a valid zone on whose characters enough frames agree, although each
-// shows only a part, and returns the zone.
+// join records a valid zone that was put together from frames of which each showed a
+// part, and returns it. Enough frames agree on each part, so it counts as shown by
+// that many frames at once.
 func (z *zones) join(r mrz.Result, lines []string) *zone {
 	one := z.of(r, lines)
 	one.frames = max(one.frames, agreeing)

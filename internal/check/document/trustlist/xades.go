@@ -156,8 +156,8 @@ func onlySignature(root *etree.Element) (*etree.Element, error) {
 	return found[0], nil
 }
 
-// canonical returns an element without ancestors in exclusive canonical form. It
-// changes the element.
+// canonical returns the exclusive canonical form of an element that has no ancestors.
+// It changes the element.
 func canonical(e *etree.Element) ([]byte, error) {
 	bytes, err := dsig.MakeC14N10ExclusiveCanonicalizerWithPrefixList("").Canonicalize(e)
 	if err != nil {

@@ -120,8 +120,8 @@ type BrowserRequest struct {
 	Data     any    `json:"data"`
 }
 
-// BrowserRequests returns the requests that a page of origin should make. The
-// browser uses the first one that a wallet can answer.
+// BrowserRequests returns the requests for a page at the given origin. The browser
+// uses the first one that a wallet can answer.
 func (e Exchange) BrowserRequests(targetAge int, origin string, now time.Time) ([]BrowserRequest, error) {
 	requests := []BrowserRequest{}
 	if len(e.docTypes) == 0 {

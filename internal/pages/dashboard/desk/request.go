@@ -197,8 +197,8 @@ func (r *Request) Href(pattern string) string {
 	return Href(pattern, r.Access.TenantID().String(), r.Mode())
 }
 
-// To returns the address of a page whose pattern has no mode. The address keeps the mode for
-// the page's links.
+// To returns the address of a page whose pattern has no mode. It carries the present
+// mode as a parameter, so that the links of that page lead back to it.
 func (r *Request) To(pattern string) string {
 	if r.Mode() == "live" {
 		return r.Href(pattern) + "?mode=live"
