@@ -195,8 +195,8 @@ def dim_light(f):
     f.x = 255 * (f.x.clamp(0, 255) / 255) ** between(r, 1.3, 2.3) * between(r, 0.7, 1)
 
 
-OFTEN = [(make_up, 0.3), (wrinkles, 0.12), (glasses, 0.14), (beard, 0.1), (all_three, 0.08), (retouched, 0.08),
-         (fringe, 0.1), (hard_light, 0.1), (dim_light, 0.08)]
+OFTEN = [(make_up, 0.3), (wrinkles, 0.15), (glasses, 0.15), (beard, 0.15), (all_three, 0.16), (retouched, 0.08),
+         (fringe, 0.08), (hard_light, 0.08), (dim_light, 0.08)]
 
 
 def draw(pixels, points, random):

@@ -14,8 +14,7 @@ import torch.nn.functional as F
 
 import network
 
-HIGH = 6.0
-STEP = HIGH / 255  # of an activation
+HIGH, STEP = network.HIGH, network.STEP
 CHUNK = 16  # pictures at once
 
 
@@ -45,7 +44,7 @@ class Layer:
     def __init__(self, conv, pad, step):
         weight = conv.weight.detach()
         self.conv, self.pad, self.step = conv, pad, step
-        self.scale = (weight.abs().amax((1, 2, 3)) / 127).clamp(min=1e-9)
+        self.scale = network.step_of(weight).flatten()
         self.whole = torch.clamp(torch.round(weight / self.scale[:, None, None, None]), -127, 127)
         self.bias = conv.bias.detach().clone()
 

@@ -56,6 +56,28 @@ def state_of(path):
     return {name: torch.tensor(value) for name, value in state.items()}
 
 
+LEVELS, HIGH = 255, 6.0
+STEP = HIGH / LEVELS  # of an activation of eight bits
+
+
+class Rounded(torch.autograd.Function):
+    """The nearest whole numbers. Gradients pass as if nothing was rounded (the
+    straight-through estimator, Bengio et al., 2013)."""
+
+    @staticmethod
+    def forward(_, x):
+        return x.round()
+
+    @staticmethod
+    def backward(_, gradient):
+        return gradient
+
+
+def step_of(weight):
+    """What the eight-bit weights of each output channel are multiples of."""
+    return (weight.detach().abs().amax((1, 2, 3), keepdim=True) / 127).clamp(min=1e-9)
+
+
 def pads_of(block, kind):
     """TensorFlow pads an even size at its end only where it halves it."""
     if kind == "pw":
@@ -98,7 +120,9 @@ class Front:
 
 class Tail(nn.Module):
     """Blocks 7 to 13 of MobileNet v1, batch norm folded, and the stock network's
-    age head, which the mean of block 11 joins with weights of zero."""
+    age head, which the mean of block 11 joins with weights of zero. The blocks
+    compute with weights and activations of eight bits, as the model that is
+    written, so training learns weights that rounding does not change."""
 
     def __init__(self, layers):
         super().__init__()
@@ -123,15 +147,26 @@ class Tail(nn.Module):
             found.append({"params": list(conv.parameters()), "lr": rate * fall ** (LAST - FIRST - i // 2)})
         return found
 
+    def round(self):
+        """Gives the blocks the weights that are written."""
+        with torch.no_grad():
+            for conv in self.convs:
+                step = step_of(conv.weight)
+                conv.weight.copy_(torch.round(conv.weight / step) * step)
+
     def forward(self, x):
-        first = None
+        first, x = None, Rounded.apply(x.float() / STEP)  # whole numbers up to LEVELS from here on
         for i, (conv, pad) in enumerate(zip(self.convs, self.pads)):
+            step = step_of(conv.weight)
+            whole, around = Rounded.apply(conv.weight / step), 0
             if pad == (1, 1, 1, 1):
-                x = F.conv2d(x, conv.weight, conv.bias, conv.stride, 1, 1, conv.groups)
-            else:
-                x = conv(F.pad(x, pad) if pad else x)
-            x = torch.clamp(x, 0, 6)
+                around = 1
+            elif pad:
+                x = F.pad(x, pad)
+            x = F.conv2d(x, whole, None, conv.stride, around, 1, conv.groups)
+            x = torch.addcmul((conv.bias / STEP)[:, None, None], x, step[:, :, 0])
+            x = Rounded.apply(x.clamp(0, LEVELS))
             if i == 2 * (JOINED - FIRST) + 1:
-                first = x.float().mean((2, 3))
-        hidden = F.relu(self.hidden(torch.cat([x.float().mean((2, 3)), first], 1)))
+                first = x.mean((2, 3))
+        hidden = F.relu(self.hidden(torch.cat([x.mean((2, 3)), first], 1) * STEP))
         return self.bins(self.dropout(hidden)).float()
