@@ -185,7 +185,7 @@ func TestPack(t *testing.T) {
 			}
 			row(t, files["changes.csv"], "tenant", "user", "tenant.update", "document_check")
 			row(t, files["changes.csv"], "instance", "system", "gateway.configure", "age_margin", "5", "7")
-			row(t, files["pad.csv"], "own head between pictures of another", "APCER", "150", "2", "1.3", "0.2", "4.7")
+			row(t, files["pad.csv"], "own head between pictures of another", "APCER", "150", "4", "2.7", "0.7", "6.7")
 			row(t, files["injection.csv"], "injected stream of an obeying puppet", "30", "100.0")
 			text := strings.Join(slices.Collect(maps.Values(files)), "\n")
 			for _, never := range []string{"Berta", "41.5", "<script>", "Utopians <b>"} {
