@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -13,7 +14,11 @@ import (
 // drift reports whether estimates are compared with a reference, and whether they
 // have shifted.
 func (e *examiner) drift(ctx context.Context, db *store.Store) {
-	found, err := driftOf(ctx, db, e.Config.ModelsDir)
+	estimator := ""
+	if manifest, err := inference.ReadManifest(e.Config.ModelsDir); err == nil {
+		estimator = age.Estimator(manifest)
+	}
+	found, err := driftOf(ctx, db, estimator)
 	if err != nil {
 		e.problem("drift", err.Error(), "look for the cause in the database's own log")
 		return
@@ -21,17 +26,14 @@ func (e *examiner) drift(ctx context.Context, db *store.Store) {
 	e.Tell(found)
 }
 
-// driftOf reads the state of drift and judges it, with the models in a directory.
-func driftOf(ctx context.Context, db *store.Store, modelsDir string) (Finding, error) {
+// driftOf reads the state of drift and judges it, with the fingerprint of the models
+// here. Where there are none, the fingerprint is empty and not compared.
+func driftOf(ctx context.Context, db *store.Store, estimator string) (Finding, error) {
 	state, err := db.DriftState(ctx)
 	if err != nil {
 		return Finding{}, err
 	}
-	estimator := state.Estimator // where there are no models here, others' are not compared
-	if manifest, err := inference.ReadManifest(modelsDir); err == nil {
-		estimator = age.Estimator(manifest)
-	}
-	return driftFinding(state, estimator), nil
+	return driftFinding(state, cmp.Or(estimator, state.Estimator)), nil
 }
 
 // driftFinding judges the state of drift, with the fingerprint of the models here.

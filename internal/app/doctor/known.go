@@ -19,8 +19,10 @@ func Names() []string {
 
 // Known returns what is not well as far as the configuration and the database say,
 // problems first. It changes nothing and connects to nothing else, so that a running
-// gateway can ask often.
-func Known(ctx context.Context, cfg config.Config, db *store.Store, now time.Time) ([]Finding, error) {
+// gateway can ask often. estimator is the fingerprint of its models, empty for none.
+func Known(
+	ctx context.Context, cfg config.Config, db *store.Store, estimator string, now time.Time,
+) ([]Finding, error) {
 	standing, err := db.Standing(ctx)
 	if err != nil {
 		return nil, err
@@ -33,7 +35,7 @@ func Known(ctx context.Context, cfg config.Config, db *store.Store, now time.Tim
 	if err != nil {
 		return nil, err
 	}
-	drift, err := driftOf(ctx, db, cfg.ModelsDir)
+	drift, err := driftOf(ctx, db, estimator)
 	if err != nil {
 		return nil, err
 	}
