@@ -360,8 +360,10 @@ func (s *Store) CountEvents(
 	}
 	return view(ctx, s, func(tx *Tx) (c insight.EventCounts, err error) {
 		statement, args := newest("id, attempts", webhook.StatusDelivered, since)
-		err = tx.db.Raw("SELECT count(*) AS delivered, count(CASE WHEN attempts = 1 THEN 1 END) AS first_try FROM "+statement,
-			args...).Scan(&c).Error
+		// An event that was sent again has more attempts, whatever became of its first.
+		err = tx.db.Raw("SELECT count(*) AS delivered, count(CASE WHEN attempts = 1 OR EXISTS (SELECT 1 FROM "+
+			"webhook_attempts WHERE event_id = part.id AND number = 1 AND class = 'delivered') THEN 1 END) AS first_try "+
+			"FROM "+statement, args...).Scan(&c).Error
 		for _, n := range []struct {
 			status webhook.Status
 			since  string

@@ -214,6 +214,33 @@ func TestResend(t *testing.T) {
 	})
 }
 
+// TestFirstAttempts: an event that its receiver took at the first attempt counts as
+// such after it was sent again, and one that it took only when sent again does not.
+func TestFirstAttempts(t *testing.T) {
+	eachOutbox(t, func(t *testing.T, o outbox) {
+		fine, late := o.insert(o.tenant, receiver), o.insert(o.tenant, receiver)
+		mine := webhook.OfTenant(o.tenant)
+		for range 2 {
+			for _, d := range o.claim(2) {
+				if d.ID == late.ID && d.Lease.Number == 1 {
+					o.finish(d, webhook.ClassStatus, exhausted)
+				} else {
+					o.finish(d, webhook.ClassDelivered, delivered)
+				}
+				if d.Lease.Number == 1 {
+					o.must(o.ResendEvent(t.Context(), mine, d.ID))
+				}
+			}
+		}
+		o.wantStatus(fine.ID, webhook.StatusDelivered)
+		o.wantStatus(late.ID, webhook.StatusDelivered)
+		got, err := o.CountEvents(t.Context(), insight.Scope{TenantID: o.tenant, Livemode: true}, "", 10)
+		if want := (insight.EventCounts{Delivered: 2, FirstTry: 1}); err != nil || got != want {
+			t.Errorf("%+v, %v, want %+v", got, err, want)
+		}
+	})
+}
+
 func TestResendFailedSince(t *testing.T) {
 	eachOutbox(t, func(t *testing.T, o outbox) {
 		old, failed, fine, disabled := o.insert(o.tenant, receiver), o.insert(o.tenant, receiver),

@@ -211,7 +211,8 @@ func newFigures(o insight.Overview, zone *time.Location) *figuresView {
 func (v *figuresView) tiles(o insight.Overview) {
 	decided := o.Counts.Decided()
 	v.Sessions = tileFigure{figure(o.Counts.Created),
-		page.Say("overview.sessions_note", "decided", figure(decided), "open", figure(o.Counts.Pending))}
+		page.Say("overview.sessions_note", "decided", figure(decided), "open", figure(o.Counts.Pending),
+			"expired", figure(o.Counts.Expired))}
 	earned := o.Earned.Decided()
 	forced := decided - earned
 	v.PassRate = tileFigure{"–", page.Say("overview.nothing_decided")}
