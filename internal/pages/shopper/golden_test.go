@@ -141,6 +141,8 @@ func goldenScreens() map[string]goldenScreen {
 			view: func() view { return &fallbackView{layout: ended, exit: reviewed, Why: whyEstimate} }},
 		"fallback-no-review": {screen: "fallback",
 			view: func() view { return &fallbackView{layout: ended, exit: shop, Why: whyNoEstimate} }},
+		"fallback-document": {screen: "fallback",
+			view: func() view { return &fallbackView{layout: ended, exit: shop, Why: whyDocument} }},
 		"spoof":            {screen: "spoof", view: func() view { return &exitView{layout: live, exit: reviewed} }},
 		"onward":           {screen: "onward", view: func() view { return &exitView{layout: live, exit: shop} }},
 		"handover-waiting": handover(handoverWaiting),
