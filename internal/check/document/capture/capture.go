@@ -77,8 +77,9 @@ func New(zones *reader.Reader, analyzer vision.Analyzer, now func() time.Time) *
 // source, so that it can be repeated. random must never end.
 func (c *Capture) DrawFrom(random io.Reader) { c.tilting.random = random }
 
-// Document returns what was read: at Tilt and Turn the zone on which enough
-// frames agree, at Done the portrait too, and at other stages the zero Document.
+// Document returns what the capture has read so far. At Tilt and Turn that is the zone
+// on which enough frames agree, at Done the zone and the portrait, and at other stages
+// nothing (the zero Document).
 func (c *Capture) Document() Document {
 	if c.stage != Tilt && c.stage != Turn && c.stage != Done {
 		return Document{}
@@ -170,9 +171,9 @@ func (c *Capture) judge(ctx context.Context, img image.Image, picture *image.Gra
 	return nil
 }
 
-// zone returns the zone that a frame shows, and where; nil if the frame shows
-// none, or a part of one of which the frames have not shown enough yet. It then
-// sets the hint.
+// zone returns the zone that a frame shows, and its place in the frame. If the frame
+// shows none, or only a part and too few other frames have shown the rest, it returns
+// nil and sets the hint.
 func (c *Capture) zone(r reader.Reading, picture *image.Gray, now time.Time) (*zone, outline) {
 	size := picture.Rect.Size()
 	// the reader may have guessed missing characters so that the check digits match
@@ -197,8 +198,7 @@ func (c *Capture) zone(r reader.Reading, picture *image.Gray, now time.Time) (*z
 	return nil, outline{}
 }
 
-// guide replaces advice by the prompt to tilt if the tilt is the only reason for
-// the advice.
+// guide returns the prompt to tilt in place of advice that only the tilt has caused.
 func (c *Capture) guide(h Hint) Hint {
 	if c.stage != Tilt {
 		return h
@@ -267,7 +267,8 @@ func (c *Capture) advance(seen *zone, r outline, picture *image.Gray, now time.T
 	}
 }
 
-// still keeps the measures with which later frames of a document held still are compared.
+// still keeps the measurements of a document held still. Later frames are compared
+// with them.
 func (c *Capture) still(r outline, picture *image.Gray) {
 	c.tilting.flat = append(c.tilting.flat, slopeOf(r.corners, picture.Rect.Size()))
 	c.rasters = append(c.rasters, vision.Raster(picture))

@@ -66,8 +66,8 @@ func (p *parts) begin(format mrz.Format) {
 	}
 }
 
-// agrees reports whether a frame shows enough of what the earlier ones show, and
-// nothing else in its place.
+// agrees reports whether a frame shows enough of the characters that earlier frames
+// have shown, and no other characters in their places.
 func (p *parts) agrees(lines []string) bool {
 	common := 0
 	for l, line := range lines {

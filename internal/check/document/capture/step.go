@@ -21,7 +21,7 @@ const (
 // Hint says what to change or to do before the camera, one thing at a time.
 type Hint string
 
-// The hints. Edges are named as when reading the document.
+// The hints. Edges of a document are named as in its reading position.
 const (
 	NoHint        Hint = ""
 	ShowZone      Hint = "show_zone"      // show the side with the lines of letters and <<<

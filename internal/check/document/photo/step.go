@@ -52,9 +52,9 @@ var Hints = []capture.Hint{
 	capture.RaiseBottom, capture.TurnOver,
 }
 
-// stepOf converts the result for a picture of a document to the form used for
-// faces: a hint about a good picture becomes a prompt, one about a bad picture
-// becomes guidance.
+// stepOf converts the result for a picture of a document to the form used for faces. A
+// hint about a good picture becomes a prompt, and a hint about a bad picture becomes
+// guidance.
 func stepOf(seen capture.Step) Step {
 	hint := seen.Hint
 	if hint == capture.NoHint {

@@ -9,8 +9,8 @@ import (
 	"agegate/internal/check/document/mrz"
 )
 
-// cell is what the network says about one place: the logarithms of the
-// probabilities of all characters, and of junk.
+// cell is the network's result for one place: the logarithms of the probabilities of
+// each character, and of junk.
 type cell = [glyph.Classes]float32
 
 // grid holds the cells of every column of some rows.
@@ -49,8 +49,8 @@ const hidden = -1.5
 // character.
 const minJunk = -0.7
 
-// lenient returns the grid with characters possible at places that show none, so
-// that a part of the zone may be hidden or lie outside the picture.
+// lenient returns a copy of the grid in which places without a character may hold any.
+// So a part of the zone may be hidden or lie outside the picture.
 func (g grid) lenient() grid {
 	rows := make([][]cell, len(g.rows))
 	for r, row := range g.rows {
@@ -85,9 +85,9 @@ func (s *search) column(l *line, n float64) (logs cell) {
 // logarithm, so that one blot does not outweigh everything else.
 const worst = -7
 
-// align tries formats at every position of the grid. It returns the
-// alignment that best explains all cells: the cells inside as characters that the
-// format allows there, those outside as junk.
+// align tries the formats at every position of the grid, and returns the alignment
+// that explains all cells best: those inside the zone as characters that the format
+// allows there, those outside as junk.
 func (g grid) align(formats []mrz.Format) (best alignment, ok bool) {
 	junk, all := g.junk()
 	best.score = math.Inf(-1)

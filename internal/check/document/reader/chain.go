@@ -107,8 +107,8 @@ func (f *field) chains(limit int) []*line {
 	return found[:min(len(found), limit)]
 }
 
-// longestFrom returns the longest chain through a blob and one of its neighbours that
-// come after it in the field.
+// longestFrom returns the longest chain that goes through a blob and one of its
+// neighbours. It tries only neighbours with a higher index.
 func (f *field) longestFrom(i int) (best chain) {
 	const nearest, farthest = 0.6, 1.7 // distance of neighbours, in sizes
 	b := f.blobs[i]
@@ -251,8 +251,8 @@ func (f *field) bridge(l *line, way int, used []bool) bool {
 	return false
 }
 
-// beyond returns the blobs, at most minFar, that go on from character n of a line,
-// where the line may be off its curve.
+// beyond returns the blobs that continue a line after character n, at most minFar.
+// They may lie off the line's curve.
 func (f *field) beyond(l *line, n, way int, used []bool) (far []int) {
 	x, y := l.at(float64(n))
 	pitch := l.pitch(float64(n))
@@ -272,9 +272,9 @@ func (f *field) beyond(l *line, n, way int, used []bool) (far []int) {
 	return far
 }
 
-// join adds blobs to a line, the first as character n. The curve may be wrong by
-// more than half a character beyond a gap: of the numbers around n, those with
-// which all fit one curve best are taken. It reports whether they fit.
+// join adds blobs to a line. The first becomes character n or one near it: beyond a
+// gap the curve may be wrong by more than half a character, so join takes the number
+// with which all blobs fit one curve best. It reports whether they fit.
 func (f *field) join(l *line, n, way int, far []int) bool {
 	best := maxOff
 	var joined *line

@@ -6,9 +6,9 @@ import (
 	"agegate/internal/check/document/mrz"
 )
 
-// Part is a zone of which some characters cannot be seen, because light, a finger
-// or the edge of the picture hides them. Like Result it describes a person and
-// must not be kept or logged.
+// Part is a zone with characters that cannot be seen, because light, a finger or the
+// edge of the picture hides them. Like Result it describes a person and must not be
+// kept or logged.
 type Part struct {
 	Format  mrz.Format
 	Lines   []string // with Unseen in the places of characters that are not clear
@@ -64,7 +64,7 @@ func (g grid) part(rows []row, first int) *Part {
 	return p
 }
 
-// seen returns the number of characters that are seen; 0 of no part.
+// seen returns the number of characters that are seen; 0 for nil.
 func (p *Part) seen() (n int) {
 	if p == nil {
 		return 0

@@ -51,8 +51,8 @@ type Reading struct {
 	// Corners are the zone's corners in the picture, clockwise from the upper
 	// left of its first character. Zero unless a zone was read.
 	Corners [4]Point
-	// Part is what can be seen of a zone, whether or not it is valid; nil if too
-	// little is seen.
+	// Part is the visible part of a zone, valid or not; nil if too little of it is
+	// seen.
 	Part *Part
 }
 
