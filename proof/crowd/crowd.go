@@ -81,8 +81,8 @@ func (c Crowd) statements(d dialect) ([]string, error) {
 // older ones are deleted.
 const inserts = `
 INSERT INTO sessions (id, tenant_id, livemode, target_age, success_url, cancel_url, webhook_url, link_hash, browser_hash,
-	status, created_at, expires_at, completed_at, attempts, strikes{{if not .Old}}, opened_at, begun_at, source, api_key_id,
-	order_ref{{end}})
+	status, created_at, expires_at, completed_at, attempts, strikes{{if not .Old}}, opened_at, begun_at, source,
+	api_key_id, order_ref{{end}})
 SELECT {{id "ms" "i"}}, tenant_id, i % 11 <> 7, CASE WHEN i % 9 = 0 THEN 16 ELSE 18 END,
 	'https://shop.example/checkout/age', 'https://shop.example/basket', 'https://shop.example/hooks/age',
 	{{if .Old}}{{hash "i"}}{{else}}{{link "ms" "i"}}{{end}}, CASE WHEN p < 85 THEN {{hash "-i"}} END,
