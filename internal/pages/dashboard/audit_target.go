@@ -19,10 +19,6 @@ type targetView struct {
 	Href string // its page; may be empty
 }
 
-// shownEnd is how many letters of an ID are shown: the first ones of a UUID are the
-// time, which many share.
-const shownEnd = 8
-
 // auditNames are the names of what the entries of one page are about. A log itself
 // holds IDs, so that a name that was changed or deleted is in no old entry.
 type auditNames struct {
@@ -136,7 +132,8 @@ func (n auditNames) target(r *desk.Request, e audit.Entry) *targetView {
 	if e.Target == "" || e.Target == r.Access.TenantID().String() {
 		return nil
 	}
-	v := targetView{Full: e.Target, End: e.Target[max(0, len(e.Target)-shownEnd):]}
+	_, end := desk.SplitID(e.Target)
+	v := targetView{Full: e.Target, End: end}
 	switch subject(e) {
 	case "user":
 		v.name(n.users[e.Target])

@@ -31,18 +31,26 @@ func newEmpty(title, body, action, href string) EmptyView {
 	return EmptyView{title, body, action, href}
 }
 
+// shownEnd is how many characters of an ID are shown: the first ones of a UUID are the
+// time, which many share.
+const shownEnd = 8
+
+// SplitID returns the start of an ID, which only screen readers read, and the end,
+// which is shown.
+func SplitID(id string) (start, end string) {
+	at := max(0, len(id)-shownEnd)
+	return id[:at], id[at:]
+}
+
 // NamedView names a record in a list: by the merchant's order, if there is one, and
-// by the end of its ID.
-type NamedView struct{ Order, ID string }
+// by its ID, see SplitID.
+type NamedView struct{ Order, Start, End string }
 
-// newNamed is the template function named. An ID has at least eight characters.
-func newNamed(order, id string) NamedView { return NamedView{order, id} }
-
-// Start is the ID without its end, which screen readers read.
-func (v NamedView) Start() string { return v.ID[:len(v.ID)-8] }
-
-// End is the end of the ID, which tells records of one page apart.
-func (v NamedView) End() string { return v.ID[len(v.ID)-8:] }
+// newNamed is the template function named.
+func newNamed(order, id string) NamedView {
+	start, end := SplitID(id)
+	return NamedView{order, start, end}
+}
 
 // PasskeyView is the view of a page that offers a passkey.
 type PasskeyView struct {
