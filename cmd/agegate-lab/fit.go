@@ -28,7 +28,7 @@ func (c *cli) fitCommand() *cobra.Command {
 		Long: "Fit the scales that turn what both age models say into years, and write them into\n" +
 			inference.TailManifestName + " in the models directory. CSV is pictures.csv, as crops writes it: the pictures\n" +
 			"held out there and all 13- to 17-year-olds count, these also with make-up drawn on\n" +
-			"their faces. make train runs this after the training.",
+			"their faces, three times each. make train runs this after the training.",
 		Args: cobra.ExactArgs(1),
 	}
 	cmd.Flags().Float64Var(&falsePass, "false-pass", 0.035,
@@ -36,7 +36,8 @@ func (c *cli) fitCommand() *cobra.Command {
 	cmd.Flags().StringVar(&heldOut, "held-out", "",
 		"also write the estimates of the pictures held out into this CSV file, for eval")
 	cmd.Flags().StringVar(&drawnOn, "drawn-on", "",
-		"also write the estimates of the copies with drawings that the scales were fitted to into\nthis CSV file, for eval")
+		"also write the estimates of one copy of each picture with the drawings that the scales\n"+
+			"were fitted to into this CSV file, for eval")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		set, err := readSets(args, []float64{0})
 		if err != nil {
@@ -62,7 +63,9 @@ func (c *cli) fitCommand() *cobra.Command {
 				fmt.Fprintf(cmd.OutOrStdout(), "%s, %s: %s of 13–17 reach %g\n", m.Collection, m.Altered, m.Pass, accuracy.Cutoff)
 			}
 			plain := func(r accuracy.Reading) bool { return r.Held && r.Altered == accuracy.Unaltered }
-			drawn := func(r accuracy.Reading) bool { return r.Fitted() && r.Altered != accuracy.Unaltered }
+			drawn := func(r accuracy.Reading) bool {
+				return r.Fitted() && r.Altered != accuracy.Unaltered && r.Draw == 0
+			}
 			return errors.Join(writeScales(cfg, p.Manifest, fitted),
 				writeEstimates("--held-out", heldOut, readings, fitted, plain),
 				writeEstimates("--drawn-on", drawnOn, readings, fitted, drawn))
