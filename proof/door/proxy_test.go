@@ -98,7 +98,7 @@ func TestProxies(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			address, dir := freeAddress(t), t.TempDir()
-			s := siteAt(t, "http://"+address, "DOOR_FREE=/free")
+			s := siteAt(t, "http://"+address, "DOOR_FREE=/free, OPTIONS /api")
 			door := httptest.NewServer(s.door)
 			defer door.Close()
 			change := strings.NewReplacer("127.0.0.1:8090", strings.TrimPrefix(door.URL, "http://"),
@@ -120,12 +120,22 @@ func testProxy(t *testing.T, s *site, address string) {
 	if res := v.get("/free", "X-Age-Over: 18"); res.status != http.StatusOK || res.header.Get("Age-Over") != "0" {
 		t.Errorf("a free page is answered %d, age %q", res.status, res.header.Get("Age-Over"))
 	}
+	for _, spoof := range spoofs {
+		if age := v.get("/free", spoof).header.Get("Age-Over"); age != "" && age != "0" {
+			t.Errorf("%s reaches the site as %s", spoof, age)
+		}
+	}
+	for _, header := range misreadings {
+		if res := v.do(http.MethodOptions, "/api", nil, header); res.header.Get("Misread") != "" {
+			t.Errorf("%s reaches the site", header)
+		}
+	}
 	if res := v.get("/x", "User-Agent: Slackbot 1.0"); res.status != http.StatusForbidden ||
 		!strings.Contains(res.body, "Robots are not let in") {
 		t.Errorf("a robot is answered %d %s", res.status, res.body)
 	}
 	for _, header := range []string{"X-Forwarded-Uri: /free", "X-Forwarded-Method: OPTIONS", "X-Original-URI: /free",
-		"X-Age-Over: 18", "Cookie: door=AAAA"} {
+		"X-Age-Over: 18", "Cookie: door=AAAA", "Connection: X-Forwarded-Uri, X-Forwarded-Method"} {
 		if res := v.get("/secret", header); res.status != http.StatusForbidden || strings.Contains(res.body, "the site") {
 			t.Errorf("%s: %d", header, res.status)
 		}

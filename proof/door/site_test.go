@@ -97,7 +97,15 @@ func key(n byte) string {
 	return base64.StdEncoding.EncodeToString(append(make([]byte, 31), n))
 }
 
-// upstream is a site that knows nothing about ages. It shows the door's header.
+// ageNames are the headers that PHP and CGI take for the door's; misread are those by
+// which some servers read another path or method.
+var (
+	ageNames = regexp.MustCompile(`(?i)^x[^a-z]age[^a-z]over$`)
+	misread  = regexp.MustCompile(`(?i)^x[^a-z](original|rewrite|http|method).*(url|method|override)$`)
+)
+
+// upstream is a site that knows nothing about ages. It shows the door's header and
+// what it may take for that, and whether it could read another request.
 func upstream(t *testing.T) string {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -111,7 +119,16 @@ func upstream(t *testing.T) string {
 			_ = conn.Close(websocket.StatusNormalClosure, "")
 			return
 		}
-		w.Header().Set("Age-Over", r.Header.Get("X-Age-Over"))
+		var ages []string
+		for name, values := range r.Header {
+			if ageNames.MatchString(name) {
+				ages = append(ages, values...)
+			}
+			if misread.MatchString(name) {
+				w.Header().Set("Misread", name)
+			}
+		}
+		w.Header().Set("Age-Over", strings.Join(ages, ","))
 		http.ServeContent(w, r, "page.txt", time.Unix(1, 0), strings.NewReader("the site at "+r.URL.Path+"\n"))
 	}))
 	t.Cleanup(server.Close)

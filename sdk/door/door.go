@@ -138,7 +138,10 @@ func (d *Door) deny(w http.ResponseWriter, r *http.Request) {
 
 // admit reports whether a visitor may make a request.
 func (d *Door) admit(r *http.Request, method, target string) bool {
-	if !d.cfg.needsPass(method, target) {
+	if has(r.Header, otherAge) {
+		return false
+	}
+	if !d.cfg.needsPass(method, target, r.Header) {
 		d.metrics.requests.WithLabelValues("free").Inc()
 		return true
 	}

@@ -95,7 +95,7 @@ func TestRules(t *testing.T) {
 		"GET ": true,
 	} {
 		method, target, _ := strings.Cut(request, " ")
-		if got := d.cfg.needsPass(method, target); got != want {
+		if got := d.cfg.needsPass(method, target, nil); got != want {
 			t.Errorf("%s: needs a pass: %v", request, got)
 		}
 	}
