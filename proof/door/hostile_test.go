@@ -131,63 +131,6 @@ func maxAge(t *testing.T, a answer) (age int) {
 	return age
 }
 
-// TestPasses: a pass opens one site, for one age and mode, under the door's keys,
-// until it ends.
-func TestPasses(t *testing.T) {
-	t.Parallel()
-	s := startSite(t)
-	v := s.visitor(t)
-	s.pass(t, v, "/")
-	cookie := v.cookies()["door"]
-	back := upstream(t)
-	admitted := func(settings ...string) bool {
-		d := s.newDoor(t, append([]string{"DOOR_UPSTREAM=" + back}, settings...)...)
-		req := httptest.NewRequest(http.MethodGet, "/", nil)
-		req.AddCookie(&http.Cookie{Name: "door", Value: cookie})
-		req.AddCookie(&http.Cookie{Name: "__Host-door", Value: cookie})
-		w := httptest.NewRecorder()
-		d.ServeHTTP(w, req)
-		return w.Code == http.StatusOK
-	}
-	for what, tt := range map[string]struct {
-		settings []string
-		want     bool
-	}{
-		"the same":        {nil, true},
-		"rotated keys":    {[]string{"DOOR_KEYS=" + key(2) + "," + key(1)}, true},
-		"other keys":      {[]string{"DOOR_KEYS=" + key(2)}, false},
-		"another age":     {[]string{"DOOR_AGE=21"}, false},
-		"another site":    {[]string{"DOOR_URL=http://other.example"}, false},
-		"the same on TLS": {[]string{"DOOR_URL=" + strings.Replace(s.url, "http:", "https:", 1)}, false},
-		"live": {[]string{"AGEGATE_API_KEY=" + s.shop.Live.APIKey,
-			"AGEGATE_REDIRECT_SECRET=" + s.shop.Live.RedirectSecret}, false},
-		"a shorter time":   {[]string{"DOOR_KEEP=1m"}, true},
-		"keys by mistake":  {[]string{"DOOR_KEYS="}, false},
-		"the last is ours": {[]string{"DOOR_KEYS=" + key(3) + " " + key(2) + " " + key(1)}, true},
-	} {
-		if got := admitted(tt.settings...); got != tt.want {
-			t.Errorf("%s: admitted %v", what, got)
-		}
-	}
-	s.clock.Advance(24*time.Hour - time.Minute)
-	if res := v.get("/"); res.status != http.StatusOK {
-		t.Errorf("a minute before its end, a pass is answered %d", res.status)
-	}
-	s.clock.Advance(2 * time.Minute)
-	if admitted() {
-		t.Error("a pass is admitted after its end")
-	}
-	s.clock.Advance(-24*time.Hour - time.Minute)
-	for _, changed := range []string{"", cookie[:len(cookie)-1], "A" + cookie[1:], cookie + "A",
-		v.cookies()["door-visit"]} {
-		thief := s.visitor(t)
-		thief.setCookie("door", changed)
-		if res := thief.get("/"); res.status != http.StatusForbidden && changed != cookie {
-			t.Errorf("the pass %q is answered %d", changed, res.status)
-		}
-	}
-}
-
 // TestOpenRedirects: whatever a visitor is made to ask for, he comes back to the
 // site.
 func TestOpenRedirects(t *testing.T) {

@@ -57,7 +57,8 @@ func New(cfg *Config, log *slog.Logger, now func() time.Time) (*Door, error) {
 		log.Warn("AGEGATE_API_KEY is a test key: visitors can force a pass")
 	}
 	d := &Door{cfg: cfg, gateway: gateway, log: log, now: now, metrics: newMetrics(), patience: 8 * time.Second}
-	if d.seal, err = newSealer(keys); err != nil {
+	// Nothing that is sealed counts at a door of another site, age or mode.
+	if d.seal, err = newSealer(keys, fmt.Sprintf("%s %d %t", cfg.URL, cfg.Age, cfg.Live())); err != nil {
 		return nil, err
 	}
 	if d.pages, err = newPages(cfg); err != nil {

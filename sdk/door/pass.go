@@ -1,7 +1,6 @@
 package door
 
 import (
-	"fmt"
 	"net/http"
 	"time"
 )
@@ -29,17 +28,10 @@ const (
 	visitLife   = 24 * time.Hour // a document check may stay open as long
 )
 
-// passPurpose binds passes to the site, the target age and the mode.
-func (d *Door) passPurpose() string {
-	return fmt.Sprintf("pass %s %d %t", d.cfg.URL, d.cfg.Age, d.cfg.Live())
-}
-
-func (d *Door) visitPurpose() string { return "visit " + d.passPurpose() }
-
 // pass returns the browser's pass, if it is valid.
 func (d *Door) pass(r *http.Request) (p pass, ok bool) {
 	for _, c := range r.CookiesNamed(d.cookieName(passCookie)) {
-		if d.seal.open(d.passPurpose(), c.Value, &p) == nil && d.now().Before(d.passEnd(p)) {
+		if d.seal.open("pass", c.Value, &p) == nil && d.now().Before(d.passEnd(p)) {
 			return p, true
 		}
 	}
@@ -55,12 +47,12 @@ func (d *Door) passEnd(p pass) time.Time {
 }
 
 func (d *Door) givePass(w http.ResponseWriter, p pass) {
-	d.setCookie(w, passCookie, d.seal.seal(d.passPurpose(), p), d.passEnd(p).Sub(d.now()))
+	d.setCookie(w, passCookie, d.seal.seal("pass", p), d.passEnd(p).Sub(d.now()))
 }
 
 func (d *Door) visit(r *http.Request) (v visit) {
 	for _, c := range r.CookiesNamed(d.cookieName(visitCookie)) {
-		if d.seal.open(d.visitPurpose(), c.Value, &v) == nil {
+		if d.seal.open("visit", c.Value, &v) == nil {
 			return v
 		}
 	}
@@ -68,7 +60,7 @@ func (d *Door) visit(r *http.Request) (v visit) {
 }
 
 func (d *Door) setVisit(w http.ResponseWriter, v visit) {
-	d.setCookie(w, visitCookie, d.seal.seal(d.visitPurpose(), v), visitLife)
+	d.setCookie(w, visitCookie, d.seal.seal("visit", v), visitLife)
 }
 
 // cookieName has the prefix that keeps other hosts from setting the cookie.

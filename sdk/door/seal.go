@@ -17,10 +17,12 @@ var errSeal = errors.New("not sealed by this door, or for another purpose")
 // so that doors with the same keys need no storage.
 type sealer []cipher.AEAD // the first seals, all open
 
-func newSealer(keys [][]byte) (sealer, error) {
+// newSealer returns the sealer of a door. One with the same keys that is about
+// something else opens nothing of it.
+func newSealer(keys [][]byte, about string) (sealer, error) {
 	var s sealer
 	for _, key := range keys {
-		derived, err := hkdf.Key(sha256.New, key, nil, "agegate door", 32)
+		derived, err := hkdf.Key(sha256.New, key, nil, "agegate door "+about, 32)
 		if err != nil {
 			return nil, err
 		}

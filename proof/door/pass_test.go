@@ -1,0 +1,91 @@
+package door
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/oauth2"
+)
+
+// TestPasses: a pass opens one site, for one age and mode, under the door's keys,
+// until it ends.
+func TestPasses(t *testing.T) {
+	t.Parallel()
+	s := startSite(t)
+	v := s.visitor(t)
+	s.pass(t, v, "/")
+	cookie := v.cookies()["door"]
+	back := upstream(t)
+	admitted := func(settings ...string) bool {
+		d := s.newDoor(t, append([]string{"DOOR_UPSTREAM=" + back}, settings...)...)
+		req := httptest.NewRequest(http.MethodGet, "/", nil)
+		req.AddCookie(&http.Cookie{Name: "door", Value: cookie})
+		req.AddCookie(&http.Cookie{Name: "__Host-door", Value: cookie})
+		w := httptest.NewRecorder()
+		d.ServeHTTP(w, req)
+		return w.Code == http.StatusOK
+	}
+	for what, tt := range map[string]struct {
+		settings []string
+		want     bool
+	}{
+		"the same":        {nil, true},
+		"rotated keys":    {[]string{"DOOR_KEYS=" + key(2) + "," + key(1)}, true},
+		"other keys":      {[]string{"DOOR_KEYS=" + key(2)}, false},
+		"another age":     {[]string{"DOOR_AGE=21"}, false},
+		"another site":    {[]string{"DOOR_URL=http://other.example"}, false},
+		"the same on TLS": {[]string{"DOOR_URL=" + strings.Replace(s.url, "http:", "https:", 1)}, false},
+		"live": {[]string{"AGEGATE_API_KEY=" + s.shop.Live.APIKey,
+			"AGEGATE_REDIRECT_SECRET=" + s.shop.Live.RedirectSecret}, false},
+		"a shorter time":   {[]string{"DOOR_KEEP=1m"}, true},
+		"keys by mistake":  {[]string{"DOOR_KEYS="}, false},
+		"the last is ours": {[]string{"DOOR_KEYS=" + key(3) + " " + key(2) + " " + key(1)}, true},
+	} {
+		if got := admitted(tt.settings...); got != tt.want {
+			t.Errorf("%s: admitted %v", what, got)
+		}
+	}
+	s.clock.Advance(24*time.Hour - time.Minute)
+	if res := v.get("/"); res.status != http.StatusOK {
+		t.Errorf("a minute before its end, a pass is answered %d", res.status)
+	}
+	s.clock.Advance(2 * time.Minute)
+	if admitted() {
+		t.Error("a pass is admitted after its end")
+	}
+	s.clock.Advance(-24*time.Hour - time.Minute)
+	for _, changed := range []string{"", cookie[:len(cookie)-1], "A" + cookie[1:], cookie + "A",
+		v.cookies()["door-visit"]} {
+		thief := s.visitor(t)
+		thief.setCookie("door", changed)
+		if res := thief.get("/"); res.status != http.StatusForbidden && changed != cookie {
+			t.Errorf("the pass %q is answered %d", changed, res.status)
+		}
+	}
+}
+
+// TestSignInMoved: a sign-in that was proved at a door of another age, site or mode
+// counts for nothing, even if it has the same keys and clients.
+func TestSignInMoved(t *testing.T) {
+	t.Parallel()
+	settings := signInSettings(t, clients, signingKey(t))
+	s := startSite(t, settings...)
+	for what, other := range map[string][]string{
+		"another age": {"DOOR_AGE=13"},
+		"live": {"AGEGATE_API_KEY=" + s.shop.Live.APIKey,
+			"AGEGATE_REDIRECT_SECRET=" + s.shop.Live.RedirectSecret},
+		"another site": {"DOOR_URL=http://other.example"},
+	} {
+		target := httptest.NewServer(s.newDoor(t, append(append([]string{}, settings...), other...)...))
+		c, v := s.relying(t, "wiki", "a secret"), s.visitor(t)
+		code := s.signIn(t, v, c.ask())
+		c.Endpoint.TokenURL = target.URL + "/_door/oauth/token"
+		if token, err := c.Exchange(t.Context(), code, oauth2.VerifierOption(c.verifier)); err == nil {
+			t.Errorf("%s: a code of another door gives %v", what, token.Extra("id_token"))
+		}
+		target.Close()
+	}
+}
