@@ -18,7 +18,8 @@ const reopenable = 15 * time.Minute
 func (d *Door) begin(w http.ResponseWriter, r *http.Request) {
 	v := d.visit(r)
 	v.To = localTarget(r.PostFormValue("to"))
-	ctx, cancel := context.WithTimeout(r.Context(), d.patience)
+	// A visitor who hangs up must not look like an outage.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), d.patience)
 	defer cancel()
 	if d.stillOpen(ctx, v) {
 		d.metrics.sessions.WithLabelValues("reused").Inc()
