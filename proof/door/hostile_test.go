@@ -135,7 +135,7 @@ func maxAge(t *testing.T, a answer) (age int) {
 // site.
 func TestOpenRedirects(t *testing.T) {
 	t.Parallel()
-	s := startSite(t, "DOOR_LIMIT_BROWSER=1000")
+	s := startSite(t, "DOOR_LIMIT_BROWSER=50")
 	v := s.visitor(t)
 	for _, to := range []string{
 		"//evil.example", "///evil.example", "////evil.example", `/\evil.example`, `\/evil.example`, `\\evil.example`,

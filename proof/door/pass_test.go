@@ -3,6 +3,7 @@ package door
 import (
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -87,5 +88,29 @@ func TestSignInMoved(t *testing.T) {
 			t.Errorf("%s: a code of another door gives %v", what, token.Extra("id_token"))
 		}
 		target.Close()
+	}
+}
+
+// TestLongTargets: whatever page a visitor wanted, browsers keep the cookie that
+// remembers it, which is at most 4,096 bytes long with its name and attributes.
+func TestLongTargets(t *testing.T) {
+	t.Parallel()
+	s := startSite(t, "DOOR_LIMIT_BROWSER=50")
+	v := s.visitor(t)
+	var passed bool
+	for _, filling := range []string{"a", "&", "%26", "é", "\u2028", `"`, "<"} {
+		for _, n := range []int{10, 500, 1000, 1990} {
+			to := "/?" + strings.Repeat(filling, n/len(filling))
+			res := v.do(http.MethodPost, "/_door/begin", url.Values{"to": {to}})
+			for _, cookie := range res.header.Values("Set-Cookie") {
+				if len(cookie) > 4096 {
+					t.Errorf("%d bytes of %q make a cookie of %d bytes", n, filling, len(cookie))
+				}
+			}
+			passed = passed || n == 1990 && len(res.header.Values("Set-Cookie")) == 1
+		}
+	}
+	if !passed {
+		t.Error("no cookie was set")
 	}
 }

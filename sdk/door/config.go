@@ -64,7 +64,7 @@ func Load(lookup func(string) string) (*Config, error) {
 		Age: r.number("DOOR_AGE", 18, 13, 99), Keep: r.duration("DOOR_KEEP", 24*time.Hour),
 		Need: r.rules("DOOR_NEED", "/"), Free: r.rules("DOOR_FREE", ""),
 		Limits: Limits{All: r.number("DOOR_LIMIT", 1000, 1, 1e9), Network: r.number("DOOR_LIMIT_NETWORK", 100, 1, 1e9),
-			Browser: r.number("DOOR_LIMIT_BROWSER", 5, 1, 1e9)},
+			Browser: r.number("DOOR_LIMIT_BROWSER", 5, 1, 50)},
 		APIKey: lookup("AGEGATE_API_KEY"), Secrets: list(lookup("AGEGATE_REDIRECT_SECRET")),
 		Keys: r.keys(), Clients: r.clients("DOOR_CLIENTS_FILE"), SigningKeys: r.signingKeys("DOOR_SIGNING_KEYS_FILE"),
 	}

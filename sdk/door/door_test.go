@@ -62,6 +62,7 @@ func TestLoad(t *testing.T) {
 		"DOOR_NEED":               {"adult", "GET"},
 		"DOOR_FREE":               {"/a b", "get /x"},
 		"DOOR_LIMIT":              {"0", "-1"},
+		"DOOR_LIMIT_BROWSER":      {"51"}, // the cookie counts them
 		"DOOR_EXIT":               {"javascript:alert(1)", "/out"},
 		"DOOR_KEYS":               {"c2VjcmV0LXZhbHVl"},
 		"DOOR_KEYS_FILE":          {"/nowhere/at/all"},

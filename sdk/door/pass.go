@@ -26,6 +26,7 @@ const (
 	passCookie  = "door"
 	visitCookie = "door-visit"
 	visitLife   = 24 * time.Hour // a document check may stay open as long
+	maxCookie   = 4000           // browsers keep 4,096 bytes with name and attributes
 )
 
 // pass returns the browser's pass, if it is valid.
@@ -60,7 +61,12 @@ func (d *Door) visit(r *http.Request) (v visit) {
 }
 
 func (d *Door) setVisit(w http.ResponseWriter, v visit) {
-	d.setCookie(w, visitCookie, d.seal.seal("visit", v), visitLife)
+	sealed := d.seal.seal("visit", v)
+	if len(sealed) > maxCookie { // JSON may need six bytes for a character
+		v.To = "/"
+		sealed = d.seal.seal("visit", v)
+	}
+	d.setCookie(w, visitCookie, sealed, visitLife)
 }
 
 // cookieName has the prefix that keeps other hosts from setting the cookie.
