@@ -73,6 +73,29 @@ func TestMisreadRequests(t *testing.T) {
 	}
 }
 
+// TestHeadersOfTheSite: the site learns the age from the door alone, and the request as
+// the visitor made it.
+func TestHeadersOfTheSite(t *testing.T) {
+	t.Parallel()
+	s := startSite(t, "DOOR_FREE=/free", "DOOR_UPSTREAM="+echo(t))
+	v := s.visitor(t)
+	for _, header := range []string{"X-Age-Over: 18", "Connection: X-Age-Over", "X-Forwarded-Uri: /"} {
+		body := v.get("/free?a=1;b=2&c=%zz", header).body
+		if !strings.HasPrefix(body, "the site at /free?a=1;b=2&c=%zz\n") || !strings.Contains(body, "X-Age-Over: 0\r\n") {
+			t.Errorf("%s: the site reads\n%s", header, body)
+		}
+	}
+	if body := v.get("/free", "X-Forwarded-For: 192.0.2.7").body; !strings.Contains(body, "X-Forwarded-For: 192.0.2.7\r\n") {
+		t.Errorf("a proxy of ours names the visitor, and the site reads\n%s", body)
+	}
+	secure := s.newDoor(t, "DOOR_URL=https://forum.example", "DOOR_FREE=/free", "DOOR_UPSTREAM="+echo(t))
+	w := httptest.NewRecorder()
+	secure.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/free", nil))
+	if !strings.Contains(w.Body.String(), "X-Forwarded-Proto: https\r\n") {
+		t.Errorf("a site on https reads\n%s", w.Body)
+	}
+}
+
 // TestFoldedPaths: a free path ends where servers fold characters.
 func TestFoldedPaths(t *testing.T) {
 	t.Parallel()

@@ -110,8 +110,11 @@ func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // rewrite sends a request to the site as the visitor made it.
 func (d *Door) rewrite(p *httputil.ProxyRequest) {
 	p.SetURL(d.cfg.Upstream)
-	p.SetXForwarded()
+	p.Out.URL.RawQuery = p.In.URL.RawQuery // the library left out what it could not parse
 	p.Out.Host = p.In.Host
+	p.SetXForwarded()
+	p.Out.Header.Set("X-Forwarded-For", visitorOf(p.In).String())
+	p.Out.Header.Set("X-Forwarded-Proto", d.cfg.URL.Scheme)
 	p.Out.Header.Set(ageHeader, d.confirmed(p.In))
 }
 

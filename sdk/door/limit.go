@@ -84,26 +84,27 @@ func (l *sharedLimiter) take(ctx context.Context, limits Limits, network netip.P
 	return taken == 1
 }
 
-// networkOf returns the visitor's network: an IPv4 address or the /64 of an IPv6
-// address. A proxy on this machine or in a private network names the visitor as
-// the last in X-Forwarded-For.
-func networkOf(r *http.Request) netip.Prefix {
+// visitorOf returns the visitor's address. A proxy on this machine or in a private
+// network names the visitor as the last in X-Forwarded-For.
+func visitorOf(r *http.Request) netip.Addr {
 	host, _, _ := net.SplitHostPort(r.RemoteAddr)
-	addr, err := netip.ParseAddr(host)
-	if err != nil {
-		return netip.Prefix{}
-	}
+	addr, _ := netip.ParseAddr(host)
 	if forwarded := r.Header.Values("X-Forwarded-For"); len(forwarded) > 0 && (addr.IsLoopback() || addr.IsPrivate()) {
 		all := strings.Split(strings.Join(forwarded, ","), ",")
 		if named, err := netip.ParseAddr(strings.TrimSpace(all[len(all)-1])); err == nil {
 			addr = named
 		}
 	}
-	addr = addr.Unmap().WithZone("")
-	bits := 32
+	return addr.Unmap().WithZone("")
+}
+
+// networkOf returns the visitor's network: an IPv4 address or the /64 of an IPv6
+// address.
+func networkOf(r *http.Request) netip.Prefix {
+	addr, bits := visitorOf(r), 32
 	if addr.Is6() {
 		bits = 64
 	}
-	prefix, _ := addr.Prefix(bits) // both are valid lengths
+	prefix, _ := addr.Prefix(bits) // no prefix without an address
 	return prefix
 }
