@@ -1,6 +1,8 @@
 package door
 
 import (
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -19,6 +21,10 @@ func TestCheck(t *testing.T) {
 	}
 	s := &site{Gateway: g, shop: register("http://forum.example"), url: "http://forum.example", log: &gatewaytest.Log{}}
 	other := register("http://elsewhere.example")
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusForbidden)
+	}))
+	defer elsewhere.Close()
 	for _, tt := range []struct {
 		settings []string
 		skew     time.Duration
@@ -28,8 +34,10 @@ func TestCheck(t *testing.T) {
 		{[]string{"AGEGATE_API_KEY=" + s.shop.Live.APIKey, "AGEGATE_REDIRECT_SECRET=" + s.shop.Live.RedirectSecret}, 0, ""},
 		{[]string{"AGEGATE_REDIRECT_SECRET=" + other.Test.RedirectSecret}, 0, "AGEGATE_REDIRECT_SECRET is not the one"},
 		{[]string{"AGEGATE_API_KEY=" + other.Test.APIKey}, 0, "DOOR_URL: register http://forum.example/"},
-		{[]string{"AGEGATE_API_KEY=svc_test_0123456789ABCDEFGHIJKLMNOPQRSTUV2nuRgb"}, 0, "AGEGATE_API_KEY: Invalid API key"},
+		{[]string{"AGEGATE_API_KEY=svc_test_0123456789ABCDEFGHIJKLMNOPQRSTUV2nuRgb"}, 0, "AGEGATE_API_KEY is refused"},
 		{[]string{"AGEGATE_URL=http://" + freeAddress(t)}, 0, "AGEGATE_URL: the gateway cannot be reached"},
+		{[]string{"AGEGATE_URL=" + elsewhere.URL}, 0, "AGEGATE_URL is not the gateway's"},
+		{[]string{"DOOR_REDIS=redis://" + freeAddress(t)}, 0, "DOOR_REDIS does not answer"},
 		{nil, 5 * time.Minute, "the clocks of this machine and of the gateway differ by 5m"},
 		{nil, -5 * time.Minute, "the clocks"},
 	} {

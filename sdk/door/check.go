@@ -22,6 +22,9 @@ func (d *Door) Check(ctx context.Context) error {
 	if err := d.checkURLs(ctx); err != nil {
 		return err
 	}
+	if d.shared != nil && d.shared.Ping(ctx).Err() != nil {
+		return errors.New("DOOR_REDIS does not answer")
+	}
 	if d.cfg.Live() {
 		return nil // a live pass cannot be forced
 	}
@@ -57,7 +60,7 @@ func (d *Door) checkURLs(ctx context.Context) error {
 	case !errors.As(err, &refused):
 		return errors.New("AGEGATE_URL: the gateway does not answer as the contract says")
 	case refused.Status == http.StatusUnauthorized || refused.Status == http.StatusForbidden:
-		return fmt.Errorf("AGEGATE_API_KEY: %s", refused.Detail) //nolint:err113 // the gateway's words
+		return fmt.Errorf("AGEGATE_API_KEY is refused, or AGEGATE_URL is not the gateway's: %w", refused)
 	case refused.Status != http.StatusUnprocessableEntity:
 		return fmt.Errorf("the gateway answers: %w", refused)
 	}
