@@ -11,7 +11,7 @@ import { fitsWidth, leads, part } from "./lib/walk.mjs";
 
 const pages = [
   "/", "/docs", "/docs/reference", "/docs/integrate", "/docs/clients", "/docs/door", "/docs/verify-token", "/docs/verify-webhook", "/docs/localhost", "/docs/test-outcomes", "/docs/certify", "/docs/staging", "/docs/go-live",
-  "/docs/errors", "/docs/operations", "/docs/compatibility", "/docs/changelog",
+  "/docs/privacy", "/docs/errors", "/docs/document", "/docs/expect", "/docs/evidence", "/docs/operations", "/docs/compatibility", "/docs/changelog",
 ];
 const sizes = { 390: { width: 390, height: 844 }, 1440: { width: 1440, height: 900 } };
 const shots = process.env.E2E_SHOTS;
@@ -174,6 +174,35 @@ test("the five-minute guide's commands are copied with this gateway's address, b
   assert.equal(await page.getByText("age.example.com").count(), 0);
   page.kept();
   await page.context().close();
+});
+
+test("no button to copy covers code, and a long guide lists its parts, from 360 px on", async () => {
+  for (const width of [360, 800, 1000, 1440]) {
+    const page = await visitor(browser, { viewport: { width, height: 900 }, camera: false });
+    for (const path of ["/docs/integrate", "/docs/verify-webhook", "/docs/reference"]) {
+      await page.goto(gateway.url + path, { waitUntil: "load" });
+      await page.locator(".copied button").first().waitFor();
+      const covered = await page.evaluate(() => [...document.querySelectorAll(".copied")].filter((block) => {
+        const button = block.querySelector("button").getBoundingClientRect();
+        const code = [...block.querySelectorAll("pre")].find((pre) => pre.checkVisibility());
+        const { top, right } = code.getBoundingClientRect();
+        const free = code.scrollWidth <= code.clientWidth && right - parseFloat(getComputedStyle(code).paddingRight) <= button.left;
+        return button.bottom > top && !free;
+      }).length);
+      assert.equal(covered, 0, `${path} at ${width} px`);
+    }
+    await page.goto(`${gateway.url}/docs/privacy`, { waitUntil: "load" });
+    await fitsWidth(page);
+    const outline = page.locator(".outline");
+    assert.equal(await outline.locator("a").first().isVisible(), width === 1440);
+    if (width !== 1440) await outline.locator("summary").press("Enter");
+    await outline.getByText("What to tell your shoppers").click();
+    await page.waitForURL(/#what-to-tell-your-shoppers$/);
+    await page.locator('[rel="prev"]').click();
+    await page.waitForURL(/go-live$/);
+    page.kept();
+    await page.context().close();
+  }
 });
 
 test("a language is chosen once for all samples, and kept", async () => {

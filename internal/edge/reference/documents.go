@@ -41,6 +41,10 @@ func mountDocuments(e *echo.Echo, baseURL string) {
 		e.Match(reading, Path+"/"+strings.TrimPrefix(file, guidesFolder), onDemand("text/plain; charset=utf-8",
 			func() ([]byte, error) { return agegate.Docs.ReadFile(file) }))
 	}
+	for _, file := range pictures() {
+		e.Match(reading, Path+strings.TrimPrefix(file, "docs"), onDemand("image/svg+xml",
+			func() ([]byte, error) { return agegate.Docs.ReadFile(file) }))
+	}
 }
 
 const guidesFolder = "docs/guides/"
@@ -48,6 +52,12 @@ const guidesFolder = "docs/guides/"
 // attachments are the files in subfolders of the guides, which guides link to.
 func attachments() []string {
 	files, _ := fs.Glob(agegate.Docs, guidesFolder+"*/*") // fails for a bad pattern only
+	return files
+}
+
+// pictures are the pictures of the guides, which name them by a relative address.
+func pictures() []string {
+	files, _ := fs.Glob(agegate.Docs, "docs/pictures/*") // fails for a bad pattern only
 	return files
 }
 

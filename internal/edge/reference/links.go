@@ -10,10 +10,11 @@ import (
 // target is the address of a link in Markdown.
 var target = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 
-// unpublished matches a link of docs/operations.md to a file that comes with the
-// program but is not a page here.
+// unpublished matches a link to a file that comes with the program but is not a page
+// here.
 var unpublished = regexp.MustCompile(
-	`\[([^\]]+)\]\((?:\.\./(?:deploy/|NOTICE)|(?:availability|measurements|scale|training|wallets)\.md)[^)\s]*\)`)
+	`\[([^\]]+)\]\((?:\.\./(?:deploy/|NOTICE)|` +
+		`(?:availability|document-measurements|evidence\.de|measurements|scale|training|wallets)\.md)[^)\s]*\)`)
 
 // localLinks rewrites the links of a document from one file of the repository to
 // another, such as ../compatibility.md or door/nginx.conf, as links to pages and

@@ -21,6 +21,7 @@ import (
 // section is the text under one heading, for the navigation and the search.
 type section struct {
 	ID, Title string
+	Level     int // of the heading
 	Text      string
 }
 
@@ -56,7 +57,7 @@ func (m *markdown) render(source string, shift int) (template.HTML, []section, e
 		case *ast.Heading:
 			n.Level += shift
 			id, _ := n.AttributeString("id")
-			sections = append(sections, section{ID: fmt.Sprintf("%s", id), Title: plain(n, data)})
+			sections = append(sections, section{ID: fmt.Sprintf("%s", id), Title: plain(n, data), Level: n.Level})
 			return ast.WalkSkipChildren, nil
 		case *ast.Link:
 			n.Destination = []byte(markdownPage.ReplaceAllString(string(n.Destination), "$1$2"))
@@ -133,8 +134,8 @@ func anchor(title string) string {
 
 // blocks renders the parts that the pages show differently from plain HTML:
 // headings that link to themselves, tables and code that can be scrolled by
-// keyboard, and neighbouring code blocks of different languages as one block
-// with a choice.
+// keyboard, neighbouring code blocks of different languages as one block with a
+// choice, and of the HTML in a document its pictures alone.
 type blocks struct {
 	samples *template.Template
 	groups  int // number of groups so far
@@ -145,6 +146,7 @@ func (b *blocks) RegisterFuncs(register renderer.NodeRendererFuncRegisterer) {
 	register.Register(ast.KindHeading, b.heading)
 	register.Register(ast.KindFencedCodeBlock, b.code)
 	register.Register(extast.KindTable, b.table)
+	register.Register(ast.KindHTMLBlock, b.picture)
 }
 
 func (b *blocks) heading(w util.BufWriter, _ []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
@@ -165,6 +167,14 @@ func (b *blocks) table(w util.BufWriter, _ []byte, _ ast.Node, entering bool) (a
 	}
 	fmt.Fprint(w, `<div class="scroll" tabindex="0" role="group" aria-label="Table"><table>`)
 	return ast.WalkContinue, nil
+}
+
+// picture writes a picture, and leaves out any other HTML, such as comments.
+func (b *blocks) picture(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+	if block := n.Lines().Value(source); entering && bytes.HasPrefix(block, []byte("<picture>")) {
+		fmt.Fprintf(w, "%s", block)
+	}
+	return ast.WalkSkipChildren, nil
 }
 
 // code writes a code block together with those that follow it directly.

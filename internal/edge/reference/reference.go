@@ -44,7 +44,11 @@ var guides = []struct{ name, file string }{
 	{"certify", "docs/certify.md"},
 	{"staging", "docs/guides/staging.md"},
 	{"go-live", "docs/guides/go-live.md"},
+	{"privacy", "docs/guides/privacy.md"},
 	{errorGuide, "docs/guides/errors.md"},
+	{"document", "docs/document.md"},
+	{"expect", "docs/expect.md"},
+	{"evidence", "docs/evidence.md"},
 	{"operations", "docs/operations.md"},
 	{"compatibility", "docs/compatibility.md"},
 	{changelog, "CHANGELOG.md"},
@@ -78,6 +82,9 @@ type view struct {
 	Topics      []link // the sections of the reference after them
 	HTML        template.HTML
 	Operations  []operation
+
+	Previous, Next *link     // of a guide: those before and after it
+	Outline        []section // of a long guide: what the parts of the page are
 
 	Query string  // on the results of a search
 	Found []found // likewise
@@ -233,11 +240,20 @@ func read(baseURL string) ([]*view, error) {
 			return nil, fmt.Errorf("reference: %s: %w", guide.file, err)
 		}
 		v.Title = v.sections[0].Title
+		v.Outline = outline(v.sections)
 		views = append(views, v)
 	}
 	var links []link
 	for _, v := range views[1:] {
 		links = append(links, link{Title: v.Title, URL: v.Path})
+	}
+	for i, v := range views[1:] {
+		if i > 0 {
+			v.Previous = &links[i-1]
+		}
+		if i+1 < len(links) {
+			v.Next = &links[i+1]
+		}
 	}
 	for _, v := range views {
 		v.Guides = links
@@ -245,6 +261,18 @@ func read(baseURL string) ([]*view, error) {
 		v.Topics = reference.Topics
 	}
 	return views, nil
+}
+
+// isLong is the number of parts from which on a page begins with a list of them.
+const isLong = 4
+
+// outline returns the parts of a long page, or nothing for a short one.
+func outline(sections []section) []section {
+	parts := slices.DeleteFunc(slices.Clone(sections), func(s section) bool { return s.Level != 2 })
+	if len(parts) < isLong {
+		return nil
+	}
+	return parts
 }
 
 // readReference reads the page of the operations, followed by the contract's text

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -27,7 +28,8 @@ import (
 var pages = []string{
 	"/docs/reference", "/docs/integrate", "/docs/clients", "/docs/door", "/docs/verify-token", "/docs/verify-webhook",
 	"/docs/localhost", "/docs/test-outcomes", "/docs/certify", "/docs/staging", "/docs/go-live",
-	"/docs/errors", "/docs/operations", "/docs/compatibility", "/docs/changelog",
+	"/docs/privacy", "/docs/errors", "/docs/document", "/docs/expect", "/docs/evidence", "/docs/operations",
+	"/docs/compatibility", "/docs/changelog",
 }
 
 // serve serves the reference without the API.
@@ -82,6 +84,20 @@ func attribute(n *html.Node, name string) string {
 	return ""
 }
 
+// resolved returns the address of a link on the page at a path.
+func resolved(t *testing.T, path, link string) string {
+	t.Helper()
+	base, err := url.Parse(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	to, err := base.Parse(link)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return to.String()
+}
+
 // TestLinks: each link of each page leads to an existing page, document or
 // anchor, and each heading has an anchor that no other has.
 func TestLinks(t *testing.T) {
@@ -103,11 +119,9 @@ func TestLinks(t *testing.T) {
 					t.Errorf("%s: the heading %q does not link to itself", path, id)
 				}
 			}
-			for _, name := range []string{"href", "src"} {
-				if to := attribute(n, name); strings.HasPrefix(to, "#") {
-					links[path+to] = path
-				} else if to != "" {
-					links[to] = path
+			for _, name := range []string{"href", "src", "srcset"} {
+				if to := attribute(n, name); to != "" {
+					links[resolved(t, path, to)] = path
 				}
 			}
 			if attribute(n, "style") != "" || n.Data == "style" || n.Data == "script" && n.FirstChild != nil {
@@ -162,9 +176,54 @@ func TestLanding(t *testing.T) {
 				t.Errorf("%s has no tile for %s", path, part)
 			}
 		}
+		if n := strings.Count(tiles, "<li>"); n != 6 { // rows of three and of two are full
+			t.Errorf("%s has %d tiles, want 6", path, n)
+		}
 		if strings.Contains(tiles, "https://desk.example/dashboard") != (path == "/") {
 			t.Errorf("%s: the dashboard belongs on / alone", path)
 		}
+	}
+}
+
+// TestGuides: each guide leads to those before and after it, and a long one to its
+// parts.
+func TestGuides(t *testing.T) {
+	base := serve(t)
+	for i, path := range pages[1:] {
+		page := get(t, base+path)
+		for rel, at := range map[string]int{"prev": i, "next": i + 2} {
+			want := at > 0 && at < len(pages)
+			link := `<a rel="` + rel + `" href="`
+			if strings.Contains(page, link) != want || want && !strings.Contains(page, link+pages[at]+`"`) {
+				t.Errorf("%s: wrong %s", path, rel)
+			}
+		}
+		parts := regexp.MustCompile(`<h2 id="([^"]+)"`).FindAllStringSubmatch(page, -1)
+		if listed := strings.Contains(page, "On this page"); listed != (len(parts) >= 4) {
+			t.Errorf("%s has %d parts; they are listed: %v", path, len(parts), listed)
+		}
+		_, outline, _ := strings.Cut(page, `<nav aria-label="On this page">`)
+		outline, _, _ = strings.Cut(outline, "</nav>")
+		if n := strings.Count(outline, "<li>"); n > 0 && n != len(parts) {
+			t.Errorf("%s lists %d of %d parts", path, n, len(parts))
+		}
+	}
+}
+
+// TestPictures: a guide shows its pictures, which are served as such.
+func TestPictures(t *testing.T) {
+	base := serve(t)
+	page := get(t, base+"/docs/expect")
+	if n := strings.Count(page, "<img "); n != 2 || strings.Contains(page, "<!-- ") {
+		t.Errorf("%d pictures, or a comment", n)
+	}
+	res, err := http.Get(base + "/docs/pictures/groups-dark.svg")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	if got := res.Header.Get("Content-Type"); res.StatusCode != http.StatusOK || got != "image/svg+xml" {
+		t.Errorf("%d, %s", res.StatusCode, got)
 	}
 }
 

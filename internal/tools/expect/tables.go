@@ -23,7 +23,7 @@ func generated(f evidence.Fairness, byAge *curve.Curve) []byte {
 	b.WriteString(".\n\n## Who passes, by group and sex\n\n")
 	show(&b, "groups", groupsTitle+". The table below has the numbers.")
 	for _, c := range f.Collections {
-		fmt.Fprintf(&b, "\n%s:\n\n| | 13 to 17: n | pass, %% (95 %%) | error, years (95 %%) | mean error (95 %%) | 25 to "+
+		fmt.Fprintf(&b, "\n%s:\n\n| Group | 13 to 17: n | pass, %% (95 %%) | error, years (95 %%) | mean error (95 %%) | 25 to "+
 			"35: n | pass, %% (95 %%) | error, years (95 %%) | mean error (95 %%) |\n|---|---|---|---|---|---|---|---|---|\n",
 			c.Name)
 		for _, l := range lines(c) {
@@ -41,7 +41,7 @@ func generated(f evidence.Fairness, byAge *curve.Curve) []byte {
 			b.WriteString("\n")
 		}
 	}
-	b.WriteString("\n## Error by single year and sex\n\n")
+	b.WriteString("\n## How far off the estimate is, by single year and sex\n\n")
 	show(&b, "years", yearsTitle+". The table below has the numbers.")
 	for _, c := range f.Collections {
 		fmt.Fprintf(&b, "\n%s, n and mean absolute error, years (95 %%):\n\n| Age | all: n | error | women: n | error | "+

@@ -127,6 +127,9 @@ addEventListener("keydown", (event) => {
 // The reference was at /docs before, and links to its parts are kept elsewhere.
 if (location.pathname === "/docs" && location.hash && !document.getElementById(location.hash.slice(1))) location.replace(`/docs/reference${location.hash}`);
 
+// The list of a page's parts is open where there is room beside the text.
+for (const outline of document.querySelectorAll(".outline")) outline.toggleAttribute("open", matchMedia("(min-width: 85rem)").matches);
+
 const remembered = "agegate-docs-language";
 const choices = [...document.querySelectorAll(".samples input")].filter((input) => input instanceof HTMLInputElement);
 
@@ -156,5 +159,5 @@ for (const block of document.querySelectorAll(".samples, .prose pre:not(.samples
   const frame = document.createElement("div");
   frame.className = "copied";
   block.replaceWith(frame);
-  frame.append(block, button);
+  frame.append(button, block);
 }
