@@ -9,8 +9,8 @@ import re
 import time
 from typing import TYPE_CHECKING, Mapping
 
-if TYPE_CHECKING:
-    from ._types import CompletionEvent
+if TYPE_CHECKING:  # only for type checkers: this file also runs without the package
+    from agegate import CompletionEvent
 
 
 def verify_webhook(headers: Mapping[str, str], raw_body: bytes, secret: str) -> CompletionEvent | None:
