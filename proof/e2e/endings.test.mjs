@@ -154,21 +154,3 @@ test("inside another app: a link to copy comes first", async () => {
   page.kept();
   other.kept();
 });
-
-test("the session expires before the running camera: the page says so, and the camera is off", async () => {
-  const brief = await startGateway({ AGEGATE_SESSION_TTL: "90s" });
-  try {
-    const check = await brief.session(brief.tenant(), { age: 13 });
-    const page = await visitor(browser, { broken: /status of 410/ });
-    await perform(page, { places: [] });
-    await toCamera(page, check.url);
-    await sees(page, "screen-live");
-    assert.equal(await isFilming(page), true);
-    await sees(page, "notice-expired");
-    assert.equal(await isFilming(page), false);
-    assert.equal(await check.status(), "EXPIRED");
-    page.kept();
-  } finally {
-    await brief.stop();
-  }
-});

@@ -1,7 +1,7 @@
 // Fake cameras: pictures of the sample face rendered by the repository's own
 // clip maker, played by lib/actor.js inside the page.
 import { execFileSync } from "node:child_process";
-import { readFileSync, readdirSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { patience, root, scratch } from "./gateway.mjs";
 
@@ -14,23 +14,41 @@ function clip(...args) {
 }
 
 /**
+ * Returns what read finds in a directory that render fills, once for each key. If
+ * E2E_CLIPS names a directory, the files of one run share what was rendered there.
+ */
+function once(key, render, read) {
+  if (rendered.has(key)) return rendered.get(key);
+  const shared = process.env.E2E_CLIPS && join(process.env.E2E_CLIPS, key.replaceAll(/\W/g, "_"));
+  if (!shared || !existsSync(shared)) {
+    const dir = shared ? mkdtempSync(`${shared}.`) : scratch();
+    render(dir);
+    rendered.set(key, read(dir));
+    try {
+      if (shared) renameSync(dir, shared);
+    } catch {} // another file was first
+    rmSync(dir, { recursive: true, force: true });
+  } else rendered.set(key, read(shared));
+  return rendered.get(key);
+}
+
+const list = (...folder) => readdirSync(join(...folder)).sort();
+const read = (...file) => readFileSync(join(...file), "base64");
+
+/**
  * Returns pictures of a head in base64: at rest, swaying a little, and in a grid
  * of poses, each as [yaw, pitch, picture] with degrees from level.
  */
 export function pictures(...flags) {
-  const key = flags.join(" ");
-  if (!rendered.has(key)) {
-    const dir = scratch();
+  const render = (dir) => {
     // Little noise, because the camera adds its own to every picture.
     clip("--noise", "1", "--out", dir, "--gesture", "level", ...flags);
     clip("--noise", "1", "--poses", join(dir, "poses"), ...flags);
-    const list = (folder) => readdirSync(join(dir, folder)).sort();
-    const read = (folder, file) => readFileSync(join(dir, folder, file), "base64");
-    const poses = list("poses").map((file) => [...file.replace(".jpg", "").split(",").map(Number), read("poses", file)]);
-    rendered.set(key, { level: list("level").map((file) => read("level", file)), poses });
-    rmSync(dir, { recursive: true });
-  }
-  return rendered.get(key);
+  };
+  return once(["head", ...flags].join(" "), render, (dir) => ({
+    level: list(dir, "level").map((file) => read(dir, "level", file)),
+    poses: list(dir, "poses").map((file) => [...file.replace(".jpg", "").split(",").map(Number), read(dir, "poses", file)]),
+  }));
 }
 
 /**
@@ -39,15 +57,9 @@ export function pictures(...flags) {
  * --stranger.
  */
 export function passport(...flags) {
-  const key = ["passport", ...flags].join(" ");
-  if (!rendered.has(key)) {
-    const dir = scratch();
-    clip("--noise", "1", "--out", dir, "--passport", ...flags);
-    const read = (folder) => readdirSync(join(dir, folder)).sort().map((file) => readFileSync(join(dir, folder, file), "base64"));
-    rendered.set(key, Object.fromEntries(readdirSync(dir).map((folder) => [folder, read(folder)])));
-    rmSync(dir, { recursive: true });
-  }
-  return rendered.get(key);
+  const render = (dir) => clip("--noise", "1", "--out", dir, "--passport", ...flags);
+  const folder = (dir, name) => [name, list(dir, name).map((file) => read(dir, name, file))];
+  return once(["passport", ...flags].join(" "), render, (dir) => Object.fromEntries(list(dir).map((name) => folder(dir, name))));
 }
 
 /** Renders a video file for Chromium's own fake device. */
