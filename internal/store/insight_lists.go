@@ -190,6 +190,9 @@ func (s *Store) ListSessions(ctx context.Context, q insight.SessionQuery) (insig
 		r.columns += ", success_url"
 		r.where, r.args = and(r.where, orderClause), append(r.args, "?", orderPattern(q.Order))
 	}
+	if q.Shoppers {
+		r.where = and(r.where, "source <> 'receiver'")
+	}
 	if !q.From.IsZero() {
 		r.from = insight.IDAt(q.From).String()
 	}

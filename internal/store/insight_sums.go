@@ -148,7 +148,7 @@ func (s *Store) CountSessions(
 					`+tx.bucketOf()+` AS bucket, count(*) AS n, count(opened_at) AS opened, count(begun_at) AS begun,
 					count(CASE WHEN source = 'document' AND document_way = 'wallet' THEN 1 END) AS wallet,
 					count(CASE WHEN source = 'document' AND document_way = 'photo' THEN 1 END) AS photo
-				FROM sessions WHERE tenant_id = ? AND created_at >= ? AND created_at < ?
+				FROM sessions WHERE tenant_id = ? AND created_at >= ? AND created_at < ? AND source <> 'receiver'
 				GROUP BY 1, 2, 3, 4, 5, 6
 			) AS counted`, now, tenantID.String(), from, to).Scan(&rows).Error
 		return rows, err

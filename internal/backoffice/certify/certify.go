@@ -261,6 +261,7 @@ func (r *run) settle(ctx context.Context) error {
 func (r *run) session(ctx context.Context) (*order, error) {
 	created, err := r.service.Sessions.Create(ctx, tenant.Caller{TenantID: r.tenant.ID}, session.CreateRequest{
 		TargetAge: targetAge, SuccessURL: &r.tenant.WebhookURL, CancelURL: &r.tenant.WebhookURL, // never opened, but required
+		Source: session.SourceReceiver,
 	})
 	if err != nil {
 		return nil, errors.Join(ErrCannotRun, err)

@@ -76,7 +76,8 @@ type FoldStore interface {
 	// oldest session or entry, or false when there is none before the given one.
 	FirstUnfolded(ctx context.Context, sum Sum, tenantID uuid.UUID, from, before int64) (int64, bool, error)
 	// CountSessions counts a tenant's sessions of both modes that were created at
-	// or after from and before to, by their effective status at now.
+	// or after from and before to, by their effective status at now. It leaves out
+	// those of session.SourceReceiver.
 	CountSessions(ctx context.Context, tenantID uuid.UUID, from, to, now time.Time) ([]Group, error)
 	// CountEntries adds up a tenant's ledger entries from from to before to.
 	CountEntries(ctx context.Context, tenantID uuid.UUID, from, to time.Time) ([]LedgerDay, error)

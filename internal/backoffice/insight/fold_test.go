@@ -127,6 +127,10 @@ func (m *machine) create(t *rapid.T) {
 			from = *s.OpenedAt
 		}
 		s.CompletedAt = after(from)
+	} else if rapid.IntRange(0, 3).Draw(t, "receiver") == 0 {
+		s.Source = session.SourceReceiver // counts nowhere
+		insert(t, m.db, s)
+		return
 	}
 	insert(t, m.db, s)
 	m.sessions = append(m.sessions, s)

@@ -19,6 +19,8 @@ type SessionFilter struct {
 	Prefix    string    // of the ID, lower case
 	// Order is a value in the query of the success URL, or name=value; empty for all.
 	Order string
+	// Shoppers leaves out sessions of session.SourceReceiver.
+	Shoppers bool
 }
 
 // SessionRow is a session as lists show it.
@@ -167,9 +169,11 @@ func (s *Service) OfOrder(ctx context.Context, scope Scope, order string) ([]Ses
 	return s.store.SessionsOfOrder(ctx, scope, order, s.now(), PageSize)
 }
 
-// Recent returns the newest sessions of a scope, at most n.
+// Recent returns the newest sessions of a scope, at most n, without tests of the receiver.
 func (s *Service) Recent(ctx context.Context, scope Scope, n int) ([]SessionRow, error) {
-	found, err := s.store.ListSessions(ctx, SessionQuery{Scope: scope, Now: s.now(), Limit: n})
+	found, err := s.store.ListSessions(ctx, SessionQuery{
+		Scope: scope, SessionFilter: SessionFilter{Shoppers: !scope.Livemode}, Now: s.now(), Limit: n,
+	})
 	return found.Rows, err
 }
 

@@ -68,6 +68,13 @@ func TestCertifier(t *testing.T) {
 		const sessions = 23 // of the run, which end with it
 		d.logged(t, append([]audit.Action{audit.CertifyRun},
 			slices.Repeat([]audit.Action{audit.SessionExpire}, sessions)...)...)
+		if listed := d.see(t, 200, "/test/sessions"); strings.Count(listed, ">Receiver test</td>") != sessions ||
+			!strings.Contains(listed, "Receiver tests are not counted.") {
+			t.Error("the list of sessions does not mark those of the run")
+		}
+		if overview := d.see(t, 200, "/test"); !strings.Contains(overview, "No sessions yet") {
+			t.Error("the overview shows the run's sessions")
+		}
 		for who, certified := range map[*devBrowser]bool{careless: false, d: true} {
 			if list, err := g.App.Insight.Checklist(t.Context(), who.shop.Tenant); err != nil || list.Certified != certified {
 				t.Errorf("the checklist has certified %t, %v; want %t", list.Certified, err, certified)

@@ -30,7 +30,8 @@ func (p *Pages) sessions() desk.Feature {
 	for _, status := range parts {
 		keys = append(keys, statusView{status}.Text())
 	}
-	for _, source := range []session.Source{session.SourceCamera, session.SourceForced, session.SourceDocument} {
+	for _, source := range []session.Source{session.SourceCamera, session.SourceForced, session.SourceDocument,
+		session.SourceReceiver} {
 		keys = append(keys, "source."+string(source))
 	}
 	keys = append(keys, "sessions.id", "sessions.order", "sessions.undecided", "sessions.count", "sessions.age",
@@ -85,8 +86,8 @@ type sessionRowView struct {
 
 // decidedBy says who decided a session, in the list, on its page and in the file
 // alike: camera, forced, wallet, photo, document (by a way that was not stored) or
-// no_document, if a document was asked for and none proved the age. It is "" while
-// nobody has decided.
+// no_document, if a document was asked for and none proved the age. It is receiver if a
+// test of the receiver needs no decision, and "" while nobody has decided.
 func decidedBy(source session.Source, status session.Status, way session.Way) string {
 	switch {
 	case source == session.SourceDocument && status == session.StatusFallback:
@@ -135,6 +136,11 @@ type sessionsView struct {
 	Export   string // address of the selected sessions as a file
 	Split    *splitView
 	Unread   bool // the split could not be read
+}
+
+// Tests reports whether the page has sessions that are not counted.
+func (v *sessionsView) Tests() bool {
+	return slices.ContainsFunc(v.Rows, func(row sessionRowView) bool { return row.Source == session.SourceReceiver })
 }
 
 // Problem returns what is wrong with a field, or nil.

@@ -48,14 +48,17 @@ func (r Result) Status() Status {
 	}
 }
 
-// Source says where a result came from. It is stored.
+// Source says where a result came from, or that there can be none. It is stored.
 type Source string
 
-// The sources of a result.
+// The sources.
 const (
 	SourceCamera   Source = "camera"   // estimate and liveness
 	SourceForced   Source = "forced"   // force= on a test session
 	SourceDocument Source = "document" // the document check, or its refusal by the shopper
+	// SourceReceiver is that of a session without a shopper: a test of the webhook receiver
+	// sends events about it. Figures leave it out.
+	SourceReceiver Source = "receiver"
 )
 
 // Way is how a shopper proves their age in the document check.
@@ -159,7 +162,7 @@ type Session struct {
 	OpenedAt          *time.Time // the link was first opened
 	BegunAt           *time.Time // the first capture began
 	RedirectedAt      *time.Time // the success redirect was first made
-	Source            Source     // of the result; empty without a result
+	Source            Source     // of the result; SourceReceiver, or empty without a result
 	Basis             Basis      // of the camera's age decision
 	APIKeyID          *uuid.UUID // the key that created the session; nil if no key did
 	// NextRedirectExpired is set by the test clock: the next redirect gets an
