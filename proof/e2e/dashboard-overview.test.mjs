@@ -6,7 +6,7 @@ import { anotherTab, launch, visitor } from "./lib/browser.mjs";
 import { startGateway } from "./lib/gateway.mjs";
 import { after, before, test } from "./lib/row.mjs";
 import { asks, confirms, fill, look, person, sawItsPages } from "./lib/staff.mjs";
-import { part, sees } from "./lib/walk.mjs";
+import { leads, part, sees } from "./lib/walk.mjs";
 
 let gateway, browser;
 before(async () => {
@@ -149,10 +149,16 @@ test("from the printed link to a webhook that was answered", async () => {
   await details.goto(page.url().replace("/playground/", "/sessions/"));
   await details.getByText(/^Webhook answered 200 in/).waitFor();
   await look(details, "session");
+  assert.match(await part(details, "tell").textContent(), /no shopper waits/);
+  assert.equal(await part(details, "reply").count(), 0);
+  const forced = details.url();
+  await details.goto(forced.replace(/\/[^/]+$/, "?status=PENDING"));
+  await leads(details, part(details, "session").first());
+  assert.equal(await part(details, "delete").count(), 0, "an open session is not deleted");
   await part(details, "reply").locator("summary").click();
-  await part(details, "reply").getByText("Ihre Altersprüfung ist abgeschlossen").waitFor();
+  await part(details, "reply").getByText("Ihre Altersprüfung ist noch offen").waitFor();
   await look(details, "session-reply");
-  await part(details, "reply").locator("summary").click();
+  await details.goto(forced);
   const link = part(details, "expire-redirect");
   const dialog = details.getByRole("dialog", { name: "Let the next redirect expire?" });
   for (const cancel of [() => details.keyboard.press("Escape"), () => dialog.getByText("Cancel").click()]) {

@@ -28,6 +28,7 @@ const (
 type Story struct {
 	Status   session.Status // effective
 	Forced   bool           // the result was forced
+	Test     bool           // no shopper waits: the result was forced, or the session is a test of the receiver
 	Opened   bool           // the link was opened
 	Begun    bool           // the camera check began
 	Camera   CameraEnd      // empty without an end
@@ -43,6 +44,7 @@ func StoryOf(s session.Session, now time.Time) Story {
 		Status: s.StatusAt(now), Forced: s.Source == session.SourceForced, Opened: s.OpenedAt != nil, Begun: s.BegunAt != nil,
 		Camera: cameraEnd(s), Offered: s.DocumentOpenedAt != nil, Document: documentEnd(s), Cutoff: s.Basis.Cutoff,
 	}
+	story.Test = story.Forced || s.Source == session.SourceReceiver
 	if story.Document == DocumentProved {
 		story.Way = s.DocumentWay
 	}

@@ -78,12 +78,12 @@ func (p *Pages) session() desk.Feature {
 // sessionView is the view of one session. It has no estimated age.
 type sessionView struct {
 	desk.Layout
-	Replies []reply // what to write to the shopper, in each language
+	Replies []reply // what to write to the shopper, in each language; none about a test
 	insight.Record
 	State  statusView
 	Curl   string
 	List   string
-	Delete string // address of the deletion, for owners
+	Delete string // address of the deletion, for owners; empty while the session is open
 	// Receipt is the address of the signed receipt. It is empty without a result, and
 	// for users without the right account.Prove.
 	Receipt  string
@@ -210,7 +210,9 @@ func (p *Pages) showSession(r *desk.Request) error {
 	if v.timelineView, err = newTimeline(r, record.Timeline); err != nil {
 		return err
 	}
-	v.Replies = p.replies[v.Told().replyKey()]
+	if !v.Story.Test {
+		v.Replies = p.replies[v.Told().replyKey()]
+	}
 	if r.Part() != "" {
 		return r.Show(http.StatusOK, "session", v)
 	}
@@ -218,7 +220,7 @@ func (p *Pages) showSession(r *desk.Request) error {
 	v.Curl = fmt.Sprintf("curl -s %s/api/v1/sessions/%s/status \\\n  -H \"X-API-Key: $AGEGATE_API_KEY\"", p.cfg.APIURL,
 		record.ID)
 	v.Margins, v.Evidence = r.Editing(marginsPath), r.Editing(evidencePath)
-	if r.May(account.Own) {
+	if r.May(account.Own) && record.Status.Terminal() { // an open session is not deleted
 		v.Delete = objectPath(r, deletePath)
 	}
 	if record.CompletedAt != nil && r.May(account.Prove) {

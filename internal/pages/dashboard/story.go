@@ -59,6 +59,8 @@ func (v storyView) Sentences() []page.Text {
 	switch {
 	case v.Forced:
 		said = append(said, page.Say("story.forced_"+string(v.Status)))
+	case v.Test:
+		said = append(said, page.Say("story.receiver"))
 	case v.Document == insight.DocumentProved:
 		said = append(said, page.Say("story.proved_"+string(v.Way)))
 	case v.Document != "":
@@ -90,6 +92,8 @@ func (v storyView) stage() (expired, open string) {
 // Advice is what support staff can tell the shopper.
 func (v storyView) Advice() page.Text {
 	switch {
+	case v.Test:
+		return page.Say("story.tell_nobody")
 	case v.Status == session.StatusPassed:
 		return page.Say("story.tell_passed")
 	case v.Status == session.StatusPending:
