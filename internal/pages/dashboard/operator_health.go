@@ -16,19 +16,20 @@ type Health struct {
 
 // Finding is something that is not well.
 type Finding struct {
-	Name    string // a key of findingPlaces
+	Name    string // a key of findingPlaces, or no_backup or operator_name
 	Problem bool   // something does not work; otherwise a warning
 }
 
 // findingPlaces are the headings of docs/operations.md about each finding, whose texts
-// are system.finding.<name> and system.advice.<name>.
+// are system.finding.<name> and system.advice.<name>. The findings that it lacks keep an
+// item of setups open.
 var findingPlaces = map[string]string{
-	"archive": "backup", "hidden": "backup", "no_backup": "backup", "old_backup": "backup", "standby": "backup",
+	"archive": "backup", "hidden": "backup", "old_backup": "backup", "standby": "backup",
 	"list_empty": "published-lists", "list_ended": "published-lists", "list_failing": "published-lists",
 	"ending":   "trusted-issuers",
 	"unlogged": "wallets-that-demand-to-know-who-asks", "unsent": "wallets-that-demand-to-know-who-asks",
 	"https": "tls-and-the-reverse-proxy", "order": "tls-without-a-proxy",
-	"operator_name": "configuration", "drift": "drift",
+	"drift": "drift",
 }
 
 // setups are the items of a new instance's checklist, whose texts are
@@ -89,7 +90,9 @@ func (p *Pages) readHealth(r *desk.Request) (*conditionView, error) {
 	}
 	v := &conditionView{}
 	for _, f := range health.Findings {
-		v.Findings = append(v.Findings, shownFinding{f, guide + findingPlaces[f.Name]})
+		if heading, ok := findingPlaces[f.Name]; ok {
+			v.Findings = append(v.Findings, shownFinding{f, guide + heading})
+		}
 	}
 	for _, s := range setups {
 		switch {

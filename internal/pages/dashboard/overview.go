@@ -45,7 +45,7 @@ var (
 
 // todos are the items of the checklist, whose texts are overview.todo.<name>.
 var todos = []string{
-	"success_url", "cancel_url", "webhook_url", "passed", "fallback", "spoof", "webhook_answered", "certified",
+	"passed", "success_url", "cancel_url", "webhook_url", "webhook_answered", "certified", "fallback", "spoof",
 	"second_factor", "live_key", "allowance",
 }
 
@@ -61,7 +61,9 @@ type overviewView struct {
 	Make       *makeView // nil for those who may not create a session
 	List       string    // address of the list of sessions
 	Playground string
-	Unread     struct{ Figures, Recent, Todo bool } // see Request.Unread
+	// InTest is how many sessions test mode had in the last 30 days, if live mode has none.
+	InTest int
+	Unread struct{ Figures, Recent, Todo bool } // see Request.Unread
 }
 
 // Listed reports whether there are sessions, or whether that is unknown.
@@ -160,6 +162,14 @@ func (p *Pages) showOverview(r *desk.Request) error {
 	}
 	if o.Stale {
 		v.Stale = &o.AsOf
+	}
+	if r.Access.Livemode() && !v.Listed() {
+		test := insight.Scope{TenantID: r.Access.TenantID()}
+		o, err := p.cfg.Insight.Overview(r.Ctx(), test, insight.WindowMonth, r.Zone())
+		if _, err := r.Unread("test sessions", err); err != nil {
+			return err
+		}
+		v.InTest = int(o.Counts.Created)
 	}
 	if v.Make, err = maker(r, !v.Listed()); err != nil {
 		return err

@@ -124,22 +124,31 @@ func TestPartsAskForNothingElse(t *testing.T) {
 }
 
 // TestChecklistShowsWhatIsLeft: what is open comes first, what is done is folded,
-// and live mode has no checklist.
+// and live mode has no checklist but, while it is empty, a link to the test sessions.
 func TestChecklistShowsWhatIsLeft(t *testing.T) {
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
 	shop := g.Shop(t, "", nil) // with a Success and a Cancel URL, and without a Webhook URL
 	dev := member(t, g, shop.Tenant.ID, account.Developer)
 	_, body := dev.Get(t, "/dashboard/"+shop.Tenant.ID.String()+"/test?lang=en")
 	open, done, folded := strings.Cut(between(t, body, `data-testid="checklist"`, "</section>"), "<details")
-	if !folded || !strings.Contains(open, "Set the Webhook URL") || strings.Contains(open, "Set the Success URL") {
+	first, _, _ := strings.Cut(open, "</li>")
+	if !folded || !strings.Contains(first, "See a test session pass") || !strings.Contains(open, "Set the Webhook URL") ||
+		strings.Contains(open, "Set the Success URL") {
 		t.Errorf("what is open is not first: %s", open)
 	}
 	if !strings.Contains(done, "Set the Success URL") || strings.Contains(done, "Set the Webhook URL") {
 		t.Errorf("what is folded is not done: %s", done)
 	}
 	_, body = dev.Get(t, "/dashboard/"+shop.Tenant.ID.String()+"/live")
-	if strings.Contains(body, "checklist") {
-		t.Error("live mode has a checklist")
+	if strings.Contains(body, "checklist") || strings.Contains(body, "in-test") {
+		t.Error("live mode has a checklist, or leads to test sessions that there are not")
+	}
+	g.Create(t, shop.Test.APIKey, 18)
+	g.Create(t, shop.Test.APIKey, 18)
+	g.Clock.Advance(16 * time.Second) // the number may be 15 s old
+	_, body = dev.Get(t, "/dashboard/"+shop.Tenant.ID.String()+"/live")
+	if !strings.Contains(body, `/test" data-testid="in-test">2 sessions in test mode`) {
+		t.Error("an empty live mode does not lead to the sessions in test mode")
 	}
 	support := member(t, g, shop.Tenant.ID, account.Support)
 	if _, body = support.Get(t, "/dashboard/"+shop.Tenant.ID.String()+"/test"); strings.Contains(body, "checklist") {
