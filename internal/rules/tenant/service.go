@@ -94,13 +94,15 @@ func (s *Service) create(ctx context.Context, actor audit.Actor, t Tenant, withK
 	var secrets []Secret
 	for _, mode := range []struct {
 		livemode bool
+		keyName  string
 		shown    *ModeSecrets
-	}{{false, &c.Test}, {true, &c.Live}} {
+	}{{false, "First test key", &c.Test}, {true, "First live key", &c.Live}} {
 		if withKeys {
 			key, plain, err := s.newKey(t.ID, mode.livemode)
 			if err != nil {
 				return Credentials{}, err
 			}
+			key.Name = mode.keyName
 			keys, mode.shown.APIKey = append(keys, key), plain
 		}
 		webhook, webhookPlain, err := s.newSecret(t.ID, mode.livemode, SecretWebhook)
