@@ -193,6 +193,7 @@ func runDemo(ctx context.Context, cfg config.Config, dataDir, shopListen string,
 	if err != nil {
 		return err
 	}
+	shop.URL = shopURL
 	server := &http.Server{Handler: shop.Handler(), ReadHeaderTimeout: 3 * time.Second}
 	caller, err := gateway.Tenants.Authenticate(ctx, credentials.APIKey)
 	if err != nil {

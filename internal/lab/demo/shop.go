@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	mathrand "math/rand/v2"
 	"net/http"
 	"slices"
 	"strconv"
@@ -52,6 +53,10 @@ type Shop struct {
 	// each order's; empty: no link.
 	SessionsURL string
 
+	// URL is the shop's own address, for success URLs that name each order; empty: the
+	// tenant's Success URL is used.
+	URL string
+
 	mu     sync.Mutex
 	orders map[string]*order // by session ID
 	latest map[string]string // session ID of a browser's latest order
@@ -61,6 +66,7 @@ type Shop struct {
 // order is one purchase and the steps of its verification.
 type order struct {
 	browser   string // its cookie's value
+	Number    string
 	Session   string
 	TargetAge int
 	VerifyURL string
@@ -167,7 +173,12 @@ func (s *Shop) buy(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		age = 18
 	}
-	answer, err := s.gateway.CreateSessionWithResponse(r.Context(), nil, client.CreateSessionRequest{TargetAge: age})
+	number := strconv.Itoa(10_000 + mathrand.IntN(90_000)) //nolint:gosec // nobody gains by guessing it
+	request := client.CreateSessionRequest{TargetAge: age}
+	if s.URL != "" {
+		request.SuccessURL = new(s.URL + "/thanks?order=" + number) // by which the dashboard finds the order
+	}
+	answer, err := s.gateway.CreateSessionWithResponse(r.Context(), nil, request)
 	if err != nil {
 		s.render(w, http.StatusBadGateway, "problem.html", "The gateway cannot be reached.")
 		return
@@ -185,8 +196,8 @@ func (s *Shop) buy(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	s.latest[browser] = created.SessionID.String()
 	s.orders[created.SessionID.String()] = &order{
-		browser: browser, Session: created.SessionID.String(), TargetAge: age, VerifyURL: created.VerificationURL,
-		events: map[string]bool{},
+		browser: browser, Number: number, Session: created.SessionID.String(), TargetAge: age,
+		VerifyURL: created.VerificationURL, events: map[string]bool{},
 	}
 	s.mu.Unlock()
 	s.record(created.SessionID.String(), step{Who: "shop",

@@ -4,6 +4,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"regexp"
 	"strings"
 	"testing"
@@ -87,6 +88,26 @@ func TestShopRefusesForgeries(t *testing.T) {
 		strings.NewReader(`{"session_id":"`+session+`","status":"VERIFIED","is_adult":true}`))
 	if err != nil || unsigned.StatusCode != http.StatusUnauthorized {
 		t.Errorf("an unsigned webhook is answered with %v, %v", unsigned.StatusCode, err)
+	}
+}
+
+// The gateway knows the order by its number, which its page shows.
+func TestAnOrderHasItsNumber(t *testing.T) {
+	g, shop := openShop(t)
+	browser := gatewaytest.Browser()
+	session, verification := buy(t, browser, shop)
+	_, back := open(t, browser, g.Path(verification)+"?force=verified")
+	u, err := url.Parse(back)
+	if err != nil {
+		t.Fatal(err)
+	}
+	number := u.Query().Get("order")
+	if !regexp.MustCompile(`^[0-9]{5}$`).MatchString(number) {
+		t.Errorf("the way back names the order %q", number)
+	}
+	open(t, browser, back)
+	if page, _ := open(t, browser, shop+"/orders/"+session); !strings.Contains(page, "Order <b>"+number+"</b>") {
+		t.Errorf("the page does not show the order's number %s:\n%s", number, page)
 	}
 }
 
@@ -194,6 +215,7 @@ func openShopWithKey(t *testing.T, settings ...string) (*gatewaytest.Gateway, st
 	if err != nil {
 		t.Fatal(err)
 	}
+	shop.URL = server.URL
 	shop.SessionsURL = "https://dashboard.example/sessions"
 	handler = shop.Handler()
 	return g, server.URL, c.Test.APIKey
