@@ -48,12 +48,17 @@ test("by keyboard: the camera comes first, then the document, which says what it
   assert.match(means, /wallet.*passport.*cannot go back/);
   await page.keyboard.press("Enter");
   await sees(page, "screen-document");
+  const grounds = await page.evaluate(() => ["way-wallet", "way-photo"].map((way) => getComputedStyle(document.querySelector(`[data-testid="${way}"]`)).backgroundColor));
+  const accent = await part(page, "way-wallet").evaluate((row) => getComputedStyle(row).borderTopColor);
+  assert.ok(grounds[0] !== grounds[1] && grounds[0] !== accent, `the first way stands out, without a block of colour: ${grounds}, ${accent}`);
   assert.match(await page.title(), /with a document/);
   await page.goBack(); // to the introduction, whose choice has been made
   await page.goto(session.url);
   await sees(page, "screen-document");
   await part(page, "decline").click();
   await sees(page, "screen-fallback");
+  assert.match(await part(page, "why").textContent(), /without showing a document/);
+  assert.doesNotMatch(await page.locator("main").textContent(), /window or a lamp/);
   assert.equal(await session.status(), "FALLBACK");
   page.kept();
 });

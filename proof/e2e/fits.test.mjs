@@ -113,6 +113,10 @@ test("the picture stays in view next to an explanation, to its end", async () =>
   await page.setViewportSize(small);
   await page.evaluate(() => scrollTo(0, 0));
   for (const each of [".guidance", "#stage", ".help h2", ".help svg"]) await isInView(page, each, "small", Infinity);
+  const [guidance, stage, help, sound] = await Promise.all([".guidance", "#stage", ".help", "#sound"].map((each) => edges(page, each)));
+  assert.ok(Math.abs(stage.top - guidance.bottom) < 1, "no empty row is above the picture");
+  assert.ok(help.top - stage.bottom >= 8, "the explanation does not touch the picture");
+  assert.ok(sound.top > stage.top && sound.bottom < stage.bottom, "the switch of the sounds lies in the picture");
   page.kept();
 });
 

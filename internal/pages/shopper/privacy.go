@@ -14,5 +14,5 @@ type privacyView struct{ layout }
 
 // showPrivacy answers GET /privacy: what a check processes, and what is stored.
 func (p *Pages) showPrivacy(c echo.Context) error {
-	return p.render(c, http.StatusOK, "privacy", &privacyView{})
+	return p.render(c, http.StatusOK, "privacy", &privacyView{layout{Path: privacyPath}})
 }

@@ -19,7 +19,11 @@ func TestPrivacy(t *testing.T) {
 		if page := shopper.get(f.session(true)); !strings.Contains(page.body, `href="`+row.want+`"`) {
 			t.Errorf("no link to %s", row.want)
 		}
-		shopper.get(f.server.URL+privacyPath).shows(t, http.StatusOK, "screen-privacy")
+		page := shopper.get(f.server.URL + privacyPath)
+		page.shows(t, http.StatusOK, "screen-privacy")
+		if strings.Contains(page.body, `href="`+privacyPath+`"`) {
+			t.Error("the page on privacy links to itself")
+		}
 	}
 }
 

@@ -17,7 +17,7 @@ func TestWhyAndWhatNow(t *testing.T) {
 	const review = "https://shop.example/review?a=1&b=2"
 	texts := map[reason]string{
 		whyEstimate: "look clearly older", whyNoEstimate: "before we could estimate",
-		whyDocument: "document check did not confirm",
+		whyDocument: "document check has ended without confirming", whyDeclined: "without showing a document",
 	}
 	for name, test := range map[string]struct {
 		settings tenant.Tenant
@@ -45,6 +45,12 @@ func TestWhyAndWhatNow(t *testing.T) {
 			b.get(link + "?force=fallback")
 			b.post(link+"/document", url.Values{"choice": {"decline"}})
 			return link
+		}, whyDeclined},
+		"document not passed, forced": {tenant.Tenant{DocumentCheck: true}, func(f *fixture, b *browser) string {
+			link := f.session(false)
+			b.get(link + "?force=fallback")
+			b.get(link + "?force=fallback")
+			return link
 		}, whyDocument},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -57,6 +63,10 @@ func TestWhyAndWhatNow(t *testing.T) {
 				if strings.Contains(page.body, text) != (why == test.why) {
 					t.Errorf("%s: the page says %q, or does not", test.why, text)
 				}
+			}
+			if light := strings.Contains(page.body, "face a window"); light == strings.Contains(page.body, "valid passport") ||
+				light != (test.why == whyEstimate || test.why == whyNoEstimate) {
+				t.Errorf("%s: advice about the light: %v", test.why, light)
 			}
 			if strings.Contains(page.body, `data-testid="review"`) || strings.Contains(page.body, "16.2") {
 				t.Error("the page leads to a review that nobody set, or holds the estimate")

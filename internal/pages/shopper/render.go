@@ -96,5 +96,6 @@ func (p *Pages) render(c echo.Context, status int, screen string, v view) error 
 func (p *Pages) complete(c echo.Context, l *layout) {
 	l.Assisted, l.Operator = assisted(c), p.cfg.Operator.Name
 	l.Offered = l.languages
-	l.Links = footerLinks(l.links.Or(p.cfg.Operator.Links).Or(tenant.Links{PrivacyURL: privacyPath}))
+	links := footerLinks(l.links.Or(p.cfg.Operator.Links).Or(tenant.Links{PrivacyURL: privacyPath}))
+	l.Links = slices.DeleteFunc(links, func(to footerLink) bool { return to.URL == l.Path }) // no page links to itself
 }

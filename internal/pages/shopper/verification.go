@@ -205,16 +205,19 @@ type reason string
 const (
 	whyEstimate   reason = "estimate"    // the estimate was not far enough above the limit
 	whyNoEstimate reason = "no_estimate" // the camera check ended without one
-	whyDocument   reason = "document"    // the document check was declined or not passed
+	whyDocument   reason = "document"    // the document check was not passed
+	whyDeclined   reason = "declined"    // the shopper ended the document check and showed nothing
 )
 
-var reasons = []reason{whyEstimate, whyNoEstimate, whyDocument}
+var reasons = []reason{whyEstimate, whyNoEstimate, whyDocument, whyDeclined}
 
 // whyOf returns why a session ended in FALLBACK. It reveals nothing that the
 // shopper did not see.
 func whyOf(s session.Session) reason {
 	switch {
-	case s.Source == session.SourceDocument:
+	case s.Source == session.SourceDocument && s.DocumentWay == "" && s.DocumentAttempts == 0:
+		return whyDeclined
+	case s.DocumentOpenedAt != nil: // also where a test forced how the document check ends
 		return whyDocument
 	case s.Source == session.SourceCamera && s.Basis.Cutoff == nil:
 		return whyNoEstimate
@@ -227,6 +230,10 @@ type fallbackView struct {
 	exit
 	Why reason
 }
+
+// Document reports that the document check came last, so that advice about the camera
+// does not help.
+func (v *fallbackView) Document() bool { return v.Why == whyDocument || v.Why == whyDeclined }
 
 func (p *Pages) layoutOf(v visit) layout {
 	test := !v.sess.Livemode
