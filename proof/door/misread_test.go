@@ -85,7 +85,8 @@ func TestHeadersOfTheSite(t *testing.T) {
 			t.Errorf("%s: the site reads\n%s", header, body)
 		}
 	}
-	if body := v.get("/free", "X-Forwarded-For: 192.0.2.7").body; !strings.Contains(body, "X-Forwarded-For: 192.0.2.7\r\n") {
+	body := v.get("/free", "X-Forwarded-For: 192.0.2.7").body
+	if !strings.Contains(body, "X-Forwarded-For: 192.0.2.7\r\n") {
 		t.Errorf("a proxy of ours names the visitor, and the site reads\n%s", body)
 	}
 	secure := s.newDoor(t, "DOOR_URL=https://forum.example", "DOOR_FREE=/free", "DOOR_UPSTREAM="+echo(t))
@@ -102,9 +103,11 @@ func TestFoldedPaths(t *testing.T) {
 	address := func(s *site) string { return strings.TrimPrefix(s.url, "http://") }
 	for setting, targets := range map[string][]string{
 		"DOOR_FREE=/free": {"/free/%c0%ae%c0%ae/secret", "/free/%c0%af../secret", "/free/%e0%80%ae%e0%80%ae/secret",
-			"/free/%ff", "/free/%ef%bc%8e%ef%bc%8e/secret", "/free/%ef%bc%8e%ef%bc%8e%ef%bc%8fsecret", "/free/..%ef%bc%8fsecret",
-			"/free/%e2%80%a5/secret", "/free/..%20/secret", "/free/.../secret", "/free/.%20./secret", "/free/%u002e%u002e/secret"},
-		"DOOR_NEED=/secret": {"/%ef%bd%93ecret", "/%c5%bfecret", "/secret.", "/secret./x", "/secret%20", "/secret%20/x", "/SECRET"},
+			"/free/%ff", "/free/%ef%bc%8e%ef%bc%8e/secret", "/free/%ef%bc%8e%ef%bc%8e%ef%bc%8fsecret",
+			"/free/..%ef%bc%8fsecret", "/free/%e2%80%a5/secret", "/free/..%20/secret", "/free/.../secret",
+			"/free/.%20./secret", "/free/%u002e%u002e/secret"},
+		"DOOR_NEED=/secret": {"/%ef%bd%93ecret", "/%c5%bfecret", "/secret.", "/secret./x", "/secret%20",
+			"/secret%20/x", "/SECRET"},
 	} {
 		s := startSite(t, setting)
 		for _, target := range targets {
