@@ -8,6 +8,7 @@ import (
 	"agegate/internal/app/config"
 	"agegate/internal/backoffice/evidence"
 	"agegate/internal/check/age"
+	"agegate/internal/check/age/curve"
 	"agegate/internal/check/inference"
 	"agegate/internal/rules/credential"
 )
@@ -58,6 +59,8 @@ func Installation(cfg config.Config) (evidence.Installation, error) {
 	case err != nil:
 		about.FairnessGap = "broken"
 	}
+	// Without a curve, or with a damaged one, of which the threshold lab tells, the table is empty.
+	about.Curve, _ = curve.Load(cfg.ModelsDir, about.Estimator)
 	return about, nil
 }
 

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"agegate/internal/backoffice/insight"
+	"agegate/internal/check/age/curve"
 	"agegate/internal/rules/audit"
 	"agegate/internal/rules/fault"
 	"agegate/internal/rules/session"
@@ -67,7 +68,8 @@ type Installation struct {
 	Models                 []Model
 	Calibration            string // fingerprint; empty without one
 	Fairness               *Fairness
-	FairnessGap            string // why there is no Fairness: missing, other or broken
+	FairnessGap            string       // why there is no Fairness: missing, other or broken
+	Curve                  *curve.Curve // nil where the models directory has none of this estimator
 }
 
 // Store reads the data for a pack.

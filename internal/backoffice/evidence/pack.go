@@ -60,6 +60,10 @@ func (s *Service) Pack(ctx context.Context, r Request) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	targets, err := s.targetsFile(of)
+	if err != nil {
+		return nil, err
+	}
 	played, err := attackFiles(attacks)
 	if err != nil {
 		return nil, err
@@ -72,7 +76,7 @@ func (s *Service) Pack(ctx context.Context, r Request) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	files = slices.Concat(files, []file{accuracy}, played, []file{matched, outcomeFile}, logged, receipts)
+	files = slices.Concat(files, []file{accuracy, targets}, played, []file{matched, outcomeFile}, logged, receipts)
 	return s.sign(r, entries, files)
 }
 

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"agegate/internal/backoffice/evidence"
+	"agegate/internal/check/age/curve"
 	"agegate/internal/gatewaytest"
 	"agegate/internal/rules/audit"
 	"agegate/internal/rules/fault"
@@ -48,7 +49,26 @@ func about() evidence.Installation {
 		Retention: 90 * 24 * time.Hour, DocumentWays: []session.Way{session.WayPhoto},
 		Models: []evidence.Model{{Role: "age", SHA256: strings.Repeat("ab", 32)}}, Estimator: "e1", Calibration: "k1",
 		Fairness: &evidence.Fairness{Format: 1, Estimator: "e1", Collections: []evidence.Collection{c}},
+		Curve:    byAge(),
 	}
+}
+
+// byAge returns a curve by which one in twenty of each age is estimated eight years
+// too old. Of people of 20 it has ten pictures.
+func byAge() *curve.Curve {
+	c := &curve.Curve{Format: curve.Format, Estimator: "e1", Name: "Utopians"}
+	for years := 8; years <= 40; years++ {
+		a := curve.Age{Years: years}
+		for i := range 20 {
+			if i == 0 {
+				a.Add(float64(years + 8))
+			} else if years != 20 || i < 10 {
+				a.Add(float64(years))
+			}
+		}
+		c.Ages = append(c.Ages, a)
+	}
+	return c
 }
 
 // service returns a service over a gateway's database.
@@ -183,6 +203,10 @@ func TestPack(t *testing.T) {
 				(mixed[11] != "" || mixed[14] != "2.5") {
 				t.Errorf("ages on both sides of the target: %q", mixed)
 			}
+			row(t, files["targets.csv"], "16", "7", "23", "11", "15", "100", "1.0", "0.2", "5.4", "5")
+			row(t, files["targets.csv"], "16", "23", "15", "20", "5.0")
+			row(t, files["targets.csv"], "13", "20", "29", "190", "100.0")
+			row(t, files["targets.csv"], "21", "20", "under 20")
 			row(t, files["changes.csv"], "tenant", "user", "tenant.update", "document_check")
 			row(t, files["changes.csv"], "instance", "system", "gateway.configure", "age_margin", "5", "7")
 			row(t, files["pad.csv"], "own head between pictures of another", "APCER", "150", "4", "2.7", "0.7", "6.7")
