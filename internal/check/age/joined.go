@@ -16,7 +16,7 @@ type Joined struct {
 
 // joinedVersion must change whenever Joined computes another estimate from the
 // same outputs.
-const joinedVersion = 1
+const joinedVersion = 2
 
 // Estimate returns the age by both models. It is 0 if either returned no number, so
 // that nobody passes.
@@ -28,14 +28,19 @@ func (j Joined) Estimate(f *vision.Features) Estimate {
 	return Estimate{Years: Join(first, second), Apart: math.Abs(first - second)}
 }
 
-// Join returns the joined age: half of the tail's and half of the lower of both. So
-// the second model can only make a person younger. Join rises with the tail's age,
-// never falls with the second's, and is below the higher one of two different ages.
-func Join(tail, second float64) float64 { return (tail + min(tail, second)) / 2 }
+// Join returns the joined age: half of the tail's and half of the lower of both. If
+// the second model's is more than maxApart years above the tail's, half of what exceeds
+// them is taken off: glasses, beards and wrinkles drawn on a teenager mislead the second
+// model most. So the second model can only make a person younger. Join rises with the
+// tail's age, is never negative, and never above it.
+func Join(tail, second float64) float64 {
+	excess := max(0, second-tail-maxApart)
+	return max(0, (tail+min(tail, second)-excess)/2)
+}
 
-// maxApart is how many years the two models may differ, in the median of the frames
-// that count, before a capture takes furtherFrames more frames. One in ten people
-// differs by more (held out).
+// maxApart is how many years the two models may differ. If they differ by more in the
+// median of the frames that count, as for one in ten people (held out), a capture takes
+// furtherFrames more frames.
 const (
 	maxApart      = 10.0
 	furtherFrames = 4

@@ -21,6 +21,7 @@ func TestJoined(t *testing.T) {
 		{"agreed", 20, 20, 20, 0},
 		{"the tail is higher", 30, 10, 22.5, 15},
 		{"the second is higher", 18, 30, 18, 7},
+		{"the second is too much higher", 18, 43, 13, 20},
 		{"the second has no number", 30, nan, 0, 0},
 		{"the tail has no number", nan, 30, 0, 25},
 	}
@@ -36,20 +37,25 @@ func TestJoined(t *testing.T) {
 	}
 }
 
-// TestJoin: the joined age lies between both, is never the higher one of two
-// different ages, rises with the tail's, and does not fall with the second's.
+// TestJoin: the joined age is not above the tail's, not negative, and rises with the
+// tail's. It lies between both ages and does not fall with the second's while they are
+// at most maxApart years apart.
 func TestJoin(t *testing.T) {
 	years := rapid.Float64Range(0, 120)
 	rapid.Check(t, func(t *rapid.T) {
 		a, b, more := years.Draw(t, "tail"), years.Draw(t, "second"), rapid.Float64Range(0.01, 50).Draw(t, "more")
 		joined := Join(a, b)
 		switch {
-		case joined < min(a, b) || joined > max(a, b):
-			t.Fatalf("%v of %v and %v is not between them", joined, a, b)
-		case math.Abs(a-b) > 0.01 && joined >= max(a, b):
-			t.Fatalf("%v is the higher one of %v and %v", joined, a, b)
-		case Join(a+more, b) <= joined || Join(a, b+more) < joined:
+		case joined < 0 || joined > a:
+			t.Fatalf("%v of %v and %v", joined, a, b)
+		case joined > 0 && Join(a+more, b) <= joined:
 			t.Fatalf("%v of %v and %v does not rise", joined, a, b)
+		case b-a > maxApart:
+			return
+		case joined < min(a, b):
+			t.Fatalf("%v of %v and %v is not between them", joined, a, b)
+		case b+more-a <= maxApart && Join(a, b+more) < joined:
+			t.Fatalf("%v of %v and %v falls", joined, a, b)
 		}
 	})
 }
