@@ -188,5 +188,6 @@ test("a tilt is shown on the document's picture by its own arrows, still where m
   message.prompt = "document.hold_still";
   await isTold(page, "prompt.document.hold_still");
   assert.equal(await page.locator(".lift:visible").count(), 0);
+  assert.equal(await part(page, "assisted").isVisible(), false, "no head moves yet");
   page.kept();
 });
