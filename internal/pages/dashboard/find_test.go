@@ -108,6 +108,15 @@ func TestLookUp(t *testing.T) {
 			{weak, "1042", "", []string{"Nothing was found", "only test mode was looked at"}},
 			{weak, "AB-7", inTest, nil},
 			{owner, "Billing", base + "/billing", nil},
+			{owner, "branding", base + "/settings", nil},
+			{owner, "Logo", base + "/settings", nil},
+			{owner, "single sign-on", base + "/team", nil},
+			{owner, "sso", base + "/team", nil},
+			{owner, "roles", base + "/team", nil},
+			{owner, "invite", base + "/team", nil},
+			{owner, "webhook secret", base + "/test/webhooks", nil},
+			{owner, "ogo", "", []string{"Nothing was found", `/docs/search"`}},
+			{support, "roles", "", []string{"Nothing was found"}}, // the team is not support's
 		} {
 			res, body := tt.by.Post(t, base+"/test/paste", url.Values{"text": {tt.text}})
 			status := http.StatusOK
@@ -143,4 +152,18 @@ func TestLookUp(t *testing.T) {
 		res, _ = weak.Get(t, "/dashboard")
 		want(t, "home of support with a password alone", res, http.StatusSeeOther, base+"/test")
 	})
+}
+
+// TestLookUpInGerman: pages are found by words of the page's language.
+func TestLookUpInGerman(t *testing.T) {
+	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
+	shop := g.Shop(t, "", nil)
+	owner := member(t, g, shop.Tenant.ID, account.Owner)
+	base := "/dashboard/" + shop.Tenant.ID.String()
+	for text, leads := range map[string]string{
+		"Farben": "/settings", "einladen": "/team", "Rollen": "/team", "Webhook-Geheimnis": "/test/webhooks",
+	} {
+		res, _ := owner.Post(t, base+"/test/paste?lang=de", url.Values{"text": {text}})
+		want(t, text, res, http.StatusSeeOther, base+leads)
+	}
 }

@@ -132,8 +132,9 @@ func memberHref(r *desk.Request, m account.Member) string {
 	return r.Href(teamPath) + "/" + m.UserID.String()
 }
 
-// pagesNamed returns the pages of the navigation whose name, in the language of the
-// page, contains the text.
+// pagesNamed returns the pages of the navigation whose name contains the text, or
+// that have a word beginning with it among lookup.words.<name>, all in the language of
+// the page.
 func (p *Pages) pagesNamed(r *desk.Request, text string) (hits []hitView, err error) {
 	for _, group := range r.Nav(tenantNav) {
 		for _, item := range group.Items {
@@ -141,7 +142,11 @@ func (p *Pages) pagesNamed(r *desk.Request, text string) (hits []hitView, err er
 			if err != nil {
 				return nil, err
 			}
-			if strings.Contains(strings.ToLower(name), text) {
+			words, err := p.Set.Text(r, page.Say("lookup.words."+item.Name))
+			if err != nil {
+				return nil, err
+			}
+			if strings.Contains(strings.ToLower(name), text) || strings.Contains(" "+strings.ToLower(words), " "+text) {
 				hits = append(hits, hitView{Kind: "lookup.page", Name: name,
 					recordLink: recordLink{Href: item.Href, Livemode: r.Access.Livemode()}})
 			}

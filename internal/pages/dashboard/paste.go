@@ -27,6 +27,11 @@ func (p *Pages) paste() desk.Feature {
 		Keys: []string{"paste.no_session", "paste.no_event", "paste.no_link", "paste.no_word", "lookup.session",
 			"lookup.key", "lookup.member", "lookup.page"},
 	}
+	for _, group := range tenantNav {
+		for _, item := range group.Items {
+			f.Keys = append(f.Keys, "lookup.words."+item.Name)
+		}
+	}
 	f.Fill(desk.Route{Path: pastePath, MinRole: desk.Reader}, pasteForm, p.readPaste)
 	return f
 }
@@ -37,6 +42,7 @@ type pasteView struct {
 	Answer *answerView
 	Hits   []hitView // of a search that found several things
 	Scan   string    // address of the slow search in all success URLs; empty if it cannot find more
+	Lost   bool      // a search found nothing
 }
 
 // readPaste opens the record of the pasted text, or explains the text. It is not
@@ -82,7 +88,7 @@ func (p *Pages) explainPasted(r *desk.Request, v *pasteView, given pasted) (lead
 		if v.Hits != nil {
 			return false, nil
 		}
-		v.Answer = newAnswer(r)
+		v.Answer, v.Lost = newAnswer(r), given.kind == pastedWord
 		v.Answer.Verdict = page.Say("paste.no_" + string(given.kind))
 	}
 	return false, err
