@@ -99,9 +99,9 @@ func (p *Pages) readHealth(r *desk.Request) (*conditionView, error) {
 		case done[s.name]:
 			v.Done = append(v.Done, s.name)
 		case s.page != "":
-			v.Todo = append(v.Todo, todoView{s.name, s.page})
+			v.Todo = append(v.Todo, todoView{Name: s.name, Href: s.page})
 		default:
-			v.Todo = append(v.Todo, todoView{s.name, guide + s.heading})
+			v.Todo = append(v.Todo, todoView{Name: s.name, Href: guide + s.heading})
 		}
 	}
 	return v, nil

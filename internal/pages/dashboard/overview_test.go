@@ -9,6 +9,7 @@ import (
 	"agegate/internal/backoffice/account"
 	"agegate/internal/gatewaytest"
 	"agegate/internal/rules/tenant"
+	"agegate/internal/rules/webhook"
 )
 
 // TestPartsOfTheOverviewFailByThemselves: if one part cannot be read, the page
@@ -153,6 +154,39 @@ func TestChecklistShowsWhatIsLeft(t *testing.T) {
 	support := member(t, g, shop.Tenant.ID, account.Support)
 	if _, body = support.Get(t, "/dashboard/"+shop.Tenant.ID.String()+"/test"); strings.Contains(body, "checklist") {
 		t.Error("support, who cannot do what is left, has a checklist")
+	}
+}
+
+// TestChecklistEndsWithTheNextStep: once all is done, one line leads on to live mode. A
+// URL on the network that is not encrypted is not done.
+func TestChecklistEndsWithTheNextStep(t *testing.T) {
+	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
+	const hook = "https://shop.example/hooks/age"
+	shop := g.Shop(t, hook, nil)
+	dev := member(t, g, shop.Tenant.ID, account.Developer)
+	path := "/dashboard/" + shop.Tenant.ID.String() + "/test"
+	dev.Fill(t, path+"/webhooks/test", map[string][]string{"outcome": {"verified"}})
+	g.Exec(t, "UPDATE webhook_events SET status = 'delivered', next_attempt_at = NULL")
+	for _, status := range []string{"PASSED", "FALLBACK", "SPOOF"} {
+		made := g.Create(t, shop.Test.APIKey, 18)
+		g.Exec(t, "UPDATE sessions SET status = '"+status+"', source = 'forced', completed_at = created_at WHERE id = '"+
+			made.SessionID+"'")
+	}
+	id := shop.Tenant.ID.String()
+	g.Exec(t, "INSERT INTO certifications VALUES ('"+id+"', '"+id+"', '"+webhook.EndpointID(shop.Tenant.ID, false, hook)+
+		"', '2026-01-01', '2026-01-01', true, '[]')")
+	for _, tt := range []struct {
+		successURL string
+		ready      bool
+	}{{"https://shop.example/ok", true}, {"http://shop.example/ok", false}, {"http://localhost:3000/ok", true}} {
+		g.Exec(t, "UPDATE tenants SET success_url = '"+tt.successURL+"'")
+		_, body := dev.Get(t, path)
+		ready := strings.Contains(body, "All is ready: switch to Live") && strings.Contains(body, `/docs/go-live">`)
+		open, _, _ := strings.Cut(body, "<details")
+		plain := strings.Contains(open, "Set the Success URL</a> <span class=\"badge warn\">not encrypted<")
+		if ready != tt.ready || plain == tt.ready || strings.Contains(body, "checklist") == tt.ready {
+			t.Errorf("with %s: ready %t, not encrypted %t", tt.successURL, ready, plain)
+		}
 	}
 }
 
