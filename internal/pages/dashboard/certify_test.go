@@ -18,7 +18,7 @@ import (
 )
 
 // TestCertifier: a careful receiver passes, and a careless one is shown what it
-// accepted. A host is attacked only once in a while. The checklist shows the
+// accepted. A host is tested only once in a while. The checklist shows the
 // result.
 func TestCertifier(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
@@ -45,11 +45,11 @@ func TestCertifier(t *testing.T) {
 		}
 
 		careless := newDevBrowser(t, g, receiver.URL)
-		if page := careless.see(t, 200, path); !strings.Contains(page, "has not been attacked yet") {
-			t.Error("the page of an endpoint that was never attacked says nothing of it")
+		if page := careless.see(t, 200, path); !strings.Contains(page, "has not been tested yet") {
+			t.Error("the page of an endpoint that was never tested says nothing of it")
 		}
 		res, _ := careless.Fill(t, careless.base+path, nil)
-		want(t, "attack", res, 303, careless.base+path)
+		want(t, "test", res, 303, careless.base+path)
 		page := ended(careless, "10 of 21 passed")
 		if n := strings.Count(page, "let in: a forged delivery was answered with 200"); n != 13 ||
 			!strings.Contains(page, "Fix:") {
@@ -63,7 +63,7 @@ func TestCertifier(t *testing.T) {
 		}
 		verifier.Store(v)
 		res, _ = d.Fill(t, d.base+path, nil)
-		want(t, "attack", res, 303, d.base+path)
+		want(t, "test", res, 303, d.base+path)
 		ended(d, "21 of 21 passed")
 		const sessions = 23 // of the run, which end with it
 		d.logged(t, append([]audit.Action{audit.CertifyRun},
@@ -82,7 +82,7 @@ func TestCertifier(t *testing.T) {
 		}
 		res, page = d.Fill(t, d.base+path, nil)
 		if res.StatusCode != 409 || !strings.Contains(page, "less than ten minutes ago") {
-			t.Errorf("a second attack: %d", res.StatusCode)
+			t.Errorf("a second test: %d", res.StatusCode)
 		}
 		d.see(t, 404, "/live/webhooks/certify")
 
