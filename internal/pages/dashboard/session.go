@@ -109,6 +109,8 @@ func (v *sessionView) Estimated() string {
 		return "estimate." + string(v.Estimate)
 	case v.Story.Forced && !v.Story.Begun:
 		return "estimate.forced"
+	case v.Source == session.SourceReceiver:
+		return "estimate.receiver"
 	case v.Status == session.StatusPending:
 		return "estimate.pending"
 	}

@@ -113,6 +113,8 @@ func TestNobodyWasAsked(t *testing.T) {
 			"<dd>Not stored: that needs the shopper’s consent<",
 		"status = 'PASSED', source = 'camera', completed_at = created_at": "<dt>Estimated age</dt>" +
 			"<dd>Not stored: that needs the shopper’s consent<",
+		"status = 'PASSED', source = 'receiver', completed_at = created_at": "<dt>Estimated age</dt>" +
+			"<dd>Not stored: a test of your receiver made this session, and nobody was asked<",
 		"api_key_id = NULL": `<dt>API key</dt><dd><span class="muted">None: not made through the API<`,
 	} {
 		made := g.Create(t, shop.Test.APIKey, 18)
