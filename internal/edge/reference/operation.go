@@ -54,6 +54,19 @@ type samples struct {
 
 type sample struct{ Language, Code string }
 
+// Label returns what a page says above code that stands alone.
+func (s sample) Label() string {
+	switch s.Language {
+	case "":
+		return "Text"
+	case "curl":
+		return "Shell"
+	case "json", "yaml":
+		return strings.ToUpper(s.Language)
+	}
+	return s.Language
+}
+
 // HTML returns the code in colours.
 func (s sample) HTML() template.HTML { return colour(s.Language, s.Code) }
 

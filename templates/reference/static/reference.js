@@ -146,18 +146,15 @@ for (const input of choices) {
   });
 }
 
-for (const block of document.querySelectorAll(".samples, .prose pre:not(.samples pre), figure > pre, .shown > pre")) {
+for (const block of document.querySelectorAll(".block")) {
   const button = document.createElement("button");
   button.type = "button";
   button.textContent = "Copy";
   button.addEventListener("click", async () => {
-    const shown = [block, ...block.querySelectorAll("pre")].find((pre) => pre instanceof HTMLPreElement && pre.checkVisibility());
+    const shown = [...block.querySelectorAll("pre")].find((pre) => pre.checkVisibility());
     await navigator.clipboard.writeText(shown?.querySelector("code")?.textContent ?? "");
     button.textContent = "Copied";
     setTimeout(() => (button.textContent = "Copy"), 2000);
   });
-  const frame = document.createElement("div");
-  frame.className = "copied";
-  block.replaceWith(frame);
-  frame.append(button, block);
+  block.querySelector(".head")?.append(button);
 }
