@@ -17,10 +17,10 @@ type syntax struct {
 }
 
 // with returns the pattern of a language's tokens: a comment of this form, a string,
-// a number or a word. It is compiled when the language is first shown.
+// which may be one of several lines as in Python, a number or a word. It is compiled when the language is first shown.
 func with(comment string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(` + comment + `)|("(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|` + "`[^`]*`" +
+		return regexp.MustCompile(`(` + comment + `)|("""(?s:.*?)"""|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|` + "`[^`]*`" +
 			`)|(\b[0-9][0-9_.]*\b)|([A-Za-z_][A-Za-z0-9_]*)`)
 	})
 }
@@ -56,12 +56,12 @@ var (
 	}
 )
 
-// colour returns code as HTML with the class k for keywords, s for strings, m for
+// colour returns code in a language, in any case, as HTML with the class k for keywords, s for strings, m for
 // numbers, c for comments and f for names of functions and members. Code in a
 // language that is not known has no classes. A library that knows hundreds of
 // languages would take 7 MB of memory in every process.
 func colour(name, code string) template.HTML {
-	l, known := syntaxes[name]
+	l, known := syntaxes[strings.ToLower(name)]
 	if !known {
 		return template.HTML(template.HTMLEscapeString(code)) //nolint:gosec // escaped
 	}

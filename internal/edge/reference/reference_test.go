@@ -227,36 +227,6 @@ func TestPictures(t *testing.T) {
 	}
 }
 
-// TestColours: examples in every language are in colours, by classes, and their text
-// is that of the sample.
-func TestColours(t *testing.T) {
-	base := serve(t)
-	page := get(t, base+"/docs/reference")
-	for _, want := range []string{`<span class="k">`, `<span class="s">`, `<span class="m">`, `<span class="f">`} {
-		if !strings.Contains(page, want) {
-			t.Errorf("the reference lacks %s", want)
-		}
-	}
-	texts := map[string]bool{}
-	for _, n := range elements(t, page) {
-		if n.Data == "code" {
-			var text strings.Builder
-			for inner := range n.Descendants() {
-				if inner.Type == html.TextNode {
-					text.WriteString(inner.Data)
-				}
-			}
-			texts[text.String()] = true
-		}
-	}
-	for _, ending := range []string{"sh", "py", "mjs", "go", "php"} {
-		code, err := agegate.Docs.ReadFile("docs/samples/createSession/request." + ending)
-		if err != nil || !texts[strings.TrimSuffix(string(code), "\n")] {
-			t.Errorf("the reference does not show request.%s as it is, %v", ending, err)
-		}
-	}
-}
-
 // TestEveryGuideIsAPage: each document for integrators is a page, and each file
 // beside them is linked to and served as it is.
 func TestEveryGuideIsAPage(t *testing.T) {
