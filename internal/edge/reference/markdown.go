@@ -103,7 +103,8 @@ func plain(n ast.Node, source []byte) string {
 }
 
 // ids makes anchors for headings in the same way as GitHub, so that links work
-// there too: lower case, words joined by hyphens, underscores kept.
+// there too: lower case, words joined by hyphens, underscores kept. Only the titles
+// of statuses differ.
 type ids map[string]bool
 
 // Generate returns an anchor that the page does not have yet.
@@ -120,7 +121,13 @@ func (used ids) Generate(title []byte, _ ast.NodeKind) []byte {
 // Put reserves an anchor.
 func (used ids) Put(id []byte) { used[string(id)] = true }
 
+// status matches a title such as "402: the credit", of the guide to errors.
+var status = regexp.MustCompile(`^([0-9]{3}): .*$`)
+
+// anchor returns the anchor of a title: for a status the number alone, so that links
+// to it last when its words change.
 func anchor(title string) string {
+	title = status.ReplaceAllString(title, "$1")
 	return strings.Map(func(r rune) rune {
 		switch {
 		case unicode.IsLetter(r), unicode.IsDigit(r), r == '_', r == '-':

@@ -84,7 +84,7 @@ type view struct {
 	Operations  []operation
 
 	Previous, Next *link     // of a guide: those before and after it
-	Outline        []section // of a long guide: what the parts of the page are
+	Outline        []section // of a guide: the parts of the page
 
 	Query string  // on the results of a search
 	Found []found // likewise
@@ -263,13 +263,13 @@ func read(baseURL string) ([]*view, error) {
 	return views, nil
 }
 
-// isLong is the number of parts from which on a page begins with a list of them.
-const isLong = 4
+// minParts is the number of parts from which on a page begins with a list of them.
+const minParts = 2
 
-// outline returns the parts of a long page, or nothing for a short one.
+// outline returns the parts of a page, or nothing for a page of one part.
 func outline(sections []section) []section {
 	parts := slices.DeleteFunc(slices.Clone(sections), func(s section) bool { return s.Level != 2 })
-	if len(parts) < isLong {
+	if len(parts) < minParts {
 		return nil
 	}
 	return parts

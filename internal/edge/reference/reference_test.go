@@ -185,48 +185,6 @@ func TestLanding(t *testing.T) {
 	}
 }
 
-// TestGuides: each guide leads to those before and after it, and a long one to its
-// parts.
-func TestGuides(t *testing.T) {
-	base := serve(t)
-	for i, path := range pages[1:] {
-		page := get(t, base+path)
-		for rel, at := range map[string]int{"prev": i, "next": i + 2} {
-			want := at > 0 && at < len(pages)
-			link := `<a rel="` + rel + `" href="`
-			if strings.Contains(page, link) != want || want && !strings.Contains(page, link+pages[at]+`"`) {
-				t.Errorf("%s: wrong %s", path, rel)
-			}
-		}
-		parts := regexp.MustCompile(`<h2 id="([^"]+)"`).FindAllStringSubmatch(page, -1)
-		if listed := strings.Contains(page, "On this page"); listed != (len(parts) >= 4) {
-			t.Errorf("%s has %d parts; they are listed: %v", path, len(parts), listed)
-		}
-		_, outline, _ := strings.Cut(page, `<nav aria-label="On this page">`)
-		outline, _, _ = strings.Cut(outline, "</nav>")
-		if n := strings.Count(outline, "<li>"); n > 0 && n != len(parts) {
-			t.Errorf("%s lists %d of %d parts", path, n, len(parts))
-		}
-	}
-}
-
-// TestPictures: a guide shows its pictures, which are served as such.
-func TestPictures(t *testing.T) {
-	base := serve(t)
-	page := get(t, base+"/docs/expect")
-	if n := strings.Count(page, "<img "); n != 2 || strings.Contains(page, "<!-- ") {
-		t.Errorf("%d pictures, or a comment", n)
-	}
-	res, err := http.Get(base + "/docs/pictures/groups-dark.svg")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer res.Body.Close()
-	if got := res.Header.Get("Content-Type"); res.StatusCode != http.StatusOK || got != "image/svg+xml" {
-		t.Errorf("%d, %s", res.StatusCode, got)
-	}
-}
-
 // TestEveryGuideIsAPage: each document for integrators is a page, and each file
 // beside them is linked to and served as it is.
 func TestEveryGuideIsAPage(t *testing.T) {

@@ -75,12 +75,12 @@ func wordsOf(text string) []string { return word.FindAllString(strings.ToLower(t
 func newIndex(views []*view) *index {
 	x := &index{}
 	for _, v := range append(slices.Clone(views[1:]), views[0]) {
-		for i, s := range v.sections {
+		for _, s := range v.sections {
 			kind := aSection
 			switch {
 			case v.Path == Path+"/"+changelog:
 				kind = aChange
-			case v.Path == Path+"/"+errorGuide && i > 0:
+			case v.Path == Path+"/"+errorGuide && s.Level == 3:
 				kind = aName
 			}
 			x.entries = append(x.entries, entry{s.Title, v.Title, v.Path + "#" + s.ID,

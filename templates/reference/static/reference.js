@@ -128,6 +128,9 @@ addEventListener("keydown", (event) => {
 if (location.pathname === "/docs" && location.hash && !document.getElementById(location.hash.slice(1))) location.replace(`/docs/reference${location.hash}`);
 
 // The list of a page's parts is open where there is room beside the text.
+// In a low window the entry of the page can be below the others.
+document.querySelector(".contents [aria-current]")?.scrollIntoView({ block: "nearest" });
+
 for (const outline of document.querySelectorAll(".outline")) outline.toggleAttribute("open", matchMedia("(min-width: 85rem)").matches);
 
 const remembered = "agegate-docs-language";

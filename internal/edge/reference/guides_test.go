@@ -1,0 +1,70 @@
+package reference_test
+
+import (
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestGuides: each guide leads to those before and after it, and to its parts if it has
+// several.
+func TestGuides(t *testing.T) {
+	base := serve(t)
+	for i, path := range pages[1:] {
+		page := get(t, base+path)
+		for rel, at := range map[string]int{"prev": i, "next": i + 2} {
+			want := at > 0 && at < len(pages)
+			link := `<a rel="` + rel + `" href="`
+			if strings.Contains(page, link) != want || want && !strings.Contains(page, link+pages[at]+`"`) {
+				t.Errorf("%s: wrong %s", path, rel)
+			}
+		}
+		parts := regexp.MustCompile(`<h2 id="([^"]+)"`).FindAllStringSubmatch(page, -1)
+		if listed := strings.Contains(page, "On this page"); listed != (len(parts) >= 2) {
+			t.Errorf("%s has %d parts; they are listed: %v", path, len(parts), listed)
+		}
+		if strings.Contains(page, `<li class="call">`) {
+			t.Errorf("%s: its navigation lists the operations above the guides", path)
+		}
+		_, outline, _ := strings.Cut(page, `<nav aria-label="On this page">`)
+		outline, _, _ = strings.Cut(outline, "</nav>")
+		if n := strings.Count(outline, "<li>"); n > 0 && n != len(parts) {
+			t.Errorf("%s lists %d of %d parts", path, n, len(parts))
+		}
+	}
+}
+
+// TestErrorsOfAStatus: the guide to errors lists statuses with what they mean, at the
+// anchors of the numbers alone, to which others link.
+func TestErrorsOfAStatus(t *testing.T) {
+	page := get(t, serve(t)+"/docs/errors")
+	_, outline, _ := strings.Cut(page, `<nav aria-label="On this page">`)
+	outline, _, _ = strings.Cut(outline, "</nav>")
+	entries := regexp.MustCompile(`<a href="#([^"]+)">([^<]+)</a>`).FindAllStringSubmatch(outline, -1)
+	if len(entries) < 10 {
+		t.Errorf("the guide to errors lists %d statuses", len(entries))
+	}
+	for _, e := range entries {
+		if status, meaning, _ := strings.Cut(e[2], ": "); status != e[1] || meaning == "" {
+			t.Errorf("the entry %q leads to %q", e[2], e[1])
+		}
+	}
+}
+
+// TestPictures: a guide shows its pictures, which are served as such.
+func TestPictures(t *testing.T) {
+	base := serve(t)
+	page := get(t, base+"/docs/expect")
+	if n := strings.Count(page, "<img "); n != 2 || strings.Contains(page, "<!-- ") {
+		t.Errorf("%d pictures, or a comment", n)
+	}
+	res, err := http.Get(base + "/docs/pictures/groups-dark.svg")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	if got := res.Header.Get("Content-Type"); res.StatusCode != http.StatusOK || got != "image/svg+xml" {
+		t.Errorf("%d, %s", res.StatusCode, got)
+	}
+}
