@@ -55,6 +55,40 @@ async function isAccessibleWhole(page, viewport, what, rules) {
   await page.setViewportSize(viewport);
 }
 
+test("the entry of the page is in view in the navigation beside it", async () => {
+  const page = await visitor(browser, { viewport: sizes[1440], camera: false });
+  for (const path of pages.slice(2)) {
+    await page.goto(gateway.url + path, { waitUntil: "load" });
+    const { y, height } = await page.locator('#contents [aria-current="page"]').boundingBox();
+    assert.ok(y >= 0 && y + height <= sizes[1440].height, `${path}: the entry is at ${y} px`);
+  }
+  page.kept();
+  await page.context().close();
+});
+
+test("the field of the search names its key where there is room, until somebody types", async () => {
+  const page = await visitor(browser, { viewport: { width: 360, height: 800 }, camera: false });
+  await page.goto(`${gateway.url}/docs`, { waitUntil: "load" });
+  const [field, key] = [page.locator("#search"), page.locator(".search kbd")];
+  const room = await field.evaluate((input) => {
+    const { font, paddingLeft, paddingRight } = getComputedStyle(input);
+    const context = document.createElement("canvas").getContext("2d");
+    context.font = font;
+    return input.clientWidth - parseFloat(paddingLeft) - parseFloat(paddingRight) - context.measureText(input.placeholder).width;
+  });
+  assert.ok(room >= 0, `the placeholder is ${-room} px too wide`);
+  assert.equal(await key.isVisible(), false);
+  await page.setViewportSize(sizes[1440]);
+  assert.equal(await key.isVisible(), true);
+  await page.keyboard.press("/");
+  assert.equal(await key.isVisible(), false);
+  await field.fill("session");
+  await field.blur();
+  assert.equal(await key.isVisible(), false);
+  page.kept();
+  await page.context().close();
+});
+
 test("the first page, the documentation and the dashboard lead to each other", async () => {
   const page = await visitor(browser, { viewport: sizes[390], camera: false });
   await page.goto(gateway.url);

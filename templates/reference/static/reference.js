@@ -100,6 +100,7 @@ async function ask() {
   }
 }
 
+form?.querySelector("kbd")?.removeAttribute("hidden");
 expand(false);
 field.addEventListener("input", () => {
   clearTimeout(timer);
@@ -127,10 +128,10 @@ addEventListener("keydown", (event) => {
 // The reference was at /docs before, and links to its parts are kept elsewhere.
 if (location.pathname === "/docs" && location.hash && !document.getElementById(location.hash.slice(1))) location.replace(`/docs/reference${location.hash}`);
 
-// The list of a page's parts is open where there is room beside the text.
 // In a low window the entry of the page can be below the others.
 document.querySelector(".contents [aria-current]")?.scrollIntoView({ block: "nearest" });
 
+// The list of a page's parts is open where there is room beside the text.
 for (const outline of document.querySelectorAll(".outline")) outline.toggleAttribute("open", matchMedia("(min-width: 85rem)").matches);
 
 const remembered = "agegate-docs-language";
