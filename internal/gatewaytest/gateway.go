@@ -251,9 +251,12 @@ func (g *Gateway) Path(verificationURL string) string {
 	return g.URL + strings.TrimPrefix(verificationURL, "http://verify.gateway.example")
 }
 
-// Browser is an HTTP client that keeps cookies and follows no redirect.
+// Browser is an HTTP client that keeps cookies and follows no redirect. Each of its
+// requests has a connection of its own: where a test closes idle connections that all
+// share, a request whose answer has no body may fail although it was answered.
 func Browser() *http.Client {
 	return &http.Client{
+		Transport:     &http.Transport{DisableKeepAlives: true},
 		Jar:           newJar(),
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}

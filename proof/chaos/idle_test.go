@@ -110,7 +110,6 @@ func (l *load) openCamera(ctx context.Context, gateway, key string) (*websocket.
 		return nil, ctx.Err()
 	}
 	browser := gatewaytest.Browser()
-	defer browser.CloseIdleConnections()
 	page := gateway + s.path
 	res, err := browser.Post(page+"/start", "application/x-www-form-urlencoded", nil)
 	if err != nil {
