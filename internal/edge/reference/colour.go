@@ -17,7 +17,8 @@ type syntax struct {
 }
 
 // with returns the pattern of a language's tokens: a comment of this form, a string,
-// which may be one of several lines as in Python, a number or a word. It is compiled when the language is first shown.
+// also of several lines as in Python, a number or a word. It is compiled when the
+// language is first shown.
 func with(comment string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`(` + comment + `)|("""(?s:.*?)"""|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|` + "`[^`]*`" +
@@ -56,10 +57,11 @@ var (
 	}
 )
 
-// colour returns code in a language, in any case, as HTML with the class k for keywords, s for strings, m for
-// numbers, c for comments and f for names of functions and members. Code in a
-// language that is not known has no classes. A library that knows hundreds of
-// languages would take 7 MB of memory in every process.
+// colour returns code as HTML with the class k for keywords, s for strings, m for
+// numbers, c for comments and f for names of functions and members. The case of the
+// language's name does not matter. Code in a language that is not known has no
+// classes. A library that knows hundreds of languages would take 7 MB of memory in
+// every process.
 func colour(name, code string) template.HTML {
 	l, known := syntaxes[strings.ToLower(name)]
 	if !known {
