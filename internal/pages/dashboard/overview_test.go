@@ -166,6 +166,7 @@ func TestChecklistEndsWithTheNextStep(t *testing.T) {
 	dev := member(t, g, shop.Tenant.ID, account.Developer)
 	path := "/dashboard/" + shop.Tenant.ID.String() + "/test"
 	dev.Fill(t, path+"/webhooks/test", map[string][]string{"outcome": {"verified"}})
+	gatewaytest.WaitFor(t, "the first attempt ends", func() bool { return g.Count(t, "webhook_attempts") > 0 })
 	g.Exec(t, "UPDATE webhook_events SET status = 'delivered', next_attempt_at = NULL")
 	for _, status := range []string{"PASSED", "FALLBACK", "SPOOF"} {
 		made := g.Create(t, shop.Test.APIKey, 18)
