@@ -23,9 +23,9 @@ func generated(f evidence.Fairness, byAge *curve.Curve) []byte {
 	b.WriteString(".\n\n## Who passes, by group and sex\n\n")
 	show(&b, "groups", groupsTitle+". The table below has the numbers.")
 	for _, c := range f.Collections {
-		fmt.Fprintf(&b, "\n%s:\n\n| Group | 13 to 17: n | pass, %% (95 %%) | error, years (95 %%) | mean error (95 %%) | 25 to "+
-			"35: n | pass, %% (95 %%) | error, years (95 %%) | mean error (95 %%) |\n|---|---|---|---|---|---|---|---|---|\n",
-			c.Name)
+		const columns = " n | pass, % (95 %) | error, years (95 %) | mean error (95 %) |"
+		b.WriteString("\n" + c.Name + ":\n\n| Group | 13 to 17:" + columns + " 25 to 35:" + columns + "\n" +
+			"|---|---|---|---|---|---|---|---|---|\n")
 		for _, l := range lines(c) {
 			fmt.Fprintf(&b, "| %s |", l.name())
 			for _, ages := range []band{minors, adults} {
