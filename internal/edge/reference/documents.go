@@ -37,28 +37,27 @@ func mountDocuments(e *echo.Echo, baseURL string) {
 		e.Match(reading, name+".json", onDemand("application/json", asJSON))
 	}
 	e.Match(reading, "/arazzo.yaml", onDemand("application/yaml; charset=utf-8", workflows))
-	for _, file := range attachments() {
-		e.Match(reading, Path+"/"+strings.TrimPrefix(file, guidesFolder), onDemand("text/plain; charset=utf-8",
-			func() ([]byte, error) { return agegate.Docs.ReadFile(file) }))
-	}
-	for _, file := range pictures() {
-		e.Match(reading, Path+strings.TrimPrefix(file, "docs"), onDemand("image/svg+xml",
-			func() ([]byte, error) { return agegate.Docs.ReadFile(file) }))
-	}
+	mountFiles(e, attachments(), guidesFolder, "text/plain; charset=utf-8")
+	mountFiles(e, filesLike("docs/pictures/*"), "docs/", "image/svg+xml") // of guides, at relative addresses
 }
 
 const guidesFolder = "docs/guides/"
 
 // attachments are the files in subfolders of the guides, which guides link to.
-func attachments() []string {
-	files, _ := fs.Glob(agegate.Docs, guidesFolder+"*/*") // fails for a bad pattern only
+func attachments() []string { return filesLike(guidesFolder + "*/*") }
+
+// filesLike returns the files of the documentation that match a pattern.
+func filesLike(pattern string) []string {
+	files, _ := fs.Glob(agegate.Docs, pattern) // fails for a bad pattern only
 	return files
 }
 
-// pictures are the pictures of the guides, which name them by a relative address.
-func pictures() []string {
-	files, _ := fs.Glob(agegate.Docs, "docs/pictures/*") // fails for a bad pattern only
-	return files
+// mountFiles serves files at their paths below a folder.
+func mountFiles(e *echo.Echo, files []string, folder, contentType string) {
+	for _, file := range files {
+		e.Match(reading, Path+"/"+strings.TrimPrefix(file, folder), onDemand(contentType,
+			func() ([]byte, error) { return agegate.Docs.ReadFile(file) }))
+	}
 }
 
 // workflows returns the workflows. The contract is one folder up in the repository,

@@ -7,6 +7,13 @@ import (
 	"testing"
 )
 
+// outlineOf returns the list of a page's parts, or "".
+func outlineOf(page string) string {
+	_, outline, _ := strings.Cut(page, `<nav aria-label="On this page">`)
+	outline, _, _ = strings.Cut(outline, "</nav>")
+	return outline
+}
+
 // TestGuides: each guide leads to those before and after it, and to its parts if it has
 // several.
 func TestGuides(t *testing.T) {
@@ -27,9 +34,7 @@ func TestGuides(t *testing.T) {
 		if strings.Contains(page, `<li class="call">`) {
 			t.Errorf("%s: its navigation lists the operations above the guides", path)
 		}
-		_, outline, _ := strings.Cut(page, `<nav aria-label="On this page">`)
-		outline, _, _ = strings.Cut(outline, "</nav>")
-		if n := strings.Count(outline, "<li>"); n > 0 && n != len(parts) {
+		if n := strings.Count(outlineOf(page), "<li>"); n > 0 && n != len(parts) {
 			t.Errorf("%s lists %d of %d parts", path, n, len(parts))
 		}
 	}
@@ -39,9 +44,7 @@ func TestGuides(t *testing.T) {
 // anchors of the numbers alone, to which others link.
 func TestErrorsOfAStatus(t *testing.T) {
 	page := get(t, serve(t)+"/docs/errors")
-	_, outline, _ := strings.Cut(page, `<nav aria-label="On this page">`)
-	outline, _, _ = strings.Cut(outline, "</nav>")
-	entries := regexp.MustCompile(`<a href="#([^"]+)">([^<]+)</a>`).FindAllStringSubmatch(outline, -1)
+	entries := regexp.MustCompile(`<a href="#([^"]+)">([^<]+)</a>`).FindAllStringSubmatch(outlineOf(page), -1)
 	if len(entries) < 10 {
 		t.Errorf("the guide to errors lists %d statuses", len(entries))
 	}
