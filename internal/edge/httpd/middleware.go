@@ -215,25 +215,53 @@ func (b *lateBody) Read(p []byte) (int, error) {
 // bodyTime is how long an answer waits for the rest of a body.
 const bodyTime = time.Second
 
-// drainBody reads the rest of a small body before the answer begins. Otherwise
-// net/http may close the connection after the answer without reading the body;
-// data that arrives then is answered with a reset, which can destroy the answer
-// on its way. A client that waits for permission to send (Expect: 100-continue)
-// is not drained.
+// drainBody reads the rest of a small body before the answer begins, and closes the
+// connection slowly after the answer when the rest of a larger one is not read.
+// Otherwise net/http may close it at once; data that arrives then is answered with a
+// reset, which can destroy the answer on its way. A client that waits for permission
+// to send (Expect: 100-continue) is not drained.
 func drainBody(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		req := c.Request()
-		body := req.Body
-		if req.ContentLength != 0 && req.ContentLength <= maxBodyBytes && req.Header.Get("Expect") == "" {
-			conn := http.NewResponseController(c.Response())
-			c.Response().Before(func() {
-				_ = conn.SetReadDeadline(time.Now().Add(bodyTime)) // fails without a connection, as in tests
-				_, _ = io.CopyN(io.Discard, body, maxBodyBytes)    // the answer is sent even if this fails
-				_ = conn.SetReadDeadline(time.Now().Add(readTimeout))
-			})
+		if req.ContentLength == 0 {
+			return next(c)
 		}
+		body := &watchedBody{ReadCloser: req.Body}
+		req.Body = body
+		w, conn := c.Response().Writer, http.NewResponseController(c.Response())
+		c.Response().Before(func() {
+			if req.ContentLength <= maxBodyBytes && req.Header.Get("Expect") == "" {
+				_ = conn.SetReadDeadline(time.Now().Add(bodyTime)) // fails without a connection, as in tests
+				_, _ = io.CopyN(io.Discard, body, maxBodyBytes+1)  // the answer is sent even if this fails
+				_ = conn.SetReadDeadline(time.Now().Add(readTimeout))
+			}
+			if !body.ended {
+				closeSlowly(w)
+			}
+		})
 		return next(c)
 	}
+}
+
+// watchedBody notes whether a body was read to its end.
+type watchedBody struct {
+	io.ReadCloser
+	ended bool
+}
+
+// Read implements io.Reader.
+func (b *watchedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	b.ended = b.ended || err == io.EOF
+	return n, err
+}
+
+// closeSlowly makes net/http send the answer, half-close the connection and wait for
+// half a second before it closes it. net/http does so by itself unless the client has
+// asked for the connection to be closed, and offers no way to ask for it but a
+// MaxBytesReader that has met its limit.
+func closeSlowly(w http.ResponseWriter) {
+	_, _ = http.MaxBytesReader(w, io.NopCloser(strings.NewReader("x")), 0).Read(make([]byte, 1))
 }
 
 // deadline bounds the whole request. Each transaction has its own deadline, but

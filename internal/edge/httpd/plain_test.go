@@ -139,3 +139,30 @@ func TestRefusalsReachSlowClients(t *testing.T) {
 		t.Errorf("status %d, %v", res.StatusCode, err)
 	}
 }
+
+// TestLargeBodiesGetAnAnswer: a client that still sends a body too large to be read
+// gets the whole refusal and an end of the connection that is no reset, whether or
+// not it wants the connection closed, as proxies do by default.
+func TestLargeBodiesGetAnAnswer(t *testing.T) {
+	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
+	shop := g.Shop(t, "", nil)
+	url := g.Create(t, shop.Test.APIKey, 18).VerificationURL
+	link := url[strings.Index(url, "/v/"):]
+	length, chunked := "Content-Length: 10485760\r\n\r\n", "Transfer-Encoding: chunked\r\n\r\nA00000\r\n"
+	for _, path := range []string{"/api/v1/sessions/create", link, link + "/wallet/browser", "/dashboard/login", "/nothing"} {
+		for _, framing := range []string{length, "Connection: close\r\n" + length, "Connection: close\r\n" + chunked} {
+			conn, err := net.Dial("tcp", strings.TrimPrefix(g.URL, "http://"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			_ = conn.SetDeadline(time.Now().Add(time.Minute))
+			_, _ = io.WriteString(conn, "POST "+path+" HTTP/1.1\r\nHost: x\r\nOrigin: "+g.URL+"\r\n"+
+				"Content-Type: application/x-www-form-urlencoded\r\n"+framing+strings.Repeat("x", 512<<10))
+			answer, err := io.ReadAll(conn)
+			if err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 4") {
+				t.Errorf("POST %s with %.30q: %.40q, %v", path, framing, answer, err)
+			}
+		}
+	}
+}
