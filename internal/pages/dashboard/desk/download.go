@@ -31,13 +31,16 @@ type downloads struct {
 	tenants map[uuid.UUID]bool
 }
 
-// begin takes a tenant's place until the returned function is called, or returns
-// fault.Unavailable.
+// begin takes a tenant's place until the returned function is called. It returns
+// fault.TooMany if the tenant has none left, and fault.Unavailable if nobody has.
 func (d *downloads) begin(tenantID uuid.UUID) (func(), error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.tenants[tenantID] || len(d.tenants) >= maxDownloads {
-		return nil, fault.New(fault.Unavailable, "Another download is under way").After(sendBatch)
+	switch {
+	case d.tenants[tenantID]:
+		return nil, fault.New(fault.TooMany, "Another download is under way").After(sendBatch)
+	case len(d.tenants) >= maxDownloads:
+		return nil, fault.New(fault.Unavailable, "Too many downloads are under way").After(sendBatch)
 	}
 	if d.tenants == nil {
 		d.tenants = map[uuid.UUID]bool{}
@@ -55,18 +58,24 @@ func (r *Request) BeginDownload() (end func(), err error) {
 	return r.desk.downloads.begin(r.Access.TenantID())
 }
 
-// Download writes a file of any length. An error before anything was sent is
-// answered as usual. A later error ends the connection, so that browsers do not
-// accept a partial file as complete.
+// Download writes a file of any length, or for HEAD only its headers. An error before
+// anything was sent is answered as usual. A later error ends the connection, so that
+// browsers do not accept a partial file as complete.
 func (r *Request) Download(contentType, name string, fill func(ctx context.Context, w io.Writer) error) error {
+	header := r.Response().Header()
+	disposition := `attachment; filename="` + name + `"`
+	if r.Request().Method == http.MethodHead {
+		header.Set(echo.HeaderContentType, contentType)
+		header.Set(echo.HeaderContentDisposition, disposition)
+		return r.NoContent(http.StatusOK)
+	}
 	end, err := r.BeginDownload()
 	if err != nil {
 		return err
 	}
 	defer end()
-	header := r.Response().Header()
 	header.Set(echo.HeaderContentType, contentType)
-	header.Set(echo.HeaderContentDisposition, `attachment; filename="`+name+`"`)
+	header.Set(echo.HeaderContentDisposition, disposition)
 	w := bufio.NewWriterSize(&patientWriter{r.Response(), http.NewResponseController(r.Response())}, 32<<10)
 	// The request's own deadline is meant for pages.
 	err = fill(context.WithoutCancel(r.Ctx()), w)
