@@ -8,14 +8,11 @@ import (
 	"time"
 
 	"agegate/internal/app/config"
-	"agegate/internal/backoffice/account"
-	"agegate/internal/backoffice/certificate"
-	"agegate/internal/backoffice/mail"
-	"agegate/internal/check/document"
 	"agegate/internal/rules/audit"
 	"agegate/internal/rules/credential"
 	"agegate/internal/rules/session"
 	"agegate/internal/rules/tenant"
+	"agegate/internal/store"
 )
 
 // NewSealer returns the sealer of a configuration. During a change of the
@@ -52,21 +49,12 @@ type Resealed struct {
 	HTTPS   credential.Resealing `json:"certificate_keys"`   // with which https is served, and of the account
 }
 
-// sealedStore holds the sealed values other than the merchants' secrets.
-type sealedStore interface {
-	session.ClaimStore
-	account.Store
-	document.VerifierStore
-	certificate.Store
-	mail.ResealStore
-}
-
 // RotateSecretKey seals every sealed value in the database under the sealer's
 // first key and calls progress after each batch. tenants must use the same
 // sealer. If a signing secret in force opens under none of its keys, nothing is
 // changed. A rotation that stopped in any way is completed by running it again.
 func RotateSecretKey(
-	ctx context.Context, actor audit.Actor, tenants *tenant.Service, others sealedStore, sealer *credential.Sealer,
+	ctx context.Context, actor audit.Actor, tenants *tenant.Service, db *store.Store, sealer *credential.Sealer,
 	now func() time.Time, progress func(Resealed),
 ) error {
 	switch err := tenants.CheckSealingOfAll(ctx); {
@@ -83,22 +71,18 @@ func RotateSecretKey(
 	if err != nil {
 		return err
 	}
-	if done.Apps, err = account.ResealTOTP(ctx, others, sealer); err != nil {
-		return err
+	for _, kind := range []struct {
+		column store.SealedColumn
+		done   *credential.Resealing
+	}{
+		{store.AuthenticatorSecrets, &done.Apps}, {store.ClientSecrets, &done.Clients},
+		{store.VerifierKeys, &done.Readers}, {store.WaitingMails, &done.Mails}, {store.CertificateKeys, &done.HTTPS},
+	} {
+		if *kind.done, err = db.Reseal(ctx, kind.column, sealer); err != nil {
+			return err
+		}
 	}
-	if done.Clients, err = account.ResealProviders(ctx, others, sealer); err != nil {
-		return err
-	}
-	if done.Readers, err = document.ResealVerifiers(ctx, others, sealer); err != nil {
-		return err
-	}
-	if done.Mails, err = mail.Reseal(ctx, others, sealer); err != nil {
-		return err
-	}
-	if done.HTTPS, err = certificate.Reseal(ctx, others, sealer); err != nil {
-		return err
-	}
-	return session.ResealLinks(ctx, others, sealer, now, func(n credential.Resealing) {
+	return session.ResealLinks(ctx, db, sealer, now, func(n credential.Resealing) {
 		done.Links = n
 		progress(done)
 	})

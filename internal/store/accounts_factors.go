@@ -37,14 +37,6 @@ func (s *Store) Users(ctx context.Context, after uuid.UUID, limit int) ([]accoun
 	})
 }
 
-// SealedTOTP implements account.Store.
-func (s *Store) SealedTOTP(ctx context.Context, after uuid.UUID, limit int) ([]account.User, error) {
-	return view(ctx, s, func(tx *Tx) ([]account.User, error) {
-		rows, err := find[userRow](tx.db.Where("id > ? AND totp_sealed IS NOT NULL", after).Order("id").Limit(limit))
-		return mapAll(rows, toUser), err
-	})
-}
-
 func (tx *Tx) user(id uuid.UUID) *gorm.DB { return tx.db.Model(&userRow{}).Where("id = ?", id) }
 
 // SetPassword implements account.Tx.
@@ -74,11 +66,6 @@ func (tx *Tx) SetDisabled(userID uuid.UUID, when *time.Time) (bool, error) {
 // SetTOTP implements account.Tx.
 func (tx *Tx) SetTOTP(userID uuid.UUID, sealed []byte, step int64) error {
 	return mustChange(tx.user(userID).Updates(map[string]any{"totp_sealed": sealed, "totp_step": step}))
-}
-
-// ReplaceTOTP implements account.Tx.
-func (tx *Tx) ReplaceTOTP(userID uuid.UUID, old, sealed []byte) (bool, error) {
-	return changed(tx.user(userID).Where("totp_sealed = ?", old).Update("totp_sealed", sealed))
 }
 
 // UseTOTPStep implements account.Tx.

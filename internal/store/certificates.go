@@ -37,14 +37,6 @@ func (s *Store) SaveCertificate(ctx context.Context, c certificate.Certificate) 
 	})
 }
 
-// ReplaceSealedCertificate implements certificate.Store.
-func (s *Store) ReplaceSealedCertificate(ctx context.Context, c certificate.Certificate, next []byte) (bool, error) {
-	return update(ctx, s, func(tx *Tx) (bool, error) {
-		return changed(tx.db.Table("certificates").Where("name = ? AND sealed = ?", c.Name, c.Sealed).
-			Update("sealed", next))
-	})
-}
-
 // Challenges implements certificate.Store.
 func (s *Store) Challenges(ctx context.Context, now time.Time) ([]certificate.Challenge, error) {
 	return view(ctx, s, func(tx *Tx) ([]certificate.Challenge, error) {

@@ -10,10 +10,7 @@ import (
 	"agegate/internal/backoffice/mail"
 )
 
-var (
-	_ mail.Store       = (*Store)(nil)
-	_ mail.ResealStore = (*Store)(nil)
-)
+var _ mail.Store = (*Store)(nil)
 
 // keepMails is how long a mail that was sent or given up still counts.
 const keepMails = 24 * time.Hour
@@ -66,21 +63,6 @@ func (s *Store) PostponeMail(ctx context.Context, m mail.Mail, due time.Time) er
 func (s *Store) EndMail(ctx context.Context, m mail.Mail) error {
 	return s.Update(ctx, func(tx *Tx) error {
 		return tx.db.Exec("UPDATE mails SET sealed = NULL WHERE id = ? AND attempts = ?", m.ID, m.Attempts).Error
-	})
-}
-
-// WaitingMails implements mail.ResealStore.
-func (s *Store) WaitingMails(ctx context.Context) ([]mail.Mail, error) {
-	return view(ctx, s, func(tx *Tx) (mails []mail.Mail, err error) {
-		err = tx.db.Where("sealed IS NOT NULL").Find(&mails).Error
-		return mails, err
-	})
-}
-
-// ReplaceSealedMail implements mail.ResealStore.
-func (s *Store) ReplaceSealedMail(ctx context.Context, m mail.Mail, next []byte) (bool, error) {
-	return update(ctx, s, func(tx *Tx) (bool, error) {
-		return changed(tx.db.Exec("UPDATE mails SET sealed = ? WHERE id = ? AND sealed = ?", next, m.ID, m.Sealed))
 	})
 }
 

@@ -24,8 +24,6 @@ type providerRow struct {
 
 func (providerRow) TableName() string { return "providers" }
 
-func toProvider(r providerRow) account.StoredProvider { return account.StoredProvider(r) }
-
 // Provider implements account.Store.
 func (s *Store) Provider(ctx context.Context, tenantID uuid.UUID) (account.StoredProvider, error) {
 	return view(ctx, s, func(tx *Tx) (account.StoredProvider, error) { return tx.Provider(tenantID) })
@@ -35,14 +33,6 @@ func (s *Store) Provider(ctx context.Context, tenantID uuid.UUID) (account.Store
 func (tx *Tx) Provider(tenantID uuid.UUID) (account.StoredProvider, error) {
 	row, err := take[providerRow](tx.db, "tenant_id = ?", tenantID)
 	return account.StoredProvider(row), err
-}
-
-// Providers implements account.Store.
-func (s *Store) Providers(ctx context.Context, after uuid.UUID, limit int) ([]account.StoredProvider, error) {
-	return view(ctx, s, func(tx *Tx) ([]account.StoredProvider, error) {
-		rows, err := find[providerRow](tx.db.Where("tenant_id > ?", after).Order("tenant_id").Limit(limit))
-		return mapAll(rows, toProvider), err
-	})
 }
 
 // PutProvider implements account.Tx.
@@ -55,12 +45,6 @@ func (tx *Tx) PutProvider(p account.StoredProvider) error {
 // DeleteProvider implements account.Tx.
 func (tx *Tx) DeleteProvider(tenantID uuid.UUID) error {
 	return mustChange(tx.db.Where("tenant_id = ?", tenantID).Delete(&providerRow{}))
-}
-
-// ReplaceProviderSecret implements account.Tx.
-func (tx *Tx) ReplaceProviderSecret(tenantID uuid.UUID, old, sealed []byte) (bool, error) {
-	return changed(tx.db.Model(&providerRow{}).Where("tenant_id = ? AND sealed = ?", tenantID, old).Update("sealed",
-		sealed))
 }
 
 // UserByProvider implements account.Store.

@@ -6,7 +6,12 @@ import (
 
 	"github.com/google/uuid"
 
+	"agegate/internal/backoffice/account"
+	"agegate/internal/backoffice/certificate"
+	"agegate/internal/backoffice/mail"
+	"agegate/internal/check/document"
 	"agegate/internal/rules/audit"
+	"agegate/internal/rules/credential"
 	"agegate/internal/rules/session"
 	"agegate/internal/rules/tenant"
 )
@@ -72,6 +77,50 @@ func (s *Store) ReplaceSealedLinks(ctx context.Context, claims []session.Reseale
 				r.SealedLink).
 			Update("sealed_link", r.Next))
 	})
+}
+
+// SealedColumn is a column whose values are sealed under the secret key. NULL is no
+// value. The merchants' secrets and the claims are sealed too, but are resealed by
+// their own services.
+type SealedColumn struct {
+	table, key, column string
+	context            func(key string) string // what a value is sealed with
+}
+
+// The columns for Reseal.
+var (
+	AuthenticatorSecrets = SealedColumn{"users", "id", "totp_sealed", account.TOTPContext}
+	ClientSecrets        = SealedColumn{"providers", "tenant_id", "sealed", account.ProviderContext}
+	VerifierKeys         = SealedColumn{"verifiers", "id", "sealed", document.VerifierContext}
+	WaitingMails         = SealedColumn{"mails", "id", "sealed", mail.SealContext}
+	CertificateKeys      = SealedColumn{"certificates", "name", "sealed", certificate.SealContext}
+)
+
+// Reseal seals every value of a column under the sealer's first key. It can be stopped
+// and run again at any time. It does not change a value that no key of the sealer
+// opens, or that another transaction has changed meanwhile.
+func (s *Store) Reseal(
+	ctx context.Context, c SealedColumn, sealer *credential.Sealer,
+) (done credential.Resealing, err error) {
+	type row struct {
+		Name   string
+		Sealed []byte
+	}
+	rows, err := view(ctx, s, func(tx *Tx) ([]row, error) {
+		return find[row](tx.db.Table(c.table).Select(c.key + " AS name, " + c.column + " AS sealed").
+			Where(c.column + " IS NOT NULL"))
+	})
+	for _, r := range rows {
+		if err := done.Replace(sealer, r.Sealed, c.context(r.Name), func(next []byte) (bool, error) {
+			return update(ctx, s, func(tx *Tx) (bool, error) {
+				return changed(tx.db.Table(c.table).Where(c.key+" = ? AND "+c.column+" = ?", r.Name, r.Sealed).
+					Update(c.column, next))
+			})
+		}); err != nil {
+			return done, err
+		}
+	}
+	return done, err
 }
 
 // replaceEach calls replace for each value in one transaction and returns how

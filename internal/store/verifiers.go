@@ -79,13 +79,6 @@ func (s *Store) ActiveVerifier(ctx context.Context, role string, tenantID *uuid.
 	})
 }
 
-// ReplaceSealedVerifier implements document.VerifierStore.
-func (s *Store) ReplaceSealedVerifier(ctx context.Context, v document.VerifierKey, next []byte) (bool, error) {
-	return update(ctx, s, func(tx *Tx) (bool, error) {
-		return changed(tx.verifiers().Where("id = ? AND sealed = ?", v.ID, v.Sealed).Update("sealed", next))
-	})
-}
-
 func (tx *Tx) registrations() *gorm.DB { return tx.db.Table("registrations") }
 
 // PutRegistration implements document.VerifierStore.

@@ -63,8 +63,9 @@ func (s *Service) useCode(tx Tx, user User, code string) (Method, error) {
 	return ByCode, nil
 }
 
-func totpContext(user User) string { return "totp " + user.ID.String() }
+// TOTPContext returns what the TOTP secret of a user is sealed with.
+func TOTPContext(userID string) string { return "totp " + userID }
 
 func (s *Service) openTOTP(user User) ([]byte, error) {
-	return s.sealer.Open(user.TOTP, totpContext(user))
+	return s.sealer.Open(user.TOTP, TOTPContext(user.ID.String()))
 }

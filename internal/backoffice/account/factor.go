@@ -186,7 +186,7 @@ func (s *Service) AddTOTP(
 	if !ok {
 		return "", nil, ErrWrongCode
 	}
-	sealed, err := s.sealer.Seal(t.data, totpContext(who.user))
+	sealed, err := s.sealer.Seal(t.data, TOTPContext(who.user.ID.String()))
 	if err != nil {
 		return "", nil, err
 	}

@@ -40,11 +40,12 @@ const (
 	maxGroups       = 20 // of one role
 )
 
-func providerContext(tenantID uuid.UUID) string { return "provider " + tenantID.String() }
+// ProviderContext returns what the client secret of a tenant's provider is sealed with.
+func ProviderContext(tenantID string) string { return "provider " + tenantID }
 
 // unseal returns a stored provider ready for use.
 func (s *Service) unseal(stored StoredProvider) (Provider, error) {
-	secret, err := s.sealer.Open(stored.Sealed, providerContext(stored.TenantID))
+	secret, err := s.sealer.Open(stored.Sealed, ProviderContext(stored.TenantID.String()))
 	p := Provider{
 		TenantID: stored.TenantID, Name: stored.Name, Issuer: stored.Issuer, ClientID: stored.ClientID,
 		Secret:      string(secret),
@@ -152,7 +153,7 @@ func (s *Service) SetProvider(ctx context.Context, access Access, p Provider) er
 	if err := s.openID.Check(ctx, p, Caller{User: access.user.ID}); err != nil {
 		return err
 	}
-	sealed, err := s.sealer.Seal([]byte(p.Secret), providerContext(p.TenantID))
+	sealed, err := s.sealer.Seal([]byte(p.Secret), ProviderContext(p.TenantID.String()))
 	if err != nil {
 		return err
 	}

@@ -24,9 +24,6 @@ type Store interface {
 	UserByProvider(ctx context.Context, of uuid.UUID, issuer, subject string) (User, error)
 	// Provider returns a tenant's identity provider.
 	Provider(ctx context.Context, tenantID uuid.UUID) (StoredProvider, error)
-	// Providers returns at most limit providers, in order of the tenants' IDs, after
-	// that of the given tenant.
-	Providers(ctx context.Context, after uuid.UUID, limit int) ([]StoredProvider, error)
 	UserByID(ctx context.Context, id uuid.UUID) (User, error)
 	// UsersByID returns the users with these IDs that exist, in no order.
 	UsersByID(ctx context.Context, ids []uuid.UUID) ([]User, error)
@@ -45,9 +42,6 @@ type Store interface {
 	// Invitations returns the invitations to a tenant that are valid at now, newest
 	// first.
 	Invitations(ctx context.Context, tenantID uuid.UUID, now time.Time) ([]Link, error)
-	// SealedTOTP returns at most limit users with a TOTP secret, in order of ID,
-	// after the one with the given ID.
-	SealedTOTP(ctx context.Context, after uuid.UUID, limit int) ([]User, error)
 	// LoginByHash returns a log-in with its user, even if it has ended or the
 	// user is disabled.
 	LoginByHash(ctx context.Context, hash []byte) (Login, User, error)
@@ -83,9 +77,6 @@ type Tx interface {
 	PutProvider(p StoredProvider) error
 	// DeleteProvider deletes a tenant's provider.
 	DeleteProvider(tenantID uuid.UUID) error
-	// ReplaceProviderSecret replaces a sealed secret by a new seal of it, unless the
-	// stored value is no longer the old one.
-	ReplaceProviderSecret(tenantID uuid.UUID, old, sealed []byte) (bool, error)
 	// DismissManaged ends the memberships, log-ins and links of the users that a
 	// tenant's providers made, except those of one issuer, which may be empty.
 	DismissManaged(tenantID uuid.UUID, except string, now time.Time) error
@@ -99,9 +90,6 @@ type Tx interface {
 	// SetTOTP stores a sealed secret, or removes it, and stores the last accepted
 	// step.
 	SetTOTP(userID uuid.UUID, sealed []byte, step int64) error
-	// ReplaceTOTP replaces a sealed secret by a new seal of it, unless the stored
-	// value is no longer the old one.
-	ReplaceTOTP(userID uuid.UUID, old, sealed []byte) (bool, error)
 	// UseTOTPStep reports whether the step is later than every step used before.
 	// If several transactions try, it succeeds for one.
 	UseTOTPStep(userID uuid.UUID, step int64) (bool, error)

@@ -149,7 +149,7 @@ func (a *ACME) load(ctx context.Context) (due []Certificate, err error) {
 }
 
 func (a *ACME) open(c Certificate) (tls.Certificate, error) {
-	plain, err := a.Sealer.Open(c.Sealed, sealContext(c.Name))
+	plain, err := a.Sealer.Open(c.Sealed, SealContext(c.Name))
 	if err != nil {
 		return tls.Certificate{}, err
 	}
@@ -180,7 +180,7 @@ func (a *ACME) renew(ctx context.Context, client *acme.Client, c Certificate) er
 	if err != nil {
 		return err
 	}
-	if c.Sealed, err = a.Sealer.Seal(pair, sealContext(c.Name)); err != nil {
+	if c.Sealed, err = a.Sealer.Seal(pair, SealContext(c.Name)); err != nil {
 		return err
 	}
 	life := own.Leaf.NotAfter.Sub(own.Leaf.NotBefore)

@@ -8,8 +8,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"time"
-
-	"agegate/internal/rules/credential"
 )
 
 // Account is the name under which the key of the account at the directory is kept.
@@ -43,9 +41,6 @@ type Store interface {
 	ClaimOrders(ctx context.Context, now, until time.Time) (bool, error)
 	// SaveCertificate stores a certificate in place of the one with its name.
 	SaveCertificate(ctx context.Context, c Certificate) error
-	// ReplaceSealedCertificate stores the sealed value of a certificate under another
-	// key. It reports false if the certificate has changed since it was read.
-	ReplaceSealedCertificate(ctx context.Context, c Certificate, next []byte) (bool, error)
 	// Challenges returns those that end after now.
 	Challenges(ctx context.Context, now time.Time) ([]Challenge, error)
 	// SaveChallenge stores a challenge and deletes those that ended before now.
@@ -70,24 +65,5 @@ func serving(get func(host string) *tls.Certificate) *tls.Config {
 	}
 }
 
-func sealContext(name string) string { return "certificate|" + name }
-
-// Reseal seals every key under the sealer's first key. It can be stopped and run
-// again at any time. A key that no key of the sealer opens is not changed.
-func Reseal(ctx context.Context, store Store, sealer *credential.Sealer) (done credential.Resealing, err error) {
-	all, err := store.Certificates(ctx)
-	if err != nil {
-		return done, err
-	}
-	for _, c := range all {
-		if c.Sealed == nil {
-			continue
-		}
-		if err := done.Replace(sealer, c.Sealed, sealContext(c.Name), func(next []byte) (bool, error) {
-			return store.ReplaceSealedCertificate(ctx, c, next)
-		}); err != nil {
-			return done, err
-		}
-	}
-	return done, nil
-}
+// SealContext returns what the key of a certificate is sealed with.
+func SealContext(name string) string { return "certificate|" + name }

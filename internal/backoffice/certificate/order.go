@@ -38,7 +38,7 @@ func (a *ACME) account(ctx context.Context) (Certificate, *acme.Client, error) {
 		if err != nil {
 			return account, nil, err
 		}
-		if account.Sealed, err = a.Sealer.Seal(der, sealContext(Account)); err != nil {
+		if account.Sealed, err = a.Sealer.Seal(der, SealContext(Account)); err != nil {
 			return account, nil, err
 		}
 		if err := a.store.SaveCertificate(ctx, account); err != nil {
@@ -57,7 +57,7 @@ func (a *ACME) account(ctx context.Context) (Certificate, *acme.Client, error) {
 }
 
 func (a *ACME) accountKey(account Certificate) (*ecdsa.PrivateKey, error) {
-	der, err := a.Sealer.Open(account.Sealed, sealContext(Account))
+	der, err := a.Sealer.Open(account.Sealed, SealContext(Account))
 	if err != nil {
 		return nil, err
 	}

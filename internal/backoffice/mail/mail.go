@@ -105,18 +105,19 @@ func (o *Outbox) Compose(m Message, life time.Duration) (Mail, error) {
 	if err != nil {
 		return Mail{}, err
 	}
-	sealed, err := o.sealer.Seal(plain, sealedAs(id))
+	sealed, err := o.sealer.Seal(plain, SealContext(id.String()))
 	now := o.now()
 	return Mail{ID: id, TenantID: m.TenantID, Kind: m.Kind, Sealed: sealed, CreatedAt: now, DueAt: now,
 		ExpiresAt: now.Add(life)}, err
 }
 
 func (o *Outbox) open(m Mail) (l letter, err error) {
-	plain, err := o.sealer.Open(m.Sealed, sealedAs(m.ID))
+	plain, err := o.sealer.Open(m.Sealed, SealContext(m.ID.String()))
 	if err == nil {
 		err = json.Unmarshal(plain, &l)
 	}
 	return l, err
 }
 
-func sealedAs(id uuid.UUID) string { return "mail " + id.String() }
+// SealContext returns what the content of a mail is sealed with.
+func SealContext(id string) string { return "mail " + id }

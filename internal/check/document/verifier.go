@@ -65,9 +65,6 @@ type VerifierStore interface {
 	// ActiveVerifier returns the active key with a role of a tenant, or of the
 	// instance if tenantID is nil, or fault.NotFound.
 	ActiveVerifier(ctx context.Context, role string, tenantID *uuid.UUID) (VerifierKey, error)
-	// ReplaceSealedVerifier stores a newly sealed key if the stored one is still that of v. It
-	// reports whether it did.
-	ReplaceSealedVerifier(ctx context.Context, v VerifierKey, next []byte) (bool, error)
 	// PutRegistration adds a registration certificate, which replaces its owner's
 	// earlier one.
 	PutRegistration(ctx context.Context, r Registration, act audit.Act) error
@@ -91,7 +88,8 @@ func NewVerifiers(store VerifierStore, sealer *credential.Sealer, now func() tim
 	return &Verifiers{store, sealer, rand.Reader, now}
 }
 
-func sealContext(id uuid.UUID) string { return "verifier key|" + id.String() }
+// VerifierContext returns what a verifier's key is sealed with.
+func VerifierContext(id string) string { return "verifier key|" + id }
 
 // curveOf returns the curve with a name, or nil.
 func curveOf(name string) elliptic.Curve {
@@ -116,14 +114,14 @@ func (s *Verifiers) generate(curve string) (VerifierKey, *ecdsa.PrivateKey, erro
 	if err != nil {
 		return VerifierKey{}, nil, err
 	}
-	sealed, err := s.sealer.Seal(encoded, sealContext(id))
+	sealed, err := s.sealer.Seal(encoded, VerifierContext(id.String()))
 	return VerifierKey{ID: id, Sealed: sealed, State: VerifierPending,
 		CreatedAt: s.now().UTC().Truncate(time.Microsecond)}, key, err
 }
 
 // open returns the private key of a row.
 func openVerifier(sealer *credential.Sealer, v VerifierKey) (*ecdsa.PrivateKey, error) {
-	encoded, err := sealer.Open(v.Sealed, sealContext(v.ID))
+	encoded, err := sealer.Open(v.Sealed, VerifierContext(v.ID.String()))
 	if err != nil {
 		return nil, err
 	}
@@ -178,24 +176,4 @@ func (s *Verifiers) act(actor audit.Actor, action audit.Action, v VerifierKey) a
 		}
 	}
 	return act
-}
-
-// ResealVerifiers seals every key under the sealer's first key. It can be stopped
-// and run again at any time. A key that no key of the sealer opens is not
-// changed.
-func ResealVerifiers(
-	ctx context.Context, store VerifierStore, sealer *credential.Sealer,
-) (done credential.Resealing, err error) {
-	keys, err := store.Verifiers(ctx)
-	if err != nil {
-		return done, err
-	}
-	for _, v := range keys {
-		if err := done.Replace(sealer, v.Sealed, sealContext(v.ID), func(next []byte) (bool, error) {
-			return store.ReplaceSealedVerifier(ctx, v, next)
-		}); err != nil {
-			return done, err
-		}
-	}
-	return done, nil
 }

@@ -138,17 +138,6 @@ func TestFactorsComeBackAsStored(t *testing.T) {
 		if got, err := s.UserByID(t.Context(), user.ID); err != nil || !reflect.DeepEqual(got, user) {
 			t.Errorf("user = %+v, %v\nwant %+v", got, err, user)
 		}
-		if got, err := s.SealedTOTP(t.Context(), uuid.Nil, 10); err != nil || len(got) != 1 || got[0].ID != user.ID {
-			t.Errorf("sealed secrets of %+v, %v", got, err)
-		}
-		inAccounts(t, s, func(tx account.Tx) error {
-			lost, err1 := tx.ReplaceTOTP(user.ID, []byte("other"), []byte("new"))
-			replaced, err2 := tx.ReplaceTOTP(user.ID, []byte("sealed"), []byte("new"))
-			if lost || !replaced {
-				t.Errorf("replaced: %v, %v", lost, replaced)
-			}
-			return errors.Join(err1, err2)
-		})
 		if got, err := s.Users(t.Context(), user.ID, 10); err != nil || len(got) != 1 || got[0].ID != other.ID {
 			t.Errorf("users = %+v, %v", got, err)
 		}

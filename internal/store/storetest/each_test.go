@@ -16,6 +16,7 @@ import (
 	"agegate/internal/check/document"
 	"agegate/internal/rules/audit"
 	"agegate/internal/rules/billing"
+	"agegate/internal/rules/credential"
 	"agegate/internal/rules/session"
 	"agegate/internal/rules/tenant"
 	"agegate/internal/store"
@@ -44,6 +45,8 @@ type Store interface {
 	session.CardStore
 	drift.Store
 	Housekeeper
+	// Reseal is (*store.Store).Reseal.
+	Reseal(ctx context.Context, c store.SealedColumn, sealer *credential.Sealer) (credential.Resealing, error)
 }
 
 // Housekeeper deletes and releases what has expired.

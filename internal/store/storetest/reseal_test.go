@@ -2,6 +2,9 @@ package storetest
 
 import (
 	"bytes"
+	"crypto/rand"
+	"errors"
+	"io"
 	"reflect"
 	"slices"
 	"testing"
@@ -9,8 +12,14 @@ import (
 
 	"github.com/google/uuid"
 
+	"agegate/internal/backoffice/account"
+	"agegate/internal/backoffice/certificate"
+	"agegate/internal/backoffice/mail"
+	"agegate/internal/check/document"
+	"agegate/internal/rules/credential"
 	"agegate/internal/rules/session"
 	"agegate/internal/rules/tenant"
+	"agegate/internal/store"
 )
 
 // tenantsWithSecrets stores n tenants, oldest first, each with an active webhook
@@ -129,6 +138,119 @@ func TestASealedValueIsReplacedOnlyWhileItIsTheStoredOne(t *testing.T) {
 		}
 		if n, err := s.ReplaceSealed(t.Context(), nil, nil); n != 0 || err != nil {
 			t.Errorf("replacing nothing: %d, %v", n, err)
+		}
+	})
+}
+
+// sealerOf returns a sealer whose keys are made of these bytes. The first one seals.
+func sealerOf(t *testing.T, random io.Reader, keys ...byte) *credential.Sealer {
+	t.Helper()
+	var previous [][]byte
+	for _, k := range keys[1:] {
+		previous = append(previous, bytes.Repeat([]byte{k}, credential.SecretLen))
+	}
+	s, err := credential.NewSealer(bytes.Repeat(keys[:1], credential.SecretLen), random, previous...)
+	wantNoError(t, err)
+	return s
+}
+
+// Of each column, the value under the old key is resealed. Those under the new key and
+// under no key of the sealer stay.
+func TestReseal(t *testing.T) {
+	t.Parallel()
+	const before, after, strange = 1, 2, 3
+	for name, tt := range map[string]struct {
+		column  store.SealedColumn
+		context func(string) string
+		put     func(t *testing.T, s Store, id uuid.UUID, sealed []byte)
+	}{
+		"authenticator apps": {store.AuthenticatorSecrets, account.TOTPContext,
+			func(t *testing.T, s Store, id uuid.UUID, sealed []byte) {
+				inAccounts(t, s, func(tx account.Tx) error {
+					return errors.Join(tx.InsertUser(account.User{ID: id, Email: id.String(), Name: "Ada", CreatedAt: start}),
+						tx.SetTOTP(id, sealed, 5))
+				})
+			}},
+		"client secrets": {store.ClientSecrets, account.ProviderContext,
+			func(t *testing.T, s Store, id uuid.UUID, sealed []byte) {
+				wantNoError(t, s.CreateTenant(t.Context(), tenant.Tenant{ID: id, Name: "Shop", CreatedAt: start}, nil, nil, anAct))
+				inAccounts(t, s, func(tx account.Tx) error {
+					return tx.PutProvider(account.StoredProvider{TenantID: id, Name: "SSO", Issuer: "https://id.example",
+						ClientID: "c", Sealed: sealed, GroupsClaim: "groups", Grants: []account.Grant{}})
+				})
+			}},
+		"keys of verifiers": {store.VerifierKeys, document.VerifierContext,
+			func(t *testing.T, s Store, id uuid.UUID, sealed []byte) {
+				wantNoError(t, s.AddVerifier(t.Context(), document.VerifierKey{ID: id, Role: document.RoleVerifier, Name: "Shop",
+					Sealed: sealed, State: document.VerifierPending, CreatedAt: start}, anAct))
+			}},
+		"mails": {store.WaitingMails, mail.SealContext,
+			func(t *testing.T, s Store, id uuid.UUID, sealed []byte) {
+				inAccounts(t, s, func(tx account.Tx) error {
+					return tx.InsertMail(mail.Mail{ID: id, Kind: mail.Recovery, Sealed: sealed, CreatedAt: start, DueAt: start,
+						ExpiresAt: start})
+				})
+			}},
+		"keys of certificates": {store.CertificateKeys, certificate.SealContext,
+			func(t *testing.T, s Store, id uuid.UUID, sealed []byte) {
+				wantNoError(t, s.SaveCertificate(t.Context(), certificate.Certificate{Name: id.String(), Sealed: sealed}))
+			}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			each(t, func(t *testing.T, s Store) {
+				for _, key := range []byte{before, after, strange} {
+					id := id(t)
+					sealed, err := sealerOf(t, rand.Reader, key).Seal([]byte("secret"), tt.context(id.String()))
+					wantNoError(t, err)
+					tt.put(t, s, id, sealed)
+				}
+				for _, step := range []struct {
+					keys []byte
+					want credential.Resealing
+				}{
+					{[]byte{after, before}, credential.Resealing{Resealed: 1, Already: 1, Unopened: 1}},
+					{[]byte{after}, credential.Resealing{Already: 2, Unopened: 1}},
+					{[]byte{strange}, credential.Resealing{Already: 1, Unopened: 2}},
+				} {
+					got, err := s.Reseal(t.Context(), tt.column, sealerOf(t, rand.Reader, step.keys...))
+					if err != nil || got != step.want {
+						t.Errorf("with the keys %v: %+v, %v", step.keys, got, err)
+					}
+				}
+			})
+		})
+	}
+}
+
+// readerFunc is a source of zeroes that calls itself at each read.
+type readerFunc func()
+
+func (f readerFunc) Read(p []byte) (int, error) {
+	f()
+	return len(p), nil
+}
+
+// A value that another transaction changes while it is resealed keeps that change. A
+// column that is NULL is skipped.
+func TestResealOverwritesNoChange(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, s Store) {
+		old, err := sealerOf(t, rand.Reader, 1).Seal([]byte("secret"), certificate.SealContext("a.example"))
+		wantNoError(t, err)
+		for _, c := range []certificate.Certificate{{Name: "a.example", Sealed: old}, {Name: "b.example"}} {
+			wantNoError(t, s.SaveCertificate(t.Context(), c))
+		}
+		renewed := readerFunc(func() {
+			wantNoError(t, s.SaveCertificate(t.Context(), certificate.Certificate{Name: "a.example", Sealed: sealed("n")}))
+		})
+		done, err := s.Reseal(t.Context(), store.CertificateKeys, sealerOf(t, renewed, 2, 1))
+		if err != nil || done != (credential.Resealing{}) {
+			t.Errorf("%+v, %v", done, err)
+		}
+		got, err := s.Certificates(t.Context())
+		if err != nil || len(got) != 2 || !bytes.Equal(got[0].Sealed, sealed("n")) || got[1].Sealed != nil {
+			t.Errorf("%+v, %v", got, err)
 		}
 	})
 }
