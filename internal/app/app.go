@@ -29,6 +29,7 @@ import (
 	"agegate/internal/check/inference"
 	"agegate/internal/edge/api"
 	"agegate/internal/edge/httpd"
+	"agegate/internal/edge/reference"
 	"agegate/internal/pages/dashboard"
 	"agegate/internal/pages/shopper"
 	"agegate/internal/rules/billing"
@@ -80,9 +81,10 @@ type apiPart struct {
 	lists      *document.Lists     // published lists of issuers
 	dashboard  *dashboard.Pages    // nil when it is off
 	certifier  *certify.Background // nil when the dashboard is off
-	apart      bool                // the dashboard has its own listener
-	mails      *mail.Deliverer     // nil when no mail is sent
-	alerts     *alerts             // nil when no mail is sent
+	docs       *reference.Pages
+	apart      bool            // the dashboard has its own listener
+	mails      *mail.Deliverer // nil when no mail is sent
+	alerts     *alerts         // nil when no mail is sent
 }
 
 // pagesPart holds what a process needs to serve the hosted page.
@@ -327,14 +329,13 @@ func (a *App) buildAPI(cfg config.Config, sealer *credential.Sealer, edge httpd.
 		Events: webhook.NewOperations(a.Store, a.now, a.api.dispatcher.Wake),
 		Clock:  session.NewTestClock(a.Store, a.now),
 	})
-	edge.BaseURL = cfg.BaseURL
 	edge.Authenticate = api.Authenticate(a.Tenants)
 	edge.CheckBody = operations.CheckBody
 	edge.Refused = a.recordRefusal
-	edge.Mounts = append(edge.Mounts, operations.Register)
-	if a.api.dashboard != nil {
-		edge.DashboardURL = cfg.DashboardURL + dashboard.Home
+	if err := a.buildDocs(cfg); err != nil {
+		return nil, err
 	}
+	edge.Mounts = append(edge.Mounts, operations.Register, a.api.docs.Register)
 	if a.api.dashboard != nil && !a.api.apart {
 		edge.Mounts = append(edge.Mounts, a.api.dashboard.Register)
 	}
@@ -350,19 +351,6 @@ func (a *App) checks(cfg config.Config) map[string]func(context.Context) error {
 		checks["models"] = func(context.Context) error { return nil } // New has already failed if required models are missing
 	}
 	return checks
-}
-
-// showError writes the error page of the set of pages to which the request's path
-// belongs, or plain text if no set is served there.
-func (a *App) showError(c echo.Context, status int, cause error) {
-	switch {
-	case a.api != nil && a.api.dashboard != nil && !a.api.apart && dashboard.Owns(c.Request().URL.Path):
-		a.api.dashboard.Error(c, status, cause)
-	case a.pages != nil:
-		a.pages.shopper.Error(c, status, cause)
-	default:
-		_ = c.String(status, http.StatusText(status)) // it fails only if the client has gone
-	}
 }
 
 // Addr is the address on which the gateway listens.

@@ -10,6 +10,7 @@ import (
 
 	"agegate/internal/backoffice/account"
 	"agegate/internal/gatewaytest"
+	"agegate/internal/pages/shopper"
 	"agegate/internal/store/pgtest"
 )
 
@@ -86,6 +87,8 @@ func TestRolePaths(t *testing.T) {
 		{link, 200, 404, 200, text, html},
 		{link + "/camera", 303, 404, 303, text, ""}, // before the start
 		{link + "/stream", 403, 404, 403, text, html},
+		{"/docs/nothing", 404, 404, 404, html, html},
+		{"/nothing/at/all", 404, 404, 404, html, html},
 		{"/v/" + strings.Repeat("A", 43), 404, 404, 404, text, html},
 		{"/h/" + strings.Repeat("A", 43), 410, 404, 410, text, html},
 		{"/sample-wallet/AAAA", 404, 404, 404, text, html},
@@ -156,5 +159,41 @@ func TestRoleRoutes(t *testing.T) {
 	}
 	if got, want := slices.Sorted(maps.Keys(api)), slices.Sorted(maps.Keys(all)); !slices.Equal(got, want) {
 		t.Errorf("together they have %d routes, a gateway with all has %d", len(got), len(want))
+	}
+}
+
+// TestUnknownAddresses: what nobody serves is answered by the pages around it. A
+// session's link that is wrong leads nowhere but back.
+func TestUnknownAddresses(t *testing.T) {
+	g := startRoles(t)
+	const lost, docs, desk = "This page does not exist", `data-testid="ways-on"`, "There is nothing here"
+	for _, tt := range []struct{ path, all, api, pages string }{
+		{"/docs/nothing", docs, docs, lost},
+		{"/docs/pictures/nothing.svg", docs, docs, lost},
+		{"/docs/static/nothing/nothing.js", docs, docs, lost},
+		{"/nothing", docs, docs, lost},
+		{"/index.php", docs, docs, lost},
+		{"/verify/nothing", docs, docs, lost},
+		{"/openapi", docs, docs, lost},
+		{"/dashboard/nothing", desk, desk, lost},
+		{"/operator/nothing", desk, desk, lost},
+		{"/dashboards", docs, docs, lost},
+		{"/v/nothing", lost, "Not Found", lost},
+		{"/v", lost, "Not Found", lost},
+		{"/static/nothing.css", lost, "Not Found", lost},
+		{"/privacy/nothing", lost, "Not Found", lost},
+		{"/api/nothing", `{"detail":"Not Found"}`, `{"detail":"Not Found"}`, `{"detail":"Not Found"}`},
+	} {
+		for gateway, want := range map[*gatewaytest.Gateway]string{g.all: tt.all, g.api: tt.api, g.pages: tt.pages} {
+			res, body := get(t, gateway, tt.path)
+			if res.StatusCode != http.StatusNotFound || !strings.Contains(body, want) {
+				t.Errorf("%s: %d, without %q:\n%.300s", tt.path, res.StatusCode, want, body)
+			}
+		}
+	}
+	for _, r := range g.pages.App.Routes() {
+		if !strings.HasSuffix(r.Path, "z") && !shopper.Owns(r.Path) { // /healthz and /readyz
+			t.Errorf("%s: an error there has no page for shoppers", r.Path)
+		}
 	}
 }

@@ -19,6 +19,7 @@ import (
 
 	"agegate/gen"
 	"agegate/internal/edge/httpd"
+	"agegate/internal/edge/reference"
 	"agegate/internal/rules/fault"
 )
 
@@ -80,10 +81,13 @@ func authenticate(c echo.Context) error {
 func newEdge(t testing.TB, s *stub, change func(*httpd.Config)) (*echo.Echo, *bytes.Buffer) {
 	t.Helper()
 	var log bytes.Buffer
-	cfg := httpd.Config{
-		BaseURL: baseURL, Logger: slog.New(slog.NewJSONHandler(&log, nil)), Authenticate: authenticate,
-		Mounts: []func(*echo.Echo){func(e *echo.Echo) { gen.RegisterHandlers(e, gen.NewStrictHandler(s, nil)) }},
+	docs, err := reference.New(reference.Config{BaseURL: baseURL})
+	if err != nil {
+		t.Fatal(err)
 	}
+	operations := func(e *echo.Echo) { gen.RegisterHandlers(e, gen.NewStrictHandler(s, nil)) }
+	cfg := httpd.Config{Logger: slog.New(slog.NewJSONHandler(&log, nil)), Authenticate: authenticate,
+		Mounts: []func(*echo.Echo){operations, docs.Register}}
 	if change != nil {
 		change(&cfg)
 	}

@@ -1,6 +1,6 @@
 // Package httpd is the HTTP edge of the gateway: one echo instance with limits,
-// headers, request IDs, the access log and the error handler, on which the API
-// and the pages are mounted.
+// headers, request IDs, the access log and the error handler, on which the API,
+// the documentation and the pages are mounted.
 package httpd
 
 import (
@@ -16,7 +16,6 @@ import (
 
 	"agegate"
 	"agegate/internal/edge/contract"
-	"agegate/internal/edge/reference"
 )
 
 // Timeouts and limits of every connection. Echo sets none, so slow clients
@@ -39,12 +38,6 @@ var reading = []string{http.MethodGet, http.MethodHead}
 
 // Config configures the edge.
 type Config struct {
-	// BaseURL is the gateway's public address, written into the published
-	// document.
-	BaseURL string
-	// DashboardURL is the address of the dashboard, to which the documentation
-	// leads; empty where none is served.
-	DashboardURL string
 	// Logger receives the access log and unexpected errors.
 	Logger *slog.Logger
 	// Proxies are the networks of trusted proxies, whose request IDs are kept and
@@ -70,7 +63,7 @@ type Config struct {
 	// Refused is called for every API request that is refused with a 4xx status,
 	// before it is answered, once per violation. It may be nil.
 	Refused func(req *http.Request, r Refusal)
-	// Mounts register the routes of the API and the pages.
+	// Mounts register the routes of the API, the documentation and the pages.
 	Mounts []func(*echo.Echo)
 }
 
@@ -89,9 +82,6 @@ func New(cfg Config) (*echo.Echo, error) {
 	e := newEcho(cfg, routes)
 	e.Binder = contract.Binder{}
 	e.Use(watchRefusals(routes, cfg.Refused), guard.Middleware(cfg.Authenticate, cfg.CheckBody))
-	if err := reference.Mount(e, cfg.BaseURL, cfg.DashboardURL); err != nil {
-		return nil, err
-	}
 	mount(e, cfg, routes)
 	return e, guard.CheckRoutes(e)
 }

@@ -115,7 +115,7 @@ func TestBootFailsOnRoutesOutsideTheContract(t *testing.T) {
 		if name == "operation not served" {
 			mounts = mounts[1:]
 		}
-		if _, err := httpd.New(httpd.Config{BaseURL: baseURL, Mounts: mounts}); err == nil {
+		if _, err := httpd.New(httpd.Config{Mounts: mounts}); err == nil {
 			t.Errorf("%s: the boot did not fail", name)
 		}
 	}

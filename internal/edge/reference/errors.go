@@ -43,7 +43,7 @@ var headings = sync.OnceValue(func() map[string]bool {
 	found := map[string]bool{}
 	source, err := agegate.Docs.ReadFile("docs/guides/errors.md")
 	if err != nil {
-		return found // Mount has already reported the error
+		return found // the pages cannot be made either
 	}
 	for line := range strings.Lines(string(source)) {
 		if title, ok := strings.CutPrefix(line, "### "); ok {

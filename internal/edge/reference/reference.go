@@ -86,8 +86,9 @@ type view struct {
 	Previous, Next *link     // of a guide: those before and after it
 	Outline        []section // of a guide: the parts of the page
 
-	Query string  // on the results of a search
-	Found []found // likewise
+	Query  string  // on the results of a search
+	Found  []found // likewise, and on the page of an unknown address
+	Status int     // of a failed request
 
 	markdown string
 	sections []section
@@ -105,33 +106,59 @@ const (
 	listPath   = "/llms.txt"           // the list of the pages in Markdown
 )
 
-// Mount serves the documents, the pages, and at / a page that links to them and to
-// the dashboard. baseURL is the public address of the API, which the documents
-// name as the server; dashboardURL is that of the dashboard, or empty.
-func Mount(e *echo.Echo, baseURL, dashboardURL string) error {
-	mountDocuments(e, baseURL)
+// Config is what the pages say about their gateway.
+type Config struct {
+	// BaseURL is the public address of the API, which the documents name as the server.
+	BaseURL string
+	// DashboardURL is the address of the dashboard; empty where none is served.
+	DashboardURL string
+}
+
+// Pages are the handlers of the documentation, and of a page at / that leads to it and
+// to the dashboard.
+type Pages struct {
+	cfg    Config
+	layout *template.Template
+	static *page.Assets
+	made   func() (*site, error)
+}
+
+// site is what the first request makes.
+type site struct {
+	handlers map[string]echo.HandlerFunc // by path
+	index    *index
+	frame    view // what all pages have in common
+}
+
+// New parses the templates.
+func New(cfg Config) (*Pages, error) {
 	static, err := page.LoadAssets(Path+"/static", page.Source{Files: templates.ReferenceStatic()},
 		page.Source{Files: templates.SharedStatic()}, page.Source{Files: templates.Dashboard(), Names: []string{icon}})
 	if err != nil {
-		return fmt.Errorf("reference: %w", err)
+		return nil, fmt.Errorf("reference: %w", err)
 	}
 	layout, err := template.New("").Funcs(functions).ParseFS(templates.Shared(), "*.html")
 	if err == nil {
 		layout, err = layout.ParseFS(templates.Reference(), "*.html")
 	}
 	if err != nil {
-		return fmt.Errorf("reference: %w", err)
+		return nil, fmt.Errorf("reference: %w", err)
 	}
-	static.Register(e)
-	rendered := sync.OnceValues(func() (map[string]echo.HandlerFunc, error) {
-		return render(layout, baseURL, dashboardURL, static.Base())
-	})
+	p := &Pages{cfg: cfg, layout: layout, static: static}
+	p.made = sync.OnceValues(p.makeSite)
+	return p, nil
+}
+
+// Register mounts the documents and the pages.
+func (p *Pages) Register(e *echo.Echo) {
+	mountDocuments(e, p.cfg.BaseURL)
+	p.static.Register(e)
 	serve := func(c echo.Context) error {
-		handlers, err := rendered()
+		made, err := p.made()
 		if err != nil {
 			return err
 		}
-		return handlers[c.Path()](c)
+		return made.handlers[c.Path()](c)
 	}
 	for _, path := range paths() {
 		e.Match(reading, path, serve)
@@ -142,7 +169,6 @@ func Mount(e *echo.Echo, baseURL, dashboardURL string) error {
 	e.Match(reading, searchPath, serve, page.Compress)
 	e.Match(reading, searchData, serve, page.Compress)
 	e.Match(reading, listPath, serve)
-	return nil
 }
 
 // paths returns the paths of the pages: / and Path, which only lead to others, and
@@ -155,37 +181,44 @@ func paths() []string {
 	return all
 }
 
-// render makes the pages and returns the handlers of their paths.
-func render(layout *template.Template, baseURL, dashboardURL, static string) (map[string]echo.HandlerFunc, error) {
-	views, err := read(baseURL)
+// makeSite makes the pages and the handlers of their paths.
+func (p *Pages) makeSite() (*site, error) {
+	views, err := read(p.cfg.BaseURL)
 	if err != nil {
 		return nil, err
 	}
-	frame := view{BaseURL: baseURL, Static: static, Dashboard: dashboardURL, Guides: views[0].Guides,
+	frame := view{BaseURL: p.cfg.BaseURL, Static: p.static.Base(), Dashboard: p.cfg.DashboardURL, Guides: views[0].Guides,
 		Calls: views[0].Calls, Topics: views[0].Topics}
-	start, landing, results := frame, frame, frame
+	start, landing := frame, frame
 	start.Title, start.Path = "Start", "/"
 	landing.Title, landing.Path = "Documentation", Path
-	results.Title, results.Path = "Search", searchPath
-	handlers := map[string]echo.HandlerFunc{}
+	made := &site{handlers: map[string]echo.HandlerFunc{}, index: newIndex(views), frame: frame}
 	for _, v := range append(slices.Clone(views), &start, &landing) {
-		v.Static, v.Dashboard = static, dashboardURL
-		var out bytes.Buffer
-		if err := layout.ExecuteTemplate(&out, "layout.html", v); err != nil {
-			return nil, fmt.Errorf("reference: %s: %w", v.Path, err)
+		v.Static, v.Dashboard = frame.Static, frame.Dashboard
+		out, err := p.render(v)
+		if err != nil {
+			return nil, err
 		}
-		handlers[v.Path] = html(out.Bytes())
+		made.handlers[v.Path] = html(out)
 		if v.InMarkdown() {
-			handlers[v.Path+".md"] = document("text/markdown; charset=utf-8", []byte(v.markdown))
+			made.handlers[v.Path+".md"] = document("text/markdown; charset=utf-8", []byte(v.markdown))
 		}
 	}
-	handlers[listPath] = document("text/plain; charset=utf-8", llms(views, baseURL))
-	all := newIndex(views)
-	handlers[searchPath] = searchPage(all, layout, results)
-	handlers[searchData] = func(c echo.Context) error {
-		return c.JSON(http.StatusOK, all.search(c.QueryParam("q")))
+	made.handlers[listPath] = document("text/plain; charset=utf-8", llms(views, p.cfg.BaseURL))
+	made.handlers[searchPath] = p.search
+	made.handlers[searchData] = func(c echo.Context) error {
+		return c.JSON(http.StatusOK, made.index.search(c.QueryParam("q")))
 	}
-	return handlers, nil
+	return made, nil
+}
+
+// render returns a page as HTML.
+func (p *Pages) render(v *view) ([]byte, error) {
+	var out bytes.Buffer
+	if err := p.layout.ExecuteTemplate(&out, "layout.html", v); err != nil {
+		return nil, fmt.Errorf("reference: %s: %w", v.Path, err)
+	}
+	return out.Bytes(), nil
 }
 
 // html serves a page.
@@ -313,24 +346,6 @@ func readReference(baseURL string) (*view, error) {
 	err = layout.Execute(&out, map[string]any{"BaseURL": baseURL, "Operations": v.Operations, "Description": description})
 	v.markdown = out.String()
 	return v, err
-}
-
-// searchPage serves the search as a page, for browsers without a script. It is
-// computed for each request, within the limits of search.
-func searchPage(all *index, layout *template.Template, frame view) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		v := frame
-		v.Query = c.QueryParam("q")
-		v.Query = strings.ToValidUTF8(v.Query[:min(len(v.Query), maxQuery)], "")
-		v.Found = all.search(v.Query)
-		var out bytes.Buffer
-		if err := layout.ExecuteTemplate(&out, "layout.html", &v); err != nil {
-			return fmt.Errorf("reference: %s: %w", v.Path, err)
-		}
-		c.Response().Header().Set("Content-Security-Policy", policy)
-		c.Response().Header().Set(echo.HeaderCacheControl, "no-cache") // the page names the files of this build
-		return c.HTMLBlob(http.StatusOK, out.Bytes())
-	}
 }
 
 // llms lists the pages in Markdown, as llmstxt.org describes.

@@ -3,6 +3,7 @@ package reference_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"io"
 	"io/fs"
 	"maps"
@@ -35,13 +36,26 @@ var pages = []string{
 // serve serves the reference without the API.
 func serve(t *testing.T) string {
 	t.Helper()
-	e := echo.New()
-	if err := reference.Mount(e, "https://age.example", "https://desk.example/dashboard"); err != nil {
+	docs, err := reference.New(reference.Config{
+		BaseURL: "https://age.example", DashboardURL: "https://desk.example/dashboard",
+	})
+	if err != nil {
 		t.Fatal(err)
 	}
+	e := echo.New()
+	docs.Register(e)
+	e.HTTPErrorHandler = func(err error, c echo.Context) { docs.Error(c, statusOf(err)) }
 	server := httptest.NewServer(e)
 	t.Cleanup(server.Close)
 	return server.URL
+}
+
+// statusOf returns the status of echo's error.
+func statusOf(err error) int {
+	if known, ok := errors.AsType[*echo.HTTPError](err); ok {
+		return known.Code
+	}
+	return http.StatusInternalServerError
 }
 
 // get returns the body of an answer that must be 200.
@@ -337,10 +351,12 @@ func TestPolicy(t *testing.T) {
 // TestEveryRouteAnswers: the first requests come at the same time, and each route
 // has its own page or document.
 func TestEveryRouteAnswers(t *testing.T) {
-	e := echo.New()
-	if err := reference.Mount(e, "https://age.example", ""); err != nil {
+	docs, err := reference.New(reference.Config{BaseURL: "https://age.example"})
+	if err != nil {
 		t.Fatal(err)
 	}
+	e := echo.New()
+	docs.Register(e)
 	server := httptest.NewServer(e)
 	t.Cleanup(server.Close)
 	var paths []string

@@ -17,9 +17,11 @@ import (
 func TestHeadingOf(t *testing.T) {
 	const create, status = "POST /api/v1/sessions/create", "GET /api/v1/sessions/:session_id/status"
 	e := echo.New()
-	if err := reference.Mount(e, "https://age.example", "https://desk.example/dashboard"); err != nil {
+	docs, err := reference.New(reference.Config{})
+	if err != nil {
 		t.Fatal(err)
 	}
+	docs.Register(e)
 	rec := httptest.NewRecorder()
 	e.ServeHTTP(rec, httptest.NewRequest(http.MethodGet, "/docs/errors", nil))
 	guide, err := io.ReadAll(rec.Body)

@@ -13,6 +13,8 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"slices"
+	"strings"
 
 	"agegate/internal/backoffice/drift"
 	"agegate/internal/check/age"
@@ -138,6 +140,13 @@ func loadPages(verifyURL string) (*page.Set, error) {
 		Permissions:   "camera=(self), microphone=(), geolocation=(), display-capture=()",
 		ContentPolicy: page.HostedPolicy(public),
 	})
+}
+
+// Owns reports whether a request's path belongs to the hosted page, whether or not
+// the page exists.
+func Owns(path string) bool {
+	root, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+	return slices.Contains([]string{"v", "h", "static", "brand", "privacy", "sample-wallet"}, root)
 }
 
 // Register mounts the pages and their static files.
