@@ -20,6 +20,7 @@ func write(t *testing.T, chain, key string, number int64) {
 // TestFiles: a gateway serves the certificate in its files, goes on with it when a
 // new pair is broken and says so, and takes over the pair that is not.
 func TestFiles(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	chain, key := filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key")
 	write(t, chain, key, 1)

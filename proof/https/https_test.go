@@ -7,11 +7,13 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"log"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
 	"os"
@@ -28,8 +30,8 @@ import (
 
 const host = "age.example.test"
 
-// world is the directory, and what stands at port 80 of every host.
-var world struct {
+// world is a test's own directory, and what stands at port 80 of every host.
+type world struct {
 	*directory.Directory
 	web  atomic.Pointer[http.Handler]
 	fail atomic.Int32 // if not 0, the directory answers an order with this status
@@ -38,43 +40,61 @@ var world struct {
 
 func TestMain(m *testing.M) { os.Exit(run(m)) }
 
+// run makes this process trust the directories, which all have one certificate, before
+// anything else reads the roots. The tests wait more than they compute, so all run
+// side by side.
 func run(m *testing.M) int {
 	dir, err := os.MkdirTemp("", "agegate-https-")
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer os.RemoveAll(dir)
-	front, err := net.Listen("tcp", "127.0.0.1:0")
+	first, err := directory.Start(dir, 1, nil)
 	if err != nil {
 		log.Fatal(err)
 	}
-	go http.Serve(front, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		(*world.web.Load()).ServeHTTP(w, r)
-	}))
-	nothing := http.NotFoundHandler()
-	world.web.Store(&nothing)
-	world.Directory, err = directory.Start(dir, front.Addr().(*net.TCPAddr).Port, func(next http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			world.seen.Add(1)
-			status := int(world.fail.Load())
-			if status == 0 || !strings.Contains(r.URL.Path, "order") {
-				next.ServeHTTP(w, r)
-				return
-			}
-			w.Header().Set("Retry-After", "7200")
-			w.Header().Set("Content-Type", "application/problem+json")
-			w.WriteHeader(status)
-			fmt.Fprint(w, `{"type":"urn:ietf:params:acme:error:rateLimited","detail":"<canary>"}`)
-		})
-	})
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer world.Close()
-	if err := os.Setenv("SSL_CERT_FILE", world.Trust); err != nil { // before anything else reads the roots
+	first.Close()
+	flag.Parse()
+	if err := errors.Join(os.Setenv("SSL_CERT_FILE", first.Trust), flag.Set("test.parallel", "16")); err != nil {
 		log.Fatal(err)
 	}
 	return m.Run()
+}
+
+// newWorld starts a directory. Tests call it before t.Parallel: the ports that it finds
+// free are then taken by nobody else.
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	w := &world{}
+	front := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		(*w.web.Load()).ServeHTTP(rw, r)
+	}))
+	nothing := http.NotFoundHandler()
+	w.web.Store(&nothing)
+	var err error
+	w.Directory, err = directory.Start(t.TempDir(), front.Listener.Addr().(*net.TCPAddr).Port, w.around)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(w.Close)
+	t.Cleanup(front.CloseClientConnections)
+	return w
+}
+
+// around counts the requests, and lets orders fail.
+func (w *world) around(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		w.seen.Add(1)
+		status := int(w.fail.Load())
+		if status == 0 || !strings.Contains(r.URL.Path, "order") {
+			next.ServeHTTP(rw, r)
+			return
+		}
+		rw.Header().Set("Retry-After", "7200")
+		rw.Header().Set("Content-Type", "application/problem+json")
+		rw.WriteHeader(status)
+		fmt.Fprint(rw, `{"type":"urn:ietf:params:acme:error:rateLimited","detail":"<canary>"}`)
+	})
 }
 
 var settings = []string{
@@ -83,9 +103,9 @@ var settings = []string{
 }
 
 // start runs a gateway that orders from the directory.
-func start(t *testing.T, db string, more ...string) *gatewaytest.Gateway {
+func (w *world) start(t *testing.T, db string, more ...string) *gatewaytest.Gateway {
 	t.Helper()
-	all := append(append([]string{}, settings...), "AGEGATE_ACME_DIRECTORY="+world.URL)
+	all := append(append([]string{}, settings...), "AGEGATE_ACME_DIRECTORY="+w.URL)
 	return gatewaytest.Start(t, db, append(all, more...)...)
 }
 
@@ -114,7 +134,7 @@ func await[T comparable](t *testing.T, what string, look func() T) T {
 }
 
 // behind leads what arrives at port 80 to gateways in turn.
-func behind(t *testing.T, gateways ...*gatewaytest.Gateway) {
+func (w *world) behind(t *testing.T, gateways ...*gatewaytest.Gateway) {
 	t.Helper()
 	var proxies []http.Handler
 	for _, g := range gateways {
@@ -128,14 +148,14 @@ func behind(t *testing.T, gateways ...*gatewaytest.Gateway) {
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		proxies[int(turn.Add(1))%len(proxies)].ServeHTTP(w, r)
 	}))
-	world.web.Store(&handler)
+	w.web.Store(&handler)
 }
 
 // client connects to a gateway by the host's name, and trusts the directory alone.
-func client(g *gatewaytest.Gateway) *http.Client {
+func (w *world) client(g *gatewaytest.Gateway) *http.Client {
 	return &http.Client{Transport: &http.Transport{
 		ForceAttemptHTTP2: true, DisableKeepAlives: true,
-		TLSClientConfig: &tls.Config{RootCAs: world.Roots, MinVersion: tls.VersionTLS12},
+		TLSClientConfig: &tls.Config{RootCAs: w.Roots, MinVersion: tls.VersionTLS12},
 		DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
 			return new(net.Dialer).DialContext(ctx, network, g.App.Addr())
 		},
@@ -143,10 +163,10 @@ func client(g *gatewaytest.Gateway) *http.Client {
 }
 
 // served waits until a gateway serves https.
-func served(t *testing.T, g *gatewaytest.Gateway) *http.Response {
+func (w *world) served(t *testing.T, g *gatewaytest.Gateway) *http.Response {
 	t.Helper()
 	return await(t, "https", func() *http.Response {
-		res, err := client(g).Get("https://" + host + "/healthz")
+		res, err := w.client(g).Get("https://" + host + "/healthz")
 		if err != nil {
 			return nil
 		}
@@ -158,14 +178,15 @@ func served(t *testing.T, g *gatewaytest.Gateway) *http.Response {
 // TestReplicas: two replicas have one certificate, whose challenge either answers;
 // both serve it over HTTP/2, also after a restart, without another order.
 func TestReplicas(t *testing.T) {
+	w := newWorld(t)
+	t.Parallel()
 	db := pgtest.URL(t)
 	key := "AGEGATE_SECRET_KEY=AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
-	before := world.Issued()
-	a := start(t, db, key)
-	b := start(t, db, key)
-	behind(t, a, b)
-	first := served(t, a)
-	second := served(t, b)
+	a := w.start(t, db, key)
+	b := w.start(t, db, key)
+	w.behind(t, a, b)
+	first := w.served(t, a)
+	second := w.served(t, b)
 	if first.Proto != "HTTP/2.0" || first.TLS.Version != tls.VersionTLS13 {
 		t.Errorf("%s by TLS %x", first.Proto, first.TLS.Version)
 	}
@@ -173,12 +194,12 @@ func TestReplicas(t *testing.T) {
 		t.Error("the replicas have different certificates")
 	}
 	a.Stop()
-	a = start(t, db, key)
-	behind(t, a, b)
-	if third := served(t, a); !first.TLS.PeerCertificates[0].Equal(third.TLS.PeerCertificates[0]) {
+	a = w.start(t, db, key)
+	w.behind(t, a, b)
+	if third := w.served(t, a); !first.TLS.PeerCertificates[0].Equal(third.TLS.PeerCertificates[0]) {
 		t.Error("another certificate after a restart")
 	}
-	if n := world.Issued() - before; n != 1 {
+	if n := w.Issued(); n != 1 {
 		t.Errorf("%d certificates were ordered", n)
 	}
 	want := fmt.Sprintf(`agegate_tls_certificate_end_timestamp_seconds{host=%q} %v`, host,
@@ -188,25 +209,26 @@ func TestReplicas(t *testing.T) {
 	}
 	// A third of its life before its end it is ordered again.
 	a.Clock.Advance(61 * 24 * time.Hour)
-	await(t, "renewal", func() bool { return world.Issued()-before == 2 })
+	await(t, "renewal", func() bool { return w.Issued() == 2 })
 	await(t, "the renewed certificate on the other replica", func() bool {
-		return !served(t, b).TLS.PeerCertificates[0].Equal(first.TLS.PeerCertificates[0])
+		return !w.served(t, b).TLS.PeerCertificates[0].Equal(first.TLS.PeerCertificates[0])
 	})
 }
 
 // TestLostKey: with another secret key, the gateway makes a new account and orders new
 // certificates.
 func TestLostKey(t *testing.T) {
+	w := newWorld(t)
+	t.Parallel()
 	db := gatewaytest.SQLite(t)
-	before := world.Issued()
-	g := start(t, db, "AGEGATE_SECRET_KEY=AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=")
-	behind(t, g)
-	first := served(t, g)
+	g := w.start(t, db, "AGEGATE_SECRET_KEY=AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=")
+	w.behind(t, g)
+	first := w.served(t, g)
 	g.Stop()
-	g = start(t, db, "AGEGATE_SECRET_KEY=BBECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=")
-	behind(t, g)
-	if served(t, g).TLS.PeerCertificates[0].Equal(first.TLS.PeerCertificates[0]) || world.Issued()-before != 2 {
-		t.Errorf("%d certificates were ordered", world.Issued()-before)
+	g = w.start(t, db, "AGEGATE_SECRET_KEY=BBECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=")
+	w.behind(t, g)
+	if w.served(t, g).TLS.PeerCertificates[0].Equal(first.TLS.PeerCertificates[0]) || w.Issued() != 2 {
+		t.Errorf("%d certificates were ordered", w.Issued())
 	}
 	if log := g.Log.String(); !strings.Contains(log, "a certificate cannot be used") {
 		t.Error("the log does not say why")
@@ -216,10 +238,12 @@ func TestLostKey(t *testing.T) {
 // TestStrangersCauseNothing: neither names in handshakes nor paths on port 80 make
 // the gateway order or say anything.
 func TestStrangersCauseNothing(t *testing.T) {
-	g := start(t, gatewaytest.SQLite(t))
-	behind(t, g)
-	served(t, g)
-	orders, requests := world.Issued(), world.seen.Load()
+	w := newWorld(t)
+	t.Parallel()
+	g := w.start(t, gatewaytest.SQLite(t))
+	w.behind(t, g)
+	w.served(t, g)
+	orders, requests := w.Issued(), w.seen.Load()
 	for i := range 500 {
 		for _, name := range []string{fmt.Sprintf("n%d.example.test", i), fmt.Sprintf("n%d.%s", i, host), "", "127.0.0.1"} {
 			for _, protocol := range []string{"http/1.1", "acme-tls/1"} {
@@ -239,15 +263,17 @@ func TestStrangersCauseNothing(t *testing.T) {
 			t.Fatalf("an unknown challenge is answered %s", text)
 		}
 	}
-	if world.Issued() != orders || world.seen.Load() != requests {
-		t.Errorf("%d orders and %d requests at the directory", world.Issued()-orders, world.seen.Load()-requests)
+	if w.Issued() != orders || w.seen.Load() != requests {
+		t.Errorf("%d orders and %d requests at the directory", w.Issued()-orders, w.seen.Load()-requests)
 	}
-	served(t, g)
+	w.served(t, g)
 }
 
 // TestDirectoryFails: an order that fails is tried again later, not at once, and
 // the log says why in words of the gateway's own.
 func TestDirectoryFails(t *testing.T) {
+	worlds := []*world{newWorld(t), newWorld(t), newWorld(t)}
+	t.Parallel()
 	for name, row := range map[string]struct {
 		status int32
 		url    string
@@ -260,36 +286,36 @@ func TestDirectoryFails(t *testing.T) {
 			reason: "the directory does not answer, or the gateway does not trust its certificate"},
 		"nothing at port 80": {wait: time.Minute, reason: "another server than this gateway answers on port 80 of the host"},
 	} {
+		w := worlds[0]
+		worlds = worlds[1:]
 		t.Run(name, func(t *testing.T) {
-			nothing := http.NotFoundHandler()
-			world.web.Store(&nothing)
-			world.fail.Store(row.status)
-			defer world.fail.Store(0)
+			t.Parallel()
+			w.fail.Store(row.status)
 			more := []string{}
 			if row.url != "" {
 				more = append(more, "AGEGATE_ACME_DIRECTORY="+row.url)
 			}
-			g := start(t, gatewaytest.SQLite(t), more...)
+			g := w.start(t, gatewaytest.SQLite(t), more...)
 			want := fmt.Sprintf(`reason=%q next_in=%s`, row.reason, row.wait)
 			await(t, "the failure in the log", func() bool { return strings.Contains(g.Log.String(), want) })
 			if strings.Contains(g.Log.String(), "canary") {
 				t.Error("the log has words of the directory")
 			}
-			requests := world.seen.Load()
+			requests := w.seen.Load()
 			g.Clock.Advance(row.wait - 40*time.Second)
 			time.Sleep(20 * time.Second) // the gateway looks every 15
-			if world.seen.Load() != requests {
+			if w.seen.Load() != requests {
 				t.Error("it was tried again too early")
 			}
-			if _, err := client(g).Get("https://" + host + "/healthz"); err == nil {
+			if _, err := w.client(g).Get("https://" + host + "/healthz"); err == nil {
 				t.Error("it serves https without a certificate")
 			}
 			// Afterwards it succeeds.
-			world.fail.Store(0)
+			w.fail.Store(0)
 			if row.url == "" {
-				behind(t, g)
+				w.behind(t, g)
 				g.Clock.Advance(40 * time.Second)
-				served(t, g)
+				w.served(t, g)
 			}
 		})
 	}
@@ -298,9 +324,11 @@ func TestDirectoryFails(t *testing.T) {
 // TestPlain: only the hosts of the configured addresses are led to https, and only
 // to themselves.
 func TestPlain(t *testing.T) {
-	g := start(t, gatewaytest.SQLite(t))
-	behind(t, g)
-	served(t, g)
+	w := newWorld(t)
+	t.Parallel()
+	g := w.start(t, gatewaytest.SQLite(t))
+	w.behind(t, g)
+	w.served(t, g)
 	plain := listener(t, g, " redirects to https")
 	for _, row := range []struct{ request, host, want string }{
 		{"GET /v/x?a=1&b=%20 HTTP/1.1", host, "301 https://" + host + "/v/x?a=1&b=%20"},
@@ -326,6 +354,8 @@ func TestPlain(t *testing.T) {
 
 // TestEndsInOrder: a gateway ends at once though its order hangs.
 func TestEndsInOrder(t *testing.T) {
+	w := newWorld(t)
+	t.Parallel()
 	hang, asked := make(chan struct{}), make(chan struct{})
 	defer close(hang)
 	var once atomic.Bool
@@ -335,8 +365,8 @@ func TestEndsInOrder(t *testing.T) {
 		}
 		<-hang
 	}))
-	world.web.Store(&handler)
-	g := start(t, gatewaytest.SQLite(t))
+	w.web.Store(&handler)
+	g := w.start(t, gatewaytest.SQLite(t))
 	select {
 	case <-asked:
 	case <-time.After(2 * time.Minute):
