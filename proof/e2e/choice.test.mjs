@@ -63,13 +63,21 @@ test("by keyboard: the camera comes first, then the document, which says what it
   page.kept();
 });
 
-test("a document's ways are rows with what they mean, one of them the main one, and a refusal says that it ends the check", async () => {
+test("a document's ways are rows with what they mean, one of them the main one, and a refusal weighs less and says that it ends the check", async () => {
   const { page } = await arrives({ viewport: { width: 320, height: 568 } });
   await leads(page, part(page, "prefer-document"));
   const rows = page.locator(".rows button");
   assert.deepEqual(await rows.evaluateAll((all) => all.map((row) => row.value)), ["wallet", "photo", "decline"]);
   assert.deepEqual(await rows.evaluateAll((all) => all.map((row) => row.classList.contains("primary"))), [true, false, false]);
-  for (const row of await rows.all()) assert.equal(await row.locator("svg").count(), 2, "an icon and a chevron");
+  assert.deepEqual(await rows.evaluateAll((all) => all.map((row) => row.querySelectorAll("svg").length)), [2, 2, 1], "icons, and a chevron at each way");
+  for (const size of [{ width: 320, height: 568 }, { width: 360, height: 740 }, { width: 1440, height: 900 }]) {
+    await page.setViewportSize(size);
+    const starts = await page.locator(".rows :is(b, small)").evaluateAll((all) => all.map((text) => text.getBoundingClientRect().left));
+    assert.equal(new Set(starts).size, 1, `${size.width}: the texts begin at ${starts}`);
+  }
+  const refusal = await part(page, "decline").evaluate((row) => ({ edge: getComputedStyle(row).borderTopColor, weight: getComputedStyle(row.querySelector("b")).fontWeight, height: row.clientHeight }));
+  assert.equal(refusal.edge, "rgba(0, 0, 0, 0)", "a refusal has no frame like a way's");
+  assert.ok(Number(refusal.weight) < 600 && refusal.height >= 44, JSON.stringify(refusal));
   await page.getByRole("button", { name: /^No, thank you .*ends the check/ }).waitFor();
   await fitsWidth(page);
   page.kept();
