@@ -7,7 +7,7 @@ import { launch, visitor } from "./lib/browser.mjs";
 import { perform } from "./lib/camera.mjs";
 import { startGateway } from "./lib/gateway.mjs";
 import { after, before, test } from "./lib/row.mjs";
-import { asksWallet, gets, part, passes, sees, shares, toCamera } from "./lib/walk.mjs";
+import { asksWallet, fitsWidth, gets, part, passes, sees, shares, toCamera } from "./lib/walk.mjs";
 
 let gateway, tenant, browser;
 before(async () => {
@@ -57,6 +57,24 @@ test("under age, expired and under age again: told why, and the third is final",
   await shares(page, { age: 12 });
   await sees(page, "screen-fallback");
   assert.equal(await session.status(), "FALLBACK");
+  page.kept();
+});
+
+test("on a phone the apps are opened by buttons, and their codes are for another device", async () => {
+  const { page } = await asked({ viewport: { width: 360, height: 740 } });
+  for (const name of ["av", "openid4vp"]) {
+    assert.ok(await part(page, `open-${name}`).isVisible(), `no button opens ${name}`);
+    const code = page.locator(`details:has([data-testid="app-${name}"]) .qr img`);
+    assert.ok(!(await code.isVisible()), `the code for ${name} is in the way`);
+    assert.equal(await part(page, `app-${name}`).textContent(), "Use another device");
+    await part(page, `app-${name}`).click();
+    await code.waitFor();
+    await page.setViewportSize({ width: 1440, height: 900 });
+    const { width } = await code.boundingBox();
+    assert.ok(width > 430, `a dense code has ${width} pixels on a large screen`);
+    await page.setViewportSize({ width: 360, height: 740 });
+    await fitsWidth(page);
+  }
   page.kept();
 });
 

@@ -39,6 +39,7 @@ func TestCodesAreSmall(t *testing.T) {
 		{wallet.SchemeOpenID, true, 200},
 		{wallet.SchemeProofOfAge, true, 520},
 		{wallet.SchemeProofOfAge, false, 520},
+		{wallet.SchemeOpenID, false, 1320}, // the whole request, without the issuers
 	} {
 		f := newFixture(t, tenant.Tenant{DocumentCheck: true}, scripted())
 		if tt.signed {

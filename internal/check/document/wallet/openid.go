@@ -195,13 +195,14 @@ func (e Exchange) Schemes() (schemes []string) {
 }
 
 // Link returns a request as a link or QR code for a scheme. The wallet posts its
-// answer to responseURI, which must differ between schemes.
+// answer to responseURI, which must differ between schemes. The request does not name
+// the trusted issuers: they are only a hint, and cameras read a shorter code better.
 func (e Exchange) Link(scheme string, targetAge int, responseURI string) (string, error) {
 	values := url.Values{
 		"client_id": {clientID(responseURI)}, "response_uri": {responseURI},
 		"response_type": {"vp_token"}, "nonce": {e.Nonce()},
 	}
-	asked := e.query(targetAge)
+	asked := query(targetAge, e.docTypes...)
 	if scheme == SchemeProofOfAge {
 		values.Set("response_mode", "direct_post")
 		asked = query(targetAge, proofOfAge...)
@@ -217,18 +218,6 @@ func (e Exchange) Link(scheme string, targetAge int, responseURI string) (string
 		values.Set("response_mode", "direct_post.jwt")
 		values.Set("client_metadata", string(encoded))
 	}
-	link, err := linkOf(scheme, values, asked)
-	if err == nil && len(link) > maxLink {
-		link, err = linkOf(scheme, values, query(targetAge, e.docTypes...)) // without the issuers, which are only a hint
-	}
-	return link, err
-}
-
-// maxLink is the length of the longest link that fits into a QR code (ISO/IEC
-// 18004: version 40, level L).
-const maxLink = 2953
-
-func linkOf(scheme string, values url.Values, asked dcqlQuery) (string, error) {
 	encoded, err := json.Marshal(asked)
 	if err != nil {
 		return "", err
