@@ -157,9 +157,6 @@ type momentView struct {
 // Text is the key of the line's text.
 func (v momentView) Text() string { return "timeline." + string(v.Kind) }
 
-// State is the status of the line.
-func (v momentView) State() statusView { return statusView{v.Status} }
-
 // CameraText is the text for how the camera check ended.
 func (v momentView) CameraText() page.Text { return page.Say("timeline.camera_" + string(v.Camera)) }
 

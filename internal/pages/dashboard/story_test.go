@@ -1,6 +1,7 @@
 package dashboard_test
 
 import (
+	"net/url"
 	"strings"
 	"testing"
 
@@ -148,6 +149,43 @@ func TestReplyToTheShopper(t *testing.T) {
 		if n := strings.Count(replies, "data-copy="); n != len(tenant.Languages) ||
 			!strings.Contains(replies, `<p lang="de" dir="auto">`+says) {
 			t.Errorf("%s: %d replies, or no %q in %s", set, n, says, replies)
+		}
+	}
+}
+
+// TestStatusIsSaidOnce: a session's page and that of a test session to try out have one
+// badge with the status. What happened comes before the tools of test mode, and an ended
+// try leads to the session's page.
+func TestStatusIsSaidOnce(t *testing.T) {
+	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
+	shop := g.Shop(t, "", nil)
+	dev := member(t, g, shop.Tenant.ID, account.Developer)
+	base := "/dashboard/" + shop.Tenant.ID.String() + "/test/"
+	for status, says := range map[string]string{
+		"PENDING": "Open", "PASSED": "Passed", "FALLBACK": "Fallback", "SPOOF": "Spoof", "EXPIRED": "Expired",
+	} {
+		res, _ := dev.Fill(t, base+"playground", url.Values{"target_age": {"18"}})
+		try := res.Header.Get("Location")
+		id := strings.TrimPrefix(try, base+"playground/")
+		g.Exec(t, "UPDATE sessions SET opened_at = created_at, status = '"+status+"' WHERE id = '"+id+"'")
+		if status != "PENDING" && status != "EXPIRED" {
+			g.Exec(t, "UPDATE sessions SET source = 'forced', completed_at = created_at WHERE id = '"+id+"'")
+		}
+		_, tried := dev.Get(t, try)
+		_, session := dev.Get(t, base+"sessions/"+id)
+		for name, body := range map[string]string{"try": tried, "session": session} {
+			main := between(t, body, "<main", "</main>")
+			if n := strings.Count(main, `<span class="badge `); n != 1 || !strings.Contains(main, ">"+says+"</span>") {
+				t.Errorf("%s of %s: %d badges, or none that says %s", name, status, n, says)
+			}
+		}
+		timeline, clock := strings.Index(session, `data-live="timeline"`), strings.Index(session, `data-testid="clock"`)
+		if timeline < 0 || clock >= 0 && clock < timeline {
+			t.Errorf("%s: the test clock comes before the timeline", status)
+		}
+		ended := between(t, tried, `class="panel ended"`, "</section>")
+		if !strings.Contains(ended, `href="`+base+"sessions/"+id+`"`) {
+			t.Errorf("%s: an ended try does not lead to its session", status)
 		}
 	}
 }
