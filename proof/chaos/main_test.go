@@ -25,9 +25,7 @@ func TestMain(m *testing.M) {
 	// The tests mostly wait, above all for leases to end, so many can run in
 	// parallel. The short form runs fewer, because it shares its machine with
 	// others.
-	if err := flag.Set("test.parallel", table.Sized("32", "8")); err != nil {
-		panic(err)
-	}
+	table.SideBySide(table.Sized(32, 8))
 	os.Exit(run(m))
 }
 

@@ -26,6 +26,7 @@ import (
 	"agegate/internal/gatewaytest"
 	"agegate/internal/store/pgtest"
 	"agegate/proof/https/directory"
+	"agegate/proof/table"
 )
 
 const host = "age.example.test"
@@ -54,10 +55,11 @@ func run(m *testing.M) int {
 		log.Fatal(err)
 	}
 	first.Close()
-	flag.Parse()
-	if err := errors.Join(os.Setenv("SSL_CERT_FILE", first.Trust), flag.Set("test.parallel", "16")); err != nil {
+	if err := os.Setenv("SSL_CERT_FILE", first.Trust); err != nil {
 		log.Fatal(err)
 	}
+	flag.Parse()
+	table.SideBySide(16)
 	return m.Run()
 }
 

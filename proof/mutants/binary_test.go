@@ -143,6 +143,7 @@ func freeAddress(t *testing.T) string {
 // sees every part of the contract that a client can see, and counts sessions
 // correctly.
 func TestOwnBinary(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "agegate")
 	build := exec.Command("go", "build", "-C", "../..", "-o", filepath.Dir(path), "./cmd/agegate", "./cmd/agegate-dev")
 	if out, err := build.CombinedOutput(); err != nil {

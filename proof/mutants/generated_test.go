@@ -177,6 +177,7 @@ var seenByNobody = map[string]string{
 // TestGeneratedFaults: every class of faults at every place is found by the suite,
 // but for those that are no faults.
 func TestGeneratedFaults(t *testing.T) {
+	t.Parallel()
 	s := newSubject(t, gatewaytest.SQLite(t))
 	made, found := 0, 0
 	for _, p := range places {

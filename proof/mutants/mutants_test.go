@@ -3,9 +3,11 @@ package mutants
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"net/http"
 	"net/url"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -137,39 +139,70 @@ func ofBrief(name string) bool { return strings.HasPrefix(name, "expiry.") || na
 // linkOrToken matches the address of a hosted page, and a redirect token.
 var linkOrToken = regexp.MustCompile(`/v/[A-Za-z0-9_-]{43}|\b\d{10}\.[A-Za-z0-9_-]{43}\b`)
 
+func TestMain(m *testing.M) {
+	flag.Parse()
+	table.SideBySide(4)
+	os.Exit(m.Run())
+}
+
 // TestEveryCasePassesAndCanFail: every case passes on the gateway, and fails on a
 // gateway with the fault that it tests for.
 func TestEveryCasePassesAndCanFail(t *testing.T) {
+	t.Parallel()
 	t.Run("sqlite", func(t *testing.T) { passAndFail(t, gatewaytest.SQLite) })
 	if table.Full() {
 		t.Run("postgres", func(t *testing.T) { passAndFail(t, pgtest.URL) })
 	}
 }
 
+// part are the cases that run on one of two gateways, and what came of them.
+type part struct {
+	*subject
+	name   string
+	cases  []string // all if empty
+	faults []fault
+	passed []conformance.Result
+}
+
 func passAndFail(t *testing.T, database func(testing.TB) string) {
 	camera := []string{"AGEGATE_ESTIMATOR=onnx", "AGEGATE_INFERENCE_WORKERS=1", "AGEGATE_MODELS_DIR=" +
 		filepath.Join(visiontest.Root(), "models")}
-	lasting := newSubject(t, database(t), camera...)
-	brief := newSubject(t, database(t), slices.Concat(camera, []string{"AGEGATE_SESSION_TTL=10s"})...)
+	lasting := &part{name: "lasting", subject: newSubject(t, database(t), camera...)}
+	brief := &part{name: "brief", cases: []string{"expiry.*", "force.document"},
+		subject: newSubject(t, database(t), slices.Concat(camera, []string{"AGEGATE_SESSION_TTL=10s"})...)}
 	on := true
 	brief.update(t, tenant.Changes{DocumentCheck: &on})
-	results := allPass(t, lasting.run(t, fault{}))
-	results = append(results, allPass(t, brief.run(t, fault{}, "expiry.*", "force.document"))...)
-	t.Run("cannot run", func(t *testing.T) { cannotRun(t, lasting) })
-	faults := slices.Concat(answerFaults, requestFaults, pageFaults, webhookFaults, uncalledFor(), survivors(),
-		testModeFaults, exactFaults(), lifeFaults())
-	missed := map[string]bool{}
-	for _, r := range results {
-		missed[r.Case] = true
+	caught := map[string]bool{}
+	for _, f := range slices.Concat(answerFaults, requestFaults, pageFaults, webhookFaults, uncalledFor(), survivors(),
+		testModeFaults, exactFaults(), lifeFaults()) {
+		caught[f.caught] = true
+		p := lasting
+		if ofBrief(f.caught) {
+			p = brief
+		}
+		p.faults = append(p.faults, f)
 	}
-	for _, f := range faults {
-		delete(missed, f.caught)
+	t.Run("gateways", func(t *testing.T) {
+		for _, p := range []*part{lasting, brief} {
+			t.Run(p.name, p.test)
+		}
+	})
+	t.Run("cannot run", func(t *testing.T) { cannotRun(t, lasting.subject) })
+	for _, r := range slices.Concat(lasting.passed, brief.passed) {
+		if !caught[r.Case] {
+			t.Errorf("no fault shows that %s can fail", r.Case)
+		}
+	}
+}
+
+// test runs the part's cases without a fault, and with each fault the case that
+// catches it.
+func (p *part) test(t *testing.T) {
+	t.Parallel()
+	p.passed = allPass(t, p.run(t, fault{}, p.cases...))
+	for _, f := range p.faults {
 		t.Run(f.name, func(t *testing.T) {
-			s := lasting
-			if ofBrief(f.caught) {
-				s = brief
-			}
-			report := s.run(t, f, f.caught)
+			report := p.run(t, f, f.caught)
 			r := report.Results[0]
 			want := suite.Failed
 			if f.silent {
@@ -179,9 +212,6 @@ func passAndFail(t *testing.T, database func(testing.TB) string) {
 				t.Errorf("%s is %s %q, want %s", f.caught, r.Outcome, r.Details, want)
 			}
 		})
-	}
-	for name := range missed {
-		t.Errorf("no fault shows that %s can fail", name)
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -37,6 +38,14 @@ func Sized[T any](whole, short T) T {
 		return whole
 	}
 	return short
+}
+
+// SideBySide lets n parallel tests of a package run at the same time, because they wait
+// more than they compute. TestMain calls it after flag.Parse.
+func SideBySide(n int) {
+	if err := flag.Set("test.parallel", strconv.Itoa(n)); err != nil {
+		panic(err)
+	}
 }
 
 // Row is a fault or an attack and its marks.
