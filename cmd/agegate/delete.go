@@ -20,18 +20,11 @@ func (c *cli) sessionCommand() *cobra.Command {
 }
 
 func (c *cli) sessionDelete() *cobra.Command {
-	return &cobra.Command{
-		Use:   "delete SESSION_ID",
-		Short: "Delete a session and everything about it except its ledger entries",
-		Long: "Delete a session with its estimate, consent, handover, idempotency key, webhook\n" +
-			"and attempts. Its ledger entries are kept; the session ID in them then refers to\n" +
-			"nothing. Refused while the session is open or its webhook is still to be delivered.",
-		Args: exactlyOneID("SESSION_ID"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			id, err := idArgument(args)
-			if err != nil {
-				return err
-			}
+	return idCommand("delete SESSION_ID", "Delete a session and everything about it except its ledger entries",
+		`Delete a session with its estimate, consent, handover, idempotency key, webhook
+and attempts. Its ledger entries are kept; the session ID in them then refers to
+nothing. Refused while the session is open or its webhook is still to be delivered.`,
+		func(cmd *cobra.Command, id uuid.UUID) error {
 			return c.withOperator(cmd.Context(), func(op operator) error {
 				if err := session.NewRecords(op.store, now).DeleteAsOperator(cmd.Context(), op.actor, id); err != nil {
 					return missing("session", err)
@@ -39,8 +32,7 @@ func (c *cli) sessionDelete() *cobra.Command {
 				fmt.Fprintf(cmd.OutOrStdout(), "Session %s is deleted.\n", id)
 				return nil
 			})
-		},
-	}
+		})
 }
 
 // prunedSessions is the output of prune.

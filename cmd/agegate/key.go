@@ -50,22 +50,16 @@ func parseMode(mode string) (livemode bool, err error) {
 }
 
 func (c *cli) keyRevoke() *cobra.Command {
-	return &cobra.Command{
-		Use: "revoke KEY_ID", Short: "Revoke an API key permanently", Args: exactlyOneID("KEY_ID"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			id, err := idArgument(args)
-			if err != nil {
-				return err
+	const short = "Revoke an API key permanently"
+	return idCommand("revoke KEY_ID", short, "", func(cmd *cobra.Command, id uuid.UUID) error {
+		return c.withOperator(cmd.Context(), func(op operator) error {
+			if err := op.tenants.RevokeKeyAsOperator(cmd.Context(), op.actor, id); err != nil {
+				return missing("API key", err)
 			}
-			return c.withOperator(cmd.Context(), func(op operator) error {
-				if err := op.tenants.RevokeKeyAsOperator(cmd.Context(), op.actor, id); err != nil {
-					return missing("API key", err)
-				}
-				fmt.Fprintf(cmd.OutOrStdout(), "Key %s is revoked.\n", id)
-				return nil
-			})
-		},
-	}
+			fmt.Fprintf(cmd.OutOrStdout(), "Key %s is revoked.\n", id)
+			return nil
+		})
+	})
 }
 
 // listedKey is one key as key list prints it: never the key itself.

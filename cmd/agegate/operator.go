@@ -5,6 +5,8 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
+	"os"
 	"os/user"
 	"strings"
 	"time"
@@ -126,6 +128,36 @@ func idArgument(args []string) (uuid.UUID, error) {
 		return uuid.Nil, errors.New("the ID must be a UUID")
 	}
 	return id, nil
+}
+
+// idCommand returns a command whose only argument is the ID of what it is about, such as
+// "remove ID".
+func idCommand(use, short, long string, run func(cmd *cobra.Command, id uuid.UUID) error) *cobra.Command {
+	_, name, _ := strings.Cut(use, " ")
+	return &cobra.Command{
+		Use: use, Short: short, Long: long, Args: exactlyOneID(name),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			id, err := idArgument(args)
+			if err != nil {
+				return err
+			}
+			return run(cmd, id)
+		},
+	}
+}
+
+// readFile reads at most limit bytes of a file that the operator names.
+func readFile(path, what string, limit int64) ([]byte, error) {
+	file, err := os.Open(path) //nolint:gosec // a file that the operator names
+	if err != nil {
+		return nil, fmt.Errorf("the %s's file cannot be read", what)
+	}
+	defer file.Close() //nolint:errcheck // it was only read
+	data, err := io.ReadAll(io.LimitReader(file, limit))
+	if err != nil {
+		return nil, fmt.Errorf("the %s's file cannot be read", what)
+	}
+	return data, nil
 }
 
 // exactlyOneID requires one positional argument and names it.

@@ -31,22 +31,15 @@ func (c *cli) clockCommand(
 	use, short, long, done string,
 	turn func(*session.TestClock, context.Context, audit.Actor, webhook.Scope, uuid.UUID) error,
 ) *cobra.Command {
-	return &cobra.Command{
-		Use: use + " SESSION_ID", Short: short, Long: long, Args: exactlyOneID("SESSION_ID"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			id, err := idArgument(args)
-			if err != nil {
-				return err
+	return idCommand(use+" SESSION_ID", short, long, func(cmd *cobra.Command, id uuid.UUID) error {
+		return c.withOperator(cmd.Context(), func(op operator) error {
+			if err := turn(session.NewTestClock(op.store, now), cmd.Context(), op.actor, webhook.OfAll(), id); err != nil {
+				return missing("session", err)
 			}
-			return c.withOperator(cmd.Context(), func(op operator) error {
-				if err := turn(session.NewTestClock(op.store, now), cmd.Context(), op.actor, webhook.OfAll(), id); err != nil {
-					return missing("session", err)
-				}
-				fmt.Fprintf(cmd.OutOrStdout(), done, id)
-				return nil
-			})
-		},
-	}
+			fmt.Fprintf(cmd.OutOrStdout(), done, id)
+			return nil
+		})
+	})
 }
 
 func (c *cli) webhookRetry() *cobra.Command {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"time"
 
@@ -118,16 +117,7 @@ document signer.`,
 }
 
 func readCertificate(path string) ([]byte, error) {
-	file, err := os.Open(path) //nolint:gosec // a file that the operator names
-	if err != nil {
-		return nil, errors.New("the certificate's file cannot be read")
-	}
-	defer file.Close() //nolint:errcheck // it was only read
-	data, err := io.ReadAll(io.LimitReader(file, maxCertificateBytes))
-	if err != nil {
-		return nil, errors.New("the certificate's file cannot be read")
-	}
-	return data, nil
+	return readFile(path, "certificate", maxCertificateBytes)
 }
 
 func (c *cli) trustList() *cobra.Command {
@@ -169,20 +159,13 @@ func untilOf(t time.Time) string {
 }
 
 func (c *cli) trustRemove() *cobra.Command {
-	return &cobra.Command{
-		Use: "remove ID", Short: "End the trust in an issuer", Args: exactlyOneID("ID"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			id, err := idArgument(args)
-			if err != nil {
-				return err
+	return idCommand("remove ID", "End the trust in an issuer", "", func(cmd *cobra.Command, id uuid.UUID) error {
+		return c.withTrust(cmd.Context(), func(trust *document.Trust) error {
+			if err := trust.Remove(cmd.Context(), commandLine(), id); err != nil {
+				return missing("issuer", err)
 			}
-			return c.withTrust(cmd.Context(), func(trust *document.Trust) error {
-				if err := trust.Remove(cmd.Context(), commandLine(), id); err != nil {
-					return missing("issuer", err)
-				}
-				fmt.Fprintf(cmd.OutOrStdout(), "Issuer %s is no longer trusted.\n", id)
-				return nil
-			})
-		},
-	}
+			fmt.Fprintf(cmd.OutOrStdout(), "Issuer %s is no longer trusted.\n", id)
+			return nil
+		})
+	})
 }

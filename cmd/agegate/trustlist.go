@@ -125,50 +125,37 @@ func (c *cli) sourceList() *cobra.Command {
 
 func (c *cli) sourcePin() *cobra.Command {
 	var signer string
-	cmd := &cobra.Command{
-		Use: "pin ID", Short: "Replace the pinned certificates of a published list", Args: exactlyOneID("ID"),
-		Long: `Replace the pinned certificates of a published list. Its issuers stay trusted. Pin
-the signer's next certificate together with the present one.`,
-	}
-	cmd.Flags().StringVar(&signer, "signer", "", "file with the certificates, in PEM, of which one signs the list")
-	_ = cmd.MarkFlagRequired("signer")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		id, err := idArgument(args)
-		if err != nil {
-			return err
-		}
-		pinned, err := readCertificate(signer)
-		if err != nil {
-			return err
-		}
-		return c.withLists(cmd.Context(), func(lists *document.Lists) error {
-			if err := lists.Pin(cmd.Context(), commandLine(), id, pinned); err != nil {
-				return missing("list", err)
-			}
-			fmt.Fprintf(cmd.OutOrStdout(), "List %s must be signed by one of these certificates.\n", id)
-			return nil
-		})
-	}
-	return cmd
-}
-
-func (c *cli) sourceRemove() *cobra.Command {
-	return &cobra.Command{
-		Use: "remove ID", Short: "End the trust in a published list and its issuers", Args: exactlyOneID("ID"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			id, err := idArgument(args)
+	cmd := idCommand("pin ID", "Replace the pinned certificates of a published list",
+		`Replace the pinned certificates of a published list. Its issuers stay trusted. Pin
+the signer's next certificate together with the present one.`, func(cmd *cobra.Command, id uuid.UUID) error {
+			pinned, err := readCertificate(signer)
 			if err != nil {
 				return err
 			}
 			return c.withLists(cmd.Context(), func(lists *document.Lists) error {
-				if err := lists.Remove(cmd.Context(), commandLine(), id); err != nil {
+				if err := lists.Pin(cmd.Context(), commandLine(), id, pinned); err != nil {
 					return missing("list", err)
 				}
-				fmt.Fprintf(cmd.OutOrStdout(), "List %s and its issuers are no longer trusted.\n", id)
+				fmt.Fprintf(cmd.OutOrStdout(), "List %s must be signed by one of these certificates.\n", id)
 				return nil
 			})
-		},
-	}
+		})
+	cmd.Flags().StringVar(&signer, "signer", "", "file with the certificates, in PEM, of which one signs the list")
+	_ = cmd.MarkFlagRequired("signer")
+	return cmd
+}
+
+func (c *cli) sourceRemove() *cobra.Command {
+	const short = "End the trust in a published list and its issuers"
+	return idCommand("remove ID", short, "", func(cmd *cobra.Command, id uuid.UUID) error {
+		return c.withLists(cmd.Context(), func(lists *document.Lists) error {
+			if err := lists.Remove(cmd.Context(), commandLine(), id); err != nil {
+				return missing("list", err)
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "List %s and its issuers are no longer trusted.\n", id)
+			return nil
+		})
+	})
 }
 
 func (c *cli) trustSync() *cobra.Command {

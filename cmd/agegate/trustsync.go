@@ -2,10 +2,8 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"os"
 	"time"
 
 	"agegate/cmd/internal/terminal"
@@ -64,18 +62,7 @@ func importing(
 }
 
 // readList reads a published list from a file.
-func readList(path string) ([]byte, error) {
-	file, err := os.Open(path) //nolint:gosec // a file that the operator names
-	if err != nil {
-		return nil, errors.New("the list's file cannot be read")
-	}
-	defer file.Close() //nolint:errcheck // it was only read
-	raw, err := io.ReadAll(io.LimitReader(file, trustlist.MaxBytes+1))
-	if err != nil {
-		return nil, errors.New("the list's file cannot be read")
-	}
-	return raw, nil
-}
+func readList(path string) ([]byte, error) { return readFile(path, "list", trustlist.MaxBytes+1) }
 
 // syncResult is the result of a synchronisation as the commands print it.
 type syncResult struct {

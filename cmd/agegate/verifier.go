@@ -295,27 +295,21 @@ func (c *cli) verifierList() *cobra.Command {
 }
 
 func (c *cli) verifierRemove() *cobra.Command {
-	return &cobra.Command{
-		Use: "remove ID", Short: "Delete a key or a registration certificate", Args: exactlyOneID("ID"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			id, err := idArgument(args)
-			if err != nil {
-				return err
+	const short = "Delete a key or a registration certificate"
+	return idCommand("remove ID", short, "", func(cmd *cobra.Command, id uuid.UUID) error {
+		return c.withVerifiers(cmd.Context(), func(v *document.Verifiers, _ string) error {
+			removed := "Key"
+			err := v.Remove(cmd.Context(), commandLine(), id)
+			if fault.CodeOf(err) == fault.NotFound {
+				removed, err = "Registration certificate", v.Unregister(cmd.Context(), commandLine(), id)
 			}
-			return c.withVerifiers(cmd.Context(), func(v *document.Verifiers, _ string) error {
-				removed := "Key"
-				err := v.Remove(cmd.Context(), commandLine(), id)
-				if fault.CodeOf(err) == fault.NotFound {
-					removed, err = "Registration certificate", v.Unregister(cmd.Context(), commandLine(), id)
-				}
-				if err != nil {
-					return missing("key or registration certificate", err)
-				}
-				fmt.Fprintf(cmd.OutOrStdout(), "%s %s is deleted.\n", removed, id)
-				return nil
-			})
-		},
-	}
+			if err != nil {
+				return missing("key or registration certificate", err)
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "%s %s is deleted.\n", removed, id)
+			return nil
+		})
+	})
 }
 
 func (c *cli) verifierRoot() *cobra.Command {

@@ -125,15 +125,8 @@ func lostConnection(err error) bool {
 // with one of the prefixes; see the PostgreSQL manual, appendix A.
 func hasState(err error, prefixes ...string) bool {
 	var state *sqlStateError
-	if !errors.As(err, &state) {
-		return false
-	}
-	for _, p := range prefixes {
-		if strings.HasPrefix(state.code, p) {
-			return true
-		}
-	}
-	return false
+	return errors.As(err, &state) &&
+		slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(state.code, p) })
 }
 
 // hasCode reports whether err is a SQLite error with one of the codes. A code

@@ -120,16 +120,6 @@ func greatestID(table string) string {
 	return "evt_" + uuid.Max.String()
 }
 
-// following returns the ID that follows an ID.
-func following(id uuid.UUID) string {
-	for i := len(id) - 1; i >= 0; i-- {
-		if id[i]++; id[i] != 0 {
-			break
-		}
-	}
-	return id.String()
-}
-
 // newest reads the newest rows into rows, a pointer to a slice. If r.after is set, it
 // reads the oldest rows after that instead. It returns the ID down to which it has
 // searched, or "" if it searched everything. It uses GORM's Find, because Scan would
@@ -178,7 +168,7 @@ func (tx *Tx) reach(r ranges) (id string, err error) {
 }
 
 const listColumns = "id, status, target_age, source, document_way AS way, created_at, expires_at, completed_at, " +
-	"opened_at, begun_at, document_opened_at AS document_at, attempts, strikes, order_ref"
+	"opened_at, begun_at, attempts, strikes, order_ref"
 
 // ListSessions implements insight.Store.
 func (s *Store) ListSessions(ctx context.Context, q insight.SessionQuery) (insight.Found[insight.SessionRow], error) {
@@ -209,7 +199,7 @@ func (s *Store) ListSessions(ctx context.Context, q insight.SessionQuery) (insig
 			return insight.Found[insight.SessionRow]{}, nil //nolint:nilerr // no ID begins like this
 		}
 		r.from = max(r.from, q.Prefix+minID[len(q.Prefix):])
-		if end := following(last); r.before == "" || end < r.before {
+		if end := insight.Following(last).String(); r.before == "" || end < r.before {
 			r.before = end
 		}
 	}

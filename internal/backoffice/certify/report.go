@@ -3,6 +3,7 @@ package certify
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -70,12 +71,9 @@ type Result struct {
 
 // LetIn reports whether the shop accepted as a pass something that was not one.
 func (r Result) LetIn() bool {
-	for _, p := range r.Problems {
-		if p.Code == ProblemReleased || p.Code == ProblemAccepted {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.Problems, func(p Problem) bool {
+		return p.Code == ProblemReleased || p.Code == ProblemAccepted
+	})
 }
 
 // Report holds the findings of a run. It contains no key, secret, link, token or answer

@@ -35,7 +35,6 @@ type SessionRow struct {
 	CompletedAt *time.Time
 	OpenedAt    *time.Time
 	BegunAt     *time.Time
-	DocumentAt  *time.Time // the document check was offered
 	Attempts    int
 	Strikes     int
 	OrderRef    string // the merchant's order; may be empty
@@ -106,7 +105,7 @@ func (s *Service) SessionsAfter(
 	if err != nil {
 		return SessionPage{}, err
 	}
-	page := SessionPage{Rows: found.Rows, Next: following(cursor)}
+	page := SessionPage{Rows: found.Rows, Next: Following(cursor)}
 	switch {
 	case len(page.Rows) > PageSize:
 		page.Rows = page.Rows[1:]
@@ -122,8 +121,8 @@ func (s *Service) SessionsAfter(
 	return page, err
 }
 
-// following returns the ID that comes after one.
-func following(id uuid.UUID) uuid.UUID {
+// Following returns the ID that comes after one.
+func Following(id uuid.UUID) uuid.UUID {
 	for i := len(id) - 1; i >= 0; i-- {
 		if id[i]++; id[i] != 0 {
 			break

@@ -13,7 +13,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"agegate/internal/check/document/trustlist"
 	"agegate/internal/check/document/wallet"
@@ -71,10 +70,8 @@ type NewList struct {
 // Add follows a list. It fetches nothing. It returns fault.Invalid with the
 // reason, or fault.Conflict if the name is taken.
 func (s *Lists) Add(ctx context.Context, actor audit.Actor, n NewList) (TrustList, error) {
-	if strings.TrimSpace(n.Name) == "" || !utf8.ValidString(n.Name) || utf8.RuneCountInString(n.Name) > maxIssuerName ||
-		strings.ContainsFunc(n.Name, tenant.IsHidden) {
-		return TrustList{}, fault.New(fault.Invalid, "the name must have 1 to "+strconv.Itoa(maxIssuerName)+
-			" visible characters")
+	if err := checkName(n.Name); err != nil {
+		return TrustList{}, err
 	}
 	if n.URL != "" {
 		if _, err := s.rule.Parse(n.URL); err != nil {

@@ -91,14 +91,21 @@ const maxIssuerName = 100
 
 var countryCode = regexp.MustCompile(`^[A-Z]{2}$`)
 
+// checkName refuses a name of an issuer or a list that cannot be shown.
+func checkName(name string) error {
+	if strings.TrimSpace(name) == "" || !utf8.ValidString(name) || utf8.RuneCountInString(name) > maxIssuerName ||
+		strings.ContainsFunc(name, tenant.IsHidden) {
+		return fault.New(fault.Invalid, "the name must have 1 to "+strconv.Itoa(maxIssuerName)+" visible characters")
+	}
+	return nil
+}
+
 // Add trusts an issuer and writes an entry to the instance's audit log. It
 // returns fault.Invalid with the reason, or fault.Conflict if the certificate is
 // already trusted.
 func (t *Trust) Add(ctx context.Context, actor audit.Actor, n NewIssuer) (TrustedIssuer, error) {
-	if strings.TrimSpace(n.Name) == "" || !utf8.ValidString(n.Name) || utf8.RuneCountInString(n.Name) > maxIssuerName ||
-		strings.ContainsFunc(n.Name, tenant.IsHidden) {
-		return TrustedIssuer{}, fault.New(fault.Invalid, "the name must have 1 to "+strconv.Itoa(maxIssuerName)+
-			" visible characters")
+	if err := checkName(n.Name); err != nil {
+		return TrustedIssuer{}, err
 	}
 	if !slices.Contains(wallet.DocTypes(), n.DocType) {
 		return TrustedIssuer{}, fault.New(fault.Invalid, "the kind of document must be one of "+

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"mime"
 	"net/http"
 	"net/url"
@@ -119,7 +120,7 @@ func (c *contract) check(id string, got answer) (problems []string) {
 		return []string{fmt.Sprintf("the status %s is not documented", status)}
 	}
 	c.statuses[statusKey{id, status}]++
-	for _, name := range slices.Sorted(mapKeys(response.Value.Headers)) {
+	for _, name := range slices.Sorted(maps.Keys(response.Value.Headers)) {
 		problems = append(problems, checkHeader(name, response.Value.Headers[name].Value, got.header.Values(name))...)
 	}
 	kind, _, err := mime.ParseMediaType(got.header.Get("Content-Type"))
@@ -209,16 +210,6 @@ func (c *contract) example(id string, status int, name string) any {
 
 func exampleKey(id, status, name string) string { return id + " " + status + " " + name }
 
-func mapKeys[V any](m map[string]V) func(func(string) bool) {
-	return func(yield func(string) bool) {
-		for k := range m {
-			if !yield(k) {
-				return
-			}
-		}
-	}
-}
-
 // StatusCount is how often an operation answered with a status.
 type StatusCount struct {
 	Operation string `json:"operation"`
@@ -256,7 +247,7 @@ func whyUnseen(k statusKey) string {
 // coverage lists every documented status of every operation.
 func (c *contract) coverage() (list []StatusCount) {
 	for _, op := range c.operations {
-		for _, status := range slices.Sorted(mapKeys(op.Responses.Map())) {
+		for _, status := range slices.Sorted(maps.Keys(op.Responses.Map())) {
 			k := statusKey{op.id, status}
 			count := StatusCount{Operation: op.id, Status: status, Seen: c.statuses[k]}
 			if count.Seen == 0 {
@@ -280,12 +271,12 @@ type ExampleSeen struct {
 
 func (c *contract) exampleCoverage() (list []ExampleSeen) {
 	for _, op := range c.operations {
-		for _, status := range slices.Sorted(mapKeys(op.Responses.Map())) {
+		for _, status := range slices.Sorted(maps.Keys(op.Responses.Map())) {
 			media := op.Responses.Value(status).Value.Content["application/json"]
 			if status < "400" || media == nil {
 				continue
 			}
-			for _, name := range slices.Sorted(mapKeys(media.Examples)) {
+			for _, name := range slices.Sorted(maps.Keys(media.Examples)) {
 				list = append(list, ExampleSeen{op.id, status, name, c.examples[exampleKey(op.id, status, name)]})
 			}
 		}

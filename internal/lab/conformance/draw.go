@@ -3,6 +3,7 @@ package conformance
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"slices"
@@ -83,7 +84,7 @@ func (d drawing) encode(body map[string]any) string {
 }
 
 // names returns the schema's properties, in a fixed order.
-func (d drawing) names() []string { return slices.Sorted(mapKeys(d.schema.Properties)) }
+func (d drawing) names() []string { return slices.Sorted(maps.Keys(d.schema.Properties)) }
 
 // valid draws a body that fits the schema.
 func (d drawing) valid() map[string]any {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"net/netip"
+	"slices"
 	"strings"
 	"time"
 
@@ -89,10 +90,7 @@ func (p *Pages) serve(features []desk.Feature) (err error) {
 // Owns reports whether a request's path belongs to the dashboard, whether or not
 // the page exists.
 func Owns(path string) bool {
-	for _, root := range []string{homePath, operatorPath} {
-		if path == root || strings.HasPrefix(path, root+"/") {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{homePath, operatorPath}, func(root string) bool {
+		return path == root || strings.HasPrefix(path, root+"/")
+	})
 }

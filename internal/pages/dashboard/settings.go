@@ -1,7 +1,6 @@
 package dashboard
 
 import (
-	"net"
 	"net/http"
 	"net/url"
 	"slices"
@@ -110,18 +109,9 @@ func urlViews(t tenant.Tenant) []urlView {
 	}
 	for i, v := range views {
 		u, err := url.Parse(v.URL)
-		views[i].Allows, views[i].Plain = endpointOf(v.URL), err == nil && u.Scheme == "http"
+		views[i].Allows, views[i].Plain = tenant.HostPort(v.URL), err == nil && u.Scheme == "http"
 	}
 	return views
-}
-
-// endpointOf returns the host and port of a callback URL, or "" for none.
-func endpointOf(raw string) string {
-	e, err := tenant.CallbackRule{AllowInsecure: true}.Parse(raw)
-	if err != nil {
-		return ""
-	}
-	return net.JoinHostPort(e.Host, strconv.Itoa(int(e.Port)))
 }
 
 // switchSetting is a setting that is on or off, with a page that explains it. Its

@@ -161,7 +161,7 @@ func urlChanges(present, next tenant.Tenant, impact session.Impact) []page.Text 
 	}
 	if present.WebhookURL != next.WebhookURL {
 		if next.WebhookURL != "" {
-			changes = append(changes, effect("webhook", "host", endpointOf(next.WebhookURL)))
+			changes = append(changes, effect("webhook", "host", tenant.HostPort(next.WebhookURL)))
 		}
 		if impact.Open > 0 {
 			changes = append(changes, effect("open", "n", impact.Open))
@@ -178,7 +178,7 @@ func urlChanges(present, next tenant.Tenant, impact session.Impact) []page.Text 
 func endpointsOf(t tenant.Tenant) []string {
 	var endpoints []string
 	for _, raw := range t.CallbackURLs() {
-		if e := endpointOf(raw); !slices.Contains(endpoints, e) {
+		if e := tenant.HostPort(raw); !slices.Contains(endpoints, e) {
 			endpoints = append(endpoints, e)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -52,11 +53,7 @@ func (t text) all() []string {
 	if t.forms == nil {
 		return []string{t.plain}
 	}
-	var all []string
-	for _, form := range t.forms {
-		all = append(all, form)
-	}
-	return all
+	return slices.Collect(maps.Values(t.forms))
 }
 
 // form returns the plural form for n in a language.

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -111,13 +112,5 @@ func escapeQuery(s string) string {
 func isOneOf(pair string, ours [][2]string) bool {
 	name, _, _ := strings.Cut(pair, "=")
 	decoded, err := url.QueryUnescape(name)
-	if err != nil {
-		return false
-	}
-	for _, p := range ours {
-		if decoded == p[0] {
-			return true
-		}
-	}
-	return false
+	return err == nil && slices.ContainsFunc(ours, func(p [2]string) bool { return decoded == p[0] })
 }

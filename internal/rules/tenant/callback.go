@@ -106,6 +106,16 @@ func (r CallbackRule) Registered(e Endpoint, registered []string) bool {
 	return false
 }
 
+// HostPort returns the host and port of an address, or "" for any other text. It leaves
+// out the path and the query, which may hold a secret of the merchant.
+func HostPort(raw string) string {
+	e, err := CallbackRule{AllowInsecure: true}.Parse(raw)
+	if err != nil {
+		return ""
+	}
+	return net.JoinHostPort(e.Host, strconv.Itoa(int(e.Port)))
+}
+
 // hasForbiddenCharacter reports characters that browsers strip or rewrite and
 // Go does not: white space, control characters, the backslash, and invalid
 // UTF-8.

@@ -1,7 +1,6 @@
 package tenant
 
 import (
-	"net"
 	"reflect"
 	"strconv"
 	"strings"
@@ -29,11 +28,11 @@ type setting struct {
 // settings lists all settings except the brand, in the order of the audit log.
 var settings = []setting{
 	of("name", plain, func(t *Tenant) *string { return &t.Name }, func(c *Changes) **string { return &c.Name }),
-	of("success_url", hostOf, func(t *Tenant) *string { return &t.SuccessURL },
+	of("success_url", HostPort, func(t *Tenant) *string { return &t.SuccessURL },
 		func(c *Changes) **string { return &c.SuccessURL }),
-	of("cancel_url", hostOf, func(t *Tenant) *string { return &t.CancelURL },
+	of("cancel_url", HostPort, func(t *Tenant) *string { return &t.CancelURL },
 		func(c *Changes) **string { return &c.CancelURL }),
-	of("webhook_url", hostOf, func(t *Tenant) *string { return &t.WebhookURL },
+	of("webhook_url", HostPort, func(t *Tenant) *string { return &t.WebhookURL },
 		func(c *Changes) **string { return &c.WebhookURL }),
 	of("document_check", strconv.FormatBool, func(t *Tenant) *bool { return &t.DocumentCheck },
 		func(c *Changes) **bool { return &c.DocumentCheck }),
@@ -51,13 +50,13 @@ var settings = []setting{
 		func(c *Changes) **int64 { return &c.FreeChecks }),
 	limit("test_cap", DefaultLimit, func(t *Tenant) **int64 { return &t.TestCap },
 		func(c *Changes) **int64 { return &c.TestCap }),
-	of("privacy_url", hostOf, func(t *Tenant) *string { return &t.Links.PrivacyURL },
+	of("privacy_url", HostPort, func(t *Tenant) *string { return &t.Links.PrivacyURL },
 		func(c *Changes) **string { return &c.PrivacyURL }),
-	of("help_url", hostOf, func(t *Tenant) *string { return &t.Links.HelpURL },
+	of("help_url", HostPort, func(t *Tenant) *string { return &t.Links.HelpURL },
 		func(c *Changes) **string { return &c.HelpURL }),
-	of("terms_url", hostOf, func(t *Tenant) *string { return &t.Links.TermsURL },
+	of("terms_url", HostPort, func(t *Tenant) *string { return &t.Links.TermsURL },
 		func(c *Changes) **string { return &c.TermsURL }),
-	of("review_url", hostOf, func(t *Tenant) *string { return &t.Links.ReviewURL },
+	of("review_url", HostPort, func(t *Tenant) *string { return &t.Links.ReviewURL },
 		func(c *Changes) **string { return &c.ReviewURL }),
 	of("languages", words, func(t *Tenant) *[]string { return &t.Languages },
 		func(c *Changes) **[]string { return &c.Languages }),
@@ -140,16 +139,6 @@ func (s Settings) ChangesTo(next Settings) []audit.Change {
 	add("brand_colour", a.Colour == b.Colour, string(a.Colour), string(b.Colour))
 	add("brand_logo", a.LogoHash == b.LogoHash, a.LogoHash, b.LogoHash)
 	return changes
-}
-
-// hostOf returns the host and port of an address. Its path and query may hold a
-// secret of the merchant.
-func hostOf(raw string) string {
-	e, err := CallbackRule{AllowInsecure: true}.Parse(raw)
-	if err != nil {
-		return "" // not an address
-	}
-	return net.JoinHostPort(e.Host, strconv.Itoa(int(e.Port)))
 }
 
 // units returns a number of units, or an empty text for nil.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -222,13 +223,8 @@ func writeTar(out io.Writer, at time.Time, files []file) error {
 		}
 		entries[f.path] = f
 	}
-	sorted := make([]string, 0, len(entries))
-	for name := range entries {
-		sorted = append(sorted, name)
-	}
-	slices.Sort(sorted)
 	archive := tar.NewWriter(out)
-	for _, name := range sorted {
+	for _, name := range slices.Sorted(maps.Keys(entries)) {
 		f := entries[name]
 		header := &tar.Header{
 			Name: strings.TrimPrefix(f.path, "/"), Mode: int64(f.mode.Perm()), Size: int64(len(f.data)), Linkname: f.link,

@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 	"time"
 )
@@ -181,12 +182,7 @@ func (e extension) isCritical() bool {
 }
 
 func anyCritical(extensions []extension) bool {
-	for _, e := range extensions {
-		if e.isCritical() {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(extensions, extension.isCritical)
 }
 
 // parseLoTE verifies a list of trusted entities, which must be of the given type.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"crypto/x509"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -121,12 +122,7 @@ func (l *List) addProvider(provider node, now time.Time) error {
 }
 
 func isGranted(status string) bool {
-	for _, end := range grantedStatuses {
-		if strings.HasSuffix(status, end) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(grantedStatuses, func(end string) bool { return strings.HasSuffix(status, end) })
 }
 
 // hasCriticalExtension reports whether a list or a service has an extension that
