@@ -17,7 +17,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// alertLife is how long the mail of an alert is tried.
+// alertLife is how long the delivery of an alert's mail is tried.
 const alertLife = 24 * time.Hour
 
 // maxRecipients is the largest number of members who get the mail of one alert.
@@ -88,7 +88,7 @@ func (a *alerts) endpoints(ctx context.Context) error {
 	return errors.Join(failed...)
 }
 
-// credit sends the alert that fewer checks are left than the tenant wants.
+// credit sends the alert that fewer checks are left than the tenant's threshold.
 func (a *alerts) credit(ctx context.Context, t tenant.Tenant) error {
 	if t.AlertBelow == nil || t.Disabled {
 		return nil
@@ -101,7 +101,7 @@ func (a *alerts) credit(ctx context.Context, t tenant.Tenant) error {
 	if allowance.Unlimited || left >= *t.AlertBelow {
 		return a.store.EndAlert(ctx, t.ID, mail.CreditLow, "")
 	}
-	// Of one shortage, the time is always the same.
+	// The time is the same for every call, so that one shortage is one alert.
 	return a.send(ctx, t, account.Own, "", t.CreatedAt, mail.Message{
 		Kind: mail.CreditLow, Left: left, Link: a.url + "/dashboard/" + t.ID.String() + "/billing",
 	})

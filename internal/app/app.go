@@ -172,7 +172,7 @@ func (a *App) openListeners(cfg config.Config, handler http.Handler) error {
 }
 
 // openStore opens the database as a server and migrates it. It warns if a newer version
-// has migrated it, as during an upgrade or after going back.
+// has migrated the database, for example during an upgrade or after a downgrade.
 func (a *App) openStore(ctx context.Context, cfg config.Config) (err error) {
 	if a.Store, err = store.Open(ctx, store.Config{URL: cfg.DatabaseURL, MigrationURL: cfg.MigrationURL,
 		Now: a.now}); err != nil {
@@ -286,7 +286,7 @@ func limits(cfg config.Config) billing.Limits {
 	return billing.Limits{FreeChecksPerMonth: cfg.FreeChecksPerMonth, TestDailyCap: cfg.TestDailyCap}
 }
 
-// buildSessions builds the service of sessions, which records the calibration of
+// buildSessions builds the service of sessions. The service stores the calibration with
 // each decision, and calls wake when an event is ready for delivery.
 func (a *App) buildSessions(cfg config.Config, sealer *credential.Sealer, wake func()) {
 	a.Sessions = session.NewService(session.Config{

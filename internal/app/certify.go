@@ -9,7 +9,8 @@ import (
 	"agegate/internal/rules/webhook"
 )
 
-// guardedClient returns a client for addresses that tenants and lists choose.
+// guardedClient returns a client for addresses that tenants and published lists
+// contain.
 func guardedClient(cfg config.Config) *webhook.Client {
 	return webhook.NewClient(cfg.WebhookAllowNets, cfg.NAT64Prefixes)
 }

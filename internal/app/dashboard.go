@@ -48,7 +48,7 @@ func (a *App) buildDashboard(cfg config.Config, sealer *credential.Sealer) (err 
 }
 
 // preview writes previews of the hosted page. A process of the API alone serves no
-// hosted page: its templates, some megabytes, are read for the first preview.
+// hosted page, so it reads the templates, some megabytes, only for the first preview.
 func (a *App) preview(cfg config.Config) dashboard.Preview {
 	if a.pages != nil {
 		return a.pages.shopper.Preview

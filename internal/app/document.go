@@ -20,17 +20,17 @@ import (
 	"agegate/internal/rules/webhook"
 )
 
-// documentRate is how many pictures a second are needed to guide a person who
-// holds a document.
+// documentRate is how many pictures a second are needed to guide a person who holds a
+// document to the camera.
 const documentRate = 1
 
-// documentTurns returns how many pictures of documents may be read at the same
-// time, separately from the frames of age checks. One picture takes several times
-// as long as a frame, so frames would otherwise wait too long.
+// documentTurns returns how many pictures of documents may be read at the same time.
+// The frames of age checks have other turns: one picture takes several times as long as
+// a frame, and the frames would have to wait.
 func documentTurns(workers int) int { return max(1, workers/2) }
 
-// unusedModels returns the models that the gateway does not load: the face matcher,
-// which takes much memory, if no document can be photographed.
+// unusedModels returns the models that the gateway need not load. The face matcher
+// takes much memory, and is not needed if no document can be photographed.
 func unusedModels(cfg config.Config) []inference.Model {
 	if slices.Contains(cfg.DocumentWays, session.WayPhoto) {
 		return nil

@@ -18,10 +18,9 @@ import (
 	"agegate/internal/rules/turn"
 )
 
-// Checks are admitted as long as the gateway can process usableRate frames a
-// second for each. With fewer frames, a turning head is not seen during its
-// movement. minPlaces is the minimum number of places, even on the slowest
-// machine.
+// A camera check is admitted if the gateway can still process usableRate frames a
+// second for each check. With fewer frames, the movement of a turning head is not seen.
+// minPlaces is the minimum number of places, even on the slowest machine.
 const (
 	usableRate = 5
 	minPlaces  = 2
@@ -37,10 +36,10 @@ type estimator struct {
 	documentPlaces func() int // how many documents can be photographed at the same time
 }
 
-// spareProcessor gives Go at least one more processor than there are turns at the
-// models. Without it, all of Go's processors compute, and Go looks at the network only
-// every 10 ms, so every frame and every answer waits that long. The operating system
-// shares the cores without such waits.
+// spareProcessor sets GOMAXPROCS to at least one more than the turns at the models.
+// Otherwise all of Go's processors would compute. Go would then look at the network
+// only every 10 ms, and every frame and every answer would wait for that. The operating
+// system shares the cores without such waits.
 func spareProcessor(turns int) {
 	if runtime.GOMAXPROCS(0) <= turns {
 		runtime.GOMAXPROCS(turns + 1)

@@ -59,7 +59,8 @@ func Installation(cfg config.Config) (evidence.Installation, error) {
 	case err != nil:
 		about.FairnessGap = "broken"
 	}
-	// Without a curve, or with a damaged one, of which the threshold lab tells, the table is empty.
+	// The table is empty without a curve, or with a damaged one. The threshold lab
+	// reports a damaged one.
 	about.Curve, _ = curve.Load(cfg.ModelsDir, about.Estimator)
 	return about, nil
 }

@@ -12,11 +12,12 @@ import (
 	"agegate/internal/pages/dashboard"
 )
 
-// healthFor is how long findings are remembered, so that clicks on the page that shows
-// them cost nothing.
+// healthFor is how long findings are reused, so that repeated visits of the page do not
+// cause new examinations.
 const healthFor = 15 * time.Second
 
-// health returns what reads the health of the installation as this process knows it.
+// health returns a function that reads the health of the installation, as far as this
+// process knows it.
 func (a *App) health(cfg config.Config) func(context.Context) (dashboard.Health, error) {
 	known := dashboard.Health{HTTPS: true, Mail: cfg.SMTP != nil, Metrics: cfg.MetricsListen != ""}
 	for _, address := range []string{cfg.BaseURL, cfg.VerifyURL, cfg.DashboardURL} {

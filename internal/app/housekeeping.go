@@ -34,8 +34,8 @@ const (
 	driftEvery  = time.Minute      // how often a replica reads the drift that others found
 )
 
-// maintain keeps the database in order until ctx ends, in small steps during
-// traffic, on every replica that serves the API. Other replicas only report that
+// maintain keeps the database in order until ctx ends. It runs on every replica that
+// serves the API, in small steps beside the traffic. Other replicas only report that
 // they are alive, and count checks.
 func (a *App) maintain(ctx context.Context) {
 	var jobs routine.Group
@@ -91,8 +91,8 @@ func (a *App) pruneAccounts(ctx context.Context) error {
 	return inBatches(ctx, func(limit int) (int, error) { return a.Store.PruneAccounts(ctx, a.now(), limit) })
 }
 
-// inBatches calls remove, with a rest after each call, until a call deletes
-// less than its limit.
+// inBatches calls remove until a call deletes less than its limit. It rests after each
+// call.
 func inBatches(ctx context.Context, remove func(limit int) (int, error)) error {
 	for ctx.Err() == nil {
 		start := time.Now()

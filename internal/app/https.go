@@ -15,7 +15,7 @@ import (
 // https provides the certificates with which a process serves https itself.
 type https interface {
 	TLS() *tls.Config
-	// Look takes over certificates that have changed, and orders what is due.
+	// Look loads certificates that have changed, and orders those that are due.
 	Look(ctx context.Context) error
 	// Ends returns when the certificate of each host ends.
 	Ends() map[string]time.Time

@@ -23,11 +23,11 @@ func (a *App) recordRefusal(req *http.Request, r httpd.Refusal) {
 	}, r.RequestID)
 }
 
-// WriteRefusals writes the refusals that were counted since they were last written.
-// A gateway of the API's part does so by itself every few seconds.
+// WriteRefusals writes the refusals that were counted since the last write. A process
+// of the API's part calls it every few seconds.
 func (a *App) WriteRefusals(ctx context.Context) error { return a.api.refusals.Flush(ctx) }
 
-// finish writes the last counts, once no request is running; ctx has ended.
+// finish writes the last counts after all requests have ended. ctx has ended already.
 func finish(ctx context.Context, flush func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTime)
 	defer cancel()

@@ -8,8 +8,8 @@ import (
 	"agegate/internal/rules/webhook"
 )
 
-// newMetrics returns metrics that know all values of the labels: session statuses
-// entered by an event, events of a document check, and results of a webhook
+// newMetrics returns metrics that know all values of their labels: the session statuses
+// that an event enters, the events of a document check, and the results of a webhook
 // attempt.
 func newMetrics() *metrics.Metrics {
 	var documents [][2]string

@@ -30,7 +30,8 @@ func (a *App) accepting(context.Context) error {
 // checks, requests and webhook attempts finish within limits. It returns nil after an
 // orderly shutdown.
 func (a *App) Run(ctx context.Context) error {
-	// Before anything is served: agegate database copy holds the database against it.
+	// The process reports itself before it serves anything. While agegate database copy
+	// locks the database, it cannot report, and stops.
 	if err := a.heartbeat(context.WithoutCancel(ctx)); err != nil { // ctx may have ended: then it shuts down
 		return errors.Join(fmt.Errorf("reporting this replica: %w", err), a.shutDown(context.WithoutCancel(ctx)))
 	}
@@ -93,8 +94,8 @@ func (a *App) Recording() int {
 	return a.pages.shopper.Recording()
 }
 
-// handOver lets load balancers notice that the process is not ready, and serves all
-// that arrives until they do. In the second half, each answer ends its connection.
+// handOver serves requests until load balancers have noticed that the process is not
+// ready. In the second half of this time, each answer ends its connection.
 func (a *App) handOver() {
 	a.ending.Store(true)
 	a.notify(daemon.SdNotifyStopping)
@@ -108,8 +109,8 @@ func (a *App) handOver() {
 	time.Sleep(a.lameDuck / 2)
 }
 
-// drain gives running camera checks some time to end. Meanwhile everything is served
-// but new checks.
+// drain gives running camera checks some time to end. Meanwhile it serves everything
+// except new checks.
 func (a *App) drain(ctx context.Context) {
 	n := a.Recording()
 	if n == 0 {

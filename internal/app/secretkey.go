@@ -49,10 +49,10 @@ type Resealed struct {
 	HTTPS   credential.Resealing `json:"certificate_keys"`   // with which https is served, and of the account
 }
 
-// RotateSecretKey seals every sealed value in the database under the sealer's
-// first key and calls progress after each batch. tenants must use the same
-// sealer. If a signing secret in force opens under none of its keys, nothing is
-// changed. A rotation that stopped in any way is completed by running it again.
+// RotateSecretKey seals every sealed value in the database under the sealer's first
+// key, and calls progress after each batch. tenants must use the same sealer. If none
+// of the sealer's keys opens a signing secret in force, nothing is changed. A rotation
+// that was stopped in any way can be completed by running it again.
 func RotateSecretKey(
 	ctx context.Context, actor audit.Actor, tenants *tenant.Service, db *store.Store, sealer *credential.Sealer,
 	now func() time.Time, progress func(Resealed),

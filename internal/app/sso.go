@@ -9,8 +9,8 @@ import (
 	"agegate/internal/rules/webhook"
 )
 
-// newOpenID returns the client of identity providers. Those that tenants choose
-// are reached with the guards of webhooks.
+// newOpenID returns the client of identity providers. For providers that tenants
+// choose, it has the guards of the webhook client.
 func newOpenID(cfg config.Config, now func() time.Time) *oidc.Client {
 	return oidc.New(oidc.Config{
 		Instance: oidc.Unguarded(),

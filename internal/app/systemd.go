@@ -7,8 +7,8 @@ import (
 	"github.com/coreos/go-systemd/v22/daemon"
 )
 
-// notify tells systemd the state of the process, if systemd has started it as a service
-// of type notify.
+// notify tells systemd the state of the process, if systemd has started the process as
+// a service of type notify.
 func (a *App) notify(state string) {
 	if _, err := daemon.SdNotify(false, state); err != nil {
 		a.log.Warn("systemd could not be told the state", "error", err)
@@ -16,7 +16,7 @@ func (a *App) notify(state string) {
 }
 
 // feedWatchdog tells systemd twice in each watchdog interval that the process runs.
-// systemd restarts a process that stops telling.
+// Otherwise systemd would restart the process.
 func (a *App) feedWatchdog(ctx context.Context) {
 	interval, err := daemon.SdWatchdogEnabled(false)
 	if err != nil {

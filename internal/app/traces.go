@@ -35,7 +35,7 @@ func (a *App) openTraces(ctx context.Context, to config.Traces) error {
 	if err != nil {
 		return fmt.Errorf("traces: %w", err)
 	}
-	// Of the environment come OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES.
+	// OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES come from the environment.
 	about, err := resource.Merge(resource.NewSchemaless(attribute.String("service.name", "agegate"),
 		attribute.String("service.version", a.replica.Version),
 		attribute.String("service.instance.id", a.replica.ID.String())), resource.Environment())
@@ -50,9 +50,9 @@ func (a *App) openTraces(ctx context.Context, to config.Traces) error {
 	return nil
 }
 
-// collector sends spans to a collector by OTLP over HTTP. OpenTelemetry's own
-// exporter, otlptracehttp, would bring gRPC into the program. Spans that the collector
-// does not accept are lost.
+// collector sends spans to a collector by OTLP over HTTP. OpenTelemetry's own exporter,
+// otlptracehttp, is not used, because it would bring gRPC into the program. Spans that
+// the collector does not accept are lost.
 type collector struct {
 	to   config.Traces
 	http *http.Client
@@ -69,7 +69,7 @@ func (c *collector) Stop(context.Context) error {
 
 // UploadTraces implements otlptrace.Client. Its errors do not contain the address.
 func (c *collector) UploadTraces(ctx context.Context, spans []*tracepb.ResourceSpans) error {
-	// The same bytes as an ExportTraceServiceRequest.
+	// TracesData has the same encoding as ExportTraceServiceRequest.
 	body, err := proto.Marshal(&tracepb.TracesData{ResourceSpans: spans})
 	if err != nil {
 		return err

@@ -30,8 +30,8 @@ func NewLists(db *store.Store, cfg config.Config, now func() time.Time) *documen
 	}, now)
 }
 
-// fetchFailure says what a class of failures means for a list. The raw error could
-// reveal more of the network than a log should hold.
+// fetchFailure returns what a class of failures means for a list. The raw error is not
+// logged, because it could reveal details of the network.
 func fetchFailure(class webhook.Class) string {
 	switch class {
 	case webhook.ClassDNS:
@@ -47,7 +47,7 @@ func fetchFailure(class webhook.Class) string {
 	}
 }
 
-// trustState returns what the metrics say of what wallets' checks depend on.
+// trustState returns, for the metrics, the state of what wallets' checks depend on.
 func (a *App) trustState(ctx context.Context) (metrics.Trust, error) {
 	found, err := document.DependenciesOf(ctx, a.Store, a.now())
 	if err != nil {
@@ -63,8 +63,8 @@ func (a *App) trustState(ctx context.Context) (metrics.Trust, error) {
 	return state, nil
 }
 
-// tellEnded logs which of the gateway's own certificates for wallets have ended:
-// requests go without them.
+// tellEnded logs which of the gateway's own certificates for wallets have ended.
+// Requests to wallets are then made without them.
 func (a *App) tellEnded(ctx context.Context) error {
 	found, err := document.DependenciesOf(ctx, a.Store, a.now())
 	if err != nil {

@@ -146,7 +146,7 @@ func (tx *Tx) TakeLink(kind account.LinkKind, hash []byte, now time.Time) (accou
 	return account.Link(rows[0]), nil
 }
 
-// Times after which what has ended is deleted.
+// How long ended log-ins, links and other records are kept.
 const (
 	keepLogins    = 30 * 24 * time.Hour
 	keepLinks     = 7 * 24 * time.Hour

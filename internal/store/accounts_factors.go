@@ -179,8 +179,8 @@ func (tx *Tx) EndLoginSince(userID uuid.UUID, since, now time.Time) (int, error)
 	return int(result.RowsAffected), result.Error
 }
 
-// LockThrottle implements account.Tx, by one statement: between an insertion and
-// a query, another transaction could drop the row.
+// LockThrottle implements account.Tx. It inserts and locks in one statement: between
+// two statements, another transaction could delete the row.
 func (tx *Tx) LockThrottle(bucket []byte, now time.Time) (account.Throttle, error) {
 	row := throttleRow{account.Throttle{Bucket: bucket, Until: now}, now}
 	err := tx.db.Clauses(clause.Returning{}, clause.OnConflict{

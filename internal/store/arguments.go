@@ -11,18 +11,19 @@ import (
 	"gorm.io/gorm"
 )
 
-// Times and IDs are converted here, so that no statement has to do it. Pool and
-// transaction convert the arguments on their way to the driver. Results come from the
-// driver in UTC: SQLite's does that by itself, PostgreSQL's because of resultsInUTC.
+// Times and IDs are converted in this file, so that no statement has to convert them.
+// The pool and the transaction convert arguments before the driver gets them. The
+// drivers return times in UTC: SQLite's by itself, PostgreSQL's because of
+// resultsInUTC.
 
 // at converts a time to the only form that is stored and compared: UTC in whole
 // microseconds. SQLite compares times as text, which is correct only if all have
 // the same zone.
 func at(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
 
-// normal returns a copy of a statement's arguments with their times in the form
-// of at, and IDs as text: PostgreSQL's driver would first try and fail to encode a
-// uuid.UUID in another way.
+// normal returns a copy of a statement's arguments. Times are converted by at, and IDs
+// to text: PostgreSQL's driver would first try to encode a uuid.UUID in another way,
+// and fail.
 func normal(args []any) []any {
 	list := make([]any, len(args))
 	for i, arg := range args {
@@ -46,7 +47,7 @@ func normal(args []any) []any {
 	return list
 }
 
-// normalising passes statements on with normal arguments.
+// normalising converts the arguments of each statement by normal.
 type normalising struct{ gorm.ConnPool }
 
 func (n normalising) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {

@@ -69,14 +69,14 @@ func (s *Store) Copy(ctx context.Context, to *Store, watch time.Duration, progre
 	return err
 }
 
-// heldDatabase is a database in a transaction that keeps other writers out.
+// heldDatabase is a database that a transaction locks against other writers.
 type heldDatabase struct {
 	*sql.Conn
 	tables  []string            // each after those to which it refers
 	columns map[string][]string // of each table, in order of their names
 }
 
-// What Copy asks its databases. The first two list columns.
+// The statements by which Copy reads what it has to copy. The first two list columns.
 const (
 	sqliteColumns = `SELECT m.name, i.name FROM sqlite_master m JOIN pragma_table_info(m.name) i WHERE m.type = 'table'
 		AND m.name NOT LIKE 'sqlite|_%' ESCAPE '|' AND m.name NOT LIKE 'goose|_%' ESCAPE '|' ORDER BY 1, 2`
@@ -91,7 +91,7 @@ const (
 		)
 		SELECT relname, attname FROM found JOIN (SELECT oid, max(n) AS n FROM depth GROUP BY oid) AS deepest USING (oid)
 		JOIN pg_attribute ON attrelid = oid AND attnum > 0 AND NOT attisdropped ORDER BY n, relname, attname`
-	// The gateways that have not reported their end, and when they reported last.
+	// The gateways that have not reported that they ended, and when each last reported.
 	reportedGateways = "SELECT coalesce(string_agg(concat(id, seen_at), ' ' ORDER BY id), '') FROM replicas"
 	finishCopy       = `DO $$ DECLARE c record; BEGIN
 		FOR c IN SELECT relname AS t, attname AS a, pg_get_serial_sequence(quote_ident(relname), attname) AS s
@@ -165,8 +165,9 @@ func (s *Store) copies(x Examination, target bool) error {
 	return nil
 }
 
-// lock locks the tables of PostgreSQL. A gateway that runs reports again while it is
-// watched. One that starts later cannot report, and stops.
+// lock locks the tables of PostgreSQL, and watches whether a gateway runs: a running
+// one reports again during the watch. A gateway that starts later cannot report because
+// of the lock, and stops.
 func (h *heldDatabase) lock(ctx context.Context, watch time.Duration, target bool) error {
 	var before string
 	if err := h.QueryRowContext(ctx, reportedGateways).Scan(&before); err != nil {
@@ -255,8 +256,8 @@ func (h *heldDatabase) take(ctx context.Context, from *heldDatabase, table strin
 	return sent.count, err
 }
 
-// copyRows are the rows of a table as a pgx.CopyFromSource. It counts them and adds up
-// their hashes: the sum does not depend on their order.
+// copyRows are the rows of a table as a pgx.CopyFromSource. It counts the rows and adds
+// up their hashes. The sum does not depend on the order of the rows.
 type copyRows struct {
 	*sql.Rows
 	types []*sql.ColumnType

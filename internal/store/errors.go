@@ -44,10 +44,11 @@ func withoutValues(err error) error {
 	return err
 }
 
-// translate maps an error of GORM or a driver to a fault: a missing row, a
-// reference to one, or text that no row can hold, to NotFound; a violated unique index to Conflict; a
-// database that is down, full, too slow or too busy to Unavailable. Faults are
-// returned unchanged, and so is any other error, which is a bug.
+// translate maps an error of GORM or a driver to a fault. NotFound is for a missing
+// row, a reference to a missing row, and text that no row can hold; Conflict for a
+// violated unique index; Unavailable for a database that is down, full, too slow or too
+// busy. Faults are returned unchanged. Any other error is a bug, and is returned
+// unchanged too.
 func translate(err error) error {
 	err = withoutValues(err)
 	switch {

@@ -27,8 +27,8 @@ type refusalRow struct {
 
 func (refusalRow) TableName() string { return "api_refusals" }
 
-// refusalOrder are the columns that identify a count of a scope, the oldest
-// first.
+// refusalOrder lists the columns that together identify a count in a scope. In this
+// order, the oldest count comes first.
 const refusalOrder = "minute, route, status, type, loc, key_id"
 
 // AddRefusals implements insight.RefusalStore.

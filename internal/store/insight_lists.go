@@ -23,12 +23,12 @@ var _ insight.Store = (*Store)(nil)
 // a condition may skip many rows before a page is full.
 const lookedAt = 500
 
-// ranges selects the newest rows of a table as a union of one range per status:
-// each is read from its end in the index (tenant_id, livemode, status, id), and
-// stops after a page. Any other way to read a mode of a tenant in the order of
-// ids would pass over the rows of the other mode. The status is given as a range
-// because PostgreSQL would otherwise read the primary key backwards if it
-// expects to find a row soon, and would skip every row if there is none.
+// ranges selects the newest rows of a table as a union of one range for each status.
+// Each range is read from its end in the index (tenant_id, livemode, status, id), and
+// reading stops after a page. Reading a mode of a tenant in the order of ids in any
+// other way would pass over the rows of the other mode. The condition on the status is
+// a range: with an equality, PostgreSQL would read the primary key backwards if it
+// expects to find a row soon, and would read the whole table if there is none.
 type ranges struct {
 	table, columns string
 	scope          insight.Scope
@@ -46,9 +46,9 @@ type part struct {
 	args   []any
 }
 
-// union returns the statement that selects the ids of the newest rows of each
-// part, without the conditions on them, at most limit after offset each, and its
-// arguments.
+// union returns a statement and its arguments. It selects the ids of the newest rows of
+// each part: at most limit after offset of each part, without the conditions of the
+// parts.
 func (r ranges) union(limit, offset int) (string, []any) {
 	var selects []string
 	var args []any
@@ -59,9 +59,10 @@ func (r ranges) union(limit, offset int) (string, []any) {
 	return strings.Join(selects, " UNION ALL "), args
 }
 
-// top is union for one part and any columns, as a table of a statement. Values that are not
-// input are literals, because both databases plan by them, and SQLite would prepare the
-// statement again for a bound value.
+// top is like union, for one part and any columns. The result is used as a table in
+// another statement. Values that are not input are written as literals, because both
+// databases plan by them, and SQLite would prepare the statement again for a bound
+// value.
 func (r ranges) top(columns string, p part, limit, offset int) (string, []any) {
 	from, args := "'"+minID+"'", []any{r.scope.TenantID.String()}
 	if r.after != "" {
@@ -82,9 +83,9 @@ func (r ranges) order() string {
 	return "DESC"
 }
 
-// selected is union with the conditions, of rows that lie between from and the id
-// that the search reaches. Rows are first limited and then selected: only this
-// ends the search.
+// selected is like union, with the conditions, for the rows between from and the id
+// that the search reaches. The rows are limited first and then selected, because
+// otherwise the search might read all rows.
 func (r ranges) selected(reached string) (string, []any) {
 	var selects []string
 	var args []any
@@ -110,7 +111,7 @@ func (r ranges) sparse() bool {
 	return r.from != "" || r.where != "" || slices.ContainsFunc(r.parts, func(p part) bool { return p.where != "" })
 }
 
-// minID sorts before the IDs of all tables, greatestID after those of one.
+// minID sorts before the IDs of all tables.
 const minID = "00000000-0000-0000-0000-000000000000"
 
 func greatestID(table string) string {
@@ -219,8 +220,8 @@ func (s *Store) ListSessions(ctx context.Context, q insight.SessionQuery) (insig
 	})
 }
 
-// SessionsOfOrder implements insight.Store. The condition that the order is not
-// empty is that of the index.
+// SessionsOfOrder implements insight.Store. The condition that the order is not empty
+// repeats the condition of the index, so that the index can be used.
 func (s *Store) SessionsOfOrder(
 	ctx context.Context, scope insight.Scope, order string, now time.Time, limit int,
 ) ([]insight.SessionRow, error) {
@@ -243,12 +244,12 @@ func effective(rows []insight.SessionRow, now time.Time) []insight.SessionRow {
 
 // orderClause selects sessions by a parameter of their success URL. It replaces the
 // question mark and the number sign by ampersands, so that each parameter stands
-// between two. Its arguments are a question mark, which a statement cannot contain,
-// and an orderPattern.
+// between two ampersands. Its arguments are a question mark, because a statement cannot
+// contain one, and an orderPattern.
 const orderClause = `(REPLACE(REPLACE(success_url, ?, '&'), '#', '&') || '&' LIKE ? ESCAPE '!')`
 
 // orderPattern returns the pattern of orderClause: one text with a wildcard before and
-// after it. With another wildcard in it, the time of a comparison would grow with the
+// after it. A wildcard within the text would let the time of a comparison grow with the
 // square of the URL's length, which the tenant chooses.
 func orderPattern(order string) string {
 	name, value, named := strings.Cut(order, "=")
@@ -279,8 +280,8 @@ func sessionParts(q insight.SessionQuery) []part {
 		session.StatusExpired)
 }
 
-// partsOf returns the requested status, all statuses for the empty one, and
-// none for an unknown one.
+// partsOf returns one part for the requested status, one for each of all if none is
+// requested, and none for an unknown status.
 func partsOf[S ~string](asked S, all ...S) (parts []part) {
 	for _, status := range all {
 		if asked == "" || asked == status {
@@ -290,8 +291,8 @@ func partsOf[S ~string](asked S, all ...S) (parts []part) {
 	return parts
 }
 
-// eventColumns are those of eventRow except the body and the columns that
-// attempts use.
+// eventColumns are the columns of eventRow, except the body and those that only
+// attempts need.
 const eventColumns = "id, tenant_id, session_id, livemode, destination, endpoint_id, status, created_at, " +
 	"next_attempt_at, attempts, last_at, last_class, last_status"
 
@@ -353,7 +354,8 @@ func (s *Store) CountEvents(
 	}
 	return view(ctx, s, func(tx *Tx) (c insight.EventCounts, err error) {
 		statement, args := newest("id, attempts", webhook.StatusDelivered, since)
-		// An event that was sent again has more attempts, whatever became of its first.
+		// The first attempt decides. An event that was sent again has more attempts,
+		// even if the first one delivered it.
 		err = tx.db.Raw("SELECT count(*) AS delivered, count(CASE WHEN attempts = 1 OR EXISTS (SELECT 1 FROM "+
 			"webhook_attempts WHERE event_id = part.id AND number = 1 AND class = 'delivered') THEN 1 END) AS first_try "+
 			"FROM "+statement, args...).Scan(&c).Error

@@ -12,7 +12,7 @@ import (
 	"agegate/internal/rules/session"
 )
 
-// summed names a sum's table and its unit in seconds.
+// summed describes a sum: its table, and the length of its unit in seconds.
 type summed struct {
 	table   string
 	seconds int64
@@ -37,8 +37,8 @@ func (s *Store) FoldedUpto(ctx context.Context, sum insight.Sum, tenantID uuid.U
 	})
 }
 
-// Unfolded implements insight.FoldStore. For each tenant it seeks its mark and
-// then one row behind it.
+// Unfolded implements insight.FoldStore. For each tenant it reads the mark and the
+// first row after it from indexes.
 func (s *Store) Unfolded(ctx context.Context, sum insight.Sum, before int64) ([]uuid.UUID, error) {
 	of := sums[sum]
 	return view(ctx, s, func(tx *Tx) (tenants []uuid.UUID, err error) {
@@ -52,12 +52,12 @@ func (s *Store) Unfolded(ctx context.Context, sum insight.Sum, before int64) ([]
 	})
 }
 
-// startOf is the SQL of summed.start.
+// startOf returns the SQL expression of summed.start.
 func (tx *Tx) startOf(column string, seconds int64) string {
 	if tx.postgres {
 		return fmt.Sprintf("to_timestamp(%s * %d)", column, seconds)
 	}
-	// As the driver writes a time in whole seconds.
+	// The format is that in which the driver writes a time in whole seconds.
 	return fmt.Sprintf("strftime('%%Y-%%m-%%d %%H:%%M:%%S+00:00', %s * %d, 'unixepoch')", column, seconds)
 }
 
@@ -78,8 +78,8 @@ func (s *Store) FirstUnfolded(
 	return oldest[0].Unix() / of.seconds, true, nil
 }
 
-// groupRow is a count of sessions with equal properties and the same bucket of
-// the time to the decision, len(insight.Buckets)+1 for those without one.
+// groupRow counts sessions that have equal properties and the same bucket of the time
+// to the decision. Sessions without a decision have the bucket len(insight.Buckets)+1.
 type groupRow struct {
 	Hour      int64
 	Livemode  bool
@@ -94,8 +94,8 @@ type groupRow struct {
 	Photo     int64
 }
 
-// unitOf returns two SQL expressions: one that is equal for rows of the same hour
-// or day, and one that computes the number of the unit from it.
+// unitOf returns two SQL expressions. The first has equal values for rows of the same
+// hour or day. The second computes the number of the hour or day from the first.
 func (tx *Tx) unitOf(sum insight.Sum) (common, number string) {
 	unit := "hour"
 	end := len("2006-01-02 15")
@@ -121,7 +121,7 @@ func (tx *Tx) bucketOf() string {
 	}
 	sql := fmt.Sprintf("CASE WHEN completed_at IS NULL THEN %d", len(insight.Buckets)+1)
 	if !tx.postgres {
-		// SQLite has no other way to compute the time once.
+		// A subquery is the only way in SQLite to compute the time once.
 		sql += " ELSE (SELECT CASE"
 		for i, limit := range insight.Buckets {
 			sql += fmt.Sprintf(" WHEN took < %d THEN %d", limit.Milliseconds(), i)
@@ -249,8 +249,8 @@ func (s *Store) FoldLedger(
 	return s.rollUp(ctx, markOf(insight.SumLedger, tenantID), upto, day, &rows, len(rows))
 }
 
-// rollUp moves a mark from upto to the unit after n and stores the rows. The
-// update locks the mark's row, so only one of several replicas continues.
+// rollUp moves a mark from upto to the unit after n and stores the rows. The update
+// locks the mark's row, so that only one of several replicas succeeds.
 func (s *Store) rollUp(ctx context.Context, mark string, upto, n int64, rows any, count int) (bool, error) {
 	return update(ctx, s, func(tx *Tx) (bool, error) {
 		moved, err := changed(tx.db.Exec(`

@@ -12,11 +12,12 @@ import (
 
 var _ mail.Store = (*Store)(nil)
 
-// keepMails is how long a mail that was sent or given up still counts.
+// keepMails is how long a mail counts towards the limit after it was made, even if it
+// was sent or given up.
 const keepMails = 24 * time.Hour
 
-// InsertMail implements account.Tx. The tenant is locked, so that its mails are
-// counted one after the other.
+// InsertMail implements account.Tx. It locks the tenant, so that simultaneous
+// insertions count one after the other.
 func (tx *Tx) InsertMail(m mail.Mail) error {
 	made := tx.db.Table("mails").Where("created_at > ?", m.CreatedAt.Add(-keepMails))
 	if m.TenantID == nil {
@@ -37,8 +38,8 @@ func (tx *Tx) InsertMail(m mail.Mail) error {
 	return tx.db.Create(&m).Error
 }
 
-// ClaimMails implements mail.Store. Each tenant's first mail comes before any tenant's
-// second, so that nobody waits for all mails of another.
+// ClaimMails implements mail.Store. It takes the first mail of each tenant before the
+// second of any, so that no tenant waits for all mails of another.
 func (s *Store) ClaimMails(ctx context.Context, now time.Time, lease time.Duration, limit int) ([]mail.Mail, error) {
 	return update(ctx, s, func(tx *Tx) (mails []mail.Mail, err error) {
 		err = tx.db.Raw(`UPDATE mails SET attempts = attempts + 1, due_at = ?
@@ -66,8 +67,8 @@ func (s *Store) EndMail(ctx context.Context, m mail.Mail) error {
 	})
 }
 
-// Alert stores mails about something that has been the case since a time, unless the
-// tenant's staff were told already, and reports whether it stored any.
+// Alert stores mails about a problem that exists since a time, and reports whether it
+// stored any. It stores none if the tenant's staff were told already.
 func (s *Store) Alert(
 	ctx context.Context, tenantID uuid.UUID, kind mail.Kind, subject string, since time.Time, mails []mail.Mail,
 ) (bool, error) {
@@ -95,8 +96,7 @@ func (s *Store) Alert(
 	})
 }
 
-// EndAlert forgets that the tenant's staff were told about something, because it is
-// over.
+// EndAlert records that a problem is over, so that staff are told if it occurs again.
 func (s *Store) EndAlert(ctx context.Context, tenantID uuid.UUID, kind mail.Kind, subject string) error {
 	return s.Update(ctx, func(tx *Tx) error {
 		return tx.db.Exec("DELETE FROM notices WHERE tenant_id = ? AND kind = ? AND subject = ?", tenantID, string(kind),

@@ -49,7 +49,7 @@ func (s *Store) Migrate(ctx context.Context) error {
 	return errElsewhere
 }
 
-// What an operator must do before migrations can run.
+// Advice for operators about migrations that cannot run.
 var (
 	errLimited = errors.New("the schema has to be migrated, but the role's statement_timeout or lock_timeout would end " +
 		"a long migration " +

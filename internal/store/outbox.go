@@ -15,11 +15,11 @@ var (
 	_ webhook.Journal = (*Store)(nil)
 )
 
-// InsertEvent implements session.Tx. The event is due at once; it waits if its
-// endpoint is disabled, and is never sent without a destination. A second event
-// of a session is fault.Conflict.
+// InsertEvent implements session.Tx. The event is due at once. It waits if its endpoint
+// is disabled, and is never sent if it has no destination. A second event of a session
+// is fault.Conflict.
 //
-// It may miss that the endpoint is being disabled by another transaction: the
+// InsertEvent does not see that another transaction is disabling the endpoint. The
 // event then gets one attempt before it waits.
 func (tx *Tx) InsertEvent(e webhook.Event) error {
 	endpoint := webhook.EndpointID(e.TenantID, e.Livemode, e.Destination)
@@ -45,9 +45,9 @@ func (tx *Tx) InsertEvent(e webhook.Event) error {
 	}).Error
 }
 
-// dueTenants compares the earliest delivery of each tenant. A subquery with a
-// LIMIT stays one index lookup per tenant; with outdated statistics, PostgreSQL
-// turns an EXISTS into a join with every due delivery.
+// dueTenants selects the tenants whose earliest pending delivery is due. The subquery
+// with a LIMIT is one index lookup for each tenant. With outdated statistics,
+// PostgreSQL would turn an EXISTS into a join with every due delivery.
 var dueTenants = owners("webhook_events", "pending") + `(
 	SELECT e.next_attempt_at FROM webhook_events e
 	WHERE e.status = 'pending' AND e.tenant_id = owner.tenant_id ORDER BY e.next_attempt_at LIMIT 1
@@ -98,7 +98,7 @@ func (tx *Tx) claim(c webhook.Claim, token uuid.UUID, lease time.Duration) ([]we
 	}), nil
 }
 
-// leased selects the delivery if it is still under the lease.
+// leased selects the delivery if the lease still holds.
 func (tx *Tx) leased(lease webhook.Lease) *gorm.DB {
 	return tx.db.Table("webhook_events").Where("id = ? AND lease_token = ?", lease.EventID, lease.Token)
 }

@@ -13,8 +13,8 @@ import (
 // that a tenant with very many does not delay others.
 const eventBatch = 500
 
-// endpointDisabled reports false for an endpoint without a record and for an
-// empty ID.
+// endpointDisabled reports whether an endpoint is disabled. An endpoint without a
+// record is not, nor is the empty ID.
 func (tx *Tx) endpointDisabled(id string) (bool, error) {
 	var n int64
 	err := tx.db.Table("webhook_endpoints").Where("id = ? AND disabled_at IS NOT NULL", id).Count(&n).Error
@@ -43,9 +43,9 @@ func (tx *Tx) finishEndpoint(d webhook.Delivery, v webhook.Action) (disabled boo
 	}
 	after := before.After(v, failedLately, now)
 	if after.DisabledAt != nil && v != webhook.ActionFinish {
-		// Skip events that another transaction has locked; the next failure
-		// changes them. Two transactions that wait for each other's events would
-		// deadlock.
+		// Events that another transaction has locked are skipped, because two
+		// transactions that wait for each other's events would deadlock. The next
+		// failure changes them.
 		err = tx.db.Exec(tx.chosen("id", "webhook_events", "endpoint_id = ? AND status = 'pending' LIMIT ?")+
 			"UPDATE webhook_events SET status = 'waiting', next_attempt_at = NULL WHERE id IN (SELECT id FROM chosen)",
 			after.ID, eventBatch).Error

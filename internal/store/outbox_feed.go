@@ -10,10 +10,10 @@ import (
 
 var _ webhook.FeedStore = (*Store)(nil)
 
-// nextPosition returns the next position in a tenant's feed of test events. The
-// counter's row stays locked until the transaction ends, so events are committed
-// in the order of their positions, whichever replica wrote them and whatever its
-// clock says.
+// nextPosition returns the next position in a tenant's feed of test events. The row of
+// the counter stays locked until the transaction ends. Events are therefore committed
+// in the order of their positions, for any number of replicas and any error of their
+// clocks.
 func (tx *Tx) nextPosition(tenantID uuid.UUID) (position int64, err error) {
 	err = tx.db.Raw(`INSERT INTO test_feeds (tenant_id, last) VALUES (?, 1)
 		ON CONFLICT (tenant_id) DO UPDATE SET last = test_feeds.last + 1 RETURNING last`, tenantID).Scan(&position).Error
@@ -40,13 +40,13 @@ func (s *Store) TestEvents(
 	})
 }
 
-// lookAhead is the number of events that positionOf compares for an event that is
-// not there.
+// lookAhead is how many of the next events positionOf compares if an event does not
+// exist.
 const lookAhead = 100
 
-// positionOf returns an event's position in the feed. For an event that is not
-// there, such as a deleted one, it returns a position before those of the next
-// events by ID: no event is left out, and some may be listed again.
+// positionOf returns an event's position in the feed. For an event that does not exist,
+// such as a deleted one, it returns a position before those of the next events by ID:
+// no event is left out, and some may be listed again.
 func (tx *Tx) positionOf(tenantID uuid.UUID, id string) (position int64, err error) {
 	if id == webhook.BeforeAllEvents {
 		return 0, nil

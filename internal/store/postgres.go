@@ -50,11 +50,11 @@ func openPostgres(ctx context.Context, cfg Config) (*Store, error) {
 	return &Store{writer: db, reader: db, postgres: pg}, nil
 }
 
-// meetPostgres reads the URL and connects once; see meet.
+// meetPostgres reads the URL and connects once, as meet does.
 func meetPostgres(ctx context.Context, url string) (*pgServer, error) {
 	config, err := pgx.ParseConfig(url)
 	if file, ok := errors.AsType[*fs.PathError](err); ok {
-		// its cause would look like a network error
+		// The cause is not wrapped, because it would look like a network error.
 		return nil, fmt.Errorf("database URL names a file that cannot be read: %s", file.Error())
 	}
 	if err != nil {
@@ -90,8 +90,7 @@ func refusesSettings(err error) bool {
 var errReplica = errors.New("no primary answers, only a read-only replica: name the primary, or all hosts separated " +
 	"by commas, of which the primary is then used")
 
-// refusals holds, by SQLSTATE, advice about a server's answers that an operator can do
-// something about.
+// refusals holds advice for operators about answers of a server, by SQLSTATE.
 var refusals = map[string]string{
 	"28P01": "the server refuses the password: correct it, with its special characters percent-encoded",
 	"28000": "the server does not let the role in: make the role, or let it in from this machine in pg_hba.conf",
@@ -101,7 +100,7 @@ var refusals = map[string]string{
 	"42501": "the role may not do this: make it the owner of the database",
 }
 
-// explained adds advice to an error that waiting does not cure. It returns other
+// explained adds advice to an error that does not end by waiting. It returns other
 // errors unchanged.
 func explained(err error) error {
 	const refused = "the server's certificate does not count: %w: "
@@ -123,9 +122,9 @@ func explained(err error) error {
 	return err
 }
 
-// meet connects once to find out what kind of server answers. Poolers such as
-// PgBouncer lend a server connection for one transaction only. Settings and
-// prepared statements of a connection do not last there, so the store uses none.
+// meet connects once to find out what kind of server answers. A pooler such as
+// PgBouncer lends a server connection for one transaction only. Settings and prepared
+// statements do not last there, so the store then uses none.
 func (p *pgServer) meet(ctx context.Context) error {
 	conn, err := pgx.ConnectConfig(ctx, p.config)
 	if refusesSettings(err) {
@@ -156,9 +155,9 @@ func (p *pgServer) meet(ctx context.Context) error {
 	return nil
 }
 
-// pooled changes the configuration to one for poolers that lend connections per
-// transaction: only the settings in the URL and the application's name, and
-// statements without names.
+// pooled changes the configuration for poolers that lend connections for a transaction.
+// It keeps only the settings in the URL and the application's name, and uses unnamed
+// statements.
 func (p *pgServer) pooled() {
 	p.config.RuntimeParams = map[string]string{"application_name": sessionDefaults["application_name"]}
 	maps.Copy(p.config.RuntimeParams, p.own)
@@ -186,9 +185,9 @@ func (p *pgServer) open(conns int) *sql.DB {
 	return pool
 }
 
-// withoutStatementTimeout is for migrations, whose statements may take long. It
-// keeps the lock timeout, because a migration that waits for a reader would block
-// every other query.
+// withoutStatementTimeout is for migrations, whose statements may take long. The lock
+// timeout stays, because a migration that waits for a reader would block every other
+// query.
 func (p *pgServer) withoutStatementTimeout() *pgServer {
 	config := p.config.Copy()
 	if _, set := config.RuntimeParams["statement_timeout"]; set {

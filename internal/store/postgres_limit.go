@@ -16,9 +16,9 @@ const (
 )
 
 // sharingConnector makes connections to a server that may refuse further ones, because
-// of its own limit or the role's. After a refusal the pool shrinks to the connections
-// that it has, so that statements wait for one of them instead of failing. It grows
-// again after refusedRest without a refusal.
+// of its own limit or that of the role. After a refusal, the pool shrinks to the
+// connections that it has: statements then wait for one of them and do not fail. The
+// pool grows again after refusedRest without a refusal.
 type sharingConnector struct {
 	driver.Connector
 	size int

@@ -69,9 +69,9 @@ func (tx *Tx) LockRecords(
 	return tx.records(rows, tx.forUpdateUnlocked())
 }
 
-// records adds the state of their events to sessions, and locks the events,
-// because a delivered event may be made due again. If the lock does not wait,
-// an event that another transaction is changing counts as undelivered.
+// records adds to each session the state of its event. It locks the events, because a
+// delivered event may be made due again. If the lock does not wait, an event that
+// another transaction is changing counts as undelivered.
 func (tx *Tx) records(rows []sessionRow, lock *gorm.DB) ([]session.Record, error) {
 	ids := mapAll(rows, func(r sessionRow) uuid.UUID { return r.ID })
 	var locked []string
@@ -94,10 +94,10 @@ func (tx *Tx) records(rows []sessionRow, lock *gorm.DB) ([]session.Record, error
 	}), nil
 }
 
-// DeleteRecords implements session.RecordTx. Attempts go with their event, and
-// handovers and requests to wallets with their session, by the foreign key. A hold that is still open
-// is kept and, by the foreign key, fails the deletion of its session: its unit
-// must not be lost.
+// DeleteRecords implements session.RecordTx. Foreign keys delete the attempts with
+// their event, and the handovers and requests to wallets with their session. A hold
+// that is still open is not deleted, because its unit would be lost. Its foreign key
+// lets the deletion of its session fail.
 func (tx *Tx) DeleteRecords(ids []uuid.UUID) error {
 	for _, statement := range []string{
 		"DELETE FROM webhook_events WHERE session_id IN ?",

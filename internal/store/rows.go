@@ -15,11 +15,10 @@ import (
 	"agegate/internal/rules/webhook"
 )
 
-// A domain type whose fields are the columns of a table is read and written as it
-// is, with the table's name. The types below exist where GORM needs to know more
-// about a field. Each has the fields of a domain type, so that the one converts to
-// the other and the compiler finds a field that one of them lacks. The domain
-// types document what the fields mean.
+// A domain type whose fields are the columns of a table is read and written directly.
+// The types below exist where GORM needs more information about a field. Each has the
+// same fields as a domain type, so that one converts to the other, and the compiler
+// reports a field that one of them lacks. The domain types document the fields.
 
 type tenantRow struct {
 	ID            uuid.UUID `gorm:"primaryKey"`

@@ -9,8 +9,8 @@ import (
 	"gorm.io/gorm/schema"
 )
 
-// registerSerializers adds the ways to store a field whose type the databases do
-// not have, by the name that a row's tag gives.
+// registerSerializers registers how to store field types that the databases do not
+// have. The tag of a row's field names its serializer.
 func registerSerializers() {
 	schema.RegisterSerializer("words", serializer{wordsOf, setWords})
 	schema.RegisterSerializer("optional", serializer{optional, setText})
@@ -20,8 +20,8 @@ func registerSerializers() {
 	schema.RegisterSerializer("microseconds", duration(time.Microsecond))
 }
 
-// serializer is a GORM serializer made of two functions. A NULL makes the field
-// zero.
+// serializer is a GORM serializer made of two functions. It reads NULL as the zero
+// value.
 type serializer struct {
 	encode func(field reflect.Value) any
 	decode func(field reflect.Value, stored any)
@@ -85,7 +85,7 @@ func hashOf(array reflect.Value) any {
 	return hash
 }
 
-// setHash reads an array; a CHECK of the column holds the length.
+// setHash copies the bytes to an array. A CHECK of the column guarantees the length.
 func setHash(field reflect.Value, stored any) { reflect.Copy(field, reflect.ValueOf(octets(stored))) }
 
 // duration stores a time.Duration as a number of units.

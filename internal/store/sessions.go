@@ -28,8 +28,8 @@ func (s *Store) SessionByID(ctx context.Context, tenantID, id uuid.UUID) (sessio
 	})
 }
 
-// Standings implements session.Store. It runs more often than all other queries
-// together, so it avoids GORM.
+// Standings implements session.Store. It does not use GORM, because it runs more often
+// than all other queries together.
 func (s *Store) Standings(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]session.Standing, error) {
 	return readByID(ctx, s, "SELECT id, tenant_id, status, created_at, expires_at, completed_at FROM sessions", ids,
 		func(f *session.Standing) []any {
@@ -42,10 +42,9 @@ func (s *Store) SessionByLink(ctx context.Context, linkHashes ...[]byte) (sessio
 	return view(ctx, s, func(tx *Tx) (session.Session, error) { return takeSession(tx.db, "link_hash IN ?", linkHashes) })
 }
 
-// OrdersLinks implements session.Store. Releases from 0.3.0 on find ordered links.
-// On PostgreSQL, replicas of the previous release may run beside this one, and
-// 0.2.0 does not find them: release 0.4.0 returns true on both databases, see
-// docs/releasing.md.
+// OrdersLinks implements session.Store. Releases from 0.3.0 on find the sessions of
+// ordered links; 0.2.0 does not. On PostgreSQL, replicas of 0.2.0 may run beside this
+// release. Release 0.4.0 returns true on both databases, see docs/releasing.md.
 func (s *Store) OrdersLinks() bool { return s.sqlite != nil }
 
 func takeSession(query *gorm.DB, condition ...any) (session.Session, error) {
@@ -130,8 +129,8 @@ func (tx *Tx) DropUnpaid(sessions ...session.Session) error {
 	return tx.db.Delete(&rows).Error
 }
 
-// decided are the columns that decisions change. Other columns change in
-// statements that do not lock the row, and saving must not undo these.
+// decided are the columns that decisions change. Statements that do not lock the row
+// change other columns, so saving a decision must not write those.
 var decided = []string{
 	"status", "expires_at", "completed_at", "consented_at", "detected_age", "document_opened_at", "attempts", "strikes",
 	"opened_at",

@@ -18,14 +18,14 @@ type sqliteFile struct {
 	turn *os.File // see turnPool
 }
 
-// maxIdleLog is the size in bytes to which the write-ahead log is truncated
-// after a checkpoint. Without it the file would keep the size of its largest
-// transaction. Checkpoints start at 4 MB.
+// maxIdleLog is the size in bytes to which a checkpoint truncates the write-ahead log.
+// Without it, the file would keep the size of its largest transaction. Checkpoints
+// start at 4 MB.
 const maxIdleLog = 8 << 20
 
-// openSQLite opens one writing connection and a read-only pool on the file.
-// SQLite allows one writer at a time in any case: waiting for it in the pool
-// respects the context, waiting in the library does not.
+// openSQLite opens one writing connection and a read-only pool on the file. SQLite
+// allows one writer at a time. Waiting for it in the pool respects the context; waiting
+// in the library does not.
 func openSQLite(path string) (*Store, error) {
 	if path == "" || path[0] == ':' {
 		return nil, errors.New("database URL sqlite: needs a file path")

@@ -11,18 +11,18 @@ import (
 	"gorm.io/gorm"
 )
 
-// turnPool is the pool of a SQLite file's writer. Processes that write to the file
-// take turns to begin their transactions: each holds a lock file until its transaction
-// has begun. Without that, a gateway under load keeps an operator's command out:
-// SQLite lets the command sleep for up to 100 ms between its attempts, and the gateway
-// begins its next transaction within microseconds.
+// turnPool is the pool of a SQLite file's writer. Processes that write to the file take
+// turns to begin their transactions: each holds a lock file until its transaction has
+// begun. Without turns, a gateway under load would keep out an operator's command:
+// between its attempts the command sleeps for up to 100 ms, and the gateway begins its
+// next transaction within microseconds.
 type turnPool struct {
 	*pool
 	file *os.File
 }
 
-// BeginTx implements gorm.ConnPoolBeginner. It waits for its turn only once it has a
-// connection, that is, after this process's earlier transaction has ended.
+// BeginTx implements gorm.ConnPoolBeginner. It first waits for a connection, that is,
+// for the end of this process's earlier transaction, and then for its turn.
 func (p *turnPool) BeginTx(ctx context.Context, opts *sql.TxOptions) (gorm.ConnPool, error) {
 	conn, err := p.db.Conn(ctx)
 	if err != nil {

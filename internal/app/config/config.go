@@ -91,9 +91,9 @@ func (c Config) ServesAPI() bool { return c.Role != RolePages }
 // ServesPages reports whether the process has the hosted page's part.
 func (c Config) ServesPages() bool { return c.Role != RoleAPI }
 
-// Fingerprint identifies the settings that all replicas must share, without
-// revealing them. It leaves out settings of a single process or place, and
-// secrets.
+// Fingerprint identifies the settings that all replicas must share, without revealing
+// them. It leaves out secrets, and settings that may differ between processes or
+// places.
 func (c Config) Fingerprint() string {
 	c.Listen = ""
 	c.DashboardListen = ""
@@ -140,7 +140,7 @@ func (v Variable) Usage() string {
 	return v.Help + " [" + v.Name + "]"
 }
 
-// Error is everything that is wrong with a configuration.
+// Error lists all problems of a configuration.
 type Error []error
 
 // Error has a line for each problem.
@@ -201,7 +201,7 @@ func Load(lookup Lookup, required ...string) (Config, error) {
 	return c, nil
 }
 
-// checkMail names the sender of mails, where a server sends any.
+// checkMail checks that a sender of mails is set if a mail server is.
 func (c *Config) checkMail() []error {
 	if c.SMTP == nil {
 		return nil
@@ -234,7 +234,7 @@ func hint(name string) string {
 	return ""
 }
 
-// deriveURLs fills in the addresses that default to others.
+// deriveURLs fills in the addresses whose defaults are other addresses.
 func (c *Config) deriveURLs() {
 	if c.BaseURL == "" {
 		c.BaseURL = "http://" + localAddress(c.Listen)

@@ -307,8 +307,8 @@ func setEstimator(c *Config, v string) error {
 	return nil
 }
 
-// cores is how many cores the process had when it started: a container's limit,
-// where the machine has more. App raises GOMAXPROCS afterwards.
+// cores is how many cores the process had when it started. A container may have fewer
+// than the machine. App raises GOMAXPROCS later.
 var cores = runtime.GOMAXPROCS(0)
 
 func setWorkers(c *Config, v string) error {

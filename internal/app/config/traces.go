@@ -14,7 +14,8 @@ type Traces struct {
 	Headers  map[string]string // may hold a token: never logged
 }
 
-// setTraces reads the variables. Those for traces alone go first.
+// setTraces reads the variables. A variable for traces alone takes precedence over the
+// general one.
 func (c *Config) setTraces(lookup Lookup) []error {
 	of := func(name string) (string, string) {
 		if value, _ := lookup("OTEL_EXPORTER_OTLP_TRACES_" + name); value != "" {

@@ -7,22 +7,22 @@ import (
 	"strings"
 )
 
-// ignoreUnknownName is the variable that names, separated by commas, variables of
-// other programs that begin with AGEGATE_ too. A * stands for any characters.
+// ignoreUnknownName is the variable that lists names, separated by commas, that begin
+// with AGEGATE_ but belong to other programs. A * stands for any characters.
 const ignoreUnknownName = "AGEGATE_IGNORE_UNKNOWN"
 
-// otherNames are the variables that the gateway itself does not read but that stand in
-// the same environments: of the demo, the door, the SDKs, compose.yaml, the commands
-// of the documentation and the tests.
+// otherNames are variables that the gateway itself does not read, but that may be set
+// in the same environment: those of the demo, the door, the SDKs, compose.yaml, the
+// commands in the documentation and the tests.
 var otherNames = []string{
 	ignoreUnknownName, "AGEGATE_SHOP_LISTEN", "AGEGATE_URL", "AGEGATE_API_KEY", "AGEGATE_REDIRECT_SECRET",
 	"AGEGATE_WEBHOOK_SECRET", "AGEGATE_VERSION", "AGEGATE_DB", "AGEGATE_DB_PASSWORD", "AGEGATE_BIN",
 	"AGEGATE_TEST_DATABASE", "AGEGATE_TEST_STORE",
 }
 
-// Unknown returns an error for each AGEGATE_ variable of an environment (NAME=VALUE)
-// that nothing reads: a misspelt AGEGATE_RETENTION would leave the default in force
-// unnoticed.
+// Unknown returns an error for each variable of an environment (NAME=VALUE) that begins
+// with AGEGATE_ and that nothing reads. Otherwise nobody would notice that a misspelt
+// AGEGATE_RETENTION leaves the default in force.
 func Unknown(environ []string) []error {
 	known := slices.Clone(otherNames)
 	for _, v := range Variables {
@@ -57,8 +57,8 @@ func nearest(name string, names []string) string {
 	return slices.MinFunc(names, func(a, b string) int { return distance(name, a) - distance(name, b) })
 }
 
-// distance returns how many characters must be inserted, deleted or replaced to make b
-// of a (Levenshtein).
+// distance returns how many characters must be inserted, deleted or replaced to turn a
+// into b (Levenshtein distance).
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

@@ -21,7 +21,7 @@ const SecretKeyName = "AGEGATE_SECRET_KEY"
 // the secret key.
 const NewSecretKeyName = "AGEGATE_NEW_SECRET_KEY" //nolint:gosec // a name, no secret
 
-// LameDuckName is the variable with another default in a terminal, where no other
+// LameDuckName is the variable whose default is different in a terminal, where no other
 // replica takes over.
 const LameDuckName = "AGEGATE_LAME_DUCK"
 

@@ -41,7 +41,8 @@ func (e *examiner) addresses(ctx context.Context) {
 const secureAdvice = "terminate TLS in a reverse proxy, or let the gateway do it (AGEGATE_TLS); then set the https " +
 	"address"
 
-// secureFindings reports the public addresses to which things are sent in the clear.
+// secureFindings reports the public addresses that do not use https, so that others can
+// read what is sent to them.
 func secureFindings(cfg config.Config) (findings []Finding) {
 	if !config.Private(cfg.BaseURL) {
 		findings = append(findings, Finding{"https", baseURLName, Warning, "it is not https: API keys can be read on the way",

@@ -131,8 +131,8 @@ func (e *examiner) look(ctx context.Context, hosts []*host) {
 	}
 }
 
-// reportHost reports what is wrong with a host, and returns whether everything is
-// right. A host that only browsers open may be unreachable from this machine.
+// reportHost reports what is wrong with a host, and returns whether nothing is. A host
+// that only browsers open may be unreachable from this machine.
 func (e *examiner) reportHost(h *host) bool {
 	check := "callback host " + h.address
 	who := " (1 tenant)"

@@ -19,10 +19,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Differences between this machine's clock and the database's. The first is the
-// smallest that can be measured over a slow network. From the second on,
-// merchants whose clocks agree with this machine's refuse webhooks, because these
-// carry the database's time.
+// Differences between this machine's clock and the database's. Smaller ones than the
+// first cannot be measured over a slow network. From the second on, merchants refuse
+// webhooks if their clocks agree with this machine's, because webhooks carry the
+// database's time.
 const (
 	clockDrift = 2 * time.Second
 	clockWrong = time.Minute
@@ -62,8 +62,8 @@ func (e *examiner) database(ctx context.Context) {
 	e.callbacks(ctx, tenants)
 }
 
-// noFileYet reports whether the gateway can make its SQLite file: in its directory, or
-// below the nearest that exists.
+// noFileYet reports whether the gateway can create its SQLite file in its directory, or
+// in the nearest parent directory that exists.
 func (e *examiner) noFileYet(path string) {
 	dir := filepath.Dir(path)
 	for errors.Is(unix.Access(dir, unix.F_OK), fs.ErrNotExist) {

@@ -26,8 +26,8 @@ func (e *examiner) drift(ctx context.Context, db *store.Store) {
 	e.Tell(found)
 }
 
-// driftOf reads the state of drift and judges it, with the fingerprint of the models
-// here. Where there are none, the fingerprint is empty and not compared.
+// driftOf reads the state of drift and judges it. estimator is the fingerprint of the
+// models on this machine; if it is empty, it is not compared.
 func driftOf(ctx context.Context, db *store.Store, estimator string) (Finding, error) {
 	state, err := db.DriftState(ctx)
 	if err != nil {
@@ -36,7 +36,7 @@ func driftOf(ctx context.Context, db *store.Store, estimator string) (Finding, e
 	return driftFinding(state, cmp.Or(estimator, state.Estimator)), nil
 }
 
-// driftFinding judges the state of drift, with the fingerprint of the models here.
+// driftFinding judges the state of drift, as driftOf does.
 func driftFinding(state drift.State, estimator string) Finding {
 	f := Finding{Name: "drift", Check: "drift", Grade: Warning}
 	switch {

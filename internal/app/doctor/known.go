@@ -11,15 +11,16 @@ import (
 	"agegate/internal/store"
 )
 
-// Names returns the names of what Known can find.
+// Names returns the names of the findings that Known can return.
 func Names() []string {
 	return []string{"archive", "drift", "ending", "hidden", "https", "list_empty", "list_ended", "list_failing",
 		"no_backup", "old_backup", "operator_name", "order", "standby", "unlogged", "unsent"}
 }
 
-// Known returns what is not well as far as the configuration and the database say,
-// problems first. It changes nothing and connects to nothing else, so that a running
-// gateway can ask often. estimator is the fingerprint of its models, empty for none.
+// Known returns what is wrong according to the configuration and the database alone,
+// problems first. It changes nothing and connects to nothing else, so a running gateway
+// can call it often. estimator is the fingerprint of the gateway's models, empty for
+// none.
 func Known(
 	ctx context.Context, cfg config.Config, db *store.Store, estimator string, now time.Time,
 ) ([]Finding, error) {

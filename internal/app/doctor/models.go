@@ -13,8 +13,8 @@ import (
 	"agegate/internal/rules/session"
 )
 
-// unmatched returns why a document's portrait cannot be compared with a face, if
-// documents may be photographed.
+// unmatched returns why a document's portrait cannot be compared with a face. It
+// returns nil if documents cannot be photographed anyway.
 func (e *examiner) unmatched(manifest inference.Manifest) error {
 	if !slices.Contains(e.Config.DocumentWays, session.WayPhoto) {
 		return nil

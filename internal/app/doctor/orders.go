@@ -10,8 +10,8 @@ import (
 	"agegate/internal/backoffice/certificate"
 )
 
-// orders reports failed orders of certificates. The expiry of a certificate is checked
-// where it is served, as for all public addresses.
+// orders reports failed orders of certificates. Their expiry is not checked here but at
+// the public addresses.
 func (e *examiner) orders(ctx context.Context, db certificate.Store) {
 	findings, err := orderFindings(ctx, db, e.Config, e.Now())
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"agegate/internal/rules/webhook"
 )
 
-// mail connects to the mail server as for a mail, and sends none.
+// mail connects to the mail server in the same way as for a mail, but sends none.
 func (e *examiner) mail(ctx context.Context) {
 	const check = "AGEGATE_SMTP_URL"
 	switch {

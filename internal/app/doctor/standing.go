@@ -8,14 +8,14 @@ import (
 	"agegate/internal/store"
 )
 
-// What a standby may lack, and how old a backup may be, before it is reported. The
-// alert rules have the same limits.
+// Limits for a standby's lag and a backup's age. Worse values are reported. The alert
+// rules have the same limits.
 const (
 	lagLimit  = 256 << 20
 	backupAge = 30 * time.Hour // one a night, with some hours to spare
 )
 
-// standing reports how well the database is protected against its loss.
+// standing reports how well the database is protected against the loss of its machine.
 func (e *examiner) standing(ctx context.Context, db *store.Store) {
 	found, err := db.Standing(ctx)
 	if err != nil {

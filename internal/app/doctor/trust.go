@@ -10,8 +10,8 @@ import (
 	"agegate/internal/store"
 )
 
-// trust reports what of the issuers, their lists and the gateway's own
-// certificates has ended or ends soon.
+// trust reports which issuers, lists and certificates of the gateway have ended or end
+// soon.
 func (e *examiner) trust(ctx context.Context, db *store.Store) {
 	found, err := document.DependenciesOf(ctx, db, e.Now())
 	if err != nil {
@@ -23,7 +23,8 @@ func (e *examiner) trust(ctx context.Context, db *store.Store) {
 	}
 }
 
-// ending says in a finding what ends, what then happens, and what to do.
+// ending has, for each kind, the words of a finding: what ends, what happens then, and
+// what to do.
 var ending = map[document.EndingKind]struct{ name, then, advice string }{
 	document.EndingList: {
 		"published list", "its issuers are not trusted from then on",

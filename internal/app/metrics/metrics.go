@@ -32,10 +32,10 @@ type Metrics struct {
 	inference prometheus.Histogram
 }
 
-// New returns metrics with the process's own collectors registered. The counters
-// of the given session statuses, document check events (way and outcome) and
-// webhook classes begin at zero in both modes, because Prometheus sees no
-// increase in the first sample of a series.
+// New returns metrics with the process's own collectors registered. For the given
+// session statuses, events of a document check (way and outcome) and webhook classes,
+// the counters begin at zero in both modes. Otherwise Prometheus would miss the first
+// increase, because it sees none in the first sample of a series.
 func New(statuses []string, documents [][2]string, classes []string) *Metrics {
 	m := &Metrics{
 		registry: prometheus.NewRegistry(),
@@ -250,8 +250,8 @@ type Standing struct {
 	LagBytes       int64
 }
 
-// WatchStanding publishes how well the database is protected. What is not known, or
-// not read because of an error, is omitted.
+// WatchStanding publishes how well the database is protected. The scrape omits what is
+// not known, or could not be read.
 func (m *Metrics) WatchStanding(read func(context.Context) (Standing, error)) {
 	gauge := func(name, help string) *prometheus.Desc { return prometheus.NewDesc(name, help, nil, nil) }
 	m.registry.MustRegister(&standingCollector{

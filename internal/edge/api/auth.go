@@ -30,9 +30,9 @@ type Authenticator interface {
 	Authenticate(ctx context.Context, key string) (tenant.Caller, error)
 }
 
-// Authenticate returns the guard's authentication step. It stores the caller of
-// the X-API-Key header in the request's context, and returns the fault that
-// refuses it, if any. A repeated header is a malformed one.
+// Authenticate returns the guard's authentication step. It stores the caller of the
+// X-API-Key header in the request's context, or returns the fault that refuses the key.
+// A repeated header counts as malformed.
 func Authenticate(tenants Authenticator) func(echo.Context) error {
 	return func(c echo.Context) error {
 		req := c.Request()

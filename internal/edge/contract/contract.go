@@ -39,10 +39,10 @@ type operation struct {
 	responses  *openapi3.Responses
 }
 
-// schemaOptions validate parameters and bodies alike. The validator's support
-// for OpenAPI 3.1 stays off: it would compile a JSON schema on every request,
-// and put the request's values into its errors. The keywords that the document
-// may use have the same meaning without it.
+// schemaOptions are the options for validating parameters and bodies. The validator's
+// support for OpenAPI 3.1 stays off: it would compile a JSON schema on every request,
+// and put the request's values into its errors. The keywords that the document may use
+// mean the same without it.
 var schemaOptions = []openapi3.SchemaValidationOption{
 	openapi3.DisableSchemaErrorDetails(),
 	openapi3.WithStringFormatValidators(formats),
@@ -158,11 +158,11 @@ func (InvalidError) Error() string { return "contract: invalid request" }
 // contract: the handler checks that one.
 type BodyCheck func(ctx echo.Context, body map[string]any) ([]Violation, error)
 
-// Middleware returns the guard, to be installed with echo's Use so that the
-// route is known. Requests of operations with security go to authenticate
-// first, whose error ends the request; then the request is validated, and
-// every violation, of the contract and of the domain's rules, is reported in one
-// InvalidError. Requests outside the contract pass untouched.
+// Middleware returns the guard. Install it with echo's Use, so that the route is known.
+// If the operation has security, authenticate is called first, and its error ends the
+// request. Then the request is validated. All violations of the contract and of the
+// domain's rules are reported in one InvalidError. Requests outside the contract pass
+// unchanged.
 func (c *Contract) Middleware(authenticate func(echo.Context) error, domain BodyCheck) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(ctx echo.Context) error {
@@ -218,9 +218,9 @@ func (op *operation) checkParameters(ctx echo.Context) violations {
 	return found
 }
 
-// plainlyValid reports that a parameter is valid, without the validator's work, in the
-// two cases of almost every request: a UUID in the path, and an optional header that
-// is missing. After false, the validator decides.
+// plainlyValid reports that a parameter is valid, without using the validator. It
+// recognizes the two cases of almost every request: a UUID in the path, and an optional
+// header that is missing. If it returns false, the validator decides.
 func plainlyValid(ctx echo.Context, p *openapi3.Parameter) bool {
 	switch p.In {
 	case openapi3.ParameterInPath:
@@ -243,7 +243,7 @@ func given(ctx echo.Context, p *openapi3.Parameter) []string {
 	return nil
 }
 
-// onlyUUID reports that a schema accepts every UUID.
+// onlyUUID reports whether a schema accepts every UUID.
 func onlyUUID(ref *openapi3.SchemaRef) bool {
 	if ref == nil || ref.Value == nil {
 		return false
@@ -253,9 +253,9 @@ func onlyUUID(ref *openapi3.SchemaRef) bool {
 		len(ref.Value.AllOf)+len(ref.Value.AnyOf)+len(ref.Value.OneOf) == 0 && ref.Value.Not == nil
 }
 
-// readBody decodes the body of an operation that takes one, adds its violations
-// and returns it; without a decoded body it returns nil. The error is for a
-// truncated body or invalid HTTP.
+// readBody decodes the body of an operation that takes one, adds its violations, and
+// returns the value, or nil if there is none. It returns an error for a truncated body
+// or invalid HTTP.
 func (op *operation) readBody(req *http.Request, found *violations) (any, error) {
 	if op.body == nil {
 		return nil, nil

@@ -17,8 +17,8 @@ const maxDepth = 32
 // jsonType is the media type of every request body.
 const jsonType = "application/json"
 
-// decodeBody returns the value of a body, or the type of a violation: missing
-// for no body, json_invalid, or a type of checkContentType.
+// decodeBody returns the value of a body, or the type of its violation: missing if
+// there is no body, json_invalid, or a result of checkContentType.
 func decodeBody(data []byte, contentTypes []string) (value any, violation string) {
 	if len(data) == 0 {
 		return nil, "missing"
@@ -33,8 +33,8 @@ func decodeBody(data []byte, contentTypes []string) (value any, violation string
 	return value, ""
 }
 
-// checkContentType returns the violation type of a body's Content-Type headers,
-// or "": model_attributes_type for a type other than JSON, json_invalid for a
+// checkContentType returns the type of violation of a body's Content-Type headers, or
+// "". It is model_attributes_type for a type other than JSON, and json_invalid for a
 // charset other than UTF-8 or an ambiguous header.
 func checkContentType(values []string) string {
 	if len(values) > 1 {
@@ -52,8 +52,8 @@ func checkContentType(values []string) string {
 	return ""
 }
 
-// isUTF8 reports whether a charset is UTF-8, of which utf8 is an alias that common
-// clients send (WHATWG Encoding Standard, 4.2).
+// isUTF8 reports whether a charset is UTF-8. Common clients send the alias utf8 (WHATWG
+// Encoding Standard, 4.2).
 func isUTF8(charset string) bool {
 	return strings.EqualFold(charset, "utf-8") || strings.EqualFold(charset, "utf8")
 }
@@ -100,7 +100,7 @@ func canonical(n json.Number) json.Number {
 	return json.Number(strconv.FormatInt(int64(f), 10))
 }
 
-// isIntegral reports whether a JSON number has no fraction, exactly.
+// isIntegral reports exactly whether a JSON number has no fraction.
 func isIntegral(n string) bool {
 	mantissa, exponent := n, 0
 	if i := strings.IndexAny(n, "eE"); i >= 0 {

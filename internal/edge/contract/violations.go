@@ -187,8 +187,8 @@ func typeError(schema *openapi3.Schema) string {
 	}
 }
 
-// finish drops violations that follow from a wrong type (12.5 is also below
-// 13), sorts unknown members last, and limits the number of entries.
+// finish drops violations that follow from a wrong type (12.5 is also below 13), puts
+// unknown members last, and limits the number of entries.
 func (v violations) finish() InvalidError {
 	mistyped := map[string]bool{}
 	for _, x := range v {
@@ -213,7 +213,7 @@ func isTypeError(kind string) bool {
 	return kind == "int_from_float" || strings.HasSuffix(kind, "_type")
 }
 
-// key makes a loc comparable.
+// key returns a comparable form of a loc.
 func key(loc []any) string {
 	return fmt.Sprintf("%q", loc)
 }

@@ -96,8 +96,8 @@ func answer(err error) (int, any) {
 	return detail(http.StatusInternalServerError)
 }
 
-// details returns what the guide to errors explains of a body of answer: its
-// text, its code or the types of its violations.
+// details returns the names under which the guide to errors explains a body of answer:
+// its text, its code, or the types of its violations.
 func details(body any) []string {
 	switch b := body.(type) {
 	case gen.TextError:

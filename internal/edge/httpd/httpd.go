@@ -32,8 +32,8 @@ const (
 	maxBodyBytes   = 64 << 10 // requests under /api/
 )
 
-// reading holds the methods of all routes except those of the API and the pages. Some
-// load balancers and link checkers use HEAD.
+// reading holds the methods of all reading routes except those of the API and the
+// pages. Some load balancers and link checkers use HEAD.
 var reading = []string{http.MethodGet, http.MethodHead}
 
 // Config configures the edge.

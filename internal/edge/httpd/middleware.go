@@ -32,8 +32,8 @@ func RequestID(ctx context.Context) string {
 
 func newRequestID() string { return rand.Text() }
 
-// usableID matches the request IDs that are kept: they cannot be an address, and a log
-// needs no quotes around them.
+// usableID matches the request IDs that are kept. Such an ID cannot be an address, and
+// needs no quotes in a log.
 var usableID = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z._-]{15,63}$`)
 
 // requestID keeps the ID that a trusted proxy has given a request. All others get a
@@ -194,9 +194,9 @@ func limitBody(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// lateBody is a body that the client has readTimeout to send, counted from its first
-// Read. What the gateway did before, such as waiting for a slow database, does not
-// count: otherwise a valid request would look like one that was cut off.
+// lateBody is a body that the client must send within readTimeout of its first Read.
+// The time before that, such as a wait for a slow database, does not count: otherwise a
+// valid request would look like one that was cut off.
 type lateBody struct {
 	io.ReadCloser
 	conn  *http.ResponseController
@@ -215,11 +215,11 @@ func (b *lateBody) Read(p []byte) (int, error) {
 // bodyTime is how long an answer waits for the rest of a body.
 const bodyTime = time.Second
 
-// drainBody reads the rest of a small body before the answer begins, and closes the
-// connection slowly after the answer when the rest of a larger one is not read.
-// Otherwise net/http may close it at once; data that arrives then is answered with a
-// reset, which can destroy the answer on its way. A client that waits for permission
-// to send (Expect: 100-continue) is not drained.
+// drainBody reads the rest of a small body before the answer begins. If a larger body
+// is not read to its end, it closes the connection slowly after the answer. Otherwise
+// net/http may close the connection at once. Data that arrives then is answered with a
+// reset, which can destroy the answer on its way. A client that waits for permission to
+// send (Expect: 100-continue) is not drained.
 func drainBody(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		req := c.Request()
@@ -257,9 +257,9 @@ func (b *watchedBody) Read(p []byte) (int, error) {
 }
 
 // closeSlowly makes net/http send the answer, half-close the connection and wait for
-// half a second before it closes it. net/http does so by itself unless the client has
-// asked for the connection to be closed, and offers no way to ask for it but a
-// MaxBytesReader that has met its limit.
+// half a second before it closes it. net/http always does so, unless the client has
+// asked for the connection to be closed. The only way to ask net/http for it is a
+// MaxBytesReader that has reached its limit.
 func closeSlowly(w http.ResponseWriter) {
 	_, _ = http.MaxBytesReader(w, io.NopCloser(strings.NewReader("x")), 0).Read(make([]byte, 1))
 }
@@ -280,8 +280,8 @@ func deadline(next echo.HandlerFunc) echo.HandlerFunc {
 
 var errTooLarge = echo.NewHTTPError(http.StatusRequestEntityTooLarge)
 
-// isAPI reports whether a request is for the API. Paths in wrong case or with
-// doubled slashes count, so that such requests get a JSON error too.
+// isAPI reports whether a request is for the API. Paths in wrong case or with doubled
+// slashes count too, so that such requests get a JSON error.
 func isAPI(req *http.Request) bool {
 	return strings.HasPrefix(strings.ToLower(path.Clean(req.URL.Path))+"/", contract.Prefix)
 }

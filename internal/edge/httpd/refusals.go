@@ -32,10 +32,10 @@ const (
 	lingerBytes = 1 << 20
 )
 
-// Write adds the header to a refusal, which net/http writes in one call. Every
-// other response already has an ID. Write then reads what the client still sends,
-// before net/http closes the connection: a close with unread data sends a reset,
-// which may destroy the refusal on its way.
+// Write adds the header to a refusal, which net/http writes in one call. Every other
+// response has an ID already. After a refusal, Write reads what the client still sends,
+// before net/http closes the connection: closing it with unread data would send a
+// reset, which may destroy the refusal on its way.
 func (c refusalConn) Write(p []byte) (int, error) {
 	if !bytes.HasPrefix(p, []byte("HTTP/1.1 4")) && !bytes.HasPrefix(p, []byte("HTTP/1.1 5")) {
 		return c.TCPConn.Write(p)

@@ -21,9 +21,8 @@ type Refusal struct {
 	RequestID     string
 }
 
-// watchRefusals calls refused for the errors of API requests. It stands inside
-// the middleware that sets the deadline, because the request that it passes on
-// knows its caller.
+// watchRefusals calls refused for the errors of API requests. It must run inside the
+// middleware that sets the deadline, because only that request knows its caller.
 func watchRefusals(routes routeNames, refused func(*http.Request, Refusal)) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		if refused == nil {
@@ -51,8 +50,8 @@ func watchRefusals(routes routeNames, refused func(*http.Request, Refusal)) echo
 	}
 }
 
-// kindsOf returns the distinct violations behind an error, or a single one that
-// names its kind.
+// kindsOf returns the distinct violations behind an error. If there are none, it
+// returns one violation that names the kind of the error.
 func kindsOf(err error, status int) []contract.Violation {
 	if found, ok := errors.AsType[contract.InvalidError](err); ok {
 		var kinds []contract.Violation

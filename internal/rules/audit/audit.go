@@ -69,8 +69,8 @@ const (
 	TestActsPeriod = time.Hour
 )
 
-// TooManyTestActs is the fault for a change with a test key while the log grows too
-// fast. oldest is the time of the entry that is MaxTestActs before the next one.
+// TooManyTestActs returns the fault for a change with a test key while the log grows
+// too fast. oldest is the time of the entry that is MaxTestActs before the next one.
 func TooManyTestActs(oldest, now time.Time) *fault.Error {
 	return fault.New(fault.TooMany, "Too many changes with a test key").After(oldest.Add(TestActsPeriod).Sub(now))
 }
@@ -126,10 +126,10 @@ func (e Entry) Details() (d Detail) {
 
 // Tx is the part of a transaction that writes entries.
 type Tx interface {
-	// AppendAudit writes an entry at the end of its scope's chain and locks that
-	// end until the transaction ends. It must be the last statement of the
-	// transaction: then two transactions never wait for each other, and the lock
-	// is short. A transaction that writes to two scopes writes to Instance last.
+	// AppendAudit writes an entry at the end of its scope's chain, and locks that end
+	// until the transaction ends. It must be the last statement of the transaction, so
+	// that the lock is short and two transactions never wait for each other. A
+	// transaction that writes to two scopes writes to Instance last.
 	AppendAudit(act Act) error
 }
 

@@ -104,11 +104,12 @@ type Tx interface {
 	// ExtendHold moves the expiry of the session's open hold and reports
 	// whether there was one.
 	ExtendHold(sessionID uuid.UUID, expiresAt time.Time) (bool, error)
-	// ReleaseExpiredHolds marks up to limit of the tenant's open holds that expired at or before
-	// now as released and returns them, the earliest expiry first. The caller returns the units to
-	// their balances. If of is not nil, only holds on that balance are released. The balances are
-	// locked first: a caller that finds no expired hold therefore sees the units of all earlier
-	// releases. Holds that another transaction is settling or extending are skipped.
+	// ReleaseExpiredHolds releases up to limit of the tenant's open holds that expired
+	// at or before now, and returns them, the earliest expiry first. The caller returns
+	// the units to their balances. If of is not nil, only holds on that balance are
+	// released. The balances are locked first: a caller that finds no expired hold
+	// therefore sees the units of all earlier releases. Holds that another transaction
+	// is settling or extending are skipped.
 	ReleaseExpiredHolds(tenantID uuid.UUID, of *Balance, now time.Time, limit int) ([]Hold, error)
 	// ReleaseHoldsOf does the same for the given sessions of the tenant. The caller holds their
 	// locks.

@@ -84,7 +84,7 @@ func (l Limits) Take(tx Tx, c Charge) (int, error) {
 	return paid, hold(tx, c, paid, int(free), quota.Period)
 }
 
-// Refusal is the fault for a session that no unit is left for.
+// Refusal returns the fault for a session for which no unit is left.
 func (c Charge) Refusal() *fault.Error {
 	if c.Livemode {
 		return fault.New(fault.InsufficientFunds,

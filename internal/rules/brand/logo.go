@@ -70,9 +70,9 @@ func Logo(upload []byte) ([]byte, error) {
 	return encoded.Bytes(), nil
 }
 
-// scans returns an upper limit for the number of scans in a JPEG. In compressed
-// data, 0xff is followed by zero or by a marker, so all that is counted besides
-// scans is in comments and similar parts, such as a camera's small preview.
+// scans returns an upper limit for the number of scans in a JPEG. In compressed data,
+// 0xff is followed by zero or by a marker. Other occurrences are only in comments and
+// similar parts, such as a camera's small preview.
 func scans(jpeg []byte) int { return bytes.Count(jpeg, []byte{0xff, 0xda}) }
 
 // fitted returns a copy of the picture, scaled down if it is too large.

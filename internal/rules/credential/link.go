@@ -36,9 +36,9 @@ func NewLink(random io.Reader, at time.Time, ordered bool) (token string, hash [
 	return token, hash, nil
 }
 
-// LinkHashes returns the hashes under which the session of a verification link may
-// be stored. The token may be any text: nothing but a token that NewLink returned
-// has one of its hashes.
+// LinkHashes returns the hashes under which the session of a verification link may be
+// stored. The token may be any text: only a token that NewLink returned has the hash of
+// a session.
 func LinkHashes(token string) [][]byte {
 	plain := HashToken(token)
 	raw, err := base64.RawURLEncoding.DecodeString(token)

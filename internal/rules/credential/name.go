@@ -20,9 +20,10 @@ type attribute struct {
 // relative has the attributes of one level of a distinguished name.
 type relative []attribute
 
-// comparableName returns a distinguished name such that two names are equal by RFC
-// 5280, 7.1, if and only if the texts are: a UTF8String equals a PrintableString, and
-// neither case nor repeated spaces count. What is no name is returned as it is.
+// comparableName returns the form of a distinguished name in which two names are the
+// same bytes if and only if they are equal by RFC 5280, 7.1. A UTF8String equals a
+// PrintableString; case and repeated spaces do not count. Bytes that are not a name are
+// returned unchanged.
 func comparableName(raw []byte) []byte {
 	var levels []asn1.RawValue
 	if rest, err := asn1.Unmarshal(raw, &levels); err != nil || len(rest) > 0 {
@@ -44,9 +45,8 @@ func comparableName(raw []byte) []byte {
 	return []byte(name.String())
 }
 
-// comparableValue returns the text of a value that may be written as UTF8String or as
-// PrintableString in the form in which RFC 4518 compares it, and other values as they
-// are.
+// comparableValue returns a value in the form in which RFC 4518 compares it, if it is a
+// UTF8String or a PrintableString. It returns other values unchanged.
 func comparableValue(v asn1.RawValue) string {
 	if v.Class != asn1.ClassUniversal || v.Tag != asn1.TagUTF8String && v.Tag != asn1.TagPrintableString {
 		return string(v.FullBytes)
@@ -58,9 +58,9 @@ func comparableValue(v asn1.RawValue) string {
 // SameName reports whether two distinguished names in DER are equal by RFC 5280, 7.1.
 func SameName(a, b []byte) bool { return string(comparableName(a)) == string(comparableName(b)) }
 
-// Comparable returns a copy of a certificate for building chains: its names are in a
-// form in which equal ones have the same bytes, as package x509 compares them. Its
-// signature, its Raw and all else are unchanged.
+// Comparable returns a copy of a certificate for building chains. Its names are in the
+// form of comparableName, because package x509 compares names by their bytes. All else,
+// such as Raw and the signature, is unchanged.
 func Comparable(c *x509.Certificate) *x509.Certificate {
 	same := *c
 	same.RawIssuer, same.RawSubject = comparableName(c.RawIssuer), comparableName(c.RawSubject)

@@ -190,8 +190,8 @@ func (r *Resealing) Replace(s *Sealer, sealed []byte, context string, replace fu
 	return err
 }
 
-// Next returns a value sealed under the sealer's first key, or nil if it is under
-// that key already or opened by no key; these it counts.
+// Next returns a value sealed under the sealer's first key. It returns nil, and counts
+// the value, if the value is under that key already or no key opens it.
 func (r *Resealing) Next(s *Sealer, sealed []byte, context string) ([]byte, error) {
 	next, err := s.Reseal(sealed, context)
 	switch {

@@ -19,8 +19,8 @@ type PanicError struct {
 // Error returns the kind of the panic.
 func (p *PanicError) Error() string { return "panic: " + p.kind }
 
-// Stack returns the log attribute "stack" if err contains a panic, otherwise an
-// empty one, which handlers leave out.
+// Stack returns the log attribute "stack" if err contains a panic. Otherwise it returns
+// an empty attribute, which handlers leave out.
 func Stack(err error) slog.Attr {
 	if p, ok := errors.AsType[*PanicError](err); ok {
 		return slog.Any("stack", p.Frames)

@@ -36,9 +36,10 @@ type call[V, R any] struct {
 	err    error
 }
 
-// New returns a group whose runs serve at most maxValues calls each. A run for one
-// call uses that call's context; a run for several is not cancelled with any of
-// them. If a run panics, calls that had to wait for it get a fault.PanicError.
+// New returns a group whose runs serve at most maxValues calls each. A run for one call
+// uses the context of that call. A run for several calls has a context of its own,
+// which none of them can cancel. If a run panics, the calls that had to wait for it get
+// a fault.PanicError.
 func New[K comparable, V, R any](
 	maxValues int, run func(ctx context.Context, key K, values []V) (R, error),
 ) *Group[K, V, R] {

@@ -17,7 +17,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// Limits of a tenant's QA cards and of the people who have their links.
+// Limits of a tenant's QA cards. Whoever has the link of a card can use it.
 const (
 	MaxCards    = 30 // of a tenant at the same time
 	CardShare   = 50 // sessions created with one card in a UTC day
@@ -60,9 +60,9 @@ var (
 
 // CardStore stores the cards of all tenants.
 type CardStore interface {
-	// InsertCards stores new cards of one tenant, and their entries of the audit
-	// log. It locks the tenant's row and returns ErrTooManyCards if the tenant
-	// would then have more than most.
+	// InsertCards stores new cards of one tenant, and their entries of the audit log.
+	// It locks the tenant's row. It returns ErrTooManyCards if the tenant would then
+	// have more cards than limit.
 	InsertCards(ctx context.Context, cards []Card, limit int, acts []audit.Act) error
 	// DeleteCard deletes a tenant's card, with an entry, or returns fault.NotFound.
 	DeleteCard(ctx context.Context, tenantID, id uuid.UUID, act audit.Act) error
@@ -70,9 +70,9 @@ type CardStore interface {
 	Cards(ctx context.Context, tenantID uuid.UUID) ([]Card, error)
 	// CardByLink returns the card with the hash of a token, or fault.NotFound.
 	CardByLink(ctx context.Context, linkHash []byte) (Card, error)
-	// TakeScan counts one session of a card on a day. It counts nothing if share
-	// sessions (1 or more) have already been counted on that day or the tenant is
-	// disabled. It reports whether it did.
+	// TakeScan counts one session of a card on a day, and reports whether it did. It
+	// counts none if share sessions (1 or more) were counted on that day already, or if
+	// the tenant is disabled.
 	TakeScan(ctx context.Context, id uuid.UUID, day string, share int64) (bool, error)
 }
 
@@ -97,9 +97,9 @@ type MadeCard struct {
 	Token string
 }
 
-// Make creates a card for each of the outcomes, which must be in CardOutcomes. If
-// it returns an error, it creates none: fault.Invalid with ErrCardName in the
-// field name, or ErrTooManyCards.
+// Make creates a card for each of the outcomes, which must be in CardOutcomes. It
+// creates all of them or, with an error, none. The errors are fault.Invalid with
+// ErrCardName in the field name, and ErrTooManyCards.
 func (c *Cards) Make(
 	ctx context.Context, actor audit.Actor, tenantID uuid.UUID, name string, targetAge int, outcomes []string,
 ) ([]MadeCard, error) {

@@ -53,11 +53,11 @@ type Created struct {
 	Replayed        bool // created by an earlier request with the same idempotency key
 }
 
-// How a session is created: Create makes it, and a gather.Group hands it to
-// createTogether with the creations of the same tenant and mode that have arrived
-// meanwhile, or alone to createOnce if it has an idempotency key. Both call write, in
-// one transaction: it reads the tenant's settings, inserts the sessions and takes their
-// units. A creation that is refused does not affect the others.
+// How a session is created: Create gives the creation to a gather.Group. Without an
+// idempotency key, the group calls createTogether, with all creations of the same
+// tenant and mode that wait. With a key, it calls createOnce with this creation alone.
+// Both call write, in one transaction: write reads the tenant's settings, inserts the
+// sessions and takes their units. A refused creation does not affect the others.
 
 // buyer is a tenant in one mode. Its sessions need the same balance row, so those that
 // are created at the same time are written one after the other or together.
@@ -66,8 +66,9 @@ type buyer struct {
 	livemode bool
 }
 
-// maxTogether is the maximum number of a tenant's creations in one transaction, and
-// of its status lookups in one query, which serves at most as many tenants.
+// maxTogether is the maximum number of a tenant's creations in one transaction. It also
+// limits status lookups: how many of one tenant, and of how many tenants, share a
+// query.
 const maxTogether = 64
 
 // creation is a request with the session to write for it. The function that writes it
@@ -152,9 +153,9 @@ func (s *Service) createOnce(ctx context.Context, _ buyer, asked []*creation) (s
 	})
 }
 
-// write inserts the sessions of creations of one buyer with what they cost. It reads
-// the tenant's settings, so it must begin after the requests have arrived. A creation
-// that is refused gets the reason and is not inserted.
+// write inserts the sessions of a buyer's creations and takes their units. It reads the
+// tenant's settings, so it must begin after the requests have arrived. A refused
+// creation gets the reason and is not inserted.
 func (s *Service) write(tx Tx, now time.Time, asked ...*creation) error {
 	t, err := tx.Terms(asked[0].sess.TenantID)
 	if err != nil {
@@ -225,8 +226,8 @@ func (s *Service) CheckDestinations(
 	return refused, nil
 }
 
-// destinations returns the callback URLs of a session, or the refused fields. A
-// built-in one stands for a registered URL that is not there.
+// destinations returns the callback URLs of a session, or the refused fields. builtIn
+// replaces a registered URL that is missing; it may be empty.
 func (s *Service) destinations(
 	t tenant.Terms, ownSuccess, ownCancel *string, builtIn string,
 ) (success, cancel string, refused []fault.FieldError) {

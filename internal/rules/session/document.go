@@ -26,9 +26,9 @@ func (s *Service) ChooseWay(ctx context.Context, sess Session, way Way, request 
 	})
 }
 
-// replaceRequest ends the open request to a wallet and creates the one with the
-// nonce, unless that is nil. A wallet's answer is not dropped, unless the tenant
-// no longer allows wallets: then the answer does not count.
+// replaceRequest replaces the open request to a wallet by one with the nonce, or by
+// none if that is nil. If a wallet has answered, it returns ErrAnswered instead. If the
+// tenant no longer allows wallets, it changes nothing, because no answer counts.
 func (d *decision) replaceRequest(nonce []byte) error {
 	if !d.allows(WayWallet) {
 		return nil

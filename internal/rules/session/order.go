@@ -20,8 +20,8 @@ var orderNames = []string{
 const maxOrder = 64
 
 // orderForm is the form of an order. It begins with a letter or a digit, so that a
-// spreadsheet does not take it for a formula. With a count in the pattern, the
-// classes of letters would be in memory 64 times.
+// spreadsheet does not take it for a formula. The pattern does not limit the length:
+// with a limit, package regexp would keep the classes of letters 64 times in memory.
 var orderForm = regexp.MustCompile(`^[\p{L}\p{N}][\p{L}\p{N}._:/#-]*$`)
 
 func isOrder(text string) bool {

@@ -96,11 +96,11 @@ func (s *Service) ReturnAttempt(ctx context.Context, sess Session) error {
 	return err
 }
 
-// UseUp ends the camera check without an estimate if no attempt is left: either
-// the last attempt has ended without a verdict, or the caller gives it up
-// although it still runs elsewhere. While attempts are left it changes nothing.
-// It returns the updated session, ErrLate if the session has ended or a document
-// check is open, and ErrDisabled.
+// UseUp ends the camera check without an estimate if no attempt is left. The last
+// attempt has ended without a verdict, or the caller gives up an attempt that still
+// runs elsewhere. While attempts are left, UseUp changes nothing. It returns the
+// updated session, ErrLate if the session has ended or a document check is open, and
+// ErrDisabled.
 func (s *Service) UseUp(ctx context.Context, sess Session) (Session, error) {
 	after, err := s.decide(ctx, sess, Claim{}, func(d *decision) error {
 		if d.sess.AttemptsLeft() > 0 {
@@ -114,10 +114,10 @@ func (s *Service) UseUp(ctx context.Context, sess Session) (Session, error) {
 	return after, err
 }
 
-// Strike counts a failed liveness check. Strike number MaxStrikes completes the
-// session as SPOOF. An earlier one that ends the last attempt ends the camera
-// check like UseUp. It returns the updated session, ErrLate if the session has
-// ended, a document check is open or the claim has ended, and ErrDisabled.
+// Strike counts a failed liveness check. Strike number MaxStrikes completes the session
+// as SPOOF. After an earlier strike, if no attempt is left, the camera check ends like
+// with UseUp. Strike returns the updated session, ErrLate if the session has ended, a
+// document check is open or the claim has ended, and ErrDisabled.
 func (s *Service) Strike(ctx context.Context, sess Session, by Claim) (Session, error) {
 	after, err := s.decide(ctx, sess, by, func(d *decision) error {
 		if d.sess.WithoutCamera(d.tenant) {

@@ -67,7 +67,8 @@ func NewService(
 		error) {
 		return store.Standings(ctx, slices.Concat(ids...))
 	})
-	// Each tenant has one place among the others, however many of its lookups wait.
+	// The lookups of one tenant that wait together join as one lookup of many sessions,
+	// so that each tenant has one place in the shared query.
 	s.standings = gather.New(maxTogether, func(ctx context.Context, _ uuid.UUID, ids []uuid.UUID) (map[uuid.UUID]Standing,
 		error) {
 		return across.Do(ctx, struct{}{}, ids)

@@ -48,7 +48,8 @@ func (r Result) Status() Status {
 	}
 }
 
-// Source says where a result came from, or that there can be none. It is stored.
+// Source says where the result of a session came from. SourceReceiver says that the
+// session gets no result. It is stored.
 type Source string
 
 // The sources.
@@ -56,8 +57,8 @@ const (
 	SourceCamera   Source = "camera"   // estimate and liveness
 	SourceForced   Source = "forced"   // force= on a test session
 	SourceDocument Source = "document" // the document check, or its refusal by the shopper
-	// SourceReceiver is that of a session without a shopper: a test of the webhook receiver
-	// sends events about it. Figures leave it out.
+	// SourceReceiver marks a session that tests the merchant's webhook receiver. It has
+	// no shopper, so figures leave it out.
 	SourceReceiver Source = "receiver"
 )
 

@@ -11,8 +11,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// expiredFor is how long ago an expired token from the test clock expired: more
-// than shops allow for differing clocks.
+// expiredFor is how long ago the test clock lets a token expire. It is longer than the
+// difference of clocks that shops allow for.
 const expiredFor = time.Minute
 
 // Refusals of the test clock.

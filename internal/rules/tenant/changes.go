@@ -64,8 +64,8 @@ var settings = []setting{
 		func(c *Changes) **int64 { return &c.AlertBelow }),
 }
 
-// of describes a setting whose value in Changes is a pointer to its value in a
-// Tenant.
+// of describes a setting whose field in Changes is a pointer to the type of its field
+// in Tenant.
 func of[T any](name string, show func(T) string, in func(*Tenant) *T, change func(*Changes) **T) setting {
 	return setting{
 		name:  name,

@@ -17,8 +17,8 @@ const (
 // maxMargin is the largest margin, in years.
 const maxMargin = 50
 
-// ParseMargin reads a margin in years. It is not ok outside of 0 to 50: one below 0
-// would pass people younger than the target age.
+// ParseMargin reads a margin in years. ok is false for a margin outside of 0 to 50: a
+// negative margin would let people pass who are younger than the target age.
 func ParseMargin(text string) (years float64, ok bool) {
 	years, err := strconv.ParseFloat(text, 64)
 	return years, err == nil && years >= 0 && years <= maxMargin
@@ -78,10 +78,10 @@ type TargetMargin struct {
 	Years  string // as ParseMargin reads them; empty for the gateway's margin
 }
 
-// prefix begins the target age's entry of Tenant.Margins.
+// prefix returns the beginning of the target age's entry in Tenant.Margins.
 func (m TargetMargin) prefix() string { return strconv.Itoa(m.Target) + "=" }
 
-// in returns margins with the change.
+// in returns the margins with this change.
 func (m TargetMargin) in(margins []string) []string {
 	next := slices.DeleteFunc(slices.Clone(margins), func(one string) bool { return strings.HasPrefix(one, m.prefix()) })
 	if m.Years != "" {

@@ -2,7 +2,7 @@ package tenant
 
 import "sync"
 
-// maxRecent bounds a recent, which is emptied when it is full.
+// maxRecent is the maximum number of values in a recent. A full one is emptied.
 const maxRecent = 10_000
 
 // recent remembers what was read last. Its zero value is empty.

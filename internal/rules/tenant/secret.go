@@ -96,8 +96,8 @@ type ShownSecret struct {
 	Plain string
 }
 
-// RevealSecrets returns the same secrets with their values in plain, and writes
-// an entry to the audit log.
+// RevealSecrets returns the secrets that Secrets returns, with their values in plain.
+// It writes an entry to the audit log.
 func (s *Service) RevealSecrets(
 	ctx context.Context, actor audit.Actor, tenantID uuid.UUID, livemode bool, kind SecretKind,
 ) ([]ShownSecret, error) {

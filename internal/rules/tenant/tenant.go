@@ -156,7 +156,7 @@ type Changes struct {
 	HelpURL       *string
 	TermsURL      *string
 	ReviewURL     *string
-	Languages     *[]string // see CheckLanguages
+	Languages     *[]string // see Tenant.Languages
 	AlertBelow    *int64    // NoAlert for never
 	Brand         *BrandChanges
 }

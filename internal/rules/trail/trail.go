@@ -21,9 +21,9 @@ func Begin(ctx context.Context, attrs ...slog.Attr) context.Context {
 	return context.WithValue(ctx, key{}, &trail{attrs: attrs})
 }
 
-// Note adds an attribute to all later lines of the request, also to those of callers
-// that have a parent of ctx. A second one of the same name replaces the first. Without
-// Begin it does nothing.
+// Note adds an attribute to all later log lines of the request, including those that
+// are logged with a parent of ctx. A second attribute of the same name replaces the
+// first. Without Begin, Note does nothing.
 func Note(ctx context.Context, name, value string) {
 	t, ok := ctx.Value(key{}).(*trail)
 	if !ok {
@@ -40,8 +40,8 @@ func Note(ctx context.Context, name, value string) {
 	t.attrs = append(t.attrs, slog.String(name, value))
 }
 
-// Handler adds the attributes of the context to each line, unless the line has its own
-// of the same name.
+// Handler adds the attributes of the context to each line. An attribute that the line
+// already has is not added.
 type Handler struct{ slog.Handler }
 
 // Handle implements slog.Handler.

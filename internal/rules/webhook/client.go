@@ -63,9 +63,9 @@ type Client struct {
 	timeout   time.Duration
 }
 
-// NewClient returns a Client that may also connect to the given networks,
-// private ones included. nat64 are the prefixes by which its network reaches IPv4,
-// besides the well-known one; CheckNAT64 tells which can be.
+// NewClient returns a Client that may also connect to the given networks, even if they
+// are private. nat64 are the prefixes, in addition to the well-known one, by which the
+// gateway's network reaches IPv4. Each must pass CheckNAT64.
 func NewClient(allow, nat64 []netip.Prefix) *Client {
 	return newClient(newDialer(allow, nat64), AttemptTimeout)
 }

@@ -15,10 +15,9 @@ import (
 	"agegate/internal/rules/trail"
 )
 
-// claimBatch is the number of tenants, by lane, for which one transaction
-// claims deliveries. The rest is claimed in the next round, which starts at
-// once with the prompt lane: a prompt delivery waits for at most one small
-// claim of slow ones.
+// claimBatch is the maximum number of tenants whose deliveries one transaction claims,
+// for each lane. The next round claims the rest. It starts at once, with the prompt
+// lane, so a prompt delivery waits for at most one small claim of slow ones.
 var claimBatch = [lanes]int{promptLane: 32, slowLane: 8}
 
 const (

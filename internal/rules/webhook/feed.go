@@ -27,10 +27,11 @@ const BeforeAllEvents = "evt_00000000-0000-0000-0000-000000000000"
 
 // FeedStore reads a tenant's test events.
 type FeedStore interface {
-	// TestEvents returns at most limit test events of a tenant, of one session
-	// unless it is uuid.Nil: the newest, newest first, or with the ID of an event
-	// those that were committed after it, in the order of their commits. After an
-	// ID that is not there, events may be listed again, but none is left out.
+	// TestEvents returns at most limit test events of a tenant. Unless session is
+	// uuid.Nil, it returns only events of that session. Without after, it returns the
+	// newest events, newest first. With the ID of an event, it returns the events that
+	// were committed after that one, in the order of their commits. If there is no
+	// event with this ID, some events may be listed again, but none is left out.
 	TestEvents(ctx context.Context, tenantID, session uuid.UUID, after string, limit int) ([]Record, error)
 }
 
@@ -64,10 +65,10 @@ type SignedRecord struct {
 	Header http.Header
 }
 
-// Events returns at most 50 events of a tenant's test sessions: the newest,
-// newest first, or with After the first ones after it, oldest first. If there is
-// none, it waits as long as the filter says. It returns fault.TooMany if too many
-// requests already wait.
+// Events returns at most 50 events of a tenant's test sessions. Without After, these
+// are the newest, newest first; with After, the next ones after it, oldest first. If
+// there is none, Events waits as long as the filter says. It returns fault.TooMany if
+// too many requests already wait.
 func (f *Feed) Events(ctx context.Context, tenantID uuid.UUID, filter FeedFilter) ([]SignedRecord, error) {
 	look := func() ([]Record, error) {
 		return f.store.TestEvents(ctx, tenantID, filter.Session, filter.After, maxFeed)

@@ -11,7 +11,7 @@ import (
 var WellKnownNAT64 = netip.MustParsePrefix("64:ff9b::/96")
 
 // tunnels are prefixes of addresses that carry an IPv4 address for a local translator
-// (RFC 8215), 6to4 or Teredo. Nothing public is reached by them.
+// (RFC 8215), 6to4 or Teredo. No public host has such an address.
 var tunnels = []netip.Prefix{
 	netip.MustParsePrefix("64:ff9b:1::/48"), netip.MustParsePrefix("2002::/16"), netip.MustParsePrefix("2001::/32"),
 }
@@ -44,8 +44,7 @@ func translate(addr netip.Addr, prefixes []netip.Prefix) netip.Addr {
 	return addr
 }
 
-// isTunnel reports whether an address carries an IPv4 address in a way that no
-// network needs.
+// isTunnel reports whether an address is in one of tunnels.
 func isTunnel(addr netip.Addr) bool {
 	return slices.ContainsFunc(tunnels, func(p netip.Prefix) bool { return p.Contains(addr) })
 }

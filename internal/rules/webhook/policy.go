@@ -6,9 +6,9 @@ import (
 	"agegate/internal/rules/fault"
 )
 
-// This file decides what happens after an attempt, to a new event and on a
-// resend. The functions are pure: the Queue calls them with rows that it has
-// locked, and writes what they return.
+// This file decides what happens after an attempt, with a new event and on a resend.
+// The functions are pure: the Queue locks rows, calls the functions with them, and
+// writes the results.
 
 // FailureLimit is how long an endpoint may fail without a success before it is
 // disabled. If no attempt is made for the same time, the run of failures ends.

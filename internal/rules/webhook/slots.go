@@ -153,8 +153,8 @@ func (p *slots) answered(held *slot) {
 	}
 }
 
-// leave frees the slot of an attempt that has ended. It reports whether a due
-// delivery may have been left unclaimed because no slot was free.
+// leave frees the slot of an attempt that has ended. It reports whether due deliveries
+// may be unclaimed because there was no slot for them.
 func (p *slots) leave(held *slot) (wanted bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
