@@ -103,8 +103,8 @@ func (p *Pages) endOthers(r *desk.Request) error {
 	return r.Done(accountPath, "others_ended")
 }
 
-// endLogin ends the log-in that began at the given time. If it has already ended,
-// the answer is the same.
+// endLogin ends the log-in that began at the given time. The answer is the same if it
+// has already ended.
 func (p *Pages) endLogin(r *desk.Request) error {
 	since, err := time.Parse(time.RFC3339Nano, r.Request().PostFormValue("since"))
 	if err != nil {

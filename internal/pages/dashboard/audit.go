@@ -26,9 +26,9 @@ const (
 
 const (
 	auditPage = 50
-	// maximum number of entries of a log that is verified each time it is shown.
+	// Logs with at most this many entries are verified each time they are shown.
 	checkedAtOnce = 1000
-	// time limit for verifying a longer log.
+	// Time limit for verifying a longer log.
 	checkTime = 15 * time.Second
 )
 

@@ -11,7 +11,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// targetView is the target of an entry as people know it.
+// targetView is the target of an entry, with the name by which people know it.
 type targetView struct {
 	Name string // of a person, a key or a card; may be empty
 	End  string // the last letters of the ID, or of a key; empty for whom a name is enough
@@ -19,8 +19,8 @@ type targetView struct {
 	Href string // its page; may be empty
 }
 
-// auditNames are the names of what the entries of one page are about. A log itself
-// holds IDs, so that a name that was changed or deleted is in no old entry.
+// auditNames are the names of the targets of one page's entries. The log itself holds
+// IDs only, so that old entries do not keep a name that was changed or deleted.
 type auditNames struct {
 	users    map[string]string
 	keys     map[string]targetView
@@ -38,7 +38,8 @@ func subject(e audit.Entry) string {
 	return kind
 }
 
-// namesOf reads the names for the entries of a page, each kind only if it occurs.
+// namesOf reads the names for the entries of a page. It reads a kind of name only if
+// the entries need it.
 func (p *Pages) namesOf(r *desk.Request, entries []audit.Entry) (n auditNames, err error) {
 	n = auditNames{map[string]string{}, map[string]targetView{}, map[string]string{}, map[string]string{}}
 	about := map[string]bool{}
@@ -77,8 +78,8 @@ func (p *Pages) namesOf(r *desk.Request, entries []audit.Entry) (n auditNames, e
 	return n, err
 }
 
-// nameUsers reads the names of the users that entries are about, former members
-// among them.
+// nameUsers reads the names of the users that the entries are about, including former
+// members.
 func (p *Pages) nameUsers(r *desk.Request, entries []audit.Entry, names map[string]string) error {
 	if r.Route.HasTenant() {
 		members, err := p.cfg.Accounts.MembersOf(r.Ctx(), r.Access.TenantID())
@@ -119,7 +120,7 @@ func (p *Pages) nameAccepted(r *desk.Request, names map[string]string) error {
 	return err
 }
 
-// name puts a name in the place of the ID.
+// name shows a name in place of the ID.
 func (v *targetView) name(name string) {
 	if name != "" {
 		v.Name, v.End = name, ""

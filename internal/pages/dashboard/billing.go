@@ -151,8 +151,8 @@ func lineOf(r *desk.Request, e billing.Entry) lineView {
 	return v
 }
 
-// lowBalance returns the warning if the balance is low. It does not report
-// errors: pages that show the balance report them.
+// lowBalance returns the warning if the balance is low. It ignores errors, because
+// pages that show the balance report them.
 func (p *Pages) lowBalance(r *desk.Request) *desk.LowBalance {
 	below := r.Tenant.AlertBelow
 	if below == nil || r.Route.Path != overviewPath && r.Route.Path != billingPath {

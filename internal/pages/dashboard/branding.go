@@ -14,9 +14,9 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// maxBranding is the maximum size of the branding form, in bytes. It is far more
-// than a logo may have, so that a file such as a camera's picture is refused at
-// its field.
+// maxBranding is the maximum size of the branding form, in bytes. It is far more than
+// the limit of a logo, so that a file that is too large, such as a camera's picture, is
+// refused with a message at its field.
 const maxBranding = 16 << 20
 
 const (
@@ -121,9 +121,9 @@ type brandingView struct {
 	Back    string
 }
 
-// saveBranding saves the brand. The button "preview" saves nothing: its value is a
-// colour scheme, and its answer, for a frame, is the hosted page with the values of
-// the form. The form and the file chosen in it stay as they are.
+// saveBranding saves the brand. The button "preview" saves nothing. Its value is a
+// colour scheme, and its answer is for a frame: the hosted page with the values of the
+// form. The form in the browser and the file chosen in it stay unchanged.
 func (p *Pages) saveBranding(r *desk.Request) (*desk.Question, error) {
 	look, err := p.cfg.Tenants.Brand(r.Ctx(), r.Access.TenantID())
 	links, colour := r.Tenant.Links, ""
@@ -178,8 +178,8 @@ func brandingChanges(f *desk.FormView) tenant.Changes {
 	return c
 }
 
-// previewForm shows the hosted page with the values of the form. For a value that
-// cannot be read it uses the stored one; Save says what is wrong.
+// previewForm shows the hosted page with the values of the form. In place of a value
+// that cannot be read it uses the stored one; saving the form reports the error.
 func (p *Pages) previewForm(r *desk.Request, f *desk.FormView, stored brand.Brand) error {
 	look, of := stored, r.Tenant
 	look.Name = f.Value("brand_name")

@@ -68,7 +68,7 @@ func (p *Pages) cardsPage(r *desk.Request, status int, f *desk.FormView) error {
 	return r.Show(status, "cards", v)
 }
 
-// makeCards creates cards and shows their links, only this time.
+// makeCards creates cards and shows their links. The links cannot be shown again.
 func (p *Pages) makeCards(r *desk.Request) (q *desk.Question, err error) {
 	var age int
 	return &desk.Question{
@@ -188,9 +188,9 @@ type cardView struct {
 	Go   string // address of the created session; empty if there is none
 }
 
-// useCard shows what a card does. Showing creates nothing, so that previews of
-// the link have no effect. The form creates a session and shows a link to its
-// page, because the policy forbids forms to lead to another origin.
+// useCard shows what a card does. This creates nothing, so that previews of the link
+// have no effect. The form creates a session and shows a link to its page; it does not
+// redirect, because the policy forbids forms to lead to another origin.
 func (p *Pages) useCard(r *desk.Request) (*desk.Question, error) {
 	card, err := p.cfg.Cards.ByLink(r.Ctx(), r.Param("token"))
 	v := &cardView{Card: card}

@@ -95,8 +95,8 @@ func newChart(w insight.Window, series []insight.Point, zone *time.Location) cha
 	return v
 }
 
-// scale writes round numbers at grid lines, at most five, and returns the highest
-// of them, which is at least 1 and not below most.
+// scale writes round numbers at grid lines, at most five. It returns the highest of
+// them, which is at least 1 and at least most.
 func (v *chartView) scale(most int64) int64 {
 	most = max(most, 1)
 	unit, power := int64(1), int64(1)
@@ -115,9 +115,9 @@ func (v *chartView) scale(most int64) int64 {
 	return lines * unit
 }
 
-// markOf returns the label below the bar of a time that has some bars after it:
-// every fourth hour of a day, every day of a week, and of a month every fifth day,
-// so that the labels fit on a phone.
+// markOf returns the label below the bar of a time. after is the number of bars after
+// it. Every fourth hour of a day has a label, every day of a week, and every fifth day
+// of a month, so that the labels fit on a phone.
 func markOf(w insight.Window, at time.Time, after int) string {
 	switch {
 	case w == insight.WindowDay && at.Hour()%4 == 0:

@@ -47,8 +47,8 @@ type Config struct {
 	// URL is the public base of the pages, without a trailing slash. Its scheme
 	// decides whether cookies are Secure.
 	URL string
-	// Proxies are trusted to report the client's address. Without any, the
-	// address of no client is known.
+	// Proxies are networks of proxies that are trusted to report the client's address.
+	// Without any, no client's address is known.
 	Proxies []netip.Prefix
 	Now     func() time.Time
 	Logger  *slog.Logger // nil discards
@@ -65,8 +65,8 @@ type Pages struct {
 	replies replies
 }
 
-// New checks every template in every language. It fails on the first template
-// that is missing or uses a text that the catalogues do not have.
+// New checks every template in every language. It fails if a template is missing or
+// uses a text that the catalogues do not have.
 func New(cfg Config) (*Pages, error) {
 	replies, err := readReplies()
 	if err != nil {

@@ -90,7 +90,7 @@ func sentHeaders(event webhook.Record, at time.Time) string {
 		"webhook-signature: v1,…", webhook.ContentType, webhook.UserAgent, event.ID, at.Unix())
 }
 
-// formatted returns JSON with line breaks, or anything else as it is.
+// formatted returns JSON with line breaks. It returns anything else unchanged.
 func formatted(body []byte) []byte {
 	var out bytes.Buffer
 	if json.Indent(&out, body, "", "  ") != nil {
@@ -132,8 +132,8 @@ func (p *Pages) showDelivery(r *desk.Request) error {
 	return r.Show(http.StatusOK, "delivery", v)
 }
 
-// escape makes foreign bytes readable: it escapes everything that is hidden or
-// changes the text around it, except line breaks.
+// escape makes text from others readable: it escapes every character that is hidden or
+// that changes the text around it, except line breaks.
 func escape(raw []byte) string {
 	lines := strings.Split(strings.ReplaceAll(string(raw), "\r\n", "\n"), "\n")
 	for i, line := range lines {

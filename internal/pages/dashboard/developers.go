@@ -17,12 +17,13 @@ import (
 
 // Functions that the pages for developers share.
 
-// deliveryScope is scope for changes to deliveries.
+// deliveryScope returns the scope of changes to deliveries: the request's tenant and
+// mode.
 func deliveryScope(r *desk.Request) webhook.Scope {
 	return webhook.OfMode(r.Access.TenantID(), r.Access.Livemode())
 }
 
-// findSession looks for a session in the modes that the log-in opens.
+// findSession looks for a session in the modes that the log-in may see.
 func (p *Pages) findSession(r *desk.Request, id uuid.UUID) (insight.Record, bool, error) {
 	return inModes(r, func(s insight.Scope) (insight.Record, error) { return p.cfg.Insight.Session(r.Ctx(), s, id) })
 }
@@ -40,8 +41,7 @@ func (p *Pages) findEvent(r *desk.Request, id string) (insight.Delivery, bool, e
 	})
 }
 
-// inModes looks something up in test mode, and in live mode too if the log-in
-// opens it.
+// inModes looks something up in the modes that the log-in may see, test mode first.
 func inModes[T any](r *desk.Request, look func(insight.Scope) (T, error)) (it T, found bool, err error) {
 	for _, livemode := range livemodesOf(r) {
 		it, err = look(insight.Scope{TenantID: r.Access.TenantID(), Livemode: livemode})
@@ -52,8 +52,8 @@ func inModes[T any](r *desk.Request, look func(insight.Scope) (T, error)) (it T,
 	return it, false, nil
 }
 
-// livemodesOf are the modes that the log-in opens: a password alone opens test mode
-// only.
+// livemodesOf returns the modes that the log-in may see. With a password alone, that is
+// only test mode.
 func livemodesOf(r *desk.Request) []bool {
 	if r.Who.Strong() {
 		return []bool{false, true}

@@ -167,9 +167,9 @@ func renderTOTP(r *desk.Request, status int, f *desk.FormView, enrolment account
 	})
 }
 
-// totpPicture is the QR code of an enrolment. It is a separate picture, because
-// the pages' policy forbids embedded ones. Its address contains the sealed
-// secret.
+// totpPicture answers with the QR code of an enrolment. The code is a separate picture,
+// because the pages' policy forbids embedded ones. The picture's address contains the
+// sealed secret.
 func (p *Pages) totpPicture(r *desk.Request) error {
 	enrolment, err := p.cfg.Accounts.TOTPEnrolment(r.Who, r.QueryParam("of"))
 	if err != nil {

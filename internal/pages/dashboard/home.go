@@ -48,8 +48,8 @@ type memberOf struct {
 // there, and an operator without any to the operator's pages.
 func (p *Pages) showHome(r *desk.Request) error { return p.choose(r, landing) }
 
-// ofDevelopers redirects to a path of the user's tenant, if the user may develop
-// there. The documentation's links lead here, because they know no tenant.
+// ofDevelopers redirects to a path of the user's tenant, if the user may develop there.
+// The documentation links to it, because it does not know the tenant.
 func (p *Pages) ofDevelopers(path string) func(*desk.Request) error {
 	return func(r *desk.Request) error {
 		return p.choose(r, func(role account.Role) string {
@@ -61,8 +61,8 @@ func (p *Pages) ofDevelopers(path string) func(*desk.Request) error {
 	}
 }
 
-// choose lets the user choose a tenant. Each tenant's link leads to the path that path
-// returns for the user's role there.
+// choose lets the user choose a tenant. path returns the path to which a tenant's link
+// leads, for the user's role in the tenant.
 func (p *Pages) choose(r *desk.Request, path func(account.Role) string) error {
 	member, err := p.membershipsOf(r, r.Who.User().ID, path)
 	if err != nil {
@@ -78,8 +78,8 @@ func (p *Pages) choose(r *desk.Request, path func(account.Role) string) error {
 	return r.Show(http.StatusOK, "home", v)
 }
 
-// membershipsOf returns the tenants of a user, oldest membership first, with links to
-// the path that path returns for the user's role there.
+// membershipsOf returns the tenants of a user, oldest membership first, with links as
+// in choose.
 func (p *Pages) membershipsOf(r *desk.Request, userID uuid.UUID, path func(account.Role) string) ([]memberOf, error) {
 	memberships, err := p.cfg.Accounts.Memberships(r.Ctx(), userID)
 	if err != nil {
@@ -96,8 +96,8 @@ func (p *Pages) membershipsOf(r *desk.Request, userID uuid.UUID, path func(accou
 	return all, nil
 }
 
-// firstMode is the mode in which a member starts: live for support, if the log-in
-// opens it, because shoppers ask about live orders.
+// firstMode returns the mode in which a member starts. For support it is live mode if
+// the log-in may see it, because shoppers ask about live orders.
 func firstMode(r *desk.Request, role account.Role) string {
 	return audit.Mode(role == account.Support && r.Who.Strong())
 }

@@ -105,7 +105,7 @@ func (p *Pages) newKey(r *desk.Request) (*desk.Question, error) {
 	}}, nil
 }
 
-// showKey shows a new key, only this time.
+// showKey shows a new key. The key cannot be shown again.
 func (p *Pages) showKey(r *desk.Request, plain string, title, note page.Text) error {
 	return r.Show(http.StatusOK, "shown", &shownView{
 		Title: title, Lead: page.Say("keys.made_lead"), Back: r.Href(keysPath),

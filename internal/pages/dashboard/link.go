@@ -79,7 +79,7 @@ func (p *Pages) link(answer func(*desk.Form, desk.Finder) func(*desk.Request) er
 	}
 }
 
-// useLink is the question of a link.
+// useLink returns the question of a link.
 func (p *Pages) useLink(r *desk.Request, link account.Link) *desk.Question {
 	if r.Request().PostForm.Get("as") == "me" && link.Kind == account.LinkInvitation {
 		return desk.Instead(func() error { return p.joinAsVisitor(r, link, r.Param("token")) })
@@ -128,7 +128,8 @@ func (p *Pages) renderLink(r *desk.Request, status int, link account.Link, f *de
 	return r.Show(status, screen, v)
 }
 
-// visitor returns who is signed in on a page for anyone; zero for nobody.
+// visitor returns who is signed in, on a page for anyone. It returns the zero identity
+// if nobody is.
 func (p *Pages) visitor(r *desk.Request) account.Identity {
 	who, err := p.cfg.Accounts.Identify(r.Ctx(), r.CookieValue(desk.UserCookie))
 	if err != nil {
@@ -137,8 +138,8 @@ func (p *Pages) visitor(r *desk.Request) account.Identity {
 	return who
 }
 
-// entered finishes the use of a link: the user is signed in, or gives the second
-// factor and then returns to the link.
+// entered finishes the use of a link. The user is now signed in, or is asked for the
+// second factor and then returns to the link.
 func entered(r *desk.Request, signed account.Signed, notice string) error {
 	if signed.Second == "" {
 		if err := r.SignedIn(signed); err != nil {

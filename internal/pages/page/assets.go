@@ -95,7 +95,8 @@ func newAsset(name string, data []byte) (string, asset, error) {
 	return unpacked, asset{mime: mimeOf(unpacked), body: plain, gzip: data}, err
 }
 
-// mimeOf does not use the operating system's table of types, which varies.
+// mimeOf returns the media type of a file by its name. It does not use the operating
+// system's table, which differs between machines.
 func mimeOf(name string) string {
 	switch path.Ext(name) {
 	case ".js":
@@ -125,16 +126,16 @@ func (a *Assets) Register(e *echo.Echo, middlewares ...echo.MiddlewareFunc) {
 	e.Match([]string{http.MethodGet, http.MethodHead}, a.mount+"/*", a.serve, middlewares...)
 }
 
-// KeepForever lets browsers and proxies cache a response whose address changes
-// with its content.
+// KeepForever lets browsers and proxies cache a response for ever. The address of the
+// response must change with its content.
 func KeepForever(c echo.Context) {
 	c.Response().Header().Set("Cache-Control", "public, max-age=31536000, immutable")
 	c.Response().Header().Set("X-Content-Type-Options", "nosniff")
 }
 
-// serve answers GET {mount}/{hash}/{file}. A request with the hash of another
-// build, which comes from another replica during an update, gets this build's
-// file, which must then not be cached.
+// serve answers GET {mount}/{hash}/{file}. During an update, a page of another replica
+// may ask with the hash of another build. It gets this build's file, which must then
+// not be cached.
 func (a *Assets) serve(c echo.Context) error {
 	hash, name, _ := strings.Cut(c.Param("*"), "/")
 	file, known := a.files[name]

@@ -27,11 +27,10 @@ type Locale struct {
 	texts map[string]text
 }
 
-// text returns the text of a key with its {placeholders} filled from pairs of
-// name and value; the value of n chooses the form of a plural text. An unknown
-// key is an error, so that no page shows a key. In right-to-left text, values
-// are isolated (Unicode UAX #9); otherwise the punctuation around a Latin name
-// would move.
+// text returns the text of a key. It fills the {placeholders} from pairs of name and
+// value; the value of n chooses the form of a plural text. An unknown key is an error,
+// so that no page shows a key. In right-to-left text, values are isolated (Unicode UAX
+// #9), because otherwise the punctuation around a Latin name would move.
 func (l *Locale) text(key string, pairs ...any) (string, error) {
 	entry, ok := l.texts[key]
 	if !ok {
@@ -62,9 +61,9 @@ type Text struct {
 	Values []any // pairs of name and value
 }
 
-// Say returns a text with pairs of name and value. Its key must be among
-// Config.Keys or named by a template, or a missing one is found only when the
-// page is rendered.
+// Say returns a text with pairs of name and value. Its key must be among Config.Keys or
+// be named by a template. Otherwise a missing text is found only when the page is
+// rendered.
 func Say(key string, pairs ...any) Text { return Text{key, pairs} }
 
 func (l *Locale) say(t Text) (string, error) { return l.text(t.Key, t.Values...) }
@@ -92,8 +91,8 @@ func (l *Locale) list(keys []string) ([]string, error) {
 	return texts, nil
 }
 
-// group returns the plain texts whose keys begin with prefix and a dot, by the
-// rest of the key.
+// group returns the plain texts whose keys begin with prefix and a dot. The names in
+// the result are the rest of the keys.
 func (l *Locale) group(prefix string) map[string]string {
 	group := map[string]string{}
 	for key, entry := range l.texts {
@@ -104,7 +103,7 @@ func (l *Locale) group(prefix string) map[string]string {
 	return group
 }
 
-// catalogue is all languages, the reference first.
+// catalogue has all languages, the reference first.
 type catalogue struct {
 	locales []*Locale
 	matcher language.Matcher
@@ -137,8 +136,8 @@ func loadCatalogue(files fs.FS) (*catalogue, error) {
 	return c, nil
 }
 
-// readLocales reads one file per language, locales/<tag>.json, or a folder of
-// files, locales/<tag>/*.json.
+// readLocales reads the languages. A language is one file, locales/<tag>.json, or a
+// folder of files, locales/<tag>/*.json.
 func readLocales(files fs.FS) (*catalogue, error) {
 	whole, err := fs.Glob(files, "locales/*.json")
 	if err != nil {
@@ -165,7 +164,7 @@ func readLocales(files fs.FS) (*catalogue, error) {
 	return c, nil
 }
 
-// locale returns the language of a tag, which it adds when it is new.
+// locale returns the language of a tag. If there is none, it adds one.
 func (c *catalogue) locale(name string) (*Locale, error) {
 	tag, err := language.Parse(name)
 	if err != nil {
@@ -243,8 +242,8 @@ func (c *catalogue) byTag(tag string) (*Locale, bool) {
 	return nil, false
 }
 
-// only returns the catalogue with only the languages of these tags; the first
-// becomes the default. If it has none of them, it returns itself.
+// only returns a catalogue of the languages with these tags; the first becomes the
+// default. If the catalogue has none of them, only returns the catalogue itself.
 func (c *catalogue) only(tags []string) *catalogue {
 	some := &catalogue{}
 	var order []language.Tag

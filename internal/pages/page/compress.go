@@ -19,24 +19,24 @@ import (
 // minCompressed is the size in bytes below which compression has no benefit.
 const minCompressed = 1024
 
-// Compress is a middleware that compresses responses for clients that accept
-// gzip. It is not for WebSockets.
+// Compress is a middleware that compresses responses for clients that accept gzip. It
+// is not for WebSockets.
 //
-// Compressing a page reveals its length. An attacker who can put text next to a
-// secret and read the length of many answers could find out the secret (BREACH).
-// No page allows both. Pages with a link that opens something (the hosted page,
-// the phone's, the playground's) repeat nothing of a query: their languages and
-// modes come from closed lists, and names come from the tenant's settings. Pages
-// that repeat a query (the dashboard's searches, filters and lab, and the address
-// after a log-in or confirmation) contain nothing that opens anything, except
-// nonces and challenges, which are new in each answer. Keys and secrets are only
-// in answers to POST, which are not compressed. Do not use Compress for a page
-// that shows text of the request next to a secret.
+// The length of a compressed page depends on its content. If an attacker can put text
+// next to a secret, and reads the length of many answers, the attacker could find out
+// the secret (BREACH). No page allows both. Pages with a link that opens something (the
+// hosted page, the phone's, the playground's) repeat nothing of a query: their
+// languages and modes come from closed lists, and names come from the tenant's
+// settings. Pages that repeat a query (the dashboard's searches, filters and lab, and
+// the address after a log-in or confirmation) contain nothing that opens anything,
+// except nonces and challenges, which are new in each answer. Keys and secrets are only
+// in answers to POST, which are not compressed. Do not use Compress for a page that
+// shows text of the request next to a secret.
 //
-// A page is compressed when it is complete, by one writer that all pages share: a
-// writer holds 800 kB, and requests that each had one would hold it while they
-// wait for the database and for their clients. A page takes the writer for about a
-// millisecond. A handler that flushes gets a writer of its own.
+// A page is compressed when it is complete, by one writer that all pages share. A
+// writer takes 800 kB. If each request had one, it would hold the writer while it waits
+// for the database and for its client. A page uses the shared writer for about a
+// millisecond. A handler that flushes gets its own writer.
 func Compress(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		req, res := c.Request(), c.Response()
@@ -71,7 +71,7 @@ func acceptsGzip(h http.Header) bool {
 	return false
 }
 
-// compressed is a response that is kept until it is complete or flushed.
+// compressed is a response that is held back until it is complete or flushed.
 type compressed struct {
 	http.ResponseWriter
 	status int           // 0: the handler has written nothing
@@ -133,8 +133,8 @@ func (w *compressed) writeHeader(packed bool) {
 	w.ResponseWriter.WriteHeader(w.status)
 }
 
-// level makes compression take a third less time than gzip's default level, and pages
-// 3 % longer.
+// level is the level of compression. It takes a third less time than gzip's default
+// level, and makes pages 3 % longer.
 const level = 4
 
 // compressor compresses one content after another.

@@ -16,8 +16,8 @@ func (s *Set) CookieName(name string) string {
 	return name
 }
 
-// SetCookie gives the browser a cookie that scripts cannot read. Requests from
-// other sites carry it only when a link is followed.
+// SetCookie gives the browser a cookie that scripts cannot read. The browser sends it
+// with a request from another site only if a link is followed.
 func (s *Set) SetCookie(c echo.Context, name, value string, life time.Duration) {
 	c.SetCookie(&http.Cookie{ //nolint:gosec // Secure wherever the pages are served over https
 		Name: name, Value: value, Path: "/", MaxAge: int(life / time.Second),

@@ -29,9 +29,8 @@ type Config struct {
 	Files fs.FS
 	// Screens are the screens that the handlers render.
 	Screens []string
-	// Keys are the texts for which templates compose the keys at run time.
-	// Literal keys are found in the templates. The values of composed texts are
-	// not checked.
+	// Keys are the texts whose keys templates compose at run time. Literal keys are
+	// found in the templates. The values of composed texts are not checked.
 	Keys []string
 	// Funcs are the set's template functions, in addition to t and texts.
 	Funcs template.FuncMap

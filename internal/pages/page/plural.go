@@ -13,8 +13,8 @@ import (
 	"golang.org/x/text/language"
 )
 
-// text is one entry of a catalogue: a string, or an object with a string for each
-// CLDR plural form of the language, chosen by the value n.
+// text is one entry of a catalogue. It is a string, or an object with a string for each
+// CLDR plural form of the language; the value of n then chooses the form.
 type text struct {
 	plain string
 	forms map[plural.Form]string // nil for a plain text
@@ -84,8 +84,8 @@ func numbersTo(limit int) []int {
 	return numbers
 }
 
-// complete reports a text that is empty, or that does not have exactly the plural
-// forms of the language.
+// complete returns an error for a text that is empty, or that does not have exactly the
+// plural forms of the language.
 func (t text) complete(tag language.Tag) error {
 	for _, form := range t.all() {
 		if strings.TrimSpace(form) == "" {

@@ -29,8 +29,8 @@ func (f *Frame) frame() *Frame { return f }
 // View is the data of one screen: a pointer to a struct that embeds Frame.
 type View interface{ frame() *Frame }
 
-// buffers are reused for rendering pages. Otherwise they would be a quarter of a
-// page's allocations.
+// buffers are reused for rendering pages. New buffers would be a quarter of a page's
+// allocations.
 var buffers sync.Pool
 
 // emptyBuffer returns an empty buffer, which should be put back after use.
@@ -88,10 +88,10 @@ type keptKey struct {
 	of                     any
 }
 
-// Kept returns one part of a screen, its template kept-<name>, as a text for the
-// screen to show. It caches the parts used last: it calls view once for each
-// language and value of key. key must be comparable and must change with
-// everything that the part shows.
+// Kept returns one part of a screen, its template kept-<name>, as a text for the screen
+// to show. It caches the parts that were used last, one for each language and value of
+// key, and calls view only for a part that is not cached. key must be comparable and
+// must change with everything that the part shows.
 func (s *Set) Kept(c echo.Context, screen, name string, key any, view func() View) (template.HTML, error) {
 	l, _ := s.locale(c, s.catalogue)
 	k := keptKey{screen, name, l.Tag, key}
@@ -158,8 +158,9 @@ func (s *Set) Text(c echo.Context, t Text) (string, error) {
 	return l.say(t)
 }
 
-// locale is the language chosen with ?lang= (then it should be remembered),
-// chosen earlier, or requested by the browser, from those that the page offers.
+// locale returns one of the languages that the page offers: the one chosen with ?lang=,
+// the one chosen earlier, or the one that the browser prefers. chosen reports that the
+// choice is new and should be remembered.
 func (s *Set) locale(c echo.Context, offered *catalogue) (l *Locale, chosen bool) {
 	if l, ok := offered.byTag(c.QueryParam("lang")); ok {
 		return l, true

@@ -16,16 +16,15 @@ import (
 
 const layoutFile = "layout.html"
 
-// screens returns the templates of all screens in one language. They are one set,
-// so that parts shared by screens are stored once. The templates of a screen's
-// own file and of the layout are in the set once per screen, named by
-// screenTemplate.
+// screens returns the templates of all screens in one language, as one set, so that the
+// parts that screens share are stored once. The templates of a screen's own file and of
+// the layout are in the set once for each screen, under names by screenTemplate.
 type screens func() (*template.Template, error)
 
-// parseScreens parses every screen and checks the texts that it uses in every
-// language. It keeps no parsed template, because parse trees are large and most
-// processes show few languages, or no page at all: the first page in a language
-// parses all again.
+// parseScreens parses every screen in every language and checks the texts that it uses.
+// It does not keep the parsed templates, because they are large, and most processes
+// show few languages or no page at all. The first page in a language parses its
+// templates again.
 func parseScreens(cfg Config, c *catalogue) (map[string]screens, error) {
 	set, err := parseSet(cfg, c.locales[0])
 	if err != nil {
@@ -54,7 +53,8 @@ func parseScreens(cfg Config, c *catalogue) (map[string]screens, error) {
 // screenTemplate is the name of a screen's own template in the set.
 func screenTemplate(screen, name string) string { return screen + "/" + name }
 
-// parseLanguage parses the screens with the texts of a language in their places.
+// parseLanguage parses the screens and replaces texts with literal keys by the texts of
+// a language.
 func parseLanguage(cfg Config, l *Locale) (*template.Template, error) {
 	set, err := parseSet(cfg, l)
 	if err != nil {
@@ -68,7 +68,7 @@ func parseLanguage(cfg Config, l *Locale) (*template.Template, error) {
 	return set, nil
 }
 
-// parseSet parses the screens, whose functions write texts of a language.
+// parseSet parses the screens. Their functions write texts of the language.
 func parseSet(cfg Config, l *Locale) (*template.Template, error) {
 	funcs := template.FuncMap{"t": l.text, "texts": l.group, "say": l.say, "list": l.list}
 	maps.Copy(funcs, cfg.Funcs)
@@ -114,8 +114,8 @@ func (l *Locale) checkTexts(set *template.Template) error {
 	return nil
 }
 
-// settle replaces texts with a literal key in a template by their values.
-// Otherwise each page would be rendered with hundreds of calls.
+// settle replaces calls for texts with literal keys by the texts. Otherwise rendering a
+// page would make hundreds of calls.
 func (l *Locale) settle(node parse.Node) {
 	switch n := node.(type) {
 	case *parse.ListNode:
@@ -142,7 +142,7 @@ func (l *Locale) settle(node parse.Node) {
 	}
 }
 
-// settled returns the text of a pipeline of the form: t "key".
+// settled returns the text for a pipeline of the form: t "key".
 func (l *Locale) settled(node parse.Node) (string, bool) {
 	pipe, ok := node.(*parse.PipeNode)
 	if !ok || len(pipe.Decl) > 0 || len(pipe.Cmds) != 1 || len(pipe.Cmds[0].Args) != 2 {
@@ -156,7 +156,7 @@ func (l *Locale) settled(node parse.Node) (string, bool) {
 	return text, err == nil
 }
 
-// keyOf returns the literal key of a command that calls t with one.
+// keyOf returns the key of a command that calls t with a literal key and no values.
 func keyOf(command *parse.CommandNode) (string, bool) {
 	if len(command.Args) < 2 {
 		return "", false
@@ -192,7 +192,7 @@ func addScreen(set *template.Template, files fs.FS, file string, funcs template.
 	return nil
 }
 
-// rename makes a template call others by their new names.
+// rename changes the names of the templates that a template calls.
 func rename(node parse.Node, names map[string]string) {
 	if call, ok := node.(*parse.TemplateNode); ok && names[call.Name] != "" {
 		call.Name = names[call.Name]
@@ -223,7 +223,8 @@ func (l *Locale) check(call textCall) error {
 	return nil
 }
 
-// textCalls walks a template for commands of the form: t "key" "name" value ….
+// textCalls returns the commands of a template that have the form: t "key" "name" value
+// ….
 func textCalls(node parse.Node) []textCall {
 	var calls []textCall
 	if command, ok := node.(*parse.CommandNode); ok {

@@ -15,13 +15,13 @@ type waiter struct {
 	lost   bool // its connection was lost: it keeps its turn and gets no slot
 }
 
-// assign shares the free slots among waiting checks. It returns the place in line
-// of each: 0 for a check that gets a slot, then 1, 2 and so on. held is how many
-// slots each tenant with a check holds, 0 included.
+// assign shares the free slots among waiting checks. It returns the place in line of
+// each: 0 for a check that gets a slot, then 1, 2 and so on. held is how many slots
+// each tenant with a check holds, 0 included.
 //
-// The next slot goes to the tenant with the fewest, and within a tenant to the
-// check that has waited longest. A tenant with less than its share gets a slot
-// even if others hold more than theirs, so that those cannot keep it waiting.
+// The next slot goes to the tenant with the fewest slots, and within a tenant to the
+// check that has waited longest. A tenant with fewer slots than its share gets one even
+// while others hold more than theirs, so those cannot keep it waiting.
 func assign(held map[uuid.UUID]int, waiting []waiter, slots int) []int {
 	ranks := rank(held, waiting)
 	order := make([]int, len(waiting))
@@ -54,9 +54,9 @@ func assign(held map[uuid.UUID]int, waiting []waiter, slots int) []int {
 	return places
 }
 
-// rank returns for each waiting check how many checks of its tenant come before
-// it: those with a slot, and those that have waited longer and are not lost.
-// Assigning slots by rank changes no rank.
+// rank returns, for each waiting check, how many checks of its tenant come before it:
+// those with a slot, and those that have waited longer and are not lost. A rank stays
+// the same while slots are assigned in the order of ranks.
 func rank(held map[uuid.UUID]int, waiting []waiter) []int {
 	ranks := make([]int, len(waiting))
 	for i, w := range waiting {

@@ -53,8 +53,8 @@ func (a *attempt) record(ctx context.Context, step photo.Step) (*onwardMessage, 
 	return message, nil
 }
 
-// write writes the effect of a step on the session and reports whether the page
-// has to move on.
+// write writes the effect of a step to the session and reports whether the page must
+// show the session's next state.
 func (a *attempt) write(ctx context.Context, step age.Step) (moved bool, err error) {
 	if step.AttemptStarted {
 		after, err := a.pages.cfg.Sessions.StartAttempt(ctx, a.visit.sess, a.visit.claim)
@@ -122,7 +122,7 @@ func endOfCheck(step age.Step) drift.Outcome {
 	}
 }
 
-// count counts the check once, unless it is of a test session.
+// count counts a check once. It does not count a check of a test session.
 func (a *attempt) count(ended drift.Outcome, years float64) {
 	if !a.counted && a.visit.sess.Livemode {
 		a.pages.cfg.Counted(a.family, ended, years)
@@ -147,9 +147,9 @@ func unserved(code websocket.StatusCode) bool {
 	return code == websocket.StatusTryAgainLater || code == websocket.StatusGoingAway
 }
 
-// conclude ends an attempt without a result. If the server did not serve it to
-// its end, the attempt is taken back; otherwise, the last attempt ends the camera
-// check.
+// conclude ends an attempt without a result. If the server did not serve the stream to
+// its end, the attempt is taken back. Otherwise, if it was the last attempt, the camera
+// check ends.
 func (a *attempt) conclude(ctx context.Context, unserved bool) error {
 	if !a.open || !unserved && !a.last {
 		return nil
@@ -168,9 +168,9 @@ func (a *attempt) conclude(ctx context.Context, unserved bool) error {
 	return err
 }
 
-// persist repeats write if the database does not answer, so that a short failure does
-// not lose the result of a camera check. write checks the session's row before it
-// changes it, so repeating it does no harm.
+// persist repeats write while the database does not answer, so that a short failure
+// does not lose the result of a camera check. Repeating is harmless, because write
+// checks the session's row before it changes it.
 func persist(ctx context.Context, write func() error) error {
 	for pause := time.Second; ; pause *= 2 {
 		err := write()

@@ -34,7 +34,7 @@ func footerLinks(l tenant.Links) []footerLink {
 	return links
 }
 
-// look is the part of a page's layout that is determined by a merchant's brand.
+// look is the part of a page's layout that depends on a merchant's brand.
 type look struct {
 	Shop       string       // the merchant, as the logo's alternative text
 	Logo       string       // path of the logo, or empty
@@ -54,8 +54,8 @@ func lookOf(v visit) look {
 	return l
 }
 
-// stylesheetOf returns the path of a colour's style sheet: the colour, from
-// which the gateway derives the sheet, and the hash of that sheet.
+// stylesheetOf returns the path of a colour's style sheet. It contains the colour, from
+// which the gateway derives the sheet, and the hash of the sheet.
 func stylesheetOf(c brand.Colour) string {
 	return "/brand/" + string(c) + "-" + brand.Hash([]byte(c.CSS())) + ".css"
 }

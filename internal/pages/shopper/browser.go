@@ -35,8 +35,8 @@ func (p *Pages) visit(c echo.Context) (visit, error) {
 	return v, err
 }
 
-// at returns the handler of a page. Visits that do not fit the page, or no longer
-// do, are redirected to the session's own page. If fits is nil, all visits fit.
+// at returns the handler of a page. A visit that does not fit the page is redirected to
+// the session's own page. If fits is nil, all visits fit.
 func (p *Pages) at(fits func(visit) bool, answer func(echo.Context, visit) error) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		v, err := p.visit(c)
@@ -50,7 +50,7 @@ func (p *Pages) at(fits func(visit) bool, answer func(echo.Context, visit) error
 	}
 }
 
-// on returns a function that fits visits whose session shows a screen.
+// on returns a function for at: a visit fits if its session shows the screen.
 func (p *Pages) on(shown screen) func(visit) bool {
 	return func(v visit) bool { return p.screenOf(v) == shown }
 }
@@ -101,15 +101,15 @@ func (v visit) merchant() string { return cmp.Or(v.brand.Name, v.tenant.Name) }
 // status is the session's status now.
 func (p *Pages) status(v visit) session.Status { return v.sess.StatusAt(p.cfg.Sessions.Now()) }
 
-// cookieName returns a different name for each session, so that checks for two
-// shops in one browser neither interfere nor can be linked.
+// cookieName returns a name that is different for each session. Checks for two shops in
+// one browser then do not interfere, and cannot be linked.
 func (p *Pages) cookieName(linkHash []byte, kind string) string {
 	return p.pages.CookieName("agegate-" + kind + hex.EncodeToString(linkHash[:8]))
 }
 
-// greet sets the cookie with which the browser will claim the session. Opening
-// the link does not claim it. The cookie is set this early because a form that is
-// sent twice must claim the session only once.
+// greet sets the cookie with which the browser will claim the session. Opening the link
+// does not claim it yet. The cookie is set this early so that a form that is sent twice
+// claims the session only once.
 func (p *Pages) greet(c echo.Context, v *visit) error {
 	if v.cookie != "" || v.sess.BrowserHash != nil {
 		return nil
@@ -123,8 +123,8 @@ func (p *Pages) greet(c echo.Context, v *visit) error {
 	return nil
 }
 
-// claim binds the session to this browser, unless another one came first. The
-// visit's owner flag then says whether it did.
+// claim binds the session to this browser, unless another browser came first. The
+// visit's owner field then says whether it is bound to this one.
 func (p *Pages) claim(c echo.Context, v *visit) error {
 	if v.owner || v.sess.BrowserHash != nil {
 		return nil

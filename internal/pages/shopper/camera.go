@@ -58,10 +58,10 @@ type troubleView struct {
 	LinkFirst bool   // another browser of this device can do what this one cannot
 }
 
-// awaited are the troubles that end by themselves or in another tab.
+// awaited are the troubles that end by themselves, or by an act in another tab.
 var awaited = []string{"network", "waiting", "other_tab"}
 
-// troubleOf is the view of one trouble screen of a camera page.
+// troubleOf returns the view of one trouble screen of a camera page.
 func troubleOf(v *cameraView, kind string) troubleView {
 	if slices.Contains(awaited, kind) {
 		return troubleView{exit: v.exit, Kind: kind, Back: v.Back}
@@ -81,7 +81,7 @@ func troubleOf(v *cameraView, kind string) troubleView {
 var families = []string{"ios", "android", "firefox", "chrome", "safari"}
 
 // familyOf returns the family of a browser from its User-Agent header, or "". All
-// browsers on iPhones work alike in this, and most on Android.
+// browsers on iPhones allow a camera in the same way, and most browsers on Android do.
 func familyOf(userAgent string) string {
 	for _, mark := range []struct{ of, family string }{
 		{"iPhone", "ios"}, {"iPad", "ios"}, {"Android", "android"}, {"Firefox/", "firefox"}, {"Chrome/", "chrome"},
@@ -94,8 +94,8 @@ func familyOf(userAgent string) string {
 	return ""
 }
 
-// renderCamera shows the camera step of GET /v/{token}/camera. After the check it
-// leads to the page of the result; a pass is shown for a moment first.
+// renderCamera answers GET /v/{token}/camera with the camera step. After the check, the
+// page leads to the page of the result. After a pass, it first says so for a moment.
 func (p *Pages) renderCamera(c echo.Context, v visit) error {
 	view, err := p.ageCameraOf(c, v)
 	if err != nil {
@@ -107,7 +107,7 @@ func (p *Pages) renderCamera(c echo.Context, v visit) error {
 	return p.render(c, http.StatusOK, "camera", view)
 }
 
-// ageCameraOf is the camera page for the face.
+// ageCameraOf returns the view of the camera page for the face.
 func (p *Pages) ageCameraOf(c echo.Context, v visit) (*cameraView, error) {
 	ways, err := p.choices(c, v)
 	if err != nil {
@@ -118,7 +118,7 @@ func (p *Pages) ageCameraOf(c echo.Context, v visit) (*cameraView, error) {
 	return view, nil
 }
 
-// cameraViewOf is what the camera pages for a face and for a document have in
+// cameraViewOf returns what the camera pages for a face and for a document have in
 // common.
 func (p *Pages) cameraViewOf(c echo.Context, v visit) *cameraView {
 	view := &cameraView{
@@ -132,8 +132,8 @@ func (p *Pages) cameraViewOf(c echo.Context, v visit) *cameraView {
 	return view
 }
 
-// goWithout ends the camera check of a visit that may make it, for POST
-// /v/{token}/without-camera. The cutoff counts as not met.
+// goWithout answers POST /v/{token}/without-camera. It ends the camera check of a visit
+// that may make the check. The cutoff counts as not met.
 func (p *Pages) goWithout(c echo.Context, v visit) (err error) {
 	if p.capturable(v) {
 		v.sess, err = p.cfg.Sessions.Resolve(c.Request().Context(), v.sess, session.NoEstimate(v.claim))

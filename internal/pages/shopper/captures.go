@@ -12,11 +12,11 @@ import (
 	"github.com/google/uuid"
 )
 
-// captures are the camera checks of this process: a limited number, at most a
-// quarter of it for one tenant, and one for each session. Checks that can be
-// served at a usable rate have a place; the others wait in line. Another replica
-// may run one more for the same session; the limit of attempts and the first
-// result apply to both.
+// captures are the camera checks of this process. Their number is limited: a tenant may
+// have a quarter of them, and a session one. The checks that can be served at a usable
+// rate have a place; the others wait in line. Another replica may run a check of the
+// same session at the same time. The limit of attempts counts both, and the first
+// result of the two counts.
 type captures struct {
 	limit  int           // maximum number of checks, with and without a place
 	places func() int    // how many can be served now, at least one
@@ -41,8 +41,8 @@ type check struct {
 	told   int
 }
 
-// Times of the line. A lost connection frees its place at once, but a page that
-// returns within the grace keeps its turn in line.
+// Times of the line. A lost connection frees its place at once, but if its page returns
+// within the grace period, it keeps its turn in line.
 const (
 	tenure = time.Second
 	grace  = 15 * time.Second
@@ -52,11 +52,11 @@ func newCaptures(limit int, places func() int) *captures {
 	return &captures{limit: limit, places: places, tenure: tenure, grace: grace, checks: map[uuid.UUID]*check{}}
 }
 
-// enter registers a check; leave must be called when its handler returns. An
-// earlier check of the same session ends and passes its turn in line or its place
-// on. enter reports false when no more checks are accepted, or when the earlier
-// one has just begun: a page that takes over in a loop would cost much more than
-// one that sends frames.
+// enter registers a check. leave must be called when its handler returns. An earlier
+// check of the same session ends, and the new one gets its place or its turn in line.
+// enter reports false when no more checks are accepted, or when the earlier check has
+// only just begun: pages that take over in a loop would cost much more than pages that
+// send frames.
 func (c *captures) enter(sess session.Session, l *link, cancel context.CancelCauseFunc) (k *check, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -93,8 +93,7 @@ func (c *captures) hasRoom(tenant uuid.UUID) bool {
 	return len(c.checks) < c.limit && own < c.limit-c.limit/4
 }
 
-// end ends a check. Its place is free at once, even if the peer closes the
-// connection slowly.
+// end ends a check. Its place is free at once, even while the connection still closes.
 func (c *captures) end(k *check, code websocket.StatusCode, reason string) {
 	link := k.link
 	c.mu.Lock()
@@ -104,9 +103,8 @@ func (c *captures) end(k *check, code websocket.StatusCode, reason string) {
 	link.close(code, reason)
 }
 
-// lose frees the place of a check whose connection was lost, or that the server
-// could not serve. The check stays in line for the grace, so that its page can
-// return.
+// lose frees the place of a check whose connection was lost, or that the server could
+// not serve. The check stays in line for the grace period, so that its page can return.
 func (c *captures) lose(k *check, code websocket.StatusCode, reason string) {
 	defer k.link.close(code, reason)
 	c.mu.Lock()
@@ -125,8 +123,8 @@ func (c *captures) lose(k *check, code websocket.StatusCode, reason string) {
 	c.admit()
 }
 
-// remove removes a check and cancels its work; the cause says how to close the
-// connection. The caller holds c.mu.
+// remove removes a check and cancels its work. The cause of the cancellation says how
+// to close the connection. The caller holds c.mu.
 func (c *captures) remove(k *check, code websocket.StatusCode, reason string) {
 	if c.checks[k.sess.ID] != k {
 		return
@@ -156,8 +154,8 @@ func (c *captures) stop(session uuid.UUID, code websocket.StatusCode, reason str
 	}
 }
 
-// review assigns the places that became free because the latest frames took less
-// time than those before.
+// review assigns places that have become free, because the latest frames took less time
+// than those before.
 func (c *captures) review() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -187,7 +185,8 @@ func (c *captures) admit() {
 	}
 }
 
-// tell replaces the unsent news of a check's place in line.
+// tell sends a check its place in line, in place of any earlier message that was not
+// sent yet.
 func (k *check) tell(place int) {
 	if place == k.told {
 		return

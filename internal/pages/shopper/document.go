@@ -56,8 +56,7 @@ func (p *Pages) ways(c echo.Context, v visit) (ways []session.Way, err error) {
 	return ways, nil
 }
 
-// walletable reports whether a session may be checked by wallet, if one is
-// available.
+// walletable reports whether a session may be checked by a wallet.
 func (p *Pages) walletable(v visit) bool {
 	return p.screenOf(v) == screenDocument && p.allowsWallet(v)
 }
@@ -66,8 +65,8 @@ func (p *Pages) allowsWallet(v visit) bool {
 	return p.cfg.Wallets != nil && v.tenant.Allows(string(session.WayWallet))
 }
 
-// choices are the ways of the document check that a session may take instead of
-// the camera check, or after it; none if the tenant has the document check off.
+// choices returns the ways of the document check that a session may take instead of the
+// camera check or after it. It returns none if the tenant has the document check off.
 func (p *Pages) choices(c echo.Context, v visit) ([]session.Way, error) {
 	if !v.tenant.OffersDocument() {
 		return nil, nil

@@ -49,16 +49,16 @@ func (p *Pages) force(c echo.Context, v visit, name string) error {
 			return p.refuseForce(c, notice, v) // the document check was opened in the meantime
 		}
 		if err == nil && !v.owner {
-			// The session began in another browser, but this request decided it,
-			// so this browser sees the result.
+			// The session began in another browser. This request decided it, so this
+			// browser sees the result too.
 			if v.cookie, err = credential.NewLinkToken(p.cfg.Random); err != nil {
 				return err
 			}
 			v.sess.BrowserHash = credential.HashToken(v.cookie)
 		}
 	}
-	// The forcing browser sees the result, even if it was forced before; only the
-	// browser that passed gets the redirect.
+	// This browser sees the result, even if the result was forced before. The redirect
+	// after a pass is only for the browser that passed.
 	v.owner = v.sess.Status != session.StatusPassed || v.sess.Owns(v.cookie)
 	return p.showState(c, v)
 }

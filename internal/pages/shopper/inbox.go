@@ -14,18 +14,17 @@ import (
 // maxCredit is the maximum number of unanswered frames of a page.
 const maxCredit = age.FramesUnderWay
 
-// The round-trip times from which a second, third and fourth frame may be sent
-// before the first is answered. On shorter round trips they would only wait and
-// get old; with fewer frames on longer ones, a head could move unseen between two
-// frames.
+// The round-trip times from which a second, third and fourth frame may be sent before
+// the first is answered. On shorter round trips, more frames would only wait and get
+// old. On longer ones, with fewer frames a head could move unseen between two frames.
 const (
 	far      = 100 * time.Millisecond
 	farther  = 250 * time.Millisecond
 	farthest = 375 * time.Millisecond
 )
 
-// inbox receives the messages of one page. It accepts frames while the check has
-// a place, and only as many as a page may have unanswered; it drops the others.
+// inbox receives the messages of one page. While the check has a place, it accepts
+// frames, but only as many as a page may have unanswered. It drops other frames.
 type inbox struct {
 	frames chan taken   // closed when no more messages come
 	held   atomic.Int32 // frames taken and not yet answered
@@ -47,8 +46,9 @@ type taken struct {
 
 func newInbox() *inbox { return &inbox{frames: make(chan taken, maxCredit)} }
 
-// receive reads messages until the connection or a budget ends, or until a
-// message that no honest page sends. It uses work only to stop waiting.
+// receive reads messages until the connection or a budget ends, or until a message that
+// no honest page sends. It does not read with work: it only looks at it to stop
+// waiting.
 func (b *inbox) receive(work context.Context, conn *websocket.Conn, budget *budget) {
 	b.code, b.reason = b.read(work, conn, budget)
 	close(b.frames)
@@ -95,8 +95,8 @@ func (b *inbox) read(work context.Context, conn *websocket.Conn, budget *budget)
 	return closeSpent, "too many frames"
 }
 
-// credit is how many frames a page may have unanswered, by the latest round
-// trip on its connection.
+// credit returns how many frames a page may have unanswered, given the latest
+// round-trip time of its connection.
 func credit(trip time.Duration) int {
 	switch {
 	case trip >= farthest:

@@ -28,7 +28,7 @@ const (
 	preferBoth   = "both"
 )
 
-// showIntro writes the introduction, with the choice of a document where the
+// showIntro writes the introduction. It offers a document instead of the camera if the
 // session may take a way of the document check.
 func (p *Pages) showIntro(c echo.Context, v visit, l layout) error {
 	view := &introView{
@@ -56,9 +56,9 @@ func preferOf(ways []session.Way) string {
 	return ""
 }
 
-// start answers POST /v/{token}/start: the shopper continues from the
-// introduction with the camera or, where there is that choice, with a document,
-// and the session is bound to this browser.
+// start answers POST /v/{token}/start. The shopper continues from the introduction with
+// the camera, or with a document if that is offered. The session is bound to this
+// browser.
 func (p *Pages) start(c echo.Context, v visit) error {
 	switch choice := c.FormValue("choice"); choice {
 	case "", "camera":

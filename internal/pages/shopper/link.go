@@ -15,8 +15,8 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// closeTime is how long a peer may take to answer the close of its stream, and
-// closeBytes how much it may still send: the frame that the page was sending.
+// closeTime is how long a peer may take to answer the close of its stream. closeBytes
+// is how much the peer may still send: enough for the frame that the page was sending.
 const (
 	closeTime  = 5 * time.Second
 	closeBytes = 256 << 10
@@ -44,15 +44,16 @@ func (l *link) close(code websocket.StatusCode, reason string) {
 	})
 }
 
-// wire is a network connection whose remaining read can be limited. In its close
-// handshake the library reads messages of any length, without a deadline.
+// wire is a network connection whose remaining reads can be limited. This is needed
+// because the library reads messages of any length in its close handshake, without a
+// deadline.
 type wire struct {
 	net.Conn
 	limited atomic.Bool
 	left    atomic.Int64 // bytes that may still be read once limit was called
 }
 
-// limit bounds the remaining read by closeTime and closeBytes.
+// limit limits the remaining reads by closeTime and closeBytes.
 func (w *wire) limit() {
 	w.left.Store(closeBytes)
 	w.limited.Store(true)
@@ -69,10 +70,10 @@ func (w *wire) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// answerHandshake answers GET page.HandshakePath, with which an operator can test
-// whether a reverse proxy passes WebSockets: it accepts a handshake and ends the
-// connection at once. If a proxy has removed the handshake from a request, the
-// answer is 426.
+// answerHandshake answers GET page.HandshakePath. It accepts a WebSocket handshake and
+// ends the connection at once, so that an operator can test whether a reverse proxy
+// passes WebSockets. If a proxy has removed the handshake from the request, the answer
+// is 426.
 func (p *Pages) answerHandshake(c echo.Context) error {
 	conn, err := websocket.Accept(&handshake{ResponseWriter: c.Response()}, c.Request(), nil)
 	if err != nil {
@@ -81,9 +82,9 @@ func (p *Pages) answerHandshake(c echo.Context) error {
 	return conn.CloseNow()
 }
 
-// handshake is the response to a WebSocket handshake. It drops the body of a
-// refusal, because the library's texts quote the request's headers, and puts a
-// wire below the connection.
+// handshake is the response to a WebSocket handshake. It drops the body of a refusal,
+// because the library's texts quote the request's headers. It makes the connection a
+// wire.
 type handshake struct {
 	http.ResponseWriter
 	refused bool

@@ -13,7 +13,7 @@ type queued struct {
 	Place int `json:"place"` // in line, from 1
 }
 
-// hello begins the check. It has the bytes that must precede every frame.
+// hello begins the check. It has the bytes with which every frame must begin.
 type hello struct {
 	Nonce  string `json:"nonce"` // 32 hex digits
 	Credit int    `json:"credit"`
@@ -50,10 +50,8 @@ type onwardMessage struct {
 	Refused string `json:"refused,omitempty"`
 }
 
-// astray is the reason of a camera check without a result in which the head did
-// not follow the prompts.
+// astray is the reason in onwardMessage.Refused if the head did not follow the prompts.
 const astray = "astray"
 
-// drawn is the reason of a camera check without a result in which the face did not
-// look photographed.
+// drawn is the reason in onwardMessage.Refused if the face did not look photographed.
 const drawn = "drawn"

@@ -75,7 +75,7 @@ func (p *Pages) Error(c echo.Context, status int, cause error) {
 		name = "busy"
 	}
 	v := &noticeView{Name: name, Icon: notices[name]}
-	// Links are relative, so that an error repeats nothing of the request.
+	// The links are relative, so that an error page repeats nothing of the request.
 	switch {
 	case name == "refused":
 		v.Check = "." // the page of the form that was sent

@@ -17,8 +17,8 @@ type phoneView struct {
 	Start string // path of the form
 }
 
-// phoneVisit reads the session of a phone's link. Its owner flag says that this
-// phone has accepted the handover and acts for the session's own browser.
+// phoneVisit reads the session of a phone's link. The visit's owner field says that
+// this phone has accepted the handover, and acts for the session's own browser.
 func (p *Pages) phoneVisit(c echo.Context) (visit, error) {
 	ctx, token := c.Request().Context(), c.Param("handover")
 	v := visit{path: "/h/" + token}

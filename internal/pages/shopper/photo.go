@@ -76,7 +76,7 @@ func (p *Pages) agreePhoto(c echo.Context, v visit) error {
 	return p.onward(c, v, v.path+"/photo")
 }
 
-// photoCameraOf is the camera page for a document.
+// photoCameraOf returns the view of the camera page for a document.
 func (p *Pages) photoCameraOf(c echo.Context, v visit) *cameraView {
 	view := p.cameraViewOf(c, v)
 	view.Photo, view.Again = true, false
@@ -106,9 +106,8 @@ func (f *filming) record(ctx context.Context, step photo.Step) (*onwardMessage, 
 	onward := &onwardMessage{Next: "reload"}
 	var err error
 	if slices.Contains(photo.Refusals, step.Outcome) {
-		// A refusal counts even if no camera time is left or the consent was
-		// withdrawn. It is written only once, because a second call would count
-		// twice.
+		// A refusal counts even if no camera time is left or the consent was withdrawn.
+		// It is written only once, because it would count again.
 		onward.Refused, err = string(step.Outcome), f.Settle(ctx, step.Outcome)
 	} else if err = f.Pay(ctx, f.came); err == nil {
 		switch step.Outcome {

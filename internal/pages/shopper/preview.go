@@ -14,7 +14,7 @@ import (
 // previewAge is the target age of a preview.
 const previewAge = 18
 
-// previewLogo is the logo's address in a preview, until the picture replaces it.
+// previewLogo is the logo's address in a preview. The picture itself replaces it.
 const previewLogo = "/brand/preview.png"
 
 // Preview writes the introduction as a tenant's shoppers would see it with a brand,

@@ -15,9 +15,9 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// samplePath is the path of the sample wallet. The rest of the path is the query
-// of a request to a wallet in base64url, so that a link to another language keeps
-// it.
+// samplePath is the beginning of the sample wallet's path. The rest is the query of a
+// request to a wallet in base64url. The request is in the path so that a link to
+// another language keeps it.
 const samplePath = "/sample-wallet/"
 
 // sampleLink returns a relative link to the sample wallet with the request in
@@ -76,8 +76,8 @@ func (p *Pages) showSample(c echo.Context) error {
 	return p.render(c, http.StatusOK, "sample", &sampleView{layout: layout{Test: true}, Request: sampleLink(v.link)})
 }
 
-// answerSample answers POST /sample-wallet/{request}: the wallet shares its
-// document, and then opens the address in the answer, like every wallet.
+// answerSample answers POST /sample-wallet/{request}: the wallet shares its document.
+// Like every wallet, it then opens the address in the answer.
 func (p *Pages) answerSample(c echo.Context) error {
 	v, err := p.sampleVisit(c)
 	if err != nil {

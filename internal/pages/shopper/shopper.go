@@ -34,14 +34,16 @@ import (
 type Config struct {
 	Sessions *session.Service
 	Tenants  Tenants
-	// NewCapture starts a camera check of a session. If nil, the estimator is
-	// off: live sessions say so, and forced outcomes of test sessions still work.
+	// NewCapture starts a camera check of a session. If it is nil, the estimator is
+	// off: pages of live sessions say so, and outcomes of test sessions can still be
+	// forced.
 	NewCapture func(sess session.Session, of tenant.Tenant, assisted bool) Capture
-	// Counted is called for each camera check of a live session that has ended, with
-	// the browser's family, how it ended and its estimate, if it has one. Nil: for none.
+	// Counted is called when a camera check of a live session has ended, with the
+	// browser's family, how the check ended, and its estimate, if there is one. It may
+	// be nil.
 	Counted func(family drift.Family, ended drift.Outcome, years float64)
-	// Drawn is called for each camera check that ended because the face looked drawn.
-	// If nil, they are not counted.
+	// Drawn is called when a camera check has ended because the face looked drawn. It
+	// may be nil.
 	Drawn func(livemode bool)
 	// Places returns how many camera checks can be served at a usable rate now,
 	// at least one; the others wait in line. If nil, all can be.
@@ -97,8 +99,8 @@ type Pages struct {
 	budget    budget    // of each camera stream
 }
 
-// New parses every template in every language and fails on the first that is
-// missing or that uses a text that the catalogues do not have.
+// New parses every template in every language. It fails if a template is missing or
+// uses a text that the catalogues do not have.
 func New(cfg Config) (*Pages, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
@@ -177,8 +179,8 @@ func (p *Pages) Register(e *echo.Echo) {
 	}
 }
 
-// Drain accepts no more camera checks, asks the pages in line to connect again,
-// and returns when the checks in front of the camera have ended, or ctx's error.
+// Drain accepts no more camera checks, and asks the pages in line to connect again. It
+// returns nil when the checks in front of the camera have ended, or ctx's error.
 func (p *Pages) Drain(ctx context.Context) error { return p.eachLane(ctx, (*captures).drain) }
 
 // Close ends the running camera checks and asks their pages to connect again. It

@@ -42,8 +42,9 @@ var photoBudget = budget{
 	gap:   100 * time.Millisecond, burst: 5, beat: 3 * time.Second,
 }
 
-// streamBudget is more than an honest page needs: at most six frames a second of
-// about 30 KB, for as long as the slowest person may take, and a minute for the server.
+// streamBudget is more than an honest page needs. Such a page sends at most six frames
+// a second of about 30 KB, for as long as the slowest person may take, and the server
+// may take another minute.
 var streamBudget = budget{
 	answer: 10 * time.Second, idle: 10 * time.Second, whole: age.MaxTime + time.Minute, frames: 3600, bytes: 112 << 20,
 	gap: 100 * time.Millisecond, burst: 5, beat: 3 * time.Second,
@@ -52,9 +53,9 @@ var streamBudget = budget{
 const (
 	// sendTime limits the wait for the network to accept a message.
 	sendTime = 10 * time.Second
-	// messageLimit is slightly more than the maximum size of a frame, so that a
-	// frame that is only a little too large is refused by name; larger ones are
-	// not read at all.
+	// messageLimit is slightly more than the maximum size of a frame. A frame that is
+	// only a little too large is then refused with the right reason; larger messages
+	// are not read.
 	messageLimit = age.FrameHeaderBytes + vision.MaxFrameBytes + 1024
 )
 
@@ -101,8 +102,8 @@ func (p *Pages) capture(c echo.Context, v visit) error {
 		link.close(closeReload, "the session has moved on")
 		return nil
 	}
-	// A stream outlives its request, so that a verdict is written even if the
-	// connection is lost, but its work ends when another stream takes over the
+	// A stream goes on after its request has ended, so that a verdict is written even
+	// if the connection is lost. Its work ends when another stream takes over the
 	// session.
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(c.Request().Context()))
 	defer cancel(nil)
@@ -126,7 +127,7 @@ func (p *Pages) capture(c echo.Context, v visit) error {
 	return nil
 }
 
-// prepare chooses the purpose of the stream from the state of the session, and
+// prepare sets the purpose of the stream according to the state of the session, and
 // reports whether there is one.
 func (s *stream) prepare(assisted bool, userAgent string) bool {
 	p, v := s.pages, s.visit
@@ -171,9 +172,9 @@ type stream struct {
 	trip   atomic.Int64 // the latest round trip, a time.Duration
 }
 
-// run waits for a place and answers frames until the check ends. It returns how
-// to close the connection: StatusNormalClosure if it is already gone. When work
-// ends, so does the stream, but what a frame has already decided is still
+// run waits for a place and answers frames until the check ends. It returns how to
+// close the connection: StatusNormalClosure if the connection is already gone. When
+// work ends, the stream ends too, but what a frame has already decided is still
 // written.
 func (s *stream) run(work context.Context) (websocket.StatusCode, string) {
 	captures, budget := s.lane, s.budget
@@ -239,8 +240,8 @@ func (s *stream) queue(work context.Context) (websocket.StatusCode, string) {
 				return closeIdle, "no sign of life"
 			}
 		}
-		// Sent even if it is unchanged, so that the page knows that the server is
-		// there.
+		// The place is sent even if it has not changed, so that the page knows that the
+		// server is there.
 		if s.send(work, queued{Place: place}) != nil {
 			return websocket.StatusNormalClosure, ""
 		}
@@ -252,9 +253,9 @@ func (s *stream) send(work context.Context, message any) error {
 	return s.link.send(context.WithoutCancel(work), message)
 }
 
-// ping measures the round-trip time. It fails if the page does not answer. It
-// ends only with the connection, because cancelling a ping while it is written
-// would cut the connection.
+// ping measures the round-trip time, and fails if the page does not answer. Only the
+// end of the connection ends it, because cancelling a ping while it is written would
+// cut the connection.
 func (s *stream) ping(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.budget.idle)
 	defer cancel()
@@ -266,8 +267,8 @@ func (s *stream) ping(ctx context.Context) error {
 	return err
 }
 
-// measure keeps measuring the round-trip time until ctx ends. Other code ends a
-// check that sends no frames.
+// measure measures the round-trip time again and again until ctx ends. It does not end
+// a check that sends no frames; other code does.
 func (s *stream) measure(ctx context.Context) {
 	beat := time.NewTicker(s.budget.beat)
 	defer beat.Stop()
@@ -280,7 +281,7 @@ func (s *stream) measure(ctx context.Context) {
 	}
 }
 
-// credit is the maximum number of unanswered frames of the page.
+// credit returns how many frames the page may have unanswered.
 func (s *stream) credit() int { return credit(time.Duration(s.trip.Load())) }
 
 // ended returns how to close a stream that gets no more messages.
@@ -298,8 +299,8 @@ func endOf(work context.Context) (websocket.StatusCode, string) {
 	return end.Code, end.Reason
 }
 
-// answer processes one frame and answers it. It returns how to close, or zero to
-// continue.
+// answer processes one frame and sends the answer. It returns how to close the stream,
+// or zero to continue.
 func (s *stream) answer(work context.Context, frame taken) (websocket.StatusCode, string) {
 	if s.inbox.more.Swap(false) {
 		s.exam.MoreTime()
@@ -344,8 +345,7 @@ func (s *stream) answer(work context.Context, frame taken) (websocket.StatusCode
 	return 0, ""
 }
 
-// refusal returns how to close a stream after something that no honest page
-// sends.
+// refusal returns how to close a stream after an error that no honest page causes.
 func refusal(err error) (websocket.StatusCode, string) {
 	if errors.Is(err, vision.ErrFrameTooLarge) {
 		return websocket.StatusMessageTooBig, "the picture is too large"

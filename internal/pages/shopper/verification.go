@@ -78,9 +78,9 @@ func stepsOf(v visit) int {
 	return 2
 }
 
-// show answers GET /v/{token}: the page for the session's state, or the result
-// named by a test session's force parameter. A wrong parameter is reported even
-// if the session is not available.
+// show answers GET /v/{token} with the page for the session's state, or with the result
+// that a test session's force parameter names. A wrong parameter is reported even if
+// the session is not available.
 func (p *Pages) show(c echo.Context) error {
 	v, err := p.anyVisit(c)
 	if err != nil {
@@ -141,9 +141,9 @@ func (p *Pages) showState(c echo.Context, v visit) error {
 	}
 }
 
-// showUsedUp ends the camera check of a session without attempts left and writes
-// the page that follows. Usually the last attempt itself does this; if its server
-// stopped, this function does.
+// showUsedUp ends the camera check of a session without attempts left, and writes the
+// page that follows. Usually the last attempt ends the check itself, but it cannot if
+// its server has stopped.
 func (p *Pages) showUsedUp(c echo.Context, v visit) (err error) {
 	v.sess, err = p.cfg.Sessions.UseUp(c.Request().Context(), v.sess)
 	if err != nil && !isLate(err) {
@@ -155,8 +155,8 @@ func (p *Pages) showUsedUp(c echo.Context, v visit) (err error) {
 	return p.showState(c, v)
 }
 
-// redirect sends the browser that passed to the merchant, or says that the check
-// is complete if the time for the redirect is over.
+// redirect sends the browser that passed to the merchant. If the time for the redirect
+// is over, it says that the check is complete.
 func (p *Pages) redirect(c echo.Context, v visit) error {
 	url, ok, err := p.cfg.Sessions.Redirect(c.Request().Context(), v.sess, v.cookie)
 	if err != nil {
@@ -171,9 +171,9 @@ func (p *Pages) redirect(c echo.Context, v visit) error {
 	return c.Redirect(http.StatusSeeOther, url)
 }
 
-// onward redirects to path. After a pass it writes a page instead, which says so
-// and leads to the merchant by itself. A form must not be answered with that
-// redirect: browsers apply form-action to every redirect after a form, and the
+// onward redirects to path. After a pass it writes a page instead, which says so and
+// then leads to the merchant by itself. A form must not be answered with a redirect to
+// the merchant: browsers apply form-action to every redirect after a form, and the
 // policy does not name the merchant's site.
 func (p *Pages) onward(c echo.Context, v visit, path string) error {
 	if p.screenOf(v) == screenPassed {
@@ -198,7 +198,7 @@ type exitView struct {
 	exit
 }
 
-// reason is why a check was refused, as shown on its page.
+// reason is why a check was refused, as the page of the refusal shows it.
 type reason string
 
 // The reasons, whose texts are fallback.<reason>.

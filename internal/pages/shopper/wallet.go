@@ -27,8 +27,9 @@ func (p *Pages) registerWallet(e *echo.Echo) {
 	e.Match(getOrHead, "/v/:token/wallet", p.at(p.walletable, p.showWallet), page.Compress)
 	e.GET("/v/:token/wallet/state", p.walletState)
 	e.POST("/v/:token/wallet/browser", p.presentInBrowser)
-	// Wallets post here; their requests have no origin and no cookie. Each scheme
-	// of links has its own address, because each requires another form of answer.
+	// Wallets post to these addresses; their requests have no origin and no cookie.
+	// Each scheme of links has its own address, because each needs another form of
+	// answer.
 	for _, f := range walletForms {
 		e.POST(f.path("/v/:token", ":request"), p.receive(f))
 	}
@@ -90,8 +91,8 @@ func (p *Pages) showWallet(c echo.Context, v visit) error {
 	return p.render(c, http.StatusOK, "wallet", view)
 }
 
-// applyAnswer applies the waiting final answer instead of what the shopper
-// requested, and redirects.
+// applyAnswer applies the final answer of a wallet that is waiting, and redirects. The
+// shopper's request is not carried out.
 func (p *Pages) applyAnswer(c echo.Context, v visit) error {
 	request, err := p.cfg.Wallets.RequestOf(c.Request().Context(), v.sess)
 	if fault.CodeOf(err) == fault.NotFound {
@@ -113,8 +114,8 @@ func (p *Pages) finishWallet(c echo.Context, v visit, r document.Request) error 
 	return p.onward(c, v, v.afterDocument(reason))
 }
 
-// afterDocument is the address after a document that was read: the session's
-// page, which says why the document was refused as long as another one may be
+// afterDocument returns the address to show after a document was read. It is the
+// session's page, which says why the document was refused while another one may be
 // tried.
 func (v visit) afterDocument(reason wallet.Reason) string {
 	if reason != "" && v.sess.DocumentOpen() {
@@ -160,8 +161,8 @@ func (p *Pages) walletViewOf(ctx context.Context, v visit, r document.Request) (
 	return view, nil
 }
 
-// signedRequest answers GET and POST at a form's requestPath, where wallets fetch
-// a signed request (OpenID4VP 1.0, 5.10).
+// signedRequest answers GET and POST at a form's requestPath. Wallets fetch a signed
+// request there (OpenID4VP 1.0, 5.10).
 func (p *Pages) signedRequest(f walletForm) echo.HandlerFunc {
 	return p.fromWallet(maxRequestQuestion, f, func(c echo.Context, v visit) error {
 		req := c.Request()
@@ -179,8 +180,8 @@ func (p *Pages) signedRequest(f walletForm) echo.HandlerFunc {
 	})
 }
 
-// fromWallet reads a request of a wallet about a session, with its form of at
-// most limit bytes, and refuses one that the tenant does not allow.
+// fromWallet reads a wallet's HTTP request about a session, with a form of at most
+// limit bytes. It refuses a request that the tenant does not allow.
 func (p *Pages) fromWallet(limit int64, f walletForm, answer func(c echo.Context, v visit) error) echo.HandlerFunc {
 	read := p.visit
 	if f.code {
@@ -204,8 +205,8 @@ func (p *Pages) fromWallet(limit int64, f walletForm, answer func(c echo.Context
 	}
 }
 
-// maxRequestQuestion limits what a wallet sends about itself when it fetches a
-// request.
+// maxRequestQuestion is the maximum size of what a wallet sends about itself when it
+// fetches a request.
 const maxRequestQuestion = 16 << 10
 
 // complaints are the page's messages about an answer that proves nothing: the
@@ -233,8 +234,8 @@ const (
 	walletOpen = "open" // no answer yet
 )
 
-// stateOf returns the state of a request: a refused answer leaves it open, but
-// the page shows the reason.
+// stateOf returns the state of a request. A refused answer leaves the request open; the
+// page then shows the reason.
 func stateOf(r document.Request) string {
 	switch {
 	case r.Final:
@@ -301,10 +302,9 @@ func (p *Pages) presentInBrowser(c echo.Context) error {
 	}
 }
 
-// receive answers POST at a form's path, where wallets post their answers to
-// links (OpenID4VP 1.0, 8.2). It needs no cookie and decides nothing: the
-// session's own browser does when it returns. A wallet on another device has
-// nothing to return to.
+// receive answers POST at a form's path. Wallets post their answers to links there
+// (OpenID4VP 1.0, 8.2). It needs no cookie and decides nothing: the session is decided
+// when its own browser returns. A wallet on another device has nothing to return to.
 func (p *Pages) receive(f walletForm) echo.HandlerFunc {
 	return p.fromWallet(maxPresentation, f, func(c echo.Context, v visit) error {
 		req := c.Request()

@@ -44,8 +44,8 @@ func formOf(scheme string, signed, code bool) walletForm {
 	}
 }
 
-// path is where wallets post their answers to a request of the session whose pages
-// are below session.
+// path is where wallets post their answers to a request. session is the path of the
+// session's pages.
 func (f walletForm) path(session, request string) string {
 	if f.code {
 		return codePath + request + f.suffix
@@ -61,9 +61,9 @@ func (f walletForm) requestPath(session, request string) string {
 	return session + "/r" + f.suffix
 }
 
-// codePath is the path of the addresses in codes that another device scans. They
-// name a request and not the session's link, so that the codes are small and do
-// not reveal the link.
+// codePath begins the addresses in codes that another device scans. They name a request
+// instead of the session's link, so that the codes are small and do not reveal the
+// link.
 const codePath = "/v/w/"
 
 // visitByCode reads the session of a request that was made by a code, like visit.
@@ -79,7 +79,7 @@ func (p *Pages) visitByCode(c echo.Context) (visit, error) {
 	return v, err
 }
 
-// walletAppOf returns the link for this device and the code for another one. They
+// walletAppOf returns the link for this device and the code for another device. They
 // differ, because a wallet on this device must return to the browser.
 func (p *Pages) walletAppOf(v visit, r document.Request, exchange wallet.Exchange, scheme string) (walletApp, error) {
 	link, err := p.linkOf(v, r, exchange, scheme, false)
@@ -101,8 +101,8 @@ func (p *Pages) walletAppOf(v visit, r document.Request, exchange wallet.Exchang
 	}, nil
 }
 
-// linkOf returns the link with a request for a scheme. A wallet fetches a signed
-// request by its address.
+// linkOf returns a link of a scheme with the request. If requests are signed, the link
+// has the address at which the wallet fetches the request.
 func (p *Pages) linkOf(
 	v visit, r document.Request, exchange wallet.Exchange, scheme string, code bool,
 ) (string, error) {

@@ -72,7 +72,8 @@ func (v *confirmView) text(part string) page.Text {
 	return page.Say(v.Form.spec.Name+part, v.Values...)
 }
 
-// Instead is a question whose page and act are another answer.
+// Instead returns a question that shows another answer in place of its page and its
+// act.
 func Instead(answer func() error) *Question {
 	return &Question{
 		Show: func(int, *FormView) error { return answer() },
@@ -148,8 +149,8 @@ func (f *Form) OnPost(find Finder) func(*Request) error {
 		if err == nil && v.OK() && q.Check != nil {
 			err = v.Refuse(q.Check(v))
 		}
-		// The second copy of a form may find nothing because of what the first
-		// one did.
+		// If the first copy of a form has done its act, find may return not found for a
+		// second copy.
 		if v.OK() && !f.Again && (err == nil || v.Sent != "") {
 			err = cmp.Or(r.Once(v), err)
 		}
@@ -180,9 +181,8 @@ func (r *Request) showQuestion(status int, q *Question, f *FormView) error {
 	return r.Show(status, "confirm", &confirmView{Question: q, Form: f})
 }
 
-// showAgain writes the page of a question whose form has problems, together with
-// the refusal of its act, which may be nil. It returns an error that is not a
-// refusal of this form.
+// showAgain writes the page of a question whose form has problems. refusal is the
+// refusal of its act, or nil. An error that is not a refusal of this form is returned.
 func (r *Request) showAgain(q *Question, f *FormView, refusal error) error {
 	if early := (*account.ThrottleError)(nil); errors.As(refusal, &early) {
 		seconds := int(math.Ceil(early.Wait.Seconds()))

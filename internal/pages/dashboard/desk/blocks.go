@@ -31,11 +31,11 @@ func newEmpty(title, body, action, href string) EmptyView {
 	return EmptyView{title, body, action, href}
 }
 
-// shownEnd is how many characters of an ID are shown: the first ones of a UUID are the
-// time, which many share.
+// shownEnd is how many characters at the end of an ID are shown. The first characters
+// of a UUID are the time, so many IDs share them.
 const shownEnd = 8
 
-// SplitID returns the start of an ID, which only screen readers read, and the end,
+// SplitID splits an ID into its start, which only screen readers read, and its end,
 // which is shown.
 func SplitID(id string) (start, end string) {
 	at := max(0, len(id)-shownEnd)

@@ -31,8 +31,9 @@ type downloads struct {
 	tenants map[uuid.UUID]bool
 }
 
-// begin takes a tenant's place until the returned function is called. It returns
-// fault.TooMany if the tenant has none left, and fault.Unavailable if nobody has.
+// begin takes a place of a tenant until the returned function is called. It returns
+// fault.TooMany if the tenant has no place left, and fault.Unavailable if the process
+// has none.
 func (d *downloads) begin(tenantID uuid.UUID) (func(), error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -77,7 +78,7 @@ func (r *Request) Download(contentType, name string, fill func(ctx context.Conte
 	header.Set(echo.HeaderContentType, contentType)
 	header.Set(echo.HeaderContentDisposition, disposition)
 	w := bufio.NewWriterSize(&patientWriter{r.Response(), http.NewResponseController(r.Response())}, 32<<10)
-	// The request's own deadline is meant for pages.
+	// The deadline of the request is not used, because it is meant for pages.
 	err = fill(context.WithoutCancel(r.Ctx()), w)
 	if err == nil {
 		err = w.Flush()

@@ -13,9 +13,9 @@ const draftCookie = "agegate-draft"
 // maxDraft is what fits into a cookie of every browser, in bytes.
 const maxDraft = 3800
 
-// KeepDraft keeps what was filled into the form that was sent, without its secrets
-// and files, for the page to which the sender returns. A form that is too large for
-// a cookie is not kept.
+// KeepDraft keeps the values of the form that was sent, for the page to which the
+// sender will return. It leaves out secrets and files, and keeps nothing if the form is
+// too large for a cookie.
 func (r *Request) KeepDraft(page string) error {
 	if r.Route.form == nil || r.Route.Method == http.MethodGet {
 		return nil

@@ -33,8 +33,8 @@ func (d *Desk) Error(c echo.Context, status int, cause error) {
 	}
 }
 
-// refuseMember writes the page of a refusal for a user who may open other pages
-// of the tenant, with the navigation to those.
+// refuseMember writes the page of a refusal for a member of the tenant. The page has
+// the navigation to the pages that this user may open.
 func (d *Desk) refuseMember(r *Request, cause error) error {
 	v := &errorView{Layout: r.layout(), Name: failureOf(http.StatusForbidden, cause)}
 	return d.Set.Render(r, http.StatusForbidden, "error", v)

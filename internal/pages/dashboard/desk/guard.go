@@ -55,8 +55,8 @@ func (d *Desk) guarded(route Route) echo.HandlerFunc {
 	}
 }
 
-// admit checks a request in this order: where it comes from, who sends it,
-// whether the tenant is theirs, and only then what they may do there.
+// admit checks a request in this order: where it comes from, who sends it, whether the
+// user belongs to the tenant, and what the user may do there.
 func (d *Desk) admit(r *Request) error {
 	if r.Route.Method != http.MethodGet {
 		if err := d.checkForm(r); err != nil {
@@ -113,8 +113,8 @@ func (d *Desk) identify(r *Request) (err error) {
 	return err
 }
 
-// admitOperator answers users who are not operators as if the page did not exist,
-// and refuses operators whose log-in has been idle or has no second factor.
+// admitOperator refuses users who are not operators as if the page did not exist. It
+// also refuses operators whose log-in was idle too long or has no second factor.
 func (d *Desk) admitOperator(who account.Identity) error {
 	if !who.User().Operator {
 		return echo.ErrNotFound
@@ -194,9 +194,9 @@ func (r *Request) touchesLive() bool {
 	return r.Route.OfLive || r.Route.HasTenant() && r.Route.Method != http.MethodGet && !r.Route.Personal
 }
 
-// checkOneself admits a log-in without a second factor to the user's own factors
-// as long as the user has none. The change itself refuses a form that changes
-// them, because it knows whether the form was sent before.
+// checkOneself admits a log-in without a second factor to the pages of the user's own
+// factors, while the user has no second factor. A form that changes factors is not
+// refused here but by the change itself, which knows whether the form was sent before.
 func (d *Desk) checkOneself(r *Request) error {
 	if r.Route.StepUp != OfOneself {
 		return ErrSecondFactor
@@ -210,8 +210,8 @@ func (d *Desk) checkOneself(r *Request) error {
 	return nil
 }
 
-// SignIn redirects to the log-in, which leads back afterwards if the request was
-// for a page.
+// SignIn redirects to the log-in. If the request was for a page, the log-in leads back
+// to it.
 func (r *Request) SignIn() error {
 	target := r.desk.cfg.LogIn
 	if r.Request().Method == http.MethodGet && r.Part() == "" && r.wellFormed() {
@@ -220,8 +220,8 @@ func (r *Request) SignIn() error {
 	return r.Redirect(http.StatusSeeOther, target)
 }
 
-// askProvider answers a request to a tenant that requires log-in by its provider:
-// a page leads there and back.
+// askProvider answers a request to a tenant that requires a log-in by its provider. A
+// request for a page is redirected to the provider, and back afterwards.
 func (d *Desk) askProvider(r *Request) error {
 	id, err := r.ID("tenant")
 	if err != nil || r.Route.Method != http.MethodGet || r.Part() != "" {
@@ -231,8 +231,8 @@ func (d *Desk) askProvider(r *Request) error {
 	return r.Redirect(http.StatusSeeOther, account.SSOPath+id.String()+"?"+query.Encode())
 }
 
-// wellFormed reports whether the path's values have the form of modes and IDs.
-// Other values are not repeated in an answer.
+// wellFormed reports whether the path's values have the form of modes and IDs. Values
+// of other forms are not repeated in an answer.
 func (r *Request) wellFormed() bool {
 	for _, value := range r.ParamValues() {
 		if _, isMode := modes[value]; !isMode && uuid.Validate(strings.TrimPrefix(value, "evt_")) != nil {

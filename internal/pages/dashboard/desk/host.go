@@ -14,12 +14,12 @@ import (
 // address.
 const movedCookie = "agegate-moved"
 
-// movedFor is how long the mark lasts. It detects a proxy that replaces the host
-// and so redirects browsers in a circle.
+// movedFor is how long the mark lasts. A browser that comes back within this time was
+// probably redirected in a circle, by a proxy that replaces the host.
 const movedFor = 5 * time.Second
 
-// errHost answers a browser that arrives under another name than the dashboard's,
-// although it was redirected: 421, see RFC 9110, section 15.5.20.
+// errHost answers a browser that was redirected to the dashboard's host and still
+// arrives under another one: 421, see RFC 9110, section 15.5.20.
 var errHost = echo.NewHTTPError(http.StatusMisdirectedRequest)
 
 // hostOfURL returns the host and port that browsers send for an address, without
@@ -46,10 +46,10 @@ func plainHost(scheme, hostPort string) string {
 	return hostPort
 }
 
-// checkHost redirects a request for a page under another host to the dashboard's
-// own address, and refuses other requests: passkeys and cookies belong to one
-// host, and no other site may reach the dashboard under its own name. It reports
-// whether it has answered.
+// checkHost redirects a request for a page under another host to the dashboard's own
+// address, and refuses all other requests under another host. Passkeys and cookies
+// belong to one host, and no other site may show the dashboard under its name.
+// checkHost reports whether it has answered.
 func (d *Desk) checkHost(r *Request) (answered bool, err error) {
 	req := r.Request()
 	scheme, _, _ := strings.Cut(d.cfg.URL, ":")

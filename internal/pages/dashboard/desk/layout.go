@@ -93,8 +93,8 @@ func (r *Request) layout() Layout {
 // maxKeptText is the maximum length of a parameter that links keep, in bytes.
 const maxKeptText = 512
 
-// here returns a reference to the page's own address, with the parameters that
-// its route keeps, to which a parameter can be appended; empty if it has none.
+// here returns a reference to the page's own address, with the parameters that its
+// route keeps. A parameter can be appended. It is empty if nothing is kept.
 func (r *Request) here() string {
 	kept := url.Values{}
 	for _, name := range r.Route.Kept {

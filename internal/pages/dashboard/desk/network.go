@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Lengths of the prefixes that count as one client, because a client with one
+// Lengths of the prefixes whose addresses count as one client. A client that has one
 // address of a prefix can often use the others.
 const (
 	networkBits4 = 24

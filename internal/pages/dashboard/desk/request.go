@@ -96,9 +96,9 @@ func (r *Request) Show(status int, screen string, v View) error {
 	return r.desk.Set.Render(r, status, screen, v)
 }
 
-// Unread reports whether a part of a page could not be read. Then the page says
-// so in its place, and the log says why. A failure of the request itself is
-// returned.
+// Unread reports whether err means that only a part of a page could not be read. The
+// page then says so in place of the part, and the log says why. A failure of the
+// request itself is returned.
 func (r *Request) Unread(part string, err error) (bool, error) {
 	code := fault.CodeOf(err)
 	if err == nil || code != "" && code != fault.Unavailable || r.Ctx().Err() != nil {
@@ -133,9 +133,9 @@ func (r *Request) Done(path, notice string) error {
 	return r.Redirect(http.StatusSeeOther, path)
 }
 
-// takeNotice returns the key of the notice that a change has left, or "", and
-// whether it reports a failure. The cookie could contain anything, so only keys in
-// the catalogue count.
+// takeNotice returns the key of the notice that a change has left, or "", and whether
+// the notice reports a failure. The cookie may contain anything, so only keys in the
+// catalogue count.
 func (r *Request) takeNotice() (key string, failed bool) {
 	name := r.CookieValue(noticeCookie)
 	if name == "" {
@@ -151,11 +151,11 @@ func (r *Request) takeNotice() (key string, failed bool) {
 // ErrSent refuses a form that was sent before.
 var ErrSent = fault.New(fault.Conflict, "The form was sent before")
 
-// Once accepts each copy of a form the first time and returns ErrSent after that.
-// Call it when the form has no errors, just before the change, and only for
-// users, because it writes a row. The row stays if the change fails, because
-// after a lost connection it is unknown whether the change was made: the page of
-// ErrSent only promises that it is not made twice.
+// Once accepts each copy of a form the first time, and returns ErrSent after that. Call
+// it just before the change, when the form has no errors. Call it for users only,
+// because it writes a row. The row stays even if the change fails, because after a lost
+// connection it is unknown whether the change was made. The page of ErrSent therefore
+// only promises that the change is not made twice.
 func (r *Request) Once(f *FormView) error {
 	if f.Sent == "" {
 		return echo.ErrBadRequest

@@ -14,8 +14,8 @@ import (
 // MinRole is the minimum role for a route.
 type MinRole int
 
-// The roles between User and Operator are members of the path's tenant whose role
-// has a right. Being an operator makes nobody a member of a tenant.
+// The roles between User and Operator are members of the path's tenant with a role that
+// has a right. An operator is not a member of a tenant by being an operator.
 const (
 	Anyone   MinRole = iota
 	User             // who is signed in
@@ -31,7 +31,7 @@ const (
 	Operator // of the instance
 )
 
-// right returns the right that a member needs.
+// right returns the right that a member needs for a role.
 func (l MinRole) right() account.Right {
 	return map[MinRole]account.Right{
 		Member: account.BeMember, Reader: account.ReadSessions, Viewer: account.ReadSettings, Refused: account.ReadRefusals,
@@ -89,8 +89,9 @@ var modes = map[string]bool{"test": false, "live": true} // to livemode
 // segment matches a path parameter in an address to go to.
 var segment = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
-// Onward returns where to go after a log-in: the path, built again from the GET
-// route that it matches, or home. So no address leads to another site.
+// Onward returns the path to go to after a log-in. It builds the path again from the
+// GET route that the given path matches, so that no address leads to another site. If
+// no route matches, it returns home.
 func (d *Desk) Onward(path string) string {
 	given := strings.Split(path, "/")
 	for _, r := range d.routes {
@@ -103,8 +104,8 @@ func (d *Desk) Onward(path string) string {
 	return d.cfg.Home
 }
 
-// Unguarded returns the page at a path, or the nearest above it, that asks for no
-// confirmation; home if there is none.
+// Unguarded returns the page at a path if it needs no confirmation, or otherwise the
+// nearest such page above it. If there is none, it returns home.
 func (d *Desk) Unguarded(at string) string {
 	for ; len(at) > 1; at = path.Dir(at) {
 		if page, built := d.pageAt(at); page.Path != "" && page.StepUp == Never && page.MinRole >= User {
@@ -114,8 +115,9 @@ func (d *Desk) Unguarded(at string) string {
 	return d.cfg.Home
 }
 
-// pageAt returns the GET route of a path, the one with the fewest parameters as the
-// router chooses, and the path built again. Its own path is "" if there is none.
+// pageAt returns the GET route that matches a path, and the path built again. Of
+// several routes it takes the one with the fewest parameters, like the router. built is
+// "" if no route matches.
 func (d *Desk) pageAt(at string) (page Route, built string) {
 	for _, r := range d.routes {
 		found, ok := rebuild(strings.Split(r.Path, "/"), strings.Split(at, "/"))
@@ -137,7 +139,8 @@ func (d *Desk) ActAt(at string) (pattern, form string) {
 	return page.Path, form
 }
 
-// rebuild returns a path of a pattern with the parameters of given, if it fits.
+// rebuild returns the path of a pattern with the parameters of given. It reports false
+// if given does not fit the pattern.
 func rebuild(pattern, given []string) (string, bool) {
 	if len(pattern) != len(given) {
 		return "", false

@@ -11,9 +11,9 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// readUpload parses a multipart form and returns the first most bytes of a
-// field's file, or nil if there is none. It reads the rest of a longer file, so
-// that the fields after it are not lost.
+// readUpload parses a multipart form and returns the first limit bytes of a field's
+// file, or nil if there is none. It reads a longer file to its end, so that the fields
+// after it are not lost.
 func readUpload(req *http.Request, field string, limit int64) (upload []byte, err error) {
 	parts, err := req.MultipartReader()
 	if errors.Is(err, http.ErrNotMultipart) {
