@@ -16,31 +16,31 @@ const (
 	assistedWall = 60 * time.Second // the same by the server's clock: nobody sits longer, however slow the server is
 )
 
-// MaxTime is the longest time that a capture gives. Add extends it by the time that
-// the server takes.
+// MaxTime is the longest time of a capture, without the time that the server takes, by
+// which Add extends it.
 const MaxTime = framingTime + liveness.MaxTime
 
 // maxFrames is the maximum number of frames of a capture: 8 a second.
 const maxFrames = 8 * int(MaxTime/time.Second)
 
 // settledFrames is how many consecutive good frames with the head at rest end the
-// framing. A face that only passes by therefore does not use up an attempt.
+// framing. It is more than one, so that a face that only passes by does not use up an
+// attempt.
 const settledFrames = 3
 
-// firstFrames is how many frames may count towards the age before the first
-// prompt is fulfilled. The others are taken at the end, so that nobody else can
-// take the person's place after the first frames.
+// firstFrames is how many frames may count towards the age before the first prompt is
+// fulfilled. The other frames are taken at the end, so that nobody can take the
+// person's place after the first frames.
 const firstFrames = 3
 
 // atRest is the maximum turn of the head between two settled frames, in degrees.
 const atRest = 6.0
 
-// The largest angles of the head, in degrees of yaw and of pitch up and down, at
-// which the challenge starts. A dense beard alone moves the measured pitch down
-// by 9 degrees (median of 570 pictures, UTKFace). Ages of faces measured 15 to 20
-// degrees down are estimated as well as those of level faces; at the same angle
-// up, teenagers are estimated 2.3 years too old (held out, 17 and 9 pictures of
-// 13 to 17).
+// The largest angles of the head, in degrees of yaw and of pitch up and down, at which
+// the challenge starts. A dense beard alone moves the measured pitch down by 9 degrees
+// (median of 570 pictures, UTKFace). Faces that are measured 15 to 20 degrees down are
+// estimated as well as level ones. At the same angle up, teenagers are estimated 2.3
+// years too old (held out, 17 and 9 pictures of 13 to 17).
 const (
 	maxStartYaw  = 15.0
 	maxStartUp   = 15.0
@@ -48,8 +48,8 @@ const (
 )
 
 // How often a person with a doubtful picture is asked for better light before the
-// challenge starts, and how much time they have after each request. After the
-// last one the attempt starts with the picture as it is.
+// challenge starts, and how much time they have after each request. After the last
+// request, the attempt starts anyway.
 const (
 	lightRequests = 2
 	lightTime     = 5 * time.Second
@@ -93,15 +93,15 @@ type Capture struct {
 // Nonce must precede every frame of this capture.
 func (c *Capture) Nonce() [16]byte { return c.nonce }
 
-// tooSlow is the time for one frame from which the server may miss a movement of
-// the head.
+// tooSlow is how long the server may take for one frame. If it takes longer, it may
+// miss a movement of the head.
 const tooSlow = 300 * time.Millisecond
 
-// Add takes the next frame and says what to do. The time that Add takes,
-// including the wait for a turn, does not count against the person: Add extends
-// all time limits by it. ErrForeignFrame, ErrFrameOrder, vision.ErrFrameTooLarge
-// and ErrFinished end the attempt, as does the error of ctx, of Options.Turn or
-// of a failing model; nothing after them is accepted.
+// Add takes the next frame and says what to do. The time that Add takes, including the
+// wait for a turn, does not count against the person: Add extends all time limits by
+// it. These errors end the attempt, and nothing is accepted after them:
+// ErrForeignFrame, ErrFrameOrder, vision.ErrFrameTooLarge, ErrFinished, and the errors
+// of ctx, of Options.Turn and of a failing model.
 func (c *Capture) Add(ctx context.Context, f Frame) (Step, error) {
 	if o := c.engine.observer; o != nil {
 		defer func(start time.Time) { o.Frame(time.Since(start)) }(time.Now())
@@ -158,7 +158,7 @@ func (c *Capture) add(ctx context.Context, f Frame) (Step, error) {
 	return c.watch(ctx, o, novelty, now, f.Trip)
 }
 
-// admit checks what needs no look at the image.
+// admit makes the checks that do not need the image.
 func (c *Capture) admit(f Frame) error {
 	switch {
 	case c.phase == PhaseDone:
@@ -174,8 +174,8 @@ func (c *Capture) admit(f Frame) error {
 	return nil
 }
 
-// exhausted reports whether the time is over. It checks the challenge too, so
-// that the challenge ends even when no face is in the frame.
+// exhausted reports whether the time is over. It also looks at the challenge, so that
+// the challenge ends even if no frame shows a face.
 func (c *Capture) exhausted(now time.Time) bool {
 	took := now.Sub(c.started)
 	switch {
@@ -189,8 +189,8 @@ func (c *Capture) exhausted(now time.Time) bool {
 	return c.challenge.Lapsed(now)
 }
 
-// MoreTime extends the time of the current prompt and reports whether it did: it
-// does so at most ten times in one challenge.
+// MoreTime extends the time of the current prompt, at most ten times in one challenge,
+// and reports whether it did.
 func (c *Capture) MoreTime() bool {
 	return c.phase == PhaseChallenge && !c.options.Assisted && c.challenge.MoreTime()
 }
@@ -238,9 +238,9 @@ func (c *Capture) frame(ctx context.Context, o *vision.Observation, n liveness.N
 	return step, nil
 }
 
-// resolution returns the guidance for a frame that could count if it were larger.
-// It asks the person to come closer if the page cannot send larger frames. Frames
-// sent before the page learned that the full size is needed are still small.
+// resolution returns the guidance for a frame that could count if it were larger. It
+// asks the person to come closer only if the page cannot send larger frames. Frames
+// that were sent before the page learned that the full size is needed are still small.
 func (c *Capture) resolution(o *vision.Observation) vision.Guidance {
 	if c.full >= FramesUnderWay && !o.Resolved() {
 		return vision.GuidanceTooFar
@@ -268,9 +268,9 @@ func (c *Capture) steady(o *vision.Observation) vision.Guidance {
 	return vision.GuidanceOK
 }
 
-// decide takes a level frame, and decides once the challenge is over and enough
-// frames count. If too few frames happened to show the head moving, it first asks
-// for a further movement.
+// decide takes a level frame, and decides when the challenge is over and enough frames
+// count. If too few frames have shown the head moving, it first asks for a further
+// movement.
 func (c *Capture) decide(ctx context.Context, o *vision.Observation, now time.Time) (Step, error) {
 	switch guidance := c.steady(o); guidance {
 	case vision.GuidanceOK:
@@ -294,7 +294,8 @@ func (c *Capture) decide(ctx context.Context, o *vision.Observation, now time.Ti
 	return c.conclude(), nil
 }
 
-// limit is the maximum number of frames that may count so far.
+// limit returns the maximum number of frames that may count at this point of the
+// challenge.
 func (c *Capture) limit() int {
 	switch {
 	case c.options.Assisted:
@@ -305,8 +306,8 @@ func (c *Capture) limit() int {
 	return firstFrames
 }
 
-// frames is how many frames must count: more if the two age models disagree about
-// those that count so far.
+// frames returns how many frames must count. It is more if the two age models disagree
+// about the frames that count so far.
 func (c *Capture) frames() int {
 	frames := c.demand().Frames
 	if len(c.apart) > 0 && liveness.Median(c.apart) > maxApart {
@@ -332,9 +333,9 @@ func (c *Capture) collect(ctx context.Context, o *vision.Observation, limit int)
 	return nil
 }
 
-// sit takes a frame of a person who cannot move their head. The person has
-// nothing to do: everybody blinks within the time, and a still picture never
-// does. All frames count, so that nobody else can do the blinking.
+// sit takes a frame of a person who cannot move their head. The person need not do
+// anything: everybody blinks within the time, and a still picture never does. All
+// frames count, so that nobody else can blink in the person's place.
 func (c *Capture) sit(ctx context.Context, o *vision.Observation) (Step, error) {
 	if guidance := c.steady(o); guidance != vision.GuidanceOK {
 		return c.step(guidance), nil

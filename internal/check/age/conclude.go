@@ -7,10 +7,10 @@ import (
 	"agegate/internal/check/vision"
 )
 
-// conclude compares the median estimate with the cutoff, unless the face does not
-// look live or was not always the same one. If frames came too slowly to show the
-// head moving, or a single movement is missing between two of them, the verdict is
-// VerdictNoCapture, not VerdictSpoof. So is it if the face looks drawn.
+// conclude compares the median estimate with the cutoff. Before that, it checks that
+// the face looks live and was always the same. The verdict is VerdictNoCapture, not
+// VerdictSpoof, if frames came too slowly to show the head moving, if a single movement
+// between two frames is missing, or if the face looks drawn.
 func (c *Capture) conclude() Step {
 	switch {
 	case !c.evidence.IsLive(c.demand()) || c.unseen() && c.challenge.Cuts() > 1:
@@ -24,8 +24,8 @@ func (c *Capture) conclude() Step {
 		step.Drawn = true
 		return step
 	}
-	// Decided on the rounded value, so that what is shown and stored never
-	// contradicts the verdict.
+	// The rounded value decides, so that what is shown and stored never contradicts the
+	// verdict.
 	years := math.Round(liveness.Median(c.ages)*10) / 10
 	verdict, cutoff := VerdictBelow, float64(c.options.TargetAge)+c.options.Margin
 	if years >= cutoff {

@@ -30,14 +30,14 @@ type Observer interface {
 	Frame(took time.Duration)
 }
 
-// NewEngine returns an engine. head turns what the models say into
-// years, see NewHead; observer may be nil.
+// NewEngine returns an engine. head turns the models' outputs into years, see NewHead.
+// observer may be nil.
 func NewEngine(analyzer vision.Analyzer, head Head, observer Observer) *Engine {
 	return &Engine{analyzer: analyzer, head: head, observer: observer}
 }
 
-// Refusing returns an engine whose captures end without a result if the face looks
-// drawn to the gate; nil takes all faces.
+// Refusing returns an engine with a gate against drawn faces. If a face looks drawn,
+// the capture ends without a result. With nil, no face is refused.
 func (e *Engine) Refusing(gate *photographic.Gate) *Engine {
 	refusing := *e
 	refusing.gate = gate
@@ -49,8 +49,8 @@ type Options struct {
 	TargetAge int     // years, from the session
 	Margin    float64 // years; the estimate must reach TargetAge + Margin
 	Assisted  bool    // the person cannot move their head: more frames, stricter scores
-	// Turn waits before each frame until the capture may use the models; done
-	// ends the turn. If nil, frames do not wait.
+	// Turn waits, before each frame, until the capture may use the models. done ends
+	// the turn. If Turn is nil, frames do not wait.
 	Turn func(ctx context.Context) (done func(), err error)
 	Now  func() time.Time
 	Rand io.Reader // for the nonce and the challenge; crypto/rand when nil

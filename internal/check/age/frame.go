@@ -12,8 +12,9 @@ import (
 // number.
 const FrameHeaderBytes = 16 + 4
 
-// FramesUnderWay is how many frames a page may have sent without having received
-// their answers. The page acts on an answer up to this many frames later.
+// FramesUnderWay is how many frames a page may have sent before it has received an
+// answer to the first of them. The page therefore acts on an answer up to this many
+// frames later.
 const FramesUnderWay = 4
 
 // Errors that end an attempt, as vision.ErrFrameTooLarge does. No honest page
@@ -30,9 +31,9 @@ type Frame struct {
 	Nonce [16]byte // of the capture, see Capture.Nonce
 	Seq   uint32   // counts from 0 within the capture
 	JPEG  []byte   // shares memory with the message
-	// Received is when the message arrived; if zero, when Add is called. It is
-	// the time of the person's movements, so that a frame's wait for its turn
-	// does not count.
+	// Received is when the message arrived; if it is zero, it is when Add is called.
+	// Movements are measured by this time, so that a frame's wait for its turn does not
+	// count.
 	Received time.Time
 	// Trip is the latest round-trip time of the connection, or zero if unknown.
 	// Two frames may have been taken up to Trip further apart than they arrived.

@@ -35,9 +35,9 @@ func NewHead(m inference.Manifest) Head {
 	return Joined{Tail: Tuned{Scale: m.Tail.Scale}, Second: m.Tail.Second.Scale}
 }
 
-// ExpectedValue is the head used without a fine-tuned tail, and so without a
-// front: the mean of the stock model's age distribution, which estimates teenagers
-// some eight years too old.
+// ExpectedValue is the head used without a fine-tuned tail, and so without a front. It
+// returns the mean of the stock model's age distribution, by which teenagers are
+// estimated some eight years too old.
 type ExpectedValue struct{}
 
 // Estimate returns Σ age × probability.
@@ -49,7 +49,8 @@ func expected(distribution *[inference.AgeBins]float32) float64 {
 	return mean(distribution, func(years float64) float64 { return years })
 }
 
-// mean returns the mean of of over the ages, weighted by the probability of each age.
+// mean returns the mean of the function of over all ages, weighted by the probability
+// of each age.
 func mean(distribution *[inference.AgeBins]float32, of func(years float64) float64) float64 {
 	var sum, mass float64
 	for age, p := range distribution {
@@ -59,16 +60,16 @@ func mean(distribution *[inference.AgeBins]float32, of func(years float64) float
 	return sum / mass
 }
 
-// Tuned is the head used with a fine-tuned tail. It does not take the mean age of the
-// tail's distribution but the mean of worth, which mainly measures the probability of
-// 18 and over, and returns the age that has this worth. So a face that may be 15 or 35
-// does not pass as 25, and a face that is surely 25 gets 25. From plainFrom years on,
-// the plain mean gradually replaces this estimate. The scale then converts the result
-// to years.
+// Tuned is the head used with a fine-tuned tail. It takes the mean of worth over the
+// tail's distribution, not the mean age. worth mainly measures the probability of 18
+// and over. The estimate is the age that has this mean as its worth. So a face that may
+// be 15 or 35 does not pass as 25, and a face that is surely 25 gets 25. From plainFrom
+// years on, the mean age gradually replaces this estimate. The scale then converts the
+// result to years.
 type Tuned struct{ Scale inference.Scale }
 
-// Constants of Tuned, in years. From plainAlone on, only the plain mean counts.
-// They were chosen on held-out pictures, see docs/training.md.
+// Constants of Tuned, in years. From plainAlone on, only the mean age counts. They were
+// chosen on held-out pictures, see docs/training.md.
 const (
 	majority, doubt       = 18.0, 1.5 // the age at which worth rises, and the width of the rise
 	plainFrom, plainAlone = 45.0, 55.0
@@ -86,8 +87,8 @@ var worths = func() (table [inference.AgeBins]float64) {
 	return table
 }()
 
-// worth is the weight of an age: near zero for a child, near one for an adult,
-// and slightly more for each further year.
+// worth is the weight of an age. It is near zero for a child and near one for an adult,
+// and rises slightly with each further year.
 func worth(years float64) float64 {
 	return 1/(1+math.Exp((majority-years)/doubt)) + years/2000
 }

@@ -7,8 +7,9 @@ import (
 	"agegate/internal/check/vision"
 )
 
-// Joined is the head used with two independent age models. Make-up and the like, which
-// make one model estimate a teenager too old, seldom mislead the other as much.
+// Joined is the head used with two independent age models. Make-up and the like can
+// make one model estimate a teenager too old. They seldom mislead the other model as
+// much.
 type Joined struct {
 	Tail   Tuned
 	Second inference.Scale // of the second model's years
@@ -28,19 +29,20 @@ func (j Joined) Estimate(f *vision.Features) Estimate {
 	return Estimate{Years: Join(first, second), Apart: math.Abs(first - second)}
 }
 
-// Join returns the joined age: half of the tail's and half of the lower of both. If
-// the second model's is more than maxApart years above the tail's, half of what exceeds
-// them is taken off: glasses, beards and wrinkles drawn on a teenager mislead the second
-// model most. So the second model can only make a person younger. Join rises with the
-// tail's age, is never negative, and never above it.
+// Join returns the joined age: the mean of the tail's age and of the lower of both
+// ages. If the second model's age is more than maxApart years above the tail's, Join
+// subtracts half of the excess, because glasses, beards and wrinkles drawn on a
+// teenager mislead the second model most. The second model can therefore only make a
+// person younger. The result rises with the tail's age, is never negative, and is never
+// above the tail's age.
 func Join(tail, second float64) float64 {
 	excess := max(0, second-tail-maxApart)
 	return max(0, (tail+min(tail, second)-excess)/2)
 }
 
-// maxApart is how many years the two models may differ. If they differ by more in the
-// median of the frames that count, as for one in ten people (held out), a capture takes
-// furtherFrames more frames.
+// maxApart is how many years the two models may differ. If the median difference of the
+// frames that count is larger, which happens for one in ten people (held out), a
+// capture takes furtherFrames more frames.
 const (
 	maxApart      = 10.0
 	furtherFrames = 4

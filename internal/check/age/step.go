@@ -71,8 +71,8 @@ func (c *Capture) step(g vision.Guidance) Step {
 	return s
 }
 
-// mayDecide reports whether the next frame may count: the head seems to be at
-// rest or to come back to it, and more such frames are needed.
+// mayDecide reports whether the next frame may count: the head seems to be at rest or
+// on its way back to rest, and more such frames are needed.
 func (c *Capture) mayDecide() bool {
 	switch {
 	case c.options.Assisted:

@@ -47,8 +47,8 @@ func (c *Capture) watch(
 	return c.step(c.follow(o)), nil
 }
 
-// rejoin continues in a picture that the camera has changed, if the face in it is the
-// same as before. An unclear frame decides nothing.
+// rejoin continues with a picture that the camera has changed, if its face is the same
+// as before. If the frame is unclear, rejoin decides nothing.
 func (c *Capture) rejoin(ctx context.Context, o *vision.Observation, now time.Time) (Step, error) {
 	same, err := c.evidence.Rejoins(ctx, c.engine.analyzer, c.track.Last(), o)
 	switch {
@@ -65,8 +65,8 @@ func (c *Capture) rejoin(ctx context.Context, o *vision.Observation, now time.Ti
 	return c.step(c.follow(o)), nil
 }
 
-// follow returns the guidance for a frame during an action, which need not be a
-// good frame, or on the way back from it.
+// follow returns the guidance for a frame during an action, or on the way back from
+// one. Such a frame need not be a good one.
 func (c *Capture) follow(o *vision.Observation) vision.Guidance {
 	switch o.Guidance {
 	case vision.GuidanceOK:
@@ -82,8 +82,8 @@ func (c *Capture) follow(o *vision.Observation) vision.Guidance {
 	return o.Guidance
 }
 
-// confirm checks that a prompt was fulfilled by a solid head, and by the same
-// person as before. If an unclear frame does not show that, the prompt stays.
+// confirm checks that a solid head fulfilled the prompt, and that it is the same person
+// as before. If the frame is too unclear to show that, the prompt stays.
 func (c *Capture) confirm(ctx context.Context, o *vision.Observation, prompt liveness.Prompt) (Step, error) {
 	f, err := c.engine.analyzer.Describe(ctx, c.challenge.Reached())
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// EndingKind is a kind of thing on which wallets' checks depend and which ends.
+// EndingKind is a kind of thing that ends and on which wallets' checks depend.
 type EndingKind string
 
 // The kinds.
@@ -26,7 +26,7 @@ const (
 	EndingRegistration EndingKind = "registration"
 )
 
-// EndingSoon is how long before its end something is reported.
+// EndingSoon is how long before its end a thing is reported.
 const EndingSoon = 14 * 24 * time.Hour
 
 // EndingKinds returns all kinds.
@@ -34,14 +34,14 @@ func EndingKinds() []EndingKind {
 	return []EndingKind{EndingList, EndingSigner, EndingIssuer, EndingVerifier, EndingRegistration}
 }
 
-// Ending is one such thing.
+// Ending is a thing that ends and on which wallets' checks depend.
 type Ending struct {
 	Kind EndingKind
 	Name string
 	At   time.Time // from then on it is not used
 }
 
-// EndingStore stores what ends.
+// EndingStore reads what can end.
 type EndingStore interface {
 	// Issuers is TrustStore.Issuers.
 	Issuers(ctx context.Context) ([]TrustedIssuer, error)
@@ -60,8 +60,8 @@ type Dependencies struct {
 	Endings []Ending // by time
 	Failing []TrustList
 	Empty   []TrustList // nothing was applied yet, and no attempt has failed
-	// Unlogged are the keys with an access certificate that carries no proof that it
-	// was published (see isUnlogged).
+	// Unlogged are the keys whose access certificate has no proof that it was published
+	// (see isUnlogged).
 	Unlogged []VerifierKey
 	// Unsent are the registration certificates that are not sent, because they do not
 	// name the subject of the certificate that signs their owner's requests.
@@ -132,10 +132,10 @@ func (d *Dependencies) addRegistrations(ctx context.Context, store EndingStore, 
 	return nil
 }
 
-// oidTimestamps is the extension with a certificate's SCTs (RFC 6962, 3.3), which
-// prove that it was published. oidAccess is the extended key usage of access
-// certificates, and accessPolicies begins the identifiers of their policies (ETSI TS
-// 119 411-8).
+// oidTimestamps is the extension of a certificate that has its SCTs (RFC 6962, 3.3),
+// the proofs that it was published. oidAccess is the extended key usage of access
+// certificates. accessPolicies begins the identifiers of their policies (ETSI TS 119
+// 411-8).
 var (
 	oidTimestamps  = asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 11129, 2, 4, 2}
 	oidAccess      = asn1.ObjectIdentifier{0, 4, 0, 19411, 8, 1}

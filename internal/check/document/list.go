@@ -52,7 +52,7 @@ type IssuerList struct {
 	Until time.Time // the list's next update
 }
 
-// ListChange is what a synchronisation changes in addition to the list itself.
+// ListChange is what a synchronisation changes besides the list itself.
 type ListChange struct {
 	Add    []TrustedIssuer
 	Remove []uuid.UUID
@@ -73,7 +73,7 @@ type ListStore interface {
 	// for an unknown list.
 	UpdateTrustList(ctx context.Context, id uuid.UUID,
 		fn func(l *TrustList, issuers []TrustedIssuer) (ListChange, error)) error
-	// ClaimTrustList moves the time at which a list is due from a time that is not
-	// after now. It reports whether it did: of several replicas, one does.
+	// ClaimTrustList sets the time at which a list is next due, unless the list is not
+	// due at now. It reports whether it did. Of several replicas, one succeeds.
 	ClaimTrustList(ctx context.Context, id uuid.UUID, now, due time.Time) (bool, error)
 }

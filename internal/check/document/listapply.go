@@ -17,8 +17,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// apply decides on the locked row what a verified list changes. It refuses an older
-// list, and one with the same number but other content.
+// apply decides, on the locked row, what a verified list changes. It refuses an older
+// list, and a list with the same number but other content.
 func (s *Lists) apply(
 	actor audit.Actor, l *TrustList, issuers []TrustedIssuer, parsed trustlist.List,
 ) (ListChange, error) {
@@ -118,8 +118,8 @@ func issuersOf(l TrustList, parsed trustlist.List, now time.Time) (issuers []Tru
 	return issuers, nil
 }
 
-// visibleName returns the visible characters of a name that a list wrote, or other
-// if there are none.
+// visibleName returns the visible characters of a name in a list, or other if there are
+// none.
 func visibleName(name, other string) string {
 	name = strings.TrimSpace(strings.Map(func(r rune) rune {
 		if tenant.IsHidden(r) {
@@ -139,8 +139,8 @@ func (i TrustedIssuer) sameAs(other TrustedIssuer) bool {
 	return i.DocType == other.DocType && bytes.Equal(i.Fingerprint, other.Fingerprint)
 }
 
-// statusOf returns why a list no longer makes an issuer trusted: its new status,
-// or that it is not listed.
+// statusOf returns why a list no longer makes an issuer trusted: the new status of the
+// issuer, or that it is no longer listed.
 func statusOf(parsed trustlist.List, i TrustedIssuer) string {
 	for _, e := range parsed.Entries {
 		if bytes.Equal(e.Certificate.Raw, i.Certificate) && !e.Granted && e.Status != "" {
@@ -165,7 +165,7 @@ func listedAct(
 		Detail: audit.Detail{Params: params}}
 }
 
-// trimStatus returns a status that a list wrote at a length fit for the log.
+// trimStatus returns a status in a list, cut to a length that fits the log.
 func trimStatus(status string) string {
 	const limit = 40
 	return string([]rune(status)[:min(limit, len([]rune(status)))])

@@ -25,7 +25,7 @@ import (
 )
 
 // How often a list is fetched: about every listPeriod, and about listRetry after a
-// failure. Of several replicas, one has listClaim to do it.
+// failure. One of several replicas fetches a list, and has listClaim to do so.
 const (
 	listPeriod = 6 * time.Hour
 	listRetry  = 30 * time.Minute
@@ -47,9 +47,9 @@ type Lists struct {
 	now   func() time.Time
 }
 
-// NewLists returns the service. fetch gets at most trustlist.MaxBytes, in bounded
-// time. Its errors are shown to operators. rule decides which addresses of lists
-// may be added.
+// NewLists returns the service. fetch must return at most trustlist.MaxBytes, in
+// limited time. Its errors are shown to operators. rule decides which addresses of
+// lists may be added.
 func NewLists(
 	store ListStore, rule tenant.CallbackRule, fetch func(ctx context.Context, url string) ([]byte, error),
 	now func() time.Time,
@@ -220,7 +220,7 @@ func (s *Lists) Sync(ctx context.Context, actor audit.Actor, id uuid.UUID) (Sync
 	return s.Import(ctx, actor, id, raw)
 }
 
-// Import applies a list, as Sync does with one that it has fetched. It returns
+// Import applies a list from a file as Sync does with a fetched one. It returns
 // fault.Conflict if other certificates were pinned while the list was verified.
 func (s *Lists) Import(ctx context.Context, actor audit.Actor, id uuid.UUID, raw []byte) (Synced, error) {
 	read, err := s.find(ctx, id)
@@ -295,14 +295,14 @@ func (s *Lists) failed(ctx context.Context, id uuid.UUID, cause error) error {
 	})
 }
 
-// varied returns a duration within a fifth of d, so that lists and replicas drift
-// apart.
+// varied returns a duration that differs from d by up to a fifth, so that lists and
+// replicas do not stay in step.
 func varied(d time.Duration) time.Duration {
 	return d*4/5 + rand.N(d*2/5) //nolint:gosec // spreading load, not a secret
 }
 
-// SyncDue synchronises the lists that are due, on one of several replicas each. It
-// returns the errors of all that failed, by name of the list.
+// SyncDue synchronises the lists that are due. Of several replicas, one synchronises a
+// list. SyncDue returns the errors of all lists that failed, with their names.
 func (s *Lists) SyncDue(ctx context.Context) error {
 	lists, err := s.store.TrustLists(ctx)
 	if err != nil {

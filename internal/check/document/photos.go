@@ -28,8 +28,8 @@ func NewPhotos(sessions *session.Service, newCheck func(sess session.Session, as
 	return &Photos{sessions, newCheck}
 }
 
-// cameraPart is the step in which camera time is counted; each step is counted
-// before it is used.
+// cameraPart is the step in which camera time is counted. Each step is counted before
+// the time is used.
 const cameraPart = 10 * time.Second
 
 // Available reports whether a session has camera time left for photographing a

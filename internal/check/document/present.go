@@ -55,8 +55,8 @@ func (w *Wallets) Present(
 }
 
 // verify opens a presentation and checks it against the issuers that the session
-// trusts, in a turn of the session's tenant. It returns fault.Unavailable if it
-// gets no turn.
+// trusts. It waits for a turn of the session's tenant, and returns fault.Unavailable if
+// it gets none.
 func (w *Wallets) verify(
 	ctx context.Context, sess session.Session, issuers []wallet.Issuer, open func() (wallet.Presentation, error),
 ) error {

@@ -19,9 +19,9 @@ import (
 	"github.com/google/uuid"
 )
 
-// Registration is a relying party's registration certificate (ETSI TS 119 475, 5.2): a
-// registrar's statement of what it may ask wallets for. Its owner's signed requests
-// carry it. It is public.
+// Registration is a relying party's registration certificate (ETSI TS 119 475, 5.2), by
+// which a registrar states what the party may ask wallets for. It is sent with the
+// owner's signed requests, and is public.
 type Registration struct {
 	ID        uuid.UUID
 	TenantID  *uuid.UUID // nil: the instance's, for every tenant without one
@@ -30,7 +30,7 @@ type Registration struct {
 	CreatedAt time.Time
 }
 
-// Owner names whose registration certificate it is.
+// Owner names the owner of the registration certificate.
 func (r Registration) Owner() string {
 	if r.TenantID == nil {
 		return "instance"
@@ -38,7 +38,7 @@ func (r Registration) Owner() string {
 	return r.TenantID.String()
 }
 
-// ended reports whether its end has come.
+// ended reports whether the certificate has ended.
 func (r Registration) ended(now time.Time) bool { return r.NotAfter != nil && !now.Before(*r.NotAfter) }
 
 // sentWith reports whether requests signed with the key of a certificate carry the
@@ -60,9 +60,9 @@ const typeRegistration = "rc-wrp+jwt"
 var errRegistration = fault.New(fault.Invalid,
 	"the file must hold one registration certificate as a JWT of the type rc-wrp+jwt, of at most 32 KiB")
 
-// readRegistration checks the form and the signature of a registration
-// certificate and returns its claims. The signer's own certificates come with it;
-// wallets check by whom they were issued.
+// readRegistration checks the form and the signature of a registration certificate and
+// returns its claims. The signer's own certificates are part of it. It does not check
+// their issuer; wallets do.
 func readRegistration(text string, now time.Time) (map[string]any, error) {
 	header, err := jwtPart(text, 0)
 	if err != nil || len(text) > MaxRegistrationBytes || header["typ"] != typeRegistration {
@@ -193,9 +193,10 @@ func (s *Verifiers) Register(
 // registrationSkew is how far a registrar's clock may be ahead.
 const registrationSkew = 5 * time.Minute
 
-// signerOf returns the key that signs the requests of a tenant, or of tenants
-// without a key if tenantID is nil: the first of the tenant's and the instance's
-// whose certificates are valid now. It returns fault.NotFound if there is none.
+// signerOf returns the key that signs the requests of a tenant, or of tenants without a
+// key if tenantID is nil. The tenant's key goes before the instance's; a key counts
+// only if its certificates are valid now. signerOf returns fault.NotFound if there is
+// none.
 func signerOf(
 	ctx context.Context, store activeVerifiers, tenantID *uuid.UUID, now time.Time,
 ) (VerifierKey, error) {
@@ -218,9 +219,9 @@ type activeVerifiers interface {
 	ActiveVerifier(ctx context.Context, role string, tenantID *uuid.UUID) (VerifierKey, error)
 }
 
-// registrationFor returns the registration certificate that a request of a tenant
-// carries if the key of leaf signs it: the tenant's, or else the instance's. It
-// returns "" if that has ended or does not name the subject of leaf.
+// registrationFor returns the registration certificate for a tenant's request that the
+// key of leaf signs. It is the tenant's, or the instance's if the tenant has none.
+// registrationFor returns "" if it has ended or does not name the subject of leaf.
 func (w *Wallets) registrationFor(ctx context.Context, tenantID uuid.UUID, leaf *x509.Certificate) (string, error) {
 	for _, owner := range []*uuid.UUID{&tenantID, nil} {
 		r, err := w.store.RegistrationOf(ctx, owner)

@@ -20,10 +20,10 @@ const (
 	maxStatusURI   = 2048
 )
 
-// StatusLists answers whether documents were revoked, from their issuers' status
-// lists. Each list is fetched once and kept until it expires. A list that cannot
-// be fetched, or whose signature is not valid, gives an error, and the document
-// is not accepted.
+// StatusLists answers whether documents were revoked, by the status lists of their
+// issuers. Each list is fetched once and kept until it expires. If a list cannot be
+// fetched, or its signature is not valid, the answer is an error, and the document is
+// not accepted.
 type StatusLists struct {
 	fetch func(ctx context.Context, url string) ([]byte, error)
 	now   func() time.Time

@@ -43,8 +43,7 @@ type TrustedIssuer struct {
 	List        IssuerList `gorm:"-"` // from which it comes
 }
 
-// usable reports whether documents of the issuer are accepted now, as far as its
-// list decides it.
+// usable reports whether the list of the issuer lets its documents be accepted now.
 func (i TrustedIssuer) usable(now time.Time) bool {
 	return i.List.ID == uuid.Nil || now.Before(i.List.Until)
 }
@@ -202,9 +201,9 @@ func parseOID(text string) (asn1.ObjectIdentifier, error) {
 // List returns the trust list, oldest first.
 func (t *Trust) List(ctx context.Context) ([]TrustedIssuer, error) { return t.store.Issuers(ctx) }
 
-// Remove ends the trust in an issuer that an operator added, and writes an entry
-// to the instance's audit log. It returns fault.NotFound for another issuer: those
-// of a list go with the list.
+// Remove ends the trust in an issuer that an operator added, and writes an entry to the
+// instance's audit log. It returns fault.NotFound for other issuers. Issuers of a list
+// are removed with their list.
 func (t *Trust) Remove(ctx context.Context, actor audit.Actor, id uuid.UUID) error {
 	return t.store.RemoveIssuer(ctx, id, audit.Act{
 		Scope: audit.Instance, At: t.now(), Actor: actor, Action: audit.IssuerDistrust, Target: id.String(),

@@ -169,8 +169,8 @@ func parseChain(text []byte) (chain []*x509.Certificate, err error) {
 	return chain, nil
 }
 
-// checkChain checks what wallets check. It returns the chain without its root,
-// which wallets have already.
+// checkChain makes the checks that wallets make. It returns the chain without its root,
+// which wallets already have.
 func checkChain(
 	chain []*x509.Certificate, key *ecdsa.PrivateKey, v VerifierKey, now time.Time,
 ) ([]*x509.Certificate, error) {

@@ -27,9 +27,9 @@ type Manifest struct {
 	Tail    *TailManifest  `json:"-"` // of TailManifestName; nil without one
 }
 
-// File is one entry of the manifest. Path is relative to the manifest and must
-// not leave its directory. Outputs maps the name of each output to compute to
-// what it means; the graph's input must be called "input".
+// File is one entry of the manifest. Path is relative to the manifest and must not
+// leave its directory. Outputs maps the name of each output that is computed to its
+// meaning. The graph's input must be called "input".
 type File struct {
 	Path    string            `json:"file"`
 	SHA256  string            `json:"sha256"`
@@ -49,8 +49,8 @@ func (m Manifest) Fingerprint() string {
 	return hex.EncodeToString(digest.Sum(nil)[:6])
 }
 
-// ErrMissing reports that the models directory is absent or incomplete. Its
-// text says what to run.
+// ErrMissing is returned if the models directory is missing or incomplete. Its text
+// says what to run.
 var ErrMissing = errors.New("the age models are not installed: set AGEGATE_MODELS_DIR to the directory that holds " +
 	"them, of a package /usr/share/agegate/models, or run `make models`")
 
@@ -89,7 +89,7 @@ func ReadManifest(dir string) (Manifest, error) {
 	return m, nil
 }
 
-// checkRoles checks that the required roles are filled, and the outputs of all.
+// checkRoles checks that the required roles are filled, and the outputs of all roles.
 func (m Manifest) checkRoles() error {
 	for role, outputs := range Outputs {
 		file, ok := m.Models[role]

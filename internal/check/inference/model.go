@@ -29,15 +29,16 @@ const (
 	// Tail gives a second distribution over ages, fine-tuned on labelled faces,
 	// from the feature map that the age model's first six blocks make.
 	Tail Model = "tail"
-	// Front is the age model in eight bits, without its distribution: a third of
-	// the work for nearly the same descriptor and map. A tail may bring one, which
-	// then looks at the faces of captures in place of the age model.
+	// Front is the age model in eight bits, without its distribution. It takes a third
+	// of the work for nearly the same descriptor and map. If a tail has a front, the
+	// front processes the faces of captures in place of the age model.
 	Front Model = "front"
 	// Second estimates the age independently of the other models: another network,
 	// trained by other people.
 	Second Model = "second"
-	// Matcher gives a second descriptor of a face, for comparing it with a document's
-	// portrait: an aligned face, as dlib's recognition model takes it.
+	// Matcher gives a second descriptor of a face, for comparing the face with a
+	// document's portrait. Its input is an aligned face, as for dlib's recognition
+	// model.
 	Matcher Model = "matcher"
 	// Antispoof scores how little a face crop looks computer-made or printed.
 	Antispoof Model = "antispoof"
@@ -70,9 +71,9 @@ var Outputs = map[Model]map[string]int{
 	Liveness:  {"live": 2},                  // probability of live, then of not live
 }
 
-// Input says how a picture becomes a model's input tensor: three planes, red,
-// green, blue, of Height rows of Width values, each pixel × Scale + Offset with
-// pixels 0 to 255.
+// Input says how a picture becomes a model's input tensor. The tensor has three planes:
+// red, green and blue, of Height rows of Width values. A value is pixel × Scale +
+// Offset, with pixels from 0 to 255.
 type Input struct {
 	Width  int     `json:"width"`
 	Height int     `json:"height"`
@@ -92,9 +93,9 @@ type Worker interface {
 	// Has reports whether the role is filled; all roles except Tail, Front and Matcher
 	// always are.
 	Has(m Model) bool
-	// Input returns the model's input format and the buffer to fill before Run.
-	// The tail's input is the "map" of the front or, without one, of the age model,
-	// and has no format.
+	// Input returns the model's input format and the buffer to fill before Run. The
+	// tail has no format: its input is the "map" of the front or, without a front, of
+	// the age model.
 	Input(m Model) (Input, []float32)
 	// Run computes the model's outputs from its input buffer.
 	Run(m Model) error

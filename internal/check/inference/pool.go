@@ -14,9 +14,9 @@ import (
 // ErrClosed is returned by Acquire after Close.
 var ErrClosed = errors.New("the inference pool is closed")
 
-// Pool holds a fixed number of workers, each with its own single-threaded
-// session of every model, so that the work of one frame stays on one core and
-// the pool's size bounds the processor time of all captures together.
+// Pool holds a fixed number of workers. Each worker has its own single-threaded session
+// of every model. The work of one frame therefore stays on one core, and the number of
+// workers limits the processor time of all captures together.
 type Pool struct {
 	Manifest Manifest
 
@@ -26,16 +26,16 @@ type Pool struct {
 	close   sync.Once
 }
 
-// environment guards ONNX Runtime's process-wide state: one library, loaded
-// once, used by every pool and never unloaded.
+// environment guards ONNX Runtime's process-wide state. The library is loaded once,
+// used by every pool and never unloaded.
 var environment struct {
 	sync.Mutex
 	library string
 }
 
-// Open verifies the models directory and starts a pool of workers over it, without
-// the models of the roles that the caller does not use. Missing models or a missing
-// library are ErrMissing.
+// Open verifies the models directory and starts a pool of workers. It does not load the
+// models in without, which the caller does not use. It returns ErrMissing for missing
+// models or a missing library.
 func Open(dir string, workers int, without ...Model) (*Pool, error) {
 	if workers < 1 {
 		return nil, fmt.Errorf("an inference pool needs at least one worker, not %d", workers)
@@ -77,8 +77,8 @@ func initialize(library string) error {
 		return nil
 	}
 	ort.SetSharedLibraryPath(path)
-	// ONNX Runtime's own messages would stand between the lines of the log; its
-	// functions return what fails.
+	// ONNX Runtime must not write its own messages between the lines of the log. Its
+	// functions return their errors.
 	if err := ort.InitializeEnvironment(ort.WithLogLevelFatal()); err != nil {
 		return fmt.Errorf("load ONNX Runtime: %w; run `make models` on this machine, or install the package again", err)
 	}
@@ -108,7 +108,7 @@ func (p *Pool) Acquire(ctx context.Context) (Worker, error) {
 	}
 }
 
-// Busy returns how many workers are in use, and Size how many there are.
+// Busy returns how many workers are in use.
 func (p *Pool) Busy() int { return len(p.workers) - len(p.free) }
 
 // Size returns the number of workers.
@@ -150,8 +150,8 @@ func newWorker(dir string, manifest Manifest, without []Model) (*worker, error) 
 		options.SetIntraOpNumThreads(1),
 		options.SetInterOpNumThreads(1),
 		options.SetGraphOptimizationLevel(ort.GraphOptimizationLevelEnableAll),
-		// Without this, sums of eight-bit products overflow on x86 processors that
-		// have no instructions for them (VNNI).
+		// Without this entry, sums of eight-bit products overflow on x86 processors
+		// without VNNI instructions.
 		options.AddSessionConfigEntry("session.x64quantprecision", "1"),
 	); err != nil {
 		return nil, err
@@ -176,9 +176,9 @@ func newWorker(dir string, manifest Manifest, without []Model) (*worker, error) 
 	return w, nil
 }
 
-// open binds buffers to the model at path and starts its session. Only the
-// outputs that the manifest names are computed. Their shapes are the model's
-// own, but where Outputs demands a number of values it must match.
+// open binds buffers to the model at path and starts its session. Only the outputs that
+// the manifest names are computed. Their shapes are those of the model. If Outputs
+// demands a number of values, the shape must match it.
 func (s *session) open(path string, role Model, outputs map[string]string, options *ort.SessionOptions) error {
 	var err error
 	taken, declared, err := ort.GetInputOutputInfo(path)

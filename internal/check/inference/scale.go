@@ -5,11 +5,11 @@ import (
 	"math"
 )
 
-// Scale converts a tail's readings to years: a rising line through its points. An
+// Scale converts a tail's readings to years, by a rising line through its points. An
 // empty scale changes nothing.
 type Scale []ScalePoint
 
-// ScalePoint says that a reading stands for an age. Both are in years.
+// ScalePoint is a reading with the age for which it stands, both in years.
 type ScalePoint struct {
 	Reading float64 `json:"reading"`
 	Years   float64 `json:"years"`

@@ -31,8 +31,8 @@ type TailManifest struct {
 	Figures   json.RawMessage `json:"figures"`            // measured on pictures held out from training
 }
 
-// SecondScale converts the years of the second age model, which Base names by its
-// SHA-256, as the tail's scale converts the tail's readings.
+// SecondScale converts the years of the second age model, as a tail's scale converts
+// the tail's readings. Base is the SHA-256 of that model.
 type SecondScale struct {
 	Base  string `json:"base"`
 	Scale Scale  `json:"scale"`
@@ -49,12 +49,12 @@ type TailData struct {
 	Oldest   int    `json:"oldest"`
 }
 
-// ErrOtherBase reports a tail that was trained on a different age model from
-// the directory's.
+// ErrOtherBase is returned for a tail that was trained on another age model than the
+// one in the directory.
 var ErrOtherBase = errors.New("the tail was trained on another age model: remove this file, then run `make train`")
 
-// ErrOtherSecond reports a scale that was fitted to a different second age model
-// from the directory's.
+// ErrOtherSecond is returned for a scale that was fitted to another second age model
+// than the one in the directory.
 var ErrOtherSecond = errors.New("the scale of the second age model was fitted to another model: run `agegate-lab fit`")
 
 // addTail gives the tail its role, if the directory has one.

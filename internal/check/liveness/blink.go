@@ -2,9 +2,9 @@ package liveness
 
 import "agegate/internal/check/vision"
 
-// Limits of likeness between a pair of eyes and the pair of the frame before. In
-// the attack range, 98 of 100 frames of open eyes were above 0.88, and all of 25
-// prints above 0.84; lids half or fully down gave 0.47 to 0.75.
+// Limits for the resemblance of a pair of eyes and the pair in the frame before. In the
+// attack range, 98 of 100 frames of open eyes were above 0.88, and all of 25 prints
+// above 0.84. Eyes with lids half or fully down gave 0.47 to 0.75.
 const (
 	sameEyes  = 0.86
 	otherEyes = 0.78

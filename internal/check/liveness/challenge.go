@@ -15,14 +15,14 @@ import (
 
 // Steps is the number of prompts in a challenge that is not prolonged. Each prompt
 // points at least a quarter turn away from where the head is, so it needs a new
-// movement: there are 316 challenges.
+// movement. There are 316 different challenges.
 const Steps = 4
 
 // maxProlonged is the maximum number of prompts that Prolong adds.
 const maxProlonged = 2
 
-// Times of the challenge, by the server's clock. A frame arrives after it was
-// taken, so an action that seems too early was made too early.
+// Times of the challenge, by the server's clock. A frame arrives after it was taken. So
+// an action that seems too early really was too early.
 const (
 	promptTime  = 10 * time.Second       // to follow a prompt; the prompt is then repeated for as long again
 	extraTime   = 20 * time.Second       // added to a prompt's time when the person asks for it
@@ -35,22 +35,22 @@ const (
 // often as WCAG 2.2.1 requires.
 const maxExtensions = 10
 
-// Wrong directions allowed in one challenge. A new prompt answers each; one too
-// many ends the attempt without a result. People most often confuse left and
-// right, or a prompt and its opposite, so one more of these is allowed. TestOdds
+// How many wrong directions are allowed in one challenge. After each, a new prompt is
+// shown; one too many ends the attempt without a result. People most often confuse left
+// and right, or a prompt and its opposite, so one more of these is allowed. TestOdds
 // shows how often an attack passes by chance.
 const (
 	maxConfused = 1
 	maxWrong    = 1
 )
 
-// MaxTime is the longest time that a challenge gives: for every prompt, each of
-// those that replace another, and each return to level, and with every extension.
+// MaxTime is the longest time of a challenge: the time of every prompt, of every prompt
+// that replaces another, of every return to level, and of every extension.
 const MaxTime = (Steps+maxProlonged+maxConfused+maxWrong+1+maxProlonged+maxResumed)*2*promptTime +
 	maxExtensions*extraTime
 
-// maxResumed is how often the camera may change the picture in one challenge: the
-// person turns the phone, and turns it back.
+// maxResumed is how often the camera may change the picture in one challenge. Twice is
+// enough for a person who turns the phone and turns it back.
 const maxResumed = 2
 
 // How many consecutive frames confirm a movement, right or wrong.
@@ -59,8 +59,8 @@ const (
 	levelFrames = 2
 )
 
-// Challenge asks for one action after another and judges them. All that changes
-// is its state, which each event replaces as a whole.
+// Challenge asks for one action after another and judges them. Only its state changes:
+// each event replaces the state as a whole.
 type Challenge struct {
 	random  io.Reader
 	neutral *vision.Observation // the level head that the challenge began with
@@ -80,8 +80,8 @@ const (
 	Failed          // the frame shows something that no live person does
 )
 
-// NewChallenge returns a challenge that draws its prompts, one after another,
-// from random. It panics later when random gives no bytes.
+// NewChallenge returns a challenge that draws its prompts from random when it needs
+// them. It panics then if random gives no bytes.
 func NewChallenge(random io.Reader) *Challenge { return &Challenge{random: random} }
 
 // Begin starts the challenge from a level face.
@@ -134,8 +134,8 @@ func (c *Challenge) Remaining(now time.Time) (left time.Duration, extensible boo
 	return max(left, 0), c.state.extra < maxExtensions
 }
 
-// MoreTime extends the current prompt's time and reports whether it did: it does
-// so at most maxExtensions times in one challenge.
+// MoreTime extends the current prompt's time, at most maxExtensions times in one
+// challenge, and reports whether it did.
 func (c *Challenge) MoreTime() bool {
 	if c.state.extra == maxExtensions {
 		return false
@@ -152,8 +152,8 @@ func (c *Challenge) Wait(d time.Duration) { c.state.deadline = c.state.deadline.
 // Over reports whether every prompt was fulfilled.
 func (c *Challenge) Over() bool { return c.state.over() }
 
-// Prolong adds a prompt to a challenge that is complete and reports whether it
-// did: it does so at most maxProlonged times. The head must be level.
+// Prolong adds a prompt to a complete challenge, at most maxProlonged times, and
+// reports whether it did. The head must be level.
 func (c *Challenge) Prolong(now time.Time) bool {
 	if c.state.added == maxProlonged {
 		return false
@@ -163,8 +163,8 @@ func (c *Challenge) Prolong(now time.Time) bool {
 	return true
 }
 
-// Astray reports whether a prompt was left unfulfilled after the head went
-// another way at least once.
+// Astray reports whether a prompt was not fulfilled, and the head went another way at
+// least once.
 func (c *Challenge) Astray() bool { return !c.Over() && c.state.wrong+c.state.excused > 0 }
 
 // Complete reports whether every prompt was fulfilled and the head has come back
@@ -176,11 +176,11 @@ func (c *Challenge) Complete() bool { return c.Over() && c.state.held >= levelFr
 func (c *Challenge) Glimpse() *vision.Observation { return c.state.glimpse }
 
 // Cuts returns how often the head jumped to a pose although frames came fast enough to
-// show the movement. One jump happens with living heads too.
+// show the movement. With living heads, too, there is one jump now and then.
 func (c *Challenge) Cuts() int { return c.state.cuts }
 
-// Reached returns the first of the frames that fulfilled the latest prompt: the
-// one in which the face is turned the least.
+// Reached returns one of the frames that fulfilled the latest prompt: the first, in
+// which the face is turned the least.
 func (c *Challenge) Reached() *vision.Observation { return c.state.reached }
 
 // Solid reports whether a frame that fulfils the prompt p shows a solid head and
@@ -205,10 +205,10 @@ func (c *Challenge) NearLevel() bool {
 	return last.isNear() || c.Over() && last.length() < 1
 }
 
-// Resume repeats the prompt after the camera has changed the picture, and reports
-// whether it did: it does so at most maxResumed times. o is the first frame of the
-// new picture. What the head did before counts as it did, except that a movement
-// between the two pictures was not seen.
+// Resume repeats the prompt after the camera has changed the picture, at most
+// maxResumed times, and reports whether it did. o is the first frame of the new
+// picture. What the head did before still counts, except that a movement between the
+// two pictures counts as not seen.
 func (c *Challenge) Resume(o *vision.Observation, now time.Time) bool {
 	if c.state.resumed == maxResumed {
 		return false
@@ -225,14 +225,14 @@ func (c *Challenge) Judge(o *vision.Observation, now time.Time, trip time.Durati
 	return outcome
 }
 
-// Retract takes back that the latest frame fulfilled the prompt.
+// Retract undoes that the latest frame fulfilled the prompt.
 func (c *Challenge) Retract() {
 	c.state = c.before
 	c.state.held = 0
 }
 
-// Leans reports whether the head leans to a side as it never does while following a
-// prompt. Then somebody is turning the phone, and the frame should not be judged,
+// Leans reports whether the head leans further to a side than it does while it follows
+// a prompt. Then somebody is turning the phone. Such a frame should not be judged,
 // because the pose is uncertain.
 func (c *Challenge) Leans(o *vision.Observation) bool {
 	return math.Abs(o.Pose.Roll-c.neutral.Pose.Roll) > leaning

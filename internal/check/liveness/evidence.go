@@ -7,22 +7,21 @@ import (
 	"agegate/internal/check/vision"
 )
 
-// minLikeness separates the same person from another, see likeness. Over 250
-// faces (UTKFace) turned by 24 degrees or raised by 18 with depth from their
-// landmarks, 99 of 100 faces give at least 0.79 when compared with themselves; 99
-// of 100 of 5,000 pairs of different people give at most 0.60. Level faces give
-// 0.95 and more under slightly different light, so their limit is higher. With
-// lids drawn over their eyes, 1 of 100 of 195 faces gives less than 0.74; a
-// finger held before them 0.62 to 0.67.
+// Limits of likeness between the same person and another. Of 250 faces (UTKFace) turned
+// by 24 degrees or raised by 18 with depth from their landmarks, 99 in 100 give at
+// least 0.79 when compared with themselves. Of 5,000 pairs of different people, 99 in
+// 100 give at most 0.60. Level faces under slightly different light give 0.95 and more,
+// so their limit is higher. With lids drawn over their eyes, 1 in 100 of 195 faces
+// gives less than 0.74; a finger held before them gives 0.62 to 0.67.
 const (
 	minLikeness      = 0.66 // of a prompted frame, or one under way
 	minLevelLikeness = 0.78 // of a frame that decides
 	minShutLikeness  = 0.72 // of a frame in which the eyes look shut
 )
 
-// Demand is what a decision needs in addition to the challenge: numbers of good
-// frames and of glimpses, the minimum median of each passive score, and the
-// maximum median of raster.
+// Demand is what a decision needs in addition to the challenge: a number of good frames
+// and of glimpses, the minimum median of each passive score, and the maximum median of
+// raster.
 type Demand struct {
 	Frames     int
 	Glimpses   int // frames of the head on its way to a turn or a raised head, or back
@@ -30,17 +29,16 @@ type Demand struct {
 	raster     float64
 }
 
-// Of 864 good still pictures of people (UTKFace), 0.5 % score under 0.23 real and
-// 0.20 live, 5 % under 0.34 and 0.50: the scores are weak, so the limits of Usual
-// only catch the plain cases. The raster of 150 of them, compressed hard or twice
-// and enlarged, was over 2.45 in 10 % and over 2.67 in 1 %; that of simulated
-// screens 2.2 to 5.0, of simulated people 1.4 to 2.2. Assisted has no head turns
-// and therefore requires more.
+// Of 864 good still pictures of people (UTKFace), 0.5 % score under 0.23 real and 0.20
+// live, and 5 % under 0.34 and 0.50. The scores are weak, so the limits of Usual only
+// catch clear cases. The raster of 150 of these pictures, compressed hard or twice and
+// enlarged, was over 2.45 in 10 % and over 2.67 in 1 %. It was 2.2 to 5.0 for simulated
+// screens, and 1.4 to 2.2 for simulated people. Assisted has no head turns and
+// therefore requires more.
 //
-// A capture has five movements from one pose to the next, and up to four more if
-// too few of them are seen. Frames show
-// nearly all movements of a person under way, but at most one of still pictures
-// shown one after another.
+// A capture has five movements from one pose to the next, and up to four more if too
+// few of them are seen. Frames show nearly all movements of a person under way. Of
+// still pictures shown one after another, they show at most one movement.
 var (
 	Usual    = Demand{Frames: 5, Glimpses: 2, real: 0.2, live: 0.1, raster: 2.8}
 	Assisted = Demand{Frames: 12, real: 0.3, live: 0.15, raster: 2.4}
@@ -82,9 +80,9 @@ func (e *Evidence) Collect(
 	return f, nil
 }
 
-// Glance takes a frame of the moving head; nil does nothing. A covered face does not
-// count. Nor does a face that is not recognized in an unclear frame, because faces of
-// moving heads are often blurred in small frames.
+// Glance takes a frame of the moving head; it ignores nil. A covered face does not
+// count. An unrecognized face in an unclear frame does not count either, because in
+// small frames faces of moving heads are often blurred.
 func (e *Evidence) Glance(ctx context.Context, analyzer vision.Analyzer, o *vision.Observation) error {
 	if o == nil || o.Guidance == vision.GuidanceCovered {
 		return nil
@@ -102,9 +100,9 @@ func (e *Evidence) Glance(ctx context.Context, analyzer vision.Analyzer, o *visi
 	return nil
 }
 
-// Rejoins reports whether a frame after the camera changed the picture shows the
-// person of the frame before it, or of the first frame: the head may be turned, or
-// the phone may have been.
+// Rejoins reports whether a frame shows the same person after the camera has changed
+// the picture. It compares the face with the frame before the change and with the first
+// frame, because the head or the phone may have been turned.
 func (e *Evidence) Rejoins(ctx context.Context, analyzer vision.Analyzer, before, after *vision.Observation) (
 	bool, error,
 ) {
@@ -116,8 +114,8 @@ func (e *Evidence) Rejoins(ctx context.Context, analyzer vision.Analyzer, before
 	return err == nil && likeness(last, f) >= minLikeness, err
 }
 
-// Unclear reports whether the picture may be the reason why a face is not recognized.
-// Such a frame does not prove that another person is in it.
+// Unclear reports whether a face may not be recognized because of the picture. Such a
+// frame does not prove that another person is in it.
 func Unclear(o *vision.Observation) bool {
 	switch o.Guidance {
 	case vision.GuidanceBlurred, vision.GuidanceTooBright, vision.GuidanceTooDark, vision.GuidanceTooFar:

@@ -9,11 +9,11 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// relief measures how much of the face's movement between two frames shows depth.
-// It removes from the landmarks' movement the best projective map of a plane (a
-// homography) and returns the rest as a root mean square over the face's width.
-// Two views of a plane are always related by a homography, so a flat picture
-// leaves nothing (Hartley and Zisserman, Multiple View Geometry, section 13.1).
+// relief measures how much depth the face's movement between two frames shows. It fits
+// a projective map of a plane (a homography) to the landmarks' movement. It returns
+// what remains as a root mean square over the face's width. Two views of a plane are
+// always related by a homography, so nothing remains of a flat picture (Hartley and
+// Zisserman, Multiple View Geometry, section 13.1).
 func relief(from, to *vision.Observation) float64 {
 	before, after := centred(from), centred(to)
 	h, ok := homography(before, after)
@@ -30,8 +30,8 @@ func relief(from, to *vision.Observation) float64 {
 	return math.Sqrt(sum / float64(len(before)))
 }
 
-// centred returns the landmarks relative to the middle of the face, in face
-// widths, which keeps the fit well conditioned.
+// centred returns the landmarks relative to the middle of the face, in face widths, so
+// that the fit is numerically stable.
 func centred(o *vision.Observation) []vision.Point {
 	points := make([]vision.Point, len(o.Landmarks))
 	for i, p := range o.Landmarks {

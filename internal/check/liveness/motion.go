@@ -18,9 +18,8 @@ const (
 	moveNoise    = 0.2   // face widths; a knock against the camera moves everything by as much
 	maxScaleRate = 1.5   // change of the logarithm of the face's width per second
 	scaleNoise   = 0.2   // the same logarithm; another lens may enlarge by 1.3 at once, which is 0.26
-	// minGap is the shortest time at which the page takes frames. The network
-	// can make two frames arrive closer together, but they were not taken closer
-	// together.
+	// minGap is the shortest time between two frames that the page takes. The network
+	// can let two frames arrive closer together than that.
 	minGap = 150 * time.Millisecond
 	// longestGap is the longest silence after which motion is still judged.
 	longestGap = time.Second
@@ -49,7 +48,7 @@ func NewTrack(o *vision.Observation, now time.Time) Track { return Track{last: o
 func (t *Track) Last() *vision.Observation { return t.last }
 
 // Move takes the next frame with a face. A frame of another format needs a new track,
-// because positions in it cannot be compared with earlier ones.
+// because positions in it cannot be compared with earlier positions.
 func (t *Track) Move(o *vision.Observation, now time.Time) Motion {
 	last, gap := t.last, max(now.Sub(t.at), minGap)
 	if !o.HasFormatOf(last) {

@@ -6,8 +6,8 @@ import (
 	"agegate/internal/check/vision"
 )
 
-// path is the head's movement from its place when the prompt appeared to the
-// target of the prompt. Pictures of single poses shown one after another have no
+// path is the head's movement from where it was when the prompt appeared to the target
+// of the prompt. Pictures of single poses that are shown one after another have no
 // movement between them.
 type path struct {
 	from, last aim
@@ -19,24 +19,23 @@ type path struct {
 	broken     bool // the camera changed the picture meanwhile, which may have hidden a part
 }
 
-// closeGap is the longest time between two frames in which no head can make its
-// whole movement unseen.
+// closeGap is the longest time between two frames that is too short for a whole
+// movement of the head.
 const closeGap = 300 * time.Millisecond
 
-// minBetween is how far a head must be from level and from both ends of its way
-// for the frame to show it moving, in units of aim.
+// minBetween is how far the head must be from level and from both ends of its way, in
+// units of aim. Only then does a frame show it moving.
 const minBetween = 0.2
 
-// longestStride is the largest share of its way that a moving head covers between
-// two frames: the fastest turns take a third of a second, and frames 0.2 seconds
-// apart show three quarters of such a turn at once.
+// longestStride is the largest share of its way that a moving head covers between two
+// frames. The fastest turns take a third of a second, so frames 0.2 seconds apart show
+// three quarters of such a turn at once.
 const longestStride = 0.78
 
 func newPath(from aim, now time.Time) path { return path{from: from, last: from, at: now} }
 
-// with adds the next frame of a head that should go to the target. The network
-// can bring frames closer together than they were taken, by one round trip at
-// most.
+// with adds the next frame of a head on its way to the target. Because of the network,
+// frames may arrive closer together than they were taken, by at most one round trip.
 func (p path) with(f frame, target aim) path {
 	if stride := f.aim.distance(p.last); stride > p.stride {
 		p.stride, p.gap = stride, f.at.Sub(p.at)+f.trip
@@ -52,8 +51,7 @@ func (p path) with(f frame, target aim) path {
 	return p
 }
 
-// resumed goes on from where the head is in a picture that the camera has
-// changed.
+// resumed continues from where the head is in a picture that the camera has changed.
 func (p path) resumed(a aim, now time.Time) path {
 	p.last = a
 	p.at = now

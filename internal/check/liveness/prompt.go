@@ -21,10 +21,10 @@ const (
 	PromptDown      Prompt = "look_down"
 )
 
-// Actions are the prompts that a challenge draws from: directions for the nose to
-// point in. The two between down and a side are left out, because people find
-// them hard. TestOdds shows that attacks gain nothing from it; with only left,
-// right, up and down, they would.
+// Actions are the prompts that a challenge draws from: directions in which the nose
+// should point. The two directions between down and a side are left out, because people
+// find them hard. TestOdds shows that this does not help attacks. With only left,
+// right, up and down it would.
 var Actions = []Prompt{PromptLeft, PromptUpLeft, PromptUp, PromptUpRight, PromptRight, PromptDown}
 
 // angles are the directions of the prompts, in degrees: 0 is the person's left,
@@ -54,7 +54,7 @@ const (
 	HintAgain    Hint = "again"     // the time was over, or the prompt was nearly fulfilled; a prompt is repeated
 )
 
-// Limits of the directions.
+// Limits for directions of the head.
 const (
 	turned  = 15.0 // degrees of yaw that fulfil a prompt: depth becomes visible, and the person can still read the screen
 	raised  = 11.0 // degrees of pitch
@@ -95,7 +95,7 @@ func (a aim) along(b aim) float64                 { return a.side*b.side + a.up*
 func (a aim) distance(b aim) float64              { return math.Hypot(a.side-b.side, a.up-b.up) }
 func (a aim) isToward(b aim, length float64) bool { return a.length() >= length && a.angle(b) <= hit }
 
-// isNear reports whether the head is near level: it has left every target.
+// isNear reports whether the head is near level, that is, not at any target.
 func (a aim) isNear() bool { return a.length() < 0.6 }
 
 // angle is the angle between two directions in degrees, 0 to 180.
@@ -117,12 +117,11 @@ func (a aim) confused(prompt Prompt) bool {
 		math.Abs(asked.side) > 0.5 && a.angle(aim{side: -asked.side, up: asked.up}) <= hit
 }
 
-// minRelief separates heads from flat pictures, see relief. Over 250 faces
-// (UTKFace) rotated with depth from their landmarks, turns of 24 degrees gave
-// 0.030 to 0.049 and heads raised by 18 degrees 0.016 to 0.045, while prints
-// turned by 34 degrees gave 0.005 to 0.014. A prompt is fulfilled from about two
-// thirds of those angles on. For a direction between turn and raise, the limit
-// combines both in proportion.
+// minRelief separates heads from flat pictures, see relief. For 250 faces (UTKFace)
+// rotated with depth from their landmarks, turns of 24 degrees gave 0.030 to 0.049, and
+// heads raised by 18 degrees 0.016 to 0.045. Prints turned by 34 degrees gave 0.005 to
+// 0.014. A prompt is fulfilled from about two thirds of those angles on. For a
+// direction between turn and raise, the limit combines both in proportion.
 func minRelief(p Prompt) float64 {
 	const ofTurn, ofRaise = 0.018, 0.009
 	return math.Hypot(ofTurn*aims[p].side, ofRaise*aims[p].up)

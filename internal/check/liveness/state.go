@@ -60,7 +60,7 @@ func (t tally) total() int { return Steps + t.added }
 
 func (t tally) over() bool { return t.done == t.total() }
 
-// asking shows a prompt when the head points at a.
+// asking shows a prompt. a is where the head points when the prompt appears.
 func (s state) asking(p Prompt, a aim, now time.Time) state {
 	s.question = question{prompt: p, shown: now, deadline: now.Add(promptTime)}
 	s.answer = answer{left: a.isNear(), path: newPath(a, now)}
@@ -74,7 +74,7 @@ func (s state) repeating() state {
 	return s
 }
 
-// resuming shows the prompt again in a picture that the camera has changed.
+// resuming shows the same prompt again in a picture that the camera has changed.
 func (s state) resuming(a aim, now time.Time) state {
 	s.resumed++
 	s.repeated, s.hint = false, HintAgain
@@ -95,7 +95,7 @@ func (s state) seeing(f frame) state {
 	return s
 }
 
-// resting waits until the head is level again after the last prompt.
+// resting waits, after the last prompt, until the head is level again.
 func (s state) resting(f frame) (state, Outcome) {
 	if !f.aim.isLevel() {
 		s.held = 0
@@ -107,10 +107,9 @@ func (s state) resting(f frame) (state, Outcome) {
 	return s, AtLevel
 }
 
-// watching reports whether the head clearly made another movement than the prompt
-// asks for: consecutive frames that point elsewhere, or next to the target and
-// back. A head that has not yet left the place where it was when the prompt
-// appeared does not stray.
+// watching reports whether the head clearly made another movement than the prompt asks
+// for: consecutive frames point elsewhere, or next to the target and then back. A head
+// that has not left its place since the prompt appeared does not stray.
 func (s state) watching(a aim) (next state, strays bool) {
 	off := a.angle(aims[s.prompt])
 	s.left = s.left || a.isNear() || a.angle(s.path.from) > gone
@@ -131,7 +130,8 @@ func (s state) watching(a aim) (next state, strays bool) {
 	return s, s.strayed == heldFrames // true once, until the head leaves that direction
 }
 
-// travelled keeps the frame that was seen during the movement that has ended.
+// travelled keeps the frame that showed the head during the movement that has now
+// ended.
 func (s state) travelled() state {
 	switch {
 	case s.path.seen():

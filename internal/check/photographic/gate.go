@@ -1,6 +1,6 @@
 // Package photographic tells drawn and rendered faces from photographed ones. It uses
-// the descriptor that the face models compute anyway for each frame that counts:
-// descriptors of drawings lie in another direction than those of people.
+// the descriptor that the face models compute anyway for each frame that counts. The
+// descriptors of drawings differ from those of people in their direction.
 package photographic
 
 import (
@@ -15,15 +15,15 @@ import (
 	"agegate/internal/check/vision"
 )
 
-// Gate is a linear discriminant of descriptors of length one: the mean of drawn
-// faces less that of photographed ones, weighed by the inverse of their covariance.
-// A nil gate takes every face for a photograph.
+// Gate is a linear discriminant of descriptors of length one: the mean of drawn faces
+// minus the mean of photographed ones, weighted by the inverse of their covariance. A
+// nil gate passes every face.
 type Gate struct {
 	Origin string `json:"origin"`
 	// Models are the SHA-256 of the models for which the numbers are valid.
 	Models map[inference.Model]string `json:"models"`
-	// Threshold is the largest score of a photographed face. On the scale of the
-	// scores, the medians of photographed and of drawn faces lie one apart.
+	// Threshold is the largest score of a photographed face. In the scale of the
+	// scores, the median of photographed faces and that of drawn faces differ by one.
 	Threshold float64       `json:"threshold"`
 	Weights   vision.Vector `json:"weights"` // of a descriptor's values
 }
@@ -31,12 +31,12 @@ type Gate struct {
 //go:embed gate.json
 var fitted []byte
 
-// ErrOtherModels reports that descriptors come from other models than those that
-// the gate was fitted on, so its numbers are not valid.
+// ErrOtherModels is returned if descriptors come from other models than those that the
+// gate was fitted on. The gate's numbers are then not valid.
 var ErrOtherModels = errors.New("the gate against drawn faces was fitted on other models")
 
-// models are those whose change makes a gate invalid. A new front is not among
-// them: it is the age model in eight bits, and gives nearly the same descriptor.
+// models are the models whose change makes a gate invalid. The front is not among them:
+// it is the age model in eight bits, and a new front gives nearly the same descriptor.
 var models = []inference.Model{inference.Detector, inference.Ager}
 
 // Load returns the embedded gate. It fails with ErrOtherModels if the models
@@ -69,8 +69,8 @@ func (g *Gate) Score(f *vision.Features) float64 {
 }
 
 // Passes reports whether the faces of the frames that counted in one check are
-// photographed: whether the median of their scores is at most the threshold. One
-// unfortunate frame therefore decides nothing.
+// photographed. It compares the median of their scores with the threshold, so that one
+// bad frame does not decide.
 func (g *Gate) Passes(faces []*vision.Features) bool {
 	if g == nil || len(faces) == 0 {
 		return true

@@ -6,10 +6,10 @@ import (
 	"agegate/internal/check/inference"
 )
 
-// alignedTo holds the landmarks by which a face is aligned for the matcher, with their
-// places in a square around the middle of the face. It is the mean shape to which dlib
-// aligns faces: the corners of the left and the right eye, the outer one first, and
-// the base of the nose.
+// alignedTo lists the landmarks by which a face is aligned for the matcher, with their
+// places in a square around the middle of the face. The places are the mean shape to
+// which dlib aligns faces. The landmarks are the corners of the left and the right eye,
+// the outer corner first, and the base of the nose.
 var alignedTo = []struct {
 	landmark int
 	x, y     float64
@@ -25,9 +25,9 @@ var alignedTo = []struct {
 // side, as a share of the square's side.
 const alignedBorder = 0.25
 
-// aligned returns the crop in which the landmarks lie nearest to the mean shape, by
-// the sum of squares. A turn with a change of size is a product of complex numbers,
-// so this is a regression line with one complex slope.
+// aligned returns the crop in which the landmarks lie nearest to the mean shape, by the
+// sum of squares. A turn with a change of size is a multiplication by a complex number.
+// The fit is therefore a linear regression with a complex slope.
 func aligned(landmarks []Point) crop {
 	count := complex(float64(len(alignedTo)), 0)
 	var shape, face complex128 // the means

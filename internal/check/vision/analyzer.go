@@ -8,8 +8,8 @@ import (
 	"agegate/internal/check/inference"
 )
 
-// Observation is the result of analysing one frame. Guidance says whether it can be used;
-// the fields after it are set up to the point that the analysis reached.
+// Observation is the result of analysing one frame. Guidance says whether the frame can
+// be used. The fields after it are set as far as the analysis got.
 type Observation struct {
 	Guidance      Guidance
 	Width, Height int  // of the frame, in pixels
@@ -33,10 +33,10 @@ type Observation struct {
 	followed int     // frames since that detection
 }
 
-// Place returns the middle of the face, counted from the middle of the frame, and
-// its width, computed from its landmarks, in units of the frame's shorter side, so
-// that they do not depend on the size of the frame. The detector's box is not
-// used, because it jumps when a turned face is detected again.
+// Place returns the middle of the face, relative to the middle of the frame, and the
+// width of the face. Both are computed from the landmarks, in units of the frame's
+// shorter side, so that they do not depend on the size of the frame. The detector's box
+// is not used, because it jumps when a turned face is detected again.
 func (o *Observation) Place() (x, y, width float64) {
 	n, side := float64(len(o.Landmarks)), float64(min(o.Width, o.Height))
 	for _, p := range o.Landmarks {
@@ -45,18 +45,19 @@ func (o *Observation) Place() (x, y, width float64) {
 	for _, p := range o.Landmarks {
 		width += ((p.X-x)*(p.X-x) + (p.Y-y)*(p.Y-y)) / n
 	}
-	// the width of a disc divided by the root mean square of its points' distances from the middle
+	// The width of a disc is this times the root mean square of its points' distances
+	// from the middle.
 	const ofDisc = 2 * math.Sqrt2
 	return (x - float64(o.Width)/2) / side, (y - float64(o.Height)/2) / side, ofDisc * math.Sqrt(width) / side
 }
 
-// sameFormat is the largest difference in aspect ratio, as a share, between frames of
-// one format in different sizes. The ratios differ because sides are whole numbers of
-// pixels.
+// sameFormat is the largest difference in aspect ratio, as a share, between two frames
+// of one format. Their ratios differ slightly in different sizes, because sides are
+// whole numbers of pixels.
 const sameFormat = 0.02
 
-// HasFormatOf reports whether the frame's sides are in the same proportion as those
-// of another frame. They are not after somebody has turned the phone.
+// HasFormatOf reports whether the frame has the aspect ratio of another frame. The
+// ratio changes when somebody turns the phone.
 func (o *Observation) HasFormatOf(other *Observation) bool {
 	a, b := float64(o.Width*other.Height), float64(o.Height*other.Width)
 	return math.Abs(a-b) <= sameFormat*b
@@ -72,11 +73,10 @@ type Analyzer interface {
 	// error while waiting for a worker, or because a model failed; an
 	// unreadable image is an observation with GuidanceBadImage.
 	Analyze(ctx context.Context, jpeg []byte) (*Observation, error)
-	// Follow is Analyze for the frame after last, from the same camera. It looks
-	// for the face where it was, which costs less than detection. It detects the
-	// face if it is not found there, if last is nil or has no face, and every few
-	// frames. It accepts faces that are not Resolved, because frames that only
-	// guide may be small.
+	// Follow is like Analyze, for the frame after last from the same camera. It looks
+	// for the face where it was, which costs less than detection. It detects the face
+	// if it is not found there, if last is nil or has no face, and every few frames. It
+	// accepts faces that are not Resolved, because frames that only guide may be small.
 	Follow(ctx context.Context, jpeg []byte, last *Observation) (*Observation, error)
 	// Score measures the passive scores of an observation that has a face.
 	Score(ctx context.Context, o *Observation) error
@@ -162,9 +162,9 @@ func (a *analyzer) Views(ctx context.Context, o *Observation) (*Features, error)
 	return views(w, o)
 }
 
-// Comparing returns an analyzer that gives the Views of a for Features and
-// Describe: for captures of a face that is compared with a document's portrait,
-// and whose age is not used.
+// Comparing returns an analyzer whose Features and Describe return the Views of a. It
+// is for captures of a face that is compared with a document's portrait, and whose age
+// is not used.
 func Comparing(a Analyzer) Analyzer { return comparing{a} }
 
 type comparing struct{ Analyzer }

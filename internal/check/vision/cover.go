@@ -14,10 +14,9 @@ var (
 // colours of a picture say nothing about skin, as in a grey picture.
 const minSkinWarmth = 8.0
 
-// warmth is how much redder the lips are than neutral, divided by the same value
-// of the skin between the eyes. Lips are at least as red as the skin, whatever
-// its tone; cloth over them seldom is. The result is 1 if the skin itself shows
-// no colour.
+// warmth returns how much redder than neutral the lips are, divided by the same value
+// of the skin between the eyes. Lips are at least as red as the skin, whatever its
+// tone; cloth over them seldom is. warmth is 1 if the skin itself shows no colour.
 func (p *picture) warmth(mesh []Point, faceWidth float64) float64 {
 	patch := faceWidth / 20
 	skin := p.redness(mesh, browAndBridge, patch)
@@ -27,7 +26,7 @@ func (p *picture) warmth(mesh []Point, faceWidth float64) float64 {
 	return p.redness(mesh, lips, patch) / skin
 }
 
-// redness is the mean of red less blue chroma about the landmarks.
+// redness returns the mean, around the landmarks, of red chroma minus blue chroma.
 func (p *picture) redness(mesh []Point, indices []int, patch float64) float64 {
 	if p.blue == nil {
 		return 0
@@ -38,9 +37,9 @@ func (p *picture) redness(mesh []Point, indices []int, patch float64) float64 {
 	})
 }
 
-// colour is the strength of the skin's chroma: the sum over both chroma planes of
-// the mean distance from neutral. In a grey picture it is 0; for skin it is 15
-// and more under any light that a camera balances.
+// colour returns the strength of the skin's chroma: the mean distance from neutral,
+// added up over both chroma planes. It is 0 in a grey picture, and 15 and more for skin
+// in any light that a camera balances.
 func (p *picture) colour(mesh []Point, faceWidth float64) float64 {
 	if p.blue == nil {
 		return 0
@@ -51,8 +50,8 @@ func (p *picture) colour(mesh []Point, faceWidth float64) float64 {
 	})
 }
 
-// eyeLight is the luma of the eyes divided by that of forehead and cheeks. In
-// any light and on any skin it is about 0.6; behind sunglasses it is low.
+// eyeLight returns the luma of the eyes divided by that of forehead and cheeks. It is
+// about 0.6 in any light and on any skin, and lower behind sunglasses.
 func (p *picture) eyeLight(mesh []Point, eyes *Eyes, faceWidth float64) float64 {
 	right, _ := moments(eyes[0][:])
 	left, _ := moments(eyes[1][:])
@@ -62,8 +61,8 @@ func (p *picture) eyeLight(mesh []Point, eyes *Eyes, faceWidth float64) float64 
 	return (right + left) / 2 / max(skin, 1)
 }
 
-// around is the mean of a value on a 5×5 lattice, patch pixels wide, about each
-// landmark; 0 when all of it is outside the picture.
+// around returns the mean of a value around each landmark, on a 5×5 lattice that is
+// patch pixels wide. It is 0 if all points are outside the picture.
 func (p *picture) around(mesh []Point, indices []int, patch float64, value func(x, y int) float64) float64 {
 	var sum, count float64
 	for _, i := range indices {

@@ -23,8 +23,8 @@ type Face struct {
 type Point struct{ X, Y, Z float64 }
 
 const (
-	// minFaceScore: BlazeFace gives clear faces 0.8 and more, and chance
-	// patterns seldom over 0.5.
+	// minFaceScore is the minimum score of a face. BlazeFace gives clear faces 0.8 and
+	// more, and chance patterns seldom over 0.5.
 	minFaceScore = 0.5
 	// sameFaceOverlap is the overlap (intersection over union) from which two
 	// anchors count as the same face; two heads side by side stay below it.
@@ -34,7 +34,7 @@ const (
 // detect finds the faces in the picture, the largest first.
 func detect(w inference.Worker, p *picture) ([]Face, error) {
 	in, tensor := w.Input(inference.Detector)
-	// The longer side fills the input, the rest is black.
+	// The longer side of the picture fills the input; the rest is black.
 	longer := float64(max(p.width, p.height))
 	square := crop{x: float64(p.width) / 2, y: float64(p.height) / 2, side: longer}
 	g := square.part(0, 0, 1, 1, in.Width, in.Height)
@@ -54,13 +54,12 @@ func detect(w inference.Worker, p *picture) ([]Face, error) {
 	return faces, nil
 }
 
-// maxConfirmed is the maximum number of faces in a picture that confirmed
-// checks.
+// maxConfirmed is the maximum number of faces that confirmed checks in a picture.
 const maxConfirmed = 3
 
-// confirmed leaves out faces for which the mesh model finds no face, such as a
-// pattern in the background or another part of the person. If none is left, it
-// keeps all. It checks only the first maxConfirmed faces.
+// confirmed leaves out faces that the mesh model does not confirm, such as a pattern in
+// the background or another part of the person. It checks only the first maxConfirmed
+// faces. If none is confirmed, it keeps all.
 func confirmed(w inference.Worker, p *picture, faces []Face) ([]Face, error) {
 	var kept []Face
 	for i := range faces {
@@ -81,9 +80,9 @@ func confirmed(w inference.Worker, p *picture, faces []Face) ([]Face, error) {
 	return kept, nil
 }
 
-// decodeBoxes appends the anchors that score as a face. The anchors of one
-// cell share its centre; a box is its centre relative to the anchor, its size,
-// and six key points relative to the anchor, all in input pixels.
+// decodeBoxes appends the anchors that score as a face. The anchors of one cell have
+// the same centre. A box has a centre relative to that of its anchor, a size, and six
+// key points relative to the anchor, all in input pixels.
 func decodeBoxes(found []Face, scores, boxes []float32, cells, anchors, input int) []Face {
 	limit := float32(math.Log(minFaceScore / (1 - minFaceScore)))
 	stride := float64(input) / float64(cells)

@@ -23,13 +23,13 @@ func (p *picture) eyes(mesh []Point) *Eyes {
 	return e
 }
 
-// slack is how many samples the position of the same eye may differ between two
-// frames: a tenth of its width.
+// slack is how many samples the position of the same eye may differ between two frames.
+// It is a tenth of the eye's width.
 const slack = 2
 
-// Resemblance is the correlation of the eyes in two frames at their best match
-// within slack. It does not depend on the light. It is near 1 while the eyes
-// stay open, and lower when one frame shows a lid.
+// Resemblance returns the correlation of the eyes in two frames at their best match
+// within slack. It does not depend on the light. It is near 1 while the eyes stay open,
+// and lower if one frame shows a lid.
 func (e *Eyes) Resemblance(other *Eyes) float64 {
 	if e == nil || other == nil {
 		return 1

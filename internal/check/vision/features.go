@@ -6,10 +6,10 @@ import (
 	"agegate/internal/check/inference"
 )
 
-// Features are the models' outputs for a face: the age model's for the whole upright
-// crop, used to compute the age and to compare faces, and others. Each method of
-// Analyzer says which of them it fills. Two faces can be compared if the same method
-// has filled both, or Features one and Describe the other.
+// Features are the models' outputs for a face. Those of the age model for the whole
+// upright crop serve to compute the age and to compare faces. Each method of Analyzer
+// says which outputs it fills. Two faces can be compared if the same method has filled
+// both, or if Features has filled one and Describe the other.
 type Features struct {
 	Whole View
 	// Tuned is the fine-tuned tail's output for the whole crop, nil without
@@ -24,13 +24,14 @@ type Features struct {
 
 // View is the age model's output for one crop.
 type View struct {
-	// probability of each whole age; zero where a front computed the descriptor
+	// Distribution has the probability of each whole age. It is zero if a front
+	// computed the descriptor.
 	Distribution [inference.AgeBins]float32
 	Descriptor   [inference.DescriptorSize]float32 // points in the same direction for the same face
 }
 
-// looker returns the model for the faces of captures: the tail's front, or the
-// age model if there is none.
+// looker returns the model for the faces of captures: the tail's front, or the age
+// model if there is no front.
 func looker(w inference.Worker) inference.Model {
 	if w.Has(inference.Front) {
 		return inference.Front
@@ -52,8 +53,9 @@ func features(w inference.Worker, p *picture, c crop) (*Features, error) {
 	return f, err
 }
 
-// secondParts are the parts of the crop on which the second age model estimates:
-// left, top, right, bottom. The mean of both errs less than either.
+// secondParts are the parts of the crop for the second age model: left, top, right,
+// bottom. The mean of its estimates on both parts has a smaller error than either
+// estimate.
 var secondParts = [][4]float64{{0.1, 0.04, 0.9, 0.84}, {0.15, 0.12, 0.85, 0.82}}
 
 // second returns the mean of the second age model's estimates on secondParts, in
@@ -118,10 +120,10 @@ func (f *Features) tune(w inference.Worker) error {
 // of the age model's input plus an eighth of it on each side.
 const WideSide = 280
 
-// WideCrop returns the upright crop used for an observation's age, with some of
-// its surroundings, as planes of red, green and blue, and the crop's place in the
-// picture. It is the input for training a tail. For an observation without a face
-// it returns nil.
+// WideCrop returns the upright crop used for an observation's age, with some of its
+// surroundings. It is the input for training a tail. It has planes of red, green and
+// blue, and comes with its place in the picture. For an observation without a face,
+// WideCrop returns nil.
 func WideCrop(o *Observation) ([]byte, Place) {
 	if o.picture == nil || o.crop.side == 0 {
 		return nil, Place{}

@@ -5,9 +5,8 @@ import (
 	"math"
 )
 
-// Grain is a frame's luma at 32 × 32 single pixels on a lattice. That is enough
-// to recognize a picture again; the pixels are not averaged, so noise stays
-// visible.
+// Grain is a frame's luma at 32 × 32 single pixels on a lattice. It is enough to
+// recognize a picture again. The pixels are not averaged, so that noise stays visible.
 type Grain [grainSide * grainSide]uint8
 
 const grainSide = 32

@@ -32,10 +32,10 @@ var ErrFrameTooLarge = errors.New("the frame is larger than allowed")
 // guidance.
 var ErrBadImage = errors.New("the image cannot be read")
 
-// DecodeFrame reads a baseline JPEG of at most MaxFrameBytes, the given number of
-// pixels, and the given longer side, and returns an *image.YCbCr or *image.Gray.
-// For any bytes it fails only with ErrFrameTooLarge or ErrBadImage. Where the
-// compressed data is damaged, the picture may have wrong or missing parts.
+// DecodeFrame reads a baseline JPEG and returns an *image.YCbCr or *image.Gray. The
+// JPEG may have at most MaxFrameBytes, the given number of pixels, and the given longer
+// side. For any bytes, DecodeFrame fails only with ErrFrameTooLarge or ErrBadImage.
+// Where the compressed data is damaged, the picture may have wrong or missing parts.
 func DecodeFrame(data []byte, pixels, side int) (image.Image, error) {
 	if len(data) > MaxFrameBytes {
 		return nil, ErrFrameTooLarge
@@ -54,9 +54,9 @@ func DecodeFrame(data []byte, pixels, side int) (image.Image, error) {
 	return img, nil
 }
 
-// DecodePicture decodes an operator's file, in any format that the program imports.
-// Unlike image.Decode, with which the fast decoder of frames is registered, it refuses
-// a JPEG that is cut short.
+// DecodePicture decodes an operator's file in any format that the program imports.
+// image.Decode would use the fast decoder of frames; DecodePicture does not, and
+// refuses a JPEG that is cut short.
 func DecodePicture(data []byte) (image.Image, error) {
 	if bytes.HasPrefix(data, []byte{0xff, markerStart}) {
 		return jpeg.Decode(bytes.NewReader(data))
@@ -84,16 +84,16 @@ const (
 	markerComment  = 0xfe
 )
 
-// readHeader reads the segments up to the compressed data, and reports whether the
-// JPEG is sequential, in luma and chroma or only luma, with one scan, and complete.
-// Cameras and browsers write such files. Each further scan of a progressive file
-// costs a few bytes and a pass over the whole picture: 1 MiB of them would keep a
+// readHeader reads the segments up to the compressed data. It reports whether the JPEG
+// is complete and sequential, has one scan, and is in luma and chroma or only luma.
+// Cameras and browsers write such files. A further scan of a progressive file takes
+// only a few bytes but costs a pass over the whole picture: 1 MiB of them would keep a
 // core busy for half a minute. Segment layout: ITU-T T.81, annex B.
 //
-// This function must see the same segments as the decoder. The decoder skips
-// markers without a length, such as restart markers; reading the bytes after such
-// a marker as a length would jump over scans. Therefore only markers with a
-// length are allowed.
+// This function must see the same segments as the decoder. The decoder skips markers
+// without a length, such as restart markers. If readHeader took the bytes after such a
+// marker for a length, it would jump over scans. Therefore it allows only markers with
+// a length.
 func readHeader(data []byte) (h header, ok bool) {
 	for at := 2; at+4 <= len(data) && data[at] == 0xff; {
 		marker := data[at+1]
@@ -118,7 +118,8 @@ func readHeader(data []byte) (h header, ok bool) {
 	return h, false
 }
 
-// read reads a segment before the scan, and reports whether it may be there.
+// read reads a segment before the scan. It reports whether the segment is allowed
+// there.
 func (h *header) read(marker byte, segment []byte) bool {
 	switch marker {
 	case markerBaseline, markerExtended:
@@ -153,7 +154,7 @@ func (h *header) readFrame(segment []byte) bool {
 }
 
 // inRGB reports whether Adobe's segment says that the picture is in red, green and
-// blue, or in colours of print.
+// blue, or in the colours of print.
 func inRGB(segment []byte) bool {
 	return len(segment) >= 12 && bytes.HasPrefix(segment, []byte("Adobe")) && segment[11] != 1
 }

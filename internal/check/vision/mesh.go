@@ -44,8 +44,8 @@ func landmarks(w inference.Worker, p *picture, c crop) (points []Point, pose Pos
 	return points, pose, float64(w.Output(inference.Mesh, "presence")[0]), nil
 }
 
-// levelPitch is the angle by which the line from forehead to chin leans on faces that
-// look straight ahead: the median over 1,000 portraits (UTKFace).
+// levelPitch is the measured pitch of faces that look straight ahead, because the line
+// from forehead to chin leans: the median over 1,000 portraits (UTKFace).
 const levelPitch = -9.0
 
 // poseOf computes the pose from two lines of the mesh: across the eyes and down

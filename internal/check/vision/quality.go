@@ -5,8 +5,8 @@ import "math"
 // Guidance asks the person in front of the camera to change something.
 type Guidance string
 
-// The guidance that a frame can give. Problems are named one at a time, in this
-// order: the one that hides the others comes first.
+// The guidance that a frame can give. Only one problem is named at a time. The order is
+// the following, because the first ones hide the others.
 const (
 	GuidanceOK           Guidance = "ok"
 	GuidanceBadImage     Guidance = "bad_image"
@@ -42,11 +42,10 @@ const (
 	maxRoll       = 35.0
 )
 
-// Beyond these limits, the estimates for 67 people of 13 to 17 (pictures of
-// UTKFace) were more than a year too high on average: by 1.6 years with dark
-// glasses, 1.8 with overexposure, 2.1 with noise. The limits refuse 2 of 1,601
-// unaltered pictures, and blur refuses 14 more; within its limit, blur already
-// adds 0.9 years.
+// Beyond these limits, the estimates for 67 people of 13 to 17 (pictures of UTKFace)
+// were more than a year too high on average: by 1.6 years with dark glasses, 1.8 with
+// overexposure, 2.1 with noise. The limits refuse 2 of 1,601 unaltered pictures; the
+// limit of blur refuses 14 more. Blur within its limit already adds 0.9 years.
 const (
 	minEyeLight  = 0.25  // see eyeLight
 	maxGlare     = 0.1   // see Surface
@@ -54,25 +53,26 @@ const (
 	maxSharpness = 2.0   // above, it is noise
 )
 
-// The lower limits of brightness and warmth were measured on 572 pictures (UTKFace),
-// for 254 of which a held-out estimate is known. A dense beard drawn over the upper
-// lip has a warmth of 0.23 to 0.68 (1st to 90th percentile) and moves the estimate of
-// teenagers by 0.6 years; 87 of 100 masks drawn in seven colours score less than 0.25.
-// Masks make people look younger, so they let nobody pass. In dim light, faces between
-// 30 and 40 are estimated a year lower than in good light, below 30 four years higher.
-// A limit of 40 refused 23 % of the faces labelled Black there and 4 % of the others;
-// 30 refuses 5 % and 1 %.
+// The lower limits of brightness and warmth were measured on 572 pictures (UTKFace).
+// For 254 of them, an estimate by a model that was not trained on them is known. A
+// dense beard drawn over the upper lip has a warmth of 0.23 to 0.68 (1st to 90th
+// percentile) and moves the estimate of teenagers by 0.6 years. Of 100 masks drawn in
+// seven colours, 87 score less than 0.25. Masks make people look younger, so they let
+// nobody pass. In dim light, faces with a brightness between 30 and 40 are estimated a
+// year lower than in good light, and faces below 30 four years higher. A limit of 40
+// refused 23 % of the faces labelled Black and 4 % of the others; 30 refuses 5 % and 1
+// %.
 
 // Limits of a picture whose age estimate is trusted, see Doubtful. In another
-// collection, 20 % of the 13- to 17-year-olds passed on grey scans, and 8 % on
+// collection, 20 % of the 13- to 17-year-olds passed on grey scans, and only 8 % on
 // sharp colour pictures.
 const (
 	greyColour    = 4.0   // see colour
 	softSharpness = 0.012 // see Surface; 2 in 100 of UTKFace
 )
 
-// Doubtful reports whether age estimates are poor for such a picture: it is grey,
-// or so soft that the skin shows no structure.
+// Doubtful reports whether the age estimate of the picture may be poor, because the
+// picture is grey, or so soft that the skin shows no structure.
 func (o *Observation) Doubtful() bool {
 	return o.Guidance == GuidanceOK && (o.Colour < greyColour || o.Sharpness < softSharpness)
 }
@@ -109,8 +109,8 @@ func (s Surface) lighting() Guidance {
 	return GuidanceOK
 }
 
-// texture judges whether the skin's structure is visible. Noise means too
-// little light.
+// texture judges whether the structure of the skin is visible. If there is noise, there
+// is too little light.
 func (s Surface) texture() Guidance {
 	switch {
 	case s.Sharpness < minSharpness:
@@ -129,7 +129,7 @@ func cover(presence, warmth, eyeLight float64) Guidance {
 	return GuidanceOK
 }
 
-// attitude judges whether the face is turned to the camera.
+// attitude judges whether the face looks into the camera.
 func attitude(pose Pose) Guidance {
 	switch {
 	case math.Abs(pose.Yaw) > maxYaw || math.Abs(pose.Roll) > maxRoll:
@@ -171,9 +171,9 @@ func surface(p *picture, c crop) Surface {
 	}
 }
 
-// detail is the mean square of the Laplacian (four neighbours). Divided by the
-// variance of the picture, it measures how much of the contrast is fine
-// structure, independently of light and skin.
+// detail returns the mean square of the Laplacian (four neighbours). Divided by the
+// variance of the picture, it is the share of fine structure in the contrast, which
+// does not depend on light or skin.
 func detail(grey []float32) float64 {
 	var sum float64
 	for y := 1; y < surfaceSize-1; y++ {

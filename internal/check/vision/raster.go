@@ -14,9 +14,9 @@ const rasterSide = 128
 
 // raster measures how clearly one regular pattern appears on the face. A screen's
 // pixels, alone or together with the camera's (moiré), give a sharp peak in the
-// spectrum that skin does not have. The result is the natural logarithm of the
-// highest magnitude divided by the median magnitude at the same distance from
-// zero. raster reads the middle of the crop at the frame's own resolution.
+// spectrum that skin does not have. raster returns the natural logarithm of the highest
+// magnitude, divided by the median magnitude at the same distance from zero. It reads
+// the middle of the crop at the frame's own resolution.
 func (p *picture) raster(c crop) float64 {
 	luma := &image.Gray{Pix: p.luma, Stride: p.lumaStride, Rect: image.Rect(0, 0, p.width, p.height)}
 	left, top := int(c.x)-rasterSide/2, int(c.y)-rasterSide/2
@@ -36,9 +36,9 @@ func newTransform() transform {
 	return transform{fourier.NewFFT(rasterSide), fourier.NewCmplxFFT(rasterSide)}
 }
 
-// spectrum holds the powers of a square's frequencies, divided by the median at the
-// same distance from zero. Frequencies that are not examined are 0. One half of the
-// plane is enough, because the other half mirrors it.
+// spectrum holds the powers of a square's frequencies. Each is divided by the median of
+// those at the same distance from zero. It is 0 for frequencies that are not examined.
+// One half of the plane is enough, because the other half mirrors it.
 type spectrum [rasterSide / 2][rasterSide]float64
 
 func (t transform) spectrum(luma *image.Gray, left, top int) *spectrum {
@@ -98,9 +98,8 @@ func (s *spectrum) peak() float64 {
 // or 0 if it is below the median.
 func magnitude(power float64) float64 { return math.Log(max(power, 1)) / 2 }
 
-// Number of squares that Raster examines across and down; the maximum value that
-// one square contributes; and the distance from a peak to the values that it must
-// exceed.
+// How many squares Raster examines across and down; the maximum value that one square
+// contributes; and the distance from a peak to the values that the peak must exceed.
 const (
 	rasterColumns = 4
 	rasterRows    = 3
@@ -108,12 +107,12 @@ const (
 	besidePeak    = 6
 )
 
-// Raster measures how clearly one regular pattern appears in the whole picture,
-// like a screen's pixels: prints and fabrics have patterns in some places, a
-// screen has the same pattern everywhere. It averages the magnitudes of the spectrum
-// over squares of the picture, and returns by how much the highest frequency
-// exceeds its neighbours: edges of a page raise whole lines of frequencies. It is
-// 0 for a picture that is too small. The picture must begin at the origin.
+// Raster measures how clearly one regular pattern appears in the whole picture. A
+// screen has the same pattern everywhere, while prints and fabrics have patterns in
+// some places only. Raster averages the magnitudes of the spectrum over squares of the
+// picture. It returns by how much the highest frequency exceeds its neighbours, because
+// edges of a page raise whole lines of frequencies. It is 0 for a picture that is too
+// small. The picture must begin at the origin.
 func Raster(luma *image.Gray) (peak float64) {
 	free := luma.Rect.Size().Sub(image.Pt(rasterSide, rasterSide))
 	if free.X < 0 || free.Y < 0 {
@@ -152,9 +151,8 @@ func (s *spectrum) beside(x, y int) float64 {
 	return highest
 }
 
-// near returns the highest value at a frequency and its neighbours, because a
-// pattern seen at an angle has slightly different frequencies in different
-// places.
+// near returns the highest value at a frequency and its neighbours. A pattern that is
+// seen at an angle has slightly different frequencies in different places.
 func (s *spectrum) near(x, y int) (highest float64) {
 	for nx := max(x-1, 0); nx <= min(x+1, rasterSide/2-1); nx++ {
 		for ny := y - 1; ny <= y+1; ny++ {

@@ -37,14 +37,14 @@ type grid struct {
 	rowX, rowY       float64 // from a row to the next
 }
 
-// point returns the position in the picture of a fractional sample; (0.5, 0.5) is
-// the first sample.
+// point returns the position in the picture of a sample with fractional coordinates.
+// (0.5, 0.5) is the first sample.
 func (g grid) point(u, v float64) (x, y float64) {
 	u, v = u-0.5, v-0.5
 	return g.x + u*g.columnX + v*g.rowX, g.y + u*g.columnY + v*g.rowY
 }
 
-// one is a level of luma in the fixed point of samples.
+// one is one level of luma in the fixed-point format of samples.
 const one = 1 << 16
 
 // Chroma contributions of the JFIF conversion to RGB, by chroma byte.
@@ -75,8 +75,8 @@ func (p *picture) fill(g grid, in inference.Input, tensor []float32) {
 	}
 }
 
-// fillRow samples one row. It has everything in local variables, because it runs
-// for each sample of each model's input.
+// fillRow samples one row. It keeps everything in local variables, because it runs for
+// every sample of every model's input.
 func (p *picture) fillRow(g grid, row int, in inference.Input, red, green, blue []float32) {
 	scale, offset := in.Scale/one, in.Offset
 	stepX, stepY := fixed(g.columnX), fixed(g.columnY)
@@ -139,8 +139,9 @@ func (p *picture) grey(g grid) []float32 {
 	return out
 }
 
-// start returns the position of a row's first sample in 16.16 fixed point, half a
-// pixel back so that the whole part names the upper left of its four neighbours.
+// start returns the position of a row's first sample in 16.16 fixed point. It is
+// shifted back by half a pixel, so that the integer part names the upper left one of
+// the sample's four neighbours.
 func (g grid) start(row int) (fx, fy int) {
 	return fixed(g.x + float64(row)*g.rowX - 0.5), fixed(g.y + float64(row)*g.rowY - 0.5)
 }
@@ -148,8 +149,8 @@ func (g grid) start(row int) (fx, fy int) {
 // nearest returns the pixel on which a position falls.
 func nearest(f int) int { return (f + 1<<15) >> 16 }
 
-// interpolate blends the four luma samples around a position, which falls on a
-// pixel of the picture, in units of 1/one. Beyond the edge the outermost pixels go on.
+// interpolate blends the four luma samples around a position on the picture, in units
+// of 1/one. Beyond the edge, the outermost pixels are repeated.
 func (p *picture) interpolate(fx, fy int) int32 {
 	x, y := fx>>16, fy>>16
 	wx, wy := int32(fx&0xffff>>8), int32(fy&0xffff>>8)
@@ -167,7 +168,8 @@ func (p *picture) atEdge(x, y int, wx, wy int32) int32 {
 	return blend(upper[x0], upper[x1], lower[x0], lower[x1], wx, wy)
 }
 
-// blend weighs four samples by 8-bit fractions: wx of the right, wy of the lower.
+// blend returns the weighted mean of four samples. wx is the weight of the right ones
+// and wy that of the lower ones, both as 8-bit fractions.
 func blend(upperLeft, upperRight, lowerLeft, lowerRight uint8, wx, wy int32) int32 {
 	top := int32(upperLeft)*(256-wx) + int32(upperRight)*wx
 	bottom := int32(lowerLeft)*(256-wx) + int32(lowerRight)*wx

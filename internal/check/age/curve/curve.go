@@ -1,6 +1,6 @@
-// Package curve holds how many labelled pictures of each age an estimator puts at
-// or over each cutoff. Operators use it to choose their margin. It holds counts
-// only: no picture and no estimate of a single picture.
+// Package curve holds, for labelled pictures of each age, how many of them an estimator
+// puts at or over each cutoff. Operators use it to choose their margin. It holds counts
+// only: no picture, and no estimate of a single picture.
 package curve
 
 import (
@@ -29,11 +29,11 @@ const (
 
 const oldest = 120 // the highest age of a label, in years
 
-// ErrMissing reports a models directory without a curve.
+// ErrMissing is returned for a models directory without a curve.
 var ErrMissing = errors.New("the models directory has no " + FileName)
 
-// ErrOther reports a curve of another estimator than the one in use. Such a curve
-// says nothing about the estimator in use.
+// ErrOther is returned for a curve of another estimator than the one in use. It says
+// nothing about the one in use.
 var ErrOther = errors.New(FileName + " is about other models, another scale, or an older version that estimated " +
 	"otherwise")
 
@@ -111,7 +111,7 @@ func Parse(text []byte) (*Curve, error) {
 	return c, nil
 }
 
-// check returns what is wrong with an age that follows the age last, or nil.
+// check returns what is wrong with an age, or nil. last is the age before it.
 func (a Age) check(last int) error {
 	if a.Years <= last || a.Years > oldest {
 		return fmt.Errorf("the ages do not ascend to at most %d", oldest)
