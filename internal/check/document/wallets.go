@@ -35,17 +35,17 @@ type WalletRequest struct {
 	Final bool
 }
 
-// OutcomeProved is the outcome of an answer that proves the age. outcomeReturns
-// is the outcome of such an answer from a wallet on the shopper's own device: it
-// counts once the wallet returns to the session's browser with the request's
-// code, and is not final before.
+// OutcomeProved is the outcome of an answer that proves the age. outcomeReturns is the
+// outcome of such an answer from a wallet on the shopper's own device. It becomes
+// OutcomeProved when the wallet returns to the session's browser with the request's
+// code. Until then it is not final.
 const (
 	OutcomeProved  = "proved"
 	outcomeReturns = "proved, returns"
 )
 
-// WalletStore stores the requests to wallets. A session has at most one; package
-// session creates and uses it up.
+// WalletStore stores the requests to wallets. A session has at most one. Package
+// session creates and deletes it.
 type WalletStore interface {
 	// ActiveVerifier is VerifierStore.ActiveVerifier.
 	ActiveVerifier(ctx context.Context, role string, tenantID *uuid.UUID) (VerifierKey, error)
@@ -109,9 +109,10 @@ func (w *Wallets) Available(ctx context.Context, sess session.Session) (bool, er
 	return len(wallet.Kinds(issuers, w.now())) > 0, err
 }
 
-// issuers returns the issuers that the session's mode trusts, without those whose
-// list has ended or whose key is not used, and without those of identification
-// data unless the tenant wants it: their documents are not asked for.
+// issuers returns the issuers that the session's mode trusts. It leaves out issuers
+// whose list has ended or whose key is not used. It also leaves out issuers of
+// identification data unless the tenant wants such data, because their documents are
+// then not asked for.
 func (w *Wallets) issuers(ctx context.Context, sess session.Session) ([]wallet.Issuer, error) {
 	listed, err := w.store.Issuers(ctx)
 	if err != nil {
@@ -200,8 +201,8 @@ func (w *Wallets) Exchange(ctx context.Context, sess session.Session, r Request)
 	return w.exchange(ctx, sess, r, issuers)
 }
 
-// exchange returns the request's exchange. It is signed if the tenant, or else
-// the instance, has a verifier's key with certificates that are valid now.
+// exchange returns the request's exchange. It is signed if the tenant has a verifier's
+// key with certificates that are valid now, or if not, the instance has one.
 func (w *Wallets) exchange(
 	ctx context.Context, sess session.Session, r Request, issuers []wallet.Issuer,
 ) (wallet.Exchange, error) {
@@ -232,8 +233,8 @@ func (w *Wallets) derive(purpose string, r Request) ([]byte, error) {
 	return w.sealer.Derive(purpose + hex.EncodeToString(r.row.LinkHash) + "|" + hex.EncodeToString(r.row.Nonce))
 }
 
-// returnCode is the code with which a wallet on the shopper's own device returns:
-// 128 bits, different for each request.
+// returnCode returns the code with which a wallet on the shopper's own device returns.
+// It has 128 bits and differs between requests.
 func (w *Wallets) returnCode(r Request) (string, error) {
 	secret, err := w.derive("wallet return|", r)
 	return hex.EncodeToString(secret[:min(len(secret), 16)]), err
@@ -254,10 +255,10 @@ func (w *Wallets) open(ctx context.Context, sess session.Session) (Request, erro
 	return request, nil
 }
 
-// SignedRequest returns the signed request that a wallet fetches, possibly
-// several times. responseURI gets the request's ID and returns the address for
-// the answer. SignedRequest returns session.ErrLate when no request is open or it
-// is not signed.
+// SignedRequest returns the signed request, which a wallet may fetch several times.
+// responseURI gets the request's ID and returns the address for the answer.
+// SignedRequest returns session.ErrLate when no request is open or the request is not
+// signed.
 func (w *Wallets) SignedRequest(
 	ctx context.Context, sess session.Session, walletNonce string, responseURI func(id string) string,
 ) (string, error) {
@@ -336,9 +337,9 @@ func (w *Wallets) Receive(ctx context.Context, sess session.Session, post Post) 
 	return code, err
 }
 
-// Return finishes the check with the code of a wallet on the shopper's own
-// device, for the session's own browser. If no answer waits for this code, it
-// reports false and changes nothing.
+// Return finishes the check, for the session's own browser, with the code of a wallet
+// on the shopper's own device. If no answer waits for this code, it reports false and
+// changes nothing.
 func (w *Wallets) Return(
 	ctx context.Context, sess session.Session, r Request, code string,
 ) (session.Session, bool, error) {

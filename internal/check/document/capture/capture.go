@@ -1,11 +1,11 @@
 // Package capture judges, picture by picture, a passport or identity card that a
-// shopper holds to a camera: several different frames must agree on the
-// machine-readable zone, the portrait must be seen next to it (on the other side of a
-// small card) and stay the same, and the document must move as a prompt asks. This
+// shopper holds to a camera. Several different frames must agree on the
+// machine-readable zone. The portrait must be seen next to the zone (on the other side
+// of a small card) and stay the same. The document must move as a prompt asks. This
 // refuses recordings, repeated frames, and documents that are exchanged during the
-// capture. It does not distinguish a well-made fake from the original, and it detects
-// a document on a screen only if the screen's raster is visible. The package keeps no
-// part of a picture after the capture.
+// capture. It does not distinguish a well-made fake from the original. A document on a
+// screen is detected only if the screen's raster is visible. The package keeps no part
+// of a picture after the capture.
 package capture
 
 import (
@@ -32,8 +32,7 @@ const (
 	portraitsAlone = 1   // frames of a side without a zone that must confirm the portrait
 )
 
-// Times in which the other side of a card must be shown, by the capture's
-// clock.
+// Limits for showing the other side of a card, by the capture's clock.
 const (
 	turningTime = 60 * time.Second // since the zone was last seen
 	longestGap  = 5 * time.Second  // between two frames
@@ -77,9 +76,9 @@ func New(zones *reader.Reader, analyzer vision.Analyzer, now func() time.Time) *
 // source, so that it can be repeated. random must never end.
 func (c *Capture) DrawFrom(random io.Reader) { c.tilting.random = random }
 
-// Document returns what the capture has read so far. At Tilt and Turn that is the zone
-// on which enough frames agree, at Done the zone and the portrait, and at other stages
-// nothing (the zero Document).
+// Document returns what the capture has read so far. At Tilt and Turn, it has the zone
+// on which enough frames agree; at Done, the zone and the portrait; at other stages it
+// is the zero Document.
 func (c *Capture) Document() Document {
 	if c.stage != Tilt && c.stage != Turn && c.stage != Done {
 		return Document{}
@@ -101,9 +100,9 @@ func (c *Capture) Agreed() bool {
 // Reason says why the capture was refused, or is empty.
 func (c *Capture) Reason() Reason { return c.reason }
 
-// Frame judges the next picture of the camera; a longer side of about 1280
-// pixels is best, and a smaller picture costs less. It fails if a model failed
-// or ctx ended. After Done or Refused it changes nothing.
+// Frame judges the next picture of the camera. A longer side of about 1280 pixels is
+// best; a smaller picture costs less. Frame fails if a model failed or ctx ended. After
+// Done or Refused it changes nothing.
 func (c *Capture) Frame(ctx context.Context, img image.Image) (Step, error) {
 	if err := ctx.Err(); err != nil {
 		return c.step(), err
@@ -172,11 +171,11 @@ func (c *Capture) judge(ctx context.Context, img image.Image, picture *image.Gra
 }
 
 // zone returns the zone that a frame shows, and its place in the frame. If the frame
-// shows none, or only a part and too few other frames have shown the rest, it returns
+// shows no zone, or only a part and other frames have not shown the rest, it returns
 // nil and sets the hint.
 func (c *Capture) zone(r reader.Reading, picture *image.Gray, now time.Time) (*zone, outline) {
 	size := picture.Rect.Size()
-	// the reader may have guessed missing characters so that the check digits match
+	// The reader may have guessed missing characters so that the check digits match.
 	whole := r.Valid && !leaves(r.Corners, size)
 	// A document must be seen whole while it is tilted.
 	added := r.Part != nil && c.stage != Tilt && c.parts.add(r.Part, now)
@@ -198,7 +197,8 @@ func (c *Capture) zone(r reader.Reading, picture *image.Gray, now time.Time) (*z
 	return nil, outline{}
 }
 
-// guide returns the prompt to tilt in place of advice that only the tilt has caused.
+// guide returns a hint. If only the tilt has caused the hint, it returns the prompt to
+// tilt instead.
 func (c *Capture) guide(h Hint) Hint {
 	if c.stage != Tilt {
 		return h
@@ -210,8 +210,8 @@ func (c *Capture) guide(h Hint) Hint {
 	return h
 }
 
-// face looks for the portrait next to the zone, if the format has it there,
-// until it is found, and again once the document has been tilted.
+// face looks for the portrait next to the zone, if the format has it there. It looks
+// until the portrait is found, and again after the document was tilted.
 func (c *Capture) face(ctx context.Context, img image.Image, r outline) error {
 	c.hint = HoldStill
 	if r.format == mrz.TD1 || c.portrait != nil && c.stage != Tilt {
@@ -293,8 +293,8 @@ func (c *Capture) tilted(r outline, lean slope, now time.Time) {
 	}
 }
 
-// otherSide looks for the portrait on the side without a zone. Only the
-// uninterrupted view shows that both sides belong to one document.
+// otherSide looks for the portrait on the side without a zone. The view must not be
+// interrupted: nothing else shows that both sides belong to one document.
 func (c *Capture) otherSide(ctx context.Context, img image.Image, now time.Time) error {
 	if now.Sub(c.zoneSeen) > turningTime || now.Sub(c.last) > longestGap {
 		c.refuse(SidesApart)

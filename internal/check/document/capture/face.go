@@ -50,16 +50,16 @@ const (
 	maxOutside = 0.1  // share of the part that may lie outside of the frame
 )
 
-// samePortrait is the minimum similarity of one portrait in two frames: the
-// cosine of the descriptors by which package liveness compares faces.
+// samePortrait is the minimum similarity of one portrait in two frames. Similarity is
+// the cosine of the descriptors by which package liveness compares faces.
 const samePortrait = 0.8
 
 func resemblance(a, b *vision.Features) float64 {
 	return new(portrait.Reference).Cosine(a, b) // no mean is subtracted
 }
 
-// faceBeside looks for the portrait on the side of the document that shows the
-// zone. If it finds none, it returns nil and, if it knows the reason, a hint.
+// faceBeside looks for the portrait on the side of the document that shows the zone. If
+// it finds none, it returns nil, and a hint if it knows the reason.
 func faceBeside(
 	ctx context.Context, analyzer vision.Analyzer, img image.Image, r outline,
 ) (*vision.Features, Hint, error) {
@@ -126,8 +126,8 @@ func grey(r image.Rectangle) *image.RGBA {
 	return frame
 }
 
-// faceAlone looks for the portrait on a side without a zone, turned clockwise
-// by the given number of quarters.
+// faceAlone looks for the portrait on a side without a zone. The side is rotated
+// clockwise by the given number of quarter turns first.
 func faceAlone(
 	ctx context.Context, analyzer vision.Analyzer, img image.Image, turn int,
 ) (*vision.Features, Hint, error) {

@@ -14,10 +14,10 @@ const (
 )
 
 // parts joins frames that show different parts of one zone and agree where they
-// overlap. A date counts only from frames that show it whole, with its check digit.
-// Enough frames must show it, and one frame must show both dates, so neither a date
-// nor a pair of dates is put together. The zero value has no frames. Its size does not
-// grow with the number of frames.
+// overlap. A date counts only from frames that show all of it, with its check digit.
+// Enough frames must show the date, and one frame must show both dates. So neither a
+// date nor a pair of dates is put together from several frames. The zero value has no
+// frames. The size of parts does not grow with the number of frames.
 type parts struct {
 	format mrz.Format
 	chars  [][]byte
@@ -27,9 +27,9 @@ type parts struct {
 	last   time.Time
 }
 
-// add adds a frame and reports whether it agrees with the earlier ones. A first frame
-// that does not agree is ignored; after a second one, the parts begin again with it.
-// They also begin again after a gap.
+// add adds a frame and reports whether it agrees with the earlier ones. One frame that
+// does not agree is ignored. After a second one, parts forgets the earlier frames and
+// begins again with it. parts also begins again after a gap.
 func (p *parts) add(seen *reader.Part, now time.Time) bool {
 	lines := seen.Format.WholeDates(seen.Lines, reader.Unseen)
 	gap := now.Sub(p.last) > longestGap
@@ -66,8 +66,8 @@ func (p *parts) begin(format mrz.Format) {
 	}
 }
 
-// agrees reports whether a frame shows enough of the characters that earlier frames
-// have shown, and no other characters in their places.
+// agrees reports whether a frame has enough characters in common with the earlier
+// frames, and contradicts none of theirs.
 func (p *parts) agrees(lines []string) bool {
 	common := 0
 	for l, line := range lines {
@@ -84,9 +84,9 @@ func (p *parts) agrees(lines []string) bool {
 	return common >= minCommon
 }
 
-// zone returns the lines of the zone once the frames have shown every character that
-// the age check needs: each date in enough frames, and both dates in one. Characters
-// that no check digit covers and no frame has shown are returned as fillers.
+// zone returns the lines of the zone when the frames have shown every character that
+// the age check needs: each date in enough frames, and both dates in one frame. For
+// characters that no check digit covers and no frame has shown, it returns fillers.
 func (p *parts) zone() (lines []string, ok bool) {
 	for l := range p.chars {
 		text := make([]byte, len(p.chars[l]))

@@ -66,9 +66,9 @@ func leaves(corners [4]reader.Point, size image.Point) bool {
 	})
 }
 
-// surface measures the middle half of a picture, in each direction. It returns the
-// mean luma, the share of glaring pixels, and the sharpness: the mean square of the
-// Laplacian, divided by the variance.
+// surface measures the middle of a picture: half of its width and of its height. It
+// returns the mean luma, the share of glaring pixels, and the sharpness, which is the
+// mean square of the Laplacian, divided by the variance.
 func surface(img *image.Gray) (light, glare, sharp float64) {
 	size := img.Rect.Size()
 	const margin = 4 // a quarter on each side

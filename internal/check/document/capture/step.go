@@ -18,7 +18,7 @@ const (
 	Refused Stage = "refused" // Reason says why
 )
 
-// Hint says what to change or to do before the camera, one thing at a time.
+// Hint says what the person should change or do. Only one thing is named at a time.
 type Hint string
 
 // The hints. Edges of a document are named as in its reading position.

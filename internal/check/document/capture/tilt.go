@@ -11,32 +11,32 @@ import (
 	"agegate/internal/check/document/reader"
 )
 
-// tilts is how many tilts are prompted, each in another direction than the one
-// before. There are 4×3×3 sequences, and a recording shows only one of them.
+// tilts is how many tilts are prompted, each in another direction than the one before.
+// There are 4×3×3 sequences, and a recording shows one of them.
 const tilts = 3
 
 // minReaction is the shortest time in which a person can react to a prompt.
 const minReaction = 300 * time.Millisecond
 
-// maxStray is the number of tilts in a wrong direction that are allowed, because
-// people confuse left and right. A new prompt answers each.
+// maxStray is the number of tilts in a wrong direction that are allowed, because people
+// confuse left and right. After each, a new prompt is shown.
 const maxStray = 2
 
-// slope is the tilt of a document, as sines of two angles. They are positive if the
-// left edge is nearer to the camera than the right one, and the upper edge nearer than
-// the lower. The nearer of two opposite sides of the zone looks longer: slope is the
-// relative difference of their lengths, divided by the angle that the camera sees
-// between them. The computation assumes a phone's camera; with a longer focal length a
-// tilt looks smaller.
+// slope is the tilt of a document, as sines of two angles. across is positive if the
+// left edge is nearer to the camera than the right one, down if the upper edge is
+// nearer than the lower. Of two opposite sides of the zone, the nearer one looks
+// longer. slope is the relative difference of their lengths, divided by the angle that
+// the camera sees between them. It is computed for a phone's camera; with a longer
+// focal length, a tilt looks smaller.
 type slope struct{ across, down float64 }
 
-// focal is the focal length of a phone's camera over the longer side of its
-// pictures: some 60 degrees of view.
+// focal is the focal length of a phone's camera, divided by the longer side of its
+// pictures. It corresponds to a view of some 60 degrees.
 const focal = 0.87
 
-// Minimum sines of a tilt that counts, 7.5 degrees, and of a tilt in a wrong
-// direction. If the lower edge is raised, the corners of the lines show little more
-// than half of the tilt.
+// Minimum sines of a tilt that counts, which is 7.5 degrees, and of a tilt in a wrong
+// direction. They are low, because if the lower edge is raised, the corners of the
+// lines show little more than half of the tilt.
 const (
 	minTilt  = 0.13
 	minStray = 0.2
@@ -88,7 +88,7 @@ const heldTilt = 2
 // begin asks for the first tilt.
 func (t *tilting) begin(now time.Time) { t.ask(now, NoHint) }
 
-// ask draws a prompt other than the given direction.
+// ask draws a prompt for another direction than the given one.
 func (t *tilting) ask(now time.Time, not Hint) {
 	var others []Hint
 	for _, d := range directions {

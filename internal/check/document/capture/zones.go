@@ -10,16 +10,16 @@ import (
 // agreeing is the number of different frames that must show the same zone.
 const agreeing = 3
 
-// Limits for frames that disagree. A single misread frame is forgiven even if
-// its check digits match.
+// Limits for frames that disagree. A single misread frame is allowed, even one whose
+// check digits match.
 const (
 	maxZones      = 3  // different zones in a capture
 	maxDissenting = 1  // frames of any but the most frequent zone
 	maxStateless  = 10 // frames of a zone after which its issuing state must have been read
 )
 
-// zone is what some frames have read, identified by the characters that a check digit
-// covers, and how many frames have shown it.
+// zone is what some frames have read, and how many frames have shown it. It is
+// identified by the characters that a check digit covers.
 type zone struct {
 	format  mrz.Format
 	checked string
@@ -40,9 +40,9 @@ func (z *zones) add(r mrz.Result, lines []string) *zone {
 	return one
 }
 
-// join records a valid zone that was put together from frames of which each showed a
-// part, and returns it. Enough frames agree on each part, so it counts as shown by
-// that many frames at once.
+// join records a valid zone that was put together from frames, each of which showed a
+// part of it. It returns the zone. Enough frames agree on each part, so the zone counts
+// as shown by that many frames.
 func (z *zones) join(r mrz.Result, lines []string) *zone {
 	one := z.of(r, lines)
 	one.frames = max(one.frames, agreeing)

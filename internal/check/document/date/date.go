@@ -1,4 +1,4 @@
-// Package date has the dates of documents. Of some births only a part is known, and
+// Package date has the dates of documents. Some birth dates are known only in part, and
 // some documents do not expire. The package is pure.
 package date
 
@@ -49,19 +49,19 @@ func (d Date) String() string {
 // IsDay reports whether the date can mean one day only.
 func (d Date) IsDay() bool { return d != (Date{}) && d.Earliest.Equal(d.Latest) }
 
-// oldest is the year of a birth that is too long ago for a person who lives. Some
-// registers write it for a birth date that they do not know.
+// oldest is the earliest year of birth. Nobody who was born earlier lives. Some
+// registers write such a year for a birth date that they do not know.
 const oldest = 1900
 
-// CanBeBirth reports whether a person who lives on a day can be born on the date.
+// CanBeBirth reports whether a person who lives today can be born on the date.
 func (d Date) CanBeBirth(today Date) bool {
 	return d.Earliest.Year() > oldest && !d.Earliest.After(today.Latest)
 }
 
-// Reached reports whether a person born on the date has lived that many years on a
-// day: surely, by the youngest reading, and possibly, by the oldest. It is neither for
-// a date that cannot be a birth. In a year that is not a leap year, a person born on
-// 29 February turns a year older on 1 March.
+// Reached reports whether a person born on the date has lived that many years today.
+// surely is by the latest day that the date can mean, and possibly by the earliest.
+// Both are false for a date that cannot be a birth. A person born on 29 February turns
+// a year older on 1 March in a year that is not a leap year.
 func (d Date) Reached(years int, today Date) (surely, possibly bool) {
 	if !d.CanBeBirth(today) {
 		return false, false

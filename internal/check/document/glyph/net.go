@@ -11,13 +11,14 @@ import (
 	"agegate/internal/check/document/mrz"
 )
 
-// A cell is the network's input: one character in the middle, with the
-// neighbours cut off at the edges.
+// A cell is the network's input. It shows one character in the middle; the neighbours
+// are cut off at the edges.
 const (
 	Width  = 24
 	Height = 28
-	// Across is the width of a cell in pitches, the distance from a character to
-	// the next; Upright its height in heights of a capital letter.
+	// Across is the width of a cell in pitches; a pitch is the distance from one
+	// character to the next. Upright is the height of a cell in heights of a capital
+	// letter.
 	Across  = 1.3
 	Upright = 1.54
 )
@@ -33,8 +34,8 @@ const (
 // and, unless it is almost blank, standard deviation 1.
 type Cell [Width * Height]float32
 
-// Shape of the network: two convolutions without padding, every second
-// position, each followed by a rectifier, then two dense layers.
+// Shape of the network: two convolutions without padding, with a step of two, each
+// followed by a rectifier, and then two dense layers.
 const (
 	Kernel1   = 5  // side of the first convolution
 	Channels1 = 16 // its output channels

@@ -5,9 +5,9 @@ import (
 	"math"
 )
 
-// Place is where a character stands in a picture: its centre, the vector to the
-// next character, and the vector from the top of a capital letter to its foot,
-// in pixels. Pixel centres have coordinates ending in .5.
+// Place is the position of a character in a picture, in pixels: its centre, the vector
+// to the next character, and the vector from the top of a capital letter to its foot.
+// The coordinates of pixel centres end in .5.
 type Place struct {
 	X, Y   float64
 	AlongX float64
@@ -16,8 +16,8 @@ type Place struct {
 	DownY  float64
 }
 
-// minContrast is the standard deviation, in grey levels, below which a cell
-// counts as blank. Its noise is then not amplified.
+// minContrast is the standard deviation, in grey levels, below which a cell counts as
+// blank. The noise of a blank cell is not amplified.
 const minContrast = 6
 
 // Sample reads the cell at a place. Samples outside the picture take the value

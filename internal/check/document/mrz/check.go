@@ -1,9 +1,9 @@
 package mrz
 
-// CheckDigit returns the check digit of the characters, '0' to '9': their values
-// times the weights 7, 3, 1 in turn, modulo 10, where digits have their own
-// value, letters 10 to 35 and fillers 0 (Doc 9303 part 3, section 4.9). The
-// characters must be in the Alphabet.
+// CheckDigit returns the check digit of the characters, '0' to '9'. It is the sum of
+// their values, weighted by 7, 3, 1 in turn, modulo 10. A digit has its own value,
+// letters have 10 to 35, and fillers 0 (Doc 9303 part 3, section 4.9). The characters
+// must be in the Alphabet.
 func CheckDigit(chars ...string) byte {
 	sum, i := 0, 0
 	for _, text := range chars {

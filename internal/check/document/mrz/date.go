@@ -7,21 +7,21 @@ import (
 	"agegate/internal/check/document/date"
 )
 
-// yearsAhead is how far in the future an expiry date may lie; a date further
-// ahead is read as one of the century before. Passports are issued for ten
-// years, some identity cards of elderly people for about forty.
+// yearsAhead is how far in the future an expiry date may lie. A date further ahead is
+// read as one of the century before. Passports are issued for ten years, and some
+// identity cards of elderly people for about forty.
 const yearsAhead = 50
 
 // unknown is a date of which nothing is known.
 const unknown = "<<<<<<"
 
-// endless are the expiry dates of documents without an end: nothing, no day of the
-// calendar, and the first and the last day of 9999.
+// endless are the expiry dates of documents that do not expire: fillers, a date that
+// the calendar does not have, and the first and the last day of 9999.
 var endless = map[string]bool{unknown: true, "999999": true, "990101": true, "991231": true}
 
-// birthDate reads YYMMDD of a birth, of which the month and the day may be unknown.
-// The zone does not state the century. It assumes the latest century in which the
-// birth can be before tomorrow, so that the computed age is never too high.
+// birthDate reads a birth date as YYMMDD; its month and day may be unknown. The zone
+// does not state the century. birthDate assumes the latest century in which the birth
+// is not after today, so that the computed age is never too high.
 func birthDate(text string, today date.Date) (date.Date, bool) {
 	year := today.Latest.Year()
 	d, ok := readDate(text, year-year%100)
@@ -31,7 +31,7 @@ func birthDate(text string, today date.Date) (date.Date, bool) {
 	return d, ok
 }
 
-// expiryDate reads YYMMDD of an expiry, at most yearsAhead from today.
+// expiryDate reads an expiry date as YYMMDD. It is at most yearsAhead from today.
 func expiryDate(text string, today date.Date) (date.Date, bool) {
 	if endless[text] {
 		return date.NoEnd, true
@@ -48,8 +48,8 @@ func expiryDate(text string, today date.Date) (date.Date, bool) {
 }
 
 // readDate reads six characters as a date in the century that begins with the given
-// year. A month or a day of two fillers or two zeros is unknown, but six zeros say
-// nothing: they need not mean the year 2000.
+// year. A month or a day of two fillers or two zeros is unknown. Six zeros are no date,
+// because they need not mean the year 2000.
 func readDate(text string, century int) (date.Date, bool) {
 	if text == "000000" {
 		return date.Date{}, false

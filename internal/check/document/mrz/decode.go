@@ -120,10 +120,9 @@ func allowed(format Format, lines []string) bool {
 	return true
 }
 
-// numberHolds checks the document number. A number of more than nine characters
-// has a filler as check digit and continues in the optional data; the last
-// character before a filler is then its check digit (parts 5 and 6, section
-// 4.2.2).
+// numberHolds checks the document number. If a number has more than nine characters,
+// its check digit is a filler, and the number continues in the optional data. The last
+// character before a filler is then the check digit (parts 5 and 6, section 4.2.2).
 func numberHolds(at fields, lines []string) bool {
 	number, check := at.number.of(lines), lines[at.number.line][at.number.to]
 	if check != Filler {

@@ -88,12 +88,12 @@ var classes = map[byte]Set{
 	'S': setOf("MFX<"),
 }
 
-// layouts hold one character class for each position. States choose the code of
-// their documents, so any may stand there that is not a visa's. A birth or expiry
-// date may have fillers where it is not known; the check digit of a date, a number or
-// optional data may be a filler where the date is not known, the number is longer
-// than its field or the data are absent. Some states write digits in a code and for
-// letters of names in other alphabets.
+// layouts hold one character class for each position. States choose the code of their
+// documents, so every code is allowed that is not a visa's. A birth or expiry date may
+// have fillers if it is not known. The check digit of a date, a number or optional data
+// may be a filler, if the date is not known, the number is longer than its field or
+// there are no data. Some states write digits in a code, or for letters of names in
+// other alphabets.
 var layouts = [...][]string{
 	Unknown: nil,
 	TD1: {
@@ -171,9 +171,9 @@ func (f Format) Checked(lines []string) string {
 	return text.String()
 }
 
-// Needed reports whether the age check needs the character at a position, both
-// counted from 0: the first letter, the issuing state, and all that the composite
-// check digit covers, with that digit. It is false for visas.
+// Needed reports whether the age check needs the character at a position, both counted
+// from 0. It needs the first letter, the issuing state, all that the composite check
+// digit covers, and that digit. It is false for visas.
 func (f Format) Needed(line, position int) bool {
 	at := fieldsOf[f]
 	if at.composite == nil {
@@ -200,10 +200,10 @@ func (s span) has(line, position int) bool {
 	return line == s.line && position >= s.from && position < s.to
 }
 
-// WholeDates returns the lines of a zone with every date removed that is not whole
-// with a check digit that holds: its characters and the check digit are replaced by
-// the given one, which must not be in the Alphabet and stands for characters that
-// cannot be seen. The lines must have the format's number and length.
+// WholeDates returns the lines of a zone in which every date is hidden that is not
+// complete with a matching check digit. The characters of such a date and its check
+// digit are replaced by unseen, which must not be in the Alphabet. The lines must have
+// the format's number and length.
 func (f Format) WholeDates(lines []string, unseen byte) []string {
 	whole := slices.Clone(lines)
 	for _, date := range []span{fieldsOf[f].birth, fieldsOf[f].expiry} {

@@ -6,10 +6,10 @@ import (
 	"golang.org/x/text/language"
 )
 
-// special are the codes in documents that are not three letters of ISO 3166-1
-// (Doc 9303 part 3, section 5, parts A to D): Germany's single letter, kinds of
-// British nationals, organizations, persons without a nationality, and Utopia,
-// the issuer of specimens.
+// special are the codes in documents that are not three letters of ISO 3166-1 (Doc 9303
+// part 3, section 5, parts A to D). They stand for Germany (a single letter), kinds of
+// British nationals, organizations, persons without a nationality, and Utopia, the
+// issuer of specimens.
 var special = []string{
 	"D", "EUE", "GBD", "GBN", "GBO", "GBP", "GBS", "IAO", "NTZ", "RKS", "UNA", "UNK", "UNO", "UTO", "WSA",
 	"XBA", "XCC", "XCE", "XCO", "XCT", "XDC", "XEC", "XES", "XIM", "XMP", "XOM", "XPO", "XXA", "XXB", "XXC", "XXX",

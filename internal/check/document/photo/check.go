@@ -1,7 +1,7 @@
-// Package photo is the check of a photographed document: the document is read
-// before the rear camera, then a live face is compared with its portrait before
-// the front camera. It keeps no part of a picture after the check, and passes
-// on only the outcome.
+// Package photo is the check of a photographed document. First the document is read
+// with the rear camera. Then a live face in front of the front camera is compared with
+// the document's portrait. The package keeps no part of a picture after the check, and
+// passes on only the outcome.
 package photo
 
 import (
@@ -40,9 +40,9 @@ type Engine struct {
 	reference *portrait.Reference
 }
 
-// NewEngine returns an engine. observer receives the times of the live face's
-// frames, or is nil. The age comes from the document: the engine only compares
-// the live face with the portrait, by the same views.
+// NewEngine returns an engine. observer receives the times of the live face's frames;
+// it may be nil. The age comes from the document, so the engine compares the live face
+// with the portrait only, by the same views.
 func NewEngine(
 	zones *reader.Reader, analyzer vision.Analyzer, observer age.Observer, reference *portrait.Reference,
 ) *Engine {
@@ -57,8 +57,8 @@ type Options struct {
 	TargetAge int  // years that the holder of the document must have lived
 	Assisted  bool // the person cannot move their head
 	Specimens bool // accept documents of Utopia, the state of specimens (ICAO Doc 9303-3, section 5)
-	// DocumentTurn is taken for each picture of a document, FaceTurn for each of
-	// a face. If nil, the check does not wait for turns.
+	// DocumentTurn is waited for before each picture of a document, FaceTurn before
+	// each of a face. If they are nil, the check does not wait.
 	DocumentTurn, FaceTurn Turn
 	Now                    func() time.Time // nil: time.Now. Its time zone determines the day of the check
 	Rand                   io.Reader        // nil: crypto/rand
@@ -194,16 +194,16 @@ func (c *Check) refusal(zone mrz.Result) Outcome {
 	return ""
 }
 
-// askForFace continues with the live face. From now on the check keeps only the
-// portrait of the document.
+// askForFace continues with the live face. From now on, the check keeps nothing of the
+// document except the portrait.
 func (c *Check) askForFace(p *vision.Features) Step {
 	c.portrait, c.document = p, nil
 	c.beginFace()
 	return Step{Stage: StageFace, Step: age.Step{Guidance: vision.GuidanceNoFace, Phase: age.PhaseFraming}}
 }
 
-// beginFace starts a capture of the live face, also after an earlier one ended
-// without a result.
+// beginFace starts a capture of the live face. It also does so after an earlier capture
+// ended without a result.
 func (c *Check) beginFace() {
 	c.taken = 0
 	c.face = c.engine.faces.NewCapture(age.Options{

@@ -27,11 +27,12 @@ var (
 const (
 	frameSide    = 640 // longer side of the detector's input, pixels
 	frameQuality = 92
-	// closeUp is the side of the square that is cut out around a small face, in
-	// face widths, if the picture has more detail of the face than the frame.
+	// closeUp is the side, in face widths, of the square that is cut out around a small
+	// face. It is cut out if the picture shows the face in more detail than the frame
+	// does.
 	closeUp = 2.6
-	// border is the width of a border, as a share of the longer side, that is
-	// added when a tightly cut face is not found without it.
+	// border is the width of a border, as a share of the longer side. It is added if a
+	// tightly cut face is not found without it.
 	border = 0.2
 )
 
@@ -79,9 +80,9 @@ func find(ctx context.Context, analyzer vision.Analyzer, img image.Image, turns 
 // a face.
 const minPresence = 0.5
 
-// upright tries the picture in that many rotations and returns the one that shows
-// a face best. The detector alone does not suffice, because it also finds faces
-// that are upside down.
+// upright tries the picture in the given number of rotations by quarter turns, the first
+// of which is none. It returns the rotation that shows a face best. The detector alone
+// is not enough, because it also finds faces that are upside down.
 func upright(
 	ctx context.Context, analyzer vision.Analyzer, img image.Image, edge float64, turns int,
 ) (best *vision.Observation, turn int, err error) {

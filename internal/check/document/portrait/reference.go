@@ -36,9 +36,9 @@ type Spread struct {
 // standard returns a value of the measure in standard deviations from its mean.
 func (s Spread) standard(v float64) float64 { return (v - s.Mean) / s.Deviation }
 
-// Common is the part of descriptors that says something about a group of people and
-// not about a person. It is removed before a comparison, because it makes strangers'
-// faces alike.
+// Common is the part of descriptors that depends on a group of people and not on a
+// person. It is removed before a comparison, because it makes the faces of strangers
+// alike.
 type Common struct {
 	Mean vision.Vector `json:"mean"` // of the means of the groups
 	// Groups are directions in which the groups' means differ: of length one, and
@@ -51,10 +51,10 @@ var fitted []byte
 
 // Errors of Load.
 var (
-	// ErrOtherModels reports that the descriptors come from other models than those
-	// the reference was fitted on, so its numbers are not valid.
+	// ErrOtherModels is returned if the descriptors come from other models than those
+	// that the reference was fitted on. The reference's numbers are then not valid.
 	ErrOtherModels = errors.New("the face match was fitted on other models: fit it with `make face-match SET=DIR`")
-	// ErrNoMatcher reports a models directory without the matcher.
+	// ErrNoMatcher is returned for a models directory without the matcher.
 	ErrNoMatcher = errors.New("the models directory has no face matcher: run `make models`, or install the package again")
 )
 
@@ -80,14 +80,15 @@ func Load(manifest inference.Manifest) (*Reference, error) {
 }
 
 // Similarity compares two faces that Views described with a matcher. It joins two
-// opinions, that of the stock descriptors and that of the matcher's, in standard
-// deviations above the mean of strangers of one sex: 0 for strangers.
+// measures, by the stock descriptors and by the matcher's descriptors. Each is in
+// standard deviations above the mean of strangers of one sex, so the result is about 0
+// for strangers.
 func (r *Reference) Similarity(a, b *vision.Features) float64 {
 	return r.Join(r.Cosine(a, b), Distance(a, b))
 }
 
-// Join returns the similarity of two faces from the two opinions. The matcher's
-// counts twice, because it errs less.
+// Join returns the similarity of two faces from the two measures. The matcher's counts
+// twice, because its error is smaller.
 func (r *Reference) Join(cosine, distance float64) float64 {
 	return (r.Stock.standard(cosine) + 2*r.Matcher.standard(-distance)) / 3
 }

@@ -42,15 +42,15 @@ func (s *search) look(rows []row) (g grid, first int) {
 }
 
 // hidden is the lowest logarithm of a character's probability at a place that seems to
-// show none: the character may be hidden.
+// show no character. The character may be hidden.
 const hidden = -1.5
 
 // minJunk is the minimum logarithm of the probability that a place shows no
 // character.
 const minJunk = -0.7
 
-// lenient returns a copy of the grid in which places without a character may hold any.
-// So a part of the zone may be hidden or lie outside the picture.
+// lenient returns a copy of the grid in which every character is possible at places
+// that show none. Then a part of the zone may be hidden or outside the picture.
 func (g grid) lenient() grid {
 	rows := make([][]cell, len(g.rows))
 	for r, row := range g.rows {
@@ -67,8 +67,7 @@ func (g grid) lenient() grid {
 	return grid{rows}
 }
 
-// column classifies the character at one place; a place outside the picture is
-// junk.
+// column classifies the character at one place. A place outside the picture is junk.
 func (s *search) column(l *line, n float64) (logs cell) {
 	p := l.place(n, 0)
 	if p.X < 0 || p.Y < 0 || p.X > float64(s.img.Rect.Dx()) || p.Y > float64(s.img.Rect.Dy()) || s.left <= 0 {
@@ -81,13 +80,13 @@ func (s *search) column(l *line, n float64) (logs cell) {
 	return *s.classify(p)
 }
 
-// worst is the lowest value that a single cell contributes to an alignment, as a
-// logarithm, so that one blot does not outweigh everything else.
+// worst is the lowest value, as a logarithm, that a single cell contributes to an
+// alignment. Without this limit, one blot would outweigh everything else.
 const worst = -7
 
-// align tries the formats at every position of the grid, and returns the alignment
-// that explains all cells best: those inside the zone as characters that the format
-// allows there, those outside as junk.
+// align tries the formats at every position of the grid, and returns the alignment that
+// explains all cells best. Cells inside the zone must be characters that the format
+// allows there, and cells outside must be junk.
 func (g grid) align(formats []mrz.Format) (best alignment, ok bool) {
 	junk, all := g.junk()
 	best.score = math.Inf(-1)

@@ -51,12 +51,12 @@ func (f *field) near(x, y, reach float64, visit func(i int, distance float64)) {
 	}
 }
 
-// alike reports whether two blobs may be characters of one line: a filler is
-// smaller than a letter, and a tilt rotates their boxes.
+// alike reports whether two blobs may be characters of one line. Their sizes may
+// differ, because a filler is smaller than a letter and a tilt rotates the boxes.
 func alike(a, b float64) bool { return a < 2.1*b && b < 2.1*a }
 
-// nearest returns the blob closest to a place that is like the given size, or
-// -1.
+// nearest returns, of the blobs that are like the given size, the one closest to a
+// place, or -1.
 func (f *field) nearest(x, y, reach, size float64) int {
 	f.steps++
 	best, distance := -1, math.Inf(1)
@@ -68,7 +68,7 @@ func (f *field) nearest(x, y, reach, size float64) int {
 	return best
 }
 
-// chain is a row of blobs at even distances.
+// chain is a row of evenly spaced blobs.
 type chain []member
 
 // member is a blob of a chain.
@@ -80,8 +80,8 @@ type member struct {
 // maxChain is the maximum number of blobs in a chain: no line has as many.
 const maxChain = 60
 
-// chains returns the lines of evenly spaced blobs, the longest first, at most the
-// given number.
+// chains returns lines of evenly spaced blobs, at most the given number, the longest
+// first.
 func (f *field) chains(limit int) []*line {
 	used := make([]bool, len(f.blobs))
 	var found []*line
@@ -126,7 +126,7 @@ func (f *field) longestFrom(i int) (best chain) {
 	return best
 }
 
-// grow follows the direction from one blob to another in both directions.
+// grow follows the line through two blobs in both directions.
 func (f *field) grow(i, j int) (c chain) {
 	forward, backward := f.follow(i, j), f.follow(j, i)
 	slices.Reverse(backward)
@@ -150,8 +150,8 @@ func (f *field) follow(i, j int) chain {
 	return c
 }
 
-// next returns the blob that continues a chain, over a gap of up to two
-// characters. The step to it is the mean of the last few.
+// next returns the blob that continues a chain, over a gap of up to two characters. It
+// expects the blob at the mean distance of the last few.
 func (f *field) next(c chain, size float64) (next member, ok bool) {
 	const few, widest = 5, 3
 	last := c[len(c)-1]
@@ -188,8 +188,8 @@ func (f *field) links(c chain) []link {
 	return links
 }
 
-// extend continues a line along its curve past both ends, and beyond parts that
-// are hidden. It marks the blobs that it adds.
+// extend continues a line along its curve past both ends, also beyond hidden parts. It
+// marks the blobs that it adds.
 func (f *field) extend(l *line, used []bool) {
 	for _, way := range []int{1, -1} {
 		f.along(l, way, used)
@@ -232,8 +232,8 @@ const (
 	maxOff    = 0.12 // mean distance from the curve afterwards, in pitches
 )
 
-// bridge continues a line beyond a part of it that is hidden, if characters at the
-// same distances follow. It reports whether it did.
+// bridge continues a line beyond a hidden part, if characters at the same distances
+// follow. It reports whether it did.
 func (f *field) bridge(l *line, way int, used []bool) bool {
 	if len(l.links) < minChain || l.high-l.low > longest-minFar {
 		return false
@@ -272,8 +272,8 @@ func (f *field) beyond(l *line, n, way int, used []bool) (far []int) {
 	return far
 }
 
-// join adds blobs to a line. The first becomes character n or one near it: beyond a
-// gap the curve may be wrong by more than half a character, so join takes the number
+// join adds blobs to a line. The first blob becomes character n or one near it: beyond
+// a gap, the curve may be wrong by more than half a character, so join takes the number
 // with which all blobs fit one curve best. It reports whether they fit.
 func (f *field) join(l *line, n, way int, far []int) bool {
 	best := maxOff

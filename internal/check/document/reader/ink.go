@@ -21,20 +21,21 @@ const (
 // maxBlobs bounds the cost of a picture full of texture.
 const maxBlobs = 6000
 
-// findBlobs returns the patches of ink in the picture that can be characters:
-// pixels darker than their neighbourhood of the given radius, connected to any
-// of their eight neighbours.
+// findBlobs returns the patches of ink in the picture that can be characters. Their
+// pixels are darker than their neighbourhood of the given radius, and each is connected
+// to one of its eight neighbours.
 func findBlobs(img *image.Gray, radius int) []blob {
 	dark := darker(img, radius)
 	return components(dark, img.Rect.Dx(), img.Rect.Dy())
 }
 
-// darker marks the pixels that lie clearly under the mean around them. The
-// picture is smoothed a little first, which removes most of the noise.
+// darker marks the pixels that are clearly darker than the mean around them. The
+// picture is slightly smoothed first, which removes most of the noise.
 func darker(img *image.Gray, radius int) []bool {
 	w, h := img.Rect.Dx(), img.Rect.Dy()
 	smooth := soften(img)
-	// sums[(y+1)*(w+1)+x+1] is the sum over the rectangle up to x, y.
+	// sums[(y+1)*(w+1)+x+1] is the sum over the rectangle from the upper left corner to
+	// x, y.
 	sums := make([]uint32, (w+1)*(h+1))
 	for y := range h {
 		var row uint32
@@ -58,7 +59,7 @@ func darker(img *image.Gray, radius int) []bool {
 	return dark
 }
 
-// soften is a binomial filter over three by three pixels.
+// soften applies a binomial filter of three by three pixels.
 func soften(img *image.Gray) []uint8 {
 	w, h := img.Rect.Dx(), img.Rect.Dy()
 	rows := make([]uint16, w*h)

@@ -49,11 +49,10 @@ func newLine(links []link) *line {
 	return l
 }
 
-// plausible reports whether the patches of ink of a line may be characters:
-// their size must be about the distance to the next one (which excludes chains
-// of every second character), and their areas must differ. In cloth, tiles and
-// bars the standard deviation of areas is 0.02 to 0.15 of the mean; in text it
-// is 0.2 and more.
+// plausible reports whether the patches of ink of a line may be characters. Their size
+// must be about the distance to the next one, which excludes chains of every second
+// character. Their areas must differ: the standard deviation of areas is 0.02 to 0.15
+// of the mean in cloth, tiles and bars, and 0.2 and more in text.
 func (l *line) plausible() bool {
 	const smallest, largest, variety = 0.72, 1.6, 0.1
 	ratio := l.size / l.pitch(float64(l.low+l.high)/2)
@@ -73,8 +72,8 @@ func (l *line) add(k link) {
 	l.fit()
 }
 
-// fit computes the curve by least squares, giving links far off it less weight
-// each time. It reports false if the links do not form a line.
+// fit computes the curve by least squares. It repeats the fit, with less weight for
+// links that are far off the curve. It reports false if the links do not form a line.
 func (l *line) fit() bool {
 	l.low, l.high = l.links[0].n, l.links[0].n
 	for _, k := range l.links {
@@ -152,7 +151,7 @@ func (l *line) at(n float64) (x, y float64) { return l.x.at(n), l.y.at(n) }
 
 func (l *line) pitch(n float64) float64 { return math.Hypot(l.x.slope(n), l.y.slope(n)) }
 
-// place returns the place of character n, moved down by a number of heights.
+// place returns the place of character n. down moves it down, in heights.
 func (l *line) place(n, down float64) glyph.Place {
 	x, y := l.at(n)
 	ax, ay := l.x.slope(n), l.y.slope(n)

@@ -9,8 +9,8 @@ import (
 	xdraw "golang.org/x/image/draw"
 )
 
-// sides are the lengths, in pixels, to which the longer side of a picture is
-// scaled in turn until a valid zone is read.
+// sides are lengths in pixels. The longer side of a picture is scaled to each of them
+// in turn, until a valid zone is read.
 var sides = []float64{1280, 1900, 900, 2700}
 
 // largest is the maximum factor by which a small picture is enlarged.

@@ -1,9 +1,8 @@
-// Package reader finds the machine-readable zone of a travel document in a
-// picture and reads it: it joins patches of ink at even distances to chains,
-// fits a curve through each chain, recognises the characters along it with a
-// small network, and aligns the lines with the characters that each format
-// allows. It keeps no part of a picture, and never changes a character to make
-// a check digit match.
+// Package reader finds the machine-readable zone of a travel document in a picture and
+// reads it. It joins evenly spaced patches of ink to chains, fits a curve through each
+// chain, and recognises the characters along it with a small network. Then it aligns
+// the lines with the characters that each format allows. It keeps no part of a picture,
+// and never changes a character to make a check digit match.
 package reader
 
 import (
@@ -59,14 +58,13 @@ type Reading struct {
 // Point is a place in a picture, in pixels.
 type Point struct{ X, Y float64 }
 
-// minSure is the minimum mean logarithm of the characters' probabilities; below
-// it, the zone counts as not read. Valid zones are far above it.
+// minSure is the minimum mean logarithm of the characters' probabilities. Below it, the
+// zone counts as not read. Valid zones are far above it.
 const minSure = -0.6
 
-// minFirst is the minimum probability of the zone's first letter, as a
-// logarithm. The letter decides which check digits must match: a visa has no
-// composite check digit, so a card that is misread as a visa would pass too
-// easily.
+// minFirst is the minimum probability of the zone's first letter, as a logarithm. The
+// letter decides which check digits must match. A visa has no composite check digit, so
+// a card that is misread as a visa would pass too easily.
 const minFirst = -0.7
 
 // How many chains are tried in one picture, and how many of them are examined
@@ -76,9 +74,9 @@ const (
 	maxLines  = 7
 )
 
-// Read looks for a zone in a picture at its own size: the distance between
-// characters must be from 9 to about 45 pixels. Two-digit years are completed
-// relative to the day of now.
+// Read looks for a zone in a picture without scaling it. The distance between
+// characters must be from 9 to about 45 pixels. Two-digit years are completed relative
+// to the day of now.
 func (r *Reader) Read(img *image.Gray, now time.Time) Reading {
 	s := &search{img: img, weights: r.weights, left: maxCells}
 	best := Reading{}

@@ -54,8 +54,8 @@ func (s *search) likeliest(l *line, numbers []int) (score float64, chars mrz.Set
 	return score / float64(len(numbers)), chars
 }
 
-// The likeness from which a line counts as OCR-B, and the lower one from which it
-// is worth examining.
+// The likeness from which a line counts as OCR-B, and the lower likeness from which the
+// line is examined closely.
 const (
 	isLine    = -0.9
 	mayBeLine = -3
@@ -112,8 +112,8 @@ func (s *search) glance(l *line) *line {
 	return &best
 }
 
-// refine finds the exact shape of a line's characters. It returns nil if they
-// are not OCR-B after all.
+// refine finds the exact shape of a line's characters. It returns nil if they are not
+// OCR-B.
 func (s *search) refine(best *line) *line {
 	numbers := best.some(9)
 	best.score = s.likeness(best, numbers)
@@ -128,14 +128,14 @@ func (s *search) refine(best *line) *line {
 	return best
 }
 
-// uniform reports whether a few places of a line all show one or two
-// characters, as a pattern does. In a zone only fillers repeat like that.
+// uniform reports whether some places of a line all show one or two characters, as they
+// do in a pattern. In a zone, only fillers repeat in this way.
 func uniform(chars mrz.Set) bool {
 	return bits.OnesCount64(uint64(chars)) <= 2 && !chars.Has(mrz.Filler)
 }
 
-// improve changes one parameter of the line's shape by a step if that makes the
-// line more likely.
+// improve changes one parameter of the line's shape by a step, if the line is more
+// likely with it.
 func (s *search) improve(l *line, numbers []int, value *float64, step float64) {
 	old, score := *value, l.score
 	kept := old
@@ -158,8 +158,8 @@ type row struct {
 // maxRows is the maximum number of lines of a zone.
 const maxRows = 3
 
-// rows returns the lines of the zone to which the line belongs, from the top:
-// other lines parallel to it, and neighbours that the search adds.
+// rows returns the lines of the zone to which the line belongs, from the top. They are
+// other lines parallel to it, and lines between or beside them that the search adds.
 func (s *search) rows(base *line, others []*line, f *field) []row {
 	rows := []row{{0, base}}
 	for _, o := range others {
@@ -187,8 +187,8 @@ const (
 	farthest = 2.9
 )
 
-// addRow looks for a line above the first and below the last, at the distance
-// between two others.
+// addRow looks for a line above the first one and below the last one. The line must be
+// at the distance that two lines of a zone have.
 func (s *search) addRow(rows []row, f *field) (_ []row, added bool) {
 	from, to := closest, farthest
 	if len(rows) > 1 {
@@ -221,9 +221,9 @@ func insert(rows []row, r row) (_ []row, added bool) {
 	return slices.Insert(rows, at, r), true
 }
 
-// beside reports whether another line runs parallel to this one at the distance
-// of a zone's lines, and how far below. It returns that line with this one's
-// column numbers.
+// beside reports whether another line runs parallel to this one at the distance of a
+// zone's lines. It returns how far below the other line is, and that line with this
+// one's numbers of columns.
 func (l *line) beside(o *line) (depth float64, beside *line, ok bool) {
 	if o == l {
 		return 0, nil, false
@@ -262,8 +262,8 @@ func (l *line) renumbered(by int) *line {
 	return &r
 }
 
-// neighbour looks for a line above (way -1) or below (way 1) another, within a
-// range of distances in pitches. It returns the line and how far below it is.
+// neighbour looks for a line above (way -1) or below (way 1) another one, within a
+// range of distances in pitches. It returns the line and how far below the other it is.
 func (s *search) neighbour(l *line, way, from, to float64, f *field) (found *line, depth float64) {
 	numbers := l.some(6)
 	for d := from; d <= to+1e-9; d += max(0.11, (to-from)/3) {

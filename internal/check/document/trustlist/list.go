@@ -1,10 +1,10 @@
-// Package trustlist reads published lists of trusted issuers: the EU's list of
-// age verification providers (ETSI TS 119 612, XML), lists of trusted entities
-// (ETSI TS 119 602, JSON) and VICALs (ISO/IEC 18013-5, Annex C, CBOR).
+// Package trustlist reads published lists of trusted issuers: the EU's list of age
+// verification providers (ETSI TS 119 612, XML), lists of trusted entities (ETSI TS 119
+// 602, JSON) and VICALs (ISO/IEC 18013-5, Annex C, CBOR).
 //
-// A list counts only if one of the pinned certificates signed it. Everything that
-// the package returns is decoded from the very bytes that the signature covers.
-// It fetches and stores nothing.
+// A list counts only if one of the pinned certificates signed it. Everything that the
+// package returns was decoded from the bytes that the signature covers. The package
+// fetches and stores nothing.
 package trustlist
 
 import (
@@ -126,7 +126,7 @@ func checkDates(list List, now time.Time) error {
 	return nil
 }
 
-// add appends an entry. A granted one that cannot be used is counted instead.
+// add appends an entry. If a granted entry cannot be used, add only counts it.
 func (l *List) add(e Entry, der []byte, now time.Time) error {
 	certificate, err := x509.ParseCertificate(der)
 	usable := err == nil && credential.CheckPublicKey(certificate.PublicKey) == nil && now.Before(certificate.NotAfter)

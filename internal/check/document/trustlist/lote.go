@@ -52,9 +52,9 @@ type joseHeader struct {
 // verified.
 const maxHeader = 64 << 10
 
-// VerifyJWS checks a compact JAdES signature by one of the signers and returns what
-// it signs. It returns a *RefusalError, which contains nothing of raw. go-jose is
-// not used: it refuses the critical header sigT, which older signatures have.
+// VerifyJWS checks a compact JAdES signature by one of the signers and returns the
+// signed content. It returns a *RefusalError, which contains nothing of raw. It does
+// not use go-jose, which refuses the critical header sigT of older signatures.
 func VerifyJWS(raw []byte, signers []*x509.Certificate, now time.Time) ([]byte, error) {
 	parts := strings.Split(strings.TrimSpace(string(raw)), ".")
 	if len(parts) != 3 || len(parts[0]) > maxHeader {
@@ -102,7 +102,7 @@ func (h joseHeader) signer(pinned []*x509.Certificate) (*x509.Certificate, error
 	return nil, refuse(ReasonSigner)
 }
 
-// check checks what else the header says, after it was verified.
+// check checks the other fields of the header, after the header was verified.
 func (h joseHeader) check(now time.Time) error {
 	for _, name := range h.Critical {
 		known := name == "sigT" && h.SignedAt != "" || name == "b64" && h.Encoded != nil
@@ -124,7 +124,7 @@ func (h joseHeader) check(now time.Time) error {
 	return nil
 }
 
-// lote is a list of trusted entities (ETSI TS 119 602), as far as it is read.
+// lote is the part of a list of trusted entities (ETSI TS 119 602) that is read.
 type lote struct {
 	List *struct {
 		Scheme struct {
@@ -168,7 +168,7 @@ type loteText struct {
 	Value    string `json:"value"`
 }
 
-// extension is an extension of a list or a service. None is understood.
+// extension is an extension of a list or a service. The package understands none.
 type extension map[string]json.RawMessage
 
 // isCritical reports whether an extension must be understood.
@@ -217,8 +217,8 @@ func parseLoTE(raw []byte, listType string, signers []*x509.Certificate, now tim
 	return list, nil
 }
 
-// addEntity adds the services of an entity that issue documents. A service
-// without a status is granted: such lists contain no others.
+// addEntity adds those services of an entity that issue documents. A service without a
+// status is granted, because such a list contains only granted services.
 func (l *List) addEntity(entity loteEntity, now time.Time) error {
 	name, country := "", ""
 	for _, text := range entity.Information.Names {

@@ -18,7 +18,7 @@ const (
 )
 
 // checkMarkup refuses everything that parsers could read in different ways, and
-// what would make the list costly to read: a document type, entities, processing
+// everything that makes a list costly to read: a document type, entities, processing
 // instructions, duplicate attributes, IDs that occur twice, and deep nesting.
 func checkMarkup(raw []byte) error {
 	if !utf8.Valid(raw) || bytes.IndexByte(raw, 0) >= 0 || bytes.HasPrefix(raw, []byte("\xef\xbb\xbf")) {

@@ -43,8 +43,8 @@ func (n node) all(space, local string) (found []node) {
 	return found
 }
 
-// one returns the only element at the end of a path of names, or false if there
-// is none or an element on the path is not the only one of its name.
+// one returns the element at the end of a path of names. It returns false if an element
+// on the path is missing or is not the only one of its name.
 func (n node) one(space string, path ...string) (node, bool) {
 	for _, local := range path {
 		found := n.all(space, local)

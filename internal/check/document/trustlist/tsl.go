@@ -10,14 +10,14 @@ import (
 	"time"
 )
 
-// What a list of age verification providers and its entries must be. The EU's test
-// lists use other hosts than its own.
+// What a list of age verification providers and its entries must contain. The EU's test
+// lists use other hosts than its real ones.
 const (
 	typeAV    = "/av/TrstSvc/TrustedList/TSLType/AVTL"
 	serviceAV = "/av/TrstSvc/Svctype/PAA"
 )
 
-// grantedStatuses end the status of an entry that is trusted.
+// grantedStatuses are the ends of the statuses of trusted entries.
 var grantedStatuses = []string{"/TrustedList/Svcstatus/recognized", "/TrustedList/Svcstatus/granted"}
 
 var byteOrderMark = []byte("\xef\xbb\xbf")
@@ -125,8 +125,8 @@ func isGranted(status string) bool {
 	return slices.ContainsFunc(grantedStatuses, func(end string) bool { return strings.HasSuffix(status, end) })
 }
 
-// hasCriticalExtension reports whether a list or a service has an extension that
-// must be understood. None is.
+// hasCriticalExtension reports whether a list or a service has an extension that a
+// reader must understand. The package understands none.
 func hasCriticalExtension(n node, name string) bool {
 	for _, extensions := range n.all(nsTSL, name) {
 		for _, e := range extensions.Children {
@@ -138,8 +138,8 @@ func hasCriticalExtension(n node, name string) bool {
 	return false
 }
 
-// certificatesOf returns the certificates of a service. One that is not base64 is
-// empty.
+// certificatesOf returns the certificates of a service. A certificate that is not
+// base64 is empty.
 func certificatesOf(info node) (certificates [][]byte) {
 	identity, _ := info.one(nsTSL, "ServiceDigitalIdentity")
 	for _, id := range identity.all(nsTSL, "DigitalId") {

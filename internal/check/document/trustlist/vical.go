@@ -14,8 +14,8 @@ import (
 	"github.com/veraison/go-cose"
 )
 
-// VICALLife is how long a VICAL that does not say when the next one comes is
-// used, from its date on.
+// VICALLife is how long a VICAL is used, from its date on, if it does not say when the
+// next one comes.
 const VICALLife = 90 * 24 * time.Hour
 
 // usageVICAL is the extended key usage of a VICAL's signer (ISO/IEC 18013-5,
@@ -41,7 +41,7 @@ func decoderOf(options cbor.DecOptions) cbor.DecMode {
 	return mode
 }
 
-// vical is a list of authorities (ISO/IEC 18013-5, C.1.7.1), as far as it is read.
+// vical is the part of a list of authorities (ISO/IEC 18013-5, C.1.7.1) that is read.
 type vical struct {
 	Version    string       `cbor:"version"`
 	Date       time.Time    `cbor:"date"`
@@ -57,8 +57,8 @@ type vicalEntry struct {
 	Country     string   `cbor:"issuingCountry"`
 }
 
-// parseVICAL verifies a VICAL. The pinned certificate is its signer's, or that of
-// the authority that certified the signer.
+// parseVICAL verifies a VICAL. The pinned certificate belongs to its signer, or to the
+// authority that certified the signer.
 func parseVICAL(raw []byte, pinned []*x509.Certificate, now time.Time) (list List, err error) {
 	payload, err := verifyCOSE(raw, pinned, now)
 	if err != nil {

@@ -22,12 +22,12 @@ const (
 )
 
 // verifyXAdES checks the enveloped XAdES signature of a list (ETSI EN 319 132-1,
-// baseline B) and returns the list in canonical form without the signature: the
-// bytes whose digest is signed.
+// baseline B). It returns the bytes whose digest is signed: the list in canonical form,
+// without the signature.
 //
-// The library canonicalises only. Its own validation is not used: it accepts
-// SHA-1, other transforms and further references, takes ECDSA signatures in the
-// wrong encoding, does not know XAdES, and refuses lists of over 1,000 elements.
+// Only the canonicalisation of the library is used, not its validation. That accepts
+// SHA-1, other transforms and further references, takes ECDSA signatures in the wrong
+// encoding, does not know XAdES, and refuses lists of over 1,000 elements.
 func verifyXAdES(raw []byte, signers []*x509.Certificate, now time.Time) ([]byte, error) {
 	v := &verification{raw: raw, pinned: signers, now: now}
 	for _, check := range checks {
@@ -38,9 +38,9 @@ func verifyXAdES(raw []byte, signers []*x509.Certificate, now time.Time) ([]byte
 	return v.content, nil
 }
 
-// checks are all that a list must pass, in this order: each uses what those before
-// it found. From signsInfo on, everything that decides is decoded from bytes that
-// are signed.
+// checks are the checks that a list must pass. Their order matters, because each uses
+// what earlier ones found. From signsInfo on, everything that decides is decoded from
+// signed bytes.
 var checks = []func(*verification) error{
 	(*verification).isXML,             // the text is XML with a root
 	(*verification).hasOneSignature,   // the list's own, directly below the root
@@ -206,8 +206,8 @@ func detached(scope etreeutils.NSContext, e *etree.Element) ([]byte, error) {
 	return canonical(alone)
 }
 
-// signature is a Signature element. Only what it needs to find the signed parts is
-// read from it: what the parts say is decoded from their own verified bytes.
+// signature is a Signature element. Only what is needed to find the signed parts is
+// read from it. The parts themselves are decoded from their verified bytes.
 type signature struct {
 	method       method
 	value        []byte
@@ -250,7 +250,7 @@ func readSignature(canonical []byte) (s signature, err error) {
 	return s, nil
 }
 
-// signer returns the pinned certificate that the signature names first.
+// signer returns the pinned certificate that is the first one in the signature.
 func (s signature) signer(pinned []*x509.Certificate) (*x509.Certificate, error) {
 	if len(s.certificates) == 0 {
 		return nil, refuse(ReasonSignature)
@@ -263,15 +263,15 @@ func (s signature) signer(pinned []*x509.Certificate) (*x509.Certificate, error)
 	return nil, refuse(ReasonSigner)
 }
 
-// reference is a digest that is signed.
+// reference is a signed digest.
 type reference struct {
 	hash  crypto.Hash
 	value []byte
 }
 
-// references returns the references to the list and to the signed properties.
-// There must be these two only, in this order, with exactly the transforms that
-// leave nothing out but the signature.
+// references returns the references to the list and to the signed properties. There
+// must be only these two, in this order. Their transforms must be exactly those that
+// leave out nothing but the signature.
 func references(info node, rootID, propertiesID string) (list, properties reference, err error) {
 	if !info.consists(nsDSig, "CanonicalizationMethod", "SignatureMethod", "Reference", "Reference") {
 		return list, properties, refuse(ReasonReference)
@@ -298,7 +298,8 @@ func references(info node, rootID, propertiesID string) (list, properties refere
 	return list, properties, err
 }
 
-// hasURI reports whether a reference has a URI: without one it names nothing.
+// hasURI reports whether a reference has a URI. Without one, the reference names
+// nothing.
 func hasURI(n node) bool {
 	for _, a := range n.Attrs {
 		if a.Name.Space == "" && a.Name.Local == "URI" {
@@ -342,8 +343,8 @@ func (r reference) matches(content []byte) bool {
 	return bytes.Equal(hash.Sum(nil), r.value)
 }
 
-// checkProperties checks the signed properties: they name the signer's
-// certificate by its digest, and when it signed.
+// checkProperties checks the signed properties. They must name the signer's certificate
+// by its digest, and the time of the signature.
 func checkProperties(canonical []byte, signer *x509.Certificate, now time.Time) error {
 	n, err := parseNode(canonical)
 	if err != nil {

@@ -4,9 +4,9 @@ import (
 	"github.com/fxamacker/cbor/v2"
 )
 
-// maxNesting and maxElements bound what a decoder builds from hostile CBOR.
-// Proofs of age nest a dozen levels and a mobile driving licence has about
-// sixty elements.
+// maxNesting and maxElements limit what a decoder builds from hostile CBOR. Proofs of
+// age are nested a dozen levels deep, and a mobile driving licence has about sixty
+// elements.
 const (
 	maxNesting  = 20
 	maxElements = 512

@@ -32,10 +32,9 @@ const (
 	stateBytes = 16
 )
 
-// NewExchange derives a request's nonce and key from 32 secret bytes, so that
-// neither needs to be stored. The request asks for a document of one of the
-// kinds for which an issuer is trusted at now; an answer of another kind is
-// refused.
+// NewExchange derives a request's nonce and key from 32 secret bytes, so that neither
+// needs to be stored. The request asks for the kinds of documents for which an issuer
+// is trusted at now. An answer with a document of another kind is refused.
 func NewExchange(secret []byte, issuers []Issuer, now time.Time) (Exchange, error) {
 	nonce, err := hkdf.Key(sha256.New, secret, nil, "nonce", nonceBytes)
 	if err != nil {
@@ -80,7 +79,7 @@ func deriveKey(seed []byte) (*ecdh.PrivateKey, error) {
 }
 
 // signatureKey converts a P-256 key to the type that the libraries for signatures and
-// JWE take.
+// JWE use.
 func signatureKey(key *ecdh.PrivateKey) (*ecdsa.PrivateKey, error) {
 	return ecdsa.ParseRawPrivateKey(elliptic.P256(), key.Bytes())
 }

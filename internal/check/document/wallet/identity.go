@@ -15,8 +15,8 @@ import (
 	"agegate/internal/rules/credential"
 )
 
-// Identity is a verifier that signs its requests, as some wallets demand: a key,
-// and the certificates that name its owner.
+// Identity is the key with which a verifier signs its requests, as some wallets
+// require, with the certificates that name the verifier.
 type Identity struct {
 	Key   *ecdsa.PrivateKey   // P-256 or P-384
 	Chain []*x509.Certificate // the key's own first, without the trust anchor
@@ -86,7 +86,7 @@ func MetadataExtension(metadata []byte) ([]byte, error) {
 }
 
 // Signed returns the exchange with requests that the identity signs. Links with
-// SchemeProofOfAge are not signed: the EU's app refuses identities.
+// SchemeProofOfAge stay unsigned, because the EU's app refuses identities.
 func (e Exchange) Signed(i Identity) Exchange {
 	e.identity = &i
 	return e
@@ -119,7 +119,7 @@ type requestObject struct {
 	ResponseURI string `json:"response_uri,omitempty"`
 	State       string `json:"state,omitempty"`
 	WalletNonce string `json:"wallet_nonce,omitempty"`
-	// What others attest of the verifier (OpenID4VP 1.0, 5.11).
+	// Attested is what others attest of the verifier (OpenID4VP 1.0, 5.11).
 	Attested []attestation `json:"verifier_info,omitempty"`
 }
 
@@ -135,8 +135,8 @@ const formatRegistration = "registration_cert"
 // audience is the audience of requests to any wallet (OpenID4VP 1.0, 5.8).
 const audience = "https://self-issued.me/v2"
 
-// requestLife is how long a signed request may be used. A wallet that asks again
-// gets the request with a later time.
+// requestLife is how long a signed request may be used. A wallet that fetches the
+// request again gets a later end.
 const requestLife = 10 * time.Minute
 
 // MaxWalletNonce is the maximum length of a wallet's nonce, which the signed

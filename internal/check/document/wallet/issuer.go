@@ -39,14 +39,14 @@ func Kinds(issuers []Issuer, now time.Time) (kinds []string) {
 	return kinds
 }
 
-// maxAuthorities is how many issuers a request may name: a link has to fit into a
-// QR code. With more issuers, the request names none.
+// maxAuthorities is how many issuers a request may name, because a link must fit into a
+// QR code. If there are more, the request names none.
 const maxAuthorities = 16
 
 // authorities returns the key identifiers, in base64url, by which a wallet finds
-// documents of a kind from trusted issuers (OpenID4VP 1.0, 6.1.1.1). It returns
-// none if an issuer has no identifier or if there are too many issuers, because
-// the request must not leave out a document that would be accepted.
+// documents of a kind from trusted issuers (OpenID4VP 1.0, 6.1.1.1). It returns none if
+// an issuer has no identifier or if there are too many issuers: a request with some of
+// them would leave out documents that are accepted.
 func authorities(issuers []Issuer, docType string, now time.Time) (ids []string) {
 	for _, issuer := range issuers {
 		if issuer.DocType != docType || !issuer.validAt(now) {
@@ -75,7 +75,7 @@ const maxChain = 4
 var signAlgorithms = []cose.Algorithm{cose.AlgorithmES256, cose.AlgorithmES384, cose.AlgorithmES512,
 	cose.AlgorithmEdDSA}
 
-// verifyIssuer checks the issuer's certificates and signature, and returns the
+// verifyIssuer checks the issuer's certificates and its signature, and returns the
 // signed security object.
 func verifyIssuer(d document, issuers []Issuer, now time.Time) (securityObject, error) {
 	var object securityObject

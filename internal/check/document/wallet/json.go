@@ -27,7 +27,7 @@ func readJSONObject(raw []byte) (map[string]any, error) {
 	return object, nil
 }
 
-// readTexts reads an object's members that are texts, "" where there is none.
+// readTexts returns those members of an object that are texts. A missing member is "".
 func readTexts(raw []byte, names ...string) (map[string]string, error) {
 	object, err := readJSONObject(raw)
 	if err != nil {

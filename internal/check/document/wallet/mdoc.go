@@ -8,9 +8,9 @@ import (
 	"github.com/fxamacker/cbor/v2"
 )
 
-// The structures of ISO/IEC 18013-5, 8.3.2.1.2.2 (device response) and 9.1.2.4
-// (mobile security object). Signed or digested parts are kept as received,
-// because a wallet may encode them differently from this package.
+// The structures of ISO/IEC 18013-5, 8.3.2.1.2.2 (device response) and 9.1.2.4 (mobile
+// security object). Parts that are signed or digested are kept as received, because a
+// wallet may encode them differently from this package.
 
 type deviceResponse struct {
 	Version   string     `cbor:"version"`
@@ -86,8 +86,8 @@ type StatusEntry struct {
 // maxIdentifier bounds the ID of a document in an identifier list.
 const maxIdentifier = 256
 
-// entry returns the document's place in the list that decides: the token status
-// list if there are both.
+// entry returns the document's place in the list that decides. If there are both kinds
+// of lists, it is the token status list.
 func (s objectStatus) entry() (e StatusEntry, err error) {
 	if s.List != nil {
 		return StatusEntry{Index: s.List.Index, URI: s.List.URI}, nil
@@ -127,8 +127,8 @@ func parseDocuments(raw []byte) ([]document, error) {
 	return response.Documents, nil
 }
 
-// elements returns the elements of a namespace after it has compared every
-// item of the document with its digest.
+// elements returns the elements of a namespace. Before that, it compares every item of
+// the document with its digest.
 func (d document) elements(object securityObject, namespace string) (map[string]cbor.RawMessage, error) {
 	algorithm, ok := digestAlgorithms[object.DigestAlgorithm]
 	if !ok {

@@ -75,10 +75,10 @@ func coseKey(key *ecdh.PublicKey) publicKey {
 	return publicKey{Type: keyTypeEC2, Curve: curveP256, X: point[1 : 1+coordinateBytes], Y: point[1+coordinateBytes:]}
 }
 
-// mdocRequest asks for the statement of the target age from one kind of document.
-// The wallet answers with the nearest statement that it has (ISO/IEC 18013-5,
-// 7.2.5), or with an alternative that the request names. If there is an identity,
-// it signs the request for pages of origin.
+// mdocRequest asks for the statement of the target age from one kind of document. The
+// wallet answers with its nearest statement (ISO/IEC 18013-5, 7.2.5), or with an
+// alternative that the request names. If there is an identity, it signs the request for
+// pages of origin.
 func (e Exchange) mdocRequest(docType string, targetAge int, origin string) (mdocRequest, error) {
 	namespace := namespaces[docType]
 	items := itemsRequest{DocType: docType,
@@ -111,7 +111,7 @@ func (i Identity) authenticateReader(r *deviceRequest, transcript []byte) (err e
 	return err
 }
 
-// signDetached returns a COSE_Sign1 over content, which is left out of it.
+// signDetached returns a COSE_Sign1 over content that does not contain the content.
 func (i Identity) signDetached(content []any) (cbor.RawMessage, error) {
 	_, algorithm := i.algorithm()
 	var chain any = i.Chain[0].Raw

@@ -107,8 +107,8 @@ func (e Exchange) metadata() (clientMetadata, error) {
 // disclose the birth date.
 func (e Exchange) AsksPID() bool { return slices.Contains(e.docTypes, DocTypePID) }
 
-// mdocTypes returns the kinds that the exchange asks for without those that are
-// SD-JWTs.
+// mdocTypes returns the kinds of documents that the exchange asks for, except those
+// that are SD-JWTs.
 func (e Exchange) mdocTypes() []string {
 	return slices.DeleteFunc(slices.Clone(e.docTypes), func(docType string) bool { return docType == DocTypePID })
 }
@@ -226,8 +226,8 @@ func (e Exchange) Link(scheme string, targetAge int, responseURI string) (string
 	return scheme + "://?" + lightly.Replace(values.Encode()), nil
 }
 
-// lightly reverts the escapes of characters that a query may contain (RFC 3986, 3.4),
-// which keeps links short for their QR codes.
+// lightly replaces the escapes of characters that a query may contain (RFC 3986, 3.4)
+// by these characters, so that links are short enough for QR codes.
 var lightly = strings.NewReplacer("%3A", ":", "%2C", ",", "%2F", "/")
 
 // proofOfAge is the only kind of document that a link with SchemeProofOfAge asks
@@ -271,8 +271,8 @@ func walletError(code string) error {
 	return refuse(ReasonUnable)
 }
 
-// bond is what a presentation must be bound to: a session transcript in documents of
-// ISO/IEC 18013-5, an audience in SD-JWTs.
+// bond is what a presentation must be bound to: in documents of ISO/IEC 18013-5 a
+// session transcript, in SD-JWTs an audience.
 type bond struct {
 	transcript []byte
 	audience   string
@@ -285,7 +285,7 @@ func (e Exchange) decrypt(response string, to bond) (Presentation, error) {
 		return Presentation{}, refuse(ReasonMalformed)
 	}
 	message, err := jose.ParseEncryptedCompact(response, []jose.KeyAlgorithm{jose.ECDH_ES}, encodings)
-	// ECDH-ES agrees on the key itself (RFC 7516, 5.2)
+	// With ECDH-ES, the agreed key is used directly (RFC 7516, 5.2).
 	if parts := strings.Split(response, "."); err != nil || parts[1] != "" {
 		return Presentation{}, refuse(ReasonMalformed)
 	}
@@ -311,9 +311,9 @@ func (e Exchange) decrypt(response string, to bond) (Presentation, error) {
 	return e.onlyDocument(payload["vp_token"], e.docTypes, to)
 }
 
-// onlyDocument reads a vp_token with one presentation. The presentation must
-// answer the query for the kind of document that its member in the token names
-// (OpenID4VP 1.0, 8.1).
+// onlyDocument reads a vp_token with one presentation. The token's member names a kind
+// of document, and the presentation must answer the query for that kind (OpenID4VP 1.0,
+// 8.1).
 func (e Exchange) onlyDocument(token any, asked []string, to bond) (Presentation, error) {
 	answers, _ := token.(map[string]any)
 	if len(answers) != 1 {

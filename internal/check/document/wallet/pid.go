@@ -11,8 +11,8 @@ import (
 )
 
 // DocTypePID is the type of the EU's person identification data as SD-JWT. It has
-// statements of age (age_equal_or_over) or, failing these, the birth date, which
-// is compared with the target age and forgotten.
+// statements of age (age_equal_or_over). If it has none, its birth date is compared
+// with the target age and not kept.
 const DocTypePID = "urn:eudi:pid:1"
 
 const (
@@ -107,8 +107,8 @@ func statusOf(claims map[string]any) (*objectStatus, error) {
 	return &objectStatus{List: &StatusEntry{Index: index, URI: uri}}, nil
 }
 
-// provesAgeByPID decides by the statements of age, and by the birth date. Two that
-// contradict each other prove nothing.
+// provesAgeByPID decides by the statements of age and by the birth date. If they
+// contradict each other, they prove nothing.
 func provesAgeByPID(claims map[string]any, targetAge int, now time.Time) error {
 	var over, under bool
 	if value, ok := claims[claimOver]; ok {

@@ -12,8 +12,8 @@ var credentialID = map[string]string{DocTypeMDL: "licence", DocTypeProofOfAge: "
 // statedAges are the ages for which most documents have a statement.
 var statedAges = []int{18, 21}
 
-// query asks for one of the given kinds of documents and for one statement in it:
-// the one for the target age, or else a common one for a higher age.
+// query asks for one of the given kinds of documents, and for one statement in it: the
+// statement for the target age, or a common one for a higher age.
 func query(targetAge int, docTypes ...string) dcqlQuery {
 	var q dcqlQuery
 	var options [][]string

@@ -18,16 +18,17 @@ import (
 )
 
 // SampleIssuer issues proofs of any age for tests and demonstrations. Only test
-// sessions trust it, and only in the installation from whose secret its key is
-// derived.
+// sessions trust it. Each installation derives the issuer's key from its own secret,
+// and trusts only this issuer.
 type SampleIssuer struct {
 	root      *x509.Certificate
 	signer    *ecdsa.PrivateKey
 	signerDER []byte
 }
 
-// sampleEpoch and sampleEnd bound the validity of the sample issuer's
-// certificates. The range is wide, so that it holds for the clock of any test.
+// sampleEpoch and sampleEnd are the begin and the end of the validity of the sample
+// issuer's certificates. They are far apart, so that the certificates are valid by the
+// clock of any test.
 var (
 	sampleEpoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 	sampleEnd   = time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -92,8 +93,8 @@ type SampleDocument struct {
 // sampleValidity is how long a sample document is valid.
 const sampleValidity = time.Hour
 
-// issue returns the part of a document that the issuer signs, disclosing only the
-// given statements. A sample document has every statement.
+// issue returns the part of a document that the issuer signs. A sample document has
+// every statement, but only the given ones are disclosed.
 func (i *SampleIssuer) issue(
 	s SampleDocument, docType string, holder *ecdh.PublicKey, ages []int, now time.Time,
 ) (issuerSigned, error) {

@@ -17,8 +17,8 @@ import (
 	"agegate/internal/rules/credential"
 )
 
-// presentPID issues a PID to a new wallet and presents it to an audience: the
-// statement of age at path, or the birth date. It returns an SD-JWT with key
+// presentPID issues a PID to a new wallet and presents it to an audience. It discloses
+// the statement of age at path, or the birth date. It returns an SD-JWT with key
 // binding.
 func (i *SampleIssuer) presentPID(
 	s SampleDocument, path []string, audience, nonce string, now time.Time,

@@ -16,21 +16,21 @@ import (
 	"github.com/go-jose/go-jose/v4"
 )
 
-// SD-JWT (RFC 9901): a signed JWT whose claims the holder discloses one by one,
-// and a JWT by which the holder's key presents it (key binding). Why no library
-// does this: see docs/decisions.md.
+// SD-JWT (RFC 9901) is a signed JWT whose claims the holder can disclose one by one,
+// with a second JWT by which the holder's key presents it (key binding).
+// docs/decisions.md says why no library is used.
 
 const (
 	typeSDJWT   = "dc+sd-jwt"
 	typeBinding = "kb+jwt"
 )
 
-// maxDisclosures bounds the disclosures of a presentation. One or two are asked
-// for.
+// maxDisclosures is the maximum number of disclosures in a presentation. One or two are
+// asked for.
 const maxDisclosures = 64
 
-// maxBindingAge is how old a key binding may be: the holder makes it when they
-// agree. The request's nonce already allows it for one request only.
+// maxBindingAge is how old a key binding may be. The holder makes it when they agree.
+// The request's nonce already limits it to one request.
 const maxBindingAge = 15 * time.Minute
 
 // jwtAlgorithms are the accepted signature algorithms of JWTs.
@@ -59,7 +59,7 @@ func parseSDJWT(text string) (sdJWT, error) {
 	return sdJWT{parts[0], parts[1:last], parts[last], text[:len(text)-len(parts[last])]}, nil
 }
 
-// verifyJWT checks the signature and the type of a JWT and returns its claims.
+// verifyJWT checks the signature and the type of a JWT, and returns its claims.
 func verifyJWT(text, typ string, key any, reason Reason) (map[string]any, error) {
 	header, err := headerOf(text)
 	if err != nil || header["typ"] != typ {
@@ -86,8 +86,8 @@ func headerOf(text string) (map[string]any, error) {
 	return readJSONObject(raw)
 }
 
-// disclosed checks the issuer's signature and the digests of all disclosures, and
-// returns the claims: those that are always disclosed, and those of disclosures.
+// disclosed checks the issuer's signature and the digests of all disclosures. It
+// returns the claims, those that are always disclosed and those of the disclosures.
 func (s sdJWT) disclosed(key any, typ string) (map[string]any, crypto.Hash, error) {
 	claims, err := verifyJWT(s.issued, typ, key, ReasonIssuerSignature)
 	if err != nil {
@@ -130,8 +130,8 @@ func digestOf(algorithm crypto.Hash, text string) string {
 	return base64.RawURLEncoding.EncodeToString(hash.Sum(nil))
 }
 
-// add reads a disclosure: a salt, the name of a claim unless it is an element of
-// a list, and a value.
+// add reads a disclosure. It has a salt, a value, and between them the name of a claim,
+// unless the value is an element of a list.
 func (d disclosing) add(text string, algorithm crypto.Hash) error {
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(text)
 	if err != nil {
@@ -153,7 +153,7 @@ func (d disclosing) add(text string, algorithm crypto.Hash) error {
 	return nil
 }
 
-// take returns the disclosure with a digest, or nil. A digest may occur once.
+// take returns the disclosure with a digest, or nil. A digest may occur only once.
 func (d disclosing) take(digest any, parts int) ([]any, error) {
 	text, ok := digest.(string)
 	if !ok || d.seen[text] {
@@ -225,8 +225,8 @@ func (d disclosing) reveal(open map[string]any, digest any, depth int) error {
 // reserved are the names that no disclosed claim may have.
 var reserved = map[string]bool{"_sd": true, "_sd_alg": true, "...": true}
 
-// alwaysDisclosed are the claims that an issuer may not hide (SD-JWT VC, 2.2.2.2):
-// a holder could leave them out.
+// alwaysDisclosed are the claims that an issuer may not hide (SD-JWT VC, 2.2.2.2),
+// because a holder could then leave them out.
 var alwaysDisclosed = map[string]bool{"iss": true, "nbf": true, "exp": true, "cnf": true, "vct": true, "status": true}
 
 func (d disclosing) list(v []any, depth int) (any, error) {

@@ -15,9 +15,9 @@ import (
 )
 
 // Lists say which documents of an issuer were revoked. Token status lists
-// (draft-ietf-oauth-status-list) have a few bits for each document, compressed;
-// identifier lists (ISO/IEC 18013-5 second edition, 12.3.6) have the IDs of the
-// revoked ones. Both are signed.
+// (draft-ietf-oauth-status-list) have a few bits for each document, in compressed form.
+// Identifier lists (ISO/IEC 18013-5 second edition, 12.3.6) have the IDs of revoked
+// documents. Both are signed.
 
 // StatusListTypes are the media types of lists, in the form of an Accept header.
 const StatusListTypes = "application/statuslist+cwt, application/statuslist+jwt, application/identifierlist+cwt"
@@ -170,8 +170,8 @@ func claimsOfCWT(
 	return claims, nil
 }
 
-// claimsOfJSON returns the claims of a token status list in JSON, whose names count in
-// their exact case.
+// claimsOfJSON returns the claims of a token status list in JSON. The names of the
+// claims are case-sensitive.
 func claimsOfJSON(object map[string]any) (claims statusClaims, err error) {
 	claims.Subject, _ = object["sub"].(string)
 	list, _ := object["status_list"].(map[string]any)

@@ -1,8 +1,9 @@
 // Package wallet verifies proofs of age from wallets: mobile documents of ISO/IEC
-// 18013-5 and the EU's identification data as SD-JWT, asked for through the browser's Digital Credentials API (ISO/IEC
-// 18013-7 Annex C, and OpenID4VP 1.0) or by a link with OpenID4VP 1.0 and the
-// EU's age verification profile. It opens no connection and stores nothing. All
-// that it returns about a document is whether the document proves the age.
+// 18013-5, and the EU's identification data as SD-JWT. They are asked for through the
+// browser's Digital Credentials API (ISO/IEC 18013-7 Annex C, and OpenID4VP 1.0), or by
+// a link with OpenID4VP 1.0 and the EU's age verification profile. The package opens no
+// connection and stores nothing. All that it returns about a document is whether it
+// proves the age.
 package wallet
 
 import (
@@ -60,9 +61,9 @@ type Presentation struct {
 // Verifier checks presentations.
 type Verifier struct {
 	Issuers []Issuer
-	// Revoked reports whether a status list marks a document as revoked. It is
-	// called after everything else except the age holds. If nil, documents that
-	// have a status are refused.
+	// Revoked reports whether a status list marks a document as revoked. It is called
+	// when everything except the age was checked and holds. If it is nil, documents
+	// that have a status are refused.
 	Revoked func(ctx context.Context, entry StatusEntry, docType string) (bool, error)
 }
 
@@ -130,9 +131,9 @@ func (v Verifier) checkStatus(ctx context.Context, status *objectStatus, docType
 	return nil
 }
 
-// provesAge reads the statements age_over_NN. A true statement for the target age
-// or a higher one proves the target; a false one for the target age or a lower
-// one disproves it. All others say nothing about it.
+// provesAge reads the statements age_over_NN. A true statement for the target age or a
+// higher one proves the target age. A false statement for the target age or a lower one
+// disproves it. All others say nothing about it.
 func provesAge(elements map[string]cbor.RawMessage, targetAge int) error {
 	var over, under bool
 	for name, value := range elements {
@@ -150,7 +151,8 @@ func provesAge(elements map[string]cbor.RawMessage, targetAge int) error {
 	return decideAge(over, under)
 }
 
-// decideAge returns nil if all that a document says is that the age was reached.
+// decideAge returns nil if the document says that the age was reached, and nothing in
+// it says that it was not.
 func decideAge(over, under bool) error {
 	switch {
 	case over && under:
