@@ -22,6 +22,7 @@ import (
 	"agegate/internal/rules/fault"
 	"agegate/internal/rules/tenant"
 
+	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 )
@@ -185,30 +186,30 @@ func runDemo(ctx context.Context, cfg config.Config, dataDir, shopListen string,
 	if strings.HasPrefix(shopListen, ":") {
 		shopURL = "http://localhost" + shopListen
 	}
-	credentials, err := demoTenant(ctx, gateway.Tenants, filepath.Join(dataDir, credentialsFile), shopURL)
-	if err != nil {
+	kept := &keptShop{path: filepath.Join(dataDir, credentialsFile)}
+	if err := kept.open(ctx, gateway.Tenants, shopURL); err != nil {
 		return err
 	}
-	shop, err := demo.New(cfg.BaseURL, cfg.VerifyURL, credentials, now)
+	shop, err := demo.New(cfg.BaseURL, cfg.VerifyURL, kept.Credentials, now)
 	if err != nil {
 		return err
 	}
 	shop.URL = shopURL
 	server := &http.Server{Handler: shop.Handler(), ReadHeaderTimeout: 3 * time.Second}
-	caller, err := gateway.Tenants.Authenticate(ctx, credentials.APIKey)
+	caller, err := gateway.Tenants.Authenticate(ctx, kept.APIKey)
 	if err != nil {
 		return err
 	}
 	if cfg.Dashboard && cfg.CheckDashboard() == nil {
 		shop.SessionsURL = cfg.DashboardURL + "/dashboard/" + caller.TenantID.String() + "/test/sessions"
 	}
-	if err := createSamples(ctx, gateway, caller.TenantID); err != nil {
+	if err := kept.sample(ctx, gateway, caller.TenantID); err != nil {
 		return err
 	}
 	if err := printSetup(ctx, cfg, gateway.Accounts, &caller.TenantID, stdout, true); err != nil {
 		return err
 	}
-	printDemo(stdout, cfg, shopURL, credentials.APIKey)
+	printDemo(stdout, cfg, shopURL, kept.APIKey)
 
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return gateway.Run(ctx) })
@@ -225,41 +226,70 @@ func runDemo(ctx context.Context, cfg config.Config, dataDir, shopListen string,
 	return group.Wait()
 }
 
-// demoTenant returns the shop's credentials. It creates a tenant on the first
-// run, and another when the shop's address or the database has changed.
-func demoTenant(ctx context.Context, tenants *tenant.Service, path, shopURL string) (demo.Credentials, error) {
-	type kept struct {
-		demo.Credentials
-		ShopURL string `json:"shop_url"`
-	}
-	var k kept
-	data, err := os.ReadFile(path) //nolint:gosec // the operator's own data directory
+// keptShop is the file in which the demo keeps its shop.
+type keptShop struct {
+	path string
+	demo.Credentials
+	ShopURL      string    `json:"shop_url"`
+	SamplesUntil time.Time `json:"samples_until,omitzero"` // when the sample sessions were there
+}
+
+// open reads the file. It creates a tenant on the first run, and another when the
+// shop's address or the database has changed. The tenant has no live key: whoever goes
+// live makes one, and sees it.
+func (k *keptShop) open(ctx context.Context, tenants *tenant.Service, shopURL string) error {
+	data, err := os.ReadFile(k.path)
 	if err == nil {
-		if err := json.Unmarshal(data, &k); err != nil {
-			return demo.Credentials{}, fmt.Errorf("%s is damaged; remove it to make a new demo tenant", path)
+		if err := json.Unmarshal(data, k); err != nil {
+			return fmt.Errorf("%s is damaged; remove it to make a new demo tenant", k.path)
 		}
 		_, err := tenants.Authenticate(ctx, k.APIKey)
 		if k.ShopURL == shopURL && fault.CodeOf(err) != fault.InvalidKey {
-			return k.Credentials, err
+			return err
 		}
 	} else if !errors.Is(err, os.ErrNotExist) {
-		return demo.Credentials{}, err
+		return err
 	}
-	created, err := tenants.Create(ctx, commandLine(), tenant.Tenant{
+	created, err := tenants.CreateWithoutKeys(ctx, commandLine(), tenant.Tenant{
 		Name: "Corner Cellar", SuccessURL: shopURL + "/thanks", CancelURL: shopURL + "/cancelled",
 		WebhookURL: shopURL + "/webhook", AgeVisibility: true, DocumentCheck: true,
 	})
 	if err != nil {
-		return demo.Credentials{}, err
+		return err
 	}
-	k = kept{demo.Credentials{
-		APIKey: created.Test.APIKey, WebhookSecret: created.Test.WebhookSecret, RedirectSecret: created.Test.RedirectSecret,
-	}, shopURL}
-	data, err = json.MarshalIndent(k, "", "  ")
+	_, key, err := tenants.CreateKey(ctx, commandLine(), created.Tenant.ID, false, "Sample shop")
 	if err != nil {
-		return demo.Credentials{}, err
+		return err
 	}
-	return k.Credentials, os.WriteFile(path, data, 0o600)
+	k.Credentials = demo.Credentials{
+		APIKey: key, WebhookSecret: created.Test.WebhookSecret, RedirectSecret: created.Test.RedirectSecret,
+	}
+	k.ShopURL, k.SamplesUntil = shopURL, time.Time{}
+	return k.write()
+}
+
+func (k *keptShop) write() error {
+	data, err := json.MarshalIndent(k, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(k.path, data, 0o600)
+}
+
+// sample creates the sample sessions on the first run, and keeps them out of the
+// tenant's checklist, which is about what its staff have done.
+func (k *keptShop) sample(ctx context.Context, gateway *app.App, tenantID uuid.UUID) error {
+	if k.SamplesUntil.IsZero() {
+		if err := createSamples(ctx, gateway, tenantID); err != nil {
+			return err
+		}
+		k.SamplesUntil = now()
+		if err := k.write(); err != nil {
+			return err
+		}
+	}
+	gateway.Insight.Sampled(tenantID, k.SamplesUntil)
+	return nil
 }
 
 func printDemo(w io.Writer, cfg config.Config, shopURL, apiKey string) {

@@ -4,11 +4,16 @@ import (
 	"bytes"
 	"context"
 	"net"
+	"path"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"agegate/internal/app"
+	"agegate/internal/backoffice/insight"
 	"agegate/internal/lab/demo"
+	"agegate/internal/rules/session"
+	"agegate/internal/rules/tenant"
 )
 
 // TestDemoTenant keeps the shop's credentials as long as they are valid.
@@ -16,16 +21,15 @@ func TestDemoTenant(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "demo-shop.json")
 	credentials := func(c *console, shopURL string) demo.Credentials {
 		t.Helper()
-		var got demo.Credentials
+		kept := keptShop{path: file}
 		program := &cli{env: func(name string) (string, bool) { v, ok := c.env[name]; return v, ok }}
-		err := program.withOperator(t.Context(), func(op operator) (err error) {
-			got, err = demoTenant(t.Context(), op.tenants, file, shopURL)
-			return err
+		err := program.withOperator(t.Context(), func(op operator) error {
+			return kept.open(t.Context(), op.tenants, shopURL)
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		return got
+		return kept.Credentials
 	}
 	one, other := newConsole(t), newConsole(t)
 	one.env["AGEGATE_ALLOW_INSECURE_CALLBACKS"], other.env["AGEGATE_ALLOW_INSECURE_CALLBACKS"] = "true", "true"
@@ -39,6 +43,65 @@ func TestDemoTenant(t *testing.T) {
 	}
 	if fresh := credentials(other, "http://localhost:9081"); fresh == moved {
 		t.Error("credentials of another database were used")
+	}
+}
+
+// TestNewcomersTickTheDemosChecklist: what the demo has set up and its samples are not
+// the work of a newcomer, on the first start and on a later one.
+func TestNewcomersTickTheDemosChecklist(t *testing.T) {
+	dir := t.TempDir()
+	env := map[string]string{"AGEGATE_ESTIMATOR": "off", "AGEGATE_LISTEN": "localhost:0"}
+	c := &cli{env: func(name string) (string, bool) { v, ok := env[name]; return v, ok }}
+	for _, passed := range []bool{false, true} {
+		cfg, err := c.loadDemo(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		gateway, err := app.New(t.Context(), cfg, newLogger(t.Output(), cfg), now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		kept := keptShop{path: filepath.Join(dir, credentialsFile)}
+		if err := kept.open(t.Context(), gateway.Tenants, "http://localhost:8081"); err != nil {
+			t.Fatal(err)
+		}
+		caller, err := gateway.Tenants.Authenticate(t.Context(), kept.APIKey)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := kept.sample(t.Context(), gateway, caller.TenantID); err != nil {
+			t.Fatal(err)
+		}
+		shop, err := gateway.Tenants.Tenant(t.Context(), caller.TenantID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := insight.Checklist{SuccessURL: true, CancelURL: true, WebhookURL: true, Allowance: true}
+		want.Passed = passed
+		if list, err := gateway.Insight.Checklist(t.Context(), shop); err != nil || list != want {
+			t.Errorf("checklist %+v, %v, want %+v", list, err, want)
+		}
+		passes(t, gateway, caller)
+		if err := gateway.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// passes makes a test session that passes.
+func passes(t *testing.T, gateway *app.App, caller tenant.Caller) {
+	t.Helper()
+	created, err := gateway.Sessions.Create(t.Context(), caller, session.CreateRequest{TargetAge: 18})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sess, err := gateway.Sessions.ByLink(t.Context(), path.Base(created.VerificationURL))
+	if err != nil {
+		t.Fatal(err)
+	}
+	forced := session.CheckResult{Result: session.ResultVerified, Source: session.SourceForced}
+	if _, err := gateway.Sessions.Resolve(t.Context(), sess, forced); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -42,7 +42,7 @@ func (a *App) buildDashboard(cfg config.Config, sealer *credential.Sealer) (err 
 		Clock: session.NewTestClock(a.Store, a.now), Certify: a.api.certifier,
 		Cards:   session.NewCards(a.Store, a.Sessions, rand.Reader, a.now),
 		Billing: a.Store, Audit: a.Store, Lab: a.lab, Evidence: evidence, Drift: a.Drift,
-		Health: a.health(cfg),
+		Health: a.health(cfg), HTTPS: isHTTPS(cfg),
 	})
 	return err
 }

@@ -19,10 +19,7 @@ const healthFor = 15 * time.Second
 // health returns a function that reads the health of the installation, as far as this
 // process knows it.
 func (a *App) health(cfg config.Config) func(context.Context) (dashboard.Health, error) {
-	known := dashboard.Health{HTTPS: true, Mail: cfg.SMTP != nil, Metrics: cfg.MetricsListen != ""}
-	for _, address := range []string{cfg.BaseURL, cfg.VerifyURL, cfg.DashboardURL} {
-		known.HTTPS = known.HTTPS && strings.HasPrefix(address, "https://")
-	}
+	known := dashboard.Health{Mail: cfg.SMTP != nil, Metrics: cfg.MetricsListen != ""}
 	var reading sync.Mutex
 	var readAt time.Time
 	return func(ctx context.Context) (dashboard.Health, error) {
@@ -39,6 +36,13 @@ func (a *App) health(cfg config.Config) func(context.Context) (dashboard.Health,
 		known.Findings, readAt = healthFindings(found), now
 		return known, nil
 	}
+}
+
+// isHTTPS reports whether all public addresses are https.
+func isHTTPS(cfg config.Config) bool {
+	return !slices.ContainsFunc([]string{cfg.BaseURL, cfg.VerifyURL, cfg.DashboardURL}, func(address string) bool {
+		return !strings.HasPrefix(address, "https://")
+	})
 }
 
 // healthFindings returns each finding once, by its name.

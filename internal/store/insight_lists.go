@@ -376,24 +376,26 @@ func (s *Store) CountEvents(
 
 // Progress implements insight.Store.
 func (s *Store) Progress(
-	ctx context.Context, tenantID uuid.UUID, endpointID string, now time.Time,
+	ctx context.Context, tenantID uuid.UUID, endpointID string, since, now time.Time,
 ) (insight.Progress, insight.Funds, error) {
 	var args []any
-	has := func(table, status string) string {
-		statement, own := ranges{table: table, scope: insight.Scope{TenantID: tenantID},
+	first := insight.IDAt(since).String()
+	has := func(table, after, status string) string {
+		statement, own := ranges{table: table, scope: insight.Scope{TenantID: tenantID}, after: after,
 			parts: []part{{status: status}}}.union(1, 0)
 		args = append(args, own...)
 		return "EXISTS (" + statement + ")"
 	}
 	ever := func(status session.Status) string {
-		statement := has("sessions", string(status)) +
-			" OR EXISTS (SELECT 1 FROM session_hours WHERE tenant_id = ? AND NOT livemode AND status = ?)"
-		args = append(args, tenantID.String(), string(status))
+		statement := has("sessions", first, string(status)) +
+			" OR EXISTS (SELECT 1 FROM session_hours WHERE tenant_id = ? AND NOT livemode AND status = ? AND hour > ?)"
+		args = append(args, tenantID.String(), string(status), since.Unix()/int64(time.Hour/time.Second))
 		return statement
 	}
 	statement := "SELECT " + ever(session.StatusPassed) + " AS passed, " + ever(session.StatusFallback) +
 		" AS fell_back, " +
-		ever(session.StatusSpoof) + " AS spoofed, " + has("webhook_events", string(webhook.StatusDelivered)) + ` AS webhook_answered,
+		ever(session.StatusSpoof) + " AS spoofed, " +
+		has("webhook_events", "evt_"+first, string(webhook.StatusDelivered)) + ` AS webhook_answered,
 		coalesce((SELECT passed FROM certifications WHERE tenant_id = ? AND endpoint_id = ? AND finished_at IS NOT NULL
 			ORDER BY started_at DESC, id DESC LIMIT 1), false) AS certified,
 		EXISTS (SELECT 1 FROM api_keys WHERE tenant_id = ? AND livemode AND revoked_at IS NULL

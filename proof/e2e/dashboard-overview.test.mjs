@@ -129,6 +129,8 @@ test("from the printed link to a webhook that was answered", async () => {
   await part(page, "make-session").first().waitFor();
   await page.waitForLoadState("domcontentloaded");
   assert.equal(await part(page, "session").count(), 10, "the demo's own sessions");
+  const own = ["passed", "fallback", "spoof", "webhook_answered", "certified", "live_key"]; // what the demo has not done for anybody
+  for (const name of ["success_url", "cancel_url", "https", ...own]) assert.ok(await part(page, `todo-${name}`).isVisible(), `${name} is done`);
   await look(page, "overview");
   await tellsItsNumbers(page);
 
@@ -186,6 +188,9 @@ test("from the printed link to a webhook that was answered", async () => {
   await look(page, "session-delete");
   page.kept();
 
+  await part(page, "nav-overview").click();
+  await sees(page, "checklist");
+  for (const name of ["passed", "webhook_answered"]) assert.equal(await part(page, `todo-${name}`).count(), 0, `${name} is still to be done`);
   await part(page, "nav-sessions").or(part(page, "nav-playground")).first().waitFor();
   await part(page, "nav-sessions").click();
   await sees(page, "filters");

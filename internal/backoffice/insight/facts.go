@@ -46,7 +46,8 @@ func (s *Service) Checklist(ctx context.Context, t tenant.Tenant) (Checklist, er
 }
 
 func (s *Service) check(ctx context.Context, t tenant.Tenant, now time.Time) (Checklist, error) {
-	progress, funds, err := s.store.Progress(ctx, t.ID, webhook.EndpointID(t.ID, false, t.WebhookURL), now)
+	endpoint := webhook.EndpointID(t.ID, false, t.WebhookURL)
+	progress, funds, err := s.store.Progress(ctx, t.ID, endpoint, s.sampled[t.ID], now)
 	a := s.remaining(t, funds)
 	return Checklist{
 		SuccessURL: t.SuccessURL != "", CancelURL: t.CancelURL != "", WebhookURL: t.WebhookURL != "",

@@ -43,6 +43,7 @@ type Config struct {
 	Drift    *drift.Service
 	Preview  Preview
 	Health   func(context.Context) (Health, error) // see Health
+	HTTPS    bool                                  // all public addresses are https
 	APIURL   string                                // public base of the API, without a trailing slash
 	// URL is the public base of the pages, without a trailing slash. Its scheme
 	// decides whether cookies are Secure.

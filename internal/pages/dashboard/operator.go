@@ -163,7 +163,7 @@ func (p *Pages) newTenant(r *desk.Request) (*desk.Question, error) {
 			if err != nil {
 				return err
 			}
-			return p.showOwnerLink(r, made, email)
+			return p.showOwnerLink(r, made.Tenant, email)
 		},
 	}, nil
 }

@@ -9,7 +9,6 @@ import (
 // Health is what the process that serves the dashboard knows of its installation.
 type Health struct {
 	Findings []Finding // problems first
-	HTTPS    bool      // all public addresses are https
 	Mail     bool      // a mail server is configured
 	Metrics  bool      // the listener of the metrics is on
 }
@@ -85,7 +84,7 @@ func (p *Pages) readHealth(r *desk.Request) (*conditionView, error) {
 		return slices.ContainsFunc(health.Findings, func(f Finding) bool { return f.Name == name })
 	}
 	done := map[string]bool{
-		"https": health.HTTPS, "operator_name": !found("operator_name"), "mail": health.Mail, "metrics": health.Metrics,
+		"https": p.cfg.HTTPS, "operator_name": !found("operator_name"), "mail": health.Mail, "metrics": health.Metrics,
 		"backup": !found("no_backup"), "second_factor": setup.SecondFactors, "tenant": setup.Tenant,
 	}
 	v := &conditionView{}

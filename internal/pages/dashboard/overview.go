@@ -18,7 +18,7 @@ import (
 const recentSessions = 10
 
 func (p *Pages) overview() desk.Feature {
-	keys := []string{}
+	keys := []string{"urls.plain", "urls.local"}
 	for _, name := range todos {
 		keys = append(keys, "overview.todo."+name)
 	}
@@ -47,7 +47,7 @@ var (
 // todos are the items of the checklist, whose texts are overview.todo.<name>.
 var todos = []string{
 	"passed", "success_url", "cancel_url", "webhook_url", "webhook_answered", "certified", "fallback", "spoof",
-	"second_factor", "live_key", "allowance",
+	"second_factor", "https", "live_key", "allowance",
 }
 
 type overviewView struct {
@@ -113,9 +113,9 @@ func (v *overviewView) All() int { return len(v.Todo) + len(v.Done) }
 
 // todoView is one open item of the checklist.
 type todoView struct {
-	Name  string
-	Href  string // where it can be done; may be empty
-	Plain bool   // it is a URL that is set, and not encrypted
+	Name string
+	Href string // where it can be done; may be empty
+	Flaw string // of a URL that is set: the text urls.<flaw>; may be empty
 }
 
 // healthView describes the health of deliveries.
@@ -198,7 +198,7 @@ func (p *Pages) readLists(r *desk.Request, v *overviewView) error {
 		return err
 	}
 	if v.Unread.Todo, err = r.Unread("checklist", unread); err == nil && !v.Unread.Todo {
-		v.Todo, v.Done = todosOf(r, list)
+		v.Todo, v.Done = p.todosOf(r, list)
 	}
 	return err
 }
@@ -290,17 +290,13 @@ func hostOf(e webhook.Endpoint) string {
 }
 
 // todosOf returns what the checklist has left, and the names of what is done.
-func todosOf(r *desk.Request, list insight.Checklist) (open []todoView, done []string) {
-	plain := map[string]bool{}
-	for _, u := range urlViews(r.Tenant) {
-		e, err := tenant.CallbackRule{AllowInsecure: true}.Parse(u.URL)
-		plain[u.Name+"_url"] = u.Plain && err == nil && !e.IsLocal()
-	}
+func (p *Pages) todosOf(r *desk.Request, list insight.Checklist) (open []todoView, done []string) {
+	flaws := urlFlaws(r.Tenant)
 	state := map[string]bool{
 		"success_url": list.SuccessURL, "cancel_url": list.CancelURL, "webhook_url": list.WebhookURL,
 		"passed": list.Passed, "fallback": list.FellBack, "spoof": list.Spoofed, "webhook_answered": list.WebhookAnswered,
 		"certified":     list.Certified,
-		"second_factor": r.Who.Strong(), "live_key": list.LiveKey, "allowance": list.Allowance,
+		"second_factor": r.Who.Strong(), "https": p.cfg.HTTPS, "live_key": list.LiveKey, "allowance": list.Allowance,
 	}
 	places := map[string]string{
 		"success_url": urlsPath, "cancel_url": urlsPath, "webhook_url": urlsPath,
@@ -309,21 +305,38 @@ func todosOf(r *desk.Request, list insight.Checklist) (open []todoView, done []s
 		"second_factor": accountPath, "live_key": keysPath, "allowance": billingPath,
 	}
 	for _, name := range todos {
-		if state[name] && !plain[name] {
+		if state[name] && flaws[name] == "" {
 			done = append(done, name)
 			continue
 		}
-		v := todoView{Name: name, Plain: plain[name]}
+		v := todoView{Name: name, Flaw: flaws[name]}
 		mode := "test"
 		if name == "live_key" {
 			mode = "live"
 		}
-		if r.Opens(places[name]) {
+		if name == "https" {
+			v.Href = p.cfg.APIURL + "/docs/operations#" + findingPlaces["https"]
+		} else if r.Opens(places[name]) {
 			v.Href = desk.Href(places[name], r.Access.TenantID().String(), mode)
 		}
 		open = append(open, v)
 	}
 	return open, done
+}
+
+// urlFlaws returns why the URLs of a tenant cannot be used for real shoppers. Their
+// browsers do not reach this machine by its local names, but webhooks do.
+func urlFlaws(t tenant.Tenant) map[string]string {
+	flaws := map[string]string{}
+	for _, u := range urlViews(t) {
+		switch local := leadsHere(u.URL); {
+		case local && u.Name != "webhook":
+			flaws[u.Name+"_url"] = "local"
+		case !local && u.Plain:
+			flaws[u.Name+"_url"] = "plain"
+		}
+	}
+	return flaws
 }
 
 // maker returns the button that creates a test session, or nil for those who may

@@ -10,6 +10,8 @@ import (
 	"agegate/internal/gatewaytest"
 	"agegate/internal/rules/tenant"
 	"agegate/internal/rules/webhook"
+
+	"github.com/google/uuid"
 )
 
 // TestPartsOfTheOverviewFailByThemselves: if one part cannot be read, the page
@@ -158,7 +160,8 @@ func TestChecklistShowsWhatIsLeft(t *testing.T) {
 }
 
 // TestChecklistEndsWithTheNextStep: once all is done, one line leads on to live mode. A
-// URL on the network that is not encrypted is not done.
+// URL that is not encrypted, or that shoppers' browsers cannot reach, is not done; nor is
+// a gateway without https.
 func TestChecklistEndsWithTheNextStep(t *testing.T) {
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
 	const hook = "https://shop.example/hooks/age"
@@ -176,17 +179,32 @@ func TestChecklistEndsWithTheNextStep(t *testing.T) {
 	id := shop.Tenant.ID.String()
 	g.Exec(t, "INSERT INTO certifications VALUES ('"+id+"', '"+id+"', '"+webhook.EndpointID(shop.Tenant.ID, false, hook)+
 		"', '2026-01-01', '2026-01-01', true, '[]')")
-	for _, tt := range []struct {
-		successURL string
-		ready      bool
-	}{{"https://shop.example/ok", true}, {"http://shop.example/ok", false}, {"http://localhost:3000/ok", true}} {
+	endsWithTheNextStep(t, g, shop.Tenant.ID, false)
+	g = g.Restart(t, "AGEGATE_VERIFY_URL=https://verify.gateway.example", "AGEGATE_DASHBOARD_URL=https://staff.example")
+	endsWithTheNextStep(t, g, shop.Tenant.ID, true)
+}
+
+func endsWithTheNextStep(t *testing.T, g *gatewaytest.Gateway, id uuid.UUID, secure bool) {
+	t.Helper()
+	dev := member(t, g, id, account.Developer)
+	for _, tt := range []struct{ successURL, flaw string }{
+		{"https://shop.example/ok", ""}, {"http://shop.example/ok", "not encrypted"},
+		{"http://localhost:3000/ok", "leads to this computer only"},
+	} {
 		g.Exec(t, "UPDATE tenants SET success_url = '"+tt.successURL+"'")
-		_, body := dev.Get(t, path)
+		_, body := dev.Get(t, "/dashboard/"+id.String()+"/test")
 		ready := strings.Contains(body, "All is ready: switch to Live") && strings.Contains(body, `/docs/go-live">`)
 		open, _, _ := strings.Cut(body, "<details")
-		plain := strings.Contains(open, "Set the Success URL</a> <span class=\"badge warn\">not encrypted<")
-		if ready != tt.ready || plain == tt.ready || strings.Contains(body, "checklist") == tt.ready {
-			t.Errorf("with %s: ready %t, not encrypted %t", tt.successURL, ready, plain)
+		if want := secure && tt.flaw == ""; ready != want || strings.Contains(body, "checklist") == want {
+			t.Errorf("https %t, with %s: ready %t", secure, tt.successURL, ready)
+		}
+		const todo = "Set the Success URL</a>"
+		if tt.flaw == "" && strings.Contains(open, todo) ||
+			tt.flaw != "" && !strings.Contains(open, todo+` <span class="badge warn">`+tt.flaw+"<") {
+			t.Errorf("%s lacks %q: %s", tt.successURL, tt.flaw, open)
+		}
+		if strings.Contains(open, "Serve the gateway over https") == secure {
+			t.Errorf("https %t, and the list has it: %t", secure, !secure)
 		}
 	}
 }

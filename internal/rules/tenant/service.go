@@ -74,9 +74,8 @@ func (s *Service) Create(ctx context.Context, actor audit.Actor, t Tenant) (Cred
 
 // CreateWithoutKeys is Create for a tenant whose staff make their own API keys:
 // it has none at first.
-func (s *Service) CreateWithoutKeys(ctx context.Context, actor audit.Actor, t Tenant) (Tenant, error) {
-	c, err := s.create(ctx, actor, t, false)
-	return c.Tenant, err
+func (s *Service) CreateWithoutKeys(ctx context.Context, actor audit.Actor, t Tenant) (Credentials, error) {
+	return s.create(ctx, actor, t, false)
 }
 
 func (s *Service) create(ctx context.Context, actor audit.Actor, t Tenant, withKeys bool) (Credentials, error) {

@@ -171,7 +171,7 @@ func TestEventsAreListedNewestFirst(t *testing.T) {
 		if want := (insight.EventCounts{Pending: 1}); err != nil || counts != want {
 			t.Errorf("counts up to one: %+v, %v", counts, err)
 		}
-		if got, _, err := s.Progress(t.Context(), scope.TenantID, "", start); err != nil || got.WebhookAnswered {
+		if got, _, err := s.Progress(t.Context(), scope.TenantID, "", time.Time{}, start); err != nil || got.WebhookAnswered {
 			t.Errorf("progress: %+v, %v", got, err)
 		}
 	})
@@ -217,7 +217,7 @@ func TestSumsGoWithTheirTenant(t *testing.T) {
 		if ok, err := s.FoldSessions(t.Context(), owner.ID, 0, 500, []insight.Group{group}); err != nil || !ok {
 			t.Errorf("fold: %t, %v", ok, err)
 		}
-		if got, _, err := s.Progress(t.Context(), owner.ID, "", start); err != nil ||
+		if got, _, err := s.Progress(t.Context(), owner.ID, "", time.Time{}, start); err != nil ||
 			got != (insight.Progress{Passed: true}) {
 			t.Errorf("progress: %+v, %v", got, err)
 		}
@@ -237,6 +237,29 @@ func TestSumsGoWithTheirTenant(t *testing.T) {
 	})
 }
 
+// TestProgressBegins: sessions before a time do not count as progress.
+func TestProgressBegins(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, s Store) {
+		owner, now := newTenant(t, s), time.Now()
+		row := sessionOf(t, owner)
+		row.Livemode, row.Status = false, session.StatusPassed
+		inTx(t, s, func(tx session.Tx) error { return tx.InsertSessions(row) })
+		hour := now.Unix() / 3600
+		spoof := insight.Group{Hour: hour, TargetAge: 18, Status: session.StatusSpoof, Tally: insight.Tally{N: 1}}
+		_, err := s.FoldSessions(t.Context(), owner.ID, 0, hour, []insight.Group{spoof})
+		wantNoError(t, err)
+		for since, want := range map[time.Time]insight.Progress{
+			{}: {Passed: true, Spoofed: true}, now.Add(-2 * time.Hour): {Passed: true, Spoofed: true},
+			now.Add(10 * time.Second): {}, now.Add(200 * time.Minute): {},
+		} {
+			if got, _, err := s.Progress(t.Context(), owner.ID, "", since, start); err != nil || got != want {
+				t.Errorf("since %s: %+v, %v, want %+v", since, got, err, want)
+			}
+		}
+	})
+}
+
 func TestProgressLooksForALiveKeyInForce(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, s Store) {
@@ -251,7 +274,7 @@ func TestProgressLooksForALiveKeyInForce(t *testing.T) {
 			k := key(t, owner.ID, fmt.Sprint("live ", n))
 			k.Livemode, k.RevokedAt, k.ExpiresAt = row.livemode, row.revoked, row.expires
 			wantNoError(t, s.InsertKey(t.Context(), k, anAct))
-			if got, _, err := s.Progress(t.Context(), owner.ID, "", start); err != nil || got.LiveKey != row.want {
+			if got, _, err := s.Progress(t.Context(), owner.ID, "", time.Time{}, start); err != nil || got.LiveKey != row.want {
 				t.Errorf("with %+v: %+v, %v", row, got, err)
 			}
 		}
