@@ -181,6 +181,10 @@ func (s *Store) ListSessions(ctx context.Context, q insight.SessionQuery) (insig
 		r.columns += ", success_url"
 		r.where, r.args = and(r.where, orderClause), append(r.args, "?", orderPattern(q.Order))
 	}
+	if q.KeyID != uuid.Nil {
+		r.columns += ", api_key_id"
+		r.where, r.args = and(r.where, "api_key_id = ?"), append(r.args, q.KeyID.String())
+	}
 	if q.Shoppers {
 		r.where = and(r.where, "source <> 'receiver'")
 	}

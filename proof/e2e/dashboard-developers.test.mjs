@@ -90,6 +90,11 @@ test("a key is made, tried, rolled and revoked", async () => {
   await click("done");
   await sees(page, "new-key");
   assert.equal(await part(page, "key").count(), 2);
+  await part(page, "key-sessions").first().click();
+  await sees(page, "of-key");
+  assert.equal(await part(page, "session").count(), 1);
+  await fits("sessions-of-key");
+  await page.goBack();
   await asks("roll");
   await fits("key-roll");
   await click("confirm");

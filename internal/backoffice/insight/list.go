@@ -19,6 +19,7 @@ type SessionFilter struct {
 	Prefix    string    // of the ID, lower case
 	// Order is a value in the query of the success URL, or name=value; empty for all.
 	Order string
+	KeyID uuid.UUID // of the key that created the session; the zero UUID for all
 	// Shoppers leaves out sessions of session.SourceReceiver.
 	Shoppers bool
 }

@@ -59,6 +59,7 @@ type keysView struct {
 type keyView struct {
 	insight.KeyUse
 	Unused       bool
+	List         string // address of its sessions
 	Roll, Revoke string // addresses, or empty
 }
 
@@ -72,8 +73,8 @@ func (p *Pages) showKeys(r *desk.Request) error {
 	for _, k := range keys {
 		switch {
 		case k.InForceAt(now):
-			shown := keyView{KeyUse: k, Unused: unused(k.APIKey, now), Revoke: r.Href(keysPath) + "/" + k.ID.String() +
-				"/revoke"}
+			shown := keyView{KeyUse: k, Unused: unused(k.APIKey, now), List: r.Href(sessionsPath) + "?key=" + k.ID.String(),
+				Revoke: r.Href(keysPath) + "/" + k.ID.String() + "/revoke"}
 			if k.ExpiresAt == nil {
 				shown.Roll = r.Href(keysPath) + "/" + k.ID.String() + "/roll"
 			}

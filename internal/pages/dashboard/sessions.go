@@ -23,7 +23,7 @@ const (
 )
 
 // sessionFields are the fields of the filter.
-var sessionFields = []string{"id", "status", "age", "from", "to"}
+var sessionFields = []string{"id", "status", "age", "from", "to", "key"}
 
 func (p *Pages) sessions() desk.Feature {
 	keys := []string{}
@@ -125,12 +125,13 @@ type sessionsView struct {
 	Asked    map[string]string // the filter as it was typed
 	Wrong    map[string]*page.Text
 	Filtered bool
-	Chosen   int    // how many fields of the filter are filled in, without the search
-	Later    bool   // there are newer sessions on earlier pages
-	Newer    string // address of the previous page; may be empty
-	Next     string // address of older sessions; may be empty
-	Short    bool   // the search ended early, before all sessions were examined
-	List     string // address of the list without a filter
+	Key      *insight.KeyUse // of the filter; nil for all
+	Chosen   int             // how many fields of the form are filled in
+	Later    bool            // there are newer sessions on earlier pages
+	Newer    string          // address of the previous page; may be empty
+	Next     string          // address of older sessions; may be empty
+	Short    bool            // the search ended early, before all sessions were examined
+	List     string          // address of the list without a filter
 	zone     *time.Location
 	All      string // the same with the filter, but without a page
 	Export   string // address of the selected sessions as a file
@@ -159,7 +160,7 @@ func askedSessions(r *desk.Request) *sessionsView {
 	for _, name := range sessionFields {
 		v.Asked[name] = strings.TrimSpace(asked.Get(name))
 		v.Filtered = v.Filtered || v.Asked[name] != ""
-		if v.Asked[name] != "" && name != "id" {
+		if v.Asked[name] != "" && name != "id" && name != "key" {
 			v.Chosen++
 		}
 	}
@@ -196,6 +197,9 @@ func (p *Pages) showSessions(r *desk.Request) error {
 	if err != nil {
 		return err
 	}
+	if err := p.nameKey(r, v, filter.KeyID); err != nil {
+		return err
+	}
 	if len(v.Wrong) > 0 {
 		return r.Show(http.StatusUnprocessableEntity, "sessions", v)
 	}
@@ -218,6 +222,20 @@ func (p *Pages) showSessions(r *desk.Request) error {
 		return err
 	}
 	return r.Show(http.StatusOK, "sessions", v)
+}
+
+// nameKey finds the key of the filter.
+func (p *Pages) nameKey(r *desk.Request, v *sessionsView, id uuid.UUID) error {
+	if id == uuid.Nil {
+		return nil
+	}
+	keys, err := p.cfg.Insight.Keys(r.Ctx(), r.Scope())
+	if i := slices.IndexFunc(keys, func(k insight.KeyUse) bool { return k.ID == id }); i >= 0 {
+		v.Key = &keys[i]
+	} else {
+		v.refuse("key")
+	}
+	return err
 }
 
 // sessionPage returns the page of a list for a cursor, or the first page.
@@ -252,6 +270,12 @@ func (v *sessionsView) filter() (f insight.SessionFilter) {
 		var err error
 		if f.TargetAge, err = strconv.Atoi(given); err != nil || !allowedAge(f.TargetAge) {
 			v.refuse("age")
+		}
+	}
+	if given := v.Asked["key"]; given != "" {
+		var err error
+		if f.KeyID, err = uuid.Parse(given); err != nil {
+			v.refuse("key")
 		}
 	}
 	f.From = v.day("from")

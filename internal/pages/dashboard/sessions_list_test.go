@@ -13,6 +13,7 @@ import (
 	"agegate/internal/backoffice/account"
 	"agegate/internal/backoffice/insight"
 	"agegate/internal/gatewaytest"
+	"agegate/internal/rules/audit"
 )
 
 var listed = regexp.MustCompile(`title="(\S+)" data-testid="session"`)
@@ -61,6 +62,47 @@ func TestRowsBeginWithTheOrder(t *testing.T) {
 // shortID matches the link of a row.
 var shortID = regexp.MustCompile(
 	`title="(\S+)"[^>]*>(<strong>\d+</strong> )?<code><span class="visually-hidden">(\S+)</span>(\w{8})</code>`)
+
+// TestSessionsOfAKey: the keys and a session's page lead to the sessions that a key has
+// made, so that those of a test program with a key of its own can be told from others.
+func TestSessionsOfAKey(t *testing.T) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
+		shop, other := g.Shop(t, "", nil), g.Shop(t, "", nil)
+		key, plain, err := g.App.Tenants.CreateKey(t.Context(), audit.System("test"), shop.Tenant.ID, false, "Conformance")
+		if err != nil {
+			t.Fatal(err)
+		}
+		g.Create(t, shop.Test.APIKey, 18)
+		made := []string{g.Create(t, plain, 18).SessionID, g.Create(t, plain, 21).SessionID}
+		dev := member(t, g, shop.Tenant.ID, account.Developer)
+		base := "/dashboard/" + shop.Tenant.ID.String() + "/test"
+		list := base + "/sessions?key=" + key.ID.String()
+		for _, path := range []string{base + "/keys", base + "/sessions/" + made[0]} {
+			if _, body := dev.Get(t, path); !strings.Contains(body, `href="`+list+`"`) {
+				t.Errorf("%s does not lead to the key's sessions", path)
+			}
+		}
+		slices.Reverse(made)
+		for query, want := range map[string][]string{"": made, "&age=21": made[:1]} {
+			res, body := dev.Get(t, list+query)
+			if got := listedIDs(body); res.StatusCode != http.StatusOK || !slices.Equal(got, want) ||
+				!strings.Contains(body, "Conformance "+key.Hint()) {
+				t.Errorf("%q lists %v, want %v", query, got, want)
+			}
+		}
+		foreign, err := g.App.Tenants.Authenticate(t.Context(), other.Test.APIKey)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, id := range []string{"x", foreign.KeyID.String()} {
+			res, body := dev.Get(t, base+"/sessions?key="+id)
+			want(t, "another key", res, http.StatusUnprocessableEntity, "")
+			if !strings.Contains(body, "is not a key of this mode") || len(listedIDs(body)) > 0 {
+				t.Errorf("%s is not refused", id)
+			}
+		}
+	})
+}
 
 // TestSessionsPageBothWays: going from the newest page to the oldest and back
 // shows the same pages, with the chosen filter.

@@ -12,6 +12,7 @@ import (
 	"agegate/internal/pages/dashboard/desk"
 	"agegate/internal/rules/session"
 
+	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
 )
 
@@ -45,7 +46,7 @@ type splitRow struct {
 // splitSessions fills in the numbers above a list, unless the list is filtered by
 // a property by which they are not split.
 func (p *Pages) splitSessions(r *desk.Request, v *sessionsView, f insight.SessionFilter) error {
-	if f.Prefix != "" || f.Order != "" || v.Later {
+	if f.Prefix != "" || f.Order != "" || f.KeyID != uuid.Nil || v.Later {
 		return nil
 	}
 	if f.To.IsZero() {

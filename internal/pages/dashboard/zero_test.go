@@ -18,7 +18,7 @@ func TestZeroIsNotListed(t *testing.T) {
 		})
 		_, resend := o.developer.Get(t, o.at("/test/webhooks/resend"))
 		_, keys := o.developer.Get(t, o.at("/test/keys"))
-		_, revoke := o.developer.Get(t, between(t, keys[strings.Index(keys, "/keys/new")+9:], `href="`, `"`))
+		_, revoke := o.developer.Get(t, between(t, keys[strings.Index(keys, "key-sessions"):], `href="`, `"`))
 		for _, tt := range []struct{ page, has, lacks string }{
 			{review, "keep all their URLs", "keep the webhook URL"},
 			{resend, "No delivery has failed in the last 30 days.", "0 failed deliveries"},
