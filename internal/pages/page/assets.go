@@ -44,6 +44,10 @@ type Source struct {
 func LoadAssets(mount string, sources ...Source) (*Assets, error) {
 	a := &Assets{mount: mount, files: map[string]asset{}}
 	hash := sha256.New()
+	packer, err := gzip.NewWriterLevel(nil, gzip.BestCompression) // once for all who load them
+	if err != nil {
+		return nil, err
+	}
 	for _, source := range sources {
 		names, err := source.names()
 		if err != nil {
@@ -54,7 +58,7 @@ func LoadAssets(mount string, sources ...Source) (*Assets, error) {
 			if err != nil {
 				return nil, err
 			}
-			name, file, err := newAsset(name, data)
+			name, file, err := newAsset(packer, name, data)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", name, err)
 			}
@@ -84,11 +88,13 @@ func (s Source) names() ([]string, error) {
 
 // newAsset returns a file, plain and compressed, and the name under which it is
 // served.
-func newAsset(name string, data []byte) (string, asset, error) {
+func newAsset(packer *gzip.Writer, name string, data []byte) (string, asset, error) {
 	unpacked, isPacked := strings.CutSuffix(name, ".gz")
 	if !isPacked {
 		var packed bytes.Buffer
-		pack(&packed, data)
+		packer.Reset(&packed)
+		_, _ = packer.Write(data) // a buffer takes everything
+		_ = packer.Close()
 		return name, asset{mime: mimeOf(name), body: data, gzip: bytes.Clone(packed.Bytes())}, nil
 	}
 	plain, err := gunzipped(data)
