@@ -37,6 +37,15 @@ func (s *Store) Users(ctx context.Context, after uuid.UUID, limit int) ([]accoun
 	})
 }
 
+// FindUsers implements account.Store.
+func (s *Store) FindUsers(ctx context.Context, text string, limit int) ([]account.User, error) {
+	return view(ctx, s, func(tx *Tx) ([]account.User, error) {
+		q := tx.db.Where(tx.contains("name"), pattern(text)).Or(tx.contains("email"), pattern(text))
+		rows, err := find[userRow](q.Order("id").Limit(limit))
+		return mapAll(rows, toUser), err
+	})
+}
+
 func (tx *Tx) user(id uuid.UUID) *gorm.DB { return tx.db.Model(&userRow{}).Where("id = ?", id) }
 
 // SetPassword implements account.Tx.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/uuid"
 
@@ -235,6 +236,32 @@ func (s *Store) SessionsOfOrder(
 			AND order_ref <> '' ORDER BY id DESC LIMIT %d`, listColumns, scope.Livemode, limit),
 			scope.TenantID.String(), spellings).Find(&rows).Error
 		return effective(rows, now), err
+	})
+}
+
+// SessionsOfOrders implements insight.Store. PostgreSQL's operators compare bytes like
+// SQLite, and as the index does.
+func (s *Store) SessionsOfOrders(
+	ctx context.Context, scope insight.Scope, prefix string, now time.Time, limit int,
+) ([]insight.SessionRow, error) {
+	spellings := []string{prefix, strings.ToUpper(prefix), strings.ToLower(prefix)}
+	slices.Sort(spellings)
+	return view(ctx, s, func(tx *Tx) (found []insight.SessionRow, err error) {
+		least, less, order := ">=", "<", "ASC"
+		if tx.postgres {
+			least, less, order = "~>=~", "~<~", "USING ~<~"
+		}
+		for _, spelling := range slices.Compact(spellings) {
+			var rows []insight.SessionRow
+			err = tx.db.Raw(fmt.Sprintf(`SELECT %s FROM sessions WHERE tenant_id = ? AND livemode = %t AND order_ref %s ?
+				AND order_ref %s ? AND order_ref <> '' ORDER BY order_ref %s LIMIT %d`,
+				listColumns, scope.Livemode, least, less, order, limit-len(found)),
+				scope.TenantID.String(), spelling, spelling+string(utf8.MaxRune)).Find(&rows).Error
+			if found = append(found, rows...); err != nil || len(found) == limit {
+				break
+			}
+		}
+		return effective(found, now), err
 	})
 }
 

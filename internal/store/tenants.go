@@ -142,14 +142,21 @@ func (s *Store) Tenants(ctx context.Context, after uuid.UUID, limit int) ([]tena
 // likeText escapes a text for LIKE with the escape character "!".
 var likeText = strings.NewReplacer("!", "!!", "%", "!%", "_", "!_")
 
+// contains is the condition that a column contains a text, as pattern makes it, in any
+// case. SQLite ignores the case of ASCII letters only.
+func (tx *Tx) contains(column string) string {
+	if tx.postgres {
+		return column + " ILIKE ? ESCAPE '!'"
+	}
+	return column + " LIKE ? ESCAPE '!'"
+}
+
+func pattern(text string) string { return "%" + likeText.Replace(text) + "%" }
+
 // FindTenants implements tenant.Store.
 func (s *Store) FindTenants(ctx context.Context, text string, limit int) ([]tenant.Tenant, error) {
 	return view(ctx, s, func(tx *Tx) ([]tenant.Tenant, error) {
-		like := "LIKE" // SQLite's ignores the case of ASCII letters
-		if tx.postgres {
-			like = "ILIKE"
-		}
-		q := tx.db.Where("name "+like+" ? ESCAPE '!'", "%"+likeText.Replace(text)+"%")
+		q := tx.db.Where(tx.contains("name"), pattern(text))
 		if id, err := uuid.Parse(text); err == nil {
 			q = q.Or("id = ?", id)
 		}

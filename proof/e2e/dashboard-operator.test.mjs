@@ -81,6 +81,27 @@ test("an operator makes a tenant, looks into it and disables it", async () => {
   await look("operator-enable");
 });
 
+test("the operator's search finds tenants, users and pages, and shows them while one types", async () => {
+  await page.goto(`${gateway.url}/operator/system`);
+  await page.keyboard.press("Control+k");
+  await page.keyboard.type("wein");
+  await part(page, "found").getByText("1 match").waitFor();
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { level: 1, name: /Wein & Mehr/ }).waitFor();
+  await page.goto(`${gateway.url}/operator/find`);
+  await look("operator-find");
+  await page.fill("#f-text", "ada@gate");
+  await part(page, "check").click();
+  await page.waitForURL(/users\?user=/);
+  assert.equal(await part(page, "user").count(), 1);
+  await page.goto(`${gateway.url}/operator/find`);
+  await page.fill("#f-text", "nobody-has-this-name");
+  await part(page, "check").click();
+  await sees(page, "nothing");
+  await look("operator-find-nothing");
+});
+
 test("users, system and the log of the instance are shown", async () => {
   for (const path of ["users", "system", "audit"]) {
     await page.goto(`${gateway.url}/operator/${path}`);

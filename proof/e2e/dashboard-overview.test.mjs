@@ -2,6 +2,7 @@
 // pages about sessions: fit for everybody at both widths, in both themes.
 // E2E_SHOTS=DIR writes a picture of every page, in both sizes and themes.
 import assert from "node:assert/strict";
+import { isAccessible, rulesOf } from "./lib/axe.mjs";
 import { anotherTab, launch, visitor } from "./lib/browser.mjs";
 import { startGateway } from "./lib/gateway.mjs";
 import { after, before, test } from "./lib/row.mjs";
@@ -241,11 +242,48 @@ test("the keys / and Ctrl-K lead to one search over both modes, at every width",
     await sees(page, "filters");
   }
   await look(page, "sessions-orders");
+  await showsWhileTyping(page, field);
   await field.fill("in");
   await field.press("Enter");
   await sees(page, "hits");
   await look(page, "lookup-hits");
   page.kept();
 });
+
+/** What the search finds is shown below it while one types, and is left with the keyboard alone. */
+async function showsWhileTyping(page, field) {
+  const found = part(page, "found").first();
+  const posted = [];
+  page.on("request", (request) => posted.push(request.url()));
+  for (const width of [1440, 390]) {
+    await page.setViewportSize({ width, height: 844 });
+    await page.goto(page.url());
+    const at = page.url();
+    await page.keyboard.press("Control+k");
+    await page.keyboard.type("104");
+    await found.getByRole("status").getByText(/^\d+ matches$/).waitFor();
+    assert.ok(await part(found, "hit").filter({ hasText: "Order 1044" }).isVisible());
+    for (const colorScheme of width === 1440 ? ["light", "dark"] : []) { // axe measures nothing below the list on a phone
+      await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+      await isAccessible(page, `typing, ${colorScheme}`, rulesOf(colorScheme));
+    }
+    const box = await found.boundingBox();
+    assert.ok(box.x >= 0 && box.x + box.width <= width, "the list is in the window");
+    await page.keyboard.press("ArrowDown");
+    await found.locator("a:focus").waitFor();
+    await page.keyboard.press("ArrowUp");
+    assert.ok(await field.evaluate((node) => node === document.activeElement));
+    await field.fill("nobody has this");
+    await found.getByText("Nothing found").waitFor();
+    await field.fill("");
+    await page.locator("#menu .found p:empty").waitFor({ state: "attached" });
+    assert.equal(page.url(), at);
+  }
+  assert.ok(!posted.some((address) => /104|nobody/.test(address)), "no address has the text");
+  await page.setViewportSize({ width: 1440, height: 900 });
+  await field.fill("1044");
+  await part(found, "hit").click();
+  await page.getByRole("heading", { level: 1, name: /Order 1044/ }).waitFor();
+}
 
 test("every page was looked at", () => sawItsPages(import.meta.url));

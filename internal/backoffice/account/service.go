@@ -104,6 +104,12 @@ func (s *Service) Users(ctx context.Context, after uuid.UUID) ([]User, error) {
 	return s.store.Users(ctx, after, MaxPage)
 }
 
+// FindUsers returns the first n users, oldest first, with a name or an e-mail address
+// that contains a text in any case.
+func (s *Service) FindUsers(ctx context.Context, text string, n int) ([]User, error) {
+	return s.store.FindUsers(ctx, text, n)
+}
+
 // User returns one user, or fault.NotFound.
 func (s *Service) User(ctx context.Context, id uuid.UUID) (User, error) {
 	return s.store.UserByID(ctx, id)

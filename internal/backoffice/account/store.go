@@ -30,6 +30,9 @@ type Store interface {
 	// Users returns at most limit users, oldest first, after the one with the
 	// given ID.
 	Users(ctx context.Context, after uuid.UUID, limit int) ([]User, error)
+	// FindUsers returns at most limit users, oldest first, with a name or an e-mail
+	// address that contains a text in any case.
+	FindUsers(ctx context.Context, text string, limit int) ([]User, error)
 	// Passkeys returns a user's passkeys, oldest first.
 	Passkeys(ctx context.Context, userID uuid.UUID) ([]Passkey, error)
 	PasskeyByCredential(ctx context.Context, credentialID []byte) (Passkey, error)

@@ -169,6 +169,12 @@ func (s *Service) OfOrder(ctx context.Context, scope Scope, order string) ([]Ses
 	return s.store.SessionsOfOrder(ctx, scope, order, s.now(), PageSize)
 }
 
+// OfOrders returns sessions of a scope with a merchant's order that begins with a text,
+// in the order of those, at most n.
+func (s *Service) OfOrders(ctx context.Context, scope Scope, prefix string, n int) ([]SessionRow, error) {
+	return s.store.SessionsOfOrders(ctx, scope, prefix, s.now(), n)
+}
+
 // Recent returns the newest sessions of a scope, at most n, without tests of the receiver.
 func (s *Service) Recent(ctx context.Context, scope Scope, n int) ([]SessionRow, error) {
 	found, err := s.store.ListSessions(ctx, SessionQuery{

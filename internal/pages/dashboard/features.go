@@ -24,6 +24,7 @@ func (p *Pages) features() []desk.Feature {
 		p.navigation(),
 		p.operator(),
 		p.operatorAudit(),
+		p.operatorFind(),
 		p.operatorTenant(),
 		p.operatorUsers(),
 		p.overview(),

@@ -7,7 +7,6 @@ import (
 	"agegate/internal/backoffice/account"
 	"agegate/internal/backoffice/insight"
 	"agegate/internal/pages/dashboard/desk"
-	"agegate/internal/pages/page"
 	"agegate/internal/rules/fault"
 	"agegate/internal/rules/session"
 
@@ -30,22 +29,16 @@ type hitView struct {
 }
 
 // lookUp searches for a short text in the modes that the log-in opens: sessions by
-// order, by Idempotency-Key and by the beginning of an ID, and keys, members and
-// pages. Every read of sessions is one range of an index.
-func (p *Pages) lookUp(r *desk.Request, text string) (hits []hitView, err error) {
-	for _, livemode := range livemodesOf(r) {
-		scope := insight.Scope{TenantID: r.Access.TenantID(), Livemode: livemode}
-		rows, err := p.sessionsNamed(r, scope, text)
-		if err != nil {
-			return nil, err
-		}
-		for _, row := range newRows(rows, inMode(r, livemode, sessionsPath)) {
-			hits = append(hits, hitView{Kind: "lookup.session", Name: row.ID.String(), Mode: modeName(livemode), Session: &row,
-				recordLink: recordLink{Href: row.Href, Livemode: livemode}})
-		}
+// order, by Idempotency-Key, by the beginning of an ID, and by the beginning of an
+// order if nothing else fits, and keys, members and pages. Every read of sessions is
+// one range of an index.
+func (p *Pages) lookUp(r *desk.Request, text string) ([]hitView, error) {
+	hits, err := p.sessionHits(r, text, p.sessionsNamed)
+	if err == nil && hits == nil && len(text) >= minLetters {
+		hits, err = p.sessionHits(r, text, p.sessionsBegun)
 	}
-	if len(text) < minLetters {
-		return hits, nil
+	if err != nil || len(text) < minLetters {
+		return hits, err
 	}
 	for _, find := range []func(*desk.Request, string) ([]hitView, error){p.keysNamed, p.membersNamed, p.pagesNamed} {
 		found, err := find(r, strings.ToLower(text))
@@ -55,6 +48,50 @@ func (p *Pages) lookUp(r *desk.Request, text string) (hits []hitView, err error)
 		hits = append(hits, found[:min(len(found), maxHits)]...)
 	}
 	return hits, nil
+}
+
+// lookUpEach searches for sessions by several whole names, such as 1042, 1043.
+func (p *Pages) lookUpEach(r *desk.Request, names []string) (hits []hitView, err error) {
+	for _, name := range names {
+		found, err := p.sessionHits(r, name, p.sessionsNamed)
+		if err != nil {
+			return nil, err
+		}
+		for _, hit := range found {
+			if !slices.ContainsFunc(hits, func(other hitView) bool { return other.Href == hit.Href }) {
+				hits = append(hits, hit)
+			}
+		}
+	}
+	return hits, nil
+}
+
+// sessionHits returns the sessions that find returns for a text in each mode that the
+// log-in opens.
+func (p *Pages) sessionHits(
+	r *desk.Request, text string, find func(*desk.Request, insight.Scope, string) ([]insight.SessionRow, error),
+) (hits []hitView, err error) {
+	for _, livemode := range livemodesOf(r) {
+		scope := insight.Scope{TenantID: r.Access.TenantID(), Livemode: livemode}
+		rows, err := find(r, scope, text)
+		if err != nil {
+			return nil, err
+		}
+		for _, row := range newRows(rows, inMode(r, livemode, sessionsPath)) {
+			hits = append(hits, hitView{Kind: "lookup.session", Name: row.ID.String(), Mode: modeName(livemode), Session: &row,
+				recordLink: recordLink{Href: row.Href, Livemode: livemode}})
+		}
+	}
+	return hits, nil
+}
+
+// sessionsBegun returns sessions of a scope with an order that begins with a text.
+func (p *Pages) sessionsBegun(r *desk.Request, scope insight.Scope, text string) ([]insight.SessionRow, error) {
+	order := session.TypedOrder(text)
+	if order == "" {
+		return nil, nil
+	}
+	return p.cfg.Insight.OfOrders(r.Ctx(), scope, order, maxHits)
 }
 
 // sessionsNamed returns the newest sessions of a scope that a text names.
@@ -130,27 +167,4 @@ func memberHref(r *desk.Request, m account.Member) string {
 		return r.To(teamPath)
 	}
 	return r.Href(teamPath) + "/" + m.UserID.String()
-}
-
-// pagesNamed returns the pages of the navigation whose name contains the text, or
-// that have a word beginning with it among lookup.words.<name>, all in the language of
-// the page.
-func (p *Pages) pagesNamed(r *desk.Request, text string) (hits []hitView, err error) {
-	for _, group := range r.Nav(tenantNav) {
-		for _, item := range group.Items {
-			name, err := p.Set.Text(r, page.Say("nav."+item.Name))
-			if err != nil {
-				return nil, err
-			}
-			words, err := p.Set.Text(r, page.Say("lookup.words."+item.Name))
-			if err != nil {
-				return nil, err
-			}
-			if strings.Contains(strings.ToLower(name), text) || strings.Contains(" "+strings.ToLower(words), " "+text) {
-				hits = append(hits, hitView{Kind: "lookup.page", Name: name,
-					recordLink: recordLink{Href: item.Href, Livemode: r.Access.Livemode()}})
-			}
-		}
-	}
-	return hits, nil
 }

@@ -7,6 +7,8 @@ import (
 
 	"agegate/internal/backoffice/account"
 	"agegate/internal/pages/dashboard/desk"
+	"agegate/internal/rules/audit"
+	"agegate/internal/rules/tenant"
 
 	"github.com/google/uuid"
 )
@@ -86,10 +88,32 @@ func (p *Pages) frame(r *desk.Request, l *desk.Layout) {
 			l.Find = r.Href(pastePath)
 		}
 	case r.Route.MinRole == desk.Operator:
-		l.Nav, l.Drifted = r.Nav(operatorNav), p.driftNotice()
+		l.Nav, l.Drifted, l.Find, l.Shops = r.Nav(operatorNav), p.driftNotice(), findPath, p.shops(r)
 	case r.Route.Path == accountPath:
 		l.Nav = r.Nav(accountNav)
 	}
+}
+
+// maxShops is how many of an operator's tenants are named; the rest are on the
+// dashboard's first page.
+const maxShops = 3
+
+// shops returns the ways from the operator's pages to the tenants of the user, and to
+// the one that the user looks into. Without those the page is shown all the same.
+func (p *Pages) shops(r *desk.Request) (shops []desk.ShopView) {
+	member, err := p.membershipsOf(r, r.Who.User().ID, landing)
+	if at := r.Who.Login(); err == nil && at.EnteredTenant != nil && at.EnteredUntil.After(p.cfg.Now()) {
+		var t tenant.Tenant
+		t, err = p.cfg.Tenants.Tenant(r.Ctx(), *at.EnteredTenant)
+		member = append(member, memberOf{Tenant: t, Href: desk.Href(overviewPath, t.ID.String(), audit.Mode(false))})
+	}
+	if unread, _ := r.Unread("shops", err); unread {
+		return nil
+	}
+	for _, m := range member[:min(len(member), maxShops)] {
+		shops = append(shops, desk.ShopView{Name: m.Tenant.Name, Href: m.Href})
+	}
+	return shops
 }
 
 func tenantViewOf(r *desk.Request) *desk.TenantView {

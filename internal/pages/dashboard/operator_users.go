@@ -9,6 +9,8 @@ import (
 	"agegate/internal/pages/dashboard/desk"
 	"agegate/internal/pages/page"
 	"agegate/internal/rules/fault"
+
+	"github.com/google/uuid"
 )
 
 const (
@@ -83,11 +85,7 @@ type userView struct {
 }
 
 func (p *Pages) showUsers(r *desk.Request) error {
-	after, err := r.Cursor("after")
-	if err != nil {
-		return err
-	}
-	users, err := p.cfg.Accounts.Users(r.Ctx(), after)
+	users, err := p.listedUsers(r)
 	if err != nil {
 		return err
 	}
@@ -113,6 +111,24 @@ func (p *Pages) showUsers(r *desk.Request) error {
 		v.Newer = "?after=" + users[len(users)-1].ID.String()
 	}
 	return r.Show(http.StatusOK, "users", v)
+}
+
+// listedUsers returns the page of users for a cursor, or the one user that is asked
+// for.
+func (p *Pages) listedUsers(r *desk.Request) ([]account.User, error) {
+	one, err := r.Cursor("user")
+	if err != nil {
+		return nil, err
+	}
+	if one != uuid.Nil {
+		user, err := p.cfg.Accounts.User(r.Ctx(), one)
+		return []account.User{user}, err
+	}
+	after, err := r.Cursor("after")
+	if err != nil {
+		return nil, err
+	}
+	return p.cfg.Accounts.Users(r.Ctx(), after)
 }
 
 // operatedUser returns the user of the path.

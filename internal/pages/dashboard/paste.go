@@ -3,7 +3,10 @@ package dashboard
 import (
 	"net/http"
 	"net/url"
+	"path"
+	"slices"
 	"strings"
+	"unicode"
 
 	"agegate/internal/pages/dashboard/desk"
 	"agegate/internal/pages/page"
@@ -24,13 +27,9 @@ func (p *Pages) paste() desk.Feature {
 	f := desk.Feature{
 		Screens: []string{"paste"},
 		Notices: []string{"paste_test", "paste_live"},
-		Keys: []string{"paste.no_session", "paste.no_event", "paste.no_link", "paste.no_word", "lookup.session",
-			"lookup.key", "lookup.member", "lookup.page"},
-	}
-	for _, group := range tenantNav {
-		for _, item := range group.Items {
-			f.Keys = append(f.Keys, "lookup.words."+item.Name)
-		}
+		Keys: slices.Concat(pageKeys(tenantNav, tenantSubPages), []string{"paste.title", "paste.lead", "paste.no_session",
+			"paste.no_event", "paste.no_link", "paste.no_word", "paste.no_", "lookup.session", "lookup.event", "lookup.key",
+			"lookup.member", "lookup.page"}),
 	}
 	f.Fill(desk.Route{Path: pastePath, MinRole: desk.Reader}, pasteForm, p.readPaste)
 	return f
@@ -38,36 +37,47 @@ func (p *Pages) paste() desk.Feature {
 
 type pasteView struct {
 	desk.Layout
-	Form   *desk.FormView
-	Answer *answerView
-	Hits   []hitView // of a search that found several things
-	Scan   string    // address of the slow search in all success URLs; empty if it cannot find more
-	Lost   bool      // a search found nothing
+	Of       string // prefix of the page's title and lead
+	Form     *desk.FormView
+	Answer   *answerView // about a text that is no search
+	Hits     []hitView
+	Several  bool      // each of several names was searched for
+	Lost     bool      // a search found nothing
+	Nothing  page.Text // what that was
+	TestOnly bool      // the search left live mode out, because the log-in does not open it
+	Scan     string    // address of the slow search in all success URLs; empty if it cannot find more
 }
 
-// readPaste opens the record of the pasted text, or explains the text. It is not
-// stored, logged or repeated in the answer.
+// readPaste opens the record of the pasted text, explains the text, or lists what it
+// finds. The text is not stored, logged or repeated in the answer. While a user types
+// into the search, the part "found" is asked for.
 func (p *Pages) readPaste(r *desk.Request) (*desk.Question, error) {
-	v := &pasteView{}
+	v := &pasteView{Of: "paste", TestOnly: !r.Who.Strong()}
+	return v.question(r, func(text string) error { return p.explainPasted(r, v, recognize(text)) }), nil
+}
+
+// question asks for a text, which find explains or searches for, and answers with the
+// one hit or with the page.
+func (v *pasteView) question(r *desk.Request, find func(text string) error) *desk.Question {
 	show := func(status int, f *desk.FormView) error {
 		v.Form = f.With("text", "")
 		return r.Show(status, "paste", v)
 	}
 	return &desk.Question{Show: show, Do: func(f *desk.FormView) error {
-		given := recognize(f.Value("text"))
-		if given == (pasted{}) {
-			f.Mark("text", "paste.problem.unknown")
-			return nil
-		}
-		if leads, err := p.explainPasted(r, v, given); leads || err != nil {
+		if err := find(f.Value("text")); err != nil {
 			return err
 		}
+		if len(v.Hits) == 1 && !v.Several && r.Part() == "" {
+			return r.Done(v.Hits[0].Href, noticeOf(r, &v.Hits[0].recordLink))
+		}
+		v.Lost = v.Hits == nil && v.Answer == nil
 		return show(http.StatusOK, f)
-	}}, nil
+	}}
 }
 
-// explainPasted fills in the answer, or redirects to the record and returns true.
-func (p *Pages) explainPasted(r *desk.Request, v *pasteView, given pasted) (leads bool, err error) {
+// explainPasted fills in the answer or the hits.
+func (p *Pages) explainPasted(r *desk.Request, v *pasteView, given pasted) (err error) {
+	v.Nothing = page.Say("paste.no_" + string(given.kind))
 	switch given.kind {
 	case pastedWebhook:
 		header, body := splitDelivery(given.text)
@@ -77,63 +87,61 @@ func (p *Pages) explainPasted(r *desk.Request, v *pasteView, given pasted) (lead
 	case pastedSecret:
 		v.Answer = newAnswer(r)
 		v.Answer.Verdict = page.Say("paste.secret")
-	default:
-		record, err := p.openPasted(r, v, given)
-		if record != nil || err != nil {
-			if err == nil {
-				err = r.Done(record.Href, noticeOf(r, record))
-			}
-			return true, err
+	case pastedWord:
+		err = p.findWord(r, v, given.text)
+	case pastedEvent, pastedLink, pastedSession:
+		record, kind, err := p.openPasted(r, given)
+		if record != nil {
+			v.Hits = []hitView{{Kind: kind, Name: path.Base(record.Href), Mode: modeName(record.Livemode), recordLink: *record}}
 		}
-		if v.Hits != nil {
-			return false, nil
-		}
-		v.Answer, v.Lost = newAnswer(r), given.kind == pastedWord
-		v.Answer.Verdict = page.Say("paste.no_" + string(given.kind))
+		return err
 	}
-	return false, err
+	return err
 }
 
-// openPasted returns a link to the record of an ID or a link. It returns nil if
-// the tenant has none in the modes that the log-in opens, or several, which it
-// fills in.
-func (p *Pages) openPasted(r *desk.Request, v *pasteView, given pasted) (*recordLink, error) {
+// openPasted returns a link to the record of an ID or a link, and its kind. It returns
+// nil if the tenant has none in the modes that the log-in opens.
+func (p *Pages) openPasted(r *desk.Request, given pasted) (record *recordLink, kind string, err error) {
 	switch given.kind {
 	case pastedEvent:
-		return p.eventLink(r, given.text)
+		record, err = p.eventLink(r, given.text)
+		return record, "lookup.event", err
 	case pastedLink:
 		sess, err := p.cfg.Sessions.ByLink(r.Ctx(), given.text)
 		if fault.CodeOf(err) == fault.NotFound {
-			return nil, nil
+			return nil, "", nil
 		}
 		if err != nil {
-			return nil, err
+			return nil, "", err
 		}
-		return p.sessionLink(r, sess.ID) // sessionLink checks that the session is the tenant's
-	case pastedWord:
-		return p.openWord(r, v, given.text)
+		record, err = p.sessionLink(r, sess.ID) // sessionLink checks that the session is the tenant's
+		return record, "lookup.session", err
 	}
 	id, err := uuid.Parse(given.text)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	return p.sessionLink(r, id)
+	record, err = p.sessionLink(r, id)
+	return record, "lookup.session", err
 }
 
-// openWord returns a link to the one thing that a text names, or fills in several.
-func (p *Pages) openWord(r *desk.Request, v *pasteView, text string) (*recordLink, error) {
-	hits, err := p.lookUp(r, text)
-	if err != nil {
-		return nil, err
-	}
-	if len(hits) == 1 {
-		return &hits[0].recordLink, nil
-	}
-	v.Hits = hits
+// maxNames is how many names one search may have.
+const maxNames = 20
+
+// findWord fills in what a short text names, or else each of its words.
+func (p *Pages) findWord(r *desk.Request, v *pasteView, text string) (err error) {
 	if orderText.MatchString(text) && strings.ContainsAny(text, "0123456789=") {
 		v.Scan = r.Href(sessionsPath) + "?id=" + url.QueryEscape(text)
 	}
-	return nil, nil
+	if v.Hits, err = p.lookUp(r, text); err != nil || v.Hits != nil {
+		return err
+	}
+	words := strings.FieldsFunc(text, func(c rune) bool { return unicode.IsSpace(c) || c == ',' || c == ';' })
+	if len(words) > 1 && len(words) <= maxNames {
+		v.Several = true
+		v.Hits, err = p.lookUpEach(r, words)
+	}
+	return err
 }
 
 // noticeOf returns a notice about a record's mode if that is not the page's.

@@ -76,9 +76,9 @@ func TestPasteBox(t *testing.T) {
 			{"test", theirs.Header.Get("Webhook-Id"), "", "No webhook event of yours has this ID"},
 			{"test", d.shop.Live.APIKey, "", "This is a secret or an API key"},
 			{"test", d.shop.Test.WebhookSecret + " " + canary, "", "This is a secret or an API key"},
-			{"test", canary + hostile, "", "was not recognized"},
+			{"test", canary + hostile, "", "Nothing found"},
 			{"test", "", "", "is needed"},
-			{"test", strings.Repeat("{\n", 8<<10), "", "was not recognized"},
+			{"test", strings.Repeat("{\n", 8<<10), "", "Nothing found"},
 			{"test", strings.Repeat("x", 16<<10+1), "", "16384 characters at most"},
 			{"test", "\xff" + made.SessionID, "", "cannot be read"},
 		} {

@@ -27,7 +27,7 @@ const (
 	pastedLink     pastedKind = "link" // of a verification
 	pastedEvent    pastedKind = "event"
 	pastedSession  pastedKind = "session"
-	pastedWord     pastedKind = "word" // what lookUp finds, such as an order or a name
+	pastedWord     pastedKind = "word" // what lookUp finds, such as an order or a name, or several
 )
 
 // maxWord is how many letters a word may have.
@@ -41,7 +41,7 @@ var (
 	linkPattern    = regexp.MustCompile(`/v/([A-Za-z0-9_-]{43})(?:[^A-Za-z0-9_-]|$)`)
 	eventPattern   = regexp.MustCompile(`\b(?i:evt)_` + uuidForm + `\b`)
 	sessionPattern = regexp.MustCompile(`\b` + uuidForm + `\b`)
-	wordPattern    = regexp.MustCompile(`^[\p{L}\p{N}#][\p{L}\p{N} ._:=/@#+-]*$`)
+	wordPattern    = regexp.MustCompile(`^[\p{L}\p{N}#][\p{L}\p{N}\s,;._:=/@#+-]*$`)
 	bodyStart      = regexp.MustCompile(`(?m)^\x{feff}?\{`)
 )
 

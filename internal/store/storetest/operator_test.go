@@ -75,6 +75,29 @@ func TestUsersArePagedOldestFirst(t *testing.T) {
 	})
 }
 
+func TestUsersAreFoundByNameOrAddress(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, s Store) {
+		bob, cyd := anotherUser(t, s, "bob_b@shop.example"), anotherUser(t, s, "cyd@shop.example")
+		for _, tt := range []struct {
+			text  string
+			limit int
+			want  []account.User
+		}{
+			{"SHOP.example", 10, []account.User{bob, cyd}},
+			{"shop.example", 1, []account.User{bob}},
+			{"b_b", 10, []account.User{bob}},
+			{"d_s", 10, nil}, // no wildcard
+			{"%", 10, nil},
+		} {
+			got, err := s.FindUsers(t.Context(), tt.text, tt.limit)
+			if err != nil || len(got)+len(tt.want) > 0 && !reflect.DeepEqual(got, tt.want) {
+				t.Errorf("%q: %+v, %v, want %+v", tt.text, got, err, tt.want)
+			}
+		}
+	})
+}
+
 func TestALoginLooksIntoATenant(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, s Store) {

@@ -1,21 +1,57 @@
 // What makes the pages handier where scripts run; everything works without.
 import { charts } from "./chart.js";
 import "./branding.js";
-import "./copy.js";
-import "./dialog.js";
-import "./form.js";
 import { added, live } from "./live.js";
 import { passkeys } from "./passkey.js";
 import "./search.js";
 import { keepTimes, localTimes, offerZones } from "./time.js";
 
 added(localTimes);
+added(offerCopies);
 charts();
 localTimes(document);
+offerCopies(document);
 keepTimes();
 offerZones();
 live();
 passkeys();
+
+// Buttons that copy. They are hidden in the page, and shown here where they work.
+/** @param {ParentNode} root */
+function offerCopies(root) {
+  if (!navigator.clipboard) return;
+  for (const button of root.querySelectorAll("[data-copy]")) button.removeAttribute("hidden");
+}
+
+document.addEventListener("click", async (event) => {
+  const button = event.target instanceof Element ? event.target.closest("[data-copy]") : null;
+  if (!button) return;
+  await navigator.clipboard.writeText(button.getAttribute("data-copy") ?? "");
+  const told = button.querySelector("[data-text]");
+  if (!told) return;
+  told.textContent = told.getAttribute("data-text");
+  setTimeout(() => { told.textContent = ""; }, 2000);
+});
+
+// Focuses the summary of a refused form, and sends a form once.
+document.querySelector("[data-testid=summary]")?.scrollIntoView({ block: "nearest" });
+/** @type {HTMLElement | null} */ (document.querySelector(".summary"))?.focus();
+
+document.addEventListener("submit", (event) => {
+  const form = event.target;
+  if (!(form instanceof HTMLFormElement) || form.method !== "post" || event.submitter?.hasAttribute("formtarget")) return;
+  if (form.dataset.sent) return event.preventDefault();
+  form.dataset.sent = "1";
+  for (const button of form.querySelectorAll("button")) button.setAttribute("aria-disabled", "true");
+});
+
+// A page that comes back from the browser's memory can be sent again.
+addEventListener("pageshow", () => {
+  for (const form of document.querySelectorAll("form[data-sent]")) {
+    form.removeAttribute("data-sent");
+    for (const button of form.querySelectorAll("button")) button.removeAttribute("aria-disabled");
+  }
+});
 
 for (const button of document.querySelectorAll("[data-prints]")) {
   button.removeAttribute("hidden");

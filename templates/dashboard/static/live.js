@@ -1,6 +1,7 @@
-// Keeps parts of a page up to date: <section data-live="name"> is replaced by
-// what the page's own address answers to ?part=name. A part with the focus or a
-// selection in it is left alone.
+// Loads what a page shows later: its parts, again and again, and dialogs.
+//
+// <section data-live="name"> is replaced by what the page's own address answers to
+// ?part=name. A part with the focus or a selection in it is left alone.
 
 const every = 5000;
 // While a part contains [data-soon], something is about to happen. It is kept up to
@@ -20,19 +21,21 @@ export function show(root) {
 }
 
 /**
- * Gets a page. The browser parses it, since scripts have no sink for markup.
+ * Gets a page, or posts a form. The browser parses the answer, since scripts have no
+ * sink for markup.
  * @param {string | URL} address
  * @param {(request: XMLHttpRequest) => void} done
  * @param {string} tag of the version that is known, or empty
+ * @param {URLSearchParams} [form]
  */
-export function load(address, done, tag = "") {
+export function load(address, done, tag = "", form) {
   const request = new XMLHttpRequest();
-  request.open("GET", address);
+  request.open(form ? "POST" : "GET", address);
   request.responseType = "document";
   request.timeout = 2 * every;
   if (tag) request.setRequestHeader("If-None-Match", tag);
   request.onloadend = () => done(request);
-  request.send();
+  request.send(form);
 }
 
 /** Starts to keep the page's parts up to date. */
@@ -77,4 +80,42 @@ function busy(part) {
   const selection = getSelection();
   // A dialog gives the focus back to the link that opened it.
   return !!document.querySelector("dialog") || part.contains(document.activeElement) || !!selection && !selection.isCollapsed && part.contains(selection.anchorNode);
+}
+
+// Confirmations over the page that asks for them: what <a data-dialog> leads to is
+// shown as a dialog. Whatever else the address answers, such as the question who
+// one is, is opened as a page.
+let asking = false;
+
+document.addEventListener("click", (event) => {
+  const clicked = event.target instanceof Element ? event.target : null;
+  if (!clicked || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+  const link = clicked.closest("a[data-dialog]");
+  const dialog = clicked.closest("[data-cancel]") ? clicked.closest("dialog") : null;
+  if (!link && !dialog) return;
+  event.preventDefault();
+  dialog?.close();
+  if (!(link instanceof HTMLAnchorElement) || asking) return;
+  asking = true;
+  load(link.href, (request) => {
+    asking = false;
+    const asked = request.responseURL === link.href ? request.responseXML?.querySelector(".ask:has([data-cancel])") : null;
+    if (asked) ask(asked, link.href);
+    else location.assign(link.href);
+  });
+});
+
+/** @param {Element} asked @param {string} address */
+function ask(asked, address) {
+  const dialog = document.createElement("dialog");
+  for (const form of asked.querySelectorAll("form")) form.action = address; // it posts to its page's own
+  // Where nothing has to be chosen, Enter must not be the act.
+  if (!asked.querySelector("select")) asked.querySelector("[data-cancel]")?.setAttribute("autofocus", "");
+  asked.querySelector("h1")?.setAttribute("id", "asked");
+  dialog.setAttribute("aria-labelledby", "asked");
+  dialog.append(asked);
+  dialog.addEventListener("close", () => dialog.remove());
+  document.body.append(dialog);
+  show(dialog);
+  dialog.showModal();
 }

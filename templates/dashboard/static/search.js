@@ -1,12 +1,42 @@
-// The keys / and Ctrl-K (on a Mac, Command-K) lead to the search of the menu.
+// The search: the keys / and Ctrl-K (on a Mac, Command-K) lead to the one in the menu,
+// and what it finds is shown below it while one types. The text is posted, so that it
+// is in no address.
+import { load, show } from "./live.js";
+
+const fields = /** @type {NodeListOf<HTMLInputElement>} */ (document.querySelectorAll("[data-find]"));
+for (const field of fields) {
+  const [said, list] = field.form?.querySelector(".found")?.children ?? [];
+  let timer = 0;
+  const ask = () => {
+    const text = field.value, address = `${field.form?.action}?part=found`;
+    load(address, (request) => {
+      if (text !== field.value || request.status !== 200 || request.responseURL !== address) return;
+      const [first, ...rest] = request.responseXML?.body.children ?? [];
+      said.textContent = first.textContent;
+      list.replaceChildren(...rest);
+      show(list);
+    }, "", new URLSearchParams({ text }));
+  };
+  field.addEventListener("input", () => {
+    clearTimeout(timer);
+    timer = setTimeout(ask, 150);
+  });
+  field.form?.addEventListener("keydown", (event) => {
+    const stops = [field, ...list.querySelectorAll("a")];
+    const at = stops.findIndex((stop) => stop === event.target);
+    const to = stops[event.key === "ArrowDown" ? at + 1 : event.key === "ArrowUp" ? at - 1 : -1];
+    if (event.key === "Escape") said.textContent = "";
+    if (to) event.preventDefault();
+    to?.focus();
+  });
+}
+
 addEventListener("keydown", (event) => {
-  const at = event.target;
-  const typing = at instanceof HTMLElement && at.matches("input, textarea, select");
-  const asked = event.key === "/" ? !typing && !event.ctrlKey && !event.metaKey && !event.altKey : event.key === "k" && (event.ctrlKey || event.metaKey);
-  const field = document.querySelector("#menu [data-find]");
-  if (!asked || !(field instanceof HTMLInputElement)) return;
+  const typing = event.target instanceof Element && event.target.matches("input, textarea, select");
+  const command = event.ctrlKey || event.metaKey;
+  if (!fields.length || !(event.key === "/" ? !typing && !command && !event.altKey : event.key === "k" && command)) return;
   event.preventDefault();
-  if (!field.checkVisibility()) document.getElementById("menu")?.showPopover();
-  field.focus();
-  field.select();
+  if (!fields[0].checkVisibility()) document.getElementById("menu")?.showPopover();
+  fields[0].focus();
+  fields[0].select();
 });

@@ -36,6 +36,7 @@ type Layout struct {
 	Person  string      // the signed-in user's name; may be empty
 	Account string      // address of the user's account page; may be empty
 	Find    string      // address of the search; empty for those who may not search
+	Shops   []ShopView  // on the operator's pages, the ways back to the user's tenants
 	Docs    string      // address of the documentation
 	Zone    string      // the IANA name of the time zone of all times
 	// address of this page with the parameters that its languages keep, to which one can be added; empty: "?"
@@ -55,6 +56,9 @@ type TenantView struct {
 	Test, Live string // addresses of this page, or of the overview, in both modes
 	Mode       string // test, live, or empty on a page without a mode
 }
+
+// ShopView is a link to a tenant.
+type ShopView struct{ Name, Href string }
 
 // LowBalance is the low-balance warning that a tenant has asked for.
 type LowBalance struct {
@@ -118,11 +122,7 @@ func (r *Request) Nav(groups []NavGroup) []NavGroupView {
 			if !r.Opens(item.Pattern) || route.TestOnly && r.Mode() == "live" {
 				continue
 			}
-			href := r.Href(item.Pattern)
-			if route.HasTenant() && !route.HasMode() {
-				href = r.To(item.Pattern)
-			}
-			g.Items = append(g.Items, NavItemView{item.Name, href, "icon-" + item.Icon, r.within(item)})
+			g.Items = append(g.Items, NavItemView{item.Name, r.Address(item.Pattern), "icon-" + item.Icon, r.within(item)})
 		}
 		if g.Items != nil {
 			shown = append(shown, g)

@@ -216,6 +216,21 @@ func (r *Request) Opens(pattern string) bool {
 	return exists && (!route.HasTenant() || r.May(route.MinRole.right()))
 }
 
+// Address returns the address of a page that the user may open, or "". Of a page that
+// only test mode has, it is the one there.
+func (r *Request) Address(pattern string) string {
+	route := r.desk.byPattern[pattern]
+	switch {
+	case !r.Opens(pattern):
+		return ""
+	case route.TestOnly:
+		return Href(pattern, r.Access.TenantID().String(), "test")
+	case route.HasTenant() && !route.HasMode():
+		return r.To(pattern)
+	}
+	return r.Href(pattern)
+}
+
 // Editing returns the address of a page without a mode if the user may open it,
 // or "".
 func (r *Request) Editing(pattern string) string {

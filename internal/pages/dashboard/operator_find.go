@@ -1,0 +1,59 @@
+package dashboard
+
+import (
+	"strings"
+
+	"agegate/internal/pages/dashboard/desk"
+	"agegate/internal/pages/page"
+)
+
+const findPath = operatorPath + "/find"
+
+var findForm = &desk.Form{
+	Name: "find", Again: true,
+	Fields: []desk.Field{{Name: "text", Kind: "text", Max: 100, Hint: true}},
+}
+
+var operatorSubPages = []subPage{{"new_tenant", "operator.create", newTenantPath, "tenants"}}
+
+// operatorFind is the search of the operator's pages.
+func (p *Pages) operatorFind() desk.Feature {
+	f := desk.Feature{
+		Screens: []string{"paste"},
+		Keys: append(pageKeys(operatorNav, operatorSubPages), "find.title", "find.lead", "find.nothing", "lookup.tenant",
+			"lookup.user", "lookup.page"),
+	}
+	f.Fill(desk.Route{Path: findPath, MinRole: desk.Operator}, findForm, func(r *desk.Request) (*desk.Question, error) {
+		v := &pasteView{Of: "find", Nothing: page.Say("find.nothing")}
+		return v.question(r, func(text string) (err error) {
+			v.Hits, err = p.operatorHits(r, strings.TrimSpace(text))
+			return err
+		}), nil
+	})
+	return f
+}
+
+// operatorHits returns the operator's pages, the tenants and the users that a text
+// names.
+func (p *Pages) operatorHits(r *desk.Request, text string) ([]hitView, error) {
+	if len(text) < minLetters {
+		return nil, nil
+	}
+	hits, err := p.pagesOf(r, strings.ToLower(text), operatorNav, operatorSubPages)
+	if err != nil {
+		return nil, err
+	}
+	tenants, err := p.cfg.Tenants.FindTenants(r.Ctx(), text)
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range tenants[:min(len(tenants), maxHits)] {
+		hits = append(hits, hitView{Kind: "lookup.tenant", Name: t.Name, recordLink: recordLink{Href: operatedPath(t.ID)}})
+	}
+	users, err := p.cfg.Accounts.FindUsers(r.Ctx(), text, maxHits)
+	for _, u := range users {
+		hits = append(hits, hitView{Kind: "lookup.user", Name: u.Name + " · " + u.Email,
+			recordLink: recordLink{Href: usersPath + "?user=" + u.ID.String()}})
+	}
+	return hits, err
+}
