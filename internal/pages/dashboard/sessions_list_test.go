@@ -242,8 +242,9 @@ func TestTimesAreInOneZone(t *testing.T) {
 			for path, texts := range map[string][]string{
 				base: {`data-zone="` + in.String() + `"`, "<small>" + in.String() + "</small>",
 					g.Clock.Now().In(in).Format("15:00") + "</th>", "Times: " + in.String()},
-				base + "?window=7d":  {">" + today + "</th>", "From (" + in.String() + ")"},
-				base + "/sessions":   {"From (" + in.String() + ")"},
+				base + "?window=7d": {">" + today + "</th>", "From (" + in.String() + ")"},
+				base + "/sessions": {"From (" + in.String() + ")", "data-day>" + today + "</time>",
+					"data-day>" + g.Clock.Now().In(in).AddDate(0, 0, -29).Format(time.DateOnly) + "</time>"},
 				"/dashboard/account": {`data-zone="` + in.String() + `"`},
 			} {
 				_, body := who.Get(t, path)

@@ -61,6 +61,7 @@ func (p *Pages) splitSessions(r *desk.Request, v *sessionsView, f insight.Sessio
 		return err
 	}
 	v.Split = newSplit(split, f)
+	v.Split.From, v.Split.To = v.Split.From.In(v.zone), v.Split.To.In(v.zone)
 	return nil
 }
 

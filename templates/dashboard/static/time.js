@@ -24,7 +24,7 @@ function ago(at) {
 function formats() {
   try {
     const { timeZone, timeZoneName, hour, minute } = options;
-    return [options, { ...options, second: "2-digit" }, { timeZone }, { timeZone, timeZoneName, hour, minute }].map((chosen) => new Intl.DateTimeFormat(root.lang, /** @type {Intl.DateTimeFormatOptions} */ (chosen)));
+    return [options, { ...options, second: "2-digit" }, { timeZone, dateStyle: "medium" }, { timeZone, timeZoneName, hour, minute }].map((chosen) => new Intl.DateTimeFormat(root.lang, /** @type {Intl.DateTimeFormatOptions} */ (chosen)));
   } catch {
     return []; // the browser does not know the zone
   }
@@ -37,7 +37,7 @@ export function localTimes(part) {
   for (const element of part.querySelectorAll("time[datetime]")) {
     const at = new Date(element.getAttribute("datetime") ?? "");
     if (isNaN(at.valueOf())) continue;
-    const absolute = (element.hasAttribute("data-exact") ? exact : full).format(at);
+    const absolute = (element.hasAttribute("data-exact") ? exact : element.hasAttribute("data-day") ? day : full).format(at);
     let text = absolute;
     if (element.hasAttribute("data-ago")) text = narrow.matches ? ago(at) : day.format(at) === today ? clock.format(at) : absolute;
     if (text !== absolute) element.setAttribute("title", absolute);
