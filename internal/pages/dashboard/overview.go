@@ -71,7 +71,7 @@ type overviewView struct {
 func (v *overviewView) Listed() bool { return len(v.Recent) > 0 || v.Unread.Recent }
 
 // Rows returns the sessions of the list, for the template.
-func (v *overviewView) Rows() []sessionRowView { return newRows(v.Recent, v.List) }
+func (v *overviewView) Rows() records[sessionRowView] { return newRows(v.Recent, v.List) }
 
 // figuresView is the part of the overview that changes only when the figures are
 // computed again.

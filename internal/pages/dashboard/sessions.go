@@ -84,6 +84,18 @@ type sessionRowView struct {
 	Href   string
 }
 
+// records are the rows of a list, whose first column names each by the merchant's order,
+// if it has one, and by its ID.
+type records[R interface{ Order() string }] []R
+
+// Ordered reports whether any record has an order.
+func (rows records[R]) Ordered() bool {
+	return slices.ContainsFunc(rows, func(row R) bool { return row.Order() != "" })
+}
+
+// Order is the merchant's order, or "".
+func (v sessionRowView) Order() string { return v.OrderRef }
+
 // decidedBy says who decided a session, in the list, on its page and in the file
 // alike: camera, forced, wallet, photo, document (by a way that was not stored) or
 // no_document, if a document was asked for and none proved the age. It is receiver if a
@@ -110,8 +122,8 @@ func decidedText(source session.Source, status session.Status, way session.Way) 
 func (v sessionRowView) DecidedBy() string { return decidedText(v.Source, v.Status.Status, v.Way) }
 
 // newRows returns the rows of a list at an address.
-func newRows(rows []insight.SessionRow, list string) []sessionRowView {
-	views := make([]sessionRowView, len(rows))
+func newRows(rows []insight.SessionRow, list string) records[sessionRowView] {
+	views := make(records[sessionRowView], len(rows))
 	for i, row := range rows {
 		views[i] = sessionRowView{row, statusView{row.Status}, list + "/" + row.ID.String()}
 	}
@@ -120,7 +132,7 @@ func newRows(rows []insight.SessionRow, list string) []sessionRowView {
 
 type sessionsView struct {
 	desk.Layout
-	Rows     []sessionRowView
+	Rows     records[sessionRowView]
 	Statuses []statusView
 	Asked    map[string]string // the filter as it was typed
 	Wrong    map[string]*page.Text

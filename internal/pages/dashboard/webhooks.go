@@ -60,7 +60,7 @@ type webhooksView struct {
 	Filter    insight.DeliveryFilter
 	Statuses  []webhook.Status
 	Classes   []webhook.Class
-	Rows      []deliveryRow
+	Rows      records[deliveryRow]
 	Filtered  bool
 	Newer     string
 	Older     string
@@ -91,6 +91,9 @@ type deliveryRow struct {
 	insight.EventRow
 	Tone, Href string
 }
+
+// Order is the merchant's order, or "".
+func (d deliveryRow) Order() string { return d.OrderRef }
 
 func (p *Pages) showWebhooks(r *desk.Request) error {
 	query := r.QueryParams()
