@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"agegate"
+	"agegate/internal/pages/page"
 )
 
 // operation is an operation of the contract as the reference shows it, or the
@@ -43,7 +44,7 @@ type answer struct {
 type example struct{ Title, JSON string }
 
 // HTML returns the example in colours.
-func (e example) HTML() template.HTML { return colour("json", e.JSON) }
+func (e example) HTML() template.HTML { return page.Colour("json", e.JSON) }
 
 // samples are one request or function in several languages. The name is unique on
 // its page.
@@ -68,7 +69,7 @@ func (s sample) Label() string {
 }
 
 // HTML returns the code in colours.
-func (s sample) HTML() template.HTML { return colour(s.Language, s.Code) }
+func (s sample) HTML() template.HTML { return page.Colour(s.Language, s.Code) }
 
 // languages are the languages of samples, with the file extension or the name at
 // a code block, in the order in which the pages offer them.

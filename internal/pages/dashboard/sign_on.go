@@ -45,7 +45,8 @@ var removeSignOnForm = &desk.Form{Name: "remove_sign_on", Again: true,
 // signOn has the pages of the tenant's identity provider. Both ask for a recent
 // confirmation before they are shown, so that nothing typed is lost.
 func (p *Pages) signOn() desk.Feature {
-	f := desk.Feature{Screens: []string{"sign_on", "sign_on_trial"}, Keys: []string{"sign_on.problem.groups"},
+	f := desk.Feature{Screens: []string{"sign_on", "sign_on_trial"},
+		Keys:    []string{"sign_on.problem.groups", "sign_on.secret_kept"},
 		Notices: []string{"sign_on_set", "sign_on_removed"}}
 	for _, why := range []account.Why{
 		account.WhyDNS, account.WhyBlocked, account.WhyConnect, account.WhyTLS, account.WhyTimeout, account.WhyBusy,
@@ -131,6 +132,11 @@ func (p *Pages) setSignOn(r *desk.Request) (*desk.Question, error) {
 	return &desk.Question{
 		Begin: begin,
 		Show: func(status int, f *desk.FormView) error {
+			if secret := f.Field("secret"); set {
+				secret.Hint = "sign_on.secret_kept"
+			} else {
+				secret.Optional = false
+			}
 			return r.Show(status, "sign_on", &signOnView{
 				Form: f, Redirect: p.cfg.Accounts.RedirectURI(id), Link: p.cfg.Accounts.SSOLink(id), Set: set,
 				Try: account.SSOPath + id.String() + "?" + tryQuery + "=1", Remove: r.Href(removeSignOnPath),

@@ -30,11 +30,19 @@ func newTrier(t *testing.T, g *gatewaytest.Gateway, idp *gatewaytest.IDP) trier 
 	g.StepUp(t, owner)
 	o := trier{owner, id, "/dashboard/" + id.String() + "/team/sign-on", account.SSOPath + id.String() + "?try=1",
 		account.SSOPath + id.String()}
+	_, before := o.Get(t, o.page)
+	if !strings.Contains(before, `<p class="back"><a href="/dashboard/`+id.String()+`/team">Team</a></p>`) ||
+		strings.Contains(before, "keep the present secret") || strings.Contains(before, "Client secret <span") {
+		t.Error("the page has no way back to the team, or speaks of a secret that is not set")
+	}
 	if res, _ := o.Fill(t, o.page, url.Values{
 		"name": {"Shop ID"}, "issuer": {idp.URL}, "client_id": {"gate"}, "secret": {gatewaytest.IDPSecret},
 		"groups_claim": {"groups"}, "groups_developer": {"makers"}, "groups_viewer": {"people"},
 	}); res.StatusCode != http.StatusSeeOther {
 		t.Fatalf("set up: %d", res.StatusCode)
+	}
+	if _, after := o.Get(t, o.page); !strings.Contains(after, "keep the present secret") {
+		t.Error("the page does not say that the secret may be left out")
 	}
 	return o
 }

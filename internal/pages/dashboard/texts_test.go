@@ -2,9 +2,11 @@ package dashboard_test
 
 import (
 	"cmp"
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"io/fs"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -13,6 +15,7 @@ import (
 	"testing"
 
 	"agegate/internal/pages/dashboard"
+	"agegate/templates"
 )
 
 // textKey matches a key of the catalogue in the source.
@@ -155,5 +158,36 @@ func TestTextsExist(t *testing.T) {
 	}
 	if len(keys) < 200 || len(missing) > 0 {
 		t.Errorf("%d texts are named, and these are not in the catalogue: %q", len(keys), missing)
+	}
+}
+
+// command matches what people type: commands of the programs, variables and files.
+var command = regexp.MustCompile(`AGEGATE_[A-Z]|\bagegate (audit|database|doctor|drift|evidence|trust|user) |` +
+	`\bagegate (doctor|trust sync)\b|\bagegate-(dev|lab)\b|\bmake run\b|\bcurve\.json`)
+
+// TestCommandsAreCode: texts have commands between backquotes, and the pages show
+// these as code.
+func TestCommandsAreCode(t *testing.T) {
+	files, err := fs.Glob(templates.Dashboard(), "locales/*/*.json")
+	if err != nil || len(files) == 0 {
+		t.Fatal(err)
+	}
+	for _, name := range files {
+		data, err := fs.ReadFile(templates.Dashboard(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(data)) {
+			if prose := regexp.MustCompile("`[^`]*`").ReplaceAllString(line, ""); command.MatchString(prose) {
+				t.Errorf("%s: a command is not code: %s", name, line)
+			}
+		}
+	}
+	c := newCrowd(t, 3, func(i int) string { return fmt.Sprint("Shop ", i) })
+	for _, p := range c.pages(t) {
+		res, body := p.by.Get(t, p.path)
+		if strings.HasPrefix(res.Header.Get("Content-Type"), "text/html") && strings.Contains(body, "`") {
+			t.Errorf("%s shows a backquote", p.Path)
+		}
 	}
 }

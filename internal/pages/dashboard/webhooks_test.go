@@ -62,7 +62,8 @@ func TestFailedDeliveriesAreSentAgain(t *testing.T) {
 			if strings.Contains(page, asked.Load().Get("webhook-signature")) {
 				t.Error("the page has a signature")
 			}
-			if body := html.UnescapeString(page); !strings.Contains(body, "\n  \"livemode\": false") ||
+			if body := html.UnescapeString(page); !strings.Contains(body,
+				"\n  <span class=\"f\">\"livemode\"</span>: <span class=\"k\">false</span>") ||
 				!strings.Contains(body, `"livemode":false`) {
 				t.Error("the body is not shown formatted and copied as it was sent")
 			}

@@ -1,10 +1,28 @@
 package desk
 
-import "html/template"
+import (
+	"html/template"
+	"strings"
+
+	"agegate/internal/pages/page"
+)
 
 // blocks are the template functions of every page, in addition to t, texts and say.
 var blocks = template.FuncMap{"badge": newBadge, "tile": newTile, "empty": newEmpty, "ceremony": newCeremony,
-	"named": newNamed}
+	"named": newNamed, "coded": coded, "code": newCode}
+
+// coded is the template function coded: a text in which commands, files and variables
+// stand between backquotes, as HTML.
+func coded(text string) template.HTML {
+	var b strings.Builder
+	for i, part := range strings.Split(text, "`") {
+		if part = template.HTMLEscapeString(part); i%2 == 1 {
+			part = "<code>" + part + "</code>"
+		}
+		b.WriteString(part)
+	}
+	return template.HTML(b.String()) //nolint:gosec // escaped
+}
 
 // BadgeView is a status shown as a word and a shape, so that it does not depend
 // on colour alone.
@@ -51,6 +69,16 @@ func newNamed(order, id string) NamedView {
 	start, end := SplitID(id)
 	return NamedView{order, start, end}
 }
+
+// CodeView is a block of code in a language, which its button copies in another form,
+// such as without line breaks.
+type CodeView struct{ Language, Shown, Copied string }
+
+// newCode is the template function code.
+func newCode(language, shown, copied string) CodeView { return CodeView{language, shown, copied} }
+
+// HTML returns the code in colours.
+func (v CodeView) HTML() template.HTML { return page.Colour(v.Language, v.Shown) }
 
 // PasskeyView is the view of a page that offers a passkey.
 type PasskeyView struct {

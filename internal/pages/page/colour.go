@@ -1,4 +1,4 @@
-package reference
+package page
 
 import (
 	"html/template"
@@ -57,12 +57,12 @@ var (
 	}
 )
 
-// colour returns code as HTML with the class k for keywords, s for strings, m for
+// Colour returns code as HTML with the class k for keywords, s for strings, m for
 // numbers, c for comments and f for names of functions and members. The case of the
 // language's name does not matter. Code in a language that is not known has no
 // classes. A library that knows hundreds of languages would take 7 MB of memory in
 // every process.
-func colour(name, code string) template.HTML {
+func Colour(name, code string) template.HTML {
 	l, known := syntaxes[strings.ToLower(name)]
 	if !known {
 		return template.HTML(template.HTMLEscapeString(code)) //nolint:gosec // escaped
