@@ -12,8 +12,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// Identity is a signed-in user. Only Service.Identify and IdentifySender make one
-// that is not zero.
+// Identity is a signed-in user. Only Service.Identify and IdentifySender return an
+// Identity that is not zero.
 type Identity struct {
 	user  User
 	login Login
@@ -31,8 +31,8 @@ func (i Identity) Login() Login { return i.login }
 func (i Identity) Actor() audit.Actor { return audit.User(i.user.ID, i.user.Name) }
 
 // Strong reports whether the log-in was made with two factors, or by an identity
-// provider, which decides how many it asks for. A log-in that is not strong opens
-// test mode only.
+// provider, which decides itself how many factors it asks for. A log-in that is not
+// strong opens test mode only.
 func (i Identity) Strong() bool {
 	m := i.login.Methods
 	return slices.Contains(m, ByPasskey) || slices.Contains(m, ByProvider) ||
@@ -46,7 +46,7 @@ func (i Identity) SteppedUp(now time.Time) bool {
 	return until != nil && now.Before(*until)
 }
 
-// Access is a signed-in user's right to a tenant. Only Service.Enter makes one
+// Access is a signed-in user's right to a tenant. Only Service.Enter returns an Access
 // that is not zero. Services take the tenant's ID from it, never from a form.
 type Access struct {
 	Identity
@@ -90,7 +90,7 @@ func (s *Service) Identify(ctx context.Context, token string) (Identity, error) 
 	}
 	identity := Identity{user: user, login: login, token: token}
 	if now.Sub(login.SeenAt) >= seenEvery {
-		// The page does not fail if this does.
+		// The page is shown even if the time of last use cannot be stored.
 		_ = s.store.UpdateAccounts(ctx, func(tx Tx) error { return tx.TouchLogin(login.Hash, now) })
 	}
 	return identity, nil
@@ -100,11 +100,11 @@ func (s *Service) Identify(ctx context.Context, token string) (Identity, error) 
 // that the user may not open, so that the two look alike.
 var ErrNoSuchTenant = fault.New(fault.NotFound, "Not found")
 
-// Enter returns a user's access to a tenant in a mode, or ErrNoSuchTenant. It
-// does not look at the role: the caller compares it with what a page needs. An
-// operator who has entered the tenant sees what viewers see; the caller refuses
-// every change by a read-only access. It returns ErrProviderNeeded where the
-// tenant requires log-in by its provider.
+// Enter returns a user's access to a tenant in a mode, or ErrNoSuchTenant. It does not
+// check the role: the caller compares it with what the page needs. An operator who has
+// entered the tenant sees what viewers see; the caller refuses every change with a
+// read-only access. Enter returns ErrProviderNeeded if the tenant requires log-in by
+// its provider.
 func (s *Service) Enter(ctx context.Context, who Identity, tenantID uuid.UUID, livemode bool) (Access, error) {
 	membership, err := s.store.Membership(ctx, tenantID, who.user.ID)
 	if fault.CodeOf(err) == fault.NotFound {

@@ -32,7 +32,7 @@ func newCodes(random io.Reader) (codes []string, hashes [][]byte, err error) {
 	return codes, hashes, nil
 }
 
-// readAs maps what people type to the alphabet.
+// readAs replaces characters that people type by those of the alphabet.
 var readAs = strings.NewReplacer("-", "", " ", "", "O", "0", "I", "1", "L", "1")
 
 // hashCode returns the stored form of a code. Case, spaces, hyphens and similar

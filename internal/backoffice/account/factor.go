@@ -35,9 +35,8 @@ func (f Factors) Ways() int {
 var (
 	// ErrLastWay refuses to remove the only way to sign in.
 	ErrLastWay = fault.New(fault.Conflict, "It is the only way in")
-	// ErrSecondFactor refuses a change of factors by a log-in that did not use
-	// the user's second factor: a password alone may not replace anything
-	// stronger.
+	// ErrSecondFactor refuses a change of factors if the log-in did not use the user's
+	// second factor. A password alone may not replace anything stronger.
 	ErrSecondFactor = fault.New(fault.Conflict, "A second factor is needed")
 )
 
@@ -235,9 +234,9 @@ func (s *Service) Logins(ctx context.Context, who Identity) ([]Login, error) {
 	return s.store.LoginsOf(ctx, who.user.ID, s.now())
 }
 
-// EndLogin ends the user's log-in that began at a time, which identifies it: the
-// time stays the same when a log-in gets another token. A log-in that has ended
-// or does not exist is no error.
+// EndLogin ends the user's log-in that began at a time. The time identifies the log-in,
+// because it stays the same when the log-in gets another token. It is no error if the
+// log-in has ended or does not exist.
 func (s *Service) EndLogin(ctx context.Context, who Identity, since time.Time) error {
 	return s.endLogins(ctx, who, audit.LoginEnd, func(tx Tx) (int, error) {
 		return tx.EndLoginSince(who.user.ID, since, s.now())

@@ -20,7 +20,7 @@ var (
 	// ErrLinkGone is returned for a link that was used, has expired or does not
 	// exist.
 	ErrLinkGone = fault.New(fault.Gone, "The link is no longer valid")
-	// ErrMember refuses an invitation that a member accepts.
+	// ErrMember is returned when a member accepts an invitation to the same tenant.
 	ErrMember = fault.New(fault.Conflict, "You are a member already")
 	// ErrInvitedRole is the rule that a member becomes an owner only by
 	// promotion.
@@ -56,9 +56,9 @@ func makerOf(actor audit.Actor) *uuid.UUID {
 	return &id
 }
 
-// lockMaker returns the user who makes a link, or uuid.Nil for the server or a
-// command. It returns ErrSignedOut if the user has been disabled in the meantime:
-// disabling ends all their links, so no link may be made after that.
+// lockMaker returns the user who makes a link, or uuid.Nil for the server or a command.
+// It returns ErrSignedOut if the user was disabled in the meantime. Disabling ends all
+// links of a user, so the user must not make one after that.
 func lockMaker(tx Tx, link Link) (uuid.UUID, error) {
 	if link.CreatedBy == nil {
 		return uuid.Nil, nil
@@ -79,7 +79,7 @@ func (s *Service) Invite(ctx context.Context, access Access, role Role) (string,
 	return s.inviteMember(ctx, access, role, nil)
 }
 
-// inviteMember makes an invitation and sends it with a message, unless that is nil.
+// inviteMember makes an invitation. It sends the link with a message, if there is one.
 func (s *Service) inviteMember(ctx context.Context, access Access, role Role, message *mail.Message) (string, error) {
 	if role == Owner || !role.May(BeMember) {
 		return "", fault.InvalidFields(fault.FieldError{Field: "role", Err: ErrInvitedRole})
@@ -99,7 +99,7 @@ func (s *Service) InviteOwner(ctx context.Context, actor audit.Actor, tenantID u
 	return s.inviteOwner(ctx, actor, tenantID, nil)
 }
 
-// inviteOwner is InviteOwner, and sends the link with a message, unless that is nil.
+// inviteOwner is like InviteOwner. It sends the link with a message, if there is one.
 func (s *Service) inviteOwner(
 	ctx context.Context, actor audit.Actor, tenantID uuid.UUID, message *mail.Message,
 ) (string, error) {
@@ -135,9 +135,9 @@ func (s *Service) takeInvitation(tx Tx, link Link) (Link, error) {
 	return taken, goneOr(err)
 }
 
-// invite creates an invitation. An invitation ends when its maker loses the right
-// to make it: check looks for the right while no other transaction can take it
-// away.
+// invite creates an invitation. An invitation ends when its maker loses the right to
+// make it, so check must confirm this right. While check runs, no other transaction can
+// take the right away.
 func (s *Service) invite(
 	ctx context.Context, actor audit.Actor, tenantID uuid.UUID, role Role, message *mail.Message,
 	check func(tx Tx, by uuid.UUID) error,
@@ -202,13 +202,13 @@ func (s *Service) RevokeInvitation(ctx context.Context, access Access, id string
 	return fault.New(fault.NotFound, "Not found")
 }
 
-// Accept uses an invitation to make somebody a member, and signs them in. If a user
-// has the address, the password must be theirs; LogInSecond may have to follow, and
-// then AcceptAs. Otherwise Accept creates a user.
+// Accept uses an invitation to make somebody a member, and signs them in. If a user has
+// the address, the password must be theirs. LogInSecond may then have to follow, and
+// after it AcceptAs. If no user has the address, Accept creates one.
 //
-// Both cases take the same time and have the same limits and results, so that nobody
-// can learn whether an address is known without using up the invitation: a wrong
-// password is ErrWrongLogin, and so is a new passkey for a known address. Accept also
+// Both cases take the same time and have the same limits and results. So nobody can
+// find out whether an address is known without using up the invitation: a wrong
+// password is ErrWrongLogin, and a new passkey for a known address is too. Accept also
 // returns the errors of SetUp, and ErrLinkGone.
 func (s *Service) Accept(ctx context.Context, token string, p Person, b Browser) (Signed, error) {
 	link, err := s.linkOf(ctx, token, LinkInvitation)
@@ -247,7 +247,7 @@ func (s *Service) Accept(ctx context.Context, token string, p Person, b Browser)
 	})
 }
 
-// acceptNew is Accept for an address that nobody has.
+// acceptNew is Accept for an address that no user has.
 func (s *Service) acceptNew(
 	ctx context.Context, link Link, user newcomer, f Factor, bucket []byte, b Browser,
 ) (Signed, error) {
@@ -286,8 +286,9 @@ func (s *Service) join(tx Tx, link Link, actor audit.Actor, userID uuid.UUID) (a
 	return s.enrol(tx, taken, actor, userID)
 }
 
-// InvitationParam is the detail of a member's entry in the audit log that names the
-// invitation by which they joined: the target of the invitation's own entries.
+// InvitationParam is a parameter of a member's entry in the audit log. It names the
+// invitation by which the member joined, as the target of the invitation's own entries
+// does.
 const InvitationParam = "invitation"
 
 // enrol makes a user a member as a used invitation says, and returns the entry, or

@@ -148,11 +148,11 @@ type proof struct {
 	edit    func(*Login) // further changes of the log-in; may be nil
 }
 
-// signIn creates a log-in and ends the browser's previous one. prove runs in the
-// same transaction. For a stored user it locks the user and checks that what was
-// proved before still holds: a change of factors ends all log-ins, so none may
-// begin after it with the old factors. It returns ErrProviderNeeded where the
-// instance requires log-in by its provider.
+// signIn creates a log-in and ends the browser's previous one. prove runs in the same
+// transaction. For a stored user, it locks the user and checks that what was proved
+// before still holds: a change of factors ends all log-ins, so no log-in with the old
+// factors may begin after it. signIn returns ErrProviderNeeded if the instance requires
+// log-in by its provider.
 func (s *Service) signIn(
 	ctx context.Context, userID uuid.UUID, b Browser, prove func(tx Tx) (proof, error),
 ) (Signed, error) {
@@ -184,8 +184,9 @@ func (s *Service) signIn(
 	})
 }
 
-// shutOut reports whether the instance requires log-in by its provider and this is
-// another. Operators keep their own ways in, in case the provider fails.
+// shutOut reports whether the instance requires log-in by its provider and this log-in
+// was made in another way. Operators may still use other ways, in case the provider
+// fails.
 func (s *Service) shutOut(user User, login Login) bool {
 	return s.instance.Required && !user.Operator && !login.byProvider()
 }

@@ -93,8 +93,8 @@ func (u usedPasskey) use(tx Tx, now time.Time) error {
 	return tx.DropThrottle(u.bucket)
 }
 
-// checkPasskey checks a response to getOptions. It marks the challenge as used
-// before it computes anything with the passkey's key. It returns ErrPasskey or a
+// checkPasskey checks a response to getOptions. It marks the challenge as used before
+// it computes anything with the passkey's public key. It returns ErrPasskey or a
 // *ThrottleError.
 func (s *Service) checkPasskey(
 	ctx context.Context, p purpose, userID uuid.UUID, response string, b Browser,
@@ -119,8 +119,8 @@ func (s *Service) checkPasskey(
 	return used, err
 }
 
-// checkNewPasskey checks a response to createOptions. The user is the one for
-// whom the challenge was made.
+// checkNewPasskey checks a response to createOptions. The new passkey belongs to the
+// user for whom the challenge was made.
 func (s *Service) checkNewPasskey(response, name string) (usedPasskey, error) {
 	challenge, _ := claimed(response)
 	t, ok := s.open(forCreating, challenge)

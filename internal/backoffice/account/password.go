@@ -41,9 +41,9 @@ const hashesAtOnce = 2
 // hashesWaiting is how many checks of one party may wait for their turn.
 const hashesWaiting = 40
 
-// party is the group for which a password is hashed; turns are shared fairly
-// between parties. It is a user in a browser that has signed in before, the
-// tenant of an invitation, or all unknown browsers together.
+// party is for whom a password is hashed. Parties share the turns fairly. A party is a
+// user in a browser that has signed in before, the tenant of an invitation, or all
+// unknown browsers together.
 type party uuid.UUID
 
 var strangers party
@@ -91,8 +91,8 @@ func (h hasher) matches(ctx context.Context, by party, phc, password string) (bo
 	return err == nil && subtle.ConstantTimeCompare(key, p.key) == 1, err
 }
 
-// derive waits for a turn, at most until ctx ends. It cuts a password that is too
-// long, so that long passwords cost no more; no stored password is that long.
+// derive waits for a turn, at most until ctx ends. It cuts a password that is too long,
+// so that long passwords do not cost more. No stored password is that long.
 func (h hasher) derive(
 	ctx context.Context, by party, password string, salt []byte, time, memory uint32, threads uint8,
 ) ([]byte, error) {
@@ -145,8 +145,8 @@ var common = []string{
 	"abcdefghijklmnopqrstuvwxyz", "abcdef", "abc",
 }
 
-// minOwn is how many letters a password must have in addition to common words,
-// or how many different characters in all, where a row of digits counts as one.
+// minOwn is how many letters a password must have besides common words, or how many
+// different characters it must have in all. A row of digits counts as one character.
 const minOwn = 4
 
 // checkPassword refuses a password that is too short or too long, contains the
@@ -181,8 +181,8 @@ func checkPassword(password, name, email string, near ...string) error {
 	return nil
 }
 
-// distinctRuns counts the different characters of s, except those that only
-// repeat or continue the one before, as in 1111 and 1234.
+// distinctRuns counts the different characters of s. It does not count a character that
+// repeats or continues the one before, as in 1111 and 1234.
 func distinctRuns(s string) int {
 	seen := map[rune]bool{}
 	last := rune(-2)

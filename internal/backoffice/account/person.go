@@ -52,9 +52,9 @@ type newcomer struct {
 }
 
 // newcomer checks what a person has entered on the page of a link. It does not look up
-// whether their address is known. The cheap checks come first, then the new passkey;
-// the password is not hashed yet. It returns fault.Invalid with every field that
-// breaks a rule, a *ThrottleError, or ErrPasskey.
+// whether the address is known. It makes the cheap checks first, and then checks the
+// new passkey. It does not hash the password yet. It returns fault.Invalid with every
+// field that breaks a rule, a *ThrottleError, or ErrPasskey.
 func (s *Service) newcomer(ctx context.Context, link Link, p Person) (newcomer, error) {
 	name, email := strings.TrimSpace(p.Name), normalEmail(p.Email)
 	var broken []fault.FieldError
@@ -108,8 +108,7 @@ func (f Factor) checkPassword(name, email string) error {
 	return checkPassword(f.Password, name, email, f.Near...)
 }
 
-// method returns the method by which the user who has just set the factor is signed
-// in.
+// method returns the method by which the user is signed in after setting the factor.
 func (f Factor) method() Method {
 	if f.Passkey != "" {
 		return ByPasskey

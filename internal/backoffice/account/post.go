@@ -11,9 +11,9 @@ import (
 	"github.com/google/uuid"
 )
 
-// InviteByMail is Invite, and sends the link to an e-mail address as well, in the
-// name of the user and the tenant. It returns fault.Invalid with the fields role
-// and email too, and mail.ErrTooMany.
+// InviteByMail is like Invite, and also sends the link to an e-mail address, in the
+// name of the user and the tenant. It also returns fault.Invalid with the field email,
+// and mail.ErrTooMany.
 func (s *Service) InviteByMail(
 	ctx context.Context, access Access, role Role, email, tenantName string,
 ) (string, error) {
@@ -27,8 +27,8 @@ func (s *Service) InviteByMail(
 	})
 }
 
-// InviteOwnerByMail is InviteOwner, and sends the link to an e-mail address as well,
-// in the name of an operator. It returns fault.Invalid with the field email too, and
+// InviteOwnerByMail is like InviteOwner, and also sends the link to an e-mail address,
+// in the name of an operator. It also returns fault.Invalid with the field email, and
 // mail.ErrTooMany.
 func (s *Service) InviteOwnerByMail(
 	ctx context.Context, who Identity, tenantID uuid.UUID, email, tenantName string,

@@ -15,10 +15,10 @@ import (
 
 // Provider is an identity provider of OpenID Connect by which people log in.
 //
-// An account that a provider makes is separate from every other account, even from
-// one with the same e-mail address. It is found by issuer and subject, has no
-// password or passkey, and has the roles of its groups, read at each log-in. An
-// account by a tenant's provider can only ever enter that tenant.
+// An account that a provider makes is separate from every other account, even from one
+// with the same e-mail address. It is found by issuer and subject, and has no password
+// or passkey. Its roles are those of its groups, which are read at each log-in. An
+// account by a tenant's provider can enter only that tenant.
 type Provider struct {
 	TenantID    uuid.UUID // whose provider it is; uuid.Nil: the instance's, set by its operator
 	Name        string    // on the button
@@ -27,8 +27,8 @@ type Provider struct {
 	Secret      string // never logged and never shown
 	GroupsClaim string // claim of the ID token that holds the groups
 	Grants      []Grant
-	// Required closes the other ways to sign in. A tenant's provider closes them to
-	// all members but owners, the instance's to all users but operators.
+	// Required closes the other ways to sign in. If a tenant's provider is required,
+	// only owners may use other ways; if the instance's is, only operators may.
 	Required bool
 }
 
@@ -75,8 +75,9 @@ type OpenID interface {
 	Check(ctx context.Context, p Provider, by Caller) error
 	// Begin returns the address of the provider's page for an attempt.
 	Begin(ctx context.Context, p Provider, by Caller, a Attempt) (string, error)
-	// Finish exchanges the code that the page sent back for an ID token, checks it
-	// in all respects, and returns what it says; with a *GroupsError all but the groups.
+	// Finish exchanges the code that the page sent back for an ID token, checks the
+	// token in all respects, and returns its claims. With a *GroupsError, it returns
+	// all claims except the groups.
 	Finish(ctx context.Context, p Provider, by Caller, a Attempt, code string) (Claims, error)
 }
 
@@ -130,8 +131,7 @@ const (
 	WhyDisabled Why = "disabled" // the operator has disabled the user
 )
 
-// ProviderError is the error of a provider that cannot be used, or whose answer
-// cannot.
+// ProviderError is returned if a provider, or its answer, cannot be used.
 type ProviderError struct{ Why Why }
 
 // Error contains nothing that the provider answered.
@@ -143,7 +143,7 @@ func (e *ProviderError) Unwrap() error { return errProvider }
 var errProvider = fault.New(fault.Unavailable, "The identity provider cannot be used")
 
 // GroupsError refuses a log-in because of the groups in its ID token. Only WhyNoGroup
-// is about the user: they have no group with a role, so they lose their roles.
+// is about the user: no group of theirs has a role, so they lose their roles.
 type GroupsError struct {
 	Why   Why    // WhyNoClaim, WhyOverage or WhyNoGroup
 	Claim string // that has to hold the groups
@@ -175,11 +175,12 @@ var (
 	// ErrRefused refuses a log-in by a provider that the provider refused, or of a
 	// disabled user.
 	ErrRefused = fault.New(fault.InvalidKey, "The log-in was refused")
-	// ErrProviderNeeded refuses a log-in without the provider where it is required.
+	// ErrProviderNeeded refuses a log-in that was not made by the provider, if the
+	// provider is required.
 	ErrProviderNeeded = fault.New(fault.InvalidKey, "Log-in by the identity provider is required")
 )
 
-// NoEmail stands for the address of a user whose provider verified none.
+// NoEmail is stored as the address of a user if the provider has verified no address.
 const NoEmail = "-"
 
 // Managed reports whether an identity provider made the user.

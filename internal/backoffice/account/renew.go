@@ -15,15 +15,14 @@ import (
 )
 
 // A change of factors, or a confirmation, gives the log-in another token. A form
-// without a script is easily sent twice, and the browser keeps only the second
-// answer. Therefore the new token and the recovery codes are derived from the
-// form: a client that sends the form twice gets the same answer twice, and the
-// change is made once.
+// without a script is easily sent twice, and the browser keeps only the second answer.
+// Therefore the new token and the recovery codes are derived from the form. A client
+// that sends the form twice gets the same answer twice, and the change is made once.
 
-// IdentifySender is Identify for a form that gives the log-in another token. The
-// nonce identifies the copy of the form that was sent; it may be empty.
-// IdentifySender also accepts a second request with the previous token, as long
-// as the confirmation that allowed the form is recent.
+// IdentifySender is like Identify, for a form that gives the log-in another token. The
+// nonce identifies the copy of the form that was sent; it may be empty. IdentifySender
+// also accepts a second request with the previous token, as long as the confirmation
+// that allowed the form is recent.
 func (s *Service) IdentifySender(ctx context.Context, token, nonce string) (Identity, error) {
 	who, err := s.Identify(ctx, token)
 	if errors.Is(err, ErrSignedOut) && nonce != "" && len(token) == tokenLen {
@@ -50,11 +49,11 @@ func (i Identity) form() string {
 
 var errSent = errors.New("the form was sent before")
 
-// change changes the user's factors, writes the entry, and gives the log-in
-// another token, which it returns. added are further methods by which the user is
-// now signed in. If the user has no second factor left, this log-in counts as
-// made by password alone and the others end. It returns ErrSecondFactor, or
-// ErrManaged for a user whom an identity provider made.
+// change changes the user's factors, writes the entry, and gives the log-in another
+// token, which it returns. added are further methods by which the user is now signed
+// in. If the user has no second factor left, this log-in counts as made by password
+// alone, and all others end. change returns ErrSecondFactor, or ErrManaged for a user
+// whom an identity provider made.
 func (s *Service) change(
 	ctx context.Context, who Identity, action audit.Action, added []Method, do func(tx Tx) error,
 ) (string, error) {

@@ -90,7 +90,8 @@ func (s *Service) memberAct(actor audit.Actor, action audit.Action, m Membership
 	}
 }
 
-// goneOr turns the loss of a race for a link into ErrLinkGone.
+// goneOr returns ErrLinkGone if another request has used the link first, and otherwise
+// err.
 func goneOr(err error) error {
 	if fault.CodeOf(err) == fault.NotFound {
 		return ErrLinkGone

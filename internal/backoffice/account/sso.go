@@ -40,8 +40,9 @@ type flow struct {
 	Trial   []byte // hash of the owner's log-in in which the provider is tried; empty: somebody logs in
 }
 
-// purpose returns the purpose of the flow's ticket. Trials have their own, so that a
-// release that does not know trials cannot mistake one for a log-in.
+// purpose returns the purpose of the flow's ticket. Trials have another purpose than
+// log-ins, so that a release that does not know trials cannot mistake a trial for a
+// log-in.
 func (f flow) purpose() purpose {
 	if f.Trial != nil {
 		return forTrial
@@ -49,7 +50,7 @@ func (f flow) purpose() purpose {
 	return forSSO
 }
 
-// Arrival is where an attempt has led: to a log-in, or to the result of a trial.
+// Arrival is the result of an attempt: a log-in, or the result of a trial.
 type Arrival struct {
 	Signed Signed
 	Next   string // where the log-in leads
@@ -91,7 +92,7 @@ func (s *Service) ProviderName(ctx context.Context, of uuid.UUID) (string, error
 }
 
 // RedirectURI returns the address to which a provider redirects. Each provider has its
-// own, so that none can pass off its answer as another's.
+// own address, so that no provider can pass its answer off as that of another.
 func (s *Service) RedirectURI(of uuid.UUID) string { return s.url + SSOPath + SSOName(of) + SSOBack }
 
 // SSOLink returns the address that begins a log-in by a provider.
@@ -192,8 +193,8 @@ func (s *Service) FinishSSO(
 }
 
 // caller returns the Caller for a request of a browser. A browser counts as known only
-// if a user of this provider has signed in there: a tenant could create any number of
-// users of its own.
+// if a user of this provider has signed in there. Users of other providers do not
+// count, because a tenant could create any number of them.
 func (s *Service) caller(ctx context.Context, of uuid.UUID, b Browser) (Caller, error) {
 	by := Caller{Network: b.Network}
 	device, ok := s.open(forDevice, decode(b.Device))
@@ -210,8 +211,8 @@ func (s *Service) caller(ctx context.Context, of uuid.UUID, b Browser) (Caller, 
 	return by, err
 }
 
-// takeFlow opens the cookie of an attempt and uses it up, if the answer belongs to
-// it.
+// takeFlow opens the cookie of an attempt. If the answer belongs to the attempt, it
+// uses up the cookie.
 func (s *Service) takeFlow(
 	ctx context.Context, of uuid.UUID, cookie string, a Answer, by Caller,
 ) (f flow, err error) {

@@ -80,8 +80,8 @@ func (s *Service) admitBy(
 	return slices.Concat(acts, changed, moved), err
 }
 
-// takeNewcomer limits how many users a tenant's provider creates, as for invitations:
-// a hostile provider could create any number. It returns a *ThrottleError.
+// takeNewcomer limits how many users a tenant's provider creates, as invitations are
+// limited. A hostile provider could create any number. It returns a *ThrottleError.
 func (s *Service) takeNewcomer(tx Tx, user User) error {
 	if user.ManagedBy == nil {
 		return nil
@@ -175,8 +175,8 @@ func (s *Service) setRoles(tx Tx, user User, actor audit.Actor, roles map[uuid.U
 	return acts, nil
 }
 
-// dismiss removes all roles of a user whose groups have none any more, and ends their
-// log-ins.
+// dismiss removes all roles of a user whose groups no longer have any, and ends the
+// user's log-ins.
 func (s *Service) dismiss(ctx context.Context, user User) error {
 	return s.store.UpdateAccounts(ctx, func(tx Tx) error {
 		actor, none := audit.User(user.ID, user.Name), map[uuid.UUID]Role{}

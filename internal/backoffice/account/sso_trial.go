@@ -72,8 +72,8 @@ func (s *Service) trierOf(ctx context.Context, f flow, b Browser) (Access, error
 	return by, err
 }
 
-// try returns what signInBy would do with an ID token, or the error with which it
-// would refuse it. unread is the error of reading the token, if there was one.
+// try returns what signInBy would do with an ID token, or the error with which it would
+// refuse the token. unread is the error of reading the token, or nil.
 func (s *Service) try(ctx context.Context, by Access, p Provider, c Claims, unread error) (*Trial, error) {
 	groups, isGroups := errors.AsType[*GroupsError](unread)
 	if unread != nil && !isGroups {

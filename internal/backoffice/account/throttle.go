@@ -9,9 +9,9 @@ import (
 	"github.com/google/uuid"
 )
 
-// Limits on guessing. A browser that has signed in before has its own bucket, so
-// nobody else can lock it out. All other browsers share one bucket per account, one
-// per network, and the checks of the instance.
+// Limits on guessing. A browser that has signed in before has its own bucket, so nobody
+// else can lock it out. All other browsers share a bucket for each account, one for
+// each network, and the checks of the instance.
 const (
 	freeFailures  = 10
 	longestWait   = 15 * time.Minute
@@ -59,9 +59,9 @@ func (s *Service) attempt(
 	})
 }
 
-// count counts a failure in a bucket in advance, and runs take in the same
-// transaction. It returns take's error. If the bucket has to wait, it counts nothing
-// and returns a *ThrottleError.
+// count counts a failure in a bucket before the check is made, and runs take in the
+// same transaction. It returns take's error. If the bucket has to wait, it counts
+// nothing and returns a *ThrottleError.
 func (s *Service) count(ctx context.Context, bucket []byte, take func(tx Tx, now time.Time) error) error {
 	return s.store.UpdateAccounts(ctx, func(tx Tx) error {
 		now := s.now()
@@ -95,17 +95,17 @@ func (s *Service) attemptPasskey(ctx context.Context, used usedPasskey, b Browse
 	})
 }
 
-// attemptInvitation counts a failure, as attempt does, for an address that somebody
-// enters on the page of an invitation. The bucket belongs to the address and the
-// tenant. So failures there do not keep the user from logging in, and further
-// invitations of the tenant give no further tries.
+// attemptInvitation counts a failure, as attempt does, for an address that is entered
+// on the page of an invitation. The bucket belongs to the address and the tenant
+// together. So failures there do not keep the user from logging in, and more
+// invitations of the tenant do not give more tries.
 func (s *Service) attemptInvitation(ctx context.Context, email string, link Link) (bucket []byte, err error) {
 	bucket = s.sealer.MAC("account " + email + " invited by " + link.TenantID.String())
 	return bucket, s.count(ctx, bucket, func(Tx, time.Time) error { return nil })
 }
 
-// attemptLink counts a use of a link that creates or changes a user, before anything
-// is looked up. It returns the party that the work is for, or a *ThrottleError.
+// attemptLink counts a use of a link that creates or changes a user, before anything is
+// looked up. It returns the party for which the work is done, or a *ThrottleError.
 func (s *Service) attemptLink(ctx context.Context, link Link) (party, error) {
 	by := strangers
 	if link.TenantID != nil {
@@ -131,9 +131,9 @@ func (s *Service) ownBucket(userID uuid.UUID, b Browser) []byte {
 	return s.sealer.MAC("device " + string(decode(b.Device)))
 }
 
-// tooEarly returns a *ThrottleError if a bucket has to wait. A bucket without a
-// delay never has to, even if Until is slightly after now because of another
-// request or another replica's clock.
+// tooEarly returns a *ThrottleError if a bucket has to wait. A bucket without a delay
+// never has to wait, even if its Until is slightly after now, which another request or
+// the clock of another replica can cause.
 func tooEarly(t Throttle, now time.Time) error {
 	if wait := t.Until.Sub(now); wait > 0 && delay(t.Failures) > 0 {
 		return &ThrottleError{wait}

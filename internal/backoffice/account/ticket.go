@@ -68,9 +68,9 @@ func (t ticket) use(tx Tx, sealed []byte) (bool, error) {
 
 func encode(b []byte) string { return base64.RawURLEncoding.EncodeToString(b) }
 
-// decode returns nothing for text that encode did not produce, and nothing opens
-// with that. The library also accepts other spellings of the same bytes, with
-// line ends or with unused bits set.
+// decode returns nil for text that encode did not produce; no ticket opens with nil.
+// The library also accepts other spellings of the same bytes, with line ends or with
+// unused bits set.
 func decode(s string) []byte {
 	b, err := base64.RawURLEncoding.DecodeString(s)
 	if err != nil || encode(b) != s {
@@ -79,8 +79,8 @@ func decode(s string) []byte {
 	return b
 }
 
-// newDevice returns the value of a cookie that identifies a browser in which the
-// user has signed in. Failures in other browsers do not count for this one.
+// newDevice returns the value of a cookie that identifies a browser in which the user
+// has signed in. Failures in other browsers do not count for this browser.
 func (s *Service) newDevice(userID uuid.UUID) (string, error) {
 	id := make([]byte, 16)
 	if _, err := io.ReadFull(s.random, id); err != nil {

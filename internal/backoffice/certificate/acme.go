@@ -28,7 +28,7 @@ const (
 	maxTogether = 10_000
 )
 
-// Config says what to order where.
+// Config says for which hosts certificates are ordered, and from which directory.
 type Config struct {
 	Directory string   // its URL
 	Email     string   // for the directory's notices; may be empty
@@ -55,7 +55,8 @@ type loaded struct {
 	pair   tls.Certificate
 }
 
-// NewACME returns the certificates that the replicas have already. Look orders.
+// NewACME loads the certificates that the replicas already have. It orders none; Look
+// does.
 func NewACME(ctx context.Context, store Store, c Config) (*ACME, error) {
 	a := &ACME{Config: c, store: store, current: map[string]*atomic.Pointer[loaded]{}}
 	for _, host := range c.Hosts {
@@ -90,7 +91,8 @@ func (a *ACME) Ends() map[string]time.Time {
 	return ends
 }
 
-// Look takes over what any replica has ordered, and orders what is due.
+// Look loads the certificates that any replica has ordered, and orders those that are
+// due.
 func (a *ACME) Look(ctx context.Context) error {
 	due, err := a.load(ctx)
 	if err != nil || len(due) == 0 {
@@ -118,7 +120,8 @@ func (a *ACME) Look(ctx context.Context) error {
 	return errors.Join(err, failed, a.store.SaveCertificate(end, account))
 }
 
-// load serves the stored certificates, and returns those that have to be ordered.
+// load begins to serve the stored certificates, and returns those that have to be
+// ordered.
 func (a *ACME) load(ctx context.Context) (due []Certificate, err error) {
 	stored, err := a.store.Certificates(ctx)
 	if err != nil {
@@ -140,7 +143,8 @@ func (a *ACME) load(ctx context.Context) (due []Certificate, err error) {
 				at.Store(&loaded{c.Sealed, pair})
 			}
 		}
-		// One that does not open, such as after the secret key was lost, is ordered again.
+		// A certificate that does not open, for example after the secret key was lost,
+		// is ordered again.
 		if !c.DueAt.After(a.Now()) || c.Sealed != nil && at.Load() == nil && c.Failures == 0 {
 			due = append(due, c)
 		}
@@ -156,7 +160,8 @@ func (a *ACME) open(c Certificate) (tls.Certificate, error) {
 	return tls.X509KeyPair(plain, plain)
 }
 
-// renew orders the certificate of a host and stores it, or why that failed.
+// renew orders the certificate of a host. It stores the certificate, or why the order
+// failed.
 func (a *ACME) renew(ctx context.Context, client *acme.Client, c Certificate) error {
 	bounded, cancel := context.WithTimeout(ctx, orderTime)
 	defer cancel()

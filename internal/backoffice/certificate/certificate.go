@@ -14,7 +14,8 @@ import (
 // No host has this name, because hosts have a dot.
 const Account = "account"
 
-// Certificate is what the replicas share about the certificate of a host.
+// Certificate is what the replicas share about the certificate of a host, or about the
+// account.
 type Certificate struct {
 	Name     string     // the host, or Account
 	Sealed   []byte     // private key and chain in PEM; nil before the first order succeeded

@@ -17,7 +17,7 @@ const (
 	// maxKeys is how many keys a provider may publish.
 	maxKeys = 20
 	// maxTried is how many keys are tried for a token that does not name its key: the
-	// current one, the previous one and the next. Where a provider has several keys,
+	// current, the previous and the next one. If a provider has several keys, its
 	// tokens must name theirs (OpenID Connect Core, section 10.1).
 	maxTried = 3
 )
@@ -53,9 +53,9 @@ func (c *Client) fetchKeys(ctx context.Context, p account.Provider, address stri
 	return inTurn(ctx, c, p, func() (keySet, error) { return parseKeys(body) })
 }
 
-// parseKeys reads a set of JSON Web Keys (RFC 7517). It skips keys that are for
-// something else, or of a kind or size that is not used, and reads nothing else that
-// a key may hold, such as certificates.
+// parseKeys reads a set of JSON Web Keys (RFC 7517). It skips keys for other purposes,
+// and keys of a kind or size that is not used. It reads nothing else of a key, such as
+// certificates.
 func parseKeys(body []byte) (keySet, error) {
 	var published struct {
 		Keys []json.RawMessage `json:"keys"`
@@ -90,8 +90,8 @@ func parseKeys(body []byte) (keySet, error) {
 	return set, nil
 }
 
-// payload returns the content of a token that one of the keys has signed. A token that
-// names its key is checked with that key only.
+// payload returns the content of a token that one of the keys has signed. If the token
+// names its key, only that key is tried.
 func (s keySet) payload(ctx context.Context, token *jose.JSONWebSignature) ([]byte, error) {
 	id, tried := token.Signatures[0].Header.KeyID, 0
 	for _, key := range s {
@@ -109,8 +109,8 @@ func (s keySet) payload(ctx context.Context, token *jose.JSONWebSignature) ([]by
 	return nil, errToken
 }
 
-// inTurn runs a computation on a provider's answer, once its turn has come. Providers
-// take turns, and the wait ends with the request.
+// inTurn runs a computation on a provider's answer when its turn has come. Providers
+// take turns. The wait ends with the request.
 func inTurn[T any](ctx context.Context, c *Client, p account.Provider, do func() (T, error)) (T, error) {
 	leave, err := c.turns.Take(ctx, p.TenantID)
 	if err != nil {

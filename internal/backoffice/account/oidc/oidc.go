@@ -73,7 +73,7 @@ type Client struct {
 
 var _ account.OpenID = (*Client)(nil)
 
-// discovered is what is known of a tenant's provider, or of the instance's.
+// discovered is what is known about a provider, of a tenant or of the instance.
 type discovered struct {
 	issuer   string
 	provider *provider // nil after a failure
@@ -81,7 +81,7 @@ type discovered struct {
 	until    time.Time
 }
 
-// provider is what a discovery document says, and the keys that were read last.
+// provider is the content of a discovery document, with the keys that were read last.
 type provider struct {
 	endpoint oauth2.Endpoint
 	scopes   []string
@@ -152,8 +152,8 @@ func (c *Client) Check(ctx context.Context, p account.Provider, by account.Calle
 	return err
 }
 
-// remembered returns what earlier requests have learned about a provider. Failures are
-// remembered too, for failedFor.
+// remembered returns what earlier requests have found out about a provider. A failure
+// is remembered for failedFor.
 func (c *Client) remembered(p account.Provider) (found discovered, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -175,7 +175,7 @@ func (c *Client) discover(ctx context.Context, p account.Provider, by account.Ca
 		return found.provider, found.err
 	}
 	found := discovered{issuer: p.Issuer, until: c.cfg.Now().Add(knownFor)}
-	// A browser that leaves must not make it fail for the others.
+	// The request must not fail for other browsers if this one leaves.
 	found.provider, found.err = c.fetch(context.WithoutCancel(ctx), p)
 	if found.err != nil {
 		found.until = c.cfg.Now().Add(failedFor)
@@ -227,7 +227,8 @@ func (c *Client) fetch(ctx context.Context, p account.Provider) (*provider, erro
 
 // failure returns the error of a request that failed.
 func (c *Client) failure(err error) error {
-	// The library hides the transport's error in some texts, so those are answers.
+	// If the library hides the transport's error in a text, the error counts as an
+	// answer.
 	if _, transport := errors.AsType[*url.Error](err); !transport {
 		return &account.ProviderError{Why: account.WhyAnswer}
 	}

@@ -19,15 +19,15 @@ const (
 	waiting = 100
 )
 
-// places holds the requests to one provider. Unknown browsers have places of their
-// own, shared by network, so they cannot take those of known browsers.
+// places holds the requests to one provider. Unknown browsers have separate places,
+// shared by network, so they cannot take the places of known browsers.
 type places struct {
 	known, others *turn.Queue
 	used          int // requests that have a place or wait for one
 }
 
-// begin waits for a place at a provider. It returns the context for the requests of
-// one step, whose time it bounds.
+// begin waits for a place at a provider. It returns the context for the requests of one
+// step, which limits their time.
 func (c *Client) begin(
 	ctx context.Context, p account.Provider, by account.Caller,
 ) (_ context.Context, end func(), _ error) {

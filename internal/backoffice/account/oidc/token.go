@@ -19,8 +19,8 @@ import (
 
 var errToken = &account.ProviderError{Why: account.WhyToken}
 
-// maxHeader is how long the header of an ID token may be: some carry certificates,
-// which nobody needs here.
+// maxHeader is the maximum length of an ID token's header. Some headers carry
+// certificates, which are not used.
 const maxHeader = 8 << 10
 
 // Finish implements account.OpenID.
@@ -113,8 +113,8 @@ func (c *Client) read(
 // maxSubject is the longest subject, in bytes: see the specification, section 2.
 const maxSubject = 255
 
-// claims reads what a verified token says. A *GroupsError comes with all but the
-// groups.
+// claims reads the claims of a verified token. With a *GroupsError, it returns all
+// claims except the groups.
 func claims(token *oidc.IDToken, p account.Provider) (account.Claims, error) {
 	var says struct {
 		Party    string          `json:"azp"`
@@ -150,9 +150,9 @@ func claims(token *oidc.IDToken, p account.Provider) (account.Claims, error) {
 }
 
 // groups reads the claim with the groups, which is a list or a single text. A token
-// without the claim is an error, because it does not say that the user has no groups:
-// Entra ID leaves the claim out for users with many groups, and names an address to
-// ask instead (OpenID Connect Core, section 5.6.2).
+// without the claim is an error, because it does not say that the user has no groups.
+// Entra ID leaves the claim out for users with many groups, and names an address to ask
+// instead (OpenID Connect Core, section 5.6.2).
 func groups(all map[string]json.RawMessage, claim string) ([]string, error) {
 	var elsewhere map[string]json.RawMessage
 	_ = json.Unmarshal(all["_claim_names"], &elsewhere) // the token may have none

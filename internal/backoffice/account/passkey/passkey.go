@@ -28,8 +28,8 @@ var (
 	ErrIPAddress = errors.New("passkeys need a host name, not an IP address")
 )
 
-// Verifier implements account.PasskeyVerifier for one address. Passkeys belong to
-// its host: those of another host do not work here.
+// Verifier implements account.PasskeyVerifier for one address. Passkeys belong to the
+// host of this address. Those of another host do not work here.
 type Verifier struct{ web *webauthn.WebAuthn }
 
 var _ account.PasskeyVerifier = (*Verifier)(nil)
@@ -101,8 +101,8 @@ func (v *Verifier) Created(challenge []byte, owner uuid.UUID, response string) (
 	if err != nil || checkKey(parsed.Response.AttestationObject.AuthData.AttData.CredentialPublicKey) != nil {
 		return account.Passkey{}, account.ErrPasskey
 	}
-	// No attestation is requested or trusted, so none is verified: the sender
-	// chose the keys of its certificates.
+	// No attestation is requested or trusted, so none is verified. The sender has
+	// chosen the keys of its certificates.
 	attestation := &parsed.Response.AttestationObject
 	attestation.Format = string(protocol.AttestationFormatNone)
 	attestation.AttStatement = nil
@@ -125,8 +125,8 @@ func (v *Verifier) Got(challenge []byte, key account.Passkey, response string) (
 		return account.Passkey{}, account.ErrPasskey
 	}
 	// An update can make an authenticator's passkeys eligible for backup, which the
-	// library does not expect. It refuses the loss of the flag, and a backup without
-	// it.
+	// library does not expect. The library still refuses the loss of the flag, and a
+	// backup without the flag.
 	key.Flags |= byte(parsed.Response.AuthenticatorData.Flags) & account.BackupEligible
 	owner := user{account.User{ID: key.UserID}, []account.Passkey{key}}
 	used, err := v.web.ValidateLogin(owner, v.session(challenge, key.UserID), parsed)
