@@ -284,12 +284,7 @@ func (v *sessionsView) filter() (f insight.SessionFilter) {
 			v.refuse("age")
 		}
 	}
-	if given := v.Asked["key"]; given != "" {
-		var err error
-		if f.KeyID, err = uuid.Parse(given); err != nil {
-			v.refuse("key")
-		}
-	}
+	f.KeyID = v.keyID()
 	f.From = v.day("from")
 	if f.To = v.day("to"); !f.To.IsZero() {
 		f.To = f.To.AddDate(0, 0, 1) // the day is included
@@ -298,6 +293,18 @@ func (v *sessionsView) filter() (f insight.SessionFilter) {
 		v.refuse("to")
 	}
 	return f
+}
+
+// keyID parses the ID of a key; the zero UUID means none.
+func (v *sessionsView) keyID() uuid.UUID {
+	if v.Asked["key"] == "" {
+		return uuid.Nil
+	}
+	id, err := uuid.Parse(v.Asked["key"])
+	if err != nil {
+		v.refuse("key")
+	}
+	return id
 }
 
 // day parses a date in the page's zone; the zero time means none.

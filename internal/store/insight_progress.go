@@ -1,0 +1,65 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"agegate/internal/backoffice/insight"
+	"agegate/internal/rules/billing"
+	"agegate/internal/rules/session"
+	"agegate/internal/rules/webhook"
+
+	"github.com/google/uuid"
+)
+
+// Progress implements insight.Store.
+func (s *Store) Progress(
+	ctx context.Context, tenantID uuid.UUID, endpointID string, since, now time.Time,
+) (insight.Progress, insight.Funds, error) {
+	var args []any
+	first := insight.IDAt(since).String()
+	has := func(table, after, status string) string {
+		statement, own := ranges{table: table, scope: insight.Scope{TenantID: tenantID}, after: after,
+			parts: []part{{status: status}}}.union(1, 0)
+		args = append(args, own...)
+		return "EXISTS (" + statement + ")"
+	}
+	ever := func(status session.Status) string {
+		statement := has("sessions", first, string(status)) +
+			" OR EXISTS (SELECT 1 FROM session_hours WHERE tenant_id = ? AND NOT livemode AND status = ? AND hour > ?)"
+		args = append(args, tenantID.String(), string(status), since.Unix()/int64(time.Hour/time.Second))
+		return statement
+	}
+	statement := "SELECT " + ever(session.StatusPassed) + " AS passed, " + ever(session.StatusFallback) +
+		" AS fell_back, " +
+		ever(session.StatusSpoof) + " AS spoofed, " +
+		has("webhook_events", "evt_"+first, string(webhook.StatusDelivered)) + ` AS webhook_answered,
+		coalesce((SELECT passed FROM certifications WHERE tenant_id = ? AND endpoint_id = ? AND finished_at IS NOT NULL
+			ORDER BY started_at DESC, id DESC LIMIT 1), false) AS certified,
+		EXISTS (SELECT 1 FROM api_keys WHERE tenant_id = ? AND livemode AND revoked_at IS NULL
+			AND (expires_at IS NULL OR expires_at > ?)) AS live_key, ` + fundsColumns
+	args = append(append(args, tenantID, endpointID, tenantID, now), fundsOf(tenantID, now)...)
+	var row struct {
+		insight.Progress
+		insight.Funds
+	}
+	err := s.View(ctx, func(tx *Tx) error { return tx.db.Raw(statement, args...).Find(&row).Error })
+	return row.Progress, row.Funds, err
+}
+
+// fundsColumns selects a tenant's funds, with the arguments of fundsOf.
+const fundsColumns = `
+	coalesce((SELECT used FROM usage_counters WHERE tenant_id = ? AND counter = ? AND period = ?), 0) AS free_used,
+	coalesce((SELECT units FROM credit_balances WHERE tenant_id = ?), 0) AS credit`
+
+func fundsOf(tenantID uuid.UUID, now time.Time) []any {
+	return []any{tenantID, billing.CounterFree, now.UTC().Format("2006-01"), tenantID}
+}
+
+// Funds implements insight.Store.
+func (s *Store) Funds(ctx context.Context, tenantID uuid.UUID, now time.Time) (funds insight.Funds, err error) {
+	err = s.View(ctx, func(tx *Tx) error {
+		return tx.db.Raw("SELECT "+fundsColumns, fundsOf(tenantID, now)...).Find(&funds).Error
+	})
+	return funds, err
+}
