@@ -6,15 +6,16 @@ import (
 	"agegate/internal/rules/webhook"
 )
 
-// onceCases is the prefix of cases that confirm an order in several ways. The rest of the name
-// lists the ways, and ends in together if they confirm it at the same moment.
+// onceCases is the prefix of the names of cases that confirm an order in several ways.
+// The rest of the name lists the ways. It ends in together if they confirm the order at
+// the same moment.
 const (
 	onceCases = "once"
 	together  = "-together"
 )
 
-// togetherOrders is how many orders show a race: a shop with one record for each way
-// releases most of them twice.
+// togetherOrders is the number of orders that is enough to show a race: a shop that
+// keeps one record for each way releases most of them twice.
 const togetherOrders = 20
 
 const onceForAllFix = "Keep one record of the release for all ways that confirm a pass: what one releases, the " +

@@ -231,9 +231,9 @@ var redirectCases = []testCase{
 	},
 }
 
-// alike replaces letters of a token by letters that equal them when case is ignored:
-// the Kelvin sign and the long s. The dot of the token is replaced too, so that
-// something always changes.
+// alike replaces letters of a token by other letters that count as equal when case is
+// ignored: the Kelvin sign and the long s. It also replaces the dot, so that every
+// token changes.
 var alike = strings.NewReplacer("K", "\u212a", "k", "\u212a", "S", "\u017f", "s", "\u017f", ".", "\u200b.")
 
 // query is a change to the query of a redirect.
@@ -297,8 +297,8 @@ func changedToken(change func(string) string) query {
 }
 
 // swapCookies opens the good redirect of another order, which has passed, in this
-// order's browser, once for each of the other browser's cookies, which replaces this
-// browser's own.
+// order's browser. It does so once for each cookie of the other order's browser, and
+// sends that cookie in place of this browser's own.
 func (t *trial) swapCookies() error {
 	other, err := t.run.order(t.ctx) // not judged, because it has passed
 	if err != nil {

@@ -30,8 +30,8 @@ import (
 // ErrCannotRun is wrapped by the errors of runs that could not start or could not finish.
 var ErrCannotRun = errors.New("the integration cannot be tested")
 
-// AnswerLimit is how soon a shop must answer: the gateway waits no longer for a
-// webhook's answer.
+// AnswerLimit is the time a shop has to answer. The gateway waits just as long for the
+// answer to a webhook.
 const AnswerLimit = webhook.AttemptTimeout
 
 // targetAge is the target age of the sessions that a run creates.
@@ -105,7 +105,7 @@ func newRun(tools Tools, o Options, possible func(testCase) bool) (*run, error) 
 	return r, err
 }
 
-// Webhooks begins to attack a tenant's webhook receiver with events of sessions that
+// Webhooks starts an attack on a tenant's webhook receiver with events of sessions that
 // the run creates. It returns the stored run, and a function that carries out the rest
 // and stores the findings. Its errors are those of Run.
 func (s *Service) Webhooks(
@@ -183,7 +183,7 @@ func (r *run) report(ctx context.Context) (*Report, error) {
 // and storing its results.
 const storeTime = 5 * time.Second
 
-// expire makes the sessions of the run expire, which nobody will ever open.
+// expire makes the sessions of the run expire. Nobody will ever open them.
 func (r *run) expire(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTime)
 	defer cancel()

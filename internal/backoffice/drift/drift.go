@@ -25,7 +25,7 @@ const (
 	MinReference = 2000 // estimates
 	Warn         = 0.1  // stability index from which a warning is logged
 	Far          = 0.25 // from which an error is logged and an alert fires
-	InARow       = 2    // windows that must agree: the audience of an afternoon is another one
+	InARow       = 2    // windows in a row that must agree: the audience changes during a day
 )
 
 // Kept is how long the counts of an hour are kept.
@@ -59,8 +59,8 @@ func bin(years float64) int {
 	return Bins - 1
 }
 
-// Counts are how many checks had each outcome, and how many estimates are in each bin.
-// The two are counted and written apart: each once it has MinGroup.
+// Counts holds the number of checks with each outcome, and the number of estimates in
+// each bin. The two parts are written separately, each once it has reached MinGroup.
 type Counts struct {
 	Outcomes [outcomes]int64 `json:"outcomes"`
 	Ages     [Bins]int64     `json:"ages"`

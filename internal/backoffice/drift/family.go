@@ -2,8 +2,8 @@ package drift
 
 import "strings"
 
-// Family is a family of browsers, which differ in their cameras and in how they
-// make pictures. It is decided on the server, from the header User-Agent.
+// Family is a family of browsers. Families differ in their cameras and in how they make
+// pictures. The server derives the family from the User-Agent header.
 type Family string
 
 // The families. All stands for them together.
@@ -24,11 +24,11 @@ func Families() []Family {
 	return []Family{ChromeAndroid, ChromeDesktop, Edge, Firefox, SafariIOS, SafariMac, Samsung, Other}
 }
 
-// maxAgent is how much of a User-Agent is looked at; those of browsers are shorter.
+// maxAgent is how many bytes of a User-Agent are read. Those of browsers are shorter.
 const maxAgent = 512
 
-// marks are parts of a User-Agent in the order in which they decide: most
-// browsers also name those that they want to be taken for.
+// marks are parts of a User-Agent. The first one that matches decides, because most
+// browsers also name other browsers that they want to pass for.
 var marks = []struct {
 	part   string
 	family Family
@@ -37,8 +37,8 @@ var marks = []struct {
 	{"Edg/", Edge}, {"EdgA/", Edge}, {"OPR/", Other},
 }
 
-// FamilyOf returns the family of the browser that sends a User-Agent, Other for
-// one that it does not know.
+// FamilyOf returns the family of the browser that sent a User-Agent, or Other for an
+// unknown browser.
 func FamilyOf(userAgent string) Family {
 	agent := userAgent[:min(len(userAgent), maxAgent)]
 	for _, m := range marks {

@@ -8,9 +8,9 @@ import (
 //go:embed measured/matching.json
 var matchingText []byte
 
-// Matching is how often the faces of two strangers are taken for one person's when a
-// document's portrait is compared with a face (make face-match), as published with
-// this release.
+// Matching is how often two strangers are taken for the same person when the portrait
+// of a document is compared with a face (make face-match), as published with this
+// release.
 type Matching struct {
 	Command   string  `json:"command"`
 	Source    string  `json:"source"`    // where the figures are published
@@ -18,8 +18,9 @@ type Matching struct {
 	Rows      []Match `json:"rows"`
 }
 
-// Match is the shares of pairs of strangers that match, in per cent with 95 % bounds:
-// of two pictures, and of a small, soft and pale portrait with a picture.
+// Match holds the shares of pairs of strangers that match, in per cent with 95 %
+// bounds: one for two pictures, and one for a picture and a small, soft and pale
+// portrait.
 type Match struct {
 	Collection string     `json:"collection"`
 	Strangers  string     `json:"strangers"` // of one sex

@@ -65,7 +65,7 @@ func VerifyReceipt(text string, key PublicKey) (Receipt, error) {
 	if err != nil {
 		return Receipt{}, ErrReceipt
 	}
-	// The same bytes have several base64 spellings: only the signed one is
+	// The same bytes can be written in base64 in several ways. Only the signed text is
 	// accepted.
 	if same, err := signed.CompactSerialize(); err != nil || same != text {
 		return Receipt{}, ErrReceipt
