@@ -39,6 +39,7 @@ type Row struct {
 	Method, Path  string
 	MinRole       string // the name of the constant
 	TestOnly      bool
+	Reads         bool
 	Confirmed     bool // requires a recent confirmation in test mode, or without a mode
 	ConfirmedLive bool // the same in live mode
 }
@@ -55,7 +56,7 @@ func Table() ([]Row, error) {
 	for _, f := range p.features() {
 		for _, r := range f.Routes {
 			rows = append(rows, Row{
-				Method: r.Method, Path: r.Path, MinRole: names[r.MinRole], TestOnly: r.TestOnly,
+				Method: r.Method, Path: r.Path, MinRole: names[r.MinRole], TestOnly: r.TestOnly, Reads: r.Reads,
 				Confirmed: r.StepUp != desk.Never && r.StepUp != desk.InLive, ConfirmedLive: r.StepUp != desk.Never,
 			})
 		}

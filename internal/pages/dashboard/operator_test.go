@@ -286,6 +286,8 @@ func TestOperatorEnters(t *testing.T) {
 		if !strings.Contains(body, `data-testid="entered"`) {
 			t.Error("no banner")
 		}
+		res, _ = op.Fill(t, overview+"/paste", url.Values{"text": {"branding"}})
+		want(t, "search inside", res, 303, strings.Replace(overview, "/test", "/settings", 1))
 		res, _ = other.Get(t, overview)
 		want(t, "another operator", res, 404, "")
 		res, _ = op.Get(t, "/dashboard/"+foreign.Tenant.ID.String()+"/test")

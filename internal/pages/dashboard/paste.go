@@ -31,7 +31,7 @@ func (p *Pages) paste() desk.Feature {
 			"paste.no_event", "paste.no_link", "paste.no_word", "paste.no_", "lookup.session", "lookup.event", "lookup.key",
 			"lookup.member", "lookup.page"}),
 	}
-	f.Fill(desk.Route{Path: pastePath, MinRole: desk.Reader}, pasteForm, p.readPaste)
+	f.Fill(desk.Route{Path: pastePath, MinRole: desk.Reader, Reads: true}, pasteForm, p.readPaste)
 	return f
 }
 

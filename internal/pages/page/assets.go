@@ -155,7 +155,7 @@ func (a *Assets) serve(c echo.Context) error {
 	}
 	header.Set("Vary", "Accept-Encoding")
 	header.Set("X-Content-Type-Options", "nosniff")
-	if strings.Contains(c.Request().Header.Get("Accept-Encoding"), "gzip") {
+	if acceptsGzip(c.Request().Header) {
 		header.Set("Content-Encoding", "gzip")
 		return c.Blob(http.StatusOK, file.mime, file.gzip)
 	}

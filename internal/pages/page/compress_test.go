@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/fstest"
 
 	"github.com/labstack/echo/v4"
 )
@@ -168,5 +169,26 @@ func TestPackedServesEveryClient(t *testing.T) {
 				t.Errorf("ETag %q, Vary %q", h.Get("ETag"), h.Get("Vary"))
 			}
 		})
+	}
+}
+
+// TestStaticFilesAreCompressed: static files are compressed only for clients that accept it.
+func TestStaticFilesAreCompressed(t *testing.T) {
+	assets, err := LoadAssets("/static", Source{Files: fstest.MapFS{"a.css": {Data: []byte("a{}")}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := echo.New()
+	assets.Register(e)
+	for accepts, coding := range map[string]string{
+		"gzip": "gzip", "br, gzip;q=0.5": "gzip", "gzip;q=0": "", "": "", "x-gzip": "",
+	} {
+		req := httptest.NewRequest(http.MethodGet, assets.Base()+"/a.css", nil)
+		req.Header.Set("Accept-Encoding", accepts)
+		res := httptest.NewRecorder()
+		e.ServeHTTP(res, req)
+		if got := res.Header().Get("Content-Encoding"); res.Code != http.StatusOK || got != coding {
+			t.Errorf("%q: %d %q, want %q", accepts, res.Code, got, coding)
+		}
 	}
 }

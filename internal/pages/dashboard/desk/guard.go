@@ -153,7 +153,7 @@ func (d *Desk) enter(r *Request) error {
 	}
 	r.Access, r.Tenant = access, found
 	trail.Note(ctx, "tenant_id", id.String())
-	if r.Access.ReadOnly() && r.Route.Method != http.MethodGet {
+	if r.Access.ReadOnly() && r.Route.Method != http.MethodGet && !r.Route.Reads {
 		return errReadOnly
 	}
 	if !r.May(r.Route.MinRole.right()) {

@@ -67,6 +67,7 @@ type Route struct {
 	Personal bool     // changes only the user's own membership of the tenant
 	Entry    bool     // a log-in may lead here, although the page is for anyone
 	Renews   bool     // gives the log-in another token
+	Reads    bool     // a POST that changes nothing, for operators who look into a tenant too
 	MaxForm  int64    // maximum size of a form, in bytes; 0 means maxForm
 	Kept     []string // parameters of the query that the links to other languages keep
 	Handle   func(r *Request) error
