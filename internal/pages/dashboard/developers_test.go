@@ -336,6 +336,7 @@ func TestForeignObjectsLookMissing(t *testing.T) {
 				}
 			}
 			for mode, id := range other {
+				_, nothing := ask(mode, missing[tt.object])
 				if status, body := ask(mode, id); status != 404 || body != nothing {
 					t.Errorf("%s %s%s of others: %d, or another page", tt.method, mode, tt.path, status)
 				}

@@ -89,7 +89,9 @@ func (p *Pages) frame(r *desk.Request, l *desk.Layout) {
 		}
 	case r.Route.MinRole == desk.Operator:
 		l.Nav, l.Drifted, l.Find, l.Shops = r.Nav(operatorNav), p.driftNotice(), findPath, p.shops(r)
-	case r.Route.Path == accountPath:
+	case r.Route.Path == "" && l.Operator: // there is no such page
+		l.Nav = r.Nav(operatorNav)
+	case r.Route.Path == accountPath, r.Route.Path == "":
 		l.Nav = r.Nav(accountNav)
 	}
 }

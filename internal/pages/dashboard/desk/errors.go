@@ -20,10 +20,14 @@ type errorView struct {
 	Name string
 }
 
-// Error writes the page of a failed request. The page depends only on the
-// failure, so that an object of another tenant looks exactly like a missing one.
+// Error writes the page of a failed request. The page depends only on the failure
+// and on who is logged in, so that an object of another tenant looks exactly like a
+// missing one.
 func (d *Desk) Error(c echo.Context, status int, cause error) {
 	v := &errorView{Name: failureOf(status, cause)}
+	if status == http.StatusNotFound {
+		v.Layout = d.layoutOfVisitor(c)
+	}
 	if errors.Is(cause, ErrSent) {
 		status = http.StatusConflict
 	}
@@ -33,11 +37,22 @@ func (d *Desk) Error(c echo.Context, status int, cause error) {
 	}
 }
 
+// layoutOfVisitor returns the frame of a page that does not exist: for those who are
+// logged in the one with their navigation, for anybody else the one without.
+func (d *Desk) layoutOfVisitor(c echo.Context) Layout {
+	r := &Request{Context: c, desk: d}
+	var err error
+	if r.Who, err = d.cfg.Accounts.Identify(r.Ctx(), r.CookieValue(UserCookie)); err != nil {
+		return Layout{}
+	}
+	return r.layout()
+}
+
 // refuseMember writes the page of a refusal for a member of the tenant. The page has
 // the navigation to the pages that this user may open.
-func (d *Desk) refuseMember(r *Request, cause error) error {
-	v := &errorView{Layout: r.layout(), Name: failureOf(http.StatusForbidden, cause)}
-	return d.Set.Render(r, http.StatusForbidden, "error", v)
+func (d *Desk) refuseMember(r *Request, status int, cause error) error {
+	v := &errorView{Layout: r.layout(), Name: failureOf(status, cause)}
+	return d.Set.Render(r, status, "error", v)
 }
 
 func failureOf(status int, cause error) string {

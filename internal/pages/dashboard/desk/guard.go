@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"agegate/internal/backoffice/account"
+	"agegate/internal/rules/fault"
 	"agegate/internal/rules/routine"
 	"agegate/internal/rules/tenant"
 	"agegate/internal/rules/trail"
@@ -43,13 +44,16 @@ func (d *Desk) guarded(route Route) echo.HandlerFunc {
 				return d.cfg.StepUp(r, err)
 			}
 			if errors.Is(err, errRole) || errors.Is(err, errReadOnly) {
-				return d.refuseMember(r, err)
+				return d.refuseMember(r, http.StatusForbidden, err)
 			}
 			return err
 		}
 		err := route.Handle(r)
-		if errors.Is(err, account.ErrSecondFactor) {
+		switch {
+		case errors.Is(err, account.ErrSecondFactor):
 			return d.cfg.StepUp(r, ErrSecondFactor)
+		case route.HasTenant() && (errors.Is(err, echo.ErrNotFound) || fault.CodeOf(err) == fault.NotFound):
+			return d.refuseMember(r, http.StatusNotFound, err)
 		}
 		return err
 	}
