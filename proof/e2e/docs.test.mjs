@@ -67,6 +67,24 @@ test("the entry of the page is in view in the navigation beside it", async () =>
   await page.context().close();
 });
 
+test("on a phone the navigation shows the group of the page alone, and opens the others", async () => {
+  const page = await visitor(browser, { viewport: { width: 360, height: 740 }, camera: false });
+  for (const [path, open] of [["/docs/errors", ["Build"]], ["/docs/operations", ["Operate"]], ["/docs", []]]) {
+    await page.goto(gateway.url + path, { waitUntil: "load" });
+    await page.locator(".to-contents").click();
+    assert.deepEqual(await page.locator("#contents details[open] summary").allInnerTexts(), open, path);
+    assert.deepEqual(await page.locator("#contents summary").allInnerTexts(), ["Build", "Test", "Go live", "Operate"]);
+  }
+  await page.locator("#contents summary", { hasText: "Test" }).press("Enter");
+  await page.locator("#contents a", { hasText: "Test every outcome" }).click();
+  await page.waitForURL(`${gateway.url}/docs/test-outcomes`);
+  await page.setViewportSize(sizes[1440]);
+  await page.reload();
+  assert.equal(await page.locator("#contents details[open]").count(), 4);
+  page.kept();
+  await page.context().close();
+});
+
 test("the field of the search names its key where there is room, until somebody types", async () => {
   const page = await visitor(browser, { viewport: { width: 360, height: 800 }, camera: false });
   await page.goto(`${gateway.url}/docs`, { waitUntil: "load" });
@@ -100,7 +118,7 @@ test("the first page, the documentation and the dashboard lead to each other", a
   await fitsWidth(page);
   if (shots) await page.screenshot({ path: join(shots, "login-no-operator.png") });
   await page.goto(`${gateway.url}/docs`);
-  await leads(page, page.locator(".tiles a", { hasText: "API reference" }));
+  await leads(page, page.locator(".groups a", { hasText: "API reference" }));
   await leads(page, part(page, "try"));
   await page.waitForURL((url) => url.pathname === "/dashboard/login" && url.searchParams.get("next") === "/dashboard/playground");
   await page.goto(`${gateway.url}/docs/integrate`);
@@ -235,7 +253,7 @@ test("no button to copy covers code or has a row of its own, and a long guide li
     await outline.getByText("What to tell your shoppers").click();
     await page.waitForURL(/#what-to-tell-your-shoppers$/);
     await page.locator('[rel="prev"]').click();
-    await page.waitForURL(/go-live$/);
+    await page.waitForURL(/document$/);
     page.kept();
     await page.context().close();
   }

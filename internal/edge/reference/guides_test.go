@@ -31,7 +31,7 @@ func TestGuides(t *testing.T) {
 		if listed := strings.Contains(page, "On this page"); listed != (len(parts) >= 2) {
 			t.Errorf("%s has %d parts; they are listed: %v", path, len(parts), listed)
 		}
-		if strings.Contains(page, `<li class="call">`) {
+		if strings.Contains(page, `aria-label="Operations"`) {
 			t.Errorf("%s: its navigation lists the operations above the guides", path)
 		}
 		if n := strings.Count(outlineOf(page), "<li>"); n > 0 && n != len(parts) {

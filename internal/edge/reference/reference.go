@@ -31,36 +31,6 @@ const referencePath = Path + "/reference"
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'self'; frame-ancestors 'none'; require-trusted-types-for 'script'"
 
-// guides are the pages other than the reference, in the order of the
-// navigation.
-var guides = []struct{ name, file string }{
-	{"integrate", "docs/guides/integrate.md"},
-	{"clients", "docs/guides/clients.md"},
-	{"door", "docs/guides/door.md"},
-	{"verify-token", "docs/guides/verify-token.md"},
-	{"verify-webhook", "docs/guides/verify-webhook.md"},
-	{"localhost", "docs/guides/localhost.md"},
-	{"test-outcomes", "docs/guides/test-outcomes.md"},
-	{"certify", "docs/certify.md"},
-	{"staging", "docs/guides/staging.md"},
-	{"go-live", "docs/guides/go-live.md"},
-	{"privacy", "docs/guides/privacy.md"},
-	{errorGuide, "docs/guides/errors.md"},
-	{"document", "docs/document.md"},
-	{"expect", "docs/expect.md"},
-	{"evidence", "docs/evidence.md"},
-	{"operations", "docs/operations.md"},
-	{"compatibility", "docs/compatibility.md"},
-	{changelog, "CHANGELOG.md"},
-}
-
-// changelog is the guide whose sections a search shows last: they say what changed,
-// not what is.
-const changelog = "changelog"
-
-// errorGuide is the guide whose sections are named as errors are.
-const errorGuide = "errors"
-
 // exampleURL is the gateway's address in the guides. The pages name their own
 // gateway's in its place, so that commands can be copied as they are.
 const exampleURL = "https://age.example.com"
@@ -69,7 +39,7 @@ const exampleURL = "https://age.example.com"
 const icon = "static/icon.svg"
 
 // link is an entry of the navigation.
-type link struct{ Title, URL, Method, Summary string }
+type link struct{ Title, URL, Summary string }
 
 // view is the data of a page.
 type view struct {
@@ -77,9 +47,9 @@ type view struct {
 	Static      string // base address of the static files
 	BaseURL     string
 	Dashboard   string // its address, or empty
-	Guides      []link
-	Calls       []link // the operations
-	Topics      []link // the sections of the reference after them
+	Groups      []group
+	Calls       []link // of the reference: the operations
+	Topics      []link // likewise: the sections after them
 	HTML        template.HTML
 	Operations  []operation
 
@@ -187,8 +157,7 @@ func (p *Pages) makeSite() (*site, error) {
 	if err != nil {
 		return nil, err
 	}
-	frame := view{BaseURL: p.cfg.BaseURL, Static: p.static.Base(), Dashboard: p.cfg.DashboardURL, Guides: views[0].Guides,
-		Calls: views[0].Calls, Topics: views[0].Topics}
+	frame := view{BaseURL: p.cfg.BaseURL, Static: p.static.Base(), Dashboard: p.cfg.DashboardURL, Groups: views[0].Groups}
 	start, landing := frame, frame
 	start.Title, start.Path = "Start", "/"
 	landing.Title, landing.Path = "Documentation", Path
@@ -276,22 +245,17 @@ func read(baseURL string) ([]*view, error) {
 		v.Outline = outline(v.sections)
 		views = append(views, v)
 	}
-	var links []link
-	for _, v := range views[1:] {
-		links = append(links, link{Title: v.Title, URL: v.Path})
-	}
 	for i, v := range views[1:] {
 		if i > 0 {
-			v.Previous = &links[i-1]
+			v.Previous = &link{Title: views[i].Title, URL: views[i].Path}
 		}
-		if i+1 < len(links) {
-			v.Next = &links[i+1]
+		if i+2 < len(views) {
+			v.Next = &link{Title: views[i+2].Title, URL: views[i+2].Path}
 		}
 	}
+	nav := navigation(views)
 	for _, v := range views {
-		v.Guides = links
-		v.Calls = reference.Calls
-		v.Topics = reference.Topics
+		v.Groups = nav
 	}
 	return views, nil
 }
@@ -322,7 +286,7 @@ func readReference(baseURL string) (*view, error) {
 	m := newMarkdown(samplesTemplate)
 	for _, o := range v.Operations {
 		m.ids.Put([]byte(o.ID))
-		v.Calls = append(v.Calls, link{Title: o.Summary, URL: referencePath + "#" + o.ID, Method: o.Method})
+		v.Calls = append(v.Calls, link{Title: o.Summary, URL: referencePath + "#" + o.ID})
 		v.sections = append(v.sections, section{ID: o.ID, Title: o.Summary,
 			Text: strings.Join([]string{o.Text, o.ID, o.Method, o.Path}, " ")})
 	}
@@ -354,8 +318,8 @@ func llms(views []*view, baseURL string) []byte {
 	b.WriteString("# agegate\n\n> An age-verification gateway. A merchant's backend creates a session, the shopper's " +
 		"browser goes to a\n" +
 		"> hosted page, and the result comes back by signed redirect, signed webhook and status lookup.\n\n## Guides\n\n")
-	for _, v := range views[1:] {
-		fmt.Fprintf(&b, "- [%s](%s%s)\n", v.Title, baseURL, v.Path+".md")
+	for i, v := range views[1:] {
+		fmt.Fprintf(&b, "- [%s](%s%s): %s\n", v.Title, baseURL, v.Path+".md", guides[i].summary)
 	}
 	fmt.Fprintf(&b, "\n## API\n\n- [%s](%s%s)\n", views[0].Title, baseURL, referencePath+".md")
 	for _, d := range [][2]string{{"OpenAPI 3.1", "/openapi.yaml"}, {"OpenAPI 3.0.3", "/openapi-3.0.yaml"},

@@ -128,8 +128,14 @@ addEventListener("keydown", (event) => {
 // The reference was at /docs before, and links to its parts are kept elsewhere.
 if (location.pathname === "/docs" && location.hash && !document.getElementById(location.hash.slice(1))) location.replace(`/docs/reference${location.hash}`);
 
+// On a small screen only the part of the navigation with this page is open, if any.
+const here = document.querySelector(".contents [aria-current]");
+if (!matchMedia("(min-width: 60rem)").matches) {
+  for (const part of document.querySelectorAll(".contents details")) part.toggleAttribute("open", part.contains(here));
+}
+
 // In a low window the entry of the page can be below the others.
-document.querySelector(".contents [aria-current]")?.scrollIntoView({ block: "nearest" });
+here?.scrollIntoView({ block: "nearest" });
 
 // The list of a page's parts is open where there is room beside the text.
 for (const outline of document.querySelectorAll(".outline")) outline.toggleAttribute("open", matchMedia("(min-width: 85rem)").matches);

@@ -1,0 +1,78 @@
+package reference
+
+import "slices"
+
+// guide is a page made of a document.
+type guide struct{ name, file, summary string }
+
+// changelog is the guide whose sections a search shows last: they say what changed,
+// not what is.
+const changelog = "changelog"
+
+// errorGuide is the guide whose sections are named as errors are.
+const errorGuide = "errors"
+
+// groups are the guides in the order of the navigation: from the first session to a
+// gateway that others depend on. The reference is the second page of the first group.
+var groups = []struct {
+	title  string
+	guides []guide
+}{
+	{"Build", []guide{
+		{"integrate", "docs/guides/integrate.md", "Create a session, send the shopper to it, confirm the pass."},
+		{"clients", "docs/guides/clients.md", "For Go, TypeScript, Python and PHP."},
+		{"verify-token", "docs/guides/verify-token.md", "Know the pass as soon as the shopper is back."},
+		{"verify-webhook", "docs/guides/verify-webhook.md", "Know the result even if the browser was closed."},
+		{"door", "docs/guides/door.md", "A program beside a wiki, a forum or any other site."},
+		{errorGuide, "docs/guides/errors.md", "What each error means, and what to do about it."},
+	}},
+	{"Test", []guide{
+		{"test-outcomes", "docs/guides/test-outcomes.md", "Every result without a camera, by a test key."},
+		{"localhost", "docs/guides/localhost.md", "Webhooks on your own machine."},
+		{"certify", "docs/certify.md", "Attack your own shop with forged results."},
+		{"staging", "docs/guides/staging.md", "One tenant for each environment."},
+	}},
+	{"Go live", []guide{
+		{"go-live", "docs/guides/go-live.md", "The checklist, what a check costs, and changes of keys."},
+		{"expect", "docs/expect.md", "How many adults pass, how many minors, and how long a check takes."},
+		{"document", "docs/document.md", "The way for those whom the camera refuses, or who prefer it."},
+		{"privacy", "docs/guides/privacy.md", "What is processed and stored, and what to tell shoppers."},
+		{"evidence", "docs/evidence.md", "Files for regulators and auditors."},
+	}},
+	{"Operate", []guide{
+		{"operations", "docs/operations.md", "Install, configure, back up and watch a gateway of your own."},
+		{"compatibility", "docs/compatibility.md", "What stays the same, and what may change."},
+		{changelog, "CHANGELOG.md", "What each release changed."},
+	}},
+}
+
+// guides are the pages other than the reference, in the order of the navigation.
+var guides = func() (all []guide) {
+	for _, g := range groups {
+		all = append(all, g.guides...)
+	}
+	return all
+}()
+
+// group is a part of the navigation.
+type group struct {
+	Title string
+	Links []link
+}
+
+// navigation returns the groups with the titles of the pages, of which the first is
+// the reference and the others are guides in their order.
+func navigation(views []*view) (nav []group) {
+	rest := views[1:]
+	for _, g := range groups {
+		made := group{Title: g.title}
+		for i, guide := range g.guides {
+			made.Links = append(made.Links, link{Title: rest[i].Title, URL: rest[i].Path, Summary: guide.summary})
+		}
+		rest = rest[len(g.guides):]
+		nav = append(nav, made)
+	}
+	reference := link{Title: views[0].Title, URL: views[0].Path, Summary: "Every operation, in five languages."}
+	nav[0].Links = slices.Insert(nav[0].Links, 1, reference)
+	return nav
+}
