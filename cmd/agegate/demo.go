@@ -174,11 +174,6 @@ func runDemo(ctx context.Context, cfg config.Config, dataDir, shopListen string,
 		return fmt.Errorf("the sample shop needs another address, such as %s=localhost:8082: %w", shopListenName, err)
 	}
 	defer func() { _ = listener.Close() }() // closed already once it has served
-	gateway, err := app.New(ctx, cfg, newLogger(stderr, cfg), now)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, gateway.Close()) }()
 	if strings.HasSuffix(shopListen, ":0") {
 		shopListen = listener.Addr().String() // any free port
 	}
@@ -186,6 +181,12 @@ func runDemo(ctx context.Context, cfg config.Config, dataDir, shopListen string,
 	if strings.HasPrefix(shopListen, ":") {
 		shopURL = "http://localhost" + shopListen
 	}
+	cfg.SampleShop = shopURL
+	gateway, err := app.New(ctx, cfg, newLogger(stderr, cfg), now)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, gateway.Close()) }()
 	kept := &keptShop{path: filepath.Join(dataDir, credentialsFile)}
 	if err := kept.open(ctx, gateway.Tenants, shopURL); err != nil {
 		return err

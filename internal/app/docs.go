@@ -11,11 +11,15 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// buildDocs builds the documentation, which leads to the dashboard if there is one.
+// buildDocs builds the documentation, which leads to the dashboard if there is one, and
+// says how its first account is made unless operators log in by single sign-on.
 func (a *App) buildDocs(cfg config.Config) (err error) {
-	docs := reference.Config{BaseURL: cfg.BaseURL}
+	docs := reference.Config{BaseURL: cfg.BaseURL, SampleShop: cfg.SampleShop}
 	if a.api.dashboard != nil {
 		docs.DashboardURL = cfg.DashboardURL + dashboard.Home
+		if cfg.SSO.Issuer == "" {
+			docs.NeedsSetup = a.Accounts.NeedsSetup
+		}
 	}
 	a.api.docs, err = reference.New(docs)
 	return err

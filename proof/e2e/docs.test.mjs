@@ -109,7 +109,12 @@ test("the field of the search names its key where there is room, until somebody 
 });
 
 test("the first page, the documentation and the dashboard lead to each other", async () => {
-  const page = await visitor(browser, { viewport: sizes[390], camera: false });
+  const page = await visitor(browser, { viewport: sizes[390], camera: false, hosts: [gateway.shop] });
+  await page.goto(gateway.url);
+  assert.match(await part(page, "first-steps").textContent(), /agegate user setup-link/);
+  assert.equal((await page.content()).includes("/dashboard/link/"), false);
+  await leads(page, part(page, "shop"));
+  await page.waitForURL(`${gateway.shop}/`);
   await page.goto(gateway.url);
   await leads(page, part(page, "start-dashboard"));
   await page.waitForURL((url) => url.pathname === "/dashboard/login");

@@ -82,6 +82,7 @@ type Config struct {
 	LogFormat              string // LogText or LogJSON
 	Traces                 Traces
 	Version                string // of the binary; set by its command, not by a variable
+	SampleShop             string // address of the shop that the demo runs; set by its command, not by a variable
 	PasswordMemory         uint32 // KiB to hash a password; set by tests, not by a variable; 0: the recommended
 }
 
@@ -102,6 +103,7 @@ func (c Config) Fingerprint() string {
 	c.MigrationURL = ""
 	c.ModelsDir = ""
 	c.Version = ""
+	c.SampleShop = ""
 	c.SecretKey = nil
 	c.NewSecretKey = nil
 	c.InferenceWorkers = 0

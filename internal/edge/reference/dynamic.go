@@ -21,6 +21,22 @@ func (p *Pages) show(c echo.Context, status int, v *view) error {
 	return c.HTMLBlob(status, out)
 }
 
+// start serves the page at /. It is computed for each request, because the first
+// operator can come at any time.
+func (p *Pages) start(c echo.Context) error {
+	made, err := p.made()
+	if err != nil {
+		return err
+	}
+	v := made.frame
+	v.Title, v.Path, v.Shop = "Start", "/", p.cfg.SampleShop
+	if p.cfg.NeedsSetup != nil {
+		// Without its database the gateway still shows its first page.
+		v.Setup, _ = p.cfg.NeedsSetup(c.Request().Context())
+	}
+	return p.show(c, http.StatusOK, &v)
+}
+
 // search serves the search as a page, for browsers without a script. It is computed
 // for each request, within the limits of search.
 func (p *Pages) search(c echo.Context) error {

@@ -6,6 +6,7 @@ package reference
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"html/template"
 	"net/http"
@@ -56,6 +57,9 @@ type view struct {
 	Previous, Next *link     // of a guide: those before and after it
 	Outline        []section // of a guide: the parts of the page
 
+	Setup bool   // on the page at /: the dashboard has no operator yet
+	Shop  string // likewise: address of a sample shop, or empty
+
 	Query  string  // on the results of a search
 	Found  []found // likewise, and on the page of an unknown address
 	Status int     // of a failed request
@@ -82,6 +86,12 @@ type Config struct {
 	BaseURL string
 	// DashboardURL is the address of the dashboard; empty where none is served.
 	DashboardURL string
+	// NeedsSetup reports whether the dashboard has no operator yet, which the page at /
+	// then says; nil says nothing.
+	NeedsSetup func(context.Context) (bool, error)
+	// SampleShop is the address of a shop to try the gateway with; empty where there is
+	// none.
+	SampleShop string
 }
 
 // Pages are the handlers of the documentation, and of a page at / that leads to it and
@@ -132,19 +142,20 @@ func (p *Pages) Register(e *echo.Echo) {
 	}
 	for _, path := range paths() {
 		e.Match(reading, path, serve)
-		if path != "/" && path != Path {
+		if path != Path {
 			e.Match(reading, path+".md", serve)
 		}
 	}
+	e.Match(reading, "/", serve, page.Compress)
 	e.Match(reading, searchPath, serve, page.Compress)
 	e.Match(reading, searchData, serve, page.Compress)
 	e.Match(reading, listPath, serve)
 }
 
-// paths returns the paths of the pages: / and Path, which only lead to others, and
-// those with contents of their own.
+// paths returns the paths of the pages that never change: Path, which only leads to
+// others, and those with contents of their own.
 func paths() []string {
-	all := []string{"/", Path, referencePath}
+	all := []string{Path, referencePath}
 	for _, guide := range guides {
 		all = append(all, Path+"/"+guide.name)
 	}
@@ -158,11 +169,10 @@ func (p *Pages) makeSite() (*site, error) {
 		return nil, err
 	}
 	frame := view{BaseURL: p.cfg.BaseURL, Static: p.static.Base(), Dashboard: p.cfg.DashboardURL, Groups: views[0].Groups}
-	start, landing := frame, frame
-	start.Title, start.Path = "Start", "/"
+	landing := frame
 	landing.Title, landing.Path = "Documentation", Path
 	made := &site{handlers: map[string]echo.HandlerFunc{}, index: newIndex(views), frame: frame}
-	for _, v := range append(slices.Clone(views), &start, &landing) {
+	for _, v := range append(slices.Clone(views), &landing) {
 		v.Static, v.Dashboard = frame.Static, frame.Dashboard
 		out, err := p.render(v)
 		if err != nil {
@@ -173,6 +183,7 @@ func (p *Pages) makeSite() (*site, error) {
 			made.handlers[v.Path+".md"] = document("text/markdown; charset=utf-8", []byte(v.markdown))
 		}
 	}
+	made.handlers["/"] = p.start
 	made.handlers[listPath] = document("text/plain; charset=utf-8", llms(views, p.cfg.BaseURL))
 	made.handlers[searchPath] = p.search
 	made.handlers[searchData] = func(c echo.Context) error {

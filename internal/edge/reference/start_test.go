@@ -1,10 +1,18 @@
 package reference_test
 
 import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/labstack/echo/v4"
+
+	"agegate/internal/edge/reference"
 )
 
 // TestStart: the first page leads to the dashboard and to the main parts of the
@@ -46,5 +54,48 @@ func TestGroups(t *testing.T) {
 	}
 	if strings.Count(landing, "<span>") != len(pages) {
 		t.Error("a page is not described")
+	}
+}
+
+// TestFirstSteps: the first page leads to the sample shop, and says how the first
+// account is made, while there is none.
+func TestFirstSteps(t *testing.T) {
+	const steps, shop, link = `data-testid="first-steps"`, `href="http://localhost:8081"`, "agegate user setup-link"
+	setup := func(needed bool, err error) func(context.Context) (bool, error) {
+		return func(context.Context) (bool, error) { return needed, err }
+	}
+	for name, tt := range map[string]struct {
+		shop     string
+		setup    func(context.Context) (bool, error)
+		has, not []string
+	}{
+		"neither":         {"", nil, nil, []string{steps, shop, link}},
+		"set up":          {"", setup(false, nil), nil, []string{steps, shop, link}},
+		"not set up":      {"", setup(true, nil), []string{steps, link}, []string{shop}},
+		"nobody knows":    {"", setup(false, errors.New("no database")), nil, []string{steps, shop, link}},
+		"demo":            {"http://localhost:8081", setup(true, nil), []string{steps, shop, link}, nil},
+		"demo, once used": {"http://localhost:8081", setup(false, nil), []string{steps, shop}, []string{link}},
+	} {
+		docs, err := reference.New(reference.Config{
+			BaseURL: "https://age.example", DashboardURL: "https://desk.example/dashboard", NeedsSetup: tt.setup,
+			SampleShop: tt.shop,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := echo.New()
+		docs.Register(e)
+		rec := httptest.NewRecorder()
+		e.ServeHTTP(rec, httptest.NewRequest(http.MethodGet, "/", nil))
+		for _, text := range tt.has {
+			if !strings.Contains(rec.Body.String(), text) {
+				t.Errorf("%s: the page lacks %s", name, text)
+			}
+		}
+		for _, text := range tt.not {
+			if strings.Contains(rec.Body.String(), text) {
+				t.Errorf("%s: the page has %s", name, text)
+			}
+		}
 	}
 }
