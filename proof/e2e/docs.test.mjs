@@ -264,6 +264,30 @@ test("no button to copy covers code or has a row of its own, and a long guide li
   }
 });
 
+test("at 360 px every table is read whole: its rows are lists, or it scrolls below its first column by keyboard", async () => {
+  const page = await visitor(browser, { viewport: { width: 360, height: 740 }, camera: false });
+  let scrolled = 0;
+  for (const path of pages) {
+    await page.goto(gateway.url + path, { waitUntil: "load" });
+    await fitsWidth(page);
+    for (const table of await page.locator(".scroll").all()) {
+      const over = await table.evaluate((e) => e.scrollWidth - e.clientWidth);
+      if (over <= 0) continue;
+      assert.match(await table.getAttribute("class"), /wide/, `${path}: a table is ${over} px too wide`);
+      if (scrolled++ > 0) continue;
+      const name = table.locator("td").first();
+      const { x } = await name.boundingBox();
+      await table.focus();
+      await page.keyboard.press("ArrowRight");
+      await page.waitForFunction((e) => e.scrollLeft > 0, await table.elementHandle());
+      assert.equal((await name.boundingBox()).x, x);
+    }
+  }
+  assert.ok(scrolled > 0);
+  page.kept();
+  await page.context().close();
+});
+
 test("a language is chosen once for all samples, and kept", async () => {
   const page = await visitor(browser, { viewport: sizes[1440], camera: false });
   await page.goto(`${gateway.url}/docs/reference`, { waitUntil: "load" });

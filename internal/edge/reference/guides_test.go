@@ -55,6 +55,28 @@ func TestErrorsOfAStatus(t *testing.T) {
 	}
 }
 
+// TestTables: tables of texts can become lists on a small screen, with the titles of
+// their columns, and those of many figures scroll.
+func TestTables(t *testing.T) {
+	base := serve(t)
+	for path, want := range map[string][]string{
+		"/docs/staging": {`<div class="scroll stack" tabindex="0"`, `<td data-title="Production">its own</td>`},
+		"/docs/expect":  {`<div class="scroll wide" tabindex="0"`, `<td data-title="error, years (95 %)">`},
+		"/docs/privacy": {`<div class="scroll" tabindex="0"`, `<td data-title="What">pictures of the face</td>`},
+	} {
+		page := get(t, base+path)
+		for _, text := range want {
+			if !strings.Contains(page, text) {
+				t.Errorf("%s lacks %s", path, text)
+			}
+		}
+	}
+	if got := regexp.MustCompile(`<p>(.*)\n`).FindStringSubmatch(get(t, base+"/docs/expect")); !strings.Contains(got[1],
+		"6 to 7 seconds") {
+		t.Errorf("what to expect begins with %s", got[1])
+	}
+}
+
 // TestPictures: a guide shows its pictures, which are served as such.
 func TestPictures(t *testing.T) {
 	base := serve(t)

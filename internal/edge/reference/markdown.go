@@ -59,6 +59,8 @@ func (m *markdown) render(source string, shift int) (template.HTML, []section, e
 			id, _ := n.AttributeString("id")
 			sections = append(sections, section{ID: fmt.Sprintf("%s", id), Title: plain(n, data), Level: n.Level})
 			return ast.WalkSkipChildren, nil
+		case *extast.Table:
+			labelCells(n, data)
 		case *ast.Link:
 			n.Destination = []byte(markdownPage.ReplaceAllString(string(n.Destination), "$1$2"))
 		}
@@ -84,7 +86,7 @@ func (m *markdown) render(source string, shift int) (template.HTML, []section, e
 // the page.
 var markdownPage = regexp.MustCompile(`^(/docs/[a-z-]+)\.md(#.*)?$`)
 
-// plain returns the text of a block without its markup.
+// plain returns the text of a node without its markup.
 func plain(n ast.Node, source []byte) string {
 	var b strings.Builder
 	// The function returns no error.
@@ -164,15 +166,6 @@ func (b *blocks) heading(w util.BufWriter, _ []byte, n ast.Node, entering bool) 
 	}
 	id, _ := h.AttributeString("id")
 	fmt.Fprintf(w, `<h%d id="%s"><a href="#%s">`, h.Level, id, id)
-	return ast.WalkContinue, nil
-}
-
-func (b *blocks) table(w util.BufWriter, _ []byte, _ ast.Node, entering bool) (ast.WalkStatus, error) {
-	if !entering {
-		fmt.Fprint(w, "</table></div>\n")
-		return ast.WalkContinue, nil
-	}
-	fmt.Fprint(w, `<div class="scroll" tabindex="0" role="group" aria-label="Table"><table>`)
 	return ast.WalkContinue, nil
 }
 

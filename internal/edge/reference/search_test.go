@@ -78,7 +78,7 @@ func TestSearchAnswers(t *testing.T) {
 		"privacy policy":     "/docs/privacy#privacy-for-merchants",
 		"gdpr":               "/docs/privacy#who-is-responsible",
 		"cookie":             "/docs/privacy#cookies",
-		"fairness":           "/docs/expect#what-to-expect-by-age-sex-and-group",
+		"fairness":           "/docs/expect#how-this-was-measured",
 		"postgresql":         "/docs/operations#sqlite-to-postgresql",
 		"webhook signature":  "/docs/verify-webhook#verify-a-webhook-signature",
 		"verify webhook":     "/docs/verify-webhook#verify-a-webhook-signature",

@@ -70,6 +70,7 @@ func sampleCurve() *curve.Curve {
 func TestTables(t *testing.T) {
 	text := string(generated(sample(), sampleCurve()))
 	for _, want := range []string{
+		"| 13 to 17 | 25.0 (14.2–40.2) | 40 |\n| 18 to 24 | 0.0 (0.0–100.0) | 0 |",
 		"| all | 40 | 37.5 (24.2–53.0) | 4.3 (3.0 to 12.0) | 0.0 (-1.0 to +1.0) | < 20 | – | – | – |",
 		"| Blue, women | < 20 | – | – | – | 40 | 37.5 (24.2–53.0) |",
 		"| 20 | < 20 | – | 40 | 4.3 (3.0 to 12.0) | < 20 | – |",

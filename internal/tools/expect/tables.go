@@ -13,14 +13,8 @@ import (
 // text alternative of the pictures: they contain every number drawn.
 func generated(f evidence.Fairness, byAge *curve.Curve) []byte {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Estimator `%s`. ", f.Estimator)
-	for i, c := range f.Collections {
-		if i > 0 {
-			b.WriteString("; ")
-		}
-		fmt.Fprintf(&b, "%s: %d pictures, measured on %s", c.Name, c.Pictures, c.MadeAt.Format("2006-01-02"))
-	}
-	b.WriteString(".\n\n## Who passes, by group and sex\n\n")
+	writeSummary(&b, byAge)
+	b.WriteString("\n## Who passes, by group and sex\n\n")
 	show(&b, "groups", groupsTitle+". The table below has the numbers.")
 	for _, c := range f.Collections {
 		const columns = " n | pass, % (95 %) | error, years (95 %) | mean error (95 %) |"
@@ -59,6 +53,14 @@ func generated(f evidence.Fairness, byAge *curve.Curve) []byte {
 		}
 	}
 	writeTargets(&b, byAge)
+	fmt.Fprintf(&b, "\n## How this was measured\n\nEstimator `%s`. ", f.Estimator)
+	for i, c := range f.Collections {
+		if i > 0 {
+			b.WriteString("; ")
+		}
+		fmt.Fprintf(&b, "%s: %d pictures, measured on %s", c.Name, c.Pictures, c.MadeAt.Format("2006-01-02"))
+	}
+	b.WriteString(".\n")
 	return []byte(b.String())
 }
 
