@@ -36,6 +36,7 @@ var groups = []struct {
 		{"go-live", "docs/guides/go-live.md", "The checklist, what a check costs, and changes of keys."},
 		{"expect", "docs/expect.md", "How many adults pass, how many minors, and how long a check takes."},
 		{"document", "docs/document.md", "The way for those whom the camera refuses, or who prefer it."},
+		{"support", "docs/guides/support.md", "Refused wrongly, no camera, an order that stays open."},
 		{"privacy", "docs/guides/privacy.md", "What is processed and stored, and what to tell shoppers."},
 		{"evidence", "docs/evidence.md", "Files for regulators and auditors."},
 	}},

@@ -29,8 +29,8 @@ import (
 var pages = []string{
 	"/docs/reference", "/docs/integrate", "/docs/clients", "/docs/verify-token", "/docs/verify-webhook", "/docs/door",
 	"/docs/errors", "/docs/test-outcomes", "/docs/localhost", "/docs/certify", "/docs/staging", "/docs/go-live",
-	"/docs/expect", "/docs/document", "/docs/privacy", "/docs/evidence", "/docs/operations", "/docs/compatibility",
-	"/docs/changelog",
+	"/docs/expect", "/docs/document", "/docs/support", "/docs/privacy", "/docs/evidence", "/docs/operations",
+	"/docs/compatibility", "/docs/changelog",
 }
 
 // serve serves the reference without the API.
