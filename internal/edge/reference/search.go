@@ -158,7 +158,7 @@ func (e entry) score(h hit) int {
 // search returns the entries that match most words of a query, the best first and
 // those of the changelog last.
 func (x *index) search(query string) []found {
-	words := wordsOf(query[:min(len(query), maxQuery)])
+	words := askedFor(query[:min(len(query), maxQuery)])
 	hits := map[int]hit{}
 	for _, asked := range words[:min(len(words), maxWords)] {
 		for i, best := range x.matches(asked) {
@@ -186,13 +186,17 @@ func (x *index) search(query string) []found {
 	return results
 }
 
-// matches returns the entries that contain a word like the one that is asked for.
-// Words one typo away count only if no other word matches.
+// matches returns the entries that contain a word like the one that is asked for, or
+// like another form of it. Words one typo away count only if no other word matches.
 func (x *index) matches(asked string) map[int]hit {
 	best := map[int]hit{}
+	others := formsOf(asked)
 	for _, grades := range [][]int{{inside, prefix, exact}, {typo}} {
 		for n, w := range x.words {
 			grade := grade(asked, w)
+			for _, other := range others {
+				grade = max(grade, gradeOfForm(other, w))
+			}
 			if !slices.Contains(grades, grade) {
 				continue
 			}
