@@ -284,7 +284,7 @@ func (k *keptShop) sample(ctx context.Context, gateway *app.App, tenantID uuid.U
 		if err := createSamples(ctx, gateway, tenantID); err != nil {
 			return err
 		}
-		k.SamplesUntil = now()
+		k.SamplesUntil = now().Add(2 * time.Millisecond) // past the last sample's ID, whose time is in milliseconds
 		if err := k.write(); err != nil {
 			return err
 		}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"agegate/internal/app"
 	"agegate/internal/backoffice/insight"
@@ -81,6 +82,7 @@ func TestNewcomersTickTheDemosChecklist(t *testing.T) {
 		if list, err := gateway.Insight.Checklist(t.Context(), shop); err != nil || list != want {
 			t.Errorf("checklist %+v, %v, want %+v", list, err, want)
 		}
+		time.Sleep(time.Until(kept.SamplesUntil))
 		passes(t, gateway, caller)
 		if err := gateway.Close(); err != nil {
 			t.Error(err)
