@@ -86,8 +86,9 @@ func (a *App) dashboardHandler(cfg config.Config) *echo.Echo {
 	})
 }
 
-// openLab reads the curve of the estimator in use. The gateway also works
-// without one.
+// openLab loads the curve of the estimator in use for the dashboard's threshold lab.
+// If there is no usable curve, it records why in a.lab.Why. The gateway works without
+// a curve.
 func (a *App) openLab(modelsDir, estimator string) {
 	a.decides = estimator
 	var err error

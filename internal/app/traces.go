@@ -35,7 +35,8 @@ func (a *App) openTraces(ctx context.Context, to config.Traces) error {
 	if err != nil {
 		return fmt.Errorf("traces: %w", err)
 	}
-	// OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES come from the environment.
+	// resource.Environment reads OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES. They
+	// override the attributes set here.
 	about, err := resource.Merge(resource.NewSchemaless(attribute.String("service.name", "agegate"),
 		attribute.String("service.version", a.replica.Version),
 		attribute.String("service.instance.id", a.replica.ID.String())), resource.Environment())

@@ -302,7 +302,9 @@ func and(a, b string) string {
 	return a + " AND " + b
 }
 
-// sessionParts returns the ranges of an effective status, or of all.
+// sessionParts returns the parts that select the sessions with the query's effective
+// status, or all sessions if the query names none. A pending session whose time is over
+// counts as expired, although its row still says pending.
 func sessionParts(q insight.SessionQuery) []part {
 	now := []any{q.Now}
 	switch q.Status {
@@ -315,8 +317,9 @@ func sessionParts(q insight.SessionQuery) []part {
 		session.StatusExpired)
 }
 
-// partsOf returns one part for the requested status, one for each of all if none is
-// requested, and none for an unknown status.
+// partsOf returns one part for the requested status. If no status is requested, it
+// returns one part for each status in all. For a status that is not in all, it returns
+// no parts.
 func partsOf[S ~string](asked S, all ...S) (parts []part) {
 	for _, status := range all {
 		if asked == "" || asked == status {

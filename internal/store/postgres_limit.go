@@ -26,7 +26,8 @@ type sharingConnector struct {
 	grow *time.Timer
 }
 
-// sharing returns a pool of at most size connections.
+// sharing returns a pool of at most size connections that shrinks when the server
+// refuses further connections; see sharingConnector.
 func sharing(to driver.Connector, size int) *sql.DB {
 	c := &sharingConnector{Connector: to, size: size}
 	c.pool = sql.OpenDB(c)

@@ -145,8 +145,9 @@ var common = []string{
 	"abcdefghijklmnopqrstuvwxyz", "abcdef", "abc",
 }
 
-// minOwn is how many letters a password must have besides common words, or how many
-// different characters it must have in all. A row of digits counts as one character.
+// minOwn is the minimum number of different letters of a password outside common words.
+// A password with fewer is accepted if distinctRuns counts at least twice minOwn
+// characters outside common words.
 const minOwn = 4
 
 // checkPassword refuses a password that is too short or too long, contains the

@@ -81,10 +81,10 @@ type OpenID interface {
 	Finish(ctx context.Context, p Provider, by Caller, a Attempt, code string) (Claims, error)
 }
 
-// Caller is the user or network for which a provider is asked. Its requests share
-// places.
+// Caller is the user or network for which a request is sent to a provider. All requests
+// for one user, or for one network if the user is unknown, wait in the same line.
 type Caller struct {
-	User    uuid.UUID    // who has signed in in the browser by this provider; uuid.Nil: nobody
+	User    uuid.UUID    // a user who has signed in through this provider in the browser; uuid.Nil if none
 	Network netip.Prefix // of the browser; zero if unknown
 }
 

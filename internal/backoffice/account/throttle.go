@@ -105,7 +105,9 @@ func (s *Service) attemptInvitation(ctx context.Context, email string, link Link
 }
 
 // attemptLink counts a use of a link that creates or changes a user, before anything is
-// looked up. It returns the party for which the work is done, or a *ThrottleError.
+// looked up. If there were too many uses, it returns a *ThrottleError. Otherwise it
+// returns the party in whose turn the password is hashed: the link's tenant, or
+// strangers if the link has none.
 func (s *Service) attemptLink(ctx context.Context, link Link) (party, error) {
 	by := strangers
 	if link.TenantID != nil {

@@ -25,8 +25,8 @@ var settings = []string{
 	"languages", "review_url",
 }
 
-// maxLinks is the maximum number of links of the chain in a pack; the newest are
-// kept.
+// maxLinks is the maximum number of entries of the audit log's hash chain in a pack. A
+// pack keeps the newest entries.
 const maxLinks = 100_000
 
 // log is what a pack says about the audit log.

@@ -55,13 +55,13 @@ type LedgerDay struct {
 	Delta  int64 // units
 }
 
-// Sum identifies a table of sums.
+// Sum identifies a table that holds the sums of folded hours or days.
 type Sum string
 
-// The sums.
+// The tables of sums, and the time that each sum covers.
 const (
-	SumSessions Sum = "sessions" // by hour
-	SumLedger   Sum = "ledger"   // by day
+	SumSessions Sum = "sessions" // sessions by the hour of their creation
+	SumLedger   Sum = "ledger"   // ledger entries by day
 )
 
 // FoldStore stores the sums.

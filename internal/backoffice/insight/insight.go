@@ -79,8 +79,9 @@ type Store interface {
 	// SessionsOfOrder returns the newest sessions of a scope with an order, at most
 	// limit. It finds them by an index, in the case as given, upper or lower.
 	SessionsOfOrder(ctx context.Context, scope Scope, order string, now time.Time, limit int) ([]SessionRow, error)
-	// SessionsOfOrders returns sessions of a scope with an order that begins with a
-	// text, by orders, at most limit. The text's case need not fit, as above.
+	// SessionsOfOrders returns at most limit sessions of a scope whose order begins
+	// with prefix as given, in upper case or in lower case. It sorts them by the bytes
+	// of the order.
 	SessionsOfOrders(ctx context.Context, scope Scope, prefix string, now time.Time, limit int) ([]SessionRow, error)
 	// ListEvents does what ListSessions does for webhook events. The records have no body.
 	ListEvents(ctx context.Context, q EventQuery) (Found[EventRow], error)

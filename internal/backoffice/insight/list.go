@@ -163,14 +163,14 @@ func (s *Service) Export(
 	return true, nil
 }
 
-// OfOrder returns the newest sessions of a scope with a merchant's order, at most
+// OfOrder returns the sessions of a scope with a merchant's order, newest first, at most
 // a page.
 func (s *Service) OfOrder(ctx context.Context, scope Scope, order string) ([]SessionRow, error) {
 	return s.store.SessionsOfOrder(ctx, scope, order, s.now(), PageSize)
 }
 
-// OfOrders returns sessions of a scope with a merchant's order that begins with a text,
-// in the order of those, at most n.
+// OfOrders returns at most n sessions of a scope whose merchant's order begins with
+// prefix. It sorts them by the bytes of the order.
 func (s *Service) OfOrders(ctx context.Context, scope Scope, prefix string, n int) ([]SessionRow, error) {
 	return s.store.SessionsOfOrders(ctx, scope, prefix, s.now(), n)
 }

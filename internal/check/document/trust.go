@@ -43,7 +43,9 @@ type TrustedIssuer struct {
 	List        IssuerList `gorm:"-"` // from which it comes
 }
 
-// usable reports whether the list of the issuer lets its documents be accepted now.
+// usable reports whether the issuer's documents may be accepted now. An issuer from a
+// published list is usable until List.Until. An issuer that an operator added is always
+// usable.
 func (i TrustedIssuer) usable(now time.Time) bool {
 	return i.List.ID == uuid.Nil || now.Before(i.List.Until)
 }

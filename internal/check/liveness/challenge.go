@@ -179,8 +179,8 @@ func (c *Challenge) Glimpse() *vision.Observation { return c.state.glimpse }
 // show the movement. With living heads, too, there is one jump now and then.
 func (c *Challenge) Cuts() int { return c.state.cuts }
 
-// Reached returns one of the frames that fulfilled the latest prompt: the first, in
-// which the face is turned the least.
+// Reached returns the first of the frames that fulfilled the latest prompt. Later frames
+// usually show the face turned further.
 func (c *Challenge) Reached() *vision.Observation { return c.state.reached }
 
 // Solid reports whether a frame that fulfils the prompt p shows a solid head and

@@ -30,8 +30,8 @@ type View struct {
 	Descriptor   [inference.DescriptorSize]float32 // points in the same direction for the same face
 }
 
-// looker returns the model for the faces of captures: the tail's front, or the age
-// model if there is no front.
+// looker returns the model that first processes the faces of captures. This is
+// inference.Front if it is installed, and otherwise inference.Ager.
 func looker(w inference.Worker) inference.Model {
 	if w.Has(inference.Front) {
 		return inference.Front

@@ -13,9 +13,10 @@ import (
 // bootstrapSeed is fixed, so that the bounds are the same in every run.
 const bootstrapSeed = 1
 
-// cellBands are the age ranges of cells, both ends included: those that begin or
-// end at the usual target ages, the two for which pass rates are published, and
-// the years that NIST's FATE AEV reports singly.
+// cellBands are the age ranges of cells, both ends included. Some begin or end at a usual
+// target age. 13 to 17 and 25 to 35 are the ranges for which pass rates are published.
+// From firstYear to lastYear, every year also has a range of its own, as in the reports
+// of NIST's FATE AEV.
 var cellBands = func() [][2]int {
 	bands := [][2]int{
 		{0, 7}, {8, 12}, {13, 15}, {16, 17}, {18, 20}, {21, 24}, {25, 35}, {36, 50}, {51, 70}, {71, 120}, {13, 17},

@@ -115,8 +115,9 @@ var exactCases = []testCase{
 	},
 }
 
-// life returns how long the token of a session's redirect is valid from the answer
-// on, by the gateway's clock.
+// life returns the time from the redirect to the expiry of its token. It is negative if
+// the token had already expired. The redirect's time is its Date header, so only the
+// gateway's clock counts.
 func (t *trial) life(s *session) time.Duration {
 	to, err := url.Parse(s.page.header.Get("Location"))
 	made, noDate := http.ParseTime(s.page.header.Get("Date"))

@@ -38,14 +38,14 @@ type driftFamily struct {
 	Index, OutIndex string
 }
 
-// driftSeen is what was counted of a family in the last day.
+// driftSeen holds the counts of a family's camera checks in the last driftSeenTime.
 type driftSeen struct {
 	Family                                        drift.Family
 	Checks, Estimates, Unusable, NotLive, Leaving string
 	checks                                        int64
 }
 
-// driftSeenTime is the time that the page sums up.
+// driftSeenTime is how far back the page adds up the counts of camera checks.
 const driftSeenTime = 24 * time.Hour
 
 func (p *Pages) showDrift(r *desk.Request) error {

@@ -154,10 +154,10 @@ type momentView struct {
 	Resend string // address to send it again; may be empty
 }
 
-// Text is the key of the line's text.
+// Text returns the catalogue key of the text that the timeline shows for the moment.
 func (v momentView) Text() string { return "timeline." + string(v.Kind) }
 
-// CameraText is the text for how the camera check ended.
+// CameraText returns the text that says how the camera check ended.
 func (v momentView) CameraText() page.Text { return page.Say("timeline.camera_" + string(v.Camera)) }
 
 // Milliseconds is how long the attempt took, at least one.

@@ -16,9 +16,10 @@ type syntax struct {
 	members bool
 }
 
-// with returns the pattern of a language's tokens: a comment of this form, a string,
-// also of several lines as in Python, a number or a word. It is compiled when the
-// language is first shown.
+// with returns a function that returns the pattern of a language's tokens. A token is a
+// comment, as the given pattern describes it, a string, a number or a word. Strings may
+// have three double quotes, as in Python, or backticks. The pattern is compiled at the
+// function's first call.
 func with(comment string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`(` + comment + `)|("""(?s:.*?)"""|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|` + "`[^`]*`" +

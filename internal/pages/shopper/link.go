@@ -82,9 +82,9 @@ func (p *Pages) answerHandshake(c echo.Context) error {
 	return conn.CloseNow()
 }
 
-// handshake is the response to a WebSocket handshake. It drops the body of a refusal,
-// because the library's texts quote the request's headers. It makes the connection a
-// wire.
+// handshake is the http.ResponseWriter for a WebSocket handshake. If the handshake is
+// refused, it drops the body, because the library's texts quote the request's headers.
+// If it is accepted, Hijack wraps the connection in a wire and keeps it in conn.
 type handshake struct {
 	http.ResponseWriter
 	refused bool

@@ -243,7 +243,8 @@ func (d *decision) estimated(made Decision) {
 	}
 }
 
-// documentOutcome is the outcome that ends a document check with a result.
+// documentOutcome returns the outcome of a document check that has ended: passed,
+// declined if no document was read, or failed.
 func documentOutcome(v CheckResult) DocumentOutcome {
 	switch {
 	case v.Result == ResultVerified:

@@ -88,8 +88,8 @@ func (r CallbackRule) CheckLink(raw string) error {
 	return nil
 }
 
-// IsLocal reports whether the host names the machine on which it is used, such as
-// localhost. On another machine it leads elsewhere.
+// IsLocal reports whether the host is localhost, a name under .localhost or a loopback
+// address. Every machine takes such a host to mean itself.
 func (e Endpoint) IsLocal() bool {
 	addr, err := netip.ParseAddr(e.Host)
 	return e.Host == "localhost" || strings.HasSuffix(e.Host, ".localhost") || err == nil && addr.IsLoopback()

@@ -29,13 +29,17 @@ type Queue interface {
 	// ReleaseDelivery returns an unused lease: the delivery is due again after the
 	// wait, and the attempt's number can be used again. It returns ErrLeaseLost.
 	ReleaseDelivery(ctx context.Context, lease Lease, after time.Duration) error
-	// FinishDelivery records an attempt and its consequences. It locks the rows;
-	// Endpoint.After decides about the endpoint and Disposition.Status about the
-	// delivery. The next attempt moves to now + RetryIn. A failure at a disabled
-	// endpoint also sets its other pending deliveries to waiting, a bounded number
-	// each time, so if there are very many, some are attempted once more. With
-	// ErrLeaseLost the attempt and the endpoint are recorded, and the delivery is
-	// left to the holder of the lease.
+	// FinishDelivery records an attempt and updates the endpoint and the delivery. It
+	// takes the endpoint's new state from Endpoint.After and the delivery's new status
+	// from Disposition.Status. If the delivery stays pending, its next attempt is at
+	// now + RetryIn.
+	//
+	// After a failure at a disabled endpoint, FinishDelivery also sets the endpoint's
+	// other pending deliveries to waiting. It changes a limited number at a time, so if
+	// there are very many, some are attempted once more.
+	//
+	// If the lease was lost, FinishDelivery records the attempt, updates the endpoint,
+	// leaves the delivery to the new holder of the lease and returns ErrLeaseLost.
 	FinishDelivery(ctx context.Context, d Delivery, a Attempt, o Disposition) error
 	// PruneEvents deletes up to limit events that are older than keep and not
 	// pending, with their attempts. It returns how many.

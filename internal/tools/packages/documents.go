@@ -27,8 +27,9 @@ func listItem(row []byte) []byte {
 	return []byte("- " + cells[0] + ": " + strings.Join(cells[1:], ", "))
 }
 
-// manualFiles returns the manual pages of the gateway's commands, which the program of
-// this machine writes, and the door's, which is its guide.
+// manualFiles returns the compressed manual pages. The agegate program built for this
+// machine writes the pages of its commands. The page of agegate-door is made from
+// docs/guides/door.md.
 func manualFiles(r release) ([]file, error) {
 	dir, err := os.MkdirTemp("", "agegate-manual-")
 	if err != nil {

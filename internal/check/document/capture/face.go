@@ -18,7 +18,7 @@ import (
 	"golang.org/x/image/math/f64"
 )
 
-// outline is a zone in a picture.
+// outline is the place of a machine-readable zone in a picture.
 type outline struct {
 	format  mrz.Format
 	corners [4]reader.Point // as in reader.Reading

@@ -31,9 +31,9 @@ type downloads struct {
 	tenants map[uuid.UUID]bool
 }
 
-// begin takes a place of a tenant until the returned function is called. It returns
-// fault.TooMany if the tenant has no place left, and fault.Unavailable if the process
-// has none.
+// begin counts a download of a tenant as under way until the caller calls the returned
+// function. It returns fault.TooMany if the tenant already has a download under way, and
+// fault.Unavailable if the process already serves maxDownloads.
 func (d *downloads) begin(tenantID uuid.UUID) (func(), error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -54,7 +54,9 @@ func (d *downloads) begin(tenantID uuid.UUID) (func(), error) {
 	}, nil
 }
 
-// BeginDownload takes the place of the request's tenant, as begin does.
+// BeginDownload counts a download of the request's tenant as under way until the caller
+// calls end. It returns fault.TooMany if the tenant already has a download under way, and
+// fault.Unavailable if the process already serves as many as it may.
 func (r *Request) BeginDownload() (end func(), err error) {
 	return r.desk.downloads.begin(r.Access.TenantID())
 }

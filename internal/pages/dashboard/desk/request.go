@@ -151,11 +151,13 @@ func (r *Request) takeNotice() (key string, failed bool) {
 // ErrSent refuses a form that was sent before.
 var ErrSent = fault.New(fault.Conflict, "The form was sent before")
 
-// Once accepts each copy of a form the first time, and returns ErrSent after that. Call
-// it just before the change, when the form has no errors. Call it for users only,
-// because it writes a row. The row stays even if the change fails, because after a lost
-// connection it is unknown whether the change was made. The page of ErrSent therefore
-// only promises that the change is not made twice.
+// Once returns nil the first time that a copy of a form is sent, and ErrSent after that.
+// Call it just before the change, when the form has no errors. Call it only if a user is
+// signed in, because it writes a row to the database.
+//
+// The row stays even if the change fails, because after a lost connection nobody knows
+// whether the change was made. The page that shows ErrSent therefore says only that the
+// change is not made twice.
 func (r *Request) Once(f *FormView) error {
 	if f.Sent == "" {
 		return echo.ErrBadRequest
