@@ -128,7 +128,8 @@ func (p *program) conformance(settings []string, args ...string) (*conformance.R
 	return report, cmd.ProcessState.ExitCode()
 }
 
-// freeAddress returns an address of this machine on which nothing listens now.
+// freeAddress returns an address of this machine on which nothing listens now. A test
+// that needs one does not run beside others, whose connections could take it.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -143,7 +144,6 @@ func freeAddress(t *testing.T) string {
 // sees every part of the contract that a client can see, and counts sessions
 // correctly.
 func TestOwnBinary(t *testing.T) {
-	t.Parallel()
 	path := filepath.Join(t.TempDir(), "agegate")
 	build := exec.Command("go", "build", "-C", "../..", "-o", filepath.Dir(path), "./cmd/agegate", "./cmd/agegate-dev")
 	if out, err := build.CombinedOutput(); err != nil {

@@ -141,7 +141,7 @@ var linkOrToken = regexp.MustCompile(`/v/[A-Za-z0-9_-]{43}|\b\d{10}\.[A-Za-z0-9_
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	table.SideBySide(4)
+	table.SideBySide(3)
 	os.Exit(m.Run())
 }
 
