@@ -397,16 +397,23 @@ func (s *Store) CountEvents(
 		err = tx.db.Raw("SELECT count(*) AS delivered, count(CASE WHEN attempts = 1 OR EXISTS (SELECT 1 FROM "+
 			"webhook_attempts WHERE event_id = part.id AND number = 1 AND class = 'delivered') THEN 1 END) AS first_try "+
 			"FROM "+statement, args...).Scan(&c).Error
+		refused := " AND EXISTS (SELECT 1 FROM webhook_attempts WHERE event_id = part.id AND number = 1 AND " +
+			"class <> 'delivered')"
 		for _, n := range []struct {
-			status webhook.Status
-			since  string
-			to     *int64
-		}{{webhook.StatusPending, "", &c.Pending}, {webhook.StatusWaiting, "", &c.Waiting},
-			{webhook.StatusFailed, since, &c.Failed}} {
+			status     webhook.Status
+			since, and string
+			to         *int64
+		}{
+			{webhook.StatusPending, "", "", &c.Pending}, {webhook.StatusWaiting, "", "", &c.Waiting},
+			{webhook.StatusFailed, since, "", &c.Failed},
+			{webhook.StatusPending, since, refused, &c.Refused}, {webhook.StatusWaiting, since, refused, &c.Refused},
+		} {
+			var found int64
 			if err == nil {
 				statement, args := newest("id", n.status, n.since)
-				err = tx.db.Raw("SELECT count(*) FROM "+statement, args...).Scan(n.to).Error
+				err = tx.db.Raw("SELECT count(*) FROM "+statement+n.and, args...).Scan(&found).Error
 			}
+			*n.to += found
 		}
 		return c, err
 	})

@@ -215,7 +215,8 @@ func TestResend(t *testing.T) {
 }
 
 // TestFirstAttempts: an event that its receiver took at the first attempt counts as
-// such after it was sent again, and one that it took only when sent again does not.
+// such after it was sent again, and one that it took only when sent again does not. One
+// that it has refused counts before its next attempt.
 func TestFirstAttempts(t *testing.T) {
 	eachOutbox(t, func(t *testing.T, o outbox) {
 		fine, late := o.insert(o.tenant, receiver), o.insert(o.tenant, receiver)
@@ -236,6 +237,15 @@ func TestFirstAttempts(t *testing.T) {
 		o.wantStatus(late.ID, webhook.StatusDelivered)
 		got, err := o.CountEvents(t.Context(), insight.Scope{TenantID: o.tenant, Livemode: true}, "", 10)
 		if want := (insight.EventCounts{Delivered: 2, FirstTry: 1}); err != nil || got != want {
+			t.Errorf("%+v, %v, want %+v", got, err, want)
+		}
+		o.insert(o.tenant, receiver)
+		for _, d := range o.claim(1) {
+			o.finish(d, webhook.ClassStatus, retryHour)
+		}
+		o.insert(o.tenant, receiver) // not sent yet
+		got, err = o.CountEvents(t.Context(), insight.Scope{TenantID: o.tenant, Livemode: true}, "", 10)
+		if want := (insight.EventCounts{Delivered: 2, FirstTry: 1, Pending: 2, Refused: 1}); err != nil || got != want {
 			t.Errorf("%+v, %v, want %+v", got, err, want)
 		}
 	})

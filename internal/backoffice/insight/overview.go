@@ -136,7 +136,8 @@ const maxEvents = 1000
 
 // WebhookHealth says how well deliveries succeed. No count exceeds maxEvents.
 type WebhookHealth struct {
-	// of the newest events that ended in the last 24 hours, delivered or failed: those delivered at the first attempt
+	// FirstTry is the share of events delivered at the first attempt, of the newest of
+	// the last 24 hours that had one.
 	FirstTry  Rate
 	Pending   int64
 	Waiting   int64 // events that wait because their endpoint is disabled
@@ -148,6 +149,7 @@ type WebhookHealth struct {
 // EventCounts are the counts from which WebhookHealth is computed.
 type EventCounts struct {
 	Delivered, FirstTry, Pending, Waiting, Failed int64
+	Refused                                       int64 // events not delivered yet whose first attempt failed
 }
 
 // Allowance is the number of live sessions that a tenant can still pay for.
@@ -246,8 +248,8 @@ func (s *Service) webhookHealth(ctx context.Context, scope Scope, now time.Time)
 		return WebhookHealth{}, err
 	}
 	health := WebhookHealth{
-		FirstTry: RateOf(counts.FirstTry, counts.Delivered+counts.Failed), Pending: counts.Pending,
-		Waiting: counts.Waiting, Failed: counts.Failed, MaxEvents: maxEvents,
+		FirstTry: RateOf(counts.FirstTry, counts.Delivered+counts.Failed+counts.Refused),
+		Pending:  counts.Pending, Waiting: counts.Waiting, Failed: counts.Failed, MaxEvents: maxEvents,
 	}
 	endpoints, err := s.store.Endpoints(ctx, webhook.OfTenant(scope.TenantID))
 	for _, e := range endpoints {
