@@ -52,11 +52,11 @@ func inModes[T any](r *desk.Request, look func(insight.Scope) (T, error)) (it T,
 	return it, false, nil
 }
 
-// livemodesOf returns the modes that the log-in may see. With a password alone, that is
-// only test mode.
+// livemodesOf returns the modes that the log-in may see, the page's own first. With a
+// password alone, that is only test mode.
 func livemodesOf(r *desk.Request) []bool {
 	if r.Who.Strong() {
-		return []bool{false, true}
+		return []bool{r.Access.Livemode(), !r.Access.Livemode()}
 	}
 	return []bool{false}
 }

@@ -102,6 +102,8 @@ func TestLookUp(t *testing.T) {
 			{support, "order 1042", inLive, nil},
 			{support, "order=1042", inLive, nil},
 			{support, "cart-77", inLive, nil},
+			{support, "(1042).", inLive, nil},
+			{support, "ab-7, ", inTest, nil},
 			{support, live, inLive, nil},
 			{support, "ab-7", inTest, nil},
 			{support, "5", "", []string{"2 matches", first, second, "Test", "Live"}},

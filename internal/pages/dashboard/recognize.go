@@ -70,7 +70,7 @@ func recognize(text string) pasted {
 		return pasted{pastedSession, strings.ToLower(all[len(all)-1])}
 	}
 	// The pattern with a count would take 5 MB.
-	word := strings.Trim(text, "\"' \t\n")
+	word := strings.TrimRight(strings.TrimLeft(text, "\"'( \t\n"), "\"').,;:!? \t\n")
 	if utf8.RuneCountInString(word) <= maxWord && wordPattern.MatchString(word) {
 		return pasted{pastedWord, word}
 	}
