@@ -58,6 +58,9 @@ func NewService(store Store, limits billing.Limits, now func() time.Time) *Servi
 // them and their webhooks out. Call Sampled before the service answers anybody.
 func (s *Service) Sampled(tenantID uuid.UUID, until time.Time) { s.sampled[tenantID] = until }
 
+// SampledUntil returns the time that Sampled was told, or the zero time.
+func (s *Service) SampledUntil(tenantID uuid.UUID) time.Time { return s.sampled[tenantID] }
+
 // Now returns the time of the service's clock, for pages that show ages of
 // things.
 func (s *Service) Now() time.Time { return s.now() }
