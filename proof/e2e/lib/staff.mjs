@@ -80,10 +80,18 @@ export async function look(page, name) {
       if (shots) await page.screenshot({ path: join(shots, `${name}-${size.width}-${colorScheme}.png`), fullPage: true });
       await isAccessible(page, `${name}, ${size.width} px, ${colorScheme}`, rulesOf(colorScheme));
       await fitsWidth(page);
+      await setsButtons(page);
     }
   }
   await page.emulateMedia({ colorScheme: "light" });
   await page.unroute(partOfPage);
+}
+
+/** Fails if the rules of something else have changed how buttons place their icon and text. */
+async function setsButtons(page) {
+  const others = await page.locator("main .button:visible").evaluateAll((all) =>
+    all.map((button) => getComputedStyle(button).display).filter((display) => !/^(inline-)?flex$/.test(display)));
+  assert.deepEqual(others, [], "buttons that are not set in a line");
 }
 
 /**
