@@ -135,14 +135,29 @@ func TestOnlyTheSessionsBrowserHandsOver(t *testing.T) {
 	}
 }
 
-func TestAPhoneIsToldWhenTheSessionHasEnded(t *testing.T) {
+// A phone is told that the session has expired, not that it has finished: the phone
+// that stands before its camera, and the one that confirms the code too late.
+func TestAPhoneIsToldThatTheSessionHasExpired(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, tenant.Tenant{}, scripted())
-	desktop, phone := f.browser(), f.browser()
-	_, phoneLink, _ := f.handedOver(desktop, true)
+	phone, lateDesktop, late := f.browser(), f.browser(), f.browser()
+	_, phoneLink, _ := f.handedOver(f.browser(), true)
 	phone.post(phoneLink+"/start", nil)
-	f.advance(time.Hour)
-	phone.get(phoneLink).shows(t, http.StatusOK, "notice-handover_done")
+	phone.get(phoneLink).shows(t, http.StatusOK, "screen-primer")
+	link, _, _ := f.handedOver(lateDesktop, true)
+	f.advance(f.stored(link).ExpiresAt.Sub(f.clock()) - time.Minute)
+	lateDesktop.post(link+"/handover", nil)
+	lateLink := found(t, phoneAddress, lateDesktop.get(link+"/handover").body)
+	late.get(lateLink).shows(t, http.StatusOK, "screen-phone")
+	f.advance(time.Minute)
+	late.post(lateLink+"/start", nil).leadsTo(t, strings.TrimPrefix(lateLink, f.server.URL))
+	for visitor, address := range map[*browser]string{phone: phoneLink, late: lateLink} {
+		page := visitor.get(address)
+		page.shows(t, http.StatusGone, "notice-expired")
+		if strings.Contains(page.body, "shop.example") {
+			t.Error("the phone was given an address of the merchant")
+		}
+	}
 }
 
 // A form that was refused leads back to the page it came from, without

@@ -40,7 +40,7 @@ func (p *Pages) phoneVisit(c echo.Context) (visit, error) {
 }
 
 // showPhone answers GET /h/{handover}: the code to compare, then the camera, then
-// a notice that this phone is finished.
+// a notice that this phone is finished or that the session has expired.
 func (p *Pages) showPhone(c echo.Context) error {
 	v, err := p.phoneVisit(c)
 	if isGone(err) {
@@ -56,6 +56,9 @@ func (p *Pages) showPhone(c echo.Context) error {
 	}
 	l := layout{look: lookOf(v), Test: !v.sess.Livemode, Path: v.path}
 	switch {
+	case p.screenOf(v) == screenExpired:
+		return p.render(c, http.StatusGone, "notice",
+			&noticeView{layout: l, Name: "expired", Icon: notices["expired"]})
 	case p.doneOnPhone(v):
 		return p.render(c, http.StatusOK, "notice",
 			&noticeView{layout: l, Name: "handover_done", Icon: notices["handover_done"]})
