@@ -213,8 +213,15 @@ func TestTheCheckWithoutHeadTurnsStaysChosen(t *testing.T) {
 	shopper := f.browser()
 	link := f.session(true)
 	shopper.post(link+"/start", nil)
+	const arrows = "Follow the arrows"
+	if usual := shopper.get(link + "/camera"); !strings.Contains(usual.body, arrows) {
+		t.Error("the usual check does not say that the head moves")
+	}
 	camera := shopper.get(link + "/camera?assisted=1")
 	camera.shows(t, http.StatusOK, "assisted-on")
+	if strings.Contains(camera.body, arrows) {
+		t.Error("the page asks for head turns")
+	}
 	next := found(t, regexp.MustCompile(`data-link="([^"]*)"`), camera.body)
 	shopper.get(f.server.URL+next).shows(t, http.StatusOK, "assisted-on")
 	other := html.UnescapeString(found(t, regexp.MustCompile(`href="([^"]*lang=de[^"]*)"`), camera.body))
