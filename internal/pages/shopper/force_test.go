@@ -58,6 +58,21 @@ func TestForcedPassRedirectsAndAgainOnlyInThatBrowser(t *testing.T) {
 	tester.get(link).shows(t, http.StatusOK, "notice-completed")
 }
 
+// Another browser does not learn the outcome, so its page shows no sign of success.
+func TestAnotherBrowserSeesNoTick(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, tenant.Tenant{}, nil)
+	for outcome := range forcedResults {
+		link := f.session(false)
+		f.browser().get(link + "?force=" + outcome)
+		page := f.browser().get(link)
+		page.shows(t, http.StatusOK, "notice-completed")
+		if strings.Contains(page.body, `<path d="M8 12.300l2.800 2.800L16.300 9.500"/>`) {
+			t.Errorf("%s: the page has a tick", outcome)
+		}
+	}
+}
+
 func TestForceDecidesASessionBegunElsewhere(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, tenant.Tenant{}, scripted())

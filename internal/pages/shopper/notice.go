@@ -9,7 +9,7 @@ import (
 // notices are the pages with a message and a way back, by name, with their icons.
 // The texts are notice.<name>.title and .body.
 var notices = map[string]string{
-	"completed":      "done",
+	"completed":      "info", // perhaps no pass
 	"elsewhere":      "info",
 	"handover_gone":  "clock",
 	"handover_done":  "done",
