@@ -157,6 +157,9 @@ test("the first page's main button in every language, below a logo, and nothing 
         const ways = flags.length === 1 ? ["start", "prefer-document", "leave"] : ["start", "leave"];
         for (const way of ways) assert.ok(await isOnTop(page, way), `${way}, at the end`);
         await fitsWidth(page);
+        await part(page, "languages").click();
+        const { x, width } = await page.locator(".languages ul").boundingBox();
+        assert.ok(x >= 0 && x + width <= 320, `the list of languages is from ${x} to ${x + width}`);
       });
     }
     page.kept();
