@@ -72,12 +72,11 @@ type order struct {
 	VerifyURL string
 	Story     []step
 	Accepted  bool
-	released  int // how often the order was released, for tests of the shop
-	Ended     bool
-	webhook   bool            // the session ended with a status that sends a webhook
-	notified  bool            // the webhook has arrived
-	events    map[string]bool // webhook IDs seen, to ignore repetitions
-	Dashboard string          // where the session is in the dashboard, or empty
+	released  int                  // how often the order was released, for tests of the shop
+	notified  bool                 // the webhook has arrived
+	status    client.SessionStatus // with which the session ended; empty before
+	events    map[string]bool      // webhook IDs seen, to ignore repetitions
+	Dashboard string               // where the session is in the dashboard, or empty
 }
 
 // proof is one of the three ways in which the result comes back.
@@ -85,13 +84,24 @@ type proof struct {
 	Name  string
 	About string
 	Step  *step // the latest that came this way; nil while none has
+	Never bool  // the session's result does not come this way
 }
+
+// Ended reports whether the lookup found that the session has ended.
+func (o order) Ended() bool { return o.status != "" }
+
+// redirects and notifies report whether a result comes by redirect and by webhook.
+func (o order) redirects() bool { return o.status == client.SessionStatusPassed }
+
+func (o order) notifies() bool { return o.redirects() || o.status == client.SessionStatusFallback }
 
 // Proofs returns the three ways with what has come of each.
 func (o order) Proofs() []proof {
 	proofs := []proof{
-		{Name: "Signed redirect", About: "The browser brings a token that only the gateway can sign."},
-		{Name: "Signed webhook", About: "The gateway calls the shop's backend, even if the browser is closed."},
+		{Name: "Signed redirect", About: "The browser brings a token that only the gateway can sign.",
+			Never: o.Ended() && !o.redirects()},
+		{Name: "Signed webhook", About: "The gateway calls the shop's backend, even if the browser is closed.",
+			Never: o.Ended() && !o.notifies()},
 		{Name: "Status lookup", About: "The shop's backend asks the gateway with its API key."},
 	}
 	for i := range o.Story {
@@ -103,7 +113,7 @@ func (o order) Proofs() []proof {
 }
 
 // Unfinished reports whether more steps may follow, so that the page reloads.
-func (o order) Unfinished() bool { return !o.Ended || o.webhook && !o.notified }
+func (o order) Unfinished() bool { return !o.Ended() || o.notifies() && !o.notified }
 
 // step is one thing that happened to an order.
 type step struct {
@@ -287,7 +297,7 @@ func (s *Shop) order(w http.ResponseWriter, r *http.Request) {
 		s.render(w, http.StatusNotFound, "problem.html", "This is not an order of this browser.")
 		return
 	}
-	if !o.Ended {
+	if !o.Ended() {
 		s.lookUp(r.Context(), session, &o)
 	}
 	o, _ = s.snapshot(session)
@@ -321,8 +331,7 @@ func (s *Shop) lookUp(ctx context.Context, session string, o *order) {
 	s.record(session, step{Who: "lookup", What: "status lookup says " + string(status),
 		Good: status == client.SessionStatusPassed})
 	s.mu.Lock()
-	s.orders[o.Session].Ended = true
-	s.orders[o.Session].webhook = status == client.SessionStatusPassed || status == client.SessionStatusFallback
+	s.orders[o.Session].status = status
 	s.mu.Unlock()
 }
 

@@ -15,7 +15,7 @@ import (
 	"agegate/internal/rules/tenant"
 )
 
-var stateOfProof = regexp.MustCompile(`class="state">(verified|not a pass|not yet)`)
+var stateOfProof = regexp.MustCompile(`class="state">(verified|not a pass|not yet|none for this result)`)
 
 // TestShopLoop buys in the sample shop against a real gateway: redirect,
 // webhook and lookup must each reach the order's story.
@@ -29,7 +29,9 @@ func TestShopLoop(t *testing.T) {
 		{"verified", "Sold.", []string{"redirect token that verifies", "a signed webhook arrived: VERIFIED",
 			"status lookup says PASSED"}, "Not sold", []string{"verified", "verified", "verified"}},
 		{"fallback", "Not sold", []string{"a signed webhook arrived: ROUTED_TO_FALLBACK", "status lookup says FALLBACK"},
-			"Sold.", []string{"not yet", "not a pass", "not a pass"}},
+			"Sold.", []string{"none for this result", "not a pass", "not a pass"}},
+		{"spoof", "Not sold", []string{"status lookup says SPOOF"}, "Sold.",
+			[]string{"none for this result", "none for this result", "not a pass"}},
 	} {
 		t.Run(tt.force, func(t *testing.T) {
 			g, shop := openShop(t)
@@ -57,6 +59,22 @@ func TestShopLoop(t *testing.T) {
 				t.Error("no link to the session in the dashboard")
 			}
 		})
+	}
+}
+
+// A shopper who leaves the check reads so, and how to go on with it.
+func TestAnOrderWhoseCheckWasLeft(t *testing.T) {
+	_, shop := openShop(t)
+	browser := gatewaytest.Browser()
+	_, verification := buy(t, browser, shop)
+	_, onward := open(t, browser, shop+"/cancelled")
+	page, _ := open(t, browser, shop+onward)
+	head, _, _ := strings.Cut(page, "<h2>")
+	if !strings.Contains(head, "The check is not finished") || !strings.Contains(head, `href="`+verification+`"`) {
+		t.Errorf("the page's head does not lead back to the check:\n%s", page)
+	}
+	if got := stateOfProof.FindAllStringSubmatch(page, -1); len(got) != 3 || got[1][1] != "not yet" {
+		t.Errorf("the proofs are %q", got)
 	}
 }
 
