@@ -21,13 +21,6 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// besideOthers runs a long test beside others, but alone in the full run, which holds times.
-func besideOthers(t *testing.T) {
-	if !table.Full() {
-		t.Parallel()
-	}
-}
-
 // modelsDir returns the directory of the models.
 func modelsDir(t *testing.T) string {
 	t.Helper()

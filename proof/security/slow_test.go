@@ -40,7 +40,7 @@ var slow = []struct{ name, first, drip string }{
 }
 
 func TestSlowConnections(t *testing.T) {
-	besideOthers(t)
+	table.Beside(t)
 	r := table.New(t, "Slow connections while good requests come")
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t), "AGEGATE_TEST_DAILY_CAP=-1")
 	shop := g.Shop(t, "", consenting)

@@ -28,7 +28,7 @@ var unstorable = []string{"a\x00b", "a\xff\xfeb"}
 // The routes are those that the gateway serves; the names are those that its
 // source reads.
 func TestUnstorableText(t *testing.T) {
-	besideOthers(t)
+	table.Beside(t)
 	names, members := readNames(t), readMembers(t)
 	onEach(t, "Text with a NUL or not in UTF-8", func(t *testing.T, g *gatewaytest.Gateway, r *table.Row) {
 		a := &unstorableText{t: t, g: g, shop: g.Shop(t, "", consenting).Tenant.ID, sent: map[string]int{}}

@@ -48,6 +48,14 @@ func SideBySide(n int) {
 	}
 }
 
+// Beside runs a long test in parallel with others. In the full run, which holds times,
+// it runs alone.
+func Beside(t *testing.T) {
+	if !Full() {
+		t.Parallel()
+	}
+}
+
 // Row is a fault or an attack and its marks.
 type Row struct {
 	t     *testing.T
