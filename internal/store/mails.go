@@ -96,7 +96,8 @@ func (s *Store) Alert(
 	})
 }
 
-// EndAlert records that a problem is over, so that staff are told if it occurs again.
+// EndAlert deletes the notice of a problem that is over. If the problem occurs again, staff
+// get a mail again.
 func (s *Store) EndAlert(ctx context.Context, tenantID uuid.UUID, kind mail.Kind, subject string) error {
 	return s.Update(ctx, func(tx *Tx) error {
 		return tx.db.Exec("DELETE FROM notices WHERE tenant_id = ? AND kind = ? AND subject = ?", tenantID, string(kind),

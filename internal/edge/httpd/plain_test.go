@@ -149,7 +149,9 @@ func TestLargeBodiesGetAnAnswer(t *testing.T) {
 	url := g.Create(t, shop.Test.APIKey, 18).VerificationURL
 	link := url[strings.Index(url, "/v/"):]
 	length, chunked := "Content-Length: 10485760\r\n\r\n", "Transfer-Encoding: chunked\r\n\r\nA00000\r\n"
-	for _, path := range []string{"/api/v1/sessions/create", link, link + "/wallet/browser", "/dashboard/login", "/nothing"} {
+	for _, path := range []string{
+		"/api/v1/sessions/create", link, link + "/wallet/browser", "/dashboard/login", "/nothing",
+	} {
 		for _, framing := range []string{length, "Connection: close\r\n" + length, "Connection: close\r\n" + chunked} {
 			conn, err := net.Dial("tcp", strings.TrimPrefix(g.URL, "http://"))
 			if err != nil {

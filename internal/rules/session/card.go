@@ -17,7 +17,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// Limits of a tenant's QA cards. Whoever has the link of a card can use it.
+// Limits of a tenant's QA cards. Anybody with the link of a card can use it.
 const (
 	MaxCards    = 30 // of a tenant at the same time
 	CardShare   = 50 // sessions created with one card in a UTC day
