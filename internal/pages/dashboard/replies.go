@@ -23,7 +23,7 @@ type reply struct {
 type replies map[string][]reply
 
 // replyKeys are the ends of sessions with an answer.
-var replyKeys = []string{"passed", "open", "expired", "spoof", "document", "fallback"}
+var replyKeys = []string{"passed", "unopened", "open", "expired", "spoof", "document", "fallback"}
 
 // readReplies reads the answers, and checks that there is one for each end in every
 // language.
@@ -57,6 +57,8 @@ func (v storyView) replyKey() string {
 	switch {
 	case v.Status == session.StatusPassed:
 		return "passed"
+	case v.Status == session.StatusPending && !v.Opened:
+		return "unopened"
 	case v.Status == session.StatusPending:
 		return "open"
 	case v.Status == session.StatusExpired:

@@ -128,13 +128,14 @@ func TestNobodyWasAsked(t *testing.T) {
 }
 
 // TestReplyToTheShopper: a session's page has a reply by how it ended, in every
-// language of the hosted page.
+// language of the hosted page. Shoppers who never opened the link are not told to open it again.
 func TestReplyToTheShopper(t *testing.T) {
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
 	shop := g.Shop(t, "", nil)
 	support := member(t, g, shop.Tenant.ID, account.Support)
 	for set, says := range map[string]string{
-		"status = 'PENDING'":                                              "Ihre Altersprüfung ist noch offen.",
+		"status = 'PENDING'":                                              "Ihre Altersprüfung hat noch nicht begonnen.",
+		"status = 'PENDING', opened_at = created_at":                      "Ihre Altersprüfung ist noch offen.",
 		"status = 'EXPIRED'":                                              "Die Zeit für Ihre Altersprüfung",
 		"status = 'PASSED', source = 'camera'":                            "Ihre Altersprüfung ist abgeschlossen.",
 		"status = 'SPOOF', source = 'camera'":                             "Ihre Altersprüfung konnte nicht",
