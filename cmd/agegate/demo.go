@@ -236,8 +236,8 @@ type keptShop struct {
 }
 
 // open reads the file. It creates a tenant on the first run, and another when the
-// shop's address or the database has changed. The tenant has no live key: whoever goes
-// live makes one, and sees it.
+// shop's address or the database has changed. The tenant gets no live key, because a
+// key is shown only once: an owner makes one in the dashboard when the shop goes live.
 func (k *keptShop) open(ctx context.Context, tenants *tenant.Service, shopURL string) error {
 	data, err := os.ReadFile(k.path)
 	if err == nil {

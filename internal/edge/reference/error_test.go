@@ -50,7 +50,8 @@ func TestUnknownAddress(t *testing.T) {
 			}
 		}
 		if got := strings.Contains(page, `<ul class="results">`); got != (tt.suggestion != "") ||
-			!strings.Contains(page, `href="`+tt.suggestion) || strings.Contains(page, "nope") || strings.Contains(page, "xqzvw") {
+			!strings.Contains(page, `href="`+tt.suggestion) ||
+			strings.Contains(page, "nope") || strings.Contains(page, "xqzvw") {
 			t.Errorf("%s suggests %v, want %q, or repeats the address", tt.path, got, tt.suggestion)
 		}
 	}
