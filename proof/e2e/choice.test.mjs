@@ -78,7 +78,7 @@ test("a document's ways are rows with what they mean, one of them the main one, 
   const refusal = await part(page, "decline").evaluate((row) => ({ edge: getComputedStyle(row).borderTopColor, weight: getComputedStyle(row.querySelector("b")).fontWeight, height: row.clientHeight }));
   assert.equal(refusal.edge, "rgba(0, 0, 0, 0)", "a refusal has no frame like a way's");
   assert.ok(Number(refusal.weight) < 600 && refusal.height >= 44, JSON.stringify(refusal));
-  await page.getByRole("button", { name: /^No, thank you .*ends the check/ }).waitFor();
+  await page.getByRole("button", { name: /^End the check .*not confirmed/ }).waitFor();
   await fitsWidth(page);
   page.kept();
 });

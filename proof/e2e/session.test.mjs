@@ -140,6 +140,36 @@ test("without JavaScript the page says what is missing and lets the shopper leav
   page.kept();
 });
 
+test("without JavaScript, a wallet is offered on the camera's page", async () => {
+  const page = await visitor(browser, { javaScriptEnabled: false });
+  const session = await gateway.session(gateway.tenant("--document-check"));
+  await page.goto(session.url);
+  await leads(page, part(page, "start"));
+  await sees(page, "no-script");
+  await leads(page, part(page, "without-camera"));
+  await leads(page, part(page, "way-wallet"));
+  await sees(page, "screen-wallet");
+  page.kept();
+});
+
+test("a tick stays when the language changes, with and without JavaScript", async () => {
+  for (const javaScriptEnabled of [true, false]) {
+    const page = await visitor(browser, { javaScriptEnabled });
+    await page.goto((await gateway.session(gateway.tenant("--age-visibility"))).url);
+    await leads(page, part(page, "start"));
+    await part(page, "share").check();
+    for (const language of ["de", "ar"]) {
+      await part(page, "languages").click();
+      await leads(page, page.locator(`.languages button[lang=${language}]`));
+      assert.equal(await page.locator("html").getAttribute("lang"), language);
+      assert.ok(await part(page, "share").isChecked(), `${language}: the tick is gone`);
+    }
+    await leads(page, part(page, "continue"));
+    await sees(page, javaScriptEnabled ? "screen-primer" : "no-script");
+    page.kept();
+  }
+});
+
 test("Back from the fallback page leads to the result again, not to a second try", async () => {
   const session = await gateway.session(tenant, { age: 60 });
   const page = await visitor(browser);

@@ -136,7 +136,7 @@ test("a holder who declines reads so, and may answer after all", async () => {
   const shopper = await asked("none", wallet, ["openid4vp-v1-unsigned"]);
   const link = await (await app(shopper.page, "openid4vp")).getAttribute("href");
   assert.equal((await wallet.decline(link)).status, 200);
-  await shopper.page.getByText("You declined in your wallet. You can ask again or choose another way.").waitFor();
+  await shopper.page.getByText("You declined in your wallet. You can ask again.").waitFor();
   await part(shopper.page, "ask-wallet").click();
   await ends(shopper);
 });

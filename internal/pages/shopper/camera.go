@@ -18,9 +18,11 @@ type cameraView struct {
 	Handover string        // path of the hand-over to a phone; empty if there is none
 	Without  string        // path of the form that continues without the camera
 	Document bool          // a document follows then
+	Wallet   bool          // or a wallet, which works without scripts
 	OnPhone  bool          // this is the phone of a hand-over
 	Photo    bool          // a document is filmed first
-	Back     string        // path of the other ways to prove the age by document; empty on a phone
+	Back     string        // path of the choice between the ways of the document check; empty on a phone
+	OtherWay bool          // the choice has another way
 	Refused  photo.Outcome // why the last document was refused; empty if none was
 	Again    bool          // an earlier attempt of this session ended without a result
 	Astray   bool          // because the head did not follow the prompts
@@ -54,6 +56,7 @@ type troubleView struct {
 	Without   string
 	Document  bool // follows Without
 	Back      string
+	OtherWay  bool
 	Browser   string // the browser whose way to allow the camera is explained; empty: in general
 	LinkFirst bool   // another browser of this device can do what this one cannot
 }
@@ -64,11 +67,11 @@ var awaited = []string{"network", "waiting", "other_tab"}
 // troubleOf returns the view of one trouble screen of a camera page.
 func troubleOf(v *cameraView, kind string) troubleView {
 	if slices.Contains(awaited, kind) {
-		return troubleView{exit: v.exit, Kind: kind, Back: v.Back}
+		return troubleView{exit: v.exit, Kind: kind, Back: v.Back, OtherWay: v.OtherWay}
 	}
 	t := troubleView{
 		exit: v.exit, Kind: kind, Handover: v.Handover, Without: v.Without, Document: v.Document, Back: v.Back,
-		LinkFirst: (kind == "embedded" || kind == "unreadable") && v.Handover != "",
+		OtherWay: v.OtherWay, LinkFirst: (kind == "embedded" || kind == "unreadable") && v.Handover != "",
 	}
 	if kind == "refused" {
 		t.Browser = v.Browser
@@ -101,7 +104,6 @@ func (p *Pages) renderCamera(c echo.Context, v visit) error {
 	if err != nil {
 		return err
 	}
-	view.Step, view.Steps = stepsOf(v), stepsOf(v)
 	view.Astray = view.Again && c.QueryParam("refused") == astray
 	view.Drawn = view.Again && c.QueryParam("refused") == drawn
 	return p.render(c, http.StatusOK, "camera", view)
@@ -115,6 +117,7 @@ func (p *Pages) ageCameraOf(c echo.Context, v visit) (*cameraView, error) {
 	}
 	view := p.cameraViewOf(c, v)
 	view.Without, view.Document = v.path+"/without-camera", len(ways) > 0
+	view.Wallet = slices.Contains(ways, session.WayWallet)
 	return view, nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"agegate/internal/check/document/photo"
 	"agegate/internal/rules/session"
 	"agegate/internal/rules/tenant"
 )
@@ -51,6 +52,25 @@ func TestNoWayIsLeft(t *testing.T) {
 	shopper.post(link+"/document", url.Values{"choice": {"wallet"}}).shows(t, http.StatusBadRequest, "notice-refused")
 	shopper.post(link+"/document", url.Values{"choice": {"decline"}})
 	shopper.get(link).shows(t, http.StatusOK, "screen-fallback")
+}
+
+// Without scripts no camera opens, but a wallet answers: only then does the camera's page
+// lead to the documents.
+func TestACameraPageWithoutScriptsLeadsToAWallet(t *testing.T) {
+	t.Parallel()
+	f := filmed(t, photo.Passed)
+	for ways, want := range map[string]bool{"wallet": true, "wallet,photo": true, "photo": false} {
+		f.allow(strings.Split(ways, ",")...)
+		link, shopper := f.session(false), f.browser()
+		shopper.post(link+"/start", nil)
+		_, rest, _ := strings.Cut(shopper.get(link+"/camera").body, "<noscript>")
+		alternative, _, _ := strings.Cut(rest, "</noscript>")
+		if !strings.Contains(alternative, "no-script") || strings.Contains(alternative, "without-camera") != want {
+			t.Errorf("%s: %s", ways, alternative)
+		}
+		shopper.post(link+"/without-camera", nil)
+		shopper.get(link).shows(t, http.StatusOK, "screen-document")
+	}
 }
 
 func TestDocumentChoiceMustBeKnown(t *testing.T) {

@@ -35,6 +35,7 @@ type goldenScreen struct {
 func goldenScreens() map[string]goldenScreen {
 	live := layout{Path: "/v/TOKEN"}
 	test := layout{Path: "/v/TOKEN", Test: true, Forcible: true, Spoofable: true}
+	form := func(action string) layout { return layout{Path: live.Path, Form: live.Path + action} }
 	ended := layout{Path: "/v/TOKEN", Test: true}
 	shop := exit{Merchant: "Corner Shop & Söhne", Leave: "https://shop.example/cart?id=1&x=2"}
 	reviewed := shop
@@ -44,7 +45,7 @@ func goldenScreens() map[string]goldenScreen {
 			Without: "/v/TOKEN/without-camera", Troubles: troubles}
 	}
 	asking := func() *walletView {
-		return &walletView{layout: live, exit: shop, TargetAge: 18, State: walletOpen,
+		return &walletView{layout: live, exit: shop, TargetAge: 18, OtherWay: true, State: walletOpen,
 			Requests: `[{"protocol":"org-iso-mdoc","data":{}}]`, Apps: []walletApp{
 				{Name: wallet.SchemeProofOfAge, Link: "av://?nonce=1&response_uri=2", QR: "data:image/png;base64,QR"},
 				{Name: wallet.SchemeOpenID, Link: "openid4vp://?nonce=1&response_uri=2", QR: "data:image/png;base64,QR"},
@@ -81,7 +82,7 @@ func goldenScreens() map[string]goldenScreen {
 			}
 			return &introView{layout: branded, exit: shop, TargetAge: 18}
 		}},
-		"consent":         {screen: "consent", view: func() view { return &exitView{layout: live, exit: shop} }},
+		"consent":         {screen: "consent", view: func() view { return &consentView{layout: form("/consent"), exit: shop} }},
 		"camera":          {screen: "camera", view: func() view { return camera() }},
 		"camera-assisted": {screen: "camera", query: "?assisted=1", view: func() view { return camera() }},
 		"camera-again": {screen: "camera", view: func() view {
@@ -91,7 +92,7 @@ func goldenScreens() map[string]goldenScreen {
 		}},
 		"camera-document": {screen: "camera", view: func() view {
 			v := camera()
-			v.Again, v.Left, v.Document = true, 1, true
+			v.Again, v.Left, v.Document, v.Wallet = true, 1, true, true
 			return v
 		}},
 		"camera-phone": {screen: "camera", view: func() view {
@@ -115,9 +116,9 @@ func goldenScreens() map[string]goldenScreen {
 			return &documentView{layout: live, exit: shop, TargetAge: 18, Ways: []session.Way{session.WayWallet}, UsedUp: true}
 		}},
 		"privacy": {screen: "privacy", view: func() view { return &privacyView{} }},
-		"photo":   {screen: "photo", view: func() view { return &photoView{layout: live, exit: shop, TargetAge: 18} }},
+		"photo":   {screen: "photo", view: func() view { return &photoView{layout: form("/photo"), exit: shop, TargetAge: 18} }},
 		"photo-consent-missing": {screen: "photo", view: func() view {
-			return &photoView{layout: live, exit: shop, TargetAge: 18, Missing: true}
+			return &photoView{layout: form("/photo"), exit: shop, TargetAge: 18, OtherWay: true, Missing: true}
 		}},
 		"photo-camera": {screen: "camera", view: func() view {
 			v := camera()

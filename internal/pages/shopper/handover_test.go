@@ -135,8 +135,8 @@ func TestOnlyTheSessionsBrowserHandsOver(t *testing.T) {
 	}
 }
 
-// A phone is told that the session has expired, not that it has finished: the phone
-// that stands before its camera, and the one that confirms the code too late.
+// When the session expires during a hand-over, the phone says that it has expired, and not
+// that the check is done: both after the codes were confirmed and before.
 func TestAPhoneIsToldThatTheSessionHasExpired(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, tenant.Tenant{}, scripted())

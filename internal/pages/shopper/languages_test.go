@@ -5,6 +5,7 @@ import (
 	"io"
 	"io/fs"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -12,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"agegate/internal/check/document/photo"
 	"agegate/internal/rules/tenant"
 	"agegate/templates"
 )
@@ -34,6 +36,51 @@ func TestLanguageIsChosen(t *testing.T) {
 	}
 	if a := shopper.get(link + "?lang=xx"); a.StatusCode != http.StatusOK {
 		t.Errorf("unknown language: %d", a.StatusCode)
+	}
+}
+
+// Whoever changes the language keeps the tick of a consent. No link can set it, and
+// nothing is agreed to by changing the language.
+func TestALanguageKeepsATick(t *testing.T) {
+	t.Parallel()
+	asksShare := newFixture(t, tenant.Tenant{AgeVisibility: true}, scripted())
+	shared, sharer := asksShare.session(true), asksShare.browser()
+	sharer.post(shared+"/start", nil)
+	asksPhoto := filmed(t, photo.Passed)
+	filmed, filmer := asksPhoto.session(true), asksPhoto.browser()
+	asksPhoto.offer(filmer, filmed)
+	filmer.post(filmed+"/document", url.Values{"choice": {"photo"}})
+	for _, tt := range []struct {
+		f             *fixture
+		b             *browser
+		session, page string
+		form, box     string
+	}{
+		{asksShare, sharer, shared, "", "/consent", "share"},
+		{asksPhoto, filmer, filmed, "/photo", "/photo", "compare"},
+	} {
+		address := tt.session + tt.form + "?lang=de"
+		languages := `formaction="` + strings.TrimPrefix(address, tt.f.server.URL) + `"`
+		for _, ticked := range []bool{true, false} {
+			form := url.Values{}
+			if ticked {
+				form.Set(tt.box, "yes")
+			}
+			a := tt.b.post(address, form)
+			if a.StatusCode != http.StatusOK || !strings.Contains(a.body, `<html lang="de"`) ||
+				strings.Contains(a.body, " checked ") != ticked || !strings.Contains(a.body, languages) {
+				t.Errorf("%s, ticked %t: %d\n%s", tt.box, ticked, a.StatusCode, a.body)
+			}
+		}
+		a := tt.b.get(tt.session + tt.page + "?lang=fr&" + tt.box + "=yes")
+		if !strings.Contains(a.body, `<html lang="fr"`) || !strings.Contains(a.body, languages) ||
+			strings.Contains(a.body, " checked ") {
+			t.Errorf("%s by a link:\n%s", tt.box, a.body)
+		}
+		tt.b.get(tt.session+"/consent").leadsTo(t, strings.TrimPrefix(tt.session, tt.f.server.URL))
+		if s := tt.f.stored(tt.session); s.ConsentedAt != nil || s.FaceMatchAt != nil {
+			t.Errorf("%s: agreed at %v, %v", tt.box, s.ConsentedAt, s.FaceMatchAt)
+		}
 	}
 }
 

@@ -73,11 +73,13 @@ func (p *Pages) showPhone(c echo.Context) error {
 	case !p.filmable(v):
 		return p.unavailable(c, v)
 	default:
-		view := p.photoCameraOf(c, v)
-		if !v.sess.DocumentOpen() {
-			if view, err = p.ageCameraOf(c, v); err != nil {
-				return err
-			}
+		cameraOf := p.ageCameraOf
+		if v.sess.DocumentOpen() {
+			cameraOf = p.photoCameraOf
+		}
+		view, err := cameraOf(c, v)
+		if err != nil {
+			return err
 		}
 		view.layout, view.Leave = l, ""
 		view.Camera = v.path

@@ -30,6 +30,8 @@ type photoView struct {
 	layout
 	exit
 	TargetAge int
+	OtherWay  bool // the choice that the page leads back to has another way
+	Ticked    bool
 	Missing   bool // the form came without consent
 }
 
@@ -50,21 +52,34 @@ func (p *Pages) allowsPhoto(v visit) bool {
 // camera.
 func (p *Pages) showPhoto(c echo.Context, v visit) error {
 	if v.sess.FaceMatchAt == nil {
-		return p.askPhoto(c, v, false)
+		return p.askPhoto(c, v, photoView{})
 	}
-	return p.render(c, http.StatusOK, "camera", p.photoCameraOf(c, v))
+	view, err := p.photoCameraOf(c, v)
+	if err != nil {
+		return err
+	}
+	return p.render(c, http.StatusOK, "camera", view)
 }
 
-func (p *Pages) askPhoto(c echo.Context, v visit, missing bool) error {
-	return p.render(c, http.StatusOK, "photo",
-		&photoView{layout: p.layoutOf(v), exit: exitOf(v), TargetAge: v.sess.TargetAge, Missing: missing})
+func (p *Pages) askPhoto(c echo.Context, v visit, view photoView) error {
+	ways, err := p.ways(c, v)
+	if err != nil {
+		return err
+	}
+	view.layout, view.exit, view.TargetAge, view.OtherWay = p.layoutOf(v), exitOf(v), v.sess.TargetAge, len(ways) > 1
+	view.Form = v.path + "/photo"
+	return p.render(c, http.StatusOK, "photo", &view)
 }
 
-// agreePhoto answers POST /v/{token}/photo: the shopper agrees to the
-// comparison of the faces.
+// agreePhoto answers POST /v/{token}/photo: the shopper agrees to the comparison of the
+// faces, or, with lang, wants the page in another language.
 func (p *Pages) agreePhoto(c echo.Context, v visit) error {
-	if c.FormValue("compare") != "yes" {
-		return p.askPhoto(c, v, true)
+	agreed := c.FormValue("compare") == "yes"
+	if c.QueryParam("lang") != "" {
+		return p.askPhoto(c, v, photoView{Ticked: agreed})
+	}
+	if !agreed {
+		return p.askPhoto(c, v, photoView{Missing: true})
 	}
 	err := p.cfg.Photos.Consent(c.Request().Context(), v.sess)
 	if errors.Is(err, session.ErrAnswered) {
@@ -77,15 +92,19 @@ func (p *Pages) agreePhoto(c echo.Context, v visit) error {
 }
 
 // photoCameraOf returns the view of the camera page for a document.
-func (p *Pages) photoCameraOf(c echo.Context, v visit) *cameraView {
+func (p *Pages) photoCameraOf(c echo.Context, v visit) (*cameraView, error) {
+	ways, err := p.ways(c, v)
+	if err != nil {
+		return nil, err
+	}
 	view := p.cameraViewOf(c, v)
 	view.Photo, view.Again = true, false
-	view.Camera, view.Back = v.path+"/photo", v.path
+	view.Camera, view.Back, view.OtherWay = v.path+"/photo", v.path, len(ways) > 1
 	if outcome := photo.Outcome(c.QueryParam("refused")); outcome == photo.Doubtful || v.sess.DocumentAttempts > 0 &&
 		slices.Contains(photo.Refusals, outcome) {
 		view.Refused = outcome
 	}
-	return view
+	return view, nil
 }
 
 // filming is the check of a document together with what it writes to its session.

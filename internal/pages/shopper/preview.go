@@ -23,7 +23,7 @@ func (p *Pages) Preview(c echo.Context, of tenant.Tenant, with brand.Brand, logo
 	v := visit{tenant: of, brand: with, sess: session.Session{CancelURL: of.CancelURL}}
 	v.brand.LogoHash = ""
 	view := &introView{
-		layout: layout{look: lookOf(v), Step: 1, Steps: stepsOf(v)}, exit: exitOf(v), TargetAge: previewAge,
+		layout: layout{look: lookOf(v)}, exit: exitOf(v), TargetAge: previewAge,
 		Consents: of.AgeVisibility && !of.DocumentOnly, DocumentOnly: of.DocumentOnly,
 	}
 	if of.OffersDocument() {

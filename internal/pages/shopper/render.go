@@ -21,11 +21,12 @@ type layout struct {
 	Test      bool   // a test session: carries the banner
 	Forcible  bool   // it is still open: the banner offers the outcomes
 	Spoofable bool   // spoof is one of them
-	Step      int    // of Steps, from the introduction to the camera; 0 on other pages
-	Steps     int
-	Assisted  bool         // the shopper cannot move their head; filled in by complete
-	Operator  string       // the operator's name; may be empty; filled in by complete
-	Links     []footerLink // filled in by complete
+	// Form is where the page's form with a box to tick is sent; empty without one. Sent
+	// with lang, it is shown again in that language, and keeps the tick.
+	Form     string
+	Assisted bool         // the shopper cannot move their head; filled in by complete
+	Operator string       // the operator's name; may be empty; filled in by complete
+	Links    []footerLink // filled in by complete
 }
 
 func (l *layout) base() *layout { return l }

@@ -161,9 +161,10 @@ func (p *Pages) Register(e *echo.Echo) {
 	e.Match(getOrHead, "/v/:token", p.show, page.Compress)
 	e.Match(getOrHead, "/v/:token/", p.show, page.Compress) // where the page of a failed form leads back to
 	e.Match(getOrHead, "/v/:token/camera", p.at(p.capturable, p.renderCamera), page.Compress)
-	// A browser may load the address of the form's POST again, for example with the
+	// A browser may load the address of a form's POST again, for example with the
 	// Back button. The GET then leads to the session's page.
 	e.Match(getOrHead, "/v/:token/document", p.at(nil, p.toSession), page.Compress)
+	e.Match(getOrHead, "/v/:token/consent", p.at(nil, p.toSession), page.Compress)
 	e.GET("/v/:token/stream", p.at(nil, p.capture))
 	e.POST("/v/:token/start", p.at(nil, p.start), p.pages.SameOrigin)
 	e.POST("/v/:token/consent", p.at(p.on(screenConsent), p.consent), p.pages.SameOrigin)

@@ -69,15 +69,6 @@ func (p *Pages) openScreen(v visit) screen {
 	}
 }
 
-// stepsOf is how many steps lead to the result of a visit's camera check: the
-// introduction, consent if the tenant asks for it, and the camera.
-func stepsOf(v visit) int {
-	if v.tenant.AgeVisibility && !v.tenant.DocumentOnly {
-		return 3
-	}
-	return 2
-}
-
 // show answers GET /v/{token} with the page for the session's state, or with the result
 // that a test session's force parameter names. A wrong parameter is reported even if
 // the session is not available.
@@ -113,11 +104,9 @@ func (p *Pages) showState(c echo.Context, v visit) error {
 		if err := p.greet(c, &v); err != nil {
 			return err
 		}
-		l.Step, l.Steps = 1, stepsOf(v)
 		return p.showIntro(c, v, l)
 	case screenConsent:
-		l.Step, l.Steps = 2, stepsOf(v)
-		return p.render(c, http.StatusOK, "consent", &exitView{layout: l, exit: exitOf(v)})
+		return p.askConsent(c, v, false)
 	case screenCamera:
 		return p.renderCamera(c, v)
 	case screenDocument:
@@ -244,9 +233,26 @@ func (p *Pages) layoutOf(v visit) layout {
 	}
 }
 
-// consent answers POST /v/{token}/consent: whether the estimate may be shared.
+type consentView struct {
+	layout
+	exit
+	Ticked bool
+}
+
+func (p *Pages) askConsent(c echo.Context, v visit, ticked bool) error {
+	view := &consentView{layout: p.layoutOf(v), exit: exitOf(v), Ticked: ticked}
+	view.Form = v.path + "/consent"
+	return p.render(c, http.StatusOK, "consent", view)
+}
+
+// consent answers POST /v/{token}/consent: whether the estimate may be shared, or, with
+// lang, the page in another language.
 func (p *Pages) consent(c echo.Context, v visit) error {
-	err := p.cfg.Sessions.Consent(c.Request().Context(), v.sess, c.FormValue("share") == "yes")
+	share := c.FormValue("share") == "yes"
+	if c.QueryParam("lang") != "" {
+		return p.askConsent(c, v, share)
+	}
+	err := p.cfg.Sessions.Consent(c.Request().Context(), v.sess, share)
 	if err != nil && !isLate(err) {
 		return err
 	}

@@ -46,6 +46,7 @@ type walletView struct {
 	layout
 	exit
 	TargetAge int
+	OtherWay  bool   // the choice that the page leads back to has another way
 	State     string // of the request; see walletState
 	Refused   string // complaint about the last answer; may be empty
 	Requests  string // JSON, for the Digital Credentials API
@@ -88,6 +89,11 @@ func (p *Pages) showWallet(c echo.Context, v visit) error {
 	if err != nil {
 		return err
 	}
+	ways, err := p.ways(c, v)
+	if err != nil {
+		return err
+	}
+	view.OtherWay = len(ways) > 1
 	return p.render(c, http.StatusOK, "wallet", view)
 }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -53,6 +54,44 @@ func TestOnlyTheTenantsWaysAreOffered(t *testing.T) {
 			shopper.post(link+"/photo", url.Values{"compare": {"yes"}, "choice": {way}})
 			if s := f.stored(link); way == "photo" && s.FaceMatchAt != nil || s.Status != session.StatusPending {
 				t.Errorf("%v: after %s was asked for: %s, consent %v", tt.allowed, way, s.Status, s.FaceMatchAt)
+			}
+		}
+	}
+}
+
+// No page sends the shopper to another way of the document check where there is none.
+func TestPagesNameAnotherWayOnlyWhereThereIsOne(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		allowed []string
+		other   bool
+	}{
+		{nil, true}, {[]string{"wallet"}, false}, {[]string{"photo"}, false},
+	} {
+		f := filmed(t, photo.Expired)
+		f.allow(tt.allowed...)
+		offers := func(way string) bool { return tt.allowed == nil || slices.Contains(tt.allowed, way) }
+		link, shopper := f.session(false), f.browser()
+		f.offer(shopper, link)
+		shown := map[string]string{"document": shopper.get(link).body}
+		if offers("wallet") {
+			f.ask(shopper, link)
+			shown["wallet"] = shopper.get(link + "/wallet").body
+		}
+		if offers("photo") {
+			shopper.post(link+"/document", url.Values{"choice": {"photo"}})
+			shown["photo"] = shopper.get(link + "/photo").body
+			shown["photo without consent"] = shopper.post(link+"/photo", nil).body
+			shopper.post(link+"/photo", url.Values{"compare": {"yes"}})
+			shown["camera"] = shopper.get(link + "/photo").body
+			shopper.films(link)
+			shown["camera after a refusal"] = shopper.get(link + "/photo?refused=expired").body
+			shown["document after a refusal"] = shopper.get(link + "?refused=expired").body
+		}
+		for name, body := range shown {
+			leads := strings.Contains(name, "wallet") || strings.Contains(name, "photo") || strings.Contains(name, "camera")
+			if got := strings.Contains(body, "another way"); got != (tt.other && leads) {
+				t.Errorf("ways %v: the page %q names another way: %t", tt.allowed, name, got)
 			}
 		}
 	}
