@@ -1,5 +1,11 @@
 package store
 
+import (
+	"fmt"
+
+	"agegate/internal/backoffice/insight"
+)
+
 // Exec runs any statement, to bring a test's database into a state that the
 // gateway itself never creates.
 func (tx *Tx) Exec(statement string, args ...any) error {
@@ -9,4 +15,16 @@ func (tx *Tx) Exec(statement string, args ...any) error {
 // Count returns the single number a query selects.
 func (tx *Tx) Count(query string, args ...any) (n int64, err error) {
 	return n, tx.db.Raw(query, args...).Scan(&n).Error
+}
+
+// FindPlan returns the plan of the query of FindSessions.
+func (tx *Tx) FindPlan(scope insight.Scope, by insight.Name, text string) (string, error) {
+	explain := "EXPLAIN QUERY PLAN "
+	if tx.postgres {
+		explain = "EXPLAIN "
+	}
+	statement, args := findStatement(tx.postgres, scope, by, text, 10)
+	var plan []map[string]any
+	err := tx.db.Raw(explain+statement, args...).Scan(&plan).Error
+	return fmt.Sprint(plan), err
 }

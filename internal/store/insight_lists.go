@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/google/uuid"
 
@@ -227,46 +226,6 @@ func (r *ranges) narrow(f insight.SessionFilter) {
 	if f.Shoppers {
 		r.where = and(r.where, "source <> 'receiver'")
 	}
-}
-
-// SessionsOfOrder implements insight.Store. The condition that the order is not empty
-// repeats the condition of the index, so that the index can be used.
-func (s *Store) SessionsOfOrder(
-	ctx context.Context, scope insight.Scope, order string, now time.Time, limit int,
-) ([]insight.SessionRow, error) {
-	spellings := []string{order, strings.ToUpper(order), strings.ToLower(order)}
-	return view(ctx, s, func(tx *Tx) (rows []insight.SessionRow, err error) {
-		err = tx.db.Raw(fmt.Sprintf(`SELECT %s FROM sessions WHERE tenant_id = ? AND livemode = %t AND order_ref IN ?
-			AND order_ref <> '' ORDER BY id DESC LIMIT %d`, listColumns, scope.Livemode, limit),
-			scope.TenantID.String(), spellings).Find(&rows).Error
-		return effective(rows, now), err
-	})
-}
-
-// SessionsOfOrders implements insight.Store. PostgreSQL's operators compare bytes like
-// SQLite, and as the index does.
-func (s *Store) SessionsOfOrders(
-	ctx context.Context, scope insight.Scope, prefix string, now time.Time, limit int,
-) ([]insight.SessionRow, error) {
-	spellings := []string{prefix, strings.ToUpper(prefix), strings.ToLower(prefix)}
-	slices.Sort(spellings)
-	return view(ctx, s, func(tx *Tx) (found []insight.SessionRow, err error) {
-		least, less, order := ">=", "<", "ASC"
-		if tx.postgres {
-			least, less, order = "~>=~", "~<~", "USING ~<~"
-		}
-		for _, spelling := range slices.Compact(spellings) {
-			var rows []insight.SessionRow
-			err = tx.db.Raw(fmt.Sprintf(`SELECT %s FROM sessions WHERE tenant_id = ? AND livemode = %t AND order_ref %s ?
-				AND order_ref %s ? AND order_ref <> '' ORDER BY order_ref %s LIMIT %d`,
-				listColumns, scope.Livemode, least, less, order, limit-len(found)),
-				scope.TenantID.String(), spelling, spelling+string(utf8.MaxRune)).Find(&rows).Error
-			if found = append(found, rows...); err != nil || len(found) == limit {
-				break
-			}
-		}
-		return effective(found, now), err
-	})
 }
 
 // effective sets the statuses that sessions have at a time.

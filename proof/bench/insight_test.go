@@ -123,13 +123,16 @@ func reads(b *testing.B, g *gatewaytest.Gateway, tenantID uuid.UUID, now time.Ti
 			}
 		}
 	}
-	search := func(i int) {
-		order := url.Values{"text": {fmt.Sprintf("A%d", (i+1)*7919%*crowdSize)}}
-		res, _ := staff.Post(b, "/dashboard/"+tenantID.String()+"/live/paste", order)
-		if res.StatusCode != http.StatusSeeOther { // to the session
-			b.Fatalf("the search for %v: %d", order, res.StatusCode)
+	search := func(name func(i int) string) func(i int) {
+		return func(i int) {
+			text := url.Values{"text": {name(i)}}
+			res, _ := staff.Post(b, "/dashboard/"+tenantID.String()+"/live/paste", text)
+			if res.StatusCode != http.StatusSeeOther { // to the session
+				b.Fatalf("the search for %v: %d", text, res.StatusCode)
+			}
 		}
 	}
+	number := func(i int) int { return (i + 1) * 7919 % *crowdSize }
 	overview := get("?window=24h", "?window=7d", "?window=30d")
 	return []read{
 		{"list", 15 * time.Millisecond, get(
@@ -141,7 +144,17 @@ func reads(b *testing.B, g *gatewaytest.Gateway, tenantID uuid.UUID, now time.Ti
 			"/webhooks", "/webhooks?status=failed", "/webhooks?class=timeout", "/webhooks?class=tls")},
 		{"one delivery", 15 * time.Millisecond, get(deliveries...)},
 		{"keys", 15 * time.Millisecond, get("/keys")},
-		{"search for an order", 150 * time.Millisecond, search},
+		{"search for an order", 150 * time.Millisecond, search(func(i int) string { return fmt.Sprintf("a%d", number(i)) })},
+		{"search for an order in an address", 150 * time.Millisecond, search(func(i int) string {
+			return fmt.Sprintf("https://shop.example/orders/A%d?lang=de&paid=1", number(i))
+		})},
+		{"search for an order's number", 150 * time.Millisecond, search(func(i int) string {
+			return fmt.Sprintf("%07d", number(i)) // without the zeros it is the beginning of others
+		})},
+		{"search for the end of an ID", 150 * time.Millisecond, search(func(i int) string {
+			at := sessions[i%len(sessions)]
+			return "…" + at[len(at)-8:]
+		})},
 		{"overview, cold", 60 * time.Millisecond, func(i int) {
 			g.Clock.Advance(16 * time.Second) // expires the cached values
 			overview(i)

@@ -79,13 +79,10 @@ type Store interface {
 	// ListSessions returns the newest sessions that a query selects. With After, it
 	// returns those just newer than After instead. The order is newest first.
 	ListSessions(ctx context.Context, q SessionQuery) (Found[SessionRow], error)
-	// SessionsOfOrder returns the newest sessions of a scope with an order, at most
-	// limit. It finds them by an index, in the case as given, upper or lower.
-	SessionsOfOrder(ctx context.Context, scope Scope, order string, now time.Time, limit int) ([]SessionRow, error)
-	// SessionsOfOrders returns at most limit sessions of a scope whose order begins
-	// with prefix as given, in upper case or in lower case. It sorts them by the bytes
-	// of the order.
-	SessionsOfOrders(ctx context.Context, scope Scope, prefix string, now time.Time, limit int) ([]SessionRow, error)
+	// FindSessions returns at most limit sessions of a scope with a name, the newest
+	// first; those with the beginning of an order are sorted by the order. It finds them
+	// by an index, however many there are.
+	FindSessions(ctx context.Context, scope Scope, by Name, text string, now time.Time, limit int) ([]SessionRow, error)
 	// ListEvents does what ListSessions does for webhook events. The records have no body.
 	ListEvents(ctx context.Context, q EventQuery) (Found[EventRow], error)
 	// SessionByID returns the tenant's session, or fault.NotFound.

@@ -163,16 +163,21 @@ func (s *Service) Export(
 	return true, nil
 }
 
-// OfOrder returns the sessions of a scope with a merchant's order, newest first, at most
-// a page.
-func (s *Service) OfOrder(ctx context.Context, scope Scope, order string) ([]SessionRow, error) {
-	return s.store.SessionsOfOrder(ctx, scope, order, s.now(), PageSize)
-}
+// Name is what a person may call a session by.
+type Name int
 
-// OfOrders returns at most n sessions of a scope whose merchant's order begins with
-// prefix. It sorts them by the bytes of the order.
-func (s *Service) OfOrders(ctx context.Context, scope Scope, prefix string, n int) ([]SessionRow, error) {
-	return s.store.SessionsOfOrders(ctx, scope, prefix, s.now(), n)
+// The names. Orders are compared without regard to case.
+const (
+	IDEnd       Name = iota // the last 8 or more characters of the ID
+	Order                   // the merchant's order
+	OrderStart              // the beginning of an order
+	OrderNumber             // the digits at the end of an order, without the zeros before them
+)
+
+// Find returns at most n sessions of a scope with a name, the newest first; those with
+// the beginning of an order are sorted by the order.
+func (s *Service) Find(ctx context.Context, scope Scope, by Name, text string, n int) ([]SessionRow, error) {
+	return s.store.FindSessions(ctx, scope, by, text, s.now(), n)
 }
 
 // Recent returns the newest sessions of a scope, at most n, without tests of the receiver.

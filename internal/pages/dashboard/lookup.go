@@ -91,7 +91,7 @@ func (p *Pages) sessionsBegun(r *desk.Request, scope insight.Scope, text string)
 	if order == "" {
 		return nil, nil
 	}
-	return p.cfg.Insight.OfOrders(r.Ctx(), scope, order, maxHits)
+	return p.cfg.Insight.Find(r.Ctx(), scope, insight.OrderStart, order, maxHits)
 }
 
 // sessionsNamed returns the newest sessions of a scope that a text names.
@@ -99,7 +99,7 @@ func (p *Pages) sessionsNamed(
 	r *desk.Request, scope insight.Scope, text string,
 ) (rows []insight.SessionRow, err error) {
 	if order := session.TypedOrder(text); order != "" {
-		if rows, err = p.cfg.Insight.OfOrder(r.Ctx(), scope, order); err != nil {
+		if rows, err = p.cfg.Insight.Find(r.Ctx(), scope, insight.Order, order, maxHits); err != nil {
 			return nil, err
 		}
 	}
