@@ -21,9 +21,8 @@ func TestFindSession(t *testing.T) {
 		base := "/dashboard/" + shop.Tenant.ID.String() + "/test"
 		create := func(of tenant.Credentials, query, key string) string {
 			target := of.Tenant.SuccessURL + query
-			made, err := g.App.Sessions.Create(t.Context(), tenant.Caller{TenantID: of.Tenant.ID}, session.CreateRequest{
-				TargetAge: 18, SuccessURL: &target, IdempotencyKey: key,
-			})
+			made, err := g.App.Sessions.Create(t.Context(), tenant.Caller{TenantID: of.Tenant.ID},
+				session.CreateRequest{TargetAge: 18, SuccessURL: &target, IdempotencyKey: key})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -65,6 +64,23 @@ func TestFindSession(t *testing.T) {
 			t.Errorf("an unknown key: %d", res.StatusCode)
 		}
 	})
+}
+
+// searched searches for a text. It fails the test unless that leads to an address, or to
+// none and to a page that says some texts.
+func searched(t *testing.T, by *gatewaytest.Staff, at, text, leads string, says ...string) {
+	t.Helper()
+	res, body := by.Post(t, at, url.Values{"text": {text}})
+	status := http.StatusOK
+	if leads != "" {
+		status = http.StatusSeeOther
+	}
+	want(t, text, res, status, leads)
+	for _, said := range says {
+		if !strings.Contains(body, said) {
+			t.Errorf("%s: the page lacks %q", text, said)
+		}
+	}
 }
 
 // TestLookUp: one search finds what people have at hand in both modes, and names
@@ -123,7 +139,8 @@ func TestLookUp(t *testing.T) {
 			{owner, "delete data", base + "/test/sessions", nil},
 			{owner, "branding", base + "/settings/branding", nil},
 			{viewer, "branding", base + "/settings", nil},
-			{owner, "Logo", base + "/settings/branding", nil},
+			{owner, "Logo", "", []string{"/settings/branding"}}, // and "log out"
+			{owner, "colours", base + "/settings/branding", nil},
 			{owner, "wallets", base + "/settings/document-check", nil},
 			{owner, "cancel url", base + "/settings/urls", nil},
 			{owner, "single sign-on", base + "/team/sign-on", nil},
@@ -135,19 +152,10 @@ func TestLookUp(t *testing.T) {
 			{owner, "invite", base + "/team", nil},
 			{owner, "webhook secret", base + "/test/webhooks/secret", nil},
 			{owner, "ogo", "", []string{"Nothing found", `/docs/search"`}},
-			{support, "roles", "", []string{"Nothing found"}}, // the team is not support's
+			// The team is not support's.
+			{support, "roles", "", []string{"Team: your role does not open this page. Roles that do: Owner."}},
 		} {
-			res, body := tt.by.Post(t, base+"/test/paste", url.Values{"text": {tt.text}})
-			status := http.StatusOK
-			if tt.leads != "" {
-				status = http.StatusSeeOther
-			}
-			want(t, tt.text, res, status, tt.leads)
-			for _, text := range tt.says {
-				if !strings.Contains(body, text) {
-					t.Errorf("%s: the page lacks %q", tt.text, text)
-				}
-			}
+			searched(t, tt.by, base+"/test/paste", tt.text, tt.leads, tt.says...)
 		}
 		// While a user types, the list is asked for: nothing is opened, and only the list is sent.
 		for text, says := range map[string]string{
@@ -187,6 +195,112 @@ func TestLookUp(t *testing.T) {
 	})
 }
 
+// TestLookUpWhatPeopleSay: whatever part of a session's names a shopper or a merchant
+// says, in both modes, finds it.
+func TestLookUpWhatPeopleSay(t *testing.T) {
+	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
+		shop, foreign := g.Shop(t, "", nil), g.Shop(t, "", nil)
+		create := func(of tenant.Credentials, live bool, order string) string {
+			target := "https://shop.example/paid?order=" + order
+			made, err := g.App.Sessions.Create(t.Context(), tenant.Caller{TenantID: of.Tenant.ID, Livemode: live},
+				session.CreateRequest{TargetAge: 18, SuccessURL: &target, IdempotencyKey: "cart-" + order})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return made.SessionID.String()
+		}
+		support := member(t, g, shop.Tenant.ID, account.Support)
+		base := "/dashboard/" + shop.Tenant.ID.String()
+		numbered, mixed := create(shop, true, "2026-00517"), create(shop, false, "Ab-1042")
+		test, live := create(shop, false, "77"), create(shop, true, "77")
+		strange := create(foreign, true, "88")
+		toNumbered, toMixed := base+"/live/sessions/"+numbered, base+"/test/sessions/"+mixed
+		toTest, toLive := base+"/test/sessions/"+test, base+"/live/sessions/"+live
+		for text, leads := range map[string]string{
+			numbered[28:]: toNumbered, "…" + strings.ToUpper(numbered[28:]): toNumbered, "..." + mixed[28:]: toMixed,
+			"session …" + mixed[28:]: toMixed, numbered[24:]: toNumbered,
+
+			"00517": toNumbered, "517": toNumbered, "#517": toNumbered, "order 517": toNumbered, "2026-": toNumbered,
+			"ab-1042": toMixed, "AB-1042": toMixed, "aB-10": toMixed, "1042": toMixed,
+
+			"/orders/2026-00517": toNumbered, "shop.example/o/ab-1042?x=1": toMixed, "%23Ab-1042": toMixed,
+			"https://shop.example/ok?lang=de&nr=2026-00517#top": toNumbered, "?id=AB-1042": toMixed,
+			"https://shop.example/admin/orders/517?" + strings.Repeat("a=b&", 50): toNumbered,
+			"shop.example%2Fo%2Fab-1042": toMixed,
+
+			"77 live": toLive, "77 test": toTest, "live mode 77": toLive, "517 live": toNumbered,
+			"517 test": toNumbered,
+			"517 sessions": toNumbered, "order 517 failed": toNumbered, "517 expired": toNumbered,
+			"517 open live": toNumbered,
+		} {
+			searched(t, support, base+"/test/paste", text, leads)
+		}
+		for text, says := range map[string][]string{
+			"77":               {"2 matches", toTest, toLive},
+			"517 zzz":          {"1 match", toNumbered, "1 of your words found nothing"},
+			"517, 77, 1043":    {"3 matches", toNumbered, toTest, toLive, "1 of your words found nothing"},
+			"cart-2026":        {"Nothing found", "Idempotency-Key only as a whole", "/docs/search", "?id=cart-2026"},
+			"88":               {"Nothing found"},
+			strange[28:]:       {"Nothing found"},
+			"zzz yyy":          {"Nothing found"},
+			"/orders/%00/%FF":  {"Nothing found"},
+			"API keys":         {"API keys: your role does not open this page. Roles that do: Owner, Developer."},
+			"billing":          {"Billing: your role", "Roles that do: Owner, Developer, Viewer."},
+			"422":              {"Rejected requests: your role does not open this page"},
+			"invite colleague": {"Team: your role does not open this page."},
+			"system":           {"Nothing found"}, // the operator's
+		} {
+			searched(t, support, base+"/test/paste", text, "", says...)
+			// The list while one types has the same.
+			searched(t, support, base+"/test/paste?part=found", text, "", says...)
+		}
+	})
+}
+
+// TestLookUpPages: the words by which people ask for what they want to do lead to the page
+// where it is done.
+func TestLookUpPages(t *testing.T) {
+	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
+	shop := g.Shop(t, "", nil)
+	owner, op := member(t, g, shop.Tenant.ID, account.Owner), operating(t, g)
+	g.Join(t, op, shop.Tenant.ID, account.Owner)
+	base := "/dashboard/" + shop.Tenant.ID.String()
+	for page, words := range map[string][]string{
+		"/test/webhooks": {"retry", "resend", "failed", "erneut senden"},
+		"/test/sessions": {"failed", "fehlgeschlagen"},
+		"/test/refusals": {"401", "422", "rate limit"}, "/billing": {"top up", "aufladen", "invoice", "Rechnung"},
+		"/team": {"invite colleague", "Kollegen einladen", "how do I invite someone"},
+	} {
+		for _, text := range words {
+			found(t, owner, base+"/test/paste", text, base+page)
+		}
+	}
+	for _, text := range []string{"timezone", "time zone", "Zeitzone", "log out", "sign out", "logout", "abmelden",
+		"2fa", "passkey", "delete account", "Konto löschen"} {
+		found(t, owner, base+"/test/paste", text, "/dashboard/account")
+	}
+	for text, page := range map[string]string{
+		"operator": "/operator/system", "system": "/operator/system", "tenants": "/operator", "Mandanten": "/operator",
+	} {
+		found(t, op, base+"/test/paste", text, page)
+	}
+	for _, text := range []string{"mail", "metrics", "limits", "backup", "version", "logs", "Metriken", "Sicherung"} {
+		found(t, op, "/operator/find", text, "/operator/system")
+	}
+}
+
+// found fails the test unless a text leads to a page, or lists it, in one of the languages.
+func found(t *testing.T, by *gatewaytest.Staff, at, text, page string) {
+	t.Helper()
+	for _, language := range []string{"en", "de"} {
+		res, body := by.Post(t, at+"?lang="+language, url.Values{"text": {text}})
+		if res.Header.Get("Location") == page || strings.Contains(body, `<a href="`+page+`" data-testid="hit"`) {
+			return
+		}
+	}
+	t.Errorf("%q does not lead to %s", text, page)
+}
+
 // TestLookUpInGerman: pages are found by words of the page's language.
 func TestLookUpInGerman(t *testing.T) {
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
@@ -209,7 +323,8 @@ func TestOperatorFinds(t *testing.T) {
 		shop, other := g.Shop(t, "", nil), g.Shop(t, "", nil)
 		g.Exec(t, "UPDATE tenants SET name = 'Wein & Mehr' WHERE id = '"+shop.Tenant.ID.String()+"'")
 		op, ada := operating(t, g), member(t, g, shop.Tenant.ID, account.Owner)
-		g.Exec(t, "UPDATE users SET name = 'Ada 100%', email = 'ada@wein.example' WHERE id = '"+ada.User.ID.String()+"'")
+		g.Exec(t, "UPDATE users SET name = 'Ada 100%', email = 'ada@wein.example' WHERE id = '"+
+			ada.User.ID.String()+"'")
 		tenantAt, userAt := "/operator/tenants/"+shop.Tenant.ID.String(), "/operator/users?user="+ada.User.ID.String()
 		for _, tt := range []struct {
 			text, leads string
@@ -222,25 +337,22 @@ func TestOperatorFinds(t *testing.T) {
 			{"wein", "", []string{"2 matches", tenantAt, userAt}},
 			{"backup", "/operator/system", nil},
 			{"merchant", "", []string{"/operator/tenants/new"}},
-			{"zzz", "", []string{"Nothing found"}},
+			{"zzz", "", []string{"Nothing found", "/docs/search"}},
 			{"z", "", []string{"Nothing found"}},
+			{"1042", "", []string{"Sessions and orders are searched in a tenant.", `href="/operator"`}},
+			{"mail", "/operator/system", nil}, {"metrics", "/operator/system", nil},
+			{"limits", "", []string{"/operator/system"}},
+			{"version", "/operator/system", nil}, {"logs", "", []string{"/operator/audit", "/operator/system"}},
+			{"2fa", "", []string{"/operator/users", "/dashboard/account"}}, {"sign out", "/dashboard/account", nil},
 		} {
-			res, body := op.Post(t, "/operator/find", url.Values{"text": {tt.text}})
-			status := http.StatusOK
-			if tt.leads != "" {
-				status = http.StatusSeeOther
-			}
-			want(t, tt.text, res, status, tt.leads)
-			for _, text := range tt.says {
-				if !strings.Contains(body, text) {
-					t.Errorf("%s: the page lacks %q", tt.text, text)
-				}
-			}
+			searched(t, op, "/operator/find", tt.text, tt.leads, tt.says...)
 		}
-		if _, body := op.Get(t, userAt); !strings.Contains(body, "ada@wein.example") || strings.Count(body, `data-testid="user"`) != 1 {
+		if _, body := op.Get(t, userAt); !strings.Contains(body, "ada@wein.example") ||
+			strings.Count(body, `data-testid="user"`) != 1 {
 			t.Error("the users' page does not show the one that was found")
 		}
-		if _, body := op.Get(t, "/operator"); strings.Contains(body, "nav-shop") || !strings.Contains(body, `action="/operator/find"`) {
+		if _, body := op.Get(t, "/operator"); strings.Contains(body, "nav-shop") ||
+			!strings.Contains(body, `action="/operator/find"`) {
 			t.Error("an operator without a tenant has a way back, or no search")
 		}
 		g.Join(t, op, shop.Tenant.ID, account.Owner)

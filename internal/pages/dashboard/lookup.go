@@ -1,22 +1,23 @@
 package dashboard
 
 import (
+	"net/url"
 	"slices"
 	"strings"
+	"unicode"
 
 	"agegate/internal/backoffice/account"
-	"agegate/internal/backoffice/insight"
 	"agegate/internal/pages/dashboard/desk"
 	"agegate/internal/rules/fault"
 	"agegate/internal/rules/session"
-
-	"github.com/google/uuid"
 )
 
-// Bounds of a search: matches of one kind, and letters with which names are searched.
+// Bounds of a search: matches of one kind, letters with which names are searched, and
+// names in one search.
 const (
 	maxHits    = 10
 	minLetters = 2
+	maxNames   = 20
 )
 
 // hitView is something that a search found.
@@ -25,13 +26,29 @@ type hitView struct {
 	Name    string
 	Mode    string          // key of its mode; empty if it has none
 	Session *sessionRowView // of a session
+	Status  session.Status  // of a list of sessions with this status; empty for others
+	Roles   string          // who may open a page that the user may not; it has no address
 	recordLink
 }
 
-// lookUp searches for a short text in the modes that the log-in opens: sessions by
-// order, by Idempotency-Key, by the beginning of an ID, and by the beginning of an
-// order if nothing else fits, and keys, members and pages. Every read of sessions is
-// one range of an index.
+// findWord fills in what a short text names as a whole, or else what its words name.
+// Every read of sessions is one range of an index.
+func (p *Pages) findWord(r *desk.Request, v *pasteView, text string) (err error) {
+	if orderText.MatchString(text) && strings.ContainsAny(text, "0123456789=") {
+		v.Scan = r.Href(sessionsPath) + "?id=" + url.QueryEscape(text)
+	}
+	if v.Hits, err = p.lookUp(r, text); err != nil || v.Hits != nil {
+		return err
+	}
+	words := strings.FieldsFunc(text, func(c rune) bool { return unicode.IsSpace(c) || c == ',' || c == ';' })
+	if len(words) <= maxNames {
+		v.Hits, v.Missed, err = p.lookUpEach(r, words)
+	}
+	return err
+}
+
+// lookUp returns the sessions, API keys, members and pages that a text names, in the
+// modes that the log-in opens.
 func (p *Pages) lookUp(r *desk.Request, text string) ([]hitView, error) {
 	hits, err := p.sessionHits(r, text, p.sessionsNamed)
 	if err == nil && hits == nil && len(text) >= minLetters {
@@ -47,81 +64,113 @@ func (p *Pages) lookUp(r *desk.Request, text string) ([]hitView, error) {
 		}
 		hits = append(hits, found[:min(len(found), maxHits)]...)
 	}
-	return hits, nil
+	return opening(hits), nil
 }
 
-// lookUpEach searches for sessions by several whole names, such as 1042, 1043.
-func (p *Pages) lookUpEach(r *desk.Request, names []string) (hits []hitView, err error) {
-	for _, name := range names {
-		found, err := p.sessionHits(r, name, p.sessionsNamed)
+// lookUpEach returns the sessions that any of several words names, such as 1042, 1043.
+// Words that name modes or statuses select among them, and words that name other pages
+// are left out. If no word names a session, it returns the pages that the most words
+// name. missed is how many words name nothing.
+func (p *Pages) lookUpEach(r *desk.Request, words []string) (hits []hitView, missed int, err error) {
+	var pages []hitView
+	var modes []bool
+	for _, word := range words {
+		named, err := p.modesNamed(r, word)
 		if err != nil {
-			return nil, err
+			return nil, 0, err
+		}
+		if len(named) == 1 { // not the word "mode"
+			modes = append(modes, named[0])
+		}
+		if named != nil {
+			continue
+		}
+		found, err := p.lookUpWord(r, word)
+		if err != nil {
+			return nil, 0, err
+		}
+		if found == nil {
+			missed++
 		}
 		for _, hit := range found {
-			if !slices.ContainsFunc(hits, func(other hitView) bool { return other.Href == hit.Href }) {
+			if hit.Session == nil {
+				pages = append(pages, hit)
+			} else if !slices.ContainsFunc(hits, hit.is) {
 				hits = append(hits, hit)
 			}
 		}
 	}
-	return hits, nil
+	if hits == nil {
+		return mostOf(pages), missed, nil
+	}
+	hits = narrowed(hits, func(hit hitView) bool { return slices.Contains(modes, hit.Livemode) })
+	return narrowed(hits, func(hit hitView) bool {
+		return slices.ContainsFunc(pages, func(list hitView) bool { return list.Status == hit.Session.Status.Status })
+	}), missed, nil
 }
 
-// sessionHits returns the sessions that find returns for a text in each mode that the
-// log-in opens.
-func (p *Pages) sessionHits(
-	r *desk.Request, text string, find func(*desk.Request, insight.Scope, string) ([]insight.SessionRow, error),
-) (hits []hitView, err error) {
-	for _, livemode := range livemodesOf(r) {
-		scope := insight.Scope{TenantID: r.Access.TenantID(), Livemode: livemode}
-		rows, err := find(r, scope, text)
-		if err != nil {
-			return nil, err
-		}
-		for _, row := range newRows(rows, inMode(r, livemode, sessionsPath)) {
-			hits = append(hits, hitView{Kind: "lookup.session", Name: row.ID.String(), Mode: modeName(livemode), Session: &row,
-				recordLink: recordLink{Href: row.Href, Livemode: livemode}})
+// lookUpWord returns the sessions that a word of several names, or a part of it if it is
+// an address, or else the pages, or else the sessions whose order it is a part of.
+func (p *Pages) lookUpWord(r *desk.Request, word string) (hits []hitView, err error) {
+	word = strings.Trim(word, "….")
+	all := append([]string{word}, partsOfAddress(word)...)
+	for _, name := range all {
+		if hits, err = p.sessionHits(r, name, p.sessionsNamed); err != nil || hits != nil {
+			return hits, err
 		}
 	}
-	return hits, nil
+	if len(word) > minLetters {
+		hits, err = p.pagesNamed(r, strings.ToLower(word))
+	}
+	for _, name := range all {
+		if err == nil && hits == nil && strings.ContainsAny(name, "0123456789") {
+			hits, err = p.sessionHits(r, name, p.sessionsBegun)
+		}
+	}
+	return hits, err
 }
 
-// sessionsBegun returns sessions of a scope with an order that begins with a text.
-func (p *Pages) sessionsBegun(r *desk.Request, scope insight.Scope, text string) ([]insight.SessionRow, error) {
-	order := session.TypedOrder(text)
-	if order == "" {
-		return nil, nil
+// partsOfAddress returns the names and values in an address or a path, the last first.
+func partsOfAddress(word string) []string {
+	plain, err := url.PathUnescape(word)
+	if err != nil {
+		return nil
 	}
-	return p.cfg.Insight.Find(r.Ctx(), scope, insight.OrderStart, order, maxHits)
+	parts := strings.FieldsFunc(plain, func(c rune) bool { return strings.ContainsRune("/?&=#", c) })
+	slices.Reverse(parts)
+	parts = slices.DeleteFunc(parts, func(part string) bool { return len(part) < minLetters })
+	return parts[:min(len(parts), maxNames)]
 }
 
-// sessionsNamed returns the newest sessions of a scope that a text names.
-func (p *Pages) sessionsNamed(
-	r *desk.Request, scope insight.Scope, text string,
-) (rows []insight.SessionRow, err error) {
-	if order := session.TypedOrder(text); order != "" {
-		if rows, err = p.cfg.Insight.Find(r.Ctx(), scope, insight.Order, order, maxHits); err != nil {
-			return nil, err
-		}
+func (v hitView) is(other hitView) bool { return v.Name == other.Name && v.Href == other.Href }
+
+// narrowed returns the hits to keep, or all of them if that would be none.
+func narrowed(hits []hitView, keep func(hitView) bool) []hitView {
+	if kept := slices.DeleteFunc(slices.Clone(hits), func(hit hitView) bool { return !keep(hit) }); len(kept) > 0 {
+		return kept
 	}
-	filter := insight.SessionFilter{Prefix: strings.ToLower(text)}
-	id, err := p.cfg.Sessions.ByIdempotencyKey(r.Ctx(), scope.TenantID, scope.Livemode, text)
-	switch {
-	case err == nil:
-		filter.Prefix = id.String()
-	case fault.CodeOf(err) != fault.NotFound:
-		return nil, err
-	}
-	if idPrefix.MatchString(filter.Prefix) || err == nil {
-		page, err := p.cfg.Insight.Sessions(r.Ctx(), scope, filter, uuid.Nil)
-		if err != nil {
-			return nil, err
+	return hits
+}
+
+// mostOf returns the hits that occur most often, each once.
+func mostOf(hits []hitView) (most []hitView) {
+	best := 1
+	for i, hit := range hits {
+		n := 0
+		for _, other := range hits {
+			if hit.is(other) {
+				n++
+			}
 		}
-		known := func(row insight.SessionRow) bool {
-			return slices.ContainsFunc(rows, func(other insight.SessionRow) bool { return other.ID == row.ID })
+		switch {
+		case n < best || slices.ContainsFunc(hits[:i], hit.is):
+			continue
+		case n > best:
+			best, most = n, nil
 		}
-		rows = append(rows, slices.DeleteFunc(page.Rows, known)...)
+		most = append(most, hit)
 	}
-	return rows[:min(len(rows), maxHits)], nil
+	return most
 }
 
 // keysNamed returns the API keys with a name that contains the text, or that end

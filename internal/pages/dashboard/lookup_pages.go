@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -8,8 +9,9 @@ import (
 	"agegate/internal/pages/page"
 )
 
-// subPage is a page below one of the navigation, which a search finds by its title and
-// by the words lookup.words.<Name>. Who may not open it is led to the page above.
+// subPage is a page below one of the navigation or, while pages are searched, below a
+// group of the navigation. A search finds it by its title and by the words
+// lookup.words.<Name>. Who may not open it is led to the page above.
 type subPage struct{ Name, Title, Pattern, Above string }
 
 var tenantSubPages = []subPage{
@@ -43,24 +45,58 @@ func pageKeys(nav []desk.NavGroup, below []subPage) (keys []string) {
 	return keys
 }
 
-// pagesNamed returns the tenant's pages that a text names, and the lists of sessions
-// with a status that it names.
+// pagesNamed returns the tenant's pages that a text names, for an operator those of the
+// instance too, and the lists of sessions with a status that it names. If the user's role
+// opens none of the pages, it returns them without an address.
 func (p *Pages) pagesNamed(r *desk.Request, text string) ([]hitView, error) {
 	hits, err := p.pagesOf(r, text, tenantNav, tenantSubPages)
+	if err == nil && r.Who.User().Operator {
+		var console []hitView
+		console, err = p.pagesOf(r, text, operatorNav, operatorSubPages)
+		hits = append(hits, console...)
+	}
 	if err != nil || !r.Opens(sessionsPath) {
-		return hits, err
+		return opening(hits), err
 	}
 	for _, status := range parts {
-		name, err := p.Set.Text(r, page.Say(statusView{status}.Text()))
+		name, err := p.textsOf(r, statusView{status}.Text())
 		if err != nil {
 			return nil, err
 		}
-		if names(text, name, string(status)) {
-			hits = append(hits, hitView{Kind: "nav.sessions", Name: name,
+		if names(text, name[0], string(status)) {
+			hits = append(hits, hitView{Kind: "nav.sessions", Name: name[0], Status: status,
 				recordLink: recordLink{Href: r.Href(sessionsPath) + "?status=" + string(status), Livemode: r.Access.Livemode()}})
 		}
 	}
-	return hits, nil
+	return opening(hits), nil
+}
+
+// opening returns the hits that have an address, or all if none has.
+func opening(hits []hitView) []hitView {
+	return narrowed(hits, func(hit hitView) bool { return hit.Href != "" })
+}
+
+// modesNamed returns the modes that a word names.
+func (p *Pages) modesNamed(r *desk.Request, word string) (modes []bool, err error) {
+	words, err := p.textsOf(r, "lookup.words.test", "lookup.words.live")
+	for i, all := range words {
+		if slices.Contains(strings.Split(all, ", "), strings.ToLower(word)) {
+			modes = append(modes, i == 1)
+		}
+	}
+	return modes, err
+}
+
+// textsOf returns texts in the language of the page.
+func (p *Pages) textsOf(r *desk.Request, keys ...string) ([]string, error) {
+	texts := make([]string, len(keys))
+	for i, key := range keys {
+		var err error
+		if texts[i], err = p.Set.Text(r, page.Say(key)); err != nil {
+			return nil, err
+		}
+	}
+	return texts, nil
 }
 
 // pagesOf returns the pages of a navigation and those below that a text, in lower case,
@@ -73,31 +109,47 @@ func (p *Pages) pagesOf(
 	for _, group := range nav {
 		for _, item := range group.Items {
 			patterns[item.Name] = item.Pattern
-			all = append(all, subPage{item.Name, "nav." + item.Name, item.Pattern, ""})
+			all = append(all, subPage{item.Name, "nav." + item.Name, item.Pattern, group.Name})
 		}
 	}
 	for _, at := range slices.Concat(all, below) {
-		title, err := p.Set.Text(r, page.Say(at.Title))
-		if err != nil {
-			return nil, err
-		}
-		words, err := p.Set.Text(r, page.Say("lookup.words."+at.Name))
-		if err != nil {
-			return nil, err
-		}
-		hit := hitView{Kind: "lookup.page", Name: title, recordLink: recordLink{Href: r.Address(at.Pattern)}}
-		if at.Above != "" && at.Pattern != patterns[at.Above] {
+		keys, upper := []string{at.Title, "lookup.words." + at.Name}, patterns[at.Above]
+		hit := hitView{Kind: "lookup.page", recordLink: recordLink{Href: cmp.Or(r.Address(at.Pattern), r.Address(upper))}}
+		if at.Above != "" && at.Pattern != upper {
 			hit.Kind = "nav." + at.Above
 		}
-		if hit.Href == "" {
-			hit.Href = r.Address(patterns[at.Above])
+		if at.Above != "" && upper == "" { // a group, whose name names its pages too
+			keys = append(keys, hit.Kind)
 		}
-		hit.Livemode = r.Access.Livemode() && !strings.HasPrefix(hit.Href, inMode(r, false, overviewPath))
-		if hit.Href != "" && names(text, title, words) {
+		texts, err := p.textsOf(r, keys...)
+		if err != nil {
+			return nil, err
+		}
+		if !names(text, texts[0], strings.Join(texts[1:], ", ")) {
+			continue
+		}
+		hit.Name, hit.Livemode = texts[0], r.Access.Livemode() && !strings.HasPrefix(hit.Href, inMode(r, false, overviewPath))
+		if hit.Href == "" {
+			hit.Roles, err = p.rolesThatOpen(r, at.Pattern)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if hit.Href != "" || hit.Roles != "" {
 			hits = append(hits, hit)
 		}
 	}
 	return hits, nil
+}
+
+// rolesThatOpen returns the names of the roles that may open a tenant's page, or "".
+func (p *Pages) rolesThatOpen(r *desk.Request, pattern string) (string, error) {
+	var keys []string
+	for _, role := range r.RolesOf(pattern) {
+		keys = append(keys, "role."+string(role))
+	}
+	names, err := p.textsOf(r, keys...)
+	return strings.Join(names, ", "), err
 }
 
 // names reports whether a text, in lower case, is a part of a page's title, or each of

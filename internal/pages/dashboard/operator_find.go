@@ -14,7 +14,10 @@ var findForm = &desk.Form{
 	Fields: []desk.Field{{Name: "text", Kind: "text", Max: 100, Hint: true}},
 }
 
-var operatorSubPages = []subPage{{"new_tenant", "operator.create", newTenantPath, "tenants"}}
+var operatorSubPages = []subPage{
+	{"new_tenant", "operator.create", newTenantPath, "tenants"},
+	{"account", "nav.account", accountPath, "account"},
+}
 
 // operatorFind is the search of the operator's pages.
 func (p *Pages) operatorFind() desk.Feature {
@@ -24,7 +27,7 @@ func (p *Pages) operatorFind() desk.Feature {
 			"lookup.user", "lookup.page"),
 	}
 	f.Fill(desk.Route{Path: findPath, MinRole: desk.Operator}, findForm, func(r *desk.Request) (*desk.Question, error) {
-		v := &pasteView{Of: "find", Nothing: page.Say("find.nothing")}
+		v := &pasteView{Of: "find", Nothing: page.Say("find.nothing"), Places: p.shops(r)}
 		return v.question(r, func(text string) (err error) {
 			v.Hits, err = p.operatorHits(r, strings.TrimSpace(text))
 			return err

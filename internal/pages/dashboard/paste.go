@@ -2,11 +2,8 @@ package dashboard
 
 import (
 	"net/http"
-	"net/url"
 	"path"
 	"slices"
-	"strings"
-	"unicode"
 
 	"agegate/internal/pages/dashboard/desk"
 	"agegate/internal/pages/page"
@@ -41,11 +38,13 @@ type pasteView struct {
 	Form     *desk.FormView
 	Answer   *answerView // about a text that is no search
 	Hits     []hitView
-	Several  bool      // each of several names was searched for
-	Lost     bool      // a search found nothing
-	Nothing  page.Text // what that was
-	TestOnly bool      // the search left live mode out, because the log-in does not open it
-	Scan     string    // address of the slow search in all success URLs; empty if it cannot find more
+	Missed   int             // of several words, those that name nothing
+	Lost     bool            // a search found nothing
+	Nothing  page.Text       // what that was
+	TestOnly bool            // the search left live mode out, because the log-in does not open it
+	Places   []desk.ShopView // on the operator's pages, tenants in which sessions are searched
+	Guide    string          // address of the documentation's search
+	Scan     string          // address of the slow search in all success URLs; empty if it cannot find more
 }
 
 // readPaste opens the record of the pasted text, explains the text, or lists what it
@@ -60,14 +59,14 @@ func (p *Pages) readPaste(r *desk.Request) (*desk.Question, error) {
 // one hit or with the page.
 func (v *pasteView) question(r *desk.Request, find func(text string) error) *desk.Question {
 	show := func(status int, f *desk.FormView) error {
-		v.Form = f.With("text", "")
+		v.Form, v.Guide = f.With("text", ""), r.Docs()+"/search"
 		return r.Show(status, "paste", v)
 	}
 	return &desk.Question{Show: show, Do: func(f *desk.FormView) error {
 		if err := find(f.Value("text")); err != nil {
 			return err
 		}
-		if len(v.Hits) == 1 && !v.Several && r.Part() == "" {
+		if len(v.Hits) == 1 && v.Hits[0].Href != "" && v.Missed == 0 && r.Part() == "" {
 			return r.Done(v.Hits[0].Href, noticeOf(r, &v.Hits[0].recordLink))
 		}
 		v.Lost = v.Hits == nil && v.Answer == nil
@@ -123,25 +122,6 @@ func (p *Pages) openPasted(r *desk.Request, given pasted) (record *recordLink, k
 	}
 	record, err = p.sessionLink(r, id)
 	return record, "lookup.session", err
-}
-
-// maxNames is how many names one search may have.
-const maxNames = 20
-
-// findWord fills in what a short text names, or else each of its words.
-func (p *Pages) findWord(r *desk.Request, v *pasteView, text string) (err error) {
-	if orderText.MatchString(text) && strings.ContainsAny(text, "0123456789=") {
-		v.Scan = r.Href(sessionsPath) + "?id=" + url.QueryEscape(text)
-	}
-	if v.Hits, err = p.lookUp(r, text); err != nil || v.Hits != nil {
-		return err
-	}
-	words := strings.FieldsFunc(text, func(c rune) bool { return unicode.IsSpace(c) || c == ',' || c == ';' })
-	if len(words) > 1 && len(words) <= maxNames {
-		v.Several = true
-		v.Hits, err = p.lookUpEach(r, words)
-	}
-	return err
 }
 
 // noticeOf returns a notice about a record's mode if that is not the page's.

@@ -31,7 +31,7 @@ const (
 )
 
 // maxWord is how many letters a word may have.
-const maxWord = 128
+const maxWord = 512
 
 const uuidForm = `[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}`
 
@@ -41,7 +41,7 @@ var (
 	linkPattern    = regexp.MustCompile(`/v/([A-Za-z0-9_-]{43})(?:[^A-Za-z0-9_-]|$)`)
 	eventPattern   = regexp.MustCompile(`\b(?i:evt)_` + uuidForm + `\b`)
 	sessionPattern = regexp.MustCompile(`\b` + uuidForm + `\b`)
-	wordPattern    = regexp.MustCompile(`^[\p{L}\p{N}#][\p{L}\p{N}\s,;._:=/@#+-]*$`)
+	wordPattern    = regexp.MustCompile(`^[\p{L}\p{N}#/?%][\p{L}\p{N}\s,;._:=/@#+?&%~…-]*$`)
 	bodyStart      = regexp.MustCompile(`(?m)^\x{feff}?\{`)
 )
 
@@ -70,7 +70,7 @@ func recognize(text string) pasted {
 		return pasted{pastedSession, strings.ToLower(all[len(all)-1])}
 	}
 	// The pattern with a count would take 5 MB.
-	word := strings.TrimRight(strings.TrimLeft(text, "\"'( \t\n"), "\"').,;:!? \t\n")
+	word := strings.TrimRight(strings.TrimLeft(text, "\"'(…. \t\n"), "\"').,;:!? \t\n")
 	if utf8.RuneCountInString(word) <= maxWord && wordPattern.MatchString(word) {
 		return pasted{pastedWord, word}
 	}

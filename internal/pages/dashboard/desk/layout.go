@@ -82,7 +82,7 @@ type NavItemView struct {
 // layout returns the frame of the request's page, without its notice.
 func (r *Request) layout() Layout {
 	l := Layout{
-		Docs:   r.desk.cfg.APIURL + "/docs",
+		Docs:   r.Docs(),
 		Here:   r.here(),
 		Person: r.Who.User().Name, Operator: r.Who.User().Operator,
 		Test: r.Route.HasMode() && !r.Access.Livemode(), Zone: r.Zone().String(),

@@ -218,6 +218,19 @@ func (r *Request) Opens(pattern string) bool {
 	return exists && (!route.HasTenant() || r.May(route.MinRole.right()))
 }
 
+// RolesOf returns the roles that may open the page of a pattern of a tenant.
+func (r *Request) RolesOf(pattern string) (roles []account.Role) {
+	for _, role := range account.Roles() {
+		if role.May(r.desk.byPattern[pattern].MinRole.right()) {
+			roles = append(roles, role)
+		}
+	}
+	return roles
+}
+
+// Docs is the address of the documentation.
+func (r *Request) Docs() string { return r.desk.cfg.APIURL + "/docs" }
+
 // Address returns the address of a page that the user may open, or "". Of a page that
 // only test mode has, it is the one there.
 func (r *Request) Address(pattern string) string {
