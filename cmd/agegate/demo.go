@@ -295,21 +295,23 @@ func (k *keptShop) sample(ctx context.Context, gateway *app.App, tenantID uuid.U
 
 func printDemo(w io.Writer, cfg config.Config, shopURL, apiKey string) {
 	fmt.Fprint(w, "\nagegate is running.\n\n")
+	fmt.Fprintf(w, "  Sample shop     %s     open this: buy, verify, watch the result arrive\n", shopURL)
 	if cfg.Dashboard && cfg.CheckDashboard() == nil {
 		fmt.Fprintf(w, "  Dashboard       %s/dashboard\n", cfg.DashboardURL)
 	}
-	fmt.Fprintf(w, `  Sample shop     %s     open this: buy, verify, watch the result arrive
-  API reference   %s/docs
-  Contract        %s/openapi.yaml
+	fmt.Fprintf(w, `  Documentation   %[1]s/docs
 
-Create a session yourself, and open the verification_url it answers with:
+Create a session yourself, in another terminal, and open the verification_url of the answer:
 
-  curl -s %s/api/v1/sessions/create \
-    -H 'X-API-Key: %s' \
-    -H 'Content-Type: application/json' \
+  export AGEGATE_URL=%[1]s
+  export AGEGATE_API_KEY=%[2]s
+  curl -sS "$AGEGATE_URL/api/v1/sessions/create" \
+    -H "X-API-Key: $AGEGATE_API_KEY" -H "Content-Type: application/json" \
     -d '{"target_age": 18}'
+
+%[1]s/docs/integrate goes on from there.
 
 Ctrl-C stops both. AGEGATE_LOG_LEVEL=info writes a log line for each request.
 
-`, shopURL, cfg.BaseURL, cfg.BaseURL, cfg.BaseURL, apiKey)
+`, cfg.BaseURL, apiKey)
 }

@@ -227,7 +227,7 @@ test("the five-minute guide's commands are copied with this gateway's address, b
     await button.filter({ hasText: "Copied" }).waitFor();
     copied.push(await page.evaluate(() => navigator.clipboard.readText()));
   }
-  assert.ok(copied[0].includes(`export AGEGATE_URL=${gateway.url} `), copied[0]);
+  assert.ok(copied[0].includes(`export AGEGATE_URL=${gateway.url}\n`), copied[0]);
   assert.match(copied[1], /^curl -sS "\$AGEGATE_URL/);
   assert.equal(await page.getByText("age.example.com").count(), 0);
   page.kept();
@@ -308,5 +308,12 @@ test("without a script everything is there", async () => {
   await page.locator("#contents a", { hasText: "Errors by detail" }).click();
   await page.waitForURL(`${gateway.url}/docs/errors`);
   await page.locator("#session-not-found").waitFor();
+  const part = page.locator(".outline a").first();
+  assert.equal(await part.isVisible(), false);
+  await page.locator(".outline summary").click();
+  await part.waitFor();
+  await page.setViewportSize(sizes[1440]);
+  await page.reload();
+  await part.waitFor(); // open where there is room
   await page.context().close();
 });

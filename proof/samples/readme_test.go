@@ -30,10 +30,10 @@ func TestREADME(t *testing.T) {
 	receiver := gatewaytest.NewReceiver(t)
 	shop := g.Shop(t, receiver.URL, func(s *tenant.Tenant) { s.SuccessURL = "https://shop.example/ok?order=1" })
 
-	shell := func(sample string, env ...string) []byte {
+	shell := func(sample string) []byte {
 		t.Helper()
-		command := strings.ReplaceAll(sample, "http://localhost:8080", g.URL)
-		return output(t, exec.CommandContext(t.Context(), "sh", "-c", command), append(env, "API_KEY="+shop.Test.APIKey)...)
+		return output(t, exec.CommandContext(t.Context(), "sh", "-c", sample),
+			"AGEGATE_URL="+g.URL, "AGEGATE_API_KEY="+shop.Test.APIKey)
 	}
 	var session gatewaytest.Created
 	unmarshal(t, shell(shown.find(t, "sh", "sessions/create")), &session)
@@ -51,9 +51,32 @@ func TestREADME(t *testing.T) {
 	testWebhookSamples(t, receiver.Wait(t, 1)[0], shop.Test.WebhookSecret)
 
 	var status struct{ Status string }
-	unmarshal(t, shell(shown.find(t, "sh", "$SESSION_ID/status"), "SESSION_ID="+session.SessionID), &status)
+	lookup := strings.Replace(shown.find(t, "sh", "$SESSION_ID/status"), "SESSION_ID=…", "SESSION_ID="+session.SessionID, 1)
+	unmarshal(t, shell(lookup), &status)
 	if status.Status != "PASSED" {
 		t.Errorf("the lookup says %q", status.Status)
+	}
+}
+
+// TestFiveMinuteGuide runs the commands of the guide one after the other in one shell, as
+// they are but for the address and the key, and gets as far as a pass.
+func TestFiveMinuteGuide(t *testing.T) {
+	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
+	shop := g.Shop(t, "", nil)
+	var commands strings.Builder
+	for _, sample := range readSamples(t, "docs/guides/integrate.md") {
+		if sample.language == "sh" {
+			commands.WriteString(sample.code)
+		}
+	}
+	own := strings.NewReplacer("https://age.example.com", g.URL, "svc_test_…", shop.Test.APIKey)
+	cmd := exec.CommandContext(t.Context(), "sh", "-euc", own.Replace(commands.String()))
+	cmd.Dir = t.TempDir()
+	answers := string(output(t, cmd, "http_proxy="+g.URL)) // where the hosted page's name leads
+	for _, want := range []string{`"verification_url":"`, "&status=VERIFIED&is_adult=true\n", `"status":"PASSED"`} {
+		if !strings.Contains(answers, want) {
+			t.Errorf("%q is not among the answers:\n%s", want, answers)
+		}
 	}
 }
 

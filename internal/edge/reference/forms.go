@@ -21,18 +21,21 @@ func askedFor(query string) []string {
 
 // synonyms are words by which people look for what these pages call otherwise.
 var synonyms = map[string]string{
-	"2fa": "authenticator", "bias": "group", "buyer": "shopper", "child": "minors", "children": "minors",
-	"colour": "group", "customer": "shopper", "customers": "shopper", "deepfake": "spoof", "demo": "sample",
-	"django": "python", "dpa": "processor", "driver": "driving", "dsgvo": "gdpr", "duration": "takes",
-	"fairness": "group", "fast": "takes", "flask": "python", "forgot": "lost", "forgotten": "forgot",
-	"invoice": "billing", "kid": "minors", "kids": "minors", "laravel": "php", "leaked": "rotate",
-	"license": "licence", "login": "log", "monitor": "metrics", "monitoring": "metrics", "much": "costs",
-	"ngrok": "localhost", "permission": "role", "permissions": "role", "race": "group", "racism": "group",
-	"rails": "ruby", "regulator": "evidence", "reset": "recovery", "retention": "stored",
-	"returning": "remembered", "signin": "log", "skin": "group", "slow": "takes", "speed": "takes",
-	"stolen": "rotate", "symfony": "php", "teenager": "minors", "teenagers": "minors", "tier": "costs",
-	"timing": "takes", "translate": "language", "translation": "language", "underage": "minors",
-	"wcag": "accessibility",
+	"2fa": "authenticator", "bias": "group", "buyer": "shopper", "ccpa": "gdpr", "child": "minors",
+	"children": "minors", "colour": "group", "csharp": "languages", "customer": "shopper",
+	"customers": "shopper", "deepfake": "spoof", "demo": "sample", "desktop": "computer", "django": "python",
+	"dotnet": "languages", "dpa": "processor", "driver": "driving", "dsgvo": "gdpr", "duration": "takes",
+	"embed": "iframe", "embedded": "iframe", "fairness": "group", "fast": "takes", "flask": "python",
+	"forgot": "lost", "forgotten": "forgot", "https": "tls", "invoice": "billing", "ios": "iphone",
+	"kid": "minors", "kids": "minors", "kotlin": "languages", "laravel": "php", "leaked": "rotate",
+	"license": "licence", "login": "log", "minor": "minors", "monitor": "metrics", "monitoring": "metrics",
+	"much": "costs", "ngrok": "localhost", "parental": "minors", "pc": "computer", "permission": "role",
+	"permissions": "role", "race": "group", "racism": "group", "rails": "ruby", "regulator": "evidence",
+	"reset": "recovery", "retention": "stored", "rust": "languages",
+	"selfie": "camera", "signin": "log", "skin": "group", "slow": "takes", "speed": "takes", "ssl": "tls",
+	"stolen": "rotate", "symfony": "php", "tablet": "phone", "teenager": "minors", "teenagers": "minors",
+	"tier": "costs", "timing": "takes", "translate": "language", "translation": "language",
+	"underage": "minors", "update": "upgrade", "wcag": "accessibility",
 }
 
 // endings are cut off a word to find its other forms, such as refunds for refunded.

@@ -165,8 +165,8 @@ func TestLinks(t *testing.T) {
 func TestOwnAddress(t *testing.T) {
 	base := serve(t)
 	for path, want := range map[string]string{
-		"/docs/integrate":    "export AGEGATE_URL=https://age.example ",
-		"/docs/integrate.md": "export AGEGATE_URL=https://age.example ",
+		"/docs/integrate":    "export AGEGATE_URL=https://age.example\n",
+		"/docs/integrate.md": "export AGEGATE_URL=https://age.example\n",
 		"/docs/clients.md":   "export AGEGATE_URL=https://age.example ",
 		"/docs/door.md":      "AGEGATE_URL=https://age.example\n",
 		"/docs/localhost.md": "--gateway https://age.example --forward",

@@ -137,9 +137,6 @@ if (!matchMedia("(min-width: 60rem)").matches) {
 // In a low window the entry of the page can be below the others.
 here?.scrollIntoView({ block: "nearest" });
 
-// The list of a page's parts is open where there is room beside the text.
-for (const outline of document.querySelectorAll(".outline")) outline.toggleAttribute("open", matchMedia("(min-width: 85rem)").matches);
-
 const remembered = "agegate-docs-language";
 const choices = [...document.querySelectorAll(".samples input")].filter((input) => input instanceof HTMLInputElement);
 
