@@ -268,6 +268,8 @@ async function showsWhileTyping(page, field) {
       await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
       await isAccessible(page, `typing, ${colorScheme}`, rulesOf(colorScheme));
     }
+    const lines = await part(found, "hit").first().evaluate((link) => link.parentElement.clientHeight / link.nextElementSibling.clientHeight);
+    assert.ok(lines < 3.5, `a hit is as high as ${lines} lines`);
     const box = await found.boundingBox();
     assert.ok(box.x >= 0 && box.x + box.width <= width, "the list is in the window");
     await page.keyboard.press("ArrowDown");
@@ -280,6 +282,8 @@ async function showsWhileTyping(page, field) {
     await page.locator("#menu .found p:empty").waitFor({ state: "attached" });
     assert.equal(page.url(), at);
   }
+  await page.setViewportSize({ width: 390, height: 844 });
+  assert.ok(await page.locator("main [data-find]").isVisible(), "a phone's page offers the search");
   assert.ok(!posted.some((address) => /104|nobody/.test(address)), "no address has the text");
   await page.setViewportSize({ width: 1440, height: 900 });
   await field.fill("1044");

@@ -226,10 +226,10 @@ func TestLookUpWhatPeopleSay(t *testing.T) {
 			"/orders/2026-00517": toNumbered, "shop.example/o/ab-1042?x=1": toMixed, "%23Ab-1042": toMixed,
 			"https://shop.example/ok?lang=de&nr=2026-00517#top": toNumbered, "?id=AB-1042": toMixed,
 			"https://shop.example/admin/orders/517?" + strings.Repeat("a=b&", 50): toNumbered,
-			"shop.example%2Fo%2Fab-1042": toMixed,
+			"shop.example%2Fo%2Fab-1042":                                          toMixed,
 
 			"77 live": toLive, "77 test": toTest, "live mode 77": toLive, "517 live": toNumbered,
-			"517 test": toNumbered,
+			"517 test":     toNumbered,
 			"517 sessions": toNumbered, "order 517 failed": toNumbered, "517 expired": toNumbered,
 			"517 open live": toNumbered,
 		} {
@@ -284,6 +284,7 @@ func TestLookUpPages(t *testing.T) {
 	} {
 		found(t, op, base+"/test/paste", text, page)
 	}
+	searched(t, op, base+"/test/paste", "log out", "/dashboard/account")
 	for _, text := range []string{"mail", "metrics", "limits", "backup", "version", "logs", "Metriken", "Sicherung"} {
 		found(t, op, "/operator/find", text, "/operator/system")
 	}

@@ -53,7 +53,7 @@ func (p *Pages) pagesNamed(r *desk.Request, text string) ([]hitView, error) {
 	if err == nil && r.Who.User().Operator {
 		var console []hitView
 		console, err = p.pagesOf(r, text, operatorNav, operatorSubPages)
-		hits = append(hits, console...)
+		hits = append(hits, slices.DeleteFunc(console, func(hit hitView) bool { return slices.ContainsFunc(hits, hit.is) })...)
 	}
 	if err != nil || !r.Opens(sessionsPath) {
 		return opening(hits), err
