@@ -123,15 +123,16 @@ func reads(b *testing.B, g *gatewaytest.Gateway, tenantID uuid.UUID, now time.Ti
 			}
 		}
 	}
-	search := func(name func(i int) string) func(i int) {
+	search := func(status int, name func(i int) string) func(i int) {
 		return func(i int) {
 			text := url.Values{"text": {name(i)}}
 			res, _ := staff.Post(b, "/dashboard/"+tenantID.String()+"/live/paste", text)
-			if res.StatusCode != http.StatusSeeOther { // to the session
+			if res.StatusCode != status {
 				b.Fatalf("the search for %v: %d", text, res.StatusCode)
 			}
 		}
 	}
+	const leads, lists = http.StatusSeeOther, http.StatusOK
 	number := func(i int) int { return (i + 1) * 7919 % *crowdSize }
 	overview := get("?window=24h", "?window=7d", "?window=30d")
 	return []read{
@@ -144,14 +145,17 @@ func reads(b *testing.B, g *gatewaytest.Gateway, tenantID uuid.UUID, now time.Ti
 			"/webhooks", "/webhooks?status=failed", "/webhooks?class=timeout", "/webhooks?class=tls")},
 		{"one delivery", 15 * time.Millisecond, get(deliveries...)},
 		{"keys", 15 * time.Millisecond, get("/keys")},
-		{"search for an order", 150 * time.Millisecond, search(func(i int) string { return fmt.Sprintf("a%d", number(i)) })},
-		{"search for an order in an address", 150 * time.Millisecond, search(func(i int) string {
+		{"search for an order", 150 * time.Millisecond, search(leads, func(i int) string { return fmt.Sprintf("a%d", number(i)) })},
+		{"search for an order in an address", 150 * time.Millisecond, search(leads, func(i int) string {
 			return fmt.Sprintf("https://shop.example/orders/A%d?lang=de&paid=1", number(i))
 		})},
-		{"search for an order's number", 150 * time.Millisecond, search(func(i int) string {
+		{"search for an order's number", 150 * time.Millisecond, search(leads, func(i int) string {
 			return fmt.Sprintf("%07d", number(i)) // without the zeros it is the beginning of others
 		})},
-		{"search for the end of an ID", 150 * time.Millisecond, search(func(i int) string {
+		{"search for twenty orders that nobody has", 150 * time.Millisecond, search(lists, func(i int) string {
+			return strings.Repeat(fmt.Sprintf("https://shop.example/B%d ", i), 20)
+		})},
+		{"search for the end of an ID", 150 * time.Millisecond, search(leads, func(i int) string {
 			at := sessions[i%len(sessions)]
 			return "…" + at[len(at)-8:]
 		})},

@@ -228,6 +228,9 @@ func TestLookUpWhatPeopleSay(t *testing.T) {
 			"https://shop.example/admin/orders/517?" + strings.Repeat("a=b&", 50): toNumbered,
 			"shop.example%2Fo%2Fab-1042":                                          toMixed,
 
+			"[Ab-1042]": toMixed, "order “517” (failed)": toNumbered, "order:517": toNumbered, "order_no:AB-1042": toMixed,
+			"Hello,\n" + strings.Repeat("I had to prove my age, and the shop said no. ", 20) + "My order: 517.": toNumbered,
+
 			"77 live": toLive, "77 test": toTest, "live mode 77": toLive, "517 live": toNumbered,
 			"517 test":     toNumbered,
 			"517 sessions": toNumbered, "order 517 failed": toNumbered, "517 expired": toNumbered,
@@ -238,6 +241,7 @@ func TestLookUpWhatPeopleSay(t *testing.T) {
 		for text, says := range map[string][]string{
 			"77":               {"2 matches", toTest, toLive},
 			"517 zzz":          {"1 match", toNumbered, "1 of your words found nothing"},
+			"My order is 517!": {"1 match", toNumbered, "2 of your words found nothing"},
 			"517, 77, 1043":    {"3 matches", toNumbered, toTest, toLive, "1 of your words found nothing"},
 			"cart-2026":        {"Nothing found", "Idempotency-Key only as a whole", "/docs/search", "?id=cart-2026"},
 			"88":               {"Nothing found"},

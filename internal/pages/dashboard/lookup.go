@@ -40,11 +40,20 @@ func (p *Pages) findWord(r *desk.Request, v *pasteView, text string) (err error)
 	if v.Hits, err = p.lookUp(r, text); err != nil || v.Hits != nil {
 		return err
 	}
-	words := strings.FieldsFunc(text, func(c rune) bool { return unicode.IsSpace(c) || c == ',' || c == ';' })
-	if len(words) <= maxNames {
-		v.Hits, v.Missed, err = p.lookUpEach(r, words)
-	}
+	v.Hits, v.Missed, err = p.lookUpEach(r, wordsOf(text))
 	return err
+}
+
+// wordsOf returns the words of a text. Of a long one, such as a shopper's letter, it
+// returns those with a digit, because they may name a session.
+func wordsOf(text string) []string {
+	words := strings.FieldsFunc(text, func(c rune) bool {
+		return unicode.IsSpace(c) || strings.ContainsRune(",;!|()[]{}<>\"'“”„‘’–—", c)
+	})
+	if len(words) > maxNames {
+		words = slices.DeleteFunc(words, func(word string) bool { return !strings.ContainsAny(word, "0123456789") })
+	}
+	return words[:min(len(words), maxNames)]
 }
 
 // lookUp returns the sessions, API keys, members and pages that a text names, in the
@@ -85,7 +94,7 @@ func (p *Pages) lookUpEach(r *desk.Request, words []string) (hits []hitView, mis
 		if named != nil {
 			continue
 		}
-		found, err := p.lookUpWord(r, word)
+		found, err := p.lookUpWord(r, word, maxNames/len(words))
 		if err != nil {
 			return nil, 0, err
 		}
@@ -109,11 +118,12 @@ func (p *Pages) lookUpEach(r *desk.Request, words []string) (hits []hitView, mis
 	}), missed, nil
 }
 
-// lookUpWord returns the sessions that a word of several names, or a part of it if it is
-// an address, or else the pages, or else the sessions whose order it is a part of.
-func (p *Pages) lookUpWord(r *desk.Request, word string) (hits []hitView, err error) {
-	word = strings.Trim(word, "….")
-	all := append([]string{word}, partsOfAddress(word)...)
+// lookUpWord returns the sessions that a word of several names, or one of at most some
+// parts of it if it is an address, or else the pages, or else the sessions whose order it
+// is a part of.
+func (p *Pages) lookUpWord(r *desk.Request, word string, parts int) (hits []hitView, err error) {
+	word = strings.Trim(word, "….:?")
+	all := append([]string{word}, partsOfAddress(word, parts)...)
 	for _, name := range all {
 		if hits, err = p.sessionHits(r, name, p.sessionsNamed); err != nil || hits != nil {
 			return hits, err
@@ -130,16 +140,16 @@ func (p *Pages) lookUpWord(r *desk.Request, word string) (hits []hitView, err er
 	return hits, err
 }
 
-// partsOfAddress returns the names and values in an address or a path, the last first.
-func partsOfAddress(word string) []string {
+// partsOfAddress returns the last names and values in an address or a path, the last first.
+func partsOfAddress(word string, most int) []string {
 	plain, err := url.PathUnescape(word)
 	if err != nil {
 		return nil
 	}
-	parts := strings.FieldsFunc(plain, func(c rune) bool { return strings.ContainsRune("/?&=#", c) })
+	parts := strings.FieldsFunc(plain, func(c rune) bool { return strings.ContainsRune("/?&=#:", c) })
 	slices.Reverse(parts)
 	parts = slices.DeleteFunc(parts, func(part string) bool { return len(part) < minLetters })
-	return parts[:min(len(parts), maxNames)]
+	return parts[:min(len(parts), most)]
 }
 
 func (v hitView) is(other hitView) bool { return v.Name == other.Name && v.Href == other.Href }

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"regexp"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"agegate/internal/rules/webhook"
@@ -27,11 +28,8 @@ const (
 	pastedLink     pastedKind = "link" // of a verification
 	pastedEvent    pastedKind = "event"
 	pastedSession  pastedKind = "session"
-	pastedWord     pastedKind = "word" // what lookUp finds, such as an order or a name, or several
+	pastedWord     pastedKind = "word" // what findWord finds, such as an order or a name, or several
 )
-
-// maxWord is how many letters a word may have.
-const maxWord = 512
 
 const uuidForm = `[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}`
 
@@ -41,7 +39,6 @@ var (
 	linkPattern    = regexp.MustCompile(`/v/([A-Za-z0-9_-]{43})(?:[^A-Za-z0-9_-]|$)`)
 	eventPattern   = regexp.MustCompile(`\b(?i:evt)_` + uuidForm + `\b`)
 	sessionPattern = regexp.MustCompile(`\b` + uuidForm + `\b`)
-	wordPattern    = regexp.MustCompile(`^[\p{L}\p{N}#/?%][\p{L}\p{N}\s,;._:=/@#+?&%~…-]*$`)
 	bodyStart      = regexp.MustCompile(`(?m)^\x{feff}?\{`)
 )
 
@@ -69,10 +66,10 @@ func recognize(text string) pasted {
 	if all := sessionPattern.FindAllString(text, -1); all != nil {
 		return pasted{pastedSession, strings.ToLower(all[len(all)-1])}
 	}
-	// The pattern with a count would take 5 MB.
-	word := strings.TrimRight(strings.TrimLeft(text, "\"'(…. \t\n"), "\"').,;:!? \t\n")
-	if utf8.RuneCountInString(word) <= maxWord && wordPattern.MatchString(word) {
-		return pasted{pastedWord, word}
+	words := strings.TrimRight(strings.TrimLeft(text, "\"'(…. \t\n"), "\"').,;:!? \t\n")
+	control := func(c rune) bool { return unicode.IsControl(c) && !unicode.IsSpace(c) }
+	if words != "" && utf8.ValidString(words) && !strings.ContainsFunc(words, control) {
+		return pasted{pastedWord, words}
 	}
 	return pasted{}
 }
