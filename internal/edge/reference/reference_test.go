@@ -169,7 +169,7 @@ func TestOwnAddress(t *testing.T) {
 		"/docs/integrate.md": "export AGEGATE_URL=https://age.example\n",
 		"/docs/clients.md":   "export AGEGATE_URL=https://age.example ",
 		"/docs/door.md":      "AGEGATE_URL=https://age.example\n",
-		"/docs/localhost.md": "--gateway https://age.example --forward",
+		"/docs/localhost.md": "export AGEGATE_URL=https://age.example\n",
 	} {
 		page := html.UnescapeString(regexp.MustCompile("</?span[^>]*>").ReplaceAllString(get(t, base+path), ""))
 		if !strings.Contains(page, want) || strings.Contains(page, "age.example.com") {
