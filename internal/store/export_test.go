@@ -17,13 +17,16 @@ func (tx *Tx) Count(query string, args ...any) (n int64, err error) {
 	return n, tx.db.Raw(query, args...).Scan(&n).Error
 }
 
-// FindPlan returns the plan of the query of FindSessions.
+// FindPlan returns the plan of the query with which FindSessions begins.
 func (tx *Tx) FindPlan(scope insight.Scope, by insight.Name, text string) (string, error) {
 	explain := "EXPLAIN QUERY PLAN "
 	if tx.postgres {
 		explain = "EXPLAIN "
 	}
 	statement, args := findStatement(tx.postgres, scope, by, text, 10)
+	if by == insight.IDEnd {
+		statement, args = endStatement(10), []any{text[5:], "%" + text}
+	}
 	var plan []map[string]any
 	err := tx.db.Raw(explain+statement, args...).Scan(&plan).Error
 	return fmt.Sprint(plan), err

@@ -11,21 +11,24 @@ import (
 	"agegate/internal/backoffice/insight"
 )
 
-// Expressions of the indexes that FindSessions reads. They are written as in the
+// orderNumber is the number at the end of an order. Such expressions are written as in the
 // migrations, because otherwise the databases would not use the indexes.
-const (
-	idEnd       = "substr(CAST(id AS text), 29)" // the last 8 characters
-	orderNumber = "ltrim(substr(order_ref, length(rtrim(order_ref, '0123456789')) + 1), '0')"
-)
+const orderNumber = "ltrim(substr(order_ref, length(rtrim(order_ref, '0123456789')) + 1), '0')"
 
 // FindSessions implements insight.Store.
 func (s *Store) FindSessions(
 	ctx context.Context, scope insight.Scope, by insight.Name, text string, now time.Time, limit int,
 ) ([]insight.SessionRow, error) {
 	return view(ctx, s, func(tx *Tx) (found []insight.SessionRow, err error) {
-		for _, spelling := range spellings(text) {
+		names := spellings(text)
+		if by == insight.IDEnd {
+			if names, err = tx.idsEnding(strings.ToLower(text), limit); err != nil {
+				return nil, err
+			}
+		}
+		for _, name := range names {
 			var rows []insight.SessionRow
-			statement, args := findStatement(tx.postgres, scope, by, spelling, limit-len(found))
+			statement, args := findStatement(tx.postgres, scope, by, name, limit-len(found))
 			err = tx.db.Raw(statement, args...).Find(&rows).Error
 			if found = append(found, rows...); err != nil || len(found) == limit {
 				break
@@ -35,24 +38,36 @@ func (s *Store) FindSessions(
 	})
 }
 
-// findStatement returns the query for one spelling, and its arguments. A condition that
-// says nothing new repeats the condition of the index, so that the index can be used.
-func findStatement(postgres bool, scope insight.Scope, by insight.Name, text string, limit int) (string, []any) {
+// idsEnding returns IDs of all tenants' sessions that end with a text of at least 3
+// characters, the newest first.
+func (tx *Tx) idsEnding(text string, limit int) (ids []string, err error) {
+	return ids, tx.db.Raw(endStatement(limit), text[max(0, len(text)-3):], "%"+text).Scan(&ids).Error
+}
+
+func endStatement(limit int) string {
+	return fmt.Sprintf(`SELECT id FROM sessions WHERE substr(CAST(id AS text), 34) = ? AND CAST(id AS text) LIKE ?
+		ORDER BY id DESC LIMIT %d`, limit)
+}
+
+// findStatement returns the query for a name, or for the ID with an end, and its
+// arguments. A condition that says nothing new repeats the condition of the index, so
+// that the index can be used.
+func findStatement(postgres bool, scope insight.Scope, by insight.Name, name string, limit int) (string, []any) {
 	orderKey := "lower(order_ref)" // SQLite changes ASCII letters alone
 	if postgres {
 		orderKey = `lower(order_ref COLLATE "C")`
 	}
-	where, sort, args := "", "id DESC", []any{text}
+	where, sort, args := "", "id DESC", []any{name}
 	switch by {
 	case insight.IDEnd:
-		where, args = idEnd+" = ? AND CAST(id AS text) LIKE ?", []any{text[max(0, len(text)-8):], "%" + text}
+		where = "id = ?"
 	case insight.Order:
 		where = orderKey + " = ? AND order_ref <> ''"
 	case insight.OrderStart:
 		where, sort = orderKey+" >= ? AND "+orderKey+" < ? AND order_ref <> ''", orderKey
-		args = append(args, text+string(utf8.MaxRune))
+		args = append(args, name+string(utf8.MaxRune))
 	case insight.OrderNumber:
-		where, args = orderNumber+" = ? AND order_ref <> "+orderNumber, []any{strings.TrimLeft(text, "0")}
+		where, args = orderNumber+" = ? AND order_ref <> "+orderNumber, []any{strings.TrimLeft(name, "0")}
 	}
 	return fmt.Sprintf("SELECT %s FROM sessions WHERE tenant_id = ? AND livemode = %t AND %s ORDER BY %s LIMIT %d",
 		listColumns, scope.Livemode, where, sort, limit), slices.Concat([]any{scope.TenantID.String()}, args)

@@ -168,7 +168,7 @@ type Name int
 
 // The names. Orders are compared without regard to case.
 const (
-	IDEnd       Name = iota // the last 8 or more characters of the ID
+	IDEnd       Name = iota // the end of the ID, 3 characters or more
 	Order                   // the merchant's order
 	OrderStart              // the beginning of an order
 	OrderNumber             // the digits at the end of an order, without the zeros before them

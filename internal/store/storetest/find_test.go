@@ -34,7 +34,7 @@ func TestSessionsAreFoundByTheirNames(t *testing.T) {
 			want []int // indexes of orders
 		}{
 			{insight.IDEnd, whole[28:], []int{3}}, {insight.IDEnd, strings.ToUpper(whole[28:]), []int{3}},
-			{insight.IDEnd, whole[20:], []int{3}}, {insight.IDEnd, "f" + whole[28:], nil}, {insight.IDEnd, whole[29:], nil},
+			{insight.IDEnd, whole[20:], []int{3}}, {insight.IDEnd, "f" + whole[28:], nil}, {insight.IDEnd, whole[29:], []int{3}},
 			{insight.Order, "1042", []int{9, 1}}, {insight.Order, "ab-1042", []int{3}}, {insight.Order, "AB-7", []int{4}},
 			{insight.Order, "äb-8", []int{7}}, {insight.Order, "104", nil}, {insight.Order, "", nil},
 			{insight.OrderStart, "104", []int{1, 9, 2}}, {insight.OrderStart, "aB-1", []int{3, 8}},

@@ -2,8 +2,10 @@
 -- Sessions are found by what people say of them: the last 8 characters of the ID, which
 -- lists show; the order in any case of its ASCII letters, from its beginning; and the
 -- number at its end, such as 517 of 2026-00517. An order that is such a number itself is
--- found by its beginning, so the index of numbers leaves it out.
-CREATE INDEX sessions_id_end ON sessions (tenant_id, livemode, substr(CAST(id AS text), 29));
+-- found by its beginning, so the index of numbers leaves it out. The index of IDs begins
+-- with the last 3 characters: new sessions are added at 4,096 places of it, which stay in
+-- memory, and not at random ones, and a search reads one in 4,096 sessions.
+CREATE INDEX sessions_id_end ON sessions (substr(CAST(id AS text), 34), id);
 DROP INDEX sessions_order;
 CREATE INDEX sessions_order_key ON sessions (tenant_id, livemode, lower(order_ref), id) WHERE order_ref <> '';
 CREATE INDEX sessions_order_number ON sessions (tenant_id, livemode,
