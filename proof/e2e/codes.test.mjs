@@ -7,7 +7,7 @@ import { launch, visitor } from "./lib/browser.mjs";
 import { startGateway } from "./lib/gateway.mjs";
 import { frameCount, reads } from "./lib/phone.mjs";
 import { after, before, test } from "./lib/row.mjs";
-import { asksWallet, part, sees } from "./lib/walk.mjs";
+import { asksWallet, part, sees, showsCode } from "./lib/walk.mjs";
 
 /** How many of the frames have to be read. */
 const enough = 58;
@@ -36,10 +36,7 @@ async function asked() {
 
 /** The code of a kind of wallet as the screen shows it, and its text. */
 async function codeOf(page, name) {
-  const app = part(page, `app-${name}`);
-  await app.click();
-  const image = page.locator(`details:has([data-testid="app-${name}"]) .qr img`);
-  await image.waitFor();
+  const image = await showsCode(page, name);
   const picture = await image.evaluate(async (img) => {
     await img.decode();
     const side = Math.round(img.getBoundingClientRect().width);
@@ -50,7 +47,6 @@ async function codeOf(page, name) {
     const { data } = context.getImageData(0, 0, side, side);
     return { side, grey: Array.from({ length: side * side }, (_, i) => data[4 * i]) };
   });
-  await app.click();
   picture.grey = new Uint8Array(picture.grey);
   const symbols = await scanGrayBuffer(picture.grey.slice().buffer, picture.side, picture.side);
   assert.equal(symbols.length, 1, `the code for ${name} on the screen`);

@@ -7,7 +7,7 @@ import { launch, visitor } from "./lib/browser.mjs";
 import { perform } from "./lib/camera.mjs";
 import { startGateway } from "./lib/gateway.mjs";
 import { after, before, test } from "./lib/row.mjs";
-import { asksWallet, fitsWidth, gets, part, passes, sees, shares, toCamera } from "./lib/walk.mjs";
+import { asksWallet, fitsWidth, gets, part, passes, sees, shares, showsCode, toCamera } from "./lib/walk.mjs";
 
 let gateway, tenant, browser;
 before(async () => {
@@ -60,22 +60,48 @@ test("under age, expired and under age again: told why, and the third is final",
   page.kept();
 });
 
+const phone = { viewport: { width: 360, height: 740 }, userAgent: "Mozilla/5.0 (Linux; Android 16) AppleWebKit/537.36 Chrome/156.0 Mobile Safari/537.36" };
+const shown = (page, name) => page.locator(`details:has([data-testid="app-${name}"]) .qr img`).isVisible();
+
 test("on a phone the apps are opened by buttons, and their codes are for another device", async () => {
-  const { page } = await asked({ viewport: { width: 360, height: 740 } });
+  const { page } = await asked(phone);
   for (const name of ["av", "openid4vp"]) {
     assert.ok(await part(page, `open-${name}`).isVisible(), `no button opens ${name}`);
-    const code = page.locator(`details:has([data-testid="app-${name}"]) .qr img`);
-    assert.ok(!(await code.isVisible()), `the code for ${name} is in the way`);
+    assert.ok(!(await shown(page, name)), `the code for ${name} is in the way`);
     assert.equal(await part(page, `app-${name}`).textContent(), "Use another device");
-    await part(page, `app-${name}`).click();
-    await code.waitFor();
+    const code = await showsCode(page, name);
     await page.setViewportSize({ width: 1440, height: 900 });
     const { width } = await code.boundingBox();
     assert.ok(width > 430, `a dense code has ${width} pixels on a large screen`);
-    await page.setViewportSize({ width: 360, height: 740 });
+    await page.setViewportSize(phone.viewport);
     await fitsWidth(page);
   }
   page.kept();
+});
+
+test("on a computer one code comes first, whole and in view, and the button below it", async () => {
+  const { page } = await asked({ viewport: { width: 1440, height: 900 } });
+  for (const [name, other] of [["av", "openid4vp"], ["openid4vp", "av"]]) {
+    const code = await (await showsCode(page, name)).boundingBox();
+    const open = await part(page, `open-${name}`).boundingBox();
+    assert.ok(code.y + code.height <= 900, `the code for ${name} ends at ${code.y + code.height}`);
+    assert.ok(open.y > code.y + code.height, `the button is above the code for ${name}`);
+    assert.ok(!(await shown(page, other)), `two codes side by side, a camera reads either`);
+  }
+  page.kept();
+});
+
+test("where no app opens, the page says so and shows the code", async () => {
+  for (const options of [phone, {}]) {
+    const { page } = await asked(options);
+    const open = part(page, "open-av");
+    await open.evaluate((link) => link.addEventListener("click", (event) => event.preventDefault())); // as without a wallet
+    await open.click();
+    await part(page, "nothing-av").filter({ hasText: "Did nothing open?" }).waitFor();
+    assert.ok(await shown(page, "av"));
+    await fitsWidth(page);
+    page.kept();
+  }
 });
 
 test("a stranger's document is refused, counts nothing, and another one passes", async () => {

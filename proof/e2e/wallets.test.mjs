@@ -8,7 +8,7 @@ import "../wallets/npm/install.mjs";
 import { launch, visitor } from "./lib/browser.mjs";
 import { startGateway } from "./lib/gateway.mjs";
 import { after, before, test } from "./lib/row.mjs";
-import { asksWallet, part, passes } from "./lib/walk.mjs";
+import { asksWallet, part, passes, showsCode } from "./lib/walk.mjs";
 
 const { Wallet, allowInsecure, issue } = await import("../wallets/npm/wallet.mjs");
 const { newAuthority } = await import("../wallets/npm/authority.mjs");
@@ -65,7 +65,7 @@ async function asked(named, wallet, protocols) {
 
 /** Opens the part of the page that asks a kind of app, and returns its link. */
 async function app(page, scheme) {
-  await part(page, `app-${scheme}`).click();
+  await showsCode(page, scheme);
   return part(page, `open-${scheme}`);
 }
 
@@ -113,8 +113,7 @@ for (const [named, scheme, kind] of [
   test(`${kind} by the code ${scheme}:// on the screen, ${named}`, async () => {
     const wallet = new Wallet({ document: documents[kind], roots, strict });
     const shopper = await asked(named, wallet, []);
-    await app(shopper.page, scheme);
-    const code = await shopper.page.locator(`details:has([data-testid="app-${scheme}"]) img`).screenshot();
+    const code = await (await showsCode(shopper.page, scheme)).screenshot();
     const { status } = await wallet.answer(Wallet.scan(code));
     assert.equal(status, 200);
     await ends(shopper); // by itself: the page follows the request

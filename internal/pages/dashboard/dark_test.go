@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"agegate/internal/rules/brand"
 	"agegate/templates"
 )
 
@@ -45,5 +46,41 @@ func TestDarkThemeIsColours(t *testing.T) {
 	}
 	if seen == 0 {
 		t.Error("no dark theme was found")
+	}
+}
+
+// TestTintsStandOutAlike: notes, notices and badges stand out from the page as much in the
+// dark theme as in the light one, whatever they say.
+func TestTintsStandOutAlike(t *testing.T) {
+	shared, err := fs.ReadFile(templates.SharedStatic(), "tokens.css")
+	if err != nil {
+		t.Fatal(err)
+	}
+	own, err := fs.ReadFile(templates.Dashboard(), "static/dashboard.css")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sheets := string(shared) + string(own)
+	const dark = "@media (prefers-color-scheme: dark) {\n  :root {"
+	tint := regexp.MustCompile(`--(surface|test-ground|\w*-?tint): #(\w{6});`)
+	for theme, blocks := range map[string]*regexp.Regexp{
+		"light": regexp.MustCompile(`(?m)^:root \{[^}]*`), "dark": regexp.MustCompile(regexp.QuoteMeta(dark) + `[^}]*`),
+	} {
+		colours := map[string]brand.Colour{}
+		for _, block := range blocks.FindAllString(sheets, -1) {
+			for _, m := range tint.FindAllStringSubmatch(block, -1) {
+				colours[m[1]] = brand.Colour(m[2])
+			}
+		}
+		if len(colours) != 6 {
+			t.Fatalf("%s: found %v", theme, colours)
+		}
+		surface := colours["surface"]
+		delete(colours, "surface")
+		for name, colour := range colours {
+			if got := brand.Contrast(colour, surface); got < 1.17 || got > 1.23 {
+				t.Errorf("%s: --%s has a contrast of %.2f to the page", theme, name, got)
+			}
+		}
 	}
 }

@@ -97,6 +97,11 @@ func familyOf(userAgent string) string {
 	return ""
 }
 
+// mobile reports whether the browser is on a phone or a tablet.
+func mobile(c echo.Context) bool {
+	return slices.Contains([]string{"ios", "android"}, familyOf(c.Request().UserAgent()))
+}
+
 // renderCamera answers GET /v/{token}/camera with the camera step. After the check, the
 // page leads to the page of the result. After a pass, it first says so for a moment.
 func (p *Pages) renderCamera(c echo.Context, v visit) error {

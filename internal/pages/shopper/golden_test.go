@@ -129,6 +129,11 @@ func goldenScreens() map[string]goldenScreen {
 			return &documentView{layout: live, exit: shop, TargetAge: 18}
 		}},
 		"wallet": {screen: "wallet", view: func() view { return asking() }},
+		"wallet-mobile": {screen: "wallet", view: func() view {
+			v := asking()
+			v.Mobile, v.OtherWay = true, false
+			return v
+		}},
 		"wallet-test-refused": {screen: "wallet", view: func() view {
 			v := asking()
 			v.Test, v.Forcible, v.State, v.Refused, v.Sample = true, true, "issuer_unknown", "issuer_unknown",

@@ -52,6 +52,7 @@ type walletView struct {
 	Requests  string // JSON, for the Digital Credentials API
 	Apps      []walletApp
 	BirthDate bool   // a wallet may share the birth date
+	Mobile    bool   // the browser is on a phone, which may have the wallet; others show a code first
 	Sample    string // relative link to the sample wallet; empty in live mode
 }
 
@@ -93,7 +94,7 @@ func (p *Pages) showWallet(c echo.Context, v visit) error {
 	if err != nil {
 		return err
 	}
-	view.OtherWay = len(ways) > 1
+	view.OtherWay, view.Mobile = len(ways) > 1, mobile(c)
 	return p.render(c, http.StatusOK, "wallet", view)
 }
 

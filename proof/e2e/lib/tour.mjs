@@ -152,9 +152,12 @@ export function tour(gateway) {
       await shares(page, { age: 17 });
       await sees(page, "refused-under_age");
     },
-    wallet: async (page) => {
+    wallet: asked,
+    "wallet-mobile": async (page) => {
+      const devtools = await page.context().newCDPSession(page);
+      await devtools.send("Emulation.setUserAgentOverride", { userAgent: "Mozilla/5.0 (iPhone; CPU iPhone OS 26_0 like Mac OS X)" });
       await asked(page);
-      for (const app of ["av", "openid4vp"]) await part(page, `app-${app}`).click();
+      await part(page, "app-av").click();
     },
     "wallet-refused": async (page) => {
       await asked(page);

@@ -82,6 +82,14 @@ export async function asksWallet(page) {
   await sees(page, "screen-wallet");
 }
 
+/** Shows the code of a kind of wallet on the wallet's page, and returns its picture. */
+export async function showsCode(page, name) {
+  const code = page.locator(`details:has([data-testid="app-${name}"])`);
+  if ((await code.getAttribute("open")) === null) await part(page, `app-${name}`).click();
+  await code.locator(".qr img").waitFor();
+  return code.locator(".qr img");
+}
+
 /** Chooses photographs as the way of the document check, agrees, and goes on to the primer before the camera. */
 export async function agreesToPhotograph(page) {
   await part(page, "way-photo").click();

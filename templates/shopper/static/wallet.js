@@ -71,4 +71,16 @@ if (requests().length > 0) {
   ask.addEventListener("click", present);
 }
 
+/** Milliseconds within which an app that was opened covers the page. */
+const opening = 2500;
+for (const app of page.querySelectorAll("[data-app]")) {
+  const nothing = app.querySelector("[data-nothing]");
+  const code = app.querySelector("details");
+  app.querySelector("[data-open]")?.addEventListener("click", () => setTimeout(() => {
+    if (document.hidden || !nothing || !code) return;
+    code.open = true;
+    nothing.textContent = texts.get("nothing")?.textContent ?? "";
+  }, opening));
+}
+
 follow(`${link}/wallet/state`, page.dataset.state ?? "");
