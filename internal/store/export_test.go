@@ -25,7 +25,7 @@ func (tx *Tx) FindPlan(scope insight.Scope, by insight.Name, text string) (strin
 	}
 	statement, args := findStatement(tx.postgres, scope, by, text, 10)
 	if by == insight.IDEnd {
-		statement, args = endStatement(10), []any{text[5:], "%" + text}
+		statement, args = endStatement("sessions", 10), []any{text[5:], "%" + text}
 	}
 	var plan []map[string]any
 	err := tx.db.Raw(explain+statement, args...).Scan(&plan).Error

@@ -8,6 +8,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/google/uuid"
+
 	"agegate/internal/backoffice/insight"
 )
 
@@ -22,7 +24,7 @@ func (s *Store) FindSessions(
 	return view(ctx, s, func(tx *Tx) (found []insight.SessionRow, err error) {
 		names := spellings(text)
 		if by == insight.IDEnd {
-			if names, err = tx.idsEnding(strings.ToLower(text), limit); err != nil {
+			if names, err = tx.idsEnding("sessions", text, limit); err != nil {
 				return nil, err
 			}
 		}
@@ -38,15 +40,28 @@ func (s *Store) FindSessions(
 	})
 }
 
-// idsEnding returns IDs of all tenants' sessions that end with a text of at least 3
-// characters, the newest first.
-func (tx *Tx) idsEnding(text string, limit int) (ids []string, err error) {
-	return ids, tx.db.Raw(endStatement(limit), text[max(0, len(text)-3):], "%"+text).Scan(&ids).Error
+// FindEvents implements insight.Store.
+func (s *Store) FindEvents(ctx context.Context, tenantID uuid.UUID, end string, limit int) ([]string, error) {
+	return view(ctx, s, func(tx *Tx) (found []string, err error) {
+		ids, err := tx.idsEnding("webhook_events", end, limit)
+		if err != nil || len(ids) == 0 {
+			return nil, err
+		}
+		return found, tx.db.Raw("SELECT id FROM webhook_events WHERE tenant_id = ? AND id IN ? ORDER BY id DESC",
+			tenantID.String(), ids).Scan(&found).Error
+	})
 }
 
-func endStatement(limit int) string {
-	return fmt.Sprintf(`SELECT id FROM sessions WHERE substr(CAST(id AS text), 34) = ? AND CAST(id AS text) LIKE ?
-		ORDER BY id DESC LIMIT %d`, limit)
+// idsEnding returns the IDs in a table, of all tenants, that end with a text of at least
+// 3 characters, the newest first.
+func (tx *Tx) idsEnding(table, text string, limit int) (ids []string, err error) {
+	text = strings.ToLower(text)
+	return ids, tx.db.Raw(endStatement(table, limit), text[max(0, len(text)-3):], "%"+text).Scan(&ids).Error
+}
+
+func endStatement(table string, limit int) string {
+	return fmt.Sprintf(`SELECT id FROM %s WHERE substr(CAST(id AS text), %d) = ? AND CAST(id AS text) LIKE ?
+		ORDER BY id DESC LIMIT %d`, table, len(greatestID(table))-2, limit)
 }
 
 // findStatement returns the query for a name, or for the ID with an end, and its

@@ -83,6 +83,9 @@ type Store interface {
 	// first; those with the beginning of an order are sorted by the order. It finds them
 	// by an index, however many there are.
 	FindSessions(ctx context.Context, scope Scope, by Name, text string, now time.Time, limit int) ([]SessionRow, error)
+	// FindEvents returns the IDs of at most limit webhook events of a tenant that end with
+	// 3 characters or more, the newest first.
+	FindEvents(ctx context.Context, tenantID uuid.UUID, end string, limit int) ([]string, error)
 	// ListEvents does what ListSessions does for webhook events. The records have no body.
 	ListEvents(ctx context.Context, q EventQuery) (Found[EventRow], error)
 	// SessionByID returns the tenant's session, or fault.NotFound.

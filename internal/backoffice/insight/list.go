@@ -180,6 +180,12 @@ func (s *Service) Find(ctx context.Context, scope Scope, by Name, text string, n
 	return s.store.FindSessions(ctx, scope, by, text, s.now(), n)
 }
 
+// FindEvents returns the IDs of at most n webhook events of a tenant that end with 3
+// characters or more, the newest first.
+func (s *Service) FindEvents(ctx context.Context, tenantID uuid.UUID, end string, n int) ([]string, error) {
+	return s.store.FindEvents(ctx, tenantID, end, n)
+}
+
 // Recent returns the newest sessions of a scope, at most n, without tests of the receiver.
 func (s *Service) Recent(ctx context.Context, scope Scope, n int) ([]SessionRow, error) {
 	found, err := s.store.ListSessions(ctx, SessionQuery{

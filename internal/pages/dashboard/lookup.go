@@ -56,7 +56,7 @@ func wordsOf(text string) []string {
 	return words[:min(len(words), maxNames)]
 }
 
-// lookUp returns the sessions, API keys, members and pages that a text names, in the
+// lookUp returns the sessions, events, API keys, members and pages that a text names, in the
 // modes that the log-in opens.
 func (p *Pages) lookUp(r *desk.Request, text string) ([]hitView, error) {
 	hits, err := p.sessionHits(r, text, p.sessionsNamed)
@@ -66,7 +66,9 @@ func (p *Pages) lookUp(r *desk.Request, text string) ([]hitView, error) {
 	if err != nil || len(text) < minLetters {
 		return hits, err
 	}
-	for _, find := range []func(*desk.Request, string) ([]hitView, error){p.keysNamed, p.membersNamed, p.pagesNamed} {
+	for _, find := range []func(*desk.Request, string) ([]hitView, error){
+		p.eventsEnding, p.keysNamed, p.membersNamed, p.pagesNamed,
+	} {
 		found, err := find(r, strings.ToLower(text))
 		if err != nil {
 			return nil, err

@@ -14,7 +14,7 @@ import (
 )
 
 var (
-	idEnd  = regexp.MustCompile(`^[0-9a-fA-F-]*[0-9a-fA-F]{8}$`) // of a session, as lists show it
+	idEnd  = regexp.MustCompile(`^[0-9a-fA-F-]*[0-9a-fA-F]{8}$`) // of an ID, as lists show it
 	digits = regexp.MustCompile(`^[0-9]+$`)
 )
 
@@ -85,6 +85,24 @@ func (p *Pages) sessionsNamed(
 		rows = withRows(rows, ending)
 	}
 	return rows[:min(len(rows), maxHits)], nil
+}
+
+// eventsEnding returns the webhook events with an ID that ends with a text.
+func (p *Pages) eventsEnding(r *desk.Request, text string) (hits []hitView, err error) {
+	if !idEnd.MatchString(text) {
+		return nil, nil
+	}
+	ids, err := p.cfg.Insight.FindEvents(r.Ctx(), r.Access.TenantID(), text, maxHits)
+	for _, id := range ids {
+		record, err := p.eventLink(r, id)
+		if err != nil {
+			return nil, err
+		}
+		if record != nil {
+			hits = append(hits, hitView{Kind: "lookup.event", Name: id, Mode: modeName(record.Livemode), recordLink: *record})
+		}
+	}
+	return hits, err
 }
 
 // withRows adds the sessions that are not among others.

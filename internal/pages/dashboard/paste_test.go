@@ -52,6 +52,9 @@ func TestPasteBox(t *testing.T) {
 			{"test", `{"session_id":"` + made.SessionID + `","verification_url":"` + made.VerificationURL + `"}`, toSession, ""},
 			{"test", event, toEvent, ""},
 			{"live", event, toEvent, ""},
+			{"live", "…" + event[len(event)-8:], toEvent, ""},
+			{"test", strings.ToUpper(event[len(event)-12:]), toEvent, ""},
+			{"test", theirs.Header.Get("Webhook-Id")[32:], "", "Nothing found"},
 			{"test", live.SessionID, "/live/sessions/" + live.SessionID, ""},
 			{"test", live.VerificationURL, "/live/sessions/" + live.SessionID, ""},
 

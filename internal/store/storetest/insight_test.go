@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -165,6 +166,16 @@ func TestEventsAreListedNewestFirst(t *testing.T) {
 			}
 			if !slices.Equal(got, row.want) {
 				t.Errorf("%s: %v, want %v", row.name, got, row.want)
+			}
+		}
+		for end, want := range map[string][]string{
+			ids[0][32:]: ids[:1], ids[5][28:]: ids[5:], ids[0][:36]: nil, strings.ToUpper(ids[1][28:]): ids[1:2],
+		} {
+			got, err := s.FindEvents(t.Context(), owner.ID, end, 10)
+			wantNoError(t, err)
+			foreign, err := s.FindEvents(t.Context(), id(t), end, 10)
+			if wantNoError(t, err); !slices.Equal(got, want) || len(foreign) > 0 {
+				t.Errorf("the end %q: %v, want %v; of another tenant: %v", end, got, want, foreign)
 			}
 		}
 		counts, err := s.CountEvents(t.Context(), scope, "", 1)
