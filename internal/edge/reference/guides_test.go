@@ -55,6 +55,19 @@ func TestErrorsOfAStatus(t *testing.T) {
 	}
 }
 
+// TestUnknownField: the explanation of the error for an unknown field names the members
+// that people try for their order, and leads to where an order goes.
+func TestUnknownField(t *testing.T) {
+	_, explained, _ := strings.Cut(get(t, serve(t)+"/docs/errors"), `<h3 id="extra_forbidden">`)
+	explained, _, _ = strings.Cut(explained, "<h3 ")
+	for _, want := range []string{"reference", "order_id", "metadata", "?order=1042",
+		`href="/docs/integrate#find-the-session-of-an-order"`} {
+		if !strings.Contains(explained, want) {
+			t.Errorf("the explanation lacks %s", want)
+		}
+	}
+}
+
 // TestTables: tables of texts can become lists on a small screen, with the titles of
 // their columns, and those of many figures scroll.
 func TestTables(t *testing.T) {
