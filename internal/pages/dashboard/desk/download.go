@@ -65,23 +65,23 @@ func (r *Request) BeginDownload() (end func(), err error) {
 // anything was sent is answered as usual. A later error ends the connection, so that
 // browsers do not accept a partial file as complete.
 func (r *Request) Download(contentType, name string, fill func(ctx context.Context, w io.Writer) error) error {
+	head := r.Request().Method == http.MethodHead
+	if !head {
+		end, err := r.BeginDownload()
+		if err != nil {
+			return err
+		}
+		defer end()
+	}
 	header := r.Response().Header()
-	disposition := `attachment; filename="` + name + `"`
-	if r.Request().Method == http.MethodHead {
-		header.Set(echo.HeaderContentType, contentType)
-		header.Set(echo.HeaderContentDisposition, disposition)
+	header.Set(echo.HeaderContentType, contentType)
+	header.Set(echo.HeaderContentDisposition, `attachment; filename="`+name+`"`)
+	if head {
 		return r.NoContent(http.StatusOK)
 	}
-	end, err := r.BeginDownload()
-	if err != nil {
-		return err
-	}
-	defer end()
-	header.Set(echo.HeaderContentType, contentType)
-	header.Set(echo.HeaderContentDisposition, disposition)
 	w := bufio.NewWriterSize(&patientWriter{r.Response(), http.NewResponseController(r.Response())}, 32<<10)
 	// The deadline of the request is not used, because it is meant for pages.
-	err = fill(context.WithoutCancel(r.Ctx()), w)
+	err := fill(context.WithoutCancel(r.Ctx()), w)
 	if err == nil {
 		err = w.Flush()
 	}
