@@ -69,7 +69,7 @@ type deliveryView struct {
 	Attempts []attemptView // newest first
 	MayAct   bool
 	Form     *desk.FormView
-	Resend   string // address; empty if not possible
+	Resend   string // address; empty if not possible, or if there is a retry
 	Retry    string // address of an early attempt; empty if not possible
 	Session  string // address of the session
 	Back     string
@@ -123,7 +123,7 @@ func (p *Pages) showDelivery(r *desk.Request) error {
 			a, tone, max(1, a.Latency.Milliseconds()), escape(a.Excerpt), sentHeaders(d.Record, a.At),
 		})
 	}
-	if v.MayAct && d.Status != webhook.StatusNoDestination {
+	if v.MayAct && v.Retry == "" && d.Status != webhook.StatusNoDestination {
 		v.Resend = r.Href(webhooksPath) + "/events/" + d.ID + "/resend"
 	}
 	if v.Form, err = r.Blank(desk.PlainForm); err != nil {
