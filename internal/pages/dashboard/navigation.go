@@ -27,6 +27,7 @@ var tenantNav = []desk.NavGroup{
 	{Items: []desk.NavItem{
 		{Name: "overview", Pattern: overviewPath, Icon: "home", Alone: true},
 		{Name: "sessions", Pattern: sessionsPath, Icon: "people"},
+		{Name: "paste", Pattern: pastePath, Icon: "clipboard"},
 	}},
 	{Name: "developers", Items: []desk.NavItem{
 		{Name: "keys", Pattern: keysPath, Icon: "key"},
@@ -34,7 +35,6 @@ var tenantNav = []desk.NavGroup{
 		{Name: "redirect_secret", Pattern: redirectPath, Icon: "shield"},
 		{Name: "playground", Pattern: playgroundPath, Icon: "play"},
 		{Name: "cards", Pattern: cardsPath, Icon: "grid"},
-		{Name: "paste", Pattern: pastePath, Icon: "clipboard"},
 		{Name: "refusals", Pattern: refusalsPath, Icon: "stop"},
 	}},
 	{Name: "organisation", Items: []desk.NavItem{
