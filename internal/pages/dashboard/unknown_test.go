@@ -11,8 +11,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// TestUnknownPages: what does not exist is answered with the navigation of whoever is
-// logged in, and what belongs to others exactly like what does not exist.
+// A page that does not exist answers 404 with the navigation of the user. A page of
+// another tenant gives the same answer.
 func TestUnknownPages(t *testing.T) {
 	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		shop, foreign := g.Shop(t, "", nil), g.Shop(t, "", nil)
