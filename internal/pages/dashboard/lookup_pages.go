@@ -53,7 +53,8 @@ func (p *Pages) pagesNamed(r *desk.Request, text string) ([]hitView, error) {
 	if err == nil && r.Who.User().Operator {
 		var console []hitView
 		console, err = p.pagesOf(r, text, operatorNav, operatorSubPages)
-		hits = append(hits, slices.DeleteFunc(console, func(hit hitView) bool { return slices.ContainsFunc(hits, hit.is) })...)
+		known := func(hit hitView) bool { return slices.ContainsFunc(hits, hit.is) }
+		hits = append(hits, slices.DeleteFunc(console, known)...)
 	}
 	if err != nil || !r.Opens(sessionsPath) {
 		return opening(hits), err
