@@ -247,6 +247,7 @@ func TestLookUpWhatPeopleSay(t *testing.T) {
 			"88":               {"Nothing found"},
 			strange[28:]:       {"Nothing found"},
 			"zzz yyy":          {"Nothing found"},
+			"zzz 7":            {"Nothing found"}, // one digit begins too many orders
 			"/orders/%00/%FF":  {"Nothing found"},
 			"API keys":         {"API keys: your role does not open this page. Roles that do: Owner, Developer."},
 			"billing":          {"Billing: your role", "Roles that do: Owner, Developer, Viewer."},

@@ -135,7 +135,7 @@ func (p *Pages) lookUpWord(r *desk.Request, word string, parts int) (hits []hitV
 		hits, err = p.pagesNamed(r, strings.ToLower(word))
 	}
 	for _, name := range all {
-		if err == nil && hits == nil && strings.ContainsAny(name, "0123456789") {
+		if err == nil && hits == nil && len(name) >= minLetters && strings.ContainsAny(name, "0123456789") {
 			hits, err = p.sessionHits(r, name, p.sessionsBegun)
 		}
 	}
