@@ -161,7 +161,11 @@ test("whatever is pasted is recognized", async () => {
     await page.fill("#f-text", text);
   };
   await open("/test/paste", "paste");
-  await paste(hostile);
+  await paste(hostile); // the names of a member and of a key
+  await click("check");
+  await sees(page, "hits");
+  await fits("paste-hits");
+  await paste(`${hostile} zzz`);
   await click("check");
   await sees(page, "nothing");
   await fits("paste-unknown");
