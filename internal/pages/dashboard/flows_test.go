@@ -229,7 +229,7 @@ func TestNoLinkIsMadeOfARequest(t *testing.T) {
 	for _, header := range []map[string]string{
 		{"Host": "evil.example"}, {"X-Forwarded-Host": "evil.example"}, {"Forwarded": "host=evil.example;proto=https"},
 		{"X-Original-Host": "evil.example"}, {"X-Host": "evil.example"}, {"X-Forwarded-Server": "evil.example"},
-		{"Host": "evil.example", "X-Forwarded-Proto": "https", "X-Forwarded-Port": "4443"},
+		{"Host": "evil.example", "X-Forwarded-Proto": "https", "X-Forwarded-Port": "64443"},
 		{"Origin": "http://localhost:8080", "Host": "evil.example"},
 	} {
 		header["Sec-Fetch-Site"] = "same-origin"
@@ -258,7 +258,7 @@ func TestNoLinkIsMadeOfARequest(t *testing.T) {
 					t.Errorf("%s %s with %v: the header %s has the host", tt.method, tt.path, header, name)
 				}
 			}
-			if strings.Contains(body, "evil.example") || strings.Contains(body, ":4443") {
+			if strings.Contains(body, "evil.example") || strings.Contains(body, ":64443") {
 				t.Errorf("%s %s with %v: the page has the host", tt.method, tt.path, header)
 			}
 			switch {

@@ -265,7 +265,7 @@ func TestNoEstimateIsShown(t *testing.T) {
 		if err == nil {
 			err = g.App.Sessions.Consent(t.Context(), sess, true)
 		}
-		estimate := 47.3
+		estimate := 87.3
 		if err == nil {
 			_, err = g.App.Sessions.Resolve(t.Context(), sess,
 				session.CheckResult{Result: session.ResultVerified, Source: session.SourceCamera, Estimate: &estimate, Cutoff: 21})
@@ -283,7 +283,7 @@ func TestNoEstimateIsShown(t *testing.T) {
 			made.SessionID + "?part=timeline"} {
 			res, body := boss.Get(t, path)
 			want(t, path, res, http.StatusOK, "")
-			if strings.Contains(body, "47.3") || strings.Contains(body, "47,3") {
+			if strings.Contains(body, "87.3") || strings.Contains(body, "87,3") {
 				t.Errorf("%s shows the estimate", path)
 			}
 		}
