@@ -248,6 +248,11 @@ func (p *Pages) entryOf(r *desk.Request, names auditNames, e audit.Entry) entryV
 	v.Target = names.target(r, e)
 	d := e.Details()
 	delete(d.Params, account.InvitationParam) // the invitation's entry says who joined by it
+	for _, c := range d.Changes {
+		if d.Params[c.Setting] == c.New {
+			delete(d.Params, c.Setting) // the change's own line says it
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(d.Params)) {
 		v.Details = append(v.Details, detailView{Name: name, Key: p.textOf("audit.detail." + name),
 			New: p.valueOf(name, d.Params[name])})

@@ -117,6 +117,33 @@ func TestAuditLogNamesWhatItIsAbout(t *testing.T) {
 	})
 }
 
+// TestAuditLogListsAChangeOnce: a setting that an entry names among its values and among
+// its changes is one line, in both logs. A value that did not change is still listed.
+func TestAuditLogListsAChangeOnce(t *testing.T) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
+		op, o := operating(t, g), newStaffed(t, g, nil)
+		for _, scope := range []audit.Scope{audit.Instance, audit.OfTenant(o.shop.Tenant.ID)} {
+			if err := g.App.Store.AppendAct(t.Context(), audit.Act{
+				Scope: scope, At: g.Clock.Now(), Actor: audit.System("start"), Action: audit.GatewayConfigure,
+				Detail: audit.Detail{
+					Params:  map[string]string{"age_margin": "7", "estimator": "kept"},
+					Changes: []audit.Change{{Setting: "age_margin", Old: "5", New: "7"}},
+				},
+			}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		query := "?lang=en&action=" + string(audit.GatewayConfigure)
+		for path, by := range map[string]*gatewaytest.Staff{"/operator/audit": op, o.at("/audit"): o.owner} {
+			_, body := by.Get(t, path+query)
+			if n := strings.Count(between(t, body, `<ul class="details">`, "</ul>"), "<li>"); n != 2 ||
+				!strings.Contains(body, "<del>5</del>") || !strings.Contains(body, "kept") {
+				t.Errorf("%s lists %d values of one change and one kept value", path, n)
+			}
+		}
+	})
+}
+
 func TestAuditLog(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		o := newStaffed(t, g, nil)
