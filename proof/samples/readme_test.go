@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -25,57 +26,72 @@ import (
 // guides it links to, run unchanged: a session is created, its pass is confirmed
 // in every way that the README names, and forgeries are refused.
 func TestREADME(t *testing.T) {
-	shown := readSamples(t, "README.md")
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
 	receiver := gatewaytest.NewReceiver(t)
 	shop := g.Shop(t, receiver.URL, func(s *tenant.Tenant) { s.SuccessURL = "https://shop.example/ok?order=1" })
 
-	shell := func(sample string) []byte {
-		t.Helper()
-		return output(t, exec.CommandContext(t.Context(), "sh", "-c", sample),
-			"AGEGATE_URL="+g.URL, "AGEGATE_API_KEY="+shop.Test.APIKey)
+	commands := readSamples(t, "README.md").commands("$AGEGATE_URL", "$VERIFICATION_URL")
+	answers := paste(t, g, commands, "AGEGATE_URL="+g.URL, "AGEGATE_API_KEY="+shop.Test.APIKey)
+	if !strings.Contains(answers, `"status":"PASSED"`) {
+		t.Errorf("the lookup says no pass:\n%s", answers)
 	}
-	var session gatewaytest.Created
-	unmarshal(t, shell(shown.find(t, "sh", "sessions/create")), &session)
-	res, _ := g.Force(t, gatewaytest.Browser(), session, "verified")
-	pass, err := url.Parse(res.Header.Get("Location"))
-	if err != nil {
-		t.Fatal(err)
+	address := regexp.MustCompile(`(?m)^https://shop\.example/ok\?\S+$`).FindString(answers)
+	pass, err := url.Parse(address)
+	if err != nil || address == "" {
+		t.Fatalf("no Success URL is among the answers (%v):\n%s", err, answers)
 	}
+	session := pass.Query().Get("session")
 	for _, document := range []string{"docs/guides/verify-token.md", "openapi.yaml"} {
 		t.Run(document, func(t *testing.T) {
-			testTokenSamples(t, readSamples(t, document), pass.Query(), session.SessionID, shop.Test.RedirectSecret)
+			testTokenSamples(t, readSamples(t, document), pass.Query(), session, shop.Test.RedirectSecret)
 		})
 	}
-	testOtherTokenSamples(t, pass.Query(), session.SessionID, shop.Test.RedirectSecret)
+	testOtherTokenSamples(t, pass.Query(), session, shop.Test.RedirectSecret)
 	testWebhookSamples(t, receiver.Wait(t, 1)[0], shop.Test.WebhookSecret)
-
-	var status struct{ Status string }
-	lookup := strings.Replace(shown.find(t, "sh", "$SESSION_ID/status"), "SESSION_ID=…", "SESSION_ID="+session.SessionID, 1)
-	unmarshal(t, shell(lookup), &status)
-	if status.Status != "PASSED" {
-		t.Errorf("the lookup says %q", status.Status)
-	}
 }
 
-// TestFiveMinuteGuide runs the commands of the guide one after the other in one shell, as
-// they are but for the address and the key, and gets as far as a pass.
+// TestFiveMinuteGuide runs the commands of the guide, as they are but for the address and
+// the key, and gets as far as a pass.
 func TestFiveMinuteGuide(t *testing.T) {
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
 	shop := g.Shop(t, "", nil)
-	var commands strings.Builder
-	for _, sample := range readSamples(t, "docs/guides/integrate.md") {
-		if sample.language == "sh" {
-			commands.WriteString(sample.code)
-		}
-	}
 	own := strings.NewReplacer("https://age.example.com", g.URL, "svc_test_…", shop.Test.APIKey)
-	cmd := exec.CommandContext(t.Context(), "sh", "-euc", own.Replace(commands.String()))
-	cmd.Dir = t.TempDir()
-	answers := string(output(t, cmd, "http_proxy="+g.URL)) // where the hosted page's name leads
+	answers := paste(t, g, own.Replace(readSamples(t, "docs/guides/integrate.md").commands("")))
 	for _, want := range []string{`"verification_url":"`, "&status=VERIFIED&is_adult=true\n", `"status":"PASSED"`} {
 		if !strings.Contains(answers, want) {
 			t.Errorf("%q is not among the answers:\n%s", want, answers)
+		}
+	}
+}
+
+// paste runs commands one after the other in one shell and returns what they print.
+func paste(t *testing.T, g *gatewaytest.Gateway, commands string, env ...string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "sh", "-euc", commands)
+	cmd.Dir = t.TempDir()
+	return string(output(t, cmd, append(env, "http_proxy="+g.URL)...)) // where the hosted page's name leads
+}
+
+// TestSecretKeyIsKept pastes the commands that start a gateway for others twice: the
+// second time finds the key of the first, which only its owner can read.
+func TestSecretKeyIsKept(t *testing.T) {
+	for _, document := range []string{"README.md", "docs/operations.md"} {
+		home := t.TempDir()
+		settings, _, _ := strings.Cut(readSamples(t, document).find(t, "sh", "export AGEGATE_SECRET_KEY="), "\nmake ")
+		key := func() string {
+			cmd := exec.CommandContext(t.Context(), "sh", "-euc", settings+"\nprintf %s \"$AGEGATE_SECRET_KEY\"")
+			return string(output(t, cmd, "HOME="+home))
+		}
+		if first, second := key(), key(); len(first) != 44 || first != second { // 32 bytes in base64
+			t.Errorf("%s: the keys are of %d and %d bytes, and the same: %t", document, len(first), len(second),
+				first == second)
+		}
+		files, err := os.ReadDir(home)
+		if err != nil || len(files) != 1 {
+			t.Fatalf("%s: %d files: %v", document, len(files), err)
+		}
+		if info, err := files[0].Info(); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%s: the key's file has mode %v: %v", document, info.Mode(), err)
 		}
 	}
 }
@@ -270,6 +286,18 @@ func (s blocks) find(t *testing.T, language, text string) string {
 		t.Fatalf("there is no %s sample with %q", language, text)
 	}
 	return found
+}
+
+// commands returns the shell samples that contain one of the texts, in their order.
+func (s blocks) commands(texts ...string) string {
+	var all strings.Builder
+	for _, sample := range s {
+		contained := func(text string) bool { return strings.Contains(sample.code, text) }
+		if sample.language == "sh" && slices.ContainsFunc(texts, contained) {
+			all.WriteString(sample.code)
+		}
+	}
+	return all.String()
 }
 
 // script writes a program to a place where it finds the packages of package.json.
