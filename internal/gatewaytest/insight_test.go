@@ -59,7 +59,7 @@ func TestRecordOfASession(t *testing.T) {
 		for _, m := range r.Timeline {
 			if m.Kind != insight.MomentWebhook { // the webhook may arrive before the redirect
 				kinds = append(kinds, string(m.Kind))
-			} else if m.Attempt.Class != webhook.ClassDelivered || m.EventID == "" {
+			} else if m.Attempt.Class != webhook.ClassDelivered || m.Event.ID == "" {
 				t.Errorf("attempt %+v", m.Attempt)
 			}
 		}

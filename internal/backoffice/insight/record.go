@@ -56,7 +56,7 @@ const (
 	MomentResult     MomentKind = "result"   // Status, Source, Document, Way
 	MomentExpired    MomentKind = "expired"  // Status
 	MomentRedirected MomentKind = "redirected"
-	MomentWebhook    MomentKind = "webhook" // EventID, Attempt
+	MomentWebhook    MomentKind = "webhook" // Event, Attempt
 )
 
 // Moment is one line of a session's timeline.
@@ -67,7 +67,7 @@ type Moment struct {
 	Strikes  int
 	Status   session.Status
 	Source   session.Source
-	EventID  string
+	Event    *webhook.Record
 	Attempt  *webhook.Attempt
 	Way      session.Way // the way by which a document was read; empty if none
 	Refused  int         // documents refused so far
@@ -185,12 +185,12 @@ func (s *Service) attemptsOf(ctx context.Context, sess session.Session) ([]Momen
 	}
 	var list []Moment
 	for _, e := range events {
-		_, attempts, err := s.store.EventByID(ctx, scope, e.ID)
+		event, attempts, err := s.store.EventByID(ctx, scope, e.ID)
 		if err != nil {
 			return nil, err
 		}
 		for _, a := range attempts {
-			list = append(list, Moment{At: a.At, Kind: MomentWebhook, EventID: e.ID, Attempt: &a})
+			list = append(list, Moment{At: a.At, Kind: MomentWebhook, Event: &event, Attempt: &a})
 		}
 	}
 	return list, nil

@@ -67,12 +67,28 @@ type deliveryView struct {
 	Body     string        // formatted
 	Sent     string        // the body as it was sent
 	Attempts []attemptView // newest first
-	MayAct   bool
-	Form     *desk.FormView
-	Resend   string // address; empty if not possible, or if there is a retry
-	Retry    string // address of an early attempt; empty if not possible
+	Act      *eventAct
 	Session  string // address of the session
 	Back     string
+}
+
+// eventAct is what can be done about an event: to make its next attempt early, or else to
+// send it again. One of the addresses is set.
+type eventAct struct {
+	Retry, Resend string
+	Form          *desk.FormView // of Resend
+}
+
+// newEventAct returns nil if the user can do nothing about the event.
+func newEventAct(r *desk.Request, e webhook.Record) (*eventAct, error) {
+	if retry := retryHref(r, e); retry != "" {
+		return &eventAct{Retry: retry}, nil
+	}
+	if !r.May(account.Resend) || e.Status == webhook.StatusNoDestination {
+		return nil, nil
+	}
+	form, err := r.Blank(desk.PlainForm)
+	return &eventAct{Resend: eventsPath(r) + e.ID + "/resend", Form: form}, err
 }
 
 type attemptView struct {
@@ -110,8 +126,7 @@ func (p *Pages) showDelivery(r *desk.Request) error {
 	}
 	v := &deliveryView{
 		Event: d.Record, Tone: deliveryTones[d.Status], Body: escape(formatted(d.Body)), Sent: string(d.Body),
-		Back:   r.Href(webhooksPath),
-		MayAct: r.May(account.Resend), Retry: retryHref(r, d.Record),
+		Back:    r.Href(webhooksPath),
 		Session: r.Href(sessionsPath) + "/" + d.SessionID.String(),
 	}
 	for _, a := range slices.Backward(d.Attempts) {
@@ -123,10 +138,7 @@ func (p *Pages) showDelivery(r *desk.Request) error {
 			a, tone, max(1, a.Latency.Milliseconds()), escape(a.Excerpt), sentHeaders(d.Record, a.At),
 		})
 	}
-	if v.MayAct && v.Retry == "" && d.Status != webhook.StatusNoDestination {
-		v.Resend = r.Href(webhooksPath) + "/events/" + d.ID + "/resend"
-	}
-	if v.Form, err = r.Blank(desk.PlainForm); err != nil {
+	if v.Act, err = newEventAct(r, d.Record); err != nil {
 		return err
 	}
 	return r.Show(http.StatusOK, "delivery", v)

@@ -126,32 +126,32 @@ func (v *sessionView) Told() storyView { return storyView{v.Story, v.TargetAge} 
 // timelineView is a session's timeline.
 type timelineView struct {
 	Moments []momentView
-	Form    *desk.FormView // with which a webhook event is sent again
 }
 
-// newTimeline returns the timeline of a session. Those who may send a webhook event
-// again can do so at its last attempt.
+// newTimeline returns the timeline of a session. Each webhook event has its act at its last attempt.
 func newTimeline(r *desk.Request, list []insight.Moment) (timelineView, error) {
 	events := eventsPath(r)
 	v := timelineView{Moments: newMoments(list, events)}
 	seen := map[string]bool{}
 	for i, m := range slices.Backward(v.Moments) {
-		if m.Attempt != nil && !seen[m.EventID] && r.May(account.Resend) {
-			v.Moments[i].Resend = events + m.EventID + "/resend"
+		if m.Event == nil || seen[m.Event.ID] {
+			continue
 		}
-		seen[m.EventID] = true
+		seen[m.Event.ID] = true
+		var err error
+		if v.Moments[i].Act, err = newEventAct(r, *m.Event); err != nil {
+			return v, err
+		}
 	}
-	var err error
-	v.Form, err = r.Blank(desk.PlainForm)
-	return v, err
+	return v, nil
 }
 
 // momentView is a line of a timeline.
 type momentView struct {
 	insight.Moment
-	Tone   string
-	Href   string // of its webhook event
-	Resend string // address to send it again; may be empty
+	Tone string
+	Href string // of its webhook event
+	Act  *eventAct
 }
 
 // Text returns the catalogue key of the text that the timeline shows for the moment.
@@ -172,8 +172,8 @@ func newMoments(list []insight.Moment, events string) []momentView {
 	views := make([]momentView, len(list))
 	for i, m := range list {
 		views[i] = momentView{Moment: m, Tone: "plain"}
-		if m.EventID != "" {
-			views[i].Href = events + m.EventID
+		if m.Event != nil {
+			views[i].Href = events + m.Event.ID
 		}
 		switch {
 		case m.Kind == insight.MomentResult || m.Kind == insight.MomentExpired:

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"agegate/internal/backoffice/account"
 	"agegate/internal/gatewaytest"
 	"agegate/internal/rules/audit"
 	"agegate/internal/rules/credential"
@@ -139,6 +140,15 @@ func TestRetryNow(t *testing.T) {
 		if body := d.see(t, 200, event); !strings.Contains(body, `href="`+d.base+session+`"`) ||
 			!strings.Contains(body, event+"/retry") || strings.Contains(body, event+"/resend") {
 			t.Error("the delivery does not lead to its session and to a retry alone")
+		}
+		for role, retries := range map[account.Role]bool{account.Developer: true, account.Support: false} {
+			who := member(t, g, d.shop.Tenant.ID, role)
+			for _, path := range []string{session, session + "?part=timeline", event} {
+				_, body := who.Get(t, d.base+path)
+				if strings.Contains(body, event+"/retry") != retries || strings.Contains(body, event+"/resend") == retries {
+					t.Errorf("%s, as %s, has not one way to send the event: it is to be the early attempt: %t", path, role, retries)
+				}
+			}
 		}
 		for attempts := 2; attempts <= 3; attempts++ {
 			res, _ := d.Fill(t, d.base+event+"/retry", nil)
