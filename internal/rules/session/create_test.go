@@ -48,10 +48,10 @@ func TestCreatedTogether(t *testing.T) {
 		owner := s.open(t, 3, 0, 1)
 		wrong := "https://other.example/"
 		answers := map[fault.Code]int{}
-		var all sync.WaitGroup
-		ask := func(req session.CreateRequest) {
+		var all, waiting sync.WaitGroup
+		ask := func(ctx context.Context, req session.CreateRequest) {
 			all.Go(func() {
-				id, err := s.create(t.Context(), owner, true, req)
+				id, err := s.create(ctx, owner, true, req)
 				h.mu.Lock()
 				defer h.mu.Unlock()
 				answers[fault.CodeOf(err)]++
@@ -60,13 +60,17 @@ func TestCreatedTogether(t *testing.T) {
 				}
 			})
 		}
-		ask(session.CreateRequest{})
+		ask(t.Context(), session.CreateRequest{})
 		h.await(t, 1)
-		for range 5 {
-			ask(session.CreateRequest{})
+		for i := range 6 {
+			waiting.Add(1)
+			req := session.CreateRequest{}
+			if i == 5 {
+				req.SuccessURL = &wrong
+			}
+			ask(waited{t.Context(), sync.OnceFunc(waiting.Done)}, req)
 		}
-		ask(session.CreateRequest{SuccessURL: &wrong})
-		time.Sleep(50 * time.Millisecond) // until they wait
+		waiting.Wait()
 		close(h.letGo)
 		all.Wait()
 		if h.ran != 2 || answers[""] != 4 || answers[fault.InsufficientFunds] != 2 || answers[fault.Invalid] != 1 {
@@ -85,6 +89,17 @@ func TestCreatedTogether(t *testing.T) {
 			t.Errorf("%d transactions", h.ran)
 		}
 	})
+}
+
+// waited is a context that tells when a caller begins to wait for its end.
+type waited struct {
+	context.Context
+	begins func()
+}
+
+func (w waited) Done() <-chan struct{} {
+	w.begins()
+	return w.Context.Done()
 }
 
 // await waits until n transactions have begun.
