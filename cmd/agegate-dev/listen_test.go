@@ -27,10 +27,11 @@ func TestListen(t *testing.T) {
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
 	shop, other := g.Shop(t, "", nil), g.Shop(t, "", nil)
 	receiver := gatewaytest.NewReceiver(t)
+	var notes gatewaytest.Log
 	command := func(ctx context.Context, out io.Writer, key string, more ...string) error {
 		env := func(name string) (string, bool) { return key, name == "AGEGATE_API_KEY" }
 		return run(ctx, append([]string{"listen", "--gateway", g.URL, "--forward", receiver.URL}, more...), env, out,
-			io.Discard)
+			&notes)
 	}
 	end := func(t *testing.T, key string) {
 		g.Force(t, gatewaytest.Browser(), g.Create(t, key, 18), "verified")
@@ -50,7 +51,7 @@ func TestListen(t *testing.T) {
 		}
 		return p
 	}
-	time.Sleep(time.Second) // it listens by now
+	gatewaytest.WaitFor(t, "it listens", func() bool { return strings.Contains(notes.String(), "Waiting for events") })
 	end(t, other.Test.APIKey)
 	end(t, shop.Test.APIKey)
 	first := next()
