@@ -85,7 +85,7 @@ func TestReadOnlyDatabase(t *testing.T) {
 
 func openAt(t *testing.T, address string) *store.Store {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	s, err := store.Open(ctx, store.Config{URL: address})
 	if err != nil {

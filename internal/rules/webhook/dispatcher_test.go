@@ -414,7 +414,7 @@ func TestDispatcherSurvivesAPanic(t *testing.T) {
 		defer shop.Close()
 		w.keys.panics.Store(1)
 		first := w.insert(w.tenant, shop.URL)
-		_, stop := w.start(quick, time.Second, time.Second)
+		_, stop := w.start(quick, hangLimit, time.Second)
 		defer stop()
 		for limit := time.Now().Add(hangLimit); w.keys.panics.Load() > 0; {
 			if time.Now().After(limit) {
