@@ -21,6 +21,7 @@ import (
 
 func TestBilling(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
+		g.Clock.Begin(time.Hour)
 		free := int64(3)
 		o := newStaffed(t, g, func(t *tenant.Tenant) { t.Name, t.FreeChecks = "=cmd|' /C calc'!A0", &free })
 		for range 2 {
@@ -112,6 +113,8 @@ func TestLedgerPages(t *testing.T) {
 // the length of the ledger or on how much has been sent.
 func TestLongLedgerTakesLittleMemory(t *testing.T) {
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
+	g.Clock.Begin(time.Hour)
+	g.Clock.Advance(time.Minute) // the lines are of this month, too
 	o := newStaffed(t, g, nil)
 	const lines = 200_000
 	fillLedger(t, o, lines)

@@ -129,6 +129,7 @@ func TestCards(t *testing.T) {
 // affected.
 func TestCardShareIsItsOwn(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
+		g.Clock.Begin(time.Hour)
 		d := newDevBrowser(t, g, "")
 		links := d.cards(t, "Till", "each")
 		nobody := g.Nobody()
@@ -178,6 +179,7 @@ func TestCardShareIsItsOwn(t *testing.T) {
 // can be created.
 func TestCardFormsAnswerByField(t *testing.T) {
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t), "AGEGATE_TEST_DAILY_CAP=1")
+	g.Clock.Begin(time.Hour)
 	d := newDevBrowser(t, g, "")
 	for _, tt := range []struct{ name, outcome, age, problem string }{
 		{"", "each", "18", "is needed"},

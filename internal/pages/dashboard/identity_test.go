@@ -115,6 +115,7 @@ func TestSecondFactor(t *testing.T) {
 		ada, shop := owner(t, g, "ada")
 		res, _ := ada.Get(t, shop+"/live")
 		want(t, "live by password", res, 403, "")
+		g.Clock.Begin(30 * time.Second) // the app has the same code below
 		secret, codes := enrol(t, g, ada)
 		res, _ = ada.Get(t, shop+"/live")
 		want(t, "live with the app", res, 200, "")

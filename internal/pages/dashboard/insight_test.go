@@ -186,6 +186,7 @@ func TestPlaygroundWithoutURLs(t *testing.T) {
 // role that may use it.
 func TestPlaygroundCountsAgainstTheCap(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
+		g.Clock.Begin(time.Hour)
 		shop := g.Shop(t, "", nil)
 		path := "/dashboard/" + shop.Tenant.ID.String() + "/test/playground"
 		dev := member(t, g, shop.Tenant.ID, account.Developer)
@@ -315,6 +316,7 @@ func TestURLsAreText(t *testing.T) {
 // TestSessionList: pages of fifty, filters, and what they refuse.
 func TestSessionList(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
+		g.Clock.Begin(time.Hour)
 		shop := g.Shop(t, "", nil)
 		list := "/dashboard/" + shop.Tenant.ID.String() + "/test/sessions"
 		look := member(t, g, shop.Tenant.ID, account.Viewer)
