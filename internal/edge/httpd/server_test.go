@@ -248,16 +248,16 @@ func TestShutdownClosesListenerOnce(t *testing.T) {
 func TestSlowDatabaseIsNotTheClientsFault(t *testing.T) {
 	t.Parallel()
 	const patience = 300 * time.Millisecond
+	began := make(chan struct{})
 	e, _ := newEdge(t, &stub{}, func(cfg *httpd.Config) {
 		cfg.Authenticate = func(echo.Context) error {
+			close(began)
 			time.Sleep(2 * patience)
 			return nil
 		}
 	})
 	server := httptest.NewUnstartedServer(e)
 	server.Config.ReadTimeout = patience
-	server.Start()
-	defer server.Close()
 	conn, err := net.Dial("tcp", server.Listener.Addr().String())
 	if err != nil {
 		t.Fatal(err)
@@ -266,7 +266,9 @@ func TestSlowDatabaseIsNotTheClientsFault(t *testing.T) {
 	const body = `{"target_age":18}`
 	_, _ = io.WriteString(conn, "POST /api/v1/sessions/create HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer svc_test_x\r\n"+
 		"Content-Type: application/json\r\nContent-Length: "+strconv.Itoa(len(body))+"\r\n\r\n")
-	time.Sleep(patience / 3)
+	server.Start() // the head is there before its time begins
+	defer server.Close()
+	<-began
 	_, _ = io.WriteString(conn, body)
 	res, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	if err != nil {
