@@ -202,13 +202,13 @@ func TestSignInRefusals(t *testing.T) {
 		"an unregistered redirect":    strings.Replace(c.ask(), "client.example", "evil.example", 1),
 		"a forged request":            s.url + "/_door/sign-in?id=AAAA",
 		"a callback without a pass":   s.url + "/_door/authorize/callback?id=AAAA",
-		"the plain challenge":         strings.Replace(c.ask(), "S256", "plain", 1),
+		"the plain challenge":         strings.Replace(c.ask(), "method=S256", "method=plain", 1),
 		"a public one without PKCE":   strings.Replace(s.relying(t, "app", "").AuthCodeURL("a state"), "x", "x", 1),
 		"a token instead of a code":   strings.Replace(c.ask(), "response_type=code", "response_type=id_token", 1),
 		"a state that is far too big": strings.Replace(c.ask(), "a+state", strings.Repeat("s", 3000), 1),
 	} {
 		if res := v.follow(ask); strings.Contains(res.location, "code=") || strings.Contains(res.location, "token=") ||
-			strings.Contains(res.location, "evil") {
+			strings.Contains(res.location, "evil.example") {
 			t.Errorf("%s: %d %s", what, res.status, res.location)
 		}
 	}
