@@ -169,11 +169,16 @@ func progressive(scans int) []byte {
 // refused before the first is decoded.
 func TestLogoOfManyScans(t *testing.T) {
 	for scans, want := range map[int]error{10: nil, maxScans: nil, maxScans + 1: ErrLogoFormat, 12_000: ErrLogoFormat} {
-		start := time.Now()
-		if _, err := Logo(progressive(scans)); !errors.Is(err, want) || (err == nil) != (want == nil) {
-			t.Errorf("%d scans: %v, want %v", scans, err, want)
+		const limit = 5 * time.Second // decoding 12,000 scans took 20 s
+		took := 2 * limit
+		for tries := 0; took > limit && tries < 3; tries++ { // the machine may stand still meanwhile
+			start := time.Now()
+			if _, err := Logo(progressive(scans)); !errors.Is(err, want) || (err == nil) != (want == nil) {
+				t.Errorf("%d scans: %v, want %v", scans, err, want)
+			}
+			took = time.Since(start)
 		}
-		if took := time.Since(start); took > 5*time.Second { // decoding 12,000 scans took 20 s
+		if took > limit {
 			t.Errorf("%d scans: %s", scans, took)
 		}
 	}

@@ -38,9 +38,13 @@ func TestHugeKeysCostNothing(t *testing.T) {
 			return err
 		},
 	} {
-		start := time.Now()
-		err := verify()
-		if took := time.Since(start); took > 10*costLimit { // this machine may be busy
+		err, took := error(nil), time.Minute
+		for tries := 0; took > 10*costLimit && tries < 3; tries++ { // this machine may be busy, or stand still meanwhile
+			start := time.Now()
+			err = verify()
+			took = time.Since(start)
+		}
+		if took > 10*costLimit {
 			t.Errorf("%s: refused after %s", name, took)
 		}
 		if want := map[string]Reason{"a document": ReasonAlgorithm,
