@@ -166,6 +166,22 @@ test("the first page's main button in every language, below a logo, and nothing 
   }
 });
 
+test("the code for another device in every language, whole in a computer's window", async () => {
+  const page = await visitor(browser, { viewport: { width: 1440, height: 900 } });
+  await toPrimer(page, (await gateway.session(tenant)).url);
+  await part(page, "use-phone").click();
+  await sees(page, "handover-waiting");
+  const address = page.url();
+  const high = {};
+  for (const tag of languages) {
+    await page.goto(`${address}?lang=${tag}`);
+    const height = await page.evaluate(() => document.documentElement.scrollHeight);
+    if (height > 900) high[tag] = height;
+  }
+  assert.deepEqual(high, {});
+  page.kept();
+});
+
 /** Whether all of an element is in the window, and its corners and middle are hit by a click. */
 const isOnTop = (page, id) =>
   page.locator(`[data-testid="${id}"]`).evaluate((button) => {

@@ -61,7 +61,7 @@ test("under age, expired and under age again: told why, and the third is final",
 });
 
 const phone = { viewport: { width: 360, height: 740 }, userAgent: "Mozilla/5.0 (Linux; Android 16) AppleWebKit/537.36 Chrome/156.0 Mobile Safari/537.36" };
-const shown = (page, name) => page.locator(`details:has([data-testid="app-${name}"]) .qr img`).isVisible();
+const shown = (page, name) => page.locator(`[data-app]:has([data-testid="app-${name}"]) .qr img`).isVisible();
 
 test("on a phone the apps are opened by buttons, and their codes are for another device", async () => {
   const { page } = await asked(phone);
@@ -179,6 +179,14 @@ test("without JavaScript the sample wallet and the way out work", async () => {
   await sees(other.page, "screen-fallback");
   page.kept();
   other.page.kept();
+});
+
+test("without JavaScript every code stays in view while the page is loaded again and again", async () => {
+  for (const options of [{}, phone]) {
+    const { page } = await asked({ ...options, javaScriptEnabled: false });
+    for (const name of ["openid4vp", "av"]) assert.ok(await shown(page, name), name);
+    page.kept();
+  }
 });
 
 test("nothing of a document reaches disk, database or log", async () => {

@@ -348,5 +348,8 @@ func TestALinkForAnotherBrowser(t *testing.T) {
 	if strings.Contains(page.body, "<img") {
 		t.Error("the page shows a code to scan with the device that shows it")
 	}
+	if !strings.Contains(page.body, `href="?lang=de&amp;link=first"`) {
+		t.Error("in another language the page is another one")
+	}
 	f.browser().get(found(t, phoneAddress, page.body)).shows(t, http.StatusOK, "screen-phone")
 }

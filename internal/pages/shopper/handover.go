@@ -30,12 +30,11 @@ func (p *Pages) registerHandover(e *echo.Echo) {
 type handoverView struct {
 	layout
 	exit
-	State     string       // see handoverStateOf
-	QR        template.URL // PNG of the phone's link
-	Address   string       // the phone's link
-	Code      string
-	Here      string // path of this browser's own camera page
-	LinkFirst bool   // the link is for another browser on this device, so it replaces the QR code
+	State   string       // see handoverStateOf
+	QR      template.URL // PNG of the phone's link
+	Address string       // the phone's link
+	Code    string
+	Here    string // path of this browser's own camera page
 }
 
 // filmable reports whether this browser, or a phone in its place, may open a
@@ -68,8 +67,7 @@ func (p *Pages) showHandover(c echo.Context, v visit) error {
 	}
 	view := &handoverView{
 		layout: p.layoutOf(v), exit: exitOf(v), State: state, Code: offer.Code,
-		Address: p.cfg.VerifyURL + "/h/" + offer.Token, LinkFirst: c.QueryParam("link") == "first",
-		Here: v.path + "/camera",
+		Address: p.cfg.VerifyURL + "/h/" + offer.Token, Here: v.path + "/camera",
 	}
 	if v.sess.DocumentOpen() {
 		view.Here = v.path + "/photo"

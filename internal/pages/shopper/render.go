@@ -23,10 +23,12 @@ type layout struct {
 	Spoofable bool   // spoof is one of them
 	// Form is where the page's form with a box to tick is sent; empty without one. Sent
 	// with lang, it is shown again in that language, and keeps the tick.
-	Form     string
-	Assisted bool         // the shopper cannot move their head; filled in by complete
-	Operator string       // the operator's name; may be empty; filled in by complete
-	Links    []footerLink // filled in by complete
+	Form string
+	// The rest is filled in by complete.
+	Assisted  bool   // the shopper cannot move their head
+	LinkFirst bool   // a hand-over to another browser on this device: its link replaces the QR code
+	Operator  string // the operator's name; may be empty
+	Links     []footerLink
 }
 
 func (l *layout) base() *layout { return l }
@@ -95,7 +97,8 @@ func (p *Pages) render(c echo.Context, status int, screen string, v view) error 
 
 // complete fills in the part of a layout that is the same on all pages.
 func (p *Pages) complete(c echo.Context, l *layout) {
-	l.Assisted, l.Operator = assisted(c), p.cfg.Operator.Name
+	l.Assisted, l.LinkFirst = assisted(c), c.QueryParam("link") == "first"
+	l.Operator = p.cfg.Operator.Name
 	l.Offered = l.languages
 	links := footerLinks(l.links.Or(p.cfg.Operator.Links).Or(tenant.Links{PrivacyURL: privacyPath}))
 	l.Links = slices.DeleteFunc(links, func(to footerLink) bool { return to.URL == l.Path }) // no page links to itself

@@ -84,10 +84,10 @@ export async function asksWallet(page) {
 
 /** Shows the code of a kind of wallet on the wallet's page, and returns its picture. */
 export async function showsCode(page, name) {
-  const code = page.locator(`details:has([data-testid="app-${name}"])`);
-  if ((await code.getAttribute("open")) === null) await part(page, `app-${name}`).click();
-  await code.locator(".qr img").waitFor();
-  return code.locator(".qr img");
+  const code = page.locator(`[data-app]:has([data-testid="app-${name}"]) .qr img`);
+  if (!(await code.isVisible())) await part(page, `app-${name}`).click();
+  await code.waitFor();
+  return code;
 }
 
 /** Chooses photographs as the way of the document check, agrees, and goes on to the primer before the camera. */
