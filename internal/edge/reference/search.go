@@ -65,8 +65,8 @@ type found struct {
 	After  string `json:"after"`
 }
 
-// word is a run of letters, digits and underscores, such as status_at.
-var word = regexp.MustCompile(`[\pL\pN_]+`)
+// word is a run of letters, digits and underscores, such as status_at, or C#.
+var word = regexp.MustCompile(`[Cc]#|[\pL\pN_]+`)
 
 func wordsOf(text string) []string { return word.FindAllString(strings.ToLower(text), -1) }
 

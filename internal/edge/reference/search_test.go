@@ -185,6 +185,12 @@ func TestSearchAnswers(t *testing.T) {
 		"duplicate":             "/docs/verify-webhook#what-else-to-do",
 		"woocommerce":           "/docs/door#shopify-woocommerce-and-other-shop-software",
 		"java":                  "/docs/clients#ruby-java-and-other-languages",
+		"c#":                    "/docs/clients#ruby-java-and-other-languages",
+		"C# client":             "/docs/clients#ruby-java-and-other-languages",
+		"url not registered":    "/docs/integrate#success-url-and-cancel-url",
+		"already verified":      "/docs/integrate#customers-who-were-checked-already",
+		"audit log":             "/docs/operations#the-audit-log",
+		"uptime":                "/docs/operations#metrics-and-logs",
 		// More words than a search takes:
 		"Idempotency key reused with a different request": "/docs/errors#idempotency-key-reused-with-a-different-request",
 	} {
