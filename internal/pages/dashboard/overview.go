@@ -4,6 +4,7 @@ import (
 	"html/template"
 	"net/http"
 	"net/url"
+	"slices"
 	"time"
 
 	"agegate/internal/backoffice/insight"
@@ -65,6 +66,8 @@ type overviewView struct {
 	Playground string
 	// InTest is how many sessions test mode had in the last 30 days, if live mode has none.
 	InTest int
+	NoKey  bool                                 // in an empty live mode: there is no API key in force
+	NewKey string                               // where to create one; empty for those who may not
 	Unread struct{ Figures, Recent, Todo bool } // see Request.Unread
 }
 
@@ -170,12 +173,9 @@ func (p *Pages) showOverview(r *desk.Request) error {
 		v.Stale = &o.AsOf
 	}
 	if r.Access.Livemode() && !v.Listed() {
-		test := insight.Scope{TenantID: r.Access.TenantID()}
-		o, err := p.cfg.Insight.Overview(r.Ctx(), test, insight.WindowMonth, r.Zone())
-		if _, err := r.Unread("test sessions", err); err != nil {
+		if err := p.readWayOn(r, v); err != nil {
 			return err
 		}
-		v.InTest = int(o.Counts.Created)
 	}
 	if v.Make, err = maker(r, !v.Listed()); err != nil {
 		return err
@@ -204,6 +204,25 @@ func (p *Pages) readLists(r *desk.Request, v *overviewView) error {
 	if v.Unread.Todo, err = r.Unread("checklist", unread); err == nil && !v.Unread.Todo {
 		v.Todo, v.Done = p.todosOf(r, list)
 	}
+	return err
+}
+
+// readWayOn fills in what leads on from an empty live mode: to the first key, and to the sessions of test mode.
+func (p *Pages) readWayOn(r *desk.Request, v *overviewView) error {
+	keys, err := p.cfg.Insight.Keys(r.Ctx(), r.Scope())
+	unread, err := r.Unread("keys", err)
+	if err != nil {
+		return err
+	}
+	now := p.cfg.Now()
+	v.NoKey = !unread && !slices.ContainsFunc(keys, func(k insight.KeyUse) bool { return k.InForceAt(now) })
+	if r.Opens(keysPath) {
+		v.NewKey = r.Href(keysPath + "/new")
+	}
+	test := insight.Scope{TenantID: r.Access.TenantID()}
+	o, err := p.cfg.Insight.Overview(r.Ctx(), test, insight.WindowMonth, r.Zone())
+	_, err = r.Unread("test sessions", err)
+	v.InTest = int(o.Counts.Created)
 	return err
 }
 

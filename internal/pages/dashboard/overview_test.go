@@ -7,7 +7,9 @@ import (
 	"time"
 
 	"agegate/internal/backoffice/account"
+	"agegate/internal/backoffice/insight"
 	"agegate/internal/gatewaytest"
+	"agegate/internal/rules/audit"
 	"agegate/internal/rules/tenant"
 	"agegate/internal/rules/webhook"
 
@@ -157,6 +159,36 @@ func TestChecklistShowsWhatIsLeft(t *testing.T) {
 	if _, body = support.Get(t, "/dashboard/"+shop.Tenant.ID.String()+"/test"); strings.Contains(body, "checklist") {
 		t.Error("support, who cannot do what is left, has a checklist")
 	}
+}
+
+// TestEmptyLiveModeLeadsToItsKey: without a live key, the empty overview leads those who may create one to its page,
+// and tells others who can. With a key there is nothing of it.
+func TestEmptyLiveModeLeadsToItsKey(t *testing.T) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
+		shop := g.Shop(t, "", nil)
+		live := "/dashboard/" + shop.Tenant.ID.String() + "/live"
+		button, told := `href="`+live+`/keys/new" data-testid="live-key"`, "owners and developers can create one"
+		for _, revoked := range []bool{false, true} {
+			if revoked {
+				keys, err := g.App.Insight.Keys(t.Context(), insight.Scope{TenantID: shop.Tenant.ID, Livemode: true})
+				if err != nil || len(keys) != 1 {
+					t.Fatalf("%d live keys, %v", len(keys), err)
+				}
+				by := audit.System("test")
+				if err := g.App.Tenants.RevokeKey(t.Context(), by, shop.Tenant.ID, keys[0].ID); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for role, may := range map[account.Role]bool{
+				account.Owner: true, account.Developer: true, account.Support: false, account.Viewer: false,
+			} {
+				_, body := member(t, g, shop.Tenant.ID, role).Get(t, live+"?lang=en")
+				if strings.Contains(body, button) != (revoked && may) || strings.Contains(body, told) != (revoked && !may) {
+					t.Errorf("%s, without a key: %t: not the way on", role, revoked)
+				}
+			}
+		}
+	})
 }
 
 // TestChecklistEndsWithTheNextStep: once all is done, one line leads on to live mode. A
