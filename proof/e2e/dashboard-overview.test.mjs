@@ -83,6 +83,22 @@ async function filtersFold(page) {
   await page.setViewportSize({ width: 1440, height: 900 });
 }
 
+/** From 1024 px on, the filters and their buttons are one row, and what is to be downloaded begins where the row does. */
+async function filtersAreARow(page) {
+  const at = page.url().split("?")[0];
+  for (const [query, width] of ["lang=en", "lang=de&age=18&status=PASSED&from=2026-01-01&to=2099-12-31"].flatMap((query) => [1024, 1440].map((width) => [query, width]))) {
+    await page.setViewportSize({ width, height: 900 });
+    await page.goto(`${at}?${query}`);
+    const edges = await page.locator(".asked :is(input, select, .button):visible").evaluateAll((all) => all.map((one) => one.getBoundingClientRect()).map(({ top, left, right }) => ({ top, left, right })));
+    for (const [i, { top, left }] of edges.entries()) {
+      assert.ok(Math.abs(top - edges[0].top) < 2 && (!i || left > edges[i - 1].right), `${query} at ${width} px: ${JSON.stringify(edges)}`);
+    }
+    const [csv, words] = await page.locator(".counted p").evaluate((line) => [line.querySelector("a"), line.firstElementChild].map((one) => { const { left, top } = one.getBoundingClientRect(); return { left, top }; }));
+    assert.ok(Math.abs(csv.top - words.top) < 20 || csv.left === words.left, `${query} at ${width} px: the download is indented`);
+  }
+  await page.goto(`${at}?lang=en`);
+}
+
 /** A row has the order, the end of the ID and "18+"; on a wide screen today's time, and on a phone how long ago. */
 async function listFitsAPhone(page) {
   const row = page.locator("tbody tr", { hasText: "1052" }); // an open session
@@ -210,6 +226,7 @@ test("from the printed link to a webhook that was answered", async () => {
   await page.goto(`${page.url().split("?")[0]}?age=99`);
   await look(page, "sessions-none");
   await filtersFold(page);
+  await filtersAreARow(page);
   await tellsAtOnce(page);
 
   await part(page, "nav-playground").click();
