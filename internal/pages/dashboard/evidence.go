@@ -27,8 +27,8 @@ var evidenceForm = &desk.Form{
 	Name: "evidence",
 	Fields: []desk.Field{
 		{Name: "from", Kind: "date", Max: 10},
-		{Name: "to", Kind: "date", Max: 10, Hint: true},
-		{Name: "target", Kind: "number", Max: 2, Hint: true},
+		{Name: "to", Kind: "date", Max: 10},
+		{Name: "target", Kind: "number", Max: 2},
 		{Name: "language", Kind: "select", Options: evidence.Languages},
 		{Name: "sessions", Kind: "textarea", Max: 4000, Optional: true, Hint: true},
 	},

@@ -126,6 +126,7 @@ type todoView struct {
 type healthView struct {
 	Pending, Waiting, Failed string
 	Endpoints                []destinationView
+	Quiet                    bool // there is nothing to report
 }
 
 type destinationView struct {
@@ -295,7 +296,7 @@ func allowanceTile(a insight.Allowance) tileFigure {
 func newWebhooks(h insight.WebhookHealth) healthView {
 	v := healthView{
 		Pending: figureUpTo(h.Pending, h.MaxEvents), Waiting: figureUpTo(h.Waiting, h.MaxEvents),
-		Failed: figureUpTo(h.Failed, h.MaxEvents),
+		Failed: figureUpTo(h.Failed, h.MaxEvents), Quiet: h.Pending+h.Waiting+h.Failed == 0 && len(h.Endpoints) == 0,
 	}
 	for _, e := range h.Endpoints {
 		v.Endpoints = append(v.Endpoints, destinationView{hostOf(e), e.DisabledAt != nil})

@@ -385,8 +385,8 @@ func TestBranding(t *testing.T) {
 			"svg": {[]byte(`<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>`), 422,
 				"is not a PNG, JPEG or WebP"},
 			"html":       {[]byte("GIF89a<script>alert(1)</script>"), 422, "is not a PNG, JPEG or WebP"},
-			"large":      {make([]byte, brand.MaxLogoBytes+1), 422, "is larger than 256 KiB"},
-			"very large": {make([]byte, 40*brand.MaxLogoBytes), 422, "is larger than 256 KiB"},
+			"large":      {make([]byte, brand.MaxLogoBytes+1), 422, "is larger than 256 KiB"},
+			"very large": {make([]byte, 40*brand.MaxLogoBytes), 422, "is larger than 256 KiB"},
 		} {
 			res, body := o.owner.Upload(t, path, form, "brand_logo", tt.upload)
 			if got := problem(body, "brand_logo"); res.StatusCode != tt.status || !strings.Contains(got, tt.text) {

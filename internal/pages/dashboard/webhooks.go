@@ -41,10 +41,16 @@ func (p *Pages) webhooks() desk.Feature {
 			"secret.active", "secret.retiring"},
 	}
 	for _, status := range deliveryStatuses {
-		f.Keys = append(f.Keys, "delivery."+string(status), "delivery.means_"+string(status))
+		f.Keys = append(f.Keys, "delivery."+string(status))
+		if status != webhook.StatusDelivered { // says it by its name
+			f.Keys = append(f.Keys, "delivery.means_"+string(status))
+		}
 	}
 	for _, class := range deliveryClasses {
-		f.Keys = append(f.Keys, "delivery.class_"+string(class), "delivery.explains_"+string(class))
+		f.Keys = append(f.Keys, "delivery.class_"+string(class))
+		if class != webhook.ClassDelivered {
+			f.Keys = append(f.Keys, "delivery.explains_"+string(class))
+		}
 	}
 	return f
 }
