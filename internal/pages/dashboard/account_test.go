@@ -30,6 +30,20 @@ func counted(t *testing.T, g *gatewaytest.Gateway, action audit.Action) int {
 	return len(entries)
 }
 
+// TestAccountNamesItsButtons: no two buttons of the account have one name, and an
+// account without a password is told the way to the authenticator app.
+func TestAccountNamesItsButtons(t *testing.T) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
+		_, page := g.SignIn(t, false, account.ByPasskey).Get(t, "/dashboard/account")
+		for _, name := range []string{">Save the language<", ">Save the time zone<",
+			`href="/dashboard/account/password" data-testid="totp-after">Set a password first<`} {
+			if strings.Count(page, name) != 1 {
+				t.Errorf("the page has not one %s", name)
+			}
+		}
+	})
+}
+
 // TestEndOneLogin: the button ends its own log-in, even if that has another
 // cookie by then, and no other; each only once.
 func TestEndOneLogin(t *testing.T) {

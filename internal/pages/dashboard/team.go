@@ -3,6 +3,7 @@ package dashboard
 import (
 	"net/http"
 	"net/url"
+	"slices"
 
 	"agegate/internal/backoffice/account"
 	"agegate/internal/backoffice/mail"
@@ -153,6 +154,9 @@ type memberPage struct {
 	Form   *desk.FormView
 	Back   string
 	Remove string
+	// Leave is the address where users leave the tenant; empty on the pages of others.
+	Leave     string
+	LastOwner bool // the user on their own page, and no other owner is there
 }
 
 // member returns the member in the path.
@@ -170,8 +174,19 @@ func (p *Pages) setRole(r *desk.Request) (*desk.Question, error) {
 	return &desk.Question{
 		Begin: []string{"role", string(m.Role)},
 		Show: func(status int, f *desk.FormView) error {
-			return r.Show(status, "member", &memberPage{Roles: roleNames, Member: m, Form: f, Back: back, Remove: back + "/" +
-				m.UserID.String() + "/remove"})
+			v := &memberPage{Roles: roleNames, Member: m, Form: f, Back: back,
+				Remove: back + "/" + m.UserID.String() + "/remove"}
+			if m.UserID == r.Who.User().ID {
+				members, err := p.cfg.Accounts.Members(r.Ctx(), r.Access)
+				if err != nil {
+					return err
+				}
+				v.Leave = r.Href(leavePath)
+				v.LastOwner = !slices.ContainsFunc(members, func(other account.Member) bool {
+					return other.UserID != m.UserID && other.Role == account.Owner
+				})
+			}
+			return r.Show(status, "member", v)
 		},
 		Do: func(f *desk.FormView) error {
 			if err := p.cfg.Accounts.SetRole(r.Ctx(), r.Access, m.UserID, account.Role(f.Value("role"))); err != nil {

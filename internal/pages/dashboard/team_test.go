@@ -61,6 +61,30 @@ func TestInvitationTakesAccounts(t *testing.T) {
 	})
 }
 
+// TestOwnMemberPage: one's own page of the team offers to leave, if the server allows
+// that, and never "Remove member".
+func TestOwnMemberPage(t *testing.T) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
+		o := newStaffed(t, g, nil)
+		page, leave := o.at("/team/"+o.owner.User.ID.String()), "/dashboard/account/leave/"+o.shop.Tenant.ID.String()
+		res, body := o.owner.Get(t, page)
+		want(t, "the last owner's page", res, 200, "")
+		if strings.Contains(body, "remove-member") || strings.Contains(body, leave) ||
+			!strings.Contains(body, "You are the last owner. Make another member an owner first.") ||
+			!strings.Contains(body, "<dt>E-mail</dt>") {
+			t.Errorf("the last owner's page: %s", body)
+		}
+		g.Join(t, g.SignIn(t, false, account.ByPasskey), o.shop.Tenant.ID, account.Owner)
+		_, body = o.owner.Get(t, page)
+		if strings.Contains(body, "remove-member") || strings.Contains(body, "last owner") ||
+			!strings.Contains(body, `href="`+leave+`" data-testid="leave-tenant"`) {
+			t.Errorf("the page of one owner of two: %s", body)
+		}
+		res, _ = o.owner.Fill(t, leave, nil)
+		want(t, "leave", res, 303, "/dashboard/account")
+	})
+}
+
 func TestInvitations(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		ada, shop := owner(t, g, "ada")

@@ -18,10 +18,11 @@ func TestZeroIsNotListed(t *testing.T) {
 		})
 		_, resend := o.developer.Get(t, o.at("/test/webhooks/resend"))
 		_, keys := o.developer.Get(t, o.at("/test/keys"))
-		_, revoke := o.developer.Get(t, between(t, keys[strings.Index(keys, "key-sessions"):], `href="`, `"`))
+		_, revoke := o.developer.Get(t, between(t, keys[strings.Index(keys, `class="row-actions"`):], `href="`, `"`))
 		for _, tt := range []struct{ page, has, lacks string }{
 			{review, "keep all their URLs", "keep the webhook URL"},
 			{resend, "No delivery has failed in the last 30 days.", "0 failed deliveries"},
+			{keys, `<span class="muted">None</span>`, `data-testid="key-sessions"`},
 			{revoke, "It has never been used.", "0 sessions"},
 		} {
 			if !strings.Contains(tt.page, tt.has) || strings.Contains(tt.page, tt.lacks) {
