@@ -20,7 +20,7 @@ type Right int
 // The rights.
 const (
 	BeMember     Right = iota + 1 // leave the tenant
-	ReadSessions                  // the overview, sessions, webhook events and Look up
+	ReadSessions                  // the overview, sessions, webhook events and Search
 	ReadSettings                  // settings and billing
 	ReadRefusals                  // refused API calls
 	ReadAudit                     // the audit log

@@ -139,7 +139,7 @@ func TestLookUp(t *testing.T) {
 			{owner, "delete data", base + "/test/sessions", nil},
 			{owner, "branding", base + "/settings/branding", nil},
 			{viewer, "branding", base + "/settings", nil},
-			{owner, "Logo", "", []string{"/settings/branding"}}, // and "log out"
+			{owner, "Logo", base + "/settings/branding", nil}, // not "log out"
 			{owner, "colours", base + "/settings/branding", nil},
 			{owner, "wallets", base + "/settings/document-check", nil},
 			{owner, "cancel url", base + "/settings/urls", nil},
@@ -290,6 +290,14 @@ func TestLookUpPages(t *testing.T) {
 		found(t, op, base+"/test/paste", text, page)
 	}
 	searched(t, op, base+"/test/paste", "log out", "/dashboard/account")
+	searched(t, owner, base+"/test/paste", "logo", base+"/settings/branding") // not "log out" too, which begins so
+	searched(t, op, base+"/test/paste", "LOGO", base+"/settings/branding")
+	found(t, owner, base+"/test/paste", "session", base+"/test/sessions") // not only "test session"
+	found(t, owner, base+"/test/paste", "webhook", base+"/test/webhooks")
+	searched(t, owner, base+"/test/paste", "logou", "/dashboard/account")
+	searched(t, op, "/operator/find", "tenants", "/operator")
+	searched(t, owner, base+"/test/paste", "zzz", "", "<h1>Search</h1>", `placeholder="Search"`, ">Search</button>")
+	searched(t, op, "/operator/find", "zzz", "", "<h1>Search</h1>", `placeholder="Search"`)
 	for _, text := range []string{"mail", "metrics", "limits", "backup", "version", "logs", "Metriken", "Sicherung"} {
 		found(t, op, "/operator/find", text, "/operator/system")
 	}
@@ -315,7 +323,7 @@ func TestLookUpInGerman(t *testing.T) {
 	base := "/dashboard/" + shop.Tenant.ID.String()
 	for text, leads := range map[string]string{
 		"Farben": "/settings/branding", "einladen": "/team", "Rollen": "/team",
-		"Webhook-Geheimnis": "/test/webhooks/secret", "bestanden": "/test/sessions?status=PASSED",
+		"logo": "/settings/branding", "Webhook-Geheimnis": "/test/webhooks/secret", "bestanden": "/test/sessions?status=PASSED",
 	} {
 		res, _ := owner.Post(t, base+"/test/paste?lang=de", url.Values{"text": {text}})
 		want(t, text, res, http.StatusSeeOther, base+leads)

@@ -28,6 +28,7 @@ type hitView struct {
 	Session *sessionRowView // of a session
 	Status  session.Status  // of a list of sessions with this status; empty for others
 	Roles   string          // who may open a page that the user may not; it has no address
+	exact   bool            // whole words of a page were given, not beginnings of words
 	recordLink
 }
 

@@ -56,20 +56,28 @@ func (p *Pages) pagesNamed(r *desk.Request, text string) ([]hitView, error) {
 		known := func(hit hitView) bool { return slices.ContainsFunc(hits, hit.is) }
 		hits = append(hits, slices.DeleteFunc(console, known)...)
 	}
-	if err != nil || !r.Opens(sessionsPath) {
-		return opening(hits), err
+	if err != nil {
+		return nil, err
+	}
+	if !r.Opens(sessionsPath) {
+		return opening(exactOnes(hits)), nil
 	}
 	for _, status := range parts {
 		name, err := p.textsOf(r, statusView{status}.Text())
 		if err != nil {
 			return nil, err
 		}
-		if names(text, name[0], string(status)) {
-			hits = append(hits, hitView{Kind: "nav.sessions", Name: name[0], Status: status,
+		if named, exact := names(text, name[0], string(status)); named {
+			hits = append(hits, hitView{Kind: "nav.sessions", Name: name[0], Status: status, exact: exact,
 				recordLink: recordLink{Href: r.Href(sessionsPath) + "?status=" + string(status), Livemode: r.Access.Livemode()}})
 		}
 	}
-	return opening(hits), nil
+	return opening(exactOnes(hits)), nil
+}
+
+// exactOnes returns the hits that a text names by whole words, or all if none is.
+func exactOnes(hits []hitView) []hitView {
+	return narrowed(hits, func(hit hitView) bool { return hit.exact })
 }
 
 // opening returns the hits that have an address, or all if none has.
@@ -126,9 +134,11 @@ func (p *Pages) pagesOf(
 		if err != nil {
 			return nil, err
 		}
-		if !names(text, texts[0], strings.Join(texts[1:], ", ")) {
+		named, exact := names(text, texts[0], strings.Join(texts[1:], ", "))
+		if !named {
 			continue
 		}
+		hit.exact = exact
 		hit.Name, hit.Livemode = texts[0], r.Access.Livemode() && !strings.HasPrefix(hit.Href, inMode(r, false, overviewPath))
 		if hit.Href == "" {
 			hit.Roles, err = p.rolesThatOpen(r, at.Pattern)
@@ -153,18 +163,22 @@ func (p *Pages) rolesThatOpen(r *desk.Request, pattern string) (string, error) {
 	return strings.Join(names, ", "), err
 }
 
+// plurals are the endings of plurals in the dashboard's languages, and that of the singular.
+var plurals = []string{"", "s", "e", "n", "en"}
+
 // names reports whether a text, in lower case, is a part of a page's title, or each of
-// its words begins one of the title or of the page's words.
-func names(text, title, words string) bool {
+// its words begins one of the title or of the page's words; and whether each of them is
+// one of those, or is so but for the ending of a plural.
+func names(text, title, words string) (named, exact bool) {
 	title = strings.ToLower(title)
-	if strings.Contains(title, text) {
-		return true
-	}
 	all := strings.FieldsFunc(title+" "+strings.ToLower(words), func(c rune) bool { return c == ' ' || c == ',' })
+	named, exact = true, true
 	for typed := range strings.FieldsSeq(text) {
-		if !slices.ContainsFunc(all, func(word string) bool { return strings.HasPrefix(word, typed) }) {
-			return false
-		}
+		named = named && slices.ContainsFunc(all, func(word string) bool { return strings.HasPrefix(word, typed) })
+		exact = exact && slices.ContainsFunc(all, func(word string) bool {
+			ending, found := strings.CutPrefix(word, typed)
+			return found && slices.Contains(plurals, ending)
+		})
 	}
-	return true
+	return named || strings.Contains(title, text), exact
 }

@@ -214,7 +214,7 @@ func TestRolesAreDocumented(t *testing.T) {
 	want := row("Act", func(role account.Role) string { return string(role) }) +
 		strings.Repeat("|---", len(account.Roles())+1) + "|\n"
 	for _, of := range []struct{ minRole, label string }{
-		{"reader", "overview, sessions with their export, webhook events, Look up"},
+		{"reader", "overview, sessions with their export, webhook events, Search"},
 		{"resender", "send webhook events again"},
 		{"refused", "refused calls of the API"},
 		{"auditor", "audit log"},

@@ -46,6 +46,7 @@ func (p *Pages) operatorHits(r *desk.Request, text string) ([]hitView, error) {
 	if err != nil {
 		return nil, err
 	}
+	hits = exactOnes(hits)
 	tenants, err := p.cfg.Tenants.FindTenants(r.Ctx(), text)
 	if err != nil {
 		return nil, err
