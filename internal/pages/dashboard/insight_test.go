@@ -48,7 +48,7 @@ func TestNewcomersPath(t *testing.T) {
 		base := "/dashboard/" + shop.Tenant.ID.String() + "/test"
 		dev := member(t, g, shop.Tenant.ID, account.Developer)
 		_, body := dev.Get(t, base)
-		if !strings.Contains(body, "Make your first test session") || strings.Contains(body, "<svg class=\"bars\"") {
+		if !strings.Contains(body, "Create your first test session") || strings.Contains(body, "<svg class=\"bars\"") {
 			t.Error("the empty overview does not offer its one button")
 		}
 		_, after, _ := strings.Cut(body, `name="nonce" value="`)

@@ -69,7 +69,7 @@ func TestStepUpKeepsTheFilledForm(t *testing.T) {
 			{shop + "/settings/urls", "success_url", shop + "/settings",
 				"<small>Settings</small> <strong>Change the callback URLs</strong>"},
 			{shop + "/live/keys/new", "name", shop + "/live/keys", "<small>API keys</small> <strong>Create the key</strong>"},
-			{"/operator/tenants/new", "name", "/operator", "<small>Tenants</small> <strong>Create tenant</strong>"},
+			{"/operator/tenants/new", "name", "/operator", "<small>Tenants</small> <strong>Create a tenant</strong>"},
 		} {
 			g.Clock.Advance(account.StepUpTTL)
 			const typed = "https://shop.example/typed"

@@ -161,6 +161,34 @@ func TestTextsExist(t *testing.T) {
 	}
 }
 
+// otherVerbs match names of acts that make something, but not by "Create" or "anlegen".
+var otherVerbs = map[string]*regexp.Regexp{
+	"en": regexp.MustCompile(`^"(Make|New|Generate|Add a) ([a-z]+ ?){1,5}\??"$|"Made"|"Made by"`),
+	"de": regexp.MustCompile(`(erstellen|erzeugen|hinzufügen)\??"$|"Erstellt"`),
+}
+
+// TestOneVerbForMaking: what is made is created, and people are invited.
+func TestOneVerbForMaking(t *testing.T) {
+	for language, other := range otherVerbs {
+		files, err := fs.Glob(templates.Dashboard(), "locales/"+language+"/*.json")
+		if err != nil || len(files) == 0 {
+			t.Fatal(err)
+		}
+		for _, name := range files {
+			text, err := fs.ReadFile(templates.Dashboard(), name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for line := range strings.Lines(string(text)) {
+				key, value, _ := strings.Cut(strings.TrimRight(strings.TrimSpace(line), ","), ": ")
+				if key != `"password.password"` && key != `"recover.password"` && other.MatchString(value) {
+					t.Errorf("%s: %s is %s", name, key, value)
+				}
+			}
+		}
+	}
+}
+
 // command matches what people type: commands of the programs, variables and files.
 var command = regexp.MustCompile(`AGEGATE_[A-Z]|\bagegate (audit|database|doctor|drift|evidence|trust|user) |` +
 	`\bagegate (doctor|trust sync)\b|\bagegate-(dev|lab)\b|\bmake run\b|\bcurve\.json`)
