@@ -1,6 +1,8 @@
 package dashboard
 
 import (
+	"slices"
+	"strings"
 	"time"
 
 	"agegate/internal/backoffice/certify"
@@ -22,11 +24,26 @@ var certifyForm = &desk.Form{
 // verdicts are the tones of outcomes, whose texts are certify.<outcome>.
 var verdicts = map[suite.Outcome]string{suite.Passed: "good", suite.Failed: "bad", suite.Skipped: "plain"}
 
+// worstFirst is the order of a group's cases.
+var worstFirst = []suite.Outcome{suite.Failed, suite.Skipped, suite.Passed}
+
+// certifiedGroups are the groups in which a run's cases are shown; each proves one thing,
+// as certify.proves_<group> says. A case that is in none is in the last.
+var certifiedGroups = []struct{ name, cases string }{
+	{"forged", "flipped foreign-secret stale early missing-header swapped-id empty-signature respelled-signature " +
+		"empty-key respelled"},
+	{"spelled", "good rotation header-names unknown-scheme spelling unknown-members"},
+	{"once", "fallback duplicate forged-first at-once out-of-order"},
+}
+
 func (p *Pages) certify() desk.Feature {
 	f := desk.Feature{Screens: []string{"certify"}}
 	f.Fill(desk.Route{Path: certifyPath, MinRole: desk.Developer, TestOnly: true}, certifyForm, p.startCertify)
 	for outcome := range verdicts {
 		f.Keys = append(f.Keys, "certify."+string(outcome))
+	}
+	for _, group := range certifiedGroups {
+		f.Keys = append(f.Keys, "certify.group_"+group.name, "certify.proves_"+group.name)
 	}
 	for _, code := range certify.Codes() {
 		f.Keys = append(f.Keys, "certify.found_"+string(code))
@@ -47,8 +64,17 @@ type certifyView struct {
 	Running bool
 	Ended   bool // the run was not interrupted
 	Passed  int
-	Rows    []certifiedRow
+	Cases   int
+	Groups  []certifiedGroup // those with the most failures first
 	Back    string
+}
+
+// certifiedGroup is a group of cases that were tried, the failed ones first.
+type certifiedGroup struct {
+	Name   string
+	Passed int
+	Failed int
+	Rows   []certifiedRow
 }
 
 // certifiedRow is a case of a run.
@@ -73,17 +99,45 @@ func (p *Pages) certifyPage(r *desk.Request, status int, f *desk.FormView) error
 		v.Running = last.Running(p.cfg.Now())
 		v.Ended = len(last.Results) > 0
 	}
-	for _, result := range last.Results {
+	v.Groups = p.certifiedGroups(last.Results)
+	for _, group := range v.Groups {
+		v.Passed += group.Passed
+		v.Cases += len(group.Rows)
+	}
+	return r.Show(status, "certify", v)
+}
+
+func (p *Pages) certifiedGroups(results []certify.Result) []certifiedGroup {
+	groups := make([]certifiedGroup, len(certifiedGroups))
+	for _, result := range results {
+		_, name, _ := strings.Cut(result.Case, ".")
+		at := len(groups) - 1
+		for i, group := range certifiedGroups {
+			groups[i].Name = group.name
+			if slices.Contains(strings.Fields(group.cases), name) {
+				at = i
+			}
+		}
 		row := certifiedRow{Result: result, Tone: verdicts[result.Outcome]}
 		if p.Set.Has("certify.case." + result.Case) {
 			row.Key = result.Case
 		}
-		if result.Outcome == suite.Passed {
-			v.Passed++
+		switch result.Outcome {
+		case suite.Passed:
+			groups[at].Passed++
+		case suite.Failed:
+			groups[at].Failed++
 		}
-		v.Rows = append(v.Rows, row)
+		groups[at].Rows = append(groups[at].Rows, row)
 	}
-	return r.Show(status, "certify", v)
+	groups = slices.DeleteFunc(groups, func(g certifiedGroup) bool { return g.Rows == nil })
+	for _, g := range groups {
+		slices.SortStableFunc(g.Rows, func(a, b certifiedRow) int {
+			return slices.Index(worstFirst, a.Outcome) - slices.Index(worstFirst, b.Outcome)
+		})
+	}
+	slices.SortStableFunc(groups, func(a, b certifiedGroup) int { return b.Failed - a.Failed })
+	return groups
 }
 
 func (p *Pages) startCertify(r *desk.Request) (*desk.Question, error) {

@@ -55,6 +55,17 @@ func TestCertifier(t *testing.T) {
 			!strings.Contains(page, "Fix:") {
 			t.Errorf("%d forgeries were let in", n)
 		}
+		groups := strings.Split(page, `scope="rowgroup"`)[1:]
+		if len(groups) != 3 || !strings.Contains(groups[0], "Forged deliveries are refused") ||
+			!strings.Contains(groups[2], "Good deliveries are accepted") {
+			t.Errorf("%d groups, or in another order than the failed ones first", len(groups))
+		}
+		for _, group := range groups {
+			passed := strings.Index(group, ">Passed<")
+			if failed := strings.LastIndex(group, ">Failed<"); passed >= 0 && failed > passed {
+				t.Error("a group has a failed case after a passed one")
+			}
+		}
 
 		d := newDevBrowser(t, g, receiver.URL)
 		v, err := standardwebhooks.NewWebhook(d.shop.Test.WebhookSecret)
