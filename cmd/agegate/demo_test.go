@@ -15,6 +15,7 @@ import (
 	"agegate/internal/lab/demo"
 	"agegate/internal/rules/session"
 	"agegate/internal/rules/tenant"
+	"agegate/internal/store/pgtest"
 )
 
 // TestDemoTenant keeps the shop's credentials as long as they are valid.
@@ -148,13 +149,7 @@ func TestDemoPrintsItsBannerLast(t *testing.T) {
 // key and address, unless a variable names others.
 func TestCommandsWorkBesideTheDemo(t *testing.T) {
 	t.Chdir(t.TempDir())
-	free, err := net.Listen("tcp", "localhost:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := free.Addr().String()
-	_, port, _ := net.SplitHostPort(address)
-	free.Close()
+	_, port, _ := net.SplitHostPort(pgtest.FreeAddr(t))
 	ctx, end := context.WithCancel(t.Context())
 	defer end()
 	env := map[string]string{
@@ -168,7 +163,7 @@ func TestCommandsWorkBesideTheDemo(t *testing.T) {
 		t.Fatal(err, stderr)
 	}
 	var out bytes.Buffer
-	err = run(t.Context(), []string{"user", "setup-link"}, lookup(nil), &out, stderr)
+	err := run(t.Context(), []string{"user", "setup-link"}, lookup(nil), &out, stderr)
 	if err != nil || !strings.HasPrefix(out.String(), "http://localhost:"+port+"/dashboard/link/") {
 		t.Errorf("%v: the link is %s", err, &out)
 	}

@@ -3,26 +3,22 @@ package main
 import (
 	"context"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
+
+	"agegate/internal/store/pgtest"
 )
 
 // TestHealth checks a running gateway, and other things that may answer at its
 // address.
 func TestHealth(t *testing.T) {
 	c := newConsole(t)
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	c.env["AGEGATE_LISTEN"] = listener.Addr().String()
-	listener.Close()
+	c.env["AGEGATE_LISTEN"] = pgtest.FreeAddr(t)
 	if _, err := c.try("health"); err == nil ||
-		!strings.Contains(err.Error(), "no gateway answers at http://127.0.0.1:") ||
+		!strings.Contains(err.Error(), "no gateway answers at http://127.") ||
 		!strings.Contains(err.Error(), "refused") {
 		t.Errorf("without a gateway: %v", err)
 	}

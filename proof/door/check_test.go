@@ -9,12 +9,13 @@ import (
 
 	"agegate/internal/gatewaytest"
 	"agegate/internal/rules/tenant"
+	"agegate/internal/store/pgtest"
 )
 
 // TestCheck: `door check` names what is wrong, and costs nothing.
 func TestCheck(t *testing.T) {
 	t.Parallel()
-	address := freeAddress(t)
+	address := pgtest.FreeAddr(t)
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t), "AGEGATE_LISTEN="+address, "AGEGATE_VERIFY_URL=http://"+address)
 	register := func(host string) tenant.Credentials {
 		return g.Shop(t, "", func(s *tenant.Tenant) { s.SuccessURL, s.CancelURL = host+"/", host+"/" })
@@ -35,9 +36,9 @@ func TestCheck(t *testing.T) {
 		{[]string{"AGEGATE_REDIRECT_SECRET=" + other.Test.RedirectSecret}, 0, "AGEGATE_REDIRECT_SECRET is not the one"},
 		{[]string{"AGEGATE_API_KEY=" + other.Test.APIKey}, 0, "DOOR_URL: register http://forum.example/"},
 		{[]string{"AGEGATE_API_KEY=svc_test_0123456789ABCDEFGHIJKLMNOPQRSTUV2nuRgb"}, 0, "AGEGATE_API_KEY is refused"},
-		{[]string{"AGEGATE_URL=http://" + freeAddress(t)}, 0, "AGEGATE_URL: the gateway cannot be reached"},
+		{[]string{"AGEGATE_URL=http://" + pgtest.FreeAddr(t)}, 0, "AGEGATE_URL: the gateway cannot be reached"},
 		{[]string{"AGEGATE_URL=" + elsewhere.URL}, 0, "AGEGATE_URL is not the gateway's"},
-		{[]string{"DOOR_REDIS=redis://" + freeAddress(t)}, 0, "DOOR_REDIS does not answer"},
+		{[]string{"DOOR_REDIS=redis://" + pgtest.FreeAddr(t)}, 0, "DOOR_REDIS does not answer"},
 		{nil, 5 * time.Minute, "the clocks of this machine and of the gateway differ by 5m"},
 		{nil, -5 * time.Minute, "the clocks"},
 	} {

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"agegate/internal/store/pgtest"
 )
 
 // modules are npm packages that others wrote, which `make test-all` installs.
@@ -103,7 +105,7 @@ func TestOpenIDClient(t *testing.T) {
 // TestOAuth2Proxy gates a site by oauth2-proxy, with the door as its provider.
 func TestOAuth2Proxy(t *testing.T) {
 	t.Parallel()
-	dir, address := t.TempDir(), freeAddress(t)
+	dir, address := t.TempDir(), pgtest.FreeAddr(t)
 	install := exec.CommandContext(t.Context(), "go", "install", "github.com/oauth2-proxy/oauth2-proxy/v7@v7.15.6")
 	install.Env = append(install.Environ(), "GOBIN="+dir, "GOFLAGS=-buildvcs=false", "CGO_ENABLED=0")
 	if out, err := install.CombinedOutput(); err != nil {

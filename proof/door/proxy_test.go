@@ -17,6 +17,7 @@ import (
 	"github.com/coder/websocket"
 
 	"agegate/internal/gatewaytest"
+	"agegate/internal/store/pgtest"
 )
 
 // proxies are the reverse proxies of Debian with the files of the guide.
@@ -80,24 +81,13 @@ func run(t *testing.T, dir, address string, env []string, program ...string) {
 	})
 }
 
-// freeAddress returns an address where nobody listens.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	return listener.Addr().String()
-}
-
 // TestProxies gates a site by each proxy, unmodified, with the guide's file.
 func TestProxies(t *testing.T) {
 	t.Parallel()
 	for name, prepare := range proxies {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			address, dir := freeAddress(t), t.TempDir()
+			address, dir := pgtest.FreeAddr(t), t.TempDir()
 			s := siteAt(t, "http://"+address, "DOOR_FREE=/free, OPTIONS /api")
 			door := httptest.NewServer(s.door)
 			defer door.Close()

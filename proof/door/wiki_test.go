@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"agegate/internal/store/pgtest"
 )
 
 // mediaWiki is where Debian's package mediawiki lies.
@@ -18,7 +20,7 @@ const mediaWiki = "/usr/share/mediawiki"
 // address where it listens. Visitors know it by the address public.
 func wiki(t *testing.T, public string) string {
 	t.Helper()
-	dir, address := t.TempDir(), freeAddress(t)
+	dir, address := t.TempDir(), pgtest.FreeAddr(t)
 	install := exec.CommandContext(t.Context(), "php", mediaWiki+"/maintenance/install.php", "--dbtype=sqlite",
 		"--dbname=wiki", "--dbpath="+dir, "--confpath="+dir, "--server="+public, "--scriptpath=",
 		"--pass=a passphrase 1", "Forum", "Admin")
@@ -51,7 +53,7 @@ func useWiki(t *testing.T, v *visitor, base string) {
 // TestWikiByForwardAuth gates a MediaWiki by nginx, with the guide's file.
 func TestWikiByForwardAuth(t *testing.T) {
 	t.Parallel()
-	address, dir := freeAddress(t), t.TempDir()
+	address, dir := pgtest.FreeAddr(t), t.TempDir()
 	s := siteAt(t, "http://"+address)
 	door := httptest.NewServer(s.door)
 	defer door.Close()
@@ -72,7 +74,7 @@ func TestWikiByForwardAuth(t *testing.T) {
 // door as its provider.
 func TestWikiByOpenIDConnect(t *testing.T) {
 	t.Parallel()
-	address, dir := freeAddress(t), t.TempDir()
+	address, dir := pgtest.FreeAddr(t), t.TempDir()
 	front := "http://" + address
 	list := strings.ReplaceAll(clients, callback, front+"/signed-in")
 	s := startSite(t, signInSettings(t, list, signingKey(t))...)

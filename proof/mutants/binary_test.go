@@ -6,7 +6,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -128,18 +127,6 @@ func (p *program) conformance(settings []string, args ...string) (*conformance.R
 	return report, cmd.ProcessState.ExitCode()
 }
 
-// freeAddress returns an address of this machine on which nothing listens now. A test
-// that needs one does not run beside others, whose connections could take it.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
-}
-
 // TestOwnBinary: the command finds no fault in the gateway of the same binary,
 // sees every part of the contract that a client can see, and counts sessions
 // correctly.
@@ -156,7 +143,7 @@ func TestOwnBinary(t *testing.T) {
 }
 
 func ownBinary(t *testing.T, path, databaseURL string) {
-	address, hook := freeAddress(t), freeAddress(t)
+	address, hook := pgtest.FreeAddr(t), pgtest.FreeAddr(t)
 	url := "http://" + address
 	p := &program{t: t, path: path, env: []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "AGEGATE_DATABASE_URL=" + databaseURL,

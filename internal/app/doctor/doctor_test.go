@@ -4,7 +4,6 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -96,7 +95,7 @@ func TestHealthy(t *testing.T) {
 		"postgres": func(t *testing.T) string { return pgtest.URL(t) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			listen := freeAddress(t)
+			listen := pgtest.FreeAddr(t)
 			g := start(t, db(t), "AGEGATE_LISTEN="+listen, "AGEGATE_DASHBOARD_URL=http://"+listen)
 			site := newSite(t, authority, time.Hour*24*90)
 			g.Shop(t, site+"/"+canary, onlyAt(site))
@@ -113,19 +112,6 @@ func TestHealthy(t *testing.T) {
 			}
 		})
 	}
-}
-
-// freeAddress returns an address to listen on.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return l.Addr().String()
 }
 
 // onlyAt gives a tenant callback URLs at one address.

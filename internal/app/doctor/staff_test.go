@@ -7,6 +7,7 @@ import (
 
 	"agegate/internal/app/doctor"
 	"agegate/internal/gatewaytest"
+	"agegate/internal/store/pgtest"
 
 	"github.com/emersion/go-smtp"
 )
@@ -31,12 +32,6 @@ func mailServer(t *testing.T) string {
 }
 
 func TestMail(t *testing.T) {
-	closed, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	nobody := closed.Addr().String()
-	closed.Close()
 	address := mailServer(t)
 	for url, is := range map[string]struct {
 		grade doctor.Grade
@@ -47,7 +42,7 @@ func TestMail(t *testing.T) {
 		// no password without TLS,
 		"smtp://gate:" + canary + "@" + address: {doctor.Problem, "not reached, or not as it must be"},
 		"smtps://" + address:                    {doctor.Problem, "not reached, or not as it must be"},
-		"smtp://" + nobody:                      {doctor.Problem, "not reached"},
+		"smtp://" + pgtest.FreeAddr(t):          {doctor.Problem, "not reached"},
 	} {
 		found := examine(t, "AGEGATE_DATABASE_URL=sqlite:"+t.TempDir()+"/none.db", "AGEGATE_SMTP_URL="+url,
 			"AGEGATE_MAIL_FROM=no-reply@gate.example")
