@@ -56,9 +56,10 @@ func (c *Clock) Advance(d time.Duration) {
 	c.offset += d
 }
 
-// Begin moves the clock forward to where the next unit of time begins: a test that
-// sets it to an hour so ends in this hour, on this day and in this month.
-func (c *Clock) Begin(unit time.Duration) { c.Set(c.Now().Truncate(unit).Add(unit)) }
+// Begin moves the clock back to where its unit of time began: a test that sets it to
+// an hour so ends in this hour, on this day and in this month. That is also the day in
+// the IDs of sessions, which are of real time.
+func (c *Clock) Begin(unit time.Duration) { c.Set(c.Now().Truncate(unit)) }
 
 // Gateway is a running gateway.
 type Gateway struct {

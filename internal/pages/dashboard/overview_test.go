@@ -263,7 +263,7 @@ func endsWithTheNextStep(t *testing.T, g *gatewaytest.Gateway, id uuid.UUID, sec
 // TestChartHasAScale: round numbers stand at the grid lines, and hours below.
 func TestChartHasAScale(t *testing.T) {
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
-	g.Clock.Begin(time.Hour) // all sessions are of one hour
+	g.Clock.Set(g.Clock.Now().Truncate(time.Hour).Add(time.Hour)) // all sessions are of one hour
 	shop := g.Shop(t, "", nil)
 	dev := member(t, g, shop.Tenant.ID, account.Developer)
 	made := 0
