@@ -336,9 +336,9 @@ func TestSessionList(t *testing.T) {
 		if _, body = look.Get(t, list+"?before="+next); count(body) != 3 || strings.Contains(body, `rel="next"`) {
 			t.Errorf("the last page: %d rows", count(body))
 		}
-		today := g.Clock.Now().Format(time.DateOnly)
+		today, tomorrow := g.Clock.Now().Format(time.DateOnly), g.Clock.Now().AddDate(0, 0, 1).Format(time.DateOnly)
 		for query, n := range map[string]int{
-			"age=21": 26, "age=99": 0, "status=PENDING&age=18": 27, "status=SPOOF": 0, "from=" + today + "&to=" + today +
+			"age=21": 26, "age=99": 0, "status=PENDING&age=18": 27, "status=SPOOF": 0, "from=" + today + "&to=" + tomorrow +
 				"&age=21": 26,
 			"to=2020-01-01": 0,
 		} {
