@@ -63,6 +63,9 @@ type keyView struct {
 	Roll, Revoke string // addresses, or empty
 }
 
+// Count is the number of sessions, as a text takes it.
+func (v keyView) Count() int { return int(v.Sessions) }
+
 func (p *Pages) showKeys(r *desk.Request) error {
 	keys, err := p.cfg.Insight.Keys(r.Ctx(), r.Scope())
 	if err != nil {

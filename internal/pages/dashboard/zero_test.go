@@ -4,6 +4,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"agegate/internal/gatewaytest"
 )
@@ -19,9 +20,13 @@ func TestZeroIsNotListed(t *testing.T) {
 		_, resend := o.developer.Get(t, o.at("/test/webhooks/resend"))
 		_, keys := o.developer.Get(t, o.at("/test/keys"))
 		_, revoke := o.developer.Get(t, between(t, keys[strings.Index(keys, `class="row-actions"`):], `href="`, `"`))
+		g.Clock.Advance(time.Minute) // sessions of keys are counted at most 15 s ago
+		o.Create(t, o.shop.Test.APIKey, 18)
+		_, usedKeys := o.developer.Get(t, o.at("/test/keys"))
 		for _, tt := range []struct{ page, has, lacks string }{
 			{review, "keep all their URLs", "keep the webhook URL"},
 			{resend, "No delivery has failed in the last 30 days.", "0 failed deliveries"},
+			{usedKeys, ">1 session<", "Something went wrong"},
 			{keys, `<span class="muted">None</span>`, `data-testid="key-sessions"`},
 			{revoke, "It has never been used.", "0 sessions"},
 		} {
