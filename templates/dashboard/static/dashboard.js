@@ -16,7 +16,7 @@ offerZones();
 live();
 passkeys();
 
-// Buttons that copy. They are hidden in the page, and shown here where they work.
+// Buttons that copy are shown where they work.
 /** @param {ParentNode} root */
 function offerCopies(root) {
   if (!navigator.clipboard) return;
@@ -43,15 +43,17 @@ document.addEventListener("submit", (event) => {
   if (form.dataset.sent) return event.preventDefault();
   form.dataset.sent = "1";
   for (const button of form.querySelectorAll("button")) button.setAttribute("aria-disabled", "true");
+  if (form.dataset.stays) setTimeout(again, 3000);
 });
 
-// A page that comes back from the browser's memory can be sent again.
-addEventListener("pageshow", () => {
+// A page that stays or comes back can be sent again.
+function again() {
   for (const form of document.querySelectorAll("form[data-sent]")) {
     form.removeAttribute("data-sent");
     for (const button of form.querySelectorAll("button")) button.removeAttribute("aria-disabled");
   }
-});
+}
+addEventListener("pageshow", again);
 
 for (const button of document.querySelectorAll("[data-prints]")) {
   button.removeAttribute("hidden");
