@@ -255,6 +255,10 @@ test("a member is promoted, demoted and removed", async () => {
   const bob = ada.locator('[data-testid="member"]').filter({ hasText: "Bob" });
   assert.ok((await bob.textContent()).includes("<script>alert(1)</script>"));
   await look(ada, "team-two");
+  for (const [width, display] of [[768, "table"], [740, "block"]]) {
+    await ada.setViewportSize({ width, height: 1024 });
+    assert.equal(await ada.locator("main table").first().evaluate((table) => getComputedStyle(table).display), display);
+  }
   await leads(ada, bob.getByRole("link"));
   await look(ada, "member");
   await ada.locator("select").selectOption("developer");

@@ -19,7 +19,7 @@ func TestZeroIsNotListed(t *testing.T) {
 		})
 		_, resend := o.developer.Get(t, o.at("/test/webhooks/resend"))
 		_, keys := o.developer.Get(t, o.at("/test/keys"))
-		_, revoke := o.developer.Get(t, between(t, keys[strings.Index(keys, `class="row-actions"`):], `href="`, `"`))
+		_, revoke := o.developer.Get(t, between(t, keys[strings.Index(keys, `class="row-actions`):], `href="`, `"`))
 		g.Clock.Advance(time.Minute) // sessions of keys are counted at most 15 s ago
 		o.Create(t, o.shop.Test.APIKey, 18)
 		_, usedKeys := o.developer.Get(t, o.at("/test/keys"))

@@ -10,6 +10,7 @@ import { patience, root } from "./gateway.mjs";
 import { fitsWidth, part, sees } from "./walk.mjs";
 
 const sizes = [{ width: 360, height: 740 }, { width: 1440, height: 900 }];
+const tablets = [768, 820];
 const shots = process.env.E2E_SHOTS;
 if (shots) mkdirSync(shots, { recursive: true });
 
@@ -61,7 +62,7 @@ const partOfPage = /[?&]part=/;
 
 /**
  * Looks at a page as everybody sees it, at both widths and in both themes: axe
- * finds nothing, and nothing has to be scrolled sideways. E2E_SHOTS=DIR writes
+ * finds nothing, and nothing has to be scrolled sideways, on tablets too. E2E_SHOTS=DIR writes
  * a picture of each.
  */
 export async function look(page, name) {
@@ -83,6 +84,11 @@ export async function look(page, name) {
       await setsButtons(page);
     }
   }
+  for (const width of tablets) {
+    await page.setViewportSize({ width, height: 1024 });
+    await fitsWidth(page);
+  }
+  await page.setViewportSize(sizes[1]);
   await page.emulateMedia({ colorScheme: "light" });
   await page.unroute(partOfPage);
 }

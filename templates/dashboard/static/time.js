@@ -11,7 +11,7 @@ const [full, exact, day, clock] = formats();
 const since = new Intl.RelativeTimeFormat(root.lang, { numeric: "auto" });
 /** @type {[Intl.RelativeTimeFormatUnit, number][]} */
 const units = [["day", 86_400], ["hour", 3600], ["minute", 60]];
-const narrow = matchMedia("(max-width: 48rem)");
+const narrow = matchMedia("(max-width: 47.5rem)");
 
 /** Says how long ago a moment was, which a clock that is slow here would put ahead. @param {Date} at */
 function ago(at) {
