@@ -115,6 +115,12 @@ test("System shows what is not well and what is left to set up", async () => {
   const reload = () => page.goto(`${gateway.url}/operator/system`);
   await reload();
   await look("operator-system-new");
+  await page.setViewportSize({ width: 320, height: 568 });
+  for (const figure of await page.locator(".tile strong").all()) {
+    const [lines, room] = await figure.evaluate((node) => [node.clientHeight / parseFloat(getComputedStyle(node).lineHeight), node.parentElement.parentElement.clientWidth - node.scrollWidth]);
+    assert.ok(lines < 1.5 && room >= 0, `${await figure.textContent()} at 320 px: ${lines} lines, ${room} px left`);
+  }
+  await page.setViewportSize({ width: 1440, height: 900 });
   const guide = part(page, "setup-backup");
   const heading = new URL(await guide.getAttribute("href"));
   await leads(page, guide);
