@@ -76,7 +76,8 @@ func TestSessionsOfAKey(t *testing.T) {
 		made := []string{g.Create(t, plain, 18).SessionID, g.Create(t, plain, 21).SessionID}
 		dev := member(t, g, shop.Tenant.ID, account.Developer)
 		base := "/dashboard/" + shop.Tenant.ID.String() + "/test"
-		list := base + "/sessions?key=" + key.ID.String()
+		byKey := "?key=" + key.ID.String()
+		list := base + "/sessions" + byKey
 		for _, path := range []string{base + "/keys", base + "/sessions/" + made[0]} {
 			if _, body := dev.Get(t, path); !strings.Contains(body, `href="`+list+`"`) {
 				t.Errorf("%s does not lead to the key's sessions", path)
@@ -99,6 +100,11 @@ func TestSessionsOfAKey(t *testing.T) {
 			want(t, "another key", res, http.StatusUnprocessableEntity, "")
 			if !strings.Contains(body, "is not a key of this mode") || len(listedIDs(body)) > 0 {
 				t.Errorf("%s is not refused", id)
+			}
+		}
+		for _, query := range []string{"?id=zz", byKey, byKey + "&age=21", "?key=x", "?age=21"} {
+			if _, body := dev.Get(t, base+"/sessions"+query); strings.Count(body, ">Show all</a>") != 1 {
+				t.Errorf("%s: %d ways back to all sessions, want 1", query, strings.Count(body, ">Show all</a>"))
 			}
 		}
 	})
