@@ -3,6 +3,7 @@ package dashboard
 import (
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"agegate/internal/backoffice/insight"
@@ -44,6 +45,9 @@ type markView struct {
 	Name, Value string
 	Odd         bool
 }
+
+// Parts are the parts of the value between which a line may break.
+func (m markView) Parts() []string { return strings.SplitAfter(m.Value, "+") }
 
 type failingView struct {
 	insight.TenantFailed

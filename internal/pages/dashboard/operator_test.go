@@ -413,7 +413,7 @@ func TestSystem(t *testing.T) {
 			t.Error("the failed webhook is not counted")
 		}
 		if !strings.Contains(body, `data-testid="drift"`) ||
-			!strings.Contains(body, "<code>bbbb</code> <span class=\"badge bad\">differs") {
+			!strings.Contains(body, "bbbb<wbr></code> <span class=\"badge bad\">differs") {
 			t.Error("the replica that differs is not marked")
 		}
 		if strings.Contains(body, `data-label="Models"><span class="badge bad">missing`) {
