@@ -3,6 +3,7 @@ package dashboard
 import (
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -193,10 +194,19 @@ func (p *Pages) explainDelivery(r *desk.Request, header http.Header, body []byte
 	return answer, err
 }
 
-// plain formats a value of a finding; a duration of full minutes has no seconds.
+// plain formats a value of a finding, a duration with at most two units.
 func plain(value any) string {
-	text := fmt.Sprint(value)
-	if _, ok := value.(time.Duration); ok && strings.HasSuffix(text, "m0s") {
+	d, ok := value.(time.Duration)
+	switch {
+	case !ok:
+		return fmt.Sprint(value)
+	case d >= 48*time.Hour:
+		return strconv.Itoa(int(d.Hours()/24)) + "\u00a0d"
+	case d >= time.Hour:
+		d = d.Truncate(time.Minute)
+	}
+	text := d.String()
+	if strings.HasSuffix(text, "m0s") {
 		return strings.TrimSuffix(text, "0s")
 	}
 	return text

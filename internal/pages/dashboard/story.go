@@ -104,6 +104,8 @@ func (v storyView) Advice() page.Text {
 		return page.Say("story.tell_spoof")
 	case v.Document == insight.DocumentRefused:
 		return page.Say("story.tell_refused")
+	case v.Document == insight.DocumentDeclined && v.Camera == insight.CameraPreferred:
+		return page.Say("story.tell_neither")
 	case v.Document == insight.DocumentDeclined:
 		return page.Say("story.tell_declined")
 	case v.Camera == insight.CameraUsedUp || v.Camera == insight.CameraSkipped:

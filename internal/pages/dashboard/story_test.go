@@ -68,7 +68,7 @@ func TestStory(t *testing.T) {
 		},
 		{
 			offered + "document_preferred = true, status = 'FALLBACK', source = 'document', " + ended,
-			"The shopper preferred a document to the camera. The shopper then declined a document.", "show one",
+			"The shopper preferred a document to the camera. The shopper then declined a document.", "Neither the camera nor a document was used.",
 			"No valid document",
 		},
 		{begun + "strikes = 2, status = 'SPOOF', source = 'camera', " + ended,

@@ -8,9 +8,11 @@ import (
 	"net/url"
 	"os"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"agegate/internal/backoffice/account"
 	"agegate/internal/gatewaytest"
@@ -245,8 +247,14 @@ func TestSignatureDebugger(t *testing.T) {
 	signature := strings.TrimPrefix(got.Header.Get("Webhook-Signature"), "v1,")
 	other := base64.StdEncoding.EncodeToString(make([]byte, 32))
 	const canary = "zqpasted7x"
+	stamp := got.Header.Get("Webhook-Timestamp")
+	sent := func(ago time.Duration) string {
+		return strings.ReplaceAll(headers, stamp, strconv.FormatInt(g.Clock.Now().Add(-ago).Unix(), 10))
+	}
 	for _, tt := range []struct{ mode, headers, body, says string }{
 		{"test", headers, string(got.Body), "Genuine"},
+		{"test", sent(50 * time.Hour), string(got.Body), "Sent 2\u00a0d ago, 5m are allowed"},
+		{"test", sent(90*time.Minute + time.Second), string(got.Body), "Sent 1h30m ago"},
 		{"live", headers, string(got.Body), "Signed by your test secret; this page is about live."},
 		{"test", headers, " " + string(got.Body), "the body was changed"},
 		{"test", headers, string(got.Body) + "\n", "White space was added"},
