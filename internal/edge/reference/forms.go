@@ -6,8 +6,8 @@ import (
 )
 
 // fillers are words that say nothing about what is looked for.
-var fillers = strings.Fields(`a an and are can did do does for how i in is it my of on or our the this to we what when
-	where who why with`)
+var fillers = strings.Fields(`a an and are but can did do does example examples for he how i in is it my of on or our
+	says she the this to we what when where who why with`)
 
 // askedFor returns the words of a query without its fillers, or all if it has no others.
 func askedFor(query string) []string {
@@ -21,7 +21,7 @@ func askedFor(query string) []string {
 
 // synonyms are words by which people look for what these pages call otherwise.
 var synonyms = map[string]string{
-	"2fa": "authenticator", "bias": "group", "buyer": "shopper", "ccpa": "gdpr", "child": "minors",
+	"2fa": "authenticator", "bias": "group", "buyer": "shopper", "ccpa": "gdpr", "chargeback": "refund", "child": "minors",
 	"children": "minors", "colour": "group", "csharp": "languages", "customer": "shopper",
 	"customers": "shopper", "deepfake": "spoof", "demo": "sample", "desktop": "computer", "django": "python",
 	"dotnet": "languages", "dpa": "processor", "driver": "driving", "dsgvo": "gdpr", "duration": "takes",

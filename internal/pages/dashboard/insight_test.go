@@ -388,7 +388,11 @@ func TestDeleteSession(t *testing.T) {
 		}
 		res, _ = boss.Fill(t, page+"/delete", nil)
 		want(t, "delete", res, http.StatusSeeOther, strings.TrimSuffix(page, "/"+made.SessionID))
-		res, _ = boss.Get(t, page)
+		res, body = boss.Get(t, page)
 		want(t, "afterwards", res, http.StatusNotFound, "")
+		if !strings.Contains(body, "It may have been deleted") ||
+			!strings.Contains(body, `href="/dashboard" data-testid="way-on"`) {
+			t.Error("the page does not say why there is nothing, or leads nowhere")
+		}
 	})
 }

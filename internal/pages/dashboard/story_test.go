@@ -20,7 +20,7 @@ func TestStory(t *testing.T) {
 		"completed_at = created_at"
 	for _, tt := range []struct{ set, story, tell, decided string }{
 		{"status = 'PENDING'", "Nobody has opened the link yet.", "The link still works", ""},
-		{"opened_at = created_at", "The shopper has opened the link and not started the camera.", "The link still works", ""},
+		{"opened_at = created_at", "The shopper has opened the link. The check of a face has not begun.", "The link still works", ""},
 		{begun + "opened_at = created_at", "The shopper is at the camera check.", "The link still works", ""},
 		{begun + offered + "cutoff = 25",
 			"The camera’s estimate was not above 18 &#43; 7. The shopper is now asked for a document.",
