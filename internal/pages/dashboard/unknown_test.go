@@ -20,7 +20,7 @@ func TestUnknownPages(t *testing.T) {
 		operator := g.SignIn(t, true, account.ByPasskey)
 		nothing := uuid.NewString()
 		own, theirs := "/dashboard/"+shop.Tenant.ID.String(), "/dashboard/"+foreign.Tenant.ID.String()
-		const bare, account, tenant, operators = `class="button" href="/dashboard"`, `data-testid="nav-home"`,
+		const bare, account, tenant, operators = `class="button" href="/dashboard">`, `data-testid="nav-home"`,
 			`/test/sessions"`, `href="/operator/users"`
 		for _, tt := range []struct {
 			who         string
