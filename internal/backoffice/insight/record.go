@@ -185,12 +185,12 @@ func (s *Service) attemptsOf(ctx context.Context, sess session.Session) ([]Momen
 	}
 	var list []Moment
 	for _, e := range events {
-		event, attempts, err := s.store.EventByID(ctx, scope, e.ID)
+		_, attempts, err := s.store.EventByID(ctx, scope, e.ID)
 		if err != nil {
 			return nil, err
 		}
 		for _, a := range attempts {
-			list = append(list, Moment{At: a.At, Kind: MomentWebhook, Event: &event, Attempt: &a})
+			list = append(list, Moment{At: a.At, Kind: MomentWebhook, Event: &e, Attempt: &a})
 		}
 	}
 	return list, nil

@@ -29,11 +29,14 @@ var worstFirst = []suite.Outcome{suite.Failed, suite.Skipped, suite.Passed}
 
 // certifiedGroups are the groups in which a run's cases are shown; each proves one thing,
 // as certify.proves_<group> says. A case that is in none is in the last.
-var certifiedGroups = []struct{ name, cases string }{
-	{"forged", "flipped foreign-secret stale early missing-header swapped-id empty-signature respelled-signature " +
-		"empty-key respelled"},
-	{"spelled", "good rotation header-names unknown-scheme spelling unknown-members"},
-	{"once", "fallback duplicate forged-first at-once out-of-order"},
+var certifiedGroups = []struct {
+	name  string
+	cases []string
+}{
+	{"forged", strings.Fields("flipped foreign-secret stale early missing-header swapped-id empty-signature " +
+		"respelled-signature empty-key respelled")},
+	{"spelled", strings.Fields("good rotation header-names unknown-scheme spelling unknown-members")},
+	{"once", strings.Fields("fallback duplicate forged-first at-once out-of-order")},
 }
 
 func (p *Pages) certify() desk.Feature {
@@ -107,28 +110,34 @@ func (p *Pages) certifyPage(r *desk.Request, status int, f *desk.FormView) error
 	return r.Show(status, "certify", v)
 }
 
+// certifiedGroups returns the groups that have results, and their rows, in the order that
+// certifyView and certifiedGroup say.
 func (p *Pages) certifiedGroups(results []certify.Result) []certifiedGroup {
 	groups := make([]certifiedGroup, len(certifiedGroups))
-	for _, result := range results {
-		_, name, _ := strings.Cut(result.Case, ".")
-		at := len(groups) - 1
-		for i, group := range certifiedGroups {
-			groups[i].Name = group.name
-			if slices.Contains(strings.Fields(group.cases), name) {
-				at = i
-			}
+	at := map[string]int{} // the group of each case
+	for i, group := range certifiedGroups {
+		groups[i].Name = group.name
+		for _, name := range group.cases {
+			at["webhook."+name] = i
 		}
+	}
+	for _, result := range results {
+		i, known := at[result.Case]
+		if !known {
+			i = len(groups) - 1
+		}
+		group := &groups[i]
 		row := certifiedRow{Result: result, Tone: verdicts[result.Outcome]}
 		if p.Set.Has("certify.case." + result.Case) {
 			row.Key = result.Case
 		}
 		switch result.Outcome {
 		case suite.Passed:
-			groups[at].Passed++
+			group.Passed++
 		case suite.Failed:
-			groups[at].Failed++
+			group.Failed++
 		}
-		groups[at].Rows = append(groups[at].Rows, row)
+		group.Rows = append(group.Rows, row)
 	}
 	groups = slices.DeleteFunc(groups, func(g certifiedGroup) bool { return g.Rows == nil })
 	for _, g := range groups {

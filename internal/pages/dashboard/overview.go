@@ -4,7 +4,6 @@ import (
 	"html/template"
 	"net/http"
 	"net/url"
-	"slices"
 	"time"
 
 	"agegate/internal/backoffice/insight"
@@ -210,13 +209,12 @@ func (p *Pages) readLists(r *desk.Request, v *overviewView) error {
 
 // readWayOn fills in what leads on from an empty live mode: to the first key, and to the sessions of test mode.
 func (p *Pages) readWayOn(r *desk.Request, v *overviewView) error {
-	keys, err := p.cfg.Insight.Keys(r.Ctx(), r.Scope())
-	unread, err := r.Unread("keys", err)
+	list, err := p.cfg.Insight.Checklist(r.Ctx(), r.Tenant)
+	unread, err := r.Unread("live key", err)
 	if err != nil {
 		return err
 	}
-	now := p.cfg.Now()
-	v.NoKey = !unread && !slices.ContainsFunc(keys, func(k insight.KeyUse) bool { return k.InForceAt(now) })
+	v.NoKey = !unread && !list.LiveKey
 	if r.Opens(keysPath) {
 		v.NewKey = r.Href(keysPath + "/new")
 	}
