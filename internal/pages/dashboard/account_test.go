@@ -30,8 +30,8 @@ func counted(t *testing.T, g *gatewaytest.Gateway, action audit.Action) int {
 	return len(entries)
 }
 
-// TestAccountNamesItsButtons: no two buttons of the account have one name, and an
-// account without a password is told the way to the authenticator app.
+// TestAccountNamesItsButtons: no two buttons of the account have the same name. An
+// account without a password has a button that says: set a password first.
 func TestAccountNamesItsButtons(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		_, page := g.SignIn(t, false, account.ByPasskey).Get(t, "/dashboard/account")

@@ -323,7 +323,8 @@ func TestLookUpInGerman(t *testing.T) {
 	base := "/dashboard/" + shop.Tenant.ID.String()
 	for text, leads := range map[string]string{
 		"Farben": "/settings/branding", "einladen": "/team", "Rollen": "/team",
-		"logo": "/settings/branding", "Webhook-Geheimnis": "/test/webhooks/secret", "bestanden": "/test/sessions?status=PASSED",
+		"logo": "/settings/branding", "Webhook-Geheimnis": "/test/webhooks/secret",
+		"bestanden": "/test/sessions?status=PASSED",
 	} {
 		res, _ := owner.Post(t, base+"/test/paste?lang=de", url.Values{"text": {text}})
 		want(t, text, res, http.StatusSeeOther, base+leads)

@@ -46,8 +46,8 @@ func TestNothingIsSaidInOneLine(t *testing.T) {
 }
 
 // TestCardsSayWhatTheyAre: the cards of evidence have headings, and its fields in one row
-// have the same lines above them; each tile of System has a caption; and Billing says who
-// is told of a low balance.
+// have the same lines above them; each tile of System has a caption; and Billing says
+// whom the gateway warns of a low balance.
 func TestCardsSayWhatTheyAre(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		op, o := operating(t, g), newStaffed(t, g, nil)
@@ -78,7 +78,8 @@ func TestDeliverySaysOnceThatItWasAccepted(t *testing.T) {
 		receiver := gatewaytest.NewReceiver(t)
 		shop := g.Shop(t, receiver.URL, nil)
 		dev := member(t, g, shop.Tenant.ID, account.Developer)
-		res, _ := dev.Fill(t, "/dashboard/"+shop.Tenant.ID.String()+"/test/webhooks/test", url.Values{"outcome": {"verified"}})
+		send := "/dashboard/" + shop.Tenant.ID.String() + "/test/webhooks/test"
+		res, _ := dev.Fill(t, send, url.Values{"outcome": {"verified"}})
 		page := eventually(t, dev, res.Header.Get("Location"), "Accepted")
 		if strings.Contains(page, "2xx") || strings.Count(page, "<code>204</code>") != 1 {
 			t.Error("the page does not say once what the receiver answered")
@@ -113,7 +114,8 @@ func TestNumbersKeepTheirUnits(t *testing.T) {
 		t.Fatal(err)
 	}
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
-	if _, body := operating(t, g).Get(t, "/operator/system"); !regexp.MustCompile(`<strong>[0-9.]+\x{a0}[KM]iB</strong>`).MatchString(body) {
+	size := regexp.MustCompile(`<strong>[0-9.]+\x{a0}[KM]iB</strong>`)
+	if _, body := operating(t, g).Get(t, "/operator/system"); !size.MatchString(body) {
 		t.Error("the size of the database is not one word")
 	}
 }

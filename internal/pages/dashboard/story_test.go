@@ -20,7 +20,8 @@ func TestStory(t *testing.T) {
 		"completed_at = created_at"
 	for _, tt := range []struct{ set, story, tell, decided string }{
 		{"status = 'PENDING'", "Nobody has opened the link yet.", "The link still works", ""},
-		{"opened_at = created_at", "The shopper has opened the link. The check of a face has not begun.", "The link still works", ""},
+		{"opened_at = created_at", "The shopper has opened the link. The check of a face has not begun.",
+			"The link still works", ""},
 		{begun + "opened_at = created_at", "The shopper is at the camera check.", "The link still works", ""},
 		{begun + offered + "cutoff = 25",
 			"The camera’s estimate was not above 18 &#43; 7. The shopper is now asked for a document.",
@@ -68,7 +69,8 @@ func TestStory(t *testing.T) {
 		},
 		{
 			offered + "document_preferred = true, status = 'FALLBACK', source = 'document', " + ended,
-			"The shopper preferred a document to the camera. The shopper then declined a document.", "Neither the camera nor a document was used.",
+			"The shopper preferred a document to the camera. The shopper then declined a document.",
+			"Neither the camera nor a document was used.",
 			"No valid document",
 		},
 		{begun + "strikes = 2, status = 'SPOOF', source = 'camera', " + ended,

@@ -163,7 +163,8 @@ func TestVerdictsOfTheCamera(t *testing.T) {
 			shopper := f.browser()
 			link, c := f.begun(shopper)
 			c.send(frame(scriptNonce, 0))
-			if got, want := c.answer(), `{"seq":0,"guidance":"too_far","phase":"framing","prompt":"","hint":"","done":0,"total":2,"progress":0,"remaining":0,"more":false,"full":false,"credit":1}`; got != want {
+			if got, want := c.answer(), `{"seq":0,"guidance":"too_far","phase":"framing","prompt":"","hint":"",`+
+				`"done":0,"total":2,"progress":0,"remaining":0,"more":false,"full":false,"credit":1}`; got != want {
 				t.Errorf("guidance %s", got)
 			}
 			c.send(frame(scriptNonce, 1))
