@@ -12,7 +12,7 @@ export CGO_ENABLED := 1
 export GOFLAGS += -buildvcs=false
 
 .DEFAULT_GOAL := help
-.PHONY: help run build dev-tools models deps test test-all test-go test-pages test-proof journeys test-browser postgresql chromium fuzz generate lint lint-openapi lint-pages verify verify-generated clean
+.PHONY: help run build dev-tools models deps test test-all test-go test-pages test-proof journeys test-browser postgresql chromium fuzz generate lint lint-files lint-openapi lint-pages verify verify-generated clean
 
 help: ## list the targets
 	@grep -hE '^[a-z -]+:.*## ' Makefile | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
@@ -44,6 +44,9 @@ dev-tools: have-go ## compile agegate-dev and agegate-door for Linux, macOS and 
 	done; done; done
 	@cd dist/dev-tools && { sha256sum agegate-d* 2>/dev/null || shasum -a 256 agegate-d*; } >SHA256SUMS
 
+# The tools are a module of their own. They run here, in the root.
+tool = go build -C internal/tools -o $(CURDIR)/.tools/ ./$(1) && .tools/$(1)
+
 # A fetched tool's stamp is the lock file that npm writes last.
 fetched = internal/tools/$(1)/node_modules/.package-lock.json
 generators := $(call fetched,generators)
@@ -64,6 +67,7 @@ limit := -timeout 20m
 
 test-go: models postgresql
 	go test $(limit) ./...
+	cd internal/tools && go test $(limit) ./...
 	cd sdk/go && go test $(limit) ./...
 	cd sdk/door && go test $(limit) ./...
 
@@ -143,7 +147,7 @@ node_modules/.package-lock.json: package.json package-lock.json .npmrc | have-no
 	@touch $@
 
 models/manifest.json: node_modules/.package-lock.json $(converter) $(installed) | have-go
-	go run ./internal/tools/convert
+	$(call tool,convert)
 
 $(installed): ;
 
@@ -155,14 +159,14 @@ $(generators) $(runtimes): internal/tools/%/node_modules/.package-lock.json: $(a
 	@touch $@
 
 generate: ## insert the samples and the figures into the documents, then regenerate gen/ and the SDKs from openapi.yaml
-	go run ./internal/tools/contract
-	go run ./internal/tools/expect
+	$(call tool,contract)
+	$(call tool,expect)
 	go generate ./gen/...
 
 # Generates in a temporary directory, so that a failed check does not change gen/.
 verify-generated:
-	@go run ./internal/tools/contract -check
-	@go run ./internal/tools/expect -check
+	@$(call tool,contract) -check
+	@$(call tool,expect) -check
 	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && cp -R gen openapi.yaml "$$dir" && \
 	go build -o "$$dir/oapi-codegen" github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen && \
 	(cd "$$dir/gen" && ../oapi-codegen -config oapi-codegen.yaml ../openapi.yaml) && \
@@ -171,11 +175,14 @@ verify-generated:
 		head -40 "$$dir/diff"; echo "gen/ differs from openapi.yaml: run make generate" >&2; exit 1; }
 
 verify: verify-generated ## fail when generated code or a go.mod differ from their sources
-	@for module in . proof sdk/go sdk/door internal/tools/generators internal/tools/packages; do (cd $$module && go mod tidy -diff) || exit 1; done
+	@for module in . proof sdk/go sdk/door internal/tools internal/tools/generators internal/tools/packages; do (cd $$module && go mod tidy -diff) || exit 1; done
 
-lint: .tools/golangci-lint lint-openapi lint-pages ## lint the code, the pages' scripts and the contract, and verify what is generated
-	@for module in . proof sdk/go sdk/door internal/tools/packages; do (cd $$module && $(CURDIR)/.tools/golangci-lint run) || exit 1; done
+lint: .tools/golangci-lint lint-files lint-openapi lint-pages ## lint the code, the pages' scripts and the contract, and verify what is generated
+	@for module in . proof sdk/go sdk/door internal/tools internal/tools/packages; do (cd $$module && $(CURDIR)/.tools/golangci-lint run) || exit 1; done
 	$(MAKE) verify
+
+lint-files:
+	@internal/tools/files.sh
 
 lint-openapi: node_modules/.package-lock.json $(generators)
 	REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true \

@@ -18,7 +18,6 @@ type room struct {
 // house lists the rooms from the outside in. A package may import from its own
 // room, in the order of its lines, and from later rooms.
 var house = []room{
-	{"tools", nil}, // used at build time only
 	{"cmd", nil},
 	{"docs", nil}, // samples in Go
 	{"app", [][]string{{"app"}, {"doctor"}, {"config", "metrics"}}},
@@ -63,17 +62,16 @@ func own(pkg string) bool { return pkg == "agegate" || strings.HasPrefix(pkg, "a
 func forTests(pkg string) bool { return strings.HasSuffix(path.Base(pkg), "test") }
 
 // TestRooms: every package is in a known room, and imports lead only inwards.
-// Tests of a product package may use packages for tests, but nothing in tools.
+// Tests of a product package may use packages for tests.
 func TestRooms(t *testing.T) {
-	const format = `{{.ImportPath}}|{{join .Imports " "}}|{{join .TestImports " "}} {{join .XTestImports " "}}`
+	const format = `{{.ImportPath}}|{{join .Imports " "}}`
 	out, err := exec.Command("go", "list", "-f", format, "agegate/...").Output()
 	if err != nil {
 		t.Fatalf("go list: %v", err)
 	}
 	found := map[string]bool{}
 	for line := range strings.Lines(string(out)) {
-		fields := strings.Split(line, "|")
-		pkg := fields[0]
+		pkg, imports, _ := strings.Cut(line, "|")
 		if pkg == gatewaytest {
 			continue
 		}
@@ -83,14 +81,9 @@ func TestRooms(t *testing.T) {
 			continue
 		}
 		found[name] = true
-		for dep := range strings.FieldsSeq(fields[1]) {
+		for dep := range strings.FieldsSeq(imports) {
 			if own(dep) {
 				stepsInwards(t, pkg, dep)
-			}
-		}
-		for dep := range strings.FieldsSeq(fields[2]) {
-			if strings.HasPrefix(dep, "agegate/internal/tools") && house[in].name != "tools" {
-				t.Errorf("a test of %s imports %s", pkg, dep)
 			}
 		}
 	}
@@ -114,9 +107,7 @@ func stepsInwards(t *testing.T, pkg, dep string) {
 	depIn, depLine, depName := place(dep)
 	switch {
 	case dep == gatewaytest || forTests(dep) && !forTests(pkg):
-		if house[in].name != "tools" {
-			t.Errorf("%s imports %s, which is for tests", pkg, dep)
-		}
+		t.Errorf("%s imports %s, which is for tests", pkg, dep)
 	case name == depName:
 	case depIn < in || depIn == in && depLine <= line:
 		t.Errorf("%s imports %s: a step back", pkg, dep)
