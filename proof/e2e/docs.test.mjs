@@ -186,27 +186,37 @@ test("a word is found by keyboard, and its heading shown", async () => {
   await page.context().close();
 });
 
-for (const javaScriptEnabled of [true, false]) {
-  test(`all results are on a page, ${javaScriptEnabled ? "with" : "without"} a script`, async () => {
-    const page = await visitor(browser, { viewport: sizes[390], camera: false, javaScriptEnabled });
-    await page.goto(`${gateway.url}/docs/errors`, { waitUntil: "load" });
-    await page.locator("#search").fill("webhook timeout");
-    await page.locator("#search").press("Enter");
-    await part(page, "search-count").waitFor();
-    for (const [name, viewport] of Object.entries(sizes)) {
-      for (const colorScheme of ["light", "dark"]) {
-        await page.setViewportSize(viewport);
-        await page.emulateMedia({ colorScheme });
-        if (shots) await page.screenshot({ path: join(shots, `search-page-${name}-${colorScheme}.png`) });
-        if (javaScriptEnabled) await isAccessibleWhole(page, viewport, `the page of results at ${name} px, ${colorScheme}`, rulesOf(colorScheme));
-        await fitsWidth(page);
-      }
+test("all results are on a page, and the list of pages is there without a script", async () => {
+  const page = await visitor(browser, { viewport: sizes[390], camera: false });
+  await page.goto(`${gateway.url}/docs/errors`, { waitUntil: "load" });
+  await page.locator("#search").fill('webhook timeout"><b>');
+  await page.locator("#search").press("Enter");
+  await part(page, "search-count").filter({ hasText: /^\d+ results for “webhook timeout"><b>”$/ }).waitFor();
+  assert.equal(await part(page, "search-count").getAttribute("role"), "status");
+  for (const [name, viewport] of Object.entries(sizes)) {
+    for (const colorScheme of ["light", "dark"]) {
+      await page.setViewportSize(viewport);
+      await page.emulateMedia({ colorScheme });
+      if (shots) await page.screenshot({ path: join(shots, `search-page-${name}-${colorScheme}.png`) });
+      await isAccessibleWhole(page, viewport, `the page of results at ${name} px, ${colorScheme}`, rulesOf(colorScheme));
+      await fitsWidth(page);
     }
-    await page.locator(".results a").first().click();
-    await page.waitForURL((url) => url.pathname.startsWith("/docs") && url.hash !== "");
-    await page.context().close();
-  });
-}
+  }
+  await page.locator(".results a").first().click();
+  await page.waitForURL(`${gateway.url}/docs/verify-webhook#what-else-to-do`);
+  await page.goto(`${gateway.url}/docs?q=xqzvw`);
+  await part(page, "search-count").filter({ hasText: "Nothing found for “xqzvw”" }).waitFor();
+  page.kept();
+  await page.context().close();
+
+  const plain = await visitor(browser, { viewport: sizes[390], camera: false, javaScriptEnabled: false });
+  await plain.goto(`${gateway.url}/docs/errors`, { waitUntil: "load" });
+  await plain.locator("#search").fill("webhook timeout");
+  await plain.locator("#search").press("Enter");
+  await plain.waitForURL((url) => url.pathname === "/docs");
+  await plain.locator(".groups a", { hasText: "Verify a webhook" }).waitFor();
+  await plain.context().close();
+});
 
 test("a link to a part of the reference at its old address still leads there", async () => {
   const page = await visitor(browser, { viewport: sizes[390], camera: false });

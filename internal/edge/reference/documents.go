@@ -88,9 +88,14 @@ func onDemand(contentType string, content func() ([]byte, error)) echo.HandlerFu
 // document serves a public file. Scripts of other origins may read it, because
 // tools run on their own origins.
 func document(contentType string, data []byte) echo.HandlerFunc {
+	return packed(contentType, echo.HeaderAccessControlAllowOrigin, "*", data)
+}
+
+// packed serves content with a header.
+func packed(contentType, name, value string, data []byte) echo.HandlerFunc {
 	serve := page.Packed(contentType, data)
 	return func(c echo.Context) error {
-		c.Response().Header().Set(echo.HeaderAccessControlAllowOrigin, "*")
+		c.Response().Header().Set(name, value)
 		return serve(c)
 	}
 }

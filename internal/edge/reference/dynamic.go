@@ -2,8 +2,6 @@ package reference
 
 import (
 	"net/http"
-	"path"
-	"strings"
 
 	"github.com/labstack/echo/v4"
 
@@ -37,27 +35,8 @@ func (p *Pages) start(c echo.Context) error {
 	return p.show(c, http.StatusOK, &v)
 }
 
-// search serves the search as a page, for browsers without a script. It is computed
-// for each request, within the limits of search.
-func (p *Pages) search(c echo.Context) error {
-	made, err := p.made()
-	if err != nil {
-		return err
-	}
-	v := made.frame
-	v.Title, v.Path = "Search", searchPath
-	v.Query = c.QueryParam("q")
-	v.Query = strings.ToValidUTF8(v.Query[:min(len(v.Query), maxQuery)], "")
-	v.Found = made.index.search(v.Query)
-	return p.show(c, http.StatusOK, &v)
-}
-
-// maxGuesses is how many pages the page of an unknown address suggests.
-const maxGuesses = 5
-
 // Error writes the page of a failed request at an address that no other set of pages
-// owns. Below Path, the page of an unknown address suggests pages by the address's last
-// part.
+// owns.
 func (p *Pages) Error(c echo.Context, status int) {
 	write := func(c echo.Context) error {
 		made, err := p.made()
@@ -66,10 +45,6 @@ func (p *Pages) Error(c echo.Context, status int) {
 		}
 		v := made.frame
 		v.Title, v.Status = http.StatusText(status), status
-		if at := c.Request().URL.Path; status == http.StatusNotFound && strings.HasPrefix(at, Path+"/") {
-			found := made.index.search(strings.ReplaceAll(path.Base(at), "-", " "))
-			v.Found = found[:min(len(found), maxGuesses)]
-		}
 		return p.show(c, status, &v)
 	}
 	if err := page.Compress(write)(c); err != nil {

@@ -8,22 +8,21 @@ import (
 )
 
 // TestUnknownAddress: an unknown page is answered in the frame of the documentation,
-// with the ways on, and below /docs with pages like the one that was asked for.
+// with the ways on.
 func TestUnknownAddress(t *testing.T) {
 	base := serve(t)
 	for _, tt := range []struct {
 		method, path string
 		status       int
-		suggestion   string // an address, or empty
 	}{
-		{http.MethodGet, "/nope", 404, ""},
-		{http.MethodHead, "/nope", 404, ""},
-		{http.MethodGet, "/webhook", 404, ""}, // it is not known that documentation was asked for
-		{http.MethodGet, "/docs/xqzvw", 404, ""},
-		{http.MethodGet, "/docs/webhook-signature", 404, "/docs/verify-webhook#verify-a-webhook-signature"},
-		{http.MethodGet, "/docs/guides/verify-token.md", 404, "/docs/verify-token#verify-a-redirect-token"},
-		{http.MethodGet, "/docs/%3Cxqzvw%3E", 404, ""},
-		{http.MethodPost, "/docs/errors", 405, ""},
+		{http.MethodGet, "/nope", 404},
+		{http.MethodHead, "/nope", 404},
+		{http.MethodGet, "/webhook", 404},
+		{http.MethodGet, "/docs/xqzvw", 404},
+		{http.MethodGet, "/docs/webhook-signature", 404},
+		{http.MethodGet, "/docs/guides/verify-token.md", 404},
+		{http.MethodGet, "/docs/%3Cxqzvw%3E", 404},
+		{http.MethodPost, "/docs/errors", 405},
 	} {
 		req, err := http.NewRequest(tt.method, base+tt.path, nil)
 		if err != nil {
@@ -49,10 +48,8 @@ func TestUnknownAddress(t *testing.T) {
 				t.Errorf("%s lacks %s", tt.path, want)
 			}
 		}
-		if got := strings.Contains(page, `<ul class="results">`); got != (tt.suggestion != "") ||
-			!strings.Contains(page, `href="`+tt.suggestion) ||
-			strings.Contains(page, "nope") || strings.Contains(page, "xqzvw") {
-			t.Errorf("%s suggests %v, want %q, or repeats the address", tt.path, got, tt.suggestion)
+		if strings.Contains(page, "nope") || strings.Contains(page, "xqzvw") {
+			t.Errorf("%s repeats the address", tt.path)
 		}
 	}
 }

@@ -5,8 +5,7 @@ import "slices"
 // guide is a page made of a document.
 type guide struct{ name, file, summary string }
 
-// changelog is the guide whose sections a search shows last: they say what changed,
-// not what is.
+// changelog is the guide that the search leaves out.
 const changelog = "changelog"
 
 // errorGuide is the guide whose sections are named as errors are.

@@ -81,25 +81,21 @@ var languages = []struct{ ending, name string }{
 // webhooks last.
 func readOperations(doc node) ([]operation, error) {
 	var all []operation
-	for path, item := range doc.get("paths").pairs() {
-		for method, op := range item.pairs() {
-			read, err := readOperation(op, strings.ToUpper(method), path)
-			if err != nil {
-				return nil, err
+	for _, kind := range []string{"paths", "webhooks"} {
+		for path, item := range doc.get(kind).pairs() {
+			if kind == "webhooks" {
+				path = ""
 			}
-			if read.Samples, err = readSamples(read.ID); err != nil {
-				return nil, err
+			for method, op := range item.pairs() {
+				read, err := readOperation(op, strings.ToUpper(method), path)
+				if err == nil && path != "" {
+					read.Samples, err = readSamples(read.ID)
+				}
+				if err != nil {
+					return nil, err
+				}
+				all = append(all, read)
 			}
-			all = append(all, read)
-		}
-	}
-	for _, item := range doc.get("webhooks").pairs() {
-		for method, op := range item.pairs() {
-			read, err := readOperation(op, strings.ToUpper(method), "")
-			if err != nil {
-				return nil, err
-			}
-			all = append(all, read)
 		}
 	}
 	return all, nil

@@ -9,7 +9,6 @@ import (
 	"context"
 	"fmt"
 	"html/template"
-	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -60,9 +59,8 @@ type view struct {
 	Setup bool   // on the page at /: the dashboard has no operator yet
 	Shop  string // likewise: address of a sample shop, or empty
 
-	Query  string  // on the results of a search
-	Found  []found // likewise, and on the page of an unknown address
-	Status int     // of a failed request
+	Status int    // of a failed request
+	Index  string // address of the index of the search
 
 	markdown string
 	sections []section
@@ -71,13 +69,9 @@ type view struct {
 // InMarkdown reports whether the page also exists in Markdown.
 func (v *view) InMarkdown() bool { return v.markdown != "" }
 
-// IsSearch reports whether the page shows the results of a search.
-func (v *view) IsSearch() bool { return v.Path == searchPath }
-
 const (
-	searchPath = Path + "/search"      // the page with the results of a search
-	searchData = Path + "/search.json" // the same for its script
-	listPath   = "/llms.txt"           // the list of the pages in Markdown
+	indexPath = Path + "/index/:hash" // what the script of the search reads
+	listPath  = "/llms.txt"           // the list of the pages in Markdown
 )
 
 // Config is what the pages say about their gateway.
@@ -106,8 +100,7 @@ type Pages struct {
 // site is what the first request makes.
 type site struct {
 	handlers map[string]echo.HandlerFunc // by path
-	index    *index
-	frame    view // what all pages have in common
+	frame    view                        // what all pages have in common
 }
 
 // New parses the templates.
@@ -147,8 +140,7 @@ func (p *Pages) Register(e *echo.Echo) {
 		}
 	}
 	e.Match(reading, "/", serve, page.Compress)
-	e.Match(reading, searchPath, serve, page.Compress)
-	e.Match(reading, searchData, serve, page.Compress)
+	e.Match(reading, indexPath, serve)
 	e.Match(reading, listPath, serve)
 }
 
@@ -168,27 +160,29 @@ func (p *Pages) makeSite() (*site, error) {
 	if err != nil {
 		return nil, err
 	}
-	frame := view{BaseURL: p.cfg.BaseURL, Static: p.static.Base(), Dashboard: p.cfg.DashboardURL, Groups: views[0].Groups}
+	index, serveIndex, err := newIndex(views)
+	if err != nil {
+		return nil, err
+	}
+	frame := view{BaseURL: p.cfg.BaseURL, Static: p.static.Base(), Dashboard: p.cfg.DashboardURL, Groups: views[0].Groups,
+		Index: index}
 	landing := frame
 	landing.Title, landing.Path = "Documentation", Path
-	made := &site{handlers: map[string]echo.HandlerFunc{}, index: newIndex(views), frame: frame}
+	made := &site{handlers: map[string]echo.HandlerFunc{}, frame: frame}
 	for _, v := range append(slices.Clone(views), &landing) {
-		v.Static, v.Dashboard = frame.Static, frame.Dashboard
+		v.Static, v.Dashboard, v.Index = frame.Static, frame.Dashboard, frame.Index
 		out, err := p.render(v)
 		if err != nil {
 			return nil, err
 		}
-		made.handlers[v.Path] = html(out)
+		made.handlers[v.Path] = packed(echo.MIMETextHTMLCharsetUTF8, "Content-Security-Policy", policy, out)
 		if v.InMarkdown() {
 			made.handlers[v.Path+".md"] = document("text/markdown; charset=utf-8", []byte(v.markdown))
 		}
 	}
 	made.handlers["/"] = p.start
 	made.handlers[listPath] = document("text/plain; charset=utf-8", llms(views, p.cfg.BaseURL))
-	made.handlers[searchPath] = p.search
-	made.handlers[searchData] = func(c echo.Context) error {
-		return c.JSON(http.StatusOK, made.index.search(c.QueryParam("q")))
-	}
+	made.handlers[indexPath] = serveIndex
 	return made, nil
 }
 
@@ -199,15 +193,6 @@ func (p *Pages) render(v *view) ([]byte, error) {
 		return nil, fmt.Errorf("reference: %s: %w", v.Path, err)
 	}
 	return out.Bytes(), nil
-}
-
-// html serves a page.
-func html(data []byte) echo.HandlerFunc {
-	serve := page.Packed(echo.MIMETextHTMLCharsetUTF8, data)
-	return func(c echo.Context) error {
-		c.Response().Header().Set("Content-Security-Policy", policy)
-		return serve(c)
-	}
 }
 
 // functions are the functions of the templates.
@@ -311,8 +296,7 @@ func readReference(baseURL string) (*view, error) {
 	}
 	v.sections = append(v.sections, topics...)
 	layout, err := texttemplate.New("reference.md").Funcs(texttemplate.FuncMap{
-		// oneLine makes a text fit an item of a list.
-		"oneLine": func(text string) string { return strings.Join(strings.Fields(text), " ") },
+		"oneLine": oneLine,
 	}).ParseFS(templates.Reference(), "reference.md")
 	if err != nil {
 		return nil, err
@@ -333,9 +317,7 @@ func llms(views []*view, baseURL string) []byte {
 		fmt.Fprintf(&b, "- [%s](%s%s): %s\n", v.Title, baseURL, v.Path+".md", guides[i].summary)
 	}
 	fmt.Fprintf(&b, "\n## API\n\n- [%s](%s%s)\n", views[0].Title, baseURL, referencePath+".md")
-	for _, d := range [][2]string{{"OpenAPI 3.1", "/openapi.yaml"}, {"OpenAPI 3.0.3", "/openapi-3.0.yaml"},
-		{"Arazzo workflows", "/arazzo.yaml"}} {
-		fmt.Fprintf(&b, "- [%s](%s%s)\n", d[0], baseURL, d[1])
-	}
+	fmt.Fprintf(&b, "- [OpenAPI 3.1](%s/openapi.yaml)\n- [OpenAPI 3.0.3](%[1]s/openapi-3.0.yaml)\n"+
+		"- [Arazzo workflows](%[1]s/arazzo.yaml)\n", baseURL)
 	return []byte(b.String())
 }

@@ -151,7 +151,7 @@ func TestLookUp(t *testing.T) {
 			{owner, "roles", base + "/team", nil},
 			{owner, "invite", base + "/team", nil},
 			{owner, "webhook secret", base + "/test/webhooks/secret", nil},
-			{owner, "ogo", "", []string{"Nothing found", `/docs/search"`}},
+			{owner, "ogo", "", []string{"Nothing found", `/docs"`}},
 			// The team is not support's.
 			{support, "roles", "", []string{"Team: your role does not open this page. Roles that do: Owner."}},
 		} {
@@ -243,7 +243,7 @@ func TestLookUpWhatPeopleSay(t *testing.T) {
 			"517 zzz":          {"1 match", toNumbered, "1 of your words found nothing"},
 			"My order is 517!": {"1 match", toNumbered, "2 of your words found nothing"},
 			"517, 77, 1043":    {"3 matches", toNumbered, toTest, toLive, "1 of your words found nothing"},
-			"cart-2026":        {"Nothing found", "Idempotency-Key only as a whole", "/docs/search", "?id=cart-2026"},
+			"cart-2026":        {"Nothing found", "Idempotency-Key only as a whole", `/docs"`, "?id=cart-2026"},
 			"88":               {"Nothing found"},
 			strange[28:]:       {"Nothing found"},
 			"zzz yyy":          {"Nothing found"},
@@ -352,7 +352,7 @@ func TestOperatorFinds(t *testing.T) {
 			{"wein", "", []string{"2 matches", tenantAt, userAt}},
 			{"backup", "/operator/system", nil},
 			{"merchant", "", []string{"/operator/tenants/new"}},
-			{"zzz", "", []string{"Nothing found", "/docs/search"}},
+			{"zzz", "", []string{"Nothing found", `/docs"`}},
 			{"z", "", []string{"Nothing found"}},
 			{"1042", "", []string{"Sessions and orders are searched in a tenant.", `href="/operator"`}},
 			{"mail", "/operator/system", nil}, {"metrics", "/operator/system", nil},

@@ -43,7 +43,7 @@ type pasteView struct {
 	Nothing  page.Text       // what that was
 	TestOnly bool            // the search left live mode out, because the log-in does not open it
 	Places   []desk.ShopView // on the operator's pages, tenants in which sessions are searched
-	Guide    string          // address of the documentation's search
+	Guide    string          // address of the documentation
 	Scan     string          // address of the slow search in all success URLs; empty if it cannot find more
 }
 
@@ -59,7 +59,7 @@ func (p *Pages) readPaste(r *desk.Request) (*desk.Question, error) {
 // one hit or with the page.
 func (v *pasteView) question(r *desk.Request, find func(text string) error) *desk.Question {
 	show := func(status int, f *desk.FormView) error {
-		v.Form, v.Guide = f.With("text", ""), r.Docs()+"/search"
+		v.Form, v.Guide = f.With("text", ""), r.Docs()
 		return r.Show(status, "paste", v)
 	}
 	return &desk.Question{Show: show, Do: func(f *desk.FormView) error {

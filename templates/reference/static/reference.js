@@ -1,6 +1,8 @@
 // What the pages offer beyond reading: search, one choice of language for all
 // samples, and buttons that copy. Without this script the rest works.
 
+import { Index } from "./search.js";
+
 /**
  * The element with an ID, of a class.
  * @template {HTMLElement} T
@@ -14,7 +16,7 @@ function element(id, kind) {
   return found;
 }
 
-/** @typedef {{ title: string, page: string, url: string, before: string, match: string, after: string }} Found */
+/** @typedef {import("./search.js").Found} Found */
 
 const most = 8; // results in the list; Enter leads to all
 const field = element("search", HTMLInputElement);
@@ -24,7 +26,9 @@ const count = element("found-count", HTMLElement);
 const form = field.form;
 let active = -1; // the selected option
 let timer = 0;
-let asking = new AbortController();
+let asked = 0; // queries so far
+/** @type {Promise<Index> | undefined} */
+let index; // loaded when it is first needed
 
 field.role = "combobox";
 field.setAttribute("aria-autocomplete", "list");
@@ -37,9 +41,26 @@ function made(tag, ...parts) {
   return node;
 }
 
+/** @param {string} query */
+async function search(query) {
+  index ??= fetch(form?.dataset.index ?? "").then(async (answer) => new Index(await answer.json()));
+  try {
+    return (await index).search(query);
+  } catch (error) {
+    index = undefined; // the next query tries again
+    throw error;
+  }
+}
+
+/** @param {Found[]} results */
+const counted = (results) => `${results.length} ${results.length === 1 ? "result" : "results"}`;
+
+/** @param {Found} result */
+const excerpt = (result) => [result.before, made("mark", result.match), result.after];
+
 /** @param {Found} result @param {number} i */
 function option(result, i) {
-  const node = made("li", made("b", result.title, " ", made("small", result.page)), made("span", result.before, made("mark", result.match), result.after));
+  const node = made("li", made("b", result.title, " ", made("small", result.page)), made("span", ...excerpt(result)));
   node.id = `found-${i}`;
   node.role = "option";
   node.ariaSelected = "false";
@@ -75,7 +96,7 @@ function expand(shown) {
 
 function close() {
   clearTimeout(timer);
-  asking.abort();
+  asked++;
   select(-1);
   count.textContent = "";
   list.replaceChildren();
@@ -83,21 +104,30 @@ function close() {
 }
 
 async function ask() {
-  asking.abort();
   const query = field.value.trim();
   if (!query) return close();
-  const { signal } = (asking = new AbortController());
-  try {
-    const answer = await fetch(`/docs/search.json?q=${encodeURIComponent(query)}`, { signal });
-    /** @type {Found[]} */
-    const results = await answer.json();
-    list.replaceChildren(...results.slice(0, most).map(option));
-    select(-1);
-    count.textContent = results.length ? `${results.length} ${results.length === 1 ? "result" : "results"}. Enter shows all.` : "Nothing found.";
-    expand(true);
-  } catch (error) {
-    if (!signal.aborted) throw error;
-  }
+  const mine = ++asked;
+  const results = await search(query);
+  if (mine !== asked) return;
+  list.replaceChildren(...results.slice(0, most).map(option));
+  select(-1);
+  count.textContent = results.length ? `${counted(results)}. Enter shows all.` : "Nothing found.";
+  expand(true);
+}
+
+/** Shows all that a query finds, on the first page of the documentation. @param {string} query */
+async function showAll(query) {
+  field.value = query;
+  const results = await search(query);
+  const all = made("ul", ...results.map((result) => {
+    const link = document.createElement("a");
+    [link.href, link.textContent] = [result.url, result.title];
+    return made("li", link, " ", made("small", result.page), made("p", ...excerpt(result)));
+  }));
+  all.className = "results";
+  const said = element("all-found", HTMLElement);
+  said.textContent = results.length ? `${counted(results)} for “${query}”` : `Nothing found for “${query}”. Try one word, or the name of a field.`;
+  if (results.length) said.after(all);
 }
 
 form?.querySelector("kbd")?.removeAttribute("hidden");
@@ -124,6 +154,9 @@ addEventListener("keydown", (event) => {
   field.focus();
   field.select();
 });
+
+const query = new URLSearchParams(location.search).get("q")?.trim();
+if (query && location.pathname === "/docs") showAll(query);
 
 // The reference was at /docs before, and links to its parts are kept elsewhere.
 if (location.pathname === "/docs" && location.hash && !document.getElementById(location.hash.slice(1))) location.replace(`/docs/reference${location.hash}`);

@@ -1,0 +1,202 @@
+// What people ask the search of the documentation, over the script that it runs in the
+// browser and the index that the gateway serves, whose file is the argument.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+
+const source = readFileSync(new URL("../../../../templates/reference/static/search.js", import.meta.url), "utf8");
+const { Index, fillers, shown, synonyms } = await import(`data:text/javascript,${encodeURIComponent(source)}`);
+const entries = JSON.parse(readFileSync(process.env.INDEX, "utf8"));
+const index = new Index(entries);
+
+const found = {
+  status_at: "/docs/reference#getSessionStatus-200",
+  "Status_At": "/docs/reference#getSessionStatus-200",
+  statsu_at: "/docs/reference#getSessionStatus-200",
+  status_t: "/docs/reference#getSessionStatus-200",
+  "FALLBACK": "/docs/test-outcomes#test-every-outcome",
+  insufficient_credit: "/docs/errors#insufficient_credit",
+  insuficient_credit: "/docs/errors#insufficient_credit",
+  "webhook timeout": "/docs/verify-webhook#what-else-to-do",
+  "create a session": "/docs/reference#createSession",
+  "status_at nosuchwordanywhere": "/docs/reference#getSessionStatus-200",
+  ["status_at" + " a".repeat(1000)]: "/docs/reference#getSessionStatus-200",
+};
+
+test("fields, values and errors are found, also with one typo", () => {
+  for (const [query, want] of Object.entries(found)) {
+    const urls = index.search(query).slice(0, 8).map(({ url }) => url);
+    assert.ok(urls.includes(want), `${query.slice(0, 40)} leads to ${urls}, want ${want}`);
+  }
+});
+
+test("what is not there is not found", () => {
+  for (const query of ["", " ", "/", "xqzvw", "\ufffd\ufffe", "x".repeat(5000)]) {
+    assert.deepEqual(index.search(query), [], query.slice(0, 20));
+  }
+});
+
+const answers = {
+  iframe: "/docs/integrate#not-in-an-iframe",
+  price: "/docs/go-live#what-a-check-costs",
+  cost: "/docs/go-live#what-a-check-costs",
+  refund: "/docs/go-live#when-an-order-is-refunded",
+  "WordPress": "/docs/door#wordpress",
+  shopify: "/docs/door#shopify-woocommerce-and-other-shop-software",
+  shopware: "/docs/door#shopify-woocommerce-and-other-shop-software",
+  "document check": "/docs/document#the-document-check",
+  privacy: "/docs/privacy#privacy-for-merchants",
+  "privacy policy": "/docs/privacy#privacy-for-merchants",
+  gdpr: "/docs/privacy#who-is-responsible",
+  cookie: "/docs/privacy#cookies",
+  fairness: "/docs/expect#who-passes-by-group-and-sex",
+  postgresql: "/docs/operations#sqlite-to-postgresql",
+  "webhook signature": "/docs/verify-webhook#verify-a-webhook-signature",
+  "verify webhook": "/docs/verify-webhook#verify-a-webhook-signature",
+  "test mode": "/docs/test-outcomes#test-every-outcome",
+  sandbox: "/docs/test-outcomes#test-every-outcome",
+  "redirect token": "/docs/verify-token#verify-a-redirect-token",
+  "minimum age 16": "/docs/integrate#which-minimum-age",
+  cors: "/docs/integrate#keep-the-api-key-on-your-server",
+  "rate limit": "/docs/reference#limits",
+  idempotency: "/docs/reference#idempotency",
+  "api key": "/docs/integrate#keep-the-api-key-on-your-server",
+  python: "/docs/clients#python",
+  "go live": "/docs/go-live#go-live",
+  "rotate secret": "/docs/go-live#rotate-a-key-or-a-secret",
+  polling: "/docs/reference#polling",
+  language: "/docs/integrate#the-language-of-the-page",
+  webview: "/docs/integrate#not-in-an-iframe",
+  error: "/docs/errors#errors-by-detail",
+  payment: "/docs/integrate#before-or-after-the-payment",
+  status: "/docs/reference#getSessionStatus",
+  status_at: "/docs/reference#getSessionStatus-200",
+  livemode: "/docs/reference#sessionCompleted-body",
+  "Session not found": "/docs/errors#session-not-found",
+  insuficient_credit: "/docs/errors#insufficient_credit",
+  "402": "/docs/errors#402",
+  // In the words of shop owners, support, legal, operators and developers:
+  "refused wrongly": "/docs/support#a-shopper-was-refused-wrongly",
+  "wrong result": "/docs/support#a-shopper-was-refused-wrongly",
+  "safari camera": "/docs/support#the-camera-does-not-open",
+  "camera not working": "/docs/support#the-camera-does-not-open",
+  iphone: "/docs/support#the-camera-does-not-open",
+  "shopper has no camera": "/docs/support#the-camera-does-not-open",
+  forgot: "/docs/support#a-colleague-cannot-log-in",
+  "forgot password": "/docs/support#a-colleague-cannot-log-in",
+  "reset password": "/docs/support#a-colleague-cannot-log-in",
+  "log in": "/docs/support#a-colleague-cannot-log-in",
+  login: "/docs/support#a-colleague-cannot-log-in",
+  "2fa": "/docs/support#a-colleague-cannot-log-in",
+  "invite colleague": "/docs/support#a-colleague-cannot-log-in",
+  "session expired": "/docs/support#the-link-has-expired",
+  "webhook not arriving": "/docs/support#the-check-was-passed-and-the-order-is-still-open",
+  "delete customer data": "/docs/support#a-shopper-asks-about-data",
+  support: "/docs/support#support-help-your-shoppers",
+  "how long is data kept": "/docs/privacy#what-data-is-stored-and-for-how-long",
+  dpa: "/docs/privacy#who-is-responsible",
+  "legal basis": "/docs/privacy#what-to-tell-your-shoppers",
+  pricing: "/docs/go-live#what-a-check-costs",
+  "how much": "/docs/go-live#what-a-check-costs",
+  "free tier": "/docs/go-live#what-a-check-costs",
+  "leaked key": "/docs/go-live#rotate-a-key-or-a-secret",
+  "how long does it take": "/docs/expect#how-long-a-check-takes",
+  "how fast is a check": "/docs/expect#how-long-a-check-takes",
+  "do minors pass": "/docs/expect#who-passes",
+  "skin colour": "/docs/expect#who-passes-by-group-and-sex",
+  translate: "/docs/integrate#the-language-of-the-page",
+  "returning customer": "/docs/integrate#customers-who-were-checked-already",
+  "repeat customer": "/docs/integrate#customers-who-were-checked-already",
+  subscription: "/docs/integrate#customers-who-were-checked-already",
+  laravel: "/docs/clients#php",
+  django: "/docs/clients#python",
+  rails: "/docs/clients#ruby-java-and-other-languages",
+  ngrok: "/docs/localhost#develop-on-localhost",
+  "webhook retries": "/docs/reference#webhooks",
+  passport: "/docs/document#by-a-photograph",
+  "driver license": "/docs/document#with-a-wallet",
+  monitoring: "/docs/operations#metrics-and-logs",
+  backups: "/docs/operations#backup",
+  upgrading: "/docs/operations#upgrade",
+  update: "/docs/operations#upgrade",
+  https: "/docs/operations#tls-and-the-reverse-proxy",
+  "order number": "/docs/integrate#find-the-session-of-an-order",
+  "order id": "/docs/integrate#find-the-session-of-an-order",
+  metadata: "/docs/integrate#find-the-session-of-an-order",
+  "unknown field": "/docs/errors#extra_forbidden",
+  "rotate key": "/docs/go-live#rotate-a-key-or-a-secret",
+  "api key rotate": "/docs/go-live#rotate-a-key-or-a-secret",
+  "revoke key": "/docs/go-live#rotate-a-key-or-a-secret",
+  "change language": "/docs/integrate#the-language-of-the-page",
+  german: "/docs/integrate#the-language-of-the-page",
+  logo: "/docs/integrate#your-logo-and-colours",
+  branding: "/docs/integrate#your-logo-and-colours",
+  "custom domain": "/docs/integrate#your-logo-and-colours",
+  accessibility: "/docs/integrate#accessibility",
+  "screen reader": "/docs/integrate#accessibility",
+  cancel: "/docs/integrate#success-url-and-cancel-url",
+  "success url": "/docs/integrate#success-url-and-cancel-url",
+  "mobile app": "/docs/integrate#not-in-an-iframe",
+  embed: "/docs/integrate#not-in-an-iframe",
+  alcohol: "/docs/integrate#which-minimum-age",
+  "test card": "/docs/test-outcomes#test-every-outcome",
+  minor: "/docs/expect#who-passes",
+  deepfake: "/docs/expect#spoofs-pictures-screens-and-deepfakes",
+  liveness: "/docs/expect#spoofs-pictures-screens-and-deepfakes",
+  "wrong age": "/docs/support#a-shopper-was-refused-wrongly",
+  "too young": "/docs/support#a-shopper-was-refused-wrongly",
+  android: "/docs/support#the-camera-does-not-open",
+  ios: "/docs/support#the-camera-does-not-open",
+  desktop: "/docs/support#the-camera-does-not-open",
+  expired: "/docs/support#the-link-has-expired",
+  "delete data": "/docs/support#a-shopper-asks-about-data",
+  "data retention": "/docs/privacy#what-data-is-stored-and-for-how-long",
+  "signature invalid": "/docs/verify-webhook#when-it-does-not-verify",
+  timeout: "/docs/verify-webhook#what-else-to-do",
+  duplicate: "/docs/verify-webhook#what-else-to-do",
+  woocommerce: "/docs/door#shopify-woocommerce-and-other-shop-software",
+  java: "/docs/clients#ruby-java-and-other-languages",
+  "c#": "/docs/clients#ruby-java-and-other-languages",
+  "node example": "/docs/clients#typescript-and-javascript",
+  chargeback: "/docs/go-live#when-an-order-is-refunded",
+  "php example": "/docs/clients#php",
+  "invite team member": "/docs/support#a-colleague-cannot-log-in",
+  "adult rejected": "/docs/support#a-shopper-was-refused-wrongly",
+  "over 18 but rejected": "/docs/support#a-shopper-was-refused-wrongly",
+  "25 but rejected": "/docs/support#a-shopper-was-refused-wrongly",
+  "C# client": "/docs/clients#ruby-java-and-other-languages",
+  "url not registered": "/docs/integrate#success-url-and-cancel-url",
+  "already verified": "/docs/integrate#customers-who-were-checked-already",
+  "audit log": "/docs/operations#the-audit-log",
+  uptime: "/docs/operations#metrics-and-logs",
+  // More words than a search takes:
+  "Idempotency key reused with a different request": "/docs/errors#idempotency-key-reused-with-a-different-request",
+};
+
+test("what newcomers ask is answered by the first result", () => {
+  const wrong = Object.entries(answers).map(([query, want]) => ({ query, want, first: index.search(query)[0]?.url })).filter(({ want, first }) => first !== want);
+  assert.deepEqual(wrong, []);
+});
+
+test("no result is of the changelog, which says what changed and not what is", () => {
+  assert.equal(entries.some(({ page }) => page === "Changelog"), false);
+});
+
+test("each synonym leads to a word of the pages, and no word that the search leaves out has one", () => {
+  for (const [asked, word] of Object.entries(synonyms)) assert.ok(index.words.has(word) && !fillers.has(asked), `${asked} leads to ${word}`);
+});
+
+test("what is shown around a match is short, and begins and ends with whole words where it has any", () => {
+  for (const { url, before, match, after } of index.search("session")) {
+    assert.ok((before + match + after).length <= 400, url);
+  }
+  const filler = "abcde ".repeat(40);
+  const long = "x".repeat(210);
+  for (const [text, before, after] of [
+    [`${filler}match ${filler}`, `… ${"abcde ".repeat(11)}`, `${" abcde".repeat(11)} …`],
+    ["one match two", "one ", " two"],
+    [`${long}-match-${long}`, `… ${long.slice(0, 69)}-`, `-${long.slice(0, 69)} …`],
+  ]) {
+    assert.deepEqual(shown({ title: "", page: "", url: "", text }, "match"), { title: "", page: "", url: "", before, match: "match", after });
+  }
+});

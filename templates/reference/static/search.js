@@ -1,0 +1,175 @@
+// The search of the documentation: over the index that the gateway serves, in the
+// browser.
+
+/**
+ * A section of a page, or with `name` a field or an error.
+ * @typedef {{ title: string, page: string, url: string, text: string, name?: boolean }} Entry
+ */
+
+/**
+ * What is found of an entry, with the part of its text that matches.
+ * @typedef {{ title: string, page: string, url: string, before: string, match: string, after: string }} Found
+ */
+
+const maxWords = 6; // of a query
+const maxFound = 50;
+const around = 70; // characters of the text that are shown on each side of a match
+
+// Words that say nothing about what is looked for.
+export const fillers = new Set(
+  `a an and are but can did do does example examples for he how i in is it my of on or our
+  says she the this to we what when where who why with`.split(/\s+/));
+
+/**
+ * Words by which people look for what these pages call otherwise.
+ * @type {Record<string, string | undefined>}
+ */
+export const synonyms = {
+  "2fa": "authenticator", bias: "group", buyer: "shopper", ccpa: "gdpr", chargeback: "refund", child: "minors",
+  children: "minors", colour: "group", csharp: "languages", customer: "shopper",
+  customers: "shopper", deepfake: "spoof", demo: "sample", desktop: "computer", django: "python",
+  dotnet: "languages", dpa: "processor", driver: "driving", dsgvo: "gdpr", duration: "takes",
+  embed: "iframe", embedded: "iframe", fairness: "group", fast: "takes", flask: "python",
+  forgot: "lost", forgotten: "forgot", https: "tls", invoice: "billing", ios: "iphone",
+  kid: "minors", kids: "minors", kotlin: "languages", laravel: "php", leaked: "rotate",
+  license: "licence", login: "log", minor: "minors", monitor: "metrics", monitoring: "metrics",
+  much: "costs", ngrok: "localhost", parental: "minors", pc: "computer", permission: "role",
+  permissions: "role", race: "group", racism: "group", rails: "ruby", regulator: "evidence",
+  reset: "recovery", retention: "stored", rust: "languages",
+  selfie: "camera", signin: "log", skin: "group", slow: "takes", speed: "takes", ssl: "tls",
+  stolen: "rotate", symfony: "php", tablet: "phone", teenager: "minors", teenagers: "minors",
+  tier: "costs", timing: "takes", translate: "language", translation: "language",
+  underage: "minors", update: "upgrade", wcag: "accessibility",
+};
+
+const word = /c#|[\p{L}\p{N}_]+/giu; // such as status_at, or C#
+
+/** @param {string} text @returns {string[]} */
+const wordsOf = (text) => text.toLowerCase().match(word) ?? [];
+
+// How well a word matches a word of a query.
+const [typo, inside, prefix, exact] = [1, 2, 3, 4];
+
+/** How well a word matches one that is asked for, or 0. @param {string} asked @param {string} w */
+function grade(asked, w) {
+  if (w === asked) return exact;
+  if (w.startsWith(asked)) return prefix;
+  if (asked.length > 2 && w.includes(asked)) return inside;
+  return asked.length > 3 && isTypo(asked, w) ? typo : 0;
+}
+
+/**
+ * Whether one change makes a word of another: a letter more, less or replaced, or two
+ * neighbours exchanged.
+ * @param {string} a @param {string} b
+ */
+function isTypo(a, b) {
+  if (a.length > b.length) [a, b] = [b, a];
+  if (b.length - a.length > 1) return false;
+  let i = 0;
+  while (i < a.length && a[i] === b[i]) i++;
+  if (a.length < b.length) return a.slice(i) === b.slice(i + 1);
+  return a.slice(i + 1) === b.slice(i + 1) || (a[i] === b[i + 1] && a[i + 1] === b[i] && a.slice(i + 2) === b.slice(i + 2));
+}
+
+/** Other forms of a word: its stem, and the word of these pages for it. @param {string} asked */
+function formsOf(asked) {
+  const stem = asked.replace(/(?<=.{4})(ing|ies|ly|ed|es|s)$/u, "");
+  return [stem === asked ? undefined : stem, synonyms[asked]].filter((form) => form !== undefined);
+}
+
+/** How well an entry matches a query so far. */
+const none = { words: 0, grades: 0, inTitle: 0, title: 0, first: "" };
+
+export class Index {
+  /** @param {Entry[]} entries with those first that are shown first of equals */
+  constructor(entries) {
+    this.entries = entries;
+    /** @type {Map<string, Map<number, boolean>>} of each word the entries with it, and whether their titles have it */
+    this.words = new Map();
+    for (const [i, { title, page, text }] of entries.entries()) {
+      for (const [part, inTitle] of /** @type {const} */ ([[`${page} ${text}`, false], [title, true]])) {
+        for (const w of wordsOf(part)) this.words.set(w, (this.words.get(w) ?? new Map()).set(i, inTitle));
+      }
+    }
+  }
+
+  /**
+   * The entries that match most words of a query, the best first.
+   * @param {string} query @returns {Found[]}
+   */
+  search(query) {
+    const all = wordsOf(query);
+    const telling = all.filter((w) => !fillers.has(w));
+    /** @type {Map<number, typeof none>} */
+    const hits = new Map();
+    for (const asked of (telling.length ? telling : all).slice(0, maxWords)) {
+      for (const [i, best] of this.#matches(asked)) {
+        const hit = hits.get(i) ?? none;
+        hits.set(i, { words: hit.words + 1, grades: hit.grades + best.grades, inTitle: hit.inTitle + best.inTitle, title: hit.title + best.title, first: hit.first || best.first });
+      }
+    }
+    const most = Math.max(...[...hits.values()].map(({ words }) => words));
+    return [...hits]
+      .filter(([, { words }]) => words === most)
+      .map(([i, hit]) => ({ i, hit, score: score(this.entries[i], hit) }))
+      .sort((a, b) => b.score - a.score || a.i - b.i)
+      .slice(0, maxFound)
+      .map(({ i, hit }) => shown(this.entries[i], hit.first));
+  }
+
+  /**
+   * The entries with a word like the one that is asked for, or like another form of it,
+   * which must begin the word and is not as good as the word itself. Words one typo away
+   * count only if no other word matches.
+   * @param {string} asked
+   */
+  #matches(asked) {
+    const forms = formsOf(asked);
+    const like = [...this.words.keys()]
+      .map((w) => ({ w, grade: Math.max(grade(asked, w), ...forms.map((form) => (w.startsWith(form) ? grade(form, w) - 1 : 0))) }));
+    const least = like.some(({ grade }) => grade > typo) ? inside : typo;
+    /** @type {Map<number, typeof none>} */
+    const best = new Map();
+    for (const { w, grade } of like) {
+      if (grade < least) continue;
+      for (const [i, inTitle] of this.words.get(w) ?? []) {
+        const old = best.get(i) ?? none;
+        const title = inTitle ? grade : 0;
+        if (grade + title > old.grades + old.title) best.set(i, { words: 1, grades: grade, inTitle: Number(inTitle), title, first: w });
+      }
+    }
+    return best;
+  }
+}
+
+/**
+ * Higher the better an entry matches. The title of a section counts as much as its
+ * text. A name counts only as a whole: who asks for "webhook" does not ask for the
+ * header webhook-id.
+ * @param {Entry} entry @param {typeof none} hit
+ */
+function score({ title, name }, hit) {
+  return hit.grades + (name && hit.inTitle < Math.min(wordsOf(title).length, maxWords) ? 0 : hit.title);
+}
+
+/**
+ * An entry with the part of its text around a word, or with the beginning if only its
+ * title has the word.
+ * @param {Entry} entry @param {string} w @returns {Found}
+ */
+export function shown({ title, page, url, text }, w) {
+  const at = [...text.matchAll(word)].find(([found]) => found.toLowerCase() === w);
+  if (!at) return { title, page, url, before: "", match: "", after: cut(text, 2 * around) };
+  let before = text.slice(0, at.index);
+  if (before.length > around) before = `… ${before.slice(-around).replace(/^\S* /u, "")}`;
+  return { title, page, url, before, match: at[0], after: cut(text.slice(at.index + at[0].length), around) };
+}
+
+/** The beginning of a text, with whole words only where it has spaces. @param {string} text @param {number} limit */
+function cut(text, limit) {
+  if (text.length <= limit) return text;
+  const short = text.slice(0, limit);
+  const end = short.lastIndexOf(" ");
+  return `${end > 0 ? short.slice(0, end) : short} …`;
+}
