@@ -109,7 +109,7 @@ type server struct {
 func New(ctx context.Context, cfg config.Config, log *slog.Logger, now func() time.Time) (_ *App, err error) {
 	log = slog.New(trail.Handler{Handler: log.Handler()})
 	a := &App{log: log, now: now, retention: cfg.Retention, lameDuck: cfg.LameDuck, metrics: newMetrics()}
-	a.replica = insight.Replica{ID: uuid.New(), StartedAt: now(), Version: cfg.Version, Config: cfg.Fingerprint()}
+	a.replica = insight.Replica{ID: uuid.New(), StartedAt: now(), Version: cfg.Version, Config: cfg.Fingerprint}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, a.Close())

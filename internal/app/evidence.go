@@ -28,7 +28,7 @@ func NewEvidenceKey(sealer *credential.Sealer) (evidence.Key, error) {
 // there are none.
 func Installation(cfg config.Config) (evidence.Installation, error) {
 	about := evidence.Installation{
-		Release: cfg.Version, Configuration: cfg.Fingerprint(), BaseURL: cfg.BaseURL, Operator: cfg.OperatorName,
+		Release: cfg.Version, Configuration: cfg.Fingerprint, BaseURL: cfg.BaseURL, Operator: cfg.OperatorName,
 		Links:  cfg.OperatorLinks,
 		Margin: cfg.Margin, SessionTTL: cfg.SessionTTL, Retention: cfg.Retention, DocumentWays: cfg.DocumentWays,
 	}

@@ -83,6 +83,7 @@ type Config struct {
 	Traces                 Traces
 	Version                string // of the binary; set by its command, not by a variable
 	SampleShop             string // address of the shop that the demo runs; set by its command, not by a variable
+	Fingerprint            string // identifies the settings that all processes must share, without revealing them
 	PasswordMemory         uint32 // KiB to hash a password; set by tests, not by a variable; 0: the recommended
 }
 
@@ -92,39 +93,13 @@ func (c Config) ServesAPI() bool { return c.Role != RolePages }
 // ServesPages reports whether the process has the hosted page's part.
 func (c Config) ServesPages() bool { return c.Role != RoleAPI }
 
-// Fingerprint identifies the settings that all replicas must share, without revealing
-// them. It leaves out secrets, and settings that may differ between processes or
-// places.
-func (c Config) Fingerprint() string {
-	c.Listen = ""
-	c.DashboardListen = ""
-	c.MetricsListen = ""
-	c.DatabaseURL = ""
-	c.MigrationURL = ""
-	c.ModelsDir = ""
-	c.Version = ""
-	c.SampleShop = ""
-	c.SecretKey = nil
-	c.NewSecretKey = nil
-	c.InferenceWorkers = 0
-	c.LameDuck = 0
-	c.LogLevel = 0
-	c.LogFormat = ""
-	c.Role = ""
-	c.SMTP = nil
-	c.Traces = Traces{}
-	c.SSO.Secret = ""
-	c.TLS = TLS{ACME: c.TLS.ACME, Directory: c.TLS.Directory, Email: c.TLS.Email}
-	sum := sha256.Sum256(fmt.Appendf(nil, "%+v", c))
-	return hex.EncodeToString(sum[:6])
-}
-
 // Variable is one setting: its environment name, default and meaning.
 type Variable struct {
 	Name    string // AGEGATE_…
 	Default string
 	Help    string
 	Secret  bool // has no flag, because other users can see command lines
+	Own     bool // may differ between the processes and places of one gateway
 	set     func(c *Config, value string) error
 }
 
@@ -162,10 +137,14 @@ type Lookup func(name string) (string, bool)
 func Load(lookup Lookup, required ...string) (Config, error) {
 	var c Config
 	var errs []error
+	shared := sha256.New()
 	for _, v := range Variables {
 		value, _ := lookup(v.Name)
 		if value == "" {
 			value = v.Default
+		}
+		if !v.Secret && !v.Own {
+			fmt.Fprintf(shared, "%s=%q\n", v.Name, value)
 		}
 		if err := v.set(&c, value); err != nil {
 			errs = append(errs, fmt.Errorf("%s %w", v.Name, err))
@@ -199,6 +178,7 @@ func Load(lookup Lookup, required ...string) (Config, error) {
 	if len(errs) > 0 {
 		return Config{}, Error(errs)
 	}
+	c.Fingerprint = hex.EncodeToString(shared.Sum(nil)[:6])
 	c.deriveURLs()
 	return c, nil
 }

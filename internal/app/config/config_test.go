@@ -202,7 +202,7 @@ func TestSSO(t *testing.T) {
 	}
 	one, _ := Load(lookup(good))
 	good[ssoClientSecretName] = "another"
-	if other, err := Load(lookup(good)); err != nil || one.Fingerprint() != other.Fingerprint() {
+	if other, err := Load(lookup(good)); err != nil || one.Fingerprint != other.Fingerprint {
 		t.Error("the secret is part of the fingerprint")
 	}
 }
@@ -284,7 +284,7 @@ func TestRole(t *testing.T) {
 		if err != nil || c.ServesAPI() != tt.api || c.ServesPages() != tt.pages {
 			t.Errorf("%+v: %+v, %v", tt, c, err)
 		}
-		if strings.HasPrefix(tt.database, "postgres") && c.Fingerprint() != all.Fingerprint() {
+		if strings.HasPrefix(tt.database, "postgres") && c.Fingerprint != all.Fingerprint {
 			t.Errorf("%s: the role is part of the fingerprint", tt.role)
 		}
 	}
@@ -387,6 +387,33 @@ func TestHasPassword(t *testing.T) {
 	} {
 		if got := HasPassword(url); got != want {
 			t.Errorf("HasPassword(%q) = %t", url, got)
+		}
+	}
+}
+
+// TestFingerprint: the fingerprint changes with what all processes must share, and with
+// nothing else.
+func TestFingerprint(t *testing.T) {
+	of := func(env map[string]string) string {
+		t.Helper()
+		c, err := Load(lookup(env))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c.Fingerprint
+	}
+	const database = "postgres://gate@db.example.com/gate"
+	same := of(map[string]string{DatabaseURLName: database})
+	for setting, shared := range map[string]bool{
+		"AGEGATE_DRAIN=30s": true, "AGEGATE_AGE_MARGIN=8": true, "AGEGATE_BASE_URL=https://age.example.com": true,
+		"AGEGATE_TLS=": false, "AGEGATE_LAME_DUCK=30s": false, "AGEGATE_ROLE=api": false, "AGEGATE_LISTEN=:1": false,
+		"AGEGATE_INFERENCE_WORKERS=3": false, "AGEGATE_LOG_LEVEL=debug": false, "AGEGATE_DRAIN=20s": false,
+		"AGEGATE_SECRET_KEY=AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=": false,
+		"AGEGATE_DATABASE_URL=" + database + "2":                          false,
+	} {
+		name, value, _ := strings.Cut(setting, "=")
+		if got := of(map[string]string{DatabaseURLName: database, name: value}); (got != same) != shared {
+			t.Errorf("%s: %s and %s", setting, same, got)
 		}
 	}
 }

@@ -58,12 +58,12 @@ const maxOperatorName = 100
 var Variables = []Variable{
 	{Name: roleName, Default: RoleAll, Help: "parts that this process runs: api (API, dashboard, webhooks, " +
 		"housekeeping), pages (the hosted page), or all",
-		set: setRole},
+		Own: true, set: setRole},
 	{Name: listenName, Default: ":8080", Help: "address the gateway listens on; :443 where it serves https itself",
-		set: func(c *Config, v string) error { return setAddress(&c.Listen, v) }},
+		Own: true, set: func(c *Config, v string) error { return setAddress(&c.Listen, v) }},
 	{Name: DatabaseURLName, Default: "sqlite:./data/agegate.db",
 		Help: "sqlite:PATH or postgres://…; put a password in the variable only",
-		set:  setDatabaseURL},
+		Own:  true, set: setDatabaseURL},
 	{Name: MigrationURLName, Help: "postgres://… of the server itself, where the database URL leads to a pooler",
 		Secret: true,
 		set:    setMigrationURL},
@@ -77,7 +77,7 @@ var Variables = []Variable{
 		set: setDashboardURL},
 	{Name: "AGEGATE_DASHBOARD_LISTEN", Help: "address of a listener for the dashboard and the operator's pages alone; " +
 		"empty: they are served with the rest",
-		set: func(c *Config, v string) error { return setOptionalAddress(&c.DashboardListen, v) }},
+		Own: true, set: func(c *Config, v string) error { return setOptionalAddress(&c.DashboardListen, v) }},
 	{Name: tlsName, Help: "acme: serve https with certificates ordered from a directory, whose terms you accept by it; " +
 		"empty: none",
 		set: setTLS},
@@ -85,12 +85,12 @@ var Variables = []Variable{
 		set: setDirectory},
 	{Name: "AGEGATE_ACME_EMAIL", Help: "where that directory may send notices", set: setACMEEmail},
 	{Name: tlsCertName, Help: "file with a certificate and its chain, to serve https with it; read again when it changes",
-		set: func(c *Config, v string) error { c.TLS.CertFile = v; return nil }},
+		Own: true, set: func(c *Config, v string) error { c.TLS.CertFile = v; return nil }},
 	{Name: tlsKeyName, Help: "file with that certificate's key",
-		set: func(c *Config, v string) error { c.TLS.KeyFile = v; return nil }},
+		Own: true, set: func(c *Config, v string) error { c.TLS.KeyFile = v; return nil }},
 	{Name: "AGEGATE_HTTP_LISTEN", Default: ":80", Help: "address that leads browsers to https and answers the " +
 		"directory, where the gateway serves https itself",
-		set: func(c *Config, v string) error { return setAddress(&c.TLS.HTTPListen, v) }},
+		Own: true, set: func(c *Config, v string) error { return setAddress(&c.TLS.HTTPListen, v) }},
 	{Name: "AGEGATE_TRUSTED_PROXIES", Help: "CIDRs of the reverse proxies whose X-Forwarded-For names the client, " +
 		"comma-separated; log-ins are then limited by network too",
 		set: setTrustedProxies},
@@ -100,7 +100,7 @@ var Variables = []Variable{
 		Secret: true,
 		set:    func(c *Config, v string) error { return setSecretKey(&c.NewSecretKey, v) }},
 	{Name: "AGEGATE_MODELS_DIR", Default: "models", Help: "directory of the model files and their manifest",
-		set: func(c *Config, v string) error { c.ModelsDir = v; return nil }},
+		Own: true, set: func(c *Config, v string) error { c.ModelsDir = v; return nil }},
 	{Name: "AGEGATE_SESSION_TTL", Default: "30m", Help: "time from creation to expiry",
 		set: func(c *Config, v string) error { return setDuration(&c.SessionTTL, v, time.Second, 24*time.Hour) }},
 	{Name: "AGEGATE_RETENTION", Help: "days for which finished sessions are kept, such as 90d; empty: until somebody " +
@@ -166,18 +166,18 @@ var Variables = []Variable{
 		set: setEstimator},
 	{Name: "AGEGATE_INFERENCE_WORKERS", Default: "0",
 		Help: "frames estimated at the same time; 0 for the number of cores that it may use",
-		set:  setWorkers},
+		Own:  true, set: setWorkers},
 	{Name: LameDuckName, Default: "10s",
 		Help: "how long requests are served after SIGTERM while /readyz answers 503, so that load balancers notice; 0s in " +
 			"a terminal and with SQLite",
-		set: func(c *Config, v string) error { return setDuration(&c.LameDuck, v, 0, 10*time.Minute) }},
+		Own: true, set: func(c *Config, v string) error { return setDuration(&c.LameDuck, v, 0, 10*time.Minute) }},
 	{Name: "AGEGATE_DRAIN", Default: "20s",
 		Help: "how long running camera checks may go on after that; meanwhile no new one begins",
 		set:  func(c *Config, v string) error { return setDuration(&c.Drain, v, 0, 10*time.Minute) }},
 	{Name: "AGEGATE_METRICS_LISTEN", Help: "address of the metrics listener; empty for none",
-		set: func(c *Config, v string) error { return setOptionalAddress(&c.MetricsListen, v) }},
+		Own: true, set: func(c *Config, v string) error { return setOptionalAddress(&c.MetricsListen, v) }},
 	{Name: "AGEGATE_LOG_FORMAT", Default: LogText, Help: "text, or json: one object for each line",
-		set: setLogFormat},
+		Own: true, set: setLogFormat},
 	{Name: "AGEGATE_LOG_LEVEL", Default: "info", Help: "debug, info, warn or error",
-		set: setLogLevel},
+		Own: true, set: setLogLevel},
 }

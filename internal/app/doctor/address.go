@@ -17,9 +17,6 @@ import (
 // addresses examines the public addresses as a browser on this machine reaches
 // them, all at the same time.
 func (e *examiner) addresses(ctx context.Context) {
-	for _, f := range secureFindings(e.Config) {
-		e.Tell(f)
-	}
 	tell, findings := e.Tell, make([][]Finding, 3)
 	var all routine.Group
 	for i, examine := range []func(*examiner, context.Context){(*examiner).baseURL, (*examiner).verifyURL,

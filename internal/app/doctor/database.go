@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"agegate/internal/app/config"
+	"agegate/internal/check/age"
+	"agegate/internal/check/inference"
 	"agegate/internal/rules/credential"
 	"agegate/internal/rules/tenant"
 	"agegate/internal/store"
@@ -55,10 +57,22 @@ func (e *examiner) database(ctx context.Context) {
 	}
 	tenants := tenant.NewService(db, e.Sealer, tenant.CallbackRule{}, rand.Reader, e.Now)
 	e.within(ctx, "secret key", func(ctx context.Context) { e.secretKey(ctx, tenants) })
-	e.within(ctx, "drift", func(ctx context.Context) { e.drift(ctx, db) })
-	e.within(ctx, "trust", func(ctx context.Context) { e.trust(ctx, db) })
-	e.within(ctx, "protection", func(ctx context.Context) { e.standing(ctx, db) })
-	e.within(ctx, "certificates", func(ctx context.Context) { e.orders(ctx, db) })
+	given := facts{cfg: e.Config, db: db, now: e.Now()}
+	if manifest, err := inference.ReadManifest(e.Config.ModelsDir); err == nil {
+		given.estimator = age.Estimator(manifest)
+	}
+	for _, s := range stored {
+		e.within(ctx, s.name, func(ctx context.Context) {
+			found, err := s.find(ctx, given)
+			if err != nil {
+				e.problem(s.name, err.Error(), "look for the cause in the database's own log")
+				return
+			}
+			for _, f := range found {
+				e.Tell(f)
+			}
+		})
+	}
 	e.callbacks(ctx, tenants)
 }
 

@@ -24,7 +24,7 @@ const (
 // Finding is the result of one examination. It contains no secret, and only the
 // hosts of callback URLs.
 type Finding struct {
-	Name   string `json:"-"`     // one of Names, of what Known can return
+	Name   string `json:"-"`     // a key of dashboard.FindingPlaces, if Known can return it
 	Check  string `json:"check"` // what was examined
 	Grade  Grade  `json:"grade"`
 	Found  string `json:"found"`
@@ -59,8 +59,8 @@ type examiner struct{ Options }
 func Examine(ctx context.Context, o Options) {
 	e := examiner{o}
 	e.ok("configuration", "all variables can be used; the role is "+o.Config.Role)
-	if e.Config.ServesPages() {
-		e.Tell(operatorFinding(e.Config))
+	for _, f := range settings(e.Config) {
+		e.Tell(f)
 	}
 	for _, step := range []struct {
 		name string

@@ -6,37 +6,16 @@ import (
 	"fmt"
 
 	"agegate/internal/backoffice/drift"
-	"agegate/internal/check/age"
-	"agegate/internal/check/inference"
-	"agegate/internal/store"
 )
 
-// drift reports whether estimates are compared with a reference, and whether they
-// have shifted.
-func (e *examiner) drift(ctx context.Context, db *store.Store) {
-	estimator := ""
-	if manifest, err := inference.ReadManifest(e.Config.ModelsDir); err == nil {
-		estimator = age.Estimator(manifest)
-	}
-	found, err := driftOf(ctx, db, estimator)
-	if err != nil {
-		e.problem("drift", err.Error(), "look for the cause in the database's own log")
-		return
-	}
-	e.Tell(found)
+// driftFindings reports whether estimates are compared with a reference, and whether
+// they have shifted.
+func driftFindings(ctx context.Context, f facts) ([]Finding, error) {
+	state, err := f.db.DriftState(ctx)
+	return []Finding{driftFinding(state, cmp.Or(f.estimator, state.Estimator))}, err
 }
 
-// driftOf reads the state of drift and judges it. estimator is the fingerprint of the
-// models on this machine; if it is empty, it is not compared.
-func driftOf(ctx context.Context, db *store.Store, estimator string) (Finding, error) {
-	state, err := db.DriftState(ctx)
-	if err != nil {
-		return Finding{}, err
-	}
-	return driftFinding(state, cmp.Or(estimator, state.Estimator)), nil
-}
-
-// driftFinding judges the state of drift, as driftOf does.
+// driftFinding judges the state of drift.
 func driftFinding(state drift.State, estimator string) Finding {
 	f := Finding{Name: "drift", Check: "drift", Grade: Warning}
 	switch {

@@ -11,10 +11,42 @@ import (
 	"agegate/internal/store"
 )
 
-// Names returns the names of the findings that Known can return.
-func Names() []string {
-	return []string{"archive", "drift", "ending", "hidden", "https", "list_empty", "list_ended", "list_failing",
-		"no_backup", "old_backup", "operator_name", "order", "standby", "unlogged", "unsent"}
+// facts are the configuration and the database, by which alone some findings are judged.
+type facts struct {
+	cfg       config.Config
+	db        *store.Store
+	estimator string // fingerprint of the models on this machine; empty where unknown
+	now       time.Time
+}
+
+// stored are the examinations of what the database says of the installation. The command
+// and the operator's page make them. The names of what they find, and what the
+// documentation says about each, are in dashboard.FindingPlaces.
+var stored = []struct {
+	name string
+	find func(context.Context, facts) ([]Finding, error)
+}{
+	{"drift", driftFindings},
+	{"trust", func(ctx context.Context, f facts) ([]Finding, error) {
+		found, err := document.DependenciesOf(ctx, f.db, f.now)
+		return trustFindings(found, f.now), err
+	}},
+	{"protection", func(ctx context.Context, f facts) ([]Finding, error) {
+		found, err := f.db.Standing(ctx)
+		return standingFindings(found, f.now), err
+	}},
+	{"certificates", func(ctx context.Context, f facts) ([]Finding, error) {
+		return orderFindings(ctx, f.db, f.cfg, f.now)
+	}},
+}
+
+// settings judges what the configuration alone says.
+func settings(cfg config.Config) []Finding {
+	findings := secureFindings(cfg)
+	if cfg.ServesPages() {
+		findings = append(findings, operatorFinding(cfg))
+	}
+	return findings
 }
 
 // Known returns what is wrong according to the configuration and the database alone,
@@ -24,26 +56,13 @@ func Names() []string {
 func Known(
 	ctx context.Context, cfg config.Config, db *store.Store, estimator string, now time.Time,
 ) ([]Finding, error) {
-	standing, err := db.Standing(ctx)
-	if err != nil {
-		return nil, err
-	}
-	trust, err := document.DependenciesOf(ctx, db, now)
-	if err != nil {
-		return nil, err
-	}
-	orders, err := orderFindings(ctx, db, cfg, now)
-	if err != nil {
-		return nil, err
-	}
-	drift, err := driftOf(ctx, db, estimator)
-	if err != nil {
-		return nil, err
-	}
-	all := slices.Concat(secureFindings(cfg), orders, standingFindings(standing, now), trustFindings(trust, now),
-		[]Finding{drift})
-	if cfg.ServesPages() {
-		all = append(all, operatorFinding(cfg))
+	all := settings(cfg)
+	for _, s := range stored {
+		found, err := s.find(ctx, facts{cfg, db, estimator, now})
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, found...)
 	}
 	all = slices.DeleteFunc(all, func(f Finding) bool { return f.Grade == OK })
 	// "problem" comes before "warning"

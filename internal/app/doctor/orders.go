@@ -10,21 +10,10 @@ import (
 	"agegate/internal/backoffice/certificate"
 )
 
-// orders reports failed orders of certificates. Their expiry is not checked here but at
-// the public addresses.
-func (e *examiner) orders(ctx context.Context, db certificate.Store) {
-	findings, err := orderFindings(ctx, db, e.Config, e.Now())
-	if err != nil {
-		e.problem(tlsName, err.Error(), "look for the cause in the database's own log")
-	}
-	for _, f := range findings {
-		e.Tell(f)
-	}
-}
-
 const tlsName = "AGEGATE_TLS"
 
-// orderFindings judges the orders of certificates, if the gateway orders any.
+// orderFindings judges the orders of certificates, if the gateway orders any. Their
+// expiry is not judged here but at the public addresses.
 func orderFindings(
 	ctx context.Context, db certificate.Store, cfg config.Config, now time.Time,
 ) (findings []Finding, err error) {

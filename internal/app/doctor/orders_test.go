@@ -39,11 +39,9 @@ func TestOrders(t *testing.T) {
 		{"ended", []certificate.Certificate{with(before)}, Problem},
 		{"of another host", []certificate.Certificate{{Name: "old.example.com", Failures: 1}}, Warning},
 	} {
-		var got []Finding
-		e := examiner{Options{Now: func() time.Time { return now }, Tell: func(f Finding) { got = append(got, f) }}}
-		e.Config = config.Config{BaseURL: "https://age.example.com", TLS: config.TLS{ACME: true}}
-		e.orders(t.Context(), ordered{all: row.found})
-		if len(got) != 1 || got[0].Grade != row.want || (got[0].Grade == OK) != (got[0].Advice == "") || !named(got[0]) {
+		cfg := config.Config{BaseURL: "https://age.example.com", TLS: config.TLS{ACME: true}}
+		got, err := orderFindings(t.Context(), ordered{all: row.found}, cfg, now)
+		if err != nil || len(got) != 1 || got[0].Grade != row.want || (got[0].Grade == OK) != (got[0].Advice == "") || !named(got[0]) {
 			t.Errorf("%s: %+v", row.name, got)
 		}
 	}

@@ -1,7 +1,6 @@
 package doctor
 
 import (
-	"context"
 	"fmt"
 	"time"
 
@@ -14,18 +13,6 @@ const (
 	lagLimit  = 256 << 20
 	backupAge = 30 * time.Hour // one a night, with some hours to spare
 )
-
-// standing reports how well the database is protected against the loss of its machine.
-func (e *examiner) standing(ctx context.Context, db *store.Store) {
-	found, err := db.Standing(ctx)
-	if err != nil {
-		e.problem("protection", err.Error(), "look for the cause in the database's own log")
-		return
-	}
-	for _, f := range standingFindings(found, e.Now()) {
-		e.Tell(f)
-	}
-}
 
 // standingFindings judges how well a database is protected.
 func standingFindings(s store.Standing, now time.Time) (findings []Finding) {

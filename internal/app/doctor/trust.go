@@ -1,27 +1,12 @@
 package doctor
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"time"
 
 	"agegate/internal/check/document"
-	"agegate/internal/store"
 )
-
-// trust reports which issuers, lists and certificates of the gateway have ended or end
-// soon.
-func (e *examiner) trust(ctx context.Context, db *store.Store) {
-	found, err := document.DependenciesOf(ctx, db, e.Now())
-	if err != nil {
-		e.problem("trust", err.Error(), "look for the cause in the database's own log")
-		return
-	}
-	for _, f := range trustFindings(found, e.Now()) {
-		e.Tell(f)
-	}
-}
 
 // ending has, for each kind, the words of a finding: what ends, what happens then, and
 // what to do.

@@ -15,20 +15,21 @@ type Health struct {
 
 // Finding is something that is not well.
 type Finding struct {
-	Name    string // a key of findingPlaces, or no_backup or operator_name
+	Name    string // a key of FindingPlaces
 	Problem bool   // something does not work; otherwise a warning
 }
 
-// findingPlaces are the headings of docs/operations.md about each finding, whose texts
-// are system.finding.<name> and system.advice.<name>. The findings that it lacks keep an
-// item of setups open.
-var findingPlaces = map[string]string{
+// FindingPlaces are what agegate doctor and the page can find, with the heading of
+// docs/operations.md about each. The texts of the page are system.finding.<name> and
+// system.advice.<name>. A finding without a heading keeps an item of setups open.
+var FindingPlaces = map[string]string{
 	"archive": "backup", "hidden": "backup", "old_backup": "backup", "standby": "backup",
 	"list_empty": "published-lists", "list_ended": "published-lists", "list_failing": "published-lists",
 	"ending":   "trusted-issuers",
 	"unlogged": "wallets-that-demand-to-know-who-asks", "unsent": "wallets-that-demand-to-know-who-asks",
 	"https": "tls-and-the-reverse-proxy", "order": "tls-without-a-proxy",
-	"drift": "drift",
+	"drift":     "drift",
+	"no_backup": "", "operator_name": "",
 }
 
 // setups are the items of a new instance's checklist, whose texts are
@@ -60,8 +61,10 @@ type shownFinding struct {
 func (v *conditionView) All() int { return len(v.Todo) + len(v.Done) }
 
 func healthKeys() (keys []string) {
-	for name := range findingPlaces {
-		keys = append(keys, "system.finding."+name, "system.advice."+name)
+	for name, heading := range FindingPlaces {
+		if heading != "" {
+			keys = append(keys, "system.finding."+name, "system.advice."+name)
+		}
 	}
 	for _, s := range setups {
 		keys = append(keys, "system.setup."+s.name)
@@ -89,7 +92,7 @@ func (p *Pages) readHealth(r *desk.Request) (*conditionView, error) {
 	}
 	v := &conditionView{}
 	for _, f := range health.Findings {
-		if heading, ok := findingPlaces[f.Name]; ok {
+		if heading := FindingPlaces[f.Name]; heading != "" {
 			v.Findings = append(v.Findings, shownFinding{f, guide + heading})
 		}
 	}

@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"agegate/internal/app/doctor"
 	"agegate/internal/check/document"
 	"agegate/internal/check/document/trustlist"
 	"agegate/internal/check/document/trustlist/trustlisttest"
@@ -211,21 +210,21 @@ func reported(t *testing.T, g *gatewaytest.Gateway, health dashboard.Health, fai
 	return server.URL, asked
 }
 
-// TestFindingTexts: whatever doctor.Known can find has its texts in both languages,
+// TestFindingTexts: whatever can be found has its texts in both languages,
 // and the documentation has every heading to which the page leads.
 func TestFindingTexts(t *testing.T) {
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
 	op := operating(t, g)
 	var health dashboard.Health
-	for i, name := range doctor.Names() {
-		health.Findings = append(health.Findings, dashboard.Finding{Name: name, Problem: i%2 == 0})
+	for name := range dashboard.FindingPlaces {
+		health.Findings = append(health.Findings, dashboard.Finding{Name: name, Problem: len(health.Findings)%2 == 0})
 	}
 	base, _ := reported(t, g, health, nil)
 	there := op.At(base)
 	guide := read(t, g.URL+"/docs/operations")
 	for _, lang := range []string{"en", "de"} {
 		_, body := there.Get(t, "/operator/system?lang="+lang)
-		if n := strings.Count(body, `data-testid="finding-`); n != len(doctor.Names())-2 {
+		if n := strings.Count(body, `data-testid="finding-`); n != len(dashboard.FindingPlaces)-2 {
 			t.Errorf("%s: %d findings are shown", lang, n)
 		}
 		for _, name := range []string{"backup", "operator_name"} { // the other two, once
@@ -234,7 +233,7 @@ func TestFindingTexts(t *testing.T) {
 			}
 		}
 		leads := regexp.MustCompile(`href="`+g.URL+`/docs/operations#([^"]*)"`).FindAllStringSubmatch(body, -1)
-		if len(leads) < len(doctor.Names()) {
+		if len(leads) < len(dashboard.FindingPlaces) {
 			t.Errorf("%s: %d links to the documentation", lang, len(leads))
 		}
 		for _, lead := range leads {

@@ -337,7 +337,7 @@ func (p *Pages) todosOf(r *desk.Request, list insight.Checklist) (open []todoVie
 			mode = "live"
 		}
 		if name == "https" {
-			v.Href = p.cfg.APIURL + "/docs/operations#" + findingPlaces["https"]
+			v.Href = p.cfg.APIURL + "/docs/operations#" + FindingPlaces["https"]
 		} else if r.Opens(places[name]) {
 			v.Href = desk.Href(places[name], r.Access.TenantID().String(), mode)
 		}
