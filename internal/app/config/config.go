@@ -153,17 +153,7 @@ func Load(lookup Lookup, required ...string) (Config, error) {
 	if given, _ := lookup(LameDuckName); given == "" && strings.HasPrefix(c.DatabaseURL, "sqlite:") {
 		c.LameDuck = 0 // a SQLite file has one server: no other takes over
 	}
-	if c.NewSecretKey != nil && bytes.Equal(c.NewSecretKey, c.SecretKey) {
-		errs = append(errs, fmt.Errorf("%s must differ from %s: remove it once the change is over", NewSecretKeyName,
-			SecretKeyName))
-	}
-	if c.Role != "" && c.Role != RoleAll && strings.HasPrefix(c.DatabaseURL, "sqlite:") {
-		errs = append(errs, fmt.Errorf("%s must be %s where %s is a SQLite file, which has one server: roles apart need "+
-			"PostgreSQL", roleName, RoleAll, DatabaseURLName))
-	}
-	if c.MigrationURL != "" && strings.HasPrefix(c.DatabaseURL, "sqlite:") {
-		errs = append(errs, fmt.Errorf("%s must not be set where %s is a SQLite file", MigrationURLName, DatabaseURLName))
-	}
+	errs = append(errs, c.checkDatabase()...)
 	errs = append(errs, c.setTraces(lookup)...)
 	errs = append(errs, c.checkLinks()...)
 	errs = append(errs, c.checkMail()...)
@@ -181,6 +171,22 @@ func Load(lookup Lookup, required ...string) (Config, error) {
 	c.Fingerprint = hex.EncodeToString(shared.Sum(nil)[:6])
 	c.deriveURLs()
 	return c, nil
+}
+
+// checkDatabase checks what goes with the database and its key.
+func (c *Config) checkDatabase() (errs []error) {
+	if c.NewSecretKey != nil && bytes.Equal(c.NewSecretKey, c.SecretKey) {
+		errs = append(errs, fmt.Errorf("%s must differ from %s: remove it once the change is over", NewSecretKeyName,
+			SecretKeyName))
+	}
+	if c.Role != "" && c.Role != RoleAll && strings.HasPrefix(c.DatabaseURL, "sqlite:") {
+		errs = append(errs, fmt.Errorf("%s must be %s where %s is a SQLite file, which has one server: roles apart need "+
+			"PostgreSQL", roleName, RoleAll, DatabaseURLName))
+	}
+	if c.MigrationURL != "" && strings.HasPrefix(c.DatabaseURL, "sqlite:") {
+		errs = append(errs, fmt.Errorf("%s must not be set where %s is a SQLite file", MigrationURLName, DatabaseURLName))
+	}
+	return errs
 }
 
 // checkMail checks that a sender of mails is set if a mail server is.
