@@ -1,7 +1,6 @@
 package app
 
 import (
-	"crypto/rand"
 	"errors"
 	"sync"
 
@@ -40,7 +39,6 @@ func (a *App) buildDashboard(cfg config.Config, sealer *credential.Sealer) (err 
 		URL:      cfg.DashboardURL, APIURL: cfg.BaseURL, Now: a.now, Logger: a.log,
 		Impacts: session.NewImpacts(a.Store, callbackRule(cfg), a.now), Records: session.NewRecords(a.Store, a.now),
 		Clock: session.NewTestClock(a.Store, a.now), Certify: a.api.certifier,
-		Cards:   session.NewCards(a.Store, a.Sessions, rand.Reader, a.now),
 		Billing: a.Store, Audit: a.Store, Lab: a.lab, Evidence: evidence, Drift: a.Drift,
 		Health: a.health(cfg), HTTPS: isHTTPS(cfg),
 	})

@@ -183,43 +183,6 @@ test("whatever is pasted is recognized", async () => {
   page.kept();
 });
 
-test("a printed card makes a session on any phone, until it is revoked", async () => {
-  await open("/test/cards", "cards-empty");
-  await page.fill("#f-name", hostile);
-  await page.locator("#f-outcome").selectOption("fallback");
-  await click("make");
-  await sees(page, "printed");
-  await fits("cards-sheet");
-  await page.evaluate(() => (window.print = () => (window.printed = (window.printed ?? 0) + 1)));
-  await part(page, "print").press("Enter");
-  assert.equal(await page.evaluate(() => window.printed), 1);
-  await page.emulateMedia({ media: "print" });
-  assert.deepEqual(await Promise.all(["printed", "nav-cards", "print", "done"].map((id) => part(page, id).count())), [1, 0, 0, 0]);
-  await page.emulateMedia({ media: null });
-  const link = await part(page, "printed").locator("code").textContent();
-  await click("done");
-  await sees(page, "card");
-  await fits("cards");
-
-  const phone = await person(browser);
-  await phone.goto(link);
-  await staff.look(phone, "card");
-  await part(phone, "start").click();
-  await sees(phone, "go");
-  await staff.look(phone, "card-made");
-  phone.kept();
-  await part(phone, "go").click();
-  await phone.waitForURL((url) => url.pathname.startsWith("/v/"));
-  await phone.context().close();
-
-  await open("/test/cards");
-  await asks("revoke");
-  await fits("card-revoke");
-  await confirms();
-  await page.getByText("No card has been made yet", { exact: false }).waitFor();
-  page.kept();
-});
-
 test("a receiver that takes everything learns which forgeries it let in", async () => {
   answer = 204;
   await open("/test/webhooks", "webhooks-before-certify");

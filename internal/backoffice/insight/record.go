@@ -30,7 +30,7 @@ type Record struct {
 	Source      session.Source
 	Basis       session.Basis  // on which the camera decided
 	Key         *tenant.APIKey // the key that created the session; nil if none did or it is not known
-	Keyless     bool           // no key created it: it was made in the dashboard, by a QA card or as a sample
+	Keyless     bool           // no key created it: it was made in the dashboard or as a sample
 	Estimate    session.Availability
 	// MayRedirect and NextRedirectExpired are for the test clock; see
 	// session.TestClock.

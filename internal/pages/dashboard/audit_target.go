@@ -6,14 +6,13 @@ import (
 	"agegate/internal/backoffice/account"
 	"agegate/internal/pages/dashboard/desk"
 	"agegate/internal/rules/audit"
-	"agegate/internal/rules/session"
 
 	"github.com/google/uuid"
 )
 
 // targetView is the target of an entry, with the name by which people know it.
 type targetView struct {
-	Name string // of a person, a key or a card; may be empty
+	Name string // of a person or a key; may be empty
 	End  string // the last letters of the ID, or of a key; empty for whom a name is enough
 	Full string // the whole ID
 	Href string // its page; may be empty
@@ -24,7 +23,6 @@ type targetView struct {
 type auditNames struct {
 	users    map[string]string
 	keys     map[string]targetView
-	cards    map[string]string
 	accepted map[string]string // who accepted an invitation, by its ID
 }
 
@@ -41,7 +39,7 @@ func subject(e audit.Entry) string {
 // namesOf reads the names for the entries of a page. It reads a kind of name only if
 // the entries need it.
 func (p *Pages) namesOf(r *desk.Request, entries []audit.Entry) (n auditNames, err error) {
-	n = auditNames{map[string]string{}, map[string]targetView{}, map[string]string{}, map[string]string{}}
+	n = auditNames{map[string]string{}, map[string]targetView{}, map[string]string{}}
 	about := map[string]bool{}
 	for _, e := range entries {
 		about[subject(e)] = true
@@ -61,15 +59,6 @@ func (p *Pages) namesOf(r *desk.Request, entries []audit.Entry) (n auditNames, e
 		}
 		for _, k := range keys {
 			n.keys[k.ID.String()] = targetView{Name: k.Name, End: k.LastFour}
-		}
-	}
-	if about["qa_card"] {
-		var cards []session.Card
-		if cards, err = p.cfg.Cards.List(r.Ctx(), r.Access.TenantID()); err != nil {
-			return n, err
-		}
-		for _, card := range cards {
-			n.cards[card.ID.String()] = card.Name
 		}
 	}
 	if about["invitation"] {
@@ -138,8 +127,6 @@ func (n auditNames) target(r *desk.Request, e audit.Entry) *targetView {
 	switch subject(e) {
 	case "user":
 		v.name(n.users[e.Target])
-	case "qa_card":
-		v.name(n.cards[e.Target])
 	case "api_key":
 		if key, ok := n.keys[e.Target]; ok {
 			v.Name, v.End = key.Name, key.End

@@ -17,7 +17,6 @@ import (
 	"agegate/internal/pages/dashboard"
 	"agegate/internal/rules/audit"
 	"agegate/internal/rules/credential"
-	"agegate/internal/rules/session"
 	"agegate/internal/rules/tenant"
 
 	"github.com/google/uuid"
@@ -174,7 +173,6 @@ func (c *crowd) fillDevelopers(t *testing.T) {
 	if _, err := c.App.Tenants.RotateWebhookSecret(t.Context(), by, id, false, time.Hour); err != nil {
 		t.Fatal(err)
 	}
-	c.fillCards(t)
 	scope := insight.Scope{TenantID: id}
 	var refusals []insight.RefusalCount
 	for i := range c.rows {
@@ -212,23 +210,6 @@ func (c *crowd) fillDevelopers(t *testing.T) {
 		}
 		return nil
 	})
-}
-
-// fillCards creates QA cards.
-func (c *crowd) fillCards(t *testing.T) {
-	t.Helper()
-	var cards []session.Card
-	for i := range min(c.rows, session.MaxCards) {
-		token := fmt.Sprintf("%043d", i)
-		cards = append(cards, session.Card{
-			ID: uuid.Must(uuid.NewV7()), TenantID: c.shop.Tenant.ID, LinkHash: credential.HashToken(token), Name: c.text(i),
-			Outcome: session.CardOutcomes[i%3], TargetAge: 18, CreatedAt: c.Clock.Now(),
-		})
-		c.objects["/cards/:card"], c.objects["/card/:token"] = cards[i].ID.String(), token
-	}
-	if err := c.App.Store.InsertCards(t.Context(), cards, len(cards), nil); err != nil {
-		t.Fatal(err)
-	}
 }
 
 // fillInstance creates what operators see: tenants and replicas.

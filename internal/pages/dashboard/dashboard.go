@@ -35,7 +35,6 @@ type Config struct {
 	Webhooks *webhook.Operations
 	Insight  *insight.Service
 	Certify  *certify.Background
-	Cards    *session.Cards
 	Billing  billing.Store
 	Audit    audit.Store
 	Lab      Lab

@@ -34,7 +34,6 @@ var tenantNav = []desk.NavGroup{
 		{Name: "webhooks", Pattern: webhooksPath, Icon: "send"},
 		{Name: "redirect_secret", Pattern: redirectPath, Icon: "shield"},
 		{Name: "playground", Pattern: playgroundPath, Icon: "play"},
-		{Name: "cards", Pattern: cardsPath, Icon: "grid"},
 		{Name: "refusals", Pattern: refusalsPath, Icon: "stop"},
 	}},
 	{Name: "organisation", Items: []desk.NavItem{

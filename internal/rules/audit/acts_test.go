@@ -183,7 +183,6 @@ func TestActs(t *testing.T) {
 		lists, list, publisher := document.NewLists(db, tenant.CallbackRule{}, nil, now), document.TrustList{},
 			trustlisttest.NewPublisher("Publisher")
 		published, updated := publishedList(publisher)
-		cards, card := session.NewCards(db, o.sessions, rand.Reader, now), session.MadeCard{}
 
 		stranger := o.hire()
 		if err := o.records.Delete(ctx, audit.System("test"), stranger, deleted); fault.CodeOf(err) != fault.NotFound {
@@ -286,19 +285,6 @@ func TestActs(t *testing.T) {
 				_, err := o.records.Prune(ctx, a, owner, before, func(session.Pruned) {})
 				return err
 			}},
-			{audit.QACardCreate, own, func() string { return card.ID.String() }, params("name", "Till", "outcome", "spoof"),
-				func(a audit.Actor) error {
-					made, err := cards.Make(ctx, a, owner, "Till", 18, []string{"spoof"})
-					if err == nil {
-						card = made[0]
-						o.shown = append(o.shown, card.Token)
-					}
-					return err
-				}},
-			{audit.QACardRevoke, own, func() string { return card.ID.String() }, params("name", "Till", "outcome", "spoof"),
-				func(a audit.Actor) error {
-					return cards.Revoke(ctx, a, owner, card.ID)
-				}},
 			{audit.IssuerTrust, audit.Instance, func() string { return issuer.ID.String() },
 				params("name", "Utopia", "country", "UT", "doctype", wallet.DocTypeMDL, "fingerprint",
 					fmt.Sprintf("%x", sha256.Sum256(certificate))), func(a audit.Actor) (err error) {

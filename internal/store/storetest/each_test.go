@@ -42,7 +42,6 @@ type Store interface {
 	document.VerifierStore
 	certificate.Store
 	certify.Store
-	session.CardStore
 	drift.Store
 	Housekeeper
 	// Reseal is (*store.Store).Reseal.

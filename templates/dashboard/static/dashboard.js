@@ -55,11 +55,6 @@ function again() {
 }
 addEventListener("pageshow", again);
 
-for (const button of document.querySelectorAll("[data-prints]")) {
-  button.removeAttribute("hidden");
-  button.addEventListener("click", () => print());
-}
-
 // Details that are printed are opened for it.
 addEventListener("beforeprint", () => {
   for (const details of document.querySelectorAll("details[data-print]")) details.setAttribute("open", "");
