@@ -12,8 +12,8 @@ import (
 	"strings"
 
 	"agegate/cmd/internal/terminal"
-	"agegate/internal/backoffice/certify"
-	"agegate/internal/backoffice/suite"
+	"agegate/internal/lab/certify"
+	"agegate/internal/lab/suite"
 	"agegate/internal/lab/testkey"
 	"agegate/internal/rules/credential"
 	"agegate/internal/rules/webhook"

@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"agegate/cmd/internal/terminal"
-	"agegate/internal/backoffice/suite"
 	"agegate/internal/lab/conformance"
+	"agegate/internal/lab/suite"
 
 	"github.com/spf13/cobra"
 )

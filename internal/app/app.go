@@ -21,7 +21,6 @@ import (
 	"agegate/internal/app/metrics"
 	"agegate/internal/backoffice/account"
 	"agegate/internal/backoffice/account/passkey"
-	"agegate/internal/backoffice/certify"
 	"agegate/internal/backoffice/drift"
 	"agegate/internal/backoffice/insight"
 	"agegate/internal/backoffice/mail"
@@ -78,9 +77,8 @@ type App struct {
 type apiPart struct {
 	refusals   *insight.Recorder
 	dispatcher *webhook.Dispatcher
-	lists      *document.Lists     // published lists of issuers
-	dashboard  *dashboard.Pages    // nil when it is off
-	certifier  *certify.Background // nil when the dashboard is off
+	lists      *document.Lists  // published lists of issuers
+	dashboard  *dashboard.Pages // nil when it is off
 	docs       *reference.Pages
 	apart      bool            // the dashboard has its own listener
 	mails      *mail.Deliverer // nil when no mail is sent

@@ -5,7 +5,6 @@ import (
 	"sync"
 
 	"agegate/internal/app/config"
-	"agegate/internal/backoffice/certify"
 	"agegate/internal/check/age/curve"
 	"agegate/internal/edge/httpd"
 	"agegate/internal/pages/dashboard"
@@ -26,7 +25,6 @@ func (a *App) buildDashboard(cfg config.Config, sealer *credential.Sealer) (err 
 	}
 	a.api.apart = cfg.DashboardListen != ""
 	a.lab.Margin = cfg.Margin.Usual
-	a.api.certifier = certify.NewBackground(a.newCertifier(cfg), a.log)
 	evidence, err := a.evidence(cfg, sealer)
 	if err != nil {
 		return err
@@ -38,7 +36,7 @@ func (a *App) buildDashboard(cfg config.Config, sealer *credential.Sealer) (err 
 		Proxies:  cfg.TrustedProxies,
 		URL:      cfg.DashboardURL, APIURL: cfg.BaseURL, Now: a.now, Logger: a.log,
 		Impacts: session.NewImpacts(a.Store, callbackRule(cfg), a.now), Records: session.NewRecords(a.Store, a.now),
-		Clock: session.NewTestClock(a.Store, a.now), Certify: a.api.certifier,
+		Clock:   session.NewTestClock(a.Store, a.now),
 		Billing: a.Store, Audit: a.Store, Lab: a.lab, Evidence: evidence, Drift: a.Drift,
 		Health: a.health(cfg), HTTPS: isHTTPS(cfg),
 	})

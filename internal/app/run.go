@@ -68,9 +68,6 @@ func (a *App) Run(ctx context.Context) error {
 	cancel()
 	a.log.Info("shutting down")
 	err = errors.Join(err, a.shutDown(context.WithoutCancel(ctx)))
-	if a.api != nil && a.api.certifier != nil {
-		a.api.certifier.Close()
-	}
 	err = errors.Join(err, workers.Wait(), finish(ctx, a.Drift.Flush))
 	if a.api != nil {
 		err = errors.Join(err, finish(ctx, a.WriteRefusals))

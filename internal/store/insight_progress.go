@@ -14,7 +14,7 @@ import (
 
 // Progress implements insight.Store.
 func (s *Store) Progress(
-	ctx context.Context, tenantID uuid.UUID, endpointID string, since, now time.Time,
+	ctx context.Context, tenantID uuid.UUID, since, now time.Time,
 ) (insight.Progress, insight.Funds, error) {
 	var args []any
 	first := insight.IDAt(since).String()
@@ -34,11 +34,9 @@ func (s *Store) Progress(
 		" AS fell_back, " +
 		ever(session.StatusSpoof) + " AS spoofed, " +
 		has("webhook_events", "evt_"+first, string(webhook.StatusDelivered)) + ` AS webhook_answered,
-		coalesce((SELECT passed FROM certifications WHERE tenant_id = ? AND endpoint_id = ? AND finished_at IS NOT NULL
-			ORDER BY started_at DESC, id DESC LIMIT 1), false) AS certified,
 		EXISTS (SELECT 1 FROM api_keys WHERE tenant_id = ? AND livemode AND revoked_at IS NULL
 			AND (expires_at IS NULL OR expires_at > ?)) AS live_key, ` + fundsColumns
-	args = append(append(args, tenantID, endpointID, tenantID, now), fundsOf(tenantID, now)...)
+	args = append(append(args, tenantID, now), fundsOf(tenantID, now)...)
 	var row struct {
 		insight.Progress
 		insight.Funds

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"agegate/internal/backoffice/certify"
 	"agegate/internal/check/vision/visiontest"
 	"agegate/internal/gatewaytest"
+	"agegate/internal/lab/certify"
 	"agegate/internal/lab/testkey"
 	"agegate/internal/rules/credential"
 	"agegate/internal/rules/webhook"

@@ -147,7 +147,7 @@ test("from the printed link to a webhook that was answered", async () => {
   await part(page, "make-session").first().waitFor();
   await page.waitForLoadState("domcontentloaded");
   assert.equal(await part(page, "session").count(), 10, "the demo's own sessions");
-  const own = ["passed", "fallback", "spoof", "webhook_answered", "certified", "live_key"]; // what the demo has not done for anybody
+  const own = ["passed", "fallback", "spoof", "webhook_answered", "live_key"]; // what the demo has not done for anybody
   for (const name of ["success_url", "cancel_url", "https", ...own]) assert.ok(await part(page, `todo-${name}`).isVisible(), `${name} is done`);
   await look(page, "overview");
   await tellsItsNumbers(page);

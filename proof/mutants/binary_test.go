@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"agegate/internal/backoffice/suite"
+	"agegate/internal/lab/suite"
 	"agegate/internal/check/vision/visiontest"
 	"agegate/internal/gatewaytest"
 	"agegate/internal/lab/conformance"

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"agegate/internal/rules/tenant"
-	"agegate/internal/rules/webhook"
 
 	"github.com/google/uuid"
 )
@@ -22,13 +21,12 @@ type Checklist struct {
 type Progress struct {
 	Passed, FellBack, Spoofed bool // whether test mode has had a session with that result
 	WebhookAnswered           bool // whether an event of test mode was answered with 2xx
-	Certified                 bool // the certifier found no problem at the current Webhook URL
 	LiveKey                   bool // whether a live key is in force
 }
 
 // Complete reports whether nothing is missing.
 func (c Checklist) Complete() bool {
-	return c == Checklist{true, true, true, Progress{true, true, true, true, true, true}, true}
+	return c == Checklist{true, true, true, Progress{true, true, true, true, true}, true}
 }
 
 // Checklist returns a tenant's checklist. A complete one may be 15 s old. An
@@ -46,8 +44,7 @@ func (s *Service) Checklist(ctx context.Context, t tenant.Tenant) (Checklist, er
 }
 
 func (s *Service) check(ctx context.Context, t tenant.Tenant, now time.Time) (Checklist, error) {
-	endpoint := webhook.EndpointID(t.ID, false, t.WebhookURL)
-	progress, funds, err := s.store.Progress(ctx, t.ID, endpoint, s.sampled[t.ID], now)
+	progress, funds, err := s.store.Progress(ctx, t.ID, s.sampled[t.ID], now)
 	a := s.remaining(t, funds)
 	return Checklist{
 		SuccessURL: t.SuccessURL != "", CancelURL: t.CancelURL != "", WebhookURL: t.WebhookURL != "",

@@ -112,11 +112,8 @@ type Store interface {
 	// that created them.
 	CountByKey(ctx context.Context, tenantID uuid.UUID, since time.Time) (map[uuid.UUID]int64, error)
 	// Progress returns a tenant's progress and funds. Sessions and events before since
-	// do not count. Certified is the outcome of the certifier's last finished run
-	// against the given endpoint.
-	Progress(
-		ctx context.Context, tenantID uuid.UUID, endpointID string, since, now time.Time,
-	) (Progress, Funds, error)
+	// do not count.
+	Progress(ctx context.Context, tenantID uuid.UUID, since, now time.Time) (Progress, Funds, error)
 
 	// TenantByID returns a tenant, or fault.NotFound.
 	TenantByID(ctx context.Context, id uuid.UUID) (tenant.Tenant, error)

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"agegate/internal/backoffice/suite"
+	"agegate/internal/lab/suite"
 )
 
 var expiryCases = []testCase{

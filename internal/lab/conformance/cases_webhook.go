@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"agegate/internal/backoffice/suite"
+	"agegate/internal/lab/suite"
 )
 
 // timestampGap is a time between attempts after which the timestamp, in whole

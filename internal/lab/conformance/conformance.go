@@ -20,7 +20,7 @@ import (
 
 	"golang.org/x/time/rate"
 
-	"agegate/internal/backoffice/suite"
+	"agegate/internal/lab/suite"
 )
 
 // Options says what to test and with which credentials. BaseURL and TestKey are

@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/net/html"
 
-	"agegate/internal/backoffice/suite"
+	"agegate/internal/lab/suite"
 )
 
 // consent opens the pages up to the disclosure, like a shopper, and accepts it.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 
-	"agegate/internal/backoffice/suite"
+	"agegate/internal/lab/suite"
 )
 
 // randomCases draw requests from the contract's schemas, so that they test new

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"agegate/internal/backoffice/suite"
+	"agegate/internal/lab/suite"
 )
 
 // Result is one case of a report.

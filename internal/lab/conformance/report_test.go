@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"agegate"
-	"agegate/internal/backoffice/suite"
+	"agegate/internal/lab/suite"
 )
 
 func sample() *Report {

@@ -17,7 +17,7 @@ import (
 	"strings"
 	"time"
 
-	"agegate/internal/backoffice/suite"
+	"agegate/internal/lab/suite"
 )
 
 // canary is part of request values that no answer may repeat.

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"agegate/gen/client"
-	"agegate/internal/backoffice/certify"
+	"agegate/internal/lab/certify"
 	"agegate/internal/rules/session"
 
 	"github.com/google/uuid"

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"agegate/internal/backoffice/account"
-	"agegate/internal/backoffice/certify"
 	"agegate/internal/backoffice/drift"
 	"agegate/internal/backoffice/evidence"
 	"agegate/internal/backoffice/insight"
@@ -34,7 +33,6 @@ type Config struct {
 	Clock    *session.TestClock
 	Webhooks *webhook.Operations
 	Insight  *insight.Service
-	Certify  *certify.Background
 	Billing  billing.Store
 	Audit    audit.Store
 	Lab      Lab

@@ -9,7 +9,6 @@ func (p *Pages) features() []desk.Feature {
 		p.audit(),
 		p.billing(),
 		p.branding(),
-		p.certify(),
 		p.delivery(),
 		p.drift(),
 		p.evidence(),

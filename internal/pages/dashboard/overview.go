@@ -46,7 +46,7 @@ var (
 
 // todos are the items of the checklist, whose texts are overview.todo.<name>.
 var todos = []string{
-	"passed", "success_url", "cancel_url", "webhook_url", "webhook_answered", "certified", "fallback", "spoof",
+	"passed", "success_url", "cancel_url", "webhook_url", "webhook_answered", "fallback", "spoof",
 	"second_factor", "https", "live_key", "allowance",
 }
 
@@ -317,13 +317,11 @@ func (p *Pages) todosOf(r *desk.Request, list insight.Checklist) (open []todoVie
 	state := map[string]bool{
 		"success_url": list.SuccessURL, "cancel_url": list.CancelURL, "webhook_url": list.WebhookURL,
 		"passed": list.Passed, "fallback": list.FellBack, "spoof": list.Spoofed, "webhook_answered": list.WebhookAnswered,
-		"certified":     list.Certified,
 		"second_factor": r.Who.Strong(), "https": p.cfg.HTTPS, "live_key": list.LiveKey, "allowance": list.Allowance,
 	}
 	places := map[string]string{
 		"success_url": urlsPath, "cancel_url": urlsPath, "webhook_url": urlsPath,
 		"passed": playgroundPath, "fallback": playgroundPath, "spoof": playgroundPath, "webhook_answered": webhooksPath,
-		"certified":     certifyPath,
 		"second_factor": accountPath, "live_key": keysPath, "allowance": billingPath,
 	}
 	for _, name := range todos {

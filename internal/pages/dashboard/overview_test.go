@@ -11,7 +11,6 @@ import (
 	"agegate/internal/gatewaytest"
 	"agegate/internal/rules/audit"
 	"agegate/internal/rules/tenant"
-	"agegate/internal/rules/webhook"
 
 	"github.com/google/uuid"
 )
@@ -30,7 +29,7 @@ func TestPartsOfTheOverviewFailByThemselves(t *testing.T) {
 			{"figures", "ALTER TABLE fold_marks RENAME TO gone", "ALTER TABLE gone RENAME TO fold_marks"},
 			{"recent", "ALTER TABLE sessions RENAME COLUMN strikes TO gone",
 				"ALTER TABLE sessions RENAME COLUMN gone TO strikes"},
-			{"checklist", "ALTER TABLE certifications RENAME TO gone", "ALTER TABLE gone RENAME TO certifications"},
+			{"checklist", "ALTER TABLE credit_balances RENAME TO gone", "ALTER TABLE gone RENAME TO credit_balances"},
 		} {
 			g.Exec(t, tt.breaks)
 			before := strings.Count(g.Log.String(), "part of a page not read")
@@ -106,8 +105,8 @@ func TestPartsAskForNothingElse(t *testing.T) {
 		for _, tt := range []struct{ path, part, shows, breaks, mends string }{
 			{base, "recent", `data-testid="session"`, "ALTER TABLE fold_marks RENAME TO gone",
 				"ALTER TABLE gone RENAME TO fold_marks"},
-			{base, "recent", `data-testid="session"`, "ALTER TABLE certifications RENAME TO gone",
-				"ALTER TABLE gone RENAME TO certifications"},
+			{base, "recent", `data-testid="session"`, "ALTER TABLE credit_balances RENAME TO gone",
+				"ALTER TABLE gone RENAME TO credit_balances"},
 			{base + "/webhooks", "deliveries", `data-testid="deliveries"`, "ALTER TABLE webhook_endpoints RENAME TO gone",
 				"ALTER TABLE gone RENAME TO webhook_endpoints"},
 			{base + "/webhooks", "deliveries", `data-testid="deliveries"`, "ALTER TABLE tenant_secrets RENAME TO gone",
@@ -196,8 +195,7 @@ func TestEmptyLiveModeLeadsToItsKey(t *testing.T) {
 // a gateway without https.
 func TestChecklistEndsWithTheNextStep(t *testing.T) {
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
-	const hook = "https://shop.example/hooks/age"
-	shop := g.Shop(t, hook, nil)
+	shop := g.Shop(t, "https://shop.example/hooks/age", nil)
 	dev := member(t, g, shop.Tenant.ID, account.Developer)
 	path := "/dashboard/" + shop.Tenant.ID.String() + "/test"
 	dev.Fill(t, path+"/webhooks/test", map[string][]string{"outcome": {"verified"}})
@@ -208,9 +206,6 @@ func TestChecklistEndsWithTheNextStep(t *testing.T) {
 		g.Exec(t, "UPDATE sessions SET status = '"+status+"', source = 'forced', completed_at = created_at WHERE id = '"+
 			made.SessionID+"'")
 	}
-	id := shop.Tenant.ID.String()
-	g.Exec(t, "INSERT INTO certifications VALUES ('"+id+"', '"+id+"', '"+webhook.EndpointID(shop.Tenant.ID, false, hook)+
-		"', '2026-01-01', '2026-01-01', true, '[]')")
 	endsWithTheNextStep(t, g, shop.Tenant.ID, false)
 	g = g.Restart(t, "AGEGATE_VERIFY_URL=https://verify.gateway.example", "AGEGATE_DASHBOARD_URL=https://staff.example")
 	endsWithTheNextStep(t, g, shop.Tenant.ID, true)

@@ -72,7 +72,7 @@ type webhooksView struct {
 	Older     string
 
 	// Addresses.
-	All, TestEvent, Certify, Resend, Reveal, Rotate, Debug string
+	All, TestEvent, Resend, Reveal, Rotate, Debug string
 }
 
 // endpointView is a destination and its state.
@@ -109,7 +109,7 @@ func (p *Pages) showWebhooks(r *desk.Request) error {
 		Filter: insight.DeliveryFilter{Status: webhook.Status(query.Get("status")),
 			Class: webhook.Class(query.Get("class"))},
 		Statuses: deliveryStatuses, Classes: deliveryClasses,
-		All: r.Href(webhooksPath), TestEvent: r.Href(webhooksPath + "/test"), Certify: r.Href(certifyPath),
+		All: r.Href(webhooksPath), TestEvent: r.Href(webhooksPath + "/test"),
 		Resend: r.Href(webhooksPath + "/resend"),
 		Reveal: r.Href(webhooksPath + "/secret"), Rotate: r.Href(webhooksPath + "/rotate"),
 		Debug: r.Href(webhooksPath + "/verify"),

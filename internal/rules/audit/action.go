@@ -35,7 +35,7 @@ const (
 	SessionExpire         Action = "session.expire"          // of a test session; target: the session
 	SessionExpireRedirect Action = "session.expire_redirect" // as SessionExpire
 	EventRetry            Action = "webhook_event.retry"     // of a test event; target: the event
-	CertifyRun            Action = "certify.run"             // forged deliveries were sent to the tenant's hosts
+	CertifyRun            Action = "certify.run"             // release 0.2 sent forged deliveries to the tenant's hosts
 	QACardCreate          Action = "qa_card.create"          // of release 0.2, which had cards; target: the card
 	QACardRevoke          Action = "qa_card.revoke"          // as QACardCreate
 	// settings or files that determine results changed; in the log of the instance, without a target.

@@ -29,7 +29,6 @@ type CreateRequest struct {
 	// TestReturnURL is used in test mode for a callback URL that is neither given
 	// nor registered; it is not checked. Empty for none: such a request is refused.
 	TestReturnURL string
-	Source        Source // SourceReceiver, or empty
 }
 
 // The fields of a CreateRequest that Create may refuse.
@@ -93,7 +92,7 @@ func (s *Service) Create(ctx context.Context, caller tenant.Caller, req CreateRe
 	}
 	c := &creation{req: req, link: link, sess: Session{
 		ID: uuid.Must(uuid.NewV7()), TenantID: caller.TenantID, Livemode: caller.Livemode, TargetAge: req.TargetAge,
-		LinkHash: linkHash, Status: StatusPending, Source: req.Source,
+		LinkHash: linkHash, Status: StatusPending,
 	}}
 	if caller.KeyID != uuid.Nil {
 		c.sess.APIKeyID = &caller.KeyID

@@ -57,8 +57,8 @@ const (
 	SourceCamera   Source = "camera"   // estimate and liveness
 	SourceForced   Source = "forced"   // force= on a test session
 	SourceDocument Source = "document" // the document check, or its refusal by the shopper
-	// SourceReceiver marks a session that tests the merchant's webhook receiver. It has
-	// no shopper, so figures leave it out.
+	// SourceReceiver marks a session with which release 0.2 tested the merchant's webhook
+	// receiver. It has no shopper, so figures leave it out.
 	SourceReceiver Source = "receiver"
 )
 

@@ -10,7 +10,6 @@ import (
 
 	"agegate/internal/backoffice/account"
 	"agegate/internal/backoffice/certificate"
-	"agegate/internal/backoffice/certify"
 	"agegate/internal/backoffice/drift"
 	"agegate/internal/backoffice/insight"
 	"agegate/internal/check/document"
@@ -41,7 +40,6 @@ type Store interface {
 	document.WalletStore
 	document.VerifierStore
 	certificate.Store
-	certify.Store
 	drift.Store
 	Housekeeper
 	// Reseal is (*store.Store).Reseal.

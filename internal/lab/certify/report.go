@@ -7,17 +7,16 @@ import (
 	"strings"
 	"time"
 
-	"agegate/internal/backoffice/suite"
+	"agegate/internal/lab/suite"
 )
 
-// Code identifies a problem, for its text in several languages.
+// Code identifies a problem.
 type Code string
 
 // The codes. Each comment names the values that a Problem of that code holds.
 const (
 	ProblemNoAnswer    Code = "no_answer"    // value: the class of the failure
 	ProblemNotAccepted Code = "not_accepted" // a good delivery was not answered with 2xx; value: the status
-	ProblemAccepted    Code = "accepted"     // a forged delivery was answered with 2xx; value: the status
 	// a forged delivery was answered with 2xx but released nothing; not a failure.
 	ProblemAcceptedOnly  Code = "accepted_only"
 	ProblemReleased      Code = "released"       // a result that is not a pass released the order; value: how often
@@ -25,14 +24,6 @@ const (
 	ProblemNotReleased   Code = "not_released"   // a pass did not release the order
 	ProblemUntried       Code = "untried"        // not tried, because the good delivery got no answer
 )
-
-// Codes returns all codes.
-func Codes() []Code {
-	return []Code{
-		ProblemNoAnswer, ProblemNotAccepted, ProblemAccepted, ProblemAcceptedOnly, ProblemReleased, ProblemReleasedAgain,
-		ProblemNotReleased, ProblemUntried,
-	}
-}
 
 // Problem is a finding of a case.
 type Problem struct {
@@ -45,7 +36,6 @@ func (p Problem) String() string {
 	text := map[Code]string{
 		ProblemNoAnswer:     "no answer in time: " + p.Value,
 		ProblemNotAccepted:  "a good delivery was answered with " + p.Value + " and not with 2xx",
-		ProblemAccepted:     "a forged delivery was answered with " + p.Value + ", as if it were good",
 		ProblemAcceptedOnly: "nothing was released, but the delivery was answered with 2xx, as if it were good",
 		ProblemReleased: "LET IN: the order was released on what is no pass (" + p.Value +
 			" times): whoever does this gets the goods without a check",
@@ -71,9 +61,7 @@ type Result struct {
 
 // LetIn reports whether the shop accepted as a pass something that was not one.
 func (r Result) LetIn() bool {
-	return slices.ContainsFunc(r.Problems, func(p Problem) bool {
-		return p.Code == ProblemReleased || p.Code == ProblemAccepted
-	})
+	return slices.ContainsFunc(r.Problems, func(p Problem) bool { return p.Code == ProblemReleased })
 }
 
 // Report holds the findings of a run. It contains no key, secret, link, token or answer

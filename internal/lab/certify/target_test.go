@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"agegate/internal/backoffice/certify"
+	"agegate/internal/lab/certify"
 )
 
 const goodTarget = `webhook_url: https://shop.example/webhook

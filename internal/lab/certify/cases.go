@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"agegate/internal/backoffice/suite"
+	"agegate/internal/lab/suite"
 )
 
 // ways returns the ways of release that a case tests.
@@ -23,26 +23,21 @@ func (c testCase) ways() []Way {
 
 func (t *Target) releasesOn(w Way) bool { return slices.Contains(t.ReleasesOn, w) }
 
-// allCases returns the cases of a run with a shop, in the order in which they
-// are tried.
+// allCases returns all cases, in the order in which they are tried.
 func allCases() []testCase {
 	return slices.Concat(webhookCases, redirectCases, pollingCases, severalCases)
 }
 
 // choose returns the possible cases whose names match one of the patterns; all of
 // them if there is none.
-func choose(patterns []string, possible func(testCase) bool) ([]testCase, error) {
-	open := slices.DeleteFunc(allCases(), func(c testCase) bool { return !possible(c) })
+func choose(patterns []string, target *Target, known Secrets) ([]testCase, error) {
+	open := slices.DeleteFunc(allCases(), func(c testCase) bool { return !c.possible(target, known) })
 	chosen, err := suite.Choose(open, func(c testCase) string { return c.name }, patterns)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrCannotRun, err)
 	}
 	return chosen, nil
 }
-
-// byAnswer reports whether the case can be judged by the answer to a delivery alone, without a
-// shop.
-func (c testCase) byAnswer() bool { return c.ways()[0] == WayWebhook && !c.silent }
 
 // possible reports whether the case can be tried at a shop with the known secrets.
 // Without the redirect secret, only a passed session has a token, and the shop may
@@ -83,14 +78,13 @@ func LeftOut(t Target, known Secrets) (names []string) {
 type Case struct {
 	Name, Title, Fix string
 	Releases         bool // the case is a pass and must release the order
-	ByAnswer         bool // the answer alone decides, so it also runs without a shop
 }
 
 // Plan returns all cases, in the order in which they are tried.
 func Plan() []Case {
 	var plan []Case
 	for _, c := range allCases() {
-		plan = append(plan, Case{c.name, c.title, c.fix, c.releases, c.byAnswer()})
+		plan = append(plan, Case{c.name, c.title, c.fix, c.releases})
 	}
 	return plan
 }

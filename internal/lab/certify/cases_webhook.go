@@ -151,7 +151,7 @@ var webhookCases = []testCase{
 		},
 	},
 	{
-		name: "webhook.livemode", silent: true, title: "A signed delivery that says livemode releases nothing in a test shop",
+		name: "webhook.livemode", title: "A signed delivery that says livemode releases nothing in a test shop",
 		fix: "Let livemode decide: a shop that uses test keys handles livemode false only, and one that uses live keys " +
 			"handles livemode true only.",
 		act: func(t *trial) error {
@@ -175,7 +175,7 @@ var webhookCases = []testCase{
 		},
 	},
 	{
-		name: "webhook.not-adult", silent: true, title: "A signed VERIFIED with is_adult false releases nothing",
+		name: "webhook.not-adult", title: "A signed VERIFIED with is_adult false releases nothing",
 		fix: "Require both status VERIFIED and is_adult true.",
 		act: func(t *trial) error {
 			d, err := t.good()

@@ -21,7 +21,7 @@ import (
 // Other answers are not read.
 const maxAnswer = 64 << 10
 
-// order is an order of the shop. In a run without a shop it is only a session.
+// order is an order of the shop.
 type order struct {
 	session session.Session
 	browser http.CookieJar // the buyer's cookies
@@ -91,9 +91,6 @@ func (r *run) open(
 // order begins an order at the shop and returns it with its session, which must
 // have been created for this run.
 func (r *run) order(ctx context.Context) (*order, error) {
-	if r.target == nil {
-		return r.session(ctx)
-	}
 	jar, err := cookiejar.New(nil)
 	if err != nil {
 		return nil, err
