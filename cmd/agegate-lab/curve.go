@@ -23,7 +23,7 @@ type curveFlags struct{ path, fairness, name string }
 
 func (f *curveFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.path, "curve", "",
-		"also write the counts that the threshold lab shows into this file;\nthe gateway reads "+curveFile+
+		"also write how many pictures of each age reach each cutoff into this file;\nthe gateway reads "+curveFile+
 			" in the models directory")
 }
 

@@ -40,9 +40,9 @@ func (c *cli) evalCommand() *cobra.Command {
 			"itself takes the median over several frames and judges liveness too. Pictures that\n" +
 			"the estimate was fitted on make it look better than it is. A CSV file with a column\n" +
 			"estimate is reported on as it is, without a look at the pictures.\n\n" +
-			"With --curve it also writes what the threshold lab of the operator's pages shows: how\n" +
-			"many pictures of each age reach each cutoff. As " + curveFile + " in the models directory it\nis shown for the " +
-			"files there that estimate, and for no others. A CSV file must then\nhold what those files say of pictures that " +
+			"With --curve it also writes how many pictures of each age reach each cutoff. As\n" + curveFile +
+			" in the models directory it is a part of packs of evidence, for the files\nthere " +
+			"that estimate, and for no others. A CSV file must then\nhold what those files say of pictures that " +
 			"they had not seen, as make train does it.",
 		Args: someSets,
 	}

@@ -70,7 +70,6 @@ type App struct {
 	pages   *pagesPart // nil in a process of the API alone
 	https   https      // nil where a reverse proxy serves https
 	decides string     // fingerprint of the estimator's files; empty without an estimator
-	lab     dashboard.Lab
 }
 
 // apiPart holds what a process needs to serve the API and the dashboard.
@@ -225,8 +224,6 @@ func (a *App) buildParts(cfg config.Config, sealer *credential.Sealer) (_ *echo.
 		if eyes, err = a.openEstimator(cfg); err != nil {
 			return nil, err
 		}
-	} else {
-		a.lab.Why = dashboard.LabElsewhere
 	}
 	a.Drift = drift.NewService(a.Store, drift.Config{Estimator: a.decides, Now: a.now, Logger: a.log})
 	wake := func() {} // replicas of the API find due deliveries by polling

@@ -1,11 +1,9 @@
 package app
 
 import (
-	"errors"
 	"sync"
 
 	"agegate/internal/app/config"
-	"agegate/internal/check/age/curve"
 	"agegate/internal/edge/httpd"
 	"agegate/internal/pages/dashboard"
 	"agegate/internal/pages/shopper"
@@ -24,7 +22,6 @@ func (a *App) buildDashboard(cfg config.Config, sealer *credential.Sealer) (err 
 		return nil
 	}
 	a.api.apart = cfg.DashboardListen != ""
-	a.lab.Margin = cfg.Margin.Usual
 	evidence, err := a.evidence(cfg, sealer)
 	if err != nil {
 		return err
@@ -37,7 +34,7 @@ func (a *App) buildDashboard(cfg config.Config, sealer *credential.Sealer) (err 
 		URL:      cfg.DashboardURL, APIURL: cfg.BaseURL, Now: a.now, Logger: a.log,
 		Impacts: session.NewImpacts(a.Store, callbackRule(cfg), a.now), Records: session.NewRecords(a.Store, a.now),
 		Clock:   session.NewTestClock(a.Store, a.now),
-		Billing: a.Store, Audit: a.Store, Lab: a.lab, Evidence: evidence, Drift: a.Drift,
+		Billing: a.Store, Audit: a.Store, Evidence: evidence, Drift: a.Drift,
 		Health: a.health(cfg), HTTPS: isHTTPS(cfg),
 	})
 	return err
@@ -80,24 +77,4 @@ func (a *App) dashboardHandler(cfg config.Config) *echo.Echo {
 		Proxies: cfg.TrustedProxies, Tracer: a.tracer,
 		Mounts: []func(*echo.Echo){a.api.dashboard.Register},
 	})
-}
-
-// openLab loads the curve of the estimator in use for the dashboard's threshold lab.
-// If there is no usable curve, it records why in a.lab.Why. The gateway works without
-// a curve.
-func (a *App) openLab(modelsDir, estimator string) {
-	a.decides = estimator
-	var err error
-	a.lab.Curve, err = curve.Load(modelsDir, estimator)
-	switch {
-	case err == nil:
-		a.lab.Why = ""
-	case errors.Is(err, curve.ErrMissing):
-		a.lab.Why = dashboard.LabMissing
-	case errors.Is(err, curve.ErrOther):
-		a.lab.Why = dashboard.LabOther
-	default:
-		a.lab.Why = dashboard.LabBroken
-		a.log.Warn("the threshold lab has no curve: " + err.Error())
-	}
 }

@@ -11,7 +11,6 @@ import (
 	"agegate/internal/check/inference"
 	"agegate/internal/check/photographic"
 	"agegate/internal/check/vision"
-	"agegate/internal/pages/dashboard"
 	"agegate/internal/pages/shopper"
 	"agegate/internal/rules/session"
 	"agegate/internal/rules/tenant"
@@ -49,7 +48,6 @@ func spareProcessor(turns int) {
 // openEstimator loads the models.
 func (a *App) openEstimator(cfg config.Config) (e estimator, err error) {
 	if cfg.Estimator == config.EstimatorOff {
-		a.lab.Why = dashboard.LabOff
 		a.log.Warn("the estimator is off: only tenants with --document-only can verify live sessions, by wallet")
 		return e, nil
 	}
@@ -69,7 +67,7 @@ func (a *App) openEstimator(cfg config.Config) (e estimator, err error) {
 		a.log.Warn("no fine-tuned age tail is loaded: the stock model estimates teenagers years too old; see " +
 			"docs/training.md")
 	}
-	a.openLab(cfg.ModelsDir, estimator)
+	a.decides = estimator
 	analyzer := vision.NewAnalyzer(pool)
 	gate, err := photographic.Load(pool.Manifest)
 	if errors.Is(err, photographic.ErrOtherModels) {

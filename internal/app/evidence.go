@@ -59,8 +59,7 @@ func Installation(cfg config.Config) (evidence.Installation, error) {
 	case err != nil:
 		about.FairnessGap = "broken"
 	}
-	// The table is empty without a curve, or with a damaged one. The threshold lab
-	// reports a damaged one.
+	// The table is empty without a curve, or with a damaged one.
 	about.Curve, _ = curve.Load(cfg.ModelsDir, about.Estimator)
 	return about, nil
 }

@@ -37,7 +37,7 @@ type Service struct {
 	overview *cache[overviewKey, Overview]
 	split    *cache[splitKey, Split]
 	keyUse   *cache[uuid.UUID, map[uuid.UUID]int64]
-	seen     *cache[struct{}, []Seen]
+	decided  *cache[struct{}, Decisions]
 	ready    *cache[uuid.UUID, Checklist] // only complete checklists
 	sampled  map[uuid.UUID]time.Time      // see Sampled
 }
@@ -48,8 +48,8 @@ func NewService(store Store, limits billing.Limits, now func() time.Time) *Servi
 	return &Service{
 		store: store, limits: limits, now: now,
 		overview: newCache[overviewKey, Overview](now), split: newCache[splitKey, Split](now),
-		keyUse: newCache[uuid.UUID, map[uuid.UUID]int64](now),
-		seen:   newCache[struct{}, []Seen](now), ready: newCache[uuid.UUID, Checklist](now),
+		keyUse:  newCache[uuid.UUID, map[uuid.UUID]int64](now),
+		decided: newCache[struct{}, Decisions](now), ready: newCache[uuid.UUID, Checklist](now),
 		sampled: map[uuid.UUID]time.Time{},
 	}
 }
@@ -74,7 +74,7 @@ type Store interface {
 	RefusalStore
 	ReplicaStore
 	SystemStore
-	SeenStore
+	CameraStore
 
 	// ListSessions returns the newest sessions that a query selects. With After, it
 	// returns those just newer than After instead. The order is newest first.

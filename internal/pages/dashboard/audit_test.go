@@ -211,3 +211,29 @@ func TestAuditLog(t *testing.T) {
 		}
 	})
 }
+
+// TestInstanceExport: operators get the whole log of the instance, which
+// verifies, but only with a recent confirmation.
+func TestInstanceExport(t *testing.T) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
+		op, late := operating(t, g), g.SignIn(t, true)
+		owner := member(t, g, g.Shop(t, "", nil).Tenant.ID, "owner")
+		res, _ := op.Fill(t, "/operator/users/"+owner.User.ID.String()+"/disable", url.Values{"reason": {"left"}})
+		if res.StatusCode != 303 {
+			t.Fatalf("disable: %d", res.StatusCode)
+		}
+		res, lines := op.Get(t, "/operator/audit/export")
+		want(t, "export", res, 200, "")
+		scope, head, err := audit.VerifyExport(strings.NewReader(lines))
+		if err != nil || scope != audit.Instance || head.Seq < 1 ||
+			!strings.Contains(res.Header.Get("Content-Disposition"), "instance-audit-") {
+			t.Errorf("the export has %d entries of %s, %v", head.Seq, scope, err)
+		}
+		if _, body := op.Get(t, "/operator/audit"); !strings.Contains(body, `href="/operator/audit/export"`) {
+			t.Error("the page does not lead to the export")
+		}
+		if res, _ := late.Get(t, "/operator/audit/export"); res.StatusCode == 200 {
+			t.Error("the log is exported without a fresh confirmation")
+		}
+	})
+}

@@ -35,7 +35,6 @@ type Config struct {
 	Insight  *insight.Service
 	Billing  billing.Store
 	Audit    audit.Store
-	Lab      Lab
 	Evidence *evidence.Service
 	Drift    *drift.Service
 	Preview  Preview

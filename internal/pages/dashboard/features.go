@@ -15,7 +15,6 @@ func (p *Pages) features() []desk.Feature {
 		p.factors(),
 		p.home(),
 		p.keys(),
-		p.lab(),
 		p.links(),
 		p.login(),
 		p.margins(),

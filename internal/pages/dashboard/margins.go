@@ -1,13 +1,14 @@
 package dashboard
 
 import (
+	"math"
 	"net/http"
 	"strconv"
 	"strings"
 
 	"agegate/internal/backoffice/insight"
-	"agegate/internal/check/age/curve"
 	"agegate/internal/pages/dashboard/desk"
+	"agegate/internal/pages/page"
 	"agegate/internal/rules/tenant"
 )
 
@@ -23,7 +24,7 @@ var marginsForm = &desk.Form{
 func (p *Pages) margins() desk.Feature {
 	f := desk.Feature{
 		Screens: []string{"margins"},
-		Keys:    []string{"margins.problem.target", "margins.problem.years", "margins.problem.low"},
+		Keys:    []string{"margins.problem.target", "margins.problem.years", "margins.problem.low", "margins.share"},
 	}
 	f.Fill(desk.Route{Path: marginsPath, MinRole: desk.Owner}, marginsForm, p.saveMargin)
 	return f
@@ -42,7 +43,6 @@ type marginsView struct {
 	Usual, Least string // years
 	Own          []marginView
 	Effect       *marginEffect // nil before it is asked for
-	Gap          LabGap        // why there is no curve
 	Back         string
 	Evidence     string // address of the evidence packs, for those who make them
 }
@@ -52,16 +52,9 @@ type marginEffect struct {
 	Target             int
 	Now, Then          string // margins in years
 	Cutoff, NextCutoff string // estimates needed
-	Decided, Passed    string // by the camera in the last 30 days
+	Decided, Passed    string // by the camera
 	Reach              insight.Reach
-	Stored, Would      labShare // of the estimates in Reach
-	Rows               []marginRow
-}
-
-// marginRow is a range of ages of labelled pictures with the shares that pass.
-type marginRow struct {
-	Ages      string
-	Now, Then labShare
+	Stored, Would      page.Text // shares of the estimates in Reach
 }
 
 // saveMargin saves the margin for a target age. With the button "effect" it only
@@ -71,7 +64,7 @@ func (p *Pages) saveMargin(r *desk.Request) (*desk.Question, error) {
 	show := func(status int, f *desk.FormView, effect *marginEffect) error {
 		return r.Show(status, "margins", &marginsView{
 			Form: f, Usual: yearsOf(rule.Usual), Least: yearsOf(rule.Least), Own: marginViews(r.Tenant, rule), Effect: effect,
-			Gap: p.cfg.Lab.Why, Back: r.To(settingsPath), Evidence: r.Editing(evidencePath),
+			Back: r.To(settingsPath), Evidence: r.Editing(evidencePath),
 		})
 	}
 	q := p.change(r, &desk.Question{
@@ -147,9 +140,9 @@ func marginViews(t tenant.Tenant, rule tenant.MarginRule) []marginView {
 	return views
 }
 
-// effectOf counts what a change of a margin would have changed: the tenant's own
-// checks of the last 30 days, the estimates that shoppers let it store, and
-// labelled pictures. Only counts are shown, never an estimate.
+// effectOf counts what a change of a margin would have changed: among the tenant's own
+// checks of the last 30 days, and among the estimates that shoppers let it store. Only
+// counts are shown, never an estimate.
 func (p *Pages) effectOf(
 	r *desk.Request, change *tenant.TargetMargin, rule tenant.MarginRule,
 ) (*marginEffect, error) {
@@ -160,35 +153,16 @@ func (p *Pages) effectOf(
 		Target: change.Target, Now: yearsOf(now), Then: yearsOf(then),
 		Cutoff: yearsOf(cutoffs[0]), NextCutoff: yearsOf(cutoffs[1]),
 	}
-	seen, err := p.cfg.Insight.SeenOf(r.Ctx(), r.Access.TenantID(), change.Target)
-	if err != nil {
-		return nil, err
-	}
-	e.Decided, e.Passed = figure(seen.Passed+seen.Sent), figure(seen.Passed)
-	if e.Reach, err = p.cfg.Insight.ReachOf(r.Ctx(), r.Access.TenantID(), change.Target, cutoffs); err != nil {
-		return nil, err
-	}
-	e.Stored = newShare(0, 0, e.Reach.First, e.Reach.Of)
-	e.Would = newShare(0, 0, e.Reach.Other, e.Reach.Of)
-	e.Rows = pictured(p.cfg.Lab.Curve, change.Target, cutoffs)
-	return e, nil
+	var err error
+	e.Reach, err = p.cfg.Insight.ReachOf(r.Ctx(), r.Access.TenantID(), change.Target, cutoffs)
+	e.Decided, e.Passed = figure(e.Reach.Decided), figure(e.Reach.Passed)
+	e.Stored, e.Would = tenthsOf(e.Reach.First, e.Reach.Of), tenthsOf(e.Reach.Other, e.Reach.Of)
+	return e, err
 }
 
-// pictured returns which labelled pictures pass a target age at two cutoffs, for the
-// ages just below it and above it. It has no rows for cutoffs that are not counted.
-func pictured(c *curve.Curve, target int, cutoffs [2]float64) (rows []marginRow) {
-	if c == nil || max(cutoffs[0], cutoffs[1]) > curve.Highest {
-		return nil
-	}
-	for _, ages := range bandsOf(target)[1:5] {
-		row := marginRow{Ages: strconv.Itoa(ages[0]) + "–" + strconv.Itoa(ages[1])}
-		for i, share := range []*labShare{&row.Now, &row.Then} {
-			n, of := c.Passing(ages[0], ages[1], cutoffs[i])
-			*share = newShare(int64(ages[0]), int64(ages[1]), n, of)
-		}
-		if row.Now.Of > 0 {
-			rows = append(rows, row)
-		}
-	}
-	return rows
+// tenthsOf returns a share in per cent, with one decimal. The separator depends on the
+// language.
+func tenthsOf(n, of int64) page.Text {
+	tenths := int(math.Round(1000 * insight.RateOf(n, of).Share))
+	return page.Say("margins.share", "whole", tenths/10, "tenth", tenths%10)
 }

@@ -49,7 +49,6 @@ var operatorNav = []desk.NavGroup{{Name: "operator", Items: []desk.NavItem{
 	{Name: "tenants", Pattern: operatorPath, Icon: "home", Below: operatorPath + "/tenants"},
 	{Name: "users", Pattern: usersPath, Icon: "team"},
 	{Name: "system", Pattern: systemPath, Icon: "settings"},
-	{Name: "lab", Pattern: operatorPath + "/lab", Icon: "curve"},
 	{Name: "drift", Pattern: driftPath, Icon: "drift"},
 	{Name: "operator_audit", Pattern: operatorAuditPath, Icon: "list"},
 }}}

@@ -121,18 +121,14 @@ func (p *Pages) showOperator(r *desk.Request) error {
 
 // readInstance fills in the figures of all tenants together.
 func (p *Pages) readInstance(r *desk.Request, v *operatorView) error {
-	seen, err := p.cfg.Insight.SeenByAge(r.Ctx())
+	sum, err := p.cfg.Insight.Decisions(r.Ctx())
 	if err != nil {
 		return err
 	}
-	var decided, passed int64
-	for _, s := range seen {
-		decided, passed = decided+s.Decided(), passed+s.Passed
-	}
-	v.Decided = tileFigure{figure(decided), page.Say("operator.decided_note")}
+	v.Decided = tileFigure{figure(sum.Decided), page.Say("operator.decided_note")}
 	v.Passed = tileFigure{"–", page.Say("overview.nothing_decided")}
-	if decided > 0 {
-		v.Passed = rateTile(insight.RateOf(passed, decided))
+	if sum.Decided > 0 {
+		v.Passed = rateTile(insight.RateOf(sum.Passed, sum.Decided))
 	}
 	return nil
 }

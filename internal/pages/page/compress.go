@@ -27,7 +27,7 @@ const minCompressed = 1024
 // the secret (BREACH). No page allows both. Pages with a link that opens something (the
 // hosted page, the phone's, the playground's) repeat nothing of a query: their
 // languages and modes come from closed lists, and names come from the tenant's
-// settings. Pages that repeat a query (the dashboard's searches, filters and lab, and
+// settings. Pages that repeat a query (the dashboard's searches and filters, and
 // the address after a log-in or confirmation) contain nothing that opens anything,
 // except nonces and challenges, which are new in each answer. Keys and secrets are only
 // in answers to POST, which are not compressed. Do not use Compress for a page that

@@ -44,7 +44,7 @@ const targetsText = `
 All %d pictures held out, of both collections together, at the default margin of %d years. The last column is the
 smallest whole margin with which at most %.1f %% of the %d ages below the target pass; with so few pictures it may be
 off by years. The estimate changes unevenly with the face around 25, so one year of margin costs and gains
-differently at each target: see the operator's threshold lab.
+differently at each target.
 
 | Target | cutoff | %d ages below: n | pass, %% (95 %%) | %d ages from the cutoff on: n | pass, %% (95 %%) | margin |
 |---|---|---|---|---|---|---|
