@@ -4,6 +4,7 @@ go 1.26.8
 
 require (
 	code.dny.dev/ssrf v0.3.0
+	github.com/agegate/agegate/sdk/go v0.0.0
 	github.com/beevik/etree v1.8.1
 	github.com/coder/websocket v1.8.15
 	github.com/coreos/go-oidc/v3 v3.18.0
@@ -118,3 +119,5 @@ require (
 
 // A test of go-sqlite's leads tidy to this version, which cannot be downloaded.
 exclude github.com/google/pprof v0.0.0-20261016150608-1facf8f91b50
+
+replace github.com/agegate/agegate/sdk/go => ./sdk/go

@@ -36,3 +36,5 @@ require (
 )
 
 replace agegate => ../../
+
+replace github.com/agegate/agegate/sdk/go => ../../sdk/go

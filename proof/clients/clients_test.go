@@ -263,14 +263,13 @@ func installGo(t *testing.T, dir string) {
 		t.Fatal(err)
 	}
 	write(t, filepath.Join(source, "go.mod"), "module shop.example\n\ngo 1.22\n")
-	copyFile(t, sdk("go/example/shop.go"), filepath.Join(source, "shop.go"))
 	env := []string{
 		"GOPROXY=" + (&url.URL{Scheme: "file", Path: filepath.Join(dir, "proxy")}).String(), "GONOSUMDB=*",
 		"GOFLAGS=-modcacherw",
 		"GOMODCACHE=" + filepath.Join(dir, "modules"), "GOTOOLCHAIN=local", "GOWORK=off",
 	}
 	run(t, source, env, "go", "get", goModule)
-	run(t, source, env, "go", "build", "-o", filepath.Join(dir, "shop"))
+	run(t, source, env, "go", "build", "-o", filepath.Join(dir, "shop"), goModule+"/example/run")
 }
 
 // installNPM packs the npm package and installs what was packed.

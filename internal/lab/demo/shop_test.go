@@ -99,7 +99,7 @@ func TestShopRefusesForgeries(t *testing.T) {
 	session, _ := buy(t, browser, shop)
 	open(t, browser, shop+"/thanks?session="+session+"&status=VERIFIED&is_adult=true&token=9999999999.AAAA")
 	page, _ := open(t, browser, shop+"/orders/"+session)
-	if !strings.Contains(page, "refused: its signature does not match") || strings.Contains(page, "Sold.") {
+	if !strings.Contains(page, "refused: the redirect proves no pass of this session") || strings.Contains(page, "Sold.") {
 		t.Errorf("a forged redirect got through:\n%s", page)
 	}
 	unsigned, err := http.Post(shop+"/webhook", "application/json",

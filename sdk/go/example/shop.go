@@ -1,99 +1,137 @@
 // shop.go
 
-// Command example is a shop that sells one thing to adults.
-package main
+// Package example is a shop that sells one thing to adults.
+package example
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log"
 	"net/http"
-	"os"
 	"strings"
 	"sync"
-	"time"
 
 	agegate "github.com/agegate/agegate/sdk/go"
 )
 
-type shop struct {
-	gateway  *agegate.Client
-	mu       sync.Mutex
-	orders   map[string]string // session by order; a real shop has a database
-	released map[string]bool   // by session
+// Shop keeps its orders in memory; a real shop has a database.
+type Shop struct {
+	Gateway *agegate.Client
+	Ship    func(session string) // called once for the session of each order that may be shipped
+
+	webhookSecret, redirectSecret string
+	live                          bool // mode of the API key
+	mu                            sync.Mutex
+	orders                        map[string]string // session by order
+	released                      map[string]bool   // by session
 }
 
-func main() {
-	gateway, err := agegate.New(os.Getenv("AGEGATE_URL"), os.Getenv("AGEGATE_API_KEY"))
+// New refuses what is not a key or a secret, under which anybody could sign.
+func New(gatewayURL, apiKey, webhookSecret, redirectSecret string) (*Shop, error) {
+	gateway, err := agegate.New(gatewayURL, apiKey)
 	if err != nil {
-		log.Fatal(err)
+		return nil, err
 	}
-	s := &shop{gateway: gateway, orders: map[string]string{}, released: map[string]bool{}}
-	http.HandleFunc("POST /buy", s.buy)
-	http.HandleFunc("GET /thanks", s.thanks)
-	http.HandleFunc("POST /webhook", s.webhook)
-	server := &http.Server{Addr: "localhost:" + os.Getenv("PORT"), ReadHeaderTimeout: 10 * time.Second}
-	log.Fatal(server.ListenAndServe())
+	if _, err := agegate.VerifyWebhook(nil, nil, webhookSecret); errors.Is(err, agegate.ErrWebhookSecret) {
+		return nil, err
+	}
+	if err := agegate.VerifyRedirect("", "", redirectSecret); errors.Is(err, agegate.ErrRedirectSecret) {
+		return nil, err
+	}
+	return &Shop{Gateway: gateway, Ship: func(session string) { log.Print("released ", session) },
+		webhookSecret: webhookSecret, redirectSecret: redirectSecret, live: strings.HasPrefix(apiKey, "svc_live_"),
+		orders: map[string]string{}, released: map[string]bool{}}, nil
 }
 
-func (s *shop) buy(w http.ResponseWriter, r *http.Request) {
+// Handler returns the shop's pages: POST /buy, your Success URL and your Webhook URL.
+func (s *Shop) Handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /buy", func(w http.ResponseWriter, r *http.Request) {
+		order, session, err := s.Order(r.Context(), agegate.CreateSessionRequest{TargetAge: 18})
+		if err != nil {
+			log.Print(err) // says the gateway's detail
+			http.Error(w, "Please try again.", http.StatusBadGateway)
+			return
+		}
+		http.SetCookie(w, &http.Cookie{
+			Name: "order", Value: order, Path: "/", HttpOnly: true, SameSite: http.SameSiteLaxMode})
+		http.Redirect(w, r, session.VerificationURL, http.StatusSeeOther)
+	})
+	mux.HandleFunc("GET /thanks", func(w http.ResponseWriter, r *http.Request) {
+		order := "" // of this browser, never one from the address
+		if cookie, err := r.Cookie("order"); err == nil {
+			order = cookie.Value
+		}
+		if err := s.Returned(order, r.URL.RawQuery); err != nil {
+			http.Error(w, "Not verified.", http.StatusForbidden)
+			return
+		}
+		fmt.Fprintln(w, "Released.")
+	})
+	mux.HandleFunc("POST /webhook", func(w http.ResponseWriter, r *http.Request) {
+		if _, err := s.Notified(w, r); err != nil {
+			log.Print(err)
+			http.Error(w, "Not verified.", http.StatusBadRequest)
+			return
+		}
+		w.WriteHeader(http.StatusNoContent)
+	})
+	return mux
+}
+
+// Order creates the session of a new order.
+func (s *Shop) Order(
+	ctx context.Context, request agegate.CreateSessionRequest,
+) (string, *agegate.CreateSessionOut, error) {
 	order := agegate.NewIdempotencyKey() // one for each order
-	session, err := s.gateway.CreateSession(r.Context(), agegate.CreateSessionRequest{TargetAge: 18},
-		agegate.CreateSessionParams{IdempotencyKey: order})
+	session, err := s.Gateway.CreateSession(ctx, request, agegate.CreateSessionParams{IdempotencyKey: order})
 	if err != nil {
-		log.Print(err) // says the gateway's detail
-		http.Error(w, "Please try again.", http.StatusBadGateway)
-		return
+		return "", nil, err
 	}
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.orders[order] = session.SessionID
-	s.mu.Unlock()
-	http.SetCookie(w, &http.Cookie{Name: "order", Value: order, Path: "/", HttpOnly: true, SameSite: http.SameSiteLaxMode})
-	http.Redirect(w, r, session.VerificationURL, http.StatusSeeOther)
+	return order, session, nil
 }
 
-func (s *shop) thanks(w http.ResponseWriter, r *http.Request) {
-	order := ""
-	if cookie, err := r.Cookie("order"); err == nil {
-		order = cookie.Value // the order of this browser, never one from the address
-	}
+// Returned releases an order if the redirect proves its pass.
+func (s *Shop) Returned(order, rawQuery string) error {
 	s.mu.Lock()
 	session := s.orders[order]
 	s.mu.Unlock()
-	if session == "" || agegate.VerifyRedirect(r.URL.RawQuery, session, os.Getenv("AGEGATE_REDIRECT_SECRET")) != nil {
-		http.Error(w, "Not verified.", http.StatusForbidden)
-		return
+	if session == "" {
+		return agegate.ErrRedirect
 	}
-	s.release(session)
-	fmt.Fprintln(w, "Released.")
+	if err := agegate.VerifyRedirect(rawQuery, session, s.redirectSecret); err != nil {
+		return err
+	}
+	s.Release(session)
+	return nil
 }
 
-func (s *shop) webhook(w http.ResponseWriter, r *http.Request) {
+// Notified releases an order if the webhook says that its check was passed.
+func (s *Shop) Notified(w http.ResponseWriter, r *http.Request) (*agegate.CompletionEvent, error) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 64<<10))
 	if err != nil {
-		return
+		return nil, err
 	}
-	event, err := agegate.VerifyWebhook(r.Header, body, os.Getenv("AGEGATE_WEBHOOK_SECRET"))
-	if err != nil {
-		log.Print(err)
-		http.Error(w, "Not verified.", http.StatusBadRequest)
-		return
+	event, err := agegate.VerifyWebhook(r.Header, body, s.webhookSecret)
+	if err == nil && event.Status == agegate.ResultStatusVerified && event.IsAdult && event.Livemode == s.live {
+		s.Release(event.SessionID)
 	}
-	live := strings.HasPrefix(os.Getenv("AGEGATE_API_KEY"), "svc_live_")
-	if event.Status == agegate.ResultStatusVerified && event.IsAdult && event.Livemode == live {
-		s.release(event.SessionID)
-	}
-	w.WriteHeader(http.StatusNoContent)
+	return event, err
 }
 
-// release ships an order once, whichever proof of its pass comes first.
-func (s *shop) release(session string) {
+// Release ships an order once, whichever proof of its pass comes first.
+func (s *Shop) Release(session string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for order, its := range s.orders {
+	for _, its := range s.orders {
 		if its == session && !s.released[session] {
 			s.released[session] = true
-			log.Print("released ", order)
+			s.Ship(session)
 		}
 	}
 }
