@@ -56,6 +56,19 @@ type Options struct {
 	Rand io.Reader // for the nonce and the challenge; crypto/rand when nil
 }
 
+// setting is what a capture is given.
+type setting struct {
+	engine  *Engine
+	options Options
+}
+
+func (s setting) demand() liveness.Demand {
+	if s.options.Assisted {
+		return liveness.Assisted
+	}
+	return liveness.Usual
+}
+
 // NewCapture starts a capture; its time runs from now.
 func (e *Engine) NewCapture(o Options) *Capture {
 	if o.Now == nil {
@@ -67,10 +80,10 @@ func (e *Engine) NewCapture(o Options) *Capture {
 	if o.Rand == nil {
 		o.Rand = rand.Reader
 	}
-	c := &Capture{engine: e, options: o, started: o.Now(), phase: PhaseFraming}
+	c := &Capture{setting: setting{e, o}}
 	if _, err := io.ReadFull(o.Rand, c.nonce[:]); err != nil {
 		panic("age: no randomness for a nonce: " + err.Error())
 	}
-	c.challenge = liveness.NewChallenge(o.Rand)
+	c.phase = &framing{setting: c.setting, until: o.Now().Add(framingTime)}
 	return c
 }

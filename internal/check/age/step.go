@@ -49,38 +49,8 @@ type Step struct {
 	Unserved       bool               // with VerdictNoCapture: the server was too slow to see enough
 }
 
-func (c *Capture) step(g vision.Guidance) Step {
-	s := Step{Guidance: g, Phase: c.phase, Full: c.mayDecide()}
-	if c.full++; !s.Full {
-		c.full = 0
-	}
-	s.Done, s.Total = c.challenge.Progress()
-	if c.options.Assisted {
-		s.Total = c.frames() + 1 // and a blink
-		s.Done = min(len(c.ages), c.frames())
-	}
-	switch {
-	case c.phase == PhaseChallenge && c.options.Assisted:
-		s.Prompt = liveness.PromptHoldStill
-	case c.phase == PhaseChallenge:
-		s.Prompt = c.challenge.Prompt()
-		s.Hint = c.challenge.Hint()
-		s.Progress = c.challenge.Fulfilled()
-		s.Remaining, s.Extensible = c.challenge.Remaining(c.at)
-	}
+// last returns the step as the last of a capture.
+func (s Step) last() Step {
+	s.Guidance, s.Phase = vision.GuidanceOK, PhaseDone
 	return s
-}
-
-// mayDecide reports whether the next frame may count: the head seems to be at rest or
-// on its way back to rest, and more such frames are needed.
-func (c *Capture) mayDecide() bool {
-	switch {
-	case c.options.Assisted:
-		return true
-	case c.phase == PhaseFraming:
-		return c.settled >= settledFrames-1
-	case c.phase == PhaseDone:
-		return false
-	}
-	return len(c.ages) < c.limit() && c.challenge.NearLevel()
 }

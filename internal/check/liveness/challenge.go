@@ -4,6 +4,7 @@
 package liveness
 
 import (
+	"context"
 	"crypto/rand"
 	"io"
 	"math"
@@ -49,45 +50,57 @@ const (
 const MaxTime = (Steps+maxProlonged+maxConfused+maxWrong+1+maxProlonged+maxResumed)*2*promptTime +
 	maxExtensions*extraTime
 
-// maxResumed is how often the camera may change the picture in one challenge. Twice is
-// enough for a person who turns the phone and turns it back.
-const maxResumed = 2
-
 // How many consecutive frames confirm a movement, right or wrong.
 const (
 	heldFrames  = 2
 	levelFrames = 2
 )
 
-// Challenge asks for one action after another and judges them. Only its state changes:
-// each event replaces the state as a whole.
+// Challenge asks the person of a watch for one action after another and judges them.
 type Challenge struct {
-	random  io.Reader
-	neutral *vision.Observation // the level head that the challenge began with
-	state   state
-	before  state // the state before the latest frame
+	state
+	watch  *Watch
+	random io.Reader
 }
 
-// Outcome is what one frame means for the challenge.
-type Outcome int
+// state is the progress of a challenge. Its methods return the next state and do not
+// change the receiver.
+type state struct {
+	question
+	tally
+	held    int                 // frames in a row that fulfil the prompt, or are level after the last prompt
+	way     way                 // of the head since the prompt appeared
+	glimpse *vision.Observation // a frame of the moving head, when the latest frame ended a movement that was seen
+	reached *vision.Observation // the first frame that fulfilled the latest prompt; later ones are turned further
+}
 
-// The outcomes of a frame.
-const (
-	GoesOn  Outcome = iota
-	AtLevel         // the head is level: the frame may count
-	Acted           // the frame completes an action
-	Missed          // the time is over, or too many directions were wrong
-	Failed          // the frame shows something that no live person does
-)
+// question is the current prompt.
+type question struct {
+	Prompt   Prompt // PromptHoldStill once all are fulfilled
+	Hint     Hint
+	Progress float64   // how far the prompt is fulfilled, from 0 to 1, in tenths
+	Until    time.Time // the end of the time for the prompt and its repetition, as Frame.Own
+	shown    time.Time
+	fresh    bool // it replaced a prompt that was not followed
+	repeated bool
+}
 
-// NewChallenge returns a challenge that draws its prompts from random when it needs
-// them. It panics then if random gives no bytes.
-func NewChallenge(random io.Reader) *Challenge { return &Challenge{random: random} }
+// tally counts over the whole challenge.
+type tally struct {
+	Done, Total int // prompts fulfilled, and prompts that there are
+	Extensions  int // extensions of a prompt's time that are left
+	Cuts        int // times that the head jumped to a pose, although frames came fast enough to show it moving
+	wrong       int // wrong directions, not counting the confused ones
+	excused     int // confused directions
+}
 
-// Begin starts the challenge from a level face.
-func (c *Challenge) Begin(o *vision.Observation, now time.Time) {
-	c.neutral = o
-	c.state = c.state.asking(c.draw(aim{}), aim{}, now)
+// NewChallenge starts a challenge from the level face with which a watch began. It draws
+// its prompts from random when it needs them, and panics if random gives no bytes.
+func NewChallenge(random io.Reader, w *Watch, f Frame) *Challenge {
+	c := &Challenge{watch: w, random: random}
+	c.Total, c.Extensions = Steps, maxExtensions
+	c.state = c.asking(c.draw(aim{}), aim{}, f)
+	return c
 }
 
 // draw returns a random prompt that points at least a quarter turn away from
@@ -106,215 +119,192 @@ func (c *Challenge) draw(at aim) Prompt {
 	return away[i.Int64()]
 }
 
-// Prompt is the prompt to show now.
-func (c *Challenge) Prompt() Prompt {
-	if c.state.prompt == "" {
-		return PromptHoldStill
-	}
-	return c.state.prompt
-}
-
-// Hint is the advice to show with the prompt.
-func (c *Challenge) Hint() Hint { return c.state.hint }
-
-// Progress returns how many prompts were fulfilled, and how many there are.
-func (c *Challenge) Progress() (done, total int) { return c.state.done, c.state.total() }
-
-// Fulfilled returns how far the current prompt is fulfilled, from 0 to 1, in
-// tenths.
-func (c *Challenge) Fulfilled() float64 { return c.state.progress }
-
-// Remaining returns how much time is left for the current prompt, including its
-// repetition, and whether MoreTime would succeed.
-func (c *Challenge) Remaining(now time.Time) (left time.Duration, extensible bool) {
-	left = c.state.deadline.Sub(now)
-	if !c.state.repeated {
-		left += promptTime
-	}
-	return max(left, 0), c.state.extra < maxExtensions
+// asking shows a prompt. a is where the head points when the prompt appears.
+func (s state) asking(p Prompt, a aim, f Frame) state {
+	s.question = question{Prompt: p, Until: f.Own.Add(2 * promptTime), shown: f.At}
+	s.held, s.way = 0, newWay(a, f.At)
+	return s
 }
 
 // MoreTime extends the current prompt's time, at most maxExtensions times in one
 // challenge, and reports whether it did.
 func (c *Challenge) MoreTime() bool {
-	if c.state.extra == maxExtensions {
+	if c.Extensions == 0 {
 		return false
 	}
-	c.state.extra++
-	c.Wait(extraTime)
+	c.Extensions--
+	c.Until = c.Until.Add(extraTime)
 	return true
 }
-
-// Wait extends the current prompt's time by the time that the server took for a
-// frame, so that a slow server costs the person nothing.
-func (c *Challenge) Wait(d time.Duration) { c.state.deadline = c.state.deadline.Add(d) }
-
-// Over reports whether every prompt was fulfilled.
-func (c *Challenge) Over() bool { return c.state.over() }
 
 // Prolong adds a prompt to a complete challenge, at most maxProlonged times, and
 // reports whether it did. The head must be level.
-func (c *Challenge) Prolong(now time.Time) bool {
-	if c.state.added == maxProlonged {
+func (c *Challenge) Prolong(f Frame) bool {
+	if c.Total == Steps+maxProlonged {
 		return false
 	}
-	c.state.added++
-	c.state = c.state.asking(c.draw(aim{}), aim{}, now)
+	c.Total++
+	c.state = c.asking(c.draw(aim{}), aim{}, f)
 	return true
 }
 
+// Over reports whether every prompt was fulfilled.
+func (t tally) Over() bool { return t.Done == t.Total }
+
 // Astray reports whether a prompt was not fulfilled, and the head went another way at
 // least once.
-func (c *Challenge) Astray() bool { return !c.Over() && c.state.wrong+c.state.excused > 0 }
+func (t tally) Astray() bool { return !t.Over() && t.wrong+t.excused > 0 }
 
 // Complete reports whether every prompt was fulfilled and the head has come back
 // to level since.
-func (c *Challenge) Complete() bool { return c.Over() && c.state.held >= levelFrames }
-
-// Glimpse returns a frame of the moving head if the latest frame ended a
-// movement that was seen, and otherwise nil.
-func (c *Challenge) Glimpse() *vision.Observation { return c.state.glimpse }
-
-// Cuts returns how often the head jumped to a pose although frames came fast enough to
-// show the movement. With living heads, too, there is one jump now and then.
-func (c *Challenge) Cuts() int { return c.state.cuts }
-
-// Reached returns the first of the frames that fulfilled the latest prompt. Later frames
-// usually show the face turned further.
-func (c *Challenge) Reached() *vision.Observation { return c.state.reached }
-
-// Solid reports whether a frame that fulfils the prompt p shows a solid head and
-// not a flat picture. It compares the frame with the level frame at the start of
-// the challenge.
-func (c *Challenge) Solid(o *vision.Observation, p Prompt) bool {
-	return relief(c.neutral, o) >= minRelief(p)
-}
-
-// Lapsed reports whether the time for the current prompt, including its
-// repetition, is over.
-func (c *Challenge) Lapsed(now time.Time) bool {
-	left, _ := c.Remaining(now)
-	return left == 0
-}
+func (s state) Complete() bool { return s.Over() && s.held >= levelFrames }
 
 // NearLevel reports whether the next frame may show a level head: the head was
 // nearly level in the latest frame or, once all prompts are fulfilled, is on its
 // way back.
-func (c *Challenge) NearLevel() bool {
-	last := c.state.path.last
-	return last.isNear() || c.Over() && last.length() < 1
+func (s state) NearLevel() bool {
+	last := s.way.last
+	return last.isNear() || s.Over() && last.length() < 1
 }
 
-// Resume repeats the prompt after the camera has changed the picture, at most
-// maxResumed times, and reports whether it did. o is the first frame of the new
-// picture. What the head did before still counts, except that a movement between the
-// two pictures counts as not seen.
-func (c *Challenge) Resume(o *vision.Observation, now time.Time) bool {
-	if c.state.resumed == maxResumed {
-		return false
+// Judge evaluates the next frame. A prompt is fulfilled only by a solid head of the same
+// person. If the frame is too unclear to recognize the person, the prompt stays.
+func (c *Challenge) Judge(ctx context.Context, f Frame) (Outcome, error) {
+	outcome, err := c.watch.Follow(ctx, f)
+	if outcome == Resumed {
+		c.state = c.resuming(c.aim(f), f)
 	}
-	c.state = c.state.resuming(c.aim(o), now)
-	return true
-}
-
-// Judge evaluates a frame in which the face was found. now is when the frame
-// arrived, and trip the round-trip time of its connection.
-func (c *Challenge) Judge(o *vision.Observation, now time.Time, trip time.Duration) (outcome Outcome) {
-	c.before = c.state
-	c.state, outcome = c.judged(frame{o, c.aim(o), now, trip})
-	return outcome
-}
-
-// Retract undoes that the latest frame fulfilled the prompt.
-func (c *Challenge) Retract() {
-	c.state = c.before
-	c.state.held = 0
-}
-
-// Leans reports whether the head leans further to a side than it does while it follows
-// a prompt. Then somebody is turning the phone. Such a frame should not be judged,
-// because the pose is uncertain.
-func (c *Challenge) Leans(o *vision.Observation) bool {
-	return math.Abs(o.Pose.Roll-c.neutral.Pose.Roll) > leaning
+	if outcome != Plausible {
+		return outcome, err
+	}
+	before := c.state
+	c.state, outcome = c.judged(f)
+	if c.glimpse != nil {
+		err = c.watch.Glance(ctx, c.glimpse)
+	}
+	if err != nil || outcome != Acted {
+		return outcome, err
+	}
+	likeness, err := c.watch.Recognize(ctx, c.reached, nil)
+	switch {
+	case err != nil || likeness == Other || !solid(c.watch.neutral, f.Observation, before.Prompt):
+		return Failed, err
+	case likeness == Unclear:
+		c.state = before
+		c.held = 0
+		return GoesOn, nil
+	}
+	return Acted, nil
 }
 
 // aim returns where the nose points in a frame.
-func (c *Challenge) aim(o *vision.Observation) aim { return aimOf(o.Pose, c.neutral.Pose) }
+func (c *Challenge) aim(f Frame) aim { return aimOf(f.Pose, c.watch.neutral.Pose) }
 
-// judged returns the state after a frame, and what the frame means.
-func (c *Challenge) judged(f frame) (state, Outcome) {
-	s := c.state.seeing(f)
-	if f.at.After(s.deadline) {
-		if s.repeated {
-			return s, Missed
-		}
-		s = s.repeating()
-	}
-	switch target := aims[s.prompt]; {
-	case s.over():
-		return s.resting(f)
-	case f.aim.isToward(target, 1):
-		return c.held(s, f)
-	default:
-		return c.going(s, f)
-	}
+// resuming shows the same prompt again in a picture that the camera has changed. What
+// the head did before still counts, except that a movement between the two pictures
+// counts as not seen.
+func (s state) resuming(a aim, f Frame) state {
+	s.repeated, s.Hint, s.Until = false, HintAgain, f.Own.Add(2*promptTime)
+	s.held = 0
+	s.way.last, s.way.at, s.way.broken = a, f.At, true
+	return s
 }
 
-// held evaluates a frame that fulfils the prompt.
-func (c *Challenge) held(s state, f frame) (state, Outcome) {
-	s.strayed = 0
-	if f.at.Sub(s.shown) < minReaction+minMotion {
+// judged returns the state after a frame in which the head moved plausibly, and what the
+// frame means.
+func (c *Challenge) judged(f Frame) (state, Outcome) {
+	s, a, target := c.state, c.aim(f), aims[c.Prompt] // zero for PromptHoldStill
+	s.glimpse = nil
+	s.way = s.way.with(f, a, target)
+	if f.Own.After(s.Until) {
+		return s, Missed
+	}
+	if !s.repeated && f.Own.After(s.Until.Add(-promptTime)) {
+		s.repeated, s.Hint = true, HintAgain
+	}
+	if s.Over() {
+		return s.resting(a)
+	}
+	s.Progress = math.Floor(10*min(max(a.along(target), 0), 1)) / 10
+	if a.isToward(target, 1) {
+		return c.holding(s, a, f)
+	}
+	s.held = 0
+	// After a new prompt the head may first finish the movement that the last one
+	// asked for.
+	if s.way.strays(a, target) && (!s.fresh || f.At.Sub(s.shown) > grace) {
+		return c.corrected(s, a, f)
+	}
+	if a.isLevel() {
+		return s, AtLevel
+	}
+	return s, GoesOn
+}
+
+// resting waits, after the last prompt, until the head is level again.
+func (s state) resting(a aim) (state, Outcome) {
+	if !a.isLevel() {
+		s.held = 0
+		return s, GoesOn
+	}
+	if s.held++; s.held == levelFrames {
+		s = s.travelled()
+	}
+	return s, AtLevel
+}
+
+// holding evaluates a frame that fulfils the prompt.
+func (c *Challenge) holding(s state, a aim, f Frame) (state, Outcome) {
+	s.way.strayed = 0
+	if f.At.Sub(s.shown) < minReaction+minMotion {
 		if s.fresh { // the head may have been moving already
 			return s, GoesOn
 		}
 		return s, Failed
 	}
 	if s.held++; s.held < heldFrames {
-		s.reached = f.o
+		s.reached = f.Observation
 		return s, GoesOn
 	}
 	s = s.travelled()
-	s.done++
+	s.Done++
 	// The head is at the target, or will be soon.
-	at := aims[s.prompt].scaled(max(f.aim.length(), 1))
+	at := aims[s.Prompt].scaled(max(a.length(), 1))
 	next := PromptHoldStill
-	if !s.over() {
+	if !s.Over() {
 		next = c.draw(at)
 	}
-	return s.asking(next, at, f.at), Acted
+	return s.asking(next, at, f), Acted
 }
 
-// going evaluates a frame that does not fulfil the prompt.
-func (c *Challenge) going(s state, f frame) (state, Outcome) {
-	s.held = 0
-	s, strays := s.watching(f.aim)
-	// After a new prompt the head may first finish the movement that the last one
-	// asked for.
-	if strays && (!s.fresh || f.at.Sub(s.shown) > grace) {
-		return c.corrected(s, f)
+// travelled keeps the frame that showed the head during the movement that has now
+// ended.
+func (s state) travelled() state {
+	switch {
+	case s.way.seen():
+		s.glimpse = s.way.glimpse
+	case s.way.gap <= closeGap && !s.way.broken:
+		s.Cuts++
 	}
-	if f.aim.isLevel() {
-		return s, AtLevel
-	}
-	return s, GoesOn
+	return s
 }
 
 // corrected tells the person that the direction is wrong and asks another prompt.
-func (c *Challenge) corrected(s state, f frame) (state, Outcome) {
-	next := c.draw(f.aim)
+func (c *Challenge) corrected(s state, a aim, f Frame) (state, Outcome) {
+	next := c.draw(a)
 	hint := HintOtherWay
-	if f.aim.length() < clearly { // the head came back from a direction next to the target
+	if a.length() < clearly { // the head came back from a direction next to the target
 		hint = HintAgain
 	}
 	switch {
-	case s.excused < maxConfused && hint == HintOtherWay && f.aim.confused(s.prompt):
+	case s.excused < maxConfused && hint == HintOtherWay && a.confused(s.Prompt):
 		s.excused++
 	case s.wrong == maxWrong:
 		return s, Missed
 	default:
 		s.wrong++
 	}
-	s = s.asking(next, f.aim, f.at)
-	s.fresh, s.hint = true, hint
+	s = s.asking(next, a, f)
+	s.fresh, s.Hint = true, hint
 	return s, GoesOn
 }

@@ -45,19 +45,26 @@ type ending struct {
 	corrected int // fresh prompts in answer to a wrong direction
 }
 
+// begun returns a challenge that has just begun, of a level head.
+func begun(random *rand.Rand, now time.Time) *Challenge {
+	f := Frame{Observation: &vision.Observation{}, At: now, Own: now}
+	return NewChallenge(dice{random}, NewWatch(nil, Memory{}, f), f)
+}
+
 // perform lets a head perform a challenge; before each frame, next receives what
 // the page shows.
 func perform(random *rand.Rand, gap float64, next func(c *Challenge, t float64) aim) ending {
-	c := NewChallenge(dice{random})
 	epoch := time.Unix(0, 0)
-	c.Begin(&vision.Observation{}, epoch)
+	c := begun(random, epoch)
 	corrected := 0
 	for t := gap; t < 600; t += gap {
-		wrong := c.state.wrong
+		wrong := c.wrong
 		a := next(c, t)
 		o := &vision.Observation{Pose: vision.Pose{Yaw: a.side * turned, Pitch: a.up * raised}}
-		outcome := c.Judge(o, epoch.Add(time.Duration(t*float64(time.Second))), 0)
-		corrected += c.state.wrong - wrong
+		now := epoch.Add(time.Duration(t * float64(time.Second)))
+		var outcome Outcome
+		c.state, outcome = c.judged(Frame{Observation: o, At: now, Own: now})
+		corrected += c.wrong - wrong
 		if c.Complete() || outcome == Missed || outcome == Failed {
 			return ending{outcome, t, corrected}
 		}
@@ -78,7 +85,7 @@ type follower struct {
 }
 
 func (f *follower) next(c *Challenge, t float64) aim {
-	if p := c.Prompt(); p != f.seen {
+	if p := c.Prompt; p != f.seen {
 		f.seen, f.erring = p, false
 		target := aims[p].scaled(f.reach)
 		if f.mistake != nil && p != PromptHoldStill {
@@ -239,20 +246,19 @@ func TestOdds(t *testing.T) {
 // TestMoreTime: each request extends the current prompt, up to a number of
 // requests in one challenge, no matter for which prompts.
 func TestMoreTime(t *testing.T) {
-	c := NewChallenge(dice{seeded(1)})
 	now := time.Unix(0, 0)
-	c.Begin(&vision.Observation{}, now)
+	c := begun(seeded(1), now)
 	for n := range maxExtensions {
-		before, offered := c.Remaining(now)
-		if !offered || !c.MoreTime() {
+		before := c.Until
+		if c.Extensions == 0 || !c.MoreTime() {
 			t.Fatalf("request %d was refused", n+1)
 		}
-		if after, _ := c.Remaining(now); after != before+extraTime {
-			t.Fatalf("request %d: %v became %v", n+1, before, after)
+		if c.Until.Sub(before) != extraTime {
+			t.Fatalf("request %d: %v became %v", n+1, before, c.Until)
 		}
 	}
-	c.state = c.state.asking(c.draw(aim{}), aim{}, now)
-	if left, offered := c.Remaining(now); offered || c.MoreTime() || left != 2*promptTime {
-		t.Errorf("after the last request: %v left for a new prompt, offered %v", left, offered)
+	c.state = c.asking(c.draw(aim{}), aim{}, Frame{At: now, Own: now})
+	if left := c.Until.Sub(now); c.Extensions != 0 || c.MoreTime() || left != 2*promptTime {
+		t.Errorf("after the last request: %v left for a new prompt, offered %v", left, c.Extensions)
 	}
 }

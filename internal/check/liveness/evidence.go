@@ -2,8 +2,10 @@ package liveness
 
 import (
 	"context"
+	"math"
 	"slices"
 
+	"agegate/internal/check/inference"
 	"agegate/internal/check/vision"
 )
 
@@ -47,22 +49,21 @@ var (
 // Evidence collects what the frames that count in one capture show about the
 // person.
 type Evidence struct {
+	analyzer   vision.Analyzer
 	first      *vision.Features // of the frame with which every other face is compared
 	stranger   bool             // another person was seen in a frame that counts
-	glimpses   int              // frames that showed this person moving
+	Glimpses   int              // frames that showed this person moving to a turn or a raised head, or back
 	real, live []float64
 	raster     []float64
 	blink      blink
 }
 
 // Collect takes a frame that counts and returns its features.
-func (e *Evidence) Collect(
-	ctx context.Context, analyzer vision.Analyzer, o *vision.Observation,
-) (*vision.Features, error) {
-	if err := analyzer.Score(ctx, o); err != nil {
+func (e *Evidence) Collect(ctx context.Context, o *vision.Observation) (*vision.Features, error) {
+	if err := e.analyzer.Score(ctx, o); err != nil {
 		return nil, err
 	}
-	f, err := analyzer.Features(ctx, o)
+	f, err := e.analyzer.Features(ctx, o)
 	if err != nil {
 		return nil, err
 	}
@@ -80,57 +81,56 @@ func (e *Evidence) Collect(
 	return f, nil
 }
 
-// Glance takes a frame of the moving head; it ignores nil. A covered face does not
-// count. An unrecognized face in an unclear frame does not count either, because in
-// small frames faces of moving heads are often blurred.
-func (e *Evidence) Glance(ctx context.Context, analyzer vision.Analyzer, o *vision.Observation) error {
-	if o == nil || o.Guidance == vision.GuidanceCovered {
+// Glance takes a frame of the moving head. A covered face does not count. An unrecognized
+// face in an unclear frame does not count either, because in small frames faces of moving
+// heads are often blurred.
+func (e *Evidence) Glance(ctx context.Context, o *vision.Observation) error {
+	if o.Guidance == vision.GuidanceCovered {
 		return nil
 	}
-	f, err := analyzer.Describe(ctx, o)
-	if err != nil {
-		return err
-	}
+	likeness, err := e.Recognize(ctx, o, nil)
 	switch {
-	case e.Matches(f):
-		e.glimpses++
-	case !Unclear(o):
+	case err != nil:
+		return err
+	case likeness == Same:
+		e.Glimpses++
+	case likeness == Other:
 		e.stranger = true
 	}
 	return nil
 }
 
-// Rejoins reports whether a frame shows the same person after the camera has changed
-// the picture. It compares the face with the frame before the change and with the first
-// frame, because the head or the phone may have been turned.
-func (e *Evidence) Rejoins(ctx context.Context, analyzer vision.Analyzer, before, after *vision.Observation) (
-	bool, error,
-) {
-	f, err := analyzer.Describe(ctx, after)
-	if err != nil || e.Matches(f) {
-		return err == nil, err
-	}
-	last, err := analyzer.Describe(ctx, before)
-	return err == nil && likeness(last, f) >= minLikeness, err
-}
+// Likeness is whether a face is the person of the first frame that counts.
+type Likeness int
 
-// Unclear reports whether a face may not be recognized because of the picture. Such a
-// frame does not prove that another person is in it.
-func Unclear(o *vision.Observation) bool {
+// The kinds of likeness. A face that is not recognized in a poor picture does not prove
+// that another person is in it.
+const (
+	Same Likeness = iota
+	Other
+	Unclear
+)
+
+// Recognize compares the face of a frame with that of the first frame and, if it differs
+// and before is not nil, with that of the frame before, because the head or the phone
+// may have been turned since the first.
+func (e *Evidence) Recognize(ctx context.Context, o, before *vision.Observation) (Likeness, error) {
+	f, err := e.analyzer.Describe(ctx, o)
+	if err != nil || likeness(e.first, f) >= minLikeness {
+		return Same, err
+	}
+	if before != nil {
+		last, err := e.analyzer.Describe(ctx, before)
+		if err != nil || likeness(last, f) >= minLikeness {
+			return Same, err
+		}
+	}
 	switch o.Guidance {
 	case vision.GuidanceBlurred, vision.GuidanceTooBright, vision.GuidanceTooDark, vision.GuidanceTooFar:
-		return true
+		return Unclear, nil
 	}
-	return false
+	return Other, nil
 }
-
-// Matches reports whether the features of a prompted frame, or of one during a
-// movement, belong to the person of the first frame.
-func (e *Evidence) Matches(f *vision.Features) bool { return likeness(e.first, f) >= minLikeness }
-
-// Glimpses returns how often this person was seen during a movement to a turn
-// or a raised head, or back.
-func (e *Evidence) Glimpses() int { return e.glimpses }
 
 // Blinked reports whether the eyes were seen to shut and to open again.
 func (e *Evidence) Blinked() bool { return e.blink.seen }
@@ -144,4 +144,54 @@ func (e *Evidence) IsLive(d Demand) bool {
 func Median(values []float64) float64 {
 	v := slices.Sorted(slices.Values(values))
 	return (v[(len(v)-1)/2] + v[len(v)/2]) / 2
+}
+
+// likeness is the cosine between the descriptors of two faces: 1 for the same
+// picture.
+func likeness(a, b *vision.Features) float64 {
+	return cosine(&a.Whole.Descriptor, &b.Whole.Descriptor)
+}
+
+func cosine(a, b *[inference.DescriptorSize]float32) float64 {
+	var dot, aa, bb float64
+	for i, x := range a {
+		y := b[i]
+		dot += float64(x) * float64(y)
+		aa += float64(x) * float64(x)
+		bb += float64(y) * float64(y)
+	}
+	return dot / math.Sqrt(max(aa*bb, math.SmallestNonzeroFloat64))
+}
+
+// Limits for the resemblance of a pair of eyes and the pair in the frame before. In the
+// attack range, 98 of 100 frames of open eyes were above 0.88, and all of 25 prints
+// above 0.84. Eyes with lids half or fully down gave 0.47 to 0.75.
+const (
+	sameEyes  = 0.86
+	otherEyes = 0.78
+)
+
+// blink waits until the eyes look different, as when a lid covers them, and then
+// the same as before again. No still picture does that.
+type blink struct {
+	open *vision.Eyes // the latest eyes that were seen open
+	shut bool
+	seen bool
+}
+
+// add takes the next frame's eyes and reports whether they look shut.
+func (b *blink) add(e *vision.Eyes) bool {
+	if b.open == nil {
+		b.open = e
+		return false
+	}
+	likeness := e.Resemblance(b.open)
+	switch {
+	case likeness > sameEyes:
+		b.open = e
+		b.seen = b.seen || b.shut
+	case likeness < otherEyes:
+		b.shut = true
+	}
+	return likeness < otherEyes
 }

@@ -1,6 +1,7 @@
 package liveness
 
 import (
+	"context"
 	"crypto/sha256"
 	"math"
 	"time"
@@ -25,40 +26,97 @@ const (
 	longestGap = time.Second
 )
 
-// Track follows the face from frame to frame.
-type Track struct {
-	last *vision.Observation
-	at   time.Time
+// maxResumed is how often the camera may change the picture in one capture. Twice is
+// enough for a person who turns the phone and turns it back.
+const maxResumed = 2
+
+// Frame is a frame of a capture.
+type Frame struct {
+	*vision.Observation
+	JPEG []byte
+	At   time.Time     // when it arrived
+	Own  time.Time     // the same on a clock that stood still while the server worked: time limits run by it
+	Trip time.Duration // the round-trip time of its connection; it may have been taken that much earlier
 }
 
-// Motion is the movement between a frame with a face and the frame before.
-type Motion int
+// Outcome is what one frame means.
+type Outcome int
 
-// The kinds of motion.
+// The outcomes of a frame. A watch gives those above the line, and a challenge all
+// except Plausible.
 const (
-	Plausible Motion = iota
-	Reframed         // the picture's format has changed, as when somebody turns the phone
-	Jumped           // the face moved further than a head or a camera can
+	Plausible Outcome = iota // the face moved as a head may
+	Unseen                   // the frame shows too little to decide anything
+	Still                    // the same as the frame before, because the camera is slower than the page
+	Leaning                  // the head leans further than prompts ask for: somebody is turning the phone
+	Resumed                  // the camera has changed the picture, and it shows the same person
+	Missed                   // the time is over, or too much went wrong
+	Failed                   // the frame shows something that no live person does
+	// ----
+	GoesOn  // the prompt is not fulfilled yet
+	AtLevel // the head is level: the frame may count
+	Acted   // the frame fulfils a prompt
 )
 
-// NewTrack starts at a frame with a face.
-func NewTrack(o *vision.Observation, now time.Time) Track { return Track{last: o, at: now} }
+// Watch follows one person from frame to frame, and collects what the frames that count
+// show about them.
+type Watch struct {
+	Evidence
+	memory  Memory
+	neutral *vision.Observation // the level head with which the watch began
+	last    *vision.Observation
+	at      time.Time // of last
+	resumed int       // changes of the picture by the camera
+}
 
-// Last is the frame before.
-func (t *Track) Last() *vision.Observation { return t.last }
+// NewWatch starts at a frame with a level face; memory knows the frames before it.
+func NewWatch(analyzer vision.Analyzer, memory Memory, f Frame) *Watch {
+	o := f.Observation
+	return &Watch{Evidence: Evidence{analyzer: analyzer}, memory: memory, neutral: o, last: o, at: f.At}
+}
 
-// Move takes the next frame with a face. A frame of another format needs a new track,
-// because positions in it cannot be compared with earlier positions.
-func (t *Track) Move(o *vision.Observation, now time.Time) Motion {
-	last, gap := t.last, max(now.Sub(t.at), minGap)
-	if !o.HasFormatOf(last) {
-		return Reframed
+// Follow takes the next frame. While the head leans, its pose is uncertain, so that the
+// frame should not be judged.
+func (w *Watch) Follow(ctx context.Context, f Frame) (Outcome, error) {
+	if f.Landmarks == nil {
+		return Unseen, nil
 	}
-	t.last, t.at = o, now
-	if gap <= longestGap && jumps(last, o, gap.Seconds()) {
-		return Jumped
+	switch w.memory.Add(f.JPEG, f.Observation) {
+	case Repeated:
+		return Failed, nil
+	case Stalled:
+		return Still, nil
 	}
-	return Plausible
+	if math.Abs(f.Pose.Roll-w.neutral.Pose.Roll) > leaning {
+		return Leaning, nil
+	}
+	if !f.HasFormatOf(w.last) {
+		return w.rejoin(ctx, f)
+	}
+	last, gap := w.last, max(f.At.Sub(w.at), minGap)
+	w.last, w.at = f.Observation, f.At
+	if gap <= longestGap && jumps(last, f.Observation, gap.Seconds()) {
+		return Failed, nil
+	}
+	return Plausible, nil
+}
+
+// rejoin continues with a picture of another format, as when somebody turns the phone.
+// Positions in it cannot be compared with earlier ones, so its face must be the same as
+// before. If the frame is unclear, rejoin decides nothing.
+func (w *Watch) rejoin(ctx context.Context, f Frame) (Outcome, error) {
+	likeness, err := w.Recognize(ctx, f.Observation, w.last)
+	switch {
+	case err != nil || likeness == Unclear:
+		return Unseen, err
+	case likeness == Other:
+		return Failed, nil
+	case w.resumed == maxResumed:
+		return Missed, nil
+	}
+	w.resumed++
+	w.last, w.at = f.Observation, f.At
+	return Resumed, nil
 }
 
 // jumps reports whether a face moved further within some seconds than a head can.

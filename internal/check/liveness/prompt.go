@@ -116,13 +116,3 @@ func (a aim) confused(prompt Prompt) bool {
 	return a.angle(aim{side: -asked.side, up: -asked.up}) <= hit ||
 		math.Abs(asked.side) > 0.5 && a.angle(aim{side: -asked.side, up: asked.up}) <= hit
 }
-
-// minRelief separates heads from flat pictures, see relief. For 250 faces (UTKFace)
-// rotated with depth from their landmarks, turns of 24 degrees gave 0.030 to 0.049, and
-// heads raised by 18 degrees 0.016 to 0.045. Prints turned by 34 degrees gave 0.005 to
-// 0.014. A prompt is fulfilled from about two thirds of those angles on. For a
-// direction between turn and raise, the limit combines both in proportion.
-func minRelief(p Prompt) float64 {
-	const ofTurn, ofRaise = 0.018, 0.009
-	return math.Hypot(ofTurn*aims[p].side, ofRaise*aims[p].up)
-}

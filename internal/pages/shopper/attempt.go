@@ -30,16 +30,14 @@ type attempt struct {
 }
 
 // take implements exam.
-func (a *attempt) take(ctx context.Context, f age.Frame) (photo.Step, error) {
+func (a *attempt) take(ctx context.Context, f age.Frame) (photo.Step, *onwardMessage, error) {
 	step, err := a.Add(ctx, f)
-	return photo.Step{Step: step}, err
-}
-
-// record implements exam.
-func (a *attempt) record(ctx context.Context, step photo.Step) (*onwardMessage, error) {
-	moved, err := a.write(ctx, step.Step)
+	if err != nil {
+		return photo.Step{}, nil, err
+	}
+	moved, err := a.write(context.WithoutCancel(ctx), step)
 	if err != nil || !moved {
-		return nil, err
+		return photo.Step{Step: step}, nil, unwritten(err)
 	}
 	message := &onwardMessage{Next: "reload"}
 	switch {
@@ -50,7 +48,7 @@ func (a *attempt) record(ctx context.Context, step photo.Step) (*onwardMessage, 
 	case step.Astray:
 		message.Refused = astray
 	}
-	return message, nil
+	return photo.Step{}, message, nil
 }
 
 // write writes the effect of a step to the session and reports whether the page must

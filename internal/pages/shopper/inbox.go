@@ -14,15 +14,6 @@ import (
 // maxCredit is the maximum number of unanswered frames of a page.
 const maxCredit = age.FramesUnderWay
 
-// The round-trip times from which a second, third and fourth frame may be sent before
-// the first is answered. On shorter round trips, more frames would only wait and get
-// old. On longer ones, with fewer frames a head could move unseen between two frames.
-const (
-	far      = 100 * time.Millisecond
-	farther  = 250 * time.Millisecond
-	farthest = 375 * time.Millisecond
-)
-
 // inbox receives the messages of one page. While the check has a place, it accepts
 // frames, but only as many as a page may have unanswered. It drops other frames.
 type inbox struct {
@@ -93,18 +84,4 @@ func (b *inbox) read(work context.Context, conn *websocket.Conn, budget *budget)
 		b.frames <- taken{frame, number}
 	}
 	return closeSpent, "too many frames"
-}
-
-// credit returns how many frames a page may have unanswered, given the latest
-// round-trip time of its connection.
-func credit(trip time.Duration) int {
-	switch {
-	case trip >= farthest:
-		return maxCredit
-	case trip >= farther:
-		return 3
-	case trip >= far:
-		return 2
-	}
-	return 1
 }

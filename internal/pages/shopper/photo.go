@@ -108,27 +108,28 @@ func (p *Pages) photoCameraOf(c echo.Context, v visit) (*cameraView, error) {
 }
 
 // filming is the check of a document together with what it writes to its session.
-type filming struct {
-	*document.Recording
-	pages *Pages
-	came  time.Time // when the latest frame arrived
-}
+type filming struct{ *document.Recording }
 
 // take implements exam.
-func (f *filming) take(ctx context.Context, frame age.Frame) (photo.Step, error) {
-	f.came = frame.Received
-	return f.Add(ctx, frame)
+func (f *filming) take(ctx context.Context, frame age.Frame) (photo.Step, *onwardMessage, error) {
+	step, err := f.Add(ctx, frame)
+	if err != nil {
+		return step, nil, err
+	}
+	onward, err := f.record(context.WithoutCancel(ctx), step, frame.Received)
+	return step, onward, unwritten(err)
 }
 
-// record implements exam.
-func (f *filming) record(ctx context.Context, step photo.Step) (*onwardMessage, error) {
+// record writes the effect of a step on the session, for a frame that came at a time. It
+// returns the last message of the stream, or nil while the stream continues.
+func (f *filming) record(ctx context.Context, step photo.Step, came time.Time) (*onwardMessage, error) {
 	onward := &onwardMessage{Next: "reload"}
 	var err error
 	if slices.Contains(photo.Refusals, step.Outcome) {
 		// A refusal counts even if no camera time is left or the consent was withdrawn.
 		// It is written only once, because it would count again.
 		onward.Refused, err = string(step.Outcome), f.Settle(ctx, step.Outcome)
-	} else if err = f.Pay(ctx, f.came); err == nil {
+	} else if err = f.Pay(ctx, came); err == nil {
 		switch step.Outcome {
 		case "":
 			return nil, nil

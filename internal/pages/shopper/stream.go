@@ -73,14 +73,24 @@ const (
 type exam interface {
 	Nonce() [16]byte
 	MoreTime() bool
-	// take looks at the next frame. Its errors are those of age.Capture.Add.
-	take(ctx context.Context, f age.Frame) (photo.Step, error)
-	// record writes the effect of a step on the session and returns the last
-	// message of the stream, or nil while the stream continues.
-	record(ctx context.Context, step photo.Step) (*onwardMessage, error)
+	// take looks at the next frame and writes the effect of its step on the session,
+	// also when ctx has ended. It returns the step to show or, as the stream's last, a
+	// message. Its errors are errUnwritten and those of age.Capture.Add.
+	take(ctx context.Context, f age.Frame) (photo.Step, *onwardMessage, error)
 	// finish ends the exam when the stream is closed with the code. It reports
 	// whether the attempt was returned, so that the page may start another.
 	finish(ctx context.Context, code websocket.StatusCode) (returned bool)
+}
+
+// errUnwritten means that the effect of a step could not be written.
+var errUnwritten = errors.New("result of a camera check not written")
+
+// unwritten joins errUnwritten to the error of a write; nil stays nil.
+func unwritten(err error) error {
+	if err != nil {
+		return errors.Join(errUnwritten, err)
+	}
+	return nil
 }
 
 // capture makes a camera check over the WebSocket of GET /v/{token}/stream, for the
@@ -142,7 +152,7 @@ func (s *stream) prepare(assisted bool, userAgent string) bool {
 	case p.photographable(v):
 		s.lane, s.budget = p.documents, &photoBudget
 		s.until = session.MaxLifetime // each part of its camera time checks the session's expiry, which moves
-		s.begin = func() exam { return &filming{Recording: p.cfg.Photos.Record(v.sess, v.claim, assisted), pages: p} }
+		s.begin = func() exam { return &filming{p.cfg.Photos.Record(v.sess, v.claim, assisted)} }
 	default:
 		return false
 	}
@@ -281,8 +291,28 @@ func (s *stream) measure(ctx context.Context) {
 	}
 }
 
-// credit returns how many frames the page may have unanswered.
-func (s *stream) credit() int { return credit(time.Duration(s.trip.Load())) }
+// The round-trip times from which a second, third and fourth frame may be sent before
+// the first is answered. On shorter round trips, more frames would only wait and get
+// old. On longer ones, with fewer frames a head could move unseen between two frames.
+const (
+	far      = 100 * time.Millisecond
+	farther  = 250 * time.Millisecond
+	farthest = 375 * time.Millisecond
+)
+
+// credit returns how many frames a page may have unanswered, given the latest
+// round-trip time of its connection.
+func credit(trip time.Duration) int {
+	switch {
+	case trip >= farthest:
+		return maxCredit
+	case trip >= farther:
+		return 3
+	case trip >= far:
+		return 2
+	}
+	return 1
+}
 
 // ended returns how to close a stream that gets no more messages.
 func (s *stream) ended(work context.Context) (websocket.StatusCode, string) {
@@ -308,9 +338,13 @@ func (s *stream) answer(work context.Context, frame taken) (websocket.StatusCode
 	frame.Trip = time.Duration(s.trip.Load())
 	frameCtx, cancel := context.WithTimeout(work, s.budget.answer)
 	defer cancel()
-	step, err := s.exam.take(frameCtx, frame.Frame)
+	step, onward, err := s.exam.take(frameCtx, frame.Frame)
 	s.lane.review()
+	ctx := context.WithoutCancel(work)
 	switch {
+	case errors.Is(err, errUnwritten):
+		s.pages.cfg.Logger.ErrorContext(ctx, errUnwritten.Error(), "code", fault.CodeOf(err))
+		return websocket.StatusTryAgainLater, "failed"
 	case err != nil && work.Err() != nil:
 		return endOf(work)
 	case isForeign(err):
@@ -319,13 +353,6 @@ func (s *stream) answer(work context.Context, frame taken) (websocket.StatusCode
 		return websocket.StatusTryAgainLater, "busy"
 	case err != nil:
 		s.pages.cfg.Logger.LogAttrs(work, slog.LevelError, "camera check failed", slog.Any("error", err), fault.Stack(err))
-		return websocket.StatusTryAgainLater, "failed"
-	}
-	ctx := context.WithoutCancel(work)
-	onward, err := s.exam.record(ctx, step)
-	switch {
-	case err != nil:
-		s.pages.cfg.Logger.ErrorContext(ctx, "result of a camera check not written", "code", fault.CodeOf(err))
 		return websocket.StatusTryAgainLater, "failed"
 	case onward != nil:
 		_ = s.link.send(ctx, *onward) // the close code has about the same meaning
@@ -337,7 +364,7 @@ func (s *stream) answer(work context.Context, frame taken) (websocket.StatusCode
 		Hint: step.Hint,
 		Done: step.Done, Total: step.Total, Progress: step.Progress,
 		Remaining: step.Remaining.Milliseconds(), More: step.Extensible, Full: step.Full,
-		Credit: s.credit(),
+		Credit: credit(time.Duration(s.trip.Load())),
 	})
 	if err != nil {
 		return websocket.StatusNormalClosure, ""

@@ -3,11 +3,23 @@ package liveness
 import (
 	"math"
 
-	"agegate/internal/check/inference"
 	"agegate/internal/check/vision"
 
 	"gonum.org/v1/gonum/mat"
 )
+
+// Relief that separates heads from flat pictures. For 250 faces (UTKFace) rotated with
+// depth from their landmarks, turns of 24 degrees gave 0.030 to 0.049, and heads raised by
+// 18 degrees 0.016 to 0.045. Prints turned by 34 degrees gave 0.005 to 0.014. A prompt is
+// fulfilled from about two thirds of those angles on.
+const ofTurn, ofRaise = 0.018, 0.009
+
+// solid reports whether a frame that fulfils a prompt shows a solid head and not a flat
+// picture, compared with a frame of the level head. For a direction between turn and
+// raise, the limit combines both in proportion.
+func solid(level, o *vision.Observation, p Prompt) bool {
+	return relief(level, o) >= math.Hypot(ofTurn*aims[p].side, ofRaise*aims[p].up)
+}
 
 // relief measures how much depth the face's movement between two frames shows. It fits
 // a projective map of a plane (a homography) to the landmarks' movement. It returns
@@ -57,21 +69,4 @@ func homography(from, to []vision.Point) (h [8]float64, ok bool) {
 	}
 	copy(h[:], solution.RawVector().Data)
 	return h, true
-}
-
-// likeness is the cosine between the descriptors of two faces: 1 for the same
-// picture.
-func likeness(a, b *vision.Features) float64 {
-	return cosine(&a.Whole.Descriptor, &b.Whole.Descriptor)
-}
-
-func cosine(a, b *[inference.DescriptorSize]float32) float64 {
-	var dot, aa, bb float64
-	for i, x := range a {
-		y := b[i]
-		dot += float64(x) * float64(y)
-		aa += float64(x) * float64(x)
-		bb += float64(y) * float64(y)
-	}
-	return dot / math.Sqrt(max(aa*bb, math.SmallestNonzeroFloat64))
 }
