@@ -34,16 +34,14 @@ func TestAssign(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
 			id := func(letter rune) uuid.UUID { return uuid.UUID{byte(letter &^ 0x20)} }
-			held := map[uuid.UUID]int{}
+			turns := []turn{}
 			for _, letter := range row.held {
-				held[id(letter)]++
+				turns = append(turns, turn{tenant: id(letter), placed: true})
 			}
-			waiting := []waiter{}
 			for i, letter := range row.waiting {
-				held[id(letter)] += 0
-				waiting = append(waiting, waiter{id(letter), time.Unix(int64(i), 0), letter >= 'a'})
+				turns = append(turns, turn{tenant: id(letter), since: time.Unix(int64(i), 0), lost: letter >= 'a'})
 			}
-			if got := assign(held, waiting, row.slots); !slices.Equal(got, row.want) {
+			if got := assign(turns, row.slots)[len(row.held):]; !slices.Equal(got, row.want) {
 				t.Errorf("places %v, want %v", got, row.want)
 			}
 		})

@@ -2,6 +2,8 @@ package shopper
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -13,7 +15,7 @@ import (
 )
 
 // captures are the camera checks of this process. Their number is limited: a tenant may
-// have a quarter of them, and a session one. The checks that can be served at a usable
+// have three quarters of them, and a session one. The checks that can be served at a usable
 // rate have a place; the others wait in line. Another replica may run a check of the
 // same session at the same time. The limit of attempts counts both, and the first
 // result of the two counts.
@@ -165,23 +167,14 @@ func (c *captures) review() {
 // admit assigns the free slots and tells each waiting page its place in line. The
 // caller holds c.mu.
 func (c *captures) admit() {
-	held := map[uuid.UUID]int{}
-	var waiting []*check
-	for _, k := range c.checks {
-		held[k.sess.TenantID] += 0 // every tenant counts when shares are computed
-		if k.placed {
-			held[k.sess.TenantID]++
-		} else {
-			waiting = append(waiting, k)
-		}
+	checks := slices.Collect(maps.Values(c.checks))
+	turns := make([]turn, len(checks))
+	for i, k := range checks {
+		turns[i] = turn{k.sess.TenantID, k.since, k.placed, k.link == nil}
 	}
-	line := make([]waiter, len(waiting))
-	for i, k := range waiting {
-		line[i] = waiter{tenant: k.sess.TenantID, since: k.since, lost: k.link == nil}
-	}
-	for i, place := range assign(held, line, max(c.places(), 1)) {
-		waiting[i].placed = place == 0
-		waiting[i].tell(place)
+	for i, place := range assign(turns, max(c.places(), 1)) {
+		checks[i].placed = place == 0
+		checks[i].tell(place)
 	}
 }
 

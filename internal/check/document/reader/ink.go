@@ -81,73 +81,35 @@ func soften(img *image.Gray) []uint8 {
 	return out
 }
 
-// run is a stretch of dark pixels in a row.
-type run struct{ row, from, to int }
-
-// components joins the runs of dark pixels that touch, and returns the boxes that
-// have the size of characters.
+// components returns the patches of dark pixels that have the size of characters. It
+// clears the pixels.
 func components(dark []bool, w, h int) []blob {
-	var runs []run
-	var parent []int
-	find := func(i int) int {
-		for parent[i] != i {
-			parent[i] = parent[parent[i]]
-			i = parent[i]
+	var blobs []blob
+	var edge []int // pixels of a patch whose neighbours were not looked at yet
+	for first, ink := range dark {
+		if !ink {
+			continue
 		}
-		return i
-	}
-	above := 0 // index of the first run of the previous row
-	for y := range h {
-		first, before := len(runs), above
-		row := dark[y*w : (y+1)*w]
-		for x := 0; x < w; x++ {
-			if !row[x] {
-				continue
-			}
-			from := x
-			for x < w && row[x] {
-				x++
-			}
-			at := len(runs)
-			runs, parent = append(runs, run{y, from, x}), append(parent, at)
-			for before < first && runs[before].to < from {
-				before++
-			}
-			for k := before; k < first && runs[k].from <= x; k++ {
-				if a, b := find(k), find(at); a != b {
-					parent[max(a, b)] = min(a, b)
+		dark[first] = false
+		edge = append(edge[:0], first)
+		left, right, top, bottom, area := w, 0, h, 0, 0
+		for ; len(edge) > 0; area++ {
+			at := edge[len(edge)-1]
+			edge = edge[:len(edge)-1]
+			x, y := at%w, at/w
+			left, right, top, bottom = min(left, x), max(right, x+1), min(top, y), max(bottom, y+1)
+			for row := max(y-1, 0); row < min(y+2, h); row++ {
+				for next := row*w + max(x-1, 0); next < row*w+min(x+2, w); next++ {
+					if dark[next] {
+						dark[next] = false
+						edge = append(edge, next)
+					}
 				}
 			}
 		}
-		above = first
-	}
-	return boxes(runs, find)
-}
-
-// boxes returns the boxes of the joined runs that have the size of characters.
-func boxes(runs []run, find func(int) int) []blob {
-	type box struct{ left, top, right, bottom, area int }
-	found := make(map[int]*box)
-	var order []int
-	for i, r := range runs {
-		root := find(i)
-		b := found[root]
-		if b == nil {
-			b = &box{r.from, r.row, r.to, r.row + 1, 0}
-			found[root] = b
-			order = append(order, root)
-		}
-		b.left = min(b.left, r.from)
-		b.right = max(b.right, r.to)
-		b.bottom = r.row + 1
-		b.area += r.to - r.from
-	}
-	var blobs []blob
-	for _, root := range order {
-		b := found[root]
-		size := max(b.right-b.left, b.bottom-b.top)
-		if size >= minSize && size <= maxSize && b.area >= minArea && len(blobs) < maxBlobs {
-			blobs = append(blobs, blob{float64(b.left+b.right) / 2, float64(b.top+b.bottom) / 2, float64(size), float64(b.area)})
+		size := max(right-left, bottom-top)
+		if size >= minSize && size <= maxSize && area >= minArea && len(blobs) < maxBlobs {
+			blobs = append(blobs, blob{float64(left+right) / 2, float64(top+bottom) / 2, float64(size), float64(area)})
 		}
 	}
 	return blobs
