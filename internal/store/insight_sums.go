@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -113,25 +114,21 @@ func (tx *Tx) unitOf(sum insight.Sum) (common, number string) {
 }
 
 // bucketOf returns the SQL expression for the bucket of the time from opening to
-// decision.
+// decision: how many of insight.Buckets the time has reached, or one more than there are
+// if nothing is decided.
 func (tx *Tx) bucketOf() string {
-	took := "CAST(round((julianday(completed_at) - julianday(coalesce(opened_at, created_at))) * 86400000) AS INTEGER)"
+	var limits []string
+	for _, limit := range insight.Buckets {
+		limits = append(limits, strconv.FormatInt(limit.Milliseconds(), 10))
+	}
+	// A subquery is the only way in SQLite to compute the time once.
+	reached := "(SELECT (took >= " + strings.Join(limits, ") + (took >= ") + `) FROM (SELECT
+		CAST(round((julianday(completed_at) - julianday(coalesce(opened_at, created_at))) * 86400000) AS INTEGER) AS took))`
 	if tx.postgres {
-		took = "(completed_at - coalesce(opened_at, created_at))"
+		reached = "width_bucket(completed_at - coalesce(opened_at, created_at), ARRAY[interval '" +
+			strings.Join(limits, " milliseconds', interval '") + " milliseconds'])"
 	}
-	sql := fmt.Sprintf("CASE WHEN completed_at IS NULL THEN %d", len(insight.Buckets)+1)
-	if !tx.postgres {
-		// A subquery is the only way in SQLite to compute the time once.
-		sql += " ELSE (SELECT CASE"
-		for i, limit := range insight.Buckets {
-			sql += fmt.Sprintf(" WHEN took < %d THEN %d", limit.Milliseconds(), i)
-		}
-		return sql + fmt.Sprintf(" ELSE %d END FROM (SELECT %s AS took)) END", len(insight.Buckets), took)
-	}
-	for i, limit := range insight.Buckets {
-		sql += fmt.Sprintf(" WHEN %s < interval '%d seconds' THEN %d", took, int(limit.Seconds()), i)
-	}
-	return sql + fmt.Sprintf(" ELSE %d END", len(insight.Buckets))
+	return fmt.Sprintf("CASE WHEN completed_at IS NULL THEN %d ELSE %s END", len(insight.Buckets)+1, reached)
 }
 
 // CountSessions implements insight.FoldStore. The query does not name the mode, so
