@@ -12,21 +12,28 @@ export CGO_ENABLED := 1
 export GOFLAGS += -buildvcs=false
 
 .DEFAULT_GOAL := help
-.PHONY: help run build dev-tools models deps test test-all test-go test-pages test-proof journeys test-browser postgresql chromium fuzz generate lint lint-files lint-openapi lint-pages verify verify-generated clean
+.PHONY: help run build bin/agegate dev-tools models deps test test-all test-go test-pages test-proof journeys test-browser postgresql chromium fuzz generate lint lint-files lint-openapi lint-pages verify verify-generated clean
 
 help: ## list the targets
 	@grep -hE '^[a-z -]+:.*## ' Makefile | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
 	@grep -hE '^[a-z-]+:.*## ' proof/Makefile internal/tools/Makefile | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
 
-run: build models ## run the gateway and a sample shop; with DOOR=1, also a sample site behind the door
+# npm fetches the models while Go compiles the one program that runs.
+run: have-go have-node have-npm ## run the gateway and a sample shop; with DOOR=1, also a sample site behind the door
+	@$(MAKE) --no-print-directory -j2 bin/agegate models
 	$(if $(DOOR),sdk/door/examples/run.sh,bin/agegate demo)
 
 have-%:
 	@command -v $* >/dev/null || { echo "There is no $* here: agegate needs Go, a C compiler, and Node.js 20 or newer with npm." >&2; exit 1; }
 
-build: have-go ## compile agegate, agegate-dev and agegate-lab into bin/
+compile = go build -ldflags '-X main.version=$(VERSION)' -o bin/
+
+bin/agegate: have-go
 	@[ -e bin/agegate ] || echo 'Compiling agegate: the first time takes about two minutes.'
-	@go build -ldflags '-X main.version=$(VERSION)' -o bin/ ./cmd/...
+	@$(compile) ./cmd/agegate
+
+build: have-go ## compile agegate, agegate-dev and agegate-lab into bin/
+	@$(compile) ./cmd/...
 
 # The developers' program and the door are pure Go, so any machine builds them for
 # all. A larger one than this has taken in something that it should not.
