@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"agegate/internal/check/document/trustlist"
+	"agegate/internal/check/document/wallet"
 	"agegate/internal/rules/audit"
 	"agegate/internal/rules/credential"
 	"agegate/internal/rules/fault"
@@ -65,7 +66,7 @@ var errRegistration = fault.New(fault.Invalid,
 // their issuer; wallets do.
 func readRegistration(text string, now time.Time) (map[string]any, error) {
 	header, err := jwtPart(text, 0)
-	if err != nil || len(text) > MaxRegistrationBytes || header["typ"] != typeRegistration {
+	if err != nil || len(text) > MaxRegistrationBytes || !wallet.IsType(header["typ"], typeRegistration) {
 		return nil, errRegistration
 	}
 	chain, _ := header["x5c"].([]any)

@@ -143,7 +143,7 @@ func TestEveryWay(t *testing.T) {
 				{"used when it has expired", way.answer(t, e, issuer, SampleDocument{Age: 40}, 18), e, origin, responseURI,
 					now.Add(2 * time.Hour), []Reason{ReasonExpired, ReasonDevice}},
 				{"used before it is valid", way.answer(t, e, issuer, SampleDocument{Age: 40}, 18), e, origin, responseURI,
-					now.Add(-time.Hour), []Reason{ReasonNotYetValid, ReasonDevice}},
+					now.Add(-time.Hour), []Reason{ReasonNotYetValid, ReasonDevice, ReasonClock}},
 				{"a stranger's issuer", way.answer(t, e, stranger, SampleDocument{Age: 40}, 18), e, origin, responseURI, now,
 					[]Reason{ReasonIssuerUnknown}},
 				{"another request's", way.answer(t, e, issuer, SampleDocument{Age: 40}, 18), newExchange(t, 9), origin, responseURI,

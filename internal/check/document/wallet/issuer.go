@@ -106,7 +106,7 @@ func verifyIssuer(d document, issuers []Issuer, now time.Time) (securityObject, 
 	if v := object.ValidityInfo; v.Signed.IsZero() || v.ValidFrom.IsZero() || v.ValidUntil.IsZero() {
 		return object, refuse(ReasonMalformed)
 	}
-	return object, signedBy(chain[0], object.ValidityInfo.Signed)
+	return object, signedBy(chain[0], object.ValidityInfo.Signed.Time)
 }
 
 // signedBy checks that a signer's certificate was valid when the document was signed.

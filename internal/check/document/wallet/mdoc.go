@@ -62,9 +62,35 @@ type deviceKeyInfo struct {
 }
 
 type validityInfo struct {
-	Signed     time.Time `cbor:"signed"`
-	ValidFrom  time.Time `cbor:"validFrom"`
-	ValidUntil time.Time `cbor:"validUntil"`
+	Signed     dateTime `cbor:"signed"`
+	ValidFrom  dateTime `cbor:"validFrom"`
+	ValidUntil dateTime `cbor:"validUntil"`
+}
+
+// dateTime is a tdate (RFC 8949, 3.4.1): a time of RFC 3339 as text. Its letters may
+// be small, and a leap second has the number 60 (RFC 3339, 5.6), which [time.Parse]
+// does not read.
+type dateTime struct{ time.Time }
+
+// UnmarshalCBOR implements [cbor.Unmarshaler].
+func (d *dateTime) UnmarshalCBOR(raw []byte) error {
+	var tag cbor.RawTag
+	var text string
+	if decoder.Unmarshal(raw, &tag) != nil || tag.Number != 0 || decoder.Unmarshal(tag.Content, &text) != nil {
+		return refuse(ReasonMalformed)
+	}
+	text = strings.ToUpper(text)
+	const secondsAt = len("2006-01-02T15:04")
+	leap := time.Duration(0)
+	if len(text) > secondsAt && strings.HasPrefix(text[secondsAt:], ":60") {
+		text, leap = text[:secondsAt]+":59"+text[secondsAt+len(":60"):], time.Second
+	}
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return refuse(ReasonMalformed)
+	}
+	d.Time = at.Add(leap)
+	return nil
 }
 
 // objectStatus says where to look up whether the document was revoked: a token

@@ -18,6 +18,7 @@ const (
 	ReasonIssuerSignature   Reason = "issuer_signature"   // the issuer's signature does not hold
 	ReasonDigest            Reason = "digest"             // a statement is not the one that the issuer signed
 	ReasonDevice            Reason = "device"             // not presented by the wallet it was issued to, for this request
+	ReasonClock             Reason = "clock"              // the clock of the wallet's phone is ahead
 	ReasonNotYetValid       Reason = "not_yet_valid"
 	ReasonStatus            Reason = "status"       // the status list could not be read
 	ReasonNoStatement       Reason = "no_statement" // says nothing that decides the target age
@@ -32,8 +33,8 @@ const (
 func Reasons() []Reason {
 	return []Reason{
 		ReasonMalformed, ReasonEncryption, ReasonAlgorithm, ReasonDocType, ReasonIssuerUnknown, ReasonIssuerExpired,
-		ReasonIssuerCertificate, ReasonIssuerSignature, ReasonDigest, ReasonDevice, ReasonNotYetValid, ReasonStatus,
-		ReasonNoStatement, ReasonDeclined, ReasonUnable, ReasonExpired, ReasonRevoked, ReasonUnderAge,
+		ReasonIssuerCertificate, ReasonIssuerSignature, ReasonDigest, ReasonDevice, ReasonClock, ReasonNotYetValid,
+		ReasonStatus, ReasonNoStatement, ReasonDeclined, ReasonUnable, ReasonExpired, ReasonRevoked, ReasonUnderAge,
 	}
 }
 

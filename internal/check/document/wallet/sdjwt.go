@@ -62,7 +62,7 @@ func parseSDJWT(text string) (sdJWT, error) {
 // verifyJWT checks the signature and the type of a JWT, and returns its claims.
 func verifyJWT(text, typ string, key any, reason Reason) (map[string]any, error) {
 	header, err := headerOf(text)
-	if err != nil || header["typ"] != typ {
+	if err != nil || !IsType(header["typ"], typ) {
 		return nil, refuse(ReasonMalformed)
 	}
 	signed, err := jose.ParseSignedCompact(text, jwtAlgorithms)
@@ -74,6 +74,14 @@ func verifyJWT(text, typ string, key any, reason Reason) (map[string]any, error)
 		return nil, refuse(reason)
 	}
 	return readJSONObject(payload)
+}
+
+// IsType reports whether the type in a header is the one named, which has no
+// "application/". Types are media types, so case does not count, and a header may
+// have the prefix (RFC 7515, 4.1.9).
+func IsType(header any, name string) bool {
+	text, _ := header.(string)
+	return strings.EqualFold(text, name) || strings.EqualFold(text, "application/"+name)
 }
 
 // headerOf returns the protected header of a JWT.
@@ -289,10 +297,22 @@ func (s sdJWT) bound(key any, algorithm crypto.Hash, audience, nonce string, now
 	if err != nil {
 		return err
 	}
-	if !ok || claims["aud"] != audience || claims["nonce"] != nonce ||
-		claims["sd_hash"] != digestOf(algorithm, s.presented) ||
-		at.After(now.Add(clockSkew)) || at.Before(now.Add(-maxBindingAge)) {
+	from, _, err := timeOf(claims, "nbf")
+	if err != nil {
+		return err
+	}
+	until, ends, err := timeOf(claims, "exp")
+	if err != nil {
+		return err
+	}
+	latest := now.Add(clockSkew)
+	switch {
+	case !ok, claims["aud"] != audience, claims["nonce"] != nonce,
+		claims["sd_hash"] != digestOf(algorithm, s.presented), at.Before(now.Add(-maxBindingAge)),
+		ends && until.Before(now.Add(-clockSkew)):
 		return refuse(ReasonDevice)
+	case at.After(latest), from.After(latest):
+		return refuse(ReasonClock)
 	}
 	return nil
 }

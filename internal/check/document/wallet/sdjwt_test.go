@@ -75,8 +75,14 @@ func TestSDJWTVectors(t *testing.T) {
 			"too old":          s.bound(key, algorithm, tt.Audience, tt.Nonce, at.Add(maxBindingAge+time.Second)),
 			"in the future":    s.bound(key, algorithm, tt.Audience, tt.Nonce, at.Add(-clockSkew-time.Second)),
 		} {
-			if want := map[bool]Reason{true: "", false: ReasonDevice}[name == ""]; ReasonOf(err) != want ||
-				(err == nil) != (want == "") {
+			want := ReasonDevice
+			switch name {
+			case "":
+				want = ""
+			case "in the future":
+				want = ReasonClock
+			}
+			if ReasonOf(err) != want || (err == nil) != (want == "") {
 				t.Errorf("%s, %s: %v", tt.Name, name, err)
 			}
 		}
@@ -154,7 +160,15 @@ func TestSDJWTIsRefused(t *testing.T) {
 		"a binding of other disclosures":  {bind("sd_hash", digestOf(crypto.SHA256, "other")), ReasonDevice},
 		"a binding without a hash":        {bind("sd_hash", nil), ReasonDevice},
 		"a binding of last year":          {bind("iat", now.AddDate(-1, 0, 0).Unix()), ReasonDevice},
-		"a binding of tomorrow":           {bind("iat", now.AddDate(0, 0, 1).Unix()), ReasonDevice},
+		"a binding of tomorrow":           {bind("iat", now.AddDate(0, 0, 1).Unix()), ReasonClock},
+		"a phone's clock 4 minutes ahead": {bind("iat", now.Add(4*time.Minute).Unix()), ""},
+		"a phone's clock 6 minutes ahead": {bind("iat", now.Add(6*time.Minute).Unix()), ReasonClock},
+		"a binding that begins tomorrow":  {bind("nbf", now.AddDate(0, 0, 1).Unix()), ReasonClock},
+		"a binding that ended in 1970":    {bind("exp", 1), ReasonDevice},
+		"a binding's end as text":         {bind("exp", "tomorrow"), ReasonMalformed},
+		"a binding's long type":           {func(p *pid) { p.bindingType = "application/kb+jwt" }, ""},
+		"a binding's type in capitals":    {func(p *pid) { p.bindingType = "KB+JWT" }, ""},
+		"a document's long type":          {func(p *pid) { p.typ = "application/dc+sd-jwt" }, ""},
 		"a binding without a time":        {bind("iat", nil), ReasonDevice},
 		"a binding with a time as text":   {bind("iat", "now"), ReasonMalformed},
 		"a mobile document's type":        {func(p *pid) { p.typ = "JWT" }, ReasonMalformed},

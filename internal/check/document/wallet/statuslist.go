@@ -126,12 +126,11 @@ func (s *StatusList) fill(list statusBytes) error {
 	return nil
 }
 
-// The types of lists. The short forms are those of JOSE, which leaves out
-// "application/"; COSE has the long ones (RFC 9596).
+// The types of lists. A header of COSE has them with "application/" (RFC 9596).
 const (
 	typeStatusListJWT  = "statuslist+jwt"
-	typeStatusListCWT  = "application/statuslist+cwt"
-	typeIdentifierList = "application/identifierlist+cwt"
+	typeStatusListCWT  = "statuslist+cwt"
+	typeIdentifierList = "identifierlist+cwt"
 )
 
 // statusClaimsOf checks a token's signature and type, and returns its claims.
@@ -164,7 +163,7 @@ func claimsOfCWT(
 	if claims.Revoked != nil {
 		typ = typeIdentifierList
 	}
-	if message.Headers.Protected[cose.HeaderLabelType] != typ {
+	if !IsType(message.Headers.Protected[cose.HeaderLabelType], typ) {
 		return claims, refuse(ReasonStatus)
 	}
 	return claims, nil

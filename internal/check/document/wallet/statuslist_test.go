@@ -33,9 +33,9 @@ func signedList(t testing.TB, i *SampleIssuer, claims statusClaims) map[string][
 	if err != nil {
 		t.Fatal(err)
 	}
-	typ := typeStatusListCWT
+	typ := "application/" + typeStatusListCWT
 	if claims.Revoked != nil {
-		typ = typeIdentifierList
+		typ = "application/" + typeIdentifierList
 	}
 	return map[string][]byte{"jwt": listJWT(t, i, typeStatusListJWT, string(payload)),
 		"cwt": listCWT(t, i, typ, encode(claims))}
@@ -134,8 +134,8 @@ func TestStatusListsAreReadStrictly(t *testing.T) {
 		}
 	}
 	payload := encode(statusClaims{Subject: listURI, List: statusBytes{Bits: 1, List: deflated(t, []byte{1})}})
-	for typ, want := range map[any]Reason{typeStatusListCWT: "", "": ReasonStatus, "application/cwt": ReasonStatus,
-		typeIdentifierList: ReasonStatus, uint64(18): ReasonStatus} {
+	for typ, want := range map[any]Reason{"application/" + typeStatusListCWT: "", "": ReasonStatus, "application/cwt": ReasonStatus,
+		"application/" + typeIdentifierList: ReasonStatus, uint64(18): ReasonStatus} {
 		token := listCWT(t, issuer, typ, payload)
 		if _, err := ParseStatusList(token, listURI, DocTypeMDL, issuer.Trusted(), now); ReasonOf(err) != want {
 			t.Errorf("in CBOR, of the type %v: %v, want %q", typ, err, want)

@@ -233,7 +233,7 @@ func TestPublishedIssuerDataHolds(t *testing.T) {
 				if ReasonOf(err) != tt.want {
 					t.Errorf("document %d, %s: %v, want %q", i, d.DocType, err, tt.want)
 				}
-				if expired := tt.at.After(object.ValidityInfo.ValidUntil); expired != tt.expired[i] {
+				if expired := tt.at.After(object.ValidityInfo.ValidUntil.Time); expired != tt.expired[i] {
 					t.Errorf("document %d, %s: expired %t", i, d.DocType, expired)
 				}
 			}

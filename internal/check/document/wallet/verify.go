@@ -44,8 +44,8 @@ func DocTypes() []string {
 	return []string{DocTypeProofOfAge, DocTypeMDL, DocTypePhotoID, DocTypeIDCard, DocTypePID}
 }
 
-// clockSkew is how far an issuer's clock may be ahead of this one.
-const clockSkew = 2 * time.Minute
+// clockSkew is how far the clock of an issuer or a phone may be from this one.
+const clockSkew = 5 * time.Minute
 
 // Presentation is a received and decrypted response, and the session for which it
 // must have been made.
@@ -88,7 +88,7 @@ func (v Verifier) Verify(ctx context.Context, p Presentation, targetAge int, now
 	switch validity := object.ValidityInfo; {
 	case now.Before(validity.ValidFrom.Add(-clockSkew)):
 		return refuse(ReasonNotYetValid)
-	case !now.Before(validity.ValidUntil):
+	case !now.Before(validity.ValidUntil.Time):
 		return refuse(ReasonExpired)
 	}
 	if err := v.checkStatus(ctx, object.Status, object.DocType); err != nil {
