@@ -232,7 +232,8 @@ async function offerCameras() {
 
 function connect() {
   closeStream();
-  check.stream = openStream(page.dataset.stream ?? "", take, {
+  /** @type {Parameters<typeof openStream>[2]} */
+  const heard = {
     queue(place) {
       check.failures = 0;
       check.takenAt = 0;
@@ -266,7 +267,12 @@ function connect() {
       check.failures = lived ? 0 : check.failures + 1;
       machine.send(closings[code] ?? "lost");
     },
-  }, firstFilm === "document" ? 2 * patience : patience);
+  };
+  try {
+    check.stream = openStream(page.dataset.stream ?? "", take, heard, firstFilm === "document" ? 2 * patience : patience);
+  } catch {
+    machine.send("failed"); // a browser without WebSockets
+  }
 }
 
 /**
@@ -292,8 +298,8 @@ const machine = start("primer", enter);
 for (const button of page.querySelectorAll('button[data-do="open"]')) {
   if (button instanceof HTMLButtonElement) button.disabled = false; // the primer's is, until somebody listens
   button.addEventListener("click", () => {
-    sound(soundSwitch.getAttribute("aria-pressed") === "true");
     machine.send("open");
+    sound(soundSwitch.getAttribute("aria-pressed") === "true");
   });
 }
 onMoreTime(() => check.stream?.moreTime());

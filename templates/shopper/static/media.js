@@ -34,14 +34,33 @@ export async function openCamera(deviceId, film = "face") {
   }
 }
 
-/** Returns the cameras by id and label. Labels exist once the camera was allowed. */
+/**
+ * Returns the cameras by id and label; none where a browser does not say. Labels
+ * exist once the camera was allowed.
+ */
 export async function cameras() {
-  const devices = await navigator.mediaDevices.enumerateDevices();
+  const devices = await navigator.mediaDevices.enumerateDevices().catch(() => []);
   return devices.filter((d) => d.kind === "videoinput" && d.deviceId);
 }
 
-/** @param {unknown} error */
-const nameOf = (error) => (error instanceof Error ? error.name : "");
+/** Former names of errors, which older browsers still use. @type {Record<string, string>} */
+const renamed = {
+  PermissionDeniedError: "NotAllowedError",
+  PermissionDismissedError: "NotAllowedError",
+  DevicesNotFoundError: "NotFoundError",
+  TrackStartError: "NotReadableError",
+  SourceUnavailableError: "NotReadableError",
+  ConstraintNotSatisfiedError: "OverconstrainedError",
+};
+
+/**
+ * Returns today's name of an error. Some browsers' are plain objects.
+ * @param {any} error
+ */
+function nameOf(error) {
+  const name = String(error?.name ?? "");
+  return renamed[name] ?? name;
+}
 
 /**
  * Returns why a camera did not open; the screen that explains it has the same name.
@@ -84,10 +103,14 @@ function nextFrame(video) {
   });
 }
 
-/** Guesses whether the page runs inside another app's web view or a frame. */
+/**
+ * Guesses whether the page runs in a frame, or in the web view of an app: Android's
+ * names itself, and WebKit's does not call itself Safari. Snapchat says "like Safari".
+ */
 function isEmbedded() {
-  return window.self !== window.top ||
-    /; wv\)|FBA[NV]|Instagram|Line\/|MicroMessenger|Snapchat|TikTok|BytedanceWebview/i.test(navigator.userAgent);
+  const agent = navigator.userAgent;
+  return window.self !== window.top || /; wv\)|Version\/4\.0 Chrome\/|Snapchat/.test(agent) ||
+    /AppleWebKit\//.test(agent) && !/Safari\//.test(agent);
 }
 
 /**
@@ -107,10 +130,10 @@ const [deciding, guiding] = [0.8, 0.6];
  */
 export function photographer(video, film) {
   const canvas = document.createElement("canvas");
-  const context = drawing(canvas.getContext("2d", { alpha: false }));
+  const context = canvas.getContext("2d", { alpha: false });
   return async (share, decides) => {
     await nextFrame(video);
-    if (video.readyState < HTMLMediaElement.HAVE_CURRENT_DATA || !video.videoWidth) return null;
+    if (!context || video.readyState < HTMLMediaElement.HAVE_CURRENT_DATA || !video.videoWidth) return null;
     const whole = film() === "document";
     const scale = Math.min(1, whole
       ? maxDocument / Math.max(video.videoWidth, video.videoHeight)
@@ -153,7 +176,8 @@ async function jpegOf(canvas, quality) {
 export async function readsBack() {
   const [size, tolerance] = [64, 48];
   const canvas = Object.assign(document.createElement("canvas"), { width: size, height: size });
-  const context = drawing(canvas.getContext("2d", { alpha: false, willReadFrequently: true }));
+  const context = canvas.getContext("2d", { alpha: false, willReadFrequently: true });
+  if (!context) return false;
   const half = size / 2;
   const fields = [0, 255, 255, 0].map((gray, i) => ({ gray, x: (i % 2) * half, y: Math.floor(i / 2) * half }));
   for (const { gray, x, y } of fields) {
@@ -170,15 +194,6 @@ export async function readsBack() {
   });
 }
 
-/**
- * Throws where a browser gives no way to draw.
- * @param {CanvasRenderingContext2D | null} context
- */
-function drawing(context) {
-  if (!context) throw new DOMException("", "NotSupportedError");
-  return context;
-}
-
 /** Size at which pictures are compared: enough for the noise of any real one to show. */
 const grain = { width: 160, height: 120 };
 
@@ -190,11 +205,12 @@ const grain = { width: 160, height: 120 };
  */
 export function stillness(video) {
   const canvas = Object.assign(document.createElement("canvas"), grain);
-  const context = drawing(canvas.getContext("2d", { alpha: false, willReadFrequently: true }));
+  const context = canvas.getContext("2d", { alpha: false, willReadFrequently: true });
   /** @type {Uint8ClampedArray | null} */
   let last = null;
   let since = 0;
   return () => {
+    if (!context) return 0;
     context.drawImage(video, 0, 0, grain.width, grain.height);
     const seen = context.getImageData(0, 0, grain.width, grain.height).data;
     const before = last;

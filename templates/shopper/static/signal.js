@@ -26,8 +26,20 @@ let audio = null;
  * @param {Signal} name
  */
 export function signal(name) {
-  navigator.vibrate?.(vibrations[name]);
-  melodies[name].forEach((pitch, i) => audio && tone(audio, pitch, audio.currentTime + i * 1.3 * beat));
+  ornament(() => navigator.vibrate?.(vibrations[name]));
+  ornament(() => melodies[name].forEach((pitch, i) => audio && tone(audio, pitch, audio.currentTime + i * 1.3 * beat)));
+}
+
+/**
+ * Does what a check can go on without, in browsers that have it.
+ * @param {() => void} act
+ */
+function ornament(act) {
+  try {
+    act();
+  } catch {
+    // hardened browsers leave interfaces out, or let them throw
+  }
 }
 
 /**
@@ -36,8 +48,10 @@ export function signal(name) {
  */
 export function sound(on) {
   if (on === Boolean(audio)) return;
-  audio?.close();
-  audio = on ? new AudioContext() : null;
+  const last = audio;
+  audio = null;
+  ornament(() => last?.close().catch(() => {}));
+  if (on) ornament(() => (audio = new AudioContext()));
 }
 
 /**
