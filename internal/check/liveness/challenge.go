@@ -122,7 +122,7 @@ func (c *Challenge) draw(at aim) Prompt {
 // asking shows a prompt. a is where the head points when the prompt appears.
 func (s state) asking(p Prompt, a aim, f Frame) state {
 	s.question = question{Prompt: p, Until: f.Own.Add(2 * promptTime), shown: f.At}
-	s.held, s.way = 0, newWay(a, f.At)
+	s.held, s.way = 0, way{from: a, last: a, at: f.At, left: a.isNear()}
 	return s
 }
 
@@ -198,7 +198,10 @@ func (c *Challenge) Judge(ctx context.Context, f Frame) (Outcome, error) {
 }
 
 // aim returns where the nose points in a frame.
-func (c *Challenge) aim(f Frame) aim { return aimOf(f.Pose, c.watch.neutral.Pose) }
+func (c *Challenge) aim(f Frame) aim {
+	neutral := c.watch.neutral.Pose
+	return aim{side: (f.Pose.Yaw - neutral.Yaw) / turned, up: (f.Pose.Pitch - neutral.Pitch) / raised}
+}
 
 // resuming shows the same prompt again in a picture that the camera has changed. What
 // the head did before still counts, except that a movement between the two pictures
@@ -226,7 +229,7 @@ func (c *Challenge) judged(f Frame) (state, Outcome) {
 		return s.resting(a)
 	}
 	s.Progress = math.Floor(10*min(max(a.along(target), 0), 1)) / 10
-	if a.isToward(target, 1) {
+	if a.length() >= 1 && a.angle(target) <= hit {
 		return c.holding(s, a, f)
 	}
 	s.held = 0

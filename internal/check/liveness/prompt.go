@@ -1,10 +1,6 @@
 package liveness
 
-import (
-	"math"
-
-	"agegate/internal/check/vision"
-)
+import "math"
 
 // Prompt asks the person for an action during the challenge. "" stands for
 // none.
@@ -75,10 +71,6 @@ type aim struct {
 	up   float64 // pitch over raised
 }
 
-func aimOf(pose, neutral vision.Pose) aim {
-	return aim{side: (pose.Yaw - neutral.Yaw) / turned, up: (pose.Pitch - neutral.Pitch) / raised}
-}
-
 // aims are the aims of the prompts, of length 1.
 var aims = func() map[Prompt]aim {
 	all := map[Prompt]aim{}
@@ -89,11 +81,10 @@ var aims = func() map[Prompt]aim {
 	return all
 }()
 
-func (a aim) scaled(k float64) aim                { return aim{k * a.side, k * a.up} }
-func (a aim) length() float64                     { return math.Hypot(a.side, a.up) }
-func (a aim) along(b aim) float64                 { return a.side*b.side + a.up*b.up } // b has length 1
-func (a aim) distance(b aim) float64              { return math.Hypot(a.side-b.side, a.up-b.up) }
-func (a aim) isToward(b aim, length float64) bool { return a.length() >= length && a.angle(b) <= hit }
+func (a aim) scaled(k float64) aim   { return aim{k * a.side, k * a.up} }
+func (a aim) length() float64        { return math.Hypot(a.side, a.up) }
+func (a aim) along(b aim) float64    { return a.side*b.side + a.up*b.up } // b has length 1
+func (a aim) distance(b aim) float64 { return math.Hypot(a.side-b.side, a.up-b.up) }
 
 // isNear reports whether the head is near level, that is, not at any target.
 func (a aim) isNear() bool { return a.length() < 0.6 }

@@ -35,10 +35,6 @@ const minBetween = 0.2
 // three quarters of such a turn at once.
 const longestStride = 0.78
 
-func newWay(from aim, now time.Time) way {
-	return way{from: from, last: from, at: now, left: from.isNear()}
-}
-
 // with adds the next frame of a head on its way to the target. Because of the network,
 // frames may arrive closer together than they were taken, by at most one round trip.
 func (w way) with(f Frame, a, target aim) way {

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"agegate/internal/check/document/mrz"
+	"agegate/internal/check/document/portrait"
 	"agegate/internal/check/document/reader"
 	"agegate/internal/check/liveness"
 	"agegate/internal/check/vision"
@@ -237,7 +238,7 @@ func (c *Capture) face(ctx context.Context, img image.Image, r outline) error {
 
 // compare refuses a capture in which the portrait changes.
 func (c *Capture) compare(f *vision.Features) {
-	if resemblance(c.portrait, f) >= samePortrait {
+	if new(portrait.Reference).Cosine(c.portrait, f) >= samePortrait { // no mean is subtracted
 		c.same++
 		return
 	}

@@ -10,7 +10,6 @@ import (
 	"math"
 
 	"agegate/internal/check/document/mrz"
-	"agegate/internal/check/document/portrait"
 	"agegate/internal/check/document/reader"
 	"agegate/internal/check/vision"
 
@@ -53,10 +52,6 @@ const (
 // samePortrait is the minimum similarity of one portrait in two frames. Similarity is
 // the cosine of the descriptors by which package liveness compares faces.
 const samePortrait = 0.8
-
-func resemblance(a, b *vision.Features) float64 {
-	return new(portrait.Reference).Cosine(a, b) // no mean is subtracted
-}
 
 // faceBeside looks for the portrait on the side of the document that shows the zone. If
 // it finds none, it returns nil, and a hint if it knows the reason.
