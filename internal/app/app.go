@@ -21,7 +21,6 @@ import (
 	"agegate/internal/app/metrics"
 	"agegate/internal/backoffice/account"
 	"agegate/internal/backoffice/account/passkey"
-	"agegate/internal/backoffice/drift"
 	"agegate/internal/backoffice/insight"
 	"agegate/internal/backoffice/mail"
 	"agegate/internal/check/document"
@@ -52,7 +51,6 @@ type App struct {
 	Sessions *session.Service
 	Insight  *insight.Service
 	Accounts *account.Service // of the API's part
-	Drift    *drift.Service   // counts checks and compares them with the reference
 
 	replica   insight.Replica // this process
 	log       *slog.Logger
@@ -225,7 +223,6 @@ func (a *App) buildParts(cfg config.Config, sealer *credential.Sealer) (_ *echo.
 			return nil, err
 		}
 	}
-	a.Drift = drift.NewService(a.Store, drift.Config{Estimator: a.decides, Now: a.now, Logger: a.log})
 	wake := func() {} // replicas of the API find due deliveries by polling
 	if cfg.ServesAPI() {
 		a.buildServices(cfg, sealer)
@@ -304,8 +301,8 @@ func (a *App) buildPages(cfg config.Config, sealer *credential.Sealer, e estimat
 		return err
 	}
 	a.pages.shopper, err = shopper.New(shopper.Config{
-		Counted: a.Drift.Count, Drawn: a.metrics.Drawn, Sessions: a.Sessions, Tenants: a.Tenants, NewCapture: e.newCapture,
-		Places: e.places, Handovers: session.NewHandovers(a.Sessions, a.Store), Wallets: a.pages.wallets,
+		Counted: a.metrics.Check, Sessions: a.Sessions, Tenants: a.Tenants, NewCapture: e.newCapture, Places: e.places,
+		Handovers: session.NewHandovers(a.Sessions, a.Store), Wallets: a.pages.wallets,
 		Photos: a.pages.photos, DocumentPlaces: e.documentPlaces,
 		VerifyURL: cfg.VerifyURL, Logger: a.log,
 		Operator: shopper.Operator{Name: cfg.OperatorName, Links: cfg.OperatorLinks},

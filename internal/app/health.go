@@ -29,7 +29,7 @@ func (a *App) health(cfg config.Config) func(context.Context) (dashboard.Health,
 		if now.Sub(readAt) < healthFor {
 			return known, nil
 		}
-		found, err := doctor.Known(ctx, cfg, a.Store, a.decides, now)
+		found, err := doctor.Known(ctx, cfg, a.Store, now)
 		if err != nil {
 			return dashboard.Health{}, err
 		}

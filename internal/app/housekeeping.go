@@ -31,12 +31,11 @@ const (
 	listsEvery  = 5 * time.Minute // looks which lists are due; each is fetched every few hours
 	endedEvery  = time.Hour
 	httpsEvery  = 15 * time.Second // looks for new certificates and for those to renew
-	driftEvery  = time.Minute      // how often a replica reads the drift that others found
 )
 
 // maintain keeps the database in order until ctx ends. It runs on every replica that
 // serves the API, in small steps beside the traffic. Other replicas only report that
-// they are alive, and count checks.
+// they are alive.
 func (a *App) maintain(ctx context.Context) {
 	var jobs routine.Group
 	defer func() { _ = jobs.Wait() }() // repeat returns no error
@@ -44,9 +43,6 @@ func (a *App) maintain(ctx context.Context) {
 		jobs.Start(func() error { a.repeat(ctx, period, failed, job); return nil })
 	}
 	repeat(insight.HeartbeatEvery, "reporting this replica failed", a.heartbeat)
-	repeat(driftEvery, "reading the state of drift failed", a.Drift.Refresh)
-	repeat(flushEvery, "writing counts of checks failed", a.Drift.Flush)
-	repeat(pruneEvery, "deleting old counts of checks failed", a.Drift.Prune)
 	if a.https != nil {
 		repeat(httpsEvery, "looking for a new certificate failed", a.https.Look)
 	}

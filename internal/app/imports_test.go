@@ -27,10 +27,10 @@ var house = []room{
 	{"docs", 0, nil}, // samples in Go
 	{"app", 4390, [][]string{{"app"}, {"doctor"}, {"config", "metrics"}}},
 	{"edge", 3500, [][]string{{"httpd"}, {"api", "reference"}, {"contract"}}},
-	{"pages", 16130, [][]string{{"dashboard", "shopper"}, {"page"}}},
+	{"pages", 16040, [][]string{{"dashboard", "shopper"}, {"page"}}},
 	{"store", 6490, nil},
 	{"lab", 300, [][]string{{"accuracy", "conformance", "demo", "testkey"}, {"certify"}, {"suite"}}},
-	{"backoffice", 10510, [][]string{{"evidence"}, {"drift", "insight"}, {"account"}, {"certificate", "mail"}}},
+	{"backoffice", 9990, [][]string{{"evidence"}, {"insight"}, {"account"}, {"certificate", "mail"}}},
 	{"check", 15990, [][]string{{"document"}, {"age"}, {"liveness", "photographic"}, {"vision"}, {"inference"}}},
 	{"rules", 8770, [][]string{
 		{"session"}, {"billing", "tenant", "webhook"}, {"audit", "brand", "credential"},

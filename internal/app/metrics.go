@@ -4,13 +4,14 @@ import (
 	"context"
 
 	"agegate/internal/app/metrics"
+	"agegate/internal/pages/shopper"
 	"agegate/internal/rules/session"
 	"agegate/internal/rules/webhook"
 )
 
 // newMetrics returns metrics that know all values of their labels: the session statuses
-// that an event enters, the events of a document check, and the results of a webhook
-// attempt.
+// that an event enters, the events of a document check, the results of a webhook attempt,
+// and the ends of a camera check.
 func newMetrics() *metrics.Metrics {
 	var documents [][2]string
 	for _, event := range session.DocumentEvents() {
@@ -20,7 +21,7 @@ func newMetrics() *metrics.Metrics {
 		words(session.StatusPending, session.StatusPassed, session.StatusFallback, session.StatusSpoof),
 		documents,
 		words(webhook.ClassDelivered, webhook.ClassStatus, webhook.ClassRedirect, webhook.ClassDNS,
-			webhook.ClassBlocked, webhook.ClassConnect, webhook.ClassTLS, webhook.ClassTimeout))
+			webhook.ClassBlocked, webhook.ClassConnect, webhook.ClassTLS, webhook.ClassTimeout), shopper.Ends())
 }
 
 func words[T ~string](values ...T) []string {
@@ -41,7 +42,6 @@ func (a *App) watch() {
 		s, err := a.Store.Standing(ctx)
 		return metrics.Standing(s), err
 	})
-	a.metrics.WatchDrift(a.driftIndexes)
 	if a.https != nil {
 		a.metrics.WatchCertificates(a.https.Ends)
 	}

@@ -68,7 +68,7 @@ func (a *App) Run(ctx context.Context) error {
 	cancel()
 	a.log.Info("shutting down")
 	err = errors.Join(err, a.shutDown(context.WithoutCancel(ctx)))
-	err = errors.Join(err, workers.Wait(), finish(ctx, a.Drift.Flush))
+	err = errors.Join(err, workers.Wait())
 	if a.api != nil {
 		err = errors.Join(err, finish(ctx, a.WriteRefusals))
 	}

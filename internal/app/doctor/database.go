@@ -12,8 +12,6 @@ import (
 	"time"
 
 	"agegate/internal/app/config"
-	"agegate/internal/check/age"
-	"agegate/internal/check/inference"
 	"agegate/internal/rules/credential"
 	"agegate/internal/rules/tenant"
 	"agegate/internal/store"
@@ -58,9 +56,6 @@ func (e *examiner) database(ctx context.Context) {
 	tenants := tenant.NewService(db, e.Sealer, tenant.CallbackRule{}, rand.Reader, e.Now)
 	e.within(ctx, "secret key", func(ctx context.Context) { e.secretKey(ctx, tenants) })
 	given := facts{cfg: e.Config, db: db, now: e.Now()}
-	if manifest, err := inference.ReadManifest(e.Config.ModelsDir); err == nil {
-		given.estimator = age.Estimator(manifest)
-	}
 	for _, s := range stored {
 		e.within(ctx, s.name, func(ctx context.Context) {
 			found, err := s.find(ctx, given)

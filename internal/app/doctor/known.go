@@ -13,10 +13,9 @@ import (
 
 // facts are the configuration and the database, by which alone some findings are judged.
 type facts struct {
-	cfg       config.Config
-	db        *store.Store
-	estimator string // fingerprint of the models on this machine; empty where unknown
-	now       time.Time
+	cfg config.Config
+	db  *store.Store
+	now time.Time
 }
 
 // stored are the examinations of what the database says of the installation. The command
@@ -26,7 +25,6 @@ var stored = []struct {
 	name string
 	find func(context.Context, facts) ([]Finding, error)
 }{
-	{"drift", driftFindings},
 	{"trust", func(ctx context.Context, f facts) ([]Finding, error) {
 		found, err := document.DependenciesOf(ctx, f.db, f.now)
 		return trustFindings(found, f.now), err
@@ -51,14 +49,11 @@ func settings(cfg config.Config) []Finding {
 
 // Known returns what is wrong according to the configuration and the database alone,
 // problems first. It changes nothing and connects to nothing else, so a running gateway
-// can call it often. estimator is the fingerprint of the gateway's models, empty for
-// none.
-func Known(
-	ctx context.Context, cfg config.Config, db *store.Store, estimator string, now time.Time,
-) ([]Finding, error) {
+// can call it often.
+func Known(ctx context.Context, cfg config.Config, db *store.Store, now time.Time) ([]Finding, error) {
 	all := settings(cfg)
 	for _, s := range stored {
-		found, err := s.find(ctx, facts{cfg, db, estimator, now})
+		found, err := s.find(ctx, facts{cfg, db, now})
 		if err != nil {
 			return nil, err
 		}

@@ -28,15 +28,15 @@ type Metrics struct {
 	sessions  *prometheus.CounterVec
 	documents *prometheus.CounterVec
 	attempts  *prometheus.CounterVec
-	drawn     *prometheus.CounterVec
+	checks    *prometheus.CounterVec
 	inference prometheus.Histogram
 }
 
 // New returns metrics with the process's own collectors registered. For the given
-// session statuses, events of a document check (way and outcome) and webhook classes,
-// the counters begin at zero in both modes. Otherwise Prometheus would miss the first
+// session statuses, events of a document check (way and outcome), webhook classes and
+// ends of a camera check, the counters begin at zero, in both modes. Otherwise Prometheus would miss the first
 // increase, because it sees none in the first sample of a series.
-func New(statuses []string, documents [][2]string, classes []string) *Metrics {
+func New(statuses []string, documents [][2]string, classes, ends []string) *Metrics {
 	m := &Metrics{
 		registry: prometheus.NewRegistry(),
 		requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{
@@ -57,23 +57,25 @@ func New(statuses []string, documents [][2]string, classes []string) *Metrics {
 			Name: "agegate_webhook_attempts_total",
 			Help: "Webhook attempts, by result class and mode.",
 		}, []string{"class", "mode"}),
-		drawn: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "agegate_drawn_faces_total",
-			Help: "Camera checks that ended without a result because the face looked drawn or rendered, by mode.",
-		}, []string{"mode"}),
+		checks: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "agegate_checks_total",
+			Help: "Camera checks of live sessions, by how they ended.",
+		}, []string{"ended"}),
 		inference: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name:    "agegate_frame_duration_seconds",
 			Help:    "Time to process one camera frame, including the wait for a worker.",
 			Buckets: []float64{.005, .01, .02, .03, .05, .1, .15, .25, .5, 1},
 		}),
 	}
-	m.registry.MustRegister(m.requests, m.sessions, m.documents, m.attempts, m.drawn, m.inference,
+	m.registry.MustRegister(m.requests, m.sessions, m.documents, m.attempts, m.checks, m.inference,
 		prometheus.NewCounterFunc(prometheus.CounterOpts{
 			Name: "agegate_panics_total", Help: "Panics that were recovered. Each is in the log, with its stack.",
 		}, func() float64 { return float64(fault.Panics()) }),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	for _, ended := range ends {
+		m.checks.WithLabelValues(ended)
+	}
 	for _, livemode := range []bool{false, true} {
-		m.drawn.WithLabelValues(mode(livemode))
 		for _, status := range statuses {
 			m.sessions.WithLabelValues(status, mode(livemode))
 		}
@@ -110,8 +112,8 @@ func (m *Metrics) WebhookAttempt(class string, livemode bool) {
 	m.attempts.WithLabelValues(class, mode(livemode)).Inc()
 }
 
-// Drawn counts a camera check that ended because the face looked drawn.
-func (m *Metrics) Drawn(livemode bool) { m.drawn.WithLabelValues(mode(livemode)).Inc() }
+// Check counts a camera check of a live session by how it ended.
+func (m *Metrics) Check(ended string) { m.checks.WithLabelValues(ended).Inc() }
 
 // Frame records the time that a camera frame took.
 func (m *Metrics) Frame(took time.Duration) { m.inference.Observe(took.Seconds()) }
@@ -164,37 +166,6 @@ func (c *queueCollector) Collect(out chan<- prometheus.Metric) {
 	}
 	out <- prometheus.MustNewConstMetric(c.depth, prometheus.GaugeValue, float64(pending))
 	out <- prometheus.MustNewConstMetric(c.oldest, prometheus.GaugeValue, oldest.Seconds())
-}
-
-// DriftIndex is a stability index of a family of browsers.
-type DriftIndex struct {
-	Browsers, Of string // Of is estimates or outcomes
-	Index        float64
-}
-
-// WatchDrift publishes the stability indexes of the last windows.
-func (m *Metrics) WatchDrift(known func() []DriftIndex) {
-	m.registry.MustRegister(&driftCollector{
-		known: known,
-		index: prometheus.NewDesc("agegate_drift_index",
-			"Population stability index of the last window, by family of browsers, of estimates or of how checks ended.",
-			[]string{"browsers", "of"}, nil),
-	})
-}
-
-type driftCollector struct {
-	known func() []DriftIndex
-	index *prometheus.Desc
-}
-
-// Describe implements prometheus.Collector.
-func (c *driftCollector) Describe(out chan<- *prometheus.Desc) { out <- c.index }
-
-// Collect implements prometheus.Collector.
-func (c *driftCollector) Collect(out chan<- prometheus.Metric) {
-	for _, i := range c.known() {
-		out <- prometheus.MustNewConstMetric(c.index, prometheus.GaugeValue, i.Index, i.Browsers, i.Of)
-	}
 }
 
 // Trust is the state of what wallets' checks depend on.

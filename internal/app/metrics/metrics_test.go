@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"agegate/internal/backoffice/drift"
 	"agegate/internal/check/document"
 	"agegate/internal/check/document/trustlist"
 	"agegate/internal/check/document/trustlist/trustlisttest"
@@ -39,7 +38,6 @@ func TestMetrics(t *testing.T) {
 		}
 		endingIssuer(t, g)
 		failingList(t, g)
-		drifted(t, g)
 		want := []string{
 			`agegate_sessions_total{mode="test",status="PENDING"} 7`,
 			`agegate_sessions_total{mode="test",status="PASSED"} 2`,
@@ -55,7 +53,8 @@ func TestMetrics(t *testing.T) {
 			`agegate_webhook_attempts_total{class="delivered",mode="test"} 2`,
 			`agegate_webhook_attempts_total{class="timeout",mode="live"} 0`,
 			`agegate_http_request_duration_seconds_count{method="POST",route="/api/v1/sessions/create",status="201"} 7`,
-			`agegate_drawn_faces_total{mode="live"} 0`,
+			`agegate_checks_total{ended="passed"} 0`,
+			`agegate_checks_total{ended="drawn"} 0`,
 			`agegate_webhook_queue_depth 0`,
 			`agegate_webhook_oldest_due_seconds 0`,
 			`agegate_trust_ending{of="list"} 0`,
@@ -66,7 +65,6 @@ func TestMetrics(t *testing.T) {
 			`agegate_trust_lists_failing 1`,
 			`agegate_panics_total 0`,
 			`agegate_build_info{go="` + runtime.Version() + `",version=""} 1`,
-			`agegate_drift_index{browsers="edge",of="estimates"} 0.3`,
 			`agegate_database_connections_open `,
 			`go_goroutines `,
 		}
@@ -87,21 +85,6 @@ func TestMetrics(t *testing.T) {
 			t.Errorf("Prometheus' linter: %v, %v", problems, err)
 		}
 	}, "AGEGATE_METRICS_LISTEN=127.0.0.1:0")
-}
-
-// drifted stores a family of browsers whose estimates have shifted.
-func drifted(t *testing.T, g *gatewaytest.Gateway) {
-	t.Helper()
-	err := g.App.Store.UpdateDrift(t.Context(), func(_ drift.Tx, s *drift.State) (*audit.Act, error) {
-		s.Families = map[drift.Family]*drift.Standing{drift.Edge: {Ages: drift.Measure{Index: 0.3}}}
-		return nil, nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := g.App.Drift.Refresh(t.Context()); err != nil {
-		t.Fatal(err)
-	}
 }
 
 // documents ends three document checks: passed after a refusal, declined, and

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"agegate/internal/backoffice/account"
-	"agegate/internal/backoffice/drift"
 	"agegate/internal/backoffice/evidence"
 	"agegate/internal/backoffice/insight"
 	"agegate/internal/pages/dashboard/desk"
@@ -36,7 +35,6 @@ type Config struct {
 	Billing  billing.Store
 	Audit    audit.Store
 	Evidence *evidence.Service
-	Drift    *drift.Service
 	Preview  Preview
 	Health   func(context.Context) (Health, error) // see Health
 	HTTPS    bool                                  // all public addresses are https

@@ -10,7 +10,6 @@ func (p *Pages) features() []desk.Feature {
 		p.billing(),
 		p.branding(),
 		p.delivery(),
-		p.drift(),
 		p.evidence(),
 		p.factors(),
 		p.home(),

@@ -49,7 +49,6 @@ var operatorNav = []desk.NavGroup{{Name: "operator", Items: []desk.NavItem{
 	{Name: "tenants", Pattern: operatorPath, Icon: "home", Below: operatorPath + "/tenants"},
 	{Name: "users", Pattern: usersPath, Icon: "team"},
 	{Name: "system", Pattern: systemPath, Icon: "settings"},
-	{Name: "drift", Pattern: driftPath, Icon: "drift"},
 	{Name: "operator_audit", Pattern: operatorAuditPath, Icon: "list"},
 }}}
 
@@ -86,7 +85,7 @@ func (p *Pages) frame(r *desk.Request, l *desk.Layout) {
 			l.Find = r.Href(pastePath)
 		}
 	case r.Route.MinRole == desk.Operator:
-		l.Nav, l.Drifted, l.Find, l.Shops = r.Nav(operatorNav), p.driftNotice(), findPath, p.shops(r)
+		l.Nav, l.Find, l.Shops = r.Nav(operatorNav), findPath, p.shops(r)
 	case r.Route.Path == "" && l.Operator: // there is no such page
 		l.Nav = r.Nav(operatorNav)
 	case r.Route.Path == accountPath, r.Route.Path == "":

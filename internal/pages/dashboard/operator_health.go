@@ -28,7 +28,6 @@ var FindingPlaces = map[string]string{
 	"ending":   "trusted-issuers",
 	"unlogged": "wallets-that-demand-to-know-who-asks", "unsent": "wallets-that-demand-to-know-who-asks",
 	"https": "tls-and-the-reverse-proxy", "order": "tls-without-a-proxy",
-	"drift":     "drift",
 	"no_backup": "", "operator_name": "",
 }
 

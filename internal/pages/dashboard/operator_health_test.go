@@ -198,7 +198,7 @@ func reported(t *testing.T, g *gatewaytest.Gateway, health dashboard.Health, fai
 	t.Helper()
 	asked = new(int)
 	handler, err := dashboard.Handler(dashboard.Config{
-		Accounts: g.App.Accounts, Tenants: g.App.Tenants, Insight: g.App.Insight, Drift: g.App.Drift, Now: g.Clock.Now,
+		Accounts: g.App.Accounts, Tenants: g.App.Tenants, Insight: g.App.Insight, Now: g.Clock.Now,
 		URL: "http://localhost:8080", APIURL: g.URL,
 		Health: func(context.Context) (dashboard.Health, error) { *asked++; return health, failure },
 	})

@@ -27,8 +27,6 @@ func TestNothingIsSaidInOneLine(t *testing.T) {
 		}{
 			{op, "/operator/system", "No webhook endpoint is disabled. No webhook has failed. Figures appear",
 				[]string{">Disabled webhook endpoints<", ">Failed webhooks<", ">Figures<"}},
-			{op, "/operator/drift", "There is no reference. Once live checks", []string{`class="empty"`}},
-			{op, "/operator/drift", "Nothing has been counted yet: ended checks", []string{"Counts are kept"}},
 			{o.owner, o.at("/billing"), "Every live session and every top-up will be here.", []string{`class="empty"`}},
 			{o.owner, o.at("/test"), `data-testid="webhooks-quiet"`, []string{"Webhooks in the last 24 hours"}},
 		} {

@@ -190,7 +190,7 @@ func TestOneVerbForMaking(t *testing.T) {
 }
 
 // command matches what people type: commands of the programs, variables and files.
-var command = regexp.MustCompile(`AGEGATE_[A-Z]|\bagegate (audit|database|doctor|drift|evidence|trust|user) |` +
+var command = regexp.MustCompile(`AGEGATE_[A-Z]|\bagegate (audit|database|doctor|evidence|trust|user) |` +
 	`\bagegate (doctor|trust sync)\b|\bagegate-(dev|lab)\b|\bmake run\b|\bcurve\.json`)
 
 // TestCommandsAreCode: texts have commands between backquotes, and the pages show

@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"agegate/internal/backoffice/drift"
 	"agegate/internal/check/age"
 	"agegate/internal/check/document/photo"
 	"agegate/internal/rules/fault"
@@ -19,7 +18,6 @@ type attempt struct {
 	pages *Pages
 	visit visit
 
-	family  drift.Family
 	counted bool // how it ended is counted
 
 	begun bool // the challenge has begun: the attempt counts
@@ -71,10 +69,7 @@ func (a *attempt) write(ctx context.Context, step age.Step) (moved bool, err err
 		return false, nil
 	}
 	if !step.Unserved {
-		a.count(endOfCheck(step), step.Age)
-	}
-	if step.Drawn {
-		a.pages.cfg.Drawn(a.visit.sess.Livemode)
+		a.count(endOfCheck(step))
 	}
 	err = a.settle(ctx, step)
 	if isLate(err) || isDisabled(err) {
@@ -108,22 +103,41 @@ func (a *attempt) settle(ctx context.Context, step age.Step) error {
 	})
 }
 
+// How a camera check ends.
+const (
+	endPassed   = "passed"
+	endBelow    = "below" // the estimate is below the cutoff
+	endNotLive  = "not_live"
+	endDrawn    = "drawn"    // the face looked drawn or rendered
+	endUnusable = "unusable" // no usable picture within its time
+	endLeft     = "left"     // the shopper left before its end
+)
+
+// Ends returns the names of the ways in which a camera check ends.
+func Ends() []string {
+	return []string{endPassed, endBelow, endNotLive, endDrawn, endUnusable, endLeft}
+}
+
 // endOfCheck returns how a check with a verdict has ended.
-func endOfCheck(step age.Step) drift.Outcome {
-	switch step.Verdict {
-	case age.VerdictMet, age.VerdictBelow:
-		return drift.Estimated
-	case age.VerdictSpoof:
-		return drift.NotLive
+func endOfCheck(step age.Step) string {
+	switch {
+	case step.Verdict == age.VerdictMet:
+		return endPassed
+	case step.Verdict == age.VerdictBelow:
+		return endBelow
+	case step.Verdict == age.VerdictSpoof:
+		return endNotLive
+	case step.Drawn:
+		return endDrawn
 	default:
-		return drift.Unusable
+		return endUnusable
 	}
 }
 
 // count counts a check once. It does not count a check of a test session.
-func (a *attempt) count(ended drift.Outcome, years float64) {
+func (a *attempt) count(ended string) {
 	if !a.counted && a.visit.sess.Livemode {
-		a.pages.cfg.Counted(a.family, ended, years)
+		a.pages.cfg.Counted(ended)
 	}
 	a.counted = true
 }
@@ -131,7 +145,7 @@ func (a *attempt) count(ended drift.Outcome, years float64) {
 // finish implements exam: it ends an attempt that has no verdict.
 func (a *attempt) finish(ctx context.Context, code websocket.StatusCode) (returned bool) {
 	if a.open && !unserved(code) && code != closeTakenOver { // the shopper has left
-		a.count(drift.Left, 0)
+		a.count(endLeft)
 	}
 	if err := a.conclude(ctx, unserved(code)); err != nil {
 		a.pages.cfg.Logger.ErrorContext(ctx, "end of an attempt not written", "code", fault.CodeOf(err))

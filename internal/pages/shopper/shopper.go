@@ -16,7 +16,6 @@ import (
 	"slices"
 	"strings"
 
-	"agegate/internal/backoffice/drift"
 	"agegate/internal/check/age"
 	"agegate/internal/check/document"
 	"agegate/internal/pages/page"
@@ -38,13 +37,9 @@ type Config struct {
 	// off: pages of live sessions say so, and outcomes of test sessions can still be
 	// forced.
 	NewCapture func(sess session.Session, of tenant.Tenant, assisted bool) Capture
-	// Counted is called when a camera check of a live session has ended, with the
-	// browser's family, how the check ended, and its estimate, if there is one. It may
-	// be nil.
-	Counted func(family drift.Family, ended drift.Outcome, years float64)
-	// Drawn is called when a camera check has ended because the face looked drawn. It
-	// may be nil.
-	Drawn func(livemode bool)
+	// Counted is called when a camera check of a live session has ended, with one of
+	// Ends. It may be nil.
+	Counted func(ended string)
 	// Places returns how many camera checks can be served at a usable rate now,
 	// at least one; the others wait in line. If nil, all can be.
 	Places func() int
@@ -108,11 +103,8 @@ func New(cfg Config) (*Pages, error) {
 	if cfg.Random == nil {
 		cfg.Random = rand.Reader
 	}
-	if cfg.Drawn == nil {
-		cfg.Drawn = func(bool) {}
-	}
 	if cfg.Counted == nil {
-		cfg.Counted = func(drift.Family, drift.Outcome, float64) {}
+		cfg.Counted = func(string) {}
 	}
 	if cfg.Places == nil {
 		cfg.Places = func() int { return maxCaptures }

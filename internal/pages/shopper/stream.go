@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"agegate/internal/backoffice/drift"
 	"agegate/internal/check/age"
 	"agegate/internal/check/document/photo"
 	"agegate/internal/check/vision"
@@ -108,7 +107,7 @@ func (p *Pages) capture(c echo.Context, v visit) error {
 	link := &link{conn: conn, raw: handshake.conn}
 	defer conn.CloseNow() //nolint:errcheck // nothing is left to send
 	stream := &stream{pages: p, link: link, visit: v, inbox: newInbox()}
-	if !stream.prepare(assisted(c), c.Request().UserAgent()) {
+	if !stream.prepare(assisted(c)) {
 		link.close(closeReload, "the session has moved on")
 		return nil
 	}
@@ -139,15 +138,14 @@ func (p *Pages) capture(c echo.Context, v visit) error {
 
 // prepare sets the purpose of the stream according to the state of the session, and
 // reports whether there is one.
-func (s *stream) prepare(assisted bool, userAgent string) bool {
+func (s *stream) prepare(assisted bool) bool {
 	p, v := s.pages, s.visit
 	switch {
 	case p.capturable(v):
 		s.lane, s.budget = p.captures, &p.budget
 		s.until = v.sess.ExpiresAt.Sub(p.cfg.Sessions.Now())
-		family := drift.FamilyOf(userAgent)
 		s.begin = func() exam {
-			return &attempt{Capture: p.cfg.NewCapture(v.sess, v.tenant, assisted), pages: p, visit: v, family: family}
+			return &attempt{Capture: p.cfg.NewCapture(v.sess, v.tenant, assisted), pages: p, visit: v}
 		}
 	case p.photographable(v):
 		s.lane, s.budget = p.documents, &photoBudget

@@ -206,7 +206,11 @@ func TestReasons(t *testing.T) {
 		t.Run(row.reason, func(t *testing.T) {
 			f := newFixture(t, tenant.Tenant{}, scripted(stepBegun, row.end))
 			var counted atomic.Int64
-			f.pages.cfg.Drawn = func(bool) { counted.Add(1) }
+			f.pages.cfg.Counted = func(ended string) {
+				if ended == "drawn" {
+					counted.Add(1)
+				}
+			}
 			shopper := f.browser()
 			link, c := f.begun(shopper)
 			query := "/camera?refused=" + row.reason

@@ -43,7 +43,7 @@ const (
 	// release 0.2 raised the margin by itself; in the log of the instance, without a target.
 	DriftRaise     Action = "drift.raise"
 	DriftLower     Action = "drift.lower"           // a person ended that; as DriftRaise
-	DriftFreeze    Action = "drift.freeze"          // a person froze the reference; as DriftRaise
+	DriftFreeze    Action = "drift.freeze"          // a person froze what 0.2 compared with; as DriftRaise
 	IssuerTrust    Action = "trusted_issuer.add"    // in the log of the instance; target: the entry of the trust list
 	IssuerDistrust Action = "trusted_issuer.remove" // as IssuerTrust
 	TrustListAdd   Action = "trust_list.add"        // in the log of the instance; target: the list

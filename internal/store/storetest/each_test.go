@@ -10,7 +10,6 @@ import (
 
 	"agegate/internal/backoffice/account"
 	"agegate/internal/backoffice/certificate"
-	"agegate/internal/backoffice/drift"
 	"agegate/internal/backoffice/insight"
 	"agegate/internal/check/document"
 	"agegate/internal/rules/audit"
@@ -40,7 +39,6 @@ type Store interface {
 	document.WalletStore
 	document.VerifierStore
 	certificate.Store
-	drift.Store
 	Housekeeper
 	// Reseal is (*store.Store).Reseal.
 	Reseal(ctx context.Context, c store.SealedColumn, sealer *credential.Sealer) (credential.Resealing, error)

@@ -39,7 +39,7 @@ type Config struct {
 	Features []Feature
 	Home     string // path of the first page
 	LogIn    string // path of the page to log in
-	// Frame fills in Nav, Tenant, Account, Low and Drifted of the frame of a page.
+	// Frame fills in Nav, Tenant, Account, and Low of the frame of a page.
 	Frame func(r *Request, l *Layout)
 	// StepUp answers a request that needs a recent confirmation, or a second factor,
 	// with the page on which the user gives it. It returns cause if cause has its own

@@ -44,7 +44,6 @@ type Layout struct {
 	Operator bool        // the user is an operator
 	Until    *time.Time  // the user looks into the tenant as operator until this time
 	Low      *LowBalance // the warning of a low balance, or nil
-	Drifted  string      // on the operator's pages, browsers whose estimates are far from their reference, or empty
 }
 
 func (l *Layout) base() *Layout { return l }
