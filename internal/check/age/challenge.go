@@ -53,9 +53,9 @@ func (c *closing) see(ctx context.Context, s sight) (phase, Step, error) {
 	case outcome != liveness.AtLevel:
 		return c, c.show(s, s.advice(outcome, false)), nil
 	}
-	guidance, good, err := c.count(ctx, s, c.needs())
+	guidance, good, err := c.count(ctx, s, c.needs)
 	switch {
-	case !good || !c.asks.Complete() || len(c.ages) < c.needs():
+	case !good || !c.asks.Complete() || len(c.ages) < c.needs:
 		return c, c.show(s, guidance), err
 	case c.unseen() && c.asks.Cuts == 0 && c.asks.Prolong(s.Frame):
 		next := &challenge{c.asked}
@@ -79,7 +79,7 @@ func (a *asked) count(ctx context.Context, s sight, limit int) (vision.Guidance,
 
 func (c *challenge) show(s sight, g vision.Guidance) Step { return c.step(s, g, firstFrames) }
 
-func (c *closing) show(s sight, g vision.Guidance) Step { return c.step(s, g, c.needs()) }
+func (c *closing) show(s sight, g vision.Guidance) Step { return c.step(s, g, c.needs) }
 
 // step shows the prompt. The next frame may count if fewer than limit frames do and the
 // head seems to be at rest or on its way back to rest.
@@ -122,7 +122,7 @@ func (a *assisted) see(ctx context.Context, s sight) (phase, Step, error) {
 		return a, a.show(s, s.advice(outcome, true)), nil
 	}
 	guidance, good, err := a.count(ctx, s, maxFrames)
-	if !good || len(a.ages) < a.needs() || !a.Blinked() {
+	if !good || len(a.ages) < a.needs || !a.Blinked() {
 		return a, a.show(s, guidance), err
 	}
 	return nil, a.conclude(a.end(""), 0, s.slowest), nil
@@ -136,7 +136,7 @@ func (a *assisted) show(_ sight, g vision.Guidance) Step {
 
 // end counts the frames that count, and a blink.
 func (a *assisted) end(v Verdict) Step {
-	return Step{Verdict: v, Done: min(len(a.ages), a.needs()), Total: a.needs() + 1}
+	return Step{Verdict: v, Done: min(len(a.ages), a.needs), Total: a.needs + 1}
 }
 
 // ending returns the verdict of an outcome that ends a capture, and otherwise "".

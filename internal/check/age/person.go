@@ -19,19 +19,10 @@ type person struct {
 	poise
 	*liveness.Watch
 	demand liveness.Demand
+	needs  int                // how many frames must count
 	ages   []float64          // in years, of the frames that count
 	apart  []float64          // years between the two age models, of the same frames
 	faces  []*vision.Features // of the same frames
-}
-
-// needs returns how many frames must count. It is more if the two age models disagree
-// about the frames that count so far.
-func (p *person) needs() int {
-	frames := p.demand.Frames
-	if liveness.Median(p.apart) > maxApart {
-		frames += furtherFrames
-	}
-	return frames
 }
 
 // count takes a frame of a level head, and reports whether it is good. A good frame
@@ -49,7 +40,8 @@ func (p *person) count(ctx context.Context, s sight, limit int) (g vision.Guidan
 	return vision.GuidanceOK, err == nil, err
 }
 
-// collect adds a frame and its age to those that count.
+// collect adds a frame and its age to those that count. More must count if the two age
+// models disagree about these frames.
 func (p *person) collect(ctx context.Context, o *vision.Observation) error {
 	f, err := p.Collect(ctx, o)
 	if err != nil {
@@ -59,6 +51,10 @@ func (p *person) collect(ctx context.Context, o *vision.Observation) error {
 	p.ages = append(p.ages, estimate.Years)
 	p.apart = append(p.apart, estimate.Apart)
 	p.faces = append(p.faces, f)
+	p.needs = p.demand.Frames
+	if liveness.Median(p.apart) > maxApart {
+		p.needs += furtherFrames
+	}
 	return nil
 }
 
