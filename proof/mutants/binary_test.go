@@ -15,10 +15,10 @@ import (
 	"testing"
 	"time"
 
-	"agegate/internal/lab/suite"
 	"agegate/internal/check/vision/visiontest"
 	"agegate/internal/gatewaytest"
 	"agegate/internal/lab/conformance"
+	"agegate/internal/lab/suite"
 	"agegate/internal/store/pgtest"
 	"agegate/proof/table"
 )

@@ -218,8 +218,8 @@ const maxRequestQuestion = 16 << 10
 
 // complaints are the page's messages about an answer that proves nothing: the
 // texts wallet.refused.<name>.
-var complaints = []string{"issuer_unknown", "issuer_expired", "clock", "not_yet_valid", "no_statement", "status", "declined",
-	"unable", "unverified"}
+var complaints = []string{"issuer_unknown", "issuer_expired", "clock", "not_yet_valid", "no_statement", "status",
+	"declined", "unable", "unverified"}
 
 // complaint returns the text for a reason.
 func complaint(reason wallet.Reason) string {
