@@ -183,7 +183,9 @@ func TestUnusualPIDs(t *testing.T) {
 		{"a birth date", func(p *pid) { p.discloses(birthClaim, born(18, 2)) }},
 		{"no end of validity", func(p *pid) { delete(p.claims, "exp") }},
 		{"a beginning of validity", func(p *pid) { p.claims["nbf"] = time.Now().Add(-time.Minute).Unix() }},
-		{"unknown claims of the key binding", func(p *pid) { p.bound["jti"], p.bound["exp"] = "1", 1 }},
+		{"unknown claims of the key binding", func(p *pid) { p.bound["jti"], p.bound["other"] = "1", 1 }},
+		{"an end of the key binding in an hour", func(p *pid) { p.bound["exp"] = time.Now().Add(time.Hour).Unix() }},
+		{"the long type of the key binding, in capitals", func(p *pid) { p.boundHeader["typ"] = "application/KB+JWT" }},
 		{"unknown members of headers", func(p *pid) { p.header["other"], p.boundHeader["kid"] = []any{}, "1" }},
 	} {
 		t.Run(row.name, func(t *testing.T) {
