@@ -8,7 +8,8 @@ const colour = /** @type {HTMLInputElement | null} */ (picker && document.getEle
 if (form && picker && colour) {
   const buttons = /** @type {NodeListOf<HTMLButtonElement>} */ (document.querySelectorAll("button[formtarget]"));
   let changes = 0;
-  // A form has one navigation at a time: the second phone follows the first.
+  // A form has one navigation at a time, the last one asked for: the second phone
+  // follows the first, and neither follows once the form is being saved.
   const show = async () => {
     const mine = ++changes;
     for (const button of buttons) {
@@ -25,5 +26,8 @@ if (form && picker && colour) {
   form.addEventListener("change", () => {
     follow();
     show();
+  });
+  form.addEventListener("submit", ({ submitter }) => {
+    if (!submitter?.hasAttribute("formtarget")) changes++;
   });
 }

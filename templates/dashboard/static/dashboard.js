@@ -43,10 +43,10 @@ document.addEventListener("submit", (event) => {
   if (form.dataset.sent) return event.preventDefault();
   form.dataset.sent = "1";
   for (const button of form.querySelectorAll("button")) button.setAttribute("aria-disabled", "true");
-  if (form.dataset.stays) setTimeout(again, 3000);
+  setTimeout(again, form.dataset.stays ? 3000 : 10000);
 });
 
-// A page that stays or comes back can be sent again.
+// A page that stays, that comes back, or whose sending was stopped can be sent again.
 function again() {
   for (const form of document.querySelectorAll("form[data-sent]")) {
     form.removeAttribute("data-sent");
