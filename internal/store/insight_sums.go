@@ -91,8 +91,6 @@ type groupRow struct {
 	N         int64
 	Opened    int64
 	Begun     int64
-	Wallet    int64
-	Photo     int64
 }
 
 // unitOf returns two SQL expressions. The first has equal values for rows of the same
@@ -139,12 +137,10 @@ func (s *Store) CountSessions(
 	rows, err := view(ctx, s, func(tx *Tx) (rows []groupRow, err error) {
 		common, number := tx.unitOf(insight.SumSessions)
 		err = tx.db.Raw(`
-			SELECT `+number+` AS hour, livemode, target_age, status, source, bucket, n, opened, begun, wallet, photo FROM (
+			SELECT `+number+` AS hour, livemode, target_age, status, source, bucket, n, opened, begun FROM (
 				SELECT `+common+` AS common, livemode, target_age,
 					CASE WHEN status = 'PENDING' AND expires_at <= ? THEN 'EXPIRED' ELSE status END AS status, source,
-					`+tx.bucketOf()+` AS bucket, count(*) AS n, count(opened_at) AS opened, count(begun_at) AS begun,
-					count(CASE WHEN source = 'document' AND document_way = 'wallet' THEN 1 END) AS wallet,
-					count(CASE WHEN source = 'document' AND document_way = 'photo' THEN 1 END) AS photo
+					`+tx.bucketOf()+` AS bucket, count(*) AS n, count(opened_at) AS opened, count(begun_at) AS begun
 				FROM sessions WHERE tenant_id = ? AND created_at >= ? AND created_at < ? AND source <> 'receiver'
 				GROUP BY 1, 2, 3, 4, 5, 6
 			) AS counted`, now, tenantID.String(), from, to).Scan(&rows).Error
@@ -171,7 +167,6 @@ func toGroups(rows []groupRow) []insight.Group {
 		g.N += r.N
 		g.Opened += r.Opened
 		g.Begun += r.Begun
-		g.Wallet, g.Photo = g.Wallet+r.Wallet, g.Photo+r.Photo
 		if r.Bucket < len(g.Decided) {
 			g.Decided[r.Bucket] += r.N
 		}
@@ -190,8 +185,6 @@ type sumRow struct {
 	N         int64
 	Opened    int64
 	Begun     int64
-	Wallet    int64
-	Photo     int64
 	T5        int64 `gorm:"column:t5"`
 	T10       int64 `gorm:"column:t10"`
 	T20       int64 `gorm:"column:t20"`
@@ -206,7 +199,7 @@ func fromGroup(tenantID uuid.UUID, g insight.Group) sumRow {
 	d := g.Decided
 	return sumRow{
 		TenantID: tenantID, Livemode: g.Livemode, Hour: g.Hour, TargetAge: g.TargetAge,
-		Status: g.Status, Source: g.Source, N: g.N, Opened: g.Opened, Begun: g.Begun, Wallet: g.Wallet, Photo: g.Photo,
+		Status: g.Status, Source: g.Source, N: g.N, Opened: g.Opened, Begun: g.Begun,
 		T5: d[0], T10: d[1], T20: d[2], T40: d[3], T80: d[4], Tmore: d[5],
 	}
 }
@@ -216,7 +209,7 @@ func toGroup(r sumRow) insight.Group {
 		Hour: r.Hour, Livemode: r.Livemode, TargetAge: r.TargetAge,
 		Status: r.Status, Source: r.Source,
 		Tally: insight.Tally{
-			N: r.N, Opened: r.Opened, Begun: r.Begun, Wallet: r.Wallet, Photo: r.Photo,
+			N: r.N, Opened: r.Opened, Begun: r.Begun,
 			Decided: [len(insight.Buckets) + 1]int64{r.T5, r.T10, r.T20, r.T40, r.T80, r.Tmore},
 		},
 	}
@@ -262,25 +255,12 @@ func (s *Store) rollUp(ctx context.Context, mark string, upto, n int64, rows any
 
 // SumHours implements insight.Store.
 func (s *Store) SumHours(ctx context.Context, scope insight.Scope, from, before, step int64) ([]insight.Group, error) {
-	added := strings.Join(mapAll([]string{"n", "opened", "begun", "wallet", "photo", "t5", "t10", "t20", "t40", "t80",
-		"tmore"},
+	added := strings.Join(mapAll([]string{"n", "opened", "begun", "t5", "t10", "t20", "t40", "t80", "tmore"},
 		func(column string) string { return "CAST(sum(" + column + ") AS bigint) AS " + column }), ", ")
 	return view(ctx, s, func(tx *Tx) ([]insight.Group, error) {
 		var rows []sumRow
 		err := tx.db.Raw(fmt.Sprintf(`SELECT hour / %d * %d AS hour, livemode, status, source, %s FROM session_hours
 			WHERE tenant_id = ? AND livemode = ? AND hour >= ? AND hour < ? GROUP BY 1, 2, 3, 4`, step, step, added),
-			scope.TenantID.String(), scope.Livemode, from, before).Scan(&rows).Error
-		return mapAll(rows, toGroup), err
-	})
-}
-
-// SumAges implements insight.Store.
-func (s *Store) SumAges(ctx context.Context, scope insight.Scope, from, before int64) ([]insight.Group, error) {
-	return view(ctx, s, func(tx *Tx) ([]insight.Group, error) {
-		var rows []sumRow
-		err := tx.db.Raw(`SELECT target_age, status, source, CAST(sum(n) AS bigint) AS n,
-			CAST(sum(wallet) AS bigint) AS wallet, CAST(sum(photo) AS bigint) AS photo FROM session_hours
-			WHERE tenant_id = ? AND livemode = ? AND hour >= ? AND hour < ? GROUP BY 1, 2, 3`,
 			scope.TenantID.String(), scope.Livemode, from, before).Scan(&rows).Error
 		return mapAll(rows, toGroup), err
 	})

@@ -20,8 +20,6 @@ type Tally struct {
 	N       int64
 	Opened  int64                   // their link was opened
 	Begun   int64                   // a capture began
-	Wallet  int64                   // a document decided, read from a wallet; 0 for hours folded before it was counted
-	Photo   int64                   // a document decided, read from photos; likewise
 	Decided [len(Buckets) + 1]int64 // by time from opening to the result; see Buckets
 }
 
@@ -29,8 +27,6 @@ func (t *Tally) add(other Tally) {
 	t.N += other.N
 	t.Opened += other.Opened
 	t.Begun += other.Begun
-	t.Wallet += other.Wallet
-	t.Photo += other.Photo
 	for i, n := range other.Decided {
 		t.Decided[i] += n
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
-	"maps"
 	"reflect"
 	"slices"
 	"testing"
@@ -119,9 +118,6 @@ func (m *machine) create(t *rapid.T) {
 	if s.Status != session.StatusPending && s.Status != session.StatusExpired {
 		s.Source = rapid.SampledFrom([]session.Source{session.SourceCamera, session.SourceForced, session.SourceDocument,
 			""}).Draw(t, "source")
-		if s.Source == session.SourceDocument {
-			s.DocumentWay = rapid.SampledFrom([]session.Way{session.WayWallet, session.WayPhoto, ""}).Draw(t, "way")
-		}
 		from := s.CreatedAt
 		if s.OpenedAt != nil {
 			from = *s.OpenedAt
@@ -250,31 +246,7 @@ func (m *machine) check(t *rapid.T) {
 			t.Fatalf("%s: %d sessions from %s, want %d", w, p.Created, p.Start, n)
 		}
 	}
-	m.checkSplit(t, live)
 	m.checkLedger(t)
-}
-
-// checkSplit compares the numbers by target age and by way with those of the sessions.
-func (m *machine) checkSplit(t *rapid.T, live bool) {
-	split, err := m.service().Split(ctx, insight.Scope{TenantID: m.tenant, Livemode: live}, m.now.Add(-40*24*time.Hour),
-		m.now.Add(time.Hour))
-	if err != nil {
-		t.Fatal(err)
-	}
-	want, got := map[insight.SplitGroup]int64{}, map[insight.SplitGroup]int64{}
-	for _, s := range m.sessions {
-		if s.Livemode == live && !s.CreatedAt.Before(split.From) {
-			want[insight.SplitGroup{TargetAge: s.TargetAge, Status: s.StatusAt(m.now), Source: s.Source, Way: s.DocumentWay}]++
-		}
-	}
-	for _, g := range split.Groups {
-		n := g.N
-		g.N = 0
-		got[g] = n
-	}
-	if !maps.Equal(got, want) {
-		t.Fatalf("live %t, at %s: %v, want %v", live, m.now, got, want)
-	}
 }
 
 func (m *machine) checkLedger(t *rapid.T) {

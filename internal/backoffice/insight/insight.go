@@ -35,7 +35,6 @@ type Service struct {
 	limits   billing.Limits
 	now      func() time.Time
 	overview *cache[overviewKey, Overview]
-	split    *cache[splitKey, Split]
 	keyUse   *cache[uuid.UUID, map[uuid.UUID]int64]
 	decided  *cache[struct{}, Decisions]
 	ready    *cache[uuid.UUID, Checklist] // only complete checklists
@@ -47,9 +46,9 @@ type Service struct {
 func NewService(store Store, limits billing.Limits, now func() time.Time) *Service {
 	return &Service{
 		store: store, limits: limits, now: now,
-		overview: newCache[overviewKey, Overview](now), split: newCache[splitKey, Split](now),
-		keyUse:  newCache[uuid.UUID, map[uuid.UUID]int64](now),
-		decided: newCache[struct{}, Decisions](now), ready: newCache[uuid.UUID, Checklist](now),
+		overview: newCache[overviewKey, Overview](now),
+		keyUse:   newCache[uuid.UUID, map[uuid.UUID]int64](now),
+		decided:  newCache[struct{}, Decisions](now), ready: newCache[uuid.UUID, Checklist](now),
 		sampled: map[uuid.UUID]time.Time{},
 	}
 }
@@ -101,9 +100,6 @@ type Store interface {
 	// since 1970), added up over steps of the given number of hours and over all
 	// target ages (0 in the result).
 	SumHours(ctx context.Context, scope Scope, from, before, step int64) ([]Group, error)
-	// SumAges returns the sums of the folded hours from from to before by target
-	// age, status and source (hour 0 in the result).
-	SumAges(ctx context.Context, scope Scope, from, before int64) ([]Group, error)
 	// CountEvents counts a scope's events by status: at most limit of each
 	// status. Of delivered and failed events it counts the newest, created at
 	// or after since.

@@ -34,8 +34,7 @@ func (p *Pages) sessions() desk.Feature {
 		session.SourceReceiver} {
 		keys = append(keys, "source."+string(source))
 	}
-	keys = append(keys, "sessions.id", "sessions.order", "sessions.undecided", "sessions.count", "sessions.age",
-		"sessions.source", "source.no_document", "source.wallet", "source.photo")
+	keys = append(keys, "sessions.id", "sessions.order", "source.no_document", "source.wallet", "source.photo")
 	for _, name := range sessionFields {
 		keys = append(keys, "sessions.problem."+name)
 	}
@@ -147,13 +146,6 @@ type sessionsView struct {
 	zone     *time.Location
 	All      string // the same with the filter, but without a page
 	Export   string // address of the selected sessions as a file
-	Split    *splitView
-	Unread   bool // the split could not be read
-}
-
-// Tests reports whether the page has sessions that are not counted.
-func (v *sessionsView) Tests() bool {
-	return slices.ContainsFunc(v.Rows, func(row sessionRowView) bool { return row.Source == session.SourceReceiver })
 }
 
 // Problem returns what is wrong with a field, or nil.
@@ -229,9 +221,6 @@ func (p *Pages) showSessions(r *desk.Request) error {
 	}
 	if found.Newer != uuid.Nil {
 		v.Newer = v.query("after", found.Newer)
-	}
-	if err := p.splitSessions(r, v, filter); err != nil {
-		return err
 	}
 	return r.Show(http.StatusOK, "sessions", v)
 }

@@ -165,9 +165,9 @@ func TestSessionsPageBothWays(t *testing.T) {
 	})
 }
 
-// TestSessionsAreCountedAndExported: the numbers above the list match the filter,
-// and the file has its sessions, in cells that are not formulas.
-func TestSessionsAreCountedAndExported(t *testing.T) {
+// TestSessionsAreExported: the file has the sessions that match the filter, in cells that
+// are not formulas, and the list leads to it if there are any.
+func TestSessionsAreExported(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		shop := g.Shop(t, "", nil)
 		for i := range 5 {
@@ -181,27 +181,16 @@ func TestSessionsAreCountedAndExported(t *testing.T) {
 		for _, tt := range []struct {
 			query url.Values
 			n     int
-			split []string // cells of the tables
 		}{
-			{url.Values{}, 5, []string{">18</th><td class=\"number\" data-label=\"All\">3<",
-				">21</th><td class=\"number\" data-label=\"All\">2<",
-				">Forced in test mode</th><td class=\"number\" data-label=\"All\">3<",
-				">No result</th><td class=\"number\" data-label=\"All\">2<"}},
-			{url.Values{"age": {"18"}}, 3, []string{">18</th><td class=\"number\" data-label=\"All\">3<"}},
-			{url.Values{"status": {"PASSED"}}, 3,
-				[]string{">Forced in test mode</th><td class=\"number\" data-label=\"All\">3<"}},
-			{url.Values{"status": {"SPOOF"}}, 0, nil},
-			{url.Values{"from": {"2001-01-01"}, "to": {"2001-12-31"}}, 0, nil},
+			{url.Values{}, 5},
+			{url.Values{"age": {"18"}}, 3},
+			{url.Values{"status": {"PASSED"}}, 3},
+			{url.Values{"status": {"SPOOF"}}, 0},
+			{url.Values{"from": {"2001-01-01"}, "to": {"2001-12-31"}}, 0},
 		} {
 			_, body := support.Get(t, list+"?"+tt.query.Encode())
-			if got := between(t, between(t, body, `data-testid="split"`, "</p>"), "<strong>",
-				"</strong>"); got != string(rune('0'+tt.n)) {
-				t.Errorf("%v: the page counts %s, want %d", tt.query, got, tt.n)
-			}
-			for _, cell := range tt.split {
-				if !strings.Contains(body, cell) {
-					t.Errorf("%v: the page lacks %s", tt.query, cell)
-				}
+			if strings.Contains(body, `data-testid="export"`) != (tt.n > 0) {
+				t.Errorf("%v: the page leads to a file: %t", tt.query, tt.n == 0)
 			}
 			res, file := support.Get(t, list+".csv?"+tt.query.Encode())
 			want(t, "export", res, http.StatusOK, "")
@@ -249,9 +238,8 @@ func TestTimesAreInOneZone(t *testing.T) {
 			for path, texts := range map[string][]string{
 				base: {`data-zone="` + in.String() + `"`, "<small>" + in.String() + "</small>",
 					g.Clock.Now().In(in).Format("15:00") + "</th>", "Times: " + in.String()},
-				base + "?window=7d": {">" + today + "</th>", "From (" + in.String() + ")"},
-				base + "/sessions": {"From (" + in.String() + ")", "data-day>" + today + "</time>",
-					"data-day>" + g.Clock.Now().In(in).AddDate(0, 0, -29).Format(time.DateOnly) + "</time>"},
+				base + "?window=7d":  {">" + today + "</th>", "From (" + in.String() + ")"},
+				base + "/sessions":   {"From (" + in.String() + ")"},
 				"/dashboard/account": {`data-zone="` + in.String() + `"`},
 			} {
 				_, body := who.Get(t, path)

@@ -37,7 +37,7 @@ export function localTimes(part) {
   for (const element of part.querySelectorAll("time[datetime]")) {
     const at = new Date(element.getAttribute("datetime") ?? "");
     if (isNaN(at.valueOf())) continue;
-    const absolute = (element.hasAttribute("data-exact") ? exact : element.hasAttribute("data-day") ? day : full).format(at);
+    const absolute = (element.hasAttribute("data-exact") ? exact : full).format(at);
     let text = absolute;
     if (element.hasAttribute("data-ago")) text = narrow.matches ? ago(at) : day.format(at) === today ? clock.format(at) : absolute;
     if (text !== absolute) element.setAttribute("title", absolute);
