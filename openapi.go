@@ -12,7 +12,7 @@ var OpenAPI []byte
 // Markdown with the files that they link to and their pictures, the samples, the
 // changelog and the Arazzo description.
 //
-//go:embed docs/guides docs/samples docs/certify.md docs/operations.md docs/compatibility.md
+//go:embed docs/guides docs/samples docs/certify.md docs/operations docs/operations.md docs/compatibility.md
 //go:embed docs/document.md docs/evidence.md docs/expect.md docs/pictures/*.svg
 //go:embed docs/arazzo.yaml CHANGELOG.md
 var Docs embed.FS

@@ -18,7 +18,7 @@ import (
 	"agegate/proof/table"
 )
 
-// TestBackup makes a backup under load with the commands in docs/operations.md,
+// TestBackup makes a backup under load with the commands in docs/operations/back-up.md,
 // loses the gateway and its database, and continues with the restored one.
 func TestBackup(t *testing.T) { //nolint:tparallel // beside decides
 	onEach(t, false, func(t *testing.T, db database) {
@@ -117,7 +117,7 @@ func (g *gateway) backup(db database) database {
 	dir := t.TempDir()
 	env := append(slices.Clone(g.env), "PATH="+filepath.Dir(binary)+":"+os.Getenv("PATH"))
 	run := func(block int, setting string) {
-		runDocumented(t, dir, commands(t, "operations.md", "Backup", block), append(env, setting))
+		runDocumented(t, dir, commands(t, "operations/back-up.md", "Backup", block), append(env, setting))
 	}
 	restored := database{db.name, ""}
 	if path, ok := strings.CutPrefix(db.url, "sqlite:"); ok {

@@ -11,7 +11,7 @@ import (
 	"agegate/proof/table"
 )
 
-// TestGrow copies all of SQLite to PostgreSQL with the command in docs/operations.md.
+// TestGrow copies all of SQLite to PostgreSQL with the command in docs/operations/grow.md.
 func TestGrow(t *testing.T) {
 	beside(t, false)
 	r := table.New(t, "17 SQLite is copied to PostgreSQL")
@@ -35,7 +35,7 @@ func TestGrow(t *testing.T) {
 	r.None("balances that the ledger does not explain", small.unbalanced(t))
 
 	began := time.Now()
-	runDocumented(t, t.TempDir(), commands(t, "operations.md", "SQLite to PostgreSQL", 0),
+	runDocumented(t, t.TempDir(), commands(t, "operations/grow.md", "SQLite to PostgreSQL", 0),
 		append(g.env, "PATH="+filepath.Dir(binary)+":/usr/bin:/bin", "NEW_DATABASE_URL="+large.url))
 	took := time.Since(began)
 	g.env = append(g.env, "AGEGATE_DATABASE_URL="+large.url)

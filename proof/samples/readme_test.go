@@ -75,7 +75,7 @@ func paste(t *testing.T, g *gatewaytest.Gateway, commands string, env ...string)
 // TestSecretKeyIsKept pastes the commands that start a gateway for others twice: the
 // second time finds the key of the first, which only its owner can read.
 func TestSecretKeyIsKept(t *testing.T) {
-	for _, document := range []string{"README.md", "docs/operations.md"} {
+	for _, document := range []string{"README.md", "docs/operations/install.md"} {
 		home := t.TempDir()
 		settings, _, _ := strings.Cut(readSamples(t, document).find(t, "sh", "export AGEGATE_SECRET_KEY="), "\nmake ")
 		key := func() string {

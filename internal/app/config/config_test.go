@@ -351,7 +351,7 @@ func TestRequiredVariable(t *testing.T) {
 }
 
 func TestOperationsNamesEveryVariable(t *testing.T) {
-	table, err := os.ReadFile("../../../docs/operations.md")
+	table, err := os.ReadFile("../../../docs/operations/configure.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -361,7 +361,7 @@ func TestOperationsNamesEveryVariable(t *testing.T) {
 			row += "`" + v.Default + "` |"
 		}
 		if !strings.Contains(string(table), row) {
-			t.Errorf("docs/operations.md has no row %s", row)
+			t.Errorf("docs/operations/configure.md has no row %s", row)
 		}
 	}
 }

@@ -101,7 +101,7 @@ func (e *examiner) state(ctx context.Context, db *store.Store) bool {
 	found := fmt.Sprintf("%s %s answers", x.Dialect, x.Version)
 	if x.Pooled {
 		found += " through a pooler by transaction, so set the role's time limits and " + config.MigrationURLName +
-			" as docs/operations.md says"
+			" as docs/operations/grow.md says"
 	}
 	switch {
 	case x.ReadOnly:
@@ -149,7 +149,7 @@ func (e *examiner) secretKey(ctx context.Context, tenants *tenant.Service) {
 		e.problem(check, config.SecretKeyName+" does not open the secrets in the database",
 			"set the key that the database was filled under. If it is lost, so are the signing secrets, keys of verifiers, "+
 				"authenticator apps, client secrets of identity providers, keys of certificates and mails that wait: the section "+
-				"The secret key of docs/operations.md says how to replace each")
+				"The secret key of docs/operations/back-up.md says how to replace each")
 	case err != nil:
 		e.problem(check, err.Error(), "look for the cause in the database's own log")
 	case e.Config.NewSecretKey != nil:

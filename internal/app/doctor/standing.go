@@ -40,8 +40,8 @@ func standingFindings(s store.Standing, now time.Time) (findings []Finding) {
 	}
 	switch {
 	case s.LastBackup == nil && !hidden:
-		warn("no_backup", "no backup is known", "back up as docs/operations.md says, and let what makes a dump or a "+
-			"copy end with agegate database backed-up; a new primary knows of no base backup before the next one")
+		warn("no_backup", "no backup is known", "back up as docs/operations/back-up.md says, and let what makes a dump or "+
+			"a copy end with agegate database backed-up; a new primary knows of no base backup before the next one")
 	case age > backupAge:
 		warn("old_backup", fmt.Sprintf("the last backup is %d hours old", int(age.Hours())),
 			"look at the log of what makes the backups")

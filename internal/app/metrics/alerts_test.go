@@ -15,7 +15,7 @@ const deploy = "../../../deploy/"
 // runbook.
 func TestAlertsAreDocumented(t *testing.T) {
 	rules, cases, runbook := read(t, deploy+"prometheus/alerts.yaml"), read(t, deploy+"prometheus/alerts_test.yaml"),
-		read(t, "../../../docs/operations.md")
+		read(t, "../../../docs/operations/trouble.md")
 	alerts := regexp.MustCompile(`- alert: (\w+)`).FindAllStringSubmatch(rules, -1)
 	if len(alerts) == 0 {
 		t.Fatal("there are no alerts")

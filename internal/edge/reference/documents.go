@@ -31,7 +31,13 @@ func mountDocuments(e *echo.Echo, baseURL string) {
 			if err != nil {
 				return nil, err
 			}
-			return toJSON(document)
+			doc, err := readNode(document)
+			if err != nil {
+				return nil, err
+			}
+			var out bytes.Buffer
+			err = writeJSON(&out, doc.at) // in the document's order, because importers take the first example
+			return out.Bytes(), err
 		}
 		e.Match(reading, name+".yaml", onDemand("application/yaml; charset=utf-8", asYAML))
 		e.Match(reading, name+".json", onDemand("application/json", asJSON))
@@ -112,15 +118,4 @@ func withServer(document []byte, baseURL string) ([]byte, error) {
 		return nil, err
 	}
 	return bytes.Replace(document, []byte(placeholder), fmt.Appendf(nil, "\n  - url: %s\n", quoted), 1), nil
-}
-
-// toJSON keeps the order, because importers take the first example.
-func toJSON(document []byte) ([]byte, error) {
-	doc, err := readNode(document)
-	if err != nil {
-		return nil, err
-	}
-	var out bytes.Buffer
-	err = writeJSON(&out, doc.at)
-	return out.Bytes(), err
 }

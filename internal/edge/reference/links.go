@@ -13,8 +13,8 @@ var target = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 // unpublished matches a link to a file that comes with the program but is not a page
 // here.
 var unpublished = regexp.MustCompile(
-	`\[([^\]]+)\]\((?:\.\./(?:deploy/|NOTICE)|` +
-		`(?:availability|document-measurements|evidence\.de|measurements|scale|training|wallets)\.md)[^)\s]*\)`)
+	`\[([^\]]+)\]\((?:(?:\.\./)+(?:deploy/|NOTICE)|` +
+		`(?:\.\./)?(?:availability|document-measurements|evidence\.de|measurements|scale|training|wallets)\.md)[^)\s]*\)`)
 
 // localLinks rewrites the links of a document from one file of the repository to
 // another, such as ../compatibility.md or door/nginx.conf, as links to pages and

@@ -62,12 +62,9 @@ type view struct {
 	Status int    // of a failed request
 	Index  string // address of the index of the search
 
-	markdown string
+	Markdown string // the page as such; empty for one that does not exist in it
 	sections []section
 }
-
-// InMarkdown reports whether the page also exists in Markdown.
-func (v *view) InMarkdown() bool { return v.markdown != "" }
 
 const (
 	indexPath = Path + "/index/:hash" // what the script of the search reads
@@ -176,8 +173,8 @@ func (p *Pages) makeSite() (*site, error) {
 			return nil, err
 		}
 		made.handlers[v.Path] = packed(echo.MIMETextHTMLCharsetUTF8, "Content-Security-Policy", policy, out)
-		if v.InMarkdown() {
-			made.handlers[v.Path+".md"] = document("text/markdown; charset=utf-8", []byte(v.markdown))
+		if v.Markdown != "" {
+			made.handlers[v.Path+".md"] = document("text/markdown; charset=utf-8", []byte(v.Markdown))
 		}
 	}
 	made.handlers["/"] = p.start
@@ -231,14 +228,14 @@ func read(baseURL string) ([]*view, error) {
 		if strings.HasPrefix(guide.file, guidesFolder) {
 			text = strings.ReplaceAll(text, exampleURL, baseURL)
 		}
-		if v.markdown, err = localLinks(text); err != nil {
+		if v.Markdown, err = localLinks(text); err != nil {
 			return nil, fmt.Errorf("reference: %s: %w", guide.file, err)
 		}
-		if v.HTML, v.sections, err = newMarkdown(samplesTemplate).render(v.markdown, 0); err != nil {
+		if v.HTML, v.sections, err = newMarkdown(samplesTemplate).render(v.Markdown, 0); err != nil {
 			return nil, fmt.Errorf("reference: %s: %w", guide.file, err)
 		}
 		v.Title = v.sections[0].Title
-		v.Outline = outline(v.sections)
+		v.Outline = slices.DeleteFunc(slices.Clone(v.sections), func(s section) bool { return s.Level != 2 })
 		views = append(views, v)
 	}
 	for i, v := range views[1:] {
@@ -254,18 +251,6 @@ func read(baseURL string) ([]*view, error) {
 		v.Groups = nav
 	}
 	return views, nil
-}
-
-// minParts is the number of parts from which on a page begins with a list of them.
-const minParts = 2
-
-// outline returns the parts of a page, or nothing for a page of one part.
-func outline(sections []section) []section {
-	parts := slices.DeleteFunc(slices.Clone(sections), func(s section) bool { return s.Level != 2 })
-	if len(parts) < minParts {
-		return nil
-	}
-	return parts
 }
 
 // readReference reads the page of the operations, followed by the contract's text
@@ -303,7 +288,7 @@ func readReference(baseURL string) (*view, error) {
 	}
 	var out bytes.Buffer
 	err = layout.Execute(&out, map[string]any{"BaseURL": baseURL, "Operations": v.Operations, "Description": description})
-	v.markdown = out.String()
+	v.Markdown = out.String()
 	return v, err
 }
 

@@ -200,7 +200,7 @@ func TestMatrix(t *testing.T) {
 // TestRolesAreDocumented: the guide to operations has a table of what each role
 // may do, which matches the guard.
 func TestRolesAreDocumented(t *testing.T) {
-	guide, err := os.ReadFile("../../../docs/operations.md")
+	guide, err := os.ReadFile("../../../docs/operations/staff.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -232,7 +232,7 @@ func TestRolesAreDocumented(t *testing.T) {
 		})
 	}
 	if !strings.Contains(string(guide), want) {
-		t.Errorf("docs/operations.md lacks this table:\n%s", want)
+		t.Errorf("docs/operations/staff.md lacks this table:\n%s", want)
 	}
 }
 

@@ -19,27 +19,27 @@ type Finding struct {
 	Problem bool   // something does not work; otherwise a warning
 }
 
-// FindingPlaces are what agegate doctor and the page can find, with the heading of
-// docs/operations.md about each. The texts of the page are system.finding.<name> and
+// FindingPlaces are what agegate doctor and the page can find, with the heading in
+// the documentation about each. The texts of the page are system.finding.<name> and
 // system.advice.<name>. A finding without a heading keeps an item of setups open.
 var FindingPlaces = map[string]string{
-	"archive": "backup", "hidden": "backup", "old_backup": "backup", "standby": "backup",
-	"list_empty": "published-lists", "list_ended": "published-lists", "list_failing": "published-lists",
-	"ending":   "trusted-issuers",
-	"unlogged": "wallets-that-demand-to-know-who-asks", "unsent": "wallets-that-demand-to-know-who-asks",
-	"https": "tls-and-the-reverse-proxy", "order": "tls-without-a-proxy",
+	"archive": "back-up#backup", "hidden": "back-up#backup", "old_backup": "back-up#backup", "standby": "back-up#backup",
+	"list_empty": "issuers#published-lists", "list_ended": "issuers#published-lists",
+	"list_failing": "issuers#published-lists", "ending": "issuers#trusted-issuers",
+	"unlogged": "issuers#wallets-that-demand-to-know-who-asks", "unsent": "issuers#wallets-that-demand-to-know-who-asks",
+	"https": "certificates#tls-and-the-reverse-proxy", "order": "certificates#tls-without-a-proxy",
 	"no_backup": "", "operator_name": "",
 }
 
 // setups are the items of a new instance's checklist, whose texts are
-// system.setup.<name>, with the heading of docs/operations.md or the page of the
+// system.setup.<name>, with the heading of the documentation or the page of the
 // dashboard where each is done.
-var setups = []struct{ name, heading, page string }{
-	{name: "https", heading: "tls-and-the-reverse-proxy"},
-	{name: "operator_name", heading: "configuration"},
-	{name: "mail", heading: "configuration"},
-	{name: "metrics", heading: "metrics-and-logs"},
-	{name: "backup", heading: "backup"},
+var setups = []struct{ name, place, page string }{
+	{name: "https", place: "certificates#tls-and-the-reverse-proxy"},
+	{name: "operator_name", place: "configure#configuration"},
+	{name: "mail", place: "configure#configuration"},
+	{name: "metrics", place: "watch#metrics-and-logs"},
+	{name: "backup", place: "back-up#backup"},
 	{name: "second_factor", page: usersPath},
 	{name: "tenant", page: newTenantPath},
 }
@@ -60,8 +60,8 @@ type shownFinding struct {
 func (v *conditionView) All() int { return len(v.Todo) + len(v.Done) }
 
 func healthKeys() (keys []string) {
-	for name, heading := range FindingPlaces {
-		if heading != "" {
+	for name, place := range FindingPlaces {
+		if place != "" {
 			keys = append(keys, "system.finding."+name, "system.advice."+name)
 		}
 	}
@@ -81,7 +81,7 @@ func (p *Pages) readHealth(r *desk.Request) (*conditionView, error) {
 	if err != nil {
 		return nil, err
 	}
-	guide := p.cfg.APIURL + "/docs/operations#"
+	guide := p.cfg.APIURL + "/docs/"
 	found := func(name string) bool {
 		return slices.ContainsFunc(health.Findings, func(f Finding) bool { return f.Name == name })
 	}
@@ -91,8 +91,8 @@ func (p *Pages) readHealth(r *desk.Request) (*conditionView, error) {
 	}
 	v := &conditionView{}
 	for _, f := range health.Findings {
-		if heading := FindingPlaces[f.Name]; heading != "" {
-			v.Findings = append(v.Findings, shownFinding{f, guide + heading})
+		if place := FindingPlaces[f.Name]; place != "" {
+			v.Findings = append(v.Findings, shownFinding{f, guide + place})
 		}
 	}
 	for _, s := range setups {
@@ -102,7 +102,7 @@ func (p *Pages) readHealth(r *desk.Request) (*conditionView, error) {
 		case s.page != "":
 			v.Todo = append(v.Todo, todoView{Name: s.name, Href: s.page})
 		default:
-			v.Todo = append(v.Todo, todoView{Name: s.name, Href: guide + s.heading})
+			v.Todo = append(v.Todo, todoView{Name: s.name, Href: guide + s.place})
 		}
 	}
 	return v, nil

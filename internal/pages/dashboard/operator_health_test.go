@@ -221,7 +221,7 @@ func TestFindingTexts(t *testing.T) {
 	}
 	base, _ := reported(t, g, health, nil)
 	there := op.At(base)
-	guide := read(t, g.URL+"/docs/operations")
+	guides := map[string]string{}
 	for _, lang := range []string{"en", "de"} {
 		_, body := there.Get(t, "/operator/system?lang="+lang)
 		if n := strings.Count(body, `data-testid="finding-`); n != len(dashboard.FindingPlaces)-2 {
@@ -232,13 +232,16 @@ func TestFindingTexts(t *testing.T) {
 				t.Errorf("%s: %s is not left to set up", lang, name)
 			}
 		}
-		leads := regexp.MustCompile(`href="`+g.URL+`/docs/operations#([^"]*)"`).FindAllStringSubmatch(body, -1)
+		leads := regexp.MustCompile(`href="`+g.URL+`/docs/([a-z-]+)#([^"]*)"`).FindAllStringSubmatch(body, -1)
 		if len(leads) < len(dashboard.FindingPlaces) {
 			t.Errorf("%s: %d links to the documentation", lang, len(leads))
 		}
 		for _, lead := range leads {
-			if lead[1] == "" || !strings.Contains(guide, `id="`+lead[1]+`"`) {
-				t.Errorf("the documentation has no heading %q", lead[1])
+			if guides[lead[1]] == "" {
+				guides[lead[1]] = read(t, g.URL+"/docs/"+lead[1])
+			}
+			if lead[2] == "" || !strings.Contains(guides[lead[1]], `id="`+lead[2]+`"`) {
+				t.Errorf("the documentation has no heading %q", lead[0])
 			}
 		}
 	}

@@ -335,7 +335,7 @@ func (p *Pages) todosOf(r *desk.Request, list insight.Checklist) (open []todoVie
 			mode = "live"
 		}
 		if name == "https" {
-			v.Href = p.cfg.APIURL + "/docs/operations#" + FindingPlaces["https"]
+			v.Href = p.cfg.APIURL + "/docs/" + FindingPlaces["https"]
 		} else if r.Opens(places[name]) {
 			v.Href = desk.Href(places[name], r.Access.TenantID().String(), mode)
 		}

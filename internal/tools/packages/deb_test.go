@@ -97,7 +97,7 @@ func (m machine) run(args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// agegate prepares an operator's command in the form of docs/operations.md.
+// agegate prepares an operator's command in the form of docs/operations/install.md.
 func (m machine) agegate(args ...string) *exec.Cmd {
 	return m.command(append([]string{"runuser", "-u", "agegate", "--", "sh", "-c",
 		`set -a; . /etc/agegate/agegate.env; exec agegate "$@"`, "sh"}, args...)...)

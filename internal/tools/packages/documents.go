@@ -74,22 +74,29 @@ func manualFiles(r release) ([]file, error) {
 // documentFiles returns the documents and the files of deploy/ for what an operator
 // runs around the gateway. In docDir, links between them work as in the repository.
 func documentFiles(root string) ([]file, error) {
-	documents, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
-	if err != nil {
-		return nil, err
-	}
-	documents = append(documents, filepath.Join(root, "NOTICE"))
-	var files []file
-	for _, source := range documents {
-		text, err := os.ReadFile(source)
+	documents := []string{"NOTICE"}
+	for _, pattern := range []string{"docs/*.md", "docs/operations/*.md"} {
+		found, err := fs.Glob(os.DirFS(root), pattern)
 		if err != nil {
 			return nil, err
 		}
-		text = bytes.ReplaceAll(text, []byte("](../"), []byte("]("))
-		files = append(files, file{path: docDir + "/" + filepath.Base(source), mode: 0o644, data: text})
+		documents = append(documents, found...)
+	}
+	var files []file
+	for _, source := range documents {
+		text, err := os.ReadFile(filepath.Join(root, source))
+		if err != nil {
+			return nil, err
+		}
+		at, deeper := strings.TrimPrefix(source, "docs/"), "](../" // out of docs/
+		if strings.Contains(at, "/") {
+			deeper += "../"
+		}
+		text = bytes.ReplaceAll(text, []byte(deeper), []byte(strings.TrimSuffix(deeper, "../")))
+		files = append(files, file{path: docDir + "/" + at, mode: 0o644, data: text})
 	}
 	deploy := os.DirFS(filepath.Join(root, "deploy"))
-	err = fs.WalkDir(deploy, ".", func(name string, entry fs.DirEntry, err error) error {
+	err := fs.WalkDir(deploy, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}

@@ -9,7 +9,7 @@ import (
 
 var link = regexp.MustCompile(`\]\(([^)#:]+)(?:#[^)]*)?\)`)
 
-// TestDocuments: the package has what its operations.md links.
+// TestDocuments: the package has what its pages about operations link.
 func TestDocuments(t *testing.T) {
 	files, err := documentFiles("../../..")
 	if err != nil {
@@ -22,14 +22,20 @@ func TestDocuments(t *testing.T) {
 			packed[dir] = ""
 		}
 	}
-	links := link.FindAllStringSubmatch(packed[docDir+"/operations.md"], -1)
-	if len(links) < 10 {
-		t.Fatalf("%d links", len(links))
-	}
-	for _, to := range links {
-		if _, ok := packed[path.Join(docDir, to[1])]; !ok {
-			t.Errorf("the package has no %s", to[1])
+	links := 0
+	for name, text := range packed {
+		if !strings.HasPrefix(name, docDir+"/operations") {
+			continue
 		}
+		for _, to := range link.FindAllStringSubmatch(text, -1) {
+			links++
+			if _, ok := packed[path.Join(path.Dir(name), to[1])]; !ok {
+				t.Errorf("the package has no %s, to which %s links", to[1], name)
+			}
+		}
+	}
+	if links < 20 {
+		t.Errorf("%d links", links)
 	}
 	for _, name := range []string{"prometheus/alerts.yaml", "grafana/agegate.json", "patroni/haproxy.cfg",
 		"kubernetes/overlays/single/kustomization.yaml"} {

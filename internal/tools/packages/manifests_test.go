@@ -25,10 +25,10 @@ import (
 // variable matches the names of settings.
 var variable = regexp.MustCompile(`^AGEGATE_[A-Z_]+$`)
 
-// documented returns the settings that docs/operations.md lists.
+// documented returns the settings that docs/operations/configure.md lists.
 func documented(t *testing.T) string {
 	t.Helper()
-	text, err := os.ReadFile("../../../docs/operations.md")
+	text, err := os.ReadFile("../../../docs/operations/configure.md")
 	if err != nil {
 		t.Fatal(err)
 	}
