@@ -8,14 +8,13 @@ import (
 
 	"agegate/internal/backoffice/evidence"
 	"agegate/internal/check/age"
-	"agegate/internal/check/age/curve"
 	"agegate/internal/check/inference"
 	"agegate/internal/lab/accuracy"
+	"agegate/internal/lab/curve"
+	"agegate/internal/lab/measured"
 
 	"github.com/spf13/cobra"
 )
-
-const curveFile = curve.FileName
 
 // curveFlags say where to write a curve, and the figures by sex and group. An empty
 // path writes none.
@@ -23,8 +22,8 @@ type curveFlags struct{ path, fairness, name string }
 
 func (f *curveFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.path, "curve", "",
-		"also write how many pictures of each age reach each cutoff into this file;\nthe gateway reads "+curveFile+
-			" in the models directory")
+		"also write how many pictures of each age reach each cutoff into this file, and\nwho passes into "+
+			evidence.TargetsFile+" beside it")
 }
 
 // writeCurve stores a report as the curve of the models in the models
@@ -48,7 +47,8 @@ func (c *cli) writeCurve(f curveFlags, sets []string, report accuracy.Report) er
 	return errors.Join(f.write(estimator, report.Curve), f.writeFairness(estimator, report))
 }
 
-// write stores the curve of an estimator.
+// write stores the curve of an estimator, and beside it the table that packs of evidence
+// include.
 func (f *curveFlags) write(estimator string, ages []curve.Age) error {
 	if f.path == "" {
 		return nil
@@ -57,11 +57,13 @@ func (f *curveFlags) write(estimator string, ages []curve.Age) error {
 		return errors.New("--curve: no picture of the set can be estimated")
 	}
 	c := curve.Curve{Format: curve.Format, MadeAt: now(), Name: f.name, Estimator: estimator, Ages: ages}
-	return c.Write(f.path)
+	return errors.Join(c.Write(f.path),
+		writeTable(measured.Beside(f.path, evidence.TargetsFile), measured.TargetsTable(&c)))
 }
 
-// writeFairness adds a report's cells to the file of the flag. It creates the
-// file if it does not exist or is about another estimator.
+// writeFairness adds a report's cells to the file of the flag, and writes the table that
+// packs of evidence include beside it. It creates the file if it does not exist or is
+// about another estimator.
 func (f *curveFlags) writeFairness(estimator string, report accuracy.Report) error {
 	if f.fairness == "" {
 		return nil
@@ -69,10 +71,10 @@ func (f *curveFlags) writeFairness(estimator string, report accuracy.Report) err
 	if len(report.Cells) == 0 {
 		return errors.New("--fairness: no age has enough pictures")
 	}
-	all := evidence.Fairness{Format: evidence.FairnessFormat, Estimator: estimator}
+	all := measured.Fairness{Format: measured.FairnessFormat, Estimator: estimator}
 	text, err := os.ReadFile(f.fairness)
 	if err == nil {
-		old, err := evidence.ParseFairness(text)
+		old, err := measured.ParseFairness(text)
 		if err != nil {
 			return fmt.Errorf("--fairness: %w", err)
 		}
@@ -87,7 +89,13 @@ func (f *curveFlags) writeFairness(estimator string, report accuracy.Report) err
 		parts = []accuracy.Part{{Name: f.name, Report: report}}
 	}
 	for _, p := range parts {
-		all.Put(evidence.Collection{Name: p.Name, MadeAt: now(), Pictures: p.Measured, Cells: p.Cells})
+		all.Put(measured.Collection{Name: p.Name, MadeAt: now(), Pictures: p.Measured, Cells: p.Cells})
 	}
-	return inference.WriteJSON(f.fairness, all)
+	return errors.Join(inference.WriteJSON(f.fairness, all),
+		writeTable(measured.Beside(f.fairness, evidence.AccuracyFile), measured.Accuracy(all)))
+}
+
+// writeTable writes a table that packs of evidence include.
+func writeTable(path string, text []byte) error {
+	return os.WriteFile(path, text, 0o644) //nolint:gosec // public, as the file beside it
 }

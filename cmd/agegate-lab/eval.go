@@ -40,9 +40,10 @@ func (c *cli) evalCommand() *cobra.Command {
 			"itself takes the median over several frames and judges liveness too. Pictures that\n" +
 			"the estimate was fitted on make it look better than it is. A CSV file with a column\n" +
 			"estimate is reported on as it is, without a look at the pictures.\n\n" +
-			"With --curve it also writes how many pictures of each age reach each cutoff. As\n" + curveFile +
-			" in the models directory it is a part of packs of evidence, for the files\nthere " +
-			"that estimate, and for no others. A CSV file must then\nhold what those files say of pictures that " +
+			"With --curve it also writes how many pictures of each age reach each cutoff, and\n" +
+			"with --fairness the figures by age, sex and group. Beside them it writes " + evidence.TargetsFile + "\nand " +
+			evidence.AccuracyFile + ", which packs of evidence include from the models directory, for the\nfiles there " +
+			"that estimate, and for no others. A CSV file must then hold what those\nfiles say of pictures that " +
 			"they had not seen, as make train does it.",
 		Args: someSets,
 	}
@@ -56,7 +57,7 @@ with glasses and so on; takes 20 times as long`)
 	curve.add(cmd)
 	cmd.Flags().StringVar(&curve.fairness, "fairness", "",
 		`also put the figures by age, sex and group into this file, in place of older ones
-of the same set; agegate evidence reads `+evidence.FairnessFile+" in the models directory")
+of the same set, and write `+evidence.AccuracyFile+" beside it")
 	cmd.Flags().StringVar(&curve.name, "name", "",
 		"name of the set, stored with the curve and the figures (default: its file name)")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

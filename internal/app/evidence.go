@@ -8,7 +8,6 @@ import (
 	"agegate/internal/app/config"
 	"agegate/internal/backoffice/evidence"
 	"agegate/internal/check/age"
-	"agegate/internal/check/age/curve"
 	"agegate/internal/check/inference"
 	"agegate/internal/rules/credential"
 )
@@ -33,12 +32,12 @@ func Installation(cfg config.Config) (evidence.Installation, error) {
 		Margin: cfg.Margin, SessionTTL: cfg.SessionTTL, Retention: cfg.Retention, DocumentWays: cfg.DocumentWays,
 	}
 	if cfg.Estimator == config.EstimatorOff {
-		about.EstimatorOff, about.FairnessGap = true, "off"
+		about.EstimatorOff, about.AccuracyGap = true, "off"
 		return about, nil
 	}
 	manifest, err := inference.ReadManifest(cfg.ModelsDir)
 	if errors.Is(err, inference.ErrMissing) {
-		about.NoModels, about.FairnessGap = true, "elsewhere"
+		about.NoModels, about.AccuracyGap = true, "elsewhere"
 		return about, nil
 	} else if err != nil {
 		return about, err
@@ -50,17 +49,14 @@ func Installation(cfg config.Config) (evidence.Installation, error) {
 	if manifest.Tail != nil {
 		about.Calibration = about.Estimator
 	}
-	about.Fairness, err = evidence.LoadFairness(cfg.ModelsDir, about.Estimator)
-	switch {
-	case errors.Is(err, evidence.ErrNoFairness):
-		about.FairnessGap = "missing"
-	case errors.Is(err, evidence.ErrOtherFairness):
-		about.FairnessGap = "other"
+	switch err := about.Measured(cfg.ModelsDir); {
+	case errors.Is(err, evidence.ErrUnmeasured):
+		about.AccuracyGap = "missing"
+	case errors.Is(err, evidence.ErrOther):
+		about.AccuracyGap = "other"
 	case err != nil:
-		about.FairnessGap = "broken"
+		about.AccuracyGap = "broken"
 	}
-	// The table is empty without a curve, or with a damaged one.
-	about.Curve, _ = curve.Load(cfg.ModelsDir, about.Estimator)
 	return about, nil
 }
 

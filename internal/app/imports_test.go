@@ -29,9 +29,9 @@ var house = []room{
 	{"edge", 3500, [][]string{{"httpd"}, {"api", "reference"}, {"contract"}}},
 	{"pages", 16040, [][]string{{"dashboard", "shopper"}, {"page"}}},
 	{"store", 6350, nil},
-	{"lab", 300, [][]string{{"accuracy", "conformance", "demo", "testkey"}, {"certify"}, {"suite"}}},
-	{"backoffice", 9990, [][]string{{"evidence"}, {"insight"}, {"account"}, {"certificate", "mail"}}},
-	{"check", 15880, [][]string{{"document"}, {"age"}, {"liveness", "photographic"}, {"vision"}, {"inference"}}},
+	{"lab", 300, [][]string{{"accuracy", "conformance", "demo", "testkey"}, {"certify", "measured"}, {"curve", "suite"}}},
+	{"backoffice", 9600, [][]string{{"evidence"}, {"insight"}, {"account"}, {"certificate", "mail"}}},
+	{"check", 15690, [][]string{{"document"}, {"age"}, {"liveness", "photographic"}, {"vision"}, {"inference"}}},
 	{"rules", 8770, [][]string{
 		{"session"}, {"billing", "tenant", "webhook"}, {"audit", "brand", "credential"},
 		{"gather", "turn"}, {"routine", "trail"}, {"fault", "strictjson"},

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"agegate/internal/backoffice/evidence"
+	"agegate/internal/lab/measured"
 )
 
 // Rows returns the rows of document checks as those of camera checks.
@@ -29,7 +29,7 @@ func Record(path, check string, rows []Row, on time.Time) error {
 	if err != nil {
 		return err
 	}
-	var known evidence.Attacks
+	var known measured.Attacks
 	if err := json.Unmarshal(text, &known); err != nil {
 		return err
 	}
@@ -67,7 +67,7 @@ func Record(path, check string, rows []Row, on time.Time) error {
 }
 
 // encode writes the file with one kind a line, so that differences can be read.
-func encode(a evidence.Attacks) ([]byte, error) {
+func encode(a measured.Attacks) ([]byte, error) {
 	rows := a.Rows
 	a.Rows = nil
 	var head bytes.Buffer

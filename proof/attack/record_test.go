@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"agegate/internal/backoffice/evidence"
+	"agegate/internal/lab/measured"
 )
 
 // everyKind returns a row for each kind of camera check.
@@ -31,7 +31,7 @@ func everyDocument() (rows []Row) {
 // TestRecord: every kind of the ranges is in the file that evidence ships, and what
 // is measured replaces its numbers alone.
 func TestRecord(t *testing.T) {
-	shipped, err := evidence.ShippedAttacks()
+	shipped, err := measured.ShippedAttacks()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func TestRecord(t *testing.T) {
 	if err := Record(path, "document", everyDocument(), on.AddDate(0, 0, 1)); err != nil {
 		t.Fatal(err)
 	}
-	var got evidence.Attacks
+	var got measured.Attacks
 	if text, err = os.ReadFile(path); err == nil {
 		err = json.Unmarshal(text, &got)
 	}
@@ -89,7 +89,7 @@ func TestRecord(t *testing.T) {
 // TestRecordKeepsTheForm: the file is written as it is committed, so that a run
 // without news changes nothing.
 func TestRecordKeepsTheForm(t *testing.T) {
-	shipped, err := evidence.ShippedAttacks()
+	shipped, err := measured.ShippedAttacks()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +97,7 @@ func TestRecordKeepsTheForm(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	committed, err := os.ReadFile(filepath.Join("..", "..", "internal", "backoffice", "evidence", "measured", "attack.json"))
+	committed, err := os.ReadFile(filepath.Join("..", "..", "internal", "lab", "measured", "attack.json"))
 	if err != nil || string(made) != string(committed) {
 		t.Errorf("the committed file has another form: %v", err)
 	}

@@ -1,67 +1,165 @@
 package evidence
 
 import (
+	"bytes"
+	"embed"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
 	"strconv"
-	"time"
+
+	"agegate/internal/backoffice/insight"
 )
 
-// accuracyFile returns accuracy.csv: for each collection, age, sex and group, how
-// many pass a target age at a cutoff. A positive is a person of the target age or
-// older.
-func accuracyFile(about Installation, target int, cutoff float64) (file, error) {
-	t := newTable("accuracy.csv", "collection", "measured", "estimator", "target_age", "cutoff_years", "age_from",
-		"age_to", "sex", "group", "n",
-		"true_positives", "false_positives", "false_negatives", "true_negatives", "passed_percent", "low_95_percent",
-		"high_95_percent",
-		"mean_absolute_error_years", "mae_low_95", "mae_high_95", "bias_years", "bias_low_95", "bias_high_95", "source")
-	if about.Fairness == nil {
-		return t.file()
+// What was measured of the models is written once, by agegate-lab, into these files of
+// a models directory. A pack includes them as they are.
+const (
+	AccuracyFile = "accuracy.csv" // by age, sex and group
+	TargetsFile  = "targets.csv"  // who passes each of some target ages, by margin
+)
+
+// measured holds the files about the checks of this release, and their rows of the
+// statements.
+//
+//go:embed measured
+var measured embed.FS
+
+// LowestCutoff and HighestCutoff are the first and the last cutoff for which
+// AccuracyFile counts pictures, in years.
+const (
+	LowestCutoff  = 10
+	HighestCutoff = 80
+)
+
+// Reasons why there is no Accuracy.
+var (
+	ErrUnmeasured = errors.New("the models directory has no " + AccuracyFile)
+	ErrOther      = errors.New(AccuracyFile + " is about another estimator")
+)
+
+// AccuracyColumns returns the header of AccuracyFile. Each row is about the pictures of a
+// collection whose people have the same ages, sex and group; an empty sex or group
+// stands for all. reaches_25 is how many of the n pictures are estimated at 25 years or
+// more.
+func AccuracyColumns() []string {
+	columns := []string{"collection", "pictures", "measured", "estimator", "age_from", "age_to", "sex", "group", "n",
+		"mean_absolute_error_years", "mae_low_95", "mae_high_95", "bias_years", "bias_low_95", "bias_high_95"}
+	for cutoff := LowestCutoff; cutoff <= HighestCutoff; cutoff++ {
+		columns = append(columns, "reaches_"+strconv.Itoa(cutoff))
 	}
-	for _, collection := range about.Fairness.Collections {
-		for _, c := range collection.Cells {
-			row := []string{
-				collection.Name, collection.MadeAt.Format(time.DateOnly), about.Fairness.Estimator, strconv.Itoa(target),
-				years(cutoff),
-				strconv.Itoa(c.From), strconv.Itoa(c.To), orAll(c.Sex), orAll(c.Group), strconv.Itoa(c.Count),
-			}
-			row = append(row, outcomesOf(c, target, cutoff)...)
-			for _, b := range []Bounds{c.MAE, c.Bias} {
-				row = append(row, hundredth(b.Value), hundredth(b.Low), hundredth(b.High))
-			}
-			t.add(append(row, FairnessFile)...)
+	return columns
+}
+
+// Accuracy is what was measured of an estimator.
+type Accuracy struct {
+	text []byte
+	rows []accuracyRow
+}
+
+// accuracyRow is a row of AccuracyFile.
+type accuracyRow struct {
+	collection collection
+	from, to   string // years, both ends included
+	sex, group string
+	count      int64
+	mae, bias  string  // with their bounds
+	reaches    []int64 // from LowestCutoff on
+}
+
+// collection is a set of labelled pictures.
+type collection struct{ Name, Pictures, Measured string }
+
+// Measured reads the files of a models directory that are about its estimator. It returns
+// ErrUnmeasured if there is no AccuracyFile, and the errors of ParseAccuracy.
+func (about *Installation) Measured(dir string) error {
+	text, err := os.ReadFile(filepath.Join(dir, AccuracyFile)) //nolint:gosec // the operator chose the directory
+	if errors.Is(err, os.ErrNotExist) {
+		return ErrUnmeasured
+	} else if err != nil {
+		return err
+	}
+	if about.Accuracy, err = ParseAccuracy(text, about.Estimator); err != nil {
+		return err
+	}
+	about.Targets, err = os.ReadFile(filepath.Join(dir, TargetsFile)) //nolint:gosec // the same
+	if errors.Is(err, os.ErrNotExist) || !bytes.Contains(about.Targets, []byte(","+about.Estimator+",")) {
+		about.Targets = nil
+		return nil
+	}
+	return err
+}
+
+// ParseAccuracy reads AccuracyFile. It returns ErrOther for another estimator's; the error
+// for a damaged file names the row.
+func ParseAccuracy(text []byte, estimator string) (*Accuracy, error) {
+	rows, err := csv.NewReader(bytes.NewReader(text)).ReadAll()
+	if err != nil {
+		return nil, err
+	}
+	if len(rows) < 2 || !slices.Equal(rows[0], AccuracyColumns()) {
+		return nil, errors.New("has other columns, or no rows")
+	}
+	a := &Accuracy{text: text}
+	for i, r := range rows[1:] {
+		if r[3] != estimator {
+			return nil, ErrOther
 		}
+		row := accuracyRow{
+			collection: collection{r[0], r[1], r[2]}, from: r[4], to: r[5], sex: r[6], group: r[7],
+			mae: interval(r[9], r[10], r[11]), bias: interval(r[12], r[13], r[14]),
+		}
+		var counts []int64
+		left := int64(math.MaxInt64)
+		for _, cell := range append(r[8:9:9], r[15:]...) {
+			n, err := strconv.ParseInt(cell, 10, 64)
+			if err != nil || n < 0 || n > left {
+				return nil, fmt.Errorf("row %d: the counts rise with the cutoff", i+1)
+			}
+			counts, left = append(counts, n), n
+		}
+		if row.count, row.reaches = counts[0], counts[1:]; row.count < MinCount {
+			return nil, fmt.Errorf("row %d has fewer than %d pictures", i+1, MinCount)
+		}
+		a.rows = append(a.rows, row)
 	}
-	return t.file()
+	return a, nil
 }
 
-// outcomesOf returns the counts and the share that passes. All are blank for a
-// cutoff that was not counted. For an age range that includes the target, only
-// the share is known.
-func outcomesOf(c Cell, target int, cutoff float64) []string {
-	passed, known := c.Passes(cutoff)
-	if !known {
-		return make([]string, 7)
+// passed returns the share that passes at a cutoff, or false for one that was not
+// counted. Between two whole years it counts those that reach the lower year, so the
+// share is never too low.
+func (r accuracyRow) passed(cutoff float64) (string, bool) {
+	at := int(cutoff) - LowestCutoff
+	if cutoff < LowestCutoff || at >= len(r.reaches) {
+		return "", false
 	}
-	n, left := strconv.Itoa(passed), strconv.Itoa(c.Count-passed)
-	counts := []string{"", "", "", ""}
-	switch {
-	case c.From >= target:
-		counts = []string{n, "0", left, "0"}
-	case c.To < target:
-		counts = []string{"0", n, "0", left}
-	}
-	rate, low, high := wilson(passed, c.Count).percent()
-	return append(counts, rate, low, high)
+	rate := insight.RateOf(r.reaches[at], r.count)
+	return interval(percent(rate.Share), percent(rate.Low), percent(rate.High)), true
 }
 
-func orAll(label string) string {
-	if label == "" {
-		return "all"
+func interval(value, low, high string) string { return value + " (" + low + "–" + high + ")" }
+
+func percent(share float64) string { return strconv.FormatFloat(100*share, 'f', 1, 64) }
+
+// figures returns the tables with what was measured. Those of the models are left out
+// where it is not known of them.
+func (about Installation) figures() (files []file, err error) {
+	if about.Accuracy != nil {
+		files = append(files, file{AccuracyFile, about.Accuracy.text})
 	}
-	return label
+	if about.Targets != nil {
+		files = append(files, file{TargetsFile, about.Targets})
+	}
+	for _, name := range []string{"pad.csv", "injection.csv", "matching.csv"} {
+		data, err := measured.ReadFile("measured/" + name)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, file{name, data})
+	}
+	return files, nil
 }
-
-// years formats a number of years without unnecessary digits.
-func years(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
-
-func hundredth(v float64) string { return strconv.FormatFloat(v, 'f', 2, 64) }

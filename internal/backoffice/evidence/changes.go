@@ -70,7 +70,7 @@ func (s *Service) readLog(ctx context.Context, r Request) (log, error) {
 // files returns changes.csv and chain.csv. They contain no names of staff, only
 // the kind of each actor. An entry can be found in the log by its number and
 // hash.
-func (l log) files() ([]file, error) {
+func (l log) files() []file {
 	changes := newTable("changes.csv", "time", "log", "entry", "hash", "by", "action", "setting", "old", "new")
 	for _, e := range l.changes {
 		scope := "tenant"
@@ -91,7 +91,7 @@ func (l log) files() ([]file, error) {
 	for _, e := range l.links {
 		chain.add(strconv.FormatInt(e.Seq, 10), e.At.UTC().Format(time.RFC3339Nano), e.PrevHash.String(), e.Hash.String())
 	}
-	return filesOf(changes, chain)
+	return []file{changes.file(), chain.file()}
 }
 
 // settings returns the changes of an entry that concern the age check: settings,

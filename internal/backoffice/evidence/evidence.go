@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"agegate/internal/backoffice/insight"
-	"agegate/internal/check/age/curve"
 	"agegate/internal/rules/audit"
 	"agegate/internal/rules/fault"
 	"agegate/internal/rules/session"
@@ -67,9 +66,9 @@ type Installation struct {
 	Estimator              string // fingerprint of the estimator's files; empty without models
 	Models                 []Model
 	Calibration            string // fingerprint; empty without one
-	Fairness               *Fairness
-	FairnessGap            string       // why there is no Fairness: missing, other or broken
-	Curve                  *curve.Curve // nil where the models directory has none of this estimator
+	Accuracy               *Accuracy
+	AccuracyGap            string // why there is no Accuracy: missing, other or broken
+	Targets                []byte // TargetsFile; nil without Accuracy
 }
 
 // Store reads the data for a pack.

@@ -67,7 +67,7 @@ func (s *Service) tally(ctx context.Context, r Request) (tally, error) {
 // which they could be computed: there are no totals per day, and the small counts
 // of a calendar month are added up in a row of their own. That row is the same in
 // every pack, whatever its period.
-func (t *tally) file(from, to time.Time) (file, error) {
+func (t *tally) file(from, to time.Time) file {
 	columns := []string{"day"}
 	for _, name := range outcomes {
 		columns = append(columns, string(name))
@@ -106,7 +106,7 @@ func (t *tally) state(name outcome, n int64) string {
 	if n >= MinCount {
 		t.totals[name] += n
 	}
-	return count(n)
+	return Count(n)
 }
 
 // stated returns the totals in the file, for the statements, in the order of
@@ -114,7 +114,7 @@ func (t *tally) state(name outcome, n int64) string {
 func (t *tally) stated() []statedOutcome {
 	var list []statedOutcome
 	for _, name := range outcomes {
-		list = append(list, statedOutcome{string(name), count(t.totals[name])})
+		list = append(list, statedOutcome{string(name), Count(t.totals[name])})
 	}
 	return slices.Clip(list)
 }

@@ -26,14 +26,6 @@ func (s *Service) Pack(ctx context.Context, r Request) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	attacks, err := ShippedAttacks()
-	if err != nil {
-		return nil, err
-	}
-	matching, err := ShippedMatching()
-	if err != nil {
-		return nil, err
-	}
 	counted, err := s.tally(ctx, r)
 	if err != nil {
 		return nil, err
@@ -42,41 +34,20 @@ func (s *Service) Pack(ctx context.Context, r Request) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	outcomeFile, err := counted.file(r.From, r.To)
-	if err != nil {
-		return nil, err
-	}
+	outcomeFile := counted.file(r.From, r.To) // counts what is stated
 	v := s.statement(r, of, entries)
 	v.MadeAt = now
-	v.Attacks, v.Matching = attacks, matching
 	v.Outcomes = counted.stated()
 	v.figures()
-	v.attacked()
 	files, err := v.write(r.Language)
 	if err != nil {
 		return nil, err
 	}
-	accuracy, err := accuracyFile(s.about, r.TargetAge, v.Cutoff)
+	figures, err := s.about.figures()
 	if err != nil {
 		return nil, err
 	}
-	targets, err := s.targetsFile(of)
-	if err != nil {
-		return nil, err
-	}
-	played, err := attackFiles(attacks)
-	if err != nil {
-		return nil, err
-	}
-	logged, err := entries.files()
-	if err != nil {
-		return nil, err
-	}
-	matched, err := matchingFile(matching)
-	if err != nil {
-		return nil, err
-	}
-	files = slices.Concat(files, []file{accuracy, targets}, played, []file{matched, outcomeFile}, logged, receipts)
+	files = slices.Concat(files, figures, []file{outcomeFile}, entries.files(), receipts)
 	return s.sign(r, entries, files)
 }
 
@@ -86,7 +57,7 @@ func (s *Service) statement(r Request, of tenant.Tenant, entries log) statement 
 	v := statement{
 		About: s.about, Tenant: of, From: r.From, Last: r.To.AddDate(0, 0, -1), Target: r.TargetAge,
 		Margin: margin, Cutoff: float64(r.TargetAge) + margin, Head: entries.head, Changes: entries.summary(),
-		Languages: of.Languages, Review: of.Links.ReviewURL, FairnessFile: FairnessFile, MinCount: MinCount,
+		Languages: of.Languages, Review: of.Links.ReviewURL, MinCount: MinCount,
 	}
 	if len(v.Languages) == 0 {
 		v.Languages = tenant.Languages

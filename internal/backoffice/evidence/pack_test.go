@@ -16,8 +16,8 @@ import (
 	"time"
 
 	"agegate/internal/backoffice/evidence"
-	"agegate/internal/check/age/curve"
 	"agegate/internal/gatewaytest"
+	"agegate/internal/lab/measured"
 	"agegate/internal/rules/audit"
 	"agegate/internal/rules/fault"
 	"agegate/internal/rules/session"
@@ -27,9 +27,10 @@ import (
 )
 
 // about returns an installation with measurements of invented pictures.
-func about() evidence.Installation {
-	c := evidence.Collection{Name: "Utopians | <b>", MadeAt: time.Date(2026, 3, 4, 0, 0, 0, 0, time.UTC), Pictures: 400}
-	for _, cell := range []evidence.Cell{
+func about(t *testing.T) evidence.Installation {
+	t.Helper()
+	c := measured.Collection{Name: "Utopians | <b>", MadeAt: time.Date(2026, 3, 4, 0, 0, 0, 0, time.UTC), Pictures: 400}
+	for _, cell := range []measured.Cell{
 		{From: 13, To: 17, Count: 200}, {From: 25, To: 35, Count: 100}, {From: 25, To: 35, Sex: "female", Count: 60},
 		{From: 16, To: 19, Count: 40},
 	} {
@@ -40,35 +41,21 @@ func about() evidence.Installation {
 			}
 			cell.Passing = append(cell.Passing, n)
 		}
-		cell.MAE, cell.Bias = evidence.Bounds{Value: 3, Low: 2.5, High: 3.5}, evidence.Bounds{Value: .5, Low: -.01, High: 1}
+		cell.MAE, cell.Bias = measured.Bounds{Value: 3, Low: 2.5, High: 3.5}, measured.Bounds{Value: .5, Low: -.01, High: 1}
 		c.Cells = append(c.Cells, cell)
+	}
+	made := measured.Accuracy(measured.Fairness{Format: 1, Estimator: "e1", Collections: []measured.Collection{c}})
+	accuracy, err := evidence.ParseAccuracy(made, "e1")
+	if err != nil {
+		t.Fatal(err)
 	}
 	return evidence.Installation{
 		Release: "1.2.3", Configuration: "c0ffee", BaseURL: "https://gate.example",
 		Margin: tenant.MarginRule{Usual: 7, Least: 7}, SessionTTL: 30 * time.Minute,
 		Retention: 90 * 24 * time.Hour, DocumentWays: []session.Way{session.WayPhoto},
 		Models: []evidence.Model{{Role: "age", SHA256: strings.Repeat("ab", 32)}}, Estimator: "e1", Calibration: "k1",
-		Fairness: &evidence.Fairness{Format: 1, Estimator: "e1", Collections: []evidence.Collection{c}},
-		Curve:    byAge(),
+		Accuracy: accuracy, Targets: []byte("target_age\n16\n"),
 	}
-}
-
-// byAge returns a curve by which one in twenty of each age is estimated eight years
-// too old. Of people of 20 it has ten pictures.
-func byAge() *curve.Curve {
-	c := &curve.Curve{Format: curve.Format, Estimator: "e1", Name: "Utopians"}
-	for years := 8; years <= 40; years++ {
-		a := curve.Age{Years: years}
-		for i := range 20 {
-			if i == 0 {
-				a.Add(float64(years + 8))
-			} else if years != 20 || i < 10 {
-				a.Add(float64(years))
-			}
-		}
-		c.Ages = append(c.Ages, a)
-	}
-	return c
 }
 
 // service returns a service over a gateway's database.
@@ -78,7 +65,7 @@ func service(t *testing.T, g *gatewaytest.Gateway) *evidence.Service {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return evidence.NewService(g.App.Store, g.App.Insight, key, about(), g.Clock.Now)
+	return evidence.NewService(g.App.Store, g.App.Insight, key, about(t), g.Clock.Now)
 }
 
 // unpack returns the files of a pack.
@@ -197,16 +184,9 @@ func TestPack(t *testing.T) {
 			}
 			row(t, files["outcomes.csv"], "2026-05-20", "23", "under 20")
 			row(t, files["outcomes.csv"], "2026-05-19", "under 20")
-			row(t, files["accuracy.csv"], "13", "17", "200", "5", "195", "2.5") // 1 of 40 passes at 25
-			row(t, files["accuracy.csv"], "25", "35", "female", "60", "1", "59", "1.7")
-			if mixed := row(t, files["accuracy.csv"], "16", "19", "40"); mixed != nil &&
-				(mixed[11] != "" || mixed[14] != "2.5") {
-				t.Errorf("ages on both sides of the target: %q", mixed)
-			}
-			row(t, files["targets.csv"], "16", "7", "23", "11", "15", "100", "1.0", "0.2", "5.4", "5")
-			row(t, files["targets.csv"], "16", "23", "15", "20", "5.0")
-			row(t, files["targets.csv"], "13", "20", "29", "190", "100.0")
-			row(t, files["targets.csv"], "21", "20", "under 20")
+			row(t, files["accuracy.csv"], "Utopians | <b>", "400", "2026-03-04", "13", "17", "200", "3.00", "2.50", "-0.01")
+			row(t, files["targets.csv"], "16")
+			row(t, files["matching.csv"], "All-Age-Faces", "adults", "a picture", "2.65")
 			row(t, files["changes.csv"], "tenant", "user", "tenant.update", "document_check")
 			row(t, files["changes.csv"], "instance", "system", "gateway.configure", "age_margin", "5", "7")
 			row(t, files["pad.csv"], "own head between pictures of another", "APCER", "150", "4", "2.7", "0.7", "6.7")
@@ -217,8 +197,9 @@ func TestPack(t *testing.T) {
 					t.Errorf("%s: the pack holds %q", language, never)
 				}
 			}
-			for _, holds := range []string{"2.5 (1.1–5.7)", verified.Manifest.AuditHead.Hash.String(), "0.0 (", "1.2.3",
-				"photo"} {
+			for _, holds := range []string{"2.5 (1.1–5.7)", "3.00 (2.50–3.50)", "female | 25–35 | 60 | 1.7 (0.3–8.9)",
+				"| 25–35 | 100 | 2.0 (", "still picture as a stream", "All-Age-Faces | adults | 2.65 (2.33–2.97)",
+				verified.Manifest.AuditHead.Hash.String(), "0.0 (", "1.2.3", "photo"} {
 				if !strings.Contains(files["practice-statement.md"]+files["ofcom-record.md"], holds) {
 					t.Errorf("%s: the statements do not hold %q", language, holds)
 				}
@@ -261,7 +242,7 @@ func TestForgery(t *testing.T) {
 	if _, err := evidence.Verify(pack, &public); err == nil {
 		t.Error("another key than the published one is accepted")
 	}
-	foreign, err := evidence.NewService(g.App.Store, g.App.Insight, other, about(), g.Clock.Now).Pack(t.Context(), request)
+	foreign, err := evidence.NewService(g.App.Store, g.App.Insight, other, about(t), g.Clock.Now).Pack(t.Context(), request)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -59,26 +59,15 @@ type statement struct {
 	Margin, Cutoff float64 // for the target age
 	Head           audit.Head
 	Changes        string
-	Collections    []Collection
-	FairnessFile   string
+	Collections    []collection
 	Accuracy       []figureRow // all pictures by age
 	Groups         []figureRow // by sex and by group
-	Attacks        Attacks
-	Matching       Matching
-	Robust, Beyond []robustRow
-	BonaFide       string // errors of persons
 	Outcomes       []statedOutcome
 	MinCount       int
 }
 
 // figureRow is the figures of a cell of a collection.
 type figureRow struct{ Collection, Group, Ages, N, Passed, MAE, Bias, Measured string }
-
-// robustRow is the sum of several kinds of attack.
-type robustRow struct {
-	Check, Species, Form, Worst, Published string
-	Kinds, Presentations, Accepted         int
-}
 
 // functions are the functions of the templates in a language.
 func functions(language string) template.FuncMap {
@@ -115,6 +104,9 @@ func escape(text string) string {
 func (v statement) write(language string) ([]file, error) {
 	set, err := template.New("").Funcs(functions(language)).Option("missingkey=error").ParseFS(texts, "text/"+language+
 		"/*.md")
+	if err == nil {
+		set, err = set.ParseFS(measured, "measured/rows.md")
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -169,80 +161,31 @@ code { font-size: .95em; overflow-wrap: anywhere }
 </html>
 `
 
-// interval formats a share with its bounds in per cent.
-func (s share) interval() string {
-	rate, low, high := s.percent()
-	return rate + " (" + low + "–" + high + ")"
-}
-
-func (b Bounds) interval(sign bool) string {
-	text := func(v float64) string {
-		if sign && v > 0 {
-			return "+" + tenth(v)
-		}
-		return tenth(v)
-	}
-	return text(b.Value) + " (" + text(b.Low) + "–" + text(b.High) + ")"
-}
-
 // figures fills in the figures of the collections at the cutoff.
 func (v *statement) figures() {
-	if v.About.Fairness == nil {
+	if v.About.Accuracy == nil {
 		return
 	}
-	v.Collections = v.About.Fairness.Collections
-	for _, collection := range v.Collections {
-		for _, c := range collection.Cells {
-			passed, known := c.Passes(v.Cutoff)
-			if c.From == c.To || !known {
-				continue
-			}
-			row := figureRow{
-				Collection: collection.Name, Group: c.Sex + c.Group, Ages: fmt.Sprintf("%d–%d", c.From, c.To),
-				N:      strconv.Itoa(c.Count),
-				Passed: wilson(passed, c.Count).interval(), MAE: c.MAE.interval(false), Bias: c.Bias.interval(true),
-				Measured: collection.MadeAt.Format(time.DateOnly),
-			}
-			switch {
-			case c.Sex == "" && c.Group == "":
-				v.Accuracy = append(v.Accuracy, row)
-			case (c.Sex == "" || c.Group == "") && (c.From == 13 && c.To == 17 || c.From == 25 && c.To == 35):
-				v.Groups = append(v.Groups, row)
-			}
+	for _, r := range v.About.Accuracy.rows {
+		if !slices.Contains(v.Collections, r.collection) {
+			v.Collections = append(v.Collections, r.collection)
+		}
+		passed, known := r.passed(v.Cutoff)
+		if r.from == r.to || !known {
+			continue
+		}
+		row := figureRow{
+			Collection: r.collection.Name, Group: r.sex + r.group, Ages: r.from + "–" + r.to,
+			N: strconv.FormatInt(r.count, 10), Passed: passed, MAE: r.mae, Bias: r.bias, Measured: r.collection.Measured,
+		}
+		switch {
+		case r.sex == "" && r.group == "":
+			v.Accuracy = append(v.Accuracy, row)
+		case (r.sex == "" || r.group == "") && (row.Ages == "13–17" || row.Ages == "25–35"):
+			v.Groups = append(v.Groups, row)
 		}
 	}
 }
 
-// attacked adds up the attacks.
-func (v *statement) attacked() {
-	worst := map[string]share{}
-	index := map[string]int{}
-	errors, persons := 0, 0
-	for _, a := range v.Attacks.Rows {
-		s := exact(a.Errors, a.Presentations)
-		switch {
-		case a.Form == "bona fide":
-			errors, persons = errors+a.Errors, persons+a.Presentations
-			continue
-		case !a.Goal:
-			v.Beyond = append(v.Beyond, robustRow{Check: a.Check, Species: a.Species, Form: a.Form, Worst: s.interval()})
-			continue
-		}
-		key := a.Check + ", " + a.Form
-		i, ok := index[key]
-		if !ok {
-			i = len(v.Robust)
-			index[key] = i
-			v.Robust = append(v.Robust, robustRow{Check: key, Published: v.Attacks.published(a)})
-		}
-		row := &v.Robust[i]
-		row.Kinds++
-		row.Presentations += a.Presentations
-		row.Accepted += a.Errors
-		if old, ok := worst[key]; !ok || s.high > old.high {
-			worst[key] = s
-			row.Worst = s.interval() + " " + a.Species
-		}
-	}
-	v.BonaFide = fmt.Sprintf("%d / %d, %s %%", errors, persons, exact(errors, persons).interval())
-}
+// years formats a number of years without unnecessary digits.
+func years(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }

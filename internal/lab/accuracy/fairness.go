@@ -7,7 +7,8 @@ import (
 	"slices"
 
 	"agegate/internal/backoffice/evidence"
-	"agegate/internal/check/age/curve"
+	"agegate/internal/lab/curve"
+	"agegate/internal/lab/measured"
 )
 
 // bootstrapSeed is fixed, so that the bounds are the same in every run.
@@ -44,9 +45,9 @@ var sexes = []string{"female", "male"}
 // evidence.MinCount pictures. If one of a sample's labels is in sexes, it is the
 // sample's sex; the others are its groups. Single years are divided by sex only.
 // The same samples give the same bounds.
-func Cells(samples []Sample) []evidence.Cell {
+func Cells(samples []Sample) []measured.Cell {
 	type labels struct{ sex, group string }
-	var cells []evidence.Cell
+	var cells []measured.Cell
 	for _, band := range cellBands {
 		parts := map[labels][]Sample{}
 		for _, s := range within(samples, band[0], band[1]) {
@@ -66,7 +67,7 @@ func Cells(samples []Sample) []evidence.Cell {
 			}
 		}
 	}
-	slices.SortFunc(cells, func(a, b evidence.Cell) int {
+	slices.SortFunc(cells, func(a, b measured.Cell) int {
 		return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To), cmp.Compare(a.Sex, b.Sex),
 			cmp.Compare(a.Group, b.Group))
 	})
@@ -88,8 +89,8 @@ func labelsOf(groups []string) (sex string, others []string) {
 // distinctOf removes adjacent repetitions from the texts.
 func distinctOf(texts ...string) []string { return slices.Compact(texts) }
 
-func cellOf(band [2]int, sex, group string, samples []Sample) evidence.Cell {
-	c := evidence.Cell{From: band[0], To: band[1], Sex: sex, Group: group, Count: len(samples)}
+func cellOf(band [2]int, sex, group string, samples []Sample) measured.Cell {
+	c := measured.Cell{From: band[0], To: band[1], Sex: sex, Group: group, Count: len(samples)}
 	c.Passing = make(curve.Counts, evidence.HighestCutoff-evidence.LowestCutoff+1)
 	failures := make([]float64, len(samples))
 	for i, s := range samples {
@@ -109,7 +110,7 @@ func cellOf(band [2]int, sex, group string, samples []Sample) evidence.Cell {
 // bootstrap returns the mean of fn over values with its 95 % interval: the 2.5th
 // and the 97.5th percentile of the means of as many values drawn with
 // replacement (B. Efron, 1979).
-func bootstrap(values []float64, fn func(float64) float64) evidence.Bounds {
+func bootstrap(values []float64, fn func(float64) float64) measured.Bounds {
 	random := rand.New(rand.NewPCG(bootstrapSeed, 3)) //nolint:gosec // repeatable on purpose
 	n := float64(len(values))
 	var mean float64
@@ -124,7 +125,7 @@ func bootstrap(values []float64, fn func(float64) float64) evidence.Bounds {
 	}
 	slices.Sort(means)
 	at := func(p float64) float64 { return thousandth(means[int(p*(resamples-1)+0.5)]) }
-	return evidence.Bounds{Value: thousandth(mean), Low: at(0.025), High: at(0.975)}
+	return measured.Bounds{Value: thousandth(mean), Low: at(0.025), High: at(0.975)}
 }
 
 func thousandth(v float64) float64 { return math.Round(1000*v) / 1000 }

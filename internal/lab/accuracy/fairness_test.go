@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"agegate/internal/backoffice/evidence"
+	"agegate/internal/lab/measured"
 )
 
 // TestCells: the counts match the samples, no cell has fewer than MinCount
@@ -28,7 +28,7 @@ func TestCells(t *testing.T) {
 		if c.From >= 25 {
 			t.Errorf("%d pictures of %d to %d are counted", c.Count, c.From, c.To)
 		}
-		if c.MAE != (evidence.Bounds{Value: 4, Low: 4, High: 4}) || c.Bias.Value != 4 {
+		if c.MAE != (measured.Bounds{Value: 4, Low: 4, High: 4}) || c.Bias.Value != 4 {
 			t.Errorf("%+v", c)
 		}
 		if n, ok := c.Passes(20); n != c.Count || !ok {

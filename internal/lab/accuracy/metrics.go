@@ -7,10 +7,10 @@ import (
 	"math"
 	"slices"
 
-	"agegate/internal/backoffice/evidence"
 	"agegate/internal/check/age"
-	"agegate/internal/check/age/curve"
 	"agegate/internal/check/vision"
+	"agegate/internal/lab/curve"
+	"agegate/internal/lab/measured"
 
 	"gonum.org/v1/gonum/stat/distuv"
 )
@@ -108,7 +108,7 @@ type Report struct {
 	// Curve.Write.
 	Curve []curve.Age `json:"-"`
 	// Cells are the figures by age, sex and group.
-	Cells []evidence.Cell `json:"-"`
+	Cells []measured.Cell `json:"-"`
 }
 
 // Spread is the distribution of the estimates for one age, in years.

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"agegate/internal/backoffice/evidence"
-	"agegate/internal/check/age/curve"
+	"agegate/internal/lab/curve"
+	"agegate/internal/lab/measured"
 )
 
 // TestShippedFairness: the shipped figures by sex and group come from the same
@@ -26,11 +26,14 @@ func TestShippedFairness(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := evidence.LoadFairness(models, of.Estimator)
+	f, err := measured.ParseFairness(read(measured.FairnessFile))
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.Collections = slices.DeleteFunc(f.Collections, func(c evidence.Collection) bool {
+	if f.Estimator != of.Estimator {
+		t.Error("they are of two estimators")
+	}
+	f.Collections = slices.DeleteFunc(f.Collections, func(c measured.Collection) bool {
 		return strings.HasSuffix(c.Name, "drawn on")
 	})
 	pictures := 0

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"slices"
 
-	"agegate/internal/backoffice/evidence"
 	"agegate/internal/backoffice/insight"
+	"agegate/internal/lab/measured"
 )
 
 // The cutoff for a target age of 18 at the default margin, and the ages of the
@@ -24,18 +24,18 @@ var (
 type band struct{ from, to int }
 
 // cell returns a cell of a collection, if the collection has it.
-func cell(c evidence.Collection, b band, sex, group string) (evidence.Cell, bool) {
-	i := slices.IndexFunc(c.Cells, func(x evidence.Cell) bool {
+func cell(c measured.Collection, b band, sex, group string) (measured.Cell, bool) {
+	i := slices.IndexFunc(c.Cells, func(x measured.Cell) bool {
 		return x.From == b.from && x.To == b.to && x.Sex == sex && x.Group == group
 	})
 	if i < 0 {
-		return evidence.Cell{}, false
+		return measured.Cell{}, false
 	}
 	return c.Cells[i], true
 }
 
 // pass returns the share of a cell that passes the cutoff.
-func pass(c evidence.Cell) insight.Rate {
+func pass(c measured.Cell) insight.Rate {
 	n, _ := c.Passes(cutoff)
 	return insight.RateOf(int64(n), int64(c.Count))
 }
@@ -53,7 +53,7 @@ func (l line) name() string {
 }
 
 // lines returns the lines of a collection: all, by sex, and each group by sex.
-func lines(c evidence.Collection) (found []line) {
+func lines(c measured.Collection) (found []line) {
 	seen := map[line]bool{}
 	for _, x := range c.Cells {
 		l := line{x.Sex, x.Group}

@@ -1,7 +1,7 @@
 // Command expect writes the pictures and tables of docs/expect.md from the
 // shipped measurements: by age, sex and group, models/fairness.json, and by age and
-// cutoff, models/curve.json. Run it in the
-// root of the repository. With -check it writes nothing and fails if a file
+// cutoff, models/curve.json. It also writes the tables that packs of evidence include. Run
+// it in the root of the repository. With -check it writes nothing and fails if a file
 // differs from its source.
 package main
 
@@ -14,12 +14,13 @@ import (
 	"slices"
 
 	"agegate/internal/backoffice/evidence"
-	"agegate/internal/check/age/curve"
+	"agegate/internal/lab/curve"
+	"agegate/internal/lab/measured"
 	"agegate/internal/tools/settle"
 )
 
 const (
-	measured = "models/" + evidence.FairnessFile
+	byGroup  = "models/" + measured.FairnessFile
 	byYears  = "models/" + curve.FileName
 	document = "docs/expect.md"
 	pictures = "docs/pictures/"
@@ -37,11 +38,11 @@ func main() {
 }
 
 func run(check bool) error {
-	text, err := os.ReadFile(measured)
+	text, err := os.ReadFile(byGroup)
 	if err != nil {
 		return err
 	}
-	var f evidence.Fairness
+	var f measured.Fairness
 	if err := json.Unmarshal(text, &f); err != nil {
 		return err
 	}
@@ -49,7 +50,10 @@ func run(check bool) error {
 	if err != nil {
 		return err
 	}
-	made := map[string][]byte{}
+	made, err := tables(f, byAge)
+	if err != nil {
+		return err
+	}
 	for _, theme := range themes {
 		made[pictures+"years-"+theme.name+".svg"] = yearsPicture(f, theme)
 		made[pictures+"groups-"+theme.name+".svg"] = groupsPicture(f, theme)
@@ -65,6 +69,22 @@ func run(check bool) error {
 	}
 	made[document] = slices.Concat(before, []byte(begin), generated(f, byAge), []byte(end), after)
 	return settle.Files(made, check)
+}
+
+// tables returns the tables that packs of evidence include.
+func tables(f measured.Fairness, byAge *curve.Curve) (map[string][]byte, error) {
+	released, err := measured.Release()
+	if err != nil {
+		return nil, err
+	}
+	made := map[string][]byte{
+		measured.Beside(byGroup, evidence.AccuracyFile): measured.Accuracy(f),
+		measured.Beside(byYears, evidence.TargetsFile):  measured.TargetsTable(byAge),
+	}
+	for name, text := range released {
+		made["internal/backoffice/evidence/measured/"+name] = text
+	}
+	return made, nil
 }
 
 func readCurve() (*curve.Curve, error) {

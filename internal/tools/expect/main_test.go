@@ -9,22 +9,23 @@ import (
 	"time"
 
 	"agegate/internal/backoffice/evidence"
-	"agegate/internal/check/age/curve"
+	"agegate/internal/lab/curve"
+	"agegate/internal/lab/measured"
 )
 
 // sample is a collection with one group and a year that only women have.
-func sample() evidence.Fairness {
+func sample() measured.Fairness {
 	passing := make(curve.Counts, evidence.HighestCutoff-evidence.LowestCutoff+1)
 	for at := range passing {
 		passing[at] = 30 - min(at, 30)
 	}
-	of := func(from, to int, sex, group string) evidence.Cell {
-		return evidence.Cell{From: from, To: to, Sex: sex, Group: group, Count: 40, Passing: passing,
-			MAE: evidence.Bounds{Value: 4.25, Low: 3, High: 12}, Bias: evidence.Bounds{Value: -.01, Low: -1, High: 1}}
+	of := func(from, to int, sex, group string) measured.Cell {
+		return measured.Cell{From: from, To: to, Sex: sex, Group: group, Count: 40, Passing: passing,
+			MAE: measured.Bounds{Value: 4.25, Low: 3, High: 12}, Bias: measured.Bounds{Value: -.01, Low: -1, High: 1}}
 	}
-	return evidence.Fairness{Estimator: "e", Collections: []evidence.Collection{{
+	return measured.Fairness{Estimator: "e", Collections: []measured.Collection{{
 		Name: "Faces <&> more", MadeAt: time.Unix(0, 0).UTC(), Pictures: 90,
-		Cells: []evidence.Cell{of(13, 17, "", ""), of(25, 35, "female", "Blue"), of(20, 20, "female", "")},
+		Cells: []measured.Cell{of(13, 17, "", ""), of(25, 35, "female", "Blue"), of(20, 20, "female", "")},
 	}}}
 }
 

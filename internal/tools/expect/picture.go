@@ -5,7 +5,7 @@ import (
 	"html"
 	"strings"
 
-	"agegate/internal/backoffice/evidence"
+	"agegate/internal/lab/measured"
 )
 
 // theme has the colours of a picture.
@@ -98,7 +98,7 @@ const (
 
 // yearsPicture draws the error by single year and sex, with a panel for each
 // collection.
-func yearsPicture(f evidence.Fairness, t theme) []byte {
+func yearsPicture(f measured.Fairness, t theme) []byte {
 	panel := plotHeight + panelGap
 	return t.picture(50+panel*float64(len(f.Collections)), yearsTitle, func(d *drawing) {
 		d.legend(28)
@@ -110,7 +110,7 @@ func yearsPicture(f evidence.Fairness, t theme) []byte {
 	})
 }
 
-func (d *drawing) yearsPanel(c evidence.Collection, top float64) {
+func (d *drawing) yearsPanel(c measured.Collection, top float64) {
 	y := func(years float64) float64 { return top + plotHeight*(1-min(years, maxError)/maxError) }
 	for years := 0.0; years <= maxError; years += 2 {
 		d.stroke(plotLeft, y(years), width-20, y(years), d.grid, 1)
@@ -145,7 +145,7 @@ const (
 )
 
 // groupsPicture draws the pass rates by group and sex, in two columns of ages.
-func groupsPicture(f evidence.Fairness, t theme) []byte {
+func groupsPicture(f measured.Fairness, t theme) []byte {
 	height := 60.0
 	for _, c := range f.Collections {
 		height += 96 + rowHeight*float64(len(lines(c)))
@@ -167,7 +167,7 @@ func groupsPicture(f evidence.Fairness, t theme) []byte {
 	})
 }
 
-func (d *drawing) groupsColumn(c evidence.Collection, rows []line, b band, title string, left, top, wide float64) {
+func (d *drawing) groupsColumn(c measured.Collection, rows []line, b band, title string, left, top, wide float64) {
 	x := func(share float64) float64 { return left + wide*share }
 	bottom := top + 12 + rowHeight*float64(len(rows))
 	d.text(left, top, "start", d.muted, 13, title)

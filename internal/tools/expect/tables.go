@@ -5,13 +5,13 @@ import (
 	"math"
 	"strings"
 
-	"agegate/internal/backoffice/evidence"
-	"agegate/internal/check/age/curve"
+	"agegate/internal/lab/curve"
+	"agegate/internal/lab/measured"
 )
 
 // generated returns the pictures and tables of the document. The tables are the
 // text alternative of the pictures: they contain every number drawn.
-func generated(f evidence.Fairness, byAge *curve.Curve) []byte {
+func generated(f measured.Fairness, byAge *curve.Curve) []byte {
 	var b strings.Builder
 	writeSummary(&b, byAge)
 	b.WriteString("\n## Who passes, by group and sex\n\n")
@@ -70,8 +70,8 @@ func show(b *strings.Builder, name, alt string) {
 		"<img src=\"pictures/%s-light.svg\" alt=\"%s\" width=\"%d\">\n</picture>\n", name, name, alt, width)
 }
 
-func bounds(v evidence.Bounds, format string) string {
-	tenth := func(years float64) float64 { return math.Round(10*years) / 10 } // as a pack of evidence rounds
+func bounds(v measured.Bounds, format string) string {
+	tenth := func(years float64) float64 { return math.Round(10*years) / 10 }
 	text := fmt.Sprintf(format+" ("+format+" to "+format+")", tenth(v.Value), tenth(v.Low), tenth(v.High))
 	return strings.ReplaceAll(strings.ReplaceAll(text, "-0.0", "0.0"), "+0.0", "0.0")
 }

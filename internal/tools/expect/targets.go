@@ -4,15 +4,15 @@ import (
 	"fmt"
 	"strings"
 
-	"agegate/internal/backoffice/evidence"
 	"agegate/internal/backoffice/insight"
-	"agegate/internal/check/age/curve"
+	"agegate/internal/lab/curve"
+	"agegate/internal/lab/measured"
 )
 
 const (
 	usualMargin = 7 // years, the default
-	below       = evidence.AgesBelow
-	above       = evidence.AgesAbove
+	below       = measured.AgesBelow
+	above       = measured.AgesAbove
 )
 
 // ages are the age ranges of the summary, the minors first.
@@ -53,18 +53,18 @@ differently at each target.
 // writeTargets writes who passes at each target age, for both collections together,
 // because one alone has few pictures of each year.
 func writeTargets(b *strings.Builder, c *curve.Curve) {
-	fmt.Fprintf(b, targetsText, c.Pictures(), usualMargin, 100*evidence.MayPass, below, below, above)
-	for _, target := range evidence.Targets {
+	fmt.Fprintf(b, targetsText, c.Pictures(), usualMargin, 100*measured.MayPass, below, below, above)
+	for _, target := range measured.Targets {
 		cutoff := target + usualMargin
 		minors, adults := passing(c, target-below, target-1, cutoff), passing(c, cutoff, cutoff+above-1, cutoff)
-		fmt.Fprintf(b, "| %d | %d | %s | %s | %d |\n", target, cutoff, minors, adults, evidence.MarginNeeded(c, target))
+		fmt.Fprintf(b, "| %d | %d | %s | %s | %d |\n", target, cutoff, minors, adults, measured.MarginNeeded(c, target))
 	}
 	b.WriteString("\nBy single year below the target, n and pass, % (95 %):\n\n| Target |")
 	for years := below; years >= 1; years-- {
 		fmt.Fprintf(b, " %d below: n | pass |", years)
 	}
 	b.WriteString("\n|---|" + strings.Repeat("---|---|", below) + "\n")
-	for _, target := range evidence.Targets {
+	for _, target := range measured.Targets {
 		fmt.Fprintf(b, "| %d |", target)
 		for years := below; years >= 1; years-- {
 			fmt.Fprintf(b, " %s |", passing(c, target-years, target-years, target+usualMargin))

@@ -22,11 +22,11 @@ import (
 	"sync"
 	"time"
 
-	"agegate/internal/backoffice/evidence"
 	"agegate/internal/check/document/portrait"
 	"agegate/internal/check/inference"
 	"agegate/internal/check/vision"
 	"agegate/internal/lab/accuracy"
+	"agegate/internal/lab/measured"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -45,7 +45,7 @@ func main() {
 	flag.StringVar(&o.models, "models", "models", "models directory")
 	flag.StringVar(&o.name, "name", "", "of the sets, for the origin")
 	flag.StringVar(&o.out, "out", "internal/check/document/portrait/reference.json", "file for the result")
-	flag.StringVar(&o.figures, "figures", "internal/backoffice/evidence/measured/matching.json", "file for the figures")
+	flag.StringVar(&o.figures, "figures", "internal/lab/measured/matching.json", "file for the figures")
 	flag.Float64Var(&o.share, "strangers", 0.0042, "share of pairs of strangers of one sex that may match")
 	flag.Parse()
 	o.sets, o.measured = strings.Fields(*set), strings.Fields(*measured)
@@ -80,12 +80,12 @@ func run(o options) (err error) {
 		r.Models[role] = pool.Manifest.Models[role].SHA256
 	}
 	fmt.Printf("threshold %.4f\n\n", r.Threshold)
-	measured := slices.Concat(second, further)
-	figures := evidence.Matching{
+	others := slices.Concat(second, further)
+	figures := measured.Matching{
 		Command: "make face-match", Source: "docs/document-measurements.md", Published: time.Now().Format(time.DateOnly),
-		Rows: report(r, measured),
+		Rows: report(r, others),
 	}
-	refusals(r, measured)
+	refusals(r, others)
 	return errors.Join(write(o.out, r), write(o.figures, figures))
 }
 

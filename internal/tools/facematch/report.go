@@ -5,9 +5,9 @@ import (
 	"math"
 	"slices"
 
-	"agegate/internal/backoffice/evidence"
 	"agegate/internal/check/document/portrait"
 	"agegate/internal/check/vision"
+	"agegate/internal/lab/measured"
 )
 
 // pair is two strangers of one sex of one collection.
@@ -18,7 +18,7 @@ type pair struct {
 
 // report prints and returns how many pairs of strangers match, by the labels that
 // they share.
-func report(r *portrait.Reference, faces []face) (figures []evidence.Match) {
+func report(r *portrait.Reference, faces []face) (figures []measured.Match) {
 	pairs := compare(r, faces)
 	fmt.Println("| strangers of one sex | match, % (95 %) | with a poor portrait, % (95 %) | " +
 		"threshold at which 1 % match (95 %) |\n|---|---|---|---|")
@@ -29,7 +29,7 @@ func report(r *portrait.Reference, faces []face) (figures []evidence.Match) {
 		for _, row := range rows(faces) {
 			t := tally{r: r, faces: faces}
 			if t.add(pairs, within(row.of)); len(t.plain) >= fewest {
-				m := evidence.Match{Collection: collection, Strangers: row.name, Plain: t.share(false), Poor: t.share(true)}
+				m := measured.Match{Collection: collection, Strangers: row.name, Plain: t.share(false), Poor: t.share(true)}
 				shown := m.Shown()
 				fmt.Printf("| %s: %s | %s | %s | %s |\n", collection, row.name, shown[0], shown[1], t.threshold())
 				figures = append(figures, m)

@@ -61,7 +61,7 @@ func readMaterials(r release) (materials, error) {
 		return materials{}, err
 	}
 	m := materials{runtime: manifest.Runtime,
-		files: []string{"agetail.json", "curve.json", "fairness.json"}}
+		files: []string{"agetail.json", "accuracy.csv", "targets.csv"}}
 	for _, c := range manifest.Models {
 		m.models = append(m.models, c)
 	}

@@ -1,39 +1,24 @@
-package evidence
+package measured
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
-	"agegate/internal/check/age/curve"
+	"agegate/internal/backoffice/evidence"
+	"agegate/internal/lab/curve"
 )
 
 // FairnessFile is the name of the file with the measurement by age, sex and group
-// in a models directory.
+// in a models directory, from which evidence.AccuracyFile is written.
 const FairnessFile = "fairness.json"
 
 // FairnessFormat is the version of the file.
 const FairnessFormat = 1
 
-// LowestCutoff and HighestCutoff are the first and the last cutoff that a cell
-// counts, in years.
-const (
-	LowestCutoff  = 10
-	HighestCutoff = 80
-)
-
-// Reasons why there is no Fairness.
-var (
-	ErrNoFairness    = errors.New("the models directory has no " + FairnessFile)
-	ErrOtherFairness = errors.New(FairnessFile + " is about another estimator")
-)
-
 // Fairness holds the accuracy of an estimator on labelled collections, by age,
-// sex and group. It contains only sums over at least MinCount pictures: no
+// sex and group. It contains only sums over at least evidence.MinCount pictures: no
 // picture, and no estimate of a single picture.
 type Fairness struct {
 	Format      int          `json:"format"`
@@ -59,7 +44,7 @@ type Cell struct {
 	Count   int          `json:"count"`
 	MAE     Bounds       `json:"mae"`    // mean absolute error, years
 	Bias    Bounds       `json:"bias"`   // mean error; positive: estimated too old
-	Passing curve.Counts `json:"passes"` // at or over LowestCutoff, and each year up to HighestCutoff
+	Passing curve.Counts `json:"passes"` // at or over evidence.LowestCutoff, and each year up to HighestCutoff
 }
 
 // Bounds is a figure with its 95 % interval.
@@ -73,31 +58,11 @@ type Bounds struct {
 // whole years it counts those that reach the lower year, so the count is never
 // too low. Outside the counted cutoffs it reports false.
 func (c Cell) Passes(cutoff float64) (int, bool) {
-	at := int(cutoff) - LowestCutoff
-	if cutoff < LowestCutoff || at >= len(c.Passing) {
+	at := int(cutoff) - evidence.LowestCutoff
+	if cutoff < evidence.LowestCutoff || at >= len(c.Passing) {
 		return 0, false
 	}
 	return c.Passing[at], true
-}
-
-// LoadFairness reads the file of a models directory. It returns ErrNoFairness if
-// there is none and ErrOtherFairness if it is about another estimator; the error
-// for a damaged file names the fault.
-func LoadFairness(dir, estimator string) (*Fairness, error) {
-	text, err := os.ReadFile(filepath.Join(dir, FairnessFile)) //nolint:gosec // the operator chose the directory
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, ErrNoFairness
-	} else if err != nil {
-		return nil, err
-	}
-	f, err := ParseFairness(text)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", FairnessFile, err)
-	}
-	if f.Estimator != estimator {
-		return nil, ErrOtherFairness
-	}
-	return f, nil
 }
 
 // ParseFairness reads a file and checks that its counts fit together.
@@ -120,7 +85,8 @@ func ParseFairness(text []byte) (*Fairness, error) {
 }
 
 func (c Cell) check() error {
-	if c.Count < MinCount || c.From < 0 || c.To < c.From || len(c.Passing) != HighestCutoff-LowestCutoff+1 {
+	if c.Count < evidence.MinCount || c.From < 0 || c.To < c.From ||
+		len(c.Passing) != evidence.HighestCutoff-evidence.LowestCutoff+1 {
 		return fmt.Errorf("ages %d to %d do not have their counts", c.From, c.To)
 	}
 	left := c.Count

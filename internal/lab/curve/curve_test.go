@@ -1,7 +1,6 @@
 package curve_test
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -9,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"agegate/internal/check/age/curve"
+	"agegate/internal/lab/curve"
 
 	"pgregory.net/rapid"
 )
@@ -42,7 +41,11 @@ func TestPassing(t *testing.T) {
 		if err := c.Write(path); err != nil {
 			t.Fatal(err)
 		}
-		back, err := curve.Load(filepath.Dir(path), "e1")
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		back, err := curve.Parse(text)
 		if err != nil || !reflect.DeepEqual(back, c) {
 			t.Fatalf("%+v became %+v, %v", c, back, err)
 		}
@@ -67,8 +70,8 @@ func TestPassing(t *testing.T) {
 	})
 }
 
-// TestLoad: each fault of a file has its own error.
-func TestLoad(t *testing.T) {
+// TestParse: each fault of a file has its own error.
+func TestParse(t *testing.T) {
 	passes := strings.TrimSpace(strings.Repeat("1 ", curve.Highest-curve.Lowest+1))
 	good := `{"format":1,"estimator":"e1","ages":[{"age":4,"count":2,"passes":"` + passes + `"}]}`
 	if c, err := curve.Parse([]byte(good)); err != nil || c.Pictures() != 2 {
@@ -77,7 +80,6 @@ func TestLoad(t *testing.T) {
 	for name, tt := range map[string]struct{ old, new, problem string }{
 		"no JSON":        {`{"format"`, `{format`, "invalid character"},
 		"another format": {`"format":1`, `"format":2`, "format 2"},
-		"another one":    {`"e1"`, `"e2"`, "about other models"},
 		"no ages":        {good, `{"format":1,"estimator":"e1"}`, "no ages"},
 		"too old":        {`"age":4`, `"age":121`, "ascend"},
 		"no pictures":    {`"count":2`, `"count":0`, "age 4"},
@@ -87,17 +89,10 @@ func TestLoad(t *testing.T) {
 		"negative":       {`1 1 1"`, `1 1 -1"`, "rise"},
 		"more than all":  {`"passes":"1`, `"passes":"3`, "rise"},
 	} {
-		text := strings.Replace(good, tt.old, tt.new, 1)
-		dir := t.TempDir()
-		if err := os.WriteFile(filepath.Join(dir, curve.FileName), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := curve.Load(dir, "e1"); err == nil || !strings.Contains(err.Error(), tt.problem) {
+		_, err := curve.Parse([]byte(strings.Replace(good, tt.old, tt.new, 1)))
+		if err == nil || !strings.Contains(err.Error(), tt.problem) {
 			t.Errorf("%s: %v", name, err)
 		}
-	}
-	if _, err := curve.Load(t.TempDir(), "e1"); !errors.Is(err, curve.ErrMissing) {
-		t.Errorf("no file: %v", err)
 	}
 }
 

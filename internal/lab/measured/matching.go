@@ -1,11 +1,11 @@
-package evidence
+package measured
 
 import (
 	_ "embed"
 	"encoding/json"
 )
 
-//go:embed measured/matching.json
+//go:embed matching.json
 var matchingText []byte
 
 // Matching is how often two strangers are taken for the same person when the portrait
@@ -34,10 +34,10 @@ func ShippedMatching() (m Matching, err error) {
 	return m, err
 }
 
-// matchingFile returns matching.csv.
-func matchingFile(m Matching) (file, error) {
-	t := newTable("matching.csv", "collection", "strangers_of_one_sex", "portrait", "matched_percent", "low_95_percent",
-		"high_95_percent", "published", "source")
+// table returns matching.csv.
+func (m Matching) table() table {
+	t := table{{"collection", "strangers_of_one_sex", "portrait", "matched_percent", "low_95_percent",
+		"high_95_percent", "published", "source"}}
 	for _, row := range m.Rows {
 		add := func(portrait string, share [3]float64) {
 			t.add(row.Collection, row.Strangers, portrait, hundredth(share[0]), hundredth(share[1]), hundredth(share[2]),
@@ -46,7 +46,17 @@ func matchingFile(m Matching) (file, error) {
 		add("a picture", row.Plain)
 		add("small, soft and pale", row.Poor)
 	}
-	return t.file()
+	return t
+}
+
+// statements returns the rows of the statements, and when they were published.
+func (m Matching) statements() string {
+	var rows [][]string
+	for _, row := range m.Rows {
+		shown := row.Shown()
+		rows = append(rows, []string{row.Collection, row.Strangers, shown[0], shown[1]})
+	}
+	return defined("matching", rows...) + "{{define \"matching-published\"}}" + m.Published + "{{end}}\n"
 }
 
 // Shown is a row of figures as text.

@@ -1,6 +1,6 @@
 // Package curve holds, for labelled pictures of each age, how many of them an estimator
-// puts at or over each cutoff. Operators use it to choose their margin. It holds counts
-// only: no picture, and no estimate of a single picture.
+// puts at or over each cutoff. It holds counts only: no picture, and no estimate of a
+// single picture.
 package curve
 
 import (
@@ -8,8 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"time"
 
 	"agegate/internal/check/inference"
@@ -28,14 +26,6 @@ const (
 )
 
 const oldest = 120 // the highest age of a label, in years
-
-// ErrMissing is returned for a models directory without a curve.
-var ErrMissing = errors.New("the models directory has no " + FileName)
-
-// ErrOther is returned for a curve of another estimator than the one in use. It says
-// nothing about the one in use.
-var ErrOther = errors.New(FileName + " is about other models, another scale, or an older version that estimated " +
-	"otherwise")
 
 // Curve is a curve as it is stored.
 type Curve struct {
@@ -127,26 +117,6 @@ func (a Age) check(last int) error {
 		left = n
 	}
 	return nil
-}
-
-// Load reads the curve of a models directory, which must be of the estimator with
-// the given fingerprint. It returns ErrMissing if there is no curve and ErrOther
-// if it is of another estimator; the error for a damaged curve names the fault.
-func Load(dir, estimator string) (*Curve, error) {
-	text, err := os.ReadFile(filepath.Join(dir, FileName)) //nolint:gosec // the operator chose the directory
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, ErrMissing
-	} else if err != nil {
-		return nil, err
-	}
-	c, err := Parse(text)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", FileName, err)
-	}
-	if c.Estimator != estimator {
-		return nil, ErrOther
-	}
-	return c, nil
 }
 
 // Write stores the curve and replaces an older one atomically.
