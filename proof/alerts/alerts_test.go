@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-const deploy = "../../deploy/"
+const rules = "../../deploy/prometheus/alerts"
 
 // TestAlertRules runs the rules' own cases.
 func TestAlertRules(t *testing.T) {
@@ -16,8 +16,8 @@ func TestAlertRules(t *testing.T) {
 		t.Fatalf("%v: it is in Debian's package prometheus, which `make deps` installs", err)
 	}
 	for _, args := range [][]string{
-		{"check", "rules", "--lint-fatal", deploy + "prometheus/alerts.yaml"},
-		{"test", "rules", deploy + "prometheus/alerts_test.yaml"},
+		{"check", "rules", "--lint-fatal", rules + ".yaml"},
+		{"test", "rules", rules + "_test.yaml", rules + "_weeks_test.yaml"},
 	} {
 		if out, err := exec.CommandContext(t.Context(), promtool, args...).CombinedOutput(); err != nil {
 			t.Errorf("promtool %s: %v\n%s", strings.Join(args, " "), err, out)
