@@ -11,9 +11,9 @@ import (
 	"os"
 
 	"agegate/cmd/internal/terminal"
+	"agegate/internal/lab/verify"
 	"agegate/internal/rules/credential"
 	"agegate/internal/rules/tenant"
-	"agegate/internal/rules/webhook"
 
 	"github.com/spf13/cobra"
 )
@@ -49,7 +49,7 @@ The exit status is 1 when the delivery does not verify.`,
 		if err != nil {
 			return err
 		}
-		return printFindings(out, webhook.Verify(key, header, body, now()), "the delivery does not verify")
+		return printFindings(out, verify.Webhook(key, header, body, now()), "the delivery does not verify")
 	}
 	return cmd
 }
@@ -83,7 +83,7 @@ func readDelivery(stdin io.Reader, headerFile, bodyFile string) (http.Header, []
 
 // printFindings prints every check. It returns an error with the text failed if one
 // was not passed.
-func printFindings(out *terminal.Output, report webhook.Report, failed string) error {
+func printFindings(out *terminal.Output, report verify.Report, failed string) error {
 	err := out.Print(report, func(w io.Writer) {
 		for _, f := range report.Findings {
 			mark := "ok  "

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"agegate/cmd/internal/terminal"
+	"agegate/internal/lab/verify"
 	"agegate/internal/rules/credential"
-	"agegate/internal/rules/webhook"
 
 	"github.com/spf13/cobra"
 )
@@ -57,40 +57,36 @@ func paramsOf(text string) url.Values {
 }
 
 // explainRedirect makes every check of a redirect. No finding repeats a parameter.
-func explainRedirect(key []byte, params url.Values, session string, now time.Time) webhook.Report {
-	report := webhook.Report{Valid: true}
-	say := func(check string, ok bool, detail string) {
-		report.Findings = append(report.Findings, webhook.Finding{Check: check, OK: ok, Detail: detail})
-		report.Valid = report.Valid && ok
-	}
+func explainRedirect(key []byte, params url.Values, session string, now time.Time) verify.Report {
+	report := verify.Report{Valid: true}
 	for _, name := range []string{"token", "session", "status", "is_adult"} {
 		if len(params[name]) != 1 || params.Get(name) == "" {
-			say("params", false, "token, session, status and is_adult must each be there once; "+name+" is not")
+			report.Add("params", false, "token, session, status and is_adult must each be there once; %s is not", name)
 			return report
 		}
 	}
-	say("params", true, "the four parameters are there once")
+	report.Add("params", true, "the four parameters are there once")
 	redirect := credential.Redirect{
 		Session: params.Get("session"), Status: params.Get("status"), IsAdult: params.Get("is_adult") == "true",
 	}
 	err := credential.VerifyRedirectToken(key, params.Get("token"), redirect, now)
 	switch {
 	case errors.Is(err, credential.ErrTokenMalformed):
-		say("signature", false, "the token is not {expires_ts}.{base64url_mac}: pass it on unchanged")
+		report.Add("signature", false, "the token is not {expires_ts}.{base64url_mac}: pass it on unchanged")
 	case errors.Is(err, credential.ErrTokenSignature):
-		say("signature", false, "the secret did not sign these parameters: take the secret of the session's mode, "+
+		report.Add("signature", false, "the secret did not sign these parameters: take the secret of the session's mode, "+
 			"and the parameters as received")
 	default:
-		say("signature", true, "the secret signed these parameters")
-		say("expiry", err == nil, expiry(params.Get("token"), now))
+		report.Add("signature", true, "the secret signed these parameters")
+		report.Add("expiry", err == nil, "%s", expiry(params.Get("token"), now))
 	}
 	if redirect.Status == "VERIFIED" && redirect.IsAdult {
-		say("result", true, "status is VERIFIED and is_adult is true")
+		report.Add("result", true, "status is VERIFIED and is_adult is true")
 	} else {
-		say("result", false, "only status VERIFIED with is_adult true is a pass")
+		report.Add("result", false, "only status VERIFIED with is_adult true is a pass")
 	}
 	if session != "" {
-		say("session", redirect.Session == session, "session must be the one that you created for this shopper")
+		report.Add("session", redirect.Session == session, "session must be the one that you created for this shopper")
 	}
 	return report
 }

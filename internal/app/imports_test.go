@@ -27,12 +27,12 @@ var house = []room{
 	{"docs", 0, nil}, // samples in Go
 	{"app", 4300, [][]string{{"app"}, {"doctor"}, {"config", "metrics"}}},
 	{"edge", 3500, [][]string{{"httpd"}, {"api", "reference"}, {"contract"}}},
-	{"pages", 16040, [][]string{{"dashboard", "shopper"}, {"page"}}},
+	{"pages", 15480, [][]string{{"dashboard", "shopper"}, {"page"}}},
 	{"store", 6350, nil},
-	{"lab", 300, [][]string{{"accuracy", "conformance", "demo", "testkey"}, {"certify", "measured"}, {"curve", "suite"}}},
+	{"lab", 300, [][]string{{"accuracy", "conformance", "demo", "testkey"}, {"certify", "measured"}, {"curve", "suite", "verify"}}},
 	{"backoffice", 9600, [][]string{{"evidence"}, {"insight"}, {"account"}, {"certificate", "mail"}}},
 	{"check", 15690, [][]string{{"document"}, {"age"}, {"liveness", "photographic"}, {"vision"}, {"inference"}}},
-	{"rules", 8770, [][]string{
+	{"rules", 8480, [][]string{
 		{"session"}, {"billing", "tenant", "webhook"}, {"audit", "brand", "credential"},
 		{"gather", "turn"}, {"routine", "trail"}, {"fault", "strictjson"},
 	}},

@@ -122,16 +122,6 @@ test("a delivery fails, is understood, and is sent again", async () => {
   await confirms();
   await eventually("the delivery to arrive", () => page.reload().then(() => page.getByText("Delivered", { exact: true }).last().isVisible()));
   await open("/test/webhooks", "webhooks");
-  const { headers, body } = got.at(-1);
-  await click("debug");
-  await page.fill("#f-headers", Object.entries(headers).map(([name, value]) => `${name}: ${value}`).join("\n"));
-  await page.fill("#f-body", body);
-  await click("check");
-  await page.getByText("Genuine", { exact: false }).waitFor();
-  await fits("signature-good");
-  await page.fill("#f-body", `${body} `);
-  await click("check");
-  await fits("signature-changed");
   answer = 410;
   await open("/test/webhooks/test");
   await click("confirm");
@@ -171,10 +161,6 @@ test("whatever is pasted is recognized", async () => {
   await fits("paste-unknown");
   await paste(`${Object.entries(headers).map(([name, value]) => `${name}: ${value}`).join("\n")}\n\n${body}`);
   await click("check");
-  await sees(page, "record");
-  await fits("paste-webhook");
-  assert.equal(await page.inputValue("#f-text"), "");
-  await click("record");
   await page.getByText(headers["webhook-id"], { exact: false }).first().waitFor();
   const { session_id } = JSON.parse(body);
   await paste(session_id);
@@ -201,10 +187,6 @@ test("the redirect secret is replaced in three steps", async () => {
   await asks("retire");
   await fits("redirect-retire");
   await confirms();
-  await click("debug");
-  await page.fill("#f-url", `https://shop.example/ok?session=${shop.tenant_id}&status=VERIFIED&is_adult=true&token=1.x`);
-  await click("check");
-  await fits("token-bad");
   page.kept();
 });
 

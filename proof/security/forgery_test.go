@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"agegate/internal/gatewaytest"
+	"agegate/internal/lab/verify"
 	"agegate/internal/rules/credential"
-	"agegate/internal/rules/webhook"
 	"agegate/proof/table"
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
@@ -113,7 +113,7 @@ func forgedDeliveries(t *testing.T, rng *rand.Rand, n int, secret string, sent g
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !webhook.Verify(key, sent.Header, sent.Body, now).Valid || library.Verify(sent.Body, sent.Header) != nil {
+	if !verify.Webhook(key, sent.Header, sent.Body, now).Valid || library.Verify(sent.Body, sent.Header) != nil {
 		t.Fatal("the real delivery is refused")
 	}
 	for range n {
@@ -130,7 +130,7 @@ func forgedDeliveries(t *testing.T, rng *rand.Rand, n int, secret string, sent g
 		} else {
 			header.Set(name, changed(rng, header.Get(name)))
 		}
-		if webhook.Verify(key, header, []byte(body), now).Valid || library.Verify([]byte(body), header) == nil {
+		if verify.Webhook(key, header, []byte(body), now).Valid || library.Verify([]byte(body), header) == nil {
 			held = append(held, fmt.Sprintf("%q %q", header, body))
 		}
 	}

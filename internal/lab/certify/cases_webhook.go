@@ -12,14 +12,15 @@ import (
 	"time"
 	"unicode"
 
+	"agegate/internal/lab/verify"
 	"agegate/internal/rules/routine"
 	"agegate/internal/rules/webhook"
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 )
 
-// tooFar is a clock difference larger than webhook.Tolerance allows.
-const tooFar = webhook.Tolerance + time.Minute
+// tooFar is a clock difference larger than verify.Tolerance allows.
+const tooFar = verify.Tolerance + time.Minute
 
 // atOnce is how many deliveries of one event arrive together.
 const atOnce = 20

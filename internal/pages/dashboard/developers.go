@@ -61,9 +61,10 @@ func livemodesOf(r *desk.Request) []bool {
 	return []bool{false}
 }
 
-// signingKeys returns the secrets of a kind that debuggers may try.
-func (p *Pages) signingKeys(r *desk.Request, kind tenant.SecretKind) ([]tenant.SigningKey, error) {
-	return p.cfg.Tenants.SigningKeys(r.Ctx(), r.Access.TenantID(), kind, livemodesOf(r)...)
+// recordLink is a link to the page of a record.
+type recordLink struct {
+	Href     string
+	Livemode bool // of the record
 }
 
 // sessionLink returns a link to the session with an ID, or nil.
@@ -72,13 +73,8 @@ func (p *Pages) sessionLink(r *desk.Request, id uuid.UUID) (*recordLink, error) 
 	if err != nil || !found {
 		return nil, err
 	}
-	return linkTo(r, record), nil
-}
-
-// linkTo returns a link to a session's page, in the session's mode.
-func linkTo(r *desk.Request, record insight.Record) *recordLink {
 	path := strings.Replace(sessionPath, ":session", record.ID.String(), 1)
-	return &recordLink{"debugger.open_session", inMode(r, record.Livemode, path), record.Livemode}
+	return &recordLink{inMode(r, record.Livemode, path), record.Livemode}, nil
 }
 
 // eventLink returns a link to the webhook event with an ID, or nil.
@@ -88,7 +84,7 @@ func (p *Pages) eventLink(r *desk.Request, id string) (*recordLink, error) {
 		return nil, err
 	}
 	path := strings.Replace(eventPath, ":event", event.ID, 1)
-	return &recordLink{"debugger.open_event", inMode(r, event.Livemode, path), event.Livemode}, nil
+	return &recordLink{inMode(r, event.Livemode, path), event.Livemode}, nil
 }
 
 // inMode returns the address of a path in a mode, which may differ from the

@@ -119,12 +119,8 @@ func handler(p *Pages) http.Handler {
 	return e
 }
 
-// Recognize returns the kind of a text, the part of it that matters, and the
-// headers and the body of a webhook.
-func Recognize(text string) (kind, found string, header http.Header, body []byte) {
+// Recognize returns the kind of a text, and the part of it that matters.
+func Recognize(text string) (kind, found string) {
 	given := recognize(text)
-	if given.kind == pastedWebhook {
-		header, body = splitDelivery(given.text)
-	}
-	return string(given.kind), given.text, header, body
+	return string(given.kind), given.text
 }

@@ -147,7 +147,7 @@ func TestLookUp(t *testing.T) {
 			{owner, "sso", base + "/team/sign-on", nil},
 			{owner, "passkey", "/dashboard/account", nil},
 			{owner, "low credit", base + "/billing/alert", nil},
-			{owner, "signature", base + "/test/webhooks/verify", nil},
+			{owner, "signature", base + "/test/webhooks", nil},
 			{owner, "roles", base + "/team", nil},
 			{owner, "invite", base + "/team", nil},
 			{owner, "webhook secret", base + "/test/webhooks/secret", nil},

@@ -18,8 +18,6 @@ var tenantSubPages = []subPage{
 	{"new_key", "new_key.title", keysPath + "/new", "keys"},
 	{"test_event", "test_event.title", webhooksPath + "/test", "webhooks"},
 	{"webhook_secret", "webhooks.secret", webhooksPath + "/secret", "webhooks"},
-	{"signature", "signature.title", signaturePath, "webhooks"},
-	{"token", "token.title", tokenPath, "redirect_secret"},
 	{"urls", "urls.title", urlsPath, "settings"},
 	{"document", "document_check.title", documentPath, "settings"},
 	{"age", "age_visibility.title", agePath, "settings"},

@@ -25,8 +25,8 @@ func (p *Pages) paste() desk.Feature {
 		Screens: []string{"paste"},
 		Notices: []string{"paste_test", "paste_live"},
 		Keys: slices.Concat(pageKeys(tenantNav, tenantSubPages), []string{"paste.title", "paste.lead", "paste.no_session",
-			"paste.no_event", "paste.no_link", "paste.no_word", "paste.no_", "lookup.session", "lookup.event", "lookup.key",
-			"lookup.member", "lookup.page"}),
+			"paste.no_event", "paste.no_link", "paste.no_secret", "paste.no_word", "paste.no_", "lookup.session",
+			"lookup.event", "lookup.key", "lookup.member", "lookup.page"}),
 	}
 	f.Fill(desk.Route{Path: pastePath, MinRole: desk.Reader, Reads: true}, pasteForm, p.readPaste)
 	return f
@@ -36,7 +36,6 @@ type pasteView struct {
 	desk.Layout
 	Of       string // prefix of the page's title and lead
 	Form     *desk.FormView
-	Answer   *answerView // about a text that is no search
 	Hits     []hitView
 	Missed   int             // of several words, those that name nothing
 	Lost     bool            // a search found nothing
@@ -47,15 +46,15 @@ type pasteView struct {
 	Scan     string          // address of the slow search in all success URLs; empty if it cannot find more
 }
 
-// readPaste opens the record of the pasted text, explains the text, or lists what it
-// finds. The text is not stored, logged or repeated in the answer. While a user types
-// into the search, the part "found" is asked for.
+// readPaste opens the record of the pasted text, or lists what it finds. The text is not
+// stored, logged or repeated in the answer. While a user types into the search, the part
+// "found" is asked for.
 func (p *Pages) readPaste(r *desk.Request) (*desk.Question, error) {
 	v := &pasteView{Of: "paste", TestOnly: !r.Who.Strong()}
-	return v.question(r, func(text string) error { return p.explainPasted(r, v, recognize(text)) }), nil
+	return v.question(r, func(text string) error { return p.findPasted(r, v, recognize(text)) }), nil
 }
 
-// question asks for a text, which find explains or searches for, and answers with the
+// question asks for a text, which find searches for, and answers with the
 // one hit or with the page.
 func (v *pasteView) question(r *desk.Request, find func(text string) error) *desk.Question {
 	show := func(status int, f *desk.FormView) error {
@@ -69,23 +68,17 @@ func (v *pasteView) question(r *desk.Request, find func(text string) error) *des
 		if len(v.Hits) == 1 && v.Hits[0].Href != "" && v.Missed == 0 && r.Part() == "" {
 			return r.Done(v.Hits[0].Href, noticeOf(r, &v.Hits[0].recordLink))
 		}
-		v.Lost = v.Hits == nil && v.Answer == nil
+		v.Lost = v.Hits == nil
 		return show(http.StatusOK, f)
 	}}
 }
 
-// explainPasted fills in the answer or the hits.
-func (p *Pages) explainPasted(r *desk.Request, v *pasteView, given pasted) (err error) {
+// findPasted fills in the hits.
+func (p *Pages) findPasted(r *desk.Request, v *pasteView, given pasted) (err error) {
 	v.Nothing = page.Say("paste.no_" + string(given.kind))
 	switch given.kind {
-	case pastedWebhook:
-		header, body := splitDelivery(given.text)
-		v.Answer, err = p.explainDelivery(r, header, body)
-	case pastedRedirect:
-		v.Answer, err = p.explainToken(r, paramsOf(given.text))
 	case pastedSecret:
-		v.Answer = newAnswer(r)
-		v.Answer.Verdict = page.Say("paste.secret")
+		v.TestOnly = false
 	case pastedWord:
 		err = p.findWord(r, v, given.text)
 	case pastedEvent, pastedLink, pastedSession:

@@ -47,9 +47,9 @@ const (
 
 type redirectView struct {
 	desk.Layout
-	Secrets       []secretView
-	Steps         []stepView
-	Reveal, Debug string // addresses
+	Secrets []secretView
+	Steps   []stepView
+	Reveal  string // address
 }
 
 // stepView is a step, the time when it was taken, and whether it can be taken
@@ -66,7 +66,7 @@ func (p *Pages) showRedirectSecret(r *desk.Request) error {
 	if err != nil {
 		return err
 	}
-	v := &redirectView{Secrets: secrets, Reveal: r.Href(redirectPath + "/secret"), Debug: r.Href(redirectPath + "/verify")}
+	v := &redirectView{Secrets: secrets, Reveal: r.Href(redirectPath + "/secret")}
 	for _, step := range stepsOf(secrets) {
 		if step.Href != "" {
 			step.Href = r.Href(redirectPath + step.Href)

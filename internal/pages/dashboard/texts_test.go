@@ -146,7 +146,7 @@ func TestTextsExist(t *testing.T) {
 			return true
 		})
 	}
-	for _, known := range []string{"keys.made", "notice.key_revoked", "notice.tenant_disable", "token.missing",
+	for _, known := range []string{"keys.made", "notice.key_revoked", "notice.tenant_disable",
 		"urls.effect.no_success"} {
 		if !slices.Contains(keys, known) {
 			t.Errorf("the source is not read well: %s is not found", known)

@@ -72,7 +72,7 @@ type webhooksView struct {
 	Older     string
 
 	// Addresses.
-	All, TestEvent, Resend, Reveal, Rotate, Debug string
+	All, TestEvent, Resend, Reveal, Rotate string
 }
 
 // endpointView is a destination and its state.
@@ -112,7 +112,6 @@ func (p *Pages) showWebhooks(r *desk.Request) error {
 		All: r.Href(webhooksPath), TestEvent: r.Href(webhooksPath + "/test"),
 		Resend: r.Href(webhooksPath + "/resend"),
 		Reveal: r.Href(webhooksPath + "/secret"), Rotate: r.Href(webhooksPath + "/rotate"),
-		Debug: r.Href(webhooksPath + "/verify"),
 	}
 	if v.Filter.Status != "" && !slices.Contains(deliveryStatuses, v.Filter.Status) ||
 		v.Filter.Class != "" && !slices.Contains(deliveryClasses, v.Filter.Class) {

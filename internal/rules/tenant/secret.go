@@ -124,43 +124,6 @@ func (s *Service) RevealSecrets(
 	return shown, s.store.AppendAct(ctx, s.act(actor, action, tenantID, inMode(livemode)))
 }
 
-// SigningKey is a secret with its key in plain.
-type SigningKey struct {
-	Secret
-	Key []byte
-}
-
-// rememberedFor is how long a debugger still recognizes a secret after its end.
-const rememberedFor = 30 * 24 * time.Hour
-
-// SigningKeys returns the keys of a kind of the given modes, in the order of modes
-// and newest first, for debuggers that show which secret signed something. Secrets
-// that ended within rememberedFor are included, unless they can no longer be
-// opened.
-func (s *Service) SigningKeys(
-	ctx context.Context, tenantID uuid.UUID, kind SecretKind, livemodes ...bool,
-) ([]SigningKey, error) {
-	var keys []SigningKey
-	now := s.now()
-	for _, livemode := range livemodes {
-		secrets, err := s.store.Secrets(ctx, tenantID, livemode, kind, now.Add(-rememberedFor))
-		if err != nil {
-			return nil, err
-		}
-		for _, secret := range secrets {
-			key, err := s.open(secret)
-			ended := secret.ExpiresAt != nil && !now.Before(*secret.ExpiresAt)
-			switch {
-			case err == nil:
-				keys = append(keys, SigningKey{secret, key})
-			case !ended:
-				return nil, err
-			}
-		}
-	}
-	return keys, nil
-}
-
 // WebhookKeys returns the secrets that sign a tenant's webhooks now, newest
 // first; several while a rotation is under way.
 func (s *Service) WebhookKeys(ctx context.Context, tenantID uuid.UUID, livemode bool) ([][]byte, error) {

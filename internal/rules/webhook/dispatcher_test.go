@@ -16,6 +16,7 @@ import (
 	"github.com/google/uuid"
 	"pgregory.net/rapid"
 
+	"agegate/internal/lab/verify"
 	"agegate/internal/rules/audit"
 	"agegate/internal/rules/tenant"
 	"agegate/internal/rules/webhook"
@@ -55,7 +56,7 @@ func newReceiver(t testing.TB, answer func(n int, w http.ResponseWriter, r *http
 	r := new(receiver)
 	r.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		body, _ := io.ReadAll(req.Body)
-		if report := webhook.Verify(signingKey, req.Header, body, time.Now()); !report.Valid {
+		if report := verify.Webhook(signingKey, req.Header, body, time.Now()); !report.Valid {
 			t.Errorf("a delivery does not verify: %+v", report.Findings)
 		}
 		r.mu.Lock()

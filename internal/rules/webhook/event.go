@@ -47,8 +47,8 @@ type Event struct {
 	Body        []byte
 }
 
-// payload is the event's body. The fields are sent in this order.
-type payload struct {
+// Payload is the event's body. The fields are sent in this order.
+type Payload struct {
 	Type      string    `json:"type"`
 	Timestamp time.Time `json:"timestamp"`
 	SessionID uuid.UUID `json:"session_id"`
@@ -67,7 +67,7 @@ func NewEvent(c Completion) (Event, error) {
 	if err != nil {
 		return Event{}, fmt.Errorf("webhook: event id: %w", err)
 	}
-	body, err := json.Marshal(payload{
+	body, err := json.Marshal(Payload{
 		Type:      EventType,
 		Timestamp: c.CompletedAt.UTC().Truncate(time.Microsecond),
 		SessionID: c.SessionID,

@@ -11,14 +11,14 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 )
 
-// The key sizes Standard Webhooks 1.0 allows, in bytes. The library itself
+// The sizes of a key that Standard Webhooks 1.0 allows, in bytes. The library itself
 // accepts any size, even an empty key.
 const (
-	minKeyBytes = 24
-	maxKeyBytes = 64
+	MinKeyBytes = 24
+	MaxKeyBytes = 64
 )
 
-var errKeyLength = fmt.Errorf("webhook: a signing key has %d to %d bytes", minKeyBytes, maxKeyBytes)
+var errKeyLength = fmt.Errorf("webhook: a signing key has %d to %d bytes", MinKeyBytes, MaxKeyBytes)
 
 // Sign returns the three Standard Webhooks headers of a delivery sent at the
 // given time: one signature per key, in the order of keys. There are several
@@ -44,7 +44,7 @@ func Sign(keys [][]byte, id string, at time.Time, body []byte) (http.Header, err
 
 // signOnce returns "v1," and the base64 of HMAC-SHA256 over "id.timestamp.body".
 func signOnce(key []byte, id string, at time.Time, body []byte) (string, error) {
-	if len(key) < minKeyBytes || len(key) > maxKeyBytes {
+	if len(key) < MinKeyBytes || len(key) > MaxKeyBytes {
 		return "", errKeyLength
 	}
 	signer, err := standardwebhooks.NewWebhookRaw(key)

@@ -1,4 +1,4 @@
-package webhook_test
+package verify_test
 
 import (
 	"encoding/base64"
@@ -7,13 +7,13 @@ import (
 	"strings"
 	"time"
 
-	"agegate/internal/rules/webhook"
+	"agegate/internal/lab/verify"
 )
 
 // A receiver verifies the bytes it was sent, before parsing them. The secret,
 // the headers and the body are those of a delivery made at the beginning of
 // 2026.
-func ExampleVerify() {
+func ExampleWebhook() {
 	secret := "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
 	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, "whsec_"))
 	if err != nil {
@@ -27,11 +27,11 @@ func ExampleVerify() {
 		`"session_id":"3f2b8c1e-9d4a-4f6b-8a57-0c1d2e3f4a5b","status":"VERIFIED","is_adult":true,"livemode":false,"target_age":18}`)
 	received := time.Date(2026, 1, 1, 0, 0, 2, 0, time.UTC)
 
-	report := webhook.Verify(key, header, body, received)
+	report := verify.Webhook(key, header, body, received)
 	fmt.Println(report.Valid)
 
 	changed := []byte(strings.Replace(string(body), "true", "false", 1))
-	report = webhook.Verify(key, header, changed, received)
+	report = verify.Webhook(key, header, changed, received)
 	fmt.Println(report.Valid)
 	for _, finding := range report.Findings {
 		fmt.Printf("%s %t\n", finding.Check, finding.OK)
