@@ -101,8 +101,8 @@ func Each(t *testing.T, test func(t *testing.T, g *Gateway), settings ...string)
 }
 
 // Page is Each for tests of pages, on SQLite alone, because the store's own tests
-// cover on both databases what pages need from it. `make test-all` runs them again
-// on PostgreSQL: AGEGATE_TEST_DATABASE=postgres.
+// cover on both databases what pages need from it. `make test-all` runs figures, lists
+// and searches again on PostgreSQL: AGEGATE_TEST_DATABASE=postgres.
 func Page(t *testing.T, test func(t *testing.T, g *Gateway), settings ...string) {
 	if os.Getenv("AGEGATE_TEST_DATABASE") == "postgres" {
 		t.Run("postgres", func(t *testing.T) { test(t, Start(t, pgtest.URL(t), settings...)) })
