@@ -65,7 +65,7 @@ func (a *App) openEstimator(cfg config.Config) (e estimator, err error) {
 		a.log.Info("fine-tuned age tail loaded", "data", tail.Data.Name, "pictures", tail.Data.Pictures)
 	} else {
 		a.log.Warn("no fine-tuned age tail is loaded: the stock model estimates teenagers years too old; see " +
-			"docs/training.md")
+			"proof/training.md")
 	}
 	a.decides = estimator
 	analyzer := vision.NewAnalyzer(pool)

@@ -30,7 +30,7 @@ func (e *examiner) licence(tail *inference.TailManifest) {
 	case tail == nil:
 	case strings.Contains(tail.Licence, "non-commercial"):
 		e.warn(check, "it was fitted on data for non-commercial research: "+tail.Licence, "if you earn money with the "+
-			"gateway, fit it to pictures that you may use, with make train; docs/training.md says what that changes")
+			"gateway, fit it to pictures that you may use, with make train; proof/training.md says what that changes")
 	default:
 		e.ok(check, tail.Licence)
 	}
@@ -62,13 +62,13 @@ func (e *examiner) models(context.Context) {
 		e.problem(check, err.Error(), "restart the command, and see AGEGATE_MODELS_DIR")
 	case pool.Manifest.Tail == nil:
 		e.warn(check, "there is no fine-tuned tail: teenagers are estimated years too old",
-			"put agetail.json, agefront.onnx and agetail.onnx into AGEGATE_MODELS_DIR; see docs/training.md")
+			"put agetail.json, agefront.onnx and agetail.onnx into AGEGATE_MODELS_DIR; see proof/training.md")
 	case unmatched != nil:
 		e.warn(check, "documents cannot be photographed: "+unmatched.Error(),
 			"put the models of this release into AGEGATE_MODELS_DIR, or leave photo out of AGEGATE_DOCUMENT_WAYS")
 	case pool.Manifest.Tail.Second == nil:
 		e.warn(check, "the second age model has no scale: make-up makes teenagers pass more often",
-			"use the shipped agetail.json, or run agegate-lab fit; see docs/training.md")
+			"use the shipped agetail.json, or run agegate-lab fit; see proof/training.md")
 	default:
 		e.ok(check, fmt.Sprintf("all %d open; models %s, estimate %s", len(pool.Manifest.Models), pool.Manifest.Fingerprint(),
 			age.Estimator(pool.Manifest)))

@@ -69,7 +69,7 @@ func mean(distribution *[inference.AgeBins]float32, of func(years float64) float
 type Tuned struct{ Scale inference.Scale }
 
 // Constants of Tuned, in years. From plainAlone on, only the mean age counts. They were
-// chosen on held-out pictures, see docs/training.md.
+// chosen on held-out pictures, see proof/training.md.
 const (
 	majority, doubt       = 18.0, 1.5 // the age at which worth rises, and the width of the rise
 	plainFrom, plainAlone = 45.0, 55.0

@@ -14,7 +14,7 @@ var target = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 // here.
 var unpublished = regexp.MustCompile(
 	`\[([^\]]+)\]\((?:(?:\.\./)+(?:deploy/|NOTICE)|` +
-		`(?:\.\./)?(?:availability|document-measurements|evidence\.de|measurements|scale|training|wallets)\.md)[^)\s]*\)`)
+		`(?:\.\./)?(?:availability|document-measurements|evidence\.de|measurements|scale|wallets)\.md)[^)\s]*\)`)
 
 // localLinks rewrites the links of a document from one file of the repository to
 // another, such as ../compatibility.md or door/nginx.conf, as links to pages and

@@ -4,7 +4,7 @@
 Reads what `agegate-lab crops` wrote, trains on the pictures that are not held out,
 reports on those that are, fits a scale to them, and writes an ONNX model: a tail
 that goes on from the feature map of the stock network's block 6. See
-docs/training.md.
+proof/training.md.
 """
 import argparse
 import csv
