@@ -154,6 +154,17 @@ func TestProvidersThatMisbehave(t *testing.T) {
 			{name: "other issuer", edit: set("iss", stranger.URL), notice: "sso_failed"},
 			{name: "no subject", edit: set("sub", ""), notice: "sso_failed"},
 			{name: "long subject", edit: set("sub", strings.Repeat("s", 256)), notice: "sso_failed"},
+			{name: "expiry as a text", edit: set("exp", "tomorrow"), notice: "sso_failed"},
+			{name: "subject as a number", edit: set("sub", 7), notice: "sso_failed"},
+			{name: "no expiry", edit: set("exp", nil), notice: "sso_failed"},
+			{name: "time of log-in as a text", edit: set("auth_time", "2026-11-27T10:00:00.000Z")},
+			{name: "time of log-in in quotes", edit: set("auth_time", "1790000000")},
+			{name: "name as a number", edit: set("name", 7)},
+			{name: "usernames as a list", edit: set("preferred_username", []string{"ann"})},
+			{name: "address as an object", edit: set("email", map[string]any{"value": "ann@corp.example"})},
+			{name: "time of issue as a text", edit: set("iat", "today")},
+			{name: "hash as a number", edit: set("at_hash", 7)},
+			{name: "claims' names as a list", edit: set("_claim_names", []string{"groups"})},
 			{name: "alg none", token: func(good string) string { return gatewaytest.Without(good, "") }, notice: "sso_failed"},
 			{name: "signed with the secret", token: withSecret, notice: "sso_failed"},
 			{name: "changed", token: func(good string) string { return good[:len(good)-6] + "AAAAAA" }, notice: "sso_failed"},
@@ -221,8 +232,14 @@ func TestProvidersThatMisbehave(t *testing.T) {
 				}
 			}
 		}
-		if log := g.Log.String(); strings.Contains(log, "canary") {
+		log := g.Log.String()
+		if strings.Contains(log, "canary") {
 			t.Error("the log has what the provider said, or the secret")
+		}
+		for _, claim := range []string{"iss", "sub", "aud", "azp", "exp", "nonce"} {
+			if !strings.Contains(log, "claim="+claim) {
+				t.Errorf("the log does not name the claim %s", claim)
+			}
 		}
 	}, idp.Settings("ops=operator")...)
 }

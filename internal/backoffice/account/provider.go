@@ -132,10 +132,15 @@ const (
 )
 
 // ProviderError is returned if a provider, or its answer, cannot be used.
-type ProviderError struct{ Why Why }
+type ProviderError struct {
+	Why   Why
+	Claim string // with WhyToken, the claim that is not valid, if it is one
+}
 
 // Error contains nothing that the provider answered.
-func (e *ProviderError) Error() string { return "the identity provider: " + string(e.Why) }
+func (e *ProviderError) Error() string {
+	return strings.TrimSpace("the identity provider: " + string(e.Why) + " " + e.Claim)
+}
 
 // Unwrap makes the error a fault.
 func (e *ProviderError) Unwrap() error { return errProvider }

@@ -173,7 +173,7 @@ func (s *Service) FinishSSO(
 	case p.Issuer != f.Issuer:
 		return Arrival{}, ErrStartAgain // it was changed meanwhile
 	case a.Issuer != "" && a.Issuer != p.Issuer:
-		return Arrival{}, &ProviderError{WhyAnswer}
+		return Arrival{}, &ProviderError{Why: WhyAnswer}
 	case a.Error != "":
 		return Arrival{}, ErrRefused
 	}
@@ -256,7 +256,7 @@ func (s *Service) signInBy(ctx context.Context, p Provider, c Claims, again bool
 	case user.DisabledAt != nil:
 		return Signed{}, ErrRefused
 	case again && confirmed == nil: // OpenID Connect Core, section 3.1.2.1, max_age
-		return Signed{}, &ProviderError{WhyNotAsked}
+		return Signed{}, &ProviderError{Why: WhyNotAsked}
 	}
 	operator, roles := p.rights(c.Groups)
 	if !operator && len(roles) == 0 {

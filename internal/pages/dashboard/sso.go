@@ -142,7 +142,7 @@ func (p *Pages) ssoFailed(r *desk.Request, of uuid.UUID, err error) error {
 		notice = "sso_" + string(groups.Why)
 	case isProvider:
 		p.cfg.Logger.WarnContext(r.Ctx(), "log-in by an identity provider failed", "provider", account.SSOName(of),
-			"why", failed.Why)
+			"why", failed.Why, "claim", failed.Claim)
 		notice = "sso_failed"
 		if failed.Why == account.WhyNotAsked {
 			notice = "sso_not_asked"

@@ -1,19 +1,21 @@
 package oidc
 
 import (
+	"cmp"
 	"context"
 	"crypto/subtle"
 	"encoding/json"
 	"errors"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"agegate/internal/backoffice/account"
 
-	"github.com/coreos/go-oidc/v3/oidc"
 	"github.com/go-jose/go-jose/v4"
+	"github.com/go-jose/go-jose/v4/jwt"
 	"golang.org/x/oauth2"
 )
 
@@ -49,7 +51,7 @@ func (c *Client) Finish(
 	}
 	payload, err := c.signed(ctx, p, found, raw)
 	if err == nil {
-		return inTurn(ctx, c, p, func() (account.Claims, error) { return c.read(ctx, p, a.Nonce, raw, payload) })
+		return inTurn(ctx, c, p, func() (account.Claims, error) { return c.read(p, a.Nonce, payload) })
 	}
 	if ctx.Err() != nil {
 		err = &account.ProviderError{Why: account.WhyTimeout}
@@ -86,67 +88,80 @@ func (c *Client) signed(ctx context.Context, p account.Provider, found *provider
 	return check(keys)
 }
 
-// checked is the content of a token whose signature was checked. It implements
-// oidc.KeySet.
-type checked []byte
-
-// VerifySignature implements oidc.KeySet.
-func (c checked) VerifySignature(context.Context, string) ([]byte, error) { return c, nil }
-
-// read checks issuer, audience, expiry and nonce of an ID token, and returns what it
-// says.
-func (c *Client) read(
-	ctx context.Context, p account.Provider, nonce, raw string, payload checked,
-) (account.Claims, error) {
-	cfg := &oidc.Config{ClientID: p.ClientID, Now: c.cfg.Now}
-	for _, a := range algorithms {
-		cfg.SupportedSigningAlgs = append(cfg.SupportedSigningAlgs, string(a))
-	}
-	token, err := oidc.NewVerifier(p.Issuer, payload, cfg).Verify(ctx, raw)
-	if err != nil || token.Subject == "" || len(token.Subject) > maxSubject ||
-		subtle.ConstantTimeCompare([]byte(token.Nonce), []byte(nonce)) != 1 {
-		return account.Claims{}, errToken
-	}
-	return claims(token, p)
-}
-
 // maxSubject is the longest subject, in bytes: see the specification, section 2.
 const maxSubject = 255
 
-// claims reads the claims of a verified token. With a *GroupsError, it returns all
-// claims except the groups.
-func claims(token *oidc.IDToken, p account.Provider) (account.Claims, error) {
-	var says struct {
-		Party    string          `json:"azp"`
-		Name     string          `json:"name"`
-		Username string          `json:"preferred_username"`
-		Email    string          `json:"email"`
-		Verified json.RawMessage `json:"email_verified"`
-		AuthTime float64         `json:"auth_time"`
-	}
+// clockSkew is how far a provider's clock may be ahead.
+const clockSkew = 5 * time.Minute
+
+// read checks issuer, audience, expiry and nonce of an ID token whose signature was
+// checked, and returns what it says. With a *GroupsError, it returns all claims except
+// the groups. Each claim is read by itself: one that decides nothing may be of any type.
+func (c *Client) read(p account.Provider, nonce string, payload []byte) (account.Claims, error) {
 	var all map[string]json.RawMessage
-	if token.Claims(&says) != nil || token.Claims(&all) != nil {
+	if json.Unmarshal(payload, &all) != nil {
 		return account.Claims{}, errToken
 	}
-	if says.Party != "" && says.Party != p.ClientID || len(token.Audience) > 1 && says.Party == "" {
-		return account.Claims{}, errToken // issued to somebody else
+	var is jwt.Claims
+	var said, party string
+	for name, value := range map[string]any{
+		"iss": &is.Issuer, "sub": &is.Subject, "aud": &is.Audience, "exp": &is.Expiry, "nbf": &is.NotBefore,
+		"nonce": &said, "azp": &party,
+	} {
+		if raw, ok := all[name]; ok && json.Unmarshal(raw, value) != nil {
+			return account.Claims{}, &account.ProviderError{Why: account.WhyToken, Claim: name}
+		}
 	}
+	wrong, now := "", c.cfg.Now()
+	switch {
+	case is.Issuer != p.Issuer:
+		wrong = "iss"
+	case !is.Audience.Contains(p.ClientID):
+		wrong = "aud"
+	case party != "" && party != p.ClientID, len(is.Audience) > 1 && party == "":
+		wrong = "azp" // issued to somebody else
+	case is.Expiry == nil || !now.Before(is.Expiry.Time()):
+		wrong = "exp"
+	case is.NotBefore != nil && now.Add(clockSkew).Before(is.NotBefore.Time()):
+		wrong = "nbf"
+	case subtle.ConstantTimeCompare([]byte(said), []byte(nonce)) != 1:
+		wrong = "nonce"
+	case is.Subject == "" || len(is.Subject) > maxSubject:
+		wrong = "sub"
+	}
+	if wrong != "" {
+		return account.Claims{}, &account.ProviderError{Why: account.WhyToken, Claim: wrong}
+	}
+	return claims(all, is.Subject, p)
+}
+
+// claims returns what a checked token says of its user.
+func claims(all map[string]json.RawMessage, subject string, p account.Provider) (account.Claims, error) {
+	email := text(all["email"])
 	c := account.Claims{
-		Subject: token.Subject, Name: says.Name, HasEmail: says.Email != "", Names: slices.Collect(maps.Keys(all)),
+		Subject: subject, Name: cmp.Or(text(all["name"]), text(all["preferred_username"])), HasEmail: email != "",
+		Names: slices.Collect(maps.Keys(all)),
 	}
-	if c.Name == "" {
-		c.Name = says.Username
+	// Some providers write the truth value, and the seconds since 1970, as a text.
+	if verified := all["email_verified"]; string(verified) == "true" || text(verified) == "true" {
+		c.Email = email
 	}
-	// Some providers write the truth value as a string.
-	if verified := string(says.Verified); verified == "true" || verified == `"true"` {
-		c.Email = says.Email
-	}
-	if says.AuthTime > 0 {
-		c.AuthTime = time.Unix(int64(says.AuthTime), 0).UTC()
+	at := cmp.Or(text(all["auth_time"]), string(all["auth_time"]))
+	if seconds, err := strconv.ParseFloat(at, 64); err == nil && seconds > 0 && seconds < 1e11 {
+		c.AuthTime = time.Unix(int64(seconds), 0).UTC()
 	}
 	var err error
 	c.Groups, err = groups(all, p.GroupsClaim)
 	return c, err
+}
+
+// text returns a claim that is a text, or "".
+func text(claim json.RawMessage) string {
+	var s string
+	if json.Unmarshal(claim, &s) != nil {
+		return ""
+	}
+	return s
 }
 
 // groups reads the claim with the groups, which is a list or a single text. A token
