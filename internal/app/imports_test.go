@@ -26,7 +26,7 @@ var house = []room{
 	{"cmd", 4320, nil},
 	{"docs", 0, nil}, // samples in Go
 	{"app", 4300, [][]string{{"app"}, {"doctor"}, {"config", "metrics"}}},
-	{"edge", 3500, [][]string{{"httpd"}, {"api", "reference"}, {"contract"}}},
+	{"edge", 3530, [][]string{{"httpd"}, {"api", "reference"}, {"contract"}}},
 	{"pages", 15480, [][]string{{"dashboard", "shopper"}, {"page"}}},
 	{"store", 6350, nil},
 	{"lab", 300, [][]string{{"accuracy", "conformance", "demo", "testkey"}, {"certify", "measured"}, {"curve", "suite", "verify"}}},

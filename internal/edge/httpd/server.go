@@ -15,6 +15,22 @@ import (
 // connections.
 const drainTime = time.Second
 
+// Limits of an HTTP/2 connection. A reset stream no longer counts as open, but its
+// request may have begun: without a limit, a client has any number of requests worked
+// on by resetting each. A browser resets what a person leaves before it has loaded.
+const (
+	maxStreams = 32
+	maxResets  = 100
+)
+
+// visit is a connection and how many of its HTTP/2 requests the client has reset.
+type visit struct {
+	conn   net.Conn
+	resets atomic.Int32
+}
+
+type visitKey struct{}
+
 // Server serves a handler on a listener with the gateway's timeouts, and shuts
 // down without interrupting requests.
 type Server struct {
@@ -31,13 +47,17 @@ type Server struct {
 func NewServer(handler http.Handler, listener net.Listener) *Server {
 	s := &Server{drain: drainTime, listener: refusals{closedOnce{listener, sync.OnceValue(listener.Close)}}}
 	s.http = &http.Server{
-		Handler:           s.partingAnswers(handler),
+		Handler:           countResets(s.partingAnswers(handler)),
 		ConnState:         s.count,
 		ReadHeaderTimeout: readHeaderTimeout,
 		ReadTimeout:       readTimeout,
 		WriteTimeout:      writeTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,
+		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: maxStreams},
+		ConnContext: func(ctx context.Context, conn net.Conn) context.Context {
+			return context.WithValue(ctx, visitKey{}, &visit{conn: conn})
+		},
 		ErrorLog:          slog.NewLogLogger(slog.DiscardHandler, slog.LevelError),
 		// OPTIONS * goes to the handler like any other request.
 		DisableGeneralOptionsHandler: true,
@@ -104,6 +124,17 @@ func (s *Server) partingAnswers(next http.Handler) http.Handler {
 			w.Header().Set("Connection", "close")
 		}
 		next.ServeHTTP(w, req)
+	})
+}
+
+// countResets closes a connection after maxResets requests that the client has reset.
+func countResets(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		next.ServeHTTP(w, req)
+		if of, ok := req.Context().Value(visitKey{}).(*visit); ok && req.ProtoMajor == 2 &&
+			req.Context().Err() != nil && of.resets.Add(1) == maxResets {
+			_ = of.conn.Close()
+		}
 	})
 }
 

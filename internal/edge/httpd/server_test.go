@@ -2,6 +2,7 @@ package httpd_test
 
 import (
 	"bufio"
+	"bytes"
 	"crypto/tls"
 	"errors"
 	"io"
@@ -10,10 +11,13 @@ import (
 	"net/http/httptest"
 	"net/http/httptrace"
 	"strconv"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/labstack/echo/v4"
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
 
 	"agegate/internal/edge/httpd"
 )
@@ -137,6 +141,81 @@ func TestPartEndsHTTP2Connections(t *testing.T) {
 	if err := errors.Join(server.Shutdown(t.Context()), <-served); err != nil {
 		t.Error(err)
 	}
+}
+
+// A client that resets each request at once has no more of them worked on than the
+// limit, and fewer at a time than it asks for.
+func TestResetRequestsEndTheConnection(t *testing.T) {
+	t.Parallel()
+	source := httptest.NewUnstartedServer(nil) // for its certificate
+	source.EnableHTTP2 = true
+	source.StartTLS()
+	defer source.Close()
+	listener, err := tls.Listen("tcp", "127.0.0.1:0", source.TLS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var worked, at, most atomic.Int32
+	server := httpd.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, req *http.Request) {
+		worked.Add(1)
+		for now := at.Add(1); now > most.Load(); {
+			most.Store(now)
+		}
+		<-req.Context().Done()
+		at.Add(-1)
+	}), listener)
+	served := make(chan error, 1)
+	go func() { served <- server.Serve() }()
+	conn, err := tls.Dial("tcp", server.Addr(), &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	_ = conn.SetDeadline(time.Now().Add(2 * time.Minute))
+	_, _ = io.WriteString(conn, http2.ClientPreface)
+	framer, headers := http2.NewFramer(conn, conn), headersOf(server.Addr())
+	_ = framer.WriteSettings()
+	streams := uint32(0)
+	ended := make(chan error, 1)
+	go func() {
+		for {
+			frame, err := framer.ReadFrame()
+			if err != nil {
+				ended <- err
+				return
+			}
+			if settings, ok := frame.(*http2.SettingsFrame); ok && !settings.IsAck() {
+				streams, _ = settings.Value(http2.SettingMaxConcurrentStreams)
+			}
+		}
+	}()
+	for id := uint32(1); id < 1000; id += 2 { // or until the server has closed the connection
+		if framer.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: headers, EndStream: true,
+			EndHeaders: true}) != nil || framer.WriteRSTStream(id, http2.ErrCodeCancel) != nil {
+			break
+		}
+		for limit := time.Now().Add(time.Second); worked.Load() == int32(id/2) && time.Now().Before(limit); {
+			time.Sleep(time.Millisecond) // net/http itself ends a connection with many requests that it has not begun
+		}
+	}
+	<-ended
+	if err := errors.Join(server.Close(), <-served); err != nil {
+		t.Error(err)
+	}
+	if streams != 32 || most.Load() > 32 || worked.Load() > 150 {
+		t.Errorf("%d streams are allowed; %d requests at a time, %d in all", streams, most.Load(), worked.Load())
+	}
+}
+
+// headersOf returns the header block of a GET.
+func headersOf(authority string) []byte {
+	var block bytes.Buffer
+	encoder := hpack.NewEncoder(&block)
+	encoder.SetMaxDynamicTableSize(0) // the block is sent again and again
+	for _, field := range [][2]string{{":method", "GET"}, {":scheme", "https"}, {":authority", authority}, {":path", "/"}} {
+		_ = encoder.WriteField(hpack.HeaderField{Name: field[0], Value: field[1]})
+	}
+	return block.Bytes()
 }
 
 // A client that sends no further request does not delay the shutdown.
