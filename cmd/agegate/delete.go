@@ -15,8 +15,7 @@ import (
 )
 
 func (c *cli) sessionCommand() *cobra.Command {
-	return terminal.Group("session", "Delete a session's record, or turn its test clock", "",
-		c.sessionDelete(), c.sessionExpire(), c.sessionExpireRedirect())
+	return terminal.Group("session", "Delete a session's record", "", c.sessionDelete())
 }
 
 func (c *cli) sessionDelete() *cobra.Command {

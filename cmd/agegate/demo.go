@@ -22,7 +22,6 @@ import (
 	"agegate/internal/rules/fault"
 	"agegate/internal/rules/tenant"
 
-	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 )
@@ -204,9 +203,6 @@ func runDemo(ctx context.Context, cfg config.Config, dataDir, shopListen string,
 	if cfg.Dashboard && cfg.CheckDashboard() == nil {
 		shop.SessionsURL = cfg.DashboardURL + "/dashboard/" + caller.TenantID.String() + "/test/sessions"
 	}
-	if err := kept.sample(ctx, gateway, caller.TenantID); err != nil {
-		return err
-	}
 	if err := printSetup(ctx, cfg, gateway.Accounts, &caller.TenantID, stdout, true); err != nil {
 		return err
 	}
@@ -231,8 +227,7 @@ func runDemo(ctx context.Context, cfg config.Config, dataDir, shopListen string,
 type keptShop struct {
 	path string
 	demo.Credentials
-	ShopURL      string    `json:"shop_url"`
-	SamplesUntil time.Time `json:"samples_until,omitzero"` // when the sample sessions were there
+	ShopURL string `json:"shop_url"`
 }
 
 // open reads the file. It creates a tenant on the first run, and another when the
@@ -265,7 +260,7 @@ func (k *keptShop) open(ctx context.Context, tenants *tenant.Service, shopURL st
 	k.Credentials = demo.Credentials{
 		APIKey: key, WebhookSecret: created.Test.WebhookSecret, RedirectSecret: created.Test.RedirectSecret,
 	}
-	k.ShopURL, k.SamplesUntil = shopURL, time.Time{}
+	k.ShopURL = shopURL
 	return k.write()
 }
 
@@ -275,22 +270,6 @@ func (k *keptShop) write() error {
 		return err
 	}
 	return os.WriteFile(k.path, data, 0o600)
-}
-
-// sample creates the sample sessions on the first run, and keeps them out of the
-// tenant's checklist, which is about what its staff have done.
-func (k *keptShop) sample(ctx context.Context, gateway *app.App, tenantID uuid.UUID) error {
-	if k.SamplesUntil.IsZero() {
-		if err := createSamples(ctx, gateway, tenantID); err != nil {
-			return err
-		}
-		k.SamplesUntil = now().Add(2 * time.Millisecond) // past the last sample's ID, whose time is in milliseconds
-		if err := k.write(); err != nil {
-			return err
-		}
-	}
-	gateway.Insight.Sampled(tenantID, k.SamplesUntil)
-	return nil
 }
 
 func printDemo(w io.Writer, cfg config.Config, shopURL, apiKey string) {

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"agegate/internal/app"
 	"agegate/internal/backoffice/insight"
@@ -48,8 +47,8 @@ func TestDemoTenant(t *testing.T) {
 	}
 }
 
-// TestNewcomersTickTheDemosChecklist: what the demo has set up and its samples are not
-// the work of a newcomer, on the first start and on a later one.
+// TestNewcomersTickTheDemosChecklist: what the demo has set up is not the work of a
+// newcomer, on the first start and on a later one.
 func TestNewcomersTickTheDemosChecklist(t *testing.T) {
 	dir := t.TempDir()
 	env := map[string]string{"AGEGATE_ESTIMATOR": "off", "AGEGATE_LISTEN": "localhost:0"}
@@ -71,9 +70,6 @@ func TestNewcomersTickTheDemosChecklist(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := kept.sample(t.Context(), gateway, caller.TenantID); err != nil {
-			t.Fatal(err)
-		}
 		shop, err := gateway.Tenants.Tenant(t.Context(), caller.TenantID)
 		if err != nil {
 			t.Fatal(err)
@@ -83,7 +79,6 @@ func TestNewcomersTickTheDemosChecklist(t *testing.T) {
 		if list, err := gateway.Insight.Checklist(t.Context(), shop); err != nil || list != want {
 			t.Errorf("checklist %+v, %v, want %+v", list, err, want)
 		}
-		time.Sleep(time.Until(kept.SamplesUntil))
 		passes(t, gateway, caller)
 		if err := gateway.Close(); err != nil {
 			t.Error(err)
@@ -124,7 +119,7 @@ func (w *endOn) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// TestDemoPrintsItsBannerLast: the demo creates its samples without a word, and
+// TestDemoPrintsItsBannerLast: the demo sets up its shop without a word, and
 // what to open is the last that it prints.
 func TestDemoPrintsItsBannerLast(t *testing.T) {
 	ctx, end := context.WithCancel(t.Context())

@@ -21,8 +21,7 @@ func (c *cli) webhookCommand() *cobra.Command {
 	return terminal.Group("webhook", "Inspect and repair webhook deliveries",
 		`Inspect and repair webhook deliveries. Deliveries and their attempts are kept for
 30 days. The running gateway sends what becomes due within about a second.`,
-		c.webhookList(), c.webhookShow(), c.webhookResend(), c.webhookRetry(), c.webhookRotate(),
-		c.webhookEndpoints(), c.webhookEnable(),
+		c.webhookList(), c.webhookShow(), c.webhookResend(), c.webhookRotate(), c.webhookEndpoints(), c.webhookEnable(),
 		movedCommand("verify", "webhook verify", "agegate-dev verify webhook"))
 }
 

@@ -14,26 +14,25 @@ import (
 
 // Progress implements insight.Store.
 func (s *Store) Progress(
-	ctx context.Context, tenantID uuid.UUID, since, now time.Time,
+	ctx context.Context, tenantID uuid.UUID, now time.Time,
 ) (insight.Progress, insight.Funds, error) {
 	var args []any
-	first := insight.IDAt(since).String()
-	has := func(table, after, status string) string {
-		statement, own := ranges{table: table, scope: insight.Scope{TenantID: tenantID}, after: after,
+	has := func(table, status string) string {
+		statement, own := ranges{table: table, scope: insight.Scope{TenantID: tenantID},
 			parts: []part{{status: status}}}.union(1, 0)
 		args = append(args, own...)
 		return "EXISTS (" + statement + ")"
 	}
 	ever := func(status session.Status) string {
-		statement := has("sessions", first, string(status)) +
-			" OR EXISTS (SELECT 1 FROM session_hours WHERE tenant_id = ? AND NOT livemode AND status = ? AND hour > ?)"
-		args = append(args, tenantID.String(), string(status), since.Unix()/int64(time.Hour/time.Second))
+		statement := has("sessions", string(status)) +
+			" OR EXISTS (SELECT 1 FROM session_hours WHERE tenant_id = ? AND NOT livemode AND status = ?)"
+		args = append(args, tenantID.String(), string(status))
 		return statement
 	}
 	statement := "SELECT " + ever(session.StatusPassed) + " AS passed, " + ever(session.StatusFallback) +
 		" AS fell_back, " +
 		ever(session.StatusSpoof) + " AS spoofed, " +
-		has("webhook_events", "evt_"+first, string(webhook.StatusDelivered)) + ` AS webhook_answered,
+		has("webhook_events", string(webhook.StatusDelivered)) + ` AS webhook_answered,
 		EXISTS (SELECT 1 FROM api_keys WHERE tenant_id = ? AND livemode AND revoked_at IS NULL
 			AND (expires_at IS NULL OR expires_at > ?)) AS live_key, ` + fundsColumns
 	args = append(append(args, tenantID, now), fundsOf(tenantID, now)...)

@@ -38,7 +38,6 @@ type Service struct {
 	keyUse   *cache[uuid.UUID, map[uuid.UUID]int64]
 	decided  *cache[struct{}, Decisions]
 	ready    *cache[uuid.UUID, Checklist] // only complete checklists
-	sampled  map[uuid.UUID]time.Time      // see Sampled
 }
 
 // NewService returns a service over a store. limits are the operator's; now must
@@ -49,16 +48,8 @@ func NewService(store Store, limits billing.Limits, now func() time.Time) *Servi
 		overview: newCache[overviewKey, Overview](now),
 		keyUse:   newCache[uuid.UUID, map[uuid.UUID]int64](now),
 		decided:  newCache[struct{}, Decisions](now), ready: newCache[uuid.UUID, Checklist](now),
-		sampled: map[uuid.UUID]time.Time{},
 	}
 }
-
-// Sampled says that a tenant's sessions before a time are samples. Its checklist leaves
-// them and their webhooks out. Call Sampled before the service answers anybody.
-func (s *Service) Sampled(tenantID uuid.UUID, until time.Time) { s.sampled[tenantID] = until }
-
-// SampledUntil returns the time that Sampled was told, or the zero time.
-func (s *Service) SampledUntil(tenantID uuid.UUID) time.Time { return s.sampled[tenantID] }
 
 // Now returns the time of the service's clock, for pages that show ages of
 // things.
@@ -107,9 +98,8 @@ type Store interface {
 	// CountByKey counts a tenant's sessions created at or after since by the key
 	// that created them.
 	CountByKey(ctx context.Context, tenantID uuid.UUID, since time.Time) (map[uuid.UUID]int64, error)
-	// Progress returns a tenant's progress and funds. Sessions and events before since
-	// do not count.
-	Progress(ctx context.Context, tenantID uuid.UUID, since, now time.Time) (Progress, Funds, error)
+	// Progress returns a tenant's progress and funds.
+	Progress(ctx context.Context, tenantID uuid.UUID, now time.Time) (Progress, Funds, error)
 
 	// TenantByID returns a tenant, or fault.NotFound.
 	TenantByID(ctx context.Context, id uuid.UUID) (tenant.Tenant, error)

@@ -56,7 +56,6 @@ type overviewView struct {
 	Stale   *time.Time    // time of the figures, if they could not be renewed
 	Figures template.HTML // rendered from a figuresView
 
-	Samples    *time.Time // until when sessions are the demo's samples; nil if none are shown
 	Todo       []todoView // what the checklist has left; none in live mode, or for those who do not integrate
 	Done       []string   // the names of the items that are done; with no Todo all of them
 	Recent     []insight.SessionRow
@@ -154,9 +153,6 @@ func (p *Pages) showOverview(r *desk.Request) error {
 			return err
 		}
 		return r.Show(http.StatusOK, "overview", v)
-	}
-	if until := p.cfg.Insight.SampledUntil(r.Access.TenantID()); !until.IsZero() && !r.Access.Livemode() {
-		v.Samples = &until
 	}
 	if err := p.readLists(r, v); err != nil {
 		return err

@@ -211,25 +211,6 @@ func TestChecklistEndsWithTheNextStep(t *testing.T) {
 	endsWithTheNextStep(t, g, shop.Tenant.ID, true)
 }
 
-// TestSamplesAreNamed: the overview of test mode says which sessions are samples.
-func TestSamplesAreNamed(t *testing.T) {
-	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
-	shop := g.Shop(t, "", nil)
-	dev := member(t, g, shop.Tenant.ID, account.Developer)
-	base := "/dashboard/" + shop.Tenant.ID.String()
-	says := func(mode string) bool {
-		_, body := dev.Get(t, base+mode)
-		return strings.Contains(body, `data-testid="samples"`)
-	}
-	if says("/test") {
-		t.Error("samples are named that do not exist")
-	}
-	g.App.Insight.Sampled(shop.Tenant.ID, g.Clock.Now())
-	if !says("/test") || says("/live") {
-		t.Errorf("samples: test %t, live %t", says("/test"), says("/live"))
-	}
-}
-
 func endsWithTheNextStep(t *testing.T, g *gatewaytest.Gateway, id uuid.UUID, secure bool) {
 	t.Helper()
 	dev := member(t, g, id, account.Developer)

@@ -182,7 +182,7 @@ func TestEventsAreListedNewestFirst(t *testing.T) {
 		if want := (insight.EventCounts{Pending: 1}); err != nil || counts != want {
 			t.Errorf("counts up to one: %+v, %v", counts, err)
 		}
-		if got, _, err := s.Progress(t.Context(), scope.TenantID, time.Time{}, start); err != nil || got.WebhookAnswered {
+		if got, _, err := s.Progress(t.Context(), scope.TenantID, start); err != nil || got.WebhookAnswered {
 			t.Errorf("progress: %+v, %v", got, err)
 		}
 	})
@@ -228,7 +228,7 @@ func TestSumsGoWithTheirTenant(t *testing.T) {
 		if ok, err := s.FoldSessions(t.Context(), owner.ID, 0, 500, []insight.Group{group}); err != nil || !ok {
 			t.Errorf("fold: %t, %v", ok, err)
 		}
-		if got, _, err := s.Progress(t.Context(), owner.ID, time.Time{}, start); err != nil ||
+		if got, _, err := s.Progress(t.Context(), owner.ID, start); err != nil ||
 			got != (insight.Progress{Passed: true}) {
 			t.Errorf("progress: %+v, %v", got, err)
 		}
@@ -248,8 +248,9 @@ func TestSumsGoWithTheirTenant(t *testing.T) {
 	})
 }
 
-// TestProgressBegins: sessions before a time do not count as progress.
-func TestProgressBegins(t *testing.T) {
+// TestProgressCountsSumsToo: a session counts as progress while it is kept, and later in
+// the sums.
+func TestProgressCountsSumsToo(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, s Store) {
 		owner, now := newTenant(t, s), time.Now()
@@ -260,13 +261,9 @@ func TestProgressBegins(t *testing.T) {
 		spoof := insight.Group{Hour: hour, TargetAge: 18, Status: session.StatusSpoof, Tally: insight.Tally{N: 1}}
 		_, err := s.FoldSessions(t.Context(), owner.ID, 0, hour, []insight.Group{spoof})
 		wantNoError(t, err)
-		for since, want := range map[time.Time]insight.Progress{
-			{}: {Passed: true, Spoofed: true}, now.Add(-2 * time.Hour): {Passed: true, Spoofed: true},
-			now.Add(10 * time.Second): {}, now.Add(200 * time.Minute): {},
-		} {
-			if got, _, err := s.Progress(t.Context(), owner.ID, since, start); err != nil || got != want {
-				t.Errorf("since %s: %+v, %v, want %+v", since, got, err, want)
-			}
+		got, _, err := s.Progress(t.Context(), owner.ID, start)
+		if want := (insight.Progress{Passed: true, Spoofed: true}); err != nil || got != want {
+			t.Errorf("%+v, %v, want %+v", got, err, want)
 		}
 	})
 }
@@ -285,7 +282,7 @@ func TestProgressLooksForALiveKeyInForce(t *testing.T) {
 			k := key(t, owner.ID, fmt.Sprint("live ", n))
 			k.Livemode, k.RevokedAt, k.ExpiresAt = row.livemode, row.revoked, row.expires
 			wantNoError(t, s.InsertKey(t.Context(), k, anAct))
-			if got, _, err := s.Progress(t.Context(), owner.ID, time.Time{}, start); err != nil || got.LiveKey != row.want {
+			if got, _, err := s.Progress(t.Context(), owner.ID, start); err != nil || got.LiveKey != row.want {
 				t.Errorf("with %+v: %+v, %v", row, got, err)
 			}
 		}
