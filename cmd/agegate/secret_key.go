@@ -91,8 +91,6 @@ func writeResealed(w io.Writer, done app.Resealed) {
 		{"Verification links", done.Links, true, "a repeated Idempotency-Key of their sessions is answered with 500; they " +
 			"are forgotten within a day"},
 		{"Authenticator apps", done.Apps, false, "their users need agegate user recover"},
-		{"Client secrets of identity providers", done.Clients, false, "their owners have to enter them again under Team, " +
-			"Single sign-on"},
 		{"Keys of verifiers", done.Readers, false, "remove them and make new ones with agegate verifier csr"},
 		{"Mails that wait", done.Mails, false, "they are given up; make new links with agegate user recover, or invite " +
 			"again"},

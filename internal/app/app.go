@@ -20,6 +20,7 @@ import (
 	"agegate/internal/app/config"
 	"agegate/internal/app/metrics"
 	"agegate/internal/backoffice/account"
+	"agegate/internal/backoffice/account/oidc"
 	"agegate/internal/backoffice/account/passkey"
 	"agegate/internal/backoffice/insight"
 	"agegate/internal/backoffice/mail"
@@ -258,8 +259,7 @@ func (a *App) buildServices(cfg config.Config, sealer *credential.Sealer) {
 	if verifier, err := passkey.New(cfg.DashboardURL); err == nil {
 		accounts.Passkeys = verifier
 	}
-	accounts.Instance, accounts.InsecureIssuers = cfg.SSO, cfg.AllowInsecureCallbacks
-	accounts.OpenID = newOpenID(cfg, a.now)
+	accounts.Instance, accounts.OpenID = cfg.SSO, oidc.New(cfg.SSO, a.now)
 	accounts.PasswordMemory = cfg.PasswordMemory
 	a.Accounts = account.NewService(accounts)
 	a.api.lists = NewLists(a.Store, cfg, a.now)

@@ -25,12 +25,12 @@ type room struct {
 var house = []room{
 	{"cmd", 4320, nil},
 	{"docs", 0, nil}, // samples in Go
-	{"app", 4300, [][]string{{"app"}, {"doctor"}, {"config", "metrics"}}},
+	{"app", 4280, [][]string{{"app"}, {"doctor"}, {"config", "metrics"}}},
 	{"edge", 3530, [][]string{{"httpd"}, {"api", "reference"}, {"contract"}}},
-	{"pages", 15480, [][]string{{"dashboard", "shopper"}, {"page"}}},
-	{"store", 6350, nil},
+	{"pages", 15160, [][]string{{"dashboard", "shopper"}, {"page"}}},
+	{"store", 6240, nil},
 	{"lab", 300, [][]string{{"accuracy", "conformance", "demo", "testkey"}, {"certify", "measured"}, {"curve", "suite", "verify"}}},
-	{"backoffice", 9600, [][]string{{"evidence"}, {"insight"}, {"account"}, {"certificate", "mail"}}},
+	{"backoffice", 8720, [][]string{{"evidence"}, {"insight"}, {"account"}, {"certificate", "mail"}}},
 	{"check", 15690, [][]string{{"document"}, {"age"}, {"liveness", "photographic"}, {"vision"}, {"inference"}}},
 	{"rules", 8480, [][]string{
 		{"session"}, {"billing", "tenant", "webhook"}, {"audit", "brand", "credential"},

@@ -44,7 +44,6 @@ type Resealed struct {
 	Links   credential.Resealing `json:"verification_links"` // kept for repeated Idempotency-Keys
 	Apps    credential.Resealing `json:"authenticator_apps"` // of the dashboard's users
 	Readers credential.Resealing `json:"verifier_keys"`      // that sign requests to wallets
-	Clients credential.Resealing `json:"client_secrets"`     // of the tenants' identity providers
 	Mails   credential.Resealing `json:"mails"`              // that wait to be sent
 	HTTPS   credential.Resealing `json:"certificate_keys"`   // with which https is served, and of the account
 }
@@ -75,8 +74,8 @@ func RotateSecretKey(
 		column store.SealedColumn
 		done   *credential.Resealing
 	}{
-		{store.AuthenticatorSecrets, &done.Apps}, {store.ClientSecrets, &done.Clients},
-		{store.VerifierKeys, &done.Readers}, {store.WaitingMails, &done.Mails}, {store.CertificateKeys, &done.HTTPS},
+		{store.AuthenticatorSecrets, &done.Apps}, {store.VerifierKeys, &done.Readers},
+		{store.WaitingMails, &done.Mails}, {store.CertificateKeys, &done.HTTPS},
 	} {
 		if *kind.done, err = db.Reseal(ctx, kind.column, sealer); err != nil {
 			return err

@@ -22,13 +22,11 @@ func TestWhatAProviderSaysOfGroups(t *testing.T) {
 	elsewhere := map[string]any{"groups": nil, "_claim_names": map[string]string{"groups": "src1"},
 		"_claim_sources": map[string]any{"src1": map[string]string{"endpoint": "https://graph.example/" + canary}}}
 	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
-		shop, id, owner := shopWithOwner(t, g)
-		if res, _ := owner.Fill(t, shop+"/team/sign-on", settings(idp, "groups_owner", "shop-team")); res.StatusCode != 303 {
-			t.Fatalf("set up: %d", res.StatusCode)
-		}
-		begin := account.SSOPath + id.String()
+		id, owner := g.Shop(t, "", nil).Tenant.ID, g.SignIn(t, false, account.ByPasskey)
+		g.Join(t, owner, id, account.Owner)
+		g = g.Restart(t, idp.Settings("shop-team=owner@"+id.String())...)
 		ann := g.Nobody()
-		ann.LogInBy(t, idp, begin, groups("shop-team"))
+		ann.LogInBy(t, idp, account.SSOPath, groups("shop-team"))
 		of := "memberships WHERE role = 'owner' AND tenant_id = '" + id.String() + "'"
 		for _, tt := range []struct {
 			name   string
@@ -53,7 +51,7 @@ func TestWhatAProviderSaysOfGroups(t *testing.T) {
 			{name: "another case", claims: groups("Shop-Team", canary), loses: true, why: "no_group claim=groups groups=2"},
 		} {
 			browser := g.Nobody()
-			res := browser.LogInBy(t, idp, begin, tt.claims)
+			res := browser.LogInBy(t, idp, account.SSOPath, tt.claims)
 			notice := ""
 			if tt.why != "" {
 				why, _, _ := strings.Cut(tt.why, " ")
@@ -78,39 +76,6 @@ func TestWhatAProviderSaysOfGroups(t *testing.T) {
 		}
 		if strings.Contains(g.Log.String(), canary) {
 			t.Error("the log has a group")
-		}
-	})
-}
-
-// TestUsersThatAProviderMakes: a tenant's provider makes a bounded number of users in
-// a time, and operators see which tenant's it was. Users that it has made come in.
-func TestUsersThatAProviderMakes(t *testing.T) {
-	const most = 60
-	idp := gatewaytest.NewIDP(t)
-	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
-		shop, id, owner := shopWithOwner(t, g)
-		if res, _ := owner.Fill(t, shop+"/team/sign-on", settings(idp)); res.StatusCode != 303 {
-			t.Fatalf("set up: %d", res.StatusCode)
-		}
-		come := func(i int) int {
-			res := g.Nobody().LogInBy(t, idp, account.SSOPath+id.String(), and(groups("people"), "sub", fmt.Sprint("user", i)))
-			return res.StatusCode
-		}
-		for i := range most {
-			if status := come(i); status != 303 {
-				t.Fatalf("user %d: %d", i, status)
-			}
-		}
-		if status, n := come(most), g.Count(t, "users WHERE issuer IS NOT NULL"); status != 429 || n != most {
-			t.Errorf("one more: %d, %d users", status, n)
-		}
-		if status := come(0); status != 303 {
-			t.Errorf("a user from before: %d", status)
-		}
-		_, page := g.SignIn(t, true, account.ByPasskey).Get(t, "/operator/users")
-		if want := `<a href="/operator/tenants/` + id.String(); strings.Count(page, want) != most ||
-			!strings.Contains(page, strings.TrimPrefix(idp.URL, "http://")) {
-			t.Error("the operator's page does not name the users' provider and tenant")
 		}
 	})
 }

@@ -18,8 +18,6 @@ import (
 	"github.com/google/uuid"
 )
 
-const beginSSO = account.SSOPath + account.SSOInstance
-
 // groups is the claim of a user in these groups.
 func groups(names ...string) map[string]any {
 	return map[string]any{"groups": append([]string{}, names...)}
@@ -72,7 +70,7 @@ func TestLogInByTheInstancesProvider(t *testing.T) {
 		} {
 			before := ann
 			ann = g.Nobody()
-			res := ann.LogInBy(t, idp, beginSSO+"?next=/dashboard/account", tt.claims)
+			res := ann.LogInBy(t, idp, account.SSOPath+"?next=/dashboard/account", tt.claims)
 			wantTo := "/dashboard/account"
 			if tt.notice != "" {
 				wantTo = "/dashboard/login"
@@ -101,7 +99,7 @@ func TestLogInByTheInstancesProvider(t *testing.T) {
 		if res, _ := own.Get(t, "/operator"); res.StatusCode != 200 {
 			t.Errorf("the account with the same address: %d", res.StatusCode)
 		}
-		res := ann.LogInBy(t, idp, beginSSO, and(groups("helpers"), "email_verified", false))
+		res := ann.LogInBy(t, idp, account.SSOPath, and(groups("helpers"), "email_verified", false))
 		if n := g.Count(t, "users WHERE subject = 'ann' AND email = '-'"); res.StatusCode != 303 || n != 1 {
 			t.Error("an address that was not verified is kept")
 		}
@@ -127,7 +125,7 @@ func TestProvidersThatMisbehave(t *testing.T) {
 			return func(c map[string]any) { c[name] = value }
 		}
 		approve := func(s *gatewaytest.Staff) string {
-			res, _ := s.Get(t, beginSSO)
+			res, _ := s.Get(t, account.SSOPath)
 			return idp.Approve(t, res.Header.Get("Location"), groups("ops"))
 		}
 		change := func(path, name, value string) string {
@@ -198,9 +196,6 @@ func TestProvidersThatMisbehave(t *testing.T) {
 				spent, _ := url.Parse(used)
 				return change(path, "code", spent.Query().Get("code"))
 			}, notice: "sso_failed"},
-			{name: "at a tenant's address", back: func(_ *gatewaytest.Staff, path string) string {
-				return strings.Replace(path, account.SSOInstance, uuid.NewString(), 1)
-			}, notice: "sso_late"},
 			{name: "too late", back: func(_ *gatewaytest.Staff, path string) string {
 				g.Clock.Advance(account.SSOTTL)
 				return path

@@ -35,7 +35,6 @@ type IDP struct {
 	token    func(good string) string
 	hang     chan struct{} // closed when the provider answers again; nil: it answers
 	pause    time.Duration // before each token
-	set      []byte        // published in place of its keys, if not nil
 	requests int
 }
 
@@ -123,14 +122,6 @@ func (p *IDP) Rotate(t testing.TB) {
 	p.key, p.keyID = key, p.keyID+"+"
 }
 
-// Publish makes the provider publish a key set that it does not sign by, or its own
-// again with nil.
-func (p *IDP) Publish(set []byte) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.set = set
-}
-
 // Slow makes the provider wait before each token, and before each refusal of one.
 func (p *IDP) Slow(pause time.Duration) {
 	p.mu.Lock()
@@ -214,10 +205,6 @@ func (p *IDP) discovery(w http.ResponseWriter, _ *http.Request) {
 func (p *IDP) keys(w http.ResponseWriter, _ *http.Request) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.set != nil {
-		_, _ = w.Write(p.set) // the client may have gone
-		return
-	}
 	answer(w, http.StatusOK, jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: p.key.Public(), KeyID: p.keyID,
 		Algorithm: "RS256", Use: "sig"}}})
 }

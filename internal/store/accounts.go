@@ -23,10 +23,26 @@ func (s *Store) UpdateAccounts(ctx context.Context, fn func(account.Tx) error) e
 
 // UserByEmail implements account.Store.
 func (s *Store) UserByEmail(ctx context.Context, email string) (account.User, error) {
-	return view(ctx, s, func(tx *Tx) (account.User,
-		error) {
+	return view(ctx, s, func(tx *Tx) (account.User, error) {
 		return takeUser(tx.db, "email = ? AND issuer IS NULL", email)
 	})
+}
+
+// UserByProvider implements account.Store.
+func (s *Store) UserByProvider(ctx context.Context, issuer, subject string) (account.User, error) {
+	return view(ctx, s, func(tx *Tx) (account.User, error) {
+		return takeUser(tx.db, "issuer = ? AND subject = ?", issuer, subject)
+	})
+}
+
+// SetPerson implements account.Tx.
+func (tx *Tx) SetPerson(userID uuid.UUID, name, email string) error {
+	return mustChange(tx.user(userID).Updates(map[string]any{"name": name, "email": email}))
+}
+
+// SetOperator implements account.Tx.
+func (tx *Tx) SetOperator(userID uuid.UUID, operator bool) error {
+	return mustChange(tx.user(userID).Update("operator", operator))
 }
 
 // InsertUser implements account.Tx.

@@ -42,7 +42,7 @@ func (tx *Tx) OwnerExists(tenantID uuid.UUID) (bool, error) {
 }
 
 // dispensable selects a user's membership if the tenant can do without it: the user is
-// not an owner, an identity provider manages the user, or the tenant has another owner
+// not an owner, the identity provider manages the user, or the tenant has another owner
 // whom no provider manages.
 func (tx *Tx) dispensable(tenantID, userID uuid.UUID) *gorm.DB {
 	return tx.db.Where(`tenant_id = ? AND user_id = ? AND (role <> 'owner'

@@ -1,6 +1,8 @@
 package store
 
 import (
+	"context"
+	"errors"
 	"fmt"
 
 	"agegate/internal/backoffice/insight"
@@ -30,4 +32,18 @@ func (tx *Tx) FindPlan(scope insight.Scope, by insight.Name, text string) (strin
 	var plan []map[string]any
 	err := tx.db.Raw(explain+statement, args...).Scan(&plan).Error
 	return fmt.Sprint(plan), err
+}
+
+// MigrateTo migrates up or down to a version.
+func (s *Store) MigrateTo(ctx context.Context, version int64) error {
+	provider, done, err := s.provider(s.postgres)
+	if err != nil {
+		return err
+	}
+	if now, err := provider.GetDBVersion(ctx); err == nil && now > version {
+		_, err = provider.DownTo(ctx, version)
+		return errors.Join(err, done())
+	}
+	_, err = provider.UpTo(ctx, version)
+	return errors.Join(err, done())
 }

@@ -90,7 +90,6 @@ type SealedColumn struct {
 // The columns for Reseal.
 var (
 	AuthenticatorSecrets = SealedColumn{"users", "id", "totp_sealed", account.TOTPContext}
-	ClientSecrets        = SealedColumn{"providers", "tenant_id", "sealed", account.ProviderContext}
 	VerifierKeys         = SealedColumn{"verifiers", "id", "sealed", document.VerifierContext}
 	WaitingMails         = SealedColumn{"mails", "id", "sealed", mail.SealContext}
 	CertificateKeys      = SealedColumn{"certificates", "name", "sealed", certificate.SealContext}

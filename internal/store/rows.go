@@ -154,7 +154,6 @@ type userRow struct {
 	CreatedAt  time.Time
 	Issuer     string `gorm:"serializer:optional"`
 	Subject    string `gorm:"serializer:optional"`
-	ManagedBy  *uuid.UUID
 }
 
 func (userRow) TableName() string { return "users" }

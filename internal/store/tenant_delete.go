@@ -66,9 +66,6 @@ func (tx *Tx) deleteRest(id uuid.UUID) error {
 			return err
 		}
 	}
-	if err := tx.deleteManaged(id); err != nil {
-		return err
-	}
 	marks := []string{markOf(insight.SumSessions, id), markOf(insight.SumLedger, id)}
 	if err := tx.db.Exec("DELETE FROM fold_marks WHERE name IN ?", marks).Error; err != nil {
 		return err

@@ -3,10 +3,10 @@ package config
 import (
 	"errors"
 	"fmt"
+	"net/url"
 	"strings"
 
 	"agegate/internal/backoffice/account"
-	"agegate/internal/rules/fault"
 
 	"github.com/google/uuid"
 )
@@ -54,18 +54,31 @@ func (c *Config) checkSSO() []error {
 		}
 		return nil
 	}
-	broken, ok := errors.AsType[*fault.Error](account.CheckProvider(c.SSO, Private(c.SSO.Issuer) ||
-		c.AllowInsecureCallbacks))
-	if !ok {
-		return nil
-	}
-	names := map[string]string{
-		"name": ssoNameName, "issuer": ssoIssuerName, "client_id": ssoClientIDName, "secret": ssoClientSecretName,
-		"groups_claim": ssoGroupsClaimName, "groups": ssoRolesName,
-	}
+	p := c.SSO
 	var errs []error
-	for _, field := range broken.Fields {
-		errs = append(errs, fmt.Errorf("%s %w", names[field.Field], field.Err))
+	for _, rule := range []struct {
+		name string
+		met  bool
+		must string
+	}{
+		{ssoNameName, account.Visible(p.Name, 60), "1 to 60 visible characters"},
+		{ssoIssuerName, isIssuer(p.Issuer, Private(p.Issuer) || c.AllowInsecureCallbacks),
+			"an https address without a query"},
+		{ssoClientIDName, account.Visible(p.ClientID, 200), "1 to 200 visible characters"},
+		{ssoClientSecretName, p.Secret != "", "set"},
+		{ssoGroupsClaimName, account.Visible(p.GroupsClaim, 200), "the name of a claim"},
+		{ssoRolesName, len(p.Grants) > 0, "a group with what it may do"},
+	} {
+		if !rule.met {
+			errs = append(errs, fmt.Errorf("%s must be %s", rule.name, rule.must))
+		}
 	}
 	return errs
+}
+
+// isIssuer reports whether an address can be an issuer's. insecure allows http.
+func isIssuer(address string, insecure bool) bool {
+	u, err := url.Parse(address)
+	return err == nil && (u.Scheme == "https" || u.Scheme == "http" && insecure) && u.Host != "" && u.User == nil &&
+		u.RawQuery == "" && u.Fragment == ""
 }

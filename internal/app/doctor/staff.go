@@ -6,7 +6,6 @@ import (
 
 	"agegate/internal/backoffice/account"
 	"agegate/internal/backoffice/account/oidc"
-	"agegate/internal/rules/webhook"
 )
 
 // mail connects to the mail server in the same way as for a mail, but sends none.
@@ -42,11 +41,7 @@ func (e *examiner) sso(ctx context.Context) {
 	if e.Config.SSO.Issuer == "" || !e.Config.ServesAPI() {
 		return
 	}
-	client := oidc.New(oidc.Config{
-		Instance: oidc.Unguarded(), Tenants: oidc.Unguarded(), Now: e.Now,
-		Classify: func(err error) account.Why { return account.Why(webhook.Classify(err)) },
-	})
-	if err := client.Check(ctx, e.Config.SSO, account.Caller{}); err != nil {
+	if err := oidc.New(e.Config.SSO, e.Now).Check(ctx); err != nil {
 		found := "it cannot be used"
 		if failed, ok := errors.AsType[*account.ProviderError](err); ok && whys[failed.Why] != "" {
 			found = whys[failed.Why]
@@ -56,5 +51,5 @@ func (e *examiner) sso(ctx context.Context) {
 		return
 	}
 	e.ok(check, "the provider's discovery document can be read; register the redirect URI "+
-		e.Config.DashboardURL+account.SSOPath+account.SSOInstance+account.SSOBack)
+		e.Config.DashboardURL+account.SSOBackPath)
 }

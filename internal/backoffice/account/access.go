@@ -30,7 +30,7 @@ func (i Identity) Login() Login { return i.login }
 // Actor returns the user as an actor in a tenant's log.
 func (i Identity) Actor() audit.Actor { return audit.User(i.user.ID, i.user.Name) }
 
-// Strong reports whether the log-in was made with two factors, or by an identity
+// Strong reports whether the log-in was made with two factors, or by the identity
 // provider, which decides itself how many factors it asks for. A log-in that is not
 // strong opens test mode only.
 func (i Identity) Strong() bool {
@@ -103,8 +103,7 @@ var ErrNoSuchTenant = fault.New(fault.NotFound, "Not found")
 // Enter returns a user's access to a tenant in a mode, or ErrNoSuchTenant. It does not
 // check the role: the caller compares it with what the page needs. An operator who has
 // entered the tenant sees what viewers see; the caller refuses every change with a
-// read-only access. Enter returns ErrProviderNeeded if the tenant requires log-in by
-// its provider.
+// read-only access.
 func (s *Service) Enter(ctx context.Context, who Identity, tenantID uuid.UUID, livemode bool) (Access, error) {
 	membership, err := s.store.Membership(ctx, tenantID, who.user.ID)
 	if fault.CodeOf(err) == fault.NotFound {
@@ -115,15 +114,6 @@ func (s *Service) Enter(ctx context.Context, who Identity, tenantID uuid.UUID, l
 	}
 	if err != nil {
 		return Access{}, err
-	}
-	if membership.Role != Owner && !who.login.byProvider() {
-		switch p, err := s.store.Provider(ctx, tenantID); {
-		case fault.CodeOf(err) == fault.NotFound:
-		case err != nil:
-			return Access{}, err
-		case p.Required:
-			return Access{}, ErrProviderNeeded
-		}
 	}
 	return Access{Identity: who, tenantID: tenantID, role: membership.Role, livemode: livemode}, nil
 }

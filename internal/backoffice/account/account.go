@@ -22,12 +22,10 @@ type User struct {
 	Locale     string // BCP 47, or empty: the browser's
 	Zone       string // the IANA name of a time zone, or empty: UTC
 	CreatedAt  time.Time
-	// Issuer and Subject identify the user at their identity provider. ManagedBy is
-	// the tenant whose provider it is, nil for the instance's. All three are empty if
+	// Issuer and Subject identify the user at the identity provider. Both are empty if
 	// no provider manages the account. See Provider.
-	Issuer    string
-	Subject   string
-	ManagedBy *uuid.UUID
+	Issuer  string
+	Subject string
 }
 
 // Membership ties a user to a tenant.

@@ -6,6 +6,7 @@ import (
 	"net/mail"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"agegate/internal/rules/fault"
 
@@ -139,10 +140,17 @@ func insertUser(tx Tx, u User) error {
 func normalEmail(email string) string { return strings.ToLower(strings.TrimSpace(email)) }
 
 func checkName(name string) error {
-	if !visible(name, MaxName) {
+	if !Visible(name, MaxName) {
 		return ErrName
 	}
 	return nil
+}
+
+// Visible reports whether text has 1 to limit characters, all of them visible.
+func Visible(text string, limit int) bool {
+	hidden := func(r rune) bool { return !unicode.IsGraphic(r) }
+	return text != "" && utf8.ValidString(text) && utf8.RuneCountInString(text) <= limit &&
+		!strings.ContainsFunc(text, hidden)
 }
 
 // IsEmail reports whether a text has the form of an e-mail address.

@@ -2,7 +2,6 @@ package account
 
 import (
 	"context"
-	"errors"
 	"net/netip"
 	"slices"
 	"strings"
@@ -13,32 +12,32 @@ import (
 	"github.com/google/uuid"
 )
 
-// Provider is an identity provider of OpenID Connect by which people log in.
+// Provider is the identity provider of OpenID Connect by which an instance's people log
+// in. The operator has chosen it, and the gateway trusts it.
 //
-// An account that a provider makes is separate from every other account, even from one
-// with the same e-mail address. It is found by issuer and subject, and has no password
-// or passkey. Its roles are those of its groups, which are read at each log-in. An
-// account by a tenant's provider can enter only that tenant.
+// An account that the provider makes is separate from every other account, even from
+// one with the same e-mail address. It is found by issuer and subject, and has no
+// password or passkey. Its roles are those of its groups, which are read at each log-in.
 type Provider struct {
-	TenantID    uuid.UUID // whose provider it is; uuid.Nil: the instance's, set by its operator
-	Name        string    // on the button
-	Issuer      string    // as the provider spells it
+	Name        string // on the button
+	Issuer      string // as the provider spells it; empty: there is no provider
 	ClientID    string
 	Secret      string // never logged and never shown
 	GroupsClaim string // claim of the ID token that holds the groups
 	Grants      []Grant
-	// Required closes the other ways to sign in. If a tenant's provider is required,
-	// only owners may use other ways; if the instance's is, only operators may.
-	Required bool
+	Required    bool // only operators may sign in by other ways
 }
+
+// DefaultGroupsClaim is the claim that holds groups where no other is chosen.
+const DefaultGroupsClaim = "groups"
 
 // Grant is what the members of a group may do: operate the instance, or have a
 // role in a tenant.
 type Grant struct {
-	Group    string    `json:"group"`
-	Operator bool      `json:"-"` // of the instance
-	TenantID uuid.UUID `json:"-"`
-	Role     Role      `json:"role"`
+	Group    string
+	Operator bool // of the instance
+	TenantID uuid.UUID
+	Role     Role
 }
 
 // rights returns what the members of groups may do. If several groups give a role in a
@@ -68,27 +67,24 @@ func (p Provider) rights(groups []string) (operator bool, roles map[uuid.UUID]Ro
 // paths, so a top-level group has one.
 func groupName(group string) string { return strings.TrimPrefix(group, "/") }
 
-// OpenID makes the requests of OpenID Connect. Its errors are *ProviderError and
-// *GroupsError, and contain nothing that a provider answered.
+// OpenID makes the requests of OpenID Connect to the provider. Its errors are
+// *ProviderError and *GroupsError, and contain nothing that the provider answered.
 type OpenID interface {
-	// Check reads the provider's discovery document.
-	Check(ctx context.Context, p Provider, by Caller) error
 	// Begin returns the address of the provider's page for an attempt.
-	Begin(ctx context.Context, p Provider, by Caller, a Attempt) (string, error)
+	Begin(ctx context.Context, by Caller, a Attempt) (string, error)
 	// Finish exchanges the code that the page sent back for an ID token, checks the
-	// token in all respects, and returns its claims. With a *GroupsError, it returns
-	// all claims except the groups.
-	Finish(ctx context.Context, p Provider, by Caller, a Attempt, code string) (Claims, error)
+	// token in all respects, and returns its claims.
+	Finish(ctx context.Context, by Caller, a Attempt, code string) (Claims, error)
 }
 
-// Caller is the user or network for which a request is sent to a provider. All requests
+// Caller is the user or network for which a request is sent to the provider. All requests
 // for one user, or for one network if the user is unknown, wait in the same line.
 type Caller struct {
-	User    uuid.UUID    // a user who has signed in through this provider in the browser; uuid.Nil if none
+	User    uuid.UUID    // a user who has signed in through the provider in the browser; uuid.Nil if none
 	Network netip.Prefix // of the browser; zero if unknown
 }
 
-// Attempt is one attempt to log in by a provider.
+// Attempt is one attempt to log in by the provider.
 type Attempt struct {
 	Redirect string // where the provider sends the browser back to
 	State    string // binds the answer to the browser
@@ -100,26 +96,22 @@ type Attempt struct {
 // Claims are the verified contents of an ID token.
 type Claims struct {
 	Subject  string
-	Name     string   // may be empty
-	Email    string   // verified by the provider, or empty
-	HasEmail bool     // the token has an address, verified or not
-	Names    []string // of all claims, in no order
+	Name     string // may be empty
+	Email    string // verified by the provider, or empty
 	Groups   []string
 	AuthTime time.Time // when the user proved their identity; zero if the provider does not say
 }
 
-// Why says why a provider could not be used.
+// Why says why the provider could not be used.
 type Why string
 
 // The reasons.
 const (
-	WhyDNS     Why = "dns"     // its name did not resolve
-	WhyBlocked Why = "blocked" // its address is not public
+	WhyDNS     Why = "dns" // its name did not resolve
 	WhyConnect Why = "connect"
 	WhyTLS     Why = "tls"
 	WhyTimeout Why = "timeout"
 	WhyBusy    Why = "busy"   // too many requests to it are under way
-	WhyKeys    Why = "keys"   // its keys cannot be read, or are too many
 	WhyAnswer  Why = "answer" // it did not answer as it must
 	WhyToken   Why = "token"  // its ID token is not valid
 	// WhyNotAsked is the reason for refusing an ID token if the provider was told to
@@ -128,10 +120,9 @@ const (
 	WhyNoClaim  Why = "no_claim" // its ID token has no readable claim of groups
 	WhyOverage  Why = "overage"  // its ID token names the place of the groups instead of them
 	WhyNoGroup  Why = "no_group" // none of the groups has a role
-	WhyDisabled Why = "disabled" // the operator has disabled the user
 )
 
-// ProviderError is returned if a provider, or its answer, cannot be used.
+// ProviderError is returned if the provider, or its answer, cannot be used.
 type ProviderError struct {
 	Why   Why
 	Claim string // with WhyToken, the claim that is not valid, if it is one
@@ -163,21 +154,10 @@ func (e *GroupsError) Unwrap() error { return errGroups }
 
 var errGroups = fault.New(fault.InvalidKey, "The user's groups give no role")
 
-// The rules of a provider's settings, in fault.FieldError.Err.
 var (
-	ErrIssuer    = errors.New("must be an https address without a query")
-	ErrClientID  = errors.New("must be 1 to 200 visible characters")
-	ErrSecret    = errors.New("must be 1 to 1000 characters")
-	ErrClaim     = errors.New("must be the name of a claim")
-	ErrGroup     = errors.New("must be at most 20 names of up to 200 visible characters, one a line")
-	ErrNoGroups  = errors.New("must have a group for at least one role")
-	ErrOwnFactor = errors.New("must be switched on by an owner who logs in without the provider, with a second factor")
-)
-
-var (
-	// ErrManaged refuses to change what an identity provider decides.
+	// ErrManaged refuses to change what the identity provider decides.
 	ErrManaged = fault.New(fault.Conflict, "The identity provider decides that")
-	// ErrRefused refuses a log-in by a provider that the provider refused, or of a
+	// ErrRefused refuses a log-in by the provider that the provider refused, or of a
 	// disabled user.
 	ErrRefused = fault.New(fault.InvalidKey, "The log-in was refused")
 	// ErrProviderNeeded refuses a log-in that was not made by the provider, if the
@@ -188,17 +168,8 @@ var (
 // NoEmail is stored as the address of a user if the provider has verified no address.
 const NoEmail = "-"
 
-// Managed reports whether an identity provider made the user.
+// Managed reports whether the identity provider made the user.
 func (u User) Managed() bool { return u.Issuer != "" }
 
-// Provider returns the tenant whose provider manages the user, uuid.Nil for the
-// instance's.
-func (u User) Provider() uuid.UUID {
-	if u.ManagedBy == nil {
-		return uuid.Nil
-	}
-	return *u.ManagedBy
-}
-
-// byProvider reports whether the log-in was made by an identity provider.
+// byProvider reports whether the log-in was made by the identity provider.
 func (l Login) byProvider() bool { return slices.Contains(l.Methods, ByProvider) }

@@ -17,7 +17,7 @@ var ErrDisabled = fault.New(fault.Conflict, "the user is disabled")
 // NewRecoveryLink returns the address of a link that replaces all factors of a
 // user. It is valid for RecoveryTTL and replaces an earlier link. Only operators
 // and the command line may call this, because a user may belong to several
-// tenants. It returns fault.NotFound, ErrDisabled, or ErrManaged for a user whom an
+// tenants. It returns fault.NotFound, ErrDisabled, or ErrManaged for a user whom the
 // identity provider made.
 func (s *Service) NewRecoveryLink(ctx context.Context, actor audit.Actor, userID uuid.UUID) (string, error) {
 	link := Link{Kind: LinkRecovery, UserID: &userID, CreatedBy: makerOf(actor), ExpiresAt: s.now().Add(RecoveryTTL)}

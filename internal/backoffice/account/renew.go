@@ -53,7 +53,7 @@ var errSent = errors.New("the form was sent before")
 // token, which it returns. added are further methods by which the user is now signed
 // in. If the user has no second factor left, this log-in counts as made by password
 // alone, and all others end. change returns ErrSecondFactor, or ErrManaged for a user
-// whom an identity provider made.
+// whom the identity provider made.
 func (s *Service) change(
 	ctx context.Context, who Identity, action audit.Action, added []Method, do func(tx Tx) error,
 ) (string, error) {

@@ -31,12 +31,10 @@ type Config struct {
 	// Outbox makes mails with links. It is nil if no mail is sent; people then pass
 	// on the links themselves.
 	Outbox *mail.Outbox
-	// OpenID is nil if nobody logs in by an identity provider.
+	// OpenID is nil if there is no Instance.
 	OpenID OpenID
 	// Instance is the instance's provider; without an issuer, there is none.
 	Instance Provider
-	// InsecureIssuers lets tenants choose issuers with http addresses.
-	InsecureIssuers bool
 	// PasswordMemory is how much memory hashing a password takes, in KiB. Only tests
 	// set it; 0 means the recommended 19 MiB.
 	PasswordMemory uint32
@@ -53,7 +51,6 @@ type Service struct {
 	outbox   *mail.Outbox
 	openID   OpenID
 	instance Provider
-	insecure bool // issuers may have http addresses
 	random   io.Reader
 	now      func() time.Time
 	hasher   hasher
@@ -63,7 +60,7 @@ type Service struct {
 func NewService(cfg Config) *Service {
 	return &Service{
 		store: cfg.Store, url: cfg.URL, sealer: cfg.Sealer, passkeys: cfg.Passkeys, outbox: cfg.Outbox,
-		openID: cfg.OpenID, instance: cfg.Instance, insecure: cfg.InsecureIssuers, random: cfg.Random, now: cfg.Now,
+		openID: cfg.OpenID, instance: cfg.Instance, random: cfg.Random, now: cfg.Now,
 		hasher: newHasher(cfg.Random, cmp.Or(cfg.PasswordMemory, argonMemory)),
 	}
 }

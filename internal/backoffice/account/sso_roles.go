@@ -62,9 +62,6 @@ func (s *Service) admitBy(
 			}
 		}
 	} else {
-		if err := s.takeNewcomer(tx, user); err != nil {
-			return nil, err
-		}
 		if err := tx.InsertUser(user); err != nil {
 			return nil, err
 		}
@@ -78,15 +75,6 @@ func (s *Service) admitBy(
 	}
 	moved, err := s.setRoles(tx, user, actor, roles)
 	return slices.Concat(acts, changed, moved), err
-}
-
-// takeNewcomer limits how many users a tenant's provider creates, as invitations are
-// limited. A hostile provider could create any number. It returns a *ThrottleError.
-func (s *Service) takeNewcomer(tx Tx, user User) error {
-	if user.ManagedBy == nil {
-		return nil
-	}
-	return s.takeCheck(tx, s.now(), "newcomers of "+user.ManagedBy.String(), tenantChecks, linkWindow)
 }
 
 // lockTenants locks the tenants in which a user may gain or lose a role, in the order

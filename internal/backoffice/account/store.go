@@ -19,11 +19,8 @@ type Store interface {
 
 	// UserByEmail returns a user whom no provider manages, by their address.
 	UserByEmail(ctx context.Context, email string) (User, error)
-	// UserByProvider returns the user whom the provider of a tenant (uuid.Nil: of the
-	// instance) knows by an issuer and a subject.
-	UserByProvider(ctx context.Context, of uuid.UUID, issuer, subject string) (User, error)
-	// Provider returns a tenant's identity provider.
-	Provider(ctx context.Context, tenantID uuid.UUID) (StoredProvider, error)
+	// UserByProvider returns the user whom a provider knows by a subject.
+	UserByProvider(ctx context.Context, issuer, subject string) (User, error)
 	UserByID(ctx context.Context, id uuid.UUID) (User, error)
 	// UsersByID returns the users with these IDs that exist, in no order.
 	UsersByID(ctx context.Context, ids []uuid.UUID) ([]User, error)
@@ -74,15 +71,6 @@ type Tx interface {
 	// SetPerson sets the name and the e-mail address of a provider's user.
 	SetPerson(userID uuid.UUID, name, email string) error
 	SetOperator(userID uuid.UUID, operator bool) error
-	// Provider is Store.Provider.
-	Provider(tenantID uuid.UUID) (StoredProvider, error)
-	// PutProvider stores a tenant's provider, in place of any earlier one.
-	PutProvider(p StoredProvider) error
-	// DeleteProvider deletes a tenant's provider.
-	DeleteProvider(tenantID uuid.UUID) error
-	// DismissManaged ends the memberships, log-ins and links of the users that a
-	// tenant's providers made, except those of one issuer, which may be empty.
-	DismissManaged(tenantID uuid.UUID, except string, now time.Time) error
 	SetLocale(userID uuid.UUID, locale string) error
 	SetZone(userID uuid.UUID, zone string) error
 	// InsertMail stores a mail, or returns mail.ErrTooMany.

@@ -39,7 +39,7 @@ func (s *Service) Member(ctx context.Context, access Access, userID uuid.UUID) (
 
 // SetRole changes the role of a member. If they are no longer an owner, their
 // invitations end. It returns fault.NotFound, ErrLastOwner, ErrManaged for a member
-// whose role an identity provider decides, or fault.Invalid with the field role.
+// whose role the identity provider decides, or fault.Invalid with the field role.
 func (s *Service) SetRole(ctx context.Context, access Access, userID uuid.UUID, role Role) error {
 	if !role.May(BeMember) {
 		return fault.InvalidFields(fault.FieldError{Field: "role", Err: ErrRole})

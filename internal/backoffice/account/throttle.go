@@ -21,7 +21,7 @@ const (
 	ownChecks     = 30 // of a user in browsers that have signed in before, in ownWindow
 	ownWindow     = time.Minute
 	linkChecks    = 10 // of a link, in linkWindow
-	tenantChecks  = 60 // of all invitations of a tenant, and users that its provider makes, in linkWindow
+	tenantChecks  = 60 // of all invitations of a tenant, in linkWindow
 	linkWindow    = 15 * time.Minute
 )
 

@@ -22,7 +22,6 @@ const (
 	forLoggingIn purpose = "log in by passkey"
 	forStepUp    purpose = "step up by passkey"
 	forSSO       purpose = "log in by provider" // data has the flow
-	forTrial     purpose = "try a provider"     // data has the flow
 )
 
 // Lifetimes of tickets.

@@ -48,7 +48,7 @@ func newCrowd(t *testing.T, rows int, text func(i int) string) *crowd {
 	}))
 	t.Cleanup(receiver.Close)
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t), "AGEGATE_TEST_DAILY_CAP=-1", "AGEGATE_WEBHOOK_RETRY_TEST=1h")
-	c := &crowd{Gateway: g, rows: rows, text: text, objects: map[string]string{"/sso/:provider": account.SSOInstance},
+	c := &crowd{Gateway: g, rows: rows, text: text, objects: map[string]string{},
 		shop: g.Shop(t, receiver.URL, func(s *tenant.Tenant) { s.Name = text(0) })}
 	c.owner, c.console = g.SignIn(t, false, account.ByPasskey), g.SignIn(t, true, account.ByPasskey)
 	g.Join(t, c.owner, c.shop.Tenant.ID, account.Owner)

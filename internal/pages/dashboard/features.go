@@ -32,7 +32,6 @@ func (p *Pages) features() []desk.Feature {
 		p.session(),
 		p.sessions(),
 		p.settings(),
-		p.signOn(),
 		p.sso(),
 		p.stepUp(),
 		p.system(),

@@ -143,8 +143,6 @@ func TestLookUp(t *testing.T) {
 			{owner, "colours", base + "/settings/branding", nil},
 			{owner, "wallets", base + "/settings/document-check", nil},
 			{owner, "cancel url", base + "/settings/urls", nil},
-			{owner, "single sign-on", base + "/team/sign-on", nil},
-			{owner, "sso", base + "/team/sign-on", nil},
 			{owner, "passkey", "/dashboard/account", nil},
 			{owner, "low credit", base + "/billing/alert", nil},
 			{owner, "signature", base + "/test/webhooks", nil},

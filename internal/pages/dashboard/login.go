@@ -3,6 +3,7 @@ package dashboard
 import (
 	"errors"
 	"net/http"
+	"net/url"
 	"slices"
 
 	"agegate/internal/backoffice/account"
@@ -81,7 +82,7 @@ type loginView struct {
 	Next    string // where the log-in leads
 	Passkey desk.PasskeyView
 	Setup   bool // nobody has an account yet
-	SSO     []ssoView
+	SSO     ssoView
 }
 
 type secondView struct {
@@ -124,11 +125,8 @@ func (p *Pages) loginQuestion(r *desk.Request, do func(f *desk.FormView, next st
 			if err != nil {
 				return err
 			}
-			sso, err := p.ssoChoices(r, next)
-			if err != nil {
-				return err
-			}
-			return r.Show(status, "login", &loginView{Form: f, Next: next, Passkey: p.offer(options), Setup: setup, SSO: sso})
+			return r.Show(status, "login", &loginView{Form: f, Next: next, Passkey: p.offer(options), Setup: setup,
+				SSO: p.ssoOffer(url.Values{"next": {next}})})
 		},
 		Do: func(f *desk.FormView) error { return do(f, next) },
 	}, nil

@@ -24,7 +24,6 @@ var tenantSubPages = []subPage{
 	{"margins", "margins.title", marginsPath, "settings"},
 	{"languages", "languages.title", languagesPath, "settings"},
 	{"branding", "branding.title", brandingPath, "settings"},
-	{"sign_on", "sign_on.title", signOnPath, "team"},
 	{"alert", "alert.title", alertPath, "billing"},
 	{"account", "nav.account", accountPath, "account"},
 }

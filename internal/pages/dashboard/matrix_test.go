@@ -309,7 +309,7 @@ func TestPagesOpen(t *testing.T) {
 				}
 			}
 		}
-	})
+	}, gatewaytest.NewIDP(t).Settings("ops=operator")...)
 }
 
 // TestEveryPageIsLookedAt: proof/e2e/pages.json says which browser test looks at

@@ -81,7 +81,6 @@ type userView struct {
 	account.User
 	Acts   []actLink
 	Origin string // the provider that made the user, or empty
-	Tenant string // the page of the tenant whose provider it is, or empty
 }
 
 func (p *Pages) showUsers(r *desk.Request) error {
@@ -94,9 +93,6 @@ func (p *Pages) showUsers(r *desk.Request) error {
 		shown := userView{User: u}
 		if issuer, err := url.Parse(u.Issuer); err == nil {
 			shown.Origin = issuer.Host
-		}
-		if u.ManagedBy != nil {
-			shown.Tenant = operatedPath(*u.ManagedBy)
 		}
 		for _, act := range userActs {
 			if (act.name() == "enable") == (u.DisabledAt != nil) && (act.name() != "disable" || u.ID != r.Who.User().ID) &&

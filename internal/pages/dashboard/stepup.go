@@ -40,7 +40,7 @@ type stepUpView struct {
 	Act     string    // key of the name of the act that asks; empty if the part says it
 	Passkey desk.PasskeyView
 	Factors account.Factors
-	SSO     ssoView // for a user whom a provider made; it confirms instead
+	SSO     ssoView // for a user whom the provider made; it confirms instead
 }
 
 // askStepUp answers a request that needs a recent confirmation with the page to
@@ -86,17 +86,15 @@ func (p *Pages) renderStepUp(r *desk.Request, status int, f *desk.FormView, next
 	}
 	v := &stepUpView{Form: f, Next: next, Back: p.Unguarded(next), For: partOf(next), Act: p.actAt(next),
 		Passkey: p.offer(options), Factors: factors}
-	if user := r.Who.User(); user.Managed() {
-		if v.SSO, err = p.ssoOf(r, user.Provider(), url.Values{"next": {next}, "again": {"1"}}); err != nil {
-			return err
-		}
+	if r.Who.User().Managed() {
+		v.SSO = p.ssoOffer(url.Values{"next": {next}, "again": {"1"}})
 	}
 	return r.Show(status, "step_up", v)
 }
 
 // acts has the names of acts without a button text of their own.
 var acts = map[string]string{
-	teamPath: "team.invite", memberPath: "step_up.act_role", signOnPath: "step_up.act_sign_on",
+	teamPath: "team.invite", memberPath: "step_up.act_role",
 	urlsPath: "step_up.act_urls", evidencePath: "step_up.act_evidence",
 	auditExportPath: "audit.export", operatorAuditExportPath: "audit.export",
 	newTenantPath: "operator.create", newPasskeyPath: "passkey.title", totpPath: "begin_totp.button",

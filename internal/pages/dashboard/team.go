@@ -79,7 +79,6 @@ type teamView struct {
 	Link        string // link of the invitation that was just created
 	Mailed      string // the address that it is sent to, or empty
 	SendsMail   bool
-	SignOn      string // address of the settings of the identity provider
 }
 
 type memberView struct {
@@ -103,7 +102,7 @@ func (p *Pages) renderTeam(r *desk.Request, status int, f *desk.FormView, link, 
 	if err != nil {
 		return err
 	}
-	v := &teamView{Form: f, Link: link, Mailed: mailed, SendsMail: p.cfg.Accounts.SendsMail(), SignOn: r.Href(signOnPath),
+	v := &teamView{Form: f, Link: link, Mailed: mailed, SendsMail: p.cfg.Accounts.SendsMail(),
 		Roles: inviteForm.Fields[0].Options}
 	if r.Who.Strong() && !r.Who.SteppedUp(p.cfg.Now()) {
 		v.Confirm = stepUpPath + "?next=" + url.QueryEscape(r.Href(teamPath))

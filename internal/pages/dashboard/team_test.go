@@ -85,20 +85,6 @@ func TestOwnMemberPage(t *testing.T) {
 	})
 }
 
-// TestSignOnSaysWhatIsRequired: the page of the provider says of whom log-in by it is
-// required, and what becomes of passwords.
-func TestSignOnSaysWhatIsRequired(t *testing.T) {
-	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
-	o := newStaffed(t, g, nil)
-	_, page := o.owner.Get(t, o.at("/team/sign-on"))
-	for _, text := range []string{"Require single sign-on of all members but owners",
-		"their own password or passkey", "insight.css"} {
-		if !strings.Contains(page, text) {
-			t.Errorf("the page lacks %q", text)
-		}
-	}
-}
-
 func TestInvitations(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		ada, shop := owner(t, g, "ada")

@@ -64,13 +64,11 @@ const (
 	MemberAdd        Action = "member.add"
 	MemberUpdate     Action = "member.update"
 	MemberRemove     Action = "member.remove"
-	ProviderUpdate   Action = "provider.update" // the tenant's identity provider; target: the tenant
-	ProviderRemove   Action = "provider.remove" // as ProviderUpdate
 
 	// About users: the target is the user. All entries are in the log of the
 	// instance, because a user may belong to several tenants.
 	UserCreate       Action = "user.create"
-	UserOperator     Action = "user.operator" // an identity provider's groups made the user an operator, or ended that
+	UserOperator     Action = "user.operator" // the identity provider's groups made the user an operator, or ended that
 	UserDisable      Action = "user.disable"
 	UserEnable       Action = "user.enable"
 	UserRecoveryLink Action = "user.recovery_link" // an operator made a link
@@ -96,8 +94,7 @@ var actions = []Action{
 	IssuerTrust, IssuerDistrust, TrustListAdd, TrustListUpdate, TrustListRemove, VerifierAdd, VerifierActivate,
 	VerifierRemove, RegistrationAdd, RegistrationRemove,
 	InvitationCreate, InvitationRevoke, MemberAdd, MemberUpdate, MemberRemove,
-	ProviderUpdate, ProviderRemove, UserOperator,
-	UserCreate, UserDisable, UserEnable, UserRecoveryLink, UserRecover,
+	UserOperator, UserCreate, UserDisable, UserEnable, UserRecoveryLink, UserRecover,
 	PasskeyAdd, PasskeyRemove, PasswordSet, TOTPAdd, TOTPRemove, CodesReplace, LoginEnd, LoginsEnd,
 }
 

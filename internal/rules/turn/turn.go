@@ -5,10 +5,10 @@
 // take turns, however much work each has, and so do the sessions of a tenant; the
 // waiting work of each tenant is bounded, and work stops waiting when its request
 // ends. Work without a known tenant is treated as the work of one tenant. A Queue
-// applies the rule to pictures for the models, answers of wallets, logos,
-// passwords, and requests to identity providers and their answers. Captures and
-// webhooks have slots with further rules: a capture keeps its slot as long as it
-// lasts, and webhooks separate slow receivers from prompt ones.
+// applies the rule to pictures for the models, answers of wallets, logos, passwords,
+// and requests to the identity provider. Captures and webhooks have slots with further
+// rules: a capture keeps its slot as long as it lasts, and webhooks separate slow
+// receivers from prompt ones.
 package turn
 
 import (

@@ -171,14 +171,6 @@ func TestReseal(t *testing.T) {
 						tx.SetTOTP(id, sealed, 5))
 				})
 			}},
-		"client secrets": {store.ClientSecrets, account.ProviderContext,
-			func(t *testing.T, s Store, id uuid.UUID, sealed []byte) {
-				wantNoError(t, s.CreateTenant(t.Context(), tenant.Tenant{ID: id, Name: "Shop", CreatedAt: start}, nil, nil, anAct))
-				inAccounts(t, s, func(tx account.Tx) error {
-					return tx.PutProvider(account.StoredProvider{TenantID: id, Name: "SSO", Issuer: "https://id.example",
-						ClientID: "c", Sealed: sealed, GroupsClaim: "groups", Grants: []account.Grant{}})
-				})
-			}},
 		"keys of verifiers": {store.VerifierKeys, document.VerifierContext,
 			func(t *testing.T, s Store, id uuid.UUID, sealed []byte) {
 				wantNoError(t, s.AddVerifier(t.Context(), document.VerifierKey{ID: id, Role: document.RoleVerifier, Name: "Shop",

@@ -12,11 +12,11 @@ import (
 	"net/url"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"agegate/internal/backoffice/account"
 	"agegate/internal/rules/turn"
+	"agegate/internal/rules/webhook"
 
 	"github.com/coreos/go-oidc/v3/oidc"
 	"github.com/google/uuid"
@@ -26,89 +26,51 @@ import (
 const (
 	// exchangeTime bounds all requests of one step together.
 	exchangeTime = 10 * time.Second
-	// maxDocument and maxToken limit how many bytes are read of a provider's published
-	// document, and of its answer with tokens. Anyone can make the gateway read them,
-	// and a hostile provider could make them large and deep.
-	maxDocument = 128 << 10
-	maxToken    = 512 << 10
+	// maxAnswer limits how many bytes are read of an answer of the provider.
+	maxAnswer = 512 << 10
 	// knownFor is how long a discovery document is used. Keys are read again when a
 	// token names an unknown one.
 	knownFor = time.Hour
-	// failedFor is how long a provider is not asked again for its discovery document
+	// failedFor is how long the provider is not asked again for its discovery document
 	// after a failure.
 	failedFor = 5 * time.Second
-	// maxKnown is how many providers are remembered.
-	maxKnown = 1000
-	// checksAtOnce is how many answers are checked at a time: they share the cores
-	// with the estimates. checksWaiting is how many of one provider may wait.
-	checksAtOnce  = 2
-	checksWaiting = 40
 )
 
-// Config holds what a Client needs.
-type Config struct {
-	// Instance makes the requests to the instance's provider, which the operator
-	// chose and which may be in a private network.
-	Instance http.RoundTripper
-	// Tenants makes those to the providers that tenants chose. It has to refuse
-	// addresses that are not public.
-	Tenants http.RoundTripper
-	// Classify returns the reason of an error of these transports.
-	Classify func(error) account.Why
-	Now      func() time.Time
-}
+// How many requests to the provider may be under way. Further ones wait, so strangers
+// cannot keep people from logging in: their browsers have separate places, shared by
+// network.
+const (
+	knownAtOnce  = 2 // in browsers in which a user of the provider has signed in
+	othersAtOnce = 6
+	// waiting is how many requests of a known user, or of a network, may wait.
+	waiting = 100
+)
 
 // Client implements account.OpenID.
 type Client struct {
-	cfg      Config
-	instance *http.Client
-	tenants  *http.Client
+	provider      account.Provider
+	now           func() time.Time
+	http          *http.Client
+	known, others *turn.Queue // see knownAtOnce
 
-	turns *turn.Queue // for what answers make the gateway compute
-
-	mu     sync.Mutex
-	places map[uuid.UUID]*places
-	known  map[uuid.UUID]discovered
+	mu    sync.Mutex
+	found *discovered // nil before the first request
+	err   error       // of the last request for a discovery document, if it failed
+	until time.Time   // when the document is read again
 }
 
 var _ account.OpenID = (*Client)(nil)
 
-// discovered is what is known about a provider, of a tenant or of the instance.
+// discovered is the content of a discovery document, with the provider's keys.
 type discovered struct {
-	issuer   string
-	provider *provider // nil after a failure
-	err      error
-	until    time.Time
-}
-
-// provider is the content of a discovery document, with the keys that were read last.
-type provider struct {
 	endpoint oauth2.Endpoint
 	scopes   []string
-	keysAt   string
-	keys     atomic.Pointer[keySet]
+	keys     *oidc.RemoteKeySet
 }
 
-// New returns a client.
-func New(cfg Config) *Client {
-	client := func(transport http.RoundTripper) *http.Client {
-		return &http.Client{
-			Transport:     bounded{transport},
-			Timeout:       exchangeTime,
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		}
-	}
-	return &Client{
-		cfg: cfg, instance: client(cfg.Instance), tenants: client(cfg.Tenants),
-		turns:  turn.NewQueue(checksAtOnce, checksWaiting),
-		places: map[uuid.UUID]*places{}, known: map[uuid.UUID]discovered{},
-	}
-}
-
-// Unguarded returns a transport that also reaches private networks, for a provider
-// that the operator chose.
-func Unguarded() http.RoundTripper {
-	return &http.Transport{
+// New returns a client of the provider, which may be in a private network.
+func New(p account.Provider, now func() time.Time) *Client {
+	transport := &http.Transport{
 		Proxy:                  http.ProxyFromEnvironment,
 		DialContext:            (&net.Dialer{Timeout: 5 * time.Second}).DialContext,
 		TLSHandshakeTimeout:    5 * time.Second,
@@ -116,6 +78,14 @@ func Unguarded() http.RoundTripper {
 		ForceAttemptHTTP2:      true,
 		DisableKeepAlives:      true, // log-ins are rare
 		MaxResponseHeaderBytes: 16 << 10,
+	}
+	return &Client{
+		provider: p, now: now,
+		http: &http.Client{
+			Transport: bounded{transport}, Timeout: exchangeTime,
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		},
+		known: turn.NewQueue(knownAtOnce, waiting), others: turn.NewQueue(othersAtOnce, waiting),
 	}
 }
 
@@ -126,75 +96,73 @@ type bounded struct{ next http.RoundTripper }
 func (b bounded) RoundTrip(req *http.Request) (*http.Response, error) {
 	res, err := b.next.RoundTrip(req)
 	if err == nil {
-		limit := int64(maxDocument)
-		if req.Method == http.MethodPost {
-			limit = maxToken
-		}
-		res.Body = http.MaxBytesReader(nil, res.Body, limit)
+		res.Body = http.MaxBytesReader(nil, res.Body, maxAnswer)
 	}
 	return res, err
 }
 
-// clientOf returns the client for requests to a provider.
-func (c *Client) clientOf(p account.Provider) *http.Client {
-	if p.TenantID == uuid.Nil {
-		return c.instance
+// begin waits for a place at the provider. It returns the context for the requests of
+// one step, which limits their time.
+func (c *Client) begin(ctx context.Context, by account.Caller) (_ context.Context, end func(), _ error) {
+	queue, party := c.others, uuid.UUID(by.Network.Addr().As16())
+	if by.User != uuid.Nil {
+		queue, party = c.known, by.User
 	}
-	return c.tenants
+	leave, err := queue.Take(ctx, party)
+	if err != nil {
+		return nil, nil, &account.ProviderError{Why: account.WhyBusy}
+	}
+	ctx, cancel := context.WithTimeout(oidc.ClientContext(ctx, c.http), exchangeTime)
+	return ctx, func() {
+		cancel()
+		leave()
+	}, nil
 }
 
-// Check implements account.OpenID. It always asks the provider.
-func (c *Client) Check(ctx context.Context, p account.Provider, by account.Caller) error {
-	c.mu.Lock()
-	delete(c.known, p.TenantID)
-	c.mu.Unlock()
-	_, err := c.discover(ctx, p, by)
+// Check reads the provider's discovery document.
+func (c *Client) Check(ctx context.Context) error {
+	_, err := c.discover(ctx, account.Caller{})
 	return err
 }
 
-// remembered returns what earlier requests have found out about a provider. A failure
-// is remembered for failedFor.
-func (c *Client) remembered(p account.Provider) (found discovered, ok bool) {
+// remembered returns what the last request has found out. ok is false if it is too old.
+func (c *Client) remembered() (found *discovered, ok bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	found, ok = c.known[p.TenantID]
-	return found, ok && found.issuer == p.Issuer && c.cfg.Now().Before(found.until)
+	return c.found, c.now().Before(c.until), c.err
 }
 
-// discover returns a provider with its addresses and keys.
-func (c *Client) discover(ctx context.Context, p account.Provider, by account.Caller) (*provider, error) {
-	if found, ok := c.remembered(p); ok {
-		return found.provider, found.err
+// discover returns the content of the provider's discovery document.
+func (c *Client) discover(ctx context.Context, by account.Caller) (*discovered, error) {
+	if found, ok, err := c.remembered(); ok {
+		return found, err
 	}
-	ctx, end, err := c.begin(ctx, p, by)
+	ctx, end, err := c.begin(ctx, by)
 	if err != nil {
 		return nil, err
 	}
 	defer end()
-	if found, ok := c.remembered(p); ok { // found out while this request waited
-		return found.provider, found.err
+	if found, ok, err := c.remembered(); ok { // found out while this request waited
+		return found, err
 	}
-	found := discovered{issuer: p.Issuer, until: c.cfg.Now().Add(knownFor)}
 	// The request must not fail for other browsers if this one leaves.
-	found.provider, found.err = c.fetch(context.WithoutCancel(ctx), p)
-	if found.err != nil {
-		found.until = c.cfg.Now().Add(failedFor)
+	found, err := c.fetch(context.WithoutCancel(ctx))
+	until := c.now().Add(knownFor)
+	if err != nil {
+		until = c.now().Add(failedFor)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.known) >= maxKnown {
-		clear(c.known)
-	}
-	c.known[p.TenantID] = found
-	return found.provider, found.err
+	c.found, c.err, c.until = found, err, until
+	return found, err
 }
 
 // fetch reads a discovery document and checks its addresses. It asks for the scope
 // "groups" only if the provider lists it, because others refuse unknown scopes.
-func (c *Client) fetch(ctx context.Context, p account.Provider) (*provider, error) {
-	document, err := oidc.NewProvider(ctx, p.Issuer)
+func (c *Client) fetch(ctx context.Context) (*discovered, error) {
+	document, err := oidc.NewProvider(ctx, c.provider.Issuer)
 	if err != nil {
-		return nil, c.failure(err)
+		return nil, failure(err)
 	}
 	var further struct {
 		Keys   string   `json:"jwks_uri"`
@@ -204,11 +172,12 @@ func (c *Client) fetch(ctx context.Context, p account.Provider) (*provider, erro
 	if document.Claims(&further) != nil {
 		return nil, &account.ProviderError{Why: account.WhyAnswer}
 	}
-	found := &provider{
-		endpoint: document.Endpoint(), keysAt: further.Keys, scopes: []string{oidc.ScopeOpenID, "profile", "email"},
+	found := &discovered{
+		endpoint: document.Endpoint(), scopes: []string{oidc.ScopeOpenID, "profile", "email"},
+		keys: oidc.NewRemoteKeySet(ctx, further.Keys),
 	}
-	issuer, err := url.Parse(p.Issuer)
-	for _, address := range []string{found.endpoint.AuthURL, found.endpoint.TokenURL, found.keysAt} {
+	issuer, err := url.Parse(c.provider.Issuer)
+	for _, address := range []string{found.endpoint.AuthURL, found.endpoint.TokenURL, further.Keys} {
 		u, wrong := url.Parse(address)
 		if err != nil || wrong != nil || u.Host == "" || u.User != nil || u.Scheme != "https" &&
 			(u.Scheme != "http" || issuer.Scheme != "http") {
@@ -226,26 +195,24 @@ func (c *Client) fetch(ctx context.Context, p account.Provider) (*provider, erro
 }
 
 // failure returns the error of a request that failed.
-func (c *Client) failure(err error) error {
+func failure(err error) error {
 	// If the library hides the transport's error in a text, the error counts as an
 	// answer.
 	if _, transport := errors.AsType[*url.Error](err); !transport {
 		return &account.ProviderError{Why: account.WhyAnswer}
 	}
-	return &account.ProviderError{Why: c.cfg.Classify(err)}
+	return &account.ProviderError{Why: account.Why(webhook.Classify(err))} // the same words
 }
 
 // flow returns the settings of the flow.
-func (d *provider) flow(p account.Provider, redirect string) *oauth2.Config {
-	return &oauth2.Config{ClientID: p.ClientID, ClientSecret: p.Secret, Endpoint: d.endpoint, RedirectURL: redirect,
-		Scopes: d.scopes}
+func (c *Client) flow(found *discovered, redirect string) *oauth2.Config {
+	return &oauth2.Config{ClientID: c.provider.ClientID, ClientSecret: c.provider.Secret, Endpoint: found.endpoint,
+		RedirectURL: redirect, Scopes: found.scopes}
 }
 
 // Begin implements account.OpenID.
-func (c *Client) Begin(
-	ctx context.Context, p account.Provider, by account.Caller, a account.Attempt,
-) (string, error) {
-	found, err := c.discover(ctx, p, by)
+func (c *Client) Begin(ctx context.Context, by account.Caller, a account.Attempt) (string, error) {
+	found, err := c.discover(ctx, by)
 	if err != nil {
 		return "", err
 	}
@@ -253,5 +220,5 @@ func (c *Client) Begin(
 	if a.Again {
 		options = append(options, oauth2.SetAuthURLParam("prompt", "login"), oauth2.SetAuthURLParam("max_age", "0"))
 	}
-	return found.flow(p, a.Redirect).AuthCodeURL(a.State, options...), nil
+	return c.flow(found, a.Redirect).AuthCodeURL(a.State, options...), nil
 }

@@ -6,86 +6,51 @@ import (
 	"crypto/subtle"
 	"encoding/json"
 	"errors"
-	"maps"
-	"slices"
+	"net/url"
 	"strconv"
-	"strings"
 	"time"
 
 	"agegate/internal/backoffice/account"
 
-	"github.com/go-jose/go-jose/v4"
 	"github.com/go-jose/go-jose/v4/jwt"
 	"golang.org/x/oauth2"
 )
 
 var errToken = &account.ProviderError{Why: account.WhyToken}
 
-// maxHeader is the maximum length of an ID token's header. Some headers carry
-// certificates, which are not used.
-const maxHeader = 8 << 10
-
 // Finish implements account.OpenID.
 func (c *Client) Finish(
-	ctx context.Context, p account.Provider, by account.Caller, a account.Attempt, code string,
+	ctx context.Context, by account.Caller, a account.Attempt, code string,
 ) (account.Claims, error) {
-	found, err := c.discover(ctx, p, by)
+	found, err := c.discover(ctx, by)
 	if err != nil {
 		return account.Claims{}, err
 	}
-	ctx, end, err := c.begin(ctx, p, by)
+	ctx, end, err := c.begin(ctx, by)
 	if err != nil {
 		return account.Claims{}, err
 	}
 	defer end()
-	answer, err := found.flow(p, a.Redirect).Exchange(ctx, code, oauth2.VerifierOption(a.Verifier))
+	answer, err := c.flow(found, a.Redirect).Exchange(ctx, code, oauth2.VerifierOption(a.Verifier))
 	if err != nil {
-		return account.Claims{}, c.failure(err)
+		return account.Claims{}, failure(err)
 	}
 	raw, ok := answer.Extra("id_token").(string)
 	if !ok {
 		return account.Claims{}, &account.ProviderError{Why: account.WhyAnswer}
 	}
-	if header, _, _ := strings.Cut(raw, "."); len(header) > maxHeader {
+	// The key set takes every algorithm of ID tokens that is not symmetric.
+	payload, err := found.keys.VerifySignature(ctx, raw)
+	_, unread := errors.AsType[*url.Error](err)
+	switch {
+	case ctx.Err() != nil:
+		return account.Claims{}, &account.ProviderError{Why: account.WhyTimeout}
+	case unread:
+		return account.Claims{}, failure(err)
+	case err != nil:
 		return account.Claims{}, errToken
 	}
-	payload, err := c.signed(ctx, p, found, raw)
-	if err == nil {
-		return inTurn(ctx, c, p, func() (account.Claims, error) { return c.read(p, a.Nonce, payload) })
-	}
-	if ctx.Err() != nil {
-		err = &account.ProviderError{Why: account.WhyTimeout}
-	}
-	return account.Claims{}, err
-}
-
-// signed checks the signature of an ID token and returns the signed content. If none
-// of the known keys has signed it, the provider's keys are read again.
-func (c *Client) signed(ctx context.Context, p account.Provider, found *provider, raw string) ([]byte, error) {
-	token, err := inTurn(ctx, c, p, func() (*jose.JSONWebSignature, error) {
-		token, err := jose.ParseSignedCompact(raw, algorithms)
-		if err != nil || len(token.Signatures) != 1 {
-			return nil, errToken
-		}
-		return token, nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	check := func(keys keySet) ([]byte, error) {
-		return inTurn(ctx, c, p, func() ([]byte, error) { return keys.payload(ctx, token) })
-	}
-	if known := found.keys.Load(); known != nil {
-		if payload, err := check(*known); !errors.Is(err, errToken) {
-			return payload, err
-		}
-	}
-	keys, err := c.fetchKeys(ctx, p, found.keysAt)
-	if err != nil {
-		return nil, err
-	}
-	found.keys.Store(&keys)
-	return check(keys)
+	return c.read(a.Nonce, payload)
 }
 
 // maxSubject is the longest subject, in bytes: see the specification, section 2.
@@ -95,9 +60,9 @@ const maxSubject = 255
 const clockSkew = 5 * time.Minute
 
 // read checks issuer, audience, expiry and nonce of an ID token whose signature was
-// checked, and returns what it says. With a *GroupsError, it returns all claims except
-// the groups. Each claim is read by itself: one that decides nothing may be of any type.
-func (c *Client) read(p account.Provider, nonce string, payload []byte) (account.Claims, error) {
+// checked, and returns what it says. Each claim is read by itself: one that decides
+// nothing may be of any type.
+func (c *Client) read(nonce string, payload []byte) (account.Claims, error) {
 	var all map[string]json.RawMessage
 	if json.Unmarshal(payload, &all) != nil {
 		return account.Claims{}, errToken
@@ -112,7 +77,7 @@ func (c *Client) read(p account.Provider, nonce string, payload []byte) (account
 			return account.Claims{}, &account.ProviderError{Why: account.WhyToken, Claim: name}
 		}
 	}
-	wrong, now := "", c.cfg.Now()
+	p, wrong, now := c.provider, "", c.now()
 	switch {
 	case is.Issuer != p.Issuer:
 		wrong = "iss"
@@ -132,16 +97,13 @@ func (c *Client) read(p account.Provider, nonce string, payload []byte) (account
 	if wrong != "" {
 		return account.Claims{}, &account.ProviderError{Why: account.WhyToken, Claim: wrong}
 	}
-	return claims(all, is.Subject, p)
+	return claims(all, is.Subject, p.GroupsClaim)
 }
 
 // claims returns what a checked token says of its user.
-func claims(all map[string]json.RawMessage, subject string, p account.Provider) (account.Claims, error) {
+func claims(all map[string]json.RawMessage, subject, groupsClaim string) (account.Claims, error) {
 	email := text(all["email"])
-	c := account.Claims{
-		Subject: subject, Name: cmp.Or(text(all["name"]), text(all["preferred_username"])), HasEmail: email != "",
-		Names: slices.Collect(maps.Keys(all)),
-	}
+	c := account.Claims{Subject: subject, Name: cmp.Or(text(all["name"]), text(all["preferred_username"]))}
 	// Some providers write the truth value, and the seconds since 1970, as a text.
 	if verified := all["email_verified"]; string(verified) == "true" || text(verified) == "true" {
 		c.Email = email
@@ -151,7 +113,7 @@ func claims(all map[string]json.RawMessage, subject string, p account.Provider) 
 		c.AuthTime = time.Unix(int64(seconds), 0).UTC()
 	}
 	var err error
-	c.Groups, err = groups(all, p.GroupsClaim)
+	c.Groups, err = groups(all, groupsClaim)
 	return c, err
 }
 

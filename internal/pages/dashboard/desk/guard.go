@@ -37,9 +37,6 @@ func (d *Desk) guarded(route Route) echo.HandlerFunc {
 			if errors.Is(err, account.ErrSignedOut) {
 				return r.SignIn()
 			}
-			if errors.Is(err, account.ErrProviderNeeded) {
-				return d.askProvider(r)
-			}
 			if errors.Is(err, errStepUp) || errors.Is(err, ErrSecondFactor) {
 				return d.cfg.StepUp(r, err)
 			}
@@ -222,17 +219,6 @@ func (r *Request) SignIn() error {
 		target += "?next=" + url.QueryEscape(r.desk.Onward(r.Request().URL.Path))
 	}
 	return r.Redirect(http.StatusSeeOther, target)
-}
-
-// askProvider answers a request to a tenant that requires a log-in by its provider. A
-// request for a page is redirected to the provider, and back afterwards.
-func (d *Desk) askProvider(r *Request) error {
-	id, err := r.ID("tenant")
-	if err != nil || r.Route.Method != http.MethodGet || r.Part() != "" {
-		return errors.Join(err, echo.ErrForbidden)
-	}
-	query := url.Values{"next": {d.Onward(r.Request().URL.Path)}}
-	return r.Redirect(http.StatusSeeOther, account.SSOPath+id.String()+"?"+query.Encode())
 }
 
 // wellFormed reports whether the path's values have the form of modes and IDs. Values
