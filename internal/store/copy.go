@@ -146,7 +146,10 @@ func (s *Store) hold(ctx context.Context, watch time.Duration, target bool) (_ *
 			return nil, err
 		}
 	}
-	return h, h.lock(ctx, watch, target)
+	if err := h.lock(ctx, watch); err != nil || !target {
+		return h, err
+	}
+	return h, h.empty(ctx)
 }
 
 // copies returns why a database cannot be the source or the target of a copy, or nil.
@@ -168,16 +171,14 @@ func (s *Store) copies(x Examination, target bool) error {
 // lock locks the tables of PostgreSQL, and watches whether a gateway runs: a running
 // one reports again during the watch. A gateway that starts later cannot report because
 // of the lock, and stops.
-func (h *heldDatabase) lock(ctx context.Context, watch time.Duration, target bool) error {
-	var before string
-	if err := h.QueryRowContext(ctx, reportedGateways).Scan(&before); err != nil {
-		return err
+func (h *heldDatabase) lock(ctx context.Context, watch time.Duration) error {
+	before, err := h.gateways(ctx)
+	now, end := before, time.Now().Add(watch)
+	for err == nil && before != "" && now == before && time.Now().Before(end) && sleep(ctx, min(watch/50, time.Second)) {
+		now, err = h.gateways(ctx)
 	}
-	end, now := time.Now().Add(watch), before
-	for before != "" && now == before && time.Now().Before(end) && sleep(ctx, min(watch/50, time.Second)) {
-		if err := h.QueryRowContext(ctx, reportedGateways).Scan(&now); err != nil {
-			return err
-		}
+	if err != nil {
+		return err
 	}
 	begin := []string{"BEGIN", "SET LOCAL statement_timeout = 0", "SET LOCAL idle_in_transaction_session_timeout = 0"}
 	for _, t := range h.tables {
@@ -186,19 +187,27 @@ func (h *heldDatabase) lock(ctx context.Context, watch time.Duration, target boo
 	if _, err := h.ExecContext(ctx, strings.Join(begin, "; ")); err != nil {
 		return err
 	}
-	if err := h.QueryRowContext(ctx, reportedGateways).Scan(&now); err != nil {
-		return err
+	if now, err = h.gateways(ctx); err == nil && now != before {
+		err = errors.New("a gateway runs on it: stop every gateway first")
 	}
-	if now != before {
-		return errors.New("a gateway runs on it: stop every gateway first")
-	}
+	return err
+}
+
+// gateways reads reportedGateways.
+func (h *heldDatabase) gateways(ctx context.Context) (reported string, err error) {
+	err = h.QueryRowContext(ctx, reportedGateways).Scan(&reported)
+	return reported, err
+}
+
+// empty returns an error if a table has a row.
+func (h *heldDatabase) empty(ctx context.Context) error {
 	for _, t := range h.tables {
 		var filled bool
 		err := h.QueryRowContext(ctx, "SELECT EXISTS (SELECT FROM "+pgx.Identifier{t}.Sanitize()+")").Scan(&filled)
 		if err != nil {
 			return err
 		}
-		if filled && target {
+		if filled {
 			return fmt.Errorf("it is not empty: table %s has rows", t)
 		}
 	}

@@ -25,7 +25,7 @@ var tenantSubPages = []subPage{
 	{"languages", "languages.title", languagesPath, "settings"},
 	{"branding", "branding.title", brandingPath, "settings"},
 	{"alert", "alert.title", alertPath, "billing"},
-	{"account", "nav.account", accountPath, "account"},
+	{"account", "nav.account", accountPath, ""},
 }
 
 // pageKeys are the texts by which the pages of a navigation and those below are found.
@@ -36,7 +36,7 @@ func pageKeys(nav []desk.NavGroup, below []subPage) (keys []string) {
 		}
 	}
 	for _, sub := range below {
-		keys = append(keys, sub.Title, "lookup.words."+sub.Name, "nav."+sub.Above)
+		keys = append(keys, sub.Title, "lookup.words."+sub.Name)
 	}
 	return keys
 }
@@ -109,36 +109,16 @@ func (p *Pages) textsOf(r *desk.Request, keys ...string) ([]string, error) {
 func (p *Pages) pagesOf(
 	r *desk.Request, text string, nav []desk.NavGroup, below []subPage,
 ) (hits []hitView, err error) {
-	patterns := map[string]string{"account": accountPath}
 	var all []subPage
+	patterns := map[string]string{}
 	for _, group := range nav {
 		for _, item := range group.Items {
-			patterns[item.Name] = item.Pattern
 			all = append(all, subPage{item.Name, "nav." + item.Name, item.Pattern, group.Name})
+			patterns[item.Name] = item.Pattern
 		}
 	}
-	for _, at := range slices.Concat(all, below) {
-		keys, upper := []string{at.Title, "lookup.words." + at.Name}, patterns[at.Above]
-		hit := hitView{Kind: "lookup.page", recordLink: recordLink{Href: cmp.Or(r.Address(at.Pattern), r.Address(upper))}}
-		if at.Above != "" && at.Pattern != upper {
-			hit.Kind = "nav." + at.Above
-		}
-		if at.Above != "" && upper == "" { // a group, whose name names its pages too
-			keys = append(keys, hit.Kind)
-		}
-		texts, err := p.textsOf(r, keys...)
-		if err != nil {
-			return nil, err
-		}
-		named, exact := names(text, texts[0], strings.Join(texts[1:], ", "))
-		if !named {
-			continue
-		}
-		hit.exact = exact
-		hit.Name, hit.Livemode = texts[0], r.Access.Livemode() && !strings.HasPrefix(hit.Href, inMode(r, false, overviewPath))
-		if hit.Href == "" {
-			hit.Roles, err = p.rolesThatOpen(r, at.Pattern)
-		}
+	for _, at := range append(all, below...) {
+		hit, err := p.pageNamed(r, text, at, patterns[at.Above])
 		if err != nil {
 			return nil, err
 		}
@@ -147,6 +127,33 @@ func (p *Pages) pagesOf(
 		}
 	}
 	return hits, nil
+}
+
+// pageNamed returns a page if a text names it, or the zero hit. upper is the pattern of
+// the page above; it is empty below a group, whose name names its pages too.
+func (p *Pages) pageNamed(r *desk.Request, text string, at subPage, upper string) (hit hitView, err error) {
+	kind, keys := "lookup.page", []string{at.Title, "lookup.words." + at.Name}
+	if at.Above != "" {
+		kind = "nav." + at.Above
+	}
+	if upper == "" && at.Above != "" {
+		keys = append(keys, kind)
+	}
+	texts, err := p.textsOf(r, keys...)
+	if err != nil {
+		return hit, err
+	}
+	named, exact := names(text, texts[0], strings.Join(texts[1:], ", "))
+	if !named {
+		return hit, nil
+	}
+	hit = hitView{Kind: kind, Name: texts[0], exact: exact}
+	hit.Href = cmp.Or(r.Address(at.Pattern), r.Address(upper))
+	hit.Livemode = r.Access.Livemode() && !strings.HasPrefix(hit.Href, inMode(r, false, overviewPath))
+	if hit.Href == "" {
+		hit.Roles, err = p.rolesThatOpen(r, at.Pattern)
+	}
+	return hit, err
 }
 
 // rolesThatOpen returns the names of the roles that may open a tenant's page, or "".

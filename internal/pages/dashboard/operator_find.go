@@ -16,7 +16,7 @@ var findForm = &desk.Form{
 
 var operatorSubPages = []subPage{
 	{"new_tenant", "operator.create", newTenantPath, "tenants"},
-	{"account", "nav.account", accountPath, "account"},
+	{"account", "nav.account", accountPath, ""},
 }
 
 // operatorFind is the search of the operator's pages.

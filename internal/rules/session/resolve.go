@@ -44,62 +44,67 @@ type decision struct {
 // the returned session is the stored one, unchanged. Only the immutable fields of
 // view are used.
 func (s *Service) decide(ctx context.Context, view Session, by Claim, change func(d *decision) error) (Session, error) {
-	after := view
-	var events []DocumentEvent
+	var d decision
 	err := s.store.UpdateSessions(ctx, func(tx Tx) error {
-		row, err := tx.LockSession(view.ID)
-		if err != nil {
-			return notFoundAs(err, errNotFound)
-		}
-		after = row
-		d := &decision{Tx: tx, sess: row, now: s.now()}
-		// The tenant is read by a second statement, not by a join: a statement
-		// that waited for a row lock sees the tables that it does not lock as
-		// they were before the wait.
-		if d.tenant, err = tx.Tenant(row.TenantID); err != nil {
+		d = decision{Tx: tx, sess: view, now: s.now()}
+		if err := d.lock(by); err != nil {
 			return err
 		}
-		if d.tenant.Disabled {
-			return ErrDisabled
-		}
-		if row.StatusAt(d.now) != StatusPending {
-			return ErrLate
-		}
-		if held, err := by.holds(tx, row.LinkHash); err != nil || !held {
-			return lateUnless(held, err)
-		}
-		if err := d.make(change); err != nil {
-			return err
-		}
-		after, events = d.sess, d.events
-		return nil
+		return d.make(change)
 	})
 	if err == nil && s.cfg.ObserveDocument != nil {
-		for _, event := range events {
-			s.cfg.ObserveDocument(event, after.Livemode)
+		for _, event := range d.events {
+			s.cfg.ObserveDocument(event, d.sess.Livemode)
 		}
 	}
 	if code := fault.CodeOf(err); err == nil || code != "" && code != fault.Unavailable {
-		return after, err
+		return d.sess, err
 	}
 	// A failed COMMIT may have taken effect, so the row is read.
-	after, readErr := s.store.SessionByLink(ctx, view.LinkHash)
+	stored, readErr := s.store.SessionByLink(ctx, view.LinkHash)
 	switch {
 	case readErr != nil:
 		return view, err
-	case after.Status.Terminal():
-		return after, nil
+	case stored.Status.Terminal():
+		return stored, nil
 	}
-	return after, err
+	return stored, err
 }
 
-// make runs change on the session and saves it once, if it has changed.
-func (d *decision) make(change func(d *decision) error) error {
-	read := d.sess
-	if err := change(d); err != nil || reflect.DeepEqual(d.sess, read) {
+// lock locks and reads the session, and refuses it if it may not change.
+func (d *decision) lock(by Claim) error {
+	row, err := d.LockSession(d.sess.ID)
+	if err != nil {
+		return notFoundAs(err, errNotFound)
+	}
+	d.sess = row
+	// The tenant is read by a second statement, not by a join: a statement
+	// that waited for a row lock sees the tables that it does not lock as
+	// they were before the wait.
+	if d.tenant, err = d.Tenant(row.TenantID); err != nil {
 		return err
 	}
-	return d.SaveSession(d.sess)
+	if d.tenant.Disabled {
+		return ErrDisabled
+	}
+	if row.StatusAt(d.now) != StatusPending {
+		return ErrLate
+	}
+	return lateUnless(by.holds(d.Tx, row.LinkHash))
+}
+
+// make runs change on the session and saves it once, if it has changed. With an error
+// the session is as read.
+func (d *decision) make(change func(d *decision) error) error {
+	read := d.sess
+	err := change(d)
+	if err == nil && !reflect.DeepEqual(d.sess, read) {
+		err = d.SaveSession(d.sess)
+	}
+	if err != nil {
+		d.sess = read
+	}
+	return err
 }
 
 // lateUnless returns err, or ErrLate if a conditional update changed no row.

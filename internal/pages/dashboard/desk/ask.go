@@ -146,11 +146,10 @@ func (f *Form) OnPost(find Finder) func(*Request) error {
 			return err
 		}
 		q, err := find(r)
-		if err == nil && v.OK() && q.Check != nil {
+		if err == nil && q.Check != nil && v.OK() {
 			err = v.Refuse(q.Check(v))
 		}
-		// If the first copy of a form has done its act, find may return not found for a
-		// second copy.
+		// Of a form whose first copy has done its act, find may return not found: Once says more.
 		if v.OK() && !f.Again && (err == nil || v.Sent != "") {
 			err = cmp.Or(r.Once(v), err)
 		}
@@ -158,11 +157,12 @@ func (f *Form) OnPost(find Finder) func(*Request) error {
 			return r.found(err)
 		}
 		if v.OK() {
-			if err = q.Do(v); err == nil && v.OK() {
-				return nil
-			}
+			err = q.Do(v)
 		}
-		return r.showAgain(q, v, err)
+		if err != nil || !v.OK() {
+			return r.showAgain(q, v, err)
+		}
+		return nil
 	}
 }
 
