@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"time"
 
 	"agegate/internal/backoffice/insight"
 	"agegate/internal/rules/webhook"
@@ -40,31 +41,17 @@ func (s *Store) DatabaseState(ctx context.Context) (insight.Database, error) {
 	})
 }
 
-// UseOf implements insight.SystemStore.
-func (s *Store) UseOf(
-	ctx context.Context, tenantIDs []uuid.UUID, since int64,
-) (map[uuid.UUID]insight.TenantUse, error) {
-	return view(ctx, s, func(tx *Tx) (map[uuid.UUID]insight.TenantUse, error) {
-		used := map[uuid.UUID]insight.TenantUse{}
-		var counted []insight.TenantUse
-		err := tx.db.Table("session_hours").Select("tenant_id, sum(n) AS live").
-			Where("tenant_id IN ? AND livemode = ? AND hour >= ?", tenantIDs, true, since).Group("tenant_id").
-			Find(&counted).Error
-		if err != nil {
-			return nil, err
-		}
-		for _, u := range counted {
-			used[u.TenantID] = u
-		}
+// LastCalls implements insight.SystemStore.
+func (s *Store) LastCalls(ctx context.Context, tenantIDs []uuid.UUID) (map[uuid.UUID]*time.Time, error) {
+	return view(ctx, s, func(tx *Tx) (map[uuid.UUID]*time.Time, error) {
+		last := map[uuid.UUID]*time.Time{}
 		keys, err := find[apiKeyRow](tx.db.Where("tenant_id IN ? AND last_used_at IS NOT NULL", tenantIDs))
 		for _, k := range keys {
-			u := used[k.TenantID]
-			if u.TenantID = k.TenantID; u.LastCall == nil || u.LastCall.Before(*k.LastUsedAt) {
-				u.LastCall = k.LastUsedAt
+			if at := last[k.TenantID]; at == nil || at.Before(*k.LastUsedAt) {
+				last[k.TenantID] = k.LastUsedAt
 			}
-			used[k.TenantID] = u
 		}
-		return used, err
+		return last, err
 	})
 }
 

@@ -23,13 +23,13 @@ type Tally struct {
 	Decided [len(Buckets) + 1]int64 // by time from opening to the result; see Buckets
 }
 
-func (t *Tally) add(other Tally) {
-	t.N += other.N
-	t.Opened += other.Opened
-	t.Begun += other.Begun
-	for i, n := range other.Decided {
-		t.Decided[i] += n
+// times returns the group with each number multiplied.
+func (g Group) times(by int64) Group {
+	g.N, g.Opened, g.Begun = by*g.N, by*g.Opened, by*g.Begun
+	for i := range g.Decided {
+		g.Decided[i] *= by
 	}
+	return g
 }
 
 // Group counts the sessions that share these properties.

@@ -38,9 +38,7 @@ func (w Window) days() (int, error) {
 	return 0, errNotFound
 }
 
-// starts returns when the points of a window begin, in whole hours. The last point
-// contains now. In a zone whose midnight is not on a full hour of UTC, the hour that
-// contains midnight belongs to the new day.
+// starts returns when the points of a window begin. The last point contains now.
 func starts(now time.Time, days int, zone *time.Location) []time.Time {
 	var list []time.Time
 	for i := int64(23); days == 0 && i >= 0; i-- {
@@ -48,8 +46,7 @@ func starts(now time.Time, days int, zone *time.Location) []time.Time {
 	}
 	today := now.In(zone)
 	for i := days - 1; i >= 0; i-- {
-		midnight := time.Date(today.Year(), today.Month(), today.Day()-i, 0, 0, 0, 0, zone)
-		list = append(list, start(number(midnight, hour), hour))
+		list = append(list, time.Date(today.Year(), today.Month(), today.Day()-i, 0, 0, 0, 0, zone).UTC())
 	}
 	return list
 }
@@ -58,17 +55,21 @@ func starts(now time.Time, days int, zone *time.Location) []time.Time {
 // were created in the window, each by its status at AsOf.
 type Overview struct {
 	Window Window
-	From   time.Time // the start of an hour; of a day in the zone for windows of days
+	From   time.Time // the start of an hour of UTC; of a day in the zone for windows of days
 	AsOf   time.Time // when it was computed: at most 15 s ago unless Stale
 	Stale  bool      // the database did not answer, so the figures are older
 
-	Counts   Counts
-	Earned   Counts // Counts without the sessions whose result a test forced
-	PassRate Rate   // of the decided ones of Earned
+	// All sessions.
+	Counts  Counts
+	Sources map[session.Source]int64
+	Series  []Point // oldest first, without gaps
+
+	// Without the sessions whose result a test forced.
+	Earned   Counts
+	PassRate Rate // of the decided ones
 	Funnel   Funnel
 	Times    [len(Buckets) + 1]int64 // decided sessions by time from opening to the result; see Buckets
-	Sources  map[session.Source]int64
-	Series   []Point // oldest first, without gaps
+
 	Webhooks WebhookHealth
 	// Allowance is nil in test mode, which costs nothing.
 	Allowance *Allowance
@@ -98,8 +99,8 @@ func (c *Counts) add(status session.Status, n int64) {
 	}
 }
 
-// Funnel counts how far sessions got. Begun may be less than decided, because
-// forced results and shoppers who go on without the camera never begin.
+// Funnel counts how far sessions got, each number out of the one before it. A decided
+// session has begun a check, by a camera, a document or a wallet.
 type Funnel struct {
 	Created, Opened, Begun, Decided, Passed int64
 }
@@ -191,11 +192,7 @@ func (s *Service) compute(ctx context.Context, scope Scope, w Window, days int, 
 	now := s.now()
 	points := starts(now, days, zone)
 	o := Overview{Window: w, From: points[0], AsOf: now, Sources: map[session.Source]int64{}}
-	step := int64(1)
-	if days > 0 && zone == time.UTC {
-		step = int64(day / hour) // the database adds up whole days
-	}
-	groups, err := s.count(ctx, scope, o.From, now, step)
+	groups, err := s.countFrom(ctx, scope, points, now)
 	if err != nil {
 		return Overview{}, err
 	}
@@ -209,6 +206,38 @@ func (s *Service) compute(ctx context.Context, scope Scope, w Window, days int, 
 	return o, err
 }
 
+// countFrom counts the scope's sessions created at or after the first point. In a zone
+// whose midnight is not on a full hour of UTC, a sum counts the sessions of two days:
+// those before midnight are counted from rows and moved to the hour before.
+func (s *Service) countFrom(ctx context.Context, scope Scope, points []time.Time, now time.Time) ([]Group, error) {
+	step := int64(day / hour) // the database adds up whole days
+	for _, at := range points {
+		if !at.Equal(at.Truncate(day)) {
+			step = 1
+		}
+	}
+	groups, err := s.count(ctx, scope, points[0], now, step)
+	for i, at := range points {
+		full := at.Truncate(hour)
+		if full.Equal(at) || err != nil {
+			continue
+		}
+		var early []Group
+		early, err = s.store.CountSessions(ctx, scope.TenantID, full, at, now)
+		for _, g := range early {
+			if g.Livemode != scope.Livemode {
+				continue
+			}
+			groups = append(groups, g.times(-1))
+			if i > 0 {
+				g.Hour--
+				groups = append(groups, g)
+			}
+		}
+	}
+	return groups, err
+}
+
 // fill adds the groups up.
 func (o *Overview) fill(groups []Group, points []time.Time) {
 	begin := make([]int64, len(points)) // in hours since 1970
@@ -216,15 +245,17 @@ func (o *Overview) fill(groups []Group, points []time.Time) {
 		o.Series = append(o.Series, Point{Start: at})
 		begin[i] = number(at, hour)
 	}
-	var total Tally
 	for _, g := range groups {
-		total.add(g.Tally)
 		o.Counts.add(g.Status, g.N)
-		if g.Source != session.SourceForced {
-			o.Earned.add(g.Status, g.N)
-		}
 		if g.Source != "" {
 			o.Sources[g.Source] += g.N
+		}
+		if g.Source != session.SourceForced {
+			o.Earned.add(g.Status, g.N)
+			o.Funnel.add(g)
+			for i, n := range g.Decided {
+				o.Times[i] += n
+			}
 		}
 		// A session created just now by a replica whose clock is ahead counts in
 		// the last part.
@@ -234,11 +265,22 @@ func (o *Overview) fill(groups []Group, points []time.Time) {
 		}
 		o.Series[i].add(g.Status, g.N)
 	}
-	o.Times = total.Decided
 	o.PassRate = RateOf(o.Earned.Passed, o.Earned.Decided())
-	o.Funnel = Funnel{
-		Created: o.Counts.Created, Opened: total.Opened, Begun: total.Begun,
-		Decided: o.Counts.Decided(), Passed: o.Counts.Passed,
+}
+
+func (f *Funnel) add(g Group) {
+	f.Created += g.N
+	switch g.Status {
+	case session.StatusPassed, session.StatusFallback, session.StatusSpoof:
+		f.Opened += g.N
+		f.Begun += g.N
+		f.Decided += g.N
+	default:
+		f.Opened += g.Opened
+		f.Begun += g.Begun
+	}
+	if g.Status == session.StatusPassed {
+		f.Passed += g.N
 	}
 }
 

@@ -70,9 +70,9 @@ type SystemStore interface {
 	// NewestFold returns the latest hour up to which any tenant's sessions are
 	// folded, or 0.
 	NewestFold(ctx context.Context) (int64, error)
-	// UseOf returns the use of the given tenants since an hour. Tenants that were not
-	// used may be missing.
-	UseOf(ctx context.Context, tenantIDs []uuid.UUID, since int64) (map[uuid.UUID]TenantUse, error)
+	// LastCalls returns the last API call by a key of each of the tenants, to the minute;
+	// those without one are missing.
+	LastCalls(ctx context.Context, tenantIDs []uuid.UUID) (map[uuid.UUID]*time.Time, error)
 	// Setup returns what the database says of an instance's set-up.
 	Setup(ctx context.Context) (Setup, error)
 }
@@ -85,15 +85,31 @@ type Setup struct {
 
 // TenantUse is how much a tenant has used the gateway.
 type TenantUse struct {
-	TenantID uuid.UUID
-	Live     int64      // live sessions of folded hours
+	Live     int64      // live sessions of WindowMonth, as in Overview
 	LastCall *time.Time // the last API call by a key of either mode, to the minute; nil for none
 }
 
-// UseOf returns the use of tenants in the last 30 days. Live sessions of the last day
-// may be missing, because they are counted a day later.
-func (s *Service) UseOf(ctx context.Context, tenantIDs []uuid.UUID) (map[uuid.UUID]TenantUse, error) {
-	return s.store.UseOf(ctx, tenantIDs, number(s.now().Add(-30*day), hour))
+// UseOf returns the use of tenants, with the days of a zone.
+func (s *Service) UseOf(
+	ctx context.Context, tenantIDs []uuid.UUID, zone *time.Location,
+) (map[uuid.UUID]TenantUse, error) {
+	last, err := s.store.LastCalls(ctx, tenantIDs)
+	if err != nil {
+		return nil, err
+	}
+	now, used := s.now(), map[uuid.UUID]TenantUse{}
+	for _, id := range tenantIDs {
+		groups, err := s.countFrom(ctx, Scope{TenantID: id, Livemode: true}, starts(now, 30, zone)[:1], now)
+		if err != nil {
+			return nil, err
+		}
+		use := TenantUse{LastCall: last[id]}
+		for _, g := range groups {
+			use.Live += g.N
+		}
+		used[id] = use
+	}
+	return used, nil
 }
 
 // Setup returns what the database says of the instance's set-up.

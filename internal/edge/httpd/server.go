@@ -58,7 +58,7 @@ func NewServer(handler http.Handler, listener net.Listener) *Server {
 		ConnContext: func(ctx context.Context, conn net.Conn) context.Context {
 			return context.WithValue(ctx, visitKey{}, &visit{conn: conn})
 		},
-		ErrorLog:          slog.NewLogLogger(slog.DiscardHandler, slog.LevelError),
+		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError),
 		// OPTIONS * goes to the handler like any other request.
 		DisableGeneralOptionsHandler: true,
 	}

@@ -71,7 +71,7 @@ func (p *Pages) listed(r *desk.Request, v *operatorView, found []tenant.Tenant) 
 	for i, t := range found {
 		ids[i] = t.ID
 	}
-	used, err := p.cfg.Insight.UseOf(r.Ctx(), ids)
+	used, err := p.cfg.Insight.UseOf(r.Ctx(), ids, r.Zone())
 	if err != nil {
 		return err
 	}

@@ -233,18 +233,20 @@ func newFigures(o insight.Overview, zone *time.Location) *figuresView {
 		Webhooks: newWebhooks(o.Webhooks)}
 	v.Funnel = newSteps(o.Funnel.Created, funnelSteps,
 		[]int64{o.Funnel.Created, o.Funnel.Opened, o.Funnel.Begun, o.Funnel.Decided, o.Funnel.Passed})
-	v.Times = newSteps(o.Counts.Decided(), timeSteps, o.Times[:])
+	v.Times = newSteps(o.Funnel.Decided, timeSteps, o.Times[:])
 	v.tiles(o)
 	return v
 }
 
 func (v *figuresView) tiles(o insight.Overview) {
-	decided := o.Counts.Decided()
-	v.Sessions = tileFigure{figure(o.Counts.Created),
-		page.Say("overview.sessions_note", "decided", figure(decided), "open", figure(o.Counts.Pending),
-			"expired", figure(o.Counts.Expired))}
 	earned := o.Earned.Decided()
-	forced := decided - earned
+	forced := o.Counts.Decided() - earned
+	note := "overview.sessions_note"
+	if forced > 0 {
+		note += "_forced"
+	}
+	v.Sessions = tileFigure{figure(o.Counts.Created), page.Say(note, "decided", figure(earned),
+		"forced", figure(forced), "open", figure(o.Counts.Pending), "expired", figure(o.Counts.Expired))}
 	v.PassRate = tileFigure{"–", page.Say("overview.nothing_decided")}
 	if forced > 0 {
 		v.PassRate.Note = page.Say("overview.only_forced", "forced", figure(forced))

@@ -11,7 +11,6 @@ import (
 	"agegate/internal/backoffice/account"
 	"agegate/internal/backoffice/insight"
 	"agegate/internal/rules/fault"
-	"agegate/internal/rules/session"
 	"agegate/internal/rules/tenant"
 )
 
@@ -148,39 +147,20 @@ func TestStateOfTheDatabase(t *testing.T) {
 	})
 }
 
-// TestUseOfTenants: the use of a tenant is that of its folded live sessions since an
-// hour, and the last call of any of its keys.
-func TestUseOfTenants(t *testing.T) {
+// TestLastCalls: the last call is that of any of a tenant's keys.
+func TestLastCalls(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, s Store) {
 		busy, idle := newTenant(t, s).ID, newTenant(t, s).ID
-		for _, group := range []insight.Group{
-			{Hour: 499, Livemode: true, TargetAge: 18, Status: session.StatusPassed, Tally: insight.Tally{N: 100}},
-			{Hour: 500, Livemode: true, TargetAge: 18, Status: session.StatusPassed, Tally: insight.Tally{N: 3}},
-			{Hour: 501, Livemode: true, TargetAge: 21, Status: session.StatusSpoof, Tally: insight.Tally{N: 4}},
-			{Hour: 502, TargetAge: 18, Status: session.StatusPassed, Tally: insight.Tally{N: 1000}},
-		} {
-			upto := group.Hour
-			if upto == 499 {
-				upto = 0
-			}
-			if ok, err := s.FoldSessions(t.Context(), busy, upto, group.Hour, []insight.Group{group}); err != nil || !ok {
-				t.Errorf("fold: %t, %v", ok, err)
-			}
-		}
-		first, second := key(t, busy, "first"), key(t, busy, "second")
-		for i, k := range []tenant.APIKey{first, second, key(t, idle, "third")} {
+		for i, k := range []tenant.APIKey{key(t, busy, "first"), key(t, busy, "second"), key(t, idle, "third")} {
 			wantNoError(t, s.InsertKey(t.Context(), k, anAct))
 			if k.TenantID == busy {
 				wantNoError(t, s.TouchKey(t.Context(), k.ID, start.Add(-time.Duration(i)*time.Hour)))
 			}
 		}
-		used, err := s.UseOf(t.Context(), []uuid.UUID{busy, idle}, 500)
-		if got := used[busy]; err != nil || got.Live != 7 || got.LastCall == nil || !got.LastCall.Equal(stored(start)) {
-			t.Errorf("the use is %+v, %v", got, err)
-		}
-		if got := used[idle]; got.Live != 0 || got.LastCall != nil {
-			t.Errorf("the use of an idle tenant is %+v", got)
+		last, err := s.LastCalls(t.Context(), []uuid.UUID{busy, idle})
+		if err != nil || len(last) != 1 || !last[busy].Equal(stored(start)) {
+			t.Errorf("the last calls are %v, %v", last, err)
 		}
 	})
 }
