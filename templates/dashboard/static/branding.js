@@ -1,5 +1,4 @@
-// On the branding page, every change shows on both phones, and a picker fills in the
-// colour.
+// Every change of the branding shows on both phones, and a picker fills in the colour.
 export {};
 const form = /** @type {HTMLFormElement | null} */ (document.querySelector("[data-brand]"));
 const picker = /** @type {HTMLInputElement | null} */ (document.querySelector("[data-picker]"));
@@ -8,8 +7,7 @@ const colour = /** @type {HTMLInputElement | null} */ (picker && document.getEle
 if (form && picker && colour) {
   const buttons = /** @type {NodeListOf<HTMLButtonElement>} */ (document.querySelectorAll("button[formtarget]"));
   let changes = 0;
-  // A form has one navigation at a time, the last one asked for: the second phone
-  // follows the first, and neither follows once the form is being saved.
+  // One navigation at a time: a phone follows another, none a saving.
   const show = async () => {
     const mine = ++changes;
     for (const button of buttons) {

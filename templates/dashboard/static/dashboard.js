@@ -33,7 +33,7 @@ document.addEventListener("click", async (event) => {
   setTimeout(() => { told.textContent = ""; }, 2000);
 });
 
-// Focuses the summary of a refused form, and sends a form once.
+// Focuses the summary of a form, which is sent once.
 document.querySelector("[data-testid=summary]")?.scrollIntoView({ block: "nearest" });
 /** @type {HTMLElement | null} */ (document.querySelector(".summary"))?.focus();
 
@@ -46,7 +46,7 @@ document.addEventListener("submit", (event) => {
   setTimeout(again, form.dataset.stays ? 3000 : 10000);
 });
 
-// A page that stays, that comes back, or whose sending was stopped can be sent again.
+// A page that stays or comes back, or was stopped, can be sent again.
 function again() {
   for (const form of document.querySelectorAll("form[data-sent]")) {
     form.removeAttribute("data-sent");
