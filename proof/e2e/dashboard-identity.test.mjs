@@ -143,7 +143,7 @@ test("a second passkey, named, and removed again; the last one stays", async () 
   // The same device refuses: it has one for this account.
   await fill(ada, { name: "<b>Key</b>" });
   await part(ada, "passkey").click();
-  await ada.getByRole("alert").filter({ hasText: "The device gave no passkey" }).waitFor();
+  await ada.getByRole("alert").filter({ hasText: "The device did not create a passkey" }).waitFor();
   // Another device takes its place.
   const { credentials } = await ada.authenticator("getCredentials");
   await ada.authenticator("removeCredential", { credentialId: credentials[0].credentialId });
@@ -216,7 +216,7 @@ test("password, app and recovery code, all without JavaScript", async () => {
     await fill(again, { code: code() });
     await part(again, "log-in").click();
     if (opens) await arrives(again, home());
-    else await again.getByText("wrong or was used before").waitFor();
+    else await again.getByText("wrong or was already used").waitFor();
     await again.context().close();
   }
   await bob.goto(`${gateway.url}/dashboard/account`);

@@ -124,7 +124,7 @@ test("a margin's effect is shown before it is saved", async () => {
   await look("margins-failing");
   await fill({ margin: "9" });
   await leads(ada, part(ada, "effect"));
-  await says("Target age 18: 9 years instead of 3", "An estimate of 27 is needed instead of 21.", "A margin does not act in even steps");
+  await says("Target age 18: 9 years instead of 3", "An estimate of 27 is needed instead of 21.", "Margins do not act in even steps");
   await look("margins-effect");
   await leads(ada, part(ada, "save"));
   await says("The setting is saved.", "9 years");

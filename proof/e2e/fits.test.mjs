@@ -131,7 +131,7 @@ test("somebody who cannot move the head is offered the other ways while a blink 
   await isTold(page, "prompt.hold_still");
   await part(page, "help").locator("h2").waitFor();
   assert.match(await page.locator("#guidance-text").textContent(), /Blink normally/);
-  assert.match(await part(page, "help").textContent(), /waits to see you blink/);
+  assert.match(await part(page, "help").textContent(), /waiting to see you blink/);
   for (const way of ["use-phone", "without-camera", "leave"]) await part(page, way).waitFor();
   for (const tag of languages) {
     await page.goto(`${page.url().split("?")[0]}?assisted=1&lang=${tag}`);

@@ -15,7 +15,7 @@ var english = map[Kind]text{
 			"you do not know why you got this, delete it.\n",
 	},
 	Recovery: {
-		"Back into your account",
+		"Get back into your account",
 		"The operator of this gateway made a link with which you choose a new way into your account. It works once, for " +
 			"one hour:\n{link}\n\nIf you did not ask for it, tell the operator and do not open it.\n",
 	},

@@ -89,7 +89,7 @@ func TestAuditLogNamesWhatItIsAbout(t *testing.T) {
 		for _, tt := range []struct{ action, says string }{
 			{"API key created", "API key created Shop server …" + key.LastFour + " Mode: Live"},
 			{"Member joined", "Member joined bob Role: Support"},
-			{"Invitation made", "Role: Developer"}, // the newer one, which nobody has used
+			{"Invitation created", "Role: Developer"}, // the newer one, which nobody has used
 			{"Test session expired by hand", "Test session expired by hand …" + made.SessionID[28:]},
 			{"Member removed", "Member removed " + former.User.Name},
 		} {

@@ -92,7 +92,7 @@ func TestSetupFormAnswersByField(t *testing.T) {
 	for _, tt := range []struct{ field, value, problem string }{
 		{"name", "", "is needed"}, {"name", "A\u202eB", "visible characters"},
 		{"email", "ada", "is not an e-mail address"}, {"email", "Ada <ada@shop.example>", "is not an e-mail address"},
-		{"password", "short", "at least 12 characters"}, {"password", strings.Repeat("aé", 65), "128 characters at most"},
+		{"password", "short", "at least 12 characters"}, {"password", strings.Repeat("aé", 65), "at most 128 characters"},
 		{"password", "Password123456", "easily guessed"}, {"password", "111111111111111", "easily guessed"},
 		{"password", "my lovelace password", "easily guessed"},
 	} {

@@ -179,7 +179,7 @@ func TestKeySaysWhatItsCommandTakes(t *testing.T) {
 	d.stepUp(t)
 	for mode, takes := range map[string]bool{"/test": false, "/live": true} {
 		_, body := d.fill(t, mode+"/keys/new", 200, "name", "x")
-		if strings.Contains(body, "This makes a live session and takes one check.") != takes {
+		if strings.Contains(body, "This creates a live session and uses one check.") != takes {
 			t.Errorf("%s: the page says that its command takes a check: %t", mode, !takes)
 		}
 	}
@@ -271,7 +271,7 @@ func TestKeyFormsAnswerByField(t *testing.T) {
 	id := d.keyID(t, d.shop.Test.APIKey)
 	for _, tt := range []struct{ path, field, value, problem string }{
 		{"/test/keys/new", "name", "", "is needed"},
-		{"/test/keys/new", "name", strings.Repeat("é", 61), "60 characters at most"},
+		{"/test/keys/new", "name", strings.Repeat("é", 61), "at most 60 characters"},
 		{"/test/keys/new", "name", "a\u202eb", "invisible"},
 		{"/test/keys/new", "name", "\xff", "cannot be read"},
 		{"/test/keys/" + id + "/roll", "grace", "5h", "is not one of the choices"},

@@ -345,7 +345,7 @@ func TestOperatorUsers(t *testing.T) {
 			t.Errorf("disable oneself: %d", res.StatusCode)
 		}
 		_, body = op.Get(t, "/operator/audit")
-		for _, text := range []string{"User disabled", "User enabled", "Recovery link made"} {
+		for _, text := range []string{"User disabled", "User enabled", "Recovery link created"} {
 			if !strings.Contains(body, text) {
 				t.Errorf("the log of the instance lacks %q", text)
 			}

@@ -220,7 +220,7 @@ func endsWithTheNextStep(t *testing.T, g *gatewaytest.Gateway, id uuid.UUID, sec
 	} {
 		g.Exec(t, "UPDATE tenants SET success_url = '"+tt.successURL+"'")
 		_, body := dev.Get(t, "/dashboard/"+id.String()+"/test")
-		ready := strings.Contains(body, "All is ready: switch to Live") && strings.Contains(body, `/docs/go-live">`)
+		ready := strings.Contains(body, "Everything is ready. Switch to Live") && strings.Contains(body, `/docs/go-live">`)
 		open, _, _ := strings.Cut(body, "<details")
 		if want := secure && tt.flaw == ""; ready != want || strings.Contains(body, "checklist") == want {
 			t.Errorf("https %t, with %s: ready %t", secure, tt.successURL, ready)

@@ -157,7 +157,7 @@ func TestFormWhoseChangeFailed(t *testing.T) {
 		g.Exec(t, "ALTER TABLE gone RENAME TO audit_entries")
 		res, body := o.owner.Post(t, path, form)
 		want(t, "sent again", res, 409, "")
-		if o.tenant(t).AgeVisibility || !strings.Contains(body, "look whether it was") {
+		if o.tenant(t).AgeVisibility || !strings.Contains(body, "check whether the change was made") {
 			t.Errorf("the page of a form whose change failed says it was made:\n%s", body)
 		}
 		form.Del("nonce")
@@ -179,7 +179,7 @@ func TestFormsAnswerByField(t *testing.T) {
 	}{
 		{"/settings/urls", "success_url", "shop.example/done", "Success URL: is not a complete address"},
 		{"/settings/urls", "cancel_url", "ftp://shop.example/", "Cancel URL: has to begin with https://"},
-		{"/settings/urls", "success_url", "https://ada:pw@shop.example/", "must not have a user name"},
+		{"/settings/urls", "success_url", "https://ada:pw@shop.example/", "must not contain a user name"},
 		{"/settings/urls", "success_url", "https://bücher.example/", "punycode"},
 		{"/settings/urls", "webhook_url", "https://shop.example/#top", "must not have a fragment"},
 		{"/settings/urls", "success_url", "https://shop.example/" + strings.Repeat("a", 2048), "more than 2048 characters"},
@@ -190,7 +190,7 @@ func TestFormsAnswerByField(t *testing.T) {
 		{"/settings/branding", "brand_name", "A\u202eB", "invisible characters"},
 		{"/settings/branding", "privacy_url", "javascript:alert(1)", "has to begin with https://"},
 		{"/settings/languages", "default", "de", "Default: has to be one of the offered"},
-		{"/settings/languages", "languages", "xx", "the page does not have one of them"},
+		{"/settings/languages", "languages", "xx", "contains one that the page does not have"},
 		{"/settings/margins", "target", "12", "from 13 to 60"},
 		{"/settings/margins", "target", "61", "from 13 to 60"},
 		{"/settings/margins", "target", "", "is needed"},
@@ -199,12 +199,12 @@ func TestFormsAnswerByField(t *testing.T) {
 		{"/settings/margins", "margin", "NaN", "from 0 to 50"},
 		{"/settings/margins", "margin", "-1", "from 0 to 50"},
 		{"/settings/margins", "margin", "<b>", "from 0 to 50"},
-		{"/settings/margins", "margin", "9999999", "6 characters at most"},
+		{"/settings/margins", "margin", "9999999", "at most 6 characters"},
 		{"/settings/document-check", "ways", "fax", "is not one of the choices"},
 		{"/settings/document-check", "ways", "", "is needed"},
 		{"/billing/alert", "alert_below", "-1", "a whole number from 0"},
 		{"/billing/alert", "alert_below", "1000000001", "a whole number from 0"},
-		{"/billing/alert", "alert_below", "99999999999999999999", "10 characters at most"},
+		{"/billing/alert", "alert_below", "99999999999999999999", "at most 10 characters"},
 		{"/billing/alert", "alert_below", "many", "a whole number from 0"},
 	} {
 		form := url.Values{"languages": {"fr"}, "target": {"18"}, "nonce": {strings.Repeat("n", 43)}}
@@ -291,7 +291,7 @@ func TestURLChangeIsReviewed(t *testing.T) {
 		form.Set("webhook_url", "")
 		_, body = o.developer.Fill(t, o.at("/settings/urls"), form)
 		for _, effect := range []string{"Sessions created without a success URL will be refused",
-			"New sessions send no webhook"} {
+			"New sessions will not send a webhook"} {
 			if !strings.Contains(body, effect) {
 				t.Errorf("the review lacks %q", effect)
 			}

@@ -24,29 +24,29 @@ func TestStory(t *testing.T) {
 			"The link still works", ""},
 		{begun + "opened_at = created_at", "The shopper is at the camera check.", "The link still works", ""},
 		{begun + offered + "cutoff = 25",
-			"The camera’s estimate was not above 18 &#43; 7. The shopper is now asked for a document.",
+			"The camera’s estimate was below 18 &#43; 7 years. The shopper is now asked for a document.",
 			"The link still works", ""},
 		{
 			begun + "cutoff = 25, status = 'PASSED', source = 'camera', detected_age = 87.3, consented_at = created_at, " +
 				ended,
-			"The camera’s estimate was 18 &#43; 7 or more.", "The check is done", "Camera",
+			"The camera’s estimate was at least 18 &#43; 7 years.", "The check is done", "Camera",
 		},
 		{begun + "cutoff = 25, status = 'FALLBACK', source = 'camera', " + ended,
-			"The camera’s estimate was not above 18 &#43; 7.",
+			"The camera’s estimate was below 18 &#43; 7 years.",
 			"The camera leaves a margin", "Camera"},
 		{
 			begun + offered + "cutoff = 25, status = 'FALLBACK', source = 'document', " + ended,
-			"The camera’s estimate was not above 18 &#43; 7. The shopper then declined a document.", "show one",
+			"The camera’s estimate was below 18 &#43; 7 years. The shopper then declined a document.", "show one",
 			"No valid document",
 		},
 		{
 			begun + offered + "cutoff = 25, status = 'FALLBACK', source = 'document', document_attempts = 3, " + ended,
-			"The camera’s estimate was not above 18 &#43; 7. The shopper’s documents were then refused", "free of glare",
+			"The camera’s estimate was below 18 &#43; 7 years. The shopper’s documents were then refused", "free of glare",
 			"No valid document",
 		},
 		{
 			begun + offered + "cutoff = 25, status = 'PASSED', source = 'document', document_way = 'photo', " + ended,
-			"The camera’s estimate was not above 18 &#43; 7. A photographed document then showed", "The check is done",
+			"The camera’s estimate was below 18 &#43; 7 years. A photographed document then showed", "The check is done",
 			"Photographed document",
 		},
 		{
@@ -77,11 +77,11 @@ func TestStory(t *testing.T) {
 			"The camera did not see a living person, twice.", "your own face", "Camera"},
 		{"status = 'PASSED', source = 'forced', " + ended, "A test forced the result Passed.", "no shopper waits",
 			"Forced in test mode"},
-		{"status = 'EXPIRED', source = 'receiver'", "A test of your receiver made this session", "no shopper waits",
+		{"status = 'EXPIRED', source = 'receiver'", "A test of your receiver created this session", "no shopper waits",
 			"Receiver test"},
-		{"status = 'EXPIRED'", "Nobody opened the link in time.", "a new link is made", ""},
+		{"status = 'EXPIRED'", "Nobody opened the link in time.", "creates a new link", ""},
 		{begun + "opened_at = created_at, status = 'EXPIRED'",
-			"The shopper began the camera check and did not finish it in time.", "a new link is made", ""},
+			"The shopper began the camera check and did not finish it in time.", "creates a new link", ""},
 	} {
 		made := g.Create(t, shop.Test.APIKey, 18)
 		g.Exec(t, "UPDATE sessions SET "+tt.set+" WHERE id = '"+made.SessionID+"'")
@@ -117,8 +117,8 @@ func TestNobodyWasAsked(t *testing.T) {
 		"status = 'PASSED', source = 'camera', completed_at = created_at": "<dt>Estimated age</dt>" +
 			"<dd>Not stored: that needs the shopper’s consent<",
 		"status = 'PASSED', source = 'receiver', completed_at = created_at": "<dt>Estimated age</dt>" +
-			"<dd>Not stored: a test of your receiver made this session, and nobody was asked<",
-		"api_key_id = NULL": `<dt>API key</dt><dd><span class="muted">None: not made through the API<`,
+			"<dd>Not stored: a test of your receiver created this session, and nobody was asked<",
+		"api_key_id = NULL": `<dt>API key</dt><dd><span class="muted">None: not created through the API<`,
 	} {
 		made := g.Create(t, shop.Test.APIKey, 18)
 		g.Exec(t, "UPDATE sessions SET "+set+" WHERE id = '"+made.SessionID+"'")

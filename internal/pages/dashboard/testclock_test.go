@@ -59,7 +59,7 @@ func TestExpireNow(t *testing.T) {
 			t.Errorf("the log has %s of %s by %v", e.Action, e.Target, e.Actor)
 		}
 		res, body := d.Post(t, d.base+page+"/expire", map[string][]string{"nonce": {nonceOf(t, late)}})
-		if res.StatusCode != 409 || !strings.Contains(body, "has ended meanwhile") {
+		if res.StatusCode != 409 || !strings.Contains(body, "has ended in the meantime") {
 			t.Errorf("expired again: %d", res.StatusCode)
 		}
 		if again := newest(t, g, audit.OfTenant(d.shop.Tenant.ID)); again.Seq != e.Seq {
@@ -86,7 +86,7 @@ func TestExpiredRedirect(t *testing.T) {
 		page := "/test/sessions/" + made.SessionID
 		res, _ := d.Fill(t, d.base+page+"/expire-redirect", nil)
 		want(t, "expire-redirect", res, 303, d.base+page)
-		if body := d.see(t, 200, page); !strings.Contains(body, "The next redirect will have expired") {
+		if body := d.see(t, 200, page); !strings.Contains(body, "The next redirect will already have expired") {
 			t.Error("the page does not say that the next redirect will have expired")
 		}
 		key, err := credential.ParseSecret(d.shop.Test.RedirectSecret)
@@ -112,7 +112,7 @@ func TestExpiredRedirect(t *testing.T) {
 		}
 		g.Clock.Advance(session.RedirectGrace + time.Minute)
 		res, body := d.Fill(t, d.base+page+"/expire-redirect", nil)
-		if res.StatusCode != 409 || !strings.Contains(body, "makes no further redirect") {
+		if res.StatusCode != 409 || !strings.Contains(body, "has no further redirect") {
 			t.Errorf("after the last redirect: %d", res.StatusCode)
 		}
 	})
@@ -182,14 +182,14 @@ func TestDocumentTimeline(t *testing.T) {
 			shown []string
 		}{
 			"open": {[]func(session.Session) (session.Session, error){offer, refuse},
-				[]string{"Document check offered", "Last way: A wallet on a phone", "Refused documents: 1"}},
+				[]string{"Document check offered", "Last method: A wallet on a phone", "Refused documents: 1"}},
 			"proved": {
 				[]func(session.Session) (session.Session, error){offer,
 					end(session.CheckResult{Result: session.ResultVerified, Source: session.SourceDocument, Way: session.WayWallet})},
 				[]string{"Age shown by a document: A wallet on a phone"},
 			},
 			"refused": {[]func(session.Session) (session.Session, error){offer, refuse, refuse, refuse},
-				[]string{"Refused documents: 3", "refused as often as is allowed"}},
+				[]string{"Refused documents: 3", "The limit of refused documents was reached"}},
 			"declined": {[]func(session.Session) (session.Session, error){offer,
 				end(session.CheckResult{Result: session.ResultFallback, Source: session.SourceDocument})},
 				[]string{"went on without a document"}},

@@ -234,7 +234,7 @@ func (d *devBrowser) redirected(t *testing.T, secrets []string, query url.Values
 func TestRefusalsAreListed(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		d := newDevBrowser(t, g, "")
-		if page := d.see(t, 200, "/test/refusals"); !strings.Contains(page, "No request was rejected") {
+		if page := d.see(t, 200, "/test/refusals"); !strings.Contains(page, "No requests were rejected") {
 			t.Error("the empty page does not say so")
 		}
 		_, body := d.fill(t, "/test/keys/new", 200, "name", "Backend <b>")
@@ -251,7 +251,7 @@ func TestRefusalsAreListed(t *testing.T) {
 			return strings.Count(page, `data-testid="refusal"`) == 2
 		})
 		for _, part := range []string{"POST /api/v1/sessions/create", "422", "body.target_age", "Backend &lt;b&gt;",
-			"<span>3</span>", "target_age was too small.", "target_age was not a number. A number in quotes is a text."} {
+			"<span>3</span>", "target_age was too small.", "target_age was not a number. A number in quotes is text."} {
 			if !strings.Contains(page, part) {
 				t.Errorf("the list lacks %s", part)
 			}

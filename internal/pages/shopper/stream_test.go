@@ -200,7 +200,7 @@ func TestReasons(t *testing.T) {
 		reason, words string
 		end           age.Step
 	}{
-		{"astray", "the arrow went different ways", astray},
+		{"astray", "your head did not follow the arrows", astray},
 		{"drawn", "Turn off filters", drawn},
 	} {
 		t.Run(row.reason, func(t *testing.T) {
