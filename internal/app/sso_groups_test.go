@@ -63,7 +63,9 @@ func TestWhatAProviderSaysOfGroups(t *testing.T) {
 			if log := g.Log.String(); !strings.Contains(log, tt.why) {
 				t.Errorf("%s: the log does not have %q", tt.name, tt.why)
 			}
-			if _, page := browser.Get(t, "/dashboard/login"); notice != "" && !strings.Contains(page, "Ask the administrator") {
+			_, page := browser.Get(t, "/dashboard/login")
+			if notice != "" && !strings.Contains(page, "Ask the administrator") ||
+				notice == "sso_no_group" && !strings.Contains(page, "capital letters included") {
 				t.Errorf("%s: the page does not say what to ask for", tt.name)
 			}
 			if notice == "" {
