@@ -77,27 +77,33 @@ func (c *Client) read(nonce string, payload []byte) (account.Claims, error) {
 			return account.Claims{}, &account.ProviderError{Why: account.WhyToken, Claim: name}
 		}
 	}
-	p, wrong, now := c.provider, "", c.now()
-	switch {
-	case is.Issuer != p.Issuer:
-		wrong = "iss"
-	case !is.Audience.Contains(p.ClientID):
-		wrong = "aud"
-	case party != "" && party != p.ClientID, len(is.Audience) > 1 && party == "":
-		wrong = "azp" // issued to somebody else
-	case is.Expiry == nil || !now.Before(is.Expiry.Time()):
-		wrong = "exp"
-	case is.NotBefore != nil && now.Add(clockSkew).Before(is.NotBefore.Time()):
-		wrong = "nbf"
-	case subtle.ConstantTimeCompare([]byte(said), []byte(nonce)) != 1:
-		wrong = "nonce"
-	case is.Subject == "" || len(is.Subject) > maxSubject:
-		wrong = "sub"
-	}
-	if wrong != "" {
+	if wrong := c.wrong(is, party, said, nonce); wrong != "" {
 		return account.Claims{}, &account.ProviderError{Why: account.WhyToken, Claim: wrong}
 	}
-	return claims(all, is.Subject, p.GroupsClaim)
+	return claims(all, is.Subject, c.provider.GroupsClaim)
+}
+
+// wrong returns the name of a claim that is not valid for the provider, its client or
+// the attempt with a nonce, or "".
+func (c *Client) wrong(is jwt.Claims, party, said, nonce string) string {
+	p, now := c.provider, c.now()
+	switch {
+	case is.Issuer != p.Issuer:
+		return "iss"
+	case !is.Audience.Contains(p.ClientID):
+		return "aud"
+	case party != "" && party != p.ClientID, len(is.Audience) > 1 && party == "":
+		return "azp" // issued to somebody else
+	case is.Expiry == nil || !now.Before(is.Expiry.Time()):
+		return "exp"
+	case is.NotBefore != nil && now.Add(clockSkew).Before(is.NotBefore.Time()):
+		return "nbf"
+	case subtle.ConstantTimeCompare([]byte(said), []byte(nonce)) != 1:
+		return "nonce"
+	case is.Subject == "" || len(is.Subject) > maxSubject:
+		return "sub"
+	}
+	return ""
 }
 
 // claims returns what a checked token says of its user.
