@@ -27,10 +27,10 @@ var house = []room{
 	{"docs", 0, nil}, // samples in Go
 	{"app", 4280, [][]string{{"app"}, {"doctor"}, {"config", "metrics"}}},
 	{"edge", 3530, [][]string{{"httpd"}, {"api", "reference"}, {"contract"}}},
-	{"pages", 15160, [][]string{{"dashboard", "shopper"}, {"page"}}},
+	{"pages", 15170, [][]string{{"dashboard", "shopper"}, {"page"}}},
 	{"store", 6240, nil},
 	{"lab", 300, [][]string{{"accuracy", "conformance", "demo", "testkey"}, {"certify", "measured"}, {"curve", "suite", "verify"}}},
-	{"backoffice", 8720, [][]string{{"evidence"}, {"insight"}, {"account"}, {"certificate", "mail"}}},
+	{"backoffice", 8780, [][]string{{"evidence"}, {"insight"}, {"account"}, {"certificate", "mail"}}},
 	{"check", 15690, [][]string{{"document"}, {"age"}, {"liveness", "photographic"}, {"vision"}, {"inference"}}},
 	{"rules", 8480, [][]string{
 		{"session"}, {"billing", "tenant", "webhook"}, {"audit", "brand", "credential"},

@@ -1,6 +1,5 @@
-// The search: the keys / and Ctrl-K (on a Mac, Command-K) lead to the one in the menu,
-// and what it finds is shown below it while one types. The text is posted, so that it
-// is in no address.
+// The keys / and Ctrl-K (or Command-K) lead to the search, which shows what it finds
+// while one types. The text is posted, so that it is in no address.
 import { load, show } from "./live.js";
 
 const fields = /** @type {NodeListOf<HTMLInputElement>} */ (document.querySelectorAll("[data-find]"));
