@@ -47,10 +47,12 @@ func (s *Store) Progress(
 // fundsColumns selects a tenant's funds, with the arguments of fundsOf.
 const fundsColumns = `
 	coalesce((SELECT used FROM usage_counters WHERE tenant_id = ? AND counter = ? AND period = ?), 0) AS free_used,
-	coalesce((SELECT units FROM credit_balances WHERE tenant_id = ?), 0) AS credit`
+	coalesce((SELECT units FROM credit_balances WHERE tenant_id = ?), 0) AS credit,
+	coalesce((SELECT used FROM usage_counters WHERE tenant_id = ? AND counter = ? AND period = ?), 0) AS test_used`
 
 func fundsOf(tenantID uuid.UUID, now time.Time) []any {
-	return []any{tenantID, billing.CounterFree, now.UTC().Format("2006-01"), tenantID}
+	return []any{tenantID, billing.CounterFree, now.UTC().Format("2006-01"), tenantID,
+		tenantID, billing.CounterTest, billing.Day(now)}
 }
 
 // Funds implements insight.Store.

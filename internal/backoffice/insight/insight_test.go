@@ -180,16 +180,19 @@ func TestAllowanceLasts(t *testing.T) {
 					return err
 				}
 			}
+			if _, err := tx.TakeCounter(billing.Quota{TenantID: scope.TenantID, Period: billing.Day(now), Limit: 5}, 2); err != nil {
+				return err
+			}
 			_, err := tx.AddCredit(scope.TenantID, 4)
 			return err
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := insight.NewService(db, billing.Limits{FreeChecksPerMonth: 10}, func() time.Time { return now })
+		s := insight.NewService(db, billing.Limits{FreeChecksPerMonth: 10, TestDailyCap: 5}, func() time.Time { return now })
 		o, err := s.Overview(t.Context(), scope, insight.WindowDay, time.UTC)
 		if a := o.Allowance; err != nil || a == nil || a.FreeLeft != 7 || a.Credit != 4 || a.PerDay != 2 ||
-			a.DaysLeft == nil || *a.DaysLeft != 5 {
+			a.DaysLeft == nil || *a.DaysLeft != 5 || a.TestLimit != 5 || a.TestLeft != 3 {
 			t.Errorf("allowance %+v, %v", o.Allowance, err)
 		}
 	})

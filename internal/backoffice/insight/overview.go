@@ -159,6 +159,8 @@ type Allowance struct {
 	FreeLimit int64
 	Unlimited bool
 	Credit    int64
+	TestLimit int64   // test sessions a UTC day; billing.Unlimited for no limit
+	TestLeft  int64   // of them; 0 or more; 0 if there is no limit
 	PerDay    float64 // units spent per day, averaged over up to seven whole days; 0 if unknown
 	DaysLeft  *int    // how long FreeLeft and Credit last at that rate; nil if unknown or Unlimited
 }
@@ -333,14 +335,19 @@ func (s *Service) allowance(ctx context.Context, tenantID uuid.UUID, now time.Ti
 type Funds struct {
 	FreeUsed int64 // free checks used this month
 	Credit   int64 // prepaid balance
+	TestUsed int64 // test sessions of this UTC day
 }
 
 // remaining returns the allowance with PerDay and DaysLeft not yet set.
 func (s *Service) remaining(t tenant.Tenant, funds Funds) Allowance {
-	a := Allowance{FreeLimit: s.limits.FreeChecksPerMonth, Credit: funds.Credit}
+	a := Allowance{FreeLimit: s.limits.FreeChecksPerMonth, Credit: funds.Credit, TestLimit: s.limits.TestDailyCap}
 	if t.FreeChecks != nil {
 		a.FreeLimit = *t.FreeChecks
 	}
+	if t.TestCap != nil {
+		a.TestLimit = *t.TestCap
+	}
+	a.TestLeft = max(0, a.TestLimit-funds.TestUsed)
 	if a.Unlimited = a.FreeLimit == billing.Unlimited; !a.Unlimited {
 		a.FreeLeft = max(0, a.FreeLimit-funds.FreeUsed)
 	}

@@ -201,7 +201,14 @@ func (p *Pages) sendTestEvent(r *desk.Request) (*desk.Question, error) {
 	if r.Tenant.WebhookURL != "" {
 		q.Facts = append(q.Facts, page.Say("test_event.fact_url", "url", r.Tenant.WebhookURL))
 	}
+	left, err := p.testsLeft(r)
+	if err != nil {
+		return nil, err
+	}
 	q.Facts = append(q.Facts, page.Say("test_event.fact_cap"))
+	if left != nil {
+		q.Facts = append(q.Facts, *left)
+	}
 	q.Do = func(f *desk.FormView) error {
 		if r.Tenant.WebhookURL == "" {
 			return errNoWebhook

@@ -9,6 +9,7 @@ import (
 	"agegate/internal/backoffice/insight"
 	"agegate/internal/pages/dashboard/desk"
 	"agegate/internal/pages/page"
+	"agegate/internal/rules/billing"
 	"agegate/internal/rules/fault"
 	"agegate/internal/rules/session"
 	"agegate/internal/rules/tenant"
@@ -61,6 +62,7 @@ func (p *Pages) playground() desk.Feature {
 type playgroundView struct {
 	desk.Layout
 	Form *desk.FormView
+	Left *page.Text // how many test sessions are left today; nil for no limit
 }
 
 // makeSession creates a test session. The same copy of the form creates the same
@@ -70,10 +72,24 @@ func (p *Pages) makeSession(r *desk.Request) (*desk.Question, error) {
 	return &desk.Question{
 		Begin: []string{"target_age", "18"},
 		Show: func(status int, f *desk.FormView) error {
-			return r.Show(status, "playground", &playgroundView{Form: f})
+			left, err := p.testsLeft(r)
+			if err != nil {
+				return err
+			}
+			return r.Show(status, "playground", &playgroundView{Form: f, Left: left})
 		},
 		Do: func(f *desk.FormView) error { return p.createTest(r, f) },
 	}, nil
+}
+
+// testsLeft says how many test sessions the tenant has left today and who can raise
+// their limit. It returns nil where there is no limit.
+func (p *Pages) testsLeft(r *desk.Request) (*page.Text, error) {
+	a, err := p.cfg.Insight.Allowance(r.Ctx(), r.Access.TenantID())
+	if err != nil || a.TestLimit == billing.Unlimited {
+		return nil, err
+	}
+	return new(page.Say("playground.left", "n", int(a.TestLeft), "limit", a.TestLimit)), nil
 }
 
 func (p *Pages) createTest(r *desk.Request, f *desk.FormView) error {

@@ -7,6 +7,9 @@ import (
 
 	"agegate/internal/backoffice/account"
 	"agegate/internal/gatewaytest"
+	"agegate/internal/rules/audit"
+	"agegate/internal/rules/billing"
+	"agegate/internal/rules/tenant"
 )
 
 // TestCodesSayWhatAPhoneCanDo: a link to this machine has no QR code, since it leads a
@@ -31,4 +34,38 @@ func TestCodesSayWhatAPhoneCanDo(t *testing.T) {
 			}
 		}, "AGEGATE_VERIFY_URL="+address)
 	}
+}
+
+// TestCapIsShownBeforeItBites: the playground and the form of a test event say how many
+// test sessions are left today and who can raise the limit, and when none is left.
+func TestCapIsShownBeforeItBites(t *testing.T) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
+		d := newDevBrowser(t, g, "")
+		two, unlimited := int64(2), int64(billing.Unlimited)
+		limit := func(n *int64) {
+			if _, err := g.App.Tenants.Update(t.Context(), audit.System("test"), d.shop.Tenant.ID,
+				tenant.Changes{TestCap: n}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		limit(&two)
+		for _, left := range []string{"2 of 2 test sessions are left", "1 of 2 test sessions is left",
+			"0 of 2 test sessions are left"} {
+			for _, page := range []string{"/test/playground", "/test/webhooks/test"} {
+				body := d.see(t, 200, page)
+				if !strings.Contains(body, left) || !strings.Contains(body, "operator can raise the limit") {
+					t.Errorf("%s does not say %q", page, left)
+				}
+			}
+			res, body := d.Fill(t, d.base+"/test/playground", map[string][]string{"target_age": {"18"}})
+			if none := left[0] == '0'; (res.StatusCode == 303) == none ||
+				none && !strings.Contains(body, "Today’s test sessions are used up") {
+				t.Errorf("%s: %d", left, res.StatusCode)
+			}
+		}
+		limit(&unlimited)
+		if body := d.see(t, 200, "/test/playground"); strings.Contains(body, `data-testid="tests-left"`) {
+			t.Error("a limit is shown where there is none")
+		}
+	})
 }

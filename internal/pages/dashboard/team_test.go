@@ -41,7 +41,7 @@ func TestInvitationTakesAccounts(t *testing.T) {
 		res, body := g.Nobody().Post(t, link, wrong)
 		want(t, "a wrong password", res, 422, "")
 		if !strings.Contains(body, "The e-mail and the password do not match") ||
-			strings.Contains(body, wrong.Get("password")) {
+			!strings.Contains(body, `<details class="other" open data-keep>`) || strings.Contains(body, wrong.Get("password")) {
 			t.Errorf("a wrong password: %s", body)
 		}
 		again := g.Nobody()
