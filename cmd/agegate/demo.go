@@ -60,7 +60,7 @@ lets webhooks reach this machine.`,
 		") ["+shopListenName+"]")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		given, _ := c.env(shopListenName)
-		shopListen = cmp.Or(shopListen, given, defaultShopListen)
+		shopListen = cmp.Or(shopListen, strings.TrimSpace(given), defaultShopListen)
 		if _, _, err := net.SplitHostPort(shopListen); err != nil {
 			return errors.New(shopListenName + " must be host:port or :port, such as " + defaultShopListen)
 		}

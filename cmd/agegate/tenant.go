@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
+	"unicode"
 
 	"agegate/cmd/internal/terminal"
 	"agegate/internal/app"
@@ -53,8 +55,14 @@ func settingFlags(flags *pflag.FlagSet, c *tenant.Changes) {
 		notice(name, func() { *to = value })
 	}
 	list := func(to **[]string, name, usage string) {
-		value := flags.StringSlice(name, nil, usage)
-		notice(name, func() { *to = value })
+		flags.Func(name, usage, func(text string) error {
+			if *to == nil {
+				*to = &[]string{}
+			}
+			apart := func(c rune) bool { return c == ',' || unicode.IsSpace(c) }
+			**to = append(**to, strings.FieldsFunc(text, apart)...)
+			return nil
+		})
 	}
 	number := func(to **int64, name string, standard int64, usage string) {
 		value := flags.Int64(name, standard, usage)

@@ -28,3 +28,22 @@ func TestEverySettingHasAFlag(t *testing.T) {
 		}
 	}
 }
+
+// TestListsOfLines: a flag with a list takes what commas, white space, line ends or
+// several flags separate, and an empty one takes all away.
+func TestListsOfLines(t *testing.T) {
+	for _, args := range [][]string{
+		{"--margin", "18=9\n16=3\n"}, {"--margin", "18=9,16=3"}, {"--margin", "18=9, 16=3"},
+		{"--margin", "18=9", "--margin", "16=3"},
+	} {
+		var c tenant.Changes
+		flags := pflag.NewFlagSet("", pflag.ContinueOnError)
+		settingFlags(flags, &c)
+		if err := flags.Parse(args); err != nil || c.Margins == nil || !slices.Equal(*c.Margins, []string{"18=9", "16=3"}) {
+			t.Errorf("%q: %v, %v", args, c.Margins, err)
+		}
+		if err := flags.Parse([]string{"--languages", ""}); err != nil || c.Languages == nil || len(*c.Languages) > 0 {
+			t.Errorf("no languages: %v, %v", c.Languages, err)
+		}
+	}
+}

@@ -23,12 +23,14 @@ type room struct {
 // house lists the rooms from the outside in. A package may import from its own
 // room, in the order of its lines, and from later rooms.
 var house = []room{
-	{"cmd", 4160, nil},
+	{"cmd", 4170, nil},
 	{"docs", 0, nil}, // samples in Go
-	{"app", 4280, [][]string{{"app"}, {"doctor"}, {"config", "metrics"}}},
+	// 30 of store's name why a database cannot be copied.
+	// 115 of app's check OpenTelemetry's variables, database URLs and service links.
+	{"app", 4395, [][]string{{"app"}, {"doctor"}, {"config", "metrics"}}},
 	{"edge", 3530, [][]string{{"httpd"}, {"api", "reference"}, {"contract"}}},
 	{"pages", 15170, [][]string{{"dashboard", "shopper"}, {"page"}}},
-	{"store", 6240, nil},
+	{"store", 6270, nil},
 	{"lab", 300, [][]string{{"accuracy", "conformance", "demo", "testkey"}, {"certify", "measured"}, {"curve", "suite", "verify"}}},
 	{"backoffice", 8780, [][]string{{"evidence"}, {"insight"}, {"account"}, {"certificate", "mail"}}},
 	{"check", 15690, [][]string{{"document"}, {"age"}, {"liveness", "photographic"}, {"vision"}, {"inference"}}},

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"database/sql"
@@ -53,9 +54,14 @@ func (s *Store) Copy(ctx context.Context, to *Store, watch time.Duration, progre
 		return fmt.Errorf("the target: %w", err)
 	}
 	defer into.close()
-	for table, columns := range into.columns {
-		if !slices.Equal(columns, from.columns[table]) || len(into.columns) != len(from.columns) {
-			return fmt.Errorf("the databases have other columns, of table %s or of a table that one of them lacks", table)
+	for _, table := range slices.Concat(into.tables, from.tables) {
+		switch here, there := from.columns[table], into.columns[table]; {
+		case here == nil:
+			return fmt.Errorf("only the target has a table %s: use a database for agegate alone", table)
+		case there == nil:
+			return fmt.Errorf("only the source has a table %s: move it away if it is not agegate's", table)
+		case !slices.Equal(here, there):
+			return fmt.Errorf("table %s has other columns in the source than in the target", table)
 		}
 	}
 	for _, table := range into.tables {
@@ -160,6 +166,9 @@ func (s *Store) copies(x Examination, target bool) error {
 		return errors.New("only a PostgreSQL database can be the target")
 	case len(x.Unknown) > 0:
 		return errors.New("its schema is newer than this program: use the newer program")
+	case len(x.Pending) > 0 && !empty && target:
+		return errors.New("its schema is not complete, as after a migration that was ended, or older than this program: " +
+			"run agegate migrate on it first")
 	case len(x.Pending) > 0 && !empty:
 		return errors.New("its schema is older than this program: run agegate migrate on it first")
 	case empty && !target:
@@ -250,7 +259,7 @@ func (h *heldDatabase) take(ctx context.Context, from *heldDatabase, table strin
 	if err := h.Raw(func(driver any) error {
 		conn := driver.(*stdlib.Conn).Conn() //nolint:forcetypeassert // the driver of every PostgreSQL pool
 		_, err := conn.CopyFrom(ctx, pgx.Identifier{table}, h.columns[table], sent)
-		return err
+		return cmp.Or(sent.unread, err) // of a value that cannot be read, the server says only that the copy ended
 	}); err != nil {
 		return 0, err
 	}
@@ -272,6 +281,8 @@ type copyRows struct {
 	types []*sql.ColumnType
 	count int64
 	sum   [4]uint64
+	// unread says which value could not be read, or is nil.
+	unread error
 }
 
 func (h *heldDatabase) rows(ctx context.Context, table string) (*copyRows, error) {
@@ -299,6 +310,11 @@ func (r *copyRows) Values() ([]any, error) {
 	}
 	for i, value := range values {
 		switch v := value.(type) {
+		case string:
+			if kind := r.types[i].DatabaseTypeName(); kind == "DATETIME" || kind == "TIMESTAMP" || kind == "DATE" {
+				r.unread = fmt.Errorf("column %s has a date that cannot be read: correct it in the source", r.types[i].Name())
+				return nil, r.unread
+			}
 		case time.Time:
 			values[i] = at(v)
 		case int64:

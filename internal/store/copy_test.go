@@ -173,8 +173,14 @@ func wantRefused(t *testing.T, err error, want string) {
 func TestCopyOfOtherTables(t *testing.T) {
 	from, to := copyFrom(t, pgtest.URL(t)), copyFrom(t, pgtest.URL(t))
 	from.exec(t, `CREATE TABLE "A later" (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, "a text" text)`)
-	wantRefused(t, from.Copy(t.Context(), to.Store, watch, quiet), "the databases have other columns")
+	wantRefused(t, from.Copy(t.Context(), to.Store, watch, quiet), `only the source has a table A later`)
 	to.exec(t, `CREATE TABLE "A later" (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, "a text" text)`)
+	to.exec(t, "CREATE TABLE crm (id bigint)")
+	wantRefused(t, from.Copy(t.Context(), to.Store, watch, quiet), "only the target has a table crm")
+	to.exec(t, "DROP TABLE crm")
+	to.exec(t, "ALTER TABLE users ADD COLUMN shoe_size bigint")
+	wantRefused(t, from.Copy(t.Context(), to.Store, watch, quiet), "table users has other columns")
+	to.exec(t, "ALTER TABLE users DROP COLUMN shoe_size")
 	from.exec(t, `INSERT INTO "A later" ("a text") VALUES ('one'), ('two')`)
 	if err := from.Copy(t.Context(), to.Store, watch, quiet); err != nil {
 		t.Fatal(err)
@@ -204,7 +210,8 @@ func TestCopyRefuses(t *testing.T) {
 		wantRefused(t, run(), name+"its schema is newer")
 		side.exec(t, "DELETE FROM goose_db_version WHERE version_id = 99999")
 		side.exec(t, "UPDATE goose_db_version SET version_id = -version_id WHERE version_id > 1")
-		wantRefused(t, run(), name+"its schema is older")
+		older := map[string]string{"the source: ": "its schema is older", "the target: ": "its schema is not complete"}
+		wantRefused(t, run(), name+older[name])
 		side.exec(t, "UPDATE goose_db_version SET version_id = -version_id WHERE version_id < 0")
 	}
 	foreign := copyFrom(t, pgtest.EmptyURL(t))
@@ -289,6 +296,19 @@ func (c copied) path(t *testing.T) (url string) {
 		t.Fatal(err)
 	}
 	return url
+}
+
+// TestCopyNamesAWrongDate by its table and column, without its text.
+func TestCopyNamesAWrongDate(t *testing.T) {
+	from, to := copyFrom(t, sqliteURL(t)), copyFrom(t, pgtest.URL(t))
+	filled(t, from.raw, to.raw, from.mark)
+	from.exec(t, "UPDATE tenants SET created_at = '2026-13-45 canary'")
+	err := from.Copy(t.Context(), to.Store, watch, quiet)
+	wantRefused(t, err, "table tenants: column created_at has a date that cannot be read")
+	if strings.Contains(err.Error(), "canary") {
+		t.Error(err)
+	}
+	to.empty(t)
 }
 
 // TestCopyThatFails leaves no row in the target, whatever fails on the way.

@@ -14,6 +14,7 @@ import (
 	"net/url"
 	"strings"
 	"time"
+	"unicode"
 
 	"agegate/internal/backoffice/account"
 	"agegate/internal/backoffice/mail"
@@ -131,15 +132,30 @@ func (e Error) Unwrap() []error { return e }
 // Lookup returns the value of a variable, like os.LookupEnv.
 type Lookup func(name string) (string, bool)
 
+// trimmed returns a lookup of values without white space and invisible characters around
+// them, which files and secrets of Kubernetes leave there.
+func trimmed(lookup Lookup) Lookup {
+	return func(name string) (string, bool) {
+		value, ok := lookup(name)
+		return strings.TrimFunc(value, func(c rune) bool { return unicode.IsSpace(c) || tenant.IsHidden(c) }), ok
+	}
+}
+
 // Load reads every variable and reports all errors at once as an Error, by name and
-// never with a value. An empty value counts as unset. required names variables that
+// never with a value. Values are trimmed, and an empty one counts as unset. required names variables that
 // must be set for the current command.
 func Load(lookup Lookup, required ...string) (Config, error) {
 	var c Config
 	var errs []error
+	given := lookup
+	lookup = trimmed(lookup)
 	shared := sha256.New()
 	for _, v := range Variables {
 		value, _ := lookup(v.Name)
+		if raw, _ := given(v.Name); raw != "" && value == "" {
+			errs = append(errs, fmt.Errorf("%s must not be white space alone", v.Name))
+			continue
+		}
 		if value == "" {
 			value = v.Default
 		}
@@ -150,11 +166,11 @@ func Load(lookup Lookup, required ...string) (Config, error) {
 			errs = append(errs, fmt.Errorf("%s %w", v.Name, err))
 		}
 	}
-	if given, _ := lookup(LameDuckName); given == "" && strings.HasPrefix(c.DatabaseURL, "sqlite:") {
+	if value, _ := lookup(LameDuckName); value == "" && strings.HasPrefix(c.DatabaseURL, "sqlite:") {
 		c.LameDuck = 0 // a SQLite file has one server: no other takes over
 	}
 	errs = append(errs, c.checkDatabase()...)
-	errs = append(errs, c.setTraces(lookup)...)
+	errs = append(errs, c.setTraces(lookup, given)...)
 	errs = append(errs, c.checkLinks()...)
 	errs = append(errs, c.checkMail()...)
 	errs = append(errs, c.checkSSO()...)

@@ -3,6 +3,7 @@ package config
 import (
 	"maps"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -78,6 +79,56 @@ func TestEveryVariableRefusesNonsense(t *testing.T) {
 		if strings.Contains(err.Error(), v.Name+" must be") == slices.Contains(free, v.Name) {
 			t.Errorf("%s is not named, or wrongly, in: %v", v.Name, err)
 		}
+	}
+}
+
+// TestValuesAreTrimmed: white space and invisible characters around any value do not
+// count, and a value of them alone is refused.
+func TestValuesAreTrimmed(t *testing.T) {
+	for _, v := range Variables {
+		plain := map[string]string{SecretKeyName: goodKey}
+		if v.Name != SecretKeyName && v.Default != "" {
+			plain[v.Name] = v.Default
+		}
+		for _, space := range []string{"\n", " \r\n", "\t", "\u00a0", "\ufeff", "\u200b"} {
+			around, alone := maps.Clone(plain), maps.Clone(plain)
+			if value, ok := plain[v.Name]; ok {
+				around[v.Name] = space + value + space
+			}
+			alone[v.Name] = space
+			want, err := Load(lookup(plain))
+			got, failed := Load(lookup(around))
+			if err != nil || failed != nil || !reflect.DeepEqual(got, want) {
+				t.Errorf("%s with %q: %v, %v", v.Name, space, err, failed)
+			}
+			if _, err := Load(lookup(alone)); err == nil || !strings.Contains(err.Error(), v.Name+" must not be white space") {
+				t.Errorf("%s of %q alone: %v", v.Name, space, err)
+			}
+		}
+	}
+	if c, err := Load(lookup(map[string]string{DatabaseURLName: "sqlite:/d/g.db\n"})); c.DatabaseURL != "sqlite:/d/g.db" {
+		t.Errorf("the database is %q, %v", c.DatabaseURL, err)
+	}
+}
+
+// TestDatabaseParameters: those of other programs are refused by name, without the URL.
+func TestDatabaseParameters(t *testing.T) {
+	for query, want := range map[string]string{
+		"pgbouncer=true": "parameter pgbouncer", "schema=public": "use search_path", "keepalives=1": "parameter keepalives",
+		"gssencmode=disable": "parameter gssencmode", "pool_max_conns=5": "parameter pool_max_conns",
+		"sslmode=verify-full&search_path=x&application_name=y": "",
+	} {
+		for _, name := range []string{DatabaseURLName, MigrationURLName} {
+			env := map[string]string{DatabaseURLName: "postgres://u@h/d", name: "postgres://canary@h/d?" + query}
+			_, err := Load(lookup(env))
+			if (err != nil) != (want != "") || err != nil && (!strings.Contains(err.Error(), name+" has the") ||
+				!strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "canary")) {
+				t.Errorf("%s?%s: %v", name, query, err)
+			}
+		}
+	}
+	if _, err := Load(lookup(map[string]string{DatabaseURLName: "sqlite:/d/g\n.db"})); err == nil {
+		t.Error("a line break in a path is accepted")
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"net/netip"
 	"net/url"
@@ -13,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"agegate/internal/backoffice/mail"
@@ -65,6 +67,12 @@ func setDatabaseURL(c *Config, v string) error {
 	if hidesPassword(v) {
 		return errEncode
 	}
+	if strings.ContainsFunc(v, unicode.IsControl) {
+		return errors.New("must not contain a line break or another control character")
+	}
+	if err := checkParameters(v); err != nil {
+		return err
+	}
 	path, isSQLite := strings.CutPrefix(v, "sqlite:")
 	if isSQLite && path != "" || strings.HasPrefix(v, "postgres://") || strings.HasPrefix(v, "postgresql://") {
 		c.DatabaseURL = v
@@ -90,10 +98,37 @@ func setMigrationURL(c *Config, v string) error {
 	if hidesPassword(v) {
 		return errEncode
 	}
+	if err := checkParameters(v); err != nil {
+		return err
+	}
 	if v != "" && !strings.HasPrefix(v, "postgres://") && !strings.HasPrefix(v, "postgresql://") {
 		return errors.New("must be postgres://…")
 	}
 	c.MigrationURL = v
+	return nil
+}
+
+// otherParameters are parameters of other programs' PostgreSQL URLs, which the server
+// would refuse as settings that it lacks, and what to do about them.
+var otherParameters = map[string]string{
+	"pgbouncer": "leave it out: agegate works with PgBouncer as docs/availability.md says",
+	"schema":    "use search_path", "currentSchema": "use search_path",
+	"keepalives": "leave it out", "keepalives_idle": "leave it out", "keepalives_interval": "leave it out",
+	"keepalives_count": "leave it out", "tcp_user_timeout": "leave it out", "gssencmode": "leave it out",
+	"connection_limit": "leave it out", "pool_timeout": "leave it out", "pool_max_conns": "leave it out",
+	"pool_min_conns": "leave it out", "socket_timeout": "leave it out",
+}
+
+func checkParameters(databaseURL string) error {
+	u, err := url.Parse(databaseURL)
+	if err != nil || !strings.HasPrefix(u.Scheme, "postgres") {
+		return nil //nolint:nilerr // others check the address
+	}
+	for _, name := range slices.Sorted(maps.Keys(u.Query())) {
+		if advice := otherParameters[name]; advice != "" {
+			return fmt.Errorf("has the parameter %s, which PostgreSQL does not know: %s", name, advice)
+		}
+	}
 	return nil
 }
 

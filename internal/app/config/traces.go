@@ -4,7 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
+	"strconv"
 	"strings"
+	"unicode"
 )
 
 // Traces says where traces are sent, by the standard OTEL_ variables. OpenTelemetry
@@ -15,8 +18,8 @@ type Traces struct {
 }
 
 // setTraces reads the variables. A variable for traces alone takes precedence over the
-// general one.
-func (c *Config) setTraces(lookup Lookup) []error {
+// general one. given are the values as OpenTelemetry reads some of them itself.
+func (c *Config) setTraces(lookup, given Lookup) []error {
 	of := func(name string) (string, string) {
 		if value, _ := lookup("OTEL_EXPORTER_OTLP_TRACES_" + name); value != "" {
 			return "OTEL_EXPORTER_OTLP_TRACES_" + name, value
@@ -47,7 +50,56 @@ func (c *Config) setTraces(lookup Lookup) []error {
 	if c.Traces.Headers, err = parseHeaders(headers); err != nil {
 		errs = append(errs, fmt.Errorf("%s %w", name, err))
 	}
+	if exporter != "" && exporter != "otlp" {
+		errs = append(errs, errors.New("OTEL_TRACES_EXPORTER must be otlp or none"))
+	}
+	if disabled != "" && !strings.EqualFold(disabled, "false") {
+		errs = append(errs, errors.New("OTEL_SDK_DISABLED must be true or false"))
+	}
+	return append(errs, checkOpenTelemetry(given)...)
+}
+
+// checkOpenTelemetry checks what OpenTelemetry reads itself: of some values it would make
+// nothing without a word, and of others it panics.
+func checkOpenTelemetry(given Lookup) (errs []error) {
+	samplers := []string{"always_on", "always_off", "traceidratio"}
+	for _, name := range samplers {
+		samplers = append(samplers, "parentbased_"+name)
+	}
+	if sampler, _ := given("OTEL_TRACES_SAMPLER"); sampler != "" && !slices.Contains(samplers, sampler) {
+		errs = append(errs, fmt.Errorf("OTEL_TRACES_SAMPLER must be one of %s", strings.Join(samplers, ", ")))
+	}
+	if arg, _ := given("OTEL_TRACES_SAMPLER_ARG"); arg != "" {
+		if share, err := strconv.ParseFloat(arg, 64); err != nil || !(share >= 0 && share <= 1) {
+			errs = append(errs, errors.New("OTEL_TRACES_SAMPLER_ARG must be a number from 0 to 1"))
+		}
+	}
+	for _, limit := range []struct {
+		least int
+		names []string
+	}{
+		{1, []string{"BSP_MAX_QUEUE_SIZE", "BSP_MAX_EXPORT_BATCH_SIZE", "BSP_SCHEDULE_DELAY", "BSP_EXPORT_TIMEOUT"}},
+		{-1, []string{"SPAN_ATTRIBUTE_COUNT_LIMIT", "SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT", "SPAN_EVENT_COUNT_LIMIT",
+			"SPAN_LINK_COUNT_LIMIT", "EVENT_ATTRIBUTE_COUNT_LIMIT", "LINK_ATTRIBUTE_COUNT_LIMIT"}},
+	} {
+		for _, name := range limit.names {
+			value, _ := given("OTEL_" + name)
+			if n, err := strconv.Atoi(value); value != "" && (err != nil || n < limit.least || n > maxOpenTelemetry) {
+				errs = append(errs, fmt.Errorf("OTEL_%s must be a whole number from %d to %d", name, limit.least, maxOpenTelemetry))
+			}
+		}
+	}
 	return errs
+}
+
+// maxOpenTelemetry bounds the lengths and milliseconds that OpenTelemetry reads.
+const maxOpenTelemetry = 1_000_000
+
+// token has the characters of a header's name other than letters and digits (RFC 9110).
+const token = "!#$%&'*+-.^_`|~"
+
+func isNoToken(c rune) bool {
+	return !(c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || strings.ContainsRune(token, c))
 }
 
 func parseHeaders(text string) (map[string]string, error) {
@@ -58,7 +110,8 @@ func parseHeaders(text string) (map[string]string, error) {
 		}
 		name, value, found := strings.Cut(pair, "=")
 		value, err := url.PathUnescape(strings.TrimSpace(value))
-		if name = strings.TrimSpace(name); !found || err != nil || name == "" || strings.ContainsAny(value, "\r\n") {
+		if name = strings.TrimSpace(name); !found || err != nil || name == "" ||
+			strings.ContainsFunc(name, isNoToken) || strings.ContainsFunc(value, unicode.IsControl) {
 			return nil, errors.New("must be name=value pairs separated by commas, with values percent-encoded")
 		}
 		headers[name] = value

@@ -22,6 +22,20 @@ func TestTraces(t *testing.T) {
 		{map[string]string{all + "ENDPOINT": "canary:4317"}, "", all + "ENDPOINT must be"},
 		{map[string]string{all + "ENDPOINT": "http://c", all + "PROTOCOL": "grpc"}, "", all + "PROTOCOL must be"},
 		{map[string]string{all + "ENDPOINT": "http://c", all + "HEADERS": "canary"}, "", all + "HEADERS must be"},
+		{map[string]string{all + "ENDPOINT": "http://c", all + "HEADERS": "a b=canary"}, "", all + "HEADERS must be"},
+		{map[string]string{all + "ENDPOINT": "http://c", all + "HEADERS": "a=%00canary"}, "", all + "HEADERS must be"},
+		{map[string]string{all + "ENDPOINT": " http://c\n", "OTEL_SDK_DISABLED": "false", "OTEL_TRACES_EXPORTER": "otlp",
+			"OTEL_BSP_MAX_QUEUE_SIZE": "9", "OTEL_TRACES_SAMPLER": "parentbased_traceidratio",
+			"OTEL_TRACES_SAMPLER_ARG": "0.5", "OTEL_SPAN_LINK_COUNT_LIMIT": "-1"}, "http://c/v1/traces", ""},
+		{map[string]string{all + "ENDPOINT": "http://c", "OTEL_TRACES_EXPORTER": "console"}, "", "OTEL_TRACES_EXPORTER must be"},
+		{map[string]string{all + "ENDPOINT": "http://c", "OTEL_SDK_DISABLED": "yes"}, "", "OTEL_SDK_DISABLED must be"},
+		{map[string]string{all + "ENDPOINT": "http://c", "OTEL_TRACES_SAMPLER": "nonsense"}, "", "OTEL_TRACES_SAMPLER must be"},
+		{map[string]string{all + "ENDPOINT": "http://c", "OTEL_TRACES_SAMPLER_ARG": "NaN"}, "", "OTEL_TRACES_SAMPLER_ARG must"},
+		{map[string]string{all + "ENDPOINT": "http://c", "OTEL_BSP_MAX_QUEUE_SIZE": "-1"}, "", "OTEL_BSP_MAX_QUEUE_SIZE must"},
+		{map[string]string{all + "ENDPOINT": "http://c", "OTEL_BSP_MAX_QUEUE_SIZE": "9999999999999"}, "", "QUEUE_SIZE must"},
+		{map[string]string{all + "ENDPOINT": "http://c", "OTEL_BSP_MAX_QUEUE_SIZE": "abc"}, "", "OTEL_BSP_MAX_QUEUE_SIZE must"},
+		{map[string]string{all + "ENDPOINT": "http://c", "OTEL_BSP_MAX_EXPORT_BATCH_SIZE": "-1"}, "", "BATCH_SIZE must be"},
+		{map[string]string{all + "ENDPOINT": "http://c", "OTEL_SPAN_EVENT_COUNT_LIMIT": "1.5"}, "", "COUNT_LIMIT must be"},
 	} {
 		c, err := Load(lookup(tt.env))
 		if c.Traces.Endpoint != tt.endpoint || (err != nil) != (tt.wrong != "") {

@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -20,6 +21,11 @@ var otherNames = []string{
 	"AGEGATE_TEST_DATABASE", "AGEGATE_TEST_STORE",
 }
 
+// serviceLink matches what Kubernetes sets for each port of a Service whose name is or
+// begins with agegate.
+var serviceLink = regexp.MustCompile(
+	`^AGEGATE(_\w+)?_(SERVICE_HOST|SERVICE_PORT\w*|PORT_\d+_(TCP|UDP|SCTP)\w*)=|^AGEGATE(_\w+)?_PORT=\w+://`)
+
 // Unknown returns an error for each variable of an environment (NAME=VALUE) that begins
 // with AGEGATE_ and that nothing reads. Otherwise nobody would notice that a misspelt
 // AGEGATE_RETENTION leaves the default in force.
@@ -28,23 +34,34 @@ func Unknown(environ []string) []error {
 	for _, v := range Variables {
 		known = append(known, v.Name)
 	}
-	var given, ignored []string
+	var given, ignored, links []string
 	for _, variable := range environ {
 		name, value, _ := strings.Cut(variable, "=")
 		if name == ignoreUnknownName {
 			ignored = strings.Split(value, ",")
 		}
-		if strings.HasPrefix(name, "AGEGATE_") && !slices.Contains(known, name) {
+		switch {
+		case !strings.HasPrefix(name, "AGEGATE_") || slices.Contains(known, name):
+		case serviceLink.MatchString(variable):
+			links = append(links, name)
+		default:
 			given = append(given, name)
 		}
 	}
-	slices.Sort(given)
-	var errs []error
-	for _, name := range given {
-		if !slices.ContainsFunc(ignored, func(pattern string) bool {
+	isIgnored := func(name string) bool {
+		return slices.ContainsFunc(ignored, func(pattern string) bool {
 			matches, err := path.Match(strings.TrimSpace(pattern), name)
 			return matches && err == nil
-		}) {
+		})
+	}
+	slices.Sort(given)
+	var errs []error
+	if links = slices.DeleteFunc(links, isIgnored); len(links) > 0 {
+		errs = append(errs, fmt.Errorf("%s is a service link of Kubernetes, which names a Service so: set enableServiceLinks: "+
+			"false for the pod, or rename the Service", slices.Min(links)))
+	}
+	for _, name := range given {
+		if !isIgnored(name) {
 			errs = append(errs, fmt.Errorf("%s is not a variable of agegate; the nearest is %s (%s=%[1]s lets it be)", name,
 				nearest(name, known), ignoreUnknownName))
 		}

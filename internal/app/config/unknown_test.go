@@ -24,6 +24,10 @@ func TestUnknownVariables(t *testing.T) {
 			"AGEGATE_SECRETKEY is not a variable of agegate; the nearest is AGEGATE_SECRET_KEY (",
 		}},
 		{[]string{"AGEGATE_PORT_80_TCP=x", "AGEGATE_OTHER=x", "AGEGATE_IGNORE_UNKNOWN=AGEGATE_PORT*, AGEGATE_OTHER"}, nil},
+		{[]string{"AGEGATE_PORT=tcp://10.0.0.7:8080", "AGEGATE_SERVICE_HOST=10.0.0.7", "AGEGATE_SERVICE_PORT_HTTP=80",
+			"AGEGATE_PORT_8080_TCP_ADDR=10.0.0.7", "AGEGATE_PAGES_PORT_8080_TCP=tcp://10.0.0.8:8080"},
+			[]string{"AGEGATE_PAGES_PORT_8080_TCP is a service link of Kubernetes"}},
+		{[]string{"AGEGATE_PORT=8080"}, []string{"AGEGATE_PORT is not a variable"}},
 		{[]string{"AGEGATE_OTHERS=x", "AGEGATE_IGNORE_UNKNOWN=AGEGATE_OTHER,["}, []string{"AGEGATE_OTHERS is not"}},
 	} {
 		errs := Unknown(tt.environ)
