@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -50,18 +51,18 @@ func (c *Config) setTraces(lookup, given Lookup) []error {
 	if c.Traces.Headers, err = parseHeaders(headers); err != nil {
 		errs = append(errs, fmt.Errorf("%s %w", name, err))
 	}
-	if exporter != "" && exporter != "otlp" {
-		errs = append(errs, errors.New("OTEL_TRACES_EXPORTER must be otlp or none"))
-	}
-	if disabled != "" && !strings.EqualFold(disabled, "false") {
-		errs = append(errs, errors.New("OTEL_SDK_DISABLED must be true or false"))
-	}
 	return append(errs, checkOpenTelemetry(given)...)
 }
 
-// checkOpenTelemetry checks what OpenTelemetry reads itself: of some values it would make
+// checkOpenTelemetry checks what turns traces off, and what OpenTelemetry reads itself: of some values it would make
 // nothing without a word, and of others it panics.
 func checkOpenTelemetry(given Lookup) (errs []error) {
+	if exporter, _ := given("OTEL_TRACES_EXPORTER"); exporter != "" && exporter != "otlp" {
+		errs = append(errs, errors.New("OTEL_TRACES_EXPORTER must be otlp or none"))
+	}
+	if disabled, _ := given("OTEL_SDK_DISABLED"); disabled != "" && !strings.EqualFold(disabled, "false") {
+		errs = append(errs, errors.New("OTEL_SDK_DISABLED must be true or false"))
+	}
 	samplers := []string{"always_on", "always_off", "traceidratio"}
 	for _, name := range samplers {
 		samplers = append(samplers, "parentbased_"+name)
@@ -95,12 +96,8 @@ func checkOpenTelemetry(given Lookup) (errs []error) {
 // maxOpenTelemetry bounds the lengths and milliseconds that OpenTelemetry reads.
 const maxOpenTelemetry = 1_000_000
 
-// token has the characters of a header's name other than letters and digits (RFC 9110).
-const token = "!#$%&'*+-.^_`|~"
-
-func isNoToken(c rune) bool {
-	return !(c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || strings.ContainsRune(token, c))
-}
+// headerName matches a header's name (RFC 9110).
+var headerName = regexp.MustCompile("^[0-9A-Za-z!#$%&'*+.^_`|~-]+$")
 
 func parseHeaders(text string) (map[string]string, error) {
 	headers := map[string]string{}
@@ -110,8 +107,8 @@ func parseHeaders(text string) (map[string]string, error) {
 		}
 		name, value, found := strings.Cut(pair, "=")
 		value, err := url.PathUnescape(strings.TrimSpace(value))
-		if name = strings.TrimSpace(name); !found || err != nil || name == "" ||
-			strings.ContainsFunc(name, isNoToken) || strings.ContainsFunc(value, unicode.IsControl) {
+		if name = strings.TrimSpace(name); !found || err != nil || !headerName.MatchString(name) ||
+			strings.ContainsFunc(value, unicode.IsControl) {
 			return nil, errors.New("must be name=value pairs separated by commas, with values percent-encoded")
 		}
 		headers[name] = value

@@ -57,8 +57,8 @@ func Unknown(environ []string) []error {
 	slices.Sort(given)
 	var errs []error
 	if links = slices.DeleteFunc(links, isIgnored); len(links) > 0 {
-		errs = append(errs, fmt.Errorf("%s is a service link of Kubernetes, which names a Service so: set enableServiceLinks: "+
-			"false for the pod, or rename the Service", slices.Min(links)))
+		errs = append(errs, fmt.Errorf("%s is a service link of Kubernetes, which names a Service so: set "+
+			"enableServiceLinks: false for the pod, or rename the Service", slices.Min(links)))
 	}
 	for _, name := range given {
 		if !isIgnored(name) {
