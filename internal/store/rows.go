@@ -113,6 +113,7 @@ type sessionRow struct {
 	Basis               session.Basis `gorm:"embedded"`
 	APIKeyID            *uuid.UUID
 	NextRedirectExpired bool
+	Setbacks            []session.Setback `gorm:"serializer:json"`
 	OrderRef            string
 }
 

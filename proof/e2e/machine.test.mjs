@@ -41,6 +41,20 @@ test("a state without the camera is never led to a stream directly", () => {
   }
 });
 
+/** How far each state has come. A state that is not here has a screen of its own, which says why the check stands. */
+const steps = { primer: 0, opening: 1, paused: 1, starting: 2, connecting: 3, live: 4, leaving: 5 };
+/** What the shopper does, who knows why: presses the button, chooses a camera, hides the tab or comes back to it. */
+const acts = ["open", "picked", "hidden", "shown", "pagehide", "restored"];
+
+test("no way back without a reason", () => {
+  const back = Object.entries(rules).flatMap(([state, { on }]) => Object.entries(on)
+    .filter(([event, next]) => steps[next] < steps[state] && !acts.includes(event))
+    .map(([event, next]) => `${event} → ${next}`));
+  // The only one shows the sentence on the page; what the server ends it explains itself, see setbacks_test.go.
+  assert.deepEqual([...new Set(back)], ["unframed → primer"]);
+  assert.equal(rules.probing.on.failed, "failed"); // the page that it would lead to knows of nothing
+});
+
 test("the machine enters what its table says, and ignores other events", () => {
   const entered = [];
   const { send, current } = start("primer", (state, event) => entered.push([state, event]));

@@ -68,7 +68,7 @@ func TestEveryColumnIsListedAsHeld(t *testing.T) {
 		"LinkHash": insight.HeldLink, "BrowserHash": insight.HeldBrowser, "CreatedAt": insight.HeldCreated,
 		"CompletedAt": insight.HeldResult,
 		"ConsentedAt": insight.HeldConsent, "DetectedAge": insight.HeldEstimate, "DocumentOpenedAt": insight.HeldDocument,
-		"Attempts": insight.HeldAttempts, "Strikes": insight.HeldStrikes, "OpenedAt": insight.HeldOpened,
+		"Attempts": insight.HeldAttempts, "Strikes": insight.HeldStrikes, "Setbacks": insight.HeldSetbacks, "OpenedAt": insight.HeldOpened,
 		"BegunAt":      insight.HeldBegun,
 		"RedirectedAt": insight.HeldRedirected, "DocumentWay": insight.HeldWay, "DocumentAttempts": insight.HeldRefusals,
 		"DocumentPreferred": insight.HeldPreferred, "FaceMatchAt": insight.HeldFaceMatch,
@@ -81,7 +81,7 @@ func TestEveryColumnIsListedAsHeld(t *testing.T) {
 		ID: uuid.Must(uuid.NewV7()), TenantID: newTenant(t, db, now), TargetAge: 18, Status: session.StatusPassed,
 		CreatedAt: now, ExpiresAt: now,
 		BrowserHash: make([]byte, 32), CompletedAt: &now, ConsentedAt: &now, DetectedAge: &age, DocumentOpenedAt: &now,
-		Attempts: 2, Strikes: 1,
+		Attempts: 2, Strikes: 1, Setbacks: []session.Setback{{At: now, Why: session.WhyBusy}},
 		OpenedAt: &now, BegunAt: &now, RedirectedAt: &now,
 		DocumentWay: session.WayWallet, DocumentAttempts: 1, FaceMatchAt: &now, DocumentCamera: time.Minute,
 		DocumentPreferred: true, NextRedirectExpired: true,
@@ -91,6 +91,9 @@ func TestEveryColumnIsListedAsHeld(t *testing.T) {
 		insight.Scope{TenantID: sess.TenantID}, sess.ID)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if !slices.ContainsFunc(r.Timeline, func(m insight.Moment) bool { return m.Why == session.WhyBusy && m.At.Equal(now) }) {
+		t.Error("the timeline does not say why an attempt gave no result")
 	}
 	stored := map[insight.HeldKey]bool{}
 	for _, h := range r.Held {

@@ -51,6 +51,7 @@ const (
 	MomentOpened     MomentKind = "opened"
 	MomentConsented  MomentKind = "consented"
 	MomentBegun      MomentKind = "begun"    // Attempts, Strikes: their current values
+	MomentSetback    MomentKind = "setback"  // Why
 	MomentCamera     MomentKind = "camera"   // Camera; set if a document was asked for afterwards
 	MomentDocument   MomentKind = "document" // Way of the last document, Refused
 	MomentResult     MomentKind = "result"   // Status, Source, Document, Way
@@ -73,6 +74,7 @@ type Moment struct {
 	Refused  int         // documents refused so far
 	Document DocumentEnd // how a document check ended; empty if the result is not from one
 	Camera   CameraEnd   // how the camera check ended
+	Why      string      // an attempt gave no result: session.Why…
 }
 
 // DocumentEnd says how a document check ended.
@@ -94,9 +96,8 @@ func documentEnd(s session.Session) DocumentEnd {
 		return DocumentProved
 	case s.DocumentAttempts >= session.MaxDocuments:
 		return DocumentRefused
-	default:
-		return DocumentDeclined
 	}
+	return DocumentDeclined
 }
 
 // Session returns the record of a session of the scope, or fault.NotFound.
@@ -111,15 +112,13 @@ func (s *Service) Session(ctx context.Context, scope Scope, id uuid.UUID) (Recor
 	now := s.now()
 	r := Record{
 		ID: sess.ID, Livemode: sess.Livemode, TargetAge: sess.TargetAge, Status: sess.StatusAt(now),
-		CreatedAt: sess.CreatedAt, ExpiresAt: sess.ExpiresAt, CompletedAt: sess.CompletedAt,
-		OrderRef:   sess.OrderRef,
+		CreatedAt: sess.CreatedAt, ExpiresAt: sess.ExpiresAt, CompletedAt: sess.CompletedAt, OrderRef: sess.OrderRef,
 		SuccessURL: sess.SuccessURL, CancelURL: sess.CancelURL, WebhookURL: sess.WebhookURL,
 		Source: sess.Source, Basis: sess.Basis, Estimate: sess.EstimateAt(now),
 		MayRedirect: sess.MayRedirect(now), NextRedirectExpired: sess.NextRedirectExpired, Story: StoryOf(sess, now),
 		Timeline: momentsOf(sess, now),
 	}
-	r.Keyless = sess.APIKeyID == nil
-	if sess.APIKeyID != nil {
+	if r.Keyless = sess.APIKeyID == nil; !r.Keyless {
 		if r.Key, err = s.key(ctx, scope.TenantID, *sess.APIKeyID); err != nil {
 			return Record{}, err
 		}
@@ -157,6 +156,9 @@ func momentsOf(sess session.Session, now time.Time) []Moment {
 	add(sess.OpenedAt, Moment{Kind: MomentOpened})
 	add(sess.ConsentedAt, Moment{Kind: MomentConsented})
 	add(sess.BegunAt, Moment{Kind: MomentBegun, Attempts: sess.Attempts, Strikes: sess.Strikes})
+	for _, back := range sess.Setbacks {
+		add(&back.At, Moment{Kind: MomentSetback, Why: back.Why})
+	}
 	if camera := cameraEnd(sess); camera != "" {
 		add(sess.DocumentOpenedAt, Moment{Kind: MomentCamera, Camera: camera})
 	}
@@ -177,13 +179,12 @@ func momentsOf(sess session.Session, now time.Time) []Moment {
 }
 
 // attemptsOf returns the attempts to deliver the session's event.
-func (s *Service) attemptsOf(ctx context.Context, sess session.Session) ([]Moment, error) {
+func (s *Service) attemptsOf(ctx context.Context, sess session.Session) (list []Moment, err error) {
 	scope := webhook.OfTenant(sess.TenantID)
 	events, err := s.store.Events(ctx, webhook.Filter{Scope: scope, Session: sess.ID})
 	if err != nil {
 		return nil, err
 	}
-	var list []Moment
 	for _, e := range events {
 		_, attempts, err := s.store.EventByID(ctx, scope, e.ID)
 		if err != nil {
@@ -223,6 +224,7 @@ const (
 	HeldNext       HeldKey = "next"       // of a test session: its next redirect will carry an expired token
 	HeldAttempts   HeldKey = "attempts"   // Count
 	HeldStrikes    HeldKey = "strikes"    // Count
+	HeldSetbacks   HeldKey = "setbacks"   // Count; why attempts gave no result
 	HeldResult     HeldKey = "result"     // At, Result
 	HeldEvent      HeldKey = "event"      // the webhook event with the result
 )
@@ -251,12 +253,8 @@ func heldOf(sess session.Session, b Related, now time.Time) []Held {
 	timed := func(key HeldKey, at *time.Time) Held { return Held{Key: key, Stored: at != nil, At: at} }
 	counted := func(key HeldKey, n int) Held { return Held{Key: key, Stored: n > 0, Count: n} }
 	result := timed(HeldResult, sess.CompletedAt)
-	if result.Stored {
-		result.Result = sess.Status
-	}
-	if sess.StatusAt(now) == session.StatusExpired {
-		result = Held{Key: HeldResult, Stored: true, At: cmp.Or(sess.CompletedAt, &sess.ExpiresAt),
-			Result: session.StatusExpired}
+	if status := sess.StatusAt(now); status.Terminal() {
+		result = Held{Key: HeldResult, Stored: true, At: cmp.Or(sess.CompletedAt, &sess.ExpiresAt), Result: status}
 	}
 	return []Held{
 		timed(HeldCreated, &sess.CreatedAt),
@@ -269,6 +267,7 @@ func heldOf(sess session.Session, b Related, now time.Time) []Held {
 		timed(HeldBegun, sess.BegunAt),
 		counted(HeldAttempts, sess.Attempts),
 		counted(HeldStrikes, sess.Strikes),
+		counted(HeldSetbacks, len(sess.Setbacks)),
 		{Key: HeldEstimate, Stored: sess.DetectedAge != nil},
 		timed(HeldDocument, sess.DocumentOpenedAt),
 		{Key: HeldPreferred, Stored: sess.DocumentPreferred},

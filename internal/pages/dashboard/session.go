@@ -29,9 +29,8 @@ var deleteForm = &desk.Form{Name: "delete_session", Again: true}
 func (p *Pages) session() desk.Feature {
 	keys := []string{}
 	for _, kind := range []insight.MomentKind{
-		insight.MomentCreated, insight.MomentOpened, insight.MomentConsented, insight.MomentBegun, insight.MomentCamera,
-		insight.MomentDocument,
-		insight.MomentResult, insight.MomentExpired, insight.MomentRedirected,
+		insight.MomentCreated, insight.MomentOpened, insight.MomentConsented, insight.MomentBegun, insight.MomentSetback,
+		insight.MomentCamera, insight.MomentDocument, insight.MomentResult, insight.MomentExpired, insight.MomentRedirected,
 	} {
 		keys = append(keys, "timeline."+string(kind))
 	}
@@ -41,9 +40,12 @@ func (p *Pages) session() desk.Feature {
 		insight.HeldBegun, insight.HeldRedirected, insight.HeldConsent, insight.HeldEstimate, insight.HeldDocument,
 		insight.HeldPreferred, insight.HeldWay, insight.HeldRefusals, insight.HeldRequest, insight.HeldFaceMatch,
 		insight.HeldFilmed, insight.HeldNext,
-		insight.HeldAttempts, insight.HeldStrikes, insight.HeldResult, insight.HeldEvent,
+		insight.HeldAttempts, insight.HeldStrikes, insight.HeldSetbacks, insight.HeldResult, insight.HeldEvent,
 	} {
 		keys = append(keys, "held."+string(key))
+	}
+	for _, why := range []string{session.WhyAgain, session.WhyAstray, session.WhyDrawn, session.WhyBusy} {
+		keys = append(keys, "timeline.setback_"+why)
 	}
 	for _, end := range cameraEnds {
 		keys = append(keys, "timeline.camera_"+string(end))

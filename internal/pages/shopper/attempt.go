@@ -22,7 +22,6 @@ type attempt struct {
 
 	begun bool // the challenge has begun: the attempt counts
 	open  bool // the attempt counts and has not ended
-	last  bool // no attempt can follow it
 
 	returned bool // the attempt was taken back
 }
@@ -38,13 +37,8 @@ func (a *attempt) take(ctx context.Context, f age.Frame) (photo.Step, *onwardMes
 		return photo.Step{Step: step}, nil, unwritten(err)
 	}
 	message := &onwardMessage{Next: "reload"}
-	switch {
-	case step.Verdict == age.VerdictNoCapture && !a.begun:
+	if step.Verdict == age.VerdictNoCapture && !a.begun {
 		message.Next = "retry"
-	case step.Drawn:
-		message.Refused = drawn
-	case step.Astray:
-		message.Refused = astray
 	}
 	return photo.Step{}, message, nil
 }
@@ -60,10 +54,7 @@ func (a *attempt) write(ctx context.Context, step age.Step) (moved bool, err err
 		if err != nil {
 			return false, err
 		}
-		a.begun = true
-		a.open = true
-		a.last = after.AttemptsLeft() == 0
-		a.returned = false
+		a.visit.sess, a.begun, a.open, a.returned = after, true, true, false
 	}
 	if step.Verdict == "" {
 		return false, nil
@@ -95,12 +86,25 @@ func (a *attempt) settle(ctx context.Context, step age.Step) error {
 		_, err := sessions.Strike(ctx, a.visit.sess, a.visit.claim)
 		return err
 	default: // the page offers another attempt, unless this was the last
-		return a.conclude(ctx, step.Unserved)
+		return a.conclude(ctx, whyEnded(step))
 	}
 	return persist(ctx, func() error {
 		_, err := sessions.Resolve(ctx, a.visit.sess, verdict)
 		return err
 	})
+}
+
+// whyEnded returns why a check with a verdict gave no result.
+func whyEnded(step age.Step) string {
+	switch {
+	case step.Unserved:
+		return session.WhyBusy
+	case step.Drawn:
+		return session.WhyDrawn
+	case step.Astray:
+		return session.WhyAstray
+	}
+	return session.WhyAgain
 }
 
 // How a camera check ends.
@@ -144,10 +148,16 @@ func (a *attempt) count(ended string) {
 
 // finish implements exam: it ends an attempt that has no verdict.
 func (a *attempt) finish(ctx context.Context, code websocket.StatusCode) (returned bool) {
-	if a.open && !unserved(code) && code != closeTakenOver { // the shopper has left
+	if !a.open && (a.begun || code != closeSpent) {
+		return a.returned
+	}
+	why := session.WhyAgain
+	if unserved(code) {
+		why = session.WhyBusy
+	} else if a.open && code != closeTakenOver { // the shopper has left
 		a.count(endLeft)
 	}
-	if err := a.conclude(ctx, unserved(code)); err != nil {
+	if err := a.conclude(ctx, why); err != nil {
 		a.pages.cfg.Logger.ErrorContext(ctx, "end of an attempt not written", "code", fault.CodeOf(err))
 	}
 	return a.returned
@@ -159,19 +169,11 @@ func unserved(code websocket.StatusCode) bool {
 	return code == websocket.StatusTryAgainLater || code == websocket.StatusGoingAway
 }
 
-// conclude ends an attempt without a result. If the server did not serve the stream to
-// its end, the attempt is taken back. Otherwise, if it was the last attempt, the camera
-// check ends.
-func (a *attempt) conclude(ctx context.Context, unserved bool) error {
-	if !a.open || !unserved && !a.last {
-		return nil
-	}
-	a.open, a.returned = false, unserved
+// conclude ends an attempt without a result, and keeps why; see session.EndAttempt.
+func (a *attempt) conclude(ctx context.Context, why string) error {
+	a.open, a.returned = false, why == session.WhyBusy
 	err := persist(ctx, func() error {
-		if unserved {
-			return a.pages.cfg.Sessions.ReturnAttempt(ctx, a.visit.sess)
-		}
-		_, err := a.pages.cfg.Sessions.UseUp(ctx, a.visit.sess)
+		_, err := a.pages.cfg.Sessions.EndAttempt(ctx, a.visit.sess, why)
 		return err
 	})
 	if isLate(err) || isDisabled(err) {

@@ -24,9 +24,7 @@ type cameraView struct {
 	Back     string        // path of the choice between the ways of the document check; empty on a phone
 	OtherWay bool          // the choice has another way
 	Refused  photo.Outcome // why the last document was refused; empty if none was
-	Again    bool          // an earlier attempt of this session ended without a result
-	Astray   bool          // because the head did not follow the prompts
-	Drawn    bool          // because the face did not look photographed
+	Why      string        // why the last attempt gave no result; empty if none ended
 	Left     int           // attempts left
 	Troubles []string
 	Browser  string // one of families; may be empty
@@ -109,8 +107,6 @@ func (p *Pages) renderCamera(c echo.Context, v visit) error {
 	if err != nil {
 		return err
 	}
-	view.Astray = view.Again && c.QueryParam("refused") == astray
-	view.Drawn = view.Again && c.QueryParam("refused") == drawn
 	return p.render(c, http.StatusOK, "camera", view)
 }
 
@@ -131,7 +127,7 @@ func (p *Pages) ageCameraOf(c echo.Context, v visit) (*cameraView, error) {
 func (p *Pages) cameraViewOf(c echo.Context, v visit) *cameraView {
 	view := &cameraView{
 		layout: p.layoutOf(v), exit: exitOf(v), Camera: v.path + "/camera",
-		Again: v.sess.Attempts > 0, Left: v.sess.AttemptsLeft(), Troubles: troubles,
+		Why: v.sess.Why(), Left: v.sess.AttemptsLeft(), Troubles: troubles,
 		Browser: familyOf(c.Request().UserAgent()),
 	}
 	if p.cfg.Handovers != nil {

@@ -87,12 +87,12 @@ func goldenScreens() map[string]goldenScreen {
 		"camera-assisted": {screen: "camera", query: "?assisted=1", view: func() view { return camera() }},
 		"camera-again": {screen: "camera", view: func() view {
 			v := camera()
-			v.Again, v.Left = true, 1
+			v.Why, v.Left = "again", 1
 			return v
 		}},
 		"camera-document": {screen: "camera", view: func() view {
 			v := camera()
-			v.Again, v.Left, v.Document, v.Wallet = true, 1, true, true
+			v.Why, v.Left, v.Document, v.Wallet = "again", 1, true, true
 			return v
 		}},
 		"camera-phone": {screen: "camera", view: func() view {

@@ -45,13 +45,6 @@ const moreTime = "more_time"
 // does not contain the verdict.
 type onwardMessage struct {
 	Next string `json:"next"` // "reload"; "retry": nothing had begun, the page offers the camera again
-	// Refused is why a document was refused (a photo.Outcome), or astray or drawn for
-	// a camera check, while another attempt may be made.
+	// Refused is why a document was refused (a photo.Outcome), while another may be tried.
 	Refused string `json:"refused,omitempty"`
 }
-
-// astray is the reason in onwardMessage.Refused if the head did not follow the prompts.
-const astray = "astray"
-
-// drawn is the reason in onwardMessage.Refused if the face did not look photographed.
-const drawn = "drawn"

@@ -50,7 +50,7 @@ func (p *Pages) showPhone(c echo.Context) error {
 		return err
 	}
 	if v.owner && p.screenOf(v) == screenUsedUp {
-		if v.sess, err = p.cfg.Sessions.UseUp(c.Request().Context(), v.sess); err != nil && !isLate(err) {
+		if v.sess, err = p.cfg.Sessions.EndAttempt(c.Request().Context(), v.sess, ""); err != nil && !isLate(err) {
 			return err
 		}
 	}

@@ -77,6 +77,9 @@ func composedKeys() []string {
 	for _, kind := range troubles {
 		keys = append(keys, "trouble."+kind+".title", "trouble."+kind+".body", "trouble."+kind+".action")
 	}
+	for _, why := range []string{session.WhyAgain, session.WhyAstray, session.WhyDrawn} {
+		keys = append(keys, "camera."+why)
+	}
 	for _, family := range families {
 		keys = append(keys, "trouble.refused."+family)
 	}

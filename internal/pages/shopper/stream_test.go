@@ -213,23 +213,18 @@ func TestReasons(t *testing.T) {
 			}
 			shopper := f.browser()
 			link, c := f.begun(shopper)
-			query := "/camera?refused=" + row.reason
-			if strings.Contains(shopper.get(link+query).body, row.words) {
+			if strings.Contains(shopper.get(link+"/camera?refused="+row.reason).body, row.words) {
 				t.Error("said before any attempt")
 			}
 			for n := range uint32(2) {
 				c.send(frame(scriptNonce, n))
-				if got := c.read(); n == 1 && got != `{"next":"reload","refused":"`+row.reason+`"}` {
+				if got := c.read(); n == 1 && got != `{"next":"reload"}` {
 					t.Errorf("last message %s", got)
 				}
 			}
-			for path, want := range map[string]bool{query: true, "/camera": false, "/camera?refused=doubtful": false} {
-				page := shopper.get(link + path)
-				page.shows(t, http.StatusOK, "again")
-				if strings.Contains(page.body, row.words) != want {
-					t.Errorf("%s: %q is said: %t", path, row.words, !want)
-				}
-			}
+			page := shopper.get(link + "/camera")
+			page.shows(t, http.StatusOK, "again")
+			contains(t, page.body, row.words)
 			if s := f.stored(link); s.Strikes != 0 || s.Attempts != 1 || (counted.Load() == 1) != row.end.Drawn {
 				t.Errorf("%d strikes, %d attempts, %d drawn faces counted", s.Strikes, s.Attempts, counted.Load())
 			}

@@ -62,7 +62,7 @@ func (p *Pages) openScreen(v visit) screen {
 		return screenUnavailable
 	case !begun || p.cfg.NewCapture == nil:
 		return screenIntro
-	case v.tenant.AgeVisibility && v.sess.Attempts == 0:
+	case v.tenant.AgeVisibility && v.sess.BegunAt == nil:
 		return screenConsent
 	default:
 		return screenCamera
@@ -134,7 +134,7 @@ func (p *Pages) showState(c echo.Context, v visit) error {
 // page that follows. Usually the last attempt ends the check itself, but it cannot if
 // its server has stopped.
 func (p *Pages) showUsedUp(c echo.Context, v visit) (err error) {
-	v.sess, err = p.cfg.Sessions.UseUp(c.Request().Context(), v.sess)
+	v.sess, err = p.cfg.Sessions.EndAttempt(c.Request().Context(), v.sess, "")
 	if err != nil && !isLate(err) {
 		return err
 	}

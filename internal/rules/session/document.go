@@ -115,7 +115,7 @@ func (s *Service) TakeDocumentCamera(ctx context.Context, sess Session, by Claim
 // current one or the claim has ended, and ErrDisabled.
 func (s *Service) RefuseDocument(ctx context.Context, sess Session, read Document) (Session, error) {
 	way := read.Way
-	after, err := s.decide(ctx, sess, read.Claim, func(d *decision) error {
+	return s.decide(ctx, sess, read.Claim, func(d *decision) error {
 		if !d.allows(way) || !d.sess.DocumentOpen() {
 			return ErrLate
 		}
@@ -130,10 +130,6 @@ func (s *Service) RefuseDocument(ctx context.Context, sess Session, read Documen
 		d.happened(way, DocumentFailed)
 		return d.complete(ResultFallback, Decision{Status: StatusFallback, At: d.now, Source: SourceDocument})
 	})
-	if err == nil {
-		s.announce(ctx, after)
-	}
-	return after, err
 }
 
 // DocumentOutcome is an event of a document check, for metrics.

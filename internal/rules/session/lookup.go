@@ -109,9 +109,8 @@ func (s Session) EstimateAt(now time.Time) Availability {
 		return AvailabilityPending
 	case s.DetectedAge == nil:
 		return AvailabilityNotEstimated
-	default:
-		return AvailabilityAvailable
 	}
+	return AvailabilityAvailable
 }
 
 // ByLink returns the session of a verification link, or fault.NotFound.

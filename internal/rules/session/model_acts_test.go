@@ -145,7 +145,7 @@ func (m *machine) attempt(t *rapid.T) {
 // end.
 func (m *machine) returnAttempt(t *rapid.T) {
 	s := m.socket(t)
-	err := s.replica.sessions.ReturnAttempt(context.Background(), s.view)
+	_, err := s.replica.sessions.EndAttempt(context.Background(), s.view, session.WhyBusy)
 	switch {
 	case m.refused(t, s.model, err):
 	case s.Attempts == 0 || s.DocumentOpenedAt != nil:
@@ -153,6 +153,7 @@ func (m *machine) returnAttempt(t *rapid.T) {
 	default:
 		ok(t, err)
 		s.Attempts--
+		s.keeps(session.WhyBusy)
 	}
 }
 
@@ -164,19 +165,27 @@ func (m *model) answers(t *rapid.T, after session.Session) {
 	}
 }
 
-// useUp calls UseUp, as a page or a socket does when no attempt is left.
+// keeps keeps why an attempt gave no result.
+func (m *model) keeps(why string) { m.Setbacks = append(m.Setbacks, session.Setback{Why: why}) }
+
+// useUp ends an attempt as a socket does, or gives one up as a page does.
 func (m *machine) useUp(t *rapid.T) {
 	s, row := m.pick(t)
-	after, err := m.replica(t).sessions.UseUp(context.Background(), row)
+	last := row.AttemptsLeft() == 0 && s.Attempts >= session.MaxAttempts // also in the caller's view
+	why := rapid.SampledFrom([]string{"", session.WhyAgain, session.WhyAstray}).Draw(t, "why")
+	after, err := m.replica(t).sessions.EndAttempt(context.Background(), row, why)
 	switch {
 	case m.refused(t, s, err):
-	case s.Attempts < session.MaxAttempts:
-		ok(t, err)
-	case !m.films(s):
+	case s.DocumentOpenedAt != nil || last && !m.films(s):
 		expect(t, err, fault.Gone)
 	default:
 		ok(t, err)
-		m.fallBack(s)
+		if why != "" {
+			s.keeps(why)
+		}
+		if last {
+			m.fallBack(s)
+		}
 	}
 	s.answers(t, after)
 }
@@ -232,6 +241,7 @@ func (m *machine) strike(t *rapid.T) {
 	default:
 		ok(t, err)
 		s.Strikes++
+		s.keeps(session.WhyAgain)
 		if s.Strikes >= session.MaxStrikes {
 			m.end(s.model, session.StatusSpoof)
 		} else if s.Attempts >= session.MaxAttempts {

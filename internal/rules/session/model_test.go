@@ -341,8 +341,12 @@ func describe(s session.Session) string {
 	if s.DetectedAge != nil {
 		years = fmt.Sprint(*s.DetectedAge)
 	}
+	why := ""
+	for _, back := range s.Setbacks {
+		why += back.Why + ","
+	}
 	return fmt.Sprintf("%s expires %s completed %s consented %s document %s age %s attempts %d strikes %d match %s "+
-		"filmed %s documents %d preferred %t",
+		"filmed %s documents %d preferred %t back %s",
 		s.Status, at(&s.ExpiresAt), at(s.CompletedAt), at(s.ConsentedAt), at(s.DocumentOpenedAt), years, s.Attempts,
-		s.Strikes, at(s.FaceMatchAt), s.DocumentCamera, s.DocumentAttempts, s.DocumentPreferred)
+		s.Strikes, at(s.FaceMatchAt), s.DocumentCamera, s.DocumentAttempts, s.DocumentPreferred, why)
 }

@@ -63,8 +63,8 @@ func (s *Service) Consent(ctx context.Context, sess Session, accepted bool) erro
 }
 
 // StartAttempt counts a capture whose challenge begins, and returns the updated
-// session. The caller that starts the last attempt must call UseUp when it ends
-// without a verdict. StartAttempt returns fault.TooMany if no attempt is left,
+// session. The caller must call EndAttempt when it ends without a
+// verdict. StartAttempt returns fault.TooMany if no attempt is left,
 // ErrLate if the session has ended or moved on or the claim has ended, and
 // ErrDisabled.
 func (s *Service) StartAttempt(ctx context.Context, sess Session, by Claim) (Session, error) {
@@ -82,61 +82,48 @@ func (s *Service) StartAttempt(ctx context.Context, sess Session, by Claim) (Ses
 	})
 }
 
-// ReturnAttempt takes back an attempt that StartAttempt counted, if the server
-// was the reason for its end: it was too slow, failed or stopped. It returns
-// ErrLate if the session has ended or moved on, and ErrDisabled.
-func (s *Service) ReturnAttempt(ctx context.Context, sess Session) error {
-	_, err := s.decide(ctx, sess, Claim{}, func(d *decision) error {
-		if d.sess.Attempts == 0 || d.sess.DocumentOpen() {
+// EndAttempt ends an attempt without a verdict and keeps why, if that is not empty. If
+// the server was the reason, WhyBusy, the attempt is taken back. If no attempt is left,
+// neither in sess, as StartAttempt returned it, nor now, the camera check ends without an
+// estimate. The caller may also give up an attempt that still runs elsewhere. EndAttempt
+// returns the updated session, ErrLate if the session has moved on, and ErrDisabled.
+func (s *Service) EndAttempt(ctx context.Context, sess Session, why string) (Session, error) {
+	return s.decide(ctx, sess, Claim{}, func(d *decision) error {
+		if d.sess.DocumentOpen() || why == WhyBusy && d.sess.Attempts == 0 {
 			return ErrLate
 		}
-		d.sess.Attempts--
-		return nil
-	})
-	return err
-}
-
-// UseUp ends the camera check without an estimate if no attempt is left. The last
-// attempt has ended without a verdict, or the caller gives up an attempt that still
-// runs elsewhere. While attempts are left, UseUp changes nothing. It returns the
-// updated session, ErrLate if the session has ended or a document check is open, and
-// ErrDisabled.
-func (s *Service) UseUp(ctx context.Context, sess Session) (Session, error) {
-	after, err := s.decide(ctx, sess, Claim{}, func(d *decision) error {
-		if d.sess.AttemptsLeft() > 0 {
+		if why != "" {
+			d.sess.Setbacks = append(d.sess.Setbacks, Setback{d.now, why})
+		}
+		if why == WhyBusy {
+			d.sess.Attempts--
+		}
+		if sess.AttemptsLeft() > 0 || d.sess.AttemptsLeft() > 0 {
 			return nil
 		}
 		return s.apply(d, NoEstimate(Claim{}))
 	})
-	if err == nil {
-		s.announce(ctx, after)
-	}
-	return after, err
 }
 
 // Strike counts a failed liveness check. Strike number MaxStrikes completes the session
 // as SPOOF. After an earlier strike, if no attempt is left, the camera check ends like
-// with UseUp. Strike returns the updated session, ErrLate if the session has ended, a
+// with EndAttempt. Strike returns the updated session, ErrLate if the session has ended, a
 // document check is open or the claim has ended, and ErrDisabled.
 func (s *Service) Strike(ctx context.Context, sess Session, by Claim) (Session, error) {
-	after, err := s.decide(ctx, sess, by, func(d *decision) error {
+	return s.decide(ctx, sess, by, func(d *decision) error {
 		if d.sess.WithoutCamera(d.tenant) {
 			return ErrLate
 		}
 		d.sess.Strikes++
+		d.sess.Setbacks = append(d.sess.Setbacks, Setback{d.now, WhyAgain})
 		switch {
 		case d.sess.Strikes >= MaxStrikes:
 			return d.complete(ResultSpoof, Decision{Status: StatusSpoof, At: d.now, Source: SourceCamera})
 		case d.sess.AttemptsLeft() == 0:
 			return s.apply(d, NoEstimate(Claim{}))
-		default:
-			return nil
 		}
+		return nil
 	})
-	if err == nil {
-		s.announce(ctx, after)
-	}
-	return after, err
 }
 
 // Redirect returns the signed success redirect of a PASSED session for the

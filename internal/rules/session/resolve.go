@@ -20,11 +20,7 @@ import (
 // one, unchanged. An estimate is stored only if the shopper consented and the
 // tenant has turned on age visibility.
 func (s *Service) Resolve(ctx context.Context, sess Session, v CheckResult) (Session, error) {
-	after, err := s.decide(ctx, sess, v.Claim, func(d *decision) error { return s.apply(d, v) })
-	if err == nil {
-		s.announce(ctx, after)
-	}
-	return after, err
+	return s.decide(ctx, sess, v.Claim, func(d *decision) error { return s.apply(d, v) })
 }
 
 // decision is one transaction that changes one open session. All data that it
@@ -52,12 +48,11 @@ func (s *Service) decide(ctx context.Context, view Session, by Claim, change fun
 		}
 		return d.make(change)
 	})
-	if err == nil && s.cfg.ObserveDocument != nil {
-		for _, event := range d.events {
-			s.cfg.ObserveDocument(event, d.sess.Livemode)
-		}
+	if err == nil {
+		s.announce(ctx, d.sess, d.events...)
+		return d.sess, nil
 	}
-	if code := fault.CodeOf(err); err == nil || code != "" && code != fault.Unavailable {
+	if code := fault.CodeOf(err); code != "" && code != fault.Unavailable {
 		return d.sess, err
 	}
 	// A failed COMMIT may have taken effect, so the row is read.
@@ -66,6 +61,7 @@ func (s *Service) decide(ctx context.Context, view Session, by Claim, change fun
 	case readErr != nil:
 		return view, err
 	case stored.Status.Terminal():
+		s.announce(ctx, stored)
 		return stored, nil
 	}
 	return stored, err
@@ -145,9 +141,8 @@ func (s *Service) apply(d *decision, v CheckResult) error {
 			d.happened(v.Way, documentOutcome(v))
 		}
 		return d.complete(v.Result, made)
-	default:
-		return ErrLate
 	}
+	return ErrLate
 }
 
 // step is the effect of a check result on a pending session.
@@ -192,9 +187,8 @@ func next(v CheckResult, t tenant.Tenant, s Session) step {
 		return stepRefuse
 	case v.Result == ResultFallback && t.OffersDocument() && !noCamera:
 		return stepOffer
-	default:
-		return stepComplete
 	}
+	return stepComplete
 }
 
 // offerDocument opens the document check after an age refusal, or because the
@@ -256,14 +250,18 @@ func documentOutcome(v CheckResult) DocumentOutcome {
 		return DocumentPassed
 	case v.Way == "":
 		return DocumentDeclined
-	default:
-		return DocumentFailed
 	}
+	return DocumentFailed
 }
 
-// announce wakes the webhook dispatcher and calls the observer after a session
-// has ended. It must be called after the commit.
-func (s *Service) announce(ctx context.Context, sess Session) {
+// announce tells the observers of the events of a document check and, after a session
+// has ended, of that, and wakes the webhook dispatcher. It must be called after the commit.
+func (s *Service) announce(ctx context.Context, sess Session, events ...DocumentEvent) {
+	if s.cfg.ObserveDocument != nil {
+		for _, event := range events {
+			s.cfg.ObserveDocument(event, sess.Livemode)
+		}
+	}
 	switch sess.Status {
 	case StatusPending:
 		return

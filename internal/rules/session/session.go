@@ -43,9 +43,8 @@ func (r Result) Status() Status {
 		return StatusPassed
 	case ResultFallback:
 		return StatusFallback
-	default:
-		return StatusSpoof
 	}
+	return StatusSpoof
 }
 
 // Source says where the result of a session came from. SourceReceiver says that the
@@ -105,9 +104,7 @@ func NoEstimate(by Claim) CheckResult {
 // a document before its first attempt. The cutoff counts as not met. The result
 // does not apply if the tenant has the document check off or an attempt has begun.
 func PreferDocument(by Claim) CheckResult {
-	v := NoEstimate(by)
-	v.Preferred = true
-	return v
+	return CheckResult{Result: ResultFallback, Source: SourceCamera, Claim: by, Preferred: true}
 }
 
 // MaxDocuments is how many documents of a session may be read and refused; the
@@ -169,7 +166,33 @@ type Session struct {
 	// NextRedirectExpired is set by the test clock: the next redirect gets an
 	// expired token. Test sessions only.
 	NextRedirectExpired bool
+	Setbacks            []Setback
 	OrderRef            string // the merchant's order, from the success URL of the request; may be empty
+}
+
+// Setback is a way of the camera step back to its beginning: when, and which Why.
+type Setback struct {
+	At  time.Time
+	Why string
+}
+
+// Why an attempt ended without a result. It is stored.
+const (
+	WhyAgain  = "again"  // the shopper left, or was not seen well enough
+	WhyAstray = "astray" // the head did not follow the prompts
+	WhyDrawn  = "drawn"  // the face did not look photographed
+	WhyBusy   = "busy"   // the server was too slow, failed or stopped
+)
+
+// Why returns why the last attempt gave no result; empty if none has begun.
+func (s Session) Why() string {
+	if n := len(s.Setbacks); n > 0 {
+		return s.Setbacks[n-1].Why
+	}
+	if s.Attempts > 0 {
+		return WhyAgain
+	}
+	return ""
 }
 
 // Basis is the basis of a camera's age decision. It contains no estimate.

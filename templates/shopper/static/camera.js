@@ -29,7 +29,7 @@ const firstFilm = page.dataset.film === "document" ? "document" : "face";
  * What the close codes of the server mean, see internal/pages/shopper/stream.go.
  * @type {Record<number, CameraEvent>}
  */
-const closings = { 4000: "moved", 4001: "taken_over", 4002: "idle", 4003: "moved", 1013: "busy" };
+const closings = { 4000: "moved", 4001: "taken_over", 4003: "moved", 1013: "busy" };
 
 /** A camera that shows the very same picture for so many milliseconds is frozen. */
 const frozenAfter = 6000;
@@ -277,20 +277,17 @@ function connect() {
 
 /**
  * Asks for the camera's page. When the server answers but still refuses the
- * stream, the page of the session's state knows why.
+ * stream, the page of the session's state knows why; if that is this page,
+ * something on the way lets no stream through.
  */
 async function probe() {
   const entry = machine.current();
-  let reachable = true;
-  try {
-    await fetch(page.dataset.link ?? "", { method: "HEAD", redirect: "manual", cache: "no-store" });
-  } catch {
-    reachable = false; // still no network
-  }
+  const answer = await fetch(page.dataset.link ?? "", { method: "HEAD", redirect: "manual", cache: "no-store" })
+    .catch(() => null); // still no network
   if (entry !== machine.current()) return;
-  const refused = reachable && check.reached;
-  check.reached ||= reachable;
-  machine.send(refused ? "moved" : "probed");
+  const refused = answer && check.reached;
+  check.reached ||= answer !== null;
+  machine.send(!refused ? "probed" : answer.ok ? "failed" : "moved");
 }
 
 const machine = start("primer", enter);

@@ -21,7 +21,6 @@
  *   | "moved"      // the session has moved on
  *   | "taken_over" // another tab goes on with the check
  *   | "busy"       // the server takes no more checks, not even in line
- *   | "idle"       // the server closed a stream that was not used
  *   | "lost"       // the connection ended by itself
  *   | "retry"      // time to connect again
  *   | "probe"      // time to ask the server whether it is there at all
@@ -48,7 +47,7 @@ const problems = {
 /** @type {Rule["on"]} */
 const streaming = {
   ...filming, ...problems, queued: "queued", answered: "live", frozen: "frozen", unframed: "primer", moved: "leaving",
-  taken_over: "other_tab", busy: "waiting", idle: "connecting", lost: "network", offline: "network",
+  taken_over: "other_tab", busy: "waiting", lost: "network", offline: "network",
 };
 /** @type {Rule["on"]} */
 const closed = { ...always, open: "opening" };
@@ -65,7 +64,7 @@ export const rules = {
   live: { screen: "live", camera: true, stream: true, on: streaming },
   waiting: { screen: "waiting", camera: true, on: { ...filming, open: "connecting", retry: "connecting" } },
   network: { screen: "network", camera: true, on: { ...filming, open: "connecting", online: "connecting", retry: "connecting", probe: "probing" } },
-  probing: { camera: true, on: { ...filming, open: "connecting", online: "connecting", probed: "connecting", moved: "leaving" } },
+  probing: { camera: true, on: { ...filming, open: "connecting", online: "connecting", probed: "connecting", moved: "leaving", failed: "failed" } },
   paused: { on: { ...always, shown: "opening" } },
   away: { on: always },
   leaving: { screen: "processing", on: always },
