@@ -31,7 +31,9 @@ var house = []room{
 	{"edge", 3530, [][]string{{"httpd"}, {"api", "reference"}, {"contract"}}},
 	{"pages", 15170, [][]string{{"dashboard", "shopper"}, {"page"}}},
 	{"store", 6270, nil},
-	{"lab", 300, [][]string{{"accuracy", "conformance", "demo", "testkey"}, {"certify", "measured"}, {"curve", "suite", "verify"}}},
+	{"lab", 300, [][]string{
+		{"accuracy", "conformance", "demo", "testkey"}, {"certify", "measured"}, {"curve", "suite", "verify"},
+	}},
 	{"backoffice", 8780, [][]string{{"evidence"}, {"insight"}, {"account"}, {"certificate", "mail"}}},
 	{"check", 15690, [][]string{{"document"}, {"age"}, {"liveness", "photographic"}, {"vision"}, {"inference"}}},
 	{"rules", 8480, [][]string{

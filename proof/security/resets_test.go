@@ -23,8 +23,8 @@ func TestResetStreams(t *testing.T) {
 	dir, host := t.TempDir(), "gate.example"
 	chain, key := filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key")
 	certificatetest.Write(t, chain, key, host, 1, time.Now().Add(time.Hour))
-	g := gatewaytest.Start(t, gatewaytest.SQLite(t), "AGEGATE_API_URL=https://"+host, "AGEGATE_PAGES_URL=https://"+host,
-		"AGEGATE_TLS_CERT="+chain, "AGEGATE_TLS_KEY="+key)
+	g := gatewaytest.Start(t, gatewaytest.SQLite(t), "AGEGATE_BASE_URL=https://"+host, "AGEGATE_VERIFY_URL=https://"+host,
+		"AGEGATE_DASHBOARD_URL=https://"+host, "AGEGATE_TLS_CERT="+chain, "AGEGATE_TLS_KEY="+key)
 	conn, err := tls.Dial("tcp", g.App.Addr(), &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}})
 	if err != nil {
 		t.Fatal(err)

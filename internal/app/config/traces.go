@@ -54,42 +54,37 @@ func (c *Config) setTraces(lookup, given Lookup) []error {
 	return append(errs, checkOpenTelemetry(given)...)
 }
 
-// checkOpenTelemetry checks what turns traces off, and what OpenTelemetry reads itself: of some values it would make
-// nothing without a word, and of others it panics.
+// checkOpenTelemetry checks what turns traces off, and what OpenTelemetry reads itself: of
+// some values it would make nothing without a word, and of others it panics.
 func checkOpenTelemetry(given Lookup) (errs []error) {
-	if exporter, _ := given("OTEL_TRACES_EXPORTER"); exporter != "" && exporter != "otlp" {
-		errs = append(errs, errors.New("OTEL_TRACES_EXPORTER must be otlp or none"))
-	}
-	if disabled, _ := given("OTEL_SDK_DISABLED"); disabled != "" && !strings.EqualFold(disabled, "false") {
-		errs = append(errs, errors.New("OTEL_SDK_DISABLED must be true or false"))
-	}
-	samplers := []string{"always_on", "always_off", "traceidratio"}
-	for _, name := range samplers {
-		samplers = append(samplers, "parentbased_"+name)
-	}
-	if sampler, _ := given("OTEL_TRACES_SAMPLER"); sampler != "" && !slices.Contains(samplers, sampler) {
-		errs = append(errs, fmt.Errorf("OTEL_TRACES_SAMPLER must be one of %s", strings.Join(samplers, ", ")))
-	}
-	if arg, _ := given("OTEL_TRACES_SAMPLER_ARG"); arg != "" {
-		if share, err := strconv.ParseFloat(arg, 64); err != nil || !(share >= 0 && share <= 1) {
-			errs = append(errs, errors.New("OTEL_TRACES_SAMPLER_ARG must be a number from 0 to 1"))
+	whole := func(least int) (string, func(string) bool) {
+		return fmt.Sprintf("a whole number from %d to %d", least, maxOpenTelemetry), func(value string) bool {
+			n, err := strconv.Atoi(value)
+			return err == nil && n >= least && n <= maxOpenTelemetry
 		}
 	}
-	for _, limit := range []struct {
-		least int
-		names []string
-	}{
-		{1, []string{"BSP_MAX_QUEUE_SIZE", "BSP_MAX_EXPORT_BATCH_SIZE", "BSP_SCHEDULE_DELAY", "BSP_EXPORT_TIMEOUT"}},
-		{-1, []string{"SPAN_ATTRIBUTE_COUNT_LIMIT", "SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT", "SPAN_EVENT_COUNT_LIMIT",
-			"SPAN_LINK_COUNT_LIMIT", "EVENT_ATTRIBUTE_COUNT_LIMIT", "LINK_ATTRIBUTE_COUNT_LIMIT"}},
-	} {
-		for _, name := range limit.names {
-			value, _ := given("OTEL_" + name)
-			if n, err := strconv.Atoi(value); value != "" && (err != nil || n < limit.least || n > maxOpenTelemetry) {
-				errs = append(errs, fmt.Errorf("OTEL_%s must be a whole number from %d to %d", name, limit.least, maxOpenTelemetry))
+	check := func(must string, ok func(value string) bool, names ...string) {
+		for _, name := range names {
+			if value, _ := given("OTEL_" + name); value != "" && !ok(value) {
+				errs = append(errs, fmt.Errorf("OTEL_%s must be %s", name, must))
 			}
 		}
 	}
+	check("otlp or none", func(value string) bool { return value == "otlp" }, "TRACES_EXPORTER")
+	check("true or false", func(value string) bool { return strings.EqualFold(value, "false") }, "SDK_DISABLED")
+	samplers := []string{"always_on", "always_off", "traceidratio", "parentbased_always_on", "parentbased_always_off",
+		"parentbased_traceidratio"}
+	check("one of "+strings.Join(samplers, ", "),
+		func(value string) bool { return slices.Contains(samplers, value) }, "TRACES_SAMPLER")
+	check("a number from 0 to 1", func(value string) bool {
+		share, err := strconv.ParseFloat(value, 64)
+		return err == nil && share >= 0 && share <= 1
+	}, "TRACES_SAMPLER_ARG")
+	must, ok := whole(1)
+	check(must, ok, "BSP_MAX_QUEUE_SIZE", "BSP_MAX_EXPORT_BATCH_SIZE", "BSP_SCHEDULE_DELAY", "BSP_EXPORT_TIMEOUT")
+	must, ok = whole(-1)
+	check(must, ok, "SPAN_ATTRIBUTE_COUNT_LIMIT", "SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT", "SPAN_EVENT_COUNT_LIMIT",
+		"SPAN_LINK_COUNT_LIMIT", "EVENT_ATTRIBUTE_COUNT_LIMIT", "LINK_ATTRIBUTE_COUNT_LIMIT")
 	return errs
 }
 
