@@ -27,16 +27,16 @@ var house = []room{
 	{"docs", 0, nil}, // samples in Go
 	// 30 of store's name why a database cannot be copied.
 	// 115 of app's check OpenTelemetry's variables, database URLs and service links.
-	{"app", 4395, [][]string{{"app"}, {"doctor"}, {"config", "metrics"}}},
+	{"app", 4390, [][]string{{"app"}, {"doctor"}, {"config", "metrics"}}},
 	{"edge", 3530, [][]string{{"httpd"}, {"api", "reference"}, {"contract"}}},
-	{"pages", 15170, [][]string{{"dashboard", "shopper"}, {"page"}}},
+	{"pages", 15190, [][]string{{"dashboard", "shopper"}, {"page"}}},
 	{"store", 6270, nil},
 	{"lab", 300, [][]string{
 		{"accuracy", "conformance", "demo", "testkey"}, {"certify", "measured"}, {"curve", "suite", "verify"},
 	}},
 	{"backoffice", 8780, [][]string{{"evidence"}, {"insight"}, {"account"}, {"certificate", "mail"}}},
 	{"check", 15690, [][]string{{"document"}, {"age"}, {"liveness", "photographic"}, {"vision"}, {"inference"}}},
-	{"rules", 8480, [][]string{
+	{"rules", 8490, [][]string{
 		{"session"}, {"billing", "tenant", "webhook"}, {"audit", "brand", "credential"},
 		{"gather", "turn"}, {"routine", "trail"}, {"fault", "strictjson"},
 	}},

@@ -228,7 +228,12 @@ func (m *machine) remove(t *rapid.T) {
 func (m *machine) check(t *rapid.T) {
 	live := rapid.Bool().Draw(t, "live")
 	w := rapid.SampledFrom([]insight.Window{insight.WindowDay, insight.WindowWeek, insight.WindowMonth}).Draw(t, "window")
-	got, err := m.service().Overview(ctx, insight.Scope{TenantID: m.tenant, Livemode: live}, w, time.UTC)
+	zone, err := time.LoadLocation(rapid.SampledFrom([]string{"UTC", "Asia/Kolkata", "Asia/Kathmandu",
+		"America/Los_Angeles"}).Draw(t, "zone"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := m.service().Overview(ctx, insight.Scope{TenantID: m.tenant, Livemode: live}, w, zone)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -313,13 +318,18 @@ func (m *machine) count(live bool, from time.Time) insight.Overview {
 		if s.Source != "" {
 			o.Sources[s.Source]++
 		}
-		if s.OpenedAt != nil {
+		if s.Source == session.SourceForced {
+			continue
+		}
+		o.Funnel.Created++
+		decided := s.CompletedAt != nil
+		if decided || s.OpenedAt != nil {
 			o.Funnel.Opened++
 		}
-		if s.BegunAt != nil {
+		if decided || s.BegunAt != nil {
 			o.Funnel.Begun++
 		}
-		if s.CompletedAt == nil {
+		if !decided {
 			continue
 		}
 		o.Funnel.Decided++
@@ -333,6 +343,6 @@ func (m *machine) count(live bool, from time.Time) insight.Overview {
 		}
 		o.Times[bucket]++
 	}
-	o.Funnel.Created, o.Funnel.Passed = o.Counts.Created, o.Counts.Passed
+	o.Funnel.Passed = o.Earned.Passed
 	return o
 }

@@ -3,6 +3,7 @@ package session
 import (
 	"bytes"
 	"context"
+	"slices"
 	"time"
 
 	"agegate/internal/rules/credential"
@@ -92,9 +93,7 @@ func (s *Service) EndAttempt(ctx context.Context, sess Session, why string) (Ses
 		if d.sess.DocumentOpen() || why == WhyBusy && d.sess.Attempts == 0 {
 			return ErrLate
 		}
-		if why != "" {
-			d.sess.Setbacks = append(d.sess.Setbacks, Setback{d.now, why})
-		}
+		d.setBack(why)
 		if why == WhyBusy {
 			d.sess.Attempts--
 		}
@@ -103,6 +102,17 @@ func (s *Service) EndAttempt(ctx context.Context, sess Session, why string) (Ses
 		}
 		return s.apply(d, NoEstimate(Claim{}))
 	})
+}
+
+// maxSetbacks is how many setbacks of a session are kept, the newest: nothing else limits
+// how often a stream begins and is ended by the server.
+const maxSetbacks = 20
+
+func (d *decision) setBack(why string) {
+	if why != "" {
+		kept := d.sess.Setbacks[max(0, len(d.sess.Setbacks)-maxSetbacks+1):]
+		d.sess.Setbacks = append(slices.Clone(kept), Setback{d.now, why})
+	}
 }
 
 // Strike counts a failed liveness check. Strike number MaxStrikes completes the session
@@ -115,7 +125,7 @@ func (s *Service) Strike(ctx context.Context, sess Session, by Claim) (Session, 
 			return ErrLate
 		}
 		d.sess.Strikes++
-		d.sess.Setbacks = append(d.sess.Setbacks, Setback{d.now, WhyAgain})
+		d.setBack(WhyAgain)
 		switch {
 		case d.sess.Strikes >= MaxStrikes:
 			return d.complete(ResultSpoof, Decision{Status: StatusSpoof, At: d.now, Source: SourceCamera})
