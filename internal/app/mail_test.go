@@ -173,7 +173,7 @@ func TestFirstOwnerByMail(t *testing.T) {
 		letter := box.wait(t, guest, 1)[0]
 		_, link, _ := strings.Cut(letter, "http://localhost:8080")
 		link, _, _ = strings.Cut(link, "\r\n")
-		if res, body := g.Nobody().Get(t, link); res.StatusCode != 200 || !strings.Contains(body, "as the owner") {
+		if res, body := g.Nobody().Get(t, link); res.StatusCode != 200 || !strings.Contains(body, "as an owner") {
 			t.Errorf("the mailed invitation: %d", res.StatusCode)
 		}
 	}, "AGEGATE_SMTP_URL="+address, "AGEGATE_MAIL_FROM=agegate <no-reply@gate.example>")

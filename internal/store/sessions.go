@@ -133,8 +133,8 @@ func (tx *Tx) DropUnpaid(sessions ...session.Session) error {
 // change other columns, so saving a decision must not write those.
 var decided = []string{
 	"status", "expires_at", "completed_at", "consented_at", "detected_age", "document_opened_at", "attempts", "strikes",
-	"setbacks", "opened_at", "begun_at", "source", "cutoff", "calibration", "document_preferred", "document_way", "document_attempts",
-	"face_match_at", "document_camera_ms",
+	"setbacks", "opened_at", "begun_at", "source", "cutoff", "calibration", "document_preferred", "document_way",
+	"document_attempts", "face_match_at", "document_camera_ms",
 }
 
 // SaveSession implements session.Tx. The session was decided on the row as
