@@ -208,10 +208,9 @@ func (s *Service) compute(ctx context.Context, scope Scope, w Window, days int, 
 	return o, err
 }
 
-// countFrom counts the scope's sessions created at or after the first point. In a zone
-// whose midnight is not on a full hour of UTC, a sum counts the sessions of two days:
-// those before midnight are counted from rows and moved to the hour before. One that was
-// deleted after its hour was folded stays on the later day.
+// countFrom counts the scope's sessions created at or after the first point. Where midnight
+// is not on a full hour of UTC, a sum counts the sessions of two days: those before midnight
+// are counted from rows and moved to the hour before, but not those deleted since the fold.
 func (s *Service) countFrom(ctx context.Context, scope Scope, points []time.Time, now time.Time) ([]Group, error) {
 	step := int64(day / hour) // the database adds up whole days
 	for _, at := range points {
