@@ -55,7 +55,7 @@ async function says(...texts) {
 
 test("empty pages say what they are for", async () => {
   for (const [name, path, text] of [
-    ["settings-empty", "/settings", "The gateway’s own colours."], ["audit-empty", "/audit?action=session.prune", "Nothing here"],
+    ["settings-empty", "/settings", "The gateway’s own colours."], ["audit-empty", "/audit?action=session.prune", "No entries"],
   ]) {
     await ada.goto(base + path);
     await says(text);
