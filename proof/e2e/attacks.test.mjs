@@ -32,7 +32,7 @@ for (const { name, camera, ends, reason } of species) {
     await toCamera(page, session.url);
     await sees(page, "again");
     const [said] = await page.$$eval('[data-testid="again"]', (notes) => notes.map((note) => note.textContent));
-    assert.equal(/different ways/.test(said), reason === "astray", said);
+    assert.equal(/did not follow the arrows/.test(said), reason === "astray", said);
     assert.equal(await session.status(), "PENDING");
     if (ends === "spoof") {
       await gets(page, () => sees(page, "screen-spoof"));
