@@ -77,7 +77,7 @@ func composedKeys() []string {
 	for _, kind := range troubles {
 		keys = append(keys, "trouble."+kind+".title", "trouble."+kind+".body", "trouble."+kind+".action")
 	}
-	for _, why := range []string{session.WhyAgain, session.WhyAstray, session.WhyDrawn} {
+	for _, why := range []string{session.WhyAgain, session.WhyAstray, session.WhyDrawn, session.WhyUnsure} {
 		keys = append(keys, "camera."+why)
 	}
 	for _, family := range families {

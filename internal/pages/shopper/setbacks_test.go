@@ -39,7 +39,7 @@ func TestNoWayBackWithoutAReason(t *testing.T) {
 		{"drawn", session.WhyDrawn, because(func(s *age.Step) { s.Drawn = true })},
 		{"too slow", session.WhyBusy, because(func(s *age.Step) { s.Unserved = true })},
 		{"failed", session.WhyBusy, func(context.Context) (age.Step, error) { return age.Step{}, errors.New("no model") }},
-		{"not live", session.WhyAgain, finds(verdict(age.VerdictSpoof, 0))},
+		{"not live", session.WhyUnsure, finds(verdict(age.VerdictSpoof, 0))},
 		{"below", "", finds(verdict(age.VerdictBelow, 16))},
 		{"met", "", finds(verdict(age.VerdictMet, 40))},
 	}
@@ -49,7 +49,7 @@ func TestNoWayBackWithoutAReason(t *testing.T) {
 			for _, before := range []int{0, 1, session.MaxAttempts - 1} {
 				for _, row := range ends {
 					begun := state == "begun"
-					if !begun && row.why != session.WhyAgain {
+					if !begun && row.why != session.WhyAgain && row.why != session.WhyUnsure {
 						continue // needs a challenge
 					}
 					t.Run(fmt.Sprintf("%s, %s after %d, %s", name, state, before, row.name), func(t *testing.T) {
@@ -87,8 +87,11 @@ func TestNoWayBackWithoutAReason(t *testing.T) {
 						if strings.Contains(page.body, `data-testid="again" hidden`) {
 							t.Error("back without a word")
 						}
-						if busy := strings.Contains(page.body, "The service is busy"); busy != (row.why == session.WhyBusy) {
-							t.Errorf("says that the service is busy: %t", busy)
+						for why, text := range map[string]string{session.WhyBusy: "The service is busy",
+							session.WhyUnsure: "We could not confirm a live person"} {
+							if said := strings.Contains(page.body, text); said != (row.why == why) {
+								t.Errorf("says %q: %t", text, said)
+							}
 						}
 						if n := len(s.Setbacks); kept && (n != 1 || s.Setbacks[0].Why != row.why) {
 							t.Errorf("kept %v", s.Setbacks)

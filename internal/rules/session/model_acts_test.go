@@ -241,7 +241,7 @@ func (m *machine) strike(t *rapid.T) {
 	default:
 		ok(t, err)
 		s.Strikes++
-		s.keeps(session.WhyAgain)
+		s.keeps(session.WhyUnsure)
 		if s.Strikes >= session.MaxStrikes {
 			m.end(s.model, session.StatusSpoof)
 		} else if s.Attempts >= session.MaxAttempts {

@@ -104,8 +104,7 @@ func (s *Service) EndAttempt(ctx context.Context, sess Session, why string) (Ses
 	})
 }
 
-// maxSetbacks is how many setbacks of a session are kept, the newest: nothing else limits
-// how often a stream begins and is ended by the server.
+// maxSetbacks is how many setbacks are kept, the newest; a server may end any number of streams.
 const maxSetbacks = 20
 
 func (d *decision) setBack(why string) {
@@ -125,7 +124,7 @@ func (s *Service) Strike(ctx context.Context, sess Session, by Claim) (Session, 
 			return ErrLate
 		}
 		d.sess.Strikes++
-		d.setBack(WhyAgain)
+		d.setBack(WhyUnsure)
 		switch {
 		case d.sess.Strikes >= MaxStrikes:
 			return d.complete(ResultSpoof, Decision{Status: StatusSpoof, At: d.now, Source: SourceCamera})

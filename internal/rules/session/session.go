@@ -181,6 +181,7 @@ const (
 	WhyAgain  = "again"  // the shopper left, or was not seen well enough
 	WhyAstray = "astray" // the head did not follow the prompts
 	WhyDrawn  = "drawn"  // the face did not look photographed
+	WhyUnsure = "unsure" // no live person was confirmed
 	WhyBusy   = "busy"   // the server was too slow, failed or stopped
 )
 
