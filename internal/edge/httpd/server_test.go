@@ -2,9 +2,7 @@ package httpd_test
 
 import (
 	"bufio"
-	"bytes"
 	"crypto/tls"
-	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -16,10 +14,9 @@ import (
 	"time"
 
 	"github.com/labstack/echo/v4"
-	"golang.org/x/net/http2"
-	"golang.org/x/net/http2/hpack"
 
 	"agegate/internal/edge/httpd"
+	"agegate/internal/edge/httpd/httpdtest"
 )
 
 // serve runs a server on a loopback address until the test ends.
@@ -29,6 +26,25 @@ func serve(t *testing.T, handler http.Handler) *httpd.Server {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return serveOn(t, listener, handler)
+}
+
+// serveHTTP2 is serve with TLS and HTTP/2. It also returns a client that trusts the server.
+func serveHTTP2(t *testing.T, handler http.Handler) (*httpd.Server, *http.Client) {
+	t.Helper()
+	source := httptest.NewUnstartedServer(nil) // for its certificate and client
+	source.EnableHTTP2 = true
+	source.StartTLS()
+	t.Cleanup(source.Close)
+	listener, err := tls.Listen("tcp", "127.0.0.1:0", source.TLS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return serveOn(t, listener, handler), source.Client()
+}
+
+func serveOn(t *testing.T, listener net.Listener, handler http.Handler) *httpd.Server {
+	t.Helper()
 	server := httpd.NewServer(handler, listener)
 	served := make(chan error, 1)
 	go func() { served <- server.Serve() }()
@@ -97,18 +113,7 @@ func TestShutdownAnswersKeptConnections(t *testing.T) {
 // An HTTP/2 connection takes no further request once Part was called, and none is lost.
 func TestPartEndsHTTP2Connections(t *testing.T) {
 	t.Parallel()
-	source := httptest.NewUnstartedServer(nil) // for its certificate and the client that trusts it
-	source.EnableHTTP2 = true
-	source.StartTLS()
-	defer source.Close()
-	listener, err := tls.Listen("tcp", "127.0.0.1:0", source.TLS)
-	if err != nil {
-		t.Fatal(err)
-	}
-	server := httpd.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}), listener)
-	served := make(chan error, 1)
-	go func() { served <- server.Serve() }()
-	client := source.Client()
+	server, client := serveHTTP2(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	ask := func() (reused bool) {
 		t.Helper()
 		ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{
@@ -138,7 +143,7 @@ func TestPartEndsHTTP2Connections(t *testing.T) {
 		}
 	}
 	client.CloseIdleConnections()
-	if err := errors.Join(server.Shutdown(t.Context()), <-served); err != nil {
+	if err := server.Shutdown(t.Context()); err != nil {
 		t.Error(err)
 	}
 }
@@ -147,75 +152,24 @@ func TestPartEndsHTTP2Connections(t *testing.T) {
 // limit, and fewer at a time than it asks for.
 func TestResetRequestsEndTheConnection(t *testing.T) {
 	t.Parallel()
-	source := httptest.NewUnstartedServer(nil) // for its certificate
-	source.EnableHTTP2 = true
-	source.StartTLS()
-	defer source.Close()
-	listener, err := tls.Listen("tcp", "127.0.0.1:0", source.TLS)
-	if err != nil {
-		t.Fatal(err)
-	}
 	var worked, at, most atomic.Int32
-	server := httpd.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, req *http.Request) {
+	server, _ := serveHTTP2(t, http.HandlerFunc(func(_ http.ResponseWriter, req *http.Request) {
 		worked.Add(1)
 		for now := at.Add(1); now > most.Load(); {
 			most.Store(now)
 		}
 		<-req.Context().Done()
 		at.Add(-1)
-	}), listener)
-	served := make(chan error, 1)
-	go func() { served <- server.Serve() }()
-	conn, err := tls.Dial("tcp", server.Addr(), &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	_ = conn.SetDeadline(time.Now().Add(2 * time.Minute))
-	_, _ = io.WriteString(conn, http2.ClientPreface)
-	framer, headers := http2.NewFramer(conn, conn), headersOf(server.Addr())
-	_ = framer.WriteSettings()
-	streams := uint32(0)
-	ended := make(chan error, 1)
-	go func() {
-		for {
-			frame, err := framer.ReadFrame()
-			if err != nil {
-				ended <- err
-				return
-			}
-			if settings, ok := frame.(*http2.SettingsFrame); ok && !settings.IsAck() {
-				streams, _ = settings.Value(http2.SettingMaxConcurrentStreams)
-			}
+	}))
+	// net/http itself ends a connection with many requests that it has not begun.
+	_, streams := httpdtest.Reset(t, server.Addr(), server.Addr(), "/", 500, func(sent int) {
+		for limit := time.Now().Add(time.Second); worked.Load() == int32(sent) && time.Now().Before(limit); {
+			time.Sleep(time.Millisecond)
 		}
-	}()
-	for id := uint32(1); id < 1000; id += 2 { // or until the server has closed the connection
-		if framer.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: headers, EndStream: true,
-			EndHeaders: true}) != nil || framer.WriteRSTStream(id, http2.ErrCodeCancel) != nil {
-			break
-		}
-		for limit := time.Now().Add(time.Second); worked.Load() == int32(id/2) && time.Now().Before(limit); {
-			time.Sleep(time.Millisecond) // net/http itself ends a connection with many requests that it has not begun
-		}
-	}
-	<-ended
-	if err := errors.Join(server.Close(), <-served); err != nil {
-		t.Error(err)
-	}
+	})
 	if streams != 32 || most.Load() > 32 || worked.Load() > 150 {
 		t.Errorf("%d streams are allowed; %d requests at a time, %d in all", streams, most.Load(), worked.Load())
 	}
-}
-
-// headersOf returns the header block of a GET.
-func headersOf(authority string) []byte {
-	var block bytes.Buffer
-	encoder := hpack.NewEncoder(&block)
-	encoder.SetMaxDynamicTableSize(0) // the block is sent again and again
-	for _, field := range [][2]string{{":method", "GET"}, {":scheme", "https"}, {":authority", authority}, {":path", "/"}} {
-		_ = encoder.WriteField(hpack.HeaderField{Name: field[0], Value: field[1]})
-	}
-	return block.Bytes()
 }
 
 // A client that sends no further request does not delay the shutdown.
