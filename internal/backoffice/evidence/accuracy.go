@@ -110,7 +110,7 @@ func ParseAccuracy(text []byte, estimator string) (*Accuracy, error) {
 		}
 		row := accuracyRow{
 			collection: collection{r[0], r[1], r[2]}, from: r[4], to: r[5], sex: r[6], group: r[7],
-			mae: interval(r[9], r[10], r[11]), bias: interval(r[12], r[13], r[14]),
+			mae: Interval(r[9], r[10], r[11]), bias: Interval(r[12], r[13], r[14]),
 		}
 		var counts []int64
 		left := int64(math.MaxInt64)
@@ -137,13 +137,8 @@ func (r accuracyRow) passed(cutoff float64) (string, bool) {
 	if cutoff < LowestCutoff || at >= len(r.reaches) {
 		return "", false
 	}
-	rate := insight.RateOf(r.reaches[at], r.count)
-	return interval(percent(rate.Share), percent(rate.Low), percent(rate.High)), true
+	return Shown(insight.RateOf(r.reaches[at], r.count)), true
 }
-
-func interval(value, low, high string) string { return value + " (" + low + "–" + high + ")" }
-
-func percent(share float64) string { return strconv.FormatFloat(100*share, 'f', 1, 64) }
 
 // figures returns the tables with what was measured. Those of the models are left out
 // where it is not known of them.

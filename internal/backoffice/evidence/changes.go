@@ -71,7 +71,7 @@ func (s *Service) readLog(ctx context.Context, r Request) (log, error) {
 // the kind of each actor. An entry can be found in the log by its number and
 // hash.
 func (l log) files() []file {
-	changes := newTable("changes.csv", "time", "log", "entry", "hash", "by", "action", "setting", "old", "new")
+	changes := Table{{"time", "log", "entry", "hash", "by", "action", "setting", "old", "new"}}
 	for _, e := range l.changes {
 		scope := "tenant"
 		if e.Scope == audit.Instance {
@@ -81,17 +81,17 @@ func (l log) files() []file {
 			string(e.Actor.Kind), string(e.Action)}
 		stated := l.settings(e)
 		for _, c := range stated {
-			changes.add(append(slices.Clone(row), c.Setting, c.Old, c.New)...)
+			changes.Add(append(slices.Clone(row), c.Setting, c.Old, c.New)...)
 		}
 		if stated == nil && e.Action != audit.TenantUpdate {
-			changes.add(append(row, "", "", "")...)
+			changes.Add(append(row, "", "", "")...)
 		}
 	}
-	chain := newTable("chain.csv", "entry", "time", "previous_hash", "hash")
+	chain := Table{{"entry", "time", "previous_hash", "hash"}}
 	for _, e := range l.links {
-		chain.add(strconv.FormatInt(e.Seq, 10), e.At.UTC().Format(time.RFC3339Nano), e.PrevHash.String(), e.Hash.String())
+		chain.Add(strconv.FormatInt(e.Seq, 10), e.At.UTC().Format(time.RFC3339Nano), e.PrevHash.String(), e.Hash.String())
 	}
-	return []file{changes.file(), chain.file()}
+	return []file{{"changes.csv", changes.CSV()}, {"chain.csv", chain.CSV()}}
 }
 
 // settings returns the changes of an entry that concern the age check: settings,

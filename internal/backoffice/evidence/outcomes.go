@@ -72,7 +72,7 @@ func (t *tally) file(from, to time.Time) file {
 	for _, name := range outcomes {
 		columns = append(columns, string(name))
 	}
-	out := newTable("outcomes.csv", columns...)
+	out := Table{columns}
 	rest := map[outcome]int64{}
 	for day := from; day.Before(to); day = day.AddDate(0, 0, 1) {
 		if day.Day() == 1 {
@@ -86,7 +86,7 @@ func (t *tally) file(from, to time.Time) file {
 			}
 			cells = append(cells, t.state(name, n))
 		}
-		out.add(cells...)
+		out.Add(cells...)
 		month := time.Date(day.Year(), day.Month(), 1, 0, 0, 0, 0, time.UTC)
 		if day.AddDate(0, 0, 1).Day() != 1 || month.Before(from) {
 			continue
@@ -95,9 +95,9 @@ func (t *tally) file(from, to time.Time) file {
 		for _, name := range outcomes {
 			cells = append(cells, t.state(name, rest[name]))
 		}
-		out.add(cells...)
+		out.Add(cells...)
 	}
-	return out.file()
+	return file{"outcomes.csv", out.CSV()}
 }
 
 // state returns a count in the form in which the file states it. A count that is

@@ -6,35 +6,31 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"agegate/internal/backoffice/insight"
 )
 
-// table is a CSV file that is being written.
-type table struct {
-	name string
-	rows [][]string
-}
+// Table is the rows of a CSV file, its columns first.
+type Table [][]string
 
-func newTable(name string, columns ...string) *table {
-	return &table{name: name, rows: [][]string{columns}}
-}
-
-func (t *table) add(cells ...string) {
+// Add adds a row, in which spreadsheets interpret no cell as a formula.
+func (t *Table) Add(cells ...string) {
 	for i, c := range cells {
-		cells[i] = Plain(c)
+		cells[i] = plain(c)
 	}
-	t.rows = append(t.rows, cells)
+	*t = append(*t, cells)
 }
 
-// file returns the table as a file with comma-separated values.
-func (t *table) file() file {
+// CSV returns the table as comma-separated values.
+func (t *Table) CSV() []byte {
 	var out bytes.Buffer
-	_ = csv.NewWriter(&out).WriteAll(t.rows) // a buffer takes everything
-	return file{t.name, out.Bytes()}
+	_ = csv.NewWriter(&out).WriteAll(*t) // a buffer takes everything
+	return out.Bytes()
 }
 
-// Plain returns a text in a form that spreadsheets do not interpret as a formula.
+// plain returns a text in a form that spreadsheets do not interpret as a formula.
 // Numbers are not changed.
-func Plain(s string) string {
+func plain(s string) string {
 	if _, err := strconv.ParseFloat(s, 64); err == nil {
 		return s
 	}
@@ -54,3 +50,12 @@ func Count(n int64) string {
 	}
 	return strconv.FormatInt(n, 10)
 }
+
+// Percent returns a share from 0 to 1 as a number of per cent.
+func Percent(share float64) string { return strconv.FormatFloat(100*share, 'f', 1, 64) }
+
+// Shown returns a share with its bounds, in per cent.
+func Shown(r insight.Rate) string { return Interval(Percent(r.Share), Percent(r.Low), Percent(r.High)) }
+
+// Interval returns a figure with its bounds.
+func Interval(value, low, high string) string { return value + " (" + low + "–" + high + ")" }

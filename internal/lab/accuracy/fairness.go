@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"agegate/internal/backoffice/evidence"
-	"agegate/internal/lab/curve"
 	"agegate/internal/lab/measured"
 )
 
@@ -91,15 +90,10 @@ func distinctOf(texts ...string) []string { return slices.Compact(texts) }
 
 func cellOf(band [2]int, sex, group string, samples []Sample) measured.Cell {
 	c := measured.Cell{From: band[0], To: band[1], Sex: sex, Group: group, Count: len(samples)}
-	c.Passing = make(curve.Counts, evidence.HighestCutoff-evidence.LowestCutoff+1)
 	failures := make([]float64, len(samples))
 	for i, s := range samples {
 		failures[i] = s.Estimate - float64(s.Age)
-		for at := range c.Passing {
-			if s.Estimate >= float64(evidence.LowestCutoff+at) {
-				c.Passing[at]++
-			}
-		}
+		c.Passing.Add(s.Estimate)
 	}
 	slices.Sort(failures) // so that the bounds do not depend on the order of the set
 	c.MAE = bootstrap(failures, math.Abs)

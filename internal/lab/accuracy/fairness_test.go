@@ -31,10 +31,10 @@ func TestCells(t *testing.T) {
 		if c.MAE != (measured.Bounds{Value: 4, Low: 4, High: 4}) || c.Bias.Value != 4 {
 			t.Errorf("%+v", c)
 		}
-		if n, ok := c.Passes(20); n != c.Count || !ok {
+		if n, ok := c.Passing.Reach(20); n != c.Count || !ok {
 			t.Errorf("%d of %d pass at 20", n, c.Count)
 		}
-		if n, _ := c.Passes(21); n != 0 {
+		if n, _ := c.Passing.Reach(21); n != 0 {
 			t.Errorf("%d pass at 21", n)
 		}
 		found[key{c.From, c.To, c.Sex, c.Group, c.Count}] = true

@@ -49,7 +49,7 @@ func TestShippedFairness(t *testing.T) {
 			for _, c := range f.Collections {
 				for _, cell := range c.Cells {
 					if cell.From == ages[0] && cell.To == ages[1] && cell.Sex == "" && cell.Group == "" {
-						n, _ := cell.Passes(float64(cutoff))
+						n, _ := cell.Passing.Reach(float64(cutoff))
 						passes, count = passes+int64(n), count+int64(cell.Count)
 					}
 				}

@@ -6,9 +6,44 @@ import (
 	"strings"
 )
 
-// Counts holds how many pictures reach each cutoff. It is written as numbers in one string, so that
-// files stay readable.
+// Counts holds how many pictures reach each cutoff from Lowest to Highest. It is written
+// as numbers in one string, so that files stay readable.
 type Counts []int
+
+// Add counts a picture with its estimate in years.
+func (c *Counts) Add(estimate float64) {
+	if *c == nil {
+		*c = make(Counts, Highest-Lowest+1)
+	}
+	for i := range *c {
+		if estimate >= float64(Lowest+i) {
+			(*c)[i]++
+		}
+	}
+}
+
+// Reach returns how many pictures reach a cutoff in years, or false for one that is not
+// counted. Between two whole years it counts those that reach the lower year, so the
+// count is never too low.
+func (c Counts) Reach(cutoff float64) (int, bool) {
+	at := int(cutoff) - Lowest
+	if cutoff < Lowest || at >= len(c) {
+		return 0, false
+	}
+	return c[at], true
+}
+
+// Falling reports whether the counts can be those of a number of pictures: none is
+// negative, or higher than the one before it.
+func (c Counts) Falling(pictures int) bool {
+	for _, n := range c {
+		if n < 0 || n > pictures {
+			return false
+		}
+		pictures = n
+	}
+	return true
+}
 
 // MarshalText implements encoding.TextMarshaler.
 func (c Counts) MarshalText() ([]byte, error) {

@@ -7,9 +7,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"time"
 
+	"agegate/internal/backoffice/evidence"
 	"agegate/internal/check/inference"
 )
 
@@ -21,8 +21,8 @@ const Format = 1
 
 // Lowest and Highest are the first and the last cutoff that is counted, in years.
 const (
-	Lowest  = 10
-	Highest = 80
+	Lowest  = evidence.LowestCutoff
+	Highest = evidence.HighestCutoff
 )
 
 const oldest = 120 // the highest age of a label, in years
@@ -45,26 +45,17 @@ type Age struct {
 
 // Add counts a picture of a person of this age, with its estimate in years.
 func (a *Age) Add(estimate float64) {
-	if a.Passes == nil {
-		a.Passes = make(Counts, Highest-Lowest+1)
-	}
 	a.Count++
-	for i := range a.Passes {
-		if estimate >= float64(Lowest+i) {
-			a.Passes[i]++
-		}
-	}
+	a.Passes.Add(estimate)
 }
 
 // Passing returns how many of the pictures of an age range, both ends included,
-// reach a cutoff, which must be from Lowest to Highest. For a cutoff between two
-// whole years it counts those that reach the lower year, so the count is never
-// too low.
+// reach a cutoff, as Counts.Reach, which must be from Lowest to Highest.
 func (c *Curve) Passing(from, to int, cutoff float64) (n, of int64) {
-	at := int(math.Floor(cutoff)) - Lowest
 	for _, a := range c.Ages {
 		if a.Years >= from && a.Years <= to {
-			n, of = n+int64(a.Passes[at]), of+int64(a.Count)
+			reached, _ := a.Passes.Reach(cutoff)
+			n, of = n+int64(reached), of+int64(a.Count)
 		}
 	}
 	return n, of
@@ -109,12 +100,8 @@ func (a Age) check(last int) error {
 	if a.Count < 1 || len(a.Passes) != Highest-Lowest+1 {
 		return fmt.Errorf("age %d does not have its counts", a.Years)
 	}
-	left := a.Count
-	for _, n := range a.Passes {
-		if n < 0 || n > left {
-			return fmt.Errorf("the counts of age %d rise with the cutoff", a.Years)
-		}
-		left = n
+	if !a.Passes.Falling(a.Count) {
+		return fmt.Errorf("the counts of age %d rise with the cutoff", a.Years)
 	}
 	return nil
 }

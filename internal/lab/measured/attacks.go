@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"agegate/internal/backoffice/evidence"
 	"agegate/internal/backoffice/insight"
 )
 
@@ -58,11 +59,11 @@ func (a Attacks) published(row Attack) string {
 }
 
 // tables returns pad.csv and injection.csv.
-func (a Attacks) tables() (pad, injection table) {
+func (a Attacks) tables() (pad, injection evidence.Table) {
 	const material = "rendered pictures of one generated face and of documents of invented people"
-	pad = table{{"check", "kind", "instrument", "presentations", "errors", "error_rate_name",
+	pad = evidence.Table{{"check", "kind", "instrument", "presentations", "errors", "error_rate_name",
 		"error_rate_percent", "low_95_percent", "high_95_percent", "goal", "material", "published", "source"}}
-	injection = table{{"check", "kind", "instrument", "method", "presentations", "accepted",
+	injection = evidence.Table{{"check", "kind", "instrument", "method", "presentations", "accepted",
 		"accepted_percent", "low_95_percent", "high_95_percent", "goal", "material", "published", "source"}}
 	for _, row := range a.Rows {
 		s := exact(row.Errors, row.Presentations)
@@ -71,14 +72,15 @@ func (a Attacks) tables() (pad, injection table) {
 			goal = "none: the check cannot detect it"
 		}
 		n, errors := strconv.Itoa(row.Presentations), strconv.Itoa(row.Errors)
-		rest := []string{percent(s.Share), percent(s.Low), percent(s.High), goal, material, a.published(row), a.Source}
+		rest := []string{evidence.Percent(s.Share), evidence.Percent(s.Low), evidence.Percent(s.High), goal, material,
+			a.published(row), a.Source}
 		switch row.Form {
 		case injected:
-			injection.add(append([]string{row.Check, row.Species, row.Instrument, row.Method, n, errors}, rest...)...)
+			injection.Add(append([]string{row.Check, row.Species, row.Instrument, row.Method, n, errors}, rest...)...)
 		case bonaFide:
-			pad.add(append([]string{row.Check, row.Species, bonaFide, n, errors, "BPCER"}, rest...)...)
+			pad.Add(append([]string{row.Check, row.Species, bonaFide, n, errors, "BPCER"}, rest...)...)
 		default:
-			pad.add(append([]string{row.Check, row.Species, row.Instrument, n, errors, "APCER"}, rest...)...)
+			pad.Add(append([]string{row.Check, row.Species, row.Instrument, n, errors, "APCER"}, rest...)...)
 		}
 	}
 	return pad, injection
@@ -105,7 +107,7 @@ func (a Attacks) statements() string {
 			errors, persons = errors+row.Errors, persons+row.Presentations
 			continue
 		case !row.Goal:
-			beyond = append(beyond, []string{row.Check, row.Species, row.Form, shown(s)})
+			beyond = append(beyond, []string{row.Check, row.Species, row.Form, evidence.Shown(s)})
 			continue
 		}
 		key := row.Check + ", " + row.Form
@@ -122,8 +124,8 @@ func (a Attacks) statements() string {
 	for _, key := range order {
 		of := sums[key]
 		robust = append(robust, []string{key, strconv.Itoa(of.kinds), strconv.Itoa(of.presentations),
-			strconv.Itoa(of.accepted), shown(of.worst) + " " + of.species, of.published})
+			strconv.Itoa(of.accepted), evidence.Shown(of.worst) + " " + of.species, of.published})
 	}
 	return defined("robust", robust...) + defined("beyond", beyond...) + fmt.Sprintf(
-		"{{define \"persons\"}}%d / %d, %s %%{{end}}\n", errors, persons, shown(exact(errors, persons)))
+		"{{define \"persons\"}}%d / %d, %s %%{{end}}\n", errors, persons, evidence.Shown(exact(errors, persons)))
 }

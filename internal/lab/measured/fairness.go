@@ -44,7 +44,7 @@ type Cell struct {
 	Count   int          `json:"count"`
 	MAE     Bounds       `json:"mae"`    // mean absolute error, years
 	Bias    Bounds       `json:"bias"`   // mean error; positive: estimated too old
-	Passing curve.Counts `json:"passes"` // at or over evidence.LowestCutoff, and each year up to HighestCutoff
+	Passing curve.Counts `json:"passes"` // see curve.Counts
 }
 
 // Bounds is a figure with its 95 % interval.
@@ -52,17 +52,6 @@ type Bounds struct {
 	Value float64 `json:"value"`
 	Low   float64 `json:"low"`
 	High  float64 `json:"high"`
-}
-
-// Passes returns how many of the cell's pictures reach a cutoff. Between two
-// whole years it counts those that reach the lower year, so the count is never
-// too low. Outside the counted cutoffs it reports false.
-func (c Cell) Passes(cutoff float64) (int, bool) {
-	at := int(cutoff) - evidence.LowestCutoff
-	if cutoff < evidence.LowestCutoff || at >= len(c.Passing) {
-		return 0, false
-	}
-	return c.Passing[at], true
 }
 
 // ParseFairness reads a file and checks that its counts fit together.
@@ -86,15 +75,11 @@ func ParseFairness(text []byte) (*Fairness, error) {
 
 func (c Cell) check() error {
 	if c.Count < evidence.MinCount || c.From < 0 || c.To < c.From ||
-		len(c.Passing) != evidence.HighestCutoff-evidence.LowestCutoff+1 {
+		len(c.Passing) != curve.Highest-curve.Lowest+1 {
 		return fmt.Errorf("ages %d to %d do not have their counts", c.From, c.To)
 	}
-	left := c.Count
-	for _, n := range c.Passing {
-		if n < 0 || n > left {
-			return fmt.Errorf("the counts of ages %d to %d rise with the cutoff", c.From, c.To)
-		}
-		left = n
+	if !c.Passing.Falling(c.Count) {
+		return fmt.Errorf("the counts of ages %d to %d rise with the cutoff", c.From, c.To)
 	}
 	return nil
 }

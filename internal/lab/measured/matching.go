@@ -3,6 +3,8 @@ package measured
 import (
 	_ "embed"
 	"encoding/json"
+
+	"agegate/internal/backoffice/evidence"
 )
 
 //go:embed matching.json
@@ -35,12 +37,12 @@ func ShippedMatching() (m Matching, err error) {
 }
 
 // table returns matching.csv.
-func (m Matching) table() table {
-	t := table{{"collection", "strangers_of_one_sex", "portrait", "matched_percent", "low_95_percent",
+func (m Matching) table() evidence.Table {
+	t := evidence.Table{{"collection", "strangers_of_one_sex", "portrait", "matched_percent", "low_95_percent",
 		"high_95_percent", "published", "source"}}
 	for _, row := range m.Rows {
 		add := func(portrait string, share [3]float64) {
-			t.add(row.Collection, row.Strangers, portrait, hundredth(share[0]), hundredth(share[1]), hundredth(share[2]),
+			t.Add(row.Collection, row.Strangers, portrait, hundredth(share[0]), hundredth(share[1]), hundredth(share[2]),
 				m.Published, m.Source)
 		}
 		add("a picture", row.Plain)
@@ -62,7 +64,7 @@ func (m Matching) statements() string {
 // Shown is a row of figures as text.
 func (m Match) Shown() [2]string {
 	text := func(s [3]float64) string {
-		return hundredth(s[0]) + " (" + hundredth(s[1]) + "–" + hundredth(s[2]) + ")"
+		return evidence.Interval(hundredth(s[0]), hundredth(s[1]), hundredth(s[2]))
 	}
 	return [2]string{text(m.Plain), text(m.Poor)}
 }

@@ -4,33 +4,14 @@
 package measured
 
 import (
-	"bytes"
-	"encoding/csv"
 	"path/filepath"
 	"strconv"
 	"strings"
 
-	"agegate/internal/backoffice/evidence"
 	"agegate/internal/backoffice/insight"
 
 	"gonum.org/v1/gonum/stat/distuv"
 )
-
-// table is the rows of a CSV file, its columns first.
-type table [][]string
-
-func (t *table) add(cells ...string) {
-	for i, c := range cells {
-		cells[i] = evidence.Plain(c)
-	}
-	*t = append(*t, cells)
-}
-
-func (t *table) text() []byte {
-	var out bytes.Buffer
-	_ = csv.NewWriter(&out).WriteAll(*t) // a buffer takes everything
-	return out.Bytes()
-}
 
 // Release returns the files about the checks of this release, by their names in the
 // directory that evidence embeds.
@@ -46,7 +27,7 @@ func Release() (map[string][]byte, error) {
 	pad, injection := attacks.tables()
 	matched := matching.table()
 	return map[string][]byte{
-		"pad.csv": pad.text(), "injection.csv": injection.text(), "matching.csv": matched.text(),
+		"pad.csv": pad.CSV(), "injection.csv": injection.CSV(), "matching.csv": matched.CSV(),
 		"rows.md": []byte(attacks.statements() + matching.statements()),
 	}, nil
 }
@@ -78,12 +59,5 @@ func exact(n, of int) insight.Rate {
 	}
 	return r
 }
-
-// shown formats a share with its bounds in per cent.
-func shown(r insight.Rate) string {
-	return percent(r.Share) + " (" + percent(r.Low) + "–" + percent(r.High) + ")"
-}
-
-func percent(share float64) string { return strconv.FormatFloat(100*share, 'f', 1, 64) }
 
 func hundredth(v float64) string { return strconv.FormatFloat(v, 'f', 2, 64) }

@@ -36,8 +36,8 @@ func MarginNeeded(c *curve.Curve, target int) int {
 // margin, for the ages below together and each by itself, and for those from the cutoff
 // on.
 func TargetsTable(c *curve.Curve) []byte {
-	t := table{{"pictures", "measured", "estimator", "target_age", "margin_years", "cutoff_years", "age_from", "age_to",
-		"n", "passed_percent", "low_95_percent", "high_95_percent", "margin_for_3.5_percent_below"}}
+	t := evidence.Table{{"pictures", "measured", "estimator", "target_age", "margin_years", "cutoff_years", "age_from",
+		"age_to", "n", "passed_percent", "low_95_percent", "high_95_percent", "margin_for_3.5_percent_below"}}
 	for _, target := range Targets {
 		for margin := range highestMargin + 1 {
 			cutoff := target + margin
@@ -50,22 +50,24 @@ func TargetsTable(c *curve.Curve) []byte {
 				figures := []string{evidence.Count(n), "", "", "", ""}
 				if n >= evidence.MinCount {
 					rate := insight.RateOf(passed, n)
-					figures[1], figures[2], figures[3] = percent(rate.Share), percent(rate.Low), percent(rate.High)
+					for i, share := range []float64{rate.Share, rate.Low, rate.High} {
+						figures[1+i] = evidence.Percent(share)
+					}
 				}
 				if i == 0 && n >= evidence.MinCount {
 					figures[4] = strconv.Itoa(MarginNeeded(c, target))
 				}
-				t.add(append([]string{c.Name, c.MadeAt.Format(time.DateOnly), c.Estimator, strconv.Itoa(target),
+				t.Add(append([]string{c.Name, c.MadeAt.Format(time.DateOnly), c.Estimator, strconv.Itoa(target),
 					strconv.Itoa(margin), strconv.Itoa(cutoff), strconv.Itoa(r[0]), strconv.Itoa(r[1])}, figures...)...)
 			}
 		}
 	}
-	return t.text()
+	return t.CSV()
 }
 
 // Accuracy returns evidence.AccuracyFile: a row for each cell of each collection.
 func Accuracy(f Fairness) []byte {
-	t := table{evidence.AccuracyColumns()}
+	t := evidence.Table{evidence.AccuracyColumns()}
 	for _, collection := range f.Collections {
 		for _, c := range collection.Cells {
 			row := []string{collection.Name, strconv.Itoa(collection.Pictures), collection.MadeAt.Format(time.DateOnly),
@@ -76,8 +78,8 @@ func Accuracy(f Fairness) []byte {
 			for _, n := range c.Passing {
 				row = append(row, strconv.Itoa(n))
 			}
-			t.add(row...)
+			t.Add(row...)
 		}
 	}
-	return t.text()
+	return t.CSV()
 }

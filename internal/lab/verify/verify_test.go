@@ -114,8 +114,9 @@ func TestWebhookSaysWhy(t *testing.T) {
 
 // Webhook recognizes a body that was parsed and printed again.
 func TestWebhookRecognisesRewrittenJSON(t *testing.T) {
-	event, err := webhook.NewEvent(webhook.Completion{TenantID: uuid.New(), SessionID: uuid.New(), Result: webhook.ResultVerified,
-		CompletedAt: time.Now()})
+	event, err := webhook.NewEvent(webhook.Completion{
+		TenantID: uuid.New(), SessionID: uuid.New(), Result: webhook.ResultVerified, CompletedAt: time.Now(),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

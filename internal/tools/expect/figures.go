@@ -36,7 +36,7 @@ func cell(c measured.Collection, b band, sex, group string) (measured.Cell, bool
 
 // pass returns the share of a cell that passes the cutoff.
 func pass(c measured.Cell) insight.Rate {
-	n, _ := c.Passes(cutoff)
+	n, _ := c.Passing.Reach(cutoff)
 	return insight.RateOf(int64(n), int64(c.Count))
 }
 
