@@ -142,8 +142,8 @@ func trimmed(lookup Lookup) Lookup {
 }
 
 // Load reads every variable and reports all errors at once as an Error, by name and
-// never with a value. Values are trimmed, and an empty one counts as unset. required names variables that
-// must be set for the current command.
+// never with a value. Values are trimmed, and an empty one counts as unset. required
+// names variables that must be set for the current command.
 func Load(lookup Lookup, required ...string) (Config, error) {
 	var c Config
 	var errs []error

@@ -127,8 +127,13 @@ func TestDatabaseParameters(t *testing.T) {
 			}
 		}
 	}
-	if _, err := Load(lookup(map[string]string{DatabaseURLName: "sqlite:/d/g\n.db"})); err == nil {
-		t.Error("a line break in a path is accepted")
+	for name, value := range map[string]string{
+		DatabaseURLName: "sqlite:/d/g\n.db", MigrationURLName: "postgres://h/d\nx",
+	} {
+		env := map[string]string{DatabaseURLName: "postgres://u@h/d", name: value}
+		if _, err := Load(lookup(env)); err == nil || !strings.Contains(err.Error(), name+" must not contain a line break") {
+			t.Errorf("a line break in %s: %v", name, err)
+		}
 	}
 }
 

@@ -64,13 +64,7 @@ func setOptionalAddress(dst *string, v string) error {
 }
 
 func setDatabaseURL(c *Config, v string) error {
-	if hidesPassword(v) {
-		return errEncode
-	}
-	if strings.ContainsFunc(v, unicode.IsControl) {
-		return errors.New("must not contain a line break or another control character")
-	}
-	if err := checkParameters(v); err != nil {
+	if err := checkDatabaseURL(v); err != nil {
 		return err
 	}
 	path, isSQLite := strings.CutPrefix(v, "sqlite:")
@@ -80,8 +74,6 @@ func setDatabaseURL(c *Config, v string) error {
 	}
 	return errors.New("must be sqlite:PATH or postgres://…")
 }
-
-var errEncode = errors.New("must have the special characters of its password percent-encoded, such as / as %2F")
 
 // hidesPassword reports whether a database URL seems to have an unescaped / ? or # in
 // its password. The host would end there, and the rest of the password would be shown
@@ -95,10 +87,7 @@ func hidesPassword(databaseURL string) bool {
 }
 
 func setMigrationURL(c *Config, v string) error {
-	if hidesPassword(v) {
-		return errEncode
-	}
-	if err := checkParameters(v); err != nil {
+	if err := checkDatabaseURL(v); err != nil {
 		return err
 	}
 	if v != "" && !strings.HasPrefix(v, "postgres://") && !strings.HasPrefix(v, "postgresql://") {
@@ -119,7 +108,14 @@ var otherParameters = map[string]string{
 	"pool_min_conns": "leave it out", "socket_timeout": "leave it out",
 }
 
-func checkParameters(databaseURL string) error {
+// checkDatabaseURL returns what is wrong with a URL that can be told without its scheme.
+func checkDatabaseURL(databaseURL string) error {
+	if hidesPassword(databaseURL) {
+		return errors.New("must have the special characters of its password percent-encoded, such as / as %2F")
+	}
+	if strings.ContainsFunc(databaseURL, unicode.IsControl) {
+		return errors.New("must not contain a line break or another control character")
+	}
 	u, err := url.Parse(databaseURL)
 	if err != nil || !strings.HasPrefix(u.Scheme, "postgres") {
 		return nil //nolint:nilerr // others check the address
