@@ -45,8 +45,8 @@ func TestAccountsByTheProvider(t *testing.T) {
 		if _, err := g.App.Accounts.NewRecoveryLink(t.Context(), audit.System("test"), boss.ID); err == nil {
 			t.Error("a recovery link was made")
 		}
-		if res, page := owner.Post(t, shop+"/team/"+boss.ID.String(), url.Values{"role": {"viewer"}}); res.StatusCode != 422 ||
-			!strings.Contains(page, "give this role") {
+		res, page := owner.Post(t, shop+"/team/"+boss.ID.String(), url.Values{"role": {"viewer"}})
+		if res.StatusCode != 422 || !strings.Contains(page, "give this role") {
 			t.Errorf("another role by hand: %d", res.StatusCode)
 		}
 		// The last owner with an account of their own cannot leave, even if the provider

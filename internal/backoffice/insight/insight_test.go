@@ -68,7 +68,8 @@ func TestEveryColumnIsListedAsHeld(t *testing.T) {
 		"LinkHash": insight.HeldLink, "BrowserHash": insight.HeldBrowser, "CreatedAt": insight.HeldCreated,
 		"CompletedAt": insight.HeldResult,
 		"ConsentedAt": insight.HeldConsent, "DetectedAge": insight.HeldEstimate, "DocumentOpenedAt": insight.HeldDocument,
-		"Attempts": insight.HeldAttempts, "Strikes": insight.HeldStrikes, "Setbacks": insight.HeldSetbacks, "OpenedAt": insight.HeldOpened,
+		"Attempts": insight.HeldAttempts, "Strikes": insight.HeldStrikes, "Setbacks": insight.HeldSetbacks,
+		"OpenedAt":     insight.HeldOpened,
 		"BegunAt":      insight.HeldBegun,
 		"RedirectedAt": insight.HeldRedirected, "DocumentWay": insight.HeldWay, "DocumentAttempts": insight.HeldRefusals,
 		"DocumentPreferred": insight.HeldPreferred, "FaceMatchAt": insight.HeldFaceMatch,
@@ -92,7 +93,8 @@ func TestEveryColumnIsListedAsHeld(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !slices.ContainsFunc(r.Timeline, func(m insight.Moment) bool { return m.Why == session.WhyBusy && m.At.Equal(now) }) {
+	busy := func(m insight.Moment) bool { return m.Why == session.WhyBusy && m.At.Equal(now) }
+	if !slices.ContainsFunc(r.Timeline, busy) {
 		t.Error("the timeline does not say why an attempt gave no result")
 	}
 	stored := map[insight.HeldKey]bool{}
@@ -183,7 +185,8 @@ func TestAllowanceLasts(t *testing.T) {
 					return err
 				}
 			}
-			if _, err := tx.TakeCounter(billing.Quota{TenantID: scope.TenantID, Period: billing.Day(now), Limit: 5}, 2); err != nil {
+			quota := billing.Quota{TenantID: scope.TenantID, Period: billing.Day(now), Limit: 5}
+			if _, err := tx.TakeCounter(quota, 2); err != nil {
 				return err
 			}
 			_, err := tx.AddCredit(scope.TenantID, 4)

@@ -64,10 +64,9 @@ func (s *Service) Consent(ctx context.Context, sess Session, accepted bool) erro
 }
 
 // StartAttempt counts a capture whose challenge begins, and returns the updated
-// session. The caller must call EndAttempt when it ends without a
-// verdict. StartAttempt returns fault.TooMany if no attempt is left,
-// ErrLate if the session has ended or moved on or the claim has ended, and
-// ErrDisabled.
+// session. The caller must call EndAttempt when it ends without a verdict.
+// StartAttempt returns fault.TooMany if no attempt is left, ErrLate if the session has
+// ended or moved on or the claim has ended, and ErrDisabled.
 func (s *Service) StartAttempt(ctx context.Context, sess Session, by Claim) (Session, error) {
 	return s.decide(ctx, sess, by, func(d *decision) error {
 		if d.sess.AttemptsLeft() == 0 {

@@ -34,11 +34,10 @@ type decision struct {
 	events []DocumentEvent
 }
 
-// decide runs change in a transaction on the locked session and returns the
-// updated session. It returns ErrDisabled if the tenant is disabled, ErrLate if
-// the session is not open or the claim has ended, and any error of change; then
-// the returned session is the stored one, unchanged. Only the immutable fields of
-// view are used.
+// decide runs change in a transaction on the locked session, announces what it did, and
+// returns the updated session. It returns ErrDisabled if the tenant is disabled, ErrLate if
+// the session is not open or the claim has ended, and any error of change; then the session
+// is the stored one, unchanged. Only the immutable fields of view are used.
 func (s *Service) decide(ctx context.Context, view Session, by Claim, change func(d *decision) error) (Session, error) {
 	var d decision
 	err := s.store.UpdateSessions(ctx, func(tx Tx) error {

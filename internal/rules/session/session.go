@@ -104,7 +104,9 @@ func NoEstimate(by Claim) CheckResult {
 // a document before its first attempt. The cutoff counts as not met. The result
 // does not apply if the tenant has the document check off or an attempt has begun.
 func PreferDocument(by Claim) CheckResult {
-	return CheckResult{Result: ResultFallback, Source: SourceCamera, Claim: by, Preferred: true}
+	v := NoEstimate(by)
+	v.Preferred = true
+	return v
 }
 
 // MaxDocuments is how many documents of a session may be read and refused; the

@@ -33,7 +33,8 @@ func fullSession(t testing.TB, owner tenant.Tenant) session.Session {
 	full.Source, full.Basis = session.SourceCamera, session.Basis{Cutoff: &age, Calibration: "abc"}
 	full.DocumentWay, full.DocumentAttempts, full.NextRedirectExpired = session.WayWallet, 2, true
 	full.FaceMatchAt, full.DocumentCamera, full.DocumentPreferred = &at, 70*time.Second, true
-	full.OrderRef, full.Setbacks = "1042", []session.Setback{{At: at, Why: session.WhyDrawn}, {At: at, Why: session.WhyBusy}}
+	full.OrderRef = "1042"
+	full.Setbacks = []session.Setback{{At: at, Why: session.WhyDrawn}, {At: at, Why: session.WhyBusy}}
 	for field, value := range reflect.ValueOf(full).Fields() {
 		if value.IsZero() && field.Name != "Livemode" {
 			t.Fatalf("%s is not set: set it above", field.Name)
