@@ -70,12 +70,33 @@ func newCluster(t *testing.T) *cluster {
 		c.awaitEtcd(n)
 	}
 	c.run(c.nodes[0], commands(t, "availability.md", "Set up", 1), "ETCD_PASSWORD=root's")
-	for _, n := range c.nodes {
+	c.initialize(c.nodes[0])
+	for _, n := range c.nodes[1:] {
 		n.startPatroni()
 	}
 	c.balance()
 	c.awaitHealthy()
 	return c
+}
+
+// initialize starts Patroni on the first node and waits until it leads. A node waits
+// forever for another to initialize the cluster if it got the right but not etcd's
+// answer, which may happen on a busy machine and always happens once here.
+func (c *cluster) initialize(first *node) {
+	c.t.Helper()
+	taken := trespass{http.MethodPut, "/v2/keys/postgresql/agegate/initialize?value=", ""}
+	if status := c.send(first.client, taken, "etcd's"); status != http.StatusCreated {
+		c.t.Fatalf("etcd answers %d", status)
+	}
+	first.startPatroni()
+	c.await("first leader", func() bool {
+		if strings.Contains(first.patrLog.String(), "waiting for leader to bootstrap") {
+			first.killPatroni()
+			c.run(first, commands(c.t, "availability.md", "Set up", 2))
+			first.startPatroni()
+		}
+		return c.primary() == first
+	})
 }
 
 // awaitEtcd waits until the node's etcd answers and knows the cluster's version,

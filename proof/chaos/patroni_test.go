@@ -40,7 +40,7 @@ func TestPatroni(t *testing.T) {
 	g.kill()
 	primary := c.awaitHealthy()
 	c.closed(r, primary)
-	c.run(primary, commands(t, "availability.md", "Set up", 2), append(primary.socket(), "AGEGATE_DB_PASSWORD=shop")...)
+	c.run(primary, commands(t, "availability.md", "Set up", 3), append(primary.socket(), "AGEGATE_DB_PASSWORD=shop")...)
 	c.run(primary, commands(t, "availability.md", "Move there from one database", 0), "DATABASE_SERVER_URL="+
 		plain(old.url), "AGEGATE_DATABASE_URL="+c.url())
 
@@ -52,7 +52,7 @@ func TestPatroni(t *testing.T) {
 	}
 	l.gateways = slices.Delete(l.gateways, 0, 1)
 	stop = l.startCharged(shop.Live)
-	c.run(primary, commands(t, "availability.md", "Set up", 3))
+	c.run(primary, commands(t, "availability.md", "Set up", 4))
 
 	var gaps []time.Duration
 	lost, moment := table.Sized(10, 1), time.Time{}
