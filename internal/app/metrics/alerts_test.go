@@ -42,7 +42,7 @@ func TestEveryMetricHasAPanel(t *testing.T) {
 
 // inUse returns the names of the metrics that the rules and the Grafana dashboard
 // read, except those that are served only with models, with certificates, or by
-// PostgreSQL for what makes standbys and backups.
+// PostgreSQL for the archive and standbys.
 func inUse(t *testing.T) []string {
 	t.Helper()
 	dashboard := read(t, deploy+"grafana/agegate.json")
@@ -53,7 +53,7 @@ func inUse(t *testing.T) []string {
 		dashboard, -1)
 	return slices.DeleteFunc(names, func(name string) bool {
 		return slices.ContainsFunc([]string{"inference_", "tls_", "database_archive", "database_standbys",
-			"database_replication", "database_last_backup"},
+			"database_replication"},
 			func(kind string) bool { return strings.HasPrefix(name, "agegate_"+kind) })
 	})
 }

@@ -233,7 +233,7 @@ func (m *Metrics) WatchStanding(read func(context.Context) (Standing, error)) {
 		lag: gauge("agegate_database_replication_lag_bytes",
 			"How much of the log the slowest standby has not replayed."),
 		backup: gauge("agegate_database_last_backup_timestamp_seconds",
-			"When the last known backup of the database ended."),
+			"When the last known backup of the database ended; 0: none is known."),
 	})
 }
 
@@ -258,9 +258,7 @@ func (c *standingCollector) Collect(out chan<- prometheus.Metric) {
 		return
 	}
 	tell := func(d *prometheus.Desc, v float64) { out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v) }
-	if s.LastBackup != nil {
-		tell(c.backup, float64(s.LastBackup.Unix()))
-	}
+	tell(c.backup, float64(max(cmp.Or(s.LastBackup, &time.Time{}).Unix(), 0)))
 	if !s.Server {
 		return
 	}

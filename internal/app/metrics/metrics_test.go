@@ -63,6 +63,7 @@ func TestMetrics(t *testing.T) {
 			`agegate_trust_ending{of="verifier"} 0`,
 			`agegate_trust_ending{of="registration"} 0`,
 			`agegate_trust_lists_failing 1`,
+			`agegate_database_last_backup_timestamp_seconds 0`,
 			`agegate_panics_total 0`,
 			`agegate_build_info{go="` + runtime.Version() + `",version=""} 1`,
 			`agegate_database_connections_open `,
