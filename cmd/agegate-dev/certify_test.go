@@ -133,8 +133,8 @@ settle: 0s
 		var out bytes.Buffer
 		variables := map[string]string{"AGEGATE_API_KEY": key}
 		if secrets {
-			variables["REDIRECT_SECRET"] = c.Test.RedirectSecret
-			variables["WEBHOOK_SECRET"] = c.Test.WebhookSecret
+			variables["REDIRECT_SECRET"] = " " + c.Test.RedirectSecret + "\n" // as a file leaves it
+			variables["WEBHOOK_SECRET"] = "\t" + c.Test.WebhookSecret + "\r\n"
 		}
 		env := func(name string) (string, bool) {
 			value, ok := variables[name]

@@ -29,7 +29,8 @@ func TestListen(t *testing.T) {
 	receiver := gatewaytest.NewReceiver(t)
 	var notes gatewaytest.Log
 	command := func(ctx context.Context, out io.Writer, key string, more ...string) error {
-		env := func(name string) (string, bool) { return key, name == "AGEGATE_API_KEY" }
+		// White space around a value does not count.
+		env := func(name string) (string, bool) { return "\ufeff " + key + "\r\n", name == "AGEGATE_API_KEY" }
 		return run(ctx, append([]string{"listen", "--gateway", g.URL, "--forward", receiver.URL}, more...), env, out,
 			&notes)
 	}

@@ -7,9 +7,12 @@ package main
 import (
 	"context"
 	"io"
+	"strings"
 	"time"
+	"unicode"
 
 	"agegate/cmd/internal/terminal"
+	"agegate/internal/rules/tenant"
 
 	"github.com/spf13/cobra"
 )
@@ -19,12 +22,16 @@ var version = "development"
 
 func main() { terminal.Main("agegate-dev", run) }
 
-// cli holds what the commands share.
+// cli holds what the commands share. env returns values without white space around
+// them, which files and secrets leave there.
 type cli struct{ env terminal.Lookup }
 
 // run executes the program. It returns when the command has ended or ctx is done.
 func run(ctx context.Context, args []string, env terminal.Lookup, stdout, stderr io.Writer) error {
-	c := &cli{env}
+	c := &cli{func(name string) (string, bool) {
+		value, ok := env(name)
+		return strings.TrimFunc(value, func(c rune) bool { return unicode.IsSpace(c) || tenant.IsHidden(c) }), ok
+	}}
 	root := &cobra.Command{
 		Use:   "agegate-dev",
 		Short: "Tools for developers who integrate an agegate gateway",

@@ -1,6 +1,7 @@
 package door
 
 import (
+	"cmp"
 	"crypto/rsa"
 	"crypto/x509"
 	"encoding/base64"
@@ -11,6 +12,7 @@ import (
 	"net/url"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -39,6 +41,9 @@ type Config struct {
 	Clients     []Client          // the file DOOR_CLIENTS_FILE: who may ask to "sign in with age"
 	SigningKeys []*rsa.PrivateKey // the file DOOR_SIGNING_KEYS_FILE: the first signs, all are published
 	Redis       string            // DOOR_REDIS: what several doors share, such as redis://host:6379
+
+	Listen        string // DOOR_LISTEN: where the program door listens, localhost:8090 by default
+	MetricsListen string // DOOR_METRICS_LISTEN: where it serves its metrics; empty: nowhere
 }
 
 // Live reports whether the sessions are live.
@@ -46,18 +51,33 @@ func (c *Config) Live() bool { return strings.HasPrefix(c.APIKey, "svc_live_") }
 
 // reader collects all errors of a configuration.
 type reader struct {
-	lookup func(string) string
-	errs   []error
+	given func(string) string
+	blank []string // names of values that are white space alone
+	errs  []error
 }
 
 func (r *reader) failf(name, format string, args ...any) {
 	r.errs = append(r.errs, fmt.Errorf(name+" "+format, args...))
 }
 
-// Load reads the configuration with a function such as os.Getenv. Its error names
-// every variable that is wrong, and no value.
+// trimmed returns the value of a variable without white space and invisible characters
+// around it, which files and secrets of Kubernetes leave there. A value of them alone is an
+// error.
+func (r *reader) trimmed(name string) string {
+	raw := r.given(name)
+	value := strings.TrimFunc(raw, func(c rune) bool { return unicode.IsSpace(c) || !unicode.IsGraphic(c) })
+	if raw != "" && value == "" && !slices.Contains(r.blank, name) {
+		r.blank = append(r.blank, name)
+		r.failf(name, "must not be white space alone")
+	}
+	return value
+}
+
+// Load reads the configuration with a function such as os.Getenv. Values are trimmed, and
+// an empty one counts as unset. The error names every variable that is wrong, and no value.
 func Load(lookup func(string) string) (*Config, error) {
-	r := &reader{lookup: lookup}
+	r := &reader{given: lookup}
+	lookup = r.trimmed
 	c := &Config{
 		URL: r.origin("DOOR_URL", true), Upstream: r.origin("DOOR_UPSTREAM", false),
 		Name: lookup("DOOR_NAME"), Exit: lookup("DOOR_EXIT"), Redis: lookup("DOOR_REDIS"),
@@ -66,6 +86,7 @@ func Load(lookup func(string) string) (*Config, error) {
 		Limits: Limits{All: r.number("DOOR_LIMIT", 1000, 1, 1e9), Network: r.number("DOOR_LIMIT_NETWORK", 100, 1, 1e9),
 			Browser: r.number("DOOR_LIMIT_BROWSER", 5, 1, 50)},
 		APIKey: lookup("AGEGATE_API_KEY"), Secrets: list(lookup("AGEGATE_REDIRECT_SECRET")),
+		Listen: cmp.Or(lookup("DOOR_LISTEN"), "localhost:8090"), MetricsListen: lookup("DOOR_METRICS_LISTEN"),
 		Keys: r.keys(), Clients: r.clients("DOOR_CLIENTS_FILE"), SigningKeys: r.signingKeys("DOOR_SIGNING_KEYS_FILE"),
 	}
 	if gateway := r.origin("AGEGATE_URL", true); gateway != nil {
@@ -118,7 +139,7 @@ func list(value string) []string {
 }
 
 func (r *reader) origin(name string, needed bool) *url.URL {
-	value := r.lookup(name)
+	value := r.trimmed(name)
 	if value == "" && !needed {
 		return nil
 	}
@@ -133,7 +154,7 @@ func (r *reader) origin(name string, needed bool) *url.URL {
 }
 
 func (r *reader) number(name string, otherwise, least, most int) int {
-	value := r.lookup(name)
+	value := r.trimmed(name)
 	if value == "" {
 		return otherwise
 	}
@@ -145,7 +166,7 @@ func (r *reader) number(name string, otherwise, least, most int) int {
 }
 
 func (r *reader) duration(name string, otherwise time.Duration) time.Duration {
-	value := r.lookup(name)
+	value := r.trimmed(name)
 	if value == "" {
 		return otherwise
 	}
@@ -157,7 +178,7 @@ func (r *reader) duration(name string, otherwise time.Duration) time.Duration {
 }
 
 func (r *reader) rules(name, otherwise string) (rules []Rule) {
-	value := r.lookup(name)
+	value := r.trimmed(name)
 	if value == "" {
 		value = otherwise
 	}
@@ -177,10 +198,10 @@ func (r *reader) rules(name, otherwise string) (rules []Rule) {
 
 // file returns the content of the file that a variable names, or nil.
 func (r *reader) file(name string) []byte {
-	if r.lookup(name) == "" {
+	if r.trimmed(name) == "" {
 		return nil
 	}
-	data, err := os.ReadFile(r.lookup(name))
+	data, err := os.ReadFile(r.trimmed(name))
 	if err != nil {
 		r.failf(name, "names a file that cannot be read")
 	}
@@ -188,7 +209,7 @@ func (r *reader) file(name string) []byte {
 }
 
 func (r *reader) keys() (keys [][]byte) {
-	for _, text := range append(list(r.lookup("DOOR_KEYS")), list(string(r.file("DOOR_KEYS_FILE")))...) {
+	for _, text := range append(list(r.trimmed("DOOR_KEYS")), list(string(r.file("DOOR_KEYS_FILE")))...) {
 		key, err := base64.StdEncoding.DecodeString(text)
 		if err != nil || len(key) != 32 {
 			r.failf("DOOR_KEYS", "or the file DOOR_KEYS_FILE must have keys of 32 bytes in base64: openssl rand -base64 32")

@@ -1,12 +1,15 @@
 package door
 
 import (
+	"encoding/base64"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -82,6 +85,36 @@ func TestLoad(t *testing.T) {
 	_, err := Load(settings(map[string]string{"DOOR_AGE": "x", "DOOR_KEEP": "x"}))
 	if err == nil || !strings.Contains(err.Error(), "DOOR_AGE") || !strings.Contains(err.Error(), "DOOR_KEEP") {
 		t.Errorf("not all errors: %v", err)
+	}
+}
+
+// TestLoadTrims: what files and secrets leave around a value changes nothing, and a value
+// of it alone is refused once, by name.
+func TestLoadTrims(t *testing.T) {
+	t.Parallel()
+	values := map[string]string{"DOOR_URL": "https://forum.example", "DOOR_NAME": "Forum",
+		"DOOR_EXIT": "https://out.example", "DOOR_UPSTREAM": "http://localhost:80", "DOOR_AGE": "21", "DOOR_KEEP": "48h",
+		"DOOR_OUTAGE": "allow", "DOOR_NEED": "/adult", "DOOR_FREE": "/help", "DOOR_LIMIT": "9", "DOOR_LIMIT_NETWORK": "8",
+		"DOOR_LIMIT_BROWSER": "7", "DOOR_KEYS": base64.StdEncoding.EncodeToString(make([]byte, 32)), "DOOR_REDIS": "redis://r:1",
+		"DOOR_LISTEN": ":1", "DOOR_METRICS_LISTEN": ":2", "AGEGATE_URL": "https://age.example", "AGEGATE_API_KEY": testKey,
+		"AGEGATE_REDIRECT_SECRET": testSecret}
+	want, err := Load(settings(values))
+	if err != nil {
+		t.Fatal(err)
+	}
+	around := map[string]string{}
+	for name, value := range values {
+		around[name] = "\ufeff \t" + value + "\u200b\r\n"
+	}
+	if got, err := Load(settings(around)); err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("with white space: %+v, %v; want %+v", got, err, want)
+	}
+	for _, name := range append(slices.Collect(maps.Keys(values)), "DOOR_KEYS_FILE", "DOOR_CLIENTS_FILE",
+		"DOOR_SIGNING_KEYS_FILE") {
+		_, err := Load(settings(map[string]string{name: " \n"}))
+		if err == nil || strings.Count(err.Error(), name+" must not be white space alone") != 1 {
+			t.Errorf("%s of white space alone: %v", name, err)
+		}
 	}
 }
 

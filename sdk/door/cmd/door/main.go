@@ -72,7 +72,7 @@ func run(ctx context.Context, args []string) error {
 		fmt.Println("The door and the gateway work together.")
 		return nil
 	}
-	return serve(ctx, d)
+	return serve(ctx, d, cfg)
 }
 
 // withoutState keeps what clients of the provider send out of the log.
@@ -83,7 +83,7 @@ func withoutState(_ []string, a slog.Attr) slog.Attr {
 	return a
 }
 
-func serve(ctx context.Context, d *door.Door) error {
+func serve(ctx context.Context, d *door.Door, cfg *door.Config) error {
 	group, ctx := errgroup.WithContext(ctx)
 	listen := func(address string, handler http.Handler) {
 		server := &http.Server{Addr: address, Handler: handler, ReadHeaderTimeout: 5 * time.Second,
@@ -102,14 +102,10 @@ func serve(ctx context.Context, d *door.Door) error {
 			return nil
 		})
 	}
-	address := os.Getenv("DOOR_LISTEN")
-	if address == "" {
-		address = "localhost:8090"
+	listen(cfg.Listen, d)
+	if cfg.MetricsListen != "" {
+		listen(cfg.MetricsListen, d.Metrics())
 	}
-	listen(address, d)
-	if metrics := os.Getenv("DOOR_METRICS_LISTEN"); metrics != "" {
-		listen(metrics, d.Metrics())
-	}
-	slog.Info("listening", slog.String("address", address))
+	slog.Info("listening", slog.String("address", cfg.Listen))
 	return group.Wait()
 }
