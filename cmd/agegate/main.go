@@ -117,6 +117,6 @@ func (c *cli) loadOver(defaults map[string]string, required ...string) (config.C
 		others, _ := errors.AsType[config.Error](err)
 		err = append(config.Error(unknown), others...)
 	}
-	cfg.Version = version
+	cfg.Version, cfg.Traces.Unread = version, config.Unread(os.Environ())
 	return cfg, err
 }

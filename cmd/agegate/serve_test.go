@@ -16,6 +16,7 @@ import (
 // TestJSONLog: every line of a gateway is an object, also the one that says why its
 // start has failed; a failure of the configuration has its own exit code.
 func TestJSONLog(t *testing.T) {
+	t.Setenv("OTEL_TRACES_SAMPLR", "canary") // unknown ones are looked for in the process's own environment
 	database := "sqlite:" + filepath.Join(t.TempDir(), "agegate.db")
 	for _, tt := range []struct {
 		what string
@@ -26,6 +27,8 @@ func TestJSONLog(t *testing.T) {
 		{"it ends in order", nil, 0, "there is no operator yet"},
 		{"no models", map[string]string{"AGEGATE_ESTIMATOR": "onnx", "AGEGATE_MODELS_DIR": t.TempDir()}, exitConfig,
 			"models are not installed"},
+		{"a misspelt variable", map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:1"}, 0,
+			`"names":["OTEL_TRACES_SAMPLR"]`},
 		{"a taken address", map[string]string{"AGEGATE_LISTEN": "192.0.2.1:1"}, 1, "AGEGATE_LISTEN"},
 	} {
 		env := map[string]string{"AGEGATE_LOG_FORMAT": "json", "AGEGATE_DATABASE_URL": database,
@@ -42,7 +45,8 @@ func TestJSONLog(t *testing.T) {
 		if exit.Code != tt.code || isExit && exit.Err != nil || (err != nil) != (tt.code != 0) {
 			t.Errorf("%s: %v, code %d", tt.what, err, exit.Code)
 		}
-		if !strings.Contains(stderr.String(), tt.says) || stdout.Len() > 0 {
+		if !strings.Contains(stderr.String(), tt.says) || strings.Contains(stderr.String(), "canary") ||
+			stdout.Len() > 0 {
 			t.Errorf("%s: %q, %q", tt.what, stderr.String(), &stdout)
 		}
 		for line := range strings.Lines(stderr.String()) {

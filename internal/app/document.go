@@ -24,11 +24,6 @@ import (
 // document to the camera.
 const documentRate = 1
 
-// documentTurns returns how many pictures of documents may be read at the same time.
-// The frames of age checks have other turns: one picture takes several times as long as
-// a frame, and the frames would have to wait.
-func documentTurns(workers int) int { return max(1, workers/2) }
-
 // unusedModels returns the models that the gateway need not load. The face matcher
 // takes much memory, and is not needed if no document can be photographed.
 func unusedModels(cfg config.Config) []inference.Model {
@@ -56,8 +51,10 @@ func (a *App) openDocuments(cfg config.Config, e *estimator, analyzer vision.Ana
 	if err != nil {
 		return err
 	}
+	// The frames of age checks have other turns: one picture takes several times as long as
+	// a frame, and the frames would have to wait.
 	engine, pictures := photo.NewEngine(zones, analyzer, a.metrics, reference),
-		turn.NewQueue(documentTurns(cfg.InferenceWorkers), 0)
+		turn.NewQueue(max(1, cfg.InferenceWorkers/2), 0)
 	e.documentPlaces = func() int { return max(minPlaces, pictures.Sustains(documentRate)) }
 	e.newDocument = func(sess session.Session, assisted bool) document.PhotoCheck {
 		party := turn.Party{Tenant: sess.TenantID, Session: sess.ID}

@@ -49,12 +49,14 @@ func (a *App) maintain(ctx context.Context) {
 	if a.api == nil {
 		return
 	}
-	repeat(pruneEvery, "deleting expired idempotency keys failed", a.pruneClaims)
+	repeat(pruneEvery, "deleting expired idempotency keys failed", a.inBatches(a.Store.PruneClaims))
 	repeat(holdsEvery, "releasing expired holds failed", a.releaseHolds)
-	repeat(pruneEvery, "deleting old log-ins and links failed", a.pruneAccounts)
-	repeat(rollupEvery, "updating the rollups of figures failed", a.rollUp)
+	repeat(pruneEvery, "deleting old log-ins and links failed", a.inBatches(a.Store.PruneAccounts))
+	repeat(rollupEvery, "updating the rollups of figures failed", func(ctx context.Context) error {
+		return a.Insight.Fold(ctx, func(since time.Time) { rest(ctx, since) })
+	})
 	repeat(flushEvery, "writing refusals failed", a.WriteRefusals)
-	repeat(pruneEvery, "deleting old refusals failed", a.pruneRefusals)
+	repeat(pruneEvery, "deleting old refusals failed", a.inBatches(a.Insight.PruneRefusals))
 	repeat(listsEvery, "updating published lists of issuers failed", a.api.lists.SyncDue)
 	repeat(endedEvery, "looking for ended certificates failed", a.tellEnded)
 	if a.api.alerts != nil {
@@ -76,29 +78,21 @@ func (a *App) repeat(ctx context.Context, period time.Duration, failed string, j
 	}
 }
 
-// pruneClaims deletes all expired idempotency keys.
-func (a *App) pruneClaims(ctx context.Context) error {
-	return inBatches(ctx, func(limit int) (int, error) { return a.Store.PruneClaims(ctx, a.now(), limit) })
-}
-
-// pruneAccounts deletes log-ins, links and other records of accounts that have
-// ended.
-func (a *App) pruneAccounts(ctx context.Context) error {
-	return inBatches(ctx, func(limit int) (int, error) { return a.Store.PruneAccounts(ctx, a.now(), limit) })
-}
-
-// inBatches calls remove until a call deletes less than its limit. It rests after each
-// call.
-func inBatches(ctx context.Context, remove func(limit int) (int, error)) error {
-	for ctx.Err() == nil {
-		start := time.Now()
-		n, err := remove(pruneBatch)
-		if err != nil || n < pruneBatch {
-			return err
+// inBatches returns a job that calls remove until a call deletes less than its limit, and
+// rests after each call.
+func (a *App) inBatches(remove func(ctx context.Context, now time.Time, limit int) (int, error),
+) func(context.Context) error {
+	return func(ctx context.Context) error {
+		for ctx.Err() == nil {
+			start := time.Now()
+			n, err := remove(ctx, a.now(), pruneBatch)
+			if err != nil || n < pruneBatch {
+				return err
+			}
+			rest(ctx, start)
 		}
-		rest(ctx, start)
+		return nil
 	}
-	return nil
 }
 
 // pruneSessions deletes all tenants' sessions past their retention. If it fails

@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"net/http"
-	"time"
 
 	"agegate/internal/backoffice/insight"
 	"agegate/internal/edge/api"
@@ -34,15 +33,6 @@ func finish(ctx context.Context, flush func(context.Context) error) error {
 	return flush(ctx)
 }
 
-func (a *App) rollUp(ctx context.Context) error {
-	return a.Insight.Fold(ctx, func(since time.Time) { rest(ctx, since) })
-}
-
 func (a *App) heartbeat(ctx context.Context) error { return a.Insight.Heartbeat(ctx, a.replica) }
 
 func (a *App) leave(ctx context.Context) error { return a.Insight.Leave(ctx, a.replica) }
-
-// pruneRefusals deletes all counts that are too old.
-func (a *App) pruneRefusals(ctx context.Context) error {
-	return inBatches(ctx, func(limit int) (int, error) { return a.Insight.PruneRefusals(ctx, limit) })
-}

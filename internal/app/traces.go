@@ -31,6 +31,9 @@ func (a *App) openTraces(ctx context.Context, to config.Traces) error {
 	if to.Endpoint == "" {
 		return nil
 	}
+	if len(to.Unread) > 0 {
+		a.log.WarnContext(ctx, "variables of OpenTelemetry are not read", "names", to.Unread)
+	}
 	exporter, err := otlptrace.New(ctx, &collector{to, &http.Client{Timeout: uploadTime}})
 	if err != nil {
 		return fmt.Errorf("traces: %w", err)

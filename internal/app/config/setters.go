@@ -40,12 +40,15 @@ func setMailFrom(c *Config, v string) error {
 	return mail.CheckFrom(v)
 }
 
-func setRole(c *Config, v string) error {
-	if v != RoleAll && v != RoleAPI && v != RolePages {
-		return errors.New("must be api, pages or all")
+// oneOf returns a setter that accepts the values that must names, such as "text or json".
+func oneOf(dst func(*Config) *string, must string) func(*Config, string) error {
+	return func(c *Config, v string) error {
+		if !slices.Contains(strings.Fields(strings.NewReplacer(",", "", " or ", " ").Replace(must)), v) {
+			return errors.New("must be " + must)
+		}
+		*dst(c) = v
+		return nil
 	}
-	c.Role = v
-	return nil
 }
 
 func setAddress(dst *string, v string) error {
@@ -330,14 +333,6 @@ func parseBool(v string) (bool, error) {
 	return b, nil
 }
 
-func setEstimator(c *Config, v string) error {
-	if v != EstimatorONNX && v != EstimatorOff {
-		return errors.New("must be onnx or off")
-	}
-	c.Estimator = v
-	return nil
-}
-
 // cores is how many cores the process had when it started. A container may have fewer
 // than the machine. App raises GOMAXPROCS later.
 var cores = runtime.GOMAXPROCS(0)
@@ -351,14 +346,6 @@ func setWorkers(c *Config, v string) error {
 		n = cores
 	}
 	c.InferenceWorkers = n
-	return nil
-}
-
-func setLogFormat(c *Config, v string) error {
-	if v != LogText && v != LogJSON {
-		return errors.New("must be text or json")
-	}
-	c.LogFormat = v
 	return nil
 }
 

@@ -41,6 +41,15 @@ func TestTraces(t *testing.T) {
 		{map[string]string{all + "ENDPOINT": "http://c", "OTEL_BSP_MAX_QUEUE_SIZE": "abc"}, "",
 			"OTEL_BSP_MAX_QUEUE_SIZE must"},
 		{map[string]string{all + "ENDPOINT": "http://c", "OTEL_BSP_MAX_EXPORT_BATCH_SIZE": "-1"}, "", "BATCH_SIZE must be"},
+		{map[string]string{all + "ENDPOINT": "http://c", all + "TIMEOUT": "10000", own + "COMPRESSION": "none"},
+			"http://c/v1/traces", ""},
+		{map[string]string{all + "ENDPOINT": "http://c", all + "CERTIFICATE": "/canary"}, "", all + "CERTIFICATE must be"},
+		{map[string]string{all + "ENDPOINT": "http://c", own + "CERTIFICATE": "/canary"}, "", own + "CERTIFICATE must be"},
+		{map[string]string{all + "ENDPOINT": "http://c", own + "CLIENT_KEY": "/canary"}, "", own + "CLIENT_KEY must be"},
+		{map[string]string{all + "ENDPOINT": "http://c", all + "TIMEOUT": "3000"}, "", all + "TIMEOUT must be"},
+		{map[string]string{all + "ENDPOINT": "http://c", own + "TIMEOUT": "canary"}, "", own + "TIMEOUT must be"},
+		{map[string]string{all + "ENDPOINT": "http://c", all + "COMPRESSION": "gzip"}, "", all + "COMPRESSION must be"},
+		{map[string]string{all + "ENDPOINT": "http://c", "OTEL_ATTRIBUTE_COUNT_LIMIT": "many"}, "", "COUNT_LIMIT must be"},
 		{map[string]string{all + "ENDPOINT": "http://c", "OTEL_SPAN_EVENT_COUNT_LIMIT": "1.5"}, "", "COUNT_LIMIT must be"},
 	} {
 		c, err := Load(lookup(tt.env))
@@ -50,5 +59,19 @@ func TestTraces(t *testing.T) {
 		if err != nil && (!strings.Contains(err.Error(), tt.wrong) || strings.Contains(err.Error(), "canary")) {
 			t.Errorf("%v: %v", tt.env, err)
 		}
+	}
+}
+
+// TestUnreadTraces: every variable that OpenTelemetry's code reads is checked or known, and
+// any other is told by name.
+func TestUnreadTraces(t *testing.T) {
+	known := []string{"OTEL_SERVICE_NAME=x", "OTEL_RESOURCE_ATTRIBUTES=x", "OTEL_BSP_SCHEDULE_DELAY=1",
+		"OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT=1", "OTEL_EXPORTER_OTLP_TRACES_HEADERS=a=b", "OTEL_EXPORTER_OTLP_TIMEOUT=10000"}
+	if got := Unread(append(known, "OTELX=y", "PATH=OTEL_")); got != nil {
+		t.Errorf("%q are told as unread", got)
+	}
+	got := strings.Join(Unread(append(known, "OTEL_TRACES_SAMPLR=canary", "OTEL_PROPAGATORS=b3")), " ")
+	if got != "OTEL_TRACES_SAMPLR OTEL_PROPAGATORS" {
+		t.Errorf("unread: %s", got)
 	}
 }

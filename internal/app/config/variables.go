@@ -58,7 +58,7 @@ const maxOperatorName = 100
 var Variables = []Variable{
 	{Name: roleName, Default: RoleAll, Help: "parts that this process runs: api (API, dashboard, webhooks, " +
 		"housekeeping), pages (the hosted page), or all",
-		Own: true, set: setRole},
+		Own: true, set: oneOf(func(c *Config) *string { return &c.Role }, "api, pages or all")},
 	{Name: listenName, Default: ":8080", Help: "address the gateway listens on; :443 where it serves https itself",
 		Own: true, set: func(c *Config, v string) error { return setAddress(&c.Listen, v) }},
 	{Name: DatabaseURLName, Default: "sqlite:./data/agegate.db",
@@ -163,7 +163,7 @@ var Variables = []Variable{
 	{Name: "AGEGATE_OIDC_REQUIRED", Default: "false", Help: "true: only operators may log in without that provider",
 		set: func(c *Config, v string) (err error) { c.SSO.Required, err = parseBool(v); return err }},
 	{Name: "AGEGATE_ESTIMATOR", Default: EstimatorONNX, Help: "onnx, or off: no live checks",
-		set: setEstimator},
+		set: oneOf(func(c *Config) *string { return &c.Estimator }, "onnx or off")},
 	{Name: "AGEGATE_INFERENCE_WORKERS", Default: "0",
 		Help: "frames estimated at the same time; 0 for the number of cores that it may use",
 		Own:  true, set: setWorkers},
@@ -177,7 +177,7 @@ var Variables = []Variable{
 	{Name: "AGEGATE_METRICS_LISTEN", Help: "address of the metrics listener; empty for none",
 		Own: true, set: func(c *Config, v string) error { return setOptionalAddress(&c.MetricsListen, v) }},
 	{Name: "AGEGATE_LOG_FORMAT", Default: LogText, Help: "text, or json: one object for each line",
-		Own: true, set: setLogFormat},
+		Own: true, set: oneOf(func(c *Config) *string { return &c.LogFormat }, "text or json")},
 	{Name: "AGEGATE_LOG_LEVEL", Default: "info", Help: "debug, info, warn or error",
 		Own: true, set: setLogLevel},
 }

@@ -55,8 +55,8 @@ func (s *Service) Refusals(ctx context.Context, scope Scope) ([]RefusalCount, er
 }
 
 // PruneRefusals deletes up to limit counts that are too old, and returns how many.
-func (s *Service) PruneRefusals(ctx context.Context, limit int) (int, error) {
-	return s.store.PruneRefusals(ctx, s.now().Add(-RefusalsKept), limit)
+func (s *Service) PruneRefusals(ctx context.Context, now time.Time, limit int) (int, error) {
+	return s.store.PruneRefusals(ctx, now.Add(-RefusalsKept), limit)
 }
 
 // Recorder counts refusals in memory until they are written. It is safe for
