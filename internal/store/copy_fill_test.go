@@ -100,7 +100,7 @@ func (c column) value(table string, i int) any {
 	if values, ok := fixed[c.name]; ok {
 		return values[min(i, len(values)-1)]
 	}
-	if i == 2 && c.nullable {
+	if i == 2 && c.nullable && c.name != "feed_position" { // which a trigger fills
 		return nil
 	}
 	switch c.kind {

@@ -28,20 +28,15 @@ func (tx *Tx) InsertEvent(e webhook.Event) error {
 		return err
 	}
 	status := webhook.FirstStatus(e.Destination, disabled)
-	var due, position any
+	var due any
 	if status == webhook.StatusPending {
 		due = tx.dbNow()
-	}
-	if !e.Livemode {
-		if position, err = tx.nextPosition(e.TenantID); err != nil {
-			return err
-		}
 	}
 	return tx.db.Table("webhook_events").Create(map[string]any{
 		"id": e.ID, "tenant_id": e.TenantID, "session_id": e.SessionID, "livemode": e.Livemode,
 		"destination": e.Destination, "endpoint_id": endpoint, "body": e.Body,
 		"status": status, "created_at": tx.dbNow(), "next_attempt_at": due,
-		"attempts": 0, "step": 0, "last_class": "", "last_status": 0, "feed_position": position,
+		"attempts": 0, "step": 0, "last_class": "", "last_status": 0,
 	}).Error
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"agegate/internal/rules/webhook"
 	"agegate/internal/store"
+	"agegate/internal/store/pgtest"
 )
 
 // insertTest stores a test event whose ID was made at a time.
@@ -137,4 +138,26 @@ func TestFeedAfter(t *testing.T) {
 			t.Errorf("after another tenant's event: %v", got)
 		}
 	})
+}
+
+// TestFeedHasWhatThePreviousReleaseWrote: replicas of 0.2.0 write events while this
+// release migrates, without a position.
+func TestFeedHasWhatThePreviousReleaseWrote(t *testing.T) {
+	t.Parallel()
+	db := open(t, pgtest.EmptyURL(t))
+	const feedMade, feedOfAll = 71, 84
+	o := outbox{Store: db, t: t}
+	o.must(db.MigrateTo(t.Context(), feedOfAll))
+	o.tenant = o.newTenant()
+	o.must(db.MigrateTo(t.Context(), feedMade))
+	first, err := o.insertTest(t.Context(), time.Now())
+	o.must(err)
+	o.must(db.MigrateTo(t.Context(), feedOfAll))
+	second, err := o.insertTest(t.Context(), time.Now())
+	o.must(err)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if seen, err := o.follow(ctx, 2); err != nil || !slices.Equal(seen, []string{first, second}) {
+		t.Errorf("the feed has %v (%v), want %v", seen, err, []string{first, second})
+	}
 }

@@ -43,3 +43,30 @@ func TestDeleteTenantDeletesWhatOnlyEarlierReleasesUse(t *testing.T) {
 		}))
 	})
 }
+
+// TestPreviousReleaseDeletesTenants: 0.2.0, back after an upgrade, deletes a tenant
+// without knowing the tables that were made since.
+func TestPreviousReleaseDeletesTenants(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *store.Store) {
+		o := outbox{Store: db, t: t}
+		id := o.newTenant()
+		for statement, args := range map[string][]any{
+			"INSERT INTO test_feeds (tenant_id, last) VALUES (?, 1)": {id},
+			"INSERT INTO mails (id, tenant_id, kind, created_at, due_at, expires_at) VALUES (?, ?, 'k', ?, ?, ?)": {
+				uuid.New(), id, time.Now(), time.Now(), time.Now(),
+			},
+			"INSERT INTO registrations (id, tenant_id, text, created_at) VALUES (?, ?, 't', ?)": {uuid.New(), id, time.Now()},
+		} {
+			o.must(db.Update(t.Context(), func(tx *store.Tx) error { return tx.Exec(statement, args...) }))
+		}
+		o.must(db.Update(t.Context(), func(tx *store.Tx) error {
+			for _, known := range []string{"usage_counters", "credit_balances", "tenant_secrets", "api_keys"} {
+				if err := tx.Exec("DELETE FROM "+known+" WHERE tenant_id = ?", id); err != nil {
+					return err
+				}
+			}
+			return tx.Exec("DELETE FROM tenants WHERE id = ?", id)
+		}))
+	})
+}
