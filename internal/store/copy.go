@@ -299,6 +299,9 @@ func (h *heldDatabase) rows(ctx context.Context, table string) (*copyRows, error
 	return &copyRows{Rows: rows, types: types}, err
 }
 
+// scalars are what columns of SQLite should hold by their types: it keeps any value in any.
+var scalars = map[string]string{"TIMESTAMP": "date", "INTEGER": "number", "REAL": "number", "BOOLEAN": "yes or no"}
+
 // Values implements pgx.CopyFromSource, with values that both dialects have.
 func (r *copyRows) Values() ([]any, error) {
 	values, places := make([]any, len(r.types)), make([]any, len(r.types))
@@ -309,20 +312,26 @@ func (r *copyRows) Values() ([]any, error) {
 		return nil, err
 	}
 	for i, value := range values {
+		kind, wrong := r.types[i].DatabaseTypeName(), ""
 		switch v := value.(type) {
 		case string:
-			if kind := r.types[i].DatabaseTypeName(); kind == "DATETIME" || kind == "TIMESTAMP" || kind == "DATE" {
-				r.unread = fmt.Errorf("column %s has a date that cannot be read: correct it in the source", r.types[i].Name())
-				return nil, r.unread
-			}
+			wrong = scalars[kind]
 		case time.Time:
 			values[i] = at(v)
 		case int64:
-			if r.types[i].DatabaseTypeName() == "BOOLEAN" { // SQLite's are numbers
+			if kind == "BOOLEAN" { // SQLite's are numbers
 				values[i] = v != 0
 			}
+		case float64:
+			if kind != "REAL" {
+				wrong = scalars[kind]
+			}
 		case []byte:
-			values[i] = append([]byte{}, v...) // nil would be null
+			values[i], wrong = append([]byte{}, v...), scalars[kind] // nil would be null
+		}
+		if wrong != "" {
+			r.unread = fmt.Errorf("column %s has a %s that cannot be read: correct it in the source", r.types[i].Name(), wrong)
+			return nil, r.unread
 		}
 	}
 	text, err := json.Marshal(values)

@@ -298,17 +298,28 @@ func (c copied) path(t *testing.T) (url string) {
 	return url
 }
 
-// TestCopyNamesAWrongDate by its table and column, without its text.
-func TestCopyNamesAWrongDate(t *testing.T) {
-	from, to := copyFrom(t, sqliteURL(t)), copyFrom(t, pgtest.URL(t))
-	filled(t, from.raw, to.raw, from.mark)
-	from.exec(t, "UPDATE tenants SET created_at = '2026-13-45 canary'")
-	err := from.Copy(t.Context(), to.Store, watch, quiet)
-	wantRefused(t, err, "table tenants: column created_at has a date that cannot be read")
-	if strings.Contains(err.Error(), "canary") {
-		t.Error(err)
+// TestCopyNamesAWrongValue by its table and column, without its text: SQLite keeps any
+// value in any column.
+func TestCopyNamesAWrongValue(t *testing.T) {
+	to := copyFrom(t, pgtest.URL(t))
+	for _, tt := range []struct{ table, column, value, want string }{
+		{"tenants", "created_at", "'2026-13-45 canary'", "a date"},
+		{"tenants", "free_checks", "'canary'", "a number"},
+		{"tenants", "free_checks", "1.5", "a number"},
+		{"tenants", "free_checks", "x'63616e617279'", "a number"},
+		{"tenants", "disabled", "'canary'", "a yes or no"},
+		{"sessions", "cutoff", "'canary'", "a number"},
+	} {
+		from := copyFrom(t, sqliteURL(t))
+		filled(t, from.raw, to.raw, from.mark)
+		from.exec(t, "UPDATE "+tt.table+" SET "+tt.column+" = "+tt.value)
+		err := from.Copy(t.Context(), to.Store, watch, quiet)
+		wantRefused(t, err, "table "+tt.table+": column "+tt.column+" has "+tt.want+" that cannot be read")
+		if err != nil && strings.Contains(err.Error(), "canary") {
+			t.Error(err)
+		}
+		to.empty(t)
 	}
-	to.empty(t)
 }
 
 // TestCopyThatFails leaves no row in the target, whatever fails on the way.

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -30,27 +29,17 @@ func (translating) Translate(err error) error { return translate(err) }
 
 // sqlStateError keeps the parts of a PostgreSQL error that contain no value. The
 // server's own text may quote values.
-type sqlStateError struct{ code, table, constraint, parameter string }
+type sqlStateError struct{ code, table, constraint string }
 
 // Error names the code, table and constraint, never a value.
 func (e *sqlStateError) Error() string {
-	if e.parameter != "" {
-		return "postgres: its URL has the parameter " + e.parameter + ", which the server does not know"
-	}
 	return strings.TrimSpace(fmt.Sprintf("postgres: SQLSTATE %s %s %s", e.code, e.table, e.constraint))
 }
-
-// unknownParameter matches the server's words about a setting that a URL names.
-var unknownParameter = regexp.MustCompile(`^unrecognized configuration parameter "([\w.]{1,60})"$`)
 
 // withoutValues replaces an error of PostgreSQL, whose text may contain stored values.
 func withoutValues(err error) error {
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
-		state := &sqlStateError{code: pg.Code, table: pg.TableName, constraint: pg.ConstraintName}
-		if named := unknownParameter.FindStringSubmatch(pg.Message); pg.Code == "42704" && named != nil {
-			state.parameter = named[1]
-		}
-		return state
+		return &sqlStateError{code: pg.Code, table: pg.TableName, constraint: pg.ConstraintName}
 	}
 	return err
 }

@@ -100,6 +100,12 @@ var refusals = map[string]string{
 	"42501": "the role may not do this: make it the owner of the database",
 }
 
+// parameterRefusals says what is wrong with a parameter of the URL, by SQLSTATE.
+var parameterRefusals = map[string]string{
+	"42704": "which the server does not know: leave it out", "55P02": "which cannot be set there: leave it out",
+	"22023": "whose value the server refuses: correct it",
+}
+
 // explained adds advice to an error that does not end by waiting. It returns other
 // errors unchanged.
 func explained(err error) error {
@@ -134,6 +140,14 @@ func (p *pgServer) meet(ctx context.Context) error {
 			return fmt.Errorf("a pooler refuses a connection setting that the database URL names (%s): take it out, and set "+
 				"it for the database's role, by ALTER ROLE",
 				strings.Join(slices.Sorted(maps.Keys(p.own)), ", "))
+		}
+	}
+	if refused, ok := errors.AsType[*pgconn.PgError](err); ok && parameterRefusals[refused.Code] != "" {
+		for _, name := range slices.Sorted(maps.Keys(p.own)) {
+			if strings.Contains(strings.ToLower(refused.Message), strings.ToLower(name)) {
+				return fmt.Errorf("the database URL has the parameter %s, %s: %w", name, parameterRefusals[refused.Code],
+					withoutValues(err))
+			}
 		}
 	}
 	if err != nil {

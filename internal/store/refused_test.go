@@ -36,6 +36,28 @@ func TestRefusalsInWords(t *testing.T) {
 	}
 }
 
+// TestRefusedParametersInWords: a real server's refusal of a parameter in the URL names the
+// parameter, without its value, and says what to do.
+func TestRefusedParametersInWords(t *testing.T) {
+	for parameter, want := range map[string]string{
+		"pgbouncer=true":                  "pgbouncer, which the server does not know: leave it out",
+		"schema=canary":                   "schema, which the server does not know: leave it out",
+		"keepalives=1":                    "keepalives, which the server does not know: leave it out",
+		"wal_level=canary&work_mem=4MB":   "wal_level, which cannot be set there: leave it out",
+		"work_mem=canary":                 "work_mem, whose value the server refuses: correct it",
+		"timezone=Canary/X&work_mem=64MB": "timezone, whose value the server refuses: correct it",
+	} {
+		s, err := store.Open(t.Context(), store.Config{URL: pgtest.EmptyURL(t) + "&" + parameter})
+		if err == nil || !strings.Contains(err.Error(), "the database URL has the parameter "+want) ||
+			strings.Contains(strings.ToLower(err.Error()), "canary") {
+			t.Errorf("%s: %v", parameter, err)
+		}
+		if err == nil {
+			_ = s.Close()
+		}
+	}
+}
+
 // refusing returns the URL of a server that answers each connection with a code.
 func refusing(t *testing.T, code string) string {
 	t.Helper()

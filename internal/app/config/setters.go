@@ -106,7 +106,7 @@ var otherParameters = map[string]string{
 	"pgbouncer": "leave it out: agegate works with PgBouncer as docs/availability.md says",
 	"schema":    "use search_path", "currentSchema": "use search_path",
 	"keepalives": "leave it out", "keepalives_idle": "leave it out", "keepalives_interval": "leave it out",
-	"keepalives_count": "leave it out", "tcp_user_timeout": "leave it out", "gssencmode": "leave it out",
+	"keepalives_count": "leave it out", "gssencmode": "leave it out",
 	"connection_limit": "leave it out", "pool_timeout": "leave it out", "pool_max_conns": "leave it out",
 	"pool_min_conns": "leave it out", "socket_timeout": "leave it out",
 }
