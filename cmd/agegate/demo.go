@@ -195,7 +195,8 @@ func runDemo(ctx context.Context, cfg config.Config, dataDir, shopListen string,
 		return err
 	}
 	shop.URL = shopURL
-	server := &http.Server{Handler: shop.Handler(), ReadHeaderTimeout: 3 * time.Second}
+	server := &http.Server{Handler: shop.Handler(), ReadHeaderTimeout: 3 * time.Second, ReadTimeout: 5 * time.Second,
+		WriteTimeout: 20 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10}
 	caller, err := gateway.Tenants.Authenticate(ctx, kept.APIKey)
 	if err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"os"
 	"regexp"
@@ -30,7 +31,7 @@ type Config struct {
 	Keep     time.Duration // DOOR_KEEP: how long a pass lasts, 24h by default
 	Allow    bool          // DOOR_OUTAGE=allow: visitors go on without a check while the gateway is down
 	Need     []Rule        // DOOR_NEED: what needs a pass, "/" by default
-	Free     []Rule        // DOOR_FREE: what needs none, although it is in Need
+	Free     []Rule        // DOOR_FREE: what needs none, although it is in Need; "/" is the front page alone
 	Limits   Limits        // DOOR_LIMIT, DOOR_LIMIT_NETWORK, DOOR_LIMIT_BROWSER: sessions in half an hour
 
 	GatewayURL string   // AGEGATE_URL
@@ -52,6 +53,7 @@ func (c *Config) Live() bool { return strings.HasPrefix(c.APIKey, "svc_live_") }
 // reader collects all errors of a configuration.
 type reader struct {
 	given func(string) string
+	asked []string // names of the door's variables
 	blank []string // names of values that are white space alone
 	errs  []error
 }
@@ -65,6 +67,7 @@ func (r *reader) failf(name, format string, args ...any) {
 // error.
 func (r *reader) trimmed(name string) string {
 	raw := r.given(name)
+	r.asked = append(r.asked, name)
 	value := strings.TrimFunc(raw, func(c rune) bool { return unicode.IsSpace(c) || !unicode.IsGraphic(c) })
 	if raw != "" && value == "" && !slices.Contains(r.blank, name) {
 		r.blank = append(r.blank, name)
@@ -74,8 +77,10 @@ func (r *reader) trimmed(name string) string {
 }
 
 // Load reads the configuration with a function such as os.Getenv. Values are trimmed, and
-// an empty one counts as unset. The error names every variable that is wrong, and no value.
-func Load(lookup func(string) string) (*Config, error) {
+// an empty one counts as unset. environ are all variables, as of os.Environ: one that
+// begins with DOOR_ and is none of the door's is an error. The error names every variable
+// that is wrong, and no value.
+func Load(lookup func(string) string, environ ...string) (*Config, error) {
 	r := &reader{given: lookup}
 	lookup = r.trimmed
 	c := &Config{
@@ -109,6 +114,10 @@ func Load(lookup func(string) string) (*Config, error) {
 	if len(c.Clients) > 0 && len(c.SigningKeys) == 0 {
 		r.failf("DOOR_SIGNING_KEYS_FILE", "is needed with DOOR_CLIENTS_FILE: make one with openssl genrsa 2048")
 	}
+	if len(r.errs) == 0 {
+		r.checkRules(c)
+	}
+	r.strange(environ)
 	return c, errors.Join(r.errs...)
 }
 
@@ -177,23 +186,80 @@ func (r *reader) duration(name string, otherwise time.Duration) time.Duration {
 	return d
 }
 
+// rules reads the rules of a variable, with commas between them.
 func (r *reader) rules(name, otherwise string) (rules []Rule) {
-	value := r.trimmed(name)
-	if value == "" {
-		value = otherwise
-	}
+	value := cmp.Or(r.trimmed(name), otherwise)
 	for entry := range strings.SplitSeq(value, ",") {
 		if entry = strings.TrimSpace(entry); entry == "" {
 			continue
 		}
-		rule, ok := parseRule(entry)
-		if !ok {
-			r.failf(name, `must be paths with commas between them, such as "/help, OPTIONS /api"`)
-			return nil
+		rule, err := parseRule(entry)
+		if err != nil {
+			r.failf(name, "rule %d: it %w", len(rules)+1, err)
 		}
 		rules = append(rules, rule)
 	}
+	if value != "" && len(rules) == 0 {
+		r.failf(name, `must be paths with commas between them, such as "/help, OPTIONS /api"`)
+	}
 	return rules
+}
+
+// checkRules refuses what gates nothing. In DOOR_FREE "/" is the front page alone.
+func (r *reader) checkRules(c *Config) {
+	for i := range c.Free {
+		rule := &c.Free[i]
+		rule.Alone = rule.Path == "/" && (rule.Method == "" || rule.Method == http.MethodGet)
+	}
+	for i, rule := range c.Need {
+		if rule.Path == "" {
+			r.failf("DOOR_NEED", "rule %d: it lacks a path that begins with /", i+1)
+			return
+		}
+		// The second sample is below the path, or has the query that the rule names.
+		if !c.needsPass(rule.sampleMethod(), rule.samples()[1], nil) {
+			r.failf("DOOR_NEED", "rule %d: DOOR_FREE frees what it names", i+1)
+		}
+	}
+}
+
+// strange returns the variables of the door's kind that it does not have, with the
+// nearest that it has.
+func (r *reader) strange(environ []string) {
+	for _, variable := range environ {
+		name, _, _ := strings.Cut(variable, "=")
+		if !strings.HasPrefix(name, "DOOR_") || slices.Contains(r.asked, name) {
+			continue
+		}
+		if service.MatchString(name) {
+			r.failf(name, "is Kubernetes's, for a Service named door: set enableServiceLinks: false")
+			continue
+		}
+		nearest := slices.MinFunc(r.asked, func(a, b string) int { return distance(name, a) - distance(name, b) })
+		r.failf(name, "is no variable of the door: the nearest is %s", nearest)
+	}
+}
+
+var service = regexp.MustCompile(`^DOOR_(SERVICE_|PORT(_|$))`)
+
+// distance returns how many characters must be added, removed or replaced (Levenshtein).
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		before := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			replaced := before
+			if a[i] != b[j] {
+				replaced++
+			}
+			before, row[j+1] = row[j+1], min(replaced, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
 }
 
 // file returns the content of the file that a variable names, or nil.

@@ -6,6 +6,7 @@ package door
 import (
 	"fmt"
 	"log/slog"
+	"mime"
 	"net/http"
 	"net/http/httputil"
 	"net/url"
@@ -78,7 +79,7 @@ func New(cfg *Config, log *slog.Logger, now func() time.Time) (*Door, error) {
 	if err := sameOrigin.AddTrustedOrigin(cfg.URL.String()); err != nil { // a proxy may change Host
 		return nil, err
 	}
-	mux.Handle("POST "+Prefix+"begin", sameOrigin.Handler(http.HandlerFunc(d.begin)))
+	mux.Handle("POST "+Prefix+"begin", formOnly(sameOrigin.Handler(http.HandlerFunc(d.begin))))
 	mux.HandleFunc("GET "+Prefix+"return", d.back)
 	mux.HandleFunc("GET "+Prefix+"cancel", d.cancelled)
 	if len(cfg.Clients) > 0 {
@@ -101,10 +102,32 @@ func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case d.site == nil:
 		http.NotFound(w, r)
 	case d.admit(r, r.Method, r.RequestURI):
+		// How long the site's uploads and downloads may take is the site's to say.
+		answer := http.NewResponseController(w)
+		_, _ = answer.SetReadDeadline(time.Time{}), answer.SetWriteDeadline(time.Time{})
 		d.site.ServeHTTP(w, r)
 	default:
 		d.refuse(w, r, r.RequestURI)
 	}
+}
+
+// maxBody is the most that the body of a form may have.
+const maxBody = 64 << 10
+
+// formOnly refuses bodies that are large, or that the library would keep in files.
+func formOnly(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
+		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+		switch {
+		case strings.HasPrefix(kind, "multipart/"):
+			http.Error(w, "Send the form as application/x-www-form-urlencoded.", http.StatusUnsupportedMediaType)
+		case r.ParseForm() != nil:
+			http.Error(w, "The form is too large, too slow, or cannot be read.", http.StatusBadRequest)
+		default:
+			next.ServeHTTP(w, r)
+		}
+	})
 }
 
 // rewrite sends a request to the site as the visitor made it.

@@ -62,15 +62,16 @@ func TestLoad(t *testing.T) {
 		"DOOR_AGE":                {"12", "100", "x"},
 		"DOOR_KEEP":               {"1s", "24"},
 		"DOOR_OUTAGE":             {"open"},
-		"DOOR_NEED":               {"adult", "GET"},
-		"DOOR_FREE":               {"/a b", "get /x"},
-		"DOOR_LIMIT":              {"0", "-1"},
-		"DOOR_LIMIT_BROWSER":      {"51"}, // the cookie counts them
-		"DOOR_EXIT":               {"javascript:alert(1)", "/out"},
-		"DOOR_KEYS":               {"c2VjcmV0LXZhbHVl"},
-		"DOOR_KEYS_FILE":          {"/nowhere/at/all"},
-		"DOOR_CLIENTS_FILE":       {"/nowhere/at/all", file},
-		"DOOR_SIGNING_KEYS_FILE":  {"/nowhere/at/all", file},
+		"DOOR_NEED": {"adult", "GET", "/adult/*", "/adult*", "/adult/.*", "/#adult", "PSOT /forum", ",", "?page", "/a//b",
+			"/a/../b", "/a%2fb", "/a.", "/x?", "/x?a[]=1", "/ok, /adult/*"},
+		"DOOR_FREE":              {"/a b", "get /x", "/x?%zz", ","},
+		"DOOR_LIMIT":             {"0", "-1"},
+		"DOOR_LIMIT_BROWSER":     {"51"}, // the cookie counts them
+		"DOOR_EXIT":              {"javascript:alert(1)", "/out"},
+		"DOOR_KEYS":              {"c2VjcmV0LXZhbHVl"},
+		"DOOR_KEYS_FILE":         {"/nowhere/at/all"},
+		"DOOR_CLIENTS_FILE":      {"/nowhere/at/all", file},
+		"DOOR_SIGNING_KEYS_FILE": {"/nowhere/at/all", file},
 	} {
 		for _, value := range values {
 			_, err := Load(settings(map[string]string{name: value}))
@@ -118,19 +119,102 @@ func TestLoadTrims(t *testing.T) {
 	}
 }
 
+// TestRulesThatGateNothing: one that another setting makes void is refused.
+func TestRulesThatGateNothing(t *testing.T) {
+	t.Parallel()
+	for need, allowed := range map[string]string{"/adult": "/adult", "/adult/x": "/adult", "/f?id=1": "",
+		"POST /forum": "POST /"} {
+		_, err := Load(settings(map[string]string{"DOOR_NEED": "/other, " + need, "DOOR_FREE": allowed}))
+		if (err == nil) != (allowed == "") || err != nil && !strings.Contains(err.Error(), "DOOR_NEED rule 2") {
+			t.Errorf("%s with %q free: %v", need, allowed, err)
+		}
+	}
+}
+
+// TestStrangeVariables: a misspelt variable is refused with the nearest name.
+func TestStrangeVariables(t *testing.T) {
+	t.Parallel()
+	for variable, part := range map[string]string{"DOOR_NEEDS=/adult": "nearest is DOOR_NEED",
+		"DOOR_OUTGAE=allow": "nearest is DOOR_OUTAGE", "DOOR_PORT=tcp://10.0.0.1:80": "enableServiceLinks"} {
+		name, _, _ := strings.Cut(variable, "=")
+		_, err := Load(settings(nil), "PATH=/bin", "DOOR_AGE=18", variable)
+		if err == nil || !strings.Contains(err.Error(), name+" ") || !strings.Contains(err.Error(), part) {
+			t.Errorf("%s: %v", variable, err)
+		}
+	}
+	if _, err := Load(settings(nil), "DOOR_CLIENTS_FILE=", "DOOR_KEYS_FILE="); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestRules(t *testing.T) {
 	t.Parallel()
-	d := newTestDoor(t, map[string]string{"DOOR_NEED": "/adult, POST /forum", "DOOR_FREE": "/adult/help, OPTIONS /"})
+	d := newTestDoor(t, map[string]string{
+		"DOOR_NEED": "/adult, POST /forum, /caf%C3%A9, /my%20shop, /viewforum.php?f=12, /tag?name=Adult",
+		"DOOR_FREE": "/, /adult/help, OPTIONS /, /viewforum.php?f&start, /tag?name, ?utm_source, /list?sort=new"})
 	for request, want := range map[string]bool{
 		"GET /": false, "GET /adult": true, "GET /adult/x": true, "GET /ADULT/x": true, "HEAD /adult": true,
 		"GET /adults": false, "GET /adult/help": false, "GET /adult/help/x": false, "GET /adult/HELP": true,
-		"GET /forum/1": false, "POST /forum/1": true, "OPTIONS /adult": false, "GET /caf%C3%A9": false,
-		"GET /x?next=/../adult": false, "GET /x/../adult": true, "GET /x%2F..%2Fadult": true, "GET //adult": true,
-		"GET ": true,
+		"GET /forum/1": false, "POST /forum/1": true, "OPTIONS /adult": false, "GET /x/../adult": true,
+		"GET /x%2F..%2Fadult": true, "GET //adult": true, "GET ": true,
+		// An encoded path is its decoded form.
+		"GET /caf%C3%A9": true, "GET /caf%C3%A9/x": true, "GET /café": true, "GET /cafe": false,
+		"GET /my%20shop/1": true, "GET /my%20shops": false,
+		// A parameter that no rule names may lead anywhere.
+		"GET /?pagename=shop": true, "GET /x?next=/": true, "GET /x?": false, "GET /adult/help?p=1": true,
+		"GET /x?utm_source=mail": false, "GET /?utm_source=a&utm_source=b": false, "GET /adult?utm_source=mail": true,
+		"GET /list?sort=new": false, "GET /list?sort=old": true, "GET /x?a[]=1": true, "GET /x?%zz": true,
+		"GET /x?utm_source=1;p=2": true,
+		// A rule may name a query, in whatever spelling a server takes for it.
+		"GET /viewforum.php?f=12": true, "GET /viewforum.php?f=13": false, "GET /viewforum.php": false,
+		"GET /viewforum.php?f=13&start=25": false, "GET /viewforum.php?start=25&f=12": true,
+		"GET /viewforum.php?f=012": true, "GET /viewforum.php?f=12x": true, "GET /viewforum.php?f=%31%32": true,
+		"GET /viewforum.php?f=+12": true, "GET /viewforum.php?f=12.0": true, "GET /viewforum.php?f=13&f=12": true,
+		"GET /viewforum.php?f[]=12": true, "GET /viewforum.php?F=12": true, "GET /viewforum.php/x?f=12": true,
+		"GET /viewforum.php?f=4294967308": true, "GET /viewforum.php?f=13&t=7": true,
+		"GET /tag?name=adult": true, "GET /tag?name=%EF%BD%81dult": true, "GET /tag?name=news": false,
 	} {
 		method, target, _ := strings.Cut(request, " ")
 		if got := d.cfg.needsPass(method, target, nil); got != want {
 			t.Errorf("%s: needs a pass: %v", request, got)
+		}
+	}
+	front := newTestDoor(t, map[string]string{"DOOR_FREE": "/, GET /"})
+	for target, want := range map[string]bool{"/": false, "/x": true, "/?p=1": true, "/index.php": true} {
+		if got := front.cfg.needsPass(http.MethodGet, target, nil); got != want {
+			t.Errorf("with the front page free, %s needs a pass: %v", target, got)
+		}
+	}
+	want := []string{
+		"DOOR_NEED, rule 1: GET /adult: needs a pass. GET /adult/page: needs a pass. GET /adult?any=1: needs a pass.",
+		"DOOR_FREE, rule 1: GET /: free. GET /page: free. GET /?any=1: needs a pass.",
+		"DOOR_FREE, rule 5: GET /tag: free. GET /tag?name=1: free. GET /tag?name=1&any=1: needs a pass.",
+	}
+	lines := d.cfg.Effect()
+	for _, line := range want {
+		if !slices.Contains(lines, line) {
+			t.Errorf("lacks %q:\n%s", line, strings.Join(lines, "\n"))
+		}
+	}
+}
+
+// TestForms: what a form sends is bounded, and none of it is kept in a file.
+func TestForms(t *testing.T) {
+	t.Parallel()
+	d := newTestDoor(t, map[string]string{"AGEGATE_URL": "http://127.0.0.1:1"})
+	for name, row := range map[string]struct {
+		kind, body string
+		status     int
+	}{
+		"multipart": {"multipart/form-data; boundary=x", "--x\r\n", http.StatusUnsupportedMediaType},
+		"large":     {"application/x-www-form-urlencoded", "to=" + strings.Repeat("a", maxBody), http.StatusBadRequest},
+		"a form":    {"application/x-www-form-urlencoded", "to=%2Fx", http.StatusServiceUnavailable},
+	} {
+		r := httptest.NewRequest(http.MethodPost, Prefix+"begin", strings.NewReader(row.body))
+		r.Header.Set("Content-Type", row.kind)
+		w := httptest.NewRecorder()
+		if d.ServeHTTP(w, r); w.Code != row.status {
+			t.Errorf("%s is answered %d, want %d", name, w.Code, row.status)
 		}
 	}
 }

@@ -1,9 +1,13 @@
 package door
 
 import (
+	"cmp"
+	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -11,28 +15,110 @@ import (
 )
 
 // Rule names a path with everything below it, and a method, or all methods.
-type Rule struct{ Method, Path string }
+type Rule struct {
+	Method string
+	Path   string  // decoded; empty: any path, in DOOR_FREE, for parameters that change nothing
+	Alone  bool    // without what is below it
+	Query  []Param // in DOOR_NEED all that gate, in DOOR_FREE all that may be there
+}
 
-var ruleText = regexp.MustCompile(`^(?:([A-Z]+) +)?(/[^\s,]*)$`)
+// Param is a parameter of a query, with a value or with any.
+type Param struct {
+	Name, Value string
+	Any         bool
+}
 
-func parseRule(text string) (Rule, bool) {
-	parts := ruleText.FindStringSubmatch(text)
-	if parts == nil {
-		return Rule{}, false
+var methods = []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch,
+	http.MethodDelete, http.MethodOptions}
+
+// parseRule reads a rule such as "/adult", "POST /forum", "/viewforum.php?f=12" or "?page".
+func parseRule(text string) (r Rule, err error) {
+	address := text
+	if method, rest, ok := strings.Cut(text, " "); ok {
+		if !slices.Contains(methods, method) {
+			return r, errors.New("begins with a method that HTTP does not have, or has a space: write %20")
+		}
+		r.Method, address = method, strings.TrimSpace(rest)
 	}
-	return Rule{parts[1], parts[2]}, true
+	path, query, asked := strings.Cut(address, "?")
+	plain := true
+	if r.Path = path; path != "" {
+		r.Path, plain = plainPath(path)
+	}
+	switch {
+	case strings.Contains(path, "*"):
+		return r, errors.New("has a *, which stands for nothing: a path covers everything below it")
+	case strings.Contains(address, "#"):
+		return r, errors.New("has a #, and browsers do not send what follows it")
+	case !strings.HasPrefix(path, "/") && (path != "" || !asked):
+		return r, errors.New("lacks a path that begins with /")
+	case !plain:
+		return r, errors.New("has a path that servers read in different ways: such a request always needs a pass")
+	case asked:
+		r.Query, err = parseParams(query)
+	}
+	return r, err
+}
+
+func parseParams(query string) (params []Param, err error) {
+	for part := range strings.SplitSeq(query, "&") {
+		name, value, given := strings.Cut(part, "=")
+		value, err := url.QueryUnescape(value)
+		if err != nil || !paramName.MatchString(name) {
+			return nil, errors.New("has a query that is not such as ?f=12 or ?f&page")
+		}
+		params = append(params, Param{name, value, !given})
+	}
+	return params, nil
 }
 
 func (r Rule) covers(method, path string) bool {
 	below := strings.TrimSuffix(r.Path, "/")
-	return (r.Method == "" || r.Method == method) && (path == below || strings.HasPrefix(path, below+"/"))
+	return (r.Method == "" || r.Method == method) &&
+		(path == below || path == r.Path || !r.Alone && strings.HasPrefix(path, below+"/"))
+}
+
+// frees reports whether a rule of DOOR_FREE names all parameters of a request.
+func (r Rule) frees(asked map[string]string) bool {
+	for name, value := range asked {
+		if !slices.ContainsFunc(r.Query, func(p Param) bool { return p.Name == name && (p.Any || p.Value == value) }) {
+			return false
+		}
+	}
+	return true
+}
+
+// gates reports whether a request could have all parameters of a rule of DOOR_NEED.
+func (r Rule) gates(asked map[string]string) bool {
+	for _, p := range r.Query {
+		if value, ok := asked[p.Name]; !ok || !p.Any && p.isNot(value) {
+			return false
+		}
+	}
+	return true
+}
+
+// Values that no server takes for another one. Servers read 12 from "012" and "12x" too.
+var (
+	number = regexp.MustCompile(`^(0|[1-9][0-9]{0,8})$`)
+	word   = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
+)
+
+func (p Param) isNot(value string) bool {
+	if number.MatchString(p.Value) {
+		return number.MatchString(value) && value != p.Value
+	}
+	return word.MatchString(value) && fold(value) != fold(p.Value)
 }
 
 // needsPass reports whether a request for the target of a request line needs a
-// pass. One that two servers could read in two ways always needs one.
+// pass. One that two servers could read in two ways always needs one. So does one
+// with a parameter that no rule names: software that routes by its query shows any
+// page under any path.
 func (c *Config) needsPass(method, target string, header http.Header) bool {
 	path, plain := plainPath(target)
-	if !plain || has(header, otherPath) {
+	asked, readable := c.parameters(target)
+	if !plain || !readable || has(header, otherPath) {
 		return true
 	}
 	if method == http.MethodHead {
@@ -41,20 +127,42 @@ func (c *Config) needsPass(method, target string, header http.Header) bool {
 	if method != strings.ToUpper(method) || otherMethodIn(target) || has(header, otherMethod) {
 		method = "" // may be any
 	}
+	needed := c.needed(method, path, asked, len(asked) > 0)
 	for _, r := range c.Free {
-		if r.covers(method, path) {
+		if needed != byQuery && r.Path != "" && r.covers(method, path) && r.frees(asked) {
 			return false
 		}
 	}
+	return needed != free
+}
+
+// need is why a request needs a pass.
+type need int
+
+const (
+	free    need = iota
+	byPath       // or by an unknown parameter
+	byQuery      // which a rule names, so that DOOR_FREE does not end it
+)
+
+func (c *Config) needed(method, path string, asked map[string]string, unknown bool) need {
+	found := free
 	for _, r := range c.Need {
 		if method == "" {
 			r.Method = ""
 		}
-		if (Rule{r.Method, fold(r.Path)}).covers(method, fold(path)) {
-			return true
+		if r.Method != "" && r.Method != method {
+			continue
+		}
+		covered := Rule{Path: fold(r.Path)}.covers("", fold(path))
+		if covered && len(r.Query) > 0 && r.gates(asked) {
+			return byQuery
+		}
+		if unknown || covered && len(r.Query) == 0 {
+			found = byPath
 		}
 	}
-	return false
+	return found
 }
 
 // fold makes those paths equal that a server may take for equal.
@@ -72,6 +180,30 @@ func plainPath(target string) (string, bool) {
 		!ambiguous.MatchString(norm.NFKC.String(path)) &&
 		!strings.Contains(strings.ToLower(raw), "%2f") && !strings.Contains(strings.ToLower(raw), "%2e")
 	return path, plain
+}
+
+// paramName matches names that no server changes. PHP writes _ for punctuation.
+var paramName = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
+
+// parameters returns those of a target's query that may change what is shown, and
+// whether every server reads the query alike.
+func (c *Config) parameters(target string) (map[string]string, bool) {
+	asked := map[string]string{}
+	_, query, _ := strings.Cut(target, "?")
+	for part := range strings.SplitSeq(query, "&") {
+		name, value, _ := strings.Cut(part, "=")
+		value, err := url.QueryUnescape(value)
+		_, twice := asked[name]
+		if part != "" && (err != nil || twice || !paramName.MatchString(name) || strings.Contains(part, ";")) {
+			return nil, false
+		}
+		if part != "" && !slices.ContainsFunc(c.Free, func(r Rule) bool {
+			return r.Path == "" && r.frees(map[string]string{name: value})
+		}) {
+			asked[name] = value
+		}
+	}
+	return asked, true
 }
 
 // Headers by which some servers read another path, another method, or another age
@@ -100,3 +232,45 @@ func otherMethodIn(target string) bool {
 	plain, err := url.QueryUnescape(query)
 	return err != nil || methodField.MatchString(plain)
 }
+
+// samples are addresses of a rule, to show its owner what it does.
+func (r Rule) samples() []string {
+	path := (&url.URL{Path: r.Path}).EscapedPath()
+	if len(r.Query) == 0 {
+		return []string{path, strings.TrimSuffix(path, "/") + "/page", path + "?any=1"}
+	}
+	query := url.Values{}
+	for _, p := range r.Query {
+		query.Set(p.Name, p.Value)
+		if p.Any {
+			query.Set(p.Name, "1")
+		}
+	}
+	if path == "" {
+		path = "/"
+	}
+	return []string{path, path + "?" + query.Encode(), path + "?" + query.Encode() + "&any=1"}
+}
+
+// Effect says of each rule what comes of three addresses, for its owner.
+func (c *Config) Effect() (lines []string) {
+	for _, list := range []struct {
+		name  string
+		rules []Rule
+	}{{"DOOR_NEED", c.Need}, {"DOOR_FREE", c.Free}} {
+		for i, r := range list.rules {
+			var results []string
+			for _, address := range r.samples() {
+				result := "free"
+				if c.needsPass(r.sampleMethod(), address, nil) {
+					result = "needs a pass"
+				}
+				results = append(results, fmt.Sprintf("%s %s: %s.", r.sampleMethod(), address, result))
+			}
+			lines = append(lines, fmt.Sprintf("%s, rule %d: %s", list.name, i+1, strings.Join(results, " ")))
+		}
+	}
+	return lines
+}
+
+func (r Rule) sampleMethod() string { return cmp.Or(r.Method, http.MethodGet) }

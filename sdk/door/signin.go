@@ -65,7 +65,7 @@ func (d *Door) addSignIn(mux *http.ServeMux) error {
 	if err != nil {
 		return err
 	}
-	endpoints := http.StripPrefix(strings.TrimSuffix(Prefix, "/"), provider)
+	endpoints := formOnly(http.StripPrefix(strings.TrimSuffix(Prefix, "/"), provider))
 	for _, path := range []string{"authorize", "authorize/callback", "oauth/token", "userinfo", "keys"} {
 		mux.Handle(Prefix+path, endpoints)
 	}

@@ -56,7 +56,7 @@ type receiver struct {
 func newReceiver(l net.Listener) *receiver {
 	r := &receiver{got: map[string][]delivery{}, refused: map[string]int{}, changed: make(chan struct{})}
 	r.server = &http.Server{Handler: r, ReadTimeout: 10 * time.Second, ReadHeaderTimeout: 3 * time.Second,
-		MaxHeaderBytes: 16 << 10}
+		WriteTimeout: 10 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10}
 	go func() { _ = r.server.Serve(l) }() // ends when close is called
 	return r
 }

@@ -14,16 +14,21 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/http"
 	"os"
 	"os/signal"
 	"syscall"
 	"time"
 
+	"golang.org/x/net/netutil"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/agegate/agegate/sdk/door"
 )
+
+// maxConnections is for each listener. Further ones wait.
+const maxConnections = 10_000
 
 var version = "development" // set by the build
 
@@ -55,7 +60,7 @@ func run(ctx context.Context, args []string) error {
 	default:
 		return errors.New("use door, door check, door key or door version")
 	}
-	cfg, err := door.Load(os.Getenv)
+	cfg, err := door.Load(os.Getenv, os.Environ()...)
 	if err != nil {
 		return err
 	}
@@ -64,6 +69,9 @@ func run(ctx context.Context, args []string) error {
 	d, err := door.New(cfg, log, time.Now)
 	if err != nil {
 		return err
+	}
+	for _, line := range cfg.Effect() {
+		log.Info(line)
 	}
 	if command == "check" {
 		if err := d.Check(ctx); err != nil {
@@ -86,10 +94,14 @@ func withoutState(_ []string, a slog.Attr) slog.Attr {
 func serve(ctx context.Context, d *door.Door, cfg *door.Config) error {
 	group, ctx := errgroup.WithContext(ctx)
 	listen := func(address string, handler http.Handler) {
-		server := &http.Server{Addr: address, Handler: handler, ReadHeaderTimeout: 5 * time.Second,
-			IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10}
+		server := &http.Server{Handler: handler, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 15 * time.Second,
+			WriteTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10}
 		group.Go(func() error {
-			if err := server.ListenAndServe(); !errors.Is(err, http.ErrServerClosed) {
+			listener, err := net.Listen("tcp", address)
+			if err != nil {
+				return err
+			}
+			if err := server.Serve(netutil.LimitListener(listener, maxConnections)); !errors.Is(err, http.ErrServerClosed) {
 				return err
 			}
 			return nil

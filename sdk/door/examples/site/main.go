@@ -18,6 +18,7 @@ func main() {
 			fmt.Fprint(w, `<p>This page needs no pass.</p>`)
 		}
 	})
-	server := &http.Server{Addr: "localhost:" + os.Getenv("PORT"), ReadHeaderTimeout: 10 * time.Second}
+	server := &http.Server{Addr: "localhost:" + os.Getenv("PORT"), ReadHeaderTimeout: 5 * time.Second,
+		ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 64 << 10}
 	log.Fatal(server.ListenAndServe())
 }

@@ -17,6 +17,7 @@ func main() {
 		log.Fatal(err)
 	}
 	address := "localhost:" + os.Getenv("PORT")
-	server := &http.Server{Addr: address, Handler: shop.Handler(), ReadHeaderTimeout: 10 * time.Second}
+	server := &http.Server{Addr: address, Handler: shop.Handler(), ReadHeaderTimeout: 5 * time.Second,
+		ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 64 << 10}
 	log.Fatal(server.ListenAndServe())
 }
