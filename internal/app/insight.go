@@ -26,13 +26,4 @@ func (a *App) recordRefusal(req *http.Request, r httpd.Refusal) {
 // of the API's part calls it every few seconds.
 func (a *App) WriteRefusals(ctx context.Context) error { return a.api.refusals.Flush(ctx) }
 
-// finish writes the last counts after all requests have ended. ctx has ended already.
-func finish(ctx context.Context, flush func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTime)
-	defer cancel()
-	return flush(ctx)
-}
-
 func (a *App) heartbeat(ctx context.Context) error { return a.Insight.Heartbeat(ctx, a.replica) }
-
-func (a *App) leave(ctx context.Context) error { return a.Insight.Leave(ctx, a.replica) }

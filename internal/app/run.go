@@ -8,13 +8,14 @@ import (
 
 	"agegate/internal/rules/routine"
 	"agegate/internal/rules/trail"
+	"agegate/internal/rules/webhook"
 
 	"github.com/coreos/go-systemd/v22/daemon"
 )
 
-// shutdownTime is how long running requests may take after a shutdown has
-// begun.
-const shutdownTime = 10 * time.Second
+// Requests and webhook attempts that run may take shutdownTime once a shutdown has begun,
+// and writing what is left then finishTime: together the ten seconds of configure.md.
+const shutdownTime, finishTime = webhook.DrainTime, 2 * time.Second
 
 var errEnding = errors.New("the process is about to end")
 
@@ -69,18 +70,29 @@ func (a *App) Run(ctx context.Context) error {
 	a.log.Info("shutting down")
 	err = errors.Join(err, a.shutDown(context.WithoutCancel(ctx)))
 	err = errors.Join(err, workers.Wait())
+	return errors.Join(err, a.finish(context.WithoutCancel(ctx)))
+}
+
+// finish writes the last counts and traces, and that this replica has ended.
+func (a *App) finish(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, finishTime)
+	defer cancel()
+	var last routine.Group
 	if a.api != nil {
-		err = errors.Join(err, finish(ctx, a.WriteRefusals))
+		last.Start(func() error { return a.WriteRefusals(ctx) })
 	}
+	last.Start(func() error {
+		if err := a.Insight.Leave(ctx, a.replica); err != nil {
+			a.log.Error("reporting the end of this replica failed", "error", err)
+		}
+		return nil
+	})
 	if a.traces != nil {
-		if lost := finish(ctx, a.traces.Shutdown); lost != nil {
-			a.log.Warn("the last traces were lost", "error", lost)
+		if err := a.traces.Shutdown(ctx); err != nil {
+			a.log.Warn("the last traces were lost", "error", err)
 		}
 	}
-	if gone := finish(ctx, a.leave); gone != nil {
-		a.log.Error("reporting the end of this replica failed", "error", gone)
-	}
-	return err
+	return last.Wait()
 }
 
 // Recording returns how many camera checks run in this process.

@@ -4,12 +4,14 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"agegate/internal/gatewaytest"
 
@@ -107,6 +109,30 @@ func TestTracesLost(t *testing.T) {
 		if log := g.Log.String(); !strings.Contains(log, "traces were lost") || strings.Contains(log, "canary") {
 			t.Errorf("the log:\n%s", log)
 		}
+	}
+}
+
+// TestEndsInTime: neither a collector nor a receiver of webhooks that accepts connections
+// and never answers keeps a process for longer than ten seconds.
+func TestEndsInTime(t *testing.T) {
+	t.Parallel()
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	at := "http://" + silent.Addr().String()
+	g := gatewaytest.Start(t, gatewaytest.SQLite(t), "OTEL_EXPORTER_OTLP_ENDPOINT="+at, "OTEL_BSP_SCHEDULE_DELAY=50",
+		"AGEGATE_LAME_DUCK=0s", "AGEGATE_DRAIN=0s")
+	g.Force(t, gatewaytest.Browser(), g.Create(t, g.Shop(t, at, nil).Test.APIKey, 18), "verified")
+	time.Sleep(500 * time.Millisecond) // so that an upload and an attempt run
+	asked := time.Now()
+	g.Stop()
+	if took := time.Since(asked); took > 10*time.Second {
+		t.Errorf("it ended after %s", took)
+	}
+	if log := g.Log.String(); !strings.Contains(log, "the last traces were lost") {
+		t.Errorf("the log:\n%s", log)
 	}
 }
 

@@ -27,8 +27,8 @@ const (
 	// second attempt starts meanwhile.
 	leaseTime = AttemptTimeout + excerptTimeout + 14*time.Second
 
-	// drainTime is how long a shutdown waits for running attempts.
-	drainTime = AttemptTimeout + excerptTimeout + time.Second
+	// DrainTime is how long a shutdown waits for running attempts.
+	DrainTime = 7 * time.Second
 
 	recordTime = 10 * time.Second // for writing a result, retries included
 	recordWait = 250 * time.Millisecond
@@ -61,7 +61,7 @@ type Dispatcher struct {
 	client *Client
 	cfg    Config
 
-	// pollInterval, drainTime and promptTime; shorter in tests.
+	// pollInterval, DrainTime and promptTime; shorter in tests.
 	poll, drain, prompt time.Duration
 
 	wake      chan struct{}
@@ -74,7 +74,7 @@ type Dispatcher struct {
 func NewDispatcher(queue Queue, keys Keys, client *Client, cfg Config) *Dispatcher {
 	return &Dispatcher{
 		queue: queue, keys: keys, client: client, cfg: cfg,
-		poll: pollInterval, drain: drainTime, prompt: promptTime,
+		poll: pollInterval, drain: DrainTime, prompt: promptTime,
 		wake:      make(chan struct{}, 1),
 		slots:     newSlots(),
 		recording: make(chan struct{}, maxRecording),
@@ -91,8 +91,8 @@ func (d *Dispatcher) Wake() {
 }
 
 // Run delivers until ctx ends. Then it claims nothing more, waits for the
-// attempts in flight, releases the leases of those that do not end in time (a
-// little more than AttemptTimeout), and returns.
+// attempts in flight, releases the leases of those that do not end in DrainTime,
+// and returns.
 func (d *Dispatcher) Run(ctx context.Context) {
 	attempts, abort := context.WithCancel(context.WithoutCancel(ctx))
 	defer abort()
