@@ -381,6 +381,20 @@ type TestEvent struct {
 	// Headers The headers of a delivery that is made now.
 	Headers TestEventHeaders `json:"headers"`
 
+	// LastClass The result of the last attempt, or null if there was none.
+	//
+	// | Value | Meaning |
+	// |---|---|
+	// | `delivered` | Your receiver answered 2xx |
+	// | `status` | It answered neither 2xx nor 3xx |
+	// | `redirect` | It answered 3xx, which is not followed |
+	// | `dns` | Its name was not found |
+	// | `blocked` | Its address is not public |
+	// | `connect` | There was no connection, or it broke before the answer |
+	// | `tls` | The TLS handshake failed, or the certificate is not trusted |
+	// | `timeout` | There was no answer in time |
+	LastClass *string `json:"last_class"`
+
 	// LastStatusCode The HTTP status of the answer to the last attempt, or null if there was no answer.
 	LastStatusCode *int `json:"last_status_code"`
 

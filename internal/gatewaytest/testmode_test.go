@@ -23,6 +23,7 @@ type testEvent struct {
 	EventID   string            `json:"event_id"`
 	SessionID string            `json:"session_id"`
 	Delivery  string            `json:"delivery"`
+	LastClass *string           `json:"last_class"`
 	Body      string            `json:"body"`
 	Headers   map[string]string `json:"headers"`
 }
@@ -93,7 +94,7 @@ func TestTestModeOperations(t *testing.T) {
 		lost := g.Create(t, bare.Test.APIKey, 18)
 		g.Force(t, gatewaytest.Browser(), lost, "verified")
 		undelivered := testEvents(t, g, bare.Test.APIKey, "")
-		if len(undelivered) != 1 || undelivered[0].Delivery != "no_destination" {
+		if len(undelivered) != 1 || undelivered[0].Delivery != "no_destination" || undelivered[0].LastClass != nil {
 			t.Fatalf("without a Webhook URL the events are %+v", undelivered)
 		}
 		verifies(t, bare.Test.WebhookSecret, undelivered[0])
@@ -156,6 +157,24 @@ func TestTestModeOperations(t *testing.T) {
 			{Name: "no key", Path: eventsPath, Status: 401, JSON: `{"detail":"Missing or malformed API key"}`},
 		} {
 			g.Do(t, row)
+		}
+	})
+}
+
+// TestEventsSayWhatFailed: an event has the class of its last attempt, as operators see it.
+func TestEventsSayWhatFailed(t *testing.T) {
+	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
+		plain := gatewaytest.NewReceiver(t).URL
+		for to, class := range map[string]string{
+			plain: "delivered", strings.Replace(plain, "http://", "https://", 1): "tls",
+			"http://127.0.0.1:1/": "connect", "http://nowhere.invalid/": "dns",
+		} {
+			shop := g.Shop(t, to, nil)
+			g.Force(t, gatewaytest.Browser(), g.Create(t, shop.Test.APIKey, 18), "verified")
+			gatewaytest.WaitFor(t, class, func() bool {
+				events := testEvents(t, g, shop.Test.APIKey, "")
+				return len(events) == 1 && events[0].LastClass != nil && *events[0].LastClass == class
+			})
 		}
 	})
 }

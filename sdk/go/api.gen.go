@@ -135,6 +135,8 @@ type TestEvent struct {
 	Delivery  DeliveryStatus `json:"delivery"`
 	// The number of attempts so far.
 	Attempts int `json:"attempts"`
+	// The result of the last attempt, or null if there was none.
+	LastClass *string `json:"last_class"`
 	// The HTTP status of the answer to the last attempt, or null if there was no answer.
 	LastStatusCode *int            `json:"last_status_code"`
 	Event          CompletionEvent `json:"event"`

@@ -148,6 +148,10 @@ export interface TestEvent {
    */
   "attempts": number;
   /**
+   * The result of the last attempt, or null if there was none.
+   */
+  "last_class": string | null;
+  /**
    * The HTTP status of the answer to the last attempt, or null if there was no answer.
    */
   "last_status_code": number | null;

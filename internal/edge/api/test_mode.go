@@ -62,6 +62,9 @@ func fromSignedRecord(r webhook.SignedRecord) (gen.TestEvent, error) {
 			WebhookSignature: r.Header.Get(standardwebhooks.HeaderWebhookSignature),
 		},
 	}
+	if r.LastClass != "" {
+		event.LastClass = new(string(r.LastClass))
+	}
 	if r.LastStatus != 0 {
 		event.LastStatusCode = &r.LastStatus
 	}

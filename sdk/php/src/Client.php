@@ -17,7 +17,7 @@ namespace Agegate;
  * @phpstan-type EventType 'session.completed'
  * @phpstan-type ResultStatus 'VERIFIED'|'ROUTED_TO_FALLBACK'
  * @phpstan-type TestEventsOut array{events: list<TestEvent>}
- * @phpstan-type TestEvent array{event_id: string, session_id: string, created_at: Timestamp, delivery: DeliveryStatus, attempts: int, last_status_code: int | null, event: CompletionEvent, body: string, headers: TestEventHeaders}
+ * @phpstan-type TestEvent array{event_id: string, session_id: string, created_at: Timestamp, delivery: DeliveryStatus, attempts: int, last_class: string | null, last_status_code: int | null, event: CompletionEvent, body: string, headers: TestEventHeaders}
  * @phpstan-type TestEventHeaders array{'webhook-id': string, 'webhook-timestamp': string, 'webhook-signature': string}
  * @phpstan-type DeliveryStatus 'pending'|'delivered'|'failed'|'waiting'|'no_destination'
  * @phpstan-type ResentOut array{event_id: string}

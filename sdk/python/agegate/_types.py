@@ -126,6 +126,8 @@ class TestEvent(TypedDict):
     delivery: DeliveryStatus
     # The number of attempts so far.
     attempts: int
+    # The result of the last attempt, or null if there was none.
+    last_class: str | None
     # The HTTP status of the answer to the last attempt, or null if there was no answer.
     last_status_code: int | None
     event: CompletionEvent
