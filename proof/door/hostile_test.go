@@ -288,13 +288,14 @@ func TestCrowd(t *testing.T) {
 	var all sync.WaitGroup
 	var hosted sync.Map
 	slots := make(chan struct{}, 100)
-	for range 1000 {
+	for i := range 1000 { // networks
 		slots <- struct{}{}
 		all.Go(func() {
 			defer func() { <-slots }()
 			w := httptest.NewRecorder()
 			r := httptest.NewRequest(http.MethodPost, "/_door/begin", strings.NewReader("to=/"))
 			r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+			r.RemoteAddr = fmt.Sprintf("10.1.%d.%d:1", i/250, i%250)
 			s.door.ServeHTTP(w, r)
 			hosted.Store(w.Header().Get("Refresh"), w.Code == http.StatusOK)
 		})

@@ -114,3 +114,39 @@ func TestLongTargets(t *testing.T) {
 		t.Error("no cookie was set")
 	}
 }
+
+// TestWhatAVisitorHolds: with a pass, no page of the door asks again or begins a session,
+// whatever address of it is opened once more.
+func TestWhatAVisitorHolds(t *testing.T) {
+	t.Parallel()
+	s := startSite(t)
+	v := s.visitor(t)
+	back := s.force(t, v, v.begin("/first?a=1"), "verified")
+	if res := v.get(back); res.location != s.url+"/first?a=1" {
+		t.Fatalf("the return leads to %q", res.location)
+	}
+	u, err := url.Parse(back)
+	if err != nil {
+		t.Fatal(err)
+	}
+	to := u.Query().Get("to")
+	if strings.Contains(back, "first") {
+		t.Errorf("the gateway learns the visitor's page: %s", back)
+	}
+	before := s.Count(t, "sessions")
+	for address, want := range map[string]string{
+		back: "/first?a=1", "/_door/return?to=" + to: "/first?a=1", "/_door/return": "/", "/_door/cancel": "/",
+		"/_door/cancel?to=" + to: "/first?a=1", "/_door/return?session=x&token=9.A": "/", "/_door/return?to=forged": "/",
+	} {
+		if res := v.get(address); res.status != http.StatusSeeOther || res.location != s.url+want {
+			t.Errorf("%s is answered %d to %q, want %s", address, res.status, res.location, want)
+		}
+	}
+	again := v.do(http.MethodPost, "/_door/begin", url.Values{"to": {"/second"}})
+	if again.status != http.StatusSeeOther || again.location != s.url+"/second" {
+		t.Errorf("the button of another tab is answered %d to %q", again.status, again.location)
+	}
+	if n := s.Count(t, "sessions"); n != before {
+		t.Errorf("%d further sessions", n-before)
+	}
+}

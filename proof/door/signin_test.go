@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"crypto/rsa"
 	"crypto/x509"
+	"encoding/json"
 	"encoding/pem"
 	"net/http"
 	"net/http/httptest"
@@ -11,6 +12,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -111,6 +114,9 @@ func (s *site) signIn(t *testing.T, v *visitor, ask string) string {
 	return back.Query().Get("code")
 }
 
+// constants are the claims that are the same for everybody, now.
+var constants = []string{"iss", "aud", "azp", "client_id", "acr", "age_over_18", "agegate_test", "iat", "exp"}
+
 // TestSignIn: a client learns that a visitor is old enough, and can follow nobody.
 func TestSignIn(t *testing.T) {
 	t.Parallel()
@@ -118,7 +124,9 @@ func TestSignIn(t *testing.T) {
 	c := s.relying(t, "wiki", "a secret")
 	v := s.visitor(t)
 	subjects := map[string]bool{}
-	for range 2 { // the second time with the pass, without a page
+	var first map[string]any
+	for i := range 2 { // the second time with the pass, without a page
+		s.clock.Advance(time.Duration(i) * time.Minute)
 		token, err := c.Exchange(t.Context(), s.signIn(t, v, c.ask()), oauth2.VerifierOption(c.verifier))
 		if err != nil {
 			t.Fatal(err)
@@ -132,10 +140,16 @@ func TestSignIn(t *testing.T) {
 		if err := id.Claims(&claims); err != nil {
 			t.Fatal(err)
 		}
-		if claims["age_over_18"] != true || claims["acr"] != "urn:agegate:age_over_18" || claims["nonce"] != "a nonce" ||
-			claims["auth_time"] == nil {
+		if claims["age_over_18"] != true || claims["acr"] != "urn:agegate:test:age_over_18" ||
+			claims["agegate_test"] != true || claims["nonce"] != "a nonce" || claims["auth_time"] != nil {
 			t.Errorf("claims: %v", claims)
 		}
+		for name, value := range claims {
+			if i > 0 && name != "nonce" && reflect.DeepEqual(value, first[name]) && !slices.Contains(constants, name) {
+				t.Errorf("%s is the same at two visits", name)
+			}
+		}
+		first = claims
 		info, err := c.provider.UserInfo(t.Context(), oauth2.StaticTokenSource(token))
 		if err != nil || info.Subject != id.Subject {
 			t.Errorf("user info: %v, %v", info, err)
@@ -227,6 +241,62 @@ func TestSignInRefusals(t *testing.T) {
 	s.signIn(t, v, c.ask(oauth2.SetAuthURLParam("max_age", "0")))
 	if n := s.Count(t, "sessions"); n != before+1 {
 		t.Errorf("%d sessions for max_age=0", n-before)
+	}
+}
+
+// TestDutiesOfAProvider: what the library leaves to its user.
+func TestDutiesOfAProvider(t *testing.T) {
+	t.Parallel()
+	s := startSite(t, signInSettings(t, clients, signingKey(t))...)
+	c, v := s.relying(t, "wiki", "a secret"), s.visitor(t)
+	s.pass(t, v, "/")
+	silent := oauth2.SetAuthURLParam("prompt", "none")
+	for what, ask := range map[string]string{
+		"a hint that says nothing (OpenID Connect Core, 3.1.2.1)": c.ask(silent,
+			oauth2.SetAuthURLParam("id_token_hint", "x.y.z")),
+		"a check of the last hour (3.1.2.1)": c.ask(silent, oauth2.SetAuthURLParam("max_age", "3600")),
+	} {
+		if res := v.follow(ask); !strings.Contains(res.location, "code=") {
+			t.Errorf("%s: %d %s", what, res.status, res.location)
+		}
+	}
+	form := func(code, secret string) url.Values {
+		return url.Values{"grant_type": {"authorization_code"}, "code": {code}, "redirect_uri": {callback},
+			"client_id": {"wiki"}, "client_secret": {secret}, "code_verifier": {c.verifier}}
+	}
+	code := s.signIn(t, v, c.ask())
+	began := time.Now()
+	wrong := v.do(http.MethodPost, "/_door/oauth/token", form(code, "a guess"))
+	if time.Since(began) < time.Second {
+		t.Error("guesses at a secret are as fast as one likes")
+	}
+	code = s.signIn(t, v, c.ask(oauth2.SetAuthURLParam("max_age", "3600")))
+	right := v.do(http.MethodPost, "/_door/oauth/token", form(code, "a secret"))
+	for name, res := range map[string]answer{"an error (RFC 6749, 5.2)": wrong, "tokens (5.1)": right} {
+		if res.header.Get("Cache-Control") != "no-store" || res.header.Get("Pragma") != "no-cache" {
+			t.Errorf("%s: Cache-Control %q", name, res.header.Get("Cache-Control"))
+		}
+	}
+	var token struct {
+		ID string `json:"id_token"`
+	}
+	if err := json.Unmarshal([]byte(right.body), &token); err != nil {
+		t.Fatal(err, right.body)
+	}
+	id, err := c.provider.Verifier(&oidc.Config{ClientID: "wiki"}).Verify(t.Context(), token.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var claims struct {
+		At int64 `json:"auth_time"`
+	}
+	if err := id.Claims(&claims); err != nil || claims.At == 0 ||
+		claims.At%3600 != 0 && time.Since(time.Unix(claims.At, 0)) > time.Minute {
+		t.Errorf("with max_age, auth_time is %d (%v): the second of the check", claims.At, err)
+	}
+	multipart := v.do(http.MethodPost, "/_door/oauth/token", nil, "Content-Type: multipart/form-data; boundary=x")
+	if multipart.status != http.StatusUnsupportedMediaType {
+		t.Errorf("multipart is answered %d", multipart.status)
 	}
 }
 

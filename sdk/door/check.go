@@ -53,7 +53,7 @@ func (d *Door) checkClock(ctx context.Context) error {
 // alone.
 func (d *Door) checkURLs(ctx context.Context) error {
 	_, err := d.gateway.CreateSession(ctx, agegate.CreateSessionRequest{TargetAge: d.cfg.Age,
-		SuccessURL: d.address("return"), CancelURL: "https://not-registered.invalid/"},
+		SuccessURL: d.address("return", "/"), CancelURL: "https://not-registered.invalid/"},
 		agegate.CreateSessionParams{})
 	var refused *agegate.Error
 	switch {
@@ -76,7 +76,7 @@ func (d *Door) checkURLs(ctx context.Context) error {
 // checkSecret forces a pass of a test session and verifies its token.
 func (d *Door) checkSecret(ctx context.Context) error {
 	created, err := d.gateway.CreateSession(ctx, agegate.CreateSessionRequest{TargetAge: d.cfg.Age,
-		SuccessURL: d.address("return"), CancelURL: d.address("cancel")}, agegate.CreateSessionParams{})
+		SuccessURL: d.address("return", "/"), CancelURL: d.address("cancel", "/")}, agegate.CreateSessionParams{})
 	if err != nil {
 		return fmt.Errorf("no session can be created: %w", err)
 	}

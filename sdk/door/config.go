@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"os"
 	"regexp"
@@ -23,16 +24,17 @@ import (
 // Config says which site the door guards, and how. Load reads it from variables,
 // whose names are given here.
 type Config struct {
-	URL      *url.URL      // DOOR_URL: the site's origin, such as https://forum.example
-	Name     string        // DOOR_NAME: the site's name on the door's pages; its host by default
-	Exit     string        // DOOR_EXIT: where a visitor without a pass may go; an absolute URL, or empty
-	Upstream *url.URL      // DOOR_UPSTREAM: the site behind the door, where no proxy asks the door; may be nil
-	Age      int           // DOOR_AGE: the target age, 18 by default
-	Keep     time.Duration // DOOR_KEEP: how long a pass lasts, 24h by default
-	Allow    bool          // DOOR_OUTAGE=allow: visitors go on without a check while the gateway is down
-	Need     []Rule        // DOOR_NEED: what needs a pass, "/" by default
-	Free     []Rule        // DOOR_FREE: what needs none, although it is in Need; "/" is the front page alone
-	Limits   Limits        // DOOR_LIMIT, DOOR_LIMIT_NETWORK, DOOR_LIMIT_BROWSER: sessions in half an hour
+	URL      *url.URL       // DOOR_URL: the site's origin, such as https://forum.example
+	Name     string         // DOOR_NAME: the site's name on the door's pages; its host by default
+	Exit     string         // DOOR_EXIT: where a visitor without a pass may go; an absolute URL, or empty
+	Upstream *url.URL       // DOOR_UPSTREAM: the site behind the door, where no proxy asks the door; may be nil
+	Age      int            // DOOR_AGE: the target age, 18 by default
+	Keep     time.Duration  // DOOR_KEEP: how long a pass lasts, 24h by default
+	Allow    bool           // DOOR_OUTAGE=allow: visitors go on without a check while the gateway is down
+	Need     []Rule         // DOOR_NEED: what needs a pass, "/" by default
+	Free     []Rule         // DOOR_FREE: what needs none, although it is in Need; "/" is the front page alone
+	Limits   Limits         // DOOR_LIMIT, DOOR_LIMIT_NETWORK, DOOR_LIMIT_BROWSER: sessions in half an hour
+	Proxies  []netip.Prefix // DOOR_TRUSTED_PROXIES: whose X-Forwarded-For names the visitor; this machine by default
 
 	GatewayURL string   // AGEGATE_URL
 	APIKey     string   // AGEGATE_API_KEY, of live or test mode
@@ -88,11 +90,12 @@ func Load(lookup func(string) string, environ ...string) (*Config, error) {
 		Name: lookup("DOOR_NAME"), Exit: lookup("DOOR_EXIT"), Redis: lookup("DOOR_REDIS"),
 		Age: r.number("DOOR_AGE", 18, 13, 99), Keep: r.duration("DOOR_KEEP", 24*time.Hour),
 		Need: r.rules("DOOR_NEED", "/"), Free: r.rules("DOOR_FREE", ""),
-		Limits: Limits{All: r.number("DOOR_LIMIT", 1000, 1, 1e9), Network: r.number("DOOR_LIMIT_NETWORK", 100, 1, 1e9),
+		Limits: Limits{All: r.number("DOOR_LIMIT", 1000, 1, 1e9), Network: r.number("DOOR_LIMIT_NETWORK", 100, 1, 1e8),
 			Browser: r.number("DOOR_LIMIT_BROWSER", 5, 1, 50)},
 		APIKey: lookup("AGEGATE_API_KEY"), Secrets: list(lookup("AGEGATE_REDIRECT_SECRET")),
 		Listen: cmp.Or(lookup("DOOR_LISTEN"), "localhost:8090"), MetricsListen: lookup("DOOR_METRICS_LISTEN"),
-		Keys: r.keys(), Clients: r.clients("DOOR_CLIENTS_FILE"), SigningKeys: r.signingKeys("DOOR_SIGNING_KEYS_FILE"),
+		Proxies: r.networks("DOOR_TRUSTED_PROXIES", "127.0.0.0/8,::1/128"),
+		Keys:    r.keys(), Clients: r.clients("DOOR_CLIENTS_FILE"), SigningKeys: r.signingKeys("DOOR_SIGNING_KEYS_FILE"),
 	}
 	if gateway := r.origin("AGEGATE_URL", true); gateway != nil {
 		c.GatewayURL = gateway.String()
@@ -260,6 +263,18 @@ func distance(a, b string) int {
 		}
 	}
 	return row[len(b)]
+}
+
+func (r *reader) networks(name, otherwise string) (networks []netip.Prefix) {
+	for _, text := range list(cmp.Or(r.trimmed(name), otherwise)) {
+		network, err := netip.ParsePrefix(text)
+		if err != nil || network.Bits() == 0 {
+			r.failf(name, "must be networks such as 10.0.0.4/32, and not everybody's")
+			return nil
+		}
+		networks = append(networks, network)
+	}
+	return networks
 }
 
 // file returns the content of the file that a variable names, or nil.

@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	agegate "github.com/agegate/agegate/sdk/go"
@@ -37,6 +38,7 @@ type Door struct {
 	metrics *metrics
 	log     *slog.Logger
 	now     func() time.Time
+	unnamed sync.Once // a proxy that is not trusted was logged
 	// patience is how long a visitor waits for the gateway.
 	patience time.Duration
 	own      http.Handler // the paths below Prefix
@@ -136,7 +138,7 @@ func (d *Door) rewrite(p *httputil.ProxyRequest) {
 	p.Out.URL.RawQuery = p.In.URL.RawQuery // the library left out what it could not parse
 	p.Out.Host = p.In.Host
 	p.SetXForwarded()
-	p.Out.Header.Set("X-Forwarded-For", visitorOf(p.In).String())
+	p.Out.Header.Set("X-Forwarded-For", d.cfg.visitorOf(p.In).String())
 	p.Out.Header.Set("X-Forwarded-Proto", d.cfg.URL.Scheme)
 	p.Out.Header.Set(ageHeader, d.confirmed(p.In))
 }
@@ -228,8 +230,24 @@ func localTarget(target string) string {
 	return target
 }
 
-// address returns the absolute address of a page of the door.
-func (d *Door) address(page string) string { return d.cfg.URL.String() + Prefix + page }
+// targetField is the parameter of the return that holds the page that a tab wanted,
+// sealed: the gateway does not learn what a visitor looks at.
+const targetField = "to"
+
+// maxAddress is the most that the gateway takes of an address, less the parameters of a
+// redirect.
+const maxAddress = 1800
+
+// address returns the absolute address of a page of the door, with a target of the tab
+// unless it is too long then.
+func (d *Door) address(page, target string) string {
+	bare := d.cfg.URL.String() + Prefix + page
+	whole := bare + "?" + url.Values{targetField: {d.seal.seal("target", target)}}.Encode()
+	if len(whole) > maxAddress {
+		return bare
+	}
+	return whole
+}
 
 // destination returns the absolute address of a target on the site.
 func (d *Door) destination(target string) string { return d.cfg.URL.String() + localTarget(target) }

@@ -2,6 +2,7 @@ package door
 
 import (
 	"encoding/base64"
+	"fmt"
 	"io"
 	"log/slog"
 	"maps"
@@ -96,7 +97,7 @@ func TestLoadTrims(t *testing.T) {
 	values := map[string]string{"DOOR_URL": "https://forum.example", "DOOR_NAME": "Forum",
 		"DOOR_EXIT": "https://out.example", "DOOR_UPSTREAM": "http://localhost:80", "DOOR_AGE": "21", "DOOR_KEEP": "48h",
 		"DOOR_OUTAGE": "allow", "DOOR_NEED": "/adult", "DOOR_FREE": "/help", "DOOR_LIMIT": "9", "DOOR_LIMIT_NETWORK": "8",
-		"DOOR_LIMIT_BROWSER": "7", "DOOR_KEYS": base64.StdEncoding.EncodeToString(make([]byte, 32)), "DOOR_REDIS": "redis://r:1",
+		"DOOR_LIMIT_BROWSER": "7", "DOOR_TRUSTED_PROXIES": "10.0.0.0/8", "DOOR_KEYS": base64.StdEncoding.EncodeToString(make([]byte, 32)), "DOOR_REDIS": "redis://r:1",
 		"DOOR_LISTEN": ":1", "DOOR_METRICS_LISTEN": ":2", "AGEGATE_URL": "https://age.example", "AGEGATE_API_KEY": testKey,
 		"AGEGATE_REDIRECT_SECRET": testSecret}
 	want, err := Load(settings(values))
@@ -273,22 +274,55 @@ func TestSlowGateway(t *testing.T) {
 
 func TestNetworks(t *testing.T) {
 	t.Parallel()
+	d := newTestDoor(t, map[string]string{"DOOR_TRUSTED_PROXIES": "127.0.0.0/8 ::1/128, 10.0.0.2/32"})
 	for _, tt := range []struct{ remote, forwarded, want string }{
-		{"203.0.113.9:1", "", "203.0.113.9/32"},
-		{"203.0.113.9:1", "198.51.100.1", "203.0.113.9/32"}, // no proxy of ours
-		{"127.0.0.1:1", "192.0.2.1, 198.51.100.1", "198.51.100.1/32"},
-		{"10.0.0.2:1", "2001:db8:1:2:3::4", "2001:db8:1:2::/64"},
-		{"[::1]:1", "::ffff:198.51.100.1", "198.51.100.1/32"},
-		{"127.0.0.1:1", "unknown", "127.0.0.1/32"},
+		{"203.0.113.9:1", "", "[203.0.113.9/32]"},
+		{"203.0.113.9:1", "198.51.100.1", "[203.0.113.9/32]"}, // no proxy of ours
+		{"10.0.0.3:1", "198.51.100.1", "[10.0.0.3/32]"},
+		{"127.0.0.1:1", "192.0.2.1, 198.51.100.1", "[198.51.100.1/32]"},
+		{"127.0.0.1:1", "192.0.2.1, 198.51.100.1, 10.0.0.2", "[198.51.100.1/32]"},
+		{"127.0.0.1:1", "192.0.2.1, 10.0.0.3", "[10.0.0.3/32]"},
+		{"10.0.0.2:1", "2001:db8:1:203:4::5", "[2001:db8:1:203::/64 2001:db8:1:200::/56 2001:db8:1::/48]"},
+		{"[::1]:1", "::ffff:198.51.100.1", "[198.51.100.1/32]"},
+		{"127.0.0.1:1", "unknown", "[127.0.0.1/32]"},
 	} {
 		r := httptest.NewRequest(http.MethodGet, "/", nil)
 		r.RemoteAddr = tt.remote
 		if tt.forwarded != "" {
 			r.Header.Set("X-Forwarded-For", tt.forwarded)
 		}
-		if got := networkOf(r).String(); got != tt.want {
+		if got := fmt.Sprint(d.cfg.networksOf(r)); got != tt.want {
 			t.Errorf("%s for %q is of %s, want %s", tt.remote, tt.forwarded, got, tt.want)
 		}
+	}
+}
+
+// TestOneOwnerOfManyNetworks: who makes up addresses in a /48 takes four times a network's
+// share, and who owns many networks leaves a fifth to those who come later.
+func TestOneOwnerOfManyNetworks(t *testing.T) {
+	t.Parallel()
+	cfg := newTestDoor(t, map[string]string{"DOOR_LIMIT": "1000", "DOOR_LIMIT_NETWORK": "100"}).cfg
+	limiter, now := &localLimiter{}, time.Now()
+	takes := func(format string, many, times int) (taken int) {
+		for i := range many {
+			r := httptest.NewRequest(http.MethodGet, "/", nil)
+			r.RemoteAddr = fmt.Sprintf(format, i)
+			for range times {
+				if limiter.take(t.Context(), cfg.Limits, cfg.networksOf(r), now) {
+					taken++
+				}
+			}
+		}
+		return taken
+	}
+	if n := takes("[2001:db8:1:%x00::1]:1", 12, 100); n != 400 {
+		t.Errorf("a /48 takes %d", n)
+	}
+	if n := takes("198.51.100.%d:1", 12, 100); n != 4*100+8 { // eight come to the fifth that is kept
+		t.Errorf("twelve further networks take %d", n)
+	}
+	if n := takes("203.0.113.%d:1", 50, 2); n != 50 {
+		t.Errorf("%d of 50 who come later get one session each", n)
 	}
 }
 

@@ -27,6 +27,7 @@ const signInPath = Prefix + "sign-in"
 const (
 	codeLife  = 2 * time.Minute
 	tokenLife = 10 * time.Minute
+	guessTime = time.Second // how long a wrong secret of a client takes
 )
 
 // signIn is the provider "Sign in with age" of OpenID Connect. It keeps nothing:
@@ -36,12 +37,13 @@ type signIn struct {
 	clients map[string]Client
 	keys    []signingKey
 	used    once
+	guess   chan struct{} // held by a wrong secret
 }
 
 // addSignIn serves the provider below Prefix, without the library's endpoints that
 // the door has no use for.
 func (d *Door) addSignIn(mux *http.ServeMux) error {
-	s := &signIn{door: d, clients: map[string]Client{}}
+	s := &signIn{door: d, clients: map[string]Client{}, guess: make(chan struct{}, 1)}
 	for _, c := range d.cfg.Clients {
 		c.insecure = d.cfg.URL.Scheme == "http"
 		s.clients[c.ID] = c
@@ -65,7 +67,7 @@ func (d *Door) addSignIn(mux *http.ServeMux) error {
 	if err != nil {
 		return err
 	}
-	endpoints := formOnly(http.StripPrefix(strings.TrimSuffix(Prefix, "/"), provider))
+	endpoints := formOnly(unhinted(http.StripPrefix(strings.TrimSuffix(Prefix, "/"), provider)))
 	for _, path := range []string{"authorize", "authorize/callback", "oauth/token", "userinfo", "keys"} {
 		mux.Handle(Prefix+path, endpoints)
 	}
@@ -83,10 +85,30 @@ func (d *Door) addSignIn(mux *http.ServeMux) error {
 	return nil
 }
 
+// unhinted does what the library leaves to its user: answers with tokens or claims are
+// kept nowhere (RFC 6749, section 5.1), and a hint of who is meant does not count, because
+// no subject comes twice.
+func unhinted(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !strings.HasSuffix(r.URL.Path, "/keys") {
+			w.Header().Set("Cache-Control", "no-store")
+			w.Header().Set("Pragma", "no-cache")
+		}
+		r.Form.Del("id_token_hint") // formOnly has parsed it
+		r.PostForm.Del("id_token_hint")
+		next.ServeHTTP(w, r)
+	})
+}
+
 func (s *signIn) claim() string { return "age_over_" + strconv.Itoa(s.door.cfg.Age) }
 
-// acr names how the age was confirmed: by this gateway's check of this age.
-func (s *signIn) acr() string { return "urn:agegate:" + s.claim() }
+// acr names how the age was confirmed: by this gateway's check of this age, or by a test.
+func (s *signIn) acr() string {
+	if s.door.cfg.Live() {
+		return "urn:agegate:" + s.claim()
+	}
+	return "urn:agegate:test:" + s.claim()
+}
 
 // prove sends a visitor with a pass back to the client. Any other visitor gets the
 // door's page, whose button leads back here after the check.
@@ -110,6 +132,15 @@ func (s *signIn) prove(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, Prefix+"authorize/callback?id="+url.QueryEscape(id), http.StatusFound)
 }
 
+// asksAgain reports whether a target is a client's request for a newer check than a
+// pass had.
+func (d *Door) asksAgain(target string, p pass) bool {
+	u, err := url.Parse(target)
+	var req request
+	return err == nil && u.Path == signInPath &&
+		d.seal.open("request", u.Query().Get("id"), &req) == nil && p.At < req.Oldest
+}
+
 // request is a client's request. It implements op.AuthRequest.
 type request struct {
 	ID        string            `json:"-"`
@@ -125,7 +156,9 @@ type request struct {
 	Expires   int64             `json:"e"`
 	Subject   string            `json:"u,omitempty"`
 	At        int64             `json:"a,omitempty"`
+	Aged      bool              `json:"d,omitempty"` // the client asked for max_age
 	acr       string            // of the provider
+	now       time.Time         // when the request was opened
 }
 
 // What the library asks of a request.
@@ -134,7 +167,6 @@ func (r *request) GetID() string                      { return r.ID }
 func (r *request) GetACR() string                     { return r.acr }
 func (r *request) GetAMR() []string                   { return nil }
 func (r *request) GetAudience() []string              { return []string{r.Client} }
-func (r *request) GetAuthTime() time.Time             { return time.Unix(r.At, 0) }
 func (r *request) GetClientID() string                { return r.Client }
 func (r *request) GetNonce() string                   { return r.Nonce }
 func (r *request) GetRedirectURI() string             { return r.Redirect }
@@ -144,6 +176,20 @@ func (r *request) GetScopes() []string                { return []string{oidc.Sco
 func (r *request) GetState() string                   { return r.State }
 func (r *request) GetSubject() string                 { return r.Subject }
 func (r *request) Done() bool                         { return r.Subject != "" }
+
+// GetAuthTime returns no time unless the client asked for it by max_age, and then one of
+// the last hour: the second of a check would be the same at every site.
+func (r *request) GetAuthTime() time.Time {
+	if !r.Aged {
+		return time.Time{}
+	}
+	hour := time.Unix(r.At, 0).Truncate(time.Hour).Add(time.Hour)
+	if r.now.Before(hour) {
+		return r.now
+	}
+	return hour
+}
+
 func (r *request) GetCodeChallenge() *oidc.CodeChallenge {
 	if r.Challenge == "" {
 		return nil
@@ -167,6 +213,7 @@ func (s *signIn) CreateAuthRequest(_ context.Context, in *oidc.AuthRequest, _ st
 	}
 	if in.MaxAge != nil {
 		// The age of a check is measured by the gateway's clock, which may be behind.
+		req.Aged = true
 		req.Oldest = now.Add(-maxSkew).Unix() - int64(*in.MaxAge) //nolint:gosec // so long an age asks for nothing
 	}
 	if req.ID = s.door.seal.seal("request", req); len(req.ID) > maxTarget-len(signInPath+"?id=") {
@@ -177,7 +224,7 @@ func (s *signIn) CreateAuthRequest(_ context.Context, in *oidc.AuthRequest, _ st
 
 // AuthRequestByID opens a request.
 func (s *signIn) AuthRequestByID(_ context.Context, id string) (op.AuthRequest, error) {
-	req := &request{ID: id, acr: s.acr()}
+	req := &request{ID: id, acr: s.acr(), now: s.door.now()}
 	if err := s.door.seal.open("request", id, req); err != nil {
 		return nil, err
 	}
@@ -231,6 +278,9 @@ func (s *signIn) SetUserinfoFromScopes(_ context.Context, info *oidc.UserInfo, s
 func (s *signIn) describe(info *oidc.UserInfo, subject string) {
 	info.Subject = subject
 	info.AppendClaims(s.claim(), true)
+	if !s.door.cfg.Live() {
+		info.AppendClaims("agegate_test", true)
+	}
 }
 
 // GetClientByClientID returns a client.
@@ -242,12 +292,23 @@ func (s *signIn) GetClientByClientID(_ context.Context, id string) (op.Client, e
 }
 
 // AuthorizeClientIDSecret compares a client's secret.
-func (s *signIn) AuthorizeClientIDSecret(_ context.Context, id, secret string) error {
+func (s *signIn) AuthorizeClientIDSecret(ctx context.Context, id, secret string) error {
 	c, ok := s.clients[id]
-	if !ok || c.Secret == "" || subtle.ConstantTimeCompare([]byte(c.Secret), []byte(secret)) != 1 {
-		return errors.New("the client's secret is wrong")
+	if ok && c.Secret != "" && subtle.ConstantTimeCompare([]byte(c.Secret), []byte(secret)) == 1 {
+		return nil
 	}
-	return nil
+	// One guess after the other, a second each. The right secret does not wait for them.
+	select {
+	case s.guess <- struct{}{}:
+		defer func() { <-s.guess }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	select {
+	case <-time.After(guessTime):
+	case <-ctx.Done():
+	}
+	return errors.New("the client's secret is wrong")
 }
 
 // codeCrypto seals codes and access tokens. The library's own encryption does not

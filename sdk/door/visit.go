@@ -18,6 +18,9 @@ const reopenable = 15 * time.Minute
 func (d *Door) begin(w http.ResponseWriter, r *http.Request) {
 	v := d.visit(r)
 	v.To = localTarget(r.PostFormValue("to"))
+	if d.goOn(w, r, v.To) {
+		return
+	}
 	// A visitor who hangs up must not look like an outage.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), d.patience)
 	defer cancel()
@@ -26,16 +29,21 @@ func (d *Door) begin(w http.ResponseWriter, r *http.Request) {
 		d.lead(w, r, v)
 		return
 	}
+	if r.Header.Get("X-Forwarded-For") != "" && d.cfg.visitorOf(r) == remoteOf(r) {
+		d.unnamed.Do(func() {
+			d.log.WarnContext(ctx, "X-Forwarded-For does not count: DOOR_TRUSTED_PROXIES does not name who sent it")
+		})
+	}
 	now := d.now()
 	v.Begun = slices.DeleteFunc(v.Begun, func(at int64) bool { return now.Sub(time.Unix(at, 0)) >= limitWindow })
-	if len(v.Begun) >= d.cfg.Limits.Browser || !d.limiter.take(ctx, d.cfg.Limits, networkOf(r), now) {
+	if len(v.Begun) >= d.cfg.Limits.Browser || !d.limiter.take(ctx, d.cfg.Limits, d.cfg.networksOf(r), now) {
 		d.metrics.sessions.WithLabelValues("limited").Inc()
 		w.Header().Set("Retry-After", "1800")
 		d.pages.show(w, r, http.StatusTooManyRequests, view{Page: "busy", To: v.To})
 		return
 	}
 	created, err := d.gateway.CreateSession(ctx, agegate.CreateSessionRequest{
-		TargetAge: d.cfg.Age, SuccessURL: d.address("return"), CancelURL: d.address("cancel"),
+		TargetAge: d.cfg.Age, SuccessURL: d.address("return", v.To), CancelURL: d.address("cancel", v.To),
 	}, agegate.CreateSessionParams{IdempotencyKey: agegate.NewIdempotencyKey()})
 	if err != nil {
 		d.metrics.sessions.WithLabelValues("failed").Inc()
@@ -108,20 +116,47 @@ func (d *Door) back(w http.ResponseWriter, r *http.Request) {
 		d.metrics.passes.WithLabelValues("checked").Inc()
 		d.givePass(w, pass{At: status.StatusAt.Unix()}) // repeated, the return gives the same pass
 		d.setVisit(w, visit{Begun: v.Begun})
-		w.Header().Set("Referrer-Policy", "no-referrer")
-		w.Header().Set("Cache-Control", "no-store")
-		http.Redirect(w, r, d.destination(v.To), http.StatusSeeOther)
+		d.redirect(w, r, v.To)
 	}
 }
 
+func (d *Door) redirect(w http.ResponseWriter, r *http.Request, target string) {
+	w.Header().Set("Referrer-Policy", "no-referrer")
+	w.Header().Set("Cache-Control", "no-store")
+	http.Redirect(w, r, d.destination(target), http.StatusSeeOther) //nolint:gosec // begins with the site's origin
+}
+
+// goOn sends a browser that has a pass to its target, or reports false: nobody is asked
+// twice, whichever page of the door they open again.
+func (d *Door) goOn(w http.ResponseWriter, r *http.Request, target string) bool {
+	p, ok := d.pass(r)
+	if ok = ok && !p.Unchecked && !d.asksAgain(target, p); ok {
+		d.redirect(w, r, target)
+	}
+	return ok
+}
+
+// target returns the page that the tab wanted, or else the browser.
+func (d *Door) target(r *http.Request, v visit) string {
+	if to := ""; d.seal.open("target", r.URL.Query().Get(targetField), &to) == nil {
+		return localTarget(to)
+	}
+	return localTarget(v.To)
+}
+
 func (d *Door) refuseReturn(w http.ResponseWriter, r *http.Request, v visit, why string) {
+	if d.goOn(w, r, d.target(r, v)) {
+		return
+	}
 	d.metrics.passes.WithLabelValues("refused").Inc()
 	d.log.WarnContext(r.Context(), "a return gave no pass", "why", why)
-	d.pages.show(w, r, http.StatusForbidden, view{Page: "expired", To: localTarget(v.To)})
+	d.pages.show(w, r, http.StatusForbidden, view{Page: "expired", To: d.target(r, v)})
 }
 
 // cancelled handles the cancel URL, to which the gateway's page leads visitors who did
 // not pass.
 func (d *Door) cancelled(w http.ResponseWriter, r *http.Request) {
-	d.pages.show(w, r, http.StatusForbidden, view{Page: "failed", To: localTarget(d.visit(r).To)})
+	if target := d.target(r, d.visit(r)); !d.goOn(w, r, target) {
+		d.pages.show(w, r, http.StatusForbidden, view{Page: "failed", To: target})
+	}
 }
