@@ -55,10 +55,11 @@ func (s *Store) EventByID(
 	var rows []attemptRow
 	err := s.View(ctx, func(tx *Tx) error {
 		row, rows = eventRow{}, nil
-		if err := inScope(tx.db, scope).Where("id = ?", id).Take(&row).Error; err != nil {
+		// The event is read last, so that it is never older than its last attempt.
+		if err := tx.db.Where("event_id = ?", id).Order("number").Find(&rows).Error; err != nil {
 			return err
 		}
-		return tx.db.Where("event_id = ?", id).Order("number").Find(&rows).Error
+		return inScope(tx.db, scope).Where("id = ?", id).Take(&row).Error
 	})
 	if err != nil {
 		return webhook.Record{}, nil, err

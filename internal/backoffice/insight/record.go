@@ -178,7 +178,8 @@ func momentsOf(sess session.Session, now time.Time) []Moment {
 	return list
 }
 
-// attemptsOf returns the attempts to deliver the session's event.
+// attemptsOf returns the attempts to deliver the session's event, each with the event
+// as it was after them.
 func (s *Service) attemptsOf(ctx context.Context, sess session.Session) (list []Moment, err error) {
 	scope := webhook.OfTenant(sess.TenantID)
 	events, err := s.store.Events(ctx, webhook.Filter{Scope: scope, Session: sess.ID})
@@ -186,7 +187,7 @@ func (s *Service) attemptsOf(ctx context.Context, sess session.Session) (list []
 		return nil, err
 	}
 	for _, e := range events {
-		_, attempts, err := s.store.EventByID(ctx, scope, e.ID)
+		e, attempts, err := s.store.EventByID(ctx, scope, e.ID)
 		if err != nil {
 			return nil, err
 		}

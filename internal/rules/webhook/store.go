@@ -107,7 +107,7 @@ type Journal interface {
 	// Events returns the records the filter selects, newest first.
 	Events(ctx context.Context, f Filter) ([]Record, error)
 	// EventByID returns a record with its attempts, oldest first, or
-	// fault.NotFound.
+	// fault.NotFound. The record is not older than any of them.
 	EventByID(ctx context.Context, scope Scope, id string) (Record, []Attempt, error)
 	// ResendEvent makes an event due now and restarts its schedule, whatever its
 	// status. At a disabled endpoint it gets one attempt. An event with an attempt

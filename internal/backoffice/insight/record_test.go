@@ -1,0 +1,31 @@
+package insight
+
+import (
+	"context"
+	"testing"
+
+	"agegate/internal/rules/session"
+	"agegate/internal/rules/webhook"
+)
+
+// delivering has an event that is delivered between two reads.
+type delivering struct{ Store }
+
+func (delivering) Events(context.Context, webhook.Filter) ([]webhook.Record, error) {
+	return []webhook.Record{{Status: webhook.StatusPending}}, nil
+}
+
+func (delivering) EventByID(context.Context, webhook.Scope, string) (webhook.Record, []webhook.Attempt, error) {
+	return webhook.Record{Status: webhook.StatusDelivered}, []webhook.Attempt{{Number: 1}}, nil
+}
+
+// TestAnEventIsAsNewAsItsAttempts: a page that shows the attempt does not offer to make
+// it early.
+func TestAnEventIsAsNewAsItsAttempts(t *testing.T) {
+	t.Parallel()
+	s := Service{store: delivering{}}
+	moments, err := s.attemptsOf(t.Context(), session.Session{})
+	if err != nil || len(moments) != 1 || moments[0].Event.Status != webhook.StatusDelivered {
+		t.Errorf("%+v, %v", moments, err)
+	}
+}
