@@ -61,9 +61,6 @@ type Dispatcher struct {
 	client *Client
 	cfg    Config
 
-	// pollInterval, DrainTime and promptTime; shorter in tests.
-	poll, drain, prompt time.Duration
-
 	wake      chan struct{}
 	slots     *slots
 	running   sync.WaitGroup
@@ -74,7 +71,6 @@ type Dispatcher struct {
 func NewDispatcher(queue Queue, keys Keys, client *Client, cfg Config) *Dispatcher {
 	return &Dispatcher{
 		queue: queue, keys: keys, client: client, cfg: cfg,
-		poll: pollInterval, drain: DrainTime, prompt: promptTime,
 		wake:      make(chan struct{}, 1),
 		slots:     newSlots(),
 		recording: make(chan struct{}, maxRecording),
@@ -106,10 +102,10 @@ func (d *Dispatcher) Run(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 		case <-d.wake:
-		case <-time.After(spread(d.poll, rand.Float64())): //nolint:gosec // spreading load, not a secret
+		case <-time.After(spread(pollInterval, rand.Float64())): //nolint:gosec // spreading load, not a secret
 		}
 	}
-	giveUp := time.AfterFunc(d.drain, abort)
+	giveUp := time.AfterFunc(DrainTime, abort)
 	defer giveUp.Stop()
 	d.running.Wait()
 	_ = pruning.Wait() // prune returns no error
@@ -187,7 +183,7 @@ func (d *Dispatcher) start(ctx context.Context, delivery Delivery, held *slot) {
 
 // post makes the request and records in slots whether it was prompt.
 func (d *Dispatcher) post(ctx context.Context, delivery Delivery, header http.Header, held *slot) Answer {
-	overdue := time.AfterFunc(d.prompt, func() {
+	overdue := time.AfterFunc(promptTime, func() {
 		d.slots.overdue(held)
 		d.Wake() // a slot in the prompt lane is free now
 	})

@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"net/http"
 	"net/netip"
 	"time"
 )
@@ -10,8 +11,7 @@ func NewLocalClient(timeout time.Duration) *Client {
 	return newClient(newDialer([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, nil), timeout)
 }
 
-// Hurry sets how often the dispatcher polls, how long it drains, and the age at
-// which an attempt is no longer prompt.
-func (d *Dispatcher) Hurry(poll, drain, prompt time.Duration) {
-	d.poll, d.drain, d.prompt = poll, drain, prompt
+// NewClientOver returns a Client whose requests a test answers itself.
+func NewClientOver(answers http.RoundTripper, timeout time.Duration) *Client {
+	return &Client{transport: answers, timeout: timeout}
 }
