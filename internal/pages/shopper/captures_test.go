@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"agegate/internal/check/age"
@@ -17,40 +18,23 @@ import (
 // A client that sends nothing, not even the answer to the server's close, loses
 // its place.
 func TestASilentClientLosesItsPlace(t *testing.T) {
-	t.Parallel()
-	silent := &silenced{script: script{steps: []age.Step{stepFraming}}}
-	f := newFixture(t, tenant.Tenant{}, func(session.Session, bool) Capture { return silent })
-	silent.budget = &f.pages.budget
-	_, c := f.begun(f.browser())
-	c.send(frame(scriptNonce, 0))
-	c.read()
-	f.waitForPlaces(0)
+	inOwnTime(t, func(t testing.TB) {
+		f := newFixture(t, tenant.Tenant{}, scripted(stepFraming))
+		_, c := f.begun(f.browser())
+		c.send(frame(scriptNonce, 0))
+		c.read()
+		time.Sleep(streamBudget.idle + closeTime)
+		f.fills(0)
+	})
 }
 
-// silenced stops waiting for its client at the first frame.
-type silenced struct {
-	script
-	budget *budget
-}
-
-func (s *silenced) Add(ctx context.Context, frame age.Frame) (age.Step, error) {
-	s.budget.idle = time.Millisecond
-	return s.script.Add(ctx, frame)
-}
-
-// waitForPlaces waits until n places are taken.
-func (f *fixture) waitForPlaces(n int) {
+// fills fails unless n places are taken once everything waits. Whatever the streams
+// have found is then written.
+func (f *fixture) fills(n int) {
 	f.t.Helper()
-	for limit := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
-		f.pages.captures.mu.Lock()
-		taken := len(f.pages.captures.checks)
-		f.pages.captures.mu.Unlock()
-		if taken == n {
-			return
-		}
-		if time.Now().After(limit) {
-			f.t.Fatalf("%d places are taken, want %d", taken, n)
-		}
+	synctest.Wait()
+	if taken := len(f.pages.captures.checks); taken != n {
+		f.t.Fatalf("%d places are taken, want %d", taken, n)
 	}
 }
 
@@ -116,17 +100,18 @@ func TestACheckIsNotTakenOverAtOnce(t *testing.T) {
 }
 
 func TestPlacesForChecksAreBounded(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t, tenant.Tenant{}, scripted(stepFraming))
-	f.pages.captures.limit = 1
-	_, first := f.begun(f.browser())
-	waiting := f.browser()
-	link := f.session(true)
-	waiting.post(link+"/start", nil)
-	waiting.camera(link).closes(websocket.StatusTryAgainLater)
-	must(t, first.conn.Close(websocket.StatusNormalClosure, ""))
-	f.waitForPlaces(0)
-	waiting.camera(link).read()
+	inOwnTime(t, func(t testing.TB) {
+		f := newFixture(t, tenant.Tenant{}, scripted(stepFraming))
+		f.pages.captures.limit = 1
+		_, first := f.begun(f.browser())
+		waiting := f.browser()
+		link := f.session(true)
+		waiting.post(link+"/start", nil)
+		waiting.camera(link).closes(websocket.StatusTryAgainLater)
+		must(t, first.conn.Close(websocket.StatusNormalClosure, ""))
+		f.fills(0)
+		waiting.camera(link).read()
+	})
 }
 
 func TestATenantLeavesPlacesToOthers(t *testing.T) {

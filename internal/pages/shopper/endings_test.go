@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"agegate/internal/check/age"
@@ -25,16 +26,6 @@ func (f *fixture) attempts(link string, n int) {
 	for range n {
 		_, err := f.sessions.StartAttempt(f.t.Context(), f.stored(link), session.Claim{})
 		must(f.t, err)
-	}
-}
-
-// eventually waits until a condition holds.
-func eventually(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	for end := time.Now().Add(time.Minute); !holds(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("did not happen: %s", what)
-		}
 	}
 }
 
@@ -113,24 +104,23 @@ func TestTheLastAttemptEndsTheCheck(t *testing.T) {
 	for _, test := range tests {
 		for name, settings := range map[string]tenant.Tenant{"": {}, ", document check on": {DocumentCheck: true}} {
 			t.Run(test.name+name, func(t *testing.T) {
-				f := newFixture(t, settings, scripted(stepFraming, stepBegun, test.last))
-				shopper := f.browser()
-				link := f.session(true)
-				shopper.post(link+"/start", nil)
-				f.attempts(link, session.MaxAttempts-1)
-				shopper.get(link).shows(t, http.StatusOK, "screen-primer")
-				c := shopper.opened(link)
-				for seq := range uint32(2) {
-					c.send(frame(scriptNonce, seq))
-					c.read()
-				}
-				test.end(c)
-				eventually(t, "the check ends", func() bool {
-					s := f.stored(link)
-					return s.Status != session.StatusPending || s.DocumentOpen()
+				inOwnTime(t, func(t testing.TB) {
+					f := newFixture(t, settings, scripted(stepFraming, stepBegun, test.last))
+					shopper := f.browser()
+					link := f.session(true)
+					shopper.post(link+"/start", nil)
+					f.attempts(link, session.MaxAttempts-1)
+					shopper.get(link).shows(t, http.StatusOK, "screen-primer")
+					c := shopper.opened(link)
+					for seq := range uint32(2) {
+						c.send(frame(scriptNonce, seq))
+						c.read()
+					}
+					test.end(c)
+					f.fills(0)
+					f.endsWithoutEstimate(link)
+					shopper.get(link).shows(t, http.StatusOK, f.shown())
 				})
-				f.endsWithoutEstimate(link)
-				shopper.get(link).shows(t, http.StatusOK, f.shown())
 			})
 		}
 	}
@@ -183,23 +173,27 @@ func TestAPageGivesUpALastAttemptThatRunsElsewhere(t *testing.T) {
 // TestThePhonesLastAttempt: the desktop's page waits for it, and continues when
 // it has ended.
 func TestThePhonesLastAttempt(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t, tenant.Tenant{}, scripted(stepBegun))
-	desktop, phone := f.browser(), f.browser()
-	link, phoneLink, _ := f.handedOver(desktop, true)
-	phone.post(phoneLink+"/start", nil)
-	f.attempts(link, session.MaxAttempts-1)
-	c := phone.opened(phoneLink)
-	c.send(frame(scriptNonce, 0))
-	c.read()
-	if got := desktop.handoverState(link); got != `{"state":"phone"}` {
-		t.Errorf("while the phone films: %s", got)
-	}
-	c.conn.CloseNow()
-	eventually(t, "the desktop goes on", func() bool { return desktop.handoverState(link) == `{"state":"over"}` })
-	f.endsWithoutEstimate(link)
-	phone.get(phoneLink).shows(t, http.StatusOK, "notice-handover_done")
-	desktop.get(link).shows(t, http.StatusOK, "screen-fallback")
+	inOwnTime(t, func(t testing.TB) {
+		f := newFixture(t, tenant.Tenant{}, scripted(stepBegun))
+		desktop, phone := f.browser(), f.browser()
+		link, phoneLink, _ := f.handedOver(desktop, true)
+		phone.post(phoneLink+"/start", nil)
+		f.attempts(link, session.MaxAttempts-1)
+		c := phone.opened(phoneLink)
+		c.send(frame(scriptNonce, 0))
+		c.read()
+		if got := desktop.handoverState(link); got != `{"state":"phone"}` {
+			t.Errorf("while the phone films: %s", got)
+		}
+		c.conn.CloseNow()
+		synctest.Wait()
+		if got := desktop.handoverState(link); got != `{"state":"over"}` {
+			t.Errorf("afterwards: %s", got)
+		}
+		f.endsWithoutEstimate(link)
+		phone.get(phoneLink).shows(t, http.StatusOK, "notice-handover_done")
+		desktop.get(link).shows(t, http.StatusOK, "screen-fallback")
+	})
 }
 
 func TestThePhonesPageEndsALastAttemptThatWasCutOff(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"agegate/internal/check/age"
@@ -18,7 +19,7 @@ import (
 )
 
 // crowded returns a fixture with the given number of places.
-func crowded(t *testing.T, places int, capture func(session.Session, bool) Capture) *fixture {
+func crowded(t testing.TB, places int, capture func(session.Session, bool) Capture) *fixture {
 	f := newFixture(t, tenant.Tenant{}, capture)
 	f.pages.captures.places = func() int { return places }
 	f.pages.budget.beat = time.Hour // so that only changes are sent
@@ -34,7 +35,7 @@ func (f *fixture) comes() (shopper *browser, link string, c *camera) {
 }
 
 // hears fails unless the next message of each camera contains the text.
-func hears(t *testing.T, want string, cameras ...*camera) {
+func hears(t testing.TB, want string, cameras ...*camera) {
 	t.Helper()
 	for n, c := range cameras {
 		if got := c.read(); !strings.Contains(got, want) {
@@ -67,28 +68,33 @@ func TestTheLineMoves(t *testing.T) {
 // A page that lost its connection, or that is opened repeatedly, keeps its place
 // in line. Those after it move up if it does not return.
 func TestALostConnectionKeepsItsTurn(t *testing.T) {
-	t.Parallel()
-	f := crowded(t, 1, scripted(stepFraming))
-	f.pages.captures.grace = time.Hour
-	_, first := f.begun(f.browser())
-	early, link, a := f.comes()
-	hears(t, `{"place":1}`, a)
-	_, _, b := f.comes()
-	hears(t, `{"place":2}`, b)
-	for range 3 {
-		a.conn.CloseNow()
-		eventually(t, "the loss is noticed", func() bool { return f.connected(link) == 0 })
-		a = early.camera(link)
+	inOwnTime(t, func(t testing.TB) {
+		f := crowded(t, 1, scripted(stepFraming))
+		f.pages.captures.grace = time.Hour
+		_, first := f.begun(f.browser())
+		early, link, a := f.comes()
 		hears(t, `{"place":1}`, a)
-	}
-	again := early.camera(link)
-	hears(t, `{"place":1}`, again)
-	a.closes(closeTakenOver)
-	f.pages.captures.grace = 0
-	again.conn.CloseNow()
-	hears(t, `{"place":1}`, b)
-	first.conn.CloseNow()
-	hears(t, `{"nonce":`, b)
+		time.Sleep(time.Millisecond)
+		_, _, b := f.comes()
+		hears(t, `{"place":2}`, b)
+		for range 3 {
+			a.conn.CloseNow()
+			synctest.Wait()
+			if f.connected(link) != 0 {
+				t.Error("the loss is not noticed")
+			}
+			a = early.camera(link)
+			hears(t, `{"place":1}`, a)
+		}
+		again := early.camera(link)
+		hears(t, `{"place":1}`, again)
+		a.closes(closeTakenOver)
+		f.pages.captures.grace = 0
+		again.conn.CloseNow()
+		hears(t, `{"place":1}`, b)
+		first.conn.CloseNow()
+		hears(t, `{"nonce":`, b)
+	})
 }
 
 // connected counts the connections of a session's check.
@@ -123,26 +129,29 @@ func TestALostPlaceIsFree(t *testing.T) {
 }
 
 func TestTheSessionExpiresInLine(t *testing.T) {
-	t.Parallel()
-	f := crowded(t, 1, scripted(stepFraming))
-	f.begun(f.browser())
-	shopper, link := f.browser(), f.session(true)
-	shopper.post(link+"/start", nil)
-	f.advance(30*time.Minute - 50*time.Millisecond)
-	c := shopper.camera(link)
-	c.endsWith(closeReload)
+	inOwnTime(t, func(t testing.TB) {
+		f := crowded(t, 1, scripted(stepFraming))
+		f.begun(f.browser())
+		shopper, link := f.browser(), f.session(true)
+		shopper.post(link+"/start", nil)
+		f.advance(30*time.Minute - 50*time.Millisecond)
+		c := shopper.camera(link)
+		c.endsWith(closeReload)
+	})
 }
 
 // A waiting page that does not even answer a ping loses its turn.
 func TestASilentPageLosesItsTurn(t *testing.T) {
-	t.Parallel()
-	f := crowded(t, 1, scripted(stepFraming))
-	_, first := f.begun(f.browser())
-	f.pages.budget.beat, f.pages.budget.idle = time.Millisecond, 20*time.Millisecond
-	f.pages.captures.grace = time.Hour // the grace applies only to lost connections
-	f.comes()                          // reads nothing
-	f.waitForPlaces(1)
-	first.conn.CloseNow()
+	inOwnTime(t, func(t testing.TB) {
+		f := crowded(t, 1, scripted(stepFraming))
+		f.begun(f.browser())
+		f.pages.budget.beat, f.pages.budget.idle = time.Second, 2*time.Second
+		f.pages.captures.grace = time.Hour // the grace applies only to lost connections
+		f.comes()                          // reads nothing
+		f.fills(2)
+		time.Sleep(4 * time.Second)
+		f.fills(1)
+	})
 }
 
 // When frames take less time than before, the next one moves the line, although

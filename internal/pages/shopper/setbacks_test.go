@@ -53,49 +53,51 @@ func TestNoWayBackWithoutAReason(t *testing.T) {
 						continue // needs a challenge
 					}
 					t.Run(fmt.Sprintf("%s, %s after %d, %s", name, state, before, row.name), func(t *testing.T) {
-						t.Parallel()
-						f := newFixture(t, settings, func(session.Session, bool) Capture {
-							return &faulty{script{steps: []age.Step{first}}, row.end}
-						})
-						if row.name == "closed by its limits" {
-							f.pages.budget.whole = 300 * time.Millisecond
-						}
-						shopper := f.browser()
-						link := f.session(true)
-						shopper.post(link+"/start", nil)
-						f.attempts(link, before)
-						c := shopper.opened(link)
-						c.send(frame(scriptNonce, 0))
-						c.read()
-						switch {
-						case row.name == "cut":
-							c.conn.CloseNow()
-						case row.end != nil:
-							c.send(frame(scriptNonce, 1))
-						}
-						f.waitForPlaces(0) // the stream has written everything
-						page, s := shopper.get(link+"/camera"), f.stored(link)
-						back := strings.Contains(page.body, `data-testid="screen-primer"`)
-						if back != (row.why != "" && s.AttemptsLeft() > 0) {
-							t.Fatalf("with %d attempts left, back at the camera: %t, %d", s.AttemptsLeft(), back, page.StatusCode)
-						}
-						kept := begun || row.name != "cut" // nothing had begun: the shopper just left
-						if !back || !kept && before == 0 {
-							return
-						}
-						page.shows(t, http.StatusOK, "again")
-						if strings.Contains(page.body, `data-testid="again" hidden`) {
-							t.Error("back without a word")
-						}
-						for why, text := range map[string]string{session.WhyBusy: "The service is busy",
-							session.WhyUnsure: "We could not confirm a live person"} {
-							if said := strings.Contains(page.body, text); said != (row.why == why) {
-								t.Errorf("says %q: %t", text, said)
+						inOwnTime(t, func(t testing.TB) {
+							f := newFixture(t, settings, func(session.Session, bool) Capture {
+								return &faulty{script{steps: []age.Step{first}}, row.end}
+							})
+							if row.name == "closed by its limits" {
+								f.pages.budget.whole = 300 * time.Millisecond
 							}
-						}
-						if n := len(s.Setbacks); kept && (n != 1 || s.Setbacks[0].Why != row.why) {
-							t.Errorf("kept %v", s.Setbacks)
-						}
+							shopper := f.browser()
+							link := f.session(true)
+							shopper.post(link+"/start", nil)
+							f.attempts(link, before)
+							c := shopper.opened(link)
+							c.send(frame(scriptNonce, 0))
+							c.read()
+							switch {
+							case row.name == "cut":
+								c.conn.CloseNow()
+							case row.end != nil:
+								c.send(frame(scriptNonce, 1))
+							}
+							time.Sleep(time.Minute) // nobody reads what the server says
+							f.fills(0)
+							page, s := shopper.get(link+"/camera"), f.stored(link)
+							back := strings.Contains(page.body, `data-testid="screen-primer"`)
+							if back != (row.why != "" && s.AttemptsLeft() > 0) {
+								t.Fatalf("with %d attempts left, back at the camera: %t, %d", s.AttemptsLeft(), back, page.StatusCode)
+							}
+							kept := begun || row.name != "cut" // nothing had begun: the shopper just left
+							if !back || !kept && before == 0 {
+								return
+							}
+							page.shows(t, http.StatusOK, "again")
+							if strings.Contains(page.body, `data-testid="again" hidden`) {
+								t.Error("back without a word")
+							}
+							for why, text := range map[string]string{session.WhyBusy: "The service is busy",
+								session.WhyUnsure: "We could not confirm a live person"} {
+								if said := strings.Contains(page.body, text); said != (row.why == why) {
+									t.Errorf("says %q: %t", text, said)
+								}
+							}
+							if n := len(s.Setbacks); kept && (n != 1 || s.Setbacks[0].Why != row.why) {
+								t.Errorf("kept %v", s.Setbacks)
+							}
+						})
 					})
 				}
 			}

@@ -35,6 +35,7 @@ type fixture struct {
 	pages    *Pages
 	sessions *session.Service
 	tenants  *tenant.Service
+	network  pipes // nil for one with sockets
 	server   *httptest.Server
 	tenant   tenant.Tenant
 	time     *clock                                                        // shared by the replicas
@@ -65,6 +66,9 @@ func newFixture(
 ) *fixture {
 	t.Helper()
 	f := &fixture{t: t, time: &clock{now: time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)}}
+	if _, ok := t.(ownTime); ok {
+		f.network = pipes{}
+	}
 	var err error
 	f.db = dbtest.Open(t, dbtest.SQLite(t))
 	f.sealer, err = credential.NewSealer(make([]byte, 32), rand.Reader)
@@ -91,6 +95,10 @@ func (f *fixture) serve(capture func(sess session.Session, assisted bool) Captur
 	t := f.t
 	t.Helper()
 	server := httptest.NewUnstartedServer(nil)
+	if f.network != nil {
+		must(t, server.Listener.Close())
+		server.Listener = f.network.listen()
+	}
 	base := "http://" + server.Listener.Addr().String()
 	f.sessions = session.NewService(session.Config{
 		VerifyURL: base, TTL: 30 * time.Minute, TokenTTL: 10 * time.Minute,
@@ -176,10 +184,14 @@ type browser struct {
 func (f *fixture) browser() *browser {
 	jar, err := cookiejar.New(nil)
 	must(f.t, err)
-	return &browser{t: f.t, client: &http.Client{
+	client := &http.Client{
 		Jar:           jar,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}}
+	}
+	if f.network != nil {
+		client.Transport = f.network.transport()
+	}
+	return &browser{t: f.t, client: client}
 }
 
 // answer is a response with its body read.

@@ -64,40 +64,39 @@ func TestTheServersTroubleCostsNoAttempt(t *testing.T) {
 	for _, row := range rows {
 		for _, before := range []int{0, session.MaxAttempts - 1} {
 			t.Run(row.name, func(t *testing.T) {
-				f := newFixture(t, tenant.Tenant{}, func(session.Session, bool) Capture {
-					return &faulty{script{steps: []age.Step{stepBegun}}, row.trouble}
-				})
-				if row.name == "too slow" {
-					f.pages.budget.answer = 10 * time.Millisecond
-				}
-				shopper := f.browser()
-				link := f.session(true)
-				shopper.post(link+"/start", nil)
-				f.attempts(link, before)
-				c := shopper.opened(link)
-				c.send(frame(scriptNonce, 0))
-				c.read()
-				if got := f.stored(link).Attempts; got != before+1 {
-					t.Fatalf("%d attempts while the challenge runs, want %d", got, before+1)
-				}
-				c.send(frame(scriptNonce, 1))
-				ended := make(chan struct{})
-				go func() {
-					defer close(ended)
-					if row.during != nil {
-						row.during(f, c)
+				inOwnTime(t, func(t testing.TB) {
+					f := newFixture(t, tenant.Tenant{}, func(session.Session, bool) Capture {
+						return &faulty{script{steps: []age.Step{stepBegun}}, row.trouble}
+					})
+					shopper := f.browser()
+					link := f.session(true)
+					shopper.post(link+"/start", nil)
+					f.attempts(link, before)
+					c := shopper.opened(link)
+					c.send(frame(scriptNonce, 0))
+					c.read()
+					if got := f.stored(link).Attempts; got != before+1 {
+						t.Fatalf("%d attempts while the challenge runs, want %d", got, before+1)
 					}
-				}()
-				c.endsWith(row.code)
-				<-ended
-				f.waitForPlaces(0) // the stream has written everything
-				s := f.stored(link)
-				if s.Attempts != before+row.charged {
-					t.Errorf("%d attempts counted, want %d", s.Attempts, before+row.charged)
-				}
-				if open := s.Status == session.StatusPending; open != (s.AttemptsLeft() > 0) {
-					t.Errorf("%s with %d attempts left", s.Status, s.AttemptsLeft())
-				}
+					c.send(frame(scriptNonce, 1))
+					ended := make(chan struct{})
+					go func() {
+						defer close(ended)
+						if row.during != nil {
+							row.during(f, c)
+						}
+					}()
+					c.endsWith(row.code)
+					<-ended
+					f.fills(0)
+					s := f.stored(link)
+					if s.Attempts != before+row.charged {
+						t.Errorf("%d attempts counted, want %d", s.Attempts, before+row.charged)
+					}
+					if open := s.Status == session.StatusPending; open != (s.AttemptsLeft() > 0) {
+						t.Errorf("%s with %d attempts left", s.Status, s.AttemptsLeft())
+					}
+				})
 			})
 		}
 	}
