@@ -11,9 +11,9 @@ import (
 )
 
 // TestCameras: nothing that a camera does by itself, or with the hand that holds
-// it, is a spoof, and nearly every person gets a result.
+// it, is a spoof, and nearly every person gets a result. make attack plays more.
 func TestCameras(t *testing.T) {
-	const takes = 16
+	const takes = 6
 	analyzer := vision.NewAnalyzer(visiontest.Pool(t))
 	person, stranger, err := puppet.Sample(t.Context(), analyzer)
 	if err != nil {
@@ -39,7 +39,7 @@ func TestCameras(t *testing.T) {
 					spoof++
 				}
 			}
-			if t.Logf("%d accepted, %d spoof", accepted, spoof); spoof > 0 || accepted < takes-2 {
+			if t.Logf("%d accepted, %d spoof", accepted, spoof); spoof > 0 || accepted < takes-1 {
 				t.Errorf("%d of %d persons accepted, %d taken for a spoof", accepted, takes, spoof)
 			}
 		})

@@ -6,6 +6,9 @@ import { closeShoppers } from "./browser.mjs";
 /** When a row fails, in milliseconds: three times the patience of one step. */
 export const limit = 600_000;
 
+/** Whether rows over many pages have each page in all its sizes and themes, as a release has them (make test-long). */
+export const long = process.env.E2E_LONG === "1";
+
 /** How long a file's process may live after its last row, in milliseconds. */
 const leaving = Number(process.env.E2E_LEAVING ?? 60_000);
 
