@@ -27,7 +27,7 @@ func TestCopyAfterAKill(t *testing.T) {
 		END IF; END $$`)
 	to.exec(t, "CREATE EVENT TRIGGER stalls ON ddl_command_end EXECUTE FUNCTION stall()")
 
-	copying := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestCopyThatIsKilled$") //nolint:gosec // this test
+	copying := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestCopyThatIsKilled$")
 	copying.Env = append(os.Environ(), "COPY_FROM="+fromURL, "COPY_TO="+toURL)
 	if err := copying.Start(); err != nil {
 		t.Fatal(err)

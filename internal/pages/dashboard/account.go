@@ -97,10 +97,7 @@ func (p *Pages) renderAccount(r *desk.Request, status int, zoneProblem *page.Tex
 }
 
 func (p *Pages) endOthers(r *desk.Request) error {
-	if err := p.cfg.Accounts.EndOtherLogins(r.Ctx(), r.Who); err != nil {
-		return err
-	}
-	return r.Done(accountPath, "others_ended")
+	return r.After(p.cfg.Accounts.EndOtherLogins(r.Ctx(), r.Who), accountPath, "others_ended")
 }
 
 // endLogin ends the log-in that began at the given time. The answer is the same if it
@@ -110,10 +107,7 @@ func (p *Pages) endLogin(r *desk.Request) error {
 	if err != nil {
 		return echo.ErrBadRequest
 	}
-	if err := p.cfg.Accounts.EndLogin(r.Ctx(), r.Who, since); err != nil {
-		return err
-	}
-	return r.Done(accountPath, "login_ended")
+	return r.After(p.cfg.Accounts.EndLogin(r.Ctx(), r.Who, since), accountPath, "login_ended")
 }
 
 func (p *Pages) setLanguage(r *desk.Request) error {
@@ -152,9 +146,6 @@ func (p *Pages) setZone(r *desk.Request) error {
 
 func (p *Pages) leave(r *desk.Request) (*desk.Question, error) {
 	return &desk.Question{Values: []any{"tenant", r.Tenant.Name}, Back: accountPath, Do: func(*desk.FormView) error {
-		if err := p.cfg.Accounts.RemoveMember(r.Ctx(), r.Access, r.Who.User().ID); err != nil {
-			return err
-		}
-		return r.Done(accountPath, "left")
+		return r.After(p.cfg.Accounts.RemoveMember(r.Ctx(), r.Access, r.Who.User().ID), accountPath, "left")
 	}}, nil
 }

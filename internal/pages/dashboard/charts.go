@@ -53,14 +53,6 @@ type chartRow struct {
 	Counts []string // by parts
 }
 
-// countOf returns how many sessions have a status.
-func countOf(c insight.Counts, status session.Status) int64 {
-	return map[session.Status]int64{
-		session.StatusPassed: c.Passed, session.StatusFallback: c.Fallback, session.StatusSpoof: c.Spoof,
-		session.StatusExpired: c.Expired, session.StatusPending: c.Pending,
-	}[status]
-}
-
 // newChart draws the series of a window, with times of a zone.
 func newChart(w insight.Window, series []insight.Point, zone *time.Location) chartView {
 	v := chartView{Zone: zone.String()}
@@ -82,7 +74,10 @@ func newChart(w insight.Window, series []insight.Point, zone *time.Location) cha
 		row.Mark = markOf(w, point.Start.In(zone), len(series)-1-i)
 		y := chartHeight
 		for k, status := range parts {
-			n := countOf(point.Counts, status)
+			n := map[session.Status]int64{
+				session.StatusPassed: point.Passed, session.StatusFallback: point.Fallback, session.StatusSpoof: point.Spoof,
+				session.StatusExpired: point.Expired, session.StatusPending: point.Pending,
+			}[status]
 			row.Counts = append(row.Counts, figure(n))
 			if n > 0 {
 				height := chartHeight * float64(n) / float64(top)

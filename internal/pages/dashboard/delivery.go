@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 
 	"agegate/internal/backoffice/account"
 	"agegate/internal/pages/dashboard/desk"
@@ -100,12 +99,6 @@ type attemptView struct {
 	Headers string
 }
 
-// sentHeaders returns the headers of an attempt, one a line.
-func sentHeaders(event webhook.Record, at time.Time) string {
-	return fmt.Sprintf("Content-Type: %s\nUser-Agent: %s\nwebhook-id: %s\nwebhook-timestamp: %d\n"+
-		"webhook-signature: v1,…", webhook.ContentType, webhook.UserAgent, event.ID, at.Unix())
-}
-
 // formatted returns JSON with line breaks. It returns anything else unchanged.
 func formatted(body []byte) []byte {
 	var out bytes.Buffer
@@ -135,7 +128,9 @@ func (p *Pages) showDelivery(r *desk.Request) error {
 			tone = "good"
 		}
 		v.Attempts = append(v.Attempts, attemptView{
-			a, tone, max(1, a.Latency.Milliseconds()), escape(a.Excerpt), sentHeaders(d.Record, a.At),
+			a, tone, max(1, a.Latency.Milliseconds()), escape(a.Excerpt),
+			fmt.Sprintf("Content-Type: %s\nUser-Agent: %s\nwebhook-id: %s\nwebhook-timestamp: %d\nwebhook-signature: v1,…",
+				webhook.ContentType, webhook.UserAgent, d.ID, a.At.Unix()),
 		})
 	}
 	if v.Act, err = newEventAct(r, d.Record); err != nil {
@@ -157,10 +152,8 @@ func escape(raw []byte) string {
 func (p *Pages) resendOne(r *desk.Request) (*desk.Question, error) {
 	return &desk.Question{Do: func(*desk.FormView) error {
 		id := r.Param("event")
-		if err := p.cfg.Webhooks.ResendEvent(r.Ctx(), r.Who.Actor(), deliveryScope(r), id); err != nil {
-			return err
-		}
-		return r.Done(r.Href(webhooksPath)+"/events/"+id, "event_resent")
+		err := p.cfg.Webhooks.ResendEvent(r.Ctx(), r.Who.Actor(), deliveryScope(r), id)
+		return r.After(err, r.Href(webhooksPath)+"/events/"+id, "event_resent")
 	}}, nil
 }
 

@@ -56,7 +56,8 @@ func (p *Pages) factors() desk.Feature {
 	f := desk.Feature{
 		Routes: []desk.Route{
 			{Method: http.MethodGet, Path: totpPath, MinRole: desk.User, StepUp: desk.OfOneself,
-				Handle: beginTOTPForm.OnGet(toAccount)},
+				Handle: beginTOTPForm.OnGet(
+					func(*desk.Request) (*desk.Question, error) { return &desk.Question{Back: accountPath}, nil })},
 			{Method: http.MethodPost, Path: totpPath, MinRole: desk.User, StepUp: desk.OfOneself, Renews: true,
 				Handle: totpForm.OnPost(p.addTOTP)},
 			{Method: http.MethodGet, Path: totpPicturePath, MinRole: desk.User, StepUp: desk.OfOneself, Handle: p.totpPicture},
@@ -72,9 +73,6 @@ func (p *Pages) factors() desk.Feature {
 	f.Ask(at(codesPath), newCodesForm, p.newCodes)
 	return f
 }
-
-// toAccount returns a question whose Back is the account's page.
-func toAccount(*desk.Request) (*desk.Question, error) { return &desk.Question{Back: accountPath}, nil }
 
 // renew finishes a change of the user's own factors, which gives the log-in
 // another token.

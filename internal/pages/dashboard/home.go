@@ -91,15 +91,10 @@ func (p *Pages) membershipsOf(r *desk.Request, userID uuid.UUID, path func(accou
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, memberOf{t, string(m.Role), desk.Href(path(m.Role), t.ID.String(), firstMode(r, m.Role))})
+		mode := audit.Mode(m.Role == account.Support && r.Who.Strong()) // shoppers ask support about live orders
+		all = append(all, memberOf{t, string(m.Role), desk.Href(path(m.Role), t.ID.String(), mode)})
 	}
 	return all, nil
-}
-
-// firstMode returns the mode in which a member starts. For support it is live mode if
-// the log-in may see it, because shoppers ask about live orders.
-func firstMode(r *desk.Request, role account.Role) string {
-	return audit.Mode(role == account.Support && r.Who.Strong())
 }
 
 // tenantNames returns names that a user's password must not contain.

@@ -185,10 +185,8 @@ func (p *Pages) revokeKey(r *desk.Request) (*desk.Question, error) {
 	return &desk.Question{
 		Values: []any{"key", k.Hint()}, Facts: append(facts, page.Say("keys.fact_kept")), Back: r.Href(keysPath),
 		Do: func(*desk.FormView) error {
-			if err := p.cfg.Tenants.RevokeKey(r.Ctx(), r.Who.Actor(), r.Access.TenantID(), k.ID); err != nil {
-				return err
-			}
-			return r.Done(r.Href(keysPath), "key_revoked")
+			err := p.cfg.Tenants.RevokeKey(r.Ctx(), r.Who.Actor(), r.Access.TenantID(), k.ID)
+			return r.After(err, r.Href(keysPath), "key_revoked")
 		},
 	}, err
 }

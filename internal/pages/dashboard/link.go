@@ -75,7 +75,11 @@ func (p *Pages) link(answer func(*desk.Form, desk.Finder) func(*desk.Request) er
 		if err != nil {
 			return err
 		}
-		return answer(linkForm(link), func(r *desk.Request) (*desk.Question, error) { return p.useLink(r, link), nil })(r)
+		form := setupForm
+		if link.Kind == account.LinkRecovery {
+			form = recoverForm
+		}
+		return answer(form, func(r *desk.Request) (*desk.Question, error) { return p.useLink(r, link), nil })(r)
 	}
 }
 
@@ -94,13 +98,6 @@ func (p *Pages) useLink(r *desk.Request, link account.Link) *desk.Question {
 			return entered(r, signed, notice)
 		},
 	}
-}
-
-func linkForm(link account.Link) *desk.Form {
-	if link.Kind == account.LinkRecovery {
-		return recoverForm
-	}
-	return setupForm
 }
 
 func (p *Pages) renderLink(r *desk.Request, status int, link account.Link, f *desk.FormView) error {
@@ -142,10 +139,7 @@ func (p *Pages) visitor(r *desk.Request) account.Identity {
 // second factor and then returns to the link.
 func entered(r *desk.Request, signed account.Signed, notice string) error {
 	if signed.Second == "" {
-		if err := r.SignedIn(signed); err != nil {
-			return err
-		}
-		return r.Done(homePath, notice)
+		return r.After(r.SignedIn(signed), homePath, notice)
 	}
 	return askSecond(r, signed, r.Request().URL.Path)
 }

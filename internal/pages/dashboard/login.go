@@ -156,10 +156,7 @@ func askSecond(r *desk.Request, signed account.Signed, next string) error {
 
 // enterAt completes a log-in and redirects to next.
 func enterAt(r *desk.Request, signed account.Signed, next string) error {
-	if err := r.SignedIn(signed); err != nil {
-		return err
-	}
-	return r.Done(next, "")
+	return r.After(r.SignedIn(signed), next, "")
 }
 
 func (p *Pages) logInByPasskey(r *desk.Request) (*desk.Question, error) {

@@ -54,10 +54,8 @@ var (
 
 var tenantActs = []operatorAct[tenant.Tenant]{
 	{form: enterForm, safe: true, do: func(p *Pages, r *desk.Request, t tenant.Tenant, f *desk.FormView) error {
-		if err := p.cfg.Accounts.EnterTenant(r.Ctx(), r.Who, t.ID, f.Value("reason")); err != nil {
-			return err
-		}
-		return r.Done(desk.Href(overviewPath, t.ID.String(), "test"), "") // the banner of the page shows it
+		err := p.cfg.Accounts.EnterTenant(r.Ctx(), r.Who, t.ID, f.Value("reason"))
+		return r.After(err, desk.Href(overviewPath, t.ID.String(), "test"), "") // the banner of the page shows it
 	}},
 	{form: creditForm, safe: true, do: (*Pages).addCredit},
 	{form: limitsForm, safe: true, do: (*Pages).setLimits, begin: func(t tenant.Tenant) []string {
@@ -210,8 +208,5 @@ func limitText(limit *int64) string {
 
 // leaveTenant ends an operator's entry into a tenant.
 func (p *Pages) leaveTenant(r *desk.Request) error {
-	if err := p.cfg.Accounts.LeaveTenant(r.Ctx(), r.Who); err != nil {
-		return err
-	}
-	return r.Done(operatorPath, "tenant_left")
+	return r.After(p.cfg.Accounts.LeaveTenant(r.Ctx(), r.Who), operatorPath, "tenant_left")
 }

@@ -31,18 +31,12 @@ var userActs = []operatorAct[account.User]{
 		if u.ID == r.Who.User().ID {
 			return errSelf
 		}
-		if err := p.cfg.Accounts.Disable(r.Ctx(), r.Who.OperatorActor(), u.ID); err != nil {
-			return err
-		}
-		return r.Done(usersPath, "user_disable")
+		return r.After(p.cfg.Accounts.Disable(r.Ctx(), r.Who.OperatorActor(), u.ID), usersPath, "user_disable")
 	}},
 	{form: userForm("user_enable"), safe: true, do: func(
 		p *Pages, r *desk.Request, u account.User, _ *desk.FormView,
 	) error {
-		if err := p.cfg.Accounts.Enable(r.Ctx(), r.Who.OperatorActor(), u.ID); err != nil {
-			return err
-		}
-		return r.Done(usersPath, "user_enable")
+		return r.After(p.cfg.Accounts.Enable(r.Ctx(), r.Who.OperatorActor(), u.ID), usersPath, "user_enable")
 	}},
 	{form: userForm("user_recover"), do: func(p *Pages, r *desk.Request, u account.User, _ *desk.FormView) error {
 		link, err := p.cfg.Accounts.NewRecoveryLink(r.Ctx(), r.Who.OperatorActor(), u.ID)

@@ -188,10 +188,8 @@ func (p *Pages) setRole(r *desk.Request) (*desk.Question, error) {
 			return r.Show(status, "member", v)
 		},
 		Do: func(f *desk.FormView) error {
-			if err := p.cfg.Accounts.SetRole(r.Ctx(), r.Access, m.UserID, account.Role(f.Value("role"))); err != nil {
-				return err
-			}
-			return r.Done(back, "role_set")
+			err := p.cfg.Accounts.SetRole(r.Ctx(), r.Access, m.UserID, account.Role(f.Value("role")))
+			return r.After(err, back, "role_set")
 		},
 	}, err
 }
@@ -214,9 +212,7 @@ func (p *Pages) remove(r *desk.Request) (*desk.Question, error) {
 
 func (p *Pages) revoke(r *desk.Request) (*desk.Question, error) {
 	return &desk.Question{Back: r.Href(teamPath), Do: func(*desk.FormView) error {
-		if err := p.cfg.Accounts.RevokeInvitation(r.Ctx(), r.Access, r.Param("id")); err != nil {
-			return err
-		}
-		return r.Done(r.Href(teamPath), "invitation_revoked")
+		err := p.cfg.Accounts.RevokeInvitation(r.Ctx(), r.Access, r.Param("id"))
+		return r.After(err, r.Href(teamPath), "invitation_revoked")
 	}}, nil
 }

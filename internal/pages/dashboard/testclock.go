@@ -48,10 +48,7 @@ func (p *Pages) testClock() desk.Feature {
 			return &desk.Question{
 				Values: []any{"id", id}, Facts: []page.Text{page.Say(name + ".fact")}, Safe: true, Back: back,
 				Do: func(*desk.FormView) error {
-					if err := a.do(r); err != nil {
-						return err
-					}
-					return r.Done(back, name)
+					return r.After(a.do(r), back, name)
 				},
 			}, err
 		})

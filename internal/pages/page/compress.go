@@ -3,6 +3,7 @@ package page
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -51,7 +52,7 @@ func Compress(next echo.HandlerFunc) echo.HandlerFunc {
 		res.Writer = w
 		err := next(c)
 		if w.status != 0 {
-			err = errors.Join(err, w.finish())
+			err = errors.Join(err, w.finish(req.Context()))
 		}
 		return err
 	}
@@ -107,7 +108,7 @@ func (w *compressed) FlushError() error {
 }
 
 // finish sends the rest of the response.
-func (w *compressed) finish() error {
+func (w *compressed) finish(ctx context.Context) error {
 	switch {
 	case w.stream != nil:
 		return w.stream.Close()
@@ -118,7 +119,9 @@ func (w *compressed) finish() error {
 	}
 	packed := emptyBuffer()
 	defer buffers.Put(packed)
-	pack(packed, w.page.Bytes())
+	if err := pack(ctx, packed, w.page.Bytes()); err != nil {
+		return err
+	}
 	w.writeHeader(true)
 	_, err := w.ResponseWriter.Write(packed.Bytes())
 	return err
@@ -143,16 +146,19 @@ var compressor struct {
 	writer *gzip.Writer // nil until it is used
 }
 
-// pack appends the compressed content to packed.
-func pack(packed *bytes.Buffer, content []byte) {
+// pack appends the compressed content to packed, unless ctx ends before its turn.
+func pack(ctx context.Context, packed *bytes.Buffer, content []byte) error {
 	compressor.Lock()
 	defer compressor.Unlock()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	if compressor.writer == nil {
 		compressor.writer = newWriter(packed)
 	}
 	compressor.writer.Reset(packed)
-	_, _ = compressor.writer.Write(content) // a buffer takes everything
-	_ = compressor.writer.Close()
+	_, err := compressor.writer.Write(content)
+	return errors.Join(err, compressor.writer.Close())
 }
 
 func newWriter(to io.Writer) *gzip.Writer {
@@ -166,7 +172,7 @@ func newWriter(to io.Writer) *gzip.Writer {
 // time, because a new build has the same address.
 func Packed(contentType string, content []byte) echo.HandlerFunc {
 	var packed bytes.Buffer
-	pack(&packed, content)
+	_ = pack(context.Background(), &packed, content)     // a buffer takes everything
 	tag := fmt.Sprintf(`W/"%x"`, sha256.Sum256(content)) // weak: the same for compressed bytes
 	return func(c echo.Context) error {
 		req, h := c.Request(), c.Response().Header()

@@ -1,7 +1,6 @@
 package shopper
 
 import (
-	"encoding/base64"
 	"html/template"
 	"net/http"
 
@@ -72,12 +71,9 @@ func (p *Pages) showHandover(c echo.Context, v visit) error {
 	if v.sess.DocumentOpen() {
 		view.Here = v.path + "/photo"
 	}
-	code, err := qr.Encode(view.Address, qr.M)
-	if err != nil {
+	if view.QR, err = v.picture(c.Request().Context(), view.Address, qr.M); err != nil {
 		return err
 	}
-	//nolint:gosec // our own picture
-	view.QR = template.URL("data:image/png;base64," + base64.StdEncoding.EncodeToString(code.PNG()))
 	return p.render(c, http.StatusOK, "handover", view)
 }
 

@@ -35,8 +35,6 @@ type taken struct {
 	number uint32 // among all that the page has sent
 }
 
-func newInbox() *inbox { return &inbox{frames: make(chan taken, maxCredit)} }
-
 // receive reads messages until the connection or a budget ends, or until a message that
 // no honest page sends. It does not read with work: it only looks at it to stop
 // waiting.

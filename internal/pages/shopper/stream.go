@@ -106,7 +106,7 @@ func (p *Pages) capture(c echo.Context, v visit) error {
 	}
 	link := &link{conn: conn, raw: handshake.conn}
 	defer conn.CloseNow() //nolint:errcheck // nothing is left to send
-	stream := &stream{pages: p, link: link, visit: v, inbox: newInbox()}
+	stream := &stream{pages: p, link: link, visit: v, inbox: &inbox{frames: make(chan taken, maxCredit)}}
 	if !stream.prepare(assisted(c)) {
 		link.close(closeReload, "the session has moved on")
 		return nil

@@ -152,7 +152,7 @@ func (p *Pages) walletViewOf(ctx context.Context, v visit, r document.Request) (
 		view.Refused = complaint(wallet.Reason(r.Outcome))
 	}
 	for _, scheme := range exchange.Schemes() {
-		app, err := p.walletAppOf(v, r, exchange, scheme)
+		app, err := p.walletAppOf(ctx, v, r, exchange, scheme)
 		if err != nil {
 			return nil, err
 		}

@@ -1,11 +1,13 @@
 package shopper
 
 import (
+	"context"
 	"encoding/base64"
 	"html/template"
 
 	"agegate/internal/check/document"
 	"agegate/internal/check/document/wallet"
+	"agegate/internal/pages/page"
 
 	"github.com/labstack/echo/v4"
 	"rsc.io/qr"
@@ -81,7 +83,9 @@ func (p *Pages) visitByCode(c echo.Context) (visit, error) {
 
 // walletAppOf returns the link for this device and the code for another device. They
 // differ, because a wallet on this device must return to the browser.
-func (p *Pages) walletAppOf(v visit, r document.Request, exchange wallet.Exchange, scheme string) (walletApp, error) {
+func (p *Pages) walletAppOf(
+	ctx context.Context, v visit, r document.Request, exchange wallet.Exchange, scheme string,
+) (walletApp, error) {
 	link, err := p.linkOf(v, r, exchange, scheme, false)
 	if err != nil {
 		return walletApp{}, err
@@ -90,15 +94,16 @@ func (p *Pages) walletAppOf(v visit, r document.Request, exchange wallet.Exchang
 	if err != nil {
 		return walletApp{}, err
 	}
-	code, err := qr.Encode(shown, qr.L)
-	if err != nil {
-		return walletApp{}, err
-	}
-	return walletApp{
-		Name: scheme, Link: template.URL(link), //nolint:gosec // our own link
-		//nolint:gosec // our own picture
-		QR: template.URL("data:image/png;base64," + base64.StdEncoding.EncodeToString(code.PNG())),
-	}, nil
+	code, err := v.picture(ctx, shown, qr.L)
+	//nolint:gosec // our own link
+	return walletApp{Name: scheme, Link: template.URL(link), QR: code}, err
+}
+
+// picture returns a text as a QR code, a PNG in an address.
+func (v visit) picture(ctx context.Context, text string, level qr.Level) (template.URL, error) {
+	png, err := page.QRCode(ctx, v.tenant.ID, text, level, 8)
+	//nolint:gosec // our own picture
+	return template.URL("data:image/png;base64," + base64.StdEncoding.EncodeToString(png)), err
 }
 
 // linkOf returns a link of a scheme with the request. If requests are signed, the link

@@ -23,10 +23,9 @@ import (
 //		return &desk.Question{
 //			Values: []any{"name", key.Name}, Back: r.Href(keysPath),
 //			Do: func(f *desk.FormView) error {
-//				if err := p.cfg.Tenants.RevokeKey(...); err != nil {
-//					return err // one of revokeForm.Problems: the page is shown again and says so
-//				}
-//				return r.Done(r.Href(keysPath), "key_revoked") // a redirect
+//				// An error is one of revokeForm.Problems: the page is shown again and says so.
+//				// Otherwise it is a redirect.
+//				return r.After(p.cfg.Tenants.RevokeKey(...), r.Href(keysPath), "key_revoked")
 //			},
 //		}, err
 //	}

@@ -3,6 +3,7 @@ package desk
 import (
 	"bufio"
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"sync"
@@ -80,8 +81,16 @@ func (r *Request) Download(contentType, name string, fill func(ctx context.Conte
 		return r.NoContent(http.StatusOK)
 	}
 	w := bufio.NewWriterSize(&patientWriter{r.Response(), http.NewResponseController(r.Response())}, 32<<10)
-	// The deadline of the request is not used, because it is meant for pages.
-	err := fill(context.WithoutCancel(r.Ctx()), w)
+	// The deadline of the request is not used, because it is meant for pages. A client that
+	// goes later than that ends the work by the next write.
+	ctx, cancel := context.WithCancel(context.WithoutCancel(r.Ctx()))
+	defer cancel()
+	defer context.AfterFunc(r.Ctx(), func() {
+		if errors.Is(r.Ctx().Err(), context.Canceled) {
+			cancel()
+		}
+	})()
+	err := fill(ctx, w)
 	if err == nil {
 		err = w.Flush()
 	}

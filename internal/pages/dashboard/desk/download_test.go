@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
+	"time"
 
 	"agegate/internal/rules/fault"
 
@@ -60,5 +61,32 @@ func TestHeadTakesNoPlace(t *testing.T) {
 	err = r.Download("text/csv", "all.csv", func(context.Context, io.Writer) error { panic("a body for HEAD") })
 	if err != nil || w.Code != http.StatusOK || w.Header().Get("Content-Disposition") != `attachment; filename="all.csv"` {
 		t.Errorf("HEAD: %d %v, %v", w.Code, w.Header(), err)
+	}
+}
+
+// TestDownloadEndsWithItsRequest: a client that goes ends the work for its file; the
+// deadline for pages does not.
+func TestDownloadEndsWithItsRequest(t *testing.T) {
+	for _, goes := range []bool{true, false} {
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+		request := httptest.NewRequestWithContext(ctx, http.MethodGet, "/", nil)
+		r := &Request{Context: echo.New().NewContext(request, httptest.NewRecorder()), desk: &Desk{}}
+		var ended error
+		_ = r.Download("text/csv", "all.csv", func(work context.Context, _ io.Writer) error {
+			if goes {
+				cancel()
+			}
+			<-ctx.Done()
+			select {
+			case <-work.Done():
+				ended = work.Err()
+			case <-time.After(100 * time.Millisecond):
+			}
+			return ended
+		})
+		cancel()
+		if (ended != nil) != goes {
+			t.Errorf("the client goes: %v; the work ends with %v", goes, ended)
+		}
 	}
 }

@@ -112,16 +112,15 @@ func (r *Request) Unread(part string, err error) (bool, error) {
 // QRCode answers with a text as a QR code: a PNG with the given size of a module
 // in pixels.
 func (r *Request) QRCode(text string, module int) error {
-	code, err := qr.Encode(text, qr.M)
+	png, err := page.QRCode(r.Ctx(), r.Tenant.ID, text, qr.M, module)
 	if err != nil {
 		return err
 	}
-	code.Scale = module
 	header := r.Response().Header()
 	header.Set("Cache-Control", "no-store")
 	header.Set("X-Content-Type-Options", "nosniff")
 	header.Set("Cross-Origin-Resource-Policy", "same-origin")
-	return r.Blob(http.StatusOK, "image/png", code.PNG())
+	return r.Blob(http.StatusOK, "image/png", png)
 }
 
 // Done finishes a change: it redirects to a page, which then shows the text
@@ -131,6 +130,14 @@ func (r *Request) Done(path, notice string) error {
 		r.PutCookie(noticeCookie, notice, time.Minute)
 	}
 	return r.Redirect(http.StatusSeeOther, path)
+}
+
+// After is Done after a change that gave err, which it returns if it is one.
+func (r *Request) After(err error, path, notice string) error {
+	if err != nil {
+		return err
+	}
+	return r.Done(path, notice)
 }
 
 // takeNotice returns the key of the notice that a change has left, or "", and whether
