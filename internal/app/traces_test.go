@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -72,10 +73,11 @@ func TestTraces(t *testing.T) {
 		t.Fatalf("the proxy's trace is not continued: %v", asked)
 	}
 	if !slices.ContainsFunc(collector.spans, func(s *tracepb.Span) bool {
-		return s.Name == "database" && string(s.ParentSpanId) == string(asked.SpanId)
+		return s.Name == "database Standings" && string(s.ParentSpanId) == string(asked.SpanId)
 	}) {
 		t.Errorf("the database has no span below the request's: %v", collector.names())
 	}
+	collector.namesWork(t)
 	if about := fmt.Sprint(asked.Attributes); !strings.Contains(about, made.SessionID) ||
 		!strings.Contains(about, shop.Tenant.ID.String()) {
 		t.Errorf("the span does not name session and tenant: %s", about)
@@ -135,6 +137,26 @@ func TestEndsInTime(t *testing.T) {
 		t.Errorf("the log:\n%s", log)
 	}
 }
+
+// namesWork checks that spans of the database say for what they are, and that the attempt
+// of a webhook is linked to the trace of the session's end.
+func (c *otlpCollector) namesWork(t *testing.T) {
+	t.Helper()
+	for _, s := range c.spans {
+		if name, ok := strings.CutPrefix(s.Name, "database"); ok && (s.Kind != tracepb.Span_SPAN_KIND_CLIENT ||
+			!operation.MatchString(name) || !strings.Contains(fmt.Sprint(s.Attributes), "db.operation.name")) {
+			t.Errorf("a span of the database does not say what it does: %v", s)
+		}
+	}
+	attempt, decided := c.named("webhook attempt"), c.named("database Resolve")
+	if attempt.Kind != tracepb.Span_SPAN_KIND_CLIENT || len(attempt.Links) != 1 || decided == nil ||
+		string(attempt.Links[0].TraceId) != string(decided.TraceId) {
+		t.Errorf("the attempt is no call that is linked to the session's trace: %v, %v", attempt, c.names())
+	}
+}
+
+// operation is what a database's span is named after: a function.
+var operation = regexp.MustCompile(`^ [A-Za-z]{4,}$`)
 
 // otlpCollector receives spans as a collector does.
 type otlpCollector struct {

@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 	"gorm.io/gorm"
 
+	"agegate/internal/rules/trail"
 	"agegate/internal/rules/webhook"
 )
 
@@ -36,7 +37,7 @@ func (tx *Tx) InsertEvent(e webhook.Event) error {
 		"id": e.ID, "tenant_id": e.TenantID, "session_id": e.SessionID, "livemode": e.Livemode,
 		"destination": e.Destination, "endpoint_id": endpoint, "body": e.Body,
 		"status": status, "created_at": tx.dbNow(), "next_attempt_at": due,
-		"attempts": 0, "step": 0, "last_class": "", "last_status": 0,
+		"attempts": 0, "step": 0, "last_class": "", "last_status": 0, "trace": trail.Mark(tx.db.Statement.Context),
 	}).Error
 }
 
@@ -79,7 +80,7 @@ func (tx *Tx) claim(c webhook.Claim, token uuid.UUID, lease time.Duration) ([]we
 		"tenant_id = @tenant AND status = 'pending' AND next_attempt_at <= @now ORDER BY next_attempt_at LIMIT @limit")+`
 		UPDATE webhook_events SET next_attempt_at = @until, lease_token = @token, attempts = attempts + 1
 		FROM chosen WHERE id = due
-		RETURNING id, tenant_id, session_id, livemode, destination, body, attempts, step, next_attempt_at`, map[string]any{
+		RETURNING id, tenant_id, session_id, livemode, destination, body, attempts, step, next_attempt_at, trace`, map[string]any{
 		"tenant": c.TenantID, "limit": c.Limit, "token": token, "now": tx.dbNow(), "until": tx.dbNowPlus(lease),
 	}).Scan(&rows).Error
 	if err != nil {
@@ -87,7 +88,7 @@ func (tx *Tx) claim(c webhook.Claim, token uuid.UUID, lease time.Duration) ([]we
 	}
 	return mapAll(rows, func(row eventRow) webhook.Delivery {
 		return webhook.Delivery{
-			Event: row.Event, Step: row.Step,
+			Event: row.Event, Step: row.Step, Trace: row.Trace,
 			Lease: webhook.Lease{EventID: row.ID, Token: token, Number: row.Attempts, At: row.NextAttemptAt.Add(-lease)},
 		}
 	}), nil
@@ -107,7 +108,10 @@ func (s *Store) ReleaseDelivery(ctx context.Context, lease webhook.Lease, after 
 			"lease_token":     nil,
 			"attempts":        gorm.Expr("attempts - 1"),
 		})
-		return lostUnlessOne(res)
+		if res.Error == nil && res.RowsAffected == 0 {
+			return webhook.ErrLeaseLost
+		}
+		return res.Error
 	})
 }
 
@@ -149,21 +153,7 @@ func (tx *Tx) insertAttempt(eventID string, a webhook.Attempt, next any) error {
 	return tx.db.Exec(`
 		INSERT INTO webhook_attempts (event_id, number, at, class, status_code, latency_us, excerpt, next_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (event_id, number) DO NOTHING`,
-		eventID, a.Number, a.At, a.Class, a.StatusCode, a.Latency.Microseconds(), nonNil(a.Excerpt), next).Error
-}
-
-func nonNil(b []byte) []byte {
-	if b == nil {
-		return []byte{}
-	}
-	return b
-}
-
-func lostUnlessOne(res *gorm.DB) error {
-	if res.Error == nil && res.RowsAffected == 0 {
-		return webhook.ErrLeaseLost
-	}
-	return res.Error
+		eventID, a.Number, a.At, a.Class, a.StatusCode, a.Latency.Microseconds(), append([]byte{}, a.Excerpt...), next).Error
 }
 
 // PruneEvents implements webhook.Queue. An event that another transaction has

@@ -283,6 +283,7 @@ type eventRow struct {
 	webhook.Record
 	LeaseToken *uuid.UUID
 	Step       int
+	Trace      string
 }
 
 func (eventRow) TableName() string { return "webhook_events" }

@@ -6,9 +6,13 @@ import (
 	"encoding/json"
 	"errors"
 	"math/rand/v2"
+	"runtime"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
@@ -78,8 +82,14 @@ func (s *Store) View(ctx context.Context, fn func(tx *Tx) error) error {
 // retry calls try until it succeeds, returns an error that it does not want
 // retried, or attempts or time run out.
 func (s *Store) retry(parent context.Context, try func(ctx context.Context) (again bool, err error)) (err error) {
-	parent, end := trail.Span(parent, "database")
+	parent, end := trail.Span(parent, "database", trace.WithSpanKind(trace.SpanKindClient))
 	defer func() { end(err) }()
+	if span := trace.SpanFromContext(parent); span.IsRecording() {
+		name := operation()
+		span.SetName("database " + name)
+		span.SetAttributes(attribute.String("db.operation.name", name),
+			attribute.String("db.system.name", strings.Replace(s.writer.Name(), "postgres", "postgresql", 1)))
+	}
 	ctx, cancel := context.WithTimeout(parent, s.timeout)
 	defer cancel()
 	for n := 1; ; n++ {
@@ -92,6 +102,22 @@ func (s *Store) retry(parent context.Context, try func(ctx context.Context) (aga
 		}
 		if !again || n == attempts || !sleep(ctx, backoff(n)) {
 			return translate(err)
+		}
+	}
+}
+
+// operation names the function for which retry runs, such as Standings.
+func operation() string {
+	pcs := make([]uintptr, 10)
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs)])
+	for {
+		frame, _ := frames.Next() // without more of them, its function is empty
+		_, name, _ := strings.Cut(frame.Function[strings.LastIndex(frame.Function, "/")+1:], ".")
+		name = strings.TrimPrefix(strings.TrimPrefix(name, "(*Store)."), "(*Service).")
+		switch name, _, _ = strings.Cut(name, "."); name {
+		case "Update", "View", "UpdateSessions", "decide", "update[", "view[", "readByID[": // lead to it, whatever for
+		default:
+			return name
 		}
 	}
 }

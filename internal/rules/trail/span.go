@@ -8,6 +8,7 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
 )
 
@@ -27,20 +28,33 @@ type End func(error, ...slog.Attr)
 // Span begins a span for a part of the work, as a child of ctx's span; if ctx has
 // none, it does nothing. Attributes must hold nothing personal. The caller must call
 // end.
-func Span(ctx context.Context, name string, attrs ...slog.Attr) (_ context.Context, end End) {
+func Span(ctx context.Context, name string, about ...trace.SpanStartOption) (_ context.Context, end End) {
 	if !trace.SpanContextFromContext(ctx).IsValid() {
 		return ctx, func(error, ...slog.Attr) {}
 	}
-	return Job(ctx, name, attrs...)
+	return Job(ctx, name, about...)
+}
+
+// Mark returns the span of ctx as a text for Link, or "" if there is none.
+func Mark(ctx context.Context) string {
+	text := propagation.MapCarrier{}
+	propagation.TraceContext{}.Inject(ctx, text)
+	return text["traceparent"]
+}
+
+// Link links a span to the one that was marked, if there was one.
+func Link(mark string) trace.SpanStartOption {
+	text := propagation.MapCarrier{"traceparent": mark}
+	return trace.WithLinks(trace.LinkFromContext(propagation.TraceContext{}.Extract(context.Background(), text)))
 }
 
 // Job is Span for work that no request asks for: it may begin a trace.
-func Job(ctx context.Context, name string, attrs ...slog.Attr) (_ context.Context, end End) {
+func Job(ctx context.Context, name string, about ...trace.SpanStartOption) (_ context.Context, end End) {
 	tracer, ok := ctx.Value(tracerKey{}).(trace.Tracer)
 	if !ok {
 		return ctx, func(error, ...slog.Attr) {}
 	}
-	ctx, span := tracer.Start(ctx, name, trace.WithAttributes(attributes(attrs)...))
+	ctx, span := tracer.Start(ctx, name, about...)
 	return ctx, func(err error, attrs ...slog.Attr) {
 		span.SetAttributes(attributes(attrs)...)
 		if code := fault.CodeOf(err); err != nil && (code == "" || code == fault.Unavailable) {

@@ -203,13 +203,12 @@ func classOfStatus(status int) Class {
 // Classify returns the class of an error of the guarded transport. The order matters: a blocked
 // address and a failed lookup are wrapped in connection errors.
 func Classify(err error) Class {
-	var dns *net.DNSError
 	var network net.Error
 	switch {
 	case errors.Is(err, ssrf.ErrProhibitedIP), errors.Is(err, ssrf.ErrProhibitedNetwork),
 		errors.Is(err, ssrf.ErrInvalidHostPort):
 		return ClassBlocked
-	case errors.As(err, &dns):
+	case is[*net.DNSError](err):
 		return ClassDNS
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return ClassTimeout
@@ -223,12 +222,11 @@ func Classify(err error) Class {
 }
 
 func isTLS(err error) bool {
-	var (
-		record    tls.RecordHeaderError
-		alert     tls.AlertError
-		untrusted *tls.CertificateVerificationError
-		hostname  x509.HostnameError
-	)
-	return errors.Is(err, http.ErrSchemeMismatch) || errors.As(err, &record) || errors.As(err, &alert) ||
-		errors.As(err, &untrusted) || errors.As(err, &hostname)
+	return errors.Is(err, http.ErrSchemeMismatch) || is[tls.RecordHeaderError](err) || is[tls.AlertError](err) ||
+		is[*tls.CertificateVerificationError](err) || is[x509.HostnameError](err)
+}
+
+func is[E error](err error) bool {
+	_, ok := errors.AsType[E](err)
+	return ok
 }

@@ -31,7 +31,8 @@ type Lease struct {
 type Delivery struct {
 	Event
 	Lease Lease
-	Step  int // failed attempts since the event was inserted or last resent
+	Step  int    // failed attempts since the event was inserted or last resent
+	Trace string // the mark of the span that inserted the event; see trail.Mark
 }
 
 // Attempt is the record of one POST.

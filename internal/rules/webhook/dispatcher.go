@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"go.opentelemetry.io/otel/trace"
 
 	"agegate/internal/rules/routine"
 	"agegate/internal/rules/trail"
@@ -196,10 +197,12 @@ func (d *Dispatcher) post(ctx context.Context, delivery Delivery, header http.He
 
 // deliver makes one attempt and records its result.
 func (d *Dispatcher) deliver(ctx context.Context, delivery Delivery, held *slot) {
-	ctx, end := trail.Job(ctx, "webhook attempt", slog.String("event", delivery.ID),
-		slog.String("tenant_id", delivery.TenantID.String()))
+	ctx, end := trail.Job(ctx, "webhook attempt", trace.WithSpanKind(trace.SpanKindClient), trail.Link(delivery.Trace))
 	var class Class
-	defer func() { end(nil, slog.String("class", string(class))) }()
+	defer func() {
+		end(nil, slog.String("event", delivery.ID), slog.String("tenant_id", delivery.TenantID.String()),
+			slog.String("class", string(class)))
+	}()
 	log := d.cfg.Logger.With("event", delivery.ID, "tenant_id", delivery.TenantID, "attempt", delivery.Lease.Number)
 	header, err := d.sign(ctx, delivery)
 	if err != nil {
@@ -221,14 +224,8 @@ func (d *Dispatcher) deliver(ctx context.Context, delivery Delivery, held *slot)
 		schedule = d.cfg.Live
 	}
 	disposition := judge(answer, schedule, delivery.Step, rand.Float64()) //nolint:gosec // spreading load, not a secret
-	attempt := Attempt{
-		Number:     delivery.Lease.Number,
-		At:         delivery.Lease.At,
-		Class:      answer.Class,
-		StatusCode: answer.StatusCode,
-		Latency:    answer.Latency,
-		Excerpt:    answer.Excerpt,
-	}
+	attempt := Attempt{Number: delivery.Lease.Number, At: delivery.Lease.At, Class: answer.Class,
+		StatusCode: answer.StatusCode, Latency: answer.Latency, Excerpt: answer.Excerpt}
 	d.record(log, func(ctx context.Context) error {
 		return d.queue.FinishDelivery(ctx, delivery, attempt, disposition)
 	})

@@ -67,25 +67,13 @@ func NewEvent(c Completion) (Event, error) {
 	if err != nil {
 		return Event{}, fmt.Errorf("webhook: event id: %w", err)
 	}
-	body, err := json.Marshal(Payload{
-		Type:      EventType,
-		Timestamp: c.CompletedAt.UTC().Truncate(time.Microsecond),
-		SessionID: c.SessionID,
-		Status:    c.Result,
-		IsAdult:   c.Result == ResultVerified,
-		Livemode:  c.Livemode,
-	})
+	body, err := json.Marshal(Payload{Type: EventType, Timestamp: c.CompletedAt.UTC().Truncate(time.Microsecond),
+		SessionID: c.SessionID, Status: c.Result, IsAdult: c.Result == ResultVerified, Livemode: c.Livemode})
 	if err != nil {
 		return Event{}, fmt.Errorf("webhook: event body: %w", err)
 	}
-	return Event{
-		ID:          "evt_" + id.String(),
-		TenantID:    c.TenantID,
-		SessionID:   c.SessionID,
-		Livemode:    c.Livemode,
-		Destination: c.Destination,
-		Body:        body,
-	}, nil
+	return Event{ID: "evt_" + id.String(), TenantID: c.TenantID, SessionID: c.SessionID, Livemode: c.Livemode,
+		Destination: c.Destination, Body: body}, nil
 }
 
 // EndpointID returns the ID of a tenant's destination in one mode: "ep_" and 32
