@@ -13,6 +13,7 @@ import (
 
 func (c *cli) cropsCommand() *cobra.Command {
 	var out string
+	var whole []string
 	var pads []float64
 	cmd := &cobra.Command{
 		Use:   "crops [NAME=]CSV|DIR... --out DIR",
@@ -25,6 +26,8 @@ func (c *cli) cropsCommand() *cobra.Command {
 		Args: someSets,
 	}
 	cmd.Flags().StringVar(&out, "out", "", "directory to write into")
+	cmd.Flags().StringArrayVar(&whole, "hold-out", nil,
+		"collection to hold out as a whole: a source that the training does not see")
 	addPadFlag(cmd, &pads)
 	_ = cmd.MarkFlagRequired("out")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -36,7 +39,7 @@ func (c *cli) cropsCommand() *cobra.Command {
 			return err
 		}
 		return c.withModels(cmd.ErrOrStderr(), func(p *inference.Pool, o accuracy.Options) error {
-			looks, err := accuracy.WriteMaterial(cmd.Context(), vision.NewAnalyzer(p), set, out, o)
+			looks, err := accuracy.WriteMaterial(cmd.Context(), vision.NewAnalyzer(p), set, whole, out, o)
 			if err != nil {
 				return err
 			}

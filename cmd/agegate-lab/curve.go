@@ -89,7 +89,8 @@ func (f *curveFlags) writeFairness(estimator string, report accuracy.Report) err
 		parts = []accuracy.Part{{Name: f.name, Report: report}}
 	}
 	for _, p := range parts {
-		all.Put(measured.Collection{Name: p.Name, MadeAt: now(), Pictures: p.Measured, Cells: p.Cells})
+		all.Put(measured.Collection{Name: p.Name, MadeAt: now(), Pictures: p.Measured,
+			Training: p.Training, Cells: p.Cells})
 	}
 	return errors.Join(inference.WriteJSON(f.fairness, all),
 		writeTable(measured.Beside(f.fairness, evidence.AccuracyFile), measured.Accuracy(all)))

@@ -28,7 +28,7 @@ func (c *cli) evalCommand() *cobra.Command {
 	var target int
 	var pads []float64
 	var plot string
-	var asJSON, alter bool
+	var asJSON, alter, crop bool
 	var curve curveFlags
 	cmd := &cobra.Command{
 		Use:   "eval [NAME=]CSV|DIR...",
@@ -52,6 +52,9 @@ func (c *cli) evalCommand() *cobra.Command {
 	cmd.Flags().BoolVar(&alter, "alter", false,
 		`also look at every picture altered in each of several ways: grey, in dim light,
 with glasses and so on; takes 20 times as long`)
+	cmd.Flags().BoolVar(&crop, "crop", false,
+		"cut closer to a face that the page would refuse as too far away or off centre, as in\n"+
+			"pictures down to the waist")
 	cmd.Flags().StringVar(&plot, "svg", "", "also draw the estimates by age into this file")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	curve.add(cmd)
@@ -80,6 +83,7 @@ of the same set, and write `+evidence.AccuracyFile+" beside it")
 			return errors.Join(c.writeCurve(curve, args, report), writeReport(cmd, report, plot, asJSON))
 		}
 		return c.withModels(cmd.ErrOrStderr(), func(p *inference.Pool, o accuracy.Options) error {
+			o.Crop = crop
 			report, err := measure(cmd, p, set, o, target, alter)
 			if err != nil {
 				return err

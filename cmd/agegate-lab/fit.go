@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/csv"
 	"encoding/json"
 	"errors"
@@ -15,6 +16,7 @@ import (
 	"agegate/internal/check/inference"
 	"agegate/internal/check/vision"
 	"agegate/internal/lab/accuracy"
+	"agegate/internal/lab/measured"
 
 	"github.com/spf13/cobra"
 )
@@ -42,6 +44,10 @@ func (c *cli) fitCommand() *cobra.Command {
 		set, err := readSets(args, []float64{0})
 		if err != nil {
 			return err
+		}
+		trained := accuracy.TrainingOf(set)
+		for i := range set {
+			set[i].Training = cmp.Or(trained[set[i].Collection], measured.Untrained)
 		}
 		cfg, err := c.load()
 		if err != nil {
@@ -102,7 +108,7 @@ func writeEstimates(
 		return err
 	}
 	out := csv.NewWriter(file)
-	_ = out.Write([]string{"file", "age", "group", "collection", "estimate"})
+	_ = out.Write([]string{"file", "age", "group", "collection", "in_training", "estimate"})
 	for _, r := range readings {
 		if !of(r) {
 			continue
@@ -112,7 +118,8 @@ func writeEstimates(
 			collection += ", " + r.Altered + " drawn on"
 		}
 		years := strconv.FormatFloat(max(f.Years(r), 0), 'f', 1, 64)
-		_ = out.Write([]string{r.Path, strconv.Itoa(r.Age), strings.Join(r.Groups, ";"), collection, years})
+		_ = out.Write([]string{r.Path, strconv.Itoa(r.Age), strings.Join(r.Groups, ";"), collection, r.Training,
+			years})
 	}
 	out.Flush()
 	return errors.Join(out.Error(), file.Close())

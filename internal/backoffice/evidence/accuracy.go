@@ -46,8 +46,8 @@ var (
 // stands for all. reaches_25 is how many of the n pictures are estimated at 25 years or
 // more.
 func AccuracyColumns() []string {
-	columns := []string{"collection", "pictures", "measured", "estimator", "age_from", "age_to", "sex", "group", "n",
-		"mean_absolute_error_years", "mae_low_95", "mae_high_95", "bias_years", "bias_low_95", "bias_high_95"}
+	columns := []string{"collection", "pictures", "measured", "in_training", "estimator", "age_from", "age_to", "sex",
+		"group", "n", "mean_absolute_error_years", "mae_low_95", "mae_high_95", "bias_years", "bias_low_95", "bias_high_95"}
 	for cutoff := LowestCutoff; cutoff <= HighestCutoff; cutoff++ {
 		columns = append(columns, "reaches_"+strconv.Itoa(cutoff))
 	}
@@ -71,7 +71,7 @@ type accuracyRow struct {
 }
 
 // collection is a set of labelled pictures.
-type collection struct{ Name, Pictures, Measured string }
+type collection struct{ Name, Pictures, Measured, Training string }
 
 // Measured reads the files of a models directory that are about its estimator. It returns
 // ErrUnmeasured if there is no AccuracyFile, and the errors of ParseAccuracy.
@@ -105,26 +105,22 @@ func ParseAccuracy(text []byte, estimator string) (*Accuracy, error) {
 	}
 	a := &Accuracy{text: text}
 	for i, r := range rows[1:] {
-		if r[3] != estimator {
+		if r[4] != estimator {
 			return nil, ErrOther
-		}
-		row := accuracyRow{
-			collection: collection{r[0], r[1], r[2]}, from: r[4], to: r[5], sex: r[6], group: r[7],
-			mae: Interval(r[9], r[10], r[11]), bias: Interval(r[12], r[13], r[14]),
 		}
 		var counts []int64
 		left := int64(math.MaxInt64)
-		for _, cell := range append(r[8:9:9], r[15:]...) {
+		for _, cell := range append(r[9:10:10], r[16:]...) {
 			n, err := strconv.ParseInt(cell, 10, 64)
 			if err != nil || n < 0 || n > left {
 				return nil, fmt.Errorf("row %d: the counts rise with the cutoff", i+1)
 			}
 			counts, left = append(counts, n), n
 		}
-		if row.count, row.reaches = counts[0], counts[1:]; row.count < MinCount {
-			return nil, fmt.Errorf("row %d has fewer than %d pictures", i+1, MinCount)
-		}
-		a.rows = append(a.rows, row)
+		a.rows = append(a.rows, accuracyRow{
+			collection: collection{r[0], r[1], r[2], r[3]}, from: r[5], to: r[6], sex: r[7], group: r[8], count: counts[0],
+			mae: Interval(r[10], r[11], r[12]), bias: Interval(r[13], r[14], r[15]), reaches: counts[1:],
+		})
 	}
 	return a, nil
 }

@@ -3,8 +3,8 @@
 // measurements of the models in use, sums of outcomes and the audit log, and is
 // signed with a key of the installation. Verify checks a pack without the
 // gateway. A pack contains nothing about a single person: no estimate, no
-// picture, no name of staff, and no count below MinCount. What the gateway cannot
-// know is left blank and marked as blank.
+// picture, no name of staff, and no count of sessions below MinCount. What the gateway
+// cannot know is left blank and marked as blank.
 package evidence
 
 import (
@@ -20,7 +20,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// MinCount is the smallest count of sessions or pictures that a pack contains.
+// MinCount is the smallest count of sessions that a pack contains; fewer pictures say little.
 const MinCount = 20
 
 // Languages are the languages of a pack's statements.

@@ -29,10 +29,11 @@ import (
 // about returns an installation with measurements of invented pictures.
 func about(t *testing.T) evidence.Installation {
 	t.Helper()
-	c := measured.Collection{Name: "Utopians | <b>", MadeAt: time.Date(2026, 3, 4, 0, 0, 0, 0, time.UTC), Pictures: 400}
+	c := measured.Collection{Name: "Utopians | <b>", MadeAt: time.Date(2026, 3, 4, 0, 0, 0, 0, time.UTC), Pictures: 400,
+		Training: measured.OtherPart}
 	for _, cell := range []measured.Cell{
 		{From: 13, To: 17, Count: 200}, {From: 25, To: 35, Count: 100}, {From: 25, To: 35, Sex: "female", Count: 60},
-		{From: 16, To: 19, Count: 40},
+		{From: 16, To: 19, Count: 40}, {From: 25, To: 35, Sex: "female", Group: "Blue", Count: 10},
 	} {
 		for cutoff := evidence.LowestCutoff; cutoff <= evidence.HighestCutoff; cutoff++ {
 			n := 0
@@ -184,7 +185,7 @@ func TestPack(t *testing.T) {
 			}
 			row(t, files["outcomes.csv"], "2026-05-20", "23", "under 20")
 			row(t, files["outcomes.csv"], "2026-05-19", "under 20")
-			row(t, files["accuracy.csv"], "Utopians | <b>", "400", "2026-03-04", "13", "17", "200", "3.00", "2.50", "-0.01")
+			row(t, files["accuracy.csv"], "Utopians | <b>", "400", "2026-03-04", measured.OtherPart, "e1", "13", "17", "200", "3.00", "2.50", "-0.01")
 			row(t, files["targets.csv"], "16")
 			row(t, files["matching.csv"], "All-Age-Faces", "adults", "a picture", "2.65")
 			row(t, files["changes.csv"], "tenant", "user", "tenant.update", "document_check")
@@ -198,6 +199,8 @@ func TestPack(t *testing.T) {
 				}
 			}
 			for _, holds := range []string{"2.5 (1.1–5.7)", "3.00 (2.50–3.50)", "female | 25–35 | 60 | 1.7 (0.3–8.9)",
+				map[string]string{"en": "| other part of the same collection | Blue female | 25–35 | 10 (too few to say) | 0.0 (",
+					"de": "| anderer Teil derselben Sammlung | Blue female | 25–35 | 10 (zu wenige) | 0.0 ("}[language],
 				"| 25–35 | 100 | 2.0 (", "still picture as a stream", "All-Age-Faces | adults | 2.65 (2.33–2.97)",
 				verified.Manifest.AuditHead.Hash.String(), "0.0 (", "1.2.3", "photo"} {
 				if !strings.Contains(files["practice-statement.md"]+files["ofcom-record.md"], holds) {

@@ -61,13 +61,17 @@ type statement struct {
 	Changes        string
 	Collections    []collection
 	Accuracy       []figureRow // all pictures by age
-	Groups         []figureRow // by sex and by group
+	Groups         []figureRow // by group and sex
 	Outcomes       []statedOutcome
 	MinCount       int
 }
 
 // figureRow is the figures of a cell of a collection.
-type figureRow struct{ Collection, Group, Ages, N, Passed, MAE, Bias, Measured string }
+type figureRow struct {
+	collection
+	N                              int64
+	Group, Ages, Passed, MAE, Bias string
+}
 
 // functions are the functions of the templates in a language.
 func functions(language string) template.FuncMap {
@@ -175,13 +179,12 @@ func (v *statement) figures() {
 			continue
 		}
 		row := figureRow{
-			Collection: r.collection.Name, Group: r.sex + r.group, Ages: r.from + "–" + r.to,
-			N: strconv.FormatInt(r.count, 10), Passed: passed, MAE: r.mae, Bias: r.bias, Measured: r.collection.Measured,
+			r.collection, r.count, strings.Trim(r.group+" "+r.sex, " "), r.from + "–" + r.to, passed, r.mae, r.bias,
 		}
 		switch {
 		case r.sex == "" && r.group == "":
 			v.Accuracy = append(v.Accuracy, row)
-		case (r.sex == "" || r.group == "") && (row.Ages == "13–17" || row.Ages == "25–35"):
+		case row.Ages == "13–17" || row.Ages == "25–35":
 			v.Groups = append(v.Groups, row)
 		}
 	}

@@ -38,7 +38,7 @@ func EvaluateAltered(
 		found[i] = make([]*Sample, len(set))
 	}
 	err := each(ctx, len(set), o, func(ctx context.Context, i int) error {
-		s, err := openShot(set[i].Path, set[i].Pad)
+		s, err := o.open(ctx, analyzer, set[i])
 		if err != nil {
 			return err
 		}

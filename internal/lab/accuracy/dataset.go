@@ -7,6 +7,7 @@ package accuracy
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -18,6 +19,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"agegate/internal/lab/measured"
 )
 
 // Picture is one labelled picture of a set.
@@ -35,7 +38,8 @@ type Picture struct {
 	// Estimate is in years. It is set if the set contains estimates, like the one
 	// that internal/tools/training/train.py writes of held-out pictures.
 	Estimate *float64
-	Held     bool // held out of the training, by a list that `agegate-lab crops` wrote
+	Held     bool   // held out of the training, by a list that `agegate-lab crops` wrote
+	Training string // whether the training had other pictures of the collection, as in measured.Collection
 }
 
 // ReadSets reads several sets as ReadSet does. A set may be given as NAME=PATH;
@@ -64,6 +68,7 @@ func ReadSets(paths []string, pads []float64) ([]Picture, error) {
 			if named || p.Collection == "" {
 				p.Collection = name
 			}
+			p.Training = cmp.Or(p.Training, measured.Untrained)
 			if !p.padGiven {
 				p.Pad = pads[min(i, len(pads)-1)]
 			}
@@ -164,7 +169,7 @@ func parseName(name string) (Picture, error) {
 
 // columns holds the column indexes of a CSV file; those other than file and age
 // are -1 if the column is missing.
-type columns struct{ file, age, group, collection, estimate, pad, held int }
+type columns struct{ file, age, group, collection, estimate, pad, held, training int }
 
 func readCSV(path string) ([]Picture, error) {
 	text, err := os.ReadFile(path) //nolint:gosec // the operator names the set
@@ -175,7 +180,7 @@ func readCSV(path string) ([]Picture, error) {
 	in.TrimLeadingSpace = true
 	in.FieldsPerRecord = -1 // checked below, so that the error names the line
 	var set []Picture
-	at := columns{file: 0, age: 1, group: 2, collection: -1, estimate: -1, pad: -1, held: -1}
+	at := columns{file: 0, age: 1, group: 2, collection: -1, estimate: -1, pad: -1, held: -1, training: -1}
 	for first := true; ; first = false {
 		row, err := in.Read()
 		if errors.Is(err, io.EOF) {
@@ -210,7 +215,8 @@ func parseHeading(row []string) (columns, bool) {
 	}
 	column := func(name string) int { return slices.Index(names, name) }
 	at := columns{file: column("file"), age: column("age"), group: column("group"), collection: column("collection"),
-		estimate: column("estimate"), pad: column("pad"), held: column("held")}
+		estimate: column("estimate"), pad: column("pad"), held: column("held"),
+		training: column("in_training")}
 	return at, at.file >= 0 && at.age >= 0
 }
 
@@ -242,7 +248,7 @@ func (at columns) picture(row []string) (Picture, error) {
 	if err := at.readPad(row, &p); err != nil {
 		return Picture{}, err
 	}
-	p.Held = at.text(row, at.held) == "1"
+	p.Held, p.Training = at.text(row, at.held) == "1", at.text(row, at.training)
 	return p, nil
 }
 

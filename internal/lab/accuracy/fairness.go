@@ -41,7 +41,8 @@ const resamples = 1000
 var sexes = []string{"female", "male"}
 
 // Cells returns the figures by age, sex and group, for cells with at least
-// evidence.MinCount pictures. If one of a sample's labels is in sexes, it is the
+// evidence.MinCount pictures, or measured.FewestInGroup of a group and sex among the
+// measured.Minors and measured.Adults. If one of a sample's labels is in sexes, it is the
 // sample's sex; the others are its groups. Single years are divided by sex only.
 // The same samples give the same bounds.
 func Cells(samples []Sample) []measured.Cell {
@@ -61,14 +62,15 @@ func Cells(samples []Sample) []measured.Cell {
 			}
 		}
 		for of, in := range parts {
-			if len(in) >= evidence.MinCount {
-				cells = append(cells, cellOf(band, of.sex, of.group, in))
+			c := measured.Cell{From: band[0], To: band[1], Sex: of.sex, Group: of.group}
+			if len(in) >= evidence.MinCount || c.InGroup() && len(in) >= measured.FewestInGroup {
+				cells = append(cells, counted(c, in))
 			}
 		}
 	}
 	slices.SortFunc(cells, func(a, b measured.Cell) int {
-		return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To), cmp.Compare(a.Sex, b.Sex),
-			cmp.Compare(a.Group, b.Group))
+		return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To), cmp.Compare(rank(a), rank(b)),
+			cmp.Compare(shown(a), shown(b)), cmp.Compare(a.Sex, b.Sex), cmp.Compare(a.Group, b.Group))
 	})
 	return cells
 }
@@ -88,8 +90,34 @@ func labelsOf(groups []string) (sex string, others []string) {
 // distinctOf removes adjacent repetitions from the texts.
 func distinctOf(texts ...string) []string { return slices.Compact(texts) }
 
-func cellOf(band [2]int, sex, group string, samples []Sample) measured.Cell {
-	c := measured.Cell{From: band[0], To: band[1], Sex: sex, Group: group, Count: len(samples)}
+// rank orders the cells of groups and sexes after the others, and those with few pictures
+// last.
+func rank(c measured.Cell) int {
+	switch {
+	case !c.InGroup():
+		return 0
+	case c.Count >= evidence.MinCount:
+		return 1
+	}
+	return 2
+}
+
+// shown orders the cells of groups and sexes from the worst on, where the most minors or
+// the fewest adults reach Cutoff.
+func shown(c measured.Cell) float64 {
+	reach, _ := c.Passing.Reach(Cutoff)
+	switch {
+	case !c.InGroup():
+		return 0
+	case c.To < Cutoff:
+		reach = -reach
+	}
+	return float64(reach) / float64(c.Count)
+}
+
+// counted fills in the figures of a cell's samples.
+func counted(c measured.Cell, samples []Sample) measured.Cell {
+	c.Count = len(samples)
 	failures := make([]float64, len(samples))
 	for i, s := range samples {
 		failures[i] = s.Estimate - float64(s.Age)

@@ -3,6 +3,7 @@ package accuracy
 import (
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"agegate/internal/lab/measured"
@@ -70,5 +71,43 @@ func TestBootstrap(t *testing.T) {
 	}
 	if share := float64(held) / runs; share < 0.90 || share > 0.98 {
 		t.Errorf("%.3f of the intervals hold the mean", share)
+	}
+}
+
+// TestCellsOfGroups: of a group and sex, few pictures of adults and minors are counted too,
+// after the others; the cell where the fewest adults pass is the first.
+func TestCellsOfGroups(t *testing.T) {
+	var samples []Sample
+	add := func(group string, n, pass int) {
+		for i := range n {
+			years := 20.0
+			if i < pass {
+				years = 30
+			}
+			samples = append(samples, Sample{Age: 27, Groups: []string{"female", group}, Estimate: years})
+		}
+	}
+	add("Red", 4, 0)
+	add("Green", 5, 0)
+	add("Blue", 20, 10)
+	add("White", 20, 5)
+	var found []string
+	for _, c := range Cells(samples) {
+		if c.InGroup() {
+			found = append(found, c.Group)
+		}
+	}
+	if strings.Join(found, " ") != "White Blue Green" {
+		t.Errorf("%v", found)
+	}
+}
+
+// TestTrainingOf: a collection whose pictures are all held out is another part of one that
+// is not, if their names are the same up to a comma.
+func TestTrainingOf(t *testing.T) {
+	found := TrainingOf([]Picture{{Collection: "A"}, {Collection: "A", Held: true}, {Collection: "A, May", Held: true},
+		{Collection: "B", Held: true}})
+	if len(found) != 2 || found["A"] != measured.Trained || found["A, May"] != measured.OtherPart {
+		t.Errorf("%v", found)
 	}
 }

@@ -7,11 +7,13 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 
 	"agegate/internal/check/age"
 	"agegate/internal/check/inference"
 	"agegate/internal/check/vision"
+	"agegate/internal/lab/measured"
 )
 
 // Cutoff is the estimate that few 13- to 17-year-olds may reach: the target age 18
@@ -140,6 +142,24 @@ func draws(altered string, years int) int {
 
 func reading(p Picture, altered string, draw int, f *vision.Features) Reading {
 	return Reading{p, altered, draw, age.Tuned{}.Estimate(f).Years, f.Second}
+}
+
+// TrainingOf returns for each collection of a list of pictures whether those that are not
+// held out are of it, or of another part of it: one whose name is the same up to a comma.
+func TrainingOf(set []Picture) map[string]string {
+	found, parts := map[string]string{}, map[string]bool{}
+	part := func(p Picture) string { name, _, _ := strings.Cut(p.Collection, ","); return name }
+	for _, p := range set {
+		if !p.Held {
+			found[p.Collection], parts[part(p)] = measured.Trained, true
+		}
+	}
+	for _, p := range set {
+		if found[p.Collection] == "" && parts[part(p)] {
+			found[p.Collection] = measured.OtherPart
+		}
+	}
+	return found
 }
 
 // Years is the joined estimate with the given scales, as a capture shows it.

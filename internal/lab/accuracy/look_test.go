@@ -17,6 +17,8 @@ import (
 	"agegate/internal/check/vision"
 	"agegate/internal/check/vision/visiontest"
 	"agegate/internal/lab/accuracy"
+
+	xdraw "golang.org/x/image/draw"
 )
 
 // TestEvaluateSampleFace looks at the sample face, tightly cut and as a PNG
@@ -99,7 +101,7 @@ func TestWriteMaterial(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := filepath.Join(t.TempDir(), "material")
-	looks, err := accuracy.WriteMaterial(t.Context(), vision.NewAnalyzer(visiontest.Pool(t)), set, dir,
+	looks, err := accuracy.WriteMaterial(t.Context(), vision.NewAnalyzer(visiontest.Pool(t)), set, nil, dir,
 		accuracy.Options{Workers: 2})
 	if err != nil || len(looks) != 3 {
 		t.Fatalf("%d looks, %v", len(looks), err)
@@ -125,5 +127,26 @@ func TestWriteMaterial(t *testing.T) {
 	}
 	if rows[1][5] != rows[2][5] {
 		t.Error("of two copies of one picture, one is held out")
+	}
+}
+
+// TestCrop: a small face at the side of a large picture counts once the picture is cut
+// closer to it.
+func TestCrop(t *testing.T) {
+	var far bytes.Buffer
+	scene, face := image.NewRGBA(image.Rect(0, 0, 1600, 1200)), visiontest.Face(t)
+	xdraw.CatmullRom.Scale(scene, image.Rect(1150, 650, 1450, 950), face, face.Bounds(), xdraw.Src, nil)
+	if err := png.Encode(&far, scene); err != nil {
+		t.Fatal(err)
+	}
+	set, err := accuracy.ReadSets([]string{write(t, map[string]string{"28_far.png": far.String()})}, []float64{0})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for crop, want := range map[bool]vision.Guidance{false: vision.GuidanceTooFar, true: vision.GuidanceOK} {
+		looks, err := accuracy.LookAt(t.Context(), vision.NewAnalyzer(visiontest.Pool(t)), set, accuracy.Options{Crop: crop})
+		if err != nil || looks[0].Guidance != want || crop != (looks[0].Features != nil) {
+			t.Errorf("cut closer %t: %v, %v", crop, looks[0].Guidance, err)
+		}
 	}
 }

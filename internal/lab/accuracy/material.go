@@ -9,6 +9,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -21,10 +22,11 @@ import (
 // the page would count; points.f32, the landmarks in each crop, x and y from -1 to
 // 1 over the crop without its surroundings; and pictures.csv, with each crop's
 // labels, its place in the picture, and whether it is held out. The files are
-// derived from the pictures and need the same protection. WriteMaterial returns the
-// looks at all pictures.
+// derived from the pictures and need the same protection. The pictures of the collections
+// whole are all held out, those of others by HoldOut. WriteMaterial returns the looks at
+// all pictures.
 func WriteMaterial(
-	ctx context.Context, analyzer vision.Analyzer, set []Picture, dir string, o Options,
+	ctx context.Context, analyzer vision.Analyzer, set []Picture, whole []string, dir string, o Options,
 ) ([]Look, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -58,7 +60,7 @@ func WriteMaterial(
 	if err = errors.Join(err, crops.Close(), points.Close()); err != nil {
 		return nil, err
 	}
-	return looks, m.describe(filepath.Join(dir, "pictures.csv"), looks)
+	return looks, m.describe(filepath.Join(dir, "pictures.csv"), looks, whole)
 }
 
 // material are the crops written so far.
@@ -95,7 +97,7 @@ func (m *material) add(i int, s *shot, seen *vision.Observation) error {
 	return errors.Join(failed, err)
 }
 
-func (m *material) describe(path string, looks []Look) error {
+func (m *material) describe(path string, looks []Look, whole []string) error {
 	var counted []Look
 	var places []cropPlace
 	for i, l := range looks {
@@ -114,7 +116,7 @@ func (m *material) describe(path string, looks []Look) error {
 		at := places[i]
 		row := []string{strconv.Itoa(at.row), l.Path, l.Collection, strconv.Itoa(l.Age), strings.Join(l.Groups, ";"),
 			strconv.FormatFloat(l.Pad, 'g', -1, 64), "0"}
-		if held[i] {
+		if held[i] || slices.Contains(whole, l.Collection) {
 			row[len(row)-1] = "1"
 		}
 		for _, v := range []float64{at.place.X, at.place.Y, at.place.Side, at.place.Angle} {

@@ -20,6 +20,7 @@ type Sample struct {
 	Age        int
 	Groups     []string
 	Collection string
+	Training   string // see Picture
 	Estimate   float64
 }
 
@@ -109,6 +110,8 @@ type Report struct {
 	Curve []curve.Age `json:"-"`
 	// Cells are the figures by age, sex and group.
 	Cells []measured.Cell `json:"-"`
+	// Training says of the pictures' collection whether the training had others of it.
+	Training string `json:"-"`
 }
 
 // Spread is the distribution of the estimates for one age, in years.
@@ -145,6 +148,9 @@ func Measure(samples []Sample, target int) Report {
 
 func measure(samples []Sample, target int) Report {
 	r := Report{Target: target, Margins: Margins, Pictures: len(samples), Measured: len(samples), MaxFalse: MaxFalsePass}
+	if len(samples) > 0 {
+		r.Training = samples[0].Training
+	}
 	for _, b := range bands {
 		if in := within(samples, b[0], b[1]); len(in) > 0 {
 			mae, bias := errorsOf(in)
@@ -311,7 +317,7 @@ func Given(set []Picture, target int) (Report, error) {
 		if p.Estimate == nil {
 			return Report{}, fmt.Errorf("%s has no estimate, but others have", p.Path)
 		}
-		samples = append(samples, Sample{p.Age, p.Groups, p.Collection, rounded(*p.Estimate)})
+		samples = append(samples, Sample{p.Age, p.Groups, p.Collection, p.Training, rounded(*p.Estimate)})
 	}
 	return Measure(samples, target), nil
 }
@@ -322,7 +328,8 @@ func Evaluate(looks []Look, head age.Head, target int) Report {
 	var samples []Sample
 	for _, l := range looks {
 		if l.Features != nil {
-			samples = append(samples, Sample{l.Age, l.Groups, l.Collection, rounded(head.Estimate(l.Features).Years)})
+			years := rounded(head.Estimate(l.Features).Years)
+			samples = append(samples, Sample{l.Age, l.Groups, l.Collection, l.Training, years})
 		}
 	}
 	r := Measure(samples, target)

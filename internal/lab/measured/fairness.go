@@ -17,8 +17,26 @@ const FairnessFile = "fairness.json"
 // FairnessFormat is the version of the file.
 const FairnessFormat = 1
 
+// FewestInGroup is the smallest number of pictures of one group and sex for which the
+// figures of Minors and of Adults are stated. Below evidence.MinCount they are too few to
+// say much, and are shown as that.
+const FewestInGroup = 5
+
+// Minors and Adults are the ages, both ends included, for which pass rates are published.
+var (
+	Minors = [2]int{13, 17}
+	Adults = [2]int{25, 35}
+)
+
+// Whether the training of an estimator had other pictures of a collection.
+const (
+	Trained   = "yes"
+	OtherPart = "other part of the same collection"
+	Untrained = "no"
+)
+
 // Fairness holds the accuracy of an estimator on labelled collections, by age,
-// sex and group. It contains only sums over at least evidence.MinCount pictures: no
+// sex and group. It contains only sums over at least FewestInGroup pictures: no
 // picture, and no estimate of a single picture.
 type Fairness struct {
 	Format      int          `json:"format"`
@@ -31,6 +49,7 @@ type Collection struct {
 	Name     string    `json:"name"`
 	MadeAt   time.Time `json:"made_at"`
 	Pictures int       `json:"pictures"`
+	Training string    `json:"in_training"` // Trained, OtherPart or Untrained
 	Cells    []Cell    `json:"cells"`
 }
 
@@ -73,8 +92,18 @@ func ParseFairness(text []byte) (*Fairness, error) {
 	return f, nil
 }
 
+// InGroup reports whether the cell is about the Minors or Adults of one group and sex.
+func (c Cell) InGroup() bool {
+	ages := [2]int{c.From, c.To}
+	return c.Sex != "" && c.Group != "" && (ages == Minors || ages == Adults)
+}
+
 func (c Cell) check() error {
-	if c.Count < evidence.MinCount || c.From < 0 || c.To < c.From ||
+	fewest := evidence.MinCount
+	if c.InGroup() {
+		fewest = FewestInGroup
+	}
+	if c.Count < fewest || c.From < 0 || c.To < c.From ||
 		len(c.Passing) != curve.Highest-curve.Lowest+1 {
 		return fmt.Errorf("ages %d to %d do not have their counts", c.From, c.To)
 	}

@@ -15,7 +15,7 @@ var Targets = []int{13, 15, 16, 18, 21}
 // What is stated for each target age.
 const (
 	AgesBelow = 5     // how many ages below the target are counted together
-	AgesAbove = 10    // and how many from the cutoff on
+	AgesFrom  = 5     // and how many from the target on
 	MayPass   = 0.035 // the share of the ages below that the scale was fitted to let pass at 18
 
 	highestMargin = 20 // years
@@ -33,7 +33,7 @@ func MarginNeeded(c *curve.Curve, target int) int {
 }
 
 // TargetsTable returns evidence.TargetsFile: who passes each of Targets at each whole
-// margin, for the ages below together and each by itself, and for those from the cutoff
+// margin, for the ages below together and each by itself, and for those from the target
 // on.
 func TargetsTable(c *curve.Curve) []byte {
 	t := evidence.Table{{"pictures", "measured", "estimator", "target_age", "margin_years", "cutoff_years", "age_from",
@@ -41,7 +41,7 @@ func TargetsTable(c *curve.Curve) []byte {
 	for _, target := range Targets {
 		for margin := range highestMargin + 1 {
 			cutoff := target + margin
-			ranges := [][2]int{{target - AgesBelow, target - 1}, {cutoff, cutoff + AgesAbove - 1}}
+			ranges := [][2]int{{target - AgesBelow, target - 1}, {target, target + AgesFrom - 1}}
 			for age := target - AgesBelow; age < target; age++ {
 				ranges = append(ranges, [2]int{age, age})
 			}
@@ -71,7 +71,8 @@ func Accuracy(f Fairness) []byte {
 	for _, collection := range f.Collections {
 		for _, c := range collection.Cells {
 			row := []string{collection.Name, strconv.Itoa(collection.Pictures), collection.MadeAt.Format(time.DateOnly),
-				f.Estimator, strconv.Itoa(c.From), strconv.Itoa(c.To), c.Sex, c.Group, strconv.Itoa(c.Count)}
+				collection.Training, f.Estimator, strconv.Itoa(c.From), strconv.Itoa(c.To), c.Sex, c.Group,
+				strconv.Itoa(c.Count)}
 			for _, b := range []Bounds{c.MAE, c.Bias} {
 				row = append(row, hundredth(b.Value), hundredth(b.Low), hundredth(b.High))
 			}

@@ -23,8 +23,9 @@ const (
 	byGroup  = "models/" + measured.FairnessFile
 	byYears  = "models/" + curve.FileName
 	document = "docs/expect.md"
+	readme   = "README.md"
 	pictures = "docs/pictures/"
-	// The document is generated between these lines.
+	// The documents are generated between these lines.
 	begin, end = "<!-- begin of what internal/tools/expect writes -->\n", "<!-- end of it -->\n"
 )
 
@@ -54,20 +55,23 @@ func run(check bool) error {
 	if err != nil {
 		return err
 	}
+	slices.SortStableFunc(f.Collections, leastTrained)
 	for _, theme := range themes {
 		made[pictures+"years-"+theme.name+".svg"] = yearsPicture(f, theme)
 		made[pictures+"groups-"+theme.name+".svg"] = groupsPicture(f, theme)
 	}
-	page, err := os.ReadFile(document)
-	if err != nil {
-		return err
+	for name, part := range map[string][]byte{document: generated(f, byAge), readme: strangers(f)} {
+		page, err := os.ReadFile(name) //nolint:gosec // one of two documents
+		if err != nil {
+			return err
+		}
+		before, rest, found := bytes.Cut(page, []byte(begin))
+		_, after, ended := bytes.Cut(rest, []byte(end))
+		if !found || !ended {
+			return fmt.Errorf("%s: the marks of the generated part are missing", name)
+		}
+		made[name] = slices.Concat(before, []byte(begin), part, []byte(end), after)
 	}
-	before, rest, found := bytes.Cut(page, []byte(begin))
-	_, after, ended := bytes.Cut(rest, []byte(end))
-	if !found || !ended {
-		return fmt.Errorf("%s: the marks of the generated part are missing", document)
-	}
-	made[document] = slices.Concat(before, []byte(begin), generated(f, byAge), []byte(end), after)
 	return settle.Files(made, check)
 }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/xml"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -23,9 +24,11 @@ func sample() measured.Fairness {
 		return measured.Cell{From: from, To: to, Sex: sex, Group: group, Count: 40, Passing: passing,
 			MAE: measured.Bounds{Value: 4.25, Low: 3, High: 12}, Bias: measured.Bounds{Value: -.01, Low: -1, High: 1}}
 	}
+	small := of(25, 35, "male", "Blue")
+	small.Count, small.Passing = 7, slices.Repeat([]int{1}, len(passing))
 	return measured.Fairness{Estimator: "e", Collections: []measured.Collection{{
-		Name: "Faces <&> more", MadeAt: time.Unix(0, 0).UTC(), Pictures: 90,
-		Cells: []measured.Cell{of(13, 17, "", ""), of(25, 35, "female", "Blue"), of(20, 20, "female", "")},
+		Name: "Faces <&> more", MadeAt: time.Unix(0, 0).UTC(), Pictures: 90, Training: measured.Untrained,
+		Cells: []measured.Cell{of(13, 17, "", ""), of(25, 35, "female", "Blue"), of(20, 20, "female", ""), small},
 	}}}
 }
 
@@ -47,6 +50,7 @@ func TestPictures(t *testing.T) {
 				}
 			}
 			if !strings.Contains(words, "Faces <&> more") || !strings.Contains(words, "n < 20") ||
+				name == "groups" && (!strings.Contains(words, "n < 5") || !strings.Contains(words, "too few to say")) ||
 				!strings.Contains(words, "for each collection") {
 				t.Errorf("%s, %s: %s", name, theme.name, words)
 			}
@@ -70,11 +74,17 @@ func sampleCurve() *curve.Curve {
 // The tables contain the drawn numbers: 15 of 40 pass at 25 years.
 func TestTables(t *testing.T) {
 	text := string(generated(sample(), sampleCurve()))
+	if text := string(strangers(sample())); !strings.Contains(text,
+		"| Blue, men | 14.3 (2.6–51.3) of 7 (too few to say) | n < 5 |") {
+		t.Error(text)
+	}
 	for _, want := range []string{
 		"| 13 to 17 | 25.0 (14.2–40.2) | 40 |\n| 18 to 24 | 0.0 (0.0–100.0) | 0 |",
-		"| all | 40 | 37.5 (24.2–53.0) | 4.3 (3.0 to 12.0) | 0.0 (-1.0 to +1.0) | < 20 | – | – | – |",
-		"| Blue, women | < 20 | – | – | – | 40 | 37.5 (24.2–53.0) |",
+		"| all | no | < 20 | – | – | – | 40 | 37.5 (24.2–53.0) | 4.3 (3.0 to 12.0) | 0.0 (-1.0 to +1.0) |\n" +
+			"| Blue, women | no | 40 | 37.5 (24.2–53.0) |",
+		"| Blue, men | no | 7 (too few to say) | 14.3 (2.6–51.3) | 4.3 (3.0 to 12.0) | 0.0 (-1.0 to +1.0) | < 5 | – |",
 		"| 20 | < 20 | – | 40 | 4.3 (3.0 to 12.0) | < 20 | – |",
+		"| 16 | 23 | 0 | 0.0 (0.0–100.0) | 40 | 25.0 (14.2–40.2) | 0 |",
 		"| 18 | 25 | 40 | 25.0 (14.2–40.2) | 0 | 0.0 (0.0–100.0) | 8 |",
 	} {
 		if !strings.Contains(text, want) {

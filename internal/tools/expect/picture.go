@@ -180,11 +180,14 @@ func (d *drawing) groupsColumn(c measured.Collection, rows []line, b band, title
 		y := top + 22 + rowHeight*float64(i)
 		of, ok := cell(c, b, l.sex, l.group)
 		if !ok {
-			d.text(left+4, y+4, "start", d.muted, 11, "n < 20")
+			d.text(left+4, y+4, "start", d.muted, 11, none(l))
 			continue
 		}
 		rate := pass(of)
 		d.stroke(x(rate.Low), y, x(rate.High), y, d.colour(l.sex), 2)
 		d.mark(x(rate.Share), y, l.sex)
+		if few(of) != "" {
+			d.text(left+wide, y-4, "end", d.muted, 10, "too few to say")
+		}
 	}
 }

@@ -16,21 +16,22 @@ func generated(f measured.Fairness, byAge *curve.Curve) []byte {
 	writeSummary(&b, byAge)
 	b.WriteString("\n## Who passes, by group and sex\n\n")
 	show(&b, "groups", groupsTitle+". The table below has the numbers.")
+	b.WriteString(groupsText)
 	for _, c := range f.Collections {
 		const columns = " n | pass, % (95 %) | error, years (95 %) | mean error (95 %) |"
-		b.WriteString("\n" + c.Name + ":\n\n| Group | 13 to 17:" + columns + " 25 to 35:" + columns + "\n" +
-			"|---|---|---|---|---|---|---|---|---|\n")
+		b.WriteString("\n" + c.Name + ":\n\n| Group | In training | 25 to 35:" + columns + " 13 to 17:" + columns + "\n" +
+			"|---|---|---|---|---|---|---|---|---|---|\n")
 		for _, l := range lines(c) {
-			fmt.Fprintf(&b, "| %s |", l.name())
-			for _, ages := range []band{minors, adults} {
+			fmt.Fprintf(&b, "| %s | %s |", l.name(), c.Training)
+			for _, ages := range []band{adults, minors} {
 				of, ok := cell(c, ages, l.sex, l.group)
 				if !ok {
-					b.WriteString(" < 20 | – | – | – |")
+					fmt.Fprintf(&b, " %s | – | – | – |", strings.TrimPrefix(none(l), "n "))
 					continue
 				}
 				rate := pass(of)
-				fmt.Fprintf(&b, " %d | %.1f (%.1f–%.1f) | %s | %s |", of.Count, 100*rate.Share, 100*rate.Low, 100*rate.High,
-					bounds(of.MAE, "%.1f"), bounds(of.Bias, "%+.1f"))
+				fmt.Fprintf(&b, " %d%s | %.1f (%.1f–%.1f) | %s | %s |", of.Count, few(of), 100*rate.Share, 100*rate.Low,
+					100*rate.High, bounds(of.MAE, "%.1f"), bounds(of.Bias, "%+.1f"))
 			}
 			b.WriteString("\n")
 		}
@@ -63,6 +64,35 @@ func generated(f measured.Fairness, byAge *curve.Curve) []byte {
 	b.WriteString(".\n")
 	return []byte(b.String())
 }
+
+// strangers returns the table of the README: each group and sex of the collection of which
+// the training had the least.
+func strangers(f measured.Fairness) []byte {
+	var b strings.Builder
+	c := f.Collections[0]
+	fmt.Fprintf(&b, "| %s, in training: %s | 25 to 35 pass, %% (95 %%) | 13 to 17 pass, %% (95 %%) |\n|---|---|---|\n", c.Name,
+		c.Training)
+	for _, l := range lines(c) {
+		fmt.Fprintf(&b, "| %s |", l.name())
+		for _, ages := range []band{adults, minors} {
+			of, ok := cell(c, ages, l.sex, l.group)
+			if !ok {
+				fmt.Fprintf(&b, " %s |", none(l))
+				continue
+			}
+			n, _ := of.Passing.Reach(cutoff)
+			fmt.Fprintf(&b, " %s of %d%s |", share(int64(n), int64(of.Count)), of.Count, few(of))
+		}
+		b.WriteString("\n")
+	}
+	return []byte(b.String())
+}
+
+const groupsText = `
+Groups and sexes by the labels of the collections, the worst first: where the fewest of 25 to 35 pass. **In training**
+says whether the training of the estimate had other pictures of the collection, or of another part of it; figures
+from a collection in training flatter.
+`
 
 // show writes a picture in both themes.
 func show(b *strings.Builder, name, alt string) {
