@@ -9,6 +9,7 @@ import torch.multiprocessing as mp
 
 import alter
 import network
+import readings
 
 BATCH = 32
 
@@ -39,13 +40,15 @@ class Faces:
 
 
 RARITY = 0.75
+OFTENEST = 8  # times a picture is shown in a round, at most
 
 
-def weights_of(ages, collections):
-    """How often a picture is shown: the rarer its age is in its collection, the
-    more often, by the power RARITY of the frequency, smoothed over five years. With
-    one frequency for all collections, those of many adults would teach that their
-    minors are older than they are."""
+def weights_of(ages, collections, groups):
+    """How often a picture is shown. The rarer its age is in its collection, the more
+    often, by the power RARITY of the frequency, smoothed over five years: with one
+    frequency for all collections, those of many adults would teach that their minors
+    are older than they are. Then every group and sex weighs alike in each age range,
+    so that a rare group is learned too and none of them means an age."""
     weight = np.empty(len(ages))
     for name in set(collections):
         here = collections == name
@@ -53,7 +56,14 @@ def weights_of(ages, collections):
         smooth = np.convolve(count, np.ones(5) / 5, "same")
         found = np.maximum(smooth[ages[here]], 1) ** -RARITY
         weight[here] = found / found.mean()
-    return weight
+    groups = np.array(groups)
+    for low, high in readings.BANDS:
+        band = (ages >= low) & (ages <= high)
+        parts = [band & (groups == name) for name in sorted(set(groups[band]))]
+        total = weight[band].sum()
+        for part in parts:
+            weight[part] *= total / len(parts) / weight[part].sum()
+    return np.minimum(weight, OFTENEST)
 
 
 def order_of(weight, random):
@@ -69,7 +79,7 @@ def fill(queue, directory, stock, chosen, seed, fast, late):
     torch.set_num_threads(1)
     faces, random = Faces(directory), np.random.default_rng(seed)
     front = network.Front(network.stock_layers(stock), torch.bfloat16 if fast else torch.float32)
-    weight, order = weights_of(faces.ages[chosen], faces.collections[chosen]), np.empty(0, int)
+    weight, order = weights_of(faces.ages[chosen], faces.collections[chosen], [faces.groups[i] for i in chosen]), np.empty(0, int)
     for made in itertools.count():
         while len(order) < BATCH:
             order = np.concatenate([order, order_of(weight, random)])
