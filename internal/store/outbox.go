@@ -79,8 +79,7 @@ func (tx *Tx) claim(c webhook.Claim, token uuid.UUID, lease time.Duration) ([]we
 	err := tx.db.Raw(tx.chosen("id AS due", "webhook_events",
 		"tenant_id = @tenant AND status = 'pending' AND next_attempt_at <= @now ORDER BY next_attempt_at LIMIT @limit")+`
 		UPDATE webhook_events SET next_attempt_at = @until, lease_token = @token, attempts = attempts + 1
-		FROM chosen WHERE id = due
-		RETURNING id, tenant_id, session_id, livemode, destination, body,
+		FROM chosen WHERE id = due RETURNING id, tenant_id, session_id, livemode, destination, body,
 			attempts, step, trace, next_attempt_at`, map[string]any{
 		"tenant": c.TenantID, "limit": c.Limit, "token": token, "now": tx.dbNow(), "until": tx.dbNowPlus(lease),
 	}).Scan(&rows).Error
