@@ -52,8 +52,7 @@ type auditView struct {
 	Entries []entryView
 	Chain   chainView
 	Export  string // address; empty for those who may not export
-	Newer   string
-	Older   string
+	desk.Pager
 }
 
 // choiceView is an option of a filter. Without a text, the value is shown.
@@ -165,7 +164,7 @@ func (p *Pages) showAudit(r *desk.Request) error {
 	}
 	next := f
 	if next.Before = 0; f.Before > 0 {
-		v.Newer = auditHref(r, next)
+		v.Newest = auditHref(r, next)
 	}
 	if len(entries) == auditPage {
 		next.Before = entries[auditPage-1].Seq

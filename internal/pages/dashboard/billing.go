@@ -62,8 +62,7 @@ type billingView struct {
 	EditAlert  string // address; empty for those who may not change it
 	Months     []monthView
 	Lines      []lineView
-	Newer      string
-	Older      string
+	desk.Pager
 }
 
 type monthView struct {
@@ -117,7 +116,7 @@ func (p *Pages) showBilling(r *desk.Request) error {
 		v.Lines = append(v.Lines, lineOf(r, e))
 	}
 	if before != uuid.Nil {
-		v.Newer = r.To(billingPath) + "#ledger"
+		v.Newest = r.To(billingPath) + "#ledger"
 	}
 	if len(entries) == ledgerPage {
 		v.Older = r.Href(billingPath) + "?before=" + entries[ledgerPage-1].ID.String() + "&mode=" + r.Mode() + "#ledger"

@@ -92,7 +92,7 @@ func TestLedgerPages(t *testing.T) {
 		res, body := o.viewer.Get(t, path)
 		want(t, path, res, 200, "")
 		seen += strings.Count(body, "−1</td>")
-		if got := strings.Contains(body, ">Newer</a>"); got != newer {
+		if got := strings.Contains(body, ">Newest</a>"); got != newer {
 			t.Errorf("page %d: newer %t", pages, got)
 		}
 		_, pager, _ := strings.Cut(body, `<nav class="pager"`)

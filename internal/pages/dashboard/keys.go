@@ -54,6 +54,7 @@ type keysView struct {
 	desk.Layout
 	Open, Ended []keyView
 	New         string // address
+	Left        *page.Text
 }
 
 type keyView struct {
@@ -72,6 +73,11 @@ func (p *Pages) showKeys(r *desk.Request) error {
 		return err
 	}
 	v, now := &keysView{New: r.Href(keysPath + "/new")}, p.cfg.Now()
+	if !r.Access.Livemode() {
+		if v.Left, err = p.testsLeft(r); err != nil {
+			return err
+		}
+	}
 	slices.Reverse(keys)
 	for _, k := range keys {
 		switch {

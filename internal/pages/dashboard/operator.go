@@ -50,12 +50,12 @@ func (p *Pages) operator() desk.Feature {
 
 type operatorView struct {
 	desk.Layout
-	Query        string
-	Decided      tileFigure // live checks of all tenants in 30 days; empty for a search or a later page
-	Passed       tileFigure
-	Tenants      []listedTenant
-	More         bool   // there are more matches than shown
-	Newer, Older string // addresses for the pager
+	Query   string
+	Decided tileFigure // live checks of all tenants in 30 days; empty for a search or a later page
+	Passed  tileFigure
+	Tenants []listedTenant
+	More    bool // there are more matches than shown
+	desk.Pager
 }
 
 // listedTenant is a tenant in the list, with what it uses.
@@ -114,7 +114,7 @@ func (p *Pages) showOperator(r *desk.Request) error {
 		}
 	}
 	if len(v.Tenants) == tenant.MaxPage {
-		v.Newer = "?after=" + v.Tenants[len(v.Tenants)-1].ID.String()
+		v.Further = "?after=" + v.Tenants[len(v.Tenants)-1].ID.String()
 	}
 	return r.Show(http.StatusOK, "operator", v)
 }

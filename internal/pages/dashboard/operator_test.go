@@ -283,7 +283,7 @@ func TestOperatorEnters(t *testing.T) {
 		}
 		res, body = op.Get(t, overview)
 		want(t, "inside", res, 200, "")
-		if !strings.Contains(body, `data-testid="entered"`) {
+		if !strings.Contains(body, `data-testid="entered"`) || !strings.Contains(body, "so its forms are hidden") {
 			t.Error("no banner")
 		}
 		res, _ = op.Fill(t, overview+"/paste", url.Values{"text": {"branding"}})

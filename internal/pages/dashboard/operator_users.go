@@ -67,8 +67,8 @@ func (p *Pages) operatorUsers() desk.Feature {
 
 type usersView struct {
 	desk.Layout
-	Users        []userView
-	Newer, Older string
+	Users []userView
+	desk.Pager
 }
 
 type userView struct {
@@ -98,7 +98,7 @@ func (p *Pages) showUsers(r *desk.Request) error {
 		v.Users = append(v.Users, shown)
 	}
 	if len(users) == account.MaxPage {
-		v.Newer = "?after=" + users[len(users)-1].ID.String()
+		v.Further = "?after=" + users[len(users)-1].ID.String()
 	}
 	return r.Show(http.StatusOK, "users", v)
 }

@@ -51,7 +51,7 @@ func TestCapIsShownBeforeItBites(t *testing.T) {
 		limit(&two)
 		for _, left := range []string{"2 of 2 test sessions are left", "1 of 2 test sessions is left",
 			"0 of 2 test sessions are left"} {
-			for _, page := range []string{"/test/playground", "/test/webhooks/test"} {
+			for _, page := range []string{"/test/playground", "/test/webhooks/test", "/test/keys"} {
 				body := d.see(t, 200, page)
 				if !strings.Contains(body, left) || !strings.Contains(body, "operator can raise the limit") {
 					t.Errorf("%s does not say %q", page, left)

@@ -29,9 +29,9 @@ const whyKey = "refusals.why."
 
 type refusalsView struct {
 	desk.Layout
-	Rows         []refusalView
-	Newer, Older string
-	Docs         string
+	Rows []refusalView
+	desk.Pager
+	Docs string
 }
 
 type refusalView struct {

@@ -68,8 +68,7 @@ type webhooksView struct {
 	Classes   []webhook.Class
 	Rows      records[deliveryRow]
 	Filtered  bool
-	Newer     string
-	Older     string
+	desk.Pager
 
 	// Addresses.
 	All, TestEvent, Resend, Reveal, Rotate string
@@ -149,7 +148,7 @@ func (v *webhooksView) page(query url.Values, next string) {
 	}
 	v.Filtered = len(kept) > 0
 	if query.Get("before") != "" {
-		v.Newer = "?" + kept.Encode()
+		v.Newest = "?" + kept.Encode()
 	}
 	if next != "" {
 		kept.Set("before", next)

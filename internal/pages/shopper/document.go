@@ -33,7 +33,8 @@ func (p *Pages) offerDocument(c echo.Context, v visit) error {
 		Preferred: v.sess.DocumentPreferred, Ways: ways,
 		UsedUp: p.cfg.Photos != nil && v.tenant.Allows(string(session.WayPhoto)) && !p.cfg.Photos.Available(v.sess),
 	}
-	if reason := wallet.Reason(c.QueryParam("refused")); reason.Genuine() && v.sess.DocumentAttempts > 0 {
+	if reason := wallet.Reason(c.QueryParam("refused")); reason == requestGone ||
+		reason.Genuine() && v.sess.DocumentAttempts > 0 {
 		view.Refused = reason
 	}
 	return p.render(c, http.StatusOK, "document", view)

@@ -57,8 +57,8 @@ func composedKeys() []string {
 	for _, way := range []session.Way{session.WayWallet, session.WayPhoto} {
 		keys = append(keys, "document.way."+string(way), "document.about."+string(way))
 	}
-	for _, reason := range wallet.Reasons() {
-		if reason.Genuine() {
+	for _, reason := range append(wallet.Reasons(), requestGone) {
+		if reason == requestGone || reason.Genuine() {
 			keys = append(keys, "document.refused."+string(reason))
 		}
 	}

@@ -68,7 +68,7 @@ type walletApp struct {
 func (p *Pages) showWallet(c echo.Context, v visit) error {
 	request, err := p.cfg.Wallets.RequestOf(c.Request().Context(), v.sess)
 	if fault.CodeOf(err) == fault.NotFound {
-		return p.onward(c, v, v.path)
+		return p.onward(c, v, v.afterDocument(requestGone))
 	}
 	if err != nil {
 		return err
@@ -103,7 +103,7 @@ func (p *Pages) showWallet(c echo.Context, v visit) error {
 func (p *Pages) applyAnswer(c echo.Context, v visit) error {
 	request, err := p.cfg.Wallets.RequestOf(c.Request().Context(), v.sess)
 	if fault.CodeOf(err) == fault.NotFound {
-		return p.onward(c, v, v.path)
+		return p.onward(c, v, v.afterDocument(requestGone))
 	}
 	if err != nil {
 		return err
@@ -120,6 +120,9 @@ func (p *Pages) finishWallet(c echo.Context, v visit, r document.Request) error 
 	v.sess = after
 	return p.onward(c, v, v.afterDocument(reason))
 }
+
+// requestGone is why the page leads back from a wallet although no document was refused.
+const requestGone wallet.Reason = "gone"
 
 // afterDocument returns the address to show after a document was read. It is the
 // session's page, which says why the document was refused while another one may be

@@ -371,7 +371,11 @@ func TestAnotherWayEndsTheRequest(t *testing.T) {
 	if a := f.answer(issuer, request, wallet.SampleDocument{Age: 17}); a.StatusCode != http.StatusBadRequest {
 		t.Errorf("a wallet's answer: %d", a.StatusCode)
 	}
-	shopper.get(link+"/wallet").leadsTo(t, path)
+	shopper.get(link+"/wallet").leadsTo(t, path+"?refused=gone")
+	if a := shopper.get(link + "?refused=gone"); !strings.Contains(a.body, "The request to your wallet no longer exists.") ||
+		strings.Contains(a.body, "three documents") {
+		t.Errorf("back from the wallet's page without its reason: %s", a.body)
+	}
 	f.expect(link, session.StatusPending, "", 0)
 }
 

@@ -96,3 +96,10 @@ type CeremonyView struct {
 func newCeremony(kind, label string, v PasskeyView) CeremonyView {
 	return CeremonyView{kind, label, v}
 }
+
+// Pager has the addresses of a list's other pages, or "". Each has one meaning in all lists.
+type Pager struct {
+	Newest       string // the first page of a list that begins with the newest
+	Newer, Older string // the pages beside this one in such a list
+	Further      string // the next page of a list in another order
+}
