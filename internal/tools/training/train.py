@@ -29,6 +29,7 @@ import readings
 AGES = network.AGES
 WARM_UP = 100  # steps
 FITTED = 128  # pictures from which the rounding to eight bits is corrected
+GLANCE = 1000  # held-out pictures that the reports on the way are about, at most
 LATE = 0.8  # of the training, from where on more pictures are shown as they are
 FALL = 0.85  # of the rate, from a block to the one before
 CUTOFFS = torch.arange(16, 31)  # years that the ordinal term asks about
@@ -205,14 +206,12 @@ def main():
     front = network.Front(layers, torch.float32)
     print(f"{len(chosen)} pictures to learn from, {len(held)} held out", flush=True)
 
-    def report(tail):
-        found = readings.of(distributions(tail, front, faces, held))
-        readings.show(found, faces.ages[held], faces.collections[held])
-        return found
+    def report(tail, rows):
+        readings.show(readings.of(distributions(tail, front, faces, rows)), faces.ages[rows], faces.collections[rows])
 
-    tail = train(layers, faces, chosen, o, report)
+    tail = train(layers, faces, chosen, o, lambda tail: report(tail, held[:: len(held) // GLANCE + 1]))
     torch.save(tail.state_dict(), o.out / "tail.pt")
-    report(tail)
+    report(tail, held)
     tail.round()
     some = np.random.default_rng(o.seed).choice(chosen, min(FITTED, len(chosen)), replace=False)
     pair = eightbit.Pair(layers, tail, pictures(faces, some))
