@@ -186,8 +186,12 @@ func (d *drawing) groupsColumn(c measured.Collection, rows []line, b band, title
 		rate := pass(of)
 		d.stroke(x(rate.Low), y, x(rate.High), y, d.colour(l.sex), 2)
 		d.mark(x(rate.Share), y, l.sex)
-		if few(of) != "" {
-			d.text(left+wide, y-4, "end", d.muted, 10, "too few to say")
+		switch {
+		case few(of) == "":
+		case rate.Share > 0.5: // beside the line of its bounds
+			d.text(left+4, y+4, "start", d.muted, 10, "too few to say")
+		default:
+			d.text(left+wide, y+4, "end", d.muted, 10, "too few to say")
 		}
 	}
 }
