@@ -15,6 +15,7 @@ import (
 	"agegate/internal/lab/certify"
 	"agegate/internal/lab/suite"
 	"agegate/internal/lab/testkey"
+	"agegate/internal/lab/verify"
 	"agegate/internal/rules/credential"
 	"agegate/internal/rules/webhook"
 
@@ -189,7 +190,7 @@ func (c *cli) secret(name, prefix string) ([]byte, error) {
 	if !strings.HasPrefix(text, prefix) {
 		return nil, fmt.Errorf("%s must be set to the secret that begins with %s", name, prefix)
 	}
-	key, err := credential.ParseSecret(text)
+	key, err := verify.Secret(text)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}

@@ -17,6 +17,7 @@ import (
 
 	"agegate/gen/client"
 	"agegate/internal/gatewaytest"
+	"agegate/internal/lab/verify"
 	"agegate/internal/rules/credential"
 	"agegate/internal/rules/tenant"
 
@@ -87,7 +88,7 @@ func (s *jsonShop) verified(r *http.Request, session string) bool {
 	}
 	values := credential.Redirect{Session: session, Status: "VERIFIED", IsAdult: true}
 	return q.Get("session") == session && q.Get("status") == "VERIFIED" && q.Get("is_adult") == "true" &&
-		credential.VerifyRedirectToken(s.redirect, q.Get("token"), values, s.now()) == nil
+		verify.RedirectToken(s.redirect, q.Get("token"), values, s.now()) == nil
 }
 
 // TestCertifyByKey: a JSON shop on this machine is certified with a test key
@@ -108,7 +109,7 @@ func TestCertifyByKey(t *testing.T) {
 	c := g.Shop(t, "", func(owner *tenant.Tenant) {
 		owner.SuccessURL, owner.CancelURL = server.URL+"/thanks?shop=1", server.URL
 	})
-	if shop.redirect, err = credential.ParseSecret(c.Test.RedirectSecret); err != nil {
+	if shop.redirect, err = verify.Secret(c.Test.RedirectSecret); err != nil {
 		t.Fatal(err)
 	}
 	if shop.gateway, err = client.NewClientWithResponses(g.URL,

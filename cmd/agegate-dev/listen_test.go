@@ -14,7 +14,7 @@ import (
 
 	"agegate/gen/client"
 	"agegate/internal/gatewaytest"
-	"agegate/internal/rules/credential"
+	"agegate/internal/lab/verify"
 
 	"github.com/google/uuid"
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
@@ -60,7 +60,7 @@ func TestListen(t *testing.T) {
 		t.Errorf("printed %+v", first)
 	}
 	got := receiver.Wait(t, 1)
-	key, err := credential.ParseSecret(shop.Test.WebhookSecret)
+	key, err := verify.Secret(shop.Test.WebhookSecret)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -69,11 +69,11 @@ func explainRedirect(key []byte, params url.Values, session string, now time.Tim
 	redirect := credential.Redirect{
 		Session: params.Get("session"), Status: params.Get("status"), IsAdult: params.Get("is_adult") == "true",
 	}
-	err := credential.VerifyRedirectToken(key, params.Get("token"), redirect, now)
+	err := verify.RedirectToken(key, params.Get("token"), redirect, now)
 	switch {
-	case errors.Is(err, credential.ErrTokenMalformed):
+	case errors.Is(err, verify.ErrTokenMalformed):
 		report.Add("signature", false, "the token is not {expires_ts}.{base64url_mac}: pass it on unchanged")
-	case errors.Is(err, credential.ErrTokenSignature):
+	case errors.Is(err, verify.ErrTokenSignature):
 		report.Add("signature", false, "the secret did not sign these parameters: take the secret of the session's mode, "+
 			"and the parameters as received")
 	default:

@@ -17,6 +17,7 @@ import (
 	"agegate/internal/check/vision"
 	"agegate/internal/lab/accuracy"
 	"agegate/internal/lab/accuracy/specimen"
+	"agegate/internal/lab/picture"
 
 	"github.com/spf13/cobra"
 )
@@ -126,7 +127,7 @@ look-alikes: it is no proof of identity.`,
 			for i, path := range args {
 				img, err := specimen.Open(path)
 				if err == nil {
-					faces[i], err = portrait.Find(cmd.Context(), analyzer, img)
+					faces[i], err = picture.Find(cmd.Context(), analyzer, img)
 				}
 				if err != nil {
 					return naming(path, err)

@@ -10,7 +10,7 @@ import (
 	"agegate/internal/app"
 	"agegate/internal/gatewaytest"
 	"agegate/internal/rules/audit"
-	"agegate/internal/rules/billing"
+	"agegate/internal/rules/billing/billingtest"
 	"agegate/internal/rules/session"
 )
 
@@ -48,7 +48,7 @@ func TestRetention(t *testing.T) {
 		known(shop.Test.APIKey, younger, http.StatusOK)
 
 		entries, sum := 0, int64(0)
-		for entry, err := range billing.Ledger(t.Context(), g.App.Store, shop.Tenant.ID) {
+		for entry, err := range billingtest.Ledger(t.Context(), g.App.Store, shop.Tenant.ID) {
 			if err != nil {
 				t.Fatal(err)
 			}

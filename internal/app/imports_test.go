@@ -32,7 +32,7 @@ var house = []room{
 	{"pages", 15190, [][]string{{"dashboard", "shopper"}, {"page"}}},
 	{"store", 6270, nil},
 	{"lab", 300, [][]string{
-		{"accuracy", "conformance", "demo", "testkey"}, {"certify", "measured"}, {"curve", "suite", "verify"},
+		{"accuracy", "conformance", "demo", "testkey"}, {"certify", "measured"}, {"curve", "picture", "suite", "verify"},
 	}},
 	{"backoffice", 8780, [][]string{{"evidence"}, {"insight"}, {"account"}, {"certificate", "mail"}}},
 	{"check", 15690, [][]string{{"document"}, {"age"}, {"liveness", "photographic"}, {"vision"}, {"inference"}}},

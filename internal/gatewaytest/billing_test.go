@@ -11,6 +11,7 @@ import (
 
 	"agegate/internal/rules/audit"
 	"agegate/internal/rules/billing"
+	"agegate/internal/rules/billing/billingtest"
 	"agegate/internal/rules/session"
 	"agegate/internal/rules/tenant"
 )
@@ -44,7 +45,7 @@ func (g *Gateway) account(t *testing.T, c tenant.Credentials) int64 {
 		t.Fatal(err)
 	}
 	var sum int64
-	for e, err := range billing.Ledger(t.Context(), g.App.Store, c.Tenant.ID) {
+	for e, err := range billingtest.Ledger(t.Context(), g.App.Store, c.Tenant.ID) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"agegate/internal/lab/verify"
 	"agegate/internal/rules/audit"
 	"agegate/internal/rules/credential"
 	"agegate/internal/rules/session"
@@ -69,7 +70,7 @@ func (g *Gateway) checkRedirect(t *testing.T, res *http.Response, c tenant.Crede
 	if err != nil || res.StatusCode != http.StatusSeeOther {
 		t.Fatalf("status %d, %v; want a redirect", res.StatusCode, err)
 	}
-	key, err := credential.ParseSecret(c.Test.RedirectSecret)
+	key, err := verify.Secret(c.Test.RedirectSecret)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,11 +79,11 @@ func (g *Gateway) checkRedirect(t *testing.T, res *http.Response, c tenant.Crede
 	if q.Get("session") != s.SessionID || q.Get("status") != "VERIFIED" || q.Get("is_adult") != "true" {
 		t.Errorf("redirect parameters %v", q)
 	}
-	if err := credential.VerifyRedirectToken(key, q.Get("token"), want, g.Clock.Now()); err != nil {
+	if err := verify.RedirectToken(key, q.Get("token"), want, g.Clock.Now()); err != nil {
 		t.Errorf("token: %v", err)
 	}
-	if err := credential.VerifyRedirectToken(key, q.Get("token"), want,
-		g.Clock.Now().Add(601*time.Second)); !errors.Is(err, credential.ErrTokenExpired) {
+	if err := verify.RedirectToken(key, q.Get("token"), want,
+		g.Clock.Now().Add(601*time.Second)); !errors.Is(err, verify.ErrTokenExpired) {
 		t.Errorf("token after 10 minutes: %v", err)
 	}
 	return to

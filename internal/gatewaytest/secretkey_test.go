@@ -16,6 +16,7 @@ import (
 	"agegate/internal/backoffice/account"
 	"agegate/internal/backoffice/certificate"
 	"agegate/internal/backoffice/mail"
+	"agegate/internal/lab/verify"
 	"agegate/internal/rules/audit"
 	"agegate/internal/rules/credential"
 	"agegate/internal/rules/tenant"
@@ -131,7 +132,7 @@ func (r *keyRotation) prepare(t *testing.T, g *Gateway) {
 	}
 	for range 40 {
 		c := g.Shop(t, "", nil)
-		raw, err := credential.ParseSecret(c.Live.RedirectSecret)
+		raw, err := verify.Secret(c.Live.RedirectSecret)
 		if err != nil {
 			t.Fatal(err)
 		}

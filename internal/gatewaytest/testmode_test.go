@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"agegate/internal/gatewaytest"
-	"agegate/internal/rules/credential"
+	"agegate/internal/lab/verify"
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 )
@@ -182,7 +182,7 @@ func TestEventsSayWhatFailed(t *testing.T) {
 // verifies checks an event's signature like a receiver.
 func verifies(t *testing.T, secret string, e testEvent) {
 	t.Helper()
-	key, err := credential.ParseSecret(secret)
+	key, err := verify.Secret(secret)
 	if err != nil {
 		t.Fatal(err)
 	}

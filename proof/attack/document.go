@@ -25,6 +25,7 @@ import (
 	"agegate/internal/check/inference"
 	"agegate/internal/check/vision"
 	"agegate/internal/check/vision/visiontest"
+	"agegate/internal/lab/picture"
 	"agegate/proof/attack/puppet"
 	"agegate/proof/documents"
 )
@@ -141,7 +142,7 @@ func newDocumentKit(ctx context.Context, pool *inference.Pool) (*documentKit, er
 		return nil, err
 	}
 	d.stranger = puppet.Disguise(d.person)
-	d.selfie, err = portrait.Find(ctx, d.analyzer, d.person)
+	d.selfie, err = picture.Find(ctx, d.analyzer, d.person)
 	return d, err
 }
 

@@ -11,7 +11,7 @@ import (
 	"agegate/internal/gatewaytest"
 	"agegate/internal/lab/certify"
 	"agegate/internal/lab/testkey"
-	"agegate/internal/rules/credential"
+	"agegate/internal/lab/verify"
 	"agegate/internal/rules/webhook"
 )
 
@@ -44,10 +44,10 @@ func TestGuideShops(t *testing.T) {
 				t.Fatal(err)
 			}
 			var secrets certify.Secrets
-			if secrets.Redirect, err = credential.ParseSecret(c.Test.RedirectSecret); err != nil {
+			if secrets.Redirect, err = verify.Secret(c.Test.RedirectSecret); err != nil {
 				t.Fatal(err)
 			}
-			if secrets.Webhook, err = credential.ParseSecret(c.Test.WebhookSecret); err != nil {
+			if secrets.Webhook, err = verify.Secret(c.Test.WebhookSecret); err != nil {
 				t.Fatal(err)
 			}
 			shop, err := certify.ReadTarget(strings.NewReader(strings.ReplaceAll(target, "SHOP", address)))

@@ -57,13 +57,13 @@ func TestForgeriesAreRefused(t *testing.T) {
 		session := g.Create(t, shop.Test.APIKey, 18)
 		res, _ := g.Force(t, gatewaytest.Browser(), session, "verified")
 		token := mustURL(t, res.Header.Get("Location")).Query().Get("token")
-		key, err := credential.ParseSecret(shop.Test.RedirectSecret)
+		key, err := verify.Secret(shop.Test.RedirectSecret)
 		if err != nil {
 			t.Fatal(err)
 		}
 		vouched := credential.Redirect{Session: session.SessionID, Status: "VERIFIED", IsAdult: true}
 		now := time.Now()
-		if err := credential.VerifyRedirectToken(key, token, vouched, now); err != nil {
+		if err := verify.RedirectToken(key, token, vouched, now); err != nil {
 			t.Fatal("the real token is refused:", err)
 		}
 		n := table.Sized(5_000, 1_000)
@@ -71,7 +71,7 @@ func TestForgeriesAreRefused(t *testing.T) {
 		var tokens []string
 		for range n {
 			k, tok, v := forgedRedirect(rng, key, token, vouched)
-			if credential.VerifyRedirectToken(k, tok, v, now) == nil {
+			if verify.RedirectToken(k, tok, v, now) == nil {
 				tokens = append(tokens, fmt.Sprintf("%q %+v", tok, v))
 			}
 		}
@@ -104,7 +104,7 @@ func forgedRedirect(
 // the published library accepts.
 func forgedDeliveries(t *testing.T, rng *rand.Rand, n int, secret string, sent gatewaytest.Delivery) (held []string) {
 	t.Helper()
-	key, err := credential.ParseSecret(secret)
+	key, err := verify.Secret(secret)
 	if err != nil {
 		t.Fatal(err)
 	}

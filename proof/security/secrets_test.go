@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"agegate/internal/gatewaytest"
-	"agegate/internal/rules/credential"
+	"agegate/internal/lab/verify"
 	"agegate/internal/rules/tenant"
 	"agegate/proof/table"
 )
@@ -79,7 +79,7 @@ func credentials(t *testing.T, shop tenant.Credentials) map[string]string {
 	}
 	for _, name := range slices.Collect(maps.Keys(secrets)) {
 		if strings.HasSuffix(name, "secret") {
-			raw, err := credential.ParseSecret(secrets[name])
+			raw, err := verify.Secret(secrets[name])
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -9,6 +9,7 @@ import (
 
 	"agegate/internal/gatewaytest"
 	"agegate/internal/rules/billing"
+	"agegate/internal/rules/billing/billingtest"
 	"agegate/internal/rules/session"
 	"agegate/internal/rules/tenant"
 	"agegate/internal/store/pgtest"
@@ -182,7 +183,7 @@ func race(t *testing.T, sides [2]side, s shopper) (double []string) {
 func unbalanced(t *testing.T, g *gatewaytest.Gateway, shop tenant.Credentials, all []shopper) []string {
 	t.Helper()
 	settled, completed := 0, 0
-	for e, err := range billing.Ledger(t.Context(), g.App.Store, shop.Tenant.ID) {
+	for e, err := range billingtest.Ledger(t.Context(), g.App.Store, shop.Tenant.ID) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"image"
-	"image/jpeg"
 
 	"github.com/gen2brain/jpegn"
 )
@@ -52,17 +51,6 @@ func DecodeFrame(data []byte, pixels, side int) (image.Image, error) {
 		return nil, ErrBadImage
 	}
 	return img, nil
-}
-
-// DecodePicture decodes an operator's file in any format that the program imports.
-// image.Decode would use the fast decoder of frames; DecodePicture does not, and
-// refuses a JPEG that is cut short.
-func DecodePicture(data []byte) (image.Image, error) {
-	if bytes.HasPrefix(data, []byte{0xff, markerStart}) {
-		return jpeg.Decode(bytes.NewReader(data))
-	}
-	img, _, err := image.Decode(bytes.NewReader(data))
-	return img, err
 }
 
 // header is the description of a picture in a JPEG's segments.

@@ -139,17 +139,6 @@ func far(a, b [3]uint8) bool {
 	return false
 }
 
-// TestDecodePicture: an operator's file that is cut short is refused.
-func TestDecodePicture(t *testing.T) {
-	good := encode(t, image.NewGray(image.Rect(0, 0, 64, 64)))
-	if img, err := DecodePicture(good); err != nil || img.Bounds().Dx() != 64 {
-		t.Error(img, err)
-	}
-	if img, err := DecodePicture(good[:len(good)-8]); err == nil {
-		t.Errorf("cut short: %v", img.Bounds())
-	}
-}
-
 func encode(tb testing.TB, img image.Image) []byte {
 	tb.Helper()
 	if p, ok := img.(*image.YCbCr); ok {

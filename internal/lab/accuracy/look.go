@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"agegate/internal/check/vision"
+	"agegate/internal/lab/picture"
 
 	xdraw "golang.org/x/image/draw"
 	"golang.org/x/sync/errgroup"
@@ -157,7 +158,7 @@ func openPicture(path string) (image.Image, error) {
 	if config.Width > maxPicturePixels/config.Height {
 		return nil, fmt.Errorf("%s is larger than %d megapixels", path, maxPicturePixels/1_000_000)
 	}
-	img, err := vision.DecodePicture(data)
+	img, err := picture.Decode(data)
 	if err != nil {
 		return nil, fmt.Errorf("%s is a damaged picture", path)
 	}

@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"agegate/internal/rules/credential"
+	"agegate/internal/lab/verify"
 	"agegate/internal/rules/tenant"
 )
 
@@ -55,10 +55,10 @@ const (
 func (s *carelessShop) use(t *testing.T, c tenant.ModeSecrets) {
 	t.Helper()
 	var err error
-	if s.webhook, err = credential.ParseSecret(c.WebhookSecret); err != nil {
+	if s.webhook, err = verify.Secret(c.WebhookSecret); err != nil {
 		t.Fatal(err)
 	}
-	if s.redirect, err = credential.ParseSecret(c.RedirectSecret); err != nil {
+	if s.redirect, err = verify.Secret(c.RedirectSecret); err != nil {
 		t.Fatal(err)
 	}
 	s.secrets = c

@@ -24,7 +24,7 @@ import (
 	"agegate/internal/lab/demo"
 	"agegate/internal/lab/suite"
 	"agegate/internal/lab/testkey"
-	"agegate/internal/rules/credential"
+	"agegate/internal/lab/verify"
 	"agegate/internal/rules/tenant"
 	"agegate/internal/rules/webhook"
 )
@@ -123,10 +123,10 @@ func attack(
 		t.Fatal(err)
 	}
 	var known certify.Secrets
-	if known.Redirect, err = credential.ParseSecret(c.Test.RedirectSecret); err != nil {
+	if known.Redirect, err = verify.Secret(c.Test.RedirectSecret); err != nil {
 		t.Fatal(err)
 	}
-	if known.Webhook, err = credential.ParseSecret(c.Test.WebhookSecret); err != nil {
+	if known.Webhook, err = verify.Secret(c.Test.WebhookSecret); err != nil {
 		t.Fatal(err)
 	}
 	return certify.Attack(t.Context(), gateway, known, target, with, o)

@@ -2,12 +2,14 @@ package verify_test
 
 import (
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
 	"time"
 
 	"agegate/internal/lab/verify"
+	"agegate/internal/rules/credential"
 )
 
 // A receiver verifies the bytes it was sent, before parsing them. The secret,
@@ -44,4 +46,35 @@ func ExampleWebhook() {
 	// id true
 	// timestamp true
 	// signature false
+}
+
+// The signature covers every value of the redirect and its expiry, so a check
+// needs no database. The secret and the token are the known answer of
+// openapi.yaml.
+func ExampleRedirectToken() {
+	key, err := verify.Secret("rdsec_test_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=")
+	if err != nil {
+		panic(err)
+	}
+	token := "1767225600.slfl0m62Hp6cILJ_niu6Z16vtBKHc9YORSXIuOaA8vg"
+	redirect := credential.Redirect{
+		Session: "3f2b8c1e-9d4a-4f6b-8a57-0c1d2e3f4a5b",
+		Status:  "VERIFIED",
+		IsAdult: true,
+	}
+	inTime := time.Unix(1767225000, 0)
+
+	fmt.Println("as sent:", verify.RedirectToken(key, token, redirect, inTime))
+
+	late := verify.RedirectToken(key, token, redirect, inTime.Add(time.Hour))
+	fmt.Println("an hour later:", errors.Is(late, verify.ErrTokenExpired))
+
+	redirect.IsAdult = false
+	changed := verify.RedirectToken(key, token, redirect, inTime)
+	fmt.Println("changed:", errors.Is(changed, verify.ErrTokenSignature))
+
+	// Output:
+	// as sent: <nil>
+	// an hour later: true
+	// changed: true
 }

@@ -10,6 +10,7 @@ import (
 
 	"agegate/internal/backoffice/account"
 	"agegate/internal/gatewaytest"
+	"agegate/internal/lab/verify"
 	"agegate/internal/rules/audit"
 	"agegate/internal/rules/credential"
 	"agegate/internal/rules/session"
@@ -89,7 +90,7 @@ func TestExpiredRedirect(t *testing.T) {
 		if body := d.see(t, 200, page); !strings.Contains(body, "The next redirect will already have expired") {
 			t.Error("the page does not say that the next redirect will have expired")
 		}
-		key, err := credential.ParseSecret(d.shop.Test.RedirectSecret)
+		key, err := verify.Secret(d.shop.Test.RedirectSecret)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -101,11 +102,11 @@ func TestExpiredRedirect(t *testing.T) {
 				t.Fatalf("%d, %v", res.StatusCode, err)
 			}
 			claims := credential.Redirect{Session: made.SessionID, Status: "VERIFIED", IsAdult: true}
-			err = credential.VerifyRedirectToken(key, to.Query().Get("token"), claims, g.Clock.Now())
-			if errors.Is(err, credential.ErrTokenExpired) != expired || err != nil && !expired {
+			err = verify.RedirectToken(key, to.Query().Get("token"), claims, g.Clock.Now())
+			if errors.Is(err, verify.ErrTokenExpired) != expired || err != nil && !expired {
 				t.Errorf("want expired %t: %v", expired, err)
 			}
-			early := credential.VerifyRedirectToken(key, to.Query().Get("token"), claims, g.Clock.Now().Add(-time.Hour))
+			early := verify.RedirectToken(key, to.Query().Get("token"), claims, g.Clock.Now().Add(-time.Hour))
 			if early != nil {
 				t.Errorf("the token is wrong in more than its age: %v", early)
 			}

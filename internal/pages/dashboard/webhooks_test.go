@@ -13,6 +13,7 @@ import (
 
 	"agegate/internal/backoffice/account"
 	"agegate/internal/gatewaytest"
+	"agegate/internal/lab/verify"
 	"agegate/internal/pages/dashboard"
 	"agegate/internal/rules/audit"
 	"agegate/internal/rules/credential"
@@ -218,13 +219,13 @@ func TestSecretsAreReplacedWithoutLoss(t *testing.T) {
 func (d *devBrowser) redirected(t *testing.T, secrets []string, query url.Values) bool {
 	t.Helper()
 	for _, secret := range secrets {
-		key, err := credential.ParseSecret(secret)
+		key, err := verify.Secret(secret)
 		if err != nil {
 			t.Fatal(err)
 		}
 		r := credential.Redirect{Session: query.Get("session"), Status: query.Get("status"),
 			IsAdult: query.Get("is_adult") == "true"}
-		if credential.VerifyRedirectToken(key, query.Get("token"), r, d.g.Clock.Now()) == nil {
+		if verify.RedirectToken(key, query.Get("token"), r, d.g.Clock.Now()) == nil {
 			return true
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"agegate/internal/check/age"
 	"agegate/internal/rules/billing"
+	"agegate/internal/rules/billing/billingtest"
 	"agegate/internal/rules/session"
 	"agegate/internal/rules/tenant"
 	"agegate/internal/rules/webhook"
@@ -65,7 +66,7 @@ func (f *fixture) hasEnded(link string, want int) []webhook.Record {
 		webhook.Filter{Scope: webhook.OfTenant(f.tenant.ID), Session: f.stored(link).ID})
 	must(f.t, err)
 	settled := 0
-	for e, err := range billing.Ledger(f.t.Context(), f.db, f.tenant.ID) {
+	for e, err := range billingtest.Ledger(f.t.Context(), f.db, f.tenant.ID) {
 		must(f.t, err)
 		if e.Kind == billing.EntrySettle {
 			settled++

@@ -14,6 +14,7 @@ import (
 	"agegate/internal/check/document"
 	"agegate/internal/check/document/photo"
 	"agegate/internal/rules/billing"
+	"agegate/internal/rules/billing/billingtest"
 	"agegate/internal/rules/fault"
 	"agegate/internal/rules/session"
 	"agegate/internal/rules/tenant"
@@ -317,7 +318,7 @@ func TestAPhotographThatComesTooLate(t *testing.T) {
 			events, err := f.db.Events(t.Context(), webhook.Filter{Scope: webhook.OfTenant(f.tenant.ID)})
 			must(t, err)
 			settled := 0
-			for e, err := range billing.Ledger(t.Context(), f.db, f.tenant.ID) {
+			for e, err := range billingtest.Ledger(t.Context(), f.db, f.tenant.ID) {
 				must(t, err)
 				if e.Kind == billing.EntrySettle {
 					settled++

@@ -8,7 +8,6 @@ package billing
 import (
 	"context"
 	"fmt"
-	"iter"
 	"strconv"
 	"time"
 
@@ -148,32 +147,8 @@ type Store interface {
 	EntriesBetween(ctx context.Context, tenantID uuid.UUID, from, to time.Time, after Entry, limit int) ([]Entry, error)
 }
 
-// MaxPage is how many entries Ledger reads in one query.
+// MaxPage is how many entries a caller reads in one query.
 const MaxPage = 500
-
-// Ledger returns all entries of a tenant, newest first, and reads them in pages. It stops at the
-// first error.
-func Ledger(ctx context.Context, store Store, tenantID uuid.UUID) iter.Seq2[Entry, error] {
-	return func(yield func(Entry, error) bool) {
-		last := uuid.Nil
-		for {
-			page, err := store.Entries(ctx, tenantID, last, MaxPage)
-			if err != nil {
-				yield(Entry{}, err)
-				return
-			}
-			for _, e := range page {
-				if !yield(e, nil) {
-					return
-				}
-				last = e.ID
-			}
-			if len(page) < MaxPage {
-				return
-			}
-		}
-	}
-}
 
 // Settle spends the unit of a live session that completed, inside the
 // transaction that completes it. It reports false when the hold is gone: the

@@ -14,6 +14,7 @@ import (
 
 	"agegate/internal/rules/audit"
 	"agegate/internal/rules/billing"
+	"agegate/internal/rules/billing/billingtest"
 	"agegate/internal/rules/session"
 	"agegate/internal/rules/tenant"
 	"agegate/internal/store"
@@ -191,7 +192,7 @@ func (a *account) note(t *rapid.T, made []uuid.UUID) {
 
 func (a *account) entries(t *rapid.T) []billing.Entry {
 	var entries []billing.Entry
-	for e, err := range billing.Ledger(context.Background(), a.s, a.owner) {
+	for e, err := range billingtest.Ledger(context.Background(), a.s, a.owner) {
 		if err != nil {
 			t.Fatal(err)
 		}

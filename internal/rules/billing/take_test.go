@@ -9,6 +9,7 @@ import (
 
 	"agegate/internal/rules/audit"
 	"agegate/internal/rules/billing"
+	"agegate/internal/rules/billing/billingtest"
 	"agegate/internal/rules/fault"
 	"agegate/internal/rules/tenant"
 	"agegate/internal/store"
@@ -53,7 +54,7 @@ func TestTakeSeveral(t *testing.T) {
 				t.Fatal(err)
 			}
 			free, credit := 0, 0
-			for e, err := range billing.Ledger(t.Context(), s, a.owner) {
+			for e, err := range billingtest.Ledger(t.Context(), s, a.owner) {
 				switch {
 				case err != nil:
 					t.Fatal(err)

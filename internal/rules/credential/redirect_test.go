@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"pgregory.net/rapid"
 )
 
 // countingKey is bytes 00..1f, the key of every known answer.
@@ -34,47 +32,6 @@ func TestRedirectTokenKnownAnswer(t *testing.T) {
 	}
 }
 
-func TestVerifyRedirectToken(t *testing.T) {
-	at := time.Unix(1767225600, 0)
-	for _, tt := range []struct {
-		name  string
-		token string
-		claim Redirect
-		now   time.Time
-		want  error
-	}{
-		{"good", knownToken, known, at.Add(-time.Minute), nil},
-		{"in its last second", knownToken, known, at, nil},
-		{"a second late", knownToken, known, at.Add(time.Second), ErrTokenExpired},
-		{"another session", knownToken, Redirect{"3f2b8c1e-9d4a-4f6b-8a57-0c1d2e3f4a5c", "VERIFIED", true}, at,
-			ErrTokenSignature},
-		{"another status", knownToken, Redirect{knownSession, "ROUTED_TO_FALLBACK", true}, at, ErrTokenSignature},
-		{"not adult", knownToken, Redirect{knownSession, "VERIFIED", false}, at, ErrTokenSignature},
-		{"longer life", "1767225601.slfl0m62Hp6cILJ_niu6Z16vtBKHc9YORSXIuOaA8vg", known, at, ErrTokenSignature},
-		{"leading zero", "0" + knownToken, known, at, ErrTokenMalformed},
-		{"padded", knownToken + "=", known, at, ErrTokenMalformed},
-		{"line break", knownToken + "\n", known, at, ErrTokenMalformed},
-		{"truncated", knownToken[:30], known, at, ErrTokenMalformed},
-		{"no dot", "1767225600", known, at, ErrTokenMalformed},
-		{"empty", "", known, at, ErrTokenMalformed},
-	} {
-		if err := VerifyRedirectToken(countingKey(), tt.token, tt.claim, tt.now); !errors.Is(err, tt.want) {
-			t.Errorf("%s: got %v, want %v", tt.name, err, tt.want)
-		}
-	}
-}
-
-func TestNoMutatedTokenVerifies(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		mutated := []byte(knownToken)
-		i := rapid.IntRange(0, len(mutated)-1).Draw(t, "position")
-		mutated[i] = rapid.ByteRange(0, 127).Filter(func(b byte) bool { return b != mutated[i] }).Draw(t, "byte")
-		if VerifyRedirectToken(countingKey(), string(mutated), known, time.Unix(0, 0)) == nil {
-			t.Fatalf("%q verifies", mutated)
-		}
-	})
-}
-
 func TestRedirectURL(t *testing.T) {
 	for _, tt := range []struct{ name, success, want string }{
 		{"no query", "https://s.example/ok", "https://s.example/ok?token=T&session=" + knownSession +
@@ -94,15 +51,6 @@ func TestRedirectURL(t *testing.T) {
 			t.Errorf("%s: got %s, %v, want %s", tt.name, got, err, tt.want)
 		}
 	}
-}
-
-func FuzzVerifyRedirectToken(f *testing.F) {
-	f.Fuzz(func(t *testing.T, token string) {
-		err := VerifyRedirectToken(countingKey(), token, known, time.Unix(1767225600, 0))
-		if err == nil && token != knownToken {
-			t.Errorf("%q verifies", token)
-		}
-	})
 }
 
 func FuzzRedirectURL(f *testing.F) {
@@ -210,14 +158,6 @@ func TestSecretFormats(t *testing.T) {
 	} {
 		if got != want {
 			t.Errorf("got %s, want %s", got, want)
-		}
-		if back, err := ParseSecret(got); err != nil || string(back) != string(countingKey()) {
-			t.Errorf("%s does not parse back: %v", want, err)
-		}
-	}
-	for _, bad := range []string{"", "whsec_", "whsec_AAEC", "xxsec_" + encoded, "whsec_!" + encoded[1:]} {
-		if _, err := ParseSecret(bad); err == nil {
-			t.Errorf("%q parses", bad)
 		}
 	}
 }

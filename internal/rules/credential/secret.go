@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 )
 
 // SecretLen is the length in bytes of every signing secret and of the sealing
@@ -47,21 +46,6 @@ func FormatRedirectSecret(secret []byte, livemode bool) string {
 		prefix = LiveRedirectSecretPrefix
 	}
 	return prefix + base64.StdEncoding.EncodeToString(secret)
-}
-
-// ParseSecret returns the bytes of a webhook or redirect secret. The error
-// never contains the secret.
-func ParseSecret(s string) ([]byte, error) {
-	for _, prefix := range []string{WebhookSecretPrefix, TestRedirectSecretPrefix, LiveRedirectSecretPrefix} {
-		if rest, ok := strings.CutPrefix(s, prefix); ok {
-			secret, err := base64.StdEncoding.DecodeString(rest)
-			if err != nil || len(secret) != SecretLen {
-				return nil, errors.New("secret is not 32 base64 bytes after its prefix")
-			}
-			return secret, nil
-		}
-	}
-	return nil, errors.New("secret has no recognized prefix")
 }
 
 // HashToken returns the SHA-256 of a token or a browser cookie: the only form in

@@ -9,6 +9,7 @@ import (
 
 	"agegate/internal/rules/audit"
 	"agegate/internal/rules/billing"
+	"agegate/internal/rules/billing/billingtest"
 	"agegate/internal/rules/credential"
 	"agegate/internal/rules/fault"
 	"agegate/internal/rules/session"
@@ -305,7 +306,7 @@ func (m *machine) checkEvents(t *rapid.T) {
 func (m *machine) checkBilling(t *rapid.T) {
 	var sum int64
 	settled := 0
-	for e, err := range billing.Ledger(context.Background(), m.db, m.tenant.ID) {
+	for e, err := range billingtest.Ledger(context.Background(), m.db, m.tenant.ID) {
 		ok(t, err)
 		if e.Source == billing.SourceCredit {
 			sum += e.Delta

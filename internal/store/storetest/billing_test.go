@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"agegate/internal/rules/billing"
+	"agegate/internal/rules/billing/billingtest"
 	"agegate/internal/rules/fault"
 	"agegate/internal/rules/session"
 )
@@ -402,7 +403,7 @@ func TestLedgerIsReadNewestFirst(t *testing.T) {
 			}
 		}
 		n := 0
-		for e, err := range billing.Ledger(t.Context(), s, owner) {
+		for e, err := range billingtest.Ledger(t.Context(), s, owner) {
 			wantNoError(t, err)
 			if e.TenantID != owner {
 				t.Errorf("another tenant's entry: %+v", e)

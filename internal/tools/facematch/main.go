@@ -27,6 +27,7 @@ import (
 	"agegate/internal/check/vision"
 	"agegate/internal/lab/accuracy"
 	"agegate/internal/lab/measured"
+	"agegate/internal/lab/picture"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -172,8 +173,8 @@ func (c *counter) add() {
 // faceIn returns the features of the one face in a picture, nil if there is not
 // exactly one.
 func faceIn(ctx context.Context, analyzer vision.Analyzer, img image.Image) (*vision.Features, error) {
-	features, err := portrait.FindUpright(ctx, analyzer, img)
-	if errors.Is(err, portrait.ErrNoFace) || errors.Is(err, portrait.ErrSeveralFaces) {
+	features, err := picture.FindUpright(ctx, analyzer, img)
+	if errors.Is(err, picture.ErrNoFace) || errors.Is(err, picture.ErrSeveralFaces) {
 		return nil, nil
 	}
 	return features, err
@@ -184,7 +185,7 @@ func open(path string) (image.Image, error) {
 	if err != nil {
 		return nil, err
 	}
-	img, err := vision.DecodePicture(data)
+	img, err := picture.Decode(data)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}

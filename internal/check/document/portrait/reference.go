@@ -1,3 +1,7 @@
+// Package portrait compares the portrait of a document with another picture of a
+// face. It measures how similar two faces are, which stops most people who use a
+// stranger's document. It cannot tell apart siblings and look-alikes. It keeps no
+// part of a picture.
 package portrait
 
 import (

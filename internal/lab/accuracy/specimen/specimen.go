@@ -17,8 +17,8 @@ import (
 
 	"agegate/internal/check/document/date"
 	"agegate/internal/check/document/reader"
-	"agegate/internal/check/vision"
 	"agegate/internal/lab/accuracy"
+	"agegate/internal/lab/picture"
 
 	_ "golang.org/x/image/bmp"  // formats of scanners and phones
 	_ "golang.org/x/image/tiff" //
@@ -168,7 +168,7 @@ func Open(path string) (image.Image, error) {
 	if config.Width > maxPixels/config.Height {
 		return nil, ErrTooLarge
 	}
-	img, err := vision.DecodePicture(data)
+	img, err := picture.Decode(data)
 	if err != nil {
 		return nil, ErrNotAPicture
 	}
