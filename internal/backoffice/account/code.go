@@ -45,7 +45,7 @@ func hashCode(code string) []byte {
 // useCode uses up a code of the user's authenticator app or a recovery code. It
 // returns ErrWrongCode.
 func (s *Service) useCode(tx Tx, user User, code string) (Method, error) {
-	secret, err := s.openTOTP(user)
+	secret, err := s.sealer.Open(user.TOTP, TOTPContext(user.ID.String()))
 	if err != nil {
 		return "", err
 	}
@@ -65,7 +65,3 @@ func (s *Service) useCode(tx Tx, user User, code string) (Method, error) {
 
 // TOTPContext returns what the TOTP secret of a user is sealed with.
 func TOTPContext(userID string) string { return "totp " + userID }
-
-func (s *Service) openTOTP(user User) ([]byte, error) {
-	return s.sealer.Open(user.TOTP, TOTPContext(user.ID.String()))
-}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"net/netip"
+	"slices"
 
 	"agegate/internal/rules/audit"
 	"agegate/internal/rules/credential"
@@ -188,7 +189,7 @@ func (s *Service) signIn(
 // was made in another way. Operators may still use other ways, in case the provider
 // fails.
 func (s *Service) shutOut(user User, login Login) bool {
-	return s.instance.Required && !user.Operator && !login.byProvider()
+	return s.instance.Required && !user.Operator && !slices.Contains(login.Methods, ByProvider)
 }
 
 // write appends acts to the log, at the end of a transaction.

@@ -170,6 +170,3 @@ const NoEmail = "-"
 
 // Managed reports whether the identity provider made the user.
 func (u User) Managed() bool { return u.Issuer != "" }
-
-// byProvider reports whether the log-in was made by the identity provider.
-func (l Login) byProvider() bool { return slices.Contains(l.Methods, ByProvider) }

@@ -75,7 +75,7 @@ func (s *Service) change(
 			if _, err := tx.EndLogins(who.user.ID, who.login.Hash, s.now()); err != nil {
 				return err
 			}
-			login.weaken()
+			login.Methods = slices.DeleteFunc(login.Methods, func(m Method) bool { return m != ByPassword })
 		}
 		login.add(added)
 		return tx.AppendAudit(s.userAct(who.Actor(), action, who.user.ID))
@@ -126,11 +126,6 @@ func (l *Login) add(methods []Method) {
 			l.Methods = append(l.Methods, m)
 		}
 	}
-}
-
-// weaken removes every method except the password.
-func (l *Login) weaken() {
-	l.Methods = slices.DeleteFunc(l.Methods, func(m Method) bool { return m != ByPassword })
 }
 
 // newCodesFor returns new recovery codes; for the same form they are the same.

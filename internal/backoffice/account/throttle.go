@@ -75,7 +75,9 @@ func (s *Service) count(ctx context.Context, bucket []byte, take func(tx Tx, now
 		if err := take(tx, now); err != nil {
 			return err
 		}
-		return putFailure(tx, t, now)
+		t.Failures++
+		t.Until = now.Add(delay(t.Failures))
+		return tx.PutThrottle(t, now)
 	})
 }
 
@@ -141,12 +143,6 @@ func tooEarly(t Throttle, now time.Time) error {
 		return &ThrottleError{wait}
 	}
 	return nil
-}
-
-func putFailure(tx Tx, t Throttle, now time.Time) error {
-	t.Failures++
-	t.Until = now.Add(delay(t.Failures))
-	return tx.PutThrottle(t, now)
 }
 
 // takeShared takes one of the checks that all unknown browsers share.

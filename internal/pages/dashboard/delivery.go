@@ -210,10 +210,7 @@ func (p *Pages) sendTestEvent(r *desk.Request) (*desk.Question, error) {
 		if fault.CodeOf(err) == fault.TooMany {
 			return errTestLimit
 		}
-		if err != nil {
-			return err
-		}
-		return r.Done(r.Href(webhooksPath)+"/events/"+id, "event_sent")
+		return r.After(err, r.Href(webhooksPath)+"/events/"+id, "event_sent")
 	}
 	return q, nil
 }

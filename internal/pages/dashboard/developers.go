@@ -23,24 +23,6 @@ func deliveryScope(r *desk.Request) webhook.Scope {
 	return webhook.OfMode(r.Access.TenantID(), r.Access.Livemode())
 }
 
-// findSession looks for a session in the modes that the log-in may see.
-func (p *Pages) findSession(r *desk.Request, id uuid.UUID) (insight.Record, bool, error) {
-	return inModes(r, func(s insight.Scope) (insight.Record, error) { return p.cfg.Insight.Session(r.Ctx(), s, id) })
-}
-
-// findEvent is findSession for a webhook event. It finds nothing for text that is
-// not an event's ID.
-func (p *Pages) findEvent(r *desk.Request, id string) (insight.Delivery, bool, error) {
-	bare, isEvent := strings.CutPrefix(id, "evt_")
-	if _, ok := desk.ParseID(bare); !isEvent || !ok {
-		return insight.Delivery{}, false, nil
-	}
-	return inModes(r, func(s insight.Scope) (insight.Delivery,
-		error) {
-		return p.cfg.Insight.Delivery(r.Ctx(), s, id)
-	})
-}
-
 // inModes looks something up in the modes that the log-in may see, test mode first.
 func inModes[T any](r *desk.Request, look func(insight.Scope) (T, error)) (it T, found bool, err error) {
 	for _, livemode := range livemodesOf(r) {
@@ -67,9 +49,12 @@ type recordLink struct {
 	Livemode bool // of the record
 }
 
-// sessionLink returns a link to the session with an ID, or nil.
+// sessionLink returns a link to the session with an ID in a mode that the log-in may see,
+// or nil.
 func (p *Pages) sessionLink(r *desk.Request, id uuid.UUID) (*recordLink, error) {
-	record, found, err := p.findSession(r, id)
+	record, found, err := inModes(r, func(s insight.Scope) (insight.Record, error) {
+		return p.cfg.Insight.Session(r.Ctx(), s, id)
+	})
 	if err != nil || !found {
 		return nil, err
 	}
@@ -77,9 +62,15 @@ func (p *Pages) sessionLink(r *desk.Request, id uuid.UUID) (*recordLink, error) 
 	return &recordLink{inMode(r, record.Livemode, path), record.Livemode}, nil
 }
 
-// eventLink returns a link to the webhook event with an ID, or nil.
+// eventLink is sessionLink for the ID of a webhook event. It returns nil for any other text.
 func (p *Pages) eventLink(r *desk.Request, id string) (*recordLink, error) {
-	event, found, err := p.findEvent(r, id)
+	bare, isEvent := strings.CutPrefix(id, "evt_")
+	if _, ok := desk.ParseID(bare); !isEvent || !ok {
+		return nil, nil
+	}
+	event, found, err := inModes(r, func(s insight.Scope) (insight.Delivery, error) {
+		return p.cfg.Insight.Delivery(r.Ctx(), s, id)
+	})
 	if err != nil || !found {
 		return nil, err
 	}

@@ -200,8 +200,5 @@ func (p *Pages) joinAsVisitor(r *desk.Request, link account.Link, token string) 
 		}
 		return p.renderLink(r, http.StatusConflict, link, f)
 	}
-	if err != nil {
-		return err
-	}
-	return r.Done(desk.Href(landing(link.Role), joined.String(), "test"), "joined")
+	return r.After(err, desk.Href(landing(link.Role), joined.String(), "test"), "joined")
 }

@@ -117,10 +117,7 @@ func (p *Pages) createTest(r *desk.Request, f *desk.FormView) error {
 	case fault.Conflict:
 		return desk.ErrSent
 	}
-	if err != nil {
-		return err
-	}
-	return r.Done(r.Href(playgroundPath)+"/"+created.SessionID.String(), "")
+	return r.After(err, r.Href(playgroundPath)+"/"+created.SessionID.String(), "")
 }
 
 // given returns what was typed into a field, or nil if it is empty.

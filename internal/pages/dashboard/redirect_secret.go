@@ -106,7 +106,7 @@ func (p *Pages) step(r *desk.Request, name stepName, do func(*desk.Request) erro
 	}
 	for _, step := range stepsOf(secrets) {
 		if step.Name == name && step.Href == "" {
-			return nil, desk.Elsewhere(r.Href(redirectPath))
+			return desk.Instead(func() error { return r.Done(r.Href(redirectPath), "") }), nil
 		}
 	}
 	return &desk.Question{

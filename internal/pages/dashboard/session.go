@@ -298,10 +298,7 @@ func (p *Pages) deleteSession(r *desk.Request) (*desk.Question, error) {
 				f.Fault = new(page.Say("delete_session.problem.refused"))
 				return nil
 			}
-			if err != nil {
-				return err
-			}
-			return r.Done(r.Href(sessionsPath), "session_deleted")
+			return r.After(err, r.Href(sessionsPath), "session_deleted")
 		},
 	}, err
 }

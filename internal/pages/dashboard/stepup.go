@@ -59,20 +59,14 @@ func (p *Pages) askStepUp(r *desk.Request, cause error) error {
 	if err != nil {
 		return err
 	}
-	next := p.pageOf(r.Request().URL.Path)
+	next := p.Onward(r.Request().URL.Path)
+	if next == homePath { // no page has the address of the form
+		next = p.Onward(path.Dir(r.Request().URL.Path))
+	}
 	if err := r.KeepDraft(next); err != nil {
 		return err
 	}
 	return p.renderStepUp(r, http.StatusForbidden, f, next)
-}
-
-// pageOf returns the page to return to after a confirmation for a form that was sent
-// to an address: the page at that address, or else the nearest one above it.
-func (p *Pages) pageOf(address string) string {
-	if next := p.Onward(address); next != homePath {
-		return next
-	}
-	return p.Onward(path.Dir(address))
 }
 
 func (p *Pages) renderStepUp(r *desk.Request, status int, f *desk.FormView, next string) error {

@@ -81,23 +81,8 @@ func Instead(answer func() error) *Question {
 }
 
 // Finder returns the question for the path of a request. If there is nothing to
-// ask, it returns Elsewhere.
+// ask, it returns Instead.
 type Finder func(r *Request) (*Question, error)
-
-// Elsewhere returns an error that redirects to the address of a page to show instead.
-func Elsewhere(address string) error { return elsewhereError(address) }
-
-type elsewhereError string
-
-func (e elsewhereError) Error() string { return "nothing to ask: see " + string(e) }
-
-// found returns err, or redirects if err is from Elsewhere.
-func (r *Request) found(err error) error {
-	if to, ok := errors.AsType[elsewhereError](err); ok {
-		return r.Done(string(to), "")
-	}
-	return err
-}
 
 // Ask adds an act with the screen "confirm": at the route's path, GET shows the
 // question and POST performs the act.
@@ -124,7 +109,7 @@ func (f *Form) OnGet(find Finder) func(*Request) error {
 	return func(r *Request) error {
 		q, err := find(r)
 		if err != nil {
-			return r.found(err)
+			return err
 		}
 		v, err := r.Blank(f)
 		if err != nil {
@@ -153,7 +138,7 @@ func (f *Form) OnPost(find Finder) func(*Request) error {
 			err = cmp.Or(r.Once(v), err)
 		}
 		if err != nil {
-			return r.found(err)
+			return err
 		}
 		if v.OK() {
 			err = q.Do(v)

@@ -8,8 +8,16 @@ import (
 )
 
 // blocks are the template functions of every page, in addition to t, texts and say.
-var blocks = template.FuncMap{"badge": newBadge, "tile": newTile, "empty": newEmpty, "ceremony": newCeremony,
-	"named": newNamed, "coded": coded, "code": newCode}
+// Texts among their arguments are already translated.
+var blocks = template.FuncMap{
+	"badge":    func(tone, text string) BadgeView { return BadgeView{tone, text} },
+	"tile":     func(label, value, note string) TileView { return TileView{label, value, note} },
+	"empty":    func(title, body, action, href string) EmptyView { return EmptyView{title, body, action, href} },
+	"named":    newNamed,
+	"coded":    coded,
+	"code":     func(language, shown, copied string) CodeView { return CodeView{language, shown, copied} },
+	"ceremony": func(kind, label string, v PasskeyView) CeremonyView { return CeremonyView{kind, label, v} },
+}
 
 // coded is the template function coded: a text in which commands, files and variables
 // stand between backquotes, as HTML.
@@ -31,23 +39,11 @@ type BadgeView struct {
 	Text string
 }
 
-// newBadge is the template function badge: {{template "badge" (badge "good" (t "…"))}}.
-func newBadge(tone, text string) BadgeView { return BadgeView{tone, text} }
-
 // TileView is one figure of an overview.
 type TileView struct{ Label, Value, Note string }
 
-// newTile is the template function tile. Its texts are already translated.
-func newTile(label, value, note string) TileView { return TileView{label, value, note} }
-
-// EmptyView is shown instead of an empty list.
+// EmptyView is shown instead of an empty list. Without an address there is no action.
 type EmptyView struct{ Title, Body, Action, Href string }
-
-// newEmpty is the template function empty. Its texts are already translated.
-// Without an address there is no action.
-func newEmpty(title, body, action, href string) EmptyView {
-	return EmptyView{title, body, action, href}
-}
 
 // shownEnd is how many characters at the end of an ID are shown. The first characters
 // of a UUID are the time, so many IDs share them.
@@ -74,9 +70,6 @@ func newNamed(order, id string) NamedView {
 // such as without line breaks.
 type CodeView struct{ Language, Shown, Copied string }
 
-// newCode is the template function code.
-func newCode(language, shown, copied string) CodeView { return CodeView{language, shown, copied} }
-
 // HTML returns the code in colours.
 func (v CodeView) HTML() template.HTML { return page.Colour(v.Language, v.Shown) }
 
@@ -91,12 +84,6 @@ type CeremonyView struct {
 	Kind, Label string // create or get
 	PasskeyView
 }
-
-// newCeremony is the template function ceremony. Its label is already translated.
-func newCeremony(kind, label string, v PasskeyView) CeremonyView {
-	return CeremonyView{kind, label, v}
-}
-
 // Pager has the addresses of a list's other pages, or "". Each has one meaning in all lists.
 type Pager struct {
 	Newest       string // the first page of a list that begins with the newest
