@@ -29,14 +29,14 @@ var house = []room{
 	// 115 of app's check OpenTelemetry's variables, database URLs and service links.
 	{"app", 4390, [][]string{{"app"}, {"doctor"}, {"config", "metrics"}}},
 	{"edge", 3530, [][]string{{"httpd"}, {"api", "reference"}, {"contract"}}},
-	{"pages", 15190, [][]string{{"dashboard", "shopper"}, {"page"}}},
+	{"pages", 15160, [][]string{{"dashboard", "shopper"}, {"page"}}},
 	{"store", 6270, nil},
 	{"lab", 300, [][]string{
 		{"accuracy", "conformance", "demo", "testkey"}, {"certify", "measured"}, {"curve", "picture", "suite", "verify"},
 	}},
 	{"backoffice", 8790, [][]string{{"evidence"}, {"insight"}, {"account"}, {"certificate", "mail"}}},
-	{"check", 15690, [][]string{{"document"}, {"age"}, {"liveness", "photographic"}, {"vision"}, {"inference"}}},
-	{"rules", 8490, [][]string{
+	{"check", 15480, [][]string{{"document"}, {"age"}, {"liveness", "photographic"}, {"vision"}, {"inference"}}},
+	{"rules", 8440, [][]string{
 		{"session"}, {"billing", "tenant", "webhook"}, {"audit", "brand", "credential"},
 		{"gather", "turn"}, {"routine", "trail"}, {"fault", "strictjson"},
 	}},

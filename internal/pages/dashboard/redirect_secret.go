@@ -144,8 +144,5 @@ func (p *Pages) stepped(r *desk.Request, err error, notice string) error {
 	if fault.CodeOf(err) == fault.NotFound {
 		notice, err = "", nil
 	}
-	if err != nil {
-		return err
-	}
-	return r.Done(r.Href(redirectPath), notice)
+	return r.After(err, r.Href(redirectPath), notice)
 }

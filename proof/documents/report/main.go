@@ -13,6 +13,7 @@ import (
 
 	"agegate/internal/check/document/reader"
 	"agegate/internal/lab/accuracy/specimen"
+	"agegate/internal/lab/picture"
 	"agegate/proof/documents"
 )
 
@@ -127,7 +128,7 @@ func files(zones *reader.Reader, dir string, now time.Time) (documents.Negatives
 			return n, err
 		}
 		n.Looked++
-		if zones.ReadPicture(img, now).Valid {
+		if picture.Zone(zones, img, now).Valid {
 			n.Accepted++
 		}
 		show("pictures of the directory")(i+1, len(paths))

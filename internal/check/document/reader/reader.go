@@ -82,7 +82,7 @@ func (r *Reader) Read(img *image.Gray, now time.Time) Reading {
 	best := Reading{}
 	for _, radius := range []int{12, 24} {
 		reading := s.read(radius, now)
-		if better(reading, best) {
+		if reading.Better(best) {
 			best = reading
 		}
 		if best.Valid {
@@ -92,7 +92,8 @@ func (r *Reader) Read(img *image.Gray, now time.Time) Reading {
 	return best
 }
 
-func better(a, b Reading) bool {
+// Better reports whether a has found more than b, or the same more surely.
+func (a Reading) Better(b Reading) bool {
 	if a.Finding != b.Finding {
 		return a.Finding > b.Finding
 	}
@@ -115,7 +116,7 @@ func (s *search) read(radius int, now time.Time) (best Reading) {
 			break
 		}
 		reading := s.zone(s.rows(base, lines, f), now)
-		if better(reading, best) {
+		if reading.Better(best) {
 			best = reading
 		}
 		if best.Valid {

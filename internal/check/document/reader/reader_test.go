@@ -12,6 +12,7 @@ import (
 
 	"agegate/internal/check/document/mrz"
 	"agegate/internal/check/document/reader"
+	"agegate/internal/lab/picture"
 )
 
 var today = time.Date(2012, 1, 1, 12, 0, 0, 0, time.UTC)
@@ -124,7 +125,7 @@ func TestSizes(t *testing.T) {
 				img.SetGray(x, y, grey.GrayAt(int(float64(x)/scale), int(float64(y)/scale)))
 			}
 		}
-		if got := r.ReadPicture(img, today); !got.Valid {
+		if got := picture.Zone(r, img, today); !got.Valid {
 			t.Errorf("scaled by %.1f: %v", scale, got.Reasons)
 		}
 	}
@@ -139,7 +140,7 @@ func TestNothing(t *testing.T) {
 		"black": image.NewGray(image.Rect(0, 0, 640, 480)),
 		"thin":  image.NewGray(image.Rect(0, 0, 5000, 1)),
 	} {
-		if got := r.ReadPicture(img, today); got.Finding != reader.NothingFound || got.Valid {
+		if got := picture.Zone(r, img, today); got.Finding != reader.NothingFound || got.Valid {
 			t.Errorf("%s: %v", name, got.Finding)
 		}
 	}

@@ -119,7 +119,7 @@ func one(r *reader.Reader, path string, now time.Time) (Read, error) {
 	case err != nil:
 		return Read{}, err
 	}
-	return describe(path, r.ReadPicture(img, now)), nil
+	return describe(path, picture.Zone(r, img, now)), nil
 }
 
 func describe(path string, reading reader.Reading) Read {

@@ -84,6 +84,7 @@ type CeremonyView struct {
 	Kind, Label string // create or get
 	PasskeyView
 }
+
 // Pager has the addresses of a list's other pages, or "". Each has one meaning in all lists.
 type Pager struct {
 	Newest       string // the first page of a list that begins with the newest
