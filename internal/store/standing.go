@@ -50,10 +50,10 @@ func (s *Store) Standing(ctx context.Context) (Standing, error) {
 		if err != nil || !x.Visible {
 			return x, err
 		}
-		// A base backup leaves a history file in the log's directory, whatever program makes it.
+		// A base backup leaves a history file, and the program that makes it replays nothing.
 		err = tx.db.Raw(`SELECT count(*), coalesce(max(pg_wal_lsn_diff(pg_current_wal_lsn(), replay_lsn)), 0)::bigint,
 			greatest(?, (SELECT max(modification) FROM pg_ls_waldir() WHERE name LIKE '%.backup'))
-			FROM pg_stat_replication WHERE state = 'streaming'`, x.LastBackup).
+			FROM pg_stat_replication WHERE state = 'streaming' AND replay_lsn IS NOT NULL`, x.LastBackup).
 			Row().Scan(&x.Standbys, &x.LagBytes, &x.LastBackup)
 		return x, err
 	})

@@ -214,13 +214,13 @@ func (r *reader) checkRules(c *Config) {
 		rule := &c.Free[i]
 		rule.Alone = rule.Path == "/" && (rule.Method == "" || rule.Method == http.MethodGet)
 	}
-	for i, rule := range c.Need {
-		if rule.Path == "" {
+	for i, need := range c.Need {
+		switch {
+		case need.Path == "":
 			r.failf("DOOR_NEED", "rule %d: it lacks a path that begins with /", i+1)
-			return
-		}
-		// The second sample is below the path, or has the query that the rule names.
-		if !c.needsPass(rule.sampleMethod(), rule.samples()[1], nil) {
+		case len(need.Query) == 0 && slices.ContainsFunc(c.Free, func(f Rule) bool {
+			return f.Path != "" && !f.Alone && f.Method == need.Method && f.covers(need.Method, need.Path)
+		}):
 			r.failf("DOOR_NEED", "rule %d: DOOR_FREE frees what it names", i+1)
 		}
 	}
@@ -243,7 +243,7 @@ func (r *reader) strange(environ []string) {
 	}
 }
 
-var service = regexp.MustCompile(`^DOOR_(SERVICE_|PORT(_|$))`)
+var service = regexp.MustCompile(`^DOOR_(.*_)?(SERVICE_(HOST|PORT)|PORT(_|$))`)
 
 // distance returns how many characters must be added, removed or replaced (Levenshtein).
 func distance(a, b string) int {

@@ -104,14 +104,21 @@ func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case d.site == nil:
 		http.NotFound(w, r)
 	case d.admit(r, r.Method, r.RequestURI):
-		// How long the site's uploads and downloads may take is the site's to say.
+		// How long an upload or a download may take is the site's to say, but strangers'.
+		var end time.Time
+		if _, ok := d.pass(r); !ok {
+			end = time.Now().Add(strangersTime)
+		}
 		answer := http.NewResponseController(w)
-		_, _ = answer.SetReadDeadline(time.Time{}), answer.SetWriteDeadline(time.Time{})
+		_, _ = answer.SetReadDeadline(end), answer.SetWriteDeadline(end)
 		d.site.ServeHTTP(w, r)
 	default:
 		d.refuse(w, r, r.RequestURI)
 	}
 }
+
+// strangersTime is how long a request without a pass may take.
+const strangersTime = 5 * time.Minute
 
 // maxBody is the most that the body of a form may have.
 const maxBody = 64 << 10

@@ -63,7 +63,7 @@ func TestLoad(t *testing.T) {
 		"DOOR_AGE":                {"12", "100", "x"},
 		"DOOR_KEEP":               {"1s", "24"},
 		"DOOR_OUTAGE":             {"open"},
-		"DOOR_NEED": {"adult", "GET", "/adult/*", "/adult*", "/adult/.*", "/#adult", "PSOT /forum", ",", "?page", "/a//b",
+		"DOOR_NEED": {"adult", "GET", "/adult/*", "/adult*", "/adult/.*", "/#adult", "PSOT /forum", "HEAD /forum", ",", "?page", "/a//b",
 			"/a/../b", "/a%2fb", "/a.", "/x?", "/x?a[]=1", "/ok, /adult/*"},
 		"DOOR_FREE":              {"/a b", "get /x", "/x?%zz", ","},
 		"DOOR_LIMIT":             {"0", "-1"},
@@ -123,11 +123,12 @@ func TestLoadTrims(t *testing.T) {
 // TestRulesThatGateNothing: one that another setting makes void is refused.
 func TestRulesThatGateNothing(t *testing.T) {
 	t.Parallel()
-	for need, allowed := range map[string]string{"/adult": "/adult", "/adult/x": "/adult", "/f?id=1": "",
-		"POST /forum": "POST /"} {
-		_, err := Load(settings(map[string]string{"DOOR_NEED": "/other, " + need, "DOOR_FREE": allowed}))
-		if (err == nil) != (allowed == "") || err != nil && !strings.Contains(err.Error(), "DOOR_NEED rule 2") {
-			t.Errorf("%s with %q free: %v", need, allowed, err)
+	for rules, void := range map[[2]string]bool{{"/adult", "/adult"}: true, {"/adult/x", "/adult"}: true,
+		{"POST /forum", "POST /"}: true, {"/f?id=1", ""}: false, {"/f?id", "/f?id=1"}: false, {"/shop", "/shop/page"}: false,
+		{"/", "/page"}: false, {"/", "/"}: false, {"/api", "GET /api"}: false} {
+		_, err := Load(settings(map[string]string{"DOOR_NEED": "/other, " + rules[0], "DOOR_FREE": rules[1]}))
+		if (err != nil) != void || void && !strings.Contains(err.Error(), "DOOR_NEED rule 2") {
+			t.Errorf("%s with %q free: %v", rules[0], rules[1], err)
 		}
 	}
 }
@@ -136,7 +137,8 @@ func TestRulesThatGateNothing(t *testing.T) {
 func TestStrangeVariables(t *testing.T) {
 	t.Parallel()
 	for variable, part := range map[string]string{"DOOR_NEEDS=/adult": "nearest is DOOR_NEED",
-		"DOOR_OUTGAE=allow": "nearest is DOOR_OUTAGE", "DOOR_PORT=tcp://10.0.0.1:80": "enableServiceLinks"} {
+		"DOOR_OUTGAE=allow": "nearest is DOOR_OUTAGE", "DOOR_PORT=tcp://10.0.0.1:80": "enableServiceLinks",
+		"DOOR_METRICS_SERVICE_HOST=10.0.0.1": "enableServiceLinks"} {
 		name, _, _ := strings.Cut(variable, "=")
 		_, err := Load(settings(nil), "PATH=/bin", "DOOR_AGE=18", variable)
 		if err == nil || !strings.Contains(err.Error(), name+" ") || !strings.Contains(err.Error(), part) {
@@ -151,8 +153,8 @@ func TestStrangeVariables(t *testing.T) {
 func TestRules(t *testing.T) {
 	t.Parallel()
 	d := newTestDoor(t, map[string]string{
-		"DOOR_NEED": "/adult, POST /forum, /caf%C3%A9, /my%20shop, /viewforum.php?f=12, /tag?name=Adult",
-		"DOOR_FREE": "/, /adult/help, OPTIONS /, /viewforum.php?f&start, /tag?name, ?utm_source, /list?sort=new"})
+		"DOOR_NEED": "/adult, POST /forum, /caf%C3%A9, /my%20shop, /viewforum.php?f=12, /tag?name=Adult, /topic?t=1234567890",
+		"DOOR_FREE": "/, /adult/help, OPTIONS /, /viewforum.php?f&start, /tag?name, /topic?t, ?utm_source, /list?sort=new"})
 	for request, want := range map[string]bool{
 		"GET /": false, "GET /adult": true, "GET /adult/x": true, "GET /ADULT/x": true, "HEAD /adult": true,
 		"GET /adults": false, "GET /adult/help": false, "GET /adult/help/x": false, "GET /adult/HELP": true,
@@ -172,7 +174,10 @@ func TestRules(t *testing.T) {
 		"GET /viewforum.php?f=012": true, "GET /viewforum.php?f=12x": true, "GET /viewforum.php?f=%31%32": true,
 		"GET /viewforum.php?f=+12": true, "GET /viewforum.php?f=12.0": true, "GET /viewforum.php?f=13&f=12": true,
 		"GET /viewforum.php?f[]=12": true, "GET /viewforum.php?F=12": true, "GET /viewforum.php/x?f=12": true,
-		"GET /viewforum.php?f=4294967308": true, "GET /viewforum.php?f=13&t=7": true,
+		"GET /viewforum.php?f=18446744073709551628": true,
+		"GET /topic?t=1234567891":                   false, "GET /topic?t=01234567890": true, "GET /topic?t=-1": true,
+		// A body may name what the query does not.
+		"POST /viewforum.php": true, "POST /viewforum.php?f=13": true, "POST /adult/help": true, "PUT /list": false, "GET /viewforum.php?f=13&t=7": true,
 		"GET /tag?name=adult": true, "GET /tag?name=%EF%BD%81dult": true, "GET /tag?name=news": false,
 	} {
 		method, target, _ := strings.Cut(request, " ")

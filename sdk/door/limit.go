@@ -115,19 +115,20 @@ func (l *sharedLimiter) take(ctx context.Context, limits Limits, networks []neti
 // visitorOf returns the visitor's address: the last one in X-Forwarded-For that is no
 // trusted proxy's, if a trusted proxy sent the request.
 func (c *Config) visitorOf(r *http.Request) netip.Addr {
-	trusted := func(addr netip.Addr) bool {
-		return slices.ContainsFunc(c.Proxies, func(p netip.Prefix) bool { return p.Contains(addr) })
-	}
 	addr := remoteOf(r)
 	named := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
 	for _, text := range slices.Backward(named) {
 		next := plainAddr(strings.TrimSpace(text))
-		if !trusted(addr) || !next.IsValid() {
+		if !c.trusts(addr) || !next.IsValid() {
 			break
 		}
 		addr = next
 	}
 	return addr
+}
+
+func (c *Config) trusts(addr netip.Addr) bool {
+	return slices.ContainsFunc(c.Proxies, func(p netip.Prefix) bool { return p.Contains(addr) })
 }
 
 func remoteOf(r *http.Request) netip.Addr {

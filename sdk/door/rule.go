@@ -28,7 +28,8 @@ type Param struct {
 	Any         bool
 }
 
-var methods = []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch,
+// methods are those that a rule may name. HEAD is as GET.
+var methods = []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch,
 	http.MethodDelete, http.MethodOptions}
 
 // parseRule reads a rule such as "/adult", "POST /forum", "/viewforum.php?f=12" or "?page".
@@ -36,7 +37,7 @@ func parseRule(text string) (r Rule, err error) {
 	address := text
 	if method, rest, ok := strings.Cut(text, " "); ok {
 		if !slices.Contains(methods, method) {
-			return r, errors.New("begins with a method that HTTP does not have, or has a space: write %20")
+			return r, errors.New("begins with none of GET, POST, PUT, PATCH, DELETE and OPTIONS, or has a space: write %20")
 		}
 		r.Method, address = method, strings.TrimSpace(rest)
 	}
@@ -100,13 +101,14 @@ func (r Rule) gates(asked map[string]string) bool {
 
 // Values that no server takes for another one. Servers read 12 from "012" and "12x" too.
 var (
-	number = regexp.MustCompile(`^(0|[1-9][0-9]{0,8})$`)
+	number = regexp.MustCompile(`^(0|[1-9][0-9]{0,14})$`)
+	digits = regexp.MustCompile(`^-?[0-9]+$`)
 	word   = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
 )
 
 func (p Param) isNot(value string) bool {
-	if number.MatchString(p.Value) {
-		return number.MatchString(value) && value != p.Value
+	if digits.MatchString(p.Value) {
+		return number.MatchString(p.Value) && number.MatchString(value) && value != p.Value
 	}
 	return word.MatchString(value) && fold(value) != fold(p.Value)
 }
@@ -127,9 +129,10 @@ func (c *Config) needsPass(method, target string, header http.Header) bool {
 	if method != strings.ToUpper(method) || otherMethodIn(target) || has(header, otherMethod) {
 		method = "" // may be any
 	}
-	needed := c.needed(method, path, asked, len(asked) > 0)
+	needed := c.needed(method, path, asked)
 	for _, r := range c.Free {
-		if needed != byQuery && r.Path != "" && r.covers(method, path) && r.frees(asked) {
+		named := r.Path != "" && (r.Method != "" || reads(method))
+		if needed != byQuery && named && r.covers(method, path) && r.frees(asked) {
 			return false
 		}
 	}
@@ -145,7 +148,7 @@ const (
 	byQuery      // which a rule names, so that DOOR_FREE does not end it
 )
 
-func (c *Config) needed(method, path string, asked map[string]string, unknown bool) need {
+func (c *Config) needed(method, path string, asked map[string]string) need {
 	found := free
 	for _, r := range c.Need {
 		if method == "" {
@@ -155,15 +158,19 @@ func (c *Config) needed(method, path string, asked map[string]string, unknown bo
 			continue
 		}
 		covered := Rule{Path: fold(r.Path)}.covers("", fold(path))
-		if covered && len(r.Query) > 0 && r.gates(asked) {
+		if covered && len(r.Query) > 0 && (r.gates(asked) || !reads(method)) {
 			return byQuery
 		}
-		if unknown || covered && len(r.Query) == 0 {
+		if len(asked) > 0 || covered && len(r.Query) == 0 {
 			found = byPath
 		}
 	}
 	return found
 }
+
+// reads reports whether a method's requests have no body, in which a site could find
+// further parameters.
+func reads(method string) bool { return method == http.MethodGet || method == http.MethodOptions }
 
 // fold makes those paths equal that a server may take for equal.
 func fold(path string) string { return strings.ToLower(norm.NFKC.String(path)) }

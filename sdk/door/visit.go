@@ -18,7 +18,8 @@ const reopenable = 15 * time.Minute
 func (d *Door) begin(w http.ResponseWriter, r *http.Request) {
 	v := d.visit(r)
 	v.To = localTarget(r.PostFormValue("to"))
-	if d.goOn(w, r, v.To) {
+	if d.holds(r, v.To) {
+		d.onward(w, r, d.destination(v.To))
 		return
 	}
 	// A visitor who hangs up must not look like an outage.
@@ -29,7 +30,7 @@ func (d *Door) begin(w http.ResponseWriter, r *http.Request) {
 		d.lead(w, r, v)
 		return
 	}
-	if r.Header.Get("X-Forwarded-For") != "" && d.cfg.visitorOf(r) == remoteOf(r) {
+	if r.Header.Get("X-Forwarded-For") != "" && !d.cfg.trusts(remoteOf(r)) {
 		d.unnamed.Do(func() {
 			d.log.WarnContext(ctx, "X-Forwarded-For does not count: DOOR_TRUSTED_PROXIES does not name who sent it")
 		})
@@ -67,13 +68,18 @@ func (d *Door) stillOpen(ctx context.Context, v visit) bool {
 		status.Status == agegate.SessionStatusPassed && d.now().Sub(status.StatusAt) < reopenable)
 }
 
-// lead sends the browser to the hosted page by a page of its own. For a redirect, the
-// Content-Security-Policy of the page with the form would have to name the gateway's
-// address.
+// lead sends the browser to the hosted page.
 func (d *Door) lead(w http.ResponseWriter, r *http.Request, v visit) {
 	d.setVisit(w, v)
-	w.Header().Set("Refresh", "0; url="+v.URL)
-	d.pages.show(w, r, http.StatusOK, view{Page: "onward", URL: v.URL})
+	d.onward(w, r, v.URL)
+}
+
+// onward answers the form by a page that leads on. For a redirect, the
+// Content-Security-Policy of the page with the form would have to name the address of the
+// gateway, or of a client.
+func (d *Door) onward(w http.ResponseWriter, r *http.Request, address string) {
+	w.Header().Set("Refresh", "0; url="+address)
+	d.pages.show(w, r, http.StatusOK, view{Page: "onward", URL: address})
 }
 
 // outage answers a visitor whom the gateway cannot check now. If the owner allows it,
@@ -123,17 +129,14 @@ func (d *Door) back(w http.ResponseWriter, r *http.Request) {
 func (d *Door) redirect(w http.ResponseWriter, r *http.Request, target string) {
 	w.Header().Set("Referrer-Policy", "no-referrer")
 	w.Header().Set("Cache-Control", "no-store")
-	http.Redirect(w, r, d.destination(target), http.StatusSeeOther) //nolint:gosec // begins with the site's origin
+	http.Redirect(w, r, d.destination(target), http.StatusSeeOther)
 }
 
-// goOn sends a browser that has a pass to its target, or reports false: nobody is asked
+// holds reports whether a browser has a pass that does for a target: nobody is asked
 // twice, whichever page of the door they open again.
-func (d *Door) goOn(w http.ResponseWriter, r *http.Request, target string) bool {
+func (d *Door) holds(r *http.Request, target string) bool {
 	p, ok := d.pass(r)
-	if ok = ok && !p.Unchecked && !d.asksAgain(target, p); ok {
-		d.redirect(w, r, target)
-	}
-	return ok
+	return ok && !p.Unchecked && !d.asksAgain(target, p)
 }
 
 // target returns the page that the tab wanted, or else the browser.
@@ -145,7 +148,8 @@ func (d *Door) target(r *http.Request, v visit) string {
 }
 
 func (d *Door) refuseReturn(w http.ResponseWriter, r *http.Request, v visit, why string) {
-	if d.goOn(w, r, d.target(r, v)) {
+	if target := d.target(r, v); d.holds(r, target) {
+		d.redirect(w, r, target)
 		return
 	}
 	d.metrics.passes.WithLabelValues("refused").Inc()
@@ -156,7 +160,10 @@ func (d *Door) refuseReturn(w http.ResponseWriter, r *http.Request, v visit, why
 // cancelled handles the cancel URL, to which the gateway's page leads visitors who did
 // not pass.
 func (d *Door) cancelled(w http.ResponseWriter, r *http.Request) {
-	if target := d.target(r, d.visit(r)); !d.goOn(w, r, target) {
-		d.pages.show(w, r, http.StatusForbidden, view{Page: "failed", To: target})
+	target := d.target(r, d.visit(r))
+	if d.holds(r, target) {
+		d.redirect(w, r, target)
+		return
 	}
+	d.pages.show(w, r, http.StatusForbidden, view{Page: "failed", To: target})
 }

@@ -32,6 +32,7 @@ const (
 	DrainTime = 7 * time.Second
 
 	recordTime = 10 * time.Second // for writing a result, retries included
+	lastRecord = time.Second      // the same once a shutdown has aborted the attempts
 	recordWait = 250 * time.Millisecond
 	// maxRecording bounds the results that are written at once. Attempts that
 	// began together also time out together, and would otherwise take every
@@ -207,13 +208,13 @@ func (d *Dispatcher) deliver(ctx context.Context, delivery Delivery, held *slot)
 	header, err := d.sign(ctx, delivery)
 	if err != nil {
 		log.Error("webhook: signing failed", "error", err)
-		d.release(log, delivery.Lease, faultWait)
+		d.release(ctx, log, delivery.Lease, faultWait)
 		return
 	}
 	answer := d.post(ctx, delivery, header, held)
 	class = answer.Class
 	if ctx.Err() != nil && answer.StatusCode == 0 {
-		d.release(log, delivery.Lease, 0) // the shutdown aborted it, not the receiver
+		d.release(ctx, log, delivery.Lease, 0) // the shutdown aborted it, not the receiver
 		return
 	}
 	if d.cfg.Observe != nil {
@@ -226,7 +227,7 @@ func (d *Dispatcher) deliver(ctx context.Context, delivery Delivery, held *slot)
 	disposition := judge(answer, schedule, delivery.Step, rand.Float64()) //nolint:gosec // spreading load, not a secret
 	attempt := Attempt{Number: delivery.Lease.Number, At: delivery.Lease.At, Class: answer.Class,
 		StatusCode: answer.StatusCode, Latency: answer.Latency, Excerpt: answer.Excerpt}
-	d.record(log, func(ctx context.Context) error {
+	d.record(ctx, log, func(ctx context.Context) error {
 		return d.queue.FinishDelivery(ctx, delivery, attempt, disposition)
 	})
 	log.Info("webhook: attempted", "class", answer.Class, "status", answer.StatusCode, "latency", answer.Latency)
@@ -242,15 +243,17 @@ func (d *Dispatcher) sign(ctx context.Context, delivery Delivery) (http.Header, 
 	return Sign(keys, delivery.ID, delivery.Lease.At, delivery.Body)
 }
 
-func (d *Dispatcher) release(log *slog.Logger, lease Lease, after time.Duration) {
-	d.record(log, func(ctx context.Context) error { return d.queue.ReleaseDelivery(ctx, lease, after) })
+func (d *Dispatcher) release(attempts context.Context, log *slog.Logger, lease Lease, after time.Duration) {
+	d.record(attempts, log, func(ctx context.Context) error { return d.queue.ReleaseDelivery(ctx, lease, after) })
 }
 
 // record writes a result and retries while the database is unavailable: a lost
-// result means a repeated delivery. A shutdown does not stop it.
-func (d *Dispatcher) record(log *slog.Logger, write func(context.Context) error) {
-	ctx, cancel := context.WithTimeout(context.Background(), recordTime)
+// result means a repeated delivery. A shutdown that aborts the attempts leaves it
+// lastRecord.
+func (d *Dispatcher) record(attempts context.Context, log *slog.Logger, write func(context.Context) error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(attempts), recordTime)
 	defer cancel()
+	defer context.AfterFunc(attempts, func() { time.AfterFunc(lastRecord, cancel) })()
 	select {
 	case d.recording <- struct{}{}:
 		defer func() { <-d.recording }()
