@@ -153,7 +153,8 @@ func TestFeedHasWhatThePreviousReleaseWrote(t *testing.T) {
 	first := eventIDAt(time.Now())
 	o.must(db.Update(t.Context(), func(tx *store.Tx) error {
 		return tx.Exec(`INSERT INTO webhook_events (id, tenant_id, session_id, livemode, destination, endpoint_id, body,
-			status, created_at, attempts, step, last_class, last_status) VALUES (?, ?, ?, false, '', '', '', 'no_destination', ?, 0, 0, '', 0)`,
+			status, created_at, attempts, step, last_class, last_status)
+			VALUES (?, ?, ?, false, '', '', '', 'no_destination', ?, 0, 0, '', 0)`,
 			first, o.tenant, uuid.New(), time.Now())
 	}))
 	o.must(db.MigrateTo(t.Context(), feedOfAll))
