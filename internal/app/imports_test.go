@@ -160,6 +160,8 @@ func TestForbiddenImports(t *testing.T) {
 		"agegate/internal/check/document/wallet": {"agegate/internal/rules/credential", "agegate/internal/rules/strictjson",
 			"agegate/internal/check/document/date"},
 		"agegate/internal/check/document/mrz": {"agegate/internal/check/document/date"},
+		// how drawn codes take turns
+		"agegate/internal/pages/page": {"agegate/internal/rules/turn", "agegate/internal/rules/fault"},
 	}
 	domain := []string{"github.com/labstack/echo/v4", "gorm.io/gorm", "agegate/gen"}
 	for pkg, forbidden := range map[string][]string{
