@@ -34,7 +34,7 @@ var house = []room{
 	{"lab", 300, [][]string{
 		{"accuracy", "conformance", "demo", "testkey"}, {"certify", "measured"}, {"curve", "picture", "suite", "verify"},
 	}},
-	{"backoffice", 8790, [][]string{{"evidence"}, {"insight"}, {"account"}, {"certificate", "mail"}}},
+	{"backoffice", 8780, [][]string{{"evidence"}, {"insight"}, {"account"}, {"certificate", "mail"}}},
 	{"check", 15480, [][]string{{"document"}, {"age"}, {"liveness", "photographic"}, {"vision"}, {"inference"}}},
 	{"rules", 8440, [][]string{
 		{"session"}, {"billing", "tenant", "webhook"}, {"audit", "brand", "credential"},
