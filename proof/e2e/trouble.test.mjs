@@ -4,7 +4,7 @@ import { anotherTab, launch, visitor } from "./lib/browser.mjs";
 import { direct, isFilming, perform, unplug } from "./lib/camera.mjs";
 import { eventually, startGateway } from "./lib/gateway.mjs";
 import { after, before, test } from "./lib/row.mjs";
-import { answersAlways, openCamera, part, passes, sees, toCamera, toPrimer } from "./lib/walk.mjs";
+import { answersAlways, hears, openCamera, part, passes, sees, toCamera, toPrimer } from "./lib/walk.mjs";
 
 let gateway, tenant, browser;
 before(async () => {
@@ -343,6 +343,26 @@ test("network drop: the page goes on by itself and the person passes", async () 
   await passes(page);
   assert.equal(await session.status(), "PASSED");
   page.kept();
+});
+
+test("the server stops in the middle of an attempt: the camera's page says why", async () => {
+  const other = await startGateway({ AGEGATE_DRAIN: "0s" });
+  try {
+    const check = await other.session(other.tenant(), { age: 13 });
+    const page = await visitor(browser, { broken: /ERR_CONNECTION_REFUSED/ });
+    await perform(page);
+    const heard = hears(page);
+    await toCamera(page, check.url);
+    await eventually("the challenge begins", () => heard.some(({ phase }) => phase === "challenge"));
+    await other.halt();
+    await sees(page, "screen-network");
+    await other.start();
+    await page.goto(check.url);
+    assert.match(await part(page, "again").innerText(), /service is busy.* 5 attempts left/);
+    page.kept();
+  } finally {
+    await other.stop();
+  }
 });
 
 test("something on the way lets no stream through: the page says so and offers other ways", async () => {

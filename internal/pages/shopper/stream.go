@@ -199,7 +199,7 @@ func (s *stream) run(work context.Context) (websocket.StatusCode, string) {
 	nonce := s.exam.Nonce()
 	// The round-trip time is not known yet, and no frame is waiting.
 	if s.send(work, hello{Nonce: hex.EncodeToString(nonce[:]), Credit: maxCredit}) != nil {
-		return websocket.StatusNormalClosure, ""
+		return unsent(work)
 	}
 	running, stop := context.WithCancel(work)
 	defer stop()
@@ -251,7 +251,7 @@ func (s *stream) queue(work context.Context) (websocket.StatusCode, string) {
 		// The place is sent even if it has not changed, so that the page knows that the
 		// server is there.
 		if s.send(work, queued{Place: place}) != nil {
-			return websocket.StatusNormalClosure, ""
+			return unsent(work)
 		}
 	}
 }
@@ -320,6 +320,15 @@ func (s *stream) ended(work context.Context) (websocket.StatusCode, string) {
 	return s.inbox.code, s.inbox.reason
 }
 
+// unsent returns how to close a stream that cannot send: who ended its work may have closed
+// the connection already.
+func unsent(work context.Context) (websocket.StatusCode, string) {
+	if work.Err() != nil {
+		return endOf(work)
+	}
+	return websocket.StatusNormalClosure, ""
+}
+
 // endOf returns how to close a stream whose work was cancelled.
 func endOf(work context.Context) (websocket.StatusCode, string) {
 	var end websocket.CloseError
@@ -365,7 +374,7 @@ func (s *stream) answer(work context.Context, frame taken) (websocket.StatusCode
 		Credit: credit(time.Duration(s.trip.Load())),
 	})
 	if err != nil {
-		return websocket.StatusNormalClosure, ""
+		return unsent(work)
 	}
 	return 0, ""
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"agegate/internal/check/age"
@@ -37,6 +38,17 @@ func TestTheServersTroubleCostsNoAttempt(t *testing.T) {
 	}
 	unserved := verdict(age.VerdictNoCapture, 0)
 	unserved.Unserved = true
+	answersLate := func(ctx context.Context) (age.Step, error) {
+		<-ctx.Done()
+		time.Sleep(2 * closeTime) // the connection is closed meanwhile
+		return age.Step{}, nil
+	}
+	goesAway := func(f *fixture, _ *camera) {
+		synctest.Wait() // the frame is being processed
+		ctx, cancel := context.WithTimeout(f.t.Context(), time.Minute)
+		defer cancel()
+		must(f.t, f.pages.Close(ctx))
+	}
 	rows := []struct {
 		name    string
 		trouble func(ctx context.Context) (age.Step, error)
@@ -47,11 +59,8 @@ func TestTheServersTroubleCostsNoAttempt(t *testing.T) {
 		{"too slow", waits, func(f *fixture, _ *camera) {}, websocket.StatusTryAgainLater, 0},
 		{"failed", func(context.Context) (age.Step, error) { return age.Step{}, errors.New("no model") }, nil,
 			websocket.StatusTryAgainLater, 0},
-		{"going away", waits, func(f *fixture, _ *camera) {
-			ctx, cancel := context.WithTimeout(f.t.Context(), time.Minute)
-			defer cancel()
-			must(f.t, f.pages.Close(ctx))
-		}, websocket.StatusGoingAway, 0},
+		{"going away", waits, goesAway, websocket.StatusGoingAway, 0},
+		{"gone before the answer was sent", answersLate, goesAway, websocket.StatusGoingAway, 0},
 		{"movement missed because frames waited", func(context.Context) (age.Step, error) { return unserved, nil }, nil,
 			closeReload, 0},
 		{"movement missed", func(context.Context) (age.Step, error) { return verdict(age.VerdictNoCapture, 0), nil }, nil,
