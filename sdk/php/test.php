@@ -73,6 +73,46 @@ namespace {
         same($v["want"], outcome(fn() => Agegate\verifyWebhook($lists, $v["body"], $v["secret"])), $v["name"] . ", lists");
     }
 
+    $good = $vectors["webhooks"][0];
+    $now = $good["now"];
+    $why = "not asked";
+    $wordPress = []; // its WP_REST_Request::get_headers()
+    foreach ($good["headers"] as $name => $value) {
+        $wordPress[strtr($name, "-", "_")] = [$value];
+    }
+    $event = Agegate\verifyWebhook($wordPress, $good["body"], $good["secret"], $why);
+    same($good["body"], json_encode($event), "the headers of WordPress");
+    same(null, $why, "of a good delivery");
+    $sign = function (string $body) use ($good): array {
+        $text = $good["headers"]["webhook-id"] . "." . $good["headers"]["webhook-timestamp"] . "." . $body;
+        $mac = hash_hmac("sha256", $text, base64_decode(substr($good["secret"], 6)), true);
+        return [["webhook-signature" => "v1," . base64_encode($mac)] + $good["headers"], $body];
+    };
+    $late = ["webhook-timestamp" => (string) ($now - 301)] + $good["headers"];
+    foreach ([
+        "missing" => [[["webhook-id" => ""] + $good["headers"], "{}"], [[], "{}"],
+            [array_diff_key($good["headers"], ["webhook-signature" => 0]), $good["body"]]],
+        "clock" => [[$late, $good["body"]], [["webhook-timestamp" => "x"] + $good["headers"], $good["body"]]],
+        "no signature" => [[$good["headers"], $good["body"] . " "], [$good["headers"], "{"]],
+        "not an event" => array_map($sign, ["", "{", "null", "1", '"x"', "[]", "{}", "[" . $good["body"] . "]", "\xff",
+            str_replace("true", '"true"', $good["body"]), str_repeat("[", 1000)]),
+    ] as $part => $deliveries) {
+        foreach ($deliveries as [$headers, $body]) {
+            same(null, Agegate\verifyWebhook($headers, $body, $good["secret"], $why), "the body $body");
+            same(true, str_contains($why, $part), "why the body $body is refused: $why");
+        }
+    }
+
+    // Two plug-ins that each bring a copy.
+    $copies = sys_get_temp_dir() . "/agegate-" . bin2hex(random_bytes(8));
+    mkdir($copies);
+    foreach (["redirect.php", "webhook.php"] as $name) {
+        copy(__DIR__ . "/src/$name", "$copies/$name");
+        require "$copies/$name";
+        unlink("$copies/$name");
+    }
+    rmdir($copies);
+
     $shop = new Answering(new Response(200, [], "{}"));
     $client = $shop->client();
     $client->createSession(["target_age" => 18], idempotencyKey: "k1");
@@ -85,6 +125,36 @@ namespace {
         ["GET", "http://age.example/api/v1/test/events?session_id=s&wait=4", "svc_test_x", "", ""],
         ["POST", "http://age.example/api/v1/test/sessions/s/clock", "svc_test_x", "", '{"expire":"redirect"}'],
     ], $shop->sent, "the requests");
+    $sender = new class implements Agegate\Sender {
+        public array $sent = [], $answer = [201, ["x-request-id" => "R2"], "{}"];
+
+        public function send(string $method, string $url, array $headers, string $body): array
+        {
+            $this->sent[] = [$method, $url, $headers, $body];
+            return $this->answer;
+        }
+    };
+    $own = new Client("http://age.example", "svc_test_x", $sender);
+    same([], $own->createSession(["target_age" => 18], idempotencyKey: "k1"), "a sender's answer");
+    $sender->answer = [429, ["X-Request-ID" => "R2", "retry-after" => "7"], '{"detail":"Slow down"}'];
+    try {
+        $own->getSessionStatus("s");
+        same("refused", "accepted", "a sender's refusal");
+    } catch (AgegateException $error) {
+        $got = [$error->getMessage(), $error->requestId, $error->retryAfter];
+        same(["429 Slow down", "R2", 7], $got, "a sender's refusal");
+    }
+    same([
+        ["POST", "http://age.example/api/v1/sessions/create",
+            ["Idempotency-Key" => "k1", "X-API-Key" => "svc_test_x", "Content-Type" => "application/json"],
+            '{"target_age":18}'],
+        ["GET", "http://age.example/api/v1/sessions/s/status", ["X-API-Key" => "svc_test_x"], ""],
+    ], $sender->sent, "a sender's requests");
+    try {
+        new Client("http://age.example", "svc_test_x", $shop);
+        same("refused", "accepted", "a client without factories");
+    } catch (InvalidArgumentException) {
+    }
     foreach ([["", "svc_test_x"], ["age.example.com", "svc_test_x"], ["https://age.example.com", ""]] as [$url, $key]) {
         try {
             $shop->client($url, $key);
