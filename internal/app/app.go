@@ -231,7 +231,7 @@ func (a *App) buildParts(cfg config.Config, sealer *credential.Sealer) (_ *echo.
 	}
 	a.buildSessions(cfg, sealer, wake)
 	edge := httpd.Config{Logger: a.log, Checks: a.checks(cfg), Pages: a.showError, Observe: a.metrics.Request,
-		Proxies: cfg.TrustedProxies, Tracer: a.tracer}
+		Proxies: cfg.TrustedProxies, Tracer: a.tracer, SecurityText: securityText(cfg)}
 	if cfg.ServesPages() {
 		if err := a.buildPages(cfg, sealer, eyes); err != nil {
 			return nil, err

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"slices"
 	"sync"
 
 	"agegate/internal/app/config"
@@ -74,7 +75,17 @@ func (a *App) servesDashboard(cfg config.Config) bool {
 func (a *App) dashboardHandler(cfg config.Config) *echo.Echo {
 	return httpd.NewPages(httpd.Config{
 		Logger: a.log, Checks: a.checks(cfg), Pages: a.api.dashboard.Error, Observe: a.metrics.Request,
-		Proxies: cfg.TrustedProxies, Tracer: a.tracer,
+		Proxies: cfg.TrustedProxies, Tracer: a.tracer, SecurityText: securityText(cfg),
 		Mounts: []func(*echo.Echo){a.api.dashboard.Register},
 	})
+}
+
+// securityText returns the text of security.txt, or nothing where no contact is set.
+func securityText(cfg config.Config) string {
+	if cfg.Security.URI == "" {
+		return ""
+	}
+	origins := []string{cfg.BaseURL, cfg.VerifyURL, cfg.DashboardURL}
+	slices.Sort(origins)
+	return cfg.Security.Text(slices.Compact(origins)...)
 }

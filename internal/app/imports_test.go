@@ -26,9 +26,10 @@ var house = []room{
 	{"cmd", 4170, nil},
 	{"docs", 0, nil}, // samples in Go
 	// 30 of store's name why a database cannot be copied.
-	// 115 of app's check OpenTelemetry's variables, database URLs and service links.
-	{"app", 4390, [][]string{{"app"}, {"doctor"}, {"config", "metrics"}}},
-	{"edge", 3530, [][]string{{"httpd"}, {"api", "reference"}, {"contract"}}},
+	// 115 of app's check OpenTelemetry's variables, database URLs and service links; 90 tell
+	// researchers where to report a flaw.
+	{"app", 4490, [][]string{{"app"}, {"doctor"}, {"config", "metrics"}}},
+	{"edge", 3535, [][]string{{"httpd"}, {"api", "reference"}, {"contract"}}},
 	{"pages", 15160, [][]string{{"dashboard", "shopper"}, {"page"}}},
 	{"store", 6270, nil},
 	{"lab", 300, [][]string{

@@ -23,12 +23,20 @@ func startRoles(t *testing.T) roles {
 	t.Helper()
 	db, key := pgtest.URL(t), "AGEGATE_SECRET_KEY=AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
 	const metrics = "AGEGATE_METRICS_LISTEN=127.0.0.1:0"
-	return roles{
-		all: gatewaytest.Start(t, db, key, metrics),
-		api: gatewaytest.Start(t, db, key, metrics, "AGEGATE_ROLE=api", "AGEGATE_ESTIMATOR=onnx", "AGEGATE_MODELS_DIR="+
-			t.TempDir()),
-		pages: gatewaytest.Start(t, db, key, metrics, "AGEGATE_ROLE=pages"),
+	start := func(more ...string) *gatewaytest.Gateway {
+		return gatewaytest.Start(t, db, append(more, key, metrics,
+			"AGEGATE_SECURITY_CONTACT=mailto:security@gateway.example", "AGEGATE_SECURITY_CONTACT_UNTIL=2099-12-31")...)
 	}
+	return roles{
+		all:   start(),
+		api:   start("AGEGATE_ROLE=api", "AGEGATE_ESTIMATOR=onnx", "AGEGATE_MODELS_DIR="+t.TempDir()),
+		pages: start("AGEGATE_ROLE=pages"),
+	}
+}
+
+// ofEvery reports whether every role serves the path: the health checks and security.txt.
+func ofEvery(path string) bool {
+	return strings.HasSuffix(path, "z") || strings.HasPrefix(path, "/.well-known/")
 }
 
 // TestRolesTogether: a session created at the API, test or live, is opened and
@@ -66,6 +74,7 @@ func TestRolePaths(t *testing.T) {
 	link := strings.TrimPrefix(made.VerificationURL, "http://verify.gateway.example")
 	_, page := get(t, g.pages, link)
 	script := regexp.MustCompile(`/static/[0-9a-f]+/[a-z-]+\.css`).FindString(page)
+	const security = "/.well-known/security.txt"
 	const json, html, text = "application/json", "text/html; charset=UTF-8", "text/plain; charset=UTF-8"
 	for _, tt := range []struct {
 		path                   string
@@ -94,6 +103,7 @@ func TestRolePaths(t *testing.T) {
 		{"/", 200, 200, 404, html, html},
 		{"/healthz", 200, 200, 200, json, json},
 		{"/readyz", 200, 200, 200, json, json},
+		{security, 200, 200, 200, text, text},
 	} {
 		for _, role := range []struct {
 			name    string
@@ -104,6 +114,9 @@ func TestRolePaths(t *testing.T) {
 			res, body := get(t, role.gateway, tt.path)
 			if form := res.Header.Get("Content-Type"); res.StatusCode != role.status || role.form != "" && form != role.form {
 				t.Errorf("%s of %s: %d %s, want %d %s", tt.path, role.name, res.StatusCode, form, role.status, role.form)
+			}
+			if tt.path == security && !strings.Contains(body, "Contact: mailto:security@gateway.example\nExpires: 2099-") {
+				t.Errorf("%s of %s: %s", tt.path, role.name, body)
 			}
 			if tt.path == "/readyz" && strings.Contains(body, "models") != (role.name != "api") {
 				t.Errorf("%s of %s: %s", tt.path, role.name, body)
@@ -136,7 +149,7 @@ func get(t *testing.T, g *gatewaytest.Gateway, path string) (*http.Response, str
 	return g.Nobody().Get(t, path)
 }
 
-// TestRoleRoutes: the two parts share only the health checks, and together have
+// TestRoleRoutes: the two parts share only what every role serves, and together have
 // all routes.
 func TestRoleRoutes(t *testing.T) {
 	g := startRoles(t)
@@ -149,7 +162,7 @@ func TestRoleRoutes(t *testing.T) {
 	}
 	all, api, pages := routesOf(g.all), routesOf(g.api), routesOf(g.pages)
 	for route := range pages {
-		if strings.HasSuffix(route, "z") != api[route] { // /healthz and /readyz
+		if _, path, _ := strings.Cut(route, " "); ofEvery(path) != api[route] {
 			t.Errorf("%s: served by both, or by one alone", route)
 		}
 		api[route] = true
@@ -189,7 +202,7 @@ func TestUnknownAddresses(t *testing.T) {
 		}
 	}
 	for _, r := range g.pages.App.Routes() {
-		if !strings.HasSuffix(r.Path, "z") && !shopper.Owns(r.Path) { // /healthz and /readyz
+		if !ofEvery(r.Path) && !shopper.Owns(r.Path) {
 			t.Errorf("%s: an error there has no page for shoppers", r.Path)
 		}
 	}

@@ -70,8 +70,9 @@ type Config struct {
 	DocumentWays           []session.Way // of the document check: those that the operator allows, in the order offered
 	OperatorName           string        // operator's name as shown to shoppers; empty: not shown
 	OperatorLinks          tenant.Links  // shown where the tenant has set none
-	SMTP                   *mail.Server  // sends mails to staff; nil: none are sent
-	MailFrom               string        // their sender
+	Security               SecurityContact
+	SMTP                   *mail.Server // sends mails to staff; nil: none are sent
+	MailFrom               string       // their sender
 	SSO                    account.Provider
 	TLS                    TLS
 	Estimator              string // EstimatorONNX or EstimatorOff
@@ -173,6 +174,7 @@ func Load(lookup Lookup, required ...string) (Config, error) {
 	errs = append(errs, c.setTraces(lookup, given)...)
 	errs = append(errs, c.checkLinks()...)
 	errs = append(errs, c.checkMail()...)
+	errs = append(errs, c.checkSecurity()...)
 	errs = append(errs, c.checkSSO()...)
 	listen, _ := lookup(listenName)
 	errs = append(errs, c.checkTLS(listen)...)

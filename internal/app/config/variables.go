@@ -139,6 +139,11 @@ var Variables = []Variable{
 		set: func(c *Config, v string) error { c.OperatorLinks.HelpURL = v; return nil }},
 	{Name: termsURLName, Help: "terms that the hosted page links to",
 		set: func(c *Config, v string) error { c.OperatorLinks.TermsURL = v; return nil }},
+	{Name: securityContactName, Help: "where security flaws are reported, in /.well-known/security.txt: https://… or " +
+		"mailto:…; empty: no such file",
+		set: setSecurityContact},
+	{Name: securityUntilName, Help: "day until which that contact is good, such as 2027-06-30",
+		set: setSecurityUntil},
 	{Name: smtpURLName, Help: "mail server for invitations, recovery links and alerts: smtp:// (with STARTTLS) or " +
 		"smtps://, user:password@host:port; empty: no mail is sent", Secret: true,
 		set: setSMTP},

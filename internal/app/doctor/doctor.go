@@ -59,7 +59,7 @@ type examiner struct{ Options }
 func Examine(ctx context.Context, o Options) {
 	e := examiner{o}
 	e.ok("configuration", "all variables can be used; the role is "+o.Config.Role)
-	for _, f := range settings(e.Config) {
+	for _, f := range settings(e.Config, e.Now()) {
 		e.Tell(f)
 	}
 	for _, step := range []struct {

@@ -39,8 +39,13 @@ var stored = []struct {
 }
 
 // settings judges what the configuration alone says.
-func settings(cfg config.Config) []Finding {
+func settings(cfg config.Config, now time.Time) []Finding {
 	findings := secureFindings(cfg)
+	if c := cfg.Security; c.URI != "" && now.AddDate(0, 1, 0).After(c.Until) {
+		findings = append(findings, Finding{"security_contact", "security.txt", Warning,
+			"its contact is good until " + c.Until.Format(time.DateOnly) + "; programs trust none of a past day",
+			"check that the contact is read, and set a later day in AGEGATE_SECURITY_CONTACT_UNTIL"})
+	}
 	if cfg.ServesPages() {
 		findings = append(findings, operatorFinding(cfg))
 	}
@@ -51,7 +56,7 @@ func settings(cfg config.Config) []Finding {
 // problems first. It changes nothing and connects to nothing else, so a running gateway
 // can call it often.
 func Known(ctx context.Context, cfg config.Config, db *store.Store, now time.Time) ([]Finding, error) {
-	all := settings(cfg)
+	all := settings(cfg, now)
 	for _, s := range stored {
 		found, err := s.find(ctx, facts{cfg, db, now})
 		if err != nil {

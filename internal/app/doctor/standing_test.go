@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"agegate/internal/app/config"
 	"agegate/internal/pages/dashboard"
 	"agegate/internal/store"
 )
@@ -42,6 +43,24 @@ func TestStandingFindings(t *testing.T) {
 		if len(got) != 1 || string(got[0].Grade) != grade || !strings.Contains(got[0].Found, text) ||
 			(got[0].Grade == OK) != (got[0].Advice == "") || !named(got[0]) {
 			t.Errorf("%s: %+v", row.name, got)
+		}
+	}
+}
+
+// TestSecurityContactFindings: the operator hears a month before the contact's last day.
+func TestSecurityContactFindings(t *testing.T) {
+	now := time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)
+	for _, row := range []struct {
+		until time.Time
+		found int
+	}{{time.Time{}, 0}, {now.AddDate(0, 1, 1), 0}, {now.AddDate(0, 1, -1), 1}, {now.AddDate(0, 0, -1), 1}} {
+		cfg := config.Config{Role: config.RoleAPI, BaseURL: "https://a.example", VerifyURL: "https://a.example"}
+		if !row.until.IsZero() {
+			cfg.Security = config.SecurityContact{URI: "mailto:security@a.example", Until: row.until}
+		}
+		got := settings(cfg, now)
+		if len(got) != row.found || row.found > 0 && (!named(got[0]) || got[0].Grade != Warning) {
+			t.Errorf("until %s: %+v", row.until, got)
 		}
 	}
 }

@@ -52,6 +52,8 @@ type Config struct {
 	// CheckBody returns the domain's violations of a body that already violates
 	// the contract.
 	CheckBody contract.BodyCheck
+	// SecurityText is the text of /.well-known/security.txt (RFC 9116); empty: none is served.
+	SecurityText string
 	// Checks are the readiness checks by name. Each gets a deadline.
 	Checks map[string]func(context.Context) error
 	// Pages renders the error of a request outside /api/; nil writes plain text.
@@ -107,9 +109,14 @@ func newEcho(cfg Config, routes routeNames) *echo.Echo {
 	return e
 }
 
-// mount registers the health checks and the mounts, and names all routes.
+// mount registers the health checks, security.txt and the mounts, and names all routes.
 func mount(e *echo.Echo, cfg Config, routes routeNames) {
 	mountHealth(e, cfg.Checks)
+	if cfg.SecurityText != "" {
+		e.Match(reading, "/.well-known/security.txt", func(c echo.Context) error {
+			return c.String(http.StatusOK, cfg.SecurityText)
+		})
+	}
 	for _, register := range cfg.Mounts {
 		register(e)
 	}

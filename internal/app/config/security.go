@@ -1,0 +1,68 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"net/mail"
+	"net/url"
+	"strings"
+	"time"
+)
+
+const (
+	securityContactName = "AGEGATE_SECURITY_CONTACT"
+	securityUntilName   = "AGEGATE_SECURITY_CONTACT_UNTIL"
+)
+
+// SecurityContact is where vulnerabilities of this installation are reported, for
+// /.well-known/security.txt (RFC 9116).
+type SecurityContact struct {
+	URI   string    // mailto: or https:; empty: no file is served
+	Until time.Time // the end of the day until which URI is looked after
+}
+
+// Text returns the file for the given public addresses of the gateway.
+func (s SecurityContact) Text(origins ...string) string {
+	text := fmt.Sprintf("Contact: %s\nExpires: %s\n", s.URI, s.Until.Format(time.RFC3339))
+	for _, origin := range origins {
+		text += "Canonical: " + origin + "/.well-known/security.txt\n"
+	}
+	return text
+}
+
+func setSecurityContact(c *Config, v string) error {
+	if v == "" {
+		return nil
+	}
+	u, err := url.Parse(v)
+	if err != nil || u.Scheme != "https" && u.Scheme != "mailto" || u.Scheme == "https" && u.Hostname() == "" ||
+		u.User != nil || u.Scheme == "mailto" && u.RawQuery != "" {
+		return errors.New("must be an https address, or mailto: and an e-mail address")
+	}
+	if a, err := mail.ParseAddress(u.Opaque); u.Scheme == "mailto" && (err != nil || a.Address != u.Opaque) {
+		return errors.New("must have an e-mail address after mailto:")
+	}
+	c.Security.URI = u.String()
+	return nil
+}
+
+func setSecurityUntil(c *Config, v string) error {
+	if v == "" {
+		return nil
+	}
+	day, err := time.Parse(time.DateOnly, strings.TrimSpace(v))
+	if err != nil {
+		return errors.New("must be a day such as 2027-06-30")
+	}
+	c.Security.Until = day.Add(24*time.Hour - time.Second)
+	return nil
+}
+
+// checkSecurity checks that the contact and its day are set together.
+func (c *Config) checkSecurity() []error {
+	if (c.Security.URI == "") == c.Security.Until.IsZero() {
+		return nil
+	}
+	return []error{fmt.Errorf("%s and %s must be set together: security.txt says until when its contact is good",
+		securityContactName, securityUntilName)}
+}
