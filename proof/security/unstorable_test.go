@@ -102,8 +102,10 @@ func (a *unstorableText) attack(route *echo.Route, names []string, turn int) {
 	}
 	path := a.fill(route.Path, -1, "")
 	for i, name := range names {
-		// The short form alternates between the texts.
-		for _, text := range table.Sized(unstorable, unstorable[(turn+i)%2:][:1]) {
+		if !table.Full() && (turn+i)%6 != 0 { // the short form sends each name to every sixth route
+			continue
+		}
+		for _, text := range unstorable {
 			switch route.Method {
 			case http.MethodGet:
 				a.send(staff, "query", route, path+"?"+url.Values{name: {text}}.Encode(), nil, nil)
