@@ -39,11 +39,13 @@ const certifyRunHelp = `Attack a shop, and say which forgery it let in and how t
   order:        # begins an order; leads to the verification URL, by a redirect
     url: https://shop.example/buy            #   or as verification_url in JSON
     form: {age: "18"}                        # or json: {age: 18}
+  age: 18       # that the order needs; by default the member age of its form or JSON
   poll:         # lets the shop look the status up; leave it out if it polls by itself
     url: https://shop.example/orders/{session}
   probe:        # answers {"released": 0}: how often the order was released
     url: https://shop.example/orders/{session}/released
   settle: 2s    # how long a release may take
+  replay: 11s   # after which a pass comes again
   headers: {}   # of every request but webhooks, such as a staging site's password
 
 Each order begins in its own browser, whose cookies its other requests carry. The
@@ -156,7 +158,7 @@ func (c *cli) certify(
 		return nil, err
 	}
 	if left := certify.LeftOut(target, known); len(left) > 0 {
-		fmt.Fprintf(stderr, "Left out, for want of REDIRECT_SECRET, or of WEBHOOK_SECRET and webhook_url: %s.\n",
+		fmt.Fprintf(stderr, "Left out, for want of REDIRECT_SECRET, of WEBHOOK_SECRET and webhook_url, or of age: %s.\n",
 			strings.Join(left, " "))
 	}
 	fmt.Fprintln(stderr, "Each case is tried first, and judged when its order has had time to be released.")

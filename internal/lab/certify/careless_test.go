@@ -1,12 +1,13 @@
 package certify_test
 
 import (
-	"cmp"
 	"crypto/hmac"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -33,13 +34,18 @@ type carelessShop struct {
 
 	small  atomic.Bool // the last delivery had names of headers in small letters
 	mu     sync.Mutex
-	orders map[string]*carelessOrder // by session
-	seen   map[string]bool           // webhook IDs
-	latest time.Time                 // of the events
+	orders map[string]*carelessOrder                // by session
+	seen   map[string]bool                          // webhook IDs
+	latest time.Time                                // of the events
+	last   string                                   // session of the last order of all
+	number string                                   // where the Success URL's order number is told: "json", "nowhere"; "" for no number
+	loose  map[string]func(want, given string) bool // how a field is compared, if not exactly
+	locked map[string]time.Time                     // until when an order is not released again
 }
 
 type carelessOrder struct {
 	browser  string
+	number   string // in its Success URL
 	passed   string // what the first lookup said
 	released int
 	by       map[string]bool // the ways that have released it
@@ -64,6 +70,30 @@ func (s *carelessShop) use(t *testing.T, c tenant.ModeSecrets) {
 	s.secrets = c
 	s.orders = map[string]*carelessOrder{}
 	s.seen = map[string]bool{}
+	s.locked = map[string]time.Time{}
+}
+
+// same compares a value of a field with the wanted one.
+func (s *carelessShop) same(field, want, given string) bool {
+	if loose := s.loose[field]; loose != nil {
+		return loose(want, given)
+	}
+	return want == given
+}
+
+// orderOf returns the session of the order that a session in a field stands for.
+func (s *carelessShop) orderOf(field, session string) string {
+	if s.loose[field] == nil {
+		return session
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, id := range slices.Backward(slices.Sorted(maps.Keys(s.orders))) {
+		if s.same(field, id, session) {
+			return id
+		}
+	}
+	return ""
 }
 
 // makes reports whether the shop makes one of these mistakes.
@@ -75,7 +105,7 @@ func (s *carelessShop) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.buy(w, r)
 		return
 	case r.URL.Path == "/thanks":
-		s.thanks(r)
+		s.thanks(w, r)
 	case r.URL.Path == "/cancelled":
 		if own, err := r.Cookie(orderCookie); err == nil && s.mistake == "redirect.cancelled" {
 			s.release(own.Value, "redirect", true)
@@ -111,21 +141,34 @@ func (s *carelessShop) call(method, path, body string) (answer map[string]string
 }
 
 func (s *carelessShop) buy(w http.ResponseWriter, r *http.Request) {
-	made := s.call(http.MethodPost, "/api/v1/sessions/create", `{"target_age":18}`)
+	age := `{"target_age":18}`
+	if s.mistake == "order.age" {
+		age = `{"target_age":16}`
+	}
+	number := ""
+	if s.number != "" {
+		number = rand.Text()
+		age = strings.Replace(age, "}", `,"success_url":"http://`+r.Host+`/thanks?shop=1&order=`+number+`"}`, 1)
+	}
+	made := s.call(http.MethodPost, "/api/v1/sessions/create", age)
 	browser := made["session_id"]
 	if before, err := r.Cookie(browserCookie); err == nil {
 		browser = before.Value
 	}
 	s.mu.Lock()
-	s.orders[made["session_id"]] = &carelessOrder{browser: browser, by: map[string]bool{}}
+	s.orders[made["session_id"]] = &carelessOrder{browser: browser, number: number, by: map[string]bool{}}
+	s.last = made["session_id"]
 	s.mu.Unlock()
 	for name, value := range map[string]string{
 		orderCookie: made["session_id"], sessionCookie: made["session_id"], browserCookie: browser,
 	} {
 		http.SetCookie(w, &http.Cookie{Name: name, Value: value, Path: "/"})
 	}
-	_ = json.NewEncoder(w).Encode(map[string]string{"verification_url": made["verification_url"],
-		"session_id": made["session_id"], "more": canary})
+	said := map[string]string{"verification_url": made["verification_url"], "session_id": made["session_id"], "more": canary}
+	if s.number == "json" {
+		said["order"] = number
+	}
+	_ = json.NewEncoder(w).Encode(said)
 }
 
 // release releases an order in a way; with once, only the first time.
@@ -145,16 +188,31 @@ func (s *carelessShop) release(session, way string, once bool) {
 		time.Sleep(50 * time.Millisecond)
 		s.mu.Lock()
 	}
+	if s.makes("redirect.replay-later", "webhook.duplicate-later") {
+		released, s.locked[session] = time.Now().Before(s.locked[session]), time.Now().Add(5*time.Millisecond)
+	}
 	if !released || !once {
 		o.released++
 		o.by[way] = true
 	}
 }
 
-func (s *carelessShop) thanks(r *http.Request) {
+func (s *carelessShop) thanks(w http.ResponseWriter, r *http.Request) {
 	own, err := r.Cookie(orderCookie)
-	if err != nil {
+	switch {
+	case err == nil:
+	case s.mistake == "redirect.no-cookies":
+		s.release(s.last, "redirect", true)
 		return
+	case s.mistake == "redirect.replay-elsewhere":
+		own = &http.Cookie{Value: r.URL.Query().Get("session")}
+	default:
+		return
+	}
+	adult, err := r.Cookie("adult")
+	if s.mistake == "redirect.plain-cookie" && err == nil && adult.Value == "1" ||
+		s.mistake == "redirect.referer" && strings.Contains(r.Referer(), "127.0.0.1") {
+		s.release(own.Value, "redirect", true)
 	}
 	if s.mistake == "polling.other-session" &&
 		s.call(http.MethodGet, "/api/v1/sessions/"+r.URL.Query().Get("session")+"/status", "")["status"] == "PASSED" {
@@ -166,16 +224,31 @@ func (s *carelessShop) thanks(r *http.Request) {
 			expected = session.Value
 		}
 	}
+	if s.makes("redirect.two-shoppers", "redirect.later-session") {
+		expected = s.last
+	}
+	if o := s.orders[own.Value]; o != nil && o.number != r.URL.Query().Get("order") {
+		return // another order's address
+	}
 	if !s.isPass(r.URL.Query(), expected) || s.mistake == "redirect.good" {
 		return
 	}
-	s.release(own.Value, "redirect", s.mistake != "redirect.replay")
+	_, err = r.Cookie("done")
+	s.release(own.Value, "redirect", s.mistake != "redirect.replay" && (s.mistake != "redirect.replay-elsewhere" || err == nil))
+	http.SetCookie(w, &http.Cookie{Name: "done", Value: "1", Path: "/"})
 	if s.mistake == "redirect.other-order" {
 		for session, o := range s.orders {
 			if o.browser == s.orders[own.Value].browser {
 				s.release(session, "redirect", true)
 			}
 		}
+	}
+}
+
+// complete takes a session that is a beginning of the wanted one for that one, with the mistake.
+func (s *carelessShop) complete(q url.Values, session string) {
+	if s.mistake == "redirect.cut-value" && strings.HasPrefix(session, q.Get("session")) {
+		q.Set("session", session)
 	}
 }
 
@@ -196,6 +269,7 @@ func (s *carelessShop) isPass(q url.Values, session string) bool {
 	if len(parts) < 2 || len(parts) > 2 && s.mistake != "redirect.junk" {
 		return false
 	}
+	s.complete(q, session)
 	key := s.redirect
 	if s.mistake == "redirect.empty-key" {
 		key = nil
@@ -203,7 +277,8 @@ func (s *carelessShop) isPass(q url.Values, session string) bool {
 	mac := hmac.New(sha256.New, key)
 	mac.Write([]byte(q.Get("session") + "|" + q.Get("status") + "|" + q.Get("is_adult") + "|" + parts[0]))
 	want := base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
-	signed := want == parts[1] || s.mistake == "redirect.respelled" && strings.EqualFold(want, parts[1])
+	signed := s.same("mac", want, parts[1]) || s.mistake == "redirect.respelled" && strings.EqualFold(want, parts[1])
+	signed = signed || s.makes("redirect.cut-token", "redirect.unsigned") && strings.HasPrefix(want, parts[1])
 	if !signed && !s.makes("redirect.altered-expiry", "redirect.swapped-session", "redirect.other-tenant",
 		"redirect.other-mode") {
 		return false
@@ -218,118 +293,4 @@ func (s *carelessShop) isPass(q url.Values, session string) bool {
 	return (q.Get("session") == session || s.mistake == "redirect.other-session") &&
 		(q.Get("status") == "VERIFIED" || s.mistake == "redirect.fallback") &&
 		(q.Get("is_adult") == "true" || s.makes("redirect.fallback", "redirect.not-adult"))
-}
-
-type carelessEvent struct {
-	Type      string    `json:"type"`
-	Timestamp time.Time `json:"timestamp"`
-	SessionID string    `json:"session_id"`
-	Status    string    `json:"status"`
-	IsAdult   bool      `json:"is_adult"`
-	Livemode  bool      `json:"livemode"`
-}
-
-func (s *carelessShop) receive(r *http.Request) int {
-	body, err := io.ReadAll(r.Body)
-	if err != nil || s.mistake == "webhook.good" || s.mistake == "webhook.header-names" && s.small.Load() {
-		return http.StatusInternalServerError
-	}
-	if id := r.Header.Get("webhook-id"); s.mistake == "webhook.forged-first" {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if s.seen[id] {
-			return http.StatusOK
-		}
-		s.seen[id] = true
-		return http.StatusUnauthorized
-	}
-	if !s.verified(r.Header, body) {
-		return http.StatusUnauthorized
-	}
-	var e carelessEvent
-	in := json.NewDecoder(strings.NewReader(string(body)))
-	if s.mistake == "webhook.unknown-members" {
-		in.DisallowUnknownFields()
-	}
-	if in.Decode(&e) != nil || s.mistake == "webhook.spelling" && !strings.Contains(string(body), `,"is_adult":`) {
-		return http.StatusBadRequest
-	}
-	s.mu.Lock()
-	id := r.Header.Get("webhook-id")
-	repeated, older := s.seen[id], e.Timestamp.Before(s.latest)
-	s.seen[id] = true
-	if !older {
-		s.latest = e.Timestamp
-	}
-	s.mu.Unlock()
-	again := s.mistake == "webhook.duplicate"
-	switch {
-	case repeated && !again && s.mistake != "webhook.at-once":
-		return http.StatusOK
-	case older && s.mistake == "webhook.out-of-order":
-		return http.StatusConflict
-	}
-	if (e.Status == "VERIFIED" || s.mistake == "webhook.fallback") &&
-		(e.IsAdult || s.makes("webhook.fallback", "webhook.not-adult")) &&
-		(!e.Livemode || s.mistake == "webhook.livemode") {
-		s.release(e.SessionID, "webhook", !again)
-	}
-	return http.StatusOK
-}
-
-func (s *carelessShop) verified(h http.Header, body []byte) bool {
-	if s.makes("webhook.flipped", "webhook.foreign-secret", "webhook.swapped-id") {
-		return true
-	}
-	id, stamp := h.Get("webhook-id"), h.Get("webhook-timestamp")
-	if id == "" || stamp == "" || h.Get("webhook-signature") == "" {
-		return s.mistake == "webhook.missing-header"
-	}
-	seconds, err := strconv.ParseInt(stamp, 10, 64)
-	age := s.now().Sub(time.Unix(seconds, 0))
-	if err != nil || age > 5*time.Minute && s.mistake != "webhook.stale" || age < -5*time.Minute &&
-		s.mistake != "webhook.early" {
-		return false
-	}
-	if s.mistake == "webhook.respelled" {
-		var e carelessEvent
-		if json.Unmarshal(body, &e) != nil {
-			return false
-		}
-		body, _ = json.Marshal(e)
-	}
-	key := s.webhook
-	if s.mistake == "webhook.empty-key" {
-		key = nil
-	}
-	mac := hmac.New(sha256.New, key)
-	mac.Write([]byte(id + "." + stamp + "."))
-	mac.Write(body)
-	want := "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil))
-	given := strings.Fields(h.Get("webhook-signature"))
-	if s.makes("webhook.rotation", "webhook.unknown-scheme") {
-		given = given[:1]
-	}
-	return slices.ContainsFunc(given, func(one string) bool {
-		return one == want || s.mistake == "webhook.respelled-signature" && strings.EqualFold(one, want) ||
-			s.mistake == "webhook.empty-signature" && strings.HasPrefix(want, one)
-	})
-}
-
-// poll looks up the status.
-func (s *carelessShop) poll(r *http.Request, session string) {
-	status := s.call(http.MethodGet, "/api/v1/sessions/"+session+"/status", "")["status"]
-	if own, err := r.Cookie(orderCookie); err == nil && status == "" && s.mistake == "polling.unknown" {
-		s.release(own.Value, "polling", true)
-	}
-	if o := s.orders[session]; o != nil && s.mistake == "polling.later" {
-		o.passed = cmp.Or(o.passed, status)
-		status = o.passed
-	}
-	wrong := map[string]string{
-		"polling.pending": "PENDING", "polling.fallback": "FALLBACK", "polling.spoof": "SPOOF", "polling.expired": "EXPIRED",
-	}[s.mistake]
-	if status == "PASSED" && s.mistake != "polling.passed" || status == wrong {
-		s.release(session, "polling", true)
-	}
 }

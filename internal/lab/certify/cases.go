@@ -25,7 +25,8 @@ func (t *Target) releasesOn(w Way) bool { return slices.Contains(t.ReleasesOn, w
 
 // allCases returns all cases, in the order in which they are tried.
 func allCases() []testCase {
-	return slices.Concat(webhookCases, redirectCases, pollingCases, severalCases)
+	return slices.Concat(webhookCases, forgedWebhookCases, redirectCases, forgedRedirectCases, shopperCases, pollingCases,
+		severalCases)
 }
 
 // choose returns the possible cases whose names match one of the patterns; all of
@@ -47,7 +48,7 @@ func (c testCase) possible(t *Target, known Secrets) bool {
 		return false
 	}
 	switch {
-	case c.cancels && t.CancelURL == "":
+	case c.name == ageCase && t.Age == 0:
 		return false
 	case known.Redirect != nil:
 		return true
@@ -91,7 +92,7 @@ func Plan() []Case {
 
 // MaxSessions is the maximum number of test sessions that a run creates.
 func MaxSessions() int {
-	n := 0
+	n := learnOrders
 	for _, c := range allCases() {
 		n += max(c.orders, 1)
 	}

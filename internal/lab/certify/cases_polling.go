@@ -4,8 +4,6 @@ import (
 	"errors"
 
 	"agegate/internal/rules/session"
-
-	"github.com/google/uuid"
 )
 
 const pollingFix = "Release on status PASSED only. Every other status, and every answer that is not 200, is no pass."
@@ -32,7 +30,14 @@ var pollingCases = []testCase{
 	},
 	{
 		name: "polling.spoof", title: "A lookup that says SPOOF releases nothing", fix: pollingFix,
-		act: func(t *trial) error { return t.resolved(session.ResultSpoof) },
+		act: func(t *trial) error {
+			// No session of a tenant that checks documents only ends so.
+			if err := t.resolved(session.ResultSpoof); !errors.Is(err, ErrNotForced) {
+				return err
+			}
+			t.poll(t.orders[0])
+			return nil
+		},
 	},
 	{
 		name: "polling.expired", title: "A lookup that says EXPIRED releases nothing", fix: pollingFix,
@@ -69,8 +74,18 @@ var pollingCases = []testCase{
 		name: "polling.unknown", title: "A lookup that fails releases nothing", fix: pollingFix,
 		act: func(t *trial) error {
 			o, err := t.order()
-			if err == nil && t.target.Poll != nil {
-				t.pollAs(o, newID()) // is answered 404
+			if err != nil {
+				return err
+			}
+			id := newID().String() // a lookup of it is answered 404
+			if t.target.Poll != nil {
+				t.pollAs(o, id)
+			}
+			v := pass(o)
+			v.Session = id
+			address, err := t.successURL(o, v, "")
+			if err == nil {
+				t.visit(o, "redirect", address)
 			}
 			return err
 		},
@@ -82,6 +97,79 @@ var pollingCases = []testCase{
 			"may put that of another order there.",
 		act: (*trial).otherPassed,
 	},
+	{
+		name: "polling.cut-session", orders: 2,
+		title: "A lookup by a part of a session's ID, or by none, releases nothing",
+		fix:   "Compare whole IDs, never a beginning (LIKE, startsWith), and let an empty one find nothing.",
+		act:   (*trial).pollDamaged,
+	},
+	{
+		name: "polling.later-session", orders: 2,
+		title: "A lookup that says PASSED of a later order does not release this one",
+		fix: "Store the session with the order, in your database, and look up that one. A variable of the program is the " +
+			"same for all shoppers.",
+		act: func(t *trial) error {
+			own, _, err := t.ownThenPassed()
+			if err != nil {
+				return err
+			}
+			t.poll(own)
+			return nil
+		},
+	},
+	{
+		name: "polling.two-shoppers", releases: true, orders: 2,
+		title: "Two shoppers who order before either is looked up are both released",
+		fix:   "Store the session with the order: the last one that you created may be another shopper's.",
+		act: func(t *trial) error {
+			first, err := t.order()
+			if err != nil {
+				return err
+			}
+			second, err := t.order()
+			if err != nil {
+				return err
+			}
+			for _, o := range []*order{first, second} {
+				if err := t.force(t.ctx, o, session.ResultVerified); err != nil {
+					return err
+				}
+			}
+			t.poll(first)
+			t.poll(second)
+			return nil
+		},
+	},
+}
+
+// pollDamaged makes the shop look up parts of the ID of a session that has passed, and
+// of the order's own, in the browser of an order that has not passed.
+func (t *trial) pollDamaged() error {
+	own, other, err := t.ownThenPassed()
+	if err != nil || t.target.Poll == nil {
+		return err
+	}
+	for _, id := range []string{other.session.ID.String(), own.session.ID.String()} {
+		for _, d := range damages(id, false) {
+			t.pollAs(own, d.value)
+			if err := t.tell(own, "session "+d.name); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// ownThenPassed begins an order, and then another one, in another browser, whose session
+// passes. Only the first is judged.
+func (t *trial) ownThenPassed() (own, other *order, err error) {
+	if own, err = t.order(); err != nil {
+		return nil, nil, err
+	}
+	if other, err = t.run.order(t.ctx); err != nil {
+		return nil, nil, err
+	}
+	return own, other, t.force(t.ctx, other, session.ResultVerified)
 }
 
 // otherPassed opens the Success URL and the lookup address of an unpassed order
@@ -102,13 +190,13 @@ func (t *trial) otherPassed() error {
 	if err != nil {
 		return err
 	}
-	address, err := successURL(own, pass(other), token)
+	address, err := t.successURL(own, pass(other), token)
 	if err != nil {
 		return err
 	}
 	t.visit(own, "redirect", address)
 	if t.target.Poll != nil {
-		t.pollAs(own, other.session.ID)
+		t.pollAs(own, other.session.ID.String())
 		t.poll(own)
 	}
 	return nil
@@ -130,13 +218,13 @@ func (t *trial) resolved(result session.Result) error {
 // poll makes the shop look up the status of an order's session now.
 func (t *trial) poll(o *order) {
 	if t.target.Poll != nil {
-		t.pollAs(o, o.session.ID)
+		t.pollAs(o, o.session.ID.String())
 	}
 }
 
 // pollAs opens the address of a session's lookup in an order's browser.
-func (t *trial) pollAs(o *order, id uuid.UUID) {
-	if v := t.open(t.ctx, o.browser, t.target.Poll.Method, t.target.Poll.at(id), t.target.Poll, false); v.class != "" {
+func (t *trial) pollAs(o *order, id string) {
+	if v := t.open(t.ctx, o, t.target.Poll.Method, t.target.Poll.at(id), t.target.Poll, false); v.class != "" {
 		t.fail(Problem{Code: ProblemNoAnswer, What: "poll", Value: string(v.class)})
 	}
 }

@@ -25,6 +25,9 @@ import (
 // ErrCannotRun is wrapped by the errors of runs that could not start or could not finish.
 var ErrCannotRun = errors.New("the integration cannot be tested")
 
+// ErrNotForced is wrapped by Gateway's errors for a result that the gateway does not force.
+var ErrNotForced = errors.New("the gateway does not force it; does the shop use a test key?")
+
 // AnswerLimit is the time a shop has to answer. The gateway waits just as long for the
 // answer to a webhook.
 const AnswerLimit = webhook.AttemptTimeout
@@ -52,8 +55,12 @@ type Gateway interface {
 	// Pending reports whether the key's tenant has an open session of this ID.
 	Pending(ctx context.Context, id uuid.UUID) (bool, error)
 	// Force gives the test session of a verification URL of this gateway a result,
-	// and returns where the page then redirects, or "".
+	// and returns where the page then redirects, or "". It wraps ErrNotForced if no session
+	// of the tenant ends so.
 	Force(ctx context.Context, verificationURL string, result session.Result) (redirect string, err error)
+	// Page returns the hosted page of a verification URL of this gateway, in English. It
+	// changes nothing.
+	Page(ctx context.Context, verificationURL string) ([]byte, error)
 	// Expire makes an open test session expire.
 	Expire(ctx context.Context, id uuid.UUID) error
 	// ExpireRedirect makes the next redirect of a test session carry an expired
@@ -78,6 +85,7 @@ type run struct {
 	hosts   []string           // that may be reached
 	named   map[uuid.UUID]bool // sessions created for this run
 	results []Result
+	varying bool // each order has a Success URL of its own, which only the gateway's redirect tells
 
 	webhookKeys [][]byte // of test mode; none if they are not known
 	redirectKey []byte   // of test mode; nil if it is not known
@@ -116,21 +124,13 @@ func Attack(ctx context.Context, g Gateway, known Secrets, target Target, tools 
 // Success URL.
 func (r *run) reach(ctx context.Context) error {
 	for _, q := range r.target.requests() {
-		if err := r.permit(ctx, q.name+".url", q.at(uuid.Nil)); err != nil {
+		if err := r.permit(ctx, q.name+".url", q.at(uuid.Nil.String())); err != nil {
 			return err
 		}
 	}
 	if r.target.SuccessURL == "" {
-		o, err := r.order(ctx)
-		if err != nil {
+		if err := r.learn(ctx); err != nil {
 			return err
-		}
-		address, err := r.redirectOf(ctx, o)
-		if err != nil {
-			return err
-		}
-		if r.target.SuccessURL, err = withoutResult(address); err != nil {
-			return fmt.Errorf("%w: the gateway's redirect cannot be read", ErrCannotRun)
 		}
 	}
 	for name, address := range map[string]string{"webhook_url": r.target.WebhookURL, "cancel_url": r.target.CancelURL} {
@@ -141,7 +141,7 @@ func (r *run) reach(ctx context.Context) error {
 			return err
 		}
 	}
-	return r.permit(ctx, "success_url", r.target.SuccessURL)
+	return r.permit(ctx, "success_url", placeholder.ReplaceAllString(r.target.SuccessURL, "x"))
 }
 
 // permit returns an error that names the field if the tenant has not registered
@@ -182,6 +182,9 @@ func (r *run) try(ctx context.Context, chosen []testCase) error {
 			break
 		}
 	}
+	if err := r.repeat(ctx, trials); err != nil {
+		return err
+	}
 	settle := r.target.Settle
 	if r.target.Poll == nil {
 		settle = max(settle, pollSettle)
@@ -203,6 +206,22 @@ func (r *run) try(ctx context.Context, chosen []testCase) error {
 		r.results = append(r.results, result)
 		if r.Progress != nil {
 			r.Progress(i+1, len(chosen), result)
+		}
+	}
+	return nil
+}
+
+// repeat sends what trials left to be sent again, each Target.Replay after it was sent first.
+func (r *run) repeat(ctx context.Context, trials []*trial) error {
+	for _, t := range trials {
+		if t.again == nil {
+			continue
+		}
+		if err := wait(ctx, time.Until(t.sent.Add(r.target.Replay))); err != nil {
+			return err
+		}
+		if err := t.again(); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"strings"
 
 	"agegate/internal/rules/session"
 
@@ -38,8 +37,9 @@ func (r *run) adopt(ctx context.Context, o *order, v visit) error {
 	}
 	r.named[id] = true
 	o.link = v.address()
-	o.session = session.Session{ID: id, Status: session.StatusPending,
-		SuccessURL: strings.ReplaceAll(r.target.SuccessURL, sessionParam, id.String()), WebhookURL: r.target.WebhookURL}
+	o.told = v.told(o.browser, r.target.Order.URL)
+	o.session = session.Session{ID: id, Status: session.StatusPending, SuccessURL: r.successOf(o, id),
+		WebhookURL: r.target.WebhookURL}
 	return nil
 }
 

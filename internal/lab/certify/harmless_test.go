@@ -31,7 +31,7 @@ func TestItIsNoWeapon(t *testing.T) {
 	shop.use(t, c.Test)
 	*handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/thanks" {
-			shop.thanks(r)
+			shop.thanks(w, r)
 			http.Redirect(w, r, elsewhere.URL, http.StatusFound)
 			return
 		}

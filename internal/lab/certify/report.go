@@ -22,6 +22,8 @@ const (
 	ProblemReleased      Code = "released"       // a result that is not a pass released the order; value: how often
 	ProblemReleasedAgain Code = "released_again" // one pass released the order more than once; value: how often
 	ProblemNotReleased   Code = "not_released"   // a pass did not release the order
+	ProblemAge           Code = "age"            // the session asks for another age; value: that of the page
+	ProblemUnchecked     Code = "unchecked"      // the order led to no check
 	ProblemUntried       Code = "untried"        // not tried, because the good delivery got no answer
 )
 
@@ -41,6 +43,8 @@ func (p Problem) String() string {
 			" times): whoever does this gets the goods without a check",
 		ProblemReleasedAgain: "one pass released the order " + p.Value + " times: the goods go out as often",
 		ProblemNotReleased:   "the order was not released: an adult who has passed gets nothing",
+		ProblemAge:           "the session asks for the age " + p.Value + ", which is not what the order needs",
+		ProblemUnchecked:     "LET IN: the order led to no check",
 		ProblemUntried:       "not tried, because the good delivery got no answer",
 	}[p.Code]
 	if p.What != "" {
@@ -61,7 +65,9 @@ type Result struct {
 
 // LetIn reports whether the shop accepted as a pass something that was not one.
 func (r Result) LetIn() bool {
-	return slices.ContainsFunc(r.Problems, func(p Problem) bool { return p.Code == ProblemReleased })
+	return slices.ContainsFunc(r.Problems, func(p Problem) bool {
+		return p.Code == ProblemReleased || p.Code == ProblemUnchecked || p.Code == ProblemAge
+	})
 }
 
 // Report holds the findings of a run. It contains no key, secret, link, token or answer

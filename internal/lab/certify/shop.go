@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/cookiejar"
 	"strings"
@@ -26,8 +27,17 @@ type order struct {
 	session session.Session
 	browser http.CookieJar // the buyer's cookies
 
-	link     string // the verification URL
-	redirect string // where the gateway redirected the browser after a pass
+	header   http.Header       // of its further requests; nil for none but the target's
+	link     string            // the verification URL
+	redirect string            // where the gateway redirected the browser after a pass
+	told     map[string]string // what the shop's answer said, by the name of a cookie or of a member
+}
+
+// in returns the order in another browser.
+func (o *order) in(browser http.CookieJar) *order {
+	moved := *o
+	moved.browser = browser
+	return &moved
 }
 
 // visit is the result of opening an address of the shop in an order's browser.
@@ -49,9 +59,7 @@ func (v visit) String() string {
 
 // open sends a request in a browser, over the guarded transport. It follows no
 // redirect. If keep is true, it reads the answer's body.
-func (r *run) open(
-	ctx context.Context, browser http.CookieJar, method, address string, form *Request, keep bool,
-) visit {
+func (r *run) open(ctx context.Context, o *order, method, address string, form *Request, keep bool) visit {
 	ctx, cancel := context.WithTimeout(ctx, r.Limit)
 	defer cancel()
 	var body io.Reader
@@ -66,11 +74,12 @@ func (r *run) open(
 	for name, value := range r.target.Headers {
 		req.Header.Set(name, value)
 	}
+	maps.Copy(req.Header, o.header)
 	if contentType != "" {
 		req.Header.Set("Content-Type", contentType)
 	}
 	req.Header.Set("User-Agent", "agegate-certify/1")
-	client := &http.Client{Transport: r.Client.Transport(), Jar: browser,
+	client := &http.Client{Transport: r.Client.Transport(), Jar: o.browser,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	start := time.Now()
 	res, err := client.Do(req)
@@ -91,27 +100,39 @@ func (r *run) open(
 // order begins an order at the shop and returns it with its session, which must
 // have been created for this run.
 func (r *run) order(ctx context.Context) (*order, error) {
+	return r.orderIn(ctx, newBrowser())
+}
+
+func newBrowser() http.CookieJar {
 	jar, err := cookiejar.New(nil)
 	if err != nil {
-		return nil, err
+		panic(err) // it cannot fail without options
 	}
-	return r.orderIn(ctx, jar)
+	return jar
 }
 
 // orderIn begins an order at the shop in a browser.
 func (r *run) orderIn(ctx context.Context, jar http.CookieJar) (*order, error) {
 	o := &order{browser: jar}
-	v := r.open(ctx, jar, r.target.Order.Method, r.target.Order.URL, &r.target.Order, true)
+	v := r.begin(ctx, o)
 	if v.class != "" || v.status >= 400 {
 		return nil, fmt.Errorf("%w: the shop took no order: %s; give in order what the shop's own page sends, "+
 			"with form or json", ErrCannotRun, v)
 	}
-	if !strings.Contains(v.address(), "/v/") {
+	if !isLink(v.address()) {
 		return nil, fmt.Errorf("%w: the shop's answer to an order (%d) leads to no verification URL; redirect to it, "+
 			"or answer with JSON that has verification_url", ErrCannotRun, v.status)
 	}
 	return o, r.adopt(ctx, o, v)
 }
+
+// begin sends the request that begins an order.
+func (r *run) begin(ctx context.Context, o *order) visit {
+	return r.open(ctx, o, r.target.Order.Method, r.target.Order.URL, &r.target.Order, true)
+}
+
+// isLink reports whether an address looks like a verification URL.
+func isLink(address string) bool { return strings.Contains(address, "/v/") }
 
 // address returns the verification URL to which an answer leads, or "".
 func (v visit) address() string {
@@ -127,7 +148,7 @@ func (v visit) address() string {
 
 // released returns how often an order was released.
 func (r *run) released(ctx context.Context, o *order) (int, error) {
-	v := r.open(ctx, o.browser, r.target.Probe.Method, r.target.Probe.at(o.session.ID), &r.target.Probe, true)
+	v := r.open(ctx, o, r.target.Probe.Method, r.target.Probe.at(o.session.ID.String()), &r.target.Probe, true)
 	if v.class != "" || v.status != http.StatusOK {
 		return 0, fmt.Errorf("%w: the probe got no answer 200: %s; probe.url must answer for each order that was begun",
 			ErrCannotRun, v)

@@ -44,15 +44,17 @@ type Request struct {
 // Target describes a shop: the content of the file given by --target.
 type Target struct {
 	SuccessURL string `yaml:"success_url"` // learned from a first order if it is left out
-	CancelURL  string `yaml:"cancel_url"`  // not opened if it is left out
+	CancelURL  string `yaml:"cancel_url"`  // learned from the page of each order if it is left out
 	WebhookURL string `yaml:"webhook_url"` // no webhook is sent if it is left out
 	ReleasesOn []Way  `yaml:"releases_on"` // the ways that release an order
+	Age        int    `yaml:"age"`         // that the order needs; the member age of its form or JSON by default
 	// sent with every request except webhooks, for example a password of the staging site
 	Headers map[string]string `yaml:"headers"`
 	// begins an order: answered with a redirect to the verification URL, or JSON with verification_url
 	Order  Request       `yaml:"order"`
 	Poll   *Request      `yaml:"poll"`   // makes the shop look up the status; nil if it does so by itself
 	Probe  Request       `yaml:"probe"`  // answered with JSON: released, how often the order was released
+	Replay time.Duration `yaml:"replay"` // after which a pass comes again
 	Settle time.Duration `yaml:"settle"` // how long the shop takes to release an order after a delivery or a redirect
 }
 
@@ -61,6 +63,9 @@ const (
 	maxTarget     = 64 << 10 // bytes of the file
 	defaultSettle = 2 * time.Second
 	maxSettle     = time.Minute
+	// defaultReplay is longer than a lock of some seconds, which must not be all that
+	// keeps an order from being released again.
+	defaultReplay = 11 * time.Second
 	// pollSettle is the longest interval of the recommended polling, plus one
 	// second.
 	pollSettle = 16 * time.Second
@@ -76,7 +81,7 @@ func ReadTarget(r io.Reader) (Target, error) {
 	if len(text) > maxTarget {
 		return Target{}, fmt.Errorf("it is larger than %d KiB", maxTarget>>10)
 	}
-	t := Target{Settle: defaultSettle}
+	t := Target{Settle: defaultSettle, Replay: defaultReplay}
 	in := yaml.NewDecoder(bytes.NewReader(text))
 	in.KnownFields(true)
 	if err := in.Decode(&t); err != nil {
@@ -120,8 +125,8 @@ func (t *Target) check() error {
 			return errors.New("releases_on must be of redirect, webhook and polling")
 		}
 	}
-	if t.Settle < 0 || t.Settle > maxSettle {
-		return fmt.Errorf("settle must be from 0s to %s", maxSettle)
+	if err := t.checkNumbers(); err != nil {
+		return err
 	}
 	for name, value := range t.Headers {
 		if !validHeader(name, value) {
@@ -138,6 +143,21 @@ func (t *Target) check() error {
 	}
 	if !strings.Contains(t.Probe.URL, sessionParam) {
 		return errors.New("probe.url must have {session}")
+	}
+	return nil
+}
+
+func (t *Target) checkNumbers() error {
+	if t.Age == 0 {
+		t.Age = t.Order.age()
+	}
+	switch {
+	case t.Age != 0 && (t.Age < 13 || t.Age > 99):
+		return errors.New("age must be from 13 to 99")
+	case t.Settle < 0 || t.Settle > maxSettle:
+		return fmt.Errorf("settle must be from 0s to %s", maxSettle)
+	case t.Replay < 0 || t.Replay > maxSettle:
+		return fmt.Errorf("replay must be from 0s to %s", maxSettle)
 	}
 	return nil
 }
@@ -167,7 +187,7 @@ func (t *Target) Requests() []Reached {
 	var all []Reached
 	for _, r := range t.requests() {
 		place := "not a URL"
-		if e, err := (tenant.CallbackRule{AllowInsecure: true}).Parse(r.at(uuid.Nil)); err == nil {
+		if e, err := (tenant.CallbackRule{AllowInsecure: true}).Parse(r.at(uuid.Nil.String())); err == nil {
 			place = net.JoinHostPort(e.Host, strconv.Itoa(int(e.Port)))
 		}
 		all = append(all, Reached{r.name, place})
@@ -211,8 +231,21 @@ func validHeader(name, value string) bool {
 }
 
 // at returns the address of the request for a session.
-func (r *Request) at(id uuid.UUID) string {
-	return strings.ReplaceAll(r.URL, sessionParam, id.String())
+func (r *Request) at(id string) string {
+	return strings.ReplaceAll(r.URL, sessionParam, url.PathEscape(id))
+}
+
+// age returns the age that the form or the JSON of an order names, or 0.
+func (r *Request) age() int {
+	text := r.Form["age"]
+	if value, ok := r.JSON["age"]; ok {
+		text = fmt.Sprint(value)
+	}
+	age, err := strconv.Atoi(text)
+	if err != nil || age < 13 || age > 99 {
+		return 0
+	}
+	return age
 }
 
 // body returns the encoded form or JSON and its content type.

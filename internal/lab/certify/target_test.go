@@ -27,6 +27,8 @@ func TestReadTarget(t *testing.T) {
 		{with("[webhook]", "[]"), "releases_on must name at least one of redirect, webhook and polling"},
 		{with("[webhook]", "[cAnArY]"), "releases_on must be of redirect, webhook and polling"},
 		{goodTarget + "settle: 2m\n", "settle must be from 0s to 1m0s"},
+		{goodTarget + "replay: 2m\n", "replay must be from 0s to 1m0s"},
+		{goodTarget + "age: 12\n", "age must be from 13 to 99"},
 		{goodTarget + "settle: cAnArY\n", "line 5 is not as documented"},
 		{goodTarget + "headers: {Host: cAnArY}\n",
 			"headers must be names and values of HTTP headers, other than Host and Cookie"},

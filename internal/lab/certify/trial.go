@@ -24,7 +24,6 @@ type testCase struct {
 
 	releases bool // the case is a pass, which must release the order
 	signs    bool // needs the redirect secret: the gateway never signs what the case sends
-	cancels  bool // needs the Cancel URL
 	orders   int  // that it begins; 0 is one
 	passes   bool // without the redirect secret, the order's own session must pass, although the case is no pass
 	act      func(t *trial) error
@@ -38,7 +37,26 @@ type trial struct {
 	result     Result
 	orders     []*order // each of them is judged
 	unanswered bool
-	accepted   bool // a delivery that must be refused was answered with 2xx
+	accepted   bool   // a delivery that must be refused was answered with 2xx
+	let        string // the first of several attacks after which an order was released; "" if this is not known
+
+	sent  time.Time    // when again was set
+	again func() error // what is sent again later; nil for nothing
+}
+
+// later sends something again when Target.Replay has passed.
+func (t *trial) later(again func() error) { t.sent, t.again = time.Now(), again }
+
+// tell notes which of several attacks a shop let in, if it releases at once.
+func (t *trial) tell(o *order, what string) error {
+	if t.let != "" || t.releases {
+		return nil
+	}
+	n, err := t.released(t.ctx, o)
+	if n > 0 {
+		t.let = what
+	}
+	return err
 }
 
 // fail records a problem; the case continues.
@@ -78,7 +96,7 @@ func (t *trial) judge() error {
 		released += n
 		switch {
 		case n > 0 && want == 0:
-			t.fail(Problem{Code: ProblemReleased, Value: strconv.Itoa(n)})
+			t.fail(Problem{Code: ProblemReleased, What: t.let, Value: strconv.Itoa(n)})
 		case n > want:
 			t.fail(Problem{Code: ProblemReleasedAgain, Value: strconv.Itoa(n)})
 		case n < must:
@@ -193,13 +211,13 @@ func (t *trial) goodURL(o *order) (string, error) {
 	if t.redirectKey == nil {
 		return t.redirectOf(t.ctx, o)
 	}
-	return successURL(o, pass(o), t.token(pass(o)))
+	return t.successURL(o, pass(o), t.token(pass(o)))
 }
 
 // expiredURL is goodURL with a token that has expired.
 func (t *trial) expiredURL(o *order) (string, error) {
 	if t.redirectKey != nil {
-		return successURL(o, pass(o), pass(o).Token(t.redirectKey, t.Now().Add(-time.Minute)))
+		return t.successURL(o, pass(o), pass(o).Token(t.redirectKey, t.Now().Add(-time.Minute)))
 	}
 	if err := t.gateway.ExpireRedirect(t.ctx, o.session.ID); err != nil {
 		return "", errors.Join(ErrCannotRun, err)
@@ -220,8 +238,22 @@ func (t *trial) goodToken(o *order) (string, error) {
 	return u.Query().Get("token"), nil
 }
 
-func successURL(o *order, v credential.Redirect, token string) (string, error) {
-	return credential.RedirectURL(o.session.SuccessURL, v, token)
+// successURL returns the Success URL of an order with the values of a redirect. If only
+// the gateway's redirect tells it, the session passes, where the shop releases by
+// redirect alone or must release; elsewhere the address is that of the run's first order.
+func (t *trial) successURL(o *order, v credential.Redirect, token string) (string, error) {
+	base := o.session.SuccessURL
+	alone := !t.target.releasesOn(WayWebhook) && !t.target.releasesOn(WayPolling)
+	if t.varying && (t.releases || alone && t.ways()[0] == WayRedirect) {
+		address, err := t.redirectOf(t.ctx, o)
+		if err != nil {
+			return "", err
+		}
+		if base, err = withoutResult(address); err != nil {
+			return "", err
+		}
+	}
+	return credential.RedirectURL(base, v, token)
 }
 
 // visitAtOnce opens an address several times at the same time.
@@ -247,7 +279,7 @@ func (t *trial) visit(o *order, what, address string) { t.arrived(t.get(o, addre
 
 // get opens an address in the order's browser.
 func (t *trial) get(o *order, address string) visit {
-	return t.open(t.ctx, o.browser, http.MethodGet, address, nil, false)
+	return t.open(t.ctx, o, http.MethodGet, address, nil, false)
 }
 
 // arrived checks that there was an answer.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"strings"
@@ -104,16 +105,16 @@ var forced = map[session.Result]string{
 func (g *Gateway) Force(ctx context.Context, address string, result session.Result) (string, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme+"://"+u.Host != g.verify {
-		return "", errors.New("the verification URL of the order is not one of this gateway")
+		return "", errOtherGateway
 	}
 	u.RawQuery = "force=" + forced[result]
 	for range 2 {
-		redirect, status, err := g.open(ctx, u.String())
+		redirect, status, _, err := g.open(ctx, u.String())
 		switch {
 		case err != nil:
 			return "", err
 		case status == http.StatusBadRequest:
-			return "", errors.New("the gateway does not force it; does the shop use a test key?")
+			return "", certify.ErrNotForced
 		case status == http.StatusSeeOther || result != session.ResultFallback:
 			return redirect, nil
 		}
@@ -121,17 +122,37 @@ func (g *Gateway) Force(ctx context.Context, address string, result session.Resu
 	return "", nil
 }
 
+var errOtherGateway = errors.New("the verification URL of the order is not one of this gateway")
+
+// maxPage is how many bytes of a hosted page are read.
+const maxPage = 1 << 20
+
+// Page implements certify.Gateway.
+func (g *Gateway) Page(ctx context.Context, address string) ([]byte, error) {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme+"://"+u.Host != g.verify || u.RawQuery != "" {
+		return nil, errOtherGateway
+	}
+	_, _, body, err := g.open(ctx, address)
+	return body, err
+}
+
 // open opens an address of the hosted page.
-func (g *Gateway) open(ctx context.Context, address string) (redirect string, status int, err error) {
+func (g *Gateway) open(ctx context.Context, address string) (redirect string, status int, body []byte, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
-		return "", 0, err
+		return "", 0, nil, err
 	}
+	req.Header.Set("Accept-Language", "en")
 	res, err := g.page.Do(req)
-	if err != nil {
-		return "", 0, errors.New("the hosted page does not answer")
+	if err == nil {
+		body, err = io.ReadAll(io.LimitReader(res.Body, maxPage))
+		err = errors.Join(err, res.Body.Close())
 	}
-	return res.Header.Get("Location"), res.StatusCode, res.Body.Close()
+	if err != nil {
+		return "", 0, nil, errors.New("the hosted page does not answer")
+	}
+	return res.Header.Get("Location"), res.StatusCode, body, nil
 }
 
 // Expire implements certify.Gateway.

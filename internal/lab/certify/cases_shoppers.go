@@ -1,0 +1,246 @@
+package certify
+
+import (
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"agegate/internal/rules/credential"
+)
+
+// ageCase needs the age that an order needs.
+const ageCase = "order.age"
+
+const storedFix = "Store the session with the order in your database, and find the order by a cookie that nobody " +
+	"can guess. What a program keeps in a variable, such as the last session, is another shopper's."
+
+// shopperCases have more than one browser, or a browser that brings something in place of
+// a token.
+var shopperCases = []testCase{
+	{
+		name: "redirect.two-shoppers", releases: true, orders: 2, fix: storedFix,
+		title: "Two shoppers who order before either comes back are both released, each once",
+		act: func(t *trial) error {
+			first, err := t.order()
+			if err != nil {
+				return err
+			}
+			second, err := t.order()
+			if err != nil {
+				return err
+			}
+			if err := t.visitGood(first, "the first"); err != nil {
+				return err
+			}
+			return t.visitGood(second, "the second")
+		},
+	},
+	{
+		name: "redirect.later-session", orders: 2, fix: storedFix,
+		title: "The good redirect of a later order does not release this one",
+		act: func(t *trial) error {
+			own, other, address, err := t.ownThenGood()
+			if err != nil {
+				return err
+			}
+			t.visit(own, "", address)
+			token, err := t.goodToken(other)
+			if err != nil {
+				return err
+			}
+			if address, err = t.successURL(own, pass(other), token); err != nil {
+				return err
+			}
+			t.visit(own, "", address)
+			return nil
+		},
+	},
+	{
+		name: "redirect.no-cookies", orders: 3, fix: storedFix,
+		title: "A good redirect that is opened again without cookies releases no other order",
+		act: func(t *trial) error {
+			_, other, address, err := t.ownThenGood()
+			if err != nil {
+				return err
+			}
+			if _, err := t.order(); err != nil {
+				return err
+			}
+			t.visit(other, "with cookies", address)
+			t.visit(other.in(newBrowser()), "without cookies", address)
+			return nil
+		},
+	},
+	{
+		name: "redirect.replay-elsewhere", releases: true, fix: onceFix,
+		title: "A good redirect that is opened again without cookies releases its order once",
+		act: func(t *trial) error {
+			o, err := t.order()
+			if err != nil {
+				return err
+			}
+			address, err := t.goodURL(o)
+			if err != nil {
+				return err
+			}
+			t.visit(o, "with cookies", address)
+			t.visit(o.in(newBrowser()), "without cookies", address)
+			return nil
+		},
+	},
+	{
+		name: "redirect.replay-later", releases: true,
+		title: "A good redirect that is opened again some seconds later releases once", fix: onceFix +
+			" A lock that ends by itself is no record of a release.",
+		act: func(t *trial) error {
+			o, err := t.order()
+			if err != nil {
+				return err
+			}
+			address, err := t.goodURL(o)
+			if err != nil {
+				return err
+			}
+			t.visit(o, "1", address)
+			t.later(func() error { t.visit(o, "2", address); return nil })
+			return nil
+		},
+	},
+	{
+		name: "webhook.duplicate-later", releases: true,
+		title: "A delivery that comes again some seconds later releases once", fix: onceFix +
+			" A lock that ends by itself is no record of a release.",
+		act: func(t *trial) error {
+			d, err := t.good()
+			if err != nil {
+				return err
+			}
+			d.what = "1"
+			t.later(func() error {
+				d.what, d.at = "2", t.Now()
+				return t.send(d, accept)
+			})
+			return t.send(d, accept)
+		},
+	},
+	{
+		name: "redirect.plain-cookie", orders: 3, title: "A cookie that anybody can write, such as adult=1, is no pass",
+		fix: "Keep a pass on your server, under a cookie that nobody can guess, or sign the cookie. The shopper can " +
+			"write adult=1 into a cookie.",
+		act: (*trial).plainCookie,
+	},
+	{
+		name: "redirect.referer", title: "A Referer or an Origin of the gateway is no pass",
+		fix: "Where a browser says that it comes from proves nothing: require a token that verifies.",
+		act: func(t *trial) error {
+			own, err := t.order()
+			if err != nil {
+				return err
+			}
+			link, err := url.Parse(own.link)
+			if err != nil {
+				return err
+			}
+			origin := link.Scheme + "://" + link.Host
+			for _, from := range []string{origin + "/", own.link} {
+				sent := own.in(own.browser)
+				sent.header = http.Header{"Referer": {from}, "Origin": {origin}}
+				if err := t.visitUnsigned(sent); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	},
+	{
+		name: ageCase, title: "The session asks for the age that the order needs",
+		fix: "Give target_age of what is sold when you create the session: an order for one age must not be released " +
+			"by a pass for a lower one.",
+		act: func(t *trial) error {
+			o, err := t.order()
+			if err != nil {
+				return err
+			}
+			age, err := t.askedAge(t.ctx, o)
+			if err == nil && age != "" && age != strconv.Itoa(t.target.Age) {
+				t.fail(Problem{Code: ProblemAge, Value: age})
+			}
+			return err
+		},
+	},
+}
+
+// ownThenGood begins an order, and then another one, in another browser, whose good
+// redirect it returns. Only the first is judged.
+func (t *trial) ownThenGood() (own, other *order, address string, err error) {
+	if own, err = t.order(); err != nil {
+		return nil, nil, "", err
+	}
+	if other, err = t.run.order(t.ctx); err != nil {
+		return nil, nil, "", err
+	}
+	address, err = t.goodURL(other)
+	return own, other, address, err
+}
+
+// visitUnsigned opens the Success URL of an order as anybody can write it.
+func (t *trial) visitUnsigned(o *order) error {
+	values := pass(o)
+	signed, err := credential.RedirectURL(o.session.SuccessURL, values, "")
+	if err != nil {
+		return err
+	}
+	t.visit(o, "without a result", o.session.SuccessURL)
+	t.visit(o, "without a token", signed)
+	return nil
+}
+
+// guesses are names of cookies that a shop might trust.
+var guesses = []string{"adult", "is_adult", "isAdult", "age_verified", "ageVerified", "verified", "passed",
+	"over18", "age_ok"}
+
+// plainCookie opens the Success URL, and begins an order, with cookies that anybody could
+// write: guessed ones, and those that the browser of an order that passed was given.
+func (t *trial) plainCookie() error {
+	own, other, address, err := t.ownThenGood()
+	if err != nil {
+		return err
+	}
+	u, err := url.Parse(address)
+	if err != nil {
+		return err
+	}
+	before := other.browser.Cookies(u)
+	t.get(other, address)
+	given := plainCookies(other.browser, u, before)
+	last := newBrowser()
+	for _, value := range []string{"1", "true"} {
+		var plain []*http.Cookie
+		for _, name := range guesses {
+			plain = append(plain, &http.Cookie{Name: name, Value: value, Path: "/"}) //nolint:gosec // a browser's own
+		}
+		for _, c := range given {
+			c.Path = "/"
+			plain = append(plain, c)
+		}
+		sent := own.in(newBrowser())
+		sent.browser.SetCookies(u, append(own.browser.Cookies(u), plain...))
+		if err := t.visitUnsigned(sent); err != nil {
+			return err
+		}
+		last.SetCookies(u, plain)
+	}
+	begun := &order{browser: last}
+	v := t.begin(t.ctx, begun)
+	if v.class == "" && v.status < http.StatusBadRequest && !isLink(v.address()) {
+		t.fail(Problem{Code: ProblemUnchecked})
+	}
+	if !isLink(v.address()) {
+		return nil
+	}
+	if err := t.adopt(t.ctx, begun, v); err != nil {
+		return err
+	}
+	t.orders = append(t.orders, begun)
+	return nil
+}
