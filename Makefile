@@ -115,14 +115,14 @@ $(call fetched,chromium): $(addprefix internal/tools/chromium/,package.json pack
 # What proves and what makes the product has a Makefile of its own; its targets
 # are called from here.
 proofs := attack bench chaos conformance documents marks model pictures scale security wallets
-makers := deb deps face-match image mrz-model test-arm64 test-packages train
+makers := deb deps face-match image mrz-model release test-arm64 test-packages train verify-release
 
 .PHONY: $(proofs) $(makers) $(DIST)/agegate $(DIST)/agegate-door
 $(proofs): deps models build
 	$(MAKE) -C proof $@
 
 $(filter-out deps,$(makers)): build models
-deb image test-arm64 test-packages: $(DIST)/agegate $(DIST)/agegate-door
+deb image test-arm64 test-packages verify-release: $(DIST)/agegate $(DIST)/agegate-door
 deps $(filter-out deps,$(makers)):
 	$(MAKE) -C internal/tools $@ VERSION='$(VERSION)'
 
