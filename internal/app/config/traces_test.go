@@ -63,7 +63,7 @@ func TestTraces(t *testing.T) {
 }
 
 // TestUnreadTraces: every variable that OpenTelemetry's code reads is checked or known, and
-// any other is told by name.
+// the names of all others are returned.
 func TestUnreadTraces(t *testing.T) {
 	known := []string{"OTEL_SERVICE_NAME=x", "OTEL_RESOURCE_ATTRIBUTES=x", "OTEL_BSP_SCHEDULE_DELAY=1",
 		"OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT=1", "OTEL_EXPORTER_OTLP_TRACES_HEADERS=a=b", "OTEL_EXPORTER_OTLP_TIMEOUT=10000"}
