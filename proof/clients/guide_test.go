@@ -24,6 +24,8 @@ order: {url: SHOP/buy, method: POST}
 poll: {url: "SHOP/orders/{session}"}
 probe: {url: "SHOP/orders/{session}/released"}
 settle: 0s
+replay: 20ms
+age: 18
 `
 
 // TestGuideShops attacks the shops of the guides in languages without a client,
