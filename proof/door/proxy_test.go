@@ -81,6 +81,14 @@ func run(t *testing.T, dir, address string, env []string, program ...string) {
 	})
 }
 
+// ports puts a test's addresses into one of the guide's files.
+func ports(address, dir, door, upstream string) *strings.Replacer {
+	return strings.NewReplacer("127.0.0.1:8090", strings.TrimPrefix(door, "http://"),
+		"127.0.0.1:8000", strings.TrimPrefix(upstream, "http://"), "listen 80;", "listen "+address+";",
+		"bind :80", "bind "+address, "/etc/haproxy", dir,
+		"forum.example {", "http://"+address+" {", "# Caddy:", "{\nadmin off\nauto_https off\n}\n# Caddy:")
+}
+
 // TestProxies gates a site by each proxy, unmodified, with the guide's file.
 func TestProxies(t *testing.T) {
 	t.Parallel()
@@ -91,11 +99,7 @@ func TestProxies(t *testing.T) {
 			s := siteAt(t, "http://"+address, "DOOR_FREE=/free, OPTIONS /api")
 			door := httptest.NewServer(s.door)
 			defer door.Close()
-			change := strings.NewReplacer("127.0.0.1:8090", strings.TrimPrefix(door.URL, "http://"),
-				"127.0.0.1:8000", strings.TrimPrefix(upstream(t), "http://"), "listen 80;", "listen "+address+";",
-				"bind :80", "bind "+address, "/etc/haproxy", dir,
-				"forum.example {", "http://"+address+" {", "# Caddy:", "{\nadmin off\nauto_https off\n}\n# Caddy:")
-			run(t, dir, address, nil, prepare(t, dir, change)...)
+			run(t, dir, address, nil, prepare(t, dir, ports(address, dir, door.URL, upstream(t)))...)
 			testProxy(t, s, address)
 			door.Close()
 			if res := s.visitor(t).get("/free"); res.status < 500 {

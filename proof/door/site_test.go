@@ -40,11 +40,14 @@ func startSite(t *testing.T, settings ...string) *site {
 	front := httptest.NewUnstartedServer(nil)
 	s := siteAt(t, "http://"+front.Listener.Addr().String(),
 		append([]string{"DOOR_UPSTREAM=" + upstream(t)}, settings...)...)
-	front.Config.Handler = s.door
+	front.Config.Handler = s
 	front.Start()
 	t.Cleanup(front.Close)
 	return s
 }
+
+// ServeHTTP asks the site's door of the moment.
+func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.door.ServeHTTP(w, r) }
 
 // siteAt runs a gateway and makes a door of the site at an address.
 func siteAt(t *testing.T, address string, settings ...string) *site {

@@ -19,16 +19,24 @@ func (d *Door) Check(ctx context.Context) error {
 	if err := d.checkClock(ctx); err != nil {
 		return err
 	}
-	if err := d.checkURLs(ctx); err != nil {
-		return err
-	}
 	if d.shared != nil && d.shared.Ping(ctx).Err() != nil {
 		return errors.New("DOOR_REDIS does not answer")
 	}
-	if d.cfg.Live() {
-		return nil // a live pass cannot be forced
+	for _, a := range []account{d.any, d.papers} {
+		if a.Client == nil {
+			continue
+		}
+		if err := d.checkURLs(ctx, a); err != nil {
+			return err
+		}
+		if d.cfg.Live() {
+			continue // a live pass cannot be forced
+		}
+		if err := d.checkSecret(ctx, a); err != nil {
+			return err
+		}
 	}
-	return d.checkSecret(ctx)
+	return nil
 }
 
 // maxSkew is how far the clocks may differ: a token is valid for ten minutes.
@@ -51,8 +59,8 @@ func (d *Door) checkClock(ctx context.Context) error {
 
 // checkURLs sends a request that the gateway must refuse, but for the cancel URL
 // alone.
-func (d *Door) checkURLs(ctx context.Context) error {
-	_, err := d.gateway.CreateSession(ctx, agegate.CreateSessionRequest{TargetAge: d.cfg.Age,
+func (d *Door) checkURLs(ctx context.Context, a account) error {
+	_, err := a.CreateSession(ctx, agegate.CreateSessionRequest{TargetAge: d.cfg.Age,
 		SuccessURL: d.address("return", "/"), CancelURL: "https://not-registered.invalid/"},
 		agegate.CreateSessionParams{})
 	var refused *agegate.Error
@@ -60,36 +68,36 @@ func (d *Door) checkURLs(ctx context.Context) error {
 	case !errors.As(err, &refused):
 		return errors.New("AGEGATE_URL: the gateway does not answer as the contract says")
 	case refused.Status == http.StatusUnauthorized || refused.Status == http.StatusForbidden:
-		return fmt.Errorf("AGEGATE_API_KEY is refused, or AGEGATE_URL is not the gateway's: %w", refused)
+		return fmt.Errorf("%sAPI_KEY is refused, or AGEGATE_URL is not the gateway's: %w", a.prefix, refused)
 	case refused.Status != http.StatusUnprocessableEntity:
 		return fmt.Errorf("the gateway answers: %w", refused)
 	}
 	for _, v := range refused.Violations {
 		if fmt.Sprint(v.Loc) == "[body success_url]" {
-			return fmt.Errorf("DOOR_URL: register %s as a URL of your tenant in the gateway's dashboard",
-				d.cfg.URL.String()+"/")
+			return fmt.Errorf("DOOR_URL: register %s as a URL of %sAPI_KEY's tenant in the gateway's dashboard",
+				d.cfg.URL.String()+"/", a.prefix)
 		}
 	}
 	return nil
 }
 
 // checkSecret forces a pass of a test session and verifies its token.
-func (d *Door) checkSecret(ctx context.Context) error {
-	created, err := d.gateway.CreateSession(ctx, agegate.CreateSessionRequest{TargetAge: d.cfg.Age,
+func (d *Door) checkSecret(ctx context.Context, a account) error {
+	created, err := a.CreateSession(ctx, agegate.CreateSessionRequest{TargetAge: d.cfg.Age,
 		SuccessURL: d.address("return", "/"), CancelURL: d.address("cancel", "/")}, agegate.CreateSessionParams{})
 	if err != nil {
 		return fmt.Errorf("no session can be created: %w", err)
 	}
 	header, err := fetch(ctx, created.VerificationURL+"?force=verified")
 	if err != nil {
-		return errors.New("the hosted page cannot be reached from here, so AGEGATE_REDIRECT_SECRET was not checked")
+		return fmt.Errorf("the hosted page cannot be reached from here, so %sREDIRECT_SECRET was not checked", a.prefix)
 	}
 	back, err := url.Parse(header.Get("Location"))
 	if err != nil || back.RawQuery == "" {
-		return errors.New("the hosted page does not lead back, so AGEGATE_REDIRECT_SECRET was not checked")
+		return fmt.Errorf("the hosted page does not lead back, so %sREDIRECT_SECRET was not checked", a.prefix)
 	}
-	if agegate.VerifyRedirect(back.RawQuery, created.SessionID, d.cfg.Secrets...) != nil {
-		return errors.New("AGEGATE_REDIRECT_SECRET is not the one of this tenant and mode")
+	if agegate.VerifyRedirect(back.RawQuery, created.SessionID, a.secrets...) != nil {
+		return fmt.Errorf("%sREDIRECT_SECRET is not the one of this tenant and mode", a.prefix)
 	}
 	return nil
 }

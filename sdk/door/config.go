@@ -40,6 +40,12 @@ type Config struct {
 	APIKey     string   // AGEGATE_API_KEY, of live or test mode
 	Secrets    []string // AGEGATE_REDIRECT_SECRET: one, or two while it is being replaced
 
+	// AGEGATE_DOCUMENT_API_KEY and AGEGATE_DOCUMENT_REDIRECT_SECRET, of a tenant that takes
+	// documents only; empty without a rule that asks for one.
+	DocumentKey     string
+	DocumentSecrets []string
+	Regions         *Regions // DOOR_RULES with DOOR_REGION_HEADER or DOOR_REGION_FILE; nil: Age everywhere
+
 	Keys        [][]byte          // DOOR_KEYS or the file DOOR_KEYS_FILE: 32 bytes each; the first seals, all open
 	Clients     []Client          // the file DOOR_CLIENTS_FILE: who may ask to "sign in with age"
 	SigningKeys []*rsa.PrivateKey // the file DOOR_SIGNING_KEYS_FILE: the first signs, all are published
@@ -95,7 +101,10 @@ func Load(lookup func(string) string, environ ...string) (*Config, error) {
 		APIKey: lookup("AGEGATE_API_KEY"), Secrets: list(lookup("AGEGATE_REDIRECT_SECRET")),
 		Listen: cmp.Or(lookup("DOOR_LISTEN"), "localhost:8090"), MetricsListen: lookup("DOOR_METRICS_LISTEN"),
 		Proxies: r.networks("DOOR_TRUSTED_PROXIES", "127.0.0.0/8,::1/128"),
-		Keys:    r.keys(), Clients: r.clients("DOOR_CLIENTS_FILE"), SigningKeys: r.signingKeys("DOOR_SIGNING_KEYS_FILE"),
+		Regions: r.regions(), DocumentKey: lookup("AGEGATE_DOCUMENT_API_KEY"),
+		DocumentSecrets: list(lookup("AGEGATE_DOCUMENT_REDIRECT_SECRET")),
+		Keys:            r.keys(), Clients: r.clients("DOOR_CLIENTS_FILE"),
+		SigningKeys: r.signingKeys("DOOR_SIGNING_KEYS_FILE"),
 	}
 	if gateway := r.origin("AGEGATE_URL", true); gateway != nil {
 		c.GatewayURL = gateway.String()
@@ -113,7 +122,10 @@ func Load(lookup func(string) string, environ ...string) (*Config, error) {
 	default:
 		r.failf("DOOR_OUTAGE", "must be block or allow")
 	}
-	r.credentials(c)
+	mode := r.credentials("AGEGATE_", "", c.APIKey, c.Secrets)
+	if c.Regions != nil && c.Regions.rows[unknown].Document {
+		r.credentials("AGEGATE_DOCUMENT_", mode, c.DocumentKey, c.DocumentSecrets)
+	}
 	if len(c.Clients) > 0 && len(c.SigningKeys) == 0 {
 		r.failf("DOOR_SIGNING_KEYS_FILE", "is needed with DOOR_CLIENTS_FILE: make one with openssl genrsa 2048")
 	}
@@ -125,24 +137,28 @@ func Load(lookup func(string) string, environ ...string) (*Config, error) {
 }
 
 var (
-	apiKey         = regexp.MustCompile(`^svc_(test|live)_[0-9A-Za-z]+$`)
-	redirectSecret = regexp.MustCompile(`^rdsec_(test|live)_[A-Za-z0-9+/]{43}=$`)
+	keyShape    = regexp.MustCompile(`^svc_(test|live)_[0-9A-Za-z]+$`)
+	secretShape = regexp.MustCompile(`^rdsec_(test|live)_[A-Za-z0-9+/]{43}=$`)
 )
 
-// credentials checks the key and the secrets, which must be of the same mode.
-func (r *reader) credentials(c *Config) {
-	key := apiKey.FindStringSubmatch(c.APIKey)
-	if key == nil {
-		r.failf("AGEGATE_API_KEY", "must be svc_test_… or svc_live_…")
+// credentials checks a key and its secrets, which must all be of the same mode, and
+// returns the mode. An empty one is any.
+func (r *reader) credentials(prefix, mode, apiKey string, secrets []string) string {
+	key := keyShape.FindStringSubmatch(apiKey)
+	if key == nil || mode != "" && key[1] != mode {
+		r.failf(prefix+"API_KEY", "must be svc_test_… or svc_live_…, all keys of the same mode")
+	} else {
+		mode = key[1]
 	}
-	if len(c.Secrets) == 0 {
-		r.failf("AGEGATE_REDIRECT_SECRET", "is needed")
+	if len(secrets) == 0 {
+		r.failf(prefix+"REDIRECT_SECRET", "is needed")
 	}
-	for _, s := range c.Secrets {
-		if secret := redirectSecret.FindStringSubmatch(s); secret == nil || key != nil && secret[1] != key[1] {
-			r.failf("AGEGATE_REDIRECT_SECRET", "must be rdsec_… and 32 bytes in base64, of the same mode as AGEGATE_API_KEY")
+	for _, s := range secrets {
+		if secret := secretShape.FindStringSubmatch(s); secret == nil || mode != "" && secret[1] != mode {
+			r.failf(prefix+"REDIRECT_SECRET", "must be rdsec_… and 32 bytes in base64, of the same mode as AGEGATE_API_KEY")
 		}
 	}
+	return mode
 }
 
 // list splits a value at commas and white space.

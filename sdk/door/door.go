@@ -4,6 +4,7 @@
 package door
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"mime"
@@ -30,7 +31,8 @@ const ageHeader = "X-Age-Over"
 // Door guards a site. It is safe for concurrent use.
 type Door struct {
 	cfg     *Config
-	gateway *agegate.Client
+	any     account // where any way is taken
+	papers  account // where a document is needed; without a key, no rule asks for one
 	seal    sealer
 	shared  *redis.Client // what several doors share; nil for one door
 	limiter limiter
@@ -45,12 +47,31 @@ type Door struct {
 	site     http.Handler // nil where a proxy asks
 }
 
+// account is a tenant of the site at the gateway.
+type account struct {
+	*agegate.Client          // nil without a key
+	prefix          string   // of its variables
+	secrets         []string // of redirects
+}
+
+func newAccount(gateway, prefix, key string, secrets []string) (a account, err error) {
+	if key != "" {
+		a.Client, err = agegate.New(gateway, key)
+	}
+	a.prefix, a.secrets = prefix, secrets
+	return a, err
+}
+
+// account returns the tenant that checks what is asked.
+func (d *Door) account(want Demand) account {
+	if want.Document {
+		return d.papers
+	}
+	return d.any
+}
+
 // New returns a door. now is its clock.
 func New(cfg *Config, log *slog.Logger, now func() time.Time) (*Door, error) {
-	gateway, err := agegate.New(cfg.GatewayURL, cfg.APIKey)
-	if err != nil {
-		return nil, err
-	}
 	keys := cfg.Keys
 	if len(keys) == 0 {
 		log.Warn("without DOOR_KEYS, passes end when the door is restarted, and other doors do not take them")
@@ -59,7 +80,14 @@ func New(cfg *Config, log *slog.Logger, now func() time.Time) (*Door, error) {
 	if !cfg.Live() {
 		log.Warn("AGEGATE_API_KEY is a test key: visitors can force a pass")
 	}
-	d := &Door{cfg: cfg, gateway: gateway, log: log, now: now, metrics: newMetrics(), patience: 8 * time.Second}
+	d := &Door{cfg: cfg, log: log, now: now, metrics: newMetrics(), patience: 8 * time.Second}
+	var err error
+	if d.any, err = newAccount(cfg.GatewayURL, "AGEGATE_", cfg.APIKey, cfg.Secrets); err != nil {
+		return nil, err
+	}
+	if d.papers, err = newAccount(cfg.GatewayURL, "AGEGATE_DOCUMENT_", cfg.DocumentKey, cfg.DocumentSecrets); err != nil {
+		return nil, err
+	}
 	// Nothing that is sealed counts at a door of another site, age or mode.
 	if d.seal, err = newSealer(keys, fmt.Sprintf("%s %d %t", cfg.URL, cfg.Age, cfg.Live())); err != nil {
 		return nil, err
@@ -181,17 +209,33 @@ func (d *Door) admit(r *http.Request, method, target string) bool {
 		d.metrics.requests.WithLabelValues("free").Inc()
 		return true
 	}
-	if _, ok := d.pass(r); ok {
+	want := d.cfg.demandOf(r)
+	if want == (Demand{}) {
+		d.metrics.requests.WithLabelValues("free").Inc()
+		return true
+	}
+	if p, ok := d.pass(r); ok && p.meets(want) {
 		d.metrics.requests.WithLabelValues("pass").Inc()
 		return true
 	}
 	return false
 }
 
-// confirmed returns the age that the visitor's pass confirms, or "0".
+// demand returns what is asked of a visitor for a target. A client that visitors sign in to
+// is told DOOR_AGE everywhere.
+func (d *Door) demand(r *http.Request, target string) Demand {
+	want := d.cfg.demandOf(r)
+	if u, err := url.ParseRequestURI(target); err == nil && u.Path == signInPath {
+		want.Age = max(want.Age, d.cfg.Age)
+	}
+	return want
+}
+
+// confirmed returns the age that the visitor's pass confirms, if it does for where the
+// visitor is, or "0".
 func (d *Door) confirmed(r *http.Request) string {
-	if p, ok := d.pass(r); ok && !p.Unchecked {
-		return strconv.Itoa(d.cfg.Age)
+	if p, ok := d.pass(r); ok && !p.Unchecked && p.meets(d.cfg.demandOf(r)) {
+		return strconv.Itoa(p.Age)
 	}
 	return "0"
 }
@@ -203,23 +247,28 @@ var robot = regexp.MustCompile(`(?i)bot\b|crawl|spider|slurp|preview|facebookext
 // refuse answers a visitor without a pass. A navigation gets the page with the button;
 // robots and other requests get a short text. It redirects nobody and creates nothing.
 func (d *Door) refuse(w http.ResponseWriter, r *http.Request, target string) {
+	want := d.demand(r, target)
+	want.Age = cmp.Or(want.Age, d.cfg.Age) // where only the request is refused
 	switch {
+	case want.Blocked:
+		d.metrics.requests.WithLabelValues("blocked").Inc()
+		d.pages.show(w, r, http.StatusForbidden, view{Page: "blocked"})
 	case robot.MatchString(r.UserAgent()):
 		d.metrics.requests.WithLabelValues("robot").Inc()
 		w.Header().Set("X-Robots-Tag", "noindex")
-		d.words(w, "This page is for people of %d or over, who confirm their age in a browser. Robots are not let in.")
+		words(w, "This page is for people of %d or over, who confirm their age in a browser. Robots are not let in.", want)
 	case !strings.Contains(r.Header.Get("Accept"), "text/html"):
 		d.metrics.requests.WithLabelValues("refused").Inc()
-		d.words(w, "This needs a confirmed age of %d or over. Open the site in a browser to confirm it.")
+		words(w, "This needs a confirmed age of %d or over. Open the site in a browser to confirm it.", want)
 	default:
 		d.metrics.requests.WithLabelValues("refused").Inc()
-		d.pages.show(w, r, http.StatusForbidden, view{Page: "check", To: localTarget(target)})
+		d.pages.show(w, r, http.StatusForbidden, view{Page: "check", To: localTarget(target), Age: want.Age})
 	}
 }
 
-func (d *Door) words(w http.ResponseWriter, format string) {
+func words(w http.ResponseWriter, format string, want Demand) {
 	w.Header().Set("Cache-Control", "no-store")
-	http.Error(w, fmt.Sprintf(format, d.cfg.Age), http.StatusForbidden)
+	http.Error(w, fmt.Sprintf(format, want.Age), http.StatusForbidden)
 }
 
 // maxTarget keeps the cookie that remembers the target within browsers' 4 KB.

@@ -69,6 +69,8 @@ func TestLoad(t *testing.T) {
 		"DOOR_LIMIT":             {"0", "-1"},
 		"DOOR_LIMIT_BROWSER":     {"51"}, // the cookie counts them
 		"DOOR_EXIT":              {"javascript:alert(1)", "/out"},
+		"DOOR_RULES":             {"/nowhere/at/all"},
+		"DOOR_REGION_FILE":       {"/nowhere/at/all"},
 		"DOOR_KEYS":              {"c2VjcmV0LXZhbHVl"},
 		"DOOR_KEYS_FILE":         {"/nowhere/at/all"},
 		"DOOR_CLIENTS_FILE":      {"/nowhere/at/all", file},
@@ -345,9 +347,10 @@ func TestMetrics(t *testing.T) {
 // BenchmarkPass compares the door's word about a visitor with a pass with a bare
 // answer, both over HTTP.
 func BenchmarkPass(b *testing.B) {
-	d := newTestDoor(b, map[string]string{"DOOR_URL": "http://forum.example"})
+	d := newTestDoor(b, map[string]string{"DOOR_URL": "http://forum.example", "DOOR_RULES": table(b, "GB check 18\nFR block"),
+		"DOOR_REGION_HEADER": "CF-IPCountry"})
 	w := httptest.NewRecorder()
-	d.givePass(w, pass{At: time.Now().Unix()})
+	d.givePass(w, pass{Demand: Demand{Age: 18}, At: time.Now().Unix()})
 	bare := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
 	for name, handler := range map[string]http.Handler{"door": d, "bare": bare} {
 		b.Run(name, func(b *testing.B) {
@@ -360,6 +363,7 @@ func BenchmarkPass(b *testing.B) {
 					b.Fatal(err)
 				}
 				req.Header.Set("X-Forwarded-Uri", "/page")
+				req.Header.Set("CF-IPCountry", "GB")
 				req.AddCookie(w.Result().Cookies()[0])
 				began := time.Now()
 				res, err := http.DefaultClient.Do(req)

@@ -5,6 +5,7 @@ go 1.26.8
 require (
 	github.com/agegate/agegate/sdk/go v0.0.0
 	github.com/go-jose/go-jose/v4 v4.1.9
+	github.com/oschwald/maxminddb-golang/v2 v2.9.0
 	github.com/prometheus/client_golang v1.25.0
 	github.com/redis/go-redis/v9 v9.23.0
 	github.com/rs/cors v1.11.1

@@ -23,7 +23,8 @@ func newMetrics() *metrics {
 		m.registry.MustRegister(vec)
 		return vec
 	}
-	m.requests = counter("door_requests_total", "Requests by what the door said.", "free", "pass", "refused", "robot")
+	m.requests = counter("door_requests_total", "Requests by what the door said.",
+		"free", "pass", "refused", "robot", "blocked")
 	m.sessions = counter("door_sessions_total", "Presses of the button.", "created", "reused", "limited", "failed")
 	m.passes = counter("door_passes_total", "Passes given, and returns refused.", "checked", "unchecked", "refused")
 	m.tokens = counter("door_tokens_total", "Codes of clients.", "exchanged", "refused")

@@ -15,7 +15,7 @@ import (
 )
 
 //go:embed texts.json
-var textsJSON []byte // by language and key; but for "outage.…", copies of the gateway's
+var textsJSON []byte // by language and key; but for "door.…", copies of the gateway's
 
 //go:embed page.html
 var pageHTML string
@@ -25,9 +25,10 @@ var pageCSS string
 
 // view is what a page shows.
 type view struct {
-	Page string // check, onward, failed, expired, busy, unavailable or unchecked
+	Page string // check, onward, failed, expired, busy, unavailable, unchecked or blocked
 	To   string // the target on the site to which the button leads in the end
 	URL  string // where the page leads by itself or by a link
+	Age  int    // that is asked
 
 	Begin, Lang, Dir, Exit string
 	Test                   bool
@@ -68,9 +69,9 @@ func newPages(cfg *Config) (*pages, error) {
 	return p, err
 }
 
-// text returns a text of the catalogue in a language.
-func (p *pages) text(lang, key string) string {
-	return strings.NewReplacer("{age}", strconv.Itoa(p.cfg.Age), "{merchant}", p.cfg.Name).Replace(p.texts[lang][key])
+// text returns a text of the catalogue for a page.
+func (p *pages) text(v view, key string) string {
+	return strings.NewReplacer("{age}", strconv.Itoa(v.Age), "{merchant}", p.cfg.Name).Replace(p.texts[v.Lang][key])
 }
 
 // show answers with a page in the visitor's language.

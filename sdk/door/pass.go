@@ -7,12 +7,14 @@ import (
 
 // pass says that a browser passed a check, and when. It names nobody.
 type pass struct {
+	Demand          // that it meets
 	At        int64 `json:"a"`           // in Unix seconds
 	Unchecked bool  `json:"u,omitempty"` // given without a check, during an outage
 }
 
 // visit is a browser's open session and the page that its visitor wanted.
 type visit struct {
+	Demand          // for which the session was begun
 	Session string  `json:"s"`
 	URL     string  `json:"u"`           // of the hosted page
 	To      string  `json:"t"`           // on the site

@@ -277,6 +277,9 @@ func (c *Config) Effect() (lines []string) {
 			lines = append(lines, fmt.Sprintf("%s, rule %d: %s", list.name, i+1, strings.Join(results, " ")))
 		}
 	}
+	if c.Regions != nil {
+		lines = append(lines, c.Regions.effect())
+	}
 	return lines
 }
 

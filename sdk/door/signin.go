@@ -122,7 +122,7 @@ func (s *signIn) prove(w http.ResponseWriter, r *http.Request) {
 	}
 	p, ok := s.door.pass(r)
 	switch {
-	case ok && !p.Unchecked && p.At >= req.Oldest:
+	case ok && !p.Unchecked && p.At >= req.Oldest && p.meets(s.door.demand(r, signInPath)):
 		req.Subject, req.At, req.Expires = rand.Text(), p.At, s.door.now().Add(codeLife).Unix()
 		id = s.door.seal.seal("request", req)
 	case !req.Silent:

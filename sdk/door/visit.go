@@ -18,14 +18,19 @@ const reopenable = 15 * time.Minute
 func (d *Door) begin(w http.ResponseWriter, r *http.Request) {
 	v := d.visit(r)
 	v.To = localTarget(r.PostFormValue("to"))
-	if d.holds(r, v.To) {
+	want := d.demand(r, v.To)
+	switch {
+	case want.Blocked:
+		d.refuse(w, r, v.To)
+		return
+	case want == (Demand{}) || d.holds(r, v.To):
 		d.onward(w, r, d.destination(v.To))
 		return
 	}
 	// A visitor who hangs up must not look like an outage.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), d.patience)
 	defer cancel()
-	if d.stillOpen(ctx, v) {
+	if v.meets(want) && d.stillOpen(ctx, v) {
 		d.metrics.sessions.WithLabelValues("reused").Inc()
 		d.lead(w, r, v)
 		return
@@ -43,9 +48,10 @@ func (d *Door) begin(w http.ResponseWriter, r *http.Request) {
 		d.pages.show(w, r, http.StatusTooManyRequests, view{Page: "busy", To: v.To})
 		return
 	}
-	created, err := d.gateway.CreateSession(ctx, agegate.CreateSessionRequest{
-		TargetAge: d.cfg.Age, SuccessURL: d.address("return", v.To), CancelURL: d.address("cancel", v.To),
+	created, err := d.account(want).CreateSession(ctx, agegate.CreateSessionRequest{
+		TargetAge: want.Age, SuccessURL: d.address("return", v.To), CancelURL: d.address("cancel", v.To),
 	}, agegate.CreateSessionParams{IdempotencyKey: agegate.NewIdempotencyKey()})
+	v.Demand = want
 	if err != nil {
 		d.metrics.sessions.WithLabelValues("failed").Inc()
 		d.log.ErrorContext(ctx, "no session was created", "error", err)
@@ -63,7 +69,7 @@ func (d *Door) stillOpen(ctx context.Context, v visit) bool {
 	if v.Session == "" {
 		return false
 	}
-	status, err := d.gateway.GetSessionStatus(ctx, v.Session)
+	status, err := d.account(v.Demand).GetSessionStatus(ctx, v.Session)
 	return err == nil && (status.Status == agegate.SessionStatusPending ||
 		status.Status == agegate.SessionStatusPassed && d.now().Sub(status.StatusAt) < reopenable)
 }
@@ -88,7 +94,7 @@ func (d *Door) outage(w http.ResponseWriter, r *http.Request, v visit, err error
 	var refused *agegate.Error
 	if d.cfg.Allow && (!errors.As(err, &refused) || refused.Status >= http.StatusInternalServerError) {
 		d.metrics.passes.WithLabelValues("unchecked").Inc()
-		d.givePass(w, pass{At: d.now().Unix(), Unchecked: true})
+		d.givePass(w, pass{Demand: v.Demand, At: d.now().Unix(), Unchecked: true})
 		d.pages.show(w, r, http.StatusOK, view{Page: "unchecked", URL: d.destination(v.To)})
 		return
 	}
@@ -104,10 +110,10 @@ func (d *Door) back(w http.ResponseWriter, r *http.Request) {
 		d.refuseReturn(w, r, v, "this browser has no session open")
 		return
 	}
-	proof := agegate.VerifyRedirect(r.URL.RawQuery, v.Session, d.cfg.Secrets...)
+	proof := agegate.VerifyRedirect(r.URL.RawQuery, v.Session, d.account(v.Demand).secrets...)
 	ctx, cancel := context.WithTimeout(r.Context(), d.patience)
 	defer cancel()
-	status, err := d.gateway.GetSessionStatus(ctx, v.Session)
+	status, err := d.account(v.Demand).GetSessionStatus(ctx, v.Session)
 	switch {
 	case err != nil:
 		d.log.ErrorContext(ctx, "no status", "error", err)
@@ -120,7 +126,7 @@ func (d *Door) back(w http.ResponseWriter, r *http.Request) {
 			"it is old or forged, or AGEGATE_REDIRECT_SECRET or the clock is wrong")
 	default:
 		d.metrics.passes.WithLabelValues("checked").Inc()
-		d.givePass(w, pass{At: status.StatusAt.Unix()}) // repeated, the return gives the same pass
+		d.givePass(w, pass{Demand: v.Demand, At: status.StatusAt.Unix()}) // repeated, the return gives the same pass
 		d.setVisit(w, visit{Begun: v.Begun})
 		d.redirect(w, r, v.To)
 	}
@@ -136,7 +142,7 @@ func (d *Door) redirect(w http.ResponseWriter, r *http.Request, target string) {
 // twice, whichever page of the door they open again.
 func (d *Door) holds(r *http.Request, target string) bool {
 	p, ok := d.pass(r)
-	return ok && !p.Unchecked && !d.asksAgain(target, p)
+	return ok && !p.Unchecked && p.meets(d.demand(r, target)) && !d.asksAgain(target, p)
 }
 
 // target returns the page that the tab wanted, or else the browser.

@@ -5,9 +5,12 @@ core.register_action("door", { "http-req" }, function(txn)
 	local headers = {
 		["x-forwarded-method"] = { txn.f:method() },
 		["x-forwarded-uri"] = { txn.f:pathq() },
-		["cookie"] = { txn.f:req_fhdr("cookie") or "" },
-		["user-agent"] = { txn.f:req_fhdr("user-agent") or "" },
+		["x-forwarded-for"] = { txn.f:src() },
 	}
+	-- The last two are those of DOOR_REGION_HEADER.
+	for _, name in ipairs({ "cookie", "user-agent", "accept", "cf-ipcountry", "cf-region-code" }) do
+		headers[name] = { txn.f:req_fhdr(name) }
+	end
 	local res = core.httpclient():get({ url = "http://127.0.0.1:8090/_door/auth", headers = headers })
 	local age = res.headers and res.headers["x-age-over"]
 	txn:set_var("txn.door_status", res.status or 0)

@@ -33,6 +33,7 @@ var groups = []struct {
 	}},
 	{"Go live", []guide{
 		{"go-live", "docs/guides/go-live.md", "The checklist, what a check costs, and changes of keys."},
+		{"laws", "docs/guides/laws.md", "Where an estimate counts, where only a document does, and where neither."},
 		{"expect", "docs/expect.md", "How many adults pass, how many minors, and how long a check takes."},
 		{"document", "docs/document.md", "The way for those whom the camera refuses, or who prefer it."},
 		{"support", "docs/guides/support.md", "Refused wrongly, no camera, an order that stays open."},

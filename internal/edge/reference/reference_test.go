@@ -29,7 +29,7 @@ import (
 var pages = []string{
 	"/docs/reference", "/docs/integrate", "/docs/clients", "/docs/verify-token", "/docs/verify-webhook", "/docs/door",
 	"/docs/errors", "/docs/test-outcomes", "/docs/localhost", "/docs/certify", "/docs/staging", "/docs/go-live",
-	"/docs/expect", "/docs/document", "/docs/support", "/docs/privacy", "/docs/evidence", "/docs/operations",
+	"/docs/laws", "/docs/expect", "/docs/document", "/docs/support", "/docs/privacy", "/docs/evidence", "/docs/operations",
 	"/docs/install", "/docs/configure", "/docs/certificates", "/docs/staff", "/docs/issuers", "/docs/back-up",
 	"/docs/upgrade", "/docs/grow", "/docs/stored", "/docs/watch", "/docs/trouble",
 	"/docs/compatibility", "/docs/changelog",

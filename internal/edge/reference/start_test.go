@@ -47,7 +47,7 @@ func TestGroups(t *testing.T) {
 			found = append(found, m[1]+m[2]+m[3])
 		}
 		want := slices.Concat([]string{"Build", pages[1], pages[0]}, pages[2:7], []string{"Test"}, pages[7:11],
-			[]string{"Go live"}, pages[11:17], []string{"Operate"}, pages[17:])
+			[]string{"Go live"}, pages[11:18], []string{"Operate"}, pages[18:])
 		if !slices.Equal(found, want) {
 			t.Errorf("the %s has\n%v, want\n%v", where, found, want)
 		}
