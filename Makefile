@@ -178,6 +178,7 @@ generate: ## insert the samples and the figures into the documents, then regener
 verify-generated:
 	@$(call tool,contract) -check
 	@$(call tool,expect) -check
+	@go test -run '^TestEverySentence$$' ./internal/lab/conformance
 	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && cp -R gen openapi.yaml "$$dir" && \
 	go build -o "$$dir/oapi-codegen" github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen && \
 	(cd "$$dir/gen" && ../oapi-codegen -config oapi-codegen.yaml ../openapi.yaml) && \

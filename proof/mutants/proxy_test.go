@@ -6,29 +6,35 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"os"
 	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 )
 
 // fault is one fault of a gateway.
 type fault struct {
-	name     string
-	caught   string               // the case that must fail
-	request  func(*http.Request)  // changes what the gateway sees
-	answer   func(*reply)         // changes what the client sees
-	delivery func(*post) []string // changes a webhook; returns the sessions for which it is sent as well
-	silent   bool                 // no webhook may arrive
-	answered func(int) int        // changes the receiver's answer to a webhook
-	follows  bool                 // follows redirects of the receiver
-	brief    bool                 // shortens the waits, because nothing will arrive
+	name         string
+	caught       string               // the case that must fail
+	request      func(*http.Request)  // changes what the gateway sees
+	answer       func(*reply)         // changes what the client sees
+	delivery     func(*post) []string // changes a webhook; returns the sessions for which it is sent as well
+	silent       bool                 // no webhook may arrive
+	answered     func(int) int        // changes the receiver's answer to a webhook
+	follows      bool                 // follows redirects of the receiver
+	noRetryAfter bool                 // loses the Retry-After of the receiver
+	impatient    int                  // the answer that it takes after five seconds without one; 0: it waits
+	costly       bool                 // waits long, for the full run only
+	brief        bool                 // shortens the waits, because nothing will arrive
 }
 
 // reply is an answer on its way to the client.
@@ -154,7 +160,13 @@ func (p *proxy) forward(w http.ResponseWriter, req *http.Request) {
 		w.WriteHeader(http.StatusNoContent)
 		return
 	}
-	status := p.post(req, d)
+	status, header := p.post(req, d)
+	if status == 0 {
+		panic(http.ErrAbortHandler) // as the receiver did
+	}
+	if after := header.Get("Retry-After"); after != "" && !p.fault.Load().noRetryAfter {
+		w.Header().Set("Retry-After", after)
+	}
 	if change := p.fault.Load().answered; change != nil {
 		status = change(status)
 	}
@@ -171,28 +183,36 @@ func (p *proxy) forward(w http.ResponseWriter, req *http.Request) {
 }
 
 // post passes a delivery to the receiver of the run and returns the answer's
-// status. Without a run it accepts every delivery, so that there are no later
-// retries.
-func (p *proxy) post(of *http.Request, d *post) int {
+// status and header; 0 if the receiver closed the connection. Without a run it accepts
+// every delivery, so that there are no later retries.
+func (p *proxy) post(of *http.Request, d *post) (int, http.Header) {
 	to := p.receiver.Load()
 	if to == nil {
-		return http.StatusNoContent
+		return http.StatusNoContent, nil
 	}
 	req, err := http.NewRequestWithContext(of.Context(), http.MethodPost, *to+d.path, bytes.NewReader(d.body))
 	if err != nil {
-		return http.StatusInternalServerError
+		return http.StatusInternalServerError, nil
 	}
 	req.Header = d.header
 	client := &http.Client{}
+	if p.fault.Load().impatient != 0 {
+		client.Timeout = 5 * time.Second
+	}
 	if !p.fault.Load().follows {
 		client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	}
 	res, err := client.Do(req)
-	if err != nil {
-		return http.StatusNoContent
+	switch {
+	case os.IsTimeout(err):
+		return p.fault.Load().impatient, nil
+	case errors.Is(err, io.EOF):
+		return 0, nil
+	case err != nil:
+		return http.StatusNoContent, nil
 	}
 	res.Body.Close()
-	return res.StatusCode
+	return res.StatusCode, res.Header
 }
 
 // listen opens the receiver of a run.

@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -156,6 +157,12 @@ var createCases = []testCase{
 		run: func(t *trial) {
 			got := t.call(call{operation: createSession, keys: []string{t.UnpaidKey}, body: `{"target_age":18}`})
 			t.check(got.status == http.StatusPaymentRequired, "the creation is answered with %s, want 402", got)
+			var out struct {
+				Detail struct{ Code, Message string }
+			}
+			_ = json.Unmarshal(got.body, &out) // the schema check reports a decoding error
+			t.check(out.Detail.Code == "insufficient_credit" && strings.Contains(strings.ToLower(out.Detail.Message), "top up"),
+				"the refusal says %q, which does not ask to top up", out.Detail.Message)
 		},
 	},
 	{
@@ -180,6 +187,7 @@ var createCases = []testCase{
 // is refused, and returns the session.
 func (t *trial) lastOf(key string, refused int) *session {
 	last := call{operation: createSession, keys: []string{key}, body: `{"target_age":18}`, header: newKey()}
+	t.refuse(last.keys, last.header) // what is refused costs nothing
 	first := t.call(last)
 	t.check(first.status == http.StatusCreated, "the last creation is answered with %s, want 201", first)
 	again := t.call(last)
@@ -193,6 +201,19 @@ func (t *trial) lastOf(key string, refused int) *session {
 		t.fatalf("the last creation makes no session")
 	}
 	return made
+}
+
+// refuse sends creations that are refused with 422, some by the schema and some by what
+// the tenant has registered.
+func (t *trial) refuse(keys []string, header http.Header) {
+	for _, tt := range []struct{ body, kind, field string }{
+		{`{"target_age":12}`, "greater_than_equal", "target_age"},
+		{`{"target_age":18,"success_url":"https://` + canary + `.example/"}`, "value_error", "success_url"},
+		{`{"target_age":18,"cancel_url":"https://` + canary + `.example/"}`, "value_error", "cancel_url"},
+	} {
+		refused := call{operation: createSession, keys: keys, body: tt.body, header: header}
+		t.invalid("a creation with a bad "+tt.field, refused, at(tt.kind, "body", tt.field))
+	}
 }
 
 // untilTomorrow checks that Retry-After ends on the next UTC day.
@@ -321,9 +342,10 @@ var idempotencyCases = []testCase{
 		Cites: []string{"README.md Integrate in five minutes"},
 		run: func(t *trial) {
 			key := newKey()
-			t.invalid("target_age 12", call{operation: createSession, keys: t.test, body: `{"target_age":12}`, header: key},
-				at("greater_than_equal", "body", "target_age"))
-			t.create(t.test, `{"target_age":18}`, key)
+			t.refuse(t.test, key)
+			made := t.call(call{operation: createSession, keys: t.test, body: `{"target_age":18}`, header: key})
+			t.check(made.status == http.StatusCreated && made.header.Get("Idempotent-Replayed") == "",
+				"after refusals the key gets %s, want a first 201", made)
 		},
 	},
 }

@@ -76,8 +76,8 @@ var exactCases = []testCase{
 		Name: "testmode.clock_ended", Title: "The test clock lets no session expire that has ended, whatever its outcome",
 		Cites: []string{"openapi.yaml moveTestClock"},
 		run: func(t *trial) {
-			for outcome, status := range forcedStatus {
-				s := t.forced(outcome)
+			for _, outcome := range t.outcomes() {
+				s, status := t.forced(outcome), forcedStatus[outcome]
 				t.expect(call{operation: moveTestClock, keys: t.test, session: s.ID, body: `{"expire":"session"}`},
 					http.StatusConflict, "ended")
 				got, _ := t.status(t.test, s.ID)

@@ -10,10 +10,16 @@ import (
 
 // listed is an event as the test mode lists it.
 type listed struct {
-	EventID   string            `json:"event_id"`
-	SessionID string            `json:"session_id"`
-	Body      string            `json:"body"`
-	Headers   map[string]string `json:"headers"`
+	EventID   string    `json:"event_id"`
+	SessionID string    `json:"session_id"`
+	CreatedAt time.Time `json:"created_at"`
+	Delivery  string    `json:"delivery"`
+	Attempts  int       `json:"attempts"`
+	LastClass string    `json:"last_class"`
+
+	LastStatusCode *int              `json:"last_status_code"`
+	Body           string            `json:"body"`
+	Headers        map[string]string `json:"headers"`
 }
 
 func (t *trial) events(query string) []listed {

@@ -71,8 +71,9 @@ var webhookCases = []testCase{
 			"SPOOF or EXPIRED send none", needs: []need{needWebhooks},
 		Cites: []string{"SPEC 3", "SPEC 6", "openapi.yaml Webhooks"},
 		run: func(t *trial) {
-			t.forced("spoof")
-			t.forced("fallback")
+			for _, outcome := range t.outcomes() {
+				t.forced(outcome)
+			}
 			// When the deliveries of these two sessions have arrived, all
 			// deliveries due before have arrived too.
 			for range 2 {
@@ -139,7 +140,7 @@ func (t *trial) once(name string, s *session) {
 	accepted := 0
 	for _, d := range got {
 		ids[d.header.Get("webhook-id")] = true
-		if d.answer < 300 {
+		if d.answer/100 == 2 {
 			accepted++
 		}
 	}
@@ -159,6 +160,9 @@ func (t *trial) once(name string, s *session) {
 func (t *trial) requireWebhooks() {
 	if t.webhooks == nil {
 		why := ""
+		if unsent := t.unsent(t.forced("verified").ID); unsent != "" {
+			t.endf(suite.Skipped, "%s", unsent)
+		}
 		if t.receiver == nil {
 			why = "not reachable: no receiver was opened (--listen), and the tenant's Webhook URL must lead to it"
 		} else if _, err := t.receiver.await(t.ctx, t.forced("verified").ID, 1, t.WebhookWait); err != nil {
@@ -210,8 +214,8 @@ func (t *trial) signed(d delivery) {
 	}
 	stamp := d.header.Get("webhook-timestamp")
 	seconds, err := strconv.ParseInt(stamp, 10, 64)
-	t.check(err == nil && apart(time.Unix(seconds, 0), d.at.Add(-t.offset)) < 5*time.Minute,
-		"the webhook-timestamp is more than five minutes away")
+	t.check(err == nil && apart(time.Unix(seconds, 0), d.at.Add(-t.offset)) < clockTolerance,
+		"the webhook-timestamp is not the time of the attempt")
 	h := hmac.New(sha256.New, key)
 	h.Write([]byte(d.header.Get("webhook-id") + "." + stamp + "."))
 	h.Write(d.body)

@@ -146,8 +146,9 @@ type run struct {
 	live     atomic.Int64 // live sessions created so far
 	blocked  string       // why no more sessions can be created, or ""
 
-	shared   map[string]*session // by outcome
-	webhooks *string             // why webhooks do not reach the receiver, or "" if they do; nil until this is known
+	shared        map[string]*session // by outcome
+	onlyDocuments *bool               // whether the tenant checks documents only; nil until this is known
+	webhooks      *string             // why webhooks do not reach the receiver, or "" if they do; nil until this is known
 }
 
 // Plan is what a run would do and how many sessions it would use.
@@ -204,7 +205,8 @@ func (o Options) cases() []testCase {
 	var all []testCase
 	for _, table := range [][]testCase{
 		documentCases, authenticationCases, createCases, callbackCases, idempotencyCases,
-		lookupCases, pageCases, liveCases, randomCases(o.Draws), testModeCases, exactCases, expiryCases, webhookCases,
+		lookupCases, pageCases, settingCases, liveCases, answerCases, randomCases(o.Draws), testModeCases, feedCases,
+		exactCases, expiryCases, webhookCases, receiverCases,
 	} {
 		all = append(all, table...)
 	}

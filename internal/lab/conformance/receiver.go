@@ -49,14 +49,14 @@ type receiver struct {
 	mu      sync.Mutex
 	got     map[string][]delivery // by session
 	total   int
-	refused map[string]int // the status for the next delivery of a session
-	changed chan struct{}  // closed and replaced at every delivery
+	manners map[string]manner // for the next delivery of a session
+	changed chan struct{}     // closed and replaced at every delivery
 }
 
 func newReceiver(l net.Listener) *receiver {
-	r := &receiver{got: map[string][]delivery{}, refused: map[string]int{}, changed: make(chan struct{})}
+	r := &receiver{got: map[string][]delivery{}, manners: map[string]manner{}, changed: make(chan struct{})}
 	r.server = &http.Server{Handler: r, ReadTimeout: 10 * time.Second, ReadHeaderTimeout: 3 * time.Second,
-		WriteTimeout: 10 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10}
+		WriteTimeout: 10*time.Second + noAnswer, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10}
 	go func() { _ = r.server.Serve(l) }() // ends when close is called
 	return r
 }
@@ -66,45 +66,59 @@ func (r *receiver) close() { _ = r.server.Close() }
 // onward is where a redirecting refusal leads.
 const onward = "/agegate-conformance/onward"
 
-// ServeHTTP records a delivery to any path. It answers 204, or the status set by
-// refuseFirst.
+// ServeHTTP records a delivery to any path. It answers 204, or in the manner
+// set by treatFirst.
 func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, req.Body, maxDelivery))
 	if err != nil || req.Method != http.MethodPost {
 		http.Error(w, http.StatusText(http.StatusBadRequest), http.StatusBadRequest)
 		return
 	}
-	status := r.record(delivery{header: req.Header.Clone(), body: body, at: time.Now(), path: req.URL.Path})
-	if status < 400 {
+	m := r.record(delivery{header: req.Header.Clone(), body: body, at: time.Now(), path: req.URL.Path})
+	select {
+	case <-time.After(m.after):
+	case <-req.Context().Done():
+	}
+	if m.status == 0 {
+		panic(http.ErrAbortHandler) // closes the connection
+	}
+	if m.status < 400 {
 		w.Header().Set("Location", onward)
 	}
-	w.WriteHeader(status)
+	if m.retryAfter != "" {
+		w.Header().Set("Retry-After", m.retryAfter)
+	}
+	w.WriteHeader(m.status)
 }
 
-func (r *receiver) record(d delivery) int {
+func (r *receiver) record(d delivery) manner {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	id := strings.ToLower(d.event().SessionID)
-	d.answer = http.StatusNoContent
-	if status := r.refused[id]; status != 0 && d.path != onward {
-		delete(r.refused, id)
-		d.answer = status
+	m := manner{status: http.StatusNoContent}
+	if first, ok := r.manners[id]; ok && d.path != onward {
+		delete(r.manners, id)
+		m = first
 	}
+	d.answer = m.status
 	if r.total < maxDeliveries {
 		r.total++
 		r.got[id] = append(r.got[id], d)
 	}
 	close(r.changed)
 	r.changed = make(chan struct{})
-	return d.answer
+	return m
 }
 
 // refuseFirst makes the receiver answer the session's next delivery with a
 // status. A redirect status leads to onward.
-func (r *receiver) refuseFirst(id string, status int) {
+func (r *receiver) refuseFirst(id string, status int) { r.treatFirst(id, manner{status: status}) }
+
+// treatFirst makes the receiver treat the session's next delivery in a manner.
+func (r *receiver) treatFirst(id string, m manner) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.refused[strings.ToLower(id)] = status
+	r.manners[strings.ToLower(id)] = m
 }
 
 // of returns the deliveries for a session so far.
