@@ -279,7 +279,7 @@ func shifted(by time.Duration) func(*reply) {
 func receiverFaults() (faults []fault) {
 	for _, status := range []int{400, 404, 429, 500, 503} {
 		faults = append(faults, fault{name: "an answer " + strconv.Itoa(status) + " counts as delivered", brief: true,
-			costly: status != 400,
+			costly: true,
 			caught: "webhook.failures", answered: func(given int) int {
 				if given == status {
 					return http.StatusNoContent
@@ -291,7 +291,7 @@ func receiverFaults() (faults []fault) {
 		"every attempt is listed as delivered": {"last_class": "delivered"}, "an attempt is not counted": {"attempts": 0},
 		"the last answer is not listed": {"last_status_code": nil}, "what is tried again has failed": {"delivery": "failed"},
 	} {
-		faults = append(faults, fault{name: name, caught: "webhook.failures", brief: true,
+		faults = append(faults, fault{name: name, caught: "webhook.failures", brief: true, costly: to["last_class"] == nil,
 			answer: listed(func(_ *reply, list []any) []any {
 				for _, e := range list {
 					if event, ok := e.(map[string]any); ok {
