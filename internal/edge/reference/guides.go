@@ -23,6 +23,7 @@ var groups = []struct {
 		{"verify-token", "docs/guides/verify-token.md", "Know the pass as soon as the shopper is back."},
 		{"verify-webhook", "docs/guides/verify-webhook.md", "Know the result even if the browser was closed."},
 		{"door", "docs/guides/door.md", "A program beside a wiki, a forum or any other site."},
+		{"wordpress", "docs/guides/wordpress.md", "A plug-in for sites and shops, whole or in part."},
 		{errorGuide, "docs/guides/errors.md", "What each error means, and what to do about it."},
 	}},
 	{"Test", []guide{

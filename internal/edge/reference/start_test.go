@@ -46,8 +46,8 @@ func TestGroups(t *testing.T) {
 		for _, m := range link.FindAllStringSubmatch(text, -1) {
 			found = append(found, m[1]+m[2]+m[3])
 		}
-		want := slices.Concat([]string{"Build", pages[1], pages[0]}, pages[2:7], []string{"Test"}, pages[7:11],
-			[]string{"Go live"}, pages[11:18], []string{"Operate"}, pages[18:])
+		want := slices.Concat([]string{"Build", pages[1], pages[0]}, pages[2:8], []string{"Test"}, pages[8:12],
+			[]string{"Go live"}, pages[12:19], []string{"Operate"}, pages[19:])
 		if !slices.Equal(found, want) {
 			t.Errorf("the %s has\n%v, want\n%v", where, found, want)
 		}

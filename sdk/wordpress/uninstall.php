@@ -1,0 +1,11 @@
+<?php
+// Removes what the plug-in has stored.
+declare(strict_types=1);
+
+defined("WP_UNINSTALL_PLUGIN") || exit;
+
+global $wpdb;
+$wpdb->query("DROP TABLE IF EXISTS {$wpdb->prefix}agegate");
+delete_option("agegate");
+delete_option("agegate_secret");
+delete_metadata("user", 0, $wpdb->get_blog_prefix() . "agegate", "", true);
