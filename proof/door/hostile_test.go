@@ -226,10 +226,18 @@ func TestNobodySpendsChecks(t *testing.T) {
 	if res := v.get("/", "Sec-Purpose: prefetch"); res.status != http.StatusForbidden {
 		t.Errorf("a prefetch is answered %d", res.status)
 	}
+	browser := "User-Agent: Mozilla/5.0 (Linux; Android 15) AppleWebKit/537.36 Chrome/140.0 Mobile Safari/537.36 Mastodon/2.9"
+	if res := v.get("/", browser); res.status != http.StatusForbidden || !strings.Contains(res.body, "<form") {
+		t.Errorf("a person's browser in an app for Mastodon is answered %d %s", res.status, res.body)
+	}
 	for _, agent := range []string{"Googlebot/2.1", "facebookexternalhit/1.1", "Slackbot-LinkExpanding 1.0",
 		"WhatsApp/2.2",
-		"Mastodon/4.3 (http.rb/5.2)", "Twitterbot/1.0", "curl/8.5", ""} {
-		res := v.get("/", "User-Agent: "+agent)
+		"Mastodon/4.3 (http.rb/5.2)", "Twitterbot/1.0", "curl/8.5", "", "Mozilla/5.0 (X11; Linux x86_64)"} {
+		sign := "Accept-Language: "
+		if agent == "Googlebot/2.1" {
+			sign = "From: googlebot(at)googlebot.com"
+		}
+		res := v.get("/", "User-Agent: "+agent, sign)
 		if res.status != http.StatusForbidden || res.location != "" || !strings.Contains(res.body, "Robots are not let in") {
 			t.Errorf("%q is answered %d to %q: %s", agent, res.status, res.location, res.body)
 		}

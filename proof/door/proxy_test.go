@@ -96,7 +96,7 @@ func TestProxies(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			address, dir := pgtest.FreeAddr(t), t.TempDir()
-			s := siteAt(t, "http://"+address, "DOOR_FREE=/free, OPTIONS /api")
+			s := siteAt(t, "http://"+address, "DOOR_FREE=/free, OPTIONS /api, /users [application/activity+json], POST /inbox [Signature]")
 			door := httptest.NewServer(s.door)
 			defer door.Close()
 			run(t, dir, address, nil, prepare(t, dir, ports(address, dir, door.URL, upstream(t)))...)
@@ -124,9 +124,24 @@ func testProxy(t *testing.T, s *site, address string) {
 			t.Errorf("%s reaches the site", header)
 		}
 	}
-	if res := v.get("/x", "User-Agent: Slackbot 1.0"); res.status != http.StatusForbidden ||
+	if res := v.get("/x", "Accept-Language: "); res.status != http.StatusForbidden ||
 		!strings.Contains(res.body, "Robots are not let in") {
 		t.Errorf("a robot is answered %d %s", res.status, res.body)
+	}
+	const activity = "Accept: application/activity+json"
+	for _, tt := range []struct {
+		method, target string
+		headers        []string
+		free           bool
+	}{
+		{"GET", "/users/a", []string{activity}, true}, {"GET", "/users/a", nil, false},
+		{"GET", "/users/a", []string{activity + ", text/html"}, false}, {"GET", "/secret", []string{activity}, false},
+		{"POST", "/inbox", []string{activity, "Signature: sig1=:AAAA:"}, true}, {"POST", "/inbox", []string{activity}, false},
+		{"GET", "/inbox", []string{"Signature: sig1=:AAAA:"}, false},
+	} {
+		if res := v.do(tt.method, tt.target, nil, tt.headers...); (res.status == http.StatusOK) != tt.free {
+			t.Errorf("%s %s with %q is answered %d", tt.method, tt.target, tt.headers, res.status)
+		}
 	}
 	for _, header := range []string{"X-Forwarded-Uri: /free", "X-Forwarded-Method: OPTIONS", "X-Original-URI: /free",
 		"X-Age-Over: 18", "Cookie: door=AAAA", "Connection: X-Forwarded-Uri, X-Forwarded-Method"} {

@@ -168,6 +168,7 @@ func (v *visitor) do(method, target string, form url.Values, headers ...string) 
 	}
 	req.Header.Set("User-Agent", "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0")
 	req.Header.Set("Accept", "text/html,application/xhtml+xml")
+	req.Header.Set("Accept-Language", "en")
 	if form != nil {
 		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		req.Header.Set("Sec-Fetch-Site", "same-origin")
@@ -217,6 +218,7 @@ func (v *visitor) press(form, to string) string {
 	if res.status != http.StatusOK || !found {
 		v.t.Fatalf("the button is answered %d %s", res.status, res.body)
 	}
+	hosted, _, _ = strings.Cut(hosted, "?asked")
 	return hosted
 }
 

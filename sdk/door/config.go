@@ -27,6 +27,9 @@ type Config struct {
 	URL      *url.URL       // DOOR_URL: the site's origin, such as https://forum.example
 	Name     string         // DOOR_NAME: the site's name on the door's pages; its host by default
 	Exit     string         // DOOR_EXIT: where a visitor without a pass may go; an absolute URL, or empty
+	Privacy  string         // DOOR_PRIVACY: the site's privacy notice, likewise
+	Colour   string         // DOOR_COLOUR: of the button, such as #1f5f5b; empty: the gateway's own
+	Logo     []byte         // the file DOOR_LOGO: a PNG, JPEG or WebP picture; may be empty
 	Upstream *url.URL       // DOOR_UPSTREAM: the site behind the door, where no proxy asks the door; may be nil
 	Age      int            // DOOR_AGE: the target age, 18 by default
 	Keep     time.Duration  // DOOR_KEEP: how long a pass lasts, 24h by default
@@ -93,7 +96,8 @@ func Load(lookup func(string) string, environ ...string) (*Config, error) {
 	lookup = r.trimmed
 	c := &Config{
 		URL: r.origin("DOOR_URL", true), Upstream: r.origin("DOOR_UPSTREAM", false),
-		Name: lookup("DOOR_NAME"), Exit: lookup("DOOR_EXIT"), Redis: lookup("DOOR_REDIS"),
+		Name: lookup("DOOR_NAME"), Exit: r.link("DOOR_EXIT"), Privacy: r.link("DOOR_PRIVACY"),
+		Colour: strings.ToLower(lookup("DOOR_COLOUR")), Logo: r.file("DOOR_LOGO"), Redis: lookup("DOOR_REDIS"),
 		Age: r.number("DOOR_AGE", 18, 13, 99), Keep: r.duration("DOOR_KEEP", 24*time.Hour),
 		Need: r.rules("DOOR_NEED", "/"), Free: r.rules("DOOR_FREE", ""),
 		Limits: Limits{All: r.number("DOOR_LIMIT", 1000, 1, 1e9), Network: r.number("DOOR_LIMIT_NETWORK", 100, 1, 1e8),
@@ -112,9 +116,7 @@ func Load(lookup func(string) string, environ ...string) (*Config, error) {
 	if c.Name == "" && c.URL != nil {
 		c.Name = c.URL.Host
 	}
-	if c.Exit != "" && !strings.HasPrefix(c.Exit, "https://") && !strings.HasPrefix(c.Exit, "http://") {
-		r.failf("DOOR_EXIT", "must be an absolute http or https URL")
-	}
+	r.checkClothes(c)
 	switch lookup("DOOR_OUTAGE") {
 	case "", "block":
 	case "allow":
@@ -137,6 +139,8 @@ func Load(lookup func(string) string, environ ...string) (*Config, error) {
 }
 
 var (
+	colourShape = regexp.MustCompile(`^#[0-9a-f]{6}$`)
+	picture     = regexp.MustCompile(`^image/(png|jpeg|webp)$`)
 	keyShape    = regexp.MustCompile(`^svc_(test|live)_[0-9A-Za-z]+$`)
 	secretShape = regexp.MustCompile(`^rdsec_(test|live)_[A-Za-z0-9+/]{43}=$`)
 )
@@ -179,6 +183,26 @@ func (r *reader) origin(name string, needed bool) *url.URL {
 	}
 	u.Host = strings.ToLower(u.Host)
 	return u
+}
+
+// maxLogo is the most that the gateway takes too.
+const maxLogo = 256 << 10
+
+func (r *reader) checkClothes(c *Config) {
+	if c.Colour != "" && !colourShape.MatchString(c.Colour) {
+		r.failf("DOOR_COLOUR", "must be six hex digits, such as #1f5f5b")
+	}
+	if c.Logo != nil && (len(c.Logo) > maxLogo || !picture.MatchString(http.DetectContentType(c.Logo))) {
+		r.failf("DOOR_LOGO", "must be a PNG, JPEG or WebP picture of at most 256 KiB")
+	}
+}
+
+func (r *reader) link(name string) string {
+	value := r.trimmed(name)
+	if value != "" && !strings.HasPrefix(value, "https://") && !strings.HasPrefix(value, "http://") {
+		r.failf(name, "must be an absolute http or https URL")
+	}
+	return value
 }
 
 func (r *reader) number(name string, otherwise, least, most int) int {
@@ -234,8 +258,11 @@ func (r *reader) checkRules(c *Config) {
 		switch {
 		case need.Path == "":
 			r.failf("DOOR_NEED", "rule %d: it lacks a path that begins with /", i+1)
+		case need.Signed || len(need.Types) > 0:
+			r.failf("DOOR_NEED", "rule %d: brackets are for DOOR_FREE", i+1)
 		case len(need.Query) == 0 && slices.ContainsFunc(c.Free, func(f Rule) bool {
-			return f.Path != "" && !f.Alone && f.Method == need.Method && f.covers(need.Method, need.Path)
+			return f.Path != "" && !f.Alone && !f.Signed && len(f.Types) == 0 && f.Method == need.Method &&
+				f.covers(need.Method, need.Path)
 		}):
 			r.failf("DOOR_NEED", "rule %d: DOOR_FREE frees what it names", i+1)
 		}

@@ -4,6 +4,7 @@
 package door
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"log/slog"
@@ -11,7 +12,6 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"net/url"
-	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -105,6 +105,13 @@ func New(cfg *Config, log *slog.Logger, now func() time.Time) (*Door, error) {
 	mux := http.NewServeMux()
 	mux.HandleFunc(Prefix+"auth", d.auth)
 	mux.HandleFunc(Prefix+"page", d.deny)
+	mux.HandleFunc("GET "+Prefix+"ask", d.ask)
+	if cfg.Logo != nil {
+		mux.HandleFunc("GET "+Prefix+"logo", func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Cache-Control", "max-age=3600")
+			http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(cfg.Logo))
+		})
+	}
 	sameOrigin := http.NewCrossOriginProtection()
 	if err := sameOrigin.AddTrustedOrigin(cfg.URL.String()); err != nil { // a proxy may change Host
 		return nil, err
@@ -240,9 +247,11 @@ func (d *Door) confirmed(r *http.Request) string {
 	return "0"
 }
 
-// robot matches the User-Agent of crawlers and of programs that fetch previews.
-var robot = regexp.MustCompile(`(?i)bot\b|crawl|spider|slurp|preview|facebookexternalhit|whatsapp|embed|mastodon|` +
-	`lighthouse|archiver|curl/|wget/|python-|go-http-client|^$`)
+// robot reports whether no person reads the answer. Every browser names languages, and
+// robots that say who they are do it by From or a signature; a name in User-Agent is no sign.
+func robot(r *http.Request) bool {
+	return r.Header.Get("Accept-Language") == "" || r.Header.Get("From") != "" || r.Header.Get("Signature-Agent") != ""
+}
 
 // refuse answers a visitor without a pass. A navigation gets the page with the button;
 // robots and other requests get a short text. It redirects nobody and creates nothing.
@@ -253,7 +262,7 @@ func (d *Door) refuse(w http.ResponseWriter, r *http.Request, target string) {
 	case want.Blocked:
 		d.metrics.requests.WithLabelValues("blocked").Inc()
 		d.pages.show(w, r, http.StatusForbidden, view{Page: "blocked"})
-	case robot.MatchString(r.UserAgent()):
+	case robot(r):
 		d.metrics.requests.WithLabelValues("robot").Inc()
 		w.Header().Set("X-Robots-Tag", "noindex")
 		words(w, "This page is for people of %d or over, who confirm their age in a browser. Robots are not let in.", want)

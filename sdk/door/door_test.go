@@ -64,8 +64,8 @@ func TestLoad(t *testing.T) {
 		"DOOR_KEEP":               {"1s", "24"},
 		"DOOR_OUTAGE":             {"open"},
 		"DOOR_NEED": {"adult", "GET", "/adult/*", "/adult*", "/adult/.*", "/#adult", "PSOT /forum", "HEAD /forum", ",", "?page", "/a//b",
-			"/a/../b", "/a%2fb", "/a.", "/x?", "/x?a[]=1", "/ok, /adult/*"},
-		"DOOR_FREE":              {"/a b", "get /x", "/x?%zz", ","},
+			"/a/../b", "/a%2fb", "/a.", "/x?", "/x?a[]=1", "/ok, /adult/*", "/users [application/json]"},
+		"DOOR_FREE":              {"/u [text/html]", "/u [*/*]", "/u [application/xhtml+xml]", "/u []", "/u [Cookie]", "/u [Signature", "?a [Signature]", "/a b", "get /x", "/x?%zz", ","},
 		"DOOR_LIMIT":             {"0", "-1"},
 		"DOOR_LIMIT_BROWSER":     {"51"}, // the cookie counts them
 		"DOOR_EXIT":              {"javascript:alert(1)", "/out"},

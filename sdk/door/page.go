@@ -1,11 +1,13 @@
 package door
 
 import (
+	"cmp"
 	"crypto/sha256"
 	_ "embed"
 	"encoding/base64"
 	"encoding/json"
 	"html/template"
+	"math"
 	"net/http"
 	"slices"
 	"strconv"
@@ -30,9 +32,12 @@ type view struct {
 	URL  string // where the page leads by itself or by a link
 	Age  int    // that is asked
 
-	Begin, Lang, Dir, Exit string
-	Test                   bool
-	CSS                    template.CSS
+	Lang, Dir string
+	Tags      []string // the languages
+	Live      bool
+	Referrer  string // what the next page learns of this one
+	CSS       template.CSS
+	Config    *Config
 }
 
 type pages struct {
@@ -40,6 +45,7 @@ type pages struct {
 	texts   map[string]map[string]string
 	tags    []string
 	matcher language.Matcher
+	css     string
 	policy  string
 	html    *template.Template
 }
@@ -61,11 +67,13 @@ func newPages(cfg *Config) (*pages, error) {
 		tags = append(tags, language.Make(tag))
 	}
 	p.matcher = language.NewMatcher(tags)
-	style := sha256.Sum256([]byte(pageCSS))
+	p.css = pageCSS + cfg.paint()
+	style := sha256.Sum256([]byte(p.css))
 	p.policy = "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(style[:]) +
-		"'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+		"'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 	var err error
-	p.html, err = template.New("page").Funcs(template.FuncMap{"t": p.text}).Parse(pageHTML)
+	p.html, err = template.New("page").Funcs(template.FuncMap{"t": p.text,
+		"name": func(tag string) string { return p.texts[tag]["door.language"] }}).Parse(pageHTML)
 	return p, err
 }
 
@@ -74,23 +82,51 @@ func (p *pages) text(v view, key string) string {
 	return strings.NewReplacer("{age}", strconv.Itoa(v.Age), "{merchant}", p.cfg.Name).Replace(p.texts[v.Lang][key])
 }
 
+// chosen returns the language that a visitor chose on the door's page, or "".
+func (p *pages) chosen(r *http.Request) string {
+	tag := r.URL.Query().Get("lang")
+	if strings.HasPrefix(r.URL.Path, Prefix) && slices.Contains(p.tags, tag) {
+		return tag
+	}
+	return ""
+}
+
+// paint returns the style of the site's colour. White or black is readable on any.
+func (c *Config) paint() string {
+	if c.Colour == "" {
+		return ""
+	}
+	on, luminance := "#000", 0.0
+	for i, weight := range []float64{0.2126, 0.7152, 0.0722} { // WCAG 2.2
+		channel, _ := strconv.ParseUint(c.Colour[1+2*i:3+2*i], 16, 8) // Load has checked it
+		luminance += weight * math.Pow((float64(channel)/255+0.055)/1.055, 2.4)
+	}
+	if luminance < 0.179 {
+		on = "#fff"
+	}
+	return ":root:root { --button: " + c.Colour + "; --on-button: " + on + "; }\n"
+}
+
 // show answers with a page in the visitor's language.
 func (p *pages) show(w http.ResponseWriter, r *http.Request, status int, v view) {
-	accepted, _, _ := language.ParseAcceptLanguage(r.Header.Get("Accept-Language")) // nil if it cannot be read
-	_, index, _ := p.matcher.Match(accepted...)
-	v.Lang, v.Dir, v.Begin, v.Exit = p.tags[index], "ltr", Prefix+"begin", p.cfg.Exit
+	if v.Lang = p.chosen(r); v.Lang == "" {
+		accepted, _, _ := language.ParseAcceptLanguage(r.Header.Get("Accept-Language")) // nil if it cannot be read
+		_, index, _ := p.matcher.Match(accepted...)
+		v.Lang = p.tags[index]
+	}
+	v.Dir, v.Tags, v.Config, v.Live = "ltr", p.tags, p.cfg, p.cfg.Live()
 	if v.Lang == "ar" {
 		v.Dir = "rtl"
 	}
-	v.Test, v.CSS = !p.cfg.Live(), template.CSS(pageCSS) //nolint:gosec // a constant
+	v.CSS = template.CSS(p.css) //nolint:gosec // a constant and a colour
 	header := w.Header()
 	header.Set("Content-Type", "text/html; charset=utf-8")
 	header.Set("Content-Language", v.Lang)
 	header.Set("Content-Security-Policy", p.policy)
 	header.Set("X-Content-Type-Options", "nosniff")
-	header.Set("Referrer-Policy", "same-origin")
+	header.Set("Referrer-Policy", cmp.Or(v.Referrer, "same-origin"))
 	header.Set("Cache-Control", "no-store")
-	header.Set("Vary", "Cookie, Accept-Language, User-Agent")
+	header.Set("Vary", "Cookie, Accept, Accept-Language")
 	w.WriteHeader(status)
 	_ = p.html.Execute(w, v) // only the connection can fail
 }

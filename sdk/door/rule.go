@@ -20,6 +20,9 @@ type Rule struct {
 	Path   string  // decoded; empty: any path, in DOOR_FREE, for parameters that change nothing
 	Alone  bool    // without what is below it
 	Query  []Param // in DOOR_NEED all that gate, in DOOR_FREE all that may be there
+	// In DOOR_FREE, the signs of other servers, for requests that only they make.
+	Types  []string // all that a request may accept; none: anything
+	Signed bool     // it has a Signature, which the site verifies
 }
 
 // Param is a parameter of a query, with a value or with any.
@@ -34,8 +37,12 @@ var methods = []string{http.MethodGet, http.MethodPost, http.MethodPut, http.Met
 
 // parseRule reads a rule such as "/adult", "POST /forum", "/viewforum.php?f=12" or "?page".
 func parseRule(text string) (r Rule, err error) {
-	address := text
-	if method, rest, ok := strings.Cut(text, " "); ok {
+	text, signs, signed := strings.Cut(text, "[")
+	address := strings.TrimSpace(text)
+	if signed && (!r.parseSigns(signs) || strings.HasPrefix(address, "?")) {
+		return r, errors.New("has brackets without types such as application/activity+json, or Signature, or without a path")
+	}
+	if method, rest, ok := strings.Cut(address, " "); ok {
 		if !slices.Contains(methods, method) {
 			return r, errors.New("begins with none of GET, POST, PUT, PATCH, DELETE and OPTIONS, or has a space: write %20")
 		}
@@ -59,6 +66,32 @@ func parseRule(text string) (r Rule, err error) {
 		r.Query, err = parseParams(query)
 	}
 	return r, err
+}
+
+// mediaType matches those that no browser accepts alone to show a page.
+var mediaType = regexp.MustCompile(`^application/[a-z0-9.+-]*json$`)
+
+func (r *Rule) parseSigns(text string) bool {
+	signs, good := strings.CutSuffix(strings.TrimSpace(text), "]")
+	for sign := range strings.FieldsSeq(signs) {
+		if r.Signed = r.Signed || sign == "Signature"; sign != "Signature" {
+			r.Types = append(r.Types, sign)
+			good = good && mediaType.MatchString(sign)
+		}
+	}
+	return good && (r.Signed || len(r.Types) > 0)
+}
+
+// signedBy reports whether a request has the rule's signs. They are its sender's word.
+func (r Rule) signedBy(header http.Header) bool {
+	accepted := strings.ToLower(strings.Join(header.Values("Accept"), ","))
+	for part := range strings.SplitSeq(accepted, ",") {
+		kind, _, _ := strings.Cut(part, ";")
+		if len(r.Types) > 0 && !slices.Contains(r.Types, strings.TrimSpace(kind)) {
+			return false
+		}
+	}
+	return !r.Signed || header.Get("Signature") != ""
 }
 
 func parseParams(query string) (params []Param, err error) {
@@ -132,7 +165,7 @@ func (c *Config) needsPass(method, target string, header http.Header) bool {
 	needed := c.needed(method, path, asked)
 	for _, r := range c.Free {
 		named := r.Path != "" && (r.Method != "" || reads(method))
-		if needed != byQuery && named && r.covers(method, path) && r.frees(asked) {
+		if needed != byQuery && named && r.covers(method, path) && r.frees(asked) && r.signedBy(header) {
 			return false
 		}
 	}
@@ -269,7 +302,7 @@ func (c *Config) Effect() (lines []string) {
 			var results []string
 			for _, address := range r.samples() {
 				result := "free"
-				if c.needsPass(r.sampleMethod(), address, nil) {
+				if c.needsPass(r.sampleMethod(), address, r.sampleHeader()) {
 					result = "needs a pass"
 				}
 				results = append(results, fmt.Sprintf("%s %s: %s.", r.sampleMethod(), address, result))
@@ -281,6 +314,10 @@ func (c *Config) Effect() (lines []string) {
 		lines = append(lines, c.Regions.effect())
 	}
 	return lines
+}
+
+func (r Rule) sampleHeader() http.Header {
+	return http.Header{"Accept": {strings.Join(r.Types, ", ")}, "Signature": {"of another server"}}
 }
 
 func (r Rule) sampleMethod() string { return cmp.Or(r.Method, http.MethodGet) }

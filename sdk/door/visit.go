@@ -77,7 +77,17 @@ func (d *Door) stillOpen(ctx context.Context, v visit) bool {
 // lead sends the browser to the hosted page.
 func (d *Door) lead(w http.ResponseWriter, r *http.Request, v visit) {
 	d.setVisit(w, v)
-	d.onward(w, r, v.URL)
+	d.onward(w, r, v.URL+"?asked&lang="+d.pages.chosen(r))
+}
+
+// ask shows the door's page again, in a language that the visitor chose there.
+func (d *Door) ask(w http.ResponseWriter, r *http.Request) {
+	target := localTarget(r.URL.Query().Get(targetField))
+	if d.demand(r, target) == (Demand{}) || d.holds(r, target) {
+		d.redirect(w, r, target)
+		return
+	}
+	d.refuse(w, r, target)
 }
 
 // onward answers the form by a page that leads on. For a redirect, the
@@ -85,7 +95,7 @@ func (d *Door) lead(w http.ResponseWriter, r *http.Request, v visit) {
 // gateway, or of a client.
 func (d *Door) onward(w http.ResponseWriter, r *http.Request, address string) {
 	w.Header().Set("Refresh", "0; url="+address)
-	d.pages.show(w, r, http.StatusOK, view{Page: "onward", URL: address})
+	d.pages.show(w, r, http.StatusOK, view{Page: "onward", URL: address, Referrer: "origin"})
 }
 
 // outage answers a visitor whom the gateway cannot check now. If the owner allows it,
@@ -135,7 +145,7 @@ func (d *Door) back(w http.ResponseWriter, r *http.Request) {
 func (d *Door) redirect(w http.ResponseWriter, r *http.Request, target string) {
 	w.Header().Set("Referrer-Policy", "no-referrer")
 	w.Header().Set("Cache-Control", "no-store")
-	http.Redirect(w, r, d.destination(target), http.StatusSeeOther)
+	http.Redirect(w, r, d.destination(target), http.StatusSeeOther) //nolint:gosec // on the site
 }
 
 // holds reports whether a browser has a pass that does for a target: nobody is asked

@@ -8,7 +8,7 @@ core.register_action("door", { "http-req" }, function(txn)
 		["x-forwarded-for"] = { txn.f:src() },
 	}
 	-- The last two are those of DOOR_REGION_HEADER.
-	for _, name in ipairs({ "cookie", "user-agent", "accept", "cf-ipcountry", "cf-region-code" }) do
+	for _, name in ipairs({ "cookie", "accept", "accept-language", "from", "signature", "cf-ipcountry", "cf-region-code" }) do
 		headers[name] = { txn.f:req_fhdr(name) }
 	end
 	local res = core.httpclient():get({ url = "http://127.0.0.1:8090/_door/auth", headers = headers })

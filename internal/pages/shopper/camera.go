@@ -24,6 +24,7 @@ type cameraView struct {
 	Back     string        // path of the choice between the ways of the document check; empty on a phone
 	OtherWay bool          // the choice has another way
 	Refused  photo.Outcome // why the last document was refused; empty if none was
+	Asked    bool          // the merchant's page stood for the introduction
 	Why      string        // why the last attempt gave no result; empty if none ended
 	Left     int           // attempts left
 	Troubles []string
@@ -118,7 +119,7 @@ func (p *Pages) ageCameraOf(c echo.Context, v visit) (*cameraView, error) {
 	}
 	view := p.cameraViewOf(c, v)
 	view.Without, view.Document = v.path+"/without-camera", len(ways) > 0
-	view.Wallet = slices.Contains(ways, session.WayWallet)
+	view.Wallet, view.Asked = slices.Contains(ways, session.WayWallet), c.QueryParams().Has("asked")
 	return view, nil
 }
 

@@ -2,6 +2,7 @@ package shopper
 
 import (
 	"net/http"
+	"net/url"
 
 	"agegate/internal/rules/session"
 
@@ -54,6 +55,33 @@ func preferOf(ways []session.Way) string {
 		return string(ways[0])
 	}
 	return ""
+}
+
+// asked answers GET /v/{token}?asked, to which the merchant's own page leads after it
+// has asked what the introduction asks. Nothing but the next step is left to show, unless
+// the shopper has to choose or to consent. That it is the merchant's page is seen by the
+// address that the browser says it comes from; without it, the introduction is shown.
+func (p *Pages) asked(c echo.Context, v visit) (done bool, err error) {
+	from, _ := url.Parse(c.Request().Referer()) // nil, if it cannot be read
+	home, _ := url.Parse(v.sess.SuccessURL)
+	if from == nil || home == nil || from.Host == "" || from.Host != home.Host || from.Scheme != home.Scheme ||
+		!c.QueryParams().Has("asked") || p.screenOf(v) != screenIntro || v.tenant.AgeVisibility && !v.tenant.DocumentOnly {
+		return false, nil
+	}
+	if v.tenant.DocumentOnly {
+		if err := p.preferDocument(c, &v); err != nil {
+			return false, err
+		}
+		return true, p.onward(c, v, v.path+"?"+c.QueryString()) // with the language
+	}
+	ways, err := p.choices(c, v)
+	if err != nil || len(ways) > 0 || p.cfg.NewCapture == nil {
+		return false, err
+	}
+	if err := p.claim(c, &v); err != nil {
+		return false, err
+	}
+	return true, p.onward(c, v, v.path+"/camera?"+c.QueryString())
 }
 
 // start answers POST /v/{token}/start. The shopper continues from the introduction with

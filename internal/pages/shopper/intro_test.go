@@ -168,3 +168,40 @@ func TestWithoutTheCameraADocumentFollows(t *testing.T) {
 		})
 	}
 }
+
+// TestAMerchantHasAsked: a shopper from the merchant's own page does not read the same
+// question again, but what is filmed, and chooses or consents where there is something to.
+func TestAMerchantHasAsked(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		settings      tenant.Tenant
+		query, from   string
+		shows, stands string // what the page shows, and what it must not show
+	}{
+		"asked":           {tenant.Tenant{}, "?asked&lang=de", "https://shop.example/", `data-testid="asked"`, "screen-intro"},
+		"from elsewhere":  {tenant.Tenant{}, "?asked", "https://evil.example/", "screen-intro", "screen-primer"},
+		"by http":         {tenant.Tenant{}, "?asked", "http://shop.example/", "screen-intro", "screen-primer"},
+		"no referrer":     {tenant.Tenant{}, "?asked", "", "screen-intro", "screen-primer"},
+		"not asked":       {tenant.Tenant{}, "", "https://shop.example/", "screen-intro", "screen-primer"},
+		"with a consent":  {tenant.Tenant{AgeVisibility: true}, "?asked", "https://shop.example/", "screen-intro", "screen-primer"},
+		"with a choice":   {tenant.Tenant{DocumentCheck: true}, "?asked", "https://shop.example/", "prefer-document", "screen-primer"},
+		"documents alone": {tenant.Tenant{DocumentOnly: true}, "?asked", "https://shop.example/", "screen-document", "screen-intro"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t, tt.settings, scripted())
+			f.photos = func(session.Session, bool) document.PhotoCheck { return nil }
+			f = f.replica(scripted())
+			link, shopper := f.session(false), f.browser()
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, link+tt.query, nil)
+			must(t, err)
+			req.Header.Set("Referer", tt.from)
+			a := shopper.do(req)
+			if a.StatusCode == http.StatusSeeOther {
+				a = shopper.get(f.server.URL + a.Header.Get("Location"))
+			}
+			if !strings.Contains(a.body, tt.shows) || strings.Contains(a.body, tt.stands) {
+				t.Errorf("%d, want %s and not %s:\n%s", a.StatusCode, tt.shows, tt.stands, a.body)
+			}
+		})
+	}
+}

@@ -93,6 +93,9 @@ func (p *Pages) show(c echo.Context) error {
 		return p.force(c, v, values[0])
 	}
 	p.cfg.Sessions.Opened(c.Request().Context(), v.sess)
+	if done, err := p.asked(c, v); done || err != nil {
+		return err
+	}
 	return p.showState(c, v)
 }
 

@@ -5,6 +5,9 @@ set -eu
 export AGEGATE_URL="${AGEGATE_BASE_URL:-http://${AGEGATE_LISTEN:-localhost:8080}}"
 export DOOR_LISTEN="${DOOR_LISTEN:-localhost:8090}" PORT="${PORT:-8091}"
 export DOOR_URL="http://$DOOR_LISTEN" DOOR_UPSTREAM="http://localhost:$PORT" DOOR_NAME="The sample forum" DOOR_FREE=/about
+export DOOR_COLOUR="#7a2f9c" DOOR_PRIVACY="$AGEGATE_URL/privacy" DOOR_EXIT=https://example.org/
+# A browser cannot play the CDN that names a visitor's region; curl can.
+export DOOR_RULES=sdk/door/examples/rules.txt DOOR_REGION_HEADER=X-Region
 
 tenant="data/door-${DOOR_LISTEN##*:}.json"
 mkdir -p bin data
@@ -29,4 +32,5 @@ export DOOR_KEYS_FILE=data/door.key
 bin/sample-site &
 bin/agegate-door check
 echo "The sample site behind the door: $DOOR_URL"
+echo "From Germany it asks for 16 years, and from Japan for nothing: curl -H 'X-Region: JP' $DOOR_URL"
 bin/agegate-door
