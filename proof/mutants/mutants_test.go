@@ -146,7 +146,7 @@ var linkOrToken = regexp.MustCompile(`/v/[A-Za-z0-9_-]{43}|\b\d{10}\.[A-Za-z0-9_
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	table.SideBySide(3)
+	table.SideBySide(6)
 	os.Exit(m.Run())
 }
 
