@@ -28,6 +28,13 @@ const person = (options) => staff.person(browser, options);
 /** Lets a person's device answer without being touched, or not at all. */
 const answering = (page, enabled) => page.authenticator("setAutomaticPresenceSimulation", { enabled });
 
+/** Logs somebody out by the menu of the account. */
+async function logOut(page) {
+  await part(page, "account-menu").click();
+  await part(page, "log-out").click();
+  await arrives(page, "/dashboard/login");
+}
+
 const arrives = (page, path) => page.waitForURL((url) => url.pathname === path);
 const home = () => `/dashboard/${tenant.tenant_id}/test`;
 
@@ -67,8 +74,7 @@ test("the setup link makes an operator with a passkey in two clicks and two fiel
 
 test("a passkey opens the dashboard, each answer of it once", async () => {
   await answering(ada, false); // or it answers what the browser suggests at once
-  await part(ada, "log-out").click();
-  await arrives(ada, "/dashboard/login");
+  await logOut(ada);
   await ada.goto(`${gateway.url}/dashboard/login?next=/dashboard/account`);
   await look(ada, "login");
   await part(ada, "lost").locator("summary").press("Enter");
@@ -86,8 +92,7 @@ test("a passkey opens the dashboard, each answer of it once", async () => {
   assert.equal(replayed.status, 422);
   // Among the suggestions for the e-mail field: no click at all.
   await answering(ada, false);
-  await part(ada, "log-out").click();
-  await arrives(ada, "/dashboard/login");
+  await logOut(ada);
   await ada.goto("about:blank"); // whose suggestion could be answered, too
   await answering(ada, true);
   await ada.goto(`${gateway.url}/dashboard/login?next=/dashboard/account`, { waitUntil: "commit" });
@@ -110,8 +115,7 @@ test("guessing locks no passkey out", async () => {
   for (let i = 0; status === 422 && i < 40; i++) ({ status } = await guess(`guess number ${i}`));
   assert.equal(status, 429);
   await answering(ada, false);
-  await part(ada, "log-out").first().click();
-  await arrives(ada, "/dashboard/login");
+  await logOut(ada);
   await ada.goto("about:blank"); // whose suggestion could be answered, too
   await answering(ada, true);
   await ada.goto(`${gateway.url}/dashboard/login`, { waitUntil: "commit" }); // the suggested passkey is answered at once
@@ -169,6 +173,8 @@ let invitation;
 test("an owner invites; the link is shown once", async () => {
   await ada.goto(`${gateway.url}/dashboard/${tenant.tenant_id}/team`);
   await look(ada, "team-alone");
+  await part(ada, "inviting").click();
+  await look(ada, "team-inviting");
   await ada.locator("select").selectOption("viewer");
   await part(ada, "invite").click();
   await sees(ada, "invitation-link");

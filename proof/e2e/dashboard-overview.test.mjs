@@ -200,6 +200,13 @@ test("from the printed link to a webhook that was answered", async () => {
   await look(details, "session-reply");
   await details.goto(forced);
   const link = part(details, "expire-redirect");
+  assert.ok(await link.isHidden(), "a rare act is folded away");
+  await part(details, "more").click();
+  for (const width of [360, 1440]) {
+    await details.setViewportSize({ width, height: 900 });
+    const { x, width: wide } = await link.boundingBox();
+    assert.ok(x >= 0 && x + wide <= width, `the menu is in the window at ${width} px`);
+  }
   const dialog = details.getByRole("dialog", { name: "Let the next redirect expire?" });
   for (const cancel of [() => details.keyboard.press("Escape"), () => dialog.getByText("Cancel").click()]) {
     await asks(details, link);

@@ -68,7 +68,7 @@ test("an invited merchant gets a verified test webhook in six clicks", async () 
   await click("passkey");
   await sees(page, "checklist");
   await staff.look(page, "first-overview");
-  assert.equal(await part(page, "nav-docs").getAttribute("href"), `${gateway.url}/docs`);
+  assert.equal(await page.locator("[data-testid=nav-docs]").getAttribute("href"), `${gateway.url}/docs`);
   await click("todo-webhook_url");
   await fill(page, { webhook_url: `http://localhost:${receiver.address().port}/hook` });
   await click("review");

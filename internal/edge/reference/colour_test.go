@@ -8,11 +8,15 @@ import (
 	"golang.org/x/net/html"
 
 	"agegate"
+	"agegate/internal/pages/page"
 )
 
 // TestColours: examples in every language are in colours, by classes, and their text
 // is that of the sample.
 func TestColours(t *testing.T) {
+	if coloured := string(page.Colour("curl", "curl http://localhost:8080/v1/7")); strings.Contains(coloured, "<span") {
+		t.Errorf("numbers of an address are coloured: %s", coloured)
+	}
 	base := serve(t)
 	page := get(t, base+"/docs/reference")
 	for _, want := range []string{`<span class="k">`, `<span class="s">`, `<span class="m">`, `<span class="f">`} {

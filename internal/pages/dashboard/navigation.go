@@ -27,7 +27,6 @@ var tenantNav = []desk.NavGroup{
 	{Items: []desk.NavItem{
 		{Name: "overview", Pattern: overviewPath, Icon: "home", Alone: true},
 		{Name: "sessions", Pattern: sessionsPath, Icon: "people"},
-		{Name: "paste", Pattern: pastePath, Icon: "clipboard"},
 	}},
 	{Name: "developers", Items: []desk.NavItem{
 		{Name: "keys", Pattern: keysPath, Icon: "key"},
@@ -83,6 +82,9 @@ func (p *Pages) frame(r *desk.Request, l *desk.Layout) {
 		l.Low = p.lowBalance(r)
 		if r.Opens(pastePath) {
 			l.Find = r.Href(pastePath)
+		}
+		if l.Operator {
+			l.Shops = []desk.ShopView{{Name: r.Tenant.Name, Href: homePath}}
 		}
 	case r.Route.MinRole == desk.Operator:
 		l.Nav, l.Find, l.Shops = r.Nav(operatorNav), findPath, p.shops(r)

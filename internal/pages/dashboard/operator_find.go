@@ -11,7 +11,7 @@ const findPath = operatorPath + "/find"
 
 var findForm = &desk.Form{
 	Name: "find", Again: true,
-	Fields: []desk.Field{{Name: "text", Kind: "text", Max: 100, Hint: true}},
+	Fields: []desk.Field{{Name: "text", Kind: "search", Max: 100}},
 }
 
 var operatorSubPages = []subPage{
@@ -23,7 +23,7 @@ var operatorSubPages = []subPage{
 func (p *Pages) operatorFind() desk.Feature {
 	f := desk.Feature{
 		Screens: []string{"paste"},
-		Keys: append(pageKeys(operatorNav, operatorSubPages), "find.title", "find.lead", "find.nothing", "lookup.tenant",
+		Keys: append(pageKeys(operatorNav, operatorSubPages), "find.lead", "find.text_hint", "find.nothing", "lookup.tenant",
 			"lookup.user", "lookup.page"),
 	}
 	f.Fill(desk.Route{Path: findPath, MinRole: desk.Operator}, findForm, func(r *desk.Request) (*desk.Question, error) {

@@ -46,8 +46,14 @@ type markView struct {
 	Odd         bool
 }
 
-// Parts are the parts of the value between which a line may break.
-func (m markView) Parts() []string { return strings.SplitAfter(m.Value, "+") }
+// Parts are the parts of the value between which a line may break: a release, a time and a commit.
+func (m markView) Parts() []string {
+	release, build, found := strings.Cut(m.Value, "+")
+	if !found {
+		return []string{release}
+	}
+	return append([]string{release + "+"}, strings.SplitAfter(build, ".")...)
+}
 
 type failingView struct {
 	insight.TenantFailed

@@ -22,6 +22,9 @@ func (p *Pages) overview() desk.Feature {
 	for _, name := range todos {
 		keys = append(keys, "overview.todo."+name)
 	}
+	for _, u := range []string{"success_url", "cancel_url", "webhook_url"} {
+		keys = append(keys, "overview.flawed."+u)
+	}
 	for _, name := range append(funnelSteps, timeSteps...) {
 		keys = append(keys, "overview.step."+name)
 	}
@@ -118,6 +121,14 @@ type todoView struct {
 	Name string
 	Href string // where it can be done; may be empty
 	Flaw string // of a URL that is set: the text urls.<flaw>; may be empty
+}
+
+// Text returns the key of what is to be done.
+func (v todoView) Text() string {
+	if v.Flaw != "" {
+		return "overview.flawed." + v.Name
+	}
+	return "overview.todo." + v.Name
 }
 
 // healthView describes the health of deliveries.

@@ -221,11 +221,12 @@ func endsWithTheNextStep(t *testing.T, g *gatewaytest.Gateway, id uuid.UUID, sec
 		g.Exec(t, "UPDATE tenants SET success_url = '"+tt.successURL+"'")
 		_, body := dev.Get(t, "/dashboard/"+id.String()+"/test")
 		ready := strings.Contains(body, "Everything is ready. Switch to Live") && strings.Contains(body, `/docs/go-live">`)
-		open, _, _ := strings.Cut(body, "<details")
+		_, open, _ := strings.Cut(body, "<main")
+		open, _, _ = strings.Cut(open, "<details")
 		if want := secure && tt.flaw == ""; ready != want || strings.Contains(body, "checklist") == want {
 			t.Errorf("https %t, with %s: ready %t", secure, tt.successURL, ready)
 		}
-		const todo = "Set the Success URL</a>"
+		const todo = "Replace the Success URL</a>"
 		if tt.flaw == "" && strings.Contains(open, todo) ||
 			tt.flaw != "" && !strings.Contains(open, todo+` <span class="badge warn">`+tt.flaw+"<") {
 			t.Errorf("%s lacks %q: %s", tt.successURL, tt.flaw, open)

@@ -17,14 +17,14 @@ const pastePath = overviewPath + "/paste"
 
 var pasteForm = &desk.Form{
 	Name: "paste", Again: true,
-	Fields: []desk.Field{{Name: "text", Kind: "textarea", Max: 16 << 10, Hint: true}},
+	Fields: []desk.Field{{Name: "text", Kind: "search", Max: 16 << 10}},
 }
 
 func (p *Pages) paste() desk.Feature {
 	f := desk.Feature{
 		Screens: []string{"paste"},
 		Notices: []string{"paste_test", "paste_live"},
-		Keys: slices.Concat(pageKeys(tenantNav, tenantSubPages), []string{"paste.title", "paste.lead", "paste.no_session",
+		Keys: slices.Concat(pageKeys(tenantNav, tenantSubPages), []string{"paste.lead", "paste.text_hint", "paste.no_session",
 			"paste.no_event", "paste.no_link", "paste.no_secret", "paste.no_word", "paste.no_", "lookup.session",
 			"lookup.event", "lookup.key", "lookup.member", "lookup.page"}),
 	}
@@ -34,7 +34,7 @@ func (p *Pages) paste() desk.Feature {
 
 type pasteView struct {
 	desk.Layout
-	Of       string // prefix of the page's title and lead
+	Of       string // prefix of the texts about what is found
 	Form     *desk.FormView
 	Hits     []hitView
 	Missed   int             // of several words, those that name nothing

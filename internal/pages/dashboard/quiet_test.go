@@ -28,7 +28,7 @@ func TestNothingIsSaidInOneLine(t *testing.T) {
 			{op, "/operator/system", "No webhook endpoint is disabled. No webhook has failed. Figures appear",
 				[]string{">Disabled webhook endpoints<", ">Failed webhooks<", ">Figures<"}},
 			{o.owner, o.at("/billing"), "Every live session and every top-up is listed here.", []string{`class="empty"`}},
-			{o.owner, o.at("/test"), `data-testid="webhooks-quiet"`, []string{"Webhooks in the last 24 hours"}},
+			{o.owner, o.at("/test"), "Last sessions", []string{"Webhooks in the last 24 hours"}},
 		} {
 			_, body := tt.by.Get(t, tt.path)
 			if !strings.Contains(body, tt.has) {

@@ -182,9 +182,9 @@ func TestStatusIsSaidOnce(t *testing.T) {
 				t.Errorf("%s of %s: %d badges, or none that says %s", name, status, n, says)
 			}
 		}
-		timeline, clock := strings.Index(session, `data-live="timeline"`), strings.Index(session, `data-testid="clock"`)
-		if timeline < 0 || clock >= 0 && clock < timeline {
-			t.Errorf("%s: the test clock comes before the timeline", status)
+		_, below, found := strings.Cut(session, `data-live="story"`)
+		if !found || strings.Contains(below, `data-testid="expire`) {
+			t.Errorf("%s: the test clock is below what happened, not in the menu above", status)
 		}
 		ended := between(t, tried, `class="panel ended"`, "</section>")
 		if !strings.Contains(ended, `href="`+base+"sessions/"+id+`"`) {

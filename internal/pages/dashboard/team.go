@@ -23,7 +23,7 @@ var roleNames = roleKeys("")
 
 var inviteForm = &desk.Form{
 	Name:     "invite",
-	Fields:   []desk.Field{{Name: "role", Kind: "select", Options: roleNames[1:], Hint: true}},
+	Fields:   []desk.Field{{Name: "role", Kind: "select", Options: roleNames[1:]}},
 	Problems: map[error]string{account.ErrInvitedRole: "role"},
 }
 

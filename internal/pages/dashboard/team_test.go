@@ -234,14 +234,14 @@ func TestRefusedMembersKeepTheirWay(t *testing.T) {
 			opens, closed []string
 		}{
 			{
-				account.Support, shop + "/test", []string{"overview", "sessions", "webhooks", "paste"},
+				account.Support, shop + "/test", []string{"overview", "sessions", "webhooks", "find"},
 				[]string{"keys", "settings", "team", "audit", "refusals", "playground", "billing"},
 				[]string{"/test/sessions", "/test/sessions/" + record, "/test/webhooks", "/test/paste", "/test/webhooks/resend"},
 				[]string{"/test/keys", "/settings", "/audit", "/billing"},
 			},
 			{
 				account.Compliance, shop + "/audit", []string{"audit", "evidence", "refusals"},
-				[]string{"overview", "sessions", "keys", "settings", "team", "paste", "webhooks"},
+				[]string{"overview", "sessions", "keys", "settings", "team", "find", "webhooks"},
 				[]string{"/audit", "/test/refusals"}, []string{"/test", "/test/sessions", "/test/sessions/" + record, "/settings"},
 			},
 			{account.Viewer, shop + "/test", []string{"overview", "settings", "billing"}, []string{"keys", "team", "audit"},

@@ -17,13 +17,13 @@ type syntax struct {
 }
 
 // with returns a function that returns the pattern of a language's tokens. A token is a
-// comment, as the given pattern describes it, a string, a number or a word. Strings may
+// comment, as the given pattern describes it, a string, a number, or a word or address. Strings may
 // have three double quotes, as in Python, or backticks. The pattern is compiled at the
 // function's first call.
 func with(comment string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`(` + comment + `)|("""(?s:.*?)"""|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|` + "`[^`]*`" +
-			`)|(\b[0-9][0-9_.]*\b)|([A-Za-z_][A-Za-z0-9_]*)`)
+			`)|(\b[0-9][0-9_.]*\b)|([A-Za-z_][A-Za-z0-9_]*(?:://[^\s"'<>\\]*)?)`)
 	})
 }
 

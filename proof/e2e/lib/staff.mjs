@@ -62,7 +62,7 @@ const partOfPage = /[?&]part=/;
 
 /**
  * Looks at a page as everybody sees it, at both widths and in both themes: axe
- * finds nothing, and nothing has to be scrolled sideways, on tablets too. E2E_SHOTS=DIR writes
+ * finds nothing, at most one action is the primary one, and nothing has to be scrolled sideways, on tablets too. E2E_SHOTS=DIR writes
  * a picture of each.
  */
 export async function look(page, name) {
@@ -82,6 +82,7 @@ export async function look(page, name) {
       await isAccessible(page, `${name}, ${size.width} px, ${colorScheme}`, rulesOf(colorScheme));
       await fitsWidth(page);
       await setsButtons(page);
+      assert.ok((await page.locator("main .button.primary:visible").count()) <= 1, `${name}: more than one primary action`);
     }
   }
   for (const width of tablets) {

@@ -20,6 +20,14 @@ for (const field of fields) {
     clearTimeout(timer);
     timer = setTimeout(ask, 150);
   });
+  // Lines that are pasted, such as a webhook's headers, open what they belong to.
+  field.addEventListener("paste", (event) => {
+    const text = event.clipboardData?.getData("text").trim() ?? "";
+    if (!text.includes("\n")) return;
+    event.preventDefault();
+    field.value = text.replace(/\s+/g, " ");
+    field.form?.requestSubmit();
+  });
   field.form?.addEventListener("keydown", (event) => {
     const stops = [field, ...list.querySelectorAll("a")];
     const at = stops.findIndex((stop) => stop === event.target);

@@ -36,7 +36,7 @@ type Layout struct {
 	Person  string      // the signed-in user's name; may be empty
 	Account string      // address of the user's account page; may be empty
 	Find    string      // address of the search; empty for those who may not search
-	Shops   []ShopView  // on the operator's pages, the ways back to the user's tenants
+	Shops   []ShopView  // an operator's tenants: the page's, or those to which the operator's pages lead
 	Docs    string      // address of the documentation
 	Zone    string      // the IANA name of the time zone of all times
 	// address of this page with the parameters that its languages keep, to which one can be added; empty: "?"
