@@ -162,7 +162,7 @@ test("whatever is pasted is recognized", async () => {
     field.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }));
   }, lines);
   await page.waitForURL(/\/events\//);
-  await page.getByText(headers["webhook-id"], { exact: false }).first().waitFor();
+  await page.getByText(headers["webhook-id"], { exact: true }).first().waitFor();
   const { session_id } = JSON.parse(body);
   await search(session_id);
   await page.waitForURL(`${home}/test/sessions/${session_id}`);

@@ -23,7 +23,7 @@ type reply struct {
 type replies map[string][]reply
 
 // replyKeys are the ends of sessions with an answer.
-var replyKeys = []string{"passed", "unopened", "open", "expired", "spoof", "document", "fallback"}
+var replyKeys = []string{"passed", "unopened", "open", "expired", "spoof", "document", "declined", "fallback"}
 
 // readReplies reads the answers, and checks that there is one for each end in every
 // language.
@@ -65,6 +65,8 @@ func (v storyView) replyKey() string {
 		return "expired"
 	case v.Status == session.StatusSpoof:
 		return "spoof"
+	case v.Document == insight.DocumentDeclined && v.Camera != insight.CameraPreferred:
+		return "declined" // after the camera
 	case v.Document == insight.DocumentRefused || v.Document == insight.DocumentDeclined:
 		return "document"
 	}

@@ -80,7 +80,7 @@ func TestBrandIsShown(t *testing.T) {
 	link := f.session(false)
 	shopper := f.browser()
 	page := shopper.get(link)
-	contains(t, page.body, "Vin &amp; Øl needs to know", `<link rel="stylesheet" href="`+sheet+`">`, `<img src="`+picture+
+	contains(t, page.body, "Vin &amp; Øl learns only", `<link rel="stylesheet" href="`+sheet+`">`, `<img src="`+picture+
 		`" alt="Vin &amp; Øl">`)
 	if strings.Contains(page.body, "Corner Shop") {
 		t.Error("the tenant's name is shown, too")
@@ -105,7 +105,7 @@ func TestBrandIsShown(t *testing.T) {
 
 	f.set(tenant.Changes{Brand: tenant.ClearedBrand()})
 	page = shopper.get(link)
-	contains(t, page.body, "Corner Shop needs to know")
+	contains(t, page.body, "Corner Shop learns only")
 	if strings.Contains(page.body, "/brand/") {
 		t.Error("a cleared brand is still shown")
 	}

@@ -4,14 +4,14 @@ import "./branding.js";
 import { added, live } from "./live.js";
 import { passkeys } from "./passkey.js";
 import "./search.js";
-import { keepTimes, localTimes, offerZones } from "./time.js";
+import { localTimes, offerZones } from "./time.js";
 
 added(localTimes);
 added(offerCopies);
 charts();
 localTimes(document);
 offerCopies(document);
-keepTimes();
+setInterval(() => localTimes(document), 60_000); // those of lists, while time passes
 offerZones();
 live();
 passkeys();

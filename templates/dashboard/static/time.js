@@ -7,11 +7,10 @@ const options = {
   timeZone: root.dataset.zone || "UTC", timeZoneName: "short",
   year: "numeric", month: "short", day: "numeric", hour: "2-digit", minute: "2-digit",
 };
-const [full, exact, day, clock] = formats();
+const [full, exact] = formats();
 const since = new Intl.RelativeTimeFormat(root.lang, { numeric: "auto" });
 /** @type {[Intl.RelativeTimeFormatUnit, number][]} */
 const units = [["day", 86_400], ["hour", 3600], ["minute", 60]];
-const narrow = matchMedia("(max-width: 47.5rem)");
 
 /** Says how long ago a moment was, which a clock that is slow here would put ahead. @param {Date} at */
 function ago(at) {
@@ -23,8 +22,7 @@ function ago(at) {
 /** @returns {Intl.DateTimeFormat[]} */
 function formats() {
   try {
-    const { timeZone, timeZoneName, hour, minute } = options;
-    return [options, { ...options, second: "2-digit" }, { timeZone, dateStyle: "medium" }, { timeZone, timeZoneName, hour, minute }].map((chosen) => new Intl.DateTimeFormat(root.lang, /** @type {Intl.DateTimeFormatOptions} */ (chosen)));
+    return [new Intl.DateTimeFormat(root.lang, options), new Intl.DateTimeFormat(root.lang, { ...options, second: "2-digit" })];
   } catch {
     return []; // the browser does not know the zone
   }
@@ -32,25 +30,16 @@ function formats() {
 
 /** @param {ParentNode} part */
 export function localTimes(part) {
-  if (!full || !exact || !day || !clock) return;
-  const today = day.format();
+  if (!full || !exact) return;
   for (const element of part.querySelectorAll("time[datetime]")) {
     const at = new Date(element.getAttribute("datetime") ?? "");
     if (isNaN(at.valueOf())) continue;
     const absolute = (element.hasAttribute("data-exact") ? exact : full).format(at);
-    let text = absolute;
-    if (element.hasAttribute("data-ago")) text = narrow.matches ? ago(at) : day.format(at) === today ? clock.format(at) : absolute;
+    const text = element.hasAttribute("data-ago") ? ago(at) : absolute;
     if (text !== absolute) element.setAttribute("title", absolute);
     else if (!element.hasAttribute("title")) element.setAttribute("title", element.textContent ?? "");
     if (element.textContent !== text) element.textContent = text;
   }
-}
-
-/** Keeps the times of lists right while time passes and the window changes. */
-export function keepTimes() {
-  const again = () => localTimes(document);
-  narrow.addEventListener("change", again);
-  setInterval(again, 60_000);
 }
 
 /** Offers the browser's zone first, and all others, where a zone is chosen. */

@@ -49,6 +49,6 @@ export function onMoreTime(ask) {
   document.addEventListener("keydown", (event) => {
     const busy = event.target instanceof Element && event.target.closest("a, button, select, input, summary, textarea");
     if (event.key !== "Enter" || event.repeat || event.ctrlKey || event.altKey || event.metaKey || busy) return;
-    if (button.offsetParent) button.click(); // it is in view, on the screen that is shown
+    if (!button.hidden && button.offsetParent) button.click(); // it is in view, on the screen that is shown
   });
 }
