@@ -72,9 +72,6 @@ func (p *Pages) navigation() desk.Feature {
 
 // frame adds the navigation and the notices to the frame of a page.
 func (p *Pages) frame(r *desk.Request, l *desk.Layout) {
-	if l.Person != "" {
-		l.Account = accountPath
-	}
 	switch {
 	case r.Route.HasTenant(), r.Access.TenantID() != uuid.Nil:
 		l.Nav = r.Nav(tenantNav)

@@ -2,8 +2,8 @@ package dashboard
 
 import (
 	"net/http"
+	"regexp"
 	"strconv"
-	"strings"
 	"time"
 
 	"agegate/internal/backoffice/insight"
@@ -46,14 +46,11 @@ type markView struct {
 	Odd         bool
 }
 
-// Parts are the parts of the value between which a line may break: a release, a time and a commit.
-func (m markView) Parts() []string {
-	release, build, found := strings.Cut(m.Value, "+")
-	if !found {
-		return []string{release}
-	}
-	return append([]string{release + "+"}, strings.SplitAfter(build, ".")...)
-}
+// markParts are the parts of a value between which a line may break: a release, a time and a commit.
+var markParts = regexp.MustCompile(`^[^+]*\+?|[^.]+\.?`)
+
+// Parts are the parts of the value.
+func (m markView) Parts() []string { return markParts.FindAllString(m.Value, -1) }
 
 type failingView struct {
 	insight.TenantFailed

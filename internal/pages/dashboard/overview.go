@@ -18,12 +18,10 @@ import (
 const recentSessions = 10
 
 func (p *Pages) overview() desk.Feature {
-	keys := []string{"urls.plain", "urls.local"}
+	keys := []string{"urls.plain", "urls.local", "overview.flawed.success_url", "overview.flawed.cancel_url",
+		"overview.flawed.webhook_url"}
 	for _, name := range todos {
 		keys = append(keys, "overview.todo."+name)
-	}
-	for _, u := range []string{"success_url", "cancel_url", "webhook_url"} {
-		keys = append(keys, "overview.flawed."+u)
 	}
 	for _, name := range append(funnelSteps, timeSteps...) {
 		keys = append(keys, "overview.step."+name)
@@ -59,12 +57,11 @@ type overviewView struct {
 	Stale   *time.Time    // time of the figures, if they could not be renewed
 	Figures template.HTML // rendered from a figuresView
 
-	Todo       []todoView // what the checklist has left; none in live mode, or for those who do not integrate
-	Done       []string   // the names of the items that are done; with no Todo all of them
-	Recent     []insight.SessionRow
-	Make       *makeView // nil for those who may not create a session
-	List       string    // address of the list of sessions
-	Playground string
+	Todo   []todoView // what the checklist has left; none in live mode, or for those who do not integrate
+	Done   []string   // the names of the items that are done; with no Todo all of them
+	Recent []insight.SessionRow
+	Make   *makeView // nil for those who may not create a session
+	List   string    // address of the list of sessions
 	// InTest is how many sessions test mode had in the last 30 days, if live mode has none.
 	InTest int
 	NoKey  bool                                 // in an empty live mode: there is no API key in force
@@ -119,16 +116,9 @@ func (v *overviewView) All() int { return len(v.Todo) + len(v.Done) }
 // todoView is one open item of the checklist.
 type todoView struct {
 	Name string
+	Text string // the key of what is to be done
 	Href string // where it can be done; may be empty
 	Flaw string // of a URL that is set: the text urls.<flaw>; may be empty
-}
-
-// Text returns the key of what is to be done.
-func (v todoView) Text() string {
-	if v.Flaw != "" {
-		return "overview.flawed." + v.Name
-	}
-	return "overview.todo." + v.Name
 }
 
 // healthView describes the health of deliveries.
@@ -155,7 +145,7 @@ func (p *Pages) showOverview(r *desk.Request) error {
 	if window == "" {
 		window = insight.WindowDay
 	}
-	v := &overviewView{List: r.Href(sessionsPath), Playground: r.Href(playgroundPath)}
+	v := &overviewView{List: r.Href(sessionsPath)}
 	for _, w := range windows {
 		v.Windows = append(v.Windows, windowView{w, w == window})
 	}
@@ -338,7 +328,10 @@ func (p *Pages) todosOf(r *desk.Request, list insight.Checklist) (open []todoVie
 			done = append(done, name)
 			continue
 		}
-		v := todoView{Name: name, Flaw: flaws[name]}
+		v := todoView{Name: name, Text: "overview.todo." + name, Flaw: flaws[name]}
+		if v.Flaw != "" {
+			v.Text = "overview.flawed." + name
+		}
 		mode := "test"
 		if name == "live_key" {
 			mode = "live"

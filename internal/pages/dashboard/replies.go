@@ -66,7 +66,7 @@ func (v storyView) replyKey() string {
 	case v.Status == session.StatusSpoof:
 		return "spoof"
 	case v.Document == insight.DocumentDeclined && v.Camera != insight.CameraPreferred:
-		return "declined" // after the camera
+		return "declined"
 	case v.Document == insight.DocumentRefused || v.Document == insight.DocumentDeclined:
 		return "document"
 	}

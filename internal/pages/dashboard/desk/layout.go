@@ -28,17 +28,16 @@ type NavGroup struct {
 // embeds it; Request.Show fills it in.
 type Layout struct {
 	page.Frame
-	Notice  string // the key of a text, or empty
-	Failed  bool   // the notice reports a failure
-	Test    bool   // the page is in test mode
-	Nav     []NavGroupView
-	Tenant  *TenantView // nil on pages without a tenant
-	Person  string      // the signed-in user's name; may be empty
-	Account string      // address of the user's account page; may be empty
-	Find    string      // address of the search; empty for those who may not search
-	Shops   []ShopView  // an operator's tenants: the page's, or those to which the operator's pages lead
-	Docs    string      // address of the documentation
-	Zone    string      // the IANA name of the time zone of all times
+	Notice string // the key of a text, or empty
+	Failed bool   // the notice reports a failure
+	Test   bool   // the page is in test mode
+	Nav    []NavGroupView
+	Tenant *TenantView // nil on pages without a tenant
+	Person string      // the signed-in user's name; may be empty
+	Find   string      // address of the search; empty for those who may not search
+	Shops  []ShopView  // an operator's tenants: the page's, or those to which the operator's pages lead
+	Docs   string      // address of the documentation
+	Zone   string      // the IANA name of the time zone of all times
 	// address of this page with the parameters that its languages keep, to which one can be added; empty: "?"
 	Here     string
 	Operator bool        // the user is an operator
