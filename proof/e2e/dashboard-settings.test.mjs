@@ -148,6 +148,7 @@ test("branding shows on the hosted page", async () => {
     await part(ada, `preview-${scheme}`).click();
     await phone.getByText("Vin & Øl", { exact: false }).first().waitFor();
   }
+  await ada.evaluate(() => scrollTo(0, 0)); // the bar lies over what is scrolled
   await look("branding-preview");
   await ada.setInputFiles("[name=brand_logo]", { name: "logo.svg", mimeType: "image/svg+xml", buffer: Buffer.from("<svg xmlns='http://www.w3.org/2000/svg'><script>alert(1)</script></svg>") });
   await leads(ada, part(ada, "save"));
