@@ -30,7 +30,8 @@ var house = []room{
 	// researchers where to report a flaw.
 	{"app", 4490, [][]string{{"app"}, {"doctor"}, {"config", "metrics"}}},
 	{"edge", 3535, [][]string{{"httpd"}, {"api", "reference"}, {"contract"}}},
-	{"pages", 15160, [][]string{{"dashboard", "shopper"}, {"page"}}},
+	// 30 of pages' spare a door's visitor the same question twice.
+	{"pages", 15180, [][]string{{"dashboard", "shopper"}, {"page"}}},
 	{"store", 6270, nil},
 	{"lab", 300, [][]string{
 		{"accuracy", "conformance", "demo", "testkey"}, {"certify", "measured"}, {"curve", "picture", "suite", "verify"},

@@ -73,11 +73,8 @@ func newChart(w insight.Window, series []insight.Point, zone *time.Location) cha
 		row := chartRow{Label: point.Start.In(zone).Format(layout)}
 		row.Mark = markOf(w, point.Start.In(zone), len(series)-1-i)
 		y := chartHeight
-		for k, status := range parts {
-			n := map[session.Status]int64{
-				session.StatusPassed: point.Passed, session.StatusFallback: point.Fallback, session.StatusSpoof: point.Spoof,
-				session.StatusExpired: point.Expired, session.StatusPending: point.Pending,
-			}[status]
+		// in the order of parts
+		for k, n := range []int64{point.Passed, point.Fallback, point.Spoof, point.Expired, point.Pending} {
 			row.Counts = append(row.Counts, figure(n))
 			if n > 0 {
 				height := chartHeight * float64(n) / float64(top)
