@@ -25,8 +25,8 @@ func (s *site) ruled(t *testing.T, table string, settings ...string) []string {
 	paper := s.Shop(t, "", func(o *tenant.Tenant) {
 		o.SuccessURL, o.CancelURL, o.DocumentOnly, o.DocumentCheck = s.url+"/", s.url+"/", true, true
 	})
-	return append([]string{"DOOR_RULES=" + file, "AGEGATE_DOCUMENT_API_KEY=" + paper.Test.APIKey,
-		"AGEGATE_DOCUMENT_REDIRECT_SECRET=" + paper.Test.RedirectSecret}, settings...)
+	return append([]string{"DOOR_RULES=" + file, "DOOR_DOCUMENT_API_KEY=" + paper.Test.APIKey,
+		"DOOR_DOCUMENT_REDIRECT_SECRET=" + paper.Test.RedirectSecret}, settings...)
 }
 
 // places writes a file of networks with their countries and states.

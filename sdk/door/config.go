@@ -43,7 +43,7 @@ type Config struct {
 	APIKey     string   // AGEGATE_API_KEY, of live or test mode
 	Secrets    []string // AGEGATE_REDIRECT_SECRET: one, or two while it is being replaced
 
-	// AGEGATE_DOCUMENT_API_KEY and AGEGATE_DOCUMENT_REDIRECT_SECRET, of a tenant that takes
+	// DOOR_DOCUMENT_API_KEY and DOOR_DOCUMENT_REDIRECT_SECRET, of a tenant that takes
 	// documents only; empty without a rule that asks for one.
 	DocumentKey     string
 	DocumentSecrets []string
@@ -105,8 +105,8 @@ func Load(lookup func(string) string, environ ...string) (*Config, error) {
 		APIKey: lookup("AGEGATE_API_KEY"), Secrets: list(lookup("AGEGATE_REDIRECT_SECRET")),
 		Listen: cmp.Or(lookup("DOOR_LISTEN"), "localhost:8090"), MetricsListen: lookup("DOOR_METRICS_LISTEN"),
 		Proxies: r.networks("DOOR_TRUSTED_PROXIES", "127.0.0.0/8,::1/128"),
-		Regions: r.regions(), DocumentKey: lookup("AGEGATE_DOCUMENT_API_KEY"),
-		DocumentSecrets: list(lookup("AGEGATE_DOCUMENT_REDIRECT_SECRET")),
+		Regions: r.regions(), DocumentKey: lookup("DOOR_DOCUMENT_API_KEY"),
+		DocumentSecrets: list(lookup("DOOR_DOCUMENT_REDIRECT_SECRET")),
 		Keys:            r.keys(), Clients: r.clients("DOOR_CLIENTS_FILE"),
 		SigningKeys: r.signingKeys("DOOR_SIGNING_KEYS_FILE"),
 	}
@@ -126,7 +126,7 @@ func Load(lookup func(string) string, environ ...string) (*Config, error) {
 	}
 	mode := r.credentials("AGEGATE_", "", c.APIKey, c.Secrets)
 	if c.Regions != nil && c.Regions.rows[unknown].Document {
-		r.credentials("AGEGATE_DOCUMENT_", mode, c.DocumentKey, c.DocumentSecrets)
+		r.credentials("DOOR_DOCUMENT_", mode, c.DocumentKey, c.DocumentSecrets)
 	}
 	if len(c.Clients) > 0 && len(c.SigningKeys) == 0 {
 		r.failf("DOOR_SIGNING_KEYS_FILE", "is needed with DOOR_CLIENTS_FILE: make one with openssl genrsa 2048")

@@ -85,7 +85,7 @@ func New(cfg *Config, log *slog.Logger, now func() time.Time) (*Door, error) {
 	if d.any, err = newAccount(cfg.GatewayURL, "AGEGATE_", cfg.APIKey, cfg.Secrets); err != nil {
 		return nil, err
 	}
-	if d.papers, err = newAccount(cfg.GatewayURL, "AGEGATE_DOCUMENT_", cfg.DocumentKey, cfg.DocumentSecrets); err != nil {
+	if d.papers, err = newAccount(cfg.GatewayURL, "DOOR_DOCUMENT_", cfg.DocumentKey, cfg.DocumentSecrets); err != nil {
 		return nil, err
 	}
 	// Nothing that is sealed counts at a door of another site, age or mode.

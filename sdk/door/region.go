@@ -17,7 +17,7 @@ import (
 // Demand is what the site asks of a visitor. The zero Demand asks for nothing.
 type Demand struct {
 	Age      int  `json:"g,omitempty"`
-	Document bool `json:"d,omitempty"` // by AGEGATE_DOCUMENT_API_KEY, whose tenant takes documents only
+	Document bool `json:"d,omitempty"` // by DOOR_DOCUMENT_API_KEY, whose tenant takes documents only
 	Blocked  bool `json:"-"`           // nothing helps
 }
 

@@ -27,7 +27,7 @@ func TestRegions(t *testing.T) {
 	t.Parallel()
 	const open = "# comment\nGB,DE check 18\n\nUS check 16 # of states without a law\nUS-TX check 21 document\nJP\tfree\n* check 13\n"
 	variables := map[string]string{"DOOR_REGION_HEADER": "CF-IPCountry, CF-Region-Code",
-		"AGEGATE_DOCUMENT_API_KEY": testKey, "AGEGATE_DOCUMENT_REDIRECT_SECRET": documentSecret}
+		"DOOR_DOCUMENT_API_KEY": testKey, "DOOR_DOCUMENT_REDIRECT_SECRET": documentSecret}
 	for _, tt := range []struct{ table, remote, country, state, want string }{
 		{open, "127.0.0.1:1", "GB", "", "check 18"},
 		{open, "127.0.0.1:1", "gb", "ENG", "check 18"},
@@ -96,13 +96,13 @@ func TestRegionsRefused(t *testing.T) {
 		"either":           {"DOOR_RULES": good, "DOOR_REGION_HEADER": "CF-IPCountry", "DOOR_REGION_FILE": bad},
 		"or two":           {"DOOR_RULES": good, "DOOR_REGION_HEADER": "A, B, C"},
 		"DOOR_REGION_FILE": {"DOOR_RULES": good, "DOOR_REGION_FILE": bad},
-		"AGEGATE_DOCUMENT_API_KEY": {"DOOR_RULES": paper, "DOOR_REGION_HEADER": "CF-IPCountry",
-			"AGEGATE_DOCUMENT_REDIRECT_SECRET": documentSecret},
-		"AGEGATE_DOCUMENT_REDIRECT_SECRET": {"DOOR_RULES": paper, "DOOR_REGION_HEADER": "CF-IPCountry",
-			"AGEGATE_DOCUMENT_API_KEY": testKey},
+		"DOOR_DOCUMENT_API_KEY": {"DOOR_RULES": paper, "DOOR_REGION_HEADER": "CF-IPCountry",
+			"DOOR_DOCUMENT_REDIRECT_SECRET": documentSecret},
+		"DOOR_DOCUMENT_REDIRECT_SECRET": {"DOOR_RULES": paper, "DOOR_REGION_HEADER": "CF-IPCountry",
+			"DOOR_DOCUMENT_API_KEY": testKey},
 		"of the same mode": {"DOOR_RULES": paper, "DOOR_REGION_HEADER": "CF-IPCountry",
-			"AGEGATE_DOCUMENT_API_KEY":         strings.Replace(testKey, "test", "live", 1),
-			"AGEGATE_DOCUMENT_REDIRECT_SECRET": strings.Replace(documentSecret, "test", "live", 1)},
+			"DOOR_DOCUMENT_API_KEY":         strings.Replace(testKey, "test", "live", 1),
+			"DOOR_DOCUMENT_REDIRECT_SECRET": strings.Replace(documentSecret, "test", "live", 1)},
 	} {
 		if _, err := Load(settings(row)); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v", name, err)
