@@ -258,6 +258,7 @@ func (v *visitor) do(method, target string, form url.Values, headers ...string) 
 	if err != nil {
 		v.t.Fatal(err)
 	}
+	req.Header.Set("Accept-Language", "en") // the door takes who names no language for a robot
 	if form != nil {
 		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	}
@@ -295,7 +296,8 @@ func (v *visitor) press(to string) string {
 // force ends a session and returns where the gateway sends the visitor.
 func (v *visitor) force(hosted, outcome string) string {
 	v.t.Helper()
-	return v.get(hosted + "?force=" + outcome).location
+	page, _, _ := strings.Cut(hosted, "?") // the door says there that it has asked
+	return v.get(page + "?force=" + outcome).location
 }
 
 // pass takes a visitor to the gateway and back.
