@@ -23,11 +23,12 @@ type SecurityContact struct {
 
 // Text returns the file for the given public addresses of the gateway.
 func (s SecurityContact) Text(origins ...string) string {
-	text := fmt.Sprintf("Contact: %s\nExpires: %s\n", s.URI, s.Until.Format(time.RFC3339))
+	var text strings.Builder
+	fmt.Fprintf(&text, "Contact: %s\nExpires: %s\n", s.URI, s.Until.Format(time.RFC3339))
 	for _, origin := range origins {
-		text += "Canonical: " + origin + "/.well-known/security.txt\n"
+		fmt.Fprintf(&text, "Canonical: %s/.well-known/security.txt\n", origin)
 	}
-	return text
+	return text.String()
 }
 
 func setSecurityContact(c *Config, v string) error {
@@ -40,7 +41,7 @@ func setSecurityContact(c *Config, v string) error {
 		return errors.New("must be an https address, or mailto: and an e-mail address")
 	}
 	if a, err := mail.ParseAddress(u.Opaque); u.Scheme == "mailto" && (err != nil || a.Address != u.Opaque) {
-		return errors.New("must have an e-mail address after mailto:")
+		return errors.New("needs an e-mail address behind mailto: in its value")
 	}
 	c.Security.URI = u.String()
 	return nil

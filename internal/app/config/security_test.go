@@ -19,7 +19,7 @@ func TestSecurityContact(t *testing.T) {
 		{"https:", day, "must be an https address"},
 		{"https://canary@shop.example", day, "must be an https address"},
 		{"canary@shop.example", day, "must be an https address"},
-		{"mailto:canary", day, "after mailto:"},
+		{"mailto:canary", day, "needs an e-mail address"},
 		{"mailto:a@shop.example?cc=canary", day, "must be an https address"},
 		{"https://shop.example/\nExpires: canary", day, "must be an https address"},
 	} {
