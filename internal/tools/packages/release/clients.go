@@ -51,7 +51,9 @@ func checkNumbers(root, number string) error {
 	if strings.ContainsAny(number, "+-") {
 		return nil
 	}
-	for name, form := range map[string]string{"sdk/typescript/package.json": `"version": %q`, "sdk/python/pyproject.toml": "version = %q"} {
+	for name, form := range map[string]string{
+		"sdk/typescript/package.json": `"version": %q`, "sdk/python/pyproject.toml": "version = %q",
+	} {
 		text, err := os.ReadFile(filepath.Join(root, name))
 		if err != nil {
 			return err
@@ -127,5 +129,5 @@ func writeZip(path string, files []entry) error {
 	if err := w.Close(); err != nil {
 		return err
 	}
-	return os.WriteFile(path, archive.Bytes(), 0o644) //nolint:gosec // published
+	return os.WriteFile(path, archive.Bytes(), 0o644)
 }

@@ -77,7 +77,7 @@ func seal(dir, version, revision, key string) error {
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(dir, Provenance), append(text, '\n'), 0o644); err != nil { //nolint:gosec // published
+	if err := os.WriteFile(filepath.Join(dir, Provenance), append(text, '\n'), 0o644); err != nil {
 		return err
 	}
 	files[Provenance] = digestOf(append(text, '\n'))
@@ -86,7 +86,7 @@ func seal(dir, version, revision, key string) error {
 		fmt.Fprintf(&sums, "%s  %s\n", files[name], name)
 	}
 	path := filepath.Join(dir, Sums)
-	if err := os.WriteFile(path, []byte(sums.String()), 0o644); err != nil { //nolint:gosec // published
+	if err := os.WriteFile(path, []byte(sums.String()), 0o644); err != nil {
 		return err
 	}
 	if err := os.Remove(filepath.Join(dir, Signature)); err != nil && !errors.Is(err, fs.ErrNotExist) {
