@@ -38,7 +38,8 @@ func writeClients(root, out, version string) error {
 	if err := writeZip(filepath.Join(out, "agegate-"+number+"-py3-none-any.whl"), wheel); err != nil {
 		return err
 	}
-	php, err := read(filepath.Join(root, "sdk/php"), "agegate-client-"+number+"/", "composer.json", "README.md", "src/*.php")
+	top := "agegate-client-" + number + "/"
+	php, err := read(filepath.Join(root, "sdk/php"), top, "composer.json", "README.md", "src/*.php")
 	if err != nil {
 		return err
 	}
