@@ -228,7 +228,7 @@ func testLimits(t *testing.T, s *site) {
 		}
 	}
 	s.wp(t, `$GLOBALS["wpdb"]->query("UPDATE wp_agegate SET until = 1");`)
-	s.visitor(t).press("/") // after the time, the limit begins anew
+	s.visitor(t).press("/") // when the time is over, the limit counts from zero again
 	if left := strings.TrimSpace(s.wp(t, `$GLOBALS["wpdb"]->query("UPDATE wp_agegate SET until = 1");
 		do_action("agegate_clean"); echo $GLOBALS["wpdb"]->get_var("SELECT count(*) FROM wp_agegate");`)); left != "0" {
 		t.Errorf("%s rows that have ended are kept", left)

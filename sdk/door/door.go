@@ -228,8 +228,8 @@ func (d *Door) admit(r *http.Request, method, target string) bool {
 	return false
 }
 
-// demand returns what is asked of a visitor for a target. A client that visitors sign in to
-// is told DOOR_AGE everywhere.
+// demand returns what is asked of a visitor for a target. A visitor who signs in to a
+// client needs at least DOOR_AGE in every region.
 func (d *Door) demand(r *http.Request, target string) Demand {
 	want := d.cfg.demandOf(r)
 	if u, err := url.ParseRequestURI(target); err == nil && u.Path == signInPath {

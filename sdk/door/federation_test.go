@@ -6,7 +6,7 @@ import (
 )
 
 // TestFederation: other servers reach what is for them, and the same address needs a pass
-// for browsers, and for whoever accepts a page as well.
+// for browsers, and for clients that accept a page as well.
 func TestFederation(t *testing.T) {
 	t.Parallel()
 	cfg := newTestDoor(t, map[string]string{"DOOR_FREE": "/.well-known/webfinger?resource, POST /inbox [Signature], " +

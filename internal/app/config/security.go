@@ -51,7 +51,7 @@ func setSecurityUntil(c *Config, v string) error {
 	if v == "" {
 		return nil
 	}
-	day, err := time.Parse(time.DateOnly, strings.TrimSpace(v))
+	day, err := time.Parse(time.DateOnly, v)
 	if err != nil {
 		return errors.New("must be a day such as 2027-06-30")
 	}

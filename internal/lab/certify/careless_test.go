@@ -38,7 +38,7 @@ type carelessShop struct {
 	seen   map[string]bool                          // webhook IDs
 	latest time.Time                                // of the events
 	last   string                                   // session of the last order of all
-	number string                                   // where the Success URL's order number is told: "json", "nowhere"; "" for no number
+	number string                                   // what names the Success URL's order number: "json", "nowhere"; "" if it has none
 	loose  map[string]func(want, given string) bool // how a field is compared, if not exactly
 	locked map[string]time.Time                     // until when an order is not released again
 }

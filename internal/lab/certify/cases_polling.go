@@ -122,11 +122,7 @@ var pollingCases = []testCase{
 		title: "Two shoppers who order before either is looked up are both released",
 		fix:   "Store the session with the order: the last one that you created may be another shopper's.",
 		act: func(t *trial) error {
-			first, err := t.order()
-			if err != nil {
-				return err
-			}
-			second, err := t.order()
+			first, second, err := t.twoOrders()
 			if err != nil {
 				return err
 			}
@@ -163,10 +159,7 @@ func (t *trial) pollDamaged() error {
 // ownThenPassed begins an order, and then another one, in another browser, whose session
 // passes. Only the first is judged.
 func (t *trial) ownThenPassed() (own, other *order, err error) {
-	if own, err = t.order(); err != nil {
-		return nil, nil, err
-	}
-	if other, err = t.run.order(t.ctx); err != nil {
+	if own, other, err = t.ownThenOther(); err != nil {
 		return nil, nil, err
 	}
 	return own, other, t.force(t.ctx, other, session.ResultVerified)

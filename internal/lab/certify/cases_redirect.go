@@ -220,11 +220,7 @@ var redirectCases = []testCase{
 		name: "redirect.at-once", releases: true, title: "Twenty good redirects of one order at once release once",
 		fix: onceFix,
 		act: func(t *trial) error {
-			o, err := t.order()
-			if err != nil {
-				return err
-			}
-			address, err := t.goodURL(o)
+			o, address, err := t.goodOrder()
 			if err != nil {
 				return err
 			}

@@ -14,6 +14,8 @@ const ageCase = "order.age"
 const storedFix = "Store the session with the order in your database, and find the order by a cookie that nobody " +
 	"can guess. What a program keeps in a variable, such as the last session, is another shopper's."
 
+const recordFix = onceFix + " A lock that ends by itself is no record of a release."
+
 // shopperCases have more than one browser, or a browser that brings something in place of
 // a token.
 var shopperCases = []testCase{
@@ -21,11 +23,7 @@ var shopperCases = []testCase{
 		name: "redirect.two-shoppers", releases: true, orders: 2, fix: storedFix,
 		title: "Two shoppers who order before either comes back are both released, each once",
 		act: func(t *trial) error {
-			first, err := t.order()
-			if err != nil {
-				return err
-			}
-			second, err := t.order()
+			first, second, err := t.twoOrders()
 			if err != nil {
 				return err
 			}
@@ -75,11 +73,7 @@ var shopperCases = []testCase{
 		name: "redirect.replay-elsewhere", releases: true, fix: onceFix,
 		title: "A good redirect that is opened again without cookies releases its order once",
 		act: func(t *trial) error {
-			o, err := t.order()
-			if err != nil {
-				return err
-			}
-			address, err := t.goodURL(o)
+			o, address, err := t.goodOrder()
 			if err != nil {
 				return err
 			}
@@ -90,14 +84,9 @@ var shopperCases = []testCase{
 	},
 	{
 		name: "redirect.replay-later", releases: true,
-		title: "A good redirect that is opened again some seconds later releases once", fix: onceFix +
-			" A lock that ends by itself is no record of a release.",
+		title: "A good redirect that is opened again some seconds later releases once", fix: recordFix,
 		act: func(t *trial) error {
-			o, err := t.order()
-			if err != nil {
-				return err
-			}
-			address, err := t.goodURL(o)
+			o, address, err := t.goodOrder()
 			if err != nil {
 				return err
 			}
@@ -108,8 +97,7 @@ var shopperCases = []testCase{
 	},
 	{
 		name: "webhook.duplicate-later", releases: true,
-		title: "A delivery that comes again some seconds later releases once", fix: onceFix +
-			" A lock that ends by itself is no record of a release.",
+		title: "A delivery that comes again some seconds later releases once", fix: recordFix,
 		act: func(t *trial) error {
 			d, err := t.good()
 			if err != nil {
@@ -173,10 +161,7 @@ var shopperCases = []testCase{
 // ownThenGood begins an order, and then another one, in another browser, whose good
 // redirect it returns. Only the first is judged.
 func (t *trial) ownThenGood() (own, other *order, address string, err error) {
-	if own, err = t.order(); err != nil {
-		return nil, nil, "", err
-	}
-	if other, err = t.run.order(t.ctx); err != nil {
+	if own, other, err = t.ownThenOther(); err != nil {
 		return nil, nil, "", err
 	}
 	address, err = t.goodURL(other)

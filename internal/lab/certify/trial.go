@@ -74,6 +74,31 @@ func (t *trial) order() (*order, error) {
 	return o, err
 }
 
+// twoOrders begins two orders, each in a browser of its own; both are judged.
+func (t *trial) twoOrders() (first, second *order, err error) {
+	if first, err = t.order(); err == nil {
+		second, err = t.order()
+	}
+	return first, second, err
+}
+
+// ownThenOther begins an order, and then another one, in another browser. Only the first
+// is judged.
+func (t *trial) ownThenOther() (own, other *order, err error) {
+	if own, err = t.order(); err == nil {
+		other, err = t.run.order(t.ctx)
+	}
+	return own, other, err
+}
+
+// goodOrder begins an order, and returns it with its goodURL.
+func (t *trial) goodOrder() (o *order, address string, err error) {
+	if o, err = t.order(); err == nil {
+		address, err = t.goodURL(o)
+	}
+	return o, address, err
+}
+
 // judge records a problem for each order that was not released as often as it
 // should be.
 func (t *trial) judge() error {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -65,7 +66,7 @@ func seal(dir, version, revision, key string) error {
 		return fmt.Errorf("%s holds no files to seal", dir)
 	}
 	s := statement{Type: statementType, PredicateType: predicateType}
-	for _, name := range sorted(files) {
+	for _, name := range slices.Sorted(maps.Keys(files)) {
 		s.Subject = append(s.Subject, subject{name, map[string]string{"sha256": files[name]}})
 	}
 	d := &s.Predicate.Definition
@@ -82,7 +83,7 @@ func seal(dir, version, revision, key string) error {
 	}
 	files[Provenance] = digestOf(append(text, '\n'))
 	var sums strings.Builder
-	for _, name := range sorted(files) {
+	for _, name := range slices.Sorted(maps.Keys(files)) {
 		fmt.Fprintf(&sums, "%s  %s\n", files[name], name)
 	}
 	path := filepath.Join(dir, Sums)
@@ -129,15 +130,6 @@ func digests(dir string) (map[string]string, error) {
 func digestOf(data []byte) string {
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:])
-}
-
-func sorted(files map[string]string) []string {
-	names := make([]string, 0, len(files))
-	for name := range files {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }
 
 // system returns the name of the operating system on which the packages were made.

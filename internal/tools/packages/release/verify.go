@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -88,7 +89,7 @@ func subjects(text []byte) (map[string]string, error) {
 func same(says string, told, found map[string]string) error {
 	all := maps.Clone(told)
 	maps.Copy(all, found)
-	for _, name := range sorted(all) {
+	for _, name := range slices.Sorted(maps.Keys(all)) {
 		is, told := found[name], told[name]
 		switch {
 		case is == "":
