@@ -7,15 +7,26 @@ const colour = /** @type {HTMLInputElement | null} */ (picker && document.getEle
 if (form && picker && colour) {
   const buttons = /** @type {NodeListOf<HTMLButtonElement>} */ (document.querySelectorAll("button[formtarget]"));
   let changes = 0;
-  // One navigation at a time: a phone follows another, none a saving.
+  let shown = 0;
+  let busy = false;
+  let saving = false;
+  // One navigation at a time: a form's next one takes the place of one that has not
+  // begun, so each phone is waited for, and no phone takes the place of a saving.
   const show = async () => {
-    const mine = ++changes;
-    for (const button of buttons) {
-      if (mine !== changes) return;
-      const frame = document.querySelector(`iframe[name="${button.formTarget}"]`);
-      form.requestSubmit(button);
-      await new Promise((loaded) => frame?.addEventListener("load", loaded, { once: true }));
+    changes++;
+    if (busy) return;
+    busy = true;
+    while (shown !== changes) {
+      shown = changes;
+      for (const button of buttons) {
+        if (saving) return;
+        const frame = document.querySelector(`iframe[name="${button.formTarget}"]`);
+        const loaded = new Promise((done) => frame?.addEventListener("load", done, { once: true }));
+        form.requestSubmit(button);
+        await loaded;
+      }
     }
+    busy = false;
   };
   const follow = () => (picker.value = /^#?[0-9a-f]{6}$/i.test(colour.value) ? `#${colour.value.replace("#", "")}` : "#1f5f5b");
   picker.hidden = false;
@@ -25,7 +36,13 @@ if (form && picker && colour) {
     follow();
     show();
   });
+  for (const button of buttons) {
+    button.addEventListener("click", (event) => {
+      event.preventDefault();
+      show();
+    });
+  }
   form.addEventListener("submit", ({ submitter }) => {
-    if (!submitter?.hasAttribute("formtarget")) changes++;
+    saving ||= !submitter?.hasAttribute("formtarget");
   });
 }
