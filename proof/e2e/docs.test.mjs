@@ -31,7 +31,8 @@ for (const [name, viewport] of Object.entries(sizes)) {
   for (const colorScheme of long ? ["light", "dark"] : [name === "390" ? "light" : "dark"]) {
     test(`every page fits, is accessible and keeps its policy at ${name} px, ${colorScheme}`, async () => {
       const page = await visitor(browser, { viewport, colorScheme, camera: false, broken: /status of 404/ });
-      for (const path of [...pages, ...unknown]) {
+      for (const [i, path] of [...pages, ...unknown].entries()) {
+        if (!long && i % 2 === Number(name === "390")) continue; // a release has each page in both sizes
         await page.goto(gateway.url + path, { waitUntil: "load" });
         await fitsWidth(page);
         if (path === "/docs/reference") {
