@@ -7,6 +7,7 @@ import { basename, join } from "node:path";
 import { isAccessible, rulesOf } from "./axe.mjs";
 import { visitor } from "./browser.mjs";
 import { patience, root } from "./gateway.mjs";
+import { long } from "./row.mjs";
 import { fitsWidth, part, sees } from "./walk.mjs";
 
 const sizes = [{ width: 360, height: 740 }, { width: 1440, height: 900 }];
@@ -60,10 +61,15 @@ const looked = new Set();
 /** The address of a part that the page's script keeps up to date. */
 const partOfPage = /[?&]part=/;
 
+const [phone, desktop] = sizes;
+const looks = long
+  ? sizes.flatMap((size) => [[size, "light"], [size, "dark"]])
+  : [[phone, "light"], [desktop, "dark"]];
+
 /**
- * Looks at a page as everybody sees it, at both widths and in both themes: axe
- * finds nothing, at most one action is the primary one, and nothing has to be scrolled sideways, on tablets too. E2E_SHOTS=DIR writes
- * a picture of each.
+ * Looks at a page as everybody sees it, at both widths, for a release each in both
+ * themes: axe finds nothing, at most one action is the primary one, and nothing has to
+ * be scrolled sideways, on tablets too. E2E_SHOTS=DIR writes a picture of each.
  */
 export async function look(page, name) {
   await page.waitForLoadState("domcontentloaded");
@@ -74,16 +80,14 @@ export async function look(page, name) {
     await page.route(partOfPage, (route) => route.fulfill({ status: 304 }));
     await page.waitForLoadState("networkidle"); // the part that was asked for before
   }
-  for (const size of sizes) {
-    for (const colorScheme of ["light", "dark"]) {
-      await page.setViewportSize(size);
-      await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
-      if (shots) await page.screenshot({ path: join(shots, `${name}-${size.width}-${colorScheme}.png`), fullPage: true });
-      await isAccessible(page, `${name}, ${size.width} px, ${colorScheme}`, rulesOf(colorScheme));
-      await fitsWidth(page);
-      await setsButtons(page);
-      assert.ok((await page.locator("main .button.primary:visible").count()) <= 1, `${name}: more than one primary action`);
-    }
+  for (const [size, colorScheme] of looks) {
+    await page.setViewportSize(size);
+    await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+    if (shots) await page.screenshot({ path: join(shots, `${name}-${size.width}-${colorScheme}.png`), fullPage: true });
+    await isAccessible(page, `${name}, ${size.width} px, ${colorScheme}`, rulesOf(colorScheme));
+    await fitsWidth(page);
+    await setsButtons(page);
+    assert.ok((await page.locator("main .button.primary:visible").count()) <= 1, `${name}: more than one primary action`);
   }
   for (const width of tablets) {
     await page.setViewportSize({ width, height: 1024 });
