@@ -84,7 +84,7 @@ func run(t *testing.T, dir, address string, env []string, program ...string) {
 // ports puts a test's addresses into one of the guide's files.
 func ports(address, dir, door, upstream string) *strings.Replacer {
 	return strings.NewReplacer("127.0.0.1:8090", strings.TrimPrefix(door, "http://"),
-		"127.0.0.1:8000", strings.TrimPrefix(upstream, "http://"), "listen 80;", "listen "+address+";",
+		"127.0.0.1:8000", strings.TrimPrefix(upstream, "http://"), "listen 80;", "listen "+address+";", "listen [::]:80;", "",
 		"bind :80", "bind "+address, "/etc/haproxy", dir,
 		"forum.example {", "http://"+address+" {", "# Caddy:", "{\nadmin off\nauto_https off\n}\n# Caddy:")
 }

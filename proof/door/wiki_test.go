@@ -58,7 +58,7 @@ func TestWikiByForwardAuth(t *testing.T) {
 	door := httptest.NewServer(s.door)
 	defer door.Close()
 	change := strings.NewReplacer("127.0.0.1:8090", strings.TrimPrefix(door.URL, "http://"),
-		"127.0.0.1:8000", wiki(t, s.url), "listen 80;", "listen "+address+";")
+		"127.0.0.1:8000", wiki(t, s.url), "listen 80;", "listen "+address+";", "listen [::]:80;", "")
 	run(t, dir, address, nil, proxies["nginx"](t, dir, change)...)
 	v := s.visitor(t)
 	for _, target := range []string{mainPage, "/", "/api.php?action=query&format=json", "/load.php", "/INSTALL"} {
