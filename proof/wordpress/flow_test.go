@@ -55,7 +55,7 @@ func TestFlow(t *testing.T) {
 	}{
 		{"try", testTry}, {"return", testReturn}, {"forgeries", testForgeries}, {"bound", testBound}, {"button", testButton},
 		{"limits", testLimits}, {"account", testAccount}, {"webhook", testWebhook}, {"checkout", testCheckout},
-		{"uploads", testUploads},
+		{"uploads", testUploads}, {"blocks", testBlocks},
 		{"settings", testSettings}, {"German", testGerman}, {"uninstall", testUninstall},
 	} {
 		t.Run(part.name, func(t *testing.T) {

@@ -56,15 +56,21 @@ function table(): string
     return $GLOBALS["wpdb"]->prefix . "agegate";
 }
 
-register_activation_hook(__FILE__, function (): void {
-    global $wpdb;
-    $wpdb->query("CREATE TABLE IF NOT EXISTS " . table()
+/** Makes what a site stores: the table, the secret of its passes and the hourly job. */
+function install(): void
+{
+    $GLOBALS["wpdb"]->query("CREATE TABLE IF NOT EXISTS " . table()
         . " (k varchar(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL
         PRIMARY KEY, n int unsigned NOT NULL, user bigint unsigned NOT NULL DEFAULT 0,
             until bigint unsigned NOT NULL)");
     add_option("agegate_secret", bin2hex(random_bytes(32)));
     wp_next_scheduled("agegate_clean") || wp_schedule_event(time(), "hourly", "agegate_clean");
-});
+}
+
+register_activation_hook(__FILE__, install(...));
+// Activated for a network, each site makes its own at its first request, and loses it when the site is deleted.
+add_action("plugins_loaded", fn() => get_option("agegate_secret") ?: install());
+add_filter("wpmu_drop_tables", fn($tables) => [...$tables, table()]);
 register_deactivation_hook(__FILE__, fn() => wp_clear_scheduled_hook("agegate_clean"));
 add_action("agegate_clean", fn() => $GLOBALS["wpdb"]->query("DELETE FROM " . table() . " WHERE until < " . time()));
 

@@ -19,7 +19,8 @@ function holds(): bool
     }
     $job = wp_doing_cron() || defined("WP_CLI")
         || wp_doing_ajax() && ($_REQUEST["action"] ?? "") === "as_async_request_queue_runner";
-    return $job || ($known[get_current_user_id()] ??= current_user_can("edit_posts") || hasPass());
+    return $job || ($known[get_current_blog_id() . "-" . get_current_user_id()]
+        ??= current_user_can("edit_posts") || hasPass());
 }
 
 /** Adds to the IDs what hangs below them, by a query for the next level. */
@@ -36,9 +37,10 @@ function below(array $ids, string $query): array
 function rules(): array
 {
     global $wpdb;
-    static $rules = null;
-    if ($rules !== null) {
-        return $rules;
+    static $rules = []; // by site: in a network, one shows what others have
+    $site = get_current_blog_id();
+    if (isset($rules[$site])) {
+        return $rules[$site];
     }
     $made = [
         "types" => setting("whole") ? array_values(array_filter(get_post_types(), "is_post_type_viewable"))
@@ -50,7 +52,7 @@ function rules(): array
             JOIN $wpdb->term_taxonomy p ON c.parent = p.term_id AND c.taxonomy = p.taxonomy
             WHERE p.term_taxonomy_id IN (%s)"),
     ];
-    return did_action("init") ? $rules = $made : $made; // types are not all known before
+    return did_action("init") ? $rules[$site] = $made : $made; // types are not all known before
 }
 
 /** A condition in SQL: the post whose ID is in a column is gated, or belongs to one as its picture or variation. */

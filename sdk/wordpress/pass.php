@@ -13,10 +13,10 @@ function mac(string $purpose, string $text): string
     return hash_hmac("sha256", $bound, get_option("agegate_secret") ?: random_bytes(32));
 }
 
-/** The name of a cookie. WordPress's own mark tells sites of one host apart. */
+/** The name of a cookie, which tells sites of one host apart, those of a network too. */
 function cookieName(string $name): string
 {
-    return (wp_is_using_https() ? "__Host-" : "") . "agegate_$name" . "_" . COOKIEHASH;
+    return (wp_is_using_https() ? "__Host-" : "") . "agegate_{$name}_" . md5(get_option("home"));
 }
 
 /** Keeps a signed text in the browser until a time. */
