@@ -68,6 +68,7 @@ func (e *examiner) database(ctx context.Context) {
 			}
 		})
 	}
+	e.within(ctx, "going back", func(ctx context.Context) { e.back(ctx, tenants) })
 	e.callbacks(ctx, tenants)
 }
 

@@ -119,6 +119,25 @@ func onlyAt(site string) func(*tenant.Tenant) {
 	return func(t *tenant.Tenant) { t.SuccessURL, t.CancelURL = site+"/ok?x="+canary, site+"/back" }
 }
 
+// TestGoingBack: the tenants that 0.2.0 would check less strictly are named.
+func TestGoingBack(t *testing.T) {
+	g := start(t, gatewaytest.SQLite(t))
+	const check = "going back to 0.2.0"
+	g.Shop(t, "", nil)
+	for _, f := range examine(t, at(g, g.URL)...) {
+		if f.Check == check {
+			t.Errorf("a plain tenant: %+v", f)
+		}
+	}
+	documents := g.Shop(t, "", func(t *tenant.Tenant) { t.DocumentCheck, t.DocumentOnly = true, true }).Tenant.ID
+	want(t, examine(t, at(g, g.URL)...), check, doctor.OK, "documents only (1): ["+documents.String())
+	g.Shop(t, "", func(t *tenant.Tenant) { t.Margins = []string{"18=9"} })
+	seen := fmt.Sprint(examine(t, at(g, g.URL)...))
+	if !strings.Contains(seen, "ignore the margins of tenants (1)") {
+		t.Errorf("margins: %s", seen)
+	}
+}
+
 // TestDatabase covers the faults of a database.
 func TestDatabase(t *testing.T) {
 	healthy := start(t, pgtest.URL(t))
