@@ -46,14 +46,15 @@ func writeClients(root, out, version string) error {
 	return writeZip(filepath.Join(out, "agegate-php-"+number+".zip"), php)
 }
 
-// checkNumbers checks that the clients say the number of the release. Between releases
-// they say that of the last one.
+// checkNumbers checks that the clients and their READMEs say the number of the release.
+// Between releases they may say that of the last one or the next.
 func checkNumbers(root, number string) error {
 	if strings.ContainsAny(number, "+-") {
 		return nil
 	}
 	for name, form := range map[string]string{
-		"sdk/typescript/package.json": `"version": %q`, "sdk/python/pyproject.toml": "version = %q",
+		"sdk/typescript/package.json": `"version": "%s"`, "sdk/typescript/README.md": "agegate-client-%s.tgz",
+		"sdk/python/pyproject.toml": `version = "%s"`, "sdk/python/README.md": "agegate-%s-py3-none-any.whl",
 	} {
 		text, err := os.ReadFile(filepath.Join(root, name))
 		if err != nil {

@@ -45,6 +45,16 @@ func sealed(t *testing.T) (dir, signers string) {
 	return dir, signers
 }
 
+// TestOneNumber: the clients and their READMEs say the same number.
+func TestOneNumber(t *testing.T) {
+	const root = "../../../.."
+	text, err := os.ReadFile(filepath.Join(root, "sdk/typescript/package.json"))
+	must(t, err)
+	var manifest struct{ Version string }
+	must(t, json.Unmarshal(text, &manifest))
+	must(t, checkNumbers(root, manifest.Version))
+}
+
 // TestSeal: what was sealed verifies, also by the programs that every system has, and
 // sealing it again gives the same statement.
 func TestSeal(t *testing.T) {
