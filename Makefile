@@ -12,7 +12,7 @@ export CGO_ENABLED := 1
 export GOFLAGS += -buildvcs=false
 
 .DEFAULT_GOAL := help
-.PHONY: help run build bin/agegate dev-tools models deps test test-all test-go test-pages test-proof journeys test-browser test-long postgresql chromium fuzz generate lint lint-files lint-openapi lint-pages verify verify-generated clean
+.PHONY: help run build bin/agegate dev-tools models deps test test-all test-go test-pages test-proof journeys test-browser test-long upgrade postgresql chromium fuzz generate lint lint-files lint-openapi lint-pages verify verify-generated clean
 
 help: ## list the targets
 	@grep -hE '^[a-z -]+:.*## ' Makefile | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
@@ -91,6 +91,9 @@ test-proof: deps models $(generators) $(runtimes)
 	cd proof && go test $(testing) -p 3 ./security ./...
 
 journeys test-browser test-long: models build chromium
+	$(MAKE) -C proof $@
+
+upgrade: postgresql
 	$(MAKE) -C proof $@
 
 postgresql:
