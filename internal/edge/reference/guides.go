@@ -1,6 +1,9 @@
 package reference
 
-import "slices"
+import (
+	"path"
+	"slices"
+)
 
 // guide is a page made of a document.
 type guide struct{ name, file, summary string }
@@ -59,6 +62,21 @@ var groups = []struct {
 	}},
 }
 
+// doors are the first pages for each kind of reader. The navigation has all pages.
+var doors = []struct {
+	title, lead string
+	pages       []string
+}{
+	{"For a shop", "Check ages on a site that you have, without writing a program.",
+		[]string{"wordpress", "door", "laws", "expect", "go-live"}},
+	{"For a developer", "Build the check into a shop of your own.",
+		[]string{"integrate", "reference", "verify-webhook", "test-outcomes", "go-live"}},
+	{"For an operator", "Run a gateway for yourself or for others.",
+		[]string{"install", "configure", "staff", "back-up", "watch"}},
+	{"For support and data protection", "Answer shoppers, and those who ask what is stored.",
+		[]string{"support", "document", "privacy", "evidence"}},
+}
+
 // guides are the pages other than the reference, in the order of the navigation.
 var guides = func() (all []guide) {
 	for _, g := range groups {
@@ -67,10 +85,28 @@ var guides = func() (all []guide) {
 	return all
 }()
 
-// group is a part of the navigation.
+// group is a part of the navigation, or a door.
 type group struct {
-	Title string
-	Links []link
+	Title, Lead string
+	Links       []link
+}
+
+// doorsOf returns the doors with the links of the navigation.
+func doorsOf(nav []group) (all []group) {
+	links := map[string]link{}
+	for _, g := range nav {
+		for _, l := range g.Links {
+			links[path.Base(l.URL)] = l
+		}
+	}
+	for _, d := range doors {
+		made := group{Title: d.title, Lead: d.lead}
+		for _, name := range d.pages {
+			made.Links = append(made.Links, links[name])
+		}
+		all = append(all, made)
+	}
+	return all
 }
 
 // navigation returns the groups with the titles of the pages, of which the first is

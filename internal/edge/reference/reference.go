@@ -48,8 +48,9 @@ type view struct {
 	BaseURL     string
 	Dashboard   string // its address, or empty
 	Groups      []group
-	Calls       []link // of the reference: the operations
-	Topics      []link // likewise: the sections after them
+	Doors       []group // of the first page of the documentation
+	Calls       []link  // of the reference: the operations
+	Topics      []link  // likewise: the sections after them
 	HTML        template.HTML
 	Operations  []operation
 
@@ -164,7 +165,7 @@ func (p *Pages) makeSite() (*site, error) {
 	frame := view{BaseURL: p.cfg.BaseURL, Static: p.static.Base(), Dashboard: p.cfg.DashboardURL, Groups: views[0].Groups,
 		Index: index}
 	landing := frame
-	landing.Title, landing.Path = "Documentation", Path
+	landing.Title, landing.Path, landing.Doors = "Documentation", Path, doorsOf(frame.Groups)
 	made := &site{handlers: map[string]echo.HandlerFunc{}, frame: frame}
 	for _, v := range append(slices.Clone(views), &landing) {
 		v.Static, v.Dashboard, v.Index = frame.Static, frame.Dashboard, frame.Index

@@ -33,27 +33,32 @@ func TestStart(t *testing.T) {
 	}
 }
 
-// TestGroups: the navigation and the first page of the documentation lead to all pages,
-// in the same groups.
+// TestGroups: the navigation leads to all pages in their groups, and the first page of
+// the documentation to a few for each kind of reader, each described.
 func TestGroups(t *testing.T) {
 	page := get(t, serve(t)+"/docs")
 	_, nav, _ := strings.Cut(page, `id="contents"`)
 	nav, landing, _ := strings.Cut(nav, "<main")
-	link := regexp.MustCompile(`<summary>([^<]+)<|<h2 [^>]*><a [^>]*>([^<]+)<|href="(/docs/[a-z-]+)"`)
-	for where, text := range map[string]string{"navigation": nav, "first page": landing} {
-		text, _, _ = strings.Cut(text, "<footer>")
-		var found []string
-		for _, m := range link.FindAllStringSubmatch(text, -1) {
-			found = append(found, m[1]+m[2]+m[3])
-		}
-		want := slices.Concat([]string{"Build", pages[1], pages[0]}, pages[2:8], []string{"Test"}, pages[8:12],
-			[]string{"Go live"}, pages[12:19], []string{"Operate"}, pages[19:])
-		if !slices.Equal(found, want) {
-			t.Errorf("the %s has\n%v, want\n%v", where, found, want)
-		}
+	link := regexp.MustCompile(`<summary>([^<]+)<|href="(/docs/[a-z-]+)"`)
+	want := slices.Concat([]string{"Build", pages[1], pages[0]}, pages[2:8], []string{"Test"}, pages[8:12],
+		[]string{"Go live"}, pages[12:19], []string{"Operate"}, pages[19:])
+	var found []string
+	for _, m := range link.FindAllStringSubmatch(nav, -1) {
+		found = append(found, m[1]+m[2])
 	}
-	if strings.Count(landing, "<span>") != len(pages) {
-		t.Error("a page is not described")
+	if !slices.Equal(found, want) {
+		t.Errorf("the navigation has\n%v, want\n%v", found, want)
+	}
+	doors := strings.Split(landing, "<section")[1:]
+	if len(doors) != 4 {
+		t.Errorf("%d doors", len(doors))
+	}
+	for _, door := range doors {
+		door, _, _ = strings.Cut(door, "</section>")
+		n := len(link.FindAllString(door, -1))
+		if n < 3 || n > 5 || strings.Count(door, "<span>") != n || strings.Contains(door, "<span></span>") {
+			t.Errorf("a door has %d pages, or one is not described: %s", n, door)
+		}
 	}
 }
 
