@@ -248,14 +248,9 @@ function connect() {
     guidance(answer) {
       check.failures = 0;
       check.reached = false;
-      if (check.stillFor() > frozenAfter) {
-        machine.send("frozen");
-        return;
-      }
+      if (check.stillFor() > frozenAfter) return machine.send("frozen");
       machine.send("answered");
-      if (answer.stage === "document" || answer.stage === "face") {
-        if (answer.stage !== check.film) turn(answer.stage);
-      }
+      if ((answer.stage === "document" || answer.stage === "face") && answer.stage !== check.film) turn(answer.stage);
       guide(answer);
       offerTime(answer);
     },

@@ -44,14 +44,8 @@ const sitting = ways.hasAttribute("data-sitting");
  */
 const causes = { hold_still: "blurred", bad_image: "blurred" };
 
-let complaint = "";
-let since = 0;
-let explained = "";
-let lastSeen = "";
-let lastShown = "";
-let lastStep = "";
-let lastDone = 0;
-let lastAsked = -1;
+let [complaint, explained, lastSeen, lastShown, lastStep] = ["", "", "", "", ""];
+let [since, lastDone, lastAsked] = [0, 0, -1];
 
 // A new element each time: a region that is set to the same text says nothing.
 const voice = announcer((text, ends) => {
@@ -158,10 +152,7 @@ function explain(cause) {
   if (cause === explained) return;
   explained = cause;
   ways.hidden = !cause;
-  if (!cause) {
-    help.replaceChildren();
-    return;
-  }
+  if (!cause) return help.replaceChildren();
   const [title, body] = [text(`help.${cause}.title`), text(`help.${cause}.body`)];
   const picture = Object.assign(document.createElement("div"), { className: "picture" });
   picture.append(...icon(cause));
