@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/mail"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -45,6 +46,20 @@ type Factor struct {
 	Near []string
 }
 
+// Check returns fault.Invalid with every field that breaks a rule, or nil. It does not
+// look at the passkey.
+func (p Person) Check() error {
+	name, email := strings.TrimSpace(p.Name), normalEmail(p.Email)
+	broken := slices.DeleteFunc([]fault.FieldError{
+		{Field: "name", Err: checkName(name)}, {Field: "email", Err: checkEmail(email)},
+		{Field: "password", Err: p.checkPassword(name, email)},
+	}, func(f fault.FieldError) bool { return f.Err == nil })
+	if len(broken) == 0 {
+		return nil
+	}
+	return fault.InvalidFields(broken...)
+}
+
 // newcomer is a user who is not stored yet.
 type newcomer struct {
 	User
@@ -58,17 +73,8 @@ type newcomer struct {
 // field that breaks a rule, a *ThrottleError, or ErrPasskey.
 func (s *Service) newcomer(ctx context.Context, link Link, p Person) (newcomer, error) {
 	name, email := strings.TrimSpace(p.Name), normalEmail(p.Email)
-	var broken []fault.FieldError
-	for _, f := range []fault.FieldError{
-		{Field: "name", Err: checkName(name)}, {Field: "email", Err: checkEmail(email)},
-		{Field: "password", Err: p.checkPassword(name, email)},
-	} {
-		if f.Err != nil {
-			broken = append(broken, f)
-		}
-	}
-	if broken != nil {
-		return newcomer{}, fault.InvalidFields(broken...)
+	if err := p.Check(); err != nil {
+		return newcomer{}, err
 	}
 	by, err := s.attemptLink(ctx, link)
 	if err != nil {

@@ -90,6 +90,13 @@ func (p *Pages) useLink(r *desk.Request, link account.Link) *desk.Question {
 	}
 	return &desk.Question{
 		Show: func(status int, f *desk.FormView) error { return p.renderLink(r, status, link, f) },
+		Check: func(f *desk.FormView) error {
+			person, err := p.personOf(r, link, f)
+			if err != nil || link.Kind == account.LinkRecovery {
+				return err
+			}
+			return person.Check()
+		},
 		Do: func(f *desk.FormView) error {
 			signed, notice, err := p.useLinkAs(r, link, f)
 			if err != nil {
@@ -149,21 +156,30 @@ func (p *Pages) useLinkAs(
 	r *desk.Request, link account.Link, f *desk.FormView,
 ) (signed account.Signed, notice string, err error) {
 	token := r.Param("token")
-	factor := account.Factor{Password: f.Value("password"), Passkey: r.Request().PostForm.Get("passkey")}
-	if factor.Near, err = p.namesNear(r, link); err != nil {
+	person, err := p.personOf(r, link, f)
+	if err != nil {
 		return account.Signed{}, "", err
 	}
 	if link.Kind == account.LinkRecovery {
-		signed, err = p.cfg.Accounts.Recover(r.Ctx(), token, factor, r.Browser())
+		signed, err = p.cfg.Accounts.Recover(r.Ctx(), token, person.Factor, r.Browser())
 		return signed, "recovered", err
 	}
-	person := account.Person{Name: f.Value("name"), Email: f.Value("email"), Factor: factor}
 	if link.Kind == account.LinkInvitation {
 		signed, err = p.cfg.Accounts.Accept(r.Ctx(), token, person, r.Browser())
 		return signed, "joined", err
 	}
 	signed, err = p.cfg.Accounts.SetUp(r.Ctx(), token, person, r.Browser())
 	return signed, "set_up", err
+}
+
+// personOf returns what the form of a link says. That of a recovery has a factor only.
+func (p *Pages) personOf(r *desk.Request, link account.Link, f *desk.FormView) (v account.Person, err error) {
+	if link.Kind != account.LinkRecovery {
+		v.Name, v.Email = f.Value("name"), f.Value("email")
+	}
+	v.Password, v.Passkey = f.Value("password"), r.Request().PostForm.Get("passkey")
+	v.Near, err = p.namesNear(r, link)
+	return v, err
 }
 
 // namesNear returns the names that the password of a link's user must not

@@ -7,8 +7,9 @@ import "strings"
 // operatorAct is an act of an operator on a subject, which is a tenant or a user.
 type operatorAct[T any] struct {
 	form  *desk.Form
-	safe  bool                     // nothing stops working because of the act
-	begin func(subject T) []string // initial values of the form, as pairs of field and value, or nil
+	safe  bool                         // nothing stops working because of the act
+	begin func(subject T) []string     // initial values of the form, as pairs of field and value, or nil
+	check func(f *desk.FormView) error // see desk.Question; or nil
 	do    func(p *Pages, r *desk.Request, subject T, f *desk.FormView) error
 }
 
@@ -31,7 +32,7 @@ func askAll[T any](
 				if err != nil {
 					return nil, err
 				}
-				q := &desk.Question{Values: values, Safe: a.safe, Back: back, Do: func(f *desk.FormView) error {
+				q := &desk.Question{Values: values, Safe: a.safe, Back: back, Check: a.check, Do: func(f *desk.FormView) error {
 					return a.do(p, r, subject, f)
 				}}
 				if a.begin != nil {

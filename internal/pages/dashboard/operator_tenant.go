@@ -57,7 +57,7 @@ var tenantActs = []operatorAct[tenant.Tenant]{
 		err := p.cfg.Accounts.EnterTenant(r.Ctx(), r.Who, t.ID, f.Value("reason"))
 		return r.After(err, desk.Href(overviewPath, t.ID.String(), "test"), "") // the banner of the page shows it
 	}},
-	{form: creditForm, safe: true, do: (*Pages).addCredit},
+	{form: creditForm, safe: true, check: checkCredit, do: (*Pages).addCredit},
 	{form: limitsForm, safe: true, do: (*Pages).setLimits, begin: func(t tenant.Tenant) []string {
 		return []string{"free_checks", limitText(t.FreeChecks), "test_cap", limitText(t.TestCap)}
 	}},
@@ -163,12 +163,15 @@ func switchTenant(disabled bool, notice string) func(*Pages, *desk.Request, tena
 	}
 }
 
-func (p *Pages) addCredit(r *desk.Request, t tenant.Tenant, f *desk.FormView) error {
-	n, _ := strconv.ParseInt(f.Value("units"), 10, 64) // text that is not a number counts as 0
-	if n < 1 || n > billing.MaxTopUp {
+func checkCredit(f *desk.FormView) error {
+	if n, _ := strconv.ParseInt(f.Value("units"), 10, 64); n < 1 || n > billing.MaxTopUp { // a text counts as 0
 		f.Mark("units", "tenant_credit.problem.units")
-		return nil
 	}
+	return nil
+}
+
+func (p *Pages) addCredit(r *desk.Request, t tenant.Tenant, f *desk.FormView) error {
+	n, _ := strconv.ParseInt(f.Value("units"), 10, 64) // as checked
 	if _, err := billing.TopUp(r.Ctx(), p.cfg.Billing, r.Who.OperatorActor(), t.ID, n, f.Value("note"),
 		p.cfg.Now()); err != nil {
 		return err

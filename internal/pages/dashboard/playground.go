@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -78,7 +79,8 @@ func (p *Pages) makeSession(r *desk.Request) (*desk.Question, error) {
 			}
 			return r.Show(status, "playground", &playgroundView{Form: f, Left: left})
 		},
-		Do: func(f *desk.FormView) error { return p.createTest(r, f) },
+		Check: func(f *desk.FormView) error { return p.checkTest(r, f) },
+		Do:    func(f *desk.FormView) error { return p.createTest(r, f) },
 	}, nil
 }
 
@@ -92,15 +94,24 @@ func (p *Pages) testsLeft(r *desk.Request) (*page.Text, error) {
 	return new(page.Say("playground.left", "n", int(a.TestLeft), "limit", a.TestLimit)), nil
 }
 
+func (p *Pages) checkTest(r *desk.Request, f *desk.FormView) error {
+	if age, _ := strconv.Atoi(f.Value("target_age")); !allowedAge(age) { // text that is not a number counts as 0
+		f.Mark("target_age", "playground.problem.age", "min", minAge, "max", maxAge)
+	}
+	refused, err := p.cfg.Sessions.CheckDestinations(r.Ctx(), tenant.Caller{TenantID: r.Access.TenantID()},
+		given(f, session.FieldSuccessURL), given(f, session.FieldCancelURL))
+	refused = slices.DeleteFunc(refused, func(e fault.FieldError) bool { return f.Value(e.Field) == "" })
+	if err != nil || len(refused) == 0 {
+		return err
+	}
+	return fault.InvalidFields(refused...)
+}
+
 func (p *Pages) createTest(r *desk.Request, f *desk.FormView) error {
 	if f.Sent == "" {
 		return desk.ErrSent
 	}
-	age, _ := strconv.Atoi(f.Value("target_age")) // text that is not a number counts as 0
-	if !allowedAge(age) {
-		f.Mark("target_age", "playground.problem.age", "min", minAge, "max", maxAge)
-		return nil
-	}
+	age, _ := strconv.Atoi(f.Value("target_age")) // as checked
 	if r.Tenant.Disabled {
 		f.Fault = new(page.Say("playground.problem.disabled"))
 		return nil

@@ -69,3 +69,22 @@ func TestCapIsShownBeforeItBites(t *testing.T) {
 		}
 	})
 }
+
+// TestAllFaultsAreNamedAtOnce: an empty field hides no other one's fault.
+func TestAllFaultsAreNamedAtOnce(t *testing.T) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
+		d := newDevBrowser(t, g, "")
+		_, page := d.Fill(t, d.base+"/test/playground", url.Values{
+			"target_age": {""}, "success_url": {"https://other.example/"}, "cancel_url": {"no address"}})
+		operator := g.SignIn(t, true, account.ByPasskey)
+		d.stepUp(t)
+		_, credit := operator.Fill(t, "/operator/tenants/"+d.shop.Tenant.ID.String()+"/credit", url.Values{"units": {"many"}})
+		for body, fields := range map[string][]string{page: {"target_age", "success_url", "cancel_url"}, credit: {"units", "note"}} {
+			for _, field := range fields {
+				if !strings.Contains(body, `href="#f-`+field+`"`) {
+					t.Errorf("the fault of %s is not named in %s", field, body)
+				}
+			}
+		}
+	})
+}

@@ -6,10 +6,7 @@ const colour = /** @type {HTMLInputElement | null} */ (picker && document.getEle
 
 if (form && picker && colour) {
   const buttons = /** @type {NodeListOf<HTMLButtonElement>} */ (document.querySelectorAll("button[formtarget]"));
-  let changes = 0;
-  let shown = 0;
-  let busy = false;
-  let saving = false;
+  let [changes, shown, busy, saving] = [0, 0, false, false];
   // One navigation at a time: a form's next one takes the place of one that has not
   // begun, so each phone is waited for, and no phone takes the place of a saving.
   const show = async () => {
@@ -42,7 +39,5 @@ if (form && picker && colour) {
       show();
     });
   }
-  form.addEventListener("submit", ({ submitter }) => {
-    saving ||= !submitter?.hasAttribute("formtarget");
-  });
+  form.addEventListener("submit", ({ submitter }) => (saving ||= !submitter?.hasAttribute("formtarget")));
 }

@@ -43,7 +43,8 @@ addEventListener("keydown", (event) => {
   const command = event.ctrlKey || event.metaKey;
   if (!fields.length || !(event.key === "/" ? !typing && !command && !event.altKey : event.key === "k" && command)) return;
   event.preventDefault();
-  if (!fields[0].checkVisibility()) document.getElementById("menu")?.showPopover();
-  fields[0].focus();
-  fields[0].select();
+  const field = [...fields].find((each) => each.checkVisibility()) ?? fields[0]; // a phone's page hides that of the menu
+  if (!field.checkVisibility()) document.getElementById("menu")?.showPopover();
+  field.focus();
+  field.select();
 });

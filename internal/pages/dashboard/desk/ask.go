@@ -34,7 +34,7 @@ import (
 //
 // POST (OnPost): read the form and check it by its declaration, find the question,
 // Check, refuse a copy of the form that was sent before (Once), Do. If the form has
-// a problem after any of these steps, the following ones are left out and the page
+// a problem after Check or a later step, the following ones are left out and the page
 // is written again, with what was typed.
 //
 // The page is the screen "confirm" with the texts <form>.title, .body and .button,
@@ -48,7 +48,8 @@ type Question struct {
 	Begin     []string                            // initial values of an empty form, as pairs of field and value
 	MoreFacts func() ([]page.Text, error)         // reads Facts that take longer, only for the page; may be nil
 	Show      func(status int, f *FormView) error // writes the page, if it is not "confirm"
-	// Check refuses like Do, but does not use up the form; may be nil.
+	// Check refuses like Do, but changes nothing and does not use up the form; may be nil.
+	// Fields may be missing: what Check says of them is left out.
 	Check func(f *FormView) error
 	// Do performs the act and answers the request. To refuse, it returns an error
 	// that the form declares as a problem, or marks the form and returns nil.
@@ -130,7 +131,7 @@ func (f *Form) OnPost(find Finder) func(*Request) error {
 			return err
 		}
 		q, err := find(r)
-		if err == nil && q.Check != nil && v.OK() {
+		if err == nil && q.Check != nil { // also of a form with an empty field: all that is wrong is named at once
 			err = v.Refuse(q.Check(v))
 		}
 		// Of a form whose first copy has done its act, find may return not found: Once says more.

@@ -228,7 +228,7 @@ func (v *FormView) Refuse(err error) error {
 		if !ok || !slices.ContainsFunc(v.spec.Fields, func(f Field) bool { return f.Name == broken.Field }) {
 			return err
 		}
-		v.Field(broken.Field).Problem = new(page.Say(v.spec.problem(name)))
+		v.Mark(broken.Field, v.spec.problem(name))
 	}
 	return nil
 }
