@@ -3,6 +3,7 @@ package reference
 import (
 	"path"
 	"slices"
+	"strings"
 )
 
 // guide is a page made of a document.
@@ -63,18 +64,14 @@ var groups = []struct {
 }
 
 // doors are the first pages for each kind of reader. The navigation has all pages.
-var doors = []struct {
-	title, lead string
-	pages       []string
-}{
+var doors = []struct{ title, lead, pages string }{
 	{"For a shop", "Check ages on a site that you have, without writing a program.",
-		[]string{"wordpress", "door", "laws", "expect", "go-live"}},
+		"wordpress door laws expect go-live"},
 	{"For a developer", "Build the check into a shop of your own.",
-		[]string{"integrate", "reference", "verify-webhook", "test-outcomes", "go-live"}},
-	{"For an operator", "Run a gateway for yourself or for others.",
-		[]string{"install", "configure", "staff", "back-up", "watch"}},
+		"integrate reference verify-webhook test-outcomes go-live"},
+	{"For an operator", "Run a gateway for yourself or for others.", "install configure staff back-up watch"},
 	{"For support and data protection", "Answer shoppers, and those who ask what is stored.",
-		[]string{"support", "document", "privacy", "evidence"}},
+		"support document privacy evidence"},
 }
 
 // guides are the pages other than the reference, in the order of the navigation.
@@ -101,7 +98,7 @@ func doorsOf(nav []group) (all []group) {
 	}
 	for _, d := range doors {
 		made := group{Title: d.title, Lead: d.lead}
-		for _, name := range d.pages {
+		for name := range strings.FieldsSeq(d.pages) {
 			made.Links = append(made.Links, links[name])
 		}
 		all = append(all, made)
