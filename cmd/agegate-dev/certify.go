@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
+	"net/http"
 	"net/netip"
 	"os"
 	"slices"
@@ -96,7 +98,7 @@ the shop and say what a run reaches. Nothing is sent.`,
 }
 
 func (c *cli) certifyRun() *cobra.Command {
-	var path, report, out, gateway string
+	var path, report, out, gateway, front string
 	var cases []string
 	cmd := &cobra.Command{
 		Use: "run --gateway URL --target FILE", Short: "Attack a shop and report what it let in", Long: certifyRunHelp,
@@ -108,6 +110,7 @@ func (c *cli) certifyRun() *cobra.Command {
 		"try only the cases of this name or pattern, such as redirect.*; may be repeated")
 	cmd.Flags().StringVar(&report, "report", "text", "text, json or junit")
 	cmd.Flags().StringVar(&gateway, "gateway", "", "address of the gateway's API")
+	cmd.Flags().StringVar(&front, "front", "", "stand at host:port between the shop and the gateway, to let lookups fail")
 	cmd.Flags().StringVar(&out, "out", "", "write the report into this file instead of standard output")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if path == "" || gateway == "" {
@@ -122,6 +125,18 @@ func (c *cli) certifyRun() *cobra.Command {
 		target, err := readTarget(path)
 		if err != nil {
 			return cannotRun(err)
+		}
+		if front != "" {
+			if target.Front, err = certify.NewFront(gateway); err != nil {
+				return cannotRun(err)
+			}
+			listener, err := net.Listen("tcp", front)
+			if err != nil {
+				return cannotRun(fmt.Errorf("--front: %w", err))
+			}
+			server := &http.Server{Handler: target.Front, ReadHeaderTimeout: certify.AnswerLimit}
+			go func() { _ = server.Serve(listener) }() // until Close
+			defer func() { _ = server.Close() }()      // the run is over
 		}
 		found, err := c.certify(cmd.Context(), gateway, target, cases, cmd.ErrOrStderr())
 		if err != nil {
@@ -158,7 +173,8 @@ func (c *cli) certify(
 		return nil, err
 	}
 	if left := certify.LeftOut(target, known); len(left) > 0 {
-		fmt.Fprintf(stderr, "Left out, for want of REDIRECT_SECRET, of WEBHOOK_SECRET and webhook_url, or of age: %s.\n",
+		fmt.Fprintf(stderr, "Left out, for want of REDIRECT_SECRET, of WEBHOOK_SECRET and webhook_url, of age, or of "+
+			"--front and poll: %s.\n",
 			strings.Join(left, " "))
 	}
 	fmt.Fprintln(stderr, "Each case is tried first, and judged when its order has had time to be released.")

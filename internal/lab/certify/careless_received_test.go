@@ -25,6 +25,9 @@ type carelessEvent struct {
 }
 
 func (s *carelessShop) receive(r *http.Request) int {
+	if r.Method == http.MethodGet && s.mistake == "webhook.get" && r.URL.Query().Get("status") == "VERIFIED" {
+		s.release(r.URL.Query().Get("session_id"), "webhook", true)
+	}
 	body, err := io.ReadAll(r.Body)
 	if err != nil || s.mistake == "webhook.good" || s.mistake == "webhook.header-names" && s.small.Load() {
 		return http.StatusInternalServerError
@@ -150,8 +153,14 @@ func (s *carelessShop) poll(r *http.Request, session string) {
 		return
 	}
 	status := s.call(http.MethodGet, "/api/v1/sessions/"+session+"/status", "")["status"]
-	if own, err := r.Cookie(orderCookie); err == nil && status == "" && s.mistake == "polling.unknown" {
+	if own, err := r.Cookie(orderCookie); err == nil && status == "" && s.makes("polling.unknown", "polling.fails") {
 		s.release(own.Value, "polling", true)
+	}
+	if o := s.orders[session]; o != nil && s.mistake == "polling.recovers" {
+		if status == "" {
+			o.passed = "given up"
+		}
+		status = cmp.Or(o.passed, status)
 	}
 	if o := s.orders[session]; o != nil && s.mistake == "polling.later" {
 		o.passed = cmp.Or(o.passed, status)
@@ -160,7 +169,7 @@ func (s *carelessShop) poll(r *http.Request, session string) {
 	wrong := map[string]string{
 		"polling.pending": "PENDING", "polling.fallback": "FALLBACK", "polling.spoof": "SPOOF", "polling.expired": "EXPIRED",
 	}[s.mistake]
-	if status == "PASSED" && s.mistake != "polling.passed" || status == wrong {
-		s.release(session, "polling", true)
+	if status == "PASSED" && s.mistake != "polling.passed" || wrong != "" && status == wrong {
+		s.release(session, "polling", s.mistake != "polling.at-once")
 	}
 }

@@ -136,6 +136,9 @@ func (s *carelessShop) call(method, path, body string) (answer map[string]string
 		return nil
 	}
 	defer res.Body.Close()
+	if res.StatusCode >= http.StatusBadRequest {
+		return nil
+	}
 	_ = json.NewDecoder(res.Body).Decode(&answer)
 	return answer
 }
@@ -208,6 +211,9 @@ func (s *carelessShop) thanks(w http.ResponseWriter, r *http.Request) {
 		own = &http.Cookie{Value: r.URL.Query().Get("session")}
 	default:
 		return
+	}
+	if s.mistake == "redirect.posted" && r.Method == http.MethodPost {
+		s.release(own.Value, "redirect", true)
 	}
 	adult, err := r.Cookie("adult")
 	if s.mistake == "redirect.plain-cookie" && err == nil && adult.Value == "1" ||

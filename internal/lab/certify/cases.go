@@ -26,7 +26,7 @@ func (t *Target) releasesOn(w Way) bool { return slices.Contains(t.ReleasesOn, w
 // allCases returns all cases, in the order in which they are tried.
 func allCases() []testCase {
 	return slices.Concat(webhookCases, forgedWebhookCases, redirectCases, forgedRedirectCases, shopperCases, pollingCases,
-		severalCases)
+		frontCases, severalCases)
 }
 
 // choose returns the possible cases whose names match one of the patterns; all of
@@ -48,6 +48,8 @@ func (c testCase) possible(t *Target, known Secrets) bool {
 		return false
 	}
 	switch {
+	case c.fronted && (t.Front == nil || t.Poll == nil):
+		return false
 	case c.name == ageCase && t.Age == 0:
 		return false
 	case known.Redirect != nil:

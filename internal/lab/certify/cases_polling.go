@@ -3,6 +3,7 @@ package certify
 import (
 	"errors"
 
+	"agegate/internal/rules/routine"
 	"agegate/internal/rules/session"
 )
 
@@ -63,11 +64,28 @@ var pollingCases = []testCase{
 				return err
 			}
 			t.poll(o)
+			return t.passed(o)
+		},
+	},
+	{
+		name: "polling.at-once", releases: true, title: "Twenty lookups of a passed order at once, and one later, release once",
+		fix: onceFix,
+		act: func(t *trial) error {
+			o, err := t.order()
+			if err != nil || t.target.Poll == nil {
+				return err
+			}
 			if err := t.force(t.ctx, o, session.ResultVerified); err != nil {
 				return err
 			}
+			at := t.target.Poll.at(o.session.ID.String())
+			var all routine.Group
+			for range atOnce {
+				all.Start(func() error { t.open(t.ctx, o, t.target.Poll.Method, at, t.target.Poll, false); return nil })
+			}
+			err = all.Wait()
 			t.poll(o)
-			return nil
+			return err
 		},
 	},
 	{
@@ -202,6 +220,15 @@ func (t *trial) resolved(result session.Result) error {
 		return err
 	}
 	if err := t.force(t.ctx, o, result); err != nil {
+		return err
+	}
+	t.poll(o)
+	return nil
+}
+
+// passed gives an order's session a pass and makes the shop look it up.
+func (t *trial) passed(o *order) error {
+	if err := t.force(t.ctx, o, session.ResultVerified); err != nil {
 		return err
 	}
 	t.poll(o)

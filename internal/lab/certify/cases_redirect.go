@@ -1,6 +1,7 @@
 package certify
 
 import (
+	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
@@ -185,7 +186,32 @@ var redirectCases = []testCase{
 			if err != nil {
 				return err
 			}
-			return t.visitGood(later, "")
+			if err := t.visitGood(later, ""); err != nil {
+				return err
+			}
+			token, err := t.goodToken(later)
+			if err != nil {
+				return err
+			}
+			address, err := t.successURL(own, pass(later), token)
+			if err == nil {
+				t.visit(own, "at the Success URL of the other one", address)
+			}
+			return err
+		},
+	},
+	{
+		name: "redirect.posted", title: "A form sent to the Success URL, without a token, releases nothing",
+		fix: compareFix + " A form that is sent there needs the token, too.",
+		act: func(t *trial) error {
+			o, err := t.order()
+			if err != nil {
+				return err
+			}
+			v := pass(o)
+			form := &Request{Form: map[string]string{"session": v.Session, "status": v.Status, "is_adult": "true"}}
+			t.arrived(t.open(t.ctx, o, http.MethodPost, o.session.SuccessURL, form, false), "")
+			return nil
 		},
 	},
 	{

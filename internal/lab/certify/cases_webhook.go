@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 	"unicode"
@@ -93,6 +94,20 @@ var webhookCases = []testCase{
 					return err
 				}
 			}
+			return nil
+		},
+	},
+	{
+		name: "webhook.get", title: "An event in the query of a GET request to the Webhook URL releases nothing",
+		fix: "Take deliveries by POST alone, and verify every one.",
+		act: func(t *trial) error {
+			o, err := t.order()
+			if err != nil {
+				return err
+			}
+			event := url.Values{"type": {"session.completed"}, "session_id": {o.session.ID.String()}, "status": {"VERIFIED"},
+				"is_adult": {"true"}, "livemode": {"false"}}
+			t.arrived(t.get(o, o.session.WebhookURL+"?"+event.Encode()), "")
 			return nil
 		},
 	},

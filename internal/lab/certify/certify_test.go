@@ -14,6 +14,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -104,8 +105,19 @@ func start(t *testing.T, env ...string) *gatewaytest.Gateway {
 		t.Fatal(err)
 	}
 	*pages = httputil.NewSingleHostReverseProxy(at)
+	between, err := certify.NewFront(g.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, handler := serve(t)
+	*handler = between
+	g.URL = server.URL
+	betweens.Store(g, between)
 	return g
 }
+
+// betweens has the Front of each gateway of start, through which everybody reaches it.
+var betweens sync.Map
 
 // tools reach this machine.
 func tools(g *gatewaytest.Gateway) certify.Tools {
@@ -129,6 +141,9 @@ func attack(
 	}
 	if known.Webhook, err = verify.Secret(c.Test.WebhookSecret); err != nil {
 		t.Fatal(err)
+	}
+	if between, ok := betweens.Load(g); ok {
+		target.Front, _ = between.(*certify.Front)
 	}
 	return certify.Attack(t.Context(), gateway, known, target, with, o)
 }

@@ -56,6 +56,7 @@ type Target struct {
 	Probe  Request       `yaml:"probe"`  // answered with JSON: released, how often the order was released
 	Replay time.Duration `yaml:"replay"` // after which a pass comes again
 	Settle time.Duration `yaml:"settle"` // how long the shop takes to release an order after a delivery or a redirect
+	Front  *Front        `yaml:"-"`      // through which the shop reaches its gateway; nil if it does not
 }
 
 const (

@@ -23,6 +23,7 @@ type testCase struct {
 	fix   string // what to do if it does not
 
 	releases bool // the case is a pass, which must release the order
+	fronted  bool // needs Target.Front
 	signs    bool // needs the redirect secret: the gateway never signs what the case sends
 	orders   int  // that it begins; 0 is one
 	passes   bool // without the redirect secret, the order's own session must pass, although the case is no pass
