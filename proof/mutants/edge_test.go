@@ -78,6 +78,78 @@ func edgeFaults() []fault {
 				r.status, r.body = 422, []byte(`{"detail":[{"type":"extra_forbidden","loc":["body","note"],"msg":"validation failed"}]}`)
 			}
 		}},
+		{name: "OPTIONS for other sites", caught: "api.allow", answer: func(r *reply) {
+			if r.method == http.MethodOptions {
+				r.status = http.StatusNoContent
+			}
+		}},
+		{name: "other sites may call it", caught: "create.created",
+			answer: header("Access-Control-Allow-Origin", "*", ofAPI("create", 201))},
+		{name: "HEAD is GET", caught: "api.allow", request: func(r *http.Request) {
+			if r.Method == http.MethodHead && strings.HasPrefix(r.URL.Path, "/api/") {
+				r.Method = http.MethodGet
+			}
+		}},
+		{name: "a header names the method", caught: "api.wrong_method", request: func(r *http.Request) {
+			if method := r.Header.Get("X-HTTP-Method-Override"); method != "" {
+				r.Method = method
+			}
+		}},
+		{name: "a path in any case", caught: "api.unknown_path",
+			request: func(r *http.Request) { r.URL.Path = strings.Replace(r.URL.Path, "/Sessions/", "/sessions/", 1) }},
+		{name: "a path with a slash behind it", caught: "api.unknown_path",
+			request: func(r *http.Request) { r.URL.Path = strings.TrimSuffix(r.URL.Path, "/") }},
+		{name: "pages without X-Request-ID", caught: "page.opens", answer: header("X-Request-ID", "", ofPage(200))},
+		{name: "a page in a frame", caught: "page.opens", answer: header("Content-Security-Policy", "", ofPage(200))},
+		{name: "a page with another site's script", caught: "page.opens", answer: onAnswer("page", 200, func(r *reply) {
+			r.body = append(r.body, []byte(`<script src="https://cdn.example/a.js"></script>`)...)
+		})},
+		{name: "the session's ID opens its page", caught: "page.unknown", answer: statusOf("page", 404, 200)},
+		{name: "only one language", caught: "page.languages", request: func(r *http.Request) {
+			r.Header.Del("Accept-Language")
+		}},
+		{name: "the page's language is the browser's alone", caught: "page.languages", request: func(r *http.Request) {
+			r.URL.RawQuery = strings.Replace(r.URL.RawQuery, "lang=", "l=", 1)
+		}},
+		{name: "help that is nowhere", caught: "api.help", answer: func(r *reply) {
+			r.header.Set("Link", strings.ReplaceAll(r.header.Get("Link"), "#", "#x-"))
+		}},
+		{name: "help for the first violation alone", caught: "api.help", answer: func(r *reply) {
+			first, _, _ := strings.Cut(r.header.Get("Link"), ", ")
+			r.header.Set("Link", first)
+		}},
+		{name: "the newest event last", caught: "testmode.order", answer: listed(func(r *reply, list []any) []any {
+			if !strings.Contains(r.query, "after=") {
+				slices.Reverse(list)
+			}
+			return list
+		})},
+		{name: "after forgets the session", caught: "testmode.order", request: func(r *http.Request) {
+			if strings.Contains(r.URL.RawQuery, "after=") {
+				r.URL.RawQuery, _, _ = strings.Cut(r.URL.RawQuery, "&session_id=")
+			}
+		}},
+		{name: "an event that its body does not say", caught: "testmode.events", answer: func(r *reply) {
+			if r.is("events") {
+				r.body = bytes.ReplaceAll(r.body, []byte(`"is_adult":true`), []byte(`"is_adult":false`))
+			}
+		}},
+		{name: "a fourth request waits", caught: "testmode.waiting", answer: func(r *reply) {
+			if r.is("events") && r.status == http.StatusTooManyRequests {
+				r.status = http.StatusOK
+			}
+		}},
+		{name: "a BOM is taken", caught: "create.not_json",
+			request: onBody(func(b string) string { return strings.TrimPrefix(b, "\ufeff") })},
+		{name: "spaces around a callback are taken", caught: "callback.malformed",
+			request: onBody(func(b string) string { return strings.NewReplacer(`":" h`, `":"h`, `/ "`, `/"`).Replace(b) })},
+		{name: "EXPIRED since the lookup", caught: "page.expired", answer: onAnswer("status", 200, func(r *reply) {
+			r.edit(func(m map[string]any) {
+				if m["status"] == "EXPIRED" {
+					m["status_at"] = time.Now().UTC().Format("2006-01-02T15:04:05.999999Z")
+				}
+			})
+		})},
 		{name: "405 without Allow", caught: "api.allow", answer: func(r *reply) { r.header.Del("Allow") }},
 		{name: "405 with another Allow", caught: "api.allow", answer: func(r *reply) { r.header.Set("Allow", "OPTIONS") }},
 		{name: "violations up to 49", caught: "create.many_violations", answer: violations(func(list []any) []any {

@@ -56,7 +56,7 @@ var callbackCases = []testCase{
 			for _, host := range []string{
 				"x." + u.Host, u.Hostname() + "." + canary + ".example", "x" + u.Host, u.Hostname() + ":1", u.Host + "@" + canary +
 					".example",
-				u.Hostname() + ".", canary + ".example#@" + u.Host, canary + ".example?" + u.Host, canary + ".example/" + u.Host,
+				u.Hostname() + ".", strings.TrimSuffix(u.Hostname()+".:"+u.Port(), ":"), canary + ".example#@" + u.Host, canary + ".example?" + u.Host, canary + ".example/" + u.Host,
 			} {
 				for _, field := range []string{"success_url", "cancel_url"} {
 					t.invalid(field+" on a host like the registered one",
@@ -90,7 +90,7 @@ var callbackCases = []testCase{
 				{`"ftp://` + base.Host + `/"`, "url_scheme"},
 				{`"` + base.Scheme + `://user:` + canary + `@` + base.Host + `/"`, ""}, {`"https:///x"`, ""},
 				{`"` + base.Scheme + `://` + base.Host + `/\\x"`, "url_parsing"}, {`"` + base.String() + `\u0000"`, "url_parsing"},
-				{`"` + base.String() + ` x"`, "url_parsing"},
+				{`"` + base.String() + ` x"`, "url_parsing"}, {`" ` + base.String() + `"`, ""}, {`"` + base.String() + ` "`, ""},
 				{`"` + base.Scheme + `://größe.example/"`, ""}, {`"` + long + `"`, "url_too_long"}, {"7", "string_type"},
 				{"null", "string_type"}, {"[]", "string_type"},
 			} {

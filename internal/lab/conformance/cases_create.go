@@ -113,7 +113,8 @@ var createCases = []testCase{
 		Cites: []string{"SPEC 4.1", "SPEC 7", "openapi.yaml createSession 422"},
 		run: func(t *trial) {
 			for _, body := range []string{"{", `{"target_age":18}{}`, `{"target_age":18`, canary,
-				`{"target_age":18,"target_age":18}`, "{\"target_age\":18,\"x\":\"\xff\"}"} {
+				`{"target_age":18,"target_age":18}`, "{\"target_age\":18,\"x\":\"\xff\"}",
+				"\ufeff" + `{"target_age":18}`} {
 				t.expect(call{operation: createSession, keys: t.test, body: body}, http.StatusUnprocessableEntity, "notJSON")
 			}
 			t.invalid("no body", call{operation: createSession, keys: t.test}, at("missing", "body"))
@@ -136,6 +137,10 @@ var createCases = []testCase{
 			body := `{"target_age":18,"note":"` + strings.Repeat("a", 64<<10) + `"}`
 			t.expect(call{operation: createSession, keys: t.test, body: body}, http.StatusRequestEntityTooLarge, "tooLarge")
 			t.expect(call{operation: createSession, body: body}, http.StatusRequestEntityTooLarge, "tooLarge")
+			const young = `{"target_age":12}`
+			longest := young + strings.Repeat(" ", 64<<10-len(young))
+			t.expect(call{operation: createSession, keys: t.test, body: longest}, http.StatusUnprocessableEntity, "outOfRange")
+			t.expect(call{operation: createSession, keys: t.test, body: longest + " "}, http.StatusRequestEntityTooLarge, "tooLarge")
 		},
 	},
 	{
@@ -329,6 +334,7 @@ var idempotencyCases = []testCase{
 			}{
 				{[]string{strings.Repeat("k", 256)}, "string_too_long"}, {[]string{"a b"}, "string_pattern_mismatch"},
 				{[]string{"größe"}, "string_pattern_mismatch"}, {[]string{"a", "b"}, "value_error"},
+				{[]string{""}, ""},
 			} {
 				t.invalid(fmt.Sprintf("Idempotency-Key %.20q", tt.values),
 					call{operation: createSession, keys: t.test, body: `{"target_age":18}`,

@@ -39,6 +39,9 @@ var documentCases = []testCase{
 				if !t.check(err == nil, "%s is not an OpenAPI document", name) {
 					continue
 				}
+				made := doc.Paths.Value(t.contract.operation(createSession).path)
+				t.check(bytes.Contains(got.body, []byte("webhooks")) && (!strings.Contains(name, "3.0") || made != nil &&
+					made.Post != nil && len(made.Post.Callbacks) > 0), "%s does not describe the webhook", name)
 				for _, op := range t.contract.operations {
 					item := doc.Paths.Value(op.path)
 					t.check(item != nil && item.GetOperation(op.method) != nil, "%s lacks %s %s", name, op.method, op.path)
@@ -65,6 +68,9 @@ var documentCases = []testCase{
 			for _, path := range []string{"/api/v1/sessions/create/more", "/api/v1/" + nobody, "/api/v2/sessions/create"} {
 				t.plain(http.MethodGet, path, http.StatusNotFound, `{"detail":"Not Found"}`)
 			}
+			for _, path := range []string{"/api/v1/sessions/create/", "/api/v1/Sessions/create"} {
+				t.plain(http.MethodPost, path, http.StatusNotFound, `{"detail":"Not Found"}`)
+			}
 		},
 	},
 	{
@@ -86,6 +92,7 @@ func (t *trial) plain(method, path string, status int, body string) {
 		t.fatalf("%s %s: %v", method, path, err)
 	}
 	req.Header["X-Api-Key"] = t.test
+	req.Header.Set("X-HTTP-Method-Override", http.MethodPost) // which means nothing
 	got, err := t.do(t.api, req)
 	if err != nil {
 		t.fatalf("%s %s is not answered: %v", method, path, err)

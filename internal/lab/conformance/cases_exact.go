@@ -95,7 +95,7 @@ var exactCases = []testCase{
 				t.force(s, "verified")
 				ids = append(ids, s.ID)
 			}
-			var listed []string
+			var inOrder []string
 			first := t.events("?session_id=" + ids[0])
 			if len(first) != 1 {
 				t.fatalf("%d events are listed of a session that passed, want its one", len(first))
@@ -103,10 +103,16 @@ var exactCases = []testCase{
 			last := first[0].EventID
 			for _, e := range t.events("?after=" + first[0].EventID) {
 				if slices.Contains(ids, e.SessionID) {
-					listed, last = append(listed, e.SessionID), e.EventID
+					inOrder, last = append(inOrder, e.SessionID), e.EventID
 				}
 			}
-			t.check(slices.Equal(listed, ids[1:]), "the events of two sessions are not listed in their order")
+			t.check(slices.Equal(inOrder, ids[1:]), "the events of two sessions are not listed in their order")
+			alone := t.events("?after=" + first[0].EventID + "&session_id=" + ids[2])
+			t.check(len(alone) == 1 && alone[0].SessionID == ids[2], "%d events of a session are listed after an earlier one, "+
+				"want its one", len(alone))
+			newest := slices.IndexFunc(t.events(""), func(e listed) bool { return e.SessionID == ids[2] })
+			older := slices.IndexFunc(t.events(""), func(e listed) bool { return e.SessionID == ids[0] })
+			t.check(newest >= 0 && newest < older, "the newest event is not listed first")
 			asked := time.Now()
 			t.events("?after=" + last + "&session_id=" + ids[0] + "&wait=1")
 			t.check(time.Since(asked) > 900*time.Millisecond, "wait=1 is answered after %s without an event",

@@ -21,8 +21,11 @@ var pageCases = []testCase{
 		Cites: []string{"SPEC 4.4", "openapi.yaml CreateSessionOut"},
 		run: func(t *trial) {
 			s := t.pending()
-			got := t.open(newBrowser(), s.VerificationURL)
-			t.isPage(got, http.StatusOK)
+			for _, query := range []string{"", "?Force=verified", "?x=" + canary} {
+				got := t.open(newBrowser(), s.VerificationURL+query)
+				t.isPage(got, http.StatusOK)
+				t.check(!strings.Contains(string(got.body), canary), "the page repeats its query")
+			}
 			if status, _ := t.status(t.test, s.ID); status != "PENDING" {
 				t.failf("opening the page makes the session %s", status)
 			}
@@ -35,8 +38,8 @@ var pageCases = []testCase{
 		Cites: []string{"openapi.yaml CreateSessionOut", "openapi.yaml Quick start"},
 		run: func(t *trial) {
 			s := t.pending()
-			cut := len(s.VerificationURL) - 8
-			for _, other := range []string{s.VerificationURL[:cut] + "AAAAAAAA", s.VerificationURL[:cut], s.VerificationURL +
+			cut, begin := len(s.VerificationURL)-8, strings.LastIndex(s.VerificationURL, "/")+1
+			for _, other := range []string{s.VerificationURL[:begin] + s.ID, s.VerificationURL[:cut] + "AAAAAAAA", s.VerificationURL[:cut], s.VerificationURL +
 				"A", s.VerificationURL[:cut] + swapCase(s.VerificationURL[cut:])} {
 				t.isPage(t.open(newBrowser(), other+"?force=verified"), http.StatusNotFound)
 			}
@@ -179,7 +182,13 @@ func (t *trial) isPage(got answer, status int) {
 	t.check(got.status == status, "the page answers %d, want %d", got.status, status)
 	t.check(strings.HasPrefix(got.header.Get("Content-Type"), "text/html"), "the page is not HTML")
 	t.check(got.header.Get("Location") == "", "the page redirects")
+	t.check(strings.Contains(got.header.Get("Content-Security-Policy"), "frame-ancestors 'none'"),
+		"other sites may show the page in a frame")
+	t.check(!loadsOther.Match(got.body), "the page loads something from another site")
 }
+
+// loadsOther matches what a page loads from an absolute address.
+var loadsOther = regexp.MustCompile(`<(?:(?:script|img|iframe|video|source)\b[^>]*\bsrc|link\b[^>]*\bhref)="(?:https?:)?//`)
 
 var (
 	tokenPattern = regexp.MustCompile(`\b[0-9]{10}\.[A-Za-z0-9_-]{43}\b`)
@@ -238,12 +247,14 @@ var liveCases = []testCase{{
 		"openapi.yaml Idempotency"},
 	run: func(t *trial) {
 		key, live := newKey(), []string{t.LiveKey}
-		s := t.create(live, `{"target_age":18}`, key)
+		other := t.create(t.test, `{"target_age":18}`, key)
+		s := t.create(live, other.request, key)
 		again := t.call(call{operation: createSession, keys: live, body: s.request, header: key})
 		t.check(again.header.Get("Idempotent-Replayed") == "true" && string(again.body) == string(s.body),
 			"the repetition of a live creation gets another answer")
-		other := t.create(t.test, s.request, key)
-		t.check(other.ID != s.ID, "the same Idempotency-Key under a test key gives the live session")
+		t.check(other.ID != s.ID, "the same Idempotency-Key under a live key gives the test session")
+		again = t.call(call{operation: createSession, keys: t.test, body: s.request, header: key})
+		t.check(string(again.body) == string(other.body), "the same Idempotency-Key under a test key gives another session")
 		for _, query := range []string{"force=verified", "force=fallback", "force=spoof", "force=x"} {
 			t.isPage(t.open(newBrowser(), s.VerificationURL+"?"+query), http.StatusBadRequest)
 		}

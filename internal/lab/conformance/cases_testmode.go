@@ -3,6 +3,7 @@ package conformance
 import (
 	"encoding/json"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -18,6 +19,7 @@ type listed struct {
 	LastClass string    `json:"last_class"`
 
 	LastStatusCode *int              `json:"last_status_code"`
+	Event          any               `json:"event"`
 	Body           string            `json:"body"`
 	Headers        map[string]string `json:"headers"`
 }
@@ -27,6 +29,11 @@ func (t *trial) events(query string) []listed {
 	var out struct{ Events []listed }
 	if err := json.Unmarshal(got.body, &out); err != nil || got.status != http.StatusOK {
 		t.fatalf("the list of test events answers %s, want 200", got)
+	}
+	for _, e := range out.Events {
+		var sent any
+		err := json.Unmarshal([]byte(e.Body), &sent)
+		t.check(err == nil && reflect.DeepEqual(sent, e.Event), "an event is not what its body says")
 	}
 	return out.Events
 }
@@ -102,6 +109,8 @@ var testModeCases = []testCase{
 			t.expect(clock, http.StatusNotFound, "notFound")
 			clock.session, clock.body = s.ID, `{}`
 			t.expect(clock, http.StatusUnprocessableEntity, "nothing")
+			clock.body = `{"expire":"Session"}`
+			t.invalid("Session", clock, at("literal_error", "body", "expire"))
 			clock.body = `{"expire":"` + strings.Repeat("a", 64<<10) + `"}`
 			t.expect(clock, http.StatusRequestEntityTooLarge, "tooLarge")
 		},

@@ -147,6 +147,7 @@ type run struct {
 	blocked  string       // why no more sessions can be created, or ""
 
 	shared        map[string]*session // by outcome
+	ended         map[string]string   // what the first lookup said of a session that has ended
 	onlyDocuments *bool               // whether the tenant checks documents only; nil until this is known
 	webhooks      *string             // why webhooks do not reach the receiver, or "" if they do; nil until this is known
 }
@@ -206,7 +207,7 @@ func (o Options) cases() []testCase {
 	for _, table := range [][]testCase{
 		documentCases, authenticationCases, createCases, callbackCases, idempotencyCases,
 		lookupCases, pageCases, settingCases, liveCases, answerCases, randomCases(o.Draws), testModeCases, feedCases,
-		exactCases, expiryCases, webhookCases, receiverCases,
+		exactCases, helpCases, expiryCases, webhookCases, receiverCases,
 	} {
 		all = append(all, table...)
 	}
@@ -285,7 +286,7 @@ func newRun(o Options) (*run, error) {
 	}
 	return &run{
 		Options: o, contract: doc, api: newClient(nil), limiter: rate.NewLimiter(limit, 5),
-		redactor: newRedactor(o), test: []string{o.TestKey}, shared: map[string]*session{},
+		redactor: newRedactor(o), test: []string{o.TestKey}, shared: map[string]*session{}, ended: map[string]string{},
 	}, nil
 }
 

@@ -81,7 +81,7 @@ var visit = []openapi3.SchemaValidationOption{
 
 var (
 	uuidPattern = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
-	timePattern = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?Z$`)
+	timePattern = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{0,5}[1-9])?Z$`)
 )
 
 func matches(pattern *regexp.Regexp, otherwise string) func(string) error {
@@ -95,7 +95,7 @@ func matches(pattern *regexp.Regexp, otherwise string) func(string) error {
 
 func checkTime(s string) error {
 	if _, err := time.Parse(time.RFC3339, s); err != nil || !timePattern.MatchString(s) {
-		return errors.New("not RFC 3339 in UTC with a Z and at most six decimals")
+		return errors.New("not RFC 3339 in UTC with a Z and at most six decimals, the last of which is not 0")
 	}
 	return nil
 }

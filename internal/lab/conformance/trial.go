@@ -156,6 +156,7 @@ func (t *trial) call(c call) answer {
 	}
 	t.check(!strings.Contains(string(got.body), canary) && !strings.Contains(fmt.Sprint(got.header), canary),
 		"%s answers %d with a value of the request", c.operation, got.status)
+	t.check(got.header.Get("Access-Control-Allow-Origin") == "", "%s lets pages of other sites call it", c.operation)
 	return got
 }
 
@@ -325,6 +326,7 @@ func (t *trial) open(browser *http.Client, address string) answer {
 	if err != nil {
 		t.fatalf("the hosted page is not answered: %v", err)
 	}
+	t.check(got.header.Get("X-Request-ID") != "", "a page is answered without X-Request-ID")
 	return got
 }
 
@@ -337,6 +339,12 @@ func (t *trial) status(keys []string, id string) (status string, at time.Time) {
 	}
 	if err := json.Unmarshal(got.body, &out); err != nil || got.status != http.StatusOK {
 		t.fatalf("the status lookup answers %s, want 200", got)
+	}
+	said, again := fmt.Sprint(out.Status, " since ", out.StatusAt), strings.ToLower(id)
+	before, ended := t.ended[again]
+	t.check(!ended || before == said, "a session that was %s is %s", before, said)
+	if out.Status != "PENDING" {
+		t.ended[again] = said
 	}
 	return out.Status, out.StatusAt
 }
