@@ -68,8 +68,8 @@ var pollingCases = []testCase{
 		},
 	},
 	{
-		name: "polling.at-once", releases: true, title: "Twenty lookups of a passed order at once, and one later, release once",
-		fix: onceFix,
+		name: "polling.at-once", releases: true, fix: onceFix,
+		title: "Twenty lookups of a passed order at once, and one later, release once",
 		act: func(t *trial) error {
 			o, err := t.order()
 			if err != nil || t.target.Poll == nil {

@@ -125,7 +125,8 @@ func (t *trial) inTrouble(all []trouble, passes bool) error {
 		}
 	}
 	if t.target.Front.set(o, trouble{}) == before {
-		return fmt.Errorf("%w: no lookup of the shop came through --front; its address must be the shop's gateway", ErrCannotRun)
+		return fmt.Errorf("%w: no lookup of the shop came through --front; its address must be the shop's gateway",
+			ErrCannotRun)
 	}
 	if !passes {
 		return nil

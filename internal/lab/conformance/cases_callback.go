@@ -53,10 +53,11 @@ var callbackCases = []testCase{
 			t.expect(call{operation: createSession, keys: t.test,
 				body: fmt.Sprintf(`{"target_age":18,"success_url":%q}`, u.Scheme+"://"+canary+".example/")},
 				http.StatusUnprocessableEntity, "unregisteredHost")
+			foreign := canary + ".example"
 			for _, host := range []string{
-				"x." + u.Host, u.Hostname() + "." + canary + ".example", "x" + u.Host, u.Hostname() + ":1", u.Host + "@" + canary +
-					".example",
-				u.Hostname() + ".", strings.TrimSuffix(u.Hostname()+".:"+u.Port(), ":"), canary + ".example#@" + u.Host, canary + ".example?" + u.Host, canary + ".example/" + u.Host,
+				"x." + u.Host, "x" + u.Host, u.Host + "@" + foreign, u.Hostname() + "." + foreign, u.Hostname() + ":1",
+				u.Hostname() + ".", strings.TrimSuffix(u.Hostname()+".:"+u.Port(), ":"),
+				foreign + "#@" + u.Host, foreign + "?" + u.Host, foreign + "/" + u.Host,
 			} {
 				for _, field := range []string{"success_url", "cancel_url"} {
 					t.invalid(field+" on a host like the registered one",

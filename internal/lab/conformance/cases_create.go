@@ -140,7 +140,8 @@ var createCases = []testCase{
 			const young = `{"target_age":12}`
 			longest := young + strings.Repeat(" ", 64<<10-len(young))
 			t.expect(call{operation: createSession, keys: t.test, body: longest}, http.StatusUnprocessableEntity, "outOfRange")
-			t.expect(call{operation: createSession, keys: t.test, body: longest + " "}, http.StatusRequestEntityTooLarge, "tooLarge")
+			t.expect(call{operation: createSession, keys: t.test, body: longest + " "},
+				http.StatusRequestEntityTooLarge, "tooLarge")
 		},
 	},
 	{

@@ -68,7 +68,8 @@ var helpCases = []testCase{
 			var wg sync.WaitGroup
 			for i := range statuses {
 				wg.Go(func() {
-					if got, err := t.send(call{operation: listTestEvents, keys: t.test, query: "?wait=4&session_id=" + s.ID}); err == nil {
+					wait := call{operation: listTestEvents, keys: t.test, query: "?wait=4&session_id=" + s.ID}
+					if got, err := t.send(wait); err == nil {
 						statuses[i] = got.status
 					}
 				})
@@ -76,7 +77,8 @@ var helpCases = []testCase{
 			wg.Wait()
 			waited := 0
 			for _, status := range statuses {
-				t.check(status == http.StatusOK || status == http.StatusTooManyRequests, "a request that waits is answered with %d", status)
+				t.check(status == http.StatusOK || status == http.StatusTooManyRequests,
+					"a request that waits is answered with %d", status)
 				if status == http.StatusOK {
 					waited++
 				}
@@ -86,8 +88,7 @@ var helpCases = []testCase{
 		},
 	},
 	{
-		Name: "page.languages", Title: "The page is in the language that its address or the browser asks for, of those that " +
-			"it offers",
+		Name: "page.languages", Title: "The page is in the language that its address or the browser asks for",
 		Cites: []string{"SPEC 4.4"},
 		run: func(t *trial) {
 			s := t.pending()

@@ -39,8 +39,10 @@ var pageCases = []testCase{
 		run: func(t *trial) {
 			s := t.pending()
 			cut, begin := len(s.VerificationURL)-8, strings.LastIndex(s.VerificationURL, "/")+1
-			for _, other := range []string{s.VerificationURL[:begin] + s.ID, s.VerificationURL[:cut] + "AAAAAAAA", s.VerificationURL[:cut], s.VerificationURL +
-				"A", s.VerificationURL[:cut] + swapCase(s.VerificationURL[cut:])} {
+			start, end := s.VerificationURL[:cut], s.VerificationURL[cut:]
+			for _, other := range []string{
+				s.VerificationURL[:begin] + s.ID, start, start + "AAAAAAAA", s.VerificationURL + "A", start + swapCase(end),
+			} {
 				t.isPage(t.open(newBrowser(), other+"?force=verified"), http.StatusNotFound)
 			}
 			if status, _ := t.status(t.test, s.ID); status != "PENDING" {
