@@ -6,21 +6,21 @@ const colour = /** @type {HTMLInputElement | null} */ (picker && document.getEle
 
 if (form && picker && colour) {
   const buttons = /** @type {NodeListOf<HTMLButtonElement>} */ (document.querySelectorAll("button[formtarget]"));
-  let [changes, shown, busy, saving] = [0, 0, false, false];
-  // One navigation at a time: a form's next one takes the place of one that has not
-  // begun, so each phone is waited for, and no phone takes the place of a saving.
+  let [changed, busy, saving] = [false, false, false];
+  // One navigation at a time: a form's next one replaces one that has not begun.
   const show = async () => {
-    changes++;
+    changed = true;
     if (busy) return;
     busy = true;
-    while (shown !== changes) {
-      shown = changes;
+    while (changed) {
+      changed = false;
       for (const button of buttons) {
         if (saving) return;
         const frame = document.querySelector(`iframe[name="${button.formTarget}"]`);
-        const loaded = new Promise((done) => frame?.addEventListener("load", done, { once: true }));
-        form.requestSubmit(button);
-        await loaded;
+        await new Promise((loaded) => {
+          frame?.addEventListener("load", loaded, { once: true });
+          form.requestSubmit(button);
+        });
       }
     }
     busy = false;
@@ -33,11 +33,6 @@ if (form && picker && colour) {
     follow();
     show();
   });
-  for (const button of buttons) {
-    button.addEventListener("click", (event) => {
-      event.preventDefault();
-      show();
-    });
-  }
+  for (const button of buttons) button.onclick = (event) => (event.preventDefault(), void show());
   form.addEventListener("submit", ({ submitter }) => (saving ||= !submitter?.hasAttribute("formtarget")));
 }

@@ -11,7 +11,7 @@ added(offerCopies);
 charts();
 localTimes(document);
 offerCopies(document);
-setInterval(() => localTimes(document), 60_000); // those of lists, while time passes
+setInterval(() => localTimes(document), 60_000);
 offerZones();
 live();
 passkeys();

@@ -43,7 +43,7 @@ addEventListener("keydown", (event) => {
   const command = event.ctrlKey || event.metaKey;
   if (!fields.length || !(event.key === "/" ? !typing && !command && !event.altKey : event.key === "k" && command)) return;
   event.preventDefault();
-  const field = [...fields].find((each) => each.checkVisibility()) ?? fields[0]; // a phone's page hides that of the menu
+  const field = [...fields].find((each) => each.checkVisibility()) ?? fields[0];
   if (!field.checkVisibility()) document.getElementById("menu")?.showPopover();
   field.focus();
   field.select();
