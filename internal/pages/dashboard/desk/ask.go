@@ -9,7 +9,6 @@ import (
 
 	"agegate/internal/backoffice/account"
 	"agegate/internal/pages/page"
-	"agegate/internal/rules/fault"
 
 	"github.com/labstack/echo/v4"
 )
@@ -133,11 +132,7 @@ func (f *Form) OnPost(find Finder) func(*Request) error {
 		}
 		q, err := find(r)
 		if err == nil && q.Check != nil { // also of a form with an empty field: all that is wrong is named at once
-			wrong, broken := !v.OK(), (*fault.Error)(nil)
 			err = v.Refuse(q.Check(v))
-			if wrong && errors.As(err, &broken) && broken.Code == fault.Invalid {
-				err = nil // of a value that the form has named already
-			}
 		}
 		// Of a form whose first copy has done its act, find may return not found: Once says more.
 		if v.OK() && !f.Again && (err == nil || v.Sent != "") {

@@ -210,7 +210,7 @@ func (f Field) check(value string) *page.Text {
 }
 
 // Refuse adds the domain's refusal to the form's fields. It returns an error that
-// is not a refusal of this form unchanged.
+// is not a refusal of this form unchanged, unless the form has named a fault already.
 func (v *FormView) Refuse(err error) error {
 	known := (*fault.Error)(nil)
 	if !errors.As(err, &known) {
@@ -225,10 +225,12 @@ func (v *FormView) Refuse(err error) error {
 	}
 	for _, broken := range known.Fields {
 		name, ok := v.spec.Problems[broken.Err]
-		if !ok || !slices.ContainsFunc(v.spec.Fields, func(f Field) bool { return f.Name == broken.Field }) {
+		switch {
+		case ok && slices.ContainsFunc(v.spec.Fields, func(f Field) bool { return f.Name == broken.Field }):
+			v.Mark(broken.Field, v.spec.problem(name))
+		case v.OK():
 			return err
 		}
-		v.Mark(broken.Field, v.spec.problem(name))
 	}
 	return nil
 }

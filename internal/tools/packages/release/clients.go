@@ -55,6 +55,7 @@ func checkNumbers(root, number string) error {
 	for name, form := range map[string]string{
 		"sdk/typescript/package.json": `"version": "%s"`, "sdk/typescript/README.md": "agegate-client-%s.tgz",
 		"sdk/python/pyproject.toml": `version = "%s"`, "sdk/python/README.md": "agegate-%s-py3-none-any.whl",
+		"sdk/php/README.md": "agegate-php-%s.zip",
 	} {
 		text, err := os.ReadFile(filepath.Join(root, name))
 		if err != nil {
