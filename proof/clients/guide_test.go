@@ -2,6 +2,7 @@ package clients
 
 import (
 	"crypto/rand"
+	"net/http/httptest"
 	"net/netip"
 	"path/filepath"
 	"strings"
@@ -39,6 +40,13 @@ func TestGuideShops(t *testing.T) {
 		t.Run(language, func(t *testing.T) {
 			gateway := "localhost:" + freePort(t)
 			g := gatewaytest.Start(t, gatewaytest.SQLite(t), "AGEGATE_LISTEN="+gateway, "AGEGATE_VERIFY_URL=http://"+gateway)
+			front, err := certify.NewFront(g.URL)
+			if err != nil {
+				t.Fatal(err)
+			}
+			between := httptest.NewServer(front)
+			t.Cleanup(between.Close)
+			program = append([]string{"env", "AGEGATE_URL=" + between.URL}, program...)
 			c, address, _ := open(t, g, t.TempDir(), freePort(t), program)
 
 			client, err := testkey.New(g.URL, c.Test.APIKey)
@@ -56,6 +64,7 @@ func TestGuideShops(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			shop.Front = front
 			near := []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
 			tools := certify.Tools{Client: webhook.NewClient(near, nil), Random: rand.Reader, Now: g.Clock.Now}
 			report, err := certify.Attack(t.Context(), client, secrets, shop, tools, certify.Options{})
