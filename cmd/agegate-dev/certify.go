@@ -12,6 +12,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"agegate/cmd/internal/terminal"
 	"agegate/internal/lab/certify"
@@ -134,7 +135,8 @@ func (c *cli) certifyRun() *cobra.Command {
 			if err != nil {
 				return cannotRun(fmt.Errorf("--front: %w", err))
 			}
-			server := &http.Server{Handler: target.Front, ReadHeaderTimeout: certify.AnswerLimit}
+			server := &http.Server{Handler: target.Front, ReadHeaderTimeout: certify.AnswerLimit,
+				ReadTimeout: certify.AnswerLimit, WriteTimeout: 2 * time.Minute, IdleTimeout: time.Minute, MaxHeaderBytes: 64 << 10}
 			go func() { _ = server.Serve(listener) }() // until Close
 			defer func() { _ = server.Close() }()      // the run is over
 		}
