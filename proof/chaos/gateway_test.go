@@ -23,11 +23,12 @@ import (
 // gateway is a process of the real binary. It can be killed and started again
 // with the same address and database.
 type gateway struct {
-	t       *testing.T
-	program string
-	args    []string
-	env     []string
-	url     string
+	t        *testing.T
+	program  string
+	operator string // program of the operator's commands
+	args     []string
+	env      []string
+	url      string
 
 	cmd    *exec.Cmd
 	exited chan struct{} // closed when the process has ended
@@ -43,7 +44,7 @@ const retries = "AGEGATE_WEBHOOK_RETRY_TEST=200ms,400ms,800ms,1s,1s,1s"
 func newGateway(t *testing.T, db database, settings ...string) *gateway {
 	t.Helper()
 	addr := pgtest.FreeAddr(t)
-	g := &gateway{t: t, program: binary, args: []string{"serve"}, url: "http://" + addr, log: &tail{}}
+	g := &gateway{t: t, program: binary, operator: binary, args: []string{"serve"}, url: "http://" + addr, log: &tail{}}
 	for _, v := range os.Environ() {
 		if !strings.HasPrefix(v, "AGEGATE_") {
 			g.env = append(g.env, v)
@@ -146,6 +147,12 @@ func (g *gateway) running() bool {
 // apiKeys are those of a tenant.
 type apiKeys struct{ Test, Live string }
 
+// merchant is a tenant as `tenant create` prints it.
+type merchant struct {
+	ID      string `json:"tenant_id"`
+	apiKeys `json:"api_keys"`
+}
+
 // newShop registers a tenant and returns its test API key.
 func (g *gateway) newShop(webhookURL string) string {
 	g.t.Helper()
@@ -154,24 +161,27 @@ func (g *gateway) newShop(webhookURL string) string {
 
 // register registers a tenant with the operator's command. It works with and
 // without a running gateway, and migrates the database if necessary.
-func (g *gateway) register(webhookURL string) apiKeys {
+func (g *gateway) register(webhookURL string) (m merchant) {
 	g.t.Helper()
-	cmd := exec.Command(binary, "tenant", "create", "--json", "--name", "Shop",
+	out := g.run("tenant", "create", "--json", "--name", "Shop",
 		"--success-url", "https://shop.example/ok", "--cancel-url", "https://shop.example/back", "--webhook-url", webhookURL)
-	cmd.Env = g.env
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if err != nil {
-		g.t.Fatalf("tenant create: %v\n%s", err, &stderr)
-	}
-	var made struct {
-		Keys apiKeys `json:"api_keys"`
-	}
-	if err := json.Unmarshal(out, &made); err != nil {
+	if err := json.Unmarshal([]byte(out), &m); err != nil {
 		g.t.Fatal(err)
 	}
-	return made.Keys
+	return m
+}
+
+// run runs a command of the operator's and returns its output.
+func (g *gateway) run(args ...string) string {
+	g.t.Helper()
+	cmd := exec.Command(g.operator, args...)
+	var stderr bytes.Buffer
+	cmd.Env, cmd.Stderr = g.env, &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		g.t.Fatalf("%s %s: %v\n%s", g.operator, strings.Join(args, " "), err, &stderr)
+	}
+	return string(out)
 }
 
 // newShops registers n tenants whose webhooks go to the receiver.

@@ -3,7 +3,6 @@
 package chaos
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -13,7 +12,6 @@ import (
 	"net/http/cookiejar"
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -27,41 +25,12 @@ type release struct {
 	name string
 }
 
-// run runs a command of the release and returns its output.
-func (r *release) run(args ...string) string {
-	r.t.Helper()
-	cmd := exec.Command(r.program, args...)
-	var stderr bytes.Buffer
-	cmd.Env, cmd.Stderr = r.env, &stderr
-	out, err := cmd.Output()
-	if err != nil {
-		r.t.Fatalf("%s: agegate %s: %v\n%s", r.name, strings.Join(args, " "), err, &stderr)
-	}
-	return string(out)
-}
-
 // stop ends the gateway in order.
 func (r *release) stop() {
 	r.t.Helper()
 	if _, code := r.terminate(); code != 0 {
 		r.t.Errorf("%s ended with %d\n%s", r.name, code, r.log)
 	}
-}
-
-// merchant is a tenant as `tenant create` prints it.
-type merchant struct {
-	ID   string  `json:"tenant_id"`
-	Keys apiKeys `json:"api_keys"`
-}
-
-func (r *release) tenant(webhookURL string) (m merchant) {
-	r.t.Helper()
-	out := r.run("tenant", "create", "--json", "--name", "Shop", "--success-url", "https://shop.example/ok",
-		"--cancel-url", "https://shop.example/back", "--webhook-url", webhookURL)
-	if err := json.Unmarshal([]byte(out), &m); err != nil {
-		r.t.Fatal(err)
-	}
-	return m
 }
 
 // story is what a merchant, a member of staff and shoppers did with gateways of both
@@ -163,7 +132,7 @@ func (s *story) act(at *release) {
 	s.t.Helper()
 	s.at = at
 	for outcome, status := range outcomes {
-		made := s.begin(s.shop.Keys.Test, fmt.Sprintf("%d", len(s.sessions)))
+		made := s.begin(s.shop.Test, fmt.Sprintf("%d", len(s.sessions)))
 		if got, r := newClient().force(at.url, made, outcome); got != status {
 			s.t.Errorf("%s: force=%s is answered %d and shows %q", at.name, outcome, r.status, got)
 		}
@@ -199,11 +168,11 @@ func (s *story) fill(leaver merchant) {
 	clear(s.sessions)
 	s.shop = shop
 	s.act(s.at)
-	s.open = s.begin(shop.Keys.Test, "open")
+	s.open = s.begin(shop.Test, "open")
 	s.sessions[s.open.id] = "PENDING"
-	s.sessions[s.begin(shop.Keys.Live, "live").id] = "PENDING"
+	s.sessions[s.begin(shop.Live, "live").id] = "PENDING"
 	newClient().do(http.MethodPost, s.at.url+"/api/v1/sessions/create", `{"target_age":200}`,
-		"X-API-Key", shop.Keys.Test, "Content-Type", "application/json")
+		"X-API-Key", shop.Test, "Content-Type", "application/json")
 }
 
 // audit looks at everything that the story made, at a gateway, and returns what is wrong.
@@ -216,13 +185,13 @@ func (s *story) audit(at *release) (wrong []string) {
 		}
 	}
 	for id, want := range s.sessions {
-		got, r := newClient().status(at.url, session{id: id, key: s.shop.Keys.Test})
+		got, r := newClient().status(at.url, session{id: id, key: s.shop.Test})
 		if r.status == http.StatusNotFound {
-			got, r = newClient().status(at.url, session{id: id, key: s.shop.Keys.Live})
+			got, r = newClient().status(at.url, session{id: id, key: s.shop.Live})
 		}
 		check(got == want, "session %s is %q (%d), want %s", id, got, r.status, want)
 	}
-	made := s.begin(s.shop.Keys.Test, "open")
+	made := s.begin(s.shop.Test, "open")
 	check(made == s.open, "a creation that was sent again made session %s, not %s", made.id, s.open.id)
 	page := newClient().do(http.MethodGet, at.url+s.open.path, "")
 	check(page.status == http.StatusOK, "the page of an open session is answered %d", page.status)
@@ -274,7 +243,7 @@ type feedEvent struct {
 
 func (s *story) events(at *release, query string) []feedEvent {
 	s.t.Helper()
-	r := newClient().do(http.MethodGet, at.url+"/api/v1/test/events"+query, "", "X-API-Key", s.shop.Keys.Test)
+	r := newClient().do(http.MethodGet, at.url+"/api/v1/test/events"+query, "", "X-API-Key", s.shop.Test)
 	var told struct{ Events []feedEvent }
 	if err := json.Unmarshal([]byte(r.body), &told); r.status != http.StatusOK || err != nil {
 		s.t.Fatalf("%s: the feed is answered %d: %v", at.name, r.status, err)

@@ -41,11 +41,11 @@ func upgrade(t *testing.T, db database) {
 	settings := []string{"AGEGATE_BASE_URL=" + publicURL, "AGEGATE_WEBHOOK_RETRY_TEST=20s,20s,20s,20s,20s,20s"}
 	before := &release{newGateway(t, db, settings...), "the previous release"}
 	after := &release{newGateway(t, db, settings...), "this release"}
-	before.program = *past
+	before.program, before.operator = *past, *past
 	before.env = slices.DeleteFunc(before.env, func(v string) bool { return strings.HasPrefix(v, "AGEGATE_LAME_DUCK") })
 
 	// The previous release fills every table.
-	shop, leaver := before.tenant(hooks.url), before.tenant("")
+	shop, leaver := before.register(hooks.url), before.register("")
 	before.start()
 	s := newStory(t, before, shop)
 	s.fill(leaver)

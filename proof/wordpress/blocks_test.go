@@ -30,7 +30,8 @@ func testBlocks(t *testing.T, s *site) {
 	write(t, filepath.Join(templates, "page.html"), blocks+fmt.Sprintf(lists, "post"))
 	s.wp(t, `switch_theme("blocks");`)
 	defer s.wp(t, `switch_theme("twentytwentyone");`)
-	addresses := []string{"/", "/nowhere", "/imprint/", "/cellar/", "/cellar/vault/", "/category/wine/", "/?s=text", "/feed/",
+	addresses := []string{"/", "/nowhere", "/imprint/", "/cellar/", "/cellar/vault/", "/category/wine/",
+		"/?s=text", "/feed/",
 		fmt.Sprintf("/?p=%d", s.ids.Post), fmt.Sprintf("/?p=%d", s.ids.Product)}
 	if shown := s.visitor(t).showing(addresses); len(shown) != 0 {
 		t.Errorf("without a pass, %q are shown", shown)

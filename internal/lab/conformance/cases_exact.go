@@ -110,8 +110,9 @@ var exactCases = []testCase{
 			alone := t.events("?after=" + first[0].EventID + "&session_id=" + ids[2])
 			t.check(len(alone) == 1 && alone[0].SessionID == ids[2], "%d events of a session are listed after an earlier one, "+
 				"want its one", len(alone))
-			newest := slices.IndexFunc(t.events(""), func(e listed) bool { return e.SessionID == ids[2] })
-			older := slices.IndexFunc(t.events(""), func(e listed) bool { return e.SessionID == ids[0] })
+			all := t.events("")
+			newest := slices.IndexFunc(all, func(e listed) bool { return e.SessionID == ids[2] })
+			older := slices.IndexFunc(all, func(e listed) bool { return e.SessionID == ids[0] })
 			t.check(newest >= 0 && newest < older, "the newest event is not listed first")
 			asked := time.Now()
 			t.events("?after=" + last + "&session_id=" + ids[0] + "&wait=1")

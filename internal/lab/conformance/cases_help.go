@@ -30,7 +30,8 @@ var helpCases = []testCase{
 				{operation: createSession, keys: t.test, body: `{`},
 				{operation: getSessionStatus, keys: t.test, session: "not-a-uuid"},
 				{operation: getSessionStatus, keys: []string{"svc_test_"}, session: nobody},
-				{operation: createSession, keys: t.test, body: `{"target_age":77}`, header: http.Header{"Idempotency-Key": {s.key}}},
+				{operation: createSession, keys: t.test, body: `{"target_age":77}`,
+					header: http.Header{"Idempotency-Key": {s.key}}},
 				{operation: moveTestClock, keys: t.test, session: s.ID, body: `{"expire":"session"}`},
 			}
 			for _, c := range operations {

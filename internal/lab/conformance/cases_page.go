@@ -190,7 +190,8 @@ func (t *trial) isPage(got answer, status int) {
 }
 
 // loadsOther matches what a page loads from an absolute address.
-var loadsOther = regexp.MustCompile(`<(?:(?:script|img|iframe|video|source)\b[^>]*\bsrc|link\b[^>]*\bhref)="(?:https?:)?//`)
+var loadsOther = regexp.MustCompile(`<(?:(?:script|img|iframe|video|source)\b[^>]*\bsrc|link\b[^>]*\bhref)=` +
+	`"(?:https?:)?//`)
 
 var (
 	tokenPattern = regexp.MustCompile(`\b[0-9]{10}\.[A-Za-z0-9_-]{43}\b`)

@@ -79,7 +79,9 @@ func TestAllFaultsAreNamedAtOnce(t *testing.T) {
 		operator := g.SignIn(t, true, account.ByPasskey)
 		d.stepUp(t)
 		_, credit := operator.Fill(t, "/operator/tenants/"+d.shop.Tenant.ID.String()+"/credit", url.Values{"units": {"many"}})
-		for body, fields := range map[string][]string{page: {"target_age", "success_url", "cancel_url"}, credit: {"units", "note"}} {
+		for body, fields := range map[string][]string{
+			page: {"target_age", "success_url", "cancel_url"}, credit: {"units", "note"},
+		} {
 			for _, field := range fields {
 				if !strings.Contains(body, `href="#f-`+field+`"`) {
 					t.Errorf("the fault of %s is not named in %s", field, body)

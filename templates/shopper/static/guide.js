@@ -44,8 +44,14 @@ const sitting = ways.hasAttribute("data-sitting");
  */
 const causes = { hold_still: "blurred", bad_image: "blurred" };
 
-let [complaint, explained, lastSeen, lastShown, lastStep] = ["", "", "", "", ""];
-let [since, lastDone, lastAsked] = [0, 0, -1];
+let complaint = "";
+let since = 0;
+let explained = "";
+let lastSeen = "";
+let lastShown = "";
+let lastStep = "";
+let lastDone = 0;
+let lastAsked = -1;
 
 // A new element each time: a region that is set to the same text says nothing.
 const voice = announcer((text, ends) => {
