@@ -184,6 +184,12 @@ func survivors() []fault {
 				}
 			}
 		}()},
+		statusLate(),
+		{name: "a pass on the page of a spoof", caught: "status.spoof", answer: func(r *reply) {
+			if r.is("page") && r.query == "force=spoof" {
+				r.body = append(r.body, `<a href="https://shop.example/ok?status=VERIFIED&amp;token=1.x">On</a>`...)
+			}
+		}},
 		{name: "a session for a week", caught: "create.created",
 			answer: member("create", 201, "expires_at", time.Now().Add(7*24*time.Hour).UTC().Truncate(time.Second))},
 		{name: "the event's time is that of its sending", caught: "webhook.verified", delivery: func(p *post) []string {
@@ -248,6 +254,36 @@ var testModeFaults = []fault{
 		}
 	}()},
 	{name: "a live key in the test mode", caught: "testmode.live_key", answer: statusOf("clock", 403, 200)},
+}
+
+// statusLate says for a while after a session was forced that it is open.
+func statusLate() fault {
+	var mu sync.Mutex
+	ids, ended := map[string]string{}, map[string]time.Time{} // by path of the page, and by ID
+	late := fault{name: "the event is sent before the status changes", caught: "webhook.settled"}
+	late.request = func(r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		if id := ids[r.URL.Path]; id != "" {
+			ended[id] = time.Now()
+		}
+	}
+	late.answer = func(r *reply) {
+		mu.Lock()
+		defer mu.Unlock()
+		parts := strings.Split(r.path, "/")
+		switch {
+		case r.is("create") && r.status == http.StatusCreated:
+			r.edit(func(m map[string]any) {
+				if u, err := url.Parse(fmt.Sprint(m["verification_url"])); err == nil {
+					ids[u.Path] = fmt.Sprint(m["session_id"])
+				}
+			})
+		case r.is("status") && time.Since(ended[parts[len(parts)-2]]) < 2*time.Second:
+			r.edit(func(m map[string]any) { m["status"] = "PENDING" })
+		}
+	}
+	return late
 }
 
 // without removes a member of a body.

@@ -35,6 +35,10 @@ var expiryCases = []testCase{
 			t.detectedAge(s.ID, "not_consented")
 			replay := t.call(call{operation: createSession, keys: t.test, body: s.request, header: key})
 			t.check(string(replay.body) == string(s.body), "the repetition for an expired session gets another answer")
+			if t.receiver != nil {
+				t.once("expired", s)
+				t.once("unseen", unseen)
+			}
 		},
 	},
 	{

@@ -132,6 +132,7 @@ func (t *trial) endedAs(outcome string) {
 	_, later := t.status(t.test, s.ID)
 	t.check(status == forcedStatus[outcome], "the status is %s, want %s", status, forcedStatus[outcome])
 	t.check(since.Equal(later), "status_at moves from one lookup to the next")
+	t.check(outcome == "verified" || !strings.Contains(string(s.page.body), "token="), "the page has a token of a pass")
 	ended, err := http.ParseTime(s.page.header.Get("Date"))
 	t.check(!since.Before(s.date.Add(-time.Second)) && err == nil && apart(since, ended) < clockTolerance,
 		"status_at is not the completion")

@@ -27,6 +27,28 @@ var webhookCases = []testCase{
 		run:   func(t *trial) { t.event("verified", "VERIFIED", true) },
 	},
 	{
+		Name: "webhook.settled", Title: "When the event arrives, the status lookup has the result already",
+		needs: []need{needWebhooks}, sessions: 1,
+		Cites: []string{"SPEC 2.6", "SPEC 6", "openapi.yaml Webhooks"},
+		run: func(t *trial) {
+			s := t.create(t.test, `{"target_age":18}`, nil)
+			page, err := http.NewRequestWithContext(t.ctx, http.MethodGet, s.VerificationURL+"?force=verified", nil)
+			if err != nil {
+				t.fatalf("the verification_url cannot be opened")
+			}
+			go func() { // the event may arrive before the page's answer
+				if got, err := newBrowser().Do(page); err == nil {
+					_ = got.Body.Close()
+				}
+			}()
+			if _, err := t.receiver.await(t.ctx, s.ID, 1, t.WebhookWait); err != nil {
+				t.fatalf("no delivery for the session comes within %s", t.WebhookWait)
+			}
+			status, _ := t.status(t.test, s.ID)
+			t.check(status == "PASSED", "the event arrives while the session is %s", status)
+		},
+	},
+	{
 		Name: "webhook.fallback", Title: "ROUTED_TO_FALLBACK sends a signed event: is_adult false, livemode false, no " +
 			"estimate", needs: []need{needWebhooks},
 		Cites: []string{"SPEC 5 rule 5", "SPEC 6", "openapi.yaml Webhooks", "openapi.yaml CompletionEvent"},
