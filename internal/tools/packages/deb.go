@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -38,41 +39,81 @@ func debianVersion(described string, at time.Time) string {
 	return v
 }
 
-// buildDeb writes the Debian package.
-func buildDeb(r release, debian needs) error {
+// estimatorOff is the setting of a package without models. withoutModels takes the place
+// of the models directory in its environment file.
+const (
+	estimatorOff  = "AGEGATE_ESTIMATOR=off"
+	withoutModels = `# This package has no face models, so no age is estimated from the camera, and documents
+# cannot be photographed. A shopper proves an age with a wallet on the phone: create tenants
+# with --document-only, and trust issuers (operations/issuers.md).
+` + estimatorOff
+)
+
+// debFiles returns the files of the Debian package.
+func debFiles(r release, debian needs) ([]file, error) {
 	program, err := programFiles(r, debian.modules)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	models, err := modelFiles(r)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	documents, err := documentFiles(r.root)
+	texts, err := documentFiles(r)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	manual, err := manualFiles(r)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	all := slices.Concat(program, models, documents, manual)
 	changelog, err := debianChangelog(r)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if changelog, err = compressed(changelog); err != nil {
-		return err
+		return nil, err
 	}
-	all = append(all, file{path: docDir + "/changelog.gz", mode: 0o644, data: changelog})
+	environment, err := os.ReadFile(filepath.Join(r.root, "deploy/debian/agegate.env"))
+	if err != nil {
+		return nil, err
+	}
+	if r.name == documents {
+		environment = bytes.Replace(environment, []byte("AGEGATE_MODELS_DIR="+modelsDir), []byte(withoutModels), 1)
+	}
+	all := append(slices.Concat(program, models, texts, manual),
+		file{path: "/usr/share/doc/" + r.name + "/changelog.gz", mode: 0o644, data: changelog},
+		file{path: "/usr/share/agegate/agegate.env", mode: 0o644, data: environment})
 	for path, source := range map[string]string{
 		"/usr/lib/systemd/system/agegate.service": "deploy/debian/agegate.service",
-		"/usr/share/lintian/overrides/agegate":    "deploy/debian/lintian-overrides",
-		"/usr/share/agegate/agegate.env":          "deploy/debian/agegate.env",
+		"/usr/share/lintian/overrides/" + r.name:  "deploy/debian/lintian-overrides",
 	} {
 		if all, err = addFile(all, path, 0o644, r.root, source); err != nil {
-			return err
+			return nil, err
 		}
+	}
+	return all, nil
+}
+
+// descriptions say what the packages are for: in a line, and in a paragraph.
+var descriptions = map[string]string{
+	full: `age-verification gateway
+agegate estimates from a shopper's camera whether they appear to be over
+an age, and reports to the shop by signed redirect, signed webhook and
+status lookup.`,
+	documents: `age-verification gateway, for wallets only
+agegate asks the wallet on a shopper's phone whether they are over an age,
+and reports to the shop by signed redirect, signed webhook and status
+lookup. This package is for those who may not use the face models of the
+package agegate, or want no camera: it contains neither them nor ONNX
+Runtime. It estimates no age, and documents cannot be photographed.`,
+}
+
+// buildDeb writes the Debian package. One of the two can be installed at a time.
+func buildDeb(r release, debian needs) error {
+	all, err := debFiles(r, debian)
+	if err != nil {
+		return err
 	}
 	stage, err := os.MkdirTemp("", "agegate-deb-")
 	if err != nil {
@@ -83,16 +124,17 @@ func buildDeb(r release, debian needs) error {
 	if err != nil {
 		return err
 	}
+	other, provides := []string{documents}, []string(nil)
+	if r.name == documents {
+		other, provides = []string{full}, []string{full}
+	}
 	scripts := filepath.Join(r.root, "deploy/debian")
 	info := nfpm.WithDefaults(&nfpm.Info{
-		Name: "agegate", Version: debianVersion(r.version, r.time), VersionSchema: "none", Arch: r.arch,
-		Section: "web", Priority: "optional", Maintainer: r.maintainer, MTime: r.time,
-		Description: "age-verification gateway\n" +
-			"agegate estimates from a shopper's camera whether they appear to be over\n" +
-			"an age, and reports to the shop by signed redirect, signed webhook and\n" +
-			"status lookup.",
+		Name: r.name, Version: debianVersion(r.version, r.time), VersionSchema: "none", Arch: r.arch,
+		Section: "web", Priority: "optional", Maintainer: r.maintainer, MTime: r.time, Description: descriptions[r.name],
 		Overridables: nfpm.Overridables{
 			Depends: dependencies(debian), Suggests: []string{"postgresql"}, Contents: contents,
+			Conflicts: other, Replaces: other, Provides: provides,
 			Scripts: nfpm.Scripts{
 				PostInstall: filepath.Join(scripts, "postinst"), PreRemove: filepath.Join(scripts, "prerm"),
 				PostRemove: filepath.Join(scripts, "postrm"),

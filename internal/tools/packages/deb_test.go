@@ -45,7 +45,7 @@ func bareDebian(t *testing.T) machine {
 	if suite == nil {
 		t.Fatal("this machine is neither Debian nor Ubuntu: /etc/os-release names no release")
 	}
-	m := machine{t: t, root: filepath.Join(work, "debian")}
+	m := machine{t: t, root: filepath.Join(work, "debian-"+t.Name())}
 	start := time.Now()
 	output(t, exec.Command("mmdebstrap", "--quiet", "--variant=minbase", "--dpkgopt=force-unsafe-io",
 		"--include=systemd-sysv", "--skip=cleanup/apt/lists", string(suite[1]), m.root))

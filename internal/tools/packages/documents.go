@@ -73,10 +73,10 @@ func manualFiles(r release) ([]file, error) {
 
 // documentFiles returns the documents and the files of deploy/ for what an operator
 // runs around the gateway. In docDir, links between them work as in the repository.
-func documentFiles(root string) ([]file, error) {
+func documentFiles(r release) ([]file, error) {
 	documents := []string{"NOTICE"}
 	for _, pattern := range []string{"docs/*.md", "docs/operations/*.md"} {
-		found, err := fs.Glob(os.DirFS(root), pattern)
+		found, err := fs.Glob(os.DirFS(r.root), pattern)
 		if err != nil {
 			return nil, err
 		}
@@ -84,7 +84,7 @@ func documentFiles(root string) ([]file, error) {
 	}
 	var files []file
 	for _, source := range documents {
-		text, err := os.ReadFile(filepath.Join(root, source))
+		text, err := os.ReadFile(filepath.Join(r.root, source))
 		if err != nil {
 			return nil, err
 		}
@@ -93,9 +93,9 @@ func documentFiles(root string) ([]file, error) {
 			deeper += "../"
 		}
 		text = bytes.ReplaceAll(text, []byte(deeper), []byte(strings.TrimSuffix(deeper, "../")))
-		files = append(files, file{path: docDir + "/" + at, mode: 0o644, data: text})
+		files = append(files, file{path: docDir + "/" + at, mode: 0o644, data: []byte(r.notice(string(text)))})
 	}
-	deploy := os.DirFS(filepath.Join(root, "deploy"))
+	deploy := os.DirFS(filepath.Join(r.root, "deploy"))
 	err := fs.WalkDir(deploy, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -106,7 +106,7 @@ func documentFiles(root string) ([]file, error) {
 		if entry.IsDir() || strings.Contains(name, "_test.") {
 			return nil
 		}
-		files, err = addFile(files, path.Join(docDir, "deploy", name), 0o644, root, "deploy", name)
+		files, err = addFile(files, path.Join(docDir, "deploy", name), 0o644, r.root, "deploy", name)
 		return err
 	})
 	return files, err

@@ -11,7 +11,7 @@ var link = regexp.MustCompile(`\]\(([^)#:]+)(?:#[^)]*)?\)`)
 
 // TestDocuments: the package has what its pages about operations link.
 func TestDocuments(t *testing.T) {
-	files, err := documentFiles("../../..")
+	files, err := documentFiles(sample("", ""))
 	if err != nil {
 		t.Fatal(err)
 	}

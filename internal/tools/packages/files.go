@@ -93,9 +93,12 @@ func readMaterials(r release) (materials, error) {
 	return m, nil
 }
 
-// modelFiles returns the models directory and ONNX Runtime. A link places the
-// runtime where the gateway looks for it.
+// modelFiles returns the models directory and ONNX Runtime, where the package has them. A
+// link places the runtime where the gateway looks for it.
 func modelFiles(r release) ([]file, error) {
+	if r.name == documents {
+		return nil, nil
+	}
 	m, err := readMaterials(r)
 	if err != nil {
 		return nil, err
@@ -124,10 +127,18 @@ func modelFiles(r release) ([]file, error) {
 const copyright = `Copyright the authors of agegate
 
 Licensed under the Apache License, Version 2.0. On Debian systems, its text is
-in /usr/share/common-licenses/Apache-2.0; it is also in licences.txt beside this
-file.
+in /usr/share/common-licenses/Apache-2.0; it is also in
+/usr/share/doc/agegate/licences.txt.
 
 `
+
+// notice returns what a text such as NOTICE says of what is in the package.
+func (r release) notice(text string) string {
+	if r.name == documents {
+		text, _, _ = strings.Cut(text, "\nFace models and ONNX Runtime\n---")
+	}
+	return text
+}
 
 // programFiles returns the gateway, the door and their documents.
 func programFiles(r release, modules []dependency) ([]file, error) {
@@ -147,7 +158,8 @@ func programFiles(r release, modules []dependency) ([]file, error) {
 		return nil, err
 	}
 	return append(files,
-		file{path: docDir + "/copyright", mode: 0o644, data: append([]byte(copyright), notice...)},
+		file{path: "/usr/share/doc/" + r.name + "/copyright", mode: 0o644,
+			data: []byte(copyright + r.notice(string(notice)))},
 		file{path: docDir + "/licences.txt", mode: 0o644, data: licences}), nil
 }
 

@@ -51,6 +51,9 @@ func buildImage(r release, debian needs) error {
 		what  string
 		files []file
 	}{{"libraries of Debian", base}, {"models and ONNX Runtime", models}, {"agegate " + r.version, program}} {
+		if layer.files == nil {
+			continue
+		}
 		if image, err = appendLayer(image, r.time, layer.what, layer.files); err != nil {
 			return err
 		}
@@ -69,11 +72,11 @@ func buildImage(r release, debian needs) error {
 	}
 	tag := imageTag(r.version)
 	if err := oci.AppendImage(image, layout.WithAnnotations(map[string]string{
-		"org.opencontainers.image.ref.name": tag, "io.containerd.image.name": "docker.io/library/agegate:" + tag,
+		"org.opencontainers.image.ref.name": tag, "io.containerd.image.name": "docker.io/library/" + r.name + ":" + tag,
 	}), layout.WithPlatform(v1.Platform{OS: "linux", Architecture: r.arch})); err != nil {
 		return err
 	}
-	if err := addDockerManifest(image, dir, "agegate:"+tag); err != nil {
+	if err := addDockerManifest(image, dir, r.name+":"+tag); err != nil {
 		return err
 	}
 	return write(r.path(".oci.tar"), func(out *os.File) error { return archive(out, dir, r.time) })
@@ -121,18 +124,21 @@ func configure(image v1.Image, r release) (v1.Image, error) {
 	file.OS = "linux"
 	file.Architecture = r.arch
 	file.Created = v1.Time{Time: r.time}
+	estimator := "AGEGATE_MODELS_DIR=" + modelsDir
+	if r.name == documents {
+		estimator = estimatorOff
+	}
 	file.Config = v1.Config{
 		User:       fmt.Sprintf("%d:%d", imageUser, imageUser),
 		WorkingDir: dataDir, Volumes: map[string]struct{}{dataDir: {}},
 		ExposedPorts: map[string]struct{}{"8080/tcp": {}},
-		Env: []string{"PATH=/usr/bin", "AGEGATE_MODELS_DIR=" + modelsDir, "AGEGATE_DATABASE_URL=sqlite:" + dataDir +
-			"/agegate.db"},
-		Entrypoint: []string{"/usr/bin/agegate"}, Cmd: []string{"serve"},
+		Env:          []string{"PATH=/usr/bin", estimator, "AGEGATE_DATABASE_URL=sqlite:" + dataDir + "/agegate.db"},
+		Entrypoint:   []string{"/usr/bin/agegate"}, Cmd: []string{"serve"},
 		// An extension of Docker's image format. Other runtimes take the health
 		// check from the deployment.
 		Healthcheck: &v1.HealthConfig{Test: []string{"CMD", "/usr/bin/agegate", "health"}, StartPeriod: 30 * time.Second},
 		Labels: map[string]string{
-			"org.opencontainers.image.title": "agegate", "org.opencontainers.image.version": r.version,
+			"org.opencontainers.image.title": r.name, "org.opencontainers.image.version": r.version,
 			"org.opencontainers.image.revision": r.revision, "org.opencontainers.image.licenses": "Apache-2.0",
 		},
 	}

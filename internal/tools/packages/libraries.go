@@ -28,11 +28,11 @@ type library struct {
 var triplets = map[elf.Machine]string{elf.EM_X86_64: "x86_64-linux-gnu", elf.EM_AARCH64: "aarch64-linux-gnu"}
 
 // needs are the modules in the programs, and the Debian packages that the gateway and
-// ONNX Runtime depend on.
+// its ONNX Runtime depend on.
 type needs struct {
 	modules   []dependency    // linked into the programs
 	libraries []library       // by name
-	glibc     string          // the newest version that these two need themselves
+	glibc     string          // the newest version that they need themselves
 	packages  []debianPackage // of the libraries and of the certificates, sorted by name
 	vendor    string          // distribution of the packages: debian or ubuntu
 }
@@ -51,7 +51,11 @@ func lookUp(r release, from source) (n needs, err error) {
 	if n.modules, err = linkedModules(r); err != nil {
 		return n, err
 	}
-	if n.libraries, n.glibc, err = linked(from, r.binary, r.runtime); err != nil {
+	opened := []string{r.binary, r.runtime}
+	if r.name == documents {
+		opened = opened[:1]
+	}
+	if n.libraries, n.glibc, err = linked(from, opened...); err != nil {
 		return n, err
 	}
 	if n.packages, err = debianPackages(from, n.libraries); err != nil {

@@ -70,17 +70,22 @@ func linkedModules(r release) ([]dependency, error) {
 func allLicences(r release, modules []dependency) ([]byte, error) {
 	names := map[string][]string{} // names of the works, by licence text
 	var order []string
-	for _, work := range slices.Concat([]dependency{
+	works := []dependency{
 		{name: "agegate", dir: r.root},
 		{name: "The face models", dir: filepath.Join(r.root, "node_modules/@vladmandic/human")},
 		{name: "The second age model and the face matcher", dir: filepath.Join(r.root, "node_modules/@vladmandic/face-api")},
 		{name: "ONNX Runtime", dir: filepath.Join(r.root, "deploy/licences/onnxruntime")},
-	}, modules) {
+	}
+	if r.name == documents {
+		works = works[:1]
+	}
+	for _, work := range append(works, modules...) {
 		texts, err := work.licenceTexts()
 		if err != nil {
 			return nil, err
 		}
 		for _, text := range texts {
+			text = r.notice(text)
 			if names[text] == nil {
 				order = append(order, text)
 			}

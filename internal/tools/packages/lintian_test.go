@@ -5,8 +5,13 @@ import (
 	"testing"
 )
 
-// TestLintian: Debian's own checks find nothing in the package.
-func TestLintian(t *testing.T) { lint(t, built(t)) }
+// TestLintian: Debian's own checks find nothing in the packages.
+func TestLintian(t *testing.T) {
+	r := built(t)
+	for _, r.name = range []string{full, documents} {
+		lint(t, r)
+	}
+}
 
 func lint(t *testing.T, r release) {
 	t.Helper()

@@ -1,7 +1,7 @@
 // Command packages packs a compiled agegate and its door, the models and ONNX Runtime into a
-// Debian package and an OCI image, with a bill of materials and checksums next to
-// them. The same inputs give the same bytes. It is a separate module, so that the
-// gateway does not depend on its libraries.
+// Debian package and an OCI image, and the programs alone into others. A bill of materials
+// for each and checksums are next to them. The same inputs give the same bytes. It is a
+// separate module, so that the gateway does not depend on its libraries.
 package main
 
 import (
@@ -14,13 +14,20 @@ import (
 	"time"
 )
 
+// The packages and images of a release.
+const (
+	full      = "agegate"
+	documents = "agegate-documents" // without models and ONNX Runtime; its estimator is off
+)
+
 // release is what to package, and where to write it.
 type release struct {
+	name       string    // full or documents
 	root       string    // root directory of the repository
 	binary     string    // path of the compiled gateway
 	door       string    // path of the compiled door
 	arch       string    // processor, as Go and Debian name it
-	runtime    string    // path of ONNX Runtime for it
+	runtime    string    // path of ONNX Runtime for it; empty if the package has no models
 	out        string    // directory to write the files to
 	version    string    // the output of git describe, or the newest release with the time and name of the commit
 	revision   string    // the commit's hash
@@ -30,7 +37,7 @@ type release struct {
 
 // path returns the path of a release file with the given extension.
 func (r release) path(extension string) string {
-	return filepath.Join(r.out, "agegate_"+debianVersion(r.version, r.time)+"_"+r.arch+extension)
+	return filepath.Join(r.out, r.name+"_"+debianVersion(r.version, r.time)+"_"+r.arch+extension)
 }
 
 func main() {
@@ -53,14 +60,13 @@ func main() {
 	}
 }
 
-// run builds the given kinds of packages, then the bill of materials and the
-// checksums.
+// run builds the given kinds of packages, with models and without, and the checksums.
 func run(r release, kinds []string) error {
 	if r.version == "" || r.time.Unix() == 0 || len(kinds) == 0 {
 		return errors.New("usage: packages -version VERSION -epoch SECONDS [-maintainer WHO] deb|image")
 	}
 	from := source(thisMachine{})
-	r.runtime = filepath.Join(r.root, "models/libonnxruntime.so.1")
+	onnx := filepath.Join(r.root, "models/libonnxruntime.so.1")
 	if r.arch != runtime.GOARCH {
 		dir, err := os.MkdirTemp("", "agegate-debian-")
 		if err != nil {
@@ -71,8 +77,18 @@ func run(r release, kinds []string) error {
 			return err
 		}
 		platform := map[string]string{"amd64": "x64", "arm64": "arm64"}[r.arch]
-		r.runtime = filepath.Join(r.root, "node_modules/onnxruntime-node/bin/napi-v6/linux", platform, "libonnxruntime.so.1")
+		onnx = filepath.Join(r.root, "node_modules/onnxruntime-node/bin/napi-v6/linux", platform, "libonnxruntime.so.1")
 	}
+	for r.name, r.runtime = range map[string]string{full: onnx, documents: ""} {
+		if err := pack(r, from, kinds); err != nil {
+			return fmt.Errorf("%s: %w", r.name, err)
+		}
+	}
+	return writeSums(r)
+}
+
+// pack builds the given kinds of one package, and its bill of materials.
+func pack(r release, from source, kinds []string) error {
 	debian, err := lookUp(r, from)
 	if err != nil {
 		return err
@@ -90,5 +106,5 @@ func run(r release, kinds []string) error {
 	if err := writeSBOM(r, debian); err != nil {
 		return fmt.Errorf("bill of materials: %w", err)
 	}
-	return writeSums(r)
+	return nil
 }

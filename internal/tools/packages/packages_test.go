@@ -36,13 +36,13 @@ func TestMain(m *testing.M) {
 // sample returns a release of the binary that `make dist/agegate` compiled.
 func sample(version, out string) release {
 	return release{
-		root: "../../..", binary: "../../../dist/agegate", door: "../../../dist/agegate-door", arch: runtime.GOARCH,
+		name: full, root: "../../..", binary: "../../../dist/agegate", door: "../../../dist/agegate-door", arch: runtime.GOARCH,
 		out: filepath.Join(work, out), version: version, revision: "0123456789abcdef0123456789abcdef01234567",
 		time: time.Unix(1_800_000_000, 0).UTC(), maintainer: "agegate <noreply@agegate.invalid>",
 	}
 }
 
-// first builds the package and the image that the tests examine.
+// first builds the packages and the images that the tests examine.
 var first = sync.OnceValues(func() (release, error) {
 	r := sample("v1.0.0", "first")
 	return r, run(r, []string{"deb", "image"})
@@ -227,7 +227,7 @@ func TestReproducible(t *testing.T) {
 		t.Fatal(err)
 	}
 	entries, err := os.ReadDir(one.out)
-	if err != nil || len(entries) != 4 {
+	if err != nil || len(entries) != 7 {
 		t.Fatalf("%v, %v", entries, err)
 	}
 	for _, entry := range entries {
@@ -235,7 +235,7 @@ func TestReproducible(t *testing.T) {
 	}
 	sums := exec.Command("sha256sum", "--check", "--strict", "SHA256SUMS")
 	sums.Dir = one.out
-	if out := output(t, sums); strings.Count(out, ": OK\n") != 3 {
+	if out := output(t, sums); strings.Count(out, ": OK\n") != 6 {
 		t.Errorf("checksums: %s", out)
 	}
 

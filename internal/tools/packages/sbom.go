@@ -15,10 +15,6 @@ import (
 // listed in the programs, the models, ONNX Runtime, and the Debian libraries that
 // the package depends on and the image contains.
 func writeSBOM(r release, debian needs) error {
-	materials, err := readMaterials(r)
-	if err != nil {
-		return err
-	}
 	var components []cdx.Component
 	for _, m := range debian.modules {
 		c, err := licensed(m, "pkg:golang/"+m.name+"@"+m.version)
@@ -27,9 +23,15 @@ func writeSBOM(r release, debian needs) error {
 		}
 		components = append(components, c)
 	}
-	components = append(components, part(cdx.ComponentTypeLibrary, materials.runtime))
-	for _, model := range materials.models {
-		components = append(components, part(cdx.ComponentTypeMachineLearningModel, model))
+	if r.name == full {
+		materials, err := readMaterials(r)
+		if err != nil {
+			return err
+		}
+		components = append(components, part(cdx.ComponentTypeLibrary, materials.runtime))
+		for _, model := range materials.models {
+			components = append(components, part(cdx.ComponentTypeMachineLearningModel, model))
+		}
 	}
 	for _, pkg := range debian.packages {
 		url := "pkg:deb/" + debian.vendor + "/" + pkg.name + "@" + pkg.version + "?arch=" + r.arch
@@ -43,7 +45,7 @@ func writeSBOM(r release, debian needs) error {
 	bom.Metadata = &cdx.Metadata{
 		Timestamp: r.time.Format("2006-01-02T15:04:05Z"),
 		Component: &cdx.Component{
-			Type: cdx.ComponentTypeApplication, BOMRef: "agegate", Name: "agegate", Version: r.version,
+			Type: cdx.ComponentTypeApplication, BOMRef: r.name, Name: r.name, Version: r.version,
 			Licenses: licences("Apache-2.0"),
 		},
 	}
@@ -85,8 +87,9 @@ func licences(names ...string) *cdx.Licenses {
 	return &all
 }
 
-// writeSums writes SHA256SUMS for the files of this release.
+// writeSums writes SHA256SUMS for the files of this release, with models and without.
 func writeSums(r release) error {
+	r.name = full + "*" // and documents
 	paths, err := filepath.Glob(r.path("*"))
 	if err != nil {
 		return err
