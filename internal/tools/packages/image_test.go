@@ -37,7 +37,7 @@ func unpack(t *testing.T, r release, root string) *v1.ConfigFile {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tag, err := name.NewTag("agegate:1.0.0")
+	tag, err := name.NewTag(r.name + ":1.0.0")
 	if err != nil {
 		t.Fatal(err)
 	}

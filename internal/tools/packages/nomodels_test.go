@@ -93,3 +93,29 @@ func TestDebWithoutModels(t *testing.T) {
 	m.run("systemctl", "enable", "--now", "agegate")
 	m.ready(at)
 }
+
+// TestImageWithoutModels starts the image agegate-documents, which has neither models nor
+// ONNX Runtime, nor the libraries that this needs.
+func TestImageWithoutModels(t *testing.T) {
+	needRoot(t, "chroot")
+	r, root := built(t), filepath.Join(work, "image-documents")
+	r.name = documents
+	if err := os.Mkdir(root, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	config := unpack(t, r, root)
+	for _, name := range []string{libraryDir, modelsDir, "/usr/share/doc/libstdc++6"} {
+		if _, err := os.Stat(root + name); err == nil {
+			t.Errorf("the image has %s", name)
+		}
+	}
+	address := freeAddress(t)
+	cmd := exec.Command("chroot", root, config.Config.Entrypoint[0], "serve")
+	cmd.Env = append(config.Config.Env, "AGEGATE_LISTEN="+address, "AGEGATE_BASE_URL=http://"+address,
+		"AGEGATE_SECRET_KEY=AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=")
+	gateway := serve(t, cmd, "http://"+address)
+	gateway.stop()
+	if !strings.Contains(gateway.log.String(), "the estimator is off") {
+		t.Errorf("the log does not say that the estimator is off:\n%s", gateway.log)
+	}
+}
