@@ -49,7 +49,7 @@ var misspelt = []string{"AGEGATE_RETENTON"}
 func TestFilesNameKnownVariables(t *testing.T) {
 	root := "../../.."
 	mention := regexp.MustCompile(`\bAGEGATE_[A-Z0-9_]*\*?`)
-	skip := []string{".git", "node_modules", "models", "bin", "data", "dist", "proof/notes", "CHANGELOG.md",
+	skip := []string{".git", ".tools", "node_modules", "models", "bin", "data", "dist", "proof/notes", "CHANGELOG.md",
 		"internal/app/config/unknown_test.go", "internal/app/config/unknown.go"}
 	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		name, _ := filepath.Rel(root, path)
