@@ -2,6 +2,8 @@ package age_test
 
 import (
 	"encoding/binary"
+	"math"
+	"slices"
 	"testing"
 	"time"
 
@@ -10,21 +12,51 @@ import (
 	"agegate/internal/check/vision"
 )
 
-// TestAstray: Astray is set only if the head went other ways than the prompts.
-func TestAstray(t *testing.T) {
-	for name, row := range map[string]struct {
-		part float64 // of the prompted movement
-		want bool
-	}{"the opposite": {-1, true}, "nothing": {0, false}, "what is asked for": {1, false}} {
-		p := honest(plain, 40)
-		p.act = func(a liveness.Prompt) stance { return stance{}.toward(obey(a), row.part) }
-		if row.part < 0 {
-			p.act = func(a liveness.Prompt) stance { return stance{-obey(a).yaw, -obey(a).pitch} }
+// TestReasons: a capture without a result says what the head did, if it was in view.
+func TestReasons(t *testing.T) {
+	moves := func(part float64) func(*person) {
+		return func(p *person) {
+			p.act = func(a liveness.Prompt) stance { return stance{part * obey(a).yaw, part * obey(a).pitch} }
 		}
+	}
+	for name, row := range map[string]struct {
+		change func(*person)
+		want   age.Reason
+	}{
+		"the opposite":            {moves(-1), age.ReasonAstray},
+		"nothing":                 {moves(0), age.ReasonUnmoved},
+		"half of it":              {moves(0.5), age.ReasonUnmoved},
+		"what is asked for":       {moves(1), ""},
+		"too fast to be seen":     {func(p *person) { p.move = 0 }, age.ReasonHasty},
+		"out of view for a while": {leaves, ""},
+	} {
+		p := honest(plain, 40)
+		row.change(p)
 		steps := p.play(t)
-		if last := steps[len(steps)-1]; last.Verdict == "" || last.Astray != row.want {
+		if last := steps[len(steps)-1]; last.Verdict == "" || last.Verdict == age.VerdictSpoof || last.Why != row.want {
 			t.Errorf("%s: %+v", name, last)
 		}
+	}
+}
+
+// leaves goes out of the picture soon after the first prompt.
+func leaves(p *person) {
+	p.change = func(n int, o *vision.Observation) {
+		if n > 6 {
+			*o = vision.Observation{Guidance: vision.GuidanceNoFace}
+		}
+	}
+}
+
+// TestATremblingHeadIsAtRest: a head that swings by five degrees to each side, four times
+// a second, begins within a second and passes.
+func TestATremblingHeadIsAtRest(t *testing.T) {
+	p := honest(still, 40)
+	p.change = func(n int, o *vision.Observation) { o.Pose.Yaw += 5 * math.Sin(2*math.Pi*4*0.15*float64(n)) }
+	steps := p.play(t)
+	begun := slices.IndexFunc(steps, func(s age.Step) bool { return s.AttemptStarted })
+	if last := steps[len(steps)-1]; last.Verdict != age.VerdictMet || begun > 6 {
+		t.Errorf("begun at frame %d of %d: %+v", begun, len(steps), last)
 	}
 }
 
@@ -54,7 +86,7 @@ func TestDishonest(t *testing.T) {
 			}
 		}, age.VerdictNoCapture},
 		{"before anybody could", func(p *person) { p.react, p.move = 0, 100*time.Millisecond }, age.VerdictSpoof},
-		{"pictures in turn", func(p *person) { p.move = 0 }, age.VerdictSpoof},
+		{"pictures in turn", func(p *person) { p.move = 0 }, age.VerdictNoCapture},
 		{"a long way, which brought the frames so close together",
 			func(p *person) { p.move, p.trip = 0, 400*time.Millisecond }, age.VerdictNoCapture},
 		{"a slow network, on which turns look like that", func(p *person) { p.gap, p.move = 500*time.Millisecond, 0 },
@@ -65,7 +97,7 @@ func TestDishonest(t *testing.T) {
 					p.move = 0
 				}
 			}
-		}, age.VerdictSpoof},
+		}, age.VerdictNoCapture},
 		{"another head on the way", func(p *person) {
 			p.face = func(int) int {
 				if p.underWay() {
@@ -134,13 +166,7 @@ func TestDishonest(t *testing.T) {
 		{"nobody comes", func(p *person) {
 			p.change = func(_ int, o *vision.Observation) { *o = vision.Observation{Guidance: vision.GuidanceNoFace} }
 		}, age.VerdictNoCapture},
-		{"leaves in the middle", func(p *person) {
-			p.change = func(n int, o *vision.Observation) {
-				if n > 6 {
-					*o = vision.Observation{Guidance: vision.GuidanceNoFace}
-				}
-			}
-		}, age.VerdictNoCapture},
+		{"leaves in the middle", leaves, age.VerdictNoCapture},
 	}
 	for _, row := range rows {
 		p := honest(plain, 40)

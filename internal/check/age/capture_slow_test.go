@@ -66,7 +66,7 @@ func TestSittingEnds(t *testing.T) {
 }
 
 // TestMovementMissedByTheServer: a movement that was not seen because frames
-// waited at the server is reported as Unserved. If the camera was slow, it is
+// waited at the server is reported as unserved. If the camera was slow, it is
 // not.
 func TestMovementMissedByTheServer(t *testing.T) {
 	for _, row := range []struct {
@@ -80,9 +80,9 @@ func TestMovementMissedByTheServer(t *testing.T) {
 		p.gap = row.gap
 		steps := p.play(t)
 		last := steps[len(steps)-1]
-		if last.Verdict != age.VerdictNoCapture || last.Unserved != row.unserved {
-			t.Errorf("a frame every %s, each looked at for %s: %q, unserved %v; want no capture, %v", row.gap, row.wait,
-				last.Verdict, last.Unserved, row.unserved)
+		if last.Verdict != age.VerdictNoCapture || (last.Why == age.ReasonUnserved) != row.unserved {
+			t.Errorf("a frame every %s, each looked at for %s: %q, %q; want no capture, %v", row.gap, row.wait,
+				last.Verdict, last.Why, row.unserved)
 		}
 	}
 }

@@ -92,8 +92,15 @@ func (a *asked) step(s sight, g vision.Guidance, limit int) Step {
 }
 
 func (a *asked) end(v Verdict) Step {
-	astray := v == VerdictNoCapture && a.asks.Astray()
-	return Step{Verdict: v, Done: a.asks.Done, Total: a.asks.Total, Astray: astray}
+	step := Step{Verdict: v, Done: a.asks.Done, Total: a.asks.Total}
+	switch {
+	case v != VerdictNoCapture:
+	case a.asks.Astray():
+		step.Why = ReasonAstray
+	case a.asks.Unmoved():
+		step.Why = ReasonUnmoved
+	}
+	return step
 }
 
 const (

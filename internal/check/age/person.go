@@ -62,17 +62,20 @@ func (p *person) collect(ctx context.Context, o *vision.Observation) error {
 func (p *person) unseen() bool { return p.Glimpses < p.demand.Glimpses }
 
 // conclude completes the last step. It compares the median estimate with the cutoff,
-// after it has checked that the face looks live and was always the same. The verdict is
-// VerdictNoCapture, not VerdictSpoof, if frames came too slowly to show the head moving,
-// if a single movement between two frames is missing (cuts), or if the face looks drawn.
+// after it has checked that the face looks live and was always the same. What was not
+// seen is no proof of fraud: the verdict is VerdictNoCapture if too few frames showed the
+// head moving, or if the face looks drawn. The server was too slow to see it only if at
+// most one movement took place between two frames that came fast (cuts).
 func (p *person) conclude(last Step, cuts int, slowest time.Duration) Step {
 	switch {
-	case !p.IsLive(p.demand) || p.unseen() && cuts > 1:
+	case !p.IsLive(p.demand):
 		last.Verdict = VerdictSpoof
+	case p.unseen() && cuts <= 1 && slowest > tooSlow:
+		last.Verdict, last.Why = VerdictNoCapture, ReasonUnserved
 	case p.unseen():
-		last.Verdict, last.Unserved = VerdictNoCapture, slowest > tooSlow
+		last.Verdict, last.Why = VerdictNoCapture, ReasonHasty
 	case !p.engine.gate.Passes(p.faces): // no strike: the gate may be wrong about a person
-		last.Verdict, last.Drawn = VerdictNoCapture, true
+		last.Verdict, last.Why = VerdictNoCapture, ReasonDrawn
 	default:
 		// The rounded value decides, so that what is shown and stored never contradicts the
 		// verdict.
@@ -86,7 +89,8 @@ func (p *person) conclude(last Step, cuts int, slowest time.Duration) Step {
 	return last
 }
 
-// atRest is the maximum turn of the head between two settled frames, in degrees.
+// atRest is how far a head at rest may turn from the last good frame or from the mean of
+// the latest ones, in degrees. A trembling head is at rest by that mean.
 const atRest = 6.0
 
 // maxDrift is how far the face may move between two good frames, over its
@@ -94,7 +98,10 @@ const atRest = 6.0
 const maxDrift = 0.35
 
 // poise is how still a person holds their head.
-type poise struct{ good *vision.Observation } // the last good frame
+type poise struct {
+	good       *vision.Observation // the last good frame
+	yaw, pitch float64             // mean of the latest ones, in degrees; a new one weighs a third
+}
 
 // steady returns the frame's guidance, or GuidanceHoldStill if the face moved too
 // far since the last good frame.
@@ -105,12 +112,16 @@ func (p *poise) steady(o *vision.Observation) vision.Guidance {
 	last := p.good
 	p.good = o
 	if last == nil {
+		p.yaw, p.pitch = o.Pose.Yaw, o.Pose.Pitch
 		return vision.GuidanceOK
 	}
+	turn := min(math.Hypot(o.Pose.Yaw-last.Pose.Yaw, o.Pose.Pitch-last.Pose.Pitch),
+		math.Hypot(o.Pose.Yaw-p.yaw, o.Pose.Pitch-p.pitch))
+	p.yaw += (o.Pose.Yaw - p.yaw) / 3
+	p.pitch += (o.Pose.Pitch - p.pitch) / 3
 	x, y, _ := o.Place()
 	lastX, lastY, width := last.Place()
-	if math.Hypot(x-lastX, y-lastY) > maxDrift*width ||
-		math.Hypot(o.Pose.Yaw-last.Pose.Yaw, o.Pose.Pitch-last.Pose.Pitch) > atRest {
+	if math.Hypot(x-lastX, y-lastY) > maxDrift*width || turn > atRest {
 		return vision.GuidanceHoldStill
 	}
 	return vision.GuidanceOK

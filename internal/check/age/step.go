@@ -28,6 +28,18 @@ const (
 	VerdictNoCapture Verdict = "no_capture" // time or frames ran out
 )
 
+// Reason is why a capture ended without a result; "" if too little was seen of the face.
+type Reason string
+
+// The reasons.
+const (
+	ReasonUnserved Reason = "unserved" // the server was too slow to see enough
+	ReasonDrawn    Reason = "drawn"    // the face looks drawn or rendered
+	ReasonAstray   Reason = "astray"   // the head went other ways than the prompts
+	ReasonUnmoved  Reason = "unmoved"  // the face was in view, but the head did not follow a prompt in its time
+	ReasonHasty    Reason = "hasty"    // the prompts were fulfilled, but too few frames showed the head on its way
+)
+
 // Step is the server's answer to one frame.
 type Step struct {
 	Guidance       vision.Guidance
@@ -44,9 +56,7 @@ type Step struct {
 	Age            float64            // years, one decimal; with VerdictMet and VerdictBelow only
 	Cutoff         float64            // years that Age had to reach; with Age only
 	Faces          []*vision.Features // of the frames that counted; with VerdictMet and VerdictBelow only
-	Astray         bool               // with VerdictNoCapture: the head went other ways than the prompts
-	Drawn          bool               // with VerdictNoCapture: the face looks drawn or rendered
-	Unserved       bool               // with VerdictNoCapture: the server was too slow to see enough
+	Why            Reason             // with VerdictNoCapture only
 }
 
 // last returns the step as the last of a capture.

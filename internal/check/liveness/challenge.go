@@ -155,6 +155,10 @@ func (t tally) Over() bool { return t.Done == t.Total }
 // least once.
 func (t tally) Astray() bool { return !t.Over() && t.wrong+t.excused > 0 }
 
+// Unmoved reports whether the face was in view for longer than the time of the prompt,
+// and the prompt is not fulfilled.
+func (s state) Unmoved() bool { return !s.Over() && s.way.at.Sub(s.shown) > promptTime }
+
 // Complete reports whether every prompt was fulfilled and the head has come back
 // to level since.
 func (s state) Complete() bool { return s.Over() && s.held >= levelFrames }

@@ -10,10 +10,11 @@ import (
 )
 
 // Limits of motion between two frames that follow each other. A brisk turn from
-// level peaks at some 150 degrees a second, and one from side to side at 220; the
-// measured pose has a few degrees of noise.
+// level peaks at some 150 degrees a second, and one from side to side at 220; a head that
+// jerks goes from side to side within an eighth of a second, which two frames show as 330.
+// The measured pose has a few degrees of noise.
 const (
-	maxTurnRate  = 250.0 // degrees a second
+	maxTurnRate  = 400.0 // degrees a second
 	poseNoise    = 8.0   // degrees
 	maxMoveRate  = 3.0   // face widths a second
 	moveNoise    = 0.2   // face widths; a knock against the camera moves everything by as much

@@ -44,8 +44,8 @@ func (p *Pages) session() desk.Feature {
 	} {
 		keys = append(keys, "held."+string(key))
 	}
-	for _, why := range []string{session.WhyAgain, session.WhyAstray, session.WhyDrawn, session.WhyUnsure,
-		session.WhyBusy} {
+	for _, why := range []string{session.WhyAgain, session.WhyAstray, session.WhyUnmoved, session.WhyHasty,
+		session.WhyDrawn, session.WhyUnsure, session.WhyBusy} {
 		keys = append(keys, "timeline.setback_"+why)
 	}
 	for _, end := range cameraEnds {

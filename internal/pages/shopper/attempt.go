@@ -59,7 +59,7 @@ func (a *attempt) write(ctx context.Context, step age.Step) (moved bool, err err
 	if step.Verdict == "" {
 		return false, nil
 	}
-	if !step.Unserved {
+	if step.Why != age.ReasonUnserved {
 		a.count(endOfCheck(step))
 	}
 	err = a.settle(ctx, step)
@@ -96,15 +96,13 @@ func (a *attempt) settle(ctx context.Context, step age.Step) error {
 
 // whyEnded returns why a check with a verdict gave no result.
 func whyEnded(step age.Step) string {
-	switch {
-	case step.Unserved:
+	switch step.Why {
+	case "":
+		return session.WhyAgain
+	case age.ReasonUnserved:
 		return session.WhyBusy
-	case step.Drawn:
-		return session.WhyDrawn
-	case step.Astray:
-		return session.WhyAstray
 	}
-	return session.WhyAgain
+	return string(step.Why) // sessions name the others as checks do
 }
 
 // How a camera check ends.
@@ -131,7 +129,7 @@ func endOfCheck(step age.Step) string {
 		return endBelow
 	case step.Verdict == age.VerdictSpoof:
 		return endNotLive
-	case step.Drawn:
+	case step.Why == age.ReasonDrawn:
 		return endDrawn
 	default:
 		return endUnusable

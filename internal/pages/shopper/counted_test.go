@@ -15,8 +15,8 @@ import (
 // ended; what the server did not serve to its end is not, nor are test sessions.
 func TestWhatIsCounted(t *testing.T) {
 	t.Parallel()
-	unserved, met := verdict(age.VerdictNoCapture, 0), verdict(age.VerdictMet, 31)
-	unserved.Unserved, met.Cutoff = true, 27.5
+	met := verdict(age.VerdictMet, 31)
+	met.Cutoff = 27.5
 	for _, row := range []struct {
 		name     string
 		livemode bool
@@ -31,7 +31,7 @@ func TestWhatIsCounted(t *testing.T) {
 			[]string{"not_live"}},
 		{"nothing usable", true, []age.Step{stepFraming, verdict(age.VerdictNoCapture, 0)}, false,
 			[]string{"unusable"}},
-		{"the server was too slow", true, []age.Step{stepBegun, unserved}, false, nil},
+		{"the server was too slow", true, []age.Step{stepBegun, unfinished(age.ReasonUnserved)}, false, nil},
 		{"a test session", false, []age.Step{stepBegun, met}, false, nil},
 		{"left in the challenge", true, []age.Step{stepBegun, stepBegun}, true, []string{"left"}},
 		{"left before it", true, []age.Step{stepFraming, stepFraming}, true, nil},

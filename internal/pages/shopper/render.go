@@ -77,7 +77,8 @@ func composedKeys() []string {
 	for _, kind := range troubles {
 		keys = append(keys, "trouble."+kind+".title", "trouble."+kind+".body", "trouble."+kind+".action")
 	}
-	for _, why := range []string{session.WhyAgain, session.WhyAstray, session.WhyDrawn, session.WhyUnsure} {
+	for _, why := range []string{session.WhyAgain, session.WhyAstray, session.WhyUnmoved, session.WhyHasty,
+		session.WhyDrawn, session.WhyUnsure} {
 		keys = append(keys, "camera."+why)
 	}
 	for _, family := range families {

@@ -22,11 +22,7 @@ func TestNoWayBackWithoutAReason(t *testing.T) {
 	finds := func(s age.Step) func(context.Context) (age.Step, error) {
 		return func(context.Context) (age.Step, error) { return s, nil }
 	}
-	because := func(set func(*age.Step)) func(context.Context) (age.Step, error) {
-		s := verdict(age.VerdictNoCapture, 0)
-		set(&s)
-		return finds(s)
-	}
+	because := func(why age.Reason) func(context.Context) (age.Step, error) { return finds(unfinished(why)) }
 	ends := []struct {
 		name string
 		why  string // "": the check ends
@@ -35,9 +31,11 @@ func TestNoWayBackWithoutAReason(t *testing.T) {
 		{"cut", session.WhyAgain, nil},
 		{"closed by its limits", session.WhyAgain, nil},
 		{"no capture", session.WhyAgain, finds(verdict(age.VerdictNoCapture, 0))},
-		{"astray", session.WhyAstray, because(func(s *age.Step) { s.Astray = true })},
-		{"drawn", session.WhyDrawn, because(func(s *age.Step) { s.Drawn = true })},
-		{"too slow", session.WhyBusy, because(func(s *age.Step) { s.Unserved = true })},
+		{"astray", session.WhyAstray, because(age.ReasonAstray)},
+		{"unmoved", session.WhyUnmoved, because(age.ReasonUnmoved)},
+		{"hasty", session.WhyHasty, because(age.ReasonHasty)},
+		{"drawn", session.WhyDrawn, because(age.ReasonDrawn)},
+		{"too slow", session.WhyBusy, because(age.ReasonUnserved)},
 		{"failed", session.WhyBusy, func(context.Context) (age.Step, error) { return age.Step{}, errors.New("no model") }},
 		{"not live", session.WhyUnsure, finds(verdict(age.VerdictSpoof, 0))},
 		{"below", "", finds(verdict(age.VerdictBelow, 16))},

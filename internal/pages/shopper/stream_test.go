@@ -190,21 +190,29 @@ func TestVerdictsOfTheCamera(t *testing.T) {
 	}
 }
 
-// TestReasons: after a check without a result, the page says why: because the
-// prompts were not followed, or because the face looked drawn. Neither is a strike.
+// unfinished is the last step of a check without a result.
+func unfinished(why age.Reason) age.Step {
+	s := verdict(age.VerdictNoCapture, 0)
+	s.Why = why
+	return s
+}
+
+// TestReasons: after a check without a result, the page says why, and no reason is a
+// strike. If the head did not follow the prompts, the check without movements comes first.
 func TestReasons(t *testing.T) {
 	t.Parallel()
-	astray, drawn := verdict(age.VerdictNoCapture, 0), verdict(age.VerdictNoCapture, 0)
-	astray.Astray, drawn.Drawn = true, true
 	for _, row := range []struct {
-		reason, words string
-		end           age.Step
+		reason age.Reason
+		words  string
+		sit    bool // the check without movements is offered first
 	}{
-		{"astray", "your head did not follow the arrows", astray},
-		{"drawn", "Turn off filters", drawn},
+		{age.ReasonAstray, "your head did not follow the arrows", true},
+		{age.ReasonUnmoved, "If you cannot move your head like that", true},
+		{age.ReasonHasty, "move more slowly", false},
+		{age.ReasonDrawn, "Turn off filters", false},
 	} {
-		t.Run(row.reason, func(t *testing.T) {
-			f := newFixture(t, tenant.Tenant{}, scripted(stepBegun, row.end))
+		t.Run(string(row.reason), func(t *testing.T) {
+			f := newFixture(t, tenant.Tenant{}, scripted(stepBegun, unfinished(row.reason)))
 			var counted atomic.Int64
 			f.pages.cfg.Counted = func(ended string) {
 				if ended == "drawn" {
@@ -213,7 +221,7 @@ func TestReasons(t *testing.T) {
 			}
 			shopper := f.browser()
 			link, c := f.begun(shopper)
-			if strings.Contains(shopper.get(link+"/camera?refused="+row.reason).body, row.words) {
+			if strings.Contains(shopper.get(link+"/camera?refused="+string(row.reason)).body, row.words) {
 				t.Error("said before any attempt")
 			}
 			for n := range uint32(2) {
@@ -225,7 +233,11 @@ func TestReasons(t *testing.T) {
 			page := shopper.get(link + "/camera")
 			page.shows(t, http.StatusOK, "again")
 			contains(t, page.body, row.words)
-			if s := f.stored(link); s.Strikes != 0 || s.Attempts != 1 || (counted.Load() == 1) != row.end.Drawn {
+			sit, open := strings.Index(page.body, `data-testid="assisted"`), strings.Index(page.body, `data-testid="open-camera"`)
+			if (sit < open) != row.sit {
+				t.Error("the check without movements is in another place")
+			}
+			if s := f.stored(link); s.Strikes != 0 || s.Attempts != 1 || (counted.Load() == 1) != (row.reason == age.ReasonDrawn) {
 				t.Errorf("%d strikes, %d attempts, %d drawn faces counted", s.Strikes, s.Attempts, counted.Load())
 			}
 		})

@@ -36,8 +36,7 @@ func TestTheServersTroubleCostsNoAttempt(t *testing.T) {
 		<-ctx.Done()
 		return age.Step{}, ctx.Err()
 	}
-	unserved := verdict(age.VerdictNoCapture, 0)
-	unserved.Unserved = true
+	unserved := unfinished(age.ReasonUnserved)
 	answersLate := func(ctx context.Context) (age.Step, error) {
 		<-ctx.Done()
 		time.Sleep(2 * closeTime) // the connection is closed meanwhile

@@ -180,11 +180,13 @@ type Setback struct {
 
 // Why an attempt ended without a result. It is stored.
 const (
-	WhyAgain  = "again"  // the shopper left, or was not seen well enough
-	WhyAstray = "astray" // the head did not follow the prompts
-	WhyDrawn  = "drawn"  // the face did not look photographed
-	WhyUnsure = "unsure" // no live person was confirmed
-	WhyBusy   = "busy"   // the server was too slow, failed or stopped
+	WhyAgain   = "again"   // the shopper left, or was not seen well enough
+	WhyAstray  = "astray"  // the head did not follow the prompts
+	WhyUnmoved = "unmoved" // the head did not move as a prompt asks
+	WhyHasty   = "hasty"   // the head moved too fast to be seen moving
+	WhyDrawn   = "drawn"   // the face did not look photographed
+	WhyUnsure  = "unsure"  // no live person was confirmed
+	WhyBusy    = "busy"    // the server was too slow, failed or stopped
 )
 
 // Why returns why the last attempt gave no result; empty if none has begun.
