@@ -31,6 +31,10 @@ const (
 	MaxBytes  = 500_000 // of the frames' JPEGs
 )
 
+// ofBodies returns how many presentations of each person whose body differs are played
+// beside n of the others: 16 for 30.
+func ofBodies(n int) int { return max(1, n*16/30) }
+
 // Row counts the results of the presentations of one kind.
 type Row struct {
 	Species   string
@@ -40,6 +44,8 @@ type Row struct {
 	Accepted  int
 	Spoof     int           // refused as not live
 	NoCapture int           // ended without a result
+	Body      bool          // a person whose body differs; one of a row may be taken for a spoof, by the passive scores
+	Sat       int           // persons who took the mode without head turns after a check without a result
 	Ended     int           // ended because of a message that no honest page sends
 	Goal      float64       // the largest allowed rate; negative if no error is allowed
 	Median    time.Duration // of an accepted person's time in front of the camera
@@ -66,7 +72,7 @@ func (r Row) Met() bool {
 	if r.Species == follower && (r.Median > MaxTime || r.Frames > MaxFrames || r.Bytes > MaxBytes) {
 		return false
 	}
-	return r.Beyond || r.N > 0 && r.Rate() <= max(r.Goal, 0)
+	return r.Beyond || r.N > 0 && r.Rate() <= max(r.Goal, 0) && !(r.Body && r.Spoof > 1)
 }
 
 // Interval is the Clopper-Pearson 95 % confidence interval of the rate, from
@@ -84,9 +90,10 @@ func (r Row) Interval() (low, high float64) {
 }
 
 // Range plays n presentations of every kind whose name contains only, or large of
-// the kinds marked large, and returns the rows, worst first: persons, attacks,
-// and those beyond the challenge. Every run plays the same presentations. If
-// deadline is not zero, the run ends then. progress may be nil.
+// the kinds marked large, or about half as many of persons whose bodies differ. It
+// returns the rows, worst first: persons, attacks, and those beyond the challenge. Every
+// run plays the same presentations. If deadline is not zero, the run ends then. progress
+// may be nil.
 func Range(
 	ctx context.Context, models *inference.Pool, only string, n, large int, deadline time.Time,
 	progress func(done, total int),
@@ -105,14 +112,14 @@ func Range(
 		engine: age.NewEngine(analyzer, age.Tuned{}, nil).Refusing(gate), deadline: deadline,
 	}
 	var all []species
-	for _, group := range [][]species{bonaFide, attacks, beyond} {
+	for i, group := range [][]species{bonaFide, bodies, attacks, beyond} {
 		for _, s := range group {
 			if !strings.Contains(s.name, only) {
 				continue
 			}
 			all = append(all, s)
 			r.rows = append(r.rows, Row{
-				Species: s.name, Goal: cmp.Or(s.goal, Goal), BonaFide: &group[0] == &bonaFide[0], Beyond: &group[0] == &beyond[0],
+				Species: s.name, Goal: cmp.Or(s.goal, Goal), BonaFide: i < 2, Body: s.body, Beyond: i == 3,
 			})
 		}
 	}
@@ -120,7 +127,7 @@ func Range(
 	// equally.
 	for i := range max(n, large) {
 		for row, s := range all {
-			if i < n || s.large && i < large {
+			if s.body && i < ofBodies(n) || !s.body && i < n || s.large && i < large {
 				r.jobs = append(r.jobs, job{s, row, s.seed(i)})
 			}
 		}
@@ -134,6 +141,8 @@ func Range(
 			return order(a.BonaFide)
 		case a.Beyond != b.Beyond:
 			return order(b.Beyond)
+		case a.Body != b.Body:
+			return order(b.Body)
 		}
 		return cmp.Compare(b.Rate(), a.Rate())
 	})
@@ -182,8 +191,8 @@ func (r *shooting) run(ctx context.Context, progress func(done, total int)) erro
 	for range runtime.NumCPU() {
 		all.Go(func() {
 			for j, ok := r.take(progress); ok; j, ok = r.take(progress) {
-				result, err := j.species.stage(r.cast, j.seed).play(ctx, r.engine)
-				r.count(j.row, result, err)
+				result, sat, err := j.species.play(ctx, r.cast, j.seed, r.engine)
+				r.count(j.row, result, sat, err)
 			}
 		})
 	}
@@ -216,7 +225,7 @@ func (r *shooting) take(progress func(done, total int)) (job, bool) {
 	return r.jobs[r.next-1], true
 }
 
-func (r *shooting) count(row int, result result, err error) {
+func (r *shooting) count(row int, result result, sat bool, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err != nil {
@@ -225,6 +234,9 @@ func (r *shooting) count(row int, result result, err error) {
 	}
 	to := &r.rows[row]
 	to.N++
+	if sat {
+		to.Sat++
+	}
 	switch {
 	case result.accepted():
 		to.Accepted++

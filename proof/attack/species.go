@@ -1,11 +1,13 @@
 package attack
 
 import (
+	"context"
 	"image"
 	"image/color"
 	"image/draw"
 	"math"
 
+	"agegate/internal/check/age"
 	"agegate/internal/check/liveness"
 	"agegate/proof/attack/drawn"
 	"agegate/proof/attack/puppet"
@@ -16,7 +18,19 @@ type species struct {
 	name  string
 	goal  float64 // the largest share of errors; 0 stands for Goal
 	large bool    // an instrument that attackers really use, so it is played more often
+	body  bool    // a person who takes the mode without head turns after a check without a result
 	stage func(c *cast, seed uint64) *take
+}
+
+// play plays the presentation, and after a person's check without a result the next.
+// sat reports whether there was one.
+func (s species) play(ctx context.Context, c *cast, seed uint64, engine *age.Engine) (r result, sat bool, err error) {
+	r, err = s.stage(c, seed).play(ctx, engine)
+	if !s.body || err != nil || r.verdict != age.VerdictNoCapture {
+		return r, false, err
+	}
+	r, err = sitting(s.stage(c, seed)).play(ctx, engine)
+	return r, true, err
 }
 
 // never is the goal of attacks that must not pass even once.

@@ -40,6 +40,8 @@ func Write(out io.Writer, rows []Row) error {
 		switch {
 		case r.Beyond:
 			note = "no goal"
+		case r.Body:
+			note = fmt.Sprintf("%d without head turns, after a check without a result", r.Sat)
 		case r.BonaFide:
 			note = fmt.Sprintf("median %.1f s, %d frames, %d kB", r.Median.Seconds(), r.Frames, r.Bytes/1000)
 		}

@@ -36,6 +36,8 @@ type take struct {
 	show func(frame *image.RGBA, t float64)
 	see  func(p liveness.Prompt, t float64)
 	pose func(t float64) puppet.Pose
+	// heed, if not nil, makes the person follow the guidance for the last frame.
+	heed func(vision.Guidance)
 	// shoot makes the JPEG of frame n; if nil, the camera does.
 	shoot func(n int, frame *image.RGBA) ([]byte, error)
 	// send changes the message; if nil, it is sent as the page sends it.
@@ -109,6 +111,9 @@ func (k *take) play(ctx context.Context, engine *age.Engine) (result, error) {
 	var last age.Step
 	sent := 0
 	for n := 0; ; n++ {
+		if k.heed != nil {
+			k.heed(last.Guidance)
+		}
 		k.see(last.Prompt, t)
 		k.actor.Zoom = 1
 		if !k.whole && !last.Full {

@@ -24,7 +24,8 @@ func TestDrawnFaces(t *testing.T) {
 		steps := p.play(t)
 		last := steps[len(steps)-1]
 		drawn := row.want == age.VerdictNoCapture
-		if last.Verdict != row.want || (last.Why == age.ReasonDrawn) != drawn || (last.Age > 0) == drawn || (last.Faces == nil) != drawn {
+		if last.Verdict != row.want || (last.Why == age.ReasonDrawn) != drawn || (last.Age > 0) == drawn ||
+			(last.Faces == nil) != drawn {
 			t.Errorf("%s: verdict %q, %q, age %v", row.name, last.Verdict, last.Why, last.Age)
 		}
 	}
