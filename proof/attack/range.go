@@ -31,9 +31,17 @@ const (
 	MaxBytes  = 500_000 // of the frames' JPEGs
 )
 
-// ofBodies returns how many presentations of each person whose body differs are played
-// beside n of the others: 16 for 30.
-func ofBodies(n int) int { return max(1, n*16/30) }
+// presentations returns how many of the species are played where n of each kind are, and
+// large of those marked large: 16 for 30 of a person whose body differs.
+func (s species) presentations(n, large int) int {
+	switch {
+	case s.large:
+		return max(n, large)
+	case s.body:
+		return max(1, n*16/30)
+	}
+	return n
+}
 
 // Row counts the results of the presentations of one kind.
 type Row struct {
@@ -72,7 +80,7 @@ func (r Row) Met() bool {
 	if r.Species == follower && (r.Median > MaxTime || r.Frames > MaxFrames || r.Bytes > MaxBytes) {
 		return false
 	}
-	return r.Beyond || r.N > 0 && r.Rate() <= max(r.Goal, 0) && !(r.Body && r.Spoof > 1)
+	return r.Beyond || r.N > 0 && r.Rate() <= max(r.Goal, 0) && (!r.Body || r.Spoof <= 1)
 }
 
 // Interval is the Clopper-Pearson 95 % confidence interval of the rate, from
@@ -127,7 +135,7 @@ func Range(
 	// equally.
 	for i := range max(n, large) {
 		for row, s := range all {
-			if s.body && i < ofBodies(n) || !s.body && i < n || s.large && i < large {
+			if i < s.presentations(n, large) {
 				r.jobs = append(r.jobs, job{s, row, s.seed(i)})
 			}
 		}
