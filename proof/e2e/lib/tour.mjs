@@ -10,7 +10,8 @@ const hiddenScreens = [
 
 /**
  * Returns the tour as { name: visit }. visit(page, meet) leads a fresh page to
- * the screen; meet() opens another visitor's page where one is needed.
+ * the screen, and a camera page to each of those named camera-; meet() opens another
+ * visitor's page where one is needed.
  */
 export function tour(gateway) {
   const shop = gateway.tenant("--age-visibility");
@@ -68,7 +69,7 @@ export function tour(gateway) {
     primer: async (page) => toPrimer(page, await link()),
     "live-sitting": async (page) => {
       await perform(page, { still: true });
-      await answersAlways(page, { guidance: "ok", phase: "challenge", prompt: "hold_still", done: 12, total: 13, full: true });
+      await answersAlways(page, { guidance: "ok", phase: "challenge", prompt: "hold_still", done: 12, total: 13 });
       await toPrimer(page, (await gateway.session(gateway.tenant("--document-check"))).url);
       await part(page, "assisted").click();
       await sees(page, "assisted-on");
@@ -205,7 +206,7 @@ export function tour(gateway) {
   };
   for (const name of hiddenScreens) {
     stops[`camera-${name}`] = async (page) => {
-      await toPrimer(page, await link());
+      if (!(await page.locator("#camera").count())) await toPrimer(page, await link());
       await page.evaluate((name) => {
         for (const e of document.querySelectorAll("[data-screen]")) e.hidden = e.dataset.screen !== name;
       }, name);
