@@ -190,7 +190,7 @@ func TestPack(t *testing.T) {
 			row(t, files["matching.csv"], "All-Age-Faces", "adults", "a picture", "2.65")
 			row(t, files["changes.csv"], "tenant", "user", "tenant.update", "document_check")
 			row(t, files["changes.csv"], "instance", "system", "gateway.configure", "age_margin", "5", "7")
-			row(t, files["pad.csv"], "own head between pictures of another", "APCER", "150", "4", "2.7", "0.7", "6.7")
+			row(t, files["pad.csv"], "own head between pictures of another", "APCER", "150", "3", "2.0", "0.4", "5.7")
 			row(t, files["injection.csv"], "injected stream of an obeying puppet", "30", "100.0")
 			text := strings.Join(slices.Collect(maps.Values(files)), "\n")
 			for _, never := range []string{"Berta", "41.5", "<script>", "Utopians <b>"} {
