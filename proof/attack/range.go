@@ -119,18 +119,8 @@ func Range(
 		cast:   &cast{person, stranger, analyzer},
 		engine: age.NewEngine(analyzer, age.Tuned{}, nil).Refusing(gate), deadline: deadline,
 	}
-	var all []species
-	for i, group := range [][]species{bonaFide, bodies, attacks, beyond} {
-		for _, s := range group {
-			if !strings.Contains(s.name, only) {
-				continue
-			}
-			all = append(all, s)
-			r.rows = append(r.rows, Row{
-				Species: s.name, Goal: cmp.Or(s.goal, Goal), BonaFide: i < 2, Body: s.body, Beyond: i == 3,
-			})
-		}
-	}
+	all, rows := everySpecies(only)
+	r.rows = rows
 	// Whole rounds of all species, so that a deadline shortens all of them
 	// equally.
 	for i := range max(n, large) {
@@ -155,6 +145,21 @@ func Range(
 		return cmp.Compare(b.Rate(), a.Rate())
 	})
 	return r.rows, nil
+}
+
+// everySpecies returns the species whose name contains only, and a row for each.
+func everySpecies(only string) (all []species, rows []Row) {
+	for i, group := range [][]species{bonaFide, bodies, attacks, beyond} {
+		for _, s := range group {
+			if strings.Contains(s.name, only) {
+				all = append(all, s)
+				rows = append(rows, Row{
+					Species: s.name, Goal: cmp.Or(s.goal, Goal), BonaFide: i < 2, Body: s.body, Beyond: i == 3,
+				})
+			}
+		}
+	}
+	return all, rows
 }
 
 func order(first bool) int {
