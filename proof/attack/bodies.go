@@ -36,11 +36,13 @@ var bodies = func() []species {
 		body("whose chin is down", rests(func(p *puppet.Pose) { p.Pitch -= 12 })),
 		body("who looks past the camera", rests(func(p *puppet.Pose) { p.Yaw += 8 })),
 		body("who rests the chin on a hand", chinOnHand),
-		body("who needs 4 s to react and 4 s to turn", reacts(func(func() float64) (float64, float64) { return 4, 4 })),
+		body("who needs 4 s to react and 4 s to turn", reacts(4, 4)),
 	}
 	for _, lasts := range []float64{0.12, 0.16, 0.20, 0.25, 0.30} {
 		all = append(all, body(fmt.Sprintf("whose head jerks within %.2f s", lasts),
-			reacts(func(random func() float64) (float64, float64) { return 0.25 + 0.25*random(), lasts })))
+			func(k *take) {
+				k.actor.Reaction = func() (float64, float64) { return 0.25 + 0.25*k.random.Float64(), lasts }
+			}))
 	}
 	for _, part := range []float64{0.8, 0.6, 0.5, 0.35} {
 		all = append(all, body(fmt.Sprintf("who turns and nods %.0f %% of the usual way", 100*part),
@@ -51,11 +53,16 @@ var bodies = func() []species {
 
 // body returns a person who differs by what change does to an ordinary one.
 func body(who string, change func(*take)) species {
-	return species{name: "person " + who, goal: differing, body: true, stage: func(c *cast, seed uint64) *take {
+	return species{name: "person " + who, goal: differing, body: true, stage: acting(change)}
+}
+
+// acting stages a person who differs from an ordinary one by what change does.
+func acting(change func(*take)) func(*cast, uint64) *take {
+	return func(c *cast, seed uint64) *take {
 		k := newTake(c, seed)
 		change(k)
 		return k
-	}}
+	}
 }
 
 // only limits the movements that a person makes.
@@ -70,8 +77,8 @@ func only(limit func(*puppet.Gesture)) func(*take) {
 }
 
 // reacts sets how long a person waits, and then moves, in seconds.
-func reacts(times func(random func() float64) (wait, motion float64)) func(*take) {
-	return func(k *take) { k.actor.Reaction = func() (float64, float64) { return times(k.random.Float64) } }
+func reacts(wait, motion float64) func(*take) {
+	return func(k *take) { k.actor.Reaction = func() (float64, float64) { return wait, motion } }
 }
 
 // rests sets how a person holds the head without prompts.

@@ -115,12 +115,11 @@ func Range(
 	if err != nil {
 		return nil, err
 	}
+	all, rows := everySpecies(only)
 	r := &shooting{
 		cast:   &cast{person, stranger, analyzer},
-		engine: age.NewEngine(analyzer, age.Tuned{}, nil).Refusing(gate), deadline: deadline,
+		engine: age.NewEngine(analyzer, age.Tuned{}, nil).Refusing(gate), deadline: deadline, rows: rows,
 	}
-	all, rows := everySpecies(only)
-	r.rows = rows
 	// Whole rounds of all species, so that a deadline shortens all of them
 	// equally.
 	for i := range max(n, large) {

@@ -40,7 +40,7 @@ const never = -1
 var bonaFide = []species{
 	{name: follower, stage: newTake},
 	{name: "person who starts the wrong way, then the right one", goal: 0.03, stage: mistaken},
-	{name: "person who needs 3 s to react and 1.5 s to turn", stage: slow},
+	{name: "person who needs 3 s to react and 1.5 s to turn", stage: acting(reacts(3, 1.5))},
 	{name: "person who cannot move the head",
 		stage: func(c *cast, seed uint64) *take { return sitting(newTake(c, seed)) }},
 	{name: "person who turns the phone within 0.75 s", goal: moving, stage: filmed(turning(0.75))},
@@ -127,13 +127,6 @@ func mistaken(c *cast, seed uint64) *take {
 		}
 		k.actor.See(p, t)
 	}
-	return k
-}
-
-// slow follows every prompt slowly.
-func slow(c *cast, seed uint64) *take {
-	k := newTake(c, seed)
-	k.actor.Reaction = func() (float64, float64) { return 3, 1.5 }
 	return k
 }
 
@@ -305,20 +298,9 @@ func skipping(c *cast, seed uint64) *take {
 	return k
 }
 
-// instant makes every gesture faster than a person can.
-func instant(c *cast, seed uint64) *take {
-	k := newTake(c, seed)
-	k.actor.Reaction = func() (float64, float64) { return 0, 0.08 }
-	return k
-}
-
-// poses shows a picture of each pose after a pause, without any movement between
-// them.
-func poses(c *cast, seed uint64) *take {
-	k := newTake(c, seed)
-	k.actor.Reaction = func() (float64, float64) { return 0.4, 0 }
-	return k
-}
+// instant makes every gesture faster than a person can. poses shows a picture of each
+// pose after a pause, without any movement between them.
+var instant, poses = acting(reacts(0, 0.08)), acting(reacts(0.4, 0))
 
 // swapped shows another person's head during the movements.
 func swapped(c *cast, seed uint64) *take {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"net/http"
-	"net/url"
 	"strings"
 )
 
@@ -42,13 +41,10 @@ func leaves(part string) func(*reply) {
 	}
 	byPage, left := map[string]made{}, map[string]any{}
 	return func(r *reply) {
+		page, session := r.created()
 		switch {
-		case r.is("create") && r.status == http.StatusCreated:
-			r.edit(func(m map[string]any) {
-				if u, err := url.Parse(fmt.Sprint(m["verification_url"])); err == nil {
-					byPage[u.Path] = made{fmt.Sprint(m["session_id"]), m["expires_at"]}
-				}
-			})
+		case page != "":
+			byPage[page] = made{fmt.Sprint(session["session_id"]), session["expires_at"]}
 		case r.is("page"):
 			for path, s := range byPage {
 				if asked := r.path + "?" + r.query; strings.HasPrefix(asked, path) && strings.Contains(asked, part) {

@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -53,6 +54,19 @@ func (r *reply) is(what string) bool {
 		return strings.HasPrefix(r.path, "/v/")
 	}
 	return strings.HasPrefix(r.path, "/api/") && strings.HasSuffix(r.path, "/"+what)
+}
+
+// created returns the path of the page and the members of the session that the answer
+// says was created, and otherwise "".
+func (r *reply) created() (page string, session map[string]any) {
+	if !r.is("create") || r.status != http.StatusCreated || json.Unmarshal(r.body, &session) != nil {
+		return "", nil
+	}
+	u, err := url.Parse(fmt.Sprint(session["verification_url"]))
+	if err != nil {
+		return "", nil
+	}
+	return u.Path, session
 }
 
 // edit changes the members of a JSON answer.

@@ -271,15 +271,11 @@ func statusLate() fault {
 	late.answer = func(r *reply) {
 		mu.Lock()
 		defer mu.Unlock()
-		parts := strings.Split(r.path, "/")
+		page, session := r.created()
 		switch {
-		case r.is("create") && r.status == http.StatusCreated:
-			r.edit(func(m map[string]any) {
-				if u, err := url.Parse(fmt.Sprint(m["verification_url"])); err == nil {
-					ids[u.Path] = fmt.Sprint(m["session_id"])
-				}
-			})
-		case r.is("status") && time.Since(ended[parts[len(parts)-2]]) < 2*time.Second:
+		case page != "":
+			ids[page] = fmt.Sprint(session["session_id"])
+		case r.is("status") && time.Since(ended[strings.Split(r.path, "/")[4]]) < 2*time.Second:
 			r.edit(func(m map[string]any) { m["status"] = "PENDING" })
 		}
 	}
@@ -304,12 +300,8 @@ func without(name string) func(string) string {
 func unknownPage(compare func(string) string) func(*reply) {
 	known := map[string]bool{}
 	return func(r *reply) {
-		if r.is("create") && r.status == http.StatusCreated {
-			r.edit(func(m map[string]any) {
-				if u, err := url.Parse(fmt.Sprint(m["verification_url"])); err == nil {
-					known[compare(u.Path)] = true
-				}
-			})
+		if page, _ := r.created(); page != "" {
+			known[compare(page)] = true
 		}
 		if r.is("page") && r.status == http.StatusNotFound && known[compare(r.path)] {
 			r.status = http.StatusOK

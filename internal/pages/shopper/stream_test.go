@@ -233,11 +233,12 @@ func TestReasons(t *testing.T) {
 			page := shopper.get(link + "/camera")
 			page.shows(t, http.StatusOK, "again")
 			contains(t, page.body, row.words)
-			sit, open := strings.Index(page.body, `data-testid="assisted"`), strings.Index(page.body, `data-testid="open-camera"`)
-			if (sit < open) != row.sit {
+			sit := strings.Index(page.body, `data-testid="assisted"`)
+			if (sit < strings.Index(page.body, `data-testid="open-camera"`)) != row.sit {
 				t.Error("the check without movements is in another place")
 			}
-			if s := f.stored(link); s.Strikes != 0 || s.Attempts != 1 || (counted.Load() == 1) != (row.reason == age.ReasonDrawn) {
+			drawn := counted.Load() == 1
+			if s := f.stored(link); s.Strikes != 0 || s.Attempts != 1 || drawn != (row.reason == age.ReasonDrawn) {
 				t.Errorf("%d strikes, %d attempts, %d drawn faces counted", s.Strikes, s.Attempts, counted.Load())
 			}
 		})

@@ -36,7 +36,8 @@ func TestMain(m *testing.M) {
 // sample returns a release of the binary that `make dist/agegate` compiled.
 func sample(version, out string) release {
 	return release{
-		name: full, root: "../../..", binary: "../../../dist/agegate", door: "../../../dist/agegate-door", arch: runtime.GOARCH,
+		name: full, arch: runtime.GOARCH,
+		root: "../../..", binary: "../../../dist/agegate", door: "../../../dist/agegate-door",
 		out: filepath.Join(work, out), version: version, revision: "0123456789abcdef0123456789abcdef01234567",
 		time: time.Unix(1_800_000_000, 0).UTC(), maintainer: "agegate <noreply@agegate.invalid>",
 	}
