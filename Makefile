@@ -85,10 +85,10 @@ stored := Audit|Billing|Chart|DecidedBy|Figures|Find|InstanceExport|Ledger|Look|
 test-pages: models postgresql
 	AGEGATE_TEST_DATABASE=postgres go test $(testing) -run '^Test($(stored))' ./internal/pages/dashboard
 
-# The package that takes longest begins first. Most packages wait about half of their
-# time, so there is one more at work than two cores would take.
+# The packages that take longest begin first. Most packages wait about half of their
+# time, so there are two more at work than two cores would take.
 test-proof: deps models $(generators) $(runtimes)
-	cd proof && go test $(testing) -p 3 ./security ./...
+	cd proof && go test $(testing) -p 4 ./chaos ./security ./wordpress ./mutants ./attack ./...
 
 journeys test-browser test-long: models build chromium
 	$(MAKE) -C proof $@

@@ -12,6 +12,7 @@ import (
 // The tests of the webhook client's guard are in its own package. The full run
 // repeats and counts them, so that the table is complete.
 func TestSpecialAddresses(t *testing.T) {
+	table.Beside(t)
 	if !table.Full() {
 		return
 	}

@@ -20,6 +20,7 @@ const guesses = 17
 // An attacker with a user's device cookie guesses the password until that device
 // has to wait, and then continues with the same cookie in other spellings.
 func TestSpellingsOfADeviceCookie(t *testing.T) {
+	table.Beside(t)
 	onEach(t, "A device cookie in several spellings", func(t *testing.T, g *gatewaytest.Gateway, r *table.Row) {
 		person, signed := newcomer(t, g)
 		second, err := g.App.Accounts.LogIn(t.Context(), person.Email, person.Password, account.Browser{})

@@ -14,6 +14,7 @@ import (
 // TestTestKeyFillsTheLog repeats, with a test key, the changes that write to the
 // tenant's audit log.
 func TestTestKeyFillsTheLog(t *testing.T) {
+	table.Beside(t)
 	onEach(t, "Resends and moves of the clock without end", func(t *testing.T, g *gatewaytest.Gateway, r *table.Row) {
 		receiver := gatewaytest.NewReceiver(t)
 		shop := g.Shop(t, receiver.URL, nil)

@@ -50,6 +50,7 @@ func changed(rng *rand.Rand, s string) string {
 // Real redirects and deliveries of a running gateway are refused when anything in
 // them is changed.
 func TestForgeriesAreRefused(t *testing.T) {
+	table.Beside(t)
 	rng := rand.New(rand.NewPCG(3, 3))
 	onEach(t, "Changed redirect tokens and webhook deliveries", func(t *testing.T, g *gatewaytest.Gateway, r *table.Row) {
 		receiver := gatewaytest.NewReceiver(t)

@@ -89,6 +89,7 @@ func prepare(t *testing.T, g *gatewaytest.Gateway) *fuzzer {
 }
 
 func TestFuzzedRequests(t *testing.T) {
+	table.Beside(t)
 	onEach(t, "Fuzzed requests", func(t *testing.T, g *gatewaytest.Gateway, r *table.Row) {
 		known := prepare(t, g)
 		count := table.Sized(50_000, 9_000)

@@ -30,6 +30,7 @@ const (
 // announce another message of a pebibyte, which the WebSocket library would read
 // to its end.
 func TestHeldStreams(t *testing.T) {
+	table.Beside(t)
 	onEach(t, "Camera streams held open after their end", func(t *testing.T, g *gatewaytest.Gateway, r *table.Row) {
 		shop := g.Shop(t, "", nil)
 		sessions, streams := table.Sized(192, 8), table.Sized(3000, 40)

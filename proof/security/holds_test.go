@@ -31,6 +31,7 @@ import (
 // hold all of its credit. Then it creates sessions for this tenant and for
 // another one while the gateway returns the credit.
 func TestAbandonedSessions(t *testing.T) {
+	table.Beside(t)
 	t.Run("sqlite", func(t *testing.T) { abandoned(t, "SQLite", dbtest.SQLiteOnDisk(t)) })
 	t.Run("postgres", func(t *testing.T) { abandoned(t, "PostgreSQL", pgtest.URL(t)) })
 }

@@ -54,6 +54,7 @@ func places(t *testing.T, urls []string) []string {
 // The gateway may refuse a URL that a browser understands, but must never accept
 // one that takes a browser to another host.
 func TestSpellingsOfCallbackHosts(t *testing.T) {
+	table.Beside(t)
 	r := table.New(t, "Spellings of callback hosts against the WHATWG parser")
 	g := gatewaytest.Start(t, pgtest.URL(t), "AGEGATE_TEST_DAILY_CAP=-1")
 	shop := g.Shop(t, registered[2], func(s *tenant.Tenant) { s.SuccessURL, s.CancelURL = registered[0], registered[1] })
@@ -101,6 +102,7 @@ func accepted(t *testing.T, g *gatewaytest.Gateway, key, url string) bool {
 
 // Every Unicode character in place of one letter of the host.
 func TestEveryCharacterInACallbackHost(t *testing.T) {
+	table.Beside(t)
 	r := table.New(t, "Every character in the place of a letter of the host")
 	rule := tenant.CallbackRule{}
 	home := places(t, registered)

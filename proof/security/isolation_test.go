@@ -17,6 +17,7 @@ import (
 // A stranger's request for another tenant's session must be answered byte for
 // byte like one for a session that does not exist.
 func TestForeignSessionsLookMissing(t *testing.T) {
+	table.Beside(t)
 	onEach(t, "Foreign sessions against missing ones", func(t *testing.T, g *gatewaytest.Gateway, r *table.Row) {
 		receiver := gatewaytest.NewReceiver(t)
 		owner, stranger := g.Shop(t, receiver.URL, consenting), g.Shop(t, "", consenting)

@@ -53,8 +53,10 @@ func TestInvitationsWithPasswords(t *testing.T) {
 		}
 		before := processorTime()
 		for range 4 {
-			if err := logIn(); err != nil {
-				t.Fatal(err)
+			for err := logIn(); err != nil; err = logIn() {
+				if !strings.Contains(err.Error(), http.StatusText(http.StatusServiceUnavailable)) {
+					t.Fatal(err)
+				}
 			}
 		}
 		hashing := (processorTime() - before) / 4

@@ -18,11 +18,13 @@ import (
 // than the gateway checks passwords, while a user logs in repeatedly in a browser
 // in which they have logged in before.
 func TestMadeUpLogIns(t *testing.T) {
+	table.Beside(t)
 	for name, url := range map[string]func(*testing.T) string{
 		"SQLite":     func(t *testing.T) string { return gatewaytest.SQLite(t) },
 		"PostgreSQL": func(t *testing.T) string { return pgtest.URL(t) },
 	} {
 		t.Run(name, func(t *testing.T) {
+			table.Beside(t)
 			madeUp(t, gatewaytest.Start(t, url(t)), table.New(t, "Made-up log-ins beside a known browser, "+name))
 		})
 	}

@@ -15,6 +15,7 @@ import (
 
 func TestMain(m *testing.M) {
 	flag.Parse()
+	table.SideBySide(6)            // what is tested beside others mostly waits
 	gatewaytest.PasswordMemory = 0 // the costs of attacks on passwords are measured
 	code := m.Run()
 	table.Print(os.Stdout)

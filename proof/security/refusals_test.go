@@ -16,6 +16,7 @@ import (
 // TestRefusedDocuments repeatedly shows refused documents to a check, and begins
 // something else before each refusal is applied.
 func TestRefusedDocuments(t *testing.T) {
+	table.Beside(t)
 	onEach(t, "Documents shown after a refusal", func(t *testing.T, g *gatewaytest.Gateway, r *table.Row) {
 		shop := g.Shop(t, "", consenting)
 		var endless, uncounted, passed []string

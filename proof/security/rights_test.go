@@ -15,6 +15,7 @@ import (
 // TestFormerOwners lets owners prepare ways to return, and then demotes, removes
 // or disables them.
 func TestFormerOwners(t *testing.T) {
+	table.Beside(t)
 	onEach(t, "Owners who lose their right", func(t *testing.T, g *gatewaytest.Gateway, r *table.Row) {
 		shop, keeper := g.Shop(t, "", nil), g.SignIn(t, false, account.ByPasskey)
 		g.Join(t, keeper, shop.Tenant.ID, account.Owner)

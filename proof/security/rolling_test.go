@@ -25,6 +25,7 @@ import (
 // other, while people are in front of the camera. A load balancer asks for
 // readiness, as Kubernetes does.
 func TestRollingRestart(t *testing.T) {
+	table.Beside(t)
 	models := modelsDir(t)
 	album := newAlbum(t)
 	if table.Full() {

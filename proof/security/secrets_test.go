@@ -24,6 +24,7 @@ const urlCanary = "zqurlcanary7x"
 // After a whole sequence of sessions, the log and the database contain no secret
 // that opens, signs or proves something, in any usual notation.
 func TestSecretsAreNowhere(t *testing.T) {
+	table.Beside(t)
 	onEach(t, "Secrets in the log and the database", func(t *testing.T, g *gatewaytest.Gateway, r *table.Row) {
 		receiver := gatewaytest.NewReceiver(t)
 		shop := g.Shop(t, receiver.URL, consenting)

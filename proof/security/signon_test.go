@@ -21,6 +21,7 @@ func database(t *testing.T) string { return t.Name()[strings.LastIndex(t.Name(),
 // time, while people log in by it, half of them in a browser that it has let in
 // before.
 func TestCrowdedProvider(t *testing.T) {
+	table.Beside(t)
 	const strangers = 24
 	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		idp := gatewaytest.NewIDP(t)

@@ -18,6 +18,7 @@ import (
 // Camera streams of a browser that owns its session, with messages that no honest
 // page sends.
 func TestHostileStreams(t *testing.T) {
+	table.Beside(t)
 	onEach(t, "Hostile camera streams", func(t *testing.T, g *gatewaytest.Gateway, r *table.Row) {
 		shop := g.Shop(t, "", nil)
 		rng := rand.New(rand.NewPCG(2, 2))

@@ -31,6 +31,7 @@ func TestUnstorableText(t *testing.T) {
 	table.Beside(t)
 	names, members := readNames(t), readMembers(t)
 	onEach(t, "Text with a NUL or not in UTF-8", func(t *testing.T, g *gatewaytest.Gateway, r *table.Row) {
+		table.Beside(t)
 		a := &unstorableText{t: t, g: g, shop: g.Shop(t, "", consenting).Tenant.ID, sent: map[string]int{}}
 		a.key = g.Shop(t, "", consenting).Test.APIKey
 		c := g.Create(t, a.key, 18)

@@ -30,6 +30,7 @@ func sideOf(g *gatewaytest.Gateway) side {
 // something else happened to the session, elsewhere or at the same moment. SQLite
 // has one server, whose streams are the two sides.
 func TestVerdictsOnOldRows(t *testing.T) {
+	table.Beside(t)
 	const settings = "AGEGATE_FREE_CHECKS_PER_MONTH=-1"
 	t.Run("sqlite", func(t *testing.T) {
 		g := gatewaytest.Start(t, gatewaytest.SQLite(t), settings)

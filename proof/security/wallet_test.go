@@ -81,6 +81,7 @@ var walletAnswers = []walletAnswer{
 // Genuine documents of adults that are not presented as the request requires:
 // none may pass or count as a document.
 func TestWalletAnswersAgainstTheText(t *testing.T) {
+	table.Beside(t)
 	onEach(t, "Wallets' answers against the text of OpenID4VP", func(t *testing.T, g *gatewaytest.Gateway, r *table.Row) {
 		issuer := trustedIssuer(t, g)
 		shop := g.Shop(t, "", func(shop *tenant.Tenant) { shop.DocumentCheck = true })

@@ -223,6 +223,7 @@ func (s shop) passed(id string) {
 // TestReproducible: building the same commit in another place gives the same
 // binary, and packages of the same binary are equal.
 func TestReproducible(t *testing.T) {
+	t.Parallel()
 	one, other := built(t), sample("v1.0.0", "other")
 	if err := run(other, []string{"deb", "image"}); err != nil {
 		t.Fatal(err)
