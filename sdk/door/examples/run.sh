@@ -30,7 +30,7 @@ export AGEGATE_API_KEY AGEGATE_REDIRECT_SECRET
 export DOOR_KEYS_FILE=data/door.key
 
 bin/sample-site &
-bin/agegate-door check
+bin/agegate-door check 2>data/door.log || { cat data/door.log; exit 1; } # the door says the same when it starts
 echo "The sample site behind the door: $DOOR_URL"
 echo "From Germany it asks for 16 years, and from Japan for nothing: curl -H 'X-Region: JP' $DOOR_URL"
 bin/agegate-door
