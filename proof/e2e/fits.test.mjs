@@ -166,6 +166,27 @@ test("the first page's main button in every language, below a logo, and nothing 
   }
 });
 
+test("the button of the consent to a photograph in every language, and nothing under it at the end", async () => {
+  const page = await visitor(browser, { viewport: { width: 320, height: 568 } });
+  const { url } = await gateway.session(gateway.tenant("--document-check"));
+  await page.goto(`${url}?force=fallback`);
+  await part(page, "way-photo").click();
+  for (const tag of languages) {
+    await page.goto(`${url}/photo?lang=${tag}`);
+    assert.ok(await isOnTop(page, "continue"), `${tag}: the button is in view`);
+    await part(page, "compare").focus();
+    assert.ok(await isOnTop(page, "compare"), `${tag}: the button covers no box in focus`);
+    await page.evaluate(() => scrollTo(0, document.body.scrollHeight));
+    for (const each of ["continue", "other-way", "leave"]) assert.ok(await isOnTop(page, each), `${tag}, at the end: ${each}`);
+    await fitsWidth(page);
+    await page.setViewportSize({ width: 360, height: 640 });
+    await page.goto(page.url());
+    assert.ok(await isOnTop(page, "compare") && await isOnTop(page, "continue"), `${tag}: both are in view`);
+    await page.setViewportSize({ width: 320, height: 568 });
+  }
+  page.kept();
+});
+
 test("the code for another device in every language, whole in a computer's window", async () => {
   const page = await visitor(browser, { viewport: { width: 1440, height: 900 } });
   await toPrimer(page, (await gateway.session(tenant)).url);
