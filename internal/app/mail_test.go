@@ -95,7 +95,7 @@ func TestMailCarriesLinksAndAlerts(t *testing.T) {
 		g.Join(t, dev, shop.Tenant.ID, account.Developer)
 		g.Join(t, looker, shop.Tenant.ID, account.Viewer)
 		g.StepUp(t, boss)
-		team := "/dashboard/" + shop.Tenant.ID.String() + "/team"
+		team := "/dashboard/" + shop.Tenant.ID.String() + "/team/invitations/new"
 		guest := strings.ReplaceAll(t.Name(), "/", ".") + "@guest.example"
 		guest = strings.ToLower(guest)
 		res, body := boss.Fill(t, team, url.Values{"role": {"support"}, "email": {guest}})

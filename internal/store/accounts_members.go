@@ -84,8 +84,7 @@ func (s *Store) Invitations(ctx context.Context, tenantID uuid.UUID, now time.Ti
 
 // InsertLink implements account.Tx.
 func (tx *Tx) InsertLink(l account.Link) error {
-	row := linkRow(l)
-	return tx.db.Create(&row).Error
+	return tx.db.Create(new(linkRow(l))).Error
 }
 
 // DeleteRecoveryLinks implements account.Tx.

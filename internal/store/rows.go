@@ -166,6 +166,7 @@ type linkRow struct {
 	Kind      account.LinkKind
 	TenantID  *uuid.UUID
 	Role      account.Role `gorm:"serializer:optional"`
+	Note      string       `gorm:"serializer:optional"`
 	UserID    *uuid.UUID
 	CreatedBy *uuid.UUID
 	CreatedAt time.Time

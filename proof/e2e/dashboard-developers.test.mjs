@@ -47,8 +47,8 @@ async function invited() {
   await owner.goto(`${gateway.url}/dashboard/${shop.tenant_id}/team`);
   await part(owner, "inviting").click();
   await owner.locator("select").selectOption("developer");
-  await part(owner, "invite").click();
-  const link = await owner.locator('[data-testid="invitation-link"] code').textContent();
+  await part(owner, "confirm").click();
+  const link = await owner.locator('.shown code').textContent();
   owner.kept();
   await owner.context().close();
 

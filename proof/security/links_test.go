@@ -29,7 +29,7 @@ func TestInvitationsWithPasswords(t *testing.T) {
 		owner := g.SignIn(t, false)
 		g.Join(t, owner, shop, account.Owner)
 		invite := func() string {
-			link, err := g.App.Accounts.Invite(t.Context(), g.Access(t, owner, shop), account.Viewer)
+			link, err := g.App.Accounts.Invite(t.Context(), g.Access(t, owner, shop), account.Invitation{Role: account.Viewer})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -51,7 +51,7 @@ func TestHugeKeysInPasskeys(t *testing.T) {
 		var registered, in []string
 		passkeys := g.Count(t, "passkeys")
 		costs(r, "processor time of a registration by an invitation", tries, func(i int) {
-			link, err := g.App.Accounts.Invite(t.Context(), g.Access(t, owner, shop), account.Viewer)
+			link, err := g.App.Accounts.Invite(t.Context(), g.Access(t, owner, shop), account.Invitation{Role: account.Viewer})
 			if err != nil {
 				t.Fatal(err)
 			}

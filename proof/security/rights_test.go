@@ -39,7 +39,8 @@ func TestFormerOwners(t *testing.T) {
 			g.StepUp(t, former)
 			var links []string
 			for _, role := range []account.Role{account.Developer, account.Viewer} {
-				link, err := g.App.Accounts.Invite(t.Context(), g.Access(t, former, shop.Tenant.ID), role)
+				link, err := g.App.Accounts.Invite(t.Context(), g.Access(t, former, shop.Tenant.ID),
+					account.Invitation{Role: role})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
+	"strings"
 
 	"agegate/internal/backoffice/mail"
 	"agegate/internal/rules/audit"
@@ -73,18 +74,37 @@ func lockMaker(tx Tx, link Link) (uuid.UUID, error) {
 // ID identifies a link in lists and in the log. It does not open the link.
 func (l Link) ID() string { return hex.EncodeToString(l.Hash[:len(l.Hash)/2]) }
 
-// Invite creates an invitation to the tenant and returns its address. It returns
-// fault.Invalid with the field role.
-func (s *Service) Invite(ctx context.Context, access Access, role Role) (string, error) {
-	return s.inviteMember(ctx, access, role, nil)
+// Invitation is what an owner says of a new member.
+type Invitation struct {
+	Role   Role
+	Note   string // see Link
+	Email  string // where the link is sent as well, in the name of the user and the tenant; may be empty
+	Tenant string // its name, for the mail
 }
 
-// inviteMember makes an invitation. It sends the link with a message, if there is one.
-func (s *Service) inviteMember(ctx context.Context, access Access, role Role, message *mail.Message) (string, error) {
-	if role == Owner || !role.May(BeMember) {
-		return "", fault.InvalidFields(fault.FieldError{Field: "role", Err: ErrInvitedRole})
+// Invite creates an invitation to the tenant and returns its address. It returns
+// fault.Invalid with the fields role, note and email, and mail.ErrTooMany.
+func (s *Service) Invite(ctx context.Context, access Access, v Invitation) (string, error) {
+	var broken []fault.FieldError
+	if v.Role == Owner || !v.Role.May(BeMember) {
+		broken = append(broken, fault.FieldError{Field: "role", Err: ErrInvitedRole})
 	}
-	return s.invite(ctx, access.Actor(), access.tenantID, role, message, func(tx Tx, by uuid.UUID) error {
+	if v.Note != "" && !Visible(v.Note, MaxName) {
+		broken = append(broken, fault.FieldError{Field: "note", Err: ErrName})
+	}
+	var message *mail.Message
+	if v.Email = strings.TrimSpace(v.Email); v.Email != "" {
+		message = &mail.Message{Kind: mail.Invitation, TenantID: &access.tenantID, To: v.Email,
+			Locale: access.user.Locale, Tenant: v.Tenant, By: access.user.Name}
+		if err := checkEmail(v.Email); err != nil {
+			broken = append(broken, fault.FieldError{Field: "email", Err: err})
+		}
+	}
+	if len(broken) > 0 {
+		return "", fault.InvalidFields(broken...)
+	}
+	link := Link{TenantID: &access.tenantID, Role: v.Role, Note: v.Note}
+	return s.invite(ctx, access.Actor(), link, message, func(tx Tx, by uuid.UUID) error {
 		member, err := tx.Membership(access.tenantID, by)
 		if err == nil && !member.Role.May(Own) {
 			return ErrNoSuchTenant
@@ -103,7 +123,7 @@ func (s *Service) InviteOwner(ctx context.Context, actor audit.Actor, tenantID u
 func (s *Service) inviteOwner(
 	ctx context.Context, actor audit.Actor, tenantID uuid.UUID, message *mail.Message,
 ) (string, error) {
-	return s.invite(ctx, actor, tenantID, Owner, message, func(tx Tx, _ uuid.UUID) error {
+	return s.invite(ctx, actor, Link{TenantID: &tenantID, Role: Owner}, message, func(tx Tx, _ uuid.UUID) error {
 		if err := ownerless(tx, tenantID, ErrOwnerExists); err != nil {
 			return err
 		}
@@ -139,13 +159,11 @@ func (s *Service) takeInvitation(tx Tx, link Link) (Link, error) {
 // make it, so check must confirm this right. While check runs, no other transaction can
 // take the right away.
 func (s *Service) invite(
-	ctx context.Context, actor audit.Actor, tenantID uuid.UUID, role Role, message *mail.Message,
-	check func(tx Tx, by uuid.UUID) error,
+	ctx context.Context, actor audit.Actor, link Link, message *mail.Message, check func(tx Tx, by uuid.UUID) error,
 ) (string, error) {
-	link := Link{Kind: LinkInvitation, TenantID: &tenantID, Role: role, CreatedBy: makerOf(actor),
-		ExpiresAt: s.now().Add(InvitationTTL)}
+	link.Kind, link.CreatedBy, link.ExpiresAt = LinkInvitation, makerOf(actor), s.now().Add(InvitationTTL)
 	return s.newLink(ctx, link, func(tx Tx, link Link, address string) error {
-		if err := tx.LockOwners(tenantID); err != nil {
+		if err := tx.LockOwners(*link.TenantID); err != nil {
 			return err
 		}
 		by, err := lockMaker(tx, link)

@@ -11,22 +11,6 @@ import (
 	"github.com/google/uuid"
 )
 
-// InviteByMail is like Invite, and also sends the link to an e-mail address, in the
-// name of the user and the tenant. It also returns fault.Invalid with the field email,
-// and mail.ErrTooMany.
-func (s *Service) InviteByMail(
-	ctx context.Context, access Access, role Role, email, tenantName string,
-) (string, error) {
-	email = strings.TrimSpace(email)
-	if err := checkEmail(email); err != nil {
-		return "", fault.InvalidFields(fault.FieldError{Field: "email", Err: err})
-	}
-	return s.inviteMember(ctx, access, role, &mail.Message{
-		Kind: mail.Invitation, TenantID: &access.tenantID, To: email, Locale: access.user.Locale, Tenant: tenantName,
-		By: access.user.Name,
-	})
-}
-
 // InviteOwnerByMail is like InviteOwner, and also sends the link to an e-mail address,
 // in the name of an operator. It also returns fault.Invalid with the field email, and
 // mail.ErrTooMany.

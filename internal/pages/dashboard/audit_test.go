@@ -70,10 +70,10 @@ func TestAuditLogNamesWhatItIsAbout(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, body := o.owner.Fill(t, o.at("/team"), url.Values{"role": {"support"}})
-		link := between(t, between(t, body, `data-testid="invitation-link"`, "</section>"), "<code>", "</code>")
+		_, body := o.owner.Fill(t, o.at(invitePath), url.Values{"role": {"support"}})
+		link := between(t, between(t, body, `class="shown"`, "</section>"), "<code>", "</code>")
 		g.Nobody().Post(t, strings.TrimPrefix(link, "http://localhost:8080"), person("bob"))
-		o.owner.Fill(t, o.at("/team"), url.Values{"role": {"developer"}})
+		o.owner.Fill(t, o.at(invitePath), url.Values{"role": {"developer"}})
 		made := g.Create(t, o.shop.Test.APIKey, 18)
 		if res, _ := o.developer.Fill(t, o.at("/test/sessions/"+made.SessionID+"/expire"), nil); res.StatusCode != 303 {
 			t.Fatalf("expire: %d", res.StatusCode)

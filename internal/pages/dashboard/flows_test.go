@@ -239,7 +239,8 @@ func TestNoLinkIsMadeOfARequest(t *testing.T) {
 			method, path string
 			form         url.Values
 		}{
-			{boss, http.MethodPost, team, url.Values{"role": {"viewer"}, "nonce": {nonceAfter(t, boss, team)}}},
+			{boss, http.MethodPost, team + "/invitations/new", url.Values{"role": {"viewer"},
+				"nonce": {nonceAfter(t, boss, team+"/invitations/new")}}},
 			{op, http.MethodPost, users, url.Values{"nonce": {nonceAfter(t, op, users)}}},
 			{boss, http.MethodGet, team, nil},
 			{boss, http.MethodGet, "/dashboard", nil},

@@ -298,22 +298,22 @@ func TestStepUp(t *testing.T) {
 		ada, shop := owner(t, g, "ada")
 		secret, _ := enrol(t, g, ada)
 		g.Clock.Advance(account.StepUpTTL)
-		res, body := ada.Post(t, shop+"/team", url.Values{"role": {"viewer"}})
+		res, body := ada.Post(t, shop+invitePath, url.Values{"role": {"viewer"}})
 		want(t, "an act long after the log-in", res, 403, "")
-		if strings.Contains(body, "/dashboard/link/") || between(t, body, `name="next" value="`, `"`) != shop+"/team" {
-			t.Error("the page does not lead back to the team")
+		if strings.Contains(body, "/dashboard/link/") || between(t, body, `name="next" value="`, `"`) != shop+invitePath {
+			t.Error("the page does not lead back to the invitation")
 		}
 		form := credentials("ada")
-		form.Set("next", shop+"/team")
+		form.Set("next", shop+invitePath)
 		res, _ = ada.Post(t, "/dashboard/step-up", form)
 		want(t, "without a code", res, 422, "")
 		before := res.Request.Header.Get("Cookie")
 		form.Set("code", appCode(t, secret, g.Clock.Now()))
 		res, _ = ada.Post(t, "/dashboard/step-up", form)
-		want(t, "step-up", res, 303, shop+"/team")
+		want(t, "step-up", res, 303, shop+invitePath)
 		res, _ = g.Nobody().Send(t, http.MethodGet, "/dashboard/account", nil, map[string]string{"Cookie": before})
 		want(t, "the cookie before", res, 303, "/dashboard/login?next=%2Fdashboard%2Faccount")
-		res, _ = ada.Fill(t, shop+"/team", url.Values{"role": {"viewer"}})
+		res, _ = ada.Fill(t, shop+invitePath, url.Values{"role": {"viewer"}})
 		want(t, "the act", res, 200, "")
 
 		for next, to := range map[string]string{"//evil.example": "/dashboard", "/dashboard/account": "/dashboard/account"} {
@@ -338,7 +338,7 @@ func TestPasswordAloneStaysWeak(t *testing.T) {
 	want(t, "by password", res, 303, "/dashboard")
 	res, _ = ada.Get(t, "/dashboard/account/totp")
 	want(t, "a fresh password", res, 200, "")
-	res, _ = ada.Post(t, shop+"/team", url.Values{"role": {"viewer"}})
+	res, _ = ada.Post(t, shop+invitePath, url.Values{"role": {"viewer"}})
 	want(t, "a dangerous act", res, 403, "")
 }
 

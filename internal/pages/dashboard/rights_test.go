@@ -24,8 +24,8 @@ func TestLinksEndWithTheirMakersRight(t *testing.T) {
 		g.StepUp(t, keeper)
 		invite := func(by *gatewaytest.Staff) string {
 			t.Helper()
-			_, body := by.Fill(t, team, url.Values{"role": {"developer"}})
-			return strings.TrimPrefix(between(t, between(t, body, `data-testid="invitation-link"`, "</section>"), "<code>",
+			_, body := by.Fill(t, team+"/invitations/new", url.Values{"role": {"developer"}})
+			return strings.TrimPrefix(between(t, between(t, body, `class="shown"`, "</section>"), "<code>",
 				"</code>"), "http://localhost:8080")
 		}
 		kept := invite(keeper)
@@ -64,7 +64,7 @@ func TestLinksEndWithTheirMakersRight(t *testing.T) {
 					g.Join(t, former, shop.Tenant.ID, account.Viewer)
 				}
 				// A form that was sent while the right ended is too late.
-				if _, err := accounts.Invite(t.Context(), access, account.Developer); fault.CodeOf(err) == "" {
+				if _, err := accounts.Invite(t.Context(), access, account.Invitation{Role: account.Developer}); fault.CodeOf(err) == "" {
 					t.Errorf("an invitation made afterwards: %v", err)
 				}
 			})

@@ -2,16 +2,17 @@ package dashboard
 
 import (
 	"net/http"
-	"net/url"
 	"slices"
 
 	"agegate/internal/backoffice/account"
 	"agegate/internal/backoffice/mail"
 	"agegate/internal/pages/dashboard/desk"
+	"agegate/internal/pages/page"
 )
 
 const (
 	teamPath   = "/dashboard/:tenant/team"
+	invitePath = teamPath + "/invitations/new"
 	memberPath = teamPath + "/:user"
 	removePath = memberPath + "/remove"
 	revokePath = teamPath + "/invitations/:id/revoke"
@@ -22,17 +23,19 @@ const (
 var roleNames = roleKeys("")
 
 var inviteForm = &desk.Form{
-	Name:     "invite",
-	Fields:   []desk.Field{{Name: "role", Kind: "select", Options: roleNames[1:]}},
-	Problems: map[error]string{account.ErrInvitedRole: "role"},
+	Name: "invite",
+	Fields: []desk.Field{{Name: "role", Kind: "select", Options: roleNames[1:], Hint: true},
+		{Name: "note", Kind: "text", Max: account.MaxName, Optional: true, Hint: true}},
+	Problems: map[error]string{account.ErrInvitedRole: "role", account.ErrName: "note"},
 }
 
 // inviteMailForm is inviteForm where mail is sent.
 var inviteMailForm = &desk.Form{
 	Name: "invite",
-	Fields: []desk.Field{inviteForm.Fields[0],
-		{Name: "email", Kind: "email", Max: account.MaxEmail, Optional: true, Hint: true}},
-	Problems: map[error]string{account.ErrInvitedRole: "role", account.ErrEmail: "email", mail.ErrTooMany: "too_many"},
+	Fields: append(inviteForm.Fields[:2:2],
+		desk.Field{Name: "email", Kind: "email", Max: account.MaxEmail, Optional: true, Hint: true}),
+	Problems: map[error]string{account.ErrInvitedRole: "role", account.ErrName: "note", account.ErrEmail: "email",
+		mail.ErrTooMany: "too_many"},
 }
 
 var memberForm = &desk.Form{
@@ -55,14 +58,13 @@ func (p *Pages) team() desk.Feature {
 	}
 	f := desk.Feature{
 		Routes: []desk.Route{
-			{Method: http.MethodGet, Path: teamPath, MinRole: desk.Owner, Handle: inviting.OnGet(p.invite)},
-			{Method: http.MethodPost, Path: teamPath, MinRole: desk.Owner, StepUp: desk.Always,
-				Handle: inviting.OnPost(p.invite)},
+			{Method: http.MethodGet, Path: teamPath, MinRole: desk.Owner, Handle: p.showTeam},
 		},
-		Screens: []string{"team", "member"},
+		Screens: []string{"team", "member", "shown"},
 		Forms:   []*desk.Form{inviteForm, inviteMailForm},
-		Keys:    roleKeys("role.may_"),
+		Keys:    append(roleKeys("role.may_"), "team.link", "team.link_hint", "team.once", "team.mailed"),
 	}
+	f.Ask(at(invitePath), inviting, p.invite)
 	f.Fill(at(memberPath), memberForm, p.setRole)
 	f.Ask(at(removePath), removeMemberForm, p.remove)
 	f.Ask(at(revokePath), revokeForm, p.revoke)
@@ -74,11 +76,7 @@ type teamView struct {
 	Roles       []string // roles that an invitation can give
 	Members     []memberView
 	Invitations []invitationView
-	Form        *desk.FormView
-	Confirm     string // address of the confirmation that the form needs first; may be empty
-	Link        string // link of the invitation that was just created
-	Mailed      string // the address that it is sent to, or empty
-	SendsMail   bool
+	Invite      string // address
 }
 
 type memberView struct {
@@ -93,7 +91,7 @@ type invitationView struct {
 	Href string // address that revokes it
 }
 
-func (p *Pages) renderTeam(r *desk.Request, status int, f *desk.FormView, link, mailed string) error {
+func (p *Pages) showTeam(r *desk.Request) error {
 	members, err := p.cfg.Accounts.Members(r.Ctx(), r.Access)
 	if err != nil {
 		return err
@@ -102,11 +100,7 @@ func (p *Pages) renderTeam(r *desk.Request, status int, f *desk.FormView, link, 
 	if err != nil {
 		return err
 	}
-	v := &teamView{Form: f, Link: link, Mailed: mailed, SendsMail: p.cfg.Accounts.SendsMail(),
-		Roles: inviteForm.Fields[0].Options}
-	if r.Who.Strong() && !r.Who.SteppedUp(p.cfg.Now()) {
-		v.Confirm = stepUpPath + "?next=" + url.QueryEscape(r.Href(teamPath))
-	}
+	v := &teamView{Invite: r.Href(invitePath), Roles: inviteForm.Fields[0].Options}
 	names := map[string]string{}
 	for _, m := range members {
 		names[m.UserID.String()] = m.User.Name
@@ -119,29 +113,28 @@ func (p *Pages) renderTeam(r *desk.Request, status int, f *desk.FormView, link, 
 		}
 		v.Invitations = append(v.Invitations, shown)
 	}
-	return r.Show(status, "team", v)
+	return r.Show(http.StatusOK, "team", v)
 }
 
 // invite shows the link, in this answer only.
 func (p *Pages) invite(r *desk.Request) (*desk.Question, error) {
 	return &desk.Question{
-		Show: func(status int, f *desk.FormView) error { return p.renderTeam(r, status, f, "", "") },
+		Safe: true, Back: r.Href(teamPath),
 		Do: func(f *desk.FormView) error {
-			role, email := account.Role(f.Value("role")), ""
-			if p.cfg.Accounts.SendsMail() {
-				email = f.Value("email")
+			v := account.Invitation{Role: account.Role(f.Value("role")), Note: f.Value("note"), Tenant: r.Tenant.Name}
+			hint := page.Say("team.once")
+			if p.cfg.Accounts.SendsMail() && f.Value("email") != "" {
+				v.Email = f.Value("email")
+				hint = page.Say("team.mailed", "email", v.Email)
 			}
-			var link string
-			var err error
-			if email == "" {
-				link, err = p.cfg.Accounts.Invite(r.Ctx(), r.Access, role)
-			} else {
-				link, err = p.cfg.Accounts.InviteByMail(r.Ctx(), r.Access, role, email, r.Tenant.Name)
-			}
+			link, err := p.cfg.Accounts.Invite(r.Ctx(), r.Access, v)
 			if err != nil {
 				return err
 			}
-			return p.renderTeam(r, http.StatusOK, f, link, email)
+			return r.Show(http.StatusOK, "shown", &shownView{
+				Title: page.Say("team.link"), Lead: page.Say("team.link_hint"), Back: r.Href(teamPath),
+				Values: []shownValue{{Label: page.Say("role." + string(v.Role)), Value: link, Note: hint}},
+			})
 		},
 	}, nil
 }

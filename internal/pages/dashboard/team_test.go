@@ -14,6 +14,8 @@ import (
 	"github.com/google/uuid"
 )
 
+const invitePath = "/team/invitations/new"
+
 // TestInvitationTakesAccounts: the invitation's page takes the e-mail and password
 // of an account, too, with its second factor, and refuses wrong ones without
 // saying what is wrong.
@@ -27,8 +29,8 @@ func TestInvitationTakesAccounts(t *testing.T) {
 		g.StepUp(t, boss)
 		invite := func(by *gatewaytest.Staff, at string) string {
 			t.Helper()
-			_, body := by.Fill(t, at+"/team", url.Values{"role": {"viewer"}})
-			return strings.TrimPrefix(between(t, between(t, body, `data-testid="invitation-link"`, "</section>"), "<code>",
+			_, body := by.Fill(t, at+invitePath, url.Values{"role": {"viewer"}})
+			return strings.TrimPrefix(between(t, between(t, body, `class="shown"`, "</section>"), "<code>",
 				"</code>"), "http://localhost:8080")
 		}
 		bob := g.Nobody()
@@ -91,12 +93,12 @@ func TestInvitations(t *testing.T) {
 		enrol(t, g, ada)
 		invite := func(role string) string {
 			t.Helper()
-			res, body := ada.Fill(t, shop+"/team", url.Values{"role": {role}})
+			res, body := ada.Fill(t, shop+invitePath, url.Values{"role": {role}})
 			want(t, "invite", res, 200, "")
-			link := between(t, between(t, body, `data-testid="invitation-link"`, "</section>"), "<code>", "</code>")
+			link := between(t, between(t, body, `class="shown"`, "</section>"), "<code>", "</code>")
 			return strings.TrimPrefix(link, "http://localhost:8080")
 		}
-		res, _ := ada.Fill(t, shop+"/team", url.Values{"role": {"owner"}})
+		res, _ := ada.Fill(t, shop+invitePath, url.Values{"role": {"owner"}})
 		want(t, "an owner's invitation", res, 422, "")
 
 		link := invite("viewer")
@@ -128,9 +130,17 @@ func TestInvitations(t *testing.T) {
 			t.Errorf("one link at the same time: %v", answers)
 		}
 
+		res, body := ada.Fill(t, shop+invitePath, url.Values{"role": {"viewer"}, "note": {"Dee\u202e"}})
+		if res.StatusCode != 422 || !strings.Contains(body, `href="#f-note"`) {
+			t.Errorf("a hidden character in the note: %d, %s", res.StatusCode, body)
+		}
+		ada.Fill(t, shop+invitePath, url.Values{"role": {"viewer"}, "note": {"<i>Dee</i>"}})
 		revoked := invite("viewer")
-		_, body := ada.Get(t, shop+"/team")
-		revoke := between(t, body, `href="`+shop+`/team/invitations/`, `"`)
+		_, body = ada.Get(t, shop+"/team")
+		if !strings.Contains(body, "<strong>&lt;i&gt;Dee&lt;/i&gt;</strong>") {
+			t.Errorf("the list does not say for whom an invitation is: %s", body)
+		}
+		revoke := between(t, body[strings.Index(body, `"invitation"`):], `href="`+shop+`/team/invitations/`, `"`)
 		res, _ = ada.Post(t, shop+"/team/invitations/"+revoke, nil)
 		want(t, "revoke", res, 303, shop+"/team")
 		res, _ = g.Nobody().Get(t, revoked)
@@ -247,9 +257,9 @@ func TestRefusedMembersKeepTheirWay(t *testing.T) {
 			{account.Viewer, shop + "/test", []string{"overview", "settings", "billing"}, []string{"keys", "team", "audit"},
 				[]string{"/settings"}, []string{"/team", "/test/keys"}},
 		} {
-			res, body := ada.Fill(t, shop+"/team", url.Values{"role": {string(tt.role)}})
+			res, body := ada.Fill(t, shop+invitePath, url.Values{"role": {string(tt.role)}})
 			want(t, "invite", res, 200, "")
-			link := between(t, between(t, body, `data-testid="invitation-link"`, "</section>"), "<code>", "</code>")
+			link := between(t, between(t, body, `class="shown"`, "</section>"), "<code>", "</code>")
 			who := g.Nobody()
 			res, _ = who.Post(t, strings.TrimPrefix(link, "http://localhost:8080"), person(string(tt.role)))
 			want(t, "accept", res, 303, "/dashboard")
