@@ -1,5 +1,4 @@
-// Passkeys. Each <div data-passkey="create|get" data-options=…> has a button and
-// a hidden field; the device's answer goes into the field and the form is sent.
+// Passkeys. The device's answer goes into the hidden field of <div data-passkey="create|get"> and the form is sent.
 
 /** What waits for a passkey from the browser's list of suggestions. */
 let suggesting = new AbortController();
@@ -22,8 +21,9 @@ async function press(offer) {
   const form = offer.closest("form");
   const told = offer.querySelector("[data-text]");
   if (!form || !told) return;
-  for (const field of form.querySelectorAll("input")) {
-    if (field.type !== "password" && !field.reportValidity()) return;
+  if (form.querySelector("input:not([type=password]):invalid")) {
+    offer.querySelector("input")?.setAttribute("value", "none"); // the server names all faults
+    return form.requestSubmit();
   }
   suggesting.abort();
   told.textContent = "";
@@ -59,8 +59,7 @@ async function answer(offer, form, how = {}) {
   } else {
     credential = await navigator.credentials.get({ publicKey: PublicKeyCredential.parseRequestOptionsFromJSON(options), ...how });
   }
-  const field = offer.querySelector("input");
-  if (!field || !(credential instanceof PublicKeyCredential)) throw new Error();
-  field.value = JSON.stringify(credential.toJSON());
+  if (!(credential instanceof PublicKeyCredential)) throw new Error();
+  offer.querySelector("input")?.setAttribute("value", JSON.stringify(credential.toJSON()));
   form.requestSubmit();
 }
