@@ -165,6 +165,7 @@ test("from the printed link to a webhook that was answered", async () => {
   await page.waitForLoadState("domcontentloaded");
   const own = ["passed", "fallback", "spoof", "webhook_answered", "live_key"]; // what the demo has not done for anybody
   for (const name of ["success_url", "cancel_url", "https", ...own]) assert.ok(await part(page, `todo-${name}`).isVisible(), `${name} is done`);
+  assert.equal(await part(page, "make-session").count(), 1, "one way to the first session");
   await look(page, "overview-empty");
   await someSessions();
   await page.reload();

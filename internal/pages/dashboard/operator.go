@@ -2,7 +2,6 @@ package dashboard
 
 import (
 	"net/http"
-	"strings"
 	"time"
 
 	"agegate/internal/backoffice/account"
@@ -50,11 +49,9 @@ func (p *Pages) operator() desk.Feature {
 
 type operatorView struct {
 	desk.Layout
-	Query   string
-	Decided tileFigure // live checks of all tenants in 30 days; empty for a search or a later page
+	Decided tileFigure // live checks of all tenants in 30 days; empty for a later page
 	Passed  tileFigure
 	Tenants []listedTenant
-	More    bool // there are more matches than shown
 	desk.Pager
 }
 
@@ -83,20 +80,9 @@ func (p *Pages) listed(r *desk.Request, v *operatorView, found []tenant.Tenant) 
 	return err
 }
 
-// showOperator lists the tenants, or those that a search finds.
+// showOperator lists the tenants.
 func (p *Pages) showOperator(r *desk.Request) error {
-	v := &operatorView{Query: strings.TrimSpace(r.QueryParam("q"))}
-	if v.Query != "" {
-		found, err := p.cfg.Tenants.FindTenants(r.Ctx(), v.Query)
-		if err != nil {
-			return err
-		}
-		if err := p.listed(r, v, found); err != nil {
-			return err
-		}
-		v.More = len(v.Tenants) == tenant.MaxPage
-		return r.Show(http.StatusOK, "operator", v)
-	}
+	v := &operatorView{}
 	after, err := r.Cursor("after")
 	if err != nil {
 		return err
