@@ -182,7 +182,7 @@ func passAndFail(t *testing.T, database func(testing.TB) string) {
 	caught := map[string]bool{}
 	for _, f := range slices.Concat(answerFaults, requestFaults, pageFaults, webhookFaults, uncalledFor(), survivors(),
 		testModeFaults, exactFaults(), lifeFaults(),
-		edgeFaults(), feedFaults(), receiverFaults()) {
+		edgeFaults(), feedFaults(), receiverFaults(), missedFaults()) {
 		if f.costly && !table.Full() {
 			continue
 		}

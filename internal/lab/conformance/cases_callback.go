@@ -5,6 +5,7 @@ import (
 	"html"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 )
 
@@ -137,12 +138,21 @@ var callbackCases = []testCase{
 		},
 	},
 	{
-		Name: "callback.own_cancel_url", Title: "The fallback page's return action uses the session's cancel_url",
+		Name: "callback.own_cancel_url", Title: "The return action of the pages of a fallback and of a spoof uses the " +
+			"session's cancel_url", sessions: 1,
 		Cites: []string{"SPEC 3", "SPEC 4.4", "openapi.yaml CreateSessionRequest"},
 		run: func(t *trial) {
 			want := t.callback("/agegate-conformance/cancelled?case=fallback&x=1")
-			page := html.UnescapeString(string(t.forced("fallback").page.body))
-			t.check(strings.Contains(page, `"`+want+`"`), "the fallback page has no link to the session's cancel_url")
+			ended := []*session{t.forced("fallback")}
+			if slices.Contains(t.outcomes(), "spoof") {
+				s := t.create(t.test, fmt.Sprintf(`{"target_age":18,"cancel_url":%q}`, want), nil)
+				t.force(s, "spoof")
+				ended = append(ended, s)
+			}
+			for _, s := range ended {
+				page := html.UnescapeString(string(s.page.body))
+				t.check(strings.Contains(page, `"`+want+`"`), "the page of a session that ended has no link to its cancel_url")
+			}
 		},
 	},
 }

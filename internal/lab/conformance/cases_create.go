@@ -161,6 +161,7 @@ var createCases = []testCase{
 		needs: []need{needUnpaid},
 		Cites: []string{"SPEC 7", "SPEC 8", "openapi.yaml createSession 402"},
 		run: func(t *trial) {
+			t.refuse([]string{t.UnpaidKey}, nil) // the request is checked first
 			got := t.call(call{operation: createSession, keys: []string{t.UnpaidKey}, body: `{"target_age":18}`})
 			t.check(got.status == http.StatusPaymentRequired, "the creation is answered with %s, want 402", got)
 			var out struct {
@@ -279,6 +280,9 @@ var idempotencyCases = []testCase{
 		Cites: []string{"openapi.yaml IdempotencyKey"},
 		run: func(t *trial) {
 			key := newKey().Get("Idempotency-Key")
+			for c := '!'; c <= '~'; c++ {
+				key += string(c)
+			}
 			key += strings.Repeat("k", 254-len(key))
 			t.differ(call{operation: createSession, keys: t.test, body: `{"target_age":18}`,
 				header: http.Header{"Idempotency-Key": {key + "a"}}},

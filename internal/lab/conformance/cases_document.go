@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"bytes"
+	"encoding/base64"
 	"net/http"
 	"strings"
 
@@ -154,6 +155,8 @@ var authenticationCases = []testCase{
 				t.expect(c, http.StatusForbidden, "disabled")
 			}
 			t.expect(call{operation: createSession, keys: []string{t.DisabledKey}, body: `{`}, http.StatusForbidden, "disabled")
+			t.expect(call{operation: getSessionStatus, keys: []string{t.DisabledKey}, session: canary}, http.StatusForbidden,
+				"disabled")
 		},
 	},
 	{
@@ -170,8 +173,14 @@ var authenticationCases = []testCase{
 		Name: "auth.header_only", Title: "A key in the query string or in another header does not count",
 		Cites: []string{"SPEC 5 rule 1", "openapi.yaml Authentication"},
 		run: func(t *trial) {
-			t.expect(call{operation: getSessionStatus, session: nobody,
-				header: http.Header{"Authorization": {"Bearer " + t.TestKey}}}, http.StatusUnauthorized, "missing")
+			basic := "Basic " + base64.StdEncoding.EncodeToString([]byte(t.TestKey+":"))
+			for _, c := range []call{
+				{header: http.Header{"Authorization": {"Bearer " + t.TestKey}}}, {header: http.Header{"Authorization": {basic}}},
+				{query: "?api_key=" + t.TestKey}, {query: "?key=" + t.TestKey}, {query: "?X-API-Key=" + t.TestKey},
+			} {
+				c.operation, c.session = getSessionStatus, nobody
+				t.expect(c, http.StatusUnauthorized, "missing")
+			}
 		},
 	},
 }

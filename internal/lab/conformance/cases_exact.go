@@ -18,12 +18,15 @@ var exactCases = []testCase{
 			"the four parameters however they are escaped", sessions: 1,
 		Cites: []string{"SPEC 4.4", "openapi.yaml Redirect token"},
 		run: func(t *trial) {
-			const kept = "z=1&a=b+c%20d&e=&f&g;h=1&i=%2f&a=2"
+			const path = "/agegate-conformance/a%2Fb%20c"
+			const kept = "z=1&a=b+c%20d&e=&f&g;h=1&i=%2f&a=2&session_ref=3&Status=4&x-token=5"
 			s := t.create(t.test, fmt.Sprintf(`{"target_age":18,"success_url":%q}`,
-				t.callback("/agegate-conformance/ok?%74oken=old&"+kept+"&is%5Fadult=false")), nil)
+				t.callback(path+"?%74oken=old&"+kept+"&is%5Fadult=false")), nil)
 			t.force(s, "verified")
 			var left []string
-			for pair := range strings.SplitSeq(t.redirect(s).RawQuery, "&") {
+			to := t.redirect(s)
+			t.check(to.EscapedPath() == path, "the path %s of success_url is %s in the redirect", path, to.EscapedPath())
+			for pair := range strings.SplitSeq(to.RawQuery, "&") {
 				name, _, _ := strings.Cut(pair, "=")
 				if !slices.Contains([]string{"token", "session", "status", "is_adult"}, name) {
 					left = append(left, pair)
@@ -66,6 +69,8 @@ var exactCases = []testCase{
 			s := t.create(t.test, `{"target_age":18}`, nil)
 			clock := call{operation: moveTestClock, keys: t.test, session: s.ID, body: `{"expire":"redirect"}`}
 			t.check(t.call(clock).status == http.StatusOK, "the next redirect of an open session cannot expire")
+			status, _ := t.status(t.test, s.ID)
+			t.check(status == "PENDING", "a session whose next redirect expires is %s", status)
 			t.force(s, "verified")
 			t.check(t.life(s) < 0, "the token of the redirect that should be expired lives for %s", t.life(s))
 			s.page = t.open(s.browser, s.VerificationURL)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"regexp"
+	"slices"
 	"sync"
 	"time"
 )
@@ -65,18 +66,19 @@ var helpCases = []testCase{
 		Cites: []string{"openapi.yaml listTestEvents", "openapi.yaml TooManyWaiting"},
 		run: func(t *trial) {
 			s := t.pending()
-			statuses, asked := make([]int, 6), time.Now()
+			statuses, problems, asked := make([]int, 6), make([][]string, 6), time.Now()
 			var wg sync.WaitGroup
 			for i := range statuses {
 				wg.Go(func() {
 					wait := call{operation: listTestEvents, keys: t.test, query: "?wait=4&session_id=" + s.ID}
 					if got, err := t.send(wait); err == nil {
-						statuses[i] = got.status
+						statuses[i], problems[i] = got.status, t.contract.check(listTestEvents, got)
 					}
 				})
 			}
 			wg.Wait()
 			waited := 0
+			t.problems = append(t.problems, slices.Concat(problems...)...)
 			for _, status := range statuses {
 				t.check(status == http.StatusOK || status == http.StatusTooManyRequests,
 					"a request that waits is answered with %d", status)

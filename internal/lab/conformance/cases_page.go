@@ -94,9 +94,11 @@ var pageCases = []testCase{
 				if outcome == "verified" {
 					continue
 				}
-				got := t.forced(outcome).page
-				t.isPage(got, http.StatusOK)
-				t.check(!tokenPattern.Match(got.body), "the page of %s carries a token", outcome)
+				s := t.forced(outcome)
+				for _, got := range []answer{s.page, t.open(newBrowser(), s.VerificationURL)} {
+					t.isPage(got, http.StatusOK)
+					t.check(!tokenPattern.Match(got.body), "the page of %s carries a token", outcome)
+				}
 			}
 		},
 	},
@@ -266,6 +268,8 @@ var liveCases = []testCase{{
 				t.failf("a refused force makes the live session %s", status)
 			}
 		}
+		t.expect(call{operation: moveTestClock, keys: t.test, session: s.ID, body: `{"expire":"session"}`}, http.StatusNotFound,
+			"notFound")
 		status, _ := t.status(live, t.pending().ID)
 		t.check(status == "PENDING", "the test session is %s with the live key", status)
 	},

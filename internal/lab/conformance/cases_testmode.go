@@ -38,6 +38,32 @@ func (t *trial) events(query string) []listed {
 	return out.Events
 }
 
+// eventless returns sessions that have no event: an open one, and a spoof where there
+// are any.
+func (t *trial) eventless() []*session {
+	none := []*session{t.pending()}
+	if slices.Contains(t.outcomes(), "spoof") {
+		none = append(none, t.forced("spoof"))
+	}
+	return none
+}
+
+// resend sends the event of a session again until n deliveries have come: nothing changes
+// while an attempt is under way.
+func (t *trial) resend(s *session, n int) []delivery {
+	for range 20 {
+		got := t.call(call{operation: resendTestEvent, keys: t.test, event: t.events("?session_id=" + s.ID)[0].EventID})
+		t.check(got.status == http.StatusOK, "the event is sent again with %s, want 200", got)
+		if _, err := t.receiver.await(t.ctx, s.ID, n, t.WebhookWait/20); err == nil {
+			break
+		}
+	}
+	return t.receiver.of(s.ID)
+}
+
+// zeroEvent comes before all events.
+const zeroEvent = "evt_00000000-0000-0000-0000-000000000000"
+
 var testModeCases = []testCase{
 	{
 		Name: "testmode.events", Title: "A test key lists the events of its test sessions, signed as they are delivered",
@@ -54,10 +80,19 @@ var testModeCases = []testCase{
 			}
 			t.check(header.Get("webhook-id") == got[0].EventID, "the listed webhook-id is not the event's ID")
 			t.signed(delivery{header: header, body: []byte(got[0].Body), at: time.Now()})
-			t.check(len(t.events("?session_id="+t.pending().ID)) == 0, "an open session has an event")
+			for _, s := range t.eventless() {
+				t.check(len(t.events("?session_id="+s.ID)) == 0, "a session that sends no event has one")
+			}
+			t.check(slices.ContainsFunc(t.events("?after="+zeroEvent+"&session_id="+s.ID),
+				func(e listed) bool { return e.EventID == got[0].EventID }), "an event is not listed after the event of zeros")
 			t.check(!slices.ContainsFunc(t.events("?after="+got[0].EventID),
 				func(e listed) bool { return e.EventID == got[0].EventID }), "an event is listed as after itself")
 			t.expect(call{operation: listTestEvents, keys: t.test, query: "?wait=5"}, http.StatusUnprocessableEntity, "tooLong")
+			for query, name := range map[string]string{"?wait=-1": "wait", "?wait=" + canary: "wait", "?wait=1.5": "wait",
+				"?session_id=" + canary: "session_id", "?after=" + canary: "after"} {
+				t.invalid("a list of events with a bad "+name, call{operation: listTestEvents, keys: t.test, query: query},
+					at("", "query", name))
+			}
 		},
 	},
 	{
@@ -78,19 +113,16 @@ var testModeCases = []testCase{
 			if _, err := t.receiver.await(t.ctx, s.ID, 1, t.WebhookWait); err != nil {
 				t.fatalf("no delivery for the session comes within %s", t.WebhookWait)
 			}
-			for range 20 { // nothing changes while the first attempt is under way
-				got := t.call(call{operation: resendTestEvent, keys: t.test, event: t.events("?session_id=" + s.ID)[0].EventID})
-				t.check(got.status == http.StatusOK, "the event is sent again with %s, want 200", got)
-				if _, err := t.receiver.await(t.ctx, s.ID, 2, t.WebhookWait/20); err == nil {
-					break
-				}
-			}
-			all := t.receiver.of(s.ID)
+			all := t.resend(s, 2)
 			if !t.check(len(all) >= 2, "the event is not sent again within %s", t.WebhookWait) {
 				return
 			}
 			t.check(all[0].header.Get("webhook-id") == all[1].header.Get("webhook-id") &&
 				string(all[0].body) == string(all[1].body), "it is sent again with another webhook-id or body")
+			t.receiver.refuseFirst(s.ID, http.StatusInternalServerError)
+			all = t.resend(s, len(all)+1)
+			_, err := t.receiver.await(t.ctx, s.ID, len(all)+1, t.WebhookWait)
+			t.check(err == nil, "an event that was sent again, and refused, is not repeated within %s", t.WebhookWait)
 		},
 	},
 	{
@@ -121,9 +153,11 @@ var testModeCases = []testCase{
 		run: func(t *trial) {
 			other := []string{t.OtherKey}
 			s := t.forced("verified")
-			got := t.call(call{operation: listTestEvents, keys: other, query: "?session_id=" + s.ID})
-			t.check(got.status == http.StatusOK && !strings.Contains(string(got.body), s.ID),
-				"another tenant's key lists the event")
+			for _, query := range []string{"", "?session_id=" + s.ID, "?after=" + zeroEvent} {
+				got := t.call(call{operation: listTestEvents, keys: other, query: query})
+				t.check(got.status == http.StatusOK && !strings.Contains(string(got.body), s.ID),
+					"another tenant's key lists the event")
+			}
 			for _, e := range t.events("?session_id=" + s.ID) {
 				t.expect(call{operation: resendTestEvent, keys: other, event: e.EventID}, http.StatusNotFound, "noEvent")
 			}

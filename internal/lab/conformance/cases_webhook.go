@@ -71,6 +71,9 @@ var webhookCases = []testCase{
 				first.header.Get("webhook-timestamp") != second.header.Get("webhook-timestamp"),
 				"the repetition has the timestamp of the first attempt")
 			t.signed(second)
+			for _, p := range t.contract.checkDelivery(second.header, second.body) {
+				t.failf("the repetition: %s", p)
+			}
 		},
 	},
 	{
@@ -94,7 +97,8 @@ var webhookCases = []testCase{
 		Cites: []string{"SPEC 3", "SPEC 6", "openapi.yaml Webhooks"},
 		run: func(t *trial) {
 			for _, outcome := range t.outcomes() {
-				t.forced(outcome)
+				s := t.forced(outcome)
+				t.open(s.browser, s.VerificationURL+"?force="+outcome) // seeing the result again is no completion
 			}
 			// When the deliveries of these two sessions have arrived, all
 			// deliveries due before have arrived too.
@@ -107,6 +111,8 @@ var webhookCases = []testCase{
 			for name, s := range t.shared {
 				t.once(name, s)
 			}
+			passed := t.forced("verified")
+			t.check(len(t.events("?session_id="+passed.ID)) == 1, "a session that passed has not one event")
 		},
 		sessions: 2,
 	},
@@ -218,6 +224,9 @@ func (t *trial) event(outcome, result string, adult bool) {
 	_ = json.Unmarshal(d.body, &members) // the schema check reports a decoding error
 	for name := range members {
 		t.check(!strings.Contains(name, "age") && !strings.Contains(name, "estimate"), "the event has the member %q", name)
+	}
+	if list := t.events("?session_id=" + s.ID); len(list) == 1 {
+		t.check(list[0].Body == string(d.body), "the list of events has another body than the delivery")
 	}
 	_, since := t.status(t.test, s.ID)
 	t.check(e.Timestamp.Equal(since), "the event's timestamp is not the completion, which status_at has")

@@ -97,8 +97,12 @@ func (r *receiver) record(d delivery) manner {
 	id := strings.ToLower(d.event().SessionID)
 	m := manner{status: http.StatusNoContent}
 	if first, ok := r.manners[id]; ok && d.path != onward {
-		delete(r.manners, id)
 		m = first
+		first.again--
+		r.manners[id] = first
+		if m.again == 0 {
+			delete(r.manners, id)
+		}
 	}
 	d.answer = m.status
 	if r.total < maxDeliveries {
