@@ -49,7 +49,8 @@ func (s *carelessShop) receive(r *http.Request) int {
 	if s.mistake == "webhook.unknown-members" {
 		in.DisallowUnknownFields()
 	}
-	if in.Decode(&e) != nil || s.mistake == "webhook.spelling" && !strings.Contains(string(body), `,"is_adult":`) {
+	if in.Decode(&e) != nil || s.mistake == wantsFraction && e.Timestamp.Nanosecond() == 0 ||
+		s.mistake == smallBody && len(body) > 1<<10 || s.mistake == "webhook.spelling" && !strings.Contains(string(body), `,"is_adult":`) {
 		return http.StatusBadRequest
 	}
 	s.mu.Lock()
@@ -120,6 +121,9 @@ func (s *carelessShop) verified(h http.Header, body []byte) bool {
 	if s.makes("webhook.rotation", "webhook.unknown-scheme") {
 		given = given[:1]
 	}
+	if s.mistake == lastSignature {
+		given = given[len(given)-1:]
+	}
 	return slices.ContainsFunc(given, func(one string) bool {
 		return s.same("signature", want, one) || s.mistake == "webhook.respelled-signature" && strings.EqualFold(one, want) ||
 			s.makes("webhook.empty-signature", "webhook.cut-signature") && strings.HasPrefix(want, one) ||
@@ -157,6 +161,18 @@ func (s *carelessShop) poll(r *http.Request, session string) {
 		return
 	}
 	status := s.call(http.MethodGet, "/api/v1/sessions/"+session+"/status", "")["status"]
+	if s.mistake == thirdPending && status == "PENDING" {
+		s.mu.Lock()
+		s.pending[session]++
+		if s.pending[session] > 2 {
+			status = "PASSED"
+		}
+		s.mu.Unlock()
+	}
+	if s.mistake == lastStatus {
+		s.status = cmp.Or(status, s.status)
+		status = s.status
+	}
 	if own, err := r.Cookie(orderCookie); err == nil && status == "" && s.makes("polling.unknown", "polling.fails") {
 		s.release(own.Value, "polling", true)
 	}

@@ -38,9 +38,13 @@ type carelessShop struct {
 	seen   map[string]bool                          // webhook IDs
 	latest time.Time                                // of the events
 	last   string                                   // session of the last order of all
-	number string                                   // what names the Success URL's order number: "json", "nowhere"; "" if it has none
+	number string                                   // what names the Success URL's order number: "json", "cancel", "nowhere"; "" if it has none
 	loose  map[string]func(want, given string) bool // how a field is compared, if not exactly
 	locked map[string]time.Time                     // until when an order is not released again
+
+	language string         // that it appends to the verification URL
+	pending  map[string]int // how many lookups said so, by session
+	status   string         // what the last lookup that was answered said
 }
 
 type carelessOrder struct {
@@ -71,6 +75,7 @@ func (s *carelessShop) use(t *testing.T, c tenant.ModeSecrets) {
 	s.orders = map[string]*carelessOrder{}
 	s.seen = map[string]bool{}
 	s.locked = map[string]time.Time{}
+	s.pending = map[string]int{}
 }
 
 // same compares a value of a field with the wanted one.
@@ -107,7 +112,8 @@ func (s *carelessShop) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.URL.Path == "/thanks":
 		s.thanks(w, r)
 	case r.URL.Path == "/cancelled":
-		if own, err := r.Cookie(orderCookie); err == nil && s.mistake == "redirect.cancelled" {
+		if own, err := r.Cookie(orderCookie); err == nil && (s.mistake == "redirect.cancelled" ||
+			s.mistake == cancelledAsPass && r.URL.Query().Get("status") == "VERIFIED") {
 			s.release(own.Value, "redirect", true)
 		}
 	case r.URL.Path == "/webhook":
@@ -153,6 +159,9 @@ func (s *carelessShop) buy(w http.ResponseWriter, r *http.Request) {
 		number = rand.Text()
 		age = strings.Replace(age, "}", `,"success_url":"http://`+r.Host+`/thanks?shop=1&order=`+number+`"}`, 1)
 	}
+	if s.number == "cancel" {
+		age = strings.Replace(age, "}", `,"cancel_url":"http://`+r.Host+`/cancelled?order=`+number+`"}`, 1)
+	}
 	made := s.call(http.MethodPost, "/api/v1/sessions/create", age)
 	browser := made["session_id"]
 	if before, err := r.Cookie(browserCookie); err == nil {
@@ -167,7 +176,7 @@ func (s *carelessShop) buy(w http.ResponseWriter, r *http.Request) {
 	} {
 		http.SetCookie(w, &http.Cookie{Name: name, Value: value, Path: "/"})
 	}
-	said := map[string]string{"verification_url": made["verification_url"], "session_id": made["session_id"], "more": canary}
+	said := map[string]string{"verification_url": made["verification_url"] + s.language, "session_id": made["session_id"], "more": canary}
 	if s.number == "json" {
 		said["order"] = number
 	}
@@ -240,7 +249,12 @@ func (s *carelessShop) thanks(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	_, err = r.Cookie("done")
-	s.release(own.Value, "redirect", s.mistake != "redirect.replay" && (s.mistake != "redirect.replay-elsewhere" || err == nil))
+	s.mu.Lock()
+	token := r.URL.Query().Get("token")
+	again := s.mistake == onceAToken && !s.seen[token]
+	s.seen[token] = true
+	s.mu.Unlock()
+	s.release(own.Value, "redirect", !again && s.mistake != "redirect.replay" && (s.mistake != "redirect.replay-elsewhere" || err == nil))
 	http.SetCookie(w, &http.Cookie{Name: "done", Value: "1", Path: "/"})
 	if s.mistake == "redirect.other-order" {
 		for session, o := range s.orders {

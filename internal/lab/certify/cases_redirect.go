@@ -111,9 +111,13 @@ var redirectCases = []testCase{
 		},
 	},
 	{
-		name: "redirect.junk", passes: true, title: "A token with .junk behind it is refused", fix: compareFix,
+		name: "redirect.junk", passes: true, title: "A token with .junk behind it, or one letter changed, is refused", fix: compareFix,
 		act: func(t *trial) error {
-			return t.redirectAs(t.goodURL, changedToken(func(token string) string { return token + ".junk" }))
+			changes := []query{changedToken(func(token string) string { return token + ".junk" })}
+			for _, n := range []int{2, 20, 40} { // the last letter stands for unused bits, too
+				changes = append(changes, changedToken(func(token string) string { return flip(token, n) }))
+			}
+			return t.redirectAs(t.goodURL, changes...)
 		},
 	},
 	{
@@ -227,19 +231,35 @@ var redirectCases = []testCase{
 				return err
 			}
 			address, err := t.cancelOf(t.ctx, o)
-			if err == nil && address != "" {
-				t.visit(o, "", address)
+			if err != nil || address == "" {
+				return err
+			}
+			t.visit(o, "", address)
+			if address, err = credential.RedirectURL(address, pass(o), ""); err == nil {
+				t.visit(o, "with the result that the shopper likes", address)
 			}
 			return err
 		},
 	},
 	{
-		name: "redirect.replay", releases: true, title: "A good redirect that is opened again releases once",
+		name: "redirect.replay", releases: true,
+		title: "A good redirect that is opened again, also with a new token of the session, releases once",
 		fix: "Accept each session once: make the release one conditional statement of your database, such as UPDATE … " +
 			"WHERE released_at IS NULL.",
 		act: func(t *trial) error {
-			same := func(q string) string { return q }
-			return t.redirectAs(t.goodURL, query{"1", same}, query{"2", same})
+			o, address, err := t.goodOrder()
+			if err != nil {
+				return err
+			}
+			t.visit(o, "1", address)
+			t.visit(o, "2", address)
+			if t.redirectKey == nil {
+				return nil
+			}
+			// The gateway signs another token when the page of a session that passed is opened again.
+			address, err = t.successURL(o, pass(o), pass(o).Token(t.redirectKey, t.Now().Add(tokenTTL+time.Minute)))
+			t.visit(o, "with another token", address)
+			return err
 		},
 	},
 	{

@@ -9,12 +9,11 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
-	"unicode"
 
 	"agegate/internal/lab/verify"
-	"agegate/internal/rules/routine"
 	"agegate/internal/rules/webhook"
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
@@ -39,10 +38,17 @@ var webhookCases = []testCase{
 		act: func(t *trial) error { return t.sendGood(nil) },
 	},
 	{
-		name: "webhook.flipped", title: "A delivery with one byte changed is refused",
+		name: "webhook.flipped", orders: 2, title: "A delivery with one byte of its body or its signature changed is refused",
 		fix: "Verify the signature over the raw bytes of the body before anything reads it; a library of Standard Webhooks " +
 			"does: new Webhook(secret).verify(rawBody, headers).",
 		act: func(t *trial) error {
+			if err := t.sendForged(func(d *delivery) {
+				d.what, d.alter = "near the end of the signature", func(h http.Header) {
+					h.Set(standardwebhooks.HeaderWebhookSignature, flip(h.Get(standardwebhooks.HeaderWebhookSignature), 3))
+				}
+			}); err != nil {
+				return err
+			}
 			return t.sendForged(func(d *delivery) {
 				// The signature is for another session's event; the body that is sent differs from
 				// it in one digit.
@@ -203,10 +209,18 @@ var webhookCases = []testCase{
 		},
 	},
 	{
-		name: "webhook.rotation", releases: true, title: "A delivery with two signatures, as during a rotation, is accepted",
-		fix: "webhook-signature holds one or more signatures separated by spaces: accept when any of them is right.",
+		name: "webhook.rotation", releases: true, orders: 2,
+		title: "A delivery with two signatures, as during a rotation, is accepted, whichever of them is right",
+		fix:   "webhook-signature holds one or more signatures separated by spaces: accept when any of them is right.",
 		act: func(t *trial) error {
-			return t.sendGood(func(d *delivery) { d.keys = append([][]byte{t.foreignKey}, d.keys...) })
+			if err := t.sendGood(func(d *delivery) {
+				d.what, d.keys = "the last", append([][]byte{t.foreignKey}, d.keys...)
+			}); err != nil {
+				return err
+			}
+			return t.sendGood(func(d *delivery) {
+				d.what, d.keys = "the first", append(slices.Clone(d.keys), t.foreignKey)
+			})
 		},
 	},
 	{
@@ -242,7 +256,8 @@ var webhookCases = []testCase{
 			return t.sendGood(func(d *delivery) {
 				var members map[string]any
 				if json.Unmarshal(d.body, &members) == nil { // parses, because this package made it
-					d.body, _ = json.MarshalIndent(members, "", "\t") // sorted by name
+					members["timestamp"] = t.Now().UTC().Format(time.RFC3339) // whole seconds have no fraction
+					d.body, _ = json.MarshalIndent(members, "", "\t")         // sorted by name
 				}
 			})
 		},
@@ -253,7 +268,9 @@ var webhookCases = []testCase{
 		fix:   "Ignore members that you do not know: new ones may be added at any time.",
 		act: func(t *trial) error {
 			return t.sendGood(func(d *delivery) {
-				d.body = []byte(strings.Replace(string(d.body), "{", `{"added_later":{"list":[1,null]},`, 1))
+				added := fmt.Sprintf(`{"added_later":{"list":[1,null],"session_id":%q,"status":"ROUTED_TO_FALLBACK","text":%q},`,
+					newID(), strings.Repeat("a", 2<<10))
+				d.body = []byte(strings.Replace(string(d.body), "{", added, 1))
 			})
 		},
 	},
@@ -324,67 +341,4 @@ var webhookCases = []testCase{
 			return t.send(earlier, accept)
 		},
 	},
-}
-
-// inSmallLetters writes the names of headers as HTTP/2 does.
-func inSmallLetters(h http.Header) {
-	for name, values := range h {
-		delete(h, name)
-		h[strings.ToLower(name)] = values
-	}
-}
-
-// otherCase swaps capital and small letters.
-func otherCase(text string) string {
-	return strings.Map(func(c rune) rune {
-		if unicode.IsUpper(c) {
-			return unicode.ToLower(c)
-		}
-		return unicode.ToUpper(c)
-	}, text)
-}
-
-// sendGood sends a delivery that must be accepted, after alter has changed it.
-func (t *trial) sendGood(alter func(*delivery)) error { return t.sendAltered(alter, accept) }
-
-// sendForged sends a delivery that must be refused.
-func (t *trial) sendForged(alter func(*delivery)) error { return t.sendAltered(alter, refuse) }
-
-func (t *trial) sendAltered(alter func(*delivery), want expect) error {
-	d, err := t.good()
-	if err != nil {
-		return err
-	}
-	if alter != nil {
-		alter(d)
-	}
-	return t.send(d, want)
-}
-
-// sendAtOnce sends one delivery several times at the same time.
-func (t *trial) sendAtOnce() error {
-	d, err := t.good()
-	if err != nil {
-		return err
-	}
-	header, err := d.header()
-	if err != nil {
-		return err
-	}
-	answers := make([]webhook.Answer, atOnce)
-	var all routine.Group
-	for i := range answers {
-		all.Start(func() error { answers[i] = t.post(d, header); return nil })
-	}
-	if err := all.Wait(); err != nil {
-		return err
-	}
-	seen := map[int]bool{}
-	for _, a := range answers {
-		if !seen[a.StatusCode] { // report the same status only once
-			t.answered(a, "", accept)
-		}
-		seen[a.StatusCode] = true
-	}
-	return nil
 }

@@ -85,6 +85,7 @@ type run struct {
 	hosts   []string           // that may be reached
 	named   map[uuid.UUID]bool // sessions created for this run
 	results []Result
+	cancels bool // each order's Cancel URL tells its Success URL
 	varying bool // each order has a Success URL of its own, which only the gateway's redirect tells
 
 	webhookKeys [][]byte // of test mode; none if they are not known

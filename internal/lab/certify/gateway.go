@@ -38,6 +38,11 @@ func (r *run) adopt(ctx context.Context, o *order, v visit) error {
 	r.named[id] = true
 	o.link = v.address()
 	o.told = v.told(o.browser, r.target.Order.URL)
+	if r.cancels {
+		if err := r.tellCancel(ctx, o); err != nil {
+			return err
+		}
+	}
 	o.session = session.Session{ID: id, Status: session.StatusPending, SuccessURL: r.successOf(o, id),
 		WebhookURL: r.target.WebhookURL}
 	return nil

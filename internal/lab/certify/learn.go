@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/google/uuid"
@@ -33,6 +34,9 @@ func (r *run) learn(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		if err := r.tellCancel(ctx, o); err != nil {
+			return err
+		}
 		address, err := r.redirectOf(ctx, o)
 		if err != nil {
 			return err
@@ -49,7 +53,7 @@ func (r *run) learn(ctx context.Context) error {
 	for name, value := range orders[0].told {
 		pattern := strings.ReplaceAll(addresses[0], value, "{told:"+name+"}")
 		if fill(pattern, orders[1], uuid.Nil) == addresses[1] {
-			r.target.SuccessURL = pattern
+			r.target.SuccessURL, r.cancels = pattern, strings.HasPrefix(name, cancelPart)
 			return nil
 		}
 	}
@@ -94,6 +98,33 @@ func (v visit) told(browser http.CookieJar, address string) map[string]string {
 		}
 	}
 	return said
+}
+
+// cancelPart begins the names of what an order's Cancel URL tells.
+const cancelPart = "cancel_url "
+
+// tellCancel adds the parts of an order's Cancel URL to what is told of it: a shop writes
+// an order's number into both of its URLs, and the hosted page shows this one.
+func (r *run) tellCancel(ctx context.Context, o *order) error {
+	address, err := r.cancelOf(ctx, o)
+	if err != nil {
+		return err
+	}
+	u, err := url.Parse(address)
+	if err != nil {
+		return nil // it tells nothing
+	}
+	for name, values := range u.Query() {
+		if values[0] != "" {
+			o.told[cancelPart+name] = url.QueryEscape(values[0])
+		}
+	}
+	for i, part := range strings.Split(u.EscapedPath(), "/") {
+		if part != "" {
+			o.told[cancelPart+strconv.Itoa(i)] = part
+		}
+	}
+	return nil
 }
 
 // cancelOf returns the Cancel URL of an order, from the hosted page of its session unless

@@ -91,17 +91,19 @@ func TestRightShops(t *testing.T) {
 	c := register(t, g, server.URL)
 	all := []certify.Way{certify.WayRedirect, certify.WayWebhook, certify.WayPolling}
 	for _, tt := range []struct {
-		name, number, mistake string
-		ways                  []certify.Way
+		name, number, mistake, language string
+		ways                            []certify.Way
 	}{
 		{name: "an order number that it tells", number: "json", ways: all},
 		{name: "an order number that it does not tell", number: "nowhere", ways: all},
 		{name: "an order number, by redirect alone", number: "nowhere", ways: all[:1]},
 		{name: "an order number that it tells, by redirect alone", number: "json", ways: all[:1]},
+		{name: "a language of the page, and a number in the Cancel URL", number: "cancel", language: "?lang=de", ways: all},
 		{name: "by webhook alone", mistake: "redirect.good", ways: all[1:2]},
 		{name: "by lookup alone", mistake: "redirect.good", ways: all[2:]},
 	} {
-		shop := &carelessShop{gateway: g.URL, now: g.Clock.Now, number: tt.number, mistake: tt.mistake}
+		shop := &carelessShop{gateway: g.URL, now: g.Clock.Now, number: tt.number, mistake: tt.mistake,
+			language: tt.language}
 		shop.use(t, c.Test)
 		*handler = shop
 		target := targetOf(t, server.URL)

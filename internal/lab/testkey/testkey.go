@@ -127,13 +127,14 @@ var errOtherGateway = errors.New("the verification URL of the order is not one o
 // maxPage is how many bytes of a hosted page are read.
 const maxPage = 1 << 20
 
-// Page implements certify.Gateway.
+// Page implements certify.Gateway. A shop may append a language to the verification URL.
 func (g *Gateway) Page(ctx context.Context, address string) ([]byte, error) {
 	u, err := url.Parse(address)
-	if err != nil || u.Scheme+"://"+u.Host != g.verify || u.RawQuery != "" {
+	if err != nil || u.Scheme+"://"+u.Host != g.verify {
 		return nil, errOtherGateway
 	}
-	_, _, body, err := g.open(ctx, address)
+	u.RawQuery = ""
+	_, _, body, err := g.open(ctx, u.String())
 	return body, err
 }
 

@@ -1,0 +1,95 @@
+package certify_test
+
+import (
+	"context"
+	"maps"
+	"net/http"
+	"slices"
+	"testing"
+	"time"
+
+	"agegate/internal/lab/certify"
+	"agegate/internal/rules/tenant"
+)
+
+// Mistakes beside those that are named after their case.
+const (
+	lastSignature   = "looks at the last signature alone"
+	wantsFraction   = "wants a fraction of a second"
+	smallBody       = "reads a small body only"
+	cancelledAsPass = "takes a result at the Cancel URL"
+	thirdPending    = "has waited long enough"
+	lastStatus      = "keeps the status of another lookup"
+	onceAToken      = "remembers tokens, not sessions"
+	cutMAC          = "compares all but the last letters of the token"
+	cutSignature    = "compares all but the last letters of the signature"
+)
+
+// allButTheLast compares texts of the same length, but not their last four letters.
+func allButTheLast(want, given string) bool {
+	n := len(want) - 4
+	return len(want) == len(given) && want[:n] == given[:n]
+}
+
+// TestMissedMistakes: shops are found that somebody made who did not know the cases, and
+// that no case found at first.
+func TestMissedMistakes(t *testing.T) {
+	g := start(t, "AGEGATE_WEBHOOK_ALLOW_NETS=192.0.2.0/24", "AGEGATE_TEST_DAILY_CAP=-1")
+	server, handler := serve(t)
+	c := register(t, g, server.URL)
+	for _, tt := range []struct{ mistake, number, found string }{
+		{lastSignature, "", "webhook.rotation"}, {wantsFraction, "", "webhook.spelling"},
+		{smallBody, "", "webhook.unknown-members"}, {cutSignature, "", "webhook.flipped"}, {cutMAC, "", "redirect.junk"},
+		{cancelledAsPass, "", "redirect.cancelled"}, {thirdPending, "", "polling.pending"},
+		{onceAToken, "", "redirect.replay"}, {lastStatus, "", "polling.fails"},
+		{"redirect.expired", "cancel", "redirect.expired"}, {"redirect.other-session", "cancel", "redirect.other-session"},
+	} {
+		shop := &carelessShop{gateway: g.URL, now: g.Clock.Now, number: tt.number, mistake: tt.mistake}
+		switch tt.mistake {
+		case cutMAC:
+			shop.loose = map[string]func(want, given string) bool{"mac": allButTheLast}
+		case cutSignature:
+			shop.loose = map[string]func(want, given string) bool{"signature": allButTheLast}
+		}
+		shop.use(t, c.Test)
+		*handler = shop
+		target := targetOf(t, server.URL)
+		target.SuccessURL, target.CancelURL = "", ""
+		report, err := attack(t, g, c, target, tools(g), certify.Options{Cases: []string{tt.found}})
+		if err != nil || report.Passed() {
+			t.Errorf("a shop that %q is not found by %s: %v", tt.mistake, tt.found, err)
+		}
+	}
+}
+
+// TestAShopThatPollsByItself: a right shop that looks its orders up without being asked
+// fails no case.
+func TestAShopThatPollsByItself(t *testing.T) {
+	t.Parallel()
+	g := start(t, "AGEGATE_WEBHOOK_ALLOW_NETS=192.0.2.0/24")
+	server, handler := serve(t)
+	c := register(t, g, server.URL)
+	shop := &carelessShop{gateway: g.URL, now: g.Clock.Now, secrets: tenant.ModeSecrets{}}
+	shop.use(t, c.Test)
+	*handler = shop
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	go func() {
+		for ; ctx.Err() == nil; time.Sleep(200 * time.Millisecond) {
+			shop.mu.Lock()
+			ids := slices.Collect(maps.Keys(shop.orders))
+			shop.mu.Unlock()
+			for _, id := range ids {
+				if shop.call(http.MethodGet, "/api/v1/sessions/"+id+"/status", "")["status"] == "PASSED" {
+					shop.release(id, "polling", true)
+				}
+			}
+		}
+	}()
+	target := targetOf(t, server.URL)
+	target.Poll, target.ReleasesOn = nil, []certify.Way{certify.WayPolling}
+	report, err := attack(t, g, c, target, tools(g), certify.Options{Cases: []string{"polling.at-once", "polling.passed"}})
+	if err != nil || !report.Passed() {
+		t.Errorf("%v\n%s", err, show(t, report))
+	}
+}
