@@ -160,7 +160,11 @@ func (s *carelessShop) poll(r *http.Request, session string) {
 		}
 		return
 	}
-	status := s.call(http.MethodGet, "/api/v1/sessions/"+session+"/status", "")["status"]
+	looked := session
+	if theirs, err := r.Cookie(sessionCookie); err == nil && s.mistake == cookieLookup {
+		looked = theirs.Value
+	}
+	status := s.call(http.MethodGet, "/api/v1/sessions/"+looked+"/status", "")["status"]
 	if s.mistake == thirdPending && status == "PENDING" {
 		s.mu.Lock()
 		s.pending[session]++

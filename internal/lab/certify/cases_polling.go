@@ -2,6 +2,7 @@ package certify
 
 import (
 	"errors"
+	"net/url"
 
 	"agegate/internal/rules/routine"
 	"agegate/internal/rules/session"
@@ -113,8 +114,8 @@ var pollingCases = []testCase{
 	{
 		name: "polling.other-session", orders: 2,
 		title: "A lookup of another order's PASSED session does not release this one",
-		fix: "Look up the session that you stored with this shopper's order. Never take it from the address: the shopper " +
-			"may put that of another order there.",
+		fix: "Look up the session that you stored with this shopper's order. Never take it from the address or a cookie: " +
+			"the shopper may put that of another order there.",
 		act: (*trial).otherPassed,
 	},
 	{
@@ -208,11 +209,16 @@ func (t *trial) otherPassed() error {
 		return err
 	}
 	t.visit(own, "redirect", address)
-	if t.target.Poll != nil {
-		t.pollAs(own, other.session.ID.String())
-		t.poll(own)
+	if t.target.Poll == nil {
+		return nil
 	}
-	return nil
+	t.pollAs(own, other.session.ID.String())
+	t.poll(own)
+	at, err := url.Parse(t.target.Poll.at(own.session.ID.String()))
+	if err == nil {
+		eachCookie(own, other, at, func(o *order, _ string) { t.poll(o) })
+	}
+	return err
 }
 
 // resolved begins an order, forces the result of its session and makes the shop look it up.

@@ -365,13 +365,18 @@ func (t *trial) swapCookies() error {
 	if err != nil {
 		return err
 	}
-	swapped := *own
-	for _, theirs := range other.browser.Cookies(u) {
-		swapped.browser = newBrowser()
-		swapped.browser.SetCookies(u, append(own.browser.Cookies(u), theirs))
-		t.visit(&swapped, theirs.Name, address)
-	}
+	eachCookie(own, other, u, func(o *order, name string) { t.visit(o, name, address) })
 	return nil
+}
+
+// eachCookie calls act for each cookie that the other order's browser has at an address,
+// with the own order in a browser where this cookie takes the place of its own.
+func eachCookie(own, other *order, at *url.URL, act func(o *order, name string)) {
+	for _, theirs := range other.browser.Cookies(at) {
+		browser := newBrowser()
+		browser.SetCookies(at, append(own.browser.Cookies(at), theirs))
+		act(own.in(browser), theirs.Name)
+	}
 }
 
 // withOther opens a redirect with another order's token in this order's browser. shown returns the

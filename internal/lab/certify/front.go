@@ -81,18 +81,16 @@ func (t trouble) answer(w http.ResponseWriter, r *http.Request) {
 
 // troubles are what a lookup may get in place of a status. A 429 or 503 need not have a Retry-After.
 func troubles(patience time.Duration) []trouble {
-	all := []trouble{
+	all := []trouble{{name: "no connection"}, {name: "no answer in time", after: patience}}
+	for _, status := range []int{401, 403, 404, 409, 429, 500, 502, 503} {
+		all = append(all, trouble{name: http.StatusText(status), status: status, body: `{"detail":"It failed"}`})
+	}
+	return append(all, []trouble{
 		{name: "a page with 200", status: http.StatusOK, body: "<html>VERIFIED PASSED</html>"},
 		{name: "nothing with 200", status: http.StatusOK},
 		{name: "another object with 200", status: http.StatusOK, body: `{"detail":"PASSED"}`},
 		{name: "PASSED with 500", status: http.StatusInternalServerError, body: `{"status":"PASSED"}`},
-		{name: "no connection"},
-		{name: "no answer in time", after: patience},
-	}
-	for _, status := range []int{401, 403, 404, 409, 429, 500, 502, 503} {
-		all = append(all, trouble{name: http.StatusText(status), status: status, body: `{"detail":"It failed"}`})
-	}
-	return all
+	}...)
 }
 
 const troubleFix = pollingFix + " After any other answer, or none, ask again later; the order stays held."

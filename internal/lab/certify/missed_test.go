@@ -21,6 +21,7 @@ const (
 	thirdPending    = "has waited long enough"
 	lastStatus      = "keeps the status of another lookup"
 	onceAToken      = "remembers tokens, not sessions"
+	cookieLookup    = "looks up the session of a cookie"
 	cutMAC          = "compares all but the last letters of the token"
 	cutSignature    = "compares all but the last letters of the signature"
 )
@@ -41,7 +42,7 @@ func TestMissedMistakes(t *testing.T) {
 		{lastSignature, "", "webhook.rotation"}, {wantsFraction, "", "webhook.spelling"},
 		{smallBody, "", "webhook.unknown-members"}, {cutSignature, "", "webhook.flipped"}, {cutMAC, "", "redirect.junk"},
 		{cancelledAsPass, "", "redirect.cancelled"}, {thirdPending, "", "polling.pending"},
-		{onceAToken, "", "redirect.replay"}, {lastStatus, "", "polling.fails"},
+		{cookieLookup, "", "polling.other-session"}, {onceAToken, "", "redirect.replay"}, {lastStatus, "", "polling.fails"},
 		{"redirect.expired", "cancel", "redirect.expired"}, {"redirect.other-session", "cancel", "redirect.other-session"},
 	} {
 		shop := &carelessShop{gateway: g.URL, now: g.Clock.Now, number: tt.number, mistake: tt.mistake}
