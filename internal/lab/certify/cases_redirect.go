@@ -111,7 +111,8 @@ var redirectCases = []testCase{
 		},
 	},
 	{
-		name: "redirect.junk", passes: true, title: "A token with .junk behind it, or one letter changed, is refused", fix: compareFix,
+		name: "redirect.junk", passes: true, title: "A token with .junk behind it, or one letter changed, is refused",
+		fix: compareFix,
 		act: func(t *trial) error {
 			changes := []query{changedToken(func(token string) string { return token + ".junk" })}
 			for _, n := range []int{2, 20, 40} { // the last letter stands for unused bits, too

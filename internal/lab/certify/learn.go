@@ -112,7 +112,7 @@ func (r *run) tellCancel(ctx context.Context, o *order) error {
 	}
 	u, err := url.Parse(address)
 	if err != nil {
-		return nil // it tells nothing
+		return fmt.Errorf("%w: the Cancel URL of the hosted page cannot be read", ErrCannotRun)
 	}
 	for name, values := range u.Query() {
 		if values[0] != "" {

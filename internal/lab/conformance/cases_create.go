@@ -280,9 +280,7 @@ var idempotencyCases = []testCase{
 		Cites: []string{"openapi.yaml IdempotencyKey"},
 		run: func(t *trial) {
 			key := newKey().Get("Idempotency-Key")
-			for c := '!'; c <= '~'; c++ {
-				key += string(c)
-			}
+			key += "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~" // all visible characters beside letters and digits
 			key += strings.Repeat("k", 254-len(key))
 			t.differ(call{operation: createSession, keys: t.test, body: `{"target_age":18}`,
 				header: http.Header{"Idempotency-Key": {key + "a"}}},

@@ -21,7 +21,8 @@ const retryAfter = 10 * time.Second
 // failures are manners with which a delivery has failed, and comes again.
 var failures = map[string]manner{
 	"307": {status: http.StatusTemporaryRedirect, class: "redirect"}, "400": {status: 400, class: "status"},
-	"404": {status: 404}, "500 always": {status: 500, class: "status", again: 9}, "500": {status: 500, class: "status"}, "503": {status: 503},
+	"404":        {status: 404},
+	"500 always": {status: 500, class: "status", again: 9}, "500": {status: 500, class: "status"}, "503": {status: 503},
 	"a closed connection":  {class: "connect"},
 	"429 with Retry-After": {status: http.StatusTooManyRequests, retryAfter: "10"},
 	"503 with Retry-After": {status: http.StatusServiceUnavailable, retryAfter: "10"},
