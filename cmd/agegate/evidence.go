@@ -67,7 +67,10 @@ func (c *cli) evidenceCommand() *cobra.Command {
 			if err != nil {
 				return missing("tenant or session", err)
 			}
-			if err := writeWhole(out, pack); err != nil {
+			if err := writeWhole(out, os.Rename, func(w io.Writer) error {
+				_, err := w.Write(pack)
+				return err
+			}); err != nil {
 				return err
 			}
 			fmt.Fprintf(cmd.OutOrStdout(), "%s is signed with key %s.\n", out, service.Key().ID())
@@ -118,20 +121,29 @@ func (c *cli) withEvidence(ctx context.Context, fn func(*evidence.Service) error
 	}, config.SecretKeyName)
 }
 
-// writeWhole writes a file so that it appears only with its complete content.
-func writeWhole(path string, data []byte) error {
-	file, err := os.CreateTemp(filepath.Dir(path), ".agegate-*")
+// writeWhole writes a file so that it appears, by os.Rename or os.Link, only with its complete
+// content, and stays if the machine fails.
+func writeWhole(path string, appear func(from, to string) error, write func(io.Writer) error) error {
+	dir, err := os.Open(filepath.Dir(path))
 	if err != nil {
 		return err
 	}
-	_, err = file.Write(data)
+	defer dir.Close() //nolint:errcheck // nothing was written to it
+	file, err := os.CreateTemp(dir.Name(), ".agegate-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(file.Name()) //nolint:errcheck // it may be gone
+	if err = write(file); err == nil {
+		err = file.Sync()
+	}
 	if err = errors.Join(err, file.Close()); err == nil {
-		err = os.Rename(file.Name(), path)
+		err = appear(file.Name(), path)
 	}
 	if err != nil {
-		_ = os.Remove(file.Name())
+		return err
 	}
-	return err
+	return dir.Sync()
 }
 
 // evidenceKey returns the key that signs evidence.

@@ -3,12 +3,15 @@ package store
 import (
 	"context"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/google/uuid"
 
+	"agegate/internal/rules/audit"
 	"agegate/internal/rules/billing"
+	"agegate/internal/rules/fault"
 )
 
 var (
@@ -236,6 +239,54 @@ func (tx *Tx) AppendEntries(entries ...billing.Entry) error {
 		mapAll(entries, func(e billing.Entry) any {
 			return []any{e.ID, e.TenantID, e.SessionID, e.Kind, e.Source, e.Period, e.Delta, e.CreatedAt}
 		}))
+}
+
+// ReplaceEntries implements billing.Store.
+func (s *Store) ReplaceEntries(
+	ctx context.Context, ids []uuid.UUID, by func([]billing.Entry) []billing.Entry, act *audit.Act,
+) (int, error) {
+	return update(ctx, s, func(tx *Tx) (int, error) {
+		rows, err := find[entryRow](tx.forUpdate().Where("id IN ? AND session_id IS NOT NULL", ids).Order("id"))
+		n := len(rows)
+		if err != nil || n == 0 {
+			return 0, err
+		}
+		sums := by(mapAll(rows, toEntry))
+		earlier, err := find[entryRow](tx.forUpdate().Where("id IN ?", mapAll(sums, entryID)).Order("id"))
+		replaced := mapAll(append(rows, earlier...), toEntry)
+		if err != nil {
+			return 0, err
+		}
+		before, err := tx.unitsOf(replaced)
+		if err == nil {
+			err = tx.db.Exec("DELETE FROM ledger_entries WHERE id IN ?", mapAll(replaced, entryID)).Error
+		}
+		sums = by(replaced)
+		if err == nil {
+			err = tx.AppendEntries(sums...)
+		}
+		if err == nil && act != nil {
+			err = tx.AppendAudit(*act)
+		}
+		if err != nil {
+			return 0, err
+		}
+		after, err := tx.unitsOf(sums)
+		if err == nil && !slices.Equal(before, after) {
+			err = fault.New(fault.Conflict, "a balance would change")
+		}
+		return n, err
+	})
+}
+
+func entryID(e billing.Entry) uuid.UUID { return e.ID }
+
+// unitsOf adds up entries by balance, each as a text.
+func (tx *Tx) unitsOf(entries []billing.Entry) (units []string, err error) {
+	err = tx.db.Raw(`SELECT CAST(tenant_id AS text) || source || period || CAST(sum(delta) AS text) FROM ledger_entries
+		WHERE id IN ? GROUP BY tenant_id, source, period HAVING sum(delta) <> 0 ORDER BY 1`,
+		mapAll(entries, entryID)).Scan(&units).Error
+	return units, err
 }
 
 // insertRows inserts rows, each a list of values, into columns of a table.

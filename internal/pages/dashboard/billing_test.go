@@ -38,6 +38,9 @@ func TestBilling(t *testing.T) {
 				t.Errorf("the page lacks %q", shown)
 			}
 		}
+		if strings.Contains(body, "archived lines") {
+			t.Error("a top-up or a session's line stands for others")
+		}
 		low := func(path string) bool {
 			res, body := o.owner.Get(t, o.at(path))
 			want(t, path, res, 200, "")
@@ -92,6 +95,9 @@ func TestLedgerPages(t *testing.T) {
 		res, body := o.viewer.Get(t, path)
 		want(t, path, res, 200, "")
 		seen += strings.Count(body, "−1</td>")
+		if strings.Count(body, "reserved – the sum of the month’s archived lines</td>") != strings.Count(body, "−1</td>") {
+			t.Errorf("page %d does not say that the lines stand for others", pages)
+		}
 		if got := strings.Contains(body, ">Newest</a>"); got != newer {
 			t.Errorf("page %d: newer %t", pages, got)
 		}

@@ -26,6 +26,7 @@ const (
 	RedirectSecretRetire  Action = "redirect_secret.retire"
 	SecretKeyRotate       Action = "secret_key.rotate" // in the log of the instance, without a target
 	CreditAdd             Action = "credit.add"
+	LedgerArchive         Action = "ledger.archive"          // in the log of the instance, without a target
 	EndpointEnable        Action = "webhook_endpoint.enable" // target: the endpoint
 	EventResend           Action = "webhook_event.resend"    // target: the event
 	// for all tenants: in the log of the instance, without a target.
@@ -88,7 +89,7 @@ var actions = []Action{
 	APIKeyCreate, APIKeyRevoke, APIKeyRoll,
 	WebhookSecretReveal, RedirectSecretReveal,
 	WebhookSecretRotate, RedirectSecretStage, RedirectSecretPromote, RedirectSecretRetire, SecretKeyRotate,
-	CreditAdd, EndpointEnable, EventResend, EventResendFailed, SessionDelete, SessionPrune,
+	CreditAdd, LedgerArchive, EndpointEnable, EventResend, EventResendFailed, SessionDelete, SessionPrune,
 	SessionExpire, SessionExpireRedirect, EventRetry,
 	CertifyRun, QACardCreate, QACardRevoke, GatewayConfigure, DriftRaise, DriftLower, DriftFreeze,
 	IssuerTrust, IssuerDistrust, TrustListAdd, TrustListUpdate, TrustListRemove, VerifierAdd, VerifierActivate,

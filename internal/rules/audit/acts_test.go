@@ -171,6 +171,10 @@ func TestActs(t *testing.T) {
 			}
 			return d
 		}
+		entries, err := o.Entries(ctx, owner, uuid.Nil, 100)
+		o.must(err)
+		booked, err := json.Marshal(entries[0])
+		o.must(err)
 		nextKey := bytes.Repeat([]byte{8}, credential.SecretLen)
 		sealer, err := credential.NewSealer(nextKey, rand.Reader, secretKey)
 		o.must(err)
@@ -248,6 +252,12 @@ func TestActs(t *testing.T) {
 				_, err := billing.TopUp(ctx, db, a, owner, 7, "", now())
 				return err
 			}},
+			{audit.LedgerArchive, audit.Instance, func() string { return "" }, params("before", "2026-09"),
+				func(a audit.Actor) error {
+					_, err := billing.SumUp(ctx, db, bytes.NewReader(booked), audit.Act{Scope: audit.Instance, At: now(), Actor: a,
+						Action: audit.LedgerArchive, Detail: params("before", "2026-09")})
+					return err
+				}},
 			{audit.EventResend, own, func() string { return failed.ID }, audit.Detail{}, func(a audit.Actor) error {
 				return o.webhooks.ResendEvent(ctx, a, webhook.OfAll(), failed.ID)
 			}},

@@ -70,17 +70,18 @@ const (
 	EntrySettle  EntryKind = "settle"  // 0; the held unit is spent
 )
 
-// Entry is one line of the append-only ledger. The deltas of a tenant's credit entries add up to
-// its balance; the deltas of its free entries of a period add up to minus the allowance used.
+// Entry is one line of the ledger, to which entries are only added, apart from SumUp. The deltas of a tenant's
+// credit entries add up to its balance; the deltas of its free entries of a period add up to minus the allowance
+// used.
 type Entry struct {
-	ID        uuid.UUID
-	TenantID  uuid.UUID
-	SessionID *uuid.UUID // nil for a top-up
-	Kind      EntryKind
-	Source    Source
-	Period    string
-	Delta     int64
-	CreatedAt time.Time
+	ID        uuid.UUID  `json:"id"`
+	TenantID  uuid.UUID  `json:"tenant_id"`
+	SessionID *uuid.UUID `json:"session_id"` // nil for a top-up and for archived entries
+	Kind      EntryKind  `json:"kind"`
+	Source    Source     `json:"source"`
+	Period    string     `json:"month"`
+	Delta     int64      `json:"units"`
+	CreatedAt time.Time  `json:"time"`
 }
 
 // Tx is the part of a transaction that billing uses. Locks are always taken in
@@ -145,6 +146,11 @@ type Store interface {
 	// after from and before to, oldest first, after the given entry; the zero
 	// Entry starts at the oldest.
 	EntriesBetween(ctx context.Context, tenantID uuid.UUID, from, to time.Time, after Entry, limit int) ([]Entry, error)
+	// ReplaceEntries replaces those of the given entries that are there and have a session, and the
+	// entries that have the IDs of what by returns for them, by what by returns for all of these, with
+	// the act unless it is nil. It returns how many were there; if none was, it does nothing. It is one
+	// transaction. If the entries of a balance would then add up to something else, it fails.
+	ReplaceEntries(ctx context.Context, ids []uuid.UUID, by func([]Entry) []Entry, act *audit.Act) (int, error)
 }
 
 // MaxPage is how many entries a caller reads in one query.
