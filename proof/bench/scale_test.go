@@ -55,10 +55,11 @@ func BenchmarkScale(b *testing.B) {
 func benchmarkScale(b *testing.B, dialect string, database func(testing.TB) string) {
 	small := newCrowded(b, dialect, database(b), cmp.Or(*few, *many/100))
 	large := newCrowded(b, dialect, database(b), *many)
-	of := map[string]*crowded{small.gateway: small, large.gateway: large}
+	of := map[string]*crowded{small.URL: small, large.URL: large}
+	benchmarkLooks(b, large, small)
 	s := &stand{client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 16}}}
 	b.Run("status", func(b *testing.B) {
-		s.alternate(b, server{"large", large.gateway}, server{"small", small.gateway}, withinAFifth, 16, http.StatusOK,
+		s.alternate(b, server{"large", large.URL}, server{"small", small.URL}, withinAFifth, 16, http.StatusOK,
 			func(base string, n int) *http.Request {
 				c := of[base]
 				req, _ := http.NewRequest(http.MethodGet, base+"/api/v1/sessions/"+c.sessions[n*7919%len(c.sessions)]+"/status",
@@ -72,7 +73,7 @@ func benchmarkScale(b *testing.B, dialect string, database func(testing.TB) stri
 	} {
 		for _, d := range demands {
 			b.Run("create/"+mode+"/"+d.name, func(b *testing.B) {
-				s.alternate(b, server{"large", large.gateway}, server{"small", small.gateway}, withinAFifth, d.clients,
+				s.alternate(b, server{"large", large.URL}, server{"small", small.URL}, withinAFifth, d.clients,
 					http.StatusCreated, func(base string, n int) *http.Request {
 						return creation(base, keys(of[base])[n%d.tenants])
 					})
@@ -83,7 +84,9 @@ func benchmarkScale(b *testing.B, dialect string, database func(testing.TB) stri
 
 // crowded is a gateway on a database filled with sessions.
 type crowded struct {
-	gateway    string
+	*gatewaytest.Gateway
+	n          int // sessions
+	tenants    []uuid.UUID
 	test, live []string // keys, one per tenant
 	sessions   []string // some live sessions of the first tenant, from all times
 }
@@ -94,7 +97,7 @@ func newCrowded(b *testing.B, dialect, databaseURL string, sessions int) *crowde
 	b.Helper()
 	secret := make([]byte, credential.SecretLen)
 	_, _ = rand.Read(secret) // Read never fails
-	c := &crowded{}
+	c := &crowded{n: sessions}
 	filling := crowd.Crowd{Sessions: sessions, Until: time.Now().Add(-time.Hour), Over: crowdOver}
 	within(b, databaseURL, func(db *store.Store) error {
 		sealer, err := credential.NewSealer(secret, rand.Reader)
@@ -111,6 +114,7 @@ func newCrowded(b *testing.B, dialect, databaseURL string, sessions int) *crowde
 				return err
 			}
 			c.test, c.live = append(c.test, shop.Test.APIKey), append(c.live, shop.Live.APIKey)
+			c.tenants = append(c.tenants, shop.Tenant.ID)
 			filling.Shops = append(filling.Shops, crowd.Shop{TenantID: shop.Tenant.ID, KeyID: uuid.New()})
 		}
 		return nil
@@ -128,8 +132,8 @@ func newCrowded(b *testing.B, dialect, databaseURL string, sessions int) *crowde
 	fmt.Printf("folded in %s\n", time.Since(began).Round(time.Second))
 	c.sessions = sample(b, databaseURL, filling)
 	warm(b, databaseURL)
-	c.gateway = gatewaytest.Start(b, databaseURL, "AGEGATE_SECRET_KEY="+base64.StdEncoding.EncodeToString(secret),
-		"AGEGATE_TEST_DAILY_CAP=-1", "AGEGATE_FREE_CHECKS_PER_MONTH=-1", "AGEGATE_LOG_LEVEL=error").URL
+	c.Gateway = gatewaytest.Start(b, databaseURL, "AGEGATE_SECRET_KEY="+base64.StdEncoding.EncodeToString(secret),
+		"AGEGATE_TEST_DAILY_CAP=-1", "AGEGATE_FREE_CHECKS_PER_MONTH=-1", "AGEGATE_LOG_LEVEL=error")
 	return c
 }
 
