@@ -2,8 +2,8 @@
 // (internal/check/document/portrait) to pictures of faces of different people
 // whose file names contain sex and group, as UTKFace's do. One half gives the mean of
 // the descriptors; the other gives how similar strangers are, and the threshold at
-// which the given share of pairs of strangers of one sex match. Further sets are
-// only measured.
+// which the given share of pairs of strangers of one sex match. The first half gives as
+// well how a face shows that many strangers resemble it. Further sets are only measured.
 package main
 
 import (
@@ -81,12 +81,13 @@ func run(o options) (err error) {
 		r.Models[role] = pool.Manifest.Models[role].SHA256
 	}
 	fmt.Printf("threshold %.4f\n\n", r.Threshold)
-	others := slices.Concat(second, further)
+	all := slices.Concat(rows(second), young(second))
 	figures := measured.Matching{
 		Command: "make face-match", Source: "docs/document-measurements.md", Published: time.Now().Format(time.DateOnly),
-		Rows: report(r, others),
+		Rows: slices.Concat(report(r, second, all), report(r, further, young(further))),
 	}
-	refusals(r, others)
+	refusals(r, second, young(second))
+	refusals(r, further, young(further))
 	return errors.Join(write(o.out, r), write(o.figures, figures))
 }
 
@@ -104,12 +105,8 @@ type face struct {
 	age        int
 	sex, group string
 	features   *vision.Features
-	// worn are the features of the picture as a poor portrait, of every fourth; nil if
-	// it shows no face
-	worn *vision.Features
+	worn       *vision.Features // of the picture as a poor portrait; nil if it shows no face
 }
-
-const wornEvery = 4
 
 // find computes the features of every picture that shows one face.
 func find(analyzer vision.Analyzer, sets []string) ([]face, error) {
@@ -138,9 +135,7 @@ func find(analyzer vision.Analyzer, sets []string) ([]face, error) {
 				return err
 			}
 			found[i] = &face{p.Collection, p.Age, p.Groups[0], p.Groups[1], features, nil}
-			if i%wornEvery == 0 {
-				found[i].worn, err = faceIn(ctx, analyzer, wear(img))
-			}
+			found[i].worn, err = faceIn(ctx, analyzer, wear(img))
 			progress.add()
 			return err
 		})

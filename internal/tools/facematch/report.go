@@ -6,32 +6,35 @@ import (
 	"slices"
 
 	"agegate/internal/check/document/portrait"
+	"agegate/internal/check/inference"
 	"agegate/internal/check/vision"
 	"agegate/internal/lab/measured"
 )
 
 // pair is two strangers of one sex of one collection.
 type pair struct {
-	a, b        int32
-	plain, worn float32 // similarity of both pictures, and with the first as a poor portrait; NaN without one
+	a, b int32
+	// similarity of both pictures, that without what the crowds subtract, and that with the
+	// first as a poor portrait: NaN without one
+	plain, bare, worn float32
 }
 
 // report prints and returns how many pairs of strangers match, by the labels that
 // they share.
-func report(r *portrait.Reference, faces []face) (figures []measured.Match) {
+func report(r *portrait.Reference, faces []face, rows []row) (figures []measured.Match) {
 	pairs := compare(r, faces)
 	fmt.Println("| strangers of one sex | match, % (95 %) | with a poor portrait, % (95 %) | " +
-		"threshold at which 1 % match (95 %) |\n|---|---|---|---|")
+		"threshold at which 1 % match (95 %) | match if crowds do not count, % (95 %) |\n|---|---|---|---|---|")
 	for _, collection := range collections(faces) {
 		within := func(of func(a, b face) bool) func(a, b face) bool {
 			return func(a, b face) bool { return a.collection == collection && of(a, b) }
 		}
-		for _, row := range rows(faces) {
+		for _, row := range rows {
 			t := tally{r: r, faces: faces}
 			if t.add(pairs, within(row.of)); len(t.plain) >= fewest {
-				m := measured.Match{Collection: collection, Strangers: row.name, Plain: t.share(false), Poor: t.share(true)}
-				shown := m.Shown()
-				fmt.Printf("| %s: %s | %s | %s | %s |\n", collection, row.name, shown[0], shown[1], t.threshold())
+				m := measured.Match{Collection: collection, Strangers: row.name, Plain: t.share(plain), Poor: t.share(worn)}
+				shown, bare := m.Shown(), measured.Match{Plain: t.share(bare)}.Shown()
+				fmt.Printf("| %s: %s | %s | %s | %s | %s |\n", collection, row.name, shown[0], shown[1], t.threshold(), bare[0])
 				figures = append(figures, m)
 			}
 		}
@@ -39,30 +42,41 @@ func report(r *portrait.Reference, faces []face) (figures []measured.Match) {
 	return figures
 }
 
-// refusals prints how many poor portraits are refused to the face that they show.
-func refusals(r *portrait.Reference, faces []face) {
-	fmt.Println("\n| the same picture as a poor portrait | refused, % | of |\n|---|---|---|")
+// refusals prints how many poor portraits are refused to the face that they show, and how
+// many would be if crowds did not count.
+func refusals(r *portrait.Reference, faces []face, rows []row) {
+	alone := *r
+	alone.Crowd = [inference.IdentitySize + 1]float64{}
+	fmt.Println("\n| the same picture as a poor portrait | refused, % | if crowds do not count, % | of |\n" +
+		"|---|---|---|---|")
 	for _, collection := range collections(faces) {
-		for _, group := range groups(faces) {
-			refused, of := 0, 0
+		for _, row := range rows {
+			var with, without, of int
 			for _, f := range faces {
-				if f.worn == nil || f.age < 18 || f.collection != collection || f.group != group {
+				if f.worn == nil || f.collection != collection || !row.of(f, f) {
 					continue
 				}
 				of++
 				if !r.Match(r.Similarity(f.worn, f.features)) {
-					refused++
+					with++
+				}
+				if !r.Match(alone.Similarity(f.worn, f.features)) {
+					without++
 				}
 			}
-			if of > 0 {
-				fmt.Printf("| %s: adults, %s | %.1f | %d |\n", collection, group, 100*float64(refused)/float64(of), of)
+			if of >= fewestRefused {
+				fmt.Printf("| %s: %s | %.1f | %.1f | %d |\n", collection, row.name, 100*float64(with)/float64(of),
+					100*float64(without)/float64(of), of)
 			}
 		}
 	}
 }
 
-// fewest is the number of pairs from which a row is printed.
-const fewest = 300
+// The numbers of pairs and of portraits from which a row is printed.
+const (
+	fewest        = 300
+	fewestRefused = 25
+)
 
 func collections(faces []face) []string {
 	return distinct(faces, func(f face) string { return f.collection })
@@ -108,6 +122,19 @@ func rows(faces []face) []row {
 	return all
 }
 
+// young are the rows of the youngest adults, and that of all adults over 30.
+func young(faces []face) []row {
+	all := []row{{"over 30", func(a, b face) bool { return min(a.age, b.age) > 30 }}}
+	for _, group := range groups(faces) {
+		for _, sex := range []string{"female", "male"} {
+			all = append(all, row{group + ", " + sex + ", 18 to 26", func(a, b face) bool {
+				return min(a.age, b.age) >= 18 && max(a.age, b.age) <= 26 && a.group == group && b.group == group && a.sex == sex
+			}})
+		}
+	}
+	return all
+}
+
 // compare returns every pair of one sex of one collection.
 func compare(r *portrait.Reference, faces []face) (pairs []pair) {
 	plain := describe(r, faces, func(f face) *vision.Features { return f.features })
@@ -117,10 +144,11 @@ func compare(r *portrait.Reference, faces []face) (pairs []pair) {
 			if f.sex != faces[j].sex || f.collection != faces[j].collection {
 				continue
 			}
-			p := pair{int32(i), int32(j), 0, float32(math.NaN())}
-			p.plain = float32(r.Join(plain.cosine(i, plain, j), plain.distance(i, plain, j)))
+			p := pair{a: int32(i), b: int32(j), worn: float32(math.NaN())}
+			p.plain = float32(plain.similarity(r, i, plain, j))
+			p.bare = float32(r.Join(plain.cosine(i, plain, j), plain.distance(i, plain, j), 0))
 			if f.worn != nil {
-				p.worn = float32(r.Join(worn.cosine(i, plain, j), worn.distance(i, plain, j)))
+				p.worn = float32(worn.similarity(r, i, plain, j))
 			}
 			pairs = append(pairs, p)
 		}
@@ -145,8 +173,13 @@ func (t *tally) add(pairs []pair, of func(a, b face) bool) {
 	slices.Sort(t.plain)
 }
 
-func (t *tally) share(worn bool) (percent [3]float64) {
-	share, half := t.above(t.r.Threshold, worn)
+// The similarities of a pair.
+func plain(p pair) float32 { return p.plain }
+func bare(p pair) float32  { return p.bare }
+func worn(p pair) float32  { return p.worn }
+
+func (t *tally) share(of func(pair) float32) (percent [3]float64) {
+	share, half := t.above(t.r.Threshold, of)
 	for i, v := range []float64{share, max(0, share-half), share + half} {
 		percent[i] = math.Round(1e4*v) / 100
 	}
@@ -161,7 +194,7 @@ func (t *tally) threshold() string {
 		return float64(t.plain[min(n-1, max(0, int((1-share)*float64(n))))])
 	}
 	const share = 0.01
-	_, half := t.above(at(share), false)
+	_, half := t.above(at(share), plain)
 	return fmt.Sprintf("%.2f (%.2f–%.2f)", at(share), at(share+half), at(share-half))
 }
 
@@ -169,14 +202,11 @@ func (t *tally) threshold() string {
 // its 95 % interval. Pairs that share a face are not independent, so the variance is
 // estimated from the shares of the single faces (Hoeffding's projection of a
 // U-statistic: four times their variance divided by their number).
-func (t *tally) above(threshold float64, worn bool) (share, half float64) {
+func (t *tally) above(threshold float64, of func(pair) float32) (share, half float64) {
 	matched, total := make([]float64, len(t.faces)), make([]float64, len(t.faces))
 	var m, all float64
 	for _, p := range t.pairs {
-		similarity := p.plain
-		if worn {
-			similarity = p.worn
-		}
+		similarity := of(p)
 		if similarity != similarity { // not a number: there is no poor portrait
 			continue
 		}

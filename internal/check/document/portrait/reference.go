@@ -1,7 +1,6 @@
-// Package portrait compares the portrait of a document with another picture of a
-// face. It measures how similar two faces are, which stops most people who use a
-// stranger's document. It cannot tell apart siblings and look-alikes. It keeps no
-// part of a picture.
+// Package portrait compares the portrait of a document with another picture of a face.
+// That stops most people who use a stranger's document. It cannot tell apart siblings
+// and look-alikes. It keeps no part of a picture.
 package portrait
 
 import (
@@ -18,17 +17,14 @@ import (
 // Reference holds the numbers used to compare faces. `make face-match` fits it to faces of
 // known sex (internal/tools/facematch).
 type Reference struct {
-	Origin string `json:"origin"`
-	// Models are the SHA-256 of the models for which the numbers are valid.
-	Models map[inference.Model]string `json:"models"`
-	// Threshold is the minimum similarity of matching faces.
-	Threshold float64 `json:"threshold"`
-	// Stock and Matcher say how similar strangers of one sex are, by the stock
-	// descriptors and by the matcher's.
-	Stock   Spread `json:"stock"`
-	Matcher Spread `json:"matcher"`
-	// Common is the part of the stock descriptors that faces of many people share.
-	Common Common `json:"common"`
+	Origin    string                     `json:"origin"`
+	Models    map[inference.Model]string `json:"models"`    // SHA-256 of those for which the numbers are valid
+	Threshold float64                    `json:"threshold"` // the minimum similarity of matching faces
+	Stock     Spread                     `json:"stock"`     // of strangers of one sex, by the stock descriptors
+	Matcher   Spread                     `json:"matcher"`   // the same by the matcher's
+	Common    Common                     `json:"common"`    // the part of the stock descriptors that many people share
+	// Crowd are the weights of the matcher's descriptor in Excess, and a constant.
+	Crowd [inference.IdentitySize + 1]float64 `json:"crowd"`
 }
 
 // Spread is the mean and the standard deviation of a measure.
@@ -37,17 +33,11 @@ type Spread struct {
 	Deviation float64 `json:"deviation"`
 }
 
-// standard returns a value of the measure in standard deviations from its mean.
-func (s Spread) standard(v float64) float64 { return (v - s.Mean) / s.Deviation }
-
 // Common is the part of descriptors that depends on a group of people and not on a
-// person. It is removed before a comparison, because it makes the faces of strangers
-// alike.
+// person. It is removed before a comparison: it makes strangers alike.
 type Common struct {
-	Mean vision.Vector `json:"mean"` // of the means of the groups
-	// Groups are directions in which the groups' means differ: of length one, and
-	// at right angles to each other.
-	Groups []vision.Vector `json:"groups"`
+	Mean   vision.Vector   `json:"mean"`   // of the means of the groups
+	Groups []vision.Vector `json:"groups"` // in which the groups' means differ: orthonormal directions
 }
 
 //go:embed reference.json
@@ -55,8 +45,7 @@ var fitted []byte
 
 // Errors of Load.
 var (
-	// ErrOtherModels is returned if the descriptors come from other models than those
-	// that the reference was fitted on. The reference's numbers are then not valid.
+	// ErrOtherModels is returned if the reference was fitted on other models.
 	ErrOtherModels = errors.New("the face match was fitted on other models: fit it with `make face-match SET=DIR`")
 	// ErrNoMatcher is returned for a models directory without the matcher.
 	ErrNoMatcher = errors.New("the models directory has no face matcher: run `make models`, or install the package again")
@@ -86,15 +75,26 @@ func Load(manifest inference.Manifest) (*Reference, error) {
 // Similarity compares two faces that Views described with a matcher. It joins two
 // measures, by the stock descriptors and by the matcher's descriptors. Each is in
 // standard deviations above the mean of strangers of one sex, so the result is about 0
-// for strangers.
+// for strangers. The smaller excess of the faces is subtracted if it is above 0.
 func (r *Reference) Similarity(a, b *vision.Features) float64 {
-	return r.Join(r.Cosine(a, b), Distance(a, b))
+	return r.Join(r.Cosine(a, b), Distance(a, b), min(r.Excess(a), r.Excess(b)))
 }
 
-// Join returns the similarity of two faces from the two measures. The matcher's counts
-// twice, because its error is smaller.
-func (r *Reference) Join(cosine, distance float64) float64 {
-	return (r.Stock.standard(cosine) + 2*r.Matcher.standard(-distance)) / 3
+// Excess estimates how much more the nearest strangers of a face resemble it than those
+// of half of all faces do: the networks distinguish some people less well than others.
+func (r *Reference) Excess(f *vision.Features) float64 {
+	excess := r.Crowd[inference.IdentitySize]
+	for i, v := range f.Identity {
+		excess += r.Crowd[i] * float64(v)
+	}
+	return excess
+}
+
+// Join returns the similarity of two faces from the two measures and the smaller excess
+// of the faces. The matcher's measure counts twice, because its error is smaller.
+func (r *Reference) Join(cosine, distance, excess float64) float64 {
+	stock, matcher := (cosine-r.Stock.Mean)/r.Stock.Deviation, (-distance-r.Matcher.Mean)/r.Matcher.Deviation
+	return (stock+2*matcher)/3 - max(0, excess)
 }
 
 // Cosine returns the cosine between the stock descriptors, without their common part.

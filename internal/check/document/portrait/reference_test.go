@@ -61,6 +61,25 @@ func TestSimilarity(t *testing.T) {
 	}
 }
 
+// TestCrowd: two faces that many strangers resemble must be more similar, by the smaller
+// excess of the two; one such face changes nothing.
+func TestCrowd(t *testing.T) {
+	r := Reference{Stock: Spread{Deviation: 1}, Matcher: Spread{Deviation: 1}}
+	r.Crowd[0], r.Crowd[inference.IdentitySize] = 2, -1
+	face := func(excess float32) *vision.Features {
+		return &vision.Features{Identity: &[inference.IdentitySize]float32{(excess + 1) / 2}}
+	}
+	for _, row := range []struct{ a, b, less float64 }{
+		{-1, -1, 0}, {-1, 3, 0}, {0.5, 3, 0.5}, {3, 1, 1},
+	} {
+		a, b := face(float32(row.a)), face(float32(row.b))
+		if got := r.Join(r.Cosine(a, b), Distance(a, b), 0) - r.Similarity(a, b); math.Abs(got-row.less) > 1e-5 ||
+			r.Similarity(a, b) != r.Similarity(b, a) {
+			t.Errorf("excess %g and %g: less by %f, want %g", row.a, row.b, got, row.less)
+		}
+	}
+}
+
 // TestLoad: the reference is valid only for the models it was fitted on, with the
 // matcher among them.
 func TestLoad(t *testing.T) {
@@ -68,6 +87,9 @@ func TestLoad(t *testing.T) {
 	r, err := Load(manifest)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if r.Crowd[0] == 0 || r.Crowd[inference.IdentitySize] == 0 {
+		t.Error("the reference says nothing of crowds")
 	}
 	if r.Threshold <= 0 || r.Stock.Deviation <= 0 || r.Matcher.Deviation <= 0 || r.Origin == "" {
 		t.Errorf("threshold %f of %q", r.Threshold, r.Origin)
