@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"agegate/internal/backoffice/insight"
@@ -53,34 +52,6 @@ func (s *Store) LastCalls(ctx context.Context, tenantIDs []uuid.UUID) (map[uuid.
 			}
 		}
 		return last, err
-	})
-}
-
-// CountLive implements insight.SystemStore. It does not name the mode in a condition, as in
-// CountSessions.
-func (s *Store) CountLive(
-	ctx context.Context, tenantIDs []uuid.UUID, from, to time.Time,
-) (map[uuid.UUID]int64, error) {
-	return view(ctx, s, func(tx *Tx) (map[uuid.UUID]int64, error) {
-		first := from.Truncate(time.Hour) // whose sums also count the sessions before from
-		counted := `(SELECT count(CASE WHEN livemode THEN 1 END) FROM sessions s WHERE s.tenant_id = t.id
-			AND s.source <> 'receiver' AND s.created_at >= %s AND s.created_at < ?)`
-		rows, live := []struct {
-			ID uuid.UUID
-			N  int64
-		}{}, map[uuid.UUID]int64{}
-		err := tx.db.Raw(`
-			SELECT id, CAST(coalesce((SELECT sum(n) FROM session_hours h WHERE h.tenant_id = t.id AND h.livemode
-				AND h.hour >= ? AND h.hour < t.upto), 0) AS bigint) - `+fmt.Sprintf(counted, "?")+" + "+
-			fmt.Sprintf(counted, tx.startOf("t.upto", 3600))+` AS n FROM (
-				SELECT id, CASE WHEN m.upto > ? THEN m.upto ELSE ? END AS upto
-				FROM tenants LEFT JOIN fold_marks m ON m.name = ? || CAST(id AS text) WHERE id IN ?
-			) AS t`, first.Unix()/3600, first, from, to, first.Unix()/3600, first.Unix()/3600,
-			string(insight.SumSessions)+"/", tenantIDs).Scan(&rows).Error
-		for _, r := range rows {
-			live[r.ID] = r.N
-		}
-		return live, err
 	})
 }
 

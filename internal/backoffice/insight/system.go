@@ -73,9 +73,6 @@ type SystemStore interface {
 	// LastCalls returns the last API call by a key of each of the tenants, to the minute;
 	// those without one are missing.
 	LastCalls(ctx context.Context, tenantIDs []uuid.UUID) (map[uuid.UUID]*time.Time, error)
-	// CountLive counts each tenant's live sessions that were created at or after from and before to, folded
-	// hours by their sums, as an Overview does, in one query.
-	CountLive(ctx context.Context, tenantIDs []uuid.UUID, from, to time.Time) (map[uuid.UUID]int64, error)
 	// Setup returns what the database says of an instance's set-up.
 	Setup(ctx context.Context) (Setup, error)
 }
@@ -101,11 +98,18 @@ func (s *Service) UseOf(
 		return nil, err
 	}
 	now, used := s.now(), map[uuid.UUID]TenantUse{}
-	live, err := s.store.CountLive(ctx, tenantIDs, starts(now, 30, zone)[0], now.Add(hour))
 	for _, id := range tenantIDs {
-		used[id] = TenantUse{Live: live[id], LastCall: last[id]}
+		groups, err := s.countFrom(ctx, Scope{TenantID: id, Livemode: true}, starts(now, 30, zone)[:1], now)
+		if err != nil {
+			return nil, err
+		}
+		use := TenantUse{LastCall: last[id]}
+		for _, g := range groups {
+			use.Live += g.N
+		}
+		used[id] = use
 	}
-	return used, err
+	return used, nil
 }
 
 // Setup returns what the database says of the instance's set-up.
