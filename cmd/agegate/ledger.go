@@ -20,10 +20,6 @@ import (
 )
 
 func (c *cli) ledgerCommand() *cobra.Command {
-	return terminal.Group("ledger", "Archive old months of the ledger", "", c.ledgerArchive())
-}
-
-func (c *cli) ledgerArchive() *cobra.Command {
 	var path, before, only string
 	cmd := &cobra.Command{
 		Use:   "archive --to FILE",
@@ -60,7 +56,7 @@ with what is left. No file is overwritten.`,
 			return err
 		})
 	}
-	return cmd
+	return terminal.Group("ledger", "Archive old months of the ledger", "", cmd)
 }
 
 // archiveLedger writes the tenants' lines of before end to a file, unless it exists, and

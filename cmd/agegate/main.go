@@ -42,9 +42,8 @@ Every AGEGATE_ variable has a flag of the same name; a flag wins over its variab
 	cli.addConfigFlags(root)
 	root.AddCommand(cli.serveCommand(), cli.demoCommand(), cli.migrateCommand(), cli.databaseCommand(),
 		cli.healthCommand(), cli.tenantCommand(), cli.keyCommand(), cli.webhookCommand(), cli.redirectCommand(),
-		cli.userCommand(),
-		cli.secretKeyCommand(), cli.trustCommand(), cli.verifierCommand(), cli.sessionCommand(), cli.pruneCommand(),
-		cli.ledgerCommand(), cli.auditCommand(), cli.evidenceCommand(), cli.doctorCommand(),
+		cli.userCommand(), cli.secretKeyCommand(), cli.trustCommand(), cli.verifierCommand(), cli.sessionCommand(),
+		cli.pruneCommand(), cli.ledgerCommand(), cli.auditCommand(), cli.evidenceCommand(), cli.doctorCommand(),
 		terminal.VersionCommand("agegate", version), manualCommand())
 	root.AddCommand(movedCommands()...)
 	err := terminal.Execute(ctx, root, args, stdout, stderr)

@@ -225,7 +225,6 @@ const otherStatus = "default"
 var unseen = map[statusKey]string{
 	{createSession, "402"}:    "needs a live key of a tenant with neither allowance nor credit",
 	{createSession, "429"}:    "needs a test key of a tenant whose daily cap is reached",
-	{listTestEvents, "429"}:   "needs many requests that wait at once",
 	{resendTestEvent, "429"}:  "needs 600 changes within an hour, which would fill the tenant's audit log",
 	{moveTestClock, "429"}:    "needs 600 changes within an hour, which would fill the tenant's audit log",
 	{resendTestEvent, "409"}:  "needs a session that was made without a Webhook URL",

@@ -32,10 +32,9 @@ func OldEntries(ctx context.Context, store Store, tenantID uuid.UUID, before tim
 	return nil
 }
 
-// SumUp replaces the entries of which a file has the JSON by one without a session for each tenant,
-// month, kind and balance, and returns how many it has replaced. It works in small transactions and
-// rests after each for as long as it took. After an error, another run continues with the rest. The
-// act is written with the first entries.
+// SumUp replaces the entries of which a file has the JSON by one without a session for each tenant, month, kind and
+// balance, and returns how many it has replaced. It works in small transactions and rests after each for as long as
+// it took. After an error, another run continues with the rest. The act is written with the first entries.
 func SumUp(ctx context.Context, store Store, file io.Reader, act audit.Act) (total int, err error) {
 	in, first := json.NewDecoder(file), &act
 	for more := true; more; {
@@ -61,8 +60,7 @@ func SumUp(ctx context.Context, store Store, file io.Reader, act audit.Act) (tot
 	return total, nil
 }
 
-// sums adds entries up. The sums' IDs begin with the time, as others do, and are the same for the
-// same tenant, month, kind and balance.
+// sums adds entries up. A sum's ID begins with the time, and is the same for the same tenant, month, kind and balance.
 func sums(entries []Entry) (sums []Entry) {
 	for _, e := range entries {
 		at := e.CreatedAt.UTC()

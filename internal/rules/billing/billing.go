@@ -70,9 +70,8 @@ const (
 	EntrySettle  EntryKind = "settle"  // 0; the held unit is spent
 )
 
-// Entry is one line of the ledger, to which entries are only added, apart from SumUp. The deltas of a tenant's
-// credit entries add up to its balance; the deltas of its free entries of a period add up to minus the allowance
-// used.
+// Entry is one line of the ledger, which only SumUp replaces. The deltas of a tenant's credit entries add up to its
+// balance; those of its free entries of a period add up to minus the allowance used.
 type Entry struct {
 	ID        uuid.UUID  `json:"id"`
 	TenantID  uuid.UUID  `json:"tenant_id"`
