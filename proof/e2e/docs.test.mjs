@@ -10,7 +10,7 @@ import { after, before, long, test } from "./lib/row.mjs";
 import { fitsWidth, leads, part } from "./lib/walk.mjs";
 
 const pages = [
-  "/", "/docs", "/docs/reference", "/docs/integrate", "/docs/clients", "/docs/door", "/docs/wordpress", "/docs/verify-token", "/docs/verify-webhook", "/docs/localhost", "/docs/test-outcomes", "/docs/certify", "/docs/staging", "/docs/go-live", "/docs/laws",
+  "/", "/docs", "/docs/reference", "/docs/integrate", "/docs/clients", "/docs/frameworks", "/docs/door", "/docs/wordpress", "/docs/verify-token", "/docs/verify-webhook", "/docs/localhost", "/docs/test-outcomes", "/docs/certify", "/docs/staging", "/docs/go-live", "/docs/laws",
   "/docs/privacy", "/docs/errors", "/docs/document", "/docs/support", "/docs/expect", "/docs/evidence", "/docs/operations", "/docs/install", "/docs/configure", "/docs/certificates", "/docs/staff", "/docs/issuers", "/docs/back-up", "/docs/upgrade", "/docs/grow", "/docs/stored", "/docs/watch", "/docs/trouble", "/docs/compatibility", "/docs/changelog",
 ];
 const unknown = ["/nope", "/docs/webhooks"];
