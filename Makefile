@@ -87,9 +87,9 @@ test-pages: models postgresql
 	AGEGATE_TEST_DATABASE=postgres go test $(testing) -run '^Test($(stored))' ./internal/pages/dashboard
 
 # The packages that take longest begin first. Most packages wait about half of their
-# time, so there are two more at work than two cores would take.
+# time, so there is one more at work than two cores would take.
 test-proof: deps models $(generators) $(runtimes)
-	cd proof && go test $(testing) -p 4 ./chaos ./security ./wordpress ./mutants ./attack ./...
+	cd proof && go test $(testing) -p 3 ./chaos ./security ./wordpress ./mutants ./attack ./...
 
 journeys test-browser test-long: models build chromium
 	$(MAKE) -C proof $@
