@@ -14,6 +14,7 @@ import (
 	"agegate/internal/backoffice/insight"
 	"agegate/internal/rules/audit"
 	"agegate/internal/rules/billing"
+	"agegate/internal/rules/routine"
 	"agegate/internal/rules/tenant"
 
 	"github.com/spf13/cobra"
@@ -72,7 +73,8 @@ func (op operator) archiveLedger(cmd *cobra.Command, path string, tenants []tena
 		return err
 	}
 	// A month's use is read from the sums of its days, which must be complete before its lines go.
-	err := insight.NewService(op.store, billing.Limits{}, now).Fold(ctx, func(t time.Time) { time.Sleep(time.Since(t)) })
+	err := insight.NewService(op.store, billing.Limits{}, now).Fold(ctx,
+		func(since time.Time) { _ = routine.Rest(ctx, since) })
 	if _, missing := os.Stat(path); err == nil && errors.Is(missing, fs.ErrNotExist) {
 		err = writeWhole(path, os.Link, func(w io.Writer) error {
 			zipped := gzip.NewWriter(w)

@@ -79,7 +79,8 @@ func TestLedgerArchive(t *testing.T) {
 		if again, err := os.ReadFile(file); err != nil || !bytes.Equal(again, written) {
 			t.Error("the file has changed")
 		}
-		if said := o.run("ledger", "archive", "--to", file+".2", "--tenant", owner.String()); said != "1 lines are archived.\n" {
+		other := []string{"ledger", "archive", "--to", file + ".2", "--tenant", owner.String()}
+		if said := o.run(other...); said != "1 lines are archived.\n" {
 			t.Errorf("to another file, it says %q", said)
 		}
 	})

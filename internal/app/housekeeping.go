@@ -53,7 +53,7 @@ func (a *App) maintain(ctx context.Context) {
 	repeat(holdsEvery, "releasing expired holds failed", a.releaseHolds)
 	repeat(pruneEvery, "deleting old log-ins and links failed", a.inBatches(a.Store.PruneAccounts))
 	repeat(rollupEvery, "updating the rollups of figures failed", func(ctx context.Context) error {
-		return a.Insight.Fold(ctx, func(since time.Time) { rest(ctx, since) })
+		return a.Insight.Fold(ctx, func(since time.Time) { _ = routine.Rest(ctx, since) })
 	})
 	repeat(flushEvery, "writing refusals failed", a.WriteRefusals)
 	repeat(pruneEvery, "deleting old refusals failed", a.inBatches(a.Insight.PruneRefusals))
@@ -74,7 +74,7 @@ func (a *App) repeat(ctx context.Context, period time.Duration, failed string, j
 		if err := routine.Try(func() error { return job(ctx) }); err != nil && ctx.Err() == nil {
 			a.log.LogAttrs(ctx, slog.LevelError, failed, slog.Any("error", err), fault.Stack(err))
 		}
-		wait(ctx, period*4/5+rand.N(period*2/5)) //nolint:gosec // spreading load, not a secret
+		_ = routine.Wait(ctx, period*4/5+rand.N(period*2/5)) //nolint:gosec // spreading load, not a secret
 	}
 }
 
@@ -89,7 +89,7 @@ func (a *App) inBatches(remove func(ctx context.Context, now time.Time, limit in
 			if err != nil || n < pruneBatch {
 				return err
 			}
-			rest(ctx, start)
+			_ = routine.Rest(ctx, start)
 		}
 		return nil
 	}
@@ -142,19 +142,8 @@ func (a *App) releaseHolds(ctx context.Context) error {
 				failed[id] = fmt.Errorf("tenant %s: %w", id, err)
 			}
 			more = more || n == billing.ReleaseBatch
-			rest(ctx, start)
+			_ = routine.Rest(ctx, start)
 		}
 	}
 	return errors.Join(slices.Collect(maps.Values(failed))...)
-}
-
-// rest waits for as long as has passed since start, so that a job uses the
-// database at most half of the time.
-func rest(ctx context.Context, start time.Time) { wait(ctx, time.Since(start)) }
-
-func wait(ctx context.Context, d time.Duration) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(d):
-	}
 }

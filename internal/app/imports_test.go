@@ -24,7 +24,7 @@ type room struct {
 // room, in the order of its lines, and from later rooms.
 var house = []room{
 	// 120 of cmd, 50 of store and 60 of rules archive the old months of the ledger, for operators whose
-	// disk it fills.
+	// disk it fills. 10 of rules wait, as store and four other rooms did with lines of their own.
 	{"cmd", 4290, nil},
 	{"docs", 0, nil}, // samples in Go
 	// 30 of store's name why a database cannot be copied.
@@ -35,13 +35,13 @@ var house = []room{
 	{"edge", 3570, [][]string{{"httpd"}, {"api", "reference"}, {"contract"}}},
 	// 30 of pages' spare a door's visitor the same question twice; 30 name all faults of a form at once.
 	{"pages", 15210, [][]string{{"dashboard", "shopper"}, {"page"}}},
-	{"store", 6325, nil},
+	{"store", 6320, nil},
 	{"lab", 300, [][]string{
 		{"accuracy", "conformance", "demo", "testkey"}, {"certify", "measured"}, {"curve", "picture", "suite", "verify"},
 	}},
 	{"backoffice", 8780, [][]string{{"evidence"}, {"insight"}, {"account"}, {"certificate", "mail"}}},
 	{"check", 15480, [][]string{{"document"}, {"age"}, {"liveness", "photographic"}, {"vision"}, {"inference"}}},
-	{"rules", 8505, [][]string{
+	{"rules", 8510, [][]string{
 		{"session"}, {"billing", "tenant", "webhook"}, {"audit", "brand", "credential"},
 		{"gather", "turn"}, {"routine", "trail"}, {"fault", "strictjson"},
 	}},

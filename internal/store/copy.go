@@ -15,6 +15,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
+
+	"agegate/internal/rules/routine"
 )
 
 // CopyWatch is how long Copy watches a PostgreSQL database if a gateway there has not
@@ -183,7 +185,8 @@ func (s *Store) copies(x Examination, target bool) error {
 func (h *heldDatabase) lock(ctx context.Context, watch time.Duration) error {
 	before, err := h.gateways(ctx)
 	now, end := before, time.Now().Add(watch)
-	for err == nil && before != "" && now == before && time.Now().Before(end) && sleep(ctx, min(watch/50, time.Second)) {
+	for err == nil && before != "" && now == before && time.Now().Before(end) &&
+		routine.Wait(ctx, min(watch/50, time.Second)) == nil {
 		now, err = h.gateways(ctx)
 	}
 	if err != nil {

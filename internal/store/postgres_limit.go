@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"agegate/internal/rules/routine"
 )
 
 const (
@@ -52,9 +54,6 @@ func (c *sharingConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	}
 	c.pool.SetMaxOpenConns(max(c.pool.Stats().OpenConnections-1, 1)) // this one is counted, too
 	c.grow.Reset(refusedRest)
-	select {
-	case <-ctx.Done():
-	case <-time.After(refusedPause):
-	}
+	_ = routine.Wait(ctx, refusedPause)
 	return nil, driver.ErrBadConn
 }

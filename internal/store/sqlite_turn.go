@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"gorm.io/gorm"
+
+	"agegate/internal/rules/routine"
 )
 
 // turnPool is the pool of a SQLite file's writer. Processes that write to the file take
@@ -48,7 +50,7 @@ func (p *turnPool) await(ctx context.Context) error {
 		if !errors.Is(err, errLocked) {
 			return err
 		}
-		if !sleep(ctx, time.Millisecond) {
+		if routine.Wait(ctx, time.Millisecond) != nil {
 			return ctx.Err()
 		}
 	}

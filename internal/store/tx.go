@@ -17,6 +17,7 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 
+	"agegate/internal/rules/routine"
 	"agegate/internal/rules/trail"
 )
 
@@ -100,7 +101,7 @@ func (s *Store) retry(parent context.Context, try func(ctx context.Context) (aga
 		if errors.Is(parent.Err(), context.Canceled) {
 			return context.Canceled // the caller cancelled; the database is not at fault
 		}
-		if !again || n == attempts || !sleep(ctx, backoff(n)) {
+		if !again || n == attempts || routine.Wait(ctx, backoff(n)) != nil {
 			return translate(err)
 		}
 	}
@@ -127,15 +128,6 @@ func operation() string {
 func backoff(n int) time.Duration {
 	base := 10 * time.Millisecond << (n - 1)
 	return base/2 + rand.N(base) //nolint:gosec // spreading load, not a secret
-}
-
-func sleep(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-time.After(d):
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }
 
 // forUpdate locks the rows that the query finds until the transaction ends.

@@ -19,7 +19,8 @@ func (c *crowded) looks(b *testing.B) []read {
 	get := func(by *gatewaytest.Staff, paths ...string) func(i int) {
 		return func(i int) {
 			path := paths[i%len(paths)]
-			if res, _ := by.Send(b, http.MethodGet, path, nil, map[string]string{"Accept-Encoding": "gzip"}); res.StatusCode != 200 {
+			res, _ := by.Send(b, http.MethodGet, path, nil, map[string]string{"Accept-Encoding": "gzip"})
+			if res.StatusCode != http.StatusOK {
 				b.Fatalf("%s: %d", path, res.StatusCode)
 			}
 		}

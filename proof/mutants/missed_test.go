@@ -34,7 +34,8 @@ func missedKeys() []fault {
 				r.status = http.StatusUnprocessableEntity
 			}
 		}},
-		{name: "the credit is looked at before the request", caught: "create.no_credit", answer: statusOf("create", 422, 402)},
+		{name: "the credit is looked at before the request", caught: "create.no_credit",
+			answer: statusOf("create", 422, 402)},
 		{name: "an Idempotency-Key has letters and digits only", caught: "idempotency.long", request: func(r *http.Request) {
 			if strings.Contains(r.Header.Get("Idempotency-Key"), "{") {
 				r.Header.Set("Idempotency-Key", "a b")
@@ -136,15 +137,16 @@ func missedDeliveries() []fault {
 			seen[id] = true
 			return nil
 		}},
-		{name: "a second failure counts as delivered", caught: "webhook.failures", brief: true, answered: func(given int) int {
-			if given == http.StatusInternalServerError {
-				failed++
-			}
-			if failed > 2 {
-				return http.StatusNoContent
-			}
-			return given
-		}},
+		{name: "a second failure counts as delivered", caught: "webhook.failures", brief: true,
+			answered: func(given int) int {
+				if given == http.StatusInternalServerError {
+					failed++
+				}
+				if failed > 2 {
+					return http.StatusNoContent
+				}
+				return given
+			}},
 		{name: "what is sent again is sent once", caught: "testmode.resent", brief: true,
 			answer: func(r *reply) { again = again || r.is("resend") && r.status == http.StatusOK },
 			answered: func(given int) int {

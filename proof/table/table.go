@@ -136,6 +136,15 @@ func (r *Row) TimelyNone(name string, found []string) {
 	r.log(found)
 }
 
+// NoneButBusy is None for answers to honest users that were not good. Those with 503, with
+// which a gateway on a busy machine turns requests away, count as in TimelyNone.
+func (r *Row) NoneButBusy(name string, found []string) {
+	r.t.Helper()
+	busy := func(f string) bool { return strings.Contains(f, "503") }
+	r.None(name, slices.DeleteFunc(slices.Clone(found), busy))
+	r.TimelyNone(name+", with 503 as well", found)
+}
+
 func (r *Row) log(found []string) {
 	r.t.Helper()
 	for _, f := range found[:min(len(found), 5)] {

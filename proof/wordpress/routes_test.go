@@ -64,8 +64,8 @@ func TestRoutes(t *testing.T) {
 	s.set(t, fmt.Sprintf(`{"terms":[%d,%d],"posts":[%d]}`, s.ids.Terms[0], s.ids.Terms[1], s.ids.Page))
 	adult := s.visitor(t)
 	adult.pass()
-	still := adult.showing(third)
-	for _, address := range third {
+	still := adult.showing(shown)
+	for _, address := range shown {
 		if !slices.Contains(still, address) {
 			t.Errorf("with a pass, %s is not shown", address)
 		}

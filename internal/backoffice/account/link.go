@@ -93,10 +93,9 @@ func (s *Service) Invite(ctx context.Context, access Access, v Invitation) (stri
 		broken = append(broken, fault.FieldError{Field: "note", Err: ErrName})
 	}
 	var message *mail.Message
-	if v.Email = strings.TrimSpace(v.Email); v.Email != "" {
-		message = &mail.Message{Kind: mail.Invitation, TenantID: &access.tenantID, To: v.Email,
-			Locale: access.user.Locale, Tenant: v.Tenant, By: access.user.Name}
-		if err := checkEmail(v.Email); err != nil {
+	if strings.TrimSpace(v.Email) != "" {
+		var err error
+		if message, err = invitation(access.user, access.tenantID, v.Tenant, v.Email); err != nil {
 			broken = append(broken, fault.FieldError{Field: "email", Err: err})
 		}
 	}

@@ -17,13 +17,19 @@ import (
 func (s *Service) InviteOwnerByMail(
 	ctx context.Context, who Identity, tenantID uuid.UUID, email, tenantName string,
 ) (string, error) {
-	email = strings.TrimSpace(email)
-	if err := checkEmail(email); err != nil {
+	message, err := invitation(who.user, tenantID, tenantName, email)
+	if err != nil {
 		return "", fault.InvalidFields(fault.FieldError{Field: "email", Err: err})
 	}
-	return s.inviteOwner(ctx, who.OperatorActor(), tenantID, &mail.Message{
-		Kind: mail.Invitation, TenantID: &tenantID, To: email, Locale: who.user.Locale, Tenant: tenantName, By: who.user.Name,
-	})
+	return s.inviteOwner(ctx, who.OperatorActor(), tenantID, message)
+}
+
+// invitation returns the message that takes an invitation to an address, or what is wrong
+// with the address.
+func invitation(by User, tenantID uuid.UUID, tenantName, email string) (*mail.Message, error) {
+	email = strings.TrimSpace(email)
+	return &mail.Message{Kind: mail.Invitation, TenantID: &tenantID, To: email, Locale: by.Locale, Tenant: tenantName,
+		By: by.Name}, checkEmail(email)
 }
 
 // post puts a message into the outbox, if mail is sent at all.

@@ -12,6 +12,7 @@ import (
 
 	"agegate/internal/rules/credential"
 	"agegate/internal/rules/gather"
+	"agegate/internal/rules/routine"
 
 	"golang.org/x/crypto/acme"
 )
@@ -213,9 +214,6 @@ func (a *ACME) readChallenges(ctx context.Context, _ string, _ []string) (map[st
 	for _, c := range all {
 		answers[c.Token] = c.Answer
 	}
-	select { // anybody can ask
-	case <-ctx.Done():
-	case <-time.After(challengePause):
-	}
+	_ = routine.Wait(ctx, challengePause) // anybody can ask
 	return answers, nil
 }

@@ -27,8 +27,8 @@ import (
 
 // pages are the pages of the reference.
 var pages = []string{
-	"/docs/reference", "/docs/integrate", "/docs/clients", "/docs/frameworks", "/docs/verify-token", "/docs/verify-webhook",
-	"/docs/door", "/docs/wordpress",
+	"/docs/reference", "/docs/integrate", "/docs/clients", "/docs/frameworks", "/docs/verify-token",
+	"/docs/verify-webhook", "/docs/door", "/docs/wordpress",
 	"/docs/errors", "/docs/test-outcomes", "/docs/localhost", "/docs/certify", "/docs/staging", "/docs/go-live",
 	"/docs/laws", "/docs/expect", "/docs/document", "/docs/support", "/docs/privacy", "/docs/evidence", "/docs/operations",
 	"/docs/install", "/docs/configure", "/docs/certificates", "/docs/staff", "/docs/issuers", "/docs/back-up",

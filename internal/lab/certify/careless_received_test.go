@@ -50,7 +50,8 @@ func (s *carelessShop) receive(r *http.Request) int {
 		in.DisallowUnknownFields()
 	}
 	if in.Decode(&e) != nil || s.mistake == wantsFraction && e.Timestamp.Nanosecond() == 0 ||
-		s.mistake == smallBody && len(body) > 1<<10 || s.mistake == "webhook.spelling" && !strings.Contains(string(body), `,"is_adult":`) {
+		s.mistake == smallBody && len(body) > 1<<10 ||
+		s.mistake == "webhook.spelling" && !strings.Contains(string(body), `,"is_adult":`) {
 		return http.StatusBadRequest
 	}
 	s.mu.Lock()

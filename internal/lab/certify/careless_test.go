@@ -38,7 +38,7 @@ type carelessShop struct {
 	seen   map[string]bool                          // webhook IDs
 	latest time.Time                                // of the events
 	last   string                                   // session of the last order of all
-	number string                                   // what names the Success URL's order number: "json", "cancel", "nowhere"; "" if it has none
+	number string                                   // what names the Success URL's order number, or "nowhere"; "": none
 	loose  map[string]func(want, given string) bool // how a field is compared, if not exactly
 	locked map[string]time.Time                     // until when an order is not released again
 
@@ -176,7 +176,8 @@ func (s *carelessShop) buy(w http.ResponseWriter, r *http.Request) {
 	} {
 		http.SetCookie(w, &http.Cookie{Name: name, Value: value, Path: "/"})
 	}
-	said := map[string]string{"verification_url": made["verification_url"] + s.language, "session_id": made["session_id"], "more": canary}
+	said := map[string]string{"verification_url": made["verification_url"] + s.language,
+		"session_id": made["session_id"], "more": canary}
 	if s.number == "json" {
 		said["order"] = number
 	}
@@ -254,7 +255,8 @@ func (s *carelessShop) thanks(w http.ResponseWriter, r *http.Request) {
 	again := s.mistake == onceAToken && !s.seen[token]
 	s.seen[token] = true
 	s.mu.Unlock()
-	s.release(own.Value, "redirect", !again && s.mistake != "redirect.replay" && (s.mistake != "redirect.replay-elsewhere" || err == nil))
+	once := s.mistake != "redirect.replay" && (s.mistake != "redirect.replay-elsewhere" || err == nil)
+	s.release(own.Value, "redirect", !again && once)
 	http.SetCookie(w, &http.Cookie{Name: "done", Value: "1", Path: "/"})
 	if s.mistake == "redirect.other-order" {
 		for session, o := range s.orders {

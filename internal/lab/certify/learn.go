@@ -103,8 +103,9 @@ func (v visit) told(browser http.CookieJar, address string) map[string]string {
 // cancelPart begins the names of what an order's Cancel URL tells.
 const cancelPart = "cancel_url "
 
-// tellCancel adds the parts of an order's Cancel URL to what is told of it: a shop writes
-// an order's number into both of its URLs, and the hosted page shows this one.
+// tellCancel adds the parts of an order's Cancel URL to what the shop told of the order.
+// The hosted page shows the Cancel URL, and a shop may write the order's number into it
+// as well as into the Success URL.
 func (r *run) tellCancel(ctx context.Context, o *order) error {
 	address, err := r.cancelOf(ctx, o)
 	if err != nil {

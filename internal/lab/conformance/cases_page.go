@@ -268,8 +268,8 @@ var liveCases = []testCase{{
 				t.failf("a refused force makes the live session %s", status)
 			}
 		}
-		t.expect(call{operation: moveTestClock, keys: t.test, session: s.ID, body: `{"expire":"session"}`}, http.StatusNotFound,
-			"notFound")
+		clock := call{operation: moveTestClock, keys: t.test, session: s.ID, body: `{"expire":"session"}`}
+		t.expect(clock, http.StatusNotFound, "notFound")
 		status, _ := t.status(live, t.pending().ID)
 		t.check(status == "PENDING", "the test session is %s with the live key", status)
 	},

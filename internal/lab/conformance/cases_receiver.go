@@ -18,14 +18,16 @@ type manner struct {
 // retryAfter is longer than the first pause of the schedules, so that it shows.
 const retryAfter = 10 * time.Second
 
+var retryAfterText = fmt.Sprint(retryAfter.Seconds())
+
 // failures are manners with which a delivery has failed, and comes again.
 var failures = map[string]manner{
 	"307": {status: http.StatusTemporaryRedirect, class: "redirect"}, "400": {status: 400, class: "status"},
-	"404":        {status: 404},
-	"500 always": {status: 500, class: "status", again: 9}, "500": {status: 500, class: "status"}, "503": {status: 503},
+	"404": {status: 404}, "503": {status: 503}, "500": {status: 500, class: "status"},
+	"500 always":           {status: 500, class: "status", again: 9},
 	"a closed connection":  {class: "connect"},
-	"429 with Retry-After": {status: http.StatusTooManyRequests, retryAfter: "10"},
-	"503 with Retry-After": {status: http.StatusServiceUnavailable, retryAfter: "10"},
+	"429 with Retry-After": {status: http.StatusTooManyRequests, retryAfter: retryAfterText},
+	"503 with Retry-After": {status: http.StatusServiceUnavailable, retryAfter: retryAfterText},
 }
 
 var receiverCases = []testCase{

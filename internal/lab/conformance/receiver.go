@@ -98,10 +98,10 @@ func (r *receiver) record(d delivery) manner {
 	m := manner{status: http.StatusNoContent}
 	if first, ok := r.manners[id]; ok && d.path != onward {
 		m = first
-		first.again--
-		r.manners[id] = first
-		if m.again == 0 {
+		if first.again--; first.again < 0 {
 			delete(r.manners, id)
+		} else {
+			r.manners[id] = first
 		}
 	}
 	d.answer = m.status

@@ -95,7 +95,8 @@ func TestLedgerPages(t *testing.T) {
 		res, body := o.viewer.Get(t, path)
 		want(t, path, res, 200, "")
 		seen += strings.Count(body, "−1</td>")
-		if strings.Count(body, "reserved – the sum of the month’s archived lines</td>") != strings.Count(body, "−1</td>") {
+		sums := strings.Count(body, "reserved – the sum of the month’s archived lines</td>")
+		if sums != strings.Count(body, "−1</td>") {
 			t.Errorf("page %d does not say that the lines stand for others", pages)
 		}
 		if got := strings.Contains(body, ">Newest</a>"); got != newer {

@@ -64,7 +64,8 @@ func TestLinksEndWithTheirMakersRight(t *testing.T) {
 					g.Join(t, former, shop.Tenant.ID, account.Viewer)
 				}
 				// A form that was sent while the right ended is too late.
-				if _, err := accounts.Invite(t.Context(), access, account.Invitation{Role: account.Developer}); fault.CodeOf(err) == "" {
+				_, err := accounts.Invite(t.Context(), access, account.Invitation{Role: account.Developer})
+				if fault.CodeOf(err) == "" {
 					t.Errorf("an invitation made afterwards: %v", err)
 				}
 			})

@@ -7,6 +7,7 @@ import (
 	"agegate/internal/check/age"
 	"agegate/internal/check/document/photo"
 	"agegate/internal/rules/fault"
+	"agegate/internal/rules/routine"
 	"agegate/internal/rules/session"
 
 	"github.com/coder/websocket"
@@ -189,9 +190,7 @@ func persist(ctx context.Context, write func() error) error {
 		if fault.CodeOf(err) != fault.Unavailable || pause > 4*time.Second {
 			return err
 		}
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
+		if routine.Wait(ctx, pause) != nil {
 			return err
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"agegate/internal/rules/audit"
+	"agegate/internal/rules/routine"
 
 	"github.com/google/uuid"
 )
@@ -55,7 +56,7 @@ func SumUp(ctx context.Context, store Store, file io.Reader, act audit.Act) (tot
 		if total += n; n > 0 {
 			first = nil
 		}
-		time.Sleep(time.Since(start))
+		_ = routine.Rest(ctx, start)
 	}
 	return total, nil
 }

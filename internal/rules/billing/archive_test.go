@@ -65,7 +65,8 @@ func (a archived) append(entries []billing.Entry) error {
 func (a archived) file(tb interface{ Fatal(...any) }) []byte {
 	var text bytes.Buffer
 	lines := json.NewEncoder(&text)
-	err := billing.OldEntries(context.Background(), a.s, a.owner, a.end, func(e billing.Entry) error { return lines.Encode(e) })
+	err := billing.OldEntries(context.Background(), a.s, a.owner, a.end,
+		func(e billing.Entry) error { return lines.Encode(e) })
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -77,7 +78,9 @@ func (a archived) sumUp(file io.Reader) (int, error) {
 		Actor: audit.System("test"), Action: audit.LedgerArchive})
 }
 
-func (a archived) ledger(tb interface{ Fatal(...any) }) (entries map[uuid.UUID]billing.Entry, units map[billing.Balance]int64) {
+func (a archived) ledger(tb interface{ Fatal(...any) }) (
+	entries map[uuid.UUID]billing.Entry, units map[billing.Balance]int64,
+) {
 	entries, units = map[uuid.UUID]billing.Entry{}, map[billing.Balance]int64{}
 	for e, err := range billingtest.Ledger(context.Background(), a.s, a.owner) {
 		if err != nil {

@@ -58,11 +58,21 @@ func (g *Group) Wait() error { return g.group.Wait() }
 func (g *Group) Keep(ctx context.Context, name string, fn func(context.Context)) {
 	g.group.Go(func() error {
 		for !run(name, func() { fn(ctx) }) && ctx.Err() == nil {
-			select {
-			case <-ctx.Done():
-			case <-time.After(restart):
-			}
+			_ = Wait(ctx, restart)
 		}
 		return nil
 	})
 }
+
+// Wait waits for a time, or until ctx ends, and returns the error of ctx.
+func Wait(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+	return ctx.Err()
+}
+
+// Rest waits for as long as has passed since start, so that a job uses the database at
+// most half of the time. It returns the error of ctx.
+func Rest(ctx context.Context, start time.Time) error { return Wait(ctx, time.Since(start)) }

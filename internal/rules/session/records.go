@@ -8,6 +8,7 @@ import (
 	"agegate/internal/rules/audit"
 	"agegate/internal/rules/billing"
 	"agegate/internal/rules/fault"
+	"agegate/internal/rules/routine"
 	"agegate/internal/rules/tenant"
 
 	"github.com/google/uuid"
@@ -155,10 +156,8 @@ func (r *Records) Prune(
 		if n < recordBatch {
 			return total, nil
 		}
-		select {
-		case <-ctx.Done():
-			return total, ctx.Err()
-		case <-time.After(time.Since(start)):
+		if err := routine.Rest(ctx, start); err != nil {
+			return total, err
 		}
 	}
 }

@@ -129,7 +129,10 @@ func fitCrowd(r *portrait.Reference, faces []face) {
 		panic("facematch: too few faces for a crowd")
 	}
 	copy(r.Crowd[:], weights.RawVector().Data)
-	excess := describe(r, faces, func(f face) *vision.Features { return f.features }).excess
+	excess := make([]float64, len(faces))
+	for i, f := range faces {
+		excess[i] = r.Excess(f.features)
+	}
 	slices.Sort(excess)
 	r.Crowd[last] -= excess[len(excess)/2]
 }
