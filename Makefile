@@ -192,6 +192,7 @@ verify-generated:
 		head -40 "$$dir/diff"; echo "gen/ differs from openapi.yaml: run make generate" >&2; exit 1; }
 
 verify: verify-generated ## fail when generated code or a go.mod differ from their sources
+	@internal/tools/versions.sh
 	@for module in . proof sdk/go sdk/door internal/tools internal/tools/generators internal/tools/packages; do (cd $$module && go mod tidy -diff) || exit 1; done
 
 lint: .tools/golangci-lint lint-files lint-openapi lint-pages ## lint the code, the pages' scripts and the contract, and verify what is generated
