@@ -42,6 +42,7 @@ func (s *carelessShop) receive(r *http.Request) int {
 		return http.StatusUnauthorized
 	}
 	if !s.verified(r.Header, body) {
+		s.meddleForged()
 		return http.StatusUnauthorized
 	}
 	var e carelessEvent

@@ -45,12 +45,14 @@ type carelessShop struct {
 	language string         // that it appends to the verification URL
 	pending  map[string]int // how many lookups said so, by session
 	status   string         // what the last lookup that was answered said
+	raw      map[string]int // releases by the order's number as the address has it
 }
 
 type carelessOrder struct {
 	browser  string
 	number   string // in its Success URL
 	passed   string // what the first lookup said
+	ended    bool   // a step that is no pass ended it
 	released int
 	by       map[string]bool // the ways that have released it
 }
@@ -76,6 +78,7 @@ func (s *carelessShop) use(t *testing.T, c tenant.ModeSecrets) {
 	s.seen = map[string]bool{}
 	s.locked = map[string]time.Time{}
 	s.pending = map[string]int{}
+	s.raw = map[string]int{}
 }
 
 // same compares a value of a field with the wanted one.
@@ -105,6 +108,9 @@ func (s *carelessShop) orderOf(field, session string) string {
 func (s *carelessShop) makes(mistakes ...string) bool { return slices.Contains(mistakes, s.mistake) }
 
 func (s *carelessShop) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if s.meddle(r) {
+		return
+	}
 	switch id := strings.TrimPrefix(r.URL.Path, "/orders/"); {
 	case r.URL.Path == "/buy":
 		s.buy(w, r)
@@ -174,7 +180,7 @@ func (s *carelessShop) buy(w http.ResponseWriter, r *http.Request) {
 	for name, value := range map[string]string{
 		orderCookie: made["session_id"], sessionCookie: made["session_id"], browserCookie: browser,
 	} {
-		http.SetCookie(w, &http.Cookie{Name: name, Value: value, Path: "/"})
+		http.SetCookie(w, s.cookie(name, value))
 	}
 	said := map[string]string{"verification_url": made["verification_url"] + s.language,
 		"session_id": made["session_id"], "more": canary}
@@ -189,7 +195,7 @@ func (s *carelessShop) release(session, way string, once bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	o := s.orders[session]
-	if o == nil {
+	if o == nil || s.holds(o, way) {
 		return
 	}
 	released := o.released > 0

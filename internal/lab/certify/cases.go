@@ -25,8 +25,8 @@ func (t *Target) releasesOn(w Way) bool { return slices.Contains(t.ReleasesOn, w
 
 // allCases returns all cases, in the order in which they are tried.
 func allCases() []testCase {
-	return slices.Concat(webhookCases, forgedWebhookCases, redirectCases, forgedRedirectCases, shopperCases, pollingCases,
-		frontCases, severalCases)
+	return slices.Concat(webhookCases, forgedWebhookCases, redirectCases, forgedRedirectCases, shopperCases, browserCases,
+		pollingCases, frontCases, severalCases, betweenCases)
 }
 
 // choose returns the possible cases whose names match one of the patterns; all of

@@ -44,7 +44,7 @@ var severalCases = []testCase{
 	},
 	{
 		name: "once.redirect-and-webhook" + together, releases: true, orders: togetherOrders, fix: onceForAllFix,
-		title: "A good redirect and a good delivery of one order at the same moment release it once",
+		title: "A good redirect, a good delivery and a lookup of one order at the same moment release it once",
 		act: func(t *trial) error {
 			for range togetherOrders {
 				if err := t.sendAndVisit(); err != nil {
@@ -90,7 +90,7 @@ func (t *trial) visitGood(o *order, what string) error {
 }
 
 // sendAndVisit begins an order, and sends its good delivery while its browser
-// opens its good redirect.
+// opens its good redirect and the shop looks it up.
 func (t *trial) sendAndVisit() error {
 	d, err := t.good()
 	if err != nil {
@@ -100,16 +100,20 @@ func (t *trial) sendAndVisit() error {
 	if err != nil {
 		return err
 	}
+	if _, err := t.redirectOf(t.ctx, d.to); err != nil { // the lookup says PASSED
+		return err
+	}
 	header, err := d.header()
 	if err != nil {
 		return err
 	}
 	var answer webhook.Answer
 	var seen visit
-	var both routine.Group
-	both.Start(func() error { answer = t.post(d, header); return nil })
-	both.Start(func() error { seen = t.get(d.to, address); return nil })
-	if err := both.Wait(); err != nil {
+	var all routine.Group
+	all.Start(func() error { answer = t.post(d, header); return nil })
+	all.Start(func() error { seen = t.get(d.to, address); return nil })
+	all.Start(func() error { t.poll(d.to); return nil })
+	if err := all.Wait(); err != nil {
 		return err
 	}
 	t.answered(answer, "", accept)

@@ -1,7 +1,6 @@
 package certify
 
 import (
-	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
@@ -178,34 +177,6 @@ var redirectCases = []testCase{
 		act: (*trial).swapCookies,
 	},
 	{
-		name: "redirect.other-order", orders: 2,
-		title: "A pass releases only its own order, not another one of the same browser",
-		fix: "Release the order whose session the token names, and no other: an earlier order of this browser may be for " +
-			"other goods, or for another age.",
-		act: func(t *trial) error {
-			own, err := t.order()
-			if err != nil {
-				return err
-			}
-			later, err := t.orderIn(t.ctx, own.browser) // not judged, because it has passed
-			if err != nil {
-				return err
-			}
-			if err := t.visitGood(later, ""); err != nil {
-				return err
-			}
-			token, err := t.goodToken(later)
-			if err != nil {
-				return err
-			}
-			address, err := t.successURL(own, pass(later), token)
-			if err == nil {
-				t.visit(own, "at the Success URL of the other one", address)
-			}
-			return err
-		},
-	},
-	{
 		name: "redirect.posted", title: "A form sent to the Success URL, without a token, releases nothing",
 		fix: compareFix + " A form that is sent there needs the token, too.",
 		act: func(t *trial) error {
@@ -213,10 +184,12 @@ var redirectCases = []testCase{
 			if err != nil {
 				return err
 			}
-			v := pass(o)
-			form := &Request{Form: map[string]string{"session": v.Session, "status": v.Status, "is_adult": "true"}}
-			t.arrived(t.open(t.ctx, o, http.MethodPost, o.session.SuccessURL, form, false), "")
-			return nil
+			unsigned, err := t.successURL(o, pass(o), "")
+			if err == nil {
+				t.postBoth(o, o.session.SuccessURL, valuesOf(unsigned))
+				t.postBoth(o, unsigned, valuesOf(unsigned))
+			}
+			return err
 		},
 	},
 	{
@@ -228,11 +201,17 @@ var redirectCases = []testCase{
 			if err != nil {
 				return err
 			}
+			address, err := t.cancelOf(t.ctx, o)
+			if err != nil {
+				return err
+			}
+			if address != "" {
+				t.visit(o, "before a result", address)
+			}
 			if err := t.force(t.ctx, o, session.ResultFallback); err != nil {
 				return err
 			}
-			address, err := t.cancelOf(t.ctx, o)
-			if err != nil || address == "" {
+			if address, err = t.cancelOf(t.ctx, o); err != nil || address == "" {
 				return err
 			}
 			t.visit(o, "", address)

@@ -186,11 +186,7 @@ func (r *run) try(ctx context.Context, chosen []testCase) error {
 	if err := r.repeat(ctx, trials); err != nil {
 		return err
 	}
-	settle := r.target.Settle
-	if r.target.Poll == nil {
-		settle = max(settle, pollSettle)
-	}
-	if err := wait(ctx, settle); err != nil {
+	if err := wait(ctx, r.target.settle()); err != nil {
 		return err
 	}
 	for i, c := range chosen {

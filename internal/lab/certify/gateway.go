@@ -36,7 +36,7 @@ func (r *run) adopt(ctx context.Context, o *order, v visit) error {
 		return fmt.Errorf("%w: the order's session is not an open session of the key's tenant", ErrCannotRun)
 	}
 	r.named[id] = true
-	o.link = v.address()
+	o.link, o.redirect = v.address(), new(string)
 	o.told = v.told(o.browser, r.target.Order.URL)
 	if r.cancels {
 		if err := r.tellCancel(ctx, o); err != nil {
@@ -45,12 +45,13 @@ func (r *run) adopt(ctx context.Context, o *order, v visit) error {
 	}
 	o.session = session.Session{ID: id, Status: session.StatusPending, SuccessURL: r.successOf(o, id),
 		WebhookURL: r.target.WebhookURL}
+	o.asker = r.copyOf(o)
 	return nil
 }
 
 // force gives an order's session a result.
 func (r *run) force(ctx context.Context, o *order, result session.Result) (err error) {
-	if o.redirect, err = r.gateway.Force(ctx, o.link, result); err != nil {
+	if *o.redirect, err = r.gateway.Force(ctx, o.link, result); err != nil {
 		return fmt.Errorf("%w: the session could not be given a result: %w", ErrCannotRun, err)
 	}
 	return nil
@@ -58,15 +59,15 @@ func (r *run) force(ctx context.Context, o *order, result session.Result) (err e
 
 // redirectOf returns where the gateway redirects an order's browser after a pass.
 func (r *run) redirectOf(ctx context.Context, o *order) (string, error) {
-	if o.redirect == "" {
+	if *o.redirect == "" {
 		if err := r.force(ctx, o, session.ResultVerified); err != nil {
 			return "", err
 		}
 	}
-	if o.redirect == "" {
+	if *o.redirect == "" {
 		return "", fmt.Errorf("%w: the gateway does not redirect after a pass", ErrCannotRun)
 	}
-	return o.redirect, nil
+	return *o.redirect, nil
 }
 
 // withoutResult removes the parameters of a result from an address.

@@ -75,10 +75,10 @@ func fill(pattern string, o *order, id uuid.UUID) string {
 
 // told returns what the answer to an order says: its cookies, and the texts and numbers
 // of its JSON, as they are written in a query.
-func (v visit) told(browser http.CookieJar, address string) map[string]string {
+func (v visit) told(buyer *browser, address string) map[string]string {
 	said := map[string]string{}
 	if u, err := url.Parse(address); err == nil {
-		for _, cookie := range browser.Cookies(u) {
+		for _, cookie := range buyer.Cookies(u) {
 			said[cookie.Name] = cookie.Value
 		}
 	}
@@ -187,9 +187,9 @@ func (r *run) askedAge(ctx context.Context, o *order) (string, error) {
 
 // plainCookies returns the cookies for an address that have another value than before and
 // that anybody could guess: those of a few characters.
-func plainCookies(browser http.CookieJar, at *url.URL, before []*http.Cookie) (plain []*http.Cookie) {
+func plainCookies(buyer *browser, at *url.URL, before []*http.Cookie) (plain []*http.Cookie) {
 	const guessable = 16 // characters
-	for _, c := range browser.Cookies(at) {
+	for _, c := range buyer.Cookies(at) {
 		if len(c.Value) < guessable && !slices.ContainsFunc(before, func(b *http.Cookie) bool {
 			return b.Name == c.Name && b.Value == c.Value
 		}) {

@@ -109,8 +109,10 @@ func TestRightShops(t *testing.T) {
 		target := targetOf(t, server.URL)
 		target.SuccessURL, target.CancelURL, target.ReleasesOn = "", "", tt.ways
 		report, err := attack(t, g, c, target, tools(g), certify.Options{})
-		if err != nil || !report.Passed() {
-			t.Errorf("%s: %v\n%s", tt.name, err, show(t, report))
+		if err != nil {
+			t.Errorf("%s: %v", tt.name, err)
+		} else if !report.Passed() {
+			t.Errorf("%s:\n%s", tt.name, show(t, report))
 		}
 	}
 }

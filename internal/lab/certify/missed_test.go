@@ -43,6 +43,17 @@ func TestMissedMistakes(t *testing.T) {
 		{smallBody, "", "webhook.unknown-members"}, {cutSignature, "", "webhook.flipped"}, {cutMAC, "", "redirect.junk"},
 		{cancelledAsPass, "", "redirect.cancelled"}, {thirdPending, "", "polling.pending"},
 		{cookieLookup, "", "polling.other-session"}, {onceAToken, "", "redirect.replay"}, {lastStatus, "", "polling.fails"},
+		{strictCookie, "", "redirect.browser"}, {shortCookie, "", "redirect.browser"}, {hostCookie, "", "redirect.browser"},
+		{noCrossing, "", "redirect.browser"}, {prefetchUsesUp, "", "redirect.browser"},
+		{pendingEnds, "", "redirect.between"}, {pendingEnds, "", "webhook.between"},
+		{cancelForgets, "", "redirect.between"}, {cancelForgets, "", "webhook.between"}, {cancelForgets, "", "polling.between"},
+		{cancelCounts, "", "redirect.between"}, {strangerEnds, "", "webhook.between"}, {forgeryEnds, "", "polling.between"},
+		{bareForgets, "", "webhook.between"}, {postReleases, "", "redirect.between"}, {postReleases, "", "redirect.posted"},
+		{rawOrder, "json", "redirect.between"}, {formOrder, "json", "redirect.mixed"}, {lastOrder, "json", "redirect.mixed"},
+		{flagCookie, "", "redirect.between"}, {rawCookie, "", "redirect.between"}, {failedForgets, "", "webhook.between"},
+		{orderForgets, "", "polling.between"}, {lastReleased, "", "redirect.between"}, {fallbackEnds, "", "webhook.between"},
+		{lookupRaces, "", "once.redirect-and-webhook-together"}, {jsonReleases, "", "redirect.posted"},
+		{latestOfBrowser, "", "redirect.other-order"}, {oncePerBrowser, "", "redirect.next-order"},
 		{"redirect.expired", "cancel", "redirect.expired"}, {"redirect.other-session", "cancel", "redirect.other-session"},
 	} {
 		shop := &carelessShop{gateway: g.URL, now: g.Clock.Now, number: tt.number, mistake: tt.mistake}

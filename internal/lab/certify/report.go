@@ -21,6 +21,7 @@ const (
 	ProblemAcceptedOnly  Code = "accepted_only"
 	ProblemReleased      Code = "released"       // a result that is not a pass released the order; value: how often
 	ProblemReleasedAgain Code = "released_again" // one pass released the order more than once; value: how often
+	ProblemTakenBack     Code = "taken_back"     // the order was released, and no longer is; value: how often it still is
 	ProblemNotReleased   Code = "not_released"   // a pass did not release the order
 	ProblemAge           Code = "age"            // the session asks for another age; value: that of the page
 	ProblemUnchecked     Code = "unchecked"      // the order led to no check
@@ -42,10 +43,12 @@ func (p Problem) String() string {
 		ProblemReleased: "LET IN: the order was released on what is no pass (" + p.Value +
 			" times): whoever does this gets the goods without a check",
 		ProblemReleasedAgain: "one pass released the order " + p.Value + " times: the goods go out as often",
-		ProblemNotReleased:   "the order was not released: an adult who has passed gets nothing",
-		ProblemAge:           "the session asks for the age " + p.Value + ", which is not what the order needs",
-		ProblemUnchecked:     "LET IN: the order led to no check",
-		ProblemUntried:       "not tried, because the good delivery got no answer",
+		ProblemTakenBack: "the order was released, and then no longer: an adult who has passed may get nothing, or the " +
+			"goods go out again",
+		ProblemNotReleased: "the order was not released: an adult who has passed gets nothing",
+		ProblemAge:         "the session asks for the age " + p.Value + ", which is not what the order needs",
+		ProblemUnchecked:   "LET IN: the order led to no check",
+		ProblemUntried:     "not tried, because the good delivery got no answer",
 	}[p.Code]
 	if p.What != "" {
 		text = p.What + ": " + text

@@ -8,7 +8,6 @@ import (
 	"io"
 	"maps"
 	"net/http"
-	"net/http/cookiejar"
 	"strings"
 	"time"
 
@@ -25,19 +24,29 @@ const maxAnswer = 64 << 10
 // order is an order of the shop.
 type order struct {
 	session session.Session
-	browser http.CookieJar // the buyer's cookies
+	browser *browser // of the buyer
 
+	asker    *order            // the order in the browser that it had at first
+	crosses  bool              // its further requests come from a page of the gateway
 	header   http.Header       // of its further requests; nil for none but the target's
 	link     string            // the verification URL
-	redirect string            // where the gateway redirected the browser after a pass
+	redirect *string           // where the gateway redirected the browser after a pass; "" before
 	told     map[string]string // what the shop's answer said, by the name of a cookie or of a member
 }
 
 // in returns the order in another browser.
-func (o *order) in(browser http.CookieJar) *order {
+func (o *order) in(browser *browser) *order {
 	moved := *o
 	moved.browser = browser
 	return &moved
+}
+
+// jar returns the cookies of the order's requests.
+func (o *order) jar() http.CookieJar {
+	if o.crosses {
+		return crossing{o.browser}
+	}
+	return o.browser
 }
 
 // visit is the result of opening an address of the shop in an order's browser.
@@ -79,7 +88,7 @@ func (r *run) open(ctx context.Context, o *order, method, address string, form *
 		req.Header.Set("Content-Type", contentType)
 	}
 	req.Header.Set("User-Agent", "agegate-certify/1")
-	client := &http.Client{Transport: r.Client.Transport(), Jar: o.browser,
+	client := &http.Client{Transport: r.Client.Transport(), Jar: o.jar(),
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	start := time.Now()
 	res, err := client.Do(req)
@@ -103,17 +112,9 @@ func (r *run) order(ctx context.Context) (*order, error) {
 	return r.orderIn(ctx, newBrowser())
 }
 
-func newBrowser() http.CookieJar {
-	jar, err := cookiejar.New(nil)
-	if err != nil {
-		panic(err) // it cannot fail without options
-	}
-	return jar
-}
-
 // orderIn begins an order at the shop in a browser.
-func (r *run) orderIn(ctx context.Context, jar http.CookieJar) (*order, error) {
-	o := &order{browser: jar}
+func (r *run) orderIn(ctx context.Context, buyer *browser) (*order, error) {
+	o := &order{browser: buyer}
 	v := r.begin(ctx, o)
 	if v.class != "" || v.status >= 400 {
 		return nil, fmt.Errorf("%w: the shop took no order: %s; give in order what the shop's own page sends, "+
@@ -148,7 +149,11 @@ func (v visit) address() string {
 
 // released returns how often an order was released.
 func (r *run) released(ctx context.Context, o *order) (int, error) {
-	v := r.open(ctx, o, r.target.Probe.Method, r.target.Probe.at(o.session.ID.String()), &r.target.Probe, true)
+	at := r.target.Probe.at(o.session.ID.String())
+	v := r.open(ctx, o, r.target.Probe.Method, at, &r.target.Probe, true)
+	if v.status >= 400 && o.asker != nil { // the buyer's cookies may have gone since
+		v = r.open(ctx, o.asker, r.target.Probe.Method, at, &r.target.Probe, true)
+	}
 	if v.class != "" || v.status != http.StatusOK {
 		return 0, fmt.Errorf("%w: the probe got no answer 200: %s; probe.url must answer for each order that was begun",
 			ErrCannotRun, v)

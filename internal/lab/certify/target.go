@@ -220,6 +220,14 @@ func (r *Request) check() error {
 	return nil
 }
 
+// settle returns how long the shop may take to release an order.
+func (t *Target) settle() time.Duration {
+	if t.Poll == nil {
+		return max(t.Settle, pollSettle)
+	}
+	return t.Settle
+}
+
 func validHeader(name, value string) bool {
 	switch http.CanonicalHeaderKey(name) {
 	case "", "Host", "Cookie", "Content-Length", "Transfer-Encoding":
@@ -251,7 +259,7 @@ func (r *Request) age() int {
 
 // body returns the encoded form or JSON and its content type.
 func (r *Request) body() (io.Reader, string) {
-	if r.Method != http.MethodPost {
+	if r.Method != http.MethodPost && r.Form == nil && r.JSON == nil {
 		return nil, ""
 	}
 	if r.JSON != nil {

@@ -40,6 +40,7 @@ type trial struct {
 	unanswered bool
 	accepted   bool   // a delivery that must be refused was answered with 2xx
 	let        string // the first of several attacks after which an order was released; "" if this is not known
+	seen       int    // how often watch saw the order released
 
 	sent  time.Time    // when again was set
 	again func() error // what is sent again later; nil for nothing
@@ -58,6 +59,30 @@ func (t *trial) tell(o *order, what string) error {
 		t.let = what
 	}
 	return err
+}
+
+// watch fails the case if its order has been released more often than it may be, or no
+// longer is. what says what was done last.
+func (t *trial) watch(o *order, what string, most int) error {
+	n, err := t.released(t.ctx, o)
+	if err != nil || t.let != "" {
+		return err
+	}
+	p := Problem{What: what, Value: strconv.Itoa(n)}
+	switch {
+	case n > most && most == 0:
+		p.Code = ProblemReleased
+	case n > most:
+		p.Code = ProblemReleasedAgain
+	case n < t.seen:
+		p.Code = ProblemTakenBack
+	default:
+		t.seen = n
+		return nil
+	}
+	t.let = what
+	t.fail(p)
+	return nil
 }
 
 // fail records a problem; the case continues.
@@ -123,7 +148,7 @@ func (t *trial) judge() error {
 		switch {
 		case n > 0 && want == 0:
 			t.fail(Problem{Code: ProblemReleased, What: t.let, Value: strconv.Itoa(n)})
-		case n > want:
+		case n > want && t.let == "": // otherwise watch has told it
 			t.fail(Problem{Code: ProblemReleasedAgain, Value: strconv.Itoa(n)})
 		case n < must:
 			t.fail(Problem{Code: ProblemNotReleased})
@@ -172,6 +197,11 @@ func (t *trial) delivery(result webhook.Result, livemode bool) (*delivery, error
 	if err != nil {
 		return nil, err
 	}
+	return t.deliveryOf(o, result, livemode)
+}
+
+// deliveryOf returns a delivery about an order that was begun.
+func (t *trial) deliveryOf(o *order, result webhook.Result, livemode bool) (*delivery, error) {
 	e, err := t.event(o, result, livemode, t.Now())
 	return &delivery{to: o, id: e.ID, at: t.Now(), keys: t.webhookKeys, body: e.Body}, err
 }
