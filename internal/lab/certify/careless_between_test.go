@@ -3,6 +3,7 @@ package certify_test
 import (
 	"cmp"
 	"encoding/json"
+	"io"
 	"net/http"
 	"net/url"
 	"slices"
@@ -39,11 +40,33 @@ const (
 	jsonReleases    = "believes JSON at the Success URL"
 )
 
+// What a right shop may do.
+const (
+	reloading    = "gives its cookie SameSite=Strict, and lets a page reload without it"
+	clearsCookie = "takes its cookie away at the Cancel URL, and shows an order to its own browser only"
+)
+
+// answerFirst answers what only a browser with the shop's cookie sees, and reports whether that was all.
+func (s *carelessShop) answerFirst(w http.ResponseWriter, r *http.Request) bool {
+	_, err := r.Cookie(orderCookie)
+	switch {
+	case s.mistake == reloading && r.URL.Path == "/thanks" && err != nil:
+		_, _ = io.WriteString(w, `<meta http-equiv="refresh" content="0">`)
+	case s.mistake == clearsCookie && r.URL.Path == "/cancelled":
+		http.SetCookie(w, &http.Cookie{Name: orderCookie, Path: "/", MaxAge: -1})
+	case s.mistake == clearsCookie && strings.HasSuffix(r.URL.Path, "/released") && err != nil:
+		http.NotFound(w, r)
+	default:
+		return false
+	}
+	return true
+}
+
 // cookie returns a cookie of the shop.
 func (s *carelessShop) cookie(name, value string) *http.Cookie {
 	c := &http.Cookie{Name: name, Value: value, Path: "/"}
 	switch s.mistake {
-	case "redirect.browser", strictCookie:
+	case "redirect.browser", strictCookie, reloading:
 		c.SameSite = http.SameSiteStrictMode
 	case shortCookie:
 		c.MaxAge = 60

@@ -108,7 +108,7 @@ func (s *carelessShop) orderOf(field, session string) string {
 func (s *carelessShop) makes(mistakes ...string) bool { return slices.Contains(mistakes, s.mistake) }
 
 func (s *carelessShop) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if s.meddle(r) {
+	if s.answerFirst(w, r) || s.meddle(r) {
 		return
 	}
 	switch id := strings.TrimPrefix(r.URL.Path, "/orders/"); {

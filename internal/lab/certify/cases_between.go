@@ -161,25 +161,29 @@ func (t *trial) between(way Way) error {
 	if err := errors.Join(t.awaitRelease(o, way), t.watch(o, "the pass", 1)); err != nil {
 		return err
 	}
-	buy := step{what: "a new order", do: func(*order) {}}
-	for i, s := range append(steps, buy) {
-		if i == len(steps) {
-			if _, err := t.orderIn(t.ctx, o.browser); err != nil { // not judged
-				return err
-			}
-		}
-		for _, in := range []*order{o, before, o.in(newBrowser())} {
-			s.do(in)
-			if err := errors.Join(t.watch(o, s.what, 1), t.passAgain(in, WayRedirect),
-				t.watch(o, s.what+", then the redirect again", 1)); err != nil {
-				return err
-			}
-		}
-		if err := errors.Join(t.passAgain(o, WayWebhook), t.watch(o, s.what+", then the delivery again", 1)); err != nil {
+	for _, s := range steps {
+		s.do(o)
+		s.do(o.in(newBrowser()))
+		if err := t.repeatPass(s.what, o); err != nil {
 			return err
 		}
 	}
+	if _, err := t.orderIn(t.ctx, o.browser); err != nil { // not judged
+		return err
+	}
+	if err := t.repeatPass("a new order", o, before, o.in(newBrowser())); err != nil {
+		return err
+	}
 	return t.respell(before, way)
+}
+
+// repeatPass repeats the pass of a released order, in its browser and others, after something else.
+func (t *trial) repeatPass(after string, o *order, others ...*order) error {
+	err := t.watch(o, after, 1)
+	for _, in := range append(others, o) {
+		err = errors.Join(err, t.passAgain(in, WayRedirect), t.watch(o, after+", then the redirect again", 1))
+	}
+	return errors.Join(err, t.passAgain(o, WayWebhook), t.watch(o, after+", then the delivery again", 1))
 }
 
 // copyOf returns an order in a browser with the cookies that its own one has now.

@@ -100,6 +100,7 @@ func TestRightShops(t *testing.T) {
 		{name: "an order number that it tells, by redirect alone", number: "json", ways: all[:1]},
 		{name: "a language of the page, and a number in the Cancel URL", number: "cancel", language: "?lang=de", ways: all},
 		{name: "by webhook alone", mistake: "redirect.good", ways: all[1:2]},
+		{name: reloading, mistake: reloading, ways: all}, {name: clearsCookie, mistake: clearsCookie, ways: all},
 		{name: "by lookup alone", mistake: "redirect.good", ways: all[2:]},
 	} {
 		shop := &carelessShop{gateway: g.URL, now: g.Clock.Now, number: tt.number, mistake: tt.mistake,
