@@ -151,7 +151,7 @@ func (g *gateway) browse(t *testing.T, db database, times int) {
 			for _, path := range []string{
 				"/test", "/test/sessions", "/test/keys", "/test/webhooks", "/test/refusals", "/test/paste", "/test/playground",
 				"/live",
-				"/settings", "/settings/branding", "/team", "/billing", "/audit",
+				"/settings", "/team", "/billing", "/audit",
 			} {
 				res := c.do(http.MethodGet, g.url+"/dashboard/"+first+path, "", "Cookie", "agegate-user="+token, "Accept-Language",
 					language)

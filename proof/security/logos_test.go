@@ -38,7 +38,8 @@ func TestLogosOfManyScans(t *testing.T) {
 		mallory, shop := brandOwner(t, g)
 		ada, other := brandOwner(t, g)
 		upload := func(member *gatewaytest.Staff, path string, logo []byte) int {
-			res, _ := member.Upload(t, path, url.Values{"brand_name": {"Shop"}}, "brand_logo", logo)
+			form := url.Values{"brand_name": {"Shop"}, "ways": {"all"}, "target": {"18"}, "languages": {"en"}, "default": {"en"}}
+			res, _ := member.Upload(t, path, form, "brand_logo", logo)
 			return res.StatusCode
 		}
 		honest := func() error {
@@ -103,7 +104,7 @@ func brandOwner(t *testing.T, g *gatewaytest.Gateway) (owner *gatewaytest.Staff,
 	id := g.Shop(t, "", nil).Tenant.ID
 	owner = g.SignIn(t, false, account.ByPasskey)
 	g.Join(t, owner, id, account.Owner)
-	return owner, "/dashboard/" + id.String() + "/settings/branding"
+	return owner, "/dashboard/" + id.String() + "/settings"
 }
 
 // scanned returns a grey progressive JPEG of 2,000 by 2,000 pixels with the given

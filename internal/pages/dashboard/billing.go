@@ -23,7 +23,6 @@ import (
 
 const (
 	billingPath = "/dashboard/:tenant/billing"
-	alertPath   = billingPath + "/alert"
 	ledgerPath  = billingPath + "/ledger.csv"
 )
 
@@ -32,22 +31,14 @@ const (
 	monthsShown = 12
 )
 
-var alertForm = &desk.Form{
-	Name:     "alert",
-	Fields:   []desk.Field{{Name: "alert_below", Kind: "number", Max: 10, Optional: true, Hint: true}},
-	Problems: map[error]string{tenant.ErrAlertBelow: "range"},
-}
-
 func (p *Pages) billing() desk.Feature {
-	f := desk.Feature{
+	return desk.Feature{
 		Routes: []desk.Route{
 			{Method: http.MethodGet, Path: billingPath, MinRole: desk.Viewer, OfLive: true, Handle: p.showBilling},
 			{Method: http.MethodGet, Path: ledgerPath, MinRole: desk.Viewer, OfLive: true, Handle: p.downloadLedger},
 		},
-		Screens: []string{"billing", "alert"},
+		Screens: []string{"billing"},
 	}
-	f.Fill(desk.Route{Path: alertPath, MinRole: desk.Owner}, alertForm, p.alert)
-	return f
 }
 
 type billingView struct {
@@ -162,34 +153,6 @@ func (p *Pages) lowBalance(r *desk.Request) *desk.LowBalance {
 		return &desk.LowBalance{Left: int(left), Below: *below, Href: r.Editing(billingPath)}
 	}
 	return nil
-}
-
-type alertView struct {
-	desk.Layout
-	Form *desk.FormView
-	Back string
-}
-
-func (p *Pages) alert(r *desk.Request) (*desk.Question, error) {
-	present := ""
-	if below := r.Tenant.AlertBelow; below != nil {
-		present = strconv.FormatInt(*below, 10)
-	}
-	return p.change(r, &desk.Question{
-		Begin: []string{"alert_below", present},
-		Show: func(status int, f *desk.FormView) error {
-			return r.Show(status, "alert", &alertView{Form: f, Back: r.To(billingPath)})
-		},
-	}, func(f *desk.FormView) tenant.Changes {
-		below, given := int64(-1), f.Value("alert_below")
-		if given != "" {
-			var err error
-			if below, err = strconv.ParseInt(given, 10, 64); err != nil || below < 0 {
-				f.Mark("alert_below", "alert.problem.range")
-			}
-		}
-		return tenant.Changes{AlertBelow: &below}
-	}, r.To(billingPath), "alert_saved"), nil
 }
 
 // downloadLedger writes the ledger of a UTC month, by default the current one,

@@ -47,7 +47,7 @@ func TestBilling(t *testing.T) {
 			return strings.Contains(body, "Only 61 checks are left, fewer than 62")
 		}
 		for below, warned := range map[string]bool{"": false, "61": false, "62": true} {
-			o.owner.Fill(t, o.at("/billing/alert"), url.Values{"alert_below": {below}})
+			o.owner.Post(t, o.at("/settings"), o.filled(t, o.owner, url.Values{"alert_below": {below}}))
 			if low("/billing") != warned || low("/test") != warned || low("/settings") {
 				t.Errorf("with a threshold of %q there is a warning where there should be none, or none", below)
 			}

@@ -32,45 +32,30 @@ const (
 	previewDark  = "dark"
 )
 
-var brandingForm = &desk.Form{
-	Name: "branding", Again: true, // a preview may be requested twice
-	Fields: []desk.Field{
-		{Name: "brand_name", Kind: "text", Max: 100, Optional: true, Hint: true},
-		{Name: "brand_colour", Kind: "text", Max: 100, Optional: true, Hint: true},
-		{Name: "brand_logo", Kind: "file", Optional: true, Hint: true},
-		{Name: "remove_logo", Kind: "checkbox"},
-		{Name: "privacy_url", Kind: "url", Max: tenant.MaxURLLength, Optional: true},
-		{Name: "help_url", Kind: "url", Max: tenant.MaxURLLength, Optional: true},
-		{Name: "terms_url", Kind: "url", Max: tenant.MaxURLLength, Optional: true},
-		{Name: "review_url", Kind: "url", Max: tenant.MaxURLLength, Optional: true, Hint: true},
-	},
-	Problems: map[error]string{
-		tenant.ErrNameEmpty: "name", tenant.ErrNameHidden: "name", brand.ErrColour: "colour",
-		brand.ErrLogoFormat: "logo_format", brand.ErrLogoSize: "logo_size",
-		tenant.ErrURLTooLong: "long", tenant.ErrURLSyntax: "syntax", tenant.ErrURLScheme: "scheme",
-		tenant.ErrURLUserinfo: "userinfo", tenant.ErrURLHost: "host", tenant.ErrLinkScheme: "scheme",
-	},
+var brandFields = []desk.Field{
+	{Name: "brand_name", Kind: "text", Max: 100, Optional: true, Hint: true},
+	{Name: "brand_colour", Kind: "text", Max: 100, Optional: true, Hint: true},
+	{Name: "brand_logo", Kind: "file", Optional: true, Hint: true},
+	{Name: "remove_logo", Kind: "checkbox"},
+	{Name: "privacy_url", Kind: "url", Max: tenant.MaxURLLength, Optional: true},
+	{Name: "help_url", Kind: "url", Max: tenant.MaxURLLength, Optional: true},
+	{Name: "terms_url", Kind: "url", Max: tenant.MaxURLLength, Optional: true},
+	{Name: "review_url", Kind: "url", Max: tenant.MaxURLLength, Optional: true, Hint: true},
 }
 
 func (p *Pages) branding() desk.Feature {
-	f := desk.Feature{
+	return desk.Feature{
 		Routes: []desk.Route{
 			{Method: http.MethodGet, Path: logoPath, MinRole: desk.User, Handle: p.showLogo},
 			{Method: http.MethodGet, Path: previewPath, MinRole: desk.Owner, Handle: p.showPreview},
 		},
-		Screens: []string{"branding"},
-		Keys:    []string{"branding.light", "branding.dark"},
-		Funcs:   template.FuncMap{"schemes": func() []string { return []string{previewLight, previewDark} }},
+		Keys:  []string{"branding.light", "branding.dark"},
+		Funcs: template.FuncMap{"schemes": func() []string { return []string{previewLight, previewDark} }},
 	}
-	f.Fill(desk.Route{Path: brandingPath, MinRole: desk.Owner, MaxForm: maxBranding}, brandingForm, p.saveBranding)
-	return f
 }
 
 // brandView is a brand as the pages show it.
 type brandView struct {
-	Name    string // as shown to shoppers
-	Own     bool   // the name comes from the brand and not from the tenant
-	Colour  string // with its number sign, or empty
 	Logo    string // address, or empty
 	Schemes []schemeView
 }
@@ -85,11 +70,7 @@ type schemeView struct {
 	Changed  bool   // the accent differs from the colour that was typed
 }
 
-func brandViewOf(t tenant.Tenant, look brand.Brand) brandView {
-	v := brandView{Name: t.Name}
-	if look.Name != "" {
-		v.Name, v.Own = look.Name, true
-	}
+func brandViewOf(look brand.Brand) (v brandView) {
 	if look.LogoHash != "" {
 		// the path on the dashboard, because the hosted page may be at another address
 		v.Logo = "/dashboard/logo/" + look.LogoHash + ".png"
@@ -97,7 +78,6 @@ func brandViewOf(t tenant.Tenant, look brand.Brand) brandView {
 	if look.Colour == "" {
 		return v
 	}
-	v.Colour = "#" + string(look.Colour)
 	for _, s := range []struct {
 		name    string
 		accents brand.Accents
@@ -113,64 +93,13 @@ func brandViewOf(t tenant.Tenant, look brand.Brand) brandView {
 	return v
 }
 
-type brandingView struct {
-	desk.Layout
-	Form    *desk.FormView
-	Stored  brandView // as it is now
-	Preview string    // address of the previews as it is now, without the scheme
-	Back    string
-}
-
-// saveBranding saves the brand. The button "preview" saves nothing. Its value is a
-// colour scheme, and its answer is for a frame: the hosted page with the values of the
-// form. The form in the browser and the file chosen in it stay unchanged.
-func (p *Pages) saveBranding(r *desk.Request) (*desk.Question, error) {
-	look, err := p.cfg.Tenants.Brand(r.Ctx(), r.Access.TenantID())
-	links, colour := r.Tenant.Links, ""
-	if look.Colour != "" {
-		colour = "#" + string(look.Colour)
-	}
-	show := func(status int, f *desk.FormView) error {
-		if r.Route.Method == http.MethodPost && r.Request().PostForm.Has("preview") {
-			return p.previewForm(r, f, look)
-		}
-		return r.Show(status, "branding", &brandingView{
-			Form: f, Stored: brandViewOf(r.Tenant, look), Back: r.To(settingsPath),
-			Preview: strings.TrimSuffix(r.Href(previewPath), ":scheme"),
-		})
-	}
-	q := p.change(r, &desk.Question{
-		Begin: []string{
-			"brand_name", look.Name, "brand_colour", colour, "privacy_url", links.PrivacyURL, "help_url", links.HelpURL,
-			"terms_url", links.TermsURL,
-			"review_url", links.ReviewURL,
-		},
-		Show: show,
-	}, brandingChanges, r.To(brandingPath), "branding_saved")
-	save := q.Do
-	q.Do = func(f *desk.FormView) error {
-		if r.Request().PostForm.Has("preview") {
-			return show(http.StatusOK, f)
-		}
-		if err := r.Once(f); err != nil {
-			return err
-		}
-		return save(f)
-	}
-	return q, err
-}
-
-// brandingChanges returns the changes in the form. A new logo takes precedence
-// over removing the old one.
-func brandingChanges(f *desk.FormView) tenant.Changes {
-	name, colour := f.Value("brand_name"), f.Value("brand_colour")
-	privacy := f.Value("privacy_url")
-	help := f.Value("help_url")
-	terms := f.Value("terms_url")
-	review := f.Value("review_url")
+// brandChanges returns the changes of the brand and the links in the form. A new logo
+// takes precedence over removing the old one.
+func brandChanges(f *desk.FormView) tenant.Changes {
 	c := tenant.Changes{
-		PrivacyURL: &privacy, HelpURL: &help, TermsURL: &terms, ReviewURL: &review,
-		Brand: &tenant.BrandChanges{Name: &name, Colour: &colour},
+		PrivacyURL: new(f.Value("privacy_url")), HelpURL: new(f.Value("help_url")), TermsURL: new(f.Value("terms_url")),
+		ReviewURL: new(f.Value("review_url")),
+		Brand:     &tenant.BrandChanges{Name: new(f.Value("brand_name")), Colour: new(f.Value("brand_colour"))},
 	}
 	if len(f.Upload) > 0 || f.Checked("remove_logo") {
 		c.Brand.Logo = &f.Upload

@@ -16,7 +16,6 @@ func (p *Pages) features() []desk.Feature {
 		p.keys(),
 		p.links(),
 		p.login(),
-		p.margins(),
 		p.navigation(),
 		p.operator(),
 		p.operatorAudit(),

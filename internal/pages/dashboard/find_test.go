@@ -144,7 +144,7 @@ func TestLookUp(t *testing.T) {
 			{owner, "wallets", base + "/settings/document-check", nil},
 			{owner, "cancel url", base + "/settings/urls", nil},
 			{owner, "passkey", "/dashboard/account", nil},
-			{owner, "low credit", base + "/billing/alert", nil},
+			{owner, "low credit", base + "/settings/alert", nil},
 			{owner, "signature", base + "/test/webhooks", nil},
 			{owner, "roles", base + "/team", nil},
 			{owner, "invite", base + "/team", nil},

@@ -24,7 +24,7 @@ var tenantSubPages = []subPage{
 	{"margins", "margins.title", marginsPath, "settings"},
 	{"languages", "languages.title", languagesPath, "settings"},
 	{"branding", "branding.title", brandingPath, "settings"},
-	{"alert", "alert.title", alertPath, "billing"},
+	{"alert", "alert.title", alertPath, "settings"},
 	{"account", "nav.account", accountPath, ""},
 }
 

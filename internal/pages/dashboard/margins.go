@@ -2,7 +2,6 @@ package dashboard
 
 import (
 	"math"
-	"net/http"
 	"strconv"
 	"strings"
 
@@ -12,39 +11,11 @@ import (
 	"agegate/internal/rules/tenant"
 )
 
-const marginsPath = settingsPath + "/margins"
-
-var marginsForm = &desk.Form{
-	Name: "margins", Again: true, // the effect may be shown twice
-	Fields: []desk.Field{
-		{Name: "target", Kind: "text", Max: 2}, {Name: "margin", Kind: "text", Max: 6, Optional: true, Hint: true},
-	},
-}
-
-func (p *Pages) margins() desk.Feature {
-	f := desk.Feature{
-		Screens: []string{"margins"},
-		Keys:    []string{"margins.problem.target", "margins.problem.years", "margins.problem.low", "margins.share"},
-	}
-	f.Fill(desk.Route{Path: marginsPath, MinRole: desk.Owner}, marginsForm, p.saveMargin)
-	return f
-}
-
 // marginView is a tenant's own margin for a target age.
 type marginView struct {
 	Target int
 	Years  string
 	Raised bool // the operator's least margin is above it, and counts
-}
-
-type marginsView struct {
-	desk.Layout
-	Form         *desk.FormView
-	Usual, Least string // years
-	Own          []marginView
-	Effect       *marginEffect // nil before it is asked for
-	Back         string
-	Evidence     string // address of the evidence packs, for those who make them
 }
 
 // marginEffect is what another margin for a target age changes.
@@ -57,60 +28,22 @@ type marginEffect struct {
 	Stored, Would      page.Text // shares of the estimates in Reach
 }
 
-// saveMargin saves the margin for a target age. With the button "effect" it only
-// shows what the margin changes.
-func (p *Pages) saveMargin(r *desk.Request) (*desk.Question, error) {
-	rule := p.cfg.Tenants.Margin
-	show := func(status int, f *desk.FormView, effect *marginEffect) error {
-		return r.Show(status, "margins", &marginsView{
-			Form: f, Usual: yearsOf(rule.Usual), Least: yearsOf(rule.Least), Own: marginViews(r.Tenant, rule), Effect: effect,
-			Back: r.To(settingsPath), Evidence: r.Editing(evidencePath),
-		})
-	}
-	q := p.change(r, &desk.Question{
-		Begin: []string{"target", "18", "margin", ownMargin(r.Tenant, 18)},
-		Show:  func(status int, f *desk.FormView) error { return show(status, f, nil) },
-	}, func(f *desk.FormView) tenant.Changes {
-		return tenant.Changes{Margin: marginOf(f, rule)}
-	}, r.To(marginsPath), "settings_saved")
-	check, save := q.Check, q.Do
-	q.Check = func(f *desk.FormView) error {
-		if marginOf(f, rule); !f.OK() {
-			return nil
-		}
-		return check(f)
-	}
-	q.Do = func(f *desk.FormView) error {
-		if !r.Request().PostForm.Has("effect") {
-			if err := r.Once(f); err != nil {
-				return err
-			}
-			return save(f)
-		}
-		effect, err := p.effectOf(r, marginOf(f, rule), rule)
-		if err != nil {
-			return err
-		}
-		return show(http.StatusOK, f, effect)
-	}
-	return q, nil
-}
-
-// marginOf returns the change in the form, and marks what is wrong with it.
+// marginOf returns the margin in the form, or nil after it has marked what is wrong.
 func marginOf(f *desk.FormView, rule tenant.MarginRule) *tenant.TargetMargin {
 	target, err := strconv.Atoi(f.Value("target"))
 	if err != nil || target < tenant.MinTarget || target > tenant.MaxTarget {
 		f.Mark("target", "margins.problem.target", "least", tenant.MinTarget, "most", tenant.MaxTarget)
 	}
 	text := strings.Replace(f.Value("margin"), ",", ".", 1) // as some languages write it
-	if text == "" {
-		return &tenant.TargetMargin{Target: target}
-	}
 	switch years, ok := tenant.ParseMargin(text); {
+	case text == "":
 	case !ok:
 		f.Mark("margin", "margins.problem.years")
 	case years < rule.Least:
 		f.Mark("margin", "margins.problem.low", "least", yearsOf(rule.Least))
+	}
+	if f.Field("target").Problem != nil || f.Field("margin").Problem != nil {
+		return nil
 	}
 	return &tenant.TargetMargin{Target: target, Years: text}
 }

@@ -62,7 +62,7 @@ func TestCardsSayWhatTheyAre(t *testing.T) {
 			t.Errorf("%d captions of %d tiles", strings.Count(body, "</strong> <small>"), tiles)
 		}
 		for _, below := range []string{"", "50"} {
-			o.owner.Fill(t, o.at("/billing/alert"), url.Values{"alert_below": {below}})
+			o.owner.Post(t, o.at("/settings"), o.filled(t, o.owner, url.Values{"alert_below": {below}}))
 			if _, body := o.viewer.Get(t, o.at("/billing")); !strings.Contains(body, "owners get an e-mail") {
 				t.Errorf("with a threshold of %q, the page does not say who is told", below)
 			}

@@ -1,38 +1,107 @@
 package dashboard
 
 import (
+	"crypto/sha256"
+	"fmt"
+	"html/template"
 	"net/http"
 	"net/url"
+	"path"
 	"slices"
 	"strconv"
+	"strings"
 
 	"agegate/internal/pages/dashboard/desk"
+	"agegate/internal/pages/page"
+	"agegate/internal/rules/brand"
 	"agegate/internal/rules/tenant"
 
 	"golang.org/x/text/language"
 	"golang.org/x/text/language/display"
 )
 
+// settingsPath is the page of all settings. Each of its sections has an address below,
+// which leads to the section.
 const (
 	settingsPath  = "/dashboard/:tenant/settings"
 	urlsPath      = settingsPath + "/urls"
 	documentPath  = settingsPath + "/document-check"
 	agePath       = settingsPath + "/age-visibility"
+	marginsPath   = settingsPath + "/margins"
 	languagesPath = settingsPath + "/languages"
 	brandingPath  = settingsPath + "/branding"
+	alertPath     = settingsPath + "/alert"
 )
+
+// section is a part of the page of settings. Its texts begin with its name.
+type section struct {
+	Name   string
+	path   string
+	points int // texts <name>.point1 and so on
+}
+
+var sections = []section{
+	{"urls", urlsPath, 0}, {"document_check", documentPath, 4}, {"age_visibility", agePath, 4},
+	{"margins", marginsPath, 0}, {"languages", languagesPath, 0}, {"branding", brandingPath, 0}, {"alert", alertPath, 0},
+}
+
+// Points returns the keys of what the section explains.
+func (s section) Points() (keys []string) {
+	for i := range s.points {
+		keys = append(keys, s.Name+".point"+strconv.Itoa(i+1))
+	}
+	return keys
+}
+
+// allWays stands for all ways of the document check; the other choices are one
+// way each.
+const allWays = "all"
+
+// settingsForm has the settings that an owner changes together, without a confirmation.
+var settingsForm = &desk.Form{
+	Name: "settings", Again: true, // a preview or an effect may be requested twice
+	Fields: slices.Concat([]desk.Field{
+		{Name: "document_check", Kind: "checkbox"},
+		{Name: "ways", Kind: "select", Hint: true, Options: append([]string{allWays}, tenant.DocumentWays...)},
+		{Name: "pid", Kind: "checkbox", Hint: true}, {Name: "only", Kind: "checkbox", Hint: true},
+		{Name: "age_visibility", Kind: "checkbox"},
+		{Name: "target", Kind: "text", Max: 2}, {Name: "margin", Kind: "text", Max: 6, Optional: true, Hint: true},
+		{Name: "languages", Kind: "group", Optional: true}, {Name: "default", Kind: "group"},
+	}, brandFields, []desk.Field{{Name: "alert_below", Kind: "number", Max: 10, Optional: true, Hint: true}}),
+	Problems: map[error]string{
+		tenant.ErrLanguages: "languages", tenant.ErrAlertBelow: "alert",
+		tenant.ErrNameEmpty: "name", tenant.ErrNameHidden: "name", brand.ErrColour: "colour",
+		brand.ErrLogoFormat: "logo_format", brand.ErrLogoSize: "logo_size",
+		tenant.ErrURLTooLong: "long", tenant.ErrURLSyntax: "syntax", tenant.ErrURLScheme: "scheme",
+		tenant.ErrURLUserinfo: "userinfo", tenant.ErrURLHost: "host", tenant.ErrLinkScheme: "scheme",
+	},
+}
 
 func (p *Pages) settings() desk.Feature {
 	f := desk.Feature{
-		Routes:  []desk.Route{{Method: http.MethodGet, Path: settingsPath, MinRole: desk.Viewer, Handle: p.showSettings}},
-		Screens: []string{"settings", "switch", "languages"},
+		Screens: []string{"settings"},
+		Keys: []string{"settings.problem.none", "settings.problem.default", "settings.changed", "margins.problem.target",
+			"margins.problem.years", "margins.problem.low", "margins.share"},
+		Funcs: template.FuncMap{"section": func(name string) section {
+			return sections[slices.IndexFunc(sections, func(s section) bool { return s.Name == name })]
+		}},
 	}
-	f.Fill(desk.Route{Path: languagesPath, MinRole: desk.Owner}, languagesForm, p.languages)
-	for _, s := range switches {
-		f.Fill(desk.Route{Path: s.path, MinRole: desk.Owner}, s.form, s.finder(p))
-		f.Keys = append(f.Keys, s.texts()...)
+	f.Fill(desk.Route{Path: settingsPath, MinRole: desk.Owner, MaxForm: maxBranding}, settingsForm, p.saveSettings)
+	f.Routes[0].MinRole = desk.Viewer
+	for _, s := range sections {
+		minRole := desk.Owner
+		if s.path == urlsPath {
+			minRole = desk.Developer
+		}
+		f.Routes = append(f.Routes, desk.Route{Method: http.MethodGet, Path: s.path, MinRole: minRole, Handle: toSection})
+		f.Keys = append(append(f.Keys, s.Name+".title", s.Name+".lead"), s.Points()...)
 	}
 	return f
+}
+
+// toSection leads from a section's address to its place on the page.
+func toSection(r *desk.Request) error {
+	return r.Done(r.To(settingsPath)+"#"+strings.ReplaceAll(path.Base(r.Route.Path), "-", "_"), "")
 }
 
 // change makes the question apply changes to the tenant's settings, and then
@@ -52,22 +121,23 @@ func (p *Pages) change(
 
 type settingsView struct {
 	desk.Layout
-	URLs      []urlView
-	Links     []urlView
-	Document  bool
-	Ways      string // of the document check, see waysOf
-	Only      bool   // no estimates
-	Age       bool
-	Languages []languageView // those offered, the default first
-	Margins   []marginView   // the tenant's own
-	Usual     string         // margin for other target ages, years
-	Brand     brandView
-	Edit      editView
+	Form         *desk.FormView
+	Action       string         // of Form
+	URLForm      *desk.FormView // nil for those who may not change the callback URLs
+	Review       string         // the action of URLForm
+	URLs         []urlView
+	Sections     []section
+	Mine         bool   // the user may change the settings in Form
+	Weak         bool   // the log-in has no second factor, and changes nothing
+	Seen         string // which settings the page shows
+	Languages    []languageView
+	Usual, Least string // margins in years
+	Margins      []marginView
+	Effect       *marginEffect // nil before it is asked for
+	Evidence     string        // address of the evidence packs, for those who make them
+	Brand        brandView     // as it is now
+	Preview      string        // address of the previews as it is now, without the scheme
 }
-
-// editView has the addresses of the pages that the user may open; the others are
-// empty.
-type editView struct{ URLs, Document, Age, Languages, Branding, Margins string }
 
 // urlView is a callback URL, which may not be set.
 type urlView struct {
@@ -76,30 +146,124 @@ type urlView struct {
 	Plain     bool   // it is http
 }
 
-func (p *Pages) showSettings(r *desk.Request) error {
+// saveSettings saves the settings of the page. Two buttons save nothing: "preview",
+// whose value is a colour scheme, shows the hosted page with the form's values in a
+// frame, and "effect" shows what the margin changes.
+func (p *Pages) saveSettings(r *desk.Request) (*desk.Question, error) {
 	look, err := p.cfg.Tenants.Brand(r.Ctx(), r.Access.TenantID())
-	if err != nil {
-		return err
+	sent := r.Request().PostForm
+	show := func(status int, f *desk.FormView) error {
+		if sent.Has("preview") {
+			return p.previewForm(r, f, look)
+		}
+		return p.showSettings(r, status, look, f, nil)
 	}
-	t := r.Tenant
-	v := &settingsView{
-		URLs: urlViews(t), Document: t.OffersDocument(), Only: t.DocumentOnly, Ways: waysOf(t), Age: t.AgeVisibility,
-		Brand: brandViewOf(t, look), Edit: editView{
-			r.Editing(urlsPath), r.Editing(documentPath), r.Editing(agePath), r.Editing(languagesPath), r.Editing(brandingPath),
-			r.Editing(marginsPath),
-		},
-		Margins: marginViews(t, p.cfg.Tenants.Margin), Usual: yearsOf(p.cfg.Tenants.Margin.Usual),
+	q := p.change(r, &desk.Question{Begin: stored(r.Tenant, look), Show: show},
+		func(f *desk.FormView) tenant.Changes { return p.changesOf(r, f) }, r.To(settingsPath), "settings_saved")
+	save := q.Do
+	q.Do = func(f *desk.FormView) error {
+		if sent.Has("preview") || sent.Has("effect") {
+			return show(http.StatusOK, f)
+		}
+		if err := r.Once(f); err != nil {
+			return err
+		}
+		if seen := sent.Get("seen"); seen != "" && seen != digestOf(q.Begin) {
+			f.Fault = new(page.Say("settings.changed"))
+			return nil
+		}
+		return save(f)
 	}
-	for _, tag := range offered(t.Languages) {
-		v.Languages = append(v.Languages, languageOf(tag))
+	return q, err
+}
+
+// stored returns the settings as the form's fields have them, as pairs of field and value.
+func stored(t tenant.Tenant, look brand.Brand) []string {
+	ways, colour, alert := allWays, "", ""
+	if len(t.DocumentWays) > 0 {
+		ways = t.DocumentWays[0]
 	}
-	for _, link := range []urlView{{Name: "privacy", URL: t.Links.PrivacyURL}, {Name: "help", URL: t.Links.HelpURL},
-		{Name: "terms", URL: t.Links.TermsURL}, {Name: "review", URL: t.Links.ReviewURL}} {
-		if link.URL != "" {
-			v.Links = append(v.Links, link)
+	if look.Colour != "" {
+		colour = "#" + string(look.Colour)
+	}
+	if t.AlertBelow != nil {
+		alert = strconv.FormatInt(*t.AlertBelow, 10)
+	}
+	return []string{
+		"document_check", checked(t.DocumentCheck), "ways", ways, "pid", checked(t.WalletPID), "only",
+		checked(t.DocumentOnly), "age_visibility", checked(t.AgeVisibility), "target", "18", "margin", ownMargin(t, 18),
+		"languages", strings.Join(t.Languages, " "), "brand_name", look.Name, "brand_colour", colour,
+		"brand_logo", look.LogoHash, "privacy_url", t.Links.PrivacyURL, "help_url", t.Links.HelpURL,
+		"terms_url", t.Links.TermsURL, "review_url", t.Links.ReviewURL, "alert_below", alert,
+	}
+}
+
+// checked is the value of a checkbox.
+func checked(on bool) string {
+	if on {
+		return "1"
+	}
+	return ""
+}
+
+// digestOf stands for settings in the form: who saves another's change away is told.
+func digestOf(settings []string) string {
+	return fmt.Sprintf("%x", sha256.Sum256(fmt.Appendf(nil, "%q", settings)))
+}
+
+// changesOf returns the changes in the form, and marks what is wrong with it.
+func (p *Pages) changesOf(r *desk.Request, f *desk.FormView) tenant.Changes {
+	c := brandChanges(f)
+	ways, alert := []string{f.Value("ways")}, int64(tenant.NoAlert)
+	if ways[0] == allWays {
+		ways = nil
+	}
+	if given := f.Value("alert_below"); given != "" {
+		var err error
+		if alert, err = strconv.ParseInt(given, 10, 64); err != nil || alert < 0 {
+			f.Mark("alert_below", "settings.problem.alert")
 		}
 	}
-	return r.Show(http.StatusOK, "settings", v)
+	c.DocumentCheck, c.DocumentWays = new(f.Checked("document_check")), &ways
+	c.WalletPID, c.DocumentOnly = new(f.Checked("pid")), new(f.Checked("only"))
+	c.AgeVisibility, c.AlertBelow, c.Languages = new(f.Checked("age_visibility")), &alert, languagesOf(r, f)
+	if m := marginOf(f, p.cfg.Tenants.Margin); m != nil && m.Years != ownMargin(r.Tenant, m.Target) {
+		c.Margin = m
+	}
+	return c
+}
+
+// showSettings writes the page with two forms; one that is nil has the stored values.
+func (p *Pages) showSettings(r *desk.Request, status int, look brand.Brand, f, urls *desk.FormView) (err error) {
+	t, rule, begin := r.Tenant, p.cfg.Tenants.Margin, stored(r.Tenant, look)
+	if f == nil {
+		if f, err = r.Blank(settingsForm); err != nil {
+			return err
+		}
+		f.With(begin...)
+	}
+	if urls == nil && r.Who.Strong() && r.Opens(urlsPath) {
+		if urls, err = r.Blank(urlsForm); err != nil {
+			return err
+		}
+		urls.With(storedURLs(t)...)
+	}
+	v := &settingsView{
+		Form: f, Action: r.To(settingsPath), URLForm: urls, Review: r.To(reviewPath), URLs: urlViews(t),
+		Sections: sections, Mine: r.Who.Strong() && r.Opens(brandingPath), Weak: !r.Who.Strong(), Seen: digestOf(begin),
+		Languages: languageViews(r, offered(t.Languages)), Usual: yearsOf(rule.Usual), Least: yearsOf(rule.Least), Margins: marginViews(t, rule), Evidence: r.Editing(evidencePath),
+		Brand: brandViewOf(look), Preview: strings.TrimSuffix(r.Href(previewPath), ":scheme"),
+	}
+	sent := r.Request().PostForm
+	if seen := sent.Get("seen"); seen != "" && f.Fault == nil {
+		v.Seen = seen
+	}
+	if sent.Has("effect") && f.OK() {
+		if v.Effect, err = p.effectOf(r, marginOf(f, rule), rule); err != nil {
+			return err
+		}
+	}
+	return r.Show(status, "settings", v)
 }
 
 // urlViews lists the callback URLs.
@@ -114,132 +278,10 @@ func urlViews(t tenant.Tenant) []urlView {
 	return views
 }
 
-// switchSetting is a setting that is on or off, with a page that explains it. Its
-// texts begin with the form's name.
-type switchSetting struct {
-	path   string
-	form   *desk.Form
-	points int // texts <name>.point1 and so on
-	legal  bool
-	begin  func(tenant.Tenant) []string // pairs of field and value
-	set    func(*desk.FormView, *tenant.Changes)
-}
-
-func switchForm(name string, more ...desk.Field) *desk.Form {
-	return &desk.Form{Name: name, Fields: append([]desk.Field{{Name: "on", Kind: "checkbox"}}, more...)}
-}
-
-// checked is the value of a checkbox.
-func checked(on bool) string {
-	if on {
-		return "1"
-	}
-	return ""
-}
-
-// allWays stands for all ways of the document check; the other choices are one
-// way each.
-const allWays = "all"
-
-// waysOf returns the form's value for a tenant's ways of the document check.
-func waysOf(t tenant.Tenant) string {
-	if len(t.DocumentWays) == 0 {
-		return allWays
-	}
-	return t.DocumentWays[0]
-}
-
-var switches = []switchSetting{
-	{
-		path: documentPath, points: 4,
-		form: switchForm("document_check", desk.Field{Name: "ways", Kind: "select", Hint: true,
-			Options: append([]string{allWays}, tenant.DocumentWays...)},
-			desk.Field{Name: "pid", Kind: "checkbox", Hint: true}, desk.Field{Name: "only", Kind: "checkbox", Hint: true}),
-		begin: func(t tenant.Tenant) []string {
-			return []string{"on", checked(t.DocumentCheck), "ways", waysOf(t), "pid", checked(t.WalletPID),
-				"only", checked(t.DocumentOnly)}
-		},
-		set: func(f *desk.FormView, c *tenant.Changes) {
-			ways := []string{f.Value("ways")}
-			if ways[0] == allWays {
-				ways = nil
-			}
-			c.DocumentCheck = new(f.Checked("on"))
-			c.DocumentWays = &ways
-			c.WalletPID = new(f.Checked("pid"))
-			c.DocumentOnly = new(f.Checked("only"))
-		},
-	},
-	{
-		path: agePath, form: switchForm("age_visibility"), points: 4, legal: true,
-		begin: func(t tenant.Tenant) []string { return []string{"on", checked(t.AgeVisibility)} },
-		set:   func(f *desk.FormView, c *tenant.Changes) { c.AgeVisibility = new(f.Checked("on")) },
-	},
-}
-
-func (s switchSetting) texts() []string {
-	keys := []string{s.form.Name + ".title", s.form.Name + ".lead"}
-	if s.legal {
-		keys = append(keys, s.form.Name+".legal")
-	}
-	return append(keys, s.pointKeys()...)
-}
-
-func (s switchSetting) pointKeys() []string {
-	var keys []string
-	for i := range s.points {
-		keys = append(keys, s.form.Name+".point"+strconv.Itoa(i+1))
-	}
-	return keys
-}
-
-type switchView struct {
-	desk.Layout
-	Name   string
-	Points []string
-	Legal  bool
-	Form   *desk.FormView
-	Back   string
-}
-
-func (s switchSetting) finder(p *Pages) desk.Finder {
-	return func(r *desk.Request) (*desk.Question, error) {
-		return p.change(r, &desk.Question{
-			Begin: s.begin(r.Tenant),
-			Show: func(status int, f *desk.FormView) error {
-				return r.Show(status, "switch", &switchView{
-					Name: s.form.Name, Points: s.pointKeys(), Legal: s.legal, Form: f, Back: r.To(settingsPath),
-				})
-			},
-		}, func(f *desk.FormView) (c tenant.Changes) {
-			s.set(f, &c)
-			return c
-		}, r.To(settingsPath), "settings_saved"), nil
-	}
-}
-
-var languagesForm = &desk.Form{
-	Name: "languages", Problems: map[error]string{tenant.ErrLanguages: "unknown"},
-	Fields: []desk.Field{
-		{Name: "languages", Kind: "group", Optional: true}, {Name: "default", Kind: "group", Optional: true},
-	},
-}
-
 // languageView is a language of the hosted page.
 type languageView struct {
-	Tag, Name string // the name in the language itself
-	Dir       string
-	Offered   bool
-	Default   bool
-}
-
-func languageOf(tag string) languageView {
-	parsed := language.Make(tag)
-	dir := "ltr"
-	if script, _ := parsed.Script(); script.String() == "Arab" {
-		dir = "rtl"
-	}
-	return languageView{Tag: tag, Name: display.Self.Name(parsed), Dir: dir}
+	Tag, Name        string // the name in the language itself
+	Offered, Default bool
 }
 
 // offered returns the languages of a setting; an empty setting offers all.
@@ -250,42 +292,39 @@ func offered(languages []string) []string {
 	return languages
 }
 
-type languagesView struct {
-	desk.Layout
-	Form *desk.FormView
-	All  []languageView
-	Back string
+// languageViews lists all languages with those that were sent, or else those in
+// present, of which the first is the default.
+func languageViews(r *desk.Request, present []string) (views []languageView) {
+	standard := present[0]
+	if sent := r.Request().PostForm; sent.Has("default") {
+		present, standard = sent["languages"], sent.Get("default")
+	}
+	for _, tag := range tenant.Languages {
+		views = append(views, languageView{tag, display.Self.Name(language.Make(tag)), slices.Contains(present, tag),
+			tag == standard})
+	}
+	return views
 }
 
-func (p *Pages) languages(r *desk.Request) (*desk.Question, error) {
-	chosen := offered(r.Tenant.Languages)
-	standard := chosen[0]
-	if r.Route.Method == http.MethodPost {
-		chosen, standard = r.Request().PostForm["languages"], r.Request().PostForm.Get("default")
+// languagesOf returns the languages in the form, the default first, and marks what is
+// wrong with them.
+func languagesOf(r *desk.Request, f *desk.FormView) *[]string {
+	chosen, standard := r.Request().PostForm["languages"], f.Value("default")
+	languages := []string{standard}
+	for _, tag := range chosen {
+		if tag != standard {
+			languages = append(languages, tag)
+		}
 	}
-	return p.change(r, &desk.Question{
-		Show: func(status int, f *desk.FormView) error {
-			v := &languagesView{Form: f, Back: r.To(settingsPath)}
-			for _, tag := range tenant.Languages {
-				l := languageOf(tag)
-				l.Offered, l.Default = slices.Contains(chosen, tag), tag == standard
-				v.All = append(v.All, l)
-			}
-			return r.Show(status, "languages", v)
-		},
-	}, func(f *desk.FormView) tenant.Changes {
-		languages := []string{standard}
-		for _, tag := range chosen {
-			if tag != standard {
-				languages = append(languages, tag)
-			}
-		}
-		switch {
-		case len(chosen) == 0:
-			f.Mark("languages", "languages.problem.none")
-		case len(languages) != len(chosen):
-			f.Mark("default", "languages.problem.default")
-		}
-		return tenant.Changes{Languages: &languages}
-	}, r.To(settingsPath), "settings_saved"), nil
+	present := offered(r.Tenant.Languages)
+	added := func(tag string) bool { return !slices.Contains(present, tag) }
+	switch {
+	case len(chosen) == 0:
+		f.Mark("languages", "settings.problem.none")
+	case len(languages) != len(chosen):
+		f.Mark("default", "settings.problem.default")
+	case standard == present[0] && len(chosen) == len(present) && !slices.ContainsFunc(chosen, added):
+		return nil // the same ones; their order may differ
+	}
+	return &languages
 }

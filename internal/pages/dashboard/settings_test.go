@@ -6,6 +6,7 @@ import (
 	"html"
 	"image"
 	"image/png"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -16,6 +17,8 @@ import (
 	"agegate/internal/rules/audit"
 	"agegate/internal/rules/brand"
 	"agegate/internal/rules/tenant"
+
+	xhtml "golang.org/x/net/html"
 )
 
 // xss is text that becomes markup or script wherever it is not escaped.
@@ -69,78 +72,145 @@ func problem(body, field string) string {
 	return html.UnescapeString(text)
 }
 
-// TestFormsChangeSettings: each form shows the stored values, changes them once
-// however often it is sent, and writes a log entry that names the user.
+// filled returns the form of the settings as somebody's browser would send it, with
+// these fields changed. Of a field without a value nothing is sent.
+func (o *staffed) filled(t *testing.T, by *gatewaytest.Staff, changed url.Values) url.Values {
+	t.Helper()
+	_, body := by.Get(t, o.at("/settings"))
+	page, err := xhtml.Parse(strings.NewReader(body[strings.Index(body, "<fieldset"):]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	form := url.Values{}
+	for n := range page.Descendants() {
+		name, kind := attribute(n, "name"), attribute(n, "type")
+		chosen := slices.ContainsFunc(n.Attr, func(a xhtml.Attribute) bool { return a.Key == "checked" || a.Key == "selected" })
+		switch {
+		case n.Data == "option" && chosen:
+			form.Add(attribute(n.Parent, "name"), attribute(n, "value"))
+		case n.Data == "input" && (kind != "checkbox" && kind != "file" || chosen) && name != "":
+			form.Add(name, attribute(n, "value"))
+		}
+	}
+	maps.Copy(form, changed)
+	return form
+}
+
+// TestFormsChangeSettings: the form shows the stored values, changes those that were
+// changed once however often it is sent, and writes a log entry that names the user and
+// only what was changed.
 func TestFormsChangeSettings(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		o := newStaffed(t, g, nil)
+		path := o.at("/settings")
 		for _, tt := range []struct {
-			path, back string
-			form       url.Values
-			setting    string
-			set        func(tenant.Tenant) bool
-			shown      string
+			form    url.Values
+			changed string
+			set     func(tenant.Tenant) bool
+			shown   string
 		}{
-			{"/settings/document-check", "/settings", url.Values{"on": {"1"}, "ways": {"all"}}, "document_check",
-				func(t tenant.Tenant) bool { return t.DocumentCheck }, " checked"},
-			{
-				"/settings/document-check", "/settings", url.Values{"on": {"1"}, "ways": {"photo"}}, "document_ways",
+			{url.Values{"document_check": {"1"}}, "document_check",
+				func(t tenant.Tenant) bool { return t.DocumentCheck }, `type="checkbox" value="1" checked`},
+			{url.Values{"ways": {"photo"}}, "document_ways",
 				func(t tenant.Tenant) bool { return t.DocumentCheck && slices.Equal(t.DocumentWays, []string{"photo"}) },
-				`value="photo" selected`,
-			},
-			{
-				"/settings/document-check", "/settings", url.Values{"on": {"1"}, "ways": {"all"}}, "document_ways",
-				func(t tenant.Tenant) bool { return t.DocumentWays == nil }, `value="all" selected`,
-			},
-			{"/settings/document-check", "/settings", url.Values{"ways": {"all"}}, "document_check",
-				func(t tenant.Tenant) bool { return !t.DocumentCheck }, "Offer a document check"},
-			{"/settings/age-visibility", "/settings", url.Values{"on": {"1"}}, "age_visibility",
-				func(t tenant.Tenant) bool { return t.AgeVisibility }, " checked"},
-			{
-				"/settings/languages", "/settings", url.Values{"languages": {"fr", "de", "zh-Hans"}, "default": {"de"}},
-				"languages",
+				`value="photo" selected`},
+			{url.Values{"ways": {"all"}, "document_check": nil, "only": {"1"}, "pid": {"1"}},
+				"document_check document_only document_ways wallet_pid",
+				func(t tenant.Tenant) bool { return t.DocumentWays == nil && !t.DocumentCheck }, `value="all" selected`},
+			{url.Values{"age_visibility": {"1"}, "alert_below": {"40"}, "help_url": {"https://shop.example/help"}},
+				"age_visibility help_url alert_below",
+				func(t tenant.Tenant) bool { return t.AgeVisibility && *t.AlertBelow == 40 }, `value="40"`},
+			{url.Values{"languages": {"fr", "de", "zh-Hans"}, "default": {"de"}}, "languages",
 				func(t tenant.Tenant) bool { return slices.Equal(t.Languages, []string{"de", "fr", "zh-Hans"}) },
-				`name="default" value="de" checked`,
-			},
-			{
-				"/settings/languages", "/settings", url.Values{"languages": tenant.Languages, "default": {"en"}}, "languages",
-				func(t tenant.Tenant) bool { return t.Languages == nil }, `name="default" value="en" checked`,
-			},
-			{"/settings/margins", "/settings/margins", url.Values{"target": {"18"}, "margin": {"9,50"}}, "margins",
+				`value="de" lang="de" selected`},
+			{url.Values{"margin": {"9,50"}}, "margins",
 				func(t tenant.Tenant) bool { return slices.Equal(t.Margins, []string{"18=9.5"}) }, `value="9.5"`},
-			{"/settings/margins", "/settings/margins", url.Values{"target": {"16"}, "margin": {"7"}}, "margins",
-				func(t tenant.Tenant) bool { return slices.Equal(t.Margins, []string{"16=7", "18=9.5"}) }, "Target age 16"},
-			{"/settings/margins", "/settings/margins", url.Values{"target": {"18"}, "margin": {""}}, "margins",
-				func(t tenant.Tenant) bool { return slices.Equal(t.Margins, []string{"16=7"}) }, "Other target ages"},
-			{"/billing/alert", "/billing", url.Values{"alert_below": {"40"}}, "alert_below",
-				func(t tenant.Tenant) bool { return *t.AlertBelow == 40 }, `value="40"`},
-			{"/billing/alert", "/billing", url.Values{"alert_below": {""}}, "alert_below",
-				func(t tenant.Tenant) bool { return t.AlertBelow == nil }, `name="alert_below"`},
+			{url.Values{"target": {"16"}, "margin": {"7"}, "languages": tenant.Languages, "default": {"en"}},
+				"margins languages", func(t tenant.Tenant) bool {
+					return slices.Equal(t.Margins, []string{"16=7", "18=9.5"}) && t.Languages == nil
+				}, "Target age 16"},
+			{url.Values{"margin": {""}, "alert_below": {""}, "brand_name": {"Vin"}}, "margins alert_below brand_name",
+				func(t tenant.Tenant) bool { return slices.Equal(t.Margins, []string{"16=7"}) && t.AlertBelow == nil },
+				"Other target ages"},
 		} {
 			before := len(o.log(t))
-			_, page := o.owner.Get(t, o.at(tt.path))
-			tt.form.Set("nonce", nonceOf(t, page))
+			form := o.filled(t, o.owner, tt.form)
 			for i, status := range []int{303, 409} {
-				res, _ := o.owner.Post(t, o.at(tt.path), tt.form)
-				location := o.at(tt.back)
+				res, _ := o.owner.Post(t, path, form)
+				location := path
 				if status == 409 {
 					location = ""
 				}
-				want(t, fmt.Sprintf("%s, time %d", tt.path, i+1), res, status, location)
+				want(t, fmt.Sprintf("%v, time %d", tt.form, i+1), res, status, location)
 			}
 			if !tt.set(o.tenant(t)) {
-				t.Errorf("%s with %v did not set it", tt.path, tt.form)
+				t.Errorf("%v did not set it", tt.form)
 			}
 			log := o.log(t)
-			if len(log) != before+1 || log[0].Actor != audit.User(o.owner.User.ID, o.owner.User.Name) ||
-				log[0].Details().Changes[0].Setting != tt.setting {
-				t.Errorf("%s: the log has %d new entries, the last is %+v", tt.path, len(log)-before, log[0])
+			if len(log) != before+1 || log[0].Actor != audit.User(o.owner.User.ID, o.owner.User.Name) {
+				t.Fatalf("%v: the log has %d new entries, the last is %+v", tt.form, len(log)-before, log[0])
 			}
-			if _, page := o.owner.Get(t, o.at(tt.path)); !strings.Contains(page, tt.shown) {
-				t.Errorf("%s does not show %s", tt.path, tt.shown)
+			var names []string
+			for _, change := range log[0].Details().Changes {
+				names = append(names, change.Setting)
+			}
+			if got := strings.Join(names, " "); got != tt.changed {
+				t.Errorf("%v: the log names %s, want %s", tt.form, got, tt.changed)
+			}
+			if _, page := o.owner.Get(t, path); !strings.Contains(page, tt.shown) {
+				t.Errorf("after %v the page does not show %s", tt.form, tt.shown)
 			}
 		}
 	})
+}
+
+// TestSettingsOfAnotherAreNotLost: who saves a page that somebody else has overtaken is
+// told, once, and what was typed stays.
+func TestSettingsOfAnotherAreNotLost(t *testing.T) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
+		o := newStaffed(t, g, nil)
+		late := o.filled(t, o.owner, url.Values{"brand_name": {"Late"}})
+		res, _ := o.owner.Post(t, o.at("/settings"), o.filled(t, o.owner, url.Values{"age_visibility": {"1"}}))
+		want(t, "the first", res, 303, o.at("/settings"))
+		res, body := o.owner.Post(t, o.at("/settings"), late)
+		if want(t, "the late one", res, 422, ""); !strings.Contains(body, "Somebody else saved settings") ||
+			!strings.Contains(body, `value="Late"`) || !o.tenant(t).AgeVisibility {
+			t.Error("a late page is not told of the other, or has undone it")
+		}
+		late.Set("nonce", nonceOf(t, body[strings.Index(body, "<fieldset"):]))
+		late.Set("seen", between(t, body, `name="seen" value="`, `"`))
+		res, _ = o.owner.Post(t, o.at("/settings"), late)
+		if want(t, "again", res, 303, o.at("/settings")); o.tenant(t).AgeVisibility {
+			t.Error("saving again does not replace the other's")
+		}
+	})
+}
+
+// TestSettingsByRole: who may change nothing sees the settings without a way to change
+// them, and each section's old address leads to it.
+func TestSettingsByRole(t *testing.T) {
+	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
+	o := newStaffed(t, g, nil)
+	for name, tt := range map[string]struct {
+		by           *gatewaytest.Staff
+		save, review bool
+	}{"owner": {o.owner, true, true}, "developer": {o.developer, false, true}, "viewer": {o.viewer, false, false}} {
+		_, body := tt.by.Get(t, o.at("/settings"))
+		for what, wanted := range map[string]bool{`data-testid="save"`: tt.save, "<fieldset disabled>": !tt.save,
+			`name="preview"`: tt.save, `data-testid="review"`: tt.review, `data-testid="margins-now"`: true} {
+			if strings.Contains(body, what) != wanted {
+				t.Errorf("%s: the page has %s: %t", name, what, !wanted)
+			}
+		}
+	}
+	for _, name := range []string{"urls", "document-check", "age-visibility", "margins", "languages", "branding", "alert"} {
+		res, _ := o.owner.Get(t, o.at("/settings/"+name)+"?mode=live")
+		place := strings.ReplaceAll(name, "-", "_")
+		want(t, name, res, 303, o.at("/settings")+"?mode=live#"+place)
+		if _, body := o.owner.Get(t, o.at("/settings")); !strings.Contains(body, `id="`+place+`"`) {
+			t.Errorf("the page has no place %s", place)
+		}
+	}
 }
 
 // TestFormWhoseChangeFailed: sending the form again does nothing, and does not
@@ -148,9 +218,8 @@ func TestFormsChangeSettings(t *testing.T) {
 func TestFormWhoseChangeFailed(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		o := newStaffed(t, g, nil)
-		path := o.at("/settings/age-visibility")
-		_, page := o.owner.Get(t, path)
-		form := url.Values{"on": {"1"}, "nonce": {nonceOf(t, page)}}
+		path := o.at("/settings")
+		form := o.filled(t, o.owner, url.Values{"age_visibility": {"1"}})
 		g.Exec(t, "ALTER TABLE audit_entries RENAME TO gone")
 		res, _ := o.owner.Post(t, path, form)
 		want(t, "a change that fails", res, 500, "")
@@ -160,9 +229,8 @@ func TestFormWhoseChangeFailed(t *testing.T) {
 		if o.tenant(t).AgeVisibility || !strings.Contains(body, "check whether the change was made") {
 			t.Errorf("the page of a form whose change failed says it was made:\n%s", body)
 		}
-		form.Del("nonce")
-		res, _ = o.owner.Fill(t, path, form)
-		if want(t, "opened anew", res, 303, o.at("/settings")); !o.tenant(t).AgeVisibility {
+		res, _ = o.owner.Post(t, path, o.filled(t, o.owner, url.Values{"age_visibility": {"1"}}))
+		if want(t, "opened anew", res, 303, path); !o.tenant(t).AgeVisibility {
 			t.Error("the form opened again does not work")
 		}
 	})
@@ -177,37 +245,37 @@ func TestFormsAnswerByField(t *testing.T) {
 	for _, tt := range []struct {
 		path, field, value, problem string
 	}{
-		{"/settings/urls", "success_url", "shop.example/done", "Success URL: is not a complete address"},
-		{"/settings/urls", "cancel_url", "ftp://shop.example/", "Cancel URL: has to begin with https://"},
-		{"/settings/urls", "success_url", "https://ada:pw@shop.example/", "must not contain a user name"},
-		{"/settings/urls", "success_url", "https://bücher.example/", "punycode"},
-		{"/settings/urls", "webhook_url", "https://shop.example/#top", "must not have a fragment"},
-		{"/settings/urls", "success_url", "https://shop.example/" + strings.Repeat("a", 2048), "more than 2048 characters"},
-		{"/settings/urls", "success_url", xss, "is not a complete address"},
-		{"/settings/urls/save", "success_url", xss, "is not a complete address"},
-		{"/settings/branding", "brand_colour", "red", "six hex digits"},
-		{"/settings/branding", "brand_colour", xss, "six hex digits"},
-		{"/settings/branding", "brand_name", "A\u202eB", "invisible characters"},
-		{"/settings/branding", "privacy_url", "javascript:alert(1)", "has to begin with https://"},
-		{"/settings/languages", "default", "de", "Default: has to be one of the offered"},
-		{"/settings/languages", "languages", "xx", "contains one that the page does not have"},
-		{"/settings/margins", "target", "12", "from 13 to 60"},
-		{"/settings/margins", "target", "61", "from 13 to 60"},
-		{"/settings/margins", "target", "", "is needed"},
-		{"/settings/margins", "margin", "6.9", "Margin in years: The margin must be at least 7 years"},
-		{"/settings/margins", "margin", "51", "from 0 to 50"},
-		{"/settings/margins", "margin", "NaN", "from 0 to 50"},
-		{"/settings/margins", "margin", "-1", "from 0 to 50"},
-		{"/settings/margins", "margin", "<b>", "from 0 to 50"},
-		{"/settings/margins", "margin", "9999999", "at most 6 characters"},
-		{"/settings/document-check", "ways", "fax", "is not one of the choices"},
-		{"/settings/document-check", "ways", "", "is needed"},
-		{"/billing/alert", "alert_below", "-1", "a whole number from 0"},
-		{"/billing/alert", "alert_below", "1000000001", "a whole number from 0"},
-		{"/billing/alert", "alert_below", "99999999999999999999", "at most 10 characters"},
-		{"/billing/alert", "alert_below", "many", "a whole number from 0"},
+		{"/settings/urls/review", "success_url", "shop.example/done", "Success URL: is not a complete address"},
+		{"/settings/urls/review", "cancel_url", "ftp://shop.example/", "Cancel URL: has to begin with https://"},
+		{"/settings/urls/review", "success_url", "https://ada:pw@shop.example/", "must not contain a user name"},
+		{"/settings/urls/review", "success_url", "https://bücher.example/", "punycode"},
+		{"/settings/urls/review", "webhook_url", "https://shop.example/#top", "must not have a fragment"},
+		{"/settings/urls/review", "success_url", "https://shop.example/" + strings.Repeat("a", 2048), "more than 2048 characters"},
+		{"/settings/urls/review", "success_url", xss, "is not a complete address"},
+		{"/settings/urls/review/save", "success_url", xss, "is not a complete address"},
+		{"/settings", "brand_colour", "red", "six hex digits"},
+		{"/settings", "brand_colour", xss, "six hex digits"},
+		{"/settings", "brand_name", "A\u202eB", "invisible characters"},
+		{"/settings", "privacy_url", "javascript:alert(1)", "has to begin with https://"},
+		{"/settings", "default", "de", "Default language: has to be one of the offered"},
+		{"/settings", "languages", "xx", "contains one that the page does not have"},
+		{"/settings", "target", "12", "from 13 to 60"},
+		{"/settings", "target", "61", "from 13 to 60"},
+		{"/settings", "target", "", "is needed"},
+		{"/settings", "margin", "6.9", "Margin in years: The margin must be at least 7 years"},
+		{"/settings", "margin", "51", "from 0 to 50"},
+		{"/settings", "margin", "NaN", "from 0 to 50"},
+		{"/settings", "margin", "-1", "from 0 to 50"},
+		{"/settings", "margin", "<b>", "from 0 to 50"},
+		{"/settings", "margin", "9999999", "at most 6 characters"},
+		{"/settings", "ways", "fax", "is not one of the choices"},
+		{"/settings", "ways", "", "is needed"},
+		{"/settings", "alert_below", "-1", "a whole number from 0"},
+		{"/settings", "alert_below", "1000000001", "a whole number from 0"},
+		{"/settings", "alert_below", "99999999999999999999", "at most 10 characters"},
+		{"/settings", "alert_below", "many", "a whole number from 0"},
 	} {
-		form := url.Values{"languages": {"fr"}, "target": {"18"}, "nonce": {strings.Repeat("n", 43)}}
+		form := o.filled(t, o.owner, url.Values{"languages": {"fr"}, "default": {"fr"}, "help_url": {"http://a.example/"}})
 		if tt.field == "languages" {
 			form.Set("default", tt.value)
 		}
@@ -216,7 +284,10 @@ func TestFormsAnswerByField(t *testing.T) {
 		if got := problem(body, tt.field); res.StatusCode != 422 || !strings.Contains(got, tt.problem) {
 			t.Errorf("%s %s=%.40q: %d %q, want %q", tt.path, tt.field, tt.value, res.StatusCode, got, tt.problem)
 		}
-		if tt.field != "languages" && tt.field != "ways" &&
+		if got := problem(body, "help_url"); tt.path == "/settings" && !strings.Contains(got, "has to begin with https://") {
+			t.Errorf("%s=%.40q: the other fault is not named at once: %q", tt.field, tt.value, got)
+		}
+		if tt.field != "languages" && tt.field != "ways" && tt.field != "default" &&
 			!strings.Contains(html.UnescapeString(body), `value="`+tt.value+`"`) {
 			t.Errorf("%s %s=%.40q: the page forgets what was typed", tt.path, tt.field, tt.value)
 		}
@@ -224,7 +295,7 @@ func TestFormsAnswerByField(t *testing.T) {
 			t.Errorf("%s %s: what was typed is markup", tt.path, tt.field)
 		}
 	}
-	res, body := o.owner.Post(t, o.at("/settings/languages"), url.Values{"default": {"de"}})
+	res, body := o.owner.Post(t, o.at("/settings"), o.filled(t, o.owner, url.Values{"languages": nil}))
 	if got := problem(body, "languages"); res.StatusCode != 422 || !strings.Contains(got, "choose at least one") {
 		t.Errorf("no language: %d %q", res.StatusCode, got)
 	}
@@ -251,7 +322,7 @@ func TestURLChangeIsReviewed(t *testing.T) {
 			"webhook_url": {"https://new.example:8443/hook"},
 		}
 		before := o.tenant(t)
-		res, body := o.developer.Fill(t, o.at("/settings/urls"), form)
+		res, body := o.developer.Post(t, o.at("/settings/urls/review"), form)
 		want(t, "review", res, 200, "")
 		for _, effect := range []string{
 			"Sessions created with a URL on hooks.example:443 will be refused",
@@ -270,8 +341,8 @@ func TestURLChangeIsReviewed(t *testing.T) {
 		for _, step := range []struct {
 			status   int
 			location string
-		}{{303, o.at("/settings")}, {409, ""}} {
-			res, _ = o.developer.Post(t, o.at("/settings/urls/save"), form)
+		}{{303, o.at("/settings#urls")}, {409, ""}} {
+			res, _ = o.developer.Post(t, o.at("/settings/urls/review/save"), form)
 			want(t, "save", res, step.status, step.location)
 		}
 		res, body = o.viewer.Get(t, o.at("/settings"))
@@ -282,14 +353,11 @@ func TestURLChangeIsReviewed(t *testing.T) {
 				t.Errorf("the settings lack %q", shown)
 			}
 		}
-		if strings.Contains(body, "/settings/urls") {
-			t.Error("a viewer is shown a way to change the URLs")
-		}
-		res, _ = o.developer.Fill(t, o.at("/settings/urls"), form)
-		want(t, "nothing to change", res, 303, o.at("/settings"))
+		res, _ = o.developer.Post(t, o.at("/settings/urls/review"), form)
+		want(t, "nothing to change", res, 303, o.at("/settings#urls"))
 		form.Set("success_url", "")
 		form.Set("webhook_url", "")
-		_, body = o.developer.Fill(t, o.at("/settings/urls"), form)
+		_, body = o.developer.Post(t, o.at("/settings/urls/review"), form)
 		for _, effect := range []string{"Sessions created without a success URL will be refused",
 			"New sessions will not send a webhook"} {
 			if !strings.Contains(body, effect) {
@@ -318,7 +386,7 @@ func TestPreviewHoldsTheLogoOnce(t *testing.T) {
 		o := newStaffed(t, g, nil)
 		form := url.Values{"preview": {"dark"}, "brand_name": {"/brand/preview.png"},
 			"privacy_url": {"https://shop.example" + strings.Repeat("/brand/preview.png", 1000)}}
-		res, body := o.owner.Upload(t, o.at("/settings/branding"), form, "brand_logo", picture(t))
+		res, body := o.owner.Upload(t, o.at("/settings"), form, "brand_logo", picture(t))
 		want(t, "preview", res, 200, "")
 		if n := strings.Count(body, "data:image/png"); n != 1 || !strings.Contains(body, `alt="/brand/preview.png"`) {
 			t.Errorf("the preview has %d copies of the logo", n)
@@ -329,9 +397,12 @@ func TestPreviewHoldsTheLogoOnce(t *testing.T) {
 func TestBranding(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		o := newStaffed(t, g, nil)
-		path := o.at("/settings/branding")
+		path := o.at("/settings")
 		polyglot := append(picture(t), "<script>alert(1)</script>"...)
-		form := url.Values{"brand_name": {xss}, "brand_colour": {"#FFD400"}, "privacy_url": {"https://shop.example/privacy"}}
+		typed := url.Values{"brand_name": {xss}, "brand_colour": {"#FFD400"}, "privacy_url": {"https://shop.example/privacy"}}
+		form := o.filled(t, o.owner, typed)
+		form.Del("seen") // it is sent more than once
+		form.Del("nonce")
 
 		// A preview is the hosted page with what the form says. It saves nothing.
 		preview := url.Values{"preview": {"dark"}, "brand_name": {"Vin & Øl"}, "brand_colour": {"#ffd400"}}
@@ -349,7 +420,7 @@ func TestBranding(t *testing.T) {
 			t.Errorf("the preview loads something, or its policy is %s", policy)
 		}
 		for scheme, status := range map[string]int{"light": 200, "dark": 200, "grey": 404} {
-			res, _ := o.owner.Get(t, path+"/preview/"+scheme)
+			res, _ := o.owner.Get(t, path+"/branding/preview/"+scheme)
 			want(t, scheme, res, status, "")
 		}
 
@@ -370,7 +441,7 @@ func TestBranding(t *testing.T) {
 		}
 		res, _ = o.owner.Get(t, "/dashboard/logo/"+strings.Repeat("0", 32)+".png")
 		want(t, "no logo", res, 404, "")
-		for _, page := range []string{path, o.at("/settings"), o.at("/audit")} {
+		for _, page := range []string{path, o.at("/audit")} {
 			if _, body := o.owner.Get(t, page); strings.Contains(body, "<script>alert") ||
 				strings.Contains(body, "<img src=x") || !strings.Contains(body, "&lt;script&gt;") {
 				t.Errorf("%s: the name is markup, or missing", page)
@@ -392,7 +463,7 @@ func TestBranding(t *testing.T) {
 			if got := problem(body, "brand_logo"); res.StatusCode != tt.status || !strings.Contains(got, tt.text) {
 				t.Errorf("%s: %d %q", name, res.StatusCode, got)
 			}
-			for field := range form {
+			for field := range typed {
 				if !strings.Contains(html.UnescapeString(body), `name="`+field+`" type="`) ||
 					!strings.Contains(html.UnescapeString(body), `value="`+form.Get(field)+`"`) {
 					t.Errorf("%s: the page forgets what was typed into %s", name, field)
@@ -406,7 +477,8 @@ func TestBranding(t *testing.T) {
 		if kept, _ := o.App.Tenants.Brand(t.Context(), o.shop.Tenant.ID); kept != look {
 			t.Errorf("a refused logo changed the brand to %+v", kept)
 		}
-		res, _ = o.owner.Upload(t, path, url.Values{"remove_logo": {"1"}}, "brand_logo", nil)
+		res, _ = o.owner.Upload(t, path, o.filled(t, o.owner, url.Values{"brand_name": nil, "brand_colour": nil, "remove_logo": {"1"}}),
+			"brand_logo", nil)
 		want(t, "remove", res, 303, path)
 		if kept, _ := o.App.Tenants.Brand(t.Context(), o.shop.Tenant.ID); kept != (brand.Brand{}) {
 			t.Errorf("%+v is left", kept)

@@ -17,6 +17,7 @@ var urlsForm = &desk.Form{
 		{Name: "cancel_url", Kind: "url", Max: 2 * tenant.MaxURLLength, Optional: true, Hint: true},
 		{Name: "webhook_url", Kind: "url", Max: 2 * tenant.MaxURLLength, Optional: true, Hint: true},
 	},
+	Refusals: settingsForm.Name,
 	Problems: map[error]string{
 		tenant.ErrURLTooLong: "long", tenant.ErrURLSyntax: "syntax", tenant.ErrURLScheme: "scheme",
 		tenant.ErrURLUserinfo: "userinfo", tenant.ErrURLHost: "host", tenant.ErrURLFragment: "fragment",
@@ -24,13 +25,19 @@ var urlsForm = &desk.Form{
 }
 
 // savedURLsForm is urlsForm as the review page sends it.
-var savedURLsForm = &desk.Form{Name: urlsForm.Name, Fields: urlsForm.Fields, Problems: urlsForm.Problems}
+var savedURLsForm = &desk.Form{Name: urlsForm.Name, Fields: urlsForm.Fields, Refusals: urlsForm.Refusals,
+	Problems: urlsForm.Problems}
 
-const saveURLsPath = urlsPath + "/save"
+// The URLs are typed on the page of settings. GET of reviewPath is for who had to
+// confirm first: it has what was typed.
+const (
+	reviewPath   = urlsPath + "/review"
+	saveURLsPath = reviewPath + "/save"
+)
 
 func (p *Pages) urls() desk.Feature {
-	at := desk.Route{Path: urlsPath, MinRole: desk.Developer, StepUp: desk.Always}
-	f := desk.Feature{Screens: []string{"urls", "urls_review"},
+	at := desk.Route{Path: reviewPath, MinRole: desk.Developer, StepUp: desk.Always}
+	f := desk.Feature{Screens: []string{"urls_review"},
 		Keys: []string{"urls.name.success", "urls.name.cancel", "urls.name.webhook"}}
 	f.Fill(at, urlsForm, p.reviewURLs)
 	at.Method = http.MethodPost
@@ -40,32 +47,26 @@ func (p *Pages) urls() desk.Feature {
 	return f
 }
 
-type urlsView struct {
-	desk.Layout
-	Form   *desk.FormView
-	Action string
-	Now    []urlView // what is allowed now
-	Back   string
+// storedURLs are the fields of the form with the stored URLs.
+func storedURLs(t tenant.Tenant) []string {
+	return []string{"success_url", t.SuccessURL, "cancel_url", t.CancelURL, "webhook_url", t.WebhookURL}
 }
 
-// urlsQuestion is the page on which the URLs are typed.
-func urlsQuestion(r *desk.Request) *desk.Question {
-	t := r.Tenant
-	return &desk.Question{
-		Begin: []string{"success_url", t.SuccessURL, "cancel_url", t.CancelURL, "webhook_url", t.WebhookURL},
-		Show: func(status int, f *desk.FormView) error {
-			return r.Show(status, "urls", &urlsView{Form: f, Action: r.To(urlsPath), Now: urlViews(t),
-				Back: r.To(settingsPath)})
-		},
+// showURLs writes the page of settings with URLs that were typed and refused.
+func (p *Pages) showURLs(r *desk.Request) func(int, *desk.FormView) error {
+	return func(status int, f *desk.FormView) error {
+		look, err := p.cfg.Tenants.Brand(r.Ctx(), r.Access.TenantID())
+		if err != nil {
+			return err
+		}
+		return p.showSettings(r, status, look, nil, f)
 	}
 }
 
 // changedURLs returns the changes in the form.
 func changedURLs(f *desk.FormView) tenant.Changes {
-	success := f.Value("success_url")
-	cancel := f.Value("cancel_url")
-	webhook := f.Value("webhook_url")
-	return tenant.Changes{SuccessURL: &success, CancelURL: &cancel, WebhookURL: &webhook}
+	return tenant.Changes{SuccessURL: new(f.Value("success_url")), CancelURL: new(f.Value("cancel_url")),
+		WebhookURL: new(f.Value("webhook_url"))}
 }
 
 type urlsReviewView struct {
@@ -87,16 +88,11 @@ type urlChangeView struct {
 
 // reviewURLs shows what the typed URLs would change. It changes nothing.
 func (p *Pages) reviewURLs(r *desk.Request) (*desk.Question, error) {
-	q := urlsQuestion(r)
+	show := p.showURLs(r)
+	q := &desk.Question{Begin: storedURLs(r.Tenant), Show: show}
 	q.Do = func(f *desk.FormView) error {
 		c := changedURLs(f)
-		if err := p.cfg.Tenants.Check(r.Ctx(), r.Access.TenantID(), c); err != nil {
-			return err
-		}
-		next := r.Tenant
-		next.SuccessURL = *c.SuccessURL
-		next.CancelURL = *c.CancelURL
-		next.WebhookURL = *c.WebhookURL
+		next := c.Apply(r.Tenant)
 		v := &urlsReviewView{Form: f, Save: r.To(saveURLsPath), Back: r.To(urlsPath)}
 		differ := false
 		for i, old := range urlViews(r.Tenant) {
@@ -106,7 +102,10 @@ func (p *Pages) reviewURLs(r *desk.Request) (*desk.Question, error) {
 			v.URLs = append(v.URLs, change)
 		}
 		if !differ {
-			return r.Done(r.To(settingsPath), "urls_same")
+			return r.Done(r.To(settingsPath)+"#urls", "urls_same")
+		}
+		if err := p.cfg.Tenants.Check(r.Ctx(), r.Access.TenantID(), c); err != nil {
+			return err
 		}
 		impact, err := p.cfg.Impacts.OfURLs(r.Ctx(), r.Tenant, next)
 		if err != nil {
@@ -114,6 +113,14 @@ func (p *Pages) reviewURLs(r *desk.Request) (*desk.Question, error) {
 		}
 		v.Breaks, v.Changes = urlBreaks(r.Tenant, next, impact), urlChanges(r.Tenant, next, impact)
 		return r.Show(http.StatusOK, "urls_review", v)
+	}
+	if r.Route.Method == http.MethodGet {
+		q.Show = func(_ int, f *desk.FormView) error {
+			if err := f.Refuse(q.Do(f)); err != nil || f.OK() {
+				return err
+			}
+			return show(http.StatusUnprocessableEntity, f)
+		}
 	}
 	return q, nil
 }
@@ -186,10 +193,9 @@ func endpointsOf(t tenant.Tenant) []string {
 }
 
 func (p *Pages) saveURLs(r *desk.Request) (*desk.Question, error) {
-	if len(r.Tenant.CallbackURLs()) == 0 {
-		// A new merchant continues with the first test session.
-		return p.change(r, urlsQuestion(r), changedURLs, desk.Href(overviewPath, r.Access.TenantID().String(), "test"),
-			"urls_first"), nil
+	back, notice := r.To(settingsPath)+"#urls", "urls_saved"
+	if len(r.Tenant.CallbackURLs()) == 0 { // a new merchant continues with the first test session
+		back, notice = desk.Href(overviewPath, r.Access.TenantID().String(), "test"), "urls_first"
 	}
-	return p.change(r, urlsQuestion(r), changedURLs, r.To(settingsPath), "urls_saved"), nil
+	return p.change(r, &desk.Question{Show: p.showURLs(r)}, changedURLs, back, notice), nil
 }

@@ -1,7 +1,7 @@
 // Every change of the branding shows on both phones, and a picker fills in the colour.
 export {};
-const form = /** @type {HTMLFormElement | null} */ (document.querySelector("[data-brand]"));
 const picker = /** @type {HTMLInputElement | null} */ (document.querySelector("[data-picker]"));
+const form = picker?.form;
 const colour = /** @type {HTMLInputElement | null} */ (picker && document.getElementById(picker.dataset.picker ?? ""));
 
 if (form && picker && colour) {
@@ -29,7 +29,7 @@ if (form && picker && colour) {
   picker.hidden = false;
   follow();
   picker.addEventListener("input", () => (colour.value = picker.value));
-  form.addEventListener("change", () => {
+  picker.closest("section")?.addEventListener("change", () => {
     follow();
     show();
   });
