@@ -251,8 +251,14 @@ func (p *Pages) showSettings(r *desk.Request, status int, look brand.Brand, f, u
 	v := &settingsView{
 		Form: f, Action: r.To(settingsPath), URLForm: urls, Review: r.To(reviewPath), URLs: urlViews(t),
 		Sections: sections, Mine: r.Who.Strong() && r.Opens(brandingPath), Weak: !r.Who.Strong(), Seen: digestOf(begin),
-		Languages: languageViews(r, offered(t.Languages)), Usual: yearsOf(rule.Usual), Least: yearsOf(rule.Least), Margins: marginViews(t, rule), Evidence: r.Editing(evidencePath),
+		Languages: languageViews(r, offered(t.Languages)), Usual: yearsOf(rule.Usual),
+		Least: yearsOf(rule.Least), Margins: marginViews(t, rule), Evidence: r.Editing(evidencePath),
 		Brand: brandViewOf(look), Preview: strings.TrimSuffix(r.Href(previewPath), ":scheme"),
+	}
+	for i := range f.Fields {
+		if !v.Mine && f.Fields[i].Kind == "url" {
+			f.Fields[i].Kind = "textarea" // a field that is switched off cannot be scrolled, but wraps
+		}
 	}
 	sent := r.Request().PostForm
 	if seen := sent.Get("seen"); seen != "" && f.Fault == nil {

@@ -190,14 +190,22 @@ func TestSettingsOfAnotherAreNotLost(t *testing.T) {
 // them, and each section's old address leads to it.
 func TestSettingsByRole(t *testing.T) {
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
-	o := newStaffed(t, g, nil)
+	o, weak := newStaffed(t, g, func(t *tenant.Tenant) { t.Links.HelpURL = "https://shop.example/help" }), g.SignIn(t, false)
+	g.Join(t, weak, o.shop.Tenant.ID, account.Owner)
 	for name, tt := range map[string]struct {
 		by           *gatewaytest.Staff
 		save, review bool
-	}{"owner": {o.owner, true, true}, "developer": {o.developer, false, true}, "viewer": {o.viewer, false, false}} {
+	}{
+		"owner": {o.owner, true, true}, "developer": {o.developer, false, true}, "viewer": {o.viewer, false, false},
+		"weak": {weak, false, false},
+	} {
 		_, body := tt.by.Get(t, o.at("/settings"))
+		if second := strings.Contains(body, "Set up a second factor"); second != (name == "weak") {
+			t.Errorf("%s: the page asks for a second factor: %t", name, second)
+		}
 		for what, wanted := range map[string]bool{`data-testid="save"`: tt.save, "<fieldset disabled>": !tt.save,
-			`name="preview"`: tt.save, `data-testid="review"`: tt.review, `data-testid="margins-now"`: true} {
+			`name="preview"`: tt.save, `data-testid="review"`: tt.review, `data-testid="margins-now"`: true,
+			">https://shop.example/help</textarea>": !tt.save} {
 			if strings.Contains(body, what) != wanted {
 				t.Errorf("%s: the page has %s: %t", name, what, !wanted)
 			}
