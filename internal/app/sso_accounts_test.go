@@ -58,7 +58,7 @@ func TestAccountsByTheProvider(t *testing.T) {
 			strings.TrimPrefix(idp.URL, "http://")) {
 			t.Error("the operator's page does not name the user's provider")
 		}
-		confirmsByProvider(t, idp, shop+"/settings/urls/review", ann)
+		confirmsByProvider(t, idp, shop+"/live/keys/new", ann)
 	})
 }
 
