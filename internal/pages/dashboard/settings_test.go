@@ -1,11 +1,8 @@
 package dashboard_test
 
 import (
-	"bytes"
 	"fmt"
 	"html"
-	"image"
-	"image/png"
 	"maps"
 	"net/url"
 	"slices"
@@ -15,7 +12,6 @@ import (
 	"agegate/internal/backoffice/account"
 	"agegate/internal/gatewaytest"
 	"agegate/internal/rules/audit"
-	"agegate/internal/rules/brand"
 	"agegate/internal/rules/tenant"
 
 	xhtml "golang.org/x/net/html"
@@ -376,122 +372,5 @@ func TestURLChangeIsReviewed(t *testing.T) {
 			strings.Contains(string(log[0].Detail), "/hook") {
 			t.Errorf("the log has %s", log[0].Detail)
 		}
-	})
-}
-
-func picture(t *testing.T) []byte {
-	t.Helper()
-	var b bytes.Buffer
-	if err := png.Encode(&b, image.NewNRGBA(image.Rect(0, 0, 40, 10))); err != nil {
-		t.Fatal(err)
-	}
-	return b.Bytes()
-}
-
-// TestPreviewHoldsTheLogoOnce: whatever was typed, because each copy is 340 kB at most.
-func TestPreviewHoldsTheLogoOnce(t *testing.T) {
-	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
-		o := newStaffed(t, g, nil)
-		form := url.Values{"preview": {"dark"}, "brand_name": {"/brand/preview.png"},
-			"privacy_url": {"https://shop.example" + strings.Repeat("/brand/preview.png", 1000)}}
-		res, body := o.owner.Upload(t, o.at("/settings"), form, "brand_logo", picture(t))
-		want(t, "preview", res, 200, "")
-		if n := strings.Count(body, "data:image/png"); n != 1 || !strings.Contains(body, `alt="/brand/preview.png"`) {
-			t.Errorf("the preview has %d copies of the logo", n)
-		}
-	})
-}
-
-func TestBranding(t *testing.T) {
-	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
-		o := newStaffed(t, g, nil)
-		path := o.at("/settings")
-		polyglot := append(picture(t), "<script>alert(1)</script>"...)
-		typed := url.Values{"brand_name": {xss}, "brand_colour": {"#FFD400"}, "privacy_url": {"https://shop.example/privacy"}}
-		form := o.filled(t, o.owner, typed)
-		form.Del("seen") // it is sent more than once
-		form.Del("nonce")
-
-		// A preview is the hosted page with what the form says. It saves nothing.
-		preview := url.Values{"preview": {"dark"}, "brand_name": {"Vin & Øl"}, "brand_colour": {"#ffd400"}}
-		res, body := o.owner.Upload(t, path, preview, "brand_logo", picture(t))
-		want(t, "preview", res, 200, "")
-		look, _ := o.App.Tenants.Brand(t.Context(), o.shop.Tenant.ID)
-		for _, has := range []string{"Vin &amp; Øl", `data-testid="screen-intro"`, "data:image/png;base64,",
-			"--accent:#" + string(brand.Colour("ffd400").Dark().Accent), `content="dark"`, "color-scheme: dark"} {
-			if !strings.Contains(body, has) || look != (brand.Brand{}) {
-				t.Errorf("the preview lacks %s, or saved %+v", has, look)
-			}
-		}
-		if policy := res.Header.Get("Content-Security-Policy"); strings.Contains(body, "<link") ||
-			strings.Contains(body, "<noscript") || !strings.Contains(policy, "frame-ancestors 'self'; sandbox") {
-			t.Errorf("the preview loads something, or its policy is %s", policy)
-		}
-		for scheme, status := range map[string]int{"light": 200, "dark": 200, "grey": 404} {
-			res, _ := o.owner.Get(t, path+"/branding/preview/"+scheme)
-			want(t, scheme, res, status, "")
-		}
-
-		res, _ = o.owner.Upload(t, path, form, "brand_logo", polyglot)
-		want(t, "save", res, 303, path)
-		look, err := o.App.Tenants.Brand(t.Context(), o.shop.Tenant.ID)
-		if err != nil || look.Name != xss || look.Colour != "ffd400" || look.LogoHash == "" {
-			t.Fatalf("saved %+v, %v", look, err)
-		}
-		for _, at := range []string{"/brand/", "/dashboard/logo/"} {
-			res, logo := o.owner.Get(t, at+look.LogoHash+".png")
-			if res.StatusCode != 200 || res.Header.Get("Content-Type") != "image/png" || strings.Contains(logo, "script") {
-				t.Errorf("%s: the logo is not only a picture", at)
-			}
-		}
-		if _, body := o.owner.Get(t, path); !strings.Contains(body, `src="/dashboard/logo/`+look.LogoHash+`.png"`) {
-			t.Error("the dashboard does not show the logo from its own address")
-		}
-		res, _ = o.owner.Get(t, "/dashboard/logo/"+strings.Repeat("0", 32)+".png")
-		want(t, "no logo", res, 404, "")
-		for _, page := range []string{path, o.at("/audit")} {
-			if _, body := o.owner.Get(t, page); strings.Contains(body, "<script>alert") ||
-				strings.Contains(body, "<img src=x") || !strings.Contains(body, "&lt;script&gt;") {
-				t.Errorf("%s: the name is markup, or missing", page)
-			}
-		}
-
-		for name, tt := range map[string]struct {
-			upload []byte
-			status int
-			text   string
-		}{
-			"svg": {[]byte(`<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>`), 422,
-				"is not a PNG, JPEG or WebP"},
-			"html":       {[]byte("GIF89a<script>alert(1)</script>"), 422, "is not a PNG, JPEG or WebP"},
-			"large":      {make([]byte, brand.MaxLogoBytes+1), 422, "is larger than 256 KiB"},
-			"very large": {make([]byte, 40*brand.MaxLogoBytes), 422, "is larger than 256 KiB"},
-		} {
-			res, body := o.owner.Upload(t, path, form, "brand_logo", tt.upload)
-			if got := problem(body, "brand_logo"); res.StatusCode != tt.status || !strings.Contains(got, tt.text) {
-				t.Errorf("%s: %d %q", name, res.StatusCode, got)
-			}
-			for field := range typed {
-				if !strings.Contains(html.UnescapeString(body), `name="`+field+`" type="`) ||
-					!strings.Contains(html.UnescapeString(body), `value="`+form.Get(field)+`"`) {
-					t.Errorf("%s: the page forgets what was typed into %s", name, field)
-				}
-			}
-		}
-		res, _ = o.owner.Upload(t, path, form, "brand_logo", make([]byte, 16<<20))
-		want(t, "larger than the form", res, 413, "")
-		res, _ = o.owner.Upload(t, path, url.Values{"help_url": {strings.Repeat("a", 64<<10)}}, "brand_logo", nil)
-		want(t, "a long text", res, 413, "")
-		if kept, _ := o.App.Tenants.Brand(t.Context(), o.shop.Tenant.ID); kept != look {
-			t.Errorf("a refused logo changed the brand to %+v", kept)
-		}
-		res, _ = o.owner.Upload(t, path, o.filled(t, o.owner, url.Values{"brand_name": nil, "brand_colour": nil, "remove_logo": {"1"}}),
-			"brand_logo", nil)
-		want(t, "remove", res, 303, path)
-		if kept, _ := o.App.Tenants.Brand(t.Context(), o.shop.Tenant.ID); kept != (brand.Brand{}) {
-			t.Errorf("%+v is left", kept)
-		}
-		res, _ = o.developer.Upload(t, path, form, "brand_logo", picture(t))
-		want(t, "a developer", res, 403, "")
 	})
 }
