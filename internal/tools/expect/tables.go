@@ -70,8 +70,7 @@ func generated(f measured.Fairness, byAge *curve.Curve) []byte {
 func strangers(f measured.Fairness) []byte {
 	var b strings.Builder
 	c := f.Collections[0]
-	fmt.Fprintf(&b, "| %s, in training: %s | 25 to 35 pass, %% (95 %%) | 13 to 17 pass, %% (95 %%) |\n|---|---|---|\n",
-		c.Name, c.Training)
+	fmt.Fprintf(&b, "| %s | 25 to 35 pass, %% (95 %%) | 13 to 17 pass, %% (95 %%) |\n|---|---|---|\n", c.Name)
 	for _, l := range lines(c) {
 		fmt.Fprintf(&b, "| %s |", l.name())
 		for _, ages := range []band{adults, minors} {
