@@ -87,7 +87,7 @@ func (c *cli) conformanceCommand() *cobra.Command {
 	flags.DurationVar(&f.WebhookWait, "webhook-wait", conformance.DefaultWebhookWait, "longest wait for one delivery")
 	flags.DurationVar(&f.ExpiryWait, "expiry-wait", 0,
 		"how long each of three cases may wait for sessions to expire; 0 skips them")
-	flags.DurationVar(&f.TokenTTL, "token-ttl", conformance.DefaultTokenTTL, "longest life of a redirect token here")
+	flags.DurationVar(&f.TokenTTL, "token-ttl", conformance.DefaultTokenTTL, "life of a redirect token here")
 	flags.StringVar(&f.report, "report", "text", "text, json, junit or html")
 	flags.StringVar(&f.out, "out", "", "write the report into this file instead of standard output")
 	flags.BoolVar(&f.plan, "plan", false, "say what the run needs and costs, list its cases, and end")

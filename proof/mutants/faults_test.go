@@ -21,10 +21,11 @@ func onAnswer(what string, status int, change func(*reply)) func(*reply) {
 	}
 }
 
-// onBody changes the bodies of creations before the gateway sees them.
+// onBody changes the bodies of creations and of moves of the clock before the gateway sees
+// them.
 func onBody(change func(string) string) func(*http.Request) {
 	return func(r *http.Request) {
-		if !strings.HasSuffix(r.URL.Path, "/create") || r.Body == nil {
+		if !strings.HasSuffix(r.URL.Path, "/create") && !strings.HasSuffix(r.URL.Path, "/clock") || r.Body == nil {
 			return
 		}
 		body, err := io.ReadAll(r.Body)

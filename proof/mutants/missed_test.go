@@ -3,10 +3,14 @@ package mutants
 import (
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
+	"time"
 )
 
 // missedFaults are faults that somebody made who did not know the cases, and that no
@@ -39,6 +43,15 @@ func missedKeys() []fault {
 		{name: "an Idempotency-Key has letters and digits only", caught: "idempotency.long", request: func(r *http.Request) {
 			if strings.Contains(r.Header.Get("Idempotency-Key"), "{") {
 				r.Header.Set("Idempotency-Key", "a b")
+			}
+		}},
+		{name: "a long decimal is a whole number", caught: "create.age_refused",
+			request: onBody(func(b string) string { return strings.Replace(b, "18.0000000000000000001", "18", 1) })},
+		{name: "the clock ignores what it does not know", caught: "testmode.clock",
+			request: onBody(func(b string) string { return strings.Replace(b, `,"more":1`, "", 1) })},
+		{name: "a form with force ends the session", caught: "force.head", request: func(r *http.Request) {
+			if r.Method == http.MethodPost && strings.Contains(r.URL.RawQuery, "force=") {
+				r.Method = http.MethodGet
 			}
 		}},
 		{name: "a test key ends live sessions", caught: "live.session", answer: statusOf("clock", 404, 200)},
@@ -74,8 +87,15 @@ func clockEnds() fault {
 func missedEvents() []fault {
 	var made []string
 	var spoof string
-	pages := map[string]string{}
+	pages, asked := map[string]string{}, map[string]bool{}
 	return []fault{
+		{name: "an event is listed after its session has ended", caught: "testmode.events", answer: listed(
+			func(r *reply, list []any) []any {
+				if !asked[r.query] {
+					asked[r.query], list = true, []any{}
+				}
+				return list
+			})},
 		{name: "without a filter, every tenant's events are listed", caught: "testmode.isolation", answer: func(r *reply) {
 			if _, session := r.created(); session != nil {
 				made = append(made, session["session_id"].(string))
@@ -137,6 +157,12 @@ func missedDeliveries() []fault {
 			seen[id] = true
 			return nil
 		}},
+		{name: "202 is a failure", caught: "webhook.slow", costly: true, answered: func(given int) int {
+			if given == http.StatusAccepted {
+				return http.StatusInternalServerError
+			}
+			return given
+		}},
 		{name: "a second failure counts as delivered", caught: "webhook.failures", brief: true,
 			answered: func(given int) int {
 				if given == http.StatusInternalServerError {
@@ -165,8 +191,34 @@ func missedPages() []fault {
 			r.header.Set("Location", strings.Replace(r.header.Get("Location"), what, change, 1))
 		})
 	}
-	ended := map[string]bool{}
+	ended, seen := map[string]bool{}, map[string]time.Time{}
 	return []fault{
+		{name: "%2B becomes a space", caught: "callback.raw_query", answer: inLocation("%2B", "+")},
+		{name: "tokens live for five minutes", caught: "redirect.pass", answer: onRedirect(func(q url.Values) {
+			expires, mac, _ := strings.Cut(q.Get("token"), ".")
+			if at, err := strconv.Atoi(expires); err == nil {
+				q.Set("token", fmt.Sprint(at-300, ".", mac))
+			}
+		})},
+		{name: "a pass is forced after a fallback", caught: "force.final", answer: func(r *reply) {
+			if r.is("page") && ended[r.path] && strings.Contains(r.query, "verified") {
+				r.status = http.StatusSeeOther
+				r.header.Set("Location", "https://shop.example/")
+			}
+			ended[r.path] = ended[r.path] || r.is("page") && strings.Contains(r.query, "fallback")
+		}},
+		{name: "a session is EXPIRED since the first lookup", caught: "testmode.clock_exact",
+			answer: onAnswer("status", http.StatusOK, func(r *reply) {
+				r.edit(func(m map[string]any) {
+					if m["status"] != "EXPIRED" {
+						return
+					}
+					if seen[r.path].IsZero() {
+						seen[r.path] = time.Now()
+					}
+					m["status_at"] = seen[r.path].UTC().Format(time.RFC3339Nano)
+				})
+			})},
 		{name: "a parameter whose name begins like one of the four is lost", caught: "callback.raw_query",
 			answer: inLocation("&session_ref=3", "")},
 		{name: "a parameter is replaced whatever the case of its name", caught: "callback.raw_query",

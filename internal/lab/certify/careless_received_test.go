@@ -56,6 +56,7 @@ func (s *carelessShop) receive(r *http.Request) int {
 		return http.StatusBadRequest
 	}
 	s.mu.Lock()
+	unknown := s.orders[e.SessionID] == nil
 	id := r.Header.Get("webhook-id")
 	repeated, older := s.seen[id], e.Timestamp.Before(s.latest)
 	s.seen[id] = true
@@ -70,6 +71,9 @@ func (s *carelessShop) receive(r *http.Request) int {
 		return http.StatusOK
 	case older && s.mistake == "webhook.out-of-order":
 		return http.StatusConflict
+	}
+	if s.mistake == "webhook.unknown-session" && unknown {
+		return http.StatusGone
 	}
 	if s.passes(e) {
 		s.release(s.orderOf("event", e.SessionID), "webhook", !again || s.mistake == "webhook.duplicate-later")

@@ -319,6 +319,6 @@ func (s *carelessShop) isPass(q url.Values, session string) bool {
 		return false
 	}
 	return (q.Get("session") == session || s.mistake == "redirect.other-session") &&
-		(q.Get("status") == "VERIFIED" || s.mistake == "redirect.fallback") &&
+		(q.Get("status") == "VERIFIED" || s.makes("redirect.fallback", anyStatus)) &&
 		(q.Get("is_adult") == "true" || s.makes("redirect.fallback", "redirect.not-adult"))
 }

@@ -211,7 +211,7 @@ func (t *trial) awaitRelease(o *order, way Way) error {
 	if err := wait(t.ctx, t.target.settle()); err != nil {
 		return err
 	}
-	if n, err = t.released(t.ctx, o); err == nil && n == 0 {
+	if n, err = t.awaitReleased(o, 1); err == nil && n == 0 {
 		t.fail(Problem{Code: ProblemNotReleased, What: "after what anybody can open"})
 	}
 	return err

@@ -1,6 +1,7 @@
 package certify
 
 import (
+	"errors"
 	"net/url"
 	"strconv"
 	"strings"
@@ -90,24 +91,16 @@ var redirectCases = []testCase{
 		act: func(t *trial) error { return t.redirectUnder(nil) },
 	},
 	{
-		name: "redirect.fallback", signs: true, title: "A signed ROUTED_TO_FALLBACK is no pass",
+		name: "redirect.fallback", signs: true, orders: 2, title: "A signed ROUTED_TO_FALLBACK is no pass",
 		fix: "Once the MAC is right, require status VERIFIED and is_adult true as well.",
 		act: func(t *trial) error {
-			return t.redirect(func(o *order) (credential.Redirect, string) {
-				v := credential.Redirect{Session: o.session.ID.String(), Status: string(session.ResultFallback)}
-				return v, t.token(v)
-			})
+			return errors.Join(t.redirectSigned(session.ResultFallback, false), t.redirectSigned(session.ResultFallback, true))
 		},
 	},
 	{
 		name: "redirect.not-adult", signs: true, title: "A signed VERIFIED with is_adult false is no pass",
 		fix: "Require both status VERIFIED and is_adult true.",
-		act: func(t *trial) error {
-			return t.redirect(func(o *order) (credential.Redirect, string) {
-				v := credential.Redirect{Session: o.session.ID.String(), Status: string(session.ResultVerified)}
-				return v, t.token(v)
-			})
-		},
+		act: func(t *trial) error { return t.redirectSigned(session.ResultVerified, false) },
 	},
 	{
 		name: "redirect.junk", passes: true, title: "A token with .junk behind it, or one letter changed, is refused",
@@ -276,6 +269,14 @@ func (t *trial) redirect(forge func(*order) (credential.Redirect, string)) error
 		v, token := forge(o)
 		return t.successURL(o, v, token)
 	}, query{"", func(q string) string { return q }})
+}
+
+// redirectSigned opens a redirect with a result that the gateway's key has signed.
+func (t *trial) redirectSigned(result session.Result, adult bool) error {
+	return t.redirect(func(o *order) (credential.Redirect, string) {
+		v := credential.Redirect{Session: o.session.ID.String(), Status: string(result), IsAdult: adult}
+		return v, t.token(v)
+	})
 }
 
 // redirectAs opens a new order's address with each change to its query.

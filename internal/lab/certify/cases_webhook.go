@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -170,6 +171,30 @@ var webhookCases = []testCase{
 				d.signed = d.body
 				d.body = bytes.ReplaceAll(d.body, []byte(`,"`), []byte(`, "`))
 			})
+		},
+	},
+	{
+		name: "webhook.unknown-session", releases: true,
+		title: "A delivery about a session that is not the shop's is not answered with 410, and one about its own releases",
+		fix: "Answer with 2xx and ignore it: another program of yours may have created the session. 410 disables the " +
+			"webhook, for every order.",
+		act: func(t *trial) error {
+			d, err := t.good()
+			if err != nil {
+				return err
+			}
+			other := *d
+			other.id = "evt_" + newID().String()
+			other.body = bytes.Replace(d.body, []byte(d.to.session.ID.String()), []byte(newID().String()), 1)
+			header, err := other.header()
+			if err != nil {
+				return err
+			}
+			a := t.post(&other, header)
+			if t.answered(a, "", either); a.StatusCode == http.StatusGone {
+				t.fail(Problem{Code: ProblemNotAccepted, Value: strconv.Itoa(a.StatusCode)})
+			}
+			return t.send(d, accept)
 		},
 	},
 	{

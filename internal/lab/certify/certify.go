@@ -88,6 +88,8 @@ type run struct {
 	cancels bool // each order's Cancel URL tells its Success URL
 	varying bool // each order has a Success URL of its own, which only the gateway's redirect tells
 
+	patience time.Duration // what is left of it
+
 	webhookKeys [][]byte // of test mode; none if they are not known
 	redirectKey []byte   // of test mode; nil if it is not known
 	foreignKey  []byte   // known to nobody
@@ -98,7 +100,7 @@ type run struct {
 // redirects, and forgeries signed with made-up keys. Its errors wrap ErrCannotRun.
 func Attack(ctx context.Context, g Gateway, known Secrets, target Target, tools Tools, o Options) (*Report, error) {
 	r := &run{Tools: tools, Options: o, gateway: g, target: &target, named: map[uuid.UUID]bool{},
-		redirectKey: known.Redirect}
+		redirectKey: known.Redirect, patience: patience * target.Settle}
 	r.Limit = cmp.Or(r.Limit, AnswerLimit)
 	if known.Webhook != nil {
 		r.webhookKeys = [][]byte{known.Webhook}

@@ -21,6 +21,7 @@ const (
 	thirdPending    = "has waited long enough"
 	lastStatus      = "keeps the status of another lookup"
 	onceAToken      = "remembers tokens, not sessions"
+	anyStatus       = "compares is_adult alone"
 	cookieLookup    = "looks up the session of a cookie"
 	cutMAC          = "compares all but the last letters of the token"
 	cutSignature    = "compares all but the last letters of the signature"
@@ -41,7 +42,7 @@ func TestMissedMistakes(t *testing.T) {
 	for _, tt := range []struct{ mistake, number, found string }{
 		{lastSignature, "", "webhook.rotation"}, {wantsFraction, "", "webhook.spelling"},
 		{smallBody, "", "webhook.unknown-members"}, {cutSignature, "", "webhook.flipped"}, {cutMAC, "", "redirect.junk"},
-		{cancelledAsPass, "", "redirect.cancelled"}, {thirdPending, "", "polling.pending"},
+		{anyStatus, "", "redirect.fallback"}, {cancelledAsPass, "", "redirect.cancelled"}, {thirdPending, "", "polling.pending"},
 		{cookieLookup, "", "polling.other-session"}, {onceAToken, "", "redirect.replay"}, {lastStatus, "", "polling.fails"},
 		{strictCookie, "", "redirect.browser"}, {shortCookie, "", "redirect.browser"}, {hostCookie, "", "redirect.browser"},
 		{noCrossing, "", "redirect.browser"}, {prefetchUsesUp, "", "redirect.browser"},
@@ -75,33 +76,47 @@ func TestMissedMistakes(t *testing.T) {
 }
 
 // TestAShopThatPollsByItself: a right shop that looks its orders up without being asked
-// fails no case.
+// fails no case, and one that asks for three seconds only is found.
 func TestAShopThatPollsByItself(t *testing.T) {
 	t.Parallel()
-	g := start(t, "AGEGATE_WEBHOOK_ALLOW_NETS=192.0.2.0/24")
-	server, handler := serve(t)
-	c := register(t, g, server.URL)
-	shop := &carelessShop{gateway: g.URL, now: g.Clock.Now, secrets: tenant.ModeSecrets{}}
-	shop.use(t, c.Test)
-	*handler = shop
-	ctx, stop := context.WithCancel(t.Context())
-	defer stop()
-	go func() {
-		for ; ctx.Err() == nil; time.Sleep(200 * time.Millisecond) {
-			shop.mu.Lock()
-			ids := slices.Collect(maps.Keys(shop.orders))
-			shop.mu.Unlock()
-			for _, id := range ids {
-				if shop.call(http.MethodGet, "/api/v1/sessions/"+id+"/status", "")["status"] == "PASSED" {
-					shop.release(id, "polling", true)
-				}
+	for name, asks := range map[string]time.Duration{"right": time.Hour, "gives up": 3 * time.Second} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g := start(t, "AGEGATE_WEBHOOK_ALLOW_NETS=192.0.2.0/24")
+			server, handler := serve(t)
+			c := register(t, g, server.URL)
+			shop := &carelessShop{gateway: g.URL, now: g.Clock.Now, secrets: tenant.ModeSecrets{}}
+			shop.use(t, c.Test)
+			*handler = shop
+			ctx, stop := context.WithCancel(t.Context())
+			defer stop()
+			go shop.pollByItself(ctx, asks)
+			target := targetOf(t, server.URL)
+			target.Poll, target.ReleasesOn = nil, []certify.Way{certify.WayPolling}
+			cases := []string{"polling.at-once", "polling.passed", "polling.later"}
+			report, err := attack(t, g, c, target, tools(g), certify.Options{Cases: cases})
+			if err != nil || report.Passed() != (name == "right") {
+				t.Errorf("%v\n%s", err, show(t, report))
+			}
+		})
+	}
+}
+
+// pollByItself looks each order up until it is released, for so long.
+func (s *carelessShop) pollByItself(ctx context.Context, asks time.Duration) {
+	began := map[string]time.Time{}
+	for ; ctx.Err() == nil; time.Sleep(200 * time.Millisecond) {
+		s.mu.Lock()
+		ids := slices.Collect(maps.Keys(s.orders))
+		s.mu.Unlock()
+		for _, id := range ids {
+			if _, ok := began[id]; !ok {
+				began[id] = time.Now()
+			}
+			if time.Since(began[id]) < asks &&
+				s.call(http.MethodGet, "/api/v1/sessions/"+id+"/status", "")["status"] == "PASSED" {
+				s.release(id, "polling", true)
 			}
 		}
-	}()
-	target := targetOf(t, server.URL)
-	target.Poll, target.ReleasesOn = nil, []certify.Way{certify.WayPolling}
-	report, err := attack(t, g, c, target, tools(g), certify.Options{Cases: []string{"polling.at-once", "polling.passed"}})
-	if err != nil || !report.Passed() {
-		t.Errorf("%v\n%s", err, show(t, report))
 	}
 }

@@ -61,6 +61,23 @@ func (t *trial) tell(o *order, what string) error {
 	return err
 }
 
+// patience is how many times its time to settle a shop may take longer in all, for one that
+// releases its orders one after the other in the background.
+const patience = 5
+
+// awaitReleased returns how often an order has been released, once that is as often as it
+// must be or the run's patience is at its end.
+func (t *trial) awaitReleased(o *order, must int) (n int, err error) {
+	for pause := t.target.Settle / 4; ; t.patience -= pause {
+		if n, err = t.released(t.ctx, o); err != nil || n >= must || t.patience <= 0 {
+			return n, err
+		}
+		if err = wait(t.ctx, pause); err != nil {
+			return n, err
+		}
+	}
+}
+
 // watch fails the case if its order has been released more often than it may be, or no
 // longer is. what says what was done last.
 func (t *trial) watch(o *order, what string, most int) error {
@@ -140,7 +157,7 @@ func (t *trial) judge() error {
 		if t.releases && slices.ContainsFunc(t.ways(), t.target.releasesOn) {
 			must = 1
 		}
-		n, err := t.released(t.ctx, o)
+		n, err := t.awaitReleased(o, must)
 		if err != nil {
 			return err
 		}

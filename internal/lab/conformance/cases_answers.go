@@ -91,21 +91,23 @@ var answerCases = []testCase{
 		},
 	},
 	{
-		Name: "force.head", Title: "A HEAD request with force changes nothing", sessions: 1,
+		Name: "force.head", Title: "A HEAD or POST request with force changes nothing", sessions: 1,
 		Cites: []string{"SPEC 4.4", "openapi.yaml Test sessions"},
 		run: func(t *trial) {
 			s := t.create(t.test, `{"target_age":18}`, nil)
-			for _, outcome := range []string{"verified", "fallback"} {
-				req, err := http.NewRequestWithContext(t.ctx, http.MethodHead, s.VerificationURL+"?force="+outcome, nil)
-				if err != nil {
-					t.fatalf("the verification_url cannot be opened")
+			for _, method := range []string{http.MethodHead, http.MethodPost} {
+				for _, outcome := range []string{"verified", "fallback"} {
+					req, err := http.NewRequestWithContext(t.ctx, method, s.VerificationURL+"?force="+outcome, nil)
+					if err != nil {
+						t.fatalf("the verification_url cannot be opened")
+					}
+					got, err := t.do(newBrowser(), req)
+					t.check(err == nil && got.header.Get("Location") == "", "a %s request with force=%s is answered with a redirect",
+						method, outcome)
 				}
-				got, err := t.do(newBrowser(), req)
-				t.check(err == nil && got.header.Get("Location") == "", "a HEAD request with force=%s is answered with a redirect",
-					outcome)
+				status, _ := t.status(t.test, s.ID)
+				t.check(status == "PENDING", "a %s request with force makes the session %s", method, status)
 			}
-			status, _ := t.status(t.test, s.ID)
-			t.check(status == "PENDING", "a HEAD request with force makes the session %s", status)
 		},
 	},
 	{

@@ -55,11 +55,15 @@ var callbackCases = []testCase{
 				body: fmt.Sprintf(`{"target_age":18,"success_url":%q}`, u.Scheme+"://"+canary+".example/")},
 				http.StatusUnprocessableEntity, "unregisteredHost")
 			foreign := canary + ".example"
-			for _, host := range []string{
+			hosts := []string{
 				"x." + u.Host, "x" + u.Host, u.Host + "@" + foreign, u.Hostname() + "." + foreign, u.Hostname() + ":1",
 				u.Hostname() + ".", strings.TrimSuffix(u.Hostname()+".:"+u.Port(), ":"),
 				foreign + "#@" + u.Host, foreign + "?" + u.Host, foreign + "/" + u.Host,
-			} {
+			}
+			if u.Port() != "" {
+				hosts = append(hosts, u.Hostname()) // on the port of the scheme
+			}
+			for _, host := range hosts {
 				for _, field := range []string{"success_url", "cancel_url"} {
 					t.invalid(field+" on a host like the registered one",
 						call{operation: createSession, keys: t.test,

@@ -65,6 +65,7 @@ var createCases = []testCase{
 				{"12", "greater_than_equal"}, {"0", "greater_than_equal"}, {"-18", "greater_than_equal"},
 				{"100", "less_than_equal"},
 				{"9223372036854775808", "less_than_equal"}, {"1e300", "less_than_equal"}, {"18.5", "int_from_float"},
+				{"18.0000000000000000001", "int_from_float"}, {"1.85e1", "int_from_float"},
 				{`"18"`, "int_type"}, {`"` + canary + `"`, "int_type"}, {"true", "int_type"}, {"null", "int_type"},
 				{"[18]", "int_type"}, {`{"age":18}`, "int_type"},
 			} {

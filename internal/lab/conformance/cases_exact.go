@@ -19,7 +19,7 @@ var exactCases = []testCase{
 		Cites: []string{"SPEC 4.4", "openapi.yaml Redirect token"},
 		run: func(t *trial) {
 			const path = "/agegate-conformance/a%2Fb%20c"
-			const kept = "z=1&a=b+c%20d&e=&f&g;h=1&i=%2f&a=2&session_ref=3&Status=4&x-token=5"
+			const kept = "z=1&a=b+c%20d&e=&f&g;h=1&i=%2f&a=2&session_ref=3&Status=4&x-token=5&j=1%2B1"
 			s := t.create(t.test, fmt.Sprintf(`{"target_age":18,"success_url":%q}`,
 				t.callback(path+"?%74oken=old&"+kept+"&is%5Fadult=false")), nil)
 			t.force(s, "verified")

@@ -81,7 +81,7 @@ var receiverCases = []testCase{
 		Cites: []string{"openapi.yaml Webhooks"},
 		run: func(t *trial) {
 			slow, silent := t.create(t.test, `{"target_age":18}`, nil), t.create(t.test, `{"target_age":18}`, nil)
-			t.receiver.treatFirst(slow.ID, manner{status: http.StatusNoContent, after: slowAnswer})
+			t.receiver.treatFirst(slow.ID, manner{status: http.StatusAccepted, after: slowAnswer})
 			t.receiver.treatFirst(silent.ID, manner{status: http.StatusNoContent, after: noAnswer})
 			t.force(slow, "verified")
 			t.force(silent, "verified")

@@ -52,7 +52,11 @@ func (t *trial) eventless() []*session {
 // while an attempt is under way.
 func (t *trial) resend(s *session, n int) []delivery {
 	for range 20 {
-		got := t.call(call{operation: resendTestEvent, keys: t.test, event: t.events("?session_id=" + s.ID)[0].EventID})
+		list := t.events("?session_id=" + s.ID)
+		if len(list) == 0 {
+			t.fatalf("the event of a session that ended is not listed")
+		}
+		got := t.call(call{operation: resendTestEvent, keys: t.test, event: list[0].EventID})
 		t.check(got.status == http.StatusOK, "the event is sent again with %s, want 200", got)
 		if _, err := t.receiver.await(t.ctx, s.ID, n, t.WebhookWait/20); err == nil {
 			break
@@ -67,9 +71,10 @@ const zeroEvent = "evt_00000000-0000-0000-0000-000000000000"
 var testModeCases = []testCase{
 	{
 		Name: "testmode.events", Title: "A test key lists the events of its test sessions, signed as they are delivered",
-		Cites: []string{"openapi.yaml listTestEvents"},
+		Cites: []string{"openapi.yaml listTestEvents"}, sessions: 1,
 		run: func(t *trial) {
-			s := t.forced("verified")
+			s := t.create(t.test, `{"target_age":18}`, nil)
+			t.force(s, "verified")
 			got := t.events("?session_id=" + s.ID)
 			if len(got) != 1 || got[0].SessionID != strings.ToLower(s.ID) {
 				t.fatalf("%d events are listed of a session that passed, want its one", len(got))
@@ -141,6 +146,8 @@ var testModeCases = []testCase{
 			t.expect(clock, http.StatusNotFound, "notFound")
 			clock.session, clock.body = s.ID, `{}`
 			t.expect(clock, http.StatusUnprocessableEntity, "nothing")
+			clock.body = `{"expire":"session","more":1}`
+			t.invalid("an unknown member", clock, at("extra_forbidden", "body", "more"))
 			clock.body = `{"expire":"Session"}`
 			t.invalid("Session", clock, at("literal_error", "body", "expire"))
 			clock.body = `{"expire":"` + strings.Repeat("a", 64<<10) + `"}`

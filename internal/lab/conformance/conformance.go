@@ -55,7 +55,7 @@ type Options struct {
 	WebhookWait time.Duration // the longest wait for one delivery
 	// how long to wait for a session to expire; a case is skipped if this is less than the session's life
 	ExpiryWait time.Duration
-	TokenTTL   time.Duration // the longest redirect token life that the operator configured
+	TokenTTL   time.Duration // the life of redirect tokens that the operator configured
 
 	Progress func(done, total int, last Result) // called after each case; may be nil
 }
