@@ -225,7 +225,8 @@ func (t *trial) redirect(s *session) *url.URL {
 	made, err := http.ParseTime(got.header.Get("Date"))
 	t.check(err == nil, "the redirect has no Date")
 	left := time.Unix(seconds, 0).Sub(made)
-	t.check((left-t.TokenTTL).Abs() < clockTolerance, "the token lives for %s, want %s", left.Round(time.Second), t.TokenTTL)
+	t.check((left-t.TokenTTL).Abs() < clockTolerance, "the token lives for %s, want %s", left.Round(time.Second),
+		t.TokenTTL)
 	return to
 }
 
