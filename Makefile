@@ -89,7 +89,7 @@ test-pages: models postgresql
 # The packages that take longest begin first. Most packages wait about half of their
 # time, so there is one more at work than two cores would take.
 test-proof: deps models $(generators) $(runtimes)
-	cd proof && go test $(testing) -p 3 ./chaos ./security ./wordpress ./mutants ./attack ./...
+	cd proof && go test $(testing) -p 4 ./chaos ./security ./wordpress ./mutants ./attack ./...
 
 journeys test-browser test-long: models build chromium
 	$(MAKE) -C proof $@
