@@ -21,7 +21,7 @@ import (
 )
 
 // settingsPath is the page of all settings. Each of its sections has an address below,
-// which leads to the section.
+// which leads to the section; the callback URLs have a page of their own there.
 const (
 	settingsPath  = "/dashboard/:tenant/settings"
 	urlsPath      = settingsPath + "/urls"
@@ -89,11 +89,9 @@ func (p *Pages) settings() desk.Feature {
 	f.Fill(desk.Route{Path: settingsPath, MinRole: desk.Owner, MaxForm: maxBranding}, settingsForm, p.saveSettings)
 	f.Routes[0].MinRole = desk.Viewer
 	for _, s := range sections {
-		minRole := desk.Owner
-		if s.path == urlsPath {
-			minRole = desk.Developer
+		if s.path != urlsPath { // which has a page of its own
+			f.Routes = append(f.Routes, desk.Route{Method: http.MethodGet, Path: s.path, MinRole: desk.Owner, Handle: toSection})
 		}
-		f.Routes = append(f.Routes, desk.Route{Method: http.MethodGet, Path: s.path, MinRole: minRole, Handle: toSection})
 		f.Keys = append(append(f.Keys, s.Name+".title", s.Name+".lead"), s.Points()...)
 	}
 	return f
@@ -122,10 +120,9 @@ func (p *Pages) change(
 type settingsView struct {
 	desk.Layout
 	Form         *desk.FormView
-	Action       string         // of Form
-	URLForm      *desk.FormView // nil for those who may not change the callback URLs
-	Review       string         // the action of URLForm
+	Action       string // of Form
 	URLs         []urlView
+	EditURLs     string // address of the page of the callback URLs, for those who may change them
 	Sections     []section
 	Mine         bool   // the user may change the settings in Form
 	Weak         bool   // the log-in has no second factor, and changes nothing
@@ -156,7 +153,7 @@ func (p *Pages) saveSettings(r *desk.Request) (*desk.Question, error) {
 		if sent.Has("preview") {
 			return p.previewForm(r, f, look)
 		}
-		return p.showSettings(r, status, look, f, nil)
+		return p.showSettings(r, status, look, f)
 	}
 	q := p.change(r, &desk.Question{Begin: stored(r.Tenant, look), Show: show},
 		func(f *desk.FormView) tenant.Changes { return p.changesOf(r, f) }, r.To(settingsPath), "settings_saved")
@@ -233,23 +230,11 @@ func (p *Pages) changesOf(r *desk.Request, f *desk.FormView) tenant.Changes {
 	return c
 }
 
-// showSettings writes the page with two forms; one that is nil has the stored values.
-func (p *Pages) showSettings(r *desk.Request, status int, look brand.Brand, f, urls *desk.FormView) (err error) {
+// showSettings writes the page.
+func (p *Pages) showSettings(r *desk.Request, status int, look brand.Brand, f *desk.FormView) (err error) {
 	t, rule, begin := r.Tenant, p.cfg.Tenants.Margin, stored(r.Tenant, look)
-	if f == nil {
-		if f, err = r.Blank(settingsForm); err != nil {
-			return err
-		}
-		f.With(begin...)
-	}
-	if urls == nil && r.Who.Strong() && r.Opens(urlsPath) {
-		if urls, err = r.Blank(urlsForm); err != nil {
-			return err
-		}
-		urls.With(storedURLs(t)...)
-	}
 	v := &settingsView{
-		Form: f, Action: r.To(settingsPath), URLForm: urls, Review: r.To(reviewPath), URLs: urlViews(t),
+		Form: f, Action: r.To(settingsPath), URLs: urlViews(t), EditURLs: r.Editing(urlsPath),
 		Sections: sections, Mine: r.Who.Strong() && r.Opens(brandingPath), Weak: !r.Who.Strong(), Seen: digestOf(begin),
 		Languages: languageViews(r, offered(t.Languages)), Usual: yearsOf(rule.Usual),
 		Least: yearsOf(rule.Least), Margins: marginViews(t, rule), Evidence: r.Editing(evidencePath),

@@ -183,14 +183,15 @@ func TestSettingsOfAnotherAreNotLost(t *testing.T) {
 }
 
 // TestSettingsByRole: who may change nothing sees the settings without a way to change
-// them, and each section's old address leads to it.
+// them, and each section's old address leads to it. The callback URLs have a page of
+// their own, so that one button saves all that can be typed on this one.
 func TestSettingsByRole(t *testing.T) {
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
 	o, weak := newStaffed(t, g, func(t *tenant.Tenant) { t.Links.HelpURL = "https://shop.example/help" }), g.SignIn(t, false)
 	g.Join(t, weak, o.shop.Tenant.ID, account.Owner)
 	for name, tt := range map[string]struct {
-		by           *gatewaytest.Staff
-		save, review bool
+		by         *gatewaytest.Staff
+		save, urls bool
 	}{
 		"owner": {o.owner, true, true}, "developer": {o.developer, false, true}, "viewer": {o.viewer, false, false},
 		"weak": {weak, false, false},
@@ -200,14 +201,14 @@ func TestSettingsByRole(t *testing.T) {
 			t.Errorf("%s: the page asks for a second factor: %t", name, second)
 		}
 		for what, wanted := range map[string]bool{`data-testid="save"`: tt.save, "<fieldset disabled>": !tt.save,
-			`name="preview"`: tt.save, `data-testid="review"`: tt.review, `data-testid="margins-now"`: true,
+			`name="preview"`: tt.save, o.at("/settings/urls") + `"`: tt.urls, `name="success_url"`: false, `data-testid="margins-now"`: true,
 			">https://shop.example/help</textarea>": !tt.save} {
 			if strings.Contains(body, what) != wanted {
 				t.Errorf("%s: the page has %s: %t", name, what, !wanted)
 			}
 		}
 	}
-	for _, name := range []string{"urls", "document-check", "age-visibility", "margins", "languages", "branding", "alert"} {
+	for _, name := range []string{"document-check", "age-visibility", "margins", "languages", "branding", "alert"} {
 		res, _ := o.owner.Get(t, o.at("/settings/"+name)+"?mode=live")
 		place := strings.ReplaceAll(name, "-", "_")
 		want(t, name, res, 303, o.at("/settings")+"?mode=live#"+place)
@@ -249,14 +250,14 @@ func TestFormsAnswerByField(t *testing.T) {
 	for _, tt := range []struct {
 		path, field, value, problem string
 	}{
-		{"/settings/urls/review", "success_url", "shop.example/done", "Success URL: is not a complete address"},
-		{"/settings/urls/review", "cancel_url", "ftp://shop.example/", "Cancel URL: has to begin with https://"},
-		{"/settings/urls/review", "success_url", "https://ada:pw@shop.example/", "must not contain a user name"},
-		{"/settings/urls/review", "success_url", "https://bücher.example/", "punycode"},
-		{"/settings/urls/review", "webhook_url", "https://shop.example/#top", "must not have a fragment"},
-		{"/settings/urls/review", "success_url", "https://shop.example/" + strings.Repeat("a", 2048), "more than 2048 characters"},
-		{"/settings/urls/review", "success_url", xss, "is not a complete address"},
-		{"/settings/urls/review/save", "success_url", xss, "is not a complete address"},
+		{"/settings/urls", "success_url", "shop.example/done", "Success URL: is not a complete address"},
+		{"/settings/urls", "cancel_url", "ftp://shop.example/", "Cancel URL: has to begin with https://"},
+		{"/settings/urls", "success_url", "https://ada:pw@shop.example/", "must not contain a user name"},
+		{"/settings/urls", "success_url", "https://bücher.example/", "punycode"},
+		{"/settings/urls", "webhook_url", "https://shop.example/#top", "must not have a fragment"},
+		{"/settings/urls", "success_url", "https://shop.example/" + strings.Repeat("a", 2048), "more than 2048 characters"},
+		{"/settings/urls", "success_url", xss, "is not a complete address"},
+		{"/settings/urls/save", "success_url", xss, "is not a complete address"},
 		{"/settings", "brand_colour", "red", "six hex digits"},
 		{"/settings", "brand_colour", xss, "six hex digits"},
 		{"/settings", "brand_name", "A\u202eB", "invisible characters"},
@@ -326,7 +327,10 @@ func TestURLChangeIsReviewed(t *testing.T) {
 			"webhook_url": {"https://new.example:8443/hook"},
 		}
 		before := o.tenant(t)
-		res, body := o.developer.Post(t, o.at("/settings/urls/review"), form)
+		if _, typing := o.developer.Get(t, o.at("/settings/urls")); !strings.Contains(typing, `value="`+before.SuccessURL+`"`) {
+			t.Error("the page does not have the stored URL")
+		}
+		res, body := o.developer.Post(t, o.at("/settings/urls"), form)
 		want(t, "review", res, 200, "")
 		for _, effect := range []string{
 			"Sessions created with a URL on hooks.example:443 will be refused",
@@ -345,8 +349,8 @@ func TestURLChangeIsReviewed(t *testing.T) {
 		for _, step := range []struct {
 			status   int
 			location string
-		}{{303, o.at("/settings#urls")}, {409, ""}} {
-			res, _ = o.developer.Post(t, o.at("/settings/urls/review/save"), form)
+		}{{303, o.at("/settings")}, {409, ""}} {
+			res, _ = o.developer.Post(t, o.at("/settings/urls/save"), form)
 			want(t, "save", res, step.status, step.location)
 		}
 		res, body = o.viewer.Get(t, o.at("/settings"))
@@ -357,11 +361,11 @@ func TestURLChangeIsReviewed(t *testing.T) {
 				t.Errorf("the settings lack %q", shown)
 			}
 		}
-		res, _ = o.developer.Post(t, o.at("/settings/urls/review"), form)
-		want(t, "nothing to change", res, 303, o.at("/settings#urls"))
+		res, _ = o.developer.Post(t, o.at("/settings/urls"), form)
+		want(t, "nothing to change", res, 303, o.at("/settings"))
 		form.Set("success_url", "")
 		form.Set("webhook_url", "")
-		_, body = o.developer.Post(t, o.at("/settings/urls/review"), form)
+		_, body = o.developer.Post(t, o.at("/settings/urls"), form)
 		for _, effect := range []string{"Sessions created without a success URL will be refused",
 			"New sessions will not send a webhook"} {
 			if !strings.Contains(body, effect) {

@@ -88,7 +88,7 @@ func (p *Pages) renderStepUp(r *desk.Request, status int, f *desk.FormView, next
 
 // acts has the names of acts without a button text of their own.
 var acts = map[string]string{
-	memberPath: "step_up.act_role", reviewPath: "step_up.act_urls", evidencePath: "step_up.act_evidence",
+	memberPath: "step_up.act_role", urlsPath: "step_up.act_urls", evidencePath: "step_up.act_evidence",
 	auditExportPath: "audit.export", operatorAuditExportPath: "audit.export",
 	newTenantPath: "operator.create", newPasskeyPath: "passkey.title", totpPath: "begin_totp.button",
 	totpPicturePath: "begin_totp.button",

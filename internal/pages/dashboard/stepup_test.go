@@ -58,7 +58,7 @@ func TestStepUpKeepsTheFilledForm(t *testing.T) {
 		g.Join(t, boss, tenant, account.Owner)
 		shop := "/dashboard/" + tenant.String()
 		for _, tt := range []struct{ path, field, cancel, names string }{
-			{shop + "/settings/urls/review", "success_url", shop + "/settings/urls",
+			{shop + "/settings/urls", "success_url", shop + "/settings",
 				"<small>Settings</small> <strong>Change the callback URLs</strong>"},
 			{shop + "/live/keys/new", "name", shop + "/live/keys", "<small>API keys</small> <strong>Create the key</strong>"},
 			{"/operator/tenants/new", "name", "/operator", "<small>Tenants</small> <strong>Create a tenant</strong>"},

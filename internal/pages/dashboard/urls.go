@@ -28,16 +28,11 @@ var urlsForm = &desk.Form{
 var savedURLsForm = &desk.Form{Name: urlsForm.Name, Fields: urlsForm.Fields, Refusals: urlsForm.Refusals,
 	Problems: urlsForm.Problems}
 
-// The URLs are typed on the page of settings. GET of reviewPath is for who had to
-// confirm first: it has what was typed.
-const (
-	reviewPath   = urlsPath + "/review"
-	saveURLsPath = reviewPath + "/save"
-)
+const saveURLsPath = urlsPath + "/save"
 
 func (p *Pages) urls() desk.Feature {
-	at := desk.Route{Path: reviewPath, MinRole: desk.Developer, StepUp: desk.Always}
-	f := desk.Feature{Screens: []string{"urls_review"},
+	at := desk.Route{Path: urlsPath, MinRole: desk.Developer, StepUp: desk.Always}
+	f := desk.Feature{Screens: []string{"urls", "urls_review"},
 		Keys: []string{"urls.name.success", "urls.name.cancel", "urls.name.webhook"}}
 	f.Fill(at, urlsForm, p.reviewURLs)
 	at.Method = http.MethodPost
@@ -47,19 +42,20 @@ func (p *Pages) urls() desk.Feature {
 	return f
 }
 
-// storedURLs are the fields of the form with the stored URLs.
-func storedURLs(t tenant.Tenant) []string {
-	return []string{"success_url", t.SuccessURL, "cancel_url", t.CancelURL, "webhook_url", t.WebhookURL}
+type urlsView struct {
+	desk.Layout
+	Form         *desk.FormView
+	Action, Back string
 }
 
-// showURLs writes the page of settings with URLs that were typed and refused.
-func (p *Pages) showURLs(r *desk.Request) func(int, *desk.FormView) error {
-	return func(status int, f *desk.FormView) error {
-		look, err := p.cfg.Tenants.Brand(r.Ctx(), r.Access.TenantID())
-		if err != nil {
-			return err
-		}
-		return p.showSettings(r, status, look, nil, f)
+// urlsQuestion is the page on which the URLs are typed.
+func urlsQuestion(r *desk.Request) *desk.Question {
+	t := r.Tenant
+	return &desk.Question{
+		Begin: []string{"success_url", t.SuccessURL, "cancel_url", t.CancelURL, "webhook_url", t.WebhookURL},
+		Show: func(status int, f *desk.FormView) error {
+			return r.Show(status, "urls", &urlsView{Form: f, Action: r.To(urlsPath), Back: r.To(settingsPath)})
+		},
 	}
 }
 
@@ -88,8 +84,7 @@ type urlChangeView struct {
 
 // reviewURLs shows what the typed URLs would change. It changes nothing.
 func (p *Pages) reviewURLs(r *desk.Request) (*desk.Question, error) {
-	show := p.showURLs(r)
-	q := &desk.Question{Begin: storedURLs(r.Tenant), Show: show}
+	q := urlsQuestion(r)
 	q.Do = func(f *desk.FormView) error {
 		c := changedURLs(f)
 		next := c.Apply(r.Tenant)
@@ -102,7 +97,7 @@ func (p *Pages) reviewURLs(r *desk.Request) (*desk.Question, error) {
 			v.URLs = append(v.URLs, change)
 		}
 		if !differ {
-			return r.Done(r.To(settingsPath)+"#urls", "urls_same")
+			return r.Done(r.To(settingsPath), "urls_same")
 		}
 		if err := p.cfg.Tenants.Check(r.Ctx(), r.Access.TenantID(), c); err != nil {
 			return err
@@ -113,14 +108,6 @@ func (p *Pages) reviewURLs(r *desk.Request) (*desk.Question, error) {
 		}
 		v.Breaks, v.Changes = urlBreaks(r.Tenant, next, impact), urlChanges(r.Tenant, next, impact)
 		return r.Show(http.StatusOK, "urls_review", v)
-	}
-	if r.Route.Method == http.MethodGet {
-		q.Show = func(_ int, f *desk.FormView) error {
-			if err := f.Refuse(q.Do(f)); err != nil || f.OK() {
-				return err
-			}
-			return show(http.StatusUnprocessableEntity, f)
-		}
 	}
 	return q, nil
 }
@@ -193,9 +180,9 @@ func endpointsOf(t tenant.Tenant) []string {
 }
 
 func (p *Pages) saveURLs(r *desk.Request) (*desk.Question, error) {
-	back, notice := r.To(settingsPath)+"#urls", "urls_saved"
+	back, notice := r.To(settingsPath), "urls_saved"
 	if len(r.Tenant.CallbackURLs()) == 0 { // a new merchant continues with the first test session
 		back, notice = desk.Href(overviewPath, r.Access.TenantID().String(), "test"), "urls_first"
 	}
-	return p.change(r, &desk.Question{Show: p.showURLs(r)}, changedURLs, back, notice), nil
+	return p.change(r, urlsQuestion(r), changedURLs, back, notice), nil
 }

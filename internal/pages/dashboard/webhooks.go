@@ -103,7 +103,7 @@ func (d deliveryRow) Order() string { return d.OrderRef }
 func (p *Pages) showWebhooks(r *desk.Request) error {
 	query := r.QueryParams()
 	v := &webhooksView{
-		URL: r.Tenant.WebhookURL, Settings: r.Editing(settingsPath), MayAct: r.May(account.Develop),
+		URL: r.Tenant.WebhookURL, Settings: r.Editing(urlsPath), MayAct: r.May(account.Develop),
 		MayResend: r.May(account.Resend),
 		Filter: insight.DeliveryFilter{Status: webhook.Status(query.Get("status")),
 			Class: webhook.Class(query.Get("class"))},

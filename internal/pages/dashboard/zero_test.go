@@ -13,7 +13,7 @@ import (
 func TestZeroIsNotListed(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		o := newStaffed(t, g, nil)
-		_, review := o.developer.Post(t, o.at("/settings/urls/review"), url.Values{
+		_, review := o.developer.Post(t, o.at("/settings/urls"), url.Values{
 			"success_url": {"https://shop.example/new"}, "cancel_url": {"https://shop.example/back"},
 			"webhook_url": {"https://new.example/hook"},
 		})
