@@ -47,8 +47,8 @@ var (
 
 // todos are the items of the checklist, whose texts are overview.todo.<name>.
 var todos = []string{
-	"passed", "success_url", "cancel_url", "webhook_url", "webhook_answered", "fallback", "spoof",
-	"second_factor", "https", "live_key", "allowance",
+	"passed", "second_factor", "success_url", "cancel_url", "webhook_url", "webhook_answered", "fallback", "spoof",
+	"https", "live_key", "allowance",
 }
 
 type overviewView struct {

@@ -143,6 +143,14 @@ func TestChecklistShowsWhatIsLeft(t *testing.T) {
 	if !strings.Contains(done, "Set the Success URL") || strings.Contains(done, "Set the Webhook URL") {
 		t.Errorf("what is folded is not done: %s", done)
 	}
+	weak := g.SignIn(t, false) // whose settings are read-only
+	g.Join(t, weak, shop.Tenant.ID, account.Owner)
+	_, body = weak.Get(t, "/dashboard/"+shop.Tenant.ID.String()+"/test")
+	_, first, _ = strings.Cut(body, `data-testid="checklist"`)
+	at := func(todo string) int { return strings.Index(first, "todo-"+todo) }
+	if at("second_factor") < 0 || at("second_factor") > at("webhook_url") {
+		t.Error("a second factor, which the settings need, comes after the settings")
+	}
 	_, body = dev.Get(t, "/dashboard/"+shop.Tenant.ID.String()+"/live")
 	if strings.Contains(body, "checklist") || strings.Contains(body, "in-test") {
 		t.Error("live mode has a checklist, or leads to test sessions that there are not")

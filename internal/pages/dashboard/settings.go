@@ -125,7 +125,7 @@ type settingsView struct {
 	EditURLs     string // address of the page of the callback URLs, for those who may change them
 	Sections     []section
 	Mine         bool   // the user may change the settings in Form
-	Weak         bool   // the log-in has no second factor, and changes nothing
+	Weak         bool   // the user may change settings, but not in a log-in without a second factor
 	Seen         string // which settings the page shows
 	Languages    []languageView
 	Usual, Least string // margins in years
@@ -234,8 +234,8 @@ func (p *Pages) changesOf(r *desk.Request, f *desk.FormView) tenant.Changes {
 func (p *Pages) showSettings(r *desk.Request, status int, look brand.Brand, f *desk.FormView) (err error) {
 	t, rule, begin := r.Tenant, p.cfg.Tenants.Margin, stored(r.Tenant, look)
 	v := &settingsView{
-		Form: f, Action: r.To(settingsPath), URLs: urlViews(t), EditURLs: r.Editing(urlsPath),
-		Sections: sections, Mine: r.Who.Strong() && r.Opens(brandingPath), Weak: !r.Who.Strong(), Seen: digestOf(begin),
+		Form: f, Action: r.To(settingsPath), URLs: urlViews(t), EditURLs: r.Editing(urlsPath), Sections: sections,
+		Mine: r.Who.Strong() && r.Opens(brandingPath), Weak: !r.Who.Strong() && r.Opens(urlsPath), Seen: digestOf(begin),
 		Languages: languageViews(r, offered(t.Languages)), Usual: yearsOf(rule.Usual),
 		Least: yearsOf(rule.Least), Margins: marginViews(t, rule), Evidence: r.Editing(evidencePath),
 		Brand: brandViewOf(look), Preview: strings.TrimSuffix(r.Href(previewPath), ":scheme"),
