@@ -262,11 +262,11 @@ func (v *figuresView) tiles(o insight.Overview) {
 		v.NoneSent = o.Webhooks.Failed > 0 && rate.N == 0
 	}
 	v.Last = tileFigure{figure(o.Earned.Spoof), page.Say("overview.spoof_note", "of", figure(earned))}
-	switch {
-	case earned == 0:
+	switch spoofs := o.Counts.Spoof - o.Earned.Spoof; {
+	case spoofs > 0:
+		v.Last.Note = page.Say("overview.spoof_note_forced", "of", figure(earned), "forced", figure(spoofs))
+	case earned+forced == 0:
 		v.Last.Note = v.PassRate.Note
-	case forced > 0:
-		v.Last.Note = page.Say("overview.spoof_note_forced", "of", figure(earned), "forced", figure(forced))
 	}
 	if o.Allowance != nil {
 		v.Last = allowanceTile(*o.Allowance)
