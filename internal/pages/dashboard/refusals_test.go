@@ -28,6 +28,9 @@ func TestHeadingOf(t *testing.T) {
 	if err != nil || rec.Code != http.StatusOK {
 		t.Fatalf("the guide: %d %v", rec.Code, err)
 	}
+	if !strings.Contains(string(guide), `id="401"`) {
+		t.Error("the guide has no part about keys, to which the page of refusals leads")
+	}
 	for refused, want := range map[insight.Refusal]string{
 		{Route: create, Type: "conflict"}:            "idempotency-key-reused-with-a-different-request",
 		{Route: status, Type: "conflict"}:            "session-completion-timestamp-missing",

@@ -235,7 +235,8 @@ func (d *devBrowser) redirected(t *testing.T, secrets []string, query url.Values
 func TestRefusalsAreListed(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		d := newDevBrowser(t, g, "")
-		if page := d.see(t, 200, "/test/refusals"); !strings.Contains(page, "No requests were rejected") {
+		if page := d.see(t, 200, "/test/refusals"); !strings.Contains(page, "No requests were rejected") ||
+			!strings.Contains(page, `so they are not listed. <a href="https://api.gateway.example/docs/errors#401"`) {
 			t.Error("the empty page does not say so")
 		}
 		_, body := d.fill(t, "/test/keys/new", 200, "name", "Backend <b>")
