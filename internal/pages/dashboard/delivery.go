@@ -61,8 +61,8 @@ func (p *Pages) delivery() desk.Feature {
 
 type deliveryView struct {
 	desk.Layout
+	deliveryState
 	Event    webhook.Record
-	Tone     string
 	Body     string        // formatted
 	Sent     string        // the body as it was sent
 	Attempts []attemptView // newest first
@@ -118,7 +118,7 @@ func (p *Pages) showDelivery(r *desk.Request) error {
 		return err
 	}
 	v := &deliveryView{
-		Event: d.Record, Tone: deliveryTones[d.Status], Body: escape(formatted(d.Body)), Sent: string(d.Body),
+		Event: d.Record, deliveryState: stateOf(d.Record), Body: escape(formatted(d.Body)), Sent: string(d.Body),
 		Back:    r.Href(webhooksPath),
 		Session: r.Href(sessionsPath) + "/" + d.SessionID.String(),
 	}

@@ -142,6 +142,10 @@ func TestRetryNow(t *testing.T) {
 			!strings.Contains(body, event+"/retry") || strings.Contains(body, event+"/resend") {
 			t.Error("the delivery does not lead to its session and to a retry alone")
 		}
+		list := d.see(t, 200, "/test/webhooks")
+		if !strings.Contains(list, `warn">Retrying<`) || !strings.Contains(list, `/settings/urls" data-testid="edit-url"`) {
+			t.Error("the list does not say that the delivery is tried again, or where to change its URL")
+		}
 		for role, retries := range map[account.Role]bool{account.Developer: true, account.Support: false} {
 			who := member(t, g, d.shop.Tenant.ID, role)
 			for _, path := range []string{session, session + "?part=timeline", event} {
@@ -161,6 +165,9 @@ func TestRetryNow(t *testing.T) {
 			gatewaytest.WaitFor(t, "the attempt", func() bool {
 				return strings.Count(d.see(t, 200, event), `data-testid="attempt"`) == attempts
 			})
+			if n := strings.Count(d.see(t, 200, session), "Next attempt"); n != 1 {
+				t.Errorf("after %d attempts, the session's page has %d next ones", attempts, n)
+			}
 		}
 	}, "AGEGATE_WEBHOOK_RETRY_TEST=1h,1h,1h,1h")
 }

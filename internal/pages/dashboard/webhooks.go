@@ -37,7 +37,7 @@ func (p *Pages) webhooks() desk.Feature {
 	f := desk.Feature{
 		Routes:  []desk.Route{{Method: http.MethodGet, Path: webhooksPath, MinRole: desk.Reader, Handle: p.showWebhooks}},
 		Screens: []string{"webhooks"},
-		Keys: []string{"delivery.event", "delivery.order", "webhooks.reason_gone", "webhooks.reason_failing",
+		Keys: []string{"delivery.retrying", "delivery.event", "delivery.order", "webhooks.reason_gone", "webhooks.reason_failing",
 			"secret.active", "secret.retiring"},
 	}
 	for _, status := range deliveryStatuses {
@@ -94,7 +94,18 @@ func (e endpointView) State() string {
 
 type deliveryRow struct {
 	insight.EventRow
-	Tone, Href string
+	deliveryState
+	Href string
+}
+
+// deliveryState is the key of an event's state and the tone of its badge.
+type deliveryState struct{ State, Tone string }
+
+func stateOf(e webhook.Record) deliveryState {
+	if e.Status == webhook.StatusPending && e.Attempts > 0 {
+		return deliveryState{"delivery.retrying", "warn"}
+	}
+	return deliveryState{"delivery." + string(e.Status), deliveryTones[e.Status]}
 }
 
 // Order is the merchant's order, or "".
@@ -121,7 +132,7 @@ func (p *Pages) showWebhooks(r *desk.Request) error {
 		return err
 	}
 	for _, d := range found.Rows {
-		v.Rows = append(v.Rows, deliveryRow{d, deliveryTones[d.Status], r.Href(webhooksPath) + "/events/" + d.ID})
+		v.Rows = append(v.Rows, deliveryRow{d, stateOf(d.Record), r.Href(webhooksPath) + "/events/" + d.ID})
 	}
 	v.page(query, found.Next)
 	if r.Part() != "" {
