@@ -36,6 +36,29 @@ func TestCodesSayWhatAPhoneCanDo(t *testing.T) {
 	}
 }
 
+// TestFallbackIsPressedTwice: while the document check is on, a forced fallback offers it
+// first. The page says so, and does not say that a shopper left the camera out.
+func TestFallbackIsPressedTwice(t *testing.T) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
+		for _, on := range []bool{true, false} {
+			shop := g.Shop(t, "", func(t *tenant.Tenant) { t.DocumentCheck = on })
+			base := "/dashboard/" + shop.Tenant.ID.String() + "/test"
+			dev := member(t, g, shop.Tenant.ID, account.Developer)
+			made := g.Create(t, shop.Test.APIKey, 18)
+			res, _ := dev.Fill(t, base+"/playground", url.Values{"target_age": {"18"}})
+			_, page := dev.Get(t, res.Header.Get("Location"))
+			if strings.Contains(page, "Press Fallback again to end the session.") != on {
+				t.Errorf("document check %t: the page says the wrong number of fallbacks", on)
+			}
+			g.Force(t, gatewaytest.Browser(), made, "fallback")
+			_, page = dev.Get(t, base+"/sessions/"+made.SessionID)
+			if on && !strings.Contains(page, "No estimate: the camera check was skipped") || strings.Contains(page, "shopper went on") {
+				t.Error("the timeline says that a shopper left the camera out")
+			}
+		}
+	})
+}
+
 // TestCapIsShownBeforeItBites: the playground and the form of a test event say how many
 // test sessions are left today and who can raise the limit, and when none is left.
 func TestCapIsShownBeforeItBites(t *testing.T) {

@@ -65,7 +65,7 @@ func (v storyView) replyKey() string {
 		return "expired"
 	case v.Status == session.StatusSpoof:
 		return "spoof"
-	case v.Document == insight.DocumentDeclined && v.Camera != insight.CameraPreferred:
+	case v.Document == insight.DocumentDeclined && v.Camera == insight.CameraBelow:
 		return "declined"
 	case v.Document == insight.DocumentRefused || v.Document == insight.DocumentDeclined:
 		return "document"

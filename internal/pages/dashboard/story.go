@@ -104,12 +104,12 @@ func (v storyView) Advice() page.Text {
 		return page.Say("story.tell_spoof")
 	case v.Document == insight.DocumentRefused:
 		return page.Say("story.tell_refused")
-	case v.Document == insight.DocumentDeclined && v.Camera == insight.CameraPreferred:
+	case v.Camera == insight.CameraUsedUp, v.Camera == insight.CameraSkipped && v.Document == "":
+		return page.Say("story.tell_no_estimate")
+	case v.Document == insight.DocumentDeclined && v.Camera != insight.CameraBelow:
 		return page.Say("story.tell_neither")
 	case v.Document == insight.DocumentDeclined:
 		return page.Say("story.tell_declined")
-	case v.Camera == insight.CameraUsedUp || v.Camera == insight.CameraSkipped:
-		return page.Say("story.tell_no_estimate")
 	}
 	return page.Say("story.tell_fallback")
 }

@@ -53,7 +53,7 @@ func TestStory(t *testing.T) {
 			"begun_at = created_at, attempts = 5, status = 'FALLBACK', source = 'camera', " + ended,
 			"The camera made no estimate: every attempt was used.", "could not be used", "Camera",
 		},
-		{"status = 'FALLBACK', source = 'camera', " + ended, "The camera made no estimate: the shopper went on without it.",
+		{"status = 'FALLBACK', source = 'camera', " + ended, "The camera made no estimate: its check was skipped.",
 			"could not be used", "Camera"},
 		{"opened_at = created_at, document_opened_at = created_at, document_preferred = true",
 			"The shopper preferred a document to the camera. The shopper is now asked for a document.", "The link still works",
@@ -72,6 +72,11 @@ func TestStory(t *testing.T) {
 			"The shopper preferred a document to the camera. The shopper then declined a document.",
 			"Neither the camera nor a document was used.",
 			"No valid document",
+		},
+		{
+			offered + "status = 'FALLBACK', source = 'document', " + ended,
+			"The camera made no estimate: its check was skipped. The shopper then declined a document.",
+			"Neither the camera nor a document was used.", "No valid document",
 		},
 		{begun + "strikes = 2, status = 'SPOOF', source = 'camera', " + ended,
 			"The camera did not see a living person, twice.", "your own face", "Camera"},
@@ -143,6 +148,7 @@ func TestReplyToTheShopper(t *testing.T) {
 		"status = 'SPOOF', source = 'camera'":                             "Ihre Altersprüfung konnte nicht",
 		"status = 'FALLBACK', source = 'camera'":                          "Die Kamera konnte Ihr Alter nicht",
 		"status = 'FALLBACK', source = 'document', document_attempts = 3": "Ihre Altersprüfung endete ohne",
+		"status = 'FALLBACK', source = 'document'":                        "Ihre Altersprüfung endete ohne",
 	} {
 		made := g.Create(t, shop.Test.APIKey, 18)
 		g.Exec(t, "UPDATE sessions SET document_opened_at = created_at, completed_at = created_at, "+set+
