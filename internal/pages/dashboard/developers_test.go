@@ -172,19 +172,6 @@ func (d *devBrowser) accepts(t *testing.T, key string, status int) {
 		Status: status})
 }
 
-// TestKeySaysWhatItsCommandTakes: the command beside a new live key is not free.
-func TestKeySaysWhatItsCommandTakes(t *testing.T) {
-	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
-	d := newDevBrowser(t, g, "")
-	d.stepUp(t)
-	for mode, takes := range map[string]bool{"/test": false, "/live": true} {
-		_, body := d.fill(t, mode+"/keys/new", 200, "name", "x")
-		if strings.Contains(body, "This creates a live session and uses one check.") != takes {
-			t.Errorf("%s: the page says that its command takes a check: %t", mode, !takes)
-		}
-	}
-}
-
 const hostile = `"><img src=x onerror=alert(1)>'</script><svg/onload=alert(2)>`
 
 func TestKeyIsMadeRolledAndRevoked(t *testing.T) {

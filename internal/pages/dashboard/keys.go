@@ -3,6 +3,7 @@ package dashboard
 import (
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"agegate/internal/backoffice/insight"
@@ -36,7 +37,7 @@ func (p *Pages) keys() desk.Feature {
 	}
 	f := desk.Feature{
 		Routes:  []desk.Route{{Method: http.MethodGet, Path: keysPath, MinRole: desk.Developer, Handle: p.showKeys}},
-		Screens: []string{"keys", "shown"},
+		Screens: []string{"keys", "shown"}, Keys: []string{"new_key.open"},
 	}
 	f.Ask(at("/new"), newKeyForm, p.newKey)
 	f.Ask(at("/:key/roll"), rollKeyForm, p.rollKey)
@@ -105,14 +106,42 @@ func unused(k tenant.APIKey, now time.Time) bool {
 }
 
 func (p *Pages) newKey(r *desk.Request) (*desk.Question, error) {
-	return &desk.Question{Safe: true, Back: r.Href(keysPath), Do: func(f *desk.FormView) error {
+	q := &desk.Question{Safe: true, Back: r.Href(keysPath), Do: func(f *desk.FormView) error {
 		_, plain, err := p.cfg.Tenants.CreateKey(r.Ctx(), r.Who.Actor(), r.Access.TenantID(), r.Access.Livemode(),
 			f.Value("name"))
 		if err != nil {
 			return err
 		}
 		return p.showKey(r, plain, page.Say("keys.made"), page.Say("keys.made_note"))
-	}}, nil
+	}}
+	if r.Access.Livemode() {
+		return q, p.noteOpen(r, q)
+	}
+	return q, nil
+}
+
+// liveTodos are the items of the checklist without which live sessions fail.
+var liveTodos = []string{"success_url", "cancel_url", "webhook_url", "https", "allowance"}
+
+// noteOpen names in a question which of liveTodos are open.
+func (p *Pages) noteOpen(r *desk.Request, q *desk.Question) error {
+	list, err := p.cfg.Insight.Checklist(r.Ctx(), r.Tenant)
+	if unread, err := r.Unread("checklist", err); unread || err != nil {
+		return err
+	}
+	var keys []string
+	open, _ := p.todosOf(r, list)
+	for _, todo := range open {
+		if slices.Contains(liveTodos, todo.Name) {
+			keys = append(keys, todo.Text)
+		}
+	}
+	names, err := p.textsOf(r, keys...)
+	if len(keys) > 0 {
+		q.Note = new(page.Say("new_key.open", "items", strings.Join(names, ", ")))
+		q.NoteAt = inMode(r, false, overviewPath)
+	}
+	return err
 }
 
 // showKey shows a new key. The key cannot be shown again.

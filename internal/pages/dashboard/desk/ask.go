@@ -42,6 +42,8 @@ import (
 type Question struct {
 	Values []any       // of these texts, pairs of name and value
 	Facts  []page.Text // the present effects of the act
+	Note   *page.Text  // what to do first, at NoteAt; may be nil
+	NoteAt string      // address
 	Safe   bool        // nothing stops working because of the act
 	Back   string      // address of the previous page
 

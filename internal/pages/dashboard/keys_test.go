@@ -1,0 +1,27 @@
+package dashboard_test
+
+import (
+	"strings"
+	"testing"
+
+	"agegate/internal/gatewaytest"
+)
+
+// TestKeySaysWhatItsCommandTakes: the command beside a new live key is not free, and
+// before it the page names what live sessions still need.
+func TestKeySaysWhatItsCommandTakes(t *testing.T) {
+	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
+	d := newDevBrowser(t, g, "")
+	d.stepUp(t)
+	g.Exec(t, "UPDATE tenants SET success_url = 'http://localhost:3000/ok'")
+	for mode, takes := range map[string]bool{"/test": false, "/live": true} {
+		const open = `>Still open: Replace the Success URL, Set the Webhook URL, Serve the gateway over https. <a href="`
+		if before := d.see(t, 200, mode+"/keys/new"); strings.Contains(before, open+d.base+`/test"`) != takes {
+			t.Errorf("%s: the page says what is open before live sessions: %t", mode, !takes)
+		}
+		_, body := d.fill(t, mode+"/keys/new", 200, "name", "x")
+		if strings.Contains(body, "This creates a live session and uses one check.") != takes {
+			t.Errorf("%s: the page says that its command takes a check: %t", mode, !takes)
+		}
+	}
+}
