@@ -57,7 +57,7 @@ func wordsOf(text string) []string {
 	return words[:min(len(words), maxNames)]
 }
 
-// lookUp returns the sessions, events, API keys, members and pages that a text names, in the
+// lookUp returns the sessions, events, API keys, members, errors and pages that a text names, in the
 // modes that the log-in opens.
 func (p *Pages) lookUp(r *desk.Request, text string) ([]hitView, error) {
 	hits, err := p.sessionHits(r, text, p.sessionsNamed)
@@ -68,7 +68,7 @@ func (p *Pages) lookUp(r *desk.Request, text string) ([]hitView, error) {
 		return hits, err
 	}
 	for _, find := range []func(*desk.Request, string) ([]hitView, error){
-		p.eventsEnding, p.keysNamed, p.membersNamed, p.pagesNamed,
+		p.eventsEnding, p.keysNamed, p.membersNamed, p.errorsNamed, p.pagesNamed,
 	} {
 		found, err := find(r, strings.ToLower(text))
 		if err != nil {

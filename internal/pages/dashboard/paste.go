@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"path"
 	"slices"
+	"strings"
 
 	"agegate/internal/pages/dashboard/desk"
 	"agegate/internal/pages/page"
@@ -26,7 +27,7 @@ func (p *Pages) paste() desk.Feature {
 		Notices: []string{"paste_test", "paste_live"},
 		Keys: slices.Concat(pageKeys(tenantNav, tenantSubPages), []string{"paste.lead", "paste.text_hint", "paste.no_session",
 			"paste.no_event", "paste.no_link", "paste.no_secret", "paste.no_word", "paste.no_", "lookup.session",
-			"lookup.event", "lookup.key", "lookup.member", "lookup.page"}),
+			"lookup.event", "lookup.key", "lookup.error", "lookup.member", "lookup.page"}),
 	}
 	f.Fill(desk.Route{Path: pastePath, MinRole: desk.Reader, Reads: true}, pasteForm, p.readPaste)
 	return f
@@ -55,7 +56,7 @@ func (p *Pages) readPaste(r *desk.Request) (*desk.Question, error) {
 }
 
 // question asks for a text, which find searches for, and answers with the
-// one hit or with the page.
+// one hit or with the page. A form may not lead to another host, as the documentation's.
 func (v *pasteView) question(r *desk.Request, find func(text string) error) *desk.Question {
 	show := func(status int, f *desk.FormView) error {
 		v.Form, v.Guide = f.With("text", ""), r.Docs()
@@ -65,7 +66,7 @@ func (v *pasteView) question(r *desk.Request, find func(text string) error) *des
 		if err := find(f.Value("text")); err != nil {
 			return err
 		}
-		if len(v.Hits) == 1 && v.Hits[0].Href != "" && v.Missed == 0 && r.Part() == "" {
+		if len(v.Hits) == 1 && strings.HasPrefix(v.Hits[0].Href, "/") && v.Missed == 0 && r.Part() == "" {
 			return r.Done(v.Hits[0].Href, noticeOf(r, &v.Hits[0].recordLink))
 		}
 		v.Lost = v.Hits == nil

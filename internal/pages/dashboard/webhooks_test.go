@@ -258,6 +258,18 @@ func TestRefusalsAreListed(t *testing.T) {
 				t.Errorf("the list lacks %s", part)
 			}
 		}
+		id := between(t, page, `<tr id="`, `"`)
+		res, _ := d.Post(t, d.base+"/live/paste", url.Values{"text": {id + "\n"}})
+		want(t, "a request ID", res, 303, d.base+"/test/refusals?page=1#"+id)
+		for text, anchor := range map[string]string{
+			"extra_forbidden": "extra_forbidden", "Missing or malformed API key": "missing-or-malformed-api-key",
+			`{"detail":[{"type":"int_type","loc":["body","target_age"],"msg":"x"}]}`: "int_type",
+		} {
+			_, found := d.Post(t, d.base+"/test/paste", url.Values{"text": {text}})
+			if !strings.Contains(found, `<a href="https://api.gateway.example/docs/errors#`+anchor+`" data-testid="hit">`) {
+				t.Errorf("%s does not lead to its part of the guide", text)
+			}
+		}
 		key, once := shown(body)[0], map[string]string{"Idempotency-Key": "1"}
 		g.Do(t, gatewaytest.Row{Name: "created", Path: "/api/v1/sessions/create", Key: key, Header: once,
 			Body: `{"target_age":18}`, Status: 201})
