@@ -57,7 +57,7 @@ func (p *Pages) factors() desk.Feature {
 		Routes: []desk.Route{
 			{Method: http.MethodGet, Path: totpPath, MinRole: desk.User, StepUp: desk.OfOneself,
 				Handle: beginTOTPForm.OnGet(
-					func(*desk.Request) (*desk.Question, error) { return &desk.Question{Back: accountPath}, nil })},
+					func(*desk.Request) (*desk.Question, error) { return &desk.Question{Back: accountPath, Safe: true}, nil })},
 			{Method: http.MethodPost, Path: totpPath, MinRole: desk.User, StepUp: desk.OfOneself, Renews: true,
 				Handle: totpForm.OnPost(p.addTOTP)},
 			{Method: http.MethodGet, Path: totpPicturePath, MinRole: desk.User, StepUp: desk.OfOneself, Handle: p.totpPicture},

@@ -138,8 +138,7 @@ func (p *Pages) noteOpen(r *desk.Request, q *desk.Question) error {
 	}
 	names, err := p.textsOf(r, keys...)
 	if len(keys) > 0 {
-		q.Note = new(page.Say("new_key.open", "items", strings.Join(names, ", ")))
-		q.NoteAt = inMode(r, false, overviewPath)
+		q.Note, q.NoteAt = new(page.Say("new_key.open", "items", strings.Join(names, ", "))), inMode(r, false, overviewPath)
 	}
 	return err
 }

@@ -35,6 +35,12 @@ func TestMarginEffect(t *testing.T) {
 				}
 			}
 		}
+		_, body := o.owner.Post(t, o.at("/settings"), o.filled(t, o.owner,
+			url.Values{"target": {"18"}, "margin": {"9"}, "brand_colour": {"red"}, "help_url": {"shop"}, "effect": {"1"}}))
+		if !strings.Contains(body, `data-testid="effect-panel"`) || strings.Contains(body, `data-testid="summary"`) ||
+			!strings.Contains(body, `value="red"`) || !strings.Contains(body, `/docs/expect"`) {
+			t.Error("a fault of another field hides the effect of the margin")
+		}
 		says(effect("18", "9"), "9 years instead of 7", "estimate of 27 is needed instead of 25",
 			"decided 0 live sessions", "Fewer than 20 estimates")
 		for i := range 20 {

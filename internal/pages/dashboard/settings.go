@@ -131,7 +131,6 @@ type settingsView struct {
 	Usual, Least string // margins in years
 	Margins      []marginView
 	Effect       *marginEffect // nil before it is asked for
-	Evidence     string        // address of the evidence packs, for those who make them
 	Brand        brandView     // as it is now
 	Preview      string        // address of the previews as it is now, without the scheme
 }
@@ -210,6 +209,9 @@ func digestOf(settings []string) string {
 
 // changesOf returns the changes in the form, and marks what is wrong with it.
 func (p *Pages) changesOf(r *desk.Request, f *desk.FormView) tenant.Changes {
+	if r.Request().PostForm.Has("effect") { // of the margin alone
+		return tenant.Changes{Margin: marginOf(f, p.cfg.Tenants.Margin)}
+	}
 	c := brandChanges(f)
 	ways, alert := []string{f.Value("ways")}, int64(tenant.NoAlert)
 	if ways[0] == allWays {
@@ -237,7 +239,7 @@ func (p *Pages) showSettings(r *desk.Request, status int, look brand.Brand, f *d
 		Form: f, Action: r.To(settingsPath), URLs: urlViews(t), EditURLs: r.Editing(urlsPath), Sections: sections,
 		Mine: r.Who.Strong() && r.Opens(brandingPath), Weak: !r.Who.Strong() && r.Opens(urlsPath), Seen: digestOf(begin),
 		Languages: languageViews(r, offered(t.Languages)), Usual: yearsOf(rule.Usual),
-		Least: yearsOf(rule.Least), Margins: marginViews(t, rule), Evidence: r.Editing(evidencePath),
+		Least: yearsOf(rule.Least), Margins: marginViews(t, rule),
 		Brand: brandViewOf(look), Preview: strings.TrimSuffix(r.Href(previewPath), ":scheme"),
 	}
 	for i := range f.Fields {
