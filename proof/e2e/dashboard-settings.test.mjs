@@ -72,6 +72,15 @@ test("empty pages say what they are for", async () => {
   }
 });
 
+test("the navigation stays in view on a long page", async () => {
+  await ada.goto(`${base}/settings`);
+  const top = await ada.evaluate(() => {
+    scrollTo(0, document.body.scrollHeight);
+    return scrollY && document.querySelector(".menu").getBoundingClientRect().top;
+  });
+  assert.ok(top > 0, `it begins at ${top}`);
+});
+
 test("a change of URLs is reviewed before it is saved", async () => {
   await gateway.session(tenant);
   await ada.goto(`${base}/settings`);
