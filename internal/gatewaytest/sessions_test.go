@@ -224,3 +224,21 @@ func TestDetectedAge(t *testing.T) {
 		estimate(lapsed, "not_estimated")
 	})
 }
+
+// The language of a hosted page and that of the dashboard are two choices of a browser,
+// even on one host.
+func TestLanguagesOfPagesAreApart(t *testing.T) {
+	Page(t, func(t *testing.T, g *Gateway) {
+		c := g.Shop(t, "", nil)
+		browser := g.Nobody()
+		page := strings.TrimPrefix(g.Path(g.Create(t, c.Test.APIKey, 18).VerificationURL), g.URL)
+		for _, step := range []struct{ path, want string }{
+			{page + "?lang=de", "de"}, {"/dashboard/login", "en"}, {"/dashboard/login?lang=de", "de"},
+			{page + "?lang=fr", "fr"}, {"/dashboard/login", "de"}, {page, "fr"},
+		} {
+			if res, _ := browser.Get(t, step.path); res.Header.Get("Content-Language") != step.want {
+				t.Errorf("%s: %s instead of %s", step.path, res.Header.Get("Content-Language"), step.want)
+			}
+		}
+	})
+}

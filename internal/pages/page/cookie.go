@@ -29,6 +29,6 @@ func (s *Set) SetCookie(c echo.Context, name, value string, life time.Duration) 
 // for another tag.
 func (s *Set) SetLanguage(c echo.Context, tag string) {
 	if l, ok := s.catalogue.byTag(tag); ok {
-		s.SetCookie(c, languageCookie, l.Tag, 365*24*time.Hour)
+		s.SetCookie(c, s.language, l.Tag, 365*24*time.Hour)
 	}
 }

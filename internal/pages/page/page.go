@@ -39,6 +39,9 @@ type Config struct {
 	// PublicURL is the public base of the pages. Its scheme decides whether
 	// cookies are Secure.
 	PublicURL string
+	// LanguageCookie names the cookie with the chosen language. Sets on one host need
+	// different names: a shopper's choice does not apply to the dashboard.
+	LanguageCookie string
 	// Permissions is the pages' Permissions-Policy.
 	Permissions string
 	// ContentPolicy is the pages' Content-Security-Policy; see HostedPolicy.
@@ -53,7 +56,8 @@ type Set struct {
 	csrf        *http.CrossOriginProtection
 	policy      string // Content-Security-Policy
 	permissions string
-	secure      bool // cookies have Secure and the __Host- prefix
+	language    string // name of its cookie
+	secure      bool   // cookies have Secure and the __Host- prefix
 	kept        *lru.Cache[keptKey, template.HTML]
 }
 
@@ -67,7 +71,7 @@ func New(cfg Config) (*Set, error) {
 	}
 	s := &Set{
 		csrf: http.NewCrossOriginProtection(), policy: cfg.ContentPolicy,
-		permissions: cfg.Permissions, secure: public.Scheme == "https",
+		permissions: cfg.Permissions, language: cfg.LanguageCookie, secure: public.Scheme == "https",
 	}
 	if s.kept, err = lru.New[keptKey, template.HTML](maxKept); err != nil {
 		return nil, err

@@ -45,8 +45,6 @@ func emptyBuffer() *bytes.Buffer {
 
 var errNoTemplate = errors.New("it does not have this template")
 
-const languageCookie = "agegate-lang"
-
 // Render writes a screen in the browser's language.
 func (s *Set) Render(c echo.Context, status int, screen string, v View) error {
 	page := emptyBuffer()
@@ -114,7 +112,7 @@ func (s *Set) execute(c echo.Context, screen, name string, v View, page *bytes.B
 	offered := s.catalogue.only(f.Offered)
 	l, chosen := s.locale(c, offered)
 	if chosen {
-		s.SetCookie(c, languageCookie, l.Tag, 365*24*time.Hour)
+		s.SetCookie(c, s.language, l.Tag, 365*24*time.Hour)
 	}
 	f.Languages = offered.locales
 	err := s.fill(c, l, screen, name, v, page)
@@ -165,7 +163,7 @@ func (s *Set) locale(c echo.Context, offered *catalogue) (l *Locale, chosen bool
 	if l, ok := offered.byTag(c.QueryParam("lang")); ok {
 		return l, true
 	}
-	if cookie, err := c.Cookie(languageCookie); err == nil {
+	if cookie, err := c.Cookie(s.language); err == nil {
 		if l, ok := offered.byTag(cookie.Value); ok {
 			return l, false
 		}

@@ -18,8 +18,6 @@ import (
 	"agegate/templates"
 )
 
-const languageCookie = "agegate-lang"
-
 func TestLanguageIsChosen(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, tenant.Tenant{}, scripted())

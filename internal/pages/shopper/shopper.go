@@ -122,6 +122,9 @@ func New(cfg Config) (*Pages, error) {
 	}, nil
 }
 
+// languageCookie differs from the name of the dashboard's cookie.
+const languageCookie = "agegate-page-lang"
+
 func loadPages(verifyURL string) (*page.Set, error) {
 	public, err := url.Parse(verifyURL)
 	if err != nil {
@@ -130,7 +133,7 @@ func loadPages(verifyURL string) (*page.Set, error) {
 	return page.New(page.Config{
 		Files: templates.Shopper(), Screens: screens, Keys: composedKeys(),
 		Funcs:      template.FuncMap{"trouble": troubleOf, "cameraFiles": func() []string { return cameraFiles }},
-		StaticPath: "/static", PublicURL: verifyURL,
+		StaticPath: "/static", PublicURL: verifyURL, LanguageCookie: languageCookie,
 		Permissions:   "camera=(self), microphone=(), geolocation=(), display-capture=()",
 		ContentPolicy: page.HostedPolicy(public),
 	})

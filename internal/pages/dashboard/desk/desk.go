@@ -89,7 +89,7 @@ func New(cfg Config) (*Desk, error) {
 	var err error
 	d.Set, err = page.New(page.Config{
 		Files: templates.Dashboard(), Screens: screens, Keys: keys, Funcs: funcs,
-		StaticPath: cfg.Home + "/static", PublicURL: cfg.URL, ContentPolicy: policy,
+		StaticPath: cfg.Home + "/static", PublicURL: cfg.URL, ContentPolicy: policy, LanguageCookie: "agegate-lang",
 		Permissions: "camera=(), microphone=(), geolocation=(), display-capture=()",
 	})
 	if err != nil {
