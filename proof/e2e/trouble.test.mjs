@@ -149,6 +149,7 @@ test("no face in time: says so and offers the camera again", async () => {
   await answersAlways(page, { guidance: "no_face", phase: "framing", prompt: "", done: 0, total: 3 }, 3);
   await toCamera(page, await link());
   await sees(page, "again");
+  assert.equal(await page.title(), "Try again");
   assert.equal(await isFilming(page), false);
   await openCamera(page);
   await sees(page, "screen-live");

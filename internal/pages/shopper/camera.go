@@ -26,6 +26,7 @@ type cameraView struct {
 	Refused  photo.Outcome // why the last document was refused; empty if none was
 	Asked    bool          // the merchant's page stood for the introduction
 	Why      string        // why the last attempt gave no result; empty if none ended
+	Eased    bool          // the shopper has just chosen help, which replaces Why's words
 	Left     int           // attempts left
 	Troubles []string
 	Browser  string // one of families; may be empty
@@ -129,7 +130,7 @@ func (p *Pages) cameraViewOf(c echo.Context, v visit) *cameraView {
 	view := &cameraView{
 		layout: p.layoutOf(v), exit: exitOf(v), Camera: v.path + "/camera",
 		Why: v.sess.Why(), Left: v.sess.AttemptsLeft(), Troubles: troubles,
-		Browser: familyOf(c.Request().UserAgent()),
+		Browser: familyOf(c.Request().UserAgent()), Eased: c.QueryParams().Has("eased"),
 	}
 	if p.cfg.Handovers != nil {
 		view.Handover = v.path + "/handover"

@@ -232,7 +232,9 @@ func TestReasons(t *testing.T) {
 			}
 			page := shopper.get(link + "/camera")
 			page.shows(t, http.StatusOK, "again")
-			contains(t, page.body, row.words)
+			contains(t, page.body, row.words, "<title>Try again</title>", "data-testid=\"again\">")
+			eased := shopper.get(link + "/camera?assisted=1&eased").body // replaces what was said
+			contains(t, eased, "<title>Ready for your camera?</title>", "data-testid=\"again\" hidden>", "without-camera")
 			sit := strings.Index(page.body, `data-testid="assisted"`)
 			if (sit < strings.Index(page.body, `data-testid="open-camera"`)) != row.sit {
 				t.Error("the check without movements is in another place")

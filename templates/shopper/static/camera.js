@@ -20,6 +20,7 @@ const video = element("preview", HTMLVideoElement);
 const picker = element("cameras", HTMLSelectElement);
 const soundSwitch = element("sound", HTMLButtonElement);
 const line = element("place", HTMLElement);
+const ready = element("ready", HTMLElement);
 const photograph = photographer(video, () => check.film);
 
 /** What a check begins with. @type {Film} */
@@ -58,10 +59,6 @@ const check = {
 
 /** @type {Partial<Record<State, (event: CameraEvent | null) => void>>} */
 const effects = {
-  primer(event) {
-    if (event !== "unframed") return;
-    for (const part of page.querySelectorAll("[data-again]")) part.toggleAttribute("hidden", false);
-  },
   opening: open,
   starting: play,
   connecting: connect,
@@ -256,7 +253,10 @@ function connect() {
     },
     end(next, refused) {
       if (refused) page.dataset.link += `${page.dataset.link?.includes("?") ? "&" : "?"}refused=${refused}`;
-      machine.send(next === "retry" ? "unframed" : "moved");
+      if (next !== "retry") return machine.send("moved");
+      for (const part of page.querySelectorAll("[data-again]")) part.toggleAttribute("hidden", false);
+      ready.textContent = ready.dataset.retry ?? "";
+      machine.send("unframed");
     },
     close(code, lived) {
       check.failures = lived ? 0 : check.failures + 1;
