@@ -34,6 +34,7 @@ type handoverView struct {
 	Address string       // the phone's link
 	Code    string
 	Here    string // path of this browser's own camera page
+	Mobile  bool   // this browser is on a phone, which cannot scan its own screen
 }
 
 // filmable reports whether this browser, or a phone in its place, may open a
@@ -66,7 +67,7 @@ func (p *Pages) showHandover(c echo.Context, v visit) error {
 	}
 	view := &handoverView{
 		layout: p.layoutOf(v), exit: exitOf(v), State: state, Code: offer.Code,
-		Address: p.cfg.VerifyURL + "/h/" + offer.Token, Here: v.path + "/camera",
+		Address: p.cfg.VerifyURL + "/h/" + offer.Token, Here: v.path + "/camera", Mobile: mobile(c),
 	}
 	if v.sess.DocumentOpen() {
 		view.Here = v.path + "/photo"

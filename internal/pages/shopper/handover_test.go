@@ -178,3 +178,19 @@ func TestARefusedFormLeadsBack(t *testing.T) {
 		visitor.get(back.String()).shows(t, http.StatusOK, shows)
 	}
 }
+
+// A phone cannot scan what it shows itself.
+func TestAPhoneIsToldToScanWithTheOtherDevice(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, tenant.Tenant{}, scripted())
+	shopper := f.browser()
+	link, _, _ := f.handedOver(shopper, true)
+	for agent, words := range map[string]string{
+		"Mozilla/5.0 (Linux; Android 14; Pixel 8)": "with the other device", "Mozilla/5.0 (X11; Linux)": "your phone’s camera",
+	} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, link+"/handover", nil)
+		must(t, err)
+		req.Header.Set("User-Agent", agent)
+		contains(t, shopper.do(req).body, words)
+	}
+}
