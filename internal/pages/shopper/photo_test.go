@@ -154,6 +154,7 @@ func TestDocumentsThatMayNotBeFilmed(t *testing.T) {
 	shopper.get(link+"/photo").leadsTo(t, path) // nothing is offered yet
 	f.offer(shopper, link)
 	shopper.camera(link).closes(closeReload)
+	contains(t, shopper.get(link+"/photo").body, " novalidate>") // the page says it, in its own language
 	shopper.post(link+"/photo", nil).shows(t, http.StatusOK, "consent-missing")
 	f.browser().post(link+"/photo", url.Values{"compare": {"yes"}})
 	if f.stored(link).FaceMatchAt != nil {

@@ -114,7 +114,6 @@ export function tour(gateway) {
     },
     "photo-without-consent": async (page) => {
       await stops.photo(page);
-      await page.evaluate(() => document.querySelector("[name=compare]").removeAttribute("required"));
       await part(page, "continue").click();
       await sees(page, "consent-missing");
     },
