@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -137,12 +138,9 @@ func (s *Shop) Handler() http.Handler {
 
 // buy creates a session and sends the browser to the gateway.
 func (s *Shop) buy(w http.ResponseWriter, r *http.Request) {
-	age, err := strconv.Atoi(r.PostFormValue("age"))
-	if err != nil {
-		age = 18
-	}
+	age, _ := strconv.Atoi(r.PostFormValue("age"))
 	number := strconv.Itoa(10_000 + mathrand.IntN(90_000)) //nolint:gosec // nobody gains by guessing it
-	request := agegate.CreateSessionRequest{TargetAge: age}
+	request := agegate.CreateSessionRequest{TargetAge: cmp.Or(age, 18)}
 	if s.URL != "" {
 		request.SuccessURL = s.URL + "/thanks?order=" + number // by which the dashboard finds the order
 	}
@@ -150,8 +148,11 @@ func (s *Shop) buy(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		text := "The gateway cannot be reached."
 		if refused, ok := errors.AsType[*agegate.Error](err); ok {
-			text = fmt.Sprintf("The gateway did not create a session: it answered %d %s.", refused.Status,
-				http.StatusText(refused.Status))
+			text = fmt.Sprintf("The gateway did not create a session: it answered %d %s. %s", refused.Status,
+				http.StatusText(refused.Status), refused.Detail) // the fields and types, never a value
+			if strings.Contains(refused.Detail, "value_error at body.success_url") {
+				text += ". This shop's address is no longer registered under Settings."
+			}
 		}
 		s.render(w, http.StatusBadGateway, "problem.html", text)
 		return
@@ -160,7 +161,7 @@ func (s *Shop) buy(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	s.latest[browser] = created.SessionID
 	s.orders[created.SessionID] = &order{browser: browser, id: id, Number: number, Session: created.SessionID,
-		TargetAge: age, VerifyURL: created.VerificationURL}
+		TargetAge: request.TargetAge, VerifyURL: created.VerificationURL}
 	s.mu.Unlock()
 	s.record(created.SessionID, "shop", "created a session over REST and sent the browser to the gateway", true)
 	http.SetCookie(w, &http.Cookie{ //nolint:gosec // the shop runs on http

@@ -12,6 +12,7 @@ import (
 
 	"agegate/internal/gatewaytest"
 	"agegate/internal/lab/demo"
+	"agegate/internal/rules/audit"
 	"agegate/internal/rules/tenant"
 )
 
@@ -162,8 +163,8 @@ func TestAnOrderBelongsToItsBrowser(t *testing.T) {
 // is shown with what proves it. A token that does not verify, or that belongs to a
 // session of another browser, shows nothing.
 func TestAPassOfASessionMadeElsewhereIsShown(t *testing.T) {
-	g, _, key := openShopWithKey(t)
-	created := g.Create(t, key, 18)
+	g, _, c := openShopWithKeys(t)
+	created := g.Create(t, c.Test.APIKey, 18)
 	_, back := open(t, gatewaytest.Browser(), g.Path(created.VerificationURL)+"?force=verified")
 	page, onward := open(t, gatewaytest.Browser(), back)
 	for _, want := range []string{"Passed", "the token verifies", "created elsewhere", "Session " + created.SessionID} {
@@ -174,6 +175,27 @@ func TestAPassOfASessionMadeElsewhereIsShown(t *testing.T) {
 	forged := strings.Replace(back, "is_adult=true", "is_adult=True", 1)
 	if page, _ := open(t, gatewaytest.Browser(), forged); !strings.Contains(page, "Something went wrong") {
 		t.Errorf("a forged pass is shown:\n%s", page)
+	}
+}
+
+// A shop whose address the tenant no longer has says so.
+func TestAnAddressThatIsNotRegistered(t *testing.T) {
+	g, shop, c := openShopWithKeys(t)
+	moved := "https://moved.example/ok"
+	_, err := g.App.Tenants.Update(t.Context(), audit.System("test"), c.Tenant.ID,
+		tenant.Changes{SuccessURL: &moved, CancelURL: &moved, WebhookURL: &moved})
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := gatewaytest.Browser().PostForm(shop+"/buy", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	page, err := io.ReadAll(res.Body)
+	if err != nil || !told(string(page), []string{"422 Unprocessable Entity. value_error at body.success_url. This",
+		"no longer registered under Settings"}) {
+		t.Errorf("%d, %v\n%s", res.StatusCode, err, page)
 	}
 }
 
@@ -210,12 +232,12 @@ func TestShopSaysWhatTheGatewayAnswered(t *testing.T) {
 // openShop starts a gateway and a shop that is its tenant.
 func openShop(t *testing.T, settings ...string) (*gatewaytest.Gateway, string) {
 	t.Helper()
-	g, shop, _ := openShopWithKey(t, settings...)
+	g, shop, _ := openShopWithKeys(t, settings...)
 	return g, shop
 }
 
-// openShopWithKey is openShop that also returns the shop's API key.
-func openShopWithKey(t *testing.T, settings ...string) (*gatewaytest.Gateway, string, string) {
+// openShopWithKeys is openShop that also returns the shop's tenant and keys.
+func openShopWithKeys(t *testing.T, settings ...string) (*gatewaytest.Gateway, string, tenant.Credentials) {
 	t.Helper()
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t), settings...)
 	var handler http.Handler
@@ -236,7 +258,7 @@ func openShopWithKey(t *testing.T, settings ...string) (*gatewaytest.Gateway, st
 	shop.URL = server.URL
 	shop.SessionsURL = "https://dashboard.example/sessions"
 	handler = shop.Handler()
-	return g, server.URL, c.Test.APIKey
+	return g, server.URL, c
 }
 
 // buy starts an order and returns its session and verification URL.
