@@ -38,9 +38,12 @@ test("already completed, for another browser and for the one that completed it",
 });
 
 test("expired", async () => {
-  const hasty = await startGateway({ AGEGATE_SESSION_TTL: "1s", AGEGATE_ESTIMATOR: "off" });
+  const hasty = await startGateway({ AGEGATE_SESSION_TTL: "4s", AGEGATE_ESTIMATOR: "off" });
   try {
     const session = await hasty.session(hasty.tenant());
+    const waiting = await opens(session.url);
+    assert.equal(waiting.status, 200);
+    await sees(waiting.page, "notice-expired"); // by itself
     await eventually("the session expired", async () => (await session.status()) === "EXPIRED");
     const { page, status } = await opens(session.url);
     assert.equal(status, 410);

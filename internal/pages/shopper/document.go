@@ -16,7 +16,7 @@ type documentView struct {
 	layout
 	exit
 	TargetAge int
-	Preferred bool          // no camera check came before, by the shopper's or the tenant's choice
+	Preferred bool          // no camera check came before
 	Ways      []session.Way // if empty, the check can only be declined
 	Refused   wallet.Reason // of the last document; empty if there was none
 	UsedUp    bool          // no camera time is left for documents
@@ -30,7 +30,7 @@ func (p *Pages) offerDocument(c echo.Context, v visit) error {
 		return err
 	}
 	view := &documentView{layout: p.layoutOf(v), exit: exitOf(v), TargetAge: v.sess.TargetAge,
-		Preferred: v.sess.DocumentPreferred, Ways: ways,
+		Preferred: v.sess.DocumentPreferred || v.sess.BegunAt == nil, Ways: ways,
 		UsedUp: p.cfg.Photos != nil && v.tenant.Allows(string(session.WayPhoto)) && !p.cfg.Photos.Available(v.sess),
 	}
 	if reason := wallet.Reason(c.QueryParam("refused")); reason == requestGone ||

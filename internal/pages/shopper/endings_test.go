@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"agegate/internal/check/age"
+	"agegate/internal/check/document/photo"
 	"agegate/internal/rules/billing"
 	"agegate/internal/rules/billing/billingtest"
 	"agegate/internal/rules/session"
@@ -347,4 +348,29 @@ func TestALinkForAnotherBrowser(t *testing.T) {
 		t.Error("in another language the page is another one")
 	}
 	f.browser().get(found(t, phoneAddress, page.body)).shows(t, http.StatusOK, "screen-phone")
+}
+
+// Pages that wait for the shopper lead on when the session expires. Whoever used no
+// camera is not told what the camera check found.
+func TestWaitingPagesEndWithTheSession(t *testing.T) {
+	t.Parallel()
+	f := filmed(t, photo.Passed)
+	link, shopper := f.session(true), f.browser()
+	path := strings.TrimPrefix(link, f.server.URL)
+	for _, page := range []string{"", "/camera"} {
+		if got := shopper.get(link + page).Header.Get("Refresh"); got != "1802; url="+path {
+			t.Errorf("%q is refreshed by %q", page, got)
+		}
+		shopper.post(link+"/start", nil)
+	}
+	shopper.post(link+"/without-camera", nil)
+	document := shopper.get(link)
+	document.shows(t, http.StatusOK, "screen-document")
+	if document.Header.Get("Refresh") == "" || strings.Contains(document.body, "camera check did not confirm") {
+		t.Errorf("refreshed by %q:\n%s", document.Header.Get("Refresh"), document.body)
+	}
+	f.advance(time.Hour)
+	if got := shopper.get(link).Header.Get("Refresh"); got != "" {
+		t.Errorf("an ended session is refreshed by %q", got)
+	}
 }

@@ -1,7 +1,9 @@
 package shopper
 
 import (
+	"fmt"
 	"slices"
+	"time"
 
 	"agegate/internal/check/document/photo"
 	"agegate/internal/check/document/wallet"
@@ -24,6 +26,7 @@ type layout struct {
 	// Form is where the page's form with a box to tick is sent; empty without one. Sent
 	// with lang, it is shown again in that language, and keeps the tick.
 	Form string
+	left time.Duration // until the session expires
 	// The rest is filled in by complete.
 	Assisted  bool   // the shopper cannot move their head
 	LinkFirst bool   // a hand-over to another browser on this device: its link replaces the QR code
@@ -44,6 +47,10 @@ var screens = []string{
 	"intro", "consent", "camera", "document", "fallback", "spoof", "notice", "onward", "handover", "phone",
 	"wallet", "sample", "photo", "privacy",
 }
+
+// awaiting are the screens that wait for the shopper and ask the server for nothing. The
+// browser leaves them for the session's page when the session has expired.
+var awaiting = []string{"intro", "consent", "camera", "document", "photo"}
 
 // composedKeys lists the texts for which templates compose the keys.
 func composedKeys() []string {
@@ -95,7 +102,11 @@ func composedKeys() []string {
 
 // render writes a screen in the browser's language.
 func (p *Pages) render(c echo.Context, status int, screen string, v view) error {
-	p.complete(c, v.base())
+	l := v.base()
+	p.complete(c, l)
+	if slices.Contains(awaiting, screen) && l.left > 0 {
+		c.Response().Header().Set("Refresh", fmt.Sprintf("%d; url=%s", int(l.left.Seconds())+2, l.Path))
+	}
 	return p.pages.Render(c, status, screen, v)
 }
 

@@ -231,7 +231,7 @@ func (p *Pages) layoutOf(v visit) layout {
 	test := !v.sess.Livemode
 	forcible := test && p.status(v) == session.StatusPending
 	return layout{
-		look: lookOf(v), Path: v.path, Test: test,
+		left: v.sess.ExpiresAt.Sub(p.cfg.Sessions.Now()), look: lookOf(v), Path: v.path, Test: test,
 		Forcible: forcible, Spoofable: forcible && !v.sess.WithoutCamera(v.tenant),
 	}
 }
