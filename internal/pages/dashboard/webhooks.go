@@ -37,8 +37,8 @@ func (p *Pages) webhooks() desk.Feature {
 	f := desk.Feature{
 		Routes:  []desk.Route{{Method: http.MethodGet, Path: webhooksPath, MinRole: desk.Reader, Handle: p.showWebhooks}},
 		Screens: []string{"webhooks"},
-		Keys: []string{"delivery.retrying", "delivery.event", "delivery.order", "webhooks.reason_gone", "webhooks.reason_failing",
-			"secret.active", "secret.retiring"},
+		Keys: []string{"delivery.retrying", "delivery.event", "delivery.order", "webhooks.reason_gone",
+			"webhooks.reason_failing", "secret.active", "secret.retiring"},
 	}
 	for _, status := range deliveryStatuses {
 		f.Keys = append(f.Keys, "delivery."+string(status))
