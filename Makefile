@@ -86,8 +86,8 @@ stored := Audit|Billing|Chart|DecidedBy|Figures|Find|InstanceExport|Ledger|Look|
 test-pages: models postgresql
 	AGEGATE_TEST_DATABASE=postgres go test $(testing) -run '^Test($(stored))' ./internal/pages/dashboard
 
-# The packages that take longest begin first. Most packages wait about half of their
-# time, so there is one more at work than two cores would take.
+# The packages that take longest begin first. Most packages wait for more than half of
+# their time, so four are at work on two cores.
 test-proof: deps models $(generators) $(runtimes)
 	cd proof && go test $(testing) -p 4 ./chaos ./security ./wordpress ./mutants ./attack ./...
 

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"agegate/gen/client"
+	"agegate/internal/rules/routine"
 	"agegate/internal/rules/webhook"
 
 	"github.com/spf13/cobra"
@@ -203,10 +204,7 @@ func (l *listener) listen(ctx context.Context, since string) error {
 		}
 		if err != nil && ctx.Err() == nil {
 			fmt.Fprintf(l.notes, "%s; trying again in %s\n", err, pause)
-			select {
-			case <-ctx.Done():
-			case <-time.After(pause):
-			}
+			_ = routine.Wait(ctx, pause)
 			pause = min(2*pause, listenLongest)
 			continue
 		}

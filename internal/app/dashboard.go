@@ -6,6 +6,7 @@ import (
 
 	"agegate/internal/app/config"
 	"agegate/internal/edge/httpd"
+	"agegate/internal/edge/reference"
 	"agegate/internal/pages/dashboard"
 	"agegate/internal/pages/shopper"
 	"agegate/internal/rules/brand"
@@ -35,7 +36,7 @@ func (a *App) buildDashboard(cfg config.Config, sealer *credential.Sealer) (err 
 		URL:      cfg.DashboardURL, APIURL: cfg.BaseURL, Now: a.now, Logger: a.log,
 		Impacts: session.NewImpacts(a.Store, callbackRule(cfg), a.now), Records: session.NewRecords(a.Store, a.now),
 		Clock:   session.NewTestClock(a.Store, a.now),
-		Billing: a.Store, Audit: a.Store, Evidence: evidence,
+		Billing: a.Store, Audit: a.Store, Evidence: evidence, Errors: reference.Headings,
 		Health: a.health(cfg), HTTPS: isHTTPS(cfg),
 	})
 	return err

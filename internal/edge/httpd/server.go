@@ -9,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"agegate/internal/rules/routine"
 )
 
 // drainTime is how long Shutdown waits for idle clients to close their
@@ -94,10 +96,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	limit, cancel := context.WithTimeout(ctx, s.drain)
 	defer cancel()
 	for s.open.Load() > 0 && limit.Err() == nil {
-		select {
-		case <-time.After(10 * time.Millisecond):
-		case <-limit.Done():
-		}
+		_ = routine.Wait(limit, 10*time.Millisecond)
 	}
 	return errors.Join(err, s.http.Shutdown(ctx))
 }

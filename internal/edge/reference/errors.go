@@ -1,6 +1,7 @@
 package reference
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -26,8 +27,8 @@ func Help(names []string) string {
 	links := make([]string, 0, len(names))
 	for _, name := range names {
 		address := Path + "/" + errorGuide
-		if HasHeading(name) {
-			address += "#" + anchor(name)
+		if at := headings()[name]; at != "" {
+			address += "#" + at
 		}
 		if link := "<" + address + `>; rel="help"`; !slices.Contains(links, link) {
 			links = append(links, link)
@@ -37,18 +38,20 @@ func Help(names []string) string {
 }
 
 // HasHeading reports whether the guide to errors explains one of Details.
-func HasHeading(name string) bool { return headings()[name] }
+func HasHeading(name string) bool { return headings()[name] != "" }
 
-var headings = sync.OnceValue(func() map[string]bool {
-	found := map[string]bool{}
+var headings = sync.OnceValue(func() map[string]string { return maps.Collect(Headings) })
+
+// Headings yields the headings of the guide to errors that explain one of Details, with their anchors.
+func Headings(yield func(title, anchor string) bool) {
 	source, err := agegate.Docs.ReadFile("docs/guides/errors.md")
 	if err != nil {
-		return found // the pages cannot be made either
+		return // the pages cannot be made either
 	}
 	for line := range strings.Lines(string(source)) {
-		if title, ok := strings.CutPrefix(line, "### "); ok {
-			found[strings.TrimSpace(title)] = true
+		title, ok := strings.CutPrefix(strings.TrimSpace(line), "### ")
+		if ok && !yield(title, anchor(title)) {
+			return
 		}
 	}
-	return found
-})
+}

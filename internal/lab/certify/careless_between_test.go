@@ -119,9 +119,10 @@ func (s *carelessShop) meddle(r *http.Request) bool {
 		return own != nil && s.meddleThanks(r, o, own.Value)
 	}
 	session := strings.TrimPrefix(r.URL.Path, "/orders/")
+	lower := strings.ToLower(session)
 	if o := s.orders[session]; o != nil && s.makes("webhook.between", pendingEnds, failedForgets, lookupRaces) {
 		s.meddleLookup(o, s.call(http.MethodGet, "/api/v1/sessions/"+session+"/status", "")["status"])
-	} else if o := s.orders[strings.ToLower(session)]; o != nil && session != strings.ToLower(session) && s.mistake == "polling.between" {
+	} else if o := s.orders[lower]; o != nil && session != lower && s.mistake == "polling.between" {
 		o.released++ // under another name
 	}
 	return false
@@ -226,7 +227,8 @@ func (s *carelessShop) count(r *http.Request, o *carelessOrder) bool {
 		}
 		s.raw[raw]++
 		return true
-	case s.makes(formOrder, lastOrder) && (s.mistake == formOrder && raw == o.number || slices.Contains(numbers, o.number)):
+	case s.mistake == formOrder && raw == o.number,
+		s.makes(formOrder, lastOrder) && slices.Contains(numbers, o.number):
 		number := r.FormValue("order")
 		if s.mistake == lastOrder {
 			number = numbers[len(numbers)-1]

@@ -58,7 +58,8 @@ func (t *trial) steps(o, other *order) ([]step, error) {
 			t.arrived(t.open(t.ctx, in, method, address, form, false), what)
 		}})
 	}
-	bare, form := o.session.SuccessURL, &Request{}
+	bare := o.session.SuccessURL
+	var form *Request // the last one goes to the Cancel URL, too
 	opens("the redirect of another order", http.MethodGet, theirs, nil)
 	opens("the Success URL alone", http.MethodGet, bare, nil)
 	refused := pass(o)
@@ -127,8 +128,8 @@ func (t *trial) pollInTrouble(o, in *order) {
 func valuesOf(address string) map[string]string {
 	values := map[string]string{}
 	if u, err := url.Parse(address); err == nil { // this package has made it
-		for name := range u.Query() {
-			values[name] = u.Query().Get(name)
+		for name, all := range u.Query() {
+			values[name] = all[0]
 		}
 	}
 	return values
@@ -158,7 +159,7 @@ func (t *trial) between(way Way) error {
 	if err := t.passAgain(o, way); err != nil {
 		return err
 	}
-	if err := errors.Join(t.awaitRelease(o, way), t.watch(o, "the pass", 1)); err != nil {
+	if err := errors.Join(t.expectRelease(o, way), t.watch(o, "the pass", 1)); err != nil {
 		return err
 	}
 	for _, s := range steps {
@@ -201,9 +202,9 @@ func (r *run) copyOf(o *order, more ...*http.Cookie) *order {
 	return o.in(copied)
 }
 
-// awaitRelease gives the shop time to release an order by the pass of a way, which it must do
+// expectRelease gives the shop time to release an order by the pass of a way, which it must do
 // before another way's pass comes.
-func (t *trial) awaitRelease(o *order, way Way) error {
+func (t *trial) expectRelease(o *order, way Way) error {
 	n, err := t.released(t.ctx, o)
 	if err != nil || n > 0 || !t.target.releasesOn(way) {
 		return err
@@ -211,7 +212,7 @@ func (t *trial) awaitRelease(o *order, way Way) error {
 	if err := wait(t.ctx, t.target.settle()); err != nil {
 		return err
 	}
-	if n, err = t.awaitReleased(o, 1); err == nil && n == 0 {
+	if n, err = t.releasedInTime(o, 1); err == nil && n == 0 {
 		t.fail(Problem{Code: ProblemNotReleased, What: "after what anybody can open"})
 	}
 	return err
@@ -252,23 +253,20 @@ func (t *trial) respell(o *order, way Way) error {
 	if err != nil {
 		return err
 	}
-	again := func(in *order, what, method, address string, form *Request) error {
-		t.arrived(t.open(t.ctx, in, method, address, form, false), what)
-		return t.watch(o, what, 1)
-	}
 	if way == WayRedirect {
 		for _, r := range respellings(good) {
-			if err := again(o, r.name, http.MethodGet, r.value, nil); err != nil {
+			if err := t.openAgain(o, r.name, http.MethodGet, r.value, nil); err != nil {
 				return err
 			}
 		}
-		if err := t.respellCookies(o, good, again); err != nil {
+		if err := t.respellCookies(o, good); err != nil {
 			return err
 		}
 	}
-	if err := errors.Join(again(o, "HEAD", http.MethodHead, good, nil),
-		again(o, "a form", http.MethodPost, good, &Request{Form: valuesOf(good)}),
-		t.passAgain(o, WayPolling), t.watch(o, "a lookup", 1)); err != nil || t.target.Poll == nil || way != WayPolling {
+	err = errors.Join(t.openAgain(o, "HEAD", http.MethodHead, good, nil),
+		t.openAgain(o, "a form", http.MethodPost, good, &Request{Form: valuesOf(good)}),
+		t.passAgain(o, WayPolling), t.watch(o, "a lookup", 1))
+	if err != nil || t.target.Poll == nil || way != WayPolling {
 		return err
 	}
 	for _, id := range idSpellings(o.session.ID.String()) {
@@ -280,10 +278,14 @@ func (t *trial) respell(o *order, way Way) error {
 	return nil
 }
 
+// openAgain opens an address of a released order, which must stay released once.
+func (t *trial) openAgain(o *order, what, method, address string, form *Request) error {
+	t.arrived(t.open(t.ctx, o, method, address, form, false), what)
+	return t.watch(o, what, 1)
+}
+
 // respellCookies sends a released order's pass with each of its cookies spelled in other ways.
-func (t *trial) respellCookies(
-	o *order, good string, again func(in *order, what, method, address string, form *Request) error,
-) error {
+func (t *trial) respellCookies(o *order, good string) error {
 	u, err := url.Parse(good)
 	if err != nil {
 		return err
@@ -292,7 +294,7 @@ func (t *trial) respellCookies(
 		for _, r := range spellings(c.Name, c.Value) {
 			name, value, _ := strings.Cut(r.value, "=")
 			in := t.copyOf(o, &http.Cookie{Name: name, Value: value}) //nolint:gosec // a browser's own
-			if err := again(in, "the cookie "+c.Name+" "+r.name, http.MethodGet, good, nil); err != nil {
+			if err := t.openAgain(in, "the cookie "+c.Name+" "+r.name, http.MethodGet, good, nil); err != nil {
 				return err
 			}
 		}

@@ -3,8 +3,6 @@ package certify
 import (
 	"errors"
 	"net/http"
-	"net/url"
-	"slices"
 	"strings"
 )
 
@@ -35,11 +33,10 @@ var browserCases = []testCase{
 			}
 			t.poll(first)
 			for range 2 {
-				next, err := t.orderIn(t.ctx, first.browser)
+				next, err := t.judged(first.browser)
 				if err != nil {
 					return err
 				}
-				t.orders = append(t.orders, next)
 				if err := t.visitGood(next, ""); err != nil {
 					return err
 				}
@@ -57,11 +54,10 @@ var browserCases = []testCase{
 			if err != nil {
 				return err
 			}
-			own, err := t.orderIn(t.ctx, earlier.browser)
+			own, err := t.judged(earlier.browser)
 			if err != nil {
 				return err
 			}
-			t.orders = append(t.orders, own)
 			if err := t.passBeside(own, earlier); err != nil {
 				return err
 			}
@@ -128,8 +124,7 @@ func (t *trial) mix() error {
 		}
 		one := map[string]string{name: value}
 		bodies = append(bodies, one)
-		pairs := slices.DeleteFunc(strings.Split(q, "&"), func(p string) bool { return strings.HasPrefix(p, name+"=") })
-		addresses = append(addresses, path+"?"+encode(one)+"&"+strings.Join(pairs, "&"), path+"?"+q+"&"+encode(one),
+		addresses = append(addresses, path+"?"+encode(one)+"&"+without(q, name), path+"?"+q+"&"+encode(one),
 			path+"?"+encode(one)+"&"+q)
 	}
 	for _, browser := range []*browser{own.browser, other.browser, newBrowser()} {
@@ -147,14 +142,6 @@ func (t *trial) mix() error {
 		}
 	}
 	return nil
-}
-
-func encode(values map[string]string) string {
-	all := url.Values{}
-	for name, value := range values {
-		all.Set(name, value)
-	}
-	return all.Encode()
 }
 
 // postBoth sends values as a form and as JSON.

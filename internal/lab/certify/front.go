@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"agegate/internal/rules/routine"
 )
 
 // Front is a server between a shop and its gateway. It passes every request on, but answers the
@@ -67,10 +69,7 @@ type trouble struct {
 }
 
 func (t trouble) answer(w http.ResponseWriter, r *http.Request) {
-	select {
-	case <-time.After(t.after):
-	case <-r.Context().Done():
-	}
+	_ = routine.Wait(r.Context(), t.after)
 	if t.status == 0 {
 		panic(http.ErrAbortHandler)
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"agegate/internal/rules/routine"
 	"agegate/internal/rules/session"
 	"agegate/internal/rules/webhook"
 
@@ -168,14 +169,10 @@ func (r *run) released(ctx context.Context, o *order) (int, error) {
 }
 
 func wait(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return errors.Join(ErrCannotRun, ctx.Err())
+	if err := routine.Wait(ctx, d); err != nil {
+		return errors.Join(ErrCannotRun, err)
 	}
+	return nil
 }
 
 func newID() uuid.UUID { return uuid.Must(uuid.NewV7()) }

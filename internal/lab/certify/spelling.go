@@ -35,6 +35,12 @@ func respellings(address string) []damage {
 	})
 }
 
+// without returns a query without the parameter of a name.
+func without(query, name string) string {
+	return strings.Join(slices.DeleteFunc(strings.Split(query, "&"),
+		func(pair string) bool { return strings.HasPrefix(pair, name+"=") }), "&")
+}
+
 // spellings returns other spellings of a parameter in a query.
 func spellings(name, value string) []damage {
 	all := []damage{

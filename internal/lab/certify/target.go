@@ -268,9 +268,14 @@ func (r *Request) body() (io.Reader, string) {
 			return bytes.NewReader(text), "application/json"
 		}
 	}
-	values := url.Values{}
-	for name, value := range r.Form {
-		values.Set(name, value)
+	return strings.NewReader(encode(r.Form)), "application/x-www-form-urlencoded"
+}
+
+// encode returns values as they are written in a query or a form.
+func encode(values map[string]string) string {
+	all := url.Values{}
+	for name, value := range values {
+		all.Set(name, value)
 	}
-	return strings.NewReader(values.Encode()), "application/x-www-form-urlencoded"
+	return all.Encode()
 }

@@ -65,9 +65,9 @@ func (t *trial) tell(o *order, what string) error {
 // releases its orders one after the other in the background.
 const patience = 5
 
-// awaitReleased returns how often an order has been released, once that is as often as it
+// releasedInTime returns how often an order has been released, once that is as often as it
 // must be or the run's patience is at its end.
-func (t *trial) awaitReleased(o *order, must int) (n int, err error) {
+func (t *trial) releasedInTime(o *order, must int) (n int, err error) {
 	for pause := t.target.Settle / 4; ; t.patience -= pause {
 		if n, err = t.released(t.ctx, o); err != nil || n >= must || t.patience <= 0 {
 			return n, err
@@ -109,8 +109,11 @@ func (t *trial) fail(p Problem) {
 }
 
 // order begins an order; whether it is released decides the case.
-func (t *trial) order() (*order, error) {
-	o, err := t.run.order(t.ctx)
+func (t *trial) order() (*order, error) { return t.judged(newBrowser()) }
+
+// judged begins an order in a browser. Whether it is released decides the case.
+func (t *trial) judged(buyer *browser) (*order, error) {
+	o, err := t.orderIn(t.ctx, buyer)
 	if err == nil {
 		t.orders = append(t.orders, o)
 	}
@@ -157,7 +160,7 @@ func (t *trial) judge() error {
 		if t.releases && slices.ContainsFunc(t.ways(), t.target.releasesOn) {
 			must = 1
 		}
-		n, err := t.awaitReleased(o, must)
+		n, err := t.releasedInTime(o, must)
 		if err != nil {
 			return err
 		}

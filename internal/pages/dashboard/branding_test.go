@@ -119,7 +119,8 @@ func TestBranding(t *testing.T) {
 		if kept, _ := o.App.Tenants.Brand(t.Context(), o.shop.Tenant.ID); kept != look {
 			t.Errorf("a refused logo changed the brand to %+v", kept)
 		}
-		res, _ = o.owner.Upload(t, path, o.filled(t, o.owner, url.Values{"brand_name": nil, "brand_colour": nil, "remove_logo": {"1"}}),
+		without := url.Values{"brand_name": nil, "brand_colour": nil, "remove_logo": {"1"}}
+		res, _ = o.owner.Upload(t, path, o.filled(t, o.owner, without),
 			"brand_logo", nil)
 		want(t, "remove", res, 303, path)
 		if kept, _ := o.App.Tenants.Brand(t.Context(), o.shop.Tenant.ID); kept != (brand.Brand{}) {

@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"context"
+	"iter"
 	"log/slog"
 	"net/netip"
 	"slices"
@@ -36,6 +37,7 @@ type Config struct {
 	Audit    audit.Store
 	Evidence *evidence.Service
 	Preview  Preview
+	Errors   iter.Seq2[string, string]             // headings of the guide to errors, with their anchors
 	Health   func(context.Context) (Health, error) // see Health
 	HTTPS    bool                                  // all public addresses are https
 	APIURL   string                                // public base of the API, without a trailing slash

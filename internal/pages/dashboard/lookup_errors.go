@@ -4,7 +4,6 @@ import (
 	"strconv"
 	"strings"
 
-	"agegate"
 	"agegate/internal/backoffice/insight"
 	"agegate/internal/pages/dashboard/desk"
 )
@@ -28,15 +27,12 @@ func (p *Pages) errorsNamed(r *desk.Request, text string) (hits []hitView, err e
 			}
 		}
 	}
-	guide, err := agegate.Docs.ReadFile("docs/guides/errors.md")
-	for line := range strings.Lines(string(guide)) {
-		title, found := strings.CutPrefix(strings.TrimSpace(line), "### ")
+	for title, anchor := range p.cfg.Errors {
 		name := strings.ToLower(title)
-		if found && (text == name || strings.Contains(text, `"`+name+`"`)) {
-			place := r.Docs() + "/errors#" + strings.ReplaceAll(name, " ", "-")
+		if text == name || strings.Contains(text, `"`+name+`"`) {
 			hits = append(hits, hitView{Kind: "lookup.error", Name: title,
-				recordLink: recordLink{Href: place, Livemode: r.Access.Livemode()}})
+				recordLink: recordLink{Href: r.Docs() + "/errors#" + anchor, Livemode: r.Access.Livemode()}})
 		}
 	}
-	return hits, err
+	return hits, nil
 }

@@ -147,14 +147,15 @@ type urlView struct {
 // frame, and "effect" shows what the margin changes.
 func (p *Pages) saveSettings(r *desk.Request) (*desk.Question, error) {
 	look, err := p.cfg.Tenants.Brand(r.Ctx(), r.Access.TenantID())
-	sent := r.Request().PostForm
+	sent, begin := r.Request().PostForm, stored(r.Tenant, look)
+	present := digestOf(begin)
 	show := func(status int, f *desk.FormView) error {
 		if sent.Has("preview") {
 			return p.previewForm(r, f, look)
 		}
-		return p.showSettings(r, status, look, f)
+		return p.showSettings(r, status, look, present, f)
 	}
-	q := p.change(r, &desk.Question{Begin: stored(r.Tenant, look), Show: show},
+	q := p.change(r, &desk.Question{Begin: begin, Show: show},
 		func(f *desk.FormView) tenant.Changes { return p.changesOf(r, f) }, r.To(settingsPath), "settings_saved")
 	save := q.Do
 	q.Do = func(f *desk.FormView) error {
@@ -164,7 +165,7 @@ func (p *Pages) saveSettings(r *desk.Request) (*desk.Question, error) {
 		if err := r.Once(f); err != nil {
 			return err
 		}
-		if seen := sent.Get("seen"); seen != "" && seen != digestOf(q.Begin) {
+		if seen := sent.Get("seen"); seen != "" && seen != present {
 			f.Fault = new(page.Say("settings.changed"))
 			return nil
 		}
@@ -202,7 +203,8 @@ func checked(on bool) string {
 	return ""
 }
 
-// digestOf stands for settings in the form: who saves another's change away is told.
+// digestOf returns a hash of the stored settings. The form carries it, so that saving the
+// form can detect that somebody changed the settings after the page was shown.
 func digestOf(settings []string) string {
 	return fmt.Sprintf("%x", sha256.Sum256(fmt.Appendf(nil, "%q", settings)))
 }
@@ -232,12 +234,14 @@ func (p *Pages) changesOf(r *desk.Request, f *desk.FormView) tenant.Changes {
 	return c
 }
 
-// showSettings writes the page.
-func (p *Pages) showSettings(r *desk.Request, status int, look brand.Brand, f *desk.FormView) (err error) {
-	t, rule, begin := r.Tenant, p.cfg.Tenants.Margin, stored(r.Tenant, look)
+// showSettings writes the page. present is the digest of the settings that are stored now.
+func (p *Pages) showSettings(
+	r *desk.Request, status int, look brand.Brand, present string, f *desk.FormView,
+) (err error) {
+	t, rule := r.Tenant, p.cfg.Tenants.Margin
 	v := &settingsView{
 		Form: f, Action: r.To(settingsPath), URLs: urlViews(t), EditURLs: r.Editing(urlsPath), Sections: sections,
-		Mine: r.Who.Strong() && r.Opens(brandingPath), Weak: !r.Who.Strong() && r.Opens(urlsPath), Seen: digestOf(begin),
+		Mine: r.Who.Strong() && r.Opens(brandingPath), Weak: !r.Who.Strong() && r.Opens(urlsPath), Seen: present,
 		Languages: languageViews(r, offered(t.Languages)), Usual: yearsOf(rule.Usual),
 		Least: yearsOf(rule.Least), Margins: marginViews(t, rule),
 		Brand: brandViewOf(look), Preview: strings.TrimSuffix(r.Href(previewPath), ":scheme"),

@@ -80,7 +80,8 @@ func (o *staffed) filled(t *testing.T, by *gatewaytest.Staff, changed url.Values
 	form := url.Values{}
 	for n := range page.Descendants() {
 		name, kind := attribute(n, "name"), attribute(n, "type")
-		chosen := slices.ContainsFunc(n.Attr, func(a xhtml.Attribute) bool { return a.Key == "checked" || a.Key == "selected" })
+		chosen := slices.ContainsFunc(n.Attr,
+			func(a xhtml.Attribute) bool { return a.Key == "checked" || a.Key == "selected" })
 		switch {
 		case n.Data == "option" && chosen:
 			form.Add(attribute(n.Parent, "name"), attribute(n, "value"))
@@ -187,7 +188,8 @@ func TestSettingsOfAnotherAreNotLost(t *testing.T) {
 // their own, so that one button saves all that can be typed on this one.
 func TestSettingsByRole(t *testing.T) {
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
-	o, weak := newStaffed(t, g, func(t *tenant.Tenant) { t.Links.HelpURL = "https://shop.example/help" }), g.SignIn(t, false)
+	o := newStaffed(t, g, func(t *tenant.Tenant) { t.Links.HelpURL = "https://shop.example/help" })
+	weak := g.SignIn(t, false)
 	g.Join(t, weak, o.shop.Tenant.ID, account.Owner)
 	weakViewer := g.SignIn(t, false) // whom a second factor would not help
 	g.Join(t, weakViewer, o.shop.Tenant.ID, account.Viewer)
@@ -200,11 +202,13 @@ func TestSettingsByRole(t *testing.T) {
 	} {
 		_, body := tt.by.Get(t, o.at("/settings"))
 		notice := `>Settings are read-only until you log in with a second factor. <a href="/dashboard/account">`
-		if before, _, second := strings.Cut(body, notice); second != (name == "weak") || second && strings.Contains(before, "<section") {
+		before, _, second := strings.Cut(body, notice)
+		if second != (name == "weak") || second && strings.Contains(before, "<section") {
 			t.Errorf("%s: the page asks for a second factor: %t", name, second)
 		}
 		for what, wanted := range map[string]bool{`data-testid="save"`: tt.save, "<fieldset disabled>": !tt.save,
-			`name="preview"`: tt.save, o.at("/settings/urls") + `"`: tt.urls, `name="success_url"`: false, `data-testid="margins-now"`: true,
+			`name="preview"`: tt.save, o.at("/settings/urls") + `"`: tt.urls, `name="success_url"`: false,
+			`data-testid="margins-now"`:             true,
 			">https://shop.example/help</textarea>": !tt.save} {
 			if strings.Contains(body, what) != wanted {
 				t.Errorf("%s: the page has %s: %t", name, what, !wanted)
@@ -330,7 +334,8 @@ func TestURLChangeIsReviewed(t *testing.T) {
 			"webhook_url": {"https://new.example:8443/hook"},
 		}
 		before := o.tenant(t)
-		if _, typing := o.developer.Get(t, o.at("/settings/urls")); !strings.Contains(typing, `value="`+before.SuccessURL+`"`) {
+		_, typing := o.developer.Get(t, o.at("/settings/urls"))
+		if !strings.Contains(typing, `value="`+before.SuccessURL+`"`) {
 			t.Error("the page does not have the stored URL")
 		}
 		res, body := o.developer.Post(t, o.at("/settings/urls"), form)

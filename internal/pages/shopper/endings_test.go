@@ -350,8 +350,9 @@ func TestALinkForAnotherBrowser(t *testing.T) {
 	f.browser().get(found(t, phoneAddress, page.body)).shows(t, http.StatusOK, "screen-phone")
 }
 
-// Pages that wait for the shopper lead on when the session expires. Whoever used no
-// camera is not told what the camera check found.
+// TestWaitingPagesEndWithTheSession: pages that wait for the shopper load the session's
+// page again when the session has expired. A shopper who used no camera is told nothing
+// about a camera check.
 func TestWaitingPagesEndWithTheSession(t *testing.T) {
 	t.Parallel()
 	f := filmed(t, photo.Passed)

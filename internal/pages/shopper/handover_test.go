@@ -186,7 +186,8 @@ func TestAPhoneIsToldToScanWithTheOtherDevice(t *testing.T) {
 	shopper := f.browser()
 	link, _, _ := f.handedOver(shopper, true)
 	for agent, words := range map[string]string{
-		"Mozilla/5.0 (Linux; Android 14; Pixel 8)": "with the other device", "Mozilla/5.0 (X11; Linux)": "your phone’s camera",
+		"Mozilla/5.0 (Linux; Android 14; Pixel 8)": "with the other device",
+		"Mozilla/5.0 (X11; Linux)":                 "your phone’s camera",
 	} {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, link+"/handover", nil)
 		must(t, err)

@@ -270,9 +270,7 @@ func (d *Dispatcher) record(attempts context.Context, log *slog.Logger, write fu
 			log.Warn("webhook: the lease ended before the attempt was recorded")
 			return
 		}
-		select {
-		case <-time.After(recordWait):
-		case <-ctx.Done():
+		if routine.Wait(ctx, recordWait) != nil {
 			log.Error("webhook: recording failed; the delivery will be repeated", "error", err)
 			return
 		}
@@ -289,9 +287,6 @@ func (d *Dispatcher) prune(ctx context.Context) {
 		if n == pruneBatch {
 			continue
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(spread(pruneInterval, rand.Float64())): //nolint:gosec // spreading load, not a secret
-		}
+		_ = routine.Wait(ctx, spread(pruneInterval, rand.Float64())) //nolint:gosec // spreading load, not a secret
 	}
 }
