@@ -65,7 +65,7 @@ frameworks := $(call fetched,frameworks)
 # --- Tests. `make test` needs no root and installs nothing: PostgreSQL and
 # Chromium come from npm where none is installed.
 
-test: ## test the product: Go on both databases, and the main journeys in a browser (about 5 minutes on two cores)
+test: ## test the product: Go on both databases, and the main journeys in a browser (10 to 20 minutes on two cores)
 	@internal/tools/steps.sh models postgresql chromium build 'test-go journeys'
 
 test-all: ## test the rest: further programs, faults, attacks, every page in the browser, packages (as root; more than half an hour)
@@ -91,7 +91,7 @@ test-pages: models postgresql
 
 # The packages that take longest begin first. They wait for more than half of their time.
 test-proof: deps models $(generators) $(runtimes)
-	cd proof && go test $(testing) -p 5 ./chaos ./security ./wordpress ./mutants ./attack ./...
+	cd proof && go test $(testing) -p 4 ./chaos ./security ./wordpress ./mutants ./attack ./...
 
 journeys test-browser test-long: models build chromium
 	$(MAKE) -C proof $@

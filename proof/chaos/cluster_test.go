@@ -1,4 +1,4 @@
-//go:build linux
+//go:build linux && patroni
 
 package chaos
 
@@ -81,7 +81,8 @@ func newCluster(t *testing.T) *cluster {
 
 // initialize starts Patroni on the first node and waits until it leads. A node waits
 // forever for another to initialize the cluster if it got the right but not etcd's
-// answer, which may happen on a busy machine and always happens once here.
+// answer, which may happen on a busy machine and always happens once here; or it ends, and
+// is started again, as systemd does.
 func (c *cluster) initialize(first *node) {
 	c.t.Helper()
 	taken := trespass{http.MethodPut, "/v2/keys/postgresql/agegate/initialize?value=", ""}
@@ -90,7 +91,8 @@ func (c *cluster) initialize(first *node) {
 	}
 	first.startPatroni()
 	c.await("first leader", func() bool {
-		if strings.Contains(first.patrLog.String(), "waiting for leader to bootstrap") {
+		if log := first.patrLog.String(); strings.Contains(log, "waiting for leader to bootstrap") ||
+			strings.Contains(log, "Failed to bootstrap cluster") {
 			first.killPatroni()
 			c.run(first, commands(c.t, "availability.md", "Set up", 2))
 			first.startPatroni()

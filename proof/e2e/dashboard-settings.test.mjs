@@ -202,7 +202,7 @@ test("branding shows on the hosted page", async () => {
 test("billing, and its ledger as a file", async () => {
   for (let i = 0; i < 2; i++) await gateway.session(tenant, { live: true });
   await ada.goto(`${base}/billing`);
-  await says("2 of 3 used", "Credit was added", "Only 61 checks are left");
+  await says("2 of 3 spent or reserved", "Credit was added", "Only 61 checks are left");
   await look("billing");
   const [download] = await Promise.all([ada.waitForEvent("download"), ada.getByRole("link", { name: "CSV" }).click()]);
   assert.equal(readFileSync(await download.path(), "utf8").trim().split("\n").length, 4);

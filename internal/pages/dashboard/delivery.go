@@ -68,6 +68,7 @@ type deliveryView struct {
 	Attempts []attemptView // newest first
 	Act      *eventAct
 	Session  string // address of the session
+	OrderRef string // of the session; may be empty
 	Back     string
 }
 
@@ -117,9 +118,13 @@ func (p *Pages) showDelivery(r *desk.Request) error {
 	if err != nil {
 		return err
 	}
+	record, err := p.cfg.Insight.Session(r.Ctx(), r.Scope(), d.SessionID)
+	if err != nil && fault.CodeOf(err) != fault.NotFound { // the event outlives its session for a moment
+		return err
+	}
 	v := &deliveryView{
 		Event: d.Record, deliveryState: stateOf(d.Record), Body: escape(formatted(d.Body)), Sent: string(d.Body),
-		Back:    r.Href(webhooksPath),
+		Back: r.Href(webhooksPath), OrderRef: record.OrderRef,
 		Session: r.Href(sessionsPath) + "/" + d.SessionID.String(),
 	}
 	for _, a := range slices.Backward(d.Attempts) {

@@ -124,6 +124,8 @@ func TestLookUp(t *testing.T) {
 			{support, "ab-7", inTest, nil},
 			{support, "5", "", []string{"2 matches", first, second, "Test", "Live"}},
 			{support, "Sessions", base + "/test/sessions", nil},
+			{support, "2026-11-28", base + "/test/sessions?from=2026-11-28&to=2026-11-28", nil},
+			{support, "2026-11-31", "", []string{"Nothing found"}},
 			{support, "1043", "", []string{"Nothing found"}},
 			{support, "user@", "", []string{"Nothing found"}}, // the team is not support's
 			{weak, "1042", "", []string{"Nothing found", "only test mode was looked at"}},

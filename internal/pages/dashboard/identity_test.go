@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -396,5 +397,9 @@ func TestLanguageIsTheUsers(t *testing.T) {
 	other.Post(t, "/dashboard/login", credentials("ada"))
 	if _, body := other.Get(t, "/dashboard/account"); !strings.Contains(body, "Ihr Konto") {
 		t.Error("the page is not in the user's language")
+	}
+	res, _ = ada.Post(t, "/dashboard/account/language", url.Values{"locale": {""}})
+	if cookies := res.Cookies(); !slices.ContainsFunc(cookies, func(c *http.Cookie) bool { return c.MaxAge < 0 }) {
+		t.Errorf("the browser's language again, and the browser keeps the other one: %v", cookies)
 	}
 }

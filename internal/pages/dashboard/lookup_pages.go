@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"time"
 
 	"agegate/internal/pages/dashboard/desk"
 	"agegate/internal/pages/page"
@@ -67,6 +68,10 @@ func (p *Pages) pagesNamed(r *desk.Request, text string) ([]hitView, error) {
 			hits = append(hits, hitView{Kind: "nav.sessions", Name: name[0], Status: status, exact: exact,
 				recordLink: recordLink{Href: r.Href(sessionsPath) + "?status=" + string(status), Livemode: r.Access.Livemode()}})
 		}
+	}
+	if _, err := time.Parse(time.DateOnly, text); err == nil {
+		hits = append(hits, hitView{Kind: "nav.sessions", Name: text, exact: true, recordLink: recordLink{
+			Href: r.Href(sessionsPath) + "?from=" + text + "&to=" + text, Livemode: r.Access.Livemode()}})
 	}
 	return opening(exactOnes(hits)), nil
 }

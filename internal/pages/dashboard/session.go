@@ -16,6 +16,7 @@ import (
 	"agegate/internal/pages/page"
 	"agegate/internal/rules/fault"
 	"agegate/internal/rules/session"
+	"agegate/internal/rules/webhook"
 )
 
 const (
@@ -122,6 +123,13 @@ func (v *sessionView) Estimated() string {
 
 // DecidedBy is the key of who decided, or "" while nobody has.
 func (v *sessionView) DecidedBy() string { return decidedText(v.Source, v.Status, v.Story.Way) }
+
+// Undelivered reports whether a webhook is still to be delivered, before which no session is deleted.
+func (v *sessionView) Undelivered() bool {
+	return slices.ContainsFunc(v.Moments, func(m momentView) bool {
+		return m.Event != nil && (m.Event.Status == webhook.StatusPending || m.Event.Status == webhook.StatusWaiting)
+	})
+}
 
 // Told is what happened, in sentences.
 func (v *sessionView) Told() storyView { return storyView{v.Story, v.TargetAge} }

@@ -141,6 +141,7 @@ type sessionsView struct {
 	Later    bool            // there are newer sessions on earlier pages
 	Newer    string          // address of the previous page; may be empty
 	Next     string          // address of older sessions; may be empty
+	Oldest   string          // address of the last page
 	Short    bool            // the search ended early, before all sessions were examined
 	List     string          // address of the list without a filter
 	zone     *time.Location
@@ -216,8 +217,9 @@ func (p *Pages) showSessions(r *desk.Request) error {
 		return err
 	}
 	v.Rows, v.Short = newRows(found.Rows, v.List), len(found.Rows) < insight.PageSize
-	if found.Next != uuid.Nil {
-		v.Next = v.query("before", found.Next)
+	first := uuid.UUID{15: 1} // less than any session's
+	if found.Next != uuid.Nil && after != first {
+		v.Next, v.Oldest = v.query("before", found.Next), v.query("after", first)
 	}
 	if found.Newer != uuid.Nil {
 		v.Newer = v.query("after", found.Newer)

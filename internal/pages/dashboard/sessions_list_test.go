@@ -136,7 +136,7 @@ func TestSessionsPageBothWays(t *testing.T) {
 		if follow(body, "newer") != "" {
 			t.Error("the first page leads to newer ones")
 		}
-		pages := [][]string{listedIDs(body)}
+		pages, oldest := [][]string{listedIDs(body)}, follow(body, "oldest")
 		for {
 			next := follow(body, "next")
 			if next == "" {
@@ -148,6 +148,11 @@ func TestSessionsPageBothWays(t *testing.T) {
 		if len(pages) != 3 || len(pages[2]) != 3 ||
 			!slices.IsSortedFunc(slices.Concat(pages...), func(a, b string) int { return strings.Compare(b, a) }) {
 			t.Fatalf("%d pages, %v", len(pages), pages)
+		}
+		_, last := support.Get(t, path+oldest)
+		if all := slices.Concat(pages...); !slices.Equal(listedIDs(last), all[len(all)-insight.PageSize:]) ||
+			follow(last, "next") != "" || follow(last, "newer") == "" {
+			t.Errorf("the oldest are %v", listedIDs(last))
 		}
 		for i := len(pages) - 2; i >= 0; i-- {
 			newer := follow(body, "newer")

@@ -41,7 +41,7 @@ func TestStory(t *testing.T) {
 		},
 		{
 			begun + offered + "cutoff = 25, status = 'FALLBACK', source = 'document', document_attempts = 3, " + ended,
-			"The camera’s estimate was below 18 &#43; 7 years. The shopper’s documents were then refused", "free of glare",
+			"The camera’s estimate was below 18 &#43; 7 years. The shopper’s documents were then refused", "the reason is not stored",
 			"No valid document",
 		},
 		{
@@ -64,7 +64,7 @@ func TestStory(t *testing.T) {
 		},
 		{
 			offered + "document_preferred = true, document_attempts = 3, status = 'FALLBACK', source = 'document', " + ended,
-			"The shopper preferred a document to the camera. The shopper’s documents were then refused", "free of glare",
+			"The shopper preferred a document to the camera. The shopper’s documents were then refused", "the reason is not stored",
 			"No valid document",
 		},
 		{
@@ -147,8 +147,8 @@ func TestReplyToTheShopper(t *testing.T) {
 		"status = 'PASSED', source = 'camera'":                            "Ihre Altersprüfung ist abgeschlossen.",
 		"status = 'SPOOF', source = 'camera'":                             "Ihre Altersprüfung konnte nicht",
 		"status = 'FALLBACK', source = 'camera'":                          "Die Kamera konnte Ihr Alter nicht",
-		"status = 'FALLBACK', source = 'document', document_attempts = 3": "Ihre Altersprüfung endete ohne",
-		"status = 'FALLBACK', source = 'document'":                        "Ihre Altersprüfung endete ohne",
+		"status = 'FALLBACK', source = 'document', document_attempts = 3": "Ihre Altersprüfung endete ohne gültigen Ausweis. Bitte nutzen Sie den anderen Weg",
+		"status = 'FALLBACK', source = 'document'":                        "Ihre Altersprüfung endete ohne gültigen Ausweis. Bitte beginnen Sie",
 	} {
 		made := g.Create(t, shop.Test.APIKey, 18)
 		g.Exec(t, "UPDATE sessions SET document_opened_at = created_at, completed_at = created_at, "+set+

@@ -64,6 +64,7 @@ type webhooksView struct {
 	MayAct    bool // the user is a developer
 	MayResend bool
 	Filter    insight.DeliveryFilter
+	To        string // the last day of the list; empty for today
 	Statuses  []webhook.Status
 	Classes   []webhook.Class
 	Rows      records[deliveryRow]
@@ -117,17 +118,22 @@ func (p *Pages) showWebhooks(r *desk.Request) error {
 		URL: r.Tenant.WebhookURL, Settings: r.Editing(urlsPath), MayAct: r.May(account.Develop),
 		MayResend: r.May(account.Resend),
 		Filter: insight.DeliveryFilter{Status: webhook.Status(query.Get("status")),
-			Class: webhook.Class(query.Get("class"))},
+			Class: webhook.Class(query.Get("class"))}, To: query.Get("to"),
 		Statuses: deliveryStatuses, Classes: deliveryClasses,
 		All: r.Href(webhooksPath), TestEvent: r.Href(webhooksPath + "/test"),
 		Resend: r.Href(webhooksPath + "/resend"),
 		Reveal: r.Href(webhooksPath + "/secret"), Rotate: r.Href(webhooksPath + "/rotate"),
 	}
-	if v.Filter.Status != "" && !slices.Contains(deliveryStatuses, v.Filter.Status) ||
+	last, unread := time.ParseInLocation(time.DateOnly, v.To, r.Zone())
+	if v.To != "" && unread != nil || v.Filter.Status != "" && !slices.Contains(deliveryStatuses, v.Filter.Status) ||
 		v.Filter.Class != "" && !slices.Contains(deliveryClasses, v.Filter.Class) {
 		return echo.ErrNotFound
 	}
-	found, err := p.cfg.Insight.Deliveries(r.Ctx(), r.Scope(), v.Filter, query.Get("before"))
+	before := query.Get("before")
+	if before == "" && v.To != "" {
+		before = "evt_" + insight.IDAt(last.AddDate(0, 0, 1)).String() // the day is included
+	}
+	found, err := p.cfg.Insight.Deliveries(r.Ctx(), r.Scope(), v.Filter, before)
 	if err != nil {
 		return err
 	}
@@ -152,7 +158,9 @@ func (p *Pages) showWebhooks(r *desk.Request) error {
 // page sets the addresses of the previous and the next page.
 func (v *webhooksView) page(query url.Values, next string) {
 	kept := url.Values{}
-	for name, value := range map[string]string{"status": string(v.Filter.Status), "class": string(v.Filter.Class)} {
+	for name, value := range map[string]string{
+		"status": string(v.Filter.Status), "class": string(v.Filter.Class), "to": v.To,
+	} {
 		if value != "" {
 			kept.Set(name, value)
 		}

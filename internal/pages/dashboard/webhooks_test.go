@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"agegate/internal/backoffice/account"
 	"agegate/internal/gatewaytest"
@@ -72,6 +73,17 @@ func TestFailedDeliveriesAreSentAgain(t *testing.T) {
 			}
 		}
 		list := d.see(t, 200, "/test/webhooks")
+		boss, event := member(t, g, d.shop.Tenant.ID, account.Owner), between(t, list, "/webhooks/events/", `"`)
+		session := between(t, d.see(t, 200, "/test/webhooks/events/"+event), d.base+"/test/sessions/", `"`)
+		for status, offered := range map[string]bool{"waiting": false, "failed": true} {
+			g.Exec(t, "UPDATE webhook_events SET status = '"+status+"'")
+			_, page := boss.Get(t, d.base+"/test/sessions/"+session)
+			if strings.Contains(page, `data-testid="delete"`) != offered ||
+				strings.Contains(page, `data-testid="undelivered"`) == offered {
+				t.Errorf("%s: the session's page offers to delete: %t", status, !offered)
+			}
+		}
+		g.Exec(t, "UPDATE webhook_events SET status = 'failed'")
 		if !strings.Contains(list, `warn">Failing<`) || strings.Count(list, `bad">Failed<`) != 2 {
 			t.Error("the list does not say that it fails")
 		}
@@ -80,6 +92,12 @@ func TestFailedDeliveriesAreSentAgain(t *testing.T) {
 			t.Error("the filters select others")
 		}
 		d.see(t, 404, "/test/webhooks?status=sent")
+		d.see(t, 404, "/test/webhooks?to=today")
+		now := g.Clock.Now().UTC()
+		if strings.Count(d.see(t, 200, "/test/webhooks?to="+now.Format(time.DateOnly)), `bad">Failed<`) != 2 ||
+			!strings.Contains(d.see(t, 200, "/test/webhooks?to="+now.AddDate(0, 0, -1).Format(time.DateOnly)), "Nothing found") {
+			t.Error("the list does not end with the day")
+		}
 		mended.Store(true)
 		if confirm := d.see(t, 200, "/test/webhooks/resend"); !strings.Contains(confirm,
 			"In the last 24 hours: 2 failed deliveries.") {
@@ -95,7 +113,7 @@ func TestFailedDeliveriesAreSentAgain(t *testing.T) {
 			t.Error("the endpoint does not accept")
 		}
 		d.logged(t, audit.EventResendFailed)
-		event := list[strings.Index(list, "/test/webhooks/events/"):]
+		event = list[strings.Index(list, "/test/webhooks/events/"):]
 		event = event[:strings.IndexByte(event, '"')]
 		res, _ := d.Post(t, d.base+event+"/resend", url.Values{"nonce": {nonceOf(t, d.see(t, 200, event))}})
 		want(t, "resend one", res, 303, d.base+event)

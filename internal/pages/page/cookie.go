@@ -25,10 +25,12 @@ func (s *Set) SetCookie(c echo.Context, name, value string, life time.Duration) 
 	})
 }
 
-// SetLanguage makes the browser remember a language of the set. It does nothing
-// for another tag.
+// SetLanguage makes the browser remember a language of the set, or forget it for an
+// empty tag. It does nothing for another tag.
 func (s *Set) SetLanguage(c echo.Context, tag string) {
 	if l, ok := s.catalogue.byTag(tag); ok {
 		s.SetCookie(c, s.language, l.Tag, 365*24*time.Hour)
+	} else if tag == "" {
+		s.SetCookie(c, s.language, "", -time.Second)
 	}
 }

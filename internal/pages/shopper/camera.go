@@ -27,7 +27,7 @@ type cameraView struct {
 	Asked    bool          // the merchant's page stood for the introduction
 	Why      string        // why the last attempt gave no result; empty if none ended
 	Eased    bool          // the shopper has just chosen help, which replaces Why's words
-	Left     int           // attempts left
+	Left     int           // attempts left, or documents
 	Troubles []string
 	Browser  string // one of families; may be empty
 }

@@ -19,6 +19,7 @@ type documentView struct {
 	Preferred bool          // no camera check came before
 	Ways      []session.Way // if empty, the check can only be declined
 	Refused   wallet.Reason // of the last document; empty if there was none
+	Left      int           // documents that may still be refused
 	UsedUp    bool          // no camera time is left for documents
 }
 
@@ -30,7 +31,7 @@ func (p *Pages) offerDocument(c echo.Context, v visit) error {
 		return err
 	}
 	view := &documentView{layout: p.layoutOf(v), exit: exitOf(v), TargetAge: v.sess.TargetAge,
-		Preferred: v.sess.DocumentPreferred || v.sess.BegunAt == nil, Ways: ways,
+		Preferred: v.sess.DocumentPreferred || v.sess.BegunAt == nil, Ways: ways, Left: v.sess.DocumentsLeft(),
 		UsedUp: p.cfg.Photos != nil && v.tenant.Allows(string(session.WayPhoto)) && !p.cfg.Photos.Available(v.sess),
 	}
 	if reason := wallet.Reason(c.QueryParam("refused")); reason == requestGone ||

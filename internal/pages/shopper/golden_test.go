@@ -110,7 +110,7 @@ func goldenScreens() map[string]goldenScreen {
 		}},
 		"document-refused": {screen: "document", view: func() view {
 			return &documentView{layout: live, exit: shop, TargetAge: 18, Ways: []session.Way{session.WayWallet},
-				Refused: wallet.ReasonExpired}
+				Refused: wallet.ReasonExpired, Left: 2}
 		}},
 		"document-used-up": {screen: "document", view: func() view {
 			return &documentView{layout: live, exit: shop, TargetAge: 18, Ways: []session.Way{session.WayWallet}, UsedUp: true}
@@ -123,6 +123,7 @@ func goldenScreens() map[string]goldenScreen {
 		"photo-camera": {screen: "camera", view: func() view {
 			v := camera()
 			v.Photo, v.Camera, v.Without, v.Back, v.Refused = true, "/v/TOKEN/photo", "", "/v/TOKEN", photo.Expired
+			v.Left = 1
 			return v
 		}},
 		"document-unavailable": {screen: "document", view: func() view {

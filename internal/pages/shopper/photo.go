@@ -98,7 +98,7 @@ func (p *Pages) photoCameraOf(c echo.Context, v visit) (*cameraView, error) {
 		return nil, err
 	}
 	view := p.cameraViewOf(c, v)
-	view.Photo, view.Why = true, ""
+	view.Photo, view.Why, view.Left = true, "", v.sess.DocumentsLeft()
 	view.Camera, view.Back, view.OtherWay = v.path+"/photo", v.path, len(ways) > 1
 	if outcome := photo.Outcome(c.QueryParam("refused")); outcome == photo.Doubtful || v.sess.DocumentAttempts > 0 &&
 		slices.Contains(photo.Refusals, outcome) {

@@ -124,7 +124,7 @@ func (s *Service) RefuseDocument(ctx context.Context, sess Session, read Documen
 		}
 		d.sess.DocumentWay = way
 		d.happened(way, DocumentRefused)
-		if d.sess.DocumentAttempts++; d.sess.DocumentAttempts < MaxDocuments {
+		if d.sess.DocumentAttempts++; d.sess.DocumentsLeft() > 0 {
 			return nil
 		}
 		d.happened(way, DocumentFailed)

@@ -251,5 +251,8 @@ func (s Session) DocumentCameraLeft() time.Duration {
 	return max(0, MaxDocumentCamera-s.DocumentCamera)
 }
 
+// DocumentsLeft returns how many more documents may be read and refused.
+func (s Session) DocumentsLeft() int { return max(0, MaxDocuments-s.DocumentAttempts) }
+
 // AttemptsLeft returns how many more captures the shopper may start.
 func (s Session) AttemptsLeft() int { return max(0, MaxAttempts-s.Attempts) }

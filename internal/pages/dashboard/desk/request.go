@@ -68,7 +68,7 @@ func (r *Request) SignedIn(signed account.Signed) error {
 	r.PutCookie(UserCookie, signed.Login, account.LoginTTL)
 	r.PutCookie(deviceCookie, signed.Device, account.DeviceTTL)
 	who, err := r.desk.cfg.Accounts.Identify(r.Ctx(), signed.Login)
-	if err == nil {
+	if err == nil && who.User().Locale != "" {
 		r.desk.Set.SetLanguage(r, who.User().Locale)
 	}
 	return err
