@@ -69,8 +69,8 @@ test: ## test the product: Go on both databases, and the main journeys in a brow
 	@internal/tools/steps.sh models postgresql chromium build 'test-go journeys'
 
 test-all: ## test the rest: further programs, faults, attacks, every page in the browser, packages (as root; more than half an hour)
-	@internal/tools/steps.sh deps build test-pages test-proof "test-browser$$([ "$$(id -u)" != 0 ] && ! sudo -n true 2>/dev/null || echo ' test-packages')"
-	@[ "$$(id -u)" = 0 ] || sudo -n true 2>/dev/null || echo "test-packages did not run: it needs root."
+	@internal/tools/steps.sh deps build test-pages test-proof "test-browser$$([ "$$(id -u)" != 0 ] && ! sudo -n true 2>/dev/null || echo ' test-install')"
+	@[ "$$(id -u)" = 0 ] || sudo -n true 2>/dev/null || echo "test-install did not run: it needs root."
 
 # Go's own limit of ten minutes for a package is too short for a busy machine. Vetting is
 # the linter's work, and a test without what debuggers need links in half the time.
@@ -122,7 +122,7 @@ $(call fetched,chromium): $(addprefix internal/tools/chromium/,package.json pack
 # What proves and what makes the product has a Makefile of its own; its targets
 # are called from here.
 proofs := attack bench chaos conformance documents frameworks marks model pictures scale security wallets
-makers := deb deps face-match image mrz-model release test-arm64 test-packages train verify-release
+makers := deb deps face-match image mrz-model release test-arm64 test-install test-packages train verify-release
 
 .PHONY: $(proofs) $(makers) $(DIST)/agegate $(DIST)/agegate-door
 frameworks: $(frameworks)
@@ -130,7 +130,7 @@ $(proofs): deps models build
 	$(MAKE) -C proof $@
 
 $(filter-out deps,$(makers)): build models
-deb image test-arm64 test-packages verify-release: $(DIST)/agegate $(DIST)/agegate-door
+deb image test-arm64 test-install test-packages verify-release: $(DIST)/agegate $(DIST)/agegate-door
 deps $(filter-out deps,$(makers)):
 	$(MAKE) -C internal/tools $@ VERSION='$(VERSION)'
 

@@ -67,7 +67,7 @@ func needRoot(t *testing.T, programs ...string) {
 		}
 	}
 	if os.Geteuid() != 0 {
-		t.Fatal("this test mounts file systems and starts an operating system: run make test-packages as root, or where " +
+		t.Fatal("this test mounts file systems and starts an operating system: run make test-install as root, or where " +
 			"sudo asks for no password")
 	}
 }
