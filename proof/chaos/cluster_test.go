@@ -3,6 +3,7 @@
 package chaos
 
 import (
+	"bytes"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
@@ -322,4 +323,15 @@ func (c *cluster) get(url string, into any) bool {
 	}
 	defer res.Body.Close()
 	return res.StatusCode == http.StatusOK && (into == nil || json.NewDecoder(res.Body).Decode(into) == nil)
+}
+
+// take reports whether these bytes have a text, and then forgets them.
+func (l *tail) take(text string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	found := bytes.Contains(l.buf, []byte(text))
+	if found {
+		l.buf = nil
+	}
+	return found
 }

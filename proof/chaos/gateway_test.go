@@ -210,17 +210,6 @@ func (l *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// take reports whether these bytes have a text, and then forgets them.
-func (l *tail) take(text string) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	found := bytes.Contains(l.buf, []byte(text))
-	if found {
-		l.buf = nil
-	}
-	return found
-}
-
 // String returns these bytes.
 func (l *tail) String() string {
 	l.mu.Lock()

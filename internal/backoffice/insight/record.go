@@ -84,6 +84,7 @@ type DocumentEnd string
 const (
 	DocumentProved   DocumentEnd = "proved"
 	DocumentRefused  DocumentEnd = "refused"  // after the maximum number of refusals
+	DocumentUnproved DocumentEnd = "unproved" // one was shown, and it or the face beside it did not pass
 	DocumentDeclined DocumentEnd = "declined" // the shopper went on without a document
 )
 
@@ -96,6 +97,8 @@ func documentEnd(s session.Session) DocumentEnd {
 		return DocumentProved
 	case s.DocumentAttempts >= session.MaxDocuments:
 		return DocumentRefused
+	case s.DocumentWay != "":
+		return DocumentUnproved
 	}
 	return DocumentDeclined
 }

@@ -378,5 +378,10 @@ func TestOperatorFinds(t *testing.T) {
 				t.Errorf("%s has no way back to the operator's tenant alone", path)
 			}
 		}
+		g.Join(t, op, other.Tenant.ID, account.Owner)
+		if _, body := op.Get(t, "/operator"); strings.Count(body, "nav-shop") != 1 ||
+			!strings.Contains(body, `href="/dashboard" data-testid="nav-shop">Your tenants<`) {
+			t.Error("an operator with two tenants is not led to the choice")
+		}
 	})
 }

@@ -23,7 +23,8 @@ type reply struct {
 type replies map[string][]reply
 
 // replyKeys are the ends of sessions with an answer.
-var replyKeys = []string{"passed", "unopened", "open", "expired", "spoof", "document", "refused", "declined", "fallback"}
+var replyKeys = []string{"passed", "unopened", "open", "expired", "spoof", "document", "refused", "declined",
+	"fallback"}
 
 // readReplies reads the answers, and checks that there is one for each end in every
 // language.
@@ -67,7 +68,7 @@ func (v storyView) replyKey() string {
 		return "spoof"
 	case v.Document == insight.DocumentDeclined && v.Camera == insight.CameraBelow:
 		return "declined"
-	case v.Document == insight.DocumentRefused:
+	case v.Document == insight.DocumentRefused, v.Document == insight.DocumentUnproved:
 		return "refused"
 	case v.Document == insight.DocumentDeclined:
 		return "document"

@@ -55,7 +55,8 @@ func (p *Pages) session() desk.Feature {
 	for _, way := range []session.Way{session.WayWallet, session.WayPhoto} {
 		keys = append(keys, "way."+string(way))
 	}
-	for _, end := range []insight.DocumentEnd{insight.DocumentProved, insight.DocumentRefused, insight.DocumentDeclined} {
+	for _, end := range []insight.DocumentEnd{insight.DocumentProved, insight.DocumentRefused, insight.DocumentUnproved,
+		insight.DocumentDeclined} {
 		keys = append(keys, "timeline.document_"+string(end))
 	}
 	for _, a := range []session.Availability{

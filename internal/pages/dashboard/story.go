@@ -23,7 +23,8 @@ func storyKeys() []string {
 		session.StatusExpired} {
 		keys = append(keys, "story.forced_"+string(status))
 	}
-	for _, end := range []insight.DocumentEnd{insight.DocumentRefused, insight.DocumentDeclined} {
+	for _, end := range []insight.DocumentEnd{insight.DocumentRefused, insight.DocumentUnproved,
+		insight.DocumentDeclined} {
 		keys = append(keys, "story.document_"+string(end))
 	}
 	for _, way := range []session.Way{session.WayWallet, session.WayPhoto} {
@@ -102,7 +103,7 @@ func (v storyView) Advice() page.Text {
 		return page.Say("story.tell_expired")
 	case v.Status == session.StatusSpoof:
 		return page.Say("story.tell_spoof")
-	case v.Document == insight.DocumentRefused:
+	case v.Document == insight.DocumentRefused, v.Document == insight.DocumentUnproved:
 		return page.Say("story.tell_refused")
 	case v.Camera == insight.CameraUsedUp, v.Camera == insight.CameraSkipped && v.Document == "":
 		return page.Say("story.tell_no_estimate")

@@ -40,9 +40,14 @@ func TestStory(t *testing.T) {
 			"No valid document",
 		},
 		{
+			begun + offered + "cutoff = 25, status = 'FALLBACK', source = 'document', document_way = 'photo', " + ended,
+			"The camera’s estimate was below 18 &#43; 7 years. A document was then shown, but it did not prove the age",
+			"the reason is not stored", "No valid document",
+		},
+		{
 			begun + offered + "cutoff = 25, status = 'FALLBACK', source = 'document', document_attempts = 3, " + ended,
-			"The camera’s estimate was below 18 &#43; 7 years. The shopper’s documents were then refused", "the reason is not stored",
-			"No valid document",
+			"The camera’s estimate was below 18 &#43; 7 years. The shopper’s documents were then refused",
+			"the reason is not stored", "No valid document",
 		},
 		{
 			begun + offered + "cutoff = 25, status = 'PASSED', source = 'document', document_way = 'photo', " + ended,

@@ -103,7 +103,7 @@ type deliveryRow struct {
 type deliveryState struct{ State, Tone string }
 
 func stateOf(e webhook.Record) deliveryState {
-	if e.Status == webhook.StatusPending && e.Attempts > 0 {
+	if e.Status == webhook.StatusPending && e.LastClass != "" { // not while the first one is under way
 		return deliveryState{"delivery.retrying", "warn"}
 	}
 	return deliveryState{"delivery." + string(e.Status), deliveryTones[e.Status]}

@@ -236,7 +236,7 @@ func TestReasons(t *testing.T) {
 			eased := shopper.get(link + "/camera?assisted=1&eased").body // replaces what was said
 			contains(t, eased, "<title>Ready for your camera?</title>", "data-testid=\"again\" hidden>", "without-camera")
 			sit := strings.Index(page.body, `data-testid="assisted"`)
-			if (sit < strings.Index(page.body, `data-testid="open-camera"`)) != row.sit {
+			if (sit < strings.Index(page.body, `data-testid="without-camera"`)) != row.sit {
 				t.Error("the check without movements is in another place")
 			}
 			drawn := counted.Load() == 1
