@@ -76,7 +76,7 @@ test-all: ## test the rest: further programs, faults, attacks, every page in the
 # the linter's work, and a test without what debuggers need links in half the time.
 testing := -timeout 20m -vet=off -ldflags='-s -w'
 
-# Packages wait for their databases and clocks, so four are at work on two cores.
+# While one package compiles or waits for its clocks, others compute: four keep two cores busy.
 test-go: models postgresql
 	go test $(testing) -p 4 ./...
 	cd internal/tools && go test $(testing) ./...
@@ -89,7 +89,7 @@ stored := Audit|Billing|Chart|DecidedBy|Figures|Find|InstanceExport|Ledger|Look|
 test-pages: models postgresql
 	AGEGATE_TEST_DATABASE=postgres go test $(testing) -run '^Test($(stored))' ./internal/pages/dashboard
 
-# The packages that take longest begin first. They wait for more than half of their time.
+# The packages that take longest begin first.
 test-proof: deps models $(generators) $(runtimes)
 	cd proof && go test $(testing) -p 4 ./chaos ./security ./wordpress ./mutants ./attack ./...
 

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"agegate/internal/backoffice/account"
+	"agegate/internal/backoffice/insight"
 	"agegate/internal/pages/dashboard/desk"
 	"agegate/internal/pages/page"
 	"agegate/internal/rules/fault"
@@ -17,6 +18,7 @@ import (
 	"agegate/internal/rules/tenant"
 	"agegate/internal/rules/webhook"
 
+	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
 )
 
@@ -67,8 +69,8 @@ type deliveryView struct {
 	Sent     string        // the body as it was sent
 	Attempts []attemptView // newest first
 	Act      *eventAct
-	Session  string // address of the session
-	OrderRef string // of the session; may be empty
+	Session  string               // address of the session
+	Of       []insight.SessionRow // its session; none if that is gone
 	Back     string
 }
 
@@ -118,13 +120,14 @@ func (p *Pages) showDelivery(r *desk.Request) error {
 	if err != nil {
 		return err
 	}
-	record, err := p.cfg.Insight.Session(r.Ctx(), r.Scope(), d.SessionID)
-	if err != nil && fault.CodeOf(err) != fault.NotFound { // the event outlives its session for a moment
+	of := insight.SessionFilter{Prefix: d.SessionID.String()}
+	found, err := p.cfg.Insight.Sessions(r.Ctx(), r.Scope(), of, uuid.Nil)
+	if err != nil {
 		return err
 	}
 	v := &deliveryView{
 		Event: d.Record, deliveryState: stateOf(d.Record), Body: escape(formatted(d.Body)), Sent: string(d.Body),
-		Back: r.Href(webhooksPath), OrderRef: record.OrderRef,
+		Back: r.Href(webhooksPath), Of: found.Rows,
 		Session: r.Href(sessionsPath) + "/" + d.SessionID.String(),
 	}
 	for _, a := range slices.Backward(d.Attempts) {

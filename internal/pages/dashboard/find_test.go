@@ -383,5 +383,7 @@ func TestOperatorFinds(t *testing.T) {
 			!strings.Contains(body, `href="/dashboard" data-testid="nav-shop">Your tenants<`) {
 			t.Error("an operator with two tenants is not led to the choice")
 		}
+		searched(t, op, "/operator/find", "1042", "", `/test" data-testid="place">`+shop.Tenant.Name+"</a>",
+			`/test" data-testid="place">`+other.Tenant.Name+"</a>")
 	})
 }

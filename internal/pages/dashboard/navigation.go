@@ -92,8 +92,12 @@ func (p *Pages) frame(r *desk.Request, l *desk.Layout) {
 	}
 }
 
-// shops returns the way from the operator's pages to the tenant of the user or the one that
-// the user looks into, and to the choice of several. Without it the page is shown all the same.
+// maxShops is how many of an operator's tenants are named; the rest are on the
+// dashboard's first page.
+const maxShops = 3
+
+// shops returns the ways from the operator's pages to the tenants of the user, and to
+// the one that the user looks into. Without those the page is shown all the same.
 func (p *Pages) shops(r *desk.Request) (shops []desk.ShopView) {
 	member, err := p.membershipsOf(r, r.Who.User().ID, landing)
 	if at := r.Who.Login(); err == nil && at.EnteredTenant != nil && at.EnteredUntil.After(p.cfg.Now()) {
@@ -104,10 +108,7 @@ func (p *Pages) shops(r *desk.Request) (shops []desk.ShopView) {
 	if unread, _ := r.Unread("shops", err); unread {
 		return nil
 	}
-	if len(member) > 1 {
-		return []desk.ShopView{{Href: homePath}}
-	}
-	for _, m := range member {
+	for _, m := range member[:min(len(member), maxShops)] {
 		shops = append(shops, desk.ShopView{Name: m.Tenant.Name, Href: m.Href})
 	}
 	return shops

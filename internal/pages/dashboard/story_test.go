@@ -69,8 +69,8 @@ func TestStory(t *testing.T) {
 		},
 		{
 			offered + "document_preferred = true, document_attempts = 3, status = 'FALLBACK', source = 'document', " + ended,
-			"The shopper preferred a document to the camera. The shopper’s documents were then refused", "the reason is not stored",
-			"No valid document",
+			"The shopper preferred a document to the camera. The shopper’s documents were then refused",
+			"the reason is not stored", "No valid document",
 		},
 		{
 			offered + "document_preferred = true, status = 'FALLBACK', source = 'document', " + ended,
@@ -146,14 +146,16 @@ func TestReplyToTheShopper(t *testing.T) {
 	shop := g.Shop(t, "", nil)
 	support := member(t, g, shop.Tenant.ID, account.Support)
 	for set, says := range map[string]string{
-		"status = 'PENDING'":                                              "Ihre Altersprüfung hat noch nicht begonnen.",
-		"status = 'PENDING', opened_at = created_at":                      "Ihre Altersprüfung ist noch offen.",
-		"status = 'EXPIRED'":                                              "Die Zeit für Ihre Altersprüfung",
-		"status = 'PASSED', source = 'camera'":                            "Ihre Altersprüfung ist abgeschlossen.",
-		"status = 'SPOOF', source = 'camera'":                             "Ihre Altersprüfung konnte nicht",
-		"status = 'FALLBACK', source = 'camera'":                          "Die Kamera konnte Ihr Alter nicht",
-		"status = 'FALLBACK', source = 'document', document_attempts = 3": "Ihre Altersprüfung endete ohne gültigen Ausweis. Bitte nutzen Sie den anderen Weg",
-		"status = 'FALLBACK', source = 'document'":                        "Ihre Altersprüfung endete ohne gültigen Ausweis. Bitte beginnen Sie",
+		"status = 'PENDING'":                         "Ihre Altersprüfung hat noch nicht begonnen.",
+		"status = 'PENDING', opened_at = created_at": "Ihre Altersprüfung ist noch offen.",
+		"status = 'EXPIRED'":                         "Die Zeit für Ihre Altersprüfung",
+		"status = 'PASSED', source = 'camera'":       "Ihre Altersprüfung ist abgeschlossen.",
+		"status = 'SPOOF', source = 'camera'":        "Ihre Altersprüfung konnte nicht",
+		"status = 'FALLBACK', source = 'camera'":     "Die Kamera konnte Ihr Alter nicht",
+		"status = 'FALLBACK', source = 'document', document_attempts = 3": "Ihre Altersprüfung endete ohne gültigen Ausweis. " +
+			"Bitte nutzen Sie den anderen Weg",
+		"status = 'FALLBACK', source = 'document'": "Ihre Altersprüfung endete ohne gültigen Ausweis. " +
+			"Bitte beginnen Sie",
 	} {
 		made := g.Create(t, shop.Test.APIKey, 18)
 		g.Exec(t, "UPDATE sessions SET document_opened_at = created_at, completed_at = created_at, "+set+

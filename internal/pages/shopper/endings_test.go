@@ -350,9 +350,9 @@ func TestALinkForAnotherBrowser(t *testing.T) {
 	f.browser().get(found(t, phoneAddress, page.body)).shows(t, http.StatusOK, "screen-phone")
 }
 
-// TestWaitingPagesEndWithTheSession: pages that wait for the shopper load the session's
-// page again when the session has expired. A shopper who used no camera is told nothing
-// about a camera check.
+// TestWaitingPagesEndWithTheSession: when a session expires, the pages that wait for the
+// shopper load the session's page again. The document's page mentions the camera check only
+// to a shopper who has begun one.
 func TestWaitingPagesEndWithTheSession(t *testing.T) {
 	t.Parallel()
 	f := filmed(t, photo.Passed)

@@ -35,7 +35,7 @@ type Layout struct {
 	Tenant *TenantView // nil on pages without a tenant
 	Person string      // the signed-in user's name; may be empty
 	Find   string      // address of the search; empty for those who may not search
-	Shops  []ShopView  // an operator's tenant: the page's, or the one to which the operator's pages lead
+	Shops  []ShopView  // an operator's tenants: the page's, or those to which the operator's pages lead
 	Docs   string      // address of the documentation
 	Zone   string      // the IANA name of the time zone of all times
 	// address of this page with the parameters that its languages keep, to which one can be added; empty: "?"
@@ -55,7 +55,7 @@ type TenantView struct {
 	Mode       string // test, live, or empty on a page without a mode
 }
 
-// ShopView is a link to a tenant, or to the choice between several if it has no name.
+// ShopView is a link to a tenant.
 type ShopView struct{ Name, Href string }
 
 // LowBalance is the low-balance warning that a tenant has asked for.
