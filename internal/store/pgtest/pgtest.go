@@ -67,9 +67,9 @@ func create(t testing.TB, template string) string {
 
 func databaseURL(dir, name string) string {
 	// The server's own limits suit production. On a slow machine, many
-	// transactions of a test on one row wait longer.
-	return fmt.Sprintf("postgres://postgres@/%s?host=%s&sslmode=disable&lock_timeout=60000&statement_timeout=60000", name,
-		dir)
+	// transactions of a test on one row wait longer, and so does a connection.
+	return fmt.Sprintf("postgres://postgres@/%s?host=%s&sslmode=disable&connect_timeout=60&lock_timeout=60000"+
+		"&statement_timeout=60000", name, dir)
 }
 
 // exec1 runs one statement in the maintenance database.
