@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { chromium } from "playwright-core";
-import { patience, pause, root } from "./gateway.mjs";
+import { patience, root, within } from "./gateway.mjs";
 
 // The installed Chromium, else the one that `make chromium` fetched, which brings
 // its own libraries and font.
@@ -56,7 +56,7 @@ export async function closeShoppers(since) {
   const first = shoppers.findIndex((shopper) => shopper.since >= since);
   if (first < 0) return;
   const closed = shoppers.splice(first).map(({ context }) => context.close().catch(() => {})); // with its browser, too
-  await Promise.race([Promise.all(closed), pause(30_000)]);
+  await within(30_000, "the profiles close", Promise.all(closed)).catch(() => {}); // else the file goes on without them
 }
 
 /** Adds another page of the same profile. */
