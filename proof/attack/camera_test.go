@@ -13,7 +13,7 @@ import (
 // TestCameras: nothing that a camera does by itself, or with the hand that holds
 // it, is a spoof, and nearly every person gets a result. make attack plays more.
 func TestCameras(t *testing.T) {
-	const takes = 6
+	const takes = 4
 	analyzer := vision.NewAnalyzer(visiontest.Pool(t))
 	person, stranger, err := puppet.Sample(t.Context(), analyzer)
 	if err != nil {

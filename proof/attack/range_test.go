@@ -10,28 +10,30 @@ import (
 	"agegate/proof/attack"
 )
 
-// TestRange plays a few presentations of every kind; make attack plays more.
-// With so few, one accepted recording exceeds the goal, so the test only
-// requires that no kind passes regularly.
+// TestRange plays one presentation of every kind; make attack plays more. No attack
+// passes, and of the honest persons, who may need another try, nearly all do.
 func TestRange(t *testing.T) {
-	rows, err := attack.Range(t.Context(), visiontest.Pool(t), "", 2, 2, time.Time{}, nil)
+	rows, err := attack.Range(t.Context(), visiontest.Pool(t), "", 1, 1, time.Time{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(rows) < 20 {
 		t.Fatalf("%d rows", len(rows))
 	}
+	honest, failed := 0, 0
 	for _, r := range rows {
-		want := 2
-		if r.Body {
-			want = 1
-		}
-		if r.N != want || r.Accepted+r.Spoof+r.NoCapture+r.Ended != r.N {
+		if r.N != 1 || r.Accepted+r.Spoof+r.NoCapture+r.Ended != r.N {
 			t.Errorf("%+v does not add up", r)
 		}
-		if !r.Beyond && r.Errors() > r.N/2 {
-			t.Errorf("%s: %d of %d wrong", r.Species, r.Errors(), r.N)
+		switch {
+		case r.BonaFide:
+			honest, failed = honest+1, failed+r.Errors()
+		case !r.Beyond && r.Errors() > 0:
+			t.Errorf("%s: %+v", r.Species, r)
 		}
+	}
+	if failed > honest/10 {
+		t.Errorf("%d of %d honest persons failed", failed, honest)
 	}
 	var table strings.Builder
 	if err := attack.Write(&table, rows); err != nil {

@@ -20,7 +20,7 @@ var schedule = []time.Duration{
 // TestFlappingReceiver sends webhooks to a receiver that answers 500, does not
 // answer or breaks the connection.
 func TestFlappingReceiver(t *testing.T) { //nolint:tparallel // beside decides
-	onEach(t, false, func(t *testing.T, db database) {
+	onServer(t, false, func(t *testing.T, db database) {
 		r := table.New(t, db.named(" 4 flapping receiver"))
 		receiver := newReceiver(t, func(int) answer {
 			switch dice := rand.N(100); {

@@ -30,7 +30,7 @@ func TestHangingReceivers(t *testing.T) { //nolint:tparallel // beside decides
 		{"12 those of 100 tenants hang every other time", table.Sized(100, 12), table.Sized(1000, 20), 2},
 	} {
 		t.Run(strings.TrimSpace(tc.name), func(t *testing.T) {
-			onEach(t, true, func(t *testing.T, db database) {
+			onServer(t, true, func(t *testing.T, db database) {
 				r := table.New(t, db.named(tc.name))
 				var requests atomic.Int64
 				hanging := newReceiver(t, func(int) answer {

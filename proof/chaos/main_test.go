@@ -71,6 +71,21 @@ func onEach(t *testing.T, alone bool, fault func(t *testing.T, db database)) {
 		beside(t, alone)
 		fault(t, sqlite(t))
 	})
+	onPostgreSQL(t, alone, fault)
+}
+
+// onServer causes a fault in which the kind of database has no part: on PostgreSQL,
+// and in the full run on SQLite, too.
+func onServer(t *testing.T, alone bool, fault func(t *testing.T, db database)) {
+	if table.Full() {
+		onEach(t, alone, fault)
+		return
+	}
+	beside(t, alone)
+	onPostgreSQL(t, alone, fault)
+}
+
+func onPostgreSQL(t *testing.T, alone bool, fault func(t *testing.T, db database)) {
 	t.Run("postgres", func(t *testing.T) {
 		beside(t, alone)
 		fault(t, postgres(t))

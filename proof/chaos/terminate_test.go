@@ -15,7 +15,7 @@ import (
 // TestTerminate ends the gateway by SIGTERM under load, once while webhooks are
 // under way to a receiver that does not answer.
 func TestTerminate(t *testing.T) { //nolint:tparallel // beside decides
-	onEach(t, true, func(t *testing.T, db database) {
+	onServer(t, true, func(t *testing.T, db database) {
 		r := table.New(t, db.named(" 8 SIGTERM under load"))
 		hanging, receiver := newReceiver(t, always(hang)), newReceiver(t, always(accept))
 		g := newGateway(t, db)

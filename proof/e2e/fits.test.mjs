@@ -6,7 +6,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { visitor } from "./lib/browser.mjs";
 import { perform } from "./lib/camera.mjs";
 import { root } from "./lib/gateway.mjs";
-import { long, test } from "./lib/row.mjs";
+import { long, releasing, test } from "./lib/row.mjs";
 import { browser, gateway, tenant } from "./lib/shared.mjs";
 import { agreesToPhotograph, answersAlways, fitsWidth, isTold, openCamera, part, sees, toCamera, toPrimer } from "./lib/walk.mjs";
 
@@ -121,7 +121,7 @@ test("the picture stays in view next to an explanation, to its end", async () =>
   page.kept();
 });
 
-test("somebody who cannot move the head is offered the other ways while a blink is waited for", async () => {
+releasing("somebody who cannot move the head is offered the other ways while a blink is waited for", async () => {
   const page = await visitor(browser, { viewport: small });
   await perform(page, { still: true });
   await answersAlways(page, { guidance: "ok", phase: "challenge", prompt: "hold_still", done: 12, total: 13, full: true });

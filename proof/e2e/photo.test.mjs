@@ -9,7 +9,7 @@ import { isAccessible } from "./lib/axe.mjs";
 import { launch, visitor } from "./lib/browser.mjs";
 import { isFilming, passport, perform } from "./lib/camera.mjs";
 import { eventually, startGateway } from "./lib/gateway.mjs";
-import { after, before, test } from "./lib/row.mjs";
+import { after, before, releasing, test } from "./lib/row.mjs";
 import { agreesToPhotograph, fitsWidth, gets, hears, leads, openCamera, part, passes, sees } from "./lib/walk.mjs";
 
 let gateway, tenant, browser, receiver;
@@ -67,7 +67,7 @@ test("a refused shopper passes with their own passport and face", async () => {
   page.kept();
 });
 
-test("an under-age, an expired and a stranger's passport are refused, and the third is final", async () => {
+releasing("an under-age, an expired and a stranger's passport are refused, and the third is final", async () => {
   const { session, page } = await offered(["--birth", "2014-01-31"]);
   await films(page);
   await gets(page, () => sees(page, "refused-under_age"));
@@ -85,7 +85,7 @@ test("an under-age, an expired and a stranger's passport are refused, and the th
   page.kept();
 });
 
-test("a phone takes over while the desktop films: one of them goes on, and nothing counts twice", async () => {
+releasing("a phone takes over while the desktop films: one of them goes on, and nothing counts twice", async () => {
   const { session, page: desktop } = await offered([]);
   await agreesToPhotograph(desktop);
   await leads(desktop, part(desktop, "use-phone"));

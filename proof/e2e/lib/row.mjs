@@ -18,6 +18,9 @@ export function test(name, ...rest) {
   return node.test(name, { timeout: limit, ...rest[0] }, body);
 }
 
+/** Registers a test that a release alone runs, because it films for long and others see nearly the same. */
+export const releasing = long ? test : () => {};
+
 /** Registers what precedes the rows of a file. */
 export const before = (hook) => node.before(hook, { timeout: limit });
 
