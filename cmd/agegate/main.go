@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"agegate/cmd/internal/terminal"
@@ -40,6 +41,8 @@ by signed redirect, signed webhook and status lookup.
 Every AGEGATE_ variable has a flag of the same name; a flag wins over its variable.`,
 	}
 	cli.addConfigFlags(root)
+	root.SetUsageTemplate(strings.Replace(root.UsageTemplate(), "Global Flags:\n{{.InheritedFlags.FlagUsages | trim"+
+		"TrailingWhitespaces}}", `Use "agegate --help" for the flags of the configuration.`, 1))
 	root.AddCommand(cli.serveCommand(), cli.demoCommand(), cli.migrateCommand(), cli.databaseCommand(),
 		cli.healthCommand(), cli.tenantCommand(), cli.keyCommand(), cli.webhookCommand(), cli.redirectCommand(),
 		cli.userCommand(), cli.secretKeyCommand(), cli.trustCommand(), cli.verifierCommand(), cli.sessionCommand(),
