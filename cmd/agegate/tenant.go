@@ -275,7 +275,7 @@ func (op operator) listed(ctx context.Context) ([]listedTenant, error) {
 		for _, t := range page {
 			ids = append(ids, t.ID)
 		}
-		credits, err := op.store.Credits(ctx, ids)
+		funds, err := op.store.Funds(ctx, ids, now())
 		if err != nil {
 			return nil, err
 		}
@@ -285,7 +285,7 @@ func (op operator) listed(ctx context.Context) ([]listedTenant, error) {
 				append([]string{}, t.DocumentWays...),
 				t.WalletPID, append([]string{}, t.Margins...), t.AgeVisibility,
 				t.Links.PrivacyURL, t.Links.HelpURL, t.Links.TermsURL, t.Links.ReviewURL,
-				t.FreeChecks, t.TestCap, append([]string{}, t.Languages...), t.AlertBelow, credits[t.ID], t.Disabled,
+				t.FreeChecks, t.TestCap, append([]string{}, t.Languages...), t.AlertBelow, funds[t.ID].Credit, t.Disabled,
 				t.CreatedAt.UTC(),
 			})
 		}

@@ -46,22 +46,6 @@ func (tx *Tx) HasEntry(id uuid.UUID) (found bool, err error) {
 	return found, err
 }
 
-// Credits implements billing.Store.
-func (s *Store) Credits(ctx context.Context, tenantIDs []uuid.UUID) (map[uuid.UUID]int64, error) {
-	return view(ctx, s, func(tx *Tx) (map[uuid.UUID]int64, error) {
-		var rows []struct {
-			TenantID uuid.UUID
-			Units    int64
-		}
-		err := tx.db.Table("credit_balances").Where("tenant_id IN ?", tenantIDs).Find(&rows).Error
-		credits := map[uuid.UUID]int64{}
-		for _, r := range rows {
-			credits[r.TenantID] = r.Units
-		}
-		return credits, err
-	})
-}
-
 // Entries implements billing.Store.
 func (s *Store) Entries(ctx context.Context, tenantID, before uuid.UUID, limit int) ([]billing.Entry, error) {
 	return view(ctx, s, func(tx *Tx) ([]billing.Entry, error) {

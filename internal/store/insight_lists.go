@@ -301,6 +301,12 @@ func (s *Store) ListEvents(ctx context.Context, q insight.EventQuery) (insight.F
 	if q.Class != "" {
 		r.where, r.args = "last_class = ?", []any{string(q.Class)}
 	}
+	if !q.From.IsZero() {
+		r.from = "evt_" + insight.IDAt(q.From).String()
+	}
+	if end := "evt_" + insight.IDAt(q.To).String(); !q.To.IsZero() && (r.before == "" || end < r.before) {
+		r.before = end
+	}
 	return view(ctx, s, func(tx *Tx) (found insight.Found[insight.EventRow], err error) {
 		if found.Reached, err = tx.newest(r, q.Limit, &found.Rows); err == nil {
 			err = tx.readOrders(found.Rows)

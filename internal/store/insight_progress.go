@@ -34,8 +34,8 @@ func (s *Store) Progress(
 		ever(session.StatusSpoof) + " AS spoofed, " +
 		has("webhook_events", string(webhook.StatusDelivered)) + ` AS webhook_answered,
 		EXISTS (SELECT 1 FROM api_keys WHERE tenant_id = ? AND livemode AND revoked_at IS NULL
-			AND (expires_at IS NULL OR expires_at > ?)) AS live_key, ` + fundsColumns
-	args = append(append(args, tenantID, now), fundsOf(tenantID, now)...)
+			AND (expires_at IS NULL OR expires_at > ?)) AS live_key, ` + fundsColumns + "= ?"
+	args = append(append(append(args, tenantID, now), fundsAt(now)...), tenantID)
 	var row struct {
 		insight.Progress
 		insight.Funds
@@ -44,21 +44,31 @@ func (s *Store) Progress(
 	return row.Progress, row.Funds, err
 }
 
-// fundsColumns selects a tenant's funds, with the arguments of fundsOf.
+// fundsColumns selects funds, with the arguments of fundsAt, of the tenants with the IDs that follow.
 const fundsColumns = `
-	coalesce((SELECT used FROM usage_counters WHERE tenant_id = ? AND counter = ? AND period = ?), 0) AS free_used,
-	coalesce((SELECT units FROM credit_balances WHERE tenant_id = ?), 0) AS credit,
-	coalesce((SELECT used FROM usage_counters WHERE tenant_id = ? AND counter = ? AND period = ?), 0) AS test_used`
+	coalesce((SELECT used FROM usage_counters WHERE tenant_id = t.id AND counter = ? AND period = ?), 0) AS free_used,
+	coalesce((SELECT units FROM credit_balances WHERE tenant_id = t.id), 0) AS credit,
+	coalesce((SELECT used FROM usage_counters WHERE tenant_id = t.id AND counter = ? AND period = ?), 0) AS test_used
+	FROM tenants t WHERE t.id `
 
-func fundsOf(tenantID uuid.UUID, now time.Time) []any {
-	return []any{tenantID, billing.CounterFree, now.UTC().Format("2006-01"), tenantID,
-		tenantID, billing.CounterTest, billing.Day(now)}
+func fundsAt(now time.Time) []any {
+	return []any{billing.CounterFree, now.UTC().Format("2006-01"), billing.CounterTest, billing.Day(now)}
 }
 
 // Funds implements insight.Store.
-func (s *Store) Funds(ctx context.Context, tenantID uuid.UUID, now time.Time) (funds insight.Funds, err error) {
-	err = s.View(ctx, func(tx *Tx) error {
-		return tx.db.Raw("SELECT "+fundsColumns, fundsOf(tenantID, now)...).Find(&funds).Error
+func (s *Store) Funds(
+	ctx context.Context, tenantIDs []uuid.UUID, now time.Time,
+) (map[uuid.UUID]insight.Funds, error) {
+	var rows []struct {
+		ID uuid.UUID
+		insight.Funds
+	}
+	err := s.View(ctx, func(tx *Tx) error {
+		return tx.db.Raw("SELECT id, "+fundsColumns+"IN ?", append(fundsAt(now), tenantIDs)...).Find(&rows).Error
 	})
+	funds := map[uuid.UUID]insight.Funds{}
+	for _, r := range rows {
+		funds[r.ID] = r.Funds
+	}
 	return funds, err
 }

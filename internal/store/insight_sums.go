@@ -67,11 +67,11 @@ func (s *Store) FirstUnfolded(
 	ctx context.Context, sum insight.Sum, tenantID uuid.UUID, from, before int64,
 ) (int64, bool, error) {
 	of := sums[sum]
-	oldest, err := view(ctx, s, func(tx *Tx) (oldest []time.Time, err error) {
-		err = tx.db.Table(of.table).
+	var oldest []time.Time
+	err := s.View(ctx, func(tx *Tx) error {
+		return tx.db.Table(of.table).
 			Where("tenant_id = ? AND created_at >= ? AND created_at < ?", tenantID, of.start(from), of.start(before)).
 			Order("created_at").Limit(1).Pluck("created_at", &oldest).Error
-		return oldest, err
 	})
 	if err != nil || len(oldest) == 0 {
 		return 0, false, err
@@ -96,13 +96,9 @@ type groupRow struct {
 // unitOf returns two SQL expressions. The first has equal values for rows of the same
 // hour or day. The second computes the number of the hour or day from the first.
 func (tx *Tx) unitOf(sum insight.Sum) (common, number string) {
-	unit := "hour"
-	end := len("2006-01-02 15")
-	rest := ":00"
+	unit, end, rest := "hour", len("2006-01-02 15"), ":00"
 	if sum == insight.SumLedger {
-		unit = "day"
-		end = len("2006-01-02")
-		rest = ""
+		unit, end, rest = "day", len("2006-01-02"), ""
 	}
 	common, number = fmt.Sprintf("date_trunc('%s', created_at)", unit), "extract(epoch FROM common)"
 	if !tx.postgres {
@@ -288,15 +284,13 @@ func (s *Store) SumDays(ctx context.Context, tenantID uuid.UUID, from, before in
 
 // CountByKey implements insight.Store.
 func (s *Store) CountByKey(ctx context.Context, tenantID uuid.UUID, since time.Time) (map[uuid.UUID]int64, error) {
-	type count struct {
+	var rows []struct {
 		APIKeyID *uuid.UUID
 		N        int64
 	}
-	rows, err := view(ctx, s, func(tx *Tx) (rows []count, err error) {
-		err = tx.db.Raw("SELECT api_key_id, count(*) AS n FROM sessions WHERE tenant_id = ? AND created_at >= ? "+
-			"GROUP BY 1",
+	err := s.View(ctx, func(tx *Tx) error {
+		return tx.db.Raw("SELECT api_key_id, count(*) AS n FROM sessions WHERE tenant_id = ? AND created_at >= ? GROUP BY 1",
 			tenantID.String(), since).Scan(&rows).Error
-		return rows, err
 	})
 	counts := map[uuid.UUID]int64{}
 	for _, r := range rows {

@@ -25,6 +25,14 @@ func (s *Store) FailedByTenant(ctx context.Context, limit, atMost int) ([]insigh
 	})
 }
 
+// FailingEndpoints implements insight.SystemStore.
+func (s *Store) FailingEndpoints(ctx context.Context) ([]webhook.Endpoint, error) {
+	return view(ctx, s, func(tx *Tx) ([]webhook.Endpoint, error) {
+		return find[webhook.Endpoint](tx.db.Table(endpointTable).Where("(disabled_at IS NOT NULL OR first_failure_at IS NOT " +
+			"NULL) AND url = (SELECT webhook_url FROM tenants WHERE tenants.id = tenant_id)"))
+	})
+}
+
 // DatabaseState implements insight.SystemStore.
 func (s *Store) DatabaseState(ctx context.Context) (insight.Database, error) {
 	return view(ctx, s, func(tx *Tx) (insight.Database, error) {
@@ -66,9 +74,8 @@ func (s *Store) NewestFold(ctx context.Context) (int64, error) {
 
 // Setup implements insight.SystemStore.
 func (s *Store) Setup(ctx context.Context) (insight.Setup, error) {
-	return view(ctx, s, func(tx *Tx) (insight.Setup, error) {
-		var found insight.Setup
-		err := tx.db.Raw(`SELECT EXISTS (SELECT 1 FROM tenants), NOT EXISTS (
+	return view(ctx, s, func(tx *Tx) (found insight.Setup, err error) {
+		err = tx.db.Raw(`SELECT EXISTS (SELECT 1 FROM tenants), NOT EXISTS (
 				SELECT 1 FROM users WHERE operator AND disabled_at IS NULL AND issuer IS NULL AND totp_sealed IS NULL
 					AND NOT EXISTS (SELECT 1 FROM passkeys WHERE passkeys.user_id = users.id))`).
 			Row().Scan(&found.Tenant, &found.SecondFactors)

@@ -193,16 +193,15 @@ func (s *Service) logInvitation(tx Tx, actor audit.Actor, action audit.Action, l
 	})
 }
 
-// Invitations returns the tenant's invitations that are still valid, newest
-// first.
-func (s *Service) Invitations(ctx context.Context, access Access) ([]Link, error) {
-	return s.store.Invitations(ctx, access.tenantID, s.now())
+// Invitations returns the invitations to tenants that are still valid, newest first.
+func (s *Service) Invitations(ctx context.Context, tenantIDs ...uuid.UUID) ([]Link, error) {
+	return s.store.Invitations(ctx, tenantIDs, s.now())
 }
 
 // RevokeInvitation ends an invitation by the ID of its link, or returns
 // fault.NotFound.
 func (s *Service) RevokeInvitation(ctx context.Context, access Access, id string) error {
-	open, err := s.Invitations(ctx, access)
+	open, err := s.Invitations(ctx, access.tenantID)
 	if err != nil {
 		return err
 	}

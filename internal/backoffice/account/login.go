@@ -2,6 +2,7 @@ package account
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"net/netip"
 	"slices"
@@ -233,8 +234,5 @@ func (s *Service) LogOut(ctx context.Context, token string) error {
 
 // orElse returns err, or otherwise if err is nil.
 func orElse(err, otherwise error) error {
-	if err != nil {
-		return err
-	}
-	return otherwise
+	return cmp.Or(err, otherwise)
 }

@@ -114,19 +114,11 @@ func (s *Service) Recover(ctx context.Context, token string, f Factor, b Browser
 }
 
 func (s *Service) replaceFactors(tx Tx, userID uuid.UUID, phc string, made *usedPasskey) error {
-	for _, do := range []func() error{
-		func() error { return tx.SetPassword(userID, phc) },
-		func() error { return tx.SetTOTP(userID, nil, 0) },
-		func() error { return tx.ReplaceCodes(userID, nil) },
-		func() error { return tx.DeletePasskeys(userID) },
-		func() error { _, err := tx.EndLogins(userID, nil, s.now()); return err },
-	} {
-		if err := do(); err != nil {
-			return err
-		}
-	}
-	if made == nil {
-		return nil
+	_, err := tx.EndLogins(userID, nil, s.now())
+	err = errors.Join(err, tx.SetPassword(userID, phc), tx.SetTOTP(userID, nil, 0), tx.ReplaceCodes(userID, nil),
+		tx.DeletePasskeys(userID))
+	if err != nil || made == nil {
+		return err
 	}
 	return made.insert(tx)
 }

@@ -2,6 +2,7 @@ package account
 
 import (
 	"context"
+	"errors"
 
 	"agegate/internal/rules/audit"
 	"agegate/internal/rules/credential"
@@ -68,7 +69,7 @@ func (s *Service) SetUp(ctx context.Context, token string, p Person, b Browser) 
 		var acts []audit.Act
 		if taken.TenantID != nil {
 			member := Membership{TenantID: *taken.TenantID, UserID: user.ID, Role: Owner, CreatedAt: s.now()}
-			if err := tx.InsertMembership(member); err != nil {
+			if err := errors.Join(tx.InsertMembership(member), tx.DeleteOwnerInvitations(member.TenantID)); err != nil {
 				return proof{}, err
 			}
 			acts = append(acts, s.memberAct(actor, audit.MemberAdd, member))

@@ -39,9 +39,9 @@ type Store interface {
 	LoginsOf(ctx context.Context, userID uuid.UUID, now time.Time) ([]Login, error)
 	// Members returns the members of a tenant, oldest first.
 	Members(ctx context.Context, tenantID uuid.UUID) ([]Member, error)
-	// Invitations returns the invitations to a tenant that are valid at now, newest
+	// Invitations returns the invitations to tenants that are valid at now, newest
 	// first.
-	Invitations(ctx context.Context, tenantID uuid.UUID, now time.Time) ([]Link, error)
+	Invitations(ctx context.Context, tenantIDs []uuid.UUID, now time.Time) ([]Link, error)
 	// LoginByHash returns a log-in with its user, even if it has ended or the
 	// user is disabled.
 	LoginByHash(ctx context.Context, hash []byte) (Login, User, error)

@@ -17,13 +17,8 @@ var (
 	ErrRole = errors.New("must be owner, developer, support, compliance or viewer")
 )
 
-// Members returns the members of the tenant, oldest first.
-func (s *Service) Members(ctx context.Context, access Access) ([]Member, error) {
-	return s.store.Members(ctx, access.tenantID)
-}
-
-// MembersOf returns the members of a tenant, oldest first, for an operator.
-func (s *Service) MembersOf(ctx context.Context, tenantID uuid.UUID) ([]Member, error) {
+// Members returns the members of a tenant, oldest first.
+func (s *Service) Members(ctx context.Context, tenantID uuid.UUID) ([]Member, error) {
 	return s.store.Members(ctx, tenantID)
 }
 

@@ -105,6 +105,6 @@ type Store interface {
 	TenantByID(ctx context.Context, id uuid.UUID) (tenant.Tenant, error)
 	// Keys returns a tenant's keys, oldest first, revoked ones included.
 	Keys(ctx context.Context, tenantID uuid.UUID) ([]tenant.APIKey, error)
-	// Funds returns a tenant's funds.
-	Funds(ctx context.Context, tenantID uuid.UUID, now time.Time) (Funds, error)
+	// Funds returns the funds of tenants.
+	Funds(ctx context.Context, tenantIDs []uuid.UUID, now time.Time) (map[uuid.UUID]Funds, error)
 }

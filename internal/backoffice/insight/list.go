@@ -208,6 +208,8 @@ func IDAt(t time.Time) uuid.UUID {
 type DeliveryFilter struct {
 	Status webhook.Status
 	Class  webhook.Class // of the last attempt
+	// From and To are as in SessionFilter.
+	From, To time.Time
 }
 
 // EventRow is an event as lists show it.

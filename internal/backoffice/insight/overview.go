@@ -313,11 +313,11 @@ func (s *Service) allowance(ctx context.Context, tenantID uuid.UUID, now time.Ti
 	if err != nil {
 		return nil, err
 	}
-	funds, err := s.store.Funds(ctx, tenantID, now)
+	funds, err := s.store.Funds(ctx, []uuid.UUID{tenantID}, now)
 	if err != nil {
 		return nil, err
 	}
-	a := s.remaining(t, funds)
+	a := s.remaining(t, funds[tenantID])
 	today := number(now, day)
 	days, err := s.store.SumDays(ctx, tenantID, today-spendDays, today)
 	if err != nil {

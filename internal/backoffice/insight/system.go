@@ -3,10 +3,13 @@ package insight
 import (
 	"cmp"
 	"context"
+	"maps"
 	"net/url"
 	"slices"
 	"time"
 
+	"agegate/internal/rules/session"
+	"agegate/internal/rules/tenant"
 	"agegate/internal/rules/webhook"
 
 	"github.com/google/uuid"
@@ -27,11 +30,11 @@ type System struct {
 type Queue struct {
 	Pending   int64
 	OldestDue time.Duration  // how long the oldest due delivery has been due
-	Disabled  []HostCount    // hosts with disabled endpoints, those with the most first
+	Hosts     []HostCount    // hosts with endpoints that fail or are disabled, those with the most first
 	Failing   []TenantFailed // tenants with failed events, the most first; at most MaxFailing
 }
 
-// HostCount is a host and the number of its disabled endpoints.
+// HostCount is a host and the number of its endpoints that fail or are disabled.
 type HostCount struct {
 	Host      string
 	Endpoints int
@@ -66,6 +69,8 @@ type SystemStore interface {
 	// FailedByTenant returns the tenants with the most failed events, at most limit
 	// tenants, counting at most atMost events of each mode.
 	FailedByTenant(ctx context.Context, limit, atMost int) ([]TenantFailed, error)
+	// FailingEndpoints returns the registered webhook URLs of all tenants that fail or are disabled.
+	FailingEndpoints(ctx context.Context) ([]webhook.Endpoint, error)
 	DatabaseState(ctx context.Context) (Database, error)
 	// NewestFold returns the latest hour up to which any tenant's sessions are
 	// folded, or 0.
@@ -83,31 +88,44 @@ type Setup struct {
 	SecondFactors bool // every operator who can log in without a provider has a second factor
 }
 
-// TenantUse is how much a tenant has used the gateway.
+// TenantUse is how a tenant uses the gateway.
 type TenantUse struct {
-	Live     int64      // live sessions of WindowMonth, as in Overview
-	LastCall *time.Time // the last API call by a key of either mode, to the minute; nil for none
+	Allowance            // without PerDay and DaysLeft
+	Live      int64      // live sessions of WindowMonth, as in Overview
+	PassRate  Rate       // of them, as in Overview
+	LastCall  *time.Time // the last API call by a key of either mode, to the minute; nil for none
+	Failing   bool       // a webhook endpoint of either mode fails or is disabled
 }
 
 // UseOf returns the use of tenants, with the days of a zone.
 func (s *Service) UseOf(
-	ctx context.Context, tenantIDs []uuid.UUID, zone *time.Location,
+	ctx context.Context, tenants []tenant.Tenant, zone *time.Location,
 ) (map[uuid.UUID]TenantUse, error) {
-	last, err := s.store.LastCalls(ctx, tenantIDs)
+	ids, now, used := make([]uuid.UUID, len(tenants)), s.now(), map[uuid.UUID]TenantUse{}
+	for i, t := range tenants {
+		ids[i] = t.ID
+	}
+	last, err := s.store.LastCalls(ctx, ids)
 	if err != nil {
 		return nil, err
 	}
-	now, used := s.now(), map[uuid.UUID]TenantUse{}
-	for _, id := range tenantIDs {
-		groups, err := s.countFrom(ctx, Scope{TenantID: id, Livemode: true}, starts(now, 30, zone)[:1], now)
+	funds, err := s.store.Funds(ctx, ids, now)
+	if err != nil {
+		return nil, err
+	}
+	failing, err := s.store.FailingEndpoints(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range tenants {
+		points, o := starts(now, 30, zone)[:1], Overview{Sources: map[session.Source]int64{}}
+		groups, err := s.countFrom(ctx, Scope{TenantID: t.ID, Livemode: true}, points, now)
 		if err != nil {
 			return nil, err
 		}
-		use := TenantUse{LastCall: last[id]}
-		for _, g := range groups {
-			use.Live += g.N
-		}
-		used[id] = use
+		o.fill(groups, points)
+		used[t.ID] = TenantUse{s.remaining(t, funds[t.ID]), o.Counts.Created, o.PassRate, last[t.ID],
+			slices.ContainsFunc(failing, func(e webhook.Endpoint) bool { return e.TenantID == t.ID })}
 	}
 	return used, nil
 }
@@ -122,7 +140,7 @@ func (s *Service) System(ctx context.Context) (System, error) {
 	for _, read := range []func() error{
 		func() (err error) { v.Replicas, err = s.Replicas(ctx); return err },
 		func() (err error) { v.Queue.Pending, v.Queue.OldestDue, err = s.store.QueueState(ctx); return err },
-		func() (err error) { v.Queue.Disabled, err = s.disabledHosts(ctx); return err },
+		func() (err error) { v.Queue.Hosts, err = s.failingHosts(ctx); return err },
 		func() (err error) {
 			v.Queue.Failing, err = s.store.FailedByTenant(ctx, MaxFailing, MaxFailed)
 			return err
@@ -140,31 +158,19 @@ func (s *Service) System(ctx context.Context) (System, error) {
 	return v, nil
 }
 
-func (s *Service) disabledHosts(ctx context.Context) ([]HostCount, error) {
-	endpoints, err := s.store.Endpoints(ctx, webhook.OfAll())
-	if err != nil {
-		return nil, err
-	}
-	var hosts []HostCount
-	index := map[string]int{}
+func (s *Service) failingHosts(ctx context.Context) ([]HostCount, error) {
+	endpoints, err := s.store.FailingEndpoints(ctx)
+	hosts := map[string]HostCount{}
 	for _, e := range endpoints {
-		u, err := url.Parse(e.URL)
-		if e.DisabledAt == nil || err != nil {
-			continue
-		}
-		i, ok := index[u.Host]
-		if !ok {
-			i = len(hosts)
-			index[u.Host] = i
-			hosts = append(hosts, HostCount{Host: u.Host, Since: *e.DisabledAt})
-		}
-		hosts[i].Endpoints++
-		if e.DisabledAt.Before(hosts[i].Since) {
-			hosts[i].Since = *e.DisabledAt
+		if u, err := url.Parse(e.URL); err == nil {
+			h, since := hosts[u.Host], *cmp.Or(e.DisabledAt, e.FirstFailureAt)
+			if h.Endpoints > 0 && h.Since.Before(since) {
+				since = h.Since
+			}
+			hosts[u.Host] = HostCount{u.Host, h.Endpoints + 1, since}
 		}
 	}
-	slices.SortFunc(hosts, func(a, b HostCount) int {
+	return slices.SortedFunc(maps.Values(hosts), func(a, b HostCount) int {
 		return cmp.Or(b.Endpoints-a.Endpoints, cmp.Compare(a.Host, b.Host))
-	})
-	return hosts, nil
+	}), err
 }

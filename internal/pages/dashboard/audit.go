@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -22,6 +23,9 @@ import (
 const (
 	auditPath       = "/dashboard/:tenant/audit"
 	auditExportPath = auditPath + "/export"
+
+	operatorAuditPath       = operatorPath + "/audit" // of the instance's log, like those of the tenants'
+	operatorAuditExportPath = operatorAuditPath + "/export"
 )
 
 const (
@@ -37,6 +41,9 @@ func (p *Pages) audit() desk.Feature {
 		Routes: []desk.Route{
 			{Method: http.MethodGet, Path: auditPath, MinRole: desk.Auditor, Handle: p.showAudit},
 			{Method: http.MethodGet, Path: auditExportPath, MinRole: desk.Prover, StepUp: desk.Always, Handle: p.exportAudit},
+			{Method: http.MethodGet, Path: operatorAuditPath, MinRole: desk.Operator, Handle: p.showAudit},
+			{Method: http.MethodGet, Path: operatorAuditExportPath, MinRole: desk.Operator, StepUp: desk.Always,
+				Handle: p.exportAudit},
 		},
 		Screens: []string{"audit"},
 	}
@@ -180,12 +187,7 @@ func (p *Pages) showAudit(r *desk.Request) error {
 func (p *Pages) checkChain(r *desk.Request, scope audit.Scope) (chainView, error) {
 	_, pattern := logOf(r)
 	head, err := p.cfg.Audit.AuditHead(r.Ctx(), scope)
-	v := chainView{Entries: int(head.Seq), Hash: head.Hash.String(), Check: r.To(pattern)}
-	if r.Mode() == "live" {
-		v.Check += "&check=1"
-	} else {
-		v.Check += "?check=1"
-	}
+	v := chainView{Entries: int(head.Seq), Hash: head.Hash.String(), Check: r.Href(pattern) + "?check=1&mode=" + r.Mode()}
 	if err != nil || head.Seq > checkedAtOnce && r.QueryParam("check") == "" {
 		return v, err
 	}
@@ -233,12 +235,9 @@ func (p *Pages) valueOf(name, value string) valueView {
 }
 
 func (p *Pages) entryOf(r *desk.Request, names auditNames, e audit.Entry) entryView {
-	name := e.Actor.Name
-	if name == "" {
-		name = e.Actor.ID
-	}
 	v := entryView{
-		Seq: e.Seq, At: e.At, By: page.Say("audit.by."+string(e.Actor.Kind), "name", name),
+		Seq: e.Seq, At: e.At,
+		By:     page.Say("audit.by."+string(e.Actor.Kind), "name", cmp.Or(e.Actor.Name, e.Actor.ID)),
 		Action: string(e.Action), Key: p.textOf("audit.action." + string(e.Action)),
 	}
 	if e.Actor.ID != "" {

@@ -71,7 +71,7 @@ func (p *Pages) namesOf(r *desk.Request, entries []audit.Entry) (n auditNames, e
 // members.
 func (p *Pages) nameUsers(r *desk.Request, entries []audit.Entry, names map[string]string) error {
 	if r.Route.HasTenant() {
-		members, err := p.cfg.Accounts.MembersOf(r.Ctx(), r.Access.TenantID())
+		members, err := p.cfg.Accounts.Members(r.Ctx(), r.Access.TenantID())
 		if err != nil {
 			return err
 		}

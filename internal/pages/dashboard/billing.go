@@ -130,9 +130,9 @@ func lineOf(r *desk.Request, e billing.Entry) lineView {
 	}
 	switch {
 	case e.Delta > 0:
-		v.Tone, v.Units = "good", "+"+strconv.FormatInt(e.Delta, 10)
+		v.Tone, v.Units = "good", "+"+page.Figure(e.Delta)
 	case e.Delta < 0:
-		v.Units = "−" + strconv.FormatInt(-e.Delta, 10)
+		v.Units = "−" + page.Figure(-e.Delta)
 	}
 	if e.SessionID != nil {
 		v.Session = e.SessionID.String()

@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"time"
 
 	"agegate/internal/backoffice/insight"
+	"agegate/internal/pages/page"
 	"agegate/internal/rules/session"
 )
 
@@ -75,7 +75,7 @@ func newChart(w insight.Window, series []insight.Point, zone *time.Location) cha
 		y := chartHeight
 		// in the order of parts
 		for k, n := range []int64{point.Passed, point.Fallback, point.Spoof, point.Expired, point.Pending} {
-			row.Counts = append(row.Counts, figure(n))
+			row.Counts = append(row.Counts, page.Figure(n))
 			if n > 0 {
 				height := chartHeight * float64(n) / float64(top)
 				y -= height
@@ -100,7 +100,7 @@ func (v *chartView) scale(most int64) int64 {
 	}
 	lines := (most + unit - 1) / unit
 	for i := lines; i >= 0; i-- {
-		v.Scale = append(v.Scale, figure(i*unit))
+		v.Scale = append(v.Scale, page.Figure(i*unit))
 		y := min(max(chartHeight*float64(lines-i)/float64(lines), .5), chartHeight-.5)
 		v.Grid += fmt.Sprintf("M0 %gH%g", round(y), chartWidth)
 	}
@@ -136,7 +136,7 @@ func newSteps(whole int64, names []string, numbers []int64) []rowView {
 		if whole > 0 {
 			share = float64(numbers[i]) / float64(whole)
 		}
-		rows[i] = rowView{Name: name, N: figure(numbers[i]), Share: percent(share), Width: round(100 * share)}
+		rows[i] = rowView{Name: name, N: page.Figure(numbers[i]), Share: percent(share), Width: round(100 * share)}
 	}
 	return rows
 }
@@ -146,20 +146,10 @@ func round(x float64) float64 { return math.Round(10*x) / 10 }
 // percent formats a share of 0 to 1.
 func percent(share float64) string { return fmt.Sprintf("%.0f\u202f%%", 100*share) }
 
-// figure formats a number in groups of three digits, with a separator that no
-// language reads as a decimal point.
-func figure(n int64) string {
-	digits := strconv.FormatInt(n, 10)
-	for i := len(digits) - 3; i > 0 && digits[i-1] != '-'; i -= 3 {
-		digits = digits[:i] + "\u202f" + digits[i:]
-	}
-	return digits
-}
-
 // figureUpTo formats a count that was limited.
 func figureUpTo(n, limit int64) string {
 	if n >= limit {
-		return figure(limit) + "+"
+		return page.Figure(limit) + "+"
 	}
-	return figure(n)
+	return page.Figure(n)
 }

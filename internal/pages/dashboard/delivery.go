@@ -189,10 +189,8 @@ func (p *Pages) resendFailed(r *desk.Request) (*desk.Question, error) {
 		},
 		Do: func(f *desk.FormView) error {
 			since := p.cfg.Now().Add(-pastWindows[f.Value("since")])
-			if _, err := p.cfg.Webhooks.ResendFailedEvents(r.Ctx(), r.Who.Actor(), deliveryScope(r), since); err != nil {
-				return err
-			}
-			return r.Done(r.Href(webhooksPath), "events_resent")
+			_, err := p.cfg.Webhooks.ResendFailedEvents(r.Ctx(), r.Who.Actor(), deliveryScope(r), since)
+			return r.After(err, r.Href(webhooksPath), "events_resent")
 		},
 	}, nil
 }
@@ -282,10 +280,8 @@ func (p *Pages) enable(r *desk.Request) (*desk.Question, error) {
 	return &desk.Question{
 		Safe: true, Back: r.Href(webhooksPath), Facts: append(facts, page.Say("enable.fact_repeat")),
 		Do: func(*desk.FormView) error {
-			if _, err := p.cfg.Webhooks.EnableEndpoint(r.Ctx(), r.Who.Actor(), deliveryScope(r), e.ID); err != nil {
-				return err
-			}
-			return r.Done(r.Href(webhooksPath), "endpoint_enabled")
+			_, err := p.cfg.Webhooks.EnableEndpoint(r.Ctx(), r.Who.Actor(), deliveryScope(r), e.ID)
+			return r.After(err, r.Href(webhooksPath), "endpoint_enabled")
 		},
 	}, err
 }

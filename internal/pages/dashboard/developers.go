@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -127,10 +128,7 @@ type secretView struct {
 
 func newSecretView(s tenant.Secret) secretView {
 	tone := map[tenant.SecretState]string{tenant.SecretActive: "good", tenant.SecretRetiring: "warn"}[s.State]
-	if tone == "" {
-		tone = "plain"
-	}
-	return secretView{string(s.State), tone, s.CreatedAt, s.ExpiresAt}
+	return secretView{string(s.State), cmp.Or(tone, "plain"), s.CreatedAt, s.ExpiresAt}
 }
 
 // secretViews returns the secrets in force for a list.

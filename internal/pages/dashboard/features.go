@@ -18,7 +18,6 @@ func (p *Pages) features() []desk.Feature {
 		p.login(),
 		p.navigation(),
 		p.operator(),
-		p.operatorAudit(),
 		p.operatorFind(),
 		p.operatorTenant(),
 		p.operatorUsers(),

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 	"strings"
@@ -98,11 +99,7 @@ func (p *Pages) showKeys(r *desk.Request) error {
 
 // unused reports whether a key has not been used for unusedAfter.
 func unused(k tenant.APIKey, now time.Time) bool {
-	last := k.CreatedAt
-	if k.LastUsedAt != nil {
-		last = *k.LastUsedAt
-	}
-	return now.Sub(last) >= unusedAfter
+	return now.Sub(*cmp.Or(k.LastUsedAt, &k.CreatedAt)) >= unusedAfter
 }
 
 func (p *Pages) newKey(r *desk.Request) (*desk.Question, error) {
@@ -129,6 +126,13 @@ func (p *Pages) noteOpen(r *desk.Request, q *desk.Question) error {
 	if unread, err := r.Unread("checklist", err); unread || err != nil {
 		return err
 	}
+	q.NoteAt = inMode(r, false, overviewPath)
+	q.Note, err = p.openOf(r, list)
+	return err
+}
+
+// openOf names the open liveTodos of a checklist. It returns nil if there are none.
+func (p *Pages) openOf(r *desk.Request, list insight.Checklist) (*page.Text, error) {
 	var keys []string
 	open, _ := p.todosOf(r, list)
 	for _, todo := range open {
@@ -136,11 +140,11 @@ func (p *Pages) noteOpen(r *desk.Request, q *desk.Question) error {
 			keys = append(keys, todo.Text)
 		}
 	}
-	names, err := p.textsOf(r, keys...)
-	if len(keys) > 0 {
-		q.Note, q.NoteAt = new(page.Say("new_key.open", "items", strings.Join(names, ", "))), inMode(r, false, overviewPath)
+	if len(keys) == 0 {
+		return nil, nil
 	}
-	return err
+	names, err := p.textsOf(r, keys...)
+	return new(page.Say("new_key.open", "items", strings.Join(names, ", "))), err
 }
 
 // showKey shows a new key. The key cannot be shown again.

@@ -8,7 +8,6 @@ import (
 
 	"agegate/internal/backoffice/account"
 	"agegate/internal/pages/dashboard/desk"
-	"agegate/internal/rules/fault"
 	"agegate/internal/rules/session"
 )
 
@@ -209,17 +208,14 @@ func (p *Pages) membersNamed(r *desk.Request, text string) (hits []hitView, err 
 	if !r.Opens(teamPath) {
 		return nil, nil
 	}
-	members, err := p.cfg.Accounts.Members(r.Ctx(), r.Access)
-	if fault.CodeOf(err) == fault.NotFound || err != nil {
-		return nil, err
-	}
+	members, err := p.cfg.Accounts.Members(r.Ctx(), r.Access.TenantID())
 	for _, m := range members {
 		if strings.Contains(strings.ToLower(m.User.Name), text) || strings.Contains(m.User.Email, text) {
 			hits = append(hits, hitView{Kind: "lookup.member", Name: m.User.Name + " · " + m.User.Email,
 				recordLink: recordLink{Href: memberHref(r, m), Livemode: r.Access.Livemode()}})
 		}
 	}
-	return hits, nil
+	return hits, err
 }
 
 // memberHref returns the address where a member's role is set. For the user's own

@@ -23,7 +23,6 @@ type marginEffect struct {
 	Target             int
 	Now, Then          string // margins in years
 	Cutoff, NextCutoff string // estimates needed
-	Decided, Passed    string // by the camera
 	Reach              insight.Reach
 	Stored, Would      page.Text // shares of the estimates in Reach
 }
@@ -88,7 +87,6 @@ func (p *Pages) effectOf(
 	}
 	var err error
 	e.Reach, err = p.cfg.Insight.ReachOf(r.Ctx(), r.Access.TenantID(), change.Target, cutoffs)
-	e.Decided, e.Passed = figure(e.Reach.Decided), figure(e.Reach.Passed)
 	e.Stored, e.Would = tenthsOf(e.Reach.First, e.Reach.Of), tenthsOf(e.Reach.Other, e.Reach.Of)
 	return e, err
 }

@@ -22,7 +22,7 @@ func TestMarginEffect(t *testing.T) {
 				o.filled(t, o.owner, url.Values{"target": {target}, "margin": {margin}, "effect": {"1"}}))
 			want(t, "the effect", res, 200, "")
 			_, panel, _ := strings.Cut(body, `data-testid="effect-panel"`)
-			if !strings.Contains(panel, "at most the newest 50,000 sessions") {
+			if !strings.Contains(panel, "at most the newest 50\u202f000 sessions") {
 				t.Error("the panel does not say how many sessions it counts at most")
 			}
 			return html.UnescapeString(panel)

@@ -1,7 +1,9 @@
 package dashboard
 
 import (
+	"maps"
 	"net/http"
+	"slices"
 	"time"
 
 	"agegate/internal/backoffice/account"
@@ -58,26 +60,41 @@ type operatorView struct {
 // listedTenant is a tenant in the list, with what it uses.
 type listedTenant struct {
 	tenant.Tenant
-	Live, Credit string
-	LastCall     *time.Time // nil for none
+	insight.TenantUse
+	Passed  string     // the pass rate
+	Invited *time.Time // until when the first owner's invitation is valid; nil without one
 }
+
+// Left is how many live checks the tenant can still pay for.
+func (t listedTenant) Left() int64 { return t.FreeLeft + t.Allowance.Credit }
 
 // listed fills in the list of tenants.
 func (p *Pages) listed(r *desk.Request, v *operatorView, found []tenant.Tenant) error {
-	ids := make([]uuid.UUID, len(found))
-	for i, t := range found {
-		ids[i] = t.ID
-	}
-	used, err := p.cfg.Insight.UseOf(r.Ctx(), ids, r.Zone())
+	used, err := p.cfg.Insight.UseOf(r.Ctx(), found, r.Zone())
 	if err != nil {
 		return err
 	}
-	credits, err := p.cfg.Billing.Credits(r.Ctx(), ids)
+	invited, err := p.invitedOwners(r, slices.Collect(maps.Keys(used))...)
 	for _, t := range found {
-		u := used[t.ID]
-		v.Tenants = append(v.Tenants, listedTenant{t, figure(u.Live), figure(credits[t.ID]), u.LastCall})
+		row := listedTenant{t, used[t.ID], "–", invited[t.ID]}
+		if row.PassRate.Of > 0 {
+			row.Passed = percent(row.PassRate.Share)
+		}
+		v.Tenants = append(v.Tenants, row)
 	}
 	return err
+}
+
+// invitedOwners returns until when the invitations of tenants' first owners are valid.
+func (p *Pages) invitedOwners(r *desk.Request, tenantIDs ...uuid.UUID) (map[uuid.UUID]*time.Time, error) {
+	until := map[uuid.UUID]*time.Time{}
+	links, err := p.cfg.Accounts.Invitations(r.Ctx(), tenantIDs...)
+	for _, l := range links {
+		if l.Role == account.Owner {
+			until[*l.TenantID] = &l.ExpiresAt
+		}
+	}
+	return until, err
 }
 
 // showOperator lists the tenants.
@@ -111,7 +128,7 @@ func (p *Pages) readInstance(r *desk.Request, v *operatorView) error {
 	if err != nil {
 		return err
 	}
-	v.Decided = tileFigure{figure(sum.Decided), page.Say("operator.decided_note")}
+	v.Decided = tileFigure{page.Figure(sum.Decided), page.Say("operator.decided_note")}
 	v.Passed = tileFigure{"–", page.Say("overview.nothing_decided")}
 	if sum.Decided > 0 {
 		v.Passed = rateTile(insight.RateOf(sum.Passed, sum.Decided))

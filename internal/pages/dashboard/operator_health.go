@@ -28,8 +28,8 @@ var FindingPlaces = map[string]string{
 	"list_failing": "issuers#published-lists", "ending": "issuers#trusted-issuers",
 	"unlogged": "issuers#wallets-that-demand-to-know-who-asks", "unsent": "issuers#wallets-that-demand-to-know-who-asks",
 	"https": "certificates#tls-and-the-reverse-proxy", "order": "certificates#tls-without-a-proxy",
-	"security_contact": "configure#configuration",
-	"no_backup":        "", "operator_name": "",
+	"security_contact": "configure#configuration", "webhooks": "trouble#alerts",
+	"no_backup": "", "operator_name": "",
 }
 
 // setups are the items of a new instance's checklist, whose texts are
@@ -72,11 +72,14 @@ func healthKeys() (keys []string) {
 	return keys
 }
 
-// readHealth returns the findings and the checklist.
-func (p *Pages) readHealth(r *desk.Request) (*conditionView, error) {
+// readHealth returns the findings and the checklist. failing says that webhooks do not arrive.
+func (p *Pages) readHealth(r *desk.Request, failing bool) (*conditionView, error) {
 	health, err := p.cfg.Health(r.Ctx())
 	if err != nil {
 		return nil, err
+	}
+	if failing {
+		health.Findings = append(slices.Clip(health.Findings), Finding{Name: "webhooks"})
 	}
 	setup, err := p.cfg.Insight.Setup(r.Ctx())
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"agegate/internal/backoffice/insight"
 	"agegate/internal/pages/dashboard/desk"
+	"agegate/internal/pages/page"
 )
 
 const systemPath = operatorPath + "/system"
@@ -65,7 +66,7 @@ func (p *Pages) showSystem(r *desk.Request) error {
 	}
 	v := &systemView{
 		System: state, Size: bytesText(state.Database.Bytes),
-		Pending: strconv.FormatInt(state.Queue.Pending, 10), Migration: strconv.FormatInt(state.Database.Migration, 10),
+		Pending: page.Figure(state.Queue.Pending), Migration: strconv.FormatInt(state.Database.Migration, 10),
 	}
 	v.Rows, v.Drift = replicaViews(state.Replicas)
 	if state.Queue.OldestDue > 0 {
@@ -75,7 +76,7 @@ func (p *Pages) showSystem(r *desk.Request) error {
 		v.Failing = append(v.Failing, failingView{f, operatedPath(f.TenantID), f.Failed >= insight.MaxFailed})
 	}
 	if r.Part() == "" {
-		v.Health, err = p.readHealth(r)
+		v.Health, err = p.readHealth(r, state.Queue.Hosts != nil)
 		if v.Unread, err = r.Unread("health", err); err != nil {
 			return err
 		}

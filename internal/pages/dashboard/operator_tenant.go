@@ -104,6 +104,7 @@ type tenantPage struct {
 	Sessions, PassRate  tileFigure
 	Latest              *time.Time // when the newest live session was created; nil if there is none
 	Members             []account.Member
+	Invited             *time.Time // until when the first owner's invitation is valid; nil without one
 	Acts, Dangerous     []actLink
 }
 
@@ -118,9 +119,14 @@ func (p *Pages) showTenant(r *desk.Request) error {
 	if v.Allowance, err = p.cfg.Insight.Allowance(r.Ctx(), t.ID); err != nil {
 		return err
 	}
-	if v.Members, err = p.cfg.Accounts.MembersOf(r.Ctx(), t.ID); err != nil {
+	if v.Members, err = p.cfg.Accounts.Members(r.Ctx(), t.ID); err != nil {
 		return err
 	}
+	invited, err := p.invitedOwners(r, t.ID)
+	if err != nil {
+		return err
+	}
+	v.Invited = invited[t.ID]
 	if err := p.readActivity(r, v, insight.Scope{TenantID: t.ID, Livemode: true}); err != nil {
 		return err
 	}
@@ -155,11 +161,8 @@ func (p *Pages) readActivity(r *desk.Request, v *tenantPage, scope insight.Scope
 
 func switchTenant(disabled bool, notice string) func(*Pages, *desk.Request, tenant.Tenant, *desk.FormView) error {
 	return func(p *Pages, r *desk.Request, t tenant.Tenant, f *desk.FormView) error {
-		if err := p.cfg.Tenants.SetDisabled(r.Ctx(), r.Who.OperatorActor(), t.ID, disabled,
-			f.Value("reason")); err != nil {
-			return err
-		}
-		return r.Done(operatedPath(t.ID), notice)
+		err := p.cfg.Tenants.SetDisabled(r.Ctx(), r.Who.OperatorActor(), t.ID, disabled, f.Value("reason"))
+		return r.After(err, operatedPath(t.ID), notice)
 	}
 }
 
@@ -172,20 +175,18 @@ func checkCredit(f *desk.FormView) error {
 
 func (p *Pages) addCredit(r *desk.Request, t tenant.Tenant, f *desk.FormView) error {
 	n, _ := strconv.ParseInt(f.Value("units"), 10, 64) // as checked
-	if _, err := billing.TopUp(r.Ctx(), p.cfg.Billing, r.Who.OperatorActor(), t.ID, n, f.Value("note"),
-		p.cfg.Now()); err != nil {
+	balance, err := billing.TopUp(r.Ctx(), p.cfg.Billing, r.Who.OperatorActor(), t.ID, n, f.Value("note"), p.cfg.Now())
+	if err != nil {
 		return err
 	}
-	return r.Done(operatedPath(t.ID), "tenant_credit")
+	return r.Done(operatedPath(t.ID), "tenant_credit", n, balance)
 }
 
 func (p *Pages) setLimits(r *desk.Request, t tenant.Tenant, f *desk.FormView) error {
 	free, daily := parseLimit(f.Value("free_checks")), parseLimit(f.Value("test_cap"))
-	if _, err := p.cfg.Tenants.Update(r.Ctx(), r.Who.OperatorActor(), t.ID,
-		tenant.Changes{FreeChecks: &free, TestCap: &daily}); err != nil {
-		return err
-	}
-	return r.Done(operatedPath(t.ID), "tenant_limits")
+	_, err := p.cfg.Tenants.Update(r.Ctx(), r.Who.OperatorActor(), t.ID,
+		tenant.Changes{FreeChecks: &free, TestCap: &daily})
+	return r.After(err, operatedPath(t.ID), "tenant_limits")
 }
 
 // parseLimit reads a limit; empty means the default. Text that is not a number

@@ -393,6 +393,7 @@ func TestSystem(t *testing.T) {
 		g.Force(t, gatewaytest.Browser(), g.Create(t, shop.Test.APIKey, 18), "verified")
 		g.Exec(t, "UPDATE webhook_events SET status = 'failed', next_attempt_at = NULL")
 		g.Exec(t, "DELETE FROM webhook_endpoints")
+		g.Exec(t, "UPDATE tenants SET webhook_url = 'https://hooks.example:8443/x'")
 		g.Exec(t, "INSERT INTO webhook_endpoints (id, tenant_id, livemode, url, first_failure_at, disabled_at, "+
 			"disabled_reason) VALUES ('"+
 			strings.Repeat("e", 35)+"', '"+shop.Tenant.ID.String()+

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"html/template"
 	"net/http"
 	"net/url"
@@ -53,10 +54,12 @@ var todos = []string{
 
 type overviewView struct {
 	desk.Layout
-	Windows []windowView
-	Stale   *time.Time    // time of the figures, if they could not be renewed
-	Figures template.HTML // rendered from a figuresView
+	Windows []insight.Window // that are offered
+	Window  insight.Window   // that is shown
+	Stale   *time.Time       // time of the figures, if they could not be renewed
+	Figures template.HTML    // rendered from a figuresView
 
+	Open   *page.Text // in live mode: which items of the checklist live sessions need; nil for none
 	Todo   []todoView // what the checklist has left; none in live mode, or for those who do not integrate
 	Done   []string   // the names of the items that are done; with no Todo all of them
 	Recent []insight.SessionRow
@@ -99,11 +102,6 @@ type figuresKey struct {
 	zone string
 }
 
-type windowView struct {
-	Window  insight.Window
-	Current bool
-}
-
 // tileFigure is a figure and a text about it.
 type tileFigure struct {
 	Value string
@@ -141,14 +139,8 @@ type makeView struct {
 }
 
 func (p *Pages) showOverview(r *desk.Request) error {
-	window := insight.Window(r.QueryParam("window"))
-	if window == "" {
-		window = insight.WindowDay
-	}
-	v := &overviewView{List: r.Href(sessionsPath)}
-	for _, w := range windows {
-		v.Windows = append(v.Windows, windowView{w, w == window})
-	}
+	window := cmp.Or(insight.Window(r.QueryParam("window")), insight.WindowDay)
+	v := &overviewView{List: r.Href(sessionsPath), Windows: windows, Window: window}
 	if r.Part() != "" {
 		if err := p.readRecent(r, v); err != nil {
 			return err
@@ -180,13 +172,9 @@ func (p *Pages) showOverview(r *desk.Request) error {
 	return r.Show(http.StatusOK, "overview", v)
 }
 
-// readLists fills in the newest sessions and, in test mode for those who integrate,
-// the checklist. Most of the time is spent waiting for the database, so both are read
-// in parallel.
+// readLists fills in the newest sessions and, for those who integrate, the checklist. Most
+// of the time is spent waiting for the database, so both are read in parallel.
 func (p *Pages) readLists(r *desk.Request, v *overviewView) error {
-	if r.Access.Livemode() || !r.Opens(playgroundPath) {
-		return p.readRecent(r, v)
-	}
 	var list insight.Checklist
 	var parallel routine.Group
 	ctx := r.Ctx()
@@ -198,7 +186,15 @@ func (p *Pages) readLists(r *desk.Request, v *overviewView) error {
 	if err != nil {
 		return err
 	}
-	if v.Unread.Todo, err = r.Unread("checklist", unread); err == nil && !v.Unread.Todo {
+	if v.Unread.Todo, err = r.Unread("checklist", unread); err != nil || v.Unread.Todo {
+		return err
+	}
+	v.NoKey = !list.LiveKey
+	switch {
+	case !r.Opens(playgroundPath):
+	case r.Access.Livemode():
+		v.Open, err = p.openOf(r, list)
+	default:
 		v.Todo, v.Done = p.todosOf(r, list)
 	}
 	return err
@@ -206,12 +202,6 @@ func (p *Pages) readLists(r *desk.Request, v *overviewView) error {
 
 // readWayOn fills in what leads on from an empty live mode: to the first key, and to the sessions of test mode.
 func (p *Pages) readWayOn(r *desk.Request, v *overviewView) error {
-	list, err := p.cfg.Insight.Checklist(r.Ctx(), r.Tenant)
-	unread, err := r.Unread("live key", err)
-	if err != nil {
-		return err
-	}
-	v.NoKey = !unread && !list.LiveKey
 	if r.Opens(keysPath) {
 		v.NewKey = r.Href(keysPath + "/new")
 	}
@@ -246,11 +236,11 @@ func (v *figuresView) tiles(o insight.Overview) {
 	if forced > 0 {
 		note += "_forced"
 	}
-	v.Sessions = tileFigure{figure(o.Counts.Created), page.Say(note, "decided", figure(earned),
-		"forced", figure(forced), "open", figure(o.Counts.Pending), "expired", figure(o.Counts.Expired))}
+	v.Sessions = tileFigure{page.Figure(o.Counts.Created), page.Say(note, "decided", earned,
+		"forced", forced, "open", o.Counts.Pending, "expired", o.Counts.Expired)}
 	v.PassRate = tileFigure{"–", page.Say("overview.nothing_decided")}
 	if forced > 0 {
-		v.PassRate.Note = page.Say("overview.only_forced", "forced", figure(forced))
+		v.PassRate.Note = page.Say("overview.only_forced", "forced", forced)
 	}
 	if earned > 0 {
 		v.PassRate = rateTile(o.PassRate)
@@ -261,10 +251,10 @@ func (v *figuresView) tiles(o insight.Overview) {
 			page.Say("overview.first_try_note", "of", figureUpTo(rate.Of, o.Webhooks.MaxEvents))}
 		v.NoneSent = o.Webhooks.Failed > 0 && rate.N == 0
 	}
-	v.Last = tileFigure{figure(o.Earned.Spoof), page.Say("overview.spoof_note", "of", figure(earned))}
+	v.Last = tileFigure{page.Figure(o.Earned.Spoof), page.Say("overview.spoof_note", "of", earned)}
 	switch spoofs := o.Counts.Spoof - o.Earned.Spoof; {
 	case spoofs > 0:
-		v.Last.Note = page.Say("overview.spoof_note_forced", "of", figure(earned), "forced", figure(spoofs))
+		v.Last.Note = page.Say("overview.spoof_note_forced", "of", earned, "forced", spoofs)
 	case earned+forced == 0:
 		v.Last.Note = v.PassRate.Note
 	}
@@ -276,18 +266,18 @@ func (v *figuresView) tiles(o insight.Overview) {
 // rateTile is a rate with its interval. Its total is not 0.
 func rateTile(rate insight.Rate) tileFigure {
 	return tileFigure{percent(rate.Share), page.Say("overview.interval",
-		"of", figure(rate.Of), "low", percent(rate.Low), "high", percent(rate.High))}
+		"of", rate.Of, "low", percent(rate.Low), "high", percent(rate.High))}
 }
 
 func allowanceTile(a insight.Allowance) tileFigure {
-	left := page.Say("overview.left_note", "free", figure(a.FreeLeft), "credit", figure(a.Credit))
+	left := page.Say("overview.left_note", "free", a.FreeLeft, "credit", a.Credit)
 	switch {
 	case a.Unlimited:
 		return tileFigure{"∞", page.Say("overview.unlimited")}
 	case a.DaysLeft != nil:
 		left = page.Say("overview.lasts", "n", *a.DaysLeft)
 	}
-	return tileFigure{figure(a.FreeLeft + a.Credit), left}
+	return tileFigure{page.Figure(a.FreeLeft + a.Credit), left}
 }
 
 func newWebhooks(h insight.WebhookHealth) healthView {

@@ -109,10 +109,8 @@ func (p *Pages) change(
 ) *desk.Question {
 	q.Check = func(f *desk.FormView) error { return p.cfg.Tenants.Check(r.Ctx(), r.Access.TenantID(), changes(f)) }
 	q.Do = func(f *desk.FormView) error {
-		if _, err := p.cfg.Tenants.Update(r.Ctx(), r.Who.Actor(), r.Access.TenantID(), changes(f)); err != nil {
-			return err
-		}
-		return r.Done(back, notice)
+		_, err := p.cfg.Tenants.Update(r.Ctx(), r.Who.Actor(), r.Access.TenantID(), changes(f))
+		return r.After(err, back, notice)
 	}
 	return q
 }

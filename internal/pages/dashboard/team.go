@@ -92,11 +92,11 @@ type invitationView struct {
 }
 
 func (p *Pages) showTeam(r *desk.Request) error {
-	members, err := p.cfg.Accounts.Members(r.Ctx(), r.Access)
+	members, err := p.cfg.Accounts.Members(r.Ctx(), r.Access.TenantID())
 	if err != nil {
 		return err
 	}
-	invitations, err := p.cfg.Accounts.Invitations(r.Ctx(), r.Access)
+	invitations, err := p.cfg.Accounts.Invitations(r.Ctx(), r.Access.TenantID())
 	if err != nil {
 		return err
 	}
@@ -169,7 +169,7 @@ func (p *Pages) setRole(r *desk.Request) (*desk.Question, error) {
 			v := &memberPage{Roles: roleNames, Member: m, Form: f, Back: back,
 				Remove: back + "/" + m.UserID.String() + "/remove"}
 			if m.UserID == r.Who.User().ID {
-				members, err := p.cfg.Accounts.Members(r.Ctx(), r.Access)
+				members, err := p.cfg.Accounts.Members(r.Ctx(), r.Access.TenantID())
 				if err != nil {
 					return err
 				}

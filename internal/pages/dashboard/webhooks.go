@@ -63,8 +63,7 @@ type webhooksView struct {
 	Secrets   []secretView
 	MayAct    bool // the user is a developer
 	MayResend bool
-	Filter    insight.DeliveryFilter
-	To        string // the last day of the list; empty for today
+	Asked     map[string]string // the filter
 	Statuses  []webhook.Status
 	Classes   []webhook.Class
 	Rows      records[deliveryRow]
@@ -113,34 +112,25 @@ func stateOf(e webhook.Record) deliveryState {
 func (d deliveryRow) Order() string { return d.OrderRef }
 
 func (p *Pages) showWebhooks(r *desk.Request) error {
-	query := r.QueryParams()
 	v := &webhooksView{
 		URL: r.Tenant.WebhookURL, Settings: r.Editing(urlsPath), MayAct: r.May(account.Develop),
-		MayResend: r.May(account.Resend),
-		Filter: insight.DeliveryFilter{Status: webhook.Status(query.Get("status")),
-			Class: webhook.Class(query.Get("class"))}, To: query.Get("to"),
-		Statuses: deliveryStatuses, Classes: deliveryClasses,
+		MayResend: r.May(account.Resend), Asked: map[string]string{}, Statuses: deliveryStatuses, Classes: deliveryClasses,
 		All: r.Href(webhooksPath), TestEvent: r.Href(webhooksPath + "/test"),
 		Resend: r.Href(webhooksPath + "/resend"),
 		Reveal: r.Href(webhooksPath + "/secret"), Rotate: r.Href(webhooksPath + "/rotate"),
 	}
-	last, unread := time.ParseInLocation(time.DateOnly, v.To, r.Zone())
-	if v.To != "" && unread != nil || v.Filter.Status != "" && !slices.Contains(deliveryStatuses, v.Filter.Status) ||
-		v.Filter.Class != "" && !slices.Contains(deliveryClasses, v.Filter.Class) {
-		return echo.ErrNotFound
+	filter, err := v.filter(r)
+	if err != nil {
+		return err
 	}
-	before := query.Get("before")
-	if before == "" && v.To != "" {
-		before = "evt_" + insight.IDAt(last.AddDate(0, 0, 1)).String() // the day is included
-	}
-	found, err := p.cfg.Insight.Deliveries(r.Ctx(), r.Scope(), v.Filter, before)
+	found, err := p.cfg.Insight.Deliveries(r.Ctx(), r.Scope(), filter, r.QueryParam("before"))
 	if err != nil {
 		return err
 	}
 	for _, d := range found.Rows {
 		v.Rows = append(v.Rows, deliveryRow{d, stateOf(d.Record), r.Href(webhooksPath) + "/events/" + d.ID})
 	}
-	v.page(query, found.Next)
+	v.page(r.QueryParam("before") != "", found.Next)
 	if r.Part() != "" {
 		return r.Show(http.StatusOK, "webhooks", v)
 	}
@@ -155,18 +145,37 @@ func (p *Pages) showWebhooks(r *desk.Request) error {
 	return r.Show(http.StatusOK, "webhooks", v)
 }
 
-// page sets the addresses of the previous and the next page.
-func (v *webhooksView) page(query url.Values, next string) {
-	kept := url.Values{}
-	for name, value := range map[string]string{
-		"status": string(v.Filter.Status), "class": string(v.Filter.Class), "to": v.To,
-	} {
-		if value != "" {
-			kept.Set(name, value)
+// filter parses the filter, or returns echo.ErrNotFound.
+func (v *webhooksView) filter(r *desk.Request) (f insight.DeliveryFilter, err error) {
+	for _, name := range []string{"status", "class", "from", "to"} {
+		if value := r.QueryParam(name); value != "" {
+			v.Asked[name] = value
 		}
 	}
+	f.Status, f.Class = webhook.Status(v.Asked["status"]), webhook.Class(v.Asked["class"])
+	for name, at := range map[string]*time.Time{"from": &f.From, "to": &f.To} {
+		if given := v.Asked[name]; given != "" && err == nil {
+			*at, err = time.ParseInLocation(time.DateOnly, given, r.Zone())
+		}
+	}
+	if err != nil || f.Status != "" && !slices.Contains(deliveryStatuses, f.Status) ||
+		f.Class != "" && !slices.Contains(deliveryClasses, f.Class) {
+		return f, echo.ErrNotFound
+	}
+	if !f.To.IsZero() {
+		f.To = f.To.AddDate(0, 0, 1) // the day is included
+	}
+	return f, nil
+}
+
+// page sets the addresses of the previous and the next page.
+func (v *webhooksView) page(later bool, next string) {
+	kept := url.Values{}
+	for name, value := range v.Asked {
+		kept.Set(name, value)
+	}
 	v.Filtered = len(kept) > 0
-	if query.Get("before") != "" {
+	if later {
 		v.Newest = "?" + kept.Encode()
 	}
 	if next != "" {

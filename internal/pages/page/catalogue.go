@@ -28,7 +28,7 @@ type Locale struct {
 }
 
 // text returns the text of a key. It fills the {placeholders} from pairs of name and
-// value; the value of n chooses the form of a plural text. An unknown key is an error,
+// value, numbers as Figure does; the value of n chooses the form of a plural text. An unknown key is an error,
 // so that no page shows a key. In right-to-left text, values are isolated (Unicode UAX
 // #9), because otherwise the punctuation around a Latin name would move.
 func (l *Locale) text(key string, pairs ...any) (string, error) {
@@ -46,12 +46,26 @@ func (l *Locale) text(key string, pairs ...any) (string, error) {
 	}
 	for i := 0; i+1 < len(pairs); i += 2 {
 		value := fmt.Sprint(pairs[i+1])
+		switch pairs[i+1].(type) {
+		case int, int64:
+			value = Figure(value)
+		}
 		if l.Dir == "rtl" {
 			value = "\u2068" + value + "\u2069"
 		}
 		filled = strings.ReplaceAll(filled, fmt.Sprintf("{%v}", pairs[i]), value)
 	}
 	return filled, nil
+}
+
+// Figure writes a whole number in groups of three digits, with a separator that no
+// language reads as a decimal point.
+func Figure(n any) string {
+	digits := fmt.Sprint(n)
+	for i := len(digits) - 3; i > 0 && digits[i-1] != '-' && digits[i-1] != '+'; i -= 3 {
+		digits = digits[:i] + "\u202f" + digits[i:]
+	}
+	return digits
 }
 
 // Text is a text of the catalogue with its values, for views whose handlers

@@ -32,7 +32,7 @@ type Config struct {
 	// Keys are the texts whose keys templates compose at run time. Literal keys are
 	// found in the templates. The values of composed texts are not checked.
 	Keys []string
-	// Funcs are the set's template functions, in addition to t and texts.
+	// Funcs are the set's template functions, in addition to those of every set: t, texts, say, list and figure.
 	Funcs template.FuncMap
 	// StaticPath is where the static files are mounted, without a trailing slash.
 	StaticPath string

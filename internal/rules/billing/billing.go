@@ -135,8 +135,6 @@ type Store interface {
 	UpdateCredit(ctx context.Context, fn func(CreditTx) error) error
 	// Credit returns the prepaid balance, zero for a tenant that never had any.
 	Credit(ctx context.Context, tenantID uuid.UUID) (int64, error)
-	// Credits returns the balance of every given tenant that ever had credit.
-	Credits(ctx context.Context, tenantIDs []uuid.UUID) (map[uuid.UUID]int64, error)
 	// Entries returns at most limit entries of a tenant's ledger, newest first,
 	// starting after the one with the given ID; uuid.Nil starts at the newest. It
 	// returns fault.NotFound for the ID of no entry of the tenant.

@@ -306,11 +306,11 @@ func TestInvitationsAndRecoveryLinks(t *testing.T) {
 		_, err := s.LinkByHash(t.Context(), owners.Hash)
 		wantNoError(t, err)
 		inAccounts(t, s, func(tx account.Tx) error { return tx.DeleteOwnerInvitations(shop.ID) })
-		if got, err := s.Invitations(t.Context(), shop.ID, start); err != nil || len(got) != 1 ||
+		if got, err := s.Invitations(t.Context(), []uuid.UUID{shop.ID}, start); err != nil || len(got) != 1 ||
 			!reflect.DeepEqual(got[0], invitation) {
 			t.Errorf("invitations = %+v, %v", got, err)
 		}
-		if got, err := s.Invitations(t.Context(), shop.ID, invitation.ExpiresAt); err != nil || len(got) != 0 {
+		if got, err := s.Invitations(t.Context(), []uuid.UUID{shop.ID}, invitation.ExpiresAt); err != nil || len(got) != 0 {
 			t.Errorf("expired invitations = %+v, %v", got, err)
 		}
 		inAccounts(t, s, func(tx account.Tx) error { return tx.DeleteRecoveryLinks(user.ID) })

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"agegate/internal/backoffice/insight"
 	"agegate/internal/rules/billing"
 	"agegate/internal/rules/billing/billingtest"
 	"agegate/internal/rules/fault"
@@ -416,21 +417,23 @@ func TestLedgerIsReadNewestFirst(t *testing.T) {
 	})
 }
 
-func TestCreditsOfManyTenants(t *testing.T) {
+// TestFundsOfManyTenants: one read has the funds of several tenants, each with its own.
+func TestFundsOfManyTenants(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, s Store) {
 		rich, never, other := newTenant(t, s).ID, newTenant(t, s).ID, newTenant(t, s).ID
 		wantNoError(t, s.UpdateCredit(t.Context(), func(tx billing.CreditTx) error {
 			_, err := tx.AddCredit(rich, 7)
 			_, otherErr := tx.AddCredit(other, 1)
-			return errors.Join(err, otherErr)
+			_, takenErr := tx.TakeCounter(billing.Quota{TenantID: rich, Livemode: true, Period: start.UTC().Format("2006-01"), Limit: 9}, 3)
+			return errors.Join(err, otherErr, takenErr)
 		}))
-		got, err := s.Credits(t.Context(), []uuid.UUID{rich, never})
-		if want := map[uuid.UUID]int64{rich: 7}; err != nil || !maps.Equal(got, want) {
-			t.Errorf("Credits = %v, %v, want %v", got, err, want)
+		got, err := s.Funds(t.Context(), []uuid.UUID{rich, never}, start)
+		if want := map[uuid.UUID]insight.Funds{rich: {FreeUsed: 3, Credit: 7}, never: {}}; err != nil || !maps.Equal(got, want) {
+			t.Errorf("Funds = %v, %v, want %v", got, err, want)
 		}
-		if got, err = s.Credits(t.Context(), nil); err != nil || len(got) != 0 {
-			t.Errorf("Credits of nobody = %v, %v", got, err)
+		if got, err = s.Funds(t.Context(), nil, start); err != nil || len(got) != 0 {
+			t.Errorf("Funds of nobody = %v, %v", got, err)
 		}
 	})
 }

@@ -1,5 +1,5 @@
-// Charts show the numbers of a point: under the pointer, and by the arrow keys. The
-// numbers are those of the table below, whose rows are the points from left to right.
+// Charts show the numbers of a point, under the pointer and by the arrow keys: those of
+// a row of the table below, whose rows are the points from left to right.
 // <div class="plot" data-points="middle|end"> says whether the chart draws a point in
 // the middle of its share of the width, or the first and the last one at its ends.
 

@@ -6,6 +6,7 @@
 const every = 5000;
 // While a part contains [data-soon], something is about to happen. It is kept up to
 // date more often for a time, and at once when the page comes into view.
+// [data-over] ends that.
 const soon = 700;
 const soonFor = 600_000;
 
@@ -51,13 +52,14 @@ function follow(part) {
   address.hash = "";
   let timer = 0; // 0 during a request
   const wait = () => {
-    timer = setTimeout(look, part.querySelector("[data-soon]") && performance.now() < soonFor ? soon : every);
+    if (!part.querySelector("[data-over]"))
+      timer = setTimeout(look, part.querySelector("[data-soon]") && performance.now() < soonFor ? soon : every);
   };
   const look = () => {
     if (document.hidden || busy(part)) return wait();
     timer = 0;
     load(address, (request) => {
-      if (request.status === 401 || request.status === 403 || request.status === 404) return;
+      if ([401, 403, 404].includes(request.status)) return;
       const body = request.status === 200 && !request.responseURL.includes("/login") ? request.responseXML?.body : null;
       if (body && !busy(part)) {
         part.replaceChildren(...body.childNodes);
@@ -83,8 +85,7 @@ function busy(part) {
 }
 
 // Confirmations over the page that asks for them: what <a data-dialog> leads to is
-// shown as a dialog. Whatever else the address answers, such as the question who
-// one is, is opened as a page.
+// shown as a dialog. Anything else that the address answers is opened as a page.
 let asking = false;
 
 document.addEventListener("click", (event) => {

@@ -3,6 +3,7 @@ package desk
 import (
 	"errors"
 	"net/http"
+	"slices"
 
 	"agegate/internal/backoffice/account"
 
@@ -17,7 +18,8 @@ var failures = []string{
 
 type errorView struct {
 	Layout
-	Name string
+	Name   string
+	Owners []account.Member // of the tenant, for those who may not do something
 }
 
 // Error writes the page of a failed request. The page depends only on the failure
@@ -49,9 +51,18 @@ func (d *Desk) layoutOfVisitor(c echo.Context) Layout {
 }
 
 // refuseMember writes the page of a refusal for a member of the tenant. The page has
-// the navigation to the pages that this user may open.
+// the navigation to the pages that this user may open, and says whom to ask.
 func (d *Desk) refuseMember(r *Request, status int, cause error) error {
 	v := &errorView{Layout: r.layout(), Name: failureOf(status, cause)}
+	if status == http.StatusForbidden {
+		members, err := d.cfg.Accounts.Members(r.Ctx(), r.Access.TenantID())
+		if err != nil {
+			return err
+		}
+		v.Owners = slices.DeleteFunc(members, func(m account.Member) bool {
+			return m.Role != account.Owner || m.User.DisabledAt != nil
+		})
+	}
 	return d.Set.Render(r, status, "error", v)
 }
 

@@ -28,9 +28,9 @@ type NavGroup struct {
 // embeds it; Request.Show fills it in.
 type Layout struct {
 	page.Frame
-	Notice string // the key of a text, or empty
-	Failed bool   // the notice reports a failure
-	Test   bool   // the page is in test mode
+	Notice *page.Text // what a change has done, or nil
+	Failed bool       // the notice reports a failure
+	Test   bool       // the page is in test mode
 	Nav    []NavGroupView
 	Tenant *TenantView // nil on pages without a tenant
 	Person string      // the signed-in user's name; may be empty

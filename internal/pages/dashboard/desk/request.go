@@ -5,6 +5,8 @@ import (
 	"log/slog"
 	"net/http"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"agegate/internal/backoffice/account"
@@ -124,9 +126,12 @@ func (r *Request) QRCode(text string, module int) error {
 }
 
 // Done finishes a change: it redirects to a page, which then shows the text
-// notice.<notice> once.
-func (r *Request) Done(path, notice string) error {
+// notice.<notice> once, with at most two numbers: n and sum.
+func (r *Request) Done(path, notice string, numbers ...int64) error {
 	if notice != "" {
+		for _, n := range numbers {
+			notice += "." + strconv.FormatInt(n, 10)
+		}
 		r.PutCookie(noticeCookie, notice, time.Minute)
 	}
 	return r.Redirect(http.StatusSeeOther, path)
@@ -140,19 +145,22 @@ func (r *Request) After(err error, path, notice string) error {
 	return r.Done(path, notice)
 }
 
-// takeNotice returns the key of the notice that a change has left, or "", and whether
-// the notice reports a failure. The cookie may contain anything, so only keys in the
-// catalogue count.
-func (r *Request) takeNotice() (key string, failed bool) {
-	name := r.CookieValue(noticeCookie)
+// takeNotice returns the notice that a change has left, or nil, and whether it reports
+// a failure. The cookie may contain anything, so only numbers and keys in the catalogue
+// count.
+func (r *Request) takeNotice() (notice *page.Text, failed bool) {
+	name, numbers, _ := strings.Cut(r.CookieValue(noticeCookie), ".")
 	if name == "" {
-		return "", false
+		return nil, false
 	}
 	r.DropCookie(noticeCookie)
+	first, second, _ := strings.Cut(numbers, ".")
+	n, _ := strconv.Atoi(first) // 0 for a notice without numbers
+	sum, _ := strconv.Atoi(second)
 	if key := "notice." + name; r.desk.Set.Has(key) {
-		return key, slices.Contains(r.desk.failed, name)
+		return new(page.Say(key, "n", n, "sum", sum)), slices.Contains(r.desk.failed, name)
 	}
-	return "", false
+	return nil, false
 }
 
 // ErrSent refuses a form that was sent before.

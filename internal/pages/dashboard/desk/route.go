@@ -94,13 +94,8 @@ var segment = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 // GET route that the given path matches, so that no address leads to another site. If
 // no route matches, it returns home.
 func (d *Desk) Onward(path string) string {
-	given := strings.Split(path, "/")
-	for _, r := range d.routes {
-		if r.Method == http.MethodGet && (r.MinRole >= User || r.Entry) {
-			if built, ok := rebuild(strings.Split(r.Path, "/"), given); ok {
-				return built
-			}
-		}
+	if page, built := d.pageAt(path); page.MinRole >= User || page.Entry {
+		return built
 	}
 	return d.cfg.Home
 }
