@@ -66,7 +66,7 @@ type listedTenant struct {
 }
 
 // Left is how many live checks the tenant can still pay for.
-func (t listedTenant) Left() int64 { return t.FreeLeft + t.Allowance.Credit }
+func (t listedTenant) Left() int64 { return t.FreeLeft + t.Credit }
 
 // listed fills in the list of tenants.
 func (p *Pages) listed(r *desk.Request, v *operatorView, found []tenant.Tenant) error {
