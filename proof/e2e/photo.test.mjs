@@ -7,7 +7,7 @@ import { createServer } from "node:http";
 import { join } from "node:path";
 import { isAccessible } from "./lib/axe.mjs";
 import { launch, visitor } from "./lib/browser.mjs";
-import { isFilming, passport, perform } from "./lib/camera.mjs";
+import { direct, isFilming, passport, perform } from "./lib/camera.mjs";
 import { eventually, startGateway } from "./lib/gateway.mjs";
 import { after, before, releasing, test } from "./lib/row.mjs";
 import { agreesToPhotograph, fitsWidth, gets, hears, leads, openCamera, part, passes, sees } from "./lib/walk.mjs";
@@ -63,6 +63,39 @@ test("a refused shopper passes with their own passport and face", async () => {
   await page.waitForFunction(() => window.__streams.length > 1);
   assert.deepEqual((await facing(page)).slice(0, 2), ["environment", "user"]);
   await passes(page);
+  assert.equal(await session.status(), "PASSED");
+  page.kept();
+});
+
+test("a face that gives no result is asked for again with the reason, and the document is not", async () => {
+  const { session, page } = await offered([], { viewport: { width: 320, height: 568 } });
+  const opposite = { turn_left: "turn_right", turn_right: "turn_left", up_left: "down_right", up_right: "down_left", look_up: "look_down", look_down: "look_up" };
+  await direct(page, { reply: opposite });
+  const told = hears(page);
+  await films(page);
+  const heading = page.locator('[data-testid="screen-live"] h1');
+  assert.equal(await heading.textContent(), "Hold the document inside the frame");
+  await sees(page, "screen-again");
+  assert.match(await part(page, "why").textContent(), /^That attempt gave no result: .* (arrow|head)/);
+  await part(page, "screen-again").getByText("Your document has been read. You only need to show your face again.").waitFor();
+  assert.equal(await page.title(), "Try again");
+  assert.equal(await heading.textContent(), "Place your face in the oval");
+  assert.ok(await part(page, "show-face").evaluate((e) => e.getBoundingClientRect().bottom <= innerHeight), "the button is below the window");
+  await isAccessible(page);
+  await fitsWidth(page);
+  await eventually("pictures under way are answered", async () => {
+    const { length } = told;
+    await page.waitForTimeout(1000);
+    return length === told.length;
+  });
+  assert.ok(await isFilming(page));
+  const read = told.length;
+  await direct(page, { reply: {} });
+  await part(page, "show-face").click();
+  await sees(page, "screen-live");
+  assert.equal(await page.title(), "Place your face in the oval");
+  await passes(page);
+  assert.ok(!told.slice(read).some(({ stage }) => stage === "document"), "the document was asked for again");
   assert.equal(await session.status(), "PASSED");
   page.kept();
 });

@@ -82,9 +82,8 @@ func (r *Recording) Pay(ctx context.Context, arrived time.Time) error {
 }
 
 // Settle writes what an outcome means for the session: a pass, a document that
-// was read and refused, or the end of the document check. A document that could
-// not be judged changes nothing. Its errors are those of Pay, except
-// fault.TooMany.
+// was read and refused or was doubtful, or the end of the document check. Its errors
+// are those of Pay, except fault.TooMany.
 func (r *Recording) Settle(ctx context.Context, outcome photo.Outcome) error {
 	var err error
 	switch outcome {
@@ -96,8 +95,10 @@ func (r *Recording) Settle(ctx context.Context, outcome photo.Outcome) error {
 		_, err = r.photos.sessions.Resolve(ctx, r.sess, session.CheckResult{
 			Result: result, Source: session.SourceDocument, Way: session.WayPhoto, Claim: r.claim,
 		})
-	case photo.Expired, photo.UnderAge, photo.Undated, photo.AnotherFace:
-		_, err = r.photos.sessions.RefuseDocument(ctx, r.sess, session.Document{Way: session.WayPhoto, Claim: r.claim})
+	case photo.Expired, photo.UnderAge, photo.Undated, photo.AnotherFace, photo.Doubtful:
+		_, err = r.photos.sessions.RefuseDocument(ctx, r.sess, session.Document{
+			Way: session.WayPhoto, Claim: r.claim, Doubtful: outcome == photo.Doubtful,
+		})
 	}
 	return err
 }

@@ -95,12 +95,14 @@ func (a *attempt) settle(ctx context.Context, step age.Step) error {
 	})
 }
 
-// whyEnded returns why a check with a verdict gave no result.
+// whyEnded returns why a check with a verdict gave no result, or "" without a verdict.
 func whyEnded(step age.Step) string {
-	switch step.Why {
-	case "":
+	switch {
+	case step.Verdict == "":
+		return ""
+	case step.Why == "":
 		return session.WhyAgain
-	case age.ReasonUnserved:
+	case step.Why == age.ReasonUnserved:
 		return session.WhyBusy
 	}
 	return string(step.Why) // sessions name the others as checks do

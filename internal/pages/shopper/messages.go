@@ -34,6 +34,8 @@ type guidance struct {
 	More      bool            `json:"more"`      // the message moreTime would succeed
 	Full      bool            `json:"full"`      // the next frame should have the full size, others need not
 	Credit    int             `json:"credit"`    // frames that the page may have unanswered
+	// Again is why the face beside a document gave no result and is asked for again (session.Why…).
+	Again string `json:"again,omitempty"`
 }
 
 // moreTime is the only text message of a page: the shopper asks for more time for

@@ -125,19 +125,15 @@ func (f *filming) take(ctx context.Context, frame age.Frame) (photo.Step, *onwar
 func (f *filming) record(ctx context.Context, step photo.Step, came time.Time) (*onwardMessage, error) {
 	onward := &onwardMessage{Next: "reload"}
 	var err error
-	if slices.Contains(photo.Refusals, step.Outcome) {
+	if step.Outcome == photo.Doubtful || slices.Contains(photo.Refusals, step.Outcome) {
 		// A refusal counts even if no camera time is left or the consent was withdrawn.
 		// It is written only once, because it would count again.
 		onward.Refused, err = string(step.Outcome), f.Settle(ctx, step.Outcome)
 	} else if err = f.Pay(ctx, came); err == nil {
-		switch step.Outcome {
-		case "":
+		if step.Outcome == "" {
 			return nil, nil
-		case photo.Doubtful:
-			onward.Refused = string(step.Outcome)
-		default:
-			err = persist(ctx, func() error { return f.Settle(ctx, step.Outcome) })
 		}
+		err = persist(ctx, func() error { return f.Settle(ctx, step.Outcome) })
 	}
 	if isLate(err) || isDisabled(err) || fault.CodeOf(err) == fault.TooMany {
 		return &onwardMessage{Next: "reload"}, nil

@@ -113,11 +113,17 @@ func TestOutcomesOfAPhotographedDocument(t *testing.T) {
 			if read := row.outcome != photo.Doubtful; read != (s.DocumentWay == session.WayPhoto) {
 				t.Errorf("way %q", s.DocumentWay)
 			}
+			if why := map[photo.Outcome]string{photo.Doubtful: session.WhyDoubtful, photo.NotLive: session.WhyUnlive}; s.Why() !=
+				why[row.outcome] {
+				t.Errorf("kept %v", s.Setbacks)
+			}
 			switch row.status {
 			case session.StatusPassed:
 				passing(t, shopper.get(link), s.ID.String())
 			case session.StatusFallback:
-				shopper.get(link).shows(t, http.StatusOK, "screen-fallback")
+				ended := shopper.get(link)
+				ended.shows(t, http.StatusOK, "screen-fallback")
+				contains(t, ended.body, "Your document was read, but we could not confirm that a live person", "face a window")
 			default:
 				shopper.get(link+"/photo?refused="+string(row.refused)).shows(t, http.StatusOK, "refused-"+string(row.refused))
 				if a := shopper.get(link + "/photo?refused=passed"); strings.Contains(a.body, `data-testid="refused-`) {
@@ -125,6 +131,35 @@ func TestOutcomesOfAPhotographedDocument(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A face that gives no result is asked for again: the page learns why, and the document, which was
+// read, is not asked for again.
+func TestTheFaceIsAskedForAgain(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, tenant.Tenant{DocumentCheck: true}, scripted())
+	reasons := map[age.Reason]string{"": session.WhyAgain, age.ReasonAstray: session.WhyAstray,
+		age.ReasonUnmoved: session.WhyUnmoved, age.ReasonHasty: session.WhyHasty, age.ReasonUnserved: session.WhyBusy,
+		age.ReasonDrawn: session.WhyDrawn}
+	for reason, why := range reasons {
+		f.photos = func(session.Session, bool) document.PhotoCheck {
+			return &film{steps: []photo.Step{stepFilming, {Stage: photo.StageFace, Step: unfinished(reason)}, stepFilming}}
+		}
+		f.serve(scripted())
+		link, shopper := f.agreed()
+		page := shopper.get(link + "/photo").body
+		contains(t, page, `data-testid="screen-again"`, `data-key="again.`+why+`"`, "You only need to show your face again")
+		c := shopper.camera(link)
+		c.read()
+		for n, want := range []string{"", why, ""} {
+			c.send(frame(scriptNonce, uint32(n)))
+			var said guidance
+			must(t, json.Unmarshal([]byte(c.read()), &said))
+			if said.Again != want {
+				t.Errorf("%q, picture %d: again %q, want %q", reason, n, said.Again, want)
+			}
+		}
 	}
 }
 

@@ -34,9 +34,10 @@ type budget struct {
 }
 
 // photoBudget is the budget for pictures of documents, which are larger and
-// fewer. Between the document and the face, the page opens another camera.
+// fewer. Between the document and the face, the page opens another camera. Before the face
+// is asked for again, the shopper reads why.
 var photoBudget = budget{
-	answer: 20 * time.Second, idle: 25 * time.Second, whole: session.MaxDocumentCamera + time.Minute, frames: 6000,
+	answer: 20 * time.Second, idle: time.Minute, whole: session.MaxDocumentCamera + time.Minute, frames: 6000,
 	bytes: 512 << 20,
 	gap:   100 * time.Millisecond, burst: 5, beat: 3 * time.Second,
 }
@@ -371,7 +372,7 @@ func (s *stream) answer(work context.Context, frame taken) (websocket.StatusCode
 		Hint: step.Hint,
 		Done: step.Done, Total: step.Total, Progress: step.Progress,
 		Remaining: step.Remaining.Milliseconds(), More: step.Extensible, Full: step.Full,
-		Credit: credit(time.Duration(s.trip.Load())),
+		Credit: credit(time.Duration(s.trip.Load())), Again: whyEnded(step.Step),
 	})
 	if err != nil {
 		return unsent(work)

@@ -198,10 +198,11 @@ const (
 	whyEstimate   reason = "estimate"    // the estimate was not far enough above the limit
 	whyNoEstimate reason = "no_estimate" // the camera check ended without one
 	whyDocument   reason = "document"    // the document check was not passed
+	whyNoPerson   reason = "no_person"   // no live person was confirmed beside the document
 	whyDeclined   reason = "declined"    // the shopper ended the document check and showed nothing
 )
 
-var reasons = []reason{whyEstimate, whyNoEstimate, whyDocument, whyDeclined}
+var reasons = []reason{whyEstimate, whyNoEstimate, whyDocument, whyNoPerson, whyDeclined}
 
 // whyOf returns why a session ended in FALLBACK. It reveals nothing that the
 // shopper did not see.
@@ -209,6 +210,8 @@ func whyOf(s session.Session) reason {
 	switch {
 	case s.Source == session.SourceDocument && s.DocumentWay == "" && s.DocumentAttempts == 0:
 		return whyDeclined
+	case s.Source == session.SourceDocument && s.Why() == session.WhyUnlive:
+		return whyNoPerson
 	case s.DocumentOpenedAt != nil: // also where a test forced how the document check ends
 		return whyDocument
 	case s.Source == session.SourceCamera && s.Basis.Cutoff == nil:

@@ -119,6 +119,10 @@ func (s *Service) RefuseDocument(ctx context.Context, sess Session, read Documen
 		if !d.allows(way) || !d.sess.DocumentOpen() {
 			return ErrLate
 		}
+		if read.Doubtful {
+			d.setBack(WhyDoubtful)
+			return nil
+		}
 		if err := d.answer(read.Request); err != nil {
 			return err
 		}

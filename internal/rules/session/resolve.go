@@ -134,7 +134,9 @@ func (s *Service) apply(d *decision, v CheckResult) error {
 			if !d.sess.DocumentOpen() {
 				return ErrLate
 			}
-			d.sess.DocumentWay = v.Way
+			if d.sess.DocumentWay = v.Way; v.Result == ResultFallback {
+				d.setBack(WhyUnlive)
+			}
 		}
 		if v.Source == SourceDocument {
 			d.happened(v.Way, documentOutcome(v))

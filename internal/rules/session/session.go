@@ -84,13 +84,15 @@ type CheckResult struct {
 	Request   []byte // see Document
 }
 
-// Document is a document that was read and refused.
+// Document is a document that was refused.
 type Document struct {
 	Way   Way
 	Claim Claim // the device of the camera
 	// Request is the nonce of the wallet request that the document answers; nil
 	// for a photograph. The result uses up the request.
 	Request []byte
+	// Doubtful says that no document was read clearly: it does not count, and why is kept.
+	Doubtful bool
 }
 
 // NoEstimate returns the result of a camera check that ends without an estimate:
@@ -187,6 +189,9 @@ const (
 	WhyDrawn   = "drawn"   // the face did not look photographed
 	WhyUnsure  = "unsure"  // no live person was confirmed
 	WhyBusy    = "busy"    // the server was too slow, failed or stopped
+
+	WhyDoubtful = "doubtful" // photographs did not clearly show one document
+	WhyUnlive   = "unlive"   // no live person was confirmed beside a document
 )
 
 // Why returns why the last attempt gave no result; empty if none has begun.

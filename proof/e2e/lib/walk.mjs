@@ -58,13 +58,14 @@ export async function toCamera(page, url, options) {
  * often as a session allows.
  */
 export async function gets(page, done, attempts = 5) {
-  const offer = part(page, "again").or(part(page, "refused-doubtful")).first();
+  const face = part(page, "show-face"); // beside a document that was read
+  const offer = part(page, "again").or(part(page, "refused-doubtful")).or(face).first();
   for (let left = attempts - 1; left > 0; left--) {
     const ended = done().then(() => true); // anew, since each attempt takes its time
     const again = offer.waitFor().then(() => false);
     for (const late of [ended, again]) late.catch(() => {}); // the page has gone on
     if (await Promise.race([ended, again])) return;
-    await openCamera(page);
+    await ((await face.isVisible()) ? face.click() : openCamera(page));
     const live = sees(page, "screen-live");
     live.catch(() => {}); // it was over before it was seen
     await Promise.race([ended, live]);

@@ -21,6 +21,7 @@ const picker = element("cameras", HTMLSelectElement);
 const soundSwitch = element("sound", HTMLButtonElement);
 const line = element("place", HTMLElement);
 const ready = element("ready", HTMLElement);
+const title = element("title", HTMLElement);
 const photograph = photographer(video, () => check.film);
 
 /** What a check begins with. @type {Film} */
@@ -37,6 +38,9 @@ const frozenAfter = 6000;
 
 /** How long the browser may give no picture that can be sent, in milliseconds. */
 const unreadableAfter = 10_000;
+
+/** How long the page waits for the shopper to read why the face is asked for again; the server waits a little longer. */
+const readingTime = 45_000;
 
 /** Connections in a row that never worked before the server is asked why. */
 const probeAfter = 3;
@@ -62,6 +66,8 @@ const effects = {
   opening: open,
   starting: play,
   connecting: connect,
+  live: goOn,
+  again: () => later("open", readingTime),
   waiting: () => later("retry", 3000 + Math.random() * 2000),
   network: () => later(check.failures >= probeAfter ? "probe" : "retry", Math.min(8000, 500 * 2 ** check.failures)),
   probing: probe,
@@ -172,8 +178,30 @@ async function hold(wanted) {
  * @param {Film} film
  */
 function films(film) {
+  if (film !== check.film) document.title = title.textContent = text(`title.${film}`);
   check.film = film;
   stage.dataset.film = film;
+}
+
+/**
+ * Says why the face beside a document gave no result. The stream runs on, because
+ * the server keeps what it has read of the document; no picture is sent meanwhile.
+ * @param {string} why
+ */
+function explain(why) {
+  begin(text("title.face"));
+  const words = text(`again.${why}`);
+  element("why", HTMLElement).textContent = words;
+  check.stream?.hold(true);
+  machine.send("again");
+  remark(words);
+}
+
+/** @param {CameraEvent | null} event */
+function goOn(event) {
+  if (event !== "open") return;
+  check.takenAt = performance.now();
+  check.stream?.hold(false);
 }
 
 /**
@@ -245,6 +273,8 @@ function connect() {
     guidance(answer) {
       check.failures = 0;
       check.reached = false;
+      if (page.dataset.state === "again") return;
+      if (answer.again) return explain(answer.again);
       if (check.stillFor() > frozenAfter) return machine.send("frozen");
       machine.send("answered");
       if ((answer.stage === "document" || answer.stage === "face") && answer.stage !== check.film) turn(answer.stage);

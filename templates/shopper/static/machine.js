@@ -4,7 +4,7 @@
 /**
  * @typedef {"missing" | "refused" | "in_use" | "insecure" | "embedded" | "failed"} Problem
  *   why a camera did not open
- * @typedef {"primer" | "opening" | "starting" | "connecting" | "queued" | "live" | "waiting" | "network" | "probing"
+ * @typedef {"primer" | "opening" | "starting" | "connecting" | "queued" | "live" | "again" | "waiting" | "network" | "probing"
  *   | "paused" | "away" | "leaving" | "unplugged" | "frozen" | "unreadable" | "other_tab"
  *   | Problem} State
  * @typedef {Problem
@@ -15,6 +15,7 @@
  *   | "unplugged"  // the camera is gone
  *   | "queued"     // the server has no place for the check yet
  *   | "answered"   // the server takes pictures
+ *   | "again"      // the server asks for the face beside a document again
  *   | "frozen"     // the camera keeps showing the same picture
  *   | "unreadable" // the browser does not hand over the camera's pictures
  *   | "unframed"   // the server ended the check before anything had begun
@@ -45,10 +46,12 @@ const problems = {
   missing: "missing", refused: "refused", in_use: "in_use", insecure: "insecure", embedded: "embedded", failed: "failed",
 };
 /** @type {Rule["on"]} */
-const streaming = {
-  ...filming, ...problems, queued: "queued", answered: "live", frozen: "frozen", unframed: "primer", moved: "leaving",
-  taken_over: "other_tab", busy: "waiting", lost: "network", offline: "network",
+const connected = {
+  ...filming, ...problems, queued: "queued", frozen: "frozen", unframed: "primer", moved: "leaving", taken_over: "other_tab",
+  busy: "waiting", lost: "network", offline: "network",
 };
+/** @type {Rule["on"]} */
+const streaming = { ...connected, answered: "live", again: "again" };
 /** @type {Rule["on"]} */
 const closed = { ...always, open: "opening" };
 
@@ -62,6 +65,7 @@ export const rules = {
   connecting: { camera: true, stream: true, on: streaming },
   queued: { screen: "queue", camera: true, stream: true, on: streaming },
   live: { screen: "live", camera: true, stream: true, on: streaming },
+  again: { screen: "again", camera: true, stream: true, on: { ...connected, open: "live" } },
   waiting: { screen: "waiting", camera: true, on: { ...filming, open: "connecting", retry: "connecting" } },
   network: { screen: "network", camera: true, on: { ...filming, open: "connecting", online: "connecting", retry: "connecting", probe: "probing" } },
   probing: { camera: true, on: { ...filming, open: "connecting", online: "connecting", probed: "connecting", moved: "leaving", failed: "failed" } },

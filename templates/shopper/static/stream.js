@@ -17,6 +17,7 @@
  * @property {boolean} more more time would be granted
  * @property {boolean} full the next picture may decide: it should have the full size
  * @property {number} credit pictures that may be unanswered
+ * @property {string} [again] why the face beside a document gave no result and is asked for again
  */
 
 /** Least time from one picture to the next, in milliseconds. */
@@ -39,8 +40,9 @@ const slow = 600;
  *                         nothing had begun, "retry" with the camera; refused:
  *                         why a document was, or undefined
  *   on.close(code, lived) the connection is over; lived: it had worked
- * Returns { stop(), moreTime() }: after stop() nothing is called any more;
- * moreTime() asks for more time for the present prompt.
+ * Returns { stop(), hold(on), moreTime() }: after stop() nothing is called any more;
+ * while it is held, no picture is taken; moreTime() asks for more time for the present
+ * prompt.
  * longest is the longest wait for a message, in milliseconds.
  * @param {string} path
  * @param {(share: number, decides: boolean) => Promise<ArrayBuffer | null>} take
@@ -68,10 +70,11 @@ export function openStream(path, take, on, longest = patience) {
   let timer;
   let watchdog = window.setTimeout(silent, longest);
   let stopped = false;
+  let held = false;
 
   function plan() {
     clearTimeout(timer);
-    if (stopped || taking || open.length >= credit) return;
+    if (stopped || held || taking || open.length >= credit) return;
     timer = window.setTimeout(send, Math.max(0, takenAt + gap - performance.now()));
   }
 
@@ -79,7 +82,7 @@ export function openStream(path, take, on, longest = patience) {
     [taking, takenAt, gap] = [true, performance.now(), leastGap];
     const jpeg = await take(full ? share : small, full);
     taking = false;
-    if (stopped || !nonce || socket.readyState !== WebSocket.OPEN) return;
+    if (stopped || held || !nonce || socket.readyState !== WebSocket.OPEN) return;
     if (jpeg) {
       const message = new Uint8Array(20 + jpeg.byteLength);
       message.set(nonce);
@@ -147,8 +150,15 @@ export function openStream(path, take, on, longest = patience) {
     socket.close(1000);
   }
 
+  /** @param {boolean} on */
+  function hold(on) {
+    if (held === on) return;
+    held = on;
+    plan();
+  }
+
   function moreTime() {
     if (!stopped && socket.readyState === WebSocket.OPEN) socket.send("more_time");
   }
-  return { stop, moreTime };
+  return { stop, hold, moreTime };
 }

@@ -226,7 +226,7 @@ func (c *Check) compare(ctx context.Context, f age.Frame) (Step, error) {
 		step.Step = seen
 	case seen.Verdict == age.VerdictNoCapture:
 		c.beginFace()
-		step.Guidance, step.Phase = seen.Guidance, age.PhaseFraming
+		step.Step = age.Step{Guidance: seen.Guidance, Phase: age.PhaseFraming, Verdict: seen.Verdict, Why: seen.Why}
 	case seen.Verdict == age.VerdictSpoof:
 		step.Outcome = NotLive
 	case c.matches(seen.Faces):

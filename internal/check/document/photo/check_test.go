@@ -189,7 +189,7 @@ func TestFaces(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 2 {
-			face := &facing{steps: []age.Step{{Guidance: vision.GuidanceTooFar}, {Verdict: age.VerdictNoCapture}}}
+			face := &facing{steps: []age.Step{{Guidance: vision.GuidanceTooFar}, {Verdict: age.VerdictNoCapture, Why: age.ReasonHasty}}}
 			c.face, c.taken = face, 0
 			step, err := c.see(t, nil)
 			if err != nil || step.Stage != StageFace || step.Guidance != vision.GuidanceTooFar || !c.MoreTime() ||
@@ -197,7 +197,8 @@ func TestFaces(t *testing.T) {
 				t.Fatalf("%s: %+v, %v", row.name, step, err)
 			}
 			step, err = c.see(t, nil)
-			if err != nil || step.Outcome != "" || step.Verdict != "" || c.face == faceCapture(face) {
+			if err != nil || step.Outcome != "" || step.Verdict != age.VerdictNoCapture || step.Why != age.ReasonHasty ||
+				c.face == faceCapture(face) {
 				t.Fatalf("%s: no capture: %+v, %v", row.name, step, err)
 			}
 		}

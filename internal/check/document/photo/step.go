@@ -33,7 +33,8 @@ const (
 // Refusals are the outcomes of a document that was read and refused.
 var Refusals = []Outcome{Expired, UnderAge, Undated, AnotherFace}
 
-// Step is the answer to one frame. Its age, verdict and faces are never set.
+// Step is the answer to one frame. Its age and faces are never set. With
+// age.VerdictNoCapture, the face gave no result, and is asked for again.
 type Step struct {
 	age.Step
 	Stage   Stage
