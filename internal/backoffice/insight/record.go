@@ -50,12 +50,13 @@ const (
 	MomentCreated    MomentKind = "created"
 	MomentOpened     MomentKind = "opened"
 	MomentConsented  MomentKind = "consented"
-	MomentBegun      MomentKind = "begun"    // Attempts, Strikes: their current values
-	MomentSetback    MomentKind = "setback"  // Why
-	MomentCamera     MomentKind = "camera"   // Camera; set if a document was asked for afterwards
-	MomentDocument   MomentKind = "document" // Way of the last document, Refused
-	MomentResult     MomentKind = "result"   // Status, Source, Document, Way
-	MomentExpired    MomentKind = "expired"  // Status
+	MomentBegun      MomentKind = "begun"     // Attempts, Strikes: their current values
+	MomentSetback    MomentKind = "setback"   // Why
+	MomentCamera     MomentKind = "camera"    // Camera; set if a document was asked for afterwards
+	MomentNoCamera   MomentKind = "no_camera" // Camera; in its place if no camera check had begun
+	MomentDocument   MomentKind = "document"  // Way of the last document, Refused
+	MomentResult     MomentKind = "result"    // Status, Source, Document, Way
+	MomentExpired    MomentKind = "expired"   // Status
 	MomentRedirected MomentKind = "redirected"
 	MomentWebhook    MomentKind = "webhook" // Event, Attempt
 )
@@ -85,6 +86,7 @@ const (
 	DocumentProved   DocumentEnd = "proved"
 	DocumentRefused  DocumentEnd = "refused"  // after the maximum number of refusals
 	DocumentUnproved DocumentEnd = "unproved" // one was shown, and it or the face beside it did not pass
+	DocumentUnlive   DocumentEnd = "unlive"   // no live person was confirmed beside it
 	DocumentDeclined DocumentEnd = "declined" // the shopper went on without a document
 )
 
@@ -97,6 +99,8 @@ func documentEnd(s session.Session) DocumentEnd {
 		return DocumentProved
 	case s.DocumentAttempts >= session.MaxDocuments:
 		return DocumentRefused
+	case s.Why() == session.WhyUnlive:
+		return DocumentUnlive
 	case s.DocumentWay != "":
 		return DocumentUnproved
 	}
@@ -162,8 +166,12 @@ func momentsOf(sess session.Session, now time.Time) []Moment {
 	for _, back := range sess.Setbacks {
 		add(&back.At, Moment{Kind: MomentSetback, Why: back.Why})
 	}
-	if camera := cameraEnd(sess); camera != "" {
-		add(sess.DocumentOpenedAt, Moment{Kind: MomentCamera, Camera: camera})
+	camera := Moment{Kind: MomentCamera, Camera: cameraEnd(sess)}
+	if sess.BegunAt == nil {
+		camera.Kind = MomentNoCamera
+	}
+	if camera.Camera != "" {
+		add(sess.DocumentOpenedAt, camera)
 	}
 	add(sess.DocumentOpenedAt, Moment{Kind: MomentDocument, Way: sess.DocumentWay, Refused: sess.DocumentAttempts})
 	result := Moment{Kind: MomentResult, Status: sess.Status, Source: sess.Source, Document: documentEnd(sess)}

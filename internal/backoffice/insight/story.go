@@ -36,6 +36,7 @@ type Story struct {
 	Document DocumentEnd    // empty without an end
 	Way      session.Way    // the way in which a document proved the age
 	Cutoff   *float64       // years the estimate had to reach; nil when none was compared
+	Why      string         // the latest attempt of an unfinished check gave no result: session.Why…; or empty
 }
 
 // StoryOf returns the story of a session at a time.
@@ -47,6 +48,10 @@ func StoryOf(s session.Session, now time.Time) Story {
 	story.Test = story.Forced || s.Source == session.SourceReceiver
 	if story.Document == DocumentProved {
 		story.Way = s.DocumentWay
+	}
+	if n := len(s.Setbacks); s.Source == "" && n > 0 &&
+		(s.DocumentOpenedAt == nil || s.Setbacks[n-1].At.After(*s.DocumentOpenedAt)) {
+		story.Why = s.Setbacks[n-1].Why
 	}
 	return story
 }

@@ -23,7 +23,7 @@ type reply struct {
 type replies map[string][]reply
 
 // replyKeys are the ends of sessions with an answer.
-var replyKeys = []string{"passed", "unopened", "open", "expired", "spoof", "document", "refused", "declined",
+var replyKeys = []string{"passed", "unopened", "open", "retry", "expired", "spoof", "document", "refused", "declined",
 	"fallback"}
 
 // readReplies reads the answers, and checks that there is one for each end in every
@@ -60,11 +60,13 @@ func (v storyView) replyKey() string {
 		return "passed"
 	case v.Status == session.StatusPending && !v.Opened:
 		return "unopened"
+	case v.Status == session.StatusPending && v.Why != "":
+		return "retry"
 	case v.Status == session.StatusPending:
 		return "open"
 	case v.Status == session.StatusExpired:
 		return "expired"
-	case v.Status == session.StatusSpoof:
+	case v.Status == session.StatusSpoof, v.Document == insight.DocumentUnlive:
 		return "spoof"
 	case v.Document == insight.DocumentDeclined && v.Camera == insight.CameraBelow:
 		return "declined"

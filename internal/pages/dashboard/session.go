@@ -28,46 +28,27 @@ const (
 var deleteForm = &desk.Form{Name: "delete_session", Again: true}
 
 func (p *Pages) session() desk.Feature {
-	keys := []string{}
-	for _, kind := range []insight.MomentKind{
-		insight.MomentCreated, insight.MomentOpened, insight.MomentConsented, insight.MomentBegun, insight.MomentSetback,
-		insight.MomentCamera, insight.MomentDocument, insight.MomentResult, insight.MomentExpired, insight.MomentRedirected,
-	} {
-		keys = append(keys, "timeline."+string(kind))
-	}
-	for _, key := range []insight.HeldKey{
-		insight.HeldLink, insight.HeldLinkCopy, insight.HeldBrowser, insight.HeldPhone, insight.HeldCreated,
-		insight.HeldOpened,
-		insight.HeldBegun, insight.HeldRedirected, insight.HeldConsent, insight.HeldEstimate, insight.HeldDocument,
-		insight.HeldPreferred, insight.HeldWay, insight.HeldRefusals, insight.HeldRequest, insight.HeldFaceMatch,
-		insight.HeldFilmed, insight.HeldNext,
-		insight.HeldAttempts, insight.HeldStrikes, insight.HeldSetbacks, insight.HeldResult, insight.HeldEvent,
-	} {
-		keys = append(keys, "held."+string(key))
-	}
-	for _, why := range []string{session.WhyAgain, session.WhyAstray, session.WhyUnmoved, session.WhyHasty,
-		session.WhyDrawn, session.WhyUnsure, session.WhyBusy} {
-		keys = append(keys, "timeline.setback_"+why)
-	}
-	for _, end := range cameraEnds {
-		keys = append(keys, "timeline.camera_"+string(end))
-	}
-	for _, way := range []session.Way{session.WayWallet, session.WayPhoto} {
-		keys = append(keys, "way."+string(way))
-	}
-	for _, end := range []insight.DocumentEnd{insight.DocumentProved, insight.DocumentRefused, insight.DocumentUnproved,
-		insight.DocumentDeclined} {
-		keys = append(keys, "timeline.document_"+string(end))
-	}
-	for _, a := range []session.Availability{
-		session.AvailabilityNotConsented, session.AvailabilityPending, session.AvailabilityNotEstimated,
-		session.AvailabilityAvailable,
-	} {
-		keys = append(keys, "estimate."+string(a))
-	}
-	for _, class := range []string{"status", "redirect", "dns", "blocked", "connect", "tls", "timeout"} {
-		keys = append(keys, "timeline.class."+class)
-	}
+	why := []string{session.WhyAgain, session.WhyAstray, session.WhyUnmoved, session.WhyHasty, session.WhyDrawn,
+		session.WhyUnsure, session.WhyBusy, session.WhyDoubtful, session.WhyUnlive}
+	keys := slices.Concat(
+		page.Keys("timeline.",
+			insight.MomentCreated, insight.MomentOpened, insight.MomentConsented, insight.MomentBegun, insight.MomentSetback,
+			insight.MomentCamera, insight.MomentNoCamera, insight.MomentDocument, insight.MomentResult, insight.MomentExpired,
+			insight.MomentRedirected),
+		page.Keys("held.",
+			insight.HeldLink, insight.HeldLinkCopy, insight.HeldBrowser, insight.HeldPhone, insight.HeldCreated,
+			insight.HeldOpened, insight.HeldBegun, insight.HeldRedirected, insight.HeldConsent, insight.HeldEstimate,
+			insight.HeldDocument, insight.HeldPreferred, insight.HeldWay, insight.HeldRefusals, insight.HeldRequest,
+			insight.HeldFaceMatch, insight.HeldFilmed, insight.HeldNext, insight.HeldAttempts, insight.HeldStrikes,
+			insight.HeldSetbacks, insight.HeldResult, insight.HeldEvent),
+		page.Keys("timeline.setback_", why...), page.Keys("story.setback_", why...),
+		page.Keys("timeline.camera_", cameraEnds...),
+		page.Keys("way.", session.WayWallet, session.WayPhoto),
+		page.Keys("timeline.document_", append(slices.Clip(unproved), insight.DocumentProved)...),
+		page.Keys("estimate.", session.AvailabilityNotConsented, session.AvailabilityPending,
+			session.AvailabilityNotEstimated, session.AvailabilityAvailable),
+		page.Keys("timeline.class.", "status", "redirect", "dns", "blocked", "connect", "tls", "timeout"),
+	)
 	f := desk.Feature{
 		Routes: []desk.Route{
 			{Method: http.MethodGet, Path: sessionPath, MinRole: desk.Reader, Handle: p.showSession},

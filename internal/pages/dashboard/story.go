@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"slices"
 	"strconv"
 
 	"agegate/internal/backoffice/insight"
@@ -13,24 +14,19 @@ var cameraEnds = []insight.CameraEnd{
 	insight.CameraSpoof,
 }
 
+// unproved are the ends of a document check without a proof.
+var unproved = []insight.DocumentEnd{insight.DocumentRefused, insight.DocumentUnproved, insight.DocumentUnlive,
+	insight.DocumentDeclined}
+
 // storyKeys are the texts of stories with composed keys.
 func storyKeys() []string {
-	var keys []string
-	for _, end := range cameraEnds {
-		keys = append(keys, "story.camera_"+string(end))
-	}
-	for _, status := range []session.Status{session.StatusPassed, session.StatusFallback, session.StatusSpoof,
-		session.StatusExpired} {
-		keys = append(keys, "story.forced_"+string(status))
-	}
-	for _, end := range []insight.DocumentEnd{insight.DocumentRefused, insight.DocumentUnproved,
-		insight.DocumentDeclined} {
-		keys = append(keys, "story.document_"+string(end))
-	}
-	for _, way := range []session.Way{session.WayWallet, session.WayPhoto} {
-		keys = append(keys, "story.proved_"+string(way))
-	}
-	return keys
+	return slices.Concat(
+		page.Keys("story.camera_", cameraEnds...),
+		page.Keys("story.forced_", session.StatusPassed, session.StatusFallback, session.StatusSpoof, session.StatusExpired),
+		page.Keys("story.document_", unproved...),
+		page.Keys("story.proved_", session.WayWallet, session.WayPhoto),
+		page.Keys("story.tell_", append(slices.Clip(replyKeys), "nobody", "no_estimate")...),
+	)
 }
 
 // storyView is what happened in a session, in sentences for support staff.
@@ -73,6 +69,9 @@ func (v storyView) Sentences() []page.Text {
 		_, open := v.stage()
 		said = append(said, page.Say(open))
 	}
+	if v.Why != "" {
+		said = append(said, page.Say("story.setback_"+v.Why))
+	}
 	return said
 }
 
@@ -92,25 +91,13 @@ func (v storyView) stage() (expired, open string) {
 
 // Advice is what support staff can tell the shopper.
 func (v storyView) Advice() page.Text {
+	key := v.replyKey()
 	switch {
 	case v.Test:
-		return page.Say("story.tell_nobody")
-	case v.Status == session.StatusPassed:
-		return page.Say("story.tell_passed")
-	case v.Status == session.StatusPending:
-		return page.Say("story.tell_open")
-	case v.Status == session.StatusExpired:
-		return page.Say("story.tell_expired")
-	case v.Status == session.StatusSpoof:
-		return page.Say("story.tell_spoof")
-	case v.Document == insight.DocumentRefused, v.Document == insight.DocumentUnproved:
-		return page.Say("story.tell_refused")
-	case v.Camera == insight.CameraUsedUp, v.Camera == insight.CameraSkipped && v.Document == "":
-		return page.Say("story.tell_no_estimate")
-	case v.Document == insight.DocumentDeclined && v.Camera != insight.CameraBelow:
-		return page.Say("story.tell_neither")
-	case v.Document == insight.DocumentDeclined:
-		return page.Say("story.tell_declined")
+		key = "nobody"
+	case v.Camera == insight.CameraUsedUp && (key == "document" || key == "fallback"),
+		v.Camera == insight.CameraSkipped && key == "fallback":
+		key = "no_estimate"
 	}
-	return page.Say("story.tell_fallback")
+	return page.Say("story.tell_" + key)
 }

@@ -18,11 +18,27 @@ func TestStory(t *testing.T) {
 	boss := member(t, g, shop.Tenant.ID, account.Viewer)
 	const begun, offered, ended = "begun_at = created_at, attempts = 1, ", "document_opened_at = created_at, ",
 		"completed_at = created_at"
+	const early, late = `, setbacks = '[{"At":"2000-01-02T03:04:05Z","Why":"astray"}]'`,
+		`, setbacks = '[{"At":"2000-01-02T03:04:05Z","Why":"astray"},{"At":"2099-01-02T03:04:05Z","Why":"`
 	for _, tt := range []struct{ set, story, tell, decided string }{
 		{"status = 'PENDING'", "Nobody has opened the link yet.", "The link still works", ""},
 		{"opened_at = created_at", "The shopper has opened the link. The check of a face has not begun.",
 			"The link still works", ""},
 		{begun + "opened_at = created_at", "The shopper is at the camera check.", "The link still works", ""},
+		{begun + "opened_at = created_at" + early, "The shopper is at the camera check. The latest attempt gave no result: " +
+			"the head did not follow the arrows.", "The last attempt gave no result, but the link still works", ""},
+		{begun + offered + "cutoff = 25" + early,
+			"The camera’s estimate was below 18 &#43; 7 years. The shopper is now asked for a document.</p>",
+			"The link still works", ""},
+		{begun + offered + "opened_at = created_at, cutoff = 25" + late + "doubtful\"}]'",
+			"The camera’s estimate was below 18 &#43; 7 years. The shopper is now asked for a document. The latest attempt gave no result: the pictures did not clearly",
+			"The last attempt gave no result", ""},
+		{
+			begun + offered + "cutoff = 25, status = 'FALLBACK', source = 'document', document_way = 'photo', " + ended +
+				late + "unlive\"}]'",
+			"The camera’s estimate was below 18 &#43; 7 years. A document was then shown, but no live person",
+			"your own face", "No valid document",
+		},
 		{begun + offered + "cutoff = 25",
 			"The camera’s estimate was below 18 &#43; 7 years. The shopper is now asked for a document.",
 			"The link still works", ""},
@@ -139,6 +155,27 @@ func TestNobodyWasAsked(t *testing.T) {
 	}
 }
 
+// TestTheTimelineIsTrue: no camera check ends that has not begun, and a doubtful photograph has a line.
+func TestTheTimelineIsTrue(t *testing.T) {
+	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
+	shop := g.Shop(t, "", nil)
+	support := member(t, g, shop.Tenant.ID, account.Support)
+	for set, says := range map[string]string{
+		"document_preferred = true":          "<strong>No camera check</strong></p><p class=\"muted\">The shopper preferred",
+		"attempts = 0":                       "<strong>No camera check</strong></p><p class=\"muted\">No estimate: the camera",
+		"begun_at = created_at, cutoff = 25": "<strong>Camera check ended</strong></p><p class=\"muted\">The estimate was",
+		`setbacks = '[{"At":"2099-01-02T03:04:05Z","Why":"doubtful"}]'`: "The pictures did not clearly show one document</p>",
+	} {
+		made := g.Create(t, shop.Test.APIKey, 18)
+		g.Exec(t, "UPDATE sessions SET document_opened_at = created_at, "+set+" WHERE id = '"+made.SessionID+"'")
+		_, body := support.Get(t, "/dashboard/"+shop.Tenant.ID.String()+"/test/sessions/"+made.SessionID)
+		line := between(t, body, `data-live="timeline"`, "</section>")
+		if !strings.Contains(line, says) || strings.Contains(line, "Camera check ended") != strings.HasPrefix(set, "begun") {
+			t.Errorf("%s: no %q, or an end of what never began, in %s", set, says, line)
+		}
+	}
+}
+
 // TestReplyToTheShopper: a session's page has a reply by how it ended, in every
 // language of the hosted page. Shoppers who never opened the link are not told to open it again.
 func TestReplyToTheShopper(t *testing.T) {
@@ -148,10 +185,12 @@ func TestReplyToTheShopper(t *testing.T) {
 	for set, says := range map[string]string{
 		"status = 'PENDING'":                         "Ihre Altersprüfung hat noch nicht begonnen.",
 		"status = 'PENDING', opened_at = created_at": "Ihre Altersprüfung ist noch offen.",
-		"status = 'EXPIRED'":                         "Die Zeit für Ihre Altersprüfung",
-		"status = 'PASSED', source = 'camera'":       "Ihre Altersprüfung ist abgeschlossen.",
-		"status = 'SPOOF', source = 'camera'":        "Ihre Altersprüfung konnte nicht",
-		"status = 'FALLBACK', source = 'camera'":     "Die Kamera konnte Ihr Alter nicht",
+		"status = 'PENDING', opened_at = created_at, setbacks = '[{\"At\":\"2099-01-02T03:04:05Z\",\"Why\":\"hasty\"}]'": "Ihr " +
+			"letzter Versuch brachte kein Ergebnis, aber",
+		"status = 'EXPIRED'":                     "Die Zeit für Ihre Altersprüfung",
+		"status = 'PASSED', source = 'camera'":   "Ihre Altersprüfung ist abgeschlossen.",
+		"status = 'SPOOF', source = 'camera'":    "Ihre Altersprüfung konnte nicht",
+		"status = 'FALLBACK', source = 'camera'": "Die Kamera konnte Ihr Alter nicht",
 		"status = 'FALLBACK', source = 'document', document_attempts = 3": "Ihre Altersprüfung endete ohne gültigen Ausweis. " +
 			"Bitte nutzen Sie den anderen Weg",
 		"status = 'FALLBACK', source = 'document'": "Ihre Altersprüfung endete ohne gültigen Ausweis. " +

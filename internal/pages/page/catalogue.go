@@ -80,6 +80,15 @@ type Text struct {
 // rendered.
 func Say(key string, pairs ...any) Text { return Text{key, pairs} }
 
+// Keys returns the keys of texts that are a prefix and a name, for Config.Keys.
+func Keys[S ~string](prefix string, names ...S) []string {
+	keys := make([]string, len(names))
+	for i, name := range names {
+		keys[i] = prefix + string(name)
+	}
+	return keys
+}
+
 func (l *Locale) say(t Text) (string, error) { return l.text(t.Key, t.Values...) }
 
 // valueOf returns the value of a name in pairs of name and value, or nil.

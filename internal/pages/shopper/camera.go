@@ -43,8 +43,7 @@ var cameraFiles = []string{
 // stopped and how it can go on. The texts are trouble.<kind>.title, .body and .action.
 var troubles = []string{
 	"missing", "refused", "in_use", "frozen", "unreadable", "insecure", "embedded", "unplugged", "failed", "network",
-	"waiting",
-	"other_tab",
+	"waiting", "other_tab",
 }
 
 // troubleView is one trouble screen. Handover and Without are empty if waiting

@@ -29,13 +29,12 @@ type guidance struct {
 	Hint      liveness.Hint   `json:"hint"` // shown with the prompt
 	Done      int             `json:"done"`
 	Total     int             `json:"total"`
-	Progress  float64         `json:"progress"`  // of the present prompt, 0 to 1
-	Remaining int64           `json:"remaining"` // milliseconds until the prompt lapses; 0 if there is no time limit
-	More      bool            `json:"more"`      // the message moreTime would succeed
-	Full      bool            `json:"full"`      // the next frame should have the full size, others need not
-	Credit    int             `json:"credit"`    // frames that the page may have unanswered
-	// Again is why the face beside a document gave no result and is asked for again (session.Why…).
-	Again string `json:"again,omitempty"`
+	Progress  float64         `json:"progress"`        // of the present prompt, 0 to 1
+	Remaining int64           `json:"remaining"`       // milliseconds until the prompt lapses; 0 if there is no time limit
+	More      bool            `json:"more"`            // the message moreTime would succeed
+	Full      bool            `json:"full"`            // the next frame should have the full size, others need not
+	Credit    int             `json:"credit"`          // frames that the page may have unanswered
+	Again     string          `json:"again,omitempty"` // why the face beside a document is asked for again
 }
 
 // moreTime is the only text message of a page: the shopper asks for more time for

@@ -54,45 +54,29 @@ var awaiting = []string{"intro", "consent", "camera", "document", "photo"}
 
 // composedKeys lists the texts for which templates compose the keys.
 func composedKeys() []string {
-	var keys []string
+	keys := slices.Concat(
+		page.Keys("intro.prefer.", preferWallet, preferPhoto, preferBoth),
+		page.Keys("document.way.", session.WayWallet, session.WayPhoto),
+		page.Keys("document.about.", session.WayWallet, session.WayPhoto),
+		page.Keys("document.refused.", append(slices.Clip(photo.Refusals), photo.Doubtful)...),
+		page.Keys("film.", photo.Hints...),
+		page.Keys("wallet.refused.", complaints...),
+		page.Keys("wallet.app.", wallet.SchemeProofOfAge, wallet.SchemeOpenID),
+		page.Keys("camera.", session.WhyAgain, session.WhyAstray, session.WhyUnmoved, session.WhyHasty, session.WhyDrawn,
+			session.WhyUnsure),
+		page.Keys("trouble.refused.", families...),
+		page.Keys("fallback.", reasons...),
+	)
 	for name := range notices {
 		keys = append(keys, "notice."+name+".title", "notice."+name+".body")
-	}
-	for _, ways := range []string{preferWallet, preferPhoto, preferBoth} {
-		keys = append(keys, "intro.prefer."+ways)
-	}
-	for _, way := range []session.Way{session.WayWallet, session.WayPhoto} {
-		keys = append(keys, "document.way."+string(way), "document.about."+string(way))
 	}
 	for _, reason := range append(wallet.Reasons(), requestGone) {
 		if reason == requestGone || reason.Genuine() {
 			keys = append(keys, "document.refused."+string(reason))
 		}
 	}
-	for _, outcome := range append(slices.Clip(photo.Refusals), photo.Doubtful) {
-		keys = append(keys, "document.refused."+string(outcome))
-	}
-	for _, hint := range photo.Hints {
-		keys = append(keys, "film."+string(hint))
-	}
-	for _, name := range complaints {
-		keys = append(keys, "wallet.refused."+name)
-	}
-	for _, app := range []string{wallet.SchemeProofOfAge, wallet.SchemeOpenID} {
-		keys = append(keys, "wallet.app."+app)
-	}
 	for _, kind := range troubles {
 		keys = append(keys, "trouble."+kind+".title", "trouble."+kind+".body", "trouble."+kind+".action")
-	}
-	for _, why := range []string{session.WhyAgain, session.WhyAstray, session.WhyUnmoved, session.WhyHasty,
-		session.WhyDrawn, session.WhyUnsure} {
-		keys = append(keys, "camera."+why)
-	}
-	for _, family := range families {
-		keys = append(keys, "trouble.refused."+family)
-	}
-	for _, why := range reasons {
-		keys = append(keys, "fallback."+string(why))
 	}
 	for _, link := range footerLinks(tenant.Links{PrivacyURL: "x", HelpURL: "x", TermsURL: "x"}) {
 		keys = append(keys, "page."+link.Kind)

@@ -90,9 +90,8 @@ type Document struct {
 	Claim Claim // the device of the camera
 	// Request is the nonce of the wallet request that the document answers; nil
 	// for a photograph. The result uses up the request.
-	Request []byte
-	// Doubtful says that no document was read clearly: it does not count, and why is kept.
-	Doubtful bool
+	Request  []byte
+	Doubtful bool // no document was read clearly; this does not count
 }
 
 // NoEstimate returns the result of a camera check that ends without an estimate:

@@ -135,6 +135,10 @@ export function tour(gateway) {
       await photographs(page, { stage: "face", guidance: "no_face", phase: "framing", total: 4 });
       await isTold(page, "no_face");
     },
+    "photo-face-again": async (page) => {
+      await photographs(page, { stage: "face", guidance: "ok", phase: "framing", total: 4, again: "unmoved" });
+      await sees(page, "screen-again");
+    },
     "photo-handover": async (page) => {
       await photographs(page);
       await part(page, "use-phone").click();

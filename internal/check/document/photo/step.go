@@ -48,9 +48,8 @@ const Prefix = "document."
 // Hints lists the hints that may follow the prefix.
 var Hints = []capture.Hint{
 	capture.ShowZone, capture.OtherDocument, capture.Closer, capture.Further, capture.Dark, capture.Glare,
-	capture.ZoneGlare,
-	capture.ZoneCovered, capture.Blurred, capture.HoldStill, capture.RaiseLeft, capture.RaiseRight, capture.RaiseTop,
-	capture.RaiseBottom, capture.TurnOver,
+	capture.ZoneGlare, capture.ZoneCovered, capture.Blurred, capture.HoldStill, capture.RaiseLeft, capture.RaiseRight,
+	capture.RaiseTop, capture.RaiseBottom, capture.TurnOver,
 }
 
 // stepOf converts the result for a picture of a document to the form used for faces. A
