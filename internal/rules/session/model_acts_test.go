@@ -389,6 +389,9 @@ func (m *machine) resolve(t *rapid.T, s *model, at replica, row session.Session,
 		if v.Way != "" {
 			s.DocumentWay = v.Way
 		}
+		if v.Way == session.WayPhoto && v.Result == session.ResultFallback {
+			s.keeps(session.WhyUnlive)
+		}
 		if v.Result == session.ResultFallback && (m.films(s) || v.Preferred) {
 			m.fallBack(s)
 			s.DocumentPreferred = v.Preferred

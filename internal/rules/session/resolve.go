@@ -134,7 +134,7 @@ func (s *Service) apply(d *decision, v CheckResult) error {
 			if !d.sess.DocumentOpen() {
 				return ErrLate
 			}
-			if d.sess.DocumentWay = v.Way; v.Result == ResultFallback {
+			if d.sess.DocumentWay = v.Way; v.Way == WayPhoto && v.Result == ResultFallback {
 				d.setBack(WhyUnlive)
 			}
 		}
