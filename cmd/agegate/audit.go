@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -96,11 +97,7 @@ func actionNames() string {
 // actorText returns the kind and the name of an actor, or its ID if it has no
 // name.
 func actorText(a audit.Actor) string {
-	name := a.Name
-	if name == "" {
-		name = a.ID
-	}
-	return strings.TrimSpace(string(a.Kind) + " " + name)
+	return strings.TrimSpace(string(a.Kind) + " " + cmp.Or(a.Name, a.ID))
 }
 
 // detailText returns a detail on one line.

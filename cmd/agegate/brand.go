@@ -2,8 +2,6 @@ package main
 
 import (
 	"errors"
-	"io"
-	"os"
 
 	"agegate/internal/rules/brand"
 	"agegate/internal/rules/tenant"
@@ -41,8 +39,11 @@ func (f *brandFlags) changes(flags *pflag.FlagSet) (*tenant.BrandChanges, error)
 		var logo []byte
 		if f.logo != "" {
 			var err error
-			if logo, err = readLogo(f.logo); err != nil {
+			if logo, err = readFile(f.logo, "--brand-logo: the file", brand.MaxLogoBytes+1); err != nil {
 				return nil, err
+			}
+			if len(logo) == 0 {
+				return nil, errors.New("--brand-logo: the file is empty")
 			}
 		}
 		c.Logo = &logo
@@ -51,21 +52,4 @@ func (f *brandFlags) changes(flags *pflag.FlagSet) (*tenant.BrandChanges, error)
 		return nil, nil
 	}
 	return &c, nil
-}
-
-// readLogo reads a file, but only one byte more than the allowed size.
-func readLogo(path string) ([]byte, error) {
-	file, err := os.Open(path) //nolint:gosec // a file that the operator names
-	if err != nil {
-		return nil, errors.New("--brand-logo: the file cannot be read")
-	}
-	defer file.Close() //nolint:errcheck // it was only read
-	data, err := io.ReadAll(io.LimitReader(file, brand.MaxLogoBytes+1))
-	if err != nil {
-		return nil, errors.New("--brand-logo: the file cannot be read")
-	}
-	if len(data) == 0 {
-		return nil, errors.New("--brand-logo: the file is empty")
-	}
-	return data, nil
 }

@@ -77,10 +77,7 @@ func (c *cli) databaseCopy() *cobra.Command {
 		err = from.Copy(cmd.Context(), into, store.CopyWatch, func(table string, rows int64) {
 			fmt.Fprintf(cmd.ErrOrStderr(), "%s: %d rows\n", table, rows)
 		})
-		if err == nil {
-			fmt.Fprintln(cmd.OutOrStdout(), "The databases are equal. Set AGEGATE_DATABASE_URL to the new one.")
-		}
-		return err
+		return confirm(cmd, err, "The databases are equal. Set AGEGATE_DATABASE_URL to the new one.\n")
 	}
 	return cmd
 }

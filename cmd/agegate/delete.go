@@ -15,23 +15,17 @@ import (
 )
 
 func (c *cli) sessionCommand() *cobra.Command {
-	return terminal.Group("session", "Delete a session's record", "", c.sessionDelete())
-}
-
-func (c *cli) sessionDelete() *cobra.Command {
-	return idCommand("delete SESSION_ID", "Delete a session and everything about it except its ledger entries",
+	cmd := idCommand("delete SESSION_ID", "Delete a session and everything about it except its ledger entries",
 		`Delete a session with its estimate, consent, handover, idempotency key, webhook
 and attempts. Its ledger entries are kept; the session ID in them then refers to
 nothing. Refused while the session is open or its webhook is still to be delivered.`,
 		func(cmd *cobra.Command, id uuid.UUID) error {
 			return c.withOperator(cmd.Context(), func(op operator) error {
-				if err := session.NewRecords(op.store, now).DeleteAsOperator(cmd.Context(), op.actor, id); err != nil {
-					return missing("session", err)
-				}
-				fmt.Fprintf(cmd.OutOrStdout(), "Session %s is deleted.\n", id)
-				return nil
+				err := session.NewRecords(op.store, now).DeleteAsOperator(cmd.Context(), op.actor, id)
+				return confirm(cmd, missing("session", err), "Session %s is deleted.\n", id)
 			})
 		})
+	return terminal.Group("session", "Delete a session's record", "", cmd)
 }
 
 // prunedSessions is the output of prune.
@@ -154,7 +148,7 @@ func (c *cli) tenantDelete() *cobra.Command {
 		Long: `Delete a disabled tenant permanently: its keys, secrets, sessions, webhooks, credit
 and ledger. Its audit log is kept. Refused while a session is open or a webhook is
 still to be delivered. A run that was stopped can be repeated.`,
-		Args: exactlyOneID("TENANT_ID"),
+		Args: exactlyOne("TENANT_ID"),
 	}
 	cmd.Flags().BoolVar(&yes, "yes", false, "confirm the deletion")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -174,11 +168,7 @@ still to be delivered. A run that was stopped can be repeated.`,
 			if _, err := records.DeleteAll(cmd.Context(), op.actor, t, pruneProgress(cmd.ErrOrStderr())); err != nil {
 				return err
 			}
-			if err := op.tenants.Delete(cmd.Context(), op.actor, id); err != nil {
-				return err
-			}
-			fmt.Fprintf(cmd.OutOrStdout(), "Tenant %s is deleted.\n", id)
-			return nil
+			return confirm(cmd, op.tenants.Delete(cmd.Context(), op.actor, id), "Tenant %s is deleted.\n", id)
 		})
 	}
 	return cmd

@@ -67,14 +67,11 @@ func (c *cli) evidenceCommand() *cobra.Command {
 			if err != nil {
 				return missing("tenant or session", err)
 			}
-			if err := writeWhole(out, os.Rename, func(w io.Writer) error {
+			err = writeWhole(out, os.Rename, func(w io.Writer) error {
 				_, err := w.Write(pack)
 				return err
-			}); err != nil {
-				return err
-			}
-			fmt.Fprintf(cmd.OutOrStdout(), "%s is signed with key %s.\n", out, service.Key().ID())
-			return nil
+			})
+			return confirm(cmd, err, "%s is signed with key %s.\n", out, service.Key().ID())
 		})
 	}
 	cmd.AddCommand(c.evidenceVerify(), c.evidenceKey())

@@ -43,11 +43,7 @@ not, as health checks of containers expect.`,
 			if cfg.TLS.On() {
 				scheme = "https://"
 			}
-			if err := askReady(ctx, scheme+address+"/readyz", cfg.Hosts()); err != nil {
-				return err
-			}
-			fmt.Fprintln(cmd.OutOrStdout(), "The gateway is ready.")
-			return nil
+			return confirm(cmd, askReady(ctx, scheme+address+"/readyz", cfg.Hosts()), "The gateway is ready.\n")
 		},
 	}
 }

@@ -53,11 +53,8 @@ func (c *cli) keyRevoke() *cobra.Command {
 	const short = "Revoke an API key permanently"
 	return idCommand("revoke KEY_ID", short, "", func(cmd *cobra.Command, id uuid.UUID) error {
 		return c.withOperator(cmd.Context(), func(op operator) error {
-			if err := op.tenants.RevokeKeyAsOperator(cmd.Context(), op.actor, id); err != nil {
-				return missing("API key", err)
-			}
-			fmt.Fprintf(cmd.OutOrStdout(), "Key %s is revoked.\n", id)
-			return nil
+			err := op.tenants.RevokeKeyAsOperator(cmd.Context(), op.actor, id)
+			return confirm(cmd, missing("API key", err), "Key %s is revoked.\n", id)
 		})
 	})
 }
@@ -79,7 +76,7 @@ func fromKey(k tenant.APIKey) listedKey {
 }
 
 func (c *cli) keyList() *cobra.Command {
-	cmd := &cobra.Command{Use: "list TENANT_ID", Short: "List a tenant's API keys", Args: exactlyOneID("TENANT_ID")}
+	cmd := &cobra.Command{Use: "list TENANT_ID", Short: "List a tenant's API keys", Args: exactlyOne("TENANT_ID")}
 	out := terminal.OutputFlag(cmd, terminal.OneArray)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return c.withTenant(cmd.Context(), args, func(op operator, id uuid.UUID) error {

@@ -51,10 +51,7 @@ with what is left. No file is overwritten.`,
 				return err
 			}
 			n, err := op.archiveLedger(cmd, path, tenants, end)
-			if err == nil {
-				fmt.Fprintf(cmd.OutOrStdout(), "%d lines are archived.\n", n)
-			}
-			return err
+			return confirm(cmd, err, "%d lines are archived.\n", n)
 		})
 	}
 	return terminal.Group("ledger", "Archive old months of the ledger", "", cmd)

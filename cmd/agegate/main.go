@@ -48,7 +48,9 @@ Every AGEGATE_ variable has a flag of the same name; a flag wins over its variab
 		cli.userCommand(), cli.secretKeyCommand(), cli.trustCommand(), cli.verifierCommand(), cli.sessionCommand(),
 		cli.pruneCommand(), cli.ledgerCommand(), cli.auditCommand(), cli.evidenceCommand(), cli.doctorCommand(),
 		terminal.VersionCommand("agegate", version), manualCommand())
-	root.AddCommand(movedCommands()...)
+	for name, now := range moved {
+		root.AddCommand(movedCommand(name, name, now))
+	}
 	err := terminal.Execute(ctx, root, args, stdout, stderr)
 	if exitCode(err) == exitConfig {
 		err = terminal.ExitError{Code: exitConfig, Err: err}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 
 	"github.com/spf13/cobra"
 )
@@ -29,11 +28,7 @@ pooler, AGEGATE_MIGRATION_URL must name the server itself.`,
 			if len(x.Unknown) > 0 {
 				said = "A newer version of agegate has migrated the database."
 			}
-			if err := errors.Join(err, db.Close()); err != nil {
-				return err
-			}
-			fmt.Fprintln(cmd.OutOrStdout(), said)
-			return nil
+			return confirm(cmd, errors.Join(err, db.Close()), "%s\n", said)
 		},
 	}
 }

@@ -19,16 +19,7 @@ var moved = map[string]string{
 	"document":    "agegate-lab document",
 }
 
-// movedCommands returns a hidden command for each that has moved. It says where
-// the command is, and exits with 2.
-func movedCommands() []*cobra.Command {
-	var commands []*cobra.Command
-	for name, now := range moved {
-		commands = append(commands, movedCommand(name, name, now))
-	}
-	return commands
-}
-
+// movedCommand returns a hidden command that says where it is now, and exits with 2.
 func movedCommand(use, before, now string) *cobra.Command {
 	return &cobra.Command{
 		Use: use, Hidden: true, DisableFlagParsing: true,

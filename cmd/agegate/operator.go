@@ -117,6 +117,14 @@ func missing(what string, err error) error {
 	return err
 }
 
+// confirm says what a command has done, unless that failed with err.
+func confirm(cmd *cobra.Command, err error, format string, args ...any) error {
+	if err == nil {
+		fmt.Fprintf(cmd.OutOrStdout(), format, args...)
+	}
+	return err
+}
+
 // now is the program's clock: UTC in whole microseconds, the precision that both
 // databases store.
 func now() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
@@ -135,7 +143,7 @@ func idArgument(args []string) (uuid.UUID, error) {
 func idCommand(use, short, long string, run func(cmd *cobra.Command, id uuid.UUID) error) *cobra.Command {
 	_, name, _ := strings.Cut(use, " ")
 	return &cobra.Command{
-		Use: use, Short: short, Long: long, Args: exactlyOneID(name),
+		Use: use, Short: short, Long: long, Args: exactlyOne(name),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id, err := idArgument(args)
 			if err != nil {
@@ -146,22 +154,23 @@ func idCommand(use, short, long string, run func(cmd *cobra.Command, id uuid.UUI
 	}
 }
 
-// readFile reads at most limit bytes of a file that the operator names.
+// readFile reads at most limit bytes of a file that the operator names. Its errors name
+// the file by what.
 func readFile(path, what string, limit int64) ([]byte, error) {
 	file, err := os.Open(path) //nolint:gosec // a file that the operator names
 	if err != nil {
-		return nil, fmt.Errorf("the %s's file cannot be read", what)
+		return nil, fmt.Errorf("%s cannot be read", what)
 	}
 	defer file.Close() //nolint:errcheck // it was only read
 	data, err := io.ReadAll(io.LimitReader(file, limit))
 	if err != nil {
-		return nil, fmt.Errorf("the %s's file cannot be read", what)
+		return nil, fmt.Errorf("%s cannot be read", what)
 	}
 	return data, nil
 }
 
-// exactlyOneID requires one positional argument and names it.
-func exactlyOneID(name string) cobra.PositionalArgs {
+// exactlyOne requires one positional argument and names it.
+func exactlyOne(name string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		if len(args) != 1 {
 			return fmt.Errorf("give exactly one %s", name)

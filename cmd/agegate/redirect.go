@@ -22,7 +22,7 @@ func (c *cli) modeCommand(
 	use, short string, fn func(cmd *cobra.Command, op operator, tenantID uuid.UUID, livemode bool) error,
 ) *cobra.Command {
 	var mode string
-	cmd := &cobra.Command{Use: use + " TENANT_ID --mode test|live", Short: short, Args: exactlyOneID("TENANT_ID")}
+	cmd := &cobra.Command{Use: use + " TENANT_ID --mode test|live", Short: short, Args: exactlyOne("TENANT_ID")}
 	cmd.Flags().StringVar(&mode, "mode", "", "test or live")
 	_ = cmd.MarkFlagRequired("mode")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -55,10 +55,8 @@ func (c *cli) redirectStage() *cobra.Command {
 func (c *cli) redirectPromote() *cobra.Command {
 	return c.modeCommand("promote", "Start signing with the staged redirect secret",
 		func(cmd *cobra.Command, op operator, id uuid.UUID, livemode bool) error {
-			if err := op.tenants.PromoteRedirectSecret(cmd.Context(), op.actor, id, livemode); err != nil {
-				return missing("staged redirect secret", err)
-			}
-			fmt.Fprintln(cmd.OutOrStdout(), "The staged redirect secret signs now; the one before is retired.")
-			return nil
+			err := op.tenants.PromoteRedirectSecret(cmd.Context(), op.actor, id, livemode)
+			return confirm(cmd, missing("staged redirect secret", err),
+				"The staged redirect secret signs now; the one before is retired.\n")
 		})
 }

@@ -14,10 +14,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (c *cli) secretKeyCommand() *cobra.Command {
-	return terminal.Group("secret-key", "Change the key that seals secrets in the database", "", c.secretKeyRotate())
-}
-
 const rotateHelp = `Reseal all secrets in the database under a new key. The current key is read from
 AGEGATE_SECRET_KEY and the new one from AGEGATE_NEW_SECRET_KEY. The merchants'
 secrets themselves do not change.
@@ -41,7 +37,7 @@ after step 2 it also fails the redirect of a pass, and it leaves webhooks to oth
 replicas. Create no tenants or secrets during step 1. If such a replica has sealed
 anything under the old key meanwhile, run the command again before step 3.`
 
-func (c *cli) secretKeyRotate() *cobra.Command {
+func (c *cli) secretKeyCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "rotate", Short: "Seal everything under a new key", Long: rotateHelp, Args: cobra.NoArgs}
 	out := terminal.OutputFlag(cmd, terminal.OneObject)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -61,7 +57,7 @@ func (c *cli) secretKeyRotate() *cobra.Command {
 			return out.Print(done, func(w io.Writer) { writeResealed(w, done) })
 		}, config.NewSecretKeyName)
 	}
-	return cmd
+	return terminal.Group("secret-key", "Change the key that seals secrets in the database", "", cmd)
 }
 
 // everySecond returns a function that prints the progress of a rotation, at

@@ -165,7 +165,7 @@ func (c *cli) tenantSet() *cobra.Command {
 they were created with. An empty value clears a URL or a part of the brand. The
 brand is how the hosted page looks: a name in place of the tenant's, a logo, and
 a colour, which is made lighter or darker until it can be read.`,
-		Args: exactlyOneID("TENANT_ID"),
+		Args: exactlyOne("TENANT_ID"),
 	}
 	settingFlags(cmd.Flags(), &changes)
 	b.add(cmd.Flags())
@@ -182,11 +182,7 @@ a colour, which is made lighter or darker until it can be read.`,
 				return errors.New("give at least one setting to change")
 			}
 			t, err := op.tenants.Update(cmd.Context(), op.actor, id, changes)
-			if err != nil {
-				return err
-			}
-			fmt.Fprintf(cmd.OutOrStdout(), "Tenant %s (%s) is updated.\n", t.ID, tenant.Visible(t.Name))
-			return nil
+			return confirm(cmd, err, "Tenant %s (%s) is updated.\n", t.ID, tenant.Visible(t.Name))
 		})
 	}
 	return cmd
@@ -195,17 +191,14 @@ a colour, which is made lighter or darker until it can be read.`,
 func (c *cli) tenantSwitch(use, short string, disabled bool) *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{
-		Use: use + " TENANT_ID", Short: short, Args: exactlyOneID("TENANT_ID"),
+		Use: use + " TENANT_ID", Short: short, Args: exactlyOne("TENANT_ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := audit.CheckNote(reason); err != nil {
 				return fmt.Errorf("--reason %w", err)
 			}
 			return c.withTenant(cmd.Context(), args, func(op operator, id uuid.UUID) error {
-				if err := op.tenants.SetDisabled(cmd.Context(), op.actor, id, disabled, reason); err != nil {
-					return err
-				}
-				fmt.Fprintf(cmd.OutOrStdout(), "Tenant %s is %sd.\n", id, use)
-				return nil
+				err := op.tenants.SetDisabled(cmd.Context(), op.actor, id, disabled, reason)
+				return confirm(cmd, err, "Tenant %s is %sd.\n", id, use)
 			})
 		},
 	}
@@ -217,18 +210,14 @@ func (c *cli) tenantCredit() *cobra.Command {
 	var add int64
 	var note string
 	cmd := &cobra.Command{
-		Use: "credit TENANT_ID --add N", Short: "Add prepaid credit", Args: exactlyOneID("TENANT_ID"),
+		Use: "credit TENANT_ID --add N", Short: "Add prepaid credit", Args: exactlyOne("TENANT_ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := audit.CheckNote(note); err != nil {
 				return fmt.Errorf("--note %w", err)
 			}
 			return c.withTenant(cmd.Context(), args, func(op operator, id uuid.UUID) error {
 				balance, err := billing.TopUp(cmd.Context(), op.store, op.actor, id, add, note, now())
-				if err != nil {
-					return err
-				}
-				fmt.Fprintf(cmd.OutOrStdout(), "Tenant %s has %d units of credit.\n", id, balance)
-				return nil
+				return confirm(cmd, err, "Tenant %s has %d units of credit.\n", id, balance)
 			})
 		},
 	}

@@ -21,7 +21,7 @@ func (c *cli) tenantCopy() *cobra.Command {
 		Long: "Create a tenant with the settings and the brand of another, for example one for\n" +
 			"staging. Settings that are given replace those of the other tenant. Keys, secrets,\n" +
 			"sessions, credit and members are not copied. The new keys and secrets are shown\nonly once.",
-		Args: exactlyOneID("TENANT_ID"),
+		Args: exactlyOne("TENANT_ID"),
 	}
 	settingFlags(cmd.Flags(), &changes)
 	out := terminal.OutputFlag(cmd, terminal.OneObject)

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -78,12 +77,7 @@ func (c *cli) trustAdd() *cobra.Command {
 		Long: `Trust an issuer. FILE holds one certificate in PEM: that of an authority which
 certifies document signers (for mobile driving licences the IACA), or that of a
 document signer.`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return errors.New("give exactly one FILE")
-			}
-			return nil
-		},
+		Args: exactlyOne("FILE"),
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&n.Name, "name", "", "the issuer's name")
@@ -117,7 +111,7 @@ document signer.`,
 }
 
 func readCertificate(path string) ([]byte, error) {
-	return readFile(path, "certificate", maxCertificateBytes)
+	return readFile(path, "the certificate's file", maxCertificateBytes)
 }
 
 func (c *cli) trustList() *cobra.Command {
@@ -141,31 +135,26 @@ func (c *cli) trustList() *cobra.Command {
 
 // listOf names the list of an issuer.
 func listOf(i listedIssuer) string {
-	switch {
-	case i.List == nil:
+	if i.List == nil {
 		return "-"
-	case !now().Before(i.List.Until):
-		return i.List.Name + " (expired)"
 	}
-	return i.List.Name
+	return i.List.Name + expired(i.List.Until)
 }
 
-func untilOf(t time.Time) string {
-	until := t.Format(time.DateOnly)
-	if !now().Before(t) {
-		until += " (expired)"
+func untilOf(t time.Time) string { return t.Format(time.DateOnly) + expired(t) }
+
+func expired(end time.Time) string {
+	if now().Before(end) {
+		return ""
 	}
-	return until
+	return " (expired)"
 }
 
 func (c *cli) trustRemove() *cobra.Command {
 	return idCommand("remove ID", "End the trust in an issuer", "", func(cmd *cobra.Command, id uuid.UUID) error {
 		return c.withTrust(cmd.Context(), func(trust *document.Trust) error {
-			if err := trust.Remove(cmd.Context(), commandLine(), id); err != nil {
-				return missing("issuer", err)
-			}
-			fmt.Fprintf(cmd.OutOrStdout(), "Issuer %s is no longer trusted.\n", id)
-			return nil
+			err := trust.Remove(cmd.Context(), commandLine(), id)
+			return confirm(cmd, missing("issuer", err), "Issuer %s is no longer trusted.\n", id)
 		})
 	})
 }

@@ -13,6 +13,7 @@ import (
 	"agegate/internal/app/config"
 	"agegate/internal/check/document"
 	"agegate/internal/check/document/trustlist"
+	"agegate/internal/rules/audit"
 	"agegate/internal/store"
 
 	"github.com/google/uuid"
@@ -133,11 +134,8 @@ the signer's next certificate together with the present one.`, func(cmd *cobra.C
 				return err
 			}
 			return c.withLists(cmd.Context(), func(lists *document.Lists) error {
-				if err := lists.Pin(cmd.Context(), commandLine(), id, pinned); err != nil {
-					return missing("list", err)
-				}
-				fmt.Fprintf(cmd.OutOrStdout(), "List %s must be signed by one of these certificates.\n", id)
-				return nil
+				err := lists.Pin(cmd.Context(), commandLine(), id, pinned)
+				return confirm(cmd, missing("list", err), "List %s must be signed by one of these certificates.\n", id)
 			})
 		})
 	cmd.Flags().StringVar(&signer, "signer", "", "file with the certificates, in PEM, of which one signs the list")
@@ -149,11 +147,8 @@ func (c *cli) sourceRemove() *cobra.Command {
 	const short = "End the trust in a published list and its issuers"
 	return idCommand("remove ID", short, "", func(cmd *cobra.Command, id uuid.UUID) error {
 		return c.withLists(cmd.Context(), func(lists *document.Lists) error {
-			if err := lists.Remove(cmd.Context(), commandLine(), id); err != nil {
-				return missing("list", err)
-			}
-			fmt.Fprintf(cmd.OutOrStdout(), "List %s and its issuers are no longer trusted.\n", id)
-			return nil
+			err := lists.Remove(cmd.Context(), commandLine(), id)
+			return confirm(cmd, missing("list", err), "List %s and its issuers are no longer trusted.\n", id)
 		})
 	})
 }
@@ -184,7 +179,9 @@ refused, and changes nothing. With --file, a list is read from a file instead.`,
 				if err != nil {
 					return err
 				}
-				sync = importing(lists, raw)
+				sync = func(ctx context.Context, actor audit.Actor, id uuid.UUID) (document.Synced, error) {
+					return lists.Import(ctx, actor, id, raw)
+				}
 			}
 			results := []syncResult{}
 			var failed []error

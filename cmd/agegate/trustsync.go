@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"time"
@@ -9,7 +8,6 @@ import (
 	"agegate/cmd/internal/terminal"
 	"agegate/internal/check/document"
 	"agegate/internal/check/document/trustlist"
-	"agegate/internal/rules/audit"
 
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
@@ -51,18 +49,10 @@ used for 90 days from its date.`,
 	return cmd
 }
 
-// importing returns a function like Lists.Sync for a list that was read from a
-// file.
-func importing(
-	lists *document.Lists, raw []byte,
-) func(context.Context, audit.Actor, uuid.UUID) (document.Synced, error) {
-	return func(ctx context.Context, actor audit.Actor, id uuid.UUID) (document.Synced, error) {
-		return lists.Import(ctx, actor, id, raw)
-	}
-}
-
 // readList reads a published list from a file.
-func readList(path string) ([]byte, error) { return readFile(path, "list", trustlist.MaxBytes+1) }
+func readList(path string) ([]byte, error) {
+	return readFile(path, "the list's file", trustlist.MaxBytes+1)
+}
 
 // syncResult is the result of a synchronisation as the commands print it.
 type syncResult struct {

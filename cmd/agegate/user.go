@@ -26,37 +26,24 @@ import (
 
 func (c *cli) userCommand() *cobra.Command {
 	return terminal.Group("user", "Manage the users of the dashboard", "",
-		c.userDisable(), c.userEnable(), c.userList(), c.userRecover(), c.userSetupLink())
+		c.userSwitch("disable", "Sign a user out everywhere and refuse new log-ins", (*account.Service).Disable),
+		c.userSwitch("enable", "Let a disabled user sign in again", (*account.Service).Enable),
+		c.userList(), c.userRecover(), c.userSetupLink())
 }
 
-// users returns the part of the accounts that needs no secret key.
-func users(db *store.Store, cfg config.Config) *account.Service {
-	return account.NewService(account.Config{Store: db, URL: cfg.DashboardURL, Random: rand.Reader, Now: now})
-}
-
-// posting returns users. If mail is configured and the secret key is set, it also puts
-// mails into the outbox; the gateway sends them.
-func posting(db *store.Store, cfg config.Config) (*account.Service, error) {
-	if cfg.SMTP == nil || cfg.SecretKey == nil {
-		return users(db, cfg), nil
-	}
-	sealer, err := app.NewSealer(cfg)
-	if err != nil {
-		return nil, err
-	}
-	return account.NewService(account.Config{
-		Store: db, URL: cfg.DashboardURL, Outbox: mail.NewOutbox(sealer, now), Random: rand.Reader, Now: now,
-	}), nil
-}
-
-// withUsers runs fn on the users of the configured database.
+// withUsers runs fn on the users of the configured database. If mail is configured and the
+// secret key is set, fn also puts mails into the outbox; the gateway sends them.
 func (c *cli) withUsers(ctx context.Context, fn func(*account.Service, config.Config) error) error {
 	return c.withDatabase(ctx, func(db *store.Store, cfg config.Config) error {
-		accounts, err := posting(db, cfg)
-		if err != nil {
-			return err
+		parts := account.Config{Store: db, URL: cfg.DashboardURL, Random: rand.Reader, Now: now}
+		if cfg.SMTP != nil && cfg.SecretKey != nil {
+			sealer, err := app.NewSealer(cfg)
+			if err != nil {
+				return err
+			}
+			parts.Outbox = mail.NewOutbox(sealer, now)
 		}
-		return fn(accounts, cfg)
+		return fn(account.NewService(parts), cfg)
 	})
 }
 
@@ -159,14 +146,6 @@ only to the user: anyone who has it can sign in as that user.`,
 	return cmd
 }
 
-func (c *cli) userDisable() *cobra.Command {
-	return c.userSwitch("disable", "Sign a user out everywhere and refuse new log-ins", (*account.Service).Disable)
-}
-
-func (c *cli) userEnable() *cobra.Command {
-	return c.userSwitch("enable", "Let a disabled user sign in again", (*account.Service).Enable)
-}
-
 func (c *cli) userSwitch(
 	use, short string, do func(*account.Service, context.Context, audit.Actor, uuid.UUID) error,
 ) *cobra.Command {
@@ -174,22 +153,14 @@ func (c *cli) userSwitch(
 		Use: use + " EMAIL|ID", Short: short, Args: exactlyOneUser,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.withUser(cmd.Context(), args, func(accounts *account.Service, _ config.Config, user account.User) error {
-				if err := do(accounts, cmd.Context(), commandLine(), user.ID); err != nil {
-					return err
-				}
-				_, err := fmt.Fprintf(cmd.OutOrStdout(), "User %s is %sd.\n", tenant.Visible(user.Email), use)
-				return err
+				err := do(accounts, cmd.Context(), commandLine(), user.ID)
+				return confirm(cmd, err, "User %s is %sd.\n", tenant.Visible(user.Email), use)
 			})
 		},
 	}
 }
 
-func exactlyOneUser(_ *cobra.Command, args []string) error {
-	if len(args) != 1 {
-		return errors.New("give exactly one e-mail address or ID of a user")
-	}
-	return nil
-}
+var exactlyOneUser = exactlyOne("e-mail address or ID of a user")
 
 func (c *cli) userSetupLink() *cobra.Command {
 	var owned string

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -71,9 +72,7 @@ func (f *verifierFlags) add(cmd *cobra.Command) {
 
 func (f *verifierFlags) read(host string) (n document.NewVerifier, err error) {
 	n = f.NewVerifier
-	if n.Host == "" {
-		n.Host = host
-	}
+	n.Host = cmp.Or(n.Host, host)
 	switch f.clientID {
 	case "x509_hash":
 	case "x509_san_dns":
@@ -303,11 +302,7 @@ func (c *cli) verifierRemove() *cobra.Command {
 			if fault.CodeOf(err) == fault.NotFound {
 				removed, err = "Registration certificate", v.Unregister(cmd.Context(), commandLine(), id)
 			}
-			if err != nil {
-				return missing("key or registration certificate", err)
-			}
-			fmt.Fprintf(cmd.OutOrStdout(), "%s %s is deleted.\n", removed, id)
-			return nil
+			return confirm(cmd, missing("key or registration certificate", err), "%s %s is deleted.\n", removed, id)
 		})
 	})
 }

@@ -140,7 +140,7 @@ type listedAttempt struct {
 }
 
 func (c *cli) webhookShow() *cobra.Command {
-	cmd := &cobra.Command{Use: "show EVENT_ID", Short: "Show a delivery with its attempts", Args: exactlyOneID("EVENT_ID")}
+	cmd := &cobra.Command{Use: "show EVENT_ID", Short: "Show a delivery with its attempts", Args: exactlyOne("EVENT_ID")}
 	scope := tenantFlag(cmd)
 	out := terminal.OutputFlag(cmd, terminal.OneObject)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

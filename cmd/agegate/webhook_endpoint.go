@@ -69,7 +69,7 @@ func (c *cli) webhookEndpoints() *cobra.Command {
 func (c *cli) webhookEnable() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "enable ENDPOINT_ID", Short: "Enable a disabled endpoint and send what waits for it",
-		Args: exactlyOneID("ENDPOINT_ID"),
+		Args: exactlyOne("ENDPOINT_ID"),
 	}
 	scope := tenantFlag(cmd)
 	out := terminal.OutputFlag(cmd, terminal.OneObject)
