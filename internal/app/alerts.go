@@ -73,14 +73,12 @@ func (a *alerts) endpoints(ctx context.Context) error {
 			host = u.Host // the path may hold a secret
 		}
 		t, err := a.tenants.Tenant(ctx, e.TenantID)
-		if err != nil {
-			failed = append(failed, fmt.Errorf("tenant %s: %w", e.TenantID, err))
-			continue
+		if err == nil {
+			err = a.send(ctx, t, account.Develop, e.ID, *e.DisabledAt, mail.Message{
+				Kind: mail.EndpointDisabled, Host: host, Link: a.url + "/dashboard/" + e.TenantID.String() + "/" +
+					audit.Mode(e.Livemode) + "/webhooks",
+			})
 		}
-		err = a.send(ctx, t, account.Develop, e.ID, *e.DisabledAt, mail.Message{
-			Kind: mail.EndpointDisabled, Host: host, Link: a.url + "/dashboard/" + e.TenantID.String() + "/" +
-				audit.Mode(e.Livemode) + "/webhooks",
-		})
 		if err != nil {
 			failed = append(failed, fmt.Errorf("tenant %s: %w", e.TenantID, err))
 		}
@@ -122,10 +120,7 @@ func (a *alerts) send(
 			len(mails) == maxRecipients {
 			continue
 		}
-		m.TenantID = &t.ID
-		m.Tenant = t.Name
-		m.To = member.User.Email
-		m.Locale = member.User.Locale
+		m.TenantID, m.Tenant, m.To, m.Locale = &t.ID, t.Name, member.User.Email, member.User.Locale
 		made, err := a.outbox.Compose(m, alertLife)
 		if err != nil {
 			return err

@@ -12,20 +12,15 @@ import (
 	"agegate/internal/store"
 )
 
-// deciding returns the settings and files that determine the results of this
-// process's camera checks.
-func (a *App) deciding(cfg config.Config) map[string]string {
-	return map[string]string{
-		"age_margin": strconv.FormatFloat(cfg.Margin.Usual, 'f', -1, 64), "estimator": a.decides, "models": a.replica.Models,
-	}
-}
-
-// beginDeciding calls recordDeciding, unless this process makes no camera checks.
+// beginDeciding records the settings and files that determine the results of this
+// process's camera checks, if it makes any.
 func (a *App) beginDeciding(ctx context.Context, cfg config.Config) error {
 	if a.decides == "" {
 		return nil
 	}
-	return recordDeciding(ctx, a.Store, a.now(), a.deciding(cfg))
+	return recordDeciding(ctx, a.Store, a.now(), map[string]string{
+		"age_margin": strconv.FormatFloat(cfg.Margin.Usual, 'f', -1, 64), "estimator": a.decides, "models": a.replica.Models,
+	})
 }
 
 // recordDeciding writes an entry to the instance's audit log if these settings

@@ -24,7 +24,6 @@ const (
 	pruneEvery  = time.Hour
 	pruneBatch  = 500
 	holdsEvery  = time.Minute // creations also release expired holds when they need units
-	tenantBatch = 100
 	rollupEvery = 5 * time.Minute
 	flushEvery  = 5 * time.Second
 	alertEvery  = 5 * time.Minute
@@ -100,13 +99,11 @@ func (a *App) inBatches(remove func(ctx context.Context, now time.Time, limit in
 func (a *App) pruneSessions(ctx context.Context) error {
 	records, before := session.NewRecords(a.Store, a.now), a.now().Add(-a.retention)
 	var failed []error
-	for after := uuid.Nil; ctx.Err() == nil; {
-		tenants, err := a.Store.Tenants(ctx, after, tenantBatch)
-		if err != nil || len(tenants) == 0 {
+	for batch, err := range a.Tenants.All(ctx) {
+		if err != nil {
 			return errors.Join(append(failed, err)...)
 		}
-		for _, t := range tenants {
-			after = t.ID
+		for _, t := range batch {
 			total, err := records.Prune(ctx, audit.System("retention"), t.ID, before, func(session.Pruned) {})
 			if err != nil {
 				failed = append(failed, fmt.Errorf("tenant %s: %w", t.ID, err))

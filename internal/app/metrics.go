@@ -1,8 +1,6 @@
 package app
 
 import (
-	"context"
-
 	"agegate/internal/app/metrics"
 	"agegate/internal/pages/shopper"
 	"agegate/internal/rules/session"
@@ -36,12 +34,9 @@ func words[T ~string](values ...T) []string {
 func (a *App) watch() {
 	a.metrics.Build(a.replica.Version)
 	a.metrics.WatchDatabase(a.Store.Stats)
-	a.metrics.WatchQueue(a.Store)
+	a.metrics.WatchQueue(a.Store.QueueState)
 	a.metrics.WatchTrust(a.trustState)
-	a.metrics.WatchStanding(func(ctx context.Context) (metrics.Standing, error) {
-		s, err := a.Store.Standing(ctx)
-		return metrics.Standing(s), err
-	})
+	a.metrics.WatchStanding(a.Store.Standing)
 	if a.https != nil {
 		a.metrics.WatchCertificates(a.https.Ends)
 	}

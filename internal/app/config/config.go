@@ -4,6 +4,7 @@ package config
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -100,9 +101,9 @@ type Variable struct {
 	Name    string // AGEGATE_…
 	Default string
 	Help    string
-	Secret  bool // has no flag, because other users can see command lines
-	Own     bool // may differ between the processes and places of one gateway
-	set     func(c *Config, value string) error
+	Secret  bool                                // has no flag, because other users can see command lines
+	Own     bool                                // may differ between the processes and places of one gateway
+	set     func(c *Config, value string) error // not called for an unset variable without a default
 }
 
 // Flag returns the name of the flag that mirrors the variable: listen for
@@ -157,11 +158,12 @@ func Load(lookup Lookup, required ...string) (Config, error) {
 			errs = append(errs, fmt.Errorf("%s must not be white space alone", v.Name))
 			continue
 		}
-		if value == "" {
-			value = v.Default
-		}
+		value = cmp.Or(value, v.Default)
 		if !v.Secret && !v.Own {
 			fmt.Fprintf(shared, "%s=%q\n", v.Name, value)
+		}
+		if value == "" {
+			continue
 		}
 		if err := v.set(&c, value); err != nil {
 			errs = append(errs, fmt.Errorf("%s %w", v.Name, err))
@@ -242,18 +244,12 @@ func hint(name string) string {
 
 // deriveURLs fills in the addresses whose defaults are other addresses.
 func (c *Config) deriveURLs() {
-	if c.BaseURL == "" {
-		c.BaseURL = "http://" + localAddress(c.Listen)
-	}
-	if c.VerifyURL == "" {
-		c.VerifyURL = c.BaseURL
-	}
+	c.BaseURL = cmp.Or(c.BaseURL, "http://"+localAddress(c.Listen))
+	c.VerifyURL = cmp.Or(c.VerifyURL, c.BaseURL)
 	if c.DashboardURL == "" && c.DashboardListen != "" {
 		c.DashboardURL = "http://" + localAddress(c.DashboardListen)
 	}
-	if c.DashboardURL == "" {
-		c.DashboardURL = c.BaseURL
-	}
+	c.DashboardURL = cmp.Or(c.DashboardURL, c.BaseURL)
 }
 
 // CheckDashboard returns an error if the dashboard cannot be served. It refuses

@@ -32,9 +32,6 @@ func (s SecurityContact) Text(origins ...string) string {
 }
 
 func setSecurityContact(c *Config, v string) error {
-	if v == "" {
-		return nil
-	}
 	u, err := url.Parse(v)
 	if err != nil || u.Scheme != "https" && u.Scheme != "mailto" || u.Scheme == "https" && u.Hostname() == "" ||
 		u.User != nil || u.Scheme == "mailto" && u.RawQuery != "" {
@@ -48,9 +45,6 @@ func setSecurityContact(c *Config, v string) error {
 }
 
 func setSecurityUntil(c *Config, v string) error {
-	if v == "" {
-		return nil
-	}
 	day, err := time.Parse(time.DateOnly, v)
 	if err != nil {
 		return errors.New("must be a day such as 2027-06-30")

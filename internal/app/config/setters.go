@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -24,18 +25,12 @@ import (
 )
 
 func setSMTP(c *Config, v string) error {
-	if v == "" {
-		return nil
-	}
 	server, err := mail.ParseServer(v)
 	c.SMTP = &server
 	return err
 }
 
 func setMailFrom(c *Config, v string) error {
-	if v == "" {
-		return nil
-	}
 	c.MailFrom = v
 	return mail.CheckFrom(v)
 }
@@ -57,13 +52,6 @@ func setAddress(dst *string, v string) error {
 	}
 	*dst = v
 	return nil
-}
-
-func setOptionalAddress(dst *string, v string) error {
-	if v == "" {
-		return nil
-	}
-	return setAddress(dst, v)
 }
 
 func setDatabaseURL(c *Config, v string) error {
@@ -93,7 +81,7 @@ func setMigrationURL(c *Config, v string) error {
 	if err := checkDatabaseURL(v); err != nil {
 		return err
 	}
-	if v != "" && !strings.HasPrefix(v, "postgres://") && !strings.HasPrefix(v, "postgresql://") {
+	if !strings.HasPrefix(v, "postgres://") && !strings.HasPrefix(v, "postgresql://") {
 		return errors.New("must be postgres://…")
 	}
 	c.MigrationURL = v
@@ -151,9 +139,6 @@ func HasPassword(databaseURL string) bool {
 }
 
 func setOrigin(dst *string, v string) error {
-	if v == "" {
-		return nil
-	}
 	u, err := url.Parse(v)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil ||
 		u.RawQuery != "" || u.Fragment != "" || u.Path != "" && u.Path != "/" {
@@ -175,16 +160,13 @@ func setDashboardURL(c *Config, v string) error {
 	if err := setOrigin(&c.DashboardURL, v); err != nil {
 		return err
 	}
-	if v != "" && !Private(c.DashboardURL) {
+	if !Private(c.DashboardURL) {
 		return errors.New("must be an https address, or http on localhost")
 	}
 	return nil
 }
 
 func setOperatorName(c *Config, v string) error {
-	if v == "" {
-		return nil
-	}
 	if strings.TrimSpace(v) == "" || !utf8.ValidString(v) || utf8.RuneCountInString(v) > maxOperatorName ||
 		strings.ContainsFunc(v, tenant.IsHidden) {
 		return fmt.Errorf("must be a name of at most %d visible characters", maxOperatorName)
@@ -194,9 +176,6 @@ func setOperatorName(c *Config, v string) error {
 }
 
 func setSecretKey(dst *[]byte, v string) error {
-	if v == "" {
-		return nil
-	}
 	key, err := base64.StdEncoding.DecodeString(v)
 	if err != nil || len(key) != 32 {
 		return errors.New("must be 32 bytes in base64")
@@ -215,9 +194,6 @@ func setDuration(dst *time.Duration, v string, shortest, longest time.Duration) 
 }
 
 func setDays(dst *time.Duration, v string) error {
-	if v == "" {
-		return nil
-	}
 	const maxDays = 3650
 	number, isDays := strings.CutSuffix(v, "d")
 	n, err := strconv.Atoi(number)
@@ -261,14 +237,12 @@ func parseMargin(v string) (float64, error) {
 
 func setAgeMargin(c *Config, v string) (err error) {
 	c.Margin.Usual, err = parseMargin(v)
+	c.Margin.Least = c.Margin.Usual
 	return err
 }
 
 // setAgeMarginMin runs after setAgeMargin.
 func setAgeMarginMin(c *Config, v string) (err error) {
-	if c.Margin.Least = c.Margin.Usual; v == "" {
-		return nil
-	}
 	if c.Margin.Least, err = parseMargin(v); err == nil && c.Margin.Least > c.Margin.Usual {
 		return errors.New("must not be above AGEGATE_AGE_MARGIN")
 	}
@@ -342,10 +316,7 @@ func setWorkers(c *Config, v string) error {
 	if err != nil || n < 0 || n > 1024 {
 		return errors.New("must be a whole number from 0 to 1024")
 	}
-	if n == 0 {
-		n = cores
-	}
-	c.InferenceWorkers = n
+	c.InferenceWorkers = cmp.Or(n, cores)
 	return nil
 }
 

@@ -33,10 +33,10 @@ type TLS struct {
 func (t TLS) On() bool { return t.ACME || t.CertFile != "" }
 
 func setTLS(c *Config, v string) error {
-	if v != "" && v != "acme" {
+	if v != "acme" {
 		return errors.New("must be acme, or empty")
 	}
-	c.TLS.ACME = v == "acme"
+	c.TLS.ACME = true
 	return nil
 }
 
@@ -50,9 +50,6 @@ func setDirectory(c *Config, v string) error {
 }
 
 func setACMEEmail(c *Config, v string) error {
-	if v == "" {
-		return nil
-	}
 	if a, err := mail.ParseAddress(v); err != nil || a.Address != v {
 		return errors.New("must be an e-mail address")
 	}

@@ -77,7 +77,7 @@ var Variables = []Variable{
 		set: setDashboardURL},
 	{Name: "AGEGATE_DASHBOARD_LISTEN", Help: "address of a listener for the dashboard and the operator's pages alone; " +
 		"empty: they are served with the rest",
-		Own: true, set: func(c *Config, v string) error { return setOptionalAddress(&c.DashboardListen, v) }},
+		Own: true, set: func(c *Config, v string) error { return setAddress(&c.DashboardListen, v) }},
 	{Name: tlsName, Help: "acme: serve https with certificates ordered from a directory, whose terms you accept by it; " +
 		"empty: none",
 		set: setTLS},
@@ -180,7 +180,7 @@ var Variables = []Variable{
 		Help: "how long running camera checks may go on after that; meanwhile no new one begins",
 		set:  func(c *Config, v string) error { return setDuration(&c.Drain, v, 0, 10*time.Minute) }},
 	{Name: "AGEGATE_METRICS_LISTEN", Help: "address of the metrics listener; empty for none",
-		Own: true, set: func(c *Config, v string) error { return setOptionalAddress(&c.MetricsListen, v) }},
+		Own: true, set: func(c *Config, v string) error { return setAddress(&c.MetricsListen, v) }},
 	{Name: "AGEGATE_LOG_FORMAT", Default: LogText, Help: "text, or json: one object for each line",
 		Own: true, set: oneOf(func(c *Config) *string { return &c.LogFormat }, "text or json")},
 	{Name: "AGEGATE_LOG_LEVEL", Default: "info", Help: "debug, info, warn or error",

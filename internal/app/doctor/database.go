@@ -104,11 +104,10 @@ func (e *examiner) state(ctx context.Context, db *store.Store) bool {
 		found += " through a pooler by transaction, so set the role's time limits and " + config.MigrationURLName +
 			" as docs/operations/grow.md says"
 	}
-	switch {
-	case x.ReadOnly:
+	if x.ReadOnly {
 		e.problem(check, found+", but takes no writes", "name the primary in "+config.DatabaseURLName+
 			", or make the database or the role writable (default_transaction_read_only)")
-	default:
+	} else {
 		e.ok(check, found)
 	}
 	if x.Dialect == "postgres" {

@@ -71,16 +71,6 @@ func Examine(ctx context.Context, o Options) {
 	e.database(ctx)
 }
 
-// operatorFinding judges whether the name for the hosted page is set.
-func operatorFinding(cfg config.Config) Finding {
-	const check = "AGEGATE_OPERATOR_NAME"
-	if cfg.OperatorName == "" {
-		return Finding{"operator_name", check, Warning, "it is not set: shoppers do not see who runs the check",
-			"set it to the name of your company, as its privacy notice has it"}
-	}
-	return Finding{Check: check, Grade: OK, Found: "shoppers see who runs the check"}
-}
-
 // within runs one examination with a timeout.
 func (e *examiner) within(ctx context.Context, name string, examine func(context.Context)) {
 	e.Progress(name)

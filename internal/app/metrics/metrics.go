@@ -16,6 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"agegate/internal/rules/fault"
+	"agegate/internal/store"
 )
 
 // scrapeTime bounds the queries of one scrape.
@@ -130,42 +131,52 @@ func mode(livemode bool) string {
 	return "test"
 }
 
-// Queue reports the state of the webhook outbox.
-type Queue interface {
-	// QueueState returns how many deliveries are pending and how long the
-	// oldest due one has been due.
-	QueueState(ctx context.Context) (pending int64, oldestDue time.Duration, err error)
-}
+// report passes the value of a gauge to the scrape that reads it.
+type report func(gauge *prometheus.Desc, value float64, labels ...string)
 
-// WatchQueue publishes the state of the outbox. If reading it fails, the scrape
-// omits these metrics.
-func (m *Metrics) WatchQueue(q Queue) {
-	m.registry.MustRegister(&queueCollector{
-		queue: q,
-		depth: prometheus.NewDesc("agegate_webhook_queue_depth", "Webhook deliveries that are pending.", nil, nil),
-		oldest: prometheus.NewDesc("agegate_webhook_oldest_due_seconds",
-			"How long the oldest due webhook delivery has waited.", nil, nil),
-	})
-}
-
-type queueCollector struct {
-	queue         Queue
-	depth, oldest *prometheus.Desc
+// scraped collects gauges whose values are read for each scrape.
+type scraped struct {
+	gauges []*prometheus.Desc
+	read   func(context.Context, report)
 }
 
 // Describe implements prometheus.Collector.
-func (c *queueCollector) Describe(out chan<- *prometheus.Desc) { out <- c.depth; out <- c.oldest }
+func (s *scraped) Describe(out chan<- *prometheus.Desc) {
+	for _, gauge := range s.gauges {
+		out <- gauge
+	}
+}
 
 // Collect implements prometheus.Collector.
-func (c *queueCollector) Collect(out chan<- prometheus.Metric) {
+func (s *scraped) Collect(out chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), scrapeTime)
 	defer cancel()
-	pending, oldest, err := c.queue.QueueState(ctx)
-	if err != nil {
-		return
-	}
-	out <- prometheus.MustNewConstMetric(c.depth, prometheus.GaugeValue, float64(pending))
-	out <- prometheus.MustNewConstMetric(c.oldest, prometheus.GaugeValue, oldest.Seconds())
+	s.read(ctx, func(gauge *prometheus.Desc, value float64, labels ...string) {
+		out <- prometheus.MustNewConstMetric(gauge, prometheus.GaugeValue, value, labels...)
+	})
+}
+
+// watch publishes gauges that read reports. The scrape omits those that it does not report.
+func (m *Metrics) watch(read func(context.Context, report), gauges ...*prometheus.Desc) {
+	m.registry.MustRegister(&scraped{gauges, read})
+}
+
+func describe(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc(name, help, labels, nil)
+}
+
+// WatchQueue publishes the state of the webhook outbox: how many deliveries are pending
+// and how long the oldest due one has been due. If reading it fails, the scrape omits
+// these metrics.
+func (m *Metrics) WatchQueue(read func(context.Context) (pending int64, oldestDue time.Duration, err error)) {
+	depth := describe("agegate_webhook_queue_depth", "Webhook deliveries that are pending.")
+	oldest := describe("agegate_webhook_oldest_due_seconds", "How long the oldest due webhook delivery has waited.")
+	m.watch(func(ctx context.Context, tell report) {
+		if pending, due, err := read(ctx); err == nil {
+			tell(depth, float64(pending))
+			tell(oldest, due.Seconds())
+		}
+	}, depth, oldest)
 }
 
 // Trust is the state of what wallets' checks depend on.
@@ -177,126 +188,62 @@ type Trust struct {
 // WatchTrust publishes the state of what wallets' checks depend on. If reading it
 // fails, the scrape omits these metrics.
 func (m *Metrics) WatchTrust(read func(context.Context) (Trust, error)) {
-	m.registry.MustRegister(&trustCollector{
-		read: read,
-		ending: prometheus.NewDesc("agegate_trust_ending",
-			"Published lists (list), their pinned certificates (signer), issuers' certificates (issuer), own certificates "+
-				"(verifier) and registration certificates (registration) that end within 14 days or have ended.",
-			[]string{"of"}, nil),
-		failing: prometheus.NewDesc("agegate_trust_lists_failing", "Published lists of issuers whose last update failed.",
-			nil, nil),
-	})
-}
-
-type trustCollector struct {
-	read            func(context.Context) (Trust, error)
-	ending, failing *prometheus.Desc
-}
-
-// Describe implements prometheus.Collector.
-func (c *trustCollector) Describe(out chan<- *prometheus.Desc) { out <- c.ending; out <- c.failing }
-
-// Collect implements prometheus.Collector.
-func (c *trustCollector) Collect(out chan<- prometheus.Metric) {
-	ctx, cancel := context.WithTimeout(context.Background(), scrapeTime)
-	defer cancel()
-	trust, err := c.read(ctx)
-	if err != nil {
-		return
-	}
-	for of, n := range trust.Ending {
-		out <- prometheus.MustNewConstMetric(c.ending, prometheus.GaugeValue, float64(n), of)
-	}
-	out <- prometheus.MustNewConstMetric(c.failing, prometheus.GaugeValue, float64(trust.Failing))
-}
-
-// Standing says how well the database is protected against its loss.
-type Standing struct {
-	LastBackup *time.Time // nil: none is known
-
-	Server         bool // whether the next is known
-	ArchiveFailing bool
-	Visible        bool // whether the rest is known
-	Standbys       int
-	LagBytes       int64
+	ending := describe("agegate_trust_ending",
+		"Published lists (list), their pinned certificates (signer), issuers' certificates (issuer), own certificates "+
+			"(verifier) and registration certificates (registration) that end within 14 days or have ended.", "of")
+	failing := describe("agegate_trust_lists_failing", "Published lists of issuers whose last update failed.")
+	m.watch(func(ctx context.Context, tell report) {
+		trust, err := read(ctx)
+		if err != nil {
+			return
+		}
+		for of, n := range trust.Ending {
+			tell(ending, float64(n), of)
+		}
+		tell(failing, float64(trust.Failing))
+	}, ending, failing)
 }
 
 // WatchStanding publishes how well the database is protected. The scrape omits what is
 // not known, or could not be read.
-func (m *Metrics) WatchStanding(read func(context.Context) (Standing, error)) {
-	gauge := func(name, help string) *prometheus.Desc { return prometheus.NewDesc(name, help, nil, nil) }
-	m.registry.MustRegister(&standingCollector{
-		read: read,
-		failing: gauge("agegate_database_archive_failing",
-			"1 if the last attempt of PostgreSQL to archive its log failed, otherwise 0."),
-		standbys: gauge("agegate_database_standbys", "Standbys that follow the database's server."),
-		lag: gauge("agegate_database_replication_lag_bytes",
-			"How much of the log the slowest standby has not replayed."),
-		backup: gauge("agegate_database_last_backup_timestamp_seconds",
-			"When the last known backup of the database ended; 0: none is known."),
-	})
-}
-
-type standingCollector struct {
-	read                           func(context.Context) (Standing, error)
-	failing, standbys, lag, backup *prometheus.Desc
-}
-
-// Describe implements prometheus.Collector.
-func (c *standingCollector) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{c.failing, c.standbys, c.lag, c.backup} {
-		out <- d
-	}
-}
-
-// Collect implements prometheus.Collector.
-func (c *standingCollector) Collect(out chan<- prometheus.Metric) {
-	ctx, cancel := context.WithTimeout(context.Background(), scrapeTime)
-	defer cancel()
-	s, err := c.read(ctx)
-	if err != nil {
-		return
-	}
-	tell := func(d *prometheus.Desc, v float64) { out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v) }
-	tell(c.backup, float64(max(cmp.Or(s.LastBackup, &time.Time{}).Unix(), 0)))
-	if !s.Server {
-		return
-	}
-	failing := 0.0
-	if s.ArchiveFailing {
-		failing = 1
-	}
-	tell(c.failing, failing)
-	if !s.Visible {
-		return
-	}
-	tell(c.standbys, float64(s.Standbys))
-	tell(c.lag, float64(s.LagBytes))
+func (m *Metrics) WatchStanding(read func(context.Context) (store.Standing, error)) {
+	failing := describe("agegate_database_archive_failing",
+		"1 if the last attempt of PostgreSQL to archive its log failed, otherwise 0.")
+	standbys := describe("agegate_database_standbys", "Standbys that follow the database's server.")
+	lag := describe("agegate_database_replication_lag_bytes", "How much of the log the slowest standby has not replayed.")
+	backup := describe("agegate_database_last_backup_timestamp_seconds",
+		"When the last known backup of the database ended; 0: none is known.")
+	m.watch(func(ctx context.Context, tell report) {
+		s, err := read(ctx)
+		if err != nil {
+			return
+		}
+		tell(backup, float64(max(cmp.Or(s.LastBackup, &time.Time{}).Unix(), 0)))
+		if !s.Server {
+			return
+		}
+		if s.ArchiveFailing {
+			tell(failing, 1)
+		} else {
+			tell(failing, 0)
+		}
+		if s.Visible {
+			tell(standbys, float64(s.Standbys))
+			tell(lag, float64(s.LagBytes))
+		}
+	}, failing, standbys, lag, backup)
 }
 
 // WatchCertificates publishes, by host, the expiry of the certificates with which the
 // process itself serves https. A host without a certificate has 0.
 func (m *Metrics) WatchCertificates(ends func() map[string]time.Time) {
-	m.registry.MustRegister(&certificateCollector{
-		ends: ends,
-		end: prometheus.NewDesc("agegate_tls_certificate_end_timestamp_seconds",
-			"When the certificate for a host ends; 0: there is none.", []string{"host"}, nil),
-	})
-}
-
-type certificateCollector struct {
-	ends func() map[string]time.Time
-	end  *prometheus.Desc
-}
-
-// Describe implements prometheus.Collector.
-func (c *certificateCollector) Describe(out chan<- *prometheus.Desc) { out <- c.end }
-
-// Collect implements prometheus.Collector.
-func (c *certificateCollector) Collect(out chan<- prometheus.Metric) {
-	for host, end := range c.ends() {
-		out <- prometheus.MustNewConstMetric(c.end, prometheus.GaugeValue, float64(max(end.Unix(), 0)), host)
-	}
+	end := describe("agegate_tls_certificate_end_timestamp_seconds",
+		"When the certificate for a host ends; 0: there is none.", "host")
+	m.watch(func(_ context.Context, tell report) {
+		for host, at := range ends() {
+			tell(end, float64(max(at.Unix(), 0)), host)
+		}
+	}, end)
 }
 
 // WatchDatabase publishes the state of the connection pool.
