@@ -283,7 +283,7 @@ func limits(cfg config.Config) billing.Limits {
 func (a *App) buildSessions(cfg config.Config, sealer *credential.Sealer, wake func()) {
 	a.Sessions = session.NewService(session.Config{
 		VerifyURL: cfg.VerifyURL, TTL: cfg.SessionTTL, TokenTTL: cfg.RedirectTokenTTL, Callbacks: callbackRule(cfg),
-		Limits: limits(cfg), Calibration: a.replica.Calibration, Logger: a.log,
+		Limits: limits(cfg), Calibration: a.replica.Calibration,
 		Observe: func(ctx context.Context, s session.Session) {
 			a.metrics.Session(string(s.Status), s.Livemode)
 			a.log.InfoContext(ctx, "session", "session_id", s.ID, "status", s.Status, "livemode", s.Livemode,

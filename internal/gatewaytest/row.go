@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/cookiejar"
 	"reflect"
@@ -95,12 +96,35 @@ func (g *Gateway) send(t testing.TB, row Row) (*http.Response, string) {
 	if res.Header.Get("X-Request-ID") == "" {
 		t.Errorf("%s: the answer has no request id", row.Name)
 	}
-	for _, detail := range reference.Details([]byte(body)) {
-		if !reference.HasHeading(detail) {
+	explained := maps.Collect(reference.Headings)
+	for _, detail := range ErrorDetails([]byte(body)) {
+		if explained[detail] == "" {
 			t.Errorf("%s: the guide to errors does not explain %q", row.Name, detail)
 		}
 	}
 	return res, body
+}
+
+// ErrorDetails returns the names under which the guide to errors explains an answer: its
+// detail, its code, or the types of its violations. It returns nothing for a body that is
+// not an API error.
+func ErrorDetails(body []byte) (names []string) {
+	var answer struct{ Detail any }
+	if json.Unmarshal(body, &answer) != nil {
+		return nil
+	}
+	switch detail := answer.Detail.(type) {
+	case string:
+		return []string{detail}
+	case map[string]any:
+		return []string{fmt.Sprint(detail["code"])}
+	case []any:
+		for _, violation := range detail {
+			member, _ := violation.(map[string]any)
+			names = append(names, fmt.Sprint(member["type"]))
+		}
+	}
+	return names
 }
 
 // contractRouter finds the operation of a request in the published contract.

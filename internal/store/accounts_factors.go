@@ -18,10 +18,7 @@ func (s *Store) UserByID(ctx context.Context, id uuid.UUID) (account.User, error
 
 // UsersByID implements account.Store.
 func (s *Store) UsersByID(ctx context.Context, ids []uuid.UUID) ([]account.User, error) {
-	return view(ctx, s, func(tx *Tx) ([]account.User, error) {
-		rows, err := find[userRow](tx.db.Where("id IN ?", ids))
-		return mapAll(rows, toUser), err
-	})
+	return view(ctx, s, func(tx *Tx) ([]account.User, error) { return findAs(tx.db.Where("id IN ?", ids), toUser) })
 }
 
 func takeUser(query *gorm.DB, condition ...any) (account.User, error) {
@@ -32,8 +29,7 @@ func takeUser(query *gorm.DB, condition ...any) (account.User, error) {
 // Users implements account.Store. IDs are in order of creation.
 func (s *Store) Users(ctx context.Context, after uuid.UUID, limit int) ([]account.User, error) {
 	return view(ctx, s, func(tx *Tx) ([]account.User, error) {
-		rows, err := find[userRow](tx.db.Where("id > ?", after).Order("id").Limit(limit))
-		return mapAll(rows, toUser), err
+		return findAs(tx.db.Where("id > ?", after).Order("id").Limit(limit), toUser)
 	})
 }
 
@@ -41,8 +37,7 @@ func (s *Store) Users(ctx context.Context, after uuid.UUID, limit int) ([]accoun
 func (s *Store) FindUsers(ctx context.Context, text string, limit int) ([]account.User, error) {
 	return view(ctx, s, func(tx *Tx) ([]account.User, error) {
 		q := tx.db.Where(tx.contains("name"), pattern(text)).Or(tx.contains("email"), pattern(text))
-		rows, err := find[userRow](q.Order("id").Limit(limit))
-		return mapAll(rows, toUser), err
+		return findAs(q.Order("id").Limit(limit), toUser)
 	})
 }
 
@@ -113,8 +108,7 @@ func (tx *Tx) LockUser(id uuid.UUID) (account.User, error) {
 
 // Passkeys implements account.Tx.
 func (tx *Tx) Passkeys(userID uuid.UUID) ([]account.Passkey, error) {
-	rows, err := find[passkeyRow](tx.db.Where("user_id = ?", userID).Order("id"))
-	return mapAll(rows, toPasskey), err
+	return findAs(tx.db.Where("user_id = ?", userID).Order("id"), toPasskey)
 }
 
 // Passkeys implements account.Store.
@@ -157,10 +151,9 @@ func (tx *Tx) DeletePasskeys(userID uuid.UUID) error {
 // LoginsOf implements account.Store.
 func (s *Store) LoginsOf(ctx context.Context, userID uuid.UUID, now time.Time) ([]account.Login, error) {
 	return view(ctx, s, func(tx *Tx) ([]account.Login, error) {
-		rows, err := find[loginRow](tx.db.Where("user_id = ? AND ends_at > ? AND seen_at > ?", userID, now,
+		return findAs(tx.db.Where("user_id = ? AND ends_at > ? AND seen_at > ?", userID, now,
 			now.Add(-account.LoginIdle)).
-			Order("created_at DESC, hash"))
-		return mapAll(rows, toLogin), err
+			Order("created_at DESC, hash"), toLogin)
 	})
 }
 

@@ -75,10 +75,9 @@ func (tx *Tx) DeleteMembership(tenantID, userID uuid.UUID) error {
 // Invitations implements account.Store.
 func (s *Store) Invitations(ctx context.Context, tenantIDs []uuid.UUID, now time.Time) ([]account.Link, error) {
 	return view(ctx, s, func(tx *Tx) ([]account.Link, error) {
-		rows, err := find[linkRow](tx.db.Where("tenant_id IN ? AND kind = ? AND expires_at > ?", tenantIDs,
+		return findAs(tx.db.Where("tenant_id IN ? AND kind = ? AND expires_at > ?", tenantIDs,
 			account.LinkInvitation, now).
-			Order("created_at DESC, hash"))
-		return mapAll(rows, toLink), err
+			Order("created_at DESC, hash"), toLink)
 	})
 }
 

@@ -80,16 +80,14 @@ func (s *Store) AuditEntries(ctx context.Context, f audit.Filter) ([]audit.Entry
 		if f.Before > 0 {
 			q = q.Where("seq < ?", f.Before)
 		}
-		rows, err := find[auditRow](q)
-		return mapAll(rows, toAuditEntry), err
+		return findAs(q, toAuditEntry)
 	})
 }
 
 // AuditChain implements audit.Store.
 func (s *Store) AuditChain(ctx context.Context, scope audit.Scope, after int64, limit int) ([]audit.Entry, error) {
 	return view(ctx, s, func(tx *Tx) ([]audit.Entry, error) {
-		rows, err := find[auditRow](tx.db.Where("scope = ? AND seq > ?", scope, after).Order("seq").Limit(limit))
-		return mapAll(rows, toAuditEntry), err
+		return findAs(tx.db.Where("scope = ? AND seq > ?", scope, after).Order("seq").Limit(limit), toAuditEntry)
 	})
 }
 

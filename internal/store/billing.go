@@ -57,8 +57,7 @@ func (s *Store) Entries(ctx context.Context, tenantID, before uuid.UUID, limit i
 			}
 			q = q.Where("(created_at, id) < (?, ?)", last.CreatedAt, before)
 		}
-		rows, err := find[entryRow](q)
-		return mapAll(rows, toEntry), err
+		return findAs(q, toEntry)
 	})
 }
 
@@ -73,8 +72,7 @@ func (s *Store) EntriesBetween(
 		} else { // without from: with both conditions, SQLite would begin every page at from
 			q = q.Where("(created_at, id) > (?, ?)", after.CreatedAt, after.ID)
 		}
-		rows, err := find[entryRow](q)
-		return mapAll(rows, toEntry), err
+		return findAs(q, toEntry)
 	})
 }
 

@@ -54,9 +54,11 @@ func translate(err error) error {
 	switch {
 	case err == nil, fault.CodeOf(err) != "":
 		return err
-	case errors.Is(err, gorm.ErrRecordNotFound), errors.Is(err, sql.ErrNoRows), dangling(err), unstorable(err):
+	case errors.Is(err, gorm.ErrRecordNotFound), errors.Is(err, sql.ErrNoRows),
+		hasState(err, "23503"), hasCode(err, sqliteConstraintForeignKey), // a reference to a missing row
+		hasState(err, "22021", "22P05"): // text that contains a NUL or is not UTF-8
 		return fault.Wrap(err, fault.NotFound, "Not found")
-	case duplicate(err):
+	case hasState(err, "23505"), hasCode(err, sqliteConstraintUnique, sqliteConstraintPrimaryKey):
 		return fault.Wrap(err, fault.Conflict, "Already exists")
 	case unavailable(err):
 		return fault.Wrap(err, fault.Unavailable, "Database unavailable").After(retryAfter)
@@ -82,18 +84,6 @@ const (
 	sqliteConstraintPrimaryKey = 1555
 	sqliteConstraintUnique     = 2067
 )
-
-func duplicate(err error) bool {
-	return hasState(err, "23505") || hasCode(err, sqliteConstraintUnique, sqliteConstraintPrimaryKey)
-}
-
-func dangling(err error) bool {
-	return hasState(err, "23503") || hasCode(err, sqliteConstraintForeignKey)
-}
-
-// unstorable reports that PostgreSQL was given text that contains a NUL or is not
-// UTF-8.
-func unstorable(err error) bool { return hasState(err, "22021", "22P05") }
 
 func unavailable(err error) bool {
 	return hasCode(err, sqliteBusy, sqliteLocked, sqliteNoMem, sqliteReadOnly,

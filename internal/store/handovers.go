@@ -21,16 +21,14 @@ func (s *Store) HandoverOf(ctx context.Context, linkHash []byte) (session.Handov
 
 // HandoverByToken implements session.HandoverStore.
 func (s *Store) HandoverByToken(ctx context.Context, tokenHash []byte) (session.Handover, error) {
-	return view(ctx, s, func(tx *Tx) (session.Handover, error) { return tx.handover("token_hash = ?", tokenHash) })
+	return view(ctx, s, func(tx *Tx) (session.Handover, error) {
+		return take[session.Handover](tx.db, "token_hash = ?", tokenHash)
+	})
 }
 
 // HandoverOf implements session.HandoverTx.
 func (tx *Tx) HandoverOf(linkHash []byte) (session.Handover, error) {
-	return tx.handover("link_hash = ?", linkHash)
-}
-
-func (tx *Tx) handover(condition string, hash []byte) (session.Handover, error) {
-	return take[session.Handover](tx.db, condition, hash)
+	return take[session.Handover](tx.db, "link_hash = ?", linkHash)
 }
 
 // PutHandover implements session.HandoverTx.

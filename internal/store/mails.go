@@ -19,16 +19,13 @@ const keepMails = 24 * time.Hour
 // InsertMail implements account.Tx. It locks the tenant, so that simultaneous
 // insertions count one after the other.
 func (tx *Tx) InsertMail(m mail.Mail) error {
-	made := tx.db.Table("mails").Where("created_at > ?", m.CreatedAt.Add(-keepMails))
-	if m.TenantID == nil {
-		made = made.Where("tenant_id IS NULL")
-	} else {
+	if m.TenantID != nil {
 		if _, err := tx.lockTenant(*m.TenantID); err != nil {
 			return err
 		}
-		made = made.Where("tenant_id = ?", *m.TenantID)
 	}
 	var n int64
+	made := owned(tx.db.Table("mails").Where("created_at > ?", m.CreatedAt.Add(-keepMails)), m.TenantID)
 	if err := made.Count(&n).Error; err != nil {
 		return err
 	}

@@ -31,9 +31,6 @@ func (s *Store) Events(ctx context.Context, f webhook.Filter) ([]webhook.Record,
 	}
 	return view(ctx, s, func(tx *Tx) ([]webhook.Record, error) {
 		q := inScope(tx.db, f.Scope).Limit(limit).Order("id DESC")
-		if f.Livemode != nil {
-			q = q.Where("livemode = ?", *f.Livemode)
-		}
 		if f.Status != "" {
 			q = q.Where("status = ?", f.Status)
 		}

@@ -282,7 +282,6 @@ func TestEventsFilter(t *testing.T) {
 	eachOutbox(t, func(t *testing.T, o outbox) {
 		other := o.newTenant()
 		a, b, c := o.insert(o.tenant, receiver), o.insert(o.tenant, ""), o.insert(other, receiver)
-		live, test := true, false
 		mine := webhook.OfTenant(o.tenant)
 		for name, tc := range map[string]struct {
 			filter webhook.Filter
@@ -292,8 +291,8 @@ func TestEventsFilter(t *testing.T) {
 			"all":      {webhook.Filter{Scope: webhook.OfAll()}, []string{c.ID, b.ID, a.ID}},
 			"tenant":   {webhook.Filter{Scope: mine}, []string{b.ID, a.ID}},
 			"status":   {webhook.Filter{Scope: mine, Status: webhook.StatusPending}, []string{a.ID}},
-			"live":     {webhook.Filter{Scope: mine, Livemode: &live}, []string{b.ID, a.ID}},
-			"test":     {webhook.Filter{Scope: mine, Livemode: &test}, nil},
+			"live":     {webhook.Filter{Scope: webhook.OfMode(o.tenant, true)}, []string{b.ID, a.ID}},
+			"test":     {webhook.Filter{Scope: webhook.OfMode(o.tenant, false)}, nil},
 			"session":  {webhook.Filter{Scope: mine, Session: b.SessionID}, []string{b.ID}},
 			"page one": {webhook.Filter{Scope: webhook.OfAll(), Limit: 2}, []string{c.ID, b.ID}},
 			"page two": {webhook.Filter{Scope: webhook.OfAll(), Limit: 2, Before: b.ID}, []string{a.ID}},

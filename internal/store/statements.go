@@ -2,9 +2,20 @@ package store
 
 import (
 	"strings"
+
+	"github.com/google/uuid"
+	"gorm.io/gorm"
 )
 
 // Parts of statements that PostgreSQL and SQLite both understand.
+
+// owned restricts a query to the rows of a tenant, or of the instance for nil.
+func owned(query *gorm.DB, tenantID *uuid.UUID) *gorm.DB {
+	if tenantID == nil {
+		return query.Where("tenant_id IS NULL")
+	}
+	return query.Where("tenant_id = ?", *tenantID)
+}
 
 // owners begins a statement that returns the tenants of the rows of a table with
 // a status, and ends with a further condition on owner.tenant_id. It skips

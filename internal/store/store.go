@@ -69,9 +69,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.timeout = cmp.Or(cfg.Timeout, Timeout)
-	s.now = cfg.Now
-	s.migrate = cfg.MigrationURL
+	s.timeout, s.now, s.migrate = cmp.Or(cfg.Timeout, Timeout), cfg.Now, cfg.MigrationURL
 	if s.now == nil {
 		s.now = time.Now
 	}

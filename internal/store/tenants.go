@@ -44,7 +44,7 @@ func (s *Store) UpdateTenant(
 	ctx context.Context, id uuid.UUID, c tenant.Changes, act audit.Act,
 ) (tenant.Tenant, error) {
 	return update(ctx, s, func(tx *Tx) (tenant.Tenant, error) {
-		before, err := tx.lockSettings(id)
+		before, err := tx.settings(tx.forChange(), id)
 		if err != nil {
 			return tenant.Tenant{}, err
 		}
@@ -72,11 +72,6 @@ func (tx *Tx) forChange() *gorm.DB {
 		return tx.db
 	}
 	return tx.db.Clauses(clause.Locking{Strength: "NO KEY UPDATE"})
-}
-
-// lockSettings locks a tenant against other changes and returns its settings.
-func (tx *Tx) lockSettings(id uuid.UUID) (tenant.Settings, error) {
-	return tx.settings(tx.forChange(), id)
 }
 
 // lockTenant locks a tenant, also against new sessions, and returns it.
@@ -134,8 +129,7 @@ func (s *Store) Tenants(ctx context.Context, after uuid.UUID, limit int) ([]tena
 			}
 			q = q.Where("(created_at, id) > (?, ?)", last.CreatedAt, after)
 		}
-		rows, err := find[tenantRow](q)
-		return mapAll(rows, toTenant), err
+		return findAs(q, toTenant)
 	})
 }
 
@@ -160,8 +154,7 @@ func (s *Store) FindTenants(ctx context.Context, text string, limit int) ([]tena
 		if id, err := uuid.Parse(text); err == nil {
 			q = q.Or("id = ?", id)
 		}
-		rows, err := find[tenantRow](q.Order("created_at, id").Limit(limit))
-		return mapAll(rows, toTenant), err
+		return findAs(q.Order("created_at, id").Limit(limit), toTenant)
 	})
 }
 

@@ -36,8 +36,7 @@ func (tx *Tx) listedIssuers(list uuid.UUID) ([]document.TrustedIssuer, error) {
 	if list != uuid.Nil {
 		query = query.Where("list_id = ?", list)
 	}
-	rows, err := find[listedIssuerRow](query)
-	return mapAll(rows, toListedIssuer), err
+	return findAs(query, toListedIssuer)
 }
 
 // AddTrustList implements document.ListStore.

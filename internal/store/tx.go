@@ -165,6 +165,12 @@ func find[T any](query *gorm.DB) (rows []T, err error) {
 	return rows, err
 }
 
+// findAs returns the rows that a query selects, converted.
+func findAs[Row, T any](query *gorm.DB, convert func(Row) T) ([]T, error) {
+	rows, err := find[Row](query)
+	return mapAll(rows, convert), err
+}
+
 // take returns the row that a query selects, with a condition as in GORM's Take,
 // or fault.NotFound.
 func take[T any](query *gorm.DB, condition ...any) (row T, err error) {

@@ -17,10 +17,7 @@ func (tx *Tx) verifiers() *gorm.DB { return tx.db.Table("verifiers") }
 
 // verifiersOf is a query for the keys with a role of a tenant or of the instance.
 func (tx *Tx) verifiersOf(role string, tenantID *uuid.UUID) *gorm.DB {
-	if tenantID == nil {
-		return tx.verifiers().Where("role = ? AND tenant_id IS NULL", role)
-	}
-	return tx.verifiers().Where("role = ? AND tenant_id = ?", role, *tenantID)
+	return owned(tx.verifiers().Where("role = ?", role), tenantID)
 }
 
 // retire deletes the active key of an owner.
@@ -94,10 +91,7 @@ func (s *Store) PutRegistration(ctx context.Context, r document.Registration, ac
 // registrationsOf is a query for the registration certificate of a tenant or of the
 // instance.
 func (tx *Tx) registrationsOf(tenantID *uuid.UUID) *gorm.DB {
-	if tenantID == nil {
-		return tx.registrations().Where("tenant_id IS NULL")
-	}
-	return tx.registrations().Where("tenant_id = ?", *tenantID)
+	return owned(tx.registrations(), tenantID)
 }
 
 // RemoveRegistration implements document.VerifierStore.

@@ -12,9 +12,7 @@ import (
 
 func toCreateRequest(req gen.CreateSessionRequestObject) session.CreateRequest {
 	out := session.CreateRequest{
-		TargetAge:  req.Body.TargetAge,
-		SuccessURL: req.Body.SuccessURL,
-		CancelURL:  req.Body.CancelURL,
+		TargetAge: req.Body.TargetAge, SuccessURL: req.Body.SuccessURL, CancelURL: req.Body.CancelURL,
 	}
 	if key := req.Params.IdempotencyKey; key != nil {
 		out.IdempotencyKey = *key
@@ -24,9 +22,7 @@ func toCreateRequest(req gen.CreateSessionRequestObject) session.CreateRequest {
 
 func fromCreated(c session.Created) gen.CreateSession201JSONResponse {
 	out := gen.CreateSession201JSONResponse{Body: gen.CreateSessionOut{
-		SessionID:       c.SessionID,
-		VerificationURL: c.VerificationURL,
-		ExpiresAt:       c.ExpiresAt.UTC(),
+		SessionID: c.SessionID, VerificationURL: c.VerificationURL, ExpiresAt: c.ExpiresAt.UTC(),
 	}}
 	if c.Replayed {
 		out.Headers.IdempotentReplayed = &c.Replayed
@@ -51,19 +47,4 @@ func fromFieldErrors(refused []fault.FieldError) []contract.Violation {
 		found[i] = contract.Violation{Type: cmp.Or(violationTypes[r.Err], "value_error"), Loc: []any{"body", r.Field}}
 	}
 	return found
-}
-
-func fromStatusView(v session.StatusView) gen.GetSessionStatus200JSONResponse {
-	return gen.GetSessionStatus200JSONResponse{
-		Status:   gen.SessionStatus(v.Status),
-		StatusAt: v.At.UTC(),
-	}
-}
-
-func fromEstimateView(v session.EstimateView) gen.GetDetectedAge200JSONResponse {
-	return gen.GetDetectedAge200JSONResponse{
-		SessionID:    v.SessionID,
-		Availability: gen.AgeAvailability(v.Availability),
-		DetectedAge:  v.DetectedAge,
-	}
 }

@@ -17,5 +17,7 @@ func (a *API) GetDetectedAge(
 		return nil, err
 	}
 	trail.Note(ctx, "session_id", req.SessionID.String())
-	return fromEstimateView(view), nil
+	return gen.GetDetectedAge200JSONResponse{
+		SessionID: view.SessionID, Availability: gen.AgeAvailability(view.Availability), DetectedAge: view.DetectedAge,
+	}, nil
 }

@@ -17,5 +17,5 @@ func (a *API) GetSessionStatus(
 		return nil, err
 	}
 	trail.Note(ctx, "session_id", req.SessionID.String())
-	return fromStatusView(view), nil
+	return gen.GetSessionStatus200JSONResponse{Status: gen.SessionStatus(view.Status), StatusAt: view.At.UTC()}, nil
 }

@@ -9,20 +9,9 @@ import (
 	"agegate"
 )
 
-// Details returns the headings under which the guide to errors explains an
-// answer: its detail, its code, or the types of its violations. It returns
-// nothing for a body that is not an API error.
-func Details(body []byte) []string {
-	doc, err := readNode(body) // JSON is YAML
-	if err != nil {
-		return nil
-	}
-	return details(doc.get("detail"))
-}
-
-// Help returns the Link header of an error: for each name, which is one of
-// Details, the place in the guide to errors that explains it, or the whole guide
-// for a name without a place.
+// Help returns the Link header of an error: for each name, which is its detail, its
+// code or the type of a violation, the place in the guide to errors that explains it,
+// or the whole guide for a name without a place.
 func Help(names []string) string {
 	links := make([]string, 0, len(names))
 	for _, name := range names {
@@ -37,12 +26,9 @@ func Help(names []string) string {
 	return strings.Join(links, ", ")
 }
 
-// HasHeading reports whether the guide to errors explains one of Details.
-func HasHeading(name string) bool { return headings()[name] != "" }
-
 var headings = sync.OnceValue(func() map[string]string { return maps.Collect(Headings) })
 
-// Headings yields the headings of the guide to errors that explain one of Details, with their anchors.
+// Headings yields the headings of the guide to errors that explain one of these names, with their anchors.
 func Headings(yield func(title, anchor string) bool) {
 	source, err := agegate.Docs.ReadFile("docs/guides/errors.md")
 	if err != nil {

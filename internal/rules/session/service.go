@@ -3,7 +3,6 @@ package session
 import (
 	"context"
 	"io"
-	"log/slog"
 	"slices"
 	"time"
 
@@ -30,7 +29,6 @@ type Config struct {
 	// ObserveDocument is called after every event of a document check; may be
 	// nil.
 	ObserveDocument func(e DocumentEvent, livemode bool)
-	Logger          *slog.Logger // nil discards
 }
 
 // Service creates, completes and looks up sessions. Camera results, forced
@@ -57,9 +55,6 @@ func NewService(
 	cfg Config, store Store, tenants Tenants, sealer *credential.Sealer, random io.Reader, now func() time.Time,
 	wake func(),
 ) *Service {
-	if cfg.Logger == nil {
-		cfg.Logger = slog.New(slog.DiscardHandler)
-	}
 	s := &Service{cfg: cfg, store: store, tenants: tenants, sealer: sealer, random: random, now: now, wake: wake}
 	s.creations = gather.New(maxTogether, s.createTogether)
 	s.keyedCreations = gather.New(1, s.createOnce)

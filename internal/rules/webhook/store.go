@@ -85,12 +85,11 @@ func (s Scope) Livemode() *bool { return s.livemode }
 
 // Filter selects events; zero fields select all.
 type Filter struct {
-	Scope    Scope
-	Livemode *bool
-	Status   Status
-	Session  uuid.UUID
-	Before   string // an event id: only events made before it, for the next page
-	Limit    int    // 1 to MaxPage; 0 is MaxPage
+	Scope   Scope
+	Status  Status
+	Session uuid.UUID
+	Before  string // an event id: only events made before it, for the next page
+	Limit   int    // 1 to MaxPage; 0 is MaxPage
 }
 
 // MaxPage is the largest number of events returned at once.
