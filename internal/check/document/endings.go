@@ -179,9 +179,6 @@ func (d *Dependencies) addList(l TrustList) error {
 
 // Before returns what ends before a time, or has ended already.
 func (d Dependencies) Before(at time.Time) []Ending {
-	n := slices.IndexFunc(d.Endings, func(e Ending) bool { return !e.At.Before(at) })
-	if n < 0 {
-		n = len(d.Endings)
-	}
+	n, _ := slices.BinarySearchFunc(d.Endings, at, func(e Ending, at time.Time) int { return e.At.Compare(at) })
 	return d.Endings[:n]
 }

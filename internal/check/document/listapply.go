@@ -2,6 +2,7 @@ package document
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"slices"
@@ -56,13 +57,9 @@ func (s *Lists) apply(
 			},
 		})
 	}
-	l.Sequence = parsed.Sequence
-	l.Digest = parsed.Digest[:]
-	l.Failure = ""
-	l.IssuedAt = &parsed.Issued
-	l.NextUpdate = &parsed.NextUpdate
-	l.SyncedAt = &now
-	l.DueAt = now.Add(varied(listPeriod))
+	l.Sequence, l.Digest = parsed.Sequence, parsed.Digest[:]
+	l.IssuedAt, l.NextUpdate = &parsed.Issued, &parsed.NextUpdate
+	l.SyncedAt, l.DueAt, l.Failure = &now, now.Add(varied(listPeriod)), ""
 	return change, nil
 }
 
@@ -121,16 +118,12 @@ func issuersOf(l TrustList, parsed trustlist.List, now time.Time) (issuers []Tru
 // visibleName returns the visible characters of a name in a list, or other if there are
 // none.
 func visibleName(name, other string) string {
-	name = strings.TrimSpace(strings.Map(func(r rune) rune {
+	return cmp.Or(strings.TrimSpace(strings.Map(func(r rune) rune {
 		if tenant.IsHidden(r) {
 			return -1
 		}
 		return r
-	}, name))
-	if name == "" {
-		return other
-	}
-	return name
+	}, name)), other)
 }
 
 // sameAs reports whether two issuers are the same certificate for the same kind

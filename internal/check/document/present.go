@@ -1,6 +1,7 @@
 package document
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"sync"
@@ -37,8 +38,7 @@ func (w *Wallets) Present(
 	if err != nil {
 		return sess, err
 	}
-	err = w.verify(ctx, sess, issuers, func() (wallet.Presentation,
-		error) {
+	err = w.verify(ctx, sess, issuers, func() (wallet.Presentation, error) {
 		return exchange.OpenBrowser(origin, protocol, data)
 	})
 	switch {
@@ -48,10 +48,7 @@ func (w *Wallets) Present(
 		return sess, err
 	}
 	after, refuseErr := w.refuse(ctx, sess, request)
-	if refuseErr != nil {
-		err = refuseErr
-	}
-	return after, err
+	return after, cmp.Or(refuseErr, err)
 }
 
 // verify opens a presentation and checks it against the issuers that the session

@@ -3,12 +3,10 @@ package document
 import (
 	"context"
 	"crypto/ecdsa"
-	"crypto/rand"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/asn1"
 	"encoding/pem"
-	"math/big"
 	"slices"
 	"strings"
 	"time"
@@ -50,11 +48,7 @@ func (s *Verifiers) make(n NewVerifier) (VerifierKey, *ecdsa.PrivateKey, error) 
 		return VerifierKey{}, nil, err
 	}
 	v, key, err := s.generate(n.Curve)
-	v.Role = RoleVerifier
-	v.TenantID = n.TenantID
-	v.Name = n.Name
-	v.Host = n.Host
-	v.ByHost = n.ByHost
+	v.Role, v.TenantID, v.Name, v.Host, v.ByHost = RoleVerifier, n.TenantID, n.Name, n.Host, n.ByHost
 	if n.Display != nil {
 		v.Metadata = wallet.EncodeMetadata(*n.Display)
 	}
@@ -146,12 +140,8 @@ func (s *Verifiers) Import(ctx context.Context, actor audit.Actor, id uuid.UUID,
 }
 
 func parseChain(text []byte) (chain []*x509.Certificate, err error) {
-	for {
-		block, rest := pem.Decode(text)
-		if block == nil {
-			break
-		}
-		if text = rest; block.Type != "CERTIFICATE" || len(chain) == maxImported {
+	for block, rest := pem.Decode(text); block != nil; block, rest = pem.Decode(rest) {
+		if block.Type != "CERTIFICATE" || len(chain) == maxImported {
 			return nil, fault.New(fault.Invalid, "the file must hold one to four certificates in PEM, that of the key first")
 		}
 		certificate, err := x509.ParseCertificate(block.Bytes)
@@ -230,14 +220,10 @@ func (s *Verifiers) NewRegistrar(
 	if err != nil {
 		return v, nil, err
 	}
-	serial, err := rand.Int(s.random, new(big.Int).Lsh(big.NewInt(1), 127))
-	if err != nil {
-		return v, nil, err
-	}
 	template := &x509.Certificate{
-		SerialNumber: serial, Subject: pkix.Name{CommonName: name}, NotBefore: s.now().Add(-backdated),
-		NotAfter: s.now().Add(rootValidity),
-		IsCA:     true, BasicConstraintsValid: true, MaxPathLenZero: true,
+		Subject:   pkix.Name{CommonName: name},
+		NotBefore: s.now().Add(-backdated), NotAfter: s.now().Add(rootValidity),
+		IsCA: true, BasicConstraintsValid: true, MaxPathLenZero: true,
 		KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageCRLSign,
 	}
 	der, err := x509.CreateCertificate(s.random, template, template, &key.PublicKey, key)
@@ -245,10 +231,7 @@ func (s *Verifiers) NewRegistrar(
 		return v, nil, err
 	}
 	until := template.NotAfter.UTC().Truncate(time.Second)
-	v.Role = RoleRegistrar
-	v.State = VerifierActive
-	v.Chain = der
-	v.NotAfter = &until
+	v.Role, v.State, v.Chain, v.NotAfter = RoleRegistrar, VerifierActive, der, &until
 	err = s.store.AddVerifier(ctx, v, s.act(actor, audit.VerifierAdd, v))
 	return v, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), err
 }
@@ -272,10 +255,6 @@ func (s *Verifiers) Sign(ctx context.Context, actor audit.Actor, n NewVerifier) 
 	if err != nil {
 		return v, err
 	}
-	serial, err := rand.Int(s.random, new(big.Int).Lsh(big.NewInt(1), 127))
-	if err != nil {
-		return v, err
-	}
 	extensions, err := extensionsOf(v)
 	if err != nil {
 		return v, err
@@ -285,7 +264,7 @@ func (s *Verifiers) Sign(ctx context.Context, actor audit.Actor, n NewVerifier) 
 		until = root.NotAfter
 	}
 	der, err := x509.CreateCertificate(s.random, &x509.Certificate{
-		SerialNumber: serial, Subject: pkix.Name{CommonName: v.Name}, DNSNames: []string{v.Host},
+		Subject: pkix.Name{CommonName: v.Name}, DNSNames: []string{v.Host},
 		NotBefore: s.now().Add(-backdated), NotAfter: until, KeyUsage: x509.KeyUsageDigitalSignature,
 		UnknownExtKeyUsage: []asn1.ObjectIdentifier{wallet.UsageReader}, ExtraExtensions: extensions,
 	}, root, &key.PublicKey, rootKey)
@@ -293,8 +272,6 @@ func (s *Verifiers) Sign(ctx context.Context, actor audit.Actor, n NewVerifier) 
 		return v, err
 	}
 	until = until.UTC().Truncate(time.Second)
-	v.State = VerifierActive
-	v.Chain = der
-	v.NotAfter = &until
+	v.State, v.Chain, v.NotAfter = VerifierActive, der, &until
 	return v, s.store.AddVerifier(ctx, v, s.act(actor, audit.VerifierActivate, v))
 }

@@ -8,6 +8,7 @@
 package trustlist
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"crypto/x509"
 	"errors"
@@ -146,10 +147,7 @@ func (l *List) add(e Entry, der []byte, now time.Time) error {
 	if e.Country = strings.ToUpper(e.Country); !isCountry(e.Country) {
 		e.Country = ""
 	}
-	e.Name = trimName(e.Name)
-	if e.Name == "" {
-		e.Name = trimName(certificate.Subject.CommonName)
-	}
+	e.Name = cmp.Or(trimName(e.Name), trimName(certificate.Subject.CommonName))
 	l.Entries = append(l.Entries, e)
 	return nil
 }

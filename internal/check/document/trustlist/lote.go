@@ -238,7 +238,7 @@ func (l *List) addEntity(entity loteEntity, now time.Time) error {
 		if info.Status != nil {
 			since, err := readTime(info.Since)
 			entry.Status = lastPart(*info.Status)
-			entry.Granted = entry.Granted && isGrantedEntity(entry.Status) && err == nil && !since.After(now)
+			entry.Granted = entry.Granted && slices.Contains(grantedEntities, entry.Status) && err == nil && !since.After(now)
 		}
 		if entry.Granted && len(info.Identity.Certificates) == 0 {
 			l.Skipped++
@@ -253,11 +253,8 @@ func (l *List) addEntity(entity loteEntity, now time.Time) error {
 	return nil
 }
 
-// isGrantedEntity reports whether the last part of a status means that the service
-// is trusted. Public bodies are notified.
-func isGrantedEntity(status string) bool {
-	return status == "granted" || status == "recognized" || status == "notified"
-}
+// grantedEntities are the last parts of the statuses of trusted services. Public bodies are notified.
+var grantedEntities = []string{"granted", "recognized", "notified"}
 
 // decodeJSON decodes one JSON value with nothing behind it.
 func decodeJSON(raw []byte, into any) error {

@@ -5,6 +5,7 @@ import (
 	"crypto"
 	"crypto/x509"
 	"encoding/base64"
+	"encoding/xml"
 	"slices"
 	"strings"
 	"time"
@@ -28,112 +29,50 @@ const (
 // Only the canonicalisation of the library is used, not its validation. That accepts
 // SHA-1, other transforms and further references, takes ECDSA signatures in the wrong
 // encoding, does not know XAdES, and refuses lists of over 1,000 elements.
-func verifyXAdES(raw []byte, signers []*x509.Certificate, now time.Time) ([]byte, error) {
-	v := &verification{raw: raw, pinned: signers, now: now}
-	for _, check := range checks {
-		if err := check(v); err != nil {
-			return nil, err
-		}
-	}
-	return v.content, nil
-}
-
-// checks are the checks that a list must pass. Their order matters, because each uses
-// what earlier ones found. From signsInfo on, everything that decides is decoded from
-// signed bytes.
-var checks = []func(*verification) error{
-	(*verification).isXML,             // the text is XML with a root
-	(*verification).hasOneSignature,   // the list's own, directly below the root
-	(*verification).namesItsParts,     // it has the parts that XAdES requires, each once
-	(*verification).isByPinned,        // its certificate is one of the pinned
-	(*verification).signsInfo,         // the certificate's key signed SignedInfo
-	(*verification).coversEverything,  // SignedInfo refers to the list and to the properties, whole
-	(*verification).signsProperties,   // the properties have the digest in SignedInfo
-	(*verification).propertiesAreTrue, // they name the certificate, and a time that has come
-	(*verification).signsList,         // the list without the signature has the digest in SignedInfo
-}
-
-// verification is a list while it is checked, with what the checks have found.
-type verification struct {
-	raw    []byte
-	pinned []*x509.Certificate
-	now    time.Time
-
-	root          *etree.Element    // of the list
-	element       *etree.Element    // Signature
-	signature     signature         // what Signature says about where things are
-	signer        *x509.Certificate // the pinned certificate that signed
-	info          []byte            // SignedInfo, verified
-	list          reference         // to the list
-	properties    reference         // to the signed properties
-	propertyBytes []byte            // the signed properties, verified
-	content       []byte            // the list, verified
-}
-
-func (v *verification) isXML() error {
+func verifyXAdES(raw []byte, pinned []*x509.Certificate, now time.Time) ([]byte, error) {
 	doc := etree.NewDocument()
 	doc.ReadSettings = etree.ReadSettings{MaxDepth: maxDepth + 1, PreserveDuplicateAttrs: true}
-	if doc.ReadFromBytes(v.raw) != nil || doc.Root() == nil {
-		return refuse(ReasonMalformed)
+	if doc.ReadFromBytes(raw) != nil || doc.Root() == nil {
+		return nil, refuse(ReasonMalformed)
 	}
-	v.root = doc.Root()
-	return nil
-}
-
-func (v *verification) hasOneSignature() (err error) {
-	v.element, err = onlySignature(v.root)
-	return err
-}
-
-func (v *verification) namesItsParts() error {
-	whole, err := canonicalIn(v.root, v.element)
+	root := doc.Root()
+	element, err := onlySignature(root)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	v.signature, err = readSignature(whole)
-	return err
-}
-
-func (v *verification) isByPinned() (err error) {
-	v.signer, err = v.signature.signer(v.pinned)
-	return err
-}
-
-func (v *verification) signsInfo() (err error) {
-	if v.info, err = canonicalAt(v.root, v.element, "SignedInfo"); err != nil {
-		return err
-	}
-	return v.signature.method.verify(v.signer, v.info, v.signature.value)
-}
-
-func (v *verification) coversEverything() error {
-	info, err := parseNode(v.info)
+	whole, err := canonicalIn(root, element)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	v.list, v.properties, err = references(info, v.root.SelectAttrValue("Id", ""), v.signature.propertiesID)
-	return err
-}
-
-func (v *verification) signsProperties() (err error) {
-	v.propertyBytes, err = canonicalAt(v.root, v.element, "Object", "QualifyingProperties", "SignedProperties")
-	if err == nil && !v.properties.matches(v.propertyBytes) {
+	named, err := readSignature(whole)
+	if err != nil {
+		return nil, err
+	}
+	signer, err := named.signer(pinned)
+	if err != nil {
+		return nil, err
+	}
+	info, err := canonicalAt(root, element, "SignedInfo")
+	if err != nil {
+		return nil, err
+	}
+	if err := named.method.verify(signer, info, named.value); err != nil {
+		return nil, err
+	}
+	// From here on, everything that decides is decoded from signed bytes.
+	list, properties, err := references(info, root.SelectAttrValue("Id", ""), named.propertiesID)
+	if err != nil {
+		return nil, err
+	}
+	if err := properties.areTrue(root, element, signer, now); err != nil {
+		return nil, err
+	}
+	root.RemoveChild(element)
+	content, err := canonical(root)
+	if err == nil && !list.matches(content) {
 		err = refuse(ReasonDigest)
 	}
-	return err
-}
-
-func (v *verification) propertiesAreTrue() error {
-	return checkProperties(v.propertyBytes, v.signer, v.now)
-}
-
-func (v *verification) signsList() (err error) {
-	v.root.RemoveChild(v.element)
-	v.content, err = canonical(v.root)
-	if err == nil && !v.list.matches(v.content) {
-		err = refuse(ReasonDigest)
-	}
-	return err
+	return content, err
 }
 
 // onlySignature returns the list's signature: the only Signature element of the
@@ -269,10 +208,14 @@ type reference struct {
 	value []byte
 }
 
-// references returns the references to the list and to the signed properties. There
+// references returns the references to the list and to the signed properties in SignedInfo. There
 // must be only these two, in this order. Their transforms must be exactly those that
 // leave out nothing but the signature.
-func references(info node, rootID, propertiesID string) (list, properties reference, err error) {
+func references(signed []byte, rootID, propertiesID string) (list, properties reference, err error) {
+	info, err := parseNode(signed)
+	if err != nil {
+		return list, properties, err
+	}
 	if !info.consists(nsDSig, "CanonicalizationMethod", "SignatureMethod", "Reference", "Reference") {
 		return list, properties, refuse(ReasonReference)
 	}
@@ -284,8 +227,9 @@ func references(info node, rootID, propertiesID string) (list, properties refere
 	if first.attr("Type") == signedProperties {
 		first, second = second, first
 	}
-	uri := first.attr("URI")
-	if uri != "" && (rootID == "" || uri != "#"+rootID) || first.attr("Type") != "" || !hasURI(first) {
+	uri := first.attr("URI") // a reference that lacks it, rather than having an empty one, names nothing
+	hasURI := slices.ContainsFunc(first.Attrs, func(a xml.Attr) bool { return a.Name == xml.Name{Local: "URI"} })
+	if uri != "" && (rootID == "" || uri != "#"+rootID) || first.attr("Type") != "" || !hasURI {
 		return list, properties, refuse(ReasonReference)
 	}
 	if second.attr("Type") != signedProperties || propertiesID == "" || second.attr("URI") != "#"+propertiesID {
@@ -296,17 +240,6 @@ func references(info node, rootID, propertiesID string) (list, properties refere
 	}
 	properties, err = readReference(second, exclusiveC14N)
 	return list, properties, err
-}
-
-// hasURI reports whether a reference has a URI. Without one, the reference names
-// nothing.
-func hasURI(n node) bool {
-	for _, a := range n.Attrs {
-		if a.Name.Space == "" && a.Name.Local == "URI" {
-			return true
-		}
-	}
-	return false
 }
 
 // readReference reads a reference that must have exactly these transforms.
@@ -343,9 +276,16 @@ func (r reference) matches(content []byte) bool {
 	return bytes.Equal(hash.Sum(nil), r.value)
 }
 
-// checkProperties checks the signed properties. They must name the signer's certificate
-// by its digest, and the time of the signature.
-func checkProperties(canonical []byte, signer *x509.Certificate, now time.Time) error {
+// areTrue checks the signed properties, to which the reference leads. They must name the
+// signer's certificate by its digest, and the time of the signature.
+func (r reference) areTrue(root, signature *etree.Element, signer *x509.Certificate, now time.Time) error {
+	canonical, err := canonicalAt(root, signature, "Object", "QualifyingProperties", "SignedProperties")
+	if err != nil {
+		return err
+	}
+	if !r.matches(canonical) {
+		return refuse(ReasonDigest)
+	}
 	n, err := parseNode(canonical)
 	if err != nil {
 		return err

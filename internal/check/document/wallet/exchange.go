@@ -10,6 +10,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/go-jose/go-jose/v4"
@@ -101,10 +102,7 @@ func encode64(b []byte) string { return base64.RawURLEncoding.EncodeToString(b) 
 
 // decode64 reads base64url with or without padding.
 func decode64(s string) ([]byte, error) {
-	for len(s) > 0 && s[len(s)-1] == '=' {
-		s = s[:len(s)-1]
-	}
-	b, err := base64.RawURLEncoding.DecodeString(s)
+	b, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(s, "="))
 	if err != nil {
 		return nil, refuse(ReasonMalformed)
 	}
