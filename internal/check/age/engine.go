@@ -6,6 +6,7 @@
 package age
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"io"
@@ -77,9 +78,7 @@ func (e *Engine) NewCapture(o Options) *Capture {
 	if o.Turn == nil {
 		o.Turn = func(context.Context) (func(), error) { return func() {}, nil }
 	}
-	if o.Rand == nil {
-		o.Rand = rand.Reader
-	}
+	o.Rand = cmp.Or(o.Rand, rand.Reader)
 	c := &Capture{setting: setting{e, o}}
 	if _, err := io.ReadFull(o.Rand, c.nonce[:]); err != nil {
 		panic("age: no randomness for a nonce: " + err.Error())

@@ -9,6 +9,7 @@ import (
 	"io"
 	"math"
 	"math/big"
+	"slices"
 	"time"
 
 	"agegate/internal/check/vision"
@@ -106,12 +107,9 @@ func NewChallenge(random io.Reader, w *Watch, f Frame) *Challenge {
 // draw returns a random prompt that points at least a quarter turn away from
 // where the head is, or any prompt if the head is near level.
 func (c *Challenge) draw(at aim) Prompt {
-	var away []Prompt
-	for _, p := range Actions {
-		if at.isNear() || at.angle(aims[p]) > 90-45.0/2 {
-			away = append(away, p)
-		}
-	}
+	away := slices.DeleteFunc(slices.Clone(Actions), func(p Prompt) bool {
+		return !at.isNear() && at.angle(aims[p]) <= 90-45.0/2
+	})
 	i, err := rand.Int(c.random, big.NewInt(int64(len(away))))
 	if err != nil {
 		panic("liveness: no randomness for a challenge: " + err.Error())

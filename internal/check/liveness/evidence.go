@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"agegate/internal/check/inference"
 	"agegate/internal/check/vision"
 )
 
@@ -149,18 +148,8 @@ func Median(values []float64) float64 {
 // likeness is the cosine between the descriptors of two faces: 1 for the same
 // picture.
 func likeness(a, b *vision.Features) float64 {
-	return cosine(&a.Whole.Descriptor, &b.Whole.Descriptor)
-}
-
-func cosine(a, b *[inference.DescriptorSize]float32) float64 {
-	var dot, aa, bb float64
-	for i, x := range a {
-		y := b[i]
-		dot += float64(x) * float64(y)
-		aa += float64(x) * float64(x)
-		bb += float64(y) * float64(y)
-	}
-	return dot / math.Sqrt(max(aa*bb, math.SmallestNonzeroFloat64))
+	v, w := (*vision.Vector)(&a.Whole.Descriptor), (*vision.Vector)(&b.Whole.Descriptor)
+	return v.Dot(w) / math.Sqrt(max(v.Dot(v)*w.Dot(w), math.SmallestNonzeroFloat64))
 }
 
 // Limits for the resemblance of a pair of eyes and the pair in the frame before. In the

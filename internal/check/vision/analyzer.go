@@ -136,30 +136,26 @@ func (a *analyzer) Score(ctx context.Context, o *Observation) error {
 }
 
 func (a *analyzer) Features(ctx context.Context, o *Observation) (*Features, error) {
-	w, err := a.models.Acquire(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer w.Release()
-	return features(w, o.picture, o.crop)
+	return a.run(ctx, o, features)
 }
 
 func (a *analyzer) Describe(ctx context.Context, o *Observation) (*Features, error) {
-	w, err := a.models.Acquire(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer w.Release()
-	return described(w, o.picture, o.crop)
+	return a.run(ctx, o, described)
 }
 
 func (a *analyzer) Views(ctx context.Context, o *Observation) (*Features, error) {
+	return a.run(ctx, o, views)
+}
+
+func (a *analyzer) run(
+	ctx context.Context, o *Observation, of func(inference.Worker, *Observation) (*Features, error),
+) (*Features, error) {
 	w, err := a.models.Acquire(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer w.Release()
-	return views(w, o)
+	return of(w, o)
 }
 
 // Comparing returns an analyzer whose Features and Describe return the Views of a. It

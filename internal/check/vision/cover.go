@@ -28,25 +28,29 @@ func (p *picture) warmth(mesh []Point, faceWidth float64) float64 {
 
 // redness returns the mean, around the landmarks, of red chroma minus blue chroma.
 func (p *picture) redness(mesh []Point, indices []int, patch float64) float64 {
-	if p.blue == nil {
-		return 0
-	}
 	return p.around(mesh, indices, patch, func(x, y int) float64 {
-		at := (y>>p.shiftY)*p.chromaStride + x>>p.shiftX
-		return float64(p.red[at]) - float64(p.blue[at])
+		blue, red := p.chroma(x, y)
+		return red - blue
 	})
+}
+
+// chroma returns the chroma of a pixel relative to neutral, which all are in a grey
+// picture.
+func (p *picture) chroma(x, y int) (blue, red float64) {
+	if p.blue == nil {
+		return 0, 0
+	}
+	at := (y>>p.shiftY)*p.chromaStride + x>>p.shiftX
+	return float64(p.blue[at]) - 128, float64(p.red[at]) - 128
 }
 
 // colour returns the strength of the skin's chroma: the mean distance from neutral,
 // added up over both chroma planes. It is 0 in a grey picture, and 15 and more for skin
 // in any light that a camera balances.
 func (p *picture) colour(mesh []Point, faceWidth float64) float64 {
-	if p.blue == nil {
-		return 0
-	}
 	return p.around(mesh, browsAndCheeks, faceWidth/20, func(x, y int) float64 {
-		at := (y>>p.shiftY)*p.chromaStride + x>>p.shiftX
-		return math.Abs(float64(p.blue[at])-128) + math.Abs(float64(p.red[at])-128)
+		blue, red := p.chroma(x, y)
+		return math.Abs(blue) + math.Abs(red)
 	})
 }
 

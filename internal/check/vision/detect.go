@@ -125,9 +125,8 @@ func merge(found []Face) []Face {
 			}
 			sum.add(f, f.Score)
 		}
-		weight := sum.Score
 		var mean Face
-		mean.add(sum, 1/weight)
+		mean.add(sum, 1/sum.Score)
 		mean.Score = best.Score
 		faces, found = append(faces, mean), rest
 	}
@@ -161,15 +160,11 @@ func overlap(a, b Face) float64 {
 // within reports whether the middle of the smaller box lies in the larger one. It
 // detects a face that is so close that it is found both as a whole and in parts.
 func (f Face) within(other Face) bool {
-	larger := other
-	x := f.X
-	y := f.Y
+	smaller, larger := f, other
 	if f.Width > other.Width {
-		larger = f
-		x = other.X
-		y = other.Y
+		smaller, larger = other, f
 	}
-	return math.Abs(x-larger.X) < 0.5*larger.Width && math.Abs(y-larger.Y) < 0.5*larger.Height
+	return math.Abs(smaller.X-larger.X) < 0.5*larger.Width && math.Abs(smaller.Y-larger.Y) < 0.5*larger.Height
 }
 
 // place moves the face from detector input pixels to frame pixels.

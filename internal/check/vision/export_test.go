@@ -31,7 +31,7 @@ func Stages(tb testing.TB, w inference.Worker, jpeg []byte) map[string]func() er
 		"mesh":      func() error { _, _, _, err := landmarks(w, p, c); return err },
 		"antispoof": scored(inference.Antispoof, "real"),
 		"liveness":  scored(inference.Liveness, "live"),
-		"age":       func() error { _, err := features(w, p, c); return err },
+		"age":       func() error { _, err := features(w, &Observation{picture: p, crop: c}); return err },
 		"second":    func() error { _, err := second(w, p, c); return err },
 	}
 }

@@ -41,15 +41,15 @@ func looker(w inference.Worker) inference.Model {
 
 // features runs the looker on the whole crop, the tail if there is one, and the
 // second age model.
-func features(w inference.Worker, p *picture, c crop) (*Features, error) {
-	f, err := described(w, p, c)
+func features(w inference.Worker, o *Observation) (*Features, error) {
+	f, err := described(w, o)
 	if err != nil {
 		return nil, err
 	}
 	if err := f.tune(w); err != nil {
 		return nil, err
 	}
-	f.Second, err = second(w, p, c)
+	f.Second, err = second(w, o.picture, o.crop)
 	return f, err
 }
 
@@ -73,9 +73,9 @@ func second(w inference.Worker, p *picture, c crop) (years float64, err error) {
 }
 
 // described runs the looker on the whole crop.
-func described(w inference.Worker, p *picture, c crop) (*Features, error) {
+func described(w inference.Worker, o *Observation) (*Features, error) {
 	f := new(Features)
-	return f, f.Whole.read(w, looker(w), p, c)
+	return f, f.Whole.read(w, looker(w), o.picture, o.crop)
 }
 
 // views runs the age model on the whole crop, and the matcher if there is one.

@@ -123,9 +123,7 @@ func (c *Capture) Frame(ctx context.Context, img image.Image) (Step, error) {
 func (c *Capture) step() Step { return Step{c.stage, c.hint} }
 
 func (c *Capture) refuse(why Reason) {
-	c.stage = Refused
-	c.hint = NoHint
-	c.reason = why
+	c.stage, c.hint, c.reason = Refused, NoHint, why
 }
 
 // fresh reports whether the picture is a new one.
@@ -263,7 +261,7 @@ func (c *Capture) advance(seen *zone, r outline, picture *image.Gray, now time.T
 		c.refuse(Screen)
 	case known && len(c.rasters) >= agreeing && (c.portrait != nil || r.format == mrz.TD1):
 		c.stage = Tilt
-		c.tilting.begin(now)
+		c.tilting.ask(now, NoHint)
 		c.hint = c.tilting.prompt
 	}
 }

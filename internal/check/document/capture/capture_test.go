@@ -331,7 +331,7 @@ func TestTilting(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			now := today
 			tilt := tilting{random: ones(0), flat: []slope{seen(1, 0), seen(0, 0), seen(0, -1)}}
-			tilt.begin(now)
+			tilt.ask(now, NoHint)
 			refused := false
 			for n := range 18 {
 				now = now.Add(row.gap)
@@ -349,7 +349,7 @@ func TestTilting(t *testing.T) {
 		})
 	}
 	tilt := tilting{random: ones(0), flat: []slope{seen(0, 0)}}
-	tilt.begin(today)
+	tilt.ask(today, NoHint)
 	for range 5 {
 		if tilt.add(tiltedTo(tilt.prompt, 15), today.Add(minReaction/2)); tilt.held > 0 {
 			t.Fatal("a tilt counted that nobody could have made")

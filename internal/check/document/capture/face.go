@@ -127,8 +127,7 @@ func faceAlone(
 	ctx context.Context, analyzer vision.Analyzer, img image.Image, turn int,
 ) (*vision.Features, Hint, error) {
 	size := img.Bounds().Size()
-	longer := float64(max(size.X, size.Y))
-	k := min(1, 1.25*frameSide/longer)
+	k := min(1, 1.25*frameSide/float64(max(size.X, size.Y)))
 	w, h := k*float64(size.X), k*float64(size.Y)
 	at := img.Bounds().Min
 	x, y := float64(at.X), float64(at.Y)

@@ -6,6 +6,7 @@ import (
 	"io"
 	"math"
 	"math/big"
+	"slices"
 	"time"
 
 	"agegate/internal/check/document/reader"
@@ -85,26 +86,15 @@ type tilting struct {
 // heldTilt is the number of consecutive frames that confirm a tilt.
 const heldTilt = 2
 
-// begin asks for the first tilt.
-func (t *tilting) begin(now time.Time) { t.ask(now, NoHint) }
-
 // ask draws a prompt for another direction than the given one.
 func (t *tilting) ask(now time.Time, not Hint) {
-	var others []Hint
-	for _, d := range directions {
-		if d != not {
-			others = append(others, d)
-		}
-	}
+	others := slices.DeleteFunc(slices.Clone(directions), func(d Hint) bool { return d == not })
 	i, err := rand.Int(t.random, big.NewInt(int64(len(others))))
 	if err != nil {
 		panic("capture: no randomness for a prompt: " + err.Error())
 	}
-	t.prompt = others[i.Int64()]
-	t.shown = now
-	t.held = 0
-	t.stray = 0
-	t.from = not
+	t.prompt, t.shown, t.from = others[i.Int64()], now, not
+	t.held, t.stray = 0, 0
 }
 
 // add judges a frame that shows the zone, and reports whether the document

@@ -36,7 +36,6 @@ func (z *zones) add(r mrz.Result, lines []string) *zone {
 	one := z.of(r, lines)
 	one.frames++
 	one.states[r.IssuingState]++
-	one.result = r
 	return one
 }
 
@@ -47,19 +46,19 @@ func (z *zones) join(r mrz.Result, lines []string) *zone {
 	one := z.of(r, lines)
 	one.frames = max(one.frames, agreeing)
 	one.states[r.IssuingState] = max(one.states[r.IssuingState], agreeing)
-	one.result = r
 	return one
 }
 
-// of returns the zone with these lines.
+// of returns the zone with these lines, of which the latest frame has read r.
 func (z *zones) of(r mrz.Result, lines []string) *zone {
 	checked := r.Format.Checked(lines)
 	for _, known := range *z {
 		if known.format == r.Format && known.checked == checked {
+			known.result = r
 			return known
 		}
 	}
-	fresh := &zone{format: r.Format, checked: checked, states: map[string]int{}}
+	fresh := &zone{format: r.Format, checked: checked, states: map[string]int{}, result: r}
 	*z = append(*z, fresh)
 	return fresh
 }
@@ -77,12 +76,8 @@ func (z zones) leading() (best *zone) {
 // disagree reports whether the frames cannot show one document.
 func (z zones) disagree() bool {
 	leading := z.leading()
-	for _, one := range z {
-		if one != leading && one.frames > maxDissenting {
-			return true
-		}
-	}
-	return len(z) > maxZones
+	return len(z) > maxZones ||
+		slices.ContainsFunc(z, func(one *zone) bool { return one != leading && one.frames > maxDissenting })
 }
 
 // state returns the issuing state that most frames show, if enough do.

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 
 	"agegate/internal/check/document/mrz"
 )
@@ -145,10 +146,7 @@ func (w *Weights) dense(a *Activations) {
 }
 
 func logSoftmax(logits *[Classes]float32) {
-	top := logits[0]
-	for _, v := range logits {
-		top = max(top, v)
-	}
+	top := slices.Max(logits[:])
 	var sum float64
 	for _, v := range logits {
 		sum += math.Exp(float64(v - top))

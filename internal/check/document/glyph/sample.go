@@ -9,11 +9,9 @@ import (
 // to the next character, and the vector from the top of a capital letter to its foot.
 // The coordinates of pixel centres end in .5.
 type Place struct {
-	X, Y   float64
-	AlongX float64
-	AlongY float64
-	DownX  float64
-	DownY  float64
+	X, Y           float64
+	AlongX, AlongY float64
+	DownX, DownY   float64
 }
 
 // minContrast is the standard deviation, in grey levels, below which a cell counts as

@@ -1,6 +1,7 @@
 package mrz
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -55,7 +56,7 @@ func Decode(format Format, lines []string, now time.Time) Result {
 	at, today := fieldsOf[format], date.Of(now)
 	r.require(numberHolds(at, lines), ReasonNumberCheck)
 	r.require(at.optional == (span{}) || optionalHolds(at.optional, lines), ReasonOptionalCheck)
-	r.require(compositeHolds(at, lines), ReasonCompositeCheck)
+	r.require(compositeHolds(format, lines), ReasonCompositeCheck)
 	r.BirthDate = r.date(at.birth, lines, today, birthDate, ReasonBirthCheck, ReasonBirthDate)
 	r.ExpiryDate = r.date(at.expiry, lines, today, expiryDate, ReasonExpiryCheck, ReasonExpiryDate)
 	if r.BirthDate != (date.Date{}) && r.ExpiryDate != (date.Date{}) {
@@ -94,15 +95,8 @@ func (r *Result) date(
 }
 
 func fits(format Format, lines []string) bool {
-	if format <= Unknown || format > MRVB || len(lines) != format.Lines() {
-		return false
-	}
-	for _, line := range lines {
-		if len(line) != format.Length() {
-			return false
-		}
-	}
-	return true
+	return format > Unknown && format <= MRVB && len(lines) == format.Lines() &&
+		!slices.ContainsFunc(lines, func(line string) bool { return len(line) != format.Length() })
 }
 
 func allowed(format Format, lines []string) bool {
@@ -148,14 +142,8 @@ func optionalHolds(s span, lines []string) bool {
 	return CheckDigit(data) == check
 }
 
-func compositeHolds(at fields, lines []string) bool {
-	if at.composite == nil {
-		return true
-	}
-	var parts []string
-	for _, s := range at.composite {
-		parts = append(parts, s.of(lines))
-	}
+func compositeHolds(format Format, lines []string) bool {
+	at := fieldsOf[format]
 	line := lines[at.compositeCheckLine]
-	return CheckDigit(parts...) == line[len(line)-1]
+	return at.composite == nil || CheckDigit(format.Checked(lines)) == line[len(line)-1]
 }

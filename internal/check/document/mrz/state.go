@@ -2,6 +2,7 @@ package mrz
 
 import (
 	"slices"
+	"strings"
 
 	"golang.org/x/text/language"
 )
@@ -21,13 +22,8 @@ func IsState(code string) bool {
 	if slices.Contains(special, code) {
 		return true
 	}
-	if len(code) != len("UTO") {
+	if len(code) != len("UTO") || strings.ContainsFunc(code, func(r rune) bool { return r < 'A' || r > 'Z' }) {
 		return false
-	}
-	for _, char := range []byte(code) {
-		if char < 'A' || char > 'Z' {
-			return false
-		}
 	}
 	region, err := language.ParseRegion(code)
 	return err == nil && region.IsCountry() && region.ISO3() == code

@@ -5,6 +5,7 @@
 package photo
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -97,9 +98,7 @@ func (e *Engine) NewCheck(o Options) *Check {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	if o.Rand == nil {
-		o.Rand = rand.Reader
-	}
+	o.Rand = cmp.Or(o.Rand, rand.Reader)
 	if o.DocumentTurn == nil {
 		o.DocumentTurn = func(context.Context) (func(), error) { return func() {}, nil }
 	}

@@ -5,6 +5,7 @@ import (
 	"agegate/internal/check/document/capture"
 	"agegate/internal/check/liveness"
 	"agegate/internal/check/vision"
+	"cmp"
 )
 
 // Stage is the subject that the camera should film.
@@ -56,10 +57,7 @@ var Hints = []capture.Hint{
 // hint about a good picture becomes a prompt, and a hint about a bad picture becomes
 // guidance.
 func stepOf(seen capture.Step) Step {
-	hint := seen.Hint
-	if hint == capture.NoHint {
-		hint = capture.HoldStill
-	}
+	hint := cmp.Or(seen.Hint, capture.HoldStill)
 	step := Step{Stage: StageDocument, Step: age.Step{Phase: age.Phase(StageDocument), Full: true}}
 	switch hint {
 	case capture.HoldStill, capture.RaiseLeft, capture.RaiseRight, capture.RaiseTop, capture.RaiseBottom, capture.TurnOver:

@@ -164,8 +164,7 @@ func (l *line) place(n, down float64) glyph.Place {
 func (l *line) turned() *line {
 	t := *l
 	t.x, t.y = l.x.reversed(), l.y.reversed()
-	t.low = -l.high
-	t.high = -l.low
+	t.low, t.high = -l.high, -l.low
 	t.shift = -l.shift
 	t.links = make([]link, len(l.links))
 	for i, k := range l.links {

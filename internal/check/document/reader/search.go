@@ -212,10 +212,8 @@ func (s *search) addRow(rows []row, f *field) (_ []row, added bool) {
 
 // insert adds a row at its depth, unless a row is already there.
 func insert(rows []row, r row) (_ []row, added bool) {
-	for _, other := range rows {
-		if math.Abs(other.depth-r.depth) < 1.1 {
-			return rows, false
-		}
+	if slices.ContainsFunc(rows, func(other row) bool { return math.Abs(other.depth-r.depth) < 1.1 }) {
+		return rows, false
 	}
 	at, _ := slices.BinarySearchFunc(rows, r.depth, func(a row, depth float64) int { return cmp.Compare(a.depth, depth) })
 	return slices.Insert(rows, at, r), true
