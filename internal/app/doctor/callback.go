@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"crypto/x509"
 	"errors"
@@ -91,10 +92,7 @@ func addHost(hosts map[string]*host, raw string, tenantID uuid.UUID, isWebhook b
 	if err != nil || u.Host == "" {
 		return // unset
 	}
-	port := u.Port()
-	if port == "" {
-		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
-	}
+	port := cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[u.Scheme])
 	address := net.JoinHostPort(u.Hostname(), port)
 	h := hosts[u.Scheme+address]
 	if h == nil {

@@ -1,7 +1,7 @@
 package certificate
 
 import (
-	"bytes"
+	"cmp"
 	"context"
 	"crypto"
 	"crypto/ecdsa"
@@ -141,17 +141,11 @@ func encode(key crypto.Signer, chain [][]byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	var out bytes.Buffer
-	blocks := []*pem.Block{{Type: "PRIVATE KEY", Bytes: der}}
+	text := pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})
 	for _, c := range chain {
-		blocks = append(blocks, &pem.Block{Type: "CERTIFICATE", Bytes: c})
+		text = append(text, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c})...)
 	}
-	for _, b := range blocks {
-		if err := pem.Encode(&out, b); err != nil {
-			return nil, err
-		}
-	}
-	return out.Bytes(), nil
+	return text, nil
 }
 
 // problems are the directory's errors (RFC 8555, section 6.7) that an operator can
@@ -177,8 +171,6 @@ func reason(err error) string {
 	if !ok {
 		return "the directory does not answer, or the gateway does not trust its certificate"
 	}
-	if text := problems[problem.ProblemType[strings.LastIndex(problem.ProblemType, ":")+1:]]; text != "" {
-		return text
-	}
-	return "the directory refuses the order"
+	kind := problem.ProblemType[strings.LastIndex(problem.ProblemType, ":")+1:]
+	return cmp.Or(problems[kind], "the directory refuses the order")
 }

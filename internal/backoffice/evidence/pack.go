@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 
-	"agegate/internal/rules/session"
 	"agegate/internal/rules/tenant"
 
 	"github.com/google/uuid"
@@ -90,7 +89,6 @@ func (s *Service) receipts(ctx context.Context, r Request) (files []file, err er
 // fault.NotFound, even for another tenant's session, and ErrNoResult for a
 // session without a result.
 func (s *Service) Receipt(ctx context.Context, tenantID, id uuid.UUID) (string, error) {
-	var found session.Session
 	found, err := s.store.SessionByID(ctx, tenantID, id)
 	if err != nil {
 		return "", err

@@ -84,8 +84,7 @@ func (d *Deliverer) deliver(ctx context.Context, m Mail) error {
 	if err == nil {
 		return d.store.EndMail(context.WithoutCancel(ctx), m) // it would be sent twice
 	}
-	refused := (*failure)(nil)
-	if errors.As(err, &refused) && refused.final || m.Attempts > len(waits) {
+	if refused, ok := errors.AsType[*failure](err); ok && refused.final || m.Attempts > len(waits) {
 		d.log.Error("a mail was given up", "kind", m.Kind, "attempts", m.Attempts, "error", err)
 		return d.store.EndMail(ctx, m)
 	}

@@ -96,8 +96,7 @@ func (s Server) send(ctx context.Context, id uuid.UUID, at time.Time, l letter) 
 		return &failure{}
 	}
 	if err := client.DialAndSendWithContext(ctx, msg); err != nil {
-		answer := (*smtp.SendError)(nil)
-		if errors.As(err, &answer) && answer.ErrorCode() >= 400 {
+		if answer, ok := errors.AsType[*smtp.SendError](err); ok && answer.ErrorCode() >= 400 {
 			return &failure{code: answer.ErrorCode(), final: answer.ErrorCode() >= 500}
 		}
 		return &failure{}
@@ -113,8 +112,7 @@ func (s Server) Check(ctx context.Context) error {
 		return &failure{}
 	}
 	if err := client.DialWithContext(ctx); err != nil {
-		answer := (*textproto.Error)(nil)
-		if errors.As(err, &answer) {
+		if answer, ok := errors.AsType[*textproto.Error](err); ok {
 			return &failure{code: answer.Code}
 		}
 		return &failure{}
