@@ -182,13 +182,11 @@ func verifyAll(ctx context.Context, db audit.Store) (verified []verifiedLog, bro
 		}
 		for _, scope := range scopes {
 			end, err := audit.Verify(ctx, db, scope)
-			var chain *audit.BrokenError
-			switch {
-			case errors.As(err, &chain):
+			if _, ok := errors.AsType[*audit.BrokenError](err); ok {
 				broken = errors.Join(broken, err)
-			case err != nil:
+			} else if err != nil {
 				return verified, broken, err
-			default:
+			} else {
 				verified = append(verified, verifiedLog{scope, end.Seq, end.Hash})
 			}
 			last = scope

@@ -30,7 +30,7 @@ func (v *violations) add(kind string, loc ...any) {
 
 // parameter adds the validator's error about a parameter.
 func (v *violations) parameter(p *openapi3.Parameter, err error) {
-	if request := (*openapi3filter.RequestError)(nil); errors.As(err, &request) {
+	if request, ok := errors.AsType[*openapi3filter.RequestError](err); ok {
 		err = request.Err
 	}
 	loc := []any{p.In, p.Name}

@@ -89,8 +89,7 @@ func answer(err error) (int, any) {
 		}
 		return status, gen.TextError{Detail: known.Message}
 	}
-	var http4xx *echo.HTTPError
-	if errors.As(err, &http4xx) && http4xx.Code >= 400 && http4xx.Code < 500 {
+	if http4xx, ok := errors.AsType[*echo.HTTPError](err); ok && http4xx.Code >= 400 && http4xx.Code < 500 {
 		return detail(http4xx.Code)
 	}
 	return detail(http.StatusInternalServerError)
@@ -138,8 +137,7 @@ func fromViolations(found []contract.Violation) []gen.Violation {
 // setRetryAfter sets Retry-After, in whole seconds rounded up, if the fault has
 // it.
 func setRetryAfter(c echo.Context, err error) {
-	var known *fault.Error
-	if errors.As(err, &known) && known.RetryAfter > 0 {
+	if known, ok := errors.AsType[*fault.Error](err); ok && known.RetryAfter > 0 {
 		seconds := int(math.Ceil(known.RetryAfter.Seconds()))
 		c.Response().Header().Set(echo.HeaderRetryAfter, strconv.Itoa(seconds))
 	}

@@ -183,7 +183,7 @@ func limitBody(next echo.HandlerFunc) echo.HandlerFunc {
 			return next(c)
 		}
 		data, err := io.ReadAll(http.MaxBytesReader(c.Response(), req.Body, maxBodyBytes))
-		if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
+		if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
 			return errTooLarge
 		}
 		if err != nil {
