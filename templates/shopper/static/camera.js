@@ -39,9 +39,6 @@ const frozenAfter = 6000;
 /** How long the browser may give no picture that can be sent, in milliseconds. */
 const unreadableAfter = 10_000;
 
-/** How long the page waits for the shopper to read why the face is asked for again; the server waits a little longer. */
-const readingTime = 45_000;
-
 /** Connections in a row that never worked before the server is asked why. */
 const probeAfter = 3;
 
@@ -67,7 +64,7 @@ const effects = {
   starting: play,
   connecting: connect,
   live: goOn,
-  again: () => later("open", readingTime),
+  again: () => later("open", 45_000), // time to read; the server waits a little longer
   waiting: () => later("retry", 3000 + Math.random() * 2000),
   network: () => later(check.failures >= probeAfter ? "probe" : "retry", Math.min(8000, 500 * 2 ** check.failures)),
   probing: probe,
@@ -184,8 +181,8 @@ function films(film) {
 }
 
 /**
- * Says why the face beside a document gave no result. The stream runs on, because
- * the server keeps what it has read of the document; no picture is sent meanwhile.
+ * Says why the face gave no result. The stream, with which the server forgets the
+ * document, runs on without pictures.
  * @param {string} why
  */
 function explain(why) {

@@ -8,32 +8,22 @@
  *   | "paused" | "away" | "leaving" | "unplugged" | "frozen" | "unreadable" | "other_tab"
  *   | Problem} State
  * @typedef {Problem
- *   | "open"       // the screen's button was pressed
- *   | "picked"     // another camera was chosen
- *   | "opened"     // the camera runs
- *   | "playing"    // the preview shows it
- *   | "unplugged"  // the camera is gone
- *   | "queued"     // the server has no place for the check yet
- *   | "answered"   // the server takes pictures
- *   | "again"      // the server asks for the face beside a document again
- *   | "frozen"     // the camera keeps showing the same picture
- *   | "unreadable" // the browser does not hand over the camera's pictures
- *   | "unframed"   // the server ended the check before anything had begun
- *   | "moved"      // the session has moved on
- *   | "taken_over" // another tab goes on with the check
- *   | "busy"       // the server takes no more checks, not even in line
- *   | "lost"       // the connection ended by itself
- *   | "retry"      // time to connect again
- *   | "probe"      // time to ask the server whether it is there at all
- *   | "probed"     // the server was asked: connect again
- *   | "offline" | "online"   // as the browser says
- *   | "hidden" | "shown"     // the tab
- *   | "pagehide" | "restored" // the page, into and out of the browser's cache
+ *   | "open" | "picked"          // the screen's button; another camera was chosen
+ *   | "opened" | "playing"       // the camera runs; the preview shows it
+ *   | "unplugged" | "frozen"     // it is gone; it keeps showing the same picture
+ *   | "unreadable"               // the browser does not hand over its pictures
+ *   | "queued" | "answered"      // the server has no place yet; it takes pictures
+ *   | "again" | "unframed"       // it asks for the face again; it ended what had not begun
+ *   | "moved" | "taken_over"     // the session has moved on; another tab goes on
+ *   | "busy" | "lost"            // no place even in line; the connection ended by itself
+ *   | "retry" | "probe" | "probed" // time to connect; to ask whether the server is there; it was asked
+ *   | "offline" | "online" | "hidden" | "shown" // the browser; the tab
+ *   | "pagehide" | "restored"    // into and out of the browser's cache
  * } CameraEvent
  * @typedef {object} Rule
- * @property {string} [screen] the screen of the state; without one, the last stays
- * @property {boolean} [camera] the camera runs on; otherwise it is switched off
- * @property {boolean} [stream] the stream runs on; otherwise it is closed
+ * @property {string} [screen] of the state; without one, the last stays
+ * @property {boolean} [camera] runs on; otherwise it is switched off
+ * @property {boolean} [stream] runs on; otherwise it is closed
  * @property {Partial<Record<CameraEvent, State>>} on what each event leads to; others change nothing
  */
 
@@ -58,9 +48,7 @@ const closed = { ...always, open: "opening" };
 /** @type {Readonly<Record<State, Rule>>} */
 export const rules = {
   primer: { screen: "primer", on: closed },
-  opening: {
-    on: { ...closed, ...problems, opened: "starting" },
-  },
+  opening: { on: { ...closed, ...problems, opened: "starting" } },
   starting: { screen: "live", camera: true, on: { ...filming, playing: "connecting", offline: "network" } },
   connecting: { camera: true, stream: true, on: streaming },
   queued: { screen: "queue", camera: true, stream: true, on: streaming },
@@ -85,11 +73,9 @@ export const rules = {
 };
 
 /**
- * Runs the machine.
- *   enter(state, event)  is called for each state entered, the first one too,
- *                        and also when a state is entered from itself
- * Returns send(event), and current(), a token that changes with every state
- * entered: what was begun in a state compares it before it sends its result.
+ * Runs the machine: enter is called for each state entered, the first one too. Returns
+ * send(event), and current(), which every state entered changes: what was begun in a
+ * state compares it before it sends its result.
  * @param {State} first
  * @param {(state: State, event: CameraEvent | null) => void} enter
  */

@@ -17,7 +17,7 @@
  * @property {boolean} more more time would be granted
  * @property {boolean} full the next picture may decide: it should have the full size
  * @property {number} credit pictures that may be unanswered
- * @property {string} [again] why the face beside a document gave no result and is asked for again
+ * @property {string} [again] why the face is asked for again
  */
 
 /** Least time from one picture to the next, in milliseconds. */
@@ -41,8 +41,7 @@ const slow = 600;
  *                         why a document was, or undefined
  *   on.close(code, lived) the connection is over; lived: it had worked
  * Returns { stop(), hold(on), moreTime() }: after stop() nothing is called any more;
- * while it is held, no picture is taken; moreTime() asks for more time for the present
- * prompt.
+ * while held, no picture is taken; moreTime() asks for more time for the prompt.
  * longest is the longest wait for a message, in milliseconds.
  * @param {string} path
  * @param {(share: number, decides: boolean) => Promise<ArrayBuffer | null>} take
