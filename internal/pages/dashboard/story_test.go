@@ -33,6 +33,9 @@ func TestStory(t *testing.T) {
 		{begun + offered + "opened_at = created_at, cutoff = 25" + late + "doubtful\"}]'",
 			"The camera’s estimate was below 18 &#43; 7 years. The shopper is now asked for a document. The latest attempt gave no result: the pictures did not clearly",
 			"The last attempt gave no result", ""},
+		{begun + offered + "opened_at = created_at, cutoff = 25, document_attempts = 2" + late + "doubtful\"}]'",
+			"The camera’s estimate was below 18 &#43; 7 years. The shopper is now asked for a document.</p>",
+			"The link still works", ""},
 		{
 			begun + offered + "cutoff = 25, status = 'FALLBACK', source = 'document', document_way = 'photo', " + ended +
 				late + "unlive\"}]'",
