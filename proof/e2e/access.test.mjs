@@ -25,7 +25,7 @@ after(async () => {
 });
 
 /** The screens before an open camera, which take longest to see. A release alone looks at them here (make test-long). */
-const filming = /^live|^photo-(live|tilt|face)$/;
+const filming = /^live|^photo-(live|tilt|face|face-again)$/;
 
 /** The screens for which a visitor's browser is changed, so that nobody else uses it. */
 const altered = new RegExp(`${filming.source}|^wallet-mobile$`);
