@@ -96,14 +96,15 @@ func (g *Gateway) send(t testing.TB, row Row) (*http.Response, string) {
 	if res.Header.Get("X-Request-ID") == "" {
 		t.Errorf("%s: the answer has no request id", row.Name)
 	}
-	explained := maps.Collect(reference.Headings)
 	for _, detail := range ErrorDetails([]byte(body)) {
-		if explained[detail] == "" {
+		if explained()[detail] == "" {
 			t.Errorf("%s: the guide to errors does not explain %q", row.Name, detail)
 		}
 	}
 	return res, body
 }
+
+var explained = sync.OnceValue(func() map[string]string { return maps.Collect(reference.Headings) })
 
 // ErrorDetails returns the names under which the guide to errors explains an answer: its
 // detail, its code, or the types of its violations. It returns nothing for a body that is

@@ -174,15 +174,10 @@ const listColumns = "id, status, target_age, source, document_way AS way, create
 func (s *Store) ListSessions(ctx context.Context, q insight.SessionQuery) (insight.Found[insight.SessionRow], error) {
 	r := ranges{table: "sessions", columns: listColumns, scope: q.Scope, parts: sessionParts(q)}
 	r.narrow(q.SessionFilter)
-	if !q.From.IsZero() {
-		r.from = insight.IDAt(q.From).String()
-	}
+	r.between("", q.From, q.To)
 	if q.Status == session.StatusPending {
 		// Older sessions have expired, even if their rows do not say so yet.
 		r.from = max(r.from, insight.IDAt(q.Now.Add(-session.MaxLifetime)).String())
-	}
-	if !q.To.IsZero() {
-		r.before = insight.IDAt(q.To).String()
 	}
 	if q.Prefix != "" {
 		last, err := uuid.Parse(q.Prefix + greatestID("sessions")[len(q.Prefix):])
@@ -190,12 +185,10 @@ func (s *Store) ListSessions(ctx context.Context, q insight.SessionQuery) (insig
 			return insight.Found[insight.SessionRow]{}, nil //nolint:nilerr // no ID begins like this
 		}
 		r.from = max(r.from, q.Prefix+minID[len(q.Prefix):])
-		if end := insight.Following(last).String(); r.before == "" || end < r.before {
-			r.before = end
-		}
+		r.until(insight.Following(last).String())
 	}
-	if q.Before != uuid.Nil && (r.before == "" || q.Before.String() < r.before) {
-		r.before = q.Before.String()
+	if q.Before != uuid.Nil {
+		r.until(q.Before.String())
 	}
 	if q.After != uuid.Nil {
 		r.after = q.After.String()
@@ -209,6 +202,19 @@ func (s *Store) ListSessions(ctx context.Context, q insight.SessionQuery) (insig
 		return found, err
 	})
 }
+
+// between limits the rows to times, by IDs with a prefix; a zero time is no limit.
+func (r *ranges) between(prefix string, from, to time.Time) {
+	if !from.IsZero() {
+		r.from = prefix + insight.IDAt(from).String()
+	}
+	if !to.IsZero() {
+		r.until(prefix + insight.IDAt(to).String())
+	}
+}
+
+// until limits the rows to those before an ID.
+func (r *ranges) until(id string) { r.before = min(cmp.Or(r.before, id), id) }
 
 // narrow adds the conditions of a filter that are not ranges of ids.
 func (r *ranges) narrow(f insight.SessionFilter) {
@@ -301,12 +307,7 @@ func (s *Store) ListEvents(ctx context.Context, q insight.EventQuery) (insight.F
 	if q.Class != "" {
 		r.where, r.args = "last_class = ?", []any{string(q.Class)}
 	}
-	if !q.From.IsZero() {
-		r.from = "evt_" + insight.IDAt(q.From).String()
-	}
-	if end := "evt_" + insight.IDAt(q.To).String(); !q.To.IsZero() && (r.before == "" || end < r.before) {
-		r.before = end
-	}
+	r.between("evt_", q.From, q.To)
 	return view(ctx, s, func(tx *Tx) (found insight.Found[insight.EventRow], err error) {
 		if found.Reached, err = tx.newest(r, q.Limit, &found.Rows); err == nil {
 			err = tx.readOrders(found.Rows)

@@ -28,9 +28,8 @@ func (s *Store) FailedByTenant(ctx context.Context, limit, atMost int) ([]insigh
 // FailingEndpoints implements insight.SystemStore.
 func (s *Store) FailingEndpoints(ctx context.Context) ([]webhook.Endpoint, error) {
 	return view(ctx, s, func(tx *Tx) ([]webhook.Endpoint, error) {
-		return find[webhook.Endpoint](tx.db.Table(endpointTable).Where(
-			"(disabled_at IS NOT NULL OR first_failure_at IS NOT NULL)" +
-				" AND url = (SELECT webhook_url FROM tenants WHERE tenants.id = tenant_id)"))
+		return find[webhook.Endpoint](tx.db.Table(endpointTable).Where("coalesce(disabled_at, first_failure_at) IS NOT " +
+			"NULL AND url = (SELECT webhook_url FROM tenants WHERE tenants.id = tenant_id)"))
 	})
 }
 

@@ -52,7 +52,7 @@ func StoryOf(s session.Session, now time.Time) Story {
 	// When documents were refused is not stored, so that a setback beside them may not be the latest.
 	if n := len(s.Setbacks); s.Source == "" && n > 0 && s.DocumentAttempts == 0 &&
 		(s.DocumentOpenedAt == nil || s.Setbacks[n-1].At.After(*s.DocumentOpenedAt)) {
-		story.Why = s.Setbacks[n-1].Why
+		story.Why = s.Why()
 	}
 	return story
 }

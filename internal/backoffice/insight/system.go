@@ -117,8 +117,9 @@ func (s *Service) UseOf(
 	if err != nil {
 		return nil, err
 	}
+	points := starts(now, 30, zone)[:1]
 	for _, t := range tenants {
-		points, o := starts(now, 30, zone)[:1], Overview{Sources: map[session.Source]int64{}}
+		o := Overview{Sources: map[session.Source]int64{}}
 		groups, err := s.countFrom(ctx, Scope{TenantID: t.ID, Livemode: true}, points, now)
 		if err != nil {
 			return nil, err

@@ -10,6 +10,15 @@ import (
 	"agegate/internal/rules/tenant"
 )
 
+// told returns a session's page, as somebody sees it after columns of its row were set.
+func told(t *testing.T, g *gatewaytest.Gateway, shop tenant.Credentials, who *gatewaytest.Staff, set string) string {
+	t.Helper()
+	made := g.Create(t, shop.Test.APIKey, 18)
+	g.Exec(t, "UPDATE sessions SET "+set+" WHERE id = '"+made.SessionID+"'")
+	_, body := who.Get(t, "/dashboard/"+shop.Tenant.ID.String()+"/test/sessions/"+made.SessionID)
+	return body
+}
+
 // TestStory: a session's page says what happened, who decided and what to tell
 // the shopper, but never the estimate.
 func TestStory(t *testing.T) {
@@ -31,7 +40,8 @@ func TestStory(t *testing.T) {
 			"The camera’s estimate was below 18 &#43; 7 years. The shopper is now asked for a document.</p>",
 			"The link still works", ""},
 		{begun + offered + "opened_at = created_at, cutoff = 25" + late + "doubtful\"}]'",
-			"The camera’s estimate was below 18 &#43; 7 years. The shopper is now asked for a document. The latest attempt gave no result: the pictures did not clearly",
+			"The camera’s estimate was below 18 &#43; 7 years. The shopper is now asked for a document. " +
+				"The latest attempt gave no result: the pictures did not clearly",
 			"The last attempt gave no result", ""},
 		{begun + offered + "opened_at = created_at, cutoff = 25, document_attempts = 2" + late + "doubtful\"}]'",
 			"The camera’s estimate was below 18 &#43; 7 years. The shopper is now asked for a document.</p>",
@@ -112,12 +122,10 @@ func TestStory(t *testing.T) {
 		{begun + "opened_at = created_at, status = 'EXPIRED'",
 			"The shopper began the camera check and did not finish it in time.", "creates a new link", ""},
 	} {
-		made := g.Create(t, shop.Test.APIKey, 18)
-		g.Exec(t, "UPDATE sessions SET "+tt.set+" WHERE id = '"+made.SessionID+"'")
-		_, body := boss.Get(t, "/dashboard/"+shop.Tenant.ID.String()+"/test/sessions/"+made.SessionID)
+		body := told(t, g, shop, boss, tt.set)
 		if !strings.Contains(body, `data-testid="story">`+tt.story) {
-			_, told, _ := strings.Cut(body, `data-testid="story">`)
-			t.Errorf("%s: the page says %q", tt.set, told[:min(len(told), 160)])
+			_, story, _ := strings.Cut(body, `data-testid="story">`)
+			t.Errorf("%s: the page says %q", tt.set, story[:min(len(story), 160)])
 		}
 		if !strings.Contains(body, tt.tell) {
 			t.Errorf("%s: the page does not say what to tell the shopper", tt.set)
@@ -149,9 +157,7 @@ func TestNobodyWasAsked(t *testing.T) {
 			"<dd>Not stored: a test of your receiver created this session, and nobody was asked<",
 		"api_key_id = NULL": `<dt>API key</dt><dd><span class="muted">None: not created through the API<`,
 	} {
-		made := g.Create(t, shop.Test.APIKey, 18)
-		g.Exec(t, "UPDATE sessions SET "+set+" WHERE id = '"+made.SessionID+"'")
-		_, body := viewer.Get(t, "/dashboard/"+shop.Tenant.ID.String()+"/test/sessions/"+made.SessionID)
+		body := told(t, g, shop, viewer, set)
 		if !strings.Contains(body, says) || strings.Contains(body, ">–<") {
 			t.Errorf("%s: the page lacks %q, or has a lone dash", set, says)
 		}
@@ -169,9 +175,7 @@ func TestTheTimelineIsTrue(t *testing.T) {
 		"begun_at = created_at, cutoff = 25": "<strong>Camera check ended</strong></p><p class=\"muted\">The estimate was",
 		`setbacks = '[{"At":"2099-01-02T03:04:05Z","Why":"doubtful"}]'`: "The pictures did not clearly show one document</p>",
 	} {
-		made := g.Create(t, shop.Test.APIKey, 18)
-		g.Exec(t, "UPDATE sessions SET document_opened_at = created_at, "+set+" WHERE id = '"+made.SessionID+"'")
-		_, body := support.Get(t, "/dashboard/"+shop.Tenant.ID.String()+"/test/sessions/"+made.SessionID)
+		body := told(t, g, shop, support, "document_opened_at = created_at, "+set)
 		line := between(t, body, `data-live="timeline"`, "</section>")
 		if !strings.Contains(line, says) || strings.Contains(line, "Camera check ended") != strings.HasPrefix(set, "begun") {
 			t.Errorf("%s: no %q, or an end of what never began, in %s", set, says, line)
@@ -188,8 +192,7 @@ func TestReplyToTheShopper(t *testing.T) {
 	for set, says := range map[string]string{
 		"status = 'PENDING'":                         "Ihre Altersprüfung hat noch nicht begonnen.",
 		"status = 'PENDING', opened_at = created_at": "Ihre Altersprüfung ist noch offen.",
-		"status = 'PENDING', opened_at = created_at, setbacks = '[{\"At\":\"2099-01-02T03:04:05Z\",\"Why\":\"hasty\"}]'": "Ihr " +
-			"letzter Versuch brachte kein Ergebnis, aber",
+		`status = 'PENDING', opened_at = created_at, setbacks = '[{"At":"2099-01-02T03:04:05Z","Why":"hasty"}]'`: "Ihr letzter Versuch brachte kein Ergebnis, aber",
 		"status = 'EXPIRED'":                     "Die Zeit für Ihre Altersprüfung",
 		"status = 'PASSED', source = 'camera'":   "Ihre Altersprüfung ist abgeschlossen.",
 		"status = 'SPOOF', source = 'camera'":    "Ihre Altersprüfung konnte nicht",
@@ -199,10 +202,7 @@ func TestReplyToTheShopper(t *testing.T) {
 		"status = 'FALLBACK', source = 'document'": "Ihre Altersprüfung endete ohne gültigen Ausweis. " +
 			"Bitte beginnen Sie",
 	} {
-		made := g.Create(t, shop.Test.APIKey, 18)
-		g.Exec(t, "UPDATE sessions SET document_opened_at = created_at, completed_at = created_at, "+set+
-			" WHERE id = '"+made.SessionID+"'")
-		_, body := support.Get(t, "/dashboard/"+shop.Tenant.ID.String()+"/test/sessions/"+made.SessionID)
+		body := told(t, g, shop, support, "document_opened_at = created_at, completed_at = created_at, "+set)
 		replies := between(t, body, `data-testid="reply"`, "</details>")
 		if n := strings.Count(replies, "data-copy="); n != len(tenant.Languages) ||
 			!strings.Contains(replies, `<p lang="de" dir="auto">`+says) {

@@ -18,7 +18,8 @@ func fails(t *testing.T, g *gatewaytest.Gateway, of tenant.Tenant, since time.Ti
 	t.Helper()
 	at := since.Format("2006-01-02 15:04:05.000000+00:00")
 	g.Exec(t, fmt.Sprintf("INSERT INTO webhook_endpoints (id, tenant_id, livemode, url, first_failure_at, disabled_reason) "+
-		"VALUES ('%s', '%s', true, '%s', '%s', '')", webhook.EndpointID(of.ID, true, of.WebhookURL), of.ID, of.WebhookURL, at))
+		"VALUES ('%s', '%s', true, '%s', '%s', '')",
+		webhook.EndpointID(of.ID, true, of.WebhookURL), of.ID, of.WebhookURL, at))
 }
 
 // TestOperatorSeesTrouble: the operator's pages say that webhooks of a tenant fail and which

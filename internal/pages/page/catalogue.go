@@ -28,9 +28,9 @@ type Locale struct {
 }
 
 // text returns the text of a key. It fills the {placeholders} from pairs of name and
-// value, numbers as Figure does; the value of n chooses the form of a plural text. An unknown key is an error,
-// so that no page shows a key. In right-to-left text, values are isolated (Unicode UAX
-// #9), because otherwise the punctuation around a Latin name would move.
+// value, numbers as Figure does; the value of n chooses the form of a plural text. An
+// unknown key is an error, so that no page shows a key. In right-to-left text, values are
+// isolated (Unicode UAX #9), because otherwise the punctuation around a Latin name would move.
 func (l *Locale) text(key string, pairs ...any) (string, error) {
 	entry, ok := l.texts[key]
 	if !ok {

@@ -425,7 +425,8 @@ func TestFundsOfManyTenants(t *testing.T) {
 		wantNoError(t, s.UpdateCredit(t.Context(), func(tx billing.CreditTx) error {
 			_, err := tx.AddCredit(rich, 7)
 			_, otherErr := tx.AddCredit(other, 1)
-			_, takenErr := tx.TakeCounter(billing.Quota{TenantID: rich, Livemode: true, Period: start.UTC().Format("2006-01"), Limit: 9}, 3)
+			quota := billing.Quota{TenantID: rich, Livemode: true, Period: start.UTC().Format("2006-01"), Limit: 9}
+			_, takenErr := tx.TakeCounter(quota, 3)
 			return errors.Join(err, otherErr, takenErr)
 		}))
 		got, err := s.Funds(t.Context(), []uuid.UUID{rich, never}, start)

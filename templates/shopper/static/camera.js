@@ -181,8 +181,8 @@ function films(film) {
 }
 
 /**
- * Says why the face gave no result. The stream, with which the server forgets the
- * document, runs on without pictures.
+ * Says why the face gave no result. The stream stays open: the server would forget the
+ * document with it.
  * @param {string} why
  */
 function explain(why) {

@@ -73,7 +73,7 @@ export const rules = {
 };
 
 /**
- * Runs the machine: enter is called for each state entered, the first one too. Returns
+ * Runs the machine: enter is called for each state entered, also from itself. Returns
  * send(event), and current(), which every state entered changes: what was begun in a
  * state compares it before it sends its result.
  * @param {State} first

@@ -189,7 +189,9 @@ func TestFaces(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 2 {
-			face := &facing{steps: []age.Step{{Guidance: vision.GuidanceTooFar}, {Verdict: age.VerdictNoCapture, Why: age.ReasonHasty}}}
+			face := &facing{steps: []age.Step{
+				{Guidance: vision.GuidanceTooFar}, {Verdict: age.VerdictNoCapture, Why: age.ReasonHasty},
+			}}
 			c.face, c.taken = face, 0
 			step, err := c.see(t, nil)
 			if err != nil || step.Stage != StageFace || step.Guidance != vision.GuidanceTooFar || !c.MoreTime() ||

@@ -1,11 +1,12 @@
 package photo
 
 import (
+	"cmp"
+
 	"agegate/internal/check/age"
 	"agegate/internal/check/document/capture"
 	"agegate/internal/check/liveness"
 	"agegate/internal/check/vision"
-	"cmp"
 )
 
 // Stage is the subject that the camera should film.
