@@ -54,7 +54,7 @@ func (l *logged) Write(p []byte) (int, error) {
 // file into dir. around may wrap its handler.
 func Start(dir string, httpPort int, around func(http.Handler) http.Handler) (*Directory, error) {
 	for name, value := range map[string]string{
-		"PEBBLE_VA_NOSLEEP": "1", "PEBBLE_AUTHZREUSE": "0", "PEBBLE_WFE_NONCEREJECT": "20",
+		"PEBBLE_VA_NOSLEEP": "1", "PEBBLE_AUTHZREUSE": "0", "PEBBLE_WFE_NONCEREJECT": "5",
 	} {
 		if err := os.Setenv(name, value); err != nil {
 			return nil, err
