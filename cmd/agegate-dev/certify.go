@@ -87,7 +87,7 @@ the shop and say what a run reaches. Nothing is sent.`,
 			}
 			fmt.Fprintf(out, "It reaches the Success URL and the Webhook URL, and:\n")
 			for _, r := range target.Requests() {
-				fmt.Fprintf(out, "  %-5s  %s\n", r.Name, r.Place)
+				fmt.Fprintf(out, "  %-5s  %s\n", r.Name, r.Place())
 			}
 		}
 		for _, c := range plan {

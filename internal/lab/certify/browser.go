@@ -18,11 +18,7 @@ type browser struct {
 }
 
 func newBrowser() *browser {
-	jar, err := cookiejar.New(nil)
-	if err != nil {
-		panic(err) // it cannot fail without options
-	}
-	return &browser{Jar: jar}
+	return &browser{Jar: must(cookiejar.New(nil))}
 }
 
 // SetCookies implements http.CookieJar.
@@ -64,11 +60,9 @@ var reloads = regexp.MustCompile(`(?i)http-equiv=["']?refresh|\blocation\.(reloa
 
 // comeBack begins an order and opens its good redirect as a browser does that comes from the gateway's
 // page, after a HEAD of it or a prefetch.
-func (t *trial) comeBack(after string) error {
-	o, address, err := t.goodOrder()
-	if err != nil {
-		return err
-	}
+func (t *trial) comeBack(after string) {
+	o := t.order()
+	address := t.goodURL(o)
 	for _, purpose := range []string{after, "visit"} {
 		from, method := o.in(o.browser), http.MethodGet
 		from.crosses = true
@@ -80,11 +74,10 @@ func (t *trial) comeBack(after string) error {
 		case "prefetch":
 			from.header.Set("Sec-Purpose", purpose)
 		}
-		v := t.open(t.ctx, from, method, address, nil, true)
+		v := t.open(from, method, address, nil, true)
 		t.arrived(v, purpose)
 		if purpose == "visit" && reloads.Match(v.body) {
 			t.visit(o, "reloaded", address)
 		}
 	}
-	return nil
 }

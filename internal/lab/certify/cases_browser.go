@@ -1,7 +1,6 @@
 package certify
 
 import (
-	"errors"
 	"net/http"
 	"strings"
 )
@@ -14,8 +13,9 @@ var browserCases = []testCase{
 		fix: "Give the cookie that names the order SameSite=Lax (or None with Secure), Path=/ and a life of at least half " +
 			"an hour: browsers do not send a Strict one when they come from another site. Refuse nothing for its fetch " +
 			"metadata, and let a prefetch or HEAD use nothing up.",
-		act: func(t *trial) error {
-			return errors.Join(t.comeBack(http.MethodHead), t.comeBack("prefetch"))
+		act: func(t *trial) {
+			t.comeBack(http.MethodHead)
+			t.comeBack("prefetch")
 		},
 	},
 	{
@@ -23,25 +23,11 @@ var browserCases = []testCase{
 		title: "An order is released by its own pass after another one of the same browser that expired, or was released",
 		fix: "Keep the result with each order, not with the browser: a shopper whose session has expired begins another, " +
 			"and one who has bought comes back.",
-		act: func(t *trial) error {
-			first, err := t.run.order(t.ctx) // not judged, because it expires
-			if err != nil {
-				return err
-			}
-			if err := t.gateway.Expire(t.ctx, first.session.ID); err != nil {
-				return errors.Join(ErrCannotRun, err)
-			}
-			t.poll(first)
-			for range 2 {
-				next, err := t.judged(first.browser)
-				if err != nil {
-					return err
-				}
-				if err := t.visitGood(next, ""); err != nil {
-					return err
-				}
-			}
-			return nil
+		act: func(t *trial) {
+			first := t.orderIn(newBrowser()) // not judged, because it expires
+			t.expire(first)
+			t.visitGood(t.judged(first.browser), "")
+			t.visitGood(t.judged(first.browser), "")
 		},
 	},
 	{
@@ -49,23 +35,11 @@ var browserCases = []testCase{
 		title: "A pass releases only its own order, not another one of the same browser",
 		fix: "Release the order whose session the token names, and no other: another order of this browser may be for " +
 			"other goods, or for another age.",
-		act: func(t *trial) error {
-			earlier, err := t.run.order(t.ctx) // not judged, because it passes
-			if err != nil {
-				return err
-			}
-			own, err := t.judged(earlier.browser)
-			if err != nil {
-				return err
-			}
-			if err := t.passBeside(own, earlier); err != nil {
-				return err
-			}
-			later, err := t.orderIn(t.ctx, own.browser) // not judged either
-			if err != nil {
-				return err
-			}
-			return t.passBeside(own, later)
+		act: func(t *trial) {
+			earlier := t.orderIn(newBrowser()) // not judged, because it passes
+			own := t.judged(earlier.browser)
+			t.passBeside(own, earlier)
+			t.passBeside(own, t.orderIn(own.browser)) // not judged either
 		},
 	},
 	{
@@ -79,40 +53,19 @@ var browserCases = []testCase{
 
 // passBeside opens the good redirect of another order of this order's browser twice, and its token at
 // this order's Success URL.
-func (t *trial) passBeside(own, other *order) error {
-	if err := errors.Join(t.visitGood(other, "1"), t.visitGood(other, "2")); err != nil {
-		return err
-	}
-	token, err := t.goodToken(other)
-	if err != nil {
-		return err
-	}
-	address, err := t.successURL(own, pass(other), token)
-	if err == nil {
-		t.visit(own, "at the Success URL of the other one", address)
-	}
-	return err
+func (t *trial) passBeside(own, other *order) {
+	t.visitGood(other, "1")
+	t.visitGood(other, "2")
+	t.visitAs(own, "at the Success URL of the other one", pass(other), t.goodToken(other))
 }
 
 // mix sends the good redirect of another order together with an order's own values, as
 // a form, as JSON and in the query, in the browser of each and in a new one.
-func (t *trial) mix() error {
-	other, err := t.run.order(t.ctx) // not judged, because it has passed
-	if err != nil {
-		return err
-	}
-	good, err := t.goodURL(other)
-	if err != nil {
-		return err
-	}
-	own, err := t.order()
-	if err != nil {
-		return err
-	}
-	unsigned, err := t.successURL(own, pass(own), "")
-	if err != nil {
-		return err
-	}
+func (t *trial) mix() {
+	other := t.orderIn(newBrowser()) // not judged, because it has passed
+	good := t.goodURL(other)
+	own := t.order()
+	unsigned := t.successURL(own, pass(own), "")
 	mine, theirs := valuesOf(unsigned), valuesOf(good)
 	delete(mine, "token") // it is empty
 	bodies := []map[string]string{mine}
@@ -136,12 +89,9 @@ func (t *trial) mix() error {
 			t.postBoth(in, good, body)
 		}
 		t.postBoth(in, unsigned, theirs)
-		t.postBoth(in, own.session.SuccessURL, theirs)
-		if err := t.tell(own, "two orders in one request"); err != nil {
-			return err
-		}
+		t.postBoth(in, own.successURL, theirs)
+		t.tell(own, "two orders in one request")
 	}
-	return nil
 }
 
 // postBoth sends values as a form and as JSON.
@@ -151,6 +101,6 @@ func (t *trial) postBoth(o *order, address string, values map[string]string) {
 		object[name] = value
 	}
 	for _, body := range []*Request{{Form: values}, {JSON: object}} {
-		t.arrived(t.open(t.ctx, o, http.MethodPost, address, body, false), "by POST")
+		t.arrived(t.open(o, http.MethodPost, address, body, false), "by POST")
 	}
 }

@@ -1,11 +1,8 @@
 package certify
 
 import (
-	"errors"
-	"net/url"
 	"time"
 
-	"agegate/internal/rules/routine"
 	"agegate/internal/rules/session"
 )
 
@@ -15,106 +12,62 @@ var pollingCases = []testCase{
 	{
 		name: "polling.passed", releases: true, title: "A lookup that says PASSED releases the order, once",
 		fix: "Look the status up with your test key and release when it is PASSED.",
-		act: func(t *trial) error { return t.resolved(session.ResultVerified) },
+		act: func(t *trial) { t.resolve(t.order(), session.ResultVerified) },
 	},
 	{
 		name: "polling.pending", title: "A lookup that says PENDING releases nothing", fix: pollingFix,
-		act: func(t *trial) error {
-			o, err := t.order()
+		act: func(t *trial) {
+			o := t.order()
 			for range 5 {
-				if err == nil {
-					t.poll(o)
-				}
+				t.poll(o)
 			}
-			return err
 		},
 	},
 	{
 		name: "polling.fallback", title: "A lookup that says FALLBACK releases nothing", fix: pollingFix,
-		act: func(t *trial) error { return t.resolved(session.ResultFallback) },
+		act: func(t *trial) { t.resolve(t.order(), session.ResultFallback) },
 	},
 	{
 		name: "polling.spoof", title: "A lookup that says SPOOF releases nothing", fix: pollingFix,
-		act: func(t *trial) error {
-			// No session of a tenant that checks documents only ends so.
-			if err := t.resolved(session.ResultSpoof); !errors.Is(err, ErrNotForced) {
-				return err
-			}
-			t.poll(t.orders[0])
-			return nil
-		},
+		act: func(t *trial) { t.resolve(t.order(), session.ResultSpoof) },
 	},
 	{
 		name: "polling.expired", title: "A lookup that says EXPIRED releases nothing", fix: pollingFix,
-		act: func(t *trial) error {
-			o, err := t.order()
-			if err != nil {
-				return err
-			}
-			if err := t.gateway.Expire(t.ctx, o.session.ID); err != nil {
-				return errors.Join(ErrCannotRun, err)
-			}
-			t.poll(o)
-			return nil
-		},
+		act: func(t *trial) { t.expire(t.order()) },
 	},
 	{
 		name: "polling.later", releases: true,
 		title: "A lookup that says PASSED releases the order, after one that said PENDING",
 		fix:   "Look the status up again while it is PENDING: it is no result, and must not be kept.",
-		act: func(t *trial) error {
-			o, err := t.order()
-			if err != nil {
-				return err
-			}
+		act: func(t *trial) {
+			o := t.order()
 			t.poll(o)
 			if t.target.Poll == nil { // the shop looks it up by itself meanwhile
-				if err := wait(t.ctx, slowShopper); err != nil {
-					return err
-				}
+				t.wait(slowShopper)
 			}
-			return t.passed(o)
+			t.resolve(o, session.ResultVerified)
 		},
 	},
 	{
 		name: "polling.at-once", releases: true, fix: onceFix,
 		title: "Twenty lookups of a passed order at once, and one later, release once",
-		act: func(t *trial) error {
-			o, err := t.order()
-			if err != nil {
-				return err
+		act: func(t *trial) {
+			o := t.order()
+			t.force(o, session.ResultVerified)
+			if t.target.Poll != nil {
+				sideBySide(atOnce, func(int) { t.request(o, t.target.Poll, o.id.String(), false) })
 			}
-			if err := t.force(t.ctx, o, session.ResultVerified); err != nil || t.target.Poll == nil {
-				return err
-			}
-			at := t.target.Poll.at(o.session.ID.String())
-			var all routine.Group
-			for range atOnce {
-				all.Start(func() error { t.open(t.ctx, o, t.target.Poll.Method, at, t.target.Poll, false); return nil })
-			}
-			err = all.Wait()
 			t.poll(o)
-			return err
 		},
 	},
 	{
 		name: "polling.unknown", title: "A lookup that fails releases nothing", fix: pollingFix,
-		act: func(t *trial) error {
-			o, err := t.order()
-			if err != nil {
-				return err
-			}
-			id := newID().String() // a lookup of it is answered 404
-			if t.target.Poll != nil {
-				t.pollAs(o, id)
-			}
+		act: func(t *trial) {
+			o := t.order()
 			v := pass(o)
-			v.Session = id
-			address, err := t.successURL(o, v, "")
-			if err == nil {
-				t.visit(o, "redirect", address)
-			}
-			return err
+			v.Session = newID().String() // a lookup of it is answered 404
+			t.pollAs(o, v.Session)
+			t.visitAs(o, "redirect", v, "")
 		},
 	},
 	{
@@ -135,32 +88,21 @@ var pollingCases = []testCase{
 		title: "A lookup that says PASSED of a later order does not release this one",
 		fix: "Store the session with the order, in your database, and look up that one. A variable of the program is the " +
 			"same for all shoppers.",
-		act: func(t *trial) error {
-			own, _, err := t.ownThenPassed()
-			if err != nil {
-				return err
-			}
+		act: func(t *trial) {
+			own, _ := t.ownThenPassed()
 			t.poll(own)
-			return nil
 		},
 	},
 	{
 		name: "polling.two-shoppers", releases: true, orders: 2,
 		title: "Two shoppers who order before either is looked up are both released",
 		fix:   "Store the session with the order: the last one that you created may be another shopper's.",
-		act: func(t *trial) error {
-			first, second, err := t.twoOrders()
-			if err != nil {
-				return err
-			}
-			for _, o := range []*order{first, second} {
-				if err := t.force(t.ctx, o, session.ResultVerified); err != nil {
-					return err
-				}
-			}
+		act: func(t *trial) {
+			first, second := t.order(), t.order()
+			t.force(first, session.ResultVerified)
+			t.force(second, session.ResultVerified)
 			t.poll(first)
 			t.poll(second)
-			return nil
 		},
 	},
 }
@@ -170,98 +112,61 @@ const slowShopper = 6 * time.Second
 
 // pollDamaged makes the shop look up parts of the ID of a session that has passed, and
 // of the order's own, in the browser of an order that has not passed.
-func (t *trial) pollDamaged() error {
-	own, other, err := t.ownThenPassed()
-	if err != nil || t.target.Poll == nil {
-		return err
-	}
-	for _, id := range []string{other.session.ID.String(), own.session.ID.String()} {
-		for _, d := range damages(id, false) {
+func (t *trial) pollDamaged() {
+	own, other := t.ownThenPassed()
+	for _, o := range []*order{other, own} {
+		for _, d := range damages(o.id.String(), false) {
 			t.pollAs(own, d.value)
-			if err := t.tell(own, "session "+d.name); err != nil {
-				return err
-			}
+			t.tell(own, "session "+d.name)
 		}
 	}
-	return nil
 }
 
 // ownThenPassed begins an order, and then another one, in another browser, whose session
 // passes. Only the first is judged.
-func (t *trial) ownThenPassed() (own, other *order, err error) {
-	if own, other, err = t.ownThenOther(); err != nil {
-		return nil, nil, err
-	}
-	return own, other, t.force(t.ctx, other, session.ResultVerified)
+func (t *trial) ownThenPassed() (own, other *order) {
+	own, other = t.order(), t.orderIn(newBrowser())
+	t.force(other, session.ResultVerified)
+	return own, other
 }
 
 // otherPassed opens the Success URL and the lookup address of an unpassed order
 // in its browser, but with the session of another order that has passed.
-func (t *trial) otherPassed() error {
-	other, err := t.run.order(t.ctx) // not judged, because it has passed
-	if err != nil {
-		return err
-	}
-	if err := t.force(t.ctx, other, session.ResultVerified); err != nil {
-		return err
-	}
-	token, err := t.goodToken(other)
-	if err != nil {
-		return err
-	}
-	own, err := t.order()
-	if err != nil {
-		return err
-	}
-	address, err := t.successURL(own, pass(other), token)
-	if err != nil {
-		return err
-	}
-	t.visit(own, "redirect", address)
+func (t *trial) otherPassed() {
+	other := t.orderIn(newBrowser()) // not judged, because it has passed
+	t.force(other, session.ResultVerified)
+	token := t.goodToken(other)
+	own := t.order()
+	t.visitAs(own, "redirect", pass(other), token)
 	if t.target.Poll == nil {
-		return nil
+		return
 	}
-	t.pollAs(own, other.session.ID.String())
+	t.pollAs(own, other.id.String())
 	t.poll(own)
-	at, err := url.Parse(t.target.Poll.at(own.session.ID.String()))
-	if err == nil {
-		eachCookie(own, other, at, func(o *order, _ string) { t.poll(o) })
-	}
-	return err
+	eachCookie(own, other, t.target.Poll.at(own.id.String()), func(o *order, _ string) { t.poll(o) })
 }
 
-// resolved begins an order, forces the result of its session and makes the shop look it up.
-func (t *trial) resolved(result session.Result) error {
-	o, err := t.order()
-	if err != nil {
-		return err
-	}
-	if err := t.force(t.ctx, o, result); err != nil {
-		return err
-	}
+// resolve gives an order's session a result and makes the shop look it up.
+func (t *trial) resolve(o *order, result session.Result) {
+	t.force(o, result)
 	t.poll(o)
-	return nil
 }
 
-// passed gives an order's session a pass and makes the shop look it up.
-func (t *trial) passed(o *order) error {
-	if err := t.force(t.ctx, o, session.ResultVerified); err != nil {
-		return err
-	}
+// expire makes an order's session expire and the shop look it up.
+func (t *trial) expire(o *order) {
+	check(t.gateway.Expire(t.ctx, o.id))
 	t.poll(o)
-	return nil
 }
 
 // poll makes the shop look up the status of an order's session now.
-func (t *trial) poll(o *order) {
-	if t.target.Poll != nil {
-		t.pollAs(o, o.session.ID.String())
-	}
-}
+func (t *trial) poll(o *order) { t.pollAs(o, o.id.String()) }
 
-// pollAs opens the address of a session's lookup in an order's browser.
+// pollAs opens the address of a session's lookup in an order's browser, if the shop has one.
 func (t *trial) pollAs(o *order, id string) {
-	if v := t.open(t.ctx, o, t.target.Poll.Method, t.target.Poll.at(id), t.target.Poll, false); v.class != "" {
+	if t.target.Poll == nil {
+		return
+	}
+	if v := t.request(o, t.target.Poll, id, false); v.class != "" {
 		t.fail(Problem{Code: ProblemNoAnswer, What: "poll", Value: string(v.class)})
 	}
 }

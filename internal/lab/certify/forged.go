@@ -1,15 +1,12 @@
 package certify
 
 import (
-	"bytes"
 	"encoding/json"
 	"net/http"
 	"strconv"
 	"strings"
 
 	"agegate/internal/rules/webhook"
-
-	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 )
 
 // damage is what becomes of a value when something is taken from it.
@@ -37,78 +34,55 @@ var forgedRedirectCases = []testCase{
 		name: "redirect.cut-token", passes: true,
 		title: "A token of which a part is empty, cut, doubled or in another case is refused",
 		fix:   wholeFix + " " + compareFix,
-		act: func(t *trial) error {
+		act: func(t *trial) {
 			var changes []query
-			change := func(name string, of func(expires, mac string) []damage) {
-				for i := range of("0", "0") {
-					c := changedToken(func(token string) string {
+			for i, d := range damages("00", false) {
+				cut := func(part string) string { return damages(part, false)[i].value }
+				changes = append(changes, changedToken("token "+d.name, cut),
+					changedToken("expiry "+d.name, func(token string) string {
 						expires, mac, _ := strings.Cut(token, ".")
-						return of(expires, mac)[i].value
-					})
-					c.what = name + " " + of("0", "0")[i].name
-					changes = append(changes, c)
-				}
+						return cut(expires) + "." + mac
+					}),
+					changedToken("MAC "+d.name, func(token string) string {
+						expires, mac, _ := strings.Cut(token, ".")
+						return expires + "." + cut(mac)
+					}))
 			}
-			change("token", func(expires, mac string) []damage { return damages(expires+"."+mac, false) })
-			change("expiry", func(expires, mac string) (all []damage) {
-				for _, d := range damages(expires, false) {
-					all = append(all, damage{d.name, d.value + "." + mac})
-				}
-				return all
-			})
-			change("MAC", func(expires, mac string) (all []damage) {
-				for _, d := range damages(mac, false) {
-					all = append(all, damage{d.name, expires + "." + d.value})
-				}
-				return append(all, damage{"missing, with the dot", expires})
-			})
-			return t.redirectAs(t.goodURL, changes...)
+			t.change(t.goodURL, append(changes, changedToken("MAC missing, with the dot", func(token string) string {
+				expires, _, _ := strings.Cut(token, ".")
+				return expires
+			}))...)
 		},
 	},
 	{
 		name: "redirect.cut-value", passes: true,
 		title: "A redirect whose session, status or is_adult is empty, cut or doubled is refused", fix: wholeFix,
-		act: func(t *trial) error {
+		act: func(t *trial) {
 			var changes []query
 			for _, name := range resultParams[1:] {
 				for i, d := range damages("00", false) {
-					changes = append(changes, query{name + " " + d.name, func(q string) string {
-						pairs := strings.Split(q, "&")
-						for k, pair := range pairs {
-							if value, ok := strings.CutPrefix(pair, name+"="); ok {
-								pairs[k] = name + "=" + damages(value, false)[i].value
-							}
-						}
-						return strings.Join(pairs, "&")
-					}})
+					changes = append(changes, changedParam(name, name+" "+d.name, func(value string) string {
+						return damages(value, false)[i].value
+					}))
 				}
 			}
-			return t.redirectAs(t.goodURL, changes...)
+			t.change(t.goodURL, changes...)
 		},
 	},
 	{
 		name: "redirect.unsigned", title: "A token that anybody can write, with no MAC or with a piece of one, is refused",
 		fix: wholeFix + " " + compareFix,
-		act: func(t *trial) error {
-			own, err := t.order()
-			if err != nil {
-				return err
-			}
+		act: func(t *trial) {
+			own := t.order()
 			later := strconv.FormatInt(t.Now().Add(tokenTTL).Unix(), 10)
-			made := pass(own).Token(t.foreignKey, t.Now().Add(tokenTTL))
 			tokens := []string{"", ".", later, later + ".", later + ".A", later + ".undefined", later + ".null", "." + later,
 				later + ".." + later}
-			for _, d := range damages(made, false) {
+			for _, d := range damages(t.token(t.foreignKey, pass(own)), false) {
 				tokens = append(tokens, d.value)
 			}
 			for _, token := range tokens {
-				address, err := t.successURL(own, pass(own), token)
-				if err != nil {
-					return err
-				}
-				t.visit(own, "", address)
+				t.visitAs(own, "", pass(own), token)
 			}
-			return nil
 		},
 	},
 }
@@ -116,64 +90,47 @@ var forgedRedirectCases = []testCase{
 var forgedWebhookCases = []testCase{
 	{
 		name: "webhook.cut-signature", title: "A delivery whose signature is empty, cut or doubled is refused", fix: wholeFix,
-		act: func(t *trial) error {
-			return t.sendDamaged(func(h http.Header) (all []damage) {
-				whole := h.Get(standardwebhooks.HeaderWebhookSignature)
-				_, mac, _ := strings.Cut(whole, ",")
-				for _, d := range damages(mac, false) {
-					all = append(all, damage{d.name, "v1," + d.value})
-				}
-				all = append(all, damages(whole, false)...)
+		act: func(t *trial) {
+			t.sendDamaged(headerSignature, func(whole string) []damage {
+				mac := strings.TrimPrefix(whole, "v1,")
+				all := append(prefixed("v1,", damages(mac, false)), damages(whole, false)...)
 				return append(all, damage{"v1 alone", "v1"}, damage{"a comma alone", ","}, damage{"a space", " "},
 					damage{"cut, behind a wrong one", "v1,AAAA v1," + mac[:4]})
-			}, standardwebhooks.HeaderWebhookSignature)
+			})
 		},
 	},
 	{
 		name: "webhook.foreign-scheme", title: "A delivery that has only signatures of unknown schemes is refused",
 		fix: "Ignore signatures that do not begin with \"v1,\": they prove nothing. Where none is left, refuse.",
-		act: func(t *trial) error {
-			return t.sendDamaged(func(http.Header) []damage {
+		act: func(t *trial) {
+			t.sendDamaged(headerSignature, func(string) []damage {
 				return []damage{{"v2", "v2,x"}, {"v1a", "v1a,bm90IG9mIHRoaXMgc2NoZW1l"}, {"v0", "v0,"}, {"none", "x"},
 					{"several", "v2,x v3,y"}}
-			}, standardwebhooks.HeaderWebhookSignature)
+			})
 		},
 	},
 	{
 		name: "webhook.cut-header", orders: 2,
 		title: "A delivery whose webhook-id or webhook-timestamp is empty, cut or doubled is refused",
 		fix:   "Verify the signature over webhook-id, webhook-timestamp and the body, each whole and as received.",
-		act: func(t *trial) error {
-			for _, name := range []string{standardwebhooks.HeaderWebhookID, standardwebhooks.HeaderWebhookTimestamp} {
-				err := t.sendDamaged(func(h http.Header) []damage { return damages(h.Get(name), true) }, name)
-				if err != nil {
-					return err
-				}
+		act: func(t *trial) {
+			for _, name := range []string{headerID, headerTimestamp} {
+				t.sendDamaged(name, func(whole string) []damage { return damages(whole, true) })
 			}
-			return nil
 		},
 	},
 	{
 		name: "webhook.cut-body", title: "A delivery whose body is not all that was signed, or more, is refused",
 		fix: "Verify the signature over the whole body, with every byte that arrived, before anything reads it.",
-		act: func(t *trial) error {
-			d, err := t.good()
-			if err != nil {
-				return err
-			}
+		act: func(t *trial) {
+			d := t.good()
 			d.signed = d.body
 			whole := string(d.body)
 			for _, cut := range append(damages(whole, true), damage{"with a member behind it",
 				strings.TrimSuffix(whole, "}") + `,"x":1}`}) {
 				d.what, d.body = cut.name, []byte(cut.value)
-				if err := t.send(d, refuse); err != nil {
-					return err
-				}
-				if err := t.tell(d.to, cut.name); err != nil {
-					return err
-				}
+				t.sendAndTell(d, refuse)
 			}
-			return nil
 		},
 	},
 	{
@@ -185,72 +142,55 @@ var forgedWebhookCases = []testCase{
 	},
 }
 
+// prefixed returns values behind a part that stays.
+func prefixed(part string, all []damage) []damage {
+	for i := range all {
+		all[i].value = part + all[i].value
+	}
+	return all
+}
+
 // sendDamaged sends one event with each damage to a header, which makes it a forgery.
-func (t *trial) sendDamaged(of func(good http.Header) []damage, header string) error {
-	d, err := t.good()
-	if err != nil {
-		return err
-	}
-	good, err := d.header()
-	if err != nil {
-		return err
-	}
-	for _, cut := range of(good) {
+func (t *trial) sendDamaged(header string, of func(good string) []damage) {
+	d := t.good()
+	for _, cut := range of(d.header().Get(header)) {
 		d.what, d.alter = header+" "+cut.name, func(h http.Header) { h.Set(header, cut.value) }
-		if err := t.send(d, refuse); err != nil {
-			return err
-		}
-		if err := t.tell(d.to, d.what); err != nil {
-			return err
-		}
+		t.sendAndTell(d, refuse)
 	}
-	return nil
+}
+
+// sendAndTell sends one of several deliveries that must release nothing.
+func (t *trial) sendAndTell(d *delivery, want expect) {
+	t.send(d, want)
+	t.tell(d.to, d.what)
 }
 
 // sendCutMembers sends signed events of one order that the gateway never sends.
-func (t *trial) sendCutMembers() error {
-	o, err := t.order()
-	if err != nil {
-		return err
-	}
-	e, err := t.event(o, webhook.ResultVerified, false, t.Now())
-	if err != nil {
-		return err
-	}
+func (t *trial) sendCutMembers() {
+	good := t.good()
 	type cut struct {
 		member, what string
 		value        any // nil: the member is missing
 	}
+	null := json.RawMessage("null")
 	cuts := []cut{{"session_id", "missing", nil}, {"status", "missing", nil}, {"is_adult", "missing", nil},
-		{"session_id", "null", json.RawMessage("null")}, {"status", "null", json.RawMessage("null")},
-		{"status", "true", true}, {"is_adult", "null", json.RawMessage("null")}, {"is_adult", "false as a text", "false"},
-		{"is_adult", "empty", ""}, {"is_adult", "0", 0}, {"is_adult", "0 as a text", "0"}}
-	for _, d := range damages(o.session.ID.String(), false) {
+		{"session_id", "null", null}, {"status", "null", null}, {"status", "true", true}, {"is_adult", "null", null},
+		{"is_adult", "false as a text", "false"}, {"is_adult", "empty", ""}, {"is_adult", "0", 0},
+		{"is_adult", "0 as a text", "0"}, {"status", "another", "UNVERIFIED"}, {"status", "the session's", "PASSED"}}
+	for _, d := range damages(good.to.id.String(), false) {
 		cuts = append(cuts, cut{"session_id", d.name, d.value})
 	}
 	for _, d := range damages(string(webhook.ResultVerified), true) {
 		cuts = append(cuts, cut{"status", d.name, d.value})
 	}
-	for _, c := range append(cuts, cut{"status", "another", "UNVERIFIED"}, cut{"status", "the session's", "PASSED"}) {
+	for _, c := range cuts {
 		var members map[string]any
-		if err := json.Unmarshal(bytes.Clone(e.Body), &members); err != nil {
-			return err
-		}
+		check(json.Unmarshal(good.body, &members))
 		if members[c.member] = c.value; c.value == nil {
 			delete(members, c.member)
 		}
-		body, err := json.Marshal(members)
-		if err != nil {
-			return err
-		}
-		what := c.member + " " + c.what
-		d := &delivery{to: o, what: what, id: "evt_" + newID().String(), at: t.Now(), keys: t.webhookKeys, body: body}
-		if err := t.send(d, either); err != nil {
-			return err
-		}
-		if err := t.tell(o, what); err != nil {
-			return err
-		}
+		d := *good
+		d.what, d.id, d.at, d.body = c.member+" "+c.what, newEventID(), t.Now(), must(json.Marshal(members))
+		t.sendAndTell(&d, either)
 	}
-	return nil
 }

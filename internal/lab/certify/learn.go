@@ -2,9 +2,7 @@ package certify
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -13,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/google/uuid"
 	"golang.org/x/net/html"
 )
 
@@ -26,48 +23,44 @@ var placeholder = regexp.MustCompile(`\{(session|told:[^{}]*)\}`)
 
 // learn learns the Success URL from the redirects of two orders. Where they differ by a
 // value that the shop's answer says, such as an order number, each order fills in its own.
-func (r *run) learn(ctx context.Context) error {
+func (r *run) learn() {
 	var orders [learnOrders]*order
 	var addresses [learnOrders]string
 	for i := range orders {
-		o, err := r.order(ctx)
-		if err != nil {
-			return err
-		}
-		if err := r.tellCancel(ctx, o); err != nil {
-			return err
-		}
-		address, err := r.redirectOf(ctx, o)
-		if err != nil {
-			return err
-		}
-		if addresses[i], err = withoutResult(address); err != nil {
-			return fmt.Errorf("%w: the gateway's redirect cannot be read", ErrCannotRun)
-		}
-		orders[i] = o
+		orders[i] = r.orderIn(newBrowser())
+		r.tellCancel(orders[i])
+		addresses[i] = withoutResult(r.redirectOf(orders[i]))
 	}
 	r.target.SuccessURL = addresses[0]
 	if addresses[0] == addresses[1] {
-		return nil
+		return
 	}
 	for name, value := range orders[0].told {
 		pattern := strings.ReplaceAll(addresses[0], value, "{told:"+name+"}")
-		if fill(pattern, orders[1], uuid.Nil) == addresses[1] {
+		if fill(pattern, orders[1]) == addresses[1] {
 			r.target.SuccessURL, r.cancels = pattern, strings.HasPrefix(name, cancelPart)
-			return nil
+			return
 		}
 	}
 	r.varying = true
-	return nil
 }
 
-// successOf returns the Success URL of an order, as far as it is known.
-func (r *run) successOf(o *order, id uuid.UUID) string { return fill(r.target.SuccessURL, o, id) }
+// withoutResult removes the parameters of a result from an address.
+func withoutResult(address string) string {
+	u := parse("the gateway's redirect", address)
+	values := u.Query()
+	for _, name := range resultParams {
+		values.Del(name)
+	}
+	u.RawQuery = values.Encode()
+	return u.String()
+}
 
-func fill(pattern string, o *order, id uuid.UUID) string {
+// fill returns the Success URL of an order.
+func fill(pattern string, o *order) string {
 	return placeholder.ReplaceAllStringFunc(pattern, func(part string) string {
 		if part == sessionParam {
-			return id.String()
+			return o.id.String()
 		}
 		return o.told[strings.TrimSuffix(strings.TrimPrefix(part, "{told:"), "}")]
 	})
@@ -77,10 +70,8 @@ func fill(pattern string, o *order, id uuid.UUID) string {
 // of its JSON, as they are written in a query.
 func (v visit) told(buyer *browser, address string) map[string]string {
 	said := map[string]string{}
-	if u, err := url.Parse(address); err == nil {
-		for _, cookie := range buyer.Cookies(u) {
-			said[cookie.Name] = cookie.Value
-		}
+	for _, cookie := range buyer.Cookies(parse("order.url", address)) {
+		said[cookie.Name] = cookie.Value
 	}
 	members := map[string]any{}
 	in := json.NewDecoder(bytes.NewReader(v.body))
@@ -106,15 +97,8 @@ const cancelPart = "cancel_url "
 // tellCancel adds the parts of an order's Cancel URL to what the shop told of the order.
 // The hosted page shows the Cancel URL, and a shop may write the order's number into it
 // as well as into the Success URL.
-func (r *run) tellCancel(ctx context.Context, o *order) error {
-	address, err := r.cancelOf(ctx, o)
-	if err != nil {
-		return err
-	}
-	u, err := url.Parse(address)
-	if err != nil {
-		return fmt.Errorf("%w: the Cancel URL of the hosted page cannot be read", ErrCannotRun)
-	}
+func (r *run) tellCancel(o *order) {
+	u := parse("the Cancel URL of the hosted page", r.cancelOf(o))
 	for name, values := range u.Query() {
 		if values[0] != "" {
 			o.told[cancelPart+name] = url.QueryEscape(values[0])
@@ -125,20 +109,15 @@ func (r *run) tellCancel(ctx context.Context, o *order) error {
 			o.told[cancelPart+strconv.Itoa(i)] = part
 		}
 	}
-	return nil
 }
 
 // cancelOf returns the Cancel URL of an order, from the hosted page of its session unless
 // the target names it; "" if the page has none.
-func (r *run) cancelOf(ctx context.Context, o *order) (string, error) {
+func (r *run) cancelOf(o *order) string {
 	if r.target.CancelURL != "" {
-		return strings.ReplaceAll(r.target.CancelURL, sessionParam, o.session.ID.String()), nil
+		return strings.ReplaceAll(r.target.CancelURL, sessionParam, o.id.String())
 	}
-	page, err := r.page(ctx, o)
-	if err != nil {
-		return "", err
-	}
-	for n := range page.Descendants() {
+	for n := range r.page(o).Descendants() {
 		var address, is string
 		for _, a := range n.Attr {
 			switch a.Key {
@@ -149,52 +128,41 @@ func (r *run) cancelOf(ctx context.Context, o *order) (string, error) {
 			}
 		}
 		if n.Data == "a" && (is == "return" || is == "leave") {
-			return address, nil
+			return address
 		}
 	}
-	return "", nil
+	return ""
 }
 
 // page returns the hosted page of an order's session.
-func (r *run) page(ctx context.Context, o *order) (*html.Node, error) {
-	body, err := r.gateway.Page(ctx, o.link)
-	if err != nil {
-		return nil, errors.Join(ErrCannotRun, err)
-	}
-	return html.Parse(bytes.NewReader(body))
+func (r *run) page(o *order) *html.Node {
+	return must(html.Parse(bytes.NewReader(must(r.gateway.Page(r.ctx, o.link)))))
 }
 
 var agePattern = regexp.MustCompile(`\b[1-9][0-9]\b`)
 
 // askedAge returns the age in the heading of an order's hosted page, or "".
-func (r *run) askedAge(ctx context.Context, o *order) (string, error) {
-	page, err := r.page(ctx, o)
-	if err != nil {
-		return "", err
-	}
-	for n := range page.Descendants() {
+func (r *run) askedAge(o *order) string {
+	for n := range r.page(o).Descendants() {
 		if n.Data != "h1" {
 			continue
 		}
 		for text := range n.Descendants() {
 			if age := agePattern.FindString(text.Data); text.Type == html.TextNode && age != "" {
-				return age, nil
+				return age
 			}
 		}
 	}
-	return "", nil
+	return ""
 }
 
 // plainCookies returns the cookies for an address that have another value than before and
 // that anybody could guess: those of a few characters.
-func plainCookies(buyer *browser, at *url.URL, before []*http.Cookie) (plain []*http.Cookie) {
+func plainCookies(buyer *browser, at *url.URL, before []*http.Cookie) []*http.Cookie {
 	const guessable = 16 // characters
-	for _, c := range buyer.Cookies(at) {
-		if len(c.Value) < guessable && !slices.ContainsFunc(before, func(b *http.Cookie) bool {
+	return slices.DeleteFunc(buyer.Cookies(at), func(c *http.Cookie) bool {
+		return len(c.Value) >= guessable || slices.ContainsFunc(before, func(b *http.Cookie) bool {
 			return b.Name == c.Name && b.Value == c.Value
-		}) {
-			plain = append(plain, c)
-		}
-	}
-	return plain
+		})
+	})
 }

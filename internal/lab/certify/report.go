@@ -91,9 +91,15 @@ func (r *Report) Passed() bool { return r.Count(suite.Passed) == len(r.Results) 
 
 // Summary returns one line with the number of cases for each outcome.
 func (r *Report) Summary() string {
+	var letIn []string
+	for _, result := range r.Results {
+		if result.LetIn() {
+			letIn = append(letIn, result.Case)
+		}
+	}
 	summary := r.entries().Summary()
-	if names := r.letIn(); len(names) > 0 {
-		summary += ", let in: " + strings.Join(names, " ")
+	if len(letIn) > 0 {
+		summary += ", let in: " + strings.Join(letIn, " ")
 	}
 	return summary
 }
@@ -108,15 +114,6 @@ func (r *Report) entries() suite.Entries {
 		entries = append(entries, e)
 	}
 	return entries
-}
-
-func (r *Report) letIn() (names []string) {
-	for _, result := range r.Results {
-		if result.LetIn() {
-			names = append(names, result.Case)
-		}
-	}
-	return names
 }
 
 // Write writes the report in one of suite.Formats.

@@ -1,6 +1,7 @@
 package certify
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,9 +10,8 @@ import (
 	"maps"
 	"net/http"
 	"strings"
-	"time"
 
-	"agegate/internal/rules/routine"
+	"agegate/internal/lab/testkey"
 	"agegate/internal/rules/session"
 	"agegate/internal/rules/webhook"
 
@@ -24,8 +24,9 @@ const maxAnswer = 64 << 10
 
 // order is an order of the shop.
 type order struct {
-	session session.Session
-	browser *browser // of the buyer
+	id         uuid.UUID // of its session
+	successURL string    // as far as it is known
+	browser    *browser  // of the buyer
 
 	asker    *order            // the order in the browser that it had at first
 	crosses  bool              // its further requests come from a page of the gateway
@@ -57,7 +58,6 @@ type visit struct {
 	onward  string // the Location header
 	session string // the header that names the order's session
 	body    []byte // only for an order or a probe
-	latency time.Duration
 }
 
 func (v visit) String() string {
@@ -69,8 +69,8 @@ func (v visit) String() string {
 
 // open sends a request in a browser, over the guarded transport. It follows no
 // redirect. If keep is true, it reads the answer's body.
-func (r *run) open(ctx context.Context, o *order, method, address string, form *Request, keep bool) visit {
-	ctx, cancel := context.WithTimeout(ctx, r.Limit)
+func (r *run) open(o *order, method, address string, form *Request, keep bool) visit {
+	ctx, cancel := context.WithTimeout(r.ctx, r.Limit)
 	defer cancel()
 	var body io.Reader
 	var contentType string
@@ -91,88 +91,118 @@ func (r *run) open(ctx context.Context, o *order, method, address string, form *
 	req.Header.Set("User-Agent", "agegate-certify/1")
 	client := &http.Client{Transport: r.Client.Transport(), Jar: o.jar(),
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	start := time.Now()
 	res, err := client.Do(req)
 	if err != nil {
-		return visit{class: webhook.Classify(err), latency: time.Since(start)}
+		return visit{class: webhook.Classify(err)}
 	}
 	defer func() { _ = res.Body.Close() }() // closing cannot change what was read
-	v := visit{status: res.StatusCode, onward: res.Header.Get("Location"), session: res.Header.Get(sessionHeader),
-		latency: time.Since(start)}
+	v := visit{status: res.StatusCode, onward: res.Header.Get("Location"), session: res.Header.Get(sessionHeader)}
 	if keep {
 		if v.body, err = io.ReadAll(io.LimitReader(res.Body, maxAnswer)); err != nil {
-			return visit{class: webhook.Classify(err), latency: v.latency}
+			return visit{class: webhook.Classify(err)}
 		}
 	}
 	return v
 }
 
-// order begins an order at the shop and returns it with its session, which must
+// orderIn begins an order at the shop in a browser, and returns it with its session, which must
 // have been created for this run.
-func (r *run) order(ctx context.Context) (*order, error) {
-	return r.orderIn(ctx, newBrowser())
-}
-
-// orderIn begins an order at the shop in a browser.
-func (r *run) orderIn(ctx context.Context, buyer *browser) (*order, error) {
+func (r *run) orderIn(buyer *browser) *order {
 	o := &order{browser: buyer}
-	v := r.begin(ctx, o)
+	v := r.request(o, &r.target.Order, "", true)
 	if v.class != "" || v.status >= 400 {
-		return nil, fmt.Errorf("%w: the shop took no order: %s; give in order what the shop's own page sends, "+
-			"with form or json", ErrCannotRun, v)
+		stopf("the shop took no order: %s; give in order what the shop's own page sends, with form or json", v)
 	}
 	if !isLink(v.address()) {
-		return nil, fmt.Errorf("%w: the shop's answer to an order (%d) leads to no verification URL; redirect to it, "+
-			"or answer with JSON that has verification_url", ErrCannotRun, v.status)
+		stopf("the shop's answer to an order (%d) leads to no verification URL; redirect to it, or answer "+
+			"with JSON that has verification_url", v.status)
 	}
-	return o, r.adopt(ctx, o, v)
+	r.adopt(o, v)
+	return o
 }
 
-// begin sends the request that begins an order.
-func (r *run) begin(ctx context.Context, o *order) visit {
-	return r.open(ctx, o, r.target.Order.Method, r.target.Order.URL, &r.target.Order, true)
+// request sends a request of the target about a session.
+func (r *run) request(o *order, q *Request, id string, keep bool) visit {
+	return r.open(o, q.Method, q.at(id), q, keep)
+}
+
+// adopt takes the session of an order from the shop's answer.
+func (r *run) adopt(o *order, v visit) {
+	id, err := uuid.Parse(cmp.Or(v.session, v.says().SessionID))
+	switch {
+	case err != nil:
+		stopf("the shop's answer to an order does not name its session; add the header %s with the session's ID, or "+
+			"session_id to the JSON", sessionHeader)
+	case r.named[id]:
+		stopf("the shop gave a new order the session of an earlier one, so that one pass would do for both; " +
+			"it must create one for each order, with an Idempotency-Key of its own")
+	case !must(r.gateway.Pending(r.ctx, id)):
+		stopf("the order's session is not an open session of the key's tenant")
+	}
+	r.named[id] = true
+	o.id, o.link, o.redirect = id, v.address(), new(string)
+	o.told = v.told(o.browser, r.target.Order.URL)
+	if r.cancels {
+		r.tellCancel(o)
+	}
+	o.successURL = fill(r.target.SuccessURL, o)
+	o.asker = r.copyOf(o)
 }
 
 // isLink reports whether an address looks like a verification URL.
 func isLink(address string) bool { return strings.Contains(address, "/v/") }
 
-// address returns the verification URL to which an answer leads, or "".
-func (v visit) address() string {
-	if v.onward != "" {
-		return v.onward
-	}
-	var made struct {
-		URL string `json:"verification_url"`
-	}
-	_ = json.Unmarshal(v.body, &made) // text that is not JSON has no link
-	return made.URL
+// says returns what the JSON of the shop's answer to an order names. Text that is not JSON names nothing.
+func (v visit) says() (said struct {
+	SessionID       string `json:"session_id"`
+	VerificationURL string `json:"verification_url"`
+}) {
+	_ = json.Unmarshal(v.body, &said)
+	return said
 }
 
+// address returns the verification URL to which an answer leads, or "".
+func (v visit) address() string { return cmp.Or(v.onward, v.says().VerificationURL) }
+
 // released returns how often an order was released.
-func (r *run) released(ctx context.Context, o *order) (int, error) {
-	at := r.target.Probe.at(o.session.ID.String())
-	v := r.open(ctx, o, r.target.Probe.Method, at, &r.target.Probe, true)
+func (r *run) released(o *order) int {
+	v := r.request(o, &r.target.Probe, o.id.String(), true)
 	if v.status >= 400 && o.asker != nil { // the buyer's cookies may have gone since
-		v = r.open(ctx, o.asker, r.target.Probe.Method, at, &r.target.Probe, true)
+		v = r.request(o.asker, &r.target.Probe, o.id.String(), true)
 	}
 	if v.class != "" || v.status != http.StatusOK {
-		return 0, fmt.Errorf("%w: the probe got no answer 200: %s; probe.url must answer for each order that was begun",
-			ErrCannotRun, v)
+		stopf("the probe got no answer 200: %s; probe.url must answer for each order that was begun", v)
 	}
 	var said struct {
 		Released *int `json:"released"`
 	}
 	if err := json.Unmarshal(v.body, &said); err != nil || said.Released == nil || *said.Released < 0 {
-		return 0, fmt.Errorf(`%w: the probe must be answered with JSON such as {"released": 0}`, ErrCannotRun)
+		stopf(`the probe must be answered with JSON such as {"released": 0}`)
 	}
-	return *said.Released, nil
+	return *said.Released
 }
 
-func wait(ctx context.Context, d time.Duration) error {
-	if err := routine.Wait(ctx, d); err != nil {
-		return errors.Join(ErrCannotRun, err)
+// force gives an order's session a result.
+func (r *run) force(o *order, result session.Result) {
+	var err error
+	*o.redirect, err = r.gateway.Force(r.ctx, o.link, result)
+	// No session of a tenant that checks documents only ends as a spoof.
+	if err != nil && (result != session.ResultSpoof || !errors.Is(err, testkey.ErrNotForced)) {
+		stopf("the session could not be given a result: %w", err)
 	}
-	return nil
+}
+
+// redirectOf returns where the gateway redirects an order's browser after a pass.
+func (r *run) redirectOf(o *order) string {
+	if *o.redirect == "" {
+		r.force(o, session.ResultVerified)
+	}
+	if *o.redirect == "" {
+		stopf("the gateway does not redirect after a pass")
+	}
+	return *o.redirect
 }
 
 func newID() uuid.UUID { return uuid.Must(uuid.NewV7()) }
+
+func newEventID() string { return "evt_" + newID().String() }

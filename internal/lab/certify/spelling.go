@@ -2,10 +2,39 @@ package certify
 
 import (
 	"fmt"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
+	"unicode"
 )
+
+// flip changes the letter of a text that is n from its end.
+func flip(text string, n int) string {
+	at, letter := len(text)-n, "A"
+	if text[at] == 'A' {
+		letter = "B"
+	}
+	return text[:at] + letter + text[at+1:]
+}
+
+// inSmallLetters writes the names of headers as HTTP/2 does.
+func inSmallLetters(h http.Header) {
+	for name, values := range h {
+		delete(h, name)
+		h[strings.ToLower(name)] = values
+	}
+}
+
+// otherCase swaps capital and small letters.
+func otherCase(text string) string {
+	return strings.Map(func(c rune) rune {
+		if unicode.IsUpper(c) {
+			return unicode.ToLower(c)
+		}
+		return unicode.ToUpper(c)
+	}, text)
+}
 
 // respellings returns other spellings of an address, each of which a shop may take for
 // the same.
@@ -49,15 +78,13 @@ func spellings(name, value string) []damage {
 		{"as a list", name + "[]=" + value},
 		{"with another name's case", otherCase(name) + "=" + value},
 	}
-	for _, v := range []damage{
+	all = append(all, prefixed(name+"=", []damage{
 		{"with 0 before it", "0" + value}, {"with + before it", "%2B" + value}, {"with a space before it", "%20" + value},
 		{"with a space behind it", value + "+"}, {"with a line end behind it", value + "%0A"},
 		{"with a zero byte behind it", value + "%00"}, {"with .0 behind it", value + ".0"},
 		{"with a letter behind it", value + "x"}, {"with / behind it", value + "%2F"},
 		{"in the other case", otherCase(value)},
-	} {
-		all = append(all, damage{v.name, name + "=" + v.value})
-	}
+	})...)
 	if value != "" && value[0] != '%' && value[0] != '+' {
 		all = append(all, damage{"with an escaped letter", fmt.Sprintf("%s=%%%02X%s", name, value[0], value[1:])})
 	}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/google/uuid"
 	"go.yaml.in/yaml/v3"
+	"golang.org/x/net/http/httpguts"
 )
 
 // Way is one of the three ways in which a merchant learns of a pass.
@@ -134,9 +135,9 @@ func (t *Target) check() error {
 			return errors.New("headers must be names and values of HTTP headers, other than Host and Cookie")
 		}
 	}
-	for _, r := range t.requests() {
+	for _, r := range t.Requests() {
 		if err := r.check(); err != nil {
-			return fmt.Errorf("%s.%w", r.name, err)
+			return fmt.Errorf("%s.%w", r.Name, err)
 		}
 	}
 	if strings.Contains(t.Order.URL, sessionParam) {
@@ -163,37 +164,28 @@ func (t *Target) checkNumbers() error {
 	return nil
 }
 
-// namedRequest is a request of a target with the name of its field.
-type namedRequest struct {
-	name string
+// Named is a request of a target with the name of its field.
+type Named struct {
+	Name string
 	*Request
 }
 
-func (t *Target) requests() []namedRequest {
-	all := []namedRequest{{"order", &t.Order}, {"probe", &t.Probe}}
-	if t.Poll != nil {
-		all = append(all, namedRequest{"poll", t.Poll})
-	}
-	return all
-}
-
-// Reached is a request of a target in the form that a plan shows.
-type Reached struct {
-	Name  string
-	Place string // host and port; the path and query may hold a secret
-}
-
 // Requests returns the requests of the target.
-func (t *Target) Requests() []Reached {
-	var all []Reached
-	for _, r := range t.requests() {
-		place := "not a URL"
-		if e, err := (tenant.CallbackRule{AllowInsecure: true}).Parse(r.at(uuid.Nil.String())); err == nil {
-			place = net.JoinHostPort(e.Host, strconv.Itoa(int(e.Port)))
-		}
-		all = append(all, Reached{r.name, place})
+func (t *Target) Requests() []Named {
+	all := []Named{{"order", &t.Order}, {"probe", &t.Probe}}
+	if t.Poll != nil {
+		all = append(all, Named{"poll", t.Poll})
 	}
 	return all
+}
+
+// Place returns the host and port that a request reaches. The path and query may hold a secret.
+func (r *Request) Place() string {
+	e, err := (tenant.CallbackRule{AllowInsecure: true}).Parse(r.at(uuid.Nil.String()))
+	if err != nil {
+		return "not a URL"
+	}
+	return net.JoinHostPort(e.Host, strconv.Itoa(int(e.Port)))
 }
 
 func (r *Request) check() error {
@@ -229,14 +221,9 @@ func (t *Target) settle() time.Duration {
 }
 
 func validHeader(name, value string) bool {
-	switch http.CanonicalHeaderKey(name) {
-	case "", "Host", "Cookie", "Content-Length", "Transfer-Encoding":
-		return false
-	}
-	plain := func(s string, also string) bool {
-		return !strings.ContainsFunc(s, func(c rune) bool { return c < ' ' || c > '~' || strings.ContainsRune(also, c) })
-	}
-	return plain(name, " :") && plain(value, "")
+	ours := []string{"Host", "Cookie", "Content-Length", "Transfer-Encoding"}
+	return httpguts.ValidHeaderFieldName(name) && httpguts.ValidHeaderFieldValue(value) &&
+		!slices.Contains(ours, http.CanonicalHeaderKey(name))
 }
 
 // at returns the address of the request for a session.
@@ -263,10 +250,7 @@ func (r *Request) body() (io.Reader, string) {
 		return nil, ""
 	}
 	if r.JSON != nil {
-		text, err := json.Marshal(r.JSON)
-		if err == nil { // check has encoded it before
-			return bytes.NewReader(text), "application/json"
-		}
+		return bytes.NewReader(must(json.Marshal(r.JSON))), "application/json"
 	}
 	return strings.NewReader(encode(r.Form)), "application/x-www-form-urlencoded"
 }

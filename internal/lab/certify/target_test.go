@@ -63,7 +63,9 @@ func FuzzReadTarget(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		target, err := certify.ReadTarget(strings.NewReader(text))
 		if err == nil {
-			_ = target.Requests()
+			for _, r := range target.Requests() {
+				_ = r.Place()
+			}
 		} else if strings.Contains(err.Error(), "cAnArY") && !strings.Contains(err.Error(), "there is no field") {
 			t.Errorf("the error repeats the file: %v", err)
 		}

@@ -2,7 +2,6 @@ package certify
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"net/url"
 	"slices"
@@ -14,6 +13,8 @@ import (
 	"agegate/internal/rules/routine"
 	"agegate/internal/rules/session"
 	"agegate/internal/rules/webhook"
+
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 )
 
 // testCase is a rule that a shop must follow.
@@ -27,38 +28,36 @@ type testCase struct {
 	signs    bool // needs the redirect secret: the gateway never signs what the case sends
 	orders   int  // that it begins; 0 is one
 	passes   bool // without the redirect secret, the order's own session must pass, although the case is no pass
-	act      func(t *trial) error
+	act      func(t *trial)
 }
 
 // trial is a case while it runs.
 type trial struct {
 	testCase
 	*run
-	ctx        context.Context
 	result     Result
 	orders     []*order // each of them is judged
 	unanswered bool
 	accepted   bool   // a delivery that must be refused was answered with 2xx
 	let        string // the first of several attacks after which an order was released; "" if this is not known
 	seen       int    // how often watch saw the order released
-
-	sent  time.Time    // when again was set
-	again func() error // what is sent again later; nil for nothing
+	again      func() // sends something again later; nil for nothing
 }
 
 // later sends something again when Target.Replay has passed.
-func (t *trial) later(again func() error) { t.sent, t.again = time.Now(), again }
+func (t *trial) later(again func()) {
+	due := time.Now().Add(t.target.Replay)
+	t.again = func() {
+		t.wait(time.Until(due))
+		again()
+	}
+}
 
 // tell notes which of several attacks a shop let in, if it releases at once.
-func (t *trial) tell(o *order, what string) error {
-	if t.let != "" || t.releases {
-		return nil
-	}
-	n, err := t.released(t.ctx, o)
-	if n > 0 {
+func (t *trial) tell(o *order, what string) {
+	if t.let == "" && !t.releases && t.released(o) > 0 {
 		t.let = what
 	}
-	return err
 }
 
 // patience is how many times its time to settle a shop may take longer in all, for one that
@@ -67,23 +66,22 @@ const patience = 5
 
 // releasedInTime returns how often an order has been released, once that is as often as it
 // must be or the run's patience is at its end.
-func (t *trial) releasedInTime(o *order, must int) (n int, err error) {
-	for pause := t.target.Settle / 4; ; t.patience -= pause {
-		if n, err = t.released(t.ctx, o); err != nil || n >= must || t.patience <= 0 {
-			return n, err
-		}
-		if err = wait(t.ctx, pause); err != nil {
-			return n, err
-		}
+func (t *trial) releasedInTime(o *order, least int) int {
+	n, pause := t.released(o), t.target.Settle/4
+	for n < least && t.patience > 0 {
+		t.wait(pause)
+		t.patience -= pause
+		n = t.released(o)
 	}
+	return n
 }
 
 // watch fails the case if its order has been released more often than it may be, or no
 // longer is. what says what was done last.
-func (t *trial) watch(o *order, what string, most int) error {
-	n, err := t.released(t.ctx, o)
-	if err != nil || t.let != "" {
-		return err
+func (t *trial) watch(o *order, what string, most int) {
+	n := t.released(o)
+	if t.let != "" {
+		return
 	}
 	p := Problem{What: what, Value: strconv.Itoa(n)}
 	switch {
@@ -95,11 +93,10 @@ func (t *trial) watch(o *order, what string, most int) error {
 		p.Code = ProblemTakenBack
 	default:
 		t.seen = n
-		return nil
+		return
 	}
 	t.let = what
 	t.fail(p)
-	return nil
 }
 
 // fail records a problem; the case continues.
@@ -109,75 +106,41 @@ func (t *trial) fail(p Problem) {
 }
 
 // order begins an order; whether it is released decides the case.
-func (t *trial) order() (*order, error) { return t.judged(newBrowser()) }
+func (t *trial) order() *order { return t.judged(newBrowser()) }
 
 // judged begins an order in a browser. Whether it is released decides the case.
-func (t *trial) judged(buyer *browser) (*order, error) {
-	o, err := t.orderIn(t.ctx, buyer)
-	if err == nil {
-		t.orders = append(t.orders, o)
-	}
-	return o, err
-}
-
-// twoOrders begins two orders, each in a browser of its own; both are judged.
-func (t *trial) twoOrders() (first, second *order, err error) {
-	if first, err = t.order(); err == nil {
-		second, err = t.order()
-	}
-	return first, second, err
-}
-
-// ownThenOther begins an order, and then another one, in another browser. Only the first
-// is judged.
-func (t *trial) ownThenOther() (own, other *order, err error) {
-	if own, err = t.order(); err == nil {
-		other, err = t.run.order(t.ctx)
-	}
-	return own, other, err
-}
-
-// goodOrder begins an order, and returns it with its goodURL.
-func (t *trial) goodOrder() (o *order, address string, err error) {
-	if o, err = t.order(); err == nil {
-		address, err = t.goodURL(o)
-	}
-	return o, address, err
+func (t *trial) judged(buyer *browser) *order {
+	o := t.orderIn(buyer)
+	t.orders = append(t.orders, o)
+	return o
 }
 
 // judge records a problem for each order that was not released as often as it
 // should be.
-func (t *trial) judge() error {
-	want := 0
+func (t *trial) judge() {
+	// A shop that releases orders only in other ways need not release one in this way.
+	least, most, released := 0, 0, 0
 	if t.releases {
-		want = 1
+		most = 1
+		if slices.ContainsFunc(t.ways(), t.target.releasesOn) {
+			least = 1
+		}
 	}
-	released := 0
 	for _, o := range t.orders {
-		// A shop that releases orders only in other ways need not release one in
-		// this way.
-		must := 0
-		if t.releases && slices.ContainsFunc(t.ways(), t.target.releasesOn) {
-			must = 1
-		}
-		n, err := t.releasedInTime(o, must)
-		if err != nil {
-			return err
-		}
+		n := t.releasedInTime(o, least)
 		released += n
 		switch {
-		case n > 0 && want == 0:
+		case n > 0 && most == 0:
 			t.fail(Problem{Code: ProblemReleased, What: t.let, Value: strconv.Itoa(n)})
-		case n > want && t.let == "": // otherwise watch has told it
+		case n > most && t.let == "": // otherwise watch has told it
 			t.fail(Problem{Code: ProblemReleasedAgain, Value: strconv.Itoa(n)})
-		case n < must:
+		case n < least:
 			t.fail(Problem{Code: ProblemNotReleased})
 		}
 	}
 	if t.accepted && released == 0 {
 		t.result.Problems = append(t.result.Problems, Problem{Code: ProblemAcceptedOnly})
 	}
-	return nil
 }
 
 // expect is the expected answer to a delivery.
@@ -189,13 +152,12 @@ const (
 	either
 )
 
-// event returns the event of an order's session, as the gateway would send it.
-func (t *trial) event(o *order, result webhook.Result, livemode bool, at time.Time) (webhook.Event, error) {
-	return webhook.NewEvent(webhook.Completion{
-		SessionID: o.session.ID, Result: result, Livemode: livemode, CompletedAt: at,
-		Destination: o.session.WebhookURL,
-	})
-}
+// The headers of a delivery.
+const (
+	headerID        = standardwebhooks.HeaderWebhookID
+	headerTimestamp = standardwebhooks.HeaderWebhookTimestamp
+	headerSignature = standardwebhooks.HeaderWebhookSignature
+)
 
 // delivery is a webhook sent to a shop.
 type delivery struct {
@@ -209,50 +171,63 @@ type delivery struct {
 	alter  func(http.Header)
 }
 
-// good returns the delivery that the gateway would send for a verified session.
-func (t *trial) good() (*delivery, error) { return t.delivery(webhook.ResultVerified, false) }
+// good returns the delivery that the gateway would send for a new order's verified session.
+func (t *trial) good() *delivery { return t.delivery(t.order(), webhook.ResultVerified) }
 
-func (t *trial) delivery(result webhook.Result, livemode bool) (*delivery, error) {
-	o, err := t.order()
-	if err != nil {
-		return nil, err
-	}
-	return t.deliveryOf(o, result, livemode)
+// delivery returns a delivery of an event of an order's session, as the gateway would send it.
+func (t *trial) delivery(o *order, result webhook.Result) *delivery {
+	return t.event(o, result, false, t.Now())
 }
 
-// deliveryOf returns a delivery about an order that was begun.
-func (t *trial) deliveryOf(o *order, result webhook.Result, livemode bool) (*delivery, error) {
-	e, err := t.event(o, result, livemode, t.Now())
-	return &delivery{to: o, id: e.ID, at: t.Now(), keys: t.webhookKeys, body: e.Body}, err
-}
-
-// send sends a delivery and checks its answer.
-func (t *trial) send(d *delivery, want expect) error {
-	header, err := d.header()
-	if err != nil {
-		return err
-	}
-	t.answered(t.post(d, header), d.what, want)
-	return nil
+// event returns a delivery of an event of a mode and a time.
+func (t *trial) event(o *order, result webhook.Result, livemode bool, at time.Time) *delivery {
+	e := must(webhook.NewEvent(webhook.Completion{SessionID: o.id, Result: result, Livemode: livemode, CompletedAt: at,
+		Destination: t.target.WebhookURL}))
+	return &delivery{to: o, id: e.ID, at: t.Now(), keys: t.webhookKeys, body: e.Body}
 }
 
 // header signs a delivery.
-func (d *delivery) header() (http.Header, error) {
+func (d *delivery) header() http.Header {
 	signed := d.signed
 	if signed == nil {
 		signed = d.body
 	}
-	header, err := webhook.Sign(d.keys, d.id, d.at, signed)
-	if err == nil && d.alter != nil {
+	header := must(webhook.Sign(d.keys, d.id, d.at, signed))
+	if d.alter != nil {
 		d.alter(header)
 	}
-	return header, err
+	return header
 }
 
-func (t *trial) post(d *delivery, header http.Header) webhook.Answer {
+// post sends a delivery.
+func (t *trial) post(d *delivery) webhook.Answer {
 	ctx, cancel := context.WithTimeout(t.ctx, t.Limit)
 	defer cancel()
-	return t.Client.Post(ctx, d.to.session.WebhookURL, header, d.body)
+	return t.Client.Post(ctx, t.target.WebhookURL, d.header(), d.body)
+}
+
+// send sends a delivery and checks its answer.
+func (t *trial) send(d *delivery, want expect) { t.answered(t.post(d), d.what, want) }
+
+// altered returns what sends the good delivery of a new order after each alteration.
+func altered(want expect, alter ...func(t *trial, d *delivery)) func(t *trial) {
+	return func(t *trial) {
+		for _, change := range alter {
+			d := t.good()
+			change(t, d)
+			t.send(d, want)
+		}
+	}
+}
+
+// resigned returns what sends a good delivery whose signature was changed.
+func resigned(want expect, change func(good string) string) func(t *trial) {
+	return altered(want, func(_ *trial, d *delivery) { d.alter = resign(change) })
+}
+
+// resign changes the signature of a delivery.
+func resign(change func(good string) string) func(http.Header) {
+	return func(h http.Header) { h.Set(headerSignature, change(h.Get(headerSignature))) }
 }
 
 // answered checks the answer to a delivery, but not its body.
@@ -268,94 +243,81 @@ func (t *trial) answered(a webhook.Answer, what string, want expect) {
 	}
 }
 
+// sideBySide calls a function n times at the same moment, with 0 and up.
+func sideBySide(n int, act func(i int)) {
+	var all routine.Group
+	for i := range n {
+		all.Start(func() error { act(i); return nil })
+	}
+	check(all.Wait())
+}
+
 // pass returns the values that the gateway signs for a verified session.
 func pass(o *order) credential.Redirect {
-	return credential.Redirect{Session: o.session.ID.String(), Status: string(session.ResultVerified), IsAdult: true}
+	return credential.Redirect{Session: o.id.String(), Status: string(session.ResultVerified), IsAdult: true}
 }
 
 // tokenTTL is how long the tokens of a run are valid.
 const tokenTTL = 10 * time.Minute
 
 // token signs a redirect's values as the gateway does, for tokenTTL.
-func (t *trial) token(v credential.Redirect) string {
-	return v.Token(t.redirectKey, t.Now().Add(tokenTTL))
+func (t *trial) token(key []byte, v credential.Redirect) string {
+	return v.Token(key, t.Now().Add(tokenTTL))
+}
+
+// expired signs a redirect's values with the tenant's secret, for a time that is over.
+func (t *trial) expired(v credential.Redirect) string {
+	return v.Token(t.redirectKey, t.Now().Add(-time.Minute))
 }
 
 // goodURL returns the address to which the gateway redirects the browser after a
 // pass.
-func (t *trial) goodURL(o *order) (string, error) {
+func (t *trial) goodURL(o *order) string {
 	if t.redirectKey == nil {
-		return t.redirectOf(t.ctx, o)
+		return t.redirectOf(o)
 	}
-	return t.successURL(o, pass(o), t.token(pass(o)))
+	return t.successURL(o, pass(o), t.token(t.redirectKey, pass(o)))
 }
 
 // expiredURL is goodURL with a token that has expired.
-func (t *trial) expiredURL(o *order) (string, error) {
+func (t *trial) expiredURL(o *order) string {
 	if t.redirectKey != nil {
-		return t.successURL(o, pass(o), pass(o).Token(t.redirectKey, t.Now().Add(-time.Minute)))
+		return t.successURL(o, pass(o), t.expired(pass(o)))
 	}
-	if err := t.gateway.ExpireRedirect(t.ctx, o.session.ID); err != nil {
-		return "", errors.Join(ErrCannotRun, err)
-	}
-	return t.redirectOf(t.ctx, o)
+	check(t.gateway.ExpireRedirect(t.ctx, o.id))
+	return t.redirectOf(o)
 }
 
 // goodToken returns the token of goodURL.
-func (t *trial) goodToken(o *order) (string, error) {
-	address, err := t.goodURL(o)
-	if err != nil {
-		return "", err
-	}
-	u, err := url.Parse(address)
-	if err != nil {
-		return "", err
-	}
-	return u.Query().Get("token"), nil
-}
+func (t *trial) goodToken(o *order) string { return valuesOf(t.goodURL(o))["token"] }
 
 // successURL returns the Success URL of an order with the values of a redirect. If only
 // the gateway's redirect tells it, the session passes, where the shop releases by
 // redirect alone or must release; elsewhere the address is that of the run's first order.
-func (t *trial) successURL(o *order, v credential.Redirect, token string) (string, error) {
-	base := o.session.SuccessURL
+func (t *trial) successURL(o *order, v credential.Redirect, token string) string {
+	base := o.successURL
 	alone := !t.target.releasesOn(WayWebhook) && !t.target.releasesOn(WayPolling)
 	if t.varying && (t.releases || alone && t.ways()[0] == WayRedirect) {
-		address, err := t.redirectOf(t.ctx, o)
-		if err != nil {
-			return "", err
-		}
-		if base, err = withoutResult(address); err != nil {
-			return "", err
-		}
+		base = withoutResult(t.redirectOf(o))
 	}
-	return credential.RedirectURL(base, v, token)
-}
-
-// visitAtOnce opens an address several times at the same time.
-func (t *trial) visitAtOnce(o *order, address string) error {
-	visits := make([]visit, atOnce)
-	var all routine.Group
-	for i := range visits {
-		all.Start(func() error { visits[i] = t.get(o, address); return nil })
-	}
-	if err := all.Wait(); err != nil {
-		return err
-	}
-	// report the same failure only once
-	if i := slices.IndexFunc(visits, func(v visit) bool { return v.class != "" }); i >= 0 {
-		t.arrived(visits[i], "")
-	}
-	return nil
+	return must(credential.RedirectURL(base, v, token))
 }
 
 // visit opens an address in the order's browser. It ignores what the shop shows:
 // only releases count.
 func (t *trial) visit(o *order, what, address string) { t.arrived(t.get(o, address), what) }
 
+// visitGood opens an order's good redirect in its browser.
+func (t *trial) visitGood(o *order, what string) { t.visit(o, what, t.goodURL(o)) }
+
+// visitAs opens an order's Success URL with the values of a redirect and a token.
+func (t *trial) visitAs(o *order, what string, v credential.Redirect, token string) {
+	t.visit(o, what, t.successURL(o, v, token))
+}
+
 // get opens an address in the order's browser.
 func (t *trial) get(o *order, address string) visit {
-	return t.open(t.ctx, o, http.MethodGet, address, nil, false)
+	return t.open(o, http.MethodGet, address, nil, false)
 }
 
 // arrived checks that there was an answer.
@@ -364,4 +326,22 @@ func (t *trial) arrived(v visit, what string) {
 		t.unanswered = true
 		t.fail(Problem{Code: ProblemNoAnswer, What: what, Value: string(v.class)})
 	}
+}
+
+// parse parses an address. The error has its name alone: it may hold a token.
+func parse(name, address string) *url.URL {
+	u, err := url.Parse(address)
+	if err != nil {
+		stopf("%s cannot be read", name)
+	}
+	return u
+}
+
+// valuesOf returns the parameters of a redirect, the first value of each.
+func valuesOf(address string) map[string]string {
+	values := map[string]string{}
+	for name, all := range parse("the gateway's redirect", address).Query() {
+		values[name] = all[0]
+	}
+	return values
 }
