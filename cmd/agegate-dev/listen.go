@@ -2,19 +2,20 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"agegate/gen/client"
+	"agegate/internal/lab/testkey"
 	"agegate/internal/rules/routine"
 	"agegate/internal/rules/webhook"
 
@@ -36,8 +37,8 @@ and --share 2/2, two listeners get half of the sessions each.`
 
 // Times of listening.
 const (
-	listenWait     = 4 * time.Second  // the maximum that the contract allows
-	listenTimeout  = 15 * time.Second // for an answer from the gateway or the receiver; the gateway's own webhook timeout
+	listenWait     = 4                // seconds, the maximum that the contract allows
+	listenTimeout  = 15 * time.Second // for an answer from the receiver; the gateway's own webhook timeout
 	listenShortest = time.Second      // between tries while the gateway does not answer
 	listenLongest  = 15 * time.Second
 	listenSince    = time.Minute
@@ -92,33 +93,17 @@ func (c *cli) listenCommand() *cobra.Command {
 
 // open checks the command's arguments. Its errors do not repeat them.
 func (l *listener) open(gateway, forward, key string, proxy bool) error {
-	for name, address := range map[string]string{"--gateway": gateway, "--forward": forward} {
-		u, err := url.Parse(address)
-		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-			return fmt.Errorf("%s must be an absolute http or https URL", name)
-		}
+	var err error
+	if l.gateway, err = testkey.Client(gateway, key); err != nil {
+		return err
 	}
-	switch {
-	case strings.HasPrefix(key, "svc_live_"):
-		return errors.New("AGEGATE_API_KEY is a live key: listening needs a test key (svc_test_…), and a live key does not " +
-			"belong on a developer's machine")
-	case !strings.HasPrefix(key, "svc_test_"):
-		return errors.New("AGEGATE_API_KEY must be a test key (svc_test_…)")
-	}
-	noRedirect := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	l.forward = forward
-	l.receiver = &http.Client{Timeout: listenTimeout, CheckRedirect: noRedirect}
+	l.receiver = &http.Client{Timeout: listenTimeout,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	if !proxy {
 		l.receiver.Transport = &http.Transport{DisableKeepAlives: true} // which a receiver may close at any time
 	}
-	var err error
-	l.gateway, err = client.NewClientWithResponses(strings.TrimRight(gateway, "/"),
-		client.WithHTTPClient(&http.Client{Timeout: listenTimeout, CheckRedirect: noRedirect}),
-		client.WithRequestEditorFn(func(_ context.Context, req *http.Request) error {
-			req.Header.Set("X-API-Key", key)
-			return nil
-		}))
-	return err
+	return testkey.CheckURL("--forward", forward)
 }
 
 // take sets the share of the sessions that the listener gets.
@@ -140,26 +125,14 @@ func (l *listener) mine(e client.TestEvent) bool {
 	return last%l.shares == l.share-1
 }
 
-// refusedError is an answer of the gateway that would be the same on another try.
-type refusedError struct{ detail string }
-
-func (e refusedError) Error() string { return "the gateway refuses: " + e.detail }
-
-// events asks for events after the given ID.
-func (l *listener) events(ctx context.Context, after string, wait time.Duration) ([]client.TestEvent, error) {
-	params := &client.ListTestEventsParams{After: &after}
-	if seconds := int(wait.Seconds()); seconds > 0 {
-		params.Wait = &seconds
-	}
-	found, _, err := l.ask(ctx, params)
-	return found, err
-}
+// errRefused is wrapped by the error for an answer of the gateway that would be the same on another try.
+var errRefused = errors.New("the gateway refuses")
 
 // ask asks for events, and returns the gateway's time as well.
 func (l *listener) ask(
-	ctx context.Context, params *client.ListTestEventsParams,
+	ctx context.Context, params client.ListTestEventsParams,
 ) ([]client.TestEvent, time.Time, error) {
-	answer, err := l.gateway.ListTestEventsWithResponse(ctx, params)
+	answer, err := l.gateway.ListTestEventsWithResponse(ctx, &params)
 	if err != nil {
 		return nil, time.Time{}, errors.New("the gateway does not answer")
 	}
@@ -175,13 +148,12 @@ func (l *listener) ask(
 
 // refusal returns the error for an answer without events.
 func refusal(answer *client.ListTestEventsResponse) error {
+	wrongKey := cmp.Or(answer.JSON401, answer.JSON403)
 	switch {
-	case answer.JSON401 != nil:
-		return refusedError{answer.JSON401.Detail}
-	case answer.JSON403 != nil:
-		return refusedError{answer.JSON403.Detail}
+	case wrongKey != nil:
+		return fmt.Errorf("%w: %s", errRefused, wrongKey.Detail)
 	case answer.StatusCode() == http.StatusNotFound:
-		return refusedError{"it has no test events; is --gateway the address of its API, and is it new enough?"}
+		return fmt.Errorf("%w: it has no test events; is --gateway the address of its API, and is it new enough?", errRefused)
 	case answer.JSON429 != nil:
 		return fmt.Errorf("the gateway lets no more listeners of this tenant wait (%s)", answer.JSON429.Detail)
 	}
@@ -198,8 +170,8 @@ func (l *listener) listen(ctx context.Context, since string) error {
 	fmt.Fprintf(l.notes, "Waiting for events of test sessions. Ctrl-C ends it.\n")
 	pause := listenShortest
 	for ctx.Err() == nil {
-		found, err := l.events(ctx, after, listenWait)
-		if _, refused := errors.AsType[refusedError](err); refused {
+		found, _, err := l.ask(ctx, client.ListTestEventsParams{After: &after, Wait: new(listenWait)})
+		if errors.Is(err, errRefused) {
 			return err
 		}
 		if err != nil && ctx.Err() == nil {
@@ -225,7 +197,7 @@ func (l *listener) begin(ctx context.Context, since string) (after string, err e
 	if err != nil || past < 0 {
 		return "", errors.New("--since must be a time, such as 10m, or the ID of an event")
 	}
-	newest, now, err := l.ask(ctx, &client.ListTestEventsParams{})
+	newest, now, err := l.ask(ctx, client.ListTestEventsParams{})
 	if err != nil {
 		return "", err
 	}
@@ -260,7 +232,7 @@ func (l *listener) passAll(ctx context.Context, found []client.TestEvent, after 
 // replay passes one event on. An answer that is not 2xx is an error.
 func (l *listener) replay(ctx context.Context, id string) error {
 	for after := justBefore(id); ; {
-		found, err := l.events(ctx, after, 0)
+		found, _, err := l.ask(ctx, client.ListTestEventsParams{After: &after})
 		if err != nil {
 			return err
 		}
