@@ -209,7 +209,7 @@ func (t *trial) post(d *delivery) webhook.Answer {
 // send sends a delivery and checks its answer.
 func (t *trial) send(d *delivery, want expect) { t.answered(t.post(d), d.what, want) }
 
-// altered returns what sends the good delivery of a new order after each alteration.
+// altered is the act of a case that sends the good delivery of a new order after each alteration.
 func altered(want expect, alter ...func(t *trial, d *delivery)) func(t *trial) {
 	return func(t *trial) {
 		for _, change := range alter {
@@ -220,7 +220,7 @@ func altered(want expect, alter ...func(t *trial, d *delivery)) func(t *trial) {
 	}
 }
 
-// resigned returns what sends a good delivery whose signature was changed.
+// resigned is the act of a case that sends a good delivery with a changed signature.
 func resigned(want expect, change func(good string) string) func(t *trial) {
 	return altered(want, func(_ *trial, d *delivery) { d.alter = resign(change) })
 }

@@ -48,18 +48,13 @@ func seconds(d time.Duration) string { return fmt.Sprintf("%.3f", d.Seconds()) }
 
 // write writes a report of one suite.
 func (j JUnit) write(w io.Writer) error {
-	if _, err := io.WriteString(w, xml.Header); err != nil {
-		return err
-	}
-	out := xml.NewEncoder(w)
-	out.Indent("", "  ")
-	report := struct {
+	text, err := xml.MarshalIndent(struct {
 		XMLName xml.Name `xml:"testsuites"`
 		Suites  []JUnit  `xml:"testsuite"`
-	}{Suites: []JUnit{j}}
-	if err := out.Encode(report); err != nil {
+	}{Suites: []JUnit{j}}, "", "  ")
+	if err != nil {
 		return err
 	}
-	_, err := io.WriteString(w, "\n")
+	_, err = fmt.Fprintf(w, "%s%s\n", xml.Header, text)
 	return err
 }
