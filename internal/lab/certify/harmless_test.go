@@ -2,6 +2,7 @@ package certify_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"regexp"
@@ -134,6 +135,23 @@ func TestOneSessionForAllOrders(t *testing.T) {
 	})
 	_, err := attack(t, g, c, targetOf(t, server.URL), tools(g), certify.Options{Cases: []string{"redirect.*"}})
 	if !errors.Is(err, certify.ErrCannotRun) || !strings.Contains(err.Error(), "Idempotency-Key") {
+		t.Errorf("the cause is told as %v", err)
+	}
+}
+
+// TestItRepeatsNoLink: the error for a verification URL that cannot be read does not repeat it.
+func TestItRepeatsNoLink(t *testing.T) {
+	g := start(t, "AGEGATE_WEBHOOK_ALLOW_NETS=192.0.2.0/24")
+	server, handler := serve(t)
+	c := register(t, g, server.URL)
+	shop := &carelessShop{gateway: g.URL, secrets: c.Test, now: g.Clock.Now}
+	*handler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		made := shop.call(http.MethodPost, "/api/v1/sessions/create", `{"target_age":18}`)
+		made["verification_url"] = "https://verify.example:port/v/" + canary
+		_ = json.NewEncoder(w).Encode(made)
+	})
+	_, err := attack(t, g, c, targetOf(t, server.URL), tools(g), certify.Options{Cases: []string{"redirect.referer"}})
+	if !errors.Is(err, certify.ErrCannotRun) || strings.Contains(err.Error(), canary) {
 		t.Errorf("the cause is told as %v", err)
 	}
 }
