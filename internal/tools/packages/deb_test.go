@@ -138,7 +138,7 @@ func (m machine) install(r release) string {
 const environmentFile = "/etc/agegate/agegate.env"
 
 // TestDeb installs the package on a bare Debian, serves a camera check, upgrades it,
-// serves another one, removes it and purges it.
+// removes it and purges it.
 func TestDeb(t *testing.T) {
 	one, two := built(t), sample("v1.1.0", "upgrade")
 	m := bareDebian(t)
@@ -182,7 +182,6 @@ func TestDeb(t *testing.T) {
 		t.Error("the upgrade did not restart the service")
 	}
 	shop.passed(session)
-	shop.check()
 
 	m.run("apt-get", "remove", "--yes", "agegate")
 	if status(at+"/healthz") != 0 || m.exists("/usr/bin/agegate") ||
