@@ -3,7 +3,6 @@ package conformance
 import (
 	"fmt"
 	"html"
-	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -15,31 +14,27 @@ var callbackCases = []testCase{
 			"either case of letters, with the port of the scheme or without", sessions: 3,
 		Cites: []string{"SPEC 4.1 rule 1", "openapi.yaml createSession"},
 		run: func(t *trial) {
-			to := t.callback("/agegate-conformance/a%20b/?q=%26&r")
-			t.create(t.test, fmt.Sprintf(`{"target_age":18,"success_url":%q,"cancel_url":%q}`, to, to), nil)
-			u, err := url.Parse(to)
-			if err != nil {
-				t.fatalf("the registered Success URL does not parse")
-			}
+			const path = "/agegate-conformance/a%20b/?q=%26&r"
+			to, u := t.callback(path), t.registered()
+			t.create(creation(fmt.Sprintf(`{"target_age":18,"success_url":%q,"cancel_url":%q}`, to, to)))
 			upper := strings.ToUpper(u.Scheme) + "://" + strings.ToUpper(u.Host) + "/"
-			t.create(t.test, fmt.Sprintf(`{"target_age":18,"success_url":%q}`, upper), nil)
+			t.create(creationTo("success_url", upper))
 			if u.Port() == "" {
-				u.Host += map[string]string{"https": ":443", "http": ":80"}[u.Scheme]
+				to = u.Scheme + "://" + u.Host + map[string]string{"https": ":443", "http": ":80"}[u.Scheme] + path
 			}
-			t.create(t.test, fmt.Sprintf(`{"target_age":18,"success_url":%q}`, u.String()), nil)
+			t.create(creationTo("success_url", to))
 		},
 	},
 	{
 		Name: "callback.webhook_host", Title: "The registered Webhook URL's host and port may be those of a callback, too",
-		needs: []need{needWebhookURL}, sessions: 1,
+		needs: []*need{needWebhookURL}, sessions: 1,
 		Cites: []string{"SPEC 4.1 rule 1", "openapi.yaml createSession"},
 		run: func(t *trial) {
 			u, err := url.Parse(t.WebhookURL)
 			if err != nil {
 				t.fatalf("the Webhook URL given to this suite does not parse")
 			}
-			t.create(t.test, fmt.Sprintf(`{"target_age":18,"success_url":%q}`, u.Scheme+"://"+u.Host+"/agegate-conformance"),
-				nil)
+			t.create(creationTo("success_url", u.Scheme+"://"+u.Host+"/agegate-conformance"))
 		},
 	},
 	{
@@ -47,14 +42,9 @@ var callbackCases = []testCase{
 			"for test keys too",
 		Cites: []string{"SPEC 4.1 rules 1 to 3", "SPEC 7", "openapi.yaml createSession 422"},
 		run: func(t *trial) {
-			u, err := url.Parse(t.callback("/"))
-			if err != nil {
-				t.fatalf("the registered Success URL does not parse")
-			}
-			t.expect(call{operation: createSession, keys: t.test,
-				body: fmt.Sprintf(`{"target_age":18,"success_url":%q}`, u.Scheme+"://"+canary+".example/")},
-				http.StatusUnprocessableEntity, "unregisteredHost")
-			foreign := canary + ".example"
+			u := t.registered()
+			const foreign = canary + ".example"
+			t.expect(creationTo("success_url", u.Scheme+"://"+foreign+"/"), "422 unregisteredHost")
 			hosts := []string{
 				"x." + u.Host, "x" + u.Host, u.Host + "@" + foreign, u.Hostname() + "." + foreign, u.Hostname() + ":1",
 				u.Hostname() + ".", strings.TrimSuffix(u.Hostname()+".:"+u.Port(), ":"),
@@ -65,18 +55,12 @@ var callbackCases = []testCase{
 			}
 			for _, host := range hosts {
 				for _, field := range []string{"success_url", "cancel_url"} {
-					t.invalid(field+" on a host like the registered one",
-						call{operation: createSession, keys: t.test,
-							body: fmt.Sprintf(`{"target_age":18,%q:%q}`, field, u.Scheme+"://"+host+"/")},
-						at("", "body", field))
+					t.invalid(creationTo(field, u.Scheme+"://"+host+"/"), at("", "body", field))
 				}
 			}
 			if u.Port() == "" { // the other scheme has another default port
 				other := map[string]string{"https": "http", "http": "https"}[u.Scheme]
-				t.invalid("success_url with the other scheme",
-					call{operation: createSession, keys: t.test,
-						body: fmt.Sprintf(`{"target_age":18,"success_url":%q}`, other+"://"+u.Host+"/")},
-					at("", "body", "success_url"))
+				t.invalid(creationTo("success_url", other+"://"+u.Host+"/"), at("", "body", "success_url"))
 			}
 		},
 	},
@@ -85,44 +69,36 @@ var callbackCases = []testCase{
 			"422 at its field",
 		Cites: []string{"SPEC 4.1 rule 2", "SPEC 7", "openapi.yaml Limits", "openapi.yaml CreateSessionRequest"},
 		run: func(t *trial) {
-			base, err := url.Parse(t.callback("/"))
-			if err != nil {
-				t.fatalf("the registered Success URL does not parse")
-			}
-			long := base.String() + strings.Repeat("a", 2049-len(base.String()))
+			u := t.registered()
+			base, host := u.String(), u.Scheme+`://`+u.Host
 			for _, tt := range []struct{ value, kind string }{
-				{`""`, ""}, {`"/` + canary + `"`, ""}, {`"` + canary + `"`, "url_parsing"}, {`"//` + base.Host + `/"`, ""},
-				{`"javascript:alert(1)"`, ""},
-				{`"ftp://` + base.Host + `/"`, "url_scheme"},
-				{`"` + base.Scheme + `://user:` + canary + `@` + base.Host + `/"`, ""}, {`"https:///x"`, ""},
-				{`"` + base.Scheme + `://` + base.Host + `/\\x"`, "url_parsing"}, {`"` + base.String() + `\u0000"`, "url_parsing"},
-				{`"` + base.String() + ` x"`, "url_parsing"}, {`" ` + base.String() + `"`, ""}, {`"` + base.String() + ` "`, ""},
-				{`"` + base.Scheme + `://größe.example/"`, ""}, {`"` + long + `"`, "url_too_long"}, {"7", "string_type"},
+				{`""`, ""}, {`"/` + canary + `"`, ""}, {`"` + canary + `"`, "url_parsing"}, {`"//` + u.Host + `/"`, ""},
+				{`"javascript:alert(1)"`, ""}, {`"ftp://` + u.Host + `/"`, "url_scheme"},
+				{`"` + u.Scheme + `://user:` + canary + `@` + u.Host + `/"`, ""}, {`"https:///x"`, ""},
+				{`"` + host + `/\\x"`, "url_parsing"}, {`"` + base + `\u0000"`, "url_parsing"},
+				{`"` + base + ` x"`, "url_parsing"}, {`" ` + base + `"`, ""}, {`"` + base + ` "`, ""},
+				{`"` + u.Scheme + `://größe.example/"`, ""},
+				{`"` + base + strings.Repeat("a", 2049-len(base)) + `"`, "url_too_long"}, {"7", "string_type"},
 				{"null", "string_type"}, {"[]", "string_type"},
 			} {
 				for _, field := range []string{"success_url", "cancel_url"} {
-					t.invalid(fmt.Sprintf("%s %.40s", field, tt.value),
-						call{operation: createSession, keys: t.test, body: fmt.Sprintf(`{"target_age":18,%q:%s}`, field, tt.value)},
-						at(tt.kind, "body", field))
+					t.invalid(creationWith(field, tt.value), at(tt.kind, "body", field))
 				}
 			}
 		},
 	},
 	{
 		Name: "callback.none_registered", Title: "Without a registered URL for an omitted destination a creation is 422 " +
-			"missing at its field", needs: []need{needBare},
+			"missing at its field", needs: []*need{needBare},
 		Cites: []string{"SPEC 4.1 rule 2", "SPEC 7", "openapi.yaml createSession 422"},
-		run: func(t *trial) {
-			t.expect(call{operation: createSession, keys: []string{t.BareKey}, body: `{"target_age":18}`},
-				http.StatusUnprocessableEntity, "nothingRegistered")
-		},
+		run:   func(t *trial) { t.expect(creation(adult).by(t.BareKey), "422 nothingRegistered") },
 	},
 	{
 		Name: "callback.longest", Title: "A callback of 2,048 characters is accepted", sessions: 1,
 		Cites: []string{"openapi.yaml Limits"},
 		run: func(t *trial) {
 			base := t.callback("/agegate-conformance?x=")
-			t.create(t.test, fmt.Sprintf(`{"target_age":18,"success_url":%q}`, base+strings.Repeat("a", 2048-len(base))), nil)
+			t.create(creationTo("success_url", base+strings.Repeat("a", 2048-len(base))))
 		},
 	},
 	{
@@ -131,8 +107,8 @@ var callbackCases = []testCase{
 		Cites: []string{"SPEC 4.1 rule 4", "SPEC 4.4", "openapi.yaml Redirect token"},
 		run: func(t *trial) {
 			base := t.callback("/agegate-conformance/ok")
-			s := t.create(t.test, fmt.Sprintf(`{"target_age":18,"success_url":%q}`, base+
-				"?order=1042&token=old&is_adult=false&status=x&session=y&a=b%20c#paid"), nil)
+			s := t.create(creationTo("success_url", base+
+				"?order=1042&token=old&is_adult=false&status=x&session=y&a=b%20c#paid"))
 			t.force(s, "verified")
 			to := t.redirect(s)
 			t.check(to.Scheme+"://"+to.Host+to.Path == base, "the redirect does not go to the session's success_url")
@@ -146,10 +122,10 @@ var callbackCases = []testCase{
 			"session's cancel_url", sessions: 1,
 		Cites: []string{"SPEC 3", "SPEC 4.4", "openapi.yaml CreateSessionRequest"},
 		run: func(t *trial) {
-			want := t.callback("/agegate-conformance/cancelled?case=fallback&x=1")
+			want := t.callback(cancelled)
 			ended := []*session{t.forced("fallback")}
 			if slices.Contains(t.outcomes(), "spoof") {
-				s := t.create(t.test, fmt.Sprintf(`{"target_age":18,"cancel_url":%q}`, want), nil)
+				s := t.create(creationTo("cancel_url", want))
 				t.force(s, "spoof")
 				ended = append(ended, s)
 			}

@@ -3,6 +3,7 @@ package conformance
 import (
 	"bytes"
 	"encoding/base64"
+	"fmt"
 	"net/http"
 	"strings"
 
@@ -18,12 +19,12 @@ const nobody = "0190c0de-0000-7000-8000-00000000dead"
 // operations holds a valid request for each operation, without a key. They create
 // no session, because none is sent with a valid key.
 var operations = []call{
-	{operation: createSession, body: `{"target_age":18}`},
-	{operation: getSessionStatus, session: nobody},
-	{operation: getDetectedAge, session: nobody},
-	{operation: listTestEvents},
-	{operation: resendTestEvent, event: noEvent},
-	{operation: moveTestClock, session: nobody, body: `{"expire":"session"}`},
+	{operation: createSession, keys: keyless, body: adult},
+	{operation: getSessionStatus, keys: keyless, session: nobody},
+	{operation: getDetectedAge, keys: keyless, session: nobody},
+	{operation: listTestEvents, keys: keyless},
+	{operation: resendTestEvent, keys: keyless, event: noEvent},
+	{operation: moveTestClock, keys: keyless, session: nobody, body: `{"expire":"session"}`},
 }
 
 var documentCases = []testCase{
@@ -66,41 +67,54 @@ var documentCases = []testCase{
 		Name: "api.unknown_path", Title: `An unknown path under /api/ is 404 {"detail":"Not Found"}`,
 		Cites: []string{"openapi.yaml Errors", "SPEC 9"},
 		run: func(t *trial) {
-			for _, path := range []string{"/api/v1/sessions/create/more", "/api/v1/" + nobody, "/api/v2/sessions/create"} {
-				t.plain(http.MethodGet, path, http.StatusNotFound, `{"detail":"Not Found"}`)
-			}
-			for _, path := range []string{"/api/v1/sessions/create/", "/api/v1/Sessions/create"} {
-				t.plain(http.MethodPost, path, http.StatusNotFound, `{"detail":"Not Found"}`)
-			}
+			t.refuses(http.MethodGet, http.StatusNotFound, "Not Found", "/api/v1/sessions/create/more", "/api/v1/"+nobody,
+				"/api/v2/sessions/create")
+			t.refuses(http.MethodPost, http.StatusNotFound, "Not Found", "/api/v1/sessions/create/", "/api/v1/Sessions/create")
 		},
 	},
 	{
 		Name: "api.wrong_method", Title: `A wrong method is 405 {"detail":"Method Not Allowed"}`,
 		Cites: []string{"openapi.yaml Errors"},
 		run: func(t *trial) {
-			const refused = `{"detail":"Method Not Allowed"}`
-			t.plain(http.MethodGet, "/api/v1/sessions/create", http.StatusMethodNotAllowed, refused)
-			t.plain(http.MethodDelete, "/api/v1/sessions/"+nobody+"/status", http.StatusMethodNotAllowed, refused)
-			t.plain(http.MethodPost, "/api/v1/sessions/"+nobody+"/detected-age", http.StatusMethodNotAllowed, refused)
+			for path, method := range map[string]string{
+				"/api/v1/sessions/create": http.MethodGet, "/api/v1/sessions/" + nobody + "/status": http.MethodDelete,
+				"/api/v1/sessions/" + nobody + "/detected-age": http.MethodPost,
+			} {
+				t.refuses(method, http.StatusMethodNotAllowed, "Method Not Allowed", path)
+			}
 		},
 	},
 }
 
-// plain sends a request to a path that the contract does not describe.
-func (t *trial) plain(method, path string, status int, body string) {
-	req, err := http.NewRequestWithContext(t.ctx, method, t.BaseURL+path, nil)
-	if err != nil {
-		t.fatalf("%s %s: %v", method, path, err)
-	}
-	req.Header["X-Api-Key"] = t.test
-	req.Header.Set("X-HTTP-Method-Override", http.MethodPost) // which means nothing
-	got, err := t.do(t.api, req)
+// plain sends a request without a body to a path, in a way that the contract does not
+// describe.
+func (t *trial) plain(method, path string) answer {
+	got, err := t.request(t.api, method, t.BaseURL+path, http.Header{
+		"X-Api-Key": t.test, "X-HTTP-Method-Override": {http.MethodPost}, // which means nothing
+	}, nil)
 	if err != nil {
 		t.fatalf("%s %s is not answered: %v", method, path, err)
 	}
-	t.check(got.status == status && string(bytes.TrimSpace(got.body)) == body, "%s %s answers %s, want %d %s", method,
-		path, got, status, body)
 	t.check(got.header.Get("X-Request-ID") != "", "%s %s is answered without X-Request-ID", method, path)
+	return got
+}
+
+// refuses checks that plain requests get a status and a detail.
+func (t *trial) refuses(method string, status int, detail string, paths ...string) {
+	for _, path := range paths {
+		got, body := t.plain(method, path), fmt.Sprintf(`{"detail":%q}`, detail)
+		t.check(got.status == status && string(bytes.TrimSpace(got.body)) == body, "%s %s answers %s, want %d %s", method,
+			path, got, status, body)
+	}
+}
+
+// everywhere checks that each operation answers with an example under each of the keys.
+func (t *trial) everywhere(example string, keys ...[]string) {
+	for _, c := range operations {
+		for _, c.keys = range keys {
+			t.expect(c, example)
+		}
+	}
 }
 
 var authenticationCases = []testCase{
@@ -109,13 +123,8 @@ var authenticationCases = []testCase{
 			"or malformed API key",
 		Cites: []string{"SPEC 5 rule 2", "SPEC 7", "openapi.yaml Unauthorized"},
 		run: func(t *trial) {
-			for _, c := range operations {
-				for _, keys := range [][]string{nil, {""}, {canary}, {"svc_" + canary}, {strings.ToUpper(t.TestKey)},
-					{"Bearer " + t.TestKey}, {t.TestKey, t.TestKey}} {
-					c.keys = keys
-					t.expect(c, http.StatusUnauthorized, "missing")
-				}
-			}
+			t.everywhere("401 missing", keyless, []string{""}, []string{canary}, []string{"svc_" + canary},
+				[]string{strings.ToUpper(t.TestKey)}, []string{"Bearer " + t.TestKey}, []string{t.TestKey, t.TestKey})
 		},
 	},
 	{
@@ -125,61 +134,49 @@ var authenticationCases = []testCase{
 			last := t.TestKey[len(t.TestKey)-1]
 			damaged := t.TestKey[:len(t.TestKey)-1] + string('0'+(last+1)%10)
 			otherMode := strings.Replace(t.TestKey, "svc_test_", "svc_live_", 1)
-			for _, c := range operations {
-				for _, key := range []string{"svc_test_", "svc_test_" + canary, damaged, otherMode, t.TestKey + "0", t.TestKey +
-					"=", t.TestKey + "," + canary, t.TestKey + " " + canary, t.TestKey + t.TestKey,
-					"svc_test_0123456789ABCDEFGHIJKLMNOPQRSTUV2nuRgb"} {
-					c.keys = []string{key}
-					t.expect(c, http.StatusUnauthorized, "invalid")
-				}
+			for _, key := range []string{"svc_test_", "svc_test_" + canary, damaged, otherMode, t.TestKey + "0", t.TestKey +
+				"=", t.TestKey + "," + canary, t.TestKey + " " + canary, t.TestKey + t.TestKey,
+				"svc_test_0123456789ABCDEFGHIJKLMNOPQRSTUV2nuRgb"} {
+				t.everywhere("401 invalid", []string{key})
 			}
 		},
 	},
 	{
-		Name: "auth.revoked", Title: "A revoked key is 401 Invalid API key", needs: []need{needRevoked},
+		Name: "auth.revoked", Title: "A revoked key is 401 Invalid API key", needs: []*need{needRevoked},
 		Cites: []string{"SPEC 5 rule 2", "SPEC 7", "openapi.yaml Unauthorized"},
-		run: func(t *trial) {
-			for _, c := range operations {
-				c.keys = []string{t.RevokedKey}
-				t.expect(c, http.StatusUnauthorized, "invalid")
-			}
-		},
+		run:   func(t *trial) { t.everywhere("401 invalid", []string{t.RevokedKey}) },
 	},
 	{
 		Name: "auth.disabled", Title: "A key of a disabled tenant is 403 Tenant disabled on every operation",
-		needs: []need{needDisabled},
+		needs: []*need{needDisabled},
 		Cites: []string{"SPEC 5 rule 2", "SPEC 7", "openapi.yaml TenantDisabled"},
 		run: func(t *trial) {
-			for _, c := range operations {
-				c.keys = []string{t.DisabledKey}
-				t.expect(c, http.StatusForbidden, "disabled")
-			}
-			t.expect(call{operation: createSession, keys: []string{t.DisabledKey}, body: `{`}, http.StatusForbidden, "disabled")
-			t.expect(call{operation: getSessionStatus, keys: []string{t.DisabledKey}, session: canary}, http.StatusForbidden,
-				"disabled")
+			t.everywhere("403 disabled", []string{t.DisabledKey})
+			t.expect(creation("{").by(t.DisabledKey), "403 disabled")
+			t.expect(lookup(canary).by(t.DisabledKey), "403 disabled")
 		},
 	},
 	{
 		Name: "auth.first", Title: "The key is checked before the request: an invalid request without a key is 401",
 		Cites: []string{"openapi.yaml createSession (order of checks)", "SPEC 7"},
 		run: func(t *trial) {
-			t.expect(call{operation: createSession, body: `{"webhook_url":"` + canary + `"`}, http.StatusUnauthorized, "missing")
-			t.expect(call{operation: getSessionStatus, session: "not-a-uuid"}, http.StatusUnauthorized, "missing")
-			t.expect(call{operation: getDetectedAge, session: "not-a-uuid", keys: []string{"svc_test_"}},
-				http.StatusUnauthorized, "invalid")
+			t.expect(call{operation: createSession, keys: keyless, body: `{"webhook_url":"` + canary + `"`}, "401 missing")
+			t.expect(call{operation: getSessionStatus, keys: keyless, session: "not-a-uuid"}, "401 missing")
+			t.expect(call{operation: getDetectedAge, session: "not-a-uuid"}.by("svc_test_"), "401 invalid")
 		},
 	},
 	{
 		Name: "auth.header_only", Title: "A key in the query string or in another header does not count",
 		Cites: []string{"SPEC 5 rule 1", "openapi.yaml Authentication"},
 		run: func(t *trial) {
+			c := call{operation: getSessionStatus, keys: keyless, session: nobody}
 			basic := "Basic " + base64.StdEncoding.EncodeToString([]byte(t.TestKey+":"))
-			for _, c := range []call{
-				{header: http.Header{"Authorization": {"Bearer " + t.TestKey}}}, {header: http.Header{"Authorization": {basic}}},
-				{query: "?api_key=" + t.TestKey}, {query: "?key=" + t.TestKey}, {query: "?X-API-Key=" + t.TestKey},
-			} {
-				c.operation, c.session = getSessionStatus, nobody
-				t.expect(c, http.StatusUnauthorized, "missing")
+			for _, value := range []string{"Bearer " + t.TestKey, basic} {
+				t.expect(c.with("Authorization", value), "401 missing")
+			}
+			for _, name := range []string{"api_key", "key", "X-API-Key"} {
+				c.query = "?" + name + "=" + t.TestKey
+				t.expect(c, "401 missing")
 			}
 		},
 	},

@@ -1,7 +1,6 @@
 package conformance
 
 import (
-	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -20,8 +19,7 @@ var exactCases = []testCase{
 		run: func(t *trial) {
 			const path = "/agegate-conformance/a%2Fb%20c"
 			const kept = "z=1&a=b+c%20d&e=&f&g;h=1&i=%2f&a=2&session_ref=3&Status=4&x-token=5&j=1%2B1"
-			s := t.create(t.test, fmt.Sprintf(`{"target_age":18,"success_url":%q}`,
-				t.callback(path+"?%74oken=old&"+kept+"&is%5Fadult=false")), nil)
+			s := t.create(creationTo("success_url", t.callback(path+"?%74oken=old&"+kept+"&is%5Fadult=false")))
 			t.force(s, "verified")
 			var left []string
 			to := t.redirect(s)
@@ -40,13 +38,13 @@ var exactCases = []testCase{
 		Name: "create.lifetime", Title: "A session's life and its first status begin with its creation", sessions: 2,
 		Cites: []string{"SPEC 2.4", "SPEC 4.1", "openapi.yaml CreateSessionOut"},
 		run: func(t *trial) {
-			early := t.create(t.test, `{"target_age":18}`, nil)
+			early := t.fresh()
 			t.pause(3 * time.Second)
-			late := t.create(t.test, `{"target_age":18}`, nil)
+			late := t.fresh()
 			first, then := early.ExpiresAt.Sub(early.date), late.ExpiresAt.Sub(late.date)
 			t.check((first-then).Abs() < 2*time.Second, "one session is open for %s, and one made 3 s later for %s", first, then)
-			_, began := t.status(t.test, early.ID)
-			_, next := t.status(t.test, late.ID)
+			_, began := t.status(early.ID)
+			_, next := t.status(late.ID)
 			t.check(next.Sub(began) > time.Second, "status_at of a session made 3 s later is %s later", next.Sub(began))
 		},
 	},
@@ -54,8 +52,7 @@ var exactCases = []testCase{
 		Name: "redirect.lifetime", Title: "A token's life begins with its redirect, not with the session", sessions: 2,
 		Cites: []string{"SPEC 5 rule 4", "openapi.yaml Redirect token"},
 		run: func(t *trial) {
-			slow, quick := t.create(t.test, `{"target_age":18}`, nil), t.create(t.test, `{"target_age":18}`, nil)
-			t.force(quick, "verified")
+			slow, quick := t.fresh(), t.passed()
 			t.pause(3 * time.Second)
 			t.force(slow, "verified")
 			t.check((t.life(slow)-t.life(quick)).Abs() < 2*time.Second,
@@ -66,14 +63,12 @@ var exactCases = []testCase{
 		Name: "testmode.clock_redirect", Title: "The test clock gives an expired token to the next redirect, and to no other",
 		sessions: 1, Cites: []string{"openapi.yaml moveTestClock"},
 		run: func(t *trial) {
-			s := t.create(t.test, `{"target_age":18}`, nil)
-			clock := call{operation: moveTestClock, keys: t.test, session: s.ID, body: `{"expire":"redirect"}`}
-			t.check(t.call(clock).status == http.StatusOK, "the next redirect of an open session cannot expire")
-			status, _ := t.status(t.test, s.ID)
-			t.check(status == "PENDING", "a session whose next redirect expires is %s", status)
+			s := t.fresh()
+			t.must(clock(s.ID, "redirect"), http.StatusOK, "of an open session, ")
+			t.is("PENDING", s, "after its next redirect was let expire")
 			t.force(s, "verified")
 			t.check(t.life(s) < 0, "the token of the redirect that should be expired lives for %s", t.life(s))
-			s.page = t.open(s.browser, s.VerificationURL)
+			s.page = t.reopen(s, "")
 			t.check(t.life(s) > 0, "the token of the redirect after it has expired, too")
 		},
 	},
@@ -82,11 +77,9 @@ var exactCases = []testCase{
 		Cites: []string{"openapi.yaml moveTestClock"},
 		run: func(t *trial) {
 			for _, outcome := range t.outcomes() {
-				s, status := t.forced(outcome), forcedStatus[outcome]
-				t.expect(call{operation: moveTestClock, keys: t.test, session: s.ID, body: `{"expire":"session"}`},
-					http.StatusConflict, "ended")
-				got, _ := t.status(t.test, s.ID)
-				t.check(got == status, "the clock makes %s of %s", got, status)
+				s := t.forced(outcome)
+				t.expect(clock(s.ID, "session"), "409 ended")
+				t.is(forcedStatus[outcome], s, "after a move of the clock")
 			}
 		},
 	},
@@ -94,25 +87,18 @@ var exactCases = []testCase{
 		Name: "testmode.order", Title: "Events after another are listed as they were stored, and wait waits", sessions: 3,
 		Cites: []string{"openapi.yaml listTestEvents"},
 		run: func(t *trial) {
-			var ids []string
-			for range 3 {
-				s := t.create(t.test, `{"target_age":18}`, nil)
-				t.force(s, "verified")
-				ids = append(ids, s.ID)
-			}
+			first := t.passed()
+			ids := []string{first.ID, t.passed().ID, t.passed().ID}
 			var inOrder []string
-			first := t.events("?session_id=" + ids[0])
-			if len(first) != 1 {
-				t.fatalf("%d events are listed of a session that passed, want its one", len(first))
-			}
-			last := first[0].EventID
-			for _, e := range t.events("?after=" + first[0].EventID) {
+			begin := t.eventOf(first).EventID
+			last := begin
+			for _, e := range t.events("?after=" + begin) {
 				if slices.Contains(ids, e.SessionID) {
 					inOrder, last = append(inOrder, e.SessionID), e.EventID
 				}
 			}
 			t.check(slices.Equal(inOrder, ids[1:]), "the events of two sessions are not listed in their order")
-			alone := t.events("?after=" + first[0].EventID + "&session_id=" + ids[2])
+			alone := t.events("?after=" + begin + "&session_id=" + ids[2])
 			t.check(len(alone) == 1 && alone[0].SessionID == ids[2], "%d events of a session are listed after an earlier one, "+
 				"want its one", len(alone))
 			all := t.events("")
@@ -132,16 +118,24 @@ var exactCases = []testCase{
 // gateway's clock counts.
 func (t *trial) life(s *session) time.Duration {
 	to, err := url.Parse(s.page.header.Get("Location"))
-	made, noDate := http.ParseTime(s.page.header.Get("Date"))
-	if err != nil || noDate != nil || to.Host == "" {
+	if err != nil || s.page.date().IsZero() || to.Host == "" {
 		t.fatalf("a pass answers %d, want 303 with an absolute Location and a Date", s.page.status)
 	}
 	expires, _, _ := strings.Cut(to.Query().Get("token"), ".")
-	seconds, err := strconv.ParseInt(expires, 10, 64)
-	if err != nil {
+	at := unix(expires)
+	if at.IsZero() {
 		t.fatalf("the redirect's token does not begin with its expiry")
 	}
-	return time.Unix(seconds, 0).Sub(made)
+	return at.Sub(s.page.date())
+}
+
+// unix returns the time of a number of seconds, or a time long ago for another text.
+func unix(text string) time.Time {
+	seconds, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return time.Time{}
+	}
+	return time.Unix(seconds, 0)
 }
 
 // pause waits, or ends the case with the run.

@@ -12,28 +12,23 @@ import (
 var expiryCases = []testCase{
 	{
 		Name: "expiry.lookup", Title: "A session that was never completed is EXPIRED at expires_at, for ever, and its page " +
-			"is gone, also before the first lookup", needs: []need{needExpiry}, sessions: 2,
+			"is gone, also before the first lookup", needs: []*need{needExpiry}, sessions: 2,
 		Cites: []string{"SPEC 2.4", "SPEC 3", "SPEC 4.2 rule 1", "openapi.yaml getSessionStatus"},
 		run: func(t *trial) {
-			key := newKey()
-			s := t.create(t.test, `{"target_age":18}`, key)
-			unseen := t.create(t.test, `{"target_age":18}`, nil)
+			s, unseen := t.create(creation(adult).under(newKey())), t.fresh()
 			t.awaitExpiry(unseen.ExpiresAt)
 			t.shared["expired"], t.shared["unseen"] = s, unseen
-			late := t.open(newBrowser(), unseen.VerificationURL+"?force=verified")
+			late := t.visit(unseen, "?force=verified")
 			t.check(late.header.Get("Location") == "", "an expired session that nobody has looked up redirects")
-			if status, _ := t.status(t.test, unseen.ID); status != "EXPIRED" {
-				t.failf("force makes the expired session that nobody has looked up %s", status)
-			}
-			status, at := t.status(t.test, s.ID)
-			t.check(status == "EXPIRED" && at.Equal(s.ExpiresAt), "the status is %s, since %s; want EXPIRED since expires_at",
-				status, at)
-			got := t.open(newBrowser(), s.VerificationURL+"?force=verified")
+			t.is("EXPIRED", unseen, "expired, not looked up and forced,")
+			at := t.is("EXPIRED", s, "at expires_at")
+			t.check(at.Equal(s.ExpiresAt), "the session is EXPIRED since %s, want since expires_at", at)
+			got := t.visit(s, "?force=verified")
 			t.check(got.header.Get("Location") == "", "an expired session redirects")
-			status, again := t.status(t.test, s.ID)
-			t.check(status == "EXPIRED" && again.Equal(at), "force makes the expired session %s", status)
+			again := t.is("EXPIRED", s, "after force")
+			t.check(again.Equal(at), "force moves the time of the expiry")
 			t.detectedAge(s.ID, "not_consented")
-			replay := t.call(call{operation: createSession, keys: t.test, body: s.request, header: key})
+			replay := t.call(s.made)
 			t.check(string(replay.body) == string(s.body), "the repetition for an expired session gets another answer")
 			if t.receiver != nil {
 				t.once("expired", s)
@@ -43,24 +38,23 @@ var expiryCases = []testCase{
 	},
 	{
 		Name: "expiry.document", Title: "The offer of the document check, the choice of a way and the consent to " +
-			"photographs each move expires_at", needs: []need{needExpiry}, sessions: 3,
+			"photographs each move expires_at", needs: []*need{needExpiry}, sessions: 3,
 		Cites: []string{"SPEC 2.2", "SPEC 3", "openapi.yaml getSessionStatus"},
 		run:   documentExpiry,
 	},
 	{
 		Name: "expiry.unit", Title: "The unit of a live session that expires can be used at once, and only once",
-		needs: []need{needLastLive, needExpiry}, live: 2,
+		needs: []*need{needLastLive, needExpiry}, live: 2,
 		Cites: []string{"SPEC 7", "SPEC 8", "openapi.yaml createSession 402"},
 		run: func(t *trial) {
-			live := []string{t.LastLiveKey}
+			live := creation(adult).by(t.LastLiveKey)
 			s := t.shared["last_unit"]
 			if s == nil {
-				s = t.create(live, `{"target_age":18}`, nil)
+				s = t.create(live)
 			}
 			t.awaitExpiry(s.ExpiresAt)
-			t.create(live, `{"target_age":18}`, nil)
-			more := t.call(call{operation: createSession, keys: live, body: `{"target_age":18}`})
-			t.check(more.status == http.StatusPaymentRequired, "one more creation is answered with %s, want 402", more)
+			t.create(live)
+			t.must(live, http.StatusPaymentRequired, "one more: ")
 		},
 	},
 }
@@ -84,11 +78,8 @@ const stepPause = 3 * time.Second
 // expiry by the length of the pause.
 func documentExpiry(t *trial) {
 	began := time.Now()
-	last := map[string]*session{}
-	for _, step := range []string{"the offer", "the choice of a way", "the consent"} {
-		last[step] = t.create(t.test, `{"target_age":18}`, nil)
-	}
-	offered, chosen, agreed := last["the offer"], last["the choice of a way"], last["the consent"]
+	offered, chosen, agreed := t.fresh(), t.fresh(), t.fresh()
+	last := map[string]*session{"the offer": offered, "the choice of a way": chosen, "the consent": agreed}
 	life := offered.ExpiresAt.Sub(offered.date)
 	if life < 2*stepPause {
 		t.endf(suite.Skipped, "needs sessions that live for at least %s", 2*stepPause)
@@ -107,7 +98,7 @@ func documentExpiry(t *trial) {
 	took := time.Since(began)
 	t.awaitExpiry(t.now().Add(life))
 	for step, s := range last {
-		status, at := t.status(t.test, s.ID)
+		status, at := t.status(s.ID)
 		moved := at.Sub(s.ExpiresAt)
 		t.check(status == "EXPIRED" && moved > stepPause-time.Second && moved < took+time.Second,
 			"%s after %s makes the session %s and moves its expiry by %s", step, stepPause, status, moved)
@@ -118,8 +109,8 @@ func documentExpiry(t *trial) {
 // with its ways. It ends the case if the tenant has the document check off.
 func (t *trial) offer(s *session) *form {
 	s.browser = newBrowser()
-	s.page = t.open(s.browser, s.VerificationURL+"?force=fallback")
-	if status, _ := t.status(t.test, s.ID); status != "PENDING" {
+	s.page = t.reopen(s, "?force=fallback")
+	if status, _ := t.status(s.ID); status != "PENDING" {
 		t.endf(suite.Skipped, "needs a tenant with the document check on")
 	}
 	return findForm(s.page.body)
@@ -133,8 +124,7 @@ func (t *trial) choose(s *session, offer *form, way string) *form {
 	}) {
 		return nil
 	}
-	offer.values = url.Values{"choice": {way}}
-	if next := t.submit(s, offer); next != nil {
+	if next := t.submit(s, offer, url.Values{"choice": {way}}); next != nil {
 		return next
 	}
 	return &form{}

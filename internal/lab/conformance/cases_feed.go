@@ -3,7 +3,6 @@ package conformance
 import (
 	"net/http"
 	"slices"
-	"strconv"
 	"time"
 
 	"agegate/internal/lab/suite"
@@ -18,16 +17,11 @@ var feedCases = []testCase{
 		Name: "testmode.behind", Title: "A client that is more than 50 events behind misses none", sessions: listLimit + 2,
 		Cites: []string{"openapi.yaml listTestEvents"},
 		run: func(t *trial) {
-			complete := func() string {
-				s := t.create(t.test, `{"target_age":18}`, nil)
-				t.force(s, "verified")
-				return s.ID
-			}
-			complete()
+			t.passed()
 			cursor := t.events("")[0].EventID
 			var want, got []string
 			for range listLimit + 1 {
-				want = append(want, complete())
+				want = append(want, t.passed().ID)
 			}
 			for range 3 {
 				page := t.events("?after=" + cursor)
@@ -67,16 +61,11 @@ var feedCases = []testCase{
 		run: func(t *trial) {
 			s := t.forced("verified")
 			for range 2 {
-				asked := t.now()
-				list := t.events("?session_id=" + s.ID)
-				if len(list) != 1 {
-					t.fatalf("%d events are listed of a session that passed, want its one", len(list))
-				}
-				seconds, err := strconv.ParseInt(list[0].Headers["webhook-timestamp"], 10, 64)
-				t.check(err == nil && apart(time.Unix(seconds, 0), asked) < nearTolerance,
+				asked, e := t.now(), t.eventOf(s)
+				t.check(apart(unix(e.Headers["webhook-timestamp"]), asked) < nearTolerance,
 					"an event that is listed now has the webhook-timestamp of another time")
-				_, at := t.status(t.test, s.ID)
-				t.check(apart(list[0].CreatedAt, at) < nearTolerance, "created_at of the event is not the completion")
+				_, at := t.status(s.ID)
+				t.check(apart(e.CreatedAt, at) < nearTolerance, "created_at of the event is not the completion")
 				if left := nearTolerance + 2*time.Second - t.now().Sub(at); left > 0 {
 					t.pause(left)
 				}
@@ -86,15 +75,14 @@ var feedCases = []testCase{
 	{
 		Name: "testmode.no_destination", Title: "An event of a session that was made without a Webhook URL is not sent " +
 			"again: 409",
-		needs: []need{needBare}, sessions: 1,
+		needs: []*need{needBare}, sessions: 1,
 		Cites: []string{"openapi.yaml resendTestEvent 409", "openapi.yaml DeliveryStatus"},
 		run: func(t *trial) {
 			own := t.test
 			defer func() { t.test = own }()
-			back := `{"target_age":18,"cancel_url":"` + t.callback("/agegate-conformance/back") + `"}`
+			back := creationTo("cancel_url", t.callback("/agegate-conformance/back"))
 			t.test = []string{t.BareKey}
-			made := t.call(call{operation: createSession, keys: t.test, body: back})
-			s, ok := made.created()
+			s, ok := t.call(back).created(back)
 			if !ok {
 				t.endf(suite.Skipped, "needs the tenant without a Cancel URL to have a URL on the same host")
 			}
@@ -103,8 +91,7 @@ var feedCases = []testCase{
 			if len(list) != 1 || list[0].Delivery != "no_destination" {
 				t.endf(suite.Skipped, "needs the tenant without a Cancel URL to have no Webhook URL either")
 			}
-			again := call{operation: resendTestEvent, keys: t.test, event: list[0].EventID}
-			t.expect(again, http.StatusConflict, "noDestination")
+			t.expect(call{operation: resendTestEvent, event: list[0].EventID}, "409 noDestination")
 		},
 	},
 	{
@@ -112,12 +99,11 @@ var feedCases = []testCase{
 		sessions: 1,
 		Cites:    []string{"SPEC 3", "openapi.yaml moveTestClock"},
 		run: func(t *trial) {
-			s := t.create(t.test, `{"target_age":18}`, nil)
+			s := t.fresh()
 			t.offer(s)
 			t.expire(s)
-			t.isPage(t.open(s.browser, s.VerificationURL+"?force=verified"), http.StatusGone)
-			status, _ := t.status(t.test, s.ID)
-			t.check(status == "EXPIRED", "the status is %s, want EXPIRED", status)
+			t.isPage(t.reopen(s, "?force=verified"), http.StatusGone)
+			t.is("EXPIRED", s, "after force")
 			t.check(len(t.events("?session_id="+s.ID)) == 0, "the expired session has an event")
 		},
 	},
@@ -126,13 +112,12 @@ var feedCases = []testCase{
 			"a session without one can expire", sessions: 1,
 		Cites: []string{"SPEC 2.4", "openapi.yaml moveTestClock", "openapi.yaml moveTestClock 409"},
 		run: func(t *trial) {
-			s := t.create(t.test, `{"target_age":18}`, nil)
+			s := t.fresh()
 			asked := t.now()
 			t.expire(s)
 			t.pause(nearTolerance + 2*time.Second) // the time of the first lookup is another
-			status, at := t.status(t.test, s.ID)
-			t.check(status == "EXPIRED" && apart(at, asked) < nearTolerance,
-				"the session is %s since %s, want EXPIRED since now", status, at)
+			at := t.is("EXPIRED", s, "after a move of the clock")
+			t.check(apart(at, asked) < nearTolerance, "the session is EXPIRED since %s, want since now", at)
 			ended := []*session{s}
 			for _, outcome := range t.outcomes() {
 				if outcome != "verified" {
@@ -140,8 +125,7 @@ var feedCases = []testCase{
 				}
 			}
 			for _, s := range ended {
-				got := t.call(call{operation: moveTestClock, keys: t.test, session: s.ID, body: `{"expire":"redirect"}`})
-				t.check(got.status == http.StatusConflict, "the redirect of a session that has none expires with %s, want 409", got)
+				t.must(clock(s.ID, "redirect"), http.StatusConflict, "of a session without a redirect, ")
 			}
 		},
 	},

@@ -2,10 +2,8 @@ package conformance
 
 import (
 	"bytes"
-	"encoding/json"
 	"net/http"
 	"regexp"
-	"sync"
 	"time"
 )
 
@@ -25,31 +23,24 @@ var helpCases = []testCase{
 			s := t.forced("verified")
 			page := t.open(t.api, t.BaseURL+"/docs/errors").body
 			requests := []call{
-				{operation: createSession, keys: t.test, body: `{"target_age":12,"success_url":7,"x":1}`},
-				{operation: createSession, keys: t.test, body: `{"target_age":"a","cancel_url":"a"}`},
-				{operation: createSession, keys: t.test, body: `{`},
-				{operation: getSessionStatus, keys: t.test, session: "not-a-uuid"},
-				{operation: getSessionStatus, keys: []string{"svc_test_"}, session: nobody},
-				{operation: createSession, keys: t.test, body: `{"target_age":77}`,
-					header: http.Header{"Idempotency-Key": {s.key}}},
-				{operation: moveTestClock, keys: t.test, session: s.ID, body: `{"expire":"session"}`},
+				creation(`{"target_age":12,"success_url":7,"x":1}`), creation(`{"target_age":"a","cancel_url":"a"}`),
+				creation(`{`), lookup("not-a-uuid"), lookup(nobody).by("svc_test_"),
+				creation(`{"target_age":77}`).under(s.made.key), clock(s.ID, "session"),
 			}
 			for _, c := range operations {
 				requests = append(requests, c)
 				if c.operation != createSession && c.operation != listTestEvents {
-					c.keys = t.test
+					c.keys = nil
 					requests = append(requests, c)
 				}
 			}
 			for _, c := range requests {
-				got := t.call(c)
-				var out struct{ Detail []violation }
-				kinds := map[string]bool{}
-				if json.Unmarshal(got.body, &out) != nil {
-					kinds["text"] = true
-				}
-				for _, v := range out.Detail {
+				got, kinds := t.call(c), map[string]bool{}
+				for _, v := range got.violations() {
 					kinds[v.Type] = true
+				}
+				if len(kinds) == 0 { // its detail is a text
+					kinds[""] = true
 				}
 				links := helpPattern.FindAllStringSubmatch(got.header.Get("Link"), -1)
 				t.check(len(links) == len(kinds), "%s answers %s with %d links to help, want %d", c.operation, got, len(links),
@@ -65,19 +56,11 @@ var helpCases = []testCase{
 		Cites: []string{"openapi.yaml listTestEvents", "openapi.yaml TooManyWaiting"},
 		run: func(t *trial) {
 			s := t.pending()
-			answers, asked := make([]answer, 6), time.Now()
-			var wg sync.WaitGroup
-			for i := range answers {
-				wg.Go(func() {
-					wait := call{operation: listTestEvents, keys: t.test, query: "?wait=4&session_id=" + s.ID}
-					if got, err := t.send(wait); err == nil {
-						answers[i] = got
-					}
-				})
-			}
-			wg.Wait()
-			waited := 0
-			for _, got := range answers {
+			asked, waited := time.Now(), 0
+			for _, got := range together(6, func(int) answer {
+				got, _ := t.send(call{operation: listTestEvents, query: "?wait=4&session_id=" + s.ID})
+				return got
+			}) {
 				t.check(got.status == http.StatusOK || got.status == http.StatusTooManyRequests,
 					"a request that waits is answered with %d", got.status)
 				if got.status != 0 { // it was answered
@@ -96,18 +79,13 @@ var helpCases = []testCase{
 		Cites: []string{"SPEC 4.4"},
 		run: func(t *trial) {
 			s := t.pending()
-			for _, offered := range languagePattern.FindAllSubmatch(t.open(newBrowser(), s.VerificationURL).body, -1) {
+			for _, offered := range languagePattern.FindAllSubmatch(t.visit(s, "").body, -1) {
 				language := string(offered[1])
-				for _, query := range []string{"?lang=" + language, ""} {
-					req, err := http.NewRequestWithContext(t.ctx, http.MethodGet, s.VerificationURL+query, nil)
-					if err != nil {
-						t.fatalf("the verification_url cannot be opened")
-					}
-					if query == "" {
-						req.Header.Set("Accept-Language", language)
-					}
-					got, err := t.do(newBrowser(), req)
-					t.check(err == nil && bytes.Contains(got.body, []byte(`<html lang="`+language+`"`)),
+				for _, got := range []answer{
+					t.visit(s, "?lang="+language),
+					t.page(newBrowser(), http.MethodGet, s.VerificationURL, http.Header{"Accept-Language": {language}}),
+				} {
+					t.check(bytes.Contains(got.body, []byte(`<html lang="`+language+`"`)),
 						"the page is not in %s, which it offers", language)
 				}
 			}

@@ -16,9 +16,8 @@ var lookupCases = []testCase{
 		Cites: []string{"SPEC 2.4", "SPEC 3", "SPEC 4.2", "openapi.yaml getSessionStatus 200"},
 		run: func(t *trial) {
 			s := t.pending()
-			status, since := t.status(t.test, s.ID)
-			_, later := t.status(t.test, s.ID)
-			t.check(status == "PENDING", "the status is %s", status)
+			since := t.is("PENDING", s, "before anything happened")
+			_, later := t.status(s.ID)
 			t.check(since.Equal(later), "status_at moves from one lookup to the next")
 			t.check(since.Before(s.ExpiresAt) && apart(since, s.date) < clockTolerance,
 				"status_at of an open session is not its creation")
@@ -48,21 +47,18 @@ var lookupCases = []testCase{
 		Name: "lookup.not_found", Title: "A session that does not exist is 404 Session not found",
 		Cites: []string{"SPEC 4.2", "SPEC 4.3", "SPEC 7", "openapi.yaml SessionNotFound"},
 		run: func(t *trial) {
-			t.expect(call{operation: getSessionStatus, keys: t.test, session: nobody}, http.StatusNotFound, "notFound")
-			t.expect(call{operation: getDetectedAge, keys: t.test, session: nobody}, http.StatusNotFound, "notFound")
+			t.bothLookups(nobody, "404 notFound")
 		},
 	},
 	{
 		Name: "lookup.isolation", Title: "Another tenant's session is answered exactly as one that does not exist",
-		needs: []need{needOther},
+		needs: []*need{needOther},
 		Cites: []string{"SPEC 5 rule 3", "SPEC 7", "openapi.yaml Authentication"},
 		run: func(t *trial) {
-			for _, op := range []string{getSessionStatus, getDetectedAge} {
-				for _, s := range []*session{t.pending(), t.forced("verified")} {
-					foreign := t.expect(call{operation: op, keys: []string{t.OtherKey}, session: s.ID}, http.StatusNotFound,
-						"notFound")
-					missing := t.call(call{operation: op, keys: []string{t.OtherKey}, session: nobody})
-					t.check(withoutOwn(foreign) == withoutOwn(missing), "%s: the headers or bodies of the two answers differ", op)
+			for _, s := range []*session{t.pending(), t.forced("verified")} {
+				foreign, missing := t.bothLookups(s.ID, "404 notFound", t.OtherKey), t.bothLookups(nobody, "404 notFound", t.OtherKey)
+				for i := range foreign {
+					t.check(withoutOwn(foreign[i]) == withoutOwn(missing[i]), "the headers or bodies of the two answers differ")
 				}
 			}
 		},
@@ -76,27 +72,24 @@ var lookupCases = []testCase{
 				canary, "1", strings.ReplaceAll(id, "-", ""), "%7B" + id + "%7D", "urn:uuid:" + id, id[1:], id + "0", id[:35] + "g",
 				id + "%00", "%20" + id[1:],
 			} {
-				t.expect(call{operation: getSessionStatus, keys: t.test, session: bad}, http.StatusUnprocessableEntity, "malformed")
-				t.expect(call{operation: getDetectedAge, keys: t.test, session: bad}, http.StatusUnprocessableEntity, "malformed")
+				t.bothLookups(bad, "422 malformed")
 			}
 		},
 	},
 	{
 		Name: "lookup.id_case", Title: "A session ID may be written in upper case", Cites: []string{"openapi.yaml SessionID"},
 		run: func(t *trial) {
-			s := t.pending()
-			if status, _ := t.status(t.test, strings.ToUpper(s.ID)); status != "PENDING" {
-				t.failf("the status is %s, want PENDING", status)
-			}
-			t.detectedAge(strings.ToUpper(s.ID), "not_consented")
+			upper := strings.ToUpper(t.pending().ID)
+			status, _ := t.status(upper)
+			t.check(status == "PENDING", "the status is %s, want PENDING", status)
+			t.detectedAge(upper, "not_consented")
 		},
 	},
 	{
 		Name: "lookup.body_ignored", Title: "A body sent with a lookup is ignored",
 		Cites: []string{"SPEC 4.2", "openapi.yaml Errors"},
 		run: func(t *trial) {
-			got := t.call(call{operation: getSessionStatus, keys: t.test, session: t.pending().ID, body: `{"status":"` + canary})
-			t.check(got.status == http.StatusOK, "the lookup answers %s, want 200", got)
+			t.must(call{operation: getSessionStatus, session: t.pending().ID, body: `{"status":"` + canary}, http.StatusOK, "")
 		},
 	},
 	{
@@ -128,24 +121,31 @@ func apart(a, b time.Time) time.Duration { return a.Sub(b).Abs() }
 // endedAs checks the status of a session that was forced into an outcome.
 func (t *trial) endedAs(outcome string) {
 	s := t.forced(outcome)
-	status, since := t.status(t.test, s.ID)
-	_, later := t.status(t.test, s.ID)
-	t.check(status == forcedStatus[outcome], "the status is %s, want %s", status, forcedStatus[outcome])
+	since := t.is(forcedStatus[outcome], s, "after force=%s", outcome)
+	_, later := t.status(s.ID)
 	t.check(since.Equal(later), "status_at moves from one lookup to the next")
 	t.check(outcome == "verified" || !strings.Contains(string(s.page.body), "token="), "the page has a token of a pass")
-	ended, err := http.ParseTime(s.page.header.Get("Date"))
-	t.check(!since.Before(s.date.Add(-time.Second)) && err == nil && apart(since, ended) < clockTolerance,
+	t.check(!since.Before(s.date.Add(-time.Second)) && apart(since, s.page.date()) < clockTolerance,
 		"status_at is not the completion")
 }
 
 // detectedAge checks that a session has no estimate, for the given reason.
 func (t *trial) detectedAge(id, availability string) {
-	got := t.call(call{operation: getDetectedAge, keys: t.test, session: id})
+	got := t.call(call{operation: getDetectedAge, session: id})
 	var out map[string]any
 	_ = json.Unmarshal(got.body, &out) // the schema check reports a decoding error
 	want := map[string]any{"session_id": strings.ToLower(id), "detected_age": nil, "availability": availability}
 	t.check(got.status == http.StatusOK && equalJSON(want, any(out)), "the estimate is answered with %s, want null and %s",
 		got, availability)
+}
+
+// bothLookups looks up a session's status and its estimate, which must be answered with an
+// example.
+func (t *trial) bothLookups(id, example string, keys ...string) (got []answer) {
+	for _, operation := range []string{getSessionStatus, getDetectedAge} {
+		got = append(got, t.expect(call{operation: operation, keys: keys, session: id}, example))
+	}
+	return got
 }
 
 // withoutOwn returns an answer without the parts that differ between requests.

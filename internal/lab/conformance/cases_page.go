@@ -7,10 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
-	"slices"
-	"strconv"
 	"strings"
-	"sync"
 	"time"
 	"unicode"
 )
@@ -22,14 +19,11 @@ var pageCases = []testCase{
 		run: func(t *trial) {
 			s := t.pending()
 			for _, query := range []string{"", "?Force=verified", "?x=" + canary} {
-				got := t.open(newBrowser(), s.VerificationURL+query)
+				got := t.visit(s, query)
 				t.isPage(got, http.StatusOK)
 				t.check(!strings.Contains(string(got.body), canary), "the page repeats its query")
 			}
-			if status, _ := t.status(t.test, s.ID); status != "PENDING" {
-				t.failf("opening the page makes the session %s", status)
-			}
-			_, since := t.status(t.test, s.ID)
+			since := t.is("PENDING", s, "after its page was opened")
 			t.check(apart(since, s.date) < clockTolerance, "opening the page moves status_at")
 		},
 	},
@@ -45,9 +39,7 @@ var pageCases = []testCase{
 			} {
 				t.isPage(t.open(newBrowser(), other+"?force=verified"), http.StatusNotFound)
 			}
-			if status, _ := t.status(t.test, s.ID); status != "PENDING" {
-				t.failf("a page of another address makes the session %s", status)
-			}
+			t.is("PENDING", s, "after force at another address")
 		},
 	},
 	{
@@ -62,7 +54,7 @@ var pageCases = []testCase{
 		run: func(t *trial) {
 			s := t.forced("verified")
 			for _, query := range []string{"", "?force=verified"} {
-				got := t.open(newBrowser(), s.VerificationURL+query)
+				got := t.visit(s, query)
 				t.isPage(got, http.StatusOK)
 				t.check(!tokenPattern.Match(got.body), "another browser is given a token")
 			}
@@ -70,19 +62,15 @@ var pageCases = []testCase{
 	},
 	{
 		Name: "redirect.token", Title: "The token is signed over session|status|is_adult|expires_ts, and lives no longer " +
-			"than it should", needs: []need{needRedirectSecret},
+			"than it should", needs: []*need{needRedirectSecret},
 		Cites: []string{"SPEC 5 rule 4", "openapi.yaml Redirect token"},
 		run: func(t *trial) {
 			s := t.forced("verified")
 			q := t.redirect(s).Query()
-			key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(t.RedirectSecret, "rdsec_test_"))
-			if err != nil || len(key) != 32 {
-				t.fatalf("the redirect secret given to this suite is not rdsec_test_ and 32 base64 bytes")
-			}
 			expires, mac, _ := strings.Cut(q.Get("token"), ".")
-			h := hmac.New(sha256.New, key)
-			h.Write([]byte(q.Get("session") + "|" + q.Get("status") + "|" + q.Get("is_adult") + "|" + expires))
-			t.check(mac == base64.RawURLEncoding.EncodeToString(h.Sum(nil)),
+			want := t.mac(t.RedirectSecret, "rdsec_test_",
+				q.Get("session")+"|"+q.Get("status")+"|"+q.Get("is_adult")+"|"+expires)
+			t.check(mac == base64.RawURLEncoding.EncodeToString(want),
 				"the token's MAC is not that of the parameters under the redirect secret")
 		},
 	},
@@ -95,7 +83,7 @@ var pageCases = []testCase{
 					continue
 				}
 				s := t.forced(outcome)
-				for _, got := range []answer{s.page, t.open(newBrowser(), s.VerificationURL)} {
+				for _, got := range []answer{s.page, t.visit(s, "")} {
 					t.isPage(got, http.StatusOK)
 					t.check(!tokenPattern.Match(got.body), "the page of %s carries a token", outcome)
 				}
@@ -109,29 +97,24 @@ var pageCases = []testCase{
 			s := t.pending()
 			for _, query := range []string{"force=", "force=passed", "force=VERIFIED", "force=verified%20",
 				"force=verified&force=verified", "force=verified&force=spoof", "force=" + canary} {
-				got := t.open(newBrowser(), s.VerificationURL+"?"+query)
+				got := t.visit(s, "?"+query)
 				t.isPage(got, http.StatusBadRequest)
 				t.check(!strings.Contains(string(got.body), canary), "the page repeats the value of force")
 			}
-			if status, _ := t.status(t.test, s.ID); status != "PENDING" {
-				t.failf("a refused force makes the session %s", status)
-			}
+			t.is("PENDING", s, "after a refused force")
 		},
 	},
 	{
 		Name: "force.final", Title: "A session that has ended keeps its outcome and its time",
 		Cites: []string{"SPEC 3", "openapi.yaml Test sessions"},
 		run: func(t *trial) {
-			for _, pair := range [][2]string{{"verified", "fallback"}, {"fallback", "verified"}, {"spoof", "verified"}} {
-				outcome, another := pair[0], pair[1]
-				if !slices.Contains(t.outcomes(), outcome) {
-					continue
-				}
+			another := map[string]string{"verified": "fallback", "fallback": "verified", "spoof": "verified"}
+			for _, outcome := range t.outcomes() {
 				s := t.forced(outcome)
-				before, since := t.status(t.test, s.ID)
-				page := t.open(newBrowser(), s.VerificationURL+"?force="+another)
+				before, since := t.status(s.ID)
+				page := t.visit(s, "?force="+another[outcome])
 				t.check(page.header.Get("Location") == "", "a second force redirects a browser that passed nothing")
-				after, later := t.status(t.test, s.ID)
+				after, later := t.status(s.ID)
 				t.check(before == after && since.Equal(later), "a second force makes %s of %s", after, before)
 			}
 		},
@@ -141,12 +124,11 @@ var pageCases = []testCase{
 			"force=verified passes", sessions: 1,
 		Cites: []string{"SPEC 3", "SPEC 4.4", "openapi.yaml Test sessions"},
 		run: func(t *trial) {
-			s := t.create(t.test, `{"target_age":18}`, nil)
+			s := t.fresh()
 			t.offer(s)
-			t.isPage(t.open(s.browser, s.VerificationURL+"?force=spoof"), http.StatusBadRequest)
-			status, _ := t.status(t.test, s.ID)
-			t.check(status == "PENDING", "force=spoof makes a session with an open document check %s", status)
-			s.page = t.open(s.browser, s.VerificationURL+"?force=verified")
+			t.isPage(t.reopen(s, "?force=spoof"), http.StatusBadRequest)
+			t.is("PENDING", s, "after force=spoof beside an open document check")
+			s.page = t.reopen(s, "?force=verified")
 			t.redirect(s)
 		},
 	},
@@ -154,21 +136,15 @@ var pageCases = []testCase{
 		Name: "force.at_once", Title: "Of outcomes forced at the same time one counts", sessions: 1,
 		Cites: []string{"SPEC 3"},
 		run: func(t *trial) {
-			s := t.create(t.test, `{"target_age":18}`, nil)
+			s := t.fresh()
 			t.shared["raced"] = s
-			var wg sync.WaitGroup
-			for i := range 6 {
+			together(6, func(i int) error {
 				outcome := []string{"verified", "spoof"}[i%2]
-				wg.Go(func() {
-					req, err := http.NewRequestWithContext(t.ctx, http.MethodGet, s.VerificationURL+"?force="+outcome, nil)
-					if err == nil {
-						_, _ = t.do(newBrowser(), req)
-					}
-				})
-			}
-			wg.Wait()
-			status, since := t.status(t.test, s.ID)
-			again, later := t.status(t.test, s.ID)
+				_, err := t.request(newBrowser(), http.MethodGet, s.VerificationURL+"?force="+outcome, nil, nil)
+				return err // one of the pages is enough
+			})
+			status, since := t.status(s.ID)
+			again, later := t.status(s.ID)
 			t.check(status == "PASSED" || status == "SPOOF", "the status is %s", status)
 			t.check(status == again && since.Equal(later), "the outcome changes afterwards")
 		},
@@ -198,7 +174,7 @@ var loadsOther = regexp.MustCompile(`<(?:(?:script|img|iframe|video|source)\b[^>
 
 var (
 	tokenPattern = regexp.MustCompile(`\b[0-9]{10}\.[A-Za-z0-9_-]{43}\b`)
-	tokenForm    = regexp.MustCompile(`^([1-9][0-9]{9})\.[A-Za-z0-9_-]{43}$`)
+	tokenForm    = regexp.MustCompile(`^[1-9][0-9]{9}\.[A-Za-z0-9_-]{43}$`)
 )
 
 // redirect checks the redirect after a pass, except for its MAC, and returns its
@@ -217,17 +193,24 @@ func (t *trial) redirect(s *session) *url.URL {
 	for _, name := range []string{"detected_age", "age", "expires", "expires_ts", "livemode"} {
 		t.check(!q.Has(name), "the redirect has the parameter %s", name)
 	}
-	form := tokenForm.FindStringSubmatch(q.Get("token"))
-	if !t.check(len(q["token"]) == 1 && form != nil, "the redirect's token is not {expires_ts}.{base64url_mac}") {
-		return to
+	if t.check(len(q["token"]) == 1 && tokenForm.MatchString(q.Get("token")),
+		"the redirect's token is not {expires_ts}.{base64url_mac}") {
+		left := t.life(s)
+		t.check((left-t.TokenTTL).Abs() < clockTolerance, "the token lives for %s, want %s", left.Round(time.Second),
+			t.TokenTTL)
 	}
-	seconds, _ := strconv.ParseInt(form[1], 10, 64) // ten digits
-	made, err := http.ParseTime(got.header.Get("Date"))
-	t.check(err == nil, "the redirect has no Date")
-	left := time.Unix(seconds, 0).Sub(made)
-	t.check((left-t.TokenTTL).Abs() < clockTolerance, "the token lives for %s, want %s", left.Round(time.Second),
-		t.TokenTTL)
 	return to
+}
+
+// mac returns the HMAC of a text under a secret, which is written as a prefix and base64.
+func (t *trial) mac(secret, prefix, text string) []byte {
+	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, prefix))
+	if err != nil || len(key) == 0 {
+		t.fatalf("the secret given to this suite is not %s and base64", prefix)
+	}
+	h := hmac.New(sha256.New, key)
+	h.Write([]byte(text))
+	return h.Sum(nil)
 }
 
 func swapCase(s string) string {
@@ -241,30 +224,27 @@ func swapCase(s string) string {
 
 var liveCases = []testCase{{
 	Name: "live.session", Title: "A live session cannot be forced, is readable with the tenant's test key, and has its " +
-		"own Idempotency-Keys", needs: []need{needLive}, sessions: 1, live: 1,
+		"own Idempotency-Keys", needs: []*need{needLive}, sessions: 1, live: 1,
 	Cites: []string{"SPEC 4.1 rule 5", "SPEC 4.4", "SPEC 7", "openapi.yaml Test sessions",
 		"openapi.yaml Idempotency"},
 	run: func(t *trial) {
-		key, live := newKey(), []string{t.LiveKey}
-		other := t.create(t.test, `{"target_age":18}`, key)
-		s := t.create(live, other.request, key)
-		again := t.call(call{operation: createSession, keys: live, body: s.request, header: key})
+		same := creation(adult).under(newKey())
+		other, s := t.create(same), t.create(same.by(t.LiveKey))
+		again := t.call(s.made)
 		t.check(again.header.Get("Idempotent-Replayed") == "true" && string(again.body) == string(s.body),
 			"the repetition of a live creation gets another answer")
 		t.check(other.ID != s.ID, "the same Idempotency-Key under a live key gives the test session")
-		again = t.call(call{operation: createSession, keys: t.test, body: s.request, header: key})
+		again = t.call(same)
 		t.check(string(again.body) == string(other.body), "the same Idempotency-Key under a test key gives another session")
 		for _, query := range []string{"force=verified", "force=fallback", "force=spoof", "force=x"} {
-			t.isPage(t.open(newBrowser(), s.VerificationURL+"?"+query), http.StatusBadRequest)
+			t.isPage(t.visit(s, "?"+query), http.StatusBadRequest)
 		}
-		for _, keys := range [][]string{live, t.test} {
-			if status, _ := t.status(keys, s.ID); status != "PENDING" {
-				t.failf("a refused force makes the live session %s", status)
-			}
+		for _, key := range []string{t.LiveKey, t.TestKey} {
+			status, _ := t.status(s.ID, key)
+			t.check(status == "PENDING", "a refused force makes the live session %s", status)
 		}
-		clock := call{operation: moveTestClock, keys: t.test, session: s.ID, body: `{"expire":"session"}`}
-		t.expect(clock, http.StatusNotFound, "notFound")
-		status, _ := t.status(live, t.pending().ID)
+		t.expect(clock(s.ID, "session"), "404 notFound")
+		status, _ := t.status(t.pending().ID, t.LiveKey)
 		t.check(status == "PENDING", "the test session is %s with the live key", status)
 	},
 }}

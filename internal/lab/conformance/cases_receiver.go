@@ -33,12 +33,12 @@ var failures = map[string]manner{
 var receiverCases = []testCase{
 	{
 		Name: "webhook.failures", Title: "A delivery that fails comes again, at the time of the schedule or of Retry-After",
-		needs: []need{needWebhooks}, sessions: len(failures),
+		needs: []*need{needWebhooks}, sessions: len(failures),
 		Cites: []string{"SPEC 6", "openapi.yaml Webhooks"},
 		run: func(t *trial) {
 			made := map[string]*session{}
 			for name, m := range failures {
-				s := t.create(t.test, `{"target_age":18}`, nil)
+				s := t.fresh()
 				t.receiver.treatFirst(s.ID, m)
 				t.force(s, "verified")
 				made[name] = s
@@ -50,8 +50,8 @@ var receiverCases = []testCase{
 			}
 			gaps := map[string]time.Duration{}
 			for name, s := range made {
-				got, err := t.receiver.await(t.ctx, s.ID, 2, t.WebhookWait)
-				if !t.check(err == nil, "a delivery that got %s is not repeated within %s", name, t.WebhookWait) {
+				got := t.receiver.await(t.ctx, s.ID, 2, t.WebhookWait)
+				if !t.check(len(got) >= 2, "a delivery that got %s is not repeated within %s", name, t.WebhookWait) {
 					continue
 				}
 				gaps[name] = got[1].at.Sub(got[0].at)
@@ -77,20 +77,20 @@ var receiverCases = []testCase{
 	},
 	{
 		Name: "webhook.slow", Title: "A receiver that answers within 15 seconds has received the event, and one that " +
-			"does not gets it again", needs: []need{needWebhooks}, sessions: 2,
+			"does not gets it again", needs: []*need{needWebhooks}, sessions: 2,
 		Cites: []string{"openapi.yaml Webhooks"},
 		run: func(t *trial) {
-			slow, silent := t.create(t.test, `{"target_age":18}`, nil), t.create(t.test, `{"target_age":18}`, nil)
+			slow, silent := t.fresh(), t.fresh()
 			t.receiver.treatFirst(slow.ID, manner{status: http.StatusAccepted, after: slowAnswer})
 			t.receiver.treatFirst(silent.ID, manner{status: http.StatusNoContent, after: noAnswer})
 			t.force(slow, "verified")
 			t.force(silent, "verified")
-			if _, err := t.receiver.await(t.ctx, silent.ID, 1, t.WebhookWait); err == nil {
+			if len(t.receiver.await(t.ctx, silent.ID, 1, t.WebhookWait)) > 0 {
 				t.pause(noAnswer)
 				t.attempted("no answer", silent, 1, manner{class: "timeout"})
 			}
-			got, err := t.receiver.await(t.ctx, silent.ID, 2, t.WebhookWait+noAnswer)
-			if t.check(err == nil, "a delivery without an answer is not repeated within %s", t.WebhookWait+noAnswer) {
+			got := t.receiver.await(t.ctx, silent.ID, 2, t.WebhookWait+noAnswer)
+			if t.check(len(got) >= 2, "a delivery without an answer is not repeated within %s", t.WebhookWait+noAnswer) {
 				gap := got[1].at.Sub(got[0].at)
 				t.check(gap > slowAnswer, "a delivery is repeated after %s, before 15 seconds were over", gap)
 			}

@@ -2,13 +2,10 @@ package conformance
 
 import (
 	"context"
-	"crypto/hmac"
-	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -22,48 +19,35 @@ const timestampGap = 2 * time.Second
 var webhookCases = []testCase{
 	{
 		Name: "webhook.verified", Title: "VERIFIED sends a signed event: is_adult true, livemode false, no estimate",
-		needs: []need{needWebhooks},
+		needs: []*need{needWebhooks},
 		Cites: []string{"SPEC 5 rule 5", "SPEC 6", "openapi.yaml Webhooks", "openapi.yaml CompletionEvent"},
 		run:   func(t *trial) { t.event("verified", "VERIFIED", true) },
 	},
 	{
 		Name: "webhook.settled", Title: "When the event arrives, the status lookup has the result already",
-		needs: []need{needWebhooks}, sessions: 1,
+		needs: []*need{needWebhooks}, sessions: 1,
 		Cites: []string{"SPEC 2.6", "SPEC 6", "openapi.yaml Webhooks"},
 		run: func(t *trial) {
-			s := t.create(t.test, `{"target_age":18}`, nil)
-			page, err := http.NewRequestWithContext(t.ctx, http.MethodGet, s.VerificationURL+"?force=verified", nil)
-			if err != nil {
-				t.fatalf("the verification_url cannot be opened")
-			}
+			s := t.fresh()
 			go func() { // the event may arrive before the page's answer
-				if got, err := newBrowser().Do(page); err == nil {
-					_ = got.Body.Close()
-				}
+				_, _ = t.request(newBrowser(), http.MethodGet, s.VerificationURL+"?force=verified", nil, nil)
 			}()
-			if _, err := t.receiver.await(t.ctx, s.ID, 1, t.WebhookWait); err != nil {
-				t.fatalf("no delivery for the session comes within %s", t.WebhookWait)
-			}
-			status, _ := t.status(t.test, s.ID)
-			t.check(status == "PASSED", "the event arrives while the session is %s", status)
+			t.delivered(s, 1)
+			t.is("PASSED", s, "when the event arrives")
 		},
 	},
 	{
 		Name: "webhook.fallback", Title: "ROUTED_TO_FALLBACK sends a signed event: is_adult false, livemode false, no " +
-			"estimate", needs: []need{needWebhooks},
+			"estimate", needs: []*need{needWebhooks},
 		Cites: []string{"SPEC 5 rule 5", "SPEC 6", "openapi.yaml Webhooks", "openapi.yaml CompletionEvent"},
 		run:   func(t *trial) { t.event("fallback", "ROUTED_TO_FALLBACK", false) },
 	},
 	{
 		Name: "webhook.repeated", Title: "A refused delivery is repeated with the same webhook-id and body, signed again",
-		needs: []need{needWebhooks},
+		needs: []*need{needWebhooks},
 		Cites: []string{"SPEC 6", "openapi.yaml Webhooks"},
 		run: func(t *trial) {
-			s := t.forced("fallback")
-			got, err := t.receiver.await(t.ctx, s.ID, 2, t.WebhookWait)
-			if err != nil {
-				t.fatalf("a delivery that was answered with 500 is not repeated within %s", t.WebhookWait)
-			}
+			got := t.delivered(t.forced("fallback"), 2) // the first is answered with 500
 			first, second := got[0], got[1]
 			t.check(first.header.Get("webhook-id") == second.header.Get("webhook-id"), "the repetition has another webhook-id")
 			t.check(string(first.body) == string(second.body), "the repetition has another body")
@@ -78,14 +62,14 @@ var webhookCases = []testCase{
 	},
 	{
 		Name: "webhook.redirected", Title: "A delivery that is answered with a redirect is not delivered: it is repeated, " +
-			"and the redirect is not followed", needs: []need{needWebhooks},
+			"and the redirect is not followed", needs: []*need{needWebhooks},
 		Cites: []string{"openapi.yaml Webhooks"}, sessions: 1,
 		run: func(t *trial) {
-			s := t.create(t.test, `{"target_age":18}`, nil)
-			t.receiver.refuseFirst(s.ID, http.StatusTemporaryRedirect)
+			s := t.fresh()
+			t.receiver.treatFirst(s.ID, manner{status: http.StatusTemporaryRedirect})
 			t.force(s, "verified")
-			got, err := t.receiver.await(t.ctx, s.ID, 2, t.WebhookWait)
-			t.check(err == nil, "a delivery that was answered with a redirect is not repeated within %s", t.WebhookWait)
+			got := t.receiver.await(t.ctx, s.ID, 2, t.WebhookWait)
+			t.check(len(got) >= 2, "a delivery that was answered with a redirect is not repeated within %s", t.WebhookWait)
 			for _, d := range got {
 				t.check(d.path != onward, "the redirect is followed")
 			}
@@ -93,32 +77,28 @@ var webhookCases = []testCase{
 	},
 	{
 		Name: "webhook.once", Title: "A completion sends one event, and not again after a 2xx; sessions that are open, " +
-			"SPOOF or EXPIRED send none", needs: []need{needWebhooks},
+			"SPOOF or EXPIRED send none", needs: []*need{needWebhooks},
 		Cites: []string{"SPEC 3", "SPEC 6", "openapi.yaml Webhooks"},
 		run: func(t *trial) {
 			for _, outcome := range t.outcomes() {
-				s := t.forced(outcome)
-				t.open(s.browser, s.VerificationURL+"?force="+outcome) // seeing the result again is no completion
+				t.reopen(t.forced(outcome), "?force="+outcome) // seeing the result again is no completion
 			}
 			// When the deliveries of these two sessions have arrived, all
 			// deliveries due before have arrived too.
 			for range 2 {
-				s := t.create(t.test, `{"target_age":18}`, nil)
-				t.force(s, "verified")
-				_, err := t.receiver.await(t.ctx, s.ID, 1, t.WebhookWait)
-				t.check(err == nil, "no event of a completion comes within %s", t.WebhookWait)
+				got := t.receiver.await(t.ctx, t.passed().ID, 1, t.WebhookWait)
+				t.check(len(got) > 0, "no event of a completion comes within %s", t.WebhookWait)
 			}
 			for name, s := range t.shared {
 				t.once(name, s)
 			}
-			passed := t.forced("verified")
-			t.check(len(t.events("?session_id="+passed.ID)) == 1, "a session that passed has not one event")
+			t.eventOf(t.forced("verified"))
 		},
 		sessions: 2,
 	},
 	{
 		Name: "webhook.frozen", Title: "A session's event goes to the Webhook URL that was registered at its creation",
-		needs: []need{needWebhookURL, needRegister, needWebhooks}, sessions: 2,
+		needs: []*need{needWebhookURL, needRegister, needWebhooks}, sessions: 2,
 		Cites: []string{"SPEC 2.2", "openapi.yaml Webhooks"},
 		run:   frozenWebhook,
 	},
@@ -131,22 +111,16 @@ const movedPath = "/agegate-conformance/moved"
 // frozenWebhook completes one session created before another Webhook URL was
 // registered, and one created after.
 func frozenWebhook(t *trial) {
-	before := t.create(t.test, `{"target_age":18}`, nil)
+	before := t.fresh()
 	t.register(t.ctx, strings.TrimRight(t.WebhookURL, "/")+movedPath)
 	defer t.register(context.WithoutCancel(t.ctx), t.WebhookURL)
-	after := t.create(t.test, `{"target_age":18}`, nil)
-	for _, s := range []*session{before, after} {
+	after := t.fresh()
+	moved := func(s *session) bool {
 		t.force(s, "verified")
-		got, err := t.receiver.await(t.ctx, s.ID, 1, t.WebhookWait)
-		if err != nil {
-			t.fatalf("no delivery for a session comes within %s", t.WebhookWait)
-		}
-		if moved := strings.HasSuffix(got[0].path, movedPath); s == before {
-			t.check(!moved, "the event of a session goes to a Webhook URL that was registered later")
-		} else {
-			t.check(moved, "the event of a new session does not go to the Webhook URL that is registered now")
-		}
+		return strings.HasSuffix(t.delivered(s, 1)[0].path, movedPath)
 	}
+	t.check(!moved(before), "the event of a session goes to a Webhook URL that was registered later")
+	t.check(moved(after), "the event of a new session does not go to the Webhook URL that is registered now")
 }
 
 // register changes the tenant's Webhook URL with the operator's command.
@@ -178,8 +152,7 @@ func (t *trial) once(name string, s *session) {
 		t.check(len(got) == 0, "the session %q sent an event", name)
 	}
 	if name == "raced" && len(got) > 0 {
-		status, _ := t.status(t.test, s.ID)
-		t.check(status == "PASSED", "a session that is %s sent an event", status)
+		t.is("PASSED", s, "with an event")
 	}
 }
 
@@ -193,7 +166,7 @@ func (t *trial) requireWebhooks() {
 		}
 		if t.receiver == nil {
 			why = "not reachable: no receiver was opened (--listen), and the tenant's Webhook URL must lead to it"
-		} else if _, err := t.receiver.await(t.ctx, t.forced("verified").ID, 1, t.WebhookWait); err != nil {
+		} else if len(t.receiver.await(t.ctx, t.forced("verified").ID, 1, t.WebhookWait)) == 0 {
 			why = "not reachable: no delivery came within " + t.WebhookWait.String() +
 				"; the tenant's Webhook URL must lead to the receiver"
 		}
@@ -204,14 +177,19 @@ func (t *trial) requireWebhooks() {
 	}
 }
 
+// delivered waits for n deliveries for a session, or ends the case.
+func (t *trial) delivered(s *session, n int) []delivery {
+	got := t.receiver.await(t.ctx, s.ID, n, t.WebhookWait)
+	if len(got) < n {
+		t.fatalf("of %d deliveries for the session %d come within %s", n, len(got), t.WebhookWait)
+	}
+	return got
+}
+
 // event checks the first delivery for a session that was forced into an outcome.
 func (t *trial) event(outcome, result string, adult bool) {
 	s := t.forced(outcome)
-	got, err := t.receiver.await(t.ctx, s.ID, 1, t.WebhookWait)
-	if err != nil {
-		t.fatalf("no delivery for the session comes within %s", t.WebhookWait)
-	}
-	d := got[0]
+	d := t.delivered(s, 1)[0]
 	for _, p := range t.contract.checkDelivery(d.header, d.body) {
 		t.failf("the delivery: %s", p)
 	}
@@ -228,7 +206,7 @@ func (t *trial) event(outcome, result string, adult bool) {
 	if list := t.events("?session_id=" + s.ID); len(list) == 1 {
 		t.check(list[0].Body == string(d.body), "the list of events has another body than the delivery")
 	}
-	_, since := t.status(t.test, s.ID)
+	_, since := t.status(s.ID)
 	t.check(e.Timestamp.Equal(since), "the event's timestamp is not the completion, which status_at has")
 	t.check(e.SessionID == strings.ToLower(s.ID), "the event's session_id is not as the creation wrote it")
 }
@@ -239,18 +217,9 @@ func (t *trial) signed(d delivery) {
 	if t.WebhookSecret == "" {
 		return
 	}
-	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(t.WebhookSecret, "whsec_"))
-	if err != nil || len(key) == 0 {
-		t.fatalf("the webhook secret given to this suite is not whsec_ and base64")
-	}
 	stamp := d.header.Get("webhook-timestamp")
-	seconds, err := strconv.ParseInt(stamp, 10, 64)
-	t.check(err == nil && apart(time.Unix(seconds, 0), d.at.Add(-t.offset)) < clockTolerance,
-		"the webhook-timestamp is not the time of the attempt")
-	h := hmac.New(sha256.New, key)
-	h.Write([]byte(d.header.Get("webhook-id") + "." + stamp + "."))
-	h.Write(d.body)
-	want := "v1," + base64.StdEncoding.EncodeToString(h.Sum(nil))
-	t.check(slices.Contains(strings.Fields(d.header.Get("webhook-signature")), want),
+	t.check(apart(unix(stamp), d.at.Add(-t.offset)) < clockTolerance, "the webhook-timestamp is not the time of the attempt")
+	want := t.mac(t.WebhookSecret, "whsec_", d.header.Get("webhook-id")+"."+stamp+"."+string(d.body))
+	t.check(slices.Contains(strings.Fields(d.header.Get("webhook-signature")), "v1,"+base64.StdEncoding.EncodeToString(want)),
 		"no signature is that of the webhook secret over id, timestamp and body")
 }

@@ -14,6 +14,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -78,58 +79,41 @@ type testCase struct {
 	Title string   // what must hold
 	Cites []string // sections of the specification ("SPEC 4.1") and headings and operations of openapi.yaml
 
-	needs    []need
+	needs    []*need
 	sessions int // maximum number of test sessions, without the shared ones
 	live     int // live sessions that it creates
 	run      func(*trial)
 }
 
 // need is a credential or a setting without which a case is skipped.
-type need int
-
-const (
-	needLive need = iota
-	needOther
-	needRevoked
-	needDisabled
-	needCapped
-	needUnpaid
-	needBare
-	needLastTest
-	needLastLive
-	needWebhookURL
-	needRegister
-	needRedirectSecret
-	needWebhooks
-	needExpiry
-)
-
-// missing returns why a need is not met, or "".
-func (s *run) missing(n need) string {
-	for _, m := range []struct {
-		need   need
-		absent bool
-		text   string
-	}{
-		{needLive, s.LiveKey == "", "needs a live key of the tenant"},
-		{needOther, s.OtherKey == "", "needs a key of another tenant"},
-		{needRevoked, s.RevokedKey == "", "needs a revoked key"},
-		{needDisabled, s.DisabledKey == "", "needs a key of a disabled tenant"},
-		{needCapped, s.CappedKey == "", "needs a test key of a tenant whose daily cap is reached"},
-		{needUnpaid, s.UnpaidKey == "", "needs a live key of a tenant with neither allowance nor credit"},
-		{needBare, s.BareKey == "", "needs a test key of a tenant without a Cancel URL"},
-		{needLastTest, s.LastTestKey == "", "needs a test key of a tenant with one test session left"},
-		{needLastLive, s.LastLiveKey == "", "needs a live key of a tenant with one unit left"},
-		{needWebhookURL, s.WebhookURL == "", "needs the tenant's Webhook URL"},
-		{needRegister, s.Register == nil, "needs the operator's command that registers a Webhook URL"},
-		{needRedirectSecret, s.RedirectSecret == "", "needs the redirect secret of test mode"},
-	} {
-		if m.need == n && m.absent {
-			return m.text
-		}
-	}
-	return ""
+type need struct {
+	text string // why it is skipped
+	met  func(*Options) bool
 }
+
+var (
+	needLive     = &need{"needs a live key of the tenant", func(o *Options) bool { return o.LiveKey != "" }}
+	needOther    = &need{"needs a key of another tenant", func(o *Options) bool { return o.OtherKey != "" }}
+	needRevoked  = &need{"needs a revoked key", func(o *Options) bool { return o.RevokedKey != "" }}
+	needDisabled = &need{"needs a key of a disabled tenant", func(o *Options) bool { return o.DisabledKey != "" }}
+	needCapped   = &need{"needs a test key of a tenant whose daily cap is reached",
+		func(o *Options) bool { return o.CappedKey != "" }}
+	needUnpaid = &need{"needs a live key of a tenant with neither allowance nor credit",
+		func(o *Options) bool { return o.UnpaidKey != "" }}
+	needBare = &need{"needs a test key of a tenant without a Cancel URL",
+		func(o *Options) bool { return o.BareKey != "" }}
+	needLastTest = &need{"needs a test key of a tenant with one test session left",
+		func(o *Options) bool { return o.LastTestKey != "" }}
+	needLastLive = &need{"needs a live key of a tenant with one unit left",
+		func(o *Options) bool { return o.LastLiveKey != "" }}
+	needWebhookURL = &need{"needs the tenant's Webhook URL", func(o *Options) bool { return o.WebhookURL != "" }}
+	needRegister   = &need{"needs the operator's command that registers a Webhook URL",
+		func(o *Options) bool { return o.Register != nil }}
+	needRedirectSecret = &need{"needs the redirect secret of test mode",
+		func(o *Options) bool { return o.RedirectSecret != "" }}
+	needWebhooks = &need{"without webhooks, as asked for", func(o *Options) bool { return !o.WithoutWebhooks }}
+	needExpiry   = &need{"needs a wait for the session to expire", func(o *Options) bool { return o.ExpiryWait != 0 }}
+)
 
 // run is one run.
 type run struct {
@@ -138,7 +122,7 @@ type run struct {
 	api      *http.Client
 	limiter  *rate.Limiter
 	receiver *receiver
-	redactor *redactor
+	redacted func(string) string // a text without secrets
 
 	test     []string // values of the X-API-Key header, with the test key
 	offset   time.Duration
@@ -170,13 +154,11 @@ func PlanOf(o Options) (Plan, error) {
 	if err != nil {
 		return Plan{}, err
 	}
-	s := &run{Options: o}
 	plan := Plan{Sessions: sharedSessions}
 	for _, c := range selected {
-		listed := Result{Case: c.Name, Title: c.Title, Cites: c.Cites}
-		if why := s.reason(c); why != "" {
+		listed := o.begun(c)
+		if listed.Outcome == suite.Skipped {
 			plan.Skipped++
-			listed.Outcome, listed.Details = suite.Skipped, []string{why}
 		} else {
 			plan.Sessions += c.sessions
 			plan.Live += c.live
@@ -186,35 +168,27 @@ func PlanOf(o Options) (Plan, error) {
 	return plan, nil
 }
 
-// reason says why the options exclude a case, or "".
-func (s *run) reason(c testCase) string {
+// begun returns the result of a case that has not run yet: skipped if the options exclude
+// it, otherwise without an outcome.
+func (o *Options) begun(c testCase) Result {
+	r := Result{Case: c.Name, Title: c.Title, Cites: c.Cites}
 	for _, n := range c.needs {
-		switch why := s.missing(n); {
-		case why != "":
-			return why
-		case n == needWebhooks && s.WithoutWebhooks:
-			return "without webhooks, as asked for"
-		case n == needExpiry && s.ExpiryWait == 0:
-			return "needs a wait for the session to expire"
+		if !n.met(o) {
+			r.Outcome, r.Details = suite.Skipped, []string{n.text}
+			break
 		}
 	}
-	return ""
+	return r
 }
 
 // cases returns all cases, in the order in which they run.
-func (o Options) cases() []testCase {
-	var all []testCase
-	for _, table := range [][]testCase{
-		documentCases, authenticationCases, createCases, callbackCases, idempotencyCases,
-		lookupCases, pageCases, settingCases, liveCases, answerCases, randomCases(o.Draws), testModeCases, feedCases,
-		exactCases, helpCases, expiryCases, webhookCases, receiverCases,
-	} {
-		all = append(all, table...)
-	}
-	return all
+func (o *Options) cases() []testCase {
+	return slices.Concat(documentCases, authenticationCases, createCases, callbackCases, idempotencyCases, lookupCases,
+		pageCases, settingCases, liveCases, answerCases, randomCases(o.Draws), testModeCases, feedCases, exactCases,
+		helpCases, expiryCases, webhookCases, receiverCases)
 }
 
-func (o Options) selected() ([]testCase, error) {
+func (o *Options) selected() ([]testCase, error) {
 	chosen, err := suite.Choose(o.cases(), func(c testCase) string { return c.Name }, o.Cases)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrCannotRun, err)
@@ -225,8 +199,10 @@ func (o Options) selected() ([]testCase, error) {
 // Run tests the gateway. An error wraps ErrCannotRun: the gateway could not be
 // tested, or not to the end. The report has what was found until then.
 func Run(ctx context.Context, o Options) (*Report, error) {
+	var receiving *receiver
 	if o.Listener != nil {
-		defer func() { _ = o.Listener.Close() }() // the receiver closes it too; a second Close does no harm
+		receiving = newReceiver(o.Listener)
+		defer receiving.close()
 	}
 	selected, err := o.selected()
 	if err != nil {
@@ -236,10 +212,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.Listener != nil {
-		s.receiver = newReceiver(o.Listener)
-		defer s.receiver.close()
-	}
+	s.receiver = receiving
 	started := time.Now().UTC()
 	if err := s.prepare(ctx); err != nil {
 		return nil, err
@@ -286,7 +259,7 @@ func newRun(o Options) (*run, error) {
 	}
 	return &run{
 		Options: o, contract: doc, api: newClient(nil), limiter: rate.NewLimiter(limit, 5),
-		redactor: newRedactor(o), test: []string{o.TestKey}, shared: map[string]*session{}, ended: map[string]string{},
+		redacted: redactor(o), test: []string{o.TestKey}, shared: map[string]*session{}, ended: map[string]string{},
 	}, nil
 }
 
@@ -304,46 +277,40 @@ func (s *run) prepare(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, s.CaseTimeout)
 	defer cancel()
 	t := &trial{run: s, ctx: ctx, random: s.drawer("")}
-	got, err := t.send(call{operation: createSession, keys: s.test, body: `{"target_age":18}`})
+	got, err := t.send(creation(adult))
 	if err != nil {
-		return fmt.Errorf("%w: the gateway does not answer: %s", ErrCannotRun, s.redactor.clean(err.Error()))
+		return fmt.Errorf("%w: the gateway does not answer: %s", ErrCannotRun, s.redacted(err.Error()))
 	}
-	if date, err := http.ParseTime(got.header.Get("Date")); err == nil {
+	if date := got.date(); !date.IsZero() {
 		s.offset = time.Until(date)
 	}
 	switch got.status {
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests:
 		return fmt.Errorf("%w: the gateway answers the test key with %d: %s", ErrCannotRun, got.status,
-			s.redactor.clean(string(got.body)))
+			s.redacted(string(got.body)))
 	case http.StatusUnprocessableEntity:
 		if strings.Contains(string(got.body), "success_url") || strings.Contains(string(got.body), "cancel_url") {
 			return fmt.Errorf("%w: the tenant needs a registered Success URL and a registered Cancel URL", ErrCannotRun)
 		}
 	}
-	if made, ok := got.created(); ok {
+	if made, ok := got.created(creation(adult)); ok {
 		s.shared["pending"] = made
 	}
 	return nil
 }
 
-// abort is the value that a trial panics with to end its case.
-type abort struct{ outcome suite.Outcome }
-
-// one runs a case.
+// one runs a case, which a panic with an outcome ends.
 func (s *run) one(ctx context.Context, c testCase) (result Result) {
-	result = Result{Case: c.Name, Title: c.Title, Cites: c.Cites, Outcome: suite.Passed}
-	if why := s.reason(c); why != "" {
-		result.Outcome, result.Details = suite.Skipped, []string{why}
+	if result = s.begun(c); result.Outcome == suite.Skipped {
 		return result
 	}
+	result.Outcome = suite.Passed
 	wait := s.CaseTimeout
-	for _, n := range c.needs {
-		switch n {
-		case needWebhooks:
-			wait += 3 * s.WebhookWait
-		case needExpiry:
-			wait += s.ExpiryWait
-		}
+	if slices.Contains(c.needs, needWebhooks) {
+		wait += 3 * s.WebhookWait
+	}
+	if slices.Contains(c.needs, needExpiry) {
+		wait += s.ExpiryWait
 	}
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
@@ -352,23 +319,21 @@ func (s *run) one(ctx context.Context, c testCase) (result Result) {
 	defer func() {
 		result.Took = time.Since(started)
 		for _, p := range t.problems {
-			result.Details = append(result.Details, s.redactor.clean(p))
+			result.Details = append(result.Details, s.redacted(p))
 		}
 		if len(t.problems) > 0 {
 			result.Outcome = suite.Failed
 		}
 		switch ended := recover().(type) {
 		case nil:
-		case abort:
-			result.Outcome = ended.outcome
+		case suite.Outcome:
+			result.Outcome = ended
 		default:
 			panic(ended)
 		}
 	}()
-	for _, n := range c.needs {
-		if n == needWebhooks {
-			t.requireWebhooks()
-		}
+	if slices.Contains(c.needs, needWebhooks) {
+		t.requireWebhooks()
 	}
 	c.run(t)
 	return result

@@ -29,24 +29,22 @@ func consent(t *trial) {
 func consentedExpired(t *trial) {
 	s, disclosure := t.disclosure()
 	t.tick(s, disclosure, "share")
-	moved := t.call(call{operation: moveTestClock, keys: t.test, session: s.ID, body: `{"expire":"session"}`})
-	t.check(moved.status == http.StatusOK, "the test clock answers %s, want 200", moved)
+	t.expire(s)
 	t.detectedAge(s.ID, "not_estimated") // before a lookup has written EXPIRED
-	status, _ := t.status(t.test, s.ID)
-	t.check(status == "EXPIRED", "the status is %s, want EXPIRED", status)
+	t.is("EXPIRED", s, "after a move of the clock")
 	t.detectedAge(s.ID, "not_estimated")
 }
 
 // disclosure creates a session and opens its pages up to the disclosure, whose
 // form it returns. It ends the case if there is no disclosure.
 func (t *trial) disclosure() (*session, *form) {
-	s := t.create(t.test, `{"target_age":18}`, nil)
+	s := t.fresh()
 	s.browser = newBrowser()
-	start := findForm(t.open(s.browser, s.VerificationURL).body)
+	start := findForm(t.reopen(s, "").body)
 	if start == nil {
 		t.endf(suite.Skipped, "the hosted page offers no camera check now")
 	}
-	asked := t.submit(s, start)
+	asked := t.submit(s, start, nil)
 	if asked.input("share") == nil {
 		t.endf(suite.Skipped, "needs a tenant with estimated age visibility on")
 	}
@@ -57,7 +55,6 @@ func (t *trial) disclosure() (*session, *form) {
 type form struct {
 	action string
 	inputs []map[string]string // attributes of inputs and buttons, by name
-	values url.Values
 }
 
 // input returns the first input or button with a name, or nil.
@@ -104,13 +101,12 @@ func attributes(n *html.Node) map[string]string {
 
 // tick submits a form with its checkbox ticked.
 func (t *trial) tick(s *session, f *form, name string) {
-	f.values = url.Values{name: {f.input(name)["value"]}}
-	t.submit(s, f)
+	t.submit(s, f, url.Values{name: {f.input(name)["value"]}})
 }
 
-// submit posts a form of a session's page in the session's browser, follows the
+// submit posts values of a form of a session's page in the session's browser, follows the
 // redirect, and returns the first form of the next page, or nil.
-func (t *trial) submit(s *session, f *form) *form {
+func (t *trial) submit(s *session, f *form, values url.Values) *form {
 	page, err := url.Parse(s.VerificationURL)
 	if err != nil {
 		t.fatalf("the verification_url does not parse")
@@ -119,13 +115,9 @@ func (t *trial) submit(s *session, f *form) *form {
 	if err != nil {
 		t.fatalf("a form of the hosted page has no usable action")
 	}
-	req, err := http.NewRequestWithContext(t.ctx, http.MethodPost, target.String(), strings.NewReader(f.values.Encode()))
-	if err != nil {
-		t.fatalf("a form of the hosted page has no usable action")
-	}
-	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	req.Header.Set("Origin", page.Scheme+"://"+page.Host)
-	got, err := t.do(s.browser, req)
+	got, err := t.request(s.browser, http.MethodPost, target.String(), http.Header{
+		"Content-Type": {"application/x-www-form-urlencoded"}, "Origin": {page.Scheme + "://" + page.Host},
+	}, strings.NewReader(values.Encode()))
 	if err != nil {
 		t.fatalf("a form of the hosted page is not answered: %v", err)
 	}

@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -41,11 +42,8 @@ type operation struct {
 type contract struct {
 	doc        *openapi3.T
 	operations []operation
-	statuses   map[statusKey]int
-	examples   map[string]bool // by key
+	seen       map[string]int // by operation and status, and by operation, status and example
 }
-
-type statusKey struct{ operation, status string }
 
 // readContract reads the document built into this program.
 func readContract() (*contract, error) {
@@ -53,7 +51,7 @@ func readContract() (*contract, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &contract{doc: doc, statuses: map[statusKey]int{}, examples: map[string]bool{}}
+	c := &contract{doc: doc, seen: map[string]int{}}
 	for path, item := range doc.Paths.Map() {
 		for method, op := range item.Operations() {
 			c.operations = append(c.operations, operation{op.OperationID, method, path, op})
@@ -73,7 +71,7 @@ func (c *contract) operation(id string) operation {
 var visit = []openapi3.SchemaValidationOption{
 	openapi3.MultiErrors(), openapi3.VisitAsResponse(), openapi3.DisableSchemaErrorDetails(),
 	openapi3.WithStringFormatValidators(map[string]openapi3.StringFormatValidator{
-		"uuid":      openapi3.NewCallbackValidator(matches(uuidPattern, "not a UUID in its 36-character form")),
+		"uuid":      openapi3.NewCallbackValidator(checkUUID),
 		"date-time": openapi3.NewCallbackValidator(checkTime),
 		"uri":       openapi3.NewCallbackValidator(checkURI),
 	}),
@@ -84,13 +82,11 @@ var (
 	timePattern = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{0,5}[1-9])?Z$`)
 )
 
-func matches(pattern *regexp.Regexp, otherwise string) func(string) error {
-	return func(s string) error {
-		if !pattern.MatchString(s) {
-			return errors.New(otherwise)
-		}
-		return nil
+func checkUUID(s string) error {
+	if !uuidPattern.MatchString(s) {
+		return errors.New("not a UUID in its 36-character form")
 	}
+	return nil
 }
 
 func checkTime(s string) error {
@@ -119,28 +115,37 @@ func (c *contract) check(id string, got answer) (problems []string) {
 	if response == nil {
 		return []string{fmt.Sprintf("the status %s is not documented", status)}
 	}
-	c.statuses[statusKey{id, status}]++
+	c.seen[id+" "+status]++
 	for _, name := range slices.Sorted(maps.Keys(response.Value.Headers)) {
 		problems = append(problems, checkHeader(name, response.Value.Headers[name].Value, got.header.Values(name))...)
 	}
-	kind, _, err := mime.ParseMediaType(got.header.Get("Content-Type"))
-	media := response.Value.Content[kind]
-	if err != nil || media == nil {
-		return append(problems, fmt.Sprintf("the Content-Type %q is not documented", got.header.Get("Content-Type")))
+	media, body, wrong := checkContent(response.Value.Content, got.header, got.body)
+	if media != nil {
+		for name, example := range media.Examples {
+			if equalJSON(example.Value.Value, body) {
+				c.seen[id+" "+status+" "+name]++
+			}
+		}
 	}
-	var body any
-	if err := json.Unmarshal(got.body, &body); err != nil {
-		return append(problems, "the body is not JSON")
+	return append(problems, wrong...)
+}
+
+// checkContent returns the documented content of a message, its decoded body, and what is
+// wrong with it. Without documented content the first is nil.
+func checkContent(
+	content openapi3.Content, header http.Header, text []byte,
+) (media *openapi3.MediaType, body any, problems []string) {
+	kind, _, err := mime.ParseMediaType(header.Get("Content-Type"))
+	if media = content[kind]; err != nil || media == nil {
+		return nil, nil, []string{fmt.Sprintf("the Content-Type %q is not documented", header.Get("Content-Type"))}
+	}
+	if err := json.Unmarshal(text, &body); err != nil {
+		return nil, nil, []string{"the body is not JSON"}
 	}
 	for _, p := range schemaProblems(media.Schema.Value, body) {
 		problems = append(problems, "the body "+p)
 	}
-	for name, example := range media.Examples {
-		if equalJSON(example.Value.Value, body) {
-			c.examples[exampleKey(id, status, name)] = true
-		}
-	}
-	return problems
+	return media, body, problems
 }
 
 func checkHeader(name string, header *openapi3.Header, values []string) []string {
@@ -152,27 +157,16 @@ func checkHeader(name string, header *openapi3.Header, values []string) []string
 	case len(values) > 1:
 		return []string{"the header " + name + " is given twice"}
 	}
-	problems := schemaProblems(header.Schema.Value, scalar(header.Schema.Value, values[0]))
+	var value any // a value that is not of the schema's type stays a string, which the schema then refuses
+	schema := header.Schema.Value
+	if schema.Type.Is(openapi3.TypeString) || json.Unmarshal([]byte(values[0]), &value) != nil {
+		value = values[0]
+	}
+	problems := schemaProblems(schema, value)
 	for i, p := range problems {
 		problems[i] = "the header " + name + " " + p
 	}
 	return problems
-}
-
-// scalar converts a header's value to the schema's type. A value that cannot be
-// converted stays a string, which the schema then refuses.
-func scalar(schema *openapi3.Schema, text string) any {
-	switch {
-	case schema.Type.Is(openapi3.TypeInteger):
-		if n, err := strconv.ParseInt(text, 10, 64); err == nil {
-			return float64(n)
-		}
-	case schema.Type.Is(openapi3.TypeBoolean):
-		if text == "true" || text == "false" {
-			return text == "true"
-		}
-	}
-	return text
 }
 
 // schemaProblems returns how a value breaks a schema, without the value.
@@ -203,12 +197,11 @@ func equalJSON(want, got any) bool {
 	return json.Unmarshal(data, &plain) == nil && reflect.DeepEqual(plain, got)
 }
 
-// example returns an example of a response, as JSON.
-func (c *contract) example(id string, status int, name string) any {
-	return c.operation(id).Responses.Status(status).Value.Content["application/json"].Examples[name].Value.Value
+// example returns an example of a response, as JSON, by its status and name.
+func (c *contract) example(id, example string) any {
+	status, name, _ := strings.Cut(example, " ")
+	return c.operation(id).Responses.Value(status).Value.Content["application/json"].Examples[name].Value.Value
 }
-
-func exampleKey(id, status, name string) string { return id + " " + status + " " + name }
 
 // StatusCount is how often an operation answered with a status.
 type StatusCount struct {
@@ -221,36 +214,27 @@ type StatusCount struct {
 // otherStatus covers every status that an operation does not list.
 const otherStatus = "default"
 
-// unseen gives the reasons why a run may not see a status.
-var unseen = map[statusKey]string{
-	{createSession, "402"}:    "needs a live key of a tenant with neither allowance nor credit",
-	{createSession, "429"}:    "needs a test key of a tenant whose daily cap is reached",
-	{resendTestEvent, "429"}:  "needs 600 changes within an hour, which would fill the tenant's audit log",
-	{moveTestClock, "429"}:    "needs 600 changes within an hour, which would fill the tenant's audit log",
-	{resendTestEvent, "409"}:  "needs a session that was made without a Webhook URL",
-	{getSessionStatus, "409"}: "needs a damaged record, which no client can make",
-}
+// unseen gives the reasons why a run may not see a status, of one operation or of all.
+var unseen = map[string]string{
+	createSession + " 402":    needUnpaid.text,
+	createSession + " 429":    needCapped.text,
+	resendTestEvent + " 429":  "needs 600 changes within an hour, which would fill the tenant's audit log",
+	moveTestClock + " 429":    "needs 600 changes within an hour, which would fill the tenant's audit log",
+	resendTestEvent + " 409":  "needs a session that was made without a Webhook URL",
+	getSessionStatus + " 409": "needs a damaged record, which no client can make",
 
-func whyUnseen(k statusKey) string {
-	switch k.status {
-	case "500", "503":
-		return "no request may cause it"
-	case otherStatus:
-		return "needs a request that is not valid HTTP"
-	case "403":
-		return "needs a key of a disabled tenant"
-	}
-	return unseen[k]
+	"403": needDisabled.text, "500": "no request may cause it", "503": "no request may cause it",
+	otherStatus: "needs a request that is not valid HTTP",
 }
 
 // coverage lists every documented status of every operation.
 func (c *contract) coverage() (list []StatusCount) {
 	for _, op := range c.operations {
 		for _, status := range slices.Sorted(maps.Keys(op.Responses.Map())) {
-			k := statusKey{op.id, status}
-			count := StatusCount{Operation: op.id, Status: status, Seen: c.statuses[k]}
+			k := op.id + " " + status
+			count := StatusCount{Operation: op.id, Status: status, Seen: c.seen[k]}
 			if count.Seen == 0 {
-				count.Why = whyUnseen(k)
+				count.Why = cmp.Or(unseen[k], unseen[status])
 			}
 			list = append(list, count)
 		}
@@ -276,35 +260,20 @@ func (c *contract) exampleCoverage() (list []ExampleSeen) {
 				continue
 			}
 			for _, name := range slices.Sorted(maps.Keys(media.Examples)) {
-				list = append(list, ExampleSeen{op.id, status, name, c.examples[exampleKey(op.id, status, name)]})
+				list = append(list, ExampleSeen{op.id, status, name, c.seen[op.id+" "+status+" "+name] > 0})
 			}
 		}
 	}
 	return list
 }
 
-// webhookOperation returns the contract's description of deliveries.
-func (c *contract) webhookOperation() *openapi3.Operation {
-	return c.doc.Webhooks["sessionCompleted"].Post
-}
-
 // checkDelivery returns how a delivery breaks the contract.
 func (c *contract) checkDelivery(header http.Header, body []byte) (problems []string) {
-	op := c.webhookOperation()
+	op := c.doc.Webhooks["sessionCompleted"].Post
 	for _, p := range op.Parameters {
 		asHeader := &openapi3.Header{Parameter: openapi3.Parameter{Required: p.Value.Required, Schema: p.Value.Schema}}
 		problems = append(problems, checkHeader(p.Value.Name, asHeader, header.Values(p.Value.Name))...)
 	}
-	media := op.RequestBody.Value.Content["application/json"]
-	if kind, _, err := mime.ParseMediaType(header.Get("Content-Type")); err != nil || kind != "application/json" {
-		problems = append(problems, "the Content-Type is not application/json")
-	}
-	var value any
-	if err := json.Unmarshal(body, &value); err != nil {
-		return append(problems, "the body is not JSON")
-	}
-	for _, p := range schemaProblems(media.Schema.Value, value) {
-		problems = append(problems, "the body "+p)
-	}
-	return problems
+	_, _, wrong := checkContent(op.RequestBody.Value.Content, header, body)
+	return append(problems, wrong...)
 }

@@ -5,13 +5,10 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"net/http"
 	"slices"
 	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
-
-	"agegate/internal/lab/suite"
 )
 
 // randomCases draw requests from the contract's schemas, so that they test new
@@ -25,12 +22,7 @@ func randomCases(draws int) []testCase {
 			run: func(t *trial) {
 				d := t.drawing()
 				for range valid {
-					body := d.encode(d.valid())
-					got := t.call(call{operation: createSession, keys: t.test, body: body})
-					if got.status == http.StatusTooManyRequests {
-						t.endf(suite.Blocked, "the tenant's daily cap of test sessions is reached")
-					}
-					t.check(got.status == http.StatusCreated, "%s is answered with %s, want 201", body, got)
+					t.create(creation(d.encode(d.valid())))
 				}
 			},
 		},
@@ -42,7 +34,7 @@ func randomCases(draws int) []testCase {
 				d := t.drawing()
 				for range draws {
 					body, want := d.invalid()
-					t.invalid(d.encode(body), call{operation: createSession, keys: t.test, body: d.encode(body)}, want...)
+					t.invalid(creation(d.encode(body)), want...)
 				}
 			},
 		},
@@ -52,11 +44,10 @@ func randomCases(draws int) []testCase {
 			run: func(t *trial) {
 				d := t.drawing()
 				for i := range draws {
-					operation := []string{getSessionStatus, getDetectedAge}[i%2]
-					id := d.uuid()
-					t.expect(call{operation: operation, keys: t.test, session: id}, http.StatusNotFound, "notFound")
-					t.expect(call{operation: operation, keys: t.test, session: d.damaged(id)}, http.StatusUnprocessableEntity,
-						"malformed")
+					c := call{operation: []string{getSessionStatus, getDetectedAge}[i%2], session: d.uuid()}
+					t.expect(c, "404 notFound")
+					c.session = d.damaged(c.session)
+					t.expect(c, "422 malformed")
 				}
 			},
 		},

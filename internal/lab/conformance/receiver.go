@@ -3,10 +3,10 @@ package conformance
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -114,11 +114,8 @@ func (r *receiver) record(d delivery) manner {
 	return m
 }
 
-// refuseFirst makes the receiver answer the session's next delivery with a
-// status. A redirect status leads to onward.
-func (r *receiver) refuseFirst(id string, status int) { r.treatFirst(id, manner{status: status}) }
-
-// treatFirst makes the receiver treat the session's next delivery in a manner.
+// treatFirst makes the receiver treat the session's next delivery in a manner. A redirect
+// status leads to onward.
 func (r *receiver) treatFirst(id string, m manner) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -129,29 +126,24 @@ func (r *receiver) treatFirst(id string, m manner) {
 func (r *receiver) of(id string) []delivery {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return append([]delivery(nil), r.got[strings.ToLower(id)]...)
+	return slices.Clone(r.got[strings.ToLower(id)])
 }
 
-var errNoDelivery = errors.New("no delivery in time")
-
 // await waits at most limit for n deliveries for a session, and returns those
-// received. It returns errNoDelivery if there were fewer.
-func (r *receiver) await(ctx context.Context, id string, n int, limit time.Duration) ([]delivery, error) {
-	late := time.NewTimer(limit)
-	defer late.Stop()
+// received, which may be fewer.
+func (r *receiver) await(ctx context.Context, id string, n int, limit time.Duration) []delivery {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
 	for {
 		r.mu.Lock()
 		changed := r.changed
 		r.mu.Unlock()
-		if got := r.of(id); len(got) >= n {
-			return got, nil
+		if got := r.of(id); len(got) >= n || ctx.Err() != nil {
+			return got
 		}
 		select {
 		case <-changed:
-		case <-late.C:
-			return r.of(id), errNoDelivery
 		case <-ctx.Done():
-			return r.of(id), errNoDelivery
 		}
 	}
 }

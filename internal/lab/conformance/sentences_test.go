@@ -35,7 +35,7 @@ func TestEverySentence(t *testing.T) {
 		t.Fatal(err)
 	}
 	names := map[string]bool{}
-	for _, c := range (Options{Draws: 1}).cases() {
+	for _, c := range (&Options{Draws: 1}).cases() {
 		names[c.Name] = true
 	}
 	told := map[string]bool{}

@@ -12,7 +12,7 @@ import (
 // SPOOF: the form with which its hosted page begins has a document as its only choice.
 func (t *trial) documentOnly() bool {
 	if t.onlyDocuments == nil {
-		begin := findForm(t.open(newBrowser(), t.pending().VerificationURL).body)
+		begin := findForm(t.visit(t.pending(), "").body)
 		only := begin != nil && len(begin.inputs) > 0 && !slices.ContainsFunc(begin.inputs, func(i map[string]string) bool {
 			return i["name"] != "choice" || i["value"] != "document"
 		})
@@ -52,12 +52,10 @@ var settingCases = []testCase{{
 			t.endf(suite.Skipped, "needs a tenant that checks documents only")
 		}
 		s := t.pending()
-		t.isPage(t.open(newBrowser(), s.VerificationURL+"?force=spoof"), http.StatusBadRequest)
-		status, _ := t.status(t.test, s.ID)
-		t.check(status == "PENDING", "force=spoof makes the session %s", status)
+		t.isPage(t.visit(s, "?force=spoof"), http.StatusBadRequest)
+		t.is("PENDING", s, "after force=spoof")
 		for _, outcome := range t.outcomes() {
-			status, _ := t.status(t.test, t.forced(outcome).ID)
-			t.check(status == forcedStatus[outcome], "force=%s makes the session %s", outcome, status)
+			t.is(forcedStatus[outcome], t.forced(outcome), "after force=%s", outcome)
 		}
 	},
 }}
