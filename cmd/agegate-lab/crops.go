@@ -39,17 +39,11 @@ func (c *cli) cropsCommand() *cobra.Command {
 			return err
 		}
 		return c.withModels(cmd.ErrOrStderr(), func(p *inference.Pool, o accuracy.Options) error {
-			looks, err := accuracy.WriteMaterial(cmd.Context(), vision.NewAnalyzer(p), set, whole, out, o)
+			wrote, err := accuracy.WriteMaterial(cmd.Context(), vision.NewAnalyzer(p), set, whole, out, o)
 			if err != nil {
 				return err
 			}
-			counted := 0
-			for _, l := range looks {
-				if l.Features != nil {
-					counted++
-				}
-			}
-			fmt.Fprintf(cmd.OutOrStdout(), "Wrote the faces of %d of %d pictures into %s.\n", counted, len(looks), out)
+			fmt.Fprintf(cmd.OutOrStdout(), "Wrote the faces of %d of %d pictures into %s.\n", wrote, len(set), out)
 			return nil
 		})
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"runtime"
 	"strings"
 	"time"
@@ -90,10 +89,7 @@ func documentEvalCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if out.JSON {
-			return terminal.JSON(cmd.OutOrStdout(), report)
-		}
-		return report.WriteText(cmd.OutOrStdout())
+		return out.Print(report, report.WriteText)
 	}
 	return cmd
 }
@@ -108,12 +104,7 @@ for strangers, 8 for two copies of a picture; match says whether it reaches the
 threshold. That stops most strangers' documents, not those of brothers, sisters and
 look-alikes: it is no proof of identity.`,
 		Example: "  agegate-lab document match portrait.jpg selfie.jpg --json",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 2 {
-				return errors.New("give exactly two pictures")
-			}
-			return nil
-		},
+		Args:    arguments(2, 2, "give exactly two pictures"),
 	}
 	out := terminal.OutputFlag(cmd, terminal.OneObject)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -125,41 +116,28 @@ look-alikes: it is no proof of identity.`,
 			analyzer := vision.NewAnalyzer(p)
 			var faces [2]*vision.Features
 			for i, path := range args {
-				img, err := specimen.Open(path)
-				if err == nil {
-					faces[i], err = picture.Find(cmd.Context(), analyzer, img)
-				}
+				img, err := picture.Open(path)
 				if err != nil {
-					return naming(path, err)
+					return err
+				}
+				if faces[i], err = picture.Find(cmd.Context(), analyzer, img); err != nil {
+					return fmt.Errorf("%s: %w", path, err)
 				}
 			}
 			similarity := reference.Similarity(faces[0], faces[1])
-			return printMatch(out, similarity, reference)
+			match, verdict := reference.Match(similarity), "no match"
+			if match {
+				verdict = "match"
+			}
+			return out.Print(struct {
+				Similarity float64 `json:"similarity"`
+				Match      bool    `json:"match"`
+			}{similarity, match}, func(w io.Writer) {
+				fmt.Fprintf(w, "%s: similarity %.3f, threshold %.3f\n", verdict, similarity, reference.Threshold)
+			})
 		})
 	}
 	return cmd
-}
-
-func printMatch(out *terminal.Output, similarity float64, reference *portrait.Reference) error {
-	match := reference.Match(similarity)
-	verdict := "no match"
-	if match {
-		verdict = "match"
-	}
-	return out.Print(struct {
-		Similarity float64 `json:"similarity"`
-		Match      bool    `json:"match"`
-	}{similarity, match}, func(w io.Writer) {
-		fmt.Fprintf(w, "%s: similarity %.3f, threshold %.3f\n", verdict, similarity, reference.Threshold)
-	})
-}
-
-// naming adds the file's name to an error that does not contain it.
-func naming(path string, err error) error {
-	if _, ok := errors.AsType[*os.PathError](err); ok {
-		return err
-	}
-	return fmt.Errorf("%s: %w", path, err)
 }
 
 // readerFor lists the pictures at a path, and opens the reader.
@@ -193,9 +171,14 @@ func writeRead(w io.Writer, read specimen.Read) error {
 }
 
 // onePicture requires the one argument that names a picture or a directory.
-func onePicture(_ *cobra.Command, args []string) error {
-	if len(args) != 1 {
-		return errors.New("give exactly one picture or directory of pictures")
+var onePicture = arguments(1, 1, "give exactly one picture or directory of pictures")
+
+// arguments requires a number of arguments, or else says what to give.
+func arguments(least, most int, otherwise string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) < least || len(args) > most {
+			return errors.New(otherwise)
+		}
+		return nil
 	}
-	return nil
 }

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
+	"math"
 	"time"
 
 	"agegate/cmd/internal/terminal"
@@ -27,8 +27,7 @@ may be named, as in shops=DIR.`
 func (c *cli) evalCommand() *cobra.Command {
 	var target int
 	var pads []float64
-	var plot string
-	var asJSON, alter, crop bool
+	var alter, crop bool
 	var curve curveFlags
 	cmd := &cobra.Command{
 		Use:   "eval [NAME=]CSV|DIR...",
@@ -55,8 +54,7 @@ with glasses and so on; takes 20 times as long`)
 	cmd.Flags().BoolVar(&crop, "crop", false,
 		"cut closer to a face that the page would refuse as too far away or off centre, as in\n"+
 			"pictures down to the waist")
-	cmd.Flags().StringVar(&plot, "svg", "", "also draw the estimates by age into this file")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	out := terminal.OutputFlag(cmd, terminal.OneObject)
 	curve.add(cmd)
 	cmd.Flags().StringVar(&curve.fairness, "fairness", "",
 		`also put the figures by age, sex and group into this file, in place of older ones
@@ -67,8 +65,7 @@ of the same set, and write `+evidence.AccuracyFile+" beside it")
 		if target < 13 || target > 99 {
 			return errors.New("--target must be from 13 to 99")
 		}
-		if err := errors.Join(terminal.PlaceFor("--svg", plot), terminal.PlaceFor("--curve", curve.path),
-			terminal.PlaceFor("--fairness", curve.fairness)); err != nil {
+		if err := errors.Join(terminal.PlaceFor("--curve", curve.path), terminal.PlaceFor("--fairness", curve.fairness)); err != nil {
 			return err
 		}
 		set, err := readSets(args, pads)
@@ -80,7 +77,7 @@ of the same set, and write `+evidence.AccuracyFile+" beside it")
 			if err != nil {
 				return err
 			}
-			return errors.Join(c.writeCurve(curve, args, report), writeReport(cmd, report, plot, asJSON))
+			return errors.Join(c.writeCurve(curve, args, report), out.Print(report, report.WriteText))
 		}
 		return c.withModels(cmd.ErrOrStderr(), func(p *inference.Pool, o accuracy.Options) error {
 			o.Crop = crop
@@ -88,7 +85,7 @@ of the same set, and write `+evidence.AccuracyFile+" beside it")
 			if err != nil {
 				return err
 			}
-			return errors.Join(c.writeCurve(curve, args, report), writeReport(cmd, report, plot, asJSON))
+			return errors.Join(c.writeCurve(curve, args, report), out.Print(report, report.WriteText))
 		})
 	}
 	return cmd
@@ -116,24 +113,8 @@ func measure(
 	return report, err
 }
 
-// writeReport prints the report, and also draws it to a file if one is given.
-func writeReport(cmd *cobra.Command, report accuracy.Report, plot string, asJSON bool) error {
-	if err := writePlot(plot, report); err != nil {
-		return err
-	}
-	if asJSON {
-		return terminal.JSON(cmd.OutOrStdout(), report)
-	}
-	return report.WriteText(cmd.OutOrStdout())
-}
-
 // someSets requires an argument that names a set of pictures.
-func someSets(_ *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return errors.New("give at least one CSV file or directory of labelled pictures")
-	}
-	return nil
-}
+var someSets = arguments(1, math.MaxInt, "give at least one CSV file or directory of labelled pictures")
 
 func addPadFlag(cmd *cobra.Command, pads *[]float64) {
 	cmd.Flags().Float64SliceVar(pads, "pad", []float64{0.2},
@@ -177,16 +158,4 @@ func progress(w io.Writer) func(done, total int) {
 		last = time.Now()
 		fmt.Fprintf(w, "%d of %d pictures\n", done, total)
 	}
-}
-
-// writePlot draws the report into a file, if one is given.
-func writePlot(path string, report accuracy.Report) error {
-	if path == "" {
-		return nil
-	}
-	file, err := os.Create(path) //nolint:gosec // the operator names it
-	if err != nil {
-		return err
-	}
-	return errors.Join(report.WritePlot(file), file.Close())
 }

@@ -107,8 +107,7 @@ func writeEstimates(
 	if err != nil {
 		return err
 	}
-	out := csv.NewWriter(file)
-	_ = out.Write([]string{"file", "age", "group", "collection", "in_training", "estimate"})
+	rows := [][]string{{"file", "age", "group", "collection", "in_training", "estimate"}}
 	for _, r := range readings {
 		if !of(r) {
 			continue
@@ -118,9 +117,8 @@ func writeEstimates(
 			collection += ", " + r.Altered + " drawn on"
 		}
 		years := strconv.FormatFloat(max(f.Years(r), 0), 'f', 1, 64)
-		_ = out.Write([]string{r.Path, strconv.Itoa(r.Age), strings.Join(r.Groups, ";"), collection, r.Training,
+		rows = append(rows, []string{r.Path, strconv.Itoa(r.Age), strings.Join(r.Groups, ";"), collection, r.Training,
 			years})
 	}
-	out.Flush()
-	return errors.Join(out.Error(), file.Close())
+	return errors.Join(csv.NewWriter(file).WriteAll(rows), file.Close())
 }

@@ -37,7 +37,7 @@ func EvaluateAltered(
 	for i := range found {
 		found[i] = make([]*Sample, len(set))
 	}
-	err := each(ctx, len(set), o, func(ctx context.Context, i int) error {
+	err := Each(ctx, len(set), o, func(ctx context.Context, i int) error {
 		s, err := o.open(ctx, analyzer, set[i])
 		if err != nil {
 			return err
@@ -80,15 +80,10 @@ func alteredReport(name string, found []*Sample, target int) Altered {
 			samples = append(samples, *s)
 		}
 	}
-	a := Altered{Name: name, Measured: len(samples)}
-	a.FalsePass = passing(samples, target, target-5, target-1)
-	a.Clear = passing(samples, target, target+7, target+17)
+	a := Altered{Name: name, Measured: len(samples), Young: bandOf(samples, target-5, target-1),
+		FalsePass: passing(samples, target, target-5, target-1), Clear: passing(samples, target, target+7, target+17)}
 	if len(samples) > 0 {
 		a.MAE, _ = errorsOf(samples)
-	}
-	if young := within(samples, target-5, target-1); len(young) > 0 {
-		mae, bias := errorsOf(young)
-		a.Young = &Band{target - 5, target - 1, len(young), mae, bias}
 	}
 	return a
 }

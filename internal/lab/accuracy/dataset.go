@@ -167,9 +167,8 @@ func parseName(name string) (Picture, error) {
 	return p, nil
 }
 
-// columns holds the column indexes of a CSV file; those other than file and age
-// are -1 if the column is missing.
-type columns struct{ file, age, group, collection, estimate, pad, held, training int }
+// columns are the columns of a CSV file by their names. It has at least file and age.
+type columns []string
 
 func readCSV(path string) ([]Picture, error) {
 	text, err := os.ReadFile(path) //nolint:gosec // the operator names the set
@@ -180,7 +179,7 @@ func readCSV(path string) ([]Picture, error) {
 	in.TrimLeadingSpace = true
 	in.FieldsPerRecord = -1 // checked below, so that the error names the line
 	var set []Picture
-	at := columns{file: 0, age: 1, group: 2, collection: -1, estimate: -1, pad: -1, held: -1, training: -1}
+	at := columns{"file", "age", "group"}
 	for first := true; ; first = false {
 		row, err := in.Read()
 		if errors.Is(err, io.EOF) {
@@ -190,7 +189,11 @@ func readCSV(path string) ([]Picture, error) {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
 		if first {
-			if heading, ok := parseHeading(row); ok {
+			var heading columns
+			for _, name := range row {
+				heading = append(heading, strings.ToLower(strings.TrimSpace(name)))
+			}
+			if slices.Contains(heading, "file") && slices.Contains(heading, "age") {
 				at = heading
 				continue
 			}
@@ -207,70 +210,50 @@ func readCSV(path string) ([]Picture, error) {
 	}
 }
 
-// parseHeading reads a first row that names the columns.
-func parseHeading(row []string) (columns, bool) {
-	var names []string
-	for _, name := range row {
-		names = append(names, strings.ToLower(strings.TrimSpace(name)))
+func (at columns) picture(row []string) (p Picture, err error) {
+	if len(row) <= max(slices.Index(at, "file"), slices.Index(at, "age")) {
+		return p, errors.New("a row needs a file and an age, separated by a comma")
 	}
-	column := func(name string) int { return slices.Index(names, name) }
-	at := columns{file: column("file"), age: column("age"), group: column("group"), collection: column("collection"),
-		estimate: column("estimate"), pad: column("pad"), held: column("held"),
-		training: column("in_training")}
-	return at, at.file >= 0 && at.age >= 0
-}
-
-func (at columns) picture(row []string) (Picture, error) {
-	if len(row) <= max(at.file, at.age) {
-		return Picture{}, errors.New("a row needs a file and an age, separated by a comma")
+	if p.Path = at.text(row, "file"); p.Path == "" {
+		return p, errors.New("the file is missing")
 	}
-	p := Picture{Path: strings.TrimSpace(row[at.file])}
-	if p.Path == "" {
-		return Picture{}, errors.New("the file is missing")
+	if p.Age, err = parseAge(at.text(row, "age")); err != nil {
+		return p, fmt.Errorf("%s: %w", p.Path, err)
 	}
-	var err error
-	if p.Age, err = parseAge(row[at.age]); err != nil {
-		return Picture{}, fmt.Errorf("%s: %w", p.Path, err)
-	}
-	for group := range strings.SplitSeq(at.text(row, at.group), ";") {
+	for group := range strings.SplitSeq(at.text(row, "group"), ";") {
 		if group = strings.TrimSpace(group); group != "" {
 			p.Groups = append(p.Groups, group)
 		}
 	}
-	p.Collection = at.text(row, at.collection)
-	if at.estimate >= 0 && at.estimate < len(row) {
-		years, err := strconv.ParseFloat(strings.TrimSpace(row[at.estimate]), 64)
-		if err != nil || !(years >= 0 && years <= 120) {
-			return Picture{}, fmt.Errorf("%s: the estimate must be a number from 0 to 120", p.Path)
+	if i := slices.Index(at, "estimate"); i >= 0 && i < len(row) {
+		years, ok := number(row[i], 120)
+		if !ok {
+			return p, fmt.Errorf("%s: the estimate must be a number from 0 to 120", p.Path)
 		}
 		p.Estimate = &years
 	}
-	if err := at.readPad(row, &p); err != nil {
-		return Picture{}, err
+	if text := at.text(row, "pad"); text != "" {
+		if p.Pad, p.padGiven = number(text, 2); !p.padGiven {
+			return p, fmt.Errorf("%s: the pad must be a number from 0 to 2", p.Path)
+		}
 	}
-	p.Held, p.Training = at.text(row, at.held) == "1", at.text(row, at.training)
+	p.Collection, p.Held, p.Training = at.text(row, "collection"), at.text(row, "held") == "1", at.text(row, "in_training")
 	return p, nil
 }
 
 // text returns a column's text, or "" if the row lacks it.
-func (columns) text(row []string, column int) string {
-	if column < 0 || column >= len(row) {
+func (at columns) text(row []string, column string) string {
+	i := slices.Index(at, column)
+	if i < 0 || i >= len(row) {
 		return ""
 	}
-	return strings.TrimSpace(row[column])
+	return strings.TrimSpace(row[i])
 }
 
-func (at columns) readPad(row []string, p *Picture) error {
-	text := at.text(row, at.pad)
-	if text == "" {
-		return nil
-	}
-	pad, err := strconv.ParseFloat(text, 64)
-	if err != nil || !(pad >= 0 && pad <= 2) {
-		return fmt.Errorf("%s: the pad must be a number from 0 to 2", p.Path)
-	}
-	p.Pad, p.padGiven = pad, true
-	return nil
+// number reads a number from 0 to most.
+func number(text string, most float64) (float64, bool) {
+	v, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+	return v, err == nil && v >= 0 && v <= most
 }
 
 func parseAge(text string) (int, error) {

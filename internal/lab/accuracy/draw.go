@@ -82,7 +82,7 @@ func (s *shot) glasses(random *rand.Rand) {
 	radius, stroke := apart*between(random, 0.34, 0.44), apart*between(random, 0.02, 0.07)
 	tall, tint := between(random, 0.7, 1), between(random, 0, 0.2)
 	shade := between(random, 10, 80)
-	s.paintAll(func(x, y float64) float64 {
+	s.paintIn(s.img.Rect, func(x, y float64) float64 {
 		right := math.Hypot(x-rx, (y-ry)/tall)
 		left := math.Hypot(x-lx, (y-ly)/tall)
 		near := min(right, left)
@@ -143,10 +143,10 @@ func (s *shot) paint(mask *image.Alpha, ink func(x, y int, cover float64) ([3]fl
 	}
 }
 
-// paintAll blends in one colour, with the opacity of each place.
-func (s *shot) paintAll(opacity func(x, y float64) float64, colour [3]float64) {
-	for y := range s.img.Rect.Dy() {
-		for x := range s.img.Rect.Dx() {
+// paintIn blends one colour into a part of the picture, with the opacity of each place.
+func (s *shot) paintIn(part image.Rectangle, opacity func(x, y float64) float64, colour [3]float64) {
+	for y := part.Min.Y; y < part.Max.Y; y++ {
+		for x := part.Min.X; x < part.Max.X; x++ {
 			if o := opacity(float64(x)+0.5, float64(y)+0.5); o > 0 {
 				s.blend(x, y, colour, o)
 			}

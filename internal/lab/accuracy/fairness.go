@@ -52,7 +52,7 @@ func Cells(samples []Sample) []measured.Cell {
 		parts := map[labels][]Sample{}
 		for _, s := range within(samples, band[0], band[1]) {
 			sex, groups := labelsOf(s.Groups)
-			for _, of := range distinctOf("", sex) {
+			for _, of := range slices.Compact([]string{"", sex}) {
 				parts[labels{of, ""}] = append(parts[labels{of, ""}], s)
 				for _, group := range groups {
 					if band[0] != band[1] {
@@ -86,9 +86,6 @@ func labelsOf(groups []string) (sex string, others []string) {
 	}
 	return sex, others
 }
-
-// distinctOf removes adjacent repetitions from the texts.
-func distinctOf(texts ...string) []string { return slices.Compact(texts) }
 
 // rank orders the cells of groups and sexes after the others, and those with few pictures
 // last.

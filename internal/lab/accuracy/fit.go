@@ -85,7 +85,7 @@ func Read(ctx context.Context, analyzer vision.Analyzer, set []Picture, o Option
 	set = slices.DeleteFunc(slices.Clone(set), func(p Picture) bool { return !p.Held && !young(p.Age) })
 	var all []Reading
 	var lock sync.Mutex
-	err := each(ctx, len(set), o, func(ctx context.Context, i int) error {
+	err := Each(ctx, len(set), o, func(ctx context.Context, i int) error {
 		found, err := read(ctx, analyzer, set[i], rand.New(rand.NewPCG(1+uint64(i), 1))) //nolint:gosec // repeatable
 		lock.Lock()
 		defer lock.Unlock()

@@ -5,8 +5,6 @@ import (
 	"context"
 	"fmt"
 	"image"
-	"image/color"
-	"image/draw"
 	"image/jpeg"
 	_ "image/png" // sets may contain PNG
 	"os"
@@ -15,7 +13,6 @@ import (
 	"agegate/internal/check/vision"
 	"agegate/internal/lab/picture"
 
-	xdraw "golang.org/x/image/draw"
 	"golang.org/x/sync/errgroup"
 )
 
@@ -25,9 +22,6 @@ const (
 	frameSide    = 640
 	frameQuality = 80
 )
-
-// maxPicturePixels bounds the decoded size of one picture in a set.
-const maxPicturePixels = 100_000_000
 
 // Look is the pipeline's result for one picture. Features is set exactly when
 // Guidance is vision.GuidanceOK.
@@ -53,7 +47,7 @@ type Options struct {
 // names the file.
 func LookAt(ctx context.Context, analyzer vision.Analyzer, set []Picture, o Options) ([]Look, error) {
 	looks := make([]Look, len(set))
-	err := each(ctx, len(set), o, func(ctx context.Context, i int) error {
+	err := Each(ctx, len(set), o, func(ctx context.Context, i int) error {
 		s, err := o.open(ctx, analyzer, set[i])
 		if err != nil {
 			return err
@@ -65,9 +59,9 @@ func LookAt(ctx context.Context, analyzer vision.Analyzer, set []Picture, o Opti
 	return looks, err
 }
 
-// each calls do for every index, with o.Workers in parallel, until one call
-// fails.
-func each(ctx context.Context, total int, o Options, do func(ctx context.Context, i int) error) error {
+// Each calls do for every index below total, with o.Workers in parallel, until one
+// call fails.
+func Each(ctx context.Context, total int, o Options, do func(ctx context.Context, i int) error) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(max(o.Workers, 1))
 	var progress sync.Mutex
@@ -129,10 +123,8 @@ func (o Options) open(ctx context.Context, analyzer vision.Analyzer, p Picture) 
 	x, y := int((seen.Face.X-float64(s.inner.Min.X))*scale), int((seen.Face.Y-float64(s.inner.Min.Y))*scale)
 	half := int(closerBy / 2 * seen.Face.Width * scale)
 	around := image.Rect(x-half, y-half, x+half, y+half).Add(img.Bounds().Min)
-	cut := image.NewRGBA(around)
-	draw.Draw(cut, around, image.NewUniform(color.Gray{128}), image.Point{}, draw.Src)
-	draw.Draw(cut, img.Bounds().Intersect(around), img, img.Bounds().Intersect(around).Min, draw.Over)
-	return framed(cut, 0), nil
+	part := img.Bounds().Intersect(around)
+	return framed(picture.Paste(around, part, img, part), 0), nil
 }
 
 // openShot reads a picture and converts it to a frame. An error names the file.
@@ -151,18 +143,11 @@ func openPicture(path string) (image.Image, error) {
 	if err != nil {
 		return nil, err
 	}
-	config, _, err := image.DecodeConfig(bytes.NewReader(data))
-	if err != nil || config.Width < 1 || config.Height < 1 {
-		return nil, fmt.Errorf("%s is not a JPEG or PNG picture", path)
-	}
-	if config.Width > maxPicturePixels/config.Height {
-		return nil, fmt.Errorf("%s is larger than %d megapixels", path, maxPicturePixels/1_000_000)
-	}
 	img, err := picture.Decode(data)
 	if err != nil {
-		return nil, fmt.Errorf("%s is a damaged picture", path)
+		return nil, fmt.Errorf("%s %w", path, err)
 	}
-	return upright(img, orientation(data)), nil
+	return picture.Turned(img, orientation(data)), nil
 }
 
 // framed converts a picture to the frame that a page would send. pad is the grey border
@@ -174,12 +159,6 @@ func framed(img image.Image, pad float64) *shot {
 	border := int(pad*longer*scale + 0.5)
 	inner := image.Rect(0, 0, max(1, int(float64(size.X)*scale)),
 		max(1, int(float64(size.Y)*scale))).Add(image.Pt(border, border))
-	frame := image.NewRGBA(image.Rect(0, 0, inner.Max.X+border, inner.Max.Y+border))
-	draw.Draw(frame, frame.Bounds(), image.NewUniform(color.Gray{128}), image.Point{}, draw.Src)
-	if inner.Size() == size {
-		draw.Draw(frame, inner, img, img.Bounds().Min, draw.Over)
-	} else {
-		xdraw.CatmullRom.Scale(frame, inner, img, img.Bounds(), draw.Over, nil)
-	}
-	return &shot{img: frame, inner: inner}
+	frame := image.Rect(0, 0, inner.Max.X+border, inner.Max.Y+border)
+	return &shot{img: picture.Paste(frame, inner, img, img.Bounds()), inner: inner}
 }

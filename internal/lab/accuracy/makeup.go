@@ -44,7 +44,7 @@ func (s *shot) makeUp(random *rand.Rand) {
 	size := s.width() * 0.16
 	for _, cheek := range []int{rightCheek, leftCheek} {
 		cx, cy := s.points[cheek].X, s.points[cheek].Y
-		s.paintAll(func(x, y float64) float64 {
+		s.paintIn(s.img.Rect, func(x, y float64) float64 {
 			return blush * max(0, 1-math.Hypot(x-cx, y-cy)/size)
 		}, [3]float64{215, 90, 100})
 	}
@@ -190,14 +190,9 @@ func (s *shot) stroke(line []point, width, opacity float64, colour [3]float64) {
 		top, bottom = min(top, p.y), max(bottom, p.y)
 	}
 	box := image.Rect(int(left-2*width), int(top-2*width), int(right+2*width)+2, int(bottom+2*width)+2)
-	box = box.Intersect(s.img.Rect)
-	for y := box.Min.Y; y < box.Max.Y; y++ {
-		for x := box.Min.X; x < box.Max.X; x++ {
-			if o := opacity * max(0, 1.25-distance(line, float64(x)+0.5, float64(y)+0.5)/width); o > 0 {
-				s.blend(x, y, colour, min(o, opacity))
-			}
-		}
-	}
+	s.paintIn(box.Intersect(s.img.Rect), func(x, y float64) float64 {
+		return opacity * min(1, max(0, 1.25-distance(line, x, y)/width))
+	}, colour)
 }
 
 // distance is how far a place is from a line.

@@ -23,25 +23,25 @@ import (
 // 1 over the crop without its surroundings; and pictures.csv, with each crop's
 // labels, its place in the picture, and whether it is held out. The files are
 // derived from the pictures and need the same protection. The pictures of the collections
-// whole are all held out, those of others by HoldOut. WriteMaterial returns the looks at
-// all pictures.
+// whole are all held out, those of others by HoldOut. WriteMaterial returns how many
+// crops it wrote.
 func WriteMaterial(
 	ctx context.Context, analyzer vision.Analyzer, set []Picture, whole []string, dir string, o Options,
-) ([]Look, error) {
+) (int, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, err
+		return 0, err
 	}
 	crops, err := os.Create(filepath.Join(dir, "crops.u8")) //nolint:gosec // the operator names it
 	if err != nil {
-		return nil, err
+		return 0, err
 	}
 	points, err := os.Create(filepath.Join(dir, "points.f32")) //nolint:gosec // as above
 	if err != nil {
-		return nil, errors.Join(err, crops.Close())
+		return 0, errors.Join(err, crops.Close())
 	}
 	m := material{crops: crops, points: points, places: make([]cropPlace, len(set))}
 	looks := make([]Look, len(set))
-	err = each(ctx, len(set), o, func(ctx context.Context, i int) error {
+	err = Each(ctx, len(set), o, func(ctx context.Context, i int) error {
 		s, err := openShot(set[i].Path, set[i].Pad)
 		if err != nil {
 			return err
@@ -58,9 +58,9 @@ func WriteMaterial(
 		return m.add(i, s, seen)
 	})
 	if err = errors.Join(err, crops.Close(), points.Close()); err != nil {
-		return nil, err
+		return 0, err
 	}
-	return looks, m.describe(filepath.Join(dir, "pictures.csv"), looks, whole)
+	return m.count, m.describe(filepath.Join(dir, "pictures.csv"), looks, whole)
 }
 
 // material are the crops written so far.
@@ -110,8 +110,7 @@ func (m *material) describe(path string, looks []Look, whole []string) error {
 	if err != nil {
 		return err
 	}
-	out := csv.NewWriter(file)
-	_ = out.Write(strings.Split("row,file,collection,age,group,pad,held,x,y,side,angle,left,top,right,bottom", ","))
+	rows := [][]string{strings.Split("row,file,collection,age,group,pad,held,x,y,side,angle,left,top,right,bottom", ",")}
 	for i, l := range counted {
 		at := places[i]
 		row := []string{strconv.Itoa(at.row), l.Path, l.Collection, strconv.Itoa(l.Age), strings.Join(l.Groups, ";"),
@@ -125,8 +124,7 @@ func (m *material) describe(path string, looks []Look, whole []string) error {
 		for _, v := range []int{at.left, at.top, at.right, at.bottom} {
 			row = append(row, strconv.Itoa(v))
 		}
-		_ = out.Write(row)
+		rows = append(rows, row)
 	}
-	out.Flush()
-	return errors.Join(out.Error(), file.Close())
+	return errors.Join(csv.NewWriter(file).WriteAll(rows), file.Close())
 }

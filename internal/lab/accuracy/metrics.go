@@ -3,16 +3,16 @@ package accuracy
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"maps"
 	"math"
 	"slices"
 
+	"agegate/internal/backoffice/insight"
 	"agegate/internal/check/age"
 	"agegate/internal/check/vision"
 	"agegate/internal/lab/curve"
 	"agegate/internal/lab/measured"
-
-	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // Sample is a picture's label and its estimate, both in years.
@@ -37,14 +37,8 @@ type Share struct {
 // Wilson, 1927), which is sound for small counts and always within 0 to 1. For of
 // = 0 the interval is 0 to 1.
 func NewShare(count, of int) Share {
-	if of == 0 {
-		return Share{High: 1}
-	}
-	z := distuv.UnitNormal.Quantile(0.975)
-	n, p := float64(of), float64(count)/float64(of)
-	centre := (p + z*z/(2*n)) / (1 + z*z/n)
-	half := z / (1 + z*z/n) * math.Sqrt(p*(1-p)/n+z*z/(4*n*n))
-	return Share{Count: count, Of: of, Rate: p, Low: max(0, centre-half), High: min(1, centre+half)}
+	r := insight.RateOf(int64(count), int64(of))
+	return Share{count, of, r.Share, r.Low, r.High}
 }
 
 // Margins are the values of AGEGATE_AGE_MARGIN that a report compares.
@@ -101,10 +95,9 @@ type Report struct {
 	// Separation is nil where there are too few pictures.
 	Separation *Separation `json:"separation"`
 	// Parts are the reports on each collection; empty when there is only one.
-	Parts       []Part   `json:"parts,omitempty"`
-	Recommended *int     `json:"recommended"`    // margin; nil if the set is too small
-	MaxFalse    float64  `json:"max_false_pass"` // the maximum false-pass rate at the recommended margin
-	Spread      []Spread `json:"spread"`
+	Parts       []Part  `json:"parts,omitempty"`
+	Recommended *int    `json:"recommended"`    // margin; nil if the set is too small
+	MaxFalse    float64 `json:"max_false_pass"` // the maximum false-pass rate at the recommended margin
 	// Curve has the pass counts at every cutoff, for the operator's pages; see
 	// Curve.Write.
 	Curve []curve.Age `json:"-"`
@@ -112,15 +105,6 @@ type Report struct {
 	Cells []measured.Cell `json:"-"`
 	// Training says of the pictures' collection whether the training had others of it.
 	Training string `json:"-"`
-}
-
-// Spread is the distribution of the estimates for one age, in years.
-type Spread struct {
-	Age    int     `json:"age"`
-	Count  int     `json:"count"`
-	Low    float64 `json:"p10"`
-	Median float64 `json:"median"`
-	High   float64 `json:"p90"`
 }
 
 // bands are the age ranges for which errors are reported.
@@ -152,9 +136,8 @@ func measure(samples []Sample, target int) Report {
 		r.Training = samples[0].Training
 	}
 	for _, b := range bands {
-		if in := within(samples, b[0], b[1]); len(in) > 0 {
-			mae, bias := errorsOf(in)
-			r.Bands = append(r.Bands, Band{b[0], b[1], len(in), mae, bias})
+		if band := bandOf(samples, b[0], b[1]); band != nil {
+			r.Bands = append(r.Bands, *band)
 		}
 	}
 	r.FalsePass = append(r.FalsePass, passing(samples, target, target-5, target-1))
@@ -174,7 +157,6 @@ func measure(samples []Sample, target int) Report {
 	r.Groups = groups(samples, target)
 	r.Recommended = recommend(samples, target)
 	r.Separation = separation(samples, target)
-	r.Spread = spread(samples)
 	r.Curve = counts(samples)
 	r.Cells = Cells(samples)
 	return r
@@ -201,6 +183,33 @@ func errorsOf(samples []Sample) (mae, bias float64) {
 	return mae, bias
 }
 
+// bandOf returns the error for a range of ages, or nil if no sample is in it.
+func bandOf(samples []Sample, from, to int) *Band {
+	in := within(samples, from, to)
+	if len(in) == 0 {
+		return nil
+	}
+	mae, bias := errorsOf(in)
+	return &Band{from, to, len(in), mae, bias}
+}
+
+// by returns samples by the keys of each, in the order of the keys.
+func by[K cmp.Ordered](samples []Sample, keys func(Sample) []K) iter.Seq2[K, []Sample] {
+	found := map[K][]Sample{}
+	for _, s := range samples {
+		for _, key := range keys(s) {
+			found[key] = append(found[key], s)
+		}
+	}
+	return func(yield func(K, []Sample) bool) {
+		for _, key := range slices.Sorted(maps.Keys(found)) {
+			if !yield(key, found[key]) {
+				return
+			}
+		}
+	}
+}
+
 // passRate is the share of samples that reach the cutoff.
 func passRate(samples []Sample, cutoff int) Share {
 	count := 0
@@ -222,14 +231,8 @@ func passing(samples []Sample, target, from, to int) Passing {
 }
 
 func groups(samples []Sample, target int) []Group {
-	byName := map[string][]Sample{}
-	for _, s := range samples {
-		for _, name := range s.Groups {
-			byName[name] = append(byName[name], s)
-		}
-	}
 	var out []Group
-	for name, in := range byName {
+	for name, in := range by(samples, func(s Sample) []string { return s.Groups }) {
 		g := Group{Name: name, Count: len(in)}
 		g.MAE, g.Bias = errorsOf(in)
 		g.FalsePass = passing(in, target, target-5, target-1)
@@ -237,7 +240,6 @@ func groups(samples []Sample, target int) []Group {
 		g.Clear = passing(in, target, target+7, target+17)
 		out = append(out, g)
 	}
-	slices.SortFunc(out, func(a, b Group) int { return cmp.Compare(a.Name, b.Name) })
 	return out
 }
 
@@ -256,33 +258,15 @@ func recommend(samples []Sample, target int) *int {
 	return nil
 }
 
-func spread(samples []Sample) []Spread {
-	byAge := map[int][]float64{}
-	for _, s := range samples {
-		byAge[s.Age] = append(byAge[s.Age], s.Estimate)
-	}
-	var out []Spread
-	for years, estimates := range byAge {
-		slices.Sort(estimates)
-		at := func(p float64) float64 { return estimates[int(p*float64(len(estimates)-1)+0.5)] }
-		out = append(out, Spread{years, len(estimates), at(0.1), at(0.5), at(0.9)})
-	}
-	slices.SortFunc(out, func(a, b Spread) int { return cmp.Compare(a.Age, b.Age) })
-	return out
-}
-
 // counts returns how many pass at every cutoff, by age.
 func counts(samples []Sample) []curve.Age {
-	byAge := map[int]*curve.Age{}
-	for _, s := range samples {
-		if byAge[s.Age] == nil {
-			byAge[s.Age] = &curve.Age{Years: s.Age}
-		}
-		byAge[s.Age].Add(s.Estimate)
-	}
 	var out []curve.Age
-	for _, years := range slices.Sorted(maps.Keys(byAge)) {
-		out = append(out, *byAge[years])
+	for years, in := range by(samples, func(s Sample) []int { return []int{s.Age} }) {
+		a := curve.Age{Years: years}
+		for _, s := range in {
+			a.Add(s.Estimate)
+		}
+		out = append(out, a)
 	}
 	return out
 }
@@ -297,13 +281,17 @@ func refusals(looks []Look) []Refusal {
 		}
 	}
 	out := []Refusal{}
-	for reason, n := range counts {
-		out = append(out, Refusal{reason, n})
+	for _, reason := range MostFrequent(counts) {
+		out = append(out, Refusal{reason, counts[reason]})
 	}
-	slices.SortFunc(out, func(a, b Refusal) int {
-		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Reason, b.Reason))
-	})
 	return out
+}
+
+// MostFrequent returns what was counted, the most frequent first.
+func MostFrequent[K cmp.Ordered](counts map[K]int) []K {
+	return slices.SortedFunc(maps.Keys(counts), func(a, b K) int {
+		return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b))
+	})
 }
 
 // rounded returns an estimate rounded to a tenth of a year; the page decides on

@@ -3,7 +3,6 @@ package accuracy
 import (
 	"bytes"
 	"encoding/binary"
-	"image"
 )
 
 // orientation returns the EXIF orientation of a JPEG, 1 to 8, and 1 where it
@@ -52,35 +51,4 @@ func tiffOrientation(tiff []byte) int {
 		entries = entries[entrySize:]
 	}
 	return 1
-}
-
-// upright turns a picture by its EXIF orientation.
-func upright(img image.Image, orientation int) image.Image {
-	if orientation == 1 {
-		return img
-	}
-	from := img.Bounds()
-	w, h := from.Dx(), from.Dy()
-	sideways := orientation >= 5
-	size := image.Pt(w, h)
-	if sideways {
-		size = image.Pt(h, w)
-	}
-	out := image.NewRGBA(image.Rectangle{Max: size})
-	for y := range size.Y {
-		for x := range size.X {
-			u, v := x, y // where this pixel comes from in the stored picture
-			if sideways {
-				u, v = y, x
-			}
-			if orientation == 2 || orientation == 3 || orientation == 7 || orientation == 8 {
-				u = w - 1 - u
-			}
-			if orientation == 3 || orientation == 4 || orientation == 6 || orientation == 7 {
-				v = h - 1 - v
-			}
-			out.Set(x, y, img.At(from.Min.X+u, from.Min.Y+v))
-		}
-	}
-	return out
 }

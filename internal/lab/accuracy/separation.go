@@ -85,17 +85,12 @@ type Part struct {
 
 // parts reports on each collection if there are several.
 func parts(samples []Sample, target int) []Part {
-	byName := map[string][]Sample{}
-	for _, s := range samples {
-		byName[s.Collection] = append(byName[s.Collection], s)
-	}
 	var out []Part
-	for name, in := range byName {
-		if len(byName) > 1 {
+	for name, in := range by(samples, func(s Sample) []string { return []string{s.Collection} }) {
+		if len(in) < len(samples) {
 			out = append(out, Part{name, measure(in, target)})
 		}
 	}
-	slices.SortFunc(out, func(a, b Part) int { return cmp.Compare(a.Name, b.Name) })
 	return out
 }
 

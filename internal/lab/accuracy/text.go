@@ -3,13 +3,12 @@ package accuracy
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
-	"text/tabwriter"
 )
 
-// WriteText prints the report for people.
-func (r Report) WriteText(out io.Writer) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+// WriteText prints the report for people, with tab-separated columns.
+func (r Report) WriteText(w io.Writer) {
 	fmt.Fprintf(w, "%d pictures, %d measured. Each is one frame; the page decides on the median of several.\n", r.Pictures,
 		r.Measured)
 	for _, refusal := range r.Refused {
@@ -32,7 +31,6 @@ func (r Report) WriteText(out io.Writer) error {
 			"which %.0f %% of them or fewer pass.\n",
 			fewestBelow, span(r.Target-5, r.Target-1), maxMargin, 100*r.MaxFalse)
 	}
-	return w.Flush()
 }
 
 // writeTables prints errors and pass rates by age and group.
@@ -46,10 +44,7 @@ func (r Report) writeTables(w io.Writer) {
 		p.row(w, "")
 	}
 	fmt.Fprintf(w, "\n%d OR OVER, PASSES\tPICTURES%s\n", r.Target, r.heading())
-	for _, p := range r.Pass {
-		p.row(w, "")
-	}
-	for _, p := range r.Older {
+	for _, p := range slices.Concat(r.Pass, r.Older) {
 		p.row(w, "")
 	}
 	if len(r.Groups) > 0 {
@@ -59,9 +54,9 @@ func (r Report) writeTables(w io.Writer) {
 		}
 		fmt.Fprintf(w, "\nGROUP, AGES, PASSES\tPICTURES%s\n", r.heading())
 		for _, g := range r.Groups {
-			g.FalsePass.row(w, g.Name+", ")
-			g.Pass.row(w, g.Name+", ")
-			g.Clear.row(w, g.Name+", ")
+			for _, p := range []Passing{g.FalsePass, g.Pass, g.Clear} {
+				p.row(w, g.Name+", ")
+			}
 		}
 	}
 }

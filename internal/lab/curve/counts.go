@@ -33,16 +33,19 @@ func (c Counts) Reach(cutoff float64) (int, bool) {
 	return c[at], true
 }
 
-// Falling reports whether the counts can be those of a number of pictures: none is
-// negative, or higher than the one before it.
-func (c Counts) Falling(pictures int) bool {
+// Check returns why the counts cannot be those of a number of pictures, or nil: there is
+// one for each cutoff, and none is negative, or higher than the one before it.
+func (c Counts) Check(pictures int) error {
+	if pictures < 1 || len(c) != Highest-Lowest+1 {
+		return errors.New("counts are missing")
+	}
 	for _, n := range c {
 		if n < 0 || n > pictures {
-			return false
+			return errors.New("the counts rise with the cutoff")
 		}
 		pictures = n
 	}
-	return true
+	return nil
 }
 
 // MarshalText implements encoding.TextMarshaler.

@@ -97,11 +97,8 @@ func (a Age) check(last int) error {
 	if a.Years <= last || a.Years > oldest {
 		return fmt.Errorf("the ages do not ascend to at most %d", oldest)
 	}
-	if a.Count < 1 || len(a.Passes) != Highest-Lowest+1 {
-		return fmt.Errorf("age %d does not have its counts", a.Years)
-	}
-	if !a.Passes.Falling(a.Count) {
-		return fmt.Errorf("the counts of age %d rise with the cutoff", a.Years)
+	if err := a.Passes.Check(a.Count); err != nil {
+		return fmt.Errorf("age %d: %w", a.Years, err)
 	}
 	return nil
 }

@@ -103,12 +103,12 @@ func (c Cell) check() error {
 	if c.InGroup() {
 		fewest = FewestInGroup
 	}
-	if c.Count < fewest || c.From < 0 || c.To < c.From ||
-		len(c.Passing) != curve.Highest-curve.Lowest+1 {
-		return fmt.Errorf("ages %d to %d do not have their counts", c.From, c.To)
+	err := c.Passing.Check(c.Count)
+	if c.Count < fewest || c.From < 0 || c.To < c.From {
+		err = fmt.Errorf("they need %d pictures and an order", fewest)
 	}
-	if !c.Passing.Falling(c.Count) {
-		return fmt.Errorf("the counts of ages %d to %d rise with the cutoff", c.From, c.To)
+	if err != nil {
+		return fmt.Errorf("ages %d to %d: %w", c.From, c.To, err)
 	}
 	return nil
 }

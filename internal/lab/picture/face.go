@@ -120,7 +120,7 @@ func fit(img image.Image, edge float64) (frame image.Image, scale float64) {
 	margin := int(edge * longer * scale)
 	inner := image.Rect(0, 0, max(1, int(float64(size.X)*scale)),
 		max(1, int(float64(size.Y)*scale))).Add(image.Pt(margin, margin))
-	return paste(image.Rect(0, 0, inner.Max.X+margin, inner.Max.Y+margin), inner, img, img.Bounds()), scale
+	return Paste(image.Rect(0, 0, inner.Max.X+margin, inner.Max.Y+margin), inner, img, img.Bounds()), scale
 }
 
 // cut returns the surroundings of a face at the picture's own resolution, at
@@ -134,11 +134,11 @@ func cut(img image.Image, face vision.Face, scale float64) image.Image {
 	side := min(frameSide/2, square.Dx(), square.Dy())
 	to := image.Rect(0, 0, max(1, side*square.Dx()/max(1, min(square.Dx(), square.Dy()))),
 		max(1, side*square.Dy()/max(1, min(square.Dx(), square.Dy()))))
-	return paste(to, to, img, square)
+	return Paste(to, to, img, square)
 }
 
-// paste scales a part of a picture into a grey frame.
-func paste(frame, inner image.Rectangle, img image.Image, part image.Rectangle) image.Image {
+// Paste scales a part of a picture to the place inner of a grey frame.
+func Paste(frame, inner image.Rectangle, img image.Image, part image.Rectangle) *image.RGBA {
 	out := image.NewRGBA(frame)
 	draw.Draw(out, frame, image.NewUniform(color.Gray{128}), image.Point{}, draw.Src)
 	if inner.Size() == part.Size() {
@@ -149,29 +149,5 @@ func paste(frame, inner image.Rectangle, img image.Image, part image.Rectangle) 
 	return out
 }
 
-// quarter rotates a picture clockwise by quarter turns.
-func quarter(img image.Image, turns int) image.Image {
-	if turns == 0 {
-		return img
-	}
-	from := img.Bounds()
-	w, h := from.Dx(), from.Dy()
-	size := image.Rect(0, 0, w, h)
-	if turns%2 == 1 {
-		size = image.Rect(0, 0, h, w)
-	}
-	out := image.NewRGBA(size)
-	for y := range h {
-		for x := range w {
-			u, v := h-1-y, x
-			switch turns {
-			case 2:
-				u, v = w-1-x, h-1-y
-			case 3:
-				u, v = y, w-1-x
-			}
-			out.Set(u, v, img.At(from.Min.X+x, from.Min.Y+y))
-		}
-	}
-	return out
-}
+// quarter rotates a picture clockwise by quarter turns, fewer than four.
+func quarter(img image.Image, turns int) image.Image { return Turned(img, []int{1, 6, 3, 8}[turns]) }

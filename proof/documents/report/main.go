@@ -123,7 +123,7 @@ func files(zones *reader.Reader, dir string, now time.Time) (documents.Negatives
 	}
 	n := documents.Negatives{Kind: "of the given directory"}
 	for i, path := range paths {
-		img, err := specimen.Open(path)
+		img, err := picture.Open(path)
 		if err != nil {
 			return n, err
 		}

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"slices"
-	"text/tabwriter"
 	"time"
 
 	"agegate/internal/check/document/reader"
@@ -64,29 +62,18 @@ func Evaluate(
 		Pictures: len(files), Read: accuracy.NewShare(read, len(files)), Wrong: accuracy.NewShare(valid-read, valid),
 		Reasons: []Count{},
 	}
-	for reason, count := range reasons {
-		report.Reasons = append(report.Reasons, Count{reason, count})
+	for _, reason := range accuracy.MostFrequent(reasons) {
+		report.Reasons = append(report.Reasons, Count{reason, reasons[reason]})
 	}
-	slices.SortFunc(report.Reasons, func(a, b Count) int {
-		if a.Pictures != b.Pictures {
-			return b.Pictures - a.Pictures
-		}
-		if a.Reason < b.Reason {
-			return -1
-		}
-		return 1
-	})
 	return report, err
 }
 
-// WriteText writes the report for people.
-func (r Report) WriteText(w io.Writer) error {
-	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(table, "pictures\t%d\n", r.Pictures)
-	fmt.Fprintf(table, "read, with the right birth date\t%s\n", r.Read)
-	fmt.Fprintf(table, "wrong birth date, of those that hold\t%s\n", r.Wrong)
+// WriteText writes the report for people, with tab-separated columns.
+func (r Report) WriteText(w io.Writer) {
+	fmt.Fprintf(w, "pictures\t%d\n", r.Pictures)
+	fmt.Fprintf(w, "read, with the right birth date\t%s\n", r.Read)
+	fmt.Fprintf(w, "wrong birth date, of those that hold\t%s\n", r.Wrong)
 	for _, c := range r.Reasons {
-		fmt.Fprintf(table, "not read: %s\t%d\n", c.Reason, c.Pictures)
+		fmt.Fprintf(w, "not read: %s\t%d\n", c.Reason, c.Pictures)
 	}
-	return table.Flush()
 }

@@ -4,11 +4,9 @@
 package specimen
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"image"
 	_ "image/gif" // formats of scanners and phones
 	_ "image/png" //
 	"os"
@@ -45,9 +43,6 @@ const (
 	ReasonNoZone      = "no_zone"         // no line of OCR-B was found
 	ReasonUnreadable  = "zone_unreadable" // lines were found, but not a whole zone
 )
-
-// maxPixels bounds the decoded size of one picture.
-const maxPixels = 100_000_000
 
 // Files lists the pictures of a directory, searched recursively, by their
 // extensions; hidden files are skipped. A path to a file gives that file only.
@@ -90,31 +85,24 @@ func Each(
 		}
 		return nil
 	})
-	workers = max(workers, 1)
-	for w := range workers {
-		group.Go(func() error {
-			for i := w; i < len(files); i += workers {
-				if err := ctx.Err(); err != nil {
-					return err
-				}
-				read, err := one(r, files[i], now)
-				if err != nil {
-					return err
-				}
+	group.Go(func() error {
+		return accuracy.Each(ctx, len(files), accuracy.Options{Workers: workers}, func(_ context.Context, i int) error {
+			read, err := one(r, files[i], now)
+			if err == nil {
 				results[i] <- read
 			}
-			return nil
+			return err
 		})
-	}
+	})
 	return group.Wait()
 }
 
 func one(r *reader.Reader, path string, now time.Time) (Read, error) {
-	img, err := Open(path)
+	img, err := picture.Open(path)
 	switch {
-	case errors.Is(err, ErrNotAPicture):
+	case errors.Is(err, picture.ErrNotAPicture):
 		return Read{File: path, Reasons: []string{ReasonNotAPicture}}, nil
-	case errors.Is(err, ErrTooLarge):
+	case errors.Is(err, picture.ErrTooLarge):
 		return Read{File: path, Reasons: []string{ReasonTooLarge}}, nil
 	case err != nil:
 		return Read{}, err
@@ -146,33 +134,6 @@ func known(text string) *string {
 		return nil
 	}
 	return &text
-}
-
-// Errors of Open.
-var (
-	ErrNotAPicture = errors.New("is not a picture that can be read (JPEG, PNG, GIF, WebP, BMP or TIFF)")
-	ErrTooLarge    = fmt.Errorf("is larger than %d megapixels", maxPixels/1_000_000)
-)
-
-// Open decodes the picture in a file. ErrNotAPicture and ErrTooLarge do not name
-// the file.
-func Open(path string) (image.Image, error) {
-	data, err := os.ReadFile(path) //nolint:gosec // the operator names it
-	if err != nil {
-		return nil, err
-	}
-	config, _, err := image.DecodeConfig(bytes.NewReader(data))
-	if err != nil || config.Width < 1 || config.Height < 1 {
-		return nil, ErrNotAPicture
-	}
-	if config.Width > maxPixels/config.Height {
-		return nil, ErrTooLarge
-	}
-	img, err := picture.Decode(data)
-	if err != nil {
-		return nil, ErrNotAPicture
-	}
-	return img, nil
 }
 
 // birth reads a picture's label: a name that begins with the birth date as
