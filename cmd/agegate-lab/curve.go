@@ -12,19 +12,11 @@ import (
 	"agegate/internal/lab/accuracy"
 	"agegate/internal/lab/curve"
 	"agegate/internal/lab/measured"
-
-	"github.com/spf13/cobra"
 )
 
 // curveFlags say where to write a curve, and the figures by sex and group. An empty
 // path writes none.
 type curveFlags struct{ path, fairness, name string }
-
-func (f *curveFlags) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.path, "curve", "",
-		"also write how many pictures of each age reach each cutoff into this file, and\nwho passes into "+
-			evidence.TargetsFile+" beside it")
-}
 
 // writeCurve stores a report as the curve of the models in the models
 // directory.

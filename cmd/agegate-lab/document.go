@@ -5,13 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"runtime"
 	"strings"
-	"time"
 
 	"agegate/cmd/internal/terminal"
 	"agegate/internal/check/document/portrait"
-	"agegate/internal/check/document/reader"
 	"agegate/internal/check/inference"
 	"agegate/internal/check/vision"
 	"agegate/internal/lab/accuracy"
@@ -22,16 +19,11 @@ import (
 )
 
 func (c *cli) documentCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "document",
-		Short: "Read identity documents from pictures, and measure how well",
-		Long: `Read the machine-readable zone of passports, identity cards and visas (TD1, TD2,
+	return terminal.Group("document", "Read identity documents from pictures, and measure how well",
+		`Read the machine-readable zone of passports, identity cards and visas (TD1, TD2,
 TD3, MRV-A, MRV-B) from pictures, and compare the faces of two. The commands work
 on this machine alone: nothing is stored, logged or sent.`,
-		Args: cobra.NoArgs,
-	}
-	cmd.AddCommand(documentReadCommand(), documentEvalCommand(), c.documentMatchCommand())
-	return cmd
+		documentReadCommand(), documentEvalCommand(), c.documentMatchCommand())
 }
 
 const picturesHelp = `Pictures are JPEG, PNG, GIF, WebP, BMP or TIFF, turned in any way. A directory is
@@ -53,11 +45,7 @@ func documentReadCommand() *cobra.Command {
 	}
 	out := terminal.OutputFlag(cmd, "one JSON object a line")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		files, r, err := readerFor(args[0])
-		if err != nil {
-			return err
-		}
-		return specimen.Each(cmd.Context(), r, files, runtime.GOMAXPROCS(0), time.Now(), func(read specimen.Read) error {
+		return specimen.Each(cmd.Context(), args[0], func(read specimen.Read) error {
 			if out.JSON {
 				encoder := json.NewEncoder(cmd.OutOrStdout())
 				encoder.SetEscapeHTML(false)
@@ -80,12 +68,7 @@ func documentEvalCommand() *cobra.Command {
 	}
 	out := terminal.OutputFlag(cmd, terminal.OneObject)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		files, r, err := readerFor(args[0])
-		if err != nil {
-			return err
-		}
-		report, err := specimen.Evaluate(cmd.Context(), r, files, runtime.GOMAXPROCS(0), time.Now(),
-			progress(cmd.ErrOrStderr()))
+		report, err := specimen.Evaluate(cmd.Context(), args[0], progress(cmd.ErrOrStderr()))
 		if err != nil {
 			return err
 		}
@@ -138,16 +121,6 @@ look-alikes: it is no proof of identity.`,
 		})
 	}
 	return cmd
-}
-
-// readerFor lists the pictures at a path, and opens the reader.
-func readerFor(path string) ([]string, *reader.Reader, error) {
-	files, err := specimen.Files(path)
-	if err != nil {
-		return nil, nil, err
-	}
-	r, err := reader.New()
-	return files, r, err
 }
 
 // writeRead prints the line for a picture as text.

@@ -55,7 +55,9 @@ with glasses and so on; takes 20 times as long`)
 		"cut closer to a face that the page would refuse as too far away or off centre, as in\n"+
 			"pictures down to the waist")
 	out := terminal.OutputFlag(cmd, terminal.OneObject)
-	curve.add(cmd)
+	cmd.Flags().StringVar(&curve.path, "curve", "",
+		"also write how many pictures of each age reach each cutoff into this file, and\nwho passes into "+
+			evidence.TargetsFile+" beside it")
 	cmd.Flags().StringVar(&curve.fairness, "fairness", "",
 		`also put the figures by age, sex and group into this file, in place of older ones
 of the same set, and write `+evidence.AccuracyFile+" beside it")
@@ -65,27 +67,26 @@ of the same set, and write `+evidence.AccuracyFile+" beside it")
 		if target < 13 || target > 99 {
 			return errors.New("--target must be from 13 to 99")
 		}
-		if err := errors.Join(terminal.PlaceFor("--curve", curve.path), terminal.PlaceFor("--fairness", curve.fairness)); err != nil {
+		err := errors.Join(terminal.PlaceFor("--curve", curve.path), terminal.PlaceFor("--fairness", curve.fairness))
+		if err != nil {
 			return err
 		}
 		set, err := readSets(args, pads)
 		if err != nil {
 			return err
 		}
-		if set[0].Estimate != nil {
-			report, err := accuracy.Given(set, target)
+		write := func(report accuracy.Report, err error) error {
 			if err != nil {
 				return err
 			}
 			return errors.Join(c.writeCurve(curve, args, report), out.Print(report, report.WriteText))
 		}
+		if set[0].Estimate != nil {
+			return write(accuracy.Given(set, target))
+		}
 		return c.withModels(cmd.ErrOrStderr(), func(p *inference.Pool, o accuracy.Options) error {
 			o.Crop = crop
-			report, err := measure(cmd, p, set, o, target, alter)
-			if err != nil {
-				return err
-			}
-			return errors.Join(c.writeCurve(curve, args, report), out.Print(report, report.WriteText))
+			return write(measure(cmd, p, set, o, target, alter))
 		})
 	}
 	return cmd

@@ -77,15 +77,7 @@ func between(random *rand.Rand, low, high float64) float64 {
 
 // mirror flips the picture left to right. It does not move the landmarks.
 func (s *shot) mirror() {
-	w := s.img.Rect.Dx()
-	for y := range s.img.Rect.Dy() {
-		row := s.img.Pix[y*s.img.Stride : y*s.img.Stride+4*w]
-		for x := range w / 2 {
-			a, b := [4]byte(row[4*x:]), [4]byte(row[4*(w-1-x):])
-			copy(row[4*x:], b[:])
-			copy(row[4*(w-1-x):], a[:])
-		}
-	}
+	draw.Draw(s.img, s.img.Rect, picture.Turned(s.img, 2), image.Point{}, draw.Src)
 }
 
 // loosen fills the border with the picture mirrored at its edge.

@@ -19,7 +19,7 @@ func sample(t *testing.T) *shot {
 	if err := os.WriteFile(path, visiontest.FaceJPEG(t), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s, err := openShot(path, 0.2)
+	s, err := Options{}.open(t.Context(), nil, Picture{Path: path, Pad: 0.2})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,44 +33,54 @@ func EvaluateAltered(
 	for _, a := range Alterations {
 		names = append(names, a.Name)
 	}
-	found := make([][]*Sample, len(names)) // by alteration and picture; nil where refused
-	for i := range found {
-		found[i] = make([]*Sample, len(set))
+	found := map[string][]*Sample{} // by alteration and picture; nil where refused
+	for _, name := range names {
+		found[name] = make([]*Sample, len(set))
 	}
 	err := Each(ctx, len(set), o, func(ctx context.Context, i int) error {
 		s, err := o.open(ctx, analyzer, set[i])
 		if err != nil {
 			return err
 		}
-		random := rand.New(rand.NewPCG(1+uint64(i), 1)) //nolint:gosec // repeatable on purpose
-		for n := range names {
-			as := s
-			if n > 0 {
-				as = s.copy()
-				Alterations[n-1].apply(as, random)
-			}
-			l, seen, err := look(ctx, analyzer, as.img)
-			if err != nil {
-				return err
-			}
-			if n == 0 {
-				s.points = seen.Landmarks
-			}
-			if l.Features == nil {
-				if n == 0 {
-					return nil
-				}
-				continue
-			}
-			found[n][i] = &Sample{Age: set[i].Age, Estimate: rounded(head.Estimate(l.Features).Years)}
-		}
-		return nil
+		once := func(string) int { return 1 }
+		return lookAltered(ctx, analyzer, s, i, once, func(altered string, _ int, f *vision.Features) {
+			found[altered][i] = &Sample{Age: set[i].Age, Estimate: rounded(head.Estimate(f).Years)}
+		})
 	})
 	var out []Altered
-	for n, name := range names {
-		out = append(out, alteredReport(name, found[n], target))
+	for _, name := range names {
+		out = append(out, alteredReport(name, found[name], target))
 	}
 	return out, err
+}
+
+// lookAltered looks at the picture with a number in its set: as it is and, if the page
+// would count it, at as many copies with each of Alterations as draws says. It calls use
+// with the features of each that the page would count.
+func lookAltered(
+	ctx context.Context, analyzer vision.Analyzer, s *shot, number int, draws func(altered string) int,
+	use func(altered string, draw int, f *vision.Features),
+) error {
+	l, seen, err := look(ctx, analyzer, s.img)
+	if err != nil || l.Features == nil {
+		return err
+	}
+	use(Unaltered, 0, l.Features)
+	s.points = seen.Landmarks
+	random := rand.New(rand.NewPCG(1+uint64(number), 1)) //nolint:gosec // repeatable on purpose
+	for _, a := range Alterations {
+		for draw := range draws(a.Name) {
+			as := s.copy()
+			a.apply(as, random)
+			if l, _, err = look(ctx, analyzer, as.img); err != nil {
+				return err
+			}
+			if l.Features != nil {
+				use(a.Name, draw, l.Features)
+			}
+		}
+	}
+	return nil
 }
 
 func alteredReport(name string, found []*Sample, target int) Altered {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"math"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
@@ -86,11 +85,17 @@ func Read(ctx context.Context, analyzer vision.Analyzer, set []Picture, o Option
 	var all []Reading
 	var lock sync.Mutex
 	err := Each(ctx, len(set), o, func(ctx context.Context, i int) error {
-		found, err := read(ctx, analyzer, set[i], rand.New(rand.NewPCG(1+uint64(i), 1))) //nolint:gosec // repeatable
-		lock.Lock()
-		defer lock.Unlock()
-		all = append(all, found...)
-		return err
+		p := set[i]
+		s, err := o.open(ctx, analyzer, p)
+		if err != nil {
+			return err
+		}
+		copies := func(altered string) int { return draws(altered, p.Age) }
+		return lookAltered(ctx, analyzer, s, i, copies, func(altered string, draw int, f *vision.Features) {
+			lock.Lock()
+			defer lock.Unlock()
+			all = append(all, Reading{p, altered, draw, age.Tuned{}.Estimate(f).Years, f.Second})
+		})
 	})
 	slices.SortFunc(all, func(a, b Reading) int {
 		return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Altered, b.Altered), cmp.Compare(a.Draw, b.Draw))
@@ -100,48 +105,16 @@ func Read(ctx context.Context, analyzer vision.Analyzer, set []Picture, o Option
 
 func young(years int) bool { return years >= 13 && years <= 17 }
 
-func read(ctx context.Context, analyzer vision.Analyzer, p Picture, random *rand.Rand) ([]Reading, error) {
-	s, err := openShot(p.Path, p.Pad)
-	if err != nil {
-		return nil, err
-	}
-	l, seen, err := look(ctx, analyzer, s.img)
-	if err != nil || l.Features == nil {
-		return nil, err
-	}
-	found := []Reading{reading(p, Unaltered, 0, l.Features)}
-	if !young(p.Age) && (p.Age < 25 || p.Age > 35) {
-		return found, nil
-	}
-	s.points = seen.Landmarks
-	for _, a := range Alterations {
-		for draw := range draws(a.Name, p.Age) {
-			as := s.copy()
-			a.apply(as, random)
-			if l, _, err = look(ctx, analyzer, as.img); err != nil {
-				return nil, err
-			}
-			if l.Features != nil {
-				found = append(found, reading(p, a.Name, draw, l.Features))
-			}
-		}
-	}
-	return found, nil
-}
-
 // draws is how many copies with an Alteration Read makes of a picture.
 func draws(altered string, years int) int {
+	fitted := slices.Contains(fittedDrawings, altered)
 	switch {
-	case slices.Contains(fittedDrawings, altered) && young(years):
+	case fitted && young(years):
 		return fittedDraws
-	case slices.Contains(fittedDrawings, altered), slices.Contains(reportedDrawings, altered):
+	case (fitted || slices.Contains(reportedDrawings, altered)) && (young(years) || years >= 25 && years <= 35):
 		return 1
 	}
 	return 0
-}
-
-func reading(p Picture, altered string, draw int, f *vision.Features) Reading {
-	return Reading{p, altered, draw, age.Tuned{}.Estimate(f).Years, f.Second}
 }
 
 // TrainingOf returns for each collection of a list of pictures whether those that are not
@@ -177,11 +150,14 @@ func Fit(readings []Reading, falsePass float64) (Fitted, error) {
 	second := middles(readings, func(r Reading) float64 { return r.Second })
 	// By halving: the higher the age that becomes Cutoff, the fewer reach it.
 	low, high := 18.0, 39.0
-	var f Fitted
+	fitted := func(at float64) Fitted {
+		f := Fitted{Tail: bent(tail, at), Second: bent(second, at)}
+		f.Young = f.young(readings)
+		return f
+	}
 	for range 20 {
 		at := (low + high) / 2
-		f = Fitted{Tail: bent(tail, at), Second: bent(second, at)}
-		f.Young = f.young(readings)
+		f := fitted(at)
 		worst, known := 0.0, false
 		for _, m := range f.Young {
 			if m.fitted() && m.Pass.Of >= fewestYoung*m.Draws {
@@ -197,9 +173,7 @@ func Fit(readings []Reading, falsePass float64) (Fitted, error) {
 			high = at
 		}
 	}
-	f = Fitted{Tail: bent(tail, high), Second: bent(second, high)}
-	f.Young = f.young(readings)
-	return f, nil
+	return fitted(high), nil
 }
 
 func (f Fitted) young(readings []Reading) (found []Minors) {

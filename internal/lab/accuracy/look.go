@@ -1,11 +1,9 @@
 package accuracy
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"image"
-	"image/jpeg"
 	_ "image/png" // sets may contain PNG
 	"os"
 	"sync"
@@ -86,11 +84,7 @@ func Each(ctx context.Context, total int, o Options, do func(ctx context.Context
 }
 
 func look(ctx context.Context, analyzer vision.Analyzer, frame image.Image) (Look, *vision.Observation, error) {
-	var data bytes.Buffer
-	if err := jpeg.Encode(&data, frame, &jpeg.Options{Quality: frameQuality}); err != nil {
-		return Look{}, nil, err
-	}
-	seen, err := analyzer.Analyze(ctx, data.Bytes())
+	seen, err := picture.Look(ctx, analyzer, frame, frameQuality)
 	if err != nil {
 		return Look{}, nil, err
 	}
@@ -125,15 +119,6 @@ func (o Options) open(ctx context.Context, analyzer vision.Analyzer, p Picture) 
 	around := image.Rect(x-half, y-half, x+half, y+half).Add(img.Bounds().Min)
 	part := img.Bounds().Intersect(around)
 	return framed(picture.Paste(around, part, img, part), 0), nil
-}
-
-// openShot reads a picture and converts it to a frame. An error names the file.
-func openShot(path string, pad float64) (*shot, error) {
-	img, err := openPicture(path)
-	if err != nil {
-		return nil, err
-	}
-	return framed(img, pad), nil
 }
 
 // openPicture reads a picture and turns it upright by its EXIF orientation. An error

@@ -42,7 +42,7 @@ func WriteMaterial(
 	m := material{crops: crops, points: points, places: make([]cropPlace, len(set))}
 	looks := make([]Look, len(set))
 	err = Each(ctx, len(set), o, func(ctx context.Context, i int) error {
-		s, err := openShot(set[i].Path, set[i].Pad)
+		s, err := o.open(ctx, analyzer, set[i])
 		if err != nil {
 			return err
 		}

@@ -146,9 +146,8 @@ func measure(samples []Sample, target int) Report {
 			r.FalsePass = append(r.FalsePass, passing(samples, target, years, years))
 		}
 	}
-	for _, b := range [][2]int{{target, target + 6}, {target + 7, target + 17}, {target + 18, 120}} {
-		r.Pass = append(r.Pass, passing(samples, target, b[0], b[1]))
-	}
+	r.Pass = []Passing{passing(samples, target, target, target+6), passing(samples, target, target+7, target+17),
+		passing(samples, target, target+18, 120)}
 	for _, b := range [][2]int{{36, 50}, {51, 70}, {71, 120}} {
 		if b[0] >= target && len(within(samples, b[0], b[1])) > 0 {
 			r.Older = append(r.Older, passing(samples, target, b[0], b[1]))

@@ -73,7 +73,7 @@ func TestOpenShotTurnsUpright(t *testing.T) {
 			if err := os.WriteFile(path, file, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			s, err := openShot(path, 0)
+			s, err := Options{}.open(t.Context(), nil, Picture{Path: path})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -20,7 +20,6 @@ type call struct {
 	session   string   // in the path, already escaped
 	event     string   // in the path, already escaped
 	query     string
-	key       string // Idempotency-Key, if not empty
 	header    http.Header
 	body      string
 	chunked   bool // does not tell the length of the body
@@ -61,10 +60,7 @@ func (c call) by(key string) call {
 }
 
 // under returns the call with an Idempotency-Key.
-func (c call) under(key string) call {
-	c.key = key
-	return c
-}
+func (c call) under(key string) call { return c.with("Idempotency-Key", key) }
 
 // with returns the call with a header in place of its own.
 func (c call) with(name string, values ...string) call {
@@ -74,13 +70,14 @@ func (c call) with(name string, values ...string) call {
 
 // String returns the call for problems, without its keys.
 func (c call) String() string {
-	text := strings.TrimSpace(c.operation + " " + c.session + c.event + c.query + " " + cut(c.body))
-	for _, name := range []string{"Content-Type", "Idempotency-Key"} {
-		if values := c.header[name]; values != nil {
-			text += fmt.Sprintf(" with %s %.20q", name, values)
-		}
+	text := c.operation + " " + c.session + c.event + c.query + " " + cut(c.body)
+	if kind := c.header["Content-Type"]; kind != nil {
+		text += fmt.Sprintf(" with Content-Type %q", kind)
 	}
-	return text
+	if key := c.header["Idempotency-Key"]; key != nil {
+		text += fmt.Sprintf(" with Idempotency-Key %.20q", key)
+	}
+	return strings.TrimSpace(text)
 }
 
 // cut shortens a body for problems.
@@ -150,9 +147,6 @@ func (t *trial) send(c call) (answer, error) {
 	if c.body != "" && op.method == http.MethodPost {
 		header.Set("Content-Type", "application/json")
 	}
-	if c.key != "" {
-		header.Set("Idempotency-Key", c.key)
-	}
 	maps.Copy(header, c.header)
 	header["X-Api-Key"] = c.keys
 	var body io.Reader = strings.NewReader(c.body)
@@ -203,12 +197,10 @@ func (t *trial) must(c call, status int, when string) answer {
 func (t *trial) expect(c call, example string) answer {
 	got := t.call(c)
 	var body any
-	if status, _, _ := strings.Cut(example, " "); fmt.Sprint(got.status) != status {
-		t.failf("%s is answered with %s, want %s", c, got, status)
-	} else if err := json.Unmarshal(got.body, &body); err != nil ||
-		!equalJSON(t.contract.example(c.operation, example), body) {
-		t.failf("%s is answered with %s, want the example %q", c, got, example)
-	}
+	status, _, _ := strings.Cut(example, " ")
+	err := json.Unmarshal(got.body, &body)
+	t.check(err == nil && fmt.Sprint(got.status) == status && equalJSON(t.contract.example(c.operation, example), body),
+		"%s is answered with %s, want the example %q", c, got, example)
 	return got
 }
 
@@ -226,10 +218,9 @@ func (v violation) String() string { return fmt.Sprintf("%s %v", v.Type, v.Loc) 
 // given violations, in any order. An empty type matches any.
 func (t *trial) invalid(c call, want ...violation) {
 	got := t.call(c)
-	if got.status != http.StatusUnprocessableEntity {
-		t.failf("%s is answered with %s, want 422", c, got)
-	} else if found := got.violations(); !sameViolations(found, want) {
-		t.failf("%s is answered with %v, want %v", c, found, want)
+	if t.check(got.status == http.StatusUnprocessableEntity, "%s is answered with %s, want 422", c, got) {
+		found := got.violations()
+		t.check(sameViolations(found, want), "%s is answered with %v, want %v", c, found, want)
 	}
 }
 

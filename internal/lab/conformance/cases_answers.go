@@ -25,7 +25,7 @@ var answerCases = []testCase{
 				s, status := made[outcome], forcedStatus[outcome]
 				_, began := t.status(s.ID)
 				t.force(s, outcome)
-				at := t.is(status, s, "after force=%s", outcome)
+				at := t.is(status, s, "after force="+outcome)
 				t.check(at.Sub(began) > time.Second, "status_at of %s is %s after the creation, 2 s before its end", status,
 					at.Sub(began))
 				t.check(apart(at, s.page.date()) < nearTolerance, "status_at of %s is not its completion", status)
@@ -73,9 +73,7 @@ var answerCases = []testCase{
 		run: func(t *trial) {
 			s := t.fresh()
 			t.expire(s)
-			for _, query := range []string{"", "?force=verified", "?force=fallback"} {
-				t.isPage(t.visit(s, query), http.StatusGone)
-			}
+			t.visits(s, http.StatusGone, "", "?force=verified", "?force=fallback")
 			for range 2 {
 				t.is("EXPIRED", s, "after force")
 			}
@@ -92,7 +90,7 @@ var answerCases = []testCase{
 					t.check(got.header.Get("Location") == "", "a %s request with force=%s is answered with a redirect", method,
 						outcome)
 				}
-				t.is("PENDING", s, "after a %s request with force", method)
+				t.is("PENDING", s, "after a "+method+" request with force")
 			}
 		},
 	},

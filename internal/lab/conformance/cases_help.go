@@ -25,7 +25,7 @@ var helpCases = []testCase{
 			requests := []call{
 				creation(`{"target_age":12,"success_url":7,"x":1}`), creation(`{"target_age":"a","cancel_url":"a"}`),
 				creation(`{`), lookup("not-a-uuid"), lookup(nobody).by("svc_test_"),
-				creation(`{"target_age":77}`).under(s.made.key), clock(s.ID, "session"),
+				creation(`{"target_age":77}`).under(s.made.header.Get("Idempotency-Key")), clock(s.ID, "session"),
 			}
 			for _, c := range operations {
 				requests = append(requests, c)

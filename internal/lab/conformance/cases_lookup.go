@@ -16,9 +16,7 @@ var lookupCases = []testCase{
 		Cites: []string{"SPEC 2.4", "SPEC 3", "SPEC 4.2", "openapi.yaml getSessionStatus 200"},
 		run: func(t *trial) {
 			s := t.pending()
-			since := t.is("PENDING", s, "before anything happened")
-			_, later := t.status(s.ID)
-			t.check(since.Equal(later), "status_at moves from one lookup to the next")
+			since := t.steady("PENDING", s, "before anything happened")
 			t.check(since.Before(s.ExpiresAt) && apart(since, s.date) < clockTolerance,
 				"status_at of an open session is not its creation")
 		},
@@ -46,9 +44,7 @@ var lookupCases = []testCase{
 	{
 		Name: "lookup.not_found", Title: "A session that does not exist is 404 Session not found",
 		Cites: []string{"SPEC 4.2", "SPEC 4.3", "SPEC 7", "openapi.yaml SessionNotFound"},
-		run: func(t *trial) {
-			t.bothLookups(nobody, "404 notFound")
-		},
+		run:   func(t *trial) { t.bothLookups(nobody, "404 notFound") },
 	},
 	{
 		Name: "lookup.isolation", Title: "Another tenant's session is answered exactly as one that does not exist",
@@ -56,9 +52,9 @@ var lookupCases = []testCase{
 		Cites: []string{"SPEC 5 rule 3", "SPEC 7", "openapi.yaml Authentication"},
 		run: func(t *trial) {
 			for _, s := range []*session{t.pending(), t.forced("verified")} {
-				foreign, missing := t.bothLookups(s.ID, "404 notFound", t.OtherKey), t.bothLookups(nobody, "404 notFound", t.OtherKey)
-				for i := range foreign {
-					t.check(withoutOwn(foreign[i]) == withoutOwn(missing[i]), "the headers or bodies of the two answers differ")
+				missing := t.bothLookups(nobody, "404 notFound", t.OtherKey)
+				for i, foreign := range t.bothLookups(s.ID, "404 notFound", t.OtherKey) {
+					t.check(withoutOwn(foreign) == withoutOwn(missing[i]), "the headers or bodies of the two answers differ")
 				}
 			}
 		},
@@ -121,12 +117,17 @@ func apart(a, b time.Time) time.Duration { return a.Sub(b).Abs() }
 // endedAs checks the status of a session that was forced into an outcome.
 func (t *trial) endedAs(outcome string) {
 	s := t.forced(outcome)
-	since := t.is(forcedStatus[outcome], s, "after force=%s", outcome)
-	_, later := t.status(s.ID)
-	t.check(since.Equal(later), "status_at moves from one lookup to the next")
+	since := t.steady(forcedStatus[outcome], s, "after force="+outcome)
 	t.check(outcome == "verified" || !strings.Contains(string(s.page.body), "token="), "the page has a token of a pass")
 	t.check(!since.Before(s.date.Add(-time.Second)) && apart(since, s.page.date()) < clockTolerance,
 		"status_at is not the completion")
+}
+
+// steady checks a session's status, and that its status_at, which it returns, does not move.
+func (t *trial) steady(want string, s *session, when string) time.Time {
+	since, later := t.is(want, s, when), t.is(want, s, when)
+	t.check(since.Equal(later), "status_at moves from one lookup to the next")
+	return since
 }
 
 // detectedAge checks that a session has no estimate, for the given reason.

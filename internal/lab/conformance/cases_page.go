@@ -18,11 +18,7 @@ var pageCases = []testCase{
 		Cites: []string{"SPEC 4.4", "openapi.yaml CreateSessionOut"},
 		run: func(t *trial) {
 			s := t.pending()
-			for _, query := range []string{"", "?Force=verified", "?x=" + canary} {
-				got := t.visit(s, query)
-				t.isPage(got, http.StatusOK)
-				t.check(!strings.Contains(string(got.body), canary), "the page repeats its query")
-			}
+			t.visits(s, http.StatusOK, "", "?Force=verified", "?x="+canary)
 			since := t.is("PENDING", s, "after its page was opened")
 			t.check(apart(since, s.date) < clockTolerance, "opening the page moves status_at")
 		},
@@ -53,9 +49,7 @@ var pageCases = []testCase{
 		Cites: []string{"SPEC 1 rule 8", "openapi.yaml Redirect token"},
 		run: func(t *trial) {
 			s := t.forced("verified")
-			for _, query := range []string{"", "?force=verified"} {
-				got := t.visit(s, query)
-				t.isPage(got, http.StatusOK)
+			for _, got := range t.visits(s, http.StatusOK, "", "?force=verified") {
 				t.check(!tokenPattern.Match(got.body), "another browser is given a token")
 			}
 		},
@@ -95,12 +89,8 @@ var pageCases = []testCase{
 		Cites: []string{"SPEC 4.4", "openapi.yaml Test sessions"},
 		run: func(t *trial) {
 			s := t.pending()
-			for _, query := range []string{"force=", "force=passed", "force=VERIFIED", "force=verified%20",
-				"force=verified&force=verified", "force=verified&force=spoof", "force=" + canary} {
-				got := t.visit(s, "?"+query)
-				t.isPage(got, http.StatusBadRequest)
-				t.check(!strings.Contains(string(got.body), canary), "the page repeats the value of force")
-			}
+			t.visits(s, http.StatusBadRequest, "?force=", "?force=passed", "?force=VERIFIED", "?force=verified%20",
+				"?force=verified&force=verified", "?force=verified&force=spoof", "?force="+canary)
 			t.is("PENDING", s, "after a refused force")
 		},
 	},
@@ -157,6 +147,17 @@ var pageCases = []testCase{
 	},
 }
 
+// visits requests a session's page with each of the queries, in new browsers. Each must be
+// a page with the given status.
+func (t *trial) visits(s *session, status int, queries ...string) (got []answer) {
+	for _, query := range queries {
+		page := t.visit(s, query)
+		t.isPage(page, status)
+		got = append(got, page)
+	}
+	return got
+}
+
 // isPage checks that an answer is a page with the given status and not a
 // redirect.
 func (t *trial) isPage(got answer, status int) {
@@ -166,6 +167,7 @@ func (t *trial) isPage(got answer, status int) {
 	t.check(strings.Contains(got.header.Get("Content-Security-Policy"), "frame-ancestors 'none'"),
 		"other sites may show the page in a frame")
 	t.check(!loadsOther.Match(got.body), "the page loads something from another site")
+	t.check(!strings.Contains(string(got.body), canary), "the page repeats a value of its query")
 }
 
 // loadsOther matches what a page loads from an absolute address.
@@ -236,9 +238,7 @@ var liveCases = []testCase{{
 		t.check(other.ID != s.ID, "the same Idempotency-Key under a live key gives the test session")
 		again = t.call(same)
 		t.check(string(again.body) == string(other.body), "the same Idempotency-Key under a test key gives another session")
-		for _, query := range []string{"force=verified", "force=fallback", "force=spoof", "force=x"} {
-			t.isPage(t.visit(s, "?"+query), http.StatusBadRequest)
-		}
+		t.visits(s, http.StatusBadRequest, "?force=verified", "?force=fallback", "?force=spoof", "?force=x")
 		for _, key := range []string{t.LiveKey, t.TestKey} {
 			status, _ := t.status(s.ID, key)
 			t.check(status == "PENDING", "a refused force makes the live session %s", status)

@@ -109,14 +109,11 @@ func (t *trial) attempted(what string, s *session, attempts int, m manner) {
 			e = list[0]
 		}
 	}
-	status := 0
-	if e.LastStatusCode != nil {
-		status = *e.LastStatusCode
-	}
 	more := m.again > 0 // it is refused again, perhaps already
-	t.check((e.Attempts == attempts || more && e.Attempts > attempts) && e.LastClass == m.class && status == m.status,
-		"after %s the event is listed with %d attempts, %q and %d; want %d, %q and %d", what, e.Attempts, e.LastClass, status,
-		attempts, m.class, m.status)
+	t.check((e.Attempts == attempts || more && e.Attempts > attempts) && e.LastClass == m.class &&
+		e.LastStatusCode == m.status,
+		"after %s the event is listed with %d attempts, %q and %d; want %d, %q and %d", what, e.Attempts, e.LastClass,
+		e.LastStatusCode, attempts, m.class, m.status)
 	if m.class == "delivered" {
 		t.check(e.Delivery == "delivered", "after %s the delivery is %s", what, e.Delivery)
 	} else {

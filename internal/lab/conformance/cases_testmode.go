@@ -18,7 +18,7 @@ type listed struct {
 	Attempts  int       `json:"attempts"`
 	LastClass string    `json:"last_class"`
 
-	LastStatusCode *int              `json:"last_status_code"`
+	LastStatusCode int               `json:"last_status_code"` // 0 for null
 	Event          any               `json:"event"`
 	Body           string            `json:"body"`
 	Headers        map[string]string `json:"headers"`
@@ -160,7 +160,8 @@ var testModeCases = []testCase{
 		},
 	},
 	{
-		Name: "testmode.live_key", Title: "A live key is refused by the operations of the test mode", needs: []*need{needLive},
+		Name: "testmode.live_key", Title: "A live key is refused by the operations of the test mode",
+		needs: []*need{needLive},
 		Cites: []string{"openapi.yaml TestKeyNeeded"},
 		run: func(t *trial) {
 			for _, c := range operations[3:] {

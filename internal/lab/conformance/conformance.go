@@ -230,7 +230,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	}
 	report.Took = time.Since(started)
 	report.Sessions, report.Live = s.sessions.Load(), s.live.Load()
-	report.Statuses, report.Examples = s.contract.coverage(), s.contract.exampleCoverage()
+	report.Statuses, report.Examples = s.contract.coverage()
 	return report, nil
 }
 

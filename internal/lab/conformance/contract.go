@@ -227,21 +227,6 @@ var unseen = map[string]string{
 	otherStatus: "needs a request that is not valid HTTP",
 }
 
-// coverage lists every documented status of every operation.
-func (c *contract) coverage() (list []StatusCount) {
-	for _, op := range c.operations {
-		for _, status := range slices.Sorted(maps.Keys(op.Responses.Map())) {
-			k := op.id + " " + status
-			count := StatusCount{Operation: op.id, Status: status, Seen: c.seen[k]}
-			if count.Seen == 0 {
-				count.Why = cmp.Or(unseen[k], unseen[status])
-			}
-			list = append(list, count)
-		}
-	}
-	return list
-}
-
 // ExampleSeen records whether an answer equalled an error example of the
 // contract. Examples of successes are not listed, because their IDs and times
 // never match.
@@ -252,19 +237,26 @@ type ExampleSeen struct {
 	Seen      bool   `json:"seen"`
 }
 
-func (c *contract) exampleCoverage() (list []ExampleSeen) {
+// coverage lists every documented status of every operation, and every error example.
+func (c *contract) coverage() (statuses []StatusCount, examples []ExampleSeen) {
 	for _, op := range c.operations {
 		for _, status := range slices.Sorted(maps.Keys(op.Responses.Map())) {
+			key := op.id + " " + status
+			count := StatusCount{Operation: op.id, Status: status, Seen: c.seen[key]}
+			if count.Seen == 0 {
+				count.Why = cmp.Or(unseen[key], unseen[status])
+			}
+			statuses = append(statuses, count)
 			media := op.Responses.Value(status).Value.Content["application/json"]
 			if status < "400" || media == nil {
 				continue
 			}
 			for _, name := range slices.Sorted(maps.Keys(media.Examples)) {
-				list = append(list, ExampleSeen{op.id, status, name, c.seen[op.id+" "+status+" "+name] > 0})
+				examples = append(examples, ExampleSeen{op.id, status, name, c.seen[key+" "+name] > 0})
 			}
 		}
 	}
-	return list
+	return statuses, examples
 }
 
 // checkDelivery returns how a delivery breaks the contract.

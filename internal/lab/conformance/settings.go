@@ -52,10 +52,10 @@ var settingCases = []testCase{{
 			t.endf(suite.Skipped, "needs a tenant that checks documents only")
 		}
 		s := t.pending()
-		t.isPage(t.visit(s, "?force=spoof"), http.StatusBadRequest)
+		t.visits(s, http.StatusBadRequest, "?force=spoof")
 		t.is("PENDING", s, "after force=spoof")
 		for _, outcome := range t.outcomes() {
-			t.is(forcedStatus[outcome], t.forced(outcome), "after force=%s", outcome)
+			t.is(forcedStatus[outcome], t.forced(outcome), "after force="+outcome)
 		}
 	},
 }}

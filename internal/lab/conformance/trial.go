@@ -142,8 +142,7 @@ func (t *trial) forced(outcome string) *session {
 	if outcome == "fallback" {
 		c = creationTo("cancel_url", t.callback(cancelled))
 	}
-	c.key = newKey()
-	s := t.create(c)
+	s := t.create(c.under(newKey()))
 	if t.receiver != nil && outcome == "fallback" {
 		t.receiver.treatFirst(s.ID, manner{status: http.StatusInternalServerError})
 	}
@@ -214,10 +213,10 @@ func (t *trial) status(id string, keys ...string) (status string, at time.Time) 
 	return out.Status, out.StatusAt
 }
 
-// is checks a session's status, and returns its status_at. The format says when.
-func (t *trial) is(want string, s *session, when string, args ...any) time.Time {
+// is checks a session's status, and returns its status_at. The problem says when.
+func (t *trial) is(want string, s *session, when string) time.Time {
 	status, at := t.status(s.ID)
-	t.check(status == want, "%s the session is %s, want %s", fmt.Sprintf(when, args...), status, want)
+	t.check(status == want, "%s the session is %s, want %s", when, status, want)
 	return at
 }
 

@@ -61,7 +61,7 @@ func find(ctx context.Context, analyzer vision.Analyzer, img image.Image, turns 
 		if frame, scale := fit(quarter(img, turn), edge); !best.Resolved() && scale < 1 {
 			face, margin := best.Face, edge/(1+2*edge)*float64(max(frame.Bounds().Dx(), frame.Bounds().Dy()))
 			face.X, face.Y = face.X-margin, face.Y-margin
-			closer, err := look(ctx, analyzer, cut(quarter(img, turn), face, scale))
+			closer, err := Look(ctx, analyzer, cut(quarter(img, turn), face, scale), frameQuality)
 			if err != nil {
 				return nil, err
 			}
@@ -87,7 +87,7 @@ func upright(
 	err = ErrNoFace
 	frame, _ := fit(img, edge)
 	for t := range turns {
-		seen, failed := look(ctx, analyzer, quarter(frame, t))
+		seen, failed := Look(ctx, analyzer, quarter(frame, t), frameQuality)
 		switch {
 		case failed != nil:
 			return nil, 0, failed
@@ -103,9 +103,12 @@ func upright(
 	return best, turn, err
 }
 
-func look(ctx context.Context, analyzer vision.Analyzer, frame image.Image) (*vision.Observation, error) {
+// Look returns what the analyzer sees in a frame, encoded as JPEG of a quality.
+func Look(
+	ctx context.Context, analyzer vision.Analyzer, frame image.Image, quality int,
+) (*vision.Observation, error) {
 	var data bytes.Buffer
-	if err := jpeg.Encode(&data, frame, &jpeg.Options{Quality: frameQuality}); err != nil {
+	if err := jpeg.Encode(&data, frame, &jpeg.Options{Quality: quality}); err != nil {
 		return nil, err
 	}
 	return analyzer.Analyze(ctx, data.Bytes())

@@ -4,9 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"time"
 
-	"agegate/internal/check/document/reader"
 	"agegate/internal/lab/accuracy"
 )
 
@@ -28,10 +26,13 @@ type Count struct {
 	Pictures int    `json:"pictures"`
 }
 
-// Evaluate reads labelled pictures. Progress is called after each.
-func Evaluate(
-	ctx context.Context, r *reader.Reader, files []string, workers int, now time.Time, progress func(done, total int),
-) (Report, error) {
+// Evaluate reads the labelled pictures at a path, as Files lists them. It calls progress
+// after each.
+func Evaluate(ctx context.Context, path string, progress func(done, total int)) (Report, error) {
+	files, err := Files(path)
+	if err != nil {
+		return Report{}, err
+	}
 	labels := map[string]string{}
 	for _, file := range files {
 		date, err := birth(file)
@@ -42,7 +43,7 @@ func Evaluate(
 	}
 	var read, valid, done int
 	reasons := map[string]int{}
-	err := Each(ctx, r, files, workers, now, func(got Read) error {
+	err = each(ctx, files, func(got Read) error {
 		done++
 		progress(done, len(files))
 		switch {

@@ -11,6 +11,7 @@ import (
 	_ "image/png" //
 	"os"
 	"path/filepath"
+	"runtime"
 	"time"
 
 	"agegate/internal/check/document/date"
@@ -61,12 +62,21 @@ func Files(path string) ([]string, error) {
 	return files, err
 }
 
-// Each reads the files with the given number of workers and calls use with each
-// result, in the order of the files. It fails when a file cannot be opened or ctx
-// ends.
-func Each(
-	ctx context.Context, r *reader.Reader, files []string, workers int, now time.Time, use func(Read) error,
-) error {
+// Each reads the pictures at a path, as Files lists them, and calls use with each result,
+// in their order. It fails when a file cannot be opened or ctx ends.
+func Each(ctx context.Context, path string, use func(Read) error) error {
+	files, err := Files(path)
+	if err != nil {
+		return err
+	}
+	return each(ctx, files, use)
+}
+
+func each(ctx context.Context, files []string, use func(Read) error) error {
+	r, err := reader.New()
+	if err != nil {
+		return err
+	}
 	results := make([]chan Read, len(files))
 	for i := range results {
 		results[i] = make(chan Read, 1)
@@ -86,8 +96,9 @@ func Each(
 		return nil
 	})
 	group.Go(func() error {
-		return accuracy.Each(ctx, len(files), accuracy.Options{Workers: workers}, func(_ context.Context, i int) error {
-			read, err := one(r, files[i], now)
+		o := accuracy.Options{Workers: runtime.GOMAXPROCS(0)}
+		return accuracy.Each(ctx, len(files), o, func(_ context.Context, i int) error {
+			read, err := one(r, files[i], time.Now())
 			if err == nil {
 				results[i] <- read
 			}
