@@ -157,10 +157,12 @@ func checkHeader(name string, header *openapi3.Header, values []string) []string
 	case len(values) > 1:
 		return []string{"the header " + name + " is given twice"}
 	}
-	var value any // a value that is not of the schema's type stays a string, which the schema then refuses
+	var value any = values[0] // one that is not of the schema's type stays a string, which the schema then refuses
 	schema := header.Schema.Value
-	if schema.Type.Is(openapi3.TypeString) || json.Unmarshal([]byte(values[0]), &value) != nil {
-		value = values[0]
+	if n, err := strconv.ParseInt(values[0], 10, 64); err == nil && schema.Type.Is(openapi3.TypeInteger) {
+		value = float64(n)
+	} else if schema.Type.Is(openapi3.TypeBoolean) && (value == "true" || value == "false") {
+		value = value == "true"
 	}
 	problems := schemaProblems(schema, value)
 	for i, p := range problems {

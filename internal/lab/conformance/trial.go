@@ -103,7 +103,7 @@ func (t *trial) create(c call) *session {
 	}
 	made, ok := got.created(c)
 	if !ok {
-		t.fatalf("a valid creation is answered with %s, want 201 and a session", got)
+		t.fatalf("%s is answered with %s, want 201 and a session", c, got)
 	}
 	return made
 }

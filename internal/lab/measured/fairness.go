@@ -105,7 +105,7 @@ func (c Cell) check() error {
 	}
 	err := c.Passing.Check(c.Count)
 	if c.Count < fewest || c.From < 0 || c.To < c.From {
-		err = fmt.Errorf("they need %d pictures and an order", fewest)
+		err = fmt.Errorf("%d pictures, want at least %d, and ages in order", c.Count, fewest)
 	}
 	if err != nil {
 		return fmt.Errorf("ages %d to %d: %w", c.From, c.To, err)
