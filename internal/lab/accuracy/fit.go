@@ -178,22 +178,22 @@ func Fit(readings []Reading, falsePass float64) (Fitted, error) {
 
 func (f Fitted) young(readings []Reading) (found []Minors) {
 	type group struct{ collection, altered string }
-	type count struct{ pass, of, draws int }
-	counts := map[group]count{}
+	counts := map[group]Minors{}
 	for _, r := range readings {
 		if !young(r.Age) {
 			continue
 		}
 		g := group{r.Collection, r.Altered}
-		c := counts[g]
-		c.of, c.draws = c.of+1, max(c.draws, r.Draw+1)
-		if f.Years(r) >= Cutoff {
-			c.pass++
+		m := counts[g]
+		m.Collection, m.Altered, m.Draws = r.Collection, r.Altered, max(m.Draws, r.Draw+1)
+		if m.Pass.Of++; f.Years(r) >= Cutoff {
+			m.Pass.Count++
 		}
-		counts[g] = c
+		counts[g] = m
 	}
-	for g, c := range counts {
-		found = append(found, Minors{g.collection, g.altered, c.draws, NewShare(c.pass, c.of)})
+	for _, m := range counts {
+		m.Pass = NewShare(m.Pass.Count, m.Pass.Of)
+		found = append(found, m)
 	}
 	slices.SortFunc(found, func(a, b Minors) int {
 		return cmp.Or(cmp.Compare(a.Collection, b.Collection), cmp.Compare(a.Altered, b.Altered))

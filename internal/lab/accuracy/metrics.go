@@ -270,22 +270,6 @@ func counts(samples []Sample) []curve.Age {
 	return out
 }
 
-// refusals counts the guidance of the looks that gave no features, the most
-// frequent first.
-func refusals(looks []Look) []Refusal {
-	counts := map[vision.Guidance]int{}
-	for _, l := range looks {
-		if l.Features == nil {
-			counts[l.Guidance]++
-		}
-	}
-	out := []Refusal{}
-	for _, reason := range MostFrequent(counts) {
-		out = append(out, Refusal{reason, counts[reason]})
-	}
-	return out
-}
-
 // MostFrequent returns what was counted, the most frequent first.
 func MostFrequent[K cmp.Ordered](counts map[K]int) []K {
 	return slices.SortedFunc(maps.Keys(counts), func(a, b K) int {
@@ -313,13 +297,19 @@ func Given(set []Picture, target int) (Report, error) {
 // head, and reports on the estimates.
 func Evaluate(looks []Look, head age.Head, target int) Report {
 	var samples []Sample
+	refused := map[vision.Guidance]int{}
 	for _, l := range looks {
-		if l.Features != nil {
-			years := rounded(head.Estimate(l.Features).Years)
-			samples = append(samples, Sample{l.Age, l.Groups, l.Collection, l.Training, years})
+		if l.Features == nil {
+			refused[l.Guidance]++
+			continue
 		}
+		years := rounded(head.Estimate(l.Features).Years)
+		samples = append(samples, Sample{l.Age, l.Groups, l.Collection, l.Training, years})
 	}
 	r := Measure(samples, target)
-	r.Pictures, r.Refused = len(looks), refusals(looks)
+	r.Pictures, r.Refused = len(looks), []Refusal{}
+	for _, reason := range MostFrequent(refused) {
+		r.Refused = append(r.Refused, Refusal{reason, refused[reason]})
+	}
 	return r
 }

@@ -135,4 +135,26 @@ var callbackCases = []testCase{
 			}
 		},
 	},
+	{
+		Name: "callback.raw_query", Title: "A pass keeps the query of success_url byte for byte and in order, and replaces " +
+			"the four parameters however they are escaped", sessions: 1,
+		Cites: []string{"SPEC 4.4", "openapi.yaml Redirect token"},
+		run: func(t *trial) {
+			const path = "/agegate-conformance/a%2Fb%20c"
+			const kept = "z=1&a=b+c%20d&e=&f&g;h=1&i=%2f&a=2&session_ref=3&Status=4&x-token=5&j=1%2B1"
+			s := t.create(creationTo("success_url", t.callback(path+"?%74oken=old&"+kept+"&is%5Fadult=false")))
+			t.force(s, "verified")
+			var left []string
+			to := t.redirect(s)
+			t.check(to.EscapedPath() == path, "the path %s of success_url is %s in the redirect", path, to.EscapedPath())
+			for pair := range strings.SplitSeq(to.RawQuery, "&") {
+				name, _, _ := strings.Cut(pair, "=")
+				if !slices.Contains([]string{"token", "session", "status", "is_adult"}, name) {
+					left = append(left, pair)
+				}
+			}
+			got := strings.Join(left, "&")
+			t.check(got == kept, "of the query %s the redirect keeps %s", kept, got)
+		},
+	},
 }

@@ -169,58 +169,20 @@ var createCases = []testCase{
 		Cites: []string{"SPEC 7", "SPEC 8", "openapi.yaml Idempotency", "openapi.yaml createSession 402"},
 		run:   func(t *trial) { t.shared["last_unit"] = t.lastOf(t.LastLiveKey, http.StatusPaymentRequired) },
 	},
-}
-
-// lastOf creates the last session that a key may create, checks that another one
-// is refused, and returns the session.
-func (t *trial) lastOf(key string, refused int) *session {
-	last := creation(adult).by(key).under(newKey())
-	t.refuse(last) // what is refused costs nothing
-	first := t.must(last, http.StatusCreated, "the last one: ")
-	again := t.must(last, http.StatusCreated, "its repetition: ")
-	t.check(bytes.Equal(first.body, again.body), "the repetition is answered with %s, want the same 201", again)
-	t.must(last.under(newKey()), refused, "one more: ")
-	made, ok := first.created(last)
-	if !ok {
-		t.fatalf("the last creation makes no session")
-	}
-	return made
-}
-
-// refuse sends a creation in forms that are refused with 422, some by the schema and some
-// by what the tenant has registered.
-func (t *trial) refuse(c call) {
-	for _, tt := range []struct{ body, kind, field string }{
-		{child, "greater_than_equal", "target_age"},
-		{`{"target_age":18,"success_url":"https://` + canary + `.example/"}`, "value_error", "success_url"},
-		{`{"target_age":18,"cancel_url":"https://` + canary + `.example/"}`, "value_error", "cancel_url"},
-	} {
-		c.body = tt.body
-		t.invalid(c, at(tt.kind, "body", tt.field))
-	}
-}
-
-// untilTomorrow checks that Retry-After ends on the next UTC day.
-func (t *trial) untilTomorrow(got answer) {
-	at := got.date()
-	seconds, err := strconv.Atoi(got.header.Get("Retry-After"))
-	if err != nil || at.IsZero() {
-		t.failf("the refusal has no Date or no Retry-After in seconds")
-		return
-	}
-	next := at.UTC().Truncate(24 * time.Hour).Add(24 * time.Hour)
-	past := at.Add(time.Duration(seconds) * time.Second).Sub(next)
-	t.check(past.Abs() < clockTolerance, "Retry-After does not lead to the next UTC day, but %s past it", past)
-}
-
-// differ checks that two creations create two sessions.
-func (t *trial) differ(a, b call) {
-	first, second := t.must(a, http.StatusCreated, "first "), t.must(b, http.StatusCreated, "then ")
-	t.check(!bytes.Equal(first.body, second.body), "two creations are answered with one session")
-	t.check(second.header.Get("Idempotent-Replayed") == "", "the second creation is marked as a repetition")
-}
-
-var idempotencyCases = []testCase{
+	{
+		Name: "create.lifetime", Title: "A session's life and its first status begin with its creation", sessions: 2,
+		Cites: []string{"SPEC 2.4", "SPEC 4.1", "openapi.yaml CreateSessionOut"},
+		run: func(t *trial) {
+			early := t.fresh()
+			t.pause(3 * time.Second)
+			late := t.fresh()
+			first, then := early.ExpiresAt.Sub(early.date), late.ExpiresAt.Sub(late.date)
+			t.check((first-then).Abs() < 2*time.Second, "one session is open for %s, and one made 3 s later for %s", first, then)
+			_, began := t.status(early.ID)
+			_, next := t.status(late.ID)
+			t.check(next.Sub(began) > time.Second, "status_at of a session made 3 s later is %s later", next.Sub(began))
+		},
+	},
 	{
 		Name: "idempotency.replay", Title: "A repetition under the same Idempotency-Key gets the first answer again, marked",
 		sessions: 2,
@@ -313,6 +275,55 @@ var idempotencyCases = []testCase{
 			t.check(made.header.Get("Idempotent-Replayed") == "", "the first creation after refusals is marked as a repetition")
 		},
 	},
+}
+
+// lastOf creates the last session that a key may create, checks that another one
+// is refused, and returns the session.
+func (t *trial) lastOf(key string, refused int) *session {
+	last := creation(adult).by(key).under(newKey())
+	t.refuse(last) // what is refused costs nothing
+	first := t.must(last, http.StatusCreated, "the last one: ")
+	again := t.must(last, http.StatusCreated, "its repetition: ")
+	t.check(bytes.Equal(first.body, again.body), "the repetition is answered with %s, want the same 201", again)
+	t.must(last.under(newKey()), refused, "one more: ")
+	made, ok := first.created(last)
+	if !ok {
+		t.fatalf("the last creation makes no session")
+	}
+	return made
+}
+
+// refuse sends a creation in forms that are refused with 422, some by the schema and some
+// by what the tenant has registered.
+func (t *trial) refuse(c call) {
+	for _, tt := range []struct{ body, kind, field string }{
+		{child, "greater_than_equal", "target_age"},
+		{`{"target_age":18,"success_url":"https://` + canary + `.example/"}`, "value_error", "success_url"},
+		{`{"target_age":18,"cancel_url":"https://` + canary + `.example/"}`, "value_error", "cancel_url"},
+	} {
+		c.body = tt.body
+		t.invalid(c, at(tt.kind, "body", tt.field))
+	}
+}
+
+// untilTomorrow checks that Retry-After ends on the next UTC day.
+func (t *trial) untilTomorrow(got answer) {
+	at := got.date()
+	seconds, err := strconv.Atoi(got.header.Get("Retry-After"))
+	if err != nil || at.IsZero() {
+		t.failf("the refusal has no Date or no Retry-After in seconds")
+		return
+	}
+	next := at.UTC().Truncate(24 * time.Hour).Add(24 * time.Hour)
+	past := at.Add(time.Duration(seconds) * time.Second).Sub(next)
+	t.check(past.Abs() < clockTolerance, "Retry-After does not lead to the next UTC day, but %s past it", past)
+}
+
+// differ checks that two creations create two sessions.
+func (t *trial) differ(a, b call) {
+	first, second := t.must(a, http.StatusCreated, "first "), t.must(b, http.StatusCreated, "then ")
+	t.check(!bytes.Equal(first.body, second.body), "two creations are answered with one session")
+	t.check(second.header.Get("Idempotent-Replayed") == "", "the second creation is marked as a repetition")
 }
 
 // together does something n times at once.

@@ -84,40 +84,6 @@ var documentCases = []testCase{
 			}
 		},
 	},
-}
-
-// plain sends a request without a body to a path, in a way that the contract does not
-// describe.
-func (t *trial) plain(method, path string) answer {
-	got, err := t.request(t.api, method, t.BaseURL+path, http.Header{
-		"X-Api-Key": t.test, "X-HTTP-Method-Override": {http.MethodPost}, // which means nothing
-	}, nil)
-	if err != nil {
-		t.fatalf("%s %s is not answered: %v", method, path, err)
-	}
-	t.check(got.header.Get("X-Request-ID") != "", "%s %s is answered without X-Request-ID", method, path)
-	return got
-}
-
-// refuses checks that plain requests get a status and a detail.
-func (t *trial) refuses(method string, status int, detail string, paths ...string) {
-	for _, path := range paths {
-		got, body := t.plain(method, path), fmt.Sprintf(`{"detail":%q}`, detail)
-		t.check(got.status == status && string(bytes.TrimSpace(got.body)) == body, "%s %s answers %s, want %d %s", method,
-			path, got, status, body)
-	}
-}
-
-// everywhere checks that each operation answers with an example under each of the keys.
-func (t *trial) everywhere(example string, keys ...[]string) {
-	for _, c := range operations {
-		for _, c.keys = range keys {
-			t.expect(c, example)
-		}
-	}
-}
-
-var authenticationCases = []testCase{
 	{
 		Name: "auth.missing", Title: "Without a key, or with one of no recognized prefix, every operation is 401 Missing " +
 			"or malformed API key",
@@ -180,4 +146,35 @@ var authenticationCases = []testCase{
 			}
 		},
 	},
+}
+
+// plain sends a request without a body to a path, in a way that the contract does not
+// describe.
+func (t *trial) plain(method, path string) answer {
+	got, err := t.request(t.api, method, t.BaseURL+path, http.Header{
+		"X-Api-Key": t.test, "X-HTTP-Method-Override": {http.MethodPost}, // which means nothing
+	}, nil)
+	if err != nil {
+		t.fatalf("%s %s is not answered: %v", method, path, err)
+	}
+	t.check(got.header.Get("X-Request-ID") != "", "%s %s is answered without X-Request-ID", method, path)
+	return got
+}
+
+// refuses checks that plain requests get a status and a detail.
+func (t *trial) refuses(method string, status int, detail string, paths ...string) {
+	for _, path := range paths {
+		got, body := t.plain(method, path), fmt.Sprintf(`{"detail":%q}`, detail)
+		t.check(got.status == status && string(bytes.TrimSpace(got.body)) == body, "%s %s answers %s, want %d %s", method,
+			path, got, status, body)
+	}
+}
+
+// everywhere checks that each operation answers with an example under each of the keys.
+func (t *trial) everywhere(example string, keys ...[]string) {
+	for _, c := range operations {
+		for _, c.keys = range keys {
+			t.expect(c, example)
+		}
+	}
 }

@@ -4,12 +4,16 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
+	"maps"
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
+
+	"agegate/internal/lab/suite"
 )
 
 var pageCases = []testCase{
@@ -145,6 +149,57 @@ var pageCases = []testCase{
 		Cites: []string{"SPEC 1 rule 5", "SPEC 2.5", "openapi.yaml AgeAvailability"},
 		run:   consent,
 	},
+	{
+		Name: "force.document_only", Title: "Where only documents are checked, force=spoof is a page with 400 and changes " +
+			"nothing, and fallback and verified end the session",
+		Cites: []string{"SPEC 3", "SPEC 4.4", "openapi.yaml Test sessions"},
+		run: func(t *trial) {
+			if !t.documentOnly() {
+				t.endf(suite.Skipped, "needs a tenant that checks documents only")
+			}
+			s := t.pending()
+			t.visits(s, http.StatusBadRequest, "?force=spoof")
+			t.is("PENDING", s, "after force=spoof")
+			for _, outcome := range t.outcomes() {
+				t.is(forcedStatus[outcome], t.forced(outcome), "after force="+outcome)
+			}
+		},
+	},
+	{
+		Name: "live.session", Title: "A live session cannot be forced, is readable with the tenant's test key, and has its " +
+			"own Idempotency-Keys", needs: []*need{needLive}, sessions: 1, live: 1,
+		Cites: []string{"SPEC 4.1 rule 5", "SPEC 4.4", "SPEC 7", "openapi.yaml Test sessions",
+			"openapi.yaml Idempotency"},
+		run: func(t *trial) {
+			same := creation(adult).under(newKey())
+			other, s := t.create(same), t.create(same.by(t.LiveKey))
+			again := t.call(s.made)
+			t.check(again.header.Get("Idempotent-Replayed") == "true" && string(again.body) == string(s.body),
+				"the repetition of a live creation gets another answer")
+			t.check(other.ID != s.ID, "the same Idempotency-Key under a live key gives the test session")
+			again = t.call(same)
+			t.check(string(again.body) == string(other.body), "the same Idempotency-Key under a test key gives another session")
+			t.visits(s, http.StatusBadRequest, "?force=verified", "?force=fallback", "?force=spoof", "?force=x")
+			for _, key := range []string{t.LiveKey, t.TestKey} {
+				status, _ := t.status(s.ID, key)
+				t.check(status == "PENDING", "a refused force makes the live session %s", status)
+			}
+			t.expect(clock(s.ID, "session"), "404 notFound")
+			status, _ := t.status(t.pending().ID, t.LiveKey)
+			t.check(status == "PENDING", "the test session is %s with the live key", status)
+		},
+	},
+	{
+		Name: "redirect.lifetime", Title: "A token's life begins with its redirect, not with the session", sessions: 2,
+		Cites: []string{"SPEC 5 rule 4", "openapi.yaml Redirect token"},
+		run: func(t *trial) {
+			slow, quick := t.fresh(), t.passed()
+			t.pause(3 * time.Second)
+			t.force(slow, "verified")
+			t.check((t.life(slow)-t.life(quick)).Abs() < 2*time.Second,
+				"the token lives for %s after 3 s, and for %s at once", t.life(slow), t.life(quick))
+		},
+	},
 }
 
 // visits requests a session's page with each of the queries, in new browsers. Each must be
@@ -224,27 +279,36 @@ func swapCase(s string) string {
 	}, s)
 }
 
-var liveCases = []testCase{{
-	Name: "live.session", Title: "A live session cannot be forced, is readable with the tenant's test key, and has its " +
-		"own Idempotency-Keys", needs: []*need{needLive}, sessions: 1, live: 1,
-	Cites: []string{"SPEC 4.1 rule 5", "SPEC 4.4", "SPEC 7", "openapi.yaml Test sessions",
-		"openapi.yaml Idempotency"},
-	run: func(t *trial) {
-		same := creation(adult).under(newKey())
-		other, s := t.create(same), t.create(same.by(t.LiveKey))
-		again := t.call(s.made)
-		t.check(again.header.Get("Idempotent-Replayed") == "true" && string(again.body) == string(s.body),
-			"the repetition of a live creation gets another answer")
-		t.check(other.ID != s.ID, "the same Idempotency-Key under a live key gives the test session")
-		again = t.call(same)
-		t.check(string(again.body) == string(other.body), "the same Idempotency-Key under a test key gives another session")
-		t.visits(s, http.StatusBadRequest, "?force=verified", "?force=fallback", "?force=spoof", "?force=x")
-		for _, key := range []string{t.LiveKey, t.TestKey} {
-			status, _ := t.status(s.ID, key)
-			t.check(status == "PENDING", "a refused force makes the live session %s", status)
+// documentOnly reports whether the tenant takes no estimate, so that no session ends as
+// SPOOF: the form with which its hosted page begins has a document as its only choice.
+func (t *trial) documentOnly() bool {
+	if t.onlyDocuments == nil {
+		begin := findForm(t.visit(t.pending(), "").body)
+		only := begin != nil && len(begin.inputs) > 0 && !slices.ContainsFunc(begin.inputs, func(i map[string]string) bool {
+			return i["name"] != "choice" || i["value"] != "document"
+		})
+		t.onlyDocuments = &only
+	}
+	return *t.onlyDocuments
+}
+
+// outcomes returns the outcomes that sessions of the tenant can have.
+func (t *trial) outcomes() []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(forcedStatus)), func(outcome string) bool {
+		return outcome == "spoof" && t.documentOnly()
+	})
+}
+
+// unsent returns why the gateway sends no webhook for a session, by the state of its event
+// in the list of the test mode, or "".
+func (t *trial) unsent(id string) string {
+	for _, e := range t.events("?session_id=" + id) {
+		switch e.Delivery {
+		case "no_destination":
+			return "the tenant has no Webhook URL"
+		case "waiting":
+			return "the tenant's endpoint is disabled"
 		}
-		t.expect(clock(s.ID, "session"), "404 notFound")
-		status, _ := t.status(t.pending().ID, t.LiveKey)
-		t.check(status == "PENDING", "the test session is %s with the live key", status)
-	},
-}}
+	}
+	return ""
+}

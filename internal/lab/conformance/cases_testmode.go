@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"agegate/internal/lab/suite"
 )
 
 // listed is an event as the test mode lists it.
@@ -47,16 +49,6 @@ func (t *trial) eventOf(s *session) listed {
 	return list[0]
 }
 
-// eventless returns sessions that have no event: an open one, and a spoof where there
-// are any.
-func (t *trial) eventless() []*session {
-	none := []*session{t.pending()}
-	if slices.Contains(t.outcomes(), "spoof") {
-		none = append(none, t.forced("spoof"))
-	}
-	return none
-}
-
 // resend sends the event of a session again until n deliveries have come: nothing changes
 // while an attempt is under way.
 func (t *trial) resend(s *session, n int) []delivery {
@@ -85,7 +77,11 @@ var testModeCases = []testCase{
 			t.check(e.SessionID == strings.ToLower(s.ID), "the listed event is of another session")
 			t.check(header.Get("webhook-id") == e.EventID, "the listed webhook-id is not the event's ID")
 			t.signed(delivery{header: header, body: []byte(e.Body), at: time.Now()})
-			for _, s := range t.eventless() {
+			eventless := []*session{t.pending()}
+			if slices.Contains(t.outcomes(), "spoof") {
+				eventless = append(eventless, t.forced("spoof"))
+			}
+			for _, s := range eventless {
 				t.check(len(t.events("?session_id="+s.ID)) == 0, "a session that sends no event has one")
 			}
 			same := func(other listed) bool { return other.EventID == e.EventID }
@@ -169,4 +165,175 @@ var testModeCases = []testCase{
 			}
 		},
 	},
+	{
+		Name: "testmode.behind", Title: "A client that is more than 50 events behind misses none", sessions: listLimit + 2,
+		Cites: []string{"openapi.yaml listTestEvents"},
+		run: func(t *trial) {
+			t.passed()
+			cursor := t.events("")[0].EventID
+			var want, got []string
+			for range listLimit + 1 {
+				want = append(want, t.passed().ID)
+			}
+			for range 3 {
+				page := t.events("?after=" + cursor)
+				t.check(len(page) <= listLimit, "%d events are listed at once, want at most %d", len(page), listLimit)
+				for _, e := range page {
+					cursor = e.EventID
+					if slices.Contains(want, e.SessionID) {
+						got = append(got, e.SessionID)
+					}
+				}
+			}
+			t.check(slices.Equal(got, want), "of %d events %d are listed after one another, or in another order", len(want),
+				len(got))
+		},
+	},
+	{
+		Name: "testmode.wait", Title: "wait without after answers at once where there is an event, and waits where " +
+			"there is none",
+		Cites: []string{"openapi.yaml listTestEvents"},
+		run: func(t *trial) {
+			for _, tt := range []struct {
+				s     *session
+				waits bool
+			}{{t.forced("verified"), false}, {t.pending(), true}} {
+				asked := time.Now()
+				n := len(t.events("?wait=3&session_id=" + tt.s.ID))
+				took := time.Since(asked)
+				t.check(n == map[bool]int{true: 0, false: 1}[tt.waits] && (took > 2*time.Second) == tt.waits,
+					"%d events are listed after %s", n, took.Round(time.Millisecond))
+			}
+		},
+	},
+	{
+		Name: "testmode.signed_now", Title: "A listed event is signed anew whenever it is listed, and was stored at " +
+			"the completion",
+		Cites: []string{"openapi.yaml listTestEvents", "openapi.yaml TestEventHeaders"},
+		run: func(t *trial) {
+			s := t.forced("verified")
+			for range 2 {
+				asked, e := t.now(), t.eventOf(s)
+				t.check(apart(unix(e.Headers["webhook-timestamp"]), asked) < nearTolerance,
+					"an event that is listed now has the webhook-timestamp of another time")
+				_, at := t.status(s.ID)
+				t.check(apart(e.CreatedAt, at) < nearTolerance, "created_at of the event is not the completion")
+				if left := nearTolerance + 2*time.Second - t.now().Sub(at); left > 0 {
+					t.pause(left)
+				}
+			}
+		},
+	},
+	{
+		Name: "testmode.no_destination", Title: "An event of a session that was made without a Webhook URL is not sent " +
+			"again: 409",
+		needs: []*need{needBare}, sessions: 1,
+		Cites: []string{"openapi.yaml resendTestEvent 409", "openapi.yaml DeliveryStatus"},
+		run: func(t *trial) {
+			own := t.test
+			defer func() { t.test = own }()
+			back := creationTo("cancel_url", t.callback("/agegate-conformance/back"))
+			t.test = []string{t.BareKey}
+			s, ok := t.call(back).created(back)
+			if !ok {
+				t.endf(suite.Skipped, "needs the tenant without a Cancel URL to have a URL on the same host")
+			}
+			t.force(s, "verified")
+			list := t.events("?session_id=" + s.ID)
+			if len(list) != 1 || list[0].Delivery != "no_destination" {
+				t.endf(suite.Skipped, "needs the tenant without a Cancel URL to have no Webhook URL either")
+			}
+			t.expect(call{operation: resendTestEvent, event: list[0].EventID}, "409 noDestination")
+		},
+	},
+	{
+		Name: "testmode.clock_document", Title: "The test clock lets a session expire whose document check is open",
+		sessions: 1,
+		Cites:    []string{"SPEC 3", "openapi.yaml moveTestClock"},
+		run: func(t *trial) {
+			s := t.fresh()
+			t.offer(s)
+			t.expire(s)
+			t.isPage(t.reopen(s, "?force=verified"), http.StatusGone)
+			t.is("EXPIRED", s, "after force")
+			t.check(len(t.events("?session_id="+s.ID)) == 0, "the expired session has an event")
+		},
+	},
+	{
+		Name: "testmode.clock_exact", Title: "A session that the test clock ends is EXPIRED since then, and no redirect of " +
+			"a session without one can expire", sessions: 1,
+		Cites: []string{"SPEC 2.4", "openapi.yaml moveTestClock", "openapi.yaml moveTestClock 409"},
+		run: func(t *trial) {
+			s := t.fresh()
+			asked := t.now()
+			t.expire(s)
+			t.pause(nearTolerance + 2*time.Second) // the time of the first lookup is another
+			at := t.is("EXPIRED", s, "after a move of the clock")
+			t.check(apart(at, asked) < nearTolerance, "the session is EXPIRED since %s, want since now", at)
+			ended := []*session{s}
+			for _, outcome := range t.outcomes() {
+				if outcome != "verified" {
+					ended = append(ended, t.forced(outcome))
+				}
+			}
+			for _, s := range ended {
+				t.must(clock(s.ID, "redirect"), http.StatusConflict, "of a session without a redirect, ")
+			}
+		},
+	},
+	{
+		Name: "testmode.clock_redirect", Title: "The test clock gives an expired token to the next redirect, and to no other",
+		sessions: 1, Cites: []string{"openapi.yaml moveTestClock"},
+		run: func(t *trial) {
+			s := t.fresh()
+			t.must(clock(s.ID, "redirect"), http.StatusOK, "of an open session, ")
+			t.is("PENDING", s, "after its next redirect was let expire")
+			t.force(s, "verified")
+			t.check(t.life(s) < 0, "the token of the redirect that should be expired lives for %s", t.life(s))
+			s.page = t.reopen(s, "")
+			t.check(t.life(s) > 0, "the token of the redirect after it has expired, too")
+		},
+	},
+	{
+		Name: "testmode.clock_ended", Title: "The test clock lets no session expire that has ended, whatever its outcome",
+		Cites: []string{"openapi.yaml moveTestClock"},
+		run: func(t *trial) {
+			for _, outcome := range t.outcomes() {
+				s := t.forced(outcome)
+				t.expect(clock(s.ID, "session"), "409 ended")
+				t.is(forcedStatus[outcome], s, "after a move of the clock")
+			}
+		},
+	},
+	{
+		Name: "testmode.order", Title: "Events after another are listed as they were stored, and wait waits", sessions: 3,
+		Cites: []string{"openapi.yaml listTestEvents"},
+		run: func(t *trial) {
+			first := t.passed()
+			ids := []string{first.ID, t.passed().ID, t.passed().ID}
+			var inOrder []string
+			begin := t.eventOf(first).EventID
+			last := begin
+			for _, e := range t.events("?after=" + begin) {
+				if slices.Contains(ids, e.SessionID) {
+					inOrder, last = append(inOrder, e.SessionID), e.EventID
+				}
+			}
+			t.check(slices.Equal(inOrder, ids[1:]), "the events of two sessions are not listed in their order")
+			alone := t.events("?after=" + begin + "&session_id=" + ids[2])
+			t.check(len(alone) == 1 && alone[0].SessionID == ids[2], "%d events of a session are listed after an earlier one, "+
+				"want its one", len(alone))
+			all := t.events("")
+			newest := slices.IndexFunc(all, func(e listed) bool { return e.SessionID == ids[2] })
+			older := slices.IndexFunc(all, func(e listed) bool { return e.SessionID == ids[0] })
+			t.check(newest >= 0 && newest < older, "the newest event is not listed first")
+			asked := time.Now()
+			t.events("?after=" + last + "&session_id=" + ids[0] + "&wait=1")
+			t.check(time.Since(asked) > 900*time.Millisecond, "wait=1 is answered after %s without an event",
+				time.Since(asked).Round(time.Millisecond))
+		},
+	},
 }
+
+// listLimit is the maximum number of events in one answer of the test mode.
+const listLimit = 50

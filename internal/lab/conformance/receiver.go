@@ -61,8 +61,6 @@ func newReceiver(l net.Listener) *receiver {
 	return r
 }
 
-func (r *receiver) close() { _ = r.server.Close() }
-
 // onward is where a redirecting refusal leads.
 const onward = "/agegate-conformance/onward"
 

@@ -10,6 +10,7 @@ import (
 	"net/http/cookiejar"
 	"net/url"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
@@ -231,8 +232,7 @@ func (t *trial) registered() *url.URL {
 
 // callback returns an address on a registered host.
 func (t *trial) callback(rest string) string {
-	to := t.registered()
-	return to.Scheme + "://" + to.Host + rest
+	return strings.TrimSuffix(t.registered().String(), "/") + rest
 }
 
 // now returns the time of the gateway's clock, to about a second.
@@ -251,4 +251,38 @@ func redactor(o Options) func(string) string {
 	}
 	known := strings.NewReplacer(pairs...)
 	return func(text string) string { return secretParts.ReplaceAllString(known.Replace(text), "$1$2[redacted]") }
+}
+
+// life returns the time from the redirect to the expiry of its token. It is negative if
+// the token had already expired. The redirect's time is its Date header, so only the
+// gateway's clock counts.
+func (t *trial) life(s *session) time.Duration {
+	to, err := url.Parse(s.page.header.Get("Location"))
+	if err != nil || s.page.date().IsZero() || to.Host == "" {
+		t.fatalf("a pass answers %d, want 303 with an absolute Location and a Date", s.page.status)
+	}
+	expires, _, _ := strings.Cut(to.Query().Get("token"), ".")
+	at := unix(expires)
+	if at.IsZero() {
+		t.fatalf("the redirect's token does not begin with its expiry")
+	}
+	return at.Sub(s.page.date())
+}
+
+// unix returns the time of a number of seconds, or a time long ago for another text.
+func unix(text string) time.Time {
+	seconds, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return time.Time{}
+	}
+	return time.Unix(seconds, 0)
+}
+
+// pause waits, or ends the case with the run.
+func (t *trial) pause(d time.Duration) {
+	select {
+	case <-time.After(d):
+	case <-t.ctx.Done():
+		t.fatalf("the run was ended during a wait")
+	}
 }

@@ -5,8 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"image"
+	_ "image/gif" // formats of scanners and phones
 	"image/jpeg"
+	_ "image/png" //
 	"os"
+
+	_ "golang.org/x/image/bmp"  // formats of scanners and phones
+	_ "golang.org/x/image/tiff" //
+	_ "golang.org/x/image/webp" //
 )
 
 // maxPixels bounds the decoded size of one picture.
@@ -31,9 +37,9 @@ func Open(path string) (image.Image, error) {
 	return img, nil
 }
 
-// Decode decodes a file in any format that the program imports. image.Decode would use
-// the fast decoder of frames; Decode does not, and refuses a JPEG that is cut short. It
-// fails with ErrNotAPicture or ErrTooLarge.
+// Decode decodes a file in any of these formats. image.Decode would use the fast decoder
+// of frames; Decode does not, and refuses a JPEG that is cut short. It fails with
+// ErrNotAPicture or ErrTooLarge.
 func Decode(data []byte) (img image.Image, err error) {
 	config, _, err := image.DecodeConfig(bytes.NewReader(data))
 	switch {
