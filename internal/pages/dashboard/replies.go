@@ -23,8 +23,8 @@ type reply struct {
 type replies map[string][]reply
 
 // replyKeys are the ends of sessions with an answer.
-var replyKeys = []string{"passed", "unopened", "open", "retry", "expired", "spoof", "document", "refused", "declined",
-	"fallback"}
+var replyKeys = []string{"passed", "unopened", "open", "retry", "expired", "spoof", "unlive", "document", "refused",
+	"declined", "no_estimate", "fallback"}
 
 // readReplies reads the answers, and checks that there is one for each end in every
 // language.
@@ -53,8 +53,10 @@ func readReplies() (replies, error) {
 	return all, nil
 }
 
-// replyKey is the key of the answer to a session's shopper, by what support can tell.
+// replyKey is the key of the answer to a session's shopper, by what support can tell. After
+// a refused estimate no answer asks for another camera check: it leads to a document, or to the shop.
 func (v storyView) replyKey() string {
+	below := v.Camera == insight.CameraBelow
 	switch {
 	case v.Status == session.StatusPassed:
 		return "passed"
@@ -64,16 +66,20 @@ func (v storyView) replyKey() string {
 		return "retry"
 	case v.Status == session.StatusPending:
 		return "open"
+	case below && (v.Status == session.StatusExpired || v.Document == insight.DocumentDeclined):
+		return "declined"
 	case v.Status == session.StatusExpired:
 		return "expired"
+	case below && v.Document == insight.DocumentUnlive:
+		return "unlive"
 	case v.Status == session.StatusSpoof, v.Document == insight.DocumentUnlive:
 		return "spoof"
-	case v.Document == insight.DocumentDeclined && v.Camera == insight.CameraBelow:
-		return "declined"
-	case v.Document == insight.DocumentRefused, v.Document == insight.DocumentUnproved:
+	case below && v.Document != "":
 		return "refused"
-	case v.Document == insight.DocumentDeclined:
+	case v.Document != "":
 		return "document"
+	case !below:
+		return "no_estimate"
 	}
 	return "fallback"
 }

@@ -25,7 +25,7 @@ func storyKeys() []string {
 		page.Keys("story.forced_", session.StatusPassed, session.StatusFallback, session.StatusSpoof, session.StatusExpired),
 		page.Keys("story.document_", unproved...),
 		page.Keys("story.proved_", session.WayWallet, session.WayPhoto),
-		page.Keys("story.tell_", append(slices.Clip(replyKeys), "nobody", "no_estimate")...),
+		page.Keys("story.tell_", append(slices.Clip(replyKeys), "nobody")...),
 	)
 }
 
@@ -91,13 +91,8 @@ func (v storyView) stage() (expired, open string) {
 
 // Advice is what support staff can tell the shopper.
 func (v storyView) Advice() page.Text {
-	key := v.replyKey()
-	switch {
-	case v.Test:
-		key = "nobody"
-	case v.Camera == insight.CameraUsedUp && (key == "document" || key == "fallback"),
-		v.Camera == insight.CameraSkipped && key == "fallback":
-		key = "no_estimate"
+	if v.Test {
+		return page.Say("story.tell_nobody")
 	}
-	return page.Say("story.tell_" + key)
+	return page.Say("story.tell_" + v.replyKey())
 }

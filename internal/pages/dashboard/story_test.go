@@ -1,6 +1,8 @@
 package dashboard_test
 
 import (
+	"encoding/json"
+	"io/fs"
 	"net/url"
 	"strings"
 	"testing"
@@ -8,6 +10,7 @@ import (
 	"agegate/internal/backoffice/account"
 	"agegate/internal/gatewaytest"
 	"agegate/internal/rules/tenant"
+	"agegate/templates"
 )
 
 // told returns a session's page, as somebody sees it after columns of its row were set.
@@ -50,7 +53,7 @@ func TestStory(t *testing.T) {
 			begun + offered + "cutoff = 25, status = 'FALLBACK', source = 'document', document_way = 'photo', " + ended +
 				late + "unlive\"}]'",
 			"The camera’s estimate was below 18 &#43; 7 years. A document was then shown, but no live person",
-			"your own face", "No valid document",
+			"choose “Use a document instead”, and hold your own face", "No valid document",
 		},
 		{begun + offered + "cutoff = 25",
 			"The camera’s estimate was below 18 &#43; 7 years. The shopper is now asked for a document.",
@@ -65,7 +68,8 @@ func TestStory(t *testing.T) {
 			"The camera leaves a margin", "Camera"},
 		{
 			begun + offered + "cutoff = 25, status = 'FALLBACK', source = 'document', " + ended,
-			"The camera’s estimate was below 18 &#43; 7 years. The shopper then declined a document.", "show one",
+			"The camera’s estimate was below 18 &#43; 7 years. The shopper then declined a document.",
+			"choose “Use a document instead”, and show one",
 			"No valid document",
 		},
 		{
@@ -99,18 +103,18 @@ func TestStory(t *testing.T) {
 		{
 			offered + "document_preferred = true, document_attempts = 3, status = 'FALLBACK', source = 'document', " + ended,
 			"The shopper preferred a document to the camera. The shopper’s documents were then refused",
-			"the reason is not stored", "No valid document",
+			"Start the check again in the shop, and show a valid", "No valid document",
 		},
 		{
 			offered + "document_preferred = true, status = 'FALLBACK', source = 'document', " + ended,
 			"The shopper preferred a document to the camera. The shopper then declined a document.",
-			"Neither the camera nor a document was used.",
+			"Start the check again in the shop, and show a valid",
 			"No valid document",
 		},
 		{
 			offered + "status = 'FALLBACK', source = 'document', " + ended,
 			"The camera made no estimate: its check was skipped. The shopper then declined a document.",
-			"Neither the camera nor a document was used.", "No valid document",
+			"Start the check again in the shop, and show a valid", "No valid document",
 		},
 		{begun + "strikes = 2, status = 'SPOOF', source = 'camera', " + ended,
 			"The camera did not see a living person, twice.", "your own face", "Camera"},
@@ -121,6 +125,8 @@ func TestStory(t *testing.T) {
 		{"status = 'EXPIRED'", "Nobody opened the link in time.", "creates a new link", ""},
 		{begun + "opened_at = created_at, status = 'EXPIRED'",
 			"The shopper began the camera check and did not finish it in time.", "creates a new link", ""},
+		{begun + offered + "opened_at = created_at, cutoff = 25, status = 'EXPIRED'", "The camera’s estimate was below",
+			"choose “Use a document instead”, and show one", ""},
 	} {
 		body := told(t, g, shop, boss, tt.set)
 		if !strings.Contains(body, `data-testid="story">`+tt.story) {
@@ -185,21 +191,29 @@ func TestTheTimelineIsTrue(t *testing.T) {
 
 // TestReplyToTheShopper: a session's page has a reply by how it ended, in every
 // language of the hosted page. Shoppers who never opened the link are not told to open it again.
+// After a refused estimate none is told to start again without how to go on to a document, in the
+// words of that page's button.
 func TestReplyToTheShopper(t *testing.T) {
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
 	shop := g.Shop(t, "", nil)
 	support := member(t, g, shop.Tenant.ID, account.Support)
+	const below = "begun_at = created_at, cutoff = 25, "
 	for set, says := range map[string]string{
 		"status = 'PENDING'":                         "Ihre Altersprüfung hat noch nicht begonnen.",
 		"status = 'PENDING', opened_at = created_at": "Ihre Altersprüfung ist noch offen.",
 		`status = 'PENDING', opened_at = created_at, setbacks = '[{"At":"2099-01-02T03:04:05Z","Why":"hasty"}]'`: "Ihr letzter Versuch brachte kein Ergebnis, aber",
-		"status = 'EXPIRED'":                     "Die Zeit für Ihre Altersprüfung",
-		"status = 'PASSED', source = 'camera'":   "Ihre Altersprüfung ist abgeschlossen.",
-		"status = 'SPOOF', source = 'camera'":    "Ihre Altersprüfung konnte nicht",
-		"status = 'FALLBACK', source = 'camera'": "Die Kamera konnte Ihr Alter nicht",
+		"status = 'EXPIRED'":                             "Die Zeit für Ihre Altersprüfung",
+		below + "status = 'EXPIRED'":                     "Die Kamera konnte Ihr Alter nicht bestätigen.",
+		"status = 'PASSED', source = 'camera'":           "Ihre Altersprüfung ist abgeschlossen.",
+		"status = 'SPOOF', source = 'camera'":            "Ihre Altersprüfung konnte nicht",
+		"status = 'FALLBACK', source = 'camera'":         "Die Kamera konnte Ihr Alter nicht schätzen.",
+		below + "status = 'FALLBACK', source = 'camera'": "Die Kamera konnte Ihr Alter nicht bestätigen.",
+		below + "status = 'FALLBACK', source = 'document', document_attempts = 3": "Ihre Altersprüfung endete ohne gültigen Ausweis. " +
+			"Wenn Sie einen anderen haben",
+		below + "status = 'FALLBACK', source = 'document'": "Die Kamera konnte Ihr Alter nicht bestätigen.",
+		below + "status = 'FALLBACK', source = 'document', document_way = 'photo', " +
+			`setbacks = '[{"At":"2099-01-02T03:04:05Z","Why":"unlive"}]'`: "Ihre Altersprüfung konnte nicht",
 		"status = 'FALLBACK', source = 'document', document_attempts = 3": "Ihre Altersprüfung endete ohne gültigen Ausweis. " +
-			"Bitte nutzen Sie den anderen Weg",
-		"status = 'FALLBACK', source = 'document'": "Ihre Altersprüfung endete ohne gültigen Ausweis. " +
 			"Bitte beginnen Sie",
 	} {
 		body := told(t, g, shop, support, "document_opened_at = created_at, completed_at = created_at, "+set)
@@ -208,7 +222,29 @@ func TestReplyToTheShopper(t *testing.T) {
 			!strings.Contains(replies, `<p lang="de" dir="auto">`+says) {
 			t.Errorf("%s: %d replies, or no %q in %s", set, n, says, replies)
 		}
+		for _, tag := range tenant.Languages {
+			text := between(t, replies, `<p lang="`+tag+`" dir="auto">`, "</p>")
+			leads := strings.Contains(text, shopperText(t, tag, "intro.prefer"))
+			if leads != (strings.HasPrefix(set, below) && !strings.HasSuffix(set, "'camera'")) {
+				t.Errorf("%s: whether it leads to a document instead of the camera is wrong in %s", set, text)
+			}
+		}
 	}
+}
+
+// shopperText returns a text of the hosted page.
+func shopperText(t *testing.T, tag, key string) string {
+	t.Helper()
+	data, err := fs.ReadFile(templates.Shopper(), "locales/"+tag+".json")
+	texts := map[string]any{}
+	if err == nil {
+		err = json.Unmarshal(data, &texts)
+	}
+	text, ok := texts[key].(string)
+	if err != nil || !ok {
+		t.Fatalf("%s has no text %s: %v", tag, key, err)
+	}
+	return text
 }
 
 // TestStatusIsSaidOnce: a session's page and that of a test session to try out have one
