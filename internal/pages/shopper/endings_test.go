@@ -330,6 +330,21 @@ func TestGoingOnWithoutTheCameraOfThePhone(t *testing.T) {
 	desktop.get(link).shows(t, http.StatusOK, "screen-fallback")
 }
 
+// TestThePhoneLeadsToADocument: a phone whose camera check ends at the offer of a document says that the
+// other screen goes on, not that all is done.
+func TestThePhoneLeadsToADocument(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, tenant.Tenant{DocumentCheck: true}, scripted(stepFraming))
+	desktop, phone := f.browser(), f.browser()
+	link, phoneLink, _ := f.handedOver(desktop, true)
+	phone.post(phoneLink+"/start", nil)
+	phone.post(phoneLink+"/without-camera", nil)
+	phone.get(phoneLink).shows(t, http.StatusOK, "notice-handover_document")
+	desktop.get(link).shows(t, http.StatusOK, "screen-document")
+	desktop.post(link+"/document", url.Values{"choice": {"decline"}})
+	phone.get(phoneLink).shows(t, http.StatusOK, "notice-handover_done")
+}
+
 // TestALinkForAnotherBrowser: an app without a camera leads to a link to copy.
 func TestALinkForAnotherBrowser(t *testing.T) {
 	t.Parallel()

@@ -67,6 +67,7 @@ func TestAnotherBrowserSeesNoTick(t *testing.T) {
 		f.browser().get(link + "?force=" + outcome)
 		page := f.browser().get(link)
 		page.shows(t, http.StatusOK, "notice-completed")
+		contains(t, page.body, "This check has ended", "can see the result")
 		if strings.Contains(page.body, `<path d="M8 12.300l2.800 2.800L16.300 9.500"/>`) {
 			t.Errorf("%s: the page has a tick", outcome)
 		}

@@ -9,20 +9,21 @@ import (
 // notices are the pages with a message and a way back, by name, with their icons.
 // The texts are notice.<name>.title and .body.
 var notices = map[string]string{
-	"completed":      "info", // perhaps no pass
-	"elsewhere":      "info",
-	"handover_gone":  "clock",
-	"handover_done":  "done",
-	"expired":        "clock",
-	"unavailable":    "clock",
-	"not_available":  "info",
-	"busy":           "clock",
-	"force_live":     "info",
-	"force_unknown":  "info",
-	"force_document": "info",
-	"unknown":        "info",
-	"refused":        "info",
-	"error":          "info",
+	"completed":         "info", // perhaps no pass
+	"elsewhere":         "info",
+	"handover_gone":     "clock",
+	"handover_done":     "done",
+	"handover_document": "info", // the other screen asks for a document
+	"expired":           "clock",
+	"unavailable":       "clock",
+	"not_available":     "info",
+	"busy":              "clock",
+	"force_live":        "info",
+	"force_unknown":     "info",
+	"force_document":    "info",
+	"unknown":           "info",
+	"refused":           "info",
+	"error":             "info",
 }
 
 type noticeView struct {

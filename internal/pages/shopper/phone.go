@@ -60,8 +60,8 @@ func (p *Pages) showPhone(c echo.Context) error {
 		return p.render(c, http.StatusGone, "notice",
 			&noticeView{layout: l, Name: "expired", Icon: notices["expired"]})
 	case p.doneOnPhone(v):
-		return p.render(c, http.StatusOK, "notice",
-			&noticeView{layout: l, Name: "handover_done", Icon: notices["handover_done"]})
+		name := map[bool]string{true: "handover_document", false: "handover_done"}[v.sess.DocumentOpen()]
+		return p.render(c, http.StatusOK, "notice", &noticeView{layout: l, Name: name, Icon: notices[name]})
 	case !v.owner:
 		if err := p.greetPhone(c, &v); err != nil {
 			return err
@@ -81,11 +81,8 @@ func (p *Pages) showPhone(c echo.Context) error {
 		if err != nil {
 			return err
 		}
-		view.layout, view.Leave = l, ""
-		view.Camera = v.path
-		view.Handover = ""
-		view.Back = ""
-		view.OnPhone = true
+		view.layout, view.Camera, view.OnPhone = l, v.path, true
+		view.Leave, view.Handover, view.Back = "", "", ""
 		return p.render(c, http.StatusOK, "camera", view)
 	}
 }

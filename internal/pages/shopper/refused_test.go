@@ -11,7 +11,7 @@ import (
 )
 
 // TestWhyAndWhatNow: the page after a refusal names only the reason that applies,
-// and links to the merchant's review if one is set.
+// and links to the merchant's review if one is set. After a refused estimate it advises no other camera check.
 func TestWhyAndWhatNow(t *testing.T) {
 	t.Parallel()
 	const review = "https://shop.example/review?a=1&b=2"
@@ -64,9 +64,9 @@ func TestWhyAndWhatNow(t *testing.T) {
 					t.Errorf("%s: the page says %q, or does not", test.why, text)
 				}
 			}
-			if light := strings.Contains(page.body, "face a window"); light == strings.Contains(page.body, "valid passport") ||
-				light != (test.why == whyEstimate || test.why == whyNoEstimate) {
-				t.Errorf("%s: advice about the light: %v", test.why, light)
+			light, document := strings.Contains(page.body, "face a window"), strings.Contains(page.body, "begin with a document")
+			if light != (test.why == whyNoEstimate) || document != (test.why == whyDocument || test.why == whyDeclined) {
+				t.Errorf("%s: advice about another camera check: %v, about a document: %v", test.why, light, document)
 			}
 			if strings.Contains(page.body, `data-testid="review"`) || strings.Contains(page.body, "16.2") {
 				t.Error("the page leads to a review that nobody set, or holds the estimate")

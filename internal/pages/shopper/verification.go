@@ -226,9 +226,9 @@ type fallbackView struct {
 	Why reason
 }
 
-// Document reports that the document check came last, so that advice about the camera
-// does not help.
-func (v *fallbackView) Document() bool { return v.Why == whyDocument || v.Why == whyDeclined }
+// Document reports that the document check came last, with which another try begins. After a refused
+// estimate none is advised: there is no other camera check.
+func (v *fallbackView) Document() bool { return v.Why != whyEstimate && v.Why != whyNoEstimate }
 
 func (p *Pages) layoutOf(v visit) layout {
 	test := !v.sess.Livemode
