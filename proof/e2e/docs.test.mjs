@@ -11,7 +11,7 @@ import { fitsWidth, leads, part } from "./lib/walk.mjs";
 
 const pages = [
   "/", "/docs", "/docs/reference", "/docs/integrate", "/docs/clients", "/docs/frameworks", "/docs/door", "/docs/wordpress", "/docs/verify-token", "/docs/verify-webhook", "/docs/localhost", "/docs/test-outcomes", "/docs/certify", "/docs/staging", "/docs/go-live", "/docs/laws",
-  "/docs/privacy", "/docs/errors", "/docs/document", "/docs/support", "/docs/expect", "/docs/evidence", "/docs/operations", "/docs/install", "/docs/configure", "/docs/certificates", "/docs/staff", "/docs/issuers", "/docs/back-up", "/docs/upgrade", "/docs/grow", "/docs/stored", "/docs/watch", "/docs/trouble", "/docs/compatibility", "/docs/changelog",
+  "/docs/privacy", "/docs/errors", "/docs/document", "/docs/support", "/docs/expect", "/docs/evidence", "/docs/operations", "/docs/install", "/docs/configure", "/docs/certificates", "/docs/tenants", "/docs/staff", "/docs/issuers", "/docs/back-up", "/docs/upgrade", "/docs/grow", "/docs/stored", "/docs/watch", "/docs/trouble", "/docs/compatibility", "/docs/changelog",
 ];
 const unknown = ["/nope", "/docs/webhooks"];
 /** The pages whose place and tables are looked at: all for a release, else every other one. */
@@ -49,6 +49,19 @@ for (const [name, viewport] of Object.entries(sizes)) {
     });
   }
 }
+
+test("no name of a variable is cut in the table of them", async () => {
+  const page = await visitor(browser, { camera: false });
+  await page.goto(`${gateway.url}/docs/configure`);
+  for (const width of [360, 768, 1024, 1440]) {
+    await page.setViewportSize({ width, height: 800 });
+    const cut = await page.$$eval("td code", (all) => all.filter((e) => /^AGEGATE_[A-Z_0-9]+$/.test(e.textContent) && e.getClientRects().length > 1).map((e) => e.textContent));
+    assert.deepEqual(cut, [], `at ${width} px`);
+    await fitsWidth(page);
+  }
+  page.kept();
+  await page.context().close();
+});
 
 /** axe judges colours only of text in view, over which nothing lies such as the bar that stays. */
 async function isAccessibleWhole(page, viewport, what, rules) {

@@ -51,6 +51,7 @@ var groups = []struct {
 		{"install", "docs/operations/install.md", "A Debian package, an image, Compose or Kubernetes."},
 		{"configure", "docs/operations/configure.md", "Every variable, and how the gateway ends."},
 		{"certificates", "docs/operations/certificates.md", "Behind a proxy, or with certificates that the gateway orders."},
+		{"tenants", "docs/operations/tenants.md", "Create, limit, top up, disable and delete one."},
 		{"staff", "docs/operations/staff.md", "The first account, roles, and single sign-on."},
 		{"issuers", "docs/operations/issuers.md", "Whose documents count, published lists, and what wallets ask of you."},
 		{"back-up", "docs/operations/back-up.md", "The database and the secret key, and how to restore or replace them."},
@@ -70,7 +71,7 @@ var doors = []struct{ title, lead, pages string }{
 		"wordpress door laws expect go-live"},
 	{"For a developer", "Build the check into a shop of your own.",
 		"integrate reference verify-webhook test-outcomes go-live"},
-	{"For an operator", "Run a gateway for yourself or for others.", "install configure staff back-up watch"},
+	{"For an operator", "Run a gateway for yourself or for others.", "install configure tenants staff watch"},
 	{"For support and data protection", "Answer shoppers, and those who ask what is stored.",
 		"support document privacy evidence"},
 }

@@ -61,6 +61,9 @@ func (m *markdown) render(source string, shift int) (template.HTML, []section, e
 			return ast.WalkSkipChildren, nil
 		case *extast.Table:
 			labelCells(n, data)
+			if n.FirstChild().ChildCount() >= minWide { // nobody searches for its figures
+				return ast.WalkSkipChildren, nil
+			}
 		case *ast.Link:
 			n.Destination = []byte(markdownPage.ReplaceAllString(string(n.Destination), "$1$2"))
 		}
@@ -198,13 +201,8 @@ func (b *blocks) code(w util.BufWriter, source []byte, n ast.Node, entering bool
 // languageOf returns the full name for a language's short name at a code block,
 // or the short name itself.
 func languageOf(short string) string {
-	switch short {
-	case "python":
-		return "Python"
-	case "js":
-		return "JavaScript"
-	case "ts":
-		return "TypeScript"
+	if name := map[string]string{"python": "Python", "js": "JavaScript", "ts": "TypeScript"}[short]; name != "" {
+		return name
 	}
 	for _, language := range languages {
 		if language.ending == short {
