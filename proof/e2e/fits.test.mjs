@@ -187,6 +187,30 @@ test("the box and the button of the consent to a photograph in every language, a
   page.kept();
 });
 
+test("the button of the consent to share an estimate, and of the page that asks for a face again, in every language", async () => {
+  const size = { width: 320, height: 568 };
+  const page = await visitor(browser, { viewport: size });
+  const { url } = await gateway.session(gateway.tenant("--age-visibility"));
+  await page.goto(url);
+  await part(page, "start").click();
+  const filmed = await beforeDocument();
+  await filmed.page.setViewportSize(size);
+  Object.assign(filmed.message, { stage: "face", phase: "framing", total: 4, again: "unmoved" });
+  for (const tag of languages) {
+    await page.goto(`${url}?lang=${tag}`);
+    await filmed.page.goto(`${filmed.url}/photo?lang=${tag}`);
+    await openCamera(filmed.page);
+    await sees(filmed.page, "screen-again");
+    for (const [on, button] of [[page, "continue"], [filmed.page, "show-face"]]) {
+      assert.ok(await isOnTop(on, button), `${tag}: ${button} is in view`);
+      await on.evaluate(() => scrollTo(0, document.body.scrollHeight));
+      assert.ok(await isOnTop(on, button) && await on.evaluate(() => scrollY + innerHeight >= document.body.scrollHeight - 1), `${tag}: ${button}, at the end`);
+      await fitsWidth(on);
+    }
+  }
+  for (const each of [page, filmed.page]) each.kept();
+});
+
 test("the code for another device in every language, whole in a computer's window", async () => {
   const page = await visitor(browser, { viewport: { width: 1440, height: 900 } });
   await toPrimer(page, (await gateway.session(tenant)).url);
