@@ -53,8 +53,11 @@ func readReplies() (replies, error) {
 	return all, nil
 }
 
-// replyKey is the key of the answer to a session's shopper, by what support can tell. After
-// a refused estimate no answer asks for another camera check: it leads to a document, or to the shop.
+// afterRefusal are the keys after a refused estimate. No answer asks for another camera check.
+var afterRefusal = map[insight.DocumentEnd]string{"": "fallback", insight.DocumentDeclined: "declined",
+	insight.DocumentUnlive: "unlive", insight.DocumentRefused: "refused", insight.DocumentUnproved: "refused"}
+
+// replyKey is the key of the answer to a session's shopper, by what support can tell.
 func (v storyView) replyKey() string {
 	below := v.Camera == insight.CameraBelow
 	switch {
@@ -66,20 +69,16 @@ func (v storyView) replyKey() string {
 		return "retry"
 	case v.Status == session.StatusPending:
 		return "open"
-	case below && (v.Status == session.StatusExpired || v.Document == insight.DocumentDeclined):
+	case v.Status == session.StatusExpired && below:
 		return "declined"
 	case v.Status == session.StatusExpired:
 		return "expired"
-	case below && v.Document == insight.DocumentUnlive:
-		return "unlive"
+	case below:
+		return afterRefusal[v.Document]
 	case v.Status == session.StatusSpoof, v.Document == insight.DocumentUnlive:
 		return "spoof"
-	case below && v.Document != "":
-		return "refused"
 	case v.Document != "":
 		return "document"
-	case !below:
-		return "no_estimate"
 	}
-	return "fallback"
+	return "no_estimate"
 }
