@@ -71,16 +71,12 @@ func (c *cli) auditList() *cobra.Command {
 			return errors.New("--before must be the number of an entry")
 		}
 		return c.withDatabase(cmd.Context(), func(db *store.Store, _ config.Config) error {
-			entries, err := db.AuditEntries(cmd.Context(),
-				audit.Filter{Scope: of, Action: audit.Action(action), Before: before, Limit: limit})
-			if err != nil {
-				return err
-			}
-			return terminal.PrintList(out, entries, terminal.Itself, "ENTRY\tAT\tACTOR\tACTION\tTARGET\tDETAIL",
+			return terminal.PrintList(out, terminal.Itself[audit.Entry], "ENTRY\tAT\tACTOR\tACTION\tTARGET\tDETAIL",
 				func(e audit.Entry) []any {
 					return []any{e.Seq, e.At.Format(time.DateTime), tenant.Visible(actorText(e.Actor)), e.Action, e.Target,
 						tenant.Visible(detailText(e.Details()))}
-				})
+				})(db.AuditEntries(cmd.Context(),
+				audit.Filter{Scope: of, Action: audit.Action(action), Before: before, Limit: limit}))
 		})
 	}
 	return cmd
@@ -208,7 +204,7 @@ func verifyFile(path string) ([]verifiedLog, error) {
 }
 
 func printVerified(out *terminal.Output, verified []verifiedLog) error {
-	return terminal.PrintList(out, verified, terminal.Itself, "LOG\tENTRIES\tLAST HASH", func(v verifiedLog) []any {
+	return terminal.PrintList(out, terminal.Itself[verifiedLog], "LOG\tENTRIES\tLAST HASH", func(v verifiedLog) []any {
 		return []any{tenant.Visible(string(v.Scope)), v.Entries, v.Hash}
-	})
+	})(verified, nil)
 }

@@ -80,17 +80,13 @@ func (c *cli) keyList() *cobra.Command {
 	out := terminal.OutputFlag(cmd, terminal.OneArray)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return c.withTenant(cmd.Context(), args, func(op operator, id uuid.UUID) error {
-			keys, err := op.tenants.Keys(cmd.Context(), id)
-			if err != nil {
-				return err
-			}
-			return terminal.PrintList(out, keys, fromKey, "ID\tKEY\tCREATED\tLAST USED\tENDS\tREVOKED\tNAME",
+			return terminal.PrintList(out, fromKey, "ID\tKEY\tCREATED\tLAST USED\tENDS\tREVOKED\tNAME",
 				func(k listedKey) []any {
 					return []any{
 						k.KeyID, k.Key, k.CreatedAt.Format(time.DateTime),
 						orNever(k.LastUsedAt), orNever(k.ExpiresAt), orNever(k.RevokedAt), tenant.Visible(k.Name),
 					}
-				})
+				})(op.tenants.Keys(cmd.Context(), id))
 		})
 	}
 	return cmd

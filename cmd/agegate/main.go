@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -38,7 +39,9 @@ func run(ctx context.Context, args []string, env terminal.Lookup, stdout, stderr
 		Long: `agegate verifies that a shopper appears to be over an age, and reports to the merchant
 by signed redirect, signed webhook and status lookup.
 
-Every AGEGATE_ variable has a flag of the same name; a flag wins over its variable.`,
+Every AGEGATE_ variable has a flag of the same name; a flag wins over its variable.
+A command refuses the flags that it does not read.`,
+		PersistentPreRunE: refuseUnread,
 	}
 	cli.addConfigFlags(root)
 	root.SetUsageTemplate(strings.Replace(root.UsageTemplate(), "Global Flags:\n{{.InheritedFlags.FlagUsages | trim"+
@@ -85,6 +88,37 @@ func (c *cli) addConfigFlags(root *cobra.Command) {
 		}
 		c.flags[v.Name] = root.PersistentFlags().String(v.Flag(), "", v.Usage())
 	}
+}
+
+// wholeConfig in flagsRead is the whole configuration.
+const wholeConfig = "*"
+
+// flagsRead names the flags of the configuration that a command, or each of a group, reads besides --database-url.
+// The floor of margins is left out for tenants: it is the gateway's, so it is read from its variables alone.
+var flagsRead = map[string]string{
+	"serve": wholeConfig, "demo": wholeConfig, "doctor": wholeConfig, "health": wholeConfig, "evidence": wholeConfig,
+	"evidence key": "", "evidence verify": "", "tenant": "allow-insecure-callbacks",
+	"trust source": "allow-insecure-callbacks webhook-allow-nets nat64-prefixes",
+	"trust sync":   "allow-insecure-callbacks webhook-allow-nets nat64-prefixes",
+	"user":         "listen base-url dashboard dashboard-url dashboard-listen mail-from",
+	"verifier":     "listen base-url verify-url",
+}
+
+// refuseUnread refuses a flag of the configuration that the command does not read: it would change nothing.
+func refuseUnread(cmd *cobra.Command, _ []string) error {
+	read, known := "", false
+	for at := cmd; at.HasParent() && !known; at = at.Parent() {
+		read, known = flagsRead[strings.TrimPrefix(at.CommandPath(), "agegate ")]
+	}
+	for _, v := range config.Variables {
+		// A flag of the command's own may have the same name.
+		f := cmd.Root().PersistentFlags().Lookup(v.Flag())
+		if f != nil && f.Changed && read != wholeConfig && !slices.Contains(strings.Fields("database-url "+read), f.Name) {
+			return terminal.ExitError{Code: 2, Err: fmt.Errorf("%s does not read --%s: give it to agegate serve, or set %s",
+				cmd.CommandPath(), f.Name, v.Name)}
+		}
+	}
+	return nil
 }
 
 // load reads the configuration: a flag wins over the environment, and that over the

@@ -222,7 +222,7 @@ func (c *cli) tenantCredit() *cobra.Command {
 		},
 	}
 	cmd.Flags().Int64Var(&add, "add", 0, "units to add, 1 or more")
-	cmd.Flags().StringVar(&note, "note", "", "what for, such as an invoice's number, for the tenant's audit log")
+	cmd.Flags().StringVar(&note, "note", "", "what for, such as an invoice's number, for the tenant's ledger")
 	_ = cmd.MarkFlagRequired("add")
 	return cmd
 }
@@ -287,14 +287,10 @@ func (c *cli) tenantList() *cobra.Command {
 	out := terminal.OutputFlag(cmd, terminal.OneArray)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return c.withOperator(cmd.Context(), func(op operator) error {
-			listed, err := op.listed(cmd.Context())
-			if err != nil {
-				return err
-			}
-			return terminal.PrintList(out, listed, terminal.Itself, "TENANT\tNAME\tCREDIT\tDISABLED\tCREATED",
+			return terminal.PrintList(out, terminal.Itself[listedTenant], "TENANT\tNAME\tCREDIT\tDISABLED\tCREATED",
 				func(t listedTenant) []any {
 					return []any{t.TenantID, tenant.Visible(t.Name), t.Credit, t.Disabled, t.CreatedAt.Format(time.DateTime)}
-				})
+				})(op.listed(cmd.Context()))
 		})
 	}
 	return cmd

@@ -119,15 +119,11 @@ func (c *cli) trustList() *cobra.Command {
 	out := terminal.OutputFlag(cmd, terminal.OneArray)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return c.withTrust(cmd.Context(), func(trust *document.Trust) error {
-			issuers, err := trust.List(cmd.Context())
-			if err != nil {
-				return err
-			}
-			return terminal.PrintList(out, issuers, fromIssuer, "ID\tCOUNTRY\tNAME\tDOCUMENT\tVALID FROM\tVALID UNTIL\tLIST",
+			return terminal.PrintList(out, fromIssuer, "ID\tCOUNTRY\tNAME\tDOCUMENT\tVALID FROM\tVALID UNTIL\tLIST",
 				func(i listedIssuer) []any {
 					return []any{i.ID, i.Country, strings.ReplaceAll(i.Name, "\t", " "), i.DocType, i.NotBefore.Format(time.DateOnly),
 						untilOf(i.NotAfter), listOf(i)}
-				})
+				})(trust.List(cmd.Context()))
 		})
 	}
 	return cmd

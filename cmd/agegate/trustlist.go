@@ -102,11 +102,7 @@ func (c *cli) sourceList() *cobra.Command {
 	out := terminal.OutputFlag(cmd, terminal.OneArray)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return c.withLists(cmd.Context(), func(lists *document.Lists) error {
-			found, err := lists.List(cmd.Context())
-			if err != nil {
-				return err
-			}
-			return terminal.PrintList(out, found, fromSource, "ID\tNAME\tFORMAT\tNUMBER\tVALID UNTIL\tLAST ATTEMPT",
+			return terminal.PrintList(out, fromSource, "ID\tNAME\tFORMAT\tNUMBER\tVALID UNTIL\tLAST ATTEMPT",
 				func(l listedSource) []any {
 					until, state := "-", "verified"
 					if l.NextUpdate != nil {
@@ -118,7 +114,7 @@ func (c *cli) sourceList() *cobra.Command {
 						state = strings.ReplaceAll(l.Failure, "\n", " ")
 					}
 					return []any{l.ID, l.Name, l.Format, l.Sequence, until, state}
-				})
+				})(lists.List(cmd.Context()))
 		})
 	}
 	return cmd

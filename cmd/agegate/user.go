@@ -83,17 +83,12 @@ func (c *cli) userList() *cobra.Command {
 		ctx := cmd.Context()
 		return c.withUsers(ctx, func(accounts *account.Service, _ config.Config) error {
 			var all []account.User
-			after := uuid.Nil
-			for {
+			for after := uuid.Nil; ; after = all[len(all)-1].ID {
 				page, err := accounts.Users(ctx, after)
-				if err != nil {
-					return err
-				}
 				all = append(all, page...)
-				if len(page) < account.MaxPage {
-					return printUsers(out, all)
+				if err != nil || len(page) < account.MaxPage {
+					return printUsers(out, all, err)
 				}
-				after = page[len(page)-1].ID
 			}
 		})
 	}
@@ -104,8 +99,8 @@ func fromUser(u account.User) listedUser {
 	return listedUser{u.ID, u.Email, u.Name, u.Operator, u.DisabledAt, u.CreatedAt}
 }
 
-func printUsers(out *terminal.Output, users []account.User) error {
-	return terminal.PrintList(out, users, fromUser, "ID\tE-MAIL\tNAME\tSTATE\tCREATED", func(u listedUser) []any {
+func printUsers(out *terminal.Output, users []account.User, err error) error {
+	return terminal.PrintList(out, fromUser, "ID\tE-MAIL\tNAME\tSTATE\tCREATED", func(u listedUser) []any {
 		state := "enabled"
 		switch {
 		case u.DisabledAt != nil:
@@ -114,7 +109,7 @@ func printUsers(out *terminal.Output, users []account.User) error {
 			state = "operator"
 		}
 		return []any{u.ID, tenant.Visible(u.Email), tenant.Visible(u.Name), state, u.CreatedAt.Format(time.RFC3339)}
-	})
+	})(users, err)
 }
 
 func (c *cli) userRecover() *cobra.Command {

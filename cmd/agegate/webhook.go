@@ -106,15 +106,11 @@ func (c *cli) webhookList() *cobra.Command {
 			return errors.New("--status must be " + statusNames)
 		}
 		return c.withWebhooks(cmd.Context(), scope, func(ops *webhook.Operations, _ audit.Actor, of webhook.Scope) error {
-			records, err := ops.Events(cmd.Context(),
-				webhook.Filter{Scope: of, Status: webhook.Status(status), Before: before, Limit: limit})
-			if err != nil {
-				return err
-			}
-			return terminal.PrintList(out, records, fromRecord, "EVENT\tSESSION\tSTATUS\tATTEMPTS\tLAST\tNEXT",
+			return terminal.PrintList(out, fromRecord, "EVENT\tSESSION\tSTATUS\tATTEMPTS\tLAST\tNEXT",
 				func(e listedEvent) []any {
 					return []any{e.EventID, e.SessionID, e.Status, e.Attempts, answerOf(e.LastClass, e.LastStatus), orNever(e.NextAt)}
-				})
+				})(ops.Events(cmd.Context(),
+				webhook.Filter{Scope: of, Status: webhook.Status(status), Before: before, Limit: limit}))
 		})
 	}
 	return cmd

@@ -52,15 +52,11 @@ func (c *cli) webhookEndpoints() *cobra.Command {
 	out := terminal.OutputFlag(cmd, terminal.OneArray)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return c.withWebhooks(cmd.Context(), scope, func(ops *webhook.Operations, _ audit.Actor, of webhook.Scope) error {
-			endpoints, err := ops.Endpoints(cmd.Context(), of)
-			if err != nil {
-				return err
-			}
-			return terminal.PrintList(out, endpoints, fromEndpoint, "ENDPOINT\tTENANT\tLIVE\tFAILING SINCE\tDISABLED\tREASON",
+			return terminal.PrintList(out, fromEndpoint, "ENDPOINT\tTENANT\tLIVE\tFAILING SINCE\tDISABLED\tREASON",
 				func(e listedEndpoint) []any {
 					return []any{e.EndpointID, e.TenantID, e.Livemode, orNever(e.FirstFailureAt), orNever(e.DisabledAt),
 						e.DisabledReason}
-				})
+				})(ops.Endpoints(cmd.Context(), of))
 		})
 	}
 	return cmd

@@ -39,22 +39,28 @@ func (o *Output) Print(v any, text func(w io.Writer)) error {
 	return w.Flush()
 }
 
-// PrintList prints a list: with --json an array of what as returns for each, otherwise
-// a table with a heading and a line for each.
+// PrintList returns a function that prints what a call has found, unless that failed: with
+// --json an array of what as returns for each, otherwise a table with a heading and a line
+// for each.
 func PrintList[Found, Listed any](
-	o *Output, found []Found, as func(Found) Listed, heading string, line func(Listed) []any,
-) error {
-	listed := make([]Listed, len(found))
-	for i, one := range found {
-		listed[i] = as(one)
-	}
-	return o.Print(listed, func(w io.Writer) {
-		fmt.Fprintln(w, heading)
-		for _, one := range listed {
-			cells := line(one)
-			fmt.Fprintf(w, strings.Repeat("%v\t", len(cells)-1)+"%v\n", cells...)
+	o *Output, as func(Found) Listed, heading string, line func(Listed) []any,
+) func([]Found, error) error {
+	return func(found []Found, err error) error {
+		if err != nil {
+			return err
 		}
-	})
+		listed := make([]Listed, len(found))
+		for i, one := range found {
+			listed[i] = as(one)
+		}
+		return o.Print(listed, func(w io.Writer) {
+			fmt.Fprintln(w, heading)
+			for _, one := range listed {
+				cells := line(one)
+				fmt.Fprintf(w, strings.Repeat("%v\t", len(cells)-1)+"%v\n", cells...)
+			}
+		})
+	}
 }
 
 // Itself is the function as of PrintList for a list that is printed unchanged.
