@@ -41,6 +41,7 @@ type Config struct {
 	Health   func(context.Context) (Health, error) // see Health
 	HTTPS    bool                                  // all public addresses are https
 	APIURL   string                                // public base of the API, without a trailing slash
+	Refuses  func(hostPort string) bool            // see webhook.Client
 	// URL is the public base of the pages, without a trailing slash. Its scheme
 	// decides whether cookies are Secure.
 	URL string

@@ -11,7 +11,6 @@ import (
 	"agegate/internal/pages/dashboard/desk"
 	"agegate/internal/pages/page"
 	"agegate/internal/rules/routine"
-	"agegate/internal/rules/tenant"
 	"agegate/internal/rules/webhook"
 )
 
@@ -19,8 +18,8 @@ import (
 const recentSessions = 10
 
 func (p *Pages) overview() desk.Feature {
-	keys := []string{"urls.plain", "urls.local", "overview.flawed.success_url", "overview.flawed.cancel_url",
-		"overview.flawed.webhook_url"}
+	keys := []string{"urls.plain", "urls.local", "urls.private", "overview.flawed.success_url",
+		"overview.flawed.cancel_url", "overview.flawed.webhook_url"}
 	for _, name := range todos {
 		keys = append(keys, "overview.todo."+name)
 	}
@@ -302,7 +301,10 @@ func hostOf(e webhook.Endpoint) string {
 
 // todosOf returns what the checklist has left, and the names of what is done.
 func (p *Pages) todosOf(r *desk.Request, list insight.Checklist) (open []todoView, done []string) {
-	flaws := urlFlaws(r.Tenant)
+	flaws := map[string]string{}
+	for _, u := range p.urlViews(r.Tenant) {
+		flaws[u.Name+"_url"] = u.Flaw
+	}
 	state := map[string]bool{
 		"success_url": list.SuccessURL, "cancel_url": list.CancelURL, "webhook_url": list.WebhookURL,
 		"passed": list.Passed, "fallback": list.FellBack, "spoof": list.Spoofed, "webhook_answered": list.WebhookAnswered,
@@ -334,21 +336,6 @@ func (p *Pages) todosOf(r *desk.Request, list insight.Checklist) (open []todoVie
 		open = append(open, v)
 	}
 	return open, done
-}
-
-// urlFlaws returns why the URLs of a tenant cannot be used for real shoppers. Their
-// browsers do not reach this machine by its local names, but webhooks do.
-func urlFlaws(t tenant.Tenant) map[string]string {
-	flaws := map[string]string{}
-	for _, u := range urlViews(t) {
-		switch local := leadsHere(u.URL); {
-		case local && u.Name != "webhook":
-			flaws[u.Name+"_url"] = "local"
-		case !local && u.Plain:
-			flaws[u.Name+"_url"] = "plain"
-		}
-	}
-	return flaws
 }
 
 // maker returns the button that creates a test session, or nil for those who may

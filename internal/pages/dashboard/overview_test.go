@@ -222,22 +222,24 @@ func TestChecklistEndsWithTheNextStep(t *testing.T) {
 func endsWithTheNextStep(t *testing.T, g *gatewaytest.Gateway, id uuid.UUID, secure bool) {
 	t.Helper()
 	dev := member(t, g, id, account.Developer)
-	for _, tt := range []struct{ successURL, flaw string }{
-		{"https://shop.example/ok", ""}, {"http://shop.example/ok", "not encrypted"},
-		{"http://localhost:3000/ok", "leads to this computer only"},
+	for _, tt := range []struct{ name, url, flaw string }{
+		{"Success", "http://shop.example/ok", "not encrypted"},
+		{"Success", "http://localhost:3000/ok", "leads to this computer only"}, {"Success", "https://shop.example/ok", ""},
+		{"Webhook", "https://10.1.2.3/hook", "not a public address: no webhook arrives"},
+		{"Webhook", "https://127.0.0.1/hook", "leads to this computer only"}, {"Webhook", "https://shop.example/hook", ""},
 	} {
-		g.Exec(t, "UPDATE tenants SET success_url = '"+tt.successURL+"'")
+		g.Exec(t, "UPDATE tenants SET "+strings.ToLower(tt.name)+"_url = '"+tt.url+"'")
 		_, body := dev.Get(t, "/dashboard/"+id.String()+"/test")
 		ready := strings.Contains(body, "Everything is ready. Switch to Live") && strings.Contains(body, `/docs/go-live">`)
 		_, open, _ := strings.Cut(body, "<main")
 		open, _, _ = strings.Cut(open, "<details")
 		if want := secure && tt.flaw == ""; ready != want || strings.Contains(body, "checklist") == want {
-			t.Errorf("https %t, with %s: ready %t", secure, tt.successURL, ready)
+			t.Errorf("https %t, with %s: ready %t", secure, tt.url, ready)
 		}
-		const todo = "Replace the Success URL</a>"
+		todo := "Replace the " + tt.name + " URL</a>"
 		if tt.flaw == "" && strings.Contains(open, todo) ||
 			tt.flaw != "" && !strings.Contains(open, todo+` <span class="badge warn">`+tt.flaw+"<") {
-			t.Errorf("%s lacks %q: %s", tt.successURL, tt.flaw, open)
+			t.Errorf("%s lacks %q: %s", tt.url, tt.flaw, open)
 		}
 		if strings.Contains(open, "Serve the gateway over https") == secure {
 			t.Errorf("https %t, and the list has it: %t", secure, !secure)

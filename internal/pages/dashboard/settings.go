@@ -137,7 +137,7 @@ type settingsView struct {
 type urlView struct {
 	Name, URL string
 	Allows    string // the host and port that creations may name
-	Plain     bool   // it is http
+	Flaw      string // why it is not for real shoppers, the text urls.<flaw>; may be empty
 }
 
 // saveSettings saves the settings of the page. Two buttons save nothing: "preview",
@@ -238,7 +238,7 @@ func (p *Pages) showSettings(
 ) (err error) {
 	t, rule := r.Tenant, p.cfg.Tenants.Margin
 	v := &settingsView{
-		Form: f, Action: r.To(settingsPath), URLs: urlViews(t), EditURLs: r.Editing(urlsPath), Sections: sections,
+		Form: f, Action: r.To(settingsPath), URLs: p.urlViews(t), EditURLs: r.Editing(urlsPath), Sections: sections,
 		Mine: r.Who.Strong() && r.Opens(brandingPath), Weak: !r.Who.Strong() && r.Opens(urlsPath), Seen: present,
 		Languages: languageViews(r, offered(t.Languages)), Usual: yearsOf(rule.Usual),
 		Least: yearsOf(rule.Least), Margins: marginViews(t, rule),
@@ -261,14 +261,21 @@ func (p *Pages) showSettings(
 	return r.Show(status, "settings", v)
 }
 
-// urlViews lists the callback URLs.
-func urlViews(t tenant.Tenant) []urlView {
+// urlViews lists the callback URLs. Shoppers' browsers do not reach this machine by its local names.
+func (p *Pages) urlViews(t tenant.Tenant) []urlView {
 	views := []urlView{
 		{Name: "success", URL: t.SuccessURL}, {Name: "cancel", URL: t.CancelURL}, {Name: "webhook", URL: t.WebhookURL},
 	}
 	for i, v := range views {
-		u, err := url.Parse(v.URL)
-		views[i].Allows, views[i].Plain = tenant.HostPort(v.URL), err == nil && u.Scheme == "http"
+		views[i].Allows = tenant.HostPort(v.URL)
+		switch u, err := url.Parse(v.URL); {
+		case leadsHere(v.URL):
+			views[i].Flaw = "local"
+		case v.Name == "webhook" && p.cfg.Refuses(views[i].Allows):
+			views[i].Flaw = "private"
+		case err == nil && u.Scheme == "http":
+			views[i].Flaw = "plain"
+		}
 	}
 	return views
 }

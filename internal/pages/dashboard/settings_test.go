@@ -345,7 +345,7 @@ func TestURLChangeIsReviewed(t *testing.T) {
 			"Sessions created with a URL on hooks.example:443 will be refused",
 			"1 session created in the last 7 days would have been refused",
 			"name any path on new.example:8443", "name any path on localhost:3000", "new sessions go to new.example:8443",
-			"2 open sessions keep the webhook URL", "sent over http can be read", "keep all their URLs",
+			"2 open sessions keep the webhook URL", "leads shoppers to their own devices", "keep all their URLs",
 		} {
 			if !strings.Contains(body, effect) {
 				t.Errorf("the review lacks %q", effect)
@@ -365,13 +365,20 @@ func TestURLChangeIsReviewed(t *testing.T) {
 		res, body = o.viewer.Get(t, o.at("/settings"))
 		want(t, "the settings", res, 200, "")
 		for _, shown := range []string{"https://new.example:8443/hook", "allows new.example:8443", "allows localhost:3000",
-			"not encrypted"} {
+			"leads to this computer only"} {
 			if !strings.Contains(body, shown) {
 				t.Errorf("the settings lack %q", shown)
 			}
 		}
 		res, _ = o.developer.Post(t, o.at("/settings/urls"), form)
 		want(t, "nothing to change", res, 303, o.at("/settings"))
+		form.Set("webhook_url", "https://192.168.7.7/hook")
+		_, body = o.developer.Post(t, o.at("/settings/urls"), form)
+		for _, warning := range []string{"not a public address: no webhook arrives", "<code>AGEGATE_WEBHOOK_ALLOW_NETS</code>"} {
+			if !strings.Contains(body, warning) {
+				t.Errorf("before a private address is saved, the review lacks %q", warning)
+			}
+		}
 		form.Set("success_url", "")
 		form.Set("webhook_url", "")
 		_, body = o.developer.Post(t, o.at("/settings/urls"), form)

@@ -89,9 +89,9 @@ func (p *Pages) reviewURLs(r *desk.Request) (*desk.Question, error) {
 		c := changedURLs(f)
 		next := c.Apply(r.Tenant)
 		v := &urlsReviewView{Form: f, Save: r.To(saveURLsPath), Back: r.To(urlsPath)}
-		differ := false
-		for i, old := range urlViews(r.Tenant) {
-			change := urlChangeView{Name: old.Name, Old: old, New: urlViews(next)[i]}
+		differ, after := false, p.urlViews(next)
+		for i, old := range p.urlViews(r.Tenant) {
+			change := urlChangeView{Name: old.Name, Old: old, New: after[i]}
 			change.Changed = old.URL != change.New.URL
 			differ = differ || change.Changed
 			v.URLs = append(v.URLs, change)
@@ -106,7 +106,7 @@ func (p *Pages) reviewURLs(r *desk.Request) (*desk.Question, error) {
 		if err != nil {
 			return err
 		}
-		v.Breaks, v.Changes = urlBreaks(r.Tenant, next, impact), urlChanges(r.Tenant, next, impact)
+		v.Breaks, v.Changes = urlBreaks(r.Tenant, next, impact), urlChanges(r.Tenant, next, after, impact)
 		return r.Show(http.StatusOK, "urls_review", v)
 	}
 	return q, nil
@@ -144,8 +144,8 @@ func urlBreaks(present, next tenant.Tenant, impact session.Impact) []page.Text {
 	return breaks
 }
 
-// urlChanges lists what else would change.
-func urlChanges(present, next tenant.Tenant, impact session.Impact) []page.Text {
+// urlChanges lists what else would change. views are those of next.
+func urlChanges(present, next tenant.Tenant, views []urlView, impact session.Impact) []page.Text {
 	var changes []page.Text
 	before := endpointsOf(present)
 	for _, e := range endpointsOf(next) {
@@ -161,8 +161,10 @@ func urlChanges(present, next tenant.Tenant, impact session.Impact) []page.Text 
 			changes = append(changes, effect("open", "n", impact.Open))
 		}
 	}
-	if slices.ContainsFunc(urlViews(next), func(u urlView) bool { return u.Plain }) {
-		changes = append(changes, effect("plain"))
+	for _, flaw := range []string{"local", "private", "plain"} {
+		if slices.ContainsFunc(views, func(u urlView) bool { return u.Flaw == flaw }) {
+			changes = append(changes, effect(flaw))
+		}
 	}
 	return append(changes, effect("frozen"))
 }

@@ -17,6 +17,13 @@ const connectTimeout = 5 * time.Second
 // registered as a public address, so the guard's own list does not include it.
 var azureHost = netip.MustParsePrefix("168.63.129.16/32")
 
+// Refuses reports whether a host and port has an address, and the client never connects to it.
+func (c *Client) Refuses(hostPort string) bool {
+	at, err := netip.ParseAddrPort(hostPort)
+	network := map[bool]string{true: "tcp4", false: "tcp6"}[at.Addr().Is4()]
+	return err == nil && c.dialer.Control(network, hostPort, nil) != nil
+}
+
 // newDialer returns a dialer that refuses every address that is not public, except in
 // the allowed networks. It checks the resolved address when it connects, so IP
 // literals, names and changing DNS answers are all covered. An address below a NAT64

@@ -48,6 +48,21 @@ var special = []string{
 	"ff02::1", // multicast
 }
 
+// TestRefuses: an address is refused before any attempt, as it is at each; a name may lead anywhere.
+func TestRefuses(t *testing.T) {
+	c := NewClient([]netip.Prefix{netip.MustParsePrefix("10.1.0.0/16"), netip.MustParsePrefix("fd12::/16")}, nil)
+	for _, address := range special {
+		if at := net.JoinHostPort(address, "8443"); !c.Refuses(at) {
+			t.Errorf("%s is not refused", at)
+		}
+	}
+	for _, at := range []string{"", "10.1.2.3:443", "[fd12::1]:443", "8.8.8.8:8443", "[2606:4700::1]:80", "shop.example:443"} {
+		if c.Refuses(at) {
+			t.Errorf("%q is refused", at)
+		}
+	}
+}
+
 // guarded is a client whose connections are counted once the guard has let
 // them through.
 func guarded(r *net.Resolver, allow ...netip.Prefix) (*Client, *atomic.Int32) {
