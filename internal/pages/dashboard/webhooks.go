@@ -78,16 +78,19 @@ type webhooksView struct {
 type endpointView struct {
 	webhook.Endpoint
 	Current bool // it is the registered URL
+	Quiet   bool // nothing was delivered lately
 	Enable  string
 }
 
-// State is good, failing or disabled.
+// State is good, quiet, failing or disabled.
 func (e endpointView) State() string {
 	switch {
 	case e.DisabledAt != nil:
 		return "disabled"
 	case e.FirstFailureAt != nil:
 		return "failing"
+	case e.Quiet:
+		return "quiet"
 	}
 	return "good"
 }
@@ -193,7 +196,13 @@ func (p *Pages) endpoints(r *desk.Request) ([]endpointView, error) {
 	var list []endpointView
 	current := webhook.EndpointID(r.Access.TenantID(), r.Access.Livemode(), r.Tenant.WebhookURL)
 	if current != "" {
-		list = append(list, endpointView{Endpoint: webhook.Endpoint{ID: current, URL: r.Tenant.WebhookURL}, Current: true})
+		delivered := insight.DeliveryFilter{Status: webhook.StatusDelivered}
+		lately, err := p.cfg.Insight.Deliveries(r.Ctx(), r.Scope(), delivered, "")
+		if err != nil {
+			return nil, err
+		}
+		quiet := !slices.ContainsFunc(lately.Rows, func(e insight.EventRow) bool { return e.EndpointID == current })
+		list = append(list, endpointView{webhook.Endpoint{ID: current, URL: r.Tenant.WebhookURL}, true, quiet, ""})
 	}
 	for _, e := range failing {
 		view := endpointView{Endpoint: e, Current: e.ID == current}
