@@ -140,6 +140,9 @@ func TestChecklistShowsWhatIsLeft(t *testing.T) {
 		!strings.Contains(open, "Set the Webhook URL") || strings.Contains(open, "Set the Success URL") {
 		t.Errorf("what is open is not first: %s", open)
 	}
+	if !strings.Contains(open, `/docs/go-live" data-testid="settle">`) || !strings.Contains(open, "for research only") {
+		t.Error("the list does not name the licence of the estimate")
+	}
 	if !strings.Contains(done, "Set the Success URL") || strings.Contains(done, "Set the Webhook URL") {
 		t.Errorf("what is folded is not done: %s", done)
 	}
