@@ -102,7 +102,10 @@ test("a change of URLs is reviewed before it is saved", async () => {
 
 test("sections are saved together: what is wrong in any is named at once, and nothing is lost", async () => {
   await ada.goto(`${base}/settings`);
+  const bar = () => ada.locator(".keep").evaluate((at) => getComputedStyle(at).position);
+  assert.equal(await bar(), "static", "the bar covers a page on which nothing was changed");
   await ada.check("[name=document_check]");
+  assert.equal(await bar(), "sticky");
   await ada.selectOption("[name=default]", "de");
   await ada.uncheck("[name=languages][value=de]");
   await fill({ alert_below: "-1", margin: "2.9", help_url: "shop.example/help" });

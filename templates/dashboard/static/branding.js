@@ -5,7 +5,7 @@ const form = picker?.form;
 const colour = /** @type {HTMLInputElement | null} */ (picker && document.getElementById(picker.dataset.picker ?? ""));
 
 if (form && picker && colour) {
-  const buttons = /** @type {NodeListOf<HTMLButtonElement>} */ (document.querySelectorAll("button[formtarget]"));
+  const buttons = /** @type {NodeListOf<HTMLButtonElement>} */ (form.querySelectorAll("[formtarget]"));
   let [changed, busy, saving] = [false, false, false];
   // One navigation at a time: a form's next one replaces one that has not begun.
   const show = async () => {
@@ -16,9 +16,8 @@ if (form && picker && colour) {
       changed = false;
       for (const button of buttons) {
         if (saving) return;
-        const frame = document.querySelector(`iframe[name="${button.formTarget}"]`);
         await new Promise((loaded) => {
-          frame?.addEventListener("load", loaded, { once: true });
+          document.getElementsByName(button.formTarget)[0].onload = loaded;
           form.requestSubmit(button);
         });
       }
@@ -28,7 +27,9 @@ if (form && picker && colour) {
   const follow = () => (picker.value = /^#?[0-9a-f]{6}$/i.test(colour.value) ? `#${colour.value.replace("#", "")}` : "#1f5f5b");
   picker.hidden = false;
   follow();
-  picker.addEventListener("input", () => (colour.value = picker.value));
+  form.oninput = () => (form.className = "changed");
+  if (!document.querySelector("[src][inert]")) show();
+  picker.oninput = () => (colour.value = picker.value);
   picker.closest("section")?.addEventListener("change", () => {
     follow();
     show();
