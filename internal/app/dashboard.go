@@ -36,7 +36,7 @@ func (a *App) buildDashboard(cfg config.Config, sealer *credential.Sealer) (err 
 		URL:      cfg.DashboardURL, APIURL: cfg.BaseURL, Now: a.now, Logger: a.log,
 		Impacts: session.NewImpacts(a.Store, callbackRule(cfg), a.now), Records: session.NewRecords(a.Store, a.now),
 		Clock:   session.NewTestClock(a.Store, a.now),
-		Billing: a.Store, Audit: a.Store, Evidence: evidence, Errors: reference.Headings,
+		Billing: a.Store, Limits: limits(cfg), Audit: a.Store, Evidence: evidence, Errors: reference.Headings,
 		Health: a.health(cfg), HTTPS: isHTTPS(cfg), Refuses: guardedClient(cfg).Refuses,
 	})
 	return err

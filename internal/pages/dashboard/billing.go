@@ -14,6 +14,7 @@ import (
 	"agegate/internal/backoffice/insight"
 	"agegate/internal/pages/dashboard/desk"
 	"agegate/internal/pages/page"
+	"agegate/internal/rules/audit"
 	"agegate/internal/rules/billing"
 	"agegate/internal/rules/tenant"
 
@@ -66,6 +67,7 @@ type monthView struct {
 type lineView struct {
 	At      time.Time
 	Reason  page.Text
+	Note    string // of a top-up; may be empty
 	Units   string // with its sign
 	Tone    string // good for added units, plain for others
 	Session string
@@ -103,8 +105,18 @@ func (p *Pages) showBilling(r *desk.Request) error {
 		name := m.Start.Format("2006-01")
 		v.Months = append(v.Months, monthView{m, name, r.Href(ledgerPath) + "?month=" + name})
 	}
+	topUps, err := p.cfg.Audit.AuditEntries(r.Ctx(), audit.Filter{Scope: audit.OfTenant(id), Action: audit.CreditAdd})
+	if err != nil {
+		return err
+	}
 	for _, e := range entries {
-		v.Lines = append(v.Lines, lineOf(r, e))
+		line := lineOf(r, e)
+		for _, act := range topUps { // a booking and its act have the same time
+			if e.Kind == billing.EntryTopUp && act.At.Equal(e.CreatedAt) {
+				line.Note = act.Details().Params["note"]
+			}
+		}
+		v.Lines = append(v.Lines, line)
 	}
 	if before != uuid.Nil {
 		v.Newest = r.To(billingPath) + "#ledger"

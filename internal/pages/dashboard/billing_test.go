@@ -27,13 +27,13 @@ func TestBilling(t *testing.T) {
 		for range 2 {
 			g.Create(t, o.shop.Live.APIKey, 18)
 		}
-		if _, err := billing.TopUp(t.Context(), g.App.Store, audit.System("test"), o.shop.Tenant.ID, 60, "",
+		if _, err := billing.TopUp(t.Context(), g.App.Store, audit.System("test"), o.shop.Tenant.ID, 60, "invoice <12>",
 			g.Clock.Now()); err != nil {
 			t.Fatal(err)
 		}
 		_, body := o.viewer.Get(t, o.at("/billing"))
 		for _, shown := range []string{"2 of 3 spent or reserved", "<strong>60</strong>", "a free check of 20",
-			"Credit was added", "&#43;60", "−1"} {
+			"Credit was added<br><small>invoice &lt;12&gt;</small>", "&#43;60", "−1"} {
 			if !strings.Contains(body, shown) {
 				t.Errorf("the page lacks %q", shown)
 			}

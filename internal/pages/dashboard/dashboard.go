@@ -34,14 +34,15 @@ type Config struct {
 	Webhooks *webhook.Operations
 	Insight  *insight.Service
 	Billing  billing.Store
+	Limits   billing.Limits // those of tenants without limits of their own
 	Audit    audit.Store
 	Evidence *evidence.Service
 	Preview  Preview
 	Errors   iter.Seq2[string, string]             // headings of the guide to errors, with their anchors
 	Health   func(context.Context) (Health, error) // see Health
 	HTTPS    bool                                  // all public addresses are https
-	APIURL   string                                // public base of the API, without a trailing slash
 	Refuses  func(hostPort string) bool            // see webhook.Client
+	APIURL   string                                // public base of the API, without a trailing slash
 	// URL is the public base of the pages, without a trailing slash. Its scheme
 	// decides whether cookies are Secure.
 	URL string

@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"net/http"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"agegate/internal/backoffice/account"
 	"agegate/internal/backoffice/insight"
 	"agegate/internal/pages/dashboard/desk"
+	"agegate/internal/pages/page"
 	"agegate/internal/rules/audit"
 	"agegate/internal/rules/billing"
 	"agegate/internal/rules/tenant"
@@ -37,7 +39,7 @@ var (
 	creditForm = &desk.Form{
 		Name: "tenant_credit",
 		Fields: []desk.Field{
-			{Name: "units", Kind: "text", Max: 12, Hint: true},
+			{Name: "units", Kind: "text", Max: 13, Hint: true},
 			{Name: "note", Kind: "text", Max: audit.MaxNote, Hint: true},
 		},
 		Problems: notes,
@@ -78,7 +80,8 @@ func (p *Pages) operatorTenant() desk.Feature {
 	}
 	askAll(p, &f, tenantPath, tenantActs, func(r *desk.Request) (t tenant.Tenant, values []any, back string, err error) {
 		t, err = p.operated(r)
-		return t, []any{"name", t.Name}, operatedPath(t.ID), err
+		return t, []any{"name", t.Name, "free", page.Figure(p.cfg.Limits.FreeChecksPerMonth),
+			"tests", page.Figure(p.cfg.Limits.TestDailyCap)}, operatedPath(t.ID), err
 	})
 	return f
 }
@@ -166,15 +169,27 @@ func switchTenant(disabled bool, notice string) func(*Pages, *desk.Request, tena
 	}
 }
 
+// grouped is a whole number with a separator of one kind between its groups of three digits. Checks have no
+// fractions, so that a comma or a point there is no decimal sign.
+var grouped = regexp.MustCompile(`^-?[1-9]\d{0,2}((,\d{3})+|(\.\d{3})+|(['’]\d{3})+|(\pZ\d{3})+)$`)
+
+// wholeNumber reads a number of checks as people type it.
+func wholeNumber(typed string) (int64, error) {
+	if grouped.MatchString(typed) {
+		typed = regexp.MustCompile(`[^-\d]`).ReplaceAllString(typed, "")
+	}
+	return strconv.ParseInt(typed, 10, 64)
+}
+
 func checkCredit(f *desk.FormView) error {
-	if n, _ := strconv.ParseInt(f.Value("units"), 10, 64); n < 1 || n > billing.MaxTopUp { // a text counts as 0
+	if n, _ := wholeNumber(f.Value("units")); n < 1 || n > billing.MaxTopUp { // a text counts as 0
 		f.Mark("units", "tenant_credit.problem.units")
 	}
 	return nil
 }
 
 func (p *Pages) addCredit(r *desk.Request, t tenant.Tenant, f *desk.FormView) error {
-	n, _ := strconv.ParseInt(f.Value("units"), 10, 64) // as checked
+	n, _ := wholeNumber(f.Value("units")) // as checked
 	balance, err := billing.TopUp(r.Ctx(), p.cfg.Billing, r.Who.OperatorActor(), t.ID, n, f.Value("note"), p.cfg.Now())
 	if err != nil {
 		return err
@@ -195,7 +210,7 @@ func parseLimit(typed string) int64 {
 	if typed == "" {
 		return tenant.DefaultLimit
 	}
-	n, err := strconv.ParseInt(typed, 10, 64)
+	n, err := wholeNumber(typed)
 	if err != nil || n == tenant.DefaultLimit {
 		return -2
 	}

@@ -178,7 +178,10 @@ func TestOperatorActs(t *testing.T) {
 			{"disable", url.Values{"reason": {"unpaid"}}, audit.TenantDisable, "unpaid"},
 			{"enable", url.Values{"reason": {"paid"}}, audit.TenantEnable, "paid"},
 			{"credit", url.Values{"units": {"7"}, "note": {"invoice 12"}}, audit.CreditAdd, "invoice 12"},
-			{"limits", url.Values{"free_checks": {"5"}, "test_cap": {"1"}}, audit.TenantUpdate, ""},
+			{"credit", url.Values{"units": {"5\u202f000"}, "note": {"spaces"}}, audit.CreditAdd, "spaces"},
+			{"credit", url.Values{"units": {"1,000,000"}, "note": {"commas"}}, audit.CreditAdd, "commas"},
+			{"credit", url.Values{"units": {"2.000"}, "note": {"points"}}, audit.CreditAdd, "points"},
+			{"limits", url.Values{"free_checks": {"5 000"}, "test_cap": {"1"}}, audit.TenantUpdate, ""},
 		} {
 			res, _ := op.Fill(t, page+"/"+tt.act, tt.form)
 			want(t, tt.act, res, 303, page)
@@ -188,8 +191,12 @@ func TestOperatorActs(t *testing.T) {
 				t.Errorf("%s wrote %s by %v with %q", tt.act, e.Action, e.Actor, note)
 			}
 		}
-		_, body := op.Get(t, page)
-		for id, want := range map[string]string{"credit": "7", "free-checks": "5", "test-cap": "1"} {
+		_, body := op.Get(t, page+"/limits")
+		if !strings.Contains(body, "defaults are 500 free checks a month and 200 test sessions a day") {
+			t.Error("the form of limits does not say the defaults")
+		}
+		_, body = op.Get(t, page)
+		for id, want := range map[string]string{"credit": "1\u202f007\u202f007", "free-checks": "5\u202f000", "test-cap": "1"} {
 			if got := testID(t, body, id); got != want {
 				t.Errorf("%s is %q, want %q", id, got, want)
 			}
@@ -204,6 +211,9 @@ func TestOperatorActs(t *testing.T) {
 			{"credit", url.Values{"units": {"0"}, "note": {"x"}}, "whole number"},
 			{"credit", url.Values{"units": {"-7"}, "note": {"x"}}, "whole number"},
 			{"credit", url.Values{"units": {"7.5"}, "note": {"x"}}, "whole number"},
+			{"credit", url.Values{"units": {"1,000.000"}, "note": {"x"}}, "whole number"},
+			{"credit", url.Values{"units": {"1,00"}, "note": {"x"}}, "whole number"},
+			{"credit", url.Values{"units": {"0,500"}, "note": {"x"}}, "whole number"},
 			{"credit", url.Values{"units": {"7"}, "note": {""}}, "is needed"},
 			{"limits", url.Values{"free_checks": {"-2"}}, "must be -1"},
 			{"limits", url.Values{"test_cap": {"many"}}, "must be -1"},

@@ -67,7 +67,7 @@ var settingsForm = &desk.Form{
 		{Name: "age_visibility", Kind: "checkbox"},
 		{Name: "target", Kind: "text", Max: 2}, {Name: "margin", Kind: "text", Max: 6, Optional: true, Hint: true},
 		{Name: "languages", Kind: "group", Optional: true}, {Name: "default", Kind: "group"},
-	}, brandFields, []desk.Field{{Name: "alert_below", Kind: "number", Max: 10, Optional: true, Hint: true}}),
+	}, brandFields, []desk.Field{{Name: "alert_below", Kind: "text", Max: 13, Optional: true, Hint: true}}),
 	Problems: map[error]string{
 		tenant.ErrLanguages: "languages", tenant.ErrAlertBelow: "alert",
 		tenant.ErrNameEmpty: "name", tenant.ErrNameHidden: "name", brand.ErrColour: "colour",
@@ -219,7 +219,7 @@ func (p *Pages) changesOf(r *desk.Request, f *desk.FormView) tenant.Changes {
 	}
 	if given := f.Value("alert_below"); given != "" {
 		var err error
-		if alert, err = strconv.ParseInt(given, 10, 64); err != nil || alert < 0 {
+		if alert, err = wholeNumber(given); err != nil || alert < 0 {
 			f.Mark("alert_below", "settings.problem.alert")
 		}
 	}

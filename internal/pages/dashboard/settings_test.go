@@ -285,7 +285,7 @@ func TestFormsAnswerByField(t *testing.T) {
 		{"/settings", "ways", "", "is needed"},
 		{"/settings", "alert_below", "-1", "a whole number from 0"},
 		{"/settings", "alert_below", "1000000001", "a whole number from 0"},
-		{"/settings", "alert_below", "99999999999999999999", "at most 10 characters"},
+		{"/settings", "alert_below", "99999999999999999999", "at most 13 characters"},
 		{"/settings", "alert_below", "many", "a whole number from 0"},
 	} {
 		form := o.filled(t, o.owner, url.Values{"languages": {"fr"}, "default": {"fr"}, "help_url": {"http://a.example/"}})
