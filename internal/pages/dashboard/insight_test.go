@@ -382,9 +382,17 @@ func TestDeleteSession(t *testing.T) {
 		}
 		g.Clock.Advance(31 * time.Minute)
 		g.StepUp(t, boss)
-		if _, body = boss.Get(t, page+"/delete"); !strings.Contains(body, "answer 404") ||
-			!strings.Contains(body, "ledger line") {
-			t.Error("the page does not say what goes and what stays")
+		_, body = boss.Get(t, page+"/delete")
+		g.Exec(t, "UPDATE sessions SET order_ref = '<1042>' WHERE id = '"+made.SessionID+"'")
+		_, ordered := boss.Get(t, page+"/delete")
+		created := g.Clock.Now().Add(-31 * time.Minute).Format("2006-01-02")
+		for text, in := range map[string]string{
+			"answer 404": body, "ledger line": body, "Order: –. Created: " + created: body, " UTC. Status: Expired.": body,
+			"Order: &lt;1042&gt;. Created: " + created: ordered,
+		} {
+			if !strings.Contains(in, text) {
+				t.Errorf("the page does not say which session goes, what goes and what stays: %q", text)
+			}
 		}
 		res, _ = boss.Fill(t, page+"/delete", nil)
 		want(t, "delete", res, http.StatusSeeOther, strings.TrimSuffix(page, "/"+made.SessionID))

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -276,10 +277,16 @@ func objectPath(r *desk.Request, pattern string) string {
 
 func (p *Pages) deleteSession(r *desk.Request) (*desk.Question, error) {
 	record, err := p.record(r)
+	if err != nil {
+		return nil, err
+	}
+	status, err := p.textsOf(r, statusView{record.Status}.Text())
+	which := page.Say("delete_session.which", "order", cmp.Or(record.OrderRef, "–"), "at", stamp(record.CreatedAt),
+		"status", strings.Join(status, ""))
 	return &desk.Question{
 		Values: []any{"id", record.ID.String()}, Back: objectPath(r, sessionPath),
 		Facts: []page.Text{
-			page.Say("delete_session.record"), page.Say("delete_session.event"),
+			which, page.Say("delete_session.record"), page.Say("delete_session.event"),
 			page.Say("delete_session.lookup"), page.Say("delete_session.kept"),
 		},
 		Do: func(f *desk.FormView) error {

@@ -119,7 +119,7 @@ func (p *Pages) showTeam(r *desk.Request) error {
 // invite shows the link, in this answer only.
 func (p *Pages) invite(r *desk.Request) (*desk.Question, error) {
 	return &desk.Question{
-		Safe: true, Back: r.Href(teamPath),
+		Safe: true, Back: r.Href(teamPath), Begin: []string{"role", string(account.Viewer)},
 		Do: func(f *desk.FormView) error {
 			v := account.Invitation{Role: account.Role(f.Value("role")), Note: f.Value("note"), Tenant: r.Tenant.Name}
 			hint := page.Say("team.once")

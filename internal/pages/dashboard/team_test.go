@@ -98,6 +98,10 @@ func TestInvitations(t *testing.T) {
 			link := between(t, between(t, body, `class="shown"`, "</section>"), "<code>", "</code>")
 			return strings.TrimPrefix(link, "http://localhost:8080")
 		}
+		if _, body := ada.Get(t, shop+invitePath); !strings.Contains(body,
+			`<option value="viewer" selected>Viewer: reads, changes nothing<`) {
+			t.Error("the least role is not the first choice, or says nothing of what it may do")
+		}
 		res, _ := ada.Fill(t, shop+invitePath, url.Values{"role": {"owner"}})
 		want(t, "an owner's invitation", res, 422, "")
 
