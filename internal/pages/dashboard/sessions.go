@@ -212,7 +212,11 @@ func (p *Pages) showSessions(r *desk.Request) error {
 	if err != nil {
 		return err
 	}
-	found, err := p.sessionPage(r, filter, before, after)
+	list, cursor := p.cfg.Insight.Sessions, before
+	if after != uuid.Nil {
+		list, cursor = p.cfg.Insight.SessionsAfter, after
+	}
+	found, err := list(r.Ctx(), r.Scope(), filter, cursor)
 	if err != nil {
 		return err
 	}
@@ -241,16 +245,6 @@ func (p *Pages) nameKey(r *desk.Request, v *sessionsView, id uuid.UUID) error {
 	return err
 }
 
-// sessionPage returns the page of a list for a cursor, or the first page.
-func (p *Pages) sessionPage(
-	r *desk.Request, filter insight.SessionFilter, before, after uuid.UUID,
-) (insight.SessionPage, error) {
-	if after != uuid.Nil {
-		return p.cfg.Insight.SessionsAfter(r.Ctx(), r.Scope(), filter, after)
-	}
-	return p.cfg.Insight.Sessions(r.Ctx(), r.Scope(), filter, before)
-}
-
 func (v *sessionsView) refuse(name string) {
 	v.Wrong[name] = new(page.Say("sessions.problem." + name))
 }
@@ -275,27 +269,20 @@ func (v *sessionsView) filter() (f insight.SessionFilter) {
 			v.refuse("age")
 		}
 	}
-	f.KeyID = v.keyID()
+	if given := v.Asked["key"]; given != "" {
+		var err error
+		if f.KeyID, err = uuid.Parse(given); err != nil {
+			v.refuse("key")
+		}
+	}
 	f.From = v.day("from")
 	if f.To = v.day("to"); !f.To.IsZero() {
 		f.To = f.To.AddDate(0, 0, 1) // the day is included
-	}
-	if !f.From.IsZero() && !f.To.IsZero() && !f.From.Before(f.To) {
-		v.refuse("to")
+		if !f.From.Before(f.To) {
+			v.refuse("to")
+		}
 	}
 	return f
-}
-
-// keyID parses the ID of a key; the zero UUID means none.
-func (v *sessionsView) keyID() uuid.UUID {
-	if v.Asked["key"] == "" {
-		return uuid.Nil
-	}
-	id, err := uuid.Parse(v.Asked["key"])
-	if err != nil {
-		v.refuse("key")
-	}
-	return id
 }
 
 // day parses a date in the page's zone; the zero time means none.
