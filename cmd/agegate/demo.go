@@ -111,11 +111,16 @@ func (c *cli) writeSettings(dataDir string, defaults map[string]string) error {
 			settings[v.Name] = value
 		}
 	}
-	data, err := json.MarshalIndent(settings, "", "  ")
+	return writeJSON(filepath.Join(dataDir, settingsFile), settings)
+}
+
+// writeJSON writes a file that its owner alone reads.
+func writeJSON(path string, v any) error {
+	data, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(dataDir, settingsFile), data, 0o600)
+	return os.WriteFile(path, data, 0o600)
 }
 
 // demoDefaults returns the settings of the demo in this directory and its secret
@@ -262,15 +267,7 @@ func (k *keptShop) open(ctx context.Context, tenants *tenant.Service, shopURL st
 		APIKey: key, WebhookSecret: created.Test.WebhookSecret, RedirectSecret: created.Test.RedirectSecret,
 	}
 	k.ShopURL = shopURL
-	return k.write()
-}
-
-func (k *keptShop) write() error {
-	data, err := json.MarshalIndent(k, "", "  ")
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(k.path, data, 0o600)
+	return writeJSON(k.path, k)
 }
 
 func printDemo(w io.Writer, cfg config.Config, shopURL, apiKey string) {

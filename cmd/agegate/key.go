@@ -40,13 +40,10 @@ func (c *cli) keyCreate() *cobra.Command {
 
 // parseMode reads test or live.
 func parseMode(mode string) (livemode bool, err error) {
-	switch mode {
-	case "test":
-		return false, nil
-	case "live":
-		return true, nil
+	if mode != "test" && mode != "live" {
+		return false, errors.New("--mode must be test or live")
 	}
-	return false, errors.New("--mode must be test or live")
+	return mode == "live", nil
 }
 
 func (c *cli) keyRevoke() *cobra.Command {

@@ -90,14 +90,11 @@ func (c *cli) addConfigFlags(root *cobra.Command) {
 	}
 }
 
-// wholeConfig in flagsRead is the whole configuration.
-const wholeConfig = "*"
-
-// flagsRead names the flags of the configuration that a command, or each of a group, reads besides --database-url.
-// The floor of margins is left out for tenants: it is the gateway's, so it is read from its variables alone.
+// flagsRead names the flags of the configuration that a command, or each of a group, reads besides --database-url;
+// * are all. A tenant's commands read the floor of margins, which is the gateway's, from variables alone.
 var flagsRead = map[string]string{
-	"serve": wholeConfig, "demo": wholeConfig, "doctor": wholeConfig, "health": wholeConfig, "evidence": wholeConfig,
-	"evidence key": "", "evidence verify": "", "tenant": "allow-insecure-callbacks",
+	"serve": "*", "demo": "*", "doctor": "*", "health": "*", "evidence": "*", "evidence key": "", "evidence verify": "",
+	"tenant":       "allow-insecure-callbacks",
 	"trust source": "allow-insecure-callbacks webhook-allow-nets nat64-prefixes",
 	"trust sync":   "allow-insecure-callbacks webhook-allow-nets nat64-prefixes",
 	"user":         "listen base-url dashboard dashboard-url dashboard-listen mail-from",
@@ -111,9 +108,8 @@ func refuseUnread(cmd *cobra.Command, _ []string) error {
 		read, known = flagsRead[strings.TrimPrefix(at.CommandPath(), "agegate ")]
 	}
 	for _, v := range config.Variables {
-		// A flag of the command's own may have the same name.
-		f := cmd.Root().PersistentFlags().Lookup(v.Flag())
-		if f != nil && f.Changed && read != wholeConfig && !slices.Contains(strings.Fields("database-url "+read), f.Name) {
+		f := cmd.Root().PersistentFlags().Lookup(v.Flag()) // not one of the command's own, which may have its name
+		if f != nil && f.Changed && read != "*" && !slices.Contains(strings.Fields("database-url "+read), f.Name) {
 			return terminal.ExitError{Code: 2, Err: fmt.Errorf("%s does not read --%s: give it to agegate serve, or set %s",
 				cmd.CommandPath(), f.Name, v.Name)}
 		}

@@ -269,16 +269,13 @@ func (c *cli) verifierList() *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return c.withVerifiers(cmd.Context(), func(v *document.Verifiers, _ string) error {
 			keys, err := v.List(cmd.Context())
-			if err != nil {
+			registrations, failed := v.Registrations(cmd.Context())
+			if err = errors.Join(err, failed); err != nil {
 				return err
 			}
 			listed := []listedVerifier{}
 			for _, key := range keys {
 				listed = append(listed, fromVerifier(key, nil))
-			}
-			registrations, err := v.Registrations(cmd.Context())
-			if err != nil {
-				return err
 			}
 			for _, r := range registrations {
 				listed = append(listed, fromRegistration(r))

@@ -39,9 +39,8 @@ func (o *Output) Print(v any, text func(w io.Writer)) error {
 	return w.Flush()
 }
 
-// PrintList returns a function that prints what a call has found, unless that failed: with
-// --json an array of what as returns for each, otherwise a table with a heading and a line
-// for each.
+// PrintList returns a function that prints what a call has found, unless that failed: with --json an array of
+// what as returns for each, otherwise a table with a heading and a line for each.
 func PrintList[Found, Listed any](
 	o *Output, as func(Found) Listed, heading string, line func(Listed) []any,
 ) func([]Found, error) error {
