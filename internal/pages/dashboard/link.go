@@ -99,10 +99,13 @@ func (p *Pages) useLink(r *desk.Request, link account.Link) *desk.Question {
 		},
 		Do: func(f *desk.FormView) error {
 			signed, notice, err := p.useLinkAs(r, link, f)
-			if err != nil {
-				return err
+			if err == nil && signed.Second != "" { // after which they return to the link
+				return askSecond(r, signed, r.Request().URL.Path)
 			}
-			return entered(r, signed, notice)
+			if err == nil {
+				err = r.SignedIn(signed)
+			}
+			return r.After(err, homePath, notice)
 		},
 	}
 }
@@ -140,15 +143,6 @@ func (p *Pages) visitor(r *desk.Request) account.Identity {
 		return account.Identity{}
 	}
 	return who
-}
-
-// entered finishes the use of a link. The user is now signed in, or is asked for the
-// second factor and then returns to the link.
-func entered(r *desk.Request, signed account.Signed, notice string) error {
-	if signed.Second == "" {
-		return r.After(r.SignedIn(signed), homePath, notice)
-	}
-	return askSecond(r, signed, r.Request().URL.Path)
 }
 
 // useLinkAs uses a link for a person who is not signed in.

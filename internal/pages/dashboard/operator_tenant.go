@@ -79,20 +79,11 @@ func (p *Pages) operatorTenant() desk.Feature {
 		Screens: []string{"operator_tenant"},
 	}
 	askAll(p, &f, tenantPath, tenantActs, func(r *desk.Request) (t tenant.Tenant, values []any, back string, err error) {
-		t, err = p.operated(r)
+		t, err = desk.Named(r, "id", p.cfg.Tenants.Tenant)
 		return t, []any{"name", t.Name, "free", page.Figure(p.cfg.Limits.FreeChecksPerMonth),
 			"tests", page.Figure(p.cfg.Limits.TestDailyCap)}, operatedPath(t.ID), err
 	})
 	return f
-}
-
-// operated returns the tenant in the path for an operator.
-func (p *Pages) operated(r *desk.Request) (tenant.Tenant, error) {
-	id, err := r.ID("id")
-	if err != nil {
-		return tenant.Tenant{}, err
-	}
-	return p.cfg.Tenants.Tenant(r.Ctx(), id)
 }
 
 func operatedPath(tenantID uuid.UUID) string {
@@ -114,7 +105,7 @@ type tenantPage struct {
 type actLink struct{ Name, Text, Href string }
 
 func (p *Pages) showTenant(r *desk.Request) error {
-	t, err := p.operated(r)
+	t, err := desk.Named(r, "id", p.cfg.Tenants.Tenant)
 	if err != nil {
 		return err
 	}

@@ -192,7 +192,7 @@ func TestOperatorActs(t *testing.T) {
 			}
 		}
 		_, body := op.Get(t, page+"/limits")
-		if !strings.Contains(body, "defaults are 500 free checks a month and 200 test sessions a day") {
+		if !strings.Contains(body, "defaults are 500 for free checks and 200 for test sessions") {
 			t.Error("the form of limits does not say the defaults")
 		}
 		_, body = op.Get(t, page)

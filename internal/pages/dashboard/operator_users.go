@@ -59,7 +59,7 @@ func (p *Pages) operatorUsers() desk.Feature {
 		Screens: []string{"users", "operator_link"},
 	}
 	askAll(p, &f, userPath, userActs, func(r *desk.Request) (u account.User, values []any, back string, err error) {
-		u, err = p.operatedUser(r)
+		u, err = desk.Named(r, "user", p.cfg.Accounts.User)
 		return u, []any{"name", u.Name, "email", u.Email}, usersPath, err
 	})
 	return f
@@ -119,13 +119,4 @@ func (p *Pages) listedUsers(r *desk.Request) ([]account.User, error) {
 		return nil, err
 	}
 	return p.cfg.Accounts.Users(r.Ctx(), after)
-}
-
-// operatedUser returns the user of the path.
-func (p *Pages) operatedUser(r *desk.Request) (account.User, error) {
-	id, err := r.ID("user")
-	if err != nil {
-		return account.User{}, err
-	}
-	return p.cfg.Accounts.User(r.Ctx(), id)
 }

@@ -324,14 +324,10 @@ func (p *Pages) todosOf(r *desk.Request, list insight.Checklist) (open []todoVie
 		if v.Flaw != "" {
 			v.Text = "overview.flawed." + name
 		}
-		mode := "test"
-		if name == "live_key" {
-			mode = "live"
-		}
 		if name == "https" {
 			v.Href = p.cfg.APIURL + "/docs/" + FindingPlaces["https"]
 		} else if r.Opens(places[name]) {
-			v.Href = desk.Href(places[name], r.Access.TenantID().String(), mode)
+			v.Href = inMode(r, name == "live_key", places[name])
 		}
 		open = append(open, v)
 	}

@@ -99,7 +99,7 @@ func TestInvitations(t *testing.T) {
 			return strings.TrimPrefix(link, "http://localhost:8080")
 		}
 		if _, body := ada.Get(t, shop+invitePath); !strings.Contains(body,
-			`<option value="viewer" selected>Viewer: reads, changes nothing<`) {
+			`<option value="viewer" selected>Viewer: reads only<`) {
 			t.Error("the least role is not the first choice, or says nothing of what it may do")
 		}
 		res, _ := ada.Fill(t, shop+invitePath, url.Values{"role": {"owner"}})

@@ -35,9 +35,7 @@ func (p *Pages) urls() desk.Feature {
 	f := desk.Feature{Screens: []string{"urls", "urls_review"},
 		Keys: []string{"urls.name.success", "urls.name.cancel", "urls.name.webhook"}}
 	f.Fill(at, urlsForm, p.reviewURLs)
-	at.Method = http.MethodPost
-	at.Path = saveURLsPath
-	at.Handle = savedURLsForm.OnPost(p.saveURLs)
+	at.Method, at.Path, at.Handle = http.MethodPost, saveURLsPath, savedURLsForm.OnPost(p.saveURLs)
 	f.Routes = append(f.Routes, at)
 	return f
 }
@@ -91,8 +89,7 @@ func (p *Pages) reviewURLs(r *desk.Request) (*desk.Question, error) {
 		v := &urlsReviewView{Form: f, Save: r.To(saveURLsPath), Back: r.To(urlsPath)}
 		differ, after := false, p.urlViews(next)
 		for i, old := range p.urlViews(r.Tenant) {
-			change := urlChangeView{Name: old.Name, Old: old, New: after[i]}
-			change.Changed = old.URL != change.New.URL
+			change := urlChangeView{old.Name, old, after[i], old.URL != after[i].URL}
 			differ = differ || change.Changed
 			v.URLs = append(v.URLs, change)
 		}
@@ -154,7 +151,7 @@ func urlChanges(present, next tenant.Tenant, views []urlView, impact session.Imp
 		}
 	}
 	if present.WebhookURL != next.WebhookURL {
-		if next.WebhookURL != "" {
+		if next.WebhookURL != "" && views[2].Flaw != "private" {
 			changes = append(changes, effect("webhook", "host", tenant.HostPort(next.WebhookURL)))
 		}
 		if impact.Open > 0 {

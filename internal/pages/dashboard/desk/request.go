@@ -193,6 +193,15 @@ func (r *Request) ID(name string) (uuid.UUID, error) {
 	return id, nil
 }
 
+// Named returns what an ID in the path names, or echo.ErrNotFound.
+func Named[T any](r *Request, param string, find func(context.Context, uuid.UUID) (T, error)) (named T, err error) {
+	id, err := r.ID(param)
+	if err == nil {
+		named, err = find(r.Ctx(), id)
+	}
+	return named, err
+}
+
 // Cursor returns the ID after which a list continues, uuid.Nil without the
 // parameter, or echo.ErrNotFound.
 func (r *Request) Cursor(name string) (uuid.UUID, error) {
