@@ -95,7 +95,7 @@ func TestLedgerPages(t *testing.T) {
 		res, body := o.viewer.Get(t, path)
 		want(t, path, res, 200, "")
 		seen += strings.Count(body, "−1</td>")
-		sums := strings.Count(body, "reserved – the sum of the month’s archived lines</td>")
+		sums := strings.Count(body, "reserved – the sum of the month’s archived lines</span></td>")
 		if sums != strings.Count(body, "−1</td>") {
 			t.Errorf("page %d does not say that the lines stand for others", pages)
 		}
