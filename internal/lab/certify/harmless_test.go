@@ -13,6 +13,7 @@ import (
 
 	"agegate/internal/lab/certify"
 	"agegate/internal/lab/suite"
+	"agegate/internal/lab/testkey"
 	"agegate/internal/rules/audit"
 	"agegate/internal/rules/tenant"
 	"agegate/internal/rules/webhook"
@@ -153,6 +154,27 @@ func TestItRepeatsNoLink(t *testing.T) {
 	_, err := attack(t, g, c, targetOf(t, server.URL), tools(g), certify.Options{Cases: []string{"redirect.referer"}})
 	if !errors.Is(err, certify.ErrCannotRun) || strings.Contains(err.Error(), canary) {
 		t.Errorf("the cause is told as %v", err)
+	}
+}
+
+// TestItSaysWhatEndsIt: the error of a run says what has ended it, also where requests go side by side.
+func TestItSaysWhatEndsIt(t *testing.T) {
+	g := start(t, "AGEGATE_WEBHOOK_ALLOW_NETS=192.0.2.0/24")
+	server, handler := serve(t)
+	c := register(t, g, server.URL)
+	shop := &carelessShop{gateway: g.URL, now: g.Clock.Now}
+	shop.use(t, c.Test)
+	*handler = shop
+	gateway, err := testkey.New(g.URL, c.Test.APIKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"webhook.good", "webhook.at-once"} {
+		_, err := certify.Attack(t.Context(), gateway, certify.Secrets{Webhook: []byte("short")}, targetOf(t, server.URL),
+			tools(g), certify.Options{Cases: []string{name}})
+		if !errors.Is(err, certify.ErrCannotRun) || !strings.Contains(err.Error(), "a signing key has") {
+			t.Errorf("%s: the cause is told as %v", name, err)
+		}
 	}
 }
 

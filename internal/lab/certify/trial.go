@@ -6,11 +6,11 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	"agegate/internal/lab/suite"
 	"agegate/internal/rules/credential"
-	"agegate/internal/rules/routine"
 	"agegate/internal/rules/session"
 	"agegate/internal/rules/webhook"
 
@@ -243,13 +243,23 @@ func (t *trial) answered(a webhook.Answer, what string, want expect) {
 	}
 }
 
-// sideBySide calls a function n times at the same moment, with 0 and up.
+// sideBySide calls a function n times at the same moment, with 0 and up. A panic of a call, such as
+// that of stopf, goes on in the caller.
 func sideBySide(n int, act func(i int)) {
-	var all routine.Group
+	panics := make([]any, n)
+	var all sync.WaitGroup
 	for i := range n {
-		all.Start(func() error { act(i); return nil })
+		all.Go(func() {
+			defer func() { panics[i] = recover() }()
+			act(i)
+		})
 	}
-	check(all.Wait())
+	all.Wait()
+	for _, value := range panics {
+		if value != nil {
+			panic(value)
+		}
+	}
 }
 
 // pass returns the values that the gateway signs for a verified session.
