@@ -186,12 +186,10 @@ func (t *trial) respell(o *order, way Way) {
 	t.openAgain(o, "a form", http.MethodPost, good, &Request{Form: valuesOf(good)})
 	t.passAgain(o, WayPolling)
 	t.watch(o, "a lookup", 1)
-	if way != WayPolling {
-		return
-	}
-	for _, id := range idSpellings(o.id.String()) {
-		t.pollAs(o, id.value)
-		t.watch(o, "a lookup, the session "+id.name, 1)
+	if way == WayPolling {
+		t.pollEach(o, idSpellings(o.id.String()), func(name string) {
+			t.watch(o, "a lookup, the session "+name, 1)
+		})
 	}
 }
 

@@ -115,10 +115,7 @@ const slowShopper = 6 * time.Second
 func (t *trial) pollDamaged() {
 	own, other := t.ownThenPassed()
 	for _, o := range []*order{other, own} {
-		for _, d := range damages(o.id.String(), false) {
-			t.pollAs(own, d.value)
-			t.tell(own, "session "+d.name)
-		}
+		t.pollEach(own, damages(o.id.String(), false), func(name string) { t.tell(own, "session "+name) })
 	}
 }
 
@@ -156,6 +153,18 @@ func (t *trial) resolve(o *order, result session.Result) {
 func (t *trial) expire(o *order) {
 	check(t.gateway.Expire(t.ctx, o.id))
 	t.poll(o)
+}
+
+// pollEach opens the address of each lookup in an order's browser, if the shop has one, and calls
+// after with its name.
+func (t *trial) pollEach(o *order, ids []damage, after func(name string)) {
+	if t.target.Poll == nil {
+		return
+	}
+	for _, id := range ids {
+		t.pollAs(o, id.value)
+		after(id.name)
+	}
 }
 
 // poll makes the shop look up the status of an order's session now.

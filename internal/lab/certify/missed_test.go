@@ -2,9 +2,11 @@ package certify_test
 
 import (
 	"context"
+	"io"
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -101,6 +103,33 @@ func TestAShopThatPollsByItself(t *testing.T) {
 				t.Errorf("%v\n%s", err, show(t, report))
 			}
 		})
+	}
+}
+
+// TestItBlamesNoLookupThatItDidNotMake: the report on a shop that polls by itself names no lookup of
+// the run as what released an order.
+func TestItBlamesNoLookupThatItDidNotMake(t *testing.T) {
+	t.Parallel()
+	g := start(t, "AGEGATE_WEBHOOK_ALLOW_NETS=192.0.2.0/24")
+	server, handler := serve(t)
+	c := register(t, g, server.URL)
+	shop := &carelessShop{gateway: g.URL, now: g.Clock.Now}
+	shop.use(t, c.Test)
+	*handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/released") {
+			_, _ = io.WriteString(w, `{"released": 1}`)
+			return
+		}
+		shop.ServeHTTP(w, r)
+	})
+	target := targetOf(t, server.URL)
+	target.Poll = nil
+	report, err := attack(t, g, c, target, tools(g), certify.Options{Cases: []string{"polling.cut-session"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p := report.Results[0].Problems; len(p) != 1 || p[0].Code != certify.ProblemReleased || p[0].What != "" {
+		t.Errorf("the problems are %+v", p)
 	}
 }
 
