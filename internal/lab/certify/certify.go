@@ -130,11 +130,12 @@ func (r *run) reach() {
 	if r.target.SuccessURL == "" {
 		r.learn()
 	}
-	for name, address := range map[string]string{"webhook_url": r.target.WebhookURL, "cancel_url": r.target.CancelURL,
-		"success_url": placeholder.ReplaceAllString(r.target.SuccessURL, "x")} {
-		if address != "" {
-			r.permit(name, address)
-		}
+	r.permit("success_url", placeholder.ReplaceAllString(r.target.SuccessURL, "x"))
+	if r.target.WebhookURL != "" {
+		r.permit("webhook_url", r.target.WebhookURL)
+	}
+	if r.target.CancelURL != "" {
+		r.permit("cancel_url", r.target.CancelURL)
 	}
 }
 

@@ -206,6 +206,12 @@ func TestWhereItDoesNotGo(t *testing.T) {
 			t.Errorf("%s elsewhere: %v", name, err)
 		}
 	}
+	for range 10 { // the same field is named each time
+		err := run(func(t *certify.Target) { t.SuccessURL, t.WebhookURL, t.CancelURL = "a", "b", "c" }, tools(g))
+		if err == nil || !strings.Contains(err.Error(), ": success_url:") {
+			t.Errorf("several addresses that cannot be reached: %v", err)
+		}
+	}
 	guarded := tools(g)
 	guarded.Client = webhook.NewClient(nil, nil)
 	if err := run(nil, guarded); !errors.Is(err, certify.ErrCannotRun) || !strings.Contains(err.Error(), "blocked") {
