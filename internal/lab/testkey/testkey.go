@@ -66,6 +66,7 @@ func CheckURL(flag, address string) error {
 	return nil
 }
 
+// plain returns a client of HTTP that follows no redirect.
 func plain() *http.Client {
 	return &http.Client{Timeout: timeout,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
@@ -158,12 +159,8 @@ func (g *Gateway) open(
 		return "", 0, nil, errors.New("the verification URL of the order is not one of this gateway")
 	}
 	u.RawQuery = query
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
-	if err != nil {
-		return "", 0, nil, err
-	}
-	req.Header.Set("Accept-Language", "en")
-	res, err := g.page.Do(req)
+	req := &http.Request{Method: http.MethodGet, URL: u, Header: http.Header{"Accept-Language": {"en"}}}
+	res, err := g.page.Do(req.WithContext(ctx))
 	if err == nil {
 		body, err = io.ReadAll(io.LimitReader(res.Body, maxPage))
 		err = errors.Join(err, res.Body.Close())
