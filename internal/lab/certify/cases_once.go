@@ -65,8 +65,12 @@ func (t *trial) sendAndVisit() {
 	t.redirectOf(d.to) // the lookup says PASSED
 	var answer webhook.Answer
 	var seen visit
-	ways := []func(){func() { answer = t.post(d) }, func() { seen = t.get(d.to, address) }, func() { t.poll(d.to) }}
-	sideBySide(len(ways), func(i int) { ways[i]() })
+	passes := []func(){
+		func() { answer = t.post(d) },
+		func() { seen = t.get(d.to, address) },
+		func() { t.poll(d.to) },
+	}
+	sideBySide(len(passes), func(i int) { passes[i]() })
 	t.answered(answer, "", accept)
 	t.arrived(seen, "")
 }

@@ -27,7 +27,7 @@ var redirectCases = []testCase{
 	{
 		name: "redirect.expired", passes: true, title: "A token that has expired is refused",
 		fix: "Refuse the token when the current Unix time is greater than the expires_ts in it.",
-		act: func(t *trial) { t.change(t.expiredURL, query{change: func(q string) string { return q }}) },
+		act: func(t *trial) { t.visitChanged(t.expiredURL, query{change: func(q string) string { return q }}) },
 	},
 	{
 		name: "redirect.unsigned-expiry", passes: true,
@@ -35,7 +35,7 @@ var redirectCases = []testCase{
 		fix:   "Take the expiry from the token alone, where it is signed; ignore every other parameter.",
 		act: func(t *trial) {
 			later := strconv.FormatInt(t.Now().Add(time.Hour).Unix(), 10)
-			t.change(t.expiredURL, query{what: "with another expiry", change: func(q string) string {
+			t.visitChanged(t.expiredURL, query{what: "with another expiry", change: func(q string) string {
 				for _, name := range []string{"expires_ts", "expires", "expires_at", "expiry", "exp"} {
 					q += "&" + name + "=" + later
 				}
@@ -47,7 +47,7 @@ var redirectCases = []testCase{
 		name: "redirect.altered-expiry", passes: true, title: "A token whose expiry was changed is refused",
 		fix: "Include expires_ts in what you compute the MAC over: session|status|is_adult|expires_ts.",
 		act: func(t *trial) {
-			t.change(t.expiredURL, changedToken("", func(token string) string {
+			t.visitChanged(t.expiredURL, changedToken("", func(token string) string {
 				_, mac, _ := strings.Cut(token, ".")
 				return strconv.FormatInt(t.Now().Add(tokenTTL).Unix(), 10) + "." + mac
 			}))
@@ -109,20 +109,20 @@ var redirectCases = []testCase{
 			for _, n := range []int{2, 20, 40} { // the last letter stands for unused bits, too
 				changes = append(changes, changedToken("", func(token string) string { return flip(token, n) }))
 			}
-			t.change(t.goodURL, changes...)
+			t.visitChanged(t.goodURL, changes...)
 		},
 	},
 	{
 		name: "redirect.padding", passes: true, title: "A token with base64 padding behind it is refused", fix: compareFix,
 		act: func(t *trial) {
-			t.change(t.goodURL, changedToken("", func(token string) string { return token + "=" }))
+			t.visitChanged(t.goodURL, changedToken("", func(token string) string { return token + "=" }))
 		},
 	},
 	{
 		name: "redirect.respelled", passes: true, title: "A token whose letters only look or sort alike is refused",
 		fix: compareFix + " Compare bytes, never without regard to case or by a language's rules.",
 		act: func(t *trial) {
-			t.change(t.goodURL, changedToken("", otherCase), changedToken("", alike.Replace),
+			t.visitChanged(t.goodURL, changedToken("", otherCase), changedToken("", alike.Replace),
 				changedToken("", func(token string) string { return token + "\u200b" })) // zero width space
 		},
 	},
@@ -134,7 +134,7 @@ var redirectCases = []testCase{
 			for _, name := range resultParams {
 				missing = append(missing, query{"without " + name, func(q string) string { return without(q, name) }})
 			}
-			t.change(t.goodURL, missing...)
+			t.visitChanged(t.goodURL, missing...)
 		},
 	},
 	{
@@ -150,7 +150,7 @@ var redirectCases = []testCase{
 					query{name + " again behind", func(q string) string { return q + "&" + other }},
 					query{name + " again in front", func(q string) string { return other + "&" + q }})
 			}
-			t.change(t.goodURL, doubled...)
+			t.visitChanged(t.goodURL, doubled...)
 		},
 	},
 	{
@@ -242,8 +242,8 @@ func (t *trial) visitResult(result session.Result, adult bool) {
 	t.visitAs(o, "", v, t.token(t.redirectKey, v))
 }
 
-// change opens a new order's address with each change to its query.
-func (t *trial) change(address func(*order) string, changes ...query) {
+// visitChanged opens a new order's address with each change to its query.
+func (t *trial) visitChanged(address func(*order) string, changes ...query) {
 	o := t.order()
 	u := parse("the gateway's redirect", address(o))
 	good := u.RawQuery

@@ -40,7 +40,8 @@ var webhookCases = []testCase{
 		fix: "Verify the signature over the raw bytes of the body before anything reads it; a library of Standard Webhooks " +
 			"does: new Webhook(secret).verify(rawBody, headers).",
 		act: altered(refuse, func(_ *trial, d *delivery) {
-			d.what, d.alter = "near the end of the signature", resign(func(good string) string { return flip(good, 3) })
+			d.what = "near the end of the signature"
+			d.alter = changeSignature(func(good string) string { return flip(good, 3) })
 		}, func(_ *trial, d *delivery) {
 			// The signature is for another session's event; the body that is sent differs from
 			// it in one digit.
@@ -102,13 +103,13 @@ var webhookCases = []testCase{
 	{
 		name: "webhook.empty-signature", title: "A delivery with an empty signature is refused",
 		fix: "Compare whole signatures: an empty one, or the beginning of one, must not match.",
-		act: resigned(refuse, func(string) string { return "v1," }),
+		act: alteredSignature(refuse, func(string) string { return "v1," }),
 	},
 	{
 		name: "webhook.respelled-signature", title: "A delivery whose signature has another case is refused",
 		fix: "Compare signatures byte by byte, in constant time, never without regard to case or by a language's rules: " +
 			"base64 tells capital and small letters apart.",
-		act: resigned(refuse, func(good string) string {
+		act: alteredSignature(refuse, func(good string) string {
 			return "v1," + otherCase(strings.TrimPrefix(good, "v1,"))
 		}),
 	},
@@ -116,7 +117,7 @@ var webhookCases = []testCase{
 		name: "webhook.empty-key", title: "A delivery signed under the empty key is refused", fix: emptyKeyFix,
 		act: altered(refuse, func(_ *trial, d *delivery) {
 			signer := must(standardwebhooks.NewWebhookRaw(nil))
-			d.alter = resign(func(string) string { return must(signer.Sign(d.id, d.at, d.body)) })
+			d.alter = changeSignature(func(string) string { return must(signer.Sign(d.id, d.at, d.body)) })
 		}),
 	},
 	{
@@ -188,7 +189,7 @@ var webhookCases = []testCase{
 		name: "webhook.unknown-scheme", releases: true,
 		title: "A delivery with a signature of an unknown scheme and a valid one is accepted",
 		fix:   "Ignore signatures that do not begin with \"v1,\" and look at the others.",
-		act:   resigned(accept, func(good string) string { return "v1a,bm90IG9mIHRoaXMgc2NoZW1l " + good }),
+		act:   alteredSignature(accept, func(good string) string { return "v1a,bm90IG9mIHRoaXMgc2NoZW1l " + good }),
 	},
 	{
 		name: "webhook.spelling", releases: true,

@@ -136,7 +136,8 @@ func (r *run) cancelOf(o *order) string {
 
 // page returns the hosted page of an order's session.
 func (r *run) page(o *order) *html.Node {
-	return must(html.Parse(bytes.NewReader(must(r.gateway.Page(r.ctx, o.link)))))
+	body := must(r.gateway.Page(r.ctx, o.link))
+	return must(html.Parse(bytes.NewReader(body)))
 }
 
 var agePattern = regexp.MustCompile(`\b[1-9][0-9]\b`)

@@ -18,8 +18,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// maxAnswer is how many bytes of an answer to an order or a probe are read.
-// Other answers are not read.
+// maxAnswer is how many bytes of an answer are read, if its body is kept.
 const maxAnswer = 64 << 10
 
 // order is an order of the shop.
@@ -57,7 +56,7 @@ type visit struct {
 	status  int
 	onward  string // the Location header
 	session string // the header that names the order's session
-	body    []byte // only for an order or a probe
+	body    []byte // if it was kept
 }
 
 func (v visit) String() string {

@@ -164,17 +164,17 @@ func (t *Target) checkNumbers() error {
 	return nil
 }
 
-// Named is a request of a target with the name of its field.
-type Named struct {
+// NamedRequest is a request of a target with the name of its field.
+type NamedRequest struct {
 	Name string
 	*Request
 }
 
 // Requests returns the requests of the target.
-func (t *Target) Requests() []Named {
-	all := []Named{{"order", &t.Order}, {"probe", &t.Probe}}
+func (t *Target) Requests() []NamedRequest {
+	all := []NamedRequest{{"order", &t.Order}, {"probe", &t.Probe}}
 	if t.Poll != nil {
-		all = append(all, Named{"poll", t.Poll})
+		all = append(all, NamedRequest{"poll", t.Poll})
 	}
 	return all
 }

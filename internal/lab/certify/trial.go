@@ -220,13 +220,13 @@ func altered(want expect, alter ...func(t *trial, d *delivery)) func(t *trial) {
 	}
 }
 
-// resigned is the act of a case that sends a good delivery with a changed signature.
-func resigned(want expect, change func(good string) string) func(t *trial) {
-	return altered(want, func(_ *trial, d *delivery) { d.alter = resign(change) })
+// alteredSignature is the act of a case that sends a good delivery with a changed signature.
+func alteredSignature(want expect, change func(good string) string) func(t *trial) {
+	return altered(want, func(_ *trial, d *delivery) { d.alter = changeSignature(change) })
 }
 
-// resign changes the signature of a delivery.
-func resign(change func(good string) string) func(http.Header) {
+// changeSignature changes the signature of a delivery.
+func changeSignature(change func(good string) string) func(http.Header) {
 	return func(h http.Header) { h.Set(headerSignature, change(h.Get(headerSignature))) }
 }
 
