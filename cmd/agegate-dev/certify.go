@@ -31,8 +31,8 @@ expects that an order is released on a pass, once, and on nothing else.
 
 It signs with secrets of test mode only, and about test sessions that the shop makes
 for the run. It reaches only hosts that the tenant has registered, and this machine,
-private networks and public addresses among them. It follows no redirect and shows
-nothing of an answer.`
+private networks and public addresses among them. It follows no redirect, and shows
+nothing of an answer but its status and the names of its cookies.`
 
 const certifyRunHelp = `Attack a shop, and say which forgery it let in and how to mend it. The file of
 --target describes the shop:
