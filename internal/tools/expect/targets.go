@@ -20,7 +20,8 @@ var ages = []band{minors, {18, 24}, adults, {36, 50}, {51, 70}}
 
 const summaryText = `
 Shoppers whom the camera does not pass can show [a document](document.md), where the tenant offers that. Otherwise the
-session ends as FALLBACK, and your shop decides.
+session ends as FALLBACK, your shop decides, and
+[no other camera check](guides/integrate.md#another-try-after-a-refusal) follows.
 
 **On pictures unlike these, more minors pass**: with make-up drawn on the face, up to 6 % of a group, and 8.6 % of
 81 on parts of a collection that the training did not have, whose labels are rougher (both below). An earlier study of
