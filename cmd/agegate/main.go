@@ -39,7 +39,7 @@ func run(ctx context.Context, args []string, env terminal.Lookup, stdout, stderr
 		Long: `agegate verifies that a shopper appears to be over an age, and reports to the merchant
 by signed redirect, signed webhook and status lookup.
 
-Every AGEGATE_ variable has a flag of the same name; a flag wins over its variable.
+Every AGEGATE_ variable that holds no secret has a flag of the same name, which wins over it.
 A command refuses the flags that it does not read.`,
 		PersistentPreRunE: refuseUnread,
 	}

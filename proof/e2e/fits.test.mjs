@@ -204,6 +204,8 @@ test("the button of the consent to share an estimate, and of the page that asks 
     for (const [on, button] of [[page, "continue"], [filmed.page, "show-face"]]) {
       assert.ok(await isOnTop(on, button), `${tag}: ${button} is in view`);
       await on.evaluate(() => scrollTo(0, document.body.scrollHeight));
+      const gap = await part(on, button).evaluate((b) => b.getBoundingClientRect().top - (b.previousElementSibling ?? b.parentElement.previousElementSibling).getBoundingClientRect().bottom);
+      assert.ok(gap >= 12, `${tag}: the ground of ${button} covers the text above it, ${gap} pixels away`);
       assert.ok(await isOnTop(on, button) && await on.evaluate(() => scrollY + innerHeight >= document.body.scrollHeight - 1), `${tag}: ${button}, at the end`);
       await fitsWidth(on);
     }

@@ -37,6 +37,17 @@ test("already completed, for another browser and for the one that completed it",
   page.kept();
 });
 
+test("a forced fallback opens the document check, and going back does not force it again", async () => {
+  const session = await gateway.session(gateway.tenant("--document-check"));
+  const { page } = await opens(`${session.url}?force=fallback&lang=de`);
+  await leads(page, part(page, "way-wallet"));
+  await page.goBack();
+  await sees(page, "screen-document");
+  assert.equal(await page.evaluate(() => location.search), "?lang=de");
+  assert.equal(await session.status(), "PENDING");
+  page.kept();
+});
+
 test("expired", async () => {
   const hasty = await startGateway({ AGEGATE_SESSION_TTL: "4s", AGEGATE_ESTIMATOR: "off" });
   try {

@@ -276,7 +276,9 @@ func TestCallbacks(t *testing.T) {
 	} {
 		want(t, found, "callback host "+site[strings.Index(site, "//")+2:], tt.grade, tt.text)
 	}
-	want(t, found, "callback hosts", doctor.OK, "2 of 8 are well")
+	if strings.Contains(fmt.Sprint(found), "are well") {
+		t.Error("the hosts are called well, beside those that are not")
+	}
 	if strings.Contains(fmt.Sprint(found), "10.0.0.3") {
 		t.Error("the host of a disabled tenant was examined")
 	}
