@@ -91,7 +91,7 @@ test-pages: models postgresql
 
 # The packages that take longest begin first.
 test-proof: deps models $(generators) $(runtimes)
-	cd proof && go test $(testing) -p 4 ./chaos ./security ./wordpress ./mutants ./attack ./crowd ./wallets ./clients ./...
+	cd proof && go test $(testing) -p 4 ./chaos ./security ./wordpress ./mutants ./attack ./crowd ./wallets ./clients ./https ./...
 
 journeys test-browser test-long: models build chromium
 	$(MAKE) -C proof $@

@@ -32,9 +32,14 @@ func TestSpellingsOfADeviceCookie(t *testing.T) {
 			if device != "" {
 				header["Cookie"] = "agegate-device=" + device
 			}
-			res, _ := g.Nobody().Send(t, http.MethodPost, "/dashboard/login",
-				url.Values{"email": {person.Email}, "password": {password}}, header)
-			return res.StatusCode
+			for end := time.Now().Add(table.HangLimit); ; {
+				res, _ := g.Nobody().Send(t, http.MethodPost, "/dashboard/login",
+					url.Values{"email": {person.Email}, "password": {password}}, header)
+				// A busy machine turns log-ins away before it looks at the password.
+				if res.StatusCode != http.StatusServiceUnavailable || time.Now().After(end) {
+					return res.StatusCode
+				}
+			}
 		}
 		var early []string
 		for range guesses {
