@@ -75,7 +75,7 @@ func manualFiles(r release) ([]file, error) {
 // runs around the gateway. In docDir, links between them work as in the repository.
 func documentFiles(r release) ([]file, error) {
 	documents := []string{"NOTICE"}
-	for _, pattern := range []string{"docs/*.md", "docs/operations/*.md"} {
+	for _, pattern := range []string{"docs/*.md", "docs/guides/*.md", "docs/operations/*.md"} {
 		found, err := fs.Glob(os.DirFS(r.root), pattern)
 		if err != nil {
 			return nil, err
