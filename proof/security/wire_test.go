@@ -91,19 +91,27 @@ func (w *wire) do(r request) (answer, error) {
 	return a, err
 }
 
-// insist is do with retries after a 503, which an overloaded gateway may answer
-// to any request.
+// unlessBusy repeats a request while it is answered with 503, as an overloaded gateway
+// may answer any. ask returns the answer and its status.
+func unlessBusy[A any](ask func() (A, int)) A {
+	for limit := time.Now().Add(table.HangLimit); ; {
+		a, status := ask()
+		if status != http.StatusServiceUnavailable || time.Now().After(limit) {
+			return a
+		}
+	}
+}
+
+// insist is do with retries after a 503.
 func (w *wire) insist(t testing.TB, r request) answer {
 	t.Helper()
-	for limit := time.Now().Add(table.HangLimit); ; {
+	return unlessBusy(func() (answer, int) {
 		a, err := w.do(r)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if a.status != http.StatusServiceUnavailable || time.Now().After(limit) {
-			return a
-		}
-	}
+		return a, a.status
+	})
 }
 
 func (w *wire) once(r request) (answer, error) {

@@ -126,7 +126,8 @@ func TestCatalogue(t *testing.T) {
 
 func TestRedaction(t *testing.T) {
 	redacted := redactor(Options{TestKey: "svc_test_canary", WebhookSecret: "whsec_canary"})
-	got := redacted(`svc_test_canary whsec_canary "https://v.example/v/Zk3sU1x0V9qBf7m2YtHcJ5wLrN8aPdGoEiT4uKyXbQM" ?a=1&token=1.b&c=2`)
+	got := redacted(`svc_test_canary whsec_canary "https://v.example/v/Zk3sU1x0V9qBf7m2YtHcJ5wLrN8aPdGoEiT4uKyXbQM" ` +
+		`?a=1&token=1.b&c=2`)
 	if want := `[redacted] [redacted] "https://v.example/v/[redacted]" ?a=1&token=[redacted]&c=2`; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}

@@ -51,7 +51,8 @@ func TestEveryActionHasAText(t *testing.T) {
 		keys = append(keys, "ledger."+string(kind)+".free", "ledger."+string(kind)+".credit")
 	}
 	keys = append(keys, "ledger.top_up.credit")
-	for _, name := range []string{"host_gone", "host_new", "refused", "refused_more", "webhook", "open", "local", "private", "plain"} {
+	for _, name := range []string{"host_gone", "host_new", "refused", "refused_more", "webhook", "open", "local",
+		"private", "plain"} {
 		keys = append(keys, "urls.effect."+name)
 	}
 	missing, err := dashboard.Missing(keys)

@@ -109,12 +109,14 @@ func (p *Pages) showBilling(r *desk.Request) error {
 	if err != nil {
 		return err
 	}
+	notes := map[int64]string{} // by the time of the booking, which is that of its act
+	for _, act := range topUps {
+		notes[act.At.UnixMicro()] = act.Details().Params["note"]
+	}
 	for _, e := range entries {
 		line := lineOf(r, e)
-		for _, act := range topUps { // a booking and its act have the same time
-			if e.Kind == billing.EntryTopUp && act.At.Equal(e.CreatedAt) {
-				line.Note = act.Details().Params["note"]
-			}
+		if e.Kind == billing.EntryTopUp {
+			line.Note = notes[e.CreatedAt.UnixMicro()]
 		}
 		v.Lines = append(v.Lines, line)
 	}

@@ -102,10 +102,7 @@ func (p *Pages) useLink(r *desk.Request, link account.Link) *desk.Question {
 			if err == nil && signed.Second != "" { // after which they return to the link
 				return askSecond(r, signed, r.Request().URL.Path)
 			}
-			if err == nil {
-				err = r.SignedIn(signed)
-			}
-			return r.After(err, homePath, notice)
+			return enterAt(r, signed, err, homePath, notice)
 		},
 	}
 }

@@ -136,7 +136,7 @@ func (p *Pages) logIn(r *desk.Request) (*desk.Question, error) {
 	return p.loginQuestion(r, func(f *desk.FormView, next string) error {
 		signed, err := p.cfg.Accounts.LogIn(r.Ctx(), f.Value("email"), f.Value("password"), r.Browser())
 		if err != nil || signed.Second == "" {
-			return enterAt(r, signed, err, next)
+			return enterAt(r, signed, err, next, "")
 		}
 		return askSecond(r, signed, next)
 	})
@@ -151,18 +151,18 @@ func askSecond(r *desk.Request, signed account.Signed, next string) error {
 	return r.Show(http.StatusOK, "second", &secondView{Form: second, Second: signed.Second, Next: next})
 }
 
-// enterAt completes a log-in, unless it failed, and redirects to next.
-func enterAt(r *desk.Request, signed account.Signed, err error, next string) error {
+// enterAt completes a log-in, unless it failed, and redirects to next with a notice, which may be empty.
+func enterAt(r *desk.Request, signed account.Signed, err error, next, notice string) error {
 	if err == nil {
 		err = r.SignedIn(signed)
 	}
-	return r.After(err, next, "")
+	return r.After(err, next, notice)
 }
 
 func (p *Pages) logInByPasskey(r *desk.Request) (*desk.Question, error) {
 	return p.loginQuestion(r, func(_ *desk.FormView, next string) error {
 		signed, err := p.cfg.Accounts.LogInByPasskey(r.Ctx(), r.Request().PostForm.Get("passkey"), r.Browser())
-		return enterAt(r, signed, err, next)
+		return enterAt(r, signed, err, next, "")
 	})
 }
 
@@ -177,7 +177,7 @@ func (p *Pages) logInSecond(r *desk.Request) (*desk.Question, error) {
 			if errors.Is(err, account.ErrStartAgain) {
 				return r.Done(loginPath, "too_late")
 			}
-			return enterAt(r, signed, err, next)
+			return enterAt(r, signed, err, next, "")
 		},
 	}, nil
 }

@@ -163,11 +163,12 @@ func switchTenant(disabled bool, notice string) func(*Pages, *desk.Request, tena
 // grouped is a whole number with a separator of one kind between its groups of three digits. Checks have no
 // fractions, so that a comma or a point there is no decimal sign.
 var grouped = regexp.MustCompile(`^-?[1-9]\d{0,2}((,\d{3})+|(\.\d{3})+|(['’]\d{3})+|(\pZ\d{3})+)$`)
+var separators = regexp.MustCompile(`[^-\d]`)
 
 // wholeNumber reads a number of checks as people type it.
 func wholeNumber(typed string) (int64, error) {
 	if grouped.MatchString(typed) {
-		typed = regexp.MustCompile(`[^-\d]`).ReplaceAllString(typed, "")
+		typed = separators.ReplaceAllString(typed, "")
 	}
 	return strconv.ParseInt(typed, 10, 64)
 }

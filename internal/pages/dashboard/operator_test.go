@@ -196,7 +196,9 @@ func TestOperatorActs(t *testing.T) {
 			t.Error("the form of limits does not say the defaults")
 		}
 		_, body = op.Get(t, page)
-		for id, want := range map[string]string{"credit": "1\u202f007\u202f007", "free-checks": "5\u202f000", "test-cap": "1"} {
+		for id, want := range map[string]string{
+			"credit": "1\u202f007\u202f007", "free-checks": "5\u202f000", "test-cap": "1",
+		} {
 			if got := testID(t, body, id); got != want {
 				t.Errorf("%s is %q, want %q", id, got, want)
 			}

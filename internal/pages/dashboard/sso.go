@@ -58,7 +58,7 @@ func (p *Pages) finishSSO(r *desk.Request) error {
 	if err != nil {
 		return p.ssoFailed(r, err)
 	}
-	return enterAt(r, signed, nil, p.Onward(next))
+	return enterAt(r, signed, nil, p.Onward(next), "")
 }
 
 // ssoFailed leads back to the log-in page, which says what went wrong.

@@ -191,8 +191,8 @@ func TestTheTimelineIsTrue(t *testing.T) {
 
 // TestReplyToTheShopper: a session's page has a reply by how it ended, in every
 // language of the hosted page. Shoppers who never opened the link are not told to open it again.
-// After a refused estimate none is told to start again without how to go on to a document, in the
-// words of that page's button.
+// After a refused estimate, a reply that tells the shopper to start again also names the page's button
+// that leads to a document.
 func TestReplyToTheShopper(t *testing.T) {
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
 	shop := g.Shop(t, "", nil)
@@ -201,15 +201,16 @@ func TestReplyToTheShopper(t *testing.T) {
 	for set, says := range map[string]string{
 		"status = 'PENDING'":                         "Ihre Altersprüfung hat noch nicht begonnen.",
 		"status = 'PENDING', opened_at = created_at": "Ihre Altersprüfung ist noch offen.",
-		`status = 'PENDING', opened_at = created_at, setbacks = '[{"At":"2099-01-02T03:04:05Z","Why":"hasty"}]'`: "Ihr letzter Versuch brachte kein Ergebnis, aber",
+		"status = 'PENDING', opened_at = created_at, " +
+			`setbacks = '[{"At":"2099-01-02T03:04:05Z","Why":"hasty"}]'`: "Ihr letzter Versuch brachte kein Ergebnis, aber",
 		"status = 'EXPIRED'":                             "Die Zeit für Ihre Altersprüfung",
 		below + "status = 'EXPIRED'":                     "Die Kamera konnte Ihr Alter nicht bestätigen.",
 		"status = 'PASSED', source = 'camera'":           "Ihre Altersprüfung ist abgeschlossen.",
 		"status = 'SPOOF', source = 'camera'":            "Ihre Altersprüfung konnte nicht",
 		"status = 'FALLBACK', source = 'camera'":         "Die Kamera konnte Ihr Alter nicht schätzen.",
 		below + "status = 'FALLBACK', source = 'camera'": "Die Kamera konnte Ihr Alter nicht bestätigen.",
-		below + "status = 'FALLBACK', source = 'document', document_attempts = 3": "Ihre Altersprüfung endete ohne gültigen Ausweis. " +
-			"Wenn Sie einen anderen haben",
+		below + "status = 'FALLBACK', source = 'document', document_attempts = 3": "Ihre Altersprüfung endete ohne " +
+			"gültigen Ausweis. Wenn Sie einen anderen haben",
 		below + "status = 'FALLBACK', source = 'document'": "Die Kamera konnte Ihr Alter nicht bestätigen.",
 		below + "status = 'FALLBACK', source = 'document', document_way = 'photo', " +
 			`setbacks = '[{"At":"2099-01-02T03:04:05Z","Why":"unlive"}]'`: "Ihre Altersprüfung konnte nicht",

@@ -60,7 +60,10 @@ func (p *Pages) showPhone(c echo.Context) error {
 		return p.render(c, http.StatusGone, "notice",
 			&noticeView{layout: l, Name: "expired", Icon: notices["expired"]})
 	case p.doneOnPhone(v):
-		name := map[bool]string{true: "handover_document", false: "handover_done"}[v.sess.DocumentOpen()]
+		name := "handover_done"
+		if v.sess.DocumentOpen() {
+			name = "handover_document"
+		}
 		return p.render(c, http.StatusOK, "notice", &noticeView{layout: l, Name: name, Icon: notices[name]})
 	case !v.owner:
 		if err := p.greetPhone(c, &v); err != nil {

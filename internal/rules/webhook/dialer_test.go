@@ -56,7 +56,8 @@ func TestRefuses(t *testing.T) {
 			t.Errorf("%s is not refused", at)
 		}
 	}
-	for _, at := range []string{"", "10.1.2.3:443", "[fd12::1]:443", "8.8.8.8:8443", "[2606:4700::1]:80", "shop.example:443"} {
+	for _, at := range []string{"", "10.1.2.3:443", "[fd12::1]:443", "8.8.8.8:8443", "[2606:4700::1]:80",
+		"shop.example:443"} {
 		if c.Refuses(at) {
 			t.Errorf("%q is refused", at)
 		}
