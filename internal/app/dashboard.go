@@ -1,10 +1,12 @@
 package app
 
 import (
+	"context"
 	"slices"
 	"sync"
 
 	"agegate/internal/app/config"
+	"agegate/internal/app/doctor"
 	"agegate/internal/edge/httpd"
 	"agegate/internal/edge/reference"
 	"agegate/internal/pages/dashboard"
@@ -37,6 +39,9 @@ func (a *App) buildDashboard(cfg config.Config, sealer *credential.Sealer) (err 
 		Impacts: session.NewImpacts(a.Store, callbackRule(cfg), a.now), Records: session.NewRecords(a.Store, a.now),
 		Clock:   session.NewTestClock(a.Store, a.now),
 		Billing: a.Store, Limits: limits(cfg), Audit: a.Store, Evidence: evidence, Errors: reference.Headings,
+		Closed: func(ctx context.Context, of tenant.Tenant) (string, error) {
+			return doctor.Closing(ctx, cfg, a.Store, a.now())(of)
+		},
 		Health: a.health(cfg), HTTPS: isHTTPS(cfg), Refuses: guardedClient(cfg).Refuses,
 	})
 	return err

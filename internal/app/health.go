@@ -49,7 +49,8 @@ func isHTTPS(cfg config.Config) bool {
 func healthFindings(found []doctor.Finding) (once []dashboard.Finding) {
 	for _, f := range found {
 		if !slices.ContainsFunc(once, func(o dashboard.Finding) bool { return o.Name == f.Name }) {
-			once = append(once, dashboard.Finding{Name: f.Name, Problem: f.Grade == doctor.Problem})
+			once = append(once, dashboard.Finding{Name: f.Name, Problem: f.Grade == doctor.Problem,
+				Tenants: f.Tenants})
 		}
 	}
 	return once

@@ -72,8 +72,8 @@ test("estimator off: live sessions show it, test sessions can be forced", async 
     const shop = blind.tenant();
     const live = await opens((await blind.session(shop, { live: true })).url);
     assert.equal(live.status, 503);
-    await sees(live.page, "notice-unavailable");
-    await sees(live.page, "retry");
+    await sees(live.page, "notice-not_available");
+    assert.equal(await part(live.page, "retry").count(), 0); // waiting helps nobody
     await sees(live.page, "return");
     const trial = await opens((await blind.session(shop)).url);
     await sees(trial.page, "camera-off");

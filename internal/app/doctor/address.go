@@ -43,11 +43,11 @@ const secureAdvice = "terminate TLS in a reverse proxy, or let the gateway do it
 func secureFindings(cfg config.Config) (findings []Finding) {
 	if !config.Private(cfg.BaseURL) {
 		findings = append(findings, Finding{"https", baseURLName, Warning, "it is not https: API keys can be read on the way",
-			secureAdvice})
+			secureAdvice, nil})
 	}
 	if !config.Private(cfg.VerifyURL) {
 		findings = append(findings, Finding{"https", verifyURLName, Problem,
-			"it is not https: browsers give no camera to the page", secureAdvice})
+			"it is not https: browsers give no camera to the page", secureAdvice, nil})
 	}
 	return findings
 }

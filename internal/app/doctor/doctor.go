@@ -9,6 +9,7 @@ import (
 
 	"agegate/internal/app/config"
 	"agegate/internal/rules/credential"
+	"agegate/internal/rules/tenant"
 )
 
 // Grade is the severity of a finding.
@@ -29,6 +30,8 @@ type Finding struct {
 	Grade  Grade  `json:"grade"`
 	Found  string `json:"found"`
 	Advice string `json:"advice,omitempty"` // what to do; empty for OK
+	// Tenants are the ones that it is about, at most mostNamed, with ID and Name.
+	Tenants []tenant.Tenant `json:"-"`
 }
 
 // Options say what to examine and how.

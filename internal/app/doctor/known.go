@@ -33,6 +33,7 @@ var stored = []struct {
 		found, err := f.db.Standing(ctx)
 		return standingFindings(found, f.now), err
 	}},
+	{"ways to pass", closedFindings},
 	{"certificates", func(ctx context.Context, f facts) ([]Finding, error) {
 		return orderFindings(ctx, f.db, f.cfg, f.now)
 	}},
@@ -44,13 +45,13 @@ func settings(cfg config.Config, now time.Time) []Finding {
 	if c := cfg.Security; c.URI != "" && now.AddDate(0, 1, 0).After(c.Until) {
 		findings = append(findings, Finding{"security_contact", "security.txt", Warning,
 			"its contact is good until " + c.Until.Format(time.DateOnly) + "; programs trust none of a past day",
-			"check that the contact is read, and set a later day in AGEGATE_SECURITY_CONTACT_UNTIL"})
+			"check that the contact is read, and set a later day in AGEGATE_SECURITY_CONTACT_UNTIL", nil})
 	}
 	if cfg.ServesPages() {
 		f := Finding{Check: "AGEGATE_OPERATOR_NAME", Grade: OK, Found: "shoppers see who runs the check"}
 		if cfg.OperatorName == "" {
 			f = Finding{"operator_name", f.Check, Warning, "it is not set: shoppers do not see who runs the check",
-				"set it to the name of your company, as its privacy notice has it"}
+				"set it to the name of your company, as its privacy notice has it", nil}
 		}
 		findings = append(findings, f)
 	}

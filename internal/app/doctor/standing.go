@@ -18,12 +18,12 @@ const (
 func standingFindings(s store.Standing, now time.Time) (findings []Finding) {
 	const check = "protection"
 	warn := func(name, found, advice string) {
-		findings = append(findings, Finding{name, check, Warning, found, advice})
+		findings = append(findings, Finding{name, check, Warning, found, advice, nil})
 	}
 	if s.ArchiveFailing {
 		findings = append(findings, Finding{"archive", check, Problem,
 			"the last attempt to archive the database's log failed: its disk fills, and no moment since can be restored",
-			"look for archive_command in the database's own log"})
+			"look for archive_command in the database's own log", nil})
 	}
 	hidden := s.Server && !s.Visible
 	if hidden {

@@ -46,13 +46,13 @@ func trustFindings(d document.Dependencies, now time.Time) (findings []Finding) 
 			}
 		}
 		found := fmt.Sprintf("the %s %q %s on %s: %s", text.name, e.Name, verb, e.At.Format("2006-01-02 15:04"), text.then)
-		findings = append(findings, Finding{name, check, grade, found, text.advice})
+		findings = append(findings, Finding{name, check, grade, found, text.advice, nil})
 	}
 	for _, l := range d.Failing {
 		found := fmt.Sprintf("the last attempt to update the published list %q failed: %s", l.Name,
 			strings.ReplaceAll(l.Failure, "\n", "; "))
 		findings = append(findings, Finding{"list_failing", check, Warning, found,
-			"run agegate trust sync to try again; the issuers of the list before it stay trusted until its end"})
+			"run agegate trust sync to try again; the issuers of the list before it stay trusted until its end", nil})
 	}
 	for _, l := range d.Empty {
 		advice := "run agegate trust sync, or start the gateway, which fetches it"
@@ -60,19 +60,19 @@ func trustFindings(d document.Dependencies, now time.Time) (findings []Finding) 
 			advice = "import it from a file"
 		}
 		findings = append(findings, Finding{"list_empty", check, Warning,
-			fmt.Sprintf("the published list %q was not applied yet", l.Name), advice})
+			fmt.Sprintf("the published list %q was not applied yet", l.Name), advice, nil})
 	}
 	for _, k := range d.Unlogged {
 		found := fmt.Sprintf("the access certificate of the verifier's key %q carries no signed certificate timestamp "+
 			"(SCT): wallets that want published certificates refuse it", k.Name)
 		findings = append(findings, Finding{"unlogged", check, Warning, found,
-			"ask the authority for a certificate that it has logged, and import it after agegate verifier rotate"})
+			"ask the authority for a certificate that it has logged, and import it after agegate verifier rotate", nil})
 	}
 	for _, r := range d.Unsent {
 		found := fmt.Sprintf("requests to wallets do not carry the registration certificate of %q: they are not signed, or "+
 			"by a certificate with another organizationIdentifier", r.Owner())
 		findings = append(findings, Finding{"unsent", check, Warning, found,
-			"run agegate verifier list, and import the registration certificate that goes with the key"})
+			"run agegate verifier list, and import the registration certificate that goes with the key", nil})
 	}
 	if findings == nil {
 		findings = []Finding{{Check: check, Grade: OK, Found: "no list, issuer or certificate ends within 14 days"}}

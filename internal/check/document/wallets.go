@@ -109,6 +109,12 @@ func (w *Wallets) Available(ctx context.Context, sess session.Session) (bool, er
 	return len(wallet.Kinds(issuers, w.now())) > 0, err
 }
 
+// Trusts reports whether live sessions of a tenant can pass by wallet.
+func Trusts(ctx context.Context, store WalletStore, tenantID uuid.UUID, now time.Time) (bool, error) {
+	w := Wallets{store: store, now: func() time.Time { return now }}
+	return w.Available(ctx, session.Session{TenantID: tenantID, Livemode: true})
+}
+
 // issuers returns the issuers that the session's mode trusts. It leaves out issuers
 // whose list has ended or whose key is not used. It also leaves out issuers of
 // identification data unless the tenant wants such data, because their documents are

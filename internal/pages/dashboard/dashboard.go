@@ -38,11 +38,12 @@ type Config struct {
 	Audit    audit.Store
 	Evidence *evidence.Service
 	Preview  Preview
-	Errors   iter.Seq2[string, string]             // headings of the guide to errors, with their anchors
-	Health   func(context.Context) (Health, error) // see Health
-	HTTPS    bool                                  // all public addresses are https
-	Refuses  func(hostPort string) bool            // see webhook.Client
-	APIURL   string                                // public base of the API, without a trailing slash
+	Errors   iter.Seq2[string, string]                            // headings of the guide to errors, with their anchors
+	Health   func(context.Context) (Health, error)                // see Health
+	Closed   func(context.Context, tenant.Tenant) (string, error) // see doctor.Closing
+	HTTPS    bool                                                 // all public addresses are https
+	Refuses  func(hostPort string) bool                           // see webhook.Client
+	APIURL   string                                               // public base of the API, without a trailing slash
 	// URL is the public base of the pages, without a trailing slash. Its scheme
 	// decides whether cookies are Secure.
 	URL string

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"agegate/internal/pages/dashboard/desk"
+	"agegate/internal/rules/tenant"
 )
 
 // Health is what the process that serves the dashboard knows of its installation.
@@ -15,8 +16,9 @@ type Health struct {
 
 // Finding is something that is not well.
 type Finding struct {
-	Name    string // a key of FindingPlaces
-	Problem bool   // something does not work; otherwise a warning
+	Name    string          // a key of FindingPlaces
+	Problem bool            // something does not work; otherwise a warning
+	Tenants []tenant.Tenant // that it is about; of many the first
 }
 
 // FindingPlaces are what agegate doctor and the page can find, with the heading in
@@ -28,7 +30,7 @@ var FindingPlaces = map[string]string{
 	"list_failing": "issuers#published-lists", "ending": "issuers#trusted-issuers",
 	"unlogged": "issuers#wallets-that-demand-to-know-who-asks", "unsent": "issuers#wallets-that-demand-to-know-who-asks",
 	"https": "certificates#tls-and-the-reverse-proxy", "order": "certificates#tls-without-a-proxy",
-	"security_contact": "configure#configuration", "webhooks": "trouble#alerts",
+	"security_contact": "configure#configuration", "webhooks": "trouble#alerts", "no_way": "trouble#nobody-can-pass",
 	"no_backup": "", "operator_name": "",
 }
 

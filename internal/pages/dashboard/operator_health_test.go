@@ -2,6 +2,7 @@ package dashboard_test
 
 import (
 	"context"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
@@ -13,9 +14,11 @@ import (
 	"testing"
 	"time"
 
+	"agegate/internal/backoffice/account"
 	"agegate/internal/check/document"
 	"agegate/internal/check/document/trustlist"
 	"agegate/internal/check/document/trustlist/trustlisttest"
+	"agegate/internal/check/document/wallet"
 	"agegate/internal/gatewaytest"
 	"agegate/internal/pages/dashboard"
 	"agegate/internal/rules/audit"
@@ -276,4 +279,72 @@ func TestHealthIsReadForThePage(t *testing.T) {
 			t.Errorf("%s: %d, asked %d times", path, res.StatusCode, *asked)
 		}
 	}
+}
+
+// TestNoWayToPass: while nobody can pass a tenant's live checks, the page System is told
+// of a problem with the tenant's name, and the tenant's overview says why.
+func TestNoWayToPass(t *testing.T) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
+		if err := g.App.Store.RecordBackup(t.Context(), g.Clock.Now()); err != nil {
+			t.Fatal(err)
+		}
+		shop := g.Shop(t, "", func(t *tenant.Tenant) { t.Name = "Corner" }).Tenant
+		by, off, only, ways := audit.System("test"), false, true, []string{"photo"}
+		set := func(c tenant.Changes) error {
+			_, err := g.App.Tenants.Update(t.Context(), by, shop.ID, c)
+			return err
+		}
+		for _, step := range []struct {
+			name, finding, why string
+			do                 func() error
+		}{
+			{"the estimator is off", "no_way", "for one", func() error { return nil }},
+			{"no issuer is trusted", "no_way", "can read none", func() error {
+				return set(tenant.Changes{DocumentCheck: &only, DocumentOnly: &only})
+			}},
+			{"an issuer of data that the tenant does not take", "no_way", "can read none", func() error {
+				return trust(t, g, wallet.DocTypePID)
+			}},
+			{"an issuer", "", "", func() error { return trust(t, g, wallet.DocTypeMDL) }},
+			{"a way that needs the models", "no_way", "can read none", func() error {
+				return set(tenant.Changes{DocumentWays: &ways})
+			}},
+			{"estimates again", "no_way", "for one", func() error { return set(tenant.Changes{DocumentOnly: &off}) }},
+			{"disabled", "", "", func() error { return g.App.Tenants.SetDisabled(t.Context(), by, shop.ID, true, "") }},
+		} {
+			if err := step.do(); err != nil {
+				t.Fatalf("%s: %v", step.name, err)
+			}
+			forget(g)
+			op, owner := operating(t, g), member(t, g, shop.ID, account.Owner)
+			var findings []string
+			if step.finding != "" {
+				findings = []string{step.finding}
+			}
+			shows(t, op, step.name, "finding", findings...)
+			_, system := op.Get(t, "/operator/system")
+			named := `<a href="/operator/tenants/` + shop.ID.String() + `">Corner</a>`
+			_, overview := owner.Get(t, "/dashboard/"+shop.ID.String()+"/test")
+			_, note, told := strings.Cut(overview, `data-testid="closed"`)
+			if strings.Contains(system, named) != (step.finding != "") || told != (step.why != "") ||
+				told && !regexp.MustCompile(step.why).MatchString(note) {
+				t.Errorf("%s: the tenant is named %t, its owner is told %t: %.300s", step.name,
+					strings.Contains(system, named), told, note)
+			}
+			if disabled := step.name == "disabled"; disabled == strings.Contains(overview, `data-testid="make-session"`) {
+				t.Errorf("%s: the button that creates a test session is shown: %t", step.name, !disabled)
+			}
+		}
+	}, wellSet...)
+}
+
+// trust trusts an issuer of a kind of document.
+func trust(t *testing.T, g *gatewaytest.Gateway, docType string) error {
+	t.Helper()
+	certificate := trustlisttest.NewIssuer("Utopia")
+	_, err := document.NewTrust(g.App.Store, g.Clock.Now).Add(t.Context(), audit.System("test"), document.NewIssuer{
+		Name: "Utopia", Country: "UT", DocType: docType, SignerUsage: document.AnySignerUsage,
+		PEM: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate.Raw}),
+	})
+	return err
 }

@@ -19,7 +19,7 @@ const recentSessions = 10
 
 func (p *Pages) overview() desk.Feature {
 	keys := []string{"urls.plain", "urls.local", "urls.private", "overview.flawed.success_url",
-		"overview.flawed.cancel_url", "overview.flawed.webhook_url"}
+		"overview.flawed.cancel_url", "overview.flawed.webhook_url", "overview.closed.camera", "overview.closed.document"}
 	for _, name := range todos {
 		keys = append(keys, "overview.todo."+name)
 	}
@@ -58,6 +58,7 @@ type overviewView struct {
 	Stale   *time.Time       // time of the figures, if they could not be renewed
 	Figures template.HTML    // rendered from a figuresView
 
+	Closed string     // why nobody can pass a live check: overview.closed.<why>; empty if people can
 	Open   *page.Text // in live mode: which items of the checklist live sessions need; nil for none
 	Todo   []todoView // what the checklist has left; none in live mode, or for those who do not integrate
 	Done   []string   // the names of the items that are done; with no Todo all of them
@@ -159,6 +160,12 @@ func (p *Pages) showOverview(r *desk.Request) error {
 	}
 	if o.Stale {
 		v.Stale = &o.AsOf
+	}
+	if !r.Tenant.Disabled { // then the frame says so
+		v.Closed, err = p.cfg.Closed(r.Ctx(), r.Tenant)
+	}
+	if _, err = r.Unread("ways", err); err != nil {
+		return err
 	}
 	if r.Access.Livemode() && !v.Listed() {
 		if err := p.readWayOn(r, v); err != nil {
@@ -337,7 +344,7 @@ func (p *Pages) todosOf(r *desk.Request, list insight.Checklist) (open []todoVie
 // maker returns the button that creates a test session, or nil for those who may
 // not.
 func maker(r *desk.Request, first bool) (*makeView, error) {
-	if r.Access.Livemode() || !r.Opens(playgroundPath) {
+	if r.Access.Livemode() || r.Tenant.Disabled || !r.Opens(playgroundPath) {
 		return nil, nil
 	}
 	form, err := r.Blank(playgroundForm)

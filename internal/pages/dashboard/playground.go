@@ -160,7 +160,7 @@ type outcomeView struct{ Name, Tone, Href string }
 // outcomes returns the links that force each result, while the session is open
 // and its link is known, for those who may use the playground.
 func (p *Pages) outcomes(r *desk.Request, record insight.Record) ([]outcomeView, error) {
-	if record.Livemode || record.Status != session.StatusPending || !r.May(account.Develop) {
+	if r.Tenant.Disabled || record.Livemode || record.Status != session.StatusPending || !r.May(account.Develop) {
 		return nil, nil
 	}
 	link, err := p.testLink(r, record)

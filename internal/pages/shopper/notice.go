@@ -15,7 +15,6 @@ var notices = map[string]string{
 	"handover_done":     "done",
 	"handover_document": "info", // the other screen asks for a document
 	"expired":           "clock",
-	"unavailable":       "clock",
 	"not_available":     "info",
 	"busy":              "clock",
 	"force_live":        "info",
@@ -50,14 +49,6 @@ func (p *Pages) refuseForce(c echo.Context, name string, v visit) error {
 	view := p.noticeOf(v, name)
 	view.Check = v.path
 	return p.render(c, http.StatusBadRequest, "notice", view)
-}
-
-// unavailable says that no camera check can be made now.
-func (p *Pages) unavailable(c echo.Context, v visit) error {
-	c.Response().Header().Set(echo.HeaderRetryAfter, "30")
-	view := p.noticeOf(v, "unavailable")
-	view.Retry = v.path
-	return p.render(c, http.StatusServiceUnavailable, "notice", view)
 }
 
 // Error writes the page of a failed request outside the API.

@@ -74,7 +74,7 @@ func (p *Pages) showPhone(c echo.Context) error {
 			Code: session.HandoverCode(c.Param("handover")), Start: v.path + "/start",
 		})
 	case !p.filmable(v):
-		return p.unavailable(c, v)
+		return p.notice(c, http.StatusServiceUnavailable, "not_available", v)
 	default:
 		cameraOf := p.ageCameraOf
 		if v.sess.DocumentOpen() {

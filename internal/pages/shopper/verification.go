@@ -24,7 +24,7 @@ const (
 	screenElsewhere // the check was begun in another browser
 	screenExpired
 	screenUsedUp      // the last attempt has begun; opening a page gives it up
-	screenUnavailable // the estimator is off
+	screenUnavailable // the estimator is off; waiting helps nobody
 )
 
 // screenOf chooses the screen for a session's state. No other function does.
@@ -127,7 +127,7 @@ func (p *Pages) showState(c echo.Context, v visit) error {
 	case screenUsedUp:
 		return p.showUsedUp(c, v)
 	case screenUnavailable:
-		return p.unavailable(c, v)
+		return p.notice(c, http.StatusServiceUnavailable, "not_available", v)
 	default:
 		return p.notice(c, http.StatusOK, "completed", v)
 	}

@@ -136,7 +136,7 @@ func TestScreensOfASessionThatCannotGoOn(t *testing.T) {
 		shows    string
 	}{
 		{"expired", true, false, func(f *fixture, _ string) { f.advance(time.Hour) }, http.StatusGone, "notice-expired"},
-		{"estimator off, live", true, true, nil, http.StatusServiceUnavailable, "notice-unavailable"},
+		{"estimator off, live", true, true, nil, http.StatusServiceUnavailable, "notice-not_available"},
 		{"estimator off, test", false, true, nil, http.StatusOK, "camera-off"},
 		{"completed in another browser", false, false, func(f *fixture, link string) {
 			f.browser().get(link + "?force=fallback")
@@ -155,8 +155,8 @@ func TestScreensOfASessionThatCannotGoOn(t *testing.T) {
 			}
 			a := f.browser().get(link)
 			a.shows(t, test.status, test.shows)
-			if test.status == http.StatusServiceUnavailable && a.Header.Get("Retry-After") == "" {
-				t.Error("no Retry-After")
+			if a.Header.Get("Retry-After") != "" || strings.Contains(a.body, `data-testid="retry"`) {
+				t.Error("it asks to try again, but waiting changes nothing")
 			}
 			if !strings.Contains(a.body, f.tenant.CancelURL) {
 				t.Error("no way out")

@@ -1,0 +1,26 @@
+package doctor_test
+
+import (
+	"testing"
+
+	"agegate/internal/app/doctor"
+	"agegate/internal/gatewaytest"
+	"agegate/internal/rules/tenant"
+)
+
+// TestTenantsNobodyCanPass: doctor calls it a problem, and names the tenants.
+func TestTenantsNobodyCanPass(t *testing.T) {
+	const check = "ways to pass"
+	g := start(t, gatewaytest.SQLite(t))
+	want(t, examine(t, at(g, g.URL)...), check, doctor.OK, "every tenant")
+	shop := g.Shop(t, "", func(t *tenant.Tenant) { t.Name = "Corner" }).Tenant
+	named := "(1): Corner (" + shop.ID.String() + ", no "
+	want(t, examine(t, at(g, g.URL)...), check, doctor.Problem, named+"camera)")
+	on := append(at(g, g.URL), "AGEGATE_ESTIMATOR=onnx", "AGEGATE_MODELS_DIR=../../../models")
+	want(t, examine(t, on...), check, doctor.OK, "every tenant")
+	g.Exec(t, "UPDATE tenants SET document_check = true, document_only = true, document_ways = 'wallet'")
+	want(t, examine(t, on...), check, doctor.Problem, named+"document)")
+	g.Exec(t, "UPDATE tenants SET document_ways = ''")
+	want(t, examine(t, on...), check, doctor.OK, "every tenant")
+	want(t, examine(t, append(on, "AGEGATE_DOCUMENT_WAYS=wallet")...), check, doctor.Problem, named+"document)")
+}
