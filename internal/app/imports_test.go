@@ -35,15 +35,15 @@ var house = []room{
 	// 35 of edge show a reader of the documentation four ways in.
 	{"edge", 3540, [][]string{{"httpd"}, {"api", "reference"}, {"contract"}}},
 	// 30 of pages' spare a door's visitor the same question twice; 30 name all faults of a form at once.
-	{"pages", 15151, [][]string{{"dashboard", "shopper"}, {"page"}}},
-	{"store", 6290, nil},
+	{"pages", 15184, [][]string{{"dashboard", "shopper"}, {"page"}}},
+	{"store", 6313, nil},
 	{"lab", 300, [][]string{
 		{"accuracy", "certify", "conformance", "demo"}, {"measured", "testkey"}, {"curve", "picture", "suite", "verify"},
 	}},
 	// 10 of rules keep why a document check failed.
 	{"backoffice", 8780, [][]string{{"evidence"}, {"insight"}, {"account"}, {"certificate", "mail"}}},
 	{"check", 15322, [][]string{{"document"}, {"age"}, {"liveness", "photographic"}, {"vision"}, {"inference"}}},
-	{"rules", 8520, [][]string{
+	{"rules", 8527, [][]string{
 		{"session"}, {"billing", "tenant", "webhook"}, {"audit", "brand", "credential"},
 		{"gather", "turn"}, {"routine", "trail"}, {"checkouttest", "fault", "strictjson"},
 	}},

@@ -71,13 +71,24 @@ func (s *Store) AuditEntries(ctx context.Context, f audit.Filter) ([]audit.Entry
 	}
 	return view(ctx, s, func(tx *Tx) ([]audit.Entry, error) {
 		q := tx.db.Where("scope = ?", f.Scope).Order("seq DESC").Limit(limit)
+		if f.Scope == audit.OnTenants {
+			q = tx.db.Where("actor_kind IN ('operator', 'cli') AND scope <> 'instance'").Order("at DESC, scope DESC, seq DESC").
+				Limit(limit)
+		}
 		if f.Action != "" {
 			q = q.Where("action = ?", f.Action)
 		}
 		if f.ActorID != "" {
 			q = q.Where("actor_id = ?", f.ActorID)
 		}
-		if f.Before > 0 {
+		switch {
+		case f.Before > 0 && f.Scope == audit.OnTenants:
+			last, err := take[auditRow](tx.db, "scope = ? AND seq = ?", f.In, f.Before)
+			if err != nil {
+				return nil, err
+			}
+			q = q.Where("(at, scope, seq) < (?, ?, ?)", last.At, last.Scope, last.Seq)
+		case f.Before > 0:
 			q = q.Where("seq < ?", f.Before)
 		}
 		return findAs(q, toAuditEntry)

@@ -21,17 +21,31 @@ func (tx *Tx) Count(query string, args ...any) (n int64, err error) {
 
 // FindPlan returns the plan of the query with which FindSessions begins.
 func (tx *Tx) FindPlan(scope insight.Scope, by insight.Name, text string) (string, error) {
-	explain := "EXPLAIN QUERY PLAN "
-	if tx.postgres {
-		explain = "EXPLAIN "
-	}
 	statement, args := findStatement(tx.postgres, scope, by, text, 10)
 	if by == insight.IDEnd {
 		statement, args = endStatement("sessions", 10), []any{text[5:], "%" + text}
 	}
+	return tx.explain(statement, args...)
+}
+
+func (tx *Tx) explain(statement string, args ...any) (string, error) {
+	explain := "EXPLAIN QUERY PLAN "
+	if tx.postgres {
+		explain = "EXPLAIN "
+	}
 	var plan []map[string]any
 	err := tx.db.Raw(explain+statement, args...).Scan(&plan).Error
 	return fmt.Sprint(plan), err
+}
+
+// PlanOfMany returns the plan of a query that PostgreSQL would make for a table of many rows.
+func (tx *Tx) PlanOfMany(statement string) (string, error) {
+	if tx.postgres {
+		if err := tx.db.Exec("SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off").Error; err != nil {
+			return "", err
+		}
+	}
+	return tx.explain(statement)
 }
 
 // MigrateTo migrates up or down to a version.

@@ -158,6 +158,18 @@ func (s *Store) FindTenants(ctx context.Context, text string, limit int) ([]tena
 	})
 }
 
+// TenantNames implements tenant.Store.
+func (s *Store) TenantNames(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]string, error) {
+	return view(ctx, s, func(tx *Tx) (map[uuid.UUID]string, error) {
+		names := map[uuid.UUID]string{}
+		rows, err := find[tenantRow](tx.db.Select("id", "name").Where("id IN ?", ids))
+		for _, t := range rows {
+			names[t.ID] = t.Name
+		}
+		return names, err
+	})
+}
+
 // Secrets implements tenant.Store.
 func (s *Store) Secrets(
 	ctx context.Context, tenantID uuid.UUID, livemode bool, kind tenant.SecretKind, now time.Time,

@@ -57,8 +57,10 @@ type auditView struct {
 	All     string // the log without filters
 	Filters bool
 	Entries []entryView
-	Chain   chainView
-	Export  string // address; empty for those who may not export
+	Chain   *chainView // nil for acts on all tenants, which are in several logs
+	One     bool       // it is a tenant's log
+	Tenants bool       // it is the acts on all tenants
+	Export  string     // address; empty for those who may not export
 	desk.Pager
 }
 
@@ -76,6 +78,7 @@ type entryView struct {
 	ByHref  string      // the log of this actor, or empty
 	Action  string      // the action's name in the API
 	Key     string      // of its text; empty if there is none
+	Tenant  *targetView // in whose log it is, among acts on all tenants
 	Target  *targetView // nil for the tenant itself
 	Details []detailView
 }
@@ -114,6 +117,7 @@ func auditFilter(r *desk.Request) (audit.Filter, error) {
 		if f.Before, err = strconv.ParseInt(given, 10, 64); err != nil || f.Before < 1 {
 			return f, echo.ErrNotFound
 		}
+		f.In = audit.Scope(r.QueryParam("in"))
 	}
 	return f, nil
 }
@@ -129,15 +133,22 @@ func auditHref(r *desk.Request, f audit.Filter) string {
 	if f.Before > 0 {
 		query.Set("before", strconv.FormatInt(f.Before, 10))
 	}
-	_, pattern := logOf(r)
+	scope, pattern := logOf(r)
+	if scope == audit.OnTenants {
+		query.Set("on", string(scope))
+		query.Set("in", string(f.In))
+	}
 	return r.Href(pattern) + "?" + query.Encode()
 }
 
-// logOf returns the log that the page shows, the tenant's or the instance's, and
-// the page's pattern.
+// logOf returns the log that the page shows, the tenant's, the instance's or the acts on
+// all tenants, and the page's pattern.
 func logOf(r *desk.Request) (audit.Scope, string) {
 	if r.Route.HasTenant() {
 		return audit.OfTenant(r.Access.TenantID()), auditPath
+	}
+	if r.QueryParam("on") == string(audit.OnTenants) {
+		return audit.OnTenants, operatorAuditPath
 	}
 	return audit.Instance, operatorAuditPath
 }
@@ -151,9 +162,9 @@ func (p *Pages) showAudit(r *desk.Request) error {
 	if err != nil {
 		return err
 	}
-	_, pattern := logOf(r)
-	v := &auditView{Actor: f.ActorID, All: r.To(pattern), Filters: f.ActorID != "" || f.Action != ""}
-	if v.Export = operatorAuditExportPath; r.Route.HasTenant() {
+	v := &auditView{Actor: f.ActorID, All: auditHref(r, audit.Filter{}), Filters: f.ActorID != "" || f.Action != "",
+		Export: operatorAuditExportPath, Tenants: f.Scope == audit.OnTenants}
+	if v.One = r.Route.HasTenant(); v.One {
 		v.Export = r.Editing(auditExportPath)
 	}
 	for _, a := range audit.Actions() {
@@ -174,20 +185,22 @@ func (p *Pages) showAudit(r *desk.Request) error {
 		v.Newest = auditHref(r, next)
 	}
 	if len(entries) == auditPage {
-		next.Before = entries[auditPage-1].Seq
+		next.Before, next.In = entries[auditPage-1].Seq, entries[auditPage-1].Scope
 		v.Older = auditHref(r, next)
 	}
-	if v.Chain, err = p.checkChain(r, f.Scope); err != nil {
-		return err
+	if !v.Tenants {
+		if v.Chain, err = p.checkChain(r, f.Scope); err != nil {
+			return err
+		}
 	}
 	return r.Show(http.StatusOK, "audit", v)
 }
 
 // checkChain verifies the log: a short log always, a long one only on request.
-func (p *Pages) checkChain(r *desk.Request, scope audit.Scope) (chainView, error) {
+func (p *Pages) checkChain(r *desk.Request, scope audit.Scope) (*chainView, error) {
 	_, pattern := logOf(r)
 	head, err := p.cfg.Audit.AuditHead(r.Ctx(), scope)
-	v := chainView{Entries: int(head.Seq), Hash: head.Hash.String(), Check: r.Href(pattern) + "?check=1&mode=" + r.Mode()}
+	v := &chainView{Entries: int(head.Seq), Hash: head.Hash.String(), Check: r.Href(pattern) + "?check=1&mode=" + r.Mode()}
 	if err != nil || head.Seq > checkedAtOnce && r.QueryParam("check") == "" {
 		return v, err
 	}
@@ -243,7 +256,7 @@ func (p *Pages) entryOf(r *desk.Request, names auditNames, e audit.Entry) entryV
 	if e.Actor.ID != "" {
 		v.ByHref = auditHref(r, audit.Filter{ActorID: e.Actor.ID})
 	}
-	v.Target = names.target(r, e)
+	v.Tenant, v.Target = names.of(e), names.target(r, e)
 	d := e.Details()
 	delete(d.Params, account.InvitationParam) // the invitation's entry says who joined by it
 	for _, c := range d.Changes {

@@ -24,6 +24,7 @@ type auditNames struct {
 	users    map[string]string
 	keys     map[string]targetView
 	accepted map[string]string // who accepted an invitation, by its ID
+	tenants  map[uuid.UUID]string
 }
 
 // subject is the kind of thing that an entry is about.
@@ -39,10 +40,13 @@ func subject(e audit.Entry) string {
 // namesOf reads the names for the entries of a page. It reads a kind of name only if
 // the entries need it.
 func (p *Pages) namesOf(r *desk.Request, entries []audit.Entry) (n auditNames, err error) {
-	n = auditNames{map[string]string{}, map[string]targetView{}, map[string]string{}}
-	about := map[string]bool{}
+	n = auditNames{map[string]string{}, map[string]targetView{}, map[string]string{}, nil}
+	about, of := map[string]bool{}, []uuid.UUID{}
 	for _, e := range entries {
 		about[subject(e)] = true
+		if id, err := uuid.Parse(string(e.Scope)); err == nil {
+			of = append(of, id)
+		}
 	}
 	if about["user"] {
 		if err := p.nameUsers(r, entries, n.users); err != nil {
@@ -50,7 +54,10 @@ func (p *Pages) namesOf(r *desk.Request, entries []audit.Entry) (n auditNames, e
 		}
 	}
 	if !r.Route.HasTenant() {
-		return n, nil
+		if len(of) > 0 {
+			n.tenants, err = p.cfg.Tenants.Names(r.Ctx(), of)
+		}
+		return n, err
 	}
 	if about["api_key"] {
 		keys, err := p.cfg.Tenants.Keys(r.Ctx(), r.Access.TenantID())
@@ -116,10 +123,23 @@ func (v *targetView) name(name string) {
 	}
 }
 
+// of returns the tenant in whose log an entry stands, or nil on a page of one log.
+func (n auditNames) of(e audit.Entry) *targetView {
+	id, err := uuid.Parse(string(e.Scope))
+	if n.tenants == nil || err != nil {
+		return nil
+	}
+	name, exists := n.tenants[id]
+	if !exists { // it was deleted
+		return &targetView{Name: id.String()}
+	}
+	return &targetView{Name: name, Href: operatedPath(id)}
+}
+
 // target returns the view of an entry's target, or nil for the tenant itself and for
 // an entry without one.
 func (n auditNames) target(r *desk.Request, e audit.Entry) *targetView {
-	if e.Target == "" || e.Target == r.Access.TenantID().String() {
+	if e.Target == "" || e.Target == string(e.Scope) {
 		return nil
 	}
 	_, end := desk.SplitID(e.Target)

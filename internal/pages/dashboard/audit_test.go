@@ -238,3 +238,53 @@ func TestInstanceExport(t *testing.T) {
 		}
 	})
 }
+
+// TestOperatorsActsOnTenants: the operator's log lists what operators did on all tenants,
+// names the tenant, and pages through acts of one moment.
+func TestOperatorsActsOnTenants(t *testing.T) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
+		op, shops := operating(t, g), []uuid.UUID{}
+		for _, name := range []string{"Corner", "Harbour"} {
+			shop := g.Shop(t, "", func(t *tenant.Tenant) { t.Name = name }).Tenant
+			shops = append(shops, shop.ID)
+			res, _ := op.Fill(t, operatedAt(shop.ID)+"/disable", url.Values{"reason": {"ticket of " + name}})
+			want(t, "disable", res, 303, operatedAt(shop.ID))
+		}
+		owner := g.SignIn(t, false)
+		if err := g.App.Tenants.SetDisabled(t.Context(), audit.User(owner.User.ID, "owner"), shops[0], true, "own"); err != nil {
+			t.Fatal(err)
+		}
+		_, log := op.Get(t, "/operator/audit?lang=en")
+		if strings.Contains(log, "ticket of") || !strings.Contains(log, `href="/operator/audit?on=tenants"`) {
+			t.Error("the instance's log has acts on tenants, or does not lead to them")
+		}
+		_, body := op.Get(t, "/operator/audit?on=tenants&lang=en")
+		for i, name := range []string{"Corner", "Harbour"} {
+			if !strings.Contains(body, `<a href="`+operatedAt(shops[i])+`" data-testid="of">`+name+`</a>`) ||
+				strings.Count(body, "ticket of "+name) != 1 {
+				t.Errorf("the act on %s is not listed with its tenant:\n%s", name, body)
+			}
+		}
+		if strings.Contains(body, ">own<") || strings.Contains(body, `data-testid="chain"`) {
+			t.Error("it lists a member's act, or a chain that it is not")
+		}
+		for range 60 {
+			if err := g.App.Store.AppendAct(t.Context(), audit.Act{Scope: audit.OfTenant(shops[1]), At: g.Clock.Now(),
+				Actor: audit.Operator(op.User.ID, "op"), Action: audit.TenantEnter}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		g.Exec(t, "UPDATE tenants SET name = 'Quay' WHERE name = 'Harbour'")
+		seen, older := 0, regexp.MustCompile(`/operator/audit\?[^"]*before=[^"]*`)
+		for next := "/operator/audit?on=tenants&action=tenant.enter"; next != ""; {
+			_, page := op.Get(t, next)
+			seen += strings.Count(page, `data-testid="of">Quay</a>`)
+			next = strings.ReplaceAll(string(older.Find([]byte(page))), "&amp;", "&")
+		}
+		if seen != 60 {
+			t.Errorf("%d of 60 acts are on the pages", seen)
+		}
+	})
+}
+
+func operatedAt(tenantID uuid.UUID) string { return "/operator/tenants/" + tenantID.String() }

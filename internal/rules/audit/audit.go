@@ -26,6 +26,10 @@ type Scope string
 // tenants. The log of a deleted tenant is kept.
 const Instance Scope = "instance"
 
+// OnTenants selects, in a Filter only, what operators and the command line did on all
+// tenants, from the tenants' logs.
+const OnTenants Scope = "tenants"
+
 // OfTenant returns the scope of a tenant's log.
 func OfTenant(id uuid.UUID) Scope { return Scope(id.String()) }
 
@@ -139,6 +143,7 @@ type Filter struct {
 	Action  Action
 	ActorID string
 	Before  int64 // a sequence number: only entries before it, for the next page
+	In      Scope // whose sequence number Before is, with OnTenants
 	Limit   int   // 1 to MaxPage; 0 is MaxPage
 }
 

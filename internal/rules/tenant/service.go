@@ -176,6 +176,11 @@ func (s *Service) FindTenants(ctx context.Context, text string) ([]Tenant, error
 	return s.store.FindTenants(ctx, text, MaxPage)
 }
 
+// Names returns the names of tenants by ID; a tenant that does not exist is missing.
+func (s *Service) Names(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]string, error) {
+	return s.store.TenantNames(ctx, ids)
+}
+
 // MaxPage is the maximum number of tenants returned by one call.
 const MaxPage = 100
 

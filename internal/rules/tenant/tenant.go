@@ -190,6 +190,8 @@ type Store interface {
 	// contains a text or whose ID equals it. The case of ASCII letters does not
 	// matter.
 	FindTenants(ctx context.Context, text string, limit int) ([]Tenant, error)
+	// TenantNames is Service.Names.
+	TenantNames(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]string, error)
 	// DeleteTenant deletes a disabled tenant without sessions and everything that
 	// belongs to it, the ledger included, in small transactions. It returns
 	// fault.Conflict for an enabled tenant and for one with sessions. An
