@@ -28,6 +28,10 @@ func ParseColour(s string) (Colour, error) {
 // MinContrast is the minimum contrast between text and background in WCAG 2.2, level AA.
 const MinContrast = 4.5
 
+// minWhite is the contrast to white from which a colour is darkened until white can be read on it.
+// A paler one, such as yellow, would become another colour, so that dark text is written on it.
+const minWhite = 3
+
 // scheme holds the style sheet's values for light or dark screens, and the
 // backgrounds on which a colour must be readable.
 type scheme struct {
@@ -50,15 +54,22 @@ var (
 
 // Accents are the colours that the style sheet derives from a brand, for one scheme.
 type Accents struct {
-	Accent Colour // links, icons and the background of primary buttons
+	Accent Colour // links, icons and outlines
+	Fill   Colour // background of primary buttons
 	Strong Colour // the same under the pointer
 	On     Colour // text on both
 	Tint   Colour // background of notes and pictures
 }
 
 // Light returns the accents for light screens. They keep the hue of c and are darkened until they
-// reach MinContrast.
-func (c Colour) Light() Accents { return light.accents(c, channelsOf("ffffff")) }
+// reach MinContrast. Buttons have a pale colour as it is, with dark text.
+func (c Colour) Light() Accents {
+	a := light.accents(c, channelsOf("ffffff"))
+	if given := channelsOf(c); contrast(given, channelsOf("ffffff")) < minWhite {
+		a.Fill, a.Strong, a.On = c, colourOf(mix(given, light.text, 0.9)), colourOf(light.text)
+	}
+	return a
+}
 
 // Dark returns the accents for dark screens, lightened until they reach MinContrast.
 func (c Colour) Dark() Accents { return dark.accents(c, channelsOf("0e1514")) }
@@ -74,7 +85,7 @@ func (s scheme) accents(c Colour, on [3]float64) Accents {
 		// Black or white is readable on every background, so the search ends.
 		if s.readable(accent, tint) || lightness == s.toward {
 			strong := rounded(mix(accent, [3]float64{s.toward, s.toward, s.toward}, 0.8))
-			return Accents{Accent: colourOf(accent), Strong: colourOf(strong), On: colourOf(on), Tint: colourOf(tint)}
+			return Accents{colourOf(accent), colourOf(accent), colourOf(strong), colourOf(on), colourOf(tint)}
 		}
 		lightness = math.Max(0, math.Min(1, lightness+step*(2*s.toward-1)))
 	}
@@ -90,16 +101,22 @@ func (s scheme) readable(accent, tint [3]float64) bool {
 	return contrast(s.text, tint) >= MinContrast
 }
 
-// CSS returns the style sheet of a colour, which follows page.css.
+// CSS returns the style sheet of a colour, which follows page.css. The outline of a button is the accent,
+// because a pale button may not stand out from the page.
 func (c Colour) CSS() string {
-	return fmt.Sprintf(":root{%s}\n@media (prefers-color-scheme:dark){:root{%s}}\n", c.Light().css(), c.Dark().css())
+	const button = ".button.primary:not(.rows *){background:var(--fill);border-color:var(--accent)}\n" +
+		".button.primary:not(.rows *):hover{background:var(--accent-strong)}\n"
+	return fmt.Sprintf(":root{%s}\n@media (prefers-color-scheme:dark){:root{%s}}\n", c.Light().css(), c.Dark().css()) + button
 }
 
 func (a Accents) css() string {
-	return fmt.Sprintf("--accent:#%s;--accent-strong:#%s;--on-accent:#%s;--tint:#%s", a.Accent, a.Strong, a.On, a.Tint)
+	return fmt.Sprintf("--accent:#%s;--fill:#%s;--accent-strong:#%s;--on-accent:#%s;--tint:#%s",
+		a.Accent, a.Fill, a.Strong, a.On, a.Tint)
 }
 
-// contrast returns the contrast ratio of WCAG 2.2, from 1 to 21.
+// Contrast returns the contrast ratio of WCAG 2.2 of two colours, from 1 to 21.
+func Contrast(a, b Colour) float64 { return contrast(channelsOf(a), channelsOf(b)) }
+
 func contrast(a, b [3]float64) float64 {
 	la, lb := luminance(a), luminance(b)
 	return (math.Max(la, lb) + 0.05) / (math.Min(la, lb) + 0.05)

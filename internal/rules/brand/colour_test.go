@@ -13,7 +13,7 @@ import (
 // checkAccents reports the accents of a scheme that are not readable.
 func checkAccents(s scheme, a Accents) error {
 	accent, strong, on, tint := channelsOf(a.Accent), channelsOf(a.Strong), channelsOf(a.On), channelsOf(a.Tint)
-	pairs := [][2][3]float64{{accent, tint}, {s.text, tint}, {on, accent}, {on, strong}}
+	pairs := [][2][3]float64{{accent, tint}, {s.text, tint}, {on, channelsOf(a.Fill)}, {on, strong}}
 	for _, ground := range s.grounds {
 		pairs = append(pairs, [2][3]float64{accent, ground})
 	}
@@ -69,6 +69,34 @@ func TestAccentsStayNear(t *testing.T) {
 	}
 }
 
+// TestButtonsKeepTheColour: a merchant recognises the brand on the buttons. A pale colour stays as it
+// is, with dark text and an outline that can be seen; another one is darkened only a little.
+func TestButtonsKeepTheColour(t *testing.T) {
+	for c, as := range map[Colour]string{
+		"ffd400": "16211f on ffd400", "90ee90": "16211f on 90ee90", "00ffff": "16211f on 00ffff", "ff8c00": "16211f on ff8c00",
+		"ffffff": "16211f on ffffff", "f7b2d9": "16211f on f7b2d9", "1f5f5b": "ffffff on 1f5f5b", "000000": "ffffff on 000000",
+	} {
+		a := c.Light()
+		if got := string(a.On) + " on " + string(a.Fill); got != as {
+			t.Errorf("%s: %s", c, got)
+		}
+		if outline := Contrast(a.Accent, "ffffff"); outline < 3 {
+			t.Errorf("%s: the outline has a contrast of %.2f", c, outline)
+		}
+		if text := min(Contrast(a.On, a.Fill), Contrast(a.On, a.Strong)); text < MinContrast {
+			t.Errorf("%s: the text has a contrast of %.2f", c, text)
+		}
+	}
+	for _, c := range []Colour{"ffd400", "90ee90", "00ffff"} {
+		if got := c.Dark().Fill; got != c {
+			t.Errorf("on dark screens %s became %s", c, got)
+		}
+	}
+	if red := Colour("ff0000").Light(); red.Fill != red.Accent || red.On != "ffffff" {
+		t.Errorf("red became %+v", red)
+	}
+}
+
 func TestHSLRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := Colour(fmt.Sprintf("%x", rapid.SliceOfN(rapid.Byte(), 3, 3).Draw(t, "colour")))
@@ -110,13 +138,6 @@ func TestSchemesAreThoseOfTheStyleSheet(t *testing.T) {
 		if want := channelsOf(cssColour(css, "text")); s.text != want {
 			t.Errorf("--text is %s in tokens.css", colourOf(want))
 		}
-		surface := LightSurface
-		if s.toward == 1 {
-			surface = DarkSurface
-		}
-		if want := cssColour(css, "surface"); surface != want {
-			t.Errorf("--surface is %s in tokens.css", want)
-		}
 	}
 }
 
@@ -144,8 +165,11 @@ func TestParseColour(t *testing.T) {
 }
 
 func TestCSS(t *testing.T) {
-	const want = ":root{--accent:#1f5f5b;--accent-strong:#194c49;--on-accent:#ffffff;--tint:#e4eceb}\n" +
-		"@media (prefers-color-scheme:dark){:root{--accent:#36a49d;--accent-strong:#5eb6b1;--on-accent:#0e1514;--tint:#1c312f}}\n"
+	const want = ":root{--accent:#1f5f5b;--fill:#1f5f5b;--accent-strong:#194c49;--on-accent:#ffffff;--tint:#e4eceb}\n" +
+		"@media (prefers-color-scheme:dark)" +
+		"{:root{--accent:#36a49d;--fill:#36a49d;--accent-strong:#5eb6b1;--on-accent:#0e1514;--tint:#1c312f}}\n" +
+		".button.primary:not(.rows *){background:var(--fill);border-color:var(--accent)}\n" +
+		".button.primary:not(.rows *):hover{background:var(--accent-strong)}\n"
 	if got := Colour("1f5f5b").CSS(); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
