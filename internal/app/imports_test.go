@@ -35,7 +35,8 @@ var house = []room{
 	// 35 of edge show a reader of the documentation four ways in.
 	{"edge", 3540, [][]string{{"httpd"}, {"api", "reference"}, {"contract"}}},
 	// 30 of pages' spare a door's visitor the same question twice; 30 name all faults of a form at once.
-	{"pages", 15184, [][]string{{"dashboard", "shopper"}, {"page"}}},
+	// 60 open the section of the settings that was saved, and keep a chosen logo where another field is wrong.
+	{"pages", 15240, [][]string{{"dashboard", "shopper"}, {"page"}}},
 	{"store", 6313, nil},
 	{"lab", 300, [][]string{
 		{"accuracy", "certify", "conformance", "demo"}, {"measured", "testkey"}, {"curve", "picture", "suite", "verify"},
@@ -43,7 +44,7 @@ var house = []room{
 	// 10 of rules keep why a document check failed.
 	{"backoffice", 8780, [][]string{{"evidence"}, {"insight"}, {"account"}, {"certificate", "mail"}}},
 	{"check", 15322, [][]string{{"document"}, {"age"}, {"liveness", "photographic"}, {"vision"}, {"inference"}}},
-	{"rules", 8527, [][]string{
+	{"rules", 8535, [][]string{
 		{"session"}, {"billing", "tenant", "webhook"}, {"audit", "brand", "credential"},
 		{"gather", "turn"}, {"routine", "trail"}, {"checkouttest", "fault", "strictjson"},
 	}},

@@ -41,8 +41,12 @@ async function owner() {
   return page;
 }
 
-/** Looks at the page from its top, with the bar that saves at its end: axe cannot read what lies below a bar. */
+/** Opens every section of the settings. */
+const unfold = () => ada.evaluate(() => document.querySelectorAll(".part").forEach((part) => (part.open = true)));
+
+/** Looks at all of the page from its top, with the bar that saves at its end: axe cannot read what lies below a bar. */
 async function look(name) {
+  await unfold();
   const place = (at) => ada.evaluate((at) => {
     document.querySelector(".keep")?.style.setProperty("position", at);
     scrollTo(0, 0);
@@ -51,6 +55,9 @@ async function look(name) {
   await staff.look(ada, name);
   await place("");
 }
+
+/** The names of the sections that are open. */
+const open = () => ada.locator(".part[open] > summary").evaluateAll((all) => all.map(({ id }) => id));
 
 const fill = async (values) => {
   for (const [name, value] of Object.entries(values)) await ada.fill(`[name="${name}"]`, value);
@@ -74,6 +81,7 @@ test("empty pages say what they are for", async () => {
 
 test("the navigation stays in view on a long page", async () => {
   await ada.goto(`${base}/settings`);
+  await unfold();
   const top = await ada.evaluate(() => {
     scrollTo(0, document.body.scrollHeight);
     return scrollY && document.querySelector(".menu").getBoundingClientRect().top;
@@ -102,6 +110,7 @@ test("a change of URLs is reviewed before it is saved", async () => {
 
 test("sections are saved together: what is wrong in any is named at once, and nothing is lost", async () => {
   await ada.goto(`${base}/settings`);
+  await unfold();
   const bar = () => ada.locator(".keep").evaluate((at) => getComputedStyle(at).position);
   assert.equal(await bar(), "static", "the bar covers a page on which nothing was changed");
   await ada.check("[name=document_check]");
@@ -154,6 +163,8 @@ async function hidesNoFocus() {
 
 test("a margin's effect is shown before it is saved", async () => {
   await ada.goto(`${base}/settings/margins`);
+  assert.deepEqual(await open(), ["margins"]);
+  await unfold();
   await fill({ target: "18", margin: "9", brand_name: "Kept" });
   await leads(ada, part(ada, "effect"));
   await says("Target age 18: 9 years instead of 3", "An estimate of 27 is needed instead of 21.", "Margins do not act in even steps");
@@ -192,12 +203,16 @@ test("branding shows on the hosted page", async () => {
     document.querySelector("[data-testid=save]").click();
     document.querySelector("[name=preview-light]").dispatchEvent(new Event("load"));
   })]);
-  await says("The settings are saved.", "adjusted to be readable");
+  await says("The settings are saved.");
+  assert.deepEqual(await open(), ["branding"]);
+  assert.equal(await ada.evaluate(() => document.activeElement.id), "branding", "the section that was saved takes the focus");
+  assert.ok(await part(ada, "notice").evaluate((at) => at.getBoundingClientRect().top > 0 && at.getBoundingClientRect().bottom < innerHeight));
   await look("settings");
   const shopper = await visitor(browser);
   await shopper.goto((await gateway.session(tenant)).url);
   await shopper.getByAltText("Vin & Øl").waitFor();
   assert.equal(await shopper.evaluate(() => getComputedStyle(document.documentElement).getPropertyValue("--accent")), "#7e6800");
+  assert.equal(await shopper.locator(".button.primary").first().evaluate((at) => getComputedStyle(at).backgroundColor), "rgb(255, 212, 0)");
   shopper.kept();
   await shopper.context().close();
 });

@@ -2,7 +2,6 @@ package dashboard
 
 import (
 	"errors"
-	"fmt"
 	"html/template"
 	"net/http"
 	"strings"
@@ -52,45 +51,6 @@ func (p *Pages) branding() desk.Feature {
 		Keys:  []string{"branding.light", "branding.dark"},
 		Funcs: template.FuncMap{"schemes": func() []string { return []string{previewLight, previewDark} }},
 	}
-}
-
-// brandView is a brand as the pages show it.
-type brandView struct {
-	Logo    string // address, or empty
-	Schemes []schemeView
-}
-
-// schemeView shows a colour as it appears on light or dark screens.
-type schemeView struct {
-	Name     string // light or dark: the text branding.<Name>
-	Accent   string // with its number sign
-	On       string // of the text on it
-	Contrast string // of the accent on the page's surface
-	Button   string // of the text on the accent
-	Changed  bool   // the accent differs from the colour that was typed
-}
-
-func brandViewOf(look brand.Brand) (v brandView) {
-	if look.LogoHash != "" {
-		// the path on the dashboard, because the hosted page may be at another address
-		v.Logo = "/dashboard/logo/" + look.LogoHash + ".png"
-	}
-	if look.Colour == "" {
-		return v
-	}
-	for _, s := range []struct {
-		name    string
-		accents brand.Accents
-		surface brand.Colour
-	}{{"light", look.Colour.Light(), brand.LightSurface}, {"dark", look.Colour.Dark(), brand.DarkSurface}} {
-		v.Schemes = append(v.Schemes, schemeView{
-			Name: s.name, Accent: "#" + string(s.accents.Accent), On: "#" + string(s.accents.On),
-			Contrast: fmt.Sprintf("%.1f", brand.Contrast(s.accents.Accent, s.surface)),
-			Button:   fmt.Sprintf("%.1f", brand.Contrast(s.accents.On, s.accents.Accent)),
-			Changed:  s.accents.Accent != look.Colour,
-		})
-	}
-	return v
 }
 
 // brandChanges returns the changes of the brand and the links in the form. A new logo

@@ -36,6 +36,46 @@ func TestPreviewHoldsTheLogoOnce(t *testing.T) {
 	})
 }
 
+// TestLogoIsNotLost: a logo that was chosen is kept where another field is wrong, and saved with the next try
+// unless another one is chosen. What the page brings back is checked like an upload.
+func TestLogoIsNotLost(t *testing.T) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
+		o := newStaffed(t, g, nil)
+		path, kept := o.at("/settings"), `name="brand_logo_kept" value="`
+		form := o.filled(t, o.owner, url.Values{"alert_below": {"-1"}})
+		res, body := o.owner.Upload(t, path, form, "brand_logo", picture(t))
+		want(t, "another field is wrong", res, 422, "")
+		form = o.filled(t, o.owner, url.Values{"alert_below": {"7"}})
+		form.Set("brand_logo_kept", html.UnescapeString(between(t, body, kept, `"`)))
+		preview := url.Values{"preview": {"light"}, "brand_logo_kept": form["brand_logo_kept"]}
+		if _, page := o.owner.Upload(t, path, preview, "brand_logo", nil); !strings.Contains(page, "data:image/png") {
+			t.Error("the preview lacks the logo that was kept")
+		}
+		bad := url.Values{"brand_logo_kept": form["brand_logo_kept"], "alert_below": {"-1"}}
+		_, body = o.owner.Upload(t, path, o.filled(t, o.owner, bad), "brand_logo", []byte("<svg>"))
+		if got := problem(body, "brand_logo"); !strings.Contains(got, "is not a PNG") {
+			t.Errorf("another file does not replace the one that was kept: %q", got)
+		}
+		res, _ = o.owner.Upload(t, path, form, "brand_logo", nil)
+		want(t, "save", res, 303, o.opens("branding alert"))
+		look, err := o.App.Tenants.Brand(t.Context(), o.shop.Tenant.ID)
+		if err != nil || look.LogoHash == "" {
+			t.Fatalf("the logo was lost: %+v, %v", look, err)
+		}
+		for name, tt := range map[string]struct {
+			kept   string
+			status int
+		}{"no picture": {"PHN2Zz4=", 422}, "no base64": {"<svg>", 400},
+			"large": {strings.Repeat("AAAA", brand.MaxLogoBytes), 422}} {
+			form := o.filled(t, o.owner, url.Values{"brand_logo_kept": {tt.kept}})
+			res, body := o.owner.Upload(t, path, form, "brand_logo", nil)
+			if want(t, name, res, tt.status, ""); strings.Contains(body, kept) {
+				t.Errorf("%s: the page keeps what is no logo", name)
+			}
+		}
+	})
+}
+
 func TestBranding(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		o := newStaffed(t, g, nil)
@@ -67,7 +107,7 @@ func TestBranding(t *testing.T) {
 		}
 
 		res, _ = o.owner.Upload(t, path, form, "brand_logo", polyglot)
-		want(t, "save", res, 303, path)
+		want(t, "save", res, 303, o.opens("branding"))
 		look, err := o.App.Tenants.Brand(t.Context(), o.shop.Tenant.ID)
 		if err != nil || look.Name != xss || look.Colour != "ffd400" || look.LogoHash == "" {
 			t.Fatalf("saved %+v, %v", look, err)
@@ -122,7 +162,7 @@ func TestBranding(t *testing.T) {
 		without := url.Values{"brand_name": nil, "brand_colour": nil, "remove_logo": {"1"}}
 		res, _ = o.owner.Upload(t, path, o.filled(t, o.owner, without),
 			"brand_logo", nil)
-		want(t, "remove", res, 303, path)
+		want(t, "remove", res, 303, o.opens("branding"))
 		if kept, _ := o.App.Tenants.Brand(t.Context(), o.shop.Tenant.ID); kept != (brand.Brand{}) {
 			t.Errorf("%+v is left", kept)
 		}

@@ -41,14 +41,14 @@ func TestMarginEffect(t *testing.T) {
 			!strings.Contains(body, `value="red"`) || !strings.Contains(body, `/docs/expect"`) {
 			t.Error("a fault of another field hides the effect of the margin")
 		}
-		if strings.Contains(body, "choose it again") || !strings.Contains(body, ` class="changed"`) ||
+		if strings.Contains(body, "name=\"brand_logo_kept\"") || !strings.Contains(body, ` class="changed"`) ||
 			strings.Contains(body, `/branding/preview/`) {
 			t.Error("a preview shows what is saved, or a file is missed that nobody chose")
 		}
 		_, body = o.owner.Upload(t, o.at("/settings"), o.filled(t, o.owner, url.Values{"margin": {"9"}, "effect": {"1"}}),
 			"brand_logo", []byte("a picture"))
-		if !strings.Contains(body, "choose it again") {
-			t.Error("nothing says that the chosen file is gone")
+		if !strings.Contains(body, "name=\"brand_logo_kept\"") {
+			t.Error("the chosen file is lost")
 		}
 		says(effect("18", "9"), "9 years instead of 7", "estimate of 27 is needed instead of 25",
 			"decided 0 live sessions", "Fewer than 20 estimates")

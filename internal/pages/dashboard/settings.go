@@ -2,11 +2,10 @@ package dashboard
 
 import (
 	"crypto/sha256"
+	"encoding/base64"
 	"fmt"
-	"html/template"
 	"net/http"
 	"net/url"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -32,26 +31,6 @@ const (
 	brandingPath  = settingsPath + "/branding"
 	alertPath     = settingsPath + "/alert"
 )
-
-// section is a part of the page of settings. Its texts begin with its name.
-type section struct {
-	Name   string
-	path   string
-	points int // texts <name>.point1 and so on
-}
-
-var sections = []section{
-	{"urls", urlsPath, 0}, {"document_check", documentPath, 4}, {"age_visibility", agePath, 4},
-	{"margins", marginsPath, 0}, {"languages", languagesPath, 0}, {"branding", brandingPath, 0}, {"alert", alertPath, 0},
-}
-
-// Points returns the keys of what the section explains.
-func (s section) Points() (keys []string) {
-	for i := range s.points {
-		keys = append(keys, s.Name+".point"+strconv.Itoa(i+1))
-	}
-	return keys
-}
 
 // allWays stands for all ways of the document check; the other choices are one
 // way each.
@@ -81,10 +60,7 @@ func (p *Pages) settings() desk.Feature {
 	f := desk.Feature{
 		Screens: []string{"settings"},
 		Keys: []string{"settings.problem.none", "settings.problem.default", "settings.changed", "margins.problem.target",
-			"margins.problem.years", "margins.problem.low", "margins.share"},
-		Funcs: template.FuncMap{"section": func(name string) section {
-			return sections[slices.IndexFunc(sections, func(s section) bool { return s.Name == name })]
-		}},
+			"margins.problem.years", "margins.problem.low", "margins.share", "settings.on", "settings.off"},
 	}
 	f.Fill(desk.Route{Path: settingsPath, MinRole: desk.Owner, MaxForm: maxBranding}, settingsForm, p.saveSettings)
 	f.Routes[0].MinRole = desk.Viewer
@@ -92,14 +68,9 @@ func (p *Pages) settings() desk.Feature {
 		if s.path != urlsPath { // which has a page of its own
 			f.Routes = append(f.Routes, desk.Route{Method: http.MethodGet, Path: s.path, MinRole: desk.Owner, Handle: toSection})
 		}
-		f.Keys = append(append(f.Keys, s.Name+".title", s.Name+".lead"), s.Points()...)
+		f.Keys = append(f.Keys, s.Name+".title", s.Name+".lead")
 	}
 	return f
-}
-
-// toSection leads from a section's address to its place on the page.
-func toSection(r *desk.Request) error {
-	return r.Done(r.To(settingsPath)+"#"+strings.ReplaceAll(path.Base(r.Route.Path), "-", "_"), "")
 }
 
 // change makes the question apply changes to the tenant's settings, and then
@@ -120,17 +91,21 @@ type settingsView struct {
 	Form         *desk.FormView
 	Action       string // of Form
 	URLs         []urlView
-	EditURLs     string // address of the page of the callback URLs, for those who may change them
-	Sections     []section
-	Mine         bool   // the user may change the settings in Form
-	Weak         bool   // the user may change settings, but not in a log-in without a second factor
-	Seen         string // which settings the page shows
+	EditURLs     string   // address of the page of the callback URLs, for those who may change them
+	Opened       []string // names of the sections that the address opens, or that have a problem
+	Mine         bool     // the user may change the settings in Form
+	Weak         bool     // the user may change settings, but not in a log-in without a second factor
+	Seen         string   // which settings the page shows
 	Languages    []languageView
 	Usual, Least string // margins in years
 	Margins      []marginView
 	Effect       *marginEffect // nil before it is asked for
-	Brand        brandView     // as it is now
+	Logo         string        // address of the present one, or empty
 	Preview      string        // address of the previews as it is now, without the scheme
+	Kept         string        // a logo that was chosen and not saved yet, in base64
+	// Notice and Failed hide the notice from the frame: the section that was saved shows it.
+	Notice *page.Text
+	Failed bool
 }
 
 // urlView is a callback URL, which may not be set.
@@ -153,9 +128,9 @@ func (p *Pages) saveSettings(r *desk.Request) (*desk.Question, error) {
 		}
 		return p.showSettings(r, status, look, present, f)
 	}
-	q := p.change(r, &desk.Question{Begin: begin, Show: show},
-		func(f *desk.FormView) tenant.Changes { return p.changesOf(r, f) }, r.To(settingsPath), "settings_saved")
-	save := q.Do
+	q := &desk.Question{Begin: begin, Show: show, Check: func(f *desk.FormView) error {
+		return p.cfg.Tenants.Check(r.Ctx(), r.Access.TenantID(), p.changesOf(r, f))
+	}}
 	q.Do = func(f *desk.FormView) error {
 		if sent.Has("preview") || sent.Has("effect") {
 			return show(http.StatusOK, f)
@@ -167,9 +142,28 @@ func (p *Pages) saveSettings(r *desk.Request) (*desk.Question, error) {
 			f.Fault = new(page.Say("settings.changed"))
 			return nil
 		}
-		return save(f)
+		return p.saveChanges(r, p.changesOf(r, f), begin)
 	}
 	return q, err
+}
+
+// saveChanges saves changes of settings and leads to the sections in which values differ from those before.
+func (p *Pages) saveChanges(r *desk.Request, c tenant.Changes, before []string) error {
+	t, err := p.cfg.Tenants.Update(r.Ctx(), r.Who.Actor(), r.Access.TenantID(), c)
+	if err != nil {
+		return err
+	}
+	look, err := p.cfg.Tenants.Brand(r.Ctx(), r.Access.TenantID())
+	var changed []string
+	for i, value := range stored(t, look) {
+		if value != before[i] {
+			changed = append(changed, before[i-1]) // the field
+		}
+	}
+	if !slices.Equal(t.Margins, r.Tenant.Margins) { // perhaps of another target age
+		changed = append(changed, "margin")
+	}
+	return r.After(err, opened(r, sectionsOf(changed)...), "settings_saved")
 }
 
 // stored returns the settings as the form's fields have them, as pairs of field and value.
@@ -238,11 +232,22 @@ func (p *Pages) showSettings(
 ) (err error) {
 	t, rule := r.Tenant, p.cfg.Tenants.Margin
 	v := &settingsView{
-		Form: f, Action: r.To(settingsPath), URLs: p.urlViews(t), EditURLs: r.Editing(urlsPath), Sections: sections,
+		Form: f, Action: r.To(settingsPath), URLs: p.urlViews(t), EditURLs: r.Editing(urlsPath),
 		Mine: r.Who.Strong() && r.Opens(brandingPath), Weak: !r.Who.Strong() && r.Opens(urlsPath), Seen: present,
 		Languages: languageViews(r, offered(t.Languages)), Usual: yearsOf(rule.Usual),
 		Least: yearsOf(rule.Least), Margins: marginViews(t, rule),
-		Brand: brandViewOf(look), Preview: strings.TrimSuffix(r.Href(previewPath), ":scheme"),
+		Preview: strings.TrimSuffix(r.Href(previewPath), ":scheme"),
+	}
+	if look.LogoHash != "" {
+		v.Logo = "/dashboard/logo/" + look.LogoHash + ".png" // the hosted page may be at another address
+	}
+	names := strings.Split(r.QueryParam("open"), ",")
+	for _, wrong := range f.Wrong() {
+		names = append(names, wrong.Name)
+	}
+	v.Opened = sectionsOf(names)
+	if f.Field("brand_logo").Problem == nil {
+		v.Kept = base64.StdEncoding.EncodeToString(f.Upload)
 	}
 	for i := range f.Fields {
 		if !v.Mine && f.Fields[i].Kind == "url" {
@@ -254,6 +259,7 @@ func (p *Pages) showSettings(
 		v.Seen = seen
 	}
 	if sent.Has("effect") && f.OK() {
+		v.Opened = []string{"margins"}
 		if v.Effect, err = p.effectOf(r, marginOf(f, rule), rule); err != nil {
 			return err
 		}

@@ -93,9 +93,15 @@ func (o *staffed) filled(t *testing.T, by *gatewaytest.Staff, changed url.Values
 	return form
 }
 
+// opens returns the address of the page of settings with sections open, separated by spaces.
+func (o *staffed) opens(sections string) string {
+	all := strings.Fields(sections)
+	return o.at("/settings?open=" + strings.Join(all, ",") + "#" + all[0])
+}
+
 // TestFormsChangeSettings: the form shows the stored values, changes those that were
 // changed once however often it is sent, and writes a log entry that names the user and
-// only what was changed.
+// only what was changed. The answer opens the sections that were changed.
 func TestFormsChangeSettings(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		o := newStaffed(t, g, nil)
@@ -105,36 +111,39 @@ func TestFormsChangeSettings(t *testing.T) {
 			changed string
 			set     func(tenant.Tenant) bool
 			shown   string
+			opens   string
 		}{
 			{url.Values{"document_check": {"1"}}, "document_check",
-				func(t tenant.Tenant) bool { return t.DocumentCheck }, `type="checkbox" value="1" checked`},
+				func(t tenant.Tenant) bool { return t.DocumentCheck }, `type="checkbox" value="1" checked`, "document_check"},
 			{url.Values{"ways": {"photo"}}, "document_ways",
 				func(t tenant.Tenant) bool { return t.DocumentCheck && slices.Equal(t.DocumentWays, []string{"photo"}) },
-				`value="photo" selected`},
+				`value="photo" selected`, "document_check"},
 			{url.Values{"ways": {"all"}, "document_check": nil, "only": {"1"}, "pid": {"1"}},
 				"document_check document_only document_ways wallet_pid",
-				func(t tenant.Tenant) bool { return t.DocumentWays == nil && !t.DocumentCheck }, `value="all" selected`},
+				func(t tenant.Tenant) bool { return t.DocumentWays == nil && !t.DocumentCheck }, `value="all" selected`,
+				"document_check"},
 			{url.Values{"age_visibility": {"1"}, "alert_below": {"40"}, "help_url": {"https://shop.example/help"}},
 				"age_visibility help_url alert_below",
-				func(t tenant.Tenant) bool { return t.AgeVisibility && *t.AlertBelow == 40 }, `value="40"`},
+				func(t tenant.Tenant) bool { return t.AgeVisibility && *t.AlertBelow == 40 }, `value="40"`,
+				"age_visibility branding alert"},
 			{url.Values{"languages": {"fr", "de", "zh-Hans"}, "default": {"de"}}, "languages",
 				func(t tenant.Tenant) bool { return slices.Equal(t.Languages, []string{"de", "fr", "zh-Hans"}) },
-				`value="de" lang="de" selected`},
+				`value="de" lang="de" selected`, "languages"},
 			{url.Values{"margin": {"9,50"}}, "margins",
-				func(t tenant.Tenant) bool { return slices.Equal(t.Margins, []string{"18=9.5"}) }, `value="9.5"`},
+				func(t tenant.Tenant) bool { return slices.Equal(t.Margins, []string{"18=9.5"}) }, `value="9.5"`, "margins"},
 			{url.Values{"target": {"16"}, "margin": {"7"}, "languages": tenant.Languages, "default": {"en"}},
 				"margins languages", func(t tenant.Tenant) bool {
 					return slices.Equal(t.Margins, []string{"16=7", "18=9.5"}) && t.Languages == nil
-				}, "Target age 16"},
+				}, "Target age 16", "margins languages"},
 			{url.Values{"margin": {""}, "alert_below": {""}, "brand_name": {"Vin"}}, "margins alert_below brand_name",
 				func(t tenant.Tenant) bool { return slices.Equal(t.Margins, []string{"16=7"}) && t.AlertBelow == nil },
-				"Other target ages"},
+				"Other target ages", "margins branding alert"},
 		} {
 			before := len(o.log(t))
 			form := o.filled(t, o.owner, tt.form)
 			for i, status := range []int{303, 409} {
 				res, _ := o.owner.Post(t, path, form)
-				location := path
+				location := o.opens(tt.opens)
 				if status == 409 {
 					location = ""
 				}
@@ -168,7 +177,7 @@ func TestSettingsOfAnotherAreNotLost(t *testing.T) {
 		o := newStaffed(t, g, nil)
 		late := o.filled(t, o.owner, url.Values{"brand_name": {"Late"}})
 		res, _ := o.owner.Post(t, o.at("/settings"), o.filled(t, o.owner, url.Values{"age_visibility": {"1"}}))
-		want(t, "the first", res, 303, o.at("/settings"))
+		want(t, "the first", res, 303, o.opens("age_visibility"))
 		res, body := o.owner.Post(t, o.at("/settings"), late)
 		if want(t, "the late one", res, 422, ""); !strings.Contains(body, "Somebody else saved settings") ||
 			!strings.Contains(body, `value="Late"`) || !o.tenant(t).AgeVisibility {
@@ -177,8 +186,35 @@ func TestSettingsOfAnotherAreNotLost(t *testing.T) {
 		late.Set("nonce", nonceOf(t, body[strings.Index(body, "<fieldset"):]))
 		late.Set("seen", between(t, body, `name="seen" value="`, `"`))
 		res, _ = o.owner.Post(t, o.at("/settings"), late)
-		if want(t, "again", res, 303, o.at("/settings")); o.tenant(t).AgeVisibility {
+		if want(t, "again", res, 303, o.opens("age_visibility branding")); o.tenant(t).AgeVisibility {
 			t.Error("saving again does not replace the other's")
+		}
+	})
+}
+
+// TestSavedSectionIsInView: the notice stands in the first section that was saved, whose heading takes the
+// focus and is described by it. Of a form with a fault, the sections that have one are open and no others.
+func TestSavedSectionIsInView(t *testing.T) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
+		o := newStaffed(t, g, nil)
+		res, _ := o.owner.Post(t, o.at("/settings"), o.filled(t, o.owner, url.Values{"alert_below": {"7"}}))
+		_, body := o.owner.Get(t, res.Header.Get("Location"))
+		_, after, _ := strings.Cut(body, `open><summary id="alert" aria-describedby="saved">`)
+		if strings.Count(body, `data-testid="notice"`) != 1 || !strings.Contains(after, `<div id="saved"><p class="notice"`) {
+			t.Error("the notice is not in the section that was saved")
+		}
+		res, _ = o.owner.Post(t, o.at("/settings"), o.filled(t, o.owner, nil))
+		want(t, "nothing changed", res, 303, o.at("/settings"))
+		if _, body = o.owner.Get(t, o.at("/settings")); !strings.Contains(body, `data-testid="notice"`) {
+			t.Error("a form without changes is not said to be saved")
+		}
+		_, body = o.owner.Post(t, o.at("/settings"),
+			o.filled(t, o.owner, url.Values{"alert_below": {"-1"}, "brand_name": {"Vin"}}))
+		for _, s := range []string{"document_check", "age_visibility", "margins", "languages", "branding", "alert"} {
+			open := strings.Contains(body, `<details class="part" open><summary id="`+s+`"`)
+			if open != (s == "alert") {
+				t.Errorf("after a fault %s is open: %t", s, open)
+			}
 		}
 	})
 }
@@ -203,7 +239,7 @@ func TestSettingsByRole(t *testing.T) {
 		_, body := tt.by.Get(t, o.at("/settings"))
 		notice := `>Settings are read-only until you log in with a second factor. <a href="/dashboard/account">`
 		before, _, second := strings.Cut(body, notice)
-		if second != (name == "weak") || second && strings.Contains(before, "<section") {
+		if second != (name == "weak") || second && strings.Contains(before, "<summary id=") {
 			t.Errorf("%s: the page asks for a second factor: %t", name, second)
 		}
 		for what, wanted := range map[string]bool{`data-testid="save"`: tt.save, "<fieldset disabled>": !tt.save,
@@ -218,9 +254,12 @@ func TestSettingsByRole(t *testing.T) {
 	for _, name := range []string{"document-check", "age-visibility", "margins", "languages", "branding", "alert"} {
 		res, _ := o.owner.Get(t, o.at("/settings/"+name)+"?mode=live")
 		place := strings.ReplaceAll(name, "-", "_")
-		want(t, name, res, 303, o.at("/settings")+"?mode=live#"+place)
-		if _, body := o.owner.Get(t, o.at("/settings")); !strings.Contains(body, `id="`+place+`"`) {
-			t.Errorf("the page has no place %s", place)
+		to := o.at("/settings") + "?mode=live&open=" + place
+		want(t, name, res, 303, to+"#"+place)
+		_, body := o.owner.Get(t, to)
+		if n := strings.Count(body, `<details class="part" open>`); n != 1 ||
+			!strings.Contains(body, `<details class="part" open><summary id="`+place+`"`) {
+			t.Errorf("%s: the page opens %d sections, or another one", place, n)
 		}
 	}
 }
@@ -242,7 +281,7 @@ func TestFormWhoseChangeFailed(t *testing.T) {
 			t.Errorf("the page of a form whose change failed says it was made:\n%s", body)
 		}
 		res, _ = o.owner.Post(t, path, o.filled(t, o.owner, url.Values{"age_visibility": {"1"}}))
-		if want(t, "opened anew", res, 303, path); !o.tenant(t).AgeVisibility {
+		if want(t, "opened anew", res, 303, o.opens("age_visibility")); !o.tenant(t).AgeVisibility {
 			t.Error("the form opened again does not work")
 		}
 	})
@@ -358,7 +397,7 @@ func TestURLChangeIsReviewed(t *testing.T) {
 		for _, step := range []struct {
 			status   int
 			location string
-		}{{303, o.at("/settings")}, {409, ""}} {
+		}{{303, o.opens("urls")}, {409, ""}} {
 			res, _ = o.developer.Post(t, o.at("/settings/urls/save"), form)
 			want(t, "save", res, step.status, step.location)
 		}
@@ -371,7 +410,7 @@ func TestURLChangeIsReviewed(t *testing.T) {
 			}
 		}
 		res, _ = o.developer.Post(t, o.at("/settings/urls"), form)
-		want(t, "nothing to change", res, 303, o.at("/settings"))
+		want(t, "nothing to change", res, 303, o.opens("urls"))
 		form.Set("webhook_url", "https://192.168.7.7/hook")
 		_, body = o.developer.Post(t, o.at("/settings/urls"), form)
 		for _, warning := range []string{"not a public address", "<code>AGEGATE_WEBHOOK_ALLOW_NETS</code>"} {

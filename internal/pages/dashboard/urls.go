@@ -94,7 +94,7 @@ func (p *Pages) reviewURLs(r *desk.Request) (*desk.Question, error) {
 			v.URLs = append(v.URLs, change)
 		}
 		if !differ {
-			return r.Done(r.To(settingsPath), "urls_same")
+			return r.Done(opened(r, "urls"), "urls_same")
 		}
 		if err := p.cfg.Tenants.Check(r.Ctx(), r.Access.TenantID(), c); err != nil {
 			return err
@@ -179,7 +179,7 @@ func endpointsOf(t tenant.Tenant) []string {
 }
 
 func (p *Pages) saveURLs(r *desk.Request) (*desk.Question, error) {
-	back, notice := r.To(settingsPath), "urls_saved"
+	back, notice := opened(r, "urls"), "urls_saved"
 	if len(r.Tenant.CallbackURLs()) == 0 { // a new merchant continues with the first test session
 		back, notice = desk.Href(overviewPath, r.Access.TenantID().String(), "test"), "urls_first"
 	}

@@ -106,7 +106,8 @@ func (s scheme) readable(accent, tint [3]float64) bool {
 func (c Colour) CSS() string {
 	const button = ".button.primary:not(.rows *){background:var(--fill);border-color:var(--accent)}\n" +
 		".button.primary:not(.rows *):hover{background:var(--accent-strong)}\n"
-	return fmt.Sprintf(":root{%s}\n@media (prefers-color-scheme:dark){:root{%s}}\n", c.Light().css(), c.Dark().css()) + button
+	const sheet = ":root{%s}\n@media (prefers-color-scheme:dark){:root{%s}}\n%s"
+	return fmt.Sprintf(sheet, c.Light().css(), c.Dark().css(), button)
 }
 
 func (a Accents) css() string {

@@ -73,8 +73,9 @@ func TestAccentsStayNear(t *testing.T) {
 // is, with dark text and an outline that can be seen; another one is darkened only a little.
 func TestButtonsKeepTheColour(t *testing.T) {
 	for c, as := range map[Colour]string{
-		"ffd400": "16211f on ffd400", "90ee90": "16211f on 90ee90", "00ffff": "16211f on 00ffff", "ff8c00": "16211f on ff8c00",
-		"ffffff": "16211f on ffffff", "f7b2d9": "16211f on f7b2d9", "1f5f5b": "ffffff on 1f5f5b", "000000": "ffffff on 000000",
+		"ffd400": "16211f on ffd400", "90ee90": "16211f on 90ee90", "00ffff": "16211f on 00ffff",
+		"ff8c00": "16211f on ff8c00", "ffffff": "16211f on ffffff", "f7b2d9": "16211f on f7b2d9",
+		"1f5f5b": "ffffff on 1f5f5b", "000000": "ffffff on 000000",
 	} {
 		a := c.Light()
 		if got := string(a.On) + " on " + string(a.Fill); got != as {

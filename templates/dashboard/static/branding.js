@@ -30,7 +30,7 @@ if (form && picker && colour) {
   form.oninput = () => (form.className = "changed");
   if (!document.querySelector("[src][inert]")) show();
   picker.oninput = () => (colour.value = picker.value);
-  picker.closest("section")?.addEventListener("change", () => {
+  picker.closest(".part")?.addEventListener("change", () => {
     follow();
     show();
   });

@@ -1,0 +1,76 @@
+package dashboard
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"agegate/internal/pages/dashboard/desk"
+	"agegate/internal/pages/page"
+)
+
+// section is a part of the page of settings, which is open or closed. Its texts begin with its name.
+type section struct {
+	Name   string
+	path   string
+	fields string // of the form, separated by spaces
+}
+
+var sections = []section{
+	{"urls", urlsPath, ""},
+	{"document_check", documentPath, "document_check ways pid only"},
+	{"age_visibility", agePath, "age_visibility"},
+	{"margins", marginsPath, "target margin"},
+	{"languages", languagesPath, "languages default"},
+	{"branding", brandingPath, "brand_name brand_colour brand_logo privacy_url help_url terms_url review_url"},
+	{"alert", alertPath, "alert_below"},
+}
+
+// sectionsOf returns the names of the sections that have one of these names or fields.
+func sectionsOf(names []string) (found []string) {
+	for _, s := range sections {
+		if slices.ContainsFunc(append(strings.Fields(s.fields), s.Name),
+			func(name string) bool { return slices.Contains(names, name) }) {
+			found = append(found, s.Name)
+		}
+	}
+	return found
+}
+
+// toSection leads from a section's address to its place on the page.
+func toSection(r *desk.Request) error {
+	return r.Done(opened(r, strings.ReplaceAll(path.Base(r.Route.Path), "-", "_")), "")
+}
+
+// opened returns the address of the page of settings with these sections open, at the first.
+func opened(r *desk.Request, names ...string) string {
+	to, joint := r.To(settingsPath), "?open="
+	if len(names) == 0 {
+		return to
+	}
+	if strings.Contains(to, "?") {
+		joint = "&open="
+	}
+	return to + joint + strings.Join(names, ",") + "#" + names[0]
+}
+
+// partView is a section as the page shows it. The first that the address opens has the page's notice.
+type partView struct {
+	*settingsView
+	section
+	Open   bool
+	Notice *page.Text
+	Failed bool
+}
+
+// Part returns a section of the page. Without another, the callback URLs are open if they have a flaw.
+func (v *settingsView) Part(name string) partView {
+	i := slices.IndexFunc(sections, func(s section) bool { return s.Name == name })
+	p := partView{settingsView: v, section: sections[i], Open: slices.Contains(v.Opened, name)}
+	if len(v.Opened) == 0 {
+		p.Open = name == "urls" && slices.ContainsFunc(v.URLs, func(u urlView) bool { return u.URL == "" || u.Flaw != "" })
+	} else if v.Opened[0] == name {
+		p.Notice, p.Failed = v.Layout.Notice, v.Layout.Failed
+	}
+	return p
+}
