@@ -78,6 +78,16 @@ func (s *Store) MembershipsOf(ctx context.Context, userID uuid.UUID) ([]account.
 	return view(ctx, s, func(tx *Tx) ([]account.Membership, error) { return tx.MembershipsOf(userID) })
 }
 
+// FirstMemberships implements account.Store.
+func (s *Store) FirstMemberships(ctx context.Context, users []uuid.UUID, each int) ([]account.Membership, error) {
+	return view(ctx, s, func(tx *Tx) ([]account.Membership, error) {
+		numbered := tx.db.Model(&account.Membership{}).Where("user_id IN ?", users).
+			Select("*, row_number() OVER (PARTITION BY user_id ORDER BY created_at, tenant_id) AS nth")
+		return find[account.Membership](tx.db.Table("(?) AS memberships", numbered).Where("nth <= ?", each).
+			Order("created_at, tenant_id"))
+	})
+}
+
 // MembershipsOf implements account.Tx.
 func (tx *Tx) MembershipsOf(userID uuid.UUID) ([]account.Membership, error) {
 	return find[account.Membership](tx.db.Where("user_id = ?", userID).Order("created_at, tenant_id"))

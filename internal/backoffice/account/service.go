@@ -76,6 +76,11 @@ func (s *Service) host() string {
 	return ""
 }
 
+// FirstMemberships returns at most `each` memberships of each of the users, oldest first.
+func (s *Service) FirstMemberships(ctx context.Context, users []uuid.UUID, each int) ([]Membership, error) {
+	return s.store.FirstMemberships(ctx, users, each)
+}
+
 // Memberships returns a user's memberships, oldest first.
 func (s *Service) Memberships(ctx context.Context, userID uuid.UUID) ([]Membership, error) {
 	return s.store.MembershipsOf(ctx, userID)

@@ -46,6 +46,8 @@ type Store interface {
 	// user is disabled.
 	LoginByHash(ctx context.Context, hash []byte) (Login, User, error)
 	Membership(ctx context.Context, tenantID, userID uuid.UUID) (Membership, error)
+	// FirstMemberships returns at most `each` memberships of each of the users, oldest first.
+	FirstMemberships(ctx context.Context, users []uuid.UUID, each int) ([]Membership, error)
 	// MembershipsOf returns a user's memberships, oldest first.
 	MembershipsOf(ctx context.Context, userID uuid.UUID) ([]Membership, error)
 	// LinkByHash returns a link, even if it has expired.

@@ -9,6 +9,7 @@ import (
 	"agegate/internal/pages/dashboard/desk"
 	"agegate/internal/pages/page"
 	"agegate/internal/rules/fault"
+	"agegate/internal/rules/tenant"
 
 	"github.com/google/uuid"
 )
@@ -75,6 +76,9 @@ type userView struct {
 	account.User
 	Acts   []actLink
 	Origin string // the provider that made the user, or empty
+	// Tenants are the user's oldest memberships, at most maxShops; More says that there are others.
+	Tenants []memberOf
+	More    bool
 }
 
 func (p *Pages) showUsers(r *desk.Request) error {
@@ -82,9 +86,14 @@ func (p *Pages) showUsers(r *desk.Request) error {
 	if err != nil {
 		return err
 	}
+	member, err := p.membersOf(r, users)
+	if err != nil {
+		return err
+	}
 	v := &usersView{}
 	for _, u := range users {
-		shown := userView{User: u}
+		of := member[u.ID]
+		shown := userView{User: u, Tenants: of[:min(len(of), maxShops)], More: len(of) > maxShops}
 		if issuer, err := url.Parse(u.Issuer); err == nil {
 			shown.Origin = issuer.Host
 		}
@@ -101,6 +110,28 @@ func (p *Pages) showUsers(r *desk.Request) error {
 		v.Further = "?after=" + users[len(users)-1].ID.String()
 	}
 	return r.Show(http.StatusOK, "users", v)
+}
+
+// membersOf returns the oldest memberships of users, for each up to one more than maxShops.
+func (p *Pages) membersOf(r *desk.Request, users []account.User) (map[uuid.UUID][]memberOf, error) {
+	var ids, tenants []uuid.UUID
+	for _, u := range users {
+		ids = append(ids, u.ID)
+	}
+	first, err := p.cfg.Accounts.FirstMemberships(r.Ctx(), ids, maxShops+1)
+	for _, m := range first {
+		tenants = append(tenants, m.TenantID)
+	}
+	of := map[uuid.UUID][]memberOf{}
+	if err != nil || tenants == nil {
+		return of, err
+	}
+	names, err := p.cfg.Tenants.Names(r.Ctx(), tenants)
+	for _, m := range first {
+		of[m.UserID] = append(of[m.UserID], memberOf{tenant.Tenant{Name: names[m.TenantID]}, string(m.Role),
+			operatedPath(m.TenantID)})
+	}
+	return of, err
 }
 
 // listedUsers returns the page of users for a cursor, or the one user that is asked
