@@ -339,8 +339,8 @@ func TestPruneKeepsThirtyDays(t *testing.T) {
 	})
 }
 
-// TestFailedByTenant: tenants with the most failures come first, each mode is
-// counted up to its limit, and tenants without failures are left out.
+// TestFailedByTenant: live mode comes first, then tenants with the most failures, each
+// counted up to a limit. Tenants without failures are left out.
 func TestFailedByTenant(t *testing.T) {
 	eachOutbox(t, func(t *testing.T, o outbox) {
 		few, none := o.newTenant(), o.newTenant()
@@ -353,16 +353,16 @@ func TestFailedByTenant(t *testing.T) {
 			SELECT id FROM webhook_events WHERE tenant_id = ? ORDER BY id LIMIT 2)`, o.tenant))
 		o.insert(none, receiver) // is pending
 		o.insert(few, receiver)
-		row := func(id uuid.UUID, n int64) insight.TenantFailed {
-			return insight.TenantFailed{TenantID: id, Name: "shop", Failed: n}
+		row := func(id uuid.UUID, live bool, n int64) insight.TenantFailed {
+			return insight.TenantFailed{TenantID: id, Name: "shop", Livemode: live, Failed: n}
 		}
 		for _, tt := range []struct {
 			limit, atMost int
 			want          []insight.TenantFailed
 		}{
-			{10, 10, []insight.TenantFailed{row(o.tenant, 5), row(few, 1)}},
-			{10, 2, []insight.TenantFailed{row(o.tenant, 4), row(few, 1)}},
-			{1, 10, []insight.TenantFailed{row(o.tenant, 5)}},
+			{10, 10, []insight.TenantFailed{row(o.tenant, true, 3), row(few, true, 1), row(o.tenant, false, 2)}},
+			{10, 2, []insight.TenantFailed{row(o.tenant, true, 2), row(few, true, 1), row(o.tenant, false, 2)}},
+			{1, 10, []insight.TenantFailed{row(o.tenant, true, 3)}},
 		} {
 			if got, err := o.FailedByTenant(t.Context(), tt.limit, tt.atMost); err != nil || !slices.Equal(got, tt.want) {
 				t.Errorf("%d tenants, counted up to %d: %+v, %v, want %+v", tt.limit, tt.atMost, got, err, tt.want)

@@ -14,22 +14,29 @@ import (
 // index rows of each tenant.
 func (s *Store) FailedByTenant(ctx context.Context, limit, atMost int) ([]insight.TenantFailed, error) {
 	return view(ctx, s, func(tx *Tx) (found []insight.TenantFailed, err error) {
-		counted := `(SELECT count(*) FROM (SELECT 1 FROM webhook_events e
-			WHERE e.tenant_id = t.id AND e.livemode = ? AND e.status = ? LIMIT ?) AS few)`
 		err = tx.db.Raw(`
-			SELECT tenant_id, name, failed FROM (
-				SELECT t.id AS tenant_id, t.name AS name, `+counted+` + `+counted+` AS failed FROM tenants t
-			) AS counted WHERE failed > 0 ORDER BY failed DESC, tenant_id LIMIT ?`,
-			true, webhook.StatusFailed, atMost, false, webhook.StatusFailed, atMost, limit).Scan(&found).Error
+			SELECT tenant_id, name, livemode, failed FROM (
+				SELECT t.id AS tenant_id, t.name AS name, modes.livemode AS livemode, (SELECT count(*) FROM (
+					SELECT 1 FROM webhook_events e WHERE e.tenant_id = t.id AND e.livemode = modes.livemode AND e.status = ? LIMIT ?
+				) AS few) AS failed FROM tenants t CROSS JOIN (SELECT true AS livemode UNION ALL SELECT false) AS modes
+			) AS counted WHERE failed > 0 ORDER BY livemode DESC, failed DESC, tenant_id LIMIT ?`,
+			webhook.StatusFailed, atMost, limit).Scan(&found).Error
 		return found, err
 	})
 }
 
 // FailingEndpoints implements insight.SystemStore.
-func (s *Store) FailingEndpoints(ctx context.Context) ([]webhook.Endpoint, error) {
-	return view(ctx, s, func(tx *Tx) ([]webhook.Endpoint, error) {
-		return find[webhook.Endpoint](tx.db.Table(endpointTable).Where("coalesce(disabled_at, first_failure_at) IS NOT " +
-			"NULL AND url = (SELECT webhook_url FROM tenants WHERE tenants.id = tenant_id)"))
+func (s *Store) FailingEndpoints(
+	ctx context.Context, limit int, tenants ...uuid.UUID,
+) ([]insight.FailingEndpoint, error) {
+	return view(ctx, s, func(tx *Tx) (found []insight.FailingEndpoint, err error) {
+		q := tx.db.Table(endpointTable + " AS e").Select("e.*, t.name").
+			Joins("JOIN tenants t ON t.id = e.tenant_id AND t.webhook_url = e.url").
+			Where("coalesce(e.disabled_at, e.first_failure_at) IS NOT NULL").Order("e.livemode DESC, t.name, e.id")
+		if len(tenants) > 0 {
+			q = q.Where("e.tenant_id IN ?", tenants)
+		}
+		return found, q.Limit(limit).Scan(&found).Error
 	})
 }
 

@@ -3,11 +3,10 @@ package insight
 import (
 	"cmp"
 	"context"
-	"maps"
-	"net/url"
 	"slices"
 	"time"
 
+	"agegate/internal/rules/audit"
 	"agegate/internal/rules/session"
 	"agegate/internal/rules/tenant"
 	"agegate/internal/rules/webhook"
@@ -29,24 +28,36 @@ type System struct {
 // Queue describes the state of the webhook outbox.
 type Queue struct {
 	Pending   int64
-	OldestDue time.Duration  // how long the oldest due delivery has been due
-	Hosts     []HostCount    // hosts with endpoints that fail or are disabled, those with the most first
-	Failing   []TenantFailed // tenants with failed events, the most first; at most MaxFailing
+	OldestDue time.Duration     // how long the oldest due delivery has been due
+	Endpoints []FailingEndpoint // those of live mode first; at most MaxFailing
+	Failing   []TenantFailed    // as Endpoints, then the most failed events first
 }
 
-// HostCount is a host and the number of its endpoints that fail or are disabled.
-type HostCount struct {
-	Host      string
-	Endpoints int
-	Since     time.Time // the oldest
+// FailingEndpoint is a registered webhook URL that fails or is disabled.
+type FailingEndpoint struct {
+	webhook.Endpoint
+	Name string // of the tenant
 }
 
-// TenantFailed is a tenant and the number of its failed events.
+// Mode is "live" or "test".
+func (e FailingEndpoint) Mode() string { return audit.Mode(e.Livemode) }
+
+// Since is when it was disabled or, of one that is not, began to fail.
+func (e FailingEndpoint) Since() *time.Time { return cmp.Or(e.DisabledAt, e.FirstFailureAt) }
+
+// TenantFailed is a tenant and the number of its failed events in a mode.
 type TenantFailed struct {
 	TenantID uuid.UUID
 	Name     string
-	Failed   int64 // counted up to MaxFailed in each mode
+	Livemode bool
+	Failed   int64 // counted up to MaxFailed
 }
+
+// Mode is "live" or "test".
+func (f TenantFailed) Mode() string { return audit.Mode(f.Livemode) }
+
+// Most reports that there may be more.
+func (f TenantFailed) Most() bool { return f.Failed >= MaxFailed }
 
 // Limits of System.
 const (
@@ -66,11 +77,12 @@ type SystemStore interface {
 	// QueueState returns how many deliveries are pending and how long the oldest
 	// due one has been due.
 	QueueState(ctx context.Context) (pending int64, oldestDue time.Duration, err error)
-	// FailedByTenant returns the tenants with the most failed events, at most limit
-	// tenants, counting at most atMost events of each mode.
+	// FailedByTenant returns at most limit tenants and modes with failed events, as in
+	// Queue, counting at most atMost events of each.
 	FailedByTenant(ctx context.Context, limit, atMost int) ([]TenantFailed, error)
-	// FailingEndpoints returns the registered webhook URLs of all tenants that fail or are disabled.
-	FailingEndpoints(ctx context.Context) ([]webhook.Endpoint, error)
+	// FailingEndpoints returns at most limit registered webhook URLs that fail or are
+	// disabled, those of live mode first: of the tenants, or of all if there are none.
+	FailingEndpoints(ctx context.Context, limit int, tenants ...uuid.UUID) ([]FailingEndpoint, error)
 	DatabaseState(ctx context.Context) (Database, error)
 	// NewestFold returns the latest hour up to which any tenant's sessions are
 	// folded, or 0.
@@ -94,7 +106,7 @@ type TenantUse struct {
 	Live      int64      // live sessions of WindowMonth, as in Overview
 	PassRate  Rate       // of them, as in Overview
 	LastCall  *time.Time // the last API call by a key of either mode, to the minute; nil for none
-	Failing   bool       // a webhook endpoint of either mode fails or is disabled
+	Failing   []FailingEndpoint
 }
 
 // UseOf returns the use of tenants, with the days of a zone.
@@ -113,7 +125,7 @@ func (s *Service) UseOf(
 	if err != nil {
 		return nil, err
 	}
-	failing, err := s.store.FailingEndpoints(ctx)
+	failing, err := s.store.FailingEndpoints(ctx, 2*len(ids), ids...) // one of each mode
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +138,7 @@ func (s *Service) UseOf(
 		}
 		o.fill(groups, points)
 		used[t.ID] = TenantUse{s.remaining(t, funds[t.ID]), o.Counts.Created, o.PassRate, last[t.ID],
-			slices.ContainsFunc(failing, func(e webhook.Endpoint) bool { return e.TenantID == t.ID })}
+			slices.DeleteFunc(slices.Clone(failing), func(e FailingEndpoint) bool { return e.TenantID != t.ID })}
 	}
 	return used, nil
 }
@@ -141,7 +153,7 @@ func (s *Service) System(ctx context.Context) (System, error) {
 	for _, read := range []func() error{
 		func() (err error) { v.Replicas, err = s.Replicas(ctx); return err },
 		func() (err error) { v.Queue.Pending, v.Queue.OldestDue, err = s.store.QueueState(ctx); return err },
-		func() (err error) { v.Queue.Hosts, err = s.failingHosts(ctx); return err },
+		func() (err error) { v.Queue.Endpoints, err = s.store.FailingEndpoints(ctx, MaxFailing); return err },
 		func() (err error) {
 			v.Queue.Failing, err = s.store.FailedByTenant(ctx, MaxFailing, MaxFailed)
 			return err
@@ -157,21 +169,4 @@ func (s *Service) System(ctx context.Context) (System, error) {
 		v.FoldedUpto = start(folded, hour)
 	}
 	return v, nil
-}
-
-func (s *Service) failingHosts(ctx context.Context) ([]HostCount, error) {
-	endpoints, err := s.store.FailingEndpoints(ctx)
-	hosts := map[string]HostCount{}
-	for _, e := range endpoints {
-		if u, err := url.Parse(e.URL); err == nil {
-			h, since := hosts[u.Host], *cmp.Or(e.DisabledAt, e.FirstFailureAt)
-			if h.Endpoints > 0 && h.Since.Before(since) {
-				since = h.Since
-			}
-			hosts[u.Host] = HostCount{u.Host, h.Endpoints + 1, since}
-		}
-	}
-	return slices.SortedFunc(maps.Values(hosts), func(a, b HostCount) int {
-		return cmp.Or(b.Endpoints-a.Endpoints, cmp.Compare(a.Host, b.Host))
-	}), err
 }

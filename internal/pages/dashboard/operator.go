@@ -65,6 +65,9 @@ type listedTenant struct {
 	Invited *time.Time // until when the first owner's invitation is valid; nil without one
 }
 
+// Fails reports whether an endpoint of live mode fails or is disabled.
+func (t listedTenant) Fails() bool { return len(t.Failing) > 0 && t.Failing[0].Livemode }
+
 // Left is how many live checks the tenant can still pay for.
 func (t listedTenant) Left() int64 { return t.FreeLeft + t.Credit }
 

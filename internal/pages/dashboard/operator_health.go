@@ -74,7 +74,7 @@ func healthKeys() (keys []string) {
 	return keys
 }
 
-// readHealth returns the findings and the checklist. failing says that webhooks do not arrive.
+// readHealth returns the findings and the checklist. failing says that live webhooks do not arrive.
 func (p *Pages) readHealth(r *desk.Request, failing bool) (*conditionView, error) {
 	health, err := p.cfg.Health(r.Ctx())
 	if err != nil {

@@ -27,9 +27,8 @@ type systemView struct {
 	Rows               []replicaView
 	Drift              bool // the replicas differ
 	Pending, Migration string
-	Waiting            string // how long the oldest due delivery has waited; may be empty
-	Size               string // of the database
-	Failing            []failingView
+	Waiting            string         // how long the oldest due delivery has waited; may be empty
+	Size               string         // of the database
 	Health             *conditionView // nil for a part of the page, and if it could not be read
 	Unread             bool           // whether the health could not be read
 }
@@ -53,12 +52,6 @@ var markParts = regexp.MustCompile(`^[^+]*\+?|[^.]+\.?`)
 // Parts are the parts of the value.
 func (m markView) Parts() []string { return markParts.FindAllString(m.Value, -1) }
 
-type failingView struct {
-	insight.TenantFailed
-	Href string
-	Most bool // there may be more
-}
-
 func (p *Pages) showSystem(r *desk.Request) error {
 	state, err := p.cfg.Insight.System(r.Ctx())
 	if err != nil {
@@ -72,11 +65,8 @@ func (p *Pages) showSystem(r *desk.Request) error {
 	if state.Queue.OldestDue > 0 {
 		v.Waiting = state.Queue.OldestDue.Truncate(time.Second).String()
 	}
-	for _, f := range state.Queue.Failing {
-		v.Failing = append(v.Failing, failingView{f, operatedPath(f.TenantID), f.Failed >= insight.MaxFailed})
-	}
 	if r.Part() == "" {
-		v.Health, err = p.readHealth(r, state.Queue.Hosts != nil)
+		v.Health, err = p.readHealth(r, len(state.Queue.Endpoints) > 0 && state.Queue.Endpoints[0].Livemode)
 		if v.Unread, err = r.Unread("health", err); err != nil {
 			return err
 		}

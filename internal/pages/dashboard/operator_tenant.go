@@ -92,8 +92,8 @@ func operatedPath(tenantID uuid.UUID) string {
 
 type tenantPage struct {
 	desk.Layout
-	T                   tenant.Tenant
-	Allowance           insight.Allowance
+	T tenant.Tenant
+	insight.TenantUse
 	FreeChecks, TestCap string // empty for the gateway's default
 	Sessions, PassRate  tileFigure
 	Latest              *time.Time // when the newest live session was created; nil if there is none
@@ -110,9 +110,11 @@ func (p *Pages) showTenant(r *desk.Request) error {
 		return err
 	}
 	v := &tenantPage{T: t, FreeChecks: limitText(t.FreeChecks), TestCap: limitText(t.TestCap)}
-	if v.Allowance, err = p.cfg.Insight.Allowance(r.Ctx(), t.ID); err != nil {
+	used, err := p.cfg.Insight.UseOf(r.Ctx(), []tenant.Tenant{t}, r.Zone())
+	if err != nil {
 		return err
 	}
+	v.TenantUse = used[t.ID]
 	if v.Members, err = p.cfg.Accounts.Members(r.Ctx(), t.ID); err != nil {
 		return err
 	}

@@ -4,14 +4,12 @@ import (
 	"cmp"
 	"html/template"
 	"net/http"
-	"net/url"
 	"time"
 
 	"agegate/internal/backoffice/insight"
 	"agegate/internal/pages/dashboard/desk"
 	"agegate/internal/pages/page"
 	"agegate/internal/rules/routine"
-	"agegate/internal/rules/webhook"
 )
 
 // recentSessions is how many sessions the overview lists.
@@ -292,18 +290,9 @@ func newWebhooks(h insight.WebhookHealth) healthView {
 		Failed: figureUpTo(h.Failed, h.MaxEvents), Quiet: h.Pending+h.Waiting+h.Failed == 0 && len(h.Endpoints) == 0,
 	}
 	for _, e := range h.Endpoints {
-		v.Endpoints = append(v.Endpoints, destinationView{hostOf(e), e.DisabledAt != nil})
+		v.Endpoints = append(v.Endpoints, destinationView{e.Host(), e.DisabledAt != nil})
 	}
 	return v
-}
-
-// hostOf names an endpoint without its path, which may hold a secret.
-func hostOf(e webhook.Endpoint) string {
-	u, err := url.Parse(e.URL)
-	if err != nil {
-		return ""
-	}
-	return u.Host
 }
 
 // todosOf returns what the checklist has left, and the names of what is done.

@@ -13,13 +13,13 @@ import (
 	"agegate/internal/rules/webhook"
 )
 
-// fails stores an endpoint of a tenant that has failed since a time.
-func fails(t *testing.T, g *gatewaytest.Gateway, of tenant.Tenant, since time.Time) {
+// fails stores an endpoint of a tenant and a mode that has failed since a time.
+func fails(t *testing.T, g *gatewaytest.Gateway, of tenant.Tenant, live bool, since time.Time) {
 	t.Helper()
 	at := since.Format("2006-01-02 15:04:05.000000+00:00")
 	g.Exec(t, fmt.Sprintf("INSERT INTO webhook_endpoints (id, tenant_id, livemode, url, first_failure_at, disabled_reason) "+
-		"VALUES ('%s', '%s', true, '%s', '%s', '')",
-		webhook.EndpointID(of.ID, true, of.WebhookURL), of.ID, of.WebhookURL, at))
+		"VALUES ('%s', '%s', %t, '%s', '%s', '')",
+		webhook.EndpointID(of.ID, live, of.WebhookURL), of.ID, live, of.WebhookURL, at))
 }
 
 // TestOperatorSeesTrouble: the operator's pages say that webhooks of a tenant fail and which
@@ -42,13 +42,34 @@ func TestOperatorSeesTrouble(t *testing.T) {
 		}
 		finding("all is well", "https", "no_way") // the estimator is off
 		stale := shops["stale"].Tenant
-		fails(t, g, stale, g.Clock.Now().Add(-time.Hour))
+		fails(t, g, stale, true, g.Clock.Now().Add(-time.Hour))
 		g.Exec(t, "UPDATE tenants SET webhook_url = 'https://hooks.example/new' WHERE id = '"+stale.ID.String()+"'")
 		finding("a URL of earlier fails", "https", "no_way")
-		fails(t, g, shops["failing"].Tenant, g.Clock.Now().Add(-time.Hour))
-		finding("an endpoint fails", "https", "no_way", "webhooks")
-		if _, body := op.Get(t, "/operator/system"); !strings.Contains(body, "<code>hooks.example</code>") {
-			t.Error("the host is not named")
+		failing := shops["failing"].Tenant
+		for _, live := range []bool{false, true} {
+			fails(t, g, failing, live, g.Clock.Now().Add(-time.Hour))
+			when, want := "a test endpoint fails", []string{"https", "no_way"}
+			if live {
+				when, want = "a live endpoint fails", append(want, "webhooks")
+			}
+			finding(when, want...)
+			_, body := op.Get(t, "/operator/system?lang=en")
+			_, row, _ := strings.Cut(body, `data-testid="failing-endpoint"`)
+			row, _, _ = strings.Cut(row, "</tr>")
+			if mode := map[bool]string{false: ">Test<", true: ">Live<"}[live]; !strings.Contains(row, mode) ||
+				!strings.Contains(row, "<code>hooks.example</code>") ||
+				!strings.Contains(row, `<a href="`+operatedAt(failing.ID)+`">failing</a>`) {
+				t.Errorf("%s: host, tenant or mode is not named: %s", when, row)
+			}
+			_, list := op.Get(t, "/operator?lang=en")
+			if strings.Contains(list, "Webhooks fail") != live {
+				t.Errorf("%s: the list of tenants warns: %t", when, !live)
+			}
+			_, page := op.Get(t, operatedAt(failing.ID)+"?lang=en")
+			note := between(t, page, `data-testid="failing"`, "</dd>")
+			if strings.Contains(note, "(Live)") != live || !strings.Contains(note, "(Test)") {
+				t.Errorf("%s: the page of the tenant says %s", when, note)
+			}
 		}
 
 		op.Fill(t, "/operator/tenants/"+shops["invited"].Tenant.ID.String()+"/invite", nil)

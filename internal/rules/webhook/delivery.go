@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"net/url"
 	"time"
 
 	"github.com/google/uuid"
@@ -65,6 +66,14 @@ type Endpoint struct {
 	FirstFailureAt *time.Time // of the current run of failures; nil after a success
 	DisabledAt     *time.Time // nil while enabled
 	DisabledReason DisabledReason
+}
+
+// Host is the URL without its path, which may hold a secret.
+func (e Endpoint) Host() string {
+	if u, err := url.Parse(e.URL); err == nil {
+		return u.Host
+	}
+	return ""
 }
 
 // Record is an event and the state of its delivery, for operators.
