@@ -163,6 +163,11 @@ func TestCommandsWorkBesideTheDemo(t *testing.T) {
 		t.Errorf("%v: the link is %s", err, &out)
 	}
 	out.Reset()
+	err = run(t.Context(), []string{"user", "setup-link", "--another"}, lookup(nil), &out, stderr)
+	if err != nil || !strings.HasPrefix(out.String(), "http://localhost:"+port+"/dashboard/link/") {
+		t.Errorf("%v: the link for another operator is %s", err, &out)
+	}
+	out.Reset()
 	err = run(t.Context(), []string{"doctor"}, lookup(nil), &out, stderr)
 	if strings.Contains(out.String(), "AGEGATE_SECRET_KEY") ||
 		strings.Contains(out.String(), "AGEGATE_WEBHOOK_ALLOW_NETS") {

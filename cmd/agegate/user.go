@@ -159,16 +159,19 @@ var exactlyOneUser = exactlyOne("e-mail address or ID of a user")
 
 func (c *cli) userSetupLink() *cobra.Command {
 	var owned string
+	var another bool
 	cmd := &cobra.Command{
 		Use:   "setup-link",
 		Short: "Print the link that makes the first operator",
 		Long: `Print a link to the page on which the first operator makes their account. It is
 valid for an hour, works once and replaces the link printed before. Once there is
-an operator, no link is printed.`,
+an operator, a link is printed with --another only, for one more operator; the
+audit log has an entry about it.`,
 		Args: cobra.NoArgs,
 	}
 	out := terminal.OutputFlag(cmd, terminal.OneObject)
 	cmd.Flags().StringVar(&owned, "tenant", "", "ID of a tenant that the operator will own too")
+	cmd.Flags().BoolVar(&another, "another", false, "also if there is an operator already")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		var tenantID *uuid.UUID
 		if owned != "" {
@@ -182,7 +185,12 @@ an operator, no link is printed.`,
 			if err := cfg.CheckDashboard(); err != nil {
 				return err
 			}
-			link, err := accounts.NewSetupLink(cmd.Context(), tenantID)
+			link, err := "", error(nil)
+			if another {
+				link, err = accounts.NewOperatorLink(cmd.Context(), commandLine(), tenantID)
+			} else {
+				link, err = accounts.NewSetupLink(cmd.Context(), tenantID)
+			}
 			if err != nil {
 				return missing("tenant", err)
 			}

@@ -73,7 +73,7 @@ type LinkKind string
 
 // The kinds of link. GET shows a link any number of times; one POST uses it up.
 const (
-	LinkSetup      LinkKind = "setup"      // makes the first operator
+	LinkSetup      LinkKind = "setup"      // makes the first operator, or another
 	LinkInvitation LinkKind = "invitation" // makes a member of a tenant
 	LinkRecovery   LinkKind = "recovery"   // replaces all factors of a user
 )
@@ -91,7 +91,7 @@ type Link struct {
 	Kind      LinkKind
 	TenantID  *uuid.UUID // of an invitation; for a setup link, the tenant that the operator will own
 	Role      Role       // of an invitation
-	Note      string     // of an invitation: for whom it is, as its maker calls them; may be empty
+	Note      string     // of an invitation: for whom it is, as its maker calls them, or empty; of a setup link: see another
 	UserID    *uuid.UUID // the user of a recovery link
 	CreatedBy *uuid.UUID // nil: the server or a command
 	CreatedAt time.Time

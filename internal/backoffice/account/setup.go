@@ -27,13 +27,27 @@ func (s *Service) NewSetupLink(ctx context.Context, owned *uuid.UUID) (string, e
 		})
 }
 
+// another is the Note of a setup link that works although there is an operator.
+const another = "another"
+
+// NewOperatorLink is NewSetupLink for another operator, with an entry in the instance's log.
+func (s *Service) NewOperatorLink(ctx context.Context, actor audit.Actor, owned *uuid.UUID) (string, error) {
+	link := Link{Kind: LinkSetup, TenantID: owned, Note: another, ExpiresAt: s.now().Add(SetupTTL)}
+	return s.newLink(ctx, link, func(tx Tx, link Link, _ string) error {
+		if err := tx.PutSetupLink(link); err != nil {
+			return err
+		}
+		return tx.AppendAudit(audit.Act{Scope: audit.Instance, At: s.now(), Actor: actor, Action: audit.UserSetupLink})
+	})
+}
+
 // NeedsSetup reports whether there is no operator yet.
 func (s *Service) NeedsSetup(ctx context.Context) (bool, error) {
 	exists, err := s.store.OperatorExists(ctx)
 	return !exists && err == nil, err
 }
 
-// SetUp uses a setup link to create the first operator and signs them in. If the
+// SetUp uses a setup link to create the first or another operator and signs them in. If the
 // link is used several times at once, one use succeeds. It returns ErrLinkGone,
 // ErrPasskey, a *ThrottleError, or fault.Invalid with the fields name, email and
 // password.
@@ -60,7 +74,7 @@ func (s *Service) SetUp(ctx context.Context, token string, p Person, b Browser) 
 			return proof{}, goneOr(err)
 		}
 		// A link created while another was being used is too late.
-		if exists, err := tx.OperatorExists(); err != nil || exists {
+		if exists, err := tx.OperatorExists(); err != nil || exists && taken.Note != another {
 			return proof{}, orElse(err, ErrLinkGone)
 		}
 		if err := user.insert(tx); err != nil {

@@ -1,12 +1,14 @@
 package dashboard_test
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
 
 	"agegate/internal/backoffice/account"
 	"agegate/internal/gatewaytest"
+	"agegate/internal/rules/audit"
 	"agegate/internal/rules/tenant"
 )
 
@@ -43,6 +45,50 @@ func TestUsersAreListedWithTheirTenants(t *testing.T) {
 					t.Errorf("%s lacks %q:\n%s", tt.of.User.Email, text, row)
 				}
 			}
+		}
+	})
+}
+
+// TestAnotherOperator: a link for another operator works once, replaces the one before, and
+// is in the audit log. A usual link is neither made nor used once there is an operator.
+func TestAnotherOperator(t *testing.T) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
+		usual, err := g.App.Accounts.NewSetupLink(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		operating(t, g)
+		path := func(link string) string { return strings.TrimPrefix(link, "http://localhost:8080") }
+		res, _ := g.Nobody().Post(t, path(usual), person("ada"))
+		want(t, "the usual link, with an operator", res, 410, "")
+		if _, err := g.App.Accounts.NewSetupLink(t.Context(), nil); !errors.Is(err, account.ErrOperatorExists) {
+			t.Errorf("another usual link: %v", err)
+		}
+		by, links := audit.Actor{Kind: audit.KindCLI, ID: "0", Name: "root"}, []string{}
+		for range 2 {
+			link, err := g.App.Accounts.NewOperatorLink(t.Context(), by, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			links = append(links, path(link))
+			if e := newest(t, g, audit.Instance); e.Action != audit.UserSetupLink || e.Actor != by {
+				t.Errorf("the log has %s by %v", e.Action, e.Actor)
+			}
+		}
+		for _, tt := range []struct {
+			name, link string
+			status     int
+			to         string
+		}{
+			{"a replaced link", links[0], 410, ""}, {"the link", links[1], 303, "/dashboard"},
+			{"the link again", links[1], 410, ""},
+		} {
+			res, _ := g.Nobody().Post(t, tt.link, person("bob"))
+			want(t, tt.name, res, tt.status, tt.to)
+		}
+		bob, err := g.App.Accounts.UserByEmail(t.Context(), person("bob").Get("email"))
+		if err != nil || !bob.Operator {
+			t.Errorf("bob is an operator: %t, %v", bob.Operator, err)
 		}
 	})
 }

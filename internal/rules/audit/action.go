@@ -73,6 +73,7 @@ const (
 	UserDisable      Action = "user.disable"
 	UserEnable       Action = "user.enable"
 	UserRecoveryLink Action = "user.recovery_link" // an operator made a link
+	UserSetupLink    Action = "user.setup_link"    // the command line made one for another operator; no target
 	UserRecover      Action = "user.recover"       // the link was used: all factors were replaced
 	PasskeyAdd       Action = "passkey.add"
 	PasskeyRemove    Action = "passkey.remove"
@@ -95,7 +96,7 @@ var actions = []Action{
 	IssuerTrust, IssuerDistrust, TrustListAdd, TrustListUpdate, TrustListRemove, VerifierAdd, VerifierActivate,
 	VerifierRemove, RegistrationAdd, RegistrationRemove,
 	InvitationCreate, InvitationRevoke, MemberAdd, MemberUpdate, MemberRemove,
-	UserOperator, UserCreate, UserDisable, UserEnable, UserRecoveryLink, UserRecover,
+	UserOperator, UserCreate, UserDisable, UserEnable, UserRecoveryLink, UserSetupLink, UserRecover,
 	PasskeyAdd, PasskeyRemove, PasswordSet, TOTPAdd, TOTPRemove, CodesReplace, LoginEnd, LoginsEnd,
 }
 
