@@ -6,7 +6,7 @@ import { launch, visitor } from "./lib/browser.mjs";
 import { isFilming, perform } from "./lib/camera.mjs";
 import { eventually, startGateway } from "./lib/gateway.mjs";
 import { after, before, test } from "./lib/row.mjs";
-import { hears, isTold, openCamera, part, sees, toCamera, toPrimer } from "./lib/walk.mjs";
+import { ends, hears, isTold, openCamera, part, sees, toCamera, toPrimer } from "./lib/walk.mjs";
 
 let gateway, browser, receiver;
 const events = [];
@@ -76,7 +76,7 @@ test("the last attempt used up with the document check on: that is offered first
   await usesUp(page, check.url);
   await sees(page, "screen-document");
   assert.equal(await check.status(), "PENDING");
-  await part(page, "decline").click();
+  await ends(page);
   await sees(page, "screen-fallback");
   await isToldTheShop(check);
   page.kept();

@@ -10,7 +10,7 @@ import { launch, visitor } from "./lib/browser.mjs";
 import { direct, isFilming, passport, perform } from "./lib/camera.mjs";
 import { eventually, startGateway } from "./lib/gateway.mjs";
 import { after, before, releasing, test } from "./lib/row.mjs";
-import { agreesToPhotograph, fitsWidth, gets, hears, leads, openCamera, part, passes, sees } from "./lib/walk.mjs";
+import { agreesToPhotograph, ends, fitsWidth, gets, hears, leads, openCamera, part, passes, sees } from "./lib/walk.mjs";
 
 let gateway, tenant, browser, receiver;
 const received = []; // bodies of webhooks
@@ -168,7 +168,7 @@ test("without consent no picture is taken", async () => {
   await part(page, "continue").click();
   await sees(page, "consent-missing");
   await part(page, "other-way").click();
-  await part(page, "decline").click();
+  await ends(page);
   await sees(page, "screen-fallback");
   assert.equal(await session.status(), "FALLBACK");
 });

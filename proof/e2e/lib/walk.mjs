@@ -152,3 +152,9 @@ export async function fitsWidth(page) {
   const [content, window] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
   assert.ok(content <= window, `${content} pixels of content in a window of ${window}`);
 }
+
+/** Ends the document check, which asks once more. */
+export async function ends(page) {
+  await part(page, "decline").click();
+  await part(page, "decline-sure").click();
+}
