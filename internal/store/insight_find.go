@@ -85,7 +85,7 @@ func findStatement(postgres bool, scope insight.Scope, by insight.Name, name str
 		where, args = orderNumber+" = ? AND order_ref <> "+orderNumber, []any{strings.TrimLeft(name, "0")}
 	}
 	return fmt.Sprintf("SELECT %s FROM sessions WHERE tenant_id = ? AND livemode = %t AND %s ORDER BY %s LIMIT %d",
-		listColumns, scope.Livemode, where, sort, limit), slices.Concat([]any{scope.TenantID.String()}, args)
+		listColumns+untold, scope.Livemode, where, sort, limit), slices.Concat([]any{scope.TenantID.String()}, args)
 }
 
 // spellings returns the forms of a text for which the index is searched. The index has

@@ -30,6 +30,7 @@ const lookedAt = 500
 // expects to find a row soon, and would read the whole table if there is none.
 type ranges struct {
 	table, columns string
+	also           string // further columns, read only of the rows found
 	scope          insight.Scope
 	parts          []part
 	from, before   string // ids: at or after, and before; empty for no bound
@@ -135,10 +136,11 @@ func (tx *Tx) newest(r ranges, limit int, rows any) (reached string, err error) 
 			return "", err
 		}
 		statement, args = r.selected(reached)
+		statement = fmt.Sprintf("SELECT *%s FROM (%s) AS %s", r.also, statement, r.table)
 	} else {
 		statement, args = r.union(limit, 0)
 		statement = fmt.Sprintf("SELECT %s FROM %s WHERE id IN (SELECT id FROM (%s) AS parts ORDER BY id %s LIMIT %d)",
-			r.columns, r.table, statement, r.order(), limit)
+			r.columns+r.also, r.table, statement, r.order(), limit)
 	}
 	return reached, tx.db.Raw(fmt.Sprintf("%s ORDER BY id %s LIMIT %d", statement, r.order(), limit),
 		args...).Find(rows).Error
@@ -170,9 +172,13 @@ func (tx *Tx) reach(r ranges) (id string, err error) {
 const listColumns = "id, status, target_age, source, document_way AS way, created_at, expires_at, completed_at, " +
 	"opened_at, begun_at, attempts, strikes, order_ref"
 
+// untold says of a session whether its webhook was given up, or waits for a disabled endpoint.
+const untold = `, EXISTS (SELECT 1 FROM webhook_events AS e WHERE e.session_id = sessions.id
+	AND e.status IN ('failed', 'waiting')) AS untold`
+
 // ListSessions implements insight.Store.
 func (s *Store) ListSessions(ctx context.Context, q insight.SessionQuery) (insight.Found[insight.SessionRow], error) {
-	r := ranges{table: "sessions", columns: listColumns, scope: q.Scope, parts: sessionParts(q)}
+	r := ranges{table: "sessions", columns: listColumns, also: untold, scope: q.Scope, parts: sessionParts(q)}
 	r.narrow(q.SessionFilter)
 	r.between("", q.From, q.To)
 	if q.Status == session.StatusPending {

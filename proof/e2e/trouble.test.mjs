@@ -40,10 +40,12 @@ const failures = [
   },
 ];
 for (const { name, error, screen, ...options } of failures) {
-  test(`${name}: says so, offers a phone, and tries again`, async () => {
+  test(`${name}: says so, to the server too, offers a phone, and tries again`, async () => {
     const page = await filmed({ actor: { refusal: error }, ...options });
+    const told = page.waitForResponse((answer) => answer.url().endsWith(`/trouble/${screen}`));
     await toCamera(page, await link());
     await sees(page, `screen-${screen}`);
+    assert.equal((await told).status(), 204);
     await sees(page, "use-phone");
     await sees(page, "leave");
     await direct(page, { refusal: null });

@@ -37,7 +37,8 @@ type Record struct {
 	MayRedirect         bool
 	NextRedirectExpired bool
 	Story               Story
-	Timeline            []Moment // oldest first
+	Timeline            []Moment        // oldest first
+	Event               *webhook.Record // with the result; nil if there is none
 	Held                []Held
 }
 
@@ -52,6 +53,8 @@ const (
 	MomentConsented  MomentKind = "consented"
 	MomentBegun      MomentKind = "begun"     // Attempts, Strikes: their current values
 	MomentSetback    MomentKind = "setback"   // Why
+	MomentSaid       MomentKind = "said"      // Why; what the browser says of its camera
+	MomentLast       MomentKind = "last"      // Why; how the last document was refused
 	MomentCamera     MomentKind = "camera"    // Camera; set if a document was asked for afterwards
 	MomentNoCamera   MomentKind = "no_camera" // Camera; in its place if no camera check had begun
 	MomentDocument   MomentKind = "document"  // Way of the last document, Refused
@@ -75,7 +78,7 @@ type Moment struct {
 	Refused  int         // documents refused so far
 	Document DocumentEnd // how a document check ended; empty if the result is not from one
 	Camera   CameraEnd   // how the camera check ended
-	Why      string      // an attempt gave no result: session.Why…
+	Why      string      // of a setback, or a note
 }
 
 // DocumentEnd says how a document check ended.
@@ -130,11 +133,9 @@ func (s *Service) Session(ctx context.Context, scope Scope, id uuid.UUID) (Recor
 			return Record{}, err
 		}
 	}
-	attempts, err := s.attemptsOf(ctx, sess)
-	if err != nil {
+	if err = s.addAttempts(ctx, &r, sess); err != nil {
 		return Record{}, err
 	}
-	r.Timeline = append(r.Timeline, attempts...)
 	slices.SortStableFunc(r.Timeline, func(a, b Moment) int { return a.At.Compare(b.At) })
 	related, err := s.store.Related(ctx, sess)
 	r.Held = heldOf(sess, related, now)
@@ -150,6 +151,8 @@ func (s *Service) key(ctx context.Context, tenantID, id uuid.UUID) (*tenant.APIK
 	return nil, err
 }
 
+var noteMoments = map[string]MomentKind{session.NoteBrowser: MomentSaid, session.NoteDocument: MomentLast}
+
 // momentsOf returns the moments that the session's row shows. Moments with equal
 // times are in the order in which they happened.
 func momentsOf(sess session.Session, now time.Time) []Moment {
@@ -164,7 +167,9 @@ func momentsOf(sess session.Session, now time.Time) []Moment {
 	add(sess.ConsentedAt, Moment{Kind: MomentConsented})
 	add(sess.BegunAt, Moment{Kind: MomentBegun, Attempts: sess.Attempts, Strikes: sess.Strikes})
 	for _, back := range sess.Setbacks {
-		add(&back.At, Moment{Kind: MomentSetback, Why: back.Why})
+		if kind, _, _ := back.Note(); back.Why != session.NoteForced { // the end of the camera check says it
+			add(&back.At, Moment{Kind: cmp.Or(noteMoments[kind], MomentSetback), Why: back.Why})
+		}
 	}
 	camera := Moment{Kind: MomentCamera, Camera: cameraEnd(sess)}
 	if sess.BegunAt == nil {
@@ -189,24 +194,23 @@ func momentsOf(sess session.Session, now time.Time) []Moment {
 	return list
 }
 
-// attemptsOf returns the attempts to deliver the session's event, each with the event
-// as it was after them.
-func (s *Service) attemptsOf(ctx context.Context, sess session.Session) (list []Moment, err error) {
+// addAttempts adds a session's event, and the attempts to deliver it with the event as it was
+// after them.
+func (s *Service) addAttempts(ctx context.Context, r *Record, sess session.Session) error {
 	scope := webhook.OfTenant(sess.TenantID)
 	events, err := s.store.Events(ctx, webhook.Filter{Scope: scope, Session: sess.ID})
+	if err != nil || len(events) == 0 {
+		return err
+	}
+	e, attempts, err := s.store.EventByID(ctx, scope, events[0].ID)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	for _, e := range events {
-		e, attempts, err := s.store.EventByID(ctx, scope, e.ID)
-		if err != nil {
-			return nil, err
-		}
-		for _, a := range attempts {
-			list = append(list, Moment{At: a.At, Kind: MomentWebhook, Event: &e, Attempt: &a})
-		}
+	r.Event = &e
+	for _, a := range attempts {
+		r.Timeline = append(r.Timeline, Moment{At: a.At, Kind: MomentWebhook, Event: &e, Attempt: &a})
 	}
-	return list, nil
+	return nil
 }
 
 // HeldKey identifies a stored field about the shopper. Pages show its name in the

@@ -24,8 +24,9 @@ func (delivering) EventByID(context.Context, webhook.Scope, string) (webhook.Rec
 func TestAnEventIsAsNewAsItsAttempts(t *testing.T) {
 	t.Parallel()
 	s := Service{store: delivering{}}
-	moments, err := s.attemptsOf(t.Context(), session.Session{})
-	if err != nil || len(moments) != 1 || moments[0].Event.Status != webhook.StatusDelivered {
-		t.Errorf("%+v, %v", moments, err)
+	var r Record
+	if err := s.addAttempts(t.Context(), &r, session.Session{}); err != nil || len(r.Timeline) != 1 ||
+		r.Timeline[0].Event.Status != webhook.StatusDelivered || r.Event != r.Timeline[0].Event {
+		t.Errorf("%+v, %v", r, err)
 	}
 }

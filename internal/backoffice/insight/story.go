@@ -1,6 +1,7 @@
 package insight
 
 import (
+	"slices"
 	"time"
 
 	"agegate/internal/rules/session"
@@ -21,6 +22,7 @@ const (
 	// CameraPreferred means that the camera was not used: the shopper chose a
 	// document instead.
 	CameraPreferred CameraEnd = "preferred"
+	CameraForced    CameraEnd = "forced" // a test forced a fallback, after which a document is asked for
 )
 
 // Story says what has happened in a session so far, split into the parts from
@@ -34,9 +36,9 @@ type Story struct {
 	Camera   CameraEnd      // empty without an end
 	Offered  bool           // a document was asked for
 	Document DocumentEnd    // empty without an end
-	Way      session.Way    // the way in which a document proved the age
+	Way      session.Way    // in which the last document was read; empty if none was
 	Cutoff   *float64       // years the estimate had to reach; nil when none was compared
-	Why      string         // the latest attempt of an unfinished check gave no result: session.Why…; or empty
+	Why      string         // the latest setback or note that explains where the session is; or empty
 }
 
 // StoryOf returns the story of a session at a time.
@@ -44,17 +46,30 @@ func StoryOf(s session.Session, now time.Time) Story {
 	story := Story{
 		Status: s.StatusAt(now), Forced: s.Source == session.SourceForced, Opened: s.OpenedAt != nil, Begun: s.BegunAt != nil,
 		Camera: cameraEnd(s), Offered: s.DocumentOpenedAt != nil, Document: documentEnd(s), Cutoff: s.Basis.Cutoff,
+		Way: s.DocumentWay, Why: whyOf(s),
 	}
-	story.Test = story.Forced || s.Source == session.SourceReceiver
-	if story.Document == DocumentProved {
-		story.Way = s.DocumentWay
-	}
-	// When documents were refused is not stored, so that a setback beside them may not be the latest.
-	if n := len(s.Setbacks); s.Source == "" && n > 0 && s.DocumentAttempts == 0 &&
-		(s.DocumentOpenedAt == nil || s.Setbacks[n-1].At.After(*s.DocumentOpenedAt)) {
-		story.Why = s.Why()
-	}
+	story.Test = story.Forced || story.Camera == CameraForced || s.Source == session.SourceReceiver
 	return story
+}
+
+// whyOf returns the latest setback or note of a session, unless something else came after it.
+func whyOf(s session.Session) string {
+	var last session.Setback
+	if n := len(s.Setbacks); n > 0 {
+		last = s.Setbacks[n-1]
+	}
+	kind, _, note := last.Note()
+	since := func(at *time.Time) bool { return at == nil || last.At.After(*at) }
+	switch {
+	case kind == session.NoteDocument:
+		return last.Why
+	case !since(s.DocumentOpenedAt), s.Status == session.StatusPassed, s.Status == session.StatusSpoof,
+		note && (!since(s.BegunAt) || s.Source == session.SourceCamera && s.Basis.Cutoff != nil),
+		// When documents were refused is not stored, so that a setback beside them may not be the latest.
+		!note && (s.Source != "" || s.DocumentAttempts > 0):
+		return ""
+	}
+	return last.Why
 }
 
 // cameraEnd returns how a session's camera check ended.
@@ -63,6 +78,8 @@ func cameraEnd(s session.Session) CameraEnd {
 	switch {
 	case !ended || s.BegunAt == nil && s.Source == session.SourceForced:
 		return ""
+	case slices.ContainsFunc(s.Setbacks, func(b session.Setback) bool { return b.Why == session.NoteForced }):
+		return CameraForced
 	case s.DocumentPreferred:
 		return CameraPreferred
 	case s.Status == session.StatusSpoof:

@@ -97,7 +97,7 @@ func (r *Recording) Settle(ctx context.Context, outcome photo.Outcome) error {
 		})
 	case photo.Expired, photo.UnderAge, photo.Undated, photo.AnotherFace, photo.Doubtful:
 		_, err = r.photos.sessions.RefuseDocument(ctx, r.sess, session.Document{
-			Way: session.WayPhoto, Claim: r.claim, Doubtful: outcome == photo.Doubtful,
+			Way: session.WayPhoto, Claim: r.claim, Doubtful: outcome == photo.Doubtful, Why: string(outcome),
 		})
 	}
 	return err

@@ -382,7 +382,8 @@ func (w *Wallets) pass(ctx context.Context, sess session.Session, r Request) (se
 
 // refuse counts a refused document, once for each request.
 func (w *Wallets) refuse(ctx context.Context, sess session.Session, r Request) (session.Session, error) {
-	return w.sessions.RefuseDocument(ctx, sess, session.Document{Way: session.WayWallet, Request: r.row.Nonce})
+	return w.sessions.RefuseDocument(ctx, sess,
+		session.Document{Way: session.WayWallet, Request: r.row.Nonce, Why: r.Outcome})
 }
 
 // Now returns the time of the service's clock.

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io/fs"
@@ -23,8 +24,8 @@ type reply struct {
 type replies map[string][]reply
 
 // replyKeys are the ends of sessions with an answer.
-var replyKeys = []string{"passed", "unopened", "open", "retry", "expired", "spoof", "unlive", "document", "refused",
-	"declined", "no_estimate", "fallback"}
+var replyKeys = []string{"passed", "unopened", "open", "retry", "expired", "spoof", "unlive", "document", "wallet",
+	"photo", "refused", "declined", "no_estimate", "fallback"}
 
 // readReplies reads the answers, and checks that there is one for each end in every
 // language.
@@ -46,11 +47,40 @@ func readReplies() (replies, error) {
 			}
 			all[key] = append(all[key], reply{texts["tag"], texts["name"], texts[key]})
 		}
+		if err := all.help(texts["tag"]); err != nil {
+			return nil, err
+		}
 	}
 	if !slices.Equal(tags, tenant.Languages) {
 		return nil, fmt.Errorf("shopper-replies.json: the languages are %v, not %v", tags, tenant.Languages)
 	}
 	return all, nil
+}
+
+// help adds what helps with each trouble of a camera, in the words of the hosted page.
+func (all replies) help(tag string) error {
+	data, err := fs.ReadFile(templates.Shopper(), "locales/"+tag+".json")
+	texts := map[string]any{}
+	if err == nil {
+		err = json.Unmarshal(data, &texts)
+	}
+	for _, trouble := range session.Troubles {
+		key := session.NoteBrowser + "_" + trouble
+		all[key] = append(all[key], reply{Text: fmt.Sprint(texts["trouble."+trouble+".body"])})
+	}
+	return err
+}
+
+// of returns the answers to a session's shopper; none about a test.
+func (all replies) of(v storyView) []reply {
+	if v.Test {
+		return nil
+	}
+	answers := slices.Clone(all[v.replyKey()])
+	for i, help := range all[v.Why] {
+		answers[i].Text += " " + help.Text
+	}
+	return answers
 }
 
 // afterRefusal are the keys after a refused estimate. No answer asks for another camera check.
@@ -65,7 +95,7 @@ func (v storyView) replyKey() string {
 		return "passed"
 	case v.Status == session.StatusPending && !v.Opened:
 		return "unopened"
-	case v.Status == session.StatusPending && v.Why != "":
+	case v.Status == session.StatusPending && v.Why != "" && !v.Said():
 		return "retry"
 	case v.Status == session.StatusPending:
 		return "open"
@@ -75,10 +105,12 @@ func (v storyView) replyKey() string {
 		return "expired"
 	case below:
 		return afterRefusal[v.Document]
-	case v.Status == session.StatusSpoof, v.Document == insight.DocumentUnlive:
+	case v.Status == session.StatusSpoof:
 		return "spoof"
+	case v.Document == insight.DocumentUnlive:
+		return "unlive"
 	case v.Document != "":
-		return "document"
+		return cmp.Or(string(v.Way), "document")
 	}
 	return "no_estimate"
 }

@@ -34,6 +34,7 @@ func (p *Pages) session() desk.Feature {
 	keys := slices.Concat(
 		page.Keys("timeline.",
 			insight.MomentCreated, insight.MomentOpened, insight.MomentConsented, insight.MomentBegun, insight.MomentSetback,
+			insight.MomentSaid, insight.MomentLast,
 			insight.MomentCamera, insight.MomentNoCamera, insight.MomentDocument, insight.MomentResult, insight.MomentExpired,
 			insight.MomentRedirected),
 		page.Keys("held.",
@@ -67,10 +68,10 @@ type sessionView struct {
 	desk.Layout
 	Replies []reply // what to write to the shopper, in each language; none about a test
 	insight.Record
-	State  statusView
-	Curl   string
-	List   string
-	Delete string // address of the deletion, for owners; empty while the session is open
+	State        statusView
+	Curl         string
+	List, Events string // addresses of the list, and above those of webhook events
+	Delete       string // address of the deletion, for owners; empty while the session is open
 	// Receipt is the address of the signed receipt. It is empty without a result, and
 	// for users without the right account.Prove.
 	Receipt  string
@@ -109,9 +110,7 @@ func (v *sessionView) DecidedBy() string { return decidedText(v.Source, v.Status
 
 // Undelivered reports whether a webhook is still to be delivered, before which no session is deleted.
 func (v *sessionView) Undelivered() bool {
-	return slices.ContainsFunc(v.Moments, func(m momentView) bool {
-		return m.Event != nil && (m.Event.Status == webhook.StatusPending || m.Event.Status == webhook.StatusWaiting)
-	})
+	return v.Event != nil && (v.Event.Status == webhook.StatusPending || v.Event.Status == webhook.StatusWaiting)
 }
 
 // Told is what happened, in sentences.
@@ -122,22 +121,16 @@ type timelineView struct {
 	Moments []momentView
 }
 
-// newTimeline returns the timeline of a session. Each webhook event has its act at its last attempt.
-func newTimeline(r *desk.Request, list []insight.Moment) (timelineView, error) {
-	events := eventsPath(r)
-	v := timelineView{Moments: newMoments(list, events)}
-	seen := map[string]bool{}
+// newTimeline returns the timeline of a session, with an act at the last attempt to send its webhook.
+func newTimeline(r *desk.Request, list []insight.Moment) (v timelineView, err error) {
+	v = timelineView{newMoments(list, eventsPath(r))}
 	for i, m := range slices.Backward(v.Moments) {
-		if m.Event == nil || seen[m.Event.ID] {
-			continue
-		}
-		seen[m.Event.ID] = true
-		var err error
-		if v.Moments[i].Act, err = newEventAct(r, *m.Event); err != nil {
-			return v, err
+		if m.Event != nil {
+			v.Moments[i].Act, err = newEventAct(r, *m.Event)
+			break
 		}
 	}
-	return v, nil
+	return v, err
 }
 
 // momentView is a line of a timeline.
@@ -199,13 +192,12 @@ func (p *Pages) showSession(r *desk.Request) error {
 	if err != nil {
 		return err
 	}
-	v := &sessionView{Record: record, State: statusView{record.Status}, List: r.Href(sessionsPath)}
+	v := &sessionView{Record: record, State: statusView{record.Status}}
+	v.List, v.Events = r.Href(sessionsPath), eventsPath(r)
 	if v.timelineView, err = newTimeline(r, record.Timeline); err != nil {
 		return err
 	}
-	if !v.Story.Test {
-		v.Replies = p.replies[v.Told().replyKey()]
-	}
+	v.Replies = p.replies.of(v.Told())
 	if r.Part() != "" {
 		return r.Show(http.StatusOK, "session", v)
 	}

@@ -3,16 +3,24 @@ package dashboard
 import (
 	"slices"
 	"strconv"
+	"strings"
 
 	"agegate/internal/backoffice/insight"
 	"agegate/internal/pages/page"
 	"agegate/internal/rules/session"
+	"agegate/internal/rules/webhook"
 )
 
 var cameraEnds = []insight.CameraEnd{
 	insight.CameraReached, insight.CameraBelow, insight.CameraUsedUp, insight.CameraSkipped, insight.CameraPreferred,
-	insight.CameraSpoof,
+	insight.CameraSpoof, insight.CameraForced,
 }
+
+// noteKeys are the parts of keys about a session's notes.
+var noteKeys = slices.Concat(
+	page.Keys(session.NoteBrowser+"_", session.Troubles...),
+	page.Keys(session.NoteDocument+"_", "expired", "revoked", "under_age", "undated", "another_face"),
+)
 
 // unproved are the ends of a document check without a proof.
 var unproved = []insight.DocumentEnd{insight.DocumentRefused, insight.DocumentUnproved, insight.DocumentUnlive,
@@ -26,6 +34,8 @@ func storyKeys() []string {
 		page.Keys("story.document_", unproved...),
 		page.Keys("story.proved_", session.WayWallet, session.WayPhoto),
 		page.Keys("story.tell_", append(slices.Clip(replyKeys), "nobody")...),
+		page.Keys("story.untold_", webhook.StatusPending, webhook.StatusFailed, webhook.StatusWaiting),
+		page.Keys("story.setback_", noteKeys...), page.Keys("timeline.setback_", noteKeys...),
 	)
 }
 
@@ -56,7 +66,7 @@ func (v storyView) Sentences() []page.Text {
 	switch {
 	case v.Forced:
 		said = append(said, page.Say("story.forced_"+string(v.Status)))
-	case v.Test:
+	case v.Test && v.Camera == "":
 		said = append(said, page.Say("story.receiver"))
 	case v.Document == insight.DocumentProved:
 		said = append(said, page.Say("story.proved_"+string(v.Way)))
@@ -88,6 +98,9 @@ func (v storyView) stage() (expired, open string) {
 	}
 	return "story.expired_unopened", "story.open_unopened"
 }
+
+// Said reports that the latest is what the browser says of its camera.
+func (v storyView) Said() bool { return strings.HasPrefix(v.Why, session.NoteBrowser+"_") }
 
 // Advice is what support staff can tell the shopper.
 func (v storyView) Advice() page.Text {

@@ -75,13 +75,30 @@ func TestStory(t *testing.T) {
 		{
 			begun + offered + "cutoff = 25, status = 'FALLBACK', source = 'document', document_way = 'photo', " + ended,
 			"The camera’s estimate was below 18 &#43; 7 years. A document was then shown, but it did not prove the age",
-			"the reason is not stored", "No valid document",
+			"No document passed. Start", "No valid document",
 		},
 		{
-			begun + offered + "cutoff = 25, status = 'FALLBACK', source = 'document', document_attempts = 3, " + ended,
-			"The camera’s estimate was below 18 &#43; 7 years. The shopper’s documents were then refused",
-			"the reason is not stored", "No valid document",
+			begun + offered + "cutoff = 25, status = 'FALLBACK', source = 'document', document_attempts = 3, " + ended + late +
+				"document_expired\"}]'",
+			"The camera’s estimate was below 18 &#43; 7 years. The shopper’s documents were then refused, as often as is " +
+				"allowed. The last one had expired.</p>",
+			"No document passed. Start", "No valid document",
 		},
+		{
+			offered + `setbacks = '[{"At":"2000-01-02T03:04:05Z","Why":"forced_fallback"}]'`,
+			"A test forced the camera check to end in a fallback. The shopper is now asked for a document.</p>",
+			"no shopper waits", "",
+		},
+		{"opened_at = created_at" + late + "browser_refused\"}]'", "The shopper has opened the link. The check of a face " +
+			"has not begun. The browser said that the camera is blocked for the page.</p>",
+			"The link still works. Open it, follow the page, and stay until it says that it is done. The reply below says", ""},
+		{"attempts = 1, opened_at = created_at, begun_at = '2099-02-01 00:00:00+00:00'" + late + "browser_refused\"}]'",
+			"The shopper is at the camera check.</p>", "The link still works", ""},
+		{"opened_at = created_at, status = 'EXPIRED'" + late + "browser_missing\"}]'", "The shopper opened the link, but " +
+			"no face was checked in time. The browser said that it found no camera.</p>", "The reply below says", ""},
+		{"opened_at = created_at, status = 'FALLBACK', source = 'camera', " + ended + late + "browser_in_use\"}]'",
+			"The camera made no estimate: its check was skipped. The browser said that another program uses the camera.</p>",
+			"The reply below says", "Camera"},
 		{
 			begun + offered + "cutoff = 25, status = 'PASSED', source = 'document', document_way = 'photo', " + ended,
 			"The camera’s estimate was below 18 &#43; 7 years. A photographed document then showed", "The check is done",
@@ -101,20 +118,20 @@ func TestStory(t *testing.T) {
 			"The shopper preferred a document to the camera. ", "The check is done", "Wallet",
 		},
 		{
-			offered + "document_preferred = true, document_attempts = 3, status = 'FALLBACK', source = 'document', " + ended,
+			offered + "document_preferred = true, document_attempts = 3, document_way = 'wallet', status = 'FALLBACK', " +
+				"source = 'document', " + ended,
 			"The shopper preferred a document to the camera. The shopper’s documents were then refused",
-			"Start the check again in the shop, and show a valid", "No valid document",
+			"No document from the wallet passed", "No valid document",
 		},
 		{
 			offered + "document_preferred = true, status = 'FALLBACK', source = 'document', " + ended,
 			"The shopper preferred a document to the camera. The shopper then declined a document.",
-			"Start the check again in the shop, and show a valid",
-			"No valid document",
+			"The check ended without a document.", "No valid document",
 		},
 		{
 			offered + "status = 'FALLBACK', source = 'document', " + ended,
 			"The camera made no estimate: its check was skipped. The shopper then declined a document.",
-			"Start the check again in the shop, and show a valid", "No valid document",
+			"The check ended without a document.", "No valid document",
 		},
 		{begun + "strikes = 2, status = 'SPOOF', source = 'camera', " + ended,
 			"The camera did not see a living person, twice.", "your own face", "Camera"},
@@ -214,8 +231,12 @@ func TestReplyToTheShopper(t *testing.T) {
 		below + "status = 'FALLBACK', source = 'document'": "Die Kamera konnte Ihr Alter nicht bestätigen.",
 		below + "status = 'FALLBACK', source = 'document', document_way = 'photo', " +
 			`setbacks = '[{"At":"2099-01-02T03:04:05Z","Why":"unlive"}]'`: "Ihre Altersprüfung konnte nicht",
-		"status = 'FALLBACK', source = 'document', document_attempts = 3": "Ihre Altersprüfung endete ohne gültigen Ausweis. " +
-			"Bitte beginnen Sie",
+		"status = 'FALLBACK', source = 'document', document_way = 'wallet'": "Kein Nachweis aus Ihrer",
+		"status = 'FALLBACK', source = 'document', document_way = 'photo'":  "Der fotografierte Ausweis",
+		"status = 'FALLBACK', source = 'document'":                          "Sie haben Ihre Altersprüfung beendet",
+		"document_opened_at = NULL, status = 'EXPIRED', " +
+			`setbacks = '[{"At":"2099-01-02T03:04:05Z","Why":"browser_embedded"}]'`: "Die Zeit für Ihre Altersprüfung war " +
+			"abgelaufen. Bitte beginnen Sie in unserem Shop eine neue: Sie bekommen einen neuen Link. Die Seite ist in einer",
 	} {
 		body := told(t, g, shop, support, "document_opened_at = created_at, completed_at = created_at, "+set)
 		replies := between(t, body, `data-testid="reply"`, "</details>")

@@ -41,10 +41,7 @@ var cameraFiles = []string{
 
 // troubles are the screens of the camera page that say why the check has
 // stopped and how it can go on. The texts are trouble.<kind>.title, .body and .action.
-var troubles = []string{
-	"missing", "refused", "in_use", "frozen", "unreadable", "insecure", "embedded", "unplugged", "failed", "network",
-	"waiting", "other_tab",
-}
+var troubles = append(slices.Clip(session.Troubles), awaited...)
 
 // troubleView is one trouble screen. Handover and Without are empty if waiting
 // helps.
@@ -58,6 +55,7 @@ type troubleView struct {
 	OtherWay  bool
 	Browser   string // the browser whose way to allow the camera is explained; empty: in general
 	LinkFirst bool   // another browser of this device can do what this one cannot
+	Told      bool   // the server is told of it
 }
 
 // awaited are the troubles that end by themselves, or by an act in another tab.
@@ -70,7 +68,7 @@ func troubleOf(v *cameraView, kind string) troubleView {
 	}
 	t := troubleView{
 		exit: v.exit, Kind: kind, Handover: v.Handover, Without: v.Without, Document: v.Document, Back: v.Back,
-		OtherWay: v.OtherWay, LinkFirst: (kind == "embedded" || kind == "unreadable") && v.Handover != "",
+		OtherWay: v.OtherWay, Told: true, LinkFirst: (kind == "embedded" || kind == "unreadable") && v.Handover != "",
 	}
 	if kind == "refused" {
 		t.Browser = v.Browser
@@ -147,6 +145,20 @@ func (p *Pages) goWithout(c echo.Context, v visit) (err error) {
 		}
 	}
 	return p.onward(c, v, v.path)
+}
+
+// trouble answers POST …/trouble/{kind}: the page says why its camera gives no pictures.
+func (p *Pages) trouble(c echo.Context, v visit) error {
+	if !slices.Contains(session.Troubles, c.Param("kind")) {
+		return echo.ErrNotFound
+	}
+	if p.filmable(v) {
+		err := p.cfg.Sessions.Troubled(c.Request().Context(), v.sess, v.claim, c.Param("kind"))
+		if err != nil && !isLate(err) {
+			return err
+		}
+	}
+	return c.NoContent(http.StatusNoContent)
 }
 
 // assisted reports that the shopper chose "I cannot move my head".

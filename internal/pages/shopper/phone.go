@@ -153,26 +153,19 @@ func (p *Pages) greetPhone(c echo.Context, v *visit) error {
 	return nil
 }
 
-// phoneStream answers GET /h/{handover}/stream: the camera check, made here
-// for the session's own browser.
-func (p *Pages) phoneStream(c echo.Context) error {
-	v, err := p.phoneVisit(c)
-	if err != nil {
-		return err
+// onPhone returns the handler of what a phone does below /h/{handover} for the session's own
+// browser.
+func (p *Pages) onPhone(answer func(echo.Context, visit) error) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		v, err := p.phoneVisit(c)
+		if isGone(err) {
+			return p.handoverGone(c)
+		}
+		if err != nil {
+			return err
+		}
+		return answer(c, v)
 	}
-	return p.capture(c, v)
-}
-
-// phoneWithoutCamera answers POST /h/{handover}/without-camera.
-func (p *Pages) phoneWithoutCamera(c echo.Context) error {
-	v, err := p.phoneVisit(c)
-	if isGone(err) {
-		return p.handoverGone(c)
-	}
-	if err != nil {
-		return err
-	}
-	return p.goWithout(c, v)
 }
 
 func (p *Pages) phoneCookie(token string) string {

@@ -164,6 +164,7 @@ func (p *Pages) Register(e *echo.Echo) {
 	e.POST("/v/:token/start", p.at(nil, p.start), p.pages.SameOrigin)
 	e.POST("/v/:token/consent", p.at(p.on(screenConsent), p.consent), p.pages.SameOrigin)
 	e.POST("/v/:token/without-camera", p.at(nil, p.goWithout), p.pages.SameOrigin)
+	e.POST("/v/:token/trouble/:kind", p.at(nil, p.trouble), p.pages.SameOrigin)
 	e.POST("/v/:token/document", p.at(p.on(screenDocument), p.document), p.pages.SameOrigin)
 	if p.cfg.Handovers != nil {
 		p.registerHandover(e)

@@ -132,6 +132,9 @@ func (s *Service) RefuseDocument(ctx context.Context, sess Session, read Documen
 			return nil
 		}
 		d.happened(way, DocumentFailed)
+		if read.Why != "" {
+			d.setBack(NoteDocument + "_" + read.Why)
+		}
 		return d.complete(ResultFallback, Decision{Status: StatusFallback, At: d.now, Source: SourceDocument})
 	})
 }

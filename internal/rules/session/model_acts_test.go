@@ -168,6 +168,20 @@ func (m *model) answers(t *rapid.T, after session.Session) {
 // keeps keeps why an attempt gave no result.
 func (m *model) keeps(why string) { m.Setbacks = append(m.Setbacks, session.Setback{Why: why}) }
 
+// trouble lets a browser say what is wrong with its camera.
+func (m *machine) trouble(t *rapid.T) {
+	s, row := m.pick(t)
+	word := rapid.SampledFrom(session.Troubles[:2]).Draw(t, "trouble")
+	err := m.replica(t).sessions.Troubled(context.Background(), row, session.Claim{}, word)
+	if m.refused(t, s, err) {
+		return
+	}
+	ok(t, err)
+	note := session.NoteBrowser + "_" + word
+	s.Setbacks = slices.DeleteFunc(s.Setbacks, func(b session.Setback) bool { return b.Why == note })
+	s.keeps(note)
+}
+
 // useUp ends an attempt as a socket does, or gives one up as a page does.
 func (m *machine) useUp(t *rapid.T) {
 	s, row := m.pick(t)
@@ -353,7 +367,7 @@ func drawWay(t *rapid.T) session.Way {
 func (m *machine) refuseDocument(t *rapid.T) {
 	s, row := m.pick(t)
 	way := drawWay(t)
-	read := session.Document{Way: way}
+	read := session.Document{Way: way, Why: "expired"}
 	if way == session.WayWallet {
 		read.Request = s.drawRequest(t)
 	}
@@ -367,6 +381,7 @@ func (m *machine) refuseDocument(t *rapid.T) {
 		s.use(read.Request)
 		s.DocumentWay = way
 		if s.DocumentAttempts++; s.DocumentAttempts == session.MaxDocuments {
+			s.keeps(session.NoteDocument + "_" + read.Why)
 			m.end(s, session.StatusFallback)
 		}
 	}
@@ -393,6 +408,9 @@ func (m *machine) resolve(t *rapid.T, s *model, at replica, row session.Session,
 			s.keeps(session.WhyUnlive)
 		}
 		if v.Result == session.ResultFallback && (m.films(s) || v.Preferred) {
+			if v.Source == session.SourceForced && m.tenant.OffersDocument() {
+				s.keeps(session.NoteForced)
+			}
 			m.fallBack(s)
 			s.DocumentPreferred = v.Preferred
 		} else {

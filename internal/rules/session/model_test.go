@@ -43,6 +43,7 @@ func TestSessionLife(t *testing.T) {
 				"socket verdict": m.verdict,
 				"spend attempts": m.spend,
 				"use up":         m.useUp,
+				"trouble":        m.trouble,
 				"go without":     m.goWithout,
 				"prefer":         m.preferDocument,
 				"force":          m.force,

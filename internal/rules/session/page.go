@@ -103,6 +103,18 @@ func (s *Service) EndAttempt(ctx context.Context, sess Session, why string) (Ses
 	})
 }
 
+// Troubled notes that a browser says why its camera gives no pictures, one of Troubles; each is kept
+// once. It returns ErrLate as StartAttempt does, and ErrDisabled.
+func (s *Service) Troubled(ctx context.Context, sess Session, by Claim, trouble string) error {
+	note := NoteBrowser + "_" + trouble
+	_, err := s.decide(ctx, sess, by, func(d *decision) error {
+		d.sess.Setbacks = slices.DeleteFunc(slices.Clone(d.sess.Setbacks), func(b Setback) bool { return b.Why == note })
+		d.setBack(note)
+		return nil
+	})
+	return err
+}
+
 // maxSetbacks is how many setbacks are kept, the newest; a server may end any number of streams.
 const maxSetbacks = 20
 

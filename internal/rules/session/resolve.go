@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"reflect"
 	"time"
@@ -196,6 +197,10 @@ func next(v CheckResult, t tenant.Tenant, s Session) step {
 // shopper prefers it.
 func (s *Service) offerDocument(d *decision, made Decision, preferred bool) error {
 	d.sess.DocumentOpenedAt, d.sess.DocumentPreferred = &d.now, preferred
+	if made.Source == SourceForced {
+		d.setBack(NoteForced)
+		d.sess.OpenedAt = cmp.Or(d.sess.OpenedAt, &d.now)
+	}
 	d.happened("", DocumentOffered)
 	if preferred {
 		d.happened("", DocumentPreferred)
@@ -226,9 +231,7 @@ func (d *decision) complete(result Result, made Decision) error {
 	d.sess.Status = made.Status
 	d.sess.CompletedAt = &d.now
 	d.sess.Source = made.Source
-	if d.sess.OpenedAt == nil { // a session completed by force may not have opened its page
-		d.sess.OpenedAt = &d.now
-	}
+	d.sess.OpenedAt = cmp.Or(d.sess.OpenedAt, &d.now) // a session completed by force may not have opened its page
 	d.estimated(made)
 	return nil
 }

@@ -4,6 +4,8 @@
 package session
 
 import (
+	"slices"
+	"strings"
 	"time"
 
 	"agegate/internal/rules/tenant"
@@ -91,7 +93,8 @@ type Document struct {
 	// Request is the nonce of the wallet request that the document answers; nil
 	// for a photograph. The result uses up the request.
 	Request  []byte
-	Doubtful bool // no document was read clearly; this does not count
+	Doubtful bool   // no document was read clearly; this does not count
+	Why      string // as the page names it
 }
 
 // NoEstimate returns the result of a camera check that ends without an estimate:
@@ -173,11 +176,26 @@ type Session struct {
 	OrderRef            string // the merchant's order, from the success URL of the request; may be empty
 }
 
-// Setback is a way of the camera step back to its beginning: when, and which Why.
+// Setback is a way of the camera step back to its beginning: when, and which Why. The list also
+// has notes, which decide nothing: a kind of note, "_" and a word.
 type Setback struct {
 	At  time.Time
 	Why string
 }
+
+// The kinds of notes, and a whole one.
+const (
+	NoteBrowser  = "browser"         // one of Troubles, as the browser says
+	NoteDocument = "document"        // why the refused document that ended the check was refused
+	NoteForced   = "forced_fallback" // a test forced it, and the document check opened
+)
+
+// Troubles are why a browser says that its camera gives no pictures.
+var Troubles = []string{"missing", "refused", "in_use", "frozen", "unreadable", "insecure", "embedded", "unplugged",
+	"failed"}
+
+// Note returns the kind and the word of a note; of a setback it reports false.
+func (b Setback) Note() (kind, word string, ok bool) { return strings.Cut(b.Why, "_") }
 
 // Why an attempt ended without a result. It is stored.
 const (
@@ -195,8 +213,10 @@ const (
 
 // Why returns why the last attempt gave no result; empty if none has begun.
 func (s Session) Why() string {
-	if n := len(s.Setbacks); n > 0 {
-		return s.Setbacks[n-1].Why
+	for _, back := range slices.Backward(s.Setbacks) {
+		if _, _, note := back.Note(); !note {
+			return back.Why
+		}
 	}
 	if s.Attempts > 0 {
 		return WhyAgain

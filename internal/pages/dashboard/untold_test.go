@@ -1,0 +1,91 @@
+package dashboard_test
+
+import (
+	"encoding/json"
+	"io/fs"
+	"strings"
+	"testing"
+
+	"agegate/internal/backoffice/account"
+	"agegate/internal/gatewaytest"
+	"agegate/internal/rules/tenant"
+	"agegate/templates"
+)
+
+// TestTheShopWasNotTold: where a result's webhook failed, its session says what the shop may do, and the
+// lists mark it. It does not say that nothing is left to do.
+func TestTheShopWasNotTold(t *testing.T) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
+		receiver := gatewaytest.NewReceiver(t)
+		shop := g.Shop(t, receiver.URL, nil)
+		support := member(t, g, shop.Tenant.ID, account.Support)
+		base := "/dashboard/" + shop.Tenant.ID.String() + "/test"
+		made := g.Create(t, shop.Test.APIKey, 18)
+		g.Force(t, gatewaytest.Browser(), made, "verified")
+		g.Exec(t, "UPDATE sessions SET source = 'camera'")
+		for _, tt := range []struct {
+			set, says string
+			marked    bool
+		}{
+			{"status = 'delivered', next_attempt_at = NULL, lease_token = NULL", "", false},
+			{"status = 'pending', next_attempt_at = '2099-01-01', last_class = 'status'", "has not been told yet", false},
+			{"status = 'failed', next_attempt_at = NULL", "every attempt to send it the webhook failed", true},
+			{"status = 'waiting', next_attempt_at = NULL", "its endpoint is disabled", true},
+		} {
+			g.Exec(t, "UPDATE webhook_events SET "+tt.set)
+			_, body := support.Get(t, base+"/sessions/"+made.SessionID)
+			story := between(t, body, `data-live="story"`, "</section>")
+			if !strings.Contains(story, tt.says) || strings.Contains(story, `data-testid="untold"`) != (tt.says != "") ||
+				strings.Contains(story, "nothing is left to do") ||
+				tt.says != "" && !strings.Contains(story, `href="`+base+"/webhooks/events/evt_") {
+				t.Errorf("%s: %s", tt.set, story)
+			}
+			for _, list := range []string{"", "/sessions", "/sessions?age=18", "/sessions?id=" + made.SessionID[:8]} {
+				_, body := support.Get(t, base+list)
+				if strings.Contains(body, ">Shop not told</span>") != tt.marked {
+					t.Errorf("%s: whether %s marks the session is wrong", tt.set, list)
+				}
+			}
+		}
+	})
+}
+
+// TestAForcedFallbackBeforeADocument: a test that forces a fallback where a document is asked for says so.
+func TestAForcedFallbackBeforeADocument(t *testing.T) {
+	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
+	shop := g.Shop(t, "", func(shop *tenant.Tenant) { shop.DocumentCheck = true })
+	support := member(t, g, shop.Tenant.ID, account.Support)
+	made := g.Create(t, shop.Test.APIKey, 18)
+	g.Force(t, gatewaytest.Browser(), made, "fallback")
+	_, body := support.Get(t, "/dashboard/"+shop.Tenant.ID.String()+"/test/sessions/"+made.SessionID)
+	for says, want := range map[string]bool{
+		"A test forced the camera check to end in a fallback. The shopper is now asked for a document.": true,
+		"A test forced a fallback": true, "Link opened": true, "no shopper waits": true, "skipped": false,
+		`data-testid="reply"`: false, "Attempt without a result": false,
+	} {
+		if strings.Contains(body, says) != want {
+			t.Errorf("whether the page says %q is wrong", says)
+		}
+	}
+}
+
+// TestOneWordForOneState: the overview and the system page call a webhook's states as its own pages do.
+func TestOneWordForOneState(t *testing.T) {
+	for _, tag := range []string{"en", "de"} {
+		texts := map[string]any{}
+		for _, file := range []string{"overview", "system", "webhooks"} {
+			data, err := fs.ReadFile(templates.Dashboard(), "locales/"+tag+"/"+file+".json")
+			if err != nil || json.Unmarshal(data, &texts) != nil {
+				t.Fatal(file, err)
+			}
+		}
+		for key, same := range map[string]string{
+			"overview.failed": "delivery.failed", "system.failed": "delivery.failed",
+			"overview.endpoint_failing": "webhooks.state_failing", "overview.endpoint_disabled": "webhooks.state_disabled",
+		} {
+			if texts[key] != texts[same] {
+				t.Errorf("%s: %s is %q, and %s is %q", tag, key, texts[key], same, texts[same])
+			}
+		}
+	}
+}
