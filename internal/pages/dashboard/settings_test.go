@@ -93,12 +93,6 @@ func (o *staffed) filled(t *testing.T, by *gatewaytest.Staff, changed url.Values
 	return form
 }
 
-// opens returns the address of the page of settings with sections open, separated by spaces.
-func (o *staffed) opens(sections string) string {
-	all := strings.Fields(sections)
-	return o.at("/settings?open=" + strings.Join(all, ",") + "#" + all[0])
-}
-
 // TestFormsChangeSettings: the form shows the stored values, changes those that were
 // changed once however often it is sent, and writes a log entry that names the user and
 // only what was changed. The answer opens the sections that were changed.
@@ -190,78 +184,6 @@ func TestSettingsOfAnotherAreNotLost(t *testing.T) {
 			t.Error("saving again does not replace the other's")
 		}
 	})
-}
-
-// TestSavedSectionIsInView: the notice stands in the first section that was saved, whose heading takes the
-// focus and is described by it. Of a form with a fault, the sections that have one are open and no others.
-func TestSavedSectionIsInView(t *testing.T) {
-	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
-		o := newStaffed(t, g, nil)
-		res, _ := o.owner.Post(t, o.at("/settings"), o.filled(t, o.owner, url.Values{"alert_below": {"7"}}))
-		_, body := o.owner.Get(t, res.Header.Get("Location"))
-		_, after, _ := strings.Cut(body, `open><summary id="alert" aria-describedby="saved">`)
-		if strings.Count(body, `data-testid="notice"`) != 1 || !strings.Contains(after, `<div id="saved"><p class="notice"`) {
-			t.Error("the notice is not in the section that was saved")
-		}
-		res, _ = o.owner.Post(t, o.at("/settings"), o.filled(t, o.owner, nil))
-		want(t, "nothing changed", res, 303, o.at("/settings"))
-		if _, body = o.owner.Get(t, o.at("/settings")); !strings.Contains(body, `data-testid="notice"`) {
-			t.Error("a form without changes is not said to be saved")
-		}
-		_, body = o.owner.Post(t, o.at("/settings"),
-			o.filled(t, o.owner, url.Values{"alert_below": {"-1"}, "brand_name": {"Vin"}}))
-		for _, s := range []string{"document_check", "age_visibility", "margins", "languages", "branding", "alert"} {
-			open := strings.Contains(body, `<details class="part" open><summary id="`+s+`"`)
-			if open != (s == "alert") {
-				t.Errorf("after a fault %s is open: %t", s, open)
-			}
-		}
-	})
-}
-
-// TestSettingsByRole: who may change nothing sees the settings without a way to change
-// them, and each section's old address leads to it. The callback URLs have a page of
-// their own, so that one button saves all that can be typed on this one.
-func TestSettingsByRole(t *testing.T) {
-	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
-	o := newStaffed(t, g, func(t *tenant.Tenant) { t.Links.HelpURL = "https://shop.example/help" })
-	weak := g.SignIn(t, false)
-	g.Join(t, weak, o.shop.Tenant.ID, account.Owner)
-	weakViewer := g.SignIn(t, false) // whom a second factor would not help
-	g.Join(t, weakViewer, o.shop.Tenant.ID, account.Viewer)
-	for name, tt := range map[string]struct {
-		by         *gatewaytest.Staff
-		save, urls bool
-	}{
-		"owner": {o.owner, true, true}, "developer": {o.developer, false, true}, "viewer": {o.viewer, false, false},
-		"weak": {weak, false, false}, "weak viewer": {weakViewer, false, false},
-	} {
-		_, body := tt.by.Get(t, o.at("/settings"))
-		notice := `>Settings are read-only until you log in with a second factor. <a href="/dashboard/account">`
-		before, _, second := strings.Cut(body, notice)
-		if second != (name == "weak") || second && strings.Contains(before, "<summary id=") {
-			t.Errorf("%s: the page asks for a second factor: %t", name, second)
-		}
-		for what, wanted := range map[string]bool{`data-testid="save"`: tt.save, "<fieldset disabled>": !tt.save,
-			`name="preview"`: tt.save, o.at("/settings/urls") + `"`: tt.urls, `name="success_url"`: false,
-			`data-testid="margins-now"`:             true,
-			">https://shop.example/help</textarea>": !tt.save} {
-			if strings.Contains(body, what) != wanted {
-				t.Errorf("%s: the page has %s: %t", name, what, !wanted)
-			}
-		}
-	}
-	for _, name := range []string{"document-check", "age-visibility", "margins", "languages", "branding", "alert"} {
-		res, _ := o.owner.Get(t, o.at("/settings/"+name)+"?mode=live")
-		place := strings.ReplaceAll(name, "-", "_")
-		to := o.at("/settings") + "?mode=live&open=" + place
-		want(t, name, res, 303, to+"#"+place)
-		_, body := o.owner.Get(t, to)
-		if n := strings.Count(body, `<details class="part" open>`); n != 1 ||
-			!strings.Contains(body, `<details class="part" open><summary id="`+place+`"`) {
-			t.Errorf("%s: the page opens %d sections, or another one", place, n)
-		}
-	}
 }
 
 // TestFormWhoseChangeFailed: sending the form again does nothing, and does not
