@@ -2,7 +2,9 @@ package dashboard
 
 import (
 	"net/http"
+	"net/url"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -33,6 +35,10 @@ func (p *Pages) paste() desk.Feature {
 	return f
 }
 
+// askable are a few words for the search of the documentation: no secret, link or long text. They stand in
+// the part of an address that browsers send nowhere.
+var askable = regexp.MustCompile(`^[\p{L}\p{M}\d.'’-]{1,24}(?: [\p{L}\p{M}\d.'’-]{1,24}){0,5}$`)
+
 type pasteView struct {
 	desk.Layout
 	Of       string // prefix of the texts about what is found
@@ -43,12 +49,13 @@ type pasteView struct {
 	Nothing  page.Text       // what that was
 	TestOnly bool            // the search left live mode out, because the log-in does not open it
 	Places   []desk.ShopView // on the operator's pages, tenants in which sessions are searched
-	Guide    string          // address of the documentation
+	Guide    string          // address of the documentation, with the words that Asked says
+	Asked    bool            // the documentation is asked for words that found nothing
 	Scan     string          // address of the slow search in all success URLs; empty if it cannot find more
 }
 
 // readPaste opens the record of the pasted text, or lists what it finds. The text is not
-// stored, logged or repeated in the answer. While a user types into the search, the part
+// stored or logged, and repeated in the answer only if it is askable and found nothing. While a user types into the search, the part
 // "found" is asked for.
 func (p *Pages) readPaste(r *desk.Request) (*desk.Question, error) {
 	v := &pasteView{Of: "paste", TestOnly: !r.Who.Strong()}
@@ -59,7 +66,11 @@ func (p *Pages) readPaste(r *desk.Request) (*desk.Question, error) {
 // one hit or with the page. A form may not lead to another host, as the documentation's.
 func (v *pasteView) question(r *desk.Request, find func(text string) error) *desk.Question {
 	show := func(status int, f *desk.FormView) error {
-		v.Form, v.Guide = f.With("text", ""), r.Docs()
+		v.Guide = r.Docs()
+		if words := f.Value("text"); v.Lost && askable.MatchString(words) {
+			v.Guide, v.Asked = v.Guide+"#q="+url.QueryEscape(words), true
+		}
+		v.Form = f.With("text", "")
 		return r.Show(status, "paste", v)
 	}
 	return &desk.Question{Show: show, Do: func(f *desk.FormView) error {

@@ -162,3 +162,30 @@ func FuzzRecognize(f *testing.F) {
 		}
 	})
 }
+
+// TestWordsGoOnToTheDocumentation: a few words that found nothing stand behind the "#" of the link to the
+// documentation, where no server sees them. What may be a secret, a link or a letter does not.
+func TestWordsGoOnToTheDocumentation(t *testing.T) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
+		d := newDevBrowser(t, g, "")
+		for text, words := range map[string]string{
+			"zebra": "#q=zebra", "Säfte, zebra": "", "säfte zebra": "#q=s%C3%A4fte&#43;zebra", "a&b=c#d": "", `"><script>`: "",
+			"mine " + d.shop.Live.APIKey: "", strings.Repeat("z", 25): "", strings.Repeat("zebra ", 7): "",
+		} {
+			for _, part := range []string{"", "?part=found"} {
+				_, body := d.Post(t, d.base+"/test/paste"+part, url.Values{"text": {text}})
+				link, _, found := strings.Cut(body, `" data-testid="search-docs"`)
+				_, got, _ := strings.Cut(link[strings.LastIndex(link, `"`)+1:], "/docs")
+				if !found || got != words || words != "" && !strings.Contains(body, "Search the documentation for these words") {
+					t.Errorf("%q leads to %q, want %q", text, got, words)
+				}
+			}
+		}
+		if _, body := d.Get(t, d.base+"/test"); !strings.Contains(body, `/docs/support" data-testid="nav-support"`) {
+			t.Error("no way leads to the guide for support")
+		}
+		if strings.Contains(g.Log.String(), "zebra") {
+			t.Error("the log has the words")
+		}
+	})
+}

@@ -155,11 +155,11 @@ addEventListener("keydown", (event) => {
   field.select();
 });
 
-const query = new URLSearchParams(location.search).get("q")?.trim();
+// The dashboard hands over what it did not find behind a "#", which no server sees.
+const query = new URLSearchParams(location.search || location.hash.slice(1)).get("q")?.trim();
 if (query && location.pathname === "/docs") showAll(query);
-
 // The reference was at /docs before, and links to its parts are kept elsewhere.
-if (location.pathname === "/docs" && location.hash && !document.getElementById(location.hash.slice(1))) location.replace(`/docs/reference${location.hash}`);
+else if (location.pathname === "/docs" && location.hash && !document.getElementById(location.hash.slice(1))) location.replace(`/docs/reference${location.hash}`);
 
 // On a small screen only the part of the navigation with this page is open, if any.
 const here = document.querySelector(".contents [aria-current]");

@@ -55,7 +55,7 @@ function grade(asked, w) {
   if (w === asked) return exact;
   if (w.startsWith(asked)) return prefix;
   if (asked.length > 2 && w.includes(asked)) return inside;
-  return asked.length > 3 && isTypo(asked, w) ? typo : 0;
+  return asked.length > 3 && Math.max(asked.length, w.length) > 4 && isTypo(asked, w) ? typo : 0; // a cart is no part
 }
 
 /**
