@@ -210,7 +210,7 @@ func (c *cli) tenantCredit() *cobra.Command {
 	var add int64
 	var note string
 	cmd := &cobra.Command{
-		Use: "credit TENANT_ID --add N", Short: "Add prepaid credit", Args: exactlyOne("TENANT_ID"),
+		Use: "credit TENANT_ID --add N", Short: "Add prepaid credit, or correct it", Args: exactlyOne("TENANT_ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := audit.CheckNote(note); err != nil {
 				return fmt.Errorf("--note %w", err)
@@ -221,7 +221,7 @@ func (c *cli) tenantCredit() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().Int64Var(&add, "add", 0, "units to add, 1 or more")
+	cmd.Flags().Int64Var(&add, "add", 0, "units to add; negative units correct a mistyped number, and need --note")
 	cmd.Flags().StringVar(&note, "note", "", "what for, such as an invoice's number, for the tenant's ledger")
 	_ = cmd.MarkFlagRequired("add")
 	return cmd

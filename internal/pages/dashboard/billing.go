@@ -142,6 +142,9 @@ func lineOf(r *desk.Request, e billing.Entry) lineView {
 		At: e.CreatedAt, Tone: "plain", Units: "0",
 		Reason: page.Say("ledger."+string(e.Kind)+"."+string(e.Source), "month", e.Period),
 	}
+	if e.Kind == billing.EntryTopUp && e.Delta < 0 {
+		v.Reason = page.Say("ledger.corrected")
+	}
 	switch {
 	case e.Delta > 0:
 		v.Tone, v.Units = "good", "+"+page.Figure(e.Delta)

@@ -44,6 +44,8 @@ var (
 		},
 		Problems: notes,
 	}
+	correctForm = &desk.Form{Name: "tenant_correct", Fields: creditForm.Fields,
+		Problems: also(notes, map[error]string{billing.ErrSpent: "spent"})}
 	limitsForm = &desk.Form{
 		Name: "tenant_limits",
 		Fields: []desk.Field{
@@ -59,7 +61,8 @@ var tenantActs = []operatorAct[tenant.Tenant]{
 		err := p.cfg.Accounts.EnterTenant(r.Ctx(), r.Who, t.ID, f.Value("reason"))
 		return r.After(err, desk.Href(overviewPath, t.ID.String(), "test"), "") // the banner of the page shows it
 	}},
-	{form: creditForm, safe: true, check: checkCredit, do: (*Pages).addCredit},
+	{form: creditForm, safe: true, check: checkCredit, do: bookCredit(1, "tenant_credit")},
+	{form: correctForm, safe: true, check: checkCredit, do: bookCredit(-1, "tenant_correct")},
 	{form: limitsForm, safe: true, do: (*Pages).setLimits, begin: func(t tenant.Tenant) []string {
 		return []string{"free_checks", limitText(t.FreeChecks), "test_cap", limitText(t.TestCap)}
 	}},
@@ -182,13 +185,17 @@ func checkCredit(f *desk.FormView) error {
 	return nil
 }
 
-func (p *Pages) addCredit(r *desk.Request, t tenant.Tenant, f *desk.FormView) error {
-	n, _ := wholeNumber(f.Value("units")) // as checked
-	balance, err := billing.TopUp(r.Ctx(), p.cfg.Billing, r.Who.OperatorActor(), t.ID, n, f.Value("note"), p.cfg.Now())
-	if err != nil {
-		return err
+// bookCredit adds units of credit, or takes them back if sign is -1.
+func bookCredit(sign int64, notice string) func(*Pages, *desk.Request, tenant.Tenant, *desk.FormView) error {
+	return func(p *Pages, r *desk.Request, t tenant.Tenant, f *desk.FormView) error {
+		n, _ := wholeNumber(f.Value("units")) // as checked
+		balance, err := billing.TopUp(r.Ctx(), p.cfg.Billing, r.Who.OperatorActor(), t.ID, sign*n, f.Value("note"),
+			p.cfg.Now())
+		if err != nil {
+			return err
+		}
+		return r.Done(operatedPath(t.ID), notice, n, balance)
 	}
-	return r.Done(operatedPath(t.ID), "tenant_credit", n, balance)
 }
 
 func (p *Pages) setLimits(r *desk.Request, t tenant.Tenant, f *desk.FormView) error {

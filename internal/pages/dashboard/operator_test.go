@@ -181,6 +181,7 @@ func TestOperatorActs(t *testing.T) {
 			{"credit", url.Values{"units": {"5\u202f000"}, "note": {"spaces"}}, audit.CreditAdd, "spaces"},
 			{"credit", url.Values{"units": {"1,000,000"}, "note": {"commas"}}, audit.CreditAdd, "commas"},
 			{"credit", url.Values{"units": {"2.000"}, "note": {"points"}}, audit.CreditAdd, "points"},
+			{"correct", url.Values{"units": {"7"}, "note": {"invoice 12 again"}}, audit.CreditAdd, "invoice 12 again"},
 			{"limits", url.Values{"free_checks": {"5 000"}, "test_cap": {"1"}}, audit.TenantUpdate, ""},
 		} {
 			res, _ := op.Fill(t, page+"/"+tt.act, tt.form)
@@ -197,7 +198,7 @@ func TestOperatorActs(t *testing.T) {
 		}
 		_, body = op.Get(t, page)
 		for id, want := range map[string]string{
-			"credit": "1\u202f007\u202f007", "free-checks": "5\u202f000", "test-cap": "1",
+			"credit": "1\u202f007\u202f000", "free-checks": "5\u202f000", "test-cap": "1",
 		} {
 			if got := testID(t, body, id); got != want {
 				t.Errorf("%s is %q, want %q", id, got, want)
@@ -217,6 +218,9 @@ func TestOperatorActs(t *testing.T) {
 			{"credit", url.Values{"units": {"1,00"}, "note": {"x"}}, "whole number"},
 			{"credit", url.Values{"units": {"0,500"}, "note": {"x"}}, "whole number"},
 			{"credit", url.Values{"units": {"7"}, "note": {""}}, "is needed"},
+			{"correct", url.Values{"units": {"7"}, "note": {""}}, "is needed"},
+			{"correct", url.Values{"units": {"-7"}, "note": {"x"}}, "whole number"},
+			{"correct", url.Values{"units": {"1,007,001"}, "note": {"x"}}, "not left"},
 			{"limits", url.Values{"free_checks": {"-2"}}, "must be -1"},
 			{"limits", url.Values{"test_cap": {"many"}}, "must be -1"},
 			{"limits", url.Values{"test_cap": {"-9223372036854775808"}}, "12 characters"},

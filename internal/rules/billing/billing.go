@@ -64,7 +64,7 @@ type EntryKind string
 
 // The kinds of ledger entry, with the delta each one carries.
 const (
-	EntryTopUp   EntryKind = "top_up"  // +n credit
+	EntryTopUp   EntryKind = "top_up"  // +n credit, or -n to correct an earlier one
 	EntryHold    EntryKind = "hold"    // -1
 	EntryRelease EntryKind = "release" // +1
 	EntrySettle  EntryKind = "settle"  // 0; the held unit is spent
@@ -164,16 +164,26 @@ func Settle(tx Tx, sessionID uuid.UUID, now time.Time) (bool, error) {
 	return true, appendEntry(tx, hold, EntrySettle, 0, now)
 }
 
+// The rules of corrections.
+var (
+	ErrSpent   = fault.New(fault.Invalid, "so many units are not left: the others are held or spent")
+	ErrUnnoted = fault.New(fault.Invalid, "taking units back needs a note")
+)
+
 // TopUp adds n (1 to MaxTopUp) units of prepaid credit, with an entry of the
 // tenant's audit log, and returns the new balance. The note goes into the entry;
-// it may be empty. TopUp returns fault.Invalid for any other n, and with the
-// field note for one that breaks audit.CheckNote. With any error but
-// fault.Unavailable, nothing was booked.
+// it may be empty. A negative n corrects an earlier top-up: it takes units back that are
+// neither held nor spent, or returns ErrSpent, and ErrUnnoted without a note. TopUp
+// returns fault.Invalid for any other n, and with the field note for one that breaks
+// audit.CheckNote. With any error but fault.Unavailable, nothing was booked.
 func TopUp(
 	ctx context.Context, store Store, actor audit.Actor, tenantID uuid.UUID, n int64, note string, now time.Time,
 ) (int64, error) {
-	if n < 1 || n > MaxTopUp {
-		return 0, fault.New(fault.Invalid, fmt.Sprintf("credit to add must be from 1 to %d", MaxTopUp))
+	switch {
+	case n == 0 || n > MaxTopUp || n < -MaxTopUp:
+		return 0, fault.New(fault.Invalid, fmt.Sprintf("credit must be from 1 to %d, or negative to take it back", MaxTopUp))
+	case n < 0 && note == "":
+		return 0, ErrUnnoted
 	}
 	if err := audit.CheckNote(note); err != nil {
 		return 0, fault.InvalidFields(fault.FieldError{Field: "note", Err: err})
@@ -187,10 +197,18 @@ func TopUp(
 		return 0, err
 	}
 	book := func(tx CreditTx) error {
-		if _, err := tx.AddCredit(tenantID, n); err != nil {
+		add := func() (bool, error) { return tx.AddCredit(tenantID, n) }
+		if n < 0 {
+			add = func() (bool, error) { return Limits{}.takeCredit(tx, Charge{TenantID: tenantID, Now: now}, -n) }
+		}
+		ok, err := add()
+		if err == nil && !ok {
+			err = ErrSpent
+		}
+		if err != nil {
 			return err
 		}
-		err := tx.AppendEntries(Entry{
+		err = tx.AppendEntries(Entry{
 			ID: id, TenantID: tenantID, Kind: EntryTopUp, Source: SourceCredit, Delta: n, CreatedAt: now,
 		})
 		if err != nil {
