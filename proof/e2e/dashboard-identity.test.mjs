@@ -84,7 +84,7 @@ test("a passkey opens the dashboard, each answer of it once", async () => {
   await ada.goto(`${gateway.url}/dashboard/login?next=/dashboard/account`);
   await look(ada, "login");
   await part(ada, "lost").locator("summary").press("Enter");
-  await part(ada, "lost").getByText("agegate user recover").waitFor();
+  await part(ada, "lost").getByText("with this command: agegate user recover").waitFor();
   await look(ada, "login-lost");
   await answering(ada, true);
   const sent = ada.waitForRequest((request) => request.method() === "POST" && request.url().endsWith("/login/passkey"));

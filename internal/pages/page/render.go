@@ -139,6 +139,10 @@ func (s *Set) fill(c echo.Context, l *Locale, screen, name string, v View, page 
 	if err := t.Execute(page, v); err != nil {
 		return fmt.Errorf("page: screen %s: %w", screen, err)
 	}
+	// Templates set a space between two sentences, which Japanese and Chinese do not have.
+	if gap := []byte("。 "); bytes.Contains(page.Bytes(), gap) {
+		page.Truncate(copy(page.Bytes(), bytes.ReplaceAll(page.Bytes(), gap, gap[:len("。")])))
+	}
 	return nil
 }
 

@@ -230,17 +230,22 @@ func TestGoldenPages(t *testing.T) {
 }
 
 // TestEveryPageInEveryLanguage: no page fails or shows a placeholder in any
-// language.
+// language, and Japanese and Chinese set spaces around Latin, but not between sentences.
 func TestEveryPageInEveryLanguage(t *testing.T) {
 	t.Parallel()
 	pages, err := loadPages("https://verify.example")
 	must(t, err)
 	raw := regexp.MustCompile(`\{[a-z_]+\}`)
+	const east = `[\p{Hiragana}\p{Katakana}\p{Han}]`
+	spacing := regexp.MustCompile(`。 |` + east + `[0-9A-Za-z]|[0-9A-Za-z]` + east)
 	for _, l := range pages.Languages() {
 		for name, g := range goldenScreens() {
 			got := g.rendered(t, pages, l.Tag)
 			if found := raw.FindString(got); found != "" {
 				t.Errorf("%s, %s: shows %s", name, l.Tag, found)
+			}
+			if found := spacing.FindString(got); found != "" {
+				t.Errorf("%s, %s: sets %q", name, l.Tag, found)
 			}
 			if !strings.Contains(got, `<html lang="`+l.Tag+`"`) {
 				t.Errorf("%s, %s: another language", name, l.Tag)
