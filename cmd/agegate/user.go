@@ -185,12 +185,13 @@ audit log has an entry about it.`,
 			if err := cfg.CheckDashboard(); err != nil {
 				return err
 			}
-			link, err := "", error(nil)
+			newLink := accounts.NewSetupLink
 			if another {
-				link, err = accounts.NewOperatorLink(cmd.Context(), commandLine(), tenantID)
-			} else {
-				link, err = accounts.NewSetupLink(cmd.Context(), tenantID)
+				newLink = func(ctx context.Context, tenantID *uuid.UUID) (string, error) {
+					return accounts.NewOperatorLink(ctx, commandLine(), tenantID)
+				}
 			}
+			link, err := newLink(cmd.Context(), tenantID)
 			if err != nil {
 				return missing("tenant", err)
 			}

@@ -91,7 +91,7 @@ type Link struct {
 	Kind      LinkKind
 	TenantID  *uuid.UUID // of an invitation; for a setup link, the tenant that the operator will own
 	Role      Role       // of an invitation
-	Note      string     // of an invitation: for whom it is, as its maker calls them, or empty; of a setup link: see another
+	Note      string     // of an invitation: for whom it is, as its maker calls them; of a setup link: see another
 	UserID    *uuid.UUID // the user of a recovery link
 	CreatedBy *uuid.UUID // nil: the server or a command
 	CreatedAt time.Time

@@ -55,8 +55,8 @@ type pasteView struct {
 }
 
 // readPaste opens the record of the pasted text, or lists what it finds. The text is not
-// stored or logged, and repeated in the answer only if it is askable and found nothing. While a user types into the search, the part
-// "found" is asked for.
+// stored or logged, and repeated in the answer only if it is askable and found nothing. While
+// a user types into the search, the part "found" is asked for.
 func (p *Pages) readPaste(r *desk.Request) (*desk.Question, error) {
 	v := &pasteView{Of: "paste", TestOnly: !r.Who.Strong()}
 	return v.question(r, func(text string) error { return p.findPasted(r, v, recognize(text)) }), nil
