@@ -41,8 +41,9 @@ var house = []room{
 	// 11 hand the words that found nothing to the documentation.
 	// 44 of pages, 17 of backoffice, 33 of rules and 6 of store tell support that a shop was not told,
 	// what a browser says of its camera, and why the last document was refused.
-	// 4 of pages close up Japanese and Chinese sentences; 1 of backoffice's says what to do where an operator exists.
-	{"pages", 15324, [][]string{{"dashboard", "shopper"}, {"page"}}},
+	// 4 of pages close up Japanese and Chinese sentences and 4 say that nothing was sent again;
+	// 1 of backoffice's says what to do where an operator exists.
+	{"pages", 15328, [][]string{{"dashboard", "shopper"}, {"page"}}},
 	{"store", 6336, nil},
 	{"lab", 300, [][]string{
 		{"accuracy", "certify", "conformance", "demo"}, {"measured", "testkey"}, {"curve", "picture", "suite", "verify"},

@@ -189,8 +189,12 @@ func (p *Pages) resendFailed(r *desk.Request) (*desk.Question, error) {
 		},
 		Do: func(f *desk.FormView) error {
 			since := p.cfg.Now().Add(-pastWindows[f.Value("since")])
-			_, err := p.cfg.Webhooks.ResendFailedEvents(r.Ctx(), r.Who.Actor(), deliveryScope(r), since)
-			return r.After(err, r.Href(webhooksPath), "events_resent")
+			sent, err := p.cfg.Webhooks.ResendFailedEvents(r.Ctx(), r.Who.Actor(), deliveryScope(r), since)
+			notice := "events_resent"
+			if sent == 0 {
+				notice = "none_resent"
+			}
+			return r.After(err, r.Href(webhooksPath), notice)
 		},
 	}, nil
 }

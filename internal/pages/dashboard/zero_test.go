@@ -18,6 +18,9 @@ func TestZeroIsNotListed(t *testing.T) {
 			"webhook_url": {"https://new.example/hook"},
 		})
 		_, resend := o.developer.Get(t, o.at("/test/webhooks/resend"))
+		_, deliveries := o.developer.Get(t, o.at("/test/webhooks"))
+		o.developer.Post(t, o.at("/test/webhooks/resend"), url.Values{"nonce": {nonceOf(t, resend)}, "since": {"1h"}})
+		_, resent := o.developer.Get(t, o.at("/test/webhooks"))
 		_, keys := o.developer.Get(t, o.at("/test/keys"))
 		_, revoke := o.developer.Get(t, between(t, keys[strings.Index(keys, `class="row-actions`):], `href="`, `"`))
 		g.Clock.Advance(time.Minute) // sessions of keys are counted at most 15 s ago
@@ -26,6 +29,9 @@ func TestZeroIsNotListed(t *testing.T) {
 		for _, tt := range []struct{ page, has, lacks string }{
 			{review, "keep all their URLs", "keep the webhook URL"},
 			{resend, "No delivery has failed in the last 30 days.", "0 failed deliveries"},
+			{deliveries, "Nothing to deliver yet", `data-testid="filter"`},
+			{deliveries, "Nothing to deliver yet", `data-testid="resend-failed"`},
+			{resent, "No delivery of that time has failed", "being sent again"},
 			{usedKeys, ">1 session<", "Something went wrong"},
 			{keys, ">None<", `data-testid="key-sessions">0`}, // the list also has those of the days before
 			{revoke, "It has never been used.", "0 sessions"},
