@@ -76,6 +76,9 @@ func TestAnotherOperator(t *testing.T) {
 				t.Errorf("the log has %s by %v", e.Action, e.Actor)
 			}
 		}
+		if _, asks := g.Nobody().Get(t, links[1]); !strings.Contains(asks, "as an operator of this gateway") {
+			t.Error("the link asks for the account of the one operator")
+		}
 		for _, tt := range []struct {
 			name, link string
 			status     int
