@@ -277,7 +277,7 @@ func (p *Pages) enable(r *desk.Request) (*desk.Question, error) {
 	}
 	waiting, err := p.cfg.Webhooks.CountWaitingEvents(r.Ctx(), deliveryScope(r), e.ID, countUpTo)
 	facts := []page.Text{page.Say("enable.fact_url", "url", e.URL),
-		page.Say("enable.fact_since", "at", stamp(*e.DisabledAt))}
+		page.Say("enable.fact_since", "at", stamp(r, *e.DisabledAt))}
 	if waiting > 0 {
 		facts = append(facts, page.Say("enable.fact_waiting", "n", waiting, "count", figureUpTo(int64(waiting), countUpTo)))
 	}

@@ -93,8 +93,8 @@ func modeName(livemode bool) string {
 	return "page.test"
 }
 
-// stamp formats a time for use in a text.
-func stamp(t time.Time) string { return t.Format("2006-01-02 15:04") + " UTC" }
+// stamp formats a time for use in a text, in the zone of whoever reads it.
+func stamp(r *desk.Request, t time.Time) string { return t.In(r.Zone()).Format("2006-01-02 15:04 MST") }
 
 // overlaps are the values of tenant.RotationOverlaps by their names in forms.
 var (
@@ -171,7 +171,7 @@ func (p *Pages) reveal(r *desk.Request, kind tenant.SecretKind, back string) err
 	for _, s := range secrets {
 		end := ""
 		if s.ExpiresAt != nil {
-			end = stamp(*s.ExpiresAt)
+			end = stamp(r, *s.ExpiresAt)
 		}
 		v.Values = append(v.Values, shownValue{
 			Label: page.Say("secret." + string(s.State)), Value: s.Plain,

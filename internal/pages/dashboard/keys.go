@@ -186,10 +186,10 @@ func (p *Pages) key(r *desk.Request) (k insight.KeyUse, inForce int, err error) 
 }
 
 // keyFacts describes the use of a key.
-func keyFacts(k insight.KeyUse) []page.Text {
+func keyFacts(r *desk.Request, k insight.KeyUse) []page.Text {
 	facts := []page.Text{page.Say("keys.fact_unused")}
 	if k.LastUsedAt != nil {
-		facts[0] = page.Say("keys.fact_used", "at", stamp(*k.LastUsedAt))
+		facts[0] = page.Say("keys.fact_used", "at", stamp(r, *k.LastUsedAt))
 	}
 	if k.LastUsedAt != nil || k.Sessions > 0 {
 		facts = append(facts, page.Say("keys.fact_sessions", "n", int(k.Sessions)))
@@ -200,7 +200,7 @@ func keyFacts(k insight.KeyUse) []page.Text {
 func (p *Pages) rollKey(r *desk.Request) (*desk.Question, error) {
 	k, _, err := p.key(r)
 	return &desk.Question{
-		Values: []any{"key", k.Hint()}, Facts: append(keyFacts(k), page.Say("keys.fact_other")), Back: r.Href(keysPath),
+		Values: []any{"key", k.Hint()}, Facts: append(keyFacts(r, k), page.Say("keys.fact_other")), Back: r.Href(keysPath),
 		Begin: []string{"grace", "24h"},
 		Do: func(f *desk.FormView) error {
 			grace := overlaps[f.Value("grace")]
@@ -208,7 +208,7 @@ func (p *Pages) rollKey(r *desk.Request) (*desk.Question, error) {
 			if err != nil {
 				return err
 			}
-			note := page.Say("keys.rolled_note", "key", k.Hint(), "end", stamp(p.cfg.Now().Add(grace)))
+			note := page.Say("keys.rolled_note", "key", k.Hint(), "end", stamp(r, p.cfg.Now().Add(grace)))
 			return p.showKey(r, plain, page.Say("keys.rolled"), note)
 		},
 	}, err
@@ -216,7 +216,7 @@ func (p *Pages) rollKey(r *desk.Request) (*desk.Question, error) {
 
 func (p *Pages) revokeKey(r *desk.Request) (*desk.Question, error) {
 	k, inForce, err := p.key(r)
-	facts := keyFacts(k)
+	facts := keyFacts(r, k)
 	if inForce == 1 {
 		facts = append(facts, page.Say("keys.fact_only"))
 	}

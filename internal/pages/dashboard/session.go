@@ -273,7 +273,7 @@ func (p *Pages) deleteSession(r *desk.Request) (*desk.Question, error) {
 		return nil, err
 	}
 	status, err := p.textsOf(r, statusView{record.Status}.Text())
-	which := page.Say("delete_session.which", "order", cmp.Or(record.OrderRef, "–"), "at", stamp(record.CreatedAt),
+	which := page.Say("delete_session.which", "order", cmp.Or(record.OrderRef, "–"), "at", stamp(r, record.CreatedAt),
 		"status", strings.Join(status, ""))
 	return &desk.Question{
 		Values: []any{"id", record.ID.String()}, Back: objectPath(r, sessionPath),

@@ -31,9 +31,9 @@ func (p *Pages) rotate(r *desk.Request) (*desk.Question, error) {
 	q := &desk.Question{Back: r.Href(webhooksPath), Begin: []string{"overlap", "24h"}}
 	for _, s := range secrets {
 		if s.Ends == nil {
-			q.Facts = append(q.Facts, page.Say("rotate.fact_signs", "at", stamp(s.Created)))
+			q.Facts = append(q.Facts, page.Say("rotate.fact_signs", "at", stamp(r, s.Created)))
 		} else {
-			q.Facts = append(q.Facts, page.Say("rotate.fact_ends", "at", stamp(*s.Ends)))
+			q.Facts = append(q.Facts, page.Say("rotate.fact_ends", "at", stamp(r, *s.Ends)))
 		}
 	}
 	q.Facts = append(q.Facts, page.Say("rotate.fact_deliveries"))
@@ -48,7 +48,7 @@ func (p *Pages) rotate(r *desk.Request) (*desk.Question, error) {
 			Title: page.Say("rotate.done"), Lead: page.Say("rotate.done_lead"), Back: r.Href(webhooksPath),
 			Values: []shownValue{{
 				Label: page.Say("secret.active"), Value: plain,
-				Note: page.Say("rotate.done_note", "end", stamp(p.cfg.Now().Add(overlap))),
+				Note: page.Say("rotate.done_note", "end", stamp(r, p.cfg.Now().Add(overlap))),
 			}},
 		})
 	}

@@ -26,6 +26,8 @@ func TestZeroIsNotListed(t *testing.T) {
 		g.Clock.Advance(time.Minute) // sessions of keys are counted at most 15 s ago
 		o.Create(t, o.shop.Test.APIKey, 18)
 		_, usedKeys := o.developer.Get(t, o.at("/test/keys"))
+		o.developer.Post(t, "/dashboard/account/zone", url.Values{"zone": {"Asia/Tokyo"}})
+		_, zoned := o.developer.Get(t, between(t, usedKeys[strings.Index(usedKeys, `class="row-actions`):], `href="`, `"`))
 		for _, tt := range []struct{ page, has, lacks string }{
 			{review, "keep all their URLs", "keep the webhook URL"},
 			{resend, "No delivery has failed in the last 30 days.", "0 failed deliveries"},
@@ -34,6 +36,7 @@ func TestZeroIsNotListed(t *testing.T) {
 			{resent, "No delivery of that time has failed", "being sent again"},
 			{usedKeys, ">1 session<", "Something went wrong"},
 			{keys, ">None<", `data-testid="key-sessions">0`}, // the list also has those of the days before
+			{zoned, " JST", " UTC"}, // the time of its last use
 			{revoke, "It has never been used.", "0 sessions"},
 		} {
 			if !strings.Contains(tt.page, tt.has) || strings.Contains(tt.page, tt.lacks) {
