@@ -44,6 +44,27 @@ func TestAccountNamesItsButtons(t *testing.T) {
 	})
 }
 
+// TestOneWayIntoTheAccount: the account says what an account with one way in lacks: a
+// passkey beside a password, and a second passkey or a password beside a passkey.
+func TestOneWayIntoTheAccount(t *testing.T) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
+		ada, _ := owner(t, g, "ada")
+		advice := func(s *gatewaytest.Staff, want string) {
+			t.Helper()
+			_, page := s.Get(t, "/dashboard/account")
+			_, said, found := strings.Cut(page, `data-testid="one-way">`)
+			if said, _, _ = strings.Cut(said, "</p>"); !found || !strings.Contains(said, want) {
+				t.Errorf("the page advises %q, want %q", said, want)
+			}
+		}
+		enrol(t, g, ada)
+		advice(ada, "Create a passkey as a second way")
+		bob := g.SignIn(t, false, account.ByPasskey)
+		addPasskey(t, g, bob.User.ID)
+		advice(bob, "Create a second passkey or set a password")
+	})
+}
+
 // TestEndOneLogin: the button ends its own log-in, even if that has another
 // cookie by then, and no other; each only once.
 func TestEndOneLogin(t *testing.T) {

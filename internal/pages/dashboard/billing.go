@@ -96,7 +96,7 @@ func (p *Pages) showBilling(r *desk.Request) error {
 	if below := r.Tenant.AlertBelow; below != nil {
 		v.Alerts, v.AlertBelow = true, *below
 	}
-	v.Meter = meter(v.FreeUsed, allowance.FreeLimit)
+	v.Meter, v.PerDay = meter(v.FreeUsed, allowance.FreeLimit), round(v.PerDay)
 	if v.Lasts = allowance.DaysLeft != nil; v.Lasts {
 		v.Days = *allowance.DaysLeft
 	}

@@ -269,7 +269,7 @@ func TestNoEstimateIsShown(t *testing.T) {
 		estimate := 87.3
 		if err == nil {
 			_, err = g.App.Sessions.Resolve(t.Context(), sess,
-				session.CheckResult{Result: session.ResultVerified, Source: session.SourceCamera, Estimate: &estimate, Cutoff: 21})
+				session.CheckResult{Result: session.ResultVerified, Source: session.SourceCamera, Estimate: &estimate, Cutoff: 20.5})
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -289,8 +289,13 @@ func TestNoEstimateIsShown(t *testing.T) {
 			}
 		}
 		if _, body := boss.Get(t, base+"/sessions/"+made.SessionID); !strings.Contains(body, "your backend can look it up") ||
-			!strings.Contains(body, "21.0 years") {
+			!strings.Contains(body, "20.5 years") {
 			t.Error("the page does not say that there is an estimate, and what was needed")
+		}
+		_, _ = boss.Post(t, "/dashboard/account/language", url.Values{"locale": {"de"}})
+		if _, body := boss.Get(t, base+"/sessions/"+made.SessionID); !strings.Contains(body, "20,5 Jahre") ||
+			!strings.Contains(body, "18 &#43; 2,5 Jahren") {
+			t.Errorf("the German page does not say what was needed with a decimal comma:\n%s", body)
 		}
 	})
 }

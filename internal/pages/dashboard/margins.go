@@ -1,30 +1,28 @@
 package dashboard
 
 import (
-	"math"
 	"strconv"
 	"strings"
 
 	"agegate/internal/backoffice/insight"
 	"agegate/internal/pages/dashboard/desk"
-	"agegate/internal/pages/page"
 	"agegate/internal/rules/tenant"
 )
 
 // marginView is a tenant's own margin for a target age.
 type marginView struct {
 	Target int
-	Years  string
+	Years  float64
 	Raised bool // the operator's least margin is above it, and counts
 }
 
 // marginEffect is what another margin for a target age changes.
 type marginEffect struct {
 	Target             int
-	Now, Then          string // margins in years
-	Cutoff, NextCutoff string // estimates needed
+	Now, Then          float64 // margins in years
+	Cutoff, NextCutoff float64 // estimates needed
 	Reach              insight.Reach
-	Stored, Would      page.Text // shares of the estimates in Reach
+	Stored, Would      float64 // shares of the estimates in Reach, in per cent
 }
 
 // marginOf returns the margin in the form, or nil after it has marked what is wrong.
@@ -39,16 +37,13 @@ func marginOf(f *desk.FormView, rule tenant.MarginRule) *tenant.TargetMargin {
 	case !ok:
 		f.Mark("margin", "margins.problem.years")
 	case years < rule.Least:
-		f.Mark("margin", "margins.problem.low", "least", yearsOf(rule.Least))
+		f.Mark("margin", "margins.problem.low", "least", rule.Least)
 	}
 	if f.Field("target").Problem != nil || f.Field("margin").Problem != nil {
 		return nil
 	}
 	return &tenant.TargetMargin{Target: target, Years: text}
 }
-
-// yearsOf writes years with as many decimals as they have.
-func yearsOf(years float64) string { return strconv.FormatFloat(years, 'f', -1, 64) }
 
 // ownMargin returns the tenant's own margin for a target age, or "".
 func ownMargin(t tenant.Tenant, target int) string {
@@ -66,8 +61,9 @@ func marginViews(t tenant.Tenant, rule tenant.MarginRule) []marginView {
 	for _, one := range t.Margins {
 		at, own, _ := strings.Cut(one, "=")
 		target, _ := strconv.Atoi(at)
-		inForce := yearsOf(t.Margin(target, rule))
-		views = append(views, marginView{target, inForce, inForce != own})
+		years, _ := tenant.ParseMargin(own)
+		inForce := t.Margin(target, rule)
+		views = append(views, marginView{target, inForce, inForce > years})
 	}
 	return views
 }
@@ -81,19 +77,10 @@ func (p *Pages) effectOf(
 	next := tenant.Changes{Margin: change}.Apply(r.Tenant)
 	now, then := r.Tenant.Margin(change.Target, rule), next.Margin(change.Target, rule)
 	cutoffs := [2]float64{float64(change.Target) + now, float64(change.Target) + then}
-	e := &marginEffect{
-		Target: change.Target, Now: yearsOf(now), Then: yearsOf(then),
-		Cutoff: yearsOf(cutoffs[0]), NextCutoff: yearsOf(cutoffs[1]),
-	}
+	e := &marginEffect{Target: change.Target, Now: now, Then: then, Cutoff: cutoffs[0], NextCutoff: cutoffs[1]}
 	var err error
 	e.Reach, err = p.cfg.Insight.ReachOf(r.Ctx(), r.Access.TenantID(), change.Target, cutoffs)
-	e.Stored, e.Would = tenthsOf(e.Reach.First, e.Reach.Of), tenthsOf(e.Reach.Other, e.Reach.Of)
+	e.Stored = round(100 * insight.RateOf(e.Reach.First, e.Reach.Of).Share)
+	e.Would = round(100 * insight.RateOf(e.Reach.Other, e.Reach.Of).Share)
 	return e, err
-}
-
-// tenthsOf returns a share in per cent, with one decimal. The separator depends on the
-// language.
-func tenthsOf(n, of int64) page.Text {
-	tenths := int(math.Round(1000 * insight.RateOf(n, of).Share))
-	return page.Say("margins.share", "whole", tenths/10, "tenth", tenths%10)
 }

@@ -63,7 +63,7 @@ func TestMarginEffect(t *testing.T) {
 		}
 		g.Clock.Advance(16 * time.Second) // figures are kept for 15 seconds
 		says(effect("18", "9"), "decided 20 live sessions with this target age, and 20 of them passed",
-			"Of 20 estimates", "20 pass now (100.0\u202f%), and 10 would have passed (50.0\u202f%)")
+			"Of 20 estimates", "20 pass now (100\u202f%), and 10 would have passed (50\u202f%)")
 		says(effect("16", "9"), "Fewer than 20 estimates")
 		if len(o.tenant(t).Margins) > 0 || len(o.log(t)) != before {
 			t.Error("showing the effect changed something")

@@ -118,16 +118,12 @@ func replicaViews(replicas []insight.Replica) (views []replicaView, drift bool) 
 	return views, drift
 }
 
-// bytesText formats a size in binary units, in one word.
+// bytesText formats a size in binary units, in one word and without fractions.
 func bytesText(n int64) string {
 	units := []string{"B", "KiB", "MiB", "GiB", "TiB"}
 	size, unit := float64(n), 0
-	for size >= 1024 && unit < len(units)-1 {
+	for size >= 10*1024 && unit < len(units)-1 {
 		size, unit = size/1024, unit+1
 	}
-	digits := 0
-	if unit > 0 && size < 10 {
-		digits = 1
-	}
-	return strconv.FormatFloat(size, 'f', digits, 64) + "\u00a0" + units[unit]
+	return strconv.FormatFloat(size, 'f', 0, 64) + "\u00a0" + units[unit]
 }

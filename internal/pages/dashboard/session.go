@@ -82,13 +82,8 @@ type sessionView struct {
 	timelineView
 }
 
-// Cutoff is the age in years that an estimate had to reach; may be empty.
-func (v *sessionView) Cutoff() string {
-	if v.Basis.Cutoff == nil {
-		return ""
-	}
-	return fmt.Sprintf("%.1f", *v.Basis.Cutoff)
-}
+// Cutoff is the age in years that an estimate had to reach; may be 0.
+func (v *sessionView) Cutoff() float64 { return *cmp.Or(v.Basis.Cutoff, new(float64)) }
 
 // Estimated is the key of what is known of the estimate.
 func (v *sessionView) Estimated() string {

@@ -60,7 +60,7 @@ func (p *Pages) settings() desk.Feature {
 	f := desk.Feature{
 		Screens: []string{"settings"},
 		Keys: []string{"settings.problem.none", "settings.problem.default", "settings.changed", "margins.problem.target",
-			"margins.problem.years", "margins.problem.low", "margins.share", "settings.on", "settings.off"},
+			"margins.problem.years", "margins.problem.low", "settings.on", "settings.off"},
 	}
 	f.Fill(desk.Route{Path: settingsPath, MinRole: desk.Owner, MaxForm: maxBranding}, settingsForm, p.saveSettings)
 	f.Routes[0].MinRole = desk.Viewer
@@ -97,7 +97,7 @@ type settingsView struct {
 	Weak         bool     // the user may change settings, but not in a log-in without a second factor
 	Seen         string   // which settings the page shows
 	Languages    []languageView
-	Usual, Least string // margins in years
+	Usual, Least float64 // margins in years
 	Margins      []marginView
 	Effect       *marginEffect // nil before it is asked for
 	Logo         string        // address of the present one, or empty
@@ -234,8 +234,8 @@ func (p *Pages) showSettings(
 	v := &settingsView{
 		Form: f, Action: r.To(settingsPath), URLs: p.urlViews(t), EditURLs: r.Editing(urlsPath),
 		Mine: r.Who.Strong() && r.Opens(brandingPath), Weak: !r.Who.Strong() && r.Opens(urlsPath), Seen: present,
-		Languages: languageViews(r, offered(t.Languages)), Usual: yearsOf(rule.Usual),
-		Least: yearsOf(rule.Least), Margins: marginViews(t, rule),
+		Languages: languageViews(r, offered(t.Languages)), Usual: rule.Usual,
+		Least: rule.Least, Margins: marginViews(t, rule),
 		Preview: strings.TrimSuffix(r.Href(previewPath), ":scheme"),
 	}
 	if look.LogoHash != "" {

@@ -219,6 +219,7 @@ func TestFormsAnswerByField(t *testing.T) {
 		path, field, value, problem string
 	}{
 		{"/settings/urls", "success_url", "shop.example/done", "Success URL: is not a complete address"},
+		{"/settings/urls", "success_url", "localhost:19190/cart", "begin with https://, or with http:// where this gateway"},
 		{"/settings/urls", "cancel_url", "ftp://shop.example/", "Cancel URL: has to begin with https://"},
 		{"/settings/urls", "success_url", "https://ada:pw@shop.example/", "must not contain a user name"},
 		{"/settings/urls", "success_url", "https://bücher.example/", "punycode"},

@@ -1,8 +1,8 @@
 package dashboard
 
 import (
+	"cmp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"agegate/internal/backoffice/insight"
@@ -48,12 +48,8 @@ type storyView struct {
 // cameraText returns the text for how a camera check ended, with what an estimate
 // had to reach: the target age and the margin, such as 18 + 7.
 func (v storyView) cameraText() page.Text {
-	years := ""
-	if v.Cutoff != nil {
-		margin := strconv.FormatFloat(*v.Cutoff-float64(v.targetAge), 'f', -1, 64)
-		years = strconv.Itoa(v.targetAge) + " + " + margin
-	}
-	return page.Say("story.camera_"+string(v.Camera), "years", years)
+	margin := *cmp.Or(v.Cutoff, new(float64)) - float64(v.targetAge)
+	return page.Say("story.camera_"+string(v.Camera), "target", v.targetAge, "margin", margin)
 }
 
 // Sentences describe what happened: first the camera's decision, then the

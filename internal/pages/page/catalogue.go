@@ -11,6 +11,8 @@ import (
 
 	"golang.org/x/text/language"
 	"golang.org/x/text/language/display"
+	"golang.org/x/text/message"
+	"golang.org/x/text/number"
 )
 
 // reference is the language that every other catalogue must match. Browsers that
@@ -28,7 +30,8 @@ type Locale struct {
 }
 
 // text returns the text of a key. It fills the {placeholders} from pairs of name and
-// value, numbers as Figure does; the value of n chooses the form of a plural text. An
+// value, whole numbers as Figure does and others with the decimal sign of the language; the
+// value of n chooses the form of a plural text. An
 // unknown key is an error, so that no page shows a key. In right-to-left text, values are
 // isolated (Unicode UAX #9), because otherwise the punctuation around a Latin name would move.
 func (l *Locale) text(key string, pairs ...any) (string, error) {
@@ -49,6 +52,8 @@ func (l *Locale) text(key string, pairs ...any) (string, error) {
 		switch pairs[i+1].(type) {
 		case int, int64:
 			value = Figure(value)
+		case float64:
+			value = message.NewPrinter(l.tag).Sprint(number.Decimal(pairs[i+1], number.NoSeparator()))
 		}
 		if l.Dir == "rtl" {
 			value = "\u2068" + value + "\u2069"
