@@ -30,7 +30,7 @@ var FindingPlaces = map[string]string{
 	"list_failing": "issuers#published-lists", "ending": "issuers#trusted-issuers",
 	"unlogged": "issuers#wallets-that-demand-to-know-who-asks", "unsent": "issuers#wallets-that-demand-to-know-who-asks",
 	"https": "certificates#tls-and-the-reverse-proxy", "order": "certificates#tls-without-a-proxy",
-	"security_contact": "configure#configuration", "webhooks": "trouble#alerts", "no_way": "trouble#nobody-can-pass",
+	"security_contact": "configure#say-who-runs-the-gateway", "webhooks": "trouble#alerts", "no_way": "trouble#nobody-can-pass",
 	"no_backup": "", "operator_name": "",
 }
 
@@ -39,8 +39,8 @@ var FindingPlaces = map[string]string{
 // dashboard where each is done.
 var setups = []struct{ name, place, page string }{
 	{name: "https", place: "certificates#tls-and-the-reverse-proxy"},
-	{name: "operator_name", place: "configure#configuration"},
-	{name: "mail", place: "configure#configuration"},
+	{name: "operator_name", place: "configure#say-who-runs-the-gateway"},
+	{name: "mail", place: "configure#set-a-mail-server"},
 	{name: "metrics", place: "watch#metrics-and-logs"},
 	{name: "backup", place: "back-up#backup"},
 	{name: "second_factor", page: usersPath},
