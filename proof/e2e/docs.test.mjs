@@ -209,6 +209,7 @@ test("all results are on a page, and the list of pages is there without a script
   await page.locator("#search").press("Enter");
   await part(page, "search-count").filter({ hasText: /^\d+ results for “webhook timeout"><b>”$/ }).waitFor();
   assert.equal(await part(page, "search-count").getAttribute("role"), "status");
+  assert.equal(await page.locator(".groups, main > .lead:not(#all-found)").count(), 0); // the results are not buried
   for (const [name, viewport] of Object.entries(sizes)) {
     for (const colorScheme of ["light", "dark"]) {
       await page.setViewportSize(viewport);
@@ -222,6 +223,7 @@ test("all results are on a page, and the list of pages is there without a script
   await page.waitForURL(`${gateway.url}/docs/verify-webhook#what-else-to-do`);
   await page.goto(`${gateway.url}/docs?q=xqzvw`);
   await part(page, "search-count").filter({ hasText: "Nothing found for “xqzvw”" }).waitFor();
+  await page.locator(".groups a").first().waitFor();
   await page.goto(`${gateway.url}/docs#q=webhook+timeout`); // as the dashboard's search hands words over
   await part(page, "search-count").filter({ hasText: /^\d+ results for “webhook timeout”$/ }).waitFor();
   page.kept();

@@ -127,7 +127,9 @@ async function showAll(query) {
   all.className = "results";
   const said = element("all-found", HTMLElement);
   said.textContent = results.length ? `${counted(results)} for “${query}”` : `Nothing found for “${query}”. Try one word, or the name of a field.`;
-  if (results.length) said.after(all);
+  if (!results.length) return;
+  said.previousElementSibling?.remove();
+  said.nextElementSibling?.replaceWith(all);
 }
 
 form?.querySelector("kbd")?.removeAttribute("hidden");
