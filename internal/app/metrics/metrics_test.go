@@ -94,7 +94,7 @@ func documents(t *testing.T, g *gatewaytest.Gateway) {
 	t.Helper()
 	shop := g.Shop(t, "", func(s *tenant.Tenant) { s.DocumentCheck = true })
 	refuse := func(s session.Session) error {
-		_, err := g.App.Sessions.RefuseDocument(t.Context(), s, session.Document{Way: session.WayWallet})
+		_, err := g.App.Sessions.RefuseDocument(t.Context(), s, session.Document{Way: session.WayWallet, Why: "expired"})
 		return err
 	}
 	end := func(s session.Session, result session.Result, way session.Way) error {

@@ -88,7 +88,7 @@ type DocumentEnd string
 const (
 	DocumentProved   DocumentEnd = "proved"
 	DocumentRefused  DocumentEnd = "refused"  // after the maximum number of refusals
-	DocumentUnproved DocumentEnd = "unproved" // one was shown, and it or the face beside it did not pass
+	DocumentUnproved DocumentEnd = "unproved" // one was shown and did not pass
 	DocumentUnlive   DocumentEnd = "unlive"   // no live person was confirmed beside it
 	DocumentDeclined DocumentEnd = "declined" // the shopper went on without a document
 )

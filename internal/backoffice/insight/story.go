@@ -14,15 +14,13 @@ type CameraEnd string
 // The ends of a camera check. A session has none of them until its camera check
 // has ended, or if a forced result replaced it.
 const (
-	CameraReached CameraEnd = "reached" // the estimate reached the cutoff
-	CameraBelow   CameraEnd = "below"   // the estimate was below the cutoff
-	CameraUsedUp  CameraEnd = "used_up" // no estimate: every attempt was used
-	CameraSkipped CameraEnd = "skipped" // no estimate: the shopper went on without the camera
-	CameraSpoof   CameraEnd = "spoof"   // no living person was seen
-	// CameraPreferred means that the camera was not used: the shopper chose a
-	// document instead.
-	CameraPreferred CameraEnd = "preferred"
-	CameraForced    CameraEnd = "forced" // a test forced a fallback, after which a document is asked for
+	CameraReached   CameraEnd = "reached"   // the estimate reached the cutoff
+	CameraBelow     CameraEnd = "below"     // the estimate was below the cutoff
+	CameraUsedUp    CameraEnd = "used_up"   // no estimate: every attempt was used
+	CameraSkipped   CameraEnd = "skipped"   // no estimate: the shopper went on without the camera
+	CameraSpoof     CameraEnd = "spoof"     // no living person was seen
+	CameraPreferred CameraEnd = "preferred" // the shopper chose a document instead of the camera
+	CameraForced    CameraEnd = "forced"    // a test forced a fallback, after which a document is asked for
 )
 
 // Story says what has happened in a session so far, split into the parts from
@@ -39,6 +37,7 @@ type Story struct {
 	Way      session.Way    // in which the last document was read; empty if none was
 	Cutoff   *float64       // years the estimate had to reach; nil when none was compared
 	Why      string         // the latest setback or note that explains where the session is; or empty
+	Refused  string         // why the last document was; empty if none was
 }
 
 // StoryOf returns the story of a session at a time.
@@ -46,7 +45,7 @@ func StoryOf(s session.Session, now time.Time) Story {
 	story := Story{
 		Status: s.StatusAt(now), Forced: s.Source == session.SourceForced, Opened: s.OpenedAt != nil, Begun: s.BegunAt != nil,
 		Camera: cameraEnd(s), Offered: s.DocumentOpenedAt != nil, Document: documentEnd(s), Cutoff: s.Basis.Cutoff,
-		Way: s.DocumentWay, Why: whyOf(s),
+		Way: s.DocumentWay, Why: whyOf(s), Refused: s.Refusal(),
 	}
 	story.Test = story.Forced || story.Camera == CameraForced || s.Source == session.SourceReceiver
 	return story
@@ -58,15 +57,14 @@ func whyOf(s session.Session) string {
 	if n := len(s.Setbacks); n > 0 {
 		last = s.Setbacks[n-1]
 	}
-	kind, _, note := last.Note()
+	_, _, note := last.Note()
 	since := func(at *time.Time) bool { return at == nil || last.At.After(*at) }
 	switch {
-	case kind == session.NoteDocument:
-		return last.Why
 	case !since(s.DocumentOpenedAt), s.Status == session.StatusPassed, s.Status == session.StatusSpoof,
-		note && (!since(s.BegunAt) || s.Source == session.SourceCamera && s.Basis.Cutoff != nil),
-		// When documents were refused is not stored, so that a setback beside them may not be the latest.
-		!note && (s.Source != "" || s.DocumentAttempts > 0):
+		note && (!since(s.BegunAt) || s.Source == session.SourceCamera && s.Basis.Cutoff != nil), !note && s.Source != "":
+		if s.Refusal() != "" {
+			return session.NoteDocument + "_" + s.Refusal()
+		}
 		return ""
 	}
 	return last.Why

@@ -25,7 +25,7 @@ type replies map[string][]reply
 
 // replyKeys are the ends of sessions with an answer.
 var replyKeys = []string{"passed", "unopened", "open", "retry", "expired", "spoof", "unlive", "document", "wallet",
-	"photo", "refused", "declined", "no_estimate", "fallback"}
+	"photo", "refused", "under_age", "declined", "no_estimate", "fallback"}
 
 // readReplies reads the answers, and checks that there is one for each end in every
 // language.
@@ -93,9 +93,11 @@ func (v storyView) replyKey() string {
 	switch {
 	case v.Status == session.StatusPassed:
 		return "passed"
+	case v.Refused == "under_age": // invites to no other check
+		return v.Refused
 	case v.Status == session.StatusPending && !v.Opened:
 		return "unopened"
-	case v.Status == session.StatusPending && v.Why != "" && !v.Said():
+	case v.Status == session.StatusPending && v.Why != "" && !slices.Contains(noteKeys, v.Why):
 		return "retry"
 	case v.Status == session.StatusPending:
 		return "open"

@@ -46,9 +46,16 @@ func TestStory(t *testing.T) {
 			"The camera’s estimate was below 18 &#43; 7 years. The shopper is now asked for a document. " +
 				"The latest attempt gave no result: the pictures did not clearly",
 			"The last attempt gave no result", ""},
-		{begun + offered + "opened_at = created_at, cutoff = 25, document_attempts = 2" + late + "doubtful\"}]'",
-			"The camera’s estimate was below 18 &#43; 7 years. The shopper is now asked for a document.</p>",
-			"The link still works", ""},
+		{begun + offered + "opened_at = created_at, cutoff = 25, document_attempts = 1" + late + "document_expired\"}]'",
+			"The camera’s estimate was below 18 &#43; 7 years. The shopper is now asked for a document. " +
+				"The last document had expired.</p>", "The link still works", ""},
+		{begun + offered + "cutoff = 25, document_attempts = 1, document_way = 'photo', status = 'FALLBACK', " +
+			"source = 'document', " + ended + late + "document_another_face\"}]'",
+			"The camera’s estimate was below 18 &#43; 7 years. A document was then shown, but it did not prove the age. " +
+				"The face did not match the photo in the last document.</p>", "No document passed. Start", "No valid document"},
+		{offered + "status = 'EXPIRED', opened_at = created_at, document_preferred = true" + late + "document_undated\"}]'",
+			"The shopper preferred a document to the camera. The shopper did not finish the document check in time. " +
+				"The last document has no full date of birth.</p>", "The time ran out", ""},
 		{
 			begun + offered + "cutoff = 25, status = 'FALLBACK', source = 'document', document_way = 'photo', " + ended +
 				late + "unlive\"}]'",
@@ -81,7 +88,7 @@ func TestStory(t *testing.T) {
 			begun + offered + "cutoff = 25, status = 'FALLBACK', source = 'document', document_attempts = 3, " + ended + late +
 				"document_expired\"}]'",
 			"The camera’s estimate was below 18 &#43; 7 years. The shopper’s documents were then refused, as often as is " +
-				"allowed. The last one had expired.</p>",
+				"allowed. The last document had expired.</p>",
 			"No document passed. Start", "No valid document",
 		},
 		{
@@ -215,6 +222,8 @@ func TestReplyToTheShopper(t *testing.T) {
 	shop := g.Shop(t, "", nil)
 	support := member(t, g, shop.Tenant.ID, account.Support)
 	const below = "begun_at = created_at, cutoff = 25, "
+	const young = `, setbacks = '[{"At":"2099-01-02T03:04:05Z","Why":"document_under_age"}]'`
+	const minor = "Nach Ihrem Ausweis sind Sie jünger, als unser Shop verlangt. Unser Shop entscheidet, was"
 	for set, says := range map[string]string{
 		"status = 'PENDING'":                         "Ihre Altersprüfung hat noch nicht begonnen.",
 		"status = 'PENDING', opened_at = created_at": "Ihre Altersprüfung ist noch offen.",
@@ -231,9 +240,15 @@ func TestReplyToTheShopper(t *testing.T) {
 		below + "status = 'FALLBACK', source = 'document'": "Die Kamera konnte Ihr Alter nicht bestätigen.",
 		below + "status = 'FALLBACK', source = 'document', document_way = 'photo', " +
 			`setbacks = '[{"At":"2099-01-02T03:04:05Z","Why":"unlive"}]'`: "Ihre Altersprüfung konnte nicht",
-		"status = 'FALLBACK', source = 'document', document_way = 'wallet'": "Kein Nachweis aus Ihrer",
-		"status = 'FALLBACK', source = 'document', document_way = 'photo'":  "Der fotografierte Ausweis",
-		"status = 'FALLBACK', source = 'document'":                          "Sie haben Ihre Altersprüfung beendet",
+		"status = 'FALLBACK', source = 'document', document_way = 'wallet'":                     "Kein Nachweis aus Ihrer",
+		"status = 'FALLBACK', source = 'document', document_way = 'photo'":                      "Der fotografierte Ausweis",
+		"status = 'FALLBACK', source = 'document'":                                              "Sie haben Ihre Altersprüfung beendet",
+		"status = 'FALLBACK', source = 'document', document_way = 'wallet'" + young:             minor,
+		"status = 'FALLBACK', source = 'document', document_way = 'photo', cutoff = 25" + young: minor,
+		"status = 'EXPIRED'" + young:                                                            minor,
+		"status = 'EXPIRED', " + `setbacks = '[{"At":"2099-01-02T03:04:05Z","Why":"browser_refused"}]'`: "Die Zeit für Ihre " +
+			"Altersprüfung war abgelaufen. Bitte beginnen Sie in unserem Shop eine neue: Sie bekommen einen neuen Link. " +
+			"Erlauben Sie die Kamera",
 		"document_opened_at = NULL, status = 'EXPIRED', " +
 			`setbacks = '[{"At":"2099-01-02T03:04:05Z","Why":"browser_embedded"}]'`: "Die Zeit für Ihre Altersprüfung war " +
 			"abgelaufen. Bitte beginnen Sie in unserem Shop eine neue: Sie bekommen einen neuen Link. Die Seite ist in einer",
@@ -249,6 +264,23 @@ func TestReplyToTheShopper(t *testing.T) {
 			leads := strings.Contains(text, shopperText(t, tag, "intro.prefer"))
 			if leads != (strings.HasPrefix(set, below) && !strings.HasSuffix(set, "'camera'")) {
 				t.Errorf("%s: whether it leads to a document instead of the camera is wrong in %s", set, text)
+			}
+		}
+	}
+}
+
+// TestOnePortuguese: replies in Portuguese are Brazilian, like the hosted page, and so is all of the page.
+func TestOnePortuguese(t *testing.T) {
+	for name, files := range map[string]fs.FS{"shopper-replies.json": templates.Dashboard(),
+		"locales/pt.json": templates.Shopper()} {
+		data, err := fs.ReadFile(files, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, european := range []string{"câmara", "Câmara", " aceite ", "aceite.", " partilh", "ecrã", "telemóvel",
+			"está a demorar"} {
+			if strings.Contains(string(data), european) {
+				t.Errorf("%s: %q is European Portuguese", name, european)
 			}
 		}
 	}

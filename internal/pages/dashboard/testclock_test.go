@@ -179,7 +179,7 @@ func TestDocumentTimeline(t *testing.T) {
 		shop := g.Shop(t, "", func(t *tenant.Tenant) { t.DocumentCheck = true })
 		viewer := member(t, g, shop.Tenant.ID, "viewer")
 		refuse := func(s session.Session) (session.Session, error) {
-			return g.App.Sessions.RefuseDocument(t.Context(), s, session.Document{Way: session.WayWallet})
+			return g.App.Sessions.RefuseDocument(t.Context(), s, session.Document{Way: session.WayWallet, Why: "expired"})
 		}
 		end := func(v session.CheckResult) func(session.Session) (session.Session, error) {
 			return func(s session.Session) (session.Session, error) { return g.App.Sessions.Resolve(t.Context(), s, v) }

@@ -164,19 +164,52 @@ func TestTheFaceIsAskedForAgain(t *testing.T) {
 	}
 }
 
-// The third document that is read and refused ends the check as not passed.
+// The third document that is read and refused ends the check as not passed. The page says why the last one
+// was refused, and invites nobody to another check whose document is under age.
 func TestTheThirdDocumentIsFinal(t *testing.T) {
 	t.Parallel()
-	f := filmed(t, photo.UnderAge)
-	link, shopper := f.agreed()
-	for n := range session.MaxDocuments {
-		if n == session.MaxDocuments-1 && f.stored(link).Status != session.StatusPending {
-			t.Fatal("ended too early")
+	for outcome, says := range map[photo.Outcome]string{
+		photo.UnderAge: "Your document says that you are younger than Corner Shop requires. Corner Shop decides what else is possible.</p>",
+		photo.Expired:  "has ended without confirming your age. That document has expired.</p>",
+	} {
+		f := filmed(t, outcome)
+		link, shopper := f.agreed()
+		for n := range session.MaxDocuments {
+			if n == session.MaxDocuments-1 && f.stored(link).Status != session.StatusPending {
+				t.Fatal("ended too early")
+			}
+			shopper.films(link)
 		}
-		shopper.films(link)
+		got := f.stored(link)
+		if got.Status != session.StatusFallback || got.Source != session.SourceDocument || len(got.Setbacks) != 1 {
+			t.Errorf("%s by %s, with %v", got.Status, got.Source, got.Setbacks)
+		}
+		ended := shopper.get(link).body
+		contains(t, ended, says)
+		if strings.Contains(ended, "begin with a document") != (outcome != photo.UnderAge) {
+			t.Errorf("%s: wrong advice in %s", outcome, ended)
+		}
 	}
-	if got := f.stored(link); got.Status != session.StatusFallback || got.Source != session.SourceDocument {
-		t.Errorf("%s by %s", got.Status, got.Source)
+}
+
+// Why the last document was refused is kept from the first on, and no longer with a pass, as the page says.
+func TestTheLastRefusalIsKept(t *testing.T) {
+	t.Parallel()
+	f := filmed(t, photo.Passed)
+	link, _ := f.agreed()
+	for _, why := range []photo.Outcome{photo.Expired, photo.AnotherFace} {
+		_, err := f.sessions.RefuseDocument(t.Context(), f.stored(link),
+			session.Document{Way: session.WayPhoto, Why: string(why)})
+		must(t, err)
+		if got := f.stored(link); got.Refusal() != string(why) || len(got.Setbacks) != 1 {
+			t.Errorf("after %s: %v", why, got.Setbacks)
+		}
+	}
+	_, err := f.sessions.Resolve(t.Context(), f.stored(link), session.CheckResult{Result: session.ResultVerified,
+		Source: session.SourceDocument, Way: session.WayPhoto})
+	must(t, err)
+	if got := f.stored(link); got.Status != session.StatusPassed || len(got.Setbacks) != 0 {
+		t.Errorf("after a pass: %s with %v", got.Status, got.Setbacks)
 	}
 }
 

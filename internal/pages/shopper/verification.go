@@ -117,7 +117,8 @@ func (p *Pages) showState(c echo.Context, v visit) error {
 	case screenPassed:
 		return p.redirect(c, v)
 	case screenFallback:
-		return p.render(c, http.StatusOK, "fallback", &fallbackView{layout: l, exit: exitOf(v), Why: whyOf(v.sess)})
+		return p.render(c, http.StatusOK, "fallback",
+			&fallbackView{layout: l, exit: exitOf(v), Why: whyOf(v.sess), Refused: v.sess.Refusal()})
 	case screenSpoof:
 		return p.render(c, http.StatusOK, "spoof", &exitView{layout: l, exit: exitOf(v)})
 	case screenElsewhere:
@@ -223,12 +224,9 @@ func whyOf(s session.Session) reason {
 type fallbackView struct {
 	layout
 	exit
-	Why reason
+	Why     reason
+	Refused string // why the last document was
 }
-
-// Document reports that the document check came last, with which another try begins. After a refused
-// estimate none is advised: there is no other camera check.
-func (v *fallbackView) Document() bool { return v.Why != whyEstimate && v.Why != whyNoEstimate }
 
 func (p *Pages) layoutOf(v visit) layout {
 	test := !v.sess.Livemode

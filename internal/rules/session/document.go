@@ -120,7 +120,7 @@ func (s *Service) RefuseDocument(ctx context.Context, sess Session, read Documen
 			return ErrLate
 		}
 		if read.Doubtful {
-			d.setBack(WhyDoubtful)
+			d.setBack(WhyDoubtful, "")
 			return nil
 		}
 		if err := d.answer(read.Request); err != nil {
@@ -128,13 +128,11 @@ func (s *Service) RefuseDocument(ctx context.Context, sess Session, read Documen
 		}
 		d.sess.DocumentWay = way
 		d.happened(way, DocumentRefused)
+		d.setBack(NoteDocument+"_"+read.Why, NoteDocument+"_")
 		if d.sess.DocumentAttempts++; d.sess.DocumentsLeft() > 0 {
 			return nil
 		}
 		d.happened(way, DocumentFailed)
-		if read.Why != "" {
-			d.setBack(NoteDocument + "_" + read.Why)
-		}
 		return d.complete(ResultFallback, Decision{Status: StatusFallback, At: d.now, Source: SourceDocument})
 	})
 }

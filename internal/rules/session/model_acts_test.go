@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"agegate/internal/rules/fault"
@@ -167,6 +168,13 @@ func (m *model) answers(t *rapid.T, after session.Session) {
 
 // keeps keeps why an attempt gave no result.
 func (m *model) keeps(why string) { m.Setbacks = append(m.Setbacks, session.Setback{Why: why}) }
+
+// forgetsRefusal drops why the last document was refused.
+func (m *model) forgetsRefusal() {
+	m.Setbacks = slices.DeleteFunc(m.Setbacks, func(b session.Setback) bool {
+		return strings.HasPrefix(b.Why, session.NoteDocument+"_")
+	})
+}
 
 // trouble lets a browser say what is wrong with its camera.
 func (m *machine) trouble(t *rapid.T) {
@@ -367,7 +375,7 @@ func drawWay(t *rapid.T) session.Way {
 func (m *machine) refuseDocument(t *rapid.T) {
 	s, row := m.pick(t)
 	way := drawWay(t)
-	read := session.Document{Way: way, Why: "expired"}
+	read := session.Document{Way: way, Why: rapid.SampledFrom([]string{"expired", "under_age"}).Draw(t, "why")}
 	if way == session.WayWallet {
 		read.Request = s.drawRequest(t)
 	}
@@ -380,8 +388,9 @@ func (m *machine) refuseDocument(t *rapid.T) {
 		ok(t, err)
 		s.use(read.Request)
 		s.DocumentWay = way
+		s.forgetsRefusal()
+		s.keeps(session.NoteDocument + "_" + read.Why)
 		if s.DocumentAttempts++; s.DocumentAttempts == session.MaxDocuments {
-			s.keeps(session.NoteDocument + "_" + read.Why)
 			m.end(s, session.StatusFallback)
 		}
 	}
@@ -403,6 +412,7 @@ func (m *machine) resolve(t *rapid.T, s *model, at replica, row session.Session,
 		s.use(v.Request)
 		if v.Way != "" {
 			s.DocumentWay = v.Way
+			s.forgetsRefusal()
 		}
 		if v.Way == session.WayPhoto && v.Result == session.ResultFallback {
 			s.keeps(session.WhyUnlive)

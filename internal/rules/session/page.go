@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"agegate/internal/rules/credential"
@@ -92,7 +93,7 @@ func (s *Service) EndAttempt(ctx context.Context, sess Session, why string) (Ses
 		if d.sess.DocumentOpen() || why == WhyBusy && d.sess.Attempts == 0 {
 			return ErrLate
 		}
-		d.setBack(why)
+		d.setBack(why, "")
 		if why == WhyBusy {
 			d.sess.Attempts--
 		}
@@ -108,8 +109,7 @@ func (s *Service) EndAttempt(ctx context.Context, sess Session, why string) (Ses
 func (s *Service) Troubled(ctx context.Context, sess Session, by Claim, trouble string) error {
 	note := NoteBrowser + "_" + trouble
 	_, err := s.decide(ctx, sess, by, func(d *decision) error {
-		d.sess.Setbacks = slices.DeleteFunc(slices.Clone(d.sess.Setbacks), func(b Setback) bool { return b.Why == note })
-		d.setBack(note)
+		d.setBack(note, note)
 		return nil
 	})
 	return err
@@ -118,11 +118,14 @@ func (s *Service) Troubled(ctx context.Context, sess Session, by Claim, trouble 
 // maxSetbacks is how many setbacks are kept, the newest; a server may end any number of streams.
 const maxSetbacks = 20
 
-func (d *decision) setBack(why string) {
+// setBack keeps why, unless that is empty, in place of what begins with instead, unless that is empty.
+func (d *decision) setBack(why, instead string) {
+	old := func(b Setback) bool { return instead != "" && strings.HasPrefix(b.Why, instead) }
+	kept := slices.DeleteFunc(slices.Clone(d.sess.Setbacks), old)
 	if why != "" {
-		kept := d.sess.Setbacks[max(0, len(d.sess.Setbacks)-maxSetbacks+1):]
-		d.sess.Setbacks = append(slices.Clone(kept), Setback{d.now, why})
+		kept = append(kept[max(0, len(kept)-maxSetbacks+1):], Setback{d.now, why})
 	}
+	d.sess.Setbacks = kept
 }
 
 // Strike counts a failed liveness check. Strike number MaxStrikes completes the session
@@ -135,7 +138,7 @@ func (s *Service) Strike(ctx context.Context, sess Session, by Claim) (Session, 
 			return ErrLate
 		}
 		d.sess.Strikes++
-		d.setBack(WhyUnsure)
+		d.setBack(WhyUnsure, "")
 		switch {
 		case d.sess.Strikes >= MaxStrikes:
 			return d.complete(ResultSpoof, Decision{Status: StatusSpoof, At: d.now, Source: SourceCamera})

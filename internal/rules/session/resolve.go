@@ -135,8 +135,9 @@ func (s *Service) apply(d *decision, v CheckResult) error {
 			if !d.sess.DocumentOpen() {
 				return ErrLate
 			}
+			d.setBack("", NoteDocument+"_")
 			if d.sess.DocumentWay = v.Way; v.Way == WayPhoto && v.Result == ResultFallback {
-				d.setBack(WhyUnlive)
+				d.setBack(WhyUnlive, "")
 			}
 		}
 		if v.Source == SourceDocument {
@@ -198,7 +199,7 @@ func next(v CheckResult, t tenant.Tenant, s Session) step {
 func (s *Service) offerDocument(d *decision, made Decision, preferred bool) error {
 	d.sess.DocumentOpenedAt, d.sess.DocumentPreferred = &d.now, preferred
 	if made.Source == SourceForced {
-		d.setBack(NoteForced)
+		d.setBack(NoteForced, "")
 		d.sess.OpenedAt = cmp.Or(d.sess.OpenedAt, &d.now)
 	}
 	d.happened("", DocumentOffered)

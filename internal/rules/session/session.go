@@ -186,7 +186,7 @@ type Setback struct {
 // The kinds of notes, and a whole one.
 const (
 	NoteBrowser  = "browser"         // one of Troubles, as the browser says
-	NoteDocument = "document"        // why the refused document that ended the check was refused
+	NoteDocument = "document"        // why the last refused document was refused; not with a pass
 	NoteForced   = "forced_fallback" // a test forced it, and the document check opened
 )
 
@@ -210,6 +210,16 @@ const (
 	WhyDoubtful = "doubtful" // photographs did not clearly show one document
 	WhyUnlive   = "unlive"   // no live person was confirmed beside a document
 )
+
+// Refusal returns why the last refused document was refused, unless another document ended the check.
+func (s Session) Refusal() (why string) {
+	for _, back := range s.Setbacks {
+		if kind, word, _ := back.Note(); kind == NoteDocument {
+			why = word
+		}
+	}
+	return why
+}
 
 // Why returns why the last attempt gave no result; empty if none has begun.
 func (s Session) Why() string {
