@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"time"
 
 	"agegate/internal/backoffice/account"
@@ -68,14 +67,10 @@ func (a *alerts) endpoints(ctx context.Context) error {
 		if e.DisabledAt == nil {
 			continue
 		}
-		host := ""
-		if u, err := url.Parse(e.URL); err == nil {
-			host = u.Host // the path may hold a secret
-		}
 		t, err := a.tenants.Tenant(ctx, e.TenantID)
 		if err == nil {
 			err = a.send(ctx, t, account.Develop, e.ID, *e.DisabledAt, mail.Message{
-				Kind: mail.EndpointDisabled, Host: host, Link: a.url + "/dashboard/" + e.TenantID.String() + "/" +
+				Kind: mail.EndpointDisabled, Host: e.Host(), Link: a.url + "/dashboard/" + e.TenantID.String() + "/" +
 					audit.Mode(e.Livemode) + "/webhooks",
 			})
 		}
@@ -95,13 +90,12 @@ func (a *alerts) credit(ctx context.Context, t tenant.Tenant) error {
 	if err != nil {
 		return err
 	}
-	left := allowance.FreeLeft + allowance.Credit
-	if allowance.Unlimited || left >= *t.AlertBelow {
+	if allowance.Unlimited || allowance.Left() >= *t.AlertBelow {
 		return a.store.EndAlert(ctx, t.ID, mail.CreditLow, "")
 	}
 	// The time is the same for every call, so that one shortage is one alert.
 	return a.send(ctx, t, account.Own, "", t.CreatedAt, mail.Message{
-		Kind: mail.CreditLow, Left: left, Link: a.url + "/dashboard/" + t.ID.String() + "/billing",
+		Kind: mail.CreditLow, Left: allowance.Left(), Link: a.url + "/dashboard/" + t.ID.String() + "/billing",
 	})
 }
 

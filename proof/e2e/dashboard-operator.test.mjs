@@ -7,7 +7,7 @@ import { eventually, startGateway } from "./lib/gateway.mjs";
 import { after, before, test } from "./lib/row.mjs";
 import * as staff from "./lib/staff.mjs";
 import { agegate, person, sawItsPages } from "./lib/staff.mjs";
-import { leads, part, sees } from "./lib/walk.mjs";
+import { fitsWidth, leads, part, sees } from "./lib/walk.mjs";
 
 let gateway, browser, page;
 before(async () => {
@@ -52,6 +52,9 @@ test("an operator makes a tenant, looks into it and disables it", async () => {
   await part(page, "confirm").click();
   await arrives(tenant);
   assert.equal((await part(page, "credit").textContent()).trim(), "500");
+  await leads(page, part(page, "act-correct"));
+  await look("operator-correct");
+  await page.goto(gateway.url + tenant);
   await leads(page, part(page, "act-limits"));
   await look("operator-limits");
   await fill({ test_cap: "many" });
@@ -80,6 +83,18 @@ test("an operator makes a tenant, looks into it and disables it", async () => {
   await arrives(tenant);
   await leads(page, part(page, "act-enable"));
   await look("operator-enable");
+});
+
+test("the time of a tenant's newest session stays in its card", async () => {
+  const made = gateway.tenant();
+  await gateway.session(made, { live: true });
+  await page.goto(`${gateway.url}/operator/tenants/${made.tenant_id}`);
+  await part(page, "latest").locator("time").waitFor();
+  for (const width of [360, 768, 1280, 1440]) {
+    await page.setViewportSize({ width, height: 800 });
+    await fitsWidth(page);
+    assert.ok(await part(page, "latest").evaluate((card) => card.scrollWidth <= card.clientWidth), `it overflows at ${width} px`);
+  }
 });
 
 test("the operator's search finds tenants, users and pages, and shows them while one types", async () => {

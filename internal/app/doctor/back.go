@@ -31,14 +31,13 @@ func (e *examiner) back(ctx context.Context, tenants *tenant.Service) {
 			}
 		}
 	}
-	if len(cameras) > 0 {
-		e.ok(check, fmt.Sprintf("0.2.0 would offer the camera where tenants check documents only (%d): %v",
-			len(cameras), cameras[:min(len(cameras), mostNamed)]))
+	tell := func(what string, of []uuid.UUID) {
+		if len(of) > 0 {
+			e.ok(check, fmt.Sprintf("0.2.0 would %s (%d): %v", what, len(of), of[:min(len(of), mostNamed)]))
+		}
 	}
-	if len(margins) > 0 {
-		e.ok(check, fmt.Sprintf("0.2.0 would ignore the margins of tenants (%d): %v",
-			len(margins), margins[:min(len(margins), mostNamed)]))
-	}
+	tell("offer the camera where tenants check documents only", cameras)
+	tell("ignore the margins of tenants", margins)
 	if e.Config.SSO.Required {
 		e.ok(check, "0.2.0 would let staff in by password or passkey, although AGEGATE_OIDC_REQUIRED is set")
 	}

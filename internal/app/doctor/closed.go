@@ -8,10 +8,14 @@ import (
 	"time"
 
 	"agegate/internal/app/config"
+	"agegate/internal/backoffice/insight"
 	"agegate/internal/check/document"
+	"agegate/internal/rules/billing"
 	"agegate/internal/rules/session"
 	"agegate/internal/rules/tenant"
 	"agegate/internal/store"
+
+	"github.com/google/uuid"
 )
 
 // Closing returns a function that says why nobody can pass a live check of a tenant:
@@ -43,11 +47,22 @@ func Closing(
 	}
 }
 
-// closedFindings names the tenants of which nobody can pass a live check.
-func closedFindings(ctx context.Context, f facts) ([]Finding, error) {
-	found := Finding{"no_way", "ways to pass", OK, "people can pass live checks of every tenant", "", nil}
-	closed, names := Closing(ctx, f.cfg, f.db, f.now), []string{}
+// tenantFindings names the tenants of which nobody can pass a live check, and those that can
+// create no live session because their checks are used up.
+func tenantFindings(ctx context.Context, f facts) ([]Finding, error) {
+	closed, lacks := Closing(ctx, f.cfg, f.db, f.now), map[uuid.UUID]string{}
+	limits := billing.Limits{FreeChecksPerMonth: f.cfg.FreeChecksPerMonth}
+	var shut, spent []tenant.Tenant
 	for page, err := range tenant.NewService(f.db, nil, tenant.CallbackRule{}, nil, nil).All(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		page = slices.DeleteFunc(slices.Clone(page), func(t tenant.Tenant) bool { return t.Disabled })
+		var ids []uuid.UUID
+		for _, t := range page {
+			ids = append(ids, t.ID)
+		}
+		funds, err := f.db.Funds(ctx, ids, f.now)
 		if err != nil {
 			return nil, err
 		}
@@ -56,18 +71,34 @@ func closedFindings(ctx context.Context, f facts) ([]Finding, error) {
 			if err != nil {
 				return nil, err
 			}
-			if why != "" && !t.Disabled {
-				names = append(names, fmt.Sprintf("%s (%s, no %s)", tenant.Visible(t.Name), t.ID, why))
-				found.Tenants = append(found.Tenants, tenant.Tenant{ID: t.ID, Name: t.Name})
+			if why != "" {
+				shut, lacks[t.ID] = append(shut, t), ", no "+why
 			}
 		}
+		spent = append(spent, slices.DeleteFunc(page, func(t tenant.Tenant) bool {
+			return !insight.Remaining(limits, t, funds[t.ID]).Spent()
+		})...)
 	}
-	if n := len(names); n > 0 {
-		found.Grade, found.Tenants = Problem, found.Tenants[:min(n, mostNamed)]
-		found.Found = fmt.Sprintf("nobody can pass a live check of these tenants (%d): %s", n,
-			strings.Join(names[:min(n, mostNamed)], ", "))
-		found.Advice = "where the camera is missing, set AGEGATE_ESTIMATOR=onnx, or let them take documents only; where a " +
-			"document is, trust issuers (agegate trust) or allow another way (AGEGATE_DOCUMENT_WAYS, --document-ways)"
+	return []Finding{
+		naming(shut, lacks, Finding{"no_way", "ways to pass", Problem, "nobody can pass a live check of these tenants",
+			"where the camera is missing, set AGEGATE_ESTIMATOR=onnx, or let them take documents only; where a document " +
+				"is, trust issuers (agegate trust) or allow another way (AGEGATE_DOCUMENT_WAYS, --document-ways)", nil},
+			"people can pass live checks of every tenant"),
+		naming(spent, nil, Finding{"spent", "checks left", Warning, "no live check is left to these tenants (402)",
+			"agegate tenant credit ID --add, or agegate tenant set ID --free-checks", nil}, "every tenant has checks left"),
+	}, nil
+}
+
+// naming completes a finding about tenants with their names, or says what is well if there are none.
+func naming(about []tenant.Tenant, lacks map[uuid.UUID]string, f Finding, well string) Finding {
+	if len(about) == 0 {
+		return Finding{f.Name, f.Check, OK, well, "", nil}
 	}
-	return []Finding{found}, nil
+	var names []string
+	for _, t := range about[:min(len(about), mostNamed)] {
+		names = append(names, fmt.Sprintf("%s (%s%s)", tenant.Visible(t.Name), t.ID, lacks[t.ID]))
+		f.Tenants = append(f.Tenants, tenant.Tenant{ID: t.ID, Name: t.Name})
+	}
+	f.Found = fmt.Sprintf("%s (%d): %s", f.Found, len(about), strings.Join(names, ", "))
+	return f
 }

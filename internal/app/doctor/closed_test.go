@@ -24,3 +24,18 @@ func TestTenantsNobodyCanPass(t *testing.T) {
 	want(t, examine(t, on...), check, doctor.OK, "every tenant")
 	want(t, examine(t, append(on, "AGEGATE_DOCUMENT_WAYS=wallet")...), check, doctor.Problem, named+"document)")
 }
+
+// TestTenantsWithoutChecks: doctor warns of them by name.
+func TestTenantsWithoutChecks(t *testing.T) {
+	const check = "checks left"
+	g := start(t, gatewaytest.SQLite(t))
+	want(t, examine(t, at(g, g.URL)...), check, doctor.OK, "every tenant")
+	none, one := int64(0), int64(1)
+	shop := g.Shop(t, "", func(t *tenant.Tenant) { t.Name, t.FreeChecks = "Corner", &none }).Tenant
+	g.Shop(t, "", func(t *tenant.Tenant) { t.Name, t.FreeChecks = "Well", &one })
+	g.Shop(t, "", func(t *tenant.Tenant) { t.Name, t.FreeChecks, t.Disabled = "Closed", &none, true })
+	want(t, examine(t, at(g, g.URL)...), check, doctor.Warning, "(1): Corner ("+shop.ID.String()+")")
+	unlimited := append(at(g, g.URL), "AGEGATE_FREE_CHECKS_PER_MONTH=-1")
+	g.Exec(t, "UPDATE tenants SET free_checks = NULL")
+	want(t, examine(t, unlimited...), check, doctor.OK, "every tenant")
+}

@@ -33,7 +33,7 @@ var stored = []struct {
 		found, err := f.db.Standing(ctx)
 		return standingFindings(found, f.now), err
 	}},
-	{"ways to pass", closedFindings},
+	{"tenants", tenantFindings},
 	{"certificates", func(ctx context.Context, f facts) ([]Finding, error) {
 		return orderFindings(ctx, f.db, f.cfg, f.now)
 	}},

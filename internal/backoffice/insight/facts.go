@@ -45,10 +45,9 @@ func (s *Service) Checklist(ctx context.Context, t tenant.Tenant) (Checklist, er
 
 func (s *Service) check(ctx context.Context, t tenant.Tenant, now time.Time) (Checklist, error) {
 	progress, funds, err := s.store.Progress(ctx, t.ID, now)
-	a := s.remaining(t, funds)
 	return Checklist{
 		SuccessURL: t.SuccessURL != "", CancelURL: t.CancelURL != "", WebhookURL: t.WebhookURL != "",
-		Progress: progress, Allowance: a.Unlimited || a.FreeLeft+a.Credit > 0,
+		Progress: progress, Allowance: !Remaining(s.limits, t, funds).Spent(),
 	}, err
 }
 

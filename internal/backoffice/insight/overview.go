@@ -165,6 +165,12 @@ type Allowance struct {
 	DaysLeft  *int    // how long FreeLeft and Credit last at that rate; nil if unknown or Unlimited
 }
 
+// Left is how many live checks the tenant can still pay for, unless Unlimited.
+func (a Allowance) Left() int64 { return a.FreeLeft + a.Credit }
+
+// Spent reports that no live session can be created.
+func (a Allowance) Spent() bool { return !a.Unlimited && a.Left() <= 0 }
+
 type overviewKey struct {
 	Scope
 	Window
@@ -317,7 +323,7 @@ func (s *Service) allowance(ctx context.Context, tenantID uuid.UUID, now time.Ti
 	if err != nil {
 		return nil, err
 	}
-	a := s.remaining(t, funds[tenantID])
+	a := Remaining(s.limits, t, funds[tenantID])
 	today := number(now, day)
 	days, err := s.store.SumDays(ctx, tenantID, today-spendDays, today)
 	if err != nil {
@@ -325,7 +331,7 @@ func (s *Service) allowance(ctx context.Context, tenantID uuid.UUID, now time.Ti
 	}
 	a.PerDay = perDay(days, max(today-spendDays, number(t.CreatedAt, day)), today)
 	if a.PerDay > 0 && !a.Unlimited {
-		left := int(float64(a.FreeLeft+a.Credit) / a.PerDay)
+		left := int(float64(a.Left()) / a.PerDay)
 		a.DaysLeft = &left
 	}
 	return &a, nil
@@ -338,9 +344,9 @@ type Funds struct {
 	TestUsed int64 // test sessions of this UTC day
 }
 
-// remaining returns the allowance with PerDay and DaysLeft not yet set.
-func (s *Service) remaining(t tenant.Tenant, funds Funds) Allowance {
-	a := Allowance{FreeLimit: s.limits.FreeChecksPerMonth, Credit: funds.Credit, TestLimit: s.limits.TestDailyCap}
+// Remaining returns the allowance with PerDay and DaysLeft not yet set.
+func Remaining(limits billing.Limits, t tenant.Tenant, funds Funds) Allowance {
+	a := Allowance{FreeLimit: limits.FreeChecksPerMonth, Credit: funds.Credit, TestLimit: limits.TestDailyCap}
 	if t.FreeChecks != nil {
 		a.FreeLimit = *t.FreeChecks
 	}

@@ -36,7 +36,8 @@ type Queue struct {
 // FailingEndpoint is a registered webhook URL that fails or is disabled.
 type FailingEndpoint struct {
 	webhook.Endpoint
-	Name string // of the tenant
+	Name  string        // of the tenant
+	Class webhook.Class // of an event that was not delivered; empty if there is none
 }
 
 // Mode is "live" or "test".
@@ -137,7 +138,7 @@ func (s *Service) UseOf(
 			return nil, err
 		}
 		o.fill(groups, points)
-		used[t.ID] = TenantUse{s.remaining(t, funds[t.ID]), o.Counts.Created, o.PassRate, last[t.ID],
+		used[t.ID] = TenantUse{Remaining(s.limits, t, funds[t.ID]), o.Counts.Created, o.PassRate, last[t.ID],
 			slices.DeleteFunc(slices.Clone(failing), func(e FailingEndpoint) bool { return e.TenantID != t.ID })}
 	}
 	return used, nil

@@ -49,8 +49,7 @@ type billingView struct {
 	Meter      string // width of the used part, in percent
 	Days       int    // how long the rest lasts, if Lasts
 	Lasts      bool
-	Alerts     bool
-	AlertBelow int64  // if Alerts
+	AlertBelow string // the threshold; empty without one
 	EditAlert  string // address; empty for those who may not change it
 	Months     []monthView
 	Lines      []lineView
@@ -92,10 +91,8 @@ func (p *Pages) showBilling(r *desk.Request) error {
 	if err != nil {
 		return err
 	}
-	v := &billingView{Allowance: allowance, FreeUsed: allowance.FreeLimit - allowance.FreeLeft}
-	if below := r.Tenant.AlertBelow; below != nil {
-		v.Alerts, v.AlertBelow = true, *below
-	}
+	v := &billingView{Allowance: allowance, FreeUsed: allowance.FreeLimit - allowance.FreeLeft,
+		AlertBelow: limitText(r.Tenant.AlertBelow)}
 	v.Meter, v.PerDay = meter(v.FreeUsed, allowance.FreeLimit), round(v.PerDay)
 	if v.Lasts = allowance.DaysLeft != nil; v.Lasts {
 		v.Days = *allowance.DaysLeft
@@ -166,8 +163,8 @@ func (p *Pages) lowBalance(r *desk.Request) *desk.LowBalance {
 		return nil
 	}
 	a, err := p.cfg.Insight.Allowance(r.Ctx(), r.Access.TenantID())
-	if left := a.FreeLeft + a.Credit; err == nil && !a.Unlimited && left < *below {
-		return &desk.LowBalance{Left: int(left), Below: *below, Href: r.Editing(billingPath)}
+	if err == nil && !a.Unlimited && a.Left() < *below {
+		return &desk.LowBalance{Left: int(a.Left()), Below: *below, Href: r.Editing(billingPath)}
 	}
 	return nil
 }

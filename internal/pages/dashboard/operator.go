@@ -68,9 +68,6 @@ type listedTenant struct {
 // Fails reports whether an endpoint of live mode fails or is disabled.
 func (t listedTenant) Fails() bool { return len(t.Failing) > 0 && t.Failing[0].Livemode }
 
-// Left is how many live checks the tenant can still pay for.
-func (t listedTenant) Left() int64 { return t.FreeLeft + t.Credit }
-
 // listed fills in the list of tenants.
 func (p *Pages) listed(r *desk.Request, v *operatorView, found []tenant.Tenant) error {
 	used, err := p.cfg.Insight.UseOf(r.Ctx(), found, r.Zone())
@@ -132,7 +129,7 @@ func (p *Pages) readInstance(r *desk.Request, v *operatorView) error {
 		return err
 	}
 	v.Decided = tileFigure{page.Figure(sum.Decided), page.Say("operator.decided_note")}
-	v.Passed = tileFigure{"–", page.Say("overview.nothing_decided")}
+	v.Passed = tileFigure{"–", page.Say("operator.none_decided")}
 	if sum.Decided > 0 {
 		v.Passed = rateTile(insight.RateOf(sum.Passed, sum.Decided))
 	}

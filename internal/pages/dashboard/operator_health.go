@@ -31,7 +31,7 @@ var FindingPlaces = map[string]string{
 	"unlogged": "issuers#wallets-that-demand-to-know-who-asks", "unsent": "issuers#wallets-that-demand-to-know-who-asks",
 	"https": "certificates#tls-and-the-reverse-proxy", "order": "certificates#tls-without-a-proxy",
 	"security_contact": "configure#say-who-runs-the-gateway", "webhooks": "trouble#alerts", "no_way": "trouble#nobody-can-pass",
-	"no_backup": "", "operator_name": "",
+	"spent": "tenants#add-credit", "no_backup": "", "operator_name": "",
 }
 
 // setups are the items of a new instance's checklist, whose texts are
@@ -74,14 +74,15 @@ func healthKeys() (keys []string) {
 	return keys
 }
 
-// readHealth returns the findings and the checklist. failing says that live webhooks do not arrive.
+// readHealth returns the findings and the checklist. failing says that live webhooks do not
+// arrive, which is a problem as for agegate doctor.
 func (p *Pages) readHealth(r *desk.Request, failing bool) (*conditionView, error) {
 	health, err := p.cfg.Health(r.Ctx())
 	if err != nil {
 		return nil, err
 	}
 	if failing {
-		health.Findings = append(slices.Clip(health.Findings), Finding{Name: "webhooks"})
+		health.Findings = append([]Finding{{Name: "webhooks", Problem: true}}, health.Findings...)
 	}
 	setup, err := p.cfg.Insight.Setup(r.Ctx())
 	if err != nil {

@@ -8,7 +8,6 @@ import (
 
 	"agegate/internal/backoffice/insight"
 	"agegate/internal/pages/dashboard/desk"
-	"agegate/internal/pages/page"
 )
 
 const systemPath = operatorPath + "/system"
@@ -24,13 +23,12 @@ func (p *Pages) system() desk.Feature {
 type systemView struct {
 	desk.Layout
 	insight.System
-	Rows               []replicaView
-	Drift              bool // the replicas differ
-	Pending, Migration string
-	Waiting            string         // how long the oldest due delivery has waited; may be empty
-	Size               string         // of the database
-	Health             *conditionView // nil for a part of the page, and if it could not be read
-	Unread             bool           // whether the health could not be read
+	Rows    []replicaView
+	Drift   bool           // the replicas differ
+	Waiting string         // how long the oldest due delivery has waited; may be empty
+	Size    string         // of the database
+	Health  *conditionView // nil for a part of the page, and if it could not be read
+	Unread  bool           // whether the health could not be read
 }
 
 // replicaView is a replica with its marks.
@@ -57,10 +55,7 @@ func (p *Pages) showSystem(r *desk.Request) error {
 	if err != nil {
 		return err
 	}
-	v := &systemView{
-		System: state, Size: bytesText(state.Database.Bytes),
-		Pending: page.Figure(state.Queue.Pending), Migration: strconv.FormatInt(state.Database.Migration, 10),
-	}
+	v := &systemView{System: state, Size: bytesText(state.Database.Bytes)}
 	v.Rows, v.Drift = replicaViews(state.Replicas)
 	if state.Queue.OldestDue > 0 {
 		v.Waiting = state.Queue.OldestDue.Truncate(time.Second).String()

@@ -56,6 +56,7 @@ type overviewView struct {
 	Stale   *time.Time       // time of the figures, if they could not be renewed
 	Figures template.HTML    // rendered from a figuresView
 
+	Spent  bool       // the API refuses live sessions, because no check is left
 	Closed string     // why nobody can pass a live check: overview.closed.<why>; empty if people can
 	Open   *page.Text // in live mode: which items of the checklist live sessions need; nil for none
 	Todo   []todoView // what the checklist has left; none in live mode, or for those who do not integrate
@@ -153,6 +154,7 @@ func (p *Pages) showOverview(r *desk.Request) error {
 		v.Figures, err = p.Set.Kept(r, "overview", "figures", figuresKey{r.Scope(), window, o.AsOf, r.Zone().String()},
 			func() page.View { return newFigures(o, r.Zone()) })
 	}
+	v.Spent = o.Allowance != nil && o.Allowance.Spent()
 	if v.Unread.Figures, err = r.Unread("figures", err); err != nil {
 		return err
 	}
@@ -281,7 +283,7 @@ func allowanceTile(a insight.Allowance) tileFigure {
 	case a.DaysLeft != nil:
 		left = page.Say("overview.lasts", "n", *a.DaysLeft)
 	}
-	return tileFigure{page.Figure(a.FreeLeft + a.Credit), left}
+	return tileFigure{page.Figure(a.Left()), left}
 }
 
 func newWebhooks(h insight.WebhookHealth) healthView {

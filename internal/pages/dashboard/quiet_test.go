@@ -25,7 +25,7 @@ func TestNothingIsSaidInOneLine(t *testing.T) {
 			has   string
 			lacks []string
 		}{
-			{op, "/operator/system", "No webhook endpoint fails or is disabled. No webhook failed. Figures appear",
+			{op, "/operator/system", "No webhook endpoint fails or is disabled. No webhook was given up. Figures appear",
 				[]string{">Webhook endpoints that fail or are disabled<", ">Failed webhooks<", ">Figures<"}},
 			{o.owner, o.at("/billing"), "Every live session and every top-up is listed here.", []string{`class="empty"`}},
 			{o.owner, o.at("/test"), "Last sessions", []string{"Webhooks in the last 24 hours"}},

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 
 	"agegate/internal/pages/dashboard/desk"
@@ -168,22 +167,19 @@ func (p *Pages) saveChanges(r *desk.Request, c tenant.Changes, before []string) 
 
 // stored returns the settings as the form's fields have them, as pairs of field and value.
 func stored(t tenant.Tenant, look brand.Brand) []string {
-	ways, colour, alert := allWays, "", ""
+	ways, colour := allWays, ""
 	if len(t.DocumentWays) > 0 {
 		ways = t.DocumentWays[0]
 	}
 	if look.Colour != "" {
 		colour = "#" + string(look.Colour)
 	}
-	if t.AlertBelow != nil {
-		alert = strconv.FormatInt(*t.AlertBelow, 10)
-	}
 	return []string{
 		"document_check", checked(t.DocumentCheck), "ways", ways, "pid", checked(t.WalletPID), "only",
 		checked(t.DocumentOnly), "age_visibility", checked(t.AgeVisibility), "target", "18", "margin", ownMargin(t, 18),
 		"languages", strings.Join(t.Languages, " "), "brand_name", look.Name, "brand_colour", colour,
 		"brand_logo", look.LogoHash, "privacy_url", t.Links.PrivacyURL, "help_url", t.Links.HelpURL,
-		"terms_url", t.Links.TermsURL, "review_url", t.Links.ReviewURL, "alert_below", alert,
+		"terms_url", t.Links.TermsURL, "review_url", t.Links.ReviewURL, "alert_below", limitText(t.AlertBelow),
 	}
 }
 

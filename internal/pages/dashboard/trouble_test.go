@@ -54,6 +54,9 @@ func TestOperatorSeesTrouble(t *testing.T) {
 			}
 			finding(when, want...)
 			_, body := op.Get(t, "/operator/system?lang=en")
+			if live && !strings.Contains(between(t, body, `data-testid="finding-webhooks"`, "</li>"), ">Problem<") {
+				t.Errorf("%s: it is no problem", when)
+			}
 			_, row, _ := strings.Cut(body, `data-testid="failing-endpoint"`)
 			row, _, _ = strings.Cut(row, "</tr>")
 			if mode := map[bool]string{false: ">Test<", true: ">Live<"}[live]; !strings.Contains(row, mode) ||

@@ -1,0 +1,78 @@
+package dashboard_test
+
+import (
+	"net/url"
+	"strings"
+	"testing"
+
+	"agegate/internal/gatewaytest"
+	"agegate/internal/rules/tenant"
+)
+
+// TestSpentTenantIsSeen: that the API refuses a tenant's live sessions because its checks are used
+// up is said to its operator and to its team, and to nobody once there is credit.
+func TestSpentTenantIsSeen(t *testing.T) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
+		if err := g.App.Store.RecordBackup(t.Context(), g.Clock.Now()); err != nil {
+			t.Fatal(err)
+		}
+		none := int64(0)
+		o, op := newStaffed(t, g, func(t *tenant.Tenant) { t.FreeChecks = &none }), operating(t, g)
+		own := operatedAt(o.shop.Tenant.ID)
+		told := func(spent bool) {
+			t.Helper()
+			findings := []string{"https", "no_way"}
+			if spent {
+				findings = append(findings, "spent")
+			}
+			forget(g)
+			shows(t, op, "spent", "finding", findings...)
+			for path, says := range map[string]string{"/operator": "No checks left", own: "No checks left"} {
+				if _, body := op.Get(t, path+"?lang=en"); strings.Contains(body, says) != spent ||
+					strings.Contains(body, ">Enabled<") == spent {
+					t.Errorf("%s says that no check is left: %t", path, !spent)
+				}
+			}
+			for _, who := range []*gatewaytest.Staff{o.owner, o.developer, o.viewer} {
+				for path, has := range map[string]bool{"/live": spent, "/test": false} {
+					if _, body := who.Get(t, o.at(path)); strings.Contains(body, "no live session can be created (402)") != has {
+						t.Errorf("%s says that no check is left: %t", path, !has)
+					}
+				}
+			}
+		}
+		told(true)
+		if _, list := op.Get(t, "/operator?lang=en"); !strings.Contains(list, "No decision is counted yet") {
+			t.Error("the list says more than that no decision is counted")
+		}
+		_, page := op.Get(t, own)
+		if free := testID(t, page, "free-checks"); free != "0" {
+			t.Errorf("the page says of free checks %q", free)
+		}
+		op.Fill(t, own+"/credit", url.Values{"units": {"1"}, "note": {"invoice"}})
+		told(false)
+	})
+}
+
+// TestOperatorReadsWhyWebhooksFail: the tenant's page has the words of a delivery's page, and what
+// allows an address. System does not call a gateway well over a table of failing test endpoints.
+func TestOperatorReadsWhyWebhooksFail(t *testing.T) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
+		o, op := newStaffed(t, g, nil), operating(t, g)
+		shop := o.shop.Tenant
+		fails(t, g, shop, false, g.Clock.Now())
+		g.Force(t, gatewaytest.Browser(), g.Create(t, o.shop.Test.APIKey, 18), "verified")
+		for class, words := range map[string]string{"blocked": "AGEGATE_WEBHOOK_ALLOW_NETS", "timeout": ": No answer in time</p>"} {
+			g.Exec(t, "UPDATE webhook_events SET status = 'waiting', next_attempt_at = NULL, lease_token = NULL, "+
+				"last_class = '"+class+"'")
+			_, page := op.Get(t, operatedAt(shop.ID)+"?lang=en")
+			if note := between(t, page, `data-testid="failing"`, "</dd>"); !strings.Contains(note, words) {
+				t.Errorf("%s: the page says %s", class, note)
+			}
+		}
+		_, system := op.Get(t, "/operator/system?lang=en")
+		if strings.Contains(system, "No problems found") || !strings.Contains(system, "No webhook was given up.") {
+			t.Error("System says that all is well, or that no webhook failed")
+		}
+	})
+}
