@@ -54,7 +54,10 @@ test("an operator makes a tenant, looks into it and disables it", async () => {
   assert.equal((await part(page, "credit").textContent()).trim(), "500");
   await leads(page, part(page, "act-correct"));
   await look("operator-correct");
-  await page.goto(gateway.url + tenant);
+  await fill({ units: "100", note: "Invoice 2026-117 was of 400" });
+  await part(page, "confirm").click();
+  await arrives(tenant);
+  assert.equal((await part(page, "credit").textContent()).trim(), "400");
   await leads(page, part(page, "act-limits"));
   await look("operator-limits");
   await fill({ test_cap: "many" });

@@ -243,7 +243,7 @@ func TestLookUpWhatPeopleSay(t *testing.T) {
 			"517 zzz":          {"1 match", toNumbered, "1 of your words found nothing"},
 			"My order is 517!": {"1 match", toNumbered, "2 of your words found nothing"},
 			"517, 77, 1043":    {"3 matches", toNumbered, toTest, toLive, "1 of your words found nothing"},
-			"cart-2026":        {"Nothing found", "Idempotency-Key only in full", `/docs"`, "?id=cart-2026"},
+			"cart-2026":        {"Nothing found", "Idempotency-Key only in full", `/docs#q=cart-2026"`, "?id=cart-2026"},
 			"88":               {"Nothing found"},
 			strange[28:]:       {"Nothing found"},
 			"zzz yyy":          {"Nothing found"},
