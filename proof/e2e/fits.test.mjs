@@ -182,7 +182,26 @@ test("the box and the button of the consent to a photograph in every language, a
     await page.setViewportSize({ width: 360, height: 640 });
     await page.goto(page.url());
     assert.ok(await isOnTop(page, "compare") && await isOnTop(page, "continue"), `${tag}: both are in view`);
+    await page.setViewportSize({ width: 360, height: 740 });
+    await part(page, "continue").click();
+    await sees(page, "consent-missing");
+    const [words, button] = await Promise.all([".choice span", "[data-testid=continue]"].map((each) => edges(page, each)));
+    assert.ok(words.bottom <= button.top - 12, `${tag}, without the tick: the button covers ${words.bottom - button.top + 12} pixels of the words`);
     await page.setViewportSize({ width: 320, height: 568 });
+  }
+  page.kept();
+});
+
+test("the code of a wallet and the footer stand in line with the card, from left and from right", async () => {
+  const page = await visitor(browser, { viewport: { width: 1280, height: 800 } });
+  const { url } = await gateway.session(gateway.tenant("--document-check"));
+  await page.goto(`${url}?force=fallback`);
+  await part(page, "way-wallet").click();
+  for (const tag of ["en", "ar"]) {
+    await page.goto(`${url}/wallet?lang=${tag}`);
+    const [card, title, code, brand] = await Promise.all([".card", "h1", ".qr", ".brand"].map((each) => page.locator(each).first().boundingBox()));
+    assert.ok(code.x >= title.x && code.x + code.width <= title.x + title.width, `${tag}: the code is wider than its column`);
+    assert.ok(brand.x >= card.x && brand.x + brand.width <= card.x + card.width, `${tag}: the footer leaves the card's edge`);
   }
   page.kept();
 });
