@@ -104,7 +104,11 @@ func detailText(d audit.Detail) string {
 	}
 	slices.Sort(parts)
 	for _, c := range d.Changes {
-		parts = append(parts, fmt.Sprintf("%s: %q to %q", c.Setting, c.Old, c.New))
+		text := fmt.Sprintf("%s: %q to %q", c.Setting, c.Old, c.New)
+		if c.Old == c.New { // of URLs, which may hold secrets, host and port alone are kept
+			text = fmt.Sprintf("%s: %q to another path", c.Setting, c.Old)
+		}
+		parts = append(parts, text)
 	}
 	return strings.Join(parts, ", ")
 }

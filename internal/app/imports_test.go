@@ -27,7 +27,8 @@ var house = []room{
 	// tenants, whom users work for and whose webhooks fail, make a second operator and take credit back.
 	// 120 of cmd, 50 of store and 60 of rules archive the old months of the ledger, for operators whose
 	// disk it fills. 10 of rules wait, as store and four other rooms did with lines of their own.
-	{"cmd", 4165, nil},
+	// 4 of cmd tell the change of a URL's path from none.
+	{"cmd", 4169, nil},
 	{"docs", 0, nil}, // samples in Go
 	// 30 of store's name why a database cannot be copied.
 	// 115 of app's check OpenTelemetry's variables, database URLs and service links; 90 tell

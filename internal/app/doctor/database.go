@@ -149,7 +149,7 @@ func (e *examiner) secretKey(ctx context.Context, tenants *tenant.Service) {
 		e.problem(check, config.SecretKeyName+" does not open the secrets in the database",
 			"set the key that the database was filled under. If it is lost, so are the signing secrets, keys of verifiers, "+
 				"authenticator apps, keys of certificates and mails that wait: the section "+
-				"The secret key of docs/operations/back-up.md says how to replace each")
+				"Keep and change the secret key of docs/operations/back-up.md says how to replace each")
 	case err != nil:
 		e.problem(check, err.Error(), "look for the cause in the database's own log")
 	case e.Config.NewSecretKey != nil:

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -174,8 +175,21 @@ func TestDatabase(t *testing.T) {
 	if _, err := os.Stat(filepath.Dir(missing)); err == nil {
 		t.Error("a missing SQLite file was made")
 	}
-	want(t, examine(t, "AGEGATE_DATABASE_URL="+healthy.DB, "AGEGATE_SECRET_KEY="+otherKey), "secret key", doctor.Problem,
-		"does not open")
+	found := examine(t, "AGEGATE_DATABASE_URL="+healthy.DB, "AGEGATE_SECRET_KEY="+otherKey)
+	want(t, found, "secret key", doctor.Problem, "does not open")
+	named := 0
+	for _, f := range found {
+		for _, place := range regexp.MustCompile(`the section (.+) of (docs/\S+\.md)`).FindAllStringSubmatch(f.Advice, -1) {
+			named++
+			guide, err := os.ReadFile("../../../" + place[2])
+			if err != nil || !strings.Contains(string(guide), "\n## "+place[1]+"\n") {
+				t.Errorf("%s: there is no section %q in %s, %v", f.Check, place[1], place[2], err)
+			}
+		}
+	}
+	if named == 0 {
+		t.Error("a wrong secret key leads to no section of the documentation")
+	}
 }
 
 // proxy is a reverse proxy in front of a gateway.

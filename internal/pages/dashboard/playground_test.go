@@ -50,6 +50,9 @@ func TestFallbackIsPressedTwice(t *testing.T) {
 			if strings.Contains(page, "Press Fallback again to end the session.") != on {
 				t.Errorf("document check %t: the page says the wrong number of fallbacks", on)
 			}
+			if on && !strings.Contains(page, `session.</p><div class="outcomes">`) { // the gap below a paragraph parts them
+				t.Error("the hint does not stand above the buttons")
+			}
 			g.Force(t, gatewaytest.Browser(), made, "fallback")
 			_, page = dev.Get(t, base+"/sessions/"+made.SessionID)
 			if on && !strings.Contains(page, "A test forced a fallback") ||

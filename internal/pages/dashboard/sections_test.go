@@ -27,6 +27,14 @@ func TestSavedSectionIsInView(t *testing.T) {
 		if strings.Count(body, `data-testid="notice"`) != 1 || !strings.Contains(after, `<div id="saved"><p class="notice"`) {
 			t.Error("the notice is not in the section that was saved")
 		}
+		if strings.Contains(body, `data-testid="saved-sections"`) {
+			t.Error("the only section that was saved is named")
+		}
+		res, _ = o.owner.Post(t, o.at("/settings"), o.filled(t, o.owner, url.Values{"alert_below": {"8"}, "margin": {"9"}}))
+		_, body = o.owner.Get(t, res.Header.Get("Location")+"&lang=en")
+		if named := testID(t, body, "saved-sections"); named != "Margins · Low-balance alert" {
+			t.Errorf("of two sections that were saved the page names %q", named)
+		}
 		res, _ = o.owner.Post(t, o.at("/settings"), o.filled(t, o.owner, nil))
 		want(t, "nothing changed", res, 303, o.at("/settings"))
 		if _, body = o.owner.Get(t, o.at("/settings")); !strings.Contains(body, `data-testid="notice"`) {
