@@ -28,6 +28,9 @@ var pages = template.Must(template.ParseFS(files, "*.html"))
 
 const browserCookie = "browser" // ties a browser to its orders
 
+// testOnly says why the shop cannot verify what comes of a live key.
+const testOnly = "This sample shop knows the secrets of test mode only, so it cannot verify a session of a live key."
+
 // Credentials holds the API key and secrets of the shop's tenant.
 type Credentials struct {
 	APIKey         string `json:"api_key"`
@@ -189,7 +192,10 @@ func (s *Shop) thanks(w http.ResponseWriter, r *http.Request) {
 	case !known && agegate.VerifyRedirect(r.URL.RawQuery, session, s.secret) == nil:
 		s.render(w, http.StatusOK, "elsewhere.html", o)
 		return
-	case !known || o.browser != browserOf(r):
+	case !known:
+		s.render(w, http.StatusBadRequest, "problem.html", "This is not an order of this shop. "+testOnly)
+		return
+	case o.browser != browserOf(r):
 		s.render(w, http.StatusBadRequest, "problem.html", "This is not an order of this browser.")
 		return
 	}
@@ -254,7 +260,7 @@ func (s *Shop) released(w http.ResponseWriter, r *http.Request) {
 func (s *Shop) webhook(w http.ResponseWriter, r *http.Request) {
 	event, err := s.shop.Notified(w, r)
 	if err != nil {
-		http.Error(w, "signature does not verify", http.StatusUnauthorized)
+		http.Error(w, "The signature does not verify. "+testOnly, http.StatusUnauthorized)
 		return
 	}
 	s.record(event.SessionID, "webhook", "a signed webhook arrived: "+string(event.Status),

@@ -178,6 +178,25 @@ func TestAPassOfASessionMadeElsewhereIsShown(t *testing.T) {
 	}
 }
 
+// The shop has the secrets of test mode. It says so to a browser and to a webhook of
+// a live session.
+func TestASessionOfALiveKeyIsNotVerified(t *testing.T) {
+	g, shop, c := openShopWithKeys(t)
+	back := shop + "/thanks?session=" + g.Create(t, c.Live.APIKey, 18).SessionID + "&status=VERIFIED&is_adult=true&token=1.x"
+	if page, _ := open(t, gatewaytest.Browser(), back); !strings.Contains(page, "test mode only") {
+		t.Errorf("the page of a live session does not say that the shop knows test mode only:\n%s", page)
+	}
+	res, err := gatewaytest.Browser().Post(shop+"/webhook", "application/json", strings.NewReader("{}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	said, err := io.ReadAll(res.Body)
+	if err != nil || res.StatusCode != http.StatusUnauthorized || !strings.Contains(string(said), "test mode only") {
+		t.Errorf("a webhook that does not verify is answered %d %q, %v", res.StatusCode, said, err)
+	}
+}
+
 // A shop whose address the tenant no longer has says so.
 func TestAnAddressThatIsNotRegistered(t *testing.T) {
 	g, shop, c := openShopWithKeys(t)
