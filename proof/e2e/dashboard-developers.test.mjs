@@ -198,6 +198,20 @@ test("a refusal is explained", async () => {
   page.kept();
 });
 
+/** On a phone the filters fold, and each line of the deliveries stays in its panel. */
+test("the deliveries on a phone, in German", async () => {
+  await page.setViewportSize({ width: 360, height: 740 });
+  await open("/test/webhooks?lang=de");
+  assert.ok(await page.locator("#status").isHidden(), "the filters fold");
+  const outside = await part(page, "deliveries").locator("tbody td").evaluateAll((cells) =>
+    cells.filter((cell) => cell.getBoundingClientRect().right > cell.closest("[data-live]").getBoundingClientRect().right + 1).map((cell) => cell.textContent));
+  assert.deepEqual(outside, []);
+  await page.setViewportSize({ width: 1440, height: 900 });
+  assert.ok(await page.locator("#status").isVisible(), "the filters are there on a wide screen");
+  await open("/test/webhooks?lang=en");
+  page.kept();
+});
+
 test("in live mode, in German", async () => {
   await open("/live/keys?lang=de", "live-keys-de");
   await open("/live/webhooks", "live-webhooks-de");

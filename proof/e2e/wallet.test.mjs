@@ -120,8 +120,9 @@ test("a stranger's document is refused, counts nothing, and another one passes",
 test("a relayed code: the other browser gets nothing, the shopper's own goes on", async () => {
   const { session, page } = await asked();
   const request = await part(page, "sample-wallet").getAttribute("href");
-  const adult = await visitor(browser);
-  await adult.goto(gateway.url + request);
+  const adult = await visitor(browser, { viewport: { width: 360, height: 740 } });
+  await adult.goto(`${gateway.url}${request}?lang=de`);
+  await fitsWidth(adult);
   await shares(adult);
   await sees(adult, "notice-elsewhere");
   await passes(page); // by itself: the page follows the request

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"unicode"
 
 	"agegate/internal/backoffice/account"
 	"agegate/internal/gatewaytest"
@@ -148,19 +149,31 @@ func FuzzRecognize(f *testing.F) {
 	for _, seed := range []string{
 		"", "{", "evt_01890c0d-e000-7000-8000-000000000000", "/v/" + strings.Repeat("A", 43), "https://x?token=1.x&session=2",
 		"webhook-id: evt_1\n\n{\"type\":\"session.completed\",\"session_id\":\"1\"}", "\ufeff{\"session.completed\"",
-		"svc_test_x",
+		"svc_test_x", "٢٠٠١", "店２号",
 	} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		kind, found := dashboard.Recognize(text)
-		if !strings.Contains(strings.ToLower(text), strings.ToLower(found)) {
+		foreign := func(c rune) bool { return c > unicode.MaxASCII && unicode.IsDigit(c) } // becomes ASCII
+		if !strings.Contains(strings.ToLower(text), strings.ToLower(found)) && !strings.ContainsFunc(text, foreign) {
 			t.Errorf("%s: %q is not in %q", kind, found, text)
 		}
 		if (kind == "secret" || kind == "") != (found == "") {
 			t.Errorf("%q with the text %q", kind, found)
 		}
 	})
+}
+
+// TestDigitsOfOtherScripts: a number is found in the digits of any script. A name that has
+// other letters too is looked up as it was typed.
+func TestDigitsOfOtherScripts(t *testing.T) {
+	for typed, want := range map[string]string{"٢٠٠١": "2001", "２００３": "2003", "१०४२": "1042", "𝟏𝟎𝟒𝟐": "1042",
+		"order ۱۰۴۲": "order 1042", "店２号": "店２号", "Søren 2": "Søren 2"} {
+		if kind, found := dashboard.Recognize(typed); kind != "word" || found != want {
+			t.Errorf("%q is a %s %q, want %q", typed, kind, found, want)
+		}
+	}
 }
 
 // TestWordsGoOnToTheDocumentation: a few words that found nothing stand behind the "#" of the link to the

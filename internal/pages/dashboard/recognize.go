@@ -36,6 +36,10 @@ var (
 // webhook contain an event's ID, its body and a success URL a session's. Of several IDs
 // the last one counts, because addresses of pages begin with the tenant's.
 func recognize(text string) pasted {
+	// Keyboards of other scripts type other digits. A text in another script is left as it is.
+	if ascii := strings.Map(asciiDigit, text); utf8.RuneCountInString(ascii) == len(ascii) {
+		text = ascii
+	}
 	if secretPattern.MatchString(text) {
 		return pasted{kind: pastedSecret}
 	}
@@ -54,4 +58,17 @@ func recognize(text string) pasted {
 		return pasted{pastedWord, words}
 	}
 	return pasted{}
+}
+
+// asciiDigit returns a decimal digit of another script as that of ASCII. Unicode keeps
+// the digits of a script together, from zero on.
+func asciiDigit(c rune) rune {
+	if c < utf8.RuneSelf || !unicode.IsDigit(c) {
+		return c
+	}
+	n := rune(0)
+	for unicode.IsDigit(c - n - 1) {
+		n++
+	}
+	return '0' + n%10
 }

@@ -36,6 +36,7 @@ type refusalsView struct {
 
 type refusalView struct {
 	insight.RefusalCount
+	Path []string   // the route, in parts between which a line may break
 	Key  string     // its name, or its hint; empty if unknown
 	Docs string     // address of its explanation in the guide to errors
 	Why  *page.Text // the reason in words; nil if there are none
@@ -112,7 +113,8 @@ func (p *Pages) showRefusals(r *desk.Request) error {
 	to := min(from+insight.PageSize, len(all))
 	for _, refusal := range all[from:to] {
 		v.Rows = append(v.Rows, refusalView{
-			refusal, names[refusal.KeyID], v.Docs + "/errors" + headingOf(refusal.Refusal), p.why(refusal.Refusal),
+			refusal, strings.SplitAfter(refusal.Route, "/"), names[refusal.KeyID],
+			v.Docs + "/errors" + headingOf(refusal.Refusal), p.why(refusal.Refusal),
 		})
 	}
 	if number > 1 {

@@ -274,7 +274,7 @@ func TestRefusalsAreListed(t *testing.T) {
 			page = d.see(t, 200, "/test/refusals")
 			return strings.Count(page, `data-testid="refusal"`) == 2
 		})
-		for _, part := range []string{"POST /api/v1/sessions/create", "422", "body.target_age", "Backend &lt;b&gt;",
+		for _, part := range []string{"<code>POST /<wbr>api/<wbr>v1/<wbr>sessions/<wbr>create<wbr></code>", "422", "body.target_age", "Backend &lt;b&gt;",
 			"<span>3</span>", "target_age was too small.", "target_age was not a number. A number in quotes is text."} {
 			if !strings.Contains(page, part) {
 				t.Errorf("the list lacks %s", part)
