@@ -4,9 +4,10 @@ import (
 	"net/http"
 	"net/url"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"agegate/internal/pages/dashboard/desk"
 	"agegate/internal/pages/page"
@@ -35,9 +36,16 @@ func (p *Pages) paste() desk.Feature {
 	return f
 }
 
-// askable are a few words for the search of the documentation: no secret, link or long text. They stand in
-// the part of an address that browsers send nowhere.
-var askable = regexp.MustCompile(`^[\p{L}\p{M}\d.'’-]{1,24}(?: [\p{L}\p{M}\d.'’-]{1,24}){0,5}$`)
+// askable reports whether a text is a few words for the search of the documentation: no secret, link or
+// long text. They stand in the part of an address that browsers send nowhere.
+func askable(text string) bool {
+	words := strings.Split(text, " ")
+	return len(words) <= 6 && !slices.ContainsFunc(words, func(word string) bool {
+		return word == "" || utf8.RuneCountInString(word) > 24 || strings.ContainsFunc(word, func(r rune) bool {
+			return !unicode.In(r, unicode.L, unicode.M, unicode.Nd) && !strings.ContainsRune(".'’-", r)
+		})
+	})
+}
 
 type pasteView struct {
 	desk.Layout
@@ -67,7 +75,7 @@ func (p *Pages) readPaste(r *desk.Request) (*desk.Question, error) {
 func (v *pasteView) question(r *desk.Request, find func(text string) error) *desk.Question {
 	show := func(status int, f *desk.FormView) error {
 		v.Guide = r.Docs()
-		if words := f.Value("text"); v.Lost && askable.MatchString(words) {
+		if words := f.Value("text"); v.Lost && askable(words) {
 			v.Guide, v.Asked = v.Guide+"#q="+url.QueryEscape(words), true
 		}
 		v.Form = f.With("text", "")
