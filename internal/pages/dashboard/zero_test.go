@@ -6,7 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"agegate/internal/backoffice/account"
 	"agegate/internal/gatewaytest"
+	"agegate/internal/rules/tenant"
 )
 
 // TestZeroIsNotListed: pages before an act leave out what it does to nothing.
@@ -42,6 +44,19 @@ func TestZeroIsNotListed(t *testing.T) {
 			if !strings.Contains(tt.page, tt.has) || strings.Contains(tt.page, tt.lacks) {
 				t.Errorf("a page lacks %q, or has %q", tt.has, tt.lacks)
 			}
+		}
+	})
+}
+
+// TestTypedSpacesStay: a page in English shows the space behind a Japanese full stop that a
+// merchant typed, so that saving the form does not change the name.
+func TestTypedSpacesStay(t *testing.T) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
+		const name = "酒屋。 東京"
+		shop := g.Shop(t, "", func(t *tenant.Tenant) { t.Name = name })
+		if _, html := member(t, g, shop.Tenant.ID, account.Owner).Get(t, "/dashboard/"+shop.Tenant.ID.String()+
+			"/settings"); !strings.Contains(html, name) {
+			t.Error("the page shows another name")
 		}
 	})
 }

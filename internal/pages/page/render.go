@@ -140,7 +140,7 @@ func (s *Set) fill(c echo.Context, l *Locale, screen, name string, v View, page 
 		return fmt.Errorf("page: screen %s: %w", screen, err)
 	}
 	// Templates set a space between two sentences, which Japanese and Chinese do not have.
-	if gap := []byte("。 "); bytes.Contains(page.Bytes(), gap) {
+	if gap := []byte("。 "); (l.Tag == "ja" || l.Tag == "zh-Hans") && bytes.Contains(page.Bytes(), gap) {
 		page.Truncate(copy(page.Bytes(), bytes.ReplaceAll(page.Bytes(), gap, gap[:len("。")])))
 	}
 	return nil
