@@ -65,8 +65,12 @@ func (all replies) help(tag string) error {
 		err = json.Unmarshal(data, &texts)
 	}
 	for _, trouble := range session.Troubles {
+		text, ok := texts["trouble."+trouble+".body"].(string)
+		if err == nil && !ok {
+			err = fmt.Errorf("the hosted page's %s has no text trouble.%s.body", tag, trouble)
+		}
 		key := session.NoteBrowser + "_" + trouble
-		all[key] = append(all[key], reply{Text: fmt.Sprint(texts["trouble."+trouble+".body"])})
+		all[key] = append(all[key], reply{Text: text})
 	}
 	return err
 }
