@@ -6,7 +6,7 @@ import (
 	"agegate/internal/rules/audit"
 )
 
-// TestDetailNamesAnotherPath: a log keeps host and port of a URL, so a change of its path is told apart in words.
+// TestDetailNamesAnotherPath: the log keeps only the host and port of a URL, so it says in words that the path changed.
 func TestDetailNamesAnotherPath(t *testing.T) {
 	for want, c := range map[string]audit.Change{
 		`webhook_url: "a:443" to another path`: {Setting: "webhook_url", Old: "a:443", New: "a:443"},

@@ -93,7 +93,7 @@ func modeName(livemode bool) string {
 	return "page.test"
 }
 
-// stamp formats a time for use in a text, in the zone of whoever reads it.
+// stamp formats a time for use in a text, in the reader's time zone.
 func stamp(r *desk.Request, t time.Time) string { return t.In(r.Zone()).Format("2006-01-02 15:04 MST") }
 
 // overlaps are the values of tenant.RotationOverlaps by their names in forms.

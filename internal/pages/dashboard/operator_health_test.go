@@ -281,8 +281,8 @@ func TestHealthIsReadForThePage(t *testing.T) {
 	}
 }
 
-// TestNoWayToPass: while nobody can pass a tenant's live checks, the page System is told
-// of a problem with the tenant's name, and the tenant's overview says why.
+// TestNoWayToPass: while nobody can pass a tenant's live checks, the page System names a problem
+// and the tenant, and the tenant's overview says why.
 func TestNoWayToPass(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		if err := g.App.Store.RecordBackup(t.Context(), g.Clock.Now()); err != nil {

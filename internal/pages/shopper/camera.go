@@ -55,7 +55,7 @@ type troubleView struct {
 	OtherWay  bool
 	Browser   string // the browser whose way to allow the camera is explained; empty: in general
 	LinkFirst bool   // another browser of this device can do what this one cannot
-	Told      bool   // the server is told of it
+	Told      bool   // the page tells the server about it
 }
 
 // awaited are the troubles that end by themselves, or by an act in another tab.
