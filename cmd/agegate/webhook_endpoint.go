@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"time"
@@ -40,10 +41,12 @@ type listedEndpoint struct {
 	FirstFailureAt *time.Time `json:"first_failure_at"`
 	DisabledAt     *time.Time `json:"disabled_at"`
 	DisabledReason string     `json:"disabled_reason"`
+	LastClass      string     `json:"last_class"`
 }
 
-func fromEndpoint(e webhook.Endpoint) listedEndpoint {
-	return listedEndpoint{e.ID, e.TenantID, e.Livemode, e.FirstFailureAt, e.DisabledAt, string(e.DisabledReason)}
+func fromEndpoint(e webhook.Failing) listedEndpoint {
+	return listedEndpoint{e.ID, e.TenantID, e.Livemode, e.FirstFailureAt, e.DisabledAt, string(e.DisabledReason),
+		string(e.Class)}
 }
 
 func (c *cli) webhookEndpoints() *cobra.Command {
@@ -55,7 +58,7 @@ func (c *cli) webhookEndpoints() *cobra.Command {
 			return terminal.PrintList(out, fromEndpoint, "ENDPOINT\tTENANT\tLIVE\tFAILING SINCE\tDISABLED\tREASON",
 				func(e listedEndpoint) []any {
 					return []any{e.EndpointID, e.TenantID, e.Livemode, orNever(e.FirstFailureAt), orNever(e.DisabledAt),
-						e.DisabledReason}
+						cmp.Or(e.DisabledReason, e.LastClass)}
 				})(ops.Endpoints(cmd.Context(), of))
 		})
 	}

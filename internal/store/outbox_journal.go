@@ -170,10 +170,14 @@ func (s *Store) renewAll(
 	}
 }
 
+// classed selects endpoints with the class of an event that was not delivered.
+const classed = "e.*, (SELECT last_class FROM webhook_events WHERE endpoint_id = e.id AND status IN ? AND " +
+	"last_class <> '' LIMIT 1) AS class"
+
 // Endpoints implements webhook.Journal.
-func (s *Store) Endpoints(ctx context.Context, scope webhook.Scope) ([]webhook.Endpoint, error) {
-	return view(ctx, s, func(tx *Tx) ([]webhook.Endpoint, error) {
-		return find[webhook.Endpoint](inScope(tx.db.Table(endpointTable), scope).
+func (s *Store) Endpoints(ctx context.Context, scope webhook.Scope) ([]webhook.Failing, error) {
+	return view(ctx, s, func(tx *Tx) ([]webhook.Failing, error) {
+		return find[webhook.Failing](inScope(tx.db.Table(endpointTable+" AS e"), scope).Select(classed, undelivered).
 			Where("disabled_at IS NOT NULL OR first_failure_at IS NOT NULL").Order("id"))
 	})
 }

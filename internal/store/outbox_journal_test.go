@@ -16,7 +16,7 @@ import (
 	"agegate/internal/store/pgtest"
 )
 
-func (o outbox) endpoint() webhook.Endpoint {
+func (o outbox) endpoint() webhook.Failing {
 	o.t.Helper()
 	endpoints, err := o.Endpoints(o.t.Context(), webhook.OfTenant(o.tenant))
 	o.must(err)
@@ -42,7 +42,7 @@ func TestEndpointGoneWaitsUntilEnabled(t *testing.T) {
 		}
 		endpoint := o.endpoint()
 		if endpoint.DisabledReason != webhook.DisabledGone || endpoint.DisabledAt == nil || endpoint.URL != receiver ||
-			endpoint.ID != webhook.EndpointID(o.tenant, true, receiver) {
+			endpoint.ID != webhook.EndpointID(o.tenant, true, receiver) || endpoint.Class != webhook.ClassStatus {
 			t.Fatalf("endpoint %+v", endpoint)
 		}
 

@@ -30,8 +30,7 @@ func (s *Store) FailingEndpoints(
 	ctx context.Context, limit int, tenants ...uuid.UUID,
 ) ([]insight.FailingEndpoint, error) {
 	return view(ctx, s, func(tx *Tx) (found []insight.FailingEndpoint, err error) {
-		q := tx.db.Table(endpointTable+" AS e").Select("e.*, t.name, (SELECT last_class FROM webhook_events WHERE "+
-			"endpoint_id = e.id AND status IN ? AND last_class <> '' LIMIT 1) AS class", undelivered).
+		q := tx.db.Table(endpointTable+" AS e").Select("t.name, "+classed, undelivered).
 			Joins("JOIN tenants t ON t.id = e.tenant_id AND t.webhook_url = e.url").
 			Where("coalesce(e.disabled_at, e.first_failure_at) IS NOT NULL").Order("e.livemode DESC, t.name, e.id")
 		if len(tenants) > 0 {

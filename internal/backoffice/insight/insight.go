@@ -85,7 +85,7 @@ type Store interface {
 	// Events, EventByID and Endpoints have the contracts of webhook.Journal.
 	Events(ctx context.Context, f webhook.Filter) ([]webhook.Record, error)
 	EventByID(ctx context.Context, scope webhook.Scope, id string) (webhook.Record, []webhook.Attempt, error)
-	Endpoints(ctx context.Context, scope webhook.Scope) ([]webhook.Endpoint, error)
+	Endpoints(ctx context.Context, scope webhook.Scope) ([]webhook.Failing, error)
 
 	// SumHours returns the sums of the folded hours from from to before (hours
 	// since 1970), added up over steps of the given number of hours and over all

@@ -144,7 +144,7 @@ type WebhookHealth struct {
 	Waiting   int64 // events that wait because their endpoint is disabled
 	Failed    int64 // events of the last 24 hours
 	MaxEvents int64
-	Endpoints []webhook.Endpoint // the mode's endpoints that are failing or disabled
+	Endpoints []webhook.Failing // the mode's endpoints that are failing or disabled
 }
 
 // EventCounts are the counts from which WebhookHealth is computed.

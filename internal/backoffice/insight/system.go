@@ -35,9 +35,8 @@ type Queue struct {
 
 // FailingEndpoint is a registered webhook URL that fails or is disabled.
 type FailingEndpoint struct {
-	webhook.Endpoint
-	Name  string        // of the tenant
-	Class webhook.Class // of an event that was not delivered; empty if there is none
+	webhook.Failing
+	Name string // of the tenant
 }
 
 // Mode is "live" or "test".

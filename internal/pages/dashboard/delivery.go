@@ -264,7 +264,7 @@ func (p *Pages) endpoint(r *desk.Request) (webhook.Endpoint, error) {
 	}
 	for _, e := range endpoints {
 		if e.ID == r.Param("endpoint") && e.DisabledAt != nil {
-			return e, nil
+			return e.Endpoint, nil
 		}
 	}
 	return webhook.Endpoint{}, echo.ErrNotFound

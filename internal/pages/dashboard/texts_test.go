@@ -194,7 +194,7 @@ var command = regexp.MustCompile(`AGEGATE_[A-Z]|\bagegate (audit|database|doctor
 	`\bagegate (doctor|trust sync)\b|\bagegate-(dev|lab)\b|\bmake run\b|\bcurve\.json`)
 
 // TestCommandsAreCode: texts have commands between backquotes, and the pages show
-// these as code.
+// these as code. An apostrophe is a typographic one.
 func TestCommandsAreCode(t *testing.T) {
 	files, err := fs.Glob(templates.Dashboard(), "locales/*/*.json")
 	if err != nil || len(files) == 0 {
@@ -206,8 +206,12 @@ func TestCommandsAreCode(t *testing.T) {
 			t.Fatal(err)
 		}
 		for line := range strings.Lines(string(data)) {
-			if prose := regexp.MustCompile("`[^`]*`").ReplaceAllString(line, ""); command.MatchString(prose) {
+			prose := regexp.MustCompile("`[^`]*`").ReplaceAllString(line, "")
+			if command.MatchString(prose) {
 				t.Errorf("%s: a command is not code: %s", name, line)
+			}
+			if regexp.MustCompile(`[a-z]'[a-z]`).MatchString(prose) {
+				t.Errorf("%s: a straight apostrophe: %s", name, line)
 			}
 		}
 	}

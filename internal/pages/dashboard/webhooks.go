@@ -205,7 +205,7 @@ func (p *Pages) endpoints(r *desk.Request) ([]endpointView, error) {
 		list = append(list, endpointView{webhook.Endpoint{ID: current, URL: r.Tenant.WebhookURL}, true, quiet, ""})
 	}
 	for _, e := range failing {
-		view := endpointView{Endpoint: e, Current: e.ID == current}
+		view := endpointView{Endpoint: e.Endpoint, Current: e.ID == current}
 		if e.DisabledAt != nil {
 			view.Enable = r.Href(webhooksPath) + "/endpoints/" + e.ID + "/enable"
 		}

@@ -68,6 +68,12 @@ type Endpoint struct {
 	DisabledReason DisabledReason
 }
 
+// Failing is an endpoint that fails or is disabled.
+type Failing struct {
+	Endpoint
+	Class Class // of an event that was not delivered; empty if there is none
+}
+
 // Host is the URL without its path, which may hold a secret.
 func (e Endpoint) Host() string {
 	if u, err := url.Parse(e.URL); err == nil {

@@ -128,7 +128,7 @@ type Journal interface {
 	CountWaitingEvents(ctx context.Context, scope Scope, endpoint string, limit int) (int, error)
 	// Endpoints returns the endpoints that are failing or disabled, in the
 	// order of their ids.
-	Endpoints(ctx context.Context, scope Scope) ([]Endpoint, error)
+	Endpoints(ctx context.Context, scope Scope) ([]Failing, error)
 	// EnableEndpoint enables an endpoint, clears its failures, and makes its
 	// waiting deliveries due now with a restarted schedule. It returns how many,
 	// or fault.NotFound for an endpoint without a record. For an enabled endpoint
