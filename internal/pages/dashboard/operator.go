@@ -41,7 +41,10 @@ func (p *Pages) operator() desk.Feature {
 		making = newTenantMailForm
 	}
 	f := desk.Feature{
-		Routes:  []desk.Route{{Method: http.MethodGet, Path: operatorPath, MinRole: desk.Operator, Handle: p.showOperator}},
+		Routes: []desk.Route{
+			{Method: http.MethodGet, Path: operatorPath, MinRole: desk.Operator, Handle: p.showOperator},
+			{Method: http.MethodGet, Path: usePath, MinRole: desk.Operator, Handle: p.downloadUse},
+		},
 		Screens: []string{"operator", "operator_new", "operator_link"},
 	}
 	f.Fill(desk.Route{Path: newTenantPath, MinRole: desk.Operator, StepUp: desk.Always}, making, p.newTenant)

@@ -1,0 +1,55 @@
+package dashboard
+
+import (
+	"context"
+	"encoding/csv"
+	"io"
+	"strconv"
+	"time"
+
+	"agegate/internal/pages/dashboard/desk"
+	"agegate/internal/rules/tenant"
+)
+
+const usePath = operatorPath + "/use.csv"
+
+// downloadUse writes what each tenant used in each of its last months, by UTC, as for
+// the invoices of whoever hosts several shops.
+func (p *Pages) downloadUse(r *desk.Request) error {
+	name := "use-" + p.cfg.Now().UTC().Format(time.DateOnly) + ".csv"
+	return r.Download("text/csv; charset=utf-8", name, func(ctx context.Context, w io.Writer) error {
+		out := csv.NewWriter(w)
+		err := out.Write([]string{"month", "tenant_id", "tenant", "free_checks", "credit_checks", "credit_added"})
+		if err != nil {
+			return err
+		}
+		for found, err := range p.cfg.Tenants.All(ctx) {
+			if err != nil {
+				return err
+			}
+			for _, t := range found {
+				rows, err := p.useOf(ctx, t)
+				if err != nil {
+					return err
+				}
+				if err := out.WriteAll(rows); err != nil {
+					return err
+				}
+			}
+		}
+		out.Flush()
+		return out.Error()
+	})
+}
+
+// useOf returns a tenant's rows, the newest month first.
+func (p *Pages) useOf(ctx context.Context, t tenant.Tenant) (rows [][]string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, desk.ReadBatch)
+	defer cancel()
+	months, err := p.cfg.Insight.Months(ctx, t.ID, monthsShown)
+	for _, m := range months {
+		rows = append(rows, []string{m.Start.Format("2006-01"), t.ID.String(), csvText(t.Name),
+			strconv.FormatInt(m.FreeUsed, 10), strconv.FormatInt(m.CreditUsed, 10), strconv.FormatInt(m.Added, 10)})
+	}
+	return rows, err
+}
