@@ -152,7 +152,7 @@ func (s *Store) FindTenants(ctx context.Context, text string, limit int) ([]tena
 	return view(ctx, s, func(tx *Tx) ([]tenant.Tenant, error) {
 		q := tx.db.Where(tx.contains("name"), pattern(text))
 		if id, err := uuid.Parse(text); err == nil {
-			q = q.Or("id = ?", id)
+			q = q.Or("id = ? OR id = (SELECT tenant_id FROM sessions WHERE id = ?)", id, id)
 		}
 		return findAs(q.Order("created_at, id").Limit(limit), toTenant)
 	})

@@ -340,6 +340,7 @@ func TestOperatorFinds(t *testing.T) {
 		op, ada := operating(t, g), member(t, g, shop.Tenant.ID, account.Owner)
 		g.Exec(t, "UPDATE users SET name = 'Ada 100%', email = 'ada@wein.example' WHERE id = '"+
 			ada.User.ID.String()+"'")
+		sess := g.Create(t, shop.Test.APIKey, 18)
 		tenantAt, userAt := "/operator/tenants/"+shop.Tenant.ID.String(), "/operator/users?user="+ada.User.ID.String()
 		for _, tt := range []struct {
 			text, leads string
@@ -347,6 +348,9 @@ func TestOperatorFinds(t *testing.T) {
 		}{
 			{"wein & MEHR", tenantAt, nil},
 			{shop.Tenant.ID.String(), tenantAt, nil},
+			{"Session " + sess.SessionID + " failed", tenantAt, nil},
+			{sess.VerificationURL + "?lang=de", tenantAt, nil},
+			{"https://v.example/v/" + strings.Repeat("A", 43), "", []string{"Nothing found"}},
 			{"ADA@wein", userAt, nil},
 			{"100%", userAt, nil},
 			{"wein", "", []string{"2 matches", tenantAt, userAt}},
@@ -354,7 +358,7 @@ func TestOperatorFinds(t *testing.T) {
 			{"merchant", "", []string{"/operator/tenants/new"}},
 			{"zzz", "", []string{"Nothing found", `/docs"`}},
 			{"z", "", []string{"Nothing found"}},
-			{"1042", "", []string{"Sessions and orders are searched in a tenant.", `href="/operator"`}},
+			{"1042", "", []string{"Orders are searched in a tenant.", `href="/operator"`}},
 			{"mail", "/operator/system", nil}, {"metrics", "/operator/system", nil},
 			{"limits", "", []string{"/operator/system"}},
 			{"version", "/operator/system", nil}, {"logs", "", []string{"/operator/audit", "/operator/system"}},

@@ -5,13 +5,14 @@ import (
 
 	"agegate/internal/pages/dashboard/desk"
 	"agegate/internal/pages/page"
+	"agegate/internal/rules/fault"
 )
 
 const findPath = operatorPath + "/find"
 
 var findForm = &desk.Form{
 	Name: "find", Again: true,
-	Fields: []desk.Field{{Name: "text", Kind: "search", Max: 100}},
+	Fields: []desk.Field{{Name: "text", Kind: "search", Max: 2000}},
 }
 
 var operatorSubPages = []subPage{
@@ -37,10 +38,22 @@ func (p *Pages) operatorFind() desk.Feature {
 }
 
 // operatorHits returns the operator's pages, the tenants and the users that a text
-// names.
+// names, or the tenant whose session's ID or link it has.
 func (p *Pages) operatorHits(r *desk.Request, text string) ([]hitView, error) {
 	if len(text) < minLetters {
 		return nil, nil
+	}
+	switch given := recognize(text); given.kind {
+	case pastedSecret:
+		return nil, nil
+	case pastedSession:
+		text = given.text
+	case pastedLink:
+		sess, err := p.cfg.Sessions.ByLink(r.Ctx(), given.text)
+		if err != nil && fault.CodeOf(err) != fault.NotFound {
+			return nil, err
+		}
+		text = sess.ID.String()
 	}
 	hits, err := p.pagesOf(r, strings.ToLower(text), operatorNav, operatorSubPages)
 	if err != nil {

@@ -171,7 +171,7 @@ func (s *Service) Tenant(ctx context.Context, id uuid.UUID) (Tenant, error) {
 }
 
 // FindTenants returns the first MaxPage tenants, oldest first, whose name
-// contains the text, ignoring case, or whose ID equals it.
+// contains the text, ignoring case, or whose ID or session's ID it is.
 func (s *Service) FindTenants(ctx context.Context, text string) ([]Tenant, error) {
 	return s.store.FindTenants(ctx, text, MaxPage)
 }
