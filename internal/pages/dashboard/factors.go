@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"agegate/internal/backoffice/account"
 	"agegate/internal/pages/dashboard/desk"
@@ -215,6 +216,9 @@ type codesView struct {
 	Codes []string
 	Added bool // added together with an authenticator app
 }
+
+// All is what the button copies.
+func (v *codesView) All() string { return strings.Join(v.Codes, "\n") }
 
 // newCodes shows new recovery codes, in this answer only.
 func (p *Pages) newCodes(r *desk.Request) (*desk.Question, error) {

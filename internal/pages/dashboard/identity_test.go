@@ -68,8 +68,8 @@ func enrol(t *testing.T, g *gatewaytest.Gateway, s *gatewaytest.Staff) (secret s
 	for _, match := range codePattern.FindAllStringSubmatch(body, -1) {
 		codes = append(codes, match[1])
 	}
-	if len(codes) != 10 {
-		t.Fatalf("%d recovery codes", len(codes))
+	if all := `data-copy="` + strings.Join(codes, "\n") + `"`; len(codes) != 10 || !strings.Contains(body, all) {
+		t.Fatalf("%d recovery codes, or no button that copies all", len(codes))
 	}
 	return secret, codes
 }
