@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 
 	"agegate/internal/backoffice/account"
@@ -23,15 +24,15 @@ func (s *Store) UpdateAccounts(ctx context.Context, fn func(account.Tx) error) e
 
 // UserByEmail implements account.Store.
 func (s *Store) UserByEmail(ctx context.Context, email string) (account.User, error) {
-	return view(ctx, s, func(tx *Tx) (account.User, error) {
-		return takeUser(tx.db, "email = ? AND issuer IS NULL", email)
+	return viewOne[account.User](ctx, s, func(tx *Tx) *gorm.DB {
+		return tx.db.Where("email = ? AND issuer IS NULL", email)
 	})
 }
 
 // UserByProvider implements account.Store.
 func (s *Store) UserByProvider(ctx context.Context, issuer, subject string) (account.User, error) {
-	return view(ctx, s, func(tx *Tx) (account.User, error) {
-		return takeUser(tx.db, "issuer = ? AND subject = ?", issuer, subject)
+	return viewOne[account.User](ctx, s, func(tx *Tx) *gorm.DB {
+		return tx.db.Where("issuer = ? AND subject = ?", issuer, subject)
 	})
 }
 
@@ -47,8 +48,7 @@ func (tx *Tx) SetOperator(userID uuid.UUID, operator bool) error {
 
 // InsertUser implements account.Tx.
 func (tx *Tx) InsertUser(u account.User) error {
-	row := userRow(u)
-	return tx.db.Create(&row).Error
+	return tx.db.Create(&u).Error
 }
 
 // OperatorExists implements account.Store.
@@ -59,7 +59,7 @@ func (s *Store) OperatorExists(ctx context.Context) (bool, error) {
 // OperatorExists implements account.Tx.
 func (tx *Tx) OperatorExists() (bool, error) {
 	var ids []uuid.UUID
-	err := tx.db.Model(&userRow{}).Where("operator = ? AND issuer IS NULL", true).Limit(1).Pluck("id", &ids).Error
+	err := tx.db.Model(&account.User{}).Where("operator = ? AND issuer IS NULL", true).Limit(1).Pluck("id", &ids).Error
 	return len(ids) > 0, err
 }
 
@@ -106,7 +106,7 @@ func (s *Store) LoginByHash(ctx context.Context, hash []byte) (login account.Log
 	err = s.View(ctx, func(tx *Tx) error {
 		var row loginUserRow
 		err := tx.db.InnerJoins("User").Take(&row, "logins.hash = ?", hash).Error
-		login, user = account.Login(row.Login), account.User(row.User)
+		login, user = row.Login, row.User
 		return err
 	})
 	return login, user, err
@@ -114,23 +114,22 @@ func (s *Store) LoginByHash(ctx context.Context, hash []byte) (login account.Log
 
 // InsertLogin implements account.Tx.
 func (tx *Tx) InsertLogin(l account.Login) error {
-	row := loginRow(l)
-	return tx.db.Create(&row).Error
+	return tx.db.Create(&l).Error
 }
 
 // TouchLogin implements account.Tx.
 func (tx *Tx) TouchLogin(hash []byte, seen time.Time) error {
-	return tx.db.Model(&loginRow{}).Where("hash = ? AND seen_at < ?", hash, seen).Update("seen_at", seen).Error
+	return tx.db.Model(&account.Login{}).Where("hash = ? AND seen_at < ?", hash, seen).Update("seen_at", seen).Error
 }
 
 // EndLogin implements account.Tx.
 func (tx *Tx) EndLogin(hash []byte, now time.Time) error {
-	return tx.db.Model(&loginRow{}).Where("hash = ? AND ends_at > ?", hash, now).Update("ends_at", now).Error
+	return tx.db.Model(&account.Login{}).Where("hash = ? AND ends_at > ?", hash, now).Update("ends_at", now).Error
 }
 
 // SetEntered implements account.Tx.
 func (tx *Tx) SetEntered(hash []byte, tenantID *uuid.UUID, until *time.Time, now time.Time) error {
-	return mustChange(tx.db.Model(&loginRow{}).Where("hash = ? AND ends_at > ?", hash, now).
+	return mustChange(tx.db.Model(&account.Login{}).Where("hash = ? AND ends_at > ?", hash, now).
 		Updates(map[string]any{"entered_tenant": tenantID, "entered_until": until}))
 }
 
@@ -142,25 +141,21 @@ func (tx *Tx) ClaimFlow(hash []byte, kind string, expires time.Time) (bool, erro
 
 // LinkByHash implements account.Store.
 func (s *Store) LinkByHash(ctx context.Context, hash []byte) (account.Link, error) {
-	return view(ctx, s, func(tx *Tx) (account.Link, error) {
-		row, err := take[linkRow](tx.db, "hash = ?", hash)
-		return account.Link(row), err
-	})
+	return viewOne[account.Link](ctx, s, func(tx *Tx) *gorm.DB { return tx.db.Where("hash = ?", hash) })
 }
 
 // PutSetupLink implements account.Tx.
 func (tx *Tx) PutSetupLink(l account.Link) error {
-	row := linkRow(l)
 	return tx.db.Clauses(clause.OnConflict{
 		Columns:     []clause.Column{{Name: "kind"}},
 		TargetWhere: clause.Where{Exprs: []clause.Expression{clause.Expr{SQL: "kind = 'setup'"}}},
 		DoUpdates:   clause.AssignmentColumns([]string{"hash", "tenant_id", "note", "created_at", "expires_at"}),
-	}).Create(&row).Error
+	}).Create(&l).Error
 }
 
 // TakeLink implements account.Tx.
 func (tx *Tx) TakeLink(kind account.LinkKind, hash []byte, now time.Time) (account.Link, error) {
-	var rows []linkRow
+	var rows []account.Link
 	err := tx.db.Clauses(clause.Returning{}).
 		Where("hash = ? AND kind = ? AND expires_at > ?", hash, kind, now).Delete(&rows).Error
 	if err == nil && len(rows) == 0 {
@@ -169,7 +164,7 @@ func (tx *Tx) TakeLink(kind account.LinkKind, hash []byte, now time.Time) (accou
 	if err != nil {
 		return account.Link{}, err
 	}
-	return account.Link(rows[0]), nil
+	return rows[0], nil
 }
 
 // How long ended log-ins, links and other records are kept.

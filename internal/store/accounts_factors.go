@@ -13,23 +13,18 @@ import (
 
 // UserByID implements account.Store.
 func (s *Store) UserByID(ctx context.Context, id uuid.UUID) (account.User, error) {
-	return view(ctx, s, func(tx *Tx) (account.User, error) { return takeUser(tx.db, "id = ?", id) })
+	return viewOne[account.User](ctx, s, func(tx *Tx) *gorm.DB { return tx.db.Where("id = ?", id) })
 }
 
 // UsersByID implements account.Store.
 func (s *Store) UsersByID(ctx context.Context, ids []uuid.UUID) ([]account.User, error) {
-	return view(ctx, s, func(tx *Tx) ([]account.User, error) { return findAs(tx.db.Where("id IN ?", ids), toUser) })
-}
-
-func takeUser(query *gorm.DB, condition ...any) (account.User, error) {
-	row, err := take[userRow](query, condition...)
-	return account.User(row), err
+	return viewAll[account.User](ctx, s, func(tx *Tx) *gorm.DB { return tx.db.Where("id IN ?", ids) })
 }
 
 // Users implements account.Store. IDs are in order of creation.
 func (s *Store) Users(ctx context.Context, after uuid.UUID, limit int) ([]account.User, error) {
-	return view(ctx, s, func(tx *Tx) ([]account.User, error) {
-		return findAs(tx.db.Where("id > ?", after).Order("id").Limit(limit), toUser)
+	return viewAll[account.User](ctx, s, func(tx *Tx) *gorm.DB {
+		return tx.db.Where("id > ?", after).Order("id").Limit(limit)
 	})
 }
 
@@ -37,11 +32,11 @@ func (s *Store) Users(ctx context.Context, after uuid.UUID, limit int) ([]accoun
 func (s *Store) FindUsers(ctx context.Context, text string, limit int) ([]account.User, error) {
 	return view(ctx, s, func(tx *Tx) ([]account.User, error) {
 		q := tx.db.Where(tx.contains("name"), pattern(text)).Or(tx.contains("email"), pattern(text))
-		return findAs(q.Order("id").Limit(limit), toUser)
+		return find[account.User](q.Order("id").Limit(limit))
 	})
 }
 
-func (tx *Tx) user(id uuid.UUID) *gorm.DB { return tx.db.Model(&userRow{}).Where("id = ?", id) }
+func (tx *Tx) user(id uuid.UUID) *gorm.DB { return tx.db.Model(&account.User{}).Where("id = ?", id) }
 
 // SetPassword implements account.Tx.
 func (tx *Tx) SetPassword(userID uuid.UUID, phc string) error {
@@ -103,12 +98,12 @@ func (tx *Tx) UseCode(userID uuid.UUID, hash []byte, now time.Time) (bool, error
 
 // LockUser implements account.Tx.
 func (tx *Tx) LockUser(id uuid.UUID) (account.User, error) {
-	return takeUser(tx.forUpdate(), "id = ?", id)
+	return take[account.User](tx.forUpdate(), "id = ?", id)
 }
 
 // Passkeys implements account.Tx.
 func (tx *Tx) Passkeys(userID uuid.UUID) ([]account.Passkey, error) {
-	return findAs(tx.db.Where("user_id = ?", userID).Order("id"), toPasskey)
+	return find[account.Passkey](tx.db.Where("user_id = ?", userID).Order("id"))
 }
 
 // Passkeys implements account.Store.
@@ -118,55 +113,53 @@ func (s *Store) Passkeys(ctx context.Context, userID uuid.UUID) ([]account.Passk
 
 // PasskeyByCredential implements account.Store.
 func (s *Store) PasskeyByCredential(ctx context.Context, credentialID []byte) (account.Passkey, error) {
-	return view(ctx, s, func(tx *Tx) (account.Passkey, error) {
-		row, err := take[passkeyRow](tx.db, "credential_id = ?", credentialID)
-		return account.Passkey(row), err
+	return viewOne[account.Passkey](ctx, s, func(tx *Tx) *gorm.DB {
+		return tx.db.Where("credential_id = ?", credentialID)
 	})
 }
 
 // InsertPasskey implements account.Tx.
 func (tx *Tx) InsertPasskey(k account.Passkey) error {
-	row := passkeyRow(k)
-	return tx.db.Create(&row).Error
+	return tx.db.Create(&k).Error
 }
 
 // UsePasskey implements account.Tx.
 func (tx *Tx) UsePasskey(k account.Passkey, now time.Time) (bool, error) {
 	const eligible = account.BackupEligible
-	return changed(tx.db.Model(&passkeyRow{}).Where("id = ? AND (sign_count < ? OR sign_count = 0) AND flags & ? <= ?",
-		k.ID, k.SignCount, eligible, k.Flags&eligible).
+	return changed(tx.db.Model(&account.Passkey{}).
+		Where("id = ? AND (sign_count < ? OR sign_count = 0)", k.ID, k.SignCount).
+		Where("flags & ? <= ?", eligible, k.Flags&eligible).
 		Updates(map[string]any{"sign_count": k.SignCount, "flags": k.Flags, "last_used_at": now}))
 }
 
 // DeletePasskey implements account.Tx.
 func (tx *Tx) DeletePasskey(userID, id uuid.UUID) error {
-	return mustChange(tx.db.Where("user_id = ? AND id = ?", userID, id).Delete(&passkeyRow{}))
+	return mustChange(tx.db.Where("user_id = ? AND id = ?", userID, id).Delete(&account.Passkey{}))
 }
 
 // DeletePasskeys implements account.Tx.
 func (tx *Tx) DeletePasskeys(userID uuid.UUID) error {
-	return tx.db.Where("user_id = ?", userID).Delete(&passkeyRow{}).Error
+	return tx.db.Where("user_id = ?", userID).Delete(&account.Passkey{}).Error
 }
 
 // LoginsOf implements account.Store.
 func (s *Store) LoginsOf(ctx context.Context, userID uuid.UUID, now time.Time) ([]account.Login, error) {
-	return view(ctx, s, func(tx *Tx) ([]account.Login, error) {
-		return findAs(tx.db.Where("user_id = ? AND ends_at > ? AND seen_at > ?", userID, now,
+	return viewAll[account.Login](ctx, s, func(tx *Tx) *gorm.DB {
+		return tx.db.Where("user_id = ? AND ends_at > ? AND seen_at > ?", userID, now,
 			now.Add(-account.LoginIdle)).
-			Order("created_at DESC, hash"), toLogin)
+			Order("created_at DESC, hash")
 	})
 }
 
 // RenewLogin implements account.Tx.
 func (tx *Tx) RenewLogin(hash []byte, l account.Login, now time.Time) error {
-	row := loginRow(l)
-	return mustChange(tx.db.Model(&loginRow{}).Where("hash = ? AND ends_at > ?", hash, now).
-		Select("hash", "methods", "stepped_up_until").Updates(&row))
+	return mustChange(tx.db.Model(&account.Login{}).Where("hash = ? AND ends_at > ?", hash, now).
+		Select("hash", "methods", "stepped_up_until").Updates(&l))
 }
 
 // EndLogins implements account.Tx.
 func (tx *Tx) EndLogins(userID uuid.UUID, except []byte, now time.Time) (int, error) {
-	query := tx.db.Model(&loginRow{}).Where("user_id = ? AND ends_at > ?", userID, now)
+	query := tx.db.Model(&account.Login{}).Where("user_id = ? AND ends_at > ?", userID, now)
 	if except != nil {
 		query = query.Where("hash <> ?", except)
 	}
@@ -176,7 +169,7 @@ func (tx *Tx) EndLogins(userID uuid.UUID, except []byte, now time.Time) (int, er
 
 // EndLoginSince implements account.Tx.
 func (tx *Tx) EndLoginSince(userID uuid.UUID, since, now time.Time) (int, error) {
-	result := tx.db.Model(&loginRow{}).Where("user_id = ? AND created_at = ? AND ends_at > ?", userID, since, now).
+	result := tx.db.Model(&account.Login{}).Where("user_id = ? AND created_at = ? AND ends_at > ?", userID, since, now).
 		Update("ends_at", now)
 	return int(result.RowsAffected), result.Error
 }

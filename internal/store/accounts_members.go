@@ -9,16 +9,14 @@ import (
 
 	"agegate/internal/backoffice/account"
 	"agegate/internal/rules/fault"
+	"agegate/internal/rules/tenant"
 )
 
 // Members implements account.Store.
 func (s *Store) Members(ctx context.Context, tenantID uuid.UUID) ([]account.Member, error) {
-	return view(ctx, s, func(tx *Tx) ([]account.Member, error) {
-		rows, err := find[memberRow](tx.db.InnerJoins("User").Where("memberships.tenant_id = ?", tenantID).
-			Order("memberships.created_at, memberships.user_id"))
-		return mapAll(rows, func(r memberRow) account.Member {
-			return account.Member{Membership: r.Membership, User: account.User(r.User)}
-		}), err
+	return viewAll[account.Member](ctx, s, func(tx *Tx) *gorm.DB {
+		return tx.db.Table("memberships").InnerJoins("User").
+			Where("memberships.tenant_id = ?", tenantID).Order("memberships.created_at, memberships.user_id")
 	})
 }
 
@@ -30,7 +28,7 @@ func (tx *Tx) InsertMembership(m account.Membership) error {
 // LockOwners implements account.Tx. It locks the tenant's row, which exists even if
 // there is no owner.
 func (tx *Tx) LockOwners(tenantID uuid.UUID) error {
-	return tx.forChange().Take(&tenantRow{}, "id = ?", tenantID).Error
+	return tx.forChange().Take(&tenant.Tenant{}, "id = ?", tenantID).Error
 }
 
 // OwnerExists implements account.Tx.
@@ -74,36 +72,36 @@ func (tx *Tx) DeleteMembership(tenantID, userID uuid.UUID) error {
 
 // Invitations implements account.Store.
 func (s *Store) Invitations(ctx context.Context, tenantIDs []uuid.UUID, now time.Time) ([]account.Link, error) {
-	return view(ctx, s, func(tx *Tx) ([]account.Link, error) {
-		return findAs(tx.db.Where("tenant_id IN ? AND kind = ? AND expires_at > ?", tenantIDs,
+	return viewAll[account.Link](ctx, s, func(tx *Tx) *gorm.DB {
+		return tx.db.Where("tenant_id IN ? AND kind = ? AND expires_at > ?", tenantIDs,
 			account.LinkInvitation, now).
-			Order("created_at DESC, hash"), toLink)
+			Order("created_at DESC, hash")
 	})
 }
 
 // InsertLink implements account.Tx.
 func (tx *Tx) InsertLink(l account.Link) error {
-	return tx.db.Create(new(linkRow(l))).Error
+	return tx.db.Create(&l).Error
 }
 
 // DeleteRecoveryLinks implements account.Tx.
 func (tx *Tx) DeleteRecoveryLinks(userID uuid.UUID) error {
-	return tx.db.Where("user_id = ? AND kind = ?", userID, account.LinkRecovery).Delete(&linkRow{}).Error
+	return tx.db.Where("user_id = ? AND kind = ?", userID, account.LinkRecovery).Delete(&account.Link{}).Error
 }
 
 // DeleteInvitationsBy implements account.Tx.
 func (tx *Tx) DeleteInvitationsBy(userID, tenantID uuid.UUID) error {
 	return tx.db.Where("tenant_id = ? AND kind = ? AND created_by = ?", tenantID, account.LinkInvitation, userID).
-		Delete(&linkRow{}).Error
+		Delete(&account.Link{}).Error
 }
 
 // DeleteLinksBy implements account.Tx.
 func (tx *Tx) DeleteLinksBy(userID uuid.UUID) error {
-	return tx.db.Where("created_by = ?", userID).Delete(&linkRow{}).Error
+	return tx.db.Where("created_by = ?", userID).Delete(&account.Link{}).Error
 }
 
 // DeleteOwnerInvitations implements account.Tx.
 func (tx *Tx) DeleteOwnerInvitations(tenantID uuid.UUID) error {
 	return tx.db.Where("tenant_id = ? AND kind = ? AND role = ?", tenantID, account.LinkInvitation, account.Owner).
-		Delete(&linkRow{}).Error
+		Delete(&account.Link{}).Error
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 
 	"agegate/internal/rules/audit"
@@ -13,6 +14,8 @@ var (
 	_ audit.Store = (*Store)(nil)
 	_ audit.Tx    = (*Tx)(nil)
 )
+
+const auditTable = "audit_entries"
 
 // act runs fn and writes its act, in one transaction.
 func (s *Store) act(ctx context.Context, act audit.Act, fn func(tx *Tx) error) error {
@@ -43,8 +46,7 @@ func (tx *Tx) AppendAudit(act audit.Act) error {
 	if err != nil {
 		return err
 	}
-	row := auditRow(entry)
-	if err := tx.db.Create(&row).Error; err != nil {
+	if err := tx.db.Table(auditTable).Create(&entry).Error; err != nil {
 		return err
 	}
 	return tx.db.Model(&auditHeadRow{}).Where("scope = ?", entry.Scope).
@@ -55,7 +57,7 @@ func (tx *Tx) AppendAudit(act audit.Act) error {
 // further entry of a test key.
 func (tx *Tx) checkTestActs(head auditHeadRow, now time.Time) error {
 	var oldest []time.Time
-	err := tx.db.Model(&auditRow{}).Where("scope = ? AND seq = ?", head.Scope, head.Seq-audit.MaxTestActs+1).
+	err := tx.db.Table(auditTable).Where("scope = ? AND seq = ?", head.Scope, head.Seq-audit.MaxTestActs+1).
 		Pluck("at", &oldest).Error
 	if err == nil && len(oldest) > 0 && now.Sub(oldest[0]) < audit.TestActsPeriod {
 		return audit.TooManyTestActs(oldest[0], now)
@@ -70,10 +72,10 @@ func (s *Store) AuditEntries(ctx context.Context, f audit.Filter) ([]audit.Entry
 		limit = audit.MaxPage
 	}
 	return view(ctx, s, func(tx *Tx) ([]audit.Entry, error) {
-		q := tx.db.Where("scope = ?", f.Scope).Order("seq DESC").Limit(limit)
+		q := tx.db.Table(auditTable).Where("scope = ?", f.Scope).Order("seq DESC").Limit(limit)
 		if f.Scope == audit.OnTenants {
-			q = tx.db.Where("actor_kind IN ('operator', 'cli') AND scope <> 'instance'").Order("at DESC, scope DESC, seq DESC").
-				Limit(limit)
+			q = tx.db.Table(auditTable).Where("actor_kind IN ('operator', 'cli') AND scope <> 'instance'").
+				Order("at DESC, scope DESC, seq DESC").Limit(limit)
 		}
 		if f.Action != "" {
 			q = q.Where("action = ?", f.Action)
@@ -83,7 +85,7 @@ func (s *Store) AuditEntries(ctx context.Context, f audit.Filter) ([]audit.Entry
 		}
 		switch {
 		case f.Before > 0 && f.Scope == audit.OnTenants:
-			last, err := take[auditRow](tx.db, "scope = ? AND seq = ?", f.In, f.Before)
+			last, err := take[audit.Entry](tx.db.Table(auditTable), "scope = ? AND seq = ?", f.In, f.Before)
 			if err != nil {
 				return nil, err
 			}
@@ -91,14 +93,14 @@ func (s *Store) AuditEntries(ctx context.Context, f audit.Filter) ([]audit.Entry
 		case f.Before > 0:
 			q = q.Where("seq < ?", f.Before)
 		}
-		return findAs(q, toAuditEntry)
+		return find[audit.Entry](q)
 	})
 }
 
 // AuditChain implements audit.Store.
 func (s *Store) AuditChain(ctx context.Context, scope audit.Scope, after int64, limit int) ([]audit.Entry, error) {
-	return view(ctx, s, func(tx *Tx) ([]audit.Entry, error) {
-		return findAs(tx.db.Where("scope = ? AND seq > ?", scope, after).Order("seq").Limit(limit), toAuditEntry)
+	return viewAll[audit.Entry](ctx, s, func(tx *Tx) *gorm.DB {
+		return tx.db.Table(auditTable).Where("scope = ? AND seq > ?", scope, after).Order("seq").Limit(limit)
 	})
 }
 

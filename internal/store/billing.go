@@ -19,6 +19,8 @@ var (
 	_ billing.Tx    = (*Tx)(nil)
 )
 
+const entryTable = "ledger_entries"
+
 // UpdateBilling implements billing.Store with Update.
 func (s *Store) UpdateBilling(ctx context.Context, fn func(billing.Tx) error) error {
 	return s.Update(ctx, func(tx *Tx) error { return fn(tx) })
@@ -49,15 +51,15 @@ func (tx *Tx) HasEntry(id uuid.UUID) (found bool, err error) {
 // Entries implements billing.Store.
 func (s *Store) Entries(ctx context.Context, tenantID, before uuid.UUID, limit int) ([]billing.Entry, error) {
 	return view(ctx, s, func(tx *Tx) ([]billing.Entry, error) {
-		q := tx.db.Where("tenant_id = ?", tenantID).Order("created_at DESC, id DESC").Limit(limit)
+		q := tx.db.Table(entryTable).Where("tenant_id = ?", tenantID).Order("created_at DESC, id DESC").Limit(limit)
 		if before != uuid.Nil {
-			last, err := take[entryRow](tx.db, "id = ? AND tenant_id = ?", before, tenantID)
+			last, err := take[billing.Entry](tx.db.Table(entryTable), "id = ? AND tenant_id = ?", before, tenantID)
 			if err != nil {
 				return nil, err
 			}
 			q = q.Where("(created_at, id) < (?, ?)", last.CreatedAt, before)
 		}
-		return findAs(q, toEntry)
+		return find[billing.Entry](q)
 	})
 }
 
@@ -66,13 +68,14 @@ func (s *Store) EntriesBetween(
 	ctx context.Context, tenantID uuid.UUID, from, to time.Time, after billing.Entry, limit int,
 ) ([]billing.Entry, error) {
 	return view(ctx, s, func(tx *Tx) ([]billing.Entry, error) {
-		q := tx.db.Where("tenant_id = ? AND created_at < ?", tenantID, to).Order("created_at, id").Limit(limit)
+		q := tx.db.Table(entryTable).Where("tenant_id = ? AND created_at < ?", tenantID, to).
+			Order("created_at, id").Limit(limit)
 		if after.ID == uuid.Nil {
 			q = q.Where("created_at >= ?", from)
 		} else { // without from: with both conditions, SQLite would begin every page at from
 			q = q.Where("(created_at, id) > (?, ?)", after.CreatedAt, after.ID)
 		}
-		return findAs(q, toEntry)
+		return find[billing.Entry](q)
 	})
 }
 
@@ -228,14 +231,16 @@ func (s *Store) ReplaceEntries(
 	ctx context.Context, ids []uuid.UUID, by func([]billing.Entry) []billing.Entry, act *audit.Act,
 ) (int, error) {
 	return update(ctx, s, func(tx *Tx) (int, error) {
-		rows, err := find[entryRow](tx.forUpdate().Where("id IN ? AND session_id IS NOT NULL", ids).Order("id"))
-		n := len(rows)
+		found, err := find[billing.Entry](tx.forUpdate().Table(entryTable).
+			Where("id IN ? AND session_id IS NOT NULL", ids).Order("id"))
+		n := len(found)
 		if err != nil || n == 0 {
 			return 0, err
 		}
-		sums := by(mapAll(rows, toEntry))
-		earlier, err := find[entryRow](tx.forUpdate().Where("id IN ?", mapAll(sums, entryID)).Order("id"))
-		replaced := mapAll(append(rows, earlier...), toEntry)
+		sums := by(found)
+		earlier, err := find[billing.Entry](tx.forUpdate().Table(entryTable).
+			Where("id IN ?", mapAll(sums, entryID)).Order("id"))
+		replaced := slices.Concat(found, earlier)
 		if err != nil {
 			return 0, err
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 
 	"agegate/internal/backoffice/certificate"
@@ -13,9 +14,7 @@ var _ certificate.Store = (*Store)(nil)
 
 // Certificates implements certificate.Store.
 func (s *Store) Certificates(ctx context.Context) ([]certificate.Certificate, error) {
-	return view(ctx, s, func(tx *Tx) ([]certificate.Certificate, error) {
-		return find[certificate.Certificate](tx.db.Order("name"))
-	})
+	return viewAll[certificate.Certificate](ctx, s, func(tx *Tx) *gorm.DB { return tx.db.Order("name") })
 }
 
 // ClaimOrders implements certificate.Store. The account's row is the lock.
@@ -39,9 +38,7 @@ func (s *Store) SaveCertificate(ctx context.Context, c certificate.Certificate) 
 
 // Challenges implements certificate.Store.
 func (s *Store) Challenges(ctx context.Context, now time.Time) ([]certificate.Challenge, error) {
-	return view(ctx, s, func(tx *Tx) ([]certificate.Challenge, error) {
-		return find[certificate.Challenge](tx.db.Where("ends_at > ?", now))
-	})
+	return viewAll[certificate.Challenge](ctx, s, func(tx *Tx) *gorm.DB { return tx.db.Where("ends_at > ?", now) })
 }
 
 // SaveChallenge implements certificate.Store.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 
 	"agegate/internal/rules/session"
@@ -21,9 +22,7 @@ func (s *Store) HandoverOf(ctx context.Context, linkHash []byte) (session.Handov
 
 // HandoverByToken implements session.HandoverStore.
 func (s *Store) HandoverByToken(ctx context.Context, tokenHash []byte) (session.Handover, error) {
-	return view(ctx, s, func(tx *Tx) (session.Handover, error) {
-		return take[session.Handover](tx.db, "token_hash = ?", tokenHash)
-	})
+	return viewOne[session.Handover](ctx, s, func(tx *Tx) *gorm.DB { return tx.db.Where("token_hash = ?", tokenHash) })
 }
 
 // HandoverOf implements session.HandoverTx.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"gorm.io/gorm"
 
 	"agegate/internal/rules/session"
 )
@@ -15,8 +16,8 @@ var _ session.ImpactStore = (*Store)(nil)
 func (s *Store) RecentDestinations(
 	ctx context.Context, tenantID uuid.UUID, since time.Time, limit int,
 ) ([]session.Destinations, error) {
-	return view(ctx, s, func(tx *Tx) ([]session.Destinations, error) {
-		return find[session.Destinations](tx.db.Table("sessions").Where("tenant_id = ? AND created_at >= ?", tenantID, since).
-			Order("created_at DESC, id DESC").Limit(limit))
+	return viewAll[session.Destinations](ctx, s, func(tx *Tx) *gorm.DB {
+		return tx.db.Table("sessions").Where("tenant_id = ? AND created_at >= ?", tenantID, since).
+			Order("created_at DESC, id DESC").Limit(limit)
 	})
 }

@@ -95,12 +95,12 @@ func (s *Store) PutReplica(ctx context.Context, r insight.Replica, before time.T
 
 // DeleteReplica implements insight.ReplicaStore.
 func (s *Store) DeleteReplica(ctx context.Context, id uuid.UUID) error {
-	return s.Update(ctx, func(tx *Tx) error { return tx.db.Exec("DELETE FROM replicas WHERE id = ?", id).Error })
+	return s.exec(ctx, "DELETE FROM replicas WHERE id = ?", id)
 }
 
 // Replicas implements insight.ReplicaStore.
 func (s *Store) Replicas(ctx context.Context, since time.Time) ([]insight.Replica, error) {
-	return view(ctx, s, func(tx *Tx) ([]insight.Replica, error) {
-		return find[insight.Replica](tx.db.Where("seen_at >= ?", since).Order("started_at, id"))
+	return viewAll[insight.Replica](ctx, s, func(tx *Tx) *gorm.DB {
+		return tx.db.Where("seen_at >= ?", since).Order("started_at, id")
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"gorm.io/gorm"
 
 	"agegate/internal/backoffice/insight"
 	"agegate/internal/rules/session"
@@ -276,9 +277,9 @@ func (s *Store) CountEntries(ctx context.Context, tenantID uuid.UUID, from, to t
 
 // SumDays implements insight.FoldStore.
 func (s *Store) SumDays(ctx context.Context, tenantID uuid.UUID, from, before int64) ([]insight.LedgerDay, error) {
-	return view(ctx, s, func(tx *Tx) ([]insight.LedgerDay, error) {
-		return find[insight.LedgerDay](tx.db.Table("ledger_days").Where("tenant_id = ? AND day >= ? AND day < ?", tenantID,
-			from, before))
+	return viewAll[insight.LedgerDay](ctx, s, func(tx *Tx) *gorm.DB {
+		return tx.db.Table("ledger_days").Where("tenant_id = ? AND day >= ? AND day < ?", tenantID,
+			from, before)
 	})
 }
 

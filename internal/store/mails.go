@@ -52,16 +52,12 @@ func (s *Store) ClaimMails(ctx context.Context, now time.Time, lease time.Durati
 
 // PostponeMail implements mail.Store.
 func (s *Store) PostponeMail(ctx context.Context, m mail.Mail, due time.Time) error {
-	return s.Update(ctx, func(tx *Tx) error {
-		return tx.db.Exec("UPDATE mails SET due_at = ? WHERE id = ? AND attempts = ?", due, m.ID, m.Attempts).Error
-	})
+	return s.exec(ctx, "UPDATE mails SET due_at = ? WHERE id = ? AND attempts = ?", due, m.ID, m.Attempts)
 }
 
 // EndMail implements mail.Store.
 func (s *Store) EndMail(ctx context.Context, m mail.Mail) error {
-	return s.Update(ctx, func(tx *Tx) error {
-		return tx.db.Exec("UPDATE mails SET sealed = NULL WHERE id = ? AND attempts = ?", m.ID, m.Attempts).Error
-	})
+	return s.exec(ctx, "UPDATE mails SET sealed = NULL WHERE id = ? AND attempts = ?", m.ID, m.Attempts)
 }
 
 // Alert stores mails about a problem that exists since a time, and reports whether it
@@ -96,8 +92,6 @@ func (s *Store) Alert(
 // EndAlert deletes the notice of a problem that is over. If the problem occurs again, staff
 // get a mail again.
 func (s *Store) EndAlert(ctx context.Context, tenantID uuid.UUID, kind mail.Kind, subject string) error {
-	return s.Update(ctx, func(tx *Tx) error {
-		return tx.db.Exec("DELETE FROM notices WHERE tenant_id = ? AND kind = ? AND subject = ?", tenantID, string(kind),
-			subject).Error
-	})
+	return s.exec(ctx, "DELETE FROM notices WHERE tenant_id = ? AND kind = ? AND subject = ?", tenantID, string(kind),
+		subject)
 }

@@ -49,11 +49,12 @@ func (s *Store) EventByID(
 	ctx context.Context, scope webhook.Scope, id string,
 ) (webhook.Record, []webhook.Attempt, error) {
 	var row eventRow
-	var rows []attemptRow
+	var attempts []webhook.Attempt
 	err := s.View(ctx, func(tx *Tx) error {
-		row, rows = eventRow{}, nil
+		row, attempts = eventRow{}, nil
 		// The event is read last, so that it is never older than its last attempt.
-		if err := tx.db.Where("event_id = ?", id).Order("number").Find(&rows).Error; err != nil {
+		err := tx.db.Table("webhook_attempts").Where("event_id = ?", id).Order("number").Find(&attempts).Error
+		if err != nil {
 			return err
 		}
 		return inScope(tx.db, scope).Where("id = ?", id).Take(&row).Error
@@ -61,7 +62,7 @@ func (s *Store) EventByID(
 	if err != nil {
 		return webhook.Record{}, nil, err
 	}
-	return row.Record, mapAll(rows, func(r attemptRow) webhook.Attempt { return webhook.Attempt(r) }), nil
+	return row.Record, attempts, nil
 }
 
 // renewed holds the columns that make a delivery due now and restart its
@@ -176,9 +177,9 @@ const classed = "e.*, (SELECT last_class FROM webhook_events WHERE endpoint_id =
 
 // Endpoints implements webhook.Journal.
 func (s *Store) Endpoints(ctx context.Context, scope webhook.Scope) ([]webhook.Failing, error) {
-	return view(ctx, s, func(tx *Tx) ([]webhook.Failing, error) {
-		return find[webhook.Failing](inScope(tx.db.Table(endpointTable+" AS e"), scope).Select(classed, undelivered).
-			Where("disabled_at IS NOT NULL OR first_failure_at IS NOT NULL").Order("id"))
+	return viewAll[webhook.Failing](ctx, s, func(tx *Tx) *gorm.DB {
+		return inScope(tx.db.Table(endpointTable+" AS e"), scope).Select(classed, undelivered).
+			Where("disabled_at IS NOT NULL OR first_failure_at IS NOT NULL").Order("id")
 	})
 }
 

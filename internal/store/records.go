@@ -31,7 +31,7 @@ func (s *Store) CountUnfinished(
 	ctx context.Context, tenantID uuid.UUID, now time.Time,
 ) (open, events int64, err error) {
 	err = s.View(ctx, func(tx *Tx) error {
-		err := tx.db.Model(&sessionRow{}).
+		err := tx.db.Model(&session.Session{}).
 			Where("tenant_id = ? AND created_at > ?", tenantID, now.Add(-session.MaxLifetime)). // lets the query use the index
 			Where("status = ? AND expires_at > ?", session.StatusPending, now).Count(&open).Error
 		if err != nil {
@@ -45,11 +45,11 @@ func (s *Store) CountUnfinished(
 
 // LockRecord implements session.RecordTx.
 func (tx *Tx) LockRecord(id uuid.UUID) (session.Record, error) {
-	row, err := take[sessionRow](tx.forUpdate(), "id = ?", id)
+	row, err := take[session.Session](tx.forUpdate(), "id = ?", id)
 	if err != nil {
 		return session.Record{}, err
 	}
-	records, err := tx.records([]sessionRow{row}, tx.forUpdate())
+	records, err := tx.records([]session.Session{row}, tx.forUpdate())
 	if err != nil {
 		return session.Record{}, err
 	}
@@ -60,7 +60,7 @@ func (tx *Tx) LockRecord(id uuid.UUID) (session.Record, error) {
 func (tx *Tx) LockRecords(
 	tenantID uuid.UUID, before time.Time, after session.Record, limit int,
 ) ([]session.Record, error) {
-	rows, err := find[sessionRow](tx.forUpdate().
+	rows, err := find[session.Session](tx.forUpdate().
 		Where("tenant_id = ? AND created_at < ? AND (created_at, id) > (?, ?)", tenantID, before, after.CreatedAt, after.ID).
 		Order("created_at, id").Limit(limit))
 	if err != nil || len(rows) == 0 {
@@ -72,8 +72,8 @@ func (tx *Tx) LockRecords(
 // records adds to each session the state of its event. It locks the events, because a
 // delivered event may be made due again. If the lock does not wait, an event that
 // another transaction is changing counts as undelivered.
-func (tx *Tx) records(rows []sessionRow, lock *gorm.DB) ([]session.Record, error) {
-	ids := mapAll(rows, func(r sessionRow) uuid.UUID { return r.ID })
+func (tx *Tx) records(rows []session.Session, lock *gorm.DB) ([]session.Record, error) {
+	ids := mapAll(rows, func(r session.Session) uuid.UUID { return r.ID })
 	var locked []string
 	if err := lock.Model(&eventRow{}).Where("session_id IN ?", ids).Pluck("id", &locked).Error; err != nil {
 		return nil, err
@@ -86,7 +86,7 @@ func (tx *Tx) records(rows []sessionRow, lock *gorm.DB) ([]session.Record, error
 	for _, e := range events {
 		pending[e.SessionID] = slices.Contains(undelivered, e.Status) || !slices.Contains(locked, e.ID)
 	}
-	return mapAll(rows, func(r sessionRow) session.Record {
+	return mapAll(rows, func(r session.Session) session.Record {
 		return session.Record{
 			ID: r.ID, TenantID: r.TenantID, Status: r.Status, CreatedAt: r.CreatedAt, ExpiresAt: r.ExpiresAt,
 			Undelivered: pending[r.ID],

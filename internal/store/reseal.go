@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"gorm.io/gorm"
 
 	"agegate/internal/backoffice/account"
 	"agegate/internal/backoffice/certificate"
@@ -43,10 +44,10 @@ func (s *Store) OuterSecrets(ctx context.Context) ([]tenant.Secret, error) {
 func (s *Store) SecretsBefore(
 	ctx context.Context, tenantID, id uuid.UUID, now time.Time, limit int,
 ) ([]tenant.Secret, error) {
-	return view(ctx, s, func(tx *Tx) ([]tenant.Secret, error) {
-		return find[tenant.Secret](tx.db.Table(secretTable).
+	return viewAll[tenant.Secret](ctx, s, func(tx *Tx) *gorm.DB {
+		return tx.db.Table(secretTable).
 			Where("(tenant_id, id) < (?, ?) AND (expires_at IS NULL OR expires_at > ?)", tenantID, id, now).
-			Order("tenant_id DESC, id DESC").Limit(limit))
+			Order("tenant_id DESC, id DESC").Limit(limit)
 	})
 }
 
@@ -61,11 +62,11 @@ func (s *Store) ReplaceSealed(ctx context.Context, secrets []tenant.ResealedSecr
 func (s *Store) ClaimsAfter(
 	ctx context.Context, after session.IdempotencyClaim, now time.Time, limit int,
 ) ([]session.IdempotencyClaim, error) {
-	return view(ctx, s, func(tx *Tx) ([]session.IdempotencyClaim, error) {
-		return find[session.IdempotencyClaim](tx.db.
+	return viewAll[session.IdempotencyClaim](ctx, s, func(tx *Tx) *gorm.DB {
+		return tx.db.
 			Where("(tenant_id, livemode, key_hash) > (?, ?, ?) AND expires_at > ?", after.TenantID, after.Livemode,
 				after.KeyHash, now).
-			Order("tenant_id, livemode, key_hash").Limit(limit))
+			Order("tenant_id, livemode, key_hash").Limit(limit)
 	})
 }
 

@@ -23,8 +23,8 @@ func (s *Store) UpdateSessions(ctx context.Context, fn func(session.Tx) error) e
 
 // SessionByID implements session.Store.
 func (s *Store) SessionByID(ctx context.Context, tenantID, id uuid.UUID) (session.Session, error) {
-	return view(ctx, s, func(tx *Tx) (session.Session, error) {
-		return takeSession(tx.db, "id = ? AND tenant_id = ?", id, tenantID)
+	return viewOne[session.Session](ctx, s, func(tx *Tx) *gorm.DB {
+		return tx.db.Where("id = ? AND tenant_id = ?", id, tenantID)
 	})
 }
 
@@ -39,7 +39,7 @@ func (s *Store) Standings(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]s
 
 // SessionByLink implements session.Store.
 func (s *Store) SessionByLink(ctx context.Context, linkHashes ...[]byte) (session.Session, error) {
-	return view(ctx, s, func(tx *Tx) (session.Session, error) { return takeSession(tx.db, "link_hash IN ?", linkHashes) })
+	return viewOne[session.Session](ctx, s, func(tx *Tx) *gorm.DB { return tx.db.Where("link_hash IN ?", linkHashes) })
 }
 
 // OrdersLinks implements session.Store. Releases from 0.3.0 on find the sessions of
@@ -47,15 +47,10 @@ func (s *Store) SessionByLink(ctx context.Context, linkHashes ...[]byte) (sessio
 // release. Release 0.4.0 returns true on both databases, see docs/releasing.md.
 func (s *Store) OrdersLinks() bool { return s.sqlite != nil }
 
-func takeSession(query *gorm.DB, condition ...any) (session.Session, error) {
-	row, err := take[sessionRow](query, condition...)
-	return session.Session(row), err
-}
-
 // ClaimOf implements session.Store.
 func (s *Store) ClaimOf(ctx context.Context, sessionID uuid.UUID) (session.IdempotencyClaim, error) {
-	return view(ctx, s, func(tx *Tx) (session.IdempotencyClaim, error) {
-		return take[session.IdempotencyClaim](tx.db, "session_id = ?", sessionID)
+	return viewOne[session.IdempotencyClaim](ctx, s, func(tx *Tx) *gorm.DB {
+		return tx.db.Where("session_id = ?", sessionID)
 	})
 }
 
@@ -75,7 +70,7 @@ func (tx *Tx) claimByKey(tenantID uuid.UUID, livemode bool, keyHash []byte) (ses
 
 // pending selects the session if its status is PENDING.
 func (tx *Tx) pending(id uuid.UUID) *gorm.DB {
-	return tx.db.Model(&sessionRow{}).Where("id = ? AND status = ?", id, session.StatusPending)
+	return tx.db.Model(&session.Session{}).Where("id = ? AND status = ?", id, session.StatusPending)
 }
 
 // open selects the session if it is pending and not past its expiry.
@@ -93,40 +88,34 @@ func (s *Store) ExpireSession(ctx context.Context, id uuid.UUID, now time.Time) 
 // BindBrowser implements session.Store.
 func (s *Store) BindBrowser(ctx context.Context, id uuid.UUID, browserHash []byte) (bool, error) {
 	return update(ctx, s, func(tx *Tx) (bool, error) {
-		return changed(tx.db.Model(&sessionRow{}).Where("id = ? AND browser_hash IS NULL", id).
+		return changed(tx.db.Model(&session.Session{}).Where("id = ? AND browser_hash IS NULL", id).
 			Update("browser_hash", browserHash))
 	})
 }
 
 // MarkOpened implements session.Store.
 func (s *Store) MarkOpened(ctx context.Context, id uuid.UUID, now time.Time) error {
-	return s.Update(ctx, func(tx *Tx) error {
-		return tx.db.Exec("UPDATE sessions SET opened_at = ? WHERE id = ? AND opened_at IS NULL", now, id).Error
-	})
+	return s.exec(ctx, "UPDATE sessions SET opened_at = ? WHERE id = ? AND opened_at IS NULL", now, id)
 }
 
 // MarkRedirected implements session.Store.
 func (s *Store) MarkRedirected(ctx context.Context, id uuid.UUID, now time.Time) error {
-	return s.Update(ctx, func(tx *Tx) error {
-		return tx.db.Exec("UPDATE sessions SET redirected_at = ? WHERE id = ? AND redirected_at IS NULL", now, id).Error
-	})
+	return s.exec(ctx, "UPDATE sessions SET redirected_at = ? WHERE id = ? AND redirected_at IS NULL", now, id)
 }
 
 // LockSession implements session.Tx.
 func (tx *Tx) LockSession(id uuid.UUID) (session.Session, error) {
-	return takeSession(tx.forUpdate(), "id = ?", id)
+	return take[session.Session](tx.forUpdate(), "id = ?", id)
 }
 
 // InsertSessions implements session.Tx.
 func (tx *Tx) InsertSessions(sessions ...session.Session) error {
-	rows := mapAll(sessions, fromSession)
-	return tx.db.Create(&rows).Error
+	return tx.db.Create(&sessions).Error
 }
 
 // DropUnpaid implements session.Tx.
 func (tx *Tx) DropUnpaid(sessions ...session.Session) error {
-	rows := mapAll(sessions, fromSession)
-	return tx.db.Delete(&rows).Error
+	return tx.db.Delete(&sessions).Error
 }
 
 // decided are the columns that decisions change. Statements that do not lock the row
@@ -142,8 +131,7 @@ var decided = []string{
 // locked it, and SQLite has one writer. The condition on the status is an
 // additional guard.
 func (tx *Tx) SaveSession(s session.Session) error {
-	row := sessionRow(s)
-	return mustChange(tx.pending(s.ID).Select(decided).Updates(&row))
+	return mustChange(tx.pending(s.ID).Select(decided).Updates(&s))
 }
 
 // ClaimIdempotencyKey implements session.Tx. The insert waits for another

@@ -4,10 +4,11 @@ import (
 	"context"
 	"time"
 
-	"agegate/internal/backoffice/insight"
-	"agegate/internal/rules/webhook"
-
 	"github.com/google/uuid"
+
+	"agegate/internal/backoffice/insight"
+	"agegate/internal/rules/tenant"
+	"agegate/internal/rules/webhook"
 )
 
 // FailedByTenant implements insight.SystemStore. It reads at most 2 x atMost
@@ -60,7 +61,7 @@ func (s *Store) DatabaseState(ctx context.Context) (insight.Database, error) {
 func (s *Store) LastCalls(ctx context.Context, tenantIDs []uuid.UUID) (map[uuid.UUID]*time.Time, error) {
 	return view(ctx, s, func(tx *Tx) (map[uuid.UUID]*time.Time, error) {
 		last := map[uuid.UUID]*time.Time{}
-		keys, err := find[apiKeyRow](tx.db.Where("tenant_id IN ? AND last_used_at IS NOT NULL", tenantIDs))
+		keys, err := find[tenant.APIKey](tx.db.Where("tenant_id IN ? AND last_used_at IS NOT NULL", tenantIDs))
 		for _, k := range keys {
 			if at := last[k.TenantID]; at == nil || at.Before(*k.LastUsedAt) {
 				last[k.TenantID] = k.LastUsedAt

@@ -14,22 +14,18 @@ import (
 
 // InsertKey implements tenant.Store.
 func (s *Store) InsertKey(ctx context.Context, k tenant.APIKey, act audit.Act) error {
-	row := apiKeyRow(k)
-	return s.act(ctx, act, func(tx *Tx) error { return tx.db.Create(&row).Error })
+	return s.act(ctx, act, func(tx *Tx) error { return tx.db.Create(&k).Error })
 }
 
 // KeyByID implements tenant.Store.
 func (s *Store) KeyByID(ctx context.Context, keyID uuid.UUID) (tenant.APIKey, error) {
-	return view(ctx, s, func(tx *Tx) (tenant.APIKey, error) {
-		row, err := take[apiKeyRow](tx.db, "id = ?", keyID)
-		return tenant.APIKey(row), err
-	})
+	return viewOne[tenant.APIKey](ctx, s, func(tx *Tx) *gorm.DB { return tx.db.Where("id = ?", keyID) })
 }
 
 // RevokeKey implements tenant.Store.
 func (s *Store) RevokeKey(ctx context.Context, tenantID, keyID uuid.UUID, revokedAt time.Time, act audit.Act) error {
 	return s.act(ctx, act, func(tx *Tx) error {
-		return mustChange(tx.db.Model(&apiKeyRow{}).Where("id = ? AND tenant_id = ?", keyID, tenantID).
+		return mustChange(tx.db.Model(&tenant.APIKey{}).Where("id = ? AND tenant_id = ?", keyID, tenantID).
 			Update("revoked_at", gorm.Expr("coalesce(revoked_at, ?)", revokedAt)))
 	})
 }
@@ -38,20 +34,19 @@ func (s *Store) RevokeKey(ctx context.Context, tenantID, keyID uuid.UUID, revoke
 func (s *Store) ReplaceKey(
 	ctx context.Context, tenantID, old uuid.UUID, expires time.Time, next tenant.APIKey, act audit.Act,
 ) error {
-	row := apiKeyRow(next)
 	return s.act(ctx, act, func(tx *Tx) error {
-		own := tx.db.Model(&apiKeyRow{}).Where("id = ? AND tenant_id = ?", old, tenantID).Session(&gorm.Session{})
+		own := tx.db.Model(&tenant.APIKey{}).Where("id = ? AND tenant_id = ?", old, tenantID).Session(&gorm.Session{})
 		ended, err := changed(own.Where("revoked_at IS NULL AND expires_at IS NULL").Update("expires_at", expires))
 		if err != nil {
 			return err
 		}
 		if !ended {
-			if err := own.Take(&apiKeyRow{}).Error; err != nil {
+			if err := own.Take(&tenant.APIKey{}).Error; err != nil {
 				return err
 			}
 			return tenant.ErrKeyNotOpen
 		}
-		return tx.db.Create(&row).Error
+		return tx.db.Create(&next).Error
 	})
 }
 
@@ -63,7 +58,7 @@ func (s *Store) Keys(ctx context.Context, tenantID uuid.UUID) ([]tenant.APIKey, 
 			Where("api_keys.tenant_id = ?", tenantID).Order("api_keys.created_at, api_keys.id"))
 		return mapAll(rows, func(row apiKeyCreatorRow) tenant.APIKey {
 			row.Key.Creator = row.Creator
-			return tenant.APIKey(row.Key)
+			return row.Key
 		}), err
 	})
 }
@@ -73,13 +68,13 @@ func (s *Store) KeyByHash(ctx context.Context, hash credential.KeyHash) (tenant.
 	row, err := view(ctx, s, func(tx *Tx) (apiKeyTenantRow, error) {
 		return take[apiKeyTenantRow](tx.db.InnerJoins("Tenant"), "api_keys.hash = ?", hash[:])
 	})
-	return tenant.APIKey(row.Key), tenant.Tenant(row.Tenant), err
+	return row.Key, row.Tenant, err
 }
 
 // TouchKey implements tenant.Store.
 func (s *Store) TouchKey(ctx context.Context, keyID uuid.UUID, usedAt time.Time) error {
 	return s.Update(ctx, func(tx *Tx) error {
-		return mustChange(tx.db.Model(&apiKeyRow{}).Where("id = ?", keyID).
+		return mustChange(tx.db.Model(&tenant.APIKey{}).Where("id = ?", keyID).
 			Update("last_used_at", gorm.Expr("CASE WHEN last_used_at >= ? THEN last_used_at ELSE ? END", usedAt, usedAt)))
 	})
 }

@@ -20,13 +20,12 @@ var _ tenant.Store = (*Store)(nil)
 func (s *Store) CreateTenant(
 	ctx context.Context, t tenant.Tenant, keys []tenant.APIKey, secrets []tenant.Secret, act audit.Act,
 ) error {
-	row, keyRows := tenantRow(t), mapAll(keys, fromKey)
 	return s.Update(ctx, func(tx *Tx) error {
-		if err := tx.db.Create(&row).Error; err != nil {
+		if err := tx.db.Create(&t).Error; err != nil {
 			return err
 		}
-		if len(keyRows) > 0 {
-			if err := tx.db.Create(&keyRows).Error; err != nil {
+		if len(keys) > 0 {
+			if err := tx.db.Create(&keys).Error; err != nil {
 				return err
 			}
 		}
@@ -48,7 +47,7 @@ func (s *Store) UpdateTenant(
 		if err != nil {
 			return tenant.Tenant{}, err
 		}
-		row := tenantRow(c.Apply(before.Tenant))
+		row := c.Apply(before.Tenant)
 		if err := tx.db.Select("*").Omit("id", "created_at", "disabled").Updates(&row).Error; err != nil {
 			return tenant.Tenant{}, err
 		}
@@ -76,17 +75,12 @@ func (tx *Tx) forChange() *gorm.DB {
 
 // lockTenant locks a tenant, also against new sessions, and returns it.
 func (tx *Tx) lockTenant(id uuid.UUID) (tenant.Tenant, error) {
-	return takeTenant(tx.forUpdate(), "id = ?", id)
-}
-
-func takeTenant(query *gorm.DB, condition ...any) (tenant.Tenant, error) {
-	row, err := take[tenantRow](query, condition...)
-	return tenant.Tenant(row), err
+	return take[tenant.Tenant](tx.forUpdate(), "id = ?", id)
 }
 
 // settings returns a tenant's settings; db reads the tenant.
 func (tx *Tx) settings(db *gorm.DB, id uuid.UUID) (tenant.Settings, error) {
-	found, err := takeTenant(db, "id = ?", id)
+	found, err := take[tenant.Tenant](db, "id = ?", id)
 	if err != nil {
 		return tenant.Settings{}, err
 	}
@@ -97,7 +91,7 @@ func (tx *Tx) settings(db *gorm.DB, id uuid.UUID) (tenant.Settings, error) {
 // SetTenantDisabled implements tenant.Store.
 func (s *Store) SetTenantDisabled(ctx context.Context, id uuid.UUID, disabled bool, act audit.Act) error {
 	return s.act(ctx, act, func(tx *Tx) error {
-		return mustChange(tx.db.Model(&tenantRow{}).Where("id = ?", id).Update("disabled", disabled))
+		return mustChange(tx.db.Model(&tenant.Tenant{}).Where("id = ?", id).Update("disabled", disabled))
 	})
 }
 
@@ -108,7 +102,7 @@ func (s *Store) TenantByID(ctx context.Context, id uuid.UUID) (tenant.Tenant, er
 
 // Tenant implements session.Tx.
 func (tx *Tx) Tenant(id uuid.UUID) (tenant.Tenant, error) {
-	return takeTenant(tx.db, "id = ?", id)
+	return take[tenant.Tenant](tx.db, "id = ?", id)
 }
 
 // Terms implements session.Tx. Every creation reads them, so it names only their columns.
@@ -129,7 +123,7 @@ func (s *Store) Tenants(ctx context.Context, after uuid.UUID, limit int) ([]tena
 			}
 			q = q.Where("(created_at, id) > (?, ?)", last.CreatedAt, after)
 		}
-		return findAs(q, toTenant)
+		return find[tenant.Tenant](q)
 	})
 }
 
@@ -154,7 +148,7 @@ func (s *Store) FindTenants(ctx context.Context, text string, limit int) ([]tena
 		if id, err := uuid.Parse(text); err == nil {
 			q = q.Or("id = ? OR id = (SELECT tenant_id FROM sessions WHERE id = ?)", id, id)
 		}
-		return findAs(q.Order("created_at, id").Limit(limit), toTenant)
+		return find[tenant.Tenant](q.Order("created_at, id").Limit(limit))
 	})
 }
 
@@ -162,7 +156,7 @@ func (s *Store) FindTenants(ctx context.Context, text string, limit int) ([]tena
 func (s *Store) TenantNames(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]string, error) {
 	return view(ctx, s, func(tx *Tx) (map[uuid.UUID]string, error) {
 		names := map[uuid.UUID]string{}
-		rows, err := find[tenantRow](tx.db.Select("id", "name").Where("id IN ?", ids))
+		rows, err := find[tenant.Tenant](tx.db.Select("id", "name").Where("id IN ?", ids))
 		for _, t := range rows {
 			names[t.ID] = t.Name
 		}
@@ -174,9 +168,9 @@ func (s *Store) TenantNames(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID
 func (s *Store) Secrets(
 	ctx context.Context, tenantID uuid.UUID, livemode bool, kind tenant.SecretKind, now time.Time,
 ) ([]tenant.Secret, error) {
-	return view(ctx, s, func(tx *Tx) ([]tenant.Secret, error) {
-		return find[tenant.Secret](tx.secrets(tenantID, livemode, kind).
-			Where("expires_at IS NULL OR expires_at > ?", now).Order("created_at DESC, id DESC"))
+	return viewAll[tenant.Secret](ctx, s, func(tx *Tx) *gorm.DB {
+		return tx.secrets(tenantID, livemode, kind).
+			Where("expires_at IS NULL OR expires_at > ?", now).Order("created_at DESC, id DESC")
 	})
 }
 

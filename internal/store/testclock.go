@@ -28,13 +28,14 @@ func (tx *Tx) MoveExpiry(id uuid.UUID, now time.Time) (bool, error) {
 
 // ExpireNextRedirect implements session.ClockTx.
 func (tx *Tx) ExpireNextRedirect(id uuid.UUID) (bool, error) {
-	return changed(tx.db.Model(&sessionRow{}).Where("id = ? AND NOT livemode", id).Update("next_redirect_expired", true))
+	return changed(tx.db.Model(&session.Session{}).Where("id = ? AND NOT livemode", id).
+		Update("next_redirect_expired", true))
 }
 
 // TakeExpiredRedirect implements session.Store.
 func (s *Store) TakeExpiredRedirect(ctx context.Context, id uuid.UUID) (bool, error) {
 	return update(ctx, s, func(tx *Tx) (bool, error) {
-		return changed(tx.db.Model(&sessionRow{}).Where("id = ? AND next_redirect_expired",
+		return changed(tx.db.Model(&session.Session{}).Where("id = ? AND next_redirect_expired",
 			id).Update("next_redirect_expired", false))
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"gorm.io/gorm"
 
 	"agegate/internal/check/document"
 	"agegate/internal/rules/audit"
@@ -36,7 +37,8 @@ func (tx *Tx) listedIssuers(list uuid.UUID) ([]document.TrustedIssuer, error) {
 	if list != uuid.Nil {
 		query = query.Where("list_id = ?", list)
 	}
-	return findAs(query, toListedIssuer)
+	rows, err := find[listedIssuerRow](query)
+	return mapAll(rows, toListedIssuer), err
 }
 
 // AddTrustList implements document.ListStore.
@@ -46,9 +48,7 @@ func (s *Store) AddTrustList(ctx context.Context, l document.TrustList, act audi
 
 // TrustLists implements document.ListStore.
 func (s *Store) TrustLists(ctx context.Context) ([]document.TrustList, error) {
-	return view(ctx, s, func(tx *Tx) ([]document.TrustList, error) {
-		return find[document.TrustList](tx.db.Order("created_at, id"))
-	})
+	return viewAll[document.TrustList](ctx, s, func(tx *Tx) *gorm.DB { return tx.db.Order("created_at, id") })
 }
 
 // UpdateTrustList implements document.ListStore.

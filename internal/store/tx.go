@@ -116,7 +116,8 @@ func operation() string {
 		_, name, _ := strings.Cut(frame.Function[strings.LastIndex(frame.Function, "/")+1:], ".")
 		name = strings.TrimPrefix(strings.TrimPrefix(name, "(*Store)."), "(*Service).")
 		switch name, _, _ = strings.Cut(name, "."); name {
-		case "Update", "View", "UpdateSessions", "decide", "update[", "view[", "readByID[": // lead to it, whatever for
+		case "Update", "View", "UpdateSessions", "decide", "exec", "update[", "view[", "viewAll[", "viewOne[",
+			"readByID[": // lead to it, whatever for
 		default:
 			return name
 		}
@@ -165,12 +166,6 @@ func find[T any](query *gorm.DB) (rows []T, err error) {
 	return rows, err
 }
 
-// findAs returns the rows that a query selects, converted.
-func findAs[Row, T any](query *gorm.DB, convert func(Row) T) ([]T, error) {
-	rows, err := find[Row](query)
-	return mapAll(rows, convert), err
-}
-
 // take returns the row that a query selects, with a condition as in GORM's Take,
 // or fault.NotFound.
 func take[T any](query *gorm.DB, condition ...any) (row T, err error) {
@@ -193,6 +188,20 @@ func view[T any](ctx context.Context, s *Store, fn func(tx *Tx) (T, error)) (res
 		return err
 	})
 	return result, err
+}
+
+// viewAll and viewOne return the rows, or the row, that a query in a View selects.
+func viewAll[T any](ctx context.Context, s *Store, query func(tx *Tx) *gorm.DB) ([]T, error) {
+	return view(ctx, s, func(tx *Tx) ([]T, error) { return find[T](query(tx)) })
+}
+
+func viewOne[T any](ctx context.Context, s *Store, query func(tx *Tx) *gorm.DB) (T, error) {
+	return view(ctx, s, func(tx *Tx) (T, error) { return take[T](query(tx)) })
+}
+
+// exec runs one statement in an Update.
+func (s *Store) exec(ctx context.Context, statement string, args ...any) error {
+	return s.Update(ctx, func(tx *Tx) error { return tx.db.Exec(statement, args...).Error })
 }
 
 // readByID runs a query that returns IDs and further columns of a table, for the

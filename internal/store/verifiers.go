@@ -57,22 +57,20 @@ func (s *Store) RemoveVerifier(ctx context.Context, id uuid.UUID, act audit.Act)
 
 // Verifiers implements document.VerifierStore.
 func (s *Store) Verifiers(ctx context.Context) ([]document.VerifierKey, error) {
-	return view(ctx, s, func(tx *Tx) ([]document.VerifierKey, error) {
-		return find[document.VerifierKey](tx.verifiers().Order("created_at, id"))
+	return viewAll[document.VerifierKey](ctx, s, func(tx *Tx) *gorm.DB {
+		return tx.verifiers().Order("created_at, id")
 	})
 }
 
 // Verifier implements document.VerifierStore.
 func (s *Store) Verifier(ctx context.Context, id uuid.UUID) (document.VerifierKey, error) {
-	return view(ctx, s, func(tx *Tx) (document.VerifierKey, error) {
-		return take[document.VerifierKey](tx.verifiers(), "id = ?", id)
-	})
+	return viewOne[document.VerifierKey](ctx, s, func(tx *Tx) *gorm.DB { return tx.verifiers().Where("id = ?", id) })
 }
 
 // ActiveVerifier implements document.VerifierStore.
 func (s *Store) ActiveVerifier(ctx context.Context, role string, tenantID *uuid.UUID) (document.VerifierKey, error) {
-	return view(ctx, s, func(tx *Tx) (document.VerifierKey, error) {
-		return take[document.VerifierKey](tx.verifiersOf(role, tenantID), "state = ?", document.VerifierActive)
+	return viewOne[document.VerifierKey](ctx, s, func(tx *Tx) *gorm.DB {
+		return tx.verifiersOf(role, tenantID).Where("state = ?", document.VerifierActive)
 	})
 }
 
@@ -103,14 +101,12 @@ func (s *Store) RemoveRegistration(ctx context.Context, id uuid.UUID, act audit.
 
 // Registrations implements document.VerifierStore.
 func (s *Store) Registrations(ctx context.Context) ([]document.Registration, error) {
-	return view(ctx, s, func(tx *Tx) ([]document.Registration, error) {
-		return find[document.Registration](tx.registrations().Order("created_at, id"))
+	return viewAll[document.Registration](ctx, s, func(tx *Tx) *gorm.DB {
+		return tx.registrations().Order("created_at, id")
 	})
 }
 
 // RegistrationOf implements document.WalletStore.
 func (s *Store) RegistrationOf(ctx context.Context, tenantID *uuid.UUID) (document.Registration, error) {
-	return view(ctx, s, func(tx *Tx) (document.Registration, error) {
-		return take[document.Registration](tx.registrationsOf(tenantID))
-	})
+	return viewOne[document.Registration](ctx, s, func(tx *Tx) *gorm.DB { return tx.registrationsOf(tenantID) })
 }

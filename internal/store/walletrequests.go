@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 
+	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 
 	"agegate/internal/check/document"
@@ -27,16 +28,14 @@ func (tx *Tx) ReplaceWalletRequest(linkHash, nonce []byte) (bool, error) {
 
 // WalletRequestOf implements document.WalletStore.
 func (s *Store) WalletRequestOf(ctx context.Context, linkHash []byte) (document.WalletRequest, error) {
-	return view(ctx, s, func(tx *Tx) (document.WalletRequest, error) {
-		return take[document.WalletRequest](tx.db, "link_hash = ?", linkHash)
+	return viewOne[document.WalletRequest](ctx, s, func(tx *Tx) *gorm.DB {
+		return tx.db.Where("link_hash = ?", linkHash)
 	})
 }
 
 // WalletRequestByNonce implements document.WalletStore.
 func (s *Store) WalletRequestByNonce(ctx context.Context, nonce []byte) (document.WalletRequest, error) {
-	return view(ctx, s, func(tx *Tx) (document.WalletRequest, error) {
-		return take[document.WalletRequest](tx.db, "nonce = ?", nonce)
-	})
+	return viewOne[document.WalletRequest](ctx, s, func(tx *Tx) *gorm.DB { return tx.db.Where("nonce = ?", nonce) })
 }
 
 // RecordWalletOutcome implements document.WalletStore.

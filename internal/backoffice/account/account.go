@@ -14,9 +14,9 @@ type User struct {
 	ID         uuid.UUID
 	Email      string // the log-in name, in lower case; not verified. Of a provider's user: verified by it, or NoEmail
 	Name       string
-	Password   string // PHC string; empty if the user has none
-	TOTP       []byte // the sealed secret of an authenticator app, or nil
-	TOTPStep   int64  // the last step whose code was accepted
+	Password   string `gorm:"column:password_phc;serializer:optional"` // PHC string; empty if the user has none
+	TOTP       []byte `gorm:"column:totp_sealed"`                      // sealed secret of an authenticator app, or nil
+	TOTPStep   int64  `gorm:"column:totp_step"`                        // the last step whose code was accepted
 	Operator   bool   // of the instance; implies no role in any tenant
 	DisabledAt *time.Time
 	Locale     string // BCP 47, or empty: the browser's
@@ -24,8 +24,8 @@ type User struct {
 	CreatedAt  time.Time
 	// Issuer and Subject identify the user at the identity provider. Both are empty if
 	// no provider manages the account. See Provider.
-	Issuer  string
-	Subject string
+	Issuer  string `gorm:"serializer:optional"`
+	Subject string `gorm:"serializer:optional"`
 }
 
 // Membership ties a user to a tenant.
@@ -39,7 +39,7 @@ type Membership struct {
 // Member is a user with their membership of a tenant.
 type Member struct {
 	Membership
-	User User
+	User User `gorm:"foreignKey:UserID"`
 }
 
 // BackupEligible is the flag of a passkey that may be on more than one device. Once
@@ -50,13 +50,13 @@ const BackupEligible = 0x08
 type Passkey struct {
 	ID           uuid.UUID
 	UserID       uuid.UUID
-	CredentialID []byte // chosen by the authenticator
-	PublicKey    []byte // COSE
-	SignCount    uint32 // 0 if the authenticator does not count
-	Flags        byte   // of the authenticator data
-	Transports   []string
-	AAGUID       []byte // the authenticator's model, 16 bytes
-	Name         string // given by the user
+	CredentialID []byte   // chosen by the authenticator
+	PublicKey    []byte   // COSE
+	SignCount    uint32   // 0 if the authenticator does not count
+	Flags        byte     // of the authenticator data
+	Transports   []string `gorm:"serializer:words"`
+	AAGUID       []byte   `gorm:"column:aaguid"` // the authenticator's model, 16 bytes
+	Name         string   // given by the user
 	CreatedAt    time.Time
 	LastUsedAt   *time.Time
 }
@@ -87,11 +87,12 @@ const (
 
 // Link is a stored link. The token in its address is not stored.
 type Link struct {
-	Hash      []byte // SHA-256 of the token
-	Kind      LinkKind
-	TenantID  *uuid.UUID // of an invitation; for a setup link, the tenant that the operator will own
-	Role      Role       // of an invitation
-	Note      string     // of an invitation: for whom it is, as its maker calls them; of a setup link: see another
+	Hash     []byte `gorm:"primaryKey"` // SHA-256 of the token
+	Kind     LinkKind
+	TenantID *uuid.UUID // of an invitation; for a setup link, the tenant that the operator will own
+	Role     Role       `gorm:"serializer:optional"` // of an invitation
+	// Note says of an invitation for whom it is, as its maker calls them; of a setup link, see another.
+	Note      string     `gorm:"serializer:optional"`
 	UserID    *uuid.UUID // the user of a recovery link
 	CreatedBy *uuid.UUID // nil: the server or a command
 	CreatedAt time.Time
@@ -125,10 +126,10 @@ const seenEvery = time.Minute
 
 // Login is a browser in which a user is signed in.
 type Login struct {
-	Hash           []byte // SHA-256 of the cookie
+	Hash           []byte `gorm:"primaryKey"` // SHA-256 of the cookie
 	UserID         uuid.UUID
-	DeviceHash     []byte // of the browser's device cookie, or nil
-	Methods        []Method
+	DeviceHash     []byte   // of the browser's device cookie, or nil
+	Methods        []Method `gorm:"serializer:words"`
 	CreatedAt      time.Time
 	SeenAt         time.Time // accurate to about a minute
 	EndsAt         time.Time

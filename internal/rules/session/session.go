@@ -157,23 +157,24 @@ type Session struct {
 	// DocumentPreferred says that the shopper chose the document check instead of
 	// the camera.
 	DocumentPreferred bool
-	DocumentWay       Way           // of the last document that was read; empty if there was none
-	DocumentAttempts  int           // documents that were read and refused
-	FaceMatchAt       *time.Time    // the shopper agreed to the comparison of a document's portrait with their face
-	DocumentCamera    time.Duration // camera time used to photograph documents, in whole milliseconds
-	Attempts          int
-	Strikes           int
-	OpenedAt          *time.Time // the link was first opened
-	BegunAt           *time.Time // the first capture began
-	RedirectedAt      *time.Time // the success redirect was first made
-	Source            Source     // of the result; SourceReceiver, or empty without a result
-	Basis             Basis      // of the camera's age decision
-	APIKeyID          *uuid.UUID // the key that created the session; nil if no key did
+	DocumentWay       Way        // of the last document that was read; empty if there was none
+	DocumentAttempts  int        // documents that were read and refused
+	FaceMatchAt       *time.Time // the shopper agreed to the comparison of a document's portrait with their face
+	// DocumentCamera is the camera time used to photograph documents, in whole milliseconds.
+	DocumentCamera time.Duration `gorm:"column:document_camera_ms;serializer:milliseconds"`
+	Attempts       int
+	Strikes        int
+	OpenedAt       *time.Time // the link was first opened
+	BegunAt        *time.Time // the first capture began
+	RedirectedAt   *time.Time // the success redirect was first made
+	Source         Source     // of the result; SourceReceiver, or empty without a result
+	Basis          Basis      `gorm:"embedded"` // of the camera's age decision
+	APIKeyID       *uuid.UUID // the key that created the session; nil if no key did
 	// NextRedirectExpired is set by the test clock: the next redirect gets an
 	// expired token. Test sessions only.
 	NextRedirectExpired bool
-	Setbacks            []Setback
-	OrderRef            string // the merchant's order, from the success URL of the request; may be empty
+	Setbacks            []Setback `gorm:"serializer:json"`
+	OrderRef            string    // the merchant's order, from the success URL of the request; may be empty
 }
 
 // Setback is a way of the camera step back to its beginning: when, and which Why. The list also

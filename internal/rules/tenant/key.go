@@ -20,14 +20,14 @@ type APIKey struct {
 	ID         uuid.UUID
 	TenantID   uuid.UUID
 	Livemode   bool
-	Hash       credential.KeyHash
+	Hash       credential.KeyHash `gorm:"serializer:hash"`
 	LastFour   string
 	CreatedAt  time.Time
 	LastUsedAt *time.Time // accurate to the minute
 	RevokedAt  *time.Time
 	Name       string     // its purpose, as the owner describes it; may be empty
 	CreatedBy  *uuid.UUID // the user who created it; nil for the command line
-	Creator    string     // the current name of CreatedBy; set only by Keys
+	Creator    string     `gorm:"-"` // the current name of CreatedBy; set only by Keys
 	ExpiresAt  *time.Time // nil if it does not expire
 }
 

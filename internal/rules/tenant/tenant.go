@@ -29,19 +29,21 @@ type Tenant struct {
 	DocumentOnly bool
 	// DocumentWays are the ways of the document check that shoppers may use;
 	// empty: all ways of the gateway.
-	DocumentWays []string
-	WalletPID    bool // ask wallets also for identification data (PID), of which the birth date may be read
+	DocumentWays []string `gorm:"serializer:words"`
+	// WalletPID asks wallets also for identification data (PID), of which the birth date may be read.
+	WalletPID bool `gorm:"column:wallet_pid"`
 	// Margins are the years by which an estimate must exceed the target age, such as
 	// "18=9" for 18. For other target ages the gateway's margin applies.
-	Margins       []string
-	AgeVisibility bool   // store estimates of consenting shoppers
-	FreeChecks    *int64 // monthly free allowance; nil for the operator's default, -1 unlimited
-	TestCap       *int64 // test sessions a day; nil for the operator's default, -1 unlimited
-	Links         Links
-	Languages     []string // the hosted page's languages, the default first; empty: all, see Languages
-	AlertBelow    *int64   // warn staff when fewer checks are left, free and paid together; nil for never
-	Disabled      bool
-	CreatedAt     time.Time
+	Margins       []string `gorm:"serializer:words"`
+	AgeVisibility bool     // store estimates of consenting shoppers
+	FreeChecks    *int64   // monthly free allowance; nil for the operator's default, -1 unlimited
+	TestCap       *int64   // test sessions a day; nil for the operator's default, -1 unlimited
+	Links         Links    `gorm:"embedded"`
+	// Languages are those of the hosted page, the default first; empty: all, see Languages.
+	Languages  []string `gorm:"serializer:words"`
+	AlertBelow *int64   // warn staff when fewer checks are left, free and paid together; nil for never
+	Disabled   bool
+	CreatedAt  time.Time
 }
 
 // DocumentWays are the ways of the document check, with the names in session.Way.

@@ -41,10 +41,10 @@ type Attempt struct {
 	Number     int
 	At         time.Time
 	Class      Class
-	StatusCode int // 0 without an answer
-	Latency    time.Duration
-	Excerpt    []byte     // the first 1 KiB of the answer's body, any bytes
-	NextAt     *time.Time // when the next attempt was scheduled; nil for none
+	StatusCode int           // 0 without an answer
+	Latency    time.Duration `gorm:"column:latency_us;serializer:microseconds"`
+	Excerpt    []byte        // the first 1 KiB of the answer's body, any bytes
+	NextAt     *time.Time    // when the next attempt was scheduled; nil for none
 }
 
 // DisabledReason says why an endpoint is disabled.
