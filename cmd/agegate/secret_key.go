@@ -24,7 +24,9 @@ While the gateway runs:
   2. Run this command with the same two variables.
   3. Set AGEGATE_SECRET_KEY to the new key, remove AGEGATE_NEW_SECRET_KEY and
      restart every replica.
-If the gateway is stopped, step 1 is not needed. A backup made before needs the old
+Restart every replica with both keys first: the command changes nothing while a
+gateway runs that does not have the new key. One that was killed counts as running
+for 90 seconds. If the gateway is stopped, step 1 is not needed. A backup made before needs the old
 key: keep it for as long as the backup.
 
 The command can be stopped or killed at any time: run it again with the same two
@@ -32,6 +34,7 @@ keys. It changes nothing when neither key fits. To go back, run it with the two
 keys swapped.
 
 A replica that has only the old key cannot open what is sealed under the new one.
+One of 0.2.0 does not tell which keys it has, so the command does not notice it.
 Until it is restarted with both, it answers a repeated Idempotency-Key with 500,
 after step 2 it also fails the redirect of a pass, and it leaves webhooks to other
 replicas. Create no tenants or secrets during step 1. If such a replica has sealed

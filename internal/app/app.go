@@ -121,6 +121,7 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, now func() ti
 	if err != nil {
 		return nil, err
 	}
+	a.replica.Keys = strings.Join(sealer.Names, " ")
 	a.Tenants = tenant.NewService(a.Store, sealer, callbackRule(cfg), rand.Reader, now)
 	a.Tenants.Margin = cfg.Margin
 	if err := CheckSecretKey(ctx, a.Tenants); err != nil {

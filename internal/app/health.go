@@ -10,6 +10,7 @@ import (
 	"agegate/internal/app/config"
 	"agegate/internal/app/doctor"
 	"agegate/internal/pages/dashboard"
+	"agegate/internal/rules/credential"
 )
 
 // healthFor is how long findings are reused, so that repeated visits of the page do not
@@ -18,7 +19,7 @@ const healthFor = 15 * time.Second
 
 // health returns a function that reads the health of the installation, as far as this
 // process knows it.
-func (a *App) health(cfg config.Config) func(context.Context) (dashboard.Health, error) {
+func (a *App) health(cfg config.Config, sealer *credential.Sealer) func(context.Context) (dashboard.Health, error) {
 	known := dashboard.Health{Mail: cfg.SMTP != nil, Metrics: cfg.MetricsListen != ""}
 	var reading sync.Mutex
 	var readAt time.Time
@@ -29,7 +30,7 @@ func (a *App) health(cfg config.Config) func(context.Context) (dashboard.Health,
 		if now.Sub(readAt) < healthFor {
 			return known, nil
 		}
-		found, err := doctor.Known(ctx, cfg, a.Store, now)
+		found, err := doctor.Known(ctx, cfg, a.Store, sealer, now)
 		if err != nil {
 			return dashboard.Health{}, err
 		}

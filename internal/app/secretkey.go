@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"agegate/internal/app/config"
+	"agegate/internal/backoffice/insight"
 	"agegate/internal/rules/audit"
 	"agegate/internal/rules/credential"
 	"agegate/internal/rules/session"
@@ -32,7 +33,7 @@ func NewSealer(cfg config.Config) (*credential.Sealer, error) {
 // CheckSecretKey checks that the service's key opens the secrets in the
 // database. With a wrong key no redirect or webhook could be signed.
 func CheckSecretKey(ctx context.Context, tenants *tenant.Service) error {
-	if err := tenants.CheckSealing(ctx); err != nil {
+	if _, err := tenants.CheckSealing(ctx); err != nil {
 		return fmt.Errorf("%s does not fit the database: %w", config.SecretKeyName, err)
 	}
 	return nil
@@ -50,8 +51,8 @@ type Resealed struct {
 
 // RotateSecretKey seals every sealed value in the database under the sealer's first
 // key, and calls progress after each batch. tenants must use the same sealer. If none
-// of the sealer's keys opens a signing secret in force, nothing is changed. A rotation
-// that was stopped in any way can be completed by running it again.
+// of the sealer's keys opens a signing secret in force, or a running gateway does not have
+// the first key, nothing is changed. A rotation that was stopped in any way can be completed by running it again.
 func RotateSecretKey(
 	ctx context.Context, actor audit.Actor, tenants *tenant.Service, db *store.Store, sealer *credential.Sealer,
 	now func() time.Time, progress func(Resealed),
@@ -62,8 +63,19 @@ func RotateSecretKey(
 	case err != nil:
 		return err
 	}
+	running, err := db.Replicas(ctx, now().Add(-insight.GoneAfter))
+	if err != nil {
+		return err
+	}
+	for _, r := range running {
+		if r.Lacks(sealer.Names[0]) {
+			return fmt.Errorf("nothing was changed, because the gateway started at %s does not have the new key: restart every "+
+				"replica with both keys first; one that was killed counts as running for %s",
+				r.StartedAt.UTC().Format(time.DateTime), insight.GoneAfter)
+		}
+	}
 	var done Resealed
-	err := tenants.ResealSecrets(ctx, actor, func(n credential.Resealing) {
+	err = tenants.ResealSecrets(ctx, actor, func(n credential.Resealing) {
 		done.Secrets = n
 		progress(done)
 	})

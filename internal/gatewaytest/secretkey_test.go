@@ -9,6 +9,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -35,6 +36,12 @@ func TestSecretKeyRotation(t *testing.T) {
 			g := Start(t, r.db, "AGEGATE_SECRET_KEY="+r.old)
 			r.prepare(t, g)
 			r.works(t, g)
+			if _, err := r.rotate(t, t.Context(), func() {}); err == nil || !strings.Contains(err.Error(), "nothing was changed") {
+				t.Fatalf("with a running gateway that has only the old key: %v", err)
+			}
+			if before, after := r.count(t); before == 0 || after != 0 {
+				t.Fatalf("a refused rotation: %d tenants under the old key, %d under the new", before, after)
+			}
 			g.Stop()
 
 			// The rotation stops after its first batch.

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"agegate/internal/app/config"
-	"agegate/internal/rules/credential"
 	"agegate/internal/rules/tenant"
 	"agegate/internal/store"
 
@@ -54,8 +53,7 @@ func (e *examiner) database(ctx context.Context) {
 		return
 	}
 	tenants := tenant.NewService(db, e.Sealer, tenant.CallbackRule{}, rand.Reader, e.Now)
-	e.within(ctx, "secret key", func(ctx context.Context) { e.secretKey(ctx, tenants) })
-	given := facts{cfg: e.Config, db: db, now: e.Now()}
+	given := facts{e.Config, db, e.Sealer, e.Now()}
 	for _, s := range stored {
 		e.within(ctx, s.name, func(ctx context.Context) {
 			found, err := s.find(ctx, given)
@@ -139,22 +137,5 @@ func (e *examiner) compareClocks(ahead, took time.Duration) {
 		e.warn(check, found, advice)
 	default:
 		e.ok(check, found)
-	}
-}
-
-func (e *examiner) secretKey(ctx context.Context, tenants *tenant.Service) {
-	const check = "secret key"
-	switch err := tenants.CheckSealing(ctx); {
-	case errors.Is(err, credential.ErrSealed):
-		e.problem(check, config.SecretKeyName+" does not open the secrets in the database",
-			"set the key that the database was filled under. If it is lost, so are the signing secrets, keys of verifiers, "+
-				"authenticator apps, keys of certificates and mails that wait: the section "+
-				"Keep and change the secret key of docs/operations/back-up.md says how to replace each")
-	case err != nil:
-		e.problem(check, err.Error(), "look for the cause in the database's own log")
-	case e.Config.NewSecretKey != nil:
-		e.warn(check, "a change of the secret key is under way", "finish it as agegate secret-key rotate --help says")
-	default:
-		e.ok(check, "it opens the secrets in the database")
 	}
 }

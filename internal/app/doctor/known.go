@@ -8,6 +8,7 @@ import (
 
 	"agegate/internal/app/config"
 	"agegate/internal/check/document"
+	"agegate/internal/rules/credential"
 	"agegate/internal/store"
 )
 
@@ -15,6 +16,7 @@ import (
 type facts struct {
 	cfg config.Config
 	db  *store.Store
+	key *credential.Sealer
 	now time.Time
 }
 
@@ -25,6 +27,7 @@ var stored = []struct {
 	name string
 	find func(context.Context, facts) ([]Finding, error)
 }{
+	{"secret key", keyFindings},
 	{"trust", func(ctx context.Context, f facts) ([]Finding, error) {
 		found, err := document.DependenciesOf(ctx, f.db, f.now)
 		return trustFindings(found, f.now), err
@@ -61,10 +64,12 @@ func settings(cfg config.Config, now time.Time) []Finding {
 // Known returns what is wrong according to the configuration and the database alone,
 // problems first. It changes nothing and connects to nothing else, so a running gateway
 // can call it often.
-func Known(ctx context.Context, cfg config.Config, db *store.Store, now time.Time) ([]Finding, error) {
+func Known(
+	ctx context.Context, cfg config.Config, db *store.Store, key *credential.Sealer, now time.Time,
+) ([]Finding, error) {
 	all := settings(cfg, now)
 	for _, s := range stored {
-		found, err := s.find(ctx, facts{cfg, db, now})
+		found, err := s.find(ctx, facts{cfg, db, key, now})
 		if err != nil {
 			return nil, err
 		}

@@ -2,6 +2,8 @@ package insight
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"time"
 
 	"agegate/internal/rules/tenant"
@@ -86,6 +88,12 @@ type Replica struct {
 	Models      string // fingerprint; empty without an estimator
 	Calibration string // fingerprint; empty without one
 	Config      string // fingerprint of the settings that replicas share
+	Keys        string // names of the sealer's keys, with spaces; empty if an earlier release reports
+}
+
+// Lacks reports that a replica does not have a key of this name.
+func (r Replica) Lacks(key string) bool {
+	return r.Keys != "" && !slices.Contains(strings.Fields(r.Keys), key)
 }
 
 // ReplicaStore stores the replicas.
@@ -103,7 +111,7 @@ type ReplicaStore interface {
 // counts as gone.
 const (
 	HeartbeatEvery = 30 * time.Second
-	goneAfter      = 3 * HeartbeatEvery
+	GoneAfter      = 3 * HeartbeatEvery
 )
 
 // Heartbeat records that a replica is alive.
@@ -119,5 +127,5 @@ func (s *Service) Leave(ctx context.Context, r Replica) error {
 
 // Replicas returns the replicas that run now, oldest first.
 func (s *Service) Replicas(ctx context.Context) ([]Replica, error) {
-	return s.store.Replicas(ctx, s.now().Add(-goneAfter))
+	return s.store.Replicas(ctx, s.now().Add(-GoneAfter))
 }

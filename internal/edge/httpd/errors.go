@@ -18,6 +18,7 @@ import (
 	"agegate/gen"
 	"agegate/internal/edge/contract"
 	"agegate/internal/edge/reference"
+	"agegate/internal/rules/credential"
 	"agegate/internal/rules/fault"
 )
 
@@ -191,8 +192,8 @@ func describe(err error) string {
 	case interface{ Code() int }: // SQLite
 		return fmt.Sprintf("%T %d", err, e.Code())
 	}
-	if slices.Contains([]error{context.Canceled, context.DeadlineExceeded, io.EOF, io.ErrUnexpectedEOF, os.ErrNotExist},
-		err) {
+	if slices.Contains([]error{context.Canceled, context.DeadlineExceeded, io.EOF, io.ErrUnexpectedEOF, os.ErrNotExist,
+		credential.ErrSealed}, err) {
 		return err.Error()
 	}
 	return fmt.Sprintf("%T", err)

@@ -11,6 +11,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"agegate/internal/edge/contract"
+	"agegate/internal/rules/credential"
 	"agegate/internal/rules/fault"
 )
 
@@ -36,6 +37,7 @@ func TestFaults(t *testing.T) {
 		"unavailable for a while": {&fault.Error{Code: fault.Unavailable, Message: "Too busy", RetryAfter: time.Second},
 			503, detail("Service Unavailable")},
 		"unforeseen":    {fmt.Errorf("reading %s: %w", canary, secret), 500, detail("Internal Server Error")},
+		"sealed":        {fmt.Errorf("secret of %s: %w", canary, credential.ErrSealed), 500, detail("Internal Server Error")},
 		"echo's 400":    {echo.NewHTTPError(400, canary), 400, detail("Bad Request")},
 		"echo's 500":    {echo.NewHTTPError(500, canary), 500, detail("Internal Server Error")},
 		"unknown fault": {fault.New("new", canary), 500, detail("Internal Server Error")},
@@ -52,6 +54,9 @@ func TestFaults(t *testing.T) {
 			}
 			if strings.Contains(rec.Body.String(), canary) || name != "unknown fault" && strings.Contains(log.String(), canary) {
 				t.Errorf("an error's text got out: %s %s", rec.Body, log)
+			}
+			if name == "sealed" && !strings.Contains(log.String(), "AGEGATE_SECRET_KEY is not the key") {
+				t.Errorf("the log does not say why: %s", log)
 			}
 			if failed := strings.Contains(log.String(), "request failed"); failed != (tt.status >= 500) {
 				t.Errorf("log of a %d: %s", tt.status, log)

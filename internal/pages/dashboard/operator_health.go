@@ -30,6 +30,7 @@ var FindingPlaces = map[string]string{
 	"list_failing": "issuers#published-lists", "ending": "issuers#trusted-issuers",
 	"unlogged": "issuers#wallets-that-demand-to-know-who-asks", "unsent": "issuers#wallets-that-demand-to-know-who-asks",
 	"https": "certificates#tls-and-the-reverse-proxy", "order": "certificates#tls-without-a-proxy",
+	"secret_key": "back-up#keep-and-change-the-secret-key", "key_change": "back-up#keep-and-change-the-secret-key",
 	"security_contact": "configure#say-who-runs-the-gateway", "webhooks": "trouble#alerts",
 	"no_way": "trouble#nobody-can-pass", "spent": "tenants#add-credit", "no_backup": "", "operator_name": "",
 }

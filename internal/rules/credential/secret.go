@@ -7,6 +7,7 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -68,6 +69,7 @@ func NewLinkToken(random io.Reader) (string, error) {
 // a fresh random nonce in front.
 type Sealer struct {
 	keys   []cipher.AEAD // the first seals, every one opens
+	Names  []string      // of the keys, in their order; they tell nothing else of them
 	root   []byte        // the first key, for Derive and MAC
 	random io.Reader
 }
@@ -88,7 +90,11 @@ func NewSealer(key []byte, random io.Reader, previous ...[]byte) (*Sealer, error
 		if err != nil {
 			return nil, err
 		}
-		s.keys = append(s.keys, aead)
+		name, err := hkdf.Key(sha256.New, k, nil, "agegate key name", 4)
+		if err != nil {
+			return nil, err
+		}
+		s.keys, s.Names = append(s.keys, aead), append(s.Names, hex.EncodeToString(name))
 	}
 	return s, nil
 }
@@ -125,6 +131,12 @@ func (s *Sealer) Derive(context string) ([]byte, error) {
 func (s *Sealer) Open(sealed []byte, context string) ([]byte, error) {
 	plain, _, err := s.open(sealed, context)
 	return plain, err
+}
+
+// KeyOf returns the name of the key that opens a value, or ErrSealed.
+func (s *Sealer) KeyOf(sealed []byte, context string) (string, error) {
+	_, key, err := s.open(sealed, context)
+	return s.Names[key], err
 }
 
 // Reseal takes a value sealed under any of the keys and returns it sealed under

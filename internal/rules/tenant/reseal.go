@@ -20,27 +20,32 @@ type ResealedSecret struct {
 // small, so that other transactions do not wait long for the locks.
 const resealBatch = 100
 
-// CheckSealing checks that the secrets of the oldest and the newest tenant
-// open, and returns credential.ErrSealed if they do not. ResealSecrets starts
+// CheckSealing returns the names of the keys that open the secrets of the oldest and
+// the newest tenant, or credential.ErrSealed if none does. ResealSecrets starts
 // at the newest tenant and ends at the oldest, so during a change of key
 // neither key alone passes this check.
-func (s *Service) CheckSealing(ctx context.Context) error {
+func (s *Service) CheckSealing(ctx context.Context) (keys []string, err error) {
 	return s.openAll(s.store.OuterSecrets(ctx))
 }
 
 // CheckSealingOfAll checks that every secret in force opens. It returns
 // credential.ErrSealed, with the tenant's ID, for the first that does not.
 func (s *Service) CheckSealingOfAll(ctx context.Context) error {
-	return s.eachBatch(ctx, func(batch []Secret) error { return s.openAll(batch, nil) })
+	return s.eachBatch(ctx, func(batch []Secret) error {
+		_, err := s.openAll(batch, nil)
+		return err
+	})
 }
 
-func (s *Service) openAll(secrets []Secret, err error) error {
+func (s *Service) openAll(secrets []Secret, err error) (keys []string, _ error) {
 	for _, secret := range secrets {
-		if _, err := s.open(secret); err != nil {
-			return fmt.Errorf("%s secret of tenant %s: %w", secret.Kind, secret.TenantID, err)
+		key, err := s.sealer.KeyOf(secret.Sealed, secret.sealContext())
+		if err != nil {
+			return nil, fmt.Errorf("%s secret of tenant %s: %w", secret.Kind, secret.TenantID, err)
 		}
+		keys = append(keys, key)
 	}
-	return err
+	return keys, err
 }
 
 // ResealSecrets seals every secret in force under the sealer's first key, from

@@ -334,7 +334,7 @@ func TestReplicasAreListedWhileTheyReport(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, s Store) {
 		first := insight.Replica{ID: id(t), StartedAt: stored(start), SeenAt: stored(start), Version: "1", Models: "m",
-			Calibration: "c", Config: "f"}
+			Calibration: "c", Config: "f", Keys: "k"}
 		second := first
 		second.ID, second.SeenAt = id(t), stored(start.Add(time.Minute))
 		for _, r := range []insight.Replica{first, second} {
