@@ -17,6 +17,7 @@ import (
 
 	"agegate/internal/check/document"
 	"agegate/internal/check/document/wallet"
+	"agegate/internal/check/document/wallet/wallettest"
 	"agegate/internal/rules/audit"
 	"agegate/internal/rules/fault"
 	"agegate/internal/rules/session"
@@ -80,7 +81,7 @@ func TestSignedRequestsByLink(t *testing.T) {
 		if a := f.browser().get(mustParse(t, elsewhere).Query().Get("request_uri")); a.StatusCode != http.StatusOK {
 			t.Errorf("by GET: %d", a.StatusCode)
 		}
-		to, form, err := issuer.AnswerObject(client, again, wallet.SampleDocument{Age: 18}, f.clock())
+		to, form, err := wallettest.AnswerObject(issuer, client, again, wallet.SampleDocument{Age: 18}, f.clock())
 		must(t, err)
 		if a := f.postAs(to, form); a.StatusCode != http.StatusOK {
 			t.Fatalf("%d %s", a.StatusCode, a.body)
@@ -102,7 +103,7 @@ func TestTheReturnOnTheSameDevice(t *testing.T) {
 	answer := func(age int) string {
 		t.Helper()
 		client, object := f.fetch(f.links(shopper, link)[wallet.SchemeOpenID], "")
-		to, form, err := issuer.AnswerObject(client, object, wallet.SampleDocument{Age: age}, f.clock())
+		to, form, err := wallettest.AnswerObject(issuer, client, object, wallet.SampleDocument{Age: age}, f.clock())
 		must(t, err)
 		var back struct {
 			URI string `json:"redirect_uri"`

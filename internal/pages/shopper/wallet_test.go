@@ -16,6 +16,7 @@ import (
 	"agegate/internal/check/document"
 	"agegate/internal/check/document/photo"
 	"agegate/internal/check/document/wallet"
+	"agegate/internal/check/document/wallet/wallettest"
 	"agegate/internal/rules/audit"
 	"agegate/internal/rules/session"
 	"agegate/internal/rules/tenant"
@@ -170,8 +171,8 @@ func TestAWalletInTheBrowserProvesTheAge(t *testing.T) {
 			t.Fatalf("%d requests", len(requests))
 		}
 		present := func(b *browser, issuer *wallet.SampleIssuer, origin string, age int) answer {
-			data, err := issuer.AnswerBrowser(requests[n].Protocol, requests[n].Data, origin, wallet.SampleDocument{Age: age},
-				f.clock())
+			data, err := wallettest.AnswerBrowser(issuer, requests[n].Protocol, requests[n].Data, origin,
+				wallet.SampleDocument{Age: age}, f.clock())
 			must(t, err)
 			body, err := json.Marshal(map[string]any{"protocol": requests[n].Protocol, "data": data})
 			must(t, err)

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"agegate/internal/check/document/wallet/wallettest"
 )
 
 var (
@@ -77,7 +79,7 @@ func browserAnswer(n int) func(testing.TB, Exchange, *SampleIssuer, SampleDocume
 		if err != nil {
 			t.Fatal(err)
 		}
-		answer, err := i.AnswerBrowser(requests[n].Protocol, data, origin, s, now)
+		answer, err := wallettest.AnswerBrowser(i, requests[n].Protocol, data, origin, s, now)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/fxamacker/cbor/v2"
+
+	"agegate/internal/check/document/wallet/wallettest"
 )
 
 // newIdentity returns a verifier with a certificate issued by an authority made
@@ -66,12 +68,12 @@ func TestSignedRequests(t *testing.T) {
 				t.Errorf("%d bytes: %s", len(link), link)
 			}
 			object := must(e.RequestObject(18, responseURI, "the wallet's", now))
-			r := must(readObject(object, now))
+			r := must(wallettest.ReadObject(object, now))
 			if r.WalletNonce != "the wallet's" || r.State == "" || r.ResponseURI != responseURI ||
-				r.Metadata.Google != encode64(identity.Metadata) {
+				!strings.Contains(string(r.Metadata), `"gw_rp_metadata_bytes":"`+encode64(identity.Metadata)+`"`) {
 				t.Errorf("%+v", r)
 			}
-			to, form, err := issuer.AnswerObject(values.Get("client_id"), object, SampleDocument{Age: 18}, now)
+			to, form, err := wallettest.AnswerObject(issuer, values.Get("client_id"), object, SampleDocument{Age: 18}, now)
 			if err != nil || to != responseURI {
 				t.Fatal(to, err)
 			}
@@ -92,7 +94,7 @@ func TestSignedRequests(t *testing.T) {
 					t.Errorf("%s: %v, want %q", name, err, tt.want)
 				}
 			}
-			if _, err := readObject(object[:len(object)-4]+"AAAA", now); err == nil {
+			if _, err := wallettest.ReadObject(object[:len(object)-4]+"AAAA", now); err == nil {
 				t.Error("a changed signature holds")
 			}
 			if av := must(e.Link(SchemeProofOfAge, 18, responseURI)); strings.Contains(av, "x509") {
@@ -115,7 +117,7 @@ func TestSignedRequestsInTheBrowser(t *testing.T) {
 		if r.Protocol == ProtocolMdoc {
 			checkReader(t, data, root)
 		}
-		answer, err := issuer.AnswerBrowser(r.Protocol, data, origin, SampleDocument{Age: 18}, now)
+		answer, err := wallettest.AnswerBrowser(issuer, r.Protocol, data, origin, SampleDocument{Age: 18}, now)
 		if err != nil {
 			t.Fatal(r.Protocol, err)
 		}
@@ -126,7 +128,7 @@ func TestSignedRequestsInTheBrowser(t *testing.T) {
 		if err != nil {
 			t.Errorf("%s: %v", r.Protocol, err)
 		}
-		if _, err := issuer.AnswerBrowser(r.Protocol, data, "https://phishing.example", SampleDocument{Age: 18},
+		if _, err := wallettest.AnswerBrowser(issuer, r.Protocol, data, "https://phishing.example", SampleDocument{Age: 18},
 			now); r.Protocol == ProtocolSigned && err == nil {
 			t.Error("a request for another origin is answered")
 		}

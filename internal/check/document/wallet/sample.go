@@ -158,9 +158,9 @@ func sign1(
 	return message.MarshalCBOR()
 }
 
-// present issues a document to a new wallet, which presents it in the session
+// Present issues a document to a new wallet, which presents it in the session
 // of a transcript. It returns the device response.
-func (i *SampleIssuer) present(
+func (i *SampleIssuer) Present(
 	s SampleDocument, docType string, ages []int, transcript []byte, now time.Time,
 ) ([]byte, error) {
 	holder, err := ecdh.P256().GenerateKey(rand.Reader)

@@ -17,10 +17,10 @@ import (
 	"agegate/internal/rules/credential"
 )
 
-// presentPID issues a PID to a new wallet and presents it to an audience. It discloses
+// PresentPID issues a PID to a new wallet and presents it to an audience. It discloses
 // the statement of age at path, or the birth date. It returns an SD-JWT with key
 // binding.
-func (i *SampleIssuer) presentPID(
+func (i *SampleIssuer) PresentPID(
 	s SampleDocument, path []string, audience, nonce string, now time.Time,
 ) (string, error) {
 	holder, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

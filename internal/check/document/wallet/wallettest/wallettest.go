@@ -1,5 +1,5 @@
-// Package wallettest makes answers to wallet requests that would use much
-// processor time in a verifier that checks too late. It is for tests.
+// Package wallettest makes answers to wallet requests, for tests: those of a sample
+// wallet, and some that would use much processor time in a verifier that checks too late.
 package wallettest
 
 import (
