@@ -93,14 +93,6 @@ func (tx *Tx) MembershipsOf(userID uuid.UUID) ([]account.Membership, error) {
 	return find[account.Membership](tx.db.Where("user_id = ?", userID).Order("created_at, tenant_id"))
 }
 
-// PutMembership implements account.Tx.
-func (tx *Tx) PutMembership(m account.Membership) error {
-	return tx.db.Clauses(clause.OnConflict{
-		Columns:   []clause.Column{{Name: "tenant_id"}, {Name: "user_id"}},
-		DoUpdates: clause.AssignmentColumns([]string{"role"}),
-	}).Create(&m).Error
-}
-
 // LoginByHash implements account.Store.
 func (s *Store) LoginByHash(ctx context.Context, hash []byte) (login account.Login, user account.User, err error) {
 	err = s.View(ctx, func(tx *Tx) error {
@@ -174,7 +166,8 @@ const (
 	keepThrottles = 24 * time.Hour
 )
 
-// PruneAccounts implements account.Store.
+// PruneAccounts deletes up to limit rows of each kind that are no longer needed at now,
+// and returns the largest number that it deleted of one kind.
 func (s *Store) PruneAccounts(ctx context.Context, now time.Time, limit int) (int, error) {
 	longest := 0
 	for _, old := range []struct {

@@ -55,11 +55,6 @@ type Store interface {
 	// OperatorExists reports whether there is an operator with an account of their
 	// own, disabled or not.
 	OperatorExists(ctx context.Context) (bool, error)
-	// PruneAccounts deletes up to limit rows of each kind that are no longer
-	// needed at now: log-ins 30 days after their end, links 7 days after theirs,
-	// throttles after 24 hours, flows at their end. It returns the largest number
-	// of rows that it deleted of one kind.
-	PruneAccounts(ctx context.Context, now time.Time, limit int) (int, error)
 }
 
 // Tx is a transaction of a Store.
@@ -110,8 +105,6 @@ type Tx interface {
 	InsertMembership(m Membership) error
 	// MembershipsOf is Store.MembershipsOf.
 	MembershipsOf(userID uuid.UUID) ([]Membership, error)
-	// PutMembership makes a user a member, or changes the member's role.
-	PutMembership(m Membership) error
 	Membership(tenantID, userID uuid.UUID) (Membership, error)
 	// LockOwners makes other transactions that lock the tenant's owners wait,
 	// even if it has none. It returns fault.NotFound for an unknown tenant.

@@ -1,8 +1,6 @@
 package vision
 
 import (
-	"math"
-
 	"agegate/internal/check/inference"
 )
 
@@ -141,11 +139,3 @@ func WideCrop(o *Observation) ([]byte, Place) {
 // Place is where a crop lies in its picture: its middle and its side in pixels,
 // and the angle by which it is turned, in radians, clockwise as seen.
 type Place struct{ X, Y, Side, Angle float64 }
-
-// Within returns where a point of the picture lies in the crop: from -1 to 1 over
-// its side.
-func (p Place) Within(x, y float64) (u, v float64) {
-	sin, cos := math.Sincos(p.Angle)
-	x, y = 2*(x-p.X)/p.Side, 2*(y-p.Y)/p.Side
-	return x*cos + y*sin, y*cos - x*sin
-}

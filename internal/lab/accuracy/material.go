@@ -93,13 +93,20 @@ func (m *material) add(i int, s *shot, seen *vision.Observation) error {
 	m.lock.Unlock()
 	points := make([]byte, 0, 8*len(seen.Landmarks))
 	for _, p := range seen.Landmarks {
-		x, y := place.Within(p.X, p.Y)
+		x, y := inCrop(place, p.X, p.Y)
 		points = binary.LittleEndian.AppendUint32(points, math.Float32bits(float32(x)))
 		points = binary.LittleEndian.AppendUint32(points, math.Float32bits(float32(y)))
 	}
 	_, failed := m.points.WriteAt(points, int64(row)*int64(len(points)))
 	_, err := m.crops.WriteAt(pixels, int64(row)*int64(len(pixels)))
 	return errors.Join(failed, err)
+}
+
+// inCrop returns where a point of the picture lies in a crop: from -1 to 1 over its side.
+func inCrop(p vision.Place, x, y float64) (u, v float64) {
+	sin, cos := math.Sincos(p.Angle)
+	x, y = 2*(x-p.X)/p.Side, 2*(y-p.Y)/p.Side
+	return x*cos + y*sin, y*cos - x*sin
 }
 
 func (m *material) describe(path string, looks []Look, whole []string) error {

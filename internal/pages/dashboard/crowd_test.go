@@ -119,7 +119,7 @@ func (c *crowd) fillTeam(t *testing.T) {
 			last = uuid.Must(uuid.NewV7())
 			err := errors.Join(
 				tx.InsertUser(account.User{ID: last, Name: c.text(i), Email: fmt.Sprint(c.text(i), i), CreatedAt: now}),
-				tx.PutMembership(account.Membership{
+				tx.InsertMembership(account.Membership{
 					TenantID: c.shop.Tenant.ID, UserID: last,
 					Role: []account.Role{account.Viewer, account.Developer, account.Owner}[i%3], CreatedAt: now,
 				}),

@@ -59,11 +59,11 @@ func TestMembership(t *testing.T) {
 	each(t, func(t *testing.T, s Store) {
 		shop, other, user := newTenant(t, s), newTenant(t, s), newUser(t, s)
 		want := account.Membership{TenantID: shop.ID, UserID: user.ID, Role: account.Viewer, CreatedAt: stored(start)}
-		inAccounts(t, s, func(tx account.Tx) error { return tx.PutMembership(want) })
+		inAccounts(t, s, func(tx account.Tx) error { return tx.InsertMembership(want) })
 		_, err := s.Membership(t.Context(), other.ID, user.ID)
 		wantCode(t, "another tenant", err, fault.NotFound)
 		want.Role = account.Owner
-		inAccounts(t, s, func(tx account.Tx) error { return tx.PutMembership(want) })
+		inAccounts(t, s, func(tx account.Tx) error { return tx.SetRole(shop.ID, user.ID, account.Owner) })
 		if got, err := s.Membership(t.Context(), shop.ID, user.ID); err != nil || got != want {
 			t.Errorf("membership = %+v, %v\nwant %+v", got, err, want)
 		}
@@ -71,7 +71,7 @@ func TestMembership(t *testing.T) {
 			t.Errorf("memberships = %+v, %v", got, err)
 		}
 		err = s.UpdateAccounts(t.Context(), func(tx account.Tx) error {
-			return tx.PutMembership(account.Membership{TenantID: id(t), UserID: user.ID, Role: account.Owner, CreatedAt: start})
+			return tx.InsertMembership(account.Membership{TenantID: id(t), UserID: user.ID, Role: account.Owner, CreatedAt: start})
 		})
 		wantCode(t, "of no tenant", err, fault.NotFound)
 	})

@@ -46,6 +46,11 @@ type Store interface {
 
 // Housekeeper deletes and releases what has expired.
 type Housekeeper interface {
+	// PruneAccounts deletes up to limit rows of each kind that are no longer
+	// needed at now: log-ins 30 days after their end, links 7 days after theirs,
+	// throttles after 24 hours, flows at their end. It returns the largest number
+	// of rows that it deleted of one kind.
+	PruneAccounts(ctx context.Context, now time.Time, limit int) (int, error)
 	// PruneClaims deletes up to limit of the idempotency claims that expired at
 	// or before now and returns how many.
 	PruneClaims(ctx context.Context, now time.Time, limit int) (int, error)
