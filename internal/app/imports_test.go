@@ -58,7 +58,7 @@ var house = []room{
 	// 22 of rules keep why the last document was refused. 4 of rules and 1 of backoffice say how
 	// fields are stored, in place of 230 lines of store.
 	{"backoffice", 8819, [][]string{{"evidence"}, {"insight"}, {"account"}, {"certificate", "mail"}}},
-	{"check", 15125, [][]string{{"document"}, {"age"}, {"liveness", "photographic"}, {"vision"}, {"inference"}}},
+	{"check", 15119, [][]string{{"document"}, {"age"}, {"liveness", "photographic"}, {"vision"}, {"inference"}}},
 	{"rules", 8640, [][]string{
 		{"session"}, {"billing", "tenant", "webhook"}, {"audit", "brand", "credential"},
 		{"gather", "turn"}, {"routine", "trail"}, {"checkouttest", "fault", "strictjson"},

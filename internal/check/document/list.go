@@ -33,12 +33,6 @@ type TrustList struct {
 	CreatedAt time.Time
 }
 
-// Ended reports whether the list's issuers are no longer trusted at now: from its
-// next update on, without grace, until a newer list is verified.
-func (l TrustList) Ended(now time.Time) bool {
-	return l.NextUpdate != nil && !now.Before(*l.NextUpdate)
-}
-
 func (l TrustList) source() (trustlist.Source, error) {
 	signers, err := x509.ParseCertificates(l.Signers)
 	return trustlist.Source{Format: trustlist.Format(l.Format), Signers: signers, Type: l.ListType}, err
