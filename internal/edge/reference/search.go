@@ -36,7 +36,7 @@ func newIndex(views []*view) (address string, serve echo.HandlerFunc, err error)
 			if v.Path == Path+"/"+errorGuide && s.Level == 3 {
 				e.Name = true
 				names = append(names, e)
-			} else {
+			} else if s.Title != "Sources" && s.Title != "How this was measured" { // for readers of the page
 				sections = append(sections, e)
 			}
 		}

@@ -27,19 +27,18 @@ export const fillers = new Set(
 export const synonyms = {
   "2fa": "authenticator", bias: "group", buyer: "shopper", ccpa: "gdpr", chargeback: "refund", child: "minors",
   children: "minors", colour: "group", csharp: "languages", customer: "shopper",
-  customers: "shopper", deepfake: "spoof", demo: "sample", desktop: "computer", django: "python",
+  deepfake: "spoof", demo: "sample", desktop: "computer", django: "python",
   dotnet: "languages", dpa: "processor", driver: "driving", dsgvo: "gdpr", duration: "takes",
   embed: "iframe", embedded: "iframe", fairness: "group", fast: "takes", flask: "python",
-  forgot: "lost", forgotten: "forgot", https: "tls", invoice: "billing", ios: "iphone",
+  ecig: "vapes", forgot: "lost", forgotten: "forgot", https: "tls", impressum: "imprint", ios: "iphone",
   kid: "minors", kids: "minors", kotlin: "languages", laravel: "php", leaked: "rotate",
-  license: "licence", login: "log", minor: "minors", monitor: "metrics", monitoring: "metrics",
-  much: "costs", ngrok: "localhost", parental: "minors", pc: "computer", permission: "role",
-  permissions: "role", race: "group", racism: "group", rails: "ruby", regulator: "evidence",
+  license: "licence", login: "log", minor: "minors", monitor: "metrics",
+  much: "costs", ngrok: "localhost", parental: "minors", pc: "computer", permission: "role", race: "group", racism: "group", rails: "ruby", regulator: "evidence",
   reset: "recovery", retention: "stored", rust: "languages",
   selfie: "camera", signin: "log", skin: "group", slow: "takes", speed: "takes", ssl: "tls",
-  stolen: "rotate", symfony: "php", tablet: "phone", teenager: "minors", teenagers: "minors",
+  stolen: "rotate", symfony: "php", tablet: "phone", teenager: "minors",
   tier: "costs", timing: "takes", translate: "language", translation: "language",
-  underage: "minors", update: "upgrade", wcag: "accessibility",
+  underage: "minors", update: "upgrade", vaping: "vapes", wcag: "accessibility",
 };
 
 const word = /c#|[\p{L}\p{N}_]+/giu; // such as status_at, or C#
@@ -75,7 +74,7 @@ function isTypo(a, b) {
 /** Other forms of a word: its stem, and the word of these pages for it. @param {string} asked */
 function formsOf(asked) {
   const stem = asked.replace(/(?<=.{4})(ing|ies|ly|ed|es|s)$/u, "");
-  return [stem === asked ? undefined : stem, synonyms[asked]].filter((form) => form !== undefined);
+  return [stem === asked ? undefined : stem, synonyms[asked] ?? synonyms[stem]].filter((form) => form !== undefined);
 }
 
 /** How well an entry matches a query so far. */
