@@ -63,6 +63,24 @@ test("no name of a variable is cut in the table of them", async () => {
   await page.context().close();
 });
 
+test("code and tables use the width of the window, and code is not wrapped", async () => {
+  const page = await visitor(browser, { viewport: { width: 1280, height: 800 }, camera: false });
+  const cut = (at) => page.locator(at).first().evaluate((e) => e.scrollWidth > e.clientWidth + 1);
+  await page.goto(`${gateway.url}/docs/tenants`);
+  assert.equal(await cut("pre"), false, "the first command for tenants is cut off");
+  await page.goto(`${gateway.url}/docs/laws`);
+  assert.ok((await page.locator(".scroll").first().boundingBox()).width > 900, "the table of laws is squeezed");
+  await page.setViewportSize({ width: 1440, height: 800 });
+  const [table, outline] = [await page.locator(".scroll").first().boundingBox(), await page.locator(".outline").boundingBox()];
+  assert.ok(table.x + table.width <= outline.x, "the table lies below the list of the page's parts");
+  await page.setViewportSize({ width: 1280, height: 800 });
+  await page.goto(`${gateway.url}/docs/reference`);
+  assert.equal(await cut('[data-language="curl"]'), false, "the first request is cut off");
+  assert.equal(await page.locator(".shown pre").first().evaluate((e) => getComputedStyle(e).whiteSpace), "pre");
+  page.kept();
+  await page.context().close();
+});
+
 /** axe judges colours only of text in view, over which nothing lies such as the bar that stays. */
 async function isAccessibleWhole(page, viewport, what, rules) {
   await page.evaluate(() => document.querySelectorAll(".scroll").forEach((table) => (table.style.overflow = "visible")));

@@ -1,4 +1,5 @@
-curl -sS --fail-with-body "$AGEGATE_URL/api/v1/sessions/create" \
+curl -sS --fail-with-body \
+  "$AGEGATE_URL/api/v1/sessions/create" \
   -H "X-API-Key: $AGEGATE_API_KEY" \
   -H "Content-Type: application/json" \
   -H "Idempotency-Key: $(openssl rand -hex 16)" \

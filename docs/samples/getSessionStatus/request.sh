@@ -1,2 +1,3 @@
-curl -sS --fail-with-body "$AGEGATE_URL/api/v1/sessions/$SESSION_ID/status" \
+curl -sS --fail-with-body \
+  "$AGEGATE_URL/api/v1/sessions/$SESSION_ID/status" \
   -H "X-API-Key: $AGEGATE_API_KEY"
