@@ -306,7 +306,8 @@ func (a *App) buildPages(cfg config.Config, sealer *credential.Sealer, e estimat
 		Handovers: session.NewHandovers(a.Sessions, a.Store), Wallets: a.pages.wallets,
 		Photos: a.pages.photos, DocumentPlaces: e.documentPlaces,
 		VerifyURL: cfg.VerifyURL, Logger: a.log,
-		Operator: shopper.Operator{Name: cfg.OperatorName, Links: cfg.OperatorLinks},
+		Operator:  shopper.Operator{Name: cfg.OperatorName, Links: cfg.OperatorLinks, Imprint: cfg.ImprintURL},
+		Retention: cfg.Retention,
 	})
 	return err
 }

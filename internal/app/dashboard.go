@@ -55,7 +55,8 @@ func (a *App) preview(cfg config.Config) dashboard.Preview {
 	}
 	pages := sync.OnceValues(func() (*shopper.Pages, error) {
 		return shopper.New(shopper.Config{
-			VerifyURL: cfg.VerifyURL, Operator: shopper.Operator{Name: cfg.OperatorName, Links: cfg.OperatorLinks},
+			VerifyURL: cfg.VerifyURL,
+			Operator:  shopper.Operator{Name: cfg.OperatorName, Links: cfg.OperatorLinks, Imprint: cfg.ImprintURL},
 		})
 	})
 	return func(c echo.Context, of tenant.Tenant, with brand.Brand, logo []byte, dark bool) error {

@@ -14,7 +14,9 @@ import (
 // buildDocs builds the documentation, which leads to the dashboard if there is one, and
 // says how its first account is made unless operators log in by single sign-on.
 func (a *App) buildDocs(cfg config.Config) (err error) {
-	docs := reference.Config{BaseURL: cfg.BaseURL, SampleShop: cfg.SampleShop}
+	docs := reference.Config{BaseURL: cfg.BaseURL, SampleShop: cfg.SampleShop, Operator: reference.Operator{
+		Name: cfg.OperatorName, Imprint: cfg.ImprintURL, Privacy: cfg.VerifyURL + shopper.PrivacyPath,
+	}}
 	if a.api.dashboard != nil {
 		docs.DashboardURL = cfg.DashboardURL + dashboard.Home
 		if cfg.SSO.Issuer == "" {

@@ -71,6 +71,7 @@ type Config struct {
 	DocumentWays           []session.Way // of the document check: those that the operator allows, in the order offered
 	OperatorName           string        // operator's name as shown to shoppers; empty: not shown
 	OperatorLinks          tenant.Links  // shown where the tenant has set none
+	ImprintURL             string        // shown on all pages for shoppers and readers; empty: not shown
 	Security               SecurityContact
 	SMTP                   *mail.Server // sends mails to staff; nil: none are sent
 	MailFrom               string       // their sender
@@ -226,7 +227,7 @@ func (c *Config) checkLinks() []error {
 	var errs []error
 	for _, link := range []struct{ name, raw string }{
 		{privacyURLName, c.OperatorLinks.PrivacyURL}, {helpURLName, c.OperatorLinks.HelpURL},
-		{termsURLName, c.OperatorLinks.TermsURL},
+		{termsURLName, c.OperatorLinks.TermsURL}, {imprintURLName, c.ImprintURL},
 	} {
 		if err := rule.CheckLink(link.raw); err != nil {
 			errs = append(errs, fmt.Errorf("%s must be an address that pages may link to: %w", link.name, err))

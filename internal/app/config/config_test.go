@@ -256,10 +256,12 @@ func TestLinksWithInsecureCallbacks(t *testing.T) {
 		"http://localhost:8081/privacy": true, "http://127.0.0.1/": true, "http://[::1]:80/": true,
 		"http://age.example.com/": false, "http://localhost.example/": false, "https://age.example.com/": true,
 	} {
-		_, err := Load(lookup(map[string]string{privacyURLName: link, "AGEGATE_ALLOW_INSECURE_CALLBACKS": "true"}))
-		if (err == nil) != ok || err != nil &&
-			(!strings.Contains(err.Error(), privacyURLName) || strings.Contains(err.Error(), link)) {
-			t.Errorf("%s: %v", link, err)
+		for _, name := range []string{privacyURLName, imprintURLName} {
+			_, err := Load(lookup(map[string]string{name: link, "AGEGATE_ALLOW_INSECURE_CALLBACKS": "true"}))
+			if (err == nil) != ok || err != nil &&
+				(!strings.Contains(err.Error(), name) || strings.Contains(err.Error(), link)) {
+				t.Errorf("%s: %s: %v", name, link, err)
+			}
 		}
 	}
 }

@@ -32,6 +32,7 @@ const (
 	smtpURLName    = "AGEGATE_SMTP_URL"
 	mailFromName   = "AGEGATE_MAIL_FROM"
 	termsURLName   = "AGEGATE_TERMS_URL"
+	imprintURLName = "AGEGATE_IMPRINT_URL"
 )
 
 // The variables of single sign-on, which are checked after all variables are read.
@@ -139,6 +140,8 @@ var Variables = []Variable{
 		set: func(c *Config, v string) error { c.OperatorLinks.HelpURL = v; return nil }},
 	{Name: termsURLName, Help: "terms that the hosted page links to",
 		set: func(c *Config, v string) error { c.OperatorLinks.TermsURL = v; return nil }},
+	{Name: imprintURLName, Help: "the operator's imprint, that the hosted page and the documentation link to",
+		set: func(c *Config, v string) error { c.ImprintURL = v; return nil }},
 	{Name: securityContactName, Help: "where security flaws are reported, in /.well-known/security.txt: https://… or " +
 		"mailto:…; empty: no such file",
 		set: setSecurityContact},

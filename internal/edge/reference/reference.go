@@ -46,6 +46,7 @@ type view struct {
 	Title, Path string
 	Static      string // base address of the static files
 	BaseURL     string
+	Operator    Operator
 	Dashboard   string // its address, or empty
 	Groups      []group
 	Doors       []group // of the first page of the documentation
@@ -84,6 +85,13 @@ type Config struct {
 	// SampleShop is the address of a shop to try the gateway with; empty where there is
 	// none.
 	SampleShop string
+	Operator   Operator
+}
+
+// Operator is who runs the gateway, as the pages say; what is empty is not shown.
+type Operator struct {
+	Name, Imprint string
+	Privacy       string // address of the notice for shoppers
 }
 
 // Pages are the handlers of the documentation, and of a page at / that leads to it and
@@ -163,12 +171,12 @@ func (p *Pages) makeSite() (*site, error) {
 		return nil, err
 	}
 	frame := view{BaseURL: p.cfg.BaseURL, Static: p.static.Base(), Dashboard: p.cfg.DashboardURL, Groups: views[0].Groups,
-		Index: index}
+		Index: index, Operator: p.cfg.Operator}
 	landing := frame
 	landing.Title, landing.Path, landing.Doors = "Documentation", Path, doorsOf(frame.Groups)
 	made := &site{handlers: map[string]echo.HandlerFunc{}, frame: frame}
 	for _, v := range append(slices.Clone(views), &landing) {
-		v.Static, v.Dashboard, v.Index = frame.Static, frame.Dashboard, frame.Index
+		v.Static, v.Dashboard, v.Index, v.Operator = frame.Static, frame.Dashboard, frame.Index, frame.Operator
 		out, err := p.render(v)
 		if err != nil {
 			return nil, err

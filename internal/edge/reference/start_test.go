@@ -33,6 +33,34 @@ func TestStart(t *testing.T) {
 	}
 }
 
+// TestOperatorIsNamed: every page leads to the operator's imprint, and the first one sends
+// back a shopper who came to it. What is not set is not shown.
+func TestOperatorIsNamed(t *testing.T) {
+	const imprint, privacy = "https://age.example/imprint", "https://age.example/privacy"
+	for _, of := range []reference.Operator{{}, {Name: "Checks <&> Co", Imprint: imprint, Privacy: privacy}} {
+		docs, err := reference.New(reference.Config{BaseURL: "https://age.example", Operator: of})
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := echo.New()
+		docs.Register(e)
+		server := httptest.NewServer(e)
+		defer server.Close()
+		for _, path := range []string{"/", "/docs", "/docs/integrate", "/docs/reference"} {
+			if got := strings.Contains(get(t, server.URL+path), `href="`+imprint+`"`); got != (of.Imprint != "") {
+				t.Errorf("%s leads to the imprint: %v", path, got)
+			}
+		}
+		_, line, _ := strings.Cut(get(t, server.URL+"/"), `data-testid="shoppers">`)
+		line, _, _ = strings.Cut(line, "</p>")
+		if named := strings.Contains(line, "Checks &lt;&amp;&gt; Co runs this age check."); named != (of.Name != "") ||
+			!strings.Contains(line, "Go back to the shop") ||
+			strings.Contains(line, `href="`+privacy+`"`) != (of.Privacy != "") {
+			t.Errorf("a shopper reads %q", line)
+		}
+	}
+}
+
 // TestGroups: the navigation leads to all pages in their groups, and the first page of
 // the documentation to a few for each kind of reader, each described.
 func TestGroups(t *testing.T) {

@@ -13,8 +13,9 @@ import (
 
 // Operator is the operator of the gateway, as shown to shoppers.
 type Operator struct {
-	Name  string       // empty: not shown
-	Links tenant.Links // shown if the tenant has set none
+	Name    string       // empty: not shown
+	Links   tenant.Links // shown if the tenant has set none
+	Imprint string       // address of the imprint, shown on all pages; empty: not shown
 }
 
 // footerLink is a link of the footer; its text is page.<Kind>.
@@ -24,9 +25,11 @@ type footerLink struct {
 }
 
 // footerLinks lists the links that are set.
-func footerLinks(l tenant.Links) []footerLink {
+func footerLinks(l tenant.Links, imprint string) []footerLink {
 	var links []footerLink
-	for _, link := range []footerLink{{"privacy", l.PrivacyURL}, {"help", l.HelpURL}, {"terms", l.TermsURL}} {
+	for _, link := range []footerLink{
+		{"privacy", l.PrivacyURL}, {"help", l.HelpURL}, {"terms", l.TermsURL}, {"imprint", imprint},
+	} {
 		if link.URL != "" {
 			links = append(links, link)
 		}

@@ -39,7 +39,7 @@ func TestOperatorIsNamed(t *testing.T) {
 		strings.Count(page, `target="_blank"`) != 1 {
 		t.Error("a gateway without settings shows an operator, or links besides its own page on privacy")
 	}
-	f.pages.cfg.Operator = Operator{Name: "Checks <&> Co",
+	f.pages.cfg.Operator = Operator{Name: "Checks <&> Co", Imprint: "https://age.example/imprint",
 		Links: tenant.Links{PrivacyURL: "https://age.example/privacy?a=1&b=2", HelpURL: "https://age.example/help"}}
 	link := f.session(true)
 	contains(t, f.browser().get(link).body, "Checks &lt;&amp;&gt; Co runs this check for Corner Shop.",
@@ -51,7 +51,7 @@ func TestOperatorIsNamed(t *testing.T) {
 	f.set(tenant.Changes{PrivacyURL: &own, TermsURL: &terms})
 	page := f.browser().get(link).body
 	contains(t, page, `href="https://shop.example/privacy"`, `href="https://age.example/help"`,
-		`href="https://shop.example/terms"`)
+		`href="https://shop.example/terms"`, `href="https://age.example/imprint"`)
 	if strings.Contains(page, "age.example/privacy") {
 		t.Error("two privacy notices")
 	}

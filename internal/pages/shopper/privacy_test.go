@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"agegate/internal/rules/tenant"
 )
@@ -13,17 +14,38 @@ import (
 func TestPrivacy(t *testing.T) {
 	t.Parallel()
 	own := "https://shop.example/privacy"
-	for _, row := range []struct{ set, want string }{{"", privacyPath}, {own, own}} {
+	for _, row := range []struct{ set, want string }{{"", PrivacyPath}, {own, own}} {
 		f := newFixture(t, tenant.Tenant{Links: tenant.Links{PrivacyURL: row.set}}, nil)
 		shopper := f.browser()
 		if page := shopper.get(f.session(true)); !strings.Contains(page.body, `href="`+row.want+`"`) {
 			t.Errorf("no link to %s", row.want)
 		}
-		page := shopper.get(f.server.URL + privacyPath)
+		page := shopper.get(f.server.URL + PrivacyPath)
 		page.shows(t, http.StatusOK, "screen-privacy")
-		if strings.Contains(page.body, `href="`+privacyPath+`"`) {
+		if strings.Contains(page.body, `href="`+PrivacyPath+`"`) {
 			t.Error("the page on privacy links to itself")
 		}
+	}
+}
+
+// TestRetentionIsTold: the page on privacy says after how many days sessions are deleted
+// where the operator has set it, and leads to the operator.
+func TestRetentionIsTold(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, tenant.Tenant{}, nil)
+	at := f.server.URL + PrivacyPath
+	const until, days, ask = "after the time set for this service", "We delete both 90 days after", `data-testid="ask"`
+	if body := f.browser().get(at).body; !strings.Contains(body, until) || strings.Contains(body, ask) {
+		t.Errorf("a gateway without settings says %s", body)
+	}
+	f.pages.cfg.Retention = 90 * 24 * time.Hour
+	f.pages.cfg.Operator = Operator{Name: "Checks Co", Imprint: "https://age.example/imprint",
+		Links: tenant.Links{HelpURL: "https://age.example/help"}}
+	body := f.browser().get(at).body
+	contains(t, body, days, "Checks Co runs this age check.", `href="https://age.example/imprint"`,
+		`<a href="https://age.example/help" target="_blank" rel="noopener noreferrer" `+ask)
+	if strings.Contains(body, until) {
+		t.Error("it also speaks of a time that is not set")
 	}
 }
 

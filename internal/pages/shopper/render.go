@@ -78,7 +78,7 @@ func composedKeys() []string {
 	for _, kind := range troubles {
 		keys = append(keys, "trouble."+kind+".title", "trouble."+kind+".body", "trouble."+kind+".action")
 	}
-	for _, link := range footerLinks(tenant.Links{PrivacyURL: "x", HelpURL: "x", TermsURL: "x"}) {
+	for _, link := range footerLinks(tenant.Links{PrivacyURL: "x", HelpURL: "x", TermsURL: "x"}, "x") {
 		keys = append(keys, "page."+link.Kind)
 	}
 	return keys
@@ -99,6 +99,6 @@ func (p *Pages) complete(c echo.Context, l *layout) {
 	l.Assisted, l.LinkFirst = assisted(c), c.QueryParam("link") == "first"
 	l.Operator = p.cfg.Operator.Name
 	l.Offered = l.languages
-	links := footerLinks(l.links.Or(p.cfg.Operator.Links).Or(tenant.Links{PrivacyURL: privacyPath}))
-	l.Links = slices.DeleteFunc(links, func(to footerLink) bool { return to.URL == l.Path }) // no page links to itself
+	all := footerLinks(l.links.Or(p.cfg.Operator.Links).Or(tenant.Links{PrivacyURL: PrivacyPath}), p.cfg.Operator.Imprint)
+	l.Links = slices.DeleteFunc(all, func(to footerLink) bool { return to.URL == l.Path }) // no page links to itself
 }

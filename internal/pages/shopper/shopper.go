@@ -15,6 +15,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"agegate/internal/check/age"
 	"agegate/internal/check/document"
@@ -58,8 +59,9 @@ type Config struct {
 	// scheme decides whether cookies are Secure.
 	VerifyURL string
 	Operator  Operator
-	Logger    *slog.Logger // nil discards
-	Random    io.Reader    // nil means crypto/rand
+	Retention time.Duration // of finished sessions; 0: no end
+	Logger    *slog.Logger  // nil discards
+	Random    io.Reader     // nil means crypto/rand
 }
 
 // Tenants reads tenants.
@@ -151,7 +153,7 @@ func (p *Pages) Register(e *echo.Echo) {
 	getOrHead := []string{http.MethodGet, http.MethodHead}
 	p.pages.Assets().Register(e)
 	e.Match(getOrHead, "/brand/:file", p.showBrand)
-	e.Match(getOrHead, privacyPath, p.showPrivacy, page.Compress)
+	e.Match(getOrHead, PrivacyPath, p.showPrivacy, page.Compress)
 	e.GET(page.HandshakePath, p.answerHandshake)
 	e.Match(getOrHead, "/v/:token", p.show, page.Compress)
 	e.Match(getOrHead, "/v/:token/", p.show, page.Compress) // where the page of a failed form leads back to
