@@ -203,7 +203,8 @@ type CodedErrorDetail struct {
 // CompletionEvent The webhook's payload. It has the same bytes on every attempt. Members may be added later, so
 // ignore those that you do not know.
 type CompletionEvent struct {
-	// IsAdult True if `status` is `VERIFIED`, and false otherwise.
+	// IsAdult True if `status` is `VERIFIED`, and false otherwise. It says that the check for the session's
+	// `target_age` was passed: where that is under 18, true does not mean an adult.
 	IsAdult bool `json:"is_adult"`
 
 	// Livemode False for sessions of a test key, and true for sessions of a live key. Use only this member, not a

@@ -93,7 +93,8 @@ type CompletionEvent struct {
 	// The ID of the session that ended.
 	SessionID string       `json:"session_id"`
 	Status    ResultStatus `json:"status"`
-	// True if `status` is `VERIFIED`, and false otherwise.
+	// True if `status` is `VERIFIED`, and false otherwise. It says that the check for the session's
+	// `target_age` was passed: where that is under 18, true does not mean an adult.
 	IsAdult bool `json:"is_adult"`
 	// False for sessions of a test key, and true for sessions of a live key. Use only this member, not
 	// a URL or a redirect parameter, to decide whether an event is real.

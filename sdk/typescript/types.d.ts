@@ -96,7 +96,8 @@ export interface CompletionEvent {
   "session_id": string;
   "status": ResultStatus;
   /**
-   * True if `status` is `VERIFIED`, and false otherwise.
+   * True if `status` is `VERIFIED`, and false otherwise. It says that the check for the session's
+   * `target_age` was passed: where that is under 18, true does not mean an adult.
    */
   "is_adult": boolean;
   /**

@@ -88,7 +88,8 @@ class CompletionEvent(TypedDict):
     # The ID of the session that ended.
     session_id: str
     status: ResultStatus
-    # True if `status` is `VERIFIED`, and false otherwise.
+    # True if `status` is `VERIFIED`, and false otherwise. It says that the check for the session's
+    # `target_age` was passed: where that is under 18, true does not mean an adult.
     is_adult: bool
     # False for sessions of a test key, and true for sessions of a live key. Use only this member,
     # not a URL or a redirect parameter, to decide whether an event is real.
