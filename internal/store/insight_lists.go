@@ -172,9 +172,9 @@ func (tx *Tx) reach(r ranges) (id string, err error) {
 const listColumns = "id, status, target_age, source, document_way AS way, created_at, expires_at, completed_at, " +
 	"opened_at, begun_at, attempts, strikes, order_ref"
 
-// untold says of a session whether its webhook was given up, or waits for a disabled endpoint.
+// untold says of a session whether its webhook failed so far or for good, or waits for a disabled endpoint.
 const untold = `, EXISTS (SELECT 1 FROM webhook_events AS e WHERE e.session_id = sessions.id
-	AND e.status IN ('failed', 'waiting')) AS untold`
+	AND (e.status IN ('failed', 'waiting') OR e.status = 'pending' AND e.last_class <> '')) AS untold`
 
 // ListSessions implements insight.Store.
 func (s *Store) ListSessions(ctx context.Context, q insight.SessionQuery) (insight.Found[insight.SessionRow], error) {

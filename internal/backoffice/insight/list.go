@@ -39,7 +39,7 @@ type SessionRow struct {
 	Attempts    int
 	Strikes     int
 	OrderRef    string // the merchant's order; may be empty
-	Untold      bool   // its webhook was given up, or waits for a disabled endpoint
+	Untold      bool   // its webhook failed so far or for good, or waits for a disabled endpoint
 }
 
 // SessionPage is a page of sessions, newest first. It may have fewer rows than

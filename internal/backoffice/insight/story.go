@@ -57,10 +57,11 @@ func whyOf(s session.Session) string {
 	if n := len(s.Setbacks); n > 0 {
 		last = s.Setbacks[n-1]
 	}
-	_, _, note := last.Note()
+	kind, _, note := last.Note()
+	explains := kind == session.NoteBrowser && s.Basis.Cutoff == nil // also why a document was asked for
 	since := func(at *time.Time) bool { return at == nil || last.At.After(*at) }
 	switch {
-	case !since(s.DocumentOpenedAt), s.Status == session.StatusPassed, s.Status == session.StatusSpoof,
+	case !since(s.DocumentOpenedAt) && !explains, s.Status == session.StatusPassed, s.Status == session.StatusSpoof,
 		note && (!since(s.BegunAt) || s.Source == session.SourceCamera && s.Basis.Cutoff != nil), !note && s.Source != "":
 		if s.Refusal() != "" {
 			return session.NoteDocument + "_" + s.Refusal()

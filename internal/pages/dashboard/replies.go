@@ -24,8 +24,9 @@ type reply struct {
 type replies map[string][]reply
 
 // replyKeys are the ends of sessions with an answer.
-var replyKeys = []string{"passed", "unopened", "open", "retry", "expired", "spoof", "unlive", "document", "wallet",
-	"photo", "refused", "under_age", "declined", "no_estimate", "fallback"}
+var replyKeys = []string{"passed", "untold", "unopened", "open", "open_document", "disabled", "retry", "expired",
+	"expired_retry", "spoof", "unlive", "document", "wallet", "photo", "refused", "under_age", "declined", "no_estimate",
+	"no_camera", "fallback"}
 
 // readReplies reads the answers, and checks that there is one for each end in every
 // language.
@@ -80,9 +81,12 @@ func (all replies) of(v storyView) []reply {
 	if v.Test {
 		return nil
 	}
-	answers := slices.Clone(all[v.replyKey()])
+	key := v.replyKey()
+	answers := slices.Clone(all[key])
 	for i, help := range all[v.Why] {
-		answers[i].Text += " " + help.Text
+		if key != "disabled" {
+			answers[i].Text += " " + help.Text
+		}
 	}
 	return answers
 }
@@ -93,20 +97,29 @@ var afterRefusal = map[insight.DocumentEnd]string{"": "fallback", insight.Docume
 
 // replyKey is the key of the answer to a session's shopper, by what support can tell.
 func (v storyView) replyKey() string {
-	below := v.Camera == insight.CameraBelow
+	below, setback := v.Camera == insight.CameraBelow, v.Why != "" && !slices.Contains(noteKeys, v.Why) ||
+		v.Why == session.NoteFaceless
 	switch {
+	case v.Status == session.StatusPassed && v.untold:
+		return "untold"
 	case v.Status == session.StatusPassed:
 		return "passed"
+	case v.Status == session.StatusPending && v.disabled:
+		return "disabled"
 	case v.Refused == "under_age": // invites to no other check
 		return v.Refused
+	case v.Status == session.StatusPending && setback:
+		return "retry"
+	case v.Status == session.StatusPending && v.Offered:
+		return "open_document"
 	case v.Status == session.StatusPending && !v.Opened:
 		return "unopened"
-	case v.Status == session.StatusPending && v.Why != "" && !slices.Contains(noteKeys, v.Why):
-		return "retry"
 	case v.Status == session.StatusPending:
 		return "open"
 	case v.Status == session.StatusExpired && below:
 		return "declined"
+	case v.Status == session.StatusExpired && setback:
+		return "expired_retry"
 	case v.Status == session.StatusExpired:
 		return "expired"
 	case below:
@@ -115,6 +128,8 @@ func (v storyView) replyKey() string {
 		return "spoof"
 	case v.Document == insight.DocumentUnlive:
 		return "unlive"
+	case v.troubled() && v.Way == "":
+		return "no_camera"
 	case v.Document != "":
 		return cmp.Or(string(v.Way), "document")
 	}

@@ -68,6 +68,7 @@ type sessionView struct {
 	desk.Layout
 	Replies []reply // what to write to the shopper, in each language; none about a test
 	insight.Record
+	disabled     bool // the tenant is
 	State        statusView
 	Curl         string
 	List, Events string // addresses of the list, and above those of webhook events
@@ -109,7 +110,15 @@ func (v *sessionView) Undelivered() bool {
 }
 
 // Told is what happened, in sentences.
-func (v *sessionView) Told() storyView { return storyView{v.Story, v.TargetAge} }
+func (v *sessionView) Told() storyView {
+	return storyView{v.Story, v.TargetAge, v.Untold(), v.disabled}
+}
+
+// Untold reports that the shop was not told of the result, or not yet because an attempt failed.
+func (v *sessionView) Untold() bool {
+	return v.Event != nil && (v.Event.Status == webhook.StatusFailed || v.Event.Status == webhook.StatusWaiting ||
+		v.Event.Status == webhook.StatusPending && v.Event.LastClass != "")
+}
 
 // timelineView is a session's timeline.
 type timelineView struct {
@@ -187,7 +196,7 @@ func (p *Pages) showSession(r *desk.Request) error {
 	if err != nil {
 		return err
 	}
-	v := &sessionView{Record: record, State: statusView{record.Status}}
+	v := &sessionView{Record: record, disabled: r.Tenant.Disabled, State: statusView{record.Status}}
 	v.List, v.Events = r.Href(sessionsPath), eventsPath(r)
 	if v.timelineView, err = newTimeline(r, record.Timeline); err != nil {
 		return err

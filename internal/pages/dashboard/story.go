@@ -17,7 +17,7 @@ var cameraEnds = []insight.CameraEnd{
 }
 
 // noteKeys are the parts of keys about a session's notes.
-var noteKeys = slices.Concat(
+var noteKeys = slices.Concat([]string{session.NoteFaceless},
 	page.Keys(session.NoteBrowser+"_", session.Troubles...),
 	page.Keys(session.NoteDocument+"_", "expired", "revoked", "under_age", "undated", "another_face"),
 )
@@ -33,7 +33,6 @@ func storyKeys() []string {
 		page.Keys("story.forced_", session.StatusPassed, session.StatusFallback, session.StatusSpoof, session.StatusExpired),
 		page.Keys("story.document_", unproved...),
 		page.Keys("story.proved_", session.WayWallet, session.WayPhoto),
-		page.Keys("story.tell_", append(slices.Clip(replyKeys), "nobody")...),
 		page.Keys("story.untold_", webhook.StatusPending, webhook.StatusFailed, webhook.StatusWaiting),
 		page.Keys("story.setback_", noteKeys...), page.Keys("timeline.setback_", noteKeys...),
 	)
@@ -42,7 +41,8 @@ func storyKeys() []string {
 // storyView is what happened in a session, in sentences for support staff.
 type storyView struct {
 	insight.Story
-	targetAge int
+	targetAge        int
+	untold, disabled bool // the shop was not told; its tenant is disabled
 }
 
 // cameraText returns the text for how a camera check ended, with what an estimate
@@ -95,13 +95,5 @@ func (v storyView) stage() (expired, open string) {
 	return "story.expired_unopened", "story.open_unopened"
 }
 
-// Said reports that the latest is what the browser says of its camera.
-func (v storyView) Said() bool { return strings.HasPrefix(v.Why, session.NoteBrowser+"_") }
-
-// Advice is what support staff can tell the shopper.
-func (v storyView) Advice() page.Text {
-	if v.Test {
-		return page.Say("story.tell_nobody")
-	}
-	return page.Say("story.tell_" + v.replyKey())
-}
+// troubled reports that the latest is what the browser says of its camera.
+func (v storyView) troubled() bool { return strings.HasPrefix(v.Why, session.NoteBrowser+"_") }

@@ -9,6 +9,7 @@ import (
 
 	"agegate/internal/backoffice/account"
 	"agegate/internal/gatewaytest"
+	"agegate/internal/rules/audit"
 	"agegate/internal/rules/tenant"
 	"agegate/templates"
 )
@@ -33,63 +34,63 @@ func TestStory(t *testing.T) {
 	const early, late = `, setbacks = '[{"At":"2000-01-02T03:04:05Z","Why":"astray"}]'`,
 		`, setbacks = '[{"At":"2000-01-02T03:04:05Z","Why":"astray"},{"At":"2099-01-02T03:04:05Z","Why":"`
 	for _, tt := range []struct{ set, story, tell, decided string }{
-		{"status = 'PENDING'", "Nobody has opened the link yet.", "The link still works", ""},
+		{"status = 'PENDING'", "Nobody has opened the link yet.", "Your age check has not started yet.", ""},
 		{"opened_at = created_at", "The shopper has opened the link. The check of a face has not begun.",
-			"The link still works", ""},
-		{begun + "opened_at = created_at", "The shopper is at the camera check.", "The link still works", ""},
+			"Your age check is still open. Please", ""},
+		{begun + "opened_at = created_at", "The shopper is at the camera check.", "Your age check is still open. Please", ""},
 		{begun + "opened_at = created_at" + early, "The shopper is at the camera check. The latest attempt gave no result: " +
-			"the head did not follow the arrows.", "The last attempt gave no result, but the link still works", ""},
+			"the head did not follow the arrows.", "Your last attempt gave no result, but your age check is still open", ""},
 		{begun + offered + "cutoff = 25" + early,
 			"The camera’s estimate was below 18 &#43; 7 years. The shopper is now asked for a document.</p>",
-			"The link still works", ""},
+			"still open and now asks for a document", ""},
 		{begun + offered + "opened_at = created_at, cutoff = 25" + late + "doubtful\"}]'",
 			"The camera’s estimate was below 18 &#43; 7 years. The shopper is now asked for a document. " +
 				"The latest attempt gave no result: the pictures did not clearly",
-			"The last attempt gave no result", ""},
+			"Your last attempt gave no result", ""},
 		{begun + offered + "opened_at = created_at, cutoff = 25, document_attempts = 1" + late + "document_expired\"}]'",
 			"The camera’s estimate was below 18 &#43; 7 years. The shopper is now asked for a document. " +
-				"The last document had expired.</p>", "The link still works", ""},
+				"The last document had expired.</p>", "still open and now asks for a document", ""},
 		{begun + offered + "cutoff = 25, document_attempts = 1, document_way = 'photo', status = 'FALLBACK', " +
 			"source = 'document', " + ended + late + "document_another_face\"}]'",
 			"The camera’s estimate was below 18 &#43; 7 years. A document was then shown, but it did not prove the age. " +
-				"The face did not match the photo in the last document.</p>", "No document passed. Start", "No valid document"},
+				"The face did not match the photo in the last document.</p>", "Your age check ended without a valid document.", "No document accepted"},
 		{offered + "status = 'EXPIRED', opened_at = created_at, document_preferred = true" + late + "document_undated\"}]'",
 			"The shopper preferred a document to the camera. The shopper did not finish the document check in time. " +
-				"The last document has no full date of birth.</p>", "The time ran out", ""},
+				"The last document has no full date of birth.</p>", "The time for your age check was up. Please start", ""},
 		{
 			begun + offered + "cutoff = 25, status = 'FALLBACK', source = 'document', document_way = 'photo', " + ended +
 				late + "unlive\"}]'",
 			"The camera’s estimate was below 18 &#43; 7 years. A document was then shown, but no live person",
-			"choose “Use a document instead”, and hold your own face", "No valid document",
+			"choose “Use a document instead” at its start. When the page", "No document accepted",
 		},
 		{begun + offered + "cutoff = 25",
 			"The camera’s estimate was below 18 &#43; 7 years. The shopper is now asked for a document.",
-			"The link still works", ""},
+			"still open and now asks for a document", ""},
 		{
 			begun + "cutoff = 25, status = 'PASSED', source = 'camera', detected_age = 87.3, consented_at = created_at, " +
 				ended,
-			"The camera’s estimate was at least 18 &#43; 7 years.", "The check is done", "Camera",
+			"The camera’s estimate was at least 18 &#43; 7 years.", "Your age check is done. You need", "Camera",
 		},
 		{begun + "cutoff = 25, status = 'FALLBACK', source = 'camera', " + ended,
 			"The camera’s estimate was below 18 &#43; 7 years.",
-			"The camera leaves a margin", "Camera"},
+			"The camera could not confirm your age. That also", "Camera"},
 		{
 			begun + offered + "cutoff = 25, status = 'FALLBACK', source = 'document', " + ended,
 			"The camera’s estimate was below 18 &#43; 7 years. The shopper then declined a document.",
-			"choose “Use a document instead”, and show one",
-			"No valid document",
+			"choose “Use a document instead” at its start, and show",
+			"No document accepted",
 		},
 		{
 			begun + offered + "cutoff = 25, status = 'FALLBACK', source = 'document', document_way = 'photo', " + ended,
 			"The camera’s estimate was below 18 &#43; 7 years. A document was then shown, but it did not prove the age",
-			"No document passed. Start", "No valid document",
+			"Your age check ended without a valid document.", "No document accepted",
 		},
 		{
 			begun + offered + "cutoff = 25, status = 'FALLBACK', source = 'document', document_attempts = 3, " + ended + late +
 				"document_expired\"}]'",
 			"The camera’s estimate was below 18 &#43; 7 years. The shopper’s documents were then refused, as often as is " +
 				"allowed. The last document had expired.</p>",
-			"No document passed. Start", "No valid document",
+			"Your age check ended without a valid document.", "No document accepted",
 		},
 		{
 			offered + `setbacks = '[{"At":"2000-01-02T03:04:05Z","Why":"forced_fallback"}]'`,
@@ -98,59 +99,68 @@ func TestStory(t *testing.T) {
 		},
 		{"opened_at = created_at" + late + "browser_refused\"}]'", "The shopper has opened the link. The check of a face " +
 			"has not begun. The browser said that the camera is blocked for the page.</p>",
-			"The link still works. Open it, follow the page, and stay until it says that it is done. The reply below says", ""},
+			"stay until it says that it is done. Allow the camera for this page in your browser", ""},
 		{"attempts = 1, opened_at = created_at, begun_at = '2099-02-01 00:00:00+00:00'" + late + "browser_refused\"}]'",
-			"The shopper is at the camera check.</p>", "The link still works", ""},
+			"The shopper is at the camera check.</p>", "Your age check is still open. Please", ""},
 		{"opened_at = created_at, status = 'EXPIRED'" + late + "browser_missing\"}]'", "The shopper opened the link, but " +
-			"no face was checked in time. The browser said that it found no camera.</p>", "The reply below says", ""},
+			"no face was checked in time. The browser said that it found no camera.</p>", "a new link. Use another device", ""},
+		{"opened_at = created_at" + late + "camera_faceless\"}]'", "The shopper has opened the link. The check of a face has " +
+			"not begun. The camera ran, but no face was seen well enough to begin.</p>", "Your last attempt gave no result", ""},
+		{"opened_at = created_at, status = 'EXPIRED'" + late + "astray\"}]'", "The shopper opened the link, but no face was checked " +
+			"in time. The latest attempt gave no result: the head did not follow the arrows.</p>",
+			"was up before an attempt gave a result", ""},
+		{"opened_at = created_at, document_opened_at = '2199-01-01 00:00:00+00:00', status = 'FALLBACK', source = 'document', " +
+			ended + late + "browser_refused\"}]'", "The camera made no estimate: its check was skipped. The shopper then " +
+			"declined a document. The browser said that the camera is blocked", "Your camera gave the page no picture, so " +
+			"your age could not be estimated. Please start the check again in our shop. Allow the camera", ""},
 		{"opened_at = created_at, status = 'FALLBACK', source = 'camera', " + ended + late + "browser_in_use\"}]'",
 			"The camera made no estimate: its check was skipped. The browser said that another program uses the camera.</p>",
-			"The reply below says", "Camera"},
+			"Your camera gave the page no picture", "Camera"},
 		{
 			begun + offered + "cutoff = 25, status = 'PASSED', source = 'document', document_way = 'photo', " + ended,
-			"The camera’s estimate was below 18 &#43; 7 years. A photographed document then showed", "The check is done",
+			"The camera’s estimate was below 18 &#43; 7 years. A photographed document then showed", "Your age check is done. You need",
 			"Photographed document",
 		},
 		{
 			"begun_at = created_at, attempts = 5, status = 'FALLBACK', source = 'camera', " + ended,
-			"The camera made no estimate: every attempt was used.", "could not be used", "Camera",
+			"The camera made no estimate: every attempt was used.", "The camera could not estimate your age.", "Camera",
 		},
 		{"status = 'FALLBACK', source = 'camera', " + ended, "The camera made no estimate: its check was skipped.",
-			"could not be used", "Camera"},
+			"The camera could not estimate your age.", "Camera"},
 		{"opened_at = created_at, document_opened_at = created_at, document_preferred = true",
-			"The shopper preferred a document to the camera. The shopper is now asked for a document.", "The link still works",
+			"The shopper preferred a document to the camera. The shopper is now asked for a document.", "still open and now asks for a document",
 			""},
 		{
 			offered + "document_preferred = true, status = 'PASSED', source = 'document', document_way = 'wallet', " + ended,
-			"The shopper preferred a document to the camera. ", "The check is done", "Wallet",
+			"The shopper preferred a document to the camera. ", "Your age check is done. You need", "Wallet",
 		},
 		{
 			offered + "document_preferred = true, document_attempts = 3, document_way = 'wallet', status = 'FALLBACK', " +
 				"source = 'document', " + ended,
 			"The shopper preferred a document to the camera. The shopper’s documents were then refused",
-			"No document from the wallet passed", "No valid document",
+			"No document from your wallet app was accepted", "No document accepted",
 		},
 		{
 			offered + "document_preferred = true, status = 'FALLBACK', source = 'document', " + ended,
 			"The shopper preferred a document to the camera. The shopper then declined a document.",
-			"The check ended without a document.", "No valid document",
+			"You ended your age check without showing a document.", "No document accepted",
 		},
 		{
 			offered + "status = 'FALLBACK', source = 'document', " + ended,
 			"The camera made no estimate: its check was skipped. The shopper then declined a document.",
-			"The check ended without a document.", "No valid document",
+			"You ended your age check without showing a document.", "No document accepted",
 		},
 		{begun + "strikes = 2, status = 'SPOOF', source = 'camera', " + ended,
-			"The camera did not see a living person, twice.", "your own face", "Camera"},
+			"The camera did not see a living person, twice.", "hold your own face in front", "Camera"},
 		{"status = 'PASSED', source = 'forced', " + ended, "A test forced the result Passed.", "no shopper waits",
 			"Forced in test mode"},
 		{"status = 'EXPIRED', source = 'receiver'", "A test of your receiver created this session", "no shopper waits",
 			"Receiver test"},
-		{"status = 'EXPIRED'", "Nobody opened the link in time.", "creates a new link", ""},
+		{"status = 'EXPIRED'", "Nobody opened the link in time.", "you get a new link", ""},
 		{begun + "opened_at = created_at, status = 'EXPIRED'",
-			"The shopper began the camera check and did not finish it in time.", "creates a new link", ""},
+			"The shopper began the camera check and did not finish it in time.", "you get a new link", ""},
 		{begun + offered + "opened_at = created_at, cutoff = 25, status = 'EXPIRED'", "The camera’s estimate was below",
-			"choose “Use a document instead”, and show one", ""},
+			"choose “Use a document instead” at its start, and show", ""},
 	} {
 		body := told(t, g, shop, boss, tt.set)
 		if !strings.Contains(body, `data-testid="story">`+tt.story) {
@@ -225,8 +235,9 @@ func TestReplyToTheShopper(t *testing.T) {
 	const young = `, setbacks = '[{"At":"2099-01-02T03:04:05Z","Why":"document_under_age"}]'`
 	const minor = "Nach Ihrem Ausweis sind Sie jünger, als unser Shop verlangt. Unser Shop entscheidet, was"
 	for set, says := range map[string]string{
-		"status = 'PENDING'":                         "Ihre Altersprüfung hat noch nicht begonnen.",
-		"status = 'PENDING', opened_at = created_at": "Ihre Altersprüfung ist noch offen.",
+		"document_opened_at = NULL":                         "Ihre Altersprüfung hat noch nicht begonnen.",
+		"document_opened_at = NULL, opened_at = created_at": "Ihre Altersprüfung ist noch offen. Bitte",
+		"status = 'PENDING', opened_at = created_at":        "Ihre Altersprüfung ist noch offen und fragt jetzt",
 		"status = 'PENDING', opened_at = created_at, " +
 			`setbacks = '[{"At":"2099-01-02T03:04:05Z","Why":"hasty"}]'`: "Ihr letzter Versuch brachte kein Ergebnis, aber",
 		"status = 'EXPIRED'":                             "Die Zeit für Ihre Altersprüfung",
@@ -254,17 +265,43 @@ func TestReplyToTheShopper(t *testing.T) {
 			"abgelaufen. Bitte beginnen Sie in unserem Shop eine neue: Sie bekommen einen neuen Link. Die Seite ist in einer",
 	} {
 		body := told(t, g, shop, support, "document_opened_at = created_at, completed_at = created_at, "+set)
-		replies := between(t, body, `data-testid="reply"`, "</details>")
+		replies := between(t, body, `data-testid="tell"`, "</details>")
 		if n := strings.Count(replies, "data-copy="); n != len(tenant.Languages) ||
 			!strings.Contains(replies, `<p lang="de" dir="auto">`+says) {
 			t.Errorf("%s: %d replies, or no %q in %s", set, n, says, replies)
 		}
 		for _, tag := range tenant.Languages {
-			text := between(t, replies, `<p lang="`+tag+`" dir="auto">`, "</p>")
+			text, _, _ := strings.Cut(replies, "</p>") // what the page itself says
+			if tag != "en" {
+				text = between(t, replies, `<p lang="`+tag+`" dir="auto">`, "</p>")
+			}
 			leads := strings.Contains(text, shopperText(t, tag, "intro.prefer"))
 			if leads != (strings.HasPrefix(set, below) && !strings.HasSuffix(set, "'camera'")) {
 				t.Errorf("%s: whether it leads to a document instead of the camera is wrong in %s", set, text)
 			}
+		}
+	}
+}
+
+// TestReplyOfADisabledTenant: where no check can be made, no reply sends the shopper back to the link.
+func TestReplyOfADisabledTenant(t *testing.T) {
+	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
+	shop := g.Shop(t, "", nil)
+	support := member(t, g, shop.Tenant.ID, account.Support)
+	says := map[string]string{}
+	for set, text := range map[string]string{"opened_at = created_at": "are not available at the moment",
+		"status = 'EXPIRED'": "The time for your age check was up."} {
+		made := g.Create(t, shop.Test.APIKey, 18)
+		g.Exec(t, "UPDATE sessions SET "+set+" WHERE id = '"+made.SessionID+"'")
+		says[made.SessionID] = text
+	}
+	if err := g.App.Tenants.SetDisabled(t.Context(), audit.User(support.User.ID, "op"), shop.Tenant.ID, true, "own"); err != nil {
+		t.Fatal(err)
+	}
+	for id, text := range says {
+		_, body := support.Get(t, "/dashboard/"+shop.Tenant.ID.String()+"/test/sessions/"+id)
+		if tell := between(t, body, `data-testid="tell"`, "</p>"); !strings.Contains(tell, text) {
+			t.Errorf("no %q in %s", text, tell)
 		}
 	}
 }

@@ -21,8 +21,9 @@ type attempt struct {
 
 	counted bool // how it ended is counted
 
-	begun bool // the challenge has begun: the attempt counts
-	open  bool // the attempt counts and has not ended
+	filmed bool // a picture was looked at
+	begun  bool // the challenge has begun: the attempt counts
+	open   bool // the attempt counts and has not ended
 
 	returned bool // the attempt was taken back
 }
@@ -33,6 +34,7 @@ func (a *attempt) take(ctx context.Context, f age.Frame) (photo.Step, *onwardMes
 	if err != nil {
 		return photo.Step{}, nil, err
 	}
+	a.filmed = true
 	moved, err := a.write(context.WithoutCancel(ctx), step)
 	if err != nil || !moved {
 		return photo.Step{Step: step}, nil, unwritten(err)
@@ -150,6 +152,10 @@ func (a *attempt) count(ended string) {
 // finish implements exam: it ends an attempt that has no verdict.
 func (a *attempt) finish(ctx context.Context, code websocket.StatusCode) (returned bool) {
 	if !a.open && (a.begun || code != closeSpent) {
+		if a.filmed && !a.begun && !a.counted && !unserved(code) && code != closeTakenOver {
+			// It helps support staff only, so its errors are not reported.
+			_ = a.pages.cfg.Sessions.Note(ctx, a.visit.sess, a.visit.claim, session.NoteFaceless)
+		}
 		return a.returned
 	}
 	why := session.WhyAgain

@@ -153,7 +153,7 @@ func (p *Pages) trouble(c echo.Context, v visit) error {
 		return echo.ErrNotFound
 	}
 	if p.filmable(v) {
-		err := p.cfg.Sessions.Troubled(c.Request().Context(), v.sess, v.claim, c.Param("kind"))
+		err := p.cfg.Sessions.Note(c.Request().Context(), v.sess, v.claim, session.NoteBrowser+"_"+c.Param("kind"))
 		if err != nil && !isLate(err) {
 			return err
 		}

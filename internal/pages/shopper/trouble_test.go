@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"agegate/internal/rules/session"
 	"agegate/internal/rules/tenant"
@@ -54,6 +55,32 @@ func TestTheBrowserSaysWhatIsWrongWithTheCamera(t *testing.T) {
 	phone.post(phoneLink+"/trouble/embedded", nil)
 	if got := f.kept(link); !strings.HasSuffix(got, " browser_embedded") {
 		t.Errorf("of the phone: %q", got)
+	}
+}
+
+// TestACameraWithoutAFaceIsKept: support staff learn that a camera ran without a face to begin with, but
+// not of one that sent no picture.
+func TestACameraWithoutAFaceIsKept(t *testing.T) {
+	for frames, kept := range []string{"", "camera_faceless"} {
+		t.Run(kept, func(t *testing.T) {
+			inOwnTime(t, func(t testing.TB) {
+				f := newFixture(t, tenant.Tenant{}, scripted(stepFraming, stepFraming))
+				shopper, link := f.browser(), f.session(true)
+				shopper.post(link+"/start", nil)
+				for range 2 {
+					c := shopper.opened(link)
+					for range frames {
+						c.send(frame(scriptNonce, 0))
+						c.read()
+					}
+					c.conn.CloseNow()
+					synctest.Wait()
+				}
+				if got := f.kept(link); got != kept {
+					t.Errorf("after %d pictures: kept %q, want %q", frames, got, kept)
+				}
+			})
+		})
 	}
 }
 

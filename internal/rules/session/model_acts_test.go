@@ -180,7 +180,7 @@ func (m *model) forgetsRefusal() {
 func (m *machine) trouble(t *rapid.T) {
 	s, row := m.pick(t)
 	word := rapid.SampledFrom(session.Troubles[:2]).Draw(t, "trouble")
-	err := m.replica(t).sessions.Troubled(context.Background(), row, session.Claim{}, word)
+	err := m.replica(t).sessions.Note(context.Background(), row, session.Claim{}, session.NoteBrowser+"_"+word)
 	if m.refused(t, s, err) {
 		return
 	}

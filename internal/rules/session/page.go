@@ -104,10 +104,9 @@ func (s *Service) EndAttempt(ctx context.Context, sess Session, why string) (Ses
 	})
 }
 
-// Troubled notes that a browser says why its camera gives no pictures, one of Troubles; each is kept
-// once. It returns ErrLate as StartAttempt does, and ErrDisabled.
-func (s *Service) Troubled(ctx context.Context, sess Session, by Claim, trouble string) error {
-	note := NoteBrowser + "_" + trouble
+// Note keeps NoteFaceless, or of NoteBrowser one of Troubles, once each. It returns ErrLate as
+// StartAttempt does, and ErrDisabled.
+func (s *Service) Note(ctx context.Context, sess Session, by Claim, note string) error {
 	_, err := s.decide(ctx, sess, by, func(d *decision) error {
 		d.setBack(note, note)
 		return nil

@@ -184,11 +184,12 @@ type Setback struct {
 	Why string
 }
 
-// The kinds of notes, and a whole one.
+// The kinds of notes, and whole ones.
 const (
 	NoteBrowser  = "browser"         // one of Troubles, as the browser says
 	NoteDocument = "document"        // why the last refused document was refused; not with a pass
 	NoteForced   = "forced_fallback" // a test forced it, and the document check opened
+	NoteFaceless = "camera_faceless" // pictures came, and no face to begin with
 )
 
 // Troubles are why a browser says that its camera gives no pictures.
