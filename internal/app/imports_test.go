@@ -51,7 +51,7 @@ var house = []room{
 	// 1 of backoffice's says what to do where an operator exists.
 	// 70 of pages are the file of each tenant's months, for whoever invoices several shops; 18 the operator's search
 	// for a session, 4 the button that copies recovery codes; 7 of rules, 3 of store and 3 of cmd say why an endpoint fails.
-	{"pages", 15420, [][]string{{"dashboard", "shopper"}, {"page"}}},
+	{"pages", 15433, [][]string{{"dashboard", "shopper"}, {"page"}}},
 	{"store", 6102, nil},
 	// 6 of lab say that the sample shop knows test mode only.
 	{"lab", 306, [][]string{
@@ -59,7 +59,7 @@ var house = []room{
 	}},
 	// 22 of rules keep why the last document was refused. 4 of rules and 1 of backoffice say how
 	// fields are stored, in place of 230 lines of store.
-	{"backoffice", 8819, [][]string{{"evidence"}, {"insight"}, {"account"}, {"certificate", "mail"}}},
+	{"backoffice", 8820, [][]string{{"evidence"}, {"insight"}, {"account"}, {"certificate", "mail"}}},
 	{"check", 15119, [][]string{{"document"}, {"age"}, {"liveness", "photographic"}, {"vision"}, {"inference"}}},
 	{"rules", 8640, [][]string{
 		{"session"}, {"billing", "tenant", "webhook"}, {"audit", "brand", "credential"},

@@ -47,6 +47,15 @@ func TestTheShopWasNotTold(t *testing.T) {
 				}
 			}
 		}
+		for _, failing := range []bool{false, true} {
+			if failing {
+				fails(t, g, shop.Tenant, false, g.Clock.Now())
+				forget(g)
+			}
+			if _, body := support.Get(t, base); strings.Contains(body, `data-testid="failing"`) != failing {
+				t.Errorf("the overview says that webhooks fail: %t", !failing)
+			}
+		}
 	})
 }
 
