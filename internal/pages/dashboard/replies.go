@@ -97,8 +97,6 @@ var afterRefusal = map[insight.DocumentEnd]string{"": "fallback", insight.Docume
 
 // replyKey is the key of the answer to a session's shopper, by what support can tell.
 func (v storyView) replyKey() string {
-	below, setback := v.Camera == insight.CameraBelow, v.Why != "" && !slices.Contains(noteKeys, v.Why) ||
-		v.Why == session.NoteFaceless
 	switch {
 	case v.Status == session.StatusPassed && v.untold:
 		return "untold"
@@ -108,21 +106,9 @@ func (v storyView) replyKey() string {
 		return "disabled"
 	case v.Refused == "under_age": // invites to no other check
 		return v.Refused
-	case v.Status == session.StatusPending && setback:
-		return "retry"
-	case v.Status == session.StatusPending && v.Offered:
-		return "open_document"
-	case v.Status == session.StatusPending && !v.Opened:
-		return "unopened"
-	case v.Status == session.StatusPending:
-		return "open"
-	case v.Status == session.StatusExpired && below:
-		return "declined"
-	case v.Status == session.StatusExpired && setback:
-		return "expired_retry"
-	case v.Status == session.StatusExpired:
-		return "expired"
-	case below:
+	case v.Status == session.StatusPending || v.Status == session.StatusExpired:
+		return v.unfinished()
+	case v.Camera == insight.CameraBelow:
 		return afterRefusal[v.Document]
 	case v.Status == session.StatusSpoof:
 		return "spoof"
@@ -134,4 +120,25 @@ func (v storyView) replyKey() string {
 		return cmp.Or(string(v.Way), "document")
 	}
 	return "no_estimate"
+}
+
+// unfinished is the key of the answer about a session without a result.
+func (v storyView) unfinished() string {
+	setback := v.Why != "" && !slices.Contains(noteKeys, v.Why) || v.Why == session.NoteFaceless
+	expired := v.Status == session.StatusExpired
+	switch {
+	case expired && v.Camera == insight.CameraBelow:
+		return "declined"
+	case expired && setback:
+		return "expired_retry"
+	case expired:
+		return "expired"
+	case setback:
+		return "retry"
+	case v.Offered:
+		return "open_document"
+	case !v.Opened:
+		return "unopened"
+	}
+	return "open"
 }
