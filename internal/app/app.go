@@ -303,7 +303,7 @@ func (a *App) buildPages(cfg config.Config, sealer *credential.Sealer, e estimat
 	}
 	a.pages.shopper, err = shopper.New(shopper.Config{
 		Counted: a.metrics.Check, Sessions: a.Sessions, Tenants: a.Tenants, NewCapture: e.newCapture, Places: e.places,
-		Handovers: session.NewHandovers(a.Sessions, a.Store), Wallets: a.pages.wallets,
+		Handovers: session.NewHandovers(a.Sessions, a.Store), Ways: cfg.DocumentWays, Wallets: a.pages.wallets,
 		Photos: a.pages.photos, DocumentPlaces: e.documentPlaces,
 		VerifyURL: cfg.VerifyURL, Logger: a.log,
 		Operator:  shopper.Operator{Name: cfg.OperatorName, Links: cfg.OperatorLinks, Imprint: cfg.ImprintURL},

@@ -63,20 +63,34 @@ test("under age, expired and under age again: told why, and the third is final",
 const phone = { viewport: { width: 360, height: 740 }, userAgent: "Mozilla/5.0 (Linux; Android 16) AppleWebKit/537.36 Chrome/156.0 Mobile Safari/537.36" };
 const shown = (page, name) => page.locator(`[data-app]:has([data-testid="app-${name}"]) .qr img`).isVisible();
 
-test("on a phone the apps are opened by buttons, and their codes are for another device", async () => {
-  const { page } = await asked(phone);
-  for (const name of ["av", "openid4vp"]) {
-    assert.ok(await part(page, `open-${name}`).isVisible(), `no button opens ${name}`);
-    assert.ok(!(await shown(page, name)), `the code for ${name} is in the way`);
-    assert.equal(await part(page, `app-${name}`).textContent(), "Use another device");
-    const code = await showsCode(page, name);
-    await page.setViewportSize({ width: 1440, height: 900 });
-    const { width } = await code.boundingBox();
-    assert.ok(width > 430, `a dense code has ${width} pixels on a large screen`);
-    await page.setViewportSize(phone.viewport);
-    await fitsWidth(page);
+/** The names of the buttons on the wallet's page that are in view, the main one marked. */
+const buttons = (page) => page.locator('#wallet .button:not(.quiet, [data-testid="sample-wallet"]):visible')
+  .evaluateAll((all) => all.map((b) => `${b.classList.contains("primary") ? "*" : ""}${b.textContent}`));
+const opensEU = "Open the EU’s age verification app";
+const opensAny = "Open a wallet app with your documents";
+
+test("on a phone two ways are in view, each says what it opens, and one summary folds the rest", async () => {
+  for (const asks of [false, true]) {
+    const { page } = await asked(phone);
+    await page.addInitScript((asks) => {
+      window.DigitalCredential = asks ? class {} : undefined;
+    }, asks);
+    await page.reload();
+    const seen = asks ? ["*Ask my wallet", opensEU] : [`*${opensEU}`, opensAny];
+    assert.deepEqual(await buttons(page), seen);
+    assert.deepEqual(await page.locator("#wallet summary:visible").allTextContents(), ["Other wallets and devices"]);
+    for (const name of ["av", "openid4vp"]) {
+      assert.ok(!(await shown(page, name)), `the code for ${name} is in the way`);
+      const code = await showsCode(page, name);
+      await page.setViewportSize({ width: 1440, height: 900 });
+      const { width } = await code.boundingBox();
+      assert.ok(width > 430, `a dense code has ${width} pixels on a large screen`);
+      await page.setViewportSize(phone.viewport);
+      await fitsWidth(page);
+    }
+    assert.deepEqual(await buttons(page), asks ? [...seen, opensAny] : seen);
+    page.kept();
   }
-  page.kept();
 });
 
 test("on a computer one code comes first, whole and in view, and the button below it", async () => {

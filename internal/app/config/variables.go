@@ -130,7 +130,7 @@ var Variables = []Variable{
 	{Name: "AGEGATE_ALLOW_INSECURE_CALLBACKS", Default: "false", Help: "accept http callback URLs (development)",
 		set: func(c *Config, v string) (err error) { c.AllowInsecureCallbacks, err = parseBool(v); return err }},
 	{Name: "AGEGATE_DOCUMENT_WAYS", Default: "wallet,photo",
-		Help: "ways of the document check, comma-separated: wallet, photo; none turns all off",
+		Help: "ways of the document check in the order offered, comma-separated: wallet, photo; none turns all off",
 		set:  setDocumentWays},
 	{Name: "AGEGATE_OPERATOR_NAME", Help: "who runs the gateway, shown to shoppers on the hosted page",
 		set: setOperatorName},

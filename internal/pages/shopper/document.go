@@ -17,6 +17,7 @@ type documentView struct {
 	exit
 	TargetAge int
 	Preferred bool          // no camera check came before
+	Mobile    bool          // the browser is on a phone, which may have the wallet
 	Ways      []session.Way // if empty, the check can only be declined
 	Refused   wallet.Reason // of the last document; empty if there was none
 	Left      int           // documents that may still be refused
@@ -30,7 +31,7 @@ func (p *Pages) offerDocument(c echo.Context, v visit) error {
 	if err != nil {
 		return err
 	}
-	view := &documentView{layout: p.layoutOf(v), exit: exitOf(v), TargetAge: v.sess.TargetAge,
+	view := &documentView{layout: p.layoutOf(v), exit: exitOf(v), TargetAge: v.sess.TargetAge, Mobile: mobile(c),
 		Preferred: v.sess.DocumentPreferred || v.sess.BegunAt == nil, Ways: ways, Left: v.sess.DocumentsLeft(),
 		UsedUp: p.cfg.Photos != nil && v.tenant.Allows(string(session.WayPhoto)) && !p.cfg.Photos.Available(v.sess),
 	}
@@ -41,7 +42,7 @@ func (p *Pages) offerDocument(c echo.Context, v visit) error {
 	return p.render(c, http.StatusOK, "document", view)
 }
 
-// ways returns the ways of the document check that a session may take.
+// ways returns the ways of the document check that a session may take, in the operator's order.
 func (p *Pages) ways(c echo.Context, v visit) (ways []session.Way, err error) {
 	if p.allowsWallet(v) {
 		available, err := p.cfg.Wallets.Available(c.Request().Context(), v.sess)
@@ -55,6 +56,9 @@ func (p *Pages) ways(c echo.Context, v visit) (ways []session.Way, err error) {
 	if p.allowsPhoto(v) {
 		ways = append(ways, session.WayPhoto)
 	}
+	slices.SortStableFunc(ways, func(a, b session.Way) int {
+		return slices.Index(p.cfg.Ways, a) - slices.Index(p.cfg.Ways, b)
+	})
 	return ways, nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"agegate/internal/check/document/photo"
 	"agegate/internal/check/document/wallet"
 	"agegate/internal/rules/session"
 	"agegate/internal/rules/tenant"
@@ -48,6 +49,25 @@ func TestDocumentOnlyTakesNoEstimate(t *testing.T) {
 			shopper.get(link + "/wallet")
 			f.expect(link, session.StatusPassed, session.WayWallet, 0)
 		})
+	}
+}
+
+// The first page promises of photographs what is true of them, and nothing where none are taken.
+func TestDocumentOnlySaysWhatBecomesOfPictures(t *testing.T) {
+	t.Parallel()
+	for way, photographs := range map[string]bool{"": true, "photo": true, "wallet": false} {
+		f := filmed(t, photo.Passed)
+		on := true
+		f.set(tenant.Changes{DocumentOnly: &on})
+		if way != "" {
+			f.allow(way)
+		}
+		body := f.browser().get(f.session(false)).body
+		for _, text := range []string{"about a minute; your face is compared with the photo in it", "deleted at once"} {
+			if strings.Contains(body, text) != photographs {
+				t.Errorf("ways %q: %q is said: %t", way, text, !photographs)
+			}
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -55,6 +56,32 @@ func TestOnlyTheTenantsWaysAreOffered(t *testing.T) {
 			if s := f.stored(link); way == "photo" && s.FaceMatchAt != nil || s.Status != session.StatusPending {
 				t.Errorf("%v: after %s was asked for: %s, consent %v", tt.allowed, way, s.Status, s.FaceMatchAt)
 			}
+		}
+	}
+}
+
+// The ways have the order of AGEGATE_DOCUMENT_WAYS, which a tenant's choice does not change. A phone's page speaks of
+// this phone.
+func TestWaysHaveTheOperatorsOrder(t *testing.T) {
+	t.Parallel()
+	f := filmed(t, photo.Passed)
+	offered := regexp.MustCompile(`data-testid="way-(\w+)"`)
+	for _, order := range [][]session.Way{{session.WayWallet, session.WayPhoto}, {session.WayPhoto, session.WayWallet}} {
+		f.pages.cfg.Ways = order
+		for _, allowed := range [][]string{nil, {"wallet", "photo"}, {"photo", "wallet"}} {
+			f.allow(allowed...)
+			link, shopper := f.session(false), f.browser()
+			f.offer(shopper, link)
+			body := shopper.get(link).body
+			ways := offered.FindAllStringSubmatch(body, -1)
+			if len(ways) != 2 || ways[0][1] != string(order[0]) || ways[1][1] != string(order[1]) {
+				t.Errorf("%v, of which the tenant allows %v: %v", order, allowed, ways)
+			}
+			contains(t, body, "Use a wallet on your phone")
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, link, nil)
+			must(t, err)
+			req.Header.Set("User-Agent", "Mozilla/5.0 (iPhone; CPU iPhone OS 26_0 like Mac OS X)")
+			contains(t, shopper.do(req).body, "Use a wallet on this phone")
 		}
 	}
 }

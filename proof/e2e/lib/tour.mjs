@@ -161,7 +161,7 @@ export function tour(gateway) {
       const devtools = await page.context().newCDPSession(page);
       await devtools.send("Emulation.setUserAgentOverride", { userAgent: "Mozilla/5.0 (iPhone; CPU iPhone OS 26_0 like Mac OS X)" });
       await asked(page);
-      await part(page, "app-av").click();
+      await part(page, "others").click();
     },
     "wallet-refused": async (page) => {
       await asked(page);

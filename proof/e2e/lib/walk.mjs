@@ -86,6 +86,7 @@ export async function asksWallet(page) {
 /** Shows the code of a kind of wallet on the wallet's page, and returns its picture. */
 export async function showsCode(page, name) {
   const code = page.locator(`[data-app]:has([data-testid="app-${name}"]) .qr img`);
+  if (!(await part(page, `app-${name}`).isVisible())) await part(page, "others").click(); // a phone folds all codes
   if (!(await code.isVisible())) await part(page, `app-${name}`).click();
   await code.waitFor();
   return code;

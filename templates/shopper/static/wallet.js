@@ -68,17 +68,23 @@ async function present() {
 
 if (requests().length > 0) {
   element("asking", HTMLElement).hidden = false;
+  // A phone keeps two ways in view, one of them the main one.
+  const [first, second] = page.querySelectorAll(":scope > .actions > a[data-open]");
+  first?.classList.remove("primary");
+  for (const part of [second?.parentElement?.nextElementSibling, second?.parentElement]) {
+    if (part) page.querySelector("#others + .folded")?.prepend(part);
+  }
   ask.addEventListener("click", present);
 }
 
 /** Milliseconds within which an app that was opened covers the page. */
 const opening = 2500;
-for (const app of page.querySelectorAll("[data-app]")) {
-  const nothing = app.querySelector("[data-nothing]");
-  const code = app.querySelector("details");
-  app.querySelector("[data-open]")?.addEventListener("click", () => setTimeout(() => {
-    if (document.hidden || !nothing || !code) return;
-    code.open = true;
+for (const open of page.querySelectorAll("a[data-open]")) {
+  const name = open.getAttribute("data-open");
+  const nothing = page.querySelector(`[data-nothing="${name}"]`);
+  open.addEventListener("click", () => setTimeout(() => {
+    if (document.hidden || !nothing) return;
+    for (const fold of page.querySelectorAll(`#others, [data-app="${name}"] details`)) fold.setAttribute("open", "");
     nothing.textContent = texts.get("nothing")?.textContent ?? "";
   }, opening));
 }
