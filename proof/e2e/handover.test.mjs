@@ -16,6 +16,13 @@ test("the phone makes the check, the desktop is redirected, the code works once"
   await sees(desktop, "screen-missing");
   await part(desktop, "use-phone").click();
   await sees(desktop, "handover-waiting");
+  const lefts = await desktop.locator("#handover :is(h1, .lead, .qr, .compare, .compare strong, summary, .detail:not(:empty)):visible").evaluateAll((all) =>
+    all.map((e) => {
+      const range = document.createRange();
+      range.selectNodeContents(e);
+      return Math.round((e.matches(".qr") ? e : range).getBoundingClientRect().left);
+    }));
+  assert.equal(new Set(lefts).size, 1, `everything begins at one edge: ${lefts}`);
   const code = await part(desktop, "code").innerText();
   const address = await desktop.locator('[data-testid="address"]').textContent();
 

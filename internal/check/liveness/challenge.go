@@ -135,14 +135,14 @@ func (c *Challenge) MoreTime() bool {
 	return true
 }
 
-// Prolong adds a prompt to a complete challenge, at most maxProlonged times, and
+// Prolong adds a prompt, which may be the latest one again, to a complete challenge, at most maxProlonged times, and
 // reports whether it did. The head must be level.
 func (c *Challenge) Prolong(f Frame) bool {
 	if c.Total == Steps+maxProlonged {
 		return false
 	}
-	c.Total++
 	c.state = c.asking(c.draw(aim{}), aim{}, f)
+	c.Total, c.Hint = c.Total+1, HintAgain
 	return true
 }
 

@@ -262,3 +262,15 @@ func TestMoreTime(t *testing.T) {
 		t.Errorf("after the last request: %v left for a new prompt, offered %v", left, c.Extensions)
 	}
 }
+
+// A prompt after a complete challenge may be the latest one again, so that the page says "once more".
+func TestAFurtherPromptIsAskedForOnceMore(t *testing.T) {
+	t.Parallel()
+	random, now := seeded(1), time.Unix(0, 0)
+	c := begun(random, now)
+	for n := 1; n <= maxProlonged; n++ {
+		if !c.Prolong(Frame{Observation: &vision.Observation{}, At: now, Own: now}) || c.Total != Steps+n || c.Hint != HintAgain {
+			t.Errorf("%d of %d, hint %q", n, c.Total, c.Hint)
+		}
+	}
+}

@@ -47,7 +47,7 @@ type Hint string
 // The hints.
 const (
 	HintOtherWay Hint = "other_way" // the head went another way than prompted
-	HintAgain    Hint = "again"     // the time was over, or the prompt was nearly fulfilled; a prompt is repeated
+	HintAgain    Hint = "again"     // the time was over, the prompt was nearly fulfilled, or a movement was not seen
 )
 
 // Limits for directions of the head.

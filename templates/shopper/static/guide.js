@@ -82,13 +82,13 @@ export function guide({ guidance, phase, prompt, hint, done, total, progress: pa
   const step = counted ? text("step").replace("%n", String(done + 1)).replace("%total", String(total + 1)) : "";
   stage.classList.toggle("good", good);
   note.textContent = good && hint ? text(`hint.${hint}`) : "";
-  count.textContent = step;
   progress(moving ? done + (part || 0) : done, total);
   signals(moving, `${prompt} ${hint} ${done}`, hint, done, total);
   complain(phase === "framing" ? guidance : phase === "challenge" && sitting ? "sitting" : "");
   const asks = key.startsWith("prompt.");
   const shown = `${key} ${note.textContent} ${step}`;
-  const settled = key === lastSeen || lastShown === "" || asks;
+  const settled = key === lastSeen || lastShown === "" || asks || step !== count.textContent;
+  count.textContent = step;
   lastSeen = key;
   if (!settled || shown === lastShown) return;
   lastShown = shown;
