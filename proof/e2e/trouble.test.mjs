@@ -332,6 +332,19 @@ test("a second browser learns where the check was begun", async () => {
   second.kept();
 });
 
+test("a tenant that is disabled meanwhile: the page says so after one stream", async () => {
+  const shop = gateway.tenant();
+  const page = await filmed({ broken: /403|WebSocket connection/ });
+  await toPrimer(page, (await gateway.session(shop, { age: 13 })).url);
+  gateway.command("tenant", "disable", shop.tenant_id, "--reason", "a test");
+  let streams = 0;
+  page.on("websocket", () => streams++);
+  await openCamera(page);
+  await sees(page, "notice-not_available");
+  assert.equal(streams, 1);
+  page.kept();
+});
+
 // Last, since it ends the gateway for a while.
 test("network drop: the page goes on by itself and the person passes", async () => {
   const session = await gateway.session(tenant, { age: 13 });

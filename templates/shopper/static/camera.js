@@ -36,11 +36,11 @@ const closings = { 4000: "moved", 4001: "taken_over", 4003: "moved", 1013: "busy
 /** A camera that shows the very same picture for so many milliseconds is frozen. */
 const frozenAfter = 6000;
 
-/** How long the browser may give no picture that can be sent, in milliseconds. */
+/** The same for no picture that can be sent. */
 const unreadableAfter = 10_000;
 
-/** Connections in a row that never worked before the server is asked why. */
-const probeAfter = 3;
+/** After more connections that never worked, something on the way is the cause. */
+const enough = 3;
 
 /** What a state may hold, and what is remembered from one to the next. */
 const check = {
@@ -66,7 +66,7 @@ const effects = {
   live: goOn,
   again: () => later("open", 45_000), // time to read; the server waits a little longer
   waiting: () => later("retry", 3000 + Math.random() * 2000),
-  network: () => later(check.failures >= probeAfter ? "probe" : "retry", Math.min(8000, 500 * 2 ** check.failures)),
+  network: () => later(check.failures > 0 ? "probe" : "retry", Math.min(8000, 500 * 2 ** check.failures)),
   probing: probe,
   // The camera's page leads on to the page of the session's state, whatever it is now.
   leaving: () => location.replace(page.dataset.link ?? ""),
@@ -300,16 +300,15 @@ function connect() {
 }
 
 /**
- * Asks for the camera's page. When the server answers but still refuses the
- * stream, the page of the session's state knows why; if that is this page,
- * something on the way lets no stream through.
+ * Asks for the camera's page. If the server refuses a stream again, the page of the session's
+ * state knows why; if that is this page, something on the way lets none through.
  */
 async function probe() {
   const entry = machine.current();
   const answer = await fetch(page.dataset.link ?? "", { method: "HEAD", redirect: "manual", cache: "no-store" })
     .catch(() => null); // still no network
   if (entry !== machine.current()) return;
-  const refused = answer && check.reached;
+  const refused = answer && (answer.status === 403 || (check.reached && check.failures > enough));
   check.reached ||= answer !== null;
   machine.send(!refused ? "probed" : answer.ok ? "failed" : "moved");
 }
