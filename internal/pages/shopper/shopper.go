@@ -44,8 +44,7 @@ type Config struct {
 	// Places returns how many camera checks can be served at a usable rate now,
 	// at least one; the others wait in line. If nil, all can be.
 	Places func() int
-	// Ways are the ways of the document check in the order in which they are offered.
-	Ways []session.Way
+	Ways   []session.Way // of the document check, in the order in which they are offered
 	// Wallets is the document check by wallet; nil turns it off. If no way is
 	// left, the document check can only be declined.
 	Wallets *document.Wallets
