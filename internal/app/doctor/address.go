@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"fmt"
 	"net/http"
+	"slices"
 
 	"agegate/internal/app/config"
 	"agegate/internal/pages/page"
@@ -28,10 +29,16 @@ func (e *examiner) addresses(ctx context.Context) {
 	if err := all.Wait(); err != nil {
 		e.problem("addresses", err.Error(), "report this: it is a fault of agegate")
 	}
-	for _, list := range findings {
-		for _, f := range list {
-			tell(f)
+	var told []Finding
+	for _, f := range slices.Concat(findings...) {
+		if i := slices.IndexFunc(told, f.like); i >= 0 {
+			told[i].Check += ", " + f.Check // several addresses are often of one gateway
+			continue
 		}
+		told = append(told, f)
+	}
+	for _, f := range told {
+		tell(f)
 	}
 }
 
@@ -146,8 +153,11 @@ func (e *examiner) certificate(check string, res *http.Response) {
 	}
 }
 
-// endsSoon reports whether a certificate should be renewed, and the time left.
+// endsSoon reports whether a certificate, if there is one, should be renewed, and the time left.
 func (e *examiner) endsSoon(c *x509.Certificate) (left string, soon bool) {
+	if c == nil {
+		return "", false
+	}
 	remaining := c.NotAfter.Sub(e.Now())
 	return fmt.Sprintf("%d days", int(remaining.Hours()/24)), remaining < expirySoon
 }

@@ -29,9 +29,10 @@ const (
 // host is a host in callback URLs of enabled tenants.
 type host struct {
 	address string // host:port
+	name    string // as people read it
 	secure  bool
-	webhook bool               // the gateway itself connects to the host
-	tenants map[uuid.UUID]bool // tenants with a callback URL on it
+	webhook bool            // the gateway itself connects to the host
+	tenants []tenant.Tenant // tenants with a callback URL on it
 
 	looked bool
 	leaf   *x509.Certificate
@@ -52,13 +53,31 @@ func (e *examiner) callbacks(ctx context.Context, tenants *tenant.Service) {
 	}
 	e.look(ctx, hosts)
 	good, left := 0, 0
+	var bad []Finding
+	var of []map[uuid.UUID]string // for each of bad, the hosts of its tenants
 	for _, h := range hosts {
+		f := e.judge(h)
 		switch {
 		case !h.looked:
 			left++
-		case e.reportHost(h):
+			continue
+		case f.Grade == OK:
 			good++
+			continue
 		}
+		i := slices.IndexFunc(bad, f.like)
+		if i < 0 {
+			i, bad, of = len(bad), append(bad, f), append(of, map[uuid.UUID]string{})
+		}
+		for _, t := range h.tenants {
+			if of[i][t.ID] == "" {
+				bad[i].Tenants = append(bad[i].Tenants, t)
+			}
+			of[i][t.ID] += ", " + h.name
+		}
+	}
+	for i, f := range bad {
+		e.Tell(naming(f.Tenants, of[i], f, ""))
 	}
 	if left > 0 {
 		e.warn(check, fmt.Sprintf("%d of %d were not examined in %s", left, len(hosts), callbackTime),
@@ -81,7 +100,7 @@ func hostsOf(ctx context.Context, tenants *tenant.Service) ([]*host, error) {
 				continue
 			}
 			for _, raw := range []string{t.SuccessURL, t.CancelURL, t.WebhookURL} {
-				addHost(hosts, raw, t.ID, raw == t.WebhookURL)
+				addHost(hosts, raw, t, raw == t.WebhookURL)
 			}
 		}
 	}
@@ -89,7 +108,7 @@ func hostsOf(ctx context.Context, tenants *tenant.Service) ([]*host, error) {
 		nil
 }
 
-func addHost(hosts map[string]*host, raw string, tenantID uuid.UUID, isWebhook bool) {
+func addHost(hosts map[string]*host, raw string, t tenant.Tenant, isWebhook bool) {
 	u, err := url.Parse(raw)
 	if err != nil || u.Host == "" {
 		return // unset
@@ -98,11 +117,13 @@ func addHost(hosts map[string]*host, raw string, tenantID uuid.UUID, isWebhook b
 	address := net.JoinHostPort(u.Hostname(), port)
 	h := hosts[u.Scheme+address]
 	if h == nil {
-		h = &host{address: address, secure: u.Scheme == "https", tenants: map[uuid.UUID]bool{}}
+		h = &host{address: address, name: tenant.HostPort(raw), secure: u.Scheme == "https"}
 		hosts[u.Scheme+address] = h
 	}
 	h.webhook = h.webhook || isWebhook
-	h.tenants[tenantID] = true
+	if n := len(h.tenants); n == 0 || h.tenants[n-1].ID != t.ID {
+		h.tenants = append(h.tenants, t)
+	}
 }
 
 // look connects to the hosts, several at a time, until ctx ends.
@@ -131,32 +152,24 @@ func (e *examiner) look(ctx context.Context, hosts []*host) {
 	}
 }
 
-// reportHost reports what is wrong with a host, and returns whether nothing is. A host
-// that only browsers open may be unreachable from this machine.
-func (e *examiner) reportHost(h *host) bool {
-	check := "callback host " + h.address
-	who := " (1 tenant)"
-	if n := len(h.tenants); n > 1 {
-		who = fmt.Sprintf(" (%d tenants)", n)
+// judge returns what is wrong with a host, if anything is. A host that only browsers open
+// may be unreachable from this machine.
+func (e *examiner) judge(h *host) Finding {
+	const check = "callback hosts"
+	switch left, soon := e.endsSoon(h.leaf); {
+	case soon:
+		return Finding{Check: check, Grade: Warning, Found: "its certificate ends in " + left, Advice: "tell the merchant"}
+	case h.err == nil:
+		return Finding{Grade: OK}
+	case !h.webhook:
+		return Finding{Check: check, Grade: Warning, Found: reason(h.err),
+			Advice: "only shoppers' browsers go there: open it in one, and tell the merchant if it fails"}
+	case webhook.Classify(h.err) == webhook.ClassBlocked:
+		return Finding{Check: check, Grade: Problem, Found: reason(h.err),
+			Advice: "if the network is yours, list it in AGEGATE_WEBHOOK_ALLOW_NETS; otherwise tell the merchant"}
 	}
-	switch {
-	case h.err != nil && h.webhook && webhook.Classify(h.err) == webhook.ClassBlocked:
-		e.problem(check, reason(h.err)+who, "if the network is yours, list it in AGEGATE_WEBHOOK_ALLOW_NETS; otherwise "+
-			"tell the merchant")
-	case h.err != nil && h.webhook:
-		e.problem(check, reason(h.err)+who, "tell the merchant; if several fail alike, look at DNS and the firewall of "+
-			"this machine")
-	case h.err != nil:
-		e.warn(check, reason(h.err)+who, "only shoppers' browsers go there: open it in one, and tell the merchant if it "+
-			"fails")
-	case h.leaf != nil:
-		left, soon := e.endsSoon(h.leaf)
-		if soon {
-			e.warn(check, "its certificate ends in "+left+who, "tell the merchant")
-		}
-		return !soon
-	}
-	return h.err == nil
+	return Finding{Check: check, Grade: Problem, Found: reason(h.err),
+		Advice: "tell the merchant; if several fail alike, look at DNS and the firewall of this machine"}
 }
 
 // tlsReason returns a fixed text for why a TLS handshake failed.

@@ -95,6 +95,7 @@ func naming(about []tenant.Tenant, lacks map[uuid.UUID]string, f Finding, well s
 		return Finding{f.Name, f.Check, OK, well, "", nil}
 	}
 	var names []string
+	f.Tenants = nil
 	for _, t := range about[:min(len(about), mostNamed)] {
 		names = append(names, fmt.Sprintf("%s (%s%s)", tenant.Visible(t.Name), t.ID, lacks[t.ID]))
 		f.Tenants = append(f.Tenants, tenant.Tenant{ID: t.ID, Name: t.Name})

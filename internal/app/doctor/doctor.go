@@ -34,6 +34,11 @@ type Finding struct {
 	Tenants []tenant.Tenant `json:"-"`
 }
 
+// like reports whether two findings say the same, perhaps of different things.
+func (f Finding) like(o Finding) bool {
+	return f.Grade == o.Grade && f.Found == o.Found && f.Advice == o.Advice
+}
+
 // Options say what to examine and how.
 type Options struct {
 	Config config.Config

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
+	"net"
 	"net/http"
 	"net/url"
 	"slices"
@@ -273,7 +274,7 @@ func (p *Pages) urlViews(t tenant.Tenant) []urlView {
 		switch u, err := url.Parse(v.URL); {
 		case leadsHere(v.URL):
 			views[i].Flaw = "local"
-		case v.Name == "webhook" && p.cfg.Refuses(views[i].Allows):
+		case v.Name == "webhook" && err == nil && p.cfg.Refuses(net.JoinHostPort(u.Hostname(), "443")):
 			views[i].Flaw = "private"
 		case err == nil && u.Scheme == "http":
 			views[i].Flaw = "plain"

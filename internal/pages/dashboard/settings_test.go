@@ -304,7 +304,7 @@ func TestURLChangeIsReviewed(t *testing.T) {
 		res, body := o.developer.Post(t, o.at("/settings/urls"), form)
 		want(t, "review", res, 200, "")
 		for _, effect := range []string{
-			"Sessions created with a URL on hooks.example:443 will be refused",
+			"Sessions created with a URL on hooks.example will be refused",
 			"1 session created in the last 7 days would have been refused",
 			"name any path on new.example:8443", "name any path on localhost:3000", "new sessions go to new.example:8443",
 			"2 open sessions keep the webhook URL", "leads shoppers to their own devices", "keep all their URLs",

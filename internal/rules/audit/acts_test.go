@@ -204,7 +204,7 @@ func TestActs(t *testing.T) {
 		}{
 			{audit.TenantUpdate, own, nil, audit.Detail{Changes: []audit.Change{
 				{Setting: "name", Old: "Shop", New: "New"},
-				{Setting: "webhook_url", Old: "hooks.example:443", New: "moved.example:443"},
+				{Setting: "webhook_url", Old: "hooks.example", New: "moved.example"},
 				{Setting: "free_checks", New: "3"},
 				{Setting: "brand_colour", New: "1f5f5b"},
 			}}, func(a audit.Actor) error {

@@ -107,13 +107,13 @@ func (r CallbackRule) Registered(e Endpoint, registered []string) bool {
 }
 
 // HostPort returns the host and port of an address, or "" for any other text. It leaves
-// out the path and the query, which may hold a secret of the merchant.
+// out the port 443, the path and the query, which may hold a secret of the merchant.
 func HostPort(raw string) string {
 	e, err := CallbackRule{AllowInsecure: true}.Parse(raw)
 	if err != nil {
 		return ""
 	}
-	return net.JoinHostPort(e.Host, strconv.Itoa(int(e.Port)))
+	return strings.TrimSuffix(net.JoinHostPort(e.Host, strconv.Itoa(int(e.Port))), ":443")
 }
 
 // hasForbiddenCharacter reports characters that browsers strip or rewrite and
