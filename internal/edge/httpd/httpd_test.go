@@ -187,7 +187,7 @@ func TestPublishedDocuments(t *testing.T) {
 }
 
 func TestPublishedDocumentsAreNotSentTwice(t *testing.T) {
-	e, _ := newEdge(t, &stub{}, nil)
+	e, log := newEdge(t, &stub{}, nil)
 	get := func(path, known string) *httptest.ResponseRecorder {
 		rec, req := httptest.NewRecorder(), httptest.NewRequest("GET", path, nil)
 		if known != "" {
@@ -207,6 +207,9 @@ func TestPublishedDocumentsAreNotSentTwice(t *testing.T) {
 			rec.Header().Get("ETag") != tag {
 			t.Errorf("%s: %d %q to a client with the same version", path, rec.Code, tag)
 		}
+	}
+	if strings.Contains(log.String(), `"status":304`) || !strings.Contains(log.String(), `"status":200`) {
+		t.Error("what has not changed is logged as other requests are, each time that a page asks")
 	}
 	if len(tags) != 4 {
 		t.Errorf("four documents have the tags %v", tags)

@@ -63,8 +63,8 @@ func isProxy(req *http.Request, proxies []netip.Prefix) bool {
 }
 
 // accessLog writes one line per request and calls observe. It logs the route's
-// pattern, never the path, which may contain a session's token. Successful
-// probes, which come every few seconds, are logged at level debug.
+// pattern, never the path, which may contain a session's token. Successful probes and
+// unchanged parts of open pages, which come every few seconds, are logged at level debug.
 func accessLog(
 	log *slog.Logger, routes routeNames, observe func(string, string, int, time.Duration),
 ) echo.MiddlewareFunc {
@@ -82,7 +82,7 @@ func accessLog(
 				observe(method, route, status, took)
 			}
 			level := slog.LevelInfo
-			if status == http.StatusOK && isProbe(route) {
+			if status == http.StatusOK && isProbe(route) || status == http.StatusNotModified {
 				level = slog.LevelDebug
 			}
 			log.LogAttrs(c.Request().Context(), level, "request",

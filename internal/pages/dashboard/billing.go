@@ -102,20 +102,12 @@ func (p *Pages) showBilling(r *desk.Request) error {
 		name := m.Start.Format("2006-01")
 		v.Months = append(v.Months, monthView{m, name, r.Href(ledgerPath) + "?month=" + name})
 	}
-	topUps, err := p.cfg.Audit.AuditEntries(r.Ctx(), audit.Filter{Scope: audit.OfTenant(id), Action: audit.CreditAdd})
+	note, err := p.notesOf(r.Ctx(), id)
 	if err != nil {
 		return err
 	}
-	notes := map[int64]string{} // by the time of the booking, which is that of its act
-	for _, act := range topUps {
-		notes[act.At.UnixMicro()] = act.Details().Params["note"]
-	}
 	for _, e := range entries {
-		line := lineOf(r, e)
-		if e.Kind == billing.EntryTopUp {
-			line.Note = notes[e.CreatedAt.UnixMicro()]
-		}
-		v.Lines = append(v.Lines, line)
+		v.Lines = append(v.Lines, lineOf(r, e, note(e)))
 	}
 	if before != uuid.Nil {
 		v.Newest = r.To(billingPath) + "#ledger"
@@ -126,6 +118,21 @@ func (p *Pages) showBilling(r *desk.Request) error {
 	return r.Show(http.StatusOK, "billing", v)
 }
 
+// notesOf returns a function that returns the note of a tenant's top-up, or nothing for other entries.
+func (p *Pages) notesOf(ctx context.Context, tenantID uuid.UUID) (func(billing.Entry) string, error) {
+	topUps, err := p.cfg.Audit.AuditEntries(ctx, audit.Filter{Scope: audit.OfTenant(tenantID), Action: audit.CreditAdd})
+	notes := map[int64]string{} // by the time of the booking, which is that of its act
+	for _, act := range topUps {
+		notes[act.At.UnixMicro()] = act.Details().Params["note"]
+	}
+	return func(e billing.Entry) string {
+		if e.Kind != billing.EntryTopUp {
+			return ""
+		}
+		return notes[e.CreatedAt.UnixMicro()]
+	}, err
+}
+
 // meter returns the used part of a limit in percent, at most 100.
 func meter(used, limit int64) string {
 	if limit <= 0 {
@@ -134,9 +141,9 @@ func meter(used, limit int64) string {
 	return fmt.Sprintf("%.1f%%", min(100, 100*float64(used)/float64(limit)))
 }
 
-func lineOf(r *desk.Request, e billing.Entry) lineView {
+func lineOf(r *desk.Request, e billing.Entry, note string) lineView {
 	v := lineView{
-		At: e.CreatedAt, Tone: "plain", Units: "0",
+		At: e.CreatedAt, Tone: "plain", Units: "0", Note: note,
 		Reason: page.Say("ledger."+string(e.Kind)+"."+string(e.Source), "month", e.Period),
 	}
 	if e.Kind == billing.EntryTopUp && e.Delta < 0 {
@@ -189,7 +196,11 @@ func (p *Pages) downloadLedger(r *desk.Request) error {
 func (p *Pages) writeLedger(ctx context.Context, w io.Writer, t tenant.Tenant, from time.Time) error {
 	out := csv.NewWriter(w)
 	if err := out.Write([]string{"time", "tenant", "kind", "source", "month", "units", "session_id",
-		"entry_id"}); err != nil {
+		"entry_id", "note"}); err != nil {
+		return err
+	}
+	note, err := p.notesOf(ctx, t.ID)
+	if err != nil {
 		return err
 	}
 	name := csvText(t.Name)
@@ -207,6 +218,7 @@ func (p *Pages) writeLedger(ctx context.Context, w io.Writer, t tenant.Tenant, f
 			err := out.Write([]string{
 				e.CreatedAt.UTC().Format("2006-01-02T15:04:05.000000Z"), name, string(e.Kind), string(e.Source), e.Period,
 				strconv.FormatInt(e.Delta, 10), session, e.ID.String(),
+				csvText(note(e)),
 			})
 			if err != nil {
 				return err

@@ -27,13 +27,13 @@ func TestBilling(t *testing.T) {
 		for range 2 {
 			g.Create(t, o.shop.Live.APIKey, 18)
 		}
-		if _, err := billing.TopUp(t.Context(), g.App.Store, audit.System("test"), o.shop.Tenant.ID, 60, "invoice <12>",
+		if _, err := billing.TopUp(t.Context(), g.App.Store, audit.System("test"), o.shop.Tenant.ID, 60, "=invoice <12>",
 			g.Clock.Now()); err != nil {
 			t.Fatal(err)
 		}
 		_, body := o.viewer.Get(t, o.at("/billing"))
 		for _, shown := range []string{"2 of 3 spent or reserved", "<strong>60</strong>", "a free check of 20",
-			"Credit was added<br><small>invoice &lt;12&gt;</small>", "&#43;60", "−1"} {
+			"Credit was added<br><small>=invoice &lt;12&gt;</small>", "&#43;60", "−1"} {
 			if !strings.Contains(body, shown) {
 				t.Errorf("the page lacks %q", shown)
 			}
@@ -58,7 +58,8 @@ func TestBilling(t *testing.T) {
 		want(t, "download", res, 200, "")
 		lines := strings.Split(strings.TrimSpace(csv), "\n")
 		if len(lines) != 4 || !strings.Contains(lines[1], ",'=cmd|' /C calc'!A0,hold,free,"+month+",-1,") ||
-			!strings.Contains(lines[3], ",top_up,credit,,60,,") {
+			!strings.Contains(lines[3], ",top_up,credit,,60,,") || !strings.HasSuffix(lines[0], ",entry_id,note") ||
+			!strings.HasSuffix(lines[1], ",") || !strings.HasSuffix(lines[3], ",'=invoice <12>") {
 			t.Errorf("the download has %q", lines)
 		}
 		if got := res.Header.Get("Content-Disposition"); got != `attachment; filename="ledger-`+month+`.csv"` {

@@ -366,7 +366,7 @@ func TestOperatorFinds(t *testing.T) {
 		} {
 			searched(t, op, "/operator/find", tt.text, tt.leads, tt.says...)
 		}
-		if _, body := op.Get(t, userAt); !strings.Contains(body, "ada@wein.example") ||
+		if _, body := op.Get(t, userAt); !strings.Contains(body, "<code>ada@<wbr>wein.example<wbr></code>") ||
 			strings.Count(body, `data-testid="user"`) != 1 {
 			t.Error("the users' page does not show the one that was found")
 		}

@@ -45,7 +45,7 @@ type memberOf struct {
 }
 
 // showHome lets the user choose a tenant. A user with one tenant is redirected
-// there, and an operator without any to the operator's pages.
+// there, and an operator without any to the operator's pages, or to the second factor that these need.
 func (p *Pages) showHome(r *desk.Request) error { return p.choose(r, landing) }
 
 // ofDevelopers redirects to a path of the user's tenant, if the user may develop there.
@@ -73,7 +73,7 @@ func (p *Pages) choose(r *desk.Request, path func(account.Role) string) error {
 	case len(v.Tenants) == 1:
 		return r.Done(v.Tenants[0].Href, "")
 	case len(v.Tenants) == 0 && r.Who.User().Operator:
-		return r.Done(operatorPath, "")
+		return r.Done(map[bool]string{true: operatorPath, false: accountPath}[r.Who.Strong()], "")
 	}
 	return r.Show(http.StatusOK, "home", v)
 }

@@ -34,3 +34,13 @@ func TestLinksOfTheDocumentation(t *testing.T) {
 		}
 	})
 }
+
+// TestPasswordAloneLeadsToTheFactors: an operator without tenants and without a second factor is led to the
+// factors, not to a page that needs one and whose way on leads back to it.
+func TestPasswordAloneLeadsToTheFactors(t *testing.T) {
+	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
+	res, _ := g.SignIn(t, true).Get(t, "/dashboard")
+	want(t, "by password alone", res, 303, "/dashboard/account")
+	res, _ = operating(t, g).Get(t, "/dashboard")
+	want(t, "with a second factor", res, 303, "/operator")
+}

@@ -66,38 +66,38 @@ type listedTenant struct {
 	insight.TenantUse
 	Passed  string     // the pass rate
 	Invited *time.Time // until when the first owner's invitation is valid; nil without one
+	Nobody  bool       // nobody has joined, was invited or uses the API
 }
 
 // Fails reports whether an endpoint of live mode fails or is disabled.
 func (t listedTenant) Fails() bool { return len(t.Failing) > 0 && t.Failing[0].Livemode }
 
-// listed fills in the list of tenants.
-func (p *Pages) listed(r *desk.Request, v *operatorView, found []tenant.Tenant) error {
+// listed returns tenants with what they use.
+func (p *Pages) listed(r *desk.Request, found ...tenant.Tenant) (rows []listedTenant, err error) {
 	used, err := p.cfg.Insight.UseOf(r.Ctx(), found, r.Zone())
 	if err != nil {
-		return err
+		return nil, err
 	}
-	invited, err := p.invitedOwners(r, slices.Collect(maps.Keys(used))...)
+	links, err := p.cfg.Accounts.Invitations(r.Ctx(), slices.Collect(maps.Keys(used))...)
+	invited := map[uuid.UUID]*time.Time{}
+	for _, l := range links {
+		if l.Role == account.Owner {
+			invited[*l.TenantID] = &l.ExpiresAt
+		}
+	}
 	for _, t := range found {
-		row := listedTenant{t, used[t.ID], "–", invited[t.ID]}
+		row := listedTenant{t, used[t.ID], "–", invited[t.ID], false}
+		if err == nil && row.Invited == nil && row.LastCall == nil {
+			var members []account.Member
+			members, err = p.cfg.Accounts.Members(r.Ctx(), t.ID)
+			row.Nobody = len(members) == 0
+		}
 		if row.PassRate.Of > 0 {
 			row.Passed = percent(row.PassRate.Share)
 		}
-		v.Tenants = append(v.Tenants, row)
+		rows = append(rows, row)
 	}
-	return err
-}
-
-// invitedOwners returns until when the invitations of tenants' first owners are valid.
-func (p *Pages) invitedOwners(r *desk.Request, tenantIDs ...uuid.UUID) (map[uuid.UUID]*time.Time, error) {
-	until := map[uuid.UUID]*time.Time{}
-	links, err := p.cfg.Accounts.Invitations(r.Ctx(), tenantIDs...)
-	for _, l := range links {
-		if l.Role == account.Owner {
-			until[*l.TenantID] = &l.ExpiresAt
-		}
-	}
-	return until, err
+	return rows, err
 }
 
 // showOperator lists the tenants.
@@ -111,7 +111,7 @@ func (p *Pages) showOperator(r *desk.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := p.listed(r, v, found); err != nil {
+	if v.Tenants, err = p.listed(r, found...); err != nil {
 		return err
 	}
 	if after == uuid.Nil {

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"errors"
 	"net/http"
 	"regexp"
 	"strconv"
@@ -44,9 +45,8 @@ var (
 		},
 		Problems: notes,
 	}
-	correctForm = &desk.Form{Name: "tenant_correct", Fields: creditForm.Fields,
-		Problems: also(notes, map[error]string{billing.ErrSpent: "spent"})}
-	limitsForm = &desk.Form{
+	correctForm = &desk.Form{Name: "tenant_correct", Fields: creditForm.Fields, Problems: notes}
+	limitsForm  = &desk.Form{
 		Name: "tenant_limits",
 		Fields: []desk.Field{
 			{Name: "free_checks", Kind: "text", Max: 12, Optional: true, Hint: true},
@@ -95,13 +95,11 @@ func operatedPath(tenantID uuid.UUID) string {
 
 type tenantPage struct {
 	desk.Layout
-	T tenant.Tenant
-	insight.TenantUse
+	T                   listedTenant
 	FreeChecks, TestCap string // empty for the gateway's default
 	Sessions, PassRate  tileFigure
 	Latest              *time.Time // when the newest live session was created; nil if there is none
 	Members             []account.Member
-	Invited             *time.Time // until when the first owner's invitation is valid; nil without one
 	Acts, Dangerous     []actLink
 }
 
@@ -112,20 +110,14 @@ func (p *Pages) showTenant(r *desk.Request) error {
 	if err != nil {
 		return err
 	}
-	v := &tenantPage{T: t, FreeChecks: limitText(t.FreeChecks), TestCap: limitText(t.TestCap)}
-	used, err := p.cfg.Insight.UseOf(r.Ctx(), []tenant.Tenant{t}, r.Zone())
+	row, err := p.listed(r, t)
 	if err != nil {
 		return err
 	}
-	v.TenantUse = used[t.ID]
+	v := &tenantPage{T: row[0], FreeChecks: limitText(t.FreeChecks), TestCap: limitText(t.TestCap)}
 	if v.Members, err = p.cfg.Accounts.Members(r.Ctx(), t.ID); err != nil {
 		return err
 	}
-	invited, err := p.invitedOwners(r, t.ID)
-	if err != nil {
-		return err
-	}
-	v.Invited = invited[t.ID]
 	if err := p.readActivity(r, v, insight.Scope{TenantID: t.ID, Livemode: true}); err != nil {
 		return err
 	}
@@ -191,6 +183,11 @@ func bookCredit(sign int64, notice string) func(*Pages, *desk.Request, tenant.Te
 		n, _ := wholeNumber(f.Value("units")) // as checked
 		balance, err := billing.TopUp(r.Ctx(), p.cfg.Billing, r.Who.OperatorActor(), t.ID, sign*n, f.Value("note"),
 			p.cfg.Now())
+		if errors.Is(err, billing.ErrSpent) {
+			a, err := p.cfg.Insight.Allowance(r.Ctx(), t.ID)
+			f.Mark("units", "tenant_correct.problem.spent", "n", a.Credit)
+			return err
+		}
 		if err != nil {
 			return err
 		}

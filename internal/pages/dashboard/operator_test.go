@@ -220,7 +220,7 @@ func TestOperatorActs(t *testing.T) {
 			{"credit", url.Values{"units": {"7"}, "note": {""}}, "is needed"},
 			{"correct", url.Values{"units": {"7"}, "note": {""}}, "is needed"},
 			{"correct", url.Values{"units": {"-7"}, "note": {"x"}}, "whole number"},
-			{"correct", url.Values{"units": {"1,007,001"}, "note": {"x"}}, "not left"},
+			{"correct", url.Values{"units": {"1,007,001"}, "note": {"x"}}, "At most 1\u202f007\u202f000 units"},
 			{"limits", url.Values{"free_checks": {"-2"}}, "must be -1"},
 			{"limits", url.Values{"test_cap": {"many"}}, "must be -1"},
 			{"limits", url.Values{"test_cap": {"-9223372036854775808"}}, "12 characters"},

@@ -81,6 +81,9 @@ type userView struct {
 	More    bool
 }
 
+// Mail are the parts of the user's address, between which a line may break.
+func (u userView) Mail() []string { return strings.SplitAfter(u.Email, "@") }
+
 func (p *Pages) showUsers(r *desk.Request) error {
 	users, err := p.listedUsers(r)
 	if err != nil {

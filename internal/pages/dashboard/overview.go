@@ -322,7 +322,7 @@ func (p *Pages) todosOf(r *desk.Request, list insight.Checklist) (open []todoVie
 		if v.Flaw != "" {
 			v.Text = "overview.flawed." + name
 		}
-		if name == "https" {
+		if name == "https" && r.Who.User().Operator {
 			v.Href = p.cfg.APIURL + "/docs/" + FindingPlaces["https"]
 		} else if r.Opens(places[name]) {
 			v.Href = inMode(r, name == "live_key", places[name])

@@ -136,7 +136,8 @@ func TestChecklistShowsWhatIsLeft(t *testing.T) {
 	_, body := dev.Get(t, "/dashboard/"+shop.Tenant.ID.String()+"/test?lang=en")
 	open, done, folded := strings.Cut(between(t, body, `data-testid="checklist"`, "</section>"), "<details")
 	first, _, _ := strings.Cut(open, "</li>")
-	if !folded || !strings.Contains(first, `data-testid="todo-passed"`) ||
+	if !folded || !strings.Contains(first, `data-testid="todo-passed">See a test session pass</a>`) ||
+		!strings.Contains(open, `data-testid="make-session"`) ||
 		!strings.Contains(open, "Set the Webhook URL") || strings.Contains(open, "Set the Success URL") {
 		t.Errorf("what is open is not first: %s", open)
 	}
@@ -244,8 +245,8 @@ func endsWithTheNextStep(t *testing.T, g *gatewaytest.Gateway, id uuid.UUID, sec
 			tt.flaw != "" && !strings.Contains(open, todo+` <span class="badge warn">`+tt.flaw+"<") {
 			t.Errorf("%s lacks %q: %s", tt.url, tt.flaw, open)
 		}
-		if strings.Contains(open, "Serve the gateway over https") == secure {
-			t.Errorf("https %t, and the list has it: %t", secure, !secure)
+		if strings.Contains(open, "Have the gateway’s operator serve it over https</span>") == secure {
+			t.Errorf("https %t, and the list has it, for the operator to do: %t", secure, !secure)
 		}
 	}
 }

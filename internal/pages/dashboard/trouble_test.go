@@ -90,10 +90,10 @@ func TestOperatorSeesTrouble(t *testing.T) {
 		}
 		_, list := op.Get(t, "/operator")
 		for name, texts := range map[string][]string{
-			"failing": {"Webhooks fail", `data-label="Pass rate" class="number">–<`, ">2<"},
-			"well":    {"Enabled", "100\u202f%", ">1\u202f234\u202f567<"},
-			"stale":   {"Enabled", ">2<"},
-			"invited": {"Owner invited", ">2<"},
+			"failing": {"Webhooks fail", `class="number">0 live<`, ">2 left<"},
+			"well":    {"Enabled", "2 live · 100\u202f%", ">1\u202f234\u202f567 left<"},
+			"stale":   {"No owner yet", ">2 left<"},
+			"invited": {"Owner invited", ">2 left<"},
 		} {
 			_, row, _ := strings.Cut(list, "<strong>"+name+"</strong>")
 			row, _, _ = strings.Cut(row, "</tr>")
@@ -101,6 +101,11 @@ func TestOperatorSeesTrouble(t *testing.T) {
 				if !strings.Contains(row, text) {
 					t.Errorf("the row of the tenant %s lacks %q:\n%s", name, text, row)
 				}
+			}
+			_, own := op.Get(t, operatedAt(shops[name].Tenant.ID)+"?lang=en")
+			if state := between(t, own, "<dt>State</dt><dd>", "</dd>"); !strings.Contains(state, texts[0]) ||
+				!strings.Contains(own, " left today<") {
+				t.Errorf("the page of the tenant %s says %s, the list %s", name, state, texts[0])
 			}
 		}
 		_, page := op.Get(t, "/operator/tenants/"+shops["invited"].Tenant.ID.String())

@@ -7,7 +7,7 @@ const every = 5000;
 // While a part contains [data-soon], something is about to happen. It is kept up to
 // date more often for a time, and at once when the page comes into view.
 // [data-over] ends that.
-const soon = 700;
+const soon = 2e3;
 const soonFor = 600_000;
 
 /** @type {((root: ParentNode) => void)[]} */
