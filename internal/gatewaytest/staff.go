@@ -68,6 +68,9 @@ func (g *Gateway) SignIn(t testing.TB, operator bool, methods ...account.Method)
 func (g *Gateway) Join(t testing.TB, s *Staff, tenantID uuid.UUID, role account.Role) {
 	t.Helper()
 	err := g.App.Store.UpdateAccounts(t.Context(), func(tx account.Tx) error {
+		if _, err := tx.Membership(tenantID, s.User.ID); err == nil {
+			return tx.SetRole(tenantID, s.User.ID, role)
+		}
 		return tx.InsertMembership(account.Membership{TenantID: tenantID, UserID: s.User.ID, Role: role,
 			CreatedAt: g.Clock.Now()})
 	})
