@@ -54,7 +54,8 @@ var house = []room{
 	// 70 of pages are the file of each tenant's months, for whoever invoices several shops; 18 the operator's search
 	// for a session, 4 the button that copies recovery codes; 7 of rules, 3 of store and 3 of cmd say why an endpoint fails.
 	// 3 of pages offer the ways of the document check in the operator's order.
-	{"pages", 15459, [][]string{{"dashboard", "shopper"}, {"page"}}},
+	// 15 of pages help a shopper whose camera gave no picture with the camera, not with the light.
+	{"pages", 15474, [][]string{{"dashboard", "shopper"}, {"page"}}},
 	{"store", 6102, nil},
 	// 6 of lab say that the sample shop knows test mode only.
 	{"lab", 306, [][]string{

@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"agegate/internal/check/age"
 	"agegate/internal/rules/tenant"
@@ -16,7 +17,7 @@ func TestWhyAndWhatNow(t *testing.T) {
 	t.Parallel()
 	const review = "https://shop.example/review?a=1&b=2"
 	texts := map[reason]string{
-		whyEstimate: "look clearly older", whyNoEstimate: "before we could estimate",
+		whyEstimate: "look clearly older", whyNoEstimate: "before we could estimate", whyNoCamera: "camera gave the page no",
 		whyDocument: "document check has ended without confirming", whyDeclined: "without showing a document",
 	}
 	for name, test := range map[string]struct {
@@ -73,6 +74,57 @@ func TestWhyAndWhatNow(t *testing.T) {
 			}
 			f.set(tenant.Changes{ReviewURL: new(review)})
 			contains(t, shopper.get(link).body, `<a href="https://shop.example/review?a=1&amp;b=2" target="_blank" rel="noopener noreferrer" data-testid="review">`)
+		})
+	}
+}
+
+// TestACameraWithoutPictures: where the camera gave no picture at last, the page of the refusal helps with that
+// and not with the light, also after a document that was declined. Where pictures came since, it does not.
+func TestACameraWithoutPictures(t *testing.T) {
+	t.Parallel()
+	const none, ended, below, declined = "gave the page no picture", "before we could", "clearly older", "without showing"
+	const missing, blocked, light = "connect a camera to a computer", "Allow the camera for this page", "face a window"
+	unseen, below16 := verdict(age.VerdictNoCapture, 0), verdict(age.VerdictBelow, 16.2)
+	for name, test := range map[string]struct {
+		documents bool     // the tenant takes documents too
+		does      string   // the acts of the shopper: "begin", "end", or a trouble that the browser names
+		last      age.Step // of the attempt
+		says, not []string
+	}{
+		"no camera":             {false, "missing end", unseen, []string{none, missing}, []string{ended, light}},
+		"blocked later":         {false, "begin refused end", unseen, []string{ended, blocked}, []string{none, light}},
+		"an attempt since":      {false, "missing begin end", unseen, []string{ended, light}, []string{none, missing}},
+		"an estimate since":     {false, "missing begin", below16, []string{below}, []string{none, missing, light}},
+		"a document declined":   {true, "refused end", unseen, []string{declined, blocked}, []string{none, light}},
+		"so, after an estimate": {true, "refused begin", below16, []string{declined}, []string{blocked, light}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t, tenant.Tenant{DocumentCheck: test.documents}, scripted(stepBegun, test.last))
+			shopper, link := f.browser(), f.session(true)
+			shopper.post(link+"/start", nil)
+			for act := range strings.FieldsSeq(test.does) {
+				f.advance(time.Minute)
+				switch act {
+				case "begin":
+					c := shopper.opened(link)
+					c.send(frame(scriptNonce, 0))
+					c.read()
+					c.finds(1)
+				case "end":
+					shopper.post(link+"/without-camera", nil)
+				default:
+					shopper.post(link+"/trouble/"+act, nil)
+				}
+			}
+			shopper.post(link+"/document", url.Values{"choice": {"decline"}})
+			page := shopper.get(link)
+			page.shows(t, http.StatusOK, "screen-fallback")
+			contains(t, page.body, test.says...)
+			for _, text := range test.not {
+				if strings.Contains(page.body, text) {
+					t.Errorf("the page says %q", text)
+				}
+			}
 		})
 	}
 }

@@ -3,6 +3,8 @@ package shopper
 import (
 	"net/http"
 
+	"agegate/internal/backoffice/insight"
+	"agegate/internal/check/document/wallet"
 	"agegate/internal/rules/fault"
 	"agegate/internal/rules/session"
 
@@ -117,8 +119,7 @@ func (p *Pages) showState(c echo.Context, v visit) error {
 	case screenPassed:
 		return p.redirect(c, v)
 	case screenFallback:
-		return p.render(c, http.StatusOK, "fallback",
-			&fallbackView{layout: l, exit: exitOf(v), Why: whyOf(v.sess), Refused: v.sess.Refusal()})
+		return p.render(c, http.StatusOK, "fallback", p.fallbackOf(v))
 	case screenSpoof:
 		return p.render(c, http.StatusOK, "spoof", &exitView{layout: l, exit: exitOf(v)})
 	case screenElsewhere:
@@ -198,12 +199,13 @@ type reason string
 const (
 	whyEstimate   reason = "estimate"    // the estimate was not far enough above the limit
 	whyNoEstimate reason = "no_estimate" // the camera check ended without one
+	whyNoCamera   reason = "no_camera"   // so, and the camera gave no pictures
 	whyDocument   reason = "document"    // the document check was not passed
 	whyNoPerson   reason = "no_person"   // no live person was confirmed beside the document
 	whyDeclined   reason = "declined"    // the shopper ended the document check and showed nothing
 )
 
-var reasons = []reason{whyEstimate, whyNoEstimate, whyDocument, whyNoPerson, whyDeclined}
+var reasons = []reason{whyEstimate, whyNoEstimate, whyNoCamera, whyDocument, whyNoPerson, whyDeclined}
 
 // whyOf returns why a session ended in FALLBACK. It reveals nothing that the
 // shopper did not see.
@@ -226,6 +228,19 @@ type fallbackView struct {
 	exit
 	Why     reason
 	Refused string // why the last document was
+	Trouble string // why the camera gave no pictures at last, of session.Troubles; empty if it did or it explains nothing
+}
+
+// fallbackOf returns the page of a refusal. It tells of a camera without pictures what support is told.
+func (p *Pages) fallbackOf(v visit) *fallbackView {
+	view := &fallbackView{layout: p.layoutOf(v), exit: exitOf(v), Why: whyOf(v.sess), Refused: v.sess.Refusal()}
+	kind, word, _ := session.Setback{Why: insight.StoryOf(v.sess, p.cfg.Sessions.Now()).Why}.Note()
+	if kind == session.NoteBrowser && view.Why != whyEstimate && view.Refused != string(wallet.ReasonUnderAge) {
+		if view.Trouble = word; view.Why == whyNoEstimate && v.sess.BegunAt == nil {
+			view.Why = whyNoCamera
+		}
+	}
+	return view
 }
 
 func (p *Pages) layoutOf(v visit) layout {
