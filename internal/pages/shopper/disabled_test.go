@@ -67,6 +67,7 @@ func TestPagesOfADisabledTenant(t *testing.T) {
 			t.Errorf("the page says more than it must, cookies %v:\n%s", a.Cookies(), a.body)
 		}
 	}
+	contains(t, answers[0].body, "ask it how you can show your age")
 	a := shopper.get(begun + "/handover/state")
 	if a.StatusCode != http.StatusForbidden || strings.TrimSpace(a.body) != `{"state":"over"}` {
 		t.Errorf("the state of the handover: %d, %s", a.StatusCode, a.body)

@@ -127,10 +127,7 @@ func TestLanguagesAreThoseOfTheSettings(t *testing.T) {
 // these types in the source are the list.
 func TestEveryGuidanceAndPromptHasAText(t *testing.T) {
 	t.Parallel()
-	raw, err := fs.ReadFile(templates.Shopper(), "locales/en.json")
-	must(t, err)
-	var texts map[string]any
-	must(t, json.Unmarshal(raw, &texts))
+	texts := textsOf(t, templates.Shopper(), "en.json")
 	var sources []string
 	for _, room := range []string{"vision", "liveness"} {
 		files, err := filepath.Glob("../../check/" + room + "/*.go")
@@ -160,11 +157,7 @@ func TestSignsOfDocumentsAreNotMirrored(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, tenant.Tenant{}, scripted())
 	for _, l := range f.pages.pages.Languages() {
-		raw, err := fs.ReadFile(templates.Shopper(), "locales/"+l.Tag+".json")
-		must(t, err)
-		var texts map[string]any
-		must(t, json.Unmarshal(raw, &texts))
-		for key, value := range texts {
+		for key, value := range textsOf(t, templates.Shopper(), l.Tag+".json") {
 			text, _ := value.(string)
 			if l.Dir == "rtl" {
 				text = strings.ReplaceAll(text, "\u2066<<<\u2069", "")
@@ -176,4 +169,48 @@ func TestSignsOfDocumentsAreNotMirrored(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestTextsStandOnTheirOwn: in every language a folded line does not end in a colon, and no one word is both a step
+// back within the check and the beginning of the way to the shop.
+func TestTextsStandOnTheirOwn(t *testing.T) {
+	t.Parallel()
+	summary := regexp.MustCompile(`(?s)<summary[^>]*>(.*?)</summary>`)
+	f := newFixture(t, tenant.Tenant{}, nil)
+	for _, l := range f.pages.pages.Languages() {
+		for name, g := range goldenScreens() {
+			for _, m := range summary.FindAllStringSubmatch(g.rendered(t, f.pages.pages, l.Tag), -1) {
+				if text := strings.TrimSpace(m[1]); strings.HasSuffix(text, ":") || strings.HasSuffix(text, "：") {
+					t.Errorf("%s, %s: folded, nothing follows %q", l.Tag, name, text)
+				}
+			}
+		}
+		texts := textsOf(t, templates.Shopper(), l.Tag+".json")
+		if back := texts["page.back"].(string); strings.Contains(texts["page.leave"].(string), back) {
+			t.Errorf("%s: %q also begins the way to the shop", l.Tag, back)
+		}
+	}
+}
+
+// TestOutcomesAreNamedAsOnTheDashboard: the bar of a test session and the dashboard's buttons lead to the same pages.
+func TestOutcomesAreNamedAsOnTheDashboard(t *testing.T) {
+	t.Parallel()
+	for _, tag := range []string{"en", "de"} {
+		page := textsOf(t, templates.Shopper(), tag+".json")
+		dashboard := textsOf(t, templates.Dashboard(), tag+"/session.json")
+		for _, outcome := range []string{"verified", "fallback", "spoof"} {
+			if got, want := page["test."+outcome], dashboard["outcome."+outcome]; got != want {
+				t.Errorf("%s: %s is %q, on the dashboard %q", tag, outcome, got, want)
+			}
+		}
+	}
+}
+
+// textsOf returns a file of texts.
+func textsOf(t *testing.T, of fs.FS, file string) (texts map[string]any) {
+	t.Helper()
+	raw, err := fs.ReadFile(of, "locales/"+file)
+	must(t, err)
+	must(t, json.Unmarshal(raw, &texts))
+	return texts
 }

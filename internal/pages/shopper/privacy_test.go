@@ -2,9 +2,11 @@ package shopper
 
 import (
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"agegate/internal/rules/tenant"
 )
@@ -46,6 +48,21 @@ func TestRetentionIsTold(t *testing.T) {
 		`<a href="https://age.example/help" target="_blank" rel="noopener noreferrer" `+ask)
 	if strings.Contains(body, until) {
 		t.Error("it also speaks of a time that is not set")
+	}
+}
+
+// TestPrivacyIsReadInPieces: on a phone, a text longer than this fills most of the screen, in any language.
+func TestPrivacyIsReadInPieces(t *testing.T) {
+	t.Parallel()
+	piece, tag := regexp.MustCompile(`(?s)<(?:p|li)\b[^>]*>(.*?)</(?:p|li)>`), regexp.MustCompile(`<[^>]*>`)
+	f := newFixture(t, tenant.Tenant{}, nil)
+	for _, l := range f.pages.pages.Languages() {
+		page := goldenScreens()["privacy"].rendered(t, f.pages.pages, l.Tag)
+		for _, m := range piece.FindAllStringSubmatch(page, -1) {
+			if text := tag.ReplaceAllString(m[1], ""); utf8.RuneCountInString(text) > 280 {
+				t.Errorf("%s: %d letters in one piece: %s", l.Tag, utf8.RuneCountInString(text), text)
+			}
+		}
 	}
 }
 
