@@ -76,12 +76,15 @@ var doors = []struct{ title, lead, pages string }{
 		"support document privacy evidence"},
 }
 
-// guides are the pages other than the reference, in the order of the navigation.
+// translations are guides in other languages, which the guides in English link. A name ends with the language.
+var translations = []guide{{"support.de", "docs/guides/support.de.md", "Support, in German."}}
+
+// guides are the pages other than the reference, in the order of the navigation, which has no translations.
 var guides = func() (all []guide) {
 	for _, g := range groups {
 		all = append(all, g.guides...)
 	}
-	return all
+	return append(all, translations...)
 }()
 
 // group is a part of the navigation, or a door.

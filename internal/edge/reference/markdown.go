@@ -87,7 +87,7 @@ func (m *markdown) render(source string, shift int) (template.HTML, []section, e
 
 // markdownPage is a link to the Markdown of a page; in HTML it becomes a link to
 // the page.
-var markdownPage = regexp.MustCompile(`^(/docs/[a-z-]+)\.md(#.*)?$`)
+var markdownPage = regexp.MustCompile(`^(/docs/[a-z.-]+)\.md(#.*)?$`)
 
 // plain returns the text of a node without its markup.
 func plain(n ast.Node, source []byte) string {

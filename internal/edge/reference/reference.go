@@ -9,6 +9,7 @@ import (
 	"context"
 	"fmt"
 	"html/template"
+	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -65,6 +66,7 @@ type view struct {
 	Index  string // address of the index of the search
 
 	Markdown string // the page as such; empty for one that does not exist in it
+	Lang     string // of a translation
 	sections []section
 }
 
@@ -232,7 +234,7 @@ func read(baseURL string) ([]*view, error) {
 		if err != nil {
 			return nil, fmt.Errorf("reference: %w", err)
 		}
-		v := &view{Path: Path + "/" + guide.name, BaseURL: baseURL}
+		v := &view{Path: Path + "/" + guide.name, BaseURL: baseURL, Lang: strings.TrimPrefix(path.Ext(guide.name), ".")}
 		text := string(source)
 		if strings.HasPrefix(guide.file, guidesFolder) {
 			text = strings.ReplaceAll(text, exampleURL, baseURL)
@@ -247,11 +249,12 @@ func read(baseURL string) ([]*view, error) {
 		v.Outline = slices.DeleteFunc(slices.Clone(v.sections), func(s section) bool { return s.Level != 2 })
 		views = append(views, v)
 	}
-	for i, v := range views[1:] {
+	listed := views[:len(views)-len(translations)]
+	for i, v := range listed[1:] {
 		if i > 0 {
 			v.Previous = &link{Title: views[i].Title, URL: views[i].Path}
 		}
-		if i+2 < len(views) {
+		if i+2 < len(listed) {
 			v.Next = &link{Title: views[i+2].Title, URL: views[i+2].Path}
 		}
 	}

@@ -37,6 +37,9 @@ var pages = []string{
 	"/docs/compatibility", "/docs/changelog",
 }
 
+// translated are the pages in other languages, which are not in the navigation.
+var translated = []string{"/docs/support.de"}
+
 // serve serves the reference without the API.
 func serve(t *testing.T) string {
 	t.Helper()
@@ -122,7 +125,7 @@ func TestLinks(t *testing.T) {
 	base := serve(t)
 	anchors := map[string]bool{}
 	links := map[string]string{} // from each link to the page that contains it
-	for _, path := range append([]string{"/", "/docs"}, pages...) {
+	for _, path := range slices.Concat([]string{"/", "/docs"}, pages, translated) {
 		anchors[path] = true
 		for _, n := range elements(t, get(t, base+path)) {
 			if id := attribute(n, "id"); id != "" {
@@ -148,8 +151,9 @@ func TestLinks(t *testing.T) {
 		}
 	}
 	for to, from := range links {
+		plain, _ := url.PathUnescape(to) // an anchor in German
 		switch {
-		case strings.HasPrefix(to, "https://") || anchors[to]:
+		case anchors[plain] || strings.HasPrefix(to, "https://"):
 		case strings.Contains(to, "#"):
 			t.Errorf("%s links to %s, which is not there", from, to)
 		default:
@@ -195,7 +199,7 @@ func TestEveryGuideIsAPage(t *testing.T) {
 	all := ""
 	for _, guide := range guides {
 		path := "/docs/" + strings.TrimSuffix(filepath.Base(guide), ".md")
-		if !slices.Contains(pages, path) {
+		if !slices.Contains(slices.Concat(pages, translated), path) {
 			t.Errorf("the pages tested lack %s", path)
 		}
 		all += get(t, base+path)
@@ -219,7 +223,7 @@ func TestMarkdown(t *testing.T) {
 	base := serve(t)
 	list := get(t, base+"/llms.txt")
 	link := regexp.MustCompile(`\]\((/docs/[^)#]+)`)
-	for _, path := range pages {
+	for _, path := range slices.Concat(pages, translated) {
 		path += ".md"
 		if !strings.Contains(list, "(https://age.example"+path+")") {
 			t.Errorf("llms.txt does not list %s", path)

@@ -21,14 +21,17 @@ type entry struct {
 	Name  bool   `json:"name,omitempty"` // of a field or an error
 }
 
+// unsearched are the titles of sections for readers of their page alone.
+var unsearched = []string{"Sources", "How this was measured", "What the files are made from"}
+
 // newIndex returns what the script of the search reads, and its address with its hash.
 // Of entries that match equally well, the script shows sections before names, and those
 // of a guide before those of the reference. The changelog is left out: it says what
-// changed, not what is.
+// changed, not what is. So are translations.
 func newIndex(views []*view) (address string, serve echo.HandlerFunc, err error) {
 	var sections, names []entry
 	for _, v := range append(slices.Clone(views[1:]), views[0]) {
-		if v.Path == Path+"/"+changelog {
+		if v.Path == Path+"/"+changelog || v.Lang != "" {
 			continue
 		}
 		for _, s := range v.sections {
@@ -36,7 +39,7 @@ func newIndex(views []*view) (address string, serve echo.HandlerFunc, err error)
 			if v.Path == Path+"/"+errorGuide && s.Level == 3 {
 				e.Name = true
 				names = append(names, e)
-			} else if s.Title != "Sources" && s.Title != "How this was measured" { // for readers of the page
+			} else if !slices.Contains(unsearched, s.Title) {
 				sections = append(sections, e)
 			}
 		}

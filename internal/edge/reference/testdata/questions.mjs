@@ -218,6 +218,29 @@ test("what newcomers ask is answered by the first result", () => {
   assert.deepEqual(wrong, []);
 });
 
+// What a shopper writes, and whoever answers it types in: one of the first two is the guide for support.
+const helped = {
+  "camera black": "the-camera-does-not-open",
+  "my camera stayed black": "the-camera-does-not-open",
+  "I am 40": "a-shopper-was-refused-wrongly",
+  "I am 40 and was refused": "a-shopper-was-refused-wrongly",
+  "shop not told": "the-check-was-passed-and-the-order-is-still-open",
+  "the shop says I am not verified": "the-check-was-passed-and-the-order-is-still-open",
+  charged: "charged-for-the-check-and-refunds",
+  "I was charged": "charged-for-the-check-and-refunds",
+  refund: "charged-for-the-check-and-refunds",
+  blocked: "a-shopper-says-you-blocked-me",
+  "you blocked me": "a-shopper-says-you-blocked-me",
+  "may not try again": "a-shopper-says-you-blocked-me",
+  "delete data": "a-shopper-asks-about-data",
+};
+
+test("what shoppers complain of leads to the guide for support", () => {
+  const wrong = Object.entries(helped).map(([query, want]) => ({ query, want, found: index.search(query).slice(0, 2).map(({ url }) => url) }))
+    .filter(({ want, found }) => !found.includes(`/docs/support#${want}`));
+  assert.deepEqual(wrong, []);
+});
+
 test("no result is of the changelog, which says what changed and not what is", () => {
   assert.equal(entries.some(({ page }) => page === "Changelog"), false);
 });

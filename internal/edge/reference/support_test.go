@@ -1,0 +1,79 @@
+package reference_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"path"
+	"regexp"
+	"strings"
+	"testing"
+
+	"agegate"
+	"agegate/templates"
+)
+
+// labelsOf returns the texts in a language of the dashboard and of the shopper's page.
+func labelsOf(t *testing.T, language string) map[string]bool {
+	t.Helper()
+	labels := map[string]bool{}
+	for _, in := range []struct {
+		files   fs.FS
+		pattern string
+	}{
+		{templates.Dashboard(), "locales/" + language + "/*.json"}, {templates.Shopper(), "locales/" + language + ".json"},
+	} {
+		names, err := fs.Glob(in.files, in.pattern)
+		if err != nil || len(names) == 0 {
+			t.Fatalf("%s: %d files, %v", path.Base(in.pattern), len(names), err)
+		}
+		for _, name := range names {
+			texts := map[string]any{}
+			data, err := fs.ReadFile(in.files, name)
+			if err != nil || json.Unmarshal(data, &texts) != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			for _, text := range texts {
+				labels[fmt.Sprint(text)] = true
+			}
+		}
+	}
+	return labels
+}
+
+// TestSupportInTwoLanguages: the guide for support has the same parts in German, names each label as the dashboard
+// and the shopper's page do in its language, and is a page in its language.
+func TestSupportInTwoLanguages(t *testing.T) {
+	base := serve(t)
+	part := regexp.MustCompile(`(?m)^(#+ |\||\d\. |- )`)
+	parts := map[string]string{}
+	for language, name := range map[string]string{"en": "support", "de": "support.de"} {
+		source, err := agegate.Docs.ReadFile("docs/guides/" + name + ".md")
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := string(source)
+		parts[language] = strings.Join(part.FindAllString(text, -1), "")
+		known, labels := labelsOf(t, language), 0
+		for _, m := range regexp.MustCompile(`\*([^*]+)\*`).FindAllStringSubmatch(strings.ReplaceAll(text, "**", ""), -1) {
+			if labels++; !known[strings.Join(strings.Fields(m[1]), " ")] {
+				t.Errorf("%s: no page has the label %q", name, m[1])
+			}
+		}
+		if labels < 35 {
+			t.Errorf("%s names %d labels", name, labels)
+		}
+	}
+	if parts["en"] != parts["de"] {
+		t.Errorf("the guides differ in their headings, rows or points:\n%s\n%s", parts["en"], parts["de"])
+	}
+	if page := get(t, base+"/docs/support.de"); !strings.Contains(page, `<article class="prose" lang="de">`) {
+		t.Error("the guide in German is no page in German")
+	}
+	if strings.Contains(get(t, base+indexOf(t, base)), "support.de") {
+		t.Error("the search, which knows English, finds the guide in German")
+	}
+	if !strings.Contains(get(t, base+"/docs/support"), `href="/docs/support.de"`) {
+		t.Error("the guide in English does not link the one in German")
+	}
+}
