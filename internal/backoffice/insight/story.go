@@ -62,6 +62,7 @@ func whyOf(s session.Session) string {
 	since := func(at *time.Time) bool { return at == nil || last.At.After(*at) }
 	switch {
 	case !since(s.DocumentOpenedAt) && !explains, s.Status == session.StatusPassed, s.Status == session.StatusSpoof,
+		s.DocumentOpenedAt != nil && last.Why == session.NoteFaceless, // its stream ends after the step to the document
 		note && (!since(s.BegunAt) || s.Source == session.SourceCamera && s.Basis.Cutoff != nil), !note && s.Source != "":
 		if s.Refusal() != "" {
 			return session.NoteDocument + "_" + s.Refusal()

@@ -19,7 +19,7 @@ func (p *Pages) downloadUse(r *desk.Request) error {
 	name := "use-" + p.cfg.Now().UTC().Format(time.DateOnly) + ".csv"
 	return r.Download("text/csv; charset=utf-8", name, func(ctx context.Context, w io.Writer) error {
 		out := csv.NewWriter(w)
-		err := out.Write([]string{"month", "tenant_id", "tenant", "free_checks", "credit_checks", "credit_added"})
+		err := out.WriteAll([][]string{{"month", "tenant_id", "tenant", "free_checks", "credit_checks", "credit_added"}})
 		if err != nil {
 			return err
 		}
@@ -37,8 +37,7 @@ func (p *Pages) downloadUse(r *desk.Request) error {
 				}
 			}
 		}
-		out.Flush()
-		return out.Error()
+		return nil
 	})
 }
 

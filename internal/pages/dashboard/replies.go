@@ -102,8 +102,6 @@ func (v storyView) replyKey() string {
 		return "untold"
 	case v.Status == session.StatusPassed:
 		return "passed"
-	case v.Status == session.StatusPending && v.disabled:
-		return "disabled"
 	case v.Refused == "under_age": // invites to no other check
 		return v.Refused
 	case v.Status == session.StatusPending || v.Status == session.StatusExpired:
@@ -127,6 +125,8 @@ func (v storyView) unfinished() string {
 	setback := v.Why != "" && !slices.Contains(noteKeys, v.Why) || v.Why == session.NoteFaceless
 	expired := v.Status == session.StatusExpired
 	switch {
+	case v.disabled:
+		return "disabled"
 	case expired && v.Camera == insight.CameraBelow:
 		return "declined"
 	case expired && setback:

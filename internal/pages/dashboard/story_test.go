@@ -106,6 +106,8 @@ func TestStory(t *testing.T) {
 			"no face was checked in time. The browser said that it found no camera.</p>", "a new link. Use another device", ""},
 		{"opened_at = created_at" + late + "camera_faceless\"}]'", "The shopper has opened the link. The check of a face has " +
 			"not begun. The camera ran, but no face was seen well enough to begin.</p>", "Your last attempt gave no result", ""},
+		{"opened_at = created_at, document_opened_at = created_at" + late + "camera_faceless\"}]'", "The camera made no estimate: its check was " +
+			"skipped. The shopper is now asked for a document.</p>", "still open and now asks for a document", ""},
 		{"opened_at = created_at, status = 'EXPIRED'" + late + "astray\"}]'", "The shopper opened the link, but no face was checked " +
 			"in time. The latest attempt gave no result: the head did not follow the arrows.</p>",
 			"was up before an attempt gave a result", ""},
@@ -283,14 +285,17 @@ func TestReplyToTheShopper(t *testing.T) {
 	}
 }
 
-// TestReplyOfADisabledTenant: where no check can be made, no reply sends the shopper back to the link.
+// TestReplyOfADisabledTenant: where no check can be made, no reply sends the shopper back to the link or to a new
+// one. Who is too young is not told to try later.
 func TestReplyOfADisabledTenant(t *testing.T) {
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
 	shop := g.Shop(t, "", nil)
 	support := member(t, g, shop.Tenant.ID, account.Support)
+	const under = `setbacks = '[{"At":"2026-11-01T00:00:00Z","Why":"document_under_age"}]'`
 	says := map[string]string{}
 	for set, text := range map[string]string{"opened_at = created_at": "are not available at the moment",
-		"status = 'EXPIRED'": "The time for your age check was up."} {
+		"status = 'EXPIRED'": "are not available at the moment", "status = 'PASSED'": "Your age check is done.",
+		under: "younger than our shop requires", "status = 'EXPIRED', " + under: "younger than our shop requires"} {
 		made := g.Create(t, shop.Test.APIKey, 18)
 		g.Exec(t, "UPDATE sessions SET "+set+" WHERE id = '"+made.SessionID+"'")
 		says[made.SessionID] = text

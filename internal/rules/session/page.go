@@ -104,8 +104,8 @@ func (s *Service) EndAttempt(ctx context.Context, sess Session, why string) (Ses
 	})
 }
 
-// Note keeps NoteFaceless, or of NoteBrowser one of Troubles, once each. It returns ErrLate as
-// StartAttempt does, and ErrDisabled.
+// Note keeps NoteFaceless, or of NoteBrowser one of Troubles, once each. It returns ErrLate if
+// the session or the claim has ended, and ErrDisabled.
 func (s *Service) Note(ctx context.Context, sess Session, by Claim, note string) error {
 	_, err := s.decide(ctx, sess, by, func(d *decision) error {
 		d.setBack(note, note)
