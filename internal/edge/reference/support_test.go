@@ -64,6 +64,11 @@ func TestSupportInTwoLanguages(t *testing.T) {
 			t.Errorf("%s names %d labels", name, labels)
 		}
 	}
+	outcomes, err := agegate.Docs.ReadFile("docs/guides/test-outcomes.md")
+	if label := regexp.MustCompile(`page, \*([^*]+)\*`).FindSubmatch(outcomes); err != nil || label == nil ||
+		!labelsOf(t, "en")[string(label[1])] {
+		t.Errorf("the guide for outcomes names the label %q of a session's page: %v", label, err)
+	}
 	if parts["en"] != parts["de"] {
 		t.Errorf("the guides differ in their headings, rows or points:\n%s\n%s", parts["en"], parts["de"])
 	}

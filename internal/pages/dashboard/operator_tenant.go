@@ -185,7 +185,7 @@ func bookCredit(sign int64, notice string) func(*Pages, *desk.Request, tenant.Te
 			p.cfg.Now())
 		if errors.Is(err, billing.ErrSpent) {
 			a, err := p.cfg.Insight.Allowance(r.Ctx(), t.ID)
-			f.Mark("units", "tenant_correct.problem.spent", "n", a.Credit)
+			f.Mark("units", "tenant_correct.problem.spent", "n", int(a.Credit))
 			return err
 		}
 		if err != nil {

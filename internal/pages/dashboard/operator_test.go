@@ -234,7 +234,13 @@ func TestOperatorActs(t *testing.T) {
 				t.Errorf("%s with %v changed something", tt.act, tt.form)
 			}
 		}
-		res, _ := op.Fill(t, page+"/limits", url.Values{})
+		res, _ := op.Fill(t, page+"/correct", url.Values{"units": {"1006999"}, "note": {"x"}})
+		want(t, "all but one unit", res, 303, page)
+		if _, body := op.Fill(t, page+"/correct", url.Values{"units": {"2"}, "note": {"x"}}); !strings.Contains(body,
+			"At most 1 unit can") {
+			t.Error("of one unit it does not speak as of one")
+		}
+		res, _ = op.Fill(t, page+"/limits", url.Values{})
 		want(t, "limits to the default", res, 303, page)
 		_, body = op.Get(t, page)
 		if got := testID(t, body, "test-cap"); !strings.Contains(got, "default") {

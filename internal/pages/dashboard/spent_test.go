@@ -49,6 +49,11 @@ func TestSpentTenantIsSeen(t *testing.T) {
 		if free := testID(t, page, "free-checks"); free != "0" {
 			t.Errorf("the page says of free checks %q", free)
 		}
+		op.Fill(t, own+"/disable", url.Values{"reason": {"r"}})
+		if _, page = op.Get(t, own+"?lang=en"); strings.Contains(page, "add credit") {
+			t.Error("of a disabled tenant the page says that credit helps")
+		}
+		op.Fill(t, own+"/enable", url.Values{"reason": {"r"}})
 		op.Fill(t, own+"/credit", url.Values{"units": {"1"}, "note": {"invoice"}})
 		told(false)
 	})
