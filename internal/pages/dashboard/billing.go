@@ -120,17 +120,22 @@ func (p *Pages) showBilling(r *desk.Request) error {
 
 // notesOf returns a function that returns the note of a tenant's top-up, or nothing for other entries.
 func (p *Pages) notesOf(ctx context.Context, tenantID uuid.UUID) (func(billing.Entry) string, error) {
-	topUps, err := p.cfg.Audit.AuditEntries(ctx, audit.Filter{Scope: audit.OfTenant(tenantID), Action: audit.CreditAdd})
 	notes := map[int64]string{} // by the time of the booking, which is that of its act
-	for _, act := range topUps {
-		notes[act.At.UnixMicro()] = act.Details().Params["note"]
-	}
-	return func(e billing.Entry) string {
-		if e.Kind != billing.EntryTopUp {
-			return ""
+	topUps := audit.Filter{Scope: audit.OfTenant(tenantID), Action: audit.CreditAdd}
+	for {
+		acts, err := p.cfg.Audit.AuditEntries(ctx, topUps)
+		for _, act := range acts {
+			notes[act.At.UnixMicro()], topUps.Before = act.Details().Params["note"], act.Seq
 		}
-		return notes[e.CreatedAt.UnixMicro()]
-	}, err
+		if err != nil || len(acts) < audit.MaxPage {
+			return func(e billing.Entry) string {
+				if e.Kind != billing.EntryTopUp {
+					return ""
+				}
+				return notes[e.CreatedAt.UnixMicro()]
+			}, err
+		}
+	}
 }
 
 // meter returns the used part of a limit in percent, at most 100.
@@ -203,7 +208,6 @@ func (p *Pages) writeLedger(ctx context.Context, w io.Writer, t tenant.Tenant, f
 	if err != nil {
 		return err
 	}
-	name := csvText(t.Name)
 	last := billing.Entry{}
 	for {
 		entries, err := p.ledgerBatch(ctx, t.ID, from, last)
@@ -216,9 +220,8 @@ func (p *Pages) writeLedger(ctx context.Context, w io.Writer, t tenant.Tenant, f
 				session = e.SessionID.String()
 			}
 			err := out.Write([]string{
-				e.CreatedAt.UTC().Format("2006-01-02T15:04:05.000000Z"), name, string(e.Kind), string(e.Source), e.Period,
-				strconv.FormatInt(e.Delta, 10), session, e.ID.String(),
-				csvText(note(e)),
+				e.CreatedAt.UTC().Format("2006-01-02T15:04:05.000000Z"), csvText(t.Name), string(e.Kind), string(e.Source),
+				e.Period, strconv.FormatInt(e.Delta, 10), session, e.ID.String(), csvText(note(e)),
 			})
 			if err != nil {
 				return err

@@ -77,6 +77,22 @@ func TestBilling(t *testing.T) {
 	})
 }
 
+// TestNotesOfManyTopUps: the file has the note of a top-up however many came after it.
+func TestNotesOfManyTopUps(t *testing.T) {
+	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
+	o := newStaffed(t, g, nil)
+	for i := range audit.MaxPage + 1 {
+		if _, err := billing.TopUp(t.Context(), g.App.Store, audit.System("test"), o.shop.Tenant.ID, 1,
+			fmt.Sprintf("invoice %d.", i), g.Clock.Now().Add(time.Duration(i)*time.Millisecond)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, csv := o.viewer.Get(t, o.at("/billing/ledger.csv")); !strings.Contains(csv, ",invoice 0.\n") ||
+		!strings.Contains(csv, fmt.Sprintf(",invoice %d.\n", audit.MaxPage)) {
+		t.Error("the file lacks the note of the first top-up or of the last one")
+	}
+}
+
 // fillLedger adds n entries within one minute, the newest a second ago.
 func fillLedger(t *testing.T, o *staffed, n int) {
 	t.Helper()

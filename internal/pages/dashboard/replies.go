@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"strings"
 
 	"agegate/internal/backoffice/insight"
 	"agegate/internal/rules/session"
@@ -112,7 +113,7 @@ func (v storyView) replyKey() string {
 		return "spoof"
 	case v.Document == insight.DocumentUnlive:
 		return "unlive"
-	case v.troubled() && v.Way == "":
+	case strings.HasPrefix(v.Why, session.NoteBrowser+"_") && v.Way == "":
 		return "no_camera"
 	case v.Document != "":
 		return cmp.Or(string(v.Way), "document")

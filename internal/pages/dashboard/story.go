@@ -3,7 +3,6 @@ package dashboard
 import (
 	"cmp"
 	"slices"
-	"strings"
 
 	"agegate/internal/backoffice/insight"
 	"agegate/internal/pages/page"
@@ -94,6 +93,3 @@ func (v storyView) stage() (expired, open string) {
 	}
 	return "story.expired_unopened", "story.open_unopened"
 }
-
-// troubled reports that the latest is what the browser says of its camera.
-func (v storyView) troubled() bool { return strings.HasPrefix(v.Why, session.NoteBrowser+"_") }
