@@ -374,7 +374,7 @@ test("the server stops in the middle of an attempt: the camera's page says why",
     await sees(page, "screen-network");
     await other.start();
     await page.goto(check.url);
-    assert.match(await part(page, "again").innerText(), /service is busy.* 5 attempts left/);
+    assert.match(await part(page, "again").innerText(), /service does not answer.* 5 attempts left/);
     page.kept();
   } finally {
     await other.stop();

@@ -55,10 +55,14 @@ func (l *Locale) text(key string, pairs ...any) (string, error) {
 		case float64:
 			value = message.NewPrinter(l.tag).Sprint(number.Decimal(pairs[i+1], number.NoSeparator()))
 		}
+		hole := fmt.Sprintf("{%v}", pairs[i])
+		if strings.HasSuffix(value, ".") { // a name such as "Berger e.U." has the sentence's full stop
+			filled = strings.ReplaceAll(filled, hole+".", hole)
+		}
 		if l.Dir == "rtl" {
 			value = "\u2068" + value + "\u2069"
 		}
-		filled = strings.ReplaceAll(filled, fmt.Sprintf("{%v}", pairs[i]), value)
+		filled = strings.ReplaceAll(filled, hole, value)
 	}
 	return filled, nil
 }

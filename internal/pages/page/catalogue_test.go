@@ -92,6 +92,24 @@ func TestPluralFormFollowsTheNumber(t *testing.T) {
 	}
 }
 
+// TestOneFullStopEndsASentence: a name that ends with a full stop does not get another.
+func TestOneFullStopEndsASentence(t *testing.T) {
+	c, err := loadCatalogue(fstest.MapFS{
+		"locales/en.json": {Data: []byte(`{"a":"For {shop}. {shop} decides."}`)},
+		"locales/ar.json": {Data: []byte(`{"a":"For {shop}. {shop} decides."}`)},
+	})
+	must(t, err)
+	for _, tt := range [][3]string{
+		{"en", "Berger e.U.", "For Berger e.U. Berger e.U. decides."}, {"en", "Berger", "For Berger. Berger decides."},
+		{"ar", "B.", "For \u2068B.\u2069 \u2068B.\u2069 decides."},
+	} {
+		l, _ := c.byTag(tt[0])
+		if got, err := l.text("a", "shop", tt[1]); got != tt[2] || err != nil {
+			t.Errorf("%q, %v, want %q", got, err, tt[2])
+		}
+	}
+}
+
 func TestTemplatesGiveEveryValue(t *testing.T) {
 	c, err := loadCatalogue(fstest.MapFS{"locales/en.json": {Data: []byte(`{"a":"{merchant}","b":{"one":"a","other":"{n}"}}`)}})
 	must(t, err)

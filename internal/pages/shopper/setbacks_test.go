@@ -86,7 +86,7 @@ func TestNoWayBackWithoutAReason(t *testing.T) {
 							if strings.Contains(page.body, `data-testid="again" hidden`) {
 								t.Error("back without a word")
 							}
-							for why, text := range map[string]string{session.WhyBusy: "The service is busy",
+							for why, text := range map[string]string{session.WhyBusy: "The service does not answer",
 								session.WhyUnsure: "We could not confirm a live person"} {
 								if said := strings.Contains(page.body, text); said != (row.why == why) {
 									t.Errorf("says %q: %t", text, said)
