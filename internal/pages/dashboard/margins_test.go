@@ -51,18 +51,18 @@ func TestMarginEffect(t *testing.T) {
 			t.Error("the chosen file is lost")
 		}
 		says(effect("18", "9"), "9 years instead of 7", "estimate of 27 is needed instead of 25",
-			"decided 0 live sessions", "Fewer than 20 estimates")
+			"the camera decided: 0. Passed: 0.", "Fewer than 20 estimates")
 		for i := range 20 {
 			c := g.Create(t, o.shop.Live.APIKey, 18)
 			g.Exec(t, "UPDATE sessions SET status = 'PASSED', source = 'camera', consented_at = created_at,"+
-				" completed_at = created_at, detected_age = "+[]string{"26.9", "27.0"}[i%2]+" WHERE id = '"+c.SessionID+"'")
+				" completed_at = created_at, cutoff = 25, detected_age = "+[]string{"26.9", "27.0"}[i%2]+" WHERE id = '"+c.SessionID+"'")
 			if i == 18 {
 				g.Clock.Advance(16 * time.Second)
 				says(effect("18", "9"), "Fewer than 20 estimates")
 			}
 		}
 		g.Clock.Advance(16 * time.Second) // figures are kept for 15 seconds
-		says(effect("18", "9"), "decided 20 live sessions with this target age, and 20 of them passed",
+		says(effect("18", "9"), "that the camera decided: 20. Passed: 20.",
 			"Of 20 estimates", "20 pass now (100\u202f%), and 10 would have passed (50\u202f%)")
 		says(effect("16", "9"), "Fewer than 20 estimates")
 		if len(o.tenant(t).Margins) > 0 || len(o.log(t)) != before {

@@ -95,10 +95,12 @@ func (v *sessionView) Estimated() string {
 		return "estimate.forced"
 	case v.Source == session.SourceReceiver:
 		return "estimate.receiver"
-	case v.Status == session.StatusPending:
+	case v.Basis.Cutoff != nil:
+		return "estimate.not_consented"
+	case v.Status == session.StatusPending && !v.Story.Offered:
 		return "estimate.pending"
 	}
-	return "estimate.not_consented"
+	return "estimate.not_estimated"
 }
 
 // DecidedBy is the key of who decided, or "" while nobody has.

@@ -191,10 +191,14 @@ func TestNobodyWasAsked(t *testing.T) {
 		"opened_at = created_at": "<dt>Estimated age</dt><dd>Not yet known<",
 		"status = 'PASSED', source = 'forced', completed_at = created_at": "<dt>Estimated age</dt>" +
 			"<dd>Not stored: a test forced the result, and nobody was asked<",
-		"status = 'PASSED', source = 'forced', completed_at = created_at, begun_at = created_at": "<dt>Estimated age</dt>" +
+		"status = 'PASSED', source = 'forced', completed_at = created_at, begun_at = created_at, cutoff = 25": "<dt>Estimated age</dt>" +
 			"<dd>Not stored: that needs the shopper’s consent<",
-		"status = 'PASSED', source = 'camera', completed_at = created_at": "<dt>Estimated age</dt>" +
+		"status = 'PASSED', source = 'camera', completed_at = created_at, cutoff = 25": "<dt>Estimated age</dt>" +
 			"<dd>Not stored: that needs the shopper’s consent<",
+		"begun_at = created_at, document_opened_at = created_at, cutoff = 25": "<dt>Estimated age</dt>" +
+			"<dd>Not stored: that needs the shopper’s consent<",
+		"document_opened_at = created_at, document_preferred = true": "<dt>Estimated age</dt>" +
+			"<dd>Not stored: no estimate was made<",
 		"status = 'PASSED', source = 'receiver', completed_at = created_at": "<dt>Estimated age</dt>" +
 			"<dd>Not stored: a test of your receiver created this session, and nobody was asked<",
 		"api_key_id = NULL": `<dt>API key</dt><dd><span class="muted">None: not created through the API<`,

@@ -58,12 +58,16 @@ func TestReachIsCounted(t *testing.T) {
 			row := sessionOf(t, of)
 			row.TargetAge, row.Livemode, row.CreatedAt, row.DetectedAge = target, livemode, at, estimate
 			row.ConsentedAt, row.CompletedAt, row.Status, row.Source = &row.CreatedAt, &row.CreatedAt, status, source
+			if estimate != nil || status == session.StatusPassed { // otherwise the camera check was skipped
+				row.Basis.Cutoff = new(25.0)
+			}
 			inTx(t, s, func(tx session.Tx) error { return tx.InsertSessions(row) })
 		}
 		low, middle, high := 24.9, 25.0, 27.0
 		const passed, fallback = session.StatusPassed, session.StatusFallback
 		const camera, document = session.SourceCamera, session.SourceDocument
 		add(owner, 18, true, start.Add(time.Second), &low, fallback, camera)
+		add(owner, 18, true, start.Add(1500*time.Millisecond), nil, fallback, document)
 		add(owner, 18, true, start.Add(2*time.Second), &middle, passed, camera)
 		add(owner, 18, true, start.Add(3*time.Second), &high, passed, camera)
 		add(owner, 18, true, start.Add(4*time.Second), nil, passed, document)
