@@ -56,7 +56,8 @@ var house = []room{
 	// for a session, 4 the button that copies recovery codes; 7 of rules, 3 of store and 3 of cmd say why an endpoint fails.
 	// 3 of pages offer the ways of the document check in the operator's order.
 	// 15 of pages help a shopper whose camera gave no picture with the camera, not with the light.
-	{"pages", 15473, [][]string{{"dashboard", "shopper"}, {"page"}}},
+	// 17 of pages say in a reply what the hosted page says of an attempt, and end a sentence once.
+	{"pages", 15490, [][]string{{"dashboard", "shopper"}, {"page"}}},
 	{"store", 6102, nil},
 	// 6 of lab say that the sample shop knows test mode only.
 	{"lab", 306, [][]string{

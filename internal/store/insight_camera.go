@@ -28,8 +28,8 @@ func (s *Store) CountReach(
 	return view(ctx, s, func(tx *Tx) (reach insight.Reach, err error) {
 		err = tx.db.Raw(`SELECT count(detected_age) AS of, count(CASE WHEN detected_age >= ? THEN 1 END) AS first,
 				count(CASE WHEN detected_age >= ? THEN 1 END) AS other,
-				count(CASE WHEN cutoff IS NOT NULL AND (source = 'document' OR source = 'camera' AND status IN ('PASSED', 'FALLBACK'))
-					THEN 1 END) AS decided,
+				count(CASE WHEN cutoff IS NOT NULL AND (source = 'document' OR
+					source = 'camera' AND status IN ('PASSED', 'FALLBACK')) THEN 1 END) AS decided,
 				count(CASE WHEN source = 'camera' AND status = 'PASSED' THEN 1 END) AS passed
 			FROM (SELECT livemode, target_age, detected_age, cutoff, source, status FROM sessions
 				WHERE tenant_id = ? AND created_at >= ? ORDER BY created_at DESC LIMIT ?) AS newest

@@ -1,6 +1,7 @@
 package dashboard_test
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -214,6 +215,9 @@ func TestLookUpWhatPeopleSay(t *testing.T) {
 		numbered, mixed := create(shop, true, "2026-00517"), create(shop, false, "Ab-1042")
 		test, live := create(shop, false, "77"), create(shop, true, "77")
 		strange := create(foreign, true, "88")
+		for i := range 11 {
+			create(shop, false, fmt.Sprint("MANY-", i))
+		}
 		toNumbered, toMixed := base+"/live/sessions/"+numbered, base+"/test/sessions/"+mixed
 		toTest, toLive := base+"/test/sessions/"+test, base+"/live/sessions/"+live
 		for text, leads := range map[string]string{
@@ -246,6 +250,7 @@ func TestLookUpWhatPeopleSay(t *testing.T) {
 			"cart-2026":        {"Nothing found", "Idempotency-Key only in full", `/docs#q=cart-2026"`, "?id=cart-2026"},
 			"88":               {"Nothing found"},
 			strange[28:]:       {"Nothing found"},
+			"MANY-":            {"The first 10 matches"},
 			"zzz yyy":          {"Nothing found"},
 			"zzz 7":            {"Nothing found"}, // one digit begins too many orders
 			"/orders/%00/%FF":  {"Nothing found"},

@@ -59,20 +59,30 @@ func readReplies() (replies, error) {
 	return all, nil
 }
 
-// help adds what helps with each trouble of a camera, in the words of the hosted page.
+// explained are the setbacks of which the hosted page says what to do.
+var explained = []string{session.WhyAstray, session.WhyUnmoved, session.WhyHasty, session.WhyDrawn}
+
+// help adds what helps with each trouble of a camera and each explained setback, in the words of the
+// hosted page.
 func (all replies) help(tag string) error {
 	data, err := fs.ReadFile(templates.Shopper(), "locales/"+tag+".json")
 	texts := map[string]any{}
 	if err == nil {
 		err = json.Unmarshal(data, &texts)
 	}
+	keys := map[string]string{}
 	for _, trouble := range session.Troubles {
-		text, ok := texts["trouble."+trouble+".body"].(string)
+		keys[session.NoteBrowser+"_"+trouble] = "trouble." + trouble + ".body"
+	}
+	for _, why := range explained {
+		keys[why] = "camera." + why
+	}
+	for why, key := range keys {
+		text, ok := texts[key].(string)
 		if err == nil && !ok {
-			err = fmt.Errorf("the hosted page's %s has no text trouble.%s.body", tag, trouble)
+			err = fmt.Errorf("the hosted page's %s has no text %s", tag, key)
 		}
-		key := session.NoteBrowser + "_" + trouble
-		all[key] = append(all[key], reply{Text: text})
+		all[why] = append(all[why], reply{Text: text})
 	}
 	return err
 }
@@ -123,7 +133,8 @@ func (v storyView) replyKey() string {
 
 // unfinished is the key of the answer about a session without a result.
 func (v storyView) unfinished() string {
-	setback := v.Why != "" && !slices.Contains(noteKeys, v.Why) || v.Why == session.NoteFaceless
+	setback := v.Why != "" && !slices.Contains(noteKeys, v.Why) && !slices.Contains(explained, v.Why) ||
+		v.Why == session.NoteFaceless
 	expired := v.Status == session.StatusExpired
 	switch {
 	case v.disabled:

@@ -39,7 +39,8 @@ func TestStory(t *testing.T) {
 			"Your age check is still open. Please", ""},
 		{begun + "opened_at = created_at", "The shopper is at the camera check.", "Your age check is still open. Please", ""},
 		{begun + "opened_at = created_at" + early, "The shopper is at the camera check. The latest attempt gave no result: " +
-			"the head did not follow the arrows.", "Your last attempt gave no result, but your age check is still open", ""},
+			"the head did not follow the arrows.", "Please open its link again in the same browser, follow the page and stay until it says " +
+			"that it is done. That attempt gave no result: your head did not follow the arrows.", ""},
 		{begun + offered + "cutoff = 25" + early,
 			"The camera’s estimate was below 18 &#43; 7 years. The shopper is now asked for a document.</p>",
 			"still open and now asks for a document", ""},
@@ -110,7 +111,9 @@ func TestStory(t *testing.T) {
 			"skipped. The shopper is now asked for a document.</p>", "still open and now asks for a document", ""},
 		{"opened_at = created_at, status = 'EXPIRED'" + late + "astray\"}]'", "The shopper opened the link, but no face was checked " +
 			"in time. The latest attempt gave no result: the head did not follow the arrows.</p>",
-			"was up before an attempt gave a result", ""},
+			"a new link. That attempt gave no result: your head did not follow", ""},
+		{"opened_at = created_at, status = 'EXPIRED'" + late + "unsure\"}]'", "The shopper opened the link, but no face was " +
+			"checked in time. The latest attempt gave no result: no live person", "was up before an attempt gave a result", ""},
 		{"opened_at = created_at, document_opened_at = '2199-01-01 00:00:00+00:00', status = 'FALLBACK', source = 'document', " +
 			ended + late + "browser_refused\"}]'", "The camera made no estimate: its check was skipped. The shopper then " +
 			"declined a document. The browser said that the camera is blocked", "Your camera gave the page no picture, so " +
@@ -245,7 +248,7 @@ func TestReplyToTheShopper(t *testing.T) {
 		"document_opened_at = NULL, opened_at = created_at": "Ihre Altersprüfung ist noch offen. Bitte",
 		"status = 'PENDING', opened_at = created_at":        "Ihre Altersprüfung ist noch offen und fragt jetzt",
 		"status = 'PENDING', opened_at = created_at, " +
-			`setbacks = '[{"At":"2099-01-02T03:04:05Z","Why":"hasty"}]'`: "Ihr letzter Versuch brachte kein Ergebnis, aber",
+			`setbacks = '[{"At":"2099-01-02T03:04:05Z","Why":"unsure"}]'`: "Ihr letzter Versuch brachte kein Ergebnis, aber",
 		"status = 'EXPIRED'":                             "Die Zeit für Ihre Altersprüfung",
 		below + "status = 'EXPIRED'":                     "Die Kamera konnte Ihr Alter nicht bestätigen.",
 		"status = 'PASSED', source = 'camera'":           "Ihre Altersprüfung ist abgeschlossen.",
