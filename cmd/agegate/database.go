@@ -13,9 +13,10 @@ import (
 )
 
 const databaseCopyHelp = `Copy all of the configured database, SQLite or PostgreSQL, into an empty PostgreSQL
-database. Stop every gateway first: the command refuses if one runs on either side,
-and no other command can write meanwhile. A gateway that was killed is not told from
-one that runs for 90 seconds, so the command then waits so long.
+database, except which gateways run on it and when it was backed up. Stop every gateway
+first: the command refuses if one runs on either side, and no other command can write
+meanwhile. A gateway that was killed is not told from one that runs for 90 seconds, so
+the command then waits so long.
 
 The target gets the tables first if it has none; otherwise they must be of the same
 schema and without rows. Each table is compared on both sides. If anything fails, the

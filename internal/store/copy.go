@@ -25,10 +25,10 @@ import (
 const CopyWatch = 90 * time.Second
 
 // Copy copies all rows of all tables into to, a PostgreSQL database without tables or
-// with the empty tables of this schema. It locks both databases, compares the rows of
-// each table on both sides, and commits if all are equal; otherwise it writes nothing.
-// It fails if a gateway runs on one of them. It calls progress with each table and its
-// number of rows.
+// with the empty tables of this schema, except its last backup and the gateways on it.
+// It locks both databases, compares the rows of each table on both sides, and commits
+// if all are equal; otherwise it writes nothing. It fails if a gateway runs on one of
+// them. It calls progress with each table and its number of rows.
 func (s *Store) Copy(ctx context.Context, to *Store, watch time.Duration, progress func(string, int64)) (err error) {
 	defer func() {
 		if err = withoutValues(err); hasState(err, "55P03") {
@@ -67,6 +67,9 @@ func (s *Store) Copy(ctx context.Context, to *Store, watch time.Duration, progre
 		}
 	}
 	for _, table := range into.tables {
+		if table == "backups" || table == "replicas" {
+			continue
+		}
 		rows, err := into.take(ctx, from, table)
 		if err != nil {
 			return fmt.Errorf("table %s: %w", table, withoutValues(err))

@@ -109,8 +109,9 @@ func (s shop) create(t *testing.T, key, idempotency string) session.Created {
 	return created
 }
 
-// TestCopy: all rows of every table of the schema arrive with the same values, and the
-// gateway's services go on with the copy.
+// TestCopy: all rows of every table of the schema arrive with the same values, except the
+// mark of the last backup and the list of gateways, and the gateway's services go on with
+// the copy.
 func TestCopy(t *testing.T) {
 	for dialect, url := range map[string]func(*testing.T) string{
 		"sqlite": sqliteURL, "postgres": func(t *testing.T) string { return pgtest.URL(t) },
@@ -138,11 +139,17 @@ func TestCopy(t *testing.T) {
 			target := copyFrom(t, toURL)
 			for table, columns := range tables {
 				left, arrived := content(t, from.raw, table, columns), content(t, target.raw, table, columns)
+				if table == "backups" || table == "replicas" {
+					if _, copied := told[table]; len(left) == 0 || len(arrived) > 0 || copied {
+						t.Errorf("%s: of %v, which is true of the source alone, arrived %v", table, left, arrived)
+					}
+					continue
+				}
 				if len(left) == 0 || !slices.Equal(left, arrived) || told[table] != int64(len(left)) {
 					t.Errorf("%s: left %v, arrived %v, told of %d", table, left, arrived, told[table])
 				}
 			}
-			if len(told) != len(tables) {
+			if len(told) != len(tables)-2 {
 				t.Errorf("told of %d tables, there are %d", len(told), len(tables))
 			}
 			after := shopOn(t, to)
@@ -337,12 +344,12 @@ func TestCopyThatFails(t *testing.T) {
 	to.empty(t)
 
 	to.exec(t, `CREATE FUNCTION alter_name() RETURNS trigger LANGUAGE plpgsql AS
-		$$ BEGIN NEW.version := 'x'; RETURN NEW; END $$`)
-	to.exec(t, `CREATE TRIGGER alters BEFORE INSERT ON replicas FOR EACH ROW EXECUTE FUNCTION alter_name()`)
+		$$ BEGIN NEW.name := 'x'; RETURN NEW; END $$`)
+	to.exec(t, `CREATE TRIGGER alters BEFORE INSERT ON brands FOR EACH ROW EXECUTE FUNCTION alter_name()`)
 	wantRefused(t, from.Copy(t.Context(), to.Store, watch, quiet),
-		`table replicas: 3 rows were read and 3 are in the target, or`)
+		`table brands: 3 rows were read and 3 are in the target, or`)
 	to.empty(t)
-	to.exec(t, `DROP TRIGGER alters ON replicas`)
+	to.exec(t, `DROP TRIGGER alters ON brands`)
 
 	from.exec(t, "UPDATE wallet_requests SET outcome = 'a' || char(0) || 'secret'")
 	err = from.Copy(t.Context(), to.Store, watch, quiet)
