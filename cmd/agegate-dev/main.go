@@ -40,8 +40,8 @@ and needs no gateway there.
 
 Secrets are read from environment variables, never from flags.`,
 	}
-	root.AddCommand(c.listenCommand(), c.certifyCommand(), c.conformanceCommand(), c.verifyCommand(),
-		terminal.VersionCommand("agegate-dev", version))
+	root.AddCommand(c.listenCommand(), c.certifyCommand(), c.conformanceCommand(), c.verifyCommand())
+	terminal.AddVersion(root, version)
 	return terminal.Execute(ctx, root, args, stdout, stderr)
 }
 

@@ -39,8 +39,8 @@ func run(ctx context.Context, args []string, env terminal.Lookup, stdout, stderr
 works on this machine alone: nothing is sent.`,
 	}
 	c.addConfigFlags(root)
-	root.AddCommand(c.evalCommand(), c.cropsCommand(), c.fitCommand(), c.documentCommand(),
-		terminal.VersionCommand("agegate-lab", version))
+	root.AddCommand(c.evalCommand(), c.cropsCommand(), c.fitCommand(), c.documentCommand())
+	terminal.AddVersion(root, version)
 	return terminal.Execute(ctx, root, args, stdout, stderr)
 }
 

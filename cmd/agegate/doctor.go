@@ -23,7 +23,8 @@ the hosts of the callback URLs of all tenants that are not disabled. To these it
 connects as a webhook would, makes the TLS handshake and sends no request; of
 their URLs it prints the hosts only.
 
-It changes nothing and can run while the gateway runs, with the same variables. It
+It changes nothing, except that it writes a row to the database and deletes it, to see
+whether there is room. It can run while the gateway runs, with the same variables. It
 takes some seconds, and at most some minutes.
 
 The exit status is 0 when no problem was found, and 1 otherwise.`
@@ -81,9 +82,13 @@ func (r *doctorReport) add(f doctor.Finding) {
 func (c *cli) examine(ctx context.Context, timeout time.Duration, progress func(string), tell func(doctor.Finding)) {
 	cfg, err := c.load(config.SecretKeyName)
 	if err != nil {
-		for line := range strings.Lines(problemsOf(err)) {
-			tell(doctor.Finding{Check: "configuration", Grade: doctor.Problem, Found: strings.TrimSpace(line),
-				Advice: "correct it, and run agegate doctor again: nothing else was examined"})
+		lines := strings.Split(strings.TrimSpace(problemsOf(err)), "\n")
+		for i, line := range lines {
+			f := doctor.Finding{Check: "configuration", Grade: doctor.Problem, Found: strings.TrimSpace(line)}
+			if i == len(lines)-1 {
+				f.Advice = "correct what is wrong, and run agegate doctor again: nothing else was examined"
+			}
+			tell(f)
 		}
 		return
 	}

@@ -50,7 +50,8 @@ A command refuses the flags that it does not read.`,
 		cli.healthCommand(), cli.tenantCommand(), cli.keyCommand(), cli.webhookCommand(), cli.redirectCommand(),
 		cli.userCommand(), cli.secretKeyCommand(), cli.trustCommand(), cli.verifierCommand(), cli.sessionCommand(),
 		cli.pruneCommand(), cli.ledgerCommand(), cli.auditCommand(), cli.evidenceCommand(), cli.doctorCommand(),
-		terminal.VersionCommand("agegate", version), manualCommand())
+		manualCommand())
+	terminal.AddVersion(root, version)
 	for name, now := range moved {
 		root.AddCommand(movedCommand(name, name, now))
 	}

@@ -53,3 +53,22 @@ func TestStoredTextIsShownVisibly(t *testing.T) {
 		t.Errorf("the name reads back as %q", got)
 	}
 }
+
+// TestVersionFlag: --version prints what version prints.
+func TestVersionFlag(t *testing.T) {
+	c := newConsole(t)
+	if flag, command := c.run("--version"), c.run("version"); flag != command || !strings.HasPrefix(flag, "agegate ") {
+		t.Errorf("%q and %q", flag, command)
+	}
+}
+
+// TestDoctorAdvisesOnce: several wrong variables are one advice.
+func TestDoctorAdvisesOnce(t *testing.T) {
+	c := newConsole(t)
+	c.env["AGEGATE_LISTEN"], c.env["AGEGATE_ROLE"], c.env["AGEGATE_BASE_URL"] = "x", "x", "x"
+	out, err := c.try("doctor")
+	if err == nil || strings.Count(out, "configuration:") < 3 || strings.Count(out, "→") != 1 ||
+		!strings.HasSuffix(out, "nothing else was examined\n") {
+		t.Errorf("%v:\n%s", err, out)
+	}
+}

@@ -36,6 +36,9 @@ func (e *sqlStateError) Error() string {
 	return strings.TrimSpace(fmt.Sprintf("postgres: SQLSTATE %s %s %s", e.code, e.table, e.constraint))
 }
 
+// SQLState returns the code, for the log.
+func (e *sqlStateError) SQLState() string { return e.code }
+
 // withoutValues replaces an error of PostgreSQL, whose text may contain stored values.
 func withoutValues(err error) error {
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
@@ -60,6 +63,8 @@ func translate(err error) error {
 		return fault.Wrap(err, fault.NotFound, "Not found")
 	case hasState(err, "23505"), hasCode(err, sqliteConstraintUnique, sqliteConstraintPrimaryKey):
 		return fault.Wrap(err, fault.Conflict, "Already exists")
+	case hasCode(err, sqliteFull), hasState(err, "53100"):
+		return fault.Wrap(err, fault.Unavailable, "The disk or the database is full").After(retryAfter)
 	case unavailable(err):
 		return fault.Wrap(err, fault.Unavailable, "Database unavailable").After(retryAfter)
 	}
@@ -86,10 +91,14 @@ const (
 )
 
 func unavailable(err error) bool {
-	return hasCode(err, sqliteBusy, sqliteLocked, sqliteNoMem, sqliteReadOnly,
-		sqliteInterrupt, sqliteIOErr, sqliteFull, sqliteCantOpen) ||
+	return hasCode(err, sqliteBusy, sqliteLocked, sqliteNoMem, sqliteInterrupt, sqliteCantOpen) || refusesWrites(err) ||
 		errors.Is(err, context.DeadlineExceeded) || rolledBack(err) || lostConnection(err) ||
-		hasState(err, "53", "55P03", "57014", "25P03", "25006", "58")
+		hasState(err, "53", "55P03", "57014", "25P03", "58")
+}
+
+// refusesWrites reports that the database is full or read-only, or that its files fail.
+func refusesWrites(err error) bool {
+	return hasCode(err, sqliteFull, sqliteReadOnly, sqliteIOErr) || hasState(err, "53100", "25006", "58030")
 }
 
 // rolledBack reports that PostgreSQL aborted the transaction in favour of

@@ -12,6 +12,7 @@ import (
 	"errors"
 	"os"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"gorm.io/gorm"
@@ -48,6 +49,7 @@ type Store struct {
 	migrate  string      // Config.MigrationURL
 	sqlite   *sqliteFile // exactly one of the two is set
 	lock     *os.File    // held from LockServe to Close
+	refused  atomic.Bool // an Update was refused for good, and TryWrite has not succeeded since
 	timeout  time.Duration
 	now      func() time.Time
 }
@@ -91,8 +93,12 @@ func (s *Store) Ping(ctx context.Context) error {
 var errReadOnly = fault.New(fault.Unavailable, "Database is read-only")
 
 // Writable reports whether the database accepts changes: nil, or fault.Unavailable. It
-// writes nothing. On SQLite it always returns nil.
+// writes only after a full or read-only database has refused an Update: then TryWrite
+// must succeed.
 func (s *Store) Writable(ctx context.Context) error {
+	if s.refused.Load() {
+		return s.TryWrite(ctx)
+	}
 	if s.postgres == nil {
 		return nil
 	}

@@ -50,7 +50,7 @@ func (s *Store) tx(db *gorm.DB) *Tx {
 // Inside fn, use tx only: calling the Store again waits for a second
 // connection, which on SQLite never comes.
 func (s *Store) Update(ctx context.Context, fn func(tx *Tx) error) error {
-	return s.retry(ctx, func(ctx context.Context) (bool, error) {
+	err := s.retry(ctx, func(ctx context.Context) (bool, error) {
 		db := s.writer.WithContext(ctx).Begin()
 		if db.Error != nil {
 			return transient(db.Error), db.Error
@@ -68,6 +68,10 @@ func (s *Store) Update(ctx context.Context, fn func(tx *Tx) error) error {
 		err := db.Commit().Error
 		return rolledBack(err), err
 	})
+	if refusesWrites(err) {
+		s.refused.Store(true)
+	}
+	return err
 }
 
 // View runs fn outside any transaction, on SQLite with the read-only pool. fn

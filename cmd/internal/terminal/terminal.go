@@ -82,21 +82,19 @@ func Group(use, short, long string, commands ...*cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// VersionCommand returns the command that prints a program's version.
-func VersionCommand(program, version string) *cobra.Command {
-	return &cobra.Command{
-		Use:   "version",
-		Short: "Print the version",
-		Args:  cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			goVersion := "unknown Go"
-			if info, ok := debug.ReadBuildInfo(); ok {
-				goVersion = info.GoVersion
-			}
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s %s (%s)\n", program, version, goVersion)
-			return err
-		},
+// AddVersion lets a program print its version by a command and by --version.
+func AddVersion(root *cobra.Command, version string) {
+	goVersion := "unknown Go"
+	if info, ok := debug.ReadBuildInfo(); ok {
+		goVersion = info.GoVersion
 	}
+	root.Version = fmt.Sprintf("%s %s (%s)\n", root.Name(), version, goVersion)
+	root.SetVersionTemplate("{{.Version}}")
+	root.AddCommand(&cobra.Command{Use: "version", Short: "Print the version", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_, err := fmt.Fprint(cmd.OutOrStdout(), root.Version)
+			return err
+		}})
 }
 
 // PlaceFor checks that the directory of a flag's file exists, before the work for

@@ -105,6 +105,9 @@ func (e *examiner) state(ctx context.Context, db *store.Store) bool {
 	if x.ReadOnly {
 		e.problem(check, found+", but takes no writes", "name the primary in "+config.DatabaseURLName+
 			", or make the database or the role writable (default_transaction_read_only)")
+	} else if err := db.TryWrite(ctx); err != nil && len(x.Pending) == 0 {
+		e.problem(check, found+", but takes no writes: "+err.Error(),
+			"make room on its disk and in its quota, and let the gateway's user write its files")
 	} else {
 		e.ok(check, found)
 	}

@@ -1,6 +1,6 @@
 // Package doctor examines an installation for its operator: configuration,
 // database, secret key, clock, models, public addresses and the hosts of the
-// merchants' callbacks. It changes nothing and works while the gateway runs.
+// merchants' callbacks. It changes nothing, except for store.TryWrite, and works while the gateway runs.
 package doctor
 
 import (
@@ -29,7 +29,7 @@ type Finding struct {
 	Check  string `json:"check"` // what was examined
 	Grade  Grade  `json:"grade"`
 	Found  string `json:"found"`
-	Advice string `json:"advice,omitempty"` // what to do; empty for OK
+	Advice string `json:"advice,omitempty"` // what to do; empty for OK, and where the next finding has it
 	// Tenants are the ones that it is about, at most mostNamed, with ID and Name.
 	Tenants []tenant.Tenant `json:"-"`
 }

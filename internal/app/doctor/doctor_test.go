@@ -145,12 +145,14 @@ func TestDatabase(t *testing.T) {
 	healthy := start(t, pgtest.URL(t))
 	healthy.Shop(t, "", nil)
 	file := start(t, gatewaytest.SQLite(t))
-	behind, ahead, locked := pgtest.URL(t), pgtest.URL(t), pgtest.URL(t)
+	behind, ahead, locked, full := pgtest.URL(t), pgtest.URL(t), pgtest.URL(t), pgtest.URL(t)
 	for url, statement := range map[string]string{
 		behind: "DELETE FROM goose_db_version WHERE version_id = (SELECT max(version_id) FROM goose_db_version)",
 		ahead:  "INSERT INTO goose_db_version (version_id, is_applied) VALUES (9999, true)",
 		locked: "DO $$ BEGIN EXECUTE 'ALTER DATABASE ' || current_database() || ' SET default_transaction_read_only = on'; " +
 			"END $$",
+		full: "CREATE FUNCTION no_room() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE disk_full; END $$; " +
+			"CREATE TRIGGER no_room BEFORE INSERT ON replicas EXECUTE FUNCTION no_room()",
 	} {
 		(&gatewaytest.Gateway{DB: url}).Exec(t, statement)
 	}
@@ -162,6 +164,7 @@ func TestDatabase(t *testing.T) {
 	}{
 		{"nothing there", "postgres://u:" + canary + "@127.0.0.1:1/none", "database", doctor.Problem, "unavailable"},
 		{"read-only", locked, "database", doctor.Problem, "takes no writes"},
+		{"full", full, "database", doctor.Problem, "takes no writes: The disk or the database is full"},
 		{"empty", pgtest.EmptyURL(t), "schema", doctor.Warning, "migrations were not applied"},
 		{"behind", behind, "schema", doctor.Warning, "1 migrations were not applied"},
 		{"ahead", ahead, "schema", doctor.Warning, "a newer version of agegate has applied 1"},

@@ -1,6 +1,7 @@
 package httpd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"strconv"
 	"syscall"
 
+	"github.com/glebarez/go-sqlite"
 	"github.com/labstack/echo/v4"
 
 	"agegate/gen"
@@ -190,7 +192,8 @@ func describe(err error) string {
 	case interface{ SQLState() string }: // Postgres
 		return fmt.Sprintf("%T %s", err, e.SQLState())
 	case interface{ Code() int }: // SQLite
-		return fmt.Sprintf("%T %d", err, e.Code())
+		words := cmp.Or(sqlite.ErrorCodeString[e.Code()], sqlite.ErrorCodeString[e.Code()&0xff])
+		return fmt.Sprintf("%T %d %s", err, e.Code(), words)
 	}
 	if slices.Contains([]error{context.Canceled, context.DeadlineExceeded, io.EOF, io.ErrUnexpectedEOF, os.ErrNotExist,
 		credential.ErrSealed}, err) {

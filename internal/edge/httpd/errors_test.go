@@ -15,6 +15,13 @@ import (
 	"agegate/internal/rules/fault"
 )
 
+// liteError is an error like those of SQLite's driver.
+type liteError int
+
+func (liteError) Error() string { return canary }
+
+func (c liteError) Code() int { return int(c) }
+
 func TestFaults(t *testing.T) {
 	secret := errors.New(canary)
 	for name, tt := range map[string]struct {
@@ -36,6 +43,7 @@ func TestFaults(t *testing.T) {
 		"unavailable": {fault.Wrap(secret, fault.Unavailable, "Database unavailable"), 503, detail("Service Unavailable")},
 		"unavailable for a while": {&fault.Error{Code: fault.Unavailable, Message: "Too busy", RetryAfter: time.Second},
 			503, detail("Service Unavailable")},
+		"full":          {fault.Wrap(liteError(13), fault.Unavailable, "Full"), 503, detail("Service Unavailable")},
 		"unforeseen":    {fmt.Errorf("reading %s: %w", canary, secret), 500, detail("Internal Server Error")},
 		"sealed":        {fmt.Errorf("secret of %s: %w", canary, credential.ErrSealed), 500, detail("Internal Server Error")},
 		"echo's 400":    {echo.NewHTTPError(400, canary), 400, detail("Bad Request")},
@@ -57,6 +65,9 @@ func TestFaults(t *testing.T) {
 			}
 			if name == "sealed" && !strings.Contains(log.String(), "AGEGATE_SECRET_KEY is not the key") {
 				t.Errorf("the log does not say why: %s", log)
+			}
+			if name == "full" && !strings.Contains(log.String(), "liteError 13 Insertion failed because database is full") {
+				t.Errorf("the log does not say it in words: %s", log)
 			}
 			if failed := strings.Contains(log.String(), "request failed"); failed != (tt.status >= 500) {
 				t.Errorf("log of a %d: %s", tt.status, log)
