@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"agegate"
 	"agegate/internal/backoffice/account"
 	"agegate/internal/backoffice/insight"
 	"agegate/internal/gatewaytest"
@@ -171,7 +172,7 @@ func TestSessionsPageBothWays(t *testing.T) {
 }
 
 // TestSessionsAreExported: the file has the sessions that match the filter, in cells that
-// are not formulas, and the list leads to it if there are any.
+// are not formulas, and the list leads to it if there are any. The guides for support explain its columns.
 func TestSessionsAreExported(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		shop := g.Shop(t, "", nil)
@@ -202,6 +203,15 @@ func TestSessionsAreExported(t *testing.T) {
 			rows, err := csv.NewReader(strings.NewReader(file)).ReadAll()
 			if err != nil || len(rows) != tt.n+1 || res.Header.Get("Content-Type") != "text/csv; charset=utf-8" {
 				t.Fatalf("%v: %d rows, %v, %v", tt.query, len(rows), err, res.Header)
+			}
+			for _, name := range []string{"support", "support.de"} {
+				guide, err := agegate.Docs.ReadFile("docs/guides/" + name + ".md")
+				_, explained, _ := strings.Cut(string(guide), "CSV")
+				for _, column := range rows[0] {
+					if err != nil || !strings.Contains(explained, "`"+column+"`") {
+						t.Errorf("%s: the column %s is not explained: %v", name, column, err)
+					}
+				}
 			}
 			for _, row := range rows[1:] {
 				for _, cell := range row {
