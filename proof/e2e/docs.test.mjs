@@ -245,6 +245,9 @@ test("all results are on a page, and the list of pages is there without a script
   await page.locator(".groups a").first().waitFor();
   await page.goto(`${gateway.url}/docs#q=webhook+timeout`); // as the dashboard's search hands words over
   await part(page, "search-count").filter({ hasText: /^\d+ results for “webhook timeout”$/ }).waitFor();
+  await page.goto(`${gateway.url}/docs?q=Daten+l%C3%B6schen`);
+  await page.locator('.results li[lang="de"] a').first().click();
+  await page.locator("h2:target", { hasText: "löschen" }).waitFor();
   page.kept();
   await page.context().close();
 

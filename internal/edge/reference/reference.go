@@ -172,13 +172,14 @@ func (p *Pages) makeSite() (*site, error) {
 	if err != nil {
 		return nil, err
 	}
-	frame := view{BaseURL: p.cfg.BaseURL, Static: p.static.Base(), Dashboard: p.cfg.DashboardURL, Groups: views[0].Groups,
-		Index: index, Operator: p.cfg.Operator}
+	frame := view{BaseURL: p.cfg.BaseURL, Static: p.static.Base(), Dashboard: p.cfg.DashboardURL,
+		Groups: navigation(views), Index: index, Operator: p.cfg.Operator}
 	landing := frame
 	landing.Title, landing.Path, landing.Doors = "Documentation", Path, doorsOf(frame.Groups)
 	made := &site{handlers: map[string]echo.HandlerFunc{}, frame: frame}
 	for _, v := range append(slices.Clone(views), &landing) {
-		v.Static, v.Dashboard, v.Index, v.Operator = frame.Static, frame.Dashboard, frame.Index, frame.Operator
+		v.Static, v.Dashboard, v.Groups = frame.Static, frame.Dashboard, frame.Groups
+		v.Index, v.Operator = frame.Index, frame.Operator
 		out, err := p.render(v)
 		if err != nil {
 			return nil, err
@@ -258,9 +259,9 @@ func read(baseURL string) ([]*view, error) {
 			v.Next = &link{Title: views[i+2].Title, URL: views[i+2].Path}
 		}
 	}
-	nav := navigation(views)
-	for _, v := range views {
-		v.Groups = nav
+	for _, v := range views[len(listed):] { // between those of the guide in English
+		i := slices.IndexFunc(listed, func(in *view) bool { return in.Path+"."+v.Lang == v.Path })
+		v.Previous, v.Next = listed[i].Previous, listed[i].Next
 	}
 	return views, nil
 }

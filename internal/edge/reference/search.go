@@ -19,25 +19,28 @@ type entry struct {
 	URL   string `json:"url"`
 	Text  string `json:"text"`
 	Name  bool   `json:"name,omitempty"` // of a field or an error
+	Lang  string `json:"lang,omitempty"` // of a translation, which has no Text
 }
 
 // unsearched are the titles of sections for readers of their page alone.
-var unsearched = []string{"Sources", "How this was measured", "What the files are made from"}
+var unsearched = []string{"Sources", "How this was measured", "What the files are made from", "The cases"}
 
-// newIndex returns what the script of the search reads, and its address with its hash.
-// Of entries that match equally well, the script shows sections before names, and those
-// of a guide before those of the reference. The changelog is left out: it says what
-// changed, not what is. So are translations.
+// newIndex returns what the script of the search reads, and its address with its hash. Of entries that match equally
+// well, the script shows sections before names, and those of a guide before those of the reference. The changelog is
+// left out: it says what changed, not what is. Of translations the index has the titles, after all sections.
 func newIndex(views []*view) (address string, serve echo.HandlerFunc, err error) {
 	var sections, names []entry
 	for _, v := range append(slices.Clone(views[1:]), views[0]) {
-		if v.Path == Path+"/"+changelog || v.Lang != "" {
+		if v.Path == Path+"/"+changelog {
 			continue
 		}
 		for _, s := range v.sections {
-			e := entry{s.Title, v.Title, v.Path + "#" + s.ID, oneLine(s.Text), false}
-			if v.Path == Path+"/"+errorGuide && s.Level == 3 {
-				e.Name = true
+			e := entry{s.Title, v.Title, v.Path + "#" + s.ID, oneLine(s.Text), false, v.Lang}
+			e.Name = v.Path == Path+"/"+errorGuide && s.Level == 3
+			if e.Lang != "" {
+				e.Text = ""
+			}
+			if e.Name || e.Lang != "" {
 				names = append(names, e)
 			} else if !slices.Contains(unsearched, s.Title) {
 				sections = append(sections, e)
@@ -67,7 +70,7 @@ func (o operation) fieldEntries(path string) (all []entry) {
 	add := func(fields []field, anchor string) {
 		for _, f := range fields {
 			text := oneLine(f.Type + ". " + strings.ReplaceAll(f.Text, "`", ""))
-			all = append(all, entry{f.Name, o.Summary, path + "#" + o.ID + "-" + anchor, text, true})
+			all = append(all, entry{f.Name, o.Summary, path + "#" + o.ID + "-" + anchor, text, true, ""})
 		}
 	}
 	add(o.Parameters, "parameters")

@@ -58,9 +58,16 @@ const counted = (results) => `${results.length} ${results.length === 1 ? "result
 /** @param {Found} result */
 const excerpt = (result) => [result.before, made("mark", result.match), result.after];
 
+/** A result in a list, in its language. @param {Found} result @param {...(string | Node)} parts */
+function item(result, ...parts) {
+  const node = made("li", ...parts);
+  node.lang = result.lang ?? "en";
+  return node;
+}
+
 /** @param {Found} result @param {number} i */
 function option(result, i) {
-  const node = made("li", made("b", result.title, " ", made("small", result.page)), made("span", ...excerpt(result)));
+  const node = item(result, made("b", result.title, " ", made("small", result.page)), made("span", ...excerpt(result)));
   node.id = `found-${i}`;
   node.role = "option";
   node.ariaSelected = "false";
@@ -122,7 +129,7 @@ async function showAll(query) {
   const all = made("ul", ...results.map((result) => {
     const link = document.createElement("a");
     [link.href, link.textContent] = [result.url, result.title];
-    return made("li", link, " ", made("small", result.page), made("p", ...excerpt(result)));
+    return item(result, link, " ", made("small", result.page), made("p", ...excerpt(result)));
   }));
   all.className = "results";
   const said = element("all-found", HTMLElement);

@@ -2,13 +2,13 @@
 // browser.
 
 /**
- * A section of a page, or with `name` a field or an error.
- * @typedef {{ title: string, page: string, url: string, text: string, name?: boolean }} Entry
+ * A section of a page, or with `name` a field or an error. With `lang` it is in another language.
+ * @typedef {{ title: string, page: string, url: string, text: string, name?: boolean, lang?: string }} Entry
  */
 
 /**
  * What is found of an entry, with the part of its text that matches.
- * @typedef {{ title: string, page: string, url: string, before: string, match: string, after: string }} Found
+ * @typedef {{ title: string, page: string, url: string, before: string, match: string, after: string, lang?: string }} Found
  */
 
 const maxWords = 6; // of a query
@@ -145,11 +145,11 @@ export class Index {
 /**
  * Higher the better an entry matches. The title of a section counts as much as its
  * text. A name counts only as a whole: who asks for "webhook" does not ask for the
- * header webhook-id.
+ * header webhook-id. Nor does the title of a translation count more: it comes after these pages' own language.
  * @param {Entry} entry @param {typeof none} hit
  */
-function score({ title, name }, hit) {
-  return hit.grades + (name && hit.inTitle < Math.min(wordsOf(title).length, maxWords) ? 0 : hit.title);
+function score({ title, name, lang }, hit) {
+  return hit.grades + (lang || (name && hit.inTitle < Math.min(wordsOf(title).length, maxWords)) ? 0 : hit.title);
 }
 
 /**
@@ -157,12 +157,12 @@ function score({ title, name }, hit) {
  * title has the word.
  * @param {Entry} entry @param {string} w @returns {Found}
  */
-export function shown({ title, page, url, text }, w) {
+export function shown({ title, page, url, text, lang }, w) {
   const at = [...text.matchAll(word)].find(([found]) => found.toLowerCase() === w);
-  if (!at) return { title, page, url, before: "", match: "", after: cut(text, 2 * around) };
+  if (!at) return { title, page, url, lang, before: "", match: "", after: cut(text, 2 * around) };
   let before = text.slice(0, at.index);
   if (before.length > around) before = `… ${before.slice(-around).replace(/^\S* /u, "")}`;
-  return { title, page, url, before, match: at[0], after: cut(text.slice(at.index + at[0].length), around) };
+  return { title, page, url, lang, before, match: at[0], after: cut(text.slice(at.index + at[0].length), around) };
 }
 
 /** The beginning of a text, with whole words only where it has spaces. @param {string} text @param {number} limit */

@@ -99,7 +99,7 @@ const answers = {
   "2fa": "/docs/support#a-colleague-cannot-log-in",
   "invite colleague": "/docs/support#a-colleague-cannot-log-in",
   "session expired": "/docs/support#the-link-has-expired",
-  "webhook not arriving": "/docs/support#the-check-was-passed-and-the-order-is-still-open",
+  "webhook not arriving": "/docs/support#passed-but-the-shop-says-not-verified-or-the-order-stays-open",
   "delete customer data": "/docs/support#a-shopper-asks-about-data",
   support: "/docs/support#support-help-your-shoppers",
   "how long is data kept": "/docs/privacy#what-data-is-stored-and-for-how-long",
@@ -195,7 +195,7 @@ const answers = {
   "back of card": "/docs/document#what-it-does-not-show",
   Jugendschutz: "/docs/laws#what-counts-where",
   Personalausweis: "/docs/laws#the-settings-that-follow",
-  "customer says passed but order pending": "/docs/support#the-check-was-passed-and-the-order-is-still-open",
+  "customer says passed but order pending": "/docs/support#passed-but-the-shop-says-not-verified-or-the-order-stays-open",
   "camera on a phone": "/docs/localhost#try-the-camera-on-a-phone",
   "second operator": "/docs/staff#add-a-second-operator",
   "mail server": "/docs/configure#set-a-mail-server",
@@ -224,8 +224,8 @@ const helped = {
   "my camera stayed black": "the-camera-does-not-open",
   "I am 40": "a-shopper-was-refused-wrongly",
   "I am 40 and was refused": "a-shopper-was-refused-wrongly",
-  "shop not told": "the-check-was-passed-and-the-order-is-still-open",
-  "the shop says I am not verified": "the-check-was-passed-and-the-order-is-still-open",
+  "shop not told": "passed-but-the-shop-says-not-verified-or-the-order-stays-open",
+  "the shop says I am not verified": "passed-but-the-shop-says-not-verified-or-the-order-stays-open",
   charged: "charged-for-the-check-and-refunds",
   "I was charged": "charged-for-the-check-and-refunds",
   refund: "charged-for-the-check-and-refunds",
@@ -233,12 +233,43 @@ const helped = {
   "you blocked me": "a-shopper-says-you-blocked-me",
   "may not try again": "a-shopper-says-you-blocked-me",
   "delete data": "a-shopper-asks-about-data",
+  "closed the page": "a-shopper-closed-the-page",
+  "closed by accident": "a-shopper-closed-the-page",
+  "shop says not verified": "passed-but-the-shop-says-not-verified-or-the-order-stays-open",
+  "csv columns": "the-columns-of-the-sessions-csv",
 };
 
 test("what shoppers complain of leads to the guide for support", () => {
   const wrong = Object.entries(helped).map(([query, want]) => ({ query, want, found: index.search(query).slice(0, 2).map(({ url }) => url) }))
     .filter(({ want, found }) => !found.includes(`/docs/support#${want}`));
   assert.deepEqual(wrong, []);
+});
+
+// The same in German, of which the index has titles alone.
+const geholfen = {
+  gesperrt: "ein-kunde-schreibt-sie-haben-mich-gesperrt",
+  "Daten löschen": "ein-kunde-will-auskunft-über-seine-daten-oder-sie-löschen-lassen",
+  Auskunft: "ein-kunde-will-auskunft-über-seine-daten-oder-sie-löschen-lassen",
+  "Seite geschlossen": "ein-kunde-hat-die-seite-geschlossen",
+  abgelehnt: "ein-kunde-wurde-zu-unrecht-abgelehnt",
+  "Ausweis abgelehnt": "ein-ausweis-wurde-abgelehnt",
+  "Kamera schwarz": "die-kamera-geht-nicht-auf-oder-ihr-bild-ist-schwarz",
+  "Nicht gemeldet": "bestanden-aber-dem-shop-nicht-gemeldet-oder-die-bestellung-bleibt-offen",
+  "Link abgelaufen": "der-link-ist-abgelaufen",
+  Erstattung: "geld-für-die-prüfung-und-erstattungen",
+  anmelden: "jemand-aus-dem-team-kann-sich-nicht-anmelden",
+};
+
+test("what shoppers complain of in German leads to the guide in German, which no question in English finds first", () => {
+  const german = /^\/docs\/support\.de#/;
+  for (const [query, want] of Object.entries(geholfen)) {
+    const first = index.search(query)[0];
+    assert.deepEqual([first?.url, first?.lang], [`/docs/support.de#${want}`, "de"], query);
+  }
+  for (const query of [...Object.keys(answers), ...Object.keys(helped), "team", "link", "support", "date", "was", "person"]) {
+    assert.doesNotMatch(index.search(query)[0]?.url ?? "", german, query);
+  }
+  assert.ok(entries.every(({ url, text, lang }) => german.test(url) === (lang === "de") && !(lang && text)));
 });
 
 test("no result is of the changelog, which says what changed and not what is", () => {
@@ -260,6 +291,6 @@ test("what is shown around a match is short, and begins and ends with whole word
     ["one match two", "one ", " two"],
     [`${long}-match-${long}`, `… ${long.slice(0, 69)}-`, `-${long.slice(0, 69)} …`],
   ]) {
-    assert.deepEqual(shown({ title: "", page: "", url: "", text }, "match"), { title: "", page: "", url: "", before, match: "match", after });
+    assert.deepEqual(shown({ title: "", page: "", url: "", text }, "match"), { title: "", page: "", url: "", lang: undefined, before, match: "match", after });
   }
 });
