@@ -60,7 +60,8 @@ var house = []room{
 	// 3 of pages offer the ways of the document check in the operator's order.
 	// 15 of pages help a shopper whose camera gave no picture with the camera, not with the light.
 	// 17 of pages say in a reply what the hosted page says of an attempt, and end a sentence once.
-	{"pages", 15490, [][]string{{"dashboard", "shopper"}, {"page"}}},
+	// 4 of pages and 5 of rules tell a shopper that an attempt was left, or that the network blocks the check.
+	{"pages", 15494, [][]string{{"dashboard", "shopper"}, {"page"}}},
 	{"store", 6139, nil},
 	// 6 of lab say that the sample shop knows test mode only.
 	{"lab", 306, [][]string{
@@ -71,7 +72,7 @@ var house = []room{
 	// asked for, not of the light, after a camera without a face.
 	{"backoffice", 8821, [][]string{{"evidence"}, {"insight"}, {"account"}, {"certificate", "mail"}}},
 	{"check", 15119, [][]string{{"document"}, {"age"}, {"liveness", "photographic"}, {"vision"}, {"inference"}}},
-	{"rules", 8640, [][]string{
+	{"rules", 8645, [][]string{
 		{"session"}, {"billing", "tenant", "webhook"}, {"audit", "brand", "credential"},
 		{"gather", "turn"}, {"routine", "trail"}, {"checkouttest", "fault", "strictjson"},
 	}},

@@ -53,7 +53,7 @@ test("no way back without a reason", () => {
     .map(([event, next]) => `${event} → ${next}`));
   // The only one shows the sentence on the page; what the server ends it explains itself, see setbacks_test.go.
   assert.deepEqual([...new Set(back)], ["unframed → primer"]);
-  assert.equal(rules.probing.on.failed, "failed"); // the page that it would lead to knows of nothing
+  assert.equal(rules.probing.on.blocked, "blocked"); // the page that it would lead to knows of nothing
 });
 
 test("the machine enters what its table says, and ignores other events", () => {

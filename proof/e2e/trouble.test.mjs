@@ -332,6 +332,23 @@ test("a second browser learns where the check was begun", async () => {
   second.kept();
 });
 
+test("a reload in the middle of an attempt: the page says that it was left, and does not speak of light", async () => {
+  const page = await filmed();
+  await perform(page);
+  const heard = hears(page);
+  await toCamera(page, await link());
+  await eventually("the challenge begins", () => heard.some(({ phase }) => phase === "challenge"));
+  for (const left of [4, 3]) {
+    await page.reload();
+    assert.match(await part(page, "again").innerText(), new RegExp(`the page was left.* ${left} attempts left`));
+    if (left === 3) break;
+    heard.length = 0;
+    await openCamera(page);
+    await eventually("the challenge begins", () => heard.some(({ phase }) => phase === "challenge"));
+  }
+  page.kept();
+});
+
 test("a tenant that is disabled meanwhile: the page says so after one stream", async () => {
   const shop = gateway.tenant();
   const page = await filmed({ broken: /403|WebSocket connection/ });
@@ -386,7 +403,7 @@ test("something on the way lets no stream through: the page says so and offers o
   await page.routeWebSocket(/\/stream$/, (socket) => socket.close());
   await toCamera(page, await link());
   await sees(page, "screen-network");
-  await sees(page, "screen-failed");
+  await sees(page, "screen-blocked");
   for (const way of ["use-phone", "without-camera"]) await sees(page, way);
   page.kept();
 });

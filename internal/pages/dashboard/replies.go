@@ -123,7 +123,7 @@ func (v storyView) replyKey() string {
 		return "spoof"
 	case v.Document == insight.DocumentUnlive:
 		return "unlive"
-	case strings.HasPrefix(v.Why, session.NoteBrowser+"_") && v.Way == "":
+	case strings.HasPrefix(v.Why, session.NoteBrowser) && !strings.HasSuffix(v.Why, session.TroubleBlocked) && v.Way == "":
 		return "no_camera"
 	case v.Document != "":
 		return cmp.Or(string(v.Way), "document")

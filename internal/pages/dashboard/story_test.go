@@ -114,6 +114,11 @@ func TestStory(t *testing.T) {
 			"a new link. That attempt gave no result: your head did not follow", ""},
 		{"opened_at = created_at, status = 'EXPIRED'" + late + "unsure\"}]'", "The shopper opened the link, but no face was " +
 			"checked in time. The latest attempt gave no result: no live person", "was up before an attempt gave a result", ""},
+		{"opened_at = created_at, begun_at = created_at, attempts = 1" + late + "left\"}]'", "The shopper is at the camera check. " +
+			"The latest attempt gave no result: the shopper left before its end, or", "Your last attempt gave no result", ""},
+		{"opened_at = created_at, status = 'FALLBACK', source = 'camera', " + ended + late + "browser_blocked\"}]'",
+			"The camera made no estimate: its check was skipped. The browser said that the network lets no pictures through.</p>",
+			"The camera could not estimate your age.", "Camera"},
 		{"opened_at = created_at, document_opened_at = '2199-01-01 00:00:00+00:00', status = 'FALLBACK', source = 'document', " +
 			ended + late + "browser_refused\"}]'", "The camera made no estimate: its check was skipped. The shopper then " +
 			"declined a document. The browser said that the camera is blocked", "Your camera gave the page no picture, so " +

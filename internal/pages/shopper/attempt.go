@@ -158,10 +158,14 @@ func (a *attempt) finish(ctx context.Context, code websocket.StatusCode) (return
 		}
 		return a.returned
 	}
-	why := session.WhyAgain
-	if unserved(code) {
+	why := session.WhyLeft
+	switch {
+	case unserved(code):
 		why = session.WhyBusy
-	} else if a.open && code != closeTakenOver { // the shopper has left
+	case code == closeSpent:
+		why = session.WhyAgain
+		a.count(endUnusable)
+	case code != closeTakenOver:
 		a.count(endLeft)
 	}
 	if err := a.conclude(ctx, why); err != nil {

@@ -93,6 +93,7 @@ func TestACameraWithoutPictures(t *testing.T) {
 	}{
 		"no camera":             {false, "missing end", unseen, []string{none, missing}, []string{ended, light}},
 		"blocked later":         {false, "begin refused end", unseen, []string{ended, blocked}, []string{none, light}},
+		"by the network":        {false, "blocked end", unseen, []string{ended, "Use mobile data"}, []string{none, light}},
 		"an attempt since":      {false, "missing begin end", unseen, []string{ended, light}, []string{none, missing}},
 		"an estimate since":     {false, "missing begin", below16, []string{below}, []string{none, missing, light}},
 		"a document declined":   {true, "refused end", unseen, []string{declined, blocked}, []string{none, light}},

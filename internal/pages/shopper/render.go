@@ -63,8 +63,8 @@ func composedKeys() []string {
 		page.Keys("wallet.refused.", complaints...),
 		page.Keys("wallet.app.", wallet.SchemeProofOfAge, wallet.SchemeOpenID, wallet.SchemeHAIP),
 		page.Keys("wallet.open.", wallet.SchemeProofOfAge, wallet.SchemeOpenID, wallet.SchemeHAIP),
-		page.Keys("camera.", session.WhyAgain, session.WhyAstray, session.WhyUnmoved, session.WhyHasty, session.WhyDrawn,
-			session.WhyUnsure),
+		page.Keys("camera.", session.WhyAgain, session.WhyLeft, session.WhyAstray, session.WhyUnmoved, session.WhyHasty,
+			session.WhyDrawn, session.WhyUnsure),
 		page.Keys("trouble.refused.", families...),
 		page.Keys("fallback.", reasons...),
 	)

@@ -236,7 +236,7 @@ func (p *Pages) fallbackOf(v visit) *fallbackView {
 	view := &fallbackView{layout: p.layoutOf(v), exit: exitOf(v), Why: whyOf(v.sess), Refused: v.sess.Refusal()}
 	kind, word, _ := session.Setback{Why: insight.StoryOf(v.sess, p.cfg.Sessions.Now()).Why}.Note()
 	if kind == session.NoteBrowser && view.Why != whyEstimate && view.Refused != string(wallet.ReasonUnderAge) {
-		if view.Trouble = word; view.Why == whyNoEstimate && v.sess.BegunAt == nil {
+		if view.Trouble = word; word != session.TroubleBlocked && view.Why == whyNoEstimate && v.sess.BegunAt == nil {
 			view.Why = whyNoCamera
 		}
 	}

@@ -192,16 +192,20 @@ const (
 	NoteFaceless = "camera_faceless" // pictures came, and no face to begin with
 )
 
-// Troubles are why a browser says that its camera gives no pictures.
+// Troubles are why a browser says that its camera gives no pictures, or TroubleBlocked.
 var Troubles = []string{"missing", "refused", "in_use", "frozen", "unreadable", "insecure", "embedded", "unplugged",
-	"failed"}
+	"failed", TroubleBlocked}
+
+// TroubleBlocked is that something on the way lets none of its pictures through.
+const TroubleBlocked = "blocked"
 
 // Note returns the kind and the word of a note; of a setback it reports false.
 func (b Setback) Note() (kind, word string, ok bool) { return strings.Cut(b.Why, "_") }
 
 // Why an attempt ended without a result. It is stored.
 const (
-	WhyAgain   = "again"   // the shopper left, or was not seen well enough
+	WhyAgain   = "again"   // the shopper was not seen well enough
+	WhyLeft    = "left"    // the page or the network closed its stream
 	WhyAstray  = "astray"  // the head did not follow the prompts
 	WhyUnmoved = "unmoved" // the head did not move as a prompt asks
 	WhyHasty   = "hasty"   // the head moved too fast to be seen moving
@@ -223,7 +227,8 @@ func (s Session) Refusal() (why string) {
 	return why
 }
 
-// Why returns why the last attempt gave no result; empty if none has begun.
+// Why returns why the last attempt gave no result; empty if none has begun. The end
+// of a stream that has just been closed may not be kept yet.
 func (s Session) Why() string {
 	for _, back := range slices.Backward(s.Setbacks) {
 		if _, _, note := back.Note(); !note {
@@ -231,7 +236,7 @@ func (s Session) Why() string {
 		}
 	}
 	if s.Attempts > 0 {
-		return WhyAgain
+		return WhyLeft
 	}
 	return ""
 }

@@ -4,7 +4,7 @@ import { agreesToPhotograph, answersAlways, asksWallet, isTold, openCamera, part
 
 /** The screens of the camera page that a script shows and hides. */
 const hiddenScreens = [
-  "asking", "processing", "missing", "refused", "in_use", "frozen", "unreadable", "insecure", "embedded", "unplugged", "failed",
+  "asking", "processing", "missing", "refused", "in_use", "frozen", "unreadable", "insecure", "embedded", "unplugged", "failed", "blocked",
   "network", "waiting", "other_tab",
 ];
 

@@ -99,7 +99,7 @@ function show(name) {
   heading.focus({ preventScroll: true });
   document.title = heading.textContent ?? "";
   // The shop's support sees what is wrong with the camera.
-  if (heading.dataset.told) navigator.sendBeacon?.(page.dataset.stream?.replace(/\/stream.*/, `/trouble/${name}`) ?? "");
+  if ("told" in heading.dataset) navigator.sendBeacon?.(page.dataset.stream?.replace(/\/stream.*/, `/trouble/${name}`) ?? "");
 }
 
 /**
@@ -310,7 +310,7 @@ async function probe() {
   if (entry !== machine.current()) return;
   const refused = answer && (answer.status === 403 || (check.reached && check.failures > enough));
   check.reached ||= answer !== null;
-  machine.send(!refused ? "probed" : answer.ok ? "failed" : "moved");
+  machine.send(!refused ? "probed" : answer.ok ? "blocked" : "moved");
 }
 
 const machine = start("primer", enter);

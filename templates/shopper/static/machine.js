@@ -5,13 +5,13 @@
  * @typedef {"missing" | "refused" | "in_use" | "insecure" | "embedded" | "failed"} Problem
  *   why a camera did not open
  * @typedef {"primer" | "opening" | "starting" | "connecting" | "queued" | "live" | "again" | "waiting" | "network" | "probing"
- *   | "paused" | "away" | "leaving" | "unplugged" | "frozen" | "unreadable" | "other_tab"
+ *   | "paused" | "away" | "leaving" | "unplugged" | "frozen" | "unreadable" | "blocked" | "other_tab"
  *   | Problem} State
  * @typedef {Problem
  *   | "open" | "picked"          // the screen's button; another camera was chosen
  *   | "opened" | "playing"       // the camera runs; the preview shows it
  *   | "unplugged" | "frozen"     // it is gone; it keeps showing the same picture
- *   | "unreadable"               // the browser does not hand over its pictures
+ *   | "unreadable" | "blocked"   // the browser does not hand over its pictures; the network
  *   | "queued" | "answered"      // the server has no place yet; it takes pictures
  *   | "again" | "unframed"       // it asks for the face again; it ended what had not begun
  *   | "moved" | "taken_over"     // the session has moved on; another tab goes on
@@ -56,7 +56,7 @@ export const rules = {
   again: { screen: "again", camera: true, stream: true, on: { ...connected, open: "live" } },
   waiting: { screen: "waiting", camera: true, on: { ...filming, open: "connecting", retry: "connecting" } },
   network: { screen: "network", camera: true, on: { ...filming, open: "connecting", online: "connecting", retry: "connecting", probe: "probing" } },
-  probing: { camera: true, on: { ...filming, open: "connecting", online: "connecting", probed: "connecting", moved: "leaving", failed: "failed" } },
+  probing: { camera: true, on: { ...filming, open: "connecting", online: "connecting", probed: "connecting", moved: "leaving", blocked: "blocked" } },
   paused: { on: { ...always, shown: "opening" } },
   away: { on: always },
   leaving: { screen: "processing", on: always },
@@ -66,6 +66,7 @@ export const rules = {
   insecure: { screen: "insecure", on: closed },
   embedded: { screen: "embedded", on: closed },
   failed: { screen: "failed", on: closed },
+  blocked: { screen: "blocked", on: closed },
   unplugged: { screen: "unplugged", on: closed },
   frozen: { screen: "frozen", on: closed },
   unreadable: { screen: "unreadable", on: closed },
