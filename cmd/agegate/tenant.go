@@ -69,7 +69,7 @@ func settingFlags(flags *pflag.FlagSet, c *tenant.Changes) {
 		notice(name, func() { *to = value })
 	}
 	text(&c.Name, "name", "name shown to shoppers")
-	text(&c.SuccessURL, "success-url", "default destination after VERIFIED")
+	text(&c.SuccessURL, "success-url", "default destination after a check with the status PASSED")
 	text(&c.CancelURL, "cancel-url", "default destination of the fallback page")
 	text(&c.WebhookURL, "webhook-url", "destination of completion webhooks")
 	text(&c.PrivacyURL, "privacy-url", "privacy notice in the page's footer (default: the gateway's)")

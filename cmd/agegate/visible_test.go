@@ -62,6 +62,14 @@ func TestVersionFlag(t *testing.T) {
 	}
 }
 
+// TestHelpNamesStatus: the help calls a passed check by its status in the API; VERIFIED is of webhooks and redirects.
+func TestHelpNamesStatus(t *testing.T) {
+	help := newConsole(t).run("tenant", "create", "--help")
+	if strings.Contains(help, "VERIFIED") || !strings.Contains(help, "status PASSED") {
+		t.Errorf("the help says of the Success URL:\n%s", help)
+	}
+}
+
 // TestDoctorAdvisesOnce: several wrong variables are one advice.
 func TestDoctorAdvisesOnce(t *testing.T) {
 	c := newConsole(t)

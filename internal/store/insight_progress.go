@@ -48,7 +48,8 @@ func (s *Store) Progress(
 const fundsColumns = `
 	coalesce((SELECT used FROM usage_counters WHERE tenant_id = t.id AND counter = ? AND period = ?), 0) AS free_used,
 	coalesce((SELECT units FROM credit_balances WHERE tenant_id = t.id), 0) AS credit,
-	coalesce((SELECT used FROM usage_counters WHERE tenant_id = t.id AND counter = ? AND period = ?), 0) AS test_used
+	coalesce((SELECT used FROM usage_counters WHERE tenant_id = t.id AND counter = ? AND period = ?), 0) AS test_used,
+	(SELECT count(*) FROM holds WHERE tenant_id = t.id AND status = 'open') AS held
 	FROM tenants t WHERE t.id `
 
 func fundsAt(now time.Time) []any {

@@ -264,6 +264,9 @@ func TestOperatedTenant(t *testing.T) {
 		if !strings.Contains(body, "Nobody has joined") || !strings.Contains(body, "none yet") {
 			t.Error("a new tenant has people or sessions")
 		}
+		if !strings.Contains(body, `<a href="`+page+`/invite">Invite the owner</a>`) {
+			t.Error("the page does not lead to the invitation of an owner")
+		}
 		owner := g.SignIn(t, false, account.ByPassword)
 		g.Join(t, owner, shop.Tenant.ID, account.Owner)
 		g.Create(t, shop.Live.APIKey, 18)

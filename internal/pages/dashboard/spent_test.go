@@ -59,6 +59,36 @@ func TestSpentTenantIsSeen(t *testing.T) {
 	})
 }
 
+// TestHeldChecksAreSeen: what open sessions reserve is said beside the credit, to the operator and to
+// the team, until a session ends without a result and its check is back.
+func TestHeldChecksAreSeen(t *testing.T) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
+		none := int64(0)
+		o, op := newStaffed(t, g, func(t *tenant.Tenant) { t.FreeChecks = &none }), operating(t, g)
+		own := operatedAt(o.shop.Tenant.ID)
+		op.Fill(t, own+"/credit", url.Values{"units": {"2"}, "note": {"invoice"}})
+		told := func(want string) {
+			t.Helper()
+			_, operators := op.Get(t, own+"?lang=en")
+			_, teams := o.owner.Get(t, o.at("/billing?lang=en"))
+			for name, page := range map[string]string{"operator": operators, "team": teams} {
+				if strings.Contains(page, `data-testid="held"`) != (want != "") ||
+					want != "" && testID(t, page, "held") != want {
+					t.Errorf("the page of the %s does not say %q", name, want)
+				}
+			}
+		}
+		told("")
+		g.Create(t, o.shop.Live.APIKey, 18)
+		told("1 more check is reserved by an open session. Without a result, it comes back.")
+		g.Create(t, o.shop.Live.APIKey, 18)
+		told("2 more checks are reserved by open sessions. Those without a result come back.")
+		g.Exec(t, "UPDATE holds SET expires_at = '2020-01-01 00:00:00+00:00'")
+		g.Create(t, o.shop.Live.APIKey, 18) // takes them back first
+		told("1 more check is reserved by an open session. Without a result, it comes back.")
+	})
+}
+
 // TestOperatorReadsWhyWebhooksFail: the tenant's page has the words of a delivery's page, and what
 // allows an address. System does not call a gateway well over a table of failing test endpoints.
 func TestOperatorReadsWhyWebhooksFail(t *testing.T) {
