@@ -152,6 +152,8 @@ func goldenScreens() map[string]goldenScreen {
 			view: func() view { return &fallbackView{layout: ended, exit: shop, Why: whyDocument} }},
 		"fallback-no-camera": {screen: "fallback",
 			view: func() view { return &fallbackView{layout: ended, exit: shop, Why: whyNoCamera, Trouble: "missing"} }},
+		"fallback-no-person": {screen: "fallback",
+			view: func() view { return &fallbackView{layout: ended, exit: reviewed, Why: whyNoPerson} }},
 		"spoof":            {screen: "spoof", view: func() view { return &exitView{layout: live, exit: reviewed} }},
 		"onward":           {screen: "onward", view: func() view { return &exitView{layout: live, exit: shop} }},
 		"handover-waiting": handover(handoverWaiting),

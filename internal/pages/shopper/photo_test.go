@@ -123,8 +123,8 @@ func TestOutcomesOfAPhotographedDocument(t *testing.T) {
 			case session.StatusFallback:
 				ended := shopper.get(link)
 				ended.shows(t, http.StatusOK, "screen-fallback")
-				contains(t, ended.body, "Your document was read, but we could not confirm that a live person", "face a window",
-					"begin with a document")
+				contains(t, ended.body, "Your document was read, but we could not confirm that a live person",
+					"your face towards a window", "begin with a document")
 			default:
 				shopper.get(link+"/photo?refused="+string(row.refused)).shows(t, http.StatusOK, "refused-"+string(row.refused))
 				if a := shopper.get(link + "/photo?refused=passed"); strings.Contains(a.body, `data-testid="refused-`) {

@@ -121,6 +121,9 @@ func TestACameraWithoutPictures(t *testing.T) {
 			page := shopper.get(link)
 			page.shows(t, http.StatusOK, "screen-fallback")
 			contains(t, page.body, test.says...)
+			if n := strings.Count(page.body, "lets you try again"); n > 1 {
+				t.Errorf("%d points begin with the same words", n)
+			}
 			for _, text := range test.not {
 				if strings.Contains(page.body, text) {
 					t.Errorf("the page says %q", text)
