@@ -78,7 +78,8 @@ var foreign = []string{
 
 var (
 	plainName = regexp.MustCompile(`^[a-zA-Z][a-zA-Z-]*$`)
-	ownPlace  = regexp.MustCompile(`^(/($|[^/\\])|[?#]|$|http://(localhost:8080|verify\.gateway\.example)/|` +
+	ownPlace  = regexp.MustCompile(`^(/($|[^/\\])|[?#]|$|(live|test)/webhooks$|` +
+		`http://(localhost:8080|verify\.gateway\.example)/|` +
 		`https://api\.gateway\.example/docs` +
 		`(/(back-up|certificates|configure|issuers|trouble|watch|certify|errors|expect|go-live|support(\.de)?)(#[0-9a-z_-]+)?)?$)`)
 )
