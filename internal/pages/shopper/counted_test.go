@@ -3,6 +3,7 @@ package shopper
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"agegate/internal/check/age"
 	"agegate/internal/rules/session"
@@ -34,6 +35,7 @@ func TestWhatIsCounted(t *testing.T) {
 		{"the server was too slow", true, []age.Step{stepBegun, unfinished(age.ReasonUnserved)}, false, nil},
 		{"a test session", false, []age.Step{stepBegun, met}, false, nil},
 		{"left in the challenge", true, []age.Step{stepBegun, stepBegun}, true, []string{"left"}},
+		{"no verdict in its time", true, []age.Step{stepBegun}, false, []string{"unusable"}},
 		{"left before it", true, []age.Step{stepFraming, stepFraming}, true, nil},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -41,6 +43,9 @@ func TestWhatIsCounted(t *testing.T) {
 				f := newFixture(t, tenant.Tenant{}, scripted(row.steps...))
 				var counted []string
 				f.pages.cfg.Counted = func(ended string) { counted = append(counted, ended) }
+				if row.name == "no verdict in its time" {
+					f.pages.budget.whole = time.Second
+				}
 				shopper := f.browser()
 				link := f.session(row.livemode)
 				shopper.post(link+"/start", nil)
@@ -52,6 +57,7 @@ func TestWhatIsCounted(t *testing.T) {
 				if row.leaves {
 					must(t, c.conn.Close(websocket.StatusNormalClosure, ""))
 				}
+				time.Sleep(2 * time.Second)
 				f.fills(0)
 				if !slices.Equal(counted, row.want) {
 					t.Errorf("counted %q, want %q", counted, row.want)
