@@ -71,7 +71,7 @@ var doors = []struct{ title, lead, pages string }{
 		"wordpress door laws expect go-live"},
 	{"For a developer", "Build the check into a shop of your own.",
 		"integrate reference verify-webhook test-outcomes go-live"},
-	{"For an operator", "Run a gateway for yourself or for others.", "install configure tenants staff watch"},
+	{"For an operator", "Run a gateway for yourself or for others.", "install configure tenants back-up upgrade"},
 	{"For support and data protection", "Answer shoppers, and those who ask what is stored.",
 		"support document privacy evidence"},
 }
