@@ -5,10 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"agegate/internal/backoffice/insight"
+	"agegate/internal/rules/audit"
+	"agegate/internal/store"
 	"agegate/internal/store/pgtest"
-
-	"github.com/google/uuid"
 )
 
 // TestCopyThroughAPooler: a database is copied in whole although a pooler stands
@@ -27,9 +26,8 @@ func TestCopyThroughAPooler(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			from := open(t, tt.from(pgtest.URL(t)))
 			into := open(t, tt.into(pgtest.URL(t)))
-			now := time.Now().UTC()
-			report := insight.Replica{ID: uuid.New(), StartedAt: now, SeenAt: now}
-			if err := from.PutReplica(t.Context(), report, now.Add(-time.Hour)); err != nil {
+			act := audit.Act{Scope: audit.Instance, At: time.Now(), Actor: audit.System("test"), Action: audit.LedgerArchive}
+			if err := from.Update(t.Context(), func(tx *store.Tx) error { return tx.AppendAudit(act) }); err != nil {
 				t.Fatal(err)
 			}
 			rows := map[string]int64{}
@@ -37,8 +35,8 @@ func TestCopyThroughAPooler(t *testing.T) {
 			if err := from.Copy(t.Context(), into, 100*time.Millisecond, count); err != nil {
 				t.Fatal(err)
 			}
-			if rows["replicas"] != 1 {
-				t.Errorf("%d rows of replicas were copied", rows["replicas"])
+			if rows["audit_entries"] != 1 {
+				t.Errorf("%d rows of the audit log were copied", rows["audit_entries"])
 			}
 			err := from.Copy(t.Context(), into, 0, count)
 			if err == nil || !strings.Contains(err.Error(), "not empty") {
