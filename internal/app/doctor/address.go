@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 
 	"agegate/internal/app/config"
 	"agegate/internal/pages/page"
@@ -22,7 +23,7 @@ func (e *examiner) addresses(ctx context.Context) {
 	var all routine.Group
 	for i, examine := range []func(*examiner, context.Context){(*examiner).baseURL, (*examiner).verifyURL,
 		(*examiner).dashboardURL} {
-		own := examiner{e.Options}
+		own := examiner{Options: e.Options}
 		own.Tell = func(f Finding) { findings[i] = append(findings[i], f) }
 		all.Start(func() error { examine(&own, ctx); return nil })
 	}
@@ -38,6 +39,7 @@ func (e *examiner) addresses(ctx context.Context) {
 		told = append(told, f)
 	}
 	for _, f := range told {
+		e.answers = e.answers || f.Grade == OK && strings.Contains(f.Check, baseURLName)
 		tell(f)
 	}
 }

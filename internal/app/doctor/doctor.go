@@ -60,12 +60,15 @@ const DefaultTimeout = 10 * time.Second
 const expirySoon = 14 * 24 * time.Hour
 
 // examiner carries out the examinations.
-type examiner struct{ Options }
+type examiner struct {
+	Options
+	answers bool // a gateway answers at the base URL
+}
 
 // Examine makes all examinations one after the other. It takes some minutes at
 // most.
 func Examine(ctx context.Context, o Options) {
-	e := examiner{o}
+	e := examiner{Options: o}
 	e.ok("configuration", "all variables can be used; the role is "+o.Config.Role)
 	for _, f := range settings(e.Config, e.Now()) {
 		e.Tell(f)

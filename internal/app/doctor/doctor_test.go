@@ -247,6 +247,10 @@ func TestAddresses(t *testing.T) {
 			want(t, examine(t, append(at(g, g.URL), tt.variable+"="+tt.value)...), tt.variable, tt.grade, tt.text)
 		})
 	}
+	// another gateway answers at the address, and none runs on this database
+	other := start(t, pgtest.URL(t))
+	other.Stop()
+	want(t, examine(t, at(other, g.URL)...), "gateway", doctor.Problem, "none runs on this database")
 	// one gateway that does not run is one finding
 	want(t, examine(t, at(g, gone.URL)...), base+", "+verify+", "+dashboard, doctor.Problem, "takes no connection")
 	found := examine(t, append(at(g, "http://nothing.invalid"), "AGEGATE_DASHBOARD=off")...)
