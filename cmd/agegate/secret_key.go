@@ -26,8 +26,8 @@ While the gateway runs:
      restart every replica.
 Restart every replica with both keys first: the command changes nothing while a
 gateway runs that does not have the new key. One that was killed counts as running
-for 90 seconds. If the gateway is stopped, step 1 is not needed. A backup made before needs the old
-key: keep it for as long as the backup.
+for 90 seconds. If the gateway is stopped, step 1 is not needed. A backup made before
+needs the old key: keep it for as long as the backup.
 
 The command can be stopped or killed at any time: run it again with the same two
 keys. It changes nothing when neither key fits. To go back, run it with the two

@@ -25,7 +25,7 @@ const maxRecipients = 20
 // alertStore is what alerts need of the database.
 type alertStore interface {
 	Endpoints(ctx context.Context, scope webhook.Scope) ([]webhook.Failing, error)
-	Members(ctx context.Context, tenantID uuid.UUID) ([]account.Member, error)
+	Members(ctx context.Context, tenantIDs ...uuid.UUID) ([]account.Member, error)
 	Alert(ctx context.Context, tenantID uuid.UUID, kind mail.Kind, subject string, since time.Time,
 		mails []mail.Mail) (bool, error)
 	EndAlert(ctx context.Context, tenantID uuid.UUID, kind mail.Kind, subject string) error

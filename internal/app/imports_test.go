@@ -56,13 +56,15 @@ var house = []room{
 	// what a browser says of its camera, and why the last document was refused.
 	// 4 of pages close up Japanese and Chinese sentences and 4 say that nothing was sent again;
 	// 1 of backoffice's says what to do where an operator exists.
-	// 70 of pages are the file of each tenant's months, for whoever invoices several shops; 18 the operator's search
-	// for a session, 4 the button that copies recovery codes; 7 of rules, 3 of store and 3 of cmd say why an endpoint fails.
+	// 70 of pages give operators of several shops a file of each tenant's months, for invoices; 18 find the
+	// tenant of a session; 4 copy recovery codes; 7 of rules, 3 of store and 3 of cmd say why an endpoint fails.
 	// 3 of pages offer the ways of the document check in the operator's order.
 	// 15 of pages help a shopper whose camera gave no picture with the camera, not with the light.
 	// 17 of pages say in a reply what the hosted page says of an attempt, and end a sentence once.
 	// 4 of pages and 5 of rules tell a shopper that an attempt was left, or that the network blocks the check.
-	{"pages", 15494, [][]string{{"dashboard", "shopper"}, {"page"}}},
+	// 21 of pages read the members of all listed tenants at once, and no older notes than a page shows;
+	// 9 of backoffice name a camera's trouble for support and for the shopper.
+	{"pages", 15515, [][]string{{"dashboard", "shopper"}, {"page"}}},
 	// 1 of store and 2 of backoffice tell operators and teams what open sessions reserve of the credit.
 	{"store", 6140, nil},
 	// 6 of lab say that the sample shop knows test mode only.
@@ -72,9 +74,9 @@ var house = []room{
 	// 22 of rules keep why the last document was refused. 4 of rules and 1 of backoffice say how
 	// fields are stored, in place of 230 lines of store. 1 of backoffice tells support of a document that is
 	// asked for, not of the light, after a camera without a face.
-	{"backoffice", 8823, [][]string{{"evidence"}, {"insight"}, {"account"}, {"certificate", "mail"}}},
+	{"backoffice", 8832, [][]string{{"evidence"}, {"insight"}, {"account"}, {"certificate", "mail"}}},
 	{"check", 15119, [][]string{{"document"}, {"age"}, {"liveness", "photographic"}, {"vision"}, {"inference"}}},
-	{"rules", 8645, [][]string{
+	{"rules", 8646, [][]string{
 		{"session"}, {"billing", "tenant", "webhook"}, {"audit", "brand", "credential"},
 		{"gather", "turn"}, {"routine", "trail"}, {"checkouttest", "fault", "strictjson"},
 	}},

@@ -13,10 +13,10 @@ import (
 )
 
 // Members implements account.Store.
-func (s *Store) Members(ctx context.Context, tenantID uuid.UUID) ([]account.Member, error) {
+func (s *Store) Members(ctx context.Context, tenantIDs ...uuid.UUID) ([]account.Member, error) {
 	return viewAll[account.Member](ctx, s, func(tx *Tx) *gorm.DB {
 		return tx.db.Table("memberships").InnerJoins("User").
-			Where("memberships.tenant_id = ?", tenantID).Order("memberships.created_at, memberships.user_id")
+			Where("memberships.tenant_id IN ?", tenantIDs).Order("memberships.created_at, memberships.user_id")
 	})
 }
 

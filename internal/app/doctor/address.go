@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strings"
 
 	"agegate/internal/app/config"
 	"agegate/internal/pages/page"
@@ -30,6 +29,7 @@ func (e *examiner) addresses(ctx context.Context) {
 	if err := all.Wait(); err != nil {
 		e.problem("addresses", err.Error(), "report this: it is a fault of agegate")
 	}
+	e.answers = slices.ContainsFunc(findings[0], func(f Finding) bool { return f.Check == baseURLName && f.Grade == OK })
 	var told []Finding
 	for _, f := range slices.Concat(findings...) {
 		if i := slices.IndexFunc(told, f.like); i >= 0 {
@@ -39,7 +39,6 @@ func (e *examiner) addresses(ctx context.Context) {
 		told = append(told, f)
 	}
 	for _, f := range told {
-		e.answers = e.answers || f.Grade == OK && strings.Contains(f.Check, baseURLName)
 		tell(f)
 	}
 }

@@ -37,8 +37,8 @@ type Store interface {
 	CodesLeft(ctx context.Context, userID uuid.UUID) (int, error)
 	// LoginsOf returns a user's log-ins that have not ended at now, newest first.
 	LoginsOf(ctx context.Context, userID uuid.UUID, now time.Time) ([]Login, error)
-	// Members returns the members of a tenant, oldest first.
-	Members(ctx context.Context, tenantID uuid.UUID) ([]Member, error)
+	// Members returns the members of tenants, oldest first.
+	Members(ctx context.Context, tenantIDs ...uuid.UUID) ([]Member, error)
 	// Invitations returns the invitations to tenants that are valid at now, newest
 	// first.
 	Invitations(ctx context.Context, tenantIDs []uuid.UUID, now time.Time) ([]Link, error)

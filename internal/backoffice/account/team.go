@@ -17,9 +17,9 @@ var (
 	ErrRole = errors.New("must be owner, developer, support, compliance or viewer")
 )
 
-// Members returns the members of a tenant, oldest first.
-func (s *Service) Members(ctx context.Context, tenantID uuid.UUID) ([]Member, error) {
-	return s.store.Members(ctx, tenantID)
+// Members returns the members of tenants, oldest first.
+func (s *Service) Members(ctx context.Context, tenantIDs ...uuid.UUID) ([]Member, error) {
+	return s.store.Members(ctx, tenantIDs...)
 }
 
 // Member returns one member of the tenant, or fault.NotFound.

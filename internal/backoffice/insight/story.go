@@ -40,6 +40,15 @@ type Story struct {
 	Refused  string         // why the last document was; empty if none was
 }
 
+// Trouble is the one of session.Troubles that explains where the session is, or empty.
+func (s Story) Trouble() string {
+	kind, word, _ := session.Setback{Why: s.Why}.Note()
+	if kind != session.NoteBrowser {
+		return ""
+	}
+	return word
+}
+
 // StoryOf returns the story of a session at a time.
 func StoryOf(s session.Session, now time.Time) Story {
 	story := Story{

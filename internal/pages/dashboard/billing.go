@@ -102,7 +102,11 @@ func (p *Pages) showBilling(r *desk.Request) error {
 		name := m.Start.Format("2006-01")
 		v.Months = append(v.Months, monthView{m, name, r.Href(ledgerPath) + "?month=" + name})
 	}
-	note, err := p.notesOf(r.Ctx(), id)
+	var oldest time.Time
+	if len(entries) > 0 {
+		oldest = entries[len(entries)-1].CreatedAt
+	}
+	note, err := p.notesOf(r.Ctx(), id, oldest)
 	if err != nil {
 		return err
 	}
@@ -118,8 +122,13 @@ func (p *Pages) showBilling(r *desk.Request) error {
 	return r.Show(http.StatusOK, "billing", v)
 }
 
-// notesOf returns a function that returns the note of a tenant's top-up, or nothing for other entries.
-func (p *Pages) notesOf(ctx context.Context, tenantID uuid.UUID) (func(billing.Entry) string, error) {
+// notesOf returns a function that returns the note of a tenant's top-up at or after since, or nothing for other
+// entries.
+func (p *Pages) notesOf(
+	ctx context.Context, tenantID uuid.UUID, since time.Time,
+) (func(billing.Entry) string, error) {
+	ctx, cancel := context.WithTimeout(ctx, desk.ReadBatch)
+	defer cancel()
 	notes := map[int64]string{} // by the time of the booking, which is that of its act
 	topUps := audit.Filter{Scope: audit.OfTenant(tenantID), Action: audit.CreditAdd}
 	for {
@@ -127,7 +136,7 @@ func (p *Pages) notesOf(ctx context.Context, tenantID uuid.UUID) (func(billing.E
 		for _, act := range acts {
 			notes[act.At.UnixMicro()], topUps.Before = act.Details().Params["note"], act.Seq
 		}
-		if err != nil || len(acts) < audit.MaxPage {
+		if err != nil || len(acts) < audit.MaxPage || acts[len(acts)-1].At.Before(since) {
 			return func(e billing.Entry) string {
 				if e.Kind != billing.EntryTopUp {
 					return ""
@@ -204,10 +213,11 @@ func (p *Pages) writeLedger(ctx context.Context, w io.Writer, t tenant.Tenant, f
 		"entry_id", "note"}); err != nil {
 		return err
 	}
-	note, err := p.notesOf(ctx, t.ID)
+	note, err := p.notesOf(ctx, t.ID, from)
 	if err != nil {
 		return err
 	}
+	name := csvText(t.Name)
 	last := billing.Entry{}
 	for {
 		entries, err := p.ledgerBatch(ctx, t.ID, from, last)
@@ -220,8 +230,8 @@ func (p *Pages) writeLedger(ctx context.Context, w io.Writer, t tenant.Tenant, f
 				session = e.SessionID.String()
 			}
 			err := out.Write([]string{
-				e.CreatedAt.UTC().Format("2006-01-02T15:04:05.000000Z"), csvText(t.Name), string(e.Kind), string(e.Source),
-				e.Period, strconv.FormatInt(e.Delta, 10), session, e.ID.String(), csvText(note(e)),
+				e.CreatedAt.UTC().Format("2006-01-02T15:04:05.000000Z"), name, string(e.Kind), string(e.Source), e.Period,
+				strconv.FormatInt(e.Delta, 10), session, e.ID.String(), csvText(note(e)),
 			})
 			if err != nil {
 				return err

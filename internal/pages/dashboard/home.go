@@ -73,7 +73,10 @@ func (p *Pages) choose(r *desk.Request, path func(account.Role) string) error {
 	case len(v.Tenants) == 1:
 		return r.Done(v.Tenants[0].Href, "")
 	case len(v.Tenants) == 0 && r.Who.User().Operator:
-		return r.Done(map[bool]string{true: operatorPath, false: accountPath}[r.Who.Strong()], "")
+		if !r.Who.Strong() {
+			return r.Done(accountPath, "")
+		}
+		return r.Done(operatorPath, "")
 	}
 	return r.Show(http.StatusOK, "home", v)
 }

@@ -85,13 +85,17 @@ func (p *Pages) listed(r *desk.Request, found ...tenant.Tenant) (rows []listedTe
 			invited[*l.TenantID] = &l.ExpiresAt
 		}
 	}
+	if err != nil {
+		return nil, err
+	}
+	quiet := slices.DeleteFunc(slices.Collect(maps.Keys(used)), func(id uuid.UUID) bool {
+		return invited[id] != nil || used[id].LastCall != nil
+	})
+	members, err := p.cfg.Accounts.Members(r.Ctx(), quiet...)
 	for _, t := range found {
-		row := listedTenant{t, used[t.ID], "–", invited[t.ID], false}
-		if err == nil && row.Invited == nil && row.LastCall == nil {
-			var members []account.Member
-			members, err = p.cfg.Accounts.Members(r.Ctx(), t.ID)
-			row.Nobody = len(members) == 0
-		}
+		nobody := slices.Contains(quiet, t.ID) &&
+			!slices.ContainsFunc(members, func(m account.Member) bool { return m.TenantID == t.ID })
+		row := listedTenant{t, used[t.ID], "–", invited[t.ID], nobody}
 		if row.PassRate.Of > 0 {
 			row.Passed = percent(row.PassRate.Share)
 		}

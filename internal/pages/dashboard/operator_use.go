@@ -13,8 +13,8 @@ import (
 
 const usePath = operatorPath + "/use.csv"
 
-// downloadUse writes what each tenant used in each of its last months, by UTC, as for
-// the invoices of whoever hosts several shops.
+// downloadUse writes what each tenant used in each of its last months, by UTC. Operators of
+// several shops write invoices by it.
 func (p *Pages) downloadUse(r *desk.Request) error {
 	name := "use-" + p.cfg.Now().UTC().Format(time.DateOnly) + ".csv"
 	return r.Download("text/csv; charset=utf-8", name, func(ctx context.Context, w io.Writer) error {

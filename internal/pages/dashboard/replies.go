@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
-	"strings"
 
 	"agegate/internal/backoffice/insight"
 	"agegate/internal/rules/session"
@@ -59,8 +58,12 @@ func readReplies() (replies, error) {
 	return all, nil
 }
 
-// explained are the setbacks of which the hosted page says what to do.
-var explained = []string{session.WhyAstray, session.WhyUnmoved, session.WhyHasty, session.WhyDrawn}
+// explained are the setbacks of which the hosted page says what to do, and unexplained all others.
+var (
+	explained   = []string{session.WhyAstray, session.WhyUnmoved, session.WhyHasty, session.WhyDrawn}
+	unexplained = []string{session.WhyAgain, session.WhyLeft, session.WhyUnsure, session.WhyBusy, session.WhyDoubtful,
+		session.WhyUnlive}
+)
 
 // help adds what helps with each trouble of a camera and each explained setback, in the words of the
 // hosted page.
@@ -94,10 +97,11 @@ func (all replies) of(v storyView) []reply {
 	}
 	key := v.replyKey()
 	answers := slices.Clone(all[key])
+	if key == "disabled" { // nothing helps
+		return answers
+	}
 	for i, help := range all[v.Why] {
-		if key != "disabled" {
-			answers[i].Text += " " + help.Text
-		}
+		answers[i].Text += " " + help.Text
 	}
 	return answers
 }
@@ -123,7 +127,7 @@ func (v storyView) replyKey() string {
 		return "spoof"
 	case v.Document == insight.DocumentUnlive:
 		return "unlive"
-	case strings.HasPrefix(v.Why, session.NoteBrowser) && !strings.HasSuffix(v.Why, session.TroubleBlocked) && v.Way == "":
+	case v.Trouble() != "" && v.Trouble() != session.TroubleBlocked && v.Way == "":
 		return "no_camera"
 	case v.Document != "":
 		return cmp.Or(string(v.Way), "document")
@@ -133,8 +137,7 @@ func (v storyView) replyKey() string {
 
 // unfinished is the key of the answer about a session without a result.
 func (v storyView) unfinished() string {
-	setback := v.Why != "" && !slices.Contains(noteKeys, v.Why) && !slices.Contains(explained, v.Why) ||
-		v.Why == session.NoteFaceless
+	setback := v.Why == session.NoteFaceless || slices.Contains(unexplained, v.Why)
 	expired := v.Status == session.StatusExpired
 	switch {
 	case v.disabled:

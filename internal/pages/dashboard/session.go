@@ -29,8 +29,7 @@ const (
 var deleteForm = &desk.Form{Name: "delete_session", Again: true}
 
 func (p *Pages) session() desk.Feature {
-	why := []string{session.WhyAgain, session.WhyLeft, session.WhyAstray, session.WhyUnmoved, session.WhyHasty,
-		session.WhyDrawn, session.WhyUnsure, session.WhyBusy, session.WhyDoubtful, session.WhyUnlive}
+	why := slices.Concat(explained, unexplained)
 	keys := slices.Concat(
 		page.Keys("timeline.",
 			insight.MomentCreated, insight.MomentOpened, insight.MomentConsented, insight.MomentBegun, insight.MomentSetback,

@@ -231,14 +231,16 @@ type fallbackView struct {
 	Trouble string // why the camera gave no pictures at last, of session.Troubles; empty if it did or it explains nothing
 }
 
-// fallbackOf returns the page of a refusal. It tells of a camera without pictures what support is told.
+// fallbackOf returns the page of a refusal. About a camera without pictures, it says the same as support's page.
 func (p *Pages) fallbackOf(v visit) *fallbackView {
 	view := &fallbackView{layout: p.layoutOf(v), exit: exitOf(v), Why: whyOf(v.sess), Refused: v.sess.Refusal()}
-	kind, word, _ := session.Setback{Why: insight.StoryOf(v.sess, p.cfg.Sessions.Now()).Why}.Note()
-	if kind == session.NoteBrowser && view.Why != whyEstimate && view.Refused != string(wallet.ReasonUnderAge) {
-		if view.Trouble = word; word != session.TroubleBlocked && view.Why == whyNoEstimate && v.sess.BegunAt == nil {
-			view.Why = whyNoCamera
-		}
+	trouble := insight.StoryOf(v.sess, p.cfg.Sessions.Now()).Trouble()
+	if trouble == "" || view.Why == whyEstimate || view.Refused == string(wallet.ReasonUnderAge) {
+		return view
+	}
+	view.Trouble = trouble
+	if trouble != session.TroubleBlocked && view.Why == whyNoEstimate && v.sess.BegunAt == nil {
+		view.Why = whyNoCamera
 	}
 	return view
 }

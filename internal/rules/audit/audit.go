@@ -112,13 +112,14 @@ type Entry struct {
 	Scope Scope `gorm:"primaryKey"                     json:"scope"`
 	Seq   int64 `gorm:"primaryKey;autoIncrement:false" json:"seq"` // from 1, without gaps
 	// At is UTC in whole microseconds, by the clock of the process that acted.
-	At       time.Time       `json:"at"`
-	Actor    Actor           `gorm:"embedded;embeddedPrefix:actor_" json:"actor"`
-	Action   Action          `json:"action"`
-	Target   string          `json:"target"`
-	Detail   json.RawMessage `gorm:"serializer:text"                json:"detail"` // a Detail, in the bytes that were hashed
-	PrevHash Hash            `gorm:"serializer:hash"                json:"prev_hash"`
-	Hash     Hash            `gorm:"serializer:hash"                json:"hash"`
+	At     time.Time `json:"at"`
+	Actor  Actor     `gorm:"embedded;embeddedPrefix:actor_" json:"actor"`
+	Action Action    `json:"action"`
+	Target string    `json:"target"`
+	// Detail is a Detail, in the bytes that were hashed.
+	Detail   json.RawMessage `gorm:"serializer:text" json:"detail"`
+	PrevHash Hash            `gorm:"serializer:hash" json:"prev_hash"`
+	Hash     Hash            `gorm:"serializer:hash" json:"hash"`
 }
 
 // Details returns the entry's Detail, the zero Detail if it cannot be read.

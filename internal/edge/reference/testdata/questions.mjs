@@ -218,7 +218,7 @@ test("what newcomers ask is answered by the first result", () => {
   assert.deepEqual(wrong, []);
 });
 
-// What a shopper writes, and whoever answers it types in: one of the first two is the guide for support.
+// Words of a shopper's mail, which support staff search for: the guide for support is the first or second result.
 const helped = {
   "camera black": "the-camera-does-not-open",
   "my camera stayed black": "the-camera-does-not-open",
