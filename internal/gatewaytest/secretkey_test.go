@@ -36,7 +36,8 @@ func TestSecretKeyRotation(t *testing.T) {
 			g := Start(t, r.db, "AGEGATE_SECRET_KEY="+r.old)
 			r.prepare(t, g)
 			r.works(t, g)
-			if _, err := r.rotate(t, t.Context(), func() {}); err == nil || !strings.Contains(err.Error(), "nothing was changed") {
+			_, err := r.rotate(t, t.Context(), func() {})
+			if err == nil || !strings.Contains(err.Error(), "nothing was changed") {
 				t.Fatalf("with a running gateway that has only the old key: %v", err)
 			}
 			if before, after := r.count(t); before == 0 || after != 0 {
@@ -46,7 +47,7 @@ func TestSecretKeyRotation(t *testing.T) {
 
 			// The rotation stops after its first batch.
 			ctx, kill := context.WithCancel(t.Context())
-			_, err := r.rotate(t, ctx, kill)
+			_, err = r.rotate(t, ctx, kill)
 			if !errors.Is(err, context.Canceled) {
 				t.Fatalf("the rotation was not stopped: %v", err)
 			}

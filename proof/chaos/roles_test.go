@@ -136,7 +136,9 @@ func (g *gateway) browse(t *testing.T, db database, times int) {
 	err = s.UpdateAccounts(t.Context(), func(tx staff.Tx) error {
 		return errors.Join(
 			tx.InsertUser(staff.User{ID: user, Email: "staff@example.com", Name: "Staff", CreatedAt: now}),
-			tx.InsertMembership(staff.Membership{TenantID: uuid.MustParse(first), UserID: user, Role: staff.Owner, CreatedAt: now}),
+			tx.InsertMembership(staff.Membership{
+				TenantID: uuid.MustParse(first), UserID: user, Role: staff.Owner, CreatedAt: now,
+			}),
 			tx.InsertLogin(staff.Login{
 				Hash: credential.HashToken(token), UserID: user, Methods: []staff.Method{staff.ByPasskey},
 				CreatedAt: now, SeenAt: now, EndsAt: now.Add(time.Hour),

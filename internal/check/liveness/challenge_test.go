@@ -269,7 +269,8 @@ func TestAFurtherPromptIsAskedForOnceMore(t *testing.T) {
 	random, now := seeded(1), time.Unix(0, 0)
 	c := begun(random, now)
 	for n := 1; n <= maxProlonged; n++ {
-		if !c.Prolong(Frame{Observation: &vision.Observation{}, At: now, Own: now}) || c.Total != Steps+n || c.Hint != HintAgain {
+		prolonged := c.Prolong(Frame{Observation: &vision.Observation{}, At: now, Own: now})
+		if !prolonged || c.Total != Steps+n || c.Hint != HintAgain {
 			t.Errorf("%d of %d, hint %q", n, c.Total, c.Hint)
 		}
 	}

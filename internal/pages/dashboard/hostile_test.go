@@ -81,7 +81,8 @@ var (
 	ownPlace  = regexp.MustCompile(`^(/($|[^/\\])|[?#]|$|(live|test)/webhooks$|` +
 		`http://(localhost:8080|verify\.gateway\.example)/|` +
 		`https://api\.gateway\.example/docs` +
-		`(/(back-up|certificates|configure|issuers|trouble|watch|certify|errors|expect|go-live|support(\.de)?)(#[0-9a-z_-]+)?)?$)`)
+		`(/(back-up|certificates|configure|issuers|trouble|watch|certify|errors|expect|go-live|support(\.de)?)` +
+		`(#[0-9a-z_-]+)?)?$)`)
 )
 
 // breaches returns what a page contains that no page of the dashboard may

@@ -15,7 +15,8 @@ func TestKeySaysWhatItsCommandTakes(t *testing.T) {
 	d.stepUp(t)
 	g.Exec(t, "UPDATE tenants SET success_url = 'http://localhost:3000/ok'")
 	for mode, takes := range map[string]bool{"/test": false, "/live": true} {
-		const open = `>Still open: Replace the Success URL, Set the Webhook URL, Have the gateway’s operator serve it over https. <a href="`
+		const open = `>Still open: Replace the Success URL, Set the Webhook URL, ` +
+			`Have the gateway’s operator serve it over https. <a href="`
 		if before := d.see(t, 200, mode+"/keys/new"); strings.Contains(before, open+d.base+`/test"`) != takes {
 			t.Errorf("%s: the page says what is open before live sessions: %t", mode, !takes)
 		}

@@ -55,7 +55,8 @@ func TestMarginEffect(t *testing.T) {
 		for i := range 20 {
 			c := g.Create(t, o.shop.Live.APIKey, 18)
 			g.Exec(t, "UPDATE sessions SET status = 'PASSED', source = 'camera', consented_at = created_at,"+
-				" completed_at = created_at, cutoff = 25, detected_age = "+[]string{"26.9", "27.0"}[i%2]+" WHERE id = '"+c.SessionID+"'")
+				" completed_at = created_at, cutoff = 25, detected_age = "+[]string{"26.9", "27.0"}[i%2]+
+				" WHERE id = '"+c.SessionID+"'")
 			if i == 18 {
 				g.Clock.Advance(16 * time.Second)
 				says(effect("18", "9"), "Fewer than 20 estimates")

@@ -197,7 +197,8 @@ func TestWordsGoOnToTheDocumentation(t *testing.T) {
 		if _, body := d.Get(t, d.base+"/test"); !strings.Contains(body, `/docs/support" data-testid="nav-support"`) {
 			t.Error("no way leads to the guide for support")
 		}
-		if _, body := d.Get(t, d.base+"/test?lang=de"); !strings.Contains(body, `/docs/support.de" data-testid="nav-support"`) {
+		_, body := d.Get(t, d.base+"/test?lang=de")
+		if !strings.Contains(body, `/docs/support.de" data-testid="nav-support"`) {
 			t.Error("no way leads to the guide for support in German")
 		}
 		if strings.Contains(g.Log.String(), "zebra") {

@@ -82,7 +82,8 @@ func TestDecidedByIsOneAnswer(t *testing.T) {
 			_, rows := support.Get(t, list)
 			_, file := support.Get(t, list+".csv")
 			row := between(t, rows, "/"+made.SessionID+`"`, "</tr>")
-			if !strings.Contains(page, "<dd>No document accepted</dd>") || !strings.Contains(row, ">No document accepted</td>") ||
+			if !strings.Contains(page, "<dd>No document accepted</dd>") ||
+				!strings.Contains(row, ">No document accepted</td>") ||
 				!strings.Contains(file, made.SessionID+",FALLBACK,18,no_document,") {
 				t.Errorf("%s: list, page and file differ:\n%s\n%s", name, row, file)
 			}

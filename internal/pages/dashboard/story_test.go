@@ -39,8 +39,9 @@ func TestStory(t *testing.T) {
 			"Your age check is still open. Please", ""},
 		{begun + "opened_at = created_at", "The shopper is at the camera check.", "Your age check is still open. Please", ""},
 		{begun + "opened_at = created_at" + early, "The shopper is at the camera check. The latest attempt gave no result: " +
-			"the head did not follow the arrows.", "Please open its link again in the same browser, follow the page and stay until it says " +
-			"that it is done. That attempt gave no result: your head did not follow the arrows.", ""},
+			"the head did not follow the arrows.",
+			"Please open its link again in the same browser, follow the page and stay until it says " +
+				"that it is done. That attempt gave no result: your head did not follow the arrows.", ""},
 		{begun + offered + "cutoff = 25" + early,
 			"The camera’s estimate was below 18 &#43; 7 years. The shopper is now asked for a document.</p>",
 			"still open and now asks for a document", ""},
@@ -54,7 +55,8 @@ func TestStory(t *testing.T) {
 		{begun + offered + "cutoff = 25, document_attempts = 1, document_way = 'photo', status = 'FALLBACK', " +
 			"source = 'document', " + ended + late + "document_another_face\"}]'",
 			"The camera’s estimate was below 18 &#43; 7 years. A document was then shown, but it did not prove the age. " +
-				"The face did not match the photo in the last document.</p>", "Your age check ended without a valid document.", "No document accepted"},
+				"The face did not match the photo in the last document.</p>", "Your age check ended without a valid document.",
+			"No document accepted"},
 		{offered + "status = 'EXPIRED', opened_at = created_at, document_preferred = true" + late + "document_undated\"}]'",
 			"The shopper preferred a document to the camera. The shopper did not finish the document check in time. " +
 				"The last document has no full date of birth.</p>", "The time for your age check was up. Please start", ""},
@@ -105,21 +107,29 @@ func TestStory(t *testing.T) {
 			"The shopper is at the camera check.</p>", "Your age check is still open. Please", ""},
 		{"opened_at = created_at, status = 'EXPIRED'" + late + "browser_missing\"}]'", "The shopper opened the link, but " +
 			"no face was checked in time. The browser said that it found no camera.</p>", "a new link. Use another device", ""},
-		{"opened_at = created_at" + late + "camera_faceless\"}]'", "The shopper has opened the link. The check of a face has " +
-			"not begun. The camera ran, but no face was seen well enough to begin.</p>", "Your last attempt gave no result", ""},
-		{"opened_at = created_at, document_opened_at = created_at" + late + "camera_faceless\"}]'", "The camera made no estimate: its check was " +
-			"skipped. The shopper is now asked for a document.</p>", "still open and now asks for a document", ""},
-		{"opened_at = created_at, status = 'EXPIRED'" + late + "astray\"}]'", "The shopper opened the link, but no face was checked " +
-			"in time. The latest attempt gave no result: the head did not follow the arrows.</p>",
+		{"opened_at = created_at" + late + "camera_faceless\"}]'",
+			"The shopper has opened the link. The check of a face has " +
+				"not begun. The camera ran, but no face was seen well enough to begin.</p>",
+			"Your last attempt gave no result", ""},
+		{"opened_at = created_at, document_opened_at = created_at" + late + "camera_faceless\"}]'",
+			"The camera made no estimate: its check was " +
+				"skipped. The shopper is now asked for a document.</p>", "still open and now asks for a document", ""},
+		{"opened_at = created_at, status = 'EXPIRED'" + late + "astray\"}]'",
+			"The shopper opened the link, but no face was checked " +
+				"in time. The latest attempt gave no result: the head did not follow the arrows.</p>",
 			"a new link. That attempt gave no result: your head did not follow", ""},
-		{"opened_at = created_at, status = 'EXPIRED'" + late + "unsure\"}]'", "The shopper opened the link, but no face was " +
-			"checked in time. The latest attempt gave no result: no live person", "was up before an attempt gave a result", ""},
-		{"opened_at = created_at, begun_at = created_at, attempts = 1" + late + "left\"}]'", "The shopper is at the camera check. " +
-			"The latest attempt gave no result: the shopper left before its end, or", "Your last attempt gave no result", ""},
+		{"opened_at = created_at, status = 'EXPIRED'" + late + "unsure\"}]'",
+			"The shopper opened the link, but no face was " +
+				"checked in time. The latest attempt gave no result: no live person", "was up before an attempt gave a result", ""},
+		{"opened_at = created_at, begun_at = created_at, attempts = 1" + late + "left\"}]'",
+			"The shopper is at the camera check. " +
+				"The latest attempt gave no result: the shopper left before its end, or", "Your last attempt gave no result", ""},
 		{"opened_at = created_at, status = 'FALLBACK', source = 'camera', " + ended + late + "browser_blocked\"}]'",
-			"The camera made no estimate: its check was skipped. The browser said that the network lets no pictures through.</p>",
+			"The camera made no estimate: its check was skipped. The browser said that the network lets no pictures " +
+				"through.</p>",
 			"The camera could not estimate your age.", "Camera"},
-		{"opened_at = created_at, document_opened_at = '2199-01-01 00:00:00+00:00', status = 'FALLBACK', source = 'document', " +
+		{"opened_at = created_at, document_opened_at = '2199-01-01 00:00:00+00:00', status = 'FALLBACK', " +
+			"source = 'document', " +
 			ended + late + "browser_refused\"}]'", "The camera made no estimate: its check was skipped. The shopper then " +
 			"declined a document. The browser said that the camera is blocked", "Your camera gave the page no picture, so " +
 			"your age could not be estimated. Please start the check again in our shop. Allow the camera", ""},
@@ -128,7 +138,8 @@ func TestStory(t *testing.T) {
 			"Your camera gave the page no picture", "Camera"},
 		{
 			begun + offered + "cutoff = 25, status = 'PASSED', source = 'document', document_way = 'photo', " + ended,
-			"The camera’s estimate was below 18 &#43; 7 years. A photographed document then showed", "Your age check is done. You need",
+			"The camera’s estimate was below 18 &#43; 7 years. A photographed document then showed",
+			"Your age check is done. You need",
 			"Photographed document",
 		},
 		{
@@ -138,7 +149,8 @@ func TestStory(t *testing.T) {
 		{"status = 'FALLBACK', source = 'camera', " + ended, "The camera made no estimate: its check was skipped.",
 			"The camera could not estimate your age.", "Camera"},
 		{"opened_at = created_at, document_opened_at = created_at, document_preferred = true",
-			"The shopper preferred a document to the camera. The shopper is now asked for a document.", "still open and now asks for a document",
+			"The shopper preferred a document to the camera. The shopper is now asked for a document.",
+			"still open and now asks for a document",
 			""},
 		{
 			offered + "document_preferred = true, status = 'PASSED', source = 'document', document_way = 'wallet', " + ended,
@@ -199,8 +211,8 @@ func TestNobodyWasAsked(t *testing.T) {
 		"opened_at = created_at": "<dt>Estimated age</dt><dd>Not yet known<",
 		"status = 'PASSED', source = 'forced', completed_at = created_at": "<dt>Estimated age</dt>" +
 			"<dd>Not stored: a test forced the result, and nobody was asked<",
-		"status = 'PASSED', source = 'forced', completed_at = created_at, begun_at = created_at, cutoff = 25": "<dt>Estimated age</dt>" +
-			"<dd>Not stored: that needs the shopper’s consent<",
+		"status = 'PASSED', source = 'forced', completed_at = created_at, begun_at = created_at, cutoff = 25": "" +
+			"<dt>Estimated age</dt><dd>Not stored: that needs the shopper’s consent<",
 		"status = 'PASSED', source = 'camera', completed_at = created_at, cutoff = 25": "<dt>Estimated age</dt>" +
 			"<dd>Not stored: that needs the shopper’s consent<",
 		"begun_at = created_at, document_opened_at = created_at, cutoff = 25": "<dt>Estimated age</dt>" +
@@ -312,7 +324,8 @@ func TestReplyOfADisabledTenant(t *testing.T) {
 		g.Exec(t, "UPDATE sessions SET "+set+" WHERE id = '"+made.SessionID+"'")
 		says[made.SessionID] = text
 	}
-	if err := g.App.Tenants.SetDisabled(t.Context(), audit.User(support.User.ID, "op"), shop.Tenant.ID, true, "own"); err != nil {
+	by := audit.User(support.User.ID, "op")
+	if err := g.App.Tenants.SetDisabled(t.Context(), by, shop.Tenant.ID, true, "own"); err != nil {
 		t.Fatal(err)
 	}
 	for id, text := range says {

@@ -245,8 +245,9 @@ func TestFiguresAreGrouped(t *testing.T) {
 			t.Errorf("the file has %q", csv)
 		}
 		month := g.Clock.Now().UTC().Format("2006-01")
-		if _, use := op.Get(t, "/operator/use.csv"); !strings.Contains(use, "month,tenant_id,tenant,free_checks,credit_checks,"+
-			"credit_added\n"+month+","+o.shop.Tenant.ID.String()+","+o.shop.Tenant.Name+",0,0,1234567\n") {
+		_, use := op.Get(t, "/operator/use.csv")
+		if !strings.Contains(use, "month,tenant_id,tenant,free_checks,credit_checks,credit_added\n"+
+			month+","+o.shop.Tenant.ID.String()+","+o.shop.Tenant.Name+",0,0,1234567\n") {
 			t.Errorf("the months' use is %q", use)
 		}
 	})

@@ -71,7 +71,9 @@ func TestMembership(t *testing.T) {
 			t.Errorf("memberships = %+v, %v", got, err)
 		}
 		err = s.UpdateAccounts(t.Context(), func(tx account.Tx) error {
-			return tx.InsertMembership(account.Membership{TenantID: id(t), UserID: user.ID, Role: account.Owner, CreatedAt: start})
+			return tx.InsertMembership(account.Membership{
+				TenantID: id(t), UserID: user.ID, Role: account.Owner, CreatedAt: start,
+			})
 		})
 		wantCode(t, "of no tenant", err, fault.NotFound)
 	})
