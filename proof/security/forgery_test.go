@@ -47,6 +47,31 @@ func changed(rng *rand.Rand, s string) string {
 	}
 }
 
+// changedKey returns another key than key to HMAC, which fills a key up with zeros
+// (RFC 2104, section 2): one zero more or fewer at the end is the same key.
+func changedKey(rng *rand.Rand, key []byte) []byte {
+	for {
+		k := []byte(changed(rng, string(key)))
+		if !bytes.Equal(bytes.TrimRight(k, "\x00"), bytes.TrimRight(key, "\x00")) {
+			return k
+		}
+	}
+}
+
+// A key that ends with a zero, as one of 256 does, is changed to another key too.
+func TestChangedKeysAreOtherKeys(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 4))
+	key := append(bytes.Repeat([]byte{7}, 31), 0)
+	vouched := credential.Redirect{Session: "a", Status: "VERIFIED", IsAdult: true}
+	now := time.Now()
+	token := vouched.Token(key, now.Add(time.Minute))
+	for range 10_000 {
+		if k := changedKey(rng, key); verify.RedirectToken(k, token, vouched, now) == nil {
+			t.Fatalf("%x and %x sign alike", key, k)
+		}
+	}
+}
+
 // Real redirects and deliveries of a running gateway are refused when anything in
 // them is changed.
 func TestForgeriesAreRefused(t *testing.T) {
@@ -94,7 +119,7 @@ func forgedRedirect(
 	case 2:
 		v.IsAdult = false
 	case 3:
-		key = []byte(changed(rng, string(key)))
+		key = changedKey(rng, key)
 	default:
 		token = changed(rng, token)
 	}
