@@ -14,9 +14,6 @@ import (
 	"agegate/internal/pages/page"
 	"agegate/internal/rules/brand"
 	"agegate/internal/rules/tenant"
-
-	"golang.org/x/text/language"
-	"golang.org/x/text/language/display"
 )
 
 // settingsPath is the page of all settings. Each of its sections has an address below,
@@ -305,7 +302,7 @@ func languageViews(r *desk.Request, present []string) (views []languageView) {
 		present, standard = sent["languages"], sent.Get("default")
 	}
 	for _, tag := range tenant.Languages {
-		views = append(views, languageView{tag, display.Self.Name(language.Make(tag)), slices.Contains(present, tag),
+		views = append(views, languageView{tag, page.LanguageName(tag), slices.Contains(present, tag),
 			tag == standard})
 	}
 	return views

@@ -3,7 +3,9 @@ package dashboard_test
 import (
 	"encoding/json"
 	"io/fs"
+	"maps"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -336,18 +338,36 @@ func TestReplyOfADisabledTenant(t *testing.T) {
 	}
 }
 
-// TestOnePortuguese: replies in Portuguese are Brazilian, like the hosted page, and so is all of the page.
-func TestOnePortuguese(t *testing.T) {
-	for name, files := range map[string]fs.FS{"shopper-replies.json": templates.Dashboard(),
-		"locales/pt.json": templates.Shopper()} {
-		data, err := fs.ReadFile(files, name)
+// TestTwoPortugueses: the replies and the hosted page are Brazilian in pt, and European in pt-PT.
+func TestTwoPortugueses(t *testing.T) {
+	data, err := fs.ReadFile(templates.Dashboard(), "shopper-replies.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var replies []map[string]string
+	if err := json.Unmarshal(data, &replies); err != nil {
+		t.Fatal(err)
+	}
+	for tag, foreign := range map[string][]string{
+		"pt": {"câmara", " aceite", " partilh", "ecrã", "telemóvel", "está a ", "estão a "},
+		"pt-PT": {"câmera", " aceito", "compartilh", " tela", "celular", "está usando", "você", "aplicativo", " aba ",
+			"equipe", "arquivo"},
+	} {
+		page, err := fs.ReadFile(templates.Shopper(), "locales/"+tag+".json")
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, european := range []string{"câmara", "Câmara", " aceite ", "aceite.", " partilh", "ecrã", "telemóvel",
-			"está a demorar"} {
-			if strings.Contains(string(data), european) {
-				t.Errorf("%s: %q is European Portuguese", name, european)
+		texts := []string{string(page)}
+		for _, reply := range replies {
+			if reply["tag"] == tag {
+				texts = append(texts, slices.Collect(maps.Values(reply))...)
+			}
+		}
+		for _, word := range foreign {
+			for _, text := range texts {
+				if strings.Contains(strings.ToLower(text), word) {
+					t.Errorf("%s has %q, from the other side of the ocean", tag, word)
+				}
 			}
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/text/language"
 	"golang.org/x/text/language/display"
@@ -205,12 +207,22 @@ func (c *catalogue) locale(name string) (*Locale, error) {
 	if l, ok := c.byTag(tag.String()); ok {
 		return l, nil
 	}
-	l := &Locale{tag: tag, Tag: tag.String(), Name: display.Self.Name(tag), Dir: "ltr", texts: map[string]text{}}
+	l := &Locale{tag: tag, Tag: tag.String(), Name: LanguageName(name), Dir: "ltr", texts: map[string]text{}}
 	if script, _ := tag.Script(); script.String() == "Arab" {
 		l.Dir = "rtl"
 	}
 	c.locales = append(c.locales, l)
 	return l, nil
+}
+
+// LanguageName returns the name of a language in itself, as a list of languages shows it.
+func LanguageName(tag string) string {
+	if name, ok := map[string]string{"pt": "Português (Brasil)", "pt-PT": "Português (Portugal)"}[tag]; ok {
+		return name
+	}
+	name := display.Self.Name(language.Make(tag))
+	first, size := utf8.DecodeRuneInString(name)
+	return string(unicode.ToUpper(first)) + name[size:]
 }
 
 // read adds the texts of a file. A key that another file already has is an error.

@@ -142,7 +142,11 @@ func TestLanguageFollowsTheBrowser(t *testing.T) {
 		"":                          "en",
 		"fr-CH, fr;q=0.9, en;q=0.8": "fr",
 		"sv, de;q=0.5":              "de",
+		"pt":                        "pt",
 		"pt-BR":                     "pt",
+		"pt-PT, pt;q=0.9, en;q=0.8": "pt-PT",
+		"pt-AO":                     "pt-PT",
+		"pt-MZ":                     "pt-PT",
 		"zh-CN":                     "zh-Hans",
 		"ar-EG":                     "ar",
 		"en-GB, es;q=0.9":           "en",
@@ -157,6 +161,20 @@ func TestLanguageFollowsTheBrowser(t *testing.T) {
 	} {
 		if got := c.match(header).Tag; got != want {
 			t.Errorf("%q gives %s, want %s", header, got, want)
+		}
+	}
+	for tag, header := range map[string]string{"pt": "pt-PT", "pt-PT": "pt-BR"} {
+		if got := c.only([]string{"de", tag}).match(header).Tag; got != tag {
+			t.Errorf("where %s is the only Portuguese, %s gets %s", tag, header, got)
+		}
+	}
+}
+
+func TestLanguagesAreNamedInThemselves(t *testing.T) {
+	for tag, want := range map[string]string{"pt": "Português (Brasil)", "pt-PT": "Português (Portugal)", "es": "Español",
+		"de": "Deutsch", "zh-Hans": "简体中文", "ar": "العربية"} {
+		if got := LanguageName(tag); got != want {
+			t.Errorf("%s is called %q, want %q", tag, got, want)
 		}
 	}
 }

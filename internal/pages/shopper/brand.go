@@ -2,6 +2,7 @@ package shopper
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 
 	"agegate/internal/pages/page"
@@ -26,15 +27,9 @@ type footerLink struct {
 
 // footerLinks lists the links that are set.
 func footerLinks(l tenant.Links, imprint string) []footerLink {
-	var links []footerLink
-	for _, link := range []footerLink{
+	return slices.DeleteFunc([]footerLink{
 		{"privacy", l.PrivacyURL}, {"help", l.HelpURL}, {"terms", l.TermsURL}, {"imprint", imprint},
-	} {
-		if link.URL != "" {
-			links = append(links, link)
-		}
-	}
-	return links
+	}, func(link footerLink) bool { return link.URL == "" })
 }
 
 // look is the part of a page's layout that depends on a merchant's brand.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/url"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -390,11 +391,6 @@ func refusal(err error) (websocket.StatusCode, string) {
 
 // isForeign reports an error that no honest page causes.
 func isForeign(err error) bool {
-	for _, known := range []error{age.ErrMalformedFrame, age.ErrForeignFrame, age.ErrFrameOrder, vision.ErrFrameTooLarge,
-		age.ErrFinished} {
-		if errors.Is(err, known) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]error{age.ErrMalformedFrame, age.ErrForeignFrame, age.ErrFrameOrder,
+		vision.ErrFrameTooLarge, age.ErrFinished}, func(known error) bool { return errors.Is(err, known) })
 }

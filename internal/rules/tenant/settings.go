@@ -14,7 +14,7 @@ import (
 
 // Languages are the languages of the hosted page as BCP 47 tags, the default
 // first.
-var Languages = []string{"en", "ar", "de", "es", "fr", "it", "ja", "nl", "pl", "pt", "tr", "zh-Hans"}
+var Languages = []string{"en", "ar", "de", "es", "fr", "it", "ja", "nl", "pl", "pt", "pt-PT", "tr", "zh-Hans"}
 
 // Rules that a setting may break, as values of fault.FieldError.Err.
 // CallbackRule, names and brands have further rules.
