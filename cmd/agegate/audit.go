@@ -57,8 +57,7 @@ func (c *cli) auditList() *cobra.Command {
 	cmd.Flags().StringVar(&action, "action", "", "only this action, such as "+string(audit.APIKeyCreate))
 	cmd.Flags().Int64Var(&before, "before", 0, "only entries before this one (its number), for the next page")
 	cmd.Flags().IntVar(&limit, "limit", audit.MaxPage, "how many, 1 to 100")
-	out := terminal.OutputFlag(cmd, terminal.OneArray)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+	return terminal.Printing(cmd, terminal.OneArray, func(args []string, out *terminal.Output) error {
 		of, err := scope(args)
 		switch {
 		case err != nil:
@@ -78,8 +77,7 @@ func (c *cli) auditList() *cobra.Command {
 				})(db.AuditEntries(cmd.Context(),
 				audit.Filter{Scope: of, Action: audit.Action(action), Before: before, Limit: limit}))
 		})
-	}
-	return cmd
+	})
 }
 
 func actionNames() string {
@@ -151,8 +149,7 @@ func (c *cli) auditVerify() *cobra.Command {
 			"end of the chain. The exit status is 1 when a log does not hold.",
 		Args: cobra.MaximumNArgs(1),
 	}
-	out := terminal.OutputFlag(cmd, terminal.OneArray)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+	return terminal.Printing(cmd, terminal.OneArray, func(args []string, out *terminal.Output) error {
 		verified := []verifiedLog{}
 		var broken error
 		if len(args) == 1 {
@@ -164,8 +161,7 @@ func (c *cli) auditVerify() *cobra.Command {
 			return err
 		}
 		return errors.Join(printVerified(out, verified), broken)
-	}
-	return cmd
+	})
 }
 
 // scopePage is how many scopes verifyAll reads at once.

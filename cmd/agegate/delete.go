@@ -47,9 +47,8 @@ func (c *cli) pruneCommand() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&before, "before", "", "a date such as 2026-01-31 (its midnight, UTC) or an RFC 3339 time")
 	cmd.Flags().StringVar(&only, "tenant", "", "only this tenant's sessions")
-	out := terminal.OutputFlag(cmd, terminal.OneObject)
 	_ = cmd.MarkFlagRequired("before")
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+	return terminal.Printing(cmd, terminal.OneObject, func(_ []string, out *terminal.Output) error {
 		limit, err := parseDate(before)
 		if err != nil {
 			return err
@@ -67,8 +66,7 @@ func (c *cli) pruneCommand() *cobra.Command {
 				fmt.Fprintf(w, "%s.\n", counted(total))
 			})
 		})
-	}
-	return cmd
+	})
 }
 
 // parseDate parses a date or time, which must not be in the future.
@@ -96,7 +94,7 @@ func (op operator) chosen(cmd *cobra.Command, id string) ([]tenant.Tenant, error
 		}
 		return all, nil
 	}
-	parsed, err := idArgument([]string{id})
+	parsed, err := idOf("--tenant", id)
 	if err != nil {
 		return nil, err
 	}

@@ -33,9 +33,8 @@ func (c *cli) doctorCommand() *cobra.Command {
 	var timeout time.Duration
 	cmd := &cobra.Command{Use: "doctor", Short: "Examine the installation and say what to do", Long: doctorHelp,
 		Args: cobra.NoArgs}
-	out := terminal.OutputFlag(cmd, terminal.OneObject)
 	cmd.Flags().DurationVar(&timeout, "timeout", doctor.DefaultTimeout, "longest wait for one answer")
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+	return terminal.Printing(cmd, terminal.OneObject, func(_ []string, out *terminal.Output) error {
 		var report doctorReport
 		progress := showProgress(cmd.ErrOrStderr())
 		c.examine(cmd.Context(), timeout, progress, func(f doctor.Finding) {
@@ -55,8 +54,7 @@ func (c *cli) doctorCommand() *cobra.Command {
 			return fmt.Errorf("problems found: %d", report.Problems)
 		}
 		return nil
-	}
-	return cmd
+	})
 }
 
 // doctorReport is the output of --json.

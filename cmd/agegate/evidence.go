@@ -20,7 +20,6 @@ import (
 	"agegate/internal/rules/billing"
 	"agegate/internal/store"
 
-	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 )
 
@@ -80,8 +79,8 @@ func (c *cli) evidenceCommand() *cobra.Command {
 
 // evidenceRequest reads the flags of a request.
 func evidenceRequest(of, from, to string, ids []string) (r evidence.Request, err error) {
-	if r.TenantID, err = uuid.Parse(of); err != nil {
-		return r, errors.New("--tenant must be a UUID")
+	if r.TenantID, err = idOf("--tenant", of); err != nil {
+		return r, err
 	}
 	for _, day := range []struct {
 		flag, text string
@@ -93,9 +92,9 @@ func evidenceRequest(of, from, to string, ids []string) (r evidence.Request, err
 	}
 	r.To = r.To.AddDate(0, 0, 1)
 	for _, text := range ids {
-		id, err := uuid.Parse(text)
+		id, err := idOf("--session", text)
 		if err != nil {
-			return r, errors.New("--session must be a UUID")
+			return r, err
 		}
 		r.Receipts = append(r.Receipts, id)
 	}

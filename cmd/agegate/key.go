@@ -74,8 +74,7 @@ func fromKey(k tenant.APIKey) listedKey {
 
 func (c *cli) keyList() *cobra.Command {
 	cmd := &cobra.Command{Use: "list TENANT_ID", Short: "List a tenant's API keys", Args: exactlyOne("TENANT_ID")}
-	out := terminal.OutputFlag(cmd, terminal.OneArray)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+	return terminal.Printing(cmd, terminal.OneArray, func(args []string, out *terminal.Output) error {
 		return c.withTenant(cmd.Context(), args, func(op operator, id uuid.UUID) error {
 			return terminal.PrintList(out, fromKey, "ID\tKEY\tCREATED\tLAST USED\tENDS\tREVOKED\tNAME",
 				func(k listedKey) []any {
@@ -85,8 +84,7 @@ func (c *cli) keyList() *cobra.Command {
 					}
 				})(op.tenants.Keys(cmd.Context(), id))
 		})
-	}
-	return cmd
+	})
 }
 
 func orNever(t *time.Time) string {

@@ -95,7 +95,7 @@ func (c *cli) addConfigFlags(root *cobra.Command) {
 // * are all. A tenant's commands read the floor of margins, which is the gateway's, from variables alone.
 var flagsRead = map[string]string{
 	"serve": "*", "demo": "*", "doctor": "*", "health": "*", "evidence": "*", "evidence key": "", "evidence verify": "",
-	"tenant":       "allow-insecure-callbacks",
+	"tenant":       "allow-insecure-callbacks webhook-allow-nets nat64-prefixes",
 	"trust source": "allow-insecure-callbacks webhook-allow-nets nat64-prefixes",
 	"trust sync":   "allow-insecure-callbacks webhook-allow-nets nat64-prefixes",
 	"user":         "listen base-url dashboard dashboard-url dashboard-listen mail-from",

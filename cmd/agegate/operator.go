@@ -30,6 +30,7 @@ type operator struct {
 	tenants *tenant.Service
 	sealer  *credential.Sealer
 	actor   audit.Actor
+	refuses func(address string) bool // see webhook.Client
 }
 
 // commandLine returns the actor for the audit log: the user of the operating
@@ -68,7 +69,7 @@ func (c *cli) withOperator(ctx context.Context, fn func(operator) error, require
 		rule := tenant.CallbackRule{AllowInsecure: cfg.AllowInsecureCallbacks}
 		tenants := tenant.NewService(db, sealer, rule, rand.Reader, now)
 		tenants.Margin = cfg.Margin
-		return fn(operator{db, tenants, sealer, commandLine()})
+		return fn(operator{db, tenants, sealer, commandLine(), app.GuardedClient(cfg).Refuses})
 	}, append(required, config.SecretKeyName)...)
 }
 
@@ -108,6 +109,14 @@ func (op operator) warnOfKey(cmd *cobra.Command) {
 	}
 }
 
+// warnOfWebhook warns of a webhook URL to which the gateway delivers nothing.
+func (op operator) warnOfWebhook(cmd *cobra.Command, address string) {
+	if op.refuses(address) {
+		fmt.Fprintln(cmd.ErrOrStderr(), "Warning: the webhook URL is not a public address, so deliveries to it are refused: "+
+			"name its network in AGEGATE_WEBHOOK_ALLOW_NETS.")
+	}
+}
+
 // missing adds to a not-found error what was not found. Other errors are
 // returned unchanged.
 func missing(what string, err error) error {
@@ -130,10 +139,13 @@ func confirm(cmd *cobra.Command, err error, format string, args ...any) error {
 func now() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
 
 // idArgument reads a command's only argument as an ID.
-func idArgument(args []string) (uuid.UUID, error) {
-	id, err := uuid.Parse(args[0])
+func idArgument(args []string) (uuid.UUID, error) { return idOf("the ID", args[0]) }
+
+// idOf reads an ID, and names its source in the error.
+func idOf(source, text string) (uuid.UUID, error) {
+	id, err := uuid.Parse(text)
 	if err != nil {
-		return uuid.Nil, errors.New("the ID must be a UUID")
+		return uuid.Nil, fmt.Errorf("%s must be a UUID", source)
 	}
 	return id, nil
 }

@@ -114,9 +114,8 @@ func (c *cli) tenantCreate() *cobra.Command {
 	}
 	settingFlags(cmd.Flags(), &settings)
 	cmd.Flags().Int64Var(&credit, "credit", 0, "prepaid credit to start with")
-	out := terminal.OutputFlag(cmd, terminal.OneObject)
 	_ = cmd.MarkFlagRequired("name")
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+	return terminal.Printing(cmd, terminal.OneObject, func(_ []string, out *terminal.Output) error {
 		if credit < 0 || credit > billing.MaxTopUp {
 			return fmt.Errorf("--credit must be from 0 to %d", billing.MaxTopUp)
 		}
@@ -128,6 +127,7 @@ func (c *cli) tenantCreate() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			op.warnOfWebhook(cmd, created.Tenant.WebhookURL)
 			if credit > 0 {
 				if _, err := billing.TopUp(cmd.Context(), op.store, op.actor, created.Tenant.ID, credit, "", now()); err != nil {
 					return err
@@ -135,8 +135,7 @@ func (c *cli) tenantCreate() *cobra.Command {
 			}
 			return printCreated(out, created)
 		})
-	}
-	return cmd
+	})
 }
 
 func printCreated(out *terminal.Output, c tenant.Credentials) error {
@@ -182,6 +181,7 @@ a colour, which is made lighter or darker until it can be read.`,
 				return errors.New("give at least one setting to change")
 			}
 			t, err := op.tenants.Update(cmd.Context(), op.actor, id, changes)
+			op.warnOfWebhook(cmd, t.WebhookURL)
 			return confirm(cmd, err, "Tenant %s (%s) is updated.\n", t.ID, tenant.Visible(t.Name))
 		})
 	}
@@ -284,14 +284,12 @@ func (op operator) listed(ctx context.Context) ([]listedTenant, error) {
 
 func (c *cli) tenantList() *cobra.Command {
 	cmd := &cobra.Command{Use: "list", Short: "List tenants", Args: cobra.NoArgs}
-	out := terminal.OutputFlag(cmd, terminal.OneArray)
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+	return terminal.Printing(cmd, terminal.OneArray, func(_ []string, out *terminal.Output) error {
 		return c.withOperator(cmd.Context(), func(op operator) error {
 			return terminal.PrintList(out, terminal.Itself[listedTenant], "TENANT\tNAME\tCREDIT\tDISABLED\tCREATED",
 				func(t listedTenant) []any {
 					return []any{t.TenantID, tenant.Visible(t.Name), t.Credit, t.Disabled, t.CreatedAt.Format(time.DateTime)}
 				})(op.listed(cmd.Context()))
 		})
-	}
-	return cmd
+	})
 }

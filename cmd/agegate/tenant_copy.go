@@ -24,9 +24,8 @@ func (c *cli) tenantCopy() *cobra.Command {
 		Args: exactlyOne("TENANT_ID"),
 	}
 	settingFlags(cmd.Flags(), &changes)
-	out := terminal.OutputFlag(cmd, terminal.OneObject)
 	_ = cmd.MarkFlagRequired("name")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+	return terminal.Printing(cmd, terminal.OneObject, func(args []string, out *terminal.Output) error {
 		return c.withTenant(cmd.Context(), args, func(op operator, id uuid.UUID) error {
 			ctx := cmd.Context()
 			if err := app.CheckSecretKey(ctx, op.tenants); err != nil {
@@ -54,8 +53,7 @@ func (c *cli) tenantCopy() *cobra.Command {
 			}
 			return nil
 		})
-	}
-	return cmd
+	})
 }
 
 // brandToCopy returns the brand of a tenant as changes to another one, or nil if

@@ -86,10 +86,9 @@ document signer.`,
 		"kind of document: mdl, proof-of-age, photo-id, id-card, pid, or the full name of one")
 	flags.StringVar(&n.SignerUsage, "signer-usage", "",
 		"OID that document signers' certificates must have, or any (default: that of ISO 18013-5 for mdl, any for others)")
-	out := terminal.OutputFlag(cmd, terminal.OneObject)
 	_ = cmd.MarkFlagRequired("name")
 	_ = cmd.MarkFlagRequired("doctype")
-	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
+	return terminal.Printing(cmd, terminal.OneObject, func(args []string, out *terminal.Output) (err error) {
 		if full, ok := docTypeNames[n.DocType]; ok {
 			n.DocType = full
 		}
@@ -106,8 +105,7 @@ document signer.`,
 					issuer.Fingerprint)
 			})
 		})
-	}
-	return cmd
+	})
 }
 
 func readCertificate(path string) ([]byte, error) {
@@ -116,8 +114,7 @@ func readCertificate(path string) ([]byte, error) {
 
 func (c *cli) trustList() *cobra.Command {
 	cmd := &cobra.Command{Use: "list", Short: "List the trusted issuers", Args: cobra.NoArgs}
-	out := terminal.OutputFlag(cmd, terminal.OneArray)
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+	return terminal.Printing(cmd, terminal.OneArray, func(_ []string, out *terminal.Output) error {
 		return c.withTrust(cmd.Context(), func(trust *document.Trust) error {
 			return terminal.PrintList(out, fromIssuer, "ID\tCOUNTRY\tNAME\tDOCUMENT\tVALID FROM\tVALID UNTIL\tLIST",
 				func(i listedIssuer) []any {
@@ -125,8 +122,7 @@ func (c *cli) trustList() *cobra.Command {
 						untilOf(i.NotAfter), listOf(i)}
 				})(trust.List(cmd.Context()))
 		})
-	}
-	return cmd
+	})
 }
 
 // listOf names the list of an issuer.

@@ -70,8 +70,7 @@ fetches it about every six hours, agegate trust sync at once.`,
 		"with --type, kind of the issuers' documents: mdl, proof-of-age, photo-id, id-card, pid, or the full name of one")
 	_ = cmd.MarkFlagRequired("name")
 	_ = cmd.MarkFlagRequired("signer")
-	out := terminal.OutputFlag(cmd, terminal.OneObject)
-	cmd.RunE = func(cmd *cobra.Command, _ []string) (err error) {
+	return terminal.Printing(cmd, terminal.OneObject, func(_ []string, out *terminal.Output) (err error) {
 		if full, ok := docTypeNames[n.DocType]; ok {
 			n.DocType = full
 		}
@@ -93,14 +92,12 @@ fetches it about every six hours, agegate trust sync at once.`,
 				fmt.Fprintf(w, "List %s is followed. Fetch it now: agegate trust sync %s\n", l.ID, l.ID)
 			})
 		})
-	}
-	return cmd
+	})
 }
 
 func (c *cli) sourceList() *cobra.Command {
 	cmd := &cobra.Command{Use: "list", Short: "List the published lists that are followed", Args: cobra.NoArgs}
-	out := terminal.OutputFlag(cmd, terminal.OneArray)
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+	return terminal.Printing(cmd, terminal.OneArray, func(_ []string, out *terminal.Output) error {
 		return c.withLists(cmd.Context(), func(lists *document.Lists) error {
 			return terminal.PrintList(out, fromSource, "ID\tNAME\tFORMAT\tNUMBER\tVALID UNTIL\tLAST ATTEMPT",
 				func(l listedSource) []any {
@@ -116,8 +113,7 @@ func (c *cli) sourceList() *cobra.Command {
 					return []any{l.ID, l.Name, l.Format, l.Sequence, until, state}
 				})(lists.List(cmd.Context()))
 		})
-	}
-	return cmd
+	})
 }
 
 func (c *cli) sourcePin() *cobra.Command {
@@ -159,8 +155,7 @@ refused, and changes nothing. With --file, a list is read from a file instead.`,
 		Args: cobra.MaximumNArgs(1),
 	}
 	cmd.Flags().StringVar(&file, "file", "", "with an ID, file that holds the list")
-	out := terminal.OutputFlag(cmd, terminal.OneArray)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+	return terminal.Printing(cmd, terminal.OneArray, func(args []string, out *terminal.Output) error {
 		if file != "" && len(args) == 0 {
 			return errors.New("--file needs the ID of the list")
 		}
@@ -191,8 +186,7 @@ refused, and changes nothing. With --file, a list is read from a file instead.`,
 			}
 			return errors.Join(append([]error{out.Print(results, func(w io.Writer) { printSynced(w, results) })}, failed...)...)
 		})
-	}
-	return cmd
+	})
 }
 
 // idsToSync returns the ID in args, or those of all lists with an address.

@@ -27,8 +27,7 @@ used for 90 days from its date.`,
 		"file with the certificates, in PEM, of the list's signer or of the authority that certified it")
 	_ = cmd.MarkFlagRequired("name")
 	_ = cmd.MarkFlagRequired("signer")
-	out := terminal.OutputFlag(cmd, terminal.OneObject)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+	return terminal.Printing(cmd, terminal.OneObject, func(args []string, out *terminal.Output) error {
 		raw, err := readList(args[0])
 		if err != nil {
 			return err
@@ -45,8 +44,7 @@ used for 90 days from its date.`,
 			result := fromSynced(synced)
 			return out.Print(result, func(w io.Writer) { printSynced(w, []syncResult{result}) })
 		})
-	}
-	return cmd
+	})
 }
 
 // readList reads a published list from a file.

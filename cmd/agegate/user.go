@@ -78,8 +78,7 @@ type listedUser struct {
 
 func (c *cli) userList() *cobra.Command {
 	cmd := &cobra.Command{Use: "list", Short: "List the users, oldest first", Args: cobra.NoArgs}
-	out := terminal.OutputFlag(cmd, terminal.OneArray)
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+	return terminal.Printing(cmd, terminal.OneArray, func(_ []string, out *terminal.Output) error {
 		ctx := cmd.Context()
 		return c.withUsers(ctx, func(accounts *account.Service, _ config.Config) error {
 			var all []account.User
@@ -91,8 +90,7 @@ func (c *cli) userList() *cobra.Command {
 				}
 			}
 		})
-	}
-	return cmd
+	})
 }
 
 func fromUser(u account.User) listedUser {
@@ -122,8 +120,7 @@ authenticator app and recovery codes, and ends all their log-ins. Give it
 only to the user: anyone who has it can sign in as that user.`,
 		Args: exactlyOneUser,
 	}
-	out := terminal.OutputFlag(cmd, terminal.OneObject)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+	return terminal.Printing(cmd, terminal.OneObject, func(args []string, out *terminal.Output) error {
 		return c.withUser(cmd.Context(), args, func(accounts *account.Service, cfg config.Config, user account.User) error {
 			if err := cfg.CheckDashboard(); err != nil {
 				return err
@@ -137,8 +134,7 @@ only to the user: anyone who has it can sign in as that user.`,
 			}
 			return out.Print(map[string]string{"recovery_link": link}, func(w io.Writer) { fmt.Fprintln(w, link) })
 		})
-	}
-	return cmd
+	})
 }
 
 func (c *cli) userSwitch(
@@ -169,17 +165,12 @@ an operator, a link is printed with --another only, for one more operator; the
 audit log has an entry about it.`,
 		Args: cobra.NoArgs,
 	}
-	out := terminal.OutputFlag(cmd, terminal.OneObject)
 	cmd.Flags().StringVar(&owned, "tenant", "", "ID of a tenant that the operator will own too")
 	cmd.Flags().BoolVar(&another, "another", false, "also if there is an operator already")
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		var tenantID *uuid.UUID
-		if owned != "" {
-			id, err := idArgument([]string{owned})
-			if err != nil {
-				return fmt.Errorf("--tenant: %w", err)
-			}
-			tenantID = &id
+	return terminal.Printing(cmd, terminal.OneObject, func(_ []string, out *terminal.Output) error {
+		tenantID, err := tenantOf(owned)
+		if err != nil {
+			return err
 		}
 		return c.withUsers(cmd.Context(), func(accounts *account.Service, cfg config.Config) error {
 			if err := cfg.CheckDashboard(); err != nil {
@@ -197,8 +188,7 @@ audit log has an entry about it.`,
 			}
 			return out.Print(map[string]string{"setup_link": link}, func(w io.Writer) { fmt.Fprintln(w, link) })
 		})
-	}
-	return cmd
+	})
 }
 
 // printSetup writes the setup link to a terminal while there is no operator. If

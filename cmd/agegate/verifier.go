@@ -92,11 +92,8 @@ func tenantOf(text string) (*uuid.UUID, error) {
 	if text == "" {
 		return nil, nil //nolint:nilnil // the instance
 	}
-	id, err := uuid.Parse(text)
-	if err != nil {
-		return nil, errors.New("--tenant must be a UUID")
-	}
-	return &id, nil
+	id, err := idOf("--tenant", text)
+	return &id, err
 }
 
 // listedVerifier is one key as the verifier commands print it.
@@ -137,8 +134,7 @@ func (c *cli) verifierCSR() *cobra.Command {
 	var f verifierFlags
 	cmd := &cobra.Command{Use: "csr", Short: "Make a key and print a request for its certificate", Args: cobra.NoArgs}
 	f.add(cmd)
-	out := terminal.OutputFlag(cmd, terminal.OneObject)
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+	return terminal.Printing(cmd, terminal.OneObject, func(_ []string, out *terminal.Output) error {
 		return c.withVerifiers(cmd.Context(), func(v *document.Verifiers, host string) error {
 			n, err := f.read(host)
 			if err != nil {
@@ -147,8 +143,7 @@ func (c *cli) verifierCSR() *cobra.Command {
 			key, request, err := v.Request(cmd.Context(), commandLine(), n)
 			return printRequest(out, key, request, err)
 		})
-	}
-	return cmd
+	})
 }
 
 func (c *cli) verifierImport() *cobra.Command {
@@ -175,8 +170,7 @@ the certificate by which the requests are signed, as its sub or intermediary.sub
 	cmd.Flags().StringVar(&registration, "registration", "", "file with a registration certificate")
 	cmd.Flags().StringVar(&tenant, "tenant", "",
 		"ID of the tenant whose registration certificate it is (default: that of the instance)")
-	out := terminal.OutputFlag(cmd, terminal.OneObject)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+	return terminal.Printing(cmd, terminal.OneObject, func(args []string, out *terminal.Output) error {
 		if registration != "" {
 			return c.importRegistration(cmd.Context(), out, tenant, registration)
 		}
@@ -192,8 +186,7 @@ the certificate by which the requests are signed, as its sub or intermediary.sub
 			key, err := v.Import(cmd.Context(), commandLine(), id, chain)
 			return printActive(out, key, missing("key", err))
 		})
-	}
-	return cmd
+	})
 }
 
 func (c *cli) importRegistration(ctx context.Context, out *terminal.Output, tenant, path string) error {
@@ -249,8 +242,7 @@ new one is imported. A shopper whose wallet is being asked at that moment has to
 ask again.`,
 	}
 	cmd.Flags().StringVar(&tenant, "tenant", "", "ID of the tenant whose key it is (default: that of the instance)")
-	out := terminal.OutputFlag(cmd, terminal.OneObject)
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+	return terminal.Printing(cmd, terminal.OneObject, func(_ []string, out *terminal.Output) error {
 		owner, err := tenantOf(tenant)
 		if err != nil {
 			return err
@@ -259,14 +251,12 @@ ask again.`,
 			key, request, err := v.Rotate(cmd.Context(), commandLine(), owner)
 			return printRequest(out, key, request, missing("key in use", err))
 		})
-	}
-	return cmd
+	})
 }
 
 func (c *cli) verifierList() *cobra.Command {
 	cmd := &cobra.Command{Use: "list", Short: "List the keys and the registration certificates", Args: cobra.NoArgs}
-	out := terminal.OutputFlag(cmd, terminal.OneArray)
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+	return terminal.Printing(cmd, terminal.OneArray, func(_ []string, out *terminal.Output) error {
 		return c.withVerifiers(cmd.Context(), func(v *document.Verifiers, _ string) error {
 			keys, err := v.List(cmd.Context())
 			registrations, failed := v.Registrations(cmd.Context())
@@ -286,8 +276,7 @@ func (c *cli) verifierList() *cobra.Command {
 				}
 			})
 		})
-	}
-	return cmd
+	})
 }
 
 func (c *cli) verifierRemove() *cobra.Command {
@@ -314,8 +303,7 @@ each tenant.`,
 	}
 	cmd.Flags().StringVar(&name, "name", "", "the registrar's name")
 	_ = cmd.MarkFlagRequired("name")
-	out := terminal.OutputFlag(cmd, terminal.OneObject)
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+	return terminal.Printing(cmd, terminal.OneObject, func(_ []string, out *terminal.Output) error {
 		return c.withVerifiers(cmd.Context(), func(v *document.Verifiers, host string) error {
 			key, certificate, err := v.NewRegistrar(cmd.Context(), commandLine(), name, host)
 			if err != nil {
@@ -323,8 +311,7 @@ each tenant.`,
 			}
 			return out.Print(fromVerifier(key, certificate), func(w io.Writer) { fmt.Fprintf(w, "%s", certificate) })
 		})
-	}
-	return cmd
+	})
 }
 
 func (c *cli) verifierSign() *cobra.Command {
@@ -332,8 +319,7 @@ func (c *cli) verifierSign() *cobra.Command {
 	cmd := &cobra.Command{Use: "sign", Short: "Make a key with a certificate by the operator's root, and use it",
 		Args: cobra.NoArgs}
 	f.add(cmd)
-	out := terminal.OutputFlag(cmd, terminal.OneObject)
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+	return terminal.Printing(cmd, terminal.OneObject, func(_ []string, out *terminal.Output) error {
 		return c.withVerifiers(cmd.Context(), func(v *document.Verifiers, host string) error {
 			n, err := f.read(host)
 			if err != nil {
@@ -342,6 +328,5 @@ func (c *cli) verifierSign() *cobra.Command {
 			key, err := v.Sign(cmd.Context(), commandLine(), n)
 			return printActive(out, key, missing("root (make it with agegate verifier root)", err))
 		})
-	}
-	return cmd
+	})
 }

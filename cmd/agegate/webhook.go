@@ -77,7 +77,7 @@ func tenantFlag(cmd *cobra.Command) func() (webhook.Scope, error) {
 		if id == "" {
 			return webhook.OfAll(), nil
 		}
-		parsed, err := idArgument([]string{id})
+		parsed, err := idOf("--tenant", id)
 		return webhook.OfTenant(parsed), err
 	}
 }
@@ -97,8 +97,7 @@ func (c *cli) webhookList() *cobra.Command {
 	cmd.Flags().StringVar(&status, "status", "", statusNames)
 	cmd.Flags().StringVar(&before, "before", "", "only events created before this one (an event ID), for the next page")
 	cmd.Flags().IntVar(&limit, "limit", webhook.MaxPage, "how many, 1 to 100")
-	out := terminal.OutputFlag(cmd, terminal.OneArray)
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+	return terminal.Printing(cmd, terminal.OneArray, func(_ []string, out *terminal.Output) error {
 		if limit < 1 || limit > webhook.MaxPage {
 			return fmt.Errorf("--limit must be from 1 to %d", webhook.MaxPage)
 		}
@@ -112,8 +111,7 @@ func (c *cli) webhookList() *cobra.Command {
 				})(ops.Events(cmd.Context(),
 				webhook.Filter{Scope: of, Status: webhook.Status(status), Before: before, Limit: limit}))
 		})
-	}
-	return cmd
+	})
 }
 
 // answerOf formats an attempt's class and HTTP status.
@@ -138,8 +136,7 @@ type listedAttempt struct {
 func (c *cli) webhookShow() *cobra.Command {
 	cmd := &cobra.Command{Use: "show EVENT_ID", Short: "Show a delivery with its attempts", Args: exactlyOne("EVENT_ID")}
 	scope := tenantFlag(cmd)
-	out := terminal.OutputFlag(cmd, terminal.OneObject)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+	return terminal.Printing(cmd, terminal.OneObject, func(args []string, out *terminal.Output) error {
 		return c.withWebhooks(cmd.Context(), scope, func(ops *webhook.Operations, _ audit.Actor, of webhook.Scope) error {
 			record, attempts, err := ops.EventByID(cmd.Context(), of, args[0])
 			if err != nil {
@@ -168,8 +165,7 @@ func (c *cli) webhookShow() *cobra.Command {
 				}
 			})
 		})
-	}
-	return cmd
+	})
 }
 
 func (c *cli) webhookResend() *cobra.Command {
@@ -182,8 +178,7 @@ all failed events created since a time or within a duration.`,
 	}
 	scope := tenantFlag(cmd)
 	cmd.Flags().StringVar(&since, "failed-since", "", "RFC 3339 time, or a duration such as 24h")
-	out := terminal.OutputFlag(cmd, terminal.OneObject)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+	return terminal.Printing(cmd, terminal.OneObject, func(args []string, out *terminal.Output) error {
 		if (len(args) == 1) == (since != "") {
 			return errors.New("give either an EVENT_ID or --failed-since")
 		}
@@ -203,8 +198,7 @@ all failed events created since a time or within a duration.`,
 			}
 			return printCount(out, "resent", n, "events are due again")
 		})
-	}
-	return cmd
+	})
 }
 
 func parseSince(s string) (time.Time, error) {

@@ -52,8 +52,7 @@ func fromEndpoint(e webhook.Failing) listedEndpoint {
 func (c *cli) webhookEndpoints() *cobra.Command {
 	cmd := &cobra.Command{Use: "endpoints", Short: "List endpoints that are failing or disabled", Args: cobra.NoArgs}
 	scope := tenantFlag(cmd)
-	out := terminal.OutputFlag(cmd, terminal.OneArray)
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+	return terminal.Printing(cmd, terminal.OneArray, func(_ []string, out *terminal.Output) error {
 		return c.withWebhooks(cmd.Context(), scope, func(ops *webhook.Operations, _ audit.Actor, of webhook.Scope) error {
 			return terminal.PrintList(out, fromEndpoint, "ENDPOINT\tTENANT\tLIVE\tFAILING SINCE\tDISABLED\tREASON",
 				func(e listedEndpoint) []any {
@@ -61,8 +60,7 @@ func (c *cli) webhookEndpoints() *cobra.Command {
 						cmp.Or(e.DisabledReason, e.LastClass)}
 				})(ops.Endpoints(cmd.Context(), of))
 		})
-	}
-	return cmd
+	})
 }
 
 func (c *cli) webhookEnable() *cobra.Command {
@@ -71,8 +69,7 @@ func (c *cli) webhookEnable() *cobra.Command {
 		Args: exactlyOne("ENDPOINT_ID"),
 	}
 	scope := tenantFlag(cmd)
-	out := terminal.OutputFlag(cmd, terminal.OneObject)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+	return terminal.Printing(cmd, terminal.OneObject, func(args []string, out *terminal.Output) error {
 		return c.withWebhooks(cmd.Context(), scope, func(ops *webhook.Operations, actor audit.Actor, of webhook.Scope) error {
 			n, err := ops.EnableEndpoint(cmd.Context(), actor, of, args[0])
 			if err != nil {
@@ -80,6 +77,5 @@ func (c *cli) webhookEnable() *cobra.Command {
 			}
 			return printCount(out, "due", n, "waiting events are due")
 		})
-	}
-	return cmd
+	})
 }

@@ -265,7 +265,7 @@ func (a *App) buildServices(cfg config.Config, sealer *credential.Sealer) {
 	a.Accounts = account.NewService(accounts)
 	a.api.lists = NewLists(a.Store, cfg, a.now)
 	a.api.refusals = insight.NewRecorder(a.Store, a.now)
-	a.api.dispatcher = webhook.NewDispatcher(a.Store, a.Tenants, guardedClient(cfg), webhook.Config{
+	a.api.dispatcher = webhook.NewDispatcher(a.Store, a.Tenants, GuardedClient(cfg), webhook.Config{
 		Live: cfg.WebhookRetryLive, Test: cfg.WebhookRetryTest, Logger: a.log,
 		Observe: func(class webhook.Class, livemode bool) { a.metrics.WebhookAttempt(string(class), livemode) },
 	})

@@ -42,7 +42,7 @@ func (a *App) buildDashboard(cfg config.Config, sealer *credential.Sealer) (err 
 		Closed: func(ctx context.Context, of tenant.Tenant) (string, error) {
 			return doctor.Closing(ctx, cfg, a.Store, a.now())(of)
 		},
-		Health: a.health(cfg, sealer), HTTPS: isHTTPS(cfg), Refuses: guardedClient(cfg).Refuses,
+		Health: a.health(cfg, sealer), HTTPS: isHTTPS(cfg), Refuses: GuardedClient(cfg).Refuses,
 	})
 	return err
 }

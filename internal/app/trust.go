@@ -17,16 +17,16 @@ import (
 // trustListTypes are the media types of published lists, as an Accept header.
 const trustListTypes = "application/vnd.etsi.tsl+xml, application/xml, application/jose, application/jwt, */*;q=0.1"
 
-// guardedClient returns a client for addresses that tenants and published lists
+// GuardedClient returns a client for addresses that tenants and published lists
 // contain.
-func guardedClient(cfg config.Config) *webhook.Client {
+func GuardedClient(cfg config.Config) *webhook.Client {
 	return webhook.NewClient(cfg.WebhookAllowNets, cfg.NAT64Prefixes)
 }
 
 // NewLists returns the service that follows published lists of issuers. It fetches
 // them from public addresses, and from the networks that webhooks may reach.
 func NewLists(db *store.Store, cfg config.Config, now func() time.Time) *document.Lists {
-	client := guardedClient(cfg)
+	client := GuardedClient(cfg)
 	return document.NewLists(db, callbackRule(cfg), func(ctx context.Context, url string) ([]byte, error) {
 		raw, err := client.Get(ctx, url, trustListTypes, trustlist.MaxBytes)
 		if err != nil {

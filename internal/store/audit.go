@@ -83,6 +83,12 @@ func (s *Store) AuditEntries(ctx context.Context, f audit.Filter) ([]audit.Entry
 		if f.ActorID != "" {
 			q = q.Where("actor_id = ?", f.ActorID)
 		}
+		if f.Target != "" {
+			q = q.Where("target = ?", f.Target)
+		}
+		if !f.To.IsZero() {
+			q = q.Where("at BETWEEN ? AND ?", f.From, f.To)
+		}
 		switch {
 		case f.Before > 0 && f.Scope == audit.OnTenants:
 			last, err := take[audit.Entry](tx.db.Table(auditTable), "scope = ? AND seq = ?", f.In, f.Before)

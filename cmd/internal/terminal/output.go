@@ -28,6 +28,13 @@ func OutputFlag(cmd *cobra.Command, shape string) *Output {
 	return o
 }
 
+// Printing returns a command that runs run, with --json for the given shape.
+func Printing(cmd *cobra.Command, shape string, run func(args []string, out *Output) error) *cobra.Command {
+	out := OutputFlag(cmd, shape)
+	cmd.RunE = func(_ *cobra.Command, args []string) error { return run(args, out) }
+	return cmd
+}
+
 // Print prints v as JSON with --json, otherwise the output of text, with
 // tab-separated columns aligned.
 func (o *Output) Print(v any, text func(w io.Writer)) error {

@@ -14,6 +14,7 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // Lookup returns the value of an environment variable, like os.LookupEnv.
@@ -61,10 +62,20 @@ func (e ExitError) Error() string {
 // Unwrap returns the error without the code.
 func (e ExitError) Unwrap() error { return e.Err }
 
+// values says what a flag of a type may be.
+var values = map[string]string{"bool": "true or false", "int": "a whole number", "int64": "a whole number",
+	"float64": "a number such as 0.5", "duration": "a time such as 30s, 10m or 24h"}
+
 // Execute runs the command that args name.
 func Execute(ctx context.Context, root *cobra.Command, args []string, stdout, stderr io.Writer) error {
 	root.SilenceUsage, root.SilenceErrors = true, true
 	root.CompletionOptions.HiddenDefaultCmd = true
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
+		if bad, ok := errors.AsType[*pflag.InvalidValueError](err); ok && values[bad.GetFlag().Value.Type()] != "" {
+			return fmt.Errorf("--%s must be %s", bad.GetFlag().Name, values[bad.GetFlag().Value.Type()])
+		}
+		return err
+	})
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"agegate/internal/app/config"
-	"agegate/internal/backoffice/insight"
 	"agegate/internal/rules/tenant"
 	"agegate/internal/store"
 
@@ -53,13 +52,8 @@ func (e *examiner) database(ctx context.Context) {
 	if !e.state(ctx, db) {
 		return
 	}
-	running, err := db.Replicas(ctx, e.Now().Add(-insight.GoneAfter))
-	if err == nil && len(running) == 0 && e.answers {
-		e.problem("gateway", "a gateway answers at "+baseURLName+", but none runs on this database",
-			"end the gateway that answers and start yours, or correct "+config.DatabaseURLName)
-	}
 	tenants := tenant.NewService(db, e.Sealer, tenant.CallbackRule{}, rand.Reader, e.Now)
-	given := facts{e.Config, db, e.Sealer, e.Now()}
+	given := facts{e.Config, db, e.Sealer, e.Now(), e.answers}
 	for _, s := range stored {
 		e.within(ctx, s.name, func(ctx context.Context) {
 			found, err := s.find(ctx, given)

@@ -37,5 +37,11 @@ func keyFindings(ctx context.Context, f facts) ([]Finding, error) {
 	default:
 		found.Grade, found.Found = OK, "it opens the secrets in the database"
 	}
-	return []Finding{found}, err
+	findings := []Finding{found}
+	if err == nil && len(running) == 0 && f.answers {
+		findings = append(findings, Finding{"", "gateway", Problem, "a gateway answers at " + baseURLName +
+			", but none runs on this database", "end the gateway that answers and start yours, or correct " +
+			config.DatabaseURLName, nil})
+	}
+	return findings, err
 }

@@ -18,6 +18,8 @@ type facts struct {
 	db  *store.Store
 	key *credential.Sealer
 	now time.Time
+
+	answers bool // a gateway answers at the public address
 }
 
 // stored are the examinations of what the database says of the installation. The command
@@ -69,7 +71,7 @@ func Known(
 ) ([]Finding, error) {
 	all := settings(cfg, now)
 	for _, s := range stored {
-		found, err := s.find(ctx, facts{cfg, db, key, now})
+		found, err := s.find(ctx, facts{cfg, db, key, now, false})
 		if err != nil {
 			return nil, err
 		}

@@ -2,10 +2,9 @@ package dashboard
 
 import (
 	"context"
-	"encoding/csv"
 	"fmt"
-	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -102,16 +101,12 @@ func (p *Pages) showBilling(r *desk.Request) error {
 		name := m.Start.Format("2006-01")
 		v.Months = append(v.Months, monthView{m, name, r.Href(ledgerPath) + "?month=" + name})
 	}
-	var oldest time.Time
-	if len(entries) > 0 {
-		oldest = entries[len(entries)-1].CreatedAt
-	}
-	note, err := p.notesOf(r.Ctx(), id, oldest)
+	notes, err := p.notesOf(r.Ctx(), id, entries)
 	if err != nil {
 		return err
 	}
 	for _, e := range entries {
-		v.Lines = append(v.Lines, lineOf(r, e, note(e)))
+		v.Lines = append(v.Lines, lineOf(r, e, notes[e.ID]))
 	}
 	if before != uuid.Nil {
 		v.Newest = r.To(billingPath) + "#ledger"
@@ -122,29 +117,31 @@ func (p *Pages) showBilling(r *desk.Request) error {
 	return r.Show(http.StatusOK, "billing", v)
 }
 
-// notesOf returns a function that returns the note of a tenant's top-up at or after since, or nothing for other
-// entries.
+// notesOf returns the notes of the top-ups among neighbours in a tenant's ledger, by the IDs of the entries.
 func (p *Pages) notesOf(
-	ctx context.Context, tenantID uuid.UUID, since time.Time,
-) (func(billing.Entry) string, error) {
+	ctx context.Context, tenantID uuid.UUID, entries []billing.Entry,
+) (map[uuid.UUID]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, desk.ReadBatch)
 	defer cancel()
-	notes := map[int64]string{} // by the time of the booking, which is that of its act
-	topUps := audit.Filter{Scope: audit.OfTenant(tenantID), Action: audit.CreditAdd}
-	for {
-		acts, err := p.cfg.Audit.AuditEntries(ctx, topUps)
-		for _, act := range acts {
-			notes[act.At.UnixMicro()], topUps.Before = act.Details().Params["note"], act.Seq
+	topUps := slices.DeleteFunc(slices.Clone(entries), func(e billing.Entry) bool { return e.Kind != billing.EntryTopUp })
+	written, notes := map[int64]string{}, map[uuid.UUID]string{}
+	for some := range slices.Chunk(topUps, audit.MaxPage) {
+		f := audit.Filter{Scope: audit.OfTenant(tenantID), Action: audit.CreditAdd}
+		if f.From, f.To = some[0].CreatedAt, some[len(some)-1].CreatedAt; f.From.After(f.To) {
+			f.From, f.To = f.To, f.From
 		}
-		if err != nil || len(acts) < audit.MaxPage || acts[len(acts)-1].At.Before(since) {
-			return func(e billing.Entry) string {
-				if e.Kind != billing.EntryTopUp {
-					return ""
-				}
-				return notes[e.CreatedAt.UnixMicro()]
-			}, err
+		acts, err := p.cfg.Audit.AuditEntries(ctx, f)
+		if err != nil {
+			return nil, err
+		}
+		for _, act := range acts { // at the time of the booking
+			written[act.At.UnixMicro()] = act.Details().Params["note"]
 		}
 	}
+	for _, e := range topUps {
+		notes[e.ID] = written[e.CreatedAt.UnixMicro()]
+	}
+	return notes, nil
 }
 
 // meter returns the used part of a limit in percent, at most 100.
@@ -201,47 +198,41 @@ func (p *Pages) downloadLedger(r *desk.Request) error {
 		}
 	}
 	from = time.Date(from.Year(), from.Month(), 1, 0, 0, 0, 0, time.UTC)
-	return r.Download("text/csv; charset=utf-8", "ledger-"+from.Format("2006-01")+".csv",
-		func(ctx context.Context, w io.Writer) error {
-			return p.writeLedger(ctx, w, r.Tenant, from)
+	return downloadTable(r, "ledger-"+from.Format("2006-01")+".csv", ledgerColumns,
+		func(ctx context.Context, write func([][]string) error) error {
+			for last, more := (billing.Entry{}), true; more; {
+				entries, err := p.ledgerBatch(ctx, r.Tenant.ID, from, last)
+				if err != nil {
+					return err
+				}
+				notes, err := p.notesOf(ctx, r.Tenant.ID, entries)
+				if err != nil {
+					return err
+				}
+				lines := make([][]string, len(entries))
+				for i, e := range entries {
+					lines[i], last = ledgerLine(r.Tenant, e, notes[e.ID]), e
+				}
+				if err := write(lines); err != nil {
+					return err
+				}
+				more = len(entries) == billing.MaxPage
+			}
+			return nil
 		})
 }
 
-func (p *Pages) writeLedger(ctx context.Context, w io.Writer, t tenant.Tenant, from time.Time) error {
-	out := csv.NewWriter(w)
-	if err := out.Write([]string{"time", "tenant", "kind", "source", "month", "units", "session_id",
-		"entry_id", "note"}); err != nil {
-		return err
+// ledgerColumns are the columns of the file of a ledger.
+var ledgerColumns = []string{"time", "tenant", "kind", "source", "month", "units", "session_id", "entry_id", "note"}
+
+func ledgerLine(t tenant.Tenant, e billing.Entry, note string) []string {
+	session := ""
+	if e.SessionID != nil {
+		session = e.SessionID.String()
 	}
-	note, err := p.notesOf(ctx, t.ID, from)
-	if err != nil {
-		return err
-	}
-	name := csvText(t.Name)
-	last := billing.Entry{}
-	for {
-		entries, err := p.ledgerBatch(ctx, t.ID, from, last)
-		if err != nil {
-			return err
-		}
-		for _, e := range entries {
-			session := ""
-			if e.SessionID != nil {
-				session = e.SessionID.String()
-			}
-			err := out.Write([]string{
-				e.CreatedAt.UTC().Format("2006-01-02T15:04:05.000000Z"), name, string(e.Kind), string(e.Source), e.Period,
-				strconv.FormatInt(e.Delta, 10), session, e.ID.String(), csvText(note(e)),
-			})
-			if err != nil {
-				return err
-			}
-			last = e
-		}
-		if len(entries) < billing.MaxPage {
-			out.Flush()
-			return out.Error()
-		}
+	return []string{
+		e.CreatedAt.UTC().Format(exportTime), csvText(t.Name), string(e.Kind), string(e.Source), e.Period,
+		strconv.FormatInt(e.Delta, 10), session, e.ID.String(), csvText(note),
 	}
 }
 

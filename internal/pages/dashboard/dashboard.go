@@ -42,7 +42,7 @@ type Config struct {
 	Health   func(context.Context) (Health, error)                // see Health
 	Closed   func(context.Context, tenant.Tenant) (string, error) // see doctor.Closing
 	HTTPS    bool                                                 // all public addresses are https
-	Refuses  func(hostPort string) bool                           // see webhook.Client
+	Refuses  func(address string) bool                            // see webhook.Client
 	APIURL   string                                               // public base of the API, without a trailing slash
 	// URL is the public base of the pages, without a trailing slash. Its scheme
 	// decides whether cookies are Secure.

@@ -66,7 +66,12 @@ type listedTenant struct {
 	insight.TenantUse
 	Passed  string     // the pass rate
 	Invited *time.Time // until when the first owner's invitation is valid; nil without one
-	Nobody  bool       // nobody has joined, was invited or uses the API
+	Members []account.Member
+}
+
+// Nobody reports that nobody has joined, was invited or uses the API.
+func (t listedTenant) Nobody() bool {
+	return t.Invited == nil && t.LastCall == nil && len(t.Members) == 0
 }
 
 // Fails reports whether an endpoint of live mode fails or is disabled.
@@ -88,14 +93,10 @@ func (p *Pages) listed(r *desk.Request, found ...tenant.Tenant) (rows []listedTe
 	if err != nil {
 		return nil, err
 	}
-	quiet := slices.DeleteFunc(slices.Collect(maps.Keys(used)), func(id uuid.UUID) bool {
-		return invited[id] != nil || used[id].LastCall != nil
-	})
-	members, err := p.cfg.Accounts.Members(r.Ctx(), quiet...)
+	all, err := p.cfg.Accounts.Members(r.Ctx(), slices.Collect(maps.Keys(used))...)
 	for _, t := range found {
-		nobody := slices.Contains(quiet, t.ID) &&
-			!slices.ContainsFunc(members, func(m account.Member) bool { return m.TenantID == t.ID })
-		row := listedTenant{t, used[t.ID], "–", invited[t.ID], nobody}
+		row := listedTenant{t, used[t.ID], "–", invited[t.ID], slices.DeleteFunc(slices.Clone(all),
+			func(m account.Member) bool { return m.TenantID != t.ID })}
 		if row.PassRate.Of > 0 {
 			row.Passed = percent(row.PassRate.Share)
 		}

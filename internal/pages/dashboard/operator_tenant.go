@@ -99,7 +99,6 @@ type tenantPage struct {
 	FreeChecks, TestCap string // empty for the gateway's default
 	Sessions, PassRate  tileFigure
 	Latest              *time.Time // when the newest live session was created; nil if there is none
-	Members             []account.Member
 	Acts, Dangerous     []actLink
 }
 
@@ -115,9 +114,6 @@ func (p *Pages) showTenant(r *desk.Request) error {
 		return err
 	}
 	v := &tenantPage{T: row[0], FreeChecks: limitText(t.FreeChecks), TestCap: limitText(t.TestCap)}
-	if v.Members, err = p.cfg.Accounts.Members(r.Ctx(), t.ID); err != nil {
-		return err
-	}
 	if err := p.readActivity(r, v, insight.Scope{TenantID: t.ID, Livemode: true}); err != nil {
 		return err
 	}

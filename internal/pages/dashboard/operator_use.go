@@ -2,8 +2,6 @@ package dashboard
 
 import (
 	"context"
-	"encoding/csv"
-	"io"
 	"strconv"
 	"time"
 
@@ -17,22 +15,18 @@ const usePath = operatorPath + "/use.csv"
 // several shops write invoices by it.
 func (p *Pages) downloadUse(r *desk.Request) error {
 	name := "use-" + p.cfg.Now().UTC().Format(time.DateOnly) + ".csv"
-	return r.Download("text/csv; charset=utf-8", name, func(ctx context.Context, w io.Writer) error {
-		out := csv.NewWriter(w)
-		err := out.WriteAll([][]string{{"month", "tenant_id", "tenant", "free_checks", "credit_checks", "credit_added"}})
-		if err != nil {
-			return err
-		}
+	columns := []string{"month", "tenant_id", "tenant", "free_checks", "credit_checks", "credit_added"}
+	return downloadTable(r, name, columns, func(ctx context.Context, write func([][]string) error) error {
 		for found, err := range p.cfg.Tenants.All(ctx) {
 			if err != nil {
 				return err
 			}
 			for _, t := range found {
 				rows, err := p.useOf(ctx, t)
-				if err != nil {
-					return err
+				if err == nil {
+					err = write(rows)
 				}
-				if err := out.WriteAll(rows); err != nil {
+				if err != nil {
 					return err
 				}
 			}

@@ -31,29 +31,35 @@ func (p *Pages) exportSessions(r *desk.Request) error {
 		return echo.ErrNotFound
 	}
 	name := "sessions-" + r.Mode() + "-" + p.cfg.Now().Format(time.DateOnly) + ".csv"
+	return downloadTable(r, name, exportColumns, func(ctx context.Context, write func([][]string) error) error {
+		more, err := p.cfg.Insight.Export(ctx, r.Scope(), filter, desk.ReadBatch, func(rows []insight.SessionRow) error {
+			lines := make([][]string, len(rows))
+			for i, row := range rows {
+				lines[i] = exportLine(row)
+			}
+			return write(lines)
+		})
+		if err != nil || !more {
+			return err
+		}
+		return write([][]string{append([]string{exportMore}, make([]string, len(exportColumns)-1)...)})
+	})
+}
+
+// exportTime is the form of times in files, which are in UTC.
+const exportTime = "2006-01-02T15:04:05.000000Z"
+
+// downloadTable answers with comma-separated values: the columns, and the lines that fill writes.
+func downloadTable(
+	r *desk.Request, name string, columns []string,
+	fill func(ctx context.Context, write func(lines [][]string) error) error,
+) error {
 	return r.Download("text/csv; charset=utf-8", name, func(ctx context.Context, w io.Writer) error {
 		out := csv.NewWriter(w)
-		if err := out.Write(exportColumns); err != nil {
+		if err := out.WriteAll([][]string{columns}); err != nil {
 			return err
 		}
-		more, err := p.cfg.Insight.Export(ctx, r.Scope(), filter, desk.ReadBatch, func(rows []insight.SessionRow) error {
-			for _, row := range rows {
-				if err := out.Write(exportLine(row)); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-		if more {
-			if err := out.Write(append([]string{exportMore}, make([]string, len(exportColumns)-1)...)); err != nil {
-				return err
-			}
-		}
-		out.Flush()
-		return out.Error()
+		return fill(ctx, out.WriteAll)
 	})
 }
 
@@ -62,7 +68,7 @@ func exportLine(row insight.SessionRow) []string {
 		if t == nil {
 			return ""
 		}
-		return t.UTC().Format("2006-01-02T15:04:05.000000Z")
+		return t.UTC().Format(exportTime)
 	}
 	return []string{
 		row.ID.String(), string(row.Status), strconv.Itoa(row.TargetAge), decidedBy(row.Source, row.Status, row.Way),

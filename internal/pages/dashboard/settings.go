@@ -4,7 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
-	"net"
+
 	"net/http"
 	"net/url"
 	"slices"
@@ -271,7 +271,7 @@ func (p *Pages) urlViews(t tenant.Tenant) []urlView {
 		switch u, err := url.Parse(v.URL); {
 		case leadsHere(v.URL):
 			views[i].Flaw = "local"
-		case v.Name == "webhook" && err == nil && p.cfg.Refuses(net.JoinHostPort(u.Hostname(), "443")):
+		case v.Name == "webhook" && p.cfg.Refuses(v.URL):
 			views[i].Flaw = "private"
 		case err == nil && u.Scheme == "http":
 			views[i].Flaw = "plain"

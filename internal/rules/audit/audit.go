@@ -147,6 +147,9 @@ type Filter struct {
 	Before  int64 // a sequence number: only entries before it, for the next page
 	In      Scope // whose sequence number Before is, with OnTenants
 	Limit   int   // 1 to MaxPage; 0 is MaxPage
+	Target  string
+	// From and To are the earliest and the latest time; zero for no bounds.
+	From, To time.Time
 }
 
 // MaxPage is the largest number of entries returned at once.

@@ -3,6 +3,7 @@ package webhook
 import (
 	"net"
 	"net/netip"
+	"net/url"
 	"slices"
 	"syscall"
 	"time"
@@ -17,8 +18,13 @@ const connectTimeout = 5 * time.Second
 // registered as a public address, so the guard's own list does not include it.
 var azureHost = netip.MustParsePrefix("168.63.129.16/32")
 
-// Refuses reports whether a host and port has an address, and the client never connects to it.
-func (c *Client) Refuses(hostPort string) bool {
+// Refuses reports whether the host of a URL is an address, and the client never connects to it.
+func (c *Client) Refuses(address string) bool {
+	u, err := url.Parse(address)
+	if err != nil {
+		return false
+	}
+	hostPort := net.JoinHostPort(u.Hostname(), "443")
 	at, err := netip.ParseAddrPort(hostPort)
 	network := map[bool]string{true: "tcp4", false: "tcp6"}[at.Addr().Is4()]
 	return err == nil && c.dialer.Control(network, hostPort, nil) != nil

@@ -52,13 +52,13 @@ var special = []string{
 func TestRefuses(t *testing.T) {
 	c := NewClient([]netip.Prefix{netip.MustParsePrefix("10.1.0.0/16"), netip.MustParsePrefix("fd12::/16")}, nil)
 	for _, address := range special {
-		if at := net.JoinHostPort(address, "8443"); !c.Refuses(at) {
+		if at := "https://" + net.JoinHostPort(address, "8443"); !c.Refuses(at) {
 			t.Errorf("%s is not refused", at)
 		}
 	}
 	for _, at := range []string{"", "10.1.2.3:443", "[fd12::1]:443", "8.8.8.8:8443", "[2606:4700::1]:80",
 		"shop.example:443"} {
-		if c.Refuses(at) {
+		if c.Refuses("https://" + at) {
 			t.Errorf("%q is refused", at)
 		}
 	}
