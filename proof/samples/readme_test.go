@@ -75,24 +75,22 @@ func paste(t *testing.T, g *gatewaytest.Gateway, commands string, env ...string)
 // TestSecretKeyIsKept pastes the commands that start a gateway for others twice: the
 // second time finds the key of the first, which only its owner can read.
 func TestSecretKeyIsKept(t *testing.T) {
-	for _, document := range []string{"README.md", "docs/operations/install.md"} {
-		home := t.TempDir()
-		settings, _, _ := strings.Cut(readSamples(t, document).find(t, "sh", "export AGEGATE_SECRET_KEY="), "\nmake ")
-		key := func() string {
-			cmd := exec.CommandContext(t.Context(), "sh", "-euc", settings+"\nprintf %s \"$AGEGATE_SECRET_KEY\"")
-			return string(output(t, cmd, "HOME="+home))
-		}
-		if first, second := key(), key(); len(first) != 44 || first != second { // 32 bytes in base64
-			t.Errorf("%s: the keys are of %d and %d bytes, and the same: %t", document, len(first), len(second),
-				first == second)
-		}
-		files, err := os.ReadDir(home)
-		if err != nil || len(files) != 1 {
-			t.Fatalf("%s: %d files: %v", document, len(files), err)
-		}
-		if info, err := files[0].Info(); err != nil || info.Mode().Perm() != 0o600 {
-			t.Errorf("%s: the key's file has mode %v: %v", document, info.Mode(), err)
-		}
+	home := t.TempDir()
+	settings, _, _ := strings.Cut(readSamples(t, "docs/operations/install.md").find(t, "sh",
+		"export AGEGATE_SECRET_KEY="), "\nmake ")
+	key := func() string {
+		cmd := exec.CommandContext(t.Context(), "sh", "-euc", settings+"\nprintf %s \"$AGEGATE_SECRET_KEY\"")
+		return string(output(t, cmd, "HOME="+home))
+	}
+	if first, second := key(), key(); len(first) != 44 || first != second { // 32 bytes in base64
+		t.Errorf("the keys are of %d and %d bytes, and the same: %t", len(first), len(second), first == second)
+	}
+	files, err := os.ReadDir(home)
+	if err != nil || len(files) != 1 {
+		t.Fatalf("%d files: %v", len(files), err)
+	}
+	if info, err := files[0].Info(); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the key's file has mode %v: %v", info.Mode(), err)
 	}
 }
 

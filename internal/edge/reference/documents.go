@@ -17,8 +17,7 @@ import (
 	"agegate/internal/pages/page"
 )
 
-// reading holds the methods of all routes here. Some load balancers and link checkers
-// use HEAD.
+// reading holds the methods of all routes here: some load balancers and link checkers use HEAD.
 var reading = []string{http.MethodGet, http.MethodHead}
 
 // mountDocuments serves what tools read: the contract in OpenAPI 3.1 and 3.0,
@@ -91,8 +90,7 @@ func onDemand(contentType string, content func() ([]byte, error)) echo.HandlerFu
 	}
 }
 
-// document serves a public file. Scripts of other origins may read it, because
-// tools run on their own origins.
+// document serves a public file. Scripts of other origins may read it, because tools run on their own origins.
 func document(contentType string, data []byte) echo.HandlerFunc {
 	return packed(contentType, echo.HeaderAccessControlAllowOrigin, "*", data)
 }

@@ -48,6 +48,7 @@ var groups = []struct {
 	}},
 	{"Operate", []guide{
 		{"operations", "docs/operations.md", "Install, configure, back up and watch a gateway of your own."},
+		{"one-shop", "docs/operations/one-shop.md", "From a bare Debian to live checks, command by command."},
 		{"install", "docs/operations/install.md", "A Debian package, an image, Compose or Kubernetes."},
 		{"configure", "docs/operations/configure.md", "Every variable, and how the gateway ends."},
 		{"certificates", "docs/operations/certificates.md", "Behind a proxy, or with certificates that the gateway orders."},
@@ -71,7 +72,7 @@ var doors = []struct{ title, lead, pages string }{
 		"wordpress door laws expect go-live"},
 	{"For a developer", "Build the check into a shop of your own.",
 		"integrate reference verify-webhook test-outcomes go-live"},
-	{"For an operator", "Run a gateway for yourself or for others.", "install configure tenants back-up upgrade"},
+	{"For an operator", "Run a gateway for yourself or for others.", "one-shop install tenants back-up upgrade"},
 	{"For support and data protection", "Answer shoppers, and those who ask what is stored.",
 		"support document privacy evidence"},
 }

@@ -23,11 +23,12 @@ type entry struct {
 }
 
 // unsearched are the titles of sections for readers of their page alone.
-var unsearched = []string{"Sources", "How this was measured", "What the files are made from", "The cases"}
+var unsearched = []string{"Sources", "How this was measured", "What the files are made from", "The cases",
+	"The shop's description", "How it behaves", "From 0.2.0"}
 
-// newIndex returns what the script of the search reads, and its address with its hash. Of entries that match equally
-// well, the script shows sections before names, and those of a guide before those of the reference. The changelog is
-// left out: it says what changed, not what is. Of translations the index has the titles, after all sections.
+// newIndex returns what the script of the search reads, and its address with its hash. Of equal matches the script
+// shows sections before names, and those of a guide before those of the reference. The changelog is left out: it says
+// what changed, not what is. Of translations the index has the titles, after all sections.
 func newIndex(views []*view) (address string, serve echo.HandlerFunc, err error) {
 	var sections, names []entry
 	for _, v := range append(slices.Clone(views[1:]), views[0]) {

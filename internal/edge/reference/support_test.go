@@ -73,9 +73,10 @@ func TestSupportInTwoLanguages(t *testing.T) {
 		t.Errorf("the guides differ in their headings, rows or points:\n%s\n%s", parts["en"], parts["de"])
 	}
 	page := get(t, base+"/docs/support.de")
-	for _, want := range []string{`<article class="prose" lang="de">`, `<div class="outline" lang="de">`,
-		`<nav aria-label="Auf dieser Seite">`, `<a rel="prev" href="/docs/document"><small lang="de">Zurück</small>`,
-		`<a rel="next" href="/docs/privacy"><small lang="de">Weiter</small>`} {
+	for _, want := range []string{`<html lang="de">`, `<nav aria-label="Auf dieser Seite">`, `placeholder="Suche"`,
+		`<nav class="contents" id="contents" aria-label="Inhalt">`, `<details open lang="en">`, `>Diese Seite in Markdown<`,
+		`<a rel="prev" href="/docs/document" lang="en"><small lang="de">Zurück</small>`,
+		`<a rel="next" href="/docs/privacy" lang="en"><small lang="de">Weiter</small>`} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the guide in German lacks %s", want)
 		}

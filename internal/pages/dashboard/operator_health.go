@@ -31,7 +31,7 @@ var FindingPlaces = map[string]string{
 	"unlogged": "issuers#wallets-that-demand-to-know-who-asks", "unsent": "issuers#wallets-that-demand-to-know-who-asks",
 	"https": "certificates#tls-and-the-reverse-proxy", "order": "certificates#tls-without-a-proxy",
 	"secret_key": "back-up#keep-and-change-the-secret-key", "key_change": "back-up#keep-and-change-the-secret-key",
-	"security_contact": "configure#say-who-runs-the-gateway", "webhooks": "trouble#alerts",
+	"security_contact": "configure#set-the-imprint-and-contacts", "webhooks": "trouble#alerts",
 	"no_way": "trouble#nobody-can-pass", "spent": "tenants#add-credit", "no_backup": "", "operator_name": "",
 }
 
@@ -40,7 +40,7 @@ var FindingPlaces = map[string]string{
 // dashboard where each is done.
 var setups = []struct{ name, place, page string }{
 	{name: "https", place: "certificates#tls-and-the-reverse-proxy"},
-	{name: "operator_name", place: "configure#say-who-runs-the-gateway"},
+	{name: "operator_name", place: "configure#set-the-imprint-and-contacts"},
 	{name: "mail", place: "configure#set-a-mail-server"},
 	{name: "metrics", place: "watch#metrics-and-logs"},
 	{name: "backup", place: "back-up#backup"},

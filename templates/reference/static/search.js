@@ -25,20 +25,22 @@ export const fillers = new Set(
  * @type {Record<string, string | undefined>}
  */
 export const synonyms = {
-  "2fa": "authenticator", bias: "group", buyer: "shopper", ccpa: "gdpr", chargeback: "refund", child: "minors",
-  children: "minors", colour: "group", csharp: "languages", customer: "shopper",
-  deepfake: "spoof", demo: "sample", desktop: "computer", django: "python",
-  dotnet: "languages", dpa: "processor", driver: "driving", dsgvo: "gdpr", duration: "takes",
-  embed: "iframe", embedded: "iframe", fairness: "group", fast: "takes", flask: "python",
-  ecig: "vapes", forgot: "lost", forgotten: "forgot", https: "tls", impressum: "imprint", ios: "iphone",
-  kid: "minors", kids: "minors", kotlin: "languages", laravel: "php", leaked: "rotate",
-  license: "licence", login: "log", minor: "minors", monitor: "metrics",
-  much: "costs", ngrok: "localhost", parental: "minors", pc: "computer", permission: "role", race: "group", racism: "group", rails: "ruby", regulator: "evidence",
-  reset: "recovery", retention: "stored", rust: "languages",
-  selfie: "camera", signin: "log", skin: "group", slow: "takes", speed: "takes", ssl: "tls",
-  stolen: "rotate", symfony: "php", tablet: "phone", teenager: "minors",
-  tier: "costs", timing: "takes", translate: "language", translation: "language",
-  underage: "minors", update: "upgrade", vaping: "vapes", wcag: "accessibility",
+  "2fa": "authenticator", accuracy: "passes", altersprüfung: "jugendschutzgesetz", bias: "group", buyer: "shopper",
+  ccpa: "gdpr", chargeback: "refund", child: "minors", children: "minors", colour: "group", csharp: "languages",
+  customer: "shopper", datenschutz: "privacy", deepfake: "spoof", demo: "sample", desktop: "computer",
+  django: "python", dotnet: "languages", dpa: "processor", driver: "driving", dsgvo: "gdpr", duration: "takes",
+  ecig: "vapes", email: "mail", embed: "iframe", embedded: "iframe", factura: "invoice", facture: "invoice",
+  fairness: "group", fast: "takes", flask: "python", forgot: "lost", forgotten: "forgot", free: "costs", https: "tls",
+  impressum: "imprint", ios: "iphone", kid: "minors", kids: "minors", knife: "weapons", knives: "weapons",
+  kosten: "costs", kotlin: "languages", laravel: "php", leaked: "rotate", license: "licence", lizenz: "licence",
+  login: "log", messer: "weapons", minor: "minors", monitor: "metrics", much: "costs", multi: "several",
+  ngrok: "localhost", parental: "minors", password: "log", pc: "computer", permission: "role", precio: "costs",
+  preis: "costs", prix: "costs", race: "group", racism: "group", rails: "ruby", rechnung: "invoice",
+  regulator: "evidence", reset: "recovery", retention: "stored", rgpd: "gdpr", rust: "languages", selfie: "camera",
+  signin: "log", skin: "group", slow: "takes", speed: "takes", ssl: "tls", stolen: "rotate", symfony: "php",
+  tabak: "tobacco", tablet: "phone", teenager: "minors", tier: "costs", timing: "takes", translate: "language",
+  translation: "language", underage: "minors", update: "upgrade", vaping: "vapes", wcag: "accessibility",
+  zertifikat: "certificate",
 };
 
 const word = /c#|[\p{L}\p{N}_]+/giu; // such as status_at, or C#
@@ -54,7 +56,8 @@ function grade(asked, w) {
   if (w === asked) return exact;
   if (w.startsWith(asked)) return prefix;
   if (asked.length > 2 && w.includes(asked)) return inside;
-  return asked.length > 3 && Math.max(asked.length, w.length) > 4 && isTypo(asked, w) ? typo : 0; // a cart is no part
+  // Of a short word only a letter may be missing: a cart is no part, and Spain no span.
+  return asked.length > 4 && (asked.length > 5 || w.length > 5) && isTypo(asked, w) ? typo : 0;
 }
 
 /**
