@@ -173,8 +173,10 @@ const listColumns = "id, status, target_age, source, document_way AS way, create
 	"opened_at, begun_at, attempts, strikes, order_ref"
 
 // untold says of a session whether its webhook failed so far or for good, or waits for a disabled endpoint.
-const untold = `, EXISTS (SELECT 1 FROM webhook_events AS e WHERE e.session_id = sessions.id
-	AND (e.status IN ('failed', 'waiting') OR e.status = 'pending' AND e.last_class <> '')) AS untold`
+const untold = ", " + isUntold + " AS untold"
+
+const isUntold = `EXISTS (SELECT 1 FROM webhook_events AS e WHERE e.session_id = sessions.id
+	AND (e.status IN ('failed', 'waiting') OR e.status = 'pending' AND e.last_class <> ''))`
 
 // ListSessions implements insight.Store.
 func (s *Store) ListSessions(ctx context.Context, q insight.SessionQuery) (insight.Found[insight.SessionRow], error) {
@@ -234,6 +236,9 @@ func (r *ranges) narrow(f insight.SessionFilter) {
 	if f.KeyID != uuid.Nil {
 		r.columns += ", api_key_id"
 		r.where, r.args = and(r.where, "api_key_id = ?"), append(r.args, f.KeyID.String())
+	}
+	if f.Untold {
+		r.where = and(r.where, strings.Replace(isUntold, "sessions.id", "part.id", 1))
 	}
 	if f.Shoppers {
 		r.where = and(r.where, "source <> 'receiver'")

@@ -20,6 +20,8 @@ type SessionFilter struct {
 	// Order is a value in the query of the success URL, or name=value; empty for all.
 	Order string
 	KeyID uuid.UUID // of the key that created the session; the zero UUID for all
+	// Untold selects sessions of whose result the shop was not told, though that was tried.
+	Untold bool
 	// Shoppers leaves out sessions of session.SourceReceiver.
 	Shoppers bool
 }

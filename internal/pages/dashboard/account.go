@@ -21,8 +21,7 @@ const (
 	leavePath    = accountPath + "/leave/:tenant"
 )
 
-// languageForm has a select with the languages of the pages, and the browser's
-// language.
+// languageForm has a select with the languages of the pages, and the browser's language.
 var languageForm = &desk.Form{
 	Name: "language", Fields: []desk.Field{{Name: "locale", Kind: "text", Max: 20, Optional: true}},
 }
@@ -100,8 +99,7 @@ func (p *Pages) endOthers(r *desk.Request) error {
 	return r.After(p.cfg.Accounts.EndOtherLogins(r.Ctx(), r.Who), accountPath, "others_ended")
 }
 
-// endLogin ends the log-in that began at the given time. The answer is the same if it
-// has already ended.
+// endLogin ends the log-in that began at the given time. The answer is the same if it has already ended.
 func (p *Pages) endLogin(r *desk.Request) error {
 	since, err := time.Parse(time.RFC3339Nano, r.Request().PostFormValue("since"))
 	if err != nil {

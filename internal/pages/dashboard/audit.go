@@ -247,10 +247,15 @@ func (p *Pages) valueOf(name, value string) valueView {
 	return valueView{key, value}
 }
 
+// actorOf says who acted.
+func actorOf(e audit.Entry) page.Text {
+	return page.Say("audit.by."+string(e.Actor.Kind), "name", cmp.Or(e.Actor.Name, e.Actor.ID))
+}
+
 func (p *Pages) entryOf(r *desk.Request, names auditNames, e audit.Entry) entryView {
 	v := entryView{
 		Seq: e.Seq, At: e.At,
-		By:     page.Say("audit.by."+string(e.Actor.Kind), "name", cmp.Or(e.Actor.Name, e.Actor.ID)),
+		By:     actorOf(e),
 		Action: string(e.Action), Key: p.textOf("audit.action." + string(e.Action)),
 	}
 	if e.Actor.ID != "" {
@@ -278,8 +283,7 @@ func (p *Pages) entryOf(r *desk.Request, names auditNames, e audit.Entry) entryV
 	return v
 }
 
-// exportAudit writes the whole log, one entry per line, and verifies it at the
-// same time.
+// exportAudit writes the whole log, one entry per line, and verifies it at the same time.
 func (p *Pages) exportAudit(r *desk.Request) error {
 	scope, _ := logOf(r)
 	name := "audit-" + p.cfg.Now().Format(time.DateOnly) + ".jsonl"

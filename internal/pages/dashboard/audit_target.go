@@ -37,8 +37,7 @@ func subject(e audit.Entry) string {
 	return kind
 }
 
-// namesOf reads the names for the entries of a page. It reads a kind of name only if
-// the entries need it.
+// namesOf reads the names for the entries of a page. It reads a kind of name only if the entries need it.
 func (p *Pages) namesOf(r *desk.Request, entries []audit.Entry) (n auditNames, err error) {
 	n = auditNames{map[string]string{}, map[string]targetView{}, map[string]string{}, nil}
 	about, of := map[string]bool{}, []uuid.UUID{}
@@ -74,8 +73,7 @@ func (p *Pages) namesOf(r *desk.Request, entries []audit.Entry) (n auditNames, e
 	return n, err
 }
 
-// nameUsers reads the names of the users that the entries are about, including former
-// members.
+// nameUsers reads the names of the users that the entries are about, including former members.
 func (p *Pages) nameUsers(r *desk.Request, entries []audit.Entry, names map[string]string) error {
 	if r.Route.HasTenant() {
 		members, err := p.cfg.Accounts.Members(r.Ctx(), r.Access.TenantID())
@@ -136,8 +134,7 @@ func (n auditNames) of(e audit.Entry) *targetView {
 	return &targetView{Name: name, Href: operatedPath(id)}
 }
 
-// target returns the view of an entry's target, or nil for the tenant itself and for
-// an entry without one.
+// target returns the view of an entry's target, or nil for the tenant itself and for an entry without one.
 func (n auditNames) target(r *desk.Request, e audit.Entry) *targetView {
 	if e.Target == "" || e.Target == string(e.Scope) {
 		return nil

@@ -187,8 +187,7 @@ func (p *Pages) lowBalance(r *desk.Request) *desk.LowBalance {
 	return nil
 }
 
-// downloadLedger writes the ledger of a UTC month, by default the current one,
-// oldest first.
+// downloadLedger writes the ledger of a UTC month, by default the current one, oldest first.
 func (p *Pages) downloadLedger(r *desk.Request) error {
 	from := p.cfg.Now().UTC()
 	if given := r.QueryParam("month"); given != "" {
@@ -244,8 +243,7 @@ func (p *Pages) ledgerBatch(
 	return p.cfg.Billing.EntriesBetween(ctx, tenantID, from, from.AddDate(0, 1, 0), after, billing.MaxPage)
 }
 
-// csvText returns a text in a form that spreadsheets do not interpret as a
-// formula.
+// csvText returns a text in a form that spreadsheets do not interpret as a formula.
 func csvText(s string) string {
 	if first, _ := utf8.DecodeRuneInString(s); strings.ContainsRune("=+-@\t\r\n＝＋－＠", first) {
 		return "'" + s

@@ -13,9 +13,8 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// maxBranding is the maximum size of the branding form, in bytes. It is far more than
-// the limit of a logo, so that a file that is too large, such as a camera's picture, is
-// refused with a message at its field.
+// maxBranding is the maximum size of the branding form, in bytes. It is far more than the limit of a logo, so
+// that a file that is too large, such as a camera's picture, is refused with a message at its field.
 const maxBranding = 16 << 20
 
 const (

@@ -107,9 +107,8 @@ func (v *chartView) scale(most int64) int64 {
 	return lines * unit
 }
 
-// markOf returns the label below the bar of a time. after is the number of bars after
-// it. Every fourth hour of a day has a label, every day of a week, and every fifth day
-// of a month, so that the labels fit on a phone.
+// markOf returns the label below the bar of a time. after is the number of bars after it. Every fourth hour of
+// a day has a label, every day of a week, and every fifth day of a month, so that the labels fit on a phone.
 func markOf(w insight.Window, at time.Time, after int) string {
 	switch {
 	case w == insight.WindowDay && at.Hour()%4 == 0:

@@ -87,8 +87,7 @@ func (p *Pages) serve(features []desk.Feature) (err error) {
 	return err
 }
 
-// Owns reports whether a request's path belongs to the dashboard, whether or not
-// the page exists.
+// Owns reports whether a request's path belongs to the dashboard, whether or not the page exists.
 func Owns(path string) bool {
 	return slices.ContainsFunc([]string{homePath, operatorPath}, func(root string) bool {
 		return path == root || strings.HasPrefix(path, root+"/")

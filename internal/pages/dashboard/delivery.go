@@ -225,8 +225,7 @@ func (p *Pages) sendTestEvent(r *desk.Request) (*desk.Question, error) {
 	return q, nil
 }
 
-// completeTest creates a test session, forces its result, and returns the ID of
-// its event.
+// completeTest creates a test session, forces its result, and returns the ID of its event.
 func (p *Pages) completeTest(r *desk.Request, outcome string) (string, error) {
 	result := map[string]session.Result{"verified": session.ResultVerified, "fallback": session.ResultFallback}[outcome]
 	created, err := p.cfg.Sessions.Create(r.Ctx(), tenant.Caller{TenantID: r.Access.TenantID()},
@@ -236,8 +235,7 @@ func (p *Pages) completeTest(r *desk.Request, outcome string) (string, error) {
 	}
 	sess, err := p.cfg.Sessions.ByLink(r.Ctx(),
 		created.VerificationURL[strings.LastIndexByte(created.VerificationURL, '/')+1:])
-	// If the document check is on, the first force offers it and the second one
-	// refuses it.
+	// If the document check is on, the first force offers it and the second one refuses it.
 	for range 2 {
 		if err == nil && sess.Status == session.StatusPending {
 			sess, err = p.cfg.Sessions.Resolve(r.Ctx(), sess, session.CheckResult{Result: result, Source: session.SourceForced})

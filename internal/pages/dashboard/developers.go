@@ -18,8 +18,7 @@ import (
 
 // Functions that the pages for developers share.
 
-// deliveryScope returns the scope of changes to deliveries: the request's tenant and
-// mode.
+// deliveryScope returns the scope of changes to deliveries: the request's tenant and mode.
 func deliveryScope(r *desk.Request) webhook.Scope {
 	return webhook.OfMode(r.Access.TenantID(), r.Access.Livemode())
 }
@@ -50,8 +49,7 @@ type recordLink struct {
 	Livemode bool // of the record
 }
 
-// sessionLink returns a link to the session with an ID in a mode that the log-in may see,
-// or nil.
+// sessionLink returns a link to the session with an ID in a mode that the log-in may see, or nil.
 func (p *Pages) sessionLink(r *desk.Request, id uuid.UUID) (*recordLink, error) {
 	record, found, err := inModes(r, func(s insight.Scope) (insight.Record, error) {
 		return p.cfg.Insight.Session(r.Ctx(), s, id)
@@ -79,8 +77,7 @@ func (p *Pages) eventLink(r *desk.Request, id string) (*recordLink, error) {
 	return &recordLink{inMode(r, event.Livemode, path), event.Livemode}, nil
 }
 
-// inMode returns the address of a path in a mode, which may differ from the
-// page's.
+// inMode returns the address of a path in a mode, which may differ from the page's.
 func inMode(r *desk.Request, livemode bool, pattern string) string {
 	return desk.Href(pattern, r.Access.TenantID().String(), audit.Mode(livemode))
 }

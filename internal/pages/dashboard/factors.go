@@ -75,8 +75,7 @@ func (p *Pages) factors() desk.Feature {
 	return f
 }
 
-// renew finishes a change of the user's own factors, which gives the log-in
-// another token.
+// renew finishes a change of the user's own factors, which gives the log-in another token.
 func renew(r *desk.Request, token string, err error, notice string) error {
 	if err != nil {
 		return err
@@ -166,9 +165,8 @@ func renderTOTP(r *desk.Request, status int, f *desk.FormView, enrolment account
 	})
 }
 
-// totpPicture answers with the QR code of an enrolment. The code is a separate picture,
-// because the pages' policy forbids embedded ones. The picture's address contains the
-// sealed secret.
+// totpPicture answers with the QR code of an enrolment. The code is a separate picture, because the pages'
+// policy forbids embedded ones. The picture's address contains the sealed secret.
 func (p *Pages) totpPicture(r *desk.Request) error {
 	enrolment, err := p.cfg.Accounts.TOTPEnrolment(r.Who, r.QueryParam("of"))
 	if err != nil {

@@ -185,7 +185,7 @@ func TestLookUp(t *testing.T) {
 		if _, body := support.Get(t, base+"/live/sessions"); !strings.Contains(body, "<strong>1042</strong>") {
 			t.Error("the list lacks the order")
 		}
-		if _, file := support.Get(t, base+"/live/sessions.csv"); !strings.Contains(file, ",1042\n") {
+		if _, file := support.Get(t, base+"/live/sessions.csv"); !strings.Contains(file, ",1042,") {
 			t.Errorf("the file lacks the order:\n%s", file)
 		}
 		// Support begins in live mode.

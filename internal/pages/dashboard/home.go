@@ -81,8 +81,7 @@ func (p *Pages) choose(r *desk.Request, path func(account.Role) string) error {
 	return r.Show(http.StatusOK, "home", v)
 }
 
-// membershipsOf returns the tenants of a user, oldest membership first, with links as
-// in choose.
+// membershipsOf returns the tenants of a user, oldest membership first, with links as in choose.
 func (p *Pages) membershipsOf(r *desk.Request, userID uuid.UUID, path func(account.Role) string) ([]memberOf, error) {
 	memberships, err := p.cfg.Accounts.Memberships(r.Ctx(), userID)
 	if err != nil {

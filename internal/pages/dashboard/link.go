@@ -132,8 +132,7 @@ func (p *Pages) renderLink(r *desk.Request, status int, link account.Link, f *de
 	return r.Show(status, screen, v)
 }
 
-// visitor returns who is signed in, on a page for anyone. It returns the zero identity
-// if nobody is.
+// visitor returns who is signed in, on a page for anyone. It returns the zero identity if nobody is.
 func (p *Pages) visitor(r *desk.Request) account.Identity {
 	who, err := p.cfg.Accounts.Identify(r.Ctx(), r.CookieValue(desk.UserCookie))
 	if err != nil {
@@ -173,8 +172,7 @@ func (p *Pages) personOf(r *desk.Request, link account.Link, f *desk.FormView) (
 	return v, err
 }
 
-// namesNear returns the names that the password of a link's user must not
-// contain.
+// namesNear returns the names that the password of a link's user must not contain.
 func (p *Pages) namesNear(r *desk.Request, link account.Link) ([]string, error) {
 	if link.UserID != nil {
 		return p.tenantNames(r, *link.UserID)

@@ -28,8 +28,7 @@ var loginForm = &desk.Form{
 		account.ErrProviderNeeded: "provider"},
 }
 
-// passkeyLoginForm is loginForm without required fields, because a passkey
-// replaces them.
+// passkeyLoginForm is loginForm without required fields, because a passkey replaces them.
 var passkeyLoginForm = func() *desk.Form {
 	spec := *loginForm
 	spec.Fields = slices.Clone(spec.Fields)

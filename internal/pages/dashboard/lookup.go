@@ -11,8 +11,7 @@ import (
 	"agegate/internal/rules/session"
 )
 
-// Bounds of a search: matches of one kind, letters with which names are searched, and
-// names in one search.
+// Bounds of a search: matches of one kind, letters with which names are searched, and names in one search.
 const (
 	maxHits    = 10
 	minLetters = 2
@@ -78,10 +77,9 @@ func (p *Pages) lookUp(r *desk.Request, text string) ([]hitView, error) {
 	return opening(hits), nil
 }
 
-// lookUpEach returns the sessions that any of several words names, such as 1042, 1043.
-// Words that name modes or statuses select among them, and words that name other pages
-// are left out. If no word names a session, it returns the pages that the most words
-// name. missed is how many words name nothing.
+// lookUpEach returns the sessions that any of several words names, such as 1042, 1043. Words that name modes or
+// statuses select among them, and words that name other pages are left out. If no word names a session, it
+// returns the pages that the most words name. missed is how many words name nothing.
 func (p *Pages) lookUpEach(r *desk.Request, words []string) (hits []hitView, missed int, err error) {
 	var pages []hitView
 	var modes []bool
@@ -120,9 +118,8 @@ func (p *Pages) lookUpEach(r *desk.Request, words []string) (hits []hitView, mis
 	}), missed, nil
 }
 
-// lookUpWord returns the sessions that a word of several names, or one of at most some
-// parts of it if it is an address, or else the pages, or else the sessions whose order it
-// is a part of.
+// lookUpWord returns the sessions that a word of several names, or one of at most some parts of it if it is an
+// address, or else the pages, or else the sessions whose order it is a part of.
 func (p *Pages) lookUpWord(r *desk.Request, word string, parts int) (hits []hitView, err error) {
 	word = strings.Trim(word, "….:?")
 	all := append([]string{word}, partsOfAddress(word, parts)...)
@@ -185,8 +182,7 @@ func mostOf(hits []hitView) (most []hitView) {
 	return most
 }
 
-// keysNamed returns the API keys with a name that contains the text, or that end
-// with it.
+// keysNamed returns the API keys with a name that contains the text, or that end with it.
 func (p *Pages) keysNamed(r *desk.Request, text string) (hits []hitView, err error) {
 	if !r.Opens(keysPath) {
 		return nil, nil
@@ -202,8 +198,7 @@ func (p *Pages) keysNamed(r *desk.Request, text string) (hits []hitView, err err
 	return hits, err
 }
 
-// membersNamed returns the members of the team with a name or an address that
-// contains the text.
+// membersNamed returns the members of the team with a name or an address that contains the text.
 func (p *Pages) membersNamed(r *desk.Request, text string) (hits []hitView, err error) {
 	if !r.Opens(teamPath) {
 		return nil, nil

@@ -18,8 +18,7 @@ var (
 	digits = regexp.MustCompile(`^[0-9]+$`)
 )
 
-// sessionHits returns the sessions that find returns for a text in each mode that the
-// log-in opens.
+// sessionHits returns the sessions that find returns for a text in each mode that the log-in opens.
 func (p *Pages) sessionHits(
 	r *desk.Request, text string, find func(*desk.Request, insight.Scope, string) ([]insight.SessionRow, error),
 ) (hits []hitView, err error) {

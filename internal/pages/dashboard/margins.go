@@ -68,9 +68,8 @@ func marginViews(t tenant.Tenant, rule tenant.MarginRule) []marginView {
 	return views
 }
 
-// effectOf counts what a change of a margin would have changed: among the tenant's own
-// checks of the last 30 days, and among the estimates that shoppers let it store. Only
-// counts are shown, never an estimate.
+// effectOf counts what a change of a margin would have changed: among the tenant's own checks of the last 30
+// days, and among the estimates that shoppers let it store. Only counts are shown, never an estimate.
 func (p *Pages) effectOf(
 	r *desk.Request, change *tenant.TargetMargin, rule tenant.MarginRule,
 ) (*marginEffect, error) {

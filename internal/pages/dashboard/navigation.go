@@ -92,8 +92,7 @@ func (p *Pages) frame(r *desk.Request, l *desk.Layout) {
 	}
 }
 
-// maxShops is how many of an operator's tenants are named; the rest are on the
-// dashboard's first page.
+// maxShops is how many of an operator's tenants are named; the rest are on the dashboard's first page.
 const maxShops = 3
 
 // shops returns the ways from the operator's pages to the tenants of the user, and to

@@ -175,8 +175,7 @@ func (p *Pages) newTenant(r *desk.Request) (*desk.Question, error) {
 	}, nil
 }
 
-// madeLinkView is the answer to a form that created a link. Only this answer
-// shows the link.
+// madeLinkView is the answer to a form that created a link. Only this answer shows the link.
 type madeLinkView struct {
 	desk.Layout
 	Title, Hint      page.Text

@@ -6,6 +6,9 @@ import (
 	"agegate/internal/pages/dashboard/desk"
 	"agegate/internal/pages/page"
 	"agegate/internal/rules/fault"
+	"agegate/internal/rules/tenant"
+
+	"github.com/google/uuid"
 )
 
 const findPath = operatorPath + "/find"
@@ -25,7 +28,7 @@ func (p *Pages) operatorFind() desk.Feature {
 	f := desk.Feature{
 		Screens: []string{"paste"},
 		Keys: append(pageKeys(operatorNav, operatorSubPages), "find.lead", "find.text_hint", "find.nothing", "lookup.tenant",
-			"lookup.user", "lookup.page"),
+			"lookup.session", "lookup.user", "lookup.page"),
 	}
 	f.Fill(desk.Route{Path: findPath, MinRole: desk.Operator}, findForm, func(r *desk.Request) (*desk.Question, error) {
 		v := &pasteView{Of: "find", Nothing: page.Say("find.nothing"), Places: p.shops(r)}
@@ -35,6 +38,21 @@ func (p *Pages) operatorFind() desk.Feature {
 		}), nil
 	})
 	return f
+}
+
+// sessionWithin returns the session of a tenant with an ID, if the operator is a member or has entered.
+func (p *Pages) sessionWithin(r *desk.Request, t tenant.Tenant, text string) ([]hitView, error) {
+	within := *r
+	id, wrong := uuid.Parse(text)
+	access, err := p.cfg.Accounts.Enter(r.Ctx(), r.Who, t.ID, true)
+	if within.Access = access; wrong != nil || err != nil || !within.Opens(sessionPath) {
+		return nil, nil //nolint:nilerr // no session's ID, or no way in
+	}
+	record, err := p.sessionLink(&within, id)
+	if record == nil {
+		return nil, err
+	}
+	return []hitView{{Kind: "lookup.session", Name: text, Mode: modeName(record.Livemode), recordLink: *record}}, nil
 }
 
 // operatorHits returns the operator's pages, the tenants and the users that a text
@@ -65,6 +83,11 @@ func (p *Pages) operatorHits(r *desk.Request, text string) ([]hitView, error) {
 		return nil, err
 	}
 	for _, t := range tenants[:min(len(tenants), maxHits)] {
+		session, err := p.sessionWithin(r, t, text)
+		if err != nil {
+			return nil, err
+		}
+		hits = append(hits, session...)
 		hits = append(hits, hitView{Kind: "lookup.tenant", Name: t.Name, recordLink: recordLink{Href: operatedPath(t.ID)}})
 	}
 	users, err := p.cfg.Accounts.FindUsers(r.Ctx(), text, maxHits)

@@ -35,9 +35,8 @@ var FindingPlaces = map[string]string{
 	"no_way": "trouble#nobody-can-pass", "spent": "tenants#add-credit", "no_backup": "", "operator_name": "",
 }
 
-// setups are the items of a new instance's checklist, whose texts are
-// system.setup.<name>, with the heading of the documentation or the page of the
-// dashboard where each is done.
+// setups are the items of a new instance's checklist, whose texts are system.setup.<name>, with the heading of
+// the documentation or the page of the dashboard where each is done.
 var setups = []struct{ name, place, page string }{
 	{name: "https", place: "certificates#tls-and-the-reverse-proxy"},
 	{name: "operator_name", place: "configure#set-the-imprint-and-contacts"},

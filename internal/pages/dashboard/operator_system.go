@@ -37,8 +37,7 @@ type replicaView struct {
 	Marks []markView
 }
 
-// markView is a version or fingerprint; Odd marks one that most replicas do not
-// have.
+// markView is a version or fingerprint; Odd marks one that most replicas do not have.
 type markView struct {
 	Name, Value string
 	Odd         bool
@@ -72,10 +71,9 @@ func (p *Pages) showSystem(r *desk.Request) error {
 // fingerprintShown is how many characters of a fingerprint are shown.
 const fingerprintShown = 12
 
-// replicaViews marks values that differ from those of most replicas; if equally
-// many replicas have two values, from the newest replica's. A replica without
-// models either has another configuration or serves the API alone, so its models
-// and calibration are not compared.
+// replicaViews marks values that differ from those of most replicas; if equally many replicas have two values,
+// from the newest replica's. A replica without models either has another configuration or serves the API alone,
+// so its models and calibration are not compared.
 func replicaViews(replicas []insight.Replica) (views []replicaView, drift bool) {
 	usual := map[string]string{}
 	counts := map[[2]string]int{}

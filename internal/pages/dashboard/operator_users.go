@@ -137,8 +137,7 @@ func (p *Pages) membersOf(r *desk.Request, users []account.User) (map[uuid.UUID]
 	return of, err
 }
 
-// listedUsers returns the page of users for a cursor, or the one user that is asked
-// for.
+// listedUsers returns the page of users for a cursor, or the one user that is asked for.
 func (p *Pages) listedUsers(r *desk.Request) ([]account.User, error) {
 	one, err := r.Cursor("user")
 	if err != nil {

@@ -77,8 +77,7 @@ func (v *overviewView) Listed() bool { return len(v.Recent) > 0 || v.Unread.Rece
 // Rows returns the sessions of the list, for the template.
 func (v *overviewView) Rows() records[sessionRowView] { return newRows(v.Recent, v.List) }
 
-// figuresView is the part of the overview that changes only when the figures are
-// computed again.
+// figuresView is the part of the overview that changes only when the figures are computed again.
 type figuresView struct {
 	page.Frame
 	Live     bool
@@ -332,8 +331,7 @@ func (p *Pages) todosOf(r *desk.Request, list insight.Checklist) (open []todoVie
 	return open, done
 }
 
-// maker returns the button that creates a test session, or nil for those who may
-// not.
+// maker returns the button that creates a test session, or nil for those who may not.
 func maker(r *desk.Request, first bool) (*makeView, error) {
 	if r.Access.Livemode() || r.Tenant.Disabled || !r.Opens(playgroundPath) {
 		return nil, nil

@@ -29,6 +29,7 @@ func (p *Pages) paste() desk.Feature {
 		Screens: []string{"paste"},
 		Notices: []string{"paste_test", "paste_live"},
 		Keys: slices.Concat(pageKeys(tenantNav, tenantSubPages), []string{"paste.lead", "paste.text_hint", "paste.no_session",
+			"paste.deleted", "paste.deleted_by",
 			"paste.no_event", "paste.no_link", "paste.no_secret", "paste.no_word", "paste.no_", "lookup.session",
 			"lookup.event", "lookup.key", "lookup.error", "lookup.member", "lookup.page"}),
 	}
@@ -105,8 +106,26 @@ func (p *Pages) findPasted(r *desk.Request, v *pasteView, given pasted) (err err
 		record, kind, err := p.openPasted(r, given)
 		if record != nil {
 			v.Hits = []hitView{{Kind: kind, Name: path.Base(record.Href), Mode: modeName(record.Livemode), recordLink: *record}}
+		} else if err == nil && given.kind == pastedSession {
+			err = p.findDeleted(r, v, given.text)
 		}
 		return err
+	}
+	return err
+}
+
+// findDeleted fills in when the session with an ID was deleted, and for those who read the audit log by whom.
+func (p *Pages) findDeleted(r *desk.Request, v *pasteView, id string) error {
+	acts, err := p.cfg.Audit.AuditEntries(r.Ctx(), audit.Filter{
+		Scope: audit.OfTenant(r.Access.TenantID()), Action: audit.SessionDelete, Target: id, Limit: 1,
+	})
+	if err != nil || len(acts) == 0 {
+		return err
+	}
+	by, err := p.Set.Text(r, actorOf(acts[0]))
+	v.Nothing = page.Say("paste.deleted_by", "at", stamp(r, acts[0].At), "by", by)
+	if !r.Opens(auditPath) {
+		v.Nothing = page.Say("paste.deleted", "at", stamp(r, acts[0].At))
 	}
 	return err
 }

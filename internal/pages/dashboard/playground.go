@@ -66,9 +66,8 @@ type playgroundView struct {
 	Left *page.Text // how many test sessions are left today; nil for no limit
 }
 
-// makeSession creates a test session. The same copy of the form creates the same
-// session: its nonce is the idempotency key, with which the link can be shown as
-// long as the key is remembered.
+// makeSession creates a test session. The same copy of the form creates the same session: its nonce is the
+// idempotency key, with which the link can be shown as long as the key is remembered.
 func (p *Pages) makeSession(r *desk.Request) (*desk.Question, error) {
 	return &desk.Question{
 		Begin: []string{"target_age", "18"},

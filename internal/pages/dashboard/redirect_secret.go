@@ -52,8 +52,7 @@ type redirectView struct {
 	Reveal  string // address
 }
 
-// stepView is a step, the time when it was taken, and whether it can be taken
-// now.
+// stepView is a step, the time when it was taken, and whether it can be taken now.
 type stepView struct {
 	Name stepName
 	At   *time.Time // when it was last taken, or nil
@@ -97,8 +96,7 @@ func stepsOf(secrets []secretView) []stepView {
 	return []stepView{stage, promote, retire}
 }
 
-// step asks for confirmation before a step. A step that cannot be taken now
-// redirects back.
+// step asks for confirmation before a step. A step that cannot be taken now redirects back.
 func (p *Pages) step(r *desk.Request, name stepName, do func(*desk.Request) error) (*desk.Question, error) {
 	secrets, err := p.secretViews(r, tenant.SecretRedirect)
 	if err != nil {
@@ -138,8 +136,7 @@ func (p *Pages) retire(r *desk.Request) error {
 	return p.stepped(r, err, "secret_retired")
 }
 
-// stepped finishes a step. If another user has taken it in the meantime, it
-// redirects back.
+// stepped finishes a step. If another user has taken it in the meantime, it redirects back.
 func (p *Pages) stepped(r *desk.Request, err error, notice string) error {
 	if fault.CodeOf(err) == fault.NotFound {
 		notice, err = "", nil

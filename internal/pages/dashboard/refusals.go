@@ -71,8 +71,7 @@ var headings = map[string]string{
 // plainType matches the type of a 422.
 var plainType = regexp.MustCompile(`^[a-z_]+$`)
 
-// headingOf returns the anchor of a refusal in the guide to errors, or nothing
-// for an unknown type.
+// headingOf returns the anchor of a refusal in the guide to errors, or nothing for an unknown type.
 func headingOf(r insight.Refusal) string {
 	switch {
 	case r.Type == "conflict" && strings.HasPrefix(r.Route, http.MethodPost):

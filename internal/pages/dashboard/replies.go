@@ -19,8 +19,7 @@ type reply struct {
 	Text      string
 }
 
-// replies are the answers by how a session ended, each in all languages of the hosted
-// page.
+// replies are the answers by how a session ended, each in all languages of the hosted page.
 type replies map[string][]reply
 
 // replyKeys are the ends of sessions with an answer.
@@ -28,8 +27,7 @@ var replyKeys = []string{"passed", "untold", "unopened", "open", "open_document"
 	"expired_retry", "spoof", "unlive", "document", "wallet", "photo", "refused", "under_age", "declined", "no_estimate",
 	"no_camera", "fallback"}
 
-// readReplies reads the answers, and checks that there is one for each end in every
-// language.
+// readReplies reads the answers, and checks that there is one for each end in every language.
 func readReplies() (replies, error) {
 	data, err := fs.ReadFile(templates.Dashboard(), "shopper-replies.json")
 	if err != nil {

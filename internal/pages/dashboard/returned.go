@@ -10,9 +10,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// returnedPath is where test sessions of staff lead while their tenant has no
-// callback URLs. Anyone may open it, because a phone that scanned a QR code is
-// not logged in.
+// returnedPath is where test sessions of staff lead while their tenant has no callback URLs. Anyone may open
+// it, because a phone that scanned a QR code is not logged in.
 const returnedPath = homePath + "/returned"
 
 // returnURL is the address of the built-in return page for a tenant's sessions.

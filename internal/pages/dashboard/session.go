@@ -75,10 +75,11 @@ type sessionView struct {
 	// Receipt is the address of the signed receipt. It is empty without a result, and
 	// for users without the right account.Prove.
 	Receipt  string
-	Margins  string        // address of the margins, for those who set them
-	Evidence string        // address of the evidence packs, for those who make them
-	Forced   []outcomeView // links that force a result, in test mode
-	Clock    *clockView    // in test mode
+	Margins  string                  // address of the margins, for those who set them
+	Evidence string                  // address of the evidence packs, for those who make them
+	Forced   []outcomeView           // links that force a result, in test mode
+	Clock    *clockView              // in test mode
+	Same     records[sessionRowView] // the newest with the same order, this one too; empty without others
 	timelineView
 }
 
@@ -158,8 +159,7 @@ func (v momentView) Milliseconds() int64 { return max(1, v.Attempt.Latency.Milli
 // Delivered reports whether a webhook was answered with a 2xx status.
 func (v momentView) Delivered() bool { return v.Tone == "good" }
 
-// newMoments returns the lines of a timeline. events is the path above the pages
-// of webhook events.
+// newMoments returns the lines of a timeline. events is the path above the pages of webhook events.
 func newMoments(list []insight.Moment, events string) []momentView {
 	views := make([]momentView, len(list))
 	for i, m := range list {
@@ -179,8 +179,7 @@ func newMoments(list []insight.Moment, events string) []momentView {
 	return views
 }
 
-// record returns the session in the path, if it belongs to the request's tenant
-// and mode.
+// record returns the session in the path, if it belongs to the request's tenant and mode.
 func (p *Pages) record(r *desk.Request) (insight.Record, error) {
 	id, err := r.ID("session")
 	if err != nil {
@@ -205,6 +204,15 @@ func (p *Pages) showSession(r *desk.Request) error {
 	v.Replies = p.replies.of(v.Told())
 	if r.Part() != "" {
 		return r.Show(http.StatusOK, "session", v)
+	}
+	if record.OrderRef != "" {
+		same, err := p.cfg.Insight.Find(r.Ctx(), r.Scope(), insight.Order, record.OrderRef, maxHits)
+		if err != nil {
+			return err
+		}
+		if len(same) > 1 {
+			v.Same = newRows(same, v.List)
+		}
 	}
 	v.Clock = newClock(r, record)
 	v.Curl = fmt.Sprintf("curl -s %s/api/v1/sessions/%s/status \\\n  -H \"X-API-Key: $AGEGATE_API_KEY\"", p.cfg.APIURL,

@@ -26,7 +26,7 @@ const (
 var sessionFields = []string{"id", "status", "age", "from", "to", "key"}
 
 func (p *Pages) sessions() desk.Feature {
-	keys := []string{}
+	keys := []string{untold.Text()}
 	for _, status := range parts {
 		keys = append(keys, statusView{status}.Text())
 	}
@@ -48,10 +48,9 @@ func (p *Pages) sessions() desk.Feature {
 	}
 }
 
-// What the search accepts in addition to a whole ID: the beginning of an ID, and
-// an order in the query of the success URL, as 1042 or order=1042. Links and keys
-// belong into the search, which is posted, because addresses are logged on
-// their way.
+// What the search accepts in addition to a whole ID: the beginning of an ID, and an order in the query of the
+// success URL, as 1042 or order=1042. Links and keys belong into the search, which is posted, because addresses
+// are logged on their way.
 var (
 	idPrefix  = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F-]{0,27})?$`)
 	orderText = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:=-]{1,63}$`)
@@ -59,6 +58,9 @@ var (
 
 // statusView is a session's status as a word and a shape.
 type statusView struct{ Status session.Status }
+
+// untold is the entry of the filter that selects sessions of which the shop was not told.
+var untold = statusView{"UNTOLD"}
 
 // Tone is the look of the status's badge.
 func (v statusView) Tone() string {
@@ -95,10 +97,9 @@ func (rows records[R]) Ordered() bool {
 // Order is the merchant's order, or "".
 func (v sessionRowView) Order() string { return v.OrderRef }
 
-// decidedBy says who decided a session, in the list, on its page and in the file
-// alike: camera, forced, wallet, photo, document (by a way that was not stored) or
-// no_document, if a document was asked for and none proved the age. It is receiver if a
-// test of the receiver needs no decision, and "" while nobody has decided.
+// decidedBy says who decided a session, in the list, on its page and in the file alike: camera, forced, wallet,
+// photo, document (by a way that was not stored) or no_document, if a document was asked for and none proved
+// the age. It is receiver if a test of the receiver needs no decision, and "" while nobody has decided.
 func decidedBy(source session.Source, status session.Status, way session.Way) string {
 	switch {
 	case source == session.SourceDocument && status == session.StatusFallback:
@@ -162,6 +163,7 @@ func askedSessions(r *desk.Request) *sessionsView {
 	for _, status := range parts {
 		v.Statuses = append(v.Statuses, statusView{status})
 	}
+	v.Statuses = append(v.Statuses, untold)
 	for _, name := range sessionFields {
 		v.Asked[name] = strings.TrimSpace(asked.Get(name))
 		v.Filtered = v.Filtered || v.Asked[name] != ""
@@ -260,7 +262,10 @@ func (v *sessionsView) filter() (f insight.SessionFilter) {
 	} else if given != "" {
 		v.refuse("id")
 	}
-	if f.Status = session.Status(v.Asked["status"]); f.Status != "" && !slices.Contains(parts, f.Status) {
+	switch f.Status = session.Status(v.Asked["status"]); {
+	case f.Status == untold.Status:
+		f.Status, f.Untold = "", true
+	case f.Status != "" && !slices.Contains(parts, f.Status):
 		v.refuse("status")
 	}
 	if given := v.Asked["age"]; given != "" {

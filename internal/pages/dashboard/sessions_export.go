@@ -17,7 +17,7 @@ import (
 // text from outside; it begins with a letter or a digit, so no cell can be a formula.
 var exportColumns = []string{
 	"session_id", "status", "target_age", "decided_by", "created_at", "opened_at", "begun_at", "completed_at", "attempts",
-	"strikes", "document_way", "order",
+	"strikes", "document_way", "order", "shop_not_told",
 }
 
 // exportMore is the first cell of the last line of a file that is incomplete.
@@ -73,6 +73,6 @@ func exportLine(row insight.SessionRow) []string {
 	return []string{
 		row.ID.String(), string(row.Status), strconv.Itoa(row.TargetAge), decidedBy(row.Source, row.Status, row.Way),
 		at(&row.CreatedAt), at(row.OpenedAt), at(row.BegunAt), at(row.CompletedAt), strconv.Itoa(row.Attempts),
-		strconv.Itoa(row.Strikes), string(row.Way), row.OrderRef,
+		strconv.Itoa(row.Strikes), string(row.Way), row.OrderRef, strconv.FormatBool(row.Untold),
 	}
 }

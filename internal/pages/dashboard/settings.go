@@ -29,8 +29,7 @@ const (
 	alertPath     = settingsPath + "/alert"
 )
 
-// allWays stands for all ways of the document check; the other choices are one
-// way each.
+// allWays stands for all ways of the document check; the other choices are one way each.
 const allWays = "all"
 
 // settingsForm has the settings that an owner changes together, without a confirmation.
@@ -70,8 +69,7 @@ func (p *Pages) settings() desk.Feature {
 	return f
 }
 
-// change makes the question apply changes to the tenant's settings, and then
-// redirect to a page with a notice.
+// change makes the question apply changes to the tenant's settings, and then redirect to a page with a notice.
 func (p *Pages) change(
 	r *desk.Request, q *desk.Question, changes func(f *desk.FormView) tenant.Changes, back, notice string,
 ) *desk.Question {
@@ -112,9 +110,8 @@ type urlView struct {
 	Flaw      string // why it is not for real shoppers, the text urls.<flaw>; may be empty
 }
 
-// saveSettings saves the settings of the page. Two buttons save nothing: "preview",
-// whose value is a colour scheme, shows the hosted page with the form's values in a
-// frame, and "effect" shows what the margin changes.
+// saveSettings saves the settings of the page. Two buttons save nothing: "preview", whose value is a colour
+// scheme, shows the hosted page with the form's values in a frame, and "effect" shows what the margin changes.
 func (p *Pages) saveSettings(r *desk.Request) (*desk.Question, error) {
 	look, err := p.cfg.Tenants.Brand(r.Ctx(), r.Access.TenantID())
 	sent, begin := r.Request().PostForm, stored(r.Tenant, look)
@@ -308,8 +305,7 @@ func languageViews(r *desk.Request, present []string) (views []languageView) {
 	return views
 }
 
-// languagesOf returns the languages in the form, the default first, and marks what is
-// wrong with them.
+// languagesOf returns the languages in the form, the default first, and marks what is wrong with them.
 func languagesOf(r *desk.Request, f *desk.FormView) *[]string {
 	chosen, standard := r.Request().PostForm["languages"], f.Value("default")
 	languages := []string{standard}

@@ -47,8 +47,7 @@ func (p *Pages) beginSSO(r *desk.Request) error {
 	return r.Redirect(http.StatusSeeOther, address)
 }
 
-// finishSSO never repeats anything from its address, which holds a code or the
-// provider's words.
+// finishSSO never repeats anything from its address, which holds a code or the provider's words.
 func (p *Pages) finishSSO(r *desk.Request) error {
 	cookie := r.CookieValue(ssoCookie)
 	r.DropCookie(ssoCookie)

@@ -51,8 +51,7 @@ func (v storyView) cameraText() page.Text {
 	return page.Say("story.camera_"+string(v.Camera), "target", v.targetAge, "margin", margin)
 }
 
-// Sentences describe what happened: first the camera's decision, then the
-// document.
+// Sentences describe what happened: first the camera's decision, then the document.
 func (v storyView) Sentences() []page.Text {
 	var said []page.Text
 	if v.Camera != "" {
@@ -80,8 +79,7 @@ func (v storyView) Sentences() []page.Text {
 	return said
 }
 
-// stage returns the keys for how far an unfinished session got: for an expired
-// one, and for an open one.
+// stage returns the keys for how far an unfinished session got: for an expired one, and for an open one.
 func (v storyView) stage() (expired, open string) {
 	switch {
 	case v.Offered:

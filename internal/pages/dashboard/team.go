@@ -18,8 +18,7 @@ const (
 	revokePath = teamPath + "/invitations/:id/revoke"
 )
 
-// roleNames are the roles to choose from; the first one, the owner's, is only
-// given by promotion.
+// roleNames are the roles to choose from; the first one, the owner's, is only given by promotion.
 var roleNames = roleKeys("")
 
 var inviteForm = &desk.Form{

@@ -69,8 +69,7 @@ func onSession(act func(context.Context, audit.Actor, webhook.Scope, uuid.UUID) 
 	}
 }
 
-// clockedSession returns the ID of the path's session and the address of its
-// page.
+// clockedSession returns the ID of the path's session and the address of its page.
 func (p *Pages) clockedSession(r *desk.Request) (id, back string, err error) {
 	record, err := p.record(r)
 	return record.ID.String(), objectPath(r, sessionPath), err

@@ -47,6 +47,20 @@ func TestTheShopWasNotTold(t *testing.T) {
 				}
 			}
 		}
+		for _, told := range []bool{false, true} {
+			if told {
+				g.Exec(t, "UPDATE webhook_events SET status = 'delivered'")
+			}
+			_, list := support.Get(t, base+"/sessions?status=UNTOLD&age=18")
+			_, file := support.Get(t, base+"/sessions.csv?status=UNTOLD")
+			if strings.Contains(list, made.SessionID) == told || strings.Contains(file, made.SessionID) == told {
+				t.Errorf("the filter selects a session of which the shop was told: %t", told)
+			}
+			_, file = support.Get(t, base+"/sessions.csv")
+			if !strings.Contains(file, map[bool]string{true: ",false\n", false: ",true\n"}[told]) {
+				t.Errorf("the file does not say whether the shop was told: %s", file)
+			}
+		}
 		for _, failing := range []bool{false, true} {
 			if failing {
 				fails(t, g, shop.Tenant, false, g.Clock.Now())

@@ -166,8 +166,7 @@ func urlChanges(present, next tenant.Tenant, views []urlView, impact session.Imp
 	return append(changes, effect("frozen"))
 }
 
-// endpointsOf returns the hosts and ports that a tenant's URLs allow, without
-// repetition.
+// endpointsOf returns the hosts and ports that a tenant's URLs allow, without repetition.
 func endpointsOf(t tenant.Tenant) []string {
 	var endpoints []string
 	for _, raw := range t.CallbackURLs() {

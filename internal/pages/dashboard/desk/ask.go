@@ -74,8 +74,7 @@ func (v *confirmView) text(part string) page.Text {
 	return page.Say(v.Form.spec.Name+part, v.Values...)
 }
 
-// Instead returns a question that shows another answer in place of its page and its
-// act.
+// Instead returns a question that shows another answer in place of its page and its act.
 func Instead(answer func() error) *Question {
 	return &Question{
 		Show: func(int, *FormView) error { return answer() },
@@ -83,8 +82,7 @@ func Instead(answer func() error) *Question {
 	}
 }
 
-// Finder returns the question for the path of a request. If there is nothing to
-// ask, it returns Instead.
+// Finder returns the question for the path of a request. If there is nothing to ask, it returns Instead.
 type Finder func(r *Request) (*Question, error)
 
 // Ask adds an act with the screen "confirm": at the route's path, GET shows the

@@ -32,8 +32,7 @@ func coded(text string) template.HTML {
 	return template.HTML(b.String()) //nolint:gosec // escaped
 }
 
-// BadgeView is a status shown as a word and a shape, so that it does not depend
-// on colour alone.
+// BadgeView is a status shown as a word and a shape, so that it does not depend on colour alone.
 type BadgeView struct {
 	Tone string // good, warn, bad or plain
 	Text string
@@ -49,15 +48,13 @@ type EmptyView struct{ Title, Body, Action, Href string }
 // of a UUID are the time, so many IDs share them.
 const shownEnd = 8
 
-// SplitID splits an ID into its start, which only screen readers read, and its end,
-// which is shown.
+// SplitID splits an ID into its start, which only screen readers read, and its end, which is shown.
 func SplitID(id string) (start, end string) {
 	at := max(0, len(id)-shownEnd)
 	return id[:at], id[at:]
 }
 
-// NamedView names a record in a list: by the merchant's order, if there is one, and
-// by its ID, see SplitID.
+// NamedView names a record in a list: by the merchant's order, if there is one, and by its ID, see SplitID.
 type NamedView struct{ Order, Start, End string }
 
 // newNamed is the template function named.

@@ -1,12 +1,11 @@
-// Package desk is what the pages of the dashboard are built with: routes and the guard
-// in front of them, requests, forms and questions, and the frame around every page. It
-// does not know the pages. What it needs from them is in Config.
+// Package desk is what the pages of the dashboard are built with: routes and the guard in front of them,
+// requests, forms and questions, and the frame around every page. It does not know the pages. What it needs
+// from them is in Config.
 //
-// A Feature declares the pages of one file (feature.go). Desk registers their routes
-// (desk.go, route.go). The guard admits or refuses a request (guard.go, host.go,
-// errors.go) and gives the handler a Request (request.go). Handlers show a page in its
-// frame (layout.go), with a Form (form.go, upload.go), and carry out acts by a Question
-// (ask.go).
+// A Feature declares the pages of one file (feature.go). Desk registers their routes (desk.go, route.go). The
+// guard admits or refuses a request (guard.go, host.go, errors.go) and gives the handler a Request
+// (request.go). Handlers show a page in its frame (layout.go), with a Form (form.go, upload.go), and carry out
+// acts by a Question (ask.go).
 package desk
 
 import (
@@ -25,8 +24,7 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// Config holds the dependencies and settings of the desk, and what it needs of
-// the pages.
+// Config holds the dependencies and settings of the desk, and what it needs of the pages.
 type Config struct {
 	Accounts *account.Service
 	Tenants  *tenant.Service
@@ -41,9 +39,8 @@ type Config struct {
 	LogIn    string // path of the page to log in
 	// Frame fills in Nav, Tenant, Account, and Low of the frame of a page.
 	Frame func(r *Request, l *Layout)
-	// StepUp answers a request that needs a recent confirmation, or a second factor,
-	// with the page on which the user gives it. It returns cause if cause has its own
-	// page.
+	// StepUp answers a request that needs a recent confirmation, or a second factor, with the page on which the
+	// user gives it. It returns cause if cause has its own page.
 	StepUp func(r *Request, cause error) error
 }
 
@@ -59,8 +56,7 @@ type Desk struct {
 	downloads downloads
 }
 
-// policy allows only the pages' own files and frames. It forbids scripts to create
-// markup from text.
+// policy allows only the pages' own files and frames. It forbids scripts to create markup from text.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
 

@@ -15,15 +15,13 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// A download may take longer than a request, but each batch has a time limit for
-// reading and for sending.
+// A download may take longer than a request, but each batch has a time limit for reading and for sending.
 const (
 	ReadBatch = 5 * time.Second
 	sendBatch = 15 * time.Second
 )
 
-// maxDownloads is how many downloads a process serves at the same time; each
-// tenant may have one.
+// maxDownloads is how many downloads a process serves at the same time; each tenant may have one.
 const maxDownloads = 8
 
 // downloads are the downloads under way.

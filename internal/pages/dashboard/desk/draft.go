@@ -13,9 +13,8 @@ const draftCookie = "agegate-draft"
 // maxDraft is what fits into a cookie of every browser, in bytes.
 const maxDraft = 3800
 
-// KeepDraft keeps the values of the form that was sent, for the page to which the
-// sender will return. It leaves out secrets and files, and keeps nothing if the form is
-// too large for a cookie.
+// KeepDraft keeps the values of the form that was sent, for the page to which the sender will return. It leaves
+// out secrets and files, and keeps nothing if the form is too large for a cookie.
 func (r *Request) KeepDraft(page string) error {
 	if r.Route.form == nil || r.Route.Method == http.MethodGet {
 		return nil

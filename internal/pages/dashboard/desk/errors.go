@@ -22,9 +22,8 @@ type errorView struct {
 	Owners []account.Member // of the tenant, for those who may not do something
 }
 
-// Error writes the page of a failed request. The page depends only on the failure
-// and on who is logged in, so that an object of another tenant looks exactly like a
-// missing one.
+// Error writes the page of a failed request. The page depends only on the failure and on who is logged in, so
+// that an object of another tenant looks exactly like a missing one.
 func (d *Desk) Error(c echo.Context, status int, cause error) {
 	v := &errorView{Name: failureOf(status, cause)}
 	if status == http.StatusNotFound {

@@ -65,8 +65,7 @@ func (f *Form) keys() []string {
 // problem is the key of a problem's text.
 func (f *Form) problem(name string) string { return cmp.Or(f.Refusals, f.Name) + ".problem." + name }
 
-// FormView is a form in a page: empty, filled in, or as it was sent, with its
-// problems.
+// FormView is a form in a page: empty, filled in, or as it was sent, with its problems.
 type FormView struct {
 	Nonce  string      // of this copy of the form
 	Fault  *page.Text  // about the form as a whole
@@ -190,8 +189,7 @@ func (r *Request) Read(spec *Form) (*FormView, error) {
 	return v, nil
 }
 
-// check returns what is wrong with a value according to the field's declaration,
-// or nil.
+// check returns what is wrong with a value according to the field's declaration, or nil.
 func (f Field) check(value string) *page.Text {
 	var problem page.Text
 	switch {

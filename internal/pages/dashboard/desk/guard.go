@@ -25,8 +25,7 @@ var (
 	errStepUp       = echo.NewHTTPError(http.StatusForbidden)
 )
 
-// guarded returns a route's handler with its checks. It is the only function that
-// creates a request.
+// guarded returns a route's handler with its checks. It is the only function that creates a request.
 func (d *Desk) guarded(route Route) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		r := &Request{Context: c, desk: d, Route: route}
@@ -186,8 +185,7 @@ func (d *Desk) checkStrength(r *Request) error {
 	return nil
 }
 
-// touchesLive reports whether a request is for live mode, or changes what both
-// modes share.
+// touchesLive reports whether a request is for live mode, or changes what both modes share.
 func (r *Request) touchesLive() bool {
 	if r.Route.HasMode() {
 		return r.Access.Livemode()
@@ -211,8 +209,7 @@ func (d *Desk) checkOneself(r *Request) error {
 	return nil
 }
 
-// SignIn redirects to the log-in. If the request was for a page, the log-in leads back
-// to it.
+// SignIn redirects to the log-in. If the request was for a page, the log-in leads back to it.
 func (r *Request) SignIn() error {
 	target := r.desk.cfg.LogIn
 	if r.Request().Method == http.MethodGet && r.Part() == "" && r.wellFormed() {

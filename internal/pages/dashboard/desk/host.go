@@ -10,8 +10,7 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// movedCookie marks a browser that was just redirected to the dashboard's
-// address.
+// movedCookie marks a browser that was just redirected to the dashboard's address.
 const movedCookie = "agegate-moved"
 
 // movedFor is how long the mark lasts. A browser that comes back within this time was
@@ -22,8 +21,7 @@ const movedFor = 5 * time.Second
 // arrives under another one: 421, see RFC 9110, section 15.5.20.
 var errHost = echo.NewHTTPError(http.StatusMisdirectedRequest)
 
-// hostOfURL returns the host and port that browsers send for an address, without
-// the scheme's own port.
+// hostOfURL returns the host and port that browsers send for an address, without the scheme's own port.
 func hostOfURL(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -32,8 +30,7 @@ func hostOfURL(address string) string {
 	return plainHost(u.Scheme, u.Host)
 }
 
-// plainHost returns a host and port in lower case, without the scheme's default
-// port.
+// plainHost returns a host and port in lower case, without the scheme's default port.
 func plainHost(scheme, hostPort string) string {
 	hostPort = strings.ToLower(hostPort)
 	host, port, err := net.SplitHostPort(hostPort)
@@ -46,10 +43,9 @@ func plainHost(scheme, hostPort string) string {
 	return hostPort
 }
 
-// checkHost redirects a request for a page under another host to the dashboard's own
-// address, and refuses all other requests under another host. Passkeys and cookies
-// belong to one host, and no other site may show the dashboard under its name.
-// checkHost reports whether it has answered.
+// checkHost redirects a request for a page under another host to the dashboard's own address, and refuses all
+// other requests under another host. Passkeys and cookies belong to one host, and no other site may show the
+// dashboard under its name. checkHost reports whether it has answered.
 func (d *Desk) checkHost(r *Request) (answered bool, err error) {
 	req := r.Request()
 	scheme, _, _ := strings.Cut(d.cfg.URL, ":")

@@ -17,8 +17,7 @@ type NavItem struct {
 	Below string // pages below this path are part of the item; empty means below the pattern
 }
 
-// NavGroup is a part of the navigation, with the text nav.<name> above it unless
-// that is empty.
+// NavGroup is a part of the navigation, with the text nav.<name> above it unless that is empty.
 type NavGroup struct {
 	Name  string
 	Items []NavItem

@@ -14,12 +14,10 @@ const (
 	networkBits6 = 64
 )
 
-// network returns the network of the client that sent a request, or the zero
-// prefix if it is unknown. Each proxy appends the address from which it was
-// called to X-Forwarded-For, so the client is the last address that does not
-// belong to a trusted proxy. The addresses before it were sent by the client and
-// could be anything. Without trusted proxies nothing is known: the connection may
-// come from a proxy that all clients share.
+// network returns the network of the client that sent a request, or the zero prefix if it is unknown. Each
+// proxy appends the address from which it was called to X-Forwarded-For, so the client is the last address that
+// does not belong to a trusted proxy. The addresses before it were sent by the client and could be anything.
+// Without trusted proxies nothing is known: the connection may come from a proxy that all clients share.
 func network(req *http.Request, proxies []netip.Prefix) netip.Prefix {
 	if len(proxies) == 0 {
 		return netip.Prefix{}

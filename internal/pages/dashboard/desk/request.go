@@ -98,9 +98,8 @@ func (r *Request) Show(status int, screen string, v View) error {
 	return r.desk.Set.Render(r, status, screen, v)
 }
 
-// Unread reports whether err means that only a part of a page could not be read. The
-// page then says so in place of the part, and the log says why. A failure of the
-// request itself is returned.
+// Unread reports whether err means that only a part of a page could not be read. The page then says so in place
+// of the part, and the log says why. A failure of the request itself is returned.
 func (r *Request) Unread(part string, err error) (bool, error) {
 	code := fault.CodeOf(err)
 	if err == nil || code != "" && code != fault.Unavailable || r.Ctx().Err() != nil {
@@ -111,8 +110,7 @@ func (r *Request) Unread(part string, err error) (bool, error) {
 	return true, nil
 }
 
-// QRCode answers with a text as a QR code: a PNG with the given size of a module
-// in pixels.
+// QRCode answers with a text as a QR code: a PNG with the given size of a module in pixels.
 func (r *Request) QRCode(text string, module int) error {
 	png, err := page.QRCode(r.Ctx(), r.Tenant.ID, text, qr.M, module)
 	if err != nil {
@@ -145,9 +143,8 @@ func (r *Request) After(err error, path, notice string) error {
 	return r.Done(path, notice)
 }
 
-// takeNotice returns the notice that a change has left, or nil, and whether it reports
-// a failure. The cookie may contain anything, so only numbers and keys in the catalogue
-// count.
+// takeNotice returns the notice that a change has left, or nil, and whether it reports a failure. The cookie
+// may contain anything, so only numbers and keys in the catalogue count.
 func (r *Request) takeNotice() (notice *page.Text, failed bool) {
 	name, numbers, _ := strings.Cut(r.CookieValue(noticeCookie), ".")
 	if name == "" {
@@ -166,13 +163,12 @@ func (r *Request) takeNotice() (notice *page.Text, failed bool) {
 // ErrSent refuses a form that was sent before.
 var ErrSent = fault.New(fault.Conflict, "The form was sent before")
 
-// Once returns nil the first time that a copy of a form is sent, and ErrSent after that.
-// Call it just before the change, when the form has no errors. Call it only if a user is
-// signed in, because it writes a row to the database.
+// Once returns nil the first time that a copy of a form is sent, and ErrSent after that. Call it just before
+// the change, when the form has no errors. Call it only if a user is signed in, because it writes a row to the
+// database.
 //
-// The row stays even if the change fails, because after a lost connection nobody knows
-// whether the change was made. The page that shows ErrSent therefore says only that the
-// change is not made twice.
+// The row stays even if the change fails, because after a lost connection nobody knows whether the change was
+// made. The page that shows ErrSent therefore says only that the change is not made twice.
 func (r *Request) Once(f *FormView) error {
 	if f.Sent == "" {
 		return echo.ErrBadRequest
@@ -202,8 +198,7 @@ func Named[T any](r *Request, param string, find func(context.Context, uuid.UUID
 	return named, err
 }
 
-// Cursor returns the ID after which a list continues, uuid.Nil without the
-// parameter, or echo.ErrNotFound.
+// Cursor returns the ID after which a list continues, uuid.Nil without the parameter, or echo.ErrNotFound.
 func (r *Request) Cursor(name string) (uuid.UUID, error) {
 	id, ok := ParseID(r.QueryParam(name))
 	if !ok && r.QueryParam(name) != "" {
@@ -270,8 +265,7 @@ func (r *Request) Address(pattern string) string {
 	return r.Href(pattern)
 }
 
-// Editing returns the address of a page without a mode if the user may open it,
-// or "".
+// Editing returns the address of a page without a mode if the user may open it, or "".
 func (r *Request) Editing(pattern string) string {
 	if r.Opens(pattern) {
 		return r.To(pattern)
@@ -287,8 +281,7 @@ func (r *Request) Scope() insight.Scope {
 // Zone is the time zone in which the page shows times.
 func (r *Request) Zone() *time.Location { return r.Who.User().Location() }
 
-// Mode is the mode of the page's links. On pages without a mode it is that of the
-// previous page.
+// Mode is the mode of the page's links. On pages without a mode it is that of the previous page.
 func (r *Request) Mode() string {
 	if r.Access.Livemode() || !r.Route.HasMode() && r.QueryParam("mode") == "live" {
 		return "live"

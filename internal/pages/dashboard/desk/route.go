@@ -53,8 +53,7 @@ const (
 	OfOneself
 )
 
-// Route is a page or an act. All routes of the table are registered, and tests
-// enumerate them.
+// Route is a page or an act. All routes of the table are registered, and tests enumerate them.
 type Route struct {
 	Method string // GET, which includes HEAD, or POST
 	// Path is the pattern. :tenant is the tenant's ID and :mode is test or live;
@@ -74,8 +73,7 @@ type Route struct {
 	form     *Form // that the route shows or takes; nil if it was not added with Fill
 }
 
-// maxForm is the default maximum size of a form, in bytes: enough for a pasted
-// webhook.
+// maxForm is the default maximum size of a form, in bytes: enough for a pasted webhook.
 const maxForm = 64 << 10
 
 // HasTenant reports whether the path names a tenant.
@@ -90,9 +88,8 @@ var modes = map[string]bool{"test": false, "live": true} // to livemode
 // segment matches a path parameter in an address to go to.
 var segment = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
-// Onward returns the path to go to after a log-in. It builds the path again from the
-// GET route that the given path matches, so that no address leads to another site. If
-// no route matches, it returns home.
+// Onward returns the path to go to after a log-in. It builds the path again from the GET route that the given
+// path matches, so that no address leads to another site. If no route matches, it returns home.
 func (d *Desk) Onward(path string) string {
 	if page, built := d.pageAt(path); page.MinRole >= User || page.Entry {
 		return built
@@ -111,9 +108,8 @@ func (d *Desk) Unguarded(at string) string {
 	return d.cfg.Home
 }
 
-// pageAt returns the GET route that matches a path, and the path built again. Of
-// several routes it takes the one with the fewest parameters, like the router. built is
-// "" if no route matches.
+// pageAt returns the GET route that matches a path, and the path built again. Of several routes it takes the
+// one with the fewest parameters, like the router. built is "" if no route matches.
 func (d *Desk) pageAt(at string) (page Route, built string) {
 	for _, r := range d.routes {
 		found, ok := rebuild(strings.Split(r.Path, "/"), strings.Split(at, "/"))
