@@ -230,6 +230,8 @@ const answers = {
   password: "/docs/support#a-colleague-cannot-log-in",
   accuracy: "/docs/expect#who-passes",
   install: "/docs/install#install-and-start",
+  hosting: "/docs/install#as-a-debian-package",
+  AVV: "/docs/privacy#who-is-responsible",
   "nightly backup": "/docs/one-shop#5-back-up-every-night",
   "one shop": "/docs/one-shop#one-small-shop-on-one-server",
   "small shop": "/docs/one-shop#one-small-shop-on-one-server",
