@@ -238,7 +238,8 @@ const answers = {
   "first operator": "/docs/staff#make-the-first-account",
   "which server": "/docs/install#which-server-is-enough",
   "several shops": "/docs/tenants#run-it-for-several-shops",
-  uptime: "/docs/watch#metrics-and-logs",
+  uptime: "/docs/watch#uptime",
+  spain: "/docs/laws#spain",
   // More words than a search takes:
   "Idempotency key reused with a different request": "/docs/errors#idempotency-key-reused-with-a-different-request",
 };
