@@ -254,7 +254,7 @@ func (k *keptShop) open(ctx context.Context, tenants *tenant.Service, shopURL st
 	}
 	created, err := tenants.CreateWithoutKeys(ctx, commandLine(), tenant.Tenant{
 		Name: "Corner Cellar", SuccessURL: shopURL + "/thanks", CancelURL: shopURL + "/cancelled",
-		WebhookURL: shopURL + "/webhook", AgeVisibility: true, DocumentCheck: true,
+		WebhookURL: shopURL + "/webhook", DocumentCheck: true,
 	})
 	if err != nil {
 		return err

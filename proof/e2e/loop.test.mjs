@@ -23,7 +23,6 @@ async function buy(page, age) {
   await page.selectOption("#age", String(age));
   await page.click("button");
   await part(page, "start").click();
-  await part(page, "continue").click();
   await openCamera(page);
 }
 

@@ -222,7 +222,7 @@ async function swap() {
   const stream = check.stream;
   closeCamera();
   if (!(await hold(() => stream !== null && stream === check.stream))) return;
-  picker.value = check.media?.getVideoTracks()[0].getSettings().deviceId ?? "";
+  offerCameras();
   await video.play().catch(() => {});
 }
 
@@ -247,7 +247,7 @@ function play() {
 }
 
 async function offerCameras() {
-  const used = check.media?.getVideoTracks()[0].getSettings().deviceId;
+  const used = check.cameraId || check.media?.getVideoTracks()[0].getSettings().deviceId;
   const found = await cameras();
   element("picker", HTMLElement).hidden = found.length < 2;
   picker.replaceChildren(...found.map((device, i) =>
