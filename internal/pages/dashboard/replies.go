@@ -22,10 +22,10 @@ type reply struct {
 // replies are the answers by how a session ended, each in all languages of the hosted page.
 type replies map[string][]reply
 
-// replyKeys are the ends of sessions with an answer.
+// replyKeys are the ends of sessions with an answer, and what helps where a camera does not.
 var replyKeys = []string{"passed", "untold", "unopened", "open", "open_document", "disabled", "retry", "expired",
 	"expired_retry", "spoof", "unlive", "document", "wallet", "photo", "refused", "under_age", "declined", "no_estimate",
-	"no_camera", "fallback"}
+	"no_camera", "fallback", "otherwise"}
 
 // readReplies reads the answers, and checks that there is one for each end in every language.
 func readReplies() (replies, error) {
@@ -46,7 +46,7 @@ func readReplies() (replies, error) {
 			}
 			all[key] = append(all[key], reply{texts["tag"], texts["name"], texts[key]})
 		}
-		if err := all.help(texts["tag"]); err != nil {
+		if err := all.help(texts["tag"], texts["otherwise"]); err != nil {
 			return nil, err
 		}
 	}
@@ -64,8 +64,8 @@ var (
 )
 
 // help adds what helps with each trouble of a camera and each explained setback, in the words of the
-// hosted page.
-func (all replies) help(tag string) error {
+// hosted page. Where it does not help with a trouble, otherwise does.
+func (all replies) help(tag, otherwise string) error {
 	data, err := fs.ReadFile(templates.Shopper(), "locales/"+tag+".json")
 	texts := map[string]any{}
 	if err == nil {
@@ -83,6 +83,9 @@ func (all replies) help(tag string) error {
 		if err == nil && !ok {
 			err = fmt.Errorf("the hosted page's %s has no text %s", tag, key)
 		}
+		if !slices.Contains(explained, why) {
+			text += " " + otherwise
+		}
 		all[why] = append(all[why], reply{Text: text})
 	}
 	return err
@@ -95,11 +98,10 @@ func (all replies) of(v storyView) []reply {
 	}
 	key := v.replyKey()
 	answers := slices.Clone(all[key])
-	if key == "disabled" { // nothing helps
-		return answers
-	}
 	for i, help := range all[v.Why] {
-		answers[i].Text += " " + help.Text
+		if key != "disabled" { // nothing helps there
+			answers[i].Text += " " + help.Text
+		}
 	}
 	return answers
 }
@@ -117,6 +119,8 @@ func (v storyView) replyKey() string {
 		return "passed"
 	case v.Refused == "under_age": // invites to no other check
 		return v.Refused
+	case v.disabled:
+		return "disabled"
 	case v.Status == session.StatusPending || v.Status == session.StatusExpired:
 		return v.unfinished()
 	case v.Camera == insight.CameraBelow:
@@ -138,8 +142,6 @@ func (v storyView) unfinished() string {
 	setback := v.Why == session.NoteFaceless || slices.Contains(unexplained, v.Why)
 	expired := v.Status == session.StatusExpired
 	switch {
-	case v.disabled:
-		return "disabled"
 	case expired && v.Camera == insight.CameraBelow:
 		return "declined"
 	case expired && setback:

@@ -134,7 +134,9 @@ func TestStory(t *testing.T) {
 			"source = 'document', " +
 			ended + late + "browser_refused\"}]'", "The camera made no estimate: its check was skipped. The shopper then " +
 			"declined a document. The browser said that the camera is blocked", "Your camera gave the page no picture, so " +
-			"your age could not be estimated. Please start the check again in our shop. Allow the camera", ""},
+			"your age could not be estimated. Please start the check again in our shop. Allow the camera for this page in " +
+			"your browser, next to the address, and in your device’s settings. Then try again. If that does not help, " +
+			"choose “Use another device” on the page, or another way that it offers.", ""},
 		{"opened_at = created_at, status = 'FALLBACK', source = 'camera', " + ended + late + "browser_in_use\"}]'",
 			"The camera made no estimate: its check was skipped. The browser said that another program uses the camera.</p>",
 			"Your camera gave the page no picture", "Camera"},
@@ -321,7 +323,9 @@ func TestReplyOfADisabledTenant(t *testing.T) {
 	says := map[string]string{}
 	for set, text := range map[string]string{"opened_at = created_at": "are not available at the moment",
 		"status = 'EXPIRED'": "are not available at the moment", "status = 'PASSED'": "Your age check is done.",
-		under: "younger than our shop requires", "status = 'EXPIRED', " + under: "younger than our shop requires"} {
+		"status = 'FALLBACK', source = 'camera'": "are not available at the moment",
+		"status = 'SPOOF', source = 'camera'":    "are not available at the moment",
+		under:                                    "younger than our shop requires", "status = 'EXPIRED', " + under: "younger than our shop requires"} {
 		made := g.Create(t, shop.Test.APIKey, 18)
 		g.Exec(t, "UPDATE sessions SET "+set+" WHERE id = '"+made.SessionID+"'")
 		says[made.SessionID] = text

@@ -100,7 +100,11 @@ func (p *Pages) capture(c echo.Context, v visit) error {
 	if !v.owner {
 		return echo.ErrForbidden
 	}
-	opts := &websocket.AcceptOptions{OriginPatterns: []string{hostOf(p.cfg.VerifyURL)}}
+	public, err := url.Parse(p.cfg.VerifyURL)
+	if err != nil {
+		return err
+	}
+	opts := &websocket.AcceptOptions{OriginPatterns: []string{public.Host}}
 	handshake := &handshake{ResponseWriter: c.Response()}
 	conn, err := websocket.Accept(handshake, c.Request(), opts)
 	if err != nil {
@@ -157,14 +161,6 @@ func (s *stream) prepare(assisted bool) bool {
 		return false
 	}
 	return true
-}
-
-func hostOf(base string) string {
-	u, err := url.Parse(base)
-	if err != nil {
-		return ""
-	}
-	return u.Host
 }
 
 // stream is one camera check over one connection.
