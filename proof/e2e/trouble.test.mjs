@@ -280,11 +280,14 @@ test("a place in line: the page says which, sends nothing, and goes on by itself
   page.kept();
 });
 
-test("reload in the middle: the shopper begins again from the primer", async () => {
+test("reload before the first prompt: the shopper begins again from the primer, and no attempt is lost", async () => {
   const page = await filmed();
+  const told = hears(page);
   await toCamera(page, await link());
-  await sees(page, "screen-live");
+  await eventually("pictures are looked at", () => told.some(({ phase }) => phase === "framing"));
   await page.reload();
+  await sees(page, "screen-primer");
+  assert.equal(await part(page, "again").count(), 0, "an attempt is said to have ended");
   await openCamera(page);
   await sees(page, "screen-live");
   page.kept();

@@ -11,6 +11,7 @@ import (
 
 	"agegate/internal/backoffice/account"
 	"agegate/internal/gatewaytest"
+	"agegate/internal/pages/page"
 	"agegate/internal/rules/audit"
 	"agegate/internal/rules/tenant"
 	"agegate/templates"
@@ -357,12 +358,15 @@ func TestTwoPortugueses(t *testing.T) {
 		"pt-PT": {"câmera", " aceito", "compartilh", " tela", "celular", "está usando", "você", "aplicativo", " aba ",
 			"equipe", "arquivo"},
 	} {
-		page, err := fs.ReadFile(templates.Shopper(), "locales/"+tag+".json")
+		shown, err := fs.ReadFile(templates.Shopper(), "locales/"+tag+".json")
 		if err != nil {
 			t.Fatal(err)
 		}
-		texts := []string{string(page)}
+		texts := []string{string(shown)}
 		for _, reply := range replies {
+			if want := page.LanguageName(reply["tag"]); reply["name"] != want {
+				t.Errorf("the language %s is called %q in the replies, and %q in lists", reply["tag"], reply["name"], want)
+			}
 			if reply["tag"] == tag {
 				texts = append(texts, slices.Collect(maps.Values(reply))...)
 			}
