@@ -66,7 +66,7 @@ var house = []room{
 	// 4 of pages and 5 of rules tell a shopper that an attempt was left, or that the network blocks the check.
 	// 21 of pages read the members of all listed tenants at once, and no older notes than a page shows;
 	// 9 of backoffice name a camera's trouble for support and for the shopper.
-	{"pages", 15480, [][]string{{"dashboard", "shopper"}, {"page"}}},
+	{"pages", 15486, [][]string{{"dashboard", "shopper"}, {"page"}}},
 	// 1 of store and 2 of backoffice tell operators and teams what open sessions reserve of the credit.
 	{"store", 6151, nil},
 	// 6 of lab say that the sample shop knows test mode only.

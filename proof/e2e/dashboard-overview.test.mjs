@@ -199,6 +199,13 @@ test("from the printed link to a webhook that was answered", async () => {
   assert.equal(await part(details, "delete").count(), 0, "an open session is not deleted");
   await part(details, "reply").locator("summary").click();
   await part(details, "reply").getByText("Ihre Altersprüfung ist noch offen").waitFor();
+  const raised = await part(details, "tell").evaluate((tell) => {
+    const text = document.createRange();
+    text.selectNode(tell.firstChild);
+    const [words, icon] = [[...text.getClientRects()].at(-1), tell.querySelector("svg").getBoundingClientRect()];
+    return Math.abs(words.top + words.height / 2 - icon.top - icon.height / 2);
+  });
+  assert.ok(raised < 3, `the button that copies the reply is ${raised} px beside its line`);
   await look(details, "session-reply");
   await details.goto(forced);
   const link = part(details, "expire-redirect");

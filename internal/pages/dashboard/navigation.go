@@ -75,7 +75,7 @@ func (p *Pages) frame(r *desk.Request, l *desk.Layout) {
 	switch {
 	case r.Route.HasTenant(), r.Access.TenantID() != uuid.Nil:
 		l.Nav = r.Nav(tenantNav)
-		l.Tenant = tenantViewOf(r)
+		l.Tenant = p.tenantViewOf(r)
 		l.Low = p.lowBalance(r)
 		if r.Opens(pastePath) {
 			l.Find = r.Href(pastePath)
@@ -113,7 +113,7 @@ func (p *Pages) shops(r *desk.Request) (shops []desk.ShopView) {
 	return shops
 }
 
-func tenantViewOf(r *desk.Request) *desk.TenantView {
+func (p *Pages) tenantViewOf(r *desk.Request) *desk.TenantView {
 	pattern := r.Route.Path
 	if !r.Route.HasMode() || r.Route.TestOnly || r.Route.Method != http.MethodGet || strings.Count(pattern, ":") > 2 {
 		pattern = overviewPath // an object of one mode does not exist in the other
@@ -128,6 +128,13 @@ func tenantViewOf(r *desk.Request) *desk.TenantView {
 	}
 	if r.Route.HasMode() {
 		v.Mode = r.Mode()
+	}
+	if v.Disabled && r.May(account.ReadAudit) {
+		acts, err := p.cfg.Audit.AuditEntries(r.Ctx(),
+			audit.Filter{Scope: audit.OfTenant(r.Access.TenantID()), Action: audit.TenantDisable, Limit: 1})
+		if err == nil && len(acts) > 0 { // the page of the log reports an error
+			v.Reason = acts[0].Details().Params["reason"]
+		}
 	}
 	return v
 }

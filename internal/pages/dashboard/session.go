@@ -17,6 +17,7 @@ import (
 	"agegate/internal/pages/page"
 	"agegate/internal/rules/fault"
 	"agegate/internal/rules/session"
+	"agegate/internal/rules/tenant"
 	"agegate/internal/rules/webhook"
 )
 
@@ -71,7 +72,7 @@ type sessionView struct {
 	State        statusView
 	Curl         string
 	List, Events string // addresses of the list, and above those of webhook events
-	Delete       string // address of the deletion, for owners; empty while the session is open
+	Delete       string // address of the deletion, for owners
 	// Receipt is the address of the signed receipt. It is empty without a result, and
 	// for users without the right account.Prove.
 	Receipt  string
@@ -106,9 +107,10 @@ func (v *sessionView) Estimated() string {
 // DecidedBy is the key of who decided, or "" while nobody has.
 func (v *sessionView) DecidedBy() string { return decidedText(v.Source, v.Status, v.Story.Way) }
 
-// Undelivered reports whether a webhook is still to be delivered, before which no session is deleted.
-func (v *sessionView) Undelivered() bool {
-	return v.Event != nil && (v.Event.Status == webhook.StatusPending || v.Event.Status == webhook.StatusWaiting)
+// Kept reports that the session is not deleted yet: it is open, or its webhook is still to be delivered.
+func (v *sessionView) Kept() bool {
+	return !v.Status.Terminal() || v.Event != nil &&
+		(v.Event.Status == webhook.StatusPending || v.Event.Status == webhook.StatusWaiting)
 }
 
 // Told is what happened, in sentences.
@@ -202,6 +204,10 @@ func (p *Pages) showSession(r *desk.Request) error {
 		return err
 	}
 	v.Replies = p.replies.of(v.Told())
+	order := slices.Concat(r.Tenant.Languages, tenant.Languages) // those that the shop offers come first
+	slices.SortFunc(v.Replies, func(a, b reply) int {
+		return cmp.Compare(slices.Index(order, a.Tag), slices.Index(order, b.Tag))
+	})
 	if r.Part() != "" {
 		return r.Show(http.StatusOK, "session", v)
 	}
@@ -218,7 +224,7 @@ func (p *Pages) showSession(r *desk.Request) error {
 	v.Curl = fmt.Sprintf("curl -s %s/api/v1/sessions/%s/status \\\n  -H \"X-API-Key: $AGEGATE_API_KEY\"", p.cfg.APIURL,
 		record.ID)
 	v.Margins, v.Evidence = r.Editing(marginsPath), r.Editing(evidencePath)
-	if r.May(account.Own) && record.Status.Terminal() { // an open session is not deleted
+	if r.May(account.Own) {
 		v.Delete = objectPath(r, deletePath)
 	}
 	if record.CompletedAt != nil && r.May(account.Prove) {

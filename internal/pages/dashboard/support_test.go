@@ -1,12 +1,16 @@
 package dashboard_test
 
 import (
+	"io/fs"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 
 	"agegate/internal/backoffice/account"
 	"agegate/internal/gatewaytest"
+	"agegate/internal/rules/audit"
+	"agegate/templates"
 )
 
 // TestChecksOfOneOrder: the page of a session names the other sessions of its order, the newest first and at
@@ -16,7 +20,8 @@ func TestChecksOfOneOrder(t *testing.T) {
 		shop, other := g.Shop(t, "", nil), g.Shop(t, "", nil)
 		support := member(t, g, shop.Tenant.ID, account.Support)
 		var made []string
-		for _, key := range []string{shop.Test.APIKey, shop.Test.APIKey, shop.Test.APIKey, shop.Live.APIKey, other.Test.APIKey} {
+		test := shop.Test.APIKey
+		for _, key := range []string{test, test, test, shop.Live.APIKey, other.Test.APIKey} {
 			made = append(made, g.Create(t, key, 18).SessionID)
 		}
 		page := "/dashboard/" + shop.Tenant.ID.String() + "/test/sessions/"
@@ -44,6 +49,60 @@ func TestChecksOfOneOrder(t *testing.T) {
 			t.Errorf("not the newest ten: %s", line)
 		}
 	})
+}
+
+// TestReasonsAreNamed: owners read why the operator disabled their tenant, and why a session is not deleted yet.
+// The replies in the shop's own languages come first.
+func TestReasonsAreNamed(t *testing.T) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
+		shop := g.Shop(t, "", nil)
+		owner, support := member(t, g, shop.Tenant.ID, account.Owner), member(t, g, shop.Tenant.ID, account.Support)
+		g.Exec(t, `UPDATE tenants SET languages = 'fr pl'`)
+		made := g.Create(t, shop.Live.APIKey, 18)
+		page := "/dashboard/" + shop.Tenant.ID.String() + "/live/sessions/" + made.SessionID
+		_, body := owner.Get(t, page)
+		if !strings.Contains(body, "can be deleted once it has ended") || strings.Contains(body, `data-testid="delete"`) {
+			t.Error("the page of an open session does not say that it is not deleted yet")
+		}
+		at := func(tag string) int { return strings.Index(body, `<p lang="`+tag+`"`) }
+		french, polish, german := at("fr"), at("pl"), at("de")
+		if french < 0 || polish < french || german < polish {
+			t.Errorf("replies in French at %d, Polish at %d, German at %d", french, polish, german)
+		}
+		err := g.App.Tenants.SetDisabled(t.Context(), audit.System("test"), shop.Tenant.ID, true, "unpaid <7>")
+		if err != nil {
+			t.Fatal(err)
+		}
+		const reason = "The operator’s reason: unpaid &lt;7&gt;"
+		_, owned := owner.Get(t, page)
+		_, seen := support.Get(t, page)
+		if !strings.Contains(owned, reason) || strings.Contains(seen, "unpaid") ||
+			!strings.Contains(seen, "in the audit log") {
+			t.Error("the reason is not named to those who read the audit log, or to others too")
+		}
+	})
+}
+
+// TestCellsAreOneItem: a cell with a line break has one element, because on a phone a cell is a grid with a label,
+// and would put each line into a row of its own.
+func TestCellsAreOneItem(t *testing.T) {
+	cells := regexp.MustCompile(`<td data-label=".*?}}"[^>]*>(.*?)</td>`)
+	files, err := fs.Glob(templates.Dashboard(), "*.html")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	for _, name := range files {
+		text, err := fs.ReadFile(templates.Dashboard(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, cell := range cells.FindAllStringSubmatch(string(text), -1) {
+			if strings.Contains(cell[1], "<br>") && !strings.HasPrefix(cell[1], "<div>") &&
+				!strings.HasPrefix(cell[1], "<span>") {
+				t.Errorf("%s: a cell with lines is no element of its own: %s", name, cell[1])
+			}
+		}
+	}
 }
 
 // TestFindDeletedSession: the search says that a session was deleted, and to those who read the audit log by whom.

@@ -83,7 +83,7 @@ func TestFailedDeliveriesAreSentAgain(t *testing.T) {
 			g.Exec(t, "UPDATE webhook_events SET status = '"+status+"'")
 			_, page := boss.Get(t, d.base+"/test/sessions/"+session)
 			if strings.Contains(page, `data-testid="delete"`) != offered ||
-				strings.Contains(page, `data-testid="undelivered"`) == offered {
+				strings.Contains(page, `data-testid="kept"`) == offered {
 				t.Errorf("%s: the session's page offers to delete: %t", status, !offered)
 			}
 		}

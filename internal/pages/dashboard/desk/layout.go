@@ -50,6 +50,7 @@ func (l *Layout) base() *Layout { return l }
 type TenantView struct {
 	Name       string
 	Disabled   bool
+	Reason     string // why it is disabled, for those who read the audit log; may be empty
 	Test, Live string // addresses of this page, or of the overview, in both modes
 	Mode       string // test, live, or empty on a page without a mode
 }
