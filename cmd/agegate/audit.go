@@ -28,8 +28,7 @@ func (c *cli) auditCommand() *cobra.Command {
 		c.auditList(), c.auditExport(), c.auditVerify())
 }
 
-// logFlag adds --instance. The function it returns gives the scope named by the
-// flag or by the argument.
+// logFlag adds --instance. The function it returns gives the scope named by the flag or by the argument.
 func logFlag(cmd *cobra.Command) func(args []string) (audit.Scope, error) {
 	instance := cmd.Flags().Bool("instance", false, "the log of the instance")
 	return func(args []string) (audit.Scope, error) {
@@ -88,8 +87,7 @@ func actionNames() string {
 	return strings.Join(names, ", ")
 }
 
-// actorText returns the kind and the name of an actor, or its ID if it has no
-// name.
+// actorText returns the kind and the name of an actor, or its ID if it has no name.
 func actorText(a audit.Actor) string {
 	return strings.TrimSpace(string(a.Kind) + " " + cmp.Or(a.Name, a.ID))
 }

@@ -22,8 +22,7 @@ func (f *brandFlags) add(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.clear, "brand-clear", false, "remove name, colour and logo of the brand")
 }
 
-// changes returns the parts of the brand given on the command line, or nil if
-// none is.
+// changes returns the parts of the brand given on the command line, or nil if none is.
 func (f *brandFlags) changes(flags *pflag.FlagSet) (*tenant.BrandChanges, error) {
 	if f.clear {
 		return tenant.ClearedBrand(), nil

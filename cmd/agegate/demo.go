@@ -143,8 +143,7 @@ func (c *cli) demoDefaults() map[string]string {
 	return settings
 }
 
-// demoSecretKey returns the key stored in the data directory, and creates it
-// the first time.
+// demoSecretKey returns the key stored in the data directory, and creates it the first time.
 func demoSecretKey(dataDir string) (string, error) {
 	path := filepath.Join(dataDir, secretKeyFile)
 	key, err := os.ReadFile(path) //nolint:gosec // the operator's own data directory

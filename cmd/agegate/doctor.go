@@ -75,8 +75,7 @@ func (r *doctorReport) add(f doctor.Finding) {
 	}
 }
 
-// examine reports what is wrong with the configuration, or everything that doctor
-// finds.
+// examine reports what is wrong with the configuration, or everything that doctor finds.
 func (c *cli) examine(ctx context.Context, timeout time.Duration, progress func(string), tell func(doctor.Finding)) {
 	cfg, err := c.load(config.SecretKeyName)
 	if err != nil {
@@ -109,8 +108,7 @@ func showProgress(w io.Writer) func(string) {
 	return func(text string) { fmt.Fprintf(w, "\r\x1b[K%s\r", text) }
 }
 
-// problemsOf returns the single problems of a configuration error, one for each
-// line.
+// problemsOf returns the single problems of a configuration error, one for each line.
 func problemsOf(err error) string {
 	if problems, ok := errors.AsType[config.Error](err); ok {
 		err = errors.Join(problems...)

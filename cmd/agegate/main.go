@@ -118,9 +118,8 @@ func refuseUnread(cmd *cobra.Command, _ []string) error {
 	return nil
 }
 
-// load reads the configuration: a flag wins over the environment, and that over the
-// settings of a demo in this directory. required names the variables that must be
-// set.
+// load reads the configuration: a flag wins over the environment, and that over the settings of a demo in this
+// directory. required names the variables that must be set.
 func (c *cli) load(required ...string) (config.Config, error) {
 	return c.loadOver(c.demoDefaults(), required...)
 }
@@ -134,8 +133,7 @@ func (c *cli) given(name string) (string, bool) {
 	return value, ok && value != ""
 }
 
-// loadOver is load with defaults for variables that neither a flag nor the
-// environment sets.
+// loadOver is load with defaults for variables that neither a flag nor the environment sets.
 func (c *cli) loadOver(defaults map[string]string, required ...string) (config.Config, error) {
 	if flag := c.flags[config.DatabaseURLName]; flag != nil && config.HasPassword(*flag) {
 		return config.Config{}, fmt.Errorf("--database-url must not have a password, which other users of this machine "+

@@ -9,8 +9,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// manualCommand returns a hidden command for making packages: it writes a manual page
-// for each command.
+// manualCommand returns a hidden command for making packages: it writes a manual page for each command.
 func manualCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "manual DIRECTORY", Short: "Write the manual pages to a directory", Hidden: true, Args: cobra.ExactArgs(1),

@@ -10,10 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// releaseMemory returns memory to the kernel that only the start needed: the heap's
-// free pages, and pages of the program's own file. If such a page is used again, it is
-// read from the kernel's page cache. Without this call, an idle replica of the API
-// would keep 25 MiB of code and tables of the start until memory runs short.
+// releaseMemory returns memory to the kernel that only the start needed: the heap's free pages, and pages of
+// the program's own file. If such a page is used again, it is read from the kernel's page cache. Without this
+// call, an idle replica of the API would keep 25 MiB of code and tables of the start until memory runs short.
 func releaseMemory() {
 	debug.FreeOSMemory()
 	program, err := os.Executable()
@@ -34,10 +33,9 @@ func releaseMemory() {
 // mapping is a range of addresses.
 type mapping struct{ start, end uintptr }
 
-// cleanMappings returns the ranges of memory in which a file is mapped read-only and
-// no page was ever changed, so that all pages can be read from the file again. It
-// leaves out a range that was changed before it became read-only, such as one with
-// relocated addresses. smaps has the format of /proc/pid/smaps, see proc(5).
+// cleanMappings returns the ranges of memory in which a file is mapped read-only and no page was ever changed,
+// so that all pages can be read from the file again. It leaves out a range that was changed before it became
+// read-only, such as one with relocated addresses. smaps has the format of /proc/pid/smaps, see proc(5).
 func cleanMappings(smaps *bufio.Scanner, path string) []mapping {
 	var clean []mapping
 	var m mapping

@@ -8,8 +8,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// moved names the commands that 0.3.0 moved to other programs, and where they are
-// now. 0.4.0 drops this table.
+// moved names the commands that 0.3.0 moved to other programs, and where they are now. 0.4.0 drops this table.
 var moved = map[string]string{
 	"listen":      "agegate-dev listen",
 	"certify":     "agegate-dev certify",

@@ -23,8 +23,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// operator is an open database with the services that operator commands use.
-// It works while a server runs.
+// operator is an open database with the services that operator commands use. It works while a server runs.
 type operator struct {
 	store   *store.Store
 	tenants *tenant.Service
@@ -43,8 +42,7 @@ func commandLine() audit.Actor {
 	return actor
 }
 
-// withDatabase opens and migrates the configured database and runs fn. required
-// names variables that fn needs.
+// withDatabase opens and migrates the configured database and runs fn. required names variables that fn needs.
 func (c *cli) withDatabase(ctx context.Context, fn func(*store.Store, config.Config) error, required ...string) error {
 	cfg, err := c.load(required...)
 	if err != nil {
@@ -100,9 +98,8 @@ func (c *cli) withTenant(ctx context.Context, args []string, fn func(operator, u
 	})
 }
 
-// warnOfKey warns if a secret is about to be sealed under another key than the
-// database's. This is not an error: after the loss of a key, every tenant needs
-// new secrets.
+// warnOfKey warns if a secret is about to be sealed under another key than the database's. This is not an
+// error: after the loss of a key, every tenant needs new secrets.
 func (op operator) warnOfKey(cmd *cobra.Command) {
 	if err := app.CheckSecretKey(cmd.Context(), op.tenants); err != nil {
 		fmt.Fprintf(cmd.ErrOrStderr(), "Warning: %v. The gateway can use the new secret only under the key set now.\n", err)
@@ -117,8 +114,7 @@ func (op operator) warnOfWebhook(cmd *cobra.Command, address string) {
 	}
 }
 
-// missing adds to a not-found error what was not found. Other errors are
-// returned unchanged.
+// missing adds to a not-found error what was not found. Other errors are returned unchanged.
 func missing(what string, err error) error {
 	if fault.CodeOf(err) == fault.NotFound {
 		return fmt.Errorf("%s not found", what)
@@ -134,8 +130,7 @@ func confirm(cmd *cobra.Command, err error, format string, args ...any) error {
 	return err
 }
 
-// now is the program's clock: UTC in whole microseconds, the precision that both
-// databases store.
+// now is the program's clock: UTC in whole microseconds, the precision that both databases store.
 func now() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
 
 // idArgument reads a command's only argument as an ID.
@@ -150,8 +145,7 @@ func idOf(source, text string) (uuid.UUID, error) {
 	return id, nil
 }
 
-// idCommand returns a command whose only argument is the ID of what it is about, such as
-// "remove ID".
+// idCommand returns a command whose only argument is the ID of what it is about, such as "remove ID".
 func idCommand(use, short, long string, run func(cmd *cobra.Command, id uuid.UUID) error) *cobra.Command {
 	_, name, _ := strings.Cut(use, " ")
 	return &cobra.Command{
@@ -166,8 +160,7 @@ func idCommand(use, short, long string, run func(cmd *cobra.Command, id uuid.UUI
 	}
 }
 
-// readFile reads at most limit bytes of a file that the operator names. Its errors name
-// the file by what.
+// readFile reads at most limit bytes of a file that the operator names. Its errors name the file by what.
 func readFile(path, what string, limit int64) ([]byte, error) {
 	file, err := os.Open(path) //nolint:gosec // a file that the operator names
 	if err != nil {

@@ -63,8 +63,7 @@ func (c *cli) secretKeyCommand() *cobra.Command {
 	return terminal.Group("secret-key", "Change the key that seals secrets in the database", "", cmd)
 }
 
-// everySecond returns a function that prints the progress of a rotation, at
-// most once a second.
+// everySecond returns a function that prints the progress of a rotation, at most once a second.
 func everySecond(w io.Writer) func(app.Resealed) {
 	var last time.Time
 	return func(r app.Resealed) {

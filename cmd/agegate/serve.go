@@ -54,8 +54,7 @@ func serve(cmd *cobra.Command, cfg config.Config, log *slog.Logger) (err error) 
 	return gateway.Run(cmd.Context())
 }
 
-// newLogger returns the logger of a gateway. It is the default one too, to which
-// recovered panics are written.
+// newLogger returns the logger of a gateway. It is the default one too, to which recovered panics are written.
 func newLogger(w io.Writer, cfg config.Config) *slog.Logger {
 	var handler slog.Handler = slog.NewTextHandler(w, &slog.HandlerOptions{Level: cfg.LogLevel})
 	if cfg.LogFormat == config.LogJSON {

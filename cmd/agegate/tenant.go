@@ -39,8 +39,7 @@ func (n noticed) Set(text string) error {
 	return n.Value.Set(text)
 }
 
-// settingFlags adds the flags that tenant create and tenant set share. Each given
-// flag sets a change.
+// settingFlags adds the flags that tenant create and tenant set share. Each given flag sets a change.
 func settingFlags(flags *pflag.FlagSet, c *tenant.Changes) {
 	notice := func(name string, given func()) {
 		f := flags.Lookup(name)
@@ -94,8 +93,7 @@ type pair struct {
 	Live string `json:"live"`
 }
 
-// createdTenant is the output of tenant create, the only place where the keys
-// and secrets are shown.
+// createdTenant is the output of tenant create, the only place where the keys and secrets are shown.
 type createdTenant struct {
 	TenantID        uuid.UUID `json:"tenant_id"`
 	Name            string    `json:"name"`

@@ -56,8 +56,7 @@ func (c *cli) tenantCopy() *cobra.Command {
 	})
 }
 
-// brandToCopy returns the brand of a tenant as changes to another one, or nil if
-// it has none.
+// brandToCopy returns the brand of a tenant as changes to another one, or nil if it has none.
 func brandToCopy(ctx context.Context, op operator, id uuid.UUID) (*tenant.BrandChanges, error) {
 	look, err := op.tenants.Brand(ctx, id)
 	if err != nil || look == (brand.Brand{}) {

@@ -49,8 +49,7 @@ type listedIssuer struct {
 	SignerUsage string    `json:"signer_usage"` // empty: no usage is required
 	NotBefore   time.Time `json:"not_before"`
 	NotAfter    time.Time `json:"not_after"`
-	// List is the published list from which the issuer comes; null: an operator
-	// added it.
+	// List is the published list from which the issuer comes; null: an operator added it.
 	List *issuerList `json:"list"`
 }
 

@@ -47,8 +47,7 @@ func (c *cli) withUsers(ctx context.Context, fn func(*account.Service, config.Co
 	})
 }
 
-// withUser runs fn for a command whose only argument is a user's e-mail address
-// or ID.
+// withUser runs fn for a command whose only argument is a user's e-mail address or ID.
 func (c *cli) withUser(
 	ctx context.Context, args []string, fn func(*account.Service, config.Config, account.User) error,
 ) error {
@@ -191,9 +190,8 @@ audit log has an entry about it.`,
 	})
 }
 
-// printSetup writes the setup link to a terminal while there is no operator. If
-// the output is not a terminal, and so may be stored, it writes how to get a
-// link, unless always is set.
+// printSetup writes the setup link to a terminal while there is no operator. If the output is not a terminal,
+// and so may be stored, it writes how to get a link, unless always is set.
 func printSetup(
 	ctx context.Context, cfg config.Config, accounts *account.Service, owned *uuid.UUID, w io.Writer, always bool,
 ) error {

@@ -212,8 +212,7 @@ func parseSince(s string) (time.Time, error) {
 	return at.UTC(), nil
 }
 
-// printCount prints a number of things: in JSON as the member name, in text
-// followed by what.
+// printCount prints a number of things: in JSON as the member name, in text followed by what.
 func printCount(out *terminal.Output, name string, n int, what string) error {
 	return out.Print(map[string]int{name: n}, func(w io.Writer) { fmt.Fprintf(w, "%d %s.\n", n, what) })
 }

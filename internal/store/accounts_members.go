@@ -25,8 +25,7 @@ func (tx *Tx) InsertMembership(m account.Membership) error {
 	return tx.db.Create(&m).Error
 }
 
-// LockOwners implements account.Tx. It locks the tenant's row, which exists even if
-// there is no owner.
+// LockOwners implements account.Tx. It locks the tenant's row, which exists even if there is no owner.
 func (tx *Tx) LockOwners(tenantID uuid.UUID) error {
 	return tx.forChange().Take(&tenant.Tenant{}, "id = ?", tenantID).Error
 }
@@ -39,9 +38,8 @@ func (tx *Tx) OwnerExists(tenantID uuid.UUID) (bool, error) {
 	return len(rows) > 0, err
 }
 
-// dispensable selects a user's membership if the tenant can do without it: the user is
-// not an owner, the identity provider manages the user, or the tenant has another owner
-// whom no provider manages.
+// dispensable selects a user's membership if the tenant can do without it: the user is not an owner, the
+// identity provider manages the user, or the tenant has another owner whom no provider manages.
 func (tx *Tx) dispensable(tenantID, userID uuid.UUID) *gorm.DB {
 	return tx.db.Where(`tenant_id = ? AND user_id = ? AND (role <> 'owner'
 		OR EXISTS (SELECT 1 FROM users WHERE users.id = ? AND users.issuer IS NOT NULL) OR EXISTS (
@@ -51,8 +49,7 @@ func (tx *Tx) dispensable(tenantID, userID uuid.UUID) *gorm.DB {
 		tenantID, userID, userID, tenantID, userID)
 }
 
-// kept returns fault.Conflict if no row was changed, because the membership is that of
-// the last owner.
+// kept returns fault.Conflict if no row was changed, because the membership is that of the last owner.
 func kept(result *gorm.DB) error {
 	if result.Error == nil && result.RowsAffected == 0 {
 		return fault.New(fault.Conflict, "The last owner stays")

@@ -11,19 +11,16 @@ import (
 	"gorm.io/gorm"
 )
 
-// Times and IDs are converted in this file, so that no statement has to convert them.
-// The pool and the transaction convert arguments before the driver gets them. The
-// drivers return times in UTC: SQLite's by itself, PostgreSQL's because of
-// resultsInUTC.
+// Times and IDs are converted in this file, so that no statement has to convert them. The pool and the
+// transaction convert arguments before the driver gets them. The drivers return times in UTC: SQLite's by
+// itself, PostgreSQL's because of resultsInUTC.
 
-// at converts a time to the only form that is stored and compared: UTC in whole
-// microseconds. SQLite compares times as text, which is correct only if all have
-// the same zone.
+// at converts a time to the only form that is stored and compared: UTC in whole microseconds. SQLite compares
+// times as text, which is correct only if all have the same zone.
 func at(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
 
-// normal returns a copy of a statement's arguments. Times are converted by at, and IDs
-// to text: PostgreSQL's driver would first try to encode a uuid.UUID in another way,
-// and fail.
+// normal returns a copy of a statement's arguments. Times are converted by at, and IDs to text: PostgreSQL's
+// driver would first try to encode a uuid.UUID in another way, and fail.
 func normal(args []any) []any {
 	list := make([]any, len(args))
 	for i, arg := range args {

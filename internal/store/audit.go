@@ -53,8 +53,7 @@ func (tx *Tx) AppendAudit(act audit.Act) error {
 		Updates(map[string]any{"seq": entry.Seq, "hash": entry.Hash[:]}).Error
 }
 
-// checkTestActs returns audit.TooManyTestActs if a log has grown too fast for a
-// further entry of a test key.
+// checkTestActs returns audit.TooManyTestActs if a log has grown too fast for a further entry of a test key.
 func (tx *Tx) checkTestActs(head auditHeadRow, now time.Time) error {
 	var oldest []time.Time
 	err := tx.db.Table(auditTable).Where("scope = ? AND seq = ?", head.Scope, head.Seq-audit.MaxTestActs+1).

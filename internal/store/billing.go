@@ -182,9 +182,8 @@ func (tx *Tx) release(statement string, args ...any) ([]billing.Hold, error) {
 	return mapAll(rows, func(r holdRow) billing.Hold { return r.Hold }), err
 }
 
-// lockBalances locks one balance of a tenant, or all if of is nil, in the order
-// that billing.Tx defines. On SQLite the transaction has locked the whole
-// database.
+// lockBalances locks one balance of a tenant, or all if of is nil, in the order that billing.Tx defines. On
+// SQLite the transaction has locked the whole database.
 func (tx *Tx) lockBalances(tenantID uuid.UUID, of *billing.Balance) error {
 	if !tx.postgres {
 		return nil
@@ -206,8 +205,7 @@ var holders = owners("holds", holdOpen) + `EXISTS (
 	SELECT 1 FROM holds h WHERE h.status = 'open' AND h.tenant_id = owner.tenant_id AND h.expires_at <= ?
 )`
 
-// ExpiredHolders returns the tenants with open holds that expired at or before
-// now.
+// ExpiredHolders returns the tenants with open holds that expired at or before now.
 func (s *Store) ExpiredHolders(ctx context.Context, now time.Time) ([]uuid.UUID, error) {
 	return view(ctx, s, func(tx *Tx) (tenants []uuid.UUID, err error) {
 		err = tx.db.Raw(holders, now).Scan(&tenants).Error

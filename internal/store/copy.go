@@ -19,16 +19,14 @@ import (
 	"agegate/internal/rules/routine"
 )
 
-// CopyWatch is how long Copy watches a PostgreSQL database if a gateway there has not
-// reported that it ended. It is three times as long as the interval of a gateway's
-// reports.
+// CopyWatch is how long Copy watches a PostgreSQL database if a gateway there has not reported that it ended.
+// It is three times as long as the interval of a gateway's reports.
 const CopyWatch = 90 * time.Second
 
-// Copy copies all rows of all tables into to, a PostgreSQL database without tables or
-// with the empty tables of this schema, except its last backup and the gateways on it.
-// It locks both databases, compares the rows of each table on both sides, and commits
-// if all are equal; otherwise it writes nothing. It fails if a gateway runs on one of
-// them. It calls progress with each table and its number of rows.
+// Copy copies all rows of all tables into to, a PostgreSQL database without tables or with the empty tables of
+// this schema, except its last backup and the gateways on it. It locks both databases, compares the rows of
+// each table on both sides, and commits if all are equal; otherwise it writes nothing. It fails if a gateway
+// runs on one of them. It calls progress with each table and its number of rows.
 func (s *Store) Copy(ctx context.Context, to *Store, watch time.Duration, progress func(string, int64)) (err error) {
 	defer func() {
 		if err = withoutValues(err); hasState(err, "55P03") {
@@ -182,9 +180,8 @@ func (s *Store) copies(x Examination, target bool) error {
 	return nil
 }
 
-// lock locks the tables of PostgreSQL, and watches whether a gateway runs: a running
-// one reports again during the watch. A gateway that starts later cannot report because
-// of the lock, and stops.
+// lock locks the tables of PostgreSQL, and watches whether a gateway runs: a running one reports again during
+// the watch. A gateway that starts later cannot report because of the lock, and stops.
 func (h *heldDatabase) lock(ctx context.Context, watch time.Duration) error {
 	before, err := h.gateways(ctx)
 	now, end := before, time.Now().Add(watch)

@@ -19,12 +19,10 @@ import (
 	"agegate/internal/rules/fault"
 )
 
-// translating is a GORM dialect that translates errors: GORM passes it the
-// error of every failed statement.
+// translating is a GORM dialect that translates errors: GORM passes it the error of every failed statement.
 type translating struct{ gorm.Dialector }
 
-// Translate returns the fault for an expected error of the driver, and other
-// errors unchanged.
+// Translate returns the fault for an expected error of the driver, and other errors unchanged.
 func (translating) Translate(err error) error { return translate(err) }
 
 // sqlStateError keeps the parts of a PostgreSQL error that contain no value. The
@@ -47,11 +45,10 @@ func withoutValues(err error) error {
 	return err
 }
 
-// translate maps an error of GORM or a driver to a fault. NotFound is for a missing
-// row, a reference to a missing row, and text that no row can hold; Conflict for a
-// violated unique index; Unavailable for a database that is down, full, too slow or too
-// busy. Faults are returned unchanged. Any other error is a bug, and is returned
-// unchanged too.
+// translate maps an error of GORM or a driver to a fault. NotFound is for a missing row, a reference to a
+// missing row, and text that no row can hold; Conflict for a violated unique index; Unavailable for a database
+// that is down, full, too slow or too busy. Faults are returned unchanged. Any other error is a bug, and is
+// returned unchanged too.
 func translate(err error) error {
 	err = withoutValues(err)
 	switch {
@@ -105,13 +102,11 @@ func refusesWrites(err error) bool {
 // another one: serialization failure or deadlock.
 func rolledBack(err error) bool { return hasState(err, "40001", "40P01") }
 
-// transient reports that a read, or a transaction that has not reached COMMIT,
-// can be run again.
+// transient reports that a read, or a transaction that has not reached COMMIT, can be run again.
 func transient(err error) bool { return rolledBack(err) || lostConnection(err) }
 
-// lostConnection reports that the connection broke, or that the server is
-// starting or stopping. The driver reports SafeToRetry for a connection that
-// was closed before anything was sent.
+// lostConnection reports that the connection broke, or that the server is starting or stopping. The driver
+// reports SafeToRetry for a connection that was closed before anything was sent.
 func lostConnection(err error) bool {
 	var network net.Error
 	var connect *pgconn.ConnectError

@@ -64,9 +64,8 @@ func endStatement(table string, limit int) string {
 		ORDER BY id DESC LIMIT %d`, table, len(greatestID(table))-2, limit)
 }
 
-// findStatement returns the query for a name, or for the ID with an end, and its
-// arguments. A condition that says nothing new repeats the condition of the index, so
-// that the index can be used.
+// findStatement returns the query for a name, or for the ID with an end, and its arguments. A condition that
+// says nothing new repeats the condition of the index, so that the index can be used.
 func findStatement(postgres bool, scope insight.Scope, by insight.Name, name string, limit int) (string, []any) {
 	orderKey := "lower(order_ref)" // SQLite changes ASCII letters alone
 	if postgres {

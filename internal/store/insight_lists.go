@@ -22,12 +22,11 @@ var _ insight.Store = (*Store)(nil)
 // a condition may skip many rows before a page is full.
 const lookedAt = 500
 
-// ranges selects the newest rows of a table as a union of one range for each status.
-// Each range is read from its end in the index (tenant_id, livemode, status, id), and
-// reading stops after a page. Reading a mode of a tenant in the order of ids in any
-// other way would pass over the rows of the other mode. The condition on the status is
-// a range: with an equality, PostgreSQL would read the primary key backwards if it
-// expects to find a row soon, and would read the whole table if there is none.
+// ranges selects the newest rows of a table as a union of one range for each status. Each range is read from
+// its end in the index (tenant_id, livemode, status, id), and reading stops after a page. Reading a mode of a
+// tenant in the order of ids in any other way would pass over the rows of the other mode. The condition on the
+// status is a range: with an equality, PostgreSQL would read the primary key backwards if it expects to find a
+// row soon, and would read the whole table if there is none.
 type ranges struct {
 	table, columns string
 	also           string // further columns, read only of the rows found
@@ -46,9 +45,8 @@ type part struct {
 	args   []any
 }
 
-// union returns a statement and its arguments. It selects the ids of the newest rows of
-// each part: at most limit after offset of each part, without the conditions of the
-// parts.
+// union returns a statement and its arguments. It selects the ids of the newest rows of each part: at most
+// limit after offset of each part, without the conditions of the parts.
 func (r ranges) union(limit, offset int) (string, []any) {
 	var selects []string
 	var args []any
@@ -59,10 +57,9 @@ func (r ranges) union(limit, offset int) (string, []any) {
 	return strings.Join(selects, " UNION ALL "), args
 }
 
-// top is like union, for one part and any columns. The result is used as a table in
-// another statement. Values that are not input are written as literals, because both
-// databases plan by them, and SQLite would prepare the statement again for a bound
-// value.
+// top is like union, for one part and any columns. The result is used as a table in another statement. Values
+// that are not input are written as literals, because both databases plan by them, and SQLite would prepare the
+// statement again for a bound value.
 func (r ranges) top(columns string, p part, limit, offset int) (string, []any) {
 	from, args := "'"+minID+"'", []any{r.scope.TenantID.String()}
 	if r.after != "" {
@@ -83,9 +80,8 @@ func (r ranges) order() string {
 	return "DESC"
 }
 
-// selected is like union, with the conditions, for the rows between from and the id
-// that the search reaches. The rows are limited first and then selected, because
-// otherwise the search might read all rows.
+// selected is like union, with the conditions, for the rows between from and the id that the search reaches.
+// The rows are limited first and then selected, because otherwise the search might read all rows.
 func (r ranges) selected(reached string) (string, []any) {
 	var selects []string
 	var args []any
@@ -121,10 +117,9 @@ func greatestID(table string) string {
 	return "evt_" + uuid.Max.String()
 }
 
-// newest reads the newest rows into rows, a pointer to a slice. If r.after is set, it
-// reads the oldest rows after that instead. It returns the ID down to which it has
-// searched, or "" if it searched everything. It uses GORM's Find, because Scan would
-// write the values into the statement.
+// newest reads the newest rows into rows, a pointer to a slice. If r.after is set, it reads the oldest rows
+// after that instead. It returns the ID down to which it has searched, or "" if it searched everything. It uses
+// GORM's Find, because Scan would write the values into the statement.
 func (tx *Tx) newest(r ranges, limit int, rows any) (reached string, err error) {
 	if len(r.parts) == 0 {
 		return "", nil
@@ -146,8 +141,7 @@ func (tx *Tx) newest(r ranges, limit int, rows any) (reached string, err error) 
 		args...).Find(rows).Error
 }
 
-// reach returns the ID to which the first lookedAt rows of every part reach, or ""
-// if no part has more rows.
+// reach returns the ID to which the first lookedAt rows of every part reach, or "" if no part has more rows.
 func (tx *Tx) reach(r ranges) (id string, err error) {
 	statement, args := r.union(1, lookedAt-1)
 	var last []string
@@ -253,10 +247,9 @@ func effective(rows []insight.SessionRow, now time.Time) []insight.SessionRow {
 	return rows
 }
 
-// orderClause selects sessions by a parameter of their success URL. It replaces the
-// question mark and the number sign by ampersands, so that each parameter stands
-// between two ampersands. Its arguments are a question mark, because a statement cannot
-// contain one, and an orderPattern.
+// orderClause selects sessions by a parameter of their success URL. It replaces the question mark and the
+// number sign by ampersands, so that each parameter stands between two ampersands. Its arguments are a question
+// mark, because a statement cannot contain one, and an orderPattern.
 const orderClause = `(REPLACE(REPLACE(success_url, ?, '&'), '#', '&') || '&' LIKE ? ESCAPE '!')`
 
 // orderPattern returns the pattern of orderClause: one text with a wildcard before and
@@ -293,9 +286,8 @@ func sessionParts(q insight.SessionQuery) []part {
 		session.StatusExpired)
 }
 
-// partsOf returns one part for the requested status. If no status is requested, it
-// returns one part for each status in all. For a status that is not in all, it returns
-// no parts.
+// partsOf returns one part for the requested status. If no status is requested, it returns one part for each
+// status in all. For a status that is not in all, it returns no parts.
 func partsOf[S ~string](asked S, all ...S) (parts []part) {
 	for _, status := range all {
 		if asked == "" || asked == status {
@@ -305,8 +297,7 @@ func partsOf[S ~string](asked S, all ...S) (parts []part) {
 	return parts
 }
 
-// eventColumns are the columns of eventRow, except the body and those that only
-// attempts need.
+// eventColumns are the columns of eventRow, except the body and those that only attempts need.
 const eventColumns = "id, tenant_id, session_id, livemode, destination, endpoint_id, status, created_at, " +
 	"next_attempt_at, attempts, last_at, last_class, last_status"
 

@@ -108,9 +108,8 @@ func (tx *Tx) unitOf(sum insight.Sum) (common, number string) {
 	return common, fmt.Sprintf("CAST(%s AS bigint) / %d", number, sums[sum].seconds)
 }
 
-// bucketOf returns the SQL expression for the bucket of the time from opening to
-// decision: how many of insight.Buckets the time has reached, or one more than there are
-// if nothing is decided.
+// bucketOf returns the SQL expression for the bucket of the time from opening to decision: how many of
+// insight.Buckets the time has reached, or one more than there are if nothing is decided.
 func (tx *Tx) bucketOf() string {
 	var limits []string
 	for _, limit := range insight.Buckets {

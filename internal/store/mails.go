@@ -12,8 +12,7 @@ import (
 
 var _ mail.Store = (*Store)(nil)
 
-// keepMails is how long a mail counts towards the limit after it was made, even if it
-// was sent or given up.
+// keepMails is how long a mail counts towards the limit after it was made, even if it was sent or given up.
 const keepMails = 24 * time.Hour
 
 // InsertMail implements account.Tx. It locks the tenant, so that simultaneous
@@ -89,8 +88,7 @@ func (s *Store) Alert(
 	})
 }
 
-// EndAlert deletes the notice of a problem that is over. If the problem occurs again, staff
-// get a mail again.
+// EndAlert deletes the notice of a problem that is over. If the problem occurs again, staff get a mail again.
 func (s *Store) EndAlert(ctx context.Context, tenantID uuid.UUID, kind mail.Kind, subject string) error {
 	return s.exec(ctx, "DELETE FROM notices WHERE tenant_id = ? AND kind = ? AND subject = ?", tenantID, string(kind),
 		subject)

@@ -20,9 +20,8 @@ import (
 //go:embed migrations
 var migrations embed.FS
 
-// Migrate updates the schema to this binary's version. Several processes may
-// call it at the same time: one migrates, the others wait. It sets no deadline,
-// because a migration may take long.
+// Migrate updates the schema to this binary's version. Several processes may call it at the same time: one
+// migrates, the others wait. It sets no deadline, because a migration may take long.
 func (s *Store) Migrate(ctx context.Context) error {
 	if pending, err := s.pending(ctx); err != nil || !pending {
 		return err
@@ -71,8 +70,7 @@ func (s *Store) migrateOn(ctx context.Context, server *pgServer) (err error) {
 	}
 	defer func() { err = errors.Join(err, done()) }()
 	if s.sqlite != nil {
-		// SQLite has no session locks. A lock file keeps a second process from
-		// running the same migration.
+		// SQLite has no session locks. A lock file keeps a second process from running the same migration.
 		held, err := lockFile(s.sqlite.path+".migrate.lock", true)
 		if err != nil {
 			return err
@@ -95,9 +93,8 @@ func (s *Store) provider(server *pgServer) (*goose.Provider, func() error, error
 		provider, err := goose.NewProvider(goose.DialectSQLite3, db, folder("sqlite"), goose.WithLogger(goose.NopLogger()))
 		return provider, func() error { return nil }, err
 	}
-	// The lock is a row with a lease, because an advisory lock does not work
-	// through a pooler. Try it every second for five minutes: the default
-	// interval of 5 s would delay replicas that start together.
+	// The lock is a row with a lease, because an advisory lock does not work through a pooler. Try it every second
+	// for five minutes: the default interval of 5 s would delay replicas that start together.
 	locker, err := lock.NewPostgresTableLocker(lock.WithTableLockTimeout(time.Second, 300))
 	if err != nil {
 		return nil, nil, err

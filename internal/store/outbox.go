@@ -16,12 +16,11 @@ var (
 	_ webhook.Journal = (*Store)(nil)
 )
 
-// InsertEvent implements session.Tx. The event is due at once. It waits if its endpoint
-// is disabled, and is never sent if it has no destination. A second event of a session
-// is fault.Conflict.
+// InsertEvent implements session.Tx. The event is due at once. It waits if its endpoint is disabled, and is
+// never sent if it has no destination. A second event of a session is fault.Conflict.
 //
-// InsertEvent does not see that another transaction is disabling the endpoint. The
-// event then gets one attempt before it waits.
+// InsertEvent does not see that another transaction is disabling the endpoint. The event then gets one attempt
+// before it waits.
 func (tx *Tx) InsertEvent(e webhook.Event) error {
 	endpoint := webhook.EndpointID(e.TenantID, e.Livemode, e.Destination)
 	disabled, err := tx.endpointDisabled(endpoint)
@@ -121,8 +120,7 @@ func (s *Store) FinishDelivery(
 ) error {
 	lost := false
 	err := s.Update(ctx, func(tx *Tx) error {
-		// Every transaction locks the endpoint before its events, so that
-		// transactions do not deadlock.
+		// Every transaction locks the endpoint before its events, so that transactions do not deadlock.
 		disabled, err := tx.finishEndpoint(d, o.Action)
 		if err != nil {
 			return err

@@ -21,8 +21,7 @@ func (tx *Tx) endpointDisabled(id string) (bool, error) {
 	return n > 0, err
 }
 
-// finishEndpoint updates the endpoint after an attempt and reports whether it
-// is disabled.
+// finishEndpoint updates the endpoint after an attempt and reports whether it is disabled.
 func (tx *Tx) finishEndpoint(d webhook.Delivery, v webhook.Action) (disabled bool, err error) {
 	before, err := tx.lockEndpoint(d, v)
 	if errors.Is(err, gorm.ErrRecordNotFound) {
@@ -43,9 +42,8 @@ func (tx *Tx) finishEndpoint(d webhook.Delivery, v webhook.Action) (disabled boo
 	}
 	after := before.After(v, failedLately, now)
 	if after.DisabledAt != nil && v != webhook.ActionFinish {
-		// Events that another transaction has locked are skipped, because two
-		// transactions that wait for each other's events would deadlock. The next
-		// failure changes them.
+		// Events that another transaction has locked are skipped, because two transactions that wait for each other's
+		// events would deadlock. The next failure changes them.
 		err = tx.db.Exec(tx.chosen("id", "webhook_events", "endpoint_id = ? AND status = 'pending' LIMIT ?")+
 			"UPDATE webhook_events SET status = 'waiting', next_attempt_at = NULL WHERE id IN (SELECT id FROM chosen)",
 			after.ID, eventBatch).Error
@@ -58,9 +56,8 @@ func (tx *Tx) finishEndpoint(d webhook.Delivery, v webhook.Action) (disabled boo
 		after.FirstFailureAt, after.DisabledAt, after.DisabledReason, after.ID).Error
 }
 
-// lockEndpoint locks the delivery's endpoint and returns its record. After a
-// failure a missing record is created; after a success it is
-// gorm.ErrRecordNotFound.
+// lockEndpoint locks the delivery's endpoint and returns its record. After a failure a missing record is
+// created; after a success it is gorm.ErrRecordNotFound.
 func (tx *Tx) lockEndpoint(d webhook.Delivery, v webhook.Action) (webhook.Endpoint, error) {
 	id := webhook.EndpointID(d.TenantID, d.Livemode, d.Destination)
 	if v != webhook.ActionFinish {
@@ -73,8 +70,7 @@ func (tx *Tx) lockEndpoint(d webhook.Delivery, v webhook.Action) (webhook.Endpoi
 	return take[webhook.Endpoint](tx.forUpdate().Table(endpointTable), "id = ?", id)
 }
 
-// failedLately reports whether an attempt at the endpoint failed less than
-// webhook.FailureLimit before now.
+// failedLately reports whether an attempt at the endpoint failed less than webhook.FailureLimit before now.
 func (tx *Tx) failedLately(e webhook.Endpoint, now time.Time) (bool, error) {
 	since := now.Add(-webhook.FailureLimit)
 	if e.FirstFailureAt.After(since) {

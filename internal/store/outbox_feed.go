@@ -30,8 +30,7 @@ func (s *Store) TestEvents(
 	})
 }
 
-// lookAhead is how many of the next events positionOf compares if an event does not
-// exist.
+// lookAhead is how many of the next events positionOf compares if an event does not exist.
 const lookAhead = 100
 
 // positionOf returns an event's position in the feed. For an event that does not exist,

@@ -65,8 +65,7 @@ func (s *Store) EventByID(
 	return row.Record, attempts, nil
 }
 
-// renewed holds the columns that make a delivery due now and restart its
-// schedule.
+// renewed holds the columns that make a delivery due now and restart its schedule.
 func (tx *Tx) renewed() map[string]any {
 	return map[string]any{
 		"status": webhook.StatusPending, "next_attempt_at": tx.dbNow(), "step": 0, "lease_token": nil,
@@ -117,8 +116,7 @@ func (s *Store) ResendFailedEvents(
 	return s.renewAll(ctx, webhook.StatusFailed, &act, func(tx *Tx) *gorm.DB { return tx.resendable(scope, since) })
 }
 
-// resendable selects the events created at or after since whose endpoint is
-// enabled.
+// resendable selects the events created at or after since whose endpoint is enabled.
 func (tx *Tx) resendable(scope webhook.Scope, since time.Time) *gorm.DB {
 	return inScope(tx.db.Table("webhook_events"), scope).Where("created_at >= ?", since).
 		Where("endpoint_id NOT IN (SELECT id FROM webhook_endpoints WHERE disabled_at IS NOT NULL)")
@@ -146,9 +144,8 @@ func (tx *Tx) countUpTo(limit int, selected *gorm.DB) (int, error) {
 	return int(n), err
 }
 
-// renewAll makes the selected events with a status due now, in one transaction
-// per batch. It returns how many, also with an error. The act, unless it is nil,
-// is written in the first transaction.
+// renewAll makes the selected events with a status due now, in one transaction per batch. It returns how many,
+// also with an error. The act, unless it is nil, is written in the first transaction.
 func (s *Store) renewAll(
 	ctx context.Context, from webhook.Status, act *audit.Act, selected func(tx *Tx) *gorm.DB,
 ) (total int, err error) {

@@ -6,9 +6,8 @@ import (
 	"gorm.io/gorm"
 )
 
-// dbNowPlus returns the time d from now, as an argument of a statement. On PostgreSQL
-// it is by the server's clock, so that replicas with different clocks agree on what is
-// due. On SQLite it is by Config.Now.
+// dbNowPlus returns the time d from now, as an argument of a statement. On PostgreSQL it is by the server's
+// clock, so that replicas with different clocks agree on what is due. On SQLite it is by Config.Now.
 func (tx *Tx) dbNowPlus(d time.Duration) any {
 	if tx.postgres {
 		return gorm.Expr("statement_timestamp() + make_interval(secs => ?)", d.Seconds())

@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// QueueState implements metrics.Queue. The age of the oldest due delivery is
-// measured by Config.Now.
+// QueueState implements metrics.Queue. The age of the oldest due delivery is measured by Config.Now.
 func (s *Store) QueueState(ctx context.Context) (pending int64, oldestDue time.Duration, err error) {
 	err = s.View(ctx, func(tx *Tx) error {
 		err := tx.db.Table("webhook_events").Where("status = 'pending'").Count(&pending).Error

@@ -18,17 +18,15 @@ import (
 	"gorm.io/driver/postgres"
 )
 
-// pgServer holds what is needed to open further pools on the PostgreSQL
-// database.
+// pgServer holds what is needed to open further pools on the PostgreSQL database.
 type pgServer struct {
 	config *pgx.ConnConfig
 	own    map[string]string // connection settings of the URL
 	limits bool              // the database's role has time limits; see meet
 }
 
-// sessionDefaults are set on every connection unless the URL sets them, in
-// milliseconds. The server's timeouts end before the caller's deadline, so that
-// a stuck statement frees its connection instead of breaking it.
+// sessionDefaults are set on every connection unless the URL sets them, in milliseconds. The server's timeouts
+// end before the caller's deadline, so that a stuck statement frees its connection instead of breaking it.
 var sessionDefaults = map[string]string{
 	"statement_timeout":                   "5000",
 	"lock_timeout":                        "3000",
@@ -106,8 +104,7 @@ var parameterRefusals = map[string]string{
 	"22023": "whose value the server refuses: correct it",
 }
 
-// explained adds advice to an error that does not end by waiting. It returns other
-// errors unchanged.
+// explained adds advice to an error that does not end by waiting. It returns other errors unchanged.
 func explained(err error) error {
 	const refused = "the server's certificate does not count: %w: "
 	if unknown, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
@@ -169,9 +166,8 @@ func (p *pgServer) meet(ctx context.Context) error {
 	return nil
 }
 
-// pooled changes the configuration for poolers that lend connections for a transaction.
-// It keeps only the settings in the URL and the application's name, and uses unnamed
-// statements.
+// pooled changes the configuration for poolers that lend connections for a transaction. It keeps only the
+// settings in the URL and the application's name, and uses unnamed statements.
 func (p *pgServer) pooled() {
 	p.config.RuntimeParams = map[string]string{"application_name": sessionDefaults["application_name"]}
 	maps.Copy(p.config.RuntimeParams, p.own)
@@ -199,9 +195,8 @@ func (p *pgServer) open(conns int) *sql.DB {
 	return pool
 }
 
-// withoutStatementTimeout is for migrations, whose statements may take long. The lock
-// timeout stays, because a migration that waits for a reader would block every other
-// query.
+// withoutStatementTimeout is for migrations, whose statements may take long. The lock timeout stays, because a
+// migration that waits for a reader would block every other query.
 func (p *pgServer) withoutStatementTimeout() *pgServer {
 	config := p.config.Copy()
 	if _, set := config.RuntimeParams["statement_timeout"]; set {

@@ -17,10 +17,9 @@ const (
 	refusedRest  = time.Minute           // before the pool grows again
 )
 
-// sharingConnector makes connections to a server that may refuse further ones, because
-// of its own limit or that of the role. After a refusal, the pool shrinks to the
-// connections that it has: statements then wait for one of them and do not fail. The
-// pool grows again after refusedRest without a refusal.
+// sharingConnector makes connections to a server that may refuse further ones, because of its own limit or that
+// of the role. After a refusal, the pool shrinks to the connections that it has: statements then wait for one
+// of them and do not fail. The pool grows again after refusedRest without a refusal.
 type sharingConnector struct {
 	driver.Connector
 	size int

@@ -17,8 +17,7 @@ var (
 	_ session.RecordTx    = (*Tx)(nil)
 )
 
-// undelivered are the statuses of an event that may still be delivered without
-// a resend.
+// undelivered are the statuses of an event that may still be delivered without a resend.
 var undelivered = []webhook.Status{webhook.StatusPending, webhook.StatusWaiting}
 
 // UpdateRecords implements session.RecordStore with Update.
@@ -94,10 +93,9 @@ func (tx *Tx) records(rows []session.Session, lock *gorm.DB) ([]session.Record, 
 	}), nil
 }
 
-// DeleteRecords implements session.RecordTx. Foreign keys delete the attempts with
-// their event, and the handovers and requests to wallets with their session. A hold
-// that is still open is not deleted, because its unit would be lost. Its foreign key
-// lets the deletion of its session fail.
+// DeleteRecords implements session.RecordTx. Foreign keys delete the attempts with their event, and the
+// handovers and requests to wallets with their session. A hold that is still open is not deleted, because its
+// unit would be lost. Its foreign key lets the deletion of its session fail.
 func (tx *Tx) DeleteRecords(ids []uuid.UUID) error {
 	for _, statement := range []string{
 		"DELETE FROM webhook_events WHERE session_id IN ?",

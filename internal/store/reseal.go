@@ -19,13 +19,11 @@ import (
 
 var _ session.ClaimStore = (*Store)(nil)
 
-// activeSecrets is the number of active secrets of a tenant: one per kind and
-// mode.
+// activeSecrets is the number of active secrets of a tenant: one per kind and mode.
 const activeSecrets = 4
 
-// OuterSecrets implements tenant.Store. It reads only the first and the last rows of
-// the index of active secrets. The condition is a literal, because SQLite would not
-// use a partial index otherwise.
+// OuterSecrets implements tenant.Store. It reads only the first and the last rows of the index of active
+// secrets. The condition is a literal, because SQLite would not use a partial index otherwise.
 func (s *Store) OuterSecrets(ctx context.Context) ([]tenant.Secret, error) {
 	return view(ctx, s, func(tx *Tx) (secrets []tenant.Secret, err error) {
 		for _, order := range []string{"tenant_id, livemode, kind", "tenant_id DESC, livemode DESC, kind DESC"} {
@@ -80,9 +78,8 @@ func (s *Store) ReplaceSealedLinks(ctx context.Context, claims []session.Reseale
 	})
 }
 
-// SealedColumn is a column whose values are sealed under the secret key. NULL is no
-// value. The merchants' secrets and the claims are sealed too, but are resealed by
-// their own services.
+// SealedColumn is a column whose values are sealed under the secret key. NULL is no value. The merchants'
+// secrets and the claims are sealed too, but are resealed by their own services.
 type SealedColumn struct {
 	table, key, column string
 	context            func(key string) string // what a value is sealed with

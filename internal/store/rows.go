@@ -12,9 +12,8 @@ import (
 	"agegate/internal/rules/webhook"
 )
 
-// A domain type whose fields are the columns of a table is read and written directly.
-// Tags of its fields say what GORM cannot tell from them. The types below are rows that
-// no domain type is, and joined rows.
+// A domain type whose fields are the columns of a table is read and written directly. Tags of its fields say
+// what GORM cannot tell from them. The types below are rows that no domain type is, and joined rows.
 
 const secretTable = "tenant_secrets"
 

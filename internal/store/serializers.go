@@ -20,8 +20,7 @@ func registerSerializers() {
 	schema.RegisterSerializer("microseconds", duration(time.Microsecond))
 }
 
-// serializer is a GORM serializer made of two functions. It reads NULL as the zero
-// value.
+// serializer is a GORM serializer made of two functions. It reads NULL as the zero value.
 type serializer struct {
 	encode func(field reflect.Value) any
 	decode func(field reflect.Value, stored any)

@@ -126,9 +126,8 @@ var decided = []string{
 	"document_attempts", "face_match_at", "document_camera_ms",
 }
 
-// SaveSession implements session.Tx. The session was decided on the row as
-// LockSession read it, and nothing has changed the row since: PostgreSQL has
-// locked it, and SQLite has one writer. The condition on the status is an
+// SaveSession implements session.Tx. The session was decided on the row as LockSession read it, and nothing has
+// changed the row since: PostgreSQL has locked it, and SQLite has one writer. The condition on the status is an
 // additional guard.
 func (tx *Tx) SaveSession(s session.Session) error {
 	return mustChange(tx.pending(s.ID).Select(decided).Updates(&s))
@@ -150,9 +149,8 @@ func (tx *Tx) ClaimIdempotencyKey(c session.IdempotencyClaim, now time.Time) (se
 	return earlier, false, err
 }
 
-// PruneClaims deletes up to limit of the idempotency claims that expired at or
-// before now and returns how many. Claims that another transaction is using are
-// skipped.
+// PruneClaims deletes up to limit of the idempotency claims that expired at or before now and returns how many.
+// Claims that another transaction is using are skipped.
 func (s *Store) PruneClaims(ctx context.Context, now time.Time, limit int) (int, error) {
 	return update(ctx, s, func(tx *Tx) (int, error) {
 		return tx.deleteChosen("idempotency_claims", "tenant_id, livemode, key_hash",

@@ -18,14 +18,12 @@ type sqliteFile struct {
 	turn *os.File // see turnPool
 }
 
-// maxIdleLog is the size in bytes to which a checkpoint truncates the write-ahead log.
-// Without it, the file would keep the size of its largest transaction. Checkpoints
-// start at 4 MB.
+// maxIdleLog is the size in bytes to which a checkpoint truncates the write-ahead log. Without it, the file
+// would keep the size of its largest transaction. Checkpoints start at 4 MB.
 const maxIdleLog = 8 << 20
 
-// openSQLite opens one writing connection and a read-only pool on the file. SQLite
-// allows one writer at a time. Waiting for it in the pool respects the context; waiting
-// in the library does not.
+// openSQLite opens one writing connection and a read-only pool on the file. SQLite allows one writer at a time.
+// Waiting for it in the pool respects the context; waiting in the library does not.
 func openSQLite(path string) (*Store, error) {
 	if path == "" || path[0] == ':' {
 		return nil, errors.New("database URL sqlite: needs a file path")
@@ -72,9 +70,8 @@ func openSQLite(path string) (*Store, error) {
 	return s, nil
 }
 
-// createPrivate creates a database file that only its owner can read; SQLite's
-// default is everybody. SQLite gives its journal files the same mode. The mode
-// of an existing file is not changed.
+// createPrivate creates a database file that only its owner can read; SQLite's default is everybody. SQLite
+// gives its journal files the same mode. The mode of an existing file is not changed.
 func createPrivate(path string) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600) //nolint:gosec // the operator's own path
 	if err != nil {
@@ -122,8 +119,7 @@ func flock(f *os.File, how int) error {
 	}
 }
 
-// lockFile creates the file if needed and takes an exclusive lock on it,
-// waiting if asked to.
+// lockFile creates the file if needed and takes an exclusive lock on it, waiting if asked to.
 func lockFile(path string, wait bool) (*os.File, error) {
 	f, err := openLock(path)
 	if err != nil {

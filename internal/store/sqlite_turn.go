@@ -13,11 +13,10 @@ import (
 	"agegate/internal/rules/routine"
 )
 
-// turnPool is the pool of a SQLite file's writer. Processes that write to the file take
-// turns to begin their transactions: each holds a lock file until its transaction has
-// begun. Without turns, a gateway under load would keep out an operator's command:
-// between its attempts the command sleeps for up to 100 ms, and the gateway begins its
-// next transaction within microseconds.
+// turnPool is the pool of a SQLite file's writer. Processes that write to the file take turns to begin their
+// transactions: each holds a lock file until its transaction has begun. Without turns, a gateway under load
+// would keep out an operator's command: between its attempts the command sleeps for up to 100 ms, and the
+// gateway begins its next transaction within microseconds.
 type turnPool struct {
 	*pool
 	file *os.File

@@ -17,10 +17,9 @@ func owned(query *gorm.DB, tenantID *uuid.UUID) *gorm.DB {
 	return query.Where("tenant_id = ?", *tenantID)
 }
 
-// owners begins a statement that returns the tenants of the rows of a table with
-// a status, and ends with a further condition on owner.tenant_id. It skips
-// through the index of these rows from tenant to tenant (a loose index scan), so
-// its cost grows with the number of tenants, not of rows.
+// owners begins a statement that returns the tenants of the rows of a table with a status, and ends with a
+// further condition on owner.tenant_id. It skips through the index of these rows from tenant to tenant (a loose
+// index scan), so its cost grows with the number of tenants, not of rows.
 func owners(table, status string) string {
 	return strings.NewReplacer("{table}", table, "{status}", status).Replace(`
 		WITH RECURSIVE owner (tenant_id) AS (
@@ -36,17 +35,15 @@ func owners(table, status string) string {
 		SELECT tenant_id FROM owner WHERE tenant_id IS NOT NULL AND `)
 }
 
-// chosen begins a statement that changes rows of a table, with a query named chosen
-// for the keys of those that meet a condition, which ends with a limit. The query
-// is materialized, because the planner might otherwise run it once per row, each
-// time up to the limit; it skips rows that another transaction has locked.
+// chosen begins a statement that changes rows of a table, with a query named chosen for the keys of those that
+// meet a condition, which ends with a limit. The query is materialized, because the planner might otherwise run
+// it once per row, each time up to the limit; it skips rows that another transaction has locked.
 func (tx *Tx) chosen(key, table, condition string) string {
 	return "WITH chosen AS MATERIALIZED (SELECT " + key + " FROM " + table + " WHERE " + condition + tx.skipLocked() + ") "
 }
 
-// deleteChosen deletes the rows of a table that meet a condition, which ends with a
-// limit, and returns how many. It leaves alone those that another transaction has
-// locked.
+// deleteChosen deletes the rows of a table that meet a condition, which ends with a limit, and returns how
+// many. It leaves alone those that another transaction has locked.
 func (tx *Tx) deleteChosen(table, key, condition string, args ...any) (int, error) {
 	result := tx.db.Exec(tx.chosen(key, table, condition)+"DELETE FROM "+table+" WHERE ("+key+") IN (SELECT "+key+
 		" FROM chosen)", args...)

@@ -1,8 +1,7 @@
-// Package store stores the gateway's rows in PostgreSQL or SQLite through GORM
-// and implements the storage interfaces of the domain packages. All access goes
-// through Store.Update and Store.View, which apply the deadline, the transaction
-// and the retries. No statement's parameters are ever logged, and no error of
-// this package contains a stored value.
+// Package store stores the gateway's rows in PostgreSQL or SQLite through GORM and implements the storage
+// interfaces of the domain packages. All access goes through Store.Update and Store.View, which apply the
+// deadline, the transaction and the retries. No statement's parameters are ever logged, and no error of this
+// package contains a stored value.
 package store
 
 import (
@@ -29,15 +28,13 @@ type Config struct {
 	// URL is "sqlite:PATH" (relative to the working directory, or absolute) or
 	// "postgres://…" as pgx reads it. It may hold a password: never log it.
 	URL string
-	// MigrationURL is the server's own URL if URL leads to a pooler. Only Migrate
-	// uses it; empty means URL.
+	// MigrationURL is the server's own URL if URL leads to a pooler. Only Migrate uses it; empty means URL.
 	MigrationURL string
 	// Timeout bounds one Update, with all its retries, or one View: a caller
 	// never waits longer for a database that does not answer. 0 means Timeout.
 	Timeout time.Duration
-	// Now is the clock that determines on SQLite when webhook deliveries are due;
-	// nil means time.Now. On PostgreSQL the server's clock does, which all
-	// replicas share.
+	// Now is the clock that determines on SQLite when webhook deliveries are due; nil means time.Now. On
+	// PostgreSQL the server's clock does, which all replicas share.
 	Now func() time.Time
 }
 
@@ -54,9 +51,8 @@ type Store struct {
 	now      func() time.Time
 }
 
-// Open connects to the database and checks that it answers. On SQLite it
-// creates the directory and the file if they are missing. It does not change
-// the schema; see Migrate.
+// Open connects to the database and checks that it answers. On SQLite it creates the directory and the file if
+// they are missing. It does not change the schema; see Migrate.
 func Open(ctx context.Context, cfg Config) (*Store, error) {
 	var s *Store
 	var err error
@@ -92,9 +88,8 @@ func (s *Store) Ping(ctx context.Context) error {
 // errReadOnly is returned by Writable.
 var errReadOnly = fault.New(fault.Unavailable, "Database is read-only")
 
-// Writable reports whether the database accepts changes: nil, or fault.Unavailable. It
-// writes only after a full or read-only database has refused an Update: then TryWrite
-// must succeed.
+// Writable reports whether the database accepts changes: nil, or fault.Unavailable. It writes only after a full
+// or read-only database has refused an Update: then TryWrite must succeed.
 func (s *Store) Writable(ctx context.Context) error {
 	if s.refused.Load() {
 		return s.TryWrite(ctx)
@@ -112,10 +107,9 @@ func (s *Store) Writable(ctx context.Context) error {
 	return err
 }
 
-// LockServe makes this process the only server of a SQLite file until Close. It
-// fails with fault.Conflict when another process serves the file. Operator
-// commands do not take the lock and may run while a server runs. PostgreSQL serves
-// any number of replicas, so there it does nothing.
+// LockServe makes this process the only server of a SQLite file until Close. It fails with fault.Conflict when
+// another process serves the file. Operator commands do not take the lock and may run while a server runs.
+// PostgreSQL serves any number of replicas, so there it does nothing.
 func (s *Store) LockServe() error {
 	if s.sqlite == nil || s.lock != nil {
 		return nil

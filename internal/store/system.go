@@ -11,8 +11,7 @@ import (
 	"agegate/internal/rules/webhook"
 )
 
-// FailedByTenant implements insight.SystemStore. It reads at most 2 x atMost
-// index rows of each tenant.
+// FailedByTenant implements insight.SystemStore. It reads at most 2 x atMost index rows of each tenant.
 func (s *Store) FailedByTenant(ctx context.Context, limit, atMost int) ([]insight.TenantFailed, error) {
 	return view(ctx, s, func(tx *Tx) (found []insight.TenantFailed, err error) {
 		err = tx.db.Raw(`

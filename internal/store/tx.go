@@ -21,14 +21,12 @@ import (
 	"agegate/internal/rules/trail"
 )
 
-// attempts is how often an Update or View is tried before its error is
-// returned.
+// attempts is how often an Update or View is tried before its error is returned.
 const attempts = 5
 
-// Tx is a running transaction of Update, or a reader of View, bound to the
-// context of that call. It must not be used after the function it was given to
-// has returned. Its methods return the faults of internal/rules/fault for expected
-// failures.
+// Tx is a running transaction of Update, or a reader of View, bound to the context of that call. It must not be
+// used after the function it was given to has returned. Its methods return the faults of internal/rules/fault
+// for expected failures.
 type Tx struct {
 	db       *gorm.DB
 	postgres bool
@@ -41,14 +39,12 @@ func (s *Store) tx(db *gorm.DB) *Tx {
 
 // Update runs fn in one transaction and commits it when fn returns nil.
 //
-// The transaction is run again if it certainly had no effect: after a deadlock,
-// a serialization failure, or a connection lost before COMMIT. Therefore fn
-// must not change anything outside tx that a second run does not reset. If
-// COMMIT fails in another way, it is unknown whether it took effect, and Update
-// returns fault.Unavailable: read the state again before answering.
+// The transaction is run again if it certainly had no effect: after a deadlock, a serialization failure, or a
+// connection lost before COMMIT. Therefore fn must not change anything outside tx that a second run does not
+// reset. If COMMIT fails in another way, it is unknown whether it took effect, and Update returns
+// fault.Unavailable: read the state again before answering.
 //
-// Inside fn, use tx only: calling the Store again waits for a second
-// connection, which on SQLite never comes.
+// Inside fn, use tx only: calling the Store again waits for a second connection, which on SQLite never comes.
 func (s *Store) Update(ctx context.Context, fn func(tx *Tx) error) error {
 	err := s.retry(ctx, func(ctx context.Context) (bool, error) {
 		db := s.writer.WithContext(ctx).Begin()
@@ -135,9 +131,8 @@ func backoff(n int) time.Duration {
 	return base/2 + rand.N(base) //nolint:gosec // spreading load, not a secret
 }
 
-// forUpdate locks the rows that the query finds until the transaction ends.
-// SQLite needs no row locks, because its transactions exclude other writers from
-// the start.
+// forUpdate locks the rows that the query finds until the transaction ends. SQLite needs no row locks, because
+// its transactions exclude other writers from the start.
 func (tx *Tx) forUpdate() *gorm.DB {
 	if !tx.postgres {
 		return tx.db
@@ -145,9 +140,8 @@ func (tx *Tx) forUpdate() *gorm.DB {
 	return tx.db.Clauses(clause.Locking{Strength: clause.LockingStrengthUpdate})
 }
 
-// forUpdateUnlocked is forUpdate, but skips rows that another transaction has
-// locked. A transaction that locks many rows in its own order would otherwise
-// deadlock with others that do.
+// forUpdateUnlocked is forUpdate, but skips rows that another transaction has locked. A transaction that locks
+// many rows in its own order would otherwise deadlock with others that do.
 func (tx *Tx) forUpdateUnlocked() *gorm.DB {
 	if !tx.postgres {
 		return tx.db
@@ -170,8 +164,7 @@ func find[T any](query *gorm.DB) (rows []T, err error) {
 	return rows, err
 }
 
-// take returns the row that a query selects, with a condition as in GORM's Take,
-// or fault.NotFound.
+// take returns the row that a query selects, with a condition as in GORM's Take, or fault.NotFound.
 func take[T any](query *gorm.DB, condition ...any) (row T, err error) {
 	err = query.Take(&row, condition...).Error
 	return row, err
@@ -208,10 +201,9 @@ func (s *Store) exec(ctx context.Context, statement string, args ...any) error {
 	return s.Update(ctx, func(tx *Tx) error { return tx.db.Exec(statement, args...).Error })
 }
 
-// readByID runs a query that returns IDs and further columns of a table, for the
-// rows with one of the IDs. fields returns where the further columns go. IDs of
-// no row are missing in the result. The IDs are passed as text: the driver would
-// first try and fail to encode a uuid.UUID in another way.
+// readByID runs a query that returns IDs and further columns of a table, for the rows with one of the IDs.
+// fields returns where the further columns go. IDs of no row are missing in the result. The IDs are passed as
+// text: the driver would first try and fail to encode a uuid.UUID in another way.
 func readByID[T any](
 	ctx context.Context, s *Store, query string, ids []uuid.UUID, fields func(*T) []any,
 ) (found map[uuid.UUID]T, err error) {

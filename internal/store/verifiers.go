@@ -86,8 +86,7 @@ func (s *Store) PutRegistration(ctx context.Context, r document.Registration, ac
 	})
 }
 
-// registrationsOf is a query for the registration certificate of a tenant or of the
-// instance.
+// registrationsOf is a query for the registration certificate of a tenant or of the instance.
 func (tx *Tx) registrationsOf(tenantID *uuid.UUID) *gorm.DB {
 	return owned(tx.registrations(), tenantID)
 }

@@ -24,9 +24,8 @@ import (
 	"agegate/internal/rules/fault"
 )
 
-// errorHandler writes the response for every error: a fault by its code, an
-// echo.HTTPError by its status with a fixed text, anything else as a 500 whose
-// cause is logged.
+// errorHandler writes the response for every error: a fault by its code, an echo.HTTPError by its status with a
+// fixed text, anything else as a 500 whose cause is logged.
 type errorHandler struct {
 	log    *slog.Logger
 	routes routeNames
@@ -137,8 +136,7 @@ func fromViolations(found []contract.Violation) []gen.Violation {
 	return list
 }
 
-// setRetryAfter sets Retry-After, in whole seconds rounded up, if the fault has
-// it.
+// setRetryAfter sets Retry-After, in whole seconds rounded up, if the fault has it.
 func setRetryAfter(c echo.Context, err error) {
 	if known, ok := errors.AsType[*fault.Error](err); ok && known.RetryAfter > 0 {
 		seconds := int(math.Ceil(known.RetryAfter.Seconds()))
@@ -181,8 +179,7 @@ func chain(err error) []string {
 	return list
 }
 
-// describe returns an error's type, and its text or code if these cannot
-// contain input.
+// describe returns an error's type, and its text or code if these cannot contain input.
 func describe(err error) string {
 	switch e := err.(type) {
 	case *fault.Error:

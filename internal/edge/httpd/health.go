@@ -13,9 +13,8 @@ import (
 // checkTimeout bounds one readiness check.
 const checkTimeout = 2 * time.Second
 
-// mountHealth serves /healthz, which reports that the process is running, and
-// /readyz, which reports whether it can serve requests. Both are for load
-// balancers and are not part of the published contract.
+// mountHealth serves /healthz, which reports that the process is running, and /readyz, which reports whether it
+// can serve requests. Both are for load balancers and are not part of the published contract.
 func mountHealth(e *echo.Echo, checks map[string]func(context.Context) error) {
 	e.Match(reading, "/healthz", func(c echo.Context) error {
 		return c.JSON(http.StatusOK, map[string]string{"status": "ok"})

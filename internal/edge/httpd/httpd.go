@@ -18,9 +18,8 @@ import (
 	"agegate/internal/edge/contract"
 )
 
-// Timeouts and limits of every connection. Echo sets none, so slow clients
-// could hold connections for ever. The WebSocket of the hosted page hijacks its
-// connection and sets its own deadlines.
+// Timeouts and limits of every connection. Echo sets none, so slow clients could hold connections for ever. The
+// WebSocket of the hosted page hijacks its connection and sets its own deadlines.
 const (
 	readHeaderTimeout = 3 * time.Second
 	// less than requestTimeout, so that a slow client does not look like a slow database.
@@ -40,17 +39,14 @@ var reading = []string{http.MethodGet, http.MethodHead}
 type Config struct {
 	// Logger receives the access log and unexpected errors.
 	Logger *slog.Logger
-	// Proxies are the networks of trusted proxies, whose request IDs are kept and
-	// whose traces are continued.
+	// Proxies are the networks of trusted proxies, whose request IDs are kept and whose traces are continued.
 	Proxies []netip.Prefix
 	// Tracer makes a span for each request; nil makes none.
 	Tracer trace.Tracer
-	// Authenticate identifies the caller of an API request and puts it into the
-	// request's context, or returns the fault with which the request is
-	// refused.
+	// Authenticate identifies the caller of an API request and puts it into the request's context, or returns the
+	// fault with which the request is refused.
 	Authenticate func(echo.Context) error
-	// CheckBody returns the domain's violations of a body that already violates
-	// the contract.
+	// CheckBody returns the domain's violations of a body that already violates the contract.
 	CheckBody contract.BodyCheck
 	// SecurityText is the text of /.well-known/security.txt (RFC 9116); empty: none is served.
 	SecurityText string
@@ -59,8 +55,7 @@ type Config struct {
 	// Pages renders the error of a request outside /api/; nil writes plain text.
 	// Headers that belong to the error, such as Retry-After, are already set.
 	Pages func(c echo.Context, status int, err error)
-	// Observe is called for every answered request, with a method and a route from
-	// closed sets. It may be nil.
+	// Observe is called for every answered request, with a method and a route from closed sets. It may be nil.
 	Observe func(method, route string, status int, took time.Duration)
 	// Refused is called for every API request that is refused with a 4xx status,
 	// before it is answered, once per violation. It may be nil.
@@ -88,8 +83,7 @@ func New(cfg Config) (*echo.Echo, error) {
 	return e, guard.CheckRoutes(e)
 }
 
-// NewPages returns the handler of a listener without the API, with only the
-// mounts and the health checks.
+// NewPages returns the handler of a listener without the API, with only the mounts and the health checks.
 func NewPages(cfg Config) *echo.Echo {
 	routes := routeNames{}
 	e := newEcho(cfg, routes)

@@ -106,8 +106,7 @@ func knownMethod(method string) string {
 	return "other"
 }
 
-// routeNames is the set of registered patterns, filled before the first
-// request.
+// routeNames is the set of registered patterns, filled before the first request.
 type routeNames map[string]bool
 
 // of returns the pattern of the request's route, or "none". Without a route,

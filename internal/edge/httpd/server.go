@@ -13,8 +13,7 @@ import (
 	"agegate/internal/rules/routine"
 )
 
-// drainTime is how long Shutdown waits for idle clients to close their
-// connections.
+// drainTime is how long Shutdown waits for idle clients to close their connections.
 const drainTime = time.Second
 
 // Limits of an HTTP/2 connection. A reset stream no longer counts as open, but its
@@ -79,16 +78,14 @@ func (s *Server) Serve() error {
 	return err
 }
 
-// Part makes each connection close after its next answer. New connections are accepted
-// until Shutdown. A client that keeps connections open, such as a load balancer, then
-// has none left when the server ends.
+// Part makes each connection close after its next answer. New connections are accepted until Shutdown. A client
+// that keeps connections open, such as a load balancer, then has none left when the server ends.
 func (s *Server) Part() { s.parting.Store(true) }
 
-// Shutdown accepts no more connections, and returns when every request has been
-// answered or ctx is done. A client that sends a request just when its idle connection
-// is closed cannot know whether the request was processed. Therefore responses first
-// carry Connection: close for drainTime, and then the server closes only connections
-// that were idle all that time.
+// Shutdown accepts no more connections, and returns when every request has been answered or ctx is done. A
+// client that sends a request just when its idle connection is closed cannot know whether the request was
+// processed. Therefore responses first carry Connection: close for drainTime, and then the server closes only
+// connections that were idle all that time.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.Part()
 	s.ending.Store(true)

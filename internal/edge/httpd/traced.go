@@ -13,9 +13,8 @@ import (
 	"agegate/internal/rules/trail"
 )
 
-// traced continues the trace that a trusted proxy has begun (traceparent), so that its
-// ID is in the log, and makes a span for the request if there is a tracer. Probes are
-// left out.
+// traced continues the trace that a trusted proxy has begun (traceparent), so that its ID is in the log, and
+// makes a span for the request if there is a tracer. Probes are left out.
 func traced(tracer trace.Tracer, proxies []netip.Prefix, routes routeNames) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {

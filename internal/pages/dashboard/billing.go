@@ -182,7 +182,11 @@ func (p *Pages) lowBalance(r *desk.Request) *desk.LowBalance {
 	}
 	a, err := p.cfg.Insight.Allowance(r.Ctx(), r.Access.TenantID())
 	if err == nil && !a.Unlimited && a.Left() < *below {
-		return &desk.LowBalance{Left: int(a.Left()), Below: *below, Href: r.Editing(billingPath)}
+		low := &desk.LowBalance{Left: int(a.Left()), Below: *below}
+		if r.Route.Path != billingPath {
+			low.Href = r.Editing(billingPath)
+		}
+		return low
 	}
 	return nil
 }

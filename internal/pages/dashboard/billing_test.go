@@ -44,7 +44,12 @@ func TestBilling(t *testing.T) {
 		low := func(path string) bool {
 			res, body := o.owner.Get(t, o.at(path))
 			want(t, path, res, 200, "")
-			return strings.Contains(body, "Only 61 checks are left, fewer than 62")
+			_, warning, warned := strings.Cut(body, "Only 61 checks are left, fewer than 62")
+			warning, _, _ = strings.Cut(warning, "</p>")
+			if warned && strings.Contains(warning, "<a ") != (path == "/test") {
+				t.Errorf("the warning on %s leads to billing: %t", path, path != "/test")
+			}
+			return warned
 		}
 		for below, warned := range map[string]bool{"": false, "61": false, "62": true} {
 			o.owner.Post(t, o.at("/settings"), o.filled(t, o.owner, url.Values{"alert_below": {below}}))

@@ -59,7 +59,7 @@ func (p *Pages) pagesNamed(r *desk.Request, text string) ([]hitView, error) {
 	if !r.Opens(sessionsPath) {
 		return opening(exactOnes(hits)), nil
 	}
-	for _, status := range parts {
+	for _, status := range append(slices.Clip(parts), untold.Status) {
 		name, err := p.textsOf(r, statusView{status}.Text())
 		if err != nil {
 			return nil, err
