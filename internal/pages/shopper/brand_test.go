@@ -80,7 +80,7 @@ func TestBrandIsShown(t *testing.T) {
 	link := f.session(false)
 	shopper := f.browser()
 	page := shopper.get(link)
-	contains(t, page.body, "Vin &amp; Øl learns only", `<link rel="stylesheet" href="`+sheet+`">`, `<img src="`+picture+
+	contains(t, page.body, "Vin &amp; Øl learns whether and how", `<link rel="stylesheet" href="`+sheet+`">`, `<img src="`+picture+
 		`" alt="Vin &amp; Øl">`)
 	if strings.Contains(page.body, `class="eyebrow"`) {
 		t.Error("the name stands below the logo, which says it")
@@ -108,7 +108,7 @@ func TestBrandIsShown(t *testing.T) {
 
 	f.set(tenant.Changes{Brand: tenant.ClearedBrand()})
 	page = shopper.get(link)
-	contains(t, page.body, "Corner Shop learns only", `<p class="eyebrow">Corner Shop</p>`)
+	contains(t, page.body, "Corner Shop learns whether and how", `<p class="eyebrow">Corner Shop</p>`)
 	if strings.Contains(page.body, "/brand/") {
 		t.Error("a cleared brand is still shown")
 	}

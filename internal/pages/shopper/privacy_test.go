@@ -36,7 +36,7 @@ func TestRetentionIsTold(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, tenant.Tenant{}, nil)
 	at := f.server.URL + PrivacyPath
-	const until, days, ask = "after the time set for this service", "We delete both 90 days after", `data-testid="ask"`
+	const until, days, ask = "until the shop deletes it", "We delete all this 90 days after", `data-testid="ask"`
 	if body := f.browser().get(at).body; !strings.Contains(body, until) || strings.Contains(body, ask) {
 		t.Errorf("a gateway without settings says %s", body)
 	}
@@ -44,6 +44,8 @@ func TestRetentionIsTold(t *testing.T) {
 	f.pages.cfg.Operator = Operator{Name: "Checks Co", Imprint: "https://age.example/imprint",
 		Links: tenant.Links{HelpURL: "https://age.example/help"}}
 	body := f.browser().get(at).body
+	contains(t, body, "the attempts, why they gave no result, and what your browser said about its camera", "order number",
+		"whether and how the check was passed, or why not")
 	contains(t, body, days, "Checks Co runs this age check.", `href="https://age.example/imprint"`,
 		`<a href="https://age.example/help" target="_blank" rel="noopener noreferrer" `+ask)
 	if strings.Contains(body, until) {
