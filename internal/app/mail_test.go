@@ -102,6 +102,10 @@ func TestMailCarriesLinksAndAlerts(t *testing.T) {
 		if res.StatusCode != 200 || !strings.Contains(body, "on its way to "+guest) {
 			t.Fatalf("invited: %d", res.StatusCode)
 		}
+		const linked = "mails JOIN links ON links.hash = mails.link WHERE links.kind = "
+		if n := g.Count(t, linked+"'invitation'"); n != 1 {
+			t.Errorf("%d mails end with their invitation", n)
+		}
 		linkIn := func(letter string) string {
 			_, link, _ := strings.Cut(letter, "http://localhost:8080")
 			link, _, _ = strings.Cut(link, "\r\n")
@@ -115,6 +119,9 @@ func TestMailCarriesLinksAndAlerts(t *testing.T) {
 		}
 		if _, err := g.App.Accounts.NewRecoveryLink(t.Context(), audit.System("test"), looker.User.ID); err != nil {
 			t.Fatal(err)
+		}
+		if n := g.Count(t, linked+"'recovery'"); n != 1 {
+			t.Errorf("%d mails end with their recovery link", n)
 		}
 		if res, _ := g.Nobody().Get(t, linkIn(box.wait(t, looker.User.Email, 1)[0])); res.StatusCode != 200 {
 			t.Errorf("the mailed recovery link: %d", res.StatusCode)

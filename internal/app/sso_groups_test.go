@@ -7,6 +7,7 @@ import (
 
 	"agegate/internal/backoffice/account"
 	"agegate/internal/gatewaytest"
+	"agegate/internal/rules/audit"
 )
 
 // TestWhatAProviderSaysOfGroups: a token that does not say in which groups somebody
@@ -78,6 +79,26 @@ func TestWhatAProviderSaysOfGroups(t *testing.T) {
 		}
 		if strings.Contains(g.Log.String(), canary) {
 			t.Error("the log has a group")
+		}
+	})
+}
+
+// TestOwnersOfTheProviderEndInvitations: once the provider has made somebody a tenant's owner, the link for its
+// first owner is gone, with its mail.
+func TestOwnersOfTheProviderEndInvitations(t *testing.T) {
+	idp := gatewaytest.NewIDP(t)
+	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
+		id := g.Shop(t, "", nil).Tenant.ID
+		g = g.Restart(t, idp.Settings("shop-team=owner@"+id.String())...)
+		if _, err := g.App.Accounts.InviteOwner(t.Context(), audit.System("test"), id); err != nil {
+			t.Fatal(err)
+		}
+		g.Nobody().LogInBy(t, idp, account.SSOPath, groups("shop-team"))
+		if n := g.Count(t, "memberships"); n != 1 {
+			t.Errorf("%d members", n)
+		}
+		if n := g.Count(t, "links"); n != 0 {
+			t.Errorf("%d links are left", n)
 		}
 	})
 }

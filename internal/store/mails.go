@@ -54,6 +54,26 @@ func (s *Store) PostponeMail(ctx context.Context, m mail.Mail, due time.Time) er
 	return s.exec(ctx, "UPDATE mails SET due_at = ? WHERE id = ? AND attempts = ?", due, m.ID, m.Attempts)
 }
 
+// LinkStands implements mail.Store.
+func (s *Store) LinkStands(ctx context.Context, m mail.Mail) (bool, error) {
+	n, err := s.countMails(ctx, "id = ?", m.ID)
+	return n > 0, err
+}
+
+// WaitingMails returns how many mails that were made before a time are to be sent at now and were not.
+func (s *Store) WaitingMails(ctx context.Context, before, now time.Time) (int64, error) {
+	return s.countMails(ctx, "sealed IS NOT NULL AND created_at < ? AND expires_at > ?", before, now)
+}
+
+// countMails counts mails that have no link, or one that can be used.
+func (s *Store) countMails(ctx context.Context, where string, args ...any) (int64, error) {
+	return view(ctx, s, func(tx *Tx) (n int64, err error) {
+		err = tx.db.Table("mails").Where(where, args...).Where("link IS NULL OR link IN (SELECT hash FROM links)").
+			Count(&n).Error
+		return n, err
+	})
+}
+
 // EndMail implements mail.Store.
 func (s *Store) EndMail(ctx context.Context, m mail.Mail) error {
 	return s.exec(ctx, "UPDATE mails SET sealed = NULL WHERE id = ? AND attempts = ?", m.ID, m.Attempts)

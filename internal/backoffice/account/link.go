@@ -178,7 +178,7 @@ func (s *Service) invite(
 		if message != nil {
 			sent := *message
 			sent.Link = address
-			if err := s.post(tx, sent, InvitationTTL); err != nil {
+			if err := s.post(tx, sent, link); err != nil {
 				return err
 			}
 		}

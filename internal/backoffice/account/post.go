@@ -3,7 +3,6 @@ package account
 import (
 	"context"
 	"strings"
-	"time"
 
 	"agegate/internal/backoffice/mail"
 	"agegate/internal/rules/fault"
@@ -32,14 +31,15 @@ func invitation(by User, tenantID uuid.UUID, tenantName, email string) (*mail.Me
 		By: by.Name}, checkEmail(email)
 }
 
-// post puts a message into the outbox, if mail is sent at all.
-func (s *Service) post(tx Tx, m mail.Message, life time.Duration) error {
+// post puts the message of a link into the outbox, if mail is sent at all. It is sent only while the link works.
+func (s *Service) post(tx Tx, m mail.Message, link Link) error {
 	if s.outbox == nil {
 		return nil
 	}
-	made, err := s.outbox.Compose(m, life)
+	made, err := s.outbox.Compose(m, link.ExpiresAt.Sub(s.now()))
 	if err != nil {
 		return err
 	}
+	made.Link = link.Hash
 	return tx.InsertMail(made)
 }

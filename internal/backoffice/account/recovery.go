@@ -38,8 +38,8 @@ func (s *Service) NewRecoveryLink(ctx context.Context, actor audit.Actor, userID
 		if err := tx.InsertLink(link); err != nil {
 			return err
 		}
-		if err := s.post(tx, mail.Message{Kind: mail.Recovery, To: user.Email, Locale: user.Locale, Link: address},
-			RecoveryTTL); err != nil {
+		message := mail.Message{Kind: mail.Recovery, To: user.Email, Locale: user.Locale, Link: address}
+		if err := s.post(tx, message, link); err != nil {
 			return err
 		}
 		return tx.AppendAudit(s.userAct(actor, audit.UserRecoveryLink, userID))

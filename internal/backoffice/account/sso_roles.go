@@ -145,7 +145,9 @@ func (s *Service) setRoles(tx Tx, user User, actor audit.Actor, roles map[uuid.U
 		} else {
 			err = tx.DeleteMembership(before.TenantID, before.UserID)
 		}
-		if err == nil && role != Owner {
+		if err == nil && role == Owner {
+			err = tx.DeleteOwnerInvitations(before.TenantID)
+		} else if err == nil {
 			err = tx.DeleteInvitationsBy(before.UserID, before.TenantID)
 		}
 		if err != nil {
@@ -155,7 +157,11 @@ func (s *Service) setRoles(tx Tx, user User, actor audit.Actor, roles map[uuid.U
 	}
 	for id, role := range roles {
 		member := Membership{TenantID: id, UserID: user.ID, Role: role, CreatedAt: s.now()}
-		if err := tx.InsertMembership(member); err != nil {
+		err := tx.InsertMembership(member)
+		if err == nil && role == Owner {
+			err = tx.DeleteOwnerInvitations(id)
+		}
+		if err != nil {
 			return nil, err
 		}
 		acts = append(acts, s.memberAct(actor, audit.MemberAdd, member))

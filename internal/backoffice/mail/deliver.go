@@ -70,8 +70,13 @@ func (d *Deliverer) Round(ctx context.Context) (int, error) {
 // deliver tries to send one mail and writes down what came of it.
 func (d *Deliverer) deliver(ctx context.Context, m Mail) error {
 	now := d.outbox.now()
-	if !now.Before(m.ExpiresAt) {
-		d.log.Warn("a mail was given up", "kind", m.Kind, "attempts", m.Attempts-1, "error", "its time is over")
+	stands, err := d.store.LinkStands(ctx, m)
+	if err != nil {
+		return err
+	}
+	if !stands || !now.Before(m.ExpiresAt) {
+		d.log.Warn("a mail was given up", "kind", m.Kind, "attempts", m.Attempts-1, "error",
+			"its time is over, or its link was used, replaced or revoked")
 		return d.store.EndMail(ctx, m)
 	}
 	l, err := d.outbox.open(m)

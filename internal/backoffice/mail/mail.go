@@ -48,6 +48,7 @@ type Mail struct {
 	CreatedAt time.Time
 	DueAt     time.Time
 	ExpiresAt time.Time // afterwards it is not sent: its link no longer works
+	Link      []byte    // the hash of its link, without which it is not sent; nil: it has none
 }
 
 // MaxADay is the largest number of messages that a tenant, or the instance itself,
@@ -65,6 +66,8 @@ type Store interface {
 	// PostponeMail makes a claimed mail due at another time. It does nothing if the
 	// mail was claimed again.
 	PostponeMail(ctx context.Context, m Mail, due time.Time) error
+	// LinkStands reports whether the link of a mail can still be used, or it has none.
+	LinkStands(ctx context.Context, m Mail) (bool, error)
 	// EndMail deletes what a claimed mail says. It does nothing if the mail was
 	// claimed again.
 	EndMail(ctx context.Context, m Mail) error

@@ -269,6 +269,43 @@ func TestMailsAreTriedAgain(t *testing.T) {
 	})
 }
 
+// TestMailsEndWithTheirLinks: a mail that waits is not sent, nor kept, once its link was used, replaced or revoked.
+func TestMailsEndWithTheirLinks(t *testing.T) {
+	each(t, func(t *testing.T, o *office) {
+		there, shop := &postOffice{}, o.shop(t)
+		d := o.deliverer(there.open(t, "starttls"))
+		there.say(&smtp.SMTPError{Code: 451, EnhancedCode: smtp.EnhancedCode{4, 3, 0}, Message: "later"})
+		for i, role := range []account.Role{account.Owner, account.Viewer} {
+			link := account.Link{Hash: bytes.Repeat([]byte{byte(i)}, 32), Kind: account.LinkInvitation, TenantID: shop,
+				Role: role, CreatedAt: o.now, ExpiresAt: o.now.Add(time.Hour)}
+			made, err := o.outbox.Compose(invitation(shop), time.Hour)
+			if err != nil {
+				t.Fatal(err)
+			}
+			made.Link = link.Hash
+			if err := o.db.UpdateAccounts(t.Context(), func(tx account.Tx) error {
+				return errors.Join(tx.InsertLink(link), tx.InsertMail(made))
+			}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		o.round(t, d, 2)
+		if err := o.db.UpdateAccounts(t.Context(), func(tx account.Tx) error {
+			return tx.DeleteOwnerInvitations(*shop)
+		}); err != nil {
+			t.Fatal(err)
+		}
+		there.say(nil)
+		o.now = o.now.Add(2 * time.Minute)
+		o.round(t, d, 2)
+		o.now = o.now.Add(time.Hour / 2)
+		o.round(t, d, 0)
+		if got, _, _ := there.received(); len(got) != 1 || !strings.Contains(o.log.String(), "used, replaced or revoked") {
+			t.Errorf("the server has %d mails; log: %s", len(got), o.log.String())
+		}
+	})
+}
+
 // TestNoMailWithoutEncryption: a server on another machine gets nothing, and no
 // password, unless it encrypts.
 func TestNoMailWithoutEncryption(t *testing.T) {

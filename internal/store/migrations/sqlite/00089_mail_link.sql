@@ -1,0 +1,6 @@
+-- +goose Up
+-- The link that a mail carries: it is not sent once that was used, replaced or revoked.
+ALTER TABLE mails ADD COLUMN link BLOB;
+
+-- +goose Down
+ALTER TABLE mails DROP COLUMN link;
