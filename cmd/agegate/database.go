@@ -62,6 +62,9 @@ func (c *cli) databaseCopy() *cobra.Command {
 			return errors.New("--to must not have a password, which other users could see: set PGPASSWORD instead")
 		}
 		cfg, err := c.load()
+		if err == nil {
+			err = exists(cfg)
+		}
 		if err != nil {
 			return err
 		}

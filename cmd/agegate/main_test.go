@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -16,8 +17,13 @@ type console struct {
 }
 
 func newConsole(t *testing.T) *console {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "agegate.db")
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	return &console{t, map[string]string{
-		"AGEGATE_DATABASE_URL": "sqlite:" + filepath.Join(t.TempDir(), "agegate.db"),
+		"AGEGATE_DATABASE_URL": "sqlite:" + path,
 		"AGEGATE_SECRET_KEY":   "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=",
 	}}
 }

@@ -41,9 +41,10 @@ func TestScripts(t *testing.T) {
 		UpdateScripts:       *update,
 		RequireExplicitExec: true,
 		Setup: func(env *testscript.Env) error {
-			env.Setenv("AGEGATE_DATABASE_URL", "sqlite:"+filepath.Join(env.WorkDir, "agegate.db"))
+			path := filepath.Join(env.WorkDir, "agegate.db")
+			env.Setenv("AGEGATE_DATABASE_URL", "sqlite:"+path)
 			env.Setenv("AGEGATE_SECRET_KEY", firstKey)
-			return nil
+			return os.WriteFile(path, nil, 0o600)
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"field": field, "mask": mask, "event": event, "user": addUser, "today": today, "unpack": unpack,

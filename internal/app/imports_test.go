@@ -29,7 +29,8 @@ var house = []room{
 	// disk it fills. 10 of rules wait, as store and four other rooms did with lines of their own.
 	// 4 of cmd tell the change of a URL's path from none.
 	// 5 of cmd print the version by --version too, and give doctor's advice once.
-	{"cmd", 4120, nil},
+	// 16 of cmd and 7 of app refuse a command on a database that does not exist.
+	{"cmd", 4136, nil},
 	{"docs", 0, nil}, // samples in Go
 	// 30 of store's name why a database cannot be copied.
 	// 115 of app's check OpenTelemetry's variables, database URLs and service links; 90 tell
@@ -47,7 +48,7 @@ var house = []room{
 	// 11 of app say that another gateway answers than the one of the database.
 	// 1 of app, 9 of rules and 6 of store warn operators of a webhook URL that deliveries do not reach, and read the
 	// notes and acts that a page shows and no others.
-	{"app", 4599, [][]string{{"app"}, {"doctor"}, {"config", "metrics"}}},
+	{"app", 4606, [][]string{{"app"}, {"doctor"}, {"config", "metrics"}}},
 	// 35 of edge show a reader of the documentation four ways in.
 	// 13 of edge serve the guide for support in German, between its neighbours, and let the search find its titles.
 	{"edge", 3546, [][]string{{"httpd"}, {"api", "reference"}, {"contract"}}},

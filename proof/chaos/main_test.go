@@ -92,8 +92,13 @@ func onPostgreSQL(t *testing.T, alone bool, fault func(t *testing.T, db database
 	})
 }
 
+// sqlite returns a new database, whose file is there so that commands work before a gateway has started.
 func sqlite(t *testing.T) database {
-	return database{"SQLite", "sqlite:" + filepath.Join(t.TempDir(), "agegate.db")}
+	path := filepath.Join(t.TempDir(), "agegate.db")
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return database{"SQLite", "sqlite:" + path}
 }
 
 func postgres(t *testing.T) database { return database{"PostgreSQL", pgtest.URL(t)} }

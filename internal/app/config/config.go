@@ -9,10 +9,12 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net"
 	"net/netip"
 	"net/url"
+	"os"
 	"strings"
 	"time"
 	"unicode"
@@ -192,6 +194,13 @@ func Load(lookup Lookup, required ...string) (Config, error) {
 	c.Fingerprint = hex.EncodeToString(shared.Sum(nil)[:6])
 	c.deriveURLs()
 	return c, nil
+}
+
+// NoFileYet returns the path of the SQLite database, and reports whether that is set but there is no file.
+func (c Config) NoFileYet() (path string, missing bool) {
+	path, isFile := strings.CutPrefix(c.DatabaseURL, "sqlite:")
+	_, err := os.Stat(path)
+	return path, isFile && errors.Is(err, fs.ErrNotExist)
 }
 
 // checkDatabase checks what goes with the database and its key.

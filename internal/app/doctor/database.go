@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -30,8 +29,7 @@ const (
 // database examines the database, and everything that needs it.
 func (e *examiner) database(ctx context.Context) {
 	e.Progress("database")
-	path, isFile := strings.CutPrefix(e.Config.DatabaseURL, "sqlite:")
-	if _, err := os.Stat(path); isFile && errors.Is(err, fs.ErrNotExist) {
+	if path, missing := e.Config.NoFileYet(); missing {
 		e.noFileYet(path)
 		return
 	}
@@ -41,7 +39,7 @@ func (e *examiner) database(ctx context.Context) {
 	if err != nil {
 		advice := "check " + config.DatabaseURLName +
 			": host, port, database, role and password, and that the server runs and lets this machine in"
-		if isFile {
+		if strings.HasPrefix(e.Config.DatabaseURL, "sqlite:") {
 			advice = "let the gateway's user write the file and its directory, see that their disk has space, or correct " +
 				config.DatabaseURLName
 		}
