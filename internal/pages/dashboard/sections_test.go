@@ -51,6 +51,28 @@ func TestSavedSectionIsInView(t *testing.T) {
 	})
 }
 
+// TestSettingsThatNobodyCanPass: who saves settings with which nobody can pass a live check reads so at once, and
+// the closed row says which documents are taken, and when.
+func TestSettingsThatNobodyCanPass(t *testing.T) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
+		o := newStaffed(t, g, nil)
+		for row, change := range map[string]url.Values{
+			"After a refusal":                     {"document_check": {"1"}},
+			"Documents only · With a wallet only": {"document_check": {"1"}, "only": {"1"}, "ways": {"wallet"}},
+		} {
+			res, _ := o.owner.Post(t, o.at("/settings"), o.filled(t, o.owner, change))
+			_, body := o.owner.Get(t, res.Header.Get("Location")+"&lang=en")
+			if !strings.Contains(body, `<h2>Document check</h2> <span class="muted">`+row+"</span>") {
+				t.Errorf("the row does not say %q", row)
+			}
+			closed := testID(t, body, "closed") // the camera is off here
+			if strings.Contains(closed, "your settings take documents only") != change.Has("only") {
+				t.Errorf("%s: it is said of those who can pass: %s", row, closed)
+			}
+		}
+	})
+}
+
 // TestSettingsByRole: who may change nothing sees the settings without a way to change
 // them, and each section's old address leads to it. The callback URLs have a page of
 // their own, so that one button saves all that can be typed on this one.

@@ -88,6 +88,7 @@ type settingsView struct {
 	URLs         []urlView
 	EditURLs     string   // address of the page of the callback URLs, for those who may change them
 	Opened       []string // names of the sections that the address opens, or that have a problem
+	Closed       string   // as in overviewView
 	Mine         bool     // the user may change the settings in Form
 	Weak         bool     // the user may change settings, but not in a log-in without a second factor
 	Seen         string   // which settings the page shows
@@ -228,6 +229,9 @@ func (p *Pages) showSettings(
 		Languages: languageViews(r, offered(t.Languages)), Usual: rule.Usual,
 		Least: rule.Least, Margins: marginViews(t, rule),
 		Preview: strings.TrimSuffix(r.Href(previewPath), ":scheme"),
+	}
+	if v.Closed, err = p.cfg.Closed(r.Ctx(), t); err != nil {
+		return err
 	}
 	if look.LogoHash != "" {
 		v.Logo = "/dashboard/logo/" + look.LogoHash + ".png" // the hosted page may be at another address

@@ -74,12 +74,32 @@ func TestDocumentOnlySaysWhatBecomesOfPictures(t *testing.T) {
 func TestDocumentOnlyEndsAsFallback(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, tenant.Tenant{DocumentOnly: true}, scripted())
-	link, shopper := f.session(true), f.browser() // in live mode no issuer is trusted at first
-	shopper.get(link).shows(t, http.StatusOK, "document-unavailable")
+	link, shopper := f.session(false), f.browser()
+	shopper.get(link)
 	shopper.post(link+"/start", url.Values{"choice": {"document"}})
-	shopper.get(link).shows(t, http.StatusOK, "document-unavailable")
 	shopper.post(link+"/document", url.Values{"choice": {"decline"}})
 	shopper.get(link).shows(t, http.StatusOK, "screen-fallback")
+}
+
+// A check that nobody can pass begins nothing and ends as nothing, so that it expires and is not billed.
+func TestACheckThatNobodyCanPassIsNotBegun(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, tenant.Tenant{DocumentOnly: true}, scripted())
+	link, shopper := f.session(true), f.browser() // in live mode no issuer is trusted at first
+	a := shopper.get(link)
+	a.shows(t, http.StatusOK, "document-unavailable")
+	if strings.Contains(a.body, `data-testid="start"`) {
+		t.Error("a check that nobody can pass is offered")
+	}
+	shopper.post(link+"/start", url.Values{"choice": {"document"}})
+	shopper.post(link+"/document", url.Values{"choice": {"decline"}})
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, link+"?asked", nil)
+	must(t, err)
+	req.Header.Set("Referer", "https://shop.example/")
+	shopper.do(req).shows(t, http.StatusOK, "document-unavailable")
+	if s := f.stored(link); s.DocumentOpen() || s.Status != session.StatusPending {
+		t.Errorf("%s, document open: %t", s.Status, s.DocumentOpen())
+	}
 }
 
 // Outcomes are forced as with an open document check.
@@ -106,6 +126,7 @@ func TestDocumentOnlyIsForced(t *testing.T) {
 func TestDocumentOnlyEndsACameraCheck(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, tenant.Tenant{}, scripted(stepFraming, stepBegun))
+	f.trust(testIssuer(t, 1))
 	shopper := f.browser()
 	link, c := f.begun(shopper)
 	c.send(frame(scriptNonce, 0))

@@ -5,6 +5,7 @@ import (
 	"net/url"
 
 	"agegate/internal/rules/session"
+	"agegate/internal/rules/tenant"
 
 	"github.com/labstack/echo/v4"
 )
@@ -34,7 +35,7 @@ const (
 func (p *Pages) showIntro(c echo.Context, v visit, l layout) error {
 	view := &introView{
 		layout: l, exit: exitOf(v), TargetAge: v.sess.TargetAge,
-		Consents: v.tenant.AgeVisibility && !v.tenant.DocumentOnly, DocumentOnly: v.tenant.DocumentOnly,
+		Consents: consents(v.tenant), DocumentOnly: v.tenant.DocumentOnly,
 		CameraOff: p.cfg.NewCapture == nil && !v.tenant.DocumentOnly,
 	}
 	if !view.CameraOff {
@@ -46,6 +47,9 @@ func (p *Pages) showIntro(c echo.Context, v visit, l layout) error {
 	}
 	return p.render(c, http.StatusOK, "intro", view)
 }
+
+// consents reports whether shoppers are asked for a consent to share the estimate.
+func consents(of tenant.Tenant) bool { return of.AgeVisibility && !of.DocumentOnly }
 
 func preferOf(ways []session.Way) string {
 	switch {
@@ -65,11 +69,11 @@ func (p *Pages) asked(c echo.Context, v visit) (done bool, err error) {
 	from, _ := url.Parse(c.Request().Referer()) // nil, if it cannot be read
 	home, _ := url.Parse(v.sess.SuccessURL)
 	if from == nil || home == nil || from.Host == "" || from.Host != home.Host || from.Scheme != home.Scheme ||
-		!c.QueryParams().Has("asked") || p.screenOf(v) != screenIntro || v.tenant.AgeVisibility && !v.tenant.DocumentOnly {
+		!c.QueryParams().Has("asked") || p.screenOf(v) != screenIntro || consents(v.tenant) {
 		return false, nil
 	}
 	if v.tenant.DocumentOnly {
-		if err := p.preferDocument(c, &v); err != nil {
+		if err := p.preferDocument(c, &v); err != nil || p.screenOf(v) == screenIntro {
 			return false, err
 		}
 		return true, p.onward(c, v, v.path+"?"+c.QueryString()) // with the language
@@ -106,16 +110,14 @@ func (p *Pages) start(c echo.Context, v visit) error {
 }
 
 // preferDocument opens the document check instead of the camera check. It changes
-// nothing if that is no longer possible; the page that follows shows why. If the
-// tenant takes documents only, it opens even if no way is available: there the
-// shopper can decline.
+// nothing if that is no longer possible, or if no way is available: a check that nobody
+// can pass expires, and is not billed. The page that follows shows why.
 func (p *Pages) preferDocument(c echo.Context, v *visit) error {
-	only := v.tenant.DocumentOnly
-	if p.cfg.NewCapture == nil && !only || p.screenOf(*v) != screenIntro && !p.capturable(*v) {
+	if p.cfg.NewCapture == nil && !v.tenant.DocumentOnly || p.screenOf(*v) != screenIntro && !p.capturable(*v) {
 		return nil
 	}
 	ways, err := p.choices(c, *v)
-	if err != nil || len(ways) == 0 && !only {
+	if err != nil || len(ways) == 0 {
 		return err
 	}
 	if err := p.claim(c, v); err != nil || !v.owner {

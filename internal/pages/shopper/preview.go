@@ -24,7 +24,7 @@ func (p *Pages) Preview(c echo.Context, of tenant.Tenant, with brand.Brand, logo
 	v.brand.LogoHash = ""
 	view := &introView{
 		layout: layout{look: lookOf(v)}, exit: exitOf(v), TargetAge: previewAge,
-		Consents: of.AgeVisibility && !of.DocumentOnly, DocumentOnly: of.DocumentOnly,
+		Consents: consents(of), DocumentOnly: of.DocumentOnly,
 	}
 	if of.OffersDocument() {
 		ways := []session.Way{session.WayWallet, session.WayPhoto}
