@@ -10,13 +10,15 @@ import (
 	"agegate/internal/pages/dashboard/desk"
 	"agegate/internal/pages/page"
 	"agegate/internal/rules/routine"
+	"agegate/internal/rules/session"
+	"agegate/internal/rules/tenant"
 )
 
 // recentSessions is how many sessions the overview lists.
 const recentSessions = 10
 
 func (p *Pages) overview() desk.Feature {
-	keys := []string{"urls.plain", "urls.local", "urls.private", "overview.flawed.success_url",
+	keys := []string{"overview.settle", "overview.settle_photo", "urls.plain", "urls.local", "urls.private", "overview.flawed.success_url",
 		"overview.flawed.cancel_url", "overview.flawed.webhook_url", "overview.closed.camera", "overview.closed.document"}
 	for _, name := range todos {
 		keys = append(keys, "overview.todo."+name)
@@ -51,6 +53,7 @@ var todos = []string{
 
 type overviewView struct {
 	desk.Layout
+	of      tenant.Tenant
 	Windows []insight.Window // that are offered
 	Window  insight.Window   // that is shown
 	Stale   *time.Time       // time of the figures, if they could not be renewed
@@ -109,6 +112,17 @@ type tileFigure struct {
 // All is how many items the checklist has.
 func (v *overviewView) All() int { return len(v.Todo) + len(v.Done) }
 
+// Settle is the key of what else is to be settled: whose estimate, or comparison of faces, decides; "" for neither.
+func (v *overviewView) Settle() string {
+	switch {
+	case !v.of.DocumentOnly:
+		return "overview.settle"
+	case v.of.Allows(string(session.WayPhoto)):
+		return "overview.settle_photo"
+	}
+	return ""
+}
+
 // todoView is one open item of the checklist.
 type todoView struct {
 	Name string
@@ -138,7 +152,7 @@ type makeView struct {
 
 func (p *Pages) showOverview(r *desk.Request) error {
 	window := cmp.Or(insight.Window(r.QueryParam("window")), insight.WindowDay)
-	v := &overviewView{List: r.Href(sessionsPath), Windows: windows, Window: window}
+	v := &overviewView{of: r.Tenant, List: r.Href(sessionsPath), Windows: windows, Window: window}
 	if r.Part() != "" {
 		if err := p.readRecent(r, v); err != nil {
 			return err
@@ -313,6 +327,9 @@ func (p *Pages) todosOf(r *desk.Request, list insight.Checklist) (open []todoVie
 		"second_factor": accountPath, "live_key": keysPath, "allowance": billingPath,
 	}
 	for _, name := range todos {
+		if name == "spoof" && r.Tenant.DocumentOnly {
+			continue // no check of documents ends so
+		}
 		if state[name] && flaws[name] == "" {
 			done = append(done, name)
 			continue

@@ -144,6 +144,14 @@ func TestChecklistShowsWhatIsLeft(t *testing.T) {
 	if !strings.Contains(open, `/docs/go-live" data-testid="settle">`) || !strings.Contains(open, "for research only") {
 		t.Error("the list does not name the licence of the estimate")
 	}
+	for set, says := range map[string]string{"''": "comparison of faces", "'wallet'": ""} {
+		g.Exec(t, "UPDATE tenants SET document_only = TRUE, document_ways = "+set)
+		_, body := dev.Get(t, "/dashboard/"+shop.Tenant.ID.String()+"/test?lang=en")
+		if list := between(t, body, `data-testid="checklist"`, "</section>"); strings.Contains(list, "for research only") !=
+			(says != "") || !strings.Contains(list, says) || strings.Contains(list, "end as a spoof") {
+			t.Errorf("of documents alone, ways %s: %s", set, list)
+		}
+	}
 	if !strings.Contains(done, "Set the Success URL") || strings.Contains(done, "Set the Webhook URL") {
 		t.Errorf("what is folded is not done: %s", done)
 	}
@@ -173,12 +181,12 @@ func TestChecklistShowsWhatIsLeft(t *testing.T) {
 }
 
 // TestEmptyLiveModeLeadsToItsKey: without a live key, the empty overview leads those who may create one to its page,
-// and tells others who can. With a key there is nothing of it.
+// and tells others nothing of keys. With a key there is nothing of it.
 func TestEmptyLiveModeLeadsToItsKey(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		shop := g.Shop(t, "", nil)
 		live := "/dashboard/" + shop.Tenant.ID.String() + "/live"
-		button, told := `href="`+live+`/keys/new" data-testid="live-key"`, "owners and developers can create one"
+		button := `href="` + live + `/keys/new" data-testid="live-key"`
 		for _, revoked := range []bool{false, true} {
 			if revoked {
 				keys, err := g.App.Insight.Keys(t.Context(), insight.Scope{TenantID: shop.Tenant.ID, Livemode: true})
@@ -194,7 +202,7 @@ func TestEmptyLiveModeLeadsToItsKey(t *testing.T) {
 				account.Owner: true, account.Developer: true, account.Support: false, account.Viewer: false,
 			} {
 				_, body := member(t, g, shop.Tenant.ID, role).Get(t, live+"?lang=en")
-				if strings.Contains(body, button) != (revoked && may) || strings.Contains(body, told) != (revoked && !may) {
+				if strings.Contains(body, button) != (revoked && may) || strings.Contains(body, "API key") != may {
 					t.Errorf("%s, without a key: %t: not the way on", role, revoked)
 				}
 			}

@@ -199,7 +199,7 @@ func (p *Pages) showSession(r *desk.Request) error {
 		return err
 	}
 	v := &sessionView{Record: record, disabled: r.Tenant.Disabled, State: statusView{record.Status}}
-	v.List, v.Events = r.Href(sessionsPath), eventsPath(r)
+	v.List, v.Events, v.Docs = r.Href(sessionsPath), eventsPath(r), r.Docs()
 	if v.timelineView, err = newTimeline(r, record.Timeline); err != nil {
 		return err
 	}

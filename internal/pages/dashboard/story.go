@@ -3,6 +3,7 @@ package dashboard
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"agegate/internal/backoffice/insight"
 	"agegate/internal/pages/page"
@@ -33,6 +34,7 @@ func storyKeys() []string {
 		page.Keys("story.document_", unproved...),
 		page.Keys("story.proved_", session.WayWallet, session.WayPhoto),
 		page.Keys("story.untold_", webhook.StatusPending, webhook.StatusFailed, webhook.StatusWaiting),
+		page.Keys("story.guide_", append(slices.Clip(parts), "camera", "document")...),
 		page.Keys("story.setback_", noteKeys...), page.Keys("timeline.setback_", noteKeys...),
 	)
 }
@@ -90,4 +92,15 @@ func (v storyView) stage() (expired, open string) {
 		return "story.expired_opened", "story.open_opened"
 	}
 	return "story.expired_unopened", "story.open_unopened"
+}
+
+// Guide is the key of the address of what support's guide says about such a session.
+func (v storyView) Guide() string {
+	switch why, _, _ := strings.Cut(v.Why, "_"); why {
+	case session.NoteDocument:
+		return "story.guide_document"
+	case session.NoteBrowser, "camera": // NoteFaceless
+		return "story.guide_camera"
+	}
+	return "story.guide_" + string(v.Status)
 }

@@ -51,6 +51,35 @@ func TestChecksOfOneOrder(t *testing.T) {
 	})
 }
 
+// TestSupportIsLedToItsGuide: who makes no keys reads nothing of keys on an empty first page, and a session's page
+// leads to a part of the guide in the reader's language that exists.
+func TestSupportIsLedToItsGuide(t *testing.T) {
+	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
+	shop := g.Shop(t, "", nil)
+	support, page := member(t, g, shop.Tenant.ID, account.Support), "/dashboard/"+shop.Tenant.ID.String()
+	_, body := support.Get(t, page+"/live?lang=en")
+	empty := between(t, body, `<div class="empty">`, "</section>")
+	if strings.Contains(empty, "API key") || !strings.Contains(empty, "/docs/support") {
+		t.Errorf("support's first page: %s", empty)
+	}
+	id := g.Create(t, shop.Test.APIKey, 18).SessionID
+	for _, set := range []string{"status = 'PENDING'", "status = 'EXPIRED'", "status = 'PASSED'", "status = 'FALLBACK'",
+		"status = 'SPOOF'", "setbacks = '[{\"At\":\"2099-01-02T03:04:05Z\",\"Why\":\"document_expired\"}]'",
+		"setbacks = '[{\"At\":\"2099-01-02T03:04:05Z\",\"Why\":\"browser_refused\"}]', status = 'PENDING'",
+	} {
+		g.Exec(t, "UPDATE sessions SET "+set+" WHERE id = '"+id+"'")
+		for _, language := range []string{"en", "de"} {
+			_, body := support.Get(t, page+"/test/sessions/"+id+"?lang="+language)
+			before, _, _ := strings.Cut(body, `" data-testid="guide"`)
+			path, part, _ := strings.Cut(before[strings.LastIndex(before, "/docs/"):], "#")
+			if res, guide := support.Get(t, path); res.StatusCode != 200 || part == "" ||
+				!strings.Contains(guide, ` id="`+part+`"`) {
+				t.Errorf("%s in %s: no part %s#%s", set, language, path, part)
+			}
+		}
+	}
+}
+
 // TestReasonsAreNamed: owners read why the operator disabled their tenant, and why a session is not deleted yet.
 // The replies in the shop's own languages come first.
 func TestReasonsAreNamed(t *testing.T) {
