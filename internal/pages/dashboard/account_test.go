@@ -280,3 +280,26 @@ func TestLastWayStays(t *testing.T) {
 
 // tokenOf returns a token of a log-in for tests.
 func tokenOf(id uuid.UUID) string { return strings.Repeat("x", 7) + id.String() }
+
+// TestZoneOfTheBrowser: times and days are those of the browser's zone until the user chooses one, and of UTC if the
+// browser names none that exists.
+func TestZoneOfTheBrowser(t *testing.T) {
+	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
+	shop := g.Shop(t, "", nil)
+	ada := member(t, g, shop.Tenant.ID, account.Owner)
+	shows := func(own, zone string) {
+		t.Helper()
+		_, body := ada.Send(t, http.MethodGet, "/dashboard/"+shop.Tenant.ID.String()+"/test/sessions?lang=en", nil,
+			map[string]string{"Cookie": "agegate-zone=" + own})
+		if !strings.Contains(body, ">From ("+zone+")<") || !strings.Contains(body, `data-zone="`+zone+`"`) {
+			t.Errorf("%s: the page is not in %s", own, zone)
+		}
+	}
+	shows("Asia/Tokyo", "Asia/Tokyo")
+	for _, own := range []string{"", "Local", "../etc/passwd", strings.Repeat("A", 300)} {
+		shows(own, "UTC")
+	}
+	res, _ := ada.Post(t, "/dashboard/account/zone", url.Values{"zone": {"Europe/Berlin"}})
+	want(t, "choosing a zone", res, http.StatusSeeOther, "/dashboard/account")
+	shows("Asia/Tokyo", "Europe/Berlin")
+}

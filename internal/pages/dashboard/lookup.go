@@ -62,6 +62,9 @@ func (p *Pages) lookUp(r *desk.Request, text string) ([]hitView, error) {
 	if err == nil && hits == nil && len(text) >= minLetters {
 		hits, err = p.sessionHits(r, text, p.sessionsBegun)
 	}
+	if number := wordAndNumber.FindStringSubmatch(text); err == nil && hits == nil && number != nil {
+		hits, err = p.sessionHits(r, number[1], p.sessionsNamed)
+	}
 	if err != nil || len(text) < minLetters {
 		return hits, err
 	}

@@ -18,8 +18,9 @@ import (
 const recentSessions = 10
 
 func (p *Pages) overview() desk.Feature {
-	keys := []string{"overview.settle", "overview.settle_photo", "urls.plain", "urls.local", "urls.private", "overview.flawed.success_url",
-		"overview.flawed.cancel_url", "overview.flawed.webhook_url", "overview.closed.camera", "overview.closed.document"}
+	keys := []string{"overview.settle", "overview.settle_photo", "urls.plain", "urls.local", "urls.private",
+		"overview.flawed.success_url", "overview.flawed.cancel_url", "overview.flawed.webhook_url", "overview.closed.camera",
+		"overview.closed.document"}
 	for _, name := range todos {
 		keys = append(keys, "overview.todo."+name)
 	}

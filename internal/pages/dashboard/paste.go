@@ -29,7 +29,7 @@ func (p *Pages) paste() desk.Feature {
 		Screens: []string{"paste"},
 		Notices: []string{"paste_test", "paste_live"},
 		Keys: slices.Concat(pageKeys(tenantNav, tenantSubPages), []string{"paste.lead", "paste.text_hint", "paste.no_session",
-			"paste.deleted", "paste.deleted_by",
+			"paste.deleted", "paste.deleted_by", "paste.no_name",
 			"paste.no_event", "paste.no_link", "paste.no_secret", "paste.no_word", "paste.no_", "lookup.session",
 			"lookup.event", "lookup.key", "lookup.error", "lookup.member", "lookup.page"}),
 	}
@@ -101,6 +101,9 @@ func (p *Pages) findPasted(r *desk.Request, v *pasteView, given pasted) (err err
 	case pastedSecret:
 		v.TestOnly = false
 	case pastedWord:
+		if strings.Contains(given.text, "@") || !strings.ContainsAny(given.text, "0123456789") {
+			v.Nothing = page.Say("paste.no_name")
+		}
 		err = p.findWord(r, v, given.text)
 	case pastedEvent, pastedLink, pastedSession:
 		record, kind, err := p.openPasted(r, given)

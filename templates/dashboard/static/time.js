@@ -1,7 +1,8 @@
 // Shows times in the user's zone, which the page names, and in the page's language;
-// without this script they are in UTC.
+// without this script they are in UTC. The browser's zone is in a cookie.
 
 const root = document.documentElement;
+document.cookie = `agegate-zone=${Intl.DateTimeFormat().resolvedOptions().timeZone}; path=/`;
 /** @type {Intl.DateTimeFormatOptions} */
 const options = {
   timeZone: root.dataset.zone || "UTC", timeZoneName: "short",
@@ -42,14 +43,9 @@ export function localTimes(part) {
   }
 }
 
-/** Offers the browser's zone first, and all others, where a zone is chosen. */
+/** Offers all zones where one is chosen. */
 export function offerZones() {
   const list = document.querySelector("datalist#zones");
   if (!list) return;
-  const own = new Intl.DateTimeFormat().resolvedOptions().timeZone;
-  for (const name of new Set([own, "UTC", ...(Intl.supportedValuesOf?.("timeZone") ?? [])])) {
-    const option = document.createElement("option");
-    option.value = name;
-    list.append(option);
-  }
+  for (const name of ["UTC", ...(Intl.supportedValuesOf?.("timeZone") ?? [])]) list.append(new Option("", name));
 }

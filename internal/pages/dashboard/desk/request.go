@@ -25,6 +25,7 @@ const (
 	UserCookie   = "agegate-user"
 	deviceCookie = "agegate-device"
 	noticeCookie = "agegate-notice"
+	zoneCookie   = "agegate-zone" // set by a script, without the prefix
 )
 
 // Request is a request that the guard has admitted.
@@ -278,8 +279,14 @@ func (r *Request) Scope() insight.Scope {
 	return insight.Scope{TenantID: r.Access.TenantID(), Livemode: r.Access.Livemode()}
 }
 
-// Zone is the time zone in which the page shows times.
-func (r *Request) Zone() *time.Location { return r.Who.User().Location() }
+// Zone returns the time zone in which the user sees times: the chosen one, or that of the browser, or UTC.
+func (r *Request) Zone() *time.Location {
+	user := r.Who.User()
+	if own, err := r.Cookie(zoneCookie); user.Zone == "" && err == nil {
+		user.Zone = own.Value
+	}
+	return user.Location()
+}
 
 // Mode is the mode of the page's links. On pages without a mode it is that of the previous page.
 func (r *Request) Mode() string {
