@@ -25,8 +25,7 @@ type section struct {
 	Text      string
 }
 
-// markdown renders the documents of one page. Their headings get anchors that are
-// unique in the page.
+// markdown renders the documents of one page. Their headings get anchors that are unique in the page.
 type markdown struct {
 	engine goldmark.Markdown
 	ids    ids
@@ -43,8 +42,7 @@ func newMarkdown(samples *template.Template) *markdown {
 	}
 }
 
-// render returns a document as HTML, its headings shift levels lower, and its
-// sections.
+// render returns a document as HTML, its headings shift levels lower, and its sections.
 func (m *markdown) render(source string, shift int) (template.HTML, []section, error) {
 	data := []byte(source)
 	tree := m.engine.Parser().Parse(text.NewReader(data), parser.WithContext(parser.NewContext(parser.WithIDs(m.ids))))
@@ -85,8 +83,7 @@ func (m *markdown) render(source string, shift int) (template.HTML, []section, e
 	return template.HTML(out.String()), sections, nil //nolint:gosec // made of documents of this repository
 }
 
-// markdownPage is a link to the Markdown of a page; in HTML it becomes a link to
-// the page.
+// markdownPage is a link to the Markdown of a page; in HTML it becomes a link to the page.
 var markdownPage = regexp.MustCompile(`^(/docs/[a-z.-]+)\.md(#.*)?$`)
 
 // plain returns the text of a node without its markup.
@@ -107,9 +104,8 @@ func plain(n ast.Node, source []byte) string {
 	return strings.TrimSpace(b.String())
 }
 
-// ids makes anchors for headings in the same way as GitHub, so that links work
-// there too: lower case, words joined by hyphens, underscores kept. Only the titles
-// of statuses differ.
+// ids makes anchors for headings in the same way as GitHub, so that links work there too: lower case, words joined by
+// hyphens, underscores kept. Only the titles of statuses differ.
 type ids map[string]bool
 
 // Generate returns an anchor that the page does not have yet.
@@ -129,8 +125,8 @@ func (used ids) Put(id []byte) { used[string(id)] = true }
 // status matches a title such as "402: the credit", of the guide to errors.
 var status = regexp.MustCompile(`^([0-9]{3}): .*$`)
 
-// anchor returns the anchor of a title: for a status the number alone, so that links
-// to it last when its words change.
+// anchor returns the anchor of a title: for a status the number alone, so that links to it last when its words
+// change.
 func anchor(title string) string {
 	title = status.ReplaceAllString(title, "$1")
 	return strings.Map(func(r rune) rune {
@@ -144,9 +140,8 @@ func anchor(title string) string {
 	}, strings.TrimSpace(title))
 }
 
-// blocks renders the parts that the pages show differently from plain HTML:
-// headings that link to themselves, tables and code that can be scrolled by
-// keyboard, neighbouring code blocks of different languages as one block with a
+// blocks renders the parts that the pages show differently from plain HTML: headings that link to themselves, tables
+// and code that can be scrolled by keyboard, neighbouring code blocks of different languages as one block with a
 // choice, and of the HTML in a document its pictures alone.
 type blocks struct {
 	samples *template.Template
@@ -198,8 +193,7 @@ func (b *blocks) code(w util.BufWriter, source []byte, n ast.Node, entering bool
 	return ast.WalkSkipChildren, b.samples.Execute(w, group)
 }
 
-// languageOf returns the full name for a language's short name at a code block,
-// or the short name itself.
+// languageOf returns the full name for a language's short name at a code block, or the short name itself.
 func languageOf(short string) string {
 	if name := map[string]string{"python": "Python", "js": "JavaScript", "ts": "TypeScript"}[short]; name != "" {
 		return name

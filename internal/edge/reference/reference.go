@@ -1,7 +1,6 @@
-// Package reference serves the documentation: the contract and the workflows as
-// documents, and below /docs the reference and the guides as pages, each also in
-// Markdown. The templates are parsed at the start, documents and pages
-// are made at their first request, because most processes show none. Both are kept.
+// Package reference serves the documentation: the contract and the workflows as documents, and below /docs the
+// reference and the guides as pages, each also in Markdown. The templates are parsed at the start, documents and
+// pages are made at their first request, because most processes show none. Both are kept.
 package reference
 
 import (
@@ -32,8 +31,8 @@ const referencePath = Path + "/reference"
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'self'; frame-ancestors 'none'; require-trusted-types-for 'script'"
 
-// exampleURL is the gateway's address in the guides. The pages name their own
-// gateway's in its place, so that commands can be copied as they are.
+// exampleURL is the gateway's address in the guides. The pages name their own gateway's in its place, so that
+// commands can be copied as they are.
 const exampleURL = "https://age.example.com"
 
 // icon is the icon of every set of pages.
@@ -81,11 +80,9 @@ type Config struct {
 	BaseURL string
 	// DashboardURL is the address of the dashboard; empty where none is served.
 	DashboardURL string
-	// NeedsSetup reports whether the dashboard has no operator yet, which the page at /
-	// then says; nil says nothing.
+	// NeedsSetup reports whether the dashboard has no operator yet, which the page at / then says; nil says nothing.
 	NeedsSetup func(context.Context) (bool, error)
-	// SampleShop is the address of a shop to try the gateway with; empty where there is
-	// none.
+	// SampleShop is the address of a shop to try the gateway with; empty where there is none.
 	SampleShop string
 	Operator   Operator
 }
@@ -96,8 +93,7 @@ type Operator struct {
 	Privacy       string // address of the notice for shoppers
 }
 
-// Pages are the handlers of the documentation, and of a page at / that leads to it and
-// to the dashboard.
+// Pages are the handlers of the documentation, and of a page at / that leads to it and to the dashboard.
 type Pages struct {
 	cfg    Config
 	layout *template.Template
@@ -152,8 +148,8 @@ func (p *Pages) Register(e *echo.Echo) {
 	e.Match(reading, listPath, serve)
 }
 
-// paths returns the paths of the pages that never change: Path, which only leads to
-// others, and those with contents of their own.
+// paths returns the paths of the pages that never change: Path, which only leads to others, and those with contents
+// of their own.
 func paths() []string {
 	all := []string{Path, referencePath}
 	for _, guide := range guides {
@@ -180,6 +176,10 @@ func (p *Pages) makeSite() (*site, error) {
 	for _, v := range append(slices.Clone(views), &landing) {
 		v.Static, v.Dashboard, v.Groups = frame.Static, frame.Dashboard, frame.Groups
 		v.Index, v.Operator = frame.Index, frame.Operator
+		if v.Lang != "" { // its own door first, and the rest folded
+			v.Groups = append([]group{{Title: "Support", Links: append([]link{{Title: v.Title, URL: v.Path}},
+				landing.Doors[len(doors)-1].Links...)}}, frame.Groups...)
+		}
 		out, err := p.render(v)
 		if err != nil {
 			return nil, err
@@ -219,8 +219,7 @@ var functions = template.FuncMap{
 	},
 }
 
-// samplesTemplate shows code in one or several languages. The language can be
-// chosen without a script.
+// samplesTemplate shows code in one or several languages. The language can be chosen without a script.
 var samplesTemplate = template.Must(template.ParseFS(templates.Reference(), "blocks/samples.html"))
 
 // read returns the pages, with the reference first.
@@ -266,8 +265,7 @@ func read(baseURL string) ([]*view, error) {
 	return views, nil
 }
 
-// readReference reads the page of the operations, followed by the contract's text
-// about all operations.
+// readReference reads the page of the operations, followed by the contract's text about all operations.
 func readReference(baseURL string) (*view, error) {
 	contract, err := readNode(agegate.OpenAPI)
 	if err != nil {

@@ -300,13 +300,13 @@ func TestEveryDetailHasItsHeading(t *testing.T) {
 func TestPolicy(t *testing.T) {
 	base := serve(t)
 	total := 0
-	paths := append(slices.Clone(pages), indexOf(t, base))
+	paths := append(slices.Clone(pages), indexOf(t, base), "/docs/support.de.md")
 	for _, m := range regexp.MustCompile(`(?:href|src)="(/docs/static/[^"]+)"`).FindAllStringSubmatch(get(t,
 		base+"/docs/reference"), -1) {
 		paths = append(paths, m[1])
 	}
-	if len(paths) != len(pages)+5 {
-		t.Errorf("the page names %v", paths[len(pages)+1:])
+	if len(paths) != len(pages)+6 {
+		t.Errorf("the page names %v", paths[len(pages)+2:])
 	}
 	for _, path := range paths {
 		req, err := http.NewRequest(http.MethodGet, base+path, nil)
@@ -328,7 +328,11 @@ func TestPolicy(t *testing.T) {
 				t.Errorf("%s: policy %s", path, policy)
 			}
 		}
-		if path == "/docs/reference" || !slices.Contains(pages, path) {
+		if strings.HasSuffix(path, ".de.md") { // only the search of pages in German loads it, beside the index
+			if t.Logf("the texts in German: %d bytes compressed", body.Len()); body.Len() > 8_000 {
+				t.Errorf("the texts in German have %d bytes, want at most 8,000", body.Len())
+			}
+		} else if path == "/docs/reference" || !slices.Contains(pages, path) {
 			total += body.Len()
 		}
 	}

@@ -20,8 +20,10 @@ func indexOf(t *testing.T, base string) string {
 func TestQuestions(t *testing.T) {
 	base := serve(t)
 	index := filepath.Join(t.TempDir(), "index.json")
-	if err := os.WriteFile(index, []byte(get(t, base+indexOf(t, base))), 0o600); err != nil {
-		t.Fatal(err)
+	for file, path := range map[string]string{index: indexOf(t, base), index + ".de": "/docs/support.de.md"} {
+		if err := os.WriteFile(file, []byte(get(t, base+path)), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 	cmd := exec.CommandContext(t.Context(), "node", "testdata/questions.mjs")
 	cmd.Env = append(cmd.Environ(), "INDEX="+index)

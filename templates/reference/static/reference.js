@@ -1,7 +1,7 @@
 // What the pages offer beyond reading: search, one choice of language for all
 // samples, and buttons that copy. Without this script the rest works.
 
-import { Index } from "./search.js";
+import { Index, translated } from "./search.js";
 
 /**
  * The element with an ID, of a class.
@@ -16,7 +16,7 @@ function element(id, kind) {
   return found;
 }
 
-/** @typedef {import("./search.js").Found} Found */
+/** @typedef {import("./search.js").Found} Found @typedef {import("./search.js").Entry} Entry */
 
 const most = 8; // results in the list; Enter leads to all
 const field = element("search", HTMLInputElement);
@@ -24,6 +24,8 @@ const panel = element("found", HTMLElement);
 const list = element("found-list", HTMLUListElement);
 const count = element("found-count", HTMLElement);
 const form = field.form;
+const params = new URLSearchParams(location.search || location.hash.slice(1));
+const lang = params.get("lang") === "de" ? "de" : document.documentElement.lang; // of who asks
 let active = -1; // the selected option
 let timer = 0;
 let asked = 0; // queries so far
@@ -43,7 +45,12 @@ function made(tag, ...parts) {
 
 /** @param {string} query */
 async function search(query) {
-  index ??= fetch(form?.dataset.index ?? "").then(async (answer) => new Index(await answer.json()));
+  index ??= fetch(form?.dataset.index ?? "").then(async (answer) => {
+    /** @type {Entry[]} */
+    const all = await answer.json();
+    const path = all.find((entry) => entry.lang === lang)?.url.split("#")[0];
+    return new Index(path ? translated(all, path, await (await fetch(`${path}.md`)).text()) : all, lang);
+  });
   try {
     return (await index).search(query);
   } catch (error) {
@@ -52,8 +59,11 @@ async function search(query) {
   }
 }
 
+const says = lang === "de" ? { result: "Treffer", results: "Treffer", more: "Enter zeigt alle.", none: "Nichts gefunden", for: "für", try: "Versuchen Sie es mit einem Wort." }
+  : { result: "result", results: "results", more: "Enter shows all.", none: "Nothing found", for: "for", try: "Try one word, or the name of a field." };
+
 /** @param {Found[]} results */
-const counted = (results) => `${results.length} ${results.length === 1 ? "result" : "results"}`;
+const counted = (results) => (results.length ? `${results.length} ${results.length === 1 ? says.result : says.results}` : says.none);
 
 /** @param {Found} result */
 const excerpt = (result) => [result.before, made("mark", result.match), result.after];
@@ -118,7 +128,7 @@ async function ask() {
   if (mine !== asked) return;
   list.replaceChildren(...results.slice(0, most).map(option));
   select(-1);
-  count.textContent = results.length ? `${counted(results)}. Enter shows all.` : "Nothing found.";
+  count.textContent = `${counted(results)}.${results.length ? ` ${says.more}` : ""}`;
   expand(true);
 }
 
@@ -133,7 +143,8 @@ async function showAll(query) {
   }));
   all.className = "results";
   const said = element("all-found", HTMLElement);
-  said.textContent = results.length ? `${counted(results)} for “${query}”` : `Nothing found for “${query}”. Try one word, or the name of a field.`;
+  said.lang = lang;
+  said.textContent = `${counted(results)} ${says.for} “${query}”${results.length ? "" : `. ${says.try}`}`;
   if (!results.length) return;
   said.previousElementSibling?.remove();
   said.nextElementSibling?.replaceWith(all);
@@ -165,7 +176,7 @@ addEventListener("keydown", (event) => {
 });
 
 // The dashboard hands over what it did not find behind a "#", which no server sees.
-const query = new URLSearchParams(location.search || location.hash.slice(1)).get("q")?.trim();
+const query = params.get("q")?.trim();
 if (query && location.pathname === "/docs") showAll(query);
 // The reference was at /docs before, and links to its parts are kept elsewhere.
 else if (location.pathname === "/docs" && location.hash && !document.getElementById(location.hash.slice(1))) location.replace(`/docs/reference${location.hash}`);

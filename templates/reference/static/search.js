@@ -2,7 +2,7 @@
 // browser.
 
 /**
- * A section of a page, or with `name` a field or an error. With `lang` it is in another language.
+ * A section of a page, or with `name` a field or an error. With `lang` it is in another language than English.
  * @typedef {{ title: string, page: string, url: string, text: string, name?: boolean, lang?: string }} Entry
  */
 
@@ -43,6 +43,16 @@ export const synonyms = {
   translate: "language", translation: "language", underage: "minors", update: "upgrade", vaping: "vapes",
   vps: "debian", wcag: "accessibility", zertifikat: "certificate",
 };
+
+/**
+ * The entries with those of a translation first, and its texts, which the index lacks, from its page in Markdown.
+ * @param {Entry[]} entries @param {string} path @param {string} source
+ */
+export function translated(entries, path, source) {
+  const own = entries.filter(({ url }) => url.startsWith(`${path}#`));
+  const text = (/** @type {string} */ title) => source.split(`# ${title}\n`)[1]?.split("\n#")[0].replace(/\]\([^)]*\)|-{3,}|[[*`|]|^> /gm, "").replace(/\s+/g, " ").trim() ?? "";
+  return [...own.map((entry) => ({ ...entry, text: text(entry.title) })), ...entries.filter((entry) => !own.includes(entry))];
+}
 
 const word = /c#|[\p{L}\p{N}_]+/giu; // such as status_at, or C#
 
@@ -85,9 +95,10 @@ function formsOf(asked) {
 const none = { words: 0, grades: 0, inTitle: 0, title: 0, first: "" };
 
 export class Index {
-  /** @param {Entry[]} entries with those first that are shown first of equals */
-  constructor(entries) {
+  /** @param {Entry[]} entries with those first that are shown first of equals @param {string} [own] language of who asks */
+  constructor(entries, own = "en") {
     this.entries = entries;
+    this.own = own;
     /** @type {Map<string, Map<number, boolean>>} of each word the entries with it, and whether their titles have it */
     this.words = new Map();
     for (const [i, { title, page, text }] of entries.entries()) {
@@ -115,7 +126,7 @@ export class Index {
     const most = Math.max(...[...hits.values()].map(({ words }) => words));
     return [...hits]
       .filter(([, { words }]) => words === most)
-      .map(([i, hit]) => ({ i, hit, score: score(this.entries[i], hit) }))
+      .map(([i, hit]) => ({ i, hit, score: score(this.entries[i], hit, this.own) }))
       .sort((a, b) => b.score - a.score || a.i - b.i)
       .slice(0, maxFound)
       .map(({ i, hit }) => shown(this.entries[i], hit.first));
@@ -149,11 +160,12 @@ export class Index {
 /**
  * Higher the better an entry matches. The title of a section counts as much as its
  * text. A name counts only as a whole: who asks for "webhook" does not ask for the
- * header webhook-id. Nor does the title of a translation count more: it comes after these pages' own language.
- * @param {Entry} entry @param {typeof none} hit
+ * header webhook-id. What is in another language comes after what is as good in one's own.
+ * @param {Entry} entry @param {typeof none} hit @param {string} own
  */
-function score({ title, name, lang }, hit) {
-  return hit.grades + (lang || (name && hit.inTitle < Math.min(wordsOf(title).length, maxWords)) ? 0 : hit.title);
+function score({ title, name, lang = "en" }, hit, own) {
+  if (lang !== own) return hit.grades + hit.title - 5 * hit.words;
+  return hit.grades + (name && hit.inTitle < Math.min(wordsOf(title).length, maxWords) ? 0 : hit.title);
 }
 
 /**

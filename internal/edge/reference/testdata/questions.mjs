@@ -5,9 +5,10 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
 const source = readFileSync(new URL("../../../../templates/reference/static/search.js", import.meta.url), "utf8");
-const { Index, fillers, shown, synonyms } = await import(`data:text/javascript,${encodeURIComponent(source)}`);
+const { Index, fillers, shown, synonyms, translated } = await import(`data:text/javascript,${encodeURIComponent(source)}`);
 const entries = JSON.parse(readFileSync(process.env.INDEX, "utf8"));
 const index = new Index(entries);
+const inGerman = new Index(translated(entries, "/docs/support.de", readFileSync(`${process.env.INDEX}.de`, "utf8")), "de"); // as on a page in German
 
 const found = {
   status_at: "/docs/reference#getSessionStatus-200",
@@ -101,7 +102,7 @@ const answers = {
   "invite colleague": "/docs/support#a-colleague-cannot-log-in",
   "session expired": "/docs/support#the-link-has-expired",
   "webhook not arriving": "/docs/support#passed-but-the-shop-says-not-verified-or-the-order-stays-open",
-  "delete customer data": "/docs/support#a-shopper-asks-about-data",
+  "delete customer data": "/docs/support#a-shopper-asks-about-their-face-or-data",
   support: "/docs/support#support-help-your-shoppers",
   "how long is data kept": "/docs/privacy#what-data-is-stored-and-for-how-long",
   dpa: "/docs/privacy#who-is-responsible",
@@ -164,8 +165,8 @@ const answers = {
   ios: "/docs/support#the-camera-does-not-open",
   desktop: "/docs/support#the-camera-does-not-open",
   expired: "/docs/support#the-link-has-expired",
-  "delete data": "/docs/support#a-shopper-asks-about-data",
-  "delete my data": "/docs/support#a-shopper-asks-about-data",
+  "delete data": "/docs/support#a-shopper-asks-about-their-face-or-data",
+  "delete my data": "/docs/support#a-shopper-asks-about-their-face-or-data",
   "after a fallback": "/docs/support#what-comes-after-a-fallback",
   "create a tenant": "/docs/tenants#create-a-tenant",
   "add credit": "/docs/tenants#add-credit",
@@ -240,6 +241,12 @@ const answers = {
   "several shops": "/docs/tenants#run-it-for-several-shops",
   uptime: "/docs/watch#uptime",
   spain: "/docs/laws#spain",
+  "sex toys": "/docs/laws#what-counts-where",
+  lingerie: "/docs/laws#what-counts-where",
+  discreet: "/docs/privacy#a-shop-for-adults",
+  "browser history": "/docs/privacy#a-shop-for-adults",
+  "self host": "/docs/install#install-and-start",
+  "over 18": "/docs/integrate#which-minimum-age",
   // More words than a search takes:
   "Idempotency key reused with a different request": "/docs/errors#idempotency-key-reused-with-a-different-request",
 };
@@ -263,11 +270,19 @@ const helped = {
   blocked: "a-shopper-says-you-blocked-me",
   "you blocked me": "a-shopper-says-you-blocked-me",
   "may not try again": "a-shopper-says-you-blocked-me",
-  "delete data": "a-shopper-asks-about-data",
+  "delete data": "a-shopper-asks-about-their-face-or-data",
   "closed the page": "a-shopper-closed-the-page",
   "closed by accident": "a-shopper-closed-the-page",
   "shop says not verified": "passed-but-the-shop-says-not-verified-or-the-order-stays-open",
   "csv columns": "the-columns-of-the-sessions-csv",
+  "black screen": "the-camera-does-not-open",
+  "my face": "a-shopper-asks-about-their-face-or-data",
+  "what do you do with my face": "a-shopper-asks-about-their-face-or-data",
+  "how long do you keep it": "a-shopper-asks-about-their-face-or-data",
+  "paid twice": "charged-for-the-check-and-refunds",
+  "charged twice": "charged-for-the-check-and-refunds",
+  "does not read my ID": "the-document-step-does-not-go-on",
+  "driving licence not read": "the-document-step-does-not-go-on",
 };
 
 test("what shoppers complain of leads to the guide for support", () => {
@@ -276,11 +291,11 @@ test("what shoppers complain of leads to the guide for support", () => {
   assert.deepEqual(wrong, []);
 });
 
-// The same in German, of which the index has titles alone.
+// The same in German. Pages in English search the titles of the guide in German, and pages in German its texts too.
 const geholfen = {
   gesperrt: "ein-kunde-schreibt-sie-haben-mich-gesperrt",
-  "Daten löschen": "ein-kunde-will-auskunft-über-seine-daten-oder-sie-löschen-lassen",
-  Auskunft: "ein-kunde-will-auskunft-über-seine-daten-oder-sie-löschen-lassen",
+  "Daten löschen": "ein-kunde-will-auskunft-über-gesicht-und-daten-oder-sie-löschen-lassen",
+  Auskunft: "ein-kunde-will-auskunft-über-gesicht-und-daten-oder-sie-löschen-lassen",
   "Seite geschlossen": "ein-kunde-hat-die-seite-geschlossen",
   abgelehnt: "ein-kunde-wurde-zu-unrecht-abgelehnt",
   "Ausweis abgelehnt": "ein-ausweis-wurde-abgelehnt",
@@ -291,16 +306,28 @@ const geholfen = {
   anmelden: "jemand-aus-dem-team-kann-sich-nicht-anmelden",
 };
 
+const mitText = {
+  Gesicht: "ein-kunde-will-auskunft-über-gesicht-und-daten-oder-sie-löschen-lassen",
+  Foto: "es-geht-mit-dem-ausweis-nicht-weiter",
+  gelöscht: "ein-kunde-will-auskunft-über-gesicht-und-daten-oder-sie-löschen-lassen",
+  abgebucht: "geld-für-die-prüfung-und-erstattungen",
+};
+
 test("what shoppers complain of in German leads to the guide in German, which no question in English finds first", () => {
-  const german = /^\/docs\/support\.de#/;
+  const guide = /^\/docs\/support\.de#/;
   for (const [query, want] of Object.entries(geholfen)) {
-    const first = index.search(query)[0];
-    assert.deepEqual([first?.url, first?.lang], [`/docs/support.de#${want}`, "de"], query);
+    for (const asked of [index, inGerman]) {
+      const first = asked.search(query)[0];
+      assert.deepEqual([first?.url, first?.lang], [`/docs/support.de#${want}`, "de"], query);
+    }
   }
   for (const query of [...Object.keys(answers), ...Object.keys(helped), "team", "link", "support", "date", "was", "person"]) {
-    assert.doesNotMatch(index.search(query)[0]?.url ?? "", german, query);
+    assert.doesNotMatch(index.search(query)[0]?.url ?? "", guide, query);
   }
-  assert.ok(entries.every(({ url, text, lang }) => german.test(url) === (lang === "de") && !(lang && text)));
+  for (const [query, want] of Object.entries(mitText)) assert.equal(inGerman.search(query)[0]?.url, `/docs/support.de#${want}`);
+  for (const query of ["Kamera", "Webhooks", "Link", "Wallet"]) assert.match(inGerman.search(query)[0].url, guide, query);
+  assert.ok(inGerman.entries.every(({ lang, text }, i) => (lang === "de") === (i < entries.filter(({ lang }) => lang).length) && (!lang || text.length > 100 && !/[*`|]|\]\(/.test(text))));
+  assert.ok(entries.every(({ url, text, lang }) => guide.test(url) === (lang === "de") && !(lang && text)));
 });
 
 test("no result is of the changelog, which says what changed and not what is", () => {
