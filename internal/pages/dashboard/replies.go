@@ -23,9 +23,12 @@ type reply struct {
 type replies map[string][]reply
 
 // replyKeys are the ends of sessions with an answer, and what helps where a camera does not.
-var replyKeys = []string{"passed", "untold", "unopened", "open", "open_document", "disabled", "retry", "expired",
-	"expired_retry", "spoof", "unlive", "document", "wallet", "photo", "refused", "under_age", "declined", "no_estimate",
-	"no_camera", "fallback", "otherwise"}
+var replyKeys = []string{"passed", "untold", "unopened", "open", "open_document", "embedded", "disabled", "retry",
+	"expired", "expired_retry", "spoof", "unlive", "document", "wallet", "photo", "refused", "under_age", "declined",
+	"no_estimate", "no_camera", "fallback", "otherwise", "anew", "browser_anew", "photo_way", "wallet_way"}
+
+// embedded is the note of a page inside another app, whose link no other browser can open.
+const embedded = session.NoteBrowser + "_embedded"
 
 // readReplies reads the answers, and checks that there is one for each end in every language.
 func readReplies() (replies, error) {
@@ -46,7 +49,7 @@ func readReplies() (replies, error) {
 			}
 			all[key] = append(all[key], reply{texts["tag"], texts["name"], texts[key]})
 		}
-		if err := all.help(texts["tag"], texts["otherwise"]); err != nil {
+		if err := all.help(texts["tag"]); err != nil {
 			return nil, err
 		}
 	}
@@ -64,8 +67,8 @@ var (
 )
 
 // help adds what helps with each trouble of a camera and each explained setback, in the words of the
-// hosted page. Where it does not help with a trouble, otherwise does.
-func (all replies) help(tag, otherwise string) error {
+// hosted page.
+func (all replies) help(tag string) error {
 	data, err := fs.ReadFile(templates.Shopper(), "locales/"+tag+".json")
 	texts := map[string]any{}
 	if err == nil {
@@ -83,9 +86,6 @@ func (all replies) help(tag, otherwise string) error {
 		if err == nil && !ok {
 			err = fmt.Errorf("the hosted page's %s has no text %s", tag, key)
 		}
-		if !slices.Contains(explained, why) {
-			text += " " + otherwise
-		}
 		all[why] = append(all[why], reply{Text: text})
 	}
 	return err
@@ -98,12 +98,35 @@ func (all replies) of(v storyView) []reply {
 	}
 	key := v.replyKey()
 	answers := slices.Clone(all[key])
-	for i, help := range all[v.Why] {
-		if key != "disabled" { // nothing helps there
+	for _, tail := range v.replyTails(key) {
+		for i, help := range all[tail] {
 			answers[i].Text += " " + help.Text
 		}
 	}
 	return answers
+}
+
+// replyTails are the keys of what the answer goes on with: what helps, and ways without this camera. About an open
+// check, they are ways that its page has now, and none is its link in another browser.
+func (v storyView) replyTails(key string) []string {
+	open := v.Status == session.StatusPending
+	switch {
+	case key != "disabled" && slices.Contains(explained, v.Why):
+		return []string{v.Why}
+	case key == "disabled" || v.Trouble() == "": // nothing helps there, or the answer says it all
+		return nil
+	case v.Why == embedded && !open:
+		return []string{"browser_anew"}
+	case v.Why == embedded && v.Offered:
+		return []string{"wallet_way"}
+	case v.Why == embedded:
+		return nil
+	case !open:
+		return []string{v.Why, "anew"}
+	case v.Offered:
+		return []string{v.Why, "photo_way", "wallet_way"}
+	}
+	return []string{v.Why, "otherwise"}
 }
 
 // afterRefusal are the keys after a refused estimate. No answer asks for another camera check.
@@ -150,6 +173,8 @@ func (v storyView) unfinished() string {
 		return "expired"
 	case setback:
 		return "retry"
+	case v.Why == embedded:
+		return "embedded"
 	case v.Offered:
 		return "open_document"
 	case !v.Opened:

@@ -43,8 +43,8 @@ func TestStory(t *testing.T) {
 		{begun + "opened_at = created_at", "The shopper is at the camera check.", "Your age check is still open. Please", ""},
 		{begun + "opened_at = created_at" + early, "The shopper is at the camera check. The latest attempt gave no result: " +
 			"the head did not follow the arrows.",
-			"Please open its link again in the same browser, follow the page and stay until it says " +
-				"that it is done. That attempt gave no result: your head did not follow the arrows.", ""},
+			"Please open it again in the same browser, from our shop or by its link, follow the page and stay until it " +
+				"says that it is done. That attempt gave no result: your head did not follow the arrows.", ""},
 		{begun + offered + "cutoff = 25" + early,
 			"The camera’s estimate was below 18 &#43; 7 years. The shopper is now asked for a document.</p>",
 			"still open and now asks for a document", ""},
@@ -109,7 +109,7 @@ func TestStory(t *testing.T) {
 		{"attempts = 1, opened_at = created_at, begun_at = '2099-02-01 00:00:00+00:00'" + late + "browser_refused\"}]'",
 			"The shopper is at the camera check.</p>", "Your age check is still open. Please", ""},
 		{"opened_at = created_at, status = 'EXPIRED'" + late + "browser_missing\"}]'", "The shopper opened the link, but " +
-			"no face was checked in time. The browser said that it found no camera.</p>", "a new link. Use another device", ""},
+			"no face was checked in time. The browser said that it found no camera.</p>", "a new one in our shop. On a computer, connect", ""},
 		{"opened_at = created_at" + late + "camera_faceless\"}]'",
 			"The shopper has opened the link. The check of a face has " +
 				"not begun. The camera ran, but no face was seen well enough to begin.</p>",
@@ -120,7 +120,7 @@ func TestStory(t *testing.T) {
 		{"opened_at = created_at, status = 'EXPIRED'" + late + "astray\"}]'",
 			"The shopper opened the link, but no face was checked " +
 				"in time. The latest attempt gave no result: the head did not follow the arrows.</p>",
-			"a new link. That attempt gave no result: your head did not follow", ""},
+			"a new one in our shop. That attempt gave no result: your head did not follow", ""},
 		{"opened_at = created_at, status = 'EXPIRED'" + late + "unsure\"}]'",
 			"The shopper opened the link, but no face was " +
 				"checked in time. The latest attempt gave no result: no live person", "was up before an attempt gave a result", ""},
@@ -136,8 +136,8 @@ func TestStory(t *testing.T) {
 			ended + late + "browser_refused\"}]'", "The camera made no estimate: its check was skipped. The shopper then " +
 			"declined a document. The browser said that the camera is blocked", "Your camera gave the page no picture, so " +
 			"your age could not be estimated. Please start the check again in our shop. Allow the camera for this page in " +
-			"your browser, next to the address, and in your device’s settings. Then try again. If that does not help, " +
-			"choose “Use another device” on the page, or another way that it offers.", ""},
+			"your browser, next to the address, and in your device’s settings. Then try again. If the camera " +
+			"still does not work, begin on another device or in another browser, or take another way that the page offers.", ""},
 		{"opened_at = created_at, status = 'FALLBACK', source = 'camera', " + ended + late + "browser_in_use\"}]'",
 			"The camera made no estimate: its check was skipped. The browser said that another program uses the camera.</p>",
 			"Your camera gave the page no picture", "Camera"},
@@ -183,9 +183,9 @@ func TestStory(t *testing.T) {
 			"Forced in test mode"},
 		{"status = 'EXPIRED', source = 'receiver'", "A test of your receiver created this session", "no shopper waits",
 			"Receiver test"},
-		{"status = 'EXPIRED'", "Nobody opened the link in time.", "you get a new link", ""},
+		{"status = 'EXPIRED'", "Nobody opened the link in time.", "Please start a new one in our shop.", ""},
 		{begun + "opened_at = created_at, status = 'EXPIRED'",
-			"The shopper began the camera check and did not finish it in time.", "you get a new link", ""},
+			"The shopper began the camera check and did not finish it in time.", "Please start a new one in our shop.", ""},
 		{begun + offered + "opened_at = created_at, cutoff = 25, status = 'EXPIRED'", "The camera’s estimate was below",
 			"choose “Use a document instead” at its start, and show", ""},
 	} {
@@ -289,11 +289,11 @@ func TestReplyToTheShopper(t *testing.T) {
 		"status = 'FALLBACK', source = 'document', document_way = 'photo', cutoff = 25" + young: minor,
 		"status = 'EXPIRED'" + young:                                                            minor,
 		"status = 'EXPIRED', " + `setbacks = '[{"At":"2099-01-02T03:04:05Z","Why":"browser_refused"}]'`: "Die Zeit für Ihre " +
-			"Altersprüfung war abgelaufen. Bitte beginnen Sie in unserem Shop eine neue: Sie bekommen einen neuen Link. " +
+			"Altersprüfung war abgelaufen. Bitte beginnen Sie in unserem Shop eine neue. " +
 			"Erlauben Sie die Kamera",
 		"document_opened_at = NULL, status = 'EXPIRED', " +
 			`setbacks = '[{"At":"2099-01-02T03:04:05Z","Why":"browser_embedded"}]'`: "Die Zeit für Ihre Altersprüfung war " +
-			"abgelaufen. Bitte beginnen Sie in unserem Shop eine neue: Sie bekommen einen neuen Link. Die Seite ist in einer",
+			"abgelaufen. Bitte beginnen Sie in unserem Shop eine neue. Öffnen Sie unseren Shop diesmal in Ihrem Browser",
 	} {
 		body := told(t, g, shop, support, "document_opened_at = created_at, completed_at = created_at, "+set)
 		replies := between(t, body, `data-testid="tell"`, "</details>")

@@ -80,8 +80,8 @@ func TestBrandIsShown(t *testing.T) {
 	link := f.session(false)
 	shopper := f.browser()
 	page := shopper.get(link)
-	contains(t, page.body, "Vin &amp; Øl learns whether and how", `<link rel="stylesheet" href="`+sheet+`">`, `<img src="`+picture+
-		`" alt="Vin &amp; Øl">`)
+	contains(t, page.body, "Vin &amp; Øl learns whether and how", `<link rel="stylesheet" href="`+sheet+`">`,
+		`<img src="`+picture+`" alt="Vin &amp; Øl">`)
 	if strings.Contains(page.body, `class="eyebrow"`) {
 		t.Error("the name stands below the logo, which says it")
 	}

@@ -30,6 +30,8 @@ type cameraView struct {
 	Left     int           // attempts left, or documents
 	Troubles []string
 	Browser  string // one of families; may be empty
+	// DeviceFirst is whether another device comes before this one's camera: this one is a computer without any.
+	DeviceFirst bool
 }
 
 // cameraFiles are the script of the camera page and everything that it imports.
@@ -53,9 +55,11 @@ type troubleView struct {
 	Document  bool // follows Without
 	Back      string
 	OtherWay  bool
-	Browser   string // the browser whose way to allow the camera is explained; empty: in general
+	Body      string // the key of the text
 	LinkFirst bool   // another browser of this device can do what this one cannot
 	Told      bool   // the page tells the server about it
+	// DeviceFirst is whether another device can do what this one cannot.
+	DeviceFirst bool
 }
 
 // awaited are the troubles that end by themselves, or by an act in another tab.
@@ -64,21 +68,28 @@ var awaited = []string{"network", "waiting", "other_tab"}
 // troubleOf returns the view of one trouble screen of a camera page.
 func troubleOf(v *cameraView, kind string) troubleView {
 	if slices.Contains(awaited, kind) {
-		return troubleView{exit: v.exit, Kind: kind, Back: v.Back, OtherWay: v.OtherWay}
+		return troubleView{exit: v.exit, Kind: kind, Body: "trouble." + kind + ".body", Back: v.Back, OtherWay: v.OtherWay}
 	}
 	t := troubleView{
-		exit: v.exit, Kind: kind, Handover: v.Handover, Without: v.Without, Document: v.Document, Back: v.Back,
-		OtherWay: v.OtherWay, Told: true, LinkFirst: (kind == "embedded" || kind == "unreadable") && v.Handover != "",
+		exit: v.exit, Kind: kind, Body: "trouble." + kind + ".body", Handover: v.Handover, Without: v.Without,
+		Document: v.Document, Back: v.Back, OtherWay: v.OtherWay, Told: true,
+		LinkFirst: (kind == "embedded" || kind == "unreadable") && v.Handover != "",
 	}
-	if kind == "refused" {
-		t.Browser = v.Browser
+	switch {
+	case kind == "refused" && v.Browser != "":
+		t.Body = "trouble.refused." + v.Browser
+	case kind == "missing" && t.Handover != "" && slices.Contains(computers, v.Browser):
+		t.Body, t.DeviceFirst = "trouble.missing.computer", true
 	}
 	return t
 }
 
 // families are the browsers for which trouble.refused.<family> says how a
 // blocked camera is allowed.
-var families = []string{"ios", "android", "firefox", "chrome", "safari"}
+var families = append([]string{"ios", "android"}, computers...)
+
+// computers are the families that are not of phones and tablets.
+var computers = []string{"firefox", "chrome", "safari"}
 
 // familyOf returns the family of a browser from its User-Agent header, or "". All
 // browsers on iPhones allow a camera in the same way, and most browsers on Android do.
@@ -131,6 +142,8 @@ func (p *Pages) cameraViewOf(c echo.Context, v visit) *cameraView {
 	}
 	if p.cfg.Handovers != nil {
 		view.Handover = v.path + "/handover"
+		view.DeviceFirst = slices.Contains(computers, view.Browser) &&
+			slices.ContainsFunc(v.sess.Setbacks, func(b session.Setback) bool { return b.Why == session.NoteBrowser+"_missing" })
 	}
 	return view
 }

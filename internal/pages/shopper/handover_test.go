@@ -195,3 +195,33 @@ func TestAPhoneIsToldToScanWithTheOtherDevice(t *testing.T) {
 		contains(t, shopper.do(req).body, words)
 	}
 }
+
+// TestAComputerWithoutACamera: it offers another device before its camera, until it is a phone or tablet that asks.
+func TestAComputerWithoutACamera(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, tenant.Tenant{}, scripted())
+	shopper := f.browser()
+	link, _, _ := f.handedOver(shopper, true)
+	const primary, camera = `class="button primary" data-testid="use-phone"`, `data-do="open" data-testid="open-camera"`
+	for _, step := range []struct {
+		agent  string
+		first  bool // the page begins with another device
+		missed int  // how often another device is first on all screens
+	}{
+		{"Mozilla/5.0 (X11; Linux) Firefox/132.0", false, 1}, {"Mozilla/5.0 (X11; Linux) Firefox/132.0", true, 3},
+		{"Mozilla/5.0 (iPhone)", false, 0},
+	} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, link+"/camera", nil)
+		must(t, err)
+		req.Header.Set("User-Agent", step.agent)
+		body := shopper.do(req).body
+		first := strings.Contains(body, `class="button" `+camera)
+		if n := strings.Count(body, primary); first != step.first || n != step.missed {
+			t.Errorf("%s: another device comes first on %d screens, and at the beginning: %t", step.agent, n, first)
+		}
+		if said := strings.Contains(body, "Go on with another device, or connect a camera"); said != (step.missed > 0) {
+			t.Errorf("%s: it has the advice to computers: %t", step.agent, said)
+		}
+		shopper.post(link+"/trouble/missing", nil)
+	}
+}

@@ -85,7 +85,7 @@ func (p *Pages) showPhone(c echo.Context) error {
 			return err
 		}
 		view.layout, view.Camera, view.OnPhone = l, v.path, true
-		view.Leave, view.Handover, view.Back = "", "", ""
+		view.Leave, view.Handover, view.Back, view.DeviceFirst = "", "", "", false
 		return p.render(c, http.StatusOK, "camera", view)
 	}
 }

@@ -82,8 +82,9 @@ func TestWhyAndWhatNow(t *testing.T) {
 // and not with the light, also after a document that was declined. Where pictures came since, it does not.
 func TestACameraWithoutPictures(t *testing.T) {
 	t.Parallel()
+	const document, inBrowser = "begin with a document", "in your browser, such as"
 	const none, ended, below, declined = "gave the page no picture", "before we could", "clearly older", "without showing"
-	const missing, blocked, light = "connect a camera to a computer", "Allow the camera for this page", "face a window"
+	const missing, blocked, light = "a computer, connect a camera", "Allow the camera for this page", "face a window"
 	unseen, below16 := verdict(age.VerdictNoCapture, 0), verdict(age.VerdictBelow, 16.2)
 	for name, test := range map[string]struct {
 		documents bool     // the tenant takes documents too
@@ -94,10 +95,11 @@ func TestACameraWithoutPictures(t *testing.T) {
 		"no camera":             {false, "missing end", unseen, []string{none, missing}, []string{ended, light}},
 		"blocked later":         {false, "begin refused end", unseen, []string{ended, blocked}, []string{none, light}},
 		"by the network":        {false, "blocked end", unseen, []string{ended, "Use mobile data"}, []string{none, light}},
+		"in an app":             {false, "embedded end", unseen, []string{none, inBrowser}, []string{light}},
 		"an attempt since":      {false, "missing begin end", unseen, []string{ended, light}, []string{none, missing}},
 		"an estimate since":     {false, "missing begin", below16, []string{below}, []string{none, missing, light}},
-		"a document declined":   {true, "refused end", unseen, []string{declined, blocked}, []string{none, light}},
-		"so, after an estimate": {true, "refused begin", below16, []string{declined}, []string{blocked, light}},
+		"a document declined":   {true, "refused end", unseen, []string{declined, blocked}, []string{none, light, document}},
+		"so, after an estimate": {true, "refused begin", below16, []string{declined, document}, []string{blocked, light}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newFixture(t, tenant.Tenant{DocumentCheck: test.documents}, scripted(stepBegun, test.last))

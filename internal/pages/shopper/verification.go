@@ -229,6 +229,8 @@ type fallbackView struct {
 	Why     reason
 	Refused string // why the last document was
 	Trouble string // why the camera gave no pictures at last, of session.Troubles; empty if it did or it explains nothing
+	// CameraFirst is whether another try is to begin with the camera although this one ended with documents.
+	CameraFirst bool
 }
 
 // fallbackOf returns the page of a refusal. About a camera without pictures, it says the same as support's page.
@@ -239,6 +241,7 @@ func (p *Pages) fallbackOf(v visit) *fallbackView {
 		return view
 	}
 	view.Trouble = trouble
+	view.CameraFirst = trouble != session.TroubleBlocked && view.Why == whyDeclined && v.sess.Basis.Cutoff == nil
 	if trouble != session.TroubleBlocked && view.Why == whyNoEstimate && v.sess.BegunAt == nil {
 		view.Why = whyNoCamera
 	}
