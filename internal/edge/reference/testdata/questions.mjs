@@ -247,6 +247,11 @@ const answers = {
   "browser history": "/docs/privacy#a-shop-for-adults",
   "self host": "/docs/install#install-and-start",
   "over 18": "/docs/integrate#which-minimum-age",
+  "disk full": "/docs/trouble#the-disk-is-full",
+  "certificate expired": "/docs/trouble#the-certificate-has-expired",
+  "mail not sent": "/docs/trouble#a-mail-is-not-sent",
+  "move to another server": "/docs/trouble#move-to-another-server",
+  "lost secret key": "/docs/back-up#keep-and-change-the-secret-key",
   // More words than a search takes:
   "Idempotency key reused with a different request": "/docs/errors#idempotency-key-reused-with-a-different-request",
 };
