@@ -11,6 +11,7 @@ import (
 
 	"agegate/internal/gatewaytest"
 	"agegate/internal/rules/brand"
+	"agegate/internal/rules/tenant"
 )
 
 func picture(t *testing.T) []byte {
@@ -25,11 +26,14 @@ func picture(t *testing.T) []byte {
 // TestPreviewHoldsTheLogoOnce: whatever was typed, because each copy is 340 kB at most.
 func TestPreviewHoldsTheLogoOnce(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
-		o := newStaffed(t, g, nil)
+		o := newStaffed(t, g, func(t *tenant.Tenant) { t.Languages = []string{"fr", "en"} })
 		form := url.Values{"preview": {"dark"}, "brand_name": {"/brand/preview.png"},
 			"privacy_url": {"https://shop.example" + strings.Repeat("/brand/preview.png", 1000)}}
 		res, body := o.owner.Upload(t, o.at("/settings"), form, "brand_logo", picture(t))
 		want(t, "preview", res, 200, "")
+		if !strings.Contains(body, `<html lang="fr"`) {
+			t.Error("the preview is not in the shop's first language")
+		}
 		if n := strings.Count(body, "data:image/png"); n != 1 || !strings.Contains(body, `alt="/brand/preview.png"`) {
 			t.Errorf("the preview has %d copies of the logo", n)
 		}

@@ -47,6 +47,8 @@ type Config struct {
 	// URL is the public base of the pages, without a trailing slash. Its scheme
 	// decides whether cookies are Secure.
 	URL string
+	// Retention is how long after its creation a session is deleted; 0 for never.
+	Retention time.Duration
 	// Proxies are networks of proxies that are trusted to report the client's address.
 	// Without any, no client's address is known.
 	Proxies []netip.Prefix

@@ -69,6 +69,7 @@ type deliveryView struct {
 	Sent     string        // the body as it was sent
 	Attempts []attemptView // newest first
 	Act      *eventAct
+	Develops bool                 // else the page names the developers
 	Session  string               // address of the session
 	Of       []insight.SessionRow // its session; none if that is gone
 	Back     string
@@ -127,7 +128,7 @@ func (p *Pages) showDelivery(r *desk.Request) error {
 	}
 	v := &deliveryView{
 		Event: d.Record, deliveryState: stateOf(d.Record), Body: escape(formatted(d.Body)), Sent: string(d.Body),
-		Back: r.Href(webhooksPath), Of: found.Rows,
+		Back: r.Href(webhooksPath), Of: found.Rows, Develops: r.May(account.Develop),
 		Session: r.Href(sessionsPath) + "/" + d.SessionID.String(),
 	}
 	for _, a := range slices.Backward(d.Attempts) {

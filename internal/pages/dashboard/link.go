@@ -4,6 +4,7 @@ import (
 	"errors"
 	"maps"
 	"net/http"
+	"slices"
 
 	"agegate/internal/backoffice/account"
 	"agegate/internal/pages/dashboard/desk"
@@ -51,7 +52,8 @@ func (p *Pages) links() desk.Feature {
 		},
 		Screens: []string{"setup", "invitation", "recover"},
 		Forms:   []*desk.Form{setupForm, recoverForm},
-		Keys:    append(roleKeys("invitation.as_"), "invitation.member", "invitation.managed"),
+		Keys: slices.Concat(roleKeys("invitation.as_"), roleKeys("notice.joined_"),
+			[]string{"invitation.member", "invitation.managed"}),
 	}
 }
 
@@ -156,7 +158,7 @@ func (p *Pages) useLinkAs(
 	}
 	if link.Kind == account.LinkInvitation {
 		signed, err = p.cfg.Accounts.Accept(r.Ctx(), token, person, r.Browser())
-		return signed, "joined", err
+		return signed, "joined_" + string(link.Role), err
 	}
 	signed, err = p.cfg.Accounts.SetUp(r.Ctx(), token, person, r.Browser())
 	return signed, "set_up", err
@@ -205,5 +207,5 @@ func (p *Pages) joinAsVisitor(r *desk.Request, link account.Link, token string) 
 		}
 		return p.renderLink(r, http.StatusConflict, link, f)
 	}
-	return r.After(err, desk.Href(landing(link.Role), joined.String(), "test"), "joined")
+	return r.After(err, desk.Href(landing(link.Role), joined.String(), "test"), "joined_"+string(link.Role))
 }

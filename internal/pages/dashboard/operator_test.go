@@ -72,6 +72,9 @@ func TestCreateTenant(t *testing.T) {
 		if res.StatusCode != 303 {
 			t.Fatalf("the invitation: %d", res.StatusCode)
 		}
+		if _, body := owner.Get(t, res.Header.Get("Location")); !strings.Contains(body, "You joined as an owner.") {
+			t.Error("who joins does not read as what")
+		}
 		res, _ = op.Post(t, "/operator/find", url.Values{"text": {"zoë & s"}})
 		tenantID, err := uuid.Parse(strings.TrimPrefix(res.Header.Get("Location"), "/operator/tenants/"))
 		if err != nil {

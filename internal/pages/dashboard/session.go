@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"agegate/internal/backoffice/account"
 	"agegate/internal/backoffice/evidence"
@@ -81,6 +82,7 @@ type sessionView struct {
 	Forced   []outcomeView           // links that force a result, in test mode
 	Clock    *clockView              // in test mode
 	Same     records[sessionRowView] // the newest with the same order, this one too; empty without others
+	Pruned   *time.Time              // when it is deleted by itself; nil for never
 	timelineView
 }
 
@@ -202,6 +204,9 @@ func (p *Pages) showSession(r *desk.Request) error {
 	v.List, v.Events, v.Docs = r.Href(sessionsPath), eventsPath(r), r.Docs()
 	if v.timelineView, err = newTimeline(r, record.Timeline); err != nil {
 		return err
+	}
+	if p.cfg.Retention > 0 {
+		v.Pruned = new(record.CreatedAt.Add(p.cfg.Retention))
 	}
 	v.Replies = p.replies.of(v.Told())
 	order := slices.Concat(r.Tenant.Languages, tenant.Languages) // those that the shop offers come first

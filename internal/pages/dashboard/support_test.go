@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"agegate/internal/backoffice/account"
 	"agegate/internal/gatewaytest"
@@ -76,6 +77,24 @@ func TestSupportIsLedToItsGuide(t *testing.T) {
 				!strings.Contains(guide, ` id="`+part+`"`) {
 				t.Errorf("%s in %s: no part %s#%s", set, language, path, part)
 			}
+		}
+	}
+}
+
+// TestHeldSaysUntilWhen: the data held of a session ends with the day on which it is deleted by itself, or says that
+// an owner deletes it.
+func TestHeldSaysUntilWhen(t *testing.T) {
+	for settings, until := range map[string]string{"AGEGATE_RETENTION=": "When an owner deletes it", "AGEGATE_RETENTION=30d": ""} {
+		g := gatewaytest.Start(t, gatewaytest.SQLite(t), settings)
+		shop := g.Shop(t, "", nil)
+		made := g.Create(t, shop.Test.APIKey, 18)
+		if until == "" {
+			until = g.Clock.Now().UTC().AddDate(0, 0, 30).Format(time.DateOnly)
+		}
+		_, body := member(t, g, shop.Tenant.ID, account.Support).Get(t,
+			"/dashboard/"+shop.Tenant.ID.String()+"/test/sessions/"+made.SessionID)
+		if held := between(t, body, ">When it is deleted<", "</tr>"); !strings.Contains(held, until) {
+			t.Errorf("%s: %s", settings, held)
 		}
 	}
 }

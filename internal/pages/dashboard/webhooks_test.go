@@ -78,6 +78,7 @@ func TestFailedDeliveriesAreSentAgain(t *testing.T) {
 		}
 		list := d.see(t, 200, "/test/webhooks")
 		boss, event := member(t, g, d.shop.Tenant.ID, account.Owner), between(t, list, "/webhooks/events/", `"`)
+		tellsDevelopers(t, member(t, g, d.shop.Tenant.ID, account.Support), d.base+"/test/webhooks/events/"+event)
 		session := between(t, d.see(t, 200, "/test/webhooks/events/"+event), d.base+"/test/sessions/", `"`)
 		for status, offered := range map[string]bool{"waiting": false, "failed": true} {
 			g.Exec(t, "UPDATE webhook_events SET status = '"+status+"'")
@@ -124,6 +125,16 @@ func TestFailedDeliveriesAreSentAgain(t *testing.T) {
 		gatewaytest.WaitFor(t, "the fourth attempt",
 			func() bool { return strings.Count(d.see(t, 200, event), `data-testid="attempt"`) == 4 })
 	}, "AGEGATE_WEBHOOK_RETRY_TEST=1s")
+}
+
+// tellsDevelopers fails unless a page about a delivery that failed leaves what can be done to the developers.
+func tellsDevelopers(t *testing.T, support *gatewaytest.Staff, event string) {
+	t.Helper()
+	_, told := support.Get(t, event)
+	if !strings.Contains(told, "Tell your developers") || strings.Contains(told, "agegate-dev") ||
+		strings.Contains(told, `data-testid="headers"`) {
+		t.Error("support reads what developers do about a failure")
+	}
 }
 
 // TestSentAgainFromTheTimeline: who may send webhooks again can do so at the last

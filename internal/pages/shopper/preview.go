@@ -38,5 +38,6 @@ func (p *Pages) Preview(c echo.Context, of tenant.Tenant, with brand.Brand, logo
 		view.Logo, framed.Images = previewLogo, map[string][]byte{previewLogo: logo}
 	}
 	p.complete(c, view.base())
+	view.Offered = of.Languages[:min(1, len(of.Languages))] // the default
 	return p.pages.RenderFramed(c, "intro", view, framed)
 }
