@@ -61,10 +61,7 @@ func (c *cli) databaseCopy() *cobra.Command {
 		case config.HasPassword(to):
 			return errors.New("--to must not have a password, which other users could see: set PGPASSWORD instead")
 		}
-		cfg, err := c.load()
-		if err == nil {
-			err = exists(cfg)
-		}
+		cfg, err := c.loadExisting()
 		if err != nil {
 			return err
 		}

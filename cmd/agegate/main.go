@@ -124,6 +124,17 @@ func (c *cli) load(required ...string) (config.Config, error) {
 	return c.loadOver(c.demoDefaults(), required...)
 }
 
+// loadExisting is load for a command that makes no SQLite file: without the gateway's variables it would report
+// success on an empty one.
+func (c *cli) loadExisting(required ...string) (config.Config, error) {
+	cfg, err := c.load(required...)
+	if path, missing := cfg.NoFileYet(); err == nil && missing {
+		err = fmt.Errorf("there is no database %s: set %s as for the gateway, or work in its directory; agegate serve "+
+			"and agegate migrate make a new one", path, config.DatabaseURLName)
+	}
+	return cfg, err
+}
+
 // given returns what a flag or the environment sets.
 func (c *cli) given(name string) (string, bool) {
 	if flag := c.flags[name]; flag != nil && *flag != "" {

@@ -44,11 +44,8 @@ func commandLine() audit.Actor {
 
 // withDatabase opens and migrates the configured database and runs fn. required names variables that fn needs.
 func (c *cli) withDatabase(ctx context.Context, fn func(*store.Store, config.Config) error, required ...string) error {
-	cfg, err := c.load(required...)
+	cfg, err := c.loadExisting(required...)
 	if err != nil {
-		return err
-	}
-	if err := exists(cfg); err != nil {
 		return err
 	}
 	db, err := openDatabase(ctx, cfg)
@@ -57,16 +54,6 @@ func (c *cli) withDatabase(ctx context.Context, fn func(*store.Store, config.Con
 	}
 	defer db.Close()
 	return fn(db, cfg)
-}
-
-// exists refuses a SQLite file that is not there: without the gateway's variables, a command would make one, and
-// report success on it.
-func exists(cfg config.Config) error {
-	if path, missing := cfg.NoFileYet(); missing {
-		return fmt.Errorf("there is no database %s: set %s as for the gateway, or work in its directory; agegate serve "+
-			"and agegate migrate make a new one", path, config.DatabaseURLName)
-	}
-	return nil
 }
 
 // withOperator runs fn on the configured database. required names variables that

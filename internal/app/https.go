@@ -37,6 +37,9 @@ func (a *App) openHTTPS(ctx context.Context, cfg config.Config, sealer *credenti
 		if err != nil {
 			return fmt.Errorf("AGEGATE_TLS_CERT and AGEGATE_TLS_KEY: %w", err)
 		}
+		if end := files.Ends()[cfg.Hosts()[0]]; !a.now().Before(end) {
+			a.log.Warn("the certificate in AGEGATE_TLS_CERT has ended: browsers and shops refuse it", "ended", end)
+		}
 		a.https = files
 	}
 	return nil

@@ -30,27 +30,14 @@ func NewLists(db *store.Store, cfg config.Config, now func() time.Time) *documen
 	return document.NewLists(db, callbackRule(cfg), func(ctx context.Context, url string) ([]byte, error) {
 		raw, err := client.Get(ctx, url, trustListTypes, trustlist.MaxBytes)
 		if err != nil {
-			return nil, errors.New("the list cannot be fetched: " + fetchFailure(webhook.Classify(err)))
+			why := "there was no connection, or the answer was not a list: the status must be 200, redirects are not followed"
+			if webhook.Classify(err) != webhook.ClassConnect {
+				why = webhook.Reason(err)
+			}
+			return nil, errors.New("the list cannot be fetched: " + why)
 		}
 		return raw, nil
 	}, now)
-}
-
-// fetchFailure returns what a class of failures means for a list. The raw error is not
-// logged, because it could reveal details of the network.
-func fetchFailure(class webhook.Class) string {
-	switch class {
-	case webhook.ClassDNS:
-		return "its host's name was not found"
-	case webhook.ClassBlocked:
-		return "its address is not public"
-	case webhook.ClassTLS:
-		return "the server's certificate is not accepted"
-	case webhook.ClassTimeout:
-		return "the server did not answer in time"
-	default:
-		return "there was no connection, or the answer was not a list: the status must be 200, redirects are not followed"
-	}
 }
 
 // trustState returns, for the metrics, the state of what wallets' checks depend on.

@@ -140,8 +140,11 @@ func (e *examiner) verifyURL(ctx context.Context) {
 
 // unreachable reports why an address could not be reached.
 func (e *examiner) unreachable(check string, err error) {
-	e.problem(check, "the gateway cannot be reached: "+reason(err),
-		"start the gateway; look at the name in DNS, the firewall, and the reverse proxy's listener and certificate")
+	advice := "start the gateway; look at the name in DNS, the firewall, and the reverse proxy's listener and certificate"
+	if webhook.Classify(err) == webhook.ClassTLS {
+		advice = "renew or replace the certificate: the reverse proxy's, or the one in AGEGATE_TLS_CERT"
+	}
+	e.problem(check, "the gateway cannot be reached: "+webhook.Reason(err), advice)
 }
 
 // certificate warns about a certificate that expires soon.
@@ -168,21 +171,5 @@ func client() *http.Client {
 	return &http.Client{
 		Transport:     &http.Transport{DisableKeepAlives: true, Proxy: http.ProxyFromEnvironment},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
-}
-
-// reason returns a fixed text for why a connection failed.
-func reason(err error) string {
-	switch webhook.Classify(err) {
-	case webhook.ClassDNS:
-		return "its name does not resolve"
-	case webhook.ClassBlocked:
-		return "its address is not public, so no webhook is sent there"
-	case webhook.ClassTimeout:
-		return "it does not answer in time"
-	case webhook.ClassTLS:
-		return tlsReason(err)
-	default:
-		return "it takes no connection"
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/x509"
-	"errors"
 	"fmt"
 	"maps"
 	"net"
@@ -162,31 +161,12 @@ func (e *examiner) judge(h *host) Finding {
 	case h.err == nil:
 		return Finding{Grade: OK}
 	case !h.webhook:
-		return Finding{Check: check, Grade: Warning, Found: reason(h.err),
+		return Finding{Check: check, Grade: Warning, Found: webhook.Reason(h.err),
 			Advice: "only shoppers' browsers go there: open it in one, and tell the merchant if it fails"}
 	case webhook.Classify(h.err) == webhook.ClassBlocked:
-		return Finding{Check: check, Grade: Problem, Found: reason(h.err),
+		return Finding{Check: check, Grade: Problem, Found: webhook.Reason(h.err),
 			Advice: "if the network is yours, list it in AGEGATE_WEBHOOK_ALLOW_NETS; otherwise tell the merchant"}
 	}
-	return Finding{Check: check, Grade: Problem, Found: reason(h.err),
+	return Finding{Check: check, Grade: Problem, Found: webhook.Reason(h.err),
 		Advice: "tell the merchant; if several fail alike, look at DNS and the firewall of this machine"}
-}
-
-// tlsReason returns a fixed text for why a TLS handshake failed.
-func tlsReason(err error) string {
-	var (
-		invalid   x509.CertificateInvalidError
-		name      x509.HostnameError
-		authority x509.UnknownAuthorityError
-	)
-	switch {
-	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
-		return "its certificate has expired, or is not valid yet"
-	case errors.As(err, &name):
-		return "its certificate is for another name"
-	case errors.As(err, &authority):
-		return "its certificate is by an authority that this machine does not trust"
-	default:
-		return "the TLS handshake fails"
-	}
 }

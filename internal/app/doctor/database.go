@@ -84,6 +84,21 @@ func (e *examiner) noFileYet(path string) {
 		"agegate serve makes it; if there should be one, correct "+config.DatabaseURLName)
 }
 
+// diskFindings warns if fewer bytes than limit are free where the SQLite file is.
+func diskFindings(limit float64) func(context.Context, facts) ([]Finding, error) {
+	return func(_ context.Context, f facts) ([]Finding, error) {
+		path, isFile := strings.CutPrefix(f.cfg.DatabaseURL, "sqlite:")
+		var disk unix.Statfs_t
+		_ = unix.Statfs(filepath.Dir(path), &disk) // without an answer, it has no blocks
+		free := float64(disk.Bavail) * float64(disk.Bsize)
+		if !isFile || disk.Blocks == 0 || free >= limit {
+			return nil, nil // another machine's, or not known
+		}
+		return []Finding{{"disk", "disk", Warning, fmt.Sprintf("%.0f MB are left where the database is", free/(1<<20)),
+			"make room as docs/operations/trouble.md says: on a full disk no session is created", nil}}, nil
+	}
+}
+
 // state reports the condition of the database, and returns whether this binary can
 // read its tables.
 func (e *examiner) state(ctx context.Context, db *store.Store) bool {

@@ -315,7 +315,7 @@ func TestCallbacks(t *testing.T) {
 	if strings.Contains(fmt.Sprint(found), "10.0.0.3") {
 		t.Error("the host of a disabled tenant was examined")
 	}
-	if seen := fmt.Sprint(examine(t, at(g, g.URL)...)); strings.Count(seen, "so no webhook is sent there (") != 2 {
+	if seen := fmt.Sprint(examine(t, at(g, g.URL)...)); strings.Count(seen, "its address is not public (") != 2 {
 		t.Errorf("hosts with the same finding are not one finding: %s", seen)
 	}
 }

@@ -39,6 +39,8 @@ var stored = []struct {
 		return standingFindings(found, f.now), err
 	}},
 	{"tenants", tenantFindings},
+	{"mails", mailFindings},
+	{"disk", diskFindings(1 << 30)},
 	{"certificates", func(ctx context.Context, f facts) ([]Finding, error) {
 		return orderFindings(ctx, f.db, f.cfg, f.now)
 	}},

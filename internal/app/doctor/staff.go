@@ -3,6 +3,8 @@ package doctor
 import (
 	"context"
 	"errors"
+	"fmt"
+	"time"
 
 	"agegate/internal/backoffice/account"
 	"agegate/internal/backoffice/account/oidc"
@@ -25,6 +27,19 @@ func (e *examiner) mail(ctx context.Context) {
 	}
 	e.ok(check, "the mail server takes the connection and the credentials; no mail was sent")
 }
+
+// mailFindings says whether mails wait that a mail server which is well would have taken.
+func mailFindings(ctx context.Context, f facts) ([]Finding, error) {
+	n, err := f.db.WaitingMails(ctx, f.now.Add(-mailLate), f.now)
+	if n == 0 || err != nil {
+		return nil, err
+	}
+	return []Finding{{"mails", "mails", Warning, fmt.Sprintf("%d wait to be sent", n),
+		`the gateway's log says why: look for "a mail was not sent yet"`, nil}}, nil
+}
+
+// mailLate is how long after it was made a mail is late: it was tried twice.
+const mailLate = 2 * time.Minute
 
 // whys are the reasons of a provider that cannot be used, in words.
 var whys = map[account.Why]string{

@@ -40,9 +40,10 @@ func TestMail(t *testing.T) {
 		"":                  {doctor.OK, "not set"},
 		"smtp://" + address: {doctor.OK, "takes the connection and the credentials"},
 		// no password without TLS,
-		"smtp://gate:" + canary + "@" + address: {doctor.Problem, "not reached, or not as it must be"},
-		"smtps://" + address:                    {doctor.Problem, "not reached, or not as it must be"},
-		"smtp://" + pgtest.FreeAddr(t):          {doctor.Problem, "not reached"},
+		"smtp://gate:" + canary + "@" + address: {doctor.Problem, "it does not offer STARTTLS, or no way to log in"},
+		"smtps://" + address:                    {doctor.Problem, "the TLS handshake fails"},
+		"smtp://" + pgtest.FreeAddr(t):          {doctor.Problem, "it takes no connection"},
+		"smtp://no-such-name.invalid":           {doctor.Problem, "its name does not resolve"},
 	} {
 		found := examine(t, "AGEGATE_DATABASE_URL=sqlite:"+t.TempDir()+"/none.db", "AGEGATE_SMTP_URL="+url,
 			"AGEGATE_MAIL_FROM=no-reply@gate.example")

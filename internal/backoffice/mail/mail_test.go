@@ -317,7 +317,7 @@ func TestNoMailWithoutEncryption(t *testing.T) {
 	}
 	o.round(t, d, 1)
 	if got, _, _ := there.received(); len(got) != 0 ||
-		!strings.Contains(o.log.String(), "not reached, or not as it must be") {
+		!strings.Contains(o.log.String(), "it does not offer STARTTLS") {
 		t.Errorf("the server has %d mails; log: %s", len(got), o.log.String())
 	}
 }
@@ -340,6 +340,36 @@ func TestCheck(t *testing.T) {
 	}
 	if err := (&postOffice{}).open(t, "smtp").Strict().Check(t.Context()); err == nil {
 		t.Error("a server without encryption is well")
+	}
+}
+
+// TestWhyAServerCannotBeUsed: the log tells a certificate from a connection and from a name.
+func TestWhyAServerCannotBeUsed(t *testing.T) {
+	for _, how := range []string{"starttls", "smtps"} {
+		o, there := newOffice(t, dbtest.URLs(t)["sqlite"](t)), &postOffice{}
+		server := there.open(t, how)
+		server.TLS.Time = func() time.Time { return time.Now().AddDate(200, 0, 0) }
+		if err := o.post(t.Context(), invitation(o.shop(t)), time.Hour); err != nil {
+			t.Fatal(err)
+		}
+		o.round(t, o.deliverer(server), 1)
+		if log := o.log.String(); !strings.Contains(log, "its certificate has expired") || strings.Contains(log, "127.0.0.1") {
+			t.Errorf("%s: the log says %s", how, log)
+		}
+		if err := server.Check(t.Context()); err == nil || !strings.Contains(err.Error(), "its certificate has expired") {
+			t.Errorf("%s: %v", how, err)
+		}
+	}
+	for address, why := range map[string]string{
+		"smtp://127.0.0.1:1": "it takes no connection", "smtp://no-such-name.invalid": "its name does not resolve",
+	} {
+		server, err := mail.ParseServer(address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := server.Check(t.Context()); err == nil || !strings.HasSuffix(err.Error(), ": "+why) {
+			t.Errorf("%s: %v", address, err)
+		}
 	}
 }
 

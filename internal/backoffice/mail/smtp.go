@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"time"
 
+	"agegate/internal/rules/webhook"
+
 	"github.com/google/uuid"
 	smtp "github.com/wneessen/go-mail"
 )
@@ -68,13 +70,23 @@ const sendTime = 30 * time.Second
 // failure is the reason why a mail was not accepted. It has none of the server's
 // words, which may name the recipient.
 type failure struct {
-	code  int  // of the server's answer; 0 for none
-	final bool // it will not be taken later either
+	code  int    // of the server's answer; 0 for none
+	why   string // there was no answer
+	final bool   // it will not be taken later either
+}
+
+// unanswered returns the failure for an error that is no answer of the server.
+func unanswered(err error) *failure {
+	_, network := errors.AsType[net.Error](err)
+	if !network && webhook.Classify(err) == webhook.ClassConnect {
+		return &failure{why: "it does not offer STARTTLS, or no way to log in that agegate knows"}
+	}
+	return &failure{why: webhook.Reason(err)}
 }
 
 func (f *failure) Error() string {
 	if f.code == 0 {
-		return "the mail server was not reached, or not as it must be"
+		return "the mail server cannot be used: " + f.why
 	}
 	return "the mail server answered " + strconv.Itoa(f.code)
 }
@@ -85,7 +97,7 @@ func (s Server) send(ctx context.Context, id uuid.UUID, at time.Time, l letter) 
 	defer cancel()
 	msg := smtp.NewMsg()
 	if msg.From(s.From) != nil || msg.To(l.To) != nil {
-		return &failure{final: true}
+		return &failure{why: "the sender or the recipient is no address", final: true}
 	}
 	msg.Subject(l.Subject)
 	msg.SetDateWithValue(at)
@@ -93,13 +105,13 @@ func (s Server) send(ctx context.Context, id uuid.UUID, at time.Time, l letter) 
 	msg.SetBodyString(smtp.TypeTextPlain, l.Body)
 	client, err := smtp.NewClient(s.host, s.options()...)
 	if err != nil {
-		return &failure{}
+		return unanswered(err)
 	}
 	if err := client.DialAndSendWithContext(ctx, msg); err != nil {
 		if answer, ok := errors.AsType[*smtp.SendError](err); ok && answer.ErrorCode() >= 400 {
 			return &failure{code: answer.ErrorCode(), final: answer.ErrorCode() >= 500}
 		}
-		return &failure{}
+		return unanswered(err)
 	}
 	return nil
 }
@@ -109,13 +121,13 @@ func (s Server) send(ctx context.Context, id uuid.UUID, at time.Time, l letter) 
 func (s Server) Check(ctx context.Context) error {
 	client, err := smtp.NewClient(s.host, s.options()...)
 	if err != nil {
-		return &failure{}
+		return unanswered(err)
 	}
 	if err := client.DialWithContext(ctx); err != nil {
 		if answer, ok := errors.AsType[*textproto.Error](err); ok {
 			return &failure{code: answer.Code}
 		}
-		return &failure{}
+		return unanswered(err)
 	}
 	_ = client.Close() // nothing was sent
 	return nil

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"agegate/internal/backoffice/account"
+	"agegate/internal/backoffice/mail"
 	"agegate/internal/check/document"
 	"agegate/internal/check/document/trustlist"
 	"agegate/internal/check/document/trustlist/trustlisttest"
@@ -24,6 +25,8 @@ import (
 	"agegate/internal/rules/audit"
 	"agegate/internal/rules/tenant"
 	"agegate/internal/store/pgtest"
+
+	"github.com/google/uuid"
 )
 
 // wellSet are settings with which nothing is wrong, but a backup is still to be made.
@@ -96,6 +99,13 @@ func TestHealth(t *testing.T) {
 			{"a list that has ended", func() error { g.Clock.Advance(14 * 24 * time.Hour); return backup(0)() },
 				[]string{"list_ended"}},
 			{"the next list", publish(60), nil},
+			{"a mail that waits", func() error {
+				made := mail.Mail{ID: uuid.New(), Kind: mail.Recovery, Sealed: []byte{1}, CreatedAt: g.Clock.Now(),
+					DueAt: g.Clock.Now(), ExpiresAt: g.Clock.Now().Add(time.Hour)}
+				g.Clock.Advance(3 * time.Minute)
+				return g.App.Store.UpdateAccounts(t.Context(), func(tx account.Tx) error { return tx.InsertMail(made) })
+			}, []string{"mails"}},
+			{"a mail whose time is over", func() error { g.Clock.Advance(time.Hour); return nil }, nil},
 		} {
 			if err := step.do(); err != nil {
 				t.Fatalf("%s: %v", step.name, err)

@@ -48,7 +48,7 @@ const (
 // written.
 type Actor struct {
 	Kind Kind   `json:"kind"`
-	ID   string `json:"id"`   // of a user: the user's ID; of a test key: the key's; of the command line: that of the system's user
+	ID   string `json:"id"`   // of a user: the user's ID; of the command line: the user ID of the operating system
 	Name string `json:"name"` // at that time; empty if unknown
 }
 
@@ -61,14 +61,8 @@ func Operator(id uuid.UUID, name string) Actor { return Actor{KindOperator, id.S
 // System returns a part of the gateway as an actor.
 func System(name string) Actor { return Actor{KindSystem, "", name} }
 
-// testKey names the actors that are test keys.
-const testKey = "API, test key"
-
 // TestKey is the actor of changes that a request with a test key makes.
-func TestKey(id uuid.UUID) Actor { return Actor{KindSystem, id.String(), testKey} }
-
-// IsTestKey reports that the actor is a TestKey.
-func (a Actor) IsTestKey() bool { return a.Kind == KindSystem && a.Name == testKey }
+func TestKey() Actor { return System("API, test key") }
 
 // Bounds of what test keys can write: a program that holds one may repeat a request
 // without end.

@@ -230,3 +230,38 @@ func is[E error](err error) bool {
 	_, ok := errors.AsType[E](err)
 	return ok
 }
+
+// Reason returns a fixed text for why a connection failed.
+func Reason(err error) string {
+	switch Classify(err) {
+	case ClassDNS:
+		return "its name does not resolve"
+	case ClassBlocked:
+		return "its address is not public"
+	case ClassTimeout:
+		return "it does not answer in time"
+	case ClassTLS:
+		return tlsReason(err)
+	default:
+		return "it takes no connection"
+	}
+}
+
+// tlsReason returns a fixed text for why a TLS handshake failed.
+func tlsReason(err error) string {
+	var (
+		invalid   x509.CertificateInvalidError
+		name      x509.HostnameError
+		authority x509.UnknownAuthorityError
+	)
+	switch {
+	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
+		return "its certificate has expired, or is not valid yet"
+	case errors.As(err, &name):
+		return "its certificate is for another name"
+	case errors.As(err, &authority):
+		return "its certificate is by an authority that this machine does not trust"
+	default:
+		return "the TLS handshake fails"
+	}
+}
