@@ -4,6 +4,7 @@ import (
 	"io"
 	"net"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -120,6 +121,10 @@ func TestMailCarriesLinksAndAlerts(t *testing.T) {
 		if _, err := g.App.Accounts.NewRecoveryLink(t.Context(), audit.System("test"), looker.User.ID); err != nil {
 			t.Fatal(err)
 		}
+		if _, body := boss.Get(t, "/dashboard/"+shop.Tenant.ID.String()+"/team"); !strings.Contains(body,
+			"<strong>"+guest+"</strong></span>") {
+			t.Error("the open invitations do not say for whom one is, or one whose mail was sent waits")
+		}
 		if n := g.Count(t, linked+"'recovery'"); n != 1 {
 			t.Errorf("%d mails end with their recovery link", n)
 		}
@@ -182,6 +187,23 @@ func TestFirstOwnerByMail(t *testing.T) {
 		link, _, _ = strings.Cut(link, "\r\n")
 		if res, body := g.Nobody().Get(t, link); res.StatusCode != 200 || !strings.Contains(body, "as an owner") {
 			t.Errorf("the mailed invitation: %d", res.StatusCode)
+		}
+		// The same by the tenant's page: the new link is mailed, and the old one is gone.
+		_, body := boss.Get(t, "/operator")
+		tenants := regexp.MustCompile(`/operator/tenants/[0-9a-f-]{36}`).FindAllString(body, -1)
+		again := tenants[len(tenants)-1] + "/invite"
+		for _, tt := range []struct {
+			email  string
+			status int
+		}{{"no address", 422}, {guest, 200}} {
+			res, body := boss.Fill(t, again, url.Values{"email": {tt.email}})
+			if told := strings.Contains(body, "on its way to"); res.StatusCode != tt.status || told != (tt.status == 200) {
+				t.Errorf("again, %q: %d", tt.email, res.StatusCode)
+			}
+		}
+		box.wait(t, guest, 2)
+		if n := g.Count(t, "links WHERE note = '"+guest+"'"); n != 1 {
+			t.Errorf("%d invitations of the first owner", n)
 		}
 	}, "AGEGATE_SMTP_URL="+address, "AGEGATE_MAIL_FROM=agegate <no-reply@gate.example>")
 }

@@ -33,7 +33,8 @@ func TestAccountsByTheProvider(t *testing.T) {
 		if res, _ := ann.Get(t, "/dashboard/account/password"); res.StatusCode != 404 {
 			t.Errorf("a password of one's own: %d", res.StatusCode)
 		}
-		link, err := g.App.Accounts.InviteOwner(t.Context(), audit.System("test"), g.Shop(t, "", nil).Tenant.ID)
+		link, err := g.App.Accounts.InviteOwner(t.Context(), audit.System("test"),
+			g.Shop(t, "", nil).Tenant.ID, account.Invitation{})
 		if err != nil {
 			t.Fatal(err)
 		}

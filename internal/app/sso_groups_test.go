@@ -90,7 +90,7 @@ func TestOwnersOfTheProviderEndInvitations(t *testing.T) {
 	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		id := g.Shop(t, "", nil).Tenant.ID
 		g = g.Restart(t, idp.Settings("shop-team=owner@"+id.String())...)
-		if _, err := g.App.Accounts.InviteOwner(t.Context(), audit.System("test"), id); err != nil {
+		if _, err := g.App.Accounts.InviteOwner(t.Context(), audit.System("test"), id, account.Invitation{}); err != nil {
 			t.Fatal(err)
 		}
 		g.Nobody().LogInBy(t, idp, account.SSOPath, groups("shop-team"))

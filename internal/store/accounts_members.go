@@ -68,10 +68,13 @@ func (tx *Tx) DeleteMembership(tenantID, userID uuid.UUID) error {
 }
 
 // Invitations implements account.Store.
-func (s *Store) Invitations(ctx context.Context, tenantIDs []uuid.UUID, now time.Time) ([]account.Link, error) {
-	return viewAll[account.Link](ctx, s, func(tx *Tx) *gorm.DB {
-		return tx.db.Where("tenant_id IN ? AND kind = ? AND expires_at > ?", tenantIDs,
-			account.LinkInvitation, now).
+func (s *Store) Invitations(
+	ctx context.Context, tenantIDs []uuid.UUID, now time.Time,
+) ([]account.OpenInvitation, error) {
+	return viewAll[account.OpenInvitation](ctx, s, func(tx *Tx) *gorm.DB {
+		return tx.db.Table("links").
+			Select("*, EXISTS (SELECT 1 FROM mails WHERE link = links.hash AND sealed IS NOT NULL) AS waits").
+			Where("tenant_id IN ? AND kind = ? AND expires_at > ?", tenantIDs, account.LinkInvitation, now).
 			Order("created_at DESC, hash")
 	})
 }

@@ -99,6 +99,12 @@ type Link struct {
 	ExpiresAt time.Time
 }
 
+// OpenInvitation is an invitation that can be used.
+type OpenInvitation struct {
+	Link  `gorm:"embedded"`
+	Waits bool // the mail with it was not sent yet
+}
+
 // Method is a way in which a user proved their identity.
 type Method string
 

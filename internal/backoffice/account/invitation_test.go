@@ -30,7 +30,7 @@ func (s *sharing) invitation(t *testing.T) (token string, into uuid.UUID) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	address, err := s.InviteOwner(t.Context(), audit.System("test"), shop.Tenant.ID)
+	address, err := s.InviteOwner(t.Context(), audit.System("test"), shop.Tenant.ID, account.Invitation{})
 	if err != nil {
 		t.Fatal(err)
 	}

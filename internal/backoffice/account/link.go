@@ -1,6 +1,7 @@
 package account
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -74,12 +75,13 @@ func lockMaker(tx Tx, link Link) (uuid.UUID, error) {
 // ID identifies a link in lists and in the log. It does not open the link.
 func (l Link) ID() string { return hex.EncodeToString(l.Hash[:len(l.Hash)/2]) }
 
-// Invitation is what an owner says of a new member.
+// Invitation is what the maker of an invitation says of the new member.
 type Invitation struct {
 	Role   Role
-	Note   string // see Link
-	Email  string // where the link is sent as well, in the name of the user and the tenant; may be empty
+	Note   string // see Link; empty: the address
+	Email  string // where the link is sent as well, in the name of its maker and the tenant; may be empty
 	Tenant string // its name, for the mail
+	Locale string // of the mail
 }
 
 // Invite creates an invitation to the tenant and returns its address. It returns
@@ -92,18 +94,7 @@ func (s *Service) Invite(ctx context.Context, access Access, v Invitation) (stri
 	if v.Note != "" && !Visible(v.Note, MaxName) {
 		broken = append(broken, fault.FieldError{Field: "note", Err: ErrName})
 	}
-	var message *mail.Message
-	if strings.TrimSpace(v.Email) != "" {
-		var err error
-		if message, err = invitation(access.user, access.tenantID, v.Tenant, v.Email); err != nil {
-			broken = append(broken, fault.FieldError{Field: "email", Err: err})
-		}
-	}
-	if len(broken) > 0 {
-		return "", fault.InvalidFields(broken...)
-	}
-	link := Link{TenantID: &access.tenantID, Role: v.Role, Note: v.Note}
-	return s.invite(ctx, access.Actor(), link, message, func(tx Tx, by uuid.UUID) error {
+	return s.invite(ctx, access.Actor(), access.tenantID, v, broken, func(tx Tx, by uuid.UUID) error {
 		member, err := tx.Membership(access.tenantID, by)
 		if err == nil && !member.Role.May(Own) {
 			return ErrNoSuchTenant
@@ -112,17 +103,13 @@ func (s *Service) Invite(ctx context.Context, access Access, v Invitation) (stri
 	})
 }
 
-// InviteOwner creates the invitation for a tenant's first owner, which replaces
-// any earlier one, and returns its address. It returns ErrOwnerExists.
-func (s *Service) InviteOwner(ctx context.Context, actor audit.Actor, tenantID uuid.UUID) (string, error) {
-	return s.inviteOwner(ctx, actor, tenantID, nil)
-}
-
-// inviteOwner is like InviteOwner. It sends the link with a message, if there is one.
-func (s *Service) inviteOwner(
-	ctx context.Context, actor audit.Actor, tenantID uuid.UUID, message *mail.Message,
+// InviteOwner creates the invitation for a tenant's first owner, which replaces any earlier one, and returns
+// its address. It returns ErrOwnerExists, fault.Invalid with the field email, and mail.ErrTooMany.
+func (s *Service) InviteOwner(
+	ctx context.Context, actor audit.Actor, tenantID uuid.UUID, v Invitation,
 ) (string, error) {
-	return s.invite(ctx, actor, Link{TenantID: &tenantID, Role: Owner}, message, func(tx Tx, _ uuid.UUID) error {
+	v.Role = Owner
+	return s.invite(ctx, actor, tenantID, v, nil, func(tx Tx, _ uuid.UUID) error {
 		if err := ownerless(tx, tenantID, ErrOwnerExists); err != nil {
 			return err
 		}
@@ -154,15 +141,24 @@ func (s *Service) takeInvitation(tx Tx, link Link) (Link, error) {
 	return taken, goneOr(err)
 }
 
-// invite creates an invitation. An invitation ends when its maker loses the right to
-// make it, so check must confirm this right. While check runs, no other transaction can
-// take the right away.
+// invite creates an invitation, unless broken or its address is wrong. An invitation ends
+// when its maker loses the right to make it, so check must confirm this right. While check
+// runs, no other transaction can take the right away.
 func (s *Service) invite(
-	ctx context.Context, actor audit.Actor, link Link, message *mail.Message, check func(tx Tx, by uuid.UUID) error,
+	ctx context.Context, actor audit.Actor, tenantID uuid.UUID, v Invitation, broken []fault.FieldError,
+	check func(tx Tx, by uuid.UUID) error,
 ) (string, error) {
-	link.Kind, link.CreatedBy, link.ExpiresAt = LinkInvitation, makerOf(actor), s.now().Add(InvitationTTL)
-	return s.newLink(ctx, link, func(tx Tx, link Link, address string) error {
-		if err := tx.LockOwners(*link.TenantID); err != nil {
+	v.Email = strings.TrimSpace(v.Email)
+	if v.Email != "" && !IsEmail(v.Email) {
+		broken = append(broken, fault.FieldError{Field: "email", Err: ErrEmail})
+	}
+	if len(broken) > 0 {
+		return "", fault.InvalidFields(broken...)
+	}
+	made := Link{Kind: LinkInvitation, TenantID: &tenantID, Role: v.Role, Note: cmp.Or(v.Note, v.Email),
+		CreatedBy: makerOf(actor), ExpiresAt: s.now().Add(InvitationTTL)}
+	return s.newLink(ctx, made, func(tx Tx, link Link, address string) error {
+		if err := tx.LockOwners(tenantID); err != nil {
 			return err
 		}
 		by, err := lockMaker(tx, link)
@@ -175,15 +171,27 @@ func (s *Service) invite(
 		if err := tx.InsertLink(link); err != nil {
 			return err
 		}
-		if message != nil {
-			sent := *message
-			sent.Link = address
-			if err := s.post(tx, sent, link); err != nil {
+		if v.Email != "" {
+			if err := s.post(tx, mail.Message{Kind: mail.Invitation, TenantID: &tenantID, To: v.Email, Locale: v.Locale,
+				Tenant: v.Tenant, By: actor.Name, Link: address}, link); err != nil {
 				return err
 			}
 		}
 		return s.logInvitation(tx, actor, audit.InvitationCreate, link)
 	})
+}
+
+// post puts the message of a link into the outbox, if mail is sent at all. It is sent only while the link works.
+func (s *Service) post(tx Tx, m mail.Message, link Link) error {
+	if s.outbox == nil {
+		return nil
+	}
+	made, err := s.outbox.Compose(m, link.ExpiresAt.Sub(s.now()))
+	if err != nil {
+		return err
+	}
+	made.Link = link.Hash
+	return tx.InsertMail(made)
 }
 
 func (s *Service) logInvitation(tx Tx, actor audit.Actor, action audit.Action, link Link) error {
@@ -194,7 +202,7 @@ func (s *Service) logInvitation(tx Tx, actor audit.Actor, action audit.Action, l
 }
 
 // Invitations returns the invitations to tenants that are still valid, newest first.
-func (s *Service) Invitations(ctx context.Context, tenantIDs ...uuid.UUID) ([]Link, error) {
+func (s *Service) Invitations(ctx context.Context, tenantIDs ...uuid.UUID) ([]OpenInvitation, error) {
 	return s.store.Invitations(ctx, tenantIDs, s.now())
 }
 
@@ -211,7 +219,7 @@ func (s *Service) RevokeInvitation(ctx context.Context, access Access, id string
 				if _, err := tx.TakeLink(LinkInvitation, link.Hash, s.now()); err != nil {
 					return err
 				}
-				return s.logInvitation(tx, access.Actor(), audit.InvitationRevoke, link)
+				return s.logInvitation(tx, access.Actor(), audit.InvitationRevoke, link.Link)
 			})
 		}
 	}

@@ -41,7 +41,7 @@ type Store interface {
 	Members(ctx context.Context, tenantIDs ...uuid.UUID) ([]Member, error)
 	// Invitations returns the invitations to tenants that are valid at now, newest
 	// first.
-	Invitations(ctx context.Context, tenantIDs []uuid.UUID, now time.Time) ([]Link, error)
+	Invitations(ctx context.Context, tenantIDs []uuid.UUID, now time.Time) ([]OpenInvitation, error)
 	// LoginByHash returns a log-in with its user, even if it has ended or the
 	// user is disabled.
 	LoginByHash(ctx context.Context, hash []byte) (Login, User, error)

@@ -27,19 +27,7 @@ var newTenantForm = &desk.Form{
 	Problems: map[error]string{tenant.ErrNameEmpty: "empty", tenant.ErrNameHidden: "hidden"},
 }
 
-// newTenantMailForm is newTenantForm where mail is sent.
-var newTenantMailForm = &desk.Form{
-	Name: "new_tenant",
-	Fields: []desk.Field{newTenantForm.Fields[0],
-		{Name: "email", Kind: "email", Max: account.MaxEmail, Optional: true, Hint: true}},
-	Problems: also(newTenantForm.Problems, map[error]string{account.ErrEmail: "email"}),
-}
-
 func (p *Pages) operator() desk.Feature {
-	making := newTenantForm
-	if p.cfg.Accounts.SendsMail() {
-		making = newTenantMailForm
-	}
 	f := desk.Feature{
 		Routes: []desk.Route{
 			{Method: http.MethodGet, Path: operatorPath, MinRole: desk.Operator, Handle: p.showOperator},
@@ -47,8 +35,9 @@ func (p *Pages) operator() desk.Feature {
 		},
 		Screens: []string{"operator", "operator_new", "operator_link"},
 	}
-	f.Fill(desk.Route{Path: newTenantPath, MinRole: desk.Operator, StepUp: desk.Always}, making, p.newTenant)
-	f.Forms = append(f.Forms, newTenantMailForm)
+	f.Fill(desk.Route{Path: newTenantPath, MinRole: desk.Operator, StepUp: desk.Always}, p.posting(newTenantForm),
+		p.newTenant)
+	f.Forms = append(f.Forms, slices.Collect(maps.Values(mailForms))...)
 	return f
 }
 
@@ -158,10 +147,7 @@ func (p *Pages) newTenant(r *desk.Request) (*desk.Question, error) {
 			return r.Show(status, "operator_new", &newTenantView{Form: f, Back: operatorPath})
 		},
 		Do: func(f *desk.FormView) error {
-			email := ""
-			if p.cfg.Accounts.SendsMail() {
-				email = f.Value("email")
-			}
+			email := p.mailTo(f)
 			if email != "" && !account.IsEmail(email) {
 				f.Mark("email", "new_tenant.problem.email")
 				return nil
@@ -184,15 +170,13 @@ type madeLinkView struct {
 
 // showOwnerLink creates the invitation of a tenant's first owner, shows it, and
 // sends it to an address, unless that is empty.
-func (p *Pages) showOwnerLink(r *desk.Request, t tenant.Tenant, email string) (err error) {
-	var link string
+func (p *Pages) showOwnerLink(r *desk.Request, t tenant.Tenant, email string) error {
 	hint := page.Say("operator.invited_hint")
-	if email == "" {
-		link, err = p.cfg.Accounts.InviteOwner(r.Ctx(), r.Who.OperatorActor(), t.ID)
-	} else {
+	if email != "" {
 		hint = page.Say("operator.invited_mailed", "email", email)
-		link, err = p.cfg.Accounts.InviteOwnerByMail(r.Ctx(), r.Who, t.ID, email, t.Name)
 	}
+	link, err := p.cfg.Accounts.InviteOwner(r.Ctx(), r.Who.OperatorActor(), t.ID,
+		account.Invitation{Email: email, Tenant: t.Name, Locale: r.Who.User().Locale})
 	if err != nil {
 		return err
 	}

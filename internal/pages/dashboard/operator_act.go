@@ -26,7 +26,7 @@ func askAll[T any](
 	find func(r *desk.Request) (subject T, values []any, back string, err error),
 ) {
 	for _, a := range acts {
-		f.Ask(desk.Route{Path: path + "/" + a.name(), MinRole: desk.Operator, StepUp: desk.Always}, a.form,
+		f.Ask(desk.Route{Path: path + "/" + a.name(), MinRole: desk.Operator, StepUp: desk.Always}, p.posting(a.form),
 			func(r *desk.Request) (*desk.Question, error) {
 				subject, values, back, err := find(r)
 				if err != nil {

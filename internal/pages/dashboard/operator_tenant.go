@@ -66,8 +66,8 @@ var tenantActs = []operatorAct[tenant.Tenant]{
 	{form: limitsForm, safe: true, do: (*Pages).setLimits, begin: func(t tenant.Tenant) []string {
 		return []string{"free_checks", limitText(t.FreeChecks), "test_cap", limitText(t.TestCap)}
 	}},
-	{form: ownerForm, safe: true, do: func(p *Pages, r *desk.Request, t tenant.Tenant, _ *desk.FormView) error {
-		return p.showOwnerLink(r, t, "")
+	{form: ownerForm, safe: true, do: func(p *Pages, r *desk.Request, t tenant.Tenant, f *desk.FormView) error {
+		return p.showOwnerLink(r, t, p.mailTo(f))
 	}},
 	{form: disableForm, do: switchTenant(true, "tenant_disable")},
 	{form: enableForm, safe: true, do: switchTenant(false, "tenant_enable")},

@@ -81,7 +81,7 @@ func TestOperatorsLinksEndWithThem(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		former, shop, user := operating(t, g), g.Shop(t, "", nil), g.SignIn(t, false)
 		actor, accounts := audit.Operator(former.User.ID, former.User.Name), g.App.Accounts
-		owners, err := accounts.InviteOwner(t.Context(), actor, shop.Tenant.ID)
+		owners, err := accounts.InviteOwner(t.Context(), actor, shop.Tenant.ID, account.Invitation{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -96,7 +96,7 @@ func TestOperatorsLinksEndWithThem(t *testing.T) {
 			res, _ := g.Nobody().Post(t, strings.TrimPrefix(link, "http://localhost:8080"), person("back"))
 			want(t, name, res, 410, "")
 		}
-		if _, err := accounts.InviteOwner(t.Context(), actor, shop.Tenant.ID); fault.CodeOf(err) == "" {
+		if _, err := accounts.InviteOwner(t.Context(), actor, shop.Tenant.ID, account.Invitation{}); fault.CodeOf(err) == "" {
 			t.Errorf("an owner's invitation made afterwards: %v", err)
 		}
 		if _, err := accounts.NewRecoveryLink(t.Context(), actor, user.User.ID); fault.CodeOf(err) == "" {

@@ -264,7 +264,7 @@ func TestReplyToTheShopper(t *testing.T) {
 	support := member(t, g, shop.Tenant.ID, account.Support)
 	const below = "begun_at = created_at, cutoff = 25, "
 	const young = `, setbacks = '[{"At":"2099-01-02T03:04:05Z","Why":"document_under_age"}]'`
-	const minor = "Nach Ihrem Dokument sind Sie jünger, als unser Shop verlangt. Unser Shop entscheidet, was"
+	const minor = "Nach Ihrem Ausweis sind Sie jünger, als unser Shop verlangt. Unser Shop entscheidet, was"
 	for set, says := range map[string]string{
 		"document_opened_at = NULL":                         "Ihre Altersprüfung hat noch nicht begonnen.",
 		"document_opened_at = NULL, opened_at = created_at": "Ihre Altersprüfung ist noch offen. Bitte",
@@ -278,12 +278,12 @@ func TestReplyToTheShopper(t *testing.T) {
 		"status = 'FALLBACK', source = 'camera'":         "Die Kamera konnte Ihr Alter nicht schätzen.",
 		below + "status = 'FALLBACK', source = 'camera'": "Die Kamera konnte Ihr Alter nicht bestätigen.",
 		below + "status = 'FALLBACK', source = 'document', document_attempts = 3": "Ihre Altersprüfung endete ohne " +
-			"gültiges Dokument. Wenn Sie ein anderes haben",
+			"gültigen Ausweis. Wenn Sie einen anderen haben",
 		below + "status = 'FALLBACK', source = 'document'": "Die Kamera konnte Ihr Alter nicht bestätigen.",
 		below + "status = 'FALLBACK', source = 'document', document_way = 'photo', " +
 			`setbacks = '[{"At":"2099-01-02T03:04:05Z","Why":"unlive"}]'`: "Ihre Altersprüfung konnte nicht",
 		"status = 'FALLBACK', source = 'document', document_way = 'wallet'":                     "Kein Nachweis aus Ihrer",
-		"status = 'FALLBACK', source = 'document', document_way = 'photo'":                      "Das fotografierte Dokument",
+		"status = 'FALLBACK', source = 'document', document_way = 'photo'":                      "Der fotografierte Ausweis",
 		"status = 'FALLBACK', source = 'document'":                                              "Sie haben Ihre Altersprüfung beendet",
 		"status = 'FALLBACK', source = 'document', document_way = 'wallet'" + young:             minor,
 		"status = 'FALLBACK', source = 'document', document_way = 'photo', cutoff = 25" + young: minor,

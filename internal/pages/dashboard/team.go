@@ -28,13 +28,32 @@ var inviteForm = &desk.Form{
 	Problems: map[error]string{account.ErrInvitedRole: "role", account.ErrName: "note"},
 }
 
-// inviteMailForm is inviteForm where mail is sent.
-var inviteMailForm = &desk.Form{
-	Name: "invite",
-	Fields: append(inviteForm.Fields[:2:2],
-		desk.Field{Name: "email", Kind: "email", Max: account.MaxEmail, Optional: true, Hint: true}),
-	Problems: map[error]string{account.ErrInvitedRole: "role", account.ErrName: "note", account.ErrEmail: "email",
-		mail.ErrTooMany: "too_many"},
+// mailForms are the forms whose link can be mailed, as they are where mail is sent.
+var mailForms = map[*desk.Form]*desk.Form{inviteForm: mailing(inviteForm), newTenantForm: mailing(newTenantForm),
+	ownerForm: mailing(ownerForm)}
+
+func mailing(f *desk.Form) *desk.Form {
+	with := *f
+	with.Fields = append(slices.Clip(f.Fields), desk.Field{Name: "email", Kind: "email", Max: account.MaxEmail,
+		Optional: true, Hint: true})
+	with.Problems = also(f.Problems, map[error]string{account.ErrEmail: "email", mail.ErrTooMany: "too_many"})
+	return &with
+}
+
+// posting returns a form as it is here, where mail is sent or not.
+func (p *Pages) posting(f *desk.Form) *desk.Form {
+	if mailed := mailForms[f]; mailed != nil && p.cfg.Accounts.SendsMail() {
+		return mailed
+	}
+	return f
+}
+
+// mailTo returns the address that was typed into a form of mailForms, or "" where no mail is sent.
+func (p *Pages) mailTo(f *desk.FormView) string {
+	if !p.cfg.Accounts.SendsMail() {
+		return ""
+	}
+	return f.Value("email")
 }
 
 var memberForm = &desk.Form{
@@ -51,19 +70,14 @@ var (
 
 func (p *Pages) team() desk.Feature {
 	at := func(path string) desk.Route { return desk.Route{Path: path, MinRole: desk.Owner, StepUp: desk.Always} }
-	inviting := inviteForm
-	if p.cfg.Accounts.SendsMail() {
-		inviting = inviteMailForm
-	}
 	f := desk.Feature{
 		Routes: []desk.Route{
 			{Method: http.MethodGet, Path: teamPath, MinRole: desk.Owner, Handle: p.showTeam},
 		},
 		Screens: []string{"team", "member", "shown"},
-		Forms:   []*desk.Form{inviteForm, inviteMailForm},
 		Keys:    append(roleKeys("role.may_"), "team.link", "team.link_hint", "team.once", "team.mailed"),
 	}
-	f.Ask(at(invitePath), inviting, p.invite)
+	f.Ask(at(invitePath), p.posting(inviteForm), p.invite)
 	f.Fill(at(memberPath), memberForm, p.setRole)
 	f.Ask(at(removePath), removeMemberForm, p.remove)
 	f.Ask(at(revokePath), revokeForm, p.revoke)
@@ -85,7 +99,7 @@ type memberView struct {
 }
 
 type invitationView struct {
-	account.Link
+	account.OpenInvitation
 	By   string // the creator's name; may be empty
 	Href string // address that revokes it
 }
@@ -106,7 +120,7 @@ func (p *Pages) showTeam(r *desk.Request) error {
 		v.Members = append(v.Members, memberView{m, r.Href(teamPath) + "/" + m.UserID.String(), m.UserID == r.Who.User().ID})
 	}
 	for _, link := range invitations {
-		shown := invitationView{Link: link, Href: r.Href(teamPath) + "/invitations/" + link.ID() + "/revoke"}
+		shown := invitationView{OpenInvitation: link, Href: r.Href(teamPath) + "/invitations/" + link.ID() + "/revoke"}
 		if link.CreatedBy != nil {
 			shown.By = names[link.CreatedBy.String()]
 		}
@@ -120,10 +134,10 @@ func (p *Pages) invite(r *desk.Request) (*desk.Question, error) {
 	return &desk.Question{
 		Safe: true, Back: r.Href(teamPath), Begin: []string{"role", string(account.Viewer)},
 		Do: func(f *desk.FormView) error {
-			v := account.Invitation{Role: account.Role(f.Value("role")), Note: f.Value("note"), Tenant: r.Tenant.Name}
+			v := account.Invitation{Role: account.Role(f.Value("role")), Note: f.Value("note"), Tenant: r.Tenant.Name,
+				Email: p.mailTo(f), Locale: r.Who.User().Locale}
 			hint := page.Say("team.once")
-			if p.cfg.Accounts.SendsMail() && f.Value("email") != "" {
-				v.Email = f.Value("email")
+			if v.Email != "" {
 				hint = page.Say("team.mailed", "email", v.Email)
 			}
 			link, err := p.cfg.Accounts.Invite(r.Ctx(), r.Access, v)

@@ -291,3 +291,27 @@ func TestRefusedMembersKeepTheirWay(t *testing.T) {
 		}
 	})
 }
+
+// TestInvitationWhoseMailWaits: the list of open invitations says for whom each is, and which mail was not sent.
+func TestInvitationWhoseMailWaits(t *testing.T) {
+	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
+		boss, id := g.SignIn(t, false, account.ByPasskey), g.Shop(t, "", nil).Tenant.ID
+		g.Join(t, boss, id, account.Owner)
+		g.StepUp(t, boss)
+		team := "/dashboard/" + id.String()
+		for _, form := range []url.Values{
+			{"role": {"viewer"}, "email": {"new@guest.example"}},
+			{"role": {"viewer"}, "email": {"new@guest.example"}, "note": {"Bob"}}, {"role": {"viewer"}, "note": {"Eve"}},
+		} {
+			res, _ := boss.Fill(t, team+invitePath, form)
+			want(t, "invited", res, 200, "")
+		}
+		_, body := boss.Get(t, team+"/team")
+		for _, name := range []string{"new@guest.example", "Bob", "Eve"} {
+			cell := between(t, body, "<strong>"+name+"</strong>", "</td>")
+			if waits := strings.Contains(cell, "The mail waits to be sent"); waits != (name != "Eve") {
+				t.Errorf("%s: %s", name, cell)
+			}
+		}
+	}, "AGEGATE_SMTP_URL=smtp://127.0.0.1:1", "AGEGATE_MAIL_FROM=gate@gateway.example")
+}
