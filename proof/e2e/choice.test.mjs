@@ -92,7 +92,7 @@ test("the camera chosen, and it does not work: the way on says that a document f
   await leads(page, part(page, "start"));
   await toCamera(page, session.url, { begun: true });
   await sees(page, "screen-missing");
-  assert.match(await part(page, "without-camera").innerText(), /with a document/);
+  assert.match(await part(page, "without-camera").innerText(), /a document instead/);
   await fitsWidth(page);
   await leads(page, part(page, "without-camera"));
   await sees(page, "screen-document");
