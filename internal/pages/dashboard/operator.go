@@ -125,9 +125,10 @@ func (p *Pages) readInstance(r *desk.Request, v *operatorView) error {
 	if err != nil {
 		return err
 	}
-	v.Decided = tileFigure{page.Figure(sum.Decided), page.Say("operator.decided_note")}
+	v.Decided = tileFigure{"–", page.Say("operator.decided_note")}
 	v.Passed = tileFigure{"–", page.Say("operator.none_decided")}
 	if sum.Decided > 0 {
+		v.Decided.Value = page.Figure(sum.Decided)
 		v.Passed = rateTile(insight.RateOf(sum.Passed, sum.Decided))
 	}
 	return nil

@@ -14,6 +14,7 @@ import (
 	"agegate/internal/gatewaytest"
 	"agegate/internal/rules/audit"
 	"agegate/internal/rules/credential"
+	"agegate/internal/rules/tenant"
 
 	"github.com/google/uuid"
 )
@@ -282,6 +283,30 @@ func TestOperatedTenant(t *testing.T) {
 		}
 		if _, list := op.Get(t, "/operator"); !strings.Contains(list, `data-testid="instance"`) {
 			t.Error("the list of tenants has no figures of the instance")
+		}
+	})
+}
+
+// TestTenantsOfOneName: the list tells tenants of one name apart, and claims no sum before one was made.
+func TestTenantsOfOneName(t *testing.T) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
+		op := operating(t, g)
+		var twins []tenant.Tenant
+		for range 2 {
+			twins = append(twins, g.Shop(t, "", nil).Tenant)
+		}
+		g.Shop(t, "", func(s *tenant.Tenant) { s.Name = "Another" })
+		_, list := op.Get(t, "/operator")
+		if n := strings.Count(list, `data-testid="twin"`); n != 2 {
+			t.Errorf("%d tenants show the end of their ID, want 2", n)
+		}
+		for _, s := range twins {
+			if !strings.Contains(list, `>…`+s.ID.String()[30:]+`</small>`) {
+				t.Errorf("the list lacks the end of %s", s.ID)
+			}
+		}
+		if tile := between(t, list, `data-testid="instance"`, "</div>"); !strings.Contains(tile, "<strong>–</strong>") {
+			t.Errorf("the sum is %s", tile)
 		}
 	})
 }
