@@ -51,7 +51,7 @@ var house = []room{
 	{"app", 4595, [][]string{{"app"}, {"doctor"}, {"config", "metrics"}}},
 	// 35 of edge show a reader of the documentation four ways in.
 	// 13 of edge serve the guide for support in German, between its neighbours, and let the search find its titles.
-	{"edge", 3546, [][]string{{"httpd"}, {"api", "reference"}, {"contract"}}},
+	{"edge", 3538, [][]string{{"httpd"}, {"api", "reference"}, {"contract"}}},
 	// 30 of pages' spare a door's visitor the same question twice; 30 name all faults of a form at once.
 	// 60 open the section of the settings that was saved, and keep a chosen logo where another field is wrong;
 	// 11 hand the words that found nothing to the documentation.
@@ -67,7 +67,9 @@ var house = []room{
 	// 4 of pages and 5 of rules tell a shopper that an attempt was left, or that the network blocks the check.
 	// 21 of pages read the members of all listed tenants at once, and no older notes than a page shows;
 	// 9 of backoffice name a camera's trouble for support and for the shopper.
-	{"pages", 15488, [][]string{{"dashboard", "shopper"}, {"page"}}},
+	// 103 of pages tell checks of one order apart, find orders as others spell them, begin no check that nobody can
+	// pass, and say when held data goes.
+	{"pages", 15591, [][]string{{"dashboard", "shopper"}, {"page"}}},
 	// 1 of store and 2 of backoffice tell operators and teams what open sessions reserve of the credit.
 	// 22 of store keep a mail from going out after its link ended, and name those that wait. 35 of rules tell names,
 	// connections and certificates apart for doctor, lists and mails; 20 of app tell of mails that wait and of a full disk.
