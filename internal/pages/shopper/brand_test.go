@@ -46,6 +46,12 @@ func TestOperatorIsNamed(t *testing.T) {
 		`<a href="https://age.example/privacy?a=1&amp;b=2" target="_blank" rel="noopener noreferrer" data-testid="privacy">`,
 		`<a href="https://age.example/help" target="_blank" rel="noopener noreferrer" data-testid="help">`)
 
+	// A shop that runs its own gateway is not said to check for itself.
+	f.pages.cfg.Operator.Name = "Corner Shop"
+	if strings.Contains(f.browser().get(link).body, `data-testid="operator"`) {
+		t.Error("the page says that a shop runs the check for itself")
+	}
+
 	// Each link of the tenant takes precedence over the operator's.
 	own, terms := "https://shop.example/privacy", "https://shop.example/terms"
 	f.set(tenant.Changes{PrivacyURL: &own, TermsURL: &terms})
