@@ -25,7 +25,8 @@ type replies map[string][]reply
 // replyKeys are the ends of sessions with an answer, and what helps where a camera does not.
 var replyKeys = []string{"passed", "untold", "unopened", "open", "open_document", "embedded", "disabled", "retry",
 	"expired", "expired_retry", "spoof", "unlive", "document", "wallet", "photo", "refused", "under_age", "declined",
-	"no_estimate", "no_camera", "fallback", "otherwise", "anew", "browser_anew", "photo_way", "wallet_way"}
+	"no_estimate", "no_camera", "fallback", "otherwise", "anew", "browser_anew", "photo_way", "wallet_way",
+	session.NoteFaceless}
 
 // embedded is the note of a page inside another app, whose link no other browser can open.
 const embedded = session.NoteBrowser + "_embedded"
@@ -63,7 +64,7 @@ func readReplies() (replies, error) {
 var (
 	explained   = []string{session.WhyAstray, session.WhyUnmoved, session.WhyHasty, session.WhyDrawn}
 	unexplained = []string{session.WhyAgain, session.WhyLeft, session.WhyUnsure, session.WhyBusy, session.WhyDoubtful,
-		session.WhyUnlive}
+		session.WhyUnlive, session.NoteFaceless}
 )
 
 // help adds what helps with each trouble of a camera and each explained setback, in the words of the
@@ -111,9 +112,9 @@ func (all replies) of(v storyView) []reply {
 func (v storyView) replyTails(key string) []string {
 	open := v.Status == session.StatusPending
 	switch {
-	case key != "disabled" && slices.Contains(explained, v.Why):
+	case key != "disabled" && (slices.Contains(explained, v.Why) || v.Why == session.NoteFaceless):
 		return []string{v.Why}
-	case key == "disabled" || v.Trouble() == "": // nothing helps there, or the answer says it all
+	case key == "disabled" || v.Trouble() == "" && key != "open_document": // nothing helps, or the answer says it all
 		return nil
 	case v.Why == embedded && !open:
 		return []string{"browser_anew"}
@@ -162,8 +163,7 @@ func (v storyView) replyKey() string {
 
 // unfinished is the key of the answer about a session without a result.
 func (v storyView) unfinished() string {
-	setback := v.Why == session.NoteFaceless || slices.Contains(unexplained, v.Why)
-	expired := v.Status == session.StatusExpired
+	setback, expired := slices.Contains(unexplained, v.Why), v.Status == session.StatusExpired
 	switch {
 	case expired && v.Camera == insight.CameraBelow:
 		return "declined"

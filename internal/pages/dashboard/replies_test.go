@@ -53,3 +53,30 @@ func TestRepliesAboutACamera(t *testing.T) {
 		}
 	}
 }
+
+// TestRepliesNameAnotherDevice: after a camera that showed no face, and on a computer without a camera whose phone got
+// no result by estimate, the reply names the page's button for another device.
+func TestRepliesNameAnotherDevice(t *testing.T) {
+	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
+	shop := g.Shop(t, "", nil)
+	support := member(t, g, shop.Tenant.ID, account.Support)
+	const faceless = `, setbacks = '[{"At":"2099-01-02T03:04:05Z","Why":"camera_faceless"}]'`
+	for set, picks := range map[string]bool{
+		"opened_at = created_at" + faceless:                     true,
+		"opened_at = created_at, status = 'EXPIRED'" + faceless: true,
+		"opened_at = created_at, begun_at = created_at, cutoff = 25, document_opened_at = created_at, " +
+			`setbacks = '[{"At":"2001-01-02T03:04:05Z","Why":"browser_missing"}]'`: false,
+	} {
+		replies := between(t, told(t, g, shop, support, set), `data-testid="tell"`, "</details>")
+		for _, tag := range tenant.Languages {
+			text, _, _ := strings.Cut(replies, "</p>")
+			if tag != "en" {
+				text = between(t, replies, `<p lang="`+tag+`" dir="auto">`, "</p>")
+			}
+			if !strings.Contains(text, shopperText(t, tag, "handover.use")) ||
+				picks && !strings.Contains(text, shopperText(t, tag, "camera.picker")) {
+				t.Errorf("%s: the button for another device, or the choice of the camera, is wrong in %s", set, text)
+			}
+		}
+	}
+}

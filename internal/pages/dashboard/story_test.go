@@ -264,7 +264,7 @@ func TestReplyToTheShopper(t *testing.T) {
 	support := member(t, g, shop.Tenant.ID, account.Support)
 	const below = "begun_at = created_at, cutoff = 25, "
 	const young = `, setbacks = '[{"At":"2099-01-02T03:04:05Z","Why":"document_under_age"}]'`
-	const minor = "Nach Ihrem Ausweis sind Sie jünger, als unser Shop verlangt. Unser Shop entscheidet, was"
+	const minor = "Nach dem Dokument, das Sie gezeigt haben, sind Sie jünger, als unser Shop verlangt. Was dieses"
 	for set, says := range map[string]string{
 		"document_opened_at = NULL":                         "Ihre Altersprüfung hat noch nicht begonnen.",
 		"document_opened_at = NULL, opened_at = created_at": "Ihre Altersprüfung ist noch offen. Bitte",
