@@ -278,12 +278,12 @@ func TestReplyToTheShopper(t *testing.T) {
 		"status = 'FALLBACK', source = 'camera'":         "Die Kamera konnte Ihr Alter nicht schätzen.",
 		below + "status = 'FALLBACK', source = 'camera'": "Die Kamera konnte Ihr Alter nicht bestätigen.",
 		below + "status = 'FALLBACK', source = 'document', document_attempts = 3": "Ihre Altersprüfung endete ohne " +
-			"gültigen Ausweis. Wenn Sie einen anderen haben",
+			"gültiges Dokument. Wenn Sie ein anderes haben",
 		below + "status = 'FALLBACK', source = 'document'": "Die Kamera konnte Ihr Alter nicht bestätigen.",
 		below + "status = 'FALLBACK', source = 'document', document_way = 'photo', " +
 			`setbacks = '[{"At":"2099-01-02T03:04:05Z","Why":"unlive"}]'`: "Ihre Altersprüfung konnte nicht",
 		"status = 'FALLBACK', source = 'document', document_way = 'wallet'":                     "Kein Nachweis aus Ihrer",
-		"status = 'FALLBACK', source = 'document', document_way = 'photo'":                      "Der fotografierte Ausweis",
+		"status = 'FALLBACK', source = 'document', document_way = 'photo'":                      "Das fotografierte Dokument",
 		"status = 'FALLBACK', source = 'document'":                                              "Sie haben Ihre Altersprüfung beendet",
 		"status = 'FALLBACK', source = 'document', document_way = 'wallet'" + young:             minor,
 		"status = 'FALLBACK', source = 'document', document_way = 'photo', cutoff = 25" + young: minor,

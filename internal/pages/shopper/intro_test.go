@@ -139,7 +139,7 @@ func TestAChoiceThatComesTooLate(t *testing.T) {
 // and on a phone.
 func TestWithoutTheCameraADocumentFollows(t *testing.T) {
 	t.Parallel()
-	const text = "Go on with a document instead of the camera check"
+	const text = "Use a document instead"
 	for name, tt := range map[string]struct {
 		settings tenant.Tenant
 		live     bool

@@ -207,7 +207,7 @@ func TestReasons(t *testing.T) {
 		sit    bool // the check without movements is offered first
 	}{
 		{age.ReasonAstray, "your head did not follow the arrows", true},
-		{age.ReasonUnmoved, "If you cannot move your head like that", true},
+		{age.ReasonUnmoved, ", or choose “I cannot move my head”", true},
 		{age.ReasonHasty, "move more slowly", false},
 		{age.ReasonDrawn, "Turn off filters", false},
 	} {
