@@ -288,6 +288,11 @@ const helped = {
   "charged twice": "charged-for-the-check-and-refunds",
   "does not read my ID": "the-document-step-does-not-go-on",
   "driving licence not read": "the-document-step-does-not-go-on",
+  "my son passed": "a-parent-complains-their-child-was-let-through",
+  "parent complains": "a-parent-complains-their-child-was-let-through",
+  "is this a scam": "is-this-page-genuine",
+  blind: "a-shopper-with-a-disability-or-a-covered-face",
+  wheelchair: "a-shopper-with-a-disability-or-a-covered-face",
 };
 
 test("what shoppers complain of leads to the guide for support", () => {
@@ -309,6 +314,9 @@ const geholfen = {
   "Link abgelaufen": "der-link-ist-abgelaufen",
   Erstattung: "geld-für-die-prüfung-und-erstattungen",
   anmelden: "jemand-aus-dem-team-kann-sich-nicht-anmelden",
+  Eltern: "ein-minderjähriger-hat-bestanden-oder-eltern-beschweren-sich",
+  Betrug: "ist-diese-seite-echt-oder-betrug",
+  Behinderung: "ein-kunde-mit-behinderung-oder-schleier",
 };
 
 const mitText = {
