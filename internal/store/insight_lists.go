@@ -257,8 +257,8 @@ const orderClause = `(REPLACE(REPLACE(success_url, ?, '&'), '#', '&') || '&' LIK
 // square of the URL's length, which the tenant chooses.
 func orderPattern(order string) string {
 	name, value, named := strings.Cut(order, "=")
-	if !named {
-		return "%=" + likeText.Replace(url.QueryEscape(order)) + "&%"
+	if !named || name == "" {
+		return "%=" + likeText.Replace(url.QueryEscape(strings.TrimPrefix(order, "="))) + "&%"
 	}
 	return "%&" + likeText.Replace(url.QueryEscape(name)) + "=" + likeText.Replace(url.QueryEscape(value)) + "&%"
 }

@@ -17,7 +17,7 @@ type SessionFilter struct {
 	TargetAge int
 	From, To  time.Time // created at or after From and before To, to the millisecond
 	Prefix    string    // of the ID, lower case
-	// Order is a value in the query of the success URL, or name=value; empty for all.
+	// Order is a value in the query of the success URL, =value or name=value; empty for all.
 	Order string
 	KeyID uuid.UUID // of the key that created the session; the zero UUID for all
 	// Untold selects sessions of whose result the shop was not told, though that was tried.

@@ -30,11 +30,12 @@ func TestFindSession(t *testing.T) {
 			return made.SessionID.String()
 		}
 		mine := create(shop, "?a=1&order=1042#top", "cart-77")
-		other := create(shop, "?order=10421&note=x_y", "")
+		other := create(shop, "?order=10421&note=x_y&code=c72dd4cf", "")
 		theirs := create(foreign, "?order=1042", "cart-77")
 		for _, tt := range []struct{ typed, finds, leaves string }{
 			{"1042", mine, other}, {"order=1042", mine, other}, {"a=1", mine, other}, {"order=10421", other, mine},
-			{"x_y", other, mine}, {"xzy", "", mine}, {"rder=1042", "", mine}, {mine[:8], mine, ""},
+			{"x_y", other, mine}, {"=c72dd4cf", other, mine}, {"c72dd4cf", "", other},
+			{"xzy", "", mine}, {"rder=1042", "", mine}, {mine[:8], mine, ""},
 			{strings.ToUpper(mine[:35]), mine, other}, {mine[:9] + "--", "", mine},
 		} {
 			res, body := viewer.Get(t, base+"/sessions?id="+url.QueryEscape(tt.typed))
@@ -101,6 +102,7 @@ func TestLookUp(t *testing.T) {
 		live, test := create(shop, true, "?order=1042", "cart-77"), create(shop, false, "?lang=de&order_id=AB-7", "")
 		create(foreign, true, "?order=1042", "cart-77")
 		create(foreign, false, "?order=AB-7", "")
+		keyed := create(shop, true, "?n=1", "0b5d7a66-3f0e-4c2b-9d5c-1a2b3c4d5e6f")
 		first, second := create(shop, false, "?order=5", ""), create(shop, true, "?order=5", "")
 		support := member(t, g, shop.Tenant.ID, account.Support)
 		owner := member(t, g, shop.Tenant.ID, account.Owner)
@@ -122,6 +124,10 @@ func TestLookUp(t *testing.T) {
 			{support, "(1042).", inLive, nil},
 			{support, "ab-7, ", inTest, nil},
 			{support, live, inLive, nil},
+			{support, "0b5d7a66-3f0e-4c2b-9d5c-1a2b3c4d5e6f", base + "/live/sessions/" + keyed, nil}, // an Idempotency-Key
+			{support, "1b5d7a66-3f0e-4c2b-9d5c-1a2b3c4d5e6f", "", []string{"No session of yours has this ID"}},
+			{support, "https://shop.example/paid?code=c72dd4cf", "", []string{"/test/sessions?id=code%3Dc72dd4cf"}},
+			{support, "c72dd4cf", "", []string{"/test/sessions?id=%3Dc72dd4cf"}},
 			{support, "ab-7", inTest, nil},
 			{support, "5", "", []string{"2 matches", first, second, "Test", "Live",
 				"Order 5 <code>…" + first[28:], "Order 5 <code>…" + second[28:]}},

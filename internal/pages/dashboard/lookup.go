@@ -33,8 +33,12 @@ type hitView struct {
 // findWord fills in what a short text names as a whole, or else what its words name.
 // Every read of sessions is one range of an index.
 func (p *Pages) findWord(r *desk.Request, v *pasteView, text string) (err error) {
-	if orderText.MatchString(text) && strings.ContainsAny(text, "0123456789=") {
-		v.Scan = r.Href(sessionsPath) + "?id=" + url.QueryEscape(text)
+	value := text[strings.LastIndexAny(text, "?&")+1:] // the last parameter of an address
+	if idPrefix.MatchString(value) {
+		value = "=" + value // no session's ID
+	}
+	if orderText.MatchString(value) && strings.ContainsAny(value, "0123456789=") {
+		v.Scan = r.Href(sessionsPath) + "?id=" + url.QueryEscape(value)
 	}
 	if v.Hits, err = p.lookUp(r, text); err != nil || v.Hits != nil {
 		return err

@@ -110,7 +110,9 @@ func (p *Pages) findPasted(r *desk.Request, v *pasteView, given pasted) (err err
 		if record != nil {
 			v.Hits = []hitView{{Kind: kind, Name: path.Base(record.Href), Mode: modeName(record.Livemode), recordLink: *record}}
 		} else if err == nil && given.kind == pastedSession {
-			err = p.findDeleted(r, v, given.text)
+			if v.Hits, err = p.sessionHits(r, given.text, p.sessionsNamed); err == nil && v.Hits == nil {
+				err = p.findDeleted(r, v, given.text)
+			}
 		}
 		return err
 	}

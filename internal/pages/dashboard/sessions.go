@@ -53,7 +53,7 @@ func (p *Pages) sessions() desk.Feature {
 // are logged on their way.
 var (
 	idPrefix  = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F-]{0,27})?$`)
-	orderText = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:=-]{1,63}$`)
+	orderText = regexp.MustCompile(`^=?[A-Za-z0-9][A-Za-z0-9._:=-]{1,63}$`)
 )
 
 // statusView is a session's status as a word and a shape.

@@ -14,6 +14,8 @@ import (
 var orderNames = []string{
 	"order", "orderid", "orderno", "ordernumber", "orderref", "orderreference", "reference", "ref", "cart", "cartid",
 	"basket", "basketid", "checkout", "checkoutid", "invoice", "invoiceid", "purchase", "purchaseid",
+	"bestellung", "bestellnummer", "bestelling", "bestelnummer", "commande", "encomenda", "ordine", "ordre", "pedido",
+	"siparis", "zamowienie",
 }
 
 // maxOrder is the maximum number of characters of an order.
@@ -29,7 +31,7 @@ func isOrder(text string) bool {
 }
 
 // orderWords stand before an order that a person types.
-var orderWords = regexp.MustCompile(`(?i)^(?:(?:order|bestellung)(?: (?:no|nr|number|nummer)\.?)?[ :#]+)?#? *`)
+var orderWords = regexp.MustCompile(`(?i)^(?:(?:order|bestell(?:ung|ing)|commande|encomenda|ordine|pedido)(?: (?:no|nr|number|nummer)\.?)?[ :#]+)?#? *`)
 
 // TypedOrder returns the order that a person means by a text, such as 1042, #1042,
 // order 1042 or order=1042, or "" if the text names none.
