@@ -66,12 +66,11 @@ type doctorReport struct {
 
 func (r *doctorReport) add(f doctor.Finding) {
 	r.Findings = append(r.Findings, f)
-	switch f.Grade {
-	case doctor.Problem:
+	if f.Grade == doctor.Problem {
 		r.Problems++
-	case doctor.Warning:
+	}
+	if f.Grade == doctor.Warning {
 		r.Warnings++
-	case doctor.OK:
 	}
 }
 
@@ -91,8 +90,7 @@ func (c *cli) examine(ctx context.Context, timeout time.Duration, progress func(
 	}
 	sealer, err := app.NewSealer(cfg)
 	if err != nil {
-		tell(doctor.Finding{Check: "configuration", Grade: doctor.Problem, Found: err.Error(),
-			Advice: "set a key of 32 bytes"})
+		tell(doctor.Finding{Check: "configuration", Grade: doctor.Problem, Found: err.Error(), Advice: "set 32 bytes"})
 		return
 	}
 	doctor.Examine(ctx, doctor.Options{Config: cfg, Sealer: sealer, Now: now, Timeout: timeout, Tell: tell,

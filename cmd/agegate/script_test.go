@@ -86,7 +86,7 @@ func unpack(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[2]), data, 0o600))
 }
 
-// user EMAIL NAME stores a user, as the dashboard does.
+// user EMAIL NAME [operator] stores a user, as the dashboard does.
 func addUser(ts *testscript.TestScript, _ bool, args []string) {
 	db, err := store.Open(context.Background(), store.Config{URL: ts.Getenv("AGEGATE_DATABASE_URL"), Now: now})
 	ts.Check(err)
@@ -94,7 +94,8 @@ func addUser(ts *testscript.TestScript, _ bool, args []string) {
 	id, err := uuid.NewV7()
 	ts.Check(err)
 	ts.Check(db.UpdateAccounts(context.Background(), func(tx account.Tx) error {
-		return tx.InsertUser(account.User{ID: id, Email: args[0], Name: args[1], CreatedAt: now()})
+		return tx.InsertUser(account.User{ID: id, Email: args[0], Name: args[1], Operator: len(args) > 2,
+			CreatedAt: now()})
 	}))
 }
 

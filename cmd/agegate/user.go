@@ -52,12 +52,9 @@ func (c *cli) withUser(
 	ctx context.Context, args []string, fn func(*account.Service, config.Config, account.User) error,
 ) error {
 	return c.withUsers(ctx, func(accounts *account.Service, cfg config.Config) error {
-		var user account.User
-		id, err := uuid.Parse(args[0])
-		if err == nil {
+		user, err := accounts.UserByEmail(ctx, args[0])
+		if id, no := uuid.Parse(args[0]); no == nil {
 			user, err = accounts.User(ctx, id)
-		} else {
-			user, err = accounts.UserByEmail(ctx, args[0])
 		}
 		if err != nil {
 			return missing("user", err)
@@ -78,16 +75,8 @@ type listedUser struct {
 func (c *cli) userList() *cobra.Command {
 	cmd := &cobra.Command{Use: "list", Short: "List the users, oldest first", Args: cobra.NoArgs}
 	return terminal.Printing(cmd, terminal.OneArray, func(_ []string, out *terminal.Output) error {
-		ctx := cmd.Context()
-		return c.withUsers(ctx, func(accounts *account.Service, _ config.Config) error {
-			var all []account.User
-			for after := uuid.Nil; ; after = all[len(all)-1].ID {
-				page, err := accounts.Users(ctx, after)
-				all = append(all, page...)
-				if err != nil || len(page) < account.MaxPage {
-					return printUsers(out, all, err)
-				}
-			}
+		return c.withUsers(cmd.Context(), func(accounts *account.Service, _ config.Config) error {
+			return printUsers(out)(accounts.AllUsers(cmd.Context()))
 		})
 	})
 }
@@ -96,17 +85,14 @@ func fromUser(u account.User) listedUser {
 	return listedUser{u.ID, u.Email, u.Name, u.Operator, u.DisabledAt, u.CreatedAt}
 }
 
-func printUsers(out *terminal.Output, users []account.User, err error) error {
+func printUsers(out *terminal.Output) func([]account.User, error) error {
 	return terminal.PrintList(out, fromUser, "ID\tE-MAIL\tNAME\tSTATE\tCREATED", func(u listedUser) []any {
-		state := "enabled"
-		switch {
-		case u.DisabledAt != nil:
-			state = "disabled"
-		case u.Operator:
-			state = "operator"
+		state := map[bool]string{false: "enabled", true: "operator"}[u.Operator]
+		if u.DisabledAt != nil {
+			state = map[bool]string{false: "disabled", true: "operator, disabled"}[u.Operator]
 		}
 		return []any{u.ID, tenant.Visible(u.Email), tenant.Visible(u.Name), state, u.CreatedAt.Format(time.RFC3339)}
-	})(users, err)
+	})
 }
 
 func (c *cli) userRecover() *cobra.Command {
@@ -144,6 +130,9 @@ func (c *cli) userSwitch(
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.withUser(cmd.Context(), args, func(accounts *account.Service, _ config.Config, user account.User) error {
 				err := do(accounts, cmd.Context(), commandLine(), user.ID)
+				if out, listErr := accounts.LockedOut(cmd.Context()); err == nil && listErr == nil && out && user.Operator {
+					fmt.Fprintln(cmd.ErrOrStderr(), "No operator can log in now: agegate user enable lets one in again.")
+				}
 				return confirm(cmd, err, "User %s is %sd.\n", tenant.Visible(user.Email), use)
 			})
 		},

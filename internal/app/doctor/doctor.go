@@ -5,6 +5,7 @@ package doctor
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"agegate/internal/app/config"
@@ -72,6 +73,12 @@ func Examine(ctx context.Context, o Options) {
 	e.ok("configuration", "all variables can be used; the role is "+o.Config.Role)
 	for _, f := range settings(e.Config, e.Now()) {
 		e.Tell(f)
+	}
+	if e.Config.Margin.Usual < 7 {
+		e.warn("AGEGATE_AGE_MARGIN", "it is below 7: more minors pass than docs/expect.md says", "unset it, or set 7 or more")
+	}
+	if e.Config.AllowInsecureCallbacks && strings.HasPrefix(e.Config.BaseURL, "https:") {
+		e.warn("AGEGATE_ALLOW_INSECURE_CALLBACKS", "it is on: results may be sent over http", "unset it: it is for tests")
 	}
 	for _, step := range []struct {
 		name string

@@ -105,6 +105,9 @@ func TestHealthy(t *testing.T) {
 				"AGEGATE_MODELS_DIR=../../../models")...)
 			want(t, found, "AGEGATE_OPERATOR_NAME", doctor.Warning, "do not see who runs")
 			want(t, found, "licence of the estimate", doctor.Warning, "UTKFace and All-Age-Faces: non-commercial research")
+			if text := fmt.Sprint(found); !strings.Contains(text, "wallets alone or an estimate of your own: /docs/go-live#") {
+				t.Errorf("the licence's advice names no way out: %s", text)
+			}
 			for _, check := range []string{"configuration", "models", "AGEGATE_BASE_URL", "AGEGATE_VERIFY_URL",
 				"AGEGATE_DASHBOARD_URL", "database", "schema", "secret key", "callback hosts"} {
 				want(t, found, check, doctor.OK, "")
@@ -369,6 +372,7 @@ func TestModels(t *testing.T) {
 	}{
 		{"all", "../../../models", doctor.OK, "all ", nil},
 		{"none", t.TempDir(), doctor.Problem, "make models", nil},
+		{"a file", "doctor_test.go", doctor.Problem, "set AGEGATE_MODELS_DIR to the directory", nil},
 		{"one missing", without("liveness.onnx", ""), doctor.Problem, "liveness.onnx", nil},
 		{"one changed", without("liveness.onnx", "x"), doctor.Problem, "SHA-256 differs", nil},
 		{"no fine-tuned tail", without("agetail.json", ""), doctor.Warning, "no fine-tuned tail", nil},

@@ -29,8 +29,8 @@ func (e *examiner) licence(tail *inference.TailManifest) {
 	switch {
 	case tail == nil:
 	case strings.Contains(tail.Licence, "non-commercial"):
-		e.warn(check, "it was fitted on data for non-commercial research: "+tail.Licence, "if you earn money with the "+
-			"gateway, fit it to pictures that you may use, with make train; proof/training.md says what that changes")
+		e.warn(check, "it was fitted on data for non-commercial research: "+tail.Licence, "if you earn money with it, "+
+			"take wallets alone or an estimate of your own: /docs/go-live#commercial-use-and-the-licence-of-the-estimate")
 	default:
 		e.ok(check, tail.Licence)
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 // ErrDisabled refuses a recovery link for a disabled user.
-var ErrDisabled = fault.New(fault.Conflict, "the user is disabled")
+var ErrDisabled = fault.New(fault.Conflict, "the user is disabled: agegate user enable lets them sign in again")
 
 // NewRecoveryLink returns the address of a link that replaces all factors of a
 // user. It is valid for RecoveryTTL and replaces an earlier link. Only operators

@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"net/url"
+	"slices"
 	"time"
 
 	"agegate/internal/backoffice/mail"
@@ -104,6 +105,18 @@ func (s *Service) ClaimForm(ctx context.Context, who Identity, nonce string) (fi
 // given ID.
 func (s *Service) Users(ctx context.Context, after uuid.UUID) ([]User, error) {
 	return s.store.Users(ctx, after, MaxPage)
+}
+
+// AllUsers returns all users, oldest first.
+func (s *Service) AllUsers(ctx context.Context) ([]User, error) {
+	return s.store.Users(ctx, uuid.Nil, 1<<30)
+}
+
+// LockedOut reports that there are operators, and that all of them are disabled.
+func (s *Service) LockedOut(ctx context.Context) (bool, error) {
+	all, err := s.AllUsers(ctx)
+	operators := slices.DeleteFunc(all, func(u User) bool { return !u.Operator })
+	return len(operators) > 0 && !slices.ContainsFunc(operators, func(u User) bool { return u.DisabledAt == nil }), err
 }
 
 // FindUsers returns the first n users, oldest first, with a name or an e-mail address

@@ -13,7 +13,7 @@ import (
 
 // ErrOperatorExists refuses a setup link once there is an operator.
 var ErrOperatorExists = fault.New(fault.Conflict,
-	"there is an operator already: user recover lets one in again, user setup-link --another makes one more")
+	"there is an operator already: user enable or recover lets one in again, user setup-link --another makes one more")
 
 // NewSetupLink replaces the setup link and returns the address of the new one,
 // which is valid for SetupTTL. The operator created with it will own the tenant,

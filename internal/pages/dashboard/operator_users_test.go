@@ -63,7 +63,7 @@ func TestAnotherOperator(t *testing.T) {
 		res, _ := g.Nobody().Post(t, path(usual), person("ada"))
 		want(t, "the usual link, with an operator", res, 410, "")
 		_, err = g.App.Accounts.NewSetupLink(t.Context(), nil)
-		if !errors.Is(err, account.ErrOperatorExists) || !strings.Contains(err.Error(), "user recover") {
+		if !errors.Is(err, account.ErrOperatorExists) || !strings.Contains(err.Error(), "user enable or recover") {
 			t.Errorf("another usual link: %v", err)
 		}
 		by, links := audit.Actor{Kind: audit.KindCLI, ID: "0", Name: "root"}, []string{}
