@@ -69,8 +69,12 @@ func Unknown(environ []string) []error {
 	return errs
 }
 
-// nearest returns the name with the smallest edit distance.
+// nearest returns the name with the smallest edit distance, of those that begin with the given one if any does.
 func nearest(name string, names []string) string {
+	begun := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return !strings.HasPrefix(n, name) })
+	if len(begun) > 0 {
+		names = begun
+	}
 	return slices.MinFunc(names, func(a, b string) int { return distance(name, a) - distance(name, b) })
 }
 
