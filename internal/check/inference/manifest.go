@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 )
 
 // ManifestName is the file in the models directory that describes the others.
@@ -57,10 +58,9 @@ var ErrMissing = errors.New("the age models are not installed: set AGEGATE_MODEL
 // ReadManifest reads the manifest of a models directory, checks that every
 // required role is filled, and compares each file with its SHA-256. A missing manifest
 // or file is ErrMissing.
-func ReadManifest(dir string) (Manifest, error) {
-	var m Manifest
+func ReadManifest(dir string) (m Manifest, err error) {
 	text, err := os.ReadFile(filepath.Join(dir, ManifestName)) //nolint:gosec // the operator chose the directory
-	if errors.Is(err, os.ErrNotExist) {
+	if errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return m, fmt.Errorf("%w (no %s in %s)", ErrMissing, ManifestName, dir)
 	} else if err != nil {
 		return m, err
