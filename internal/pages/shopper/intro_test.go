@@ -43,8 +43,8 @@ func TestAChoiceOfADocumentIsOffered(t *testing.T) {
 			if offered := strings.Contains(a.body, `data-testid="prefer-document"`); offered != (tt.prefer != "") {
 				t.Errorf("offered: %t", offered)
 			}
-			text := map[string]string{preferBoth: "from a wallet app, or photograph",
-				preferWallet: "from a wallet app on your phone", preferPhoto: "You photograph your passport"}[tt.prefer]
+			text := map[string]string{preferBoth: "With a wallet app, or a photo",
+				preferWallet: "With a wallet app on your phone", preferPhoto: "With a photo of your passport"}[tt.prefer]
 			if !strings.Contains(a.body, text) {
 				t.Errorf("the page does not say %q", text)
 			}

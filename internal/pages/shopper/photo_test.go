@@ -126,7 +126,13 @@ func TestOutcomesOfAPhotographedDocument(t *testing.T) {
 				contains(t, ended.body, "Your document was read, but we could not confirm that a live person",
 					"your face towards a window", "begin with a document")
 			default:
-				shopper.get(link+"/photo?refused="+string(row.refused)).shows(t, http.StatusOK, "refused-"+string(row.refused))
+				refused := shopper.get(link + "/photo?refused=" + string(row.refused))
+				refused.shows(t, http.StatusOK, "refused-"+string(row.refused))
+				ends := strings.Contains(refused.body, `class="button primary" name="choice" value="decline"`)
+				opens := strings.Contains(refused.body, `class="button primary" data-do="open" data-testid="open-camera"`)
+				if young := row.refused == photo.UnderAge; ends != young || opens == young {
+					t.Errorf("%s: ending the check comes first: %t, the camera: %t", row.refused, ends, opens)
+				}
 				if a := shopper.get(link + "/photo?refused=passed"); strings.Contains(a.body, `data-testid="refused-`) {
 					t.Error("an outcome that is no refusal is shown as one")
 				}
