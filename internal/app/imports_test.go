@@ -71,8 +71,9 @@ var house = []room{
 	// 9 of backoffice name a camera's trouble for support and for the shopper.
 	// 103 of pages tell checks of one order apart, find orders as others spell them, begin no check that nobody can
 	// pass, and say when held data goes. 6 of pages and 2 of rules find an order by an Idempotency-Key that is a UUID,
-	// under a parameter in a merchant's language, or in a whole address.
-	{"pages", 15597, [][]string{{"dashboard", "shopper"}, {"page"}}},
+	// under a parameter in a merchant's language, or in a whole address. 7 of pages and 3 of rules say that
+	// an address of webhooks is a former one, and sort the audit log's actions by their words.
+	{"pages", 15604, [][]string{{"dashboard", "shopper"}, {"page"}}},
 	// 1 of store and 2 of backoffice tell operators and teams what open sessions reserve of the credit.
 	// 22 of store keep a mail from going out after its link ended, and name those that wait. 35 of rules tell names,
 	// connections and certificates apart for doctor, lists and mails; 20 of app tell of mails that wait and of a full disk.
@@ -86,7 +87,7 @@ var house = []room{
 	// asked for, not of the light, after a camera without a face.
 	{"backoffice", 8842, [][]string{{"evidence"}, {"insight"}, {"account"}, {"certificate", "mail"}}},
 	{"check", 15119, [][]string{{"document"}, {"age"}, {"liveness", "photographic"}, {"vision"}, {"inference"}}},
-	{"rules", 8692, [][]string{
+	{"rules", 8695, [][]string{
 		{"session"}, {"billing", "tenant", "webhook"}, {"audit", "brand", "credential"},
 		{"gather", "turn"}, {"routine", "trail"}, {"checkouttest", "fault", "strictjson"},
 	}},

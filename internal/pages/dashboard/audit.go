@@ -51,8 +51,8 @@ func (p *Pages) audit() desk.Feature {
 
 type auditView struct {
 	desk.Layout
-	Actions []choiceView
-	Actor   string // the ID to filter by
+	audit.Filter
+	Actions map[string]audit.Action // by what they are called
 	Who     *page.Text
 	All     string // the log without filters
 	Filters bool
@@ -62,12 +62,6 @@ type auditView struct {
 	Tenants bool       // it is the acts on all tenants
 	Export  string     // address; empty for those who may not export
 	desk.Pager
-}
-
-// choiceView is an option of a filter. Without a text, the value is shown.
-type choiceView struct {
-	Value, Key string
-	Chosen     bool
 }
 
 // entryView is one entry of the log.
@@ -162,13 +156,20 @@ func (p *Pages) showAudit(r *desk.Request) error {
 	if err != nil {
 		return err
 	}
-	v := &auditView{Actor: f.ActorID, All: auditHref(r, audit.Filter{}), Filters: f.ActorID != "" || f.Action != "",
-		Export: operatorAuditExportPath, Tenants: f.Scope == audit.OnTenants}
+	v := &auditView{Filter: f, Actions: map[string]audit.Action{}, Tenants: f.Scope == audit.OnTenants,
+		All: auditHref(r, audit.Filter{}), Filters: f.ActorID != "" || f.Action != "",
+		Export: operatorAuditExportPath}
 	if v.One = r.Route.HasTenant(); v.One {
 		v.Export = r.Editing(auditExportPath)
 	}
 	for _, a := range audit.Actions() {
-		v.Actions = append(v.Actions, choiceView{string(a), p.textOf("audit.action." + string(a)), a == f.Action})
+		word, err := p.Set.Text(r, page.Say("audit.action."+string(a)))
+		if err != nil {
+			return err
+		}
+		if !slices.Contains(audit.Ended, a) {
+			v.Actions[word] = a
+		}
 	}
 	names, err := p.namesOf(r, entries)
 	if err != nil {

@@ -80,6 +80,7 @@ type deliveryView struct {
 type eventAct struct {
 	Retry, Resend string
 	Form          *desk.FormView // of Resend
+	Former        bool           // Resend does not reach the present Webhook URL
 }
 
 // newEventAct returns nil if the user can do nothing about the event.
@@ -91,7 +92,7 @@ func newEventAct(r *desk.Request, e webhook.Record) (*eventAct, error) {
 		return nil, nil
 	}
 	form, err := r.Blank(desk.PlainForm)
-	return &eventAct{Resend: eventsPath(r) + e.ID + "/resend", Form: form}, err
+	return &eventAct{Resend: eventsPath(r) + e.ID + "/resend", Form: form, Former: e.EndpointID != currentEndpoint(r)}, err
 }
 
 type attemptView struct {

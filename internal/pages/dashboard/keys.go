@@ -127,24 +127,22 @@ func (p *Pages) noteOpen(r *desk.Request, q *desk.Question) error {
 		return err
 	}
 	q.NoteAt = inMode(r, false, overviewPath)
-	q.Note, err = p.openOf(r, list)
+	names, err := p.textsOf(r, p.openOf(r, list)...)
+	if len(names) > 0 {
+		q.Note = new(page.Say("new_key.open", "items", strings.Join(names, ", ")))
+	}
 	return err
 }
 
-// openOf names the open liveTodos of a checklist. It returns nil if there are none.
-func (p *Pages) openOf(r *desk.Request, list insight.Checklist) (*page.Text, error) {
-	var keys []string
+// openOf returns the texts of the open liveTodos of a checklist.
+func (p *Pages) openOf(r *desk.Request, list insight.Checklist) (keys []string) {
 	open, _ := p.todosOf(r, list)
 	for _, todo := range open {
 		if slices.Contains(liveTodos, todo.Name) {
 			keys = append(keys, todo.Text)
 		}
 	}
-	if len(keys) == 0 {
-		return nil, nil
-	}
-	names, err := p.textsOf(r, keys...)
-	return new(page.Say("new_key.open", "items", strings.Join(names, ", "))), err
+	return keys
 }
 
 // showKey shows a new key. The key cannot be shown again.

@@ -61,8 +61,9 @@ type overviewView struct {
 	Figures template.HTML    // rendered from a figuresView
 
 	Spent  bool       // the API refuses live sessions, because no check is left
+	Bills  string     // address of the billing page; empty for those who may not see it
 	Closed string     // why nobody can pass a live check: overview.closed.<why>; empty if people can
-	Open   *page.Text // in live mode: which items of the checklist live sessions need; nil for none
+	Open   int        // in live mode: how many items of the checklist live sessions still need
 	Todo   []todoView // what the checklist has left; none in live mode, or for those who do not integrate
 	Done   []string   // the names of the items that are done; with no Todo all of them
 	Recent []insight.SessionRow
@@ -100,8 +101,8 @@ type figuresView struct {
 type figuresKey struct {
 	insight.Scope
 	insight.Window
-	asOf time.Time
-	zone string
+	asOf            time.Time
+	zone, currentID string
 }
 
 // tileFigure is a figure and a text about it.
@@ -140,8 +141,8 @@ type healthView struct {
 }
 
 type destinationView struct {
-	Host     string
-	Disabled bool
+	Host             string
+	Disabled, Former bool
 }
 
 // makeView is the button that creates a test session with default settings.
@@ -165,10 +166,11 @@ func (p *Pages) showOverview(r *desk.Request) error {
 	}
 	o, err := p.cfg.Insight.Overview(r.Ctx(), r.Scope(), window, r.Zone())
 	if err == nil {
-		v.Figures, err = p.Set.Kept(r, "overview", "figures", figuresKey{r.Scope(), window, o.AsOf, r.Zone().String()},
-			func() page.View { return newFigures(o, r.Zone()) })
+		key := figuresKey{r.Scope(), window, o.AsOf, r.Zone().String(), currentEndpoint(r)}
+		v.Figures, err = p.Set.Kept(r, "overview", "figures", key,
+			func() page.View { return newFigures(o, r.Zone(), key.currentID) })
 	}
-	v.Spent = o.Allowance != nil && o.Allowance.Spent()
+	v.Spent, v.Bills = o.Allowance != nil && o.Allowance.Spent(), r.Editing(billingPath)
 	if v.Unread.Figures, err = r.Unread("figures", err); err != nil {
 		return err
 	}
@@ -213,11 +215,11 @@ func (p *Pages) readLists(r *desk.Request, v *overviewView) error {
 	switch {
 	case !r.Opens(playgroundPath):
 	case r.Access.Livemode():
-		v.Open, err = p.openOf(r, list)
+		v.Open = len(p.openOf(r, list))
 	default:
 		v.Todo, v.Done = p.todosOf(r, list)
 	}
-	return err
+	return nil
 }
 
 // readWayOn fills in what leads on from an empty live mode: to the first key, and to the sessions of test mode.
@@ -239,9 +241,9 @@ func (p *Pages) readRecent(r *desk.Request, v *overviewView) (err error) {
 	return err
 }
 
-func newFigures(o insight.Overview, zone *time.Location) *figuresView {
+func newFigures(o insight.Overview, zone *time.Location, currentID string) *figuresView {
 	v := &figuresView{Live: o.Allowance != nil, Chart: newChart(o.Window, o.Series, zone),
-		Webhooks: newWebhooks(o.Webhooks)}
+		Webhooks: newWebhooks(o.Webhooks, currentID)}
 	v.Funnel = newSteps(o.Funnel.Created, funnelSteps,
 		[]int64{o.Funnel.Created, o.Funnel.Opened, o.Funnel.Begun, o.Funnel.Decided, o.Funnel.Passed})
 	v.Times = newSteps(o.Funnel.Decided, timeSteps, o.Times[:])
@@ -300,13 +302,13 @@ func allowanceTile(a insight.Allowance) tileFigure {
 	return tileFigure{page.Figure(a.Left()), left}
 }
 
-func newWebhooks(h insight.WebhookHealth) healthView {
+func newWebhooks(h insight.WebhookHealth, currentID string) healthView {
 	v := healthView{
 		Pending: figureUpTo(h.Pending, h.MaxEvents), Waiting: figureUpTo(h.Waiting, h.MaxEvents),
 		Failed: figureUpTo(h.Failed, h.MaxEvents), Quiet: h.Pending+h.Waiting+h.Failed == 0 && len(h.Endpoints) == 0,
 	}
 	for _, e := range h.Endpoints {
-		v.Endpoints = append(v.Endpoints, destinationView{e.Host(), e.DisabledAt != nil})
+		v.Endpoints = append(v.Endpoints, destinationView{e.Host(), e.DisabledAt != nil, e.ID != currentID})
 	}
 	return v
 }

@@ -42,7 +42,12 @@ func TestSpentTenantIsSeen(t *testing.T) {
 			}
 		}
 		told(true)
-		if _, list := op.Get(t, "/operator?lang=en"); !strings.Contains(list, "No decision is counted yet") {
+		_, body := o.owner.Get(t, o.at("/live"))
+		note := between(t, body, `<p class="summary" role="note" data-testid="spent">`, "</p>")
+		if !strings.Contains(note, "/billing") {
+			t.Errorf("the note leads to no action: %s", note)
+		}
+		if _, list := op.Get(t, "/operator?lang=en"); !strings.Contains(list, "None decided up to two hours ago") {
 			t.Error("the list says more than that no decision is counted")
 		}
 		_, page := op.Get(t, own)

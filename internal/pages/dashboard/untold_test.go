@@ -71,6 +71,15 @@ func TestTheShopWasNotTold(t *testing.T) {
 				t.Errorf("the overview says that webhooks fail: %t", !failing)
 			}
 		}
+		for _, former := range []bool{false, true} {
+			if former {
+				g.Exec(t, "UPDATE tenants SET webhook_url = 'https://moved.example/hook'")
+				forget(g)
+			}
+			if _, body := support.Get(t, base); strings.Contains(body, "Former Webhook URL <code>") != former {
+				t.Errorf("the overview says that a former address fails: %t", !former)
+			}
+		}
 	})
 }
 

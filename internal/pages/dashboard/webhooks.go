@@ -187,6 +187,11 @@ func (v *webhooksView) page(later bool, next string) {
 	}
 }
 
+// currentEndpoint is the ID of the registered URL, or "".
+func currentEndpoint(r *desk.Request) string {
+	return webhook.EndpointID(r.Access.TenantID(), r.Access.Livemode(), r.Tenant.WebhookURL)
+}
+
 // endpoints returns the registered URL and earlier ones that fail.
 func (p *Pages) endpoints(r *desk.Request) ([]endpointView, error) {
 	failing, err := p.cfg.Webhooks.Endpoints(r.Ctx(), deliveryScope(r))
@@ -194,7 +199,7 @@ func (p *Pages) endpoints(r *desk.Request) ([]endpointView, error) {
 		return nil, err
 	}
 	var list []endpointView
-	current := webhook.EndpointID(r.Access.TenantID(), r.Access.Livemode(), r.Tenant.WebhookURL)
+	current := currentEndpoint(r)
 	if current != "" {
 		delivered := insight.DeliveryFilter{Status: webhook.StatusDelivered}
 		lately, err := p.cfg.Insight.Deliveries(r.Ctx(), r.Scope(), delivered, "")

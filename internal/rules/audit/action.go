@@ -100,6 +100,9 @@ var actions = []Action{
 	PasskeyAdd, PasskeyRemove, PasswordSet, TOTPAdd, TOTPRemove, CodesReplace, LoginEnd, LoginsEnd,
 }
 
+// Ended are the actions of release 0.2 that nothing writes any more.
+var Ended = []Action{CertifyRun, QACardCreate, QACardRevoke, DriftRaise, DriftLower, DriftFreeze}
+
 // Actions returns all actions, by name.
 func Actions() []Action { return slices.Sorted(slices.Values(actions)) }
 
