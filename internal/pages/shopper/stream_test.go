@@ -206,7 +206,7 @@ func TestReasons(t *testing.T) {
 		words  string
 		sit    bool // the check without movements is offered first
 	}{
-		{age.ReasonAstray, "your head did not follow the arrows", true},
+		{age.ReasonAstray, "Your head did not follow the arrows", true},
 		{age.ReasonUnmoved, ", or choose “I cannot move my head”", true},
 		{age.ReasonHasty, "move more slowly", false},
 		{age.ReasonDrawn, "Turn off filters", false},
