@@ -56,10 +56,14 @@ func TestSavedSectionIsInView(t *testing.T) {
 func TestSettingsThatNobodyCanPass(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		o := newStaffed(t, g, nil)
-		for row, change := range map[string]url.Values{
-			"After a refusal":                     {"document_check": {"1"}},
-			"Documents only · With a wallet only": {"document_check": {"1"}, "only": {"1"}, "ways": {"wallet"}},
+		for _, tt := range []struct { // the second adds to the first
+			row    string
+			change url.Values
+		}{
+			{"After a refusal", url.Values{"document_check": {"1"}}},
+			{"Documents only · With a wallet only", url.Values{"only": {"1"}, "ways": {"wallet"}}},
 		} {
+			row, change := tt.row, tt.change
 			res, _ := o.owner.Post(t, o.at("/settings"), o.filled(t, o.owner, change))
 			_, body := o.owner.Get(t, res.Header.Get("Location")+"&lang=en")
 			if !strings.Contains(body, `<h2>Document check</h2> <span class="muted">`+row+"</span>") {
