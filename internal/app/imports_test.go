@@ -73,7 +73,8 @@ var house = []room{
 	// pass, and say when held data goes. 6 of pages and 2 of rules find an order by an Idempotency-Key that is a UUID,
 	// under a parameter in a merchant's language, or in a whole address. 7 of pages and 3 of rules say that
 	// an address of webhooks is a former one, and sort the audit log's actions by their words.
-	{"pages", 15604, [][]string{{"dashboard", "shopper"}, {"page"}}},
+	// 5 of pages name the key by which a program acts.
+	{"pages", 15609, [][]string{{"dashboard", "shopper"}, {"page"}}},
 	// 1 of store and 2 of backoffice tell operators and teams what open sessions reserve of the credit.
 	// 22 of store keep a mail from going out after its link ended, and name those that wait. 35 of rules tell names,
 	// connections and certificates apart for doctor, lists and mails; 20 of app tell of mails that wait and of a full disk.

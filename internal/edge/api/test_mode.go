@@ -77,7 +77,7 @@ func fromSignedRecord(r webhook.SignedRecord) (gen.TestEvent, error) {
 func (a *API) ResendTestEvent(
 	ctx context.Context, req gen.ResendTestEventRequestObject,
 ) (gen.ResendTestEventResponseObject, error) {
-	err := a.test.Events.ResendEvent(ctx, audit.TestKey(), testScope(ctx), req.EventID)
+	err := a.test.Events.ResendEvent(ctx, audit.TestKey(callerFrom(ctx).KeyID), testScope(ctx), req.EventID)
 	switch fault.CodeOf(err) {
 	case fault.NotFound:
 		return nil, errNoEvent
@@ -99,7 +99,7 @@ func (a *API) MoveTestClock(
 	if req.Body.Expire == gen.ExpiringRedirect {
 		move = a.test.Clock.ExpireNextRedirect
 	}
-	switch err := move(ctx, audit.TestKey(), testScope(ctx), req.SessionID); {
+	switch err := move(ctx, audit.TestKey(callerFrom(ctx).KeyID), testScope(ctx), req.SessionID); {
 	case errors.Is(err, session.ErrNoRedirect):
 		return nil, errNoRedirect
 	case fault.CodeOf(err) == fault.Conflict: // the session has ended, perhaps only now

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"agegate/internal/backoffice/account"
@@ -258,6 +259,9 @@ func (p *Pages) entryOf(r *desk.Request, names auditNames, e audit.Entry) entryV
 		Seq: e.Seq, At: e.At,
 		By:     actorOf(e),
 		Action: string(e.Action), Key: p.textOf("audit.action." + string(e.Action)),
+	}
+	if key, known := names.keys[e.Actor.ID]; known {
+		v.By = page.Say("audit.by.key", "name", strings.TrimSpace(key.Name+" …"+key.End))
 	}
 	if e.Actor.ID != "" {
 		v.ByHref = auditHref(r, audit.Filter{ActorID: e.Actor.ID})

@@ -43,6 +43,7 @@ func (p *Pages) namesOf(r *desk.Request, entries []audit.Entry) (n auditNames, e
 	about, of := map[string]bool{}, []uuid.UUID{}
 	for _, e := range entries {
 		about[subject(e)] = true
+		about["api_key"] = about["api_key"] || e.Actor.IsTestKey()
 		if id, err := uuid.Parse(string(e.Scope)); err == nil {
 			of = append(of, id)
 		}

@@ -298,3 +298,18 @@ func TestOperatorsActsOnTenants(t *testing.T) {
 }
 
 func operatedAt(tenantID uuid.UUID) string { return "/operator/tenants/" + tenantID.String() }
+
+// TestActsOfAKeyNameIt: what a program does with a test key is logged with the key, under the key's name.
+func TestActsOfAKeyNameIt(t *testing.T) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
+		shop := g.Shop(t, "", nil)
+		made := g.Create(t, shop.Test.APIKey, 18)
+		g.Do(t, gatewaytest.Row{Method: "POST", Path: "/api/v1/test/sessions/" + made.SessionID + "/clock",
+			Key: shop.Test.APIKey, Body: `{"expire":"session"}`, Status: 200})
+		g.Exec(t, "UPDATE api_keys SET name = 'Shop backend' WHERE livemode = FALSE")
+		_, body := member(t, g, shop.Tenant.ID, account.Owner).Get(t, "/dashboard/"+shop.Tenant.ID.String()+"/audit?lang=en")
+		if name := "API, Shop backend …" + shop.Test.APIKey[len(shop.Test.APIKey)-4:]; !strings.Contains(body, name) {
+			t.Errorf("no act is by %s", name)
+		}
+	})
+}

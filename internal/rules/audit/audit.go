@@ -1,9 +1,7 @@
-// Package audit defines the log of changes by staff, the operator's command line
-// and the gateway itself. It does not cover traffic. An entry is written in the
-// transaction of its act: an act that fails leaves none, and an act whose entry
-// cannot be written is rolled back. API calls and shoppers write no entries, so
-// they never wait for the log. Test sessions that staff create and a user's
-// choice of language write none either.
+// Package audit defines the log of changes by staff, the operator's command line and the gateway itself. It does not
+// cover traffic. An entry is written in the transaction of its act: an act that fails leaves none, and an act whose
+// entry cannot be written is rolled back. API calls and shoppers write no entries, so they never wait for the log.
+// Test sessions that staff create and a user's choice of language write none either.
 //
 // The entries of one scope form a chain: each holds the hash of the one before,
 // so that Verify finds rows that were changed, removed or inserted later.
@@ -44,11 +42,10 @@ const (
 	KindSystem   Kind = "system"   // the gateway itself
 )
 
-// Actor identifies the person or program that acts. The zero Actor is refused when its entry is
-// written.
+// Actor identifies the person or program that acts. The zero Actor is refused when its entry is written.
 type Actor struct {
 	Kind Kind   `json:"kind"`
-	ID   string `json:"id"`   // of a user: the user's ID; of the command line: the user ID of the operating system
+	ID   string `json:"id"`   // of a user: the user's ID; of a test key: the key's; of the command line: that of the system's user
 	Name string `json:"name"` // at that time; empty if unknown
 }
 
@@ -62,10 +59,12 @@ func Operator(id uuid.UUID, name string) Actor { return Actor{KindOperator, id.S
 func System(name string) Actor { return Actor{KindSystem, "", name} }
 
 // TestKey is the actor of changes that a request with a test key makes.
-func TestKey() Actor { return System("API, test key") }
+func TestKey(id uuid.UUID) Actor { return Actor{KindSystem, id.String(), "API, test key"} }
 
-// Bounds of what test keys can write: a program that holds one may repeat a request
-// without end.
+// IsTestKey reports that the actor is a TestKey.
+func (a Actor) IsTestKey() bool { return a.Kind == KindSystem && a.Name == TestKey(uuid.Nil).Name }
+
+// Bounds of what test keys can write: a program that holds one may repeat a request without end.
 const (
 	// MaxTestActs is how many entries of a tenant's log may be younger than
 	// TestActsPeriod when a test key adds one.

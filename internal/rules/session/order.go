@@ -14,16 +14,14 @@ import (
 var orderNames = []string{
 	"order", "orderid", "orderno", "ordernumber", "orderref", "orderreference", "reference", "ref", "cart", "cartid",
 	"basket", "basketid", "checkout", "checkoutid", "invoice", "invoiceid", "purchase", "purchaseid",
-	"bestellung", "bestellnummer", "bestelling", "bestelnummer", "commande", "encomenda", "ordine", "ordre", "pedido",
-	"siparis", "zamowienie",
+	"bestellung", "bestellnummer", "bestelling", "bestelnummer", "commande", "encomenda", "ordine", "pedido", "zamowienie",
 }
 
 // maxOrder is the maximum number of characters of an order.
 const maxOrder = 64
 
-// orderForm is the form of an order. It begins with a letter or a digit, so that a
-// spreadsheet does not take it for a formula. The pattern does not limit the length:
-// with a limit, package regexp would keep the classes of letters 64 times in memory.
+// orderForm is the form of an order. It begins with a letter or a digit, so that a spreadsheet does not take it for
+// a formula. It has no maximum length, for which package regexp would keep the classes of letters 64 times in memory.
 var orderForm = regexp.MustCompile(`^[\p{L}\p{N}][\p{L}\p{N}._:/#-]*$`)
 
 func isOrder(text string) bool {
