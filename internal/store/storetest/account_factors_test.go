@@ -307,7 +307,7 @@ func TestInvitationsAndRecoveryLinks(t *testing.T) {
 		wantNoError(t, err)
 		inAccounts(t, s, func(tx account.Tx) error { return tx.DeleteOwnerInvitations(shop.ID) })
 		if got, err := s.Invitations(t.Context(), []uuid.UUID{shop.ID}, start); err != nil || len(got) != 1 ||
-			!reflect.DeepEqual(got[0], invitation) {
+			!reflect.DeepEqual(got[0], account.OpenInvitation{Link: invitation}) {
 			t.Errorf("invitations = %+v, %v", got, err)
 		}
 		if got, err := s.Invitations(t.Context(), []uuid.UUID{shop.ID}, invitation.ExpiresAt); err != nil || len(got) != 0 {
