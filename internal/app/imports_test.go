@@ -77,7 +77,7 @@ var house = []room{
 	{"pages", 15609, [][]string{{"dashboard", "shopper"}, {"page"}}},
 	// 1 of store and 2 of backoffice tell operators and teams what open sessions reserve of the credit.
 	// 22 of store keep a mail from going out after its link ended, and name those that wait. 35 of rules tell names,
-	// connections and certificates apart for doctor, lists and mails; 20 of app tell of mails that wait and of a full disk.
+	// connections and certificates apart for doctor, lists and mails; 20 of app tell of waiting mails and a full disk.
 	{"store", 6090, nil},
 	// 6 of lab say that the sample shop knows test mode only.
 	{"lab", 306, [][]string{

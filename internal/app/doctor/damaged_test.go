@@ -19,7 +19,8 @@ func TestDamagedFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, damage := range map[string]struct{ from, to int }{"first page": {100, 4096}, "all but the first": {4096, len(whole)},
+	for name, damage := range map[string]struct{ from, to int }{
+		"first page": {100, 4096}, "all but the first": {4096, len(whole)},
 		"a text": {0, len(whole)}} {
 		path, text := filepath.Join(t.TempDir(), "x.db"), slices.Clone(whole)
 		for i := damage.from; i < damage.to; i++ {
@@ -30,7 +31,8 @@ func TestDamagedFile(t *testing.T) {
 		}
 		bad := 0
 		for _, f := range examine(t, "AGEGATE_DATABASE_URL=sqlite:"+path) {
-			if f.Grade == doctor.Problem && (strings.Contains(f.Found, "malformed") || strings.Contains(f.Found, "not a database")) {
+			if f.Grade == doctor.Problem && (strings.Contains(f.Found, "malformed") ||
+				strings.Contains(f.Found, "not a database")) {
 				bad++
 				if !strings.Contains(f.Advice, "restore the last backup as docs/operations/back-up.md says") {
 					t.Errorf("%s: %+v", name, f)
@@ -43,7 +45,7 @@ func TestDamagedFile(t *testing.T) {
 	}
 }
 
-// TestLooserSettings: settings by which more minors pass, or results are sent in the clear, are told.
+// TestLooserSettings: doctor warns of settings that let more minors pass or send results in the clear.
 func TestLooserSettings(t *testing.T) {
 	const margin, callbacks = "AGEGATE_AGE_MARGIN", "AGEGATE_ALLOW_INSECURE_CALLBACKS"
 	none := []string{"AGEGATE_DATABASE_URL=sqlite:" + t.TempDir() + "/none.db", callbacks + "=true"}

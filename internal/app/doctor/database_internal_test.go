@@ -7,7 +7,7 @@ import (
 	"agegate/internal/app/config"
 )
 
-// TestDiskFindings: a disk that is nearly full is told before it is full, and another machine's is not looked at.
+// TestDiskFindings: doctor warns while a disk still has some room, and never looks at another machine's disk.
 func TestDiskFindings(t *testing.T) {
 	for _, tt := range []struct {
 		limit float64

@@ -353,7 +353,8 @@ func TestWhyAServerCannotBeUsed(t *testing.T) {
 			t.Fatal(err)
 		}
 		o.round(t, o.deliverer(server), 1)
-		if log := o.log.String(); !strings.Contains(log, "its certificate has expired") || strings.Contains(log, "127.0.0.1") {
+		if log := o.log.String(); !strings.Contains(log, "its certificate has expired") ||
+			strings.Contains(log, "127.0.0.1") {
 			t.Errorf("%s: the log says %s", how, log)
 		}
 		if err := server.Check(t.Context()); err == nil || !strings.Contains(err.Error(), "its certificate has expired") {

@@ -109,7 +109,8 @@ func TestStory(t *testing.T) {
 		{"attempts = 1, opened_at = created_at, begun_at = '2099-02-01 00:00:00+00:00'" + late + "browser_refused\"}]'",
 			"The shopper is at the camera check.</p>", "Your age check is still open. Please", ""},
 		{"opened_at = created_at, status = 'EXPIRED'" + late + "browser_missing\"}]'", "The shopper opened the link, but " +
-			"no face was checked in time. The browser said that it found no camera.</p>", "a new one in our shop. On a computer, connect", ""},
+			"no face was checked in time. The browser said that it found no camera.</p>",
+			"a new one in our shop. On a computer, connect", ""},
 		{"opened_at = created_at" + late + "camera_faceless\"}]'",
 			"The shopper has opened the link. The check of a face has " +
 				"not begun. The camera ran, but no face was seen well enough to begin.</p>",
@@ -326,7 +327,8 @@ func TestReplyOfADisabledTenant(t *testing.T) {
 		"status = 'EXPIRED'": "are not available at the moment", "status = 'PASSED'": "Your age check is done.",
 		"status = 'FALLBACK', source = 'camera'": "are not available at the moment",
 		"status = 'SPOOF', source = 'camera'":    "are not available at the moment",
-		under:                                    "younger than our shop requires", "status = 'EXPIRED', " + under: "younger than our shop requires"} {
+		under:                                    "younger than our shop requires",
+		"status = 'EXPIRED', " + under:           "younger than our shop requires"} {
 		made := g.Create(t, shop.Test.APIKey, 18)
 		g.Exec(t, "UPDATE sessions SET "+set+" WHERE id = '"+made.SessionID+"'")
 		says[made.SessionID] = text

@@ -84,7 +84,9 @@ func TestSupportIsLedToItsGuide(t *testing.T) {
 // TestHeldSaysUntilWhen: the data held of a session ends with the day on which it is deleted by itself, or says that
 // an owner deletes it.
 func TestHeldSaysUntilWhen(t *testing.T) {
-	for settings, until := range map[string]string{"AGEGATE_RETENTION=": "When an owner deletes it", "AGEGATE_RETENTION=30d": ""} {
+	for settings, until := range map[string]string{
+		"AGEGATE_RETENTION=": "When an owner deletes it", "AGEGATE_RETENTION=30d": "",
+	} {
 		g := gatewaytest.Start(t, gatewaytest.SQLite(t), settings)
 		shop := g.Shop(t, "", nil)
 		made := g.Create(t, shop.Test.APIKey, 18)

@@ -45,7 +45,7 @@ const (
 // Actor identifies the person or program that acts. The zero Actor is refused when its entry is written.
 type Actor struct {
 	Kind Kind   `json:"kind"`
-	ID   string `json:"id"`   // of a user: the user's ID; of a test key: the key's; of the command line: that of the system's user
+	ID   string `json:"id"`   // a user's or a test key's; of the command line: that of the system's user
 	Name string `json:"name"` // at that time; empty if unknown
 }
 

@@ -29,7 +29,8 @@ func isOrder(text string) bool {
 }
 
 // orderWords stand before an order that a person types.
-var orderWords = regexp.MustCompile(`(?i)^(?:(?:order|bestell(?:ung|ing)|commande|encomenda|ordine|pedido)(?: (?:no|nr|number|nummer)\.?)?[ :#]+)?#? *`)
+var orderWords = regexp.MustCompile(`(?i)^(?:(?:order|bestell(?:ung|ing)|commande|encomenda|ordine|pedido)` +
+	`(?: (?:no|nr|number|nummer)\.?)?[ :#]+)?#? *`)
 
 // TypedOrder returns the order that a person means by a text, such as 1042, #1042,
 // order 1042 or order=1042, or "" if the text names none.

@@ -32,7 +32,8 @@ func TestTypedOrder(t *testing.T) {
 	t.Parallel()
 	for typed, want := range map[string]string{
 		"1042": "1042", "#1042": "1042", "order 1042": "1042", "Order no. #1042": "1042", "order=1042": "1042",
-		"Bestellung Nr. 1042": "1042", " order_id=A/7 ": "A/7", "orders-7": "orders-7", "encomenda 1702": "1702", "a=1042": "", "two words": "", "": "",
+		"Bestellung Nr. 1042": "1042", " order_id=A/7 ": "A/7", "orders-7": "orders-7", "encomenda 1702": "1702",
+		"a=1042": "", "two words": "", "": "",
 	} {
 		if got := TypedOrder(typed); got != want {
 			t.Errorf("%q: %q, want %q", typed, got, want)

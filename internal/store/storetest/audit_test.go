@@ -153,7 +153,8 @@ func TestTestKeysCannotFillTheLog(t *testing.T) {
 	each(t, func(t *testing.T, s Store) {
 		owner := newTenant(t, s)
 		act := audit.Act{
-			Scope: audit.OfTenant(owner.ID), At: start, Actor: audit.TestKey(uuid.New()), Action: audit.EventResend, Target: "evt_1",
+			Scope: audit.OfTenant(owner.ID), At: start, Actor: audit.TestKey(uuid.New()),
+			Action: audit.EventResend, Target: "evt_1",
 		}
 		person := act
 		person.Actor = audit.System("test")
