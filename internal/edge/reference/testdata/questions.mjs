@@ -105,7 +105,7 @@ const answers = {
   "delete customer data": "/docs/support#a-shopper-asks-about-their-face-or-data",
   support: "/docs/support#support-help-your-shoppers",
   "how long is data kept": "/docs/privacy#what-data-is-stored-and-for-how-long",
-  dpa: "/docs/privacy#who-is-responsible",
+  dpa: "/docs/privacy#the-contract-with-your-operator",
   "legal basis": "/docs/privacy#what-to-tell-your-shoppers",
   pricing: "/docs/go-live#what-a-check-costs",
   "how much": "/docs/go-live#what-a-check-costs",
