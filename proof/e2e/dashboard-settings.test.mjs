@@ -190,6 +190,9 @@ test("branding shows on the hosted page", async () => {
     await part(ada, `preview-${scheme}`).click();
     await phone.getByText("Vin & Øl", { exact: false }).first().waitFor();
   }
+  await ada.locator("#f-brand_name").fill("Vin"); // as it is typed: the field keeps the focus
+  await ada.frameLocator("[name=preview-dark]").getByAltText("Vin", { exact: true }).waitFor();
+  await fill({ brand_name: "Vin & Øl" });
   await look("branding-preview");
   await ada.setInputFiles("[name=brand_logo]", { name: "logo.svg", mimeType: "image/svg+xml", buffer: Buffer.from("<svg xmlns='http://www.w3.org/2000/svg'><script>alert(1)</script></svg>") });
   await leads(ada, part(ada, "save"));

@@ -73,11 +73,14 @@ test("code and tables use the width of the window, and code is not wrapped", asy
     assert.deepEqual(lines, [], `commands are cut off at ${path}`);
   }
   await page.goto(`${gateway.url}/docs/laws`);
-  assert.ok((await page.locator(".scroll").first().boundingBox()).width > 900, "the table of laws is squeezed");
-  await page.setViewportSize({ width: 1440, height: 800 });
+  assert.ok((await page.locator(".scroll").first().boundingBox()).width > 740, "the table of laws is squeezed");
   const [table, outline] = [await page.locator(".scroll").first().boundingBox(), await page.locator(".outline").boundingBox()];
   assert.ok(table.x + table.width <= outline.x, "the table lies below the list of the page's parts");
-  await page.setViewportSize({ width: 1280, height: 800 });
+  const long = await page.$$eval(".prose > p", (all) => all.map((p) => {
+    const lines = Math.round(p.offsetHeight / parseFloat(getComputedStyle(p).lineHeight));
+    return lines > 3 ? p.textContent.length / lines : 70;
+  }).filter((signs) => signs < 55 || signs > 80));
+  assert.deepEqual(long, [], "a line of a paragraph has 55 to 80 characters");
   await page.goto(`${gateway.url}/docs/reference`);
   assert.equal(await cut('[data-language="curl"]'), false, "the first request is cut off");
   assert.equal(await page.locator(".shown pre").first().evaluate((e) => getComputedStyle(e).whiteSpace), "pre");

@@ -1,4 +1,4 @@
-// Every change of the branding shows on both phones, and a picker fills in the colour.
+// What is typed or chosen as branding shows on both phones, and a picker fills in the colour.
 export {};
 const picker = /** @type {HTMLInputElement | null} */ (document.querySelector("[data-picker]"));
 const form = picker?.form;
@@ -30,7 +30,7 @@ if (form && picker && colour) {
   form.oninput = () => (form.className = "changed");
   if (!document.querySelector("[src][inert]")) show();
   picker.oninput = () => (colour.value = picker.value);
-  picker.closest(".part")?.addEventListener("change", () => {
+  picker.closest(".part")?.addEventListener("input", () => {
     follow();
     show();
   });
