@@ -78,7 +78,7 @@ the shop and say what a run reaches. Nothing is sent.`,
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		out := cmd.OutOrStdout()
 		plan := certify.Plan()
-		fmt.Fprintf(out, "%d cases. A run makes at most %d test sessions, of the tenant's daily cap.\n", len(plan),
+		fmt.Fprintf(out, "Cases: %d. Test sessions that a run makes, of the tenant's daily cap, at most: %d.\n", len(plan),
 			certify.MaxSessions())
 		if path != "" {
 			target, err := readTarget(path)

@@ -240,7 +240,7 @@ func registerBy(command string, w io.Writer) func(context.Context, string) error
 
 // announce prints what the run needs and costs.
 func (f *conformanceFlags) announce(w io.Writer, plan conformance.Plan) {
-	fmt.Fprintf(w, "Testing %s with %d cases; %d are skipped, see --plan.\nTest sessions it makes, at most: %d, of the "+
+	fmt.Fprintf(w, "Testing %s with cases: %d; skipped: %d, see --plan.\nTest sessions it makes, at most: %d, of the "+
 		"tenant's daily cap. Live sessions: %d",
 		f.BaseURL, len(plan.Cases), plan.Skipped, plan.Sessions, plan.Live)
 	if plan.Live > 0 {

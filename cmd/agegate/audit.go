@@ -158,7 +158,9 @@ func (c *cli) auditVerify() *cobra.Command {
 		}); err != nil {
 			return err
 		}
-		return errors.Join(printVerified(out, verified), broken)
+		show := terminal.PrintList(out, terminal.Itself[verifiedLog], "LOG\tENTRIES\tLAST HASH",
+			func(v verifiedLog) []any { return []any{tenant.Visible(string(v.Scope)), v.Entries, v.Hash} })
+		return errors.Join(show(verified, nil), broken)
 	})
 }
 
@@ -199,10 +201,4 @@ func verifyFile(path string) ([]verifiedLog, error) {
 		return []verifiedLog{}, err
 	}
 	return []verifiedLog{{scope, end.Seq, end.Hash}}, nil
-}
-
-func printVerified(out *terminal.Output, verified []verifiedLog) error {
-	return terminal.PrintList(out, terminal.Itself[verifiedLog], "LOG\tENTRIES\tLAST HASH", func(v verifiedLog) []any {
-		return []any{tenant.Visible(string(v.Scope)), v.Entries, v.Hash}
-	})(verified, nil)
 }

@@ -76,7 +76,7 @@ func (c *cli) databaseCopy() *cobra.Command {
 		}
 		defer into.Close()
 		err = from.Copy(cmd.Context(), into, store.CopyWatch, func(table string, rows int64) {
-			fmt.Fprintf(cmd.ErrOrStderr(), "%s: %d rows\n", table, rows)
+			fmt.Fprintf(cmd.ErrOrStderr(), "%s: rows: %d\n", table, rows)
 		})
 		return confirm(cmd, err, "The databases are equal. Set AGEGATE_DATABASE_URL to the new one.\n")
 	}

@@ -28,13 +28,6 @@ nothing. Refused while the session is open or its webhook is still to be deliver
 	return terminal.Group("session", "Delete a session's record", "", cmd)
 }
 
-// prunedSessions is the output of prune.
-type prunedSessions struct {
-	Deleted     int `json:"deleted"`
-	Open        int `json:"kept_open"`
-	Undelivered int `json:"kept_undelivered"`
-}
-
 func (c *cli) pruneCommand() *cobra.Command {
 	var before, only string
 	cmd := &cobra.Command{
@@ -62,7 +55,7 @@ func (c *cli) pruneCommand() *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("stopped after %s: %w", counted(total), err)
 			}
-			return out.Print(prunedSessions(total), func(w io.Writer) {
+			return out.Print(total, func(w io.Writer) {
 				fmt.Fprintf(w, "%s.\n", counted(total))
 			})
 		})
@@ -134,7 +127,7 @@ func pruneProgress(w io.Writer) func(session.Pruned) {
 }
 
 func counted(p session.Pruned) string {
-	return fmt.Sprintf("%d sessions deleted; kept: %d open, %d with a webhook still to be delivered", p.Deleted, p.Open,
+	return fmt.Sprintf("sessions deleted: %d; kept: %d open, %d with a webhook still to be delivered", p.Deleted, p.Open,
 		p.Undelivered)
 }
 
@@ -150,11 +143,7 @@ still to be delivered. A run that was stopped can be repeated.`,
 	}
 	cmd.Flags().BoolVar(&yes, "yes", false, "confirm the deletion")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return c.withTenant(cmd.Context(), args, func(op operator, id uuid.UUID) error {
-			t, err := op.tenants.Tenant(cmd.Context(), id)
-			if err != nil {
-				return missing("tenant", err)
-			}
+		return c.withTenant(cmd.Context(), args, func(op operator, t tenant.Tenant) error {
 			records := session.NewRecords(op.store, now)
 			if err := records.CheckFinished(cmd.Context(), t); err != nil {
 				return err
@@ -166,7 +155,7 @@ still to be delivered. A run that was stopped can be repeated.`,
 			if _, err := records.DeleteAll(cmd.Context(), op.actor, t, pruneProgress(cmd.ErrOrStderr())); err != nil {
 				return err
 			}
-			return confirm(cmd, op.tenants.Delete(cmd.Context(), op.actor, id), "Tenant %s is deleted.\n", id)
+			return confirm(cmd, op.tenants.Delete(cmd.Context(), op.actor, t.ID), "Tenant %s is deleted.\n", t.ID)
 		})
 	}
 	return cmd

@@ -191,15 +191,15 @@ func TestPrune(t *testing.T) {
 		o.session(other, 3*day)
 		before := now().Add(-2 * day).Format(time.RFC3339)
 
-		if got := parsed[prunedSessions](o.console, "prune", "--before", before, "--tenant", other.String(),
-			"--json"); got != (prunedSessions{Deleted: 1}) {
+		if got := parsed[session.Pruned](o.console, "prune", "--before", before, "--tenant", other.String(),
+			"--json"); got != (session.Pruned{Deleted: 1}) {
 			t.Errorf("of one tenant: %+v", got)
 		}
-		if got := parsed[prunedSessions](o.console, "prune", "--before", before,
-			"--json"); got != (prunedSessions{Deleted: many + 2, Undelivered: 1}) {
+		if got := parsed[session.Pruned](o.console, "prune", "--before", before,
+			"--json"); got != (session.Pruned{Deleted: many + 2, Undelivered: 1}) {
 			t.Errorf("of all: %+v", got)
 		}
-		if out := o.run("prune", "--before", before); !strings.Contains(out, "0 sessions deleted; kept: 0 open, 1 with") {
+		if out := o.run("prune", "--before", before); !strings.Contains(out, "sessions deleted: 0; kept: 0 open, 1 with") {
 			t.Errorf("again: %s", out)
 		}
 		o.want("after", map[string]int{"sessions": 2, "holds": 2, "webhook_events": 1})
@@ -217,8 +217,8 @@ func TestPruneKeepsWhatIsOpen(t *testing.T) {
 		o.session(owner, 10*time.Minute)
 		o.session(owner, time.Hour)
 		before := now().Add(-time.Minute).Format(time.RFC3339)
-		if got := parsed[prunedSessions](o.console, "prune", "--before", before,
-			"--json"); got != (prunedSessions{Deleted: 1, Open: 1}) {
+		if got := parsed[session.Pruned](o.console, "prune", "--before", before,
+			"--json"); got != (session.Pruned{Deleted: 1, Open: 1}) {
 			t.Errorf("%+v", got)
 		}
 	})
@@ -239,7 +239,7 @@ func TestPruneIsStopped(t *testing.T) {
 			t.Errorf("stopped after %+v: %v", total, err)
 		}
 		o.want("stopped", map[string]int{"sessions": 120 - total.Deleted})
-		if got := parsed[prunedSessions](o.console, "prune", "--before", now().Format(time.RFC3339),
+		if got := parsed[session.Pruned](o.console, "prune", "--before", now().Format(time.RFC3339),
 			"--json"); got.Deleted != 120-total.Deleted {
 			t.Errorf("then %+v", got)
 		}
@@ -257,9 +257,9 @@ func TestTenantDelete(t *testing.T) {
 		remove := []string{"tenant", "delete", gone.String(), "--yes"}
 		o.refused("the tenant is enabled: disable it first", remove...)
 		o.run("tenant", "disable", gone.String())
-		o.refused("1 open sessions and 2 webhooks still to be delivered", remove...)
+		o.refused("still in use: sessions open: 1, webhooks to be delivered: 2", remove...)
 		o.deliver(gone)
-		o.refused("1 open sessions and 0 webhooks still to be delivered", remove...)
+		o.refused("still in use: sessions open: 1, webhooks to be delivered: 0", remove...)
 		o.run("tenant", "enable", gone.String())
 		_, err := o.sessions.Resolve(t.Context(), open, session.CheckResult{Result: session.ResultSpoof})
 		o.must(err)

@@ -214,7 +214,7 @@ func (c *cli) evidenceVerify() *cobra.Command {
 			}
 		}
 		m := found.Manifest
-		fmt.Fprintf(cmd.OutOrStdout(), "The pack holds: tenant %s, %s to %s, made %s, %d files, %d receipts, audit log to "+
+		fmt.Fprintf(cmd.OutOrStdout(), "The pack holds: tenant %s, %s to %s, made %s, files: %d, receipts: %d, audit log to "+
 			"entry %d.\n",
 			m.TenantID, m.From, m.To, m.MadeAt.Format(time.RFC3339), len(m.Files), found.Receipts, m.AuditHead.Entries)
 		if key == nil {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -38,14 +37,6 @@ func (c *cli) keyCreate() *cobra.Command {
 	return cmd
 }
 
-// parseMode reads test or live.
-func parseMode(mode string) (livemode bool, err error) {
-	if mode != "test" && mode != "live" {
-		return false, errors.New("--mode must be test or live")
-	}
-	return mode == "live", nil
-}
-
 func (c *cli) keyRevoke() *cobra.Command {
 	const short = "Revoke an API key permanently"
 	return idCommand("revoke KEY_ID", short, "", func(cmd *cobra.Command, id uuid.UUID) error {
@@ -75,14 +66,14 @@ func fromKey(k tenant.APIKey) listedKey {
 func (c *cli) keyList() *cobra.Command {
 	cmd := &cobra.Command{Use: "list TENANT_ID", Short: "List a tenant's API keys", Args: exactlyOne("TENANT_ID")}
 	return terminal.Printing(cmd, terminal.OneArray, func(args []string, out *terminal.Output) error {
-		return c.withTenant(cmd.Context(), args, func(op operator, id uuid.UUID) error {
+		return c.withTenant(cmd.Context(), args, func(op operator, t tenant.Tenant) error {
 			return terminal.PrintList(out, fromKey, "ID\tKEY\tCREATED\tLAST USED\tENDS\tREVOKED\tNAME",
 				func(k listedKey) []any {
 					return []any{
 						k.KeyID, k.Key, k.CreatedAt.Format(time.DateTime),
 						orNever(k.LastUsedAt), orNever(k.ExpiresAt), orNever(k.RevokedAt), tenant.Visible(k.Name),
 					}
-				})(op.tenants.Keys(cmd.Context(), id))
+				})(op.tenants.Keys(cmd.Context(), t.ID))
 		})
 	})
 }

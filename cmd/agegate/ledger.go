@@ -51,7 +51,7 @@ with what is left. No file is overwritten.`,
 				return err
 			}
 			n, err := op.archiveLedger(cmd, path, tenants, end)
-			return confirm(cmd, err, "%d lines are archived.\n", n)
+			return confirm(cmd, err, "Lines archived: %d.\n", n)
 		})
 	}
 	return terminal.Group("ledger", "Archive old months of the ledger", "", cmd)

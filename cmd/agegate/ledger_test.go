@@ -46,7 +46,7 @@ func TestLedgerArchive(t *testing.T) {
 		o.refused("tenant not found", append(archive, "--tenant", "0190c0de-0000-7000-8000-000000000001")...)
 		o.refused("no such file", "ledger", "archive", "--to", filepath.Join(t.TempDir(), "none", "ledger.gz"))
 		o.want("refused", map[string]int{"ledger_entries": 12})
-		if said := o.run(archive...); said != "7 lines are archived.\n" {
+		if said := o.run(archive...); said != "Lines archived: 7.\n" {
 			t.Errorf("it says %q", said)
 		}
 		// The top-up, sums of two months, and the lines of two sessions.
@@ -71,7 +71,7 @@ func TestLedgerArchive(t *testing.T) {
 			t.Errorf("the log has %s", log)
 		}
 
-		if said := o.run(archive...); said != "0 lines are archived.\n" {
+		if said := o.run(archive...); said != "Lines archived: 0.\n" {
 			t.Errorf("again, it says %q", said)
 		}
 		o.session(owner, ago(5))
@@ -80,7 +80,7 @@ func TestLedgerArchive(t *testing.T) {
 			t.Error("the file has changed")
 		}
 		other := []string{"ledger", "archive", "--to", file + ".2", "--tenant", owner.String()}
-		if said := o.run(other...); said != "1 lines are archived.\n" {
+		if said := o.run(other...); said != "Lines archived: 1.\n" {
 			t.Errorf("to another file, it says %q", said)
 		}
 	})

@@ -85,16 +85,17 @@ func openDatabase(ctx context.Context, cfg config.Config) (*store.Store, error) 
 
 // withTenant runs fn on the configured database for a command whose only
 // argument is the ID of an existing tenant.
-func (c *cli) withTenant(ctx context.Context, args []string, fn func(operator, uuid.UUID) error) error {
+func (c *cli) withTenant(ctx context.Context, args []string, fn func(operator, tenant.Tenant) error) error {
 	id, err := idArgument(args)
 	if err != nil {
 		return err
 	}
 	return c.withOperator(ctx, func(op operator) error {
-		if _, err := op.tenants.Tenant(ctx, id); err != nil {
+		t, err := op.tenants.Tenant(ctx, id)
+		if err != nil {
 			return missing("tenant", err)
 		}
-		return fn(op, id)
+		return fn(op, t)
 	})
 }
 

@@ -1,10 +1,13 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"io"
 
 	"agegate/cmd/internal/terminal"
+	"agegate/internal/rules/tenant"
 
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
@@ -26,30 +29,41 @@ func (c *cli) modeCommand(
 	cmd.Flags().StringVar(&mode, "mode", "", "test or live")
 	_ = cmd.MarkFlagRequired("mode")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		livemode, err := parseMode(mode)
-		if err != nil {
-			return err
+		if mode != "test" && mode != "live" {
+			return errors.New("--mode must be test or live")
 		}
-		return c.withTenant(cmd.Context(), args, func(op operator, id uuid.UUID) error { return fn(cmd, op, id, livemode) })
+		return c.withTenant(cmd.Context(), args,
+			func(op operator, t tenant.Tenant) error { return fn(cmd, op, t.ID, mode == "live") })
 	}
 	return cmd
 }
 
-func (c *cli) redirectStage() *cobra.Command {
+// secretCommand is a modeCommand that creates a secret, and prints it under its name and with a note.
+func (c *cli) secretCommand(
+	use, short, name string,
+	create func(ctx context.Context, op operator, id uuid.UUID, livemode bool) (secret, note string, err error),
+) *cobra.Command {
 	var out *terminal.Output
-	cmd := c.modeCommand("stage", "Create the next redirect secret, shown only once",
-		func(cmd *cobra.Command, op operator, id uuid.UUID, livemode bool) error {
-			op.warnOfKey(cmd)
-			secret, err := op.tenants.StageRedirectSecret(cmd.Context(), op.actor, id, livemode)
-			if err != nil {
-				return err
-			}
-			return out.Print(map[string]string{"redirect_secret": secret}, func(w io.Writer) {
-				fmt.Fprintf(w, "%s\nKeep it now: it is not shown again. It signs after agegate redirect promote.\n", secret)
-			})
+	cmd := c.modeCommand(use, short, func(cmd *cobra.Command, op operator, id uuid.UUID, livemode bool) error {
+		op.warnOfKey(cmd)
+		secret, note, err := create(cmd.Context(), op, id, livemode)
+		if err != nil {
+			return err
+		}
+		return out.Print(map[string]string{name: secret}, func(w io.Writer) {
+			fmt.Fprintf(w, "%s\nKeep it now: it is not shown again. %s\n", secret, note)
 		})
+	})
 	out = terminal.OutputFlag(cmd, terminal.OneObject)
 	return cmd
+}
+
+func (c *cli) redirectStage() *cobra.Command {
+	return c.secretCommand("stage", "Create the next redirect secret, shown only once", "redirect_secret",
+		func(ctx context.Context, op operator, id uuid.UUID, livemode bool) (secret, note string, err error) {
+			secret, err = op.tenants.StageRedirectSecret(ctx, op.actor, id, livemode)
+			return secret, "It signs after agegate redirect promote.", err
+		})
 }
 
 func (c *cli) redirectPromote() *cobra.Command {

@@ -71,7 +71,7 @@ func everySecond(w io.Writer) func(app.Resealed) {
 			return
 		}
 		last = time.Now()
-		fmt.Fprintf(w, "%d signing secrets and %d verification links are done.\n",
+		fmt.Fprintf(w, "Signing secrets done: %d; verification links: %d.\n",
 			r.Secrets.Resealed+r.Secrets.Already, r.Links.Resealed+r.Links.Already+r.Links.Unopened)
 	}
 }

@@ -196,7 +196,7 @@ func (c *console) killed(args ...string) {
 		c.t.Fatal(err)
 	}
 	line, err := bufio.NewReader(progress).ReadString('\n')
-	if err != nil || !strings.Contains(line, "signing secrets") {
+	if err != nil || !strings.Contains(line, "Signing secrets") {
 		c.t.Errorf("progress %q, %v", line, err)
 	}
 	_ = cmd.Process.Kill()

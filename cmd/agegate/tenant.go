@@ -174,11 +174,11 @@ a colour, which is made lighter or darker until it can be read.`,
 		if changes.Brand, err = b.changes(cmd.Flags()); err != nil {
 			return err
 		}
-		return c.withTenant(cmd.Context(), args, func(op operator, id uuid.UUID) error {
+		return c.withTenant(cmd.Context(), args, func(op operator, t tenant.Tenant) error {
 			if changes == (tenant.Changes{}) {
 				return errors.New("give at least one setting to change")
 			}
-			t, err := op.tenants.Update(cmd.Context(), op.actor, id, changes)
+			t, err := op.tenants.Update(cmd.Context(), op.actor, t.ID, changes)
 			op.warnOfWebhook(cmd, t.WebhookURL)
 			return confirm(cmd, err, "Tenant %s (%s) is updated.\n", t.ID, tenant.Visible(t.Name))
 		})
@@ -194,9 +194,9 @@ func (c *cli) tenantSwitch(use, short string, disabled bool) *cobra.Command {
 			if err := audit.CheckNote(reason); err != nil {
 				return fmt.Errorf("--reason %w", err)
 			}
-			return c.withTenant(cmd.Context(), args, func(op operator, id uuid.UUID) error {
-				err := op.tenants.SetDisabled(cmd.Context(), op.actor, id, disabled, reason)
-				return confirm(cmd, err, "Tenant %s is %sd.\n", id, use)
+			return c.withTenant(cmd.Context(), args, func(op operator, t tenant.Tenant) error {
+				err := op.tenants.SetDisabled(cmd.Context(), op.actor, t.ID, disabled, reason)
+				return confirm(cmd, err, "Tenant %s is %sd.\n", t.ID, use)
 			})
 		},
 	}
@@ -213,9 +213,9 @@ func (c *cli) tenantCredit() *cobra.Command {
 			if err := audit.CheckNote(note); err != nil {
 				return fmt.Errorf("--note %w", err)
 			}
-			return c.withTenant(cmd.Context(), args, func(op operator, id uuid.UUID) error {
-				balance, err := billing.TopUp(cmd.Context(), op.store, op.actor, id, add, note, now())
-				return confirm(cmd, err, "Tenant %s has %d units of credit.\n", id, balance)
+			return c.withTenant(cmd.Context(), args, func(op operator, t tenant.Tenant) error {
+				balance, err := billing.TopUp(cmd.Context(), op.store, op.actor, t.ID, add, note, now())
+				return confirm(cmd, err, "Tenant %s has a credit of %d.\n", t.ID, balance)
 			})
 		},
 	}

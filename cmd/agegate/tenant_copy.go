@@ -26,16 +26,12 @@ func (c *cli) tenantCopy() *cobra.Command {
 	settingFlags(cmd.Flags(), &changes)
 	_ = cmd.MarkFlagRequired("name")
 	return terminal.Printing(cmd, terminal.OneObject, func(args []string, out *terminal.Output) error {
-		return c.withTenant(cmd.Context(), args, func(op operator, id uuid.UUID) error {
+		return c.withTenant(cmd.Context(), args, func(op operator, from tenant.Tenant) error {
 			ctx := cmd.Context()
 			if err := app.CheckSecretKey(ctx, op.tenants); err != nil {
 				return err
 			}
-			from, err := op.tenants.Tenant(ctx, id)
-			if err != nil {
-				return err
-			}
-			look, err := brandToCopy(ctx, op, id)
+			look, err := brandToCopy(ctx, op, from.ID)
 			if err != nil {
 				return err
 			}

@@ -71,7 +71,7 @@ func fromSynced(s document.Synced) syncResult {
 
 func printSynced(w io.Writer, results []syncResult) {
 	for _, r := range results {
-		fmt.Fprintf(w, "%s: number %d, valid until %s. %d issuers are trusted: %d added, %d removed, %d cannot be used.\n",
+		fmt.Fprintf(w, "%s: number %d, valid until %s. Issuers trusted: %d; added: %d, removed: %d, not usable: %d.\n",
 			r.Name, r.Sequence, r.NextUpdate.Format(time.DateOnly), r.Issuers, r.Added, r.Removed, r.Skipped)
 	}
 }

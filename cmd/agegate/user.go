@@ -54,7 +54,7 @@ func (c *cli) withUser(
 	return c.withUsers(ctx, func(accounts *account.Service, cfg config.Config) error {
 		user, err := accounts.UserByEmail(ctx, args[0])
 		if id, no := uuid.Parse(args[0]); no == nil {
-			user, err = accounts.User(ctx, id)
+			user, err = accounts.UserByID(ctx, id)
 		}
 		if err != nil {
 			return missing("user", err)
@@ -76,23 +76,26 @@ func (c *cli) userList() *cobra.Command {
 	cmd := &cobra.Command{Use: "list", Short: "List the users, oldest first", Args: cobra.NoArgs}
 	return terminal.Printing(cmd, terminal.OneArray, func(_ []string, out *terminal.Output) error {
 		return c.withUsers(cmd.Context(), func(accounts *account.Service, _ config.Config) error {
-			return printUsers(out)(accounts.AllUsers(cmd.Context()))
+			show := terminal.PrintList(out, fromUser, "ID\tE-MAIL\tNAME\tSTATE\tCREATED", func(u listedUser) []any {
+				state := map[bool]string{false: "enabled", true: "operator"}[u.Operator]
+				if u.DisabledAt != nil {
+					state = map[bool]string{false: "disabled", true: "operator, disabled"}[u.Operator]
+				}
+				return []any{u.ID, tenant.Visible(u.Email), tenant.Visible(u.Name), state, u.CreatedAt.Format(time.RFC3339)}
+			})
+			var all []account.User
+			for after := uuid.Nil; ; after = all[len(all)-1].ID {
+				page, err := accounts.Users(cmd.Context(), after, account.MaxPage)
+				if all = append(all, page...); err != nil || len(page) < account.MaxPage {
+					return show(all, err)
+				}
+			}
 		})
 	})
 }
 
 func fromUser(u account.User) listedUser {
 	return listedUser{u.ID, u.Email, u.Name, u.Operator, u.DisabledAt, u.CreatedAt}
-}
-
-func printUsers(out *terminal.Output) func([]account.User, error) error {
-	return terminal.PrintList(out, fromUser, "ID\tE-MAIL\tNAME\tSTATE\tCREATED", func(u listedUser) []any {
-		state := map[bool]string{false: "enabled", true: "operator"}[u.Operator]
-		if u.DisabledAt != nil {
-			state = map[bool]string{false: "disabled", true: "operator, disabled"}[u.Operator]
-		}
-		return []any{u.ID, tenant.Visible(u.Email), tenant.Visible(u.Name), state, u.CreatedAt.Format(time.RFC3339)}
-	})
 }
 
 func (c *cli) userRecover() *cobra.Command {

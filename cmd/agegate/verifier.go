@@ -131,8 +131,19 @@ func (v listedVerifier) line() string {
 }
 
 func (c *cli) verifierCSR() *cobra.Command {
+	return c.newVerifier("csr", "Make a key and print a request for its certificate",
+		func(ctx context.Context, out *terminal.Output, v *document.Verifiers, n document.NewVerifier) error {
+			key, request, err := v.Request(ctx, commandLine(), n)
+			return printRequest(out, key, request, err)
+		})
+}
+
+// newVerifier returns a command that makes a key as verifierFlags describe it.
+func (c *cli) newVerifier(
+	use, short string, create func(context.Context, *terminal.Output, *document.Verifiers, document.NewVerifier) error,
+) *cobra.Command {
 	var f verifierFlags
-	cmd := &cobra.Command{Use: "csr", Short: "Make a key and print a request for its certificate", Args: cobra.NoArgs}
+	cmd := &cobra.Command{Use: use, Short: short, Args: cobra.NoArgs}
 	f.add(cmd)
 	return terminal.Printing(cmd, terminal.OneObject, func(_ []string, out *terminal.Output) error {
 		return c.withVerifiers(cmd.Context(), func(v *document.Verifiers, host string) error {
@@ -140,8 +151,7 @@ func (c *cli) verifierCSR() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			key, request, err := v.Request(cmd.Context(), commandLine(), n)
-			return printRequest(out, key, request, err)
+			return create(cmd.Context(), out, v, n)
 		})
 	})
 }
@@ -315,18 +325,9 @@ each tenant.`,
 }
 
 func (c *cli) verifierSign() *cobra.Command {
-	var f verifierFlags
-	cmd := &cobra.Command{Use: "sign", Short: "Make a key with a certificate by the operator's root, and use it",
-		Args: cobra.NoArgs}
-	f.add(cmd)
-	return terminal.Printing(cmd, terminal.OneObject, func(_ []string, out *terminal.Output) error {
-		return c.withVerifiers(cmd.Context(), func(v *document.Verifiers, host string) error {
-			n, err := f.read(host)
-			if err != nil {
-				return err
-			}
-			key, err := v.Sign(cmd.Context(), commandLine(), n)
+	return c.newVerifier("sign", "Make a key with a certificate by the operator's root, and use it",
+		func(ctx context.Context, out *terminal.Output, v *document.Verifiers, n document.NewVerifier) error {
+			key, err := v.Sign(ctx, commandLine(), n)
 			return printActive(out, key, missing("root (make it with agegate verifier root)", err))
 		})
-	})
 }

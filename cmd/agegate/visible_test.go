@@ -2,11 +2,18 @@ package main
 
 import (
 	"database/sql"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
+	"agegate/internal/backoffice/account"
 	"agegate/internal/rules/tenant"
+
+	"github.com/google/uuid"
 )
 
 // Text from others reaches the operator's terminal with control characters
@@ -78,5 +85,53 @@ func TestDoctorAdvisesOnce(t *testing.T) {
 	if err == nil || strings.Count(out, "configuration:") < 3 || strings.Count(out, "→") != 1 ||
 		!strings.HasSuffix(out, "nothing else was examined\n") {
 		t.Errorf("%v:\n%s", err, out)
+	}
+}
+
+// TestNumbersFitTheirWords: no command writes "1 sessions": a number stands after what it counts, not before.
+func TestNumbersFitTheirWords(t *testing.T) {
+	plural := regexp.MustCompile(`"[^"]*%d [a-z ]*?[a-z]{2,}s\b`)
+	for _, pattern := range []string{"*.go", "../agegate-dev/*.go", "../../internal/app/doctor/*.go",
+		"../../internal/rules/session/*.go"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil || files == nil {
+			t.Fatalf("%s: %d files, %v", pattern, len(files), err)
+		}
+		for _, name := range files {
+			text, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for line := range strings.Lines(string(text)) {
+				if !strings.HasSuffix(name, "_test.go") && plural.MatchString(line) && !strings.Contains(line, "%d of %d") {
+					t.Errorf("%s: %s", name, strings.TrimSpace(line))
+				}
+			}
+		}
+	}
+}
+
+// TestUserListReadsEveryPage: more users than one page has are listed, each once.
+func TestUserListReadsEveryPage(t *testing.T) {
+	c := newConsole(t)
+	c.run("user", "list")
+	db, err := sql.Open("sqlite", "file:"+strings.TrimPrefix(c.env["AGEGATE_DATABASE_URL"], "sqlite:"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	for i := range account.MaxPage + 1 {
+		if _, err := db.ExecContext(t.Context(), `INSERT INTO users (id, email, name, operator, locale, zone, created_at)
+			VALUES (?, ?, 'Ann', 0, '', '', '2026-01-01 00:00:00+00:00')`, uuid.New().String(),
+			fmt.Sprintf("%d@example.com", i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	seen := map[uuid.UUID]bool{}
+	for _, u := range parsed[[]listedUser](c, "user", "list", "--json") {
+		seen[u.ID] = true
+	}
+	if len(seen) != account.MaxPage+1 {
+		t.Errorf("%d users are listed", len(seen))
 	}
 }

@@ -196,7 +196,7 @@ all failed events created since a time or within a duration.`,
 			if err != nil {
 				return missing("event", err)
 			}
-			return printCount(out, "resent", n, "events are due again")
+			return printCount(out, "resent", n, "Events that are due again")
 		})
 	})
 }
@@ -212,7 +212,7 @@ func parseSince(s string) (time.Time, error) {
 	return at.UTC(), nil
 }
 
-// printCount prints a number of things: in JSON as the member name, in text followed by what.
+// printCount prints a number of things: in JSON as the member name, in text after what.
 func printCount(out *terminal.Output, name string, n int, what string) error {
-	return out.Print(map[string]int{name: n}, func(w io.Writer) { fmt.Fprintf(w, "%d %s.\n", n, what) })
+	return out.Print(map[string]int{name: n}, func(w io.Writer) { fmt.Fprintf(w, "%s: %d.\n", what, n) })
 }

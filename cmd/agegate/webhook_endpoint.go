@@ -2,8 +2,8 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"fmt"
-	"io"
 	"time"
 
 	"agegate/cmd/internal/terminal"
@@ -16,20 +16,12 @@ import (
 
 func (c *cli) webhookRotate() *cobra.Command {
 	var overlap time.Duration
-	var out *terminal.Output
-	cmd := c.modeCommand("rotate", "Create a new webhook secret, shown only once",
-		func(cmd *cobra.Command, op operator, id uuid.UUID, livemode bool) error {
-			op.warnOfKey(cmd)
-			secret, err := op.tenants.RotateWebhookSecret(cmd.Context(), op.actor, id, livemode, overlap)
-			if err != nil {
-				return err
-			}
-			return out.Print(map[string]string{"webhook_secret": secret}, func(w io.Writer) {
-				fmt.Fprintf(w, "%s\nKeep it now: it is not shown again. The old secret signs too for %s.\n", secret, overlap)
-			})
+	cmd := c.secretCommand("rotate", "Create a new webhook secret, shown only once", "webhook_secret",
+		func(ctx context.Context, op operator, id uuid.UUID, livemode bool) (secret, note string, err error) {
+			secret, err = op.tenants.RotateWebhookSecret(ctx, op.actor, id, livemode, overlap)
+			return secret, fmt.Sprintf("The old secret signs too for %s.", overlap), err
 		})
 	cmd.Flags().DurationVar(&overlap, "overlap", 24*time.Hour, "how long the old secret also signs: 0, 1h, 24h or 72h")
-	out = terminal.OutputFlag(cmd, terminal.OneObject)
 	return cmd
 }
 
@@ -75,7 +67,7 @@ func (c *cli) webhookEnable() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return printCount(out, "due", n, "waiting events are due")
+			return printCount(out, "due", n, "Waiting events that are due")
 		})
 	})
 }

@@ -63,6 +63,16 @@ func (tx *Tx) OperatorExists() (bool, error) {
 	return len(ids) > 0, err
 }
 
+// LockedOut implements account.Directory.
+func (s *Store) LockedOut(ctx context.Context) (bool, error) {
+	return view(ctx, s, func(tx *Tx) (bool, error) {
+		var first []*time.Time // an enabled operator comes first
+		err := tx.db.Model(&account.User{}).Where("operator = ?", true).Order("disabled_at IS NOT NULL").Limit(1).
+			Pluck("disabled_at", &first).Error
+		return len(first) > 0 && first[0] != nil, err
+	})
+}
+
 // Membership implements account.Store.
 func (s *Store) Membership(ctx context.Context, tenantID, userID uuid.UUID) (account.Membership, error) {
 	return view(ctx, s, func(tx *Tx) (account.Membership, error) { return tx.Membership(tenantID, userID) })

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"database/sql/driver"
@@ -122,6 +123,11 @@ func hasState(err error, prefixes ...string) bool {
 	var state *sqlStateError
 	return errors.As(err, &state) &&
 		slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(state.code, p) })
+}
+
+// SQLiteWords returns what SQLite says of a result code.
+func SQLiteWords(code int) string {
+	return cmp.Or(gosqlite.ErrorCodeString[code], gosqlite.ErrorCodeString[code&0xff])
 }
 
 // hasCode reports whether err is a SQLite error with one of the codes. A code

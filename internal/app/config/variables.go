@@ -1,9 +1,11 @@
 package config
 
 import (
+	"strconv"
 	"time"
 
 	"agegate/internal/backoffice/account"
+	"agegate/internal/rules/tenant"
 
 	"golang.org/x/crypto/acme"
 )
@@ -112,8 +114,8 @@ var Variables = []Variable{
 	{Name: "AGEGATE_FREE_CHECKS_PER_MONTH", Default: "500",
 		Help: "free live checks per tenant and UTC month; -1 for no limit",
 		set:  func(c *Config, v string) error { return setLimit(&c.FreeChecksPerMonth, v) }},
-	{Name: "AGEGATE_AGE_MARGIN", Default: "7", Help: "years added to the target age before a face passes",
-		set: setAgeMargin},
+	{Name: "AGEGATE_AGE_MARGIN", Default: strconv.Itoa(tenant.DefaultMargin),
+		Help: "years added to the target age before a face passes", set: setAgeMargin},
 	{Name: "AGEGATE_AGE_MARGIN_MIN", Help: "years below which no tenant sets a margin of its own; " +
 		"AGEGATE_AGE_MARGIN where it is not set", set: setAgeMarginMin},
 	{Name: "AGEGATE_REDIRECT_TOKEN_TTL", Default: "10m", Help: "life of a redirect token",

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"time"
 
 	"agegate/internal/app/config"
 	"agegate/internal/pages/page"
@@ -152,18 +153,17 @@ func (e *examiner) certificate(check string, res *http.Response) {
 	if res.TLS == nil || len(res.TLS.PeerCertificates) == 0 {
 		return
 	}
-	if left, soon := e.endsSoon(res.TLS.PeerCertificates[0]); soon {
-		e.warn(check, "its certificate ends in "+left, "look why it has not been renewed")
+	if last, soon := e.endsSoon(res.TLS.PeerCertificates[0]); soon {
+		e.warn(check, "its certificate ends on "+last, "look why it has not been renewed")
 	}
 }
 
-// endsSoon reports whether a certificate, if there is one, should be renewed, and the time left.
-func (e *examiner) endsSoon(c *x509.Certificate) (left string, soon bool) {
+// endsSoon reports whether a certificate, if there is one, should be renewed, and its last day.
+func (e *examiner) endsSoon(c *x509.Certificate) (last string, soon bool) {
 	if c == nil {
 		return "", false
 	}
-	remaining := c.NotAfter.Sub(e.Now())
-	return fmt.Sprintf("%d days", int(remaining.Hours()/24)), remaining < expirySoon
+	return c.NotAfter.Format(time.DateOnly), c.NotAfter.Sub(e.Now()) < expirySoon
 }
 
 // client follows no redirects and keeps no connections.

@@ -155,9 +155,9 @@ func (e *examiner) look(ctx context.Context, hosts []*host) {
 // may be unreachable from this machine.
 func (e *examiner) judge(h *host) Finding {
 	const check = "callback hosts"
-	switch left, soon := e.endsSoon(h.leaf); {
+	switch last, soon := e.endsSoon(h.leaf); {
 	case soon:
-		return Finding{Check: check, Grade: Warning, Found: "its certificate ends in " + left, Advice: "tell the merchant"}
+		return Finding{Check: check, Grade: Warning, Found: "its certificate ends on " + last, Advice: "tell the merchant"}
 	case h.err == nil:
 		return Finding{Grade: OK}
 	case !h.webhook:

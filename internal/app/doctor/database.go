@@ -143,12 +143,12 @@ func (e *examiner) state(ctx context.Context, db *store.Store) bool {
 		e.compareClocks(x.Clock.Sub(before.Add(after.Sub(before)/2)), after.Sub(before))
 	}
 	if len(x.Pending) > 0 {
-		e.warn("schema", fmt.Sprintf("%d migrations were not applied, so secret key and callbacks were not examined",
+		e.warn("schema", fmt.Sprintf("migrations to be applied: %d; secret key and callbacks were not examined",
 			len(x.Pending)), "run agegate migrate; agegate serve does it at its start")
 		return false
 	}
 	if len(x.Unknown) > 0 {
-		e.warn("schema", fmt.Sprintf("a newer version of agegate has applied %d migrations that this one does not know",
+		e.warn("schema", fmt.Sprintf("a newer version of agegate has applied migrations that this one does not know: %d",
 			len(x.Unknown)), "fine during an upgrade or after going back; otherwise upgrade this machine")
 		return true
 	}

@@ -5,6 +5,7 @@ package doctor
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"time"
 
@@ -74,8 +75,9 @@ func Examine(ctx context.Context, o Options) {
 	for _, f := range settings(e.Config, e.Now()) {
 		e.Tell(f)
 	}
-	if e.Config.Margin.Usual < 7 {
-		e.warn("AGEGATE_AGE_MARGIN", "it is below 7: more minors pass than docs/expect.md says", "unset it, or set 7 or more")
+	if e.Config.Margin.Usual < tenant.DefaultMargin {
+		e.warn("AGEGATE_AGE_MARGIN", fmt.Sprintf("it is below %d: more minors pass than docs/expect.md says",
+			tenant.DefaultMargin), "unset it, or raise it")
 	}
 	if e.Config.AllowInsecureCallbacks && strings.HasPrefix(e.Config.BaseURL, "https:") {
 		e.warn("AGEGATE_ALLOW_INSECURE_CALLBACKS", "it is on: results may be sent over http", "unset it: it is for tests")

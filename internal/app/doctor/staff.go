@@ -34,7 +34,7 @@ func mailFindings(ctx context.Context, f facts) ([]Finding, error) {
 	if n == 0 || err != nil {
 		return nil, err
 	}
-	return []Finding{{"mails", "mails", Warning, fmt.Sprintf("%d wait to be sent", n),
+	return []Finding{{"mails", "mails", Warning, fmt.Sprintf("still to be sent: %d", n),
 		`the gateway's log says why: look for "a mail was not sent yet"`, nil}}, nil
 }
 

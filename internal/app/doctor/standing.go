@@ -43,13 +43,13 @@ func standingFindings(s store.Standing, now time.Time) (findings []Finding) {
 		warn("no_backup", "no backup is known", "back up as docs/operations/back-up.md says, and let what makes a dump or "+
 			"a copy end with agegate database backed-up; a new primary knows of no base backup before the next one")
 	case age > backupAge:
-		warn("old_backup", fmt.Sprintf("the last backup is %d hours old", int(age.Hours())),
+		warn("old_backup", fmt.Sprintf("the last backup is %d h old", int(age.Hours())),
 			"look at the log of what makes the backups")
 	}
 	if findings == nil {
-		found := fmt.Sprintf("the last backup is %d hours old", int(age.Hours()))
+		found := fmt.Sprintf("the last backup is %d h old", int(age.Hours()))
 		if s.Server {
-			found += fmt.Sprintf(", the archive does not fail, and %d standbys follow", s.Standbys)
+			found += fmt.Sprintf(", the archive does not fail, and the standbys that follow are %d", s.Standbys)
 		}
 		findings = []Finding{{Check: check, Grade: OK, Found: found}}
 	}

@@ -25,17 +25,17 @@ func TestStandingFindings(t *testing.T) {
 		want  string // grades and parts of the texts
 	}{
 		{"well", store.Standing{Server: true, Visible: true, LastBackup: ago(29), Standbys: 2},
-			"ok: 29 hours old, the archive does not fail, and 2 standbys follow"},
+			"ok: 29 h old, the archive does not fail, and the standbys that follow are 2"},
 		{"an old backup", store.Standing{Server: true, Visible: true, LastBackup: ago(31)},
-			"warning: last backup is 31 hours old"},
+			"warning: last backup is 31 h old"},
 		{"no backup", store.Standing{Server: true, Visible: true}, "warning: no backup"},
 		{"lag", store.Standing{Server: true, Visible: true, LastBackup: ago(1), LagBytes: 300 << 20},
 			"warning: lacks 300 MB"},
 		{"archive", store.Standing{Server: true, Visible: true, LastBackup: ago(1), ArchiveFailing: true},
 			"problem: archive the database's log"},
 		{"no right", store.Standing{Server: true}, "warning: were not examined"},
-		{"SQLite", store.Standing{LastBackup: ago(29)}, "ok: the last backup is 29 hours old"},
-		{"SQLite, an old backup", store.Standing{LastBackup: ago(31)}, "warning: last backup is 31 hours old"},
+		{"SQLite", store.Standing{LastBackup: ago(29)}, "ok: the last backup is 29 h old"},
+		{"SQLite, an old backup", store.Standing{LastBackup: ago(31)}, "warning: last backup is 31 h old"},
 		{"SQLite, no backup", store.Standing{}, "warning: no backup"},
 	} {
 		got := standingFindings(row.found, now)

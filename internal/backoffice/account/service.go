@@ -5,13 +5,10 @@ import (
 	"context"
 	"io"
 	"net/url"
-	"slices"
 	"time"
 
 	"agegate/internal/backoffice/mail"
 	"agegate/internal/rules/credential"
-
-	"github.com/google/uuid"
 )
 
 // tokenLen is the length of every token: 32 random bytes in base64url.
@@ -45,6 +42,7 @@ type Config struct {
 
 // Service manages users and their log-ins.
 type Service struct {
+	Directory
 	store    Store
 	url      string
 	sealer   *credential.Sealer
@@ -60,7 +58,7 @@ type Service struct {
 // NewService returns a service.
 func NewService(cfg Config) *Service {
 	return &Service{
-		store: cfg.Store, url: cfg.URL, sealer: cfg.Sealer, passkeys: cfg.Passkeys, outbox: cfg.Outbox,
+		Directory: cfg.Store, store: cfg.Store, url: cfg.URL, sealer: cfg.Sealer, passkeys: cfg.Passkeys, outbox: cfg.Outbox,
 		openID: cfg.OpenID, instance: cfg.Instance, random: cfg.Random, now: cfg.Now,
 		hasher: newHasher(cfg.Random, cmp.Or(cfg.PasswordMemory, argonMemory)),
 	}
@@ -77,16 +75,6 @@ func (s *Service) host() string {
 	return ""
 }
 
-// FirstMemberships returns at most `each` memberships of each of the users, oldest first.
-func (s *Service) FirstMemberships(ctx context.Context, users []uuid.UUID, each int) ([]Membership, error) {
-	return s.store.FirstMemberships(ctx, users, each)
-}
-
-// Memberships returns a user's memberships, oldest first.
-func (s *Service) Memberships(ctx context.Context, userID uuid.UUID) ([]Membership, error) {
-	return s.store.MembershipsOf(ctx, userID)
-}
-
 // formTTL is how long a sent form is remembered.
 const formTTL = 24 * time.Hour
 
@@ -99,40 +87,6 @@ func (s *Service) ClaimForm(ctx context.Context, who Identity, nonce string) (fi
 		return err
 	})
 	return first, err
-}
-
-// Users returns the next MaxPage users, oldest first, after the one with the
-// given ID.
-func (s *Service) Users(ctx context.Context, after uuid.UUID) ([]User, error) {
-	return s.store.Users(ctx, after, MaxPage)
-}
-
-// AllUsers returns all users, oldest first.
-func (s *Service) AllUsers(ctx context.Context) ([]User, error) {
-	return s.store.Users(ctx, uuid.Nil, 1<<30)
-}
-
-// LockedOut reports that there are operators, and that all of them are disabled.
-func (s *Service) LockedOut(ctx context.Context) (bool, error) {
-	all, err := s.AllUsers(ctx)
-	operators := slices.DeleteFunc(all, func(u User) bool { return !u.Operator })
-	return len(operators) > 0 && !slices.ContainsFunc(operators, func(u User) bool { return u.DisabledAt == nil }), err
-}
-
-// FindUsers returns the first n users, oldest first, with a name or an e-mail address
-// that contains a text in any case.
-func (s *Service) FindUsers(ctx context.Context, text string, n int) ([]User, error) {
-	return s.store.FindUsers(ctx, text, n)
-}
-
-// User returns one user, or fault.NotFound.
-func (s *Service) User(ctx context.Context, id uuid.UUID) (User, error) {
-	return s.store.UserByID(ctx, id)
-}
-
-// UsersByID returns the users with these IDs that exist, in no order.
-func (s *Service) UsersByID(ctx context.Context, ids []uuid.UUID) ([]User, error) {
-	return s.store.UsersByID(ctx, ids)
 }
 
 // UserByEmail returns the user with a log-in name, or fault.NotFound.

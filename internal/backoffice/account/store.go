@@ -10,17 +10,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// Store stores users, memberships, links and log-ins. Every method that names a
-// row returns fault.NotFound if it does not exist.
-type Store interface {
-	// UpdateAccounts runs fn in one transaction. After a conflict with another
-	// transaction fn runs again, so it must not change anything outside tx.
-	UpdateAccounts(ctx context.Context, fn func(tx Tx) error) error
-
-	// UserByEmail returns a user whom no provider manages, by their address.
-	UserByEmail(ctx context.Context, email string) (User, error)
-	// UserByProvider returns the user whom a provider knows by a subject.
-	UserByProvider(ctx context.Context, issuer, subject string) (User, error)
+// Directory reads users and their memberships. UserByID returns fault.NotFound.
+type Directory interface {
 	UserByID(ctx context.Context, id uuid.UUID) (User, error)
 	// UsersByID returns the users with these IDs that exist, in no order.
 	UsersByID(ctx context.Context, ids []uuid.UUID) ([]User, error)
@@ -30,6 +21,28 @@ type Store interface {
 	// FindUsers returns at most limit users, oldest first, with a name or an e-mail
 	// address that contains a text in any case.
 	FindUsers(ctx context.Context, text string, limit int) ([]User, error)
+	// LockedOut reports that there are operators, and that all of them are disabled.
+	LockedOut(ctx context.Context) (bool, error)
+	// Members returns the members of tenants, oldest first.
+	Members(ctx context.Context, tenantIDs ...uuid.UUID) ([]Member, error)
+	// FirstMemberships returns at most `each` memberships of each of the users, oldest first.
+	FirstMemberships(ctx context.Context, users []uuid.UUID, each int) ([]Membership, error)
+	// MembershipsOf returns a user's memberships, oldest first.
+	MembershipsOf(ctx context.Context, userID uuid.UUID) ([]Membership, error)
+}
+
+// Store stores users, memberships, links and log-ins. Every method that names a
+// row returns fault.NotFound if it does not exist.
+type Store interface {
+	Directory
+	// UpdateAccounts runs fn in one transaction. After a conflict with another
+	// transaction fn runs again, so it must not change anything outside tx.
+	UpdateAccounts(ctx context.Context, fn func(tx Tx) error) error
+
+	// UserByEmail returns a user whom no provider manages, by their address.
+	UserByEmail(ctx context.Context, email string) (User, error)
+	// UserByProvider returns the user whom a provider knows by a subject.
+	UserByProvider(ctx context.Context, issuer, subject string) (User, error)
 	// Passkeys returns a user's passkeys, oldest first.
 	Passkeys(ctx context.Context, userID uuid.UUID) ([]Passkey, error)
 	PasskeyByCredential(ctx context.Context, credentialID []byte) (Passkey, error)
@@ -37,8 +50,6 @@ type Store interface {
 	CodesLeft(ctx context.Context, userID uuid.UUID) (int, error)
 	// LoginsOf returns a user's log-ins that have not ended at now, newest first.
 	LoginsOf(ctx context.Context, userID uuid.UUID, now time.Time) ([]Login, error)
-	// Members returns the members of tenants, oldest first.
-	Members(ctx context.Context, tenantIDs ...uuid.UUID) ([]Member, error)
 	// Invitations returns the invitations to tenants that are valid at now, newest
 	// first.
 	Invitations(ctx context.Context, tenantIDs []uuid.UUID, now time.Time) ([]OpenInvitation, error)
@@ -46,10 +57,6 @@ type Store interface {
 	// user is disabled.
 	LoginByHash(ctx context.Context, hash []byte) (Login, User, error)
 	Membership(ctx context.Context, tenantID, userID uuid.UUID) (Membership, error)
-	// FirstMemberships returns at most `each` memberships of each of the users, oldest first.
-	FirstMemberships(ctx context.Context, users []uuid.UUID, each int) ([]Membership, error)
-	// MembershipsOf returns a user's memberships, oldest first.
-	MembershipsOf(ctx context.Context, userID uuid.UUID) ([]Membership, error)
 	// LinkByHash returns a link, even if it has expired.
 	LinkByHash(ctx context.Context, hash []byte) (Link, error)
 	// OperatorExists reports whether there is an operator with an account of their

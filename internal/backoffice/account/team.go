@@ -17,11 +17,6 @@ var (
 	ErrRole = errors.New("must be owner, developer, support, compliance or viewer")
 )
 
-// Members returns the members of tenants, oldest first.
-func (s *Service) Members(ctx context.Context, tenantIDs ...uuid.UUID) ([]Member, error) {
-	return s.store.Members(ctx, tenantIDs...)
-}
-
 // Member returns one member of the tenant, or fault.NotFound.
 func (s *Service) Member(ctx context.Context, access Access, userID uuid.UUID) (Member, error) {
 	membership, err := s.store.Membership(ctx, access.tenantID, userID)

@@ -1,7 +1,6 @@
 package httpd
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,7 +13,6 @@ import (
 	"strconv"
 	"syscall"
 
-	"github.com/glebarez/go-sqlite"
 	"github.com/labstack/echo/v4"
 
 	"agegate/gen"
@@ -22,6 +20,7 @@ import (
 	"agegate/internal/edge/reference"
 	"agegate/internal/rules/credential"
 	"agegate/internal/rules/fault"
+	"agegate/internal/store"
 )
 
 // errorHandler writes the response for every error: a fault by its code, an echo.HTTPError by its status with a
@@ -189,8 +188,7 @@ func describe(err error) string {
 	case interface{ SQLState() string }: // Postgres
 		return fmt.Sprintf("%T %s", err, e.SQLState())
 	case interface{ Code() int }: // SQLite
-		words := cmp.Or(sqlite.ErrorCodeString[e.Code()], sqlite.ErrorCodeString[e.Code()&0xff])
-		return fmt.Sprintf("%T %d %s", err, e.Code(), words)
+		return fmt.Sprintf("%T %d %s", err, e.Code(), store.SQLiteWords(e.Code()))
 	}
 	if slices.Contains([]error{context.Canceled, context.DeadlineExceeded, io.EOF, io.ErrUnexpectedEOF, os.ErrNotExist,
 		credential.ErrSealed}, err) {

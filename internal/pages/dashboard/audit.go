@@ -10,7 +10,6 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"agegate/internal/backoffice/account"
@@ -261,7 +260,7 @@ func (p *Pages) entryOf(r *desk.Request, names auditNames, e audit.Entry) entryV
 		Action: string(e.Action), Key: p.textOf("audit.action." + string(e.Action)),
 	}
 	if key, known := names.keys[e.Actor.ID]; known {
-		v.By = page.Say("audit.by.key", "name", strings.TrimSpace(key.Name+" …"+key.End))
+		v.By = page.Say("audit.by.key", "name", keyName(key.Name, key.End))
 	}
 	if e.Actor.ID != "" {
 		v.ByHref = auditHref(r, audit.Filter{ActorID: e.Actor.ID})

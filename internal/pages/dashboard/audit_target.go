@@ -18,6 +18,9 @@ type targetView struct {
 	Href string // its page; may be empty
 }
 
+// keyName returns a key's name with the end of the key.
+func keyName(name, end string) string { return strings.TrimSpace(name + " …" + end) }
+
 // auditNames are the names of the targets of one page's entries. The log itself holds
 // IDs only, so that old entries do not keep a name that was changed or deleted.
 type auditNames struct {

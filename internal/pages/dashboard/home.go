@@ -83,7 +83,7 @@ func (p *Pages) choose(r *desk.Request, path func(account.Role) string) error {
 
 // membershipsOf returns the tenants of a user, oldest membership first, with links as in choose.
 func (p *Pages) membershipsOf(r *desk.Request, userID uuid.UUID, path func(account.Role) string) ([]memberOf, error) {
-	memberships, err := p.cfg.Accounts.Memberships(r.Ctx(), userID)
+	memberships, err := p.cfg.Accounts.MembershipsOf(r.Ctx(), userID)
 	if err != nil {
 		return nil, err
 	}

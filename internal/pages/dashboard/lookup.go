@@ -198,7 +198,7 @@ func (p *Pages) keysNamed(r *desk.Request, text string) (hits []hitView, err err
 	for _, k := range keys {
 		shown := strings.Contains(strings.ToLower(k.Name), text) || strings.ToLower(k.LastFour) == text
 		if shown && slices.Contains(livemodesOf(r), k.Livemode) {
-			hits = append(hits, hitView{Kind: "lookup.key", Name: strings.TrimSpace(k.Name + " …" + k.LastFour),
+			hits = append(hits, hitView{Kind: "lookup.key", Name: keyName(k.Name, k.LastFour),
 				Mode: modeName(k.Livemode), recordLink: recordLink{Href: inMode(r, k.Livemode, keysPath), Livemode: k.Livemode}})
 		}
 	}

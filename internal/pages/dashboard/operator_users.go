@@ -60,7 +60,7 @@ func (p *Pages) operatorUsers() desk.Feature {
 		Screens: []string{"users", "operator_link"},
 	}
 	askAll(p, &f, userPath, userActs, func(r *desk.Request) (u account.User, values []any, back string, err error) {
-		u, err = desk.Named(r, "user", p.cfg.Accounts.User)
+		u, err = desk.Named(r, "user", p.cfg.Accounts.UserByID)
 		return u, []any{"name", u.Name, "email", u.Email}, usersPath, err
 	})
 	return f
@@ -144,12 +144,12 @@ func (p *Pages) listedUsers(r *desk.Request) ([]account.User, error) {
 		return nil, err
 	}
 	if one != uuid.Nil {
-		user, err := p.cfg.Accounts.User(r.Ctx(), one)
+		user, err := p.cfg.Accounts.UserByID(r.Ctx(), one)
 		return []account.User{user}, err
 	}
 	after, err := r.Cursor("after")
 	if err != nil {
 		return nil, err
 	}
-	return p.cfg.Accounts.Users(r.Ctx(), after)
+	return p.cfg.Accounts.Users(r.Ctx(), after, account.MaxPage)
 }

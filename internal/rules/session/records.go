@@ -116,9 +116,9 @@ func erase(tx RecordTx, tenantID uuid.UUID, ids []uuid.UUID, now time.Time) erro
 
 // Pruned counts the sessions that a run of Prune has processed so far.
 type Pruned struct {
-	Deleted     int
-	Open        int // kept
-	Undelivered int // kept: their event has not been delivered yet
+	Deleted     int `json:"deleted"`
+	Open        int `json:"kept_open"`
+	Undelivered int `json:"kept_undelivered"` // their event has not been delivered yet
 }
 
 // recordBatch is the maximum number of sessions that one transaction deletes. It
@@ -221,7 +221,7 @@ func (r *Records) CheckFinished(ctx context.Context, t tenant.Tenant) error {
 	}
 	open, undelivered, err := r.store.CountUnfinished(ctx, t.ID, r.now())
 	if err == nil && open+undelivered > 0 {
-		err = fault.New(fault.Conflict, fmt.Sprintf("the tenant has %d open sessions and %d webhooks still to be delivered",
+		err = fault.New(fault.Conflict, fmt.Sprintf("still in use: sessions open: %d, webhooks to be delivered: %d",
 			open, undelivered))
 	}
 	return err

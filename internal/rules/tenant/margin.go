@@ -14,6 +14,9 @@ const (
 	MaxTarget = 60
 )
 
+// DefaultMargin is the margin of a gateway that sets none, in years; docs/expect.md is measured with it.
+const DefaultMargin = 7
+
 // maxMargin is the largest margin, in years.
 const maxMargin = 50
 

@@ -21,7 +21,7 @@ func TestOneShop(t *testing.T) {
 	address := freeAddress(t)
 	here := strings.NewReplacer("https://age.example.com", "http://"+address, "LISTEN=:443", "LISTEN="+address)
 	elsewhere := regexp.MustCompile(`(?m)^AGEGATE_(TLS|SMTP_URL|MAIL_FROM)=.*\n`)
-	for i, want := range []string{"", "the API answers", "/dashboard/link/", "the last backup is 0 hours old",
+	for i, want := range []string{"", "the API answers", "/dashboard/link/", "the last backup is 0 h old",
 		"The gateway is ready."} {
 		commands := elsewhere.ReplaceAllString(here.Replace(blocks[i+2][1]), "")
 		if out := m.run("sh", "-euc", "PATH=/usr/local/sbin:$PATH\n"+commands); !strings.Contains(out, want) {

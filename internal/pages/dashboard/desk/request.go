@@ -36,6 +36,7 @@ type Request struct {
 	Who    account.Identity // zero on pages for anyone
 	Access account.Access   // zero on pages without a tenant
 	Tenant tenant.Tenant    // the access's
+	zone   *time.Location   // see Zone
 }
 
 // Ctx returns the context of the HTTP request.
@@ -281,11 +282,14 @@ func (r *Request) Scope() insight.Scope {
 
 // Zone returns the time zone in which the user sees times: the chosen one, or that of the browser, or UTC.
 func (r *Request) Zone() *time.Location {
-	user := r.Who.User()
-	if own, err := r.Cookie(zoneCookie); user.Zone == "" && err == nil {
-		user.Zone = own.Value
+	if r.zone == nil { // a page shows many times
+		user := r.Who.User()
+		if own, err := r.Cookie(zoneCookie); user.Zone == "" && err == nil {
+			user.Zone = own.Value
+		}
+		r.zone = user.Location()
 	}
-	return user.Location()
+	return r.zone
 }
 
 // Mode is the mode of the page's links. On pages without a mode it is that of the previous page.
