@@ -231,7 +231,7 @@ func TestForms(t *testing.T) {
 func TestPages(t *testing.T) {
 	t.Parallel()
 	d := newTestDoor(t, map[string]string{"DOOR_NAME": `<Forum> "&"`, "DOOR_EXIT": "https://elsewhere.example/"})
-	if len(d.pages.tags) != 13 {
+	if len(d.pages.tags) != 15 {
 		t.Errorf("languages: %v", d.pages.tags)
 	}
 	for _, tag := range d.pages.tags {

@@ -45,7 +45,7 @@ func TestClothes(t *testing.T) {
 			t.Errorf("%d, lacks %s:\n%s", asked.Code, part, body)
 		}
 	}
-	if strings.Count(body, `aria-current="true"`) != 1 || strings.Count(body, "/_door/ask?") != 13 {
+	if strings.Count(body, `aria-current="true"`) != 1 || strings.Count(body, "/_door/ask?") != 15 {
 		t.Errorf("languages:\n%s", body)
 	}
 	for _, other := range []string{"", "xx", "en-GB", "../fr"} {

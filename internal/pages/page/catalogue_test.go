@@ -141,7 +141,10 @@ func TestLanguageFollowsTheBrowser(t *testing.T) {
 	for header, want := range map[string]string{
 		"":                          "en",
 		"fr-CH, fr;q=0.9, en;q=0.8": "fr",
-		"sv, de;q=0.5":              "de",
+		"sv, de;q=0.5":              "sv",
+		"fi, de;q=0.5":              "de",
+		"da-DK, en;q=0.8":           "da",
+		"nb":                        "da",
 		"pt":                        "pt",
 		"pt-BR":                     "pt",
 		"pt-PT, pt;q=0.9, en;q=0.8": "pt-PT",

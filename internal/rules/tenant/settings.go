@@ -12,9 +12,9 @@ import (
 	"github.com/google/uuid"
 )
 
-// Languages are the languages of the hosted page as BCP 47 tags, the default
-// first.
-var Languages = []string{"en", "ar", "de", "es", "fr", "it", "ja", "nl", "pl", "pt", "pt-PT", "tr", "zh-Hans"}
+// Languages are the languages of the hosted page as BCP 47 tags, the default first.
+var Languages = []string{"en", "ar", "da", "de", "es", "fr", "it", "ja", "nl", "pl", "pt", "pt-PT", "sv", "tr",
+	"zh-Hans"}
 
 // Rules that a setting may break, as values of fault.FieldError.Err.
 // CallbackRule, names and brands have further rules.

@@ -252,6 +252,13 @@ const answers = {
   "mail not sent": "/docs/trouble#a-mail-is-not-sent",
   "move to another server": "/docs/trouble#move-to-another-server",
   "lost secret key": "/docs/back-up#keep-and-change-the-secret-key",
+  "which port": "/docs/configure#set-the-addresses-and-the-port",
+  snus: "/docs/laws#sweden",
+  BankID: "/docs/document#with-a-wallet",
+  "order number search": "/docs/integrate#find-the-session-of-an-order",
+  "restore backup": "/docs/back-up#backup",
+  "add a language": "/docs/configure#add-a-language",
+  "new language": "/docs/configure#add-a-language",
   // More words than a search takes:
   "Idempotency key reused with a different request": "/docs/errors#idempotency-key-reused-with-a-different-request",
 };
