@@ -13,6 +13,7 @@ import (
 
 	"agegate/internal/app"
 	"agegate/internal/app/config"
+	"agegate/internal/app/doctor"
 	"agegate/internal/rules/audit"
 	"agegate/internal/rules/credential"
 	"agegate/internal/rules/fault"
@@ -42,6 +43,14 @@ func commandLine() audit.Actor {
 	return actor
 }
 
+// advised adds to an error about a damaged database what to do.
+func advised(err error) error {
+	if err != nil && doctor.UnlessDamaged(err, "") != "" {
+		return fmt.Errorf("%w: %s", err, doctor.UnlessDamaged(err, ""))
+	}
+	return err
+}
+
 // withDatabase opens and migrates the configured database and runs fn. required names variables that fn needs.
 func (c *cli) withDatabase(ctx context.Context, fn func(*store.Store, config.Config) error, required ...string) error {
 	cfg, err := c.loadExisting(required...)
@@ -53,7 +62,7 @@ func (c *cli) withDatabase(ctx context.Context, fn func(*store.Store, config.Con
 		return err
 	}
 	defer db.Close()
-	return fn(db, cfg)
+	return advised(fn(db, cfg))
 }
 
 // withOperator runs fn on the configured database. required names variables that
@@ -75,10 +84,10 @@ func (c *cli) withOperator(ctx context.Context, fn func(operator) error, require
 func openDatabase(ctx context.Context, cfg config.Config) (*store.Store, error) {
 	db, err := store.Open(ctx, store.Config{URL: cfg.DatabaseURL, MigrationURL: cfg.MigrationURL, Now: now})
 	if err != nil {
-		return nil, fmt.Errorf("AGEGATE_DATABASE_URL: %w", err)
+		return nil, fmt.Errorf("AGEGATE_DATABASE_URL: %w", advised(err))
 	}
 	if err := db.Migrate(ctx); err != nil {
-		return nil, errors.Join(err, db.Close())
+		return nil, errors.Join(advised(err), db.Close())
 	}
 	return db, nil
 }

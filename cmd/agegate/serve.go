@@ -30,7 +30,7 @@ server. --role api and --role pages run the API and the hosted page apart.`,
 				return err
 			}
 			log := newLogger(cmd.ErrOrStderr(), cfg)
-			err = serve(cmd, cfg, log)
+			err = advised(serve(cmd, cfg, log))
 			if err != nil && cfg.LogFormat == config.LogJSON {
 				log.Error("the gateway has failed", "error", err)
 				return terminal.ExitError{Code: exitCode(err)}

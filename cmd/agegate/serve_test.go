@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -18,6 +19,10 @@ import (
 func TestJSONLog(t *testing.T) {
 	t.Setenv("OTEL_TRACES_SAMPLR", "canary") // unknown ones are looked for in the process's own environment
 	database := "sqlite:" + filepath.Join(t.TempDir(), "agegate.db")
+	damaged := filepath.Join(t.TempDir(), "damaged.db")
+	if err := os.WriteFile(damaged, bytes.Repeat([]byte("x"), 8192), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for _, tt := range []struct {
 		what string
 		env  map[string]string
@@ -29,6 +34,8 @@ func TestJSONLog(t *testing.T) {
 			"models are not installed"},
 		{"a misspelt variable", map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:1"}, 0,
 			`"names":["OTEL_TRACES_SAMPLR"]`},
+		{"a damaged database", map[string]string{"AGEGATE_DATABASE_URL": "sqlite:" + damaged}, 1,
+			"restore the last backup as docs/operations/back-up.md says"},
 		{"a taken address", map[string]string{"AGEGATE_LISTEN": "192.0.2.1:1"}, 1, "AGEGATE_LISTEN"},
 	} {
 		env := map[string]string{"AGEGATE_LOG_FORMAT": "json", "AGEGATE_DATABASE_URL": database,

@@ -148,7 +148,8 @@ func printCreated(out *terminal.Output, c tenant.Credentials) error {
 		fmt.Fprintf(w, "API key\ttest\t%s\n\tlive\t%s\n", created.APIKeys.Test, created.APIKeys.Live)
 		fmt.Fprintf(w, "Webhook secret\ttest\t%s\n\tlive\t%s\n", created.WebhookSecrets.Test, created.WebhookSecrets.Live)
 		fmt.Fprintf(w, "Redirect secret\ttest\t%s\n\tlive\t%s\n", created.RedirectSecrets.Test, created.RedirectSecrets.Live)
-		fmt.Fprintln(w, "Keep these now: they are not shown again.")
+		fmt.Fprintf(w, "Keep these now: they are not shown again.\nIts owner gets into the dashboard by the link that this "+
+			"prints:\n  agegate user invite-owner %s\n", created.TenantID)
 	})
 }
 

@@ -28,7 +28,7 @@ func (c *cli) userCommand() *cobra.Command {
 	return terminal.Group("user", "Manage the users of the dashboard", "",
 		c.userSwitch("disable", "Sign a user out everywhere and refuse new log-ins", (*account.Service).Disable),
 		c.userSwitch("enable", "Let a disabled user sign in again", (*account.Service).Enable),
-		c.userList(), c.userRecover(), c.userSetupLink())
+		c.userList(), c.userRecover(), c.userSetupLink(), c.userInviteOwner())
 }
 
 // withUsers runs fn on the users of the configured database. If mail is configured and the
@@ -47,19 +47,30 @@ func (c *cli) withUsers(ctx context.Context, fn func(*account.Service, config.Co
 	})
 }
 
-// withUser runs fn for a command whose only argument is a user's e-mail address or ID.
-func (c *cli) withUser(
-	ctx context.Context, args []string, fn func(*account.Service, config.Config, account.User) error,
-) error {
-	return c.withUsers(ctx, func(accounts *account.Service, cfg config.Config) error {
-		user, err := accounts.UserByEmail(ctx, args[0])
-		if id, no := uuid.Parse(args[0]); no == nil {
-			user, err = accounts.UserByID(ctx, id)
-		}
-		if err != nil {
-			return missing("user", err)
-		}
-		return fn(accounts, cfg, user)
+// userOf returns the user whom an e-mail address or an ID names.
+func userOf(ctx context.Context, accounts *account.Service, text string) (account.User, error) {
+	user, err := accounts.UserByEmail(ctx, text)
+	if id, no := uuid.Parse(text); no == nil {
+		user, err = accounts.UserByID(ctx, id)
+	}
+	return user, missing("user", err)
+}
+
+// linkCommand completes a command that makes a link of the dashboard and prints it, in JSON as a member.
+func (c *cli) linkCommand(
+	cmd *cobra.Command, member string, link func(accounts *account.Service, args []string) (string, error),
+) *cobra.Command {
+	return terminal.Printing(cmd, terminal.OneObject, func(args []string, out *terminal.Output) error {
+		return c.withUsers(cmd.Context(), func(accounts *account.Service, cfg config.Config) error {
+			if err := cfg.CheckDashboard(); err != nil {
+				return err
+			}
+			made, err := link(accounts, args)
+			if err != nil {
+				return err
+			}
+			return out.Print(map[string]string{member: made}, func(w io.Writer) { fmt.Fprintln(w, made) })
+		})
 	})
 }
 
@@ -108,20 +119,34 @@ authenticator app and recovery codes, and ends all their log-ins. Give it
 only to the user: anyone who has it can sign in as that user.`,
 		Args: exactlyOneUser,
 	}
-	return terminal.Printing(cmd, terminal.OneObject, func(args []string, out *terminal.Output) error {
-		return c.withUser(cmd.Context(), args, func(accounts *account.Service, cfg config.Config, user account.User) error {
-			if err := cfg.CheckDashboard(); err != nil {
-				return err
-			}
-			link, err := accounts.NewRecoveryLink(cmd.Context(), commandLine(), user.ID)
-			if err != nil {
-				return err
-			}
-			if accounts.SendsMail() {
-				fmt.Fprintf(cmd.ErrOrStderr(), "The gateway also sends the link to %s.\n", tenant.Visible(user.Email))
-			}
-			return out.Print(map[string]string{"recovery_link": link}, func(w io.Writer) { fmt.Fprintln(w, link) })
-		})
+	return c.linkCommand(cmd, "recovery_link", func(accounts *account.Service, args []string) (string, error) {
+		user, err := userOf(cmd.Context(), accounts, args[0])
+		if err != nil {
+			return "", err
+		}
+		link, err := accounts.NewRecoveryLink(cmd.Context(), commandLine(), user.ID)
+		if err == nil && accounts.SendsMail() {
+			fmt.Fprintf(cmd.ErrOrStderr(), "The gateway also sends the link to %s.\n", tenant.Visible(user.Email))
+		}
+		return link, err
+	})
+}
+
+func (c *cli) userInviteOwner() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "invite-owner TENANT_ID", Short: "Print a link with which a tenant's first owner joins",
+		Long: `Print a link to the page on which a tenant's first owner creates an account or logs
+in. It is valid for 72 hours, works once and replaces the link made before. The owner
+invites everybody else in the dashboard.`,
+		Args: exactlyOne("TENANT_ID"),
+	}
+	return c.linkCommand(cmd, "invitation_link", func(accounts *account.Service, args []string) (string, error) {
+		id, err := idArgument(args)
+		if err != nil {
+			return "", err
+		}
+		link, err := accounts.InviteOwner(cmd.Context(), commandLine(), id, account.Invitation{})
+		return link, missing("tenant", err)
 	})
 }
 
@@ -131,8 +156,12 @@ func (c *cli) userSwitch(
 	return &cobra.Command{
 		Use: use + " EMAIL|ID", Short: short, Args: exactlyOneUser,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.withUser(cmd.Context(), args, func(accounts *account.Service, _ config.Config, user account.User) error {
-				err := do(accounts, cmd.Context(), commandLine(), user.ID)
+			return c.withUsers(cmd.Context(), func(accounts *account.Service, _ config.Config) error {
+				user, err := userOf(cmd.Context(), accounts, args[0])
+				if err != nil {
+					return err
+				}
+				err = do(accounts, cmd.Context(), commandLine(), user.ID)
 				if out, listErr := accounts.LockedOut(cmd.Context()); err == nil && listErr == nil && out && user.Operator {
 					fmt.Fprintln(cmd.ErrOrStderr(), "No operator can log in now: agegate user enable lets one in again.")
 				}
@@ -158,27 +187,17 @@ audit log has an entry about it.`,
 	}
 	cmd.Flags().StringVar(&owned, "tenant", "", "ID of a tenant that the operator will own too")
 	cmd.Flags().BoolVar(&another, "another", false, "also if there is an operator already")
-	return terminal.Printing(cmd, terminal.OneObject, func(_ []string, out *terminal.Output) error {
+	return c.linkCommand(cmd, "setup_link", func(accounts *account.Service, _ []string) (link string, err error) {
 		tenantID, err := tenantOf(owned)
-		if err != nil {
-			return err
+		switch {
+		case err != nil:
+			return "", err
+		case another:
+			link, err = accounts.NewOperatorLink(cmd.Context(), commandLine(), tenantID)
+		default:
+			link, err = accounts.NewSetupLink(cmd.Context(), tenantID)
 		}
-		return c.withUsers(cmd.Context(), func(accounts *account.Service, cfg config.Config) error {
-			if err := cfg.CheckDashboard(); err != nil {
-				return err
-			}
-			newLink := accounts.NewSetupLink
-			if another {
-				newLink = func(ctx context.Context, tenantID *uuid.UUID) (string, error) {
-					return accounts.NewOperatorLink(ctx, commandLine(), tenantID)
-				}
-			}
-			link, err := newLink(cmd.Context(), tenantID)
-			if err != nil {
-				return missing("tenant", err)
-			}
-			return out.Print(map[string]string{"setup_link": link}, func(w io.Writer) { fmt.Fprintln(w, link) })
-		})
+		return link, missing("tenant", err)
 	})
 }
 

@@ -31,8 +31,10 @@ var house = []room{
 	// 5 of cmd print the version by --version too, and give doctor's advice once.
 	// 16 of store, 3 of app and 6 of pages ask the database whether an operator can log in, keep SQLite's words in
 	// the store, and load a zone once for a page.
+	// 4 of app tell that the key was compared with nothing, or is another than the running gateway's; 27 of pages let
+	// people change their own name. 29 of cmd invite a tenant's owner and say what to do about a damaged database.
 	// 11 of cmd and 7 of app refuse a command on a database that does not exist.
-	{"cmd", 4101, nil},
+	{"cmd", 4130, nil},
 	{"docs", 0, nil}, // samples in Go
 	// 30 of store's name why a database cannot be copied.
 	// 115 of app's check OpenTelemetry's variables, database URLs and service links; 90 tell
@@ -52,7 +54,7 @@ var house = []room{
 	// notes and acts that a page shows and no others.
 	// 26 of app and 13 of backoffice tell operators that all of them are disabled, of a damaged database and of settings
 	// that are looser than the documentation says, and name the variable that was begun.
-	{"app", 4625, [][]string{{"app"}, {"doctor"}, {"config", "metrics"}}},
+	{"app", 4629, [][]string{{"app"}, {"doctor"}, {"config", "metrics"}}},
 	// 35 of edge show a reader of the documentation four ways in.
 	// 13 of edge serve the guide for support in German, between its neighbours, and let the search find its titles.
 	{"edge", 3538, [][]string{{"httpd"}, {"api", "reference"}, {"contract"}}},
@@ -76,7 +78,7 @@ var house = []room{
 	// under a parameter in a merchant's language, or in a whole address. 7 of pages and 3 of rules say that
 	// an address of webhooks is a former one, and sort the audit log's actions by their words.
 	// 5 of pages name the key by which a program acts.
-	{"pages", 15615, [][]string{{"dashboard", "shopper"}, {"page"}}},
+	{"pages", 15642, [][]string{{"dashboard", "shopper"}, {"page"}}},
 	// 1 of store and 2 of backoffice tell operators and teams what open sessions reserve of the credit.
 	// 22 of store keep a mail from going out after its link ended, and name those that wait. 35 of rules tell names,
 	// connections and certificates apart for doctor, lists and mails; 20 of app tell of waiting mails and a full disk.
@@ -88,9 +90,9 @@ var house = []room{
 	// 22 of rules keep why the last document was refused. 4 of rules and 1 of backoffice say how
 	// fields are stored, in place of 230 lines of store. 1 of backoffice tells support of a document that is
 	// asked for, not of the light, after a camera without a face.
-	{"backoffice", 8798, [][]string{{"evidence"}, {"insight"}, {"account"}, {"certificate", "mail"}}},
+	{"backoffice", 8797, [][]string{{"evidence"}, {"insight"}, {"account"}, {"certificate", "mail"}}},
 	{"check", 15119, [][]string{{"document"}, {"age"}, {"liveness", "photographic"}, {"vision"}, {"inference"}}},
-	{"rules", 8696, [][]string{
+	{"rules", 8697, [][]string{
 		{"session"}, {"billing", "tenant", "webhook"}, {"audit", "brand", "credential"},
 		{"gather", "turn"}, {"routine", "trail"}, {"checkouttest", "fault", "strictjson"},
 	}},

@@ -36,16 +36,6 @@ func (s *Store) UserByProvider(ctx context.Context, issuer, subject string) (acc
 	})
 }
 
-// SetPerson implements account.Tx.
-func (tx *Tx) SetPerson(userID uuid.UUID, name, email string) error {
-	return mustChange(tx.user(userID).Updates(map[string]any{"name": name, "email": email}))
-}
-
-// SetOperator implements account.Tx.
-func (tx *Tx) SetOperator(userID uuid.UUID, operator bool) error {
-	return mustChange(tx.user(userID).Update("operator", operator))
-}
-
 // InsertUser implements account.Tx.
 func (tx *Tx) InsertUser(u account.User) error {
 	return tx.db.Create(&u).Error

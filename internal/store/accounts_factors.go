@@ -38,33 +38,14 @@ func (s *Store) FindUsers(ctx context.Context, text string, limit int) ([]accoun
 
 func (tx *Tx) user(id uuid.UUID) *gorm.DB { return tx.db.Model(&account.User{}).Where("id = ?", id) }
 
-// SetPassword implements account.Tx.
-func (tx *Tx) SetPassword(userID uuid.UUID, phc string) error {
-	var value *string
-	if phc != "" {
-		value = &phc
-	}
-	return mustChange(tx.user(userID).Update("password_phc", value))
-}
-
-// SetLocale implements account.Tx.
-func (tx *Tx) SetLocale(userID uuid.UUID, locale string) error {
-	return mustChange(tx.user(userID).Update("locale", locale))
-}
-
-// SetZone implements account.Tx.
-func (tx *Tx) SetZone(userID uuid.UUID, zone string) error {
-	return mustChange(tx.user(userID).Update("zone", zone))
+// SetUser implements account.Tx.
+func (tx *Tx) SetUser(u account.User, fields ...string) error {
+	return mustChange(tx.user(u.ID).Select(fields).Updates(&u))
 }
 
 // SetDisabled implements account.Tx.
 func (tx *Tx) SetDisabled(userID uuid.UUID, when *time.Time) (bool, error) {
 	return changed(tx.user(userID).Where("(disabled_at IS NULL) = ?", when != nil).Update("disabled_at", when))
-}
-
-// SetTOTP implements account.Tx.
-func (tx *Tx) SetTOTP(userID uuid.UUID, sealed []byte, step int64) error {
-	return mustChange(tx.user(userID).Updates(map[string]any{"totp_sealed": sealed, "totp_step": step}))
 }
 
 // UseTOTPStep implements account.Tx.

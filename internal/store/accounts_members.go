@@ -84,24 +84,7 @@ func (tx *Tx) InsertLink(l account.Link) error {
 	return tx.db.Create(&l).Error
 }
 
-// DeleteRecoveryLinks implements account.Tx.
-func (tx *Tx) DeleteRecoveryLinks(userID uuid.UUID) error {
-	return tx.db.Where("user_id = ? AND kind = ?", userID, account.LinkRecovery).Delete(&account.Link{}).Error
-}
-
-// DeleteInvitationsBy implements account.Tx.
-func (tx *Tx) DeleteInvitationsBy(userID, tenantID uuid.UUID) error {
-	return tx.db.Where("tenant_id = ? AND kind = ? AND created_by = ?", tenantID, account.LinkInvitation, userID).
-		Delete(&account.Link{}).Error
-}
-
-// DeleteLinksBy implements account.Tx.
-func (tx *Tx) DeleteLinksBy(userID uuid.UUID) error {
-	return tx.db.Where("created_by = ?", userID).Delete(&account.Link{}).Error
-}
-
-// DeleteOwnerInvitations implements account.Tx.
-func (tx *Tx) DeleteOwnerInvitations(tenantID uuid.UUID) error {
-	return tx.db.Where("tenant_id = ? AND kind = ? AND role = ?", tenantID, account.LinkInvitation, account.Owner).
-		Delete(&account.Link{}).Error
+// DeleteLinks implements account.Tx.
+func (tx *Tx) DeleteLinks(of account.Link) error {
+	return tx.db.Where(&of).Delete(&account.Link{}).Error
 }

@@ -44,7 +44,7 @@ func (e *examiner) database(ctx context.Context) {
 			advice = "let the gateway's user write the file and its directory, see that their disk has space, or correct " +
 				config.DatabaseURLName
 		}
-		e.problem("database", err.Error(), unlessDamaged(err, advice))
+		e.problem("database", err.Error(), UnlessDamaged(err, advice))
 		return
 	}
 	defer db.Close()
@@ -57,7 +57,7 @@ func (e *examiner) database(ctx context.Context) {
 		e.within(ctx, s.name, func(ctx context.Context) {
 			found, err := s.find(ctx, given)
 			if err != nil {
-				e.problem(s.name, err.Error(), unlessDamaged(err, "look for the cause in the database's own log"))
+				e.problem(s.name, err.Error(), UnlessDamaged(err, "look for the cause in the database's own log"))
 				return
 			}
 			for _, f := range found {
@@ -75,8 +75,8 @@ func (e *examiner) database(ctx context.Context) {
 	e.callbacks(ctx, tenants)
 }
 
-// unlessDamaged returns an advice about an error of the database, or what to do about a damaged SQLite file.
-func unlessDamaged(err error, advice string) string {
+// UnlessDamaged returns an advice about an error of the database, or what to do about a damaged SQLite file.
+func UnlessDamaged(err error, advice string) string {
 	if strings.Contains(err.Error(), "malformed") || strings.Contains(err.Error(), "file is not a database") {
 		return "the file is damaged, or no database of agegate: restore the last backup as docs/operations/back-up.md says"
 	}
@@ -122,7 +122,7 @@ func (e *examiner) state(ctx context.Context, db *store.Store) bool {
 	x, err := db.Examine(ctx)
 	after := e.Now()
 	if err != nil {
-		e.problem(check, err.Error(), unlessDamaged(err, "look for the cause in the database's own log"))
+		e.problem(check, err.Error(), UnlessDamaged(err, "look for the cause in the database's own log"))
 		return false
 	}
 	found := fmt.Sprintf("%s %s answers", x.Dialect, x.Version)
@@ -135,7 +135,7 @@ func (e *examiner) state(ctx context.Context, db *store.Store) bool {
 			", or make the database or the role writable (default_transaction_read_only)")
 	} else if err := db.TryWrite(ctx); err != nil && len(x.Pending) == 0 {
 		e.problem(check, found+", but takes no writes: "+err.Error(),
-			unlessDamaged(err, "make room on its disk and in its quota, and let the gateway's user write its files"))
+			UnlessDamaged(err, "make room on its disk and in its quota, and let the gateway's user write its files"))
 	} else {
 		e.ok(check, found)
 	}

@@ -173,7 +173,7 @@ func TestDatabase(t *testing.T) {
 		{"ahead", ahead, "schema", doctor.Warning, "a newer version of agegate has applied migrations that this one does not know: 1"},
 		{"no file", "sqlite:" + missing, "database", doctor.Warning, "no SQLite file yet"},
 		{"the key", healthy.DB, "secret key", doctor.OK, "opens"},
-		{"the key of a file", file.DB, "secret key", doctor.OK, "opens"},
+		{"the key of a file", file.DB, "secret key", doctor.OK, "compared with nothing"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			want(t, examine(t, "AGEGATE_DATABASE_URL="+tt.url), tt.check, tt.grade, tt.text)

@@ -34,6 +34,10 @@ func keyFindings(ctx context.Context, f facts) ([]Finding, error) {
 	case f.cfg.NewSecretKey != nil:
 		found.Name, found.Grade, found.Found = "key_change", Warning, "a change of the secret key is under way"
 		found.Advice = "finish it as agegate secret-key rotate --help says"
+	case slices.ContainsFunc(running, func(r insight.Replica) bool { return r.Lacks(f.key.Names[0]) }):
+		found.Found, found.Advice = "the gateway that runs has another key", "set the same key here and there"
+	case len(used) == 0:
+		found.Grade, found.Found = OK, "it was compared with nothing: the database has no secret of a tenant yet"
 	default:
 		found.Grade, found.Found = OK, "it opens the secrets in the database"
 	}

@@ -11,6 +11,9 @@ import (
 // this process can open them.
 func TestKeyOfReplicas(t *testing.T) {
 	g := start(t, pgtest.URL(t))
+	want(t, examine(t, at(g, g.URL)...), "secret key", doctor.OK, "compared with nothing")
+	wrong := append(at(g, g.URL), "AGEGATE_SECRET_KEY="+otherKey)
+	want(t, examine(t, wrong...), "secret key", doctor.Problem, "the gateway that runs has another key")
 	g.Shop(t, "", nil)
 	want(t, examine(t, at(g, g.URL)...), "secret key", doctor.OK, "opens")
 	changing := append(at(g, g.URL), "AGEGATE_NEW_SECRET_KEY="+otherKey)

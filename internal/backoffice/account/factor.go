@@ -133,7 +133,7 @@ func (s *Service) SetPassword(ctx context.Context, who Identity, password string
 		return "", err
 	}
 	return s.change(ctx, who, audit.PasswordSet, nil, func(tx Tx) error {
-		if err := tx.SetPassword(who.user.ID, phc); err != nil {
+		if err := tx.SetUser(User{ID: who.user.ID, Password: phc}, "Password"); err != nil {
 			return err
 		}
 		_, err := tx.EndLogins(who.user.ID, who.login.Hash, s.now())
@@ -168,7 +168,7 @@ func (s *Service) TOTPEnrolment(who Identity, text string) (Enrolment, error) {
 	if !ok || t.userID != who.user.ID {
 		return Enrolment{}, ErrStartAgain
 	}
-	return Enrolment{text, totpURI(t.data, s.host(), who.user.Email), base32Text.EncodeToString(t.data)}, nil
+	return Enrolment{text, totpURI(t.data, hostOf(s.url), who.user.Email), base32Text.EncodeToString(t.data)}, nil
 }
 
 // AddTOTP sets up the authenticator app that shows the code and replaces the
@@ -197,7 +197,7 @@ func (s *Service) AddTOTP(
 		if first, err := t.use(tx, decode(text)); err != nil || !first {
 			return orElse(err, ErrStartAgain)
 		}
-		if err := tx.SetTOTP(who.user.ID, sealed, step); err != nil {
+		if err := tx.SetUser(User{ID: who.user.ID, TOTP: sealed, TOTPStep: step}, "TOTP", "TOTPStep"); err != nil {
 			return err
 		}
 		return tx.ReplaceCodes(who.user.ID, hashes)
@@ -210,7 +210,7 @@ func (s *Service) AddTOTP(
 // log-ins end.
 func (s *Service) RemoveTOTP(ctx context.Context, who Identity) (string, error) {
 	return s.change(ctx, who, audit.TOTPRemove, nil, func(tx Tx) error {
-		if err := tx.SetTOTP(who.user.ID, nil, 0); err != nil {
+		if err := tx.SetUser(User{ID: who.user.ID}, "TOTP", "TOTPStep"); err != nil {
 			return err
 		}
 		return tx.ReplaceCodes(who.user.ID, nil)
@@ -264,5 +264,7 @@ func (s *Service) endLogins(
 
 // SetLocale sets the language of the user's pages; "" is the browser's.
 func (s *Service) SetLocale(ctx context.Context, who Identity, locale string) error {
-	return s.store.UpdateAccounts(ctx, func(tx Tx) error { return tx.SetLocale(who.user.ID, locale) })
+	return s.store.UpdateAccounts(ctx, func(tx Tx) error {
+		return tx.SetUser(User{ID: who.user.ID, Locale: locale}, "Locale")
+	})
 }

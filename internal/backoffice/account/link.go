@@ -113,7 +113,7 @@ func (s *Service) InviteOwner(
 		if err := ownerless(tx, tenantID, ErrOwnerExists); err != nil {
 			return err
 		}
-		return tx.DeleteOwnerInvitations(tenantID)
+		return tx.DeleteLinks(Link{Kind: LinkInvitation, TenantID: &tenantID, Role: Owner})
 	})
 }
 

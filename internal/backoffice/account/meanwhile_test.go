@@ -50,8 +50,10 @@ func TestLogInEndsWithWhatItProved(t *testing.T) {
 	t.Parallel()
 	const code = "ABCD-EFGH-JKMN"
 	changes := map[string]func(tx account.Tx, ada account.User) error{
-		"nothing":  func(account.Tx, account.User) error { return nil },
-		"password": func(tx account.Tx, ada account.User) error { return tx.SetPassword(ada.ID, "another PHC string") },
+		"nothing": func(account.Tx, account.User) error { return nil },
+		"password": func(tx account.Tx, ada account.User) error {
+			return tx.SetUser(account.User{ID: ada.ID, Password: "another PHC string"}, "Password")
+		},
 		"disabled": func(tx account.Tx, ada account.User) error {
 			_, err := tx.SetDisabled(ada.ID, &ada.CreatedAt)
 			return err

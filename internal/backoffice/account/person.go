@@ -9,6 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"agegate/internal/rules/audit"
 	"agegate/internal/rules/fault"
 
 	"github.com/google/uuid"
@@ -58,6 +59,23 @@ func (p Person) Check() error {
 		return nil
 	}
 	return fault.InvalidFields(broken...)
+}
+
+// SetName changes the user's name. It returns ErrManaged, or fault.Invalid with the field name.
+func (s *Service) SetName(ctx context.Context, who Identity, name string) error {
+	if err := checkName(name); err != nil {
+		return fault.InvalidFields(fault.FieldError{Field: "name", Err: err})
+	}
+	return s.store.UpdateAccounts(ctx, func(tx Tx) error {
+		user, err := tx.LockUser(who.user.ID)
+		if err != nil || user.Managed() {
+			return orElse(err, ErrManaged)
+		}
+		if err := tx.SetUser(User{ID: user.ID, Name: name, Email: user.Email}, "Name", "Email"); err != nil {
+			return err
+		}
+		return tx.AppendAudit(s.userAct(who.Actor(), audit.UserRename, user.ID))
+	})
 }
 
 // newcomer is a user who is not stored yet.

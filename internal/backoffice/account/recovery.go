@@ -32,7 +32,7 @@ func (s *Service) NewRecoveryLink(ctx context.Context, actor audit.Actor, userID
 		if user.Managed() {
 			return ErrManaged
 		}
-		if err := tx.DeleteRecoveryLinks(userID); err != nil {
+		if err := tx.DeleteLinks(Link{Kind: LinkRecovery, UserID: &userID}); err != nil {
 			return err
 		}
 		if err := tx.InsertLink(link); err != nil {
@@ -115,8 +115,8 @@ func (s *Service) Recover(ctx context.Context, token string, f Factor, b Browser
 
 func (s *Service) replaceFactors(tx Tx, userID uuid.UUID, phc string, made *usedPasskey) error {
 	_, err := tx.EndLogins(userID, nil, s.now())
-	err = errors.Join(err, tx.SetPassword(userID, phc), tx.SetTOTP(userID, nil, 0), tx.ReplaceCodes(userID, nil),
-		tx.DeletePasskeys(userID))
+	err = errors.Join(err, tx.SetUser(User{ID: userID, Password: phc}, "Password", "TOTP", "TOTPStep"),
+		tx.ReplaceCodes(userID, nil), tx.DeletePasskeys(userID))
 	if err != nil || made == nil {
 		return err
 	}
@@ -133,7 +133,8 @@ func (s *Service) Disable(ctx context.Context, actor audit.Actor, userID uuid.UU
 		if err != nil || !changed {
 			return false, err
 		}
-		if err := errors.Join(tx.DeleteRecoveryLinks(userID), tx.DeleteLinksBy(userID)); err != nil {
+		if err := errors.Join(tx.DeleteLinks(Link{Kind: LinkRecovery, UserID: &userID}),
+			tx.DeleteLinks(Link{CreatedBy: &userID})); err != nil {
 			return false, err
 		}
 		_, err = tx.EndLogins(userID, nil, now)

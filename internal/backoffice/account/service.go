@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"io"
-	"net/url"
 	"time"
 
 	"agegate/internal/backoffice/mail"
@@ -66,14 +65,6 @@ func NewService(cfg Config) *Service {
 
 // SendsMail reports whether links are sent by mail, too.
 func (s *Service) SendsMail() bool { return s != nil && s.outbox != nil }
-
-// host is the dashboard's host, as shown to people.
-func (s *Service) host() string {
-	if u, err := url.Parse(s.url); err == nil {
-		return u.Host
-	}
-	return ""
-}
 
 // formTTL is how long a sent form is remembered.
 const formTTL = 24 * time.Hour

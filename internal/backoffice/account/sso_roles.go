@@ -57,7 +57,7 @@ func (s *Service) admitBy(
 		}
 		user = now
 		if name, email := c.person(); name != user.Name || email != user.Email {
-			if err := tx.SetPerson(user.ID, name, email); err != nil {
+			if err := tx.SetUser(User{ID: user.ID, Name: name, Email: email}, "Name", "Email"); err != nil {
 				return nil, err
 			}
 		}
@@ -110,11 +110,11 @@ func (s *Service) setOperator(tx Tx, user User, actor audit.Actor, operator bool
 	if user.Operator == operator {
 		return nil, nil
 	}
-	if err := tx.SetOperator(user.ID, operator); err != nil {
+	if err := tx.SetUser(User{ID: user.ID, Operator: operator}, "Operator"); err != nil {
 		return nil, err
 	}
 	if !operator {
-		if err := tx.DeleteLinksBy(user.ID); err != nil {
+		if err := tx.DeleteLinks(Link{CreatedBy: &user.ID}); err != nil {
 			return nil, err
 		}
 	}
@@ -146,9 +146,9 @@ func (s *Service) setRoles(tx Tx, user User, actor audit.Actor, roles map[uuid.U
 			err = tx.DeleteMembership(before.TenantID, before.UserID)
 		}
 		if err == nil && role == Owner {
-			err = tx.DeleteOwnerInvitations(before.TenantID)
+			err = tx.DeleteLinks(Link{Kind: LinkInvitation, TenantID: &before.TenantID, Role: Owner})
 		} else if err == nil {
-			err = tx.DeleteInvitationsBy(before.UserID, before.TenantID)
+			err = tx.DeleteLinks(Link{Kind: LinkInvitation, TenantID: &before.TenantID, CreatedBy: &before.UserID})
 		}
 		if err != nil {
 			return nil, err
@@ -159,7 +159,7 @@ func (s *Service) setRoles(tx Tx, user User, actor audit.Actor, roles map[uuid.U
 		member := Membership{TenantID: id, UserID: user.ID, Role: role, CreatedAt: s.now()}
 		err := tx.InsertMembership(member)
 		if err == nil && role == Owner {
-			err = tx.DeleteOwnerInvitations(id)
+			err = tx.DeleteLinks(Link{Kind: LinkInvitation, TenantID: &id, Role: Owner})
 		}
 		if err != nil {
 			return nil, err
@@ -196,7 +196,7 @@ func (s *Service) dismiss(ctx context.Context, user User) error {
 	})
 }
 
-// hostOf returns the host of an address, for the log.
+// hostOf returns the host of an address, for the log and for people.
 func hostOf(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {

@@ -71,20 +71,13 @@ type Tx interface {
 	OperatorExists() (bool, error)
 	// InsertUser returns fault.Conflict for an e-mail address that is in use.
 	InsertUser(u User) error
-	SetPassword(userID uuid.UUID, phc string) error
-	// SetPerson sets the name and the e-mail address of a provider's user.
-	SetPerson(userID uuid.UUID, name, email string) error
-	SetOperator(userID uuid.UUID, operator bool) error
-	SetLocale(userID uuid.UUID, locale string) error
-	SetZone(userID uuid.UUID, zone string) error
+	// SetUser stores the named fields of a user.
+	SetUser(u User, fields ...string) error
 	// InsertMail stores a mail, or returns mail.ErrTooMany.
 	InsertMail(m mail.Mail) error
 	// SetDisabled disables a user, or enables one with nil, and reports whether
 	// that changed anything.
 	SetDisabled(userID uuid.UUID, at *time.Time) (bool, error)
-	// SetTOTP stores a sealed secret, or removes it, and stores the last accepted
-	// step.
-	SetTOTP(userID uuid.UUID, sealed []byte, step int64) error
 	// UseTOTPStep reports whether the step is later than every step used before.
 	// If several transactions try, it succeeds for one.
 	UseTOTPStep(userID uuid.UUID, step int64) (bool, error)
@@ -132,15 +125,8 @@ type Tx interface {
 	TakeLink(kind LinkKind, hash []byte, now time.Time) (Link, error)
 
 	InsertLink(l Link) error
-	// DeleteRecoveryLinks deletes all recovery links of a user.
-	DeleteRecoveryLinks(userID uuid.UUID) error
-	// DeleteOwnerInvitations deletes all invitations for a tenant's first owner.
-	DeleteOwnerInvitations(tenantID uuid.UUID) error
-	// DeleteInvitationsBy deletes the invitations to a tenant that a user
-	// created.
-	DeleteInvitationsBy(userID, tenantID uuid.UUID) error
-	// DeleteLinksBy deletes every link that a user created.
-	DeleteLinksBy(userID uuid.UUID) error
+	// DeleteLinks deletes all links that have the fields that are set in a link.
+	DeleteLinks(of Link) error
 
 	InsertLogin(l Login) error
 	// RenewLogin gives a log-in that has not ended at now another hash, more

@@ -43,5 +43,5 @@ func (s *Service) SetZone(ctx context.Context, who Identity, name string) error 
 	if _, err := location(name); err != nil {
 		return fault.InvalidFields(fault.FieldError{Field: "zone", Err: ErrZone})
 	}
-	return s.store.UpdateAccounts(ctx, func(tx Tx) error { return tx.SetZone(who.user.ID, name) })
+	return s.store.UpdateAccounts(ctx, func(tx Tx) error { return tx.SetUser(User{ID: who.user.ID, Zone: name}, "Zone") })
 }

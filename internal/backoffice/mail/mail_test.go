@@ -291,7 +291,7 @@ func TestMailsEndWithTheirLinks(t *testing.T) {
 		}
 		o.round(t, d, 2)
 		if err := o.db.UpdateAccounts(t.Context(), func(tx account.Tx) error {
-			return tx.DeleteOwnerInvitations(*shop)
+			return tx.DeleteLinks(account.Link{Kind: account.LinkInvitation, TenantID: shop, Role: account.Owner})
 		}); err != nil {
 			t.Fatal(err)
 		}

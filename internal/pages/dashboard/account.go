@@ -18,6 +18,7 @@ const (
 	endLoginPath = loginsPath + "/end"
 	languagePath = accountPath + "/language"
 	zonePath     = accountPath + "/zone"
+	namePath     = accountPath + "/name"
 	leavePath    = accountPath + "/leave/:tenant"
 )
 
@@ -31,6 +32,11 @@ var zoneForm = &desk.Form{
 	Problems: map[error]string{account.ErrZone: "zone"},
 }
 
+var nameForm = &desk.Form{
+	Name: "setup", Fields: []desk.Field{{Name: "name", Kind: "text", Max: account.MaxName}},
+	Problems: map[error]string{account.ErrName: "name"},
+}
+
 var leaveForm = &desk.Form{Name: "leave", Again: true, Problems: map[error]string{account.ErrLastOwner: "last"}}
 
 func (p *Pages) account() desk.Feature {
@@ -41,6 +47,7 @@ func (p *Pages) account() desk.Feature {
 			{Method: http.MethodPost, Path: endLoginPath, MinRole: desk.User, Handle: p.endLogin},
 			{Method: http.MethodPost, Path: languagePath, MinRole: desk.User, Handle: p.setLanguage},
 			{Method: http.MethodPost, Path: zonePath, MinRole: desk.User, Handle: p.setZone},
+			{Method: http.MethodPost, Path: namePath, MinRole: desk.User, Handle: p.setName},
 		},
 		Screens: []string{"account"},
 		Keys:    []string{"method.password", "method.totp", "method.code", "method.passkey", "method.provider"},
@@ -59,6 +66,7 @@ type accountView struct {
 	Memberships []memberOf
 	Form        *desk.FormView // of the buttons
 	ZoneProblem *page.Text
+	NameProblem *page.Text
 }
 
 // loginRow is a browser in which the user is signed in.
@@ -70,12 +78,13 @@ type loginRow struct {
 // Since identifies the log-in in its form.
 func (l loginRow) Since() string { return l.CreatedAt.Format(time.RFC3339Nano) }
 
-func (p *Pages) showAccount(r *desk.Request) error { return p.renderAccount(r, http.StatusOK, nil) }
+func (p *Pages) showAccount(r *desk.Request) error {
+	return p.renderAccount(r, http.StatusOK, &accountView{})
+}
 
-func (p *Pages) renderAccount(r *desk.Request, status int, zoneProblem *page.Text) error {
-	v := &accountView{ZoneProblem: zoneProblem, User: r.Who.User(), Passkeyed: p.cfg.Accounts.Passkeyed(),
-		Passkey: p.offer("")}
-	var err error
+// renderAccount shows the page with the problems that v has.
+func (p *Pages) renderAccount(r *desk.Request, status int, v *accountView) (err error) {
+	v.User, v.Passkeyed, v.Passkey = r.Who.User(), p.cfg.Accounts.Passkeyed(), p.offer("")
 	if v.Factors, err = p.cfg.Accounts.Factors(r.Ctx(), r.Who); err != nil {
 		return err
 	}
@@ -126,20 +135,38 @@ func (p *Pages) setLanguage(r *desk.Request) error {
 }
 
 func (p *Pages) setZone(r *desk.Request) error {
-	f, err := r.Read(zoneForm)
+	var v accountView
+	return p.setOwn(r, zoneForm, "zone_set", &v, &v.ZoneProblem, func(zone string) error {
+		return p.cfg.Accounts.SetZone(r.Ctx(), r.Who, zone)
+	})
+}
+
+func (p *Pages) setName(r *desk.Request) error {
+	var v accountView
+	return p.setOwn(r, nameForm, "name_set", &v, &v.NameProblem, func(name string) error {
+		return p.cfg.Accounts.SetName(r.Ctx(), r.Who, name)
+	})
+}
+
+// setOwn sets the value of a form with one field, or shows the page with what is wrong with it.
+func (p *Pages) setOwn(
+	r *desk.Request, spec *desk.Form, notice string, v *accountView, problem **page.Text, set func(value string) error,
+) error {
+	f, err := r.Read(spec)
 	if err != nil {
 		return err
 	}
 	if f.OK() {
-		err := p.cfg.Accounts.SetZone(r.Ctx(), r.Who, f.Value("zone"))
+		err := set(f.Fields[0].Value)
 		if err == nil {
-			return r.Done(accountPath, "zone_set")
+			return r.Done(accountPath, notice)
 		}
 		if err := f.Refuse(err); err != nil {
 			return err
 		}
 	}
-	return p.renderAccount(r, http.StatusUnprocessableEntity, f.Field("zone").Problem)
+	*problem = f.Fields[0].Problem
+	return p.renderAccount(r, http.StatusUnprocessableEntity, v)
 }
 
 func (p *Pages) leave(r *desk.Request) (*desk.Question, error) {

@@ -303,3 +303,36 @@ func TestZoneOfTheBrowser(t *testing.T) {
 	want(t, "choosing a zone", res, http.StatusSeeOther, "/dashboard/account")
 	shows("Asia/Tokyo", "Europe/Berlin")
 }
+
+// TestOwnName: people change their own name, with an entry in the log, and read how to get another address. Whom
+// a provider manages are told that both come from there.
+func TestOwnName(t *testing.T) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
+		shop := g.Shop(t, "", nil)
+		ada := member(t, g, shop.Tenant.ID, account.Support)
+		const path = "/dashboard/account/name"
+		for _, wrong := range []string{"", " ", strings.Repeat("a", account.MaxName+1), "a\x00b"} {
+			res, body := ada.Post(t, path, url.Values{"name": {wrong}})
+			if res.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(body, `id="p-name"`) {
+				t.Errorf("%q: %d", wrong, res.StatusCode)
+			}
+		}
+		res, _ := ada.Post(t, path, url.Values{"name": {" Ada Lovelace "}})
+		want(t, "a name", res, http.StatusSeeOther, "/dashboard/account")
+		_, body := ada.Get(t, "/dashboard/account?lang=en")
+		if !strings.Contains(body, `value="Ada Lovelace"`) || !strings.Contains(body, "let an owner invite it") {
+			t.Errorf("%s", body)
+		}
+		if e := newest(t, g, audit.Instance); e.Action != audit.UserRename || len(e.Detail) > 2 {
+			t.Errorf("%+v", e)
+		}
+		g.Exec(t, "UPDATE users SET issuer = 'https://idp.example', subject = 'ada'")
+		if res, _ := ada.Post(t, path, url.Values{"name": {"Eve"}}); res.StatusCode != http.StatusConflict {
+			t.Errorf("of a provider: %d", res.StatusCode)
+		}
+		if _, body := ada.Get(t, "/dashboard/account?lang=en"); strings.Contains(body, "set-name") ||
+			!strings.Contains(body, "with its name and e-mail address") {
+			t.Errorf("of a provider: %s", body)
+		}
+	})
+}

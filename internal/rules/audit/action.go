@@ -74,6 +74,7 @@ const (
 	UserEnable       Action = "user.enable"
 	UserRecoveryLink Action = "user.recovery_link" // an operator made a link
 	UserSetupLink    Action = "user.setup_link"    // the command line made one for another operator; no target
+	UserRename       Action = "user.rename"        // by the user
 	UserRecover      Action = "user.recover"       // the link was used: all factors were replaced
 	PasskeyAdd       Action = "passkey.add"
 	PasskeyRemove    Action = "passkey.remove"
@@ -97,7 +98,7 @@ var actions = []Action{
 	VerifierRemove, RegistrationAdd, RegistrationRemove,
 	InvitationCreate, InvitationRevoke, MemberAdd, MemberUpdate, MemberRemove,
 	UserOperator, UserCreate, UserDisable, UserEnable, UserRecoveryLink, UserSetupLink, UserRecover,
-	PasskeyAdd, PasskeyRemove, PasswordSet, TOTPAdd, TOTPRemove, CodesReplace, LoginEnd, LoginsEnd,
+	UserRename, PasskeyAdd, PasskeyRemove, PasswordSet, TOTPAdd, TOTPRemove, CodesReplace, LoginEnd, LoginsEnd,
 }
 
 // Ended are the actions of release 0.2 that nothing writes any more.

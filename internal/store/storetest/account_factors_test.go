@@ -131,8 +131,9 @@ func TestFactorsComeBackAsStored(t *testing.T) {
 	each(t, func(t *testing.T, s Store) {
 		user, other := newUser(t, s), anotherUser(t, s, "bob@shop.example")
 		inAccounts(t, s, func(tx account.Tx) error {
-			return errors.Join(tx.SetPassword(user.ID, ""), tx.SetLocale(user.ID, "en"),
-				tx.SetTOTP(user.ID, []byte("sealed"), 5))
+			return errors.Join(tx.SetUser(account.User{ID: user.ID, Password: ""}, "Password"),
+				tx.SetUser(account.User{ID: user.ID, Locale: "en"}, "Locale"),
+				tx.SetUser(account.User{ID: user.ID, TOTP: []byte("sealed"), TOTPStep: 5}, "TOTP", "TOTPStep"))
 		})
 		user.Password, user.Locale, user.TOTP, user.TOTPStep = "", "en", []byte("sealed"), 5
 		if got, err := s.UserByID(t.Context(), user.ID); err != nil || !reflect.DeepEqual(got, user) {
@@ -149,7 +150,8 @@ func TestCodesAndStepsAreUsedOnce(t *testing.T) {
 	each(t, func(t *testing.T, s Store) {
 		user := newUser(t, s)
 		inAccounts(t, s, func(tx account.Tx) error {
-			return errors.Join(tx.SetTOTP(user.ID, []byte("sealed"), 5), tx.ReplaceCodes(user.ID, [][]byte{digest("old")}))
+			return errors.Join(tx.SetUser(account.User{ID: user.ID, TOTP: []byte("sealed"), TOTPStep: 5}, "TOTP", "TOTPStep"),
+				tx.ReplaceCodes(user.ID, [][]byte{digest("old")}))
 		})
 		inAccounts(t, s, func(tx account.Tx) error { return tx.ReplaceCodes(user.ID, [][]byte{digest("a"), digest("b")}) })
 		if n, err := s.CodesLeft(t.Context(), user.ID); n != 2 || err != nil {
@@ -302,10 +304,14 @@ func TestInvitationsAndRecoveryLinks(t *testing.T) {
 		inAccounts(t, s, func(tx account.Tx) error {
 			return errors.Join(tx.InsertLink(invitation), tx.InsertLink(recovery), tx.InsertLink(owners))
 		})
-		inAccounts(t, s, func(tx account.Tx) error { return tx.DeleteOwnerInvitations(id(t)) })
+		inAccounts(t, s, func(tx account.Tx) error {
+			return tx.DeleteLinks(account.Link{Kind: account.LinkInvitation, TenantID: new(id(t)), Role: account.Owner})
+		})
 		_, err := s.LinkByHash(t.Context(), owners.Hash)
 		wantNoError(t, err)
-		inAccounts(t, s, func(tx account.Tx) error { return tx.DeleteOwnerInvitations(shop.ID) })
+		inAccounts(t, s, func(tx account.Tx) error {
+			return tx.DeleteLinks(account.Link{Kind: account.LinkInvitation, TenantID: &shop.ID, Role: account.Owner})
+		})
 		if got, err := s.Invitations(t.Context(), []uuid.UUID{shop.ID}, start); err != nil || len(got) != 1 ||
 			!reflect.DeepEqual(got[0], account.OpenInvitation{Link: invitation}) {
 			t.Errorf("invitations = %+v, %v", got, err)
@@ -313,7 +319,9 @@ func TestInvitationsAndRecoveryLinks(t *testing.T) {
 		if got, err := s.Invitations(t.Context(), []uuid.UUID{shop.ID}, invitation.ExpiresAt); err != nil || len(got) != 0 {
 			t.Errorf("expired invitations = %+v, %v", got, err)
 		}
-		inAccounts(t, s, func(tx account.Tx) error { return tx.DeleteRecoveryLinks(user.ID) })
+		inAccounts(t, s, func(tx account.Tx) error {
+			return tx.DeleteLinks(account.Link{Kind: account.LinkRecovery, UserID: &user.ID})
+		})
 		_, err = s.LinkByHash(t.Context(), recovery.Hash)
 		wantCode(t, "a replaced recovery link", err, fault.NotFound)
 
@@ -331,13 +339,17 @@ func TestInvitationsAndRecoveryLinks(t *testing.T) {
 			}
 		}
 		inAccounts(t, s, func(tx account.Tx) error {
-			return errors.Join(tx.InsertLink(recovery), tx.DeleteInvitationsBy(id(t), shop.ID),
-				tx.DeleteInvitationsBy(user.ID, id(t)), tx.DeleteLinksBy(id(t)))
+			return errors.Join(tx.InsertLink(recovery),
+				tx.DeleteLinks(account.Link{Kind: account.LinkInvitation, TenantID: &shop.ID, CreatedBy: new(id(t))}),
+				tx.DeleteLinks(account.Link{Kind: account.LinkInvitation, TenantID: new(id(t)), CreatedBy: &user.ID}),
+				tx.DeleteLinks(account.Link{CreatedBy: new(id(t))}))
 		})
 		left("those of others", 2)
-		inAccounts(t, s, func(tx account.Tx) error { return tx.DeleteInvitationsBy(user.ID, shop.ID) })
+		inAccounts(t, s, func(tx account.Tx) error {
+			return tx.DeleteLinks(account.Link{Kind: account.LinkInvitation, TenantID: &shop.ID, CreatedBy: &user.ID})
+		})
 		left("the tenant's", 1)
-		inAccounts(t, s, func(tx account.Tx) error { return tx.DeleteLinksBy(user.ID) })
+		inAccounts(t, s, func(tx account.Tx) error { return tx.DeleteLinks(account.Link{CreatedBy: &user.ID}) })
 		left("all", 0)
 	})
 }

@@ -208,14 +208,18 @@ func TestSetup(t *testing.T) {
 		}
 		expect("new", insight.Setup{})
 		newTenant(t, s)
-		inAccounts(t, s, func(tx account.Tx) error { return tx.SetTOTP(users["codes"].ID, []byte("sealed"), 5) })
+		inAccounts(t, s, func(tx account.Tx) error {
+			return tx.SetUser(account.User{ID: users["codes"].ID, TOTP: []byte("sealed"), TOTPStep: 5}, "TOTP", "TOTPStep")
+		})
 		expect("one operator has a password alone", insight.Setup{Tenant: true})
 		inAccounts(t, s, func(tx account.Tx) error {
 			return tx.InsertPasskey(account.Passkey{ID: id(t), UserID: users["passkey"].ID, CredentialID: digest("credential"),
 				PublicKey: digest("key"), AAGUID: make([]byte, 16), Name: "Phone", CreatedAt: now})
 		})
 		expect("all have a factor", insight.Setup{Tenant: true, SecondFactors: true})
-		inAccounts(t, s, func(tx account.Tx) error { return tx.SetOperator(users["none"].ID, true) })
+		inAccounts(t, s, func(tx account.Tx) error {
+			return tx.SetUser(account.User{ID: users["none"].ID, Operator: true}, "Operator")
+		})
 		expect("a new operator", insight.Setup{Tenant: true})
 	})
 }

@@ -168,7 +168,7 @@ func TestReseal(t *testing.T) {
 			func(t *testing.T, s Store, id uuid.UUID, sealed []byte) {
 				inAccounts(t, s, func(tx account.Tx) error {
 					return errors.Join(tx.InsertUser(account.User{ID: id, Email: id.String(), Name: "Ada", CreatedAt: start}),
-						tx.SetTOTP(id, sealed, 5))
+						tx.SetUser(account.User{ID: id, TOTP: sealed, TOTPStep: 5}, "TOTP", "TOTPStep"))
 				})
 			}},
 		"keys of verifiers": {store.VerifierKeys, document.VerifierContext,
