@@ -32,8 +32,8 @@ for (const { name, camera, ends, reason } of species) {
     await toCamera(page, session.url);
     await sees(page, "again");
     const [said] = await page.$$eval('[data-testid="again"]', (notes) => notes.map((note) => note.textContent));
-    assert.equal(/did not follow the arrows/.test(said), reason === "astray", said);
-    if (reason === "unmoved") assert.match(said, /cannot move your head/);
+    assert.equal(/Slowly point your nose/.test(said), reason === "astray", said);
+    if (reason === "unmoved") assert.match(said, /Point your nose further/);
     assert.equal(await session.status(), "PENDING");
     if (ends === "spoof") {
       await gets(page, () => sees(page, "screen-spoof"));

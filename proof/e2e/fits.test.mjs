@@ -192,6 +192,35 @@ test("the box and the button of the consent to a photograph in every language, a
   page.kept();
 });
 
+test("on a phone the main button of each page before the camera is in view, and a problem takes three lines", async () => {
+  const page = await visitor(browser, { viewport: { width: 360, height: 740 } });
+  const { url } = await gateway.session(gateway.tenant("--document-check"));
+  const tall = {};
+  const show = async (path, tag, button) => {
+    await page.goto(`${url}${path}${path.includes("?") ? "&" : "?"}lang=${tag}`);
+    assert.ok(await isOnTop(page, button), `${tag}, ${path}: ${button} is in view`);
+  };
+  for (const tag of languages) await show("", tag, "start");
+  await page.goto(`${url}?force=fallback`);
+  await agreesToPhotograph(page);
+  for (const tag of languages) {
+    await show("/photo", tag, "open-camera");
+    await show("/photo?refused=doubtful", tag, "open-camera");
+    const texts = JSON.parse(readFileSync(`${locales}/${tag}.json`, "utf8"));
+    const left = texts["camera.remaining"].other.replace("{n}", "2");
+    const reasons = ["again", "left", "astray", "unmoved", "hasty", "drawn"].map((why) => `${texts[`camera.${why}`]} <strong>${left}</strong>`);
+    reasons.push(texts["camera.unsure"], texts["document.refused.doubtful"], `${texts["document.refused.undated"]} <strong>${left}</strong>`);
+    const high = await part(page, "refused-doubtful").evaluate((note, reasons) => reasons.filter((words) => {
+      note.innerHTML = words;
+      const { lineHeight, paddingTop } = getComputedStyle(note);
+      return note.offsetHeight - 2 * parseFloat(paddingTop) > 3.2 * parseFloat(lineHeight);
+    }), reasons);
+    if (high.length) tall[tag] = high;
+  }
+  assert.deepEqual(tall, {}, "problems of more than three lines");
+  page.kept();
+});
+
 test("the footer stands in line with the card, from left and from right", async () => {
   const page = await visitor(browser, { viewport: { width: 1280, height: 800 } });
   const { url } = await gateway.session(gateway.tenant());
@@ -240,6 +269,7 @@ test("the code for another device in every language, whole in a computer's windo
     await page.goto(`${address}?lang=${tag}`);
     const height = await page.evaluate(() => document.documentElement.scrollHeight);
     if (height > 900) high[tag] = height;
+    await sees(page, "local"); // what runs on localhost says that no other device reaches it
   }
   assert.deepEqual(high, {});
   page.kept();

@@ -20,7 +20,7 @@ test("the phone makes the check, the desktop is redirected, the code works once"
     all.map((e) => {
       const range = document.createRange();
       range.selectNodeContents(e);
-      return Math.round((e.matches(".qr") ? e : range).getBoundingClientRect().left);
+      return Math.round((e.matches(".qr, summary") ? e : range).getBoundingClientRect().left);
     }));
   assert.equal(new Set(lefts).size, 1, `everything begins at one edge: ${lefts}`);
   const code = await part(desktop, "code").innerText();

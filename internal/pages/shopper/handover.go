@@ -38,8 +38,7 @@ type handoverView struct {
 	Mobile  bool   // this browser is on a phone, which cannot scan its own screen
 }
 
-// filmable reports whether this browser, or a phone in its place, may open a
-// camera now.
+// filmable reports whether this browser, or a phone in its place, may open a camera now.
 func (p *Pages) filmable(v visit) bool { return p.capturable(v) || p.photographable(v) }
 
 // offerHandover answers POST /v/{token}/handover: a new code for a phone, or,

@@ -87,8 +87,8 @@ func TestNoWayBackWithoutAReason(t *testing.T) {
 								t.Error("back without a word")
 							}
 							for why, text := range map[string]string{session.WhyBusy: "The service does not answer",
-								session.WhyUnsure: "We could not confirm a live person", session.WhyLeft: "That attempt ended early",
-								session.WhyAgain: "Look for even light"} {
+								session.WhyUnsure: "We could not confirm a live person", session.WhyLeft: "The attempt was interrupted",
+								session.WhyAgain: "Find even light"} {
 								if said := strings.Contains(page.body, text); said != (row.why == why) {
 									t.Errorf("says %q: %t", text, said)
 								}

@@ -135,7 +135,8 @@ func loadPages(verifyURL string) (*page.Set, error) {
 	}
 	return page.New(page.Config{
 		Files: templates.Shopper(), Screens: screens, Keys: composedKeys(),
-		Funcs:      template.FuncMap{"trouble": troubleOf, "cameraFiles": func() []string { return cameraFiles }},
+		Funcs: template.FuncMap{"trouble": troubleOf, "cameraFiles": func() []string { return cameraFiles },
+			"local": tenant.Endpoint{Host: public.Hostname()}.IsLocal},
 		StaticPath: "/static", PublicURL: verifyURL, LanguageCookie: languageCookie,
 		Permissions:   "camera=(self), microphone=(), geolocation=(), display-capture=()",
 		ContentPolicy: page.HostedPolicy(public),

@@ -206,9 +206,9 @@ func TestReasons(t *testing.T) {
 		words  string
 		sit    bool // the check without movements is offered first
 	}{
-		{age.ReasonAstray, "Your head did not follow the arrows", true},
-		{age.ReasonUnmoved, ", or choose “I cannot move my head”", true},
-		{age.ReasonHasty, "move more slowly", false},
+		{age.ReasonAstray, "Slowly point your nose", true},
+		{age.ReasonUnmoved, "Point your nose further", true},
+		{age.ReasonHasty, "Move more slowly", false},
 		{age.ReasonDrawn, "Turn off filters", false},
 	} {
 		t.Run(string(row.reason), func(t *testing.T) {
