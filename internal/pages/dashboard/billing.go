@@ -66,8 +66,7 @@ type lineView struct {
 	At      time.Time
 	Reason  page.Text
 	Note    string // of a top-up; may be empty
-	Units   string // with its sign
-	Tone    string // good for added units, plain for others
+	Units   int64
 	Session string
 	Href    string // of the session; empty if there is none
 }
@@ -153,18 +152,10 @@ func meter(used, limit int64) string {
 }
 
 func lineOf(r *desk.Request, e billing.Entry, note string) lineView {
-	v := lineView{
-		At: e.CreatedAt, Tone: "plain", Units: "0", Note: note,
-		Reason: page.Say("ledger."+string(e.Kind)+"."+string(e.Source), "month", e.Period),
-	}
+	v := lineView{At: e.CreatedAt, Units: e.Delta, Note: note,
+		Reason: page.Say("ledger."+string(e.Kind)+"."+string(e.Source), "month", e.Period)}
 	if e.Kind == billing.EntryTopUp && e.Delta < 0 {
 		v.Reason = page.Say("ledger.corrected")
-	}
-	switch {
-	case e.Delta > 0:
-		v.Tone, v.Units = "good", "+"+page.Figure(e.Delta)
-	case e.Delta < 0:
-		v.Units = "−" + page.Figure(-e.Delta)
 	}
 	if e.SessionID != nil {
 		v.Session = e.SessionID.String()

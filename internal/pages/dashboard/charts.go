@@ -26,9 +26,9 @@ var parts = []session.Status{
 type chartView struct {
 	Parts []chartPart // of the bars, from the bottom, which the legend names
 	Rows  []chartRow
-	Scale []string // numbers at the grid lines, from the top
-	Grid  string   // the grid lines, in the syntax of SVG
-	Zone  string   // of the labels
+	Scale []int64 // numbers at the grid lines, from the top
+	Grid  string  // the grid lines, in the syntax of SVG
+	Zone  string  // of the labels
 }
 
 // Labels are the keys of the parts' names.
@@ -49,8 +49,8 @@ type chartPart struct {
 // chartRow is one bar in numbers.
 type chartRow struct {
 	Label  string
-	Mark   string   // the label below the bar; empty for most bars
-	Counts []string // by parts
+	Mark   string  // the label below the bar; empty for most bars
+	Counts []int64 // by parts
 }
 
 // newChart draws the series of a window, with times of a zone.
@@ -74,8 +74,8 @@ func newChart(w insight.Window, series []insight.Point, zone *time.Location) cha
 		row.Mark = markOf(w, point.Start.In(zone), len(series)-1-i)
 		y := chartHeight
 		// in the order of parts
-		for k, n := range []int64{point.Passed, point.Fallback, point.Spoof, point.Expired, point.Pending} {
-			row.Counts = append(row.Counts, page.Figure(n))
+		row.Counts = []int64{point.Passed, point.Fallback, point.Spoof, point.Expired, point.Pending}
+		for k, n := range row.Counts {
 			if n > 0 {
 				height := chartHeight * float64(n) / float64(top)
 				y -= height
@@ -100,7 +100,7 @@ func (v *chartView) scale(most int64) int64 {
 	}
 	lines := (most + unit - 1) / unit
 	for i := lines; i >= 0; i-- {
-		v.Scale = append(v.Scale, page.Figure(i*unit))
+		v.Scale = append(v.Scale, i*unit)
 		y := min(max(chartHeight*float64(lines-i)/float64(lines), .5), chartHeight-.5)
 		v.Grid += fmt.Sprintf("M0 %gH%g", round(y), chartWidth)
 	}
@@ -122,8 +122,8 @@ func markOf(w insight.Window, at time.Time, after int) string {
 // rowView is one row of a table that draws its number as a bar.
 type rowView struct {
 	Name  string // chooses the text
-	N     string
-	Share string
+	N     int64
+	Share page.Share
 	Width float64 // 0 to 100
 }
 
@@ -131,24 +131,18 @@ type rowView struct {
 func newSteps(whole int64, names []string, numbers []int64) []rowView {
 	rows := make([]rowView, len(names))
 	for i, name := range names {
-		share := 0.0
-		if whole > 0 {
-			share = float64(numbers[i]) / float64(whole)
-		}
-		rows[i] = rowView{Name: name, N: page.Figure(numbers[i]), Share: percent(share), Width: round(100 * share)}
+		share := float64(numbers[i]) / float64(max(whole, 1))
+		rows[i] = rowView{Name: name, N: numbers[i], Share: page.Share(share), Width: round(100 * share)}
 	}
 	return rows
 }
 
 func round(x float64) float64 { return math.Round(10*x) / 10 }
 
-// percent formats a share of 0 to 1.
-func percent(share float64) string { return fmt.Sprintf("%.0f\u202f%%", 100*share) }
-
-// figureUpTo formats a count that was limited.
-func figureUpTo(n, limit int64) string {
+// figureUpTo returns a count that was limited, as pages show it.
+func figureUpTo(n, limit int64) any {
 	if n >= limit {
-		return page.Figure(limit) + "+"
+		return page.AtLeast(limit)
 	}
-	return page.Figure(n)
+	return n
 }

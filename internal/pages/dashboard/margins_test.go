@@ -22,7 +22,7 @@ func TestMarginEffect(t *testing.T) {
 				o.filled(t, o.owner, url.Values{"target": {target}, "margin": {margin}, "effect": {"1"}}))
 			want(t, "the effect", res, 200, "")
 			_, panel, _ := strings.Cut(body, `data-testid="effect-panel"`)
-			if !strings.Contains(panel, "at most the newest 50\u202f000 sessions") {
+			if !strings.Contains(panel, "at most the newest 50,000 sessions") {
 				t.Error("the panel does not say how many sessions it counts at most")
 			}
 			return html.UnescapeString(panel)
@@ -64,7 +64,7 @@ func TestMarginEffect(t *testing.T) {
 		}
 		g.Clock.Advance(16 * time.Second) // figures are kept for 15 seconds
 		says(effect("18", "9"), "that the camera decided: 20. Passed: 20.",
-			"Of 20 estimates", "20 pass now (100\u202f%), and 10 would have passed (50\u202f%)")
+			"Of 20 estimates", "20 pass now (100%), and 10 would have passed (50%)")
 		says(effect("16", "9"), "Fewer than 20 estimates")
 		if len(o.tenant(t).Margins) > 0 || len(o.log(t)) != before {
 			t.Error("showing the effect changed something")

@@ -53,7 +53,7 @@ type operatorView struct {
 type listedTenant struct {
 	tenant.Tenant
 	insight.TenantUse
-	Passed  string     // the pass rate
+	Passed  any        // the pass rate
 	Invited *time.Time // until when the first owner's invitation is valid; nil without one
 	Members []account.Member
 }
@@ -87,7 +87,7 @@ func (p *Pages) listed(r *desk.Request, found ...tenant.Tenant) (rows []listedTe
 		row := listedTenant{t, used[t.ID], "–", invited[t.ID], slices.DeleteFunc(slices.Clone(all),
 			func(m account.Member) bool { return m.TenantID != t.ID })}
 		if row.PassRate.Of > 0 {
-			row.Passed = percent(row.PassRate.Share)
+			row.Passed = page.Share(row.PassRate.Share)
 		}
 		rows = append(rows, row)
 	}
@@ -128,7 +128,7 @@ func (p *Pages) readInstance(r *desk.Request, v *operatorView) error {
 	v.Decided = tileFigure{"–", page.Say("operator.decided_note")}
 	v.Passed = tileFigure{"–", page.Say("operator.none_decided")}
 	if sum.Decided > 0 {
-		v.Decided.Value = page.Figure(sum.Decided)
+		v.Decided.Value = sum.Decided
 		v.Passed = rateTile(insight.RateOf(sum.Passed, sum.Decided))
 	}
 	return nil

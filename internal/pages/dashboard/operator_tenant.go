@@ -11,7 +11,6 @@ import (
 	"agegate/internal/backoffice/account"
 	"agegate/internal/backoffice/insight"
 	"agegate/internal/pages/dashboard/desk"
-	"agegate/internal/pages/page"
 	"agegate/internal/rules/audit"
 	"agegate/internal/rules/billing"
 	"agegate/internal/rules/tenant"
@@ -83,8 +82,8 @@ func (p *Pages) operatorTenant() desk.Feature {
 	}
 	askAll(p, &f, tenantPath, tenantActs, func(r *desk.Request) (t tenant.Tenant, values []any, back string, err error) {
 		t, err = desk.Named(r, "id", p.cfg.Tenants.Tenant)
-		return t, []any{"name", t.Name, "free", page.Figure(p.cfg.Limits.FreeChecksPerMonth),
-			"tests", page.Figure(p.cfg.Limits.TestDailyCap)}, operatedPath(t.ID), err
+		return t, []any{"name", t.Name, "free", p.cfg.Limits.FreeChecksPerMonth,
+			"tests", p.cfg.Limits.TestDailyCap}, operatedPath(t.ID), err
 	})
 	return f
 }

@@ -202,7 +202,7 @@ func TestOperatorActs(t *testing.T) {
 		}
 		_, body = op.Get(t, page)
 		for id, want := range map[string]string{
-			"credit": "1\u202f007\u202f000", "free-checks": "5\u202f000", "test-cap": "1",
+			"credit": "1,007,000", "free-checks": "5,000", "test-cap": "1",
 		} {
 			if got := testID(t, body, id); got != want {
 				t.Errorf("%s is %q, want %q", id, got, want)
@@ -224,7 +224,7 @@ func TestOperatorActs(t *testing.T) {
 			{"credit", url.Values{"units": {"7"}, "note": {""}}, "is needed"},
 			{"correct", url.Values{"units": {"7"}, "note": {""}}, "is needed"},
 			{"correct", url.Values{"units": {"-7"}, "note": {"x"}}, "whole number"},
-			{"correct", url.Values{"units": {"1,007,001"}, "note": {"x"}}, "At most 1\u202f007\u202f000 units"},
+			{"correct", url.Values{"units": {"1,007,001"}, "note": {"x"}}, "At most 1,007,000 units"},
 			{"limits", url.Values{"free_checks": {"-2"}}, "must be -1"},
 			{"limits", url.Values{"test_cap": {"many"}}, "must be -1"},
 			{"limits", url.Values{"test_cap": {"-9223372036854775808"}}, "12 characters"},

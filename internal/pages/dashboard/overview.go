@@ -107,7 +107,7 @@ type figuresKey struct {
 
 // tileFigure is a figure and a text about it.
 type tileFigure struct {
-	Value string
+	Value any // as the template function figure takes it
 	Note  page.Text
 }
 
@@ -135,7 +135,7 @@ type todoView struct {
 
 // healthView describes the health of deliveries.
 type healthView struct {
-	Pending, Waiting, Failed string
+	Pending, Waiting, Failed any
 	Endpoints                []destinationView
 	Quiet                    bool // there is nothing to report
 }
@@ -258,7 +258,7 @@ func (v *figuresView) tiles(o insight.Overview) {
 	if forced > 0 {
 		note += "_forced"
 	}
-	v.Sessions = tileFigure{page.Figure(o.Counts.Created), page.Say(note, "decided", earned,
+	v.Sessions = tileFigure{o.Counts.Created, page.Say(note, "decided", earned,
 		"forced", forced, "open", o.Counts.Pending, "expired", o.Counts.Expired)}
 	v.PassRate = tileFigure{"–", page.Say("overview.nothing_decided")}
 	if forced > 0 {
@@ -269,11 +269,11 @@ func (v *figuresView) tiles(o insight.Overview) {
 	}
 	v.FirstTry = tileFigure{"–", page.Say("overview.nothing_delivered")}
 	if rate := o.Webhooks.FirstTry; rate.Of > 0 {
-		v.FirstTry = tileFigure{percent(rate.Share),
+		v.FirstTry = tileFigure{page.Share(rate.Share),
 			page.Say("overview.first_try_note", "of", figureUpTo(rate.Of, o.Webhooks.MaxEvents))}
 		v.NoneSent = o.Webhooks.Failed > 0 && rate.N == 0
 	}
-	v.Last = tileFigure{page.Figure(o.Earned.Spoof), page.Say("overview.spoof_note", "of", earned)}
+	v.Last = tileFigure{o.Earned.Spoof, page.Say("overview.spoof_note", "of", earned)}
 	switch spoofs := o.Counts.Spoof - o.Earned.Spoof; {
 	case spoofs > 0:
 		v.Last.Note = page.Say("overview.spoof_note_forced", "of", earned, "forced", spoofs)
@@ -287,8 +287,8 @@ func (v *figuresView) tiles(o insight.Overview) {
 
 // rateTile is a rate with its interval. Its total is not 0.
 func rateTile(rate insight.Rate) tileFigure {
-	return tileFigure{percent(rate.Share), page.Say("overview.interval",
-		"of", rate.Of, "low", percent(rate.Low), "high", percent(rate.High))}
+	return tileFigure{page.Share(rate.Share), page.Say("overview.interval",
+		"of", rate.Of, "low", page.Share(rate.Low), "high", page.Share(rate.High))}
 }
 
 func allowanceTile(a insight.Allowance) tileFigure {
@@ -299,7 +299,7 @@ func allowanceTile(a insight.Allowance) tileFigure {
 	case a.DaysLeft != nil:
 		left = page.Say("overview.lasts", "n", *a.DaysLeft)
 	}
-	return tileFigure{page.Figure(a.Left()), left}
+	return tileFigure{a.Left(), left}
 }
 
 func newWebhooks(h insight.WebhookHealth, currentID string) healthView {

@@ -76,7 +76,7 @@ func TestPasteBox(t *testing.T) {
 			{"test", canary + hostile, "", "Nothing found"},
 			{"test", "", "", "is needed"},
 			{"test", strings.Repeat("{\n", 8<<10), "", "Nothing found"},
-			{"test", strings.Repeat("x", 16<<10+1), "", "at most 16\u202f384 characters"},
+			{"test", strings.Repeat("x", 16<<10+1), "", "at most 16,384 characters"},
 			{"test", "\xff" + made.SessionID, "", "cannot be read"},
 		} {
 			res, page := d.Post(t, d.base+"/"+tt.mode+"/paste", url.Values{"text": {tt.text}})

@@ -225,7 +225,7 @@ func TestFormsAnswerByField(t *testing.T) {
 		{"/settings/urls", "success_url", "https://bücher.example/", "punycode"},
 		{"/settings/urls", "webhook_url", "https://shop.example/#top", "must not have a fragment"},
 		{"/settings/urls", "success_url", "https://shop.example/" + strings.Repeat("a", 2048),
-			"more than 2\u202f048 characters"},
+			"more than 2,048 characters"},
 		{"/settings/urls", "success_url", xss, "is not a complete address"},
 		{"/settings/urls/save", "success_url", xss, "is not a complete address"},
 		{"/settings", "brand_colour", "red", "six hex digits"},

@@ -194,3 +194,25 @@ func TestOperatorFindsSession(t *testing.T) {
 		searched(t, op, "/operator/find", made.SessionID, tenantAt)
 	})
 }
+
+// TestSearchSaysWhatTheRoleOpens: the page of the search names only what the reader's role finds.
+func TestSearchSaysWhatTheRoleOpens(t *testing.T) {
+	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
+	shop := g.Shop(t, "", nil)
+	said := []string{"its beginning or the number at its end", "the ID of a rejected request", "an API key’s name",
+		"a member of the team"}
+	for role, finds := range map[account.Role][]bool{
+		account.Support: {true, false, false, false}, account.Viewer: {true, true, false, false},
+		account.Developer: {true, true, true, false}, account.Owner: {true, true, true, true},
+	} {
+		_, body := member(t, g, shop.Tenant.ID, role).Get(t, "/dashboard/"+shop.Tenant.ID.String()+"/test/paste")
+		for i, text := range said {
+			if strings.Contains(body, text) != finds[i] {
+				t.Errorf("%s: %q is said %t, want %t", role, text, !finds[i], finds[i])
+			}
+		}
+		if strings.Contains(body, "agegate-dev verify") != finds[2] {
+			t.Errorf("%s: the command of developers", role)
+		}
+	}
+}

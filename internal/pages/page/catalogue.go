@@ -7,6 +7,7 @@ import (
 	"maps"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -31,11 +32,10 @@ type Locale struct {
 	texts map[string]text
 }
 
-// text returns the text of a key. It fills the {placeholders} from pairs of name and
-// value, whole numbers as Figure does and others with the decimal sign of the language; the
-// value of n chooses the form of a plural text. An
-// unknown key is an error, so that no page shows a key. In right-to-left text, values are
-// isolated (Unicode UAX #9), because otherwise the punctuation around a Latin name would move.
+// text returns the text of a key. It fills the {placeholders} from pairs of name and value, numbers as figure
+// writes them; the value of n chooses the form of a plural text. An unknown key is an error, so that no page shows
+// a key. In right-to-left text, values are isolated (Unicode UAX #9), because otherwise the punctuation around a
+// Latin name would move.
 func (l *Locale) text(key string, pairs ...any) (string, error) {
 	entry, ok := l.texts[key]
 	if !ok {
@@ -52,10 +52,8 @@ func (l *Locale) text(key string, pairs ...any) (string, error) {
 	for i := 0; i+1 < len(pairs); i += 2 {
 		value := fmt.Sprint(pairs[i+1])
 		switch pairs[i+1].(type) {
-		case int, int64:
-			value = Figure(value)
-		case float64:
-			value = message.NewPrinter(l.tag).Sprint(number.Decimal(pairs[i+1], number.NoSeparator()))
+		case int, int64, float64, Share, AtLeast:
+			value = l.figure(pairs[i+1])
 		}
 		hole := fmt.Sprintf("{%v}", pairs[i])
 		if strings.HasSuffix(value, ".") { // a name such as "Berger e.U." has the sentence's full stop
@@ -69,14 +67,28 @@ func (l *Locale) text(key string, pairs ...any) (string, error) {
 	return filled, nil
 }
 
-// Figure writes a whole number in groups of three digits, with a separator that no
-// language reads as a decimal point.
-func Figure(n any) string {
-	digits := fmt.Sprint(n)
-	for i := len(digits) - 3; i > 0 && digits[i-1] != '-' && digits[i-1] != '+'; i -= 3 {
-		digits = digits[:i] + "\u202f" + digits[i:]
+// Share is a part of a whole, from 0 to 1, which pages show in percent.
+type Share float64
+
+// AtLeast is a count that was limited, which pages show with a plus.
+type AtLeast int64
+
+// figure writes a number as the language does, in digits that all languages know: 1,234 and 45%, or in German
+// 1.234 and 45 %. A text of digits counts as a number, and any other stays as it is.
+func (l *Locale) figure(v any) string {
+	sprint := message.NewPrinter(language.Make(l.Tag + "-u-nu-latn")).Sprint
+	switch n := v.(type) {
+	case Share:
+		return sprint(number.Percent(float64(n), number.MaxFractionDigits(0)))
+	case AtLeast:
+		return l.figure(int64(n)) + "+"
+	case float64:
+		return sprint(number.Decimal(n, number.NoSeparator()))
 	}
-	return digits
+	if n, err := strconv.ParseInt(fmt.Sprint(v), 10, 64); err == nil {
+		return strings.Replace(sprint(number.Decimal(n)), "-", "−", 1)
+	}
+	return fmt.Sprint(v)
 }
 
 // Text is a text of the catalogue with its values, for views whose handlers

@@ -173,6 +173,32 @@ func TestLanguageFollowsTheBrowser(t *testing.T) {
 	}
 }
 
+// TestNumbersFollowTheLanguage: a number in a text and one alone have the separators of the language.
+func TestNumbersFollowTheLanguage(t *testing.T) {
+	for tag, want := range map[string]string{
+		"en": "1,234,567 −1,234 12.5 46% 50,000+ 200 –",
+		"de": "1.234.567 −1.234 12,5 46\u00a0% 50.000+ 200 –",
+		"sv": "1\u00a0234\u00a0567 −1\u00a0234 12,5 46\u00a0% 50\u00a0000+ 200 –",
+	} {
+		c, err := loadCatalogue(fstest.MapFS{"locales/en.json": {Data: []byte(`{"n":"{n}"}`)},
+			"locales/" + tag + ".json": {Data: []byte(`{"n":"{n}"}`)}})
+		must(t, err)
+		l, _ := c.byTag(tag)
+		var alone, said []string
+		for _, n := range []any{1234567, int64(-1234), 12.5, Share(0.456), AtLeast(50000), "200", "–"} {
+			text, err := l.text("n", "n", n)
+			must(t, err)
+			alone, said = append(alone, l.figure(n)), append(said, text)
+		}
+		if strings.Join(alone, " ") != want || strings.Join(said, " ") != want {
+			t.Errorf("%s: %q and %q, want %q", tag, alone, said, want)
+		}
+	}
+	if got := (&Locale{Tag: "ar"}).figure(1234); got != "1,234" {
+		t.Errorf("ar: %q", got)
+	}
+}
+
 func TestLanguagesAreNamedInThemselves(t *testing.T) {
 	for tag, want := range map[string]string{"pt": "Português (Brasil)", "pt-PT": "Português (Portugal)", "es": "Español",
 		"de": "Deutsch", "zh-Hans": "简体中文", "ar": "العربية"} {

@@ -70,7 +70,7 @@ func parseLanguage(cfg Config, l *Locale) (*template.Template, error) {
 
 // parseSet parses the screens. Their functions write texts of the language.
 func parseSet(cfg Config, l *Locale) (*template.Template, error) {
-	funcs := template.FuncMap{"t": l.text, "texts": l.group, "say": l.say, "list": l.list, "figure": Figure}
+	funcs := template.FuncMap{"t": l.text, "texts": l.group, "say": l.say, "list": l.list, "figure": l.figure}
 	maps.Copy(funcs, cfg.Funcs)
 	set, err := template.New("").Funcs(funcs).Option("missingkey=error").ParseFS(templates.Shared(), "*.html")
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 // Texts among their arguments are already translated.
 var blocks = template.FuncMap{
 	"badge":    func(tone, text string) BadgeView { return BadgeView{tone, text} },
-	"tile":     func(label, value, note string) TileView { return TileView{label, value, note} },
+	"tile":     func(label string, value any, note string) TileView { return TileView{label, note, value} },
 	"empty":    func(title, body, action, href string) EmptyView { return EmptyView{title, body, action, href} },
 	"named":    newNamed,
 	"coded":    coded,
@@ -39,7 +39,10 @@ type BadgeView struct {
 }
 
 // TileView is one figure of an overview.
-type TileView struct{ Label, Value, Note string }
+type TileView struct {
+	Label, Note string
+	Value       any // as the template function figure takes it
+}
 
 // EmptyView is shown instead of an empty list. Without an address there is no action.
 type EmptyView struct{ Title, Body, Action, Href string }
