@@ -31,8 +31,9 @@ var house = []room{
 	// 5 of cmd print the version by --version too, and give doctor's advice once.
 	// 16 of store, 3 of app and 6 of pages ask the database whether an operator can log in, keep SQLite's words in
 	// the store, and load a zone once for a page.
-	// 4 of app tell that the key was compared with nothing, or is another than the running gateway's; 27 of pages let
-	// people change their own name. 29 of cmd invite a tenant's owner and say what to do about a damaged database.
+	// 4 of app tell that the key was compared with nothing, or is another than the running gateway's; 47 of pages let
+	// people change their own name, tell a cut link, name the setting that another changed and an endpoint that
+	// retries. 29 of cmd invite a tenant's owner and say what to do about a damaged database.
 	// 11 of cmd and 7 of app refuse a command on a database that does not exist.
 	{"cmd", 4130, nil},
 	{"docs", 0, nil}, // samples in Go
@@ -78,7 +79,7 @@ var house = []room{
 	// under a parameter in a merchant's language, or in a whole address. 7 of pages and 3 of rules say that
 	// an address of webhooks is a former one, and sort the audit log's actions by their words.
 	// 5 of pages name the key by which a program acts.
-	{"pages", 15642, [][]string{{"dashboard", "shopper"}, {"page"}}},
+	{"pages", 15662, [][]string{{"dashboard", "shopper"}, {"page"}}},
 	// 1 of store and 2 of backoffice tell operators and teams what open sessions reserve of the credit.
 	// 22 of store keep a mail from going out after its link ended, and name those that wait. 35 of rules tell names,
 	// connections and certificates apart for doctor, lists and mails; 20 of app tell of waiting mails and a full disk.

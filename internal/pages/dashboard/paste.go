@@ -30,7 +30,7 @@ func (p *Pages) paste() desk.Feature {
 		Notices: []string{"paste_test", "paste_live"},
 		Keys: slices.Concat(pageKeys(tenantNav, tenantSubPages), []string{"paste.lead", "paste.text_hint", "paste.no_session",
 			"paste.deleted", "paste.deleted_by", "paste.no_name",
-			"paste.no_event", "paste.no_link", "paste.no_secret", "paste.no_word", "paste.no_", "lookup.session",
+			"paste.no_event", "paste.no_link", "paste.no_cut", "paste.no_secret", "paste.no_word", "paste.no_", "lookup.session",
 			"lookup.event", "lookup.key", "lookup.error", "lookup.member", "lookup.page"}),
 	}
 	f.Fill(desk.Route{Path: pastePath, MinRole: desk.Reader, Reads: true}, pasteForm, p.readPaste)

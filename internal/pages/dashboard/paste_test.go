@@ -44,6 +44,8 @@ func TestPasteBox(t *testing.T) {
 			{"test", "https://gate.example" + d.base + toSession + "?lang=de", toSession, ""},
 			{"test", made.VerificationURL, toSession, ""},
 			{"test", made.VerificationURL + "?force=spoof", toSession, ""},
+			{"test", made.VerificationURL[len(made.VerificationURL)-43:], toSession, ""},
+			{"test", made.VerificationURL[:len(made.VerificationURL)-9], "", "This link is cut off: 43 characters follow"},
 			{"test", `{"session_id":"` + made.SessionID + `","verification_url":"` + made.VerificationURL + `"}`, toSession, ""},
 			{"test", event, toEvent, ""},
 			{"live", event, toEvent, ""},

@@ -55,8 +55,8 @@ var settingsForm = &desk.Form{
 func (p *Pages) settings() desk.Feature {
 	f := desk.Feature{
 		Screens: []string{"settings"},
-		Keys: []string{"settings.problem.none", "settings.problem.default", "settings.changed", "margins.problem.target",
-			"margins.problem.years", "margins.problem.low", "settings.on", "settings.off"},
+		Keys: []string{"settings.problem.none", "settings.problem.default", "settings.changed", "settings.problem.changed",
+			"margins.problem.target", "margins.problem.years", "margins.problem.low", "settings.on", "settings.off"},
 	}
 	f.Fill(desk.Route{Path: settingsPath, MinRole: desk.Owner, MaxForm: maxBranding}, settingsForm, p.saveSettings)
 	f.Routes[0].MinRole = desk.Viewer
@@ -135,6 +135,12 @@ func (p *Pages) saveSettings(r *desk.Request) (*desk.Question, error) {
 		}
 		if seen := sent.Get("seen"); seen != "" && seen != present {
 			f.Fault = new(page.Say("settings.changed"))
+			was := strings.Fields(seen)
+			for i, now := range strings.Fields(present) {
+				if i < len(was) && was[i] != now {
+					f.Mark(begin[2*i], "settings.problem.changed")
+				}
+			}
 			return nil
 		}
 		return p.saveChanges(r, p.changesOf(r, f), begin)
@@ -187,10 +193,13 @@ func checked(on bool) string {
 	return ""
 }
 
-// digestOf returns a hash of the stored settings. The form carries it, so that saving the
-// form can detect that somebody changed the settings after the page was shown.
-func digestOf(settings []string) string {
-	return fmt.Sprintf("%x", sha256.Sum256(fmt.Appendf(nil, "%q", settings)))
+// digestOf returns a short hash of each stored setting. The form carries them, so that saving the
+// form can tell what somebody changed after the page was shown.
+func digestOf(settings []string) (all string) {
+	for i := 1; i < len(settings); i += 2 {
+		all += fmt.Sprintf(" %.3x", sha256.Sum256([]byte(settings[i])))
+	}
+	return all
 }
 
 // changesOf returns the changes in the form, and marks what is wrong with it.

@@ -177,6 +177,9 @@ func TestSettingsOfAnotherAreNotLost(t *testing.T) {
 			!strings.Contains(body, `value="Late"`) || !o.tenant(t).AgeVisibility {
 			t.Error("a late page is not told of the other, or has undone it")
 		}
+		if strings.Count(body, "somebody else changed this") != 2 || !strings.Contains(body, `id="p-age_visibility"`) {
+			t.Errorf("the page does not name what the other changed: %s", problems(body))
+		}
 		late.Set("nonce", nonceOf(t, body[strings.Index(body, "<fieldset"):]))
 		late.Set("seen", between(t, body, `name="seen" value="`, `"`))
 		res, _ = o.owner.Post(t, o.at("/settings"), late)
@@ -220,6 +223,7 @@ func TestFormsAnswerByField(t *testing.T) {
 	}{
 		{"/settings/urls", "success_url", "shop.example/done", "Success URL: is not a complete address"},
 		{"/settings/urls", "success_url", "localhost:19190/cart", "begin with https://, or with http:// where this gateway"},
+		{"/settings/urls", "success_url", "ftp://shop.example/", "put that before the host, and leave the rest"},
 		{"/settings/urls", "cancel_url", "ftp://shop.example/", "Cancel URL: has to begin with https://"},
 		{"/settings/urls", "success_url", "https://ada:pw@shop.example/", "must not contain a user name"},
 		{"/settings/urls", "success_url", "https://bücher.example/", "punycode"},

@@ -28,9 +28,9 @@ func TestTheShopWasNotTold(t *testing.T) {
 			marked    bool
 		}{
 			{"status = 'delivered', next_attempt_at = NULL, lease_token = NULL", "", false},
-			{"status = 'pending', next_attempt_at = '2099-01-01', last_class = 'status'", "has not been told yet", true},
-			{"status = 'failed', next_attempt_at = NULL", "every attempt to send it the webhook failed", true},
-			{"status = 'waiting', next_attempt_at = NULL", "its endpoint is disabled", true},
+			{"status = 'pending', next_attempt_at = '2099-01-01', last_class = 'status'", "did not arrive yet", true},
+			{"status = 'failed', next_attempt_at = NULL", "every attempt to send it failed", true},
+			{"status = 'waiting', next_attempt_at = NULL", "endpoint is disabled", true},
 		} {
 			g.Exec(t, "UPDATE webhook_events SET "+tt.set)
 			_, body := support.Get(t, base+"/sessions/"+made.SessionID)
@@ -39,6 +39,9 @@ func TestTheShopWasNotTold(t *testing.T) {
 				strings.Contains(story, "Our shop has not heard of it yet") != (tt.says != "") ||
 				tt.says != "" && !strings.Contains(story, `href="`+base+"/webhooks/events/evt_") {
 				t.Errorf("%s: %s", tt.set, story)
+			}
+			if strings.Contains(story, "sent back to the shop with the signed result at <time") != (tt.says != "") {
+				t.Errorf("%s: the redirect: %s", tt.set, story)
 			}
 			for _, list := range []string{"", "/sessions", "/sessions?age=18", "/sessions?id=" + made.SessionID[:8]} {
 				_, body := support.Get(t, base+list)

@@ -38,7 +38,8 @@ func (p *Pages) webhooks() desk.Feature {
 		Routes:  []desk.Route{{Method: http.MethodGet, Path: webhooksPath, MinRole: desk.Reader, Handle: p.showWebhooks}},
 		Screens: []string{"webhooks"},
 		Keys: []string{"delivery.retrying", "delivery.event", "delivery.order", "webhooks.reason_gone",
-			"webhooks.reason_failing", "secret.active", "secret.retiring"},
+			"webhooks.reason_failing", "webhooks.state_failing", "webhooks.state_retrying", "secret.active",
+			"secret.retiring"},
 	}
 	for _, status := range deliveryStatuses {
 		f.Keys = append(f.Keys, "delivery."+string(status))
@@ -79,14 +80,17 @@ type endpointView struct {
 	webhook.Endpoint
 	Current bool // it is the registered URL
 	Quiet   bool // nothing was delivered lately
+	Lately  bool // it fails for less than an hour: an attempt or two may be missed
 	Enable  string
 }
 
-// State is good, quiet, failing or disabled.
+// State is good, quiet, retrying, failing or disabled.
 func (e endpointView) State() string {
 	switch {
 	case e.DisabledAt != nil:
 		return "disabled"
+	case e.Lately:
+		return "retrying"
 	case e.FirstFailureAt != nil:
 		return "failing"
 	case e.Quiet:
@@ -207,10 +211,12 @@ func (p *Pages) endpoints(r *desk.Request) ([]endpointView, error) {
 			return nil, err
 		}
 		quiet := !slices.ContainsFunc(lately.Rows, func(e insight.EventRow) bool { return e.EndpointID == current })
-		list = append(list, endpointView{webhook.Endpoint{ID: current, URL: r.Tenant.WebhookURL}, true, quiet, ""})
+		list = append(list, endpointView{Endpoint: webhook.Endpoint{ID: current, URL: r.Tenant.WebhookURL},
+			Current: true, Quiet: quiet})
 	}
 	for _, e := range failing {
-		view := endpointView{Endpoint: e.Endpoint, Current: e.ID == current}
+		view := endpointView{Endpoint: e.Endpoint, Current: e.ID == current,
+			Lately: e.FirstFailureAt != nil && p.cfg.Now().Sub(*e.FirstFailureAt) < time.Hour}
 		if e.DisabledAt != nil {
 			view.Enable = r.Href(webhooksPath) + "/endpoints/" + e.ID + "/enable"
 		}

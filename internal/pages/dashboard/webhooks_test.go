@@ -23,6 +23,15 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 )
 
+// failsForLong checks that an endpoint without a success for more than an hour is called failing.
+func failsForLong(t *testing.T, g *gatewaytest.Gateway, d *devBrowser) {
+	t.Helper()
+	g.Exec(t, "UPDATE webhook_endpoints SET first_failure_at = '2026-01-01 00:00:00+00:00'")
+	if !strings.Contains(d.see(t, 200, "/test/webhooks"), `warn">Failing<`) {
+		t.Error("the page does not say that it fails")
+	}
+}
+
 // TestFailedDeliveriesAreSentAgain: the receiver fails with an answer full of
 // markup, the page shows it, the receiver is repaired, and everything is sent.
 func TestFailedDeliveriesAreSentAgain(t *testing.T) {
@@ -89,7 +98,8 @@ func TestFailedDeliveriesAreSentAgain(t *testing.T) {
 			}
 		}
 		g.Exec(t, "UPDATE webhook_events SET status = 'failed'")
-		if !strings.Contains(list, `warn">Failing<`) || strings.Count(list, `bad">Failed<`) != 2 {
+		failsForLong(t, g, d)
+		if !strings.Contains(list, `warn">Retrying<`) || strings.Count(list, `bad">Failed<`) != 2 {
 			t.Error("the list does not say that it fails")
 		}
 		if strings.Count(d.see(t, 200, "/test/webhooks?status=failed&class=status"), `bad">Failed<`) != 2 ||
