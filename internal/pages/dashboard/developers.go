@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 	"time"
 
@@ -140,11 +141,9 @@ func (p *Pages) secretViews(r *desk.Request, kind tenant.SecretKind) ([]secretVi
 
 // secretKeys are the texts that describe secrets; kind is webhook or redirect.
 func secretKeys(kind string) []string {
-	keys := []string{kind + "_secret.reveal_title", kind + "_secret.reveal_lead"}
-	for _, state := range []tenant.SecretState{tenant.SecretActive, tenant.SecretStaged, tenant.SecretRetiring} {
-		keys = append(keys, "secret."+string(state), kind+"_secret.note_"+string(state))
-	}
-	return keys
+	states := []tenant.SecretState{tenant.SecretActive, tenant.SecretStaged, tenant.SecretRetiring}
+	return slices.Concat(page.Keys(kind+"_secret.", "reveal_title", "reveal_lead"), page.Keys("secret.", states...),
+		page.Keys(kind+"_secret.note_", states...))
 }
 
 // askToReveal asks for confirmation before it shows the secrets of a kind in force.

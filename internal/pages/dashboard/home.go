@@ -5,6 +5,7 @@ import (
 
 	"agegate/internal/backoffice/account"
 	"agegate/internal/pages/dashboard/desk"
+	"agegate/internal/pages/page"
 	"agegate/internal/rules/audit"
 	"agegate/internal/rules/tenant"
 
@@ -24,13 +25,7 @@ func (p *Pages) home() desk.Feature {
 }
 
 // roleKeys returns the keys of a text for each role.
-func roleKeys(prefix string) []string {
-	var keys []string
-	for _, role := range account.Roles() {
-		keys = append(keys, prefix+string(role))
-	}
-	return keys
-}
+func roleKeys(prefix string) []string { return page.Keys(prefix, account.Roles()...) }
 
 type homeView struct {
 	desk.Layout

@@ -163,11 +163,7 @@ func (p *Pages) pageNamed(r *desk.Request, text string, at subPage, upper string
 
 // rolesThatOpen returns the names of the roles that may open a tenant's page, or "".
 func (p *Pages) rolesThatOpen(r *desk.Request, pattern string) (string, error) {
-	var keys []string
-	for _, role := range r.RolesOf(pattern) {
-		keys = append(keys, "role."+string(role))
-	}
-	names, err := p.textsOf(r, keys...)
+	names, err := p.textsOf(r, page.Keys("role.", r.RolesOf(pattern)...)...)
 	return strings.Join(names, ", "), err
 }
 

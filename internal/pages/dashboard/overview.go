@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"html/template"
 	"net/http"
+	"slices"
 	"time"
 
 	"agegate/internal/backoffice/insight"
@@ -18,22 +19,13 @@ import (
 const recentSessions = 10
 
 func (p *Pages) overview() desk.Feature {
-	keys := []string{"overview.settle", "overview.settle_photo", "urls.plain", "urls.local", "urls.private",
-		"overview.flawed.success_url", "overview.flawed.cancel_url", "overview.flawed.webhook_url", "overview.closed.camera",
-		"overview.closed.document"}
-	for _, name := range todos {
-		keys = append(keys, "overview.todo."+name)
-	}
-	for _, name := range append(funnelSteps, timeSteps...) {
-		keys = append(keys, "overview.step."+name)
-	}
-	for _, w := range windows {
-		keys = append(keys, "overview.window."+string(w))
-	}
 	return desk.Feature{
 		Routes:  []desk.Route{{Method: http.MethodGet, Path: overviewPath, MinRole: desk.Reader, Handle: p.showOverview}},
 		Screens: []string{"overview"},
-		Keys:    keys,
+		Keys: slices.Concat([]string{"overview.settle", "overview.settle_photo", "overview.flawed.success_url",
+			"overview.flawed.cancel_url", "overview.flawed.webhook_url", "overview.closed.camera", "overview.closed.document"},
+			page.Keys("urls.", "plain", "local", "private"), page.Keys("overview.todo.", todos...),
+			page.Keys("overview.step.", append(funnelSteps, timeSteps...)...), page.Keys("overview.window.", windows...)),
 	}
 }
 

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -26,25 +27,16 @@ const (
 var sessionFields = []string{"id", "status", "age", "from", "to", "key"}
 
 func (p *Pages) sessions() desk.Feature {
-	keys := []string{untold.Text()}
-	for _, status := range parts {
-		keys = append(keys, statusView{status}.Text())
-	}
-	for _, source := range []session.Source{session.SourceCamera, session.SourceForced, session.SourceDocument,
-		session.SourceReceiver} {
-		keys = append(keys, "source."+string(source))
-	}
-	keys = append(keys, "sessions.id", "sessions.order", "source.no_document", "source.wallet", "source.photo")
-	for _, name := range sessionFields {
-		keys = append(keys, "sessions.problem."+name)
-	}
 	return desk.Feature{
 		Routes: []desk.Route{
 			{Method: http.MethodGet, Path: sessionsPath, MinRole: desk.Reader, Handle: p.showSessions},
 			{Method: http.MethodGet, Path: sessionsExportPath, MinRole: desk.Reader, Handle: p.exportSessions},
 		},
 		Screens: []string{"sessions"},
-		Keys:    keys,
+		Keys: slices.Concat([]string{untold.Text(), "sessions.id", "sessions.order"},
+			page.Keys("status.", parts...), page.Keys("sessions.problem.", sessionFields...),
+			page.Keys("source.", session.SourceCamera, session.SourceForced, session.SourceDocument, session.SourceReceiver,
+				"no_document", "wallet", "photo")),
 	}
 }
 
@@ -64,16 +56,8 @@ var untold = statusView{"UNTOLD"}
 
 // Tone is the look of the status's badge.
 func (v statusView) Tone() string {
-	switch v.Status {
-	case session.StatusPassed:
-		return "good"
-	case session.StatusFallback:
-		return "warn"
-	case session.StatusSpoof:
-		return "bad"
-	default:
-		return "plain"
-	}
+	return cmp.Or(map[session.Status]string{session.StatusPassed: "good", session.StatusFallback: "warn",
+		session.StatusSpoof: "bad"}[v.Status], "plain")
 }
 
 // Text is the key of the status's name.

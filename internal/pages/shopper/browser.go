@@ -3,6 +3,7 @@ package shopper
 import (
 	"cmp"
 	"encoding/hex"
+	"time"
 
 	"agegate/internal/rules/brand"
 	"agegate/internal/rules/credential"
@@ -114,13 +115,15 @@ func (p *Pages) greet(c echo.Context, v *visit) error {
 	if v.cookie != "" || v.sess.BrowserHash != nil {
 		return nil
 	}
-	cookie, err := credential.NewLinkToken(p.cfg.Random)
-	if err != nil {
-		return err
+	return p.giveCookie(c, v, p.cookieName(v.sess.LinkHash, ""), session.MaxLifetime+session.RedirectGrace)
+}
+
+// giveCookie sets a new cookie, and keeps it in the visit.
+func (p *Pages) giveCookie(c echo.Context, v *visit, name string, life time.Duration) (err error) {
+	if v.cookie, err = credential.NewLinkToken(p.cfg.Random); err == nil {
+		p.pages.SetCookie(c, name, v.cookie, life)
 	}
-	v.cookie = cookie
-	p.pages.SetCookie(c, p.cookieName(v.sess.LinkHash, ""), cookie, session.MaxLifetime+session.RedirectGrace)
-	return nil
+	return err
 }
 
 // claim binds the session to this browser, unless another browser came first. The

@@ -20,22 +20,19 @@ type phoneView struct {
 // phoneVisit reads the session of a phone's link. The visit's owner field says that
 // this phone has accepted the handover, and acts for the session's own browser.
 func (p *Pages) phoneVisit(c echo.Context) (visit, error) {
-	ctx, token := c.Request().Context(), c.Param("handover")
-	v := visit{path: "/h/" + token}
-	if cookie, err := c.Cookie(p.phoneCookie(token)); err == nil {
-		v.cookie = cookie.Value
+	token, cookie := c.Param("handover"), ""
+	if kept, err := c.Cookie(p.phoneCookie(token)); err == nil {
+		cookie = kept.Value
 	}
-	var err error
-	if v.sess, v.owner, err = p.cfg.Handovers.Open(ctx, token, v.cookie); err != nil {
+	sess, taken, err := p.cfg.Handovers.Open(c.Request().Context(), token, cookie)
+	if err != nil {
 		return visit{}, err
 	}
-	v.claim = session.PhoneClaim(token, v.cookie)
-	if v.tenant, err = p.cfg.Tenants.Tenant(ctx, v.sess.TenantID); err != nil {
+	v, err := p.visitOf(c, sess, "/h/"+token)
+	if err != nil {
 		return visit{}, err
 	}
-	if v.brand, err = p.cfg.Tenants.Brand(ctx, v.sess.TenantID); err != nil {
-		return visit{}, err
-	}
+	v.cookie, v.owner, v.claim = cookie, taken, session.PhoneClaim(token, cookie)
 	return v, v.refused()
 }
 
@@ -144,13 +141,7 @@ func (p *Pages) greetPhone(c echo.Context, v *visit) error {
 	if v.cookie != "" {
 		return nil
 	}
-	cookie, err := credential.NewLinkToken(p.cfg.Random)
-	if err != nil {
-		return err
-	}
-	v.cookie = cookie
-	p.pages.SetCookie(c, p.phoneCookie(c.Param("handover")), cookie, session.MaxLifetime)
-	return nil
+	return p.giveCookie(c, v, p.phoneCookie(c.Param("handover")), session.MaxLifetime)
 }
 
 // onPhone returns the handler of what a phone does below /h/{handover} for the session's own

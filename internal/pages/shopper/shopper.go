@@ -5,6 +5,7 @@
 package shopper
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -100,12 +101,7 @@ type Pages struct {
 // New parses every template in every language. It fails if a template is missing or
 // uses a text that the catalogues do not have.
 func New(cfg Config) (*Pages, error) {
-	if cfg.Logger == nil {
-		cfg.Logger = slog.New(slog.DiscardHandler)
-	}
-	if cfg.Random == nil {
-		cfg.Random = rand.Reader
-	}
+	cfg.Logger, cfg.Random = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler)), cmp.Or(cfg.Random, rand.Reader)
 	if cfg.Counted == nil {
 		cfg.Counted = func(string) {}
 	}

@@ -3,6 +3,8 @@ package desk
 import (
 	"html/template"
 	"slices"
+
+	"agegate/internal/pages/page"
 )
 
 // Feature describes the pages in one file.
@@ -22,8 +24,5 @@ func (f Feature) composed() []string {
 	for _, form := range f.Forms {
 		keys = append(keys, form.keys()...)
 	}
-	for _, name := range slices.Concat(f.Notices, f.Failed) {
-		keys = append(keys, "notice."+name)
-	}
-	return keys
+	return append(keys, page.Keys("notice.", slices.Concat(f.Notices, f.Failed)...)...)
 }

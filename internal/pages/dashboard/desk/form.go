@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"crypto/rand"
 	"errors"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -52,14 +53,9 @@ func (f *Form) keys() []string {
 		if field.Hint {
 			keys = append(keys, f.Name+"."+field.Name+"_hint")
 		}
-		for _, option := range field.Options {
-			keys = append(keys, f.Name+"."+field.Name+"."+option)
-		}
+		keys = append(keys, page.Keys(f.Name+"."+field.Name+".", field.Options...)...)
 	}
-	for _, name := range f.Problems {
-		keys = append(keys, f.problem(name))
-	}
-	return keys
+	return append(keys, page.Keys(f.problem(""), slices.Collect(maps.Values(f.Problems))...)...)
 }
 
 // problem is the key of a problem's text.
