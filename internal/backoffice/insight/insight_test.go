@@ -65,15 +65,15 @@ func TestEveryColumnIsListedAsHeld(t *testing.T) {
 	elsewhere := strings.Fields(`ID TenantID Livemode TargetAge SuccessURL OrderRef CancelURL WebhookURL Status ExpiresAt
 		Source Basis APIKeyID`)
 	held := map[string]insight.HeldKey{
-		"LinkHash": insight.HeldLink, "BrowserHash": insight.HeldBrowser, "CreatedAt": insight.HeldCreated,
-		"CompletedAt": insight.HeldResult,
-		"ConsentedAt": insight.HeldConsent, "DetectedAge": insight.HeldEstimate, "DocumentOpenedAt": insight.HeldDocument,
-		"Attempts": insight.HeldAttempts, "Strikes": insight.HeldStrikes, "Setbacks": insight.HeldSetbacks,
-		"OpenedAt":     insight.HeldOpened,
-		"BegunAt":      insight.HeldBegun,
-		"RedirectedAt": insight.HeldRedirected, "DocumentWay": insight.HeldWay, "DocumentAttempts": insight.HeldRefusals,
-		"DocumentPreferred": insight.HeldPreferred, "FaceMatchAt": insight.HeldFaceMatch,
-		"DocumentCamera": insight.HeldFilmed, "NextRedirectExpired": insight.HeldNext,
+		"LinkHash": "link", "BrowserHash": "browser", "CreatedAt": "created",
+		"CompletedAt": "result",
+		"ConsentedAt": "consent", "DetectedAge": "estimate", "DocumentOpenedAt": "document",
+		"Attempts": "attempts", "Strikes": "strikes", "Setbacks": "setbacks",
+		"OpenedAt":     "opened",
+		"BegunAt":      "begun",
+		"RedirectedAt": "redirected", "DocumentWay": "way", "DocumentAttempts": "refusals",
+		"DocumentPreferred": "preferred", "FaceMatchAt": "face_match",
+		"DocumentCamera": "filmed", "NextRedirectExpired": "next",
 	}
 	db := dbtest.Open(t, dbtest.SQLite(t))
 	now := time.Now().UTC().Truncate(time.Microsecond)

@@ -55,6 +55,7 @@ const (
 	MomentSetback    MomentKind = "setback"   // Why
 	MomentSaid       MomentKind = "said"      // Why; what the browser says of its camera
 	MomentLast       MomentKind = "last"      // Why; how the last document was refused
+	MomentOther      MomentKind = "other"     // Why; the page refuses another browser
 	MomentCamera     MomentKind = "camera"    // Camera; set if a document was asked for afterwards
 	MomentNoCamera   MomentKind = "no_camera" // Camera; in its place if no camera check had begun
 	MomentDocument   MomentKind = "document"  // Way of the last document, Refused
@@ -104,7 +105,7 @@ func documentEnd(s session.Session) DocumentEnd {
 		return DocumentRefused
 	case s.Why() == session.WhyUnlive:
 		return DocumentUnlive
-	case s.DocumentWay != "":
+	case s.Shown() != "":
 		return DocumentUnproved
 	}
 	return DocumentDeclined
@@ -151,7 +152,8 @@ func (s *Service) key(ctx context.Context, tenantID, id uuid.UUID) (*tenant.APIK
 	return nil, err
 }
 
-var noteMoments = map[string]MomentKind{session.NoteBrowser: MomentSaid, session.NoteDocument: MomentLast}
+var noteMoments = map[string]MomentKind{session.NoteBrowser: MomentSaid, session.NoteDocument: MomentLast,
+	"link": MomentOther}
 
 // momentsOf returns the moments that the session's row shows. Moments with equal
 // times are in the order in which they happened.
@@ -217,34 +219,6 @@ func (s *Service) addAttempts(ctx context.Context, r *Record, sess session.Sessi
 // reader's language.
 type HeldKey string
 
-// The fields about the shopper that a session can have. Each comment names the
-// fields of Held that are set.
-const (
-	HeldLink       HeldKey = "link"       // digest of the secret in the link
-	HeldLinkCopy   HeldKey = "link_copy"  // the link, encrypted, to answer a repeated request
-	HeldBrowser    HeldKey = "browser"    // digest of a random cookie
-	HeldPhone      HeldKey = "phone"      // digest of the cookie of a phone that took over the check
-	HeldCreated    HeldKey = "created"    // At
-	HeldOpened     HeldKey = "opened"     // At
-	HeldBegun      HeldKey = "begun"      // At
-	HeldRedirected HeldKey = "redirected" // At
-	HeldConsent    HeldKey = "consent"    // At
-	HeldEstimate   HeldKey = "estimate"   // whether an estimated age is stored, never the number
-	HeldDocument   HeldKey = "document"   // At; when the document check was offered
-	HeldPreferred  HeldKey = "preferred"  // whether the shopper chose a document instead of the camera
-	HeldWay        HeldKey = "way"        // Way; the way of the last document
-	HeldRefusals   HeldKey = "refusals"   // Count; of documents
-	HeldRequest    HeldKey = "request"    // the open request to a wallet and its result
-	HeldFaceMatch  HeldKey = "face_match" // At; consent to compare the portrait of a document with the face
-	HeldFilmed     HeldKey = "filmed"     // Count; seconds of camera time for documents
-	HeldNext       HeldKey = "next"       // of a test session: its next redirect will carry an expired token
-	HeldAttempts   HeldKey = "attempts"   // Count
-	HeldStrikes    HeldKey = "strikes"    // Count
-	HeldSetbacks   HeldKey = "setbacks"   // Count; why attempts gave no result
-	HeldResult     HeldKey = "result"     // At, Result
-	HeldEvent      HeldKey = "event"      // the webhook event with the result
-)
-
 // Held says whether a field about the shopper is stored. Pictures are never
 // stored, so there is no key for them.
 type Held struct {
@@ -264,37 +238,45 @@ type Related struct {
 	Event    bool
 }
 
+// HeldKeys returns the fields about the shopper that a session can have.
+func HeldKeys() (keys []HeldKey) {
+	for _, held := range heldOf(session.Session{}, Related{}, time.Time{}) {
+		keys = append(keys, held.Key)
+	}
+	return keys
+}
+
 // heldOf lists every field about the shopper, whether stored or not.
 func heldOf(sess session.Session, b Related, now time.Time) []Held {
 	timed := func(key HeldKey, at *time.Time) Held { return Held{Key: key, Stored: at != nil, At: at} }
 	counted := func(key HeldKey, n int) Held { return Held{Key: key, Stored: n > 0, Count: n} }
-	result := timed(HeldResult, sess.CompletedAt)
+	result := timed("result", sess.CompletedAt)
 	if status := sess.StatusAt(now); status.Terminal() {
-		result = Held{Key: HeldResult, Stored: true, At: cmp.Or(sess.CompletedAt, &sess.ExpiresAt), Result: status}
+		result = Held{Key: "result", Stored: true, At: cmp.Or(sess.CompletedAt, &sess.ExpiresAt), Result: status}
 	}
 	return []Held{
-		timed(HeldCreated, &sess.CreatedAt),
-		{Key: HeldLink, Stored: true},
-		{Key: HeldLinkCopy, Stored: b.LinkCopy},
-		timed(HeldOpened, sess.OpenedAt),
-		{Key: HeldBrowser, Stored: sess.BrowserHash != nil},
-		{Key: HeldPhone, Stored: b.Phone},
-		timed(HeldConsent, sess.ConsentedAt),
-		timed(HeldBegun, sess.BegunAt),
-		counted(HeldAttempts, sess.Attempts),
-		counted(HeldStrikes, sess.Strikes),
-		counted(HeldSetbacks, len(sess.Setbacks)),
-		{Key: HeldEstimate, Stored: sess.DetectedAge != nil},
-		timed(HeldDocument, sess.DocumentOpenedAt),
-		{Key: HeldPreferred, Stored: sess.DocumentPreferred},
-		{Key: HeldWay, Stored: sess.DocumentWay != "", Way: sess.DocumentWay},
-		counted(HeldRefusals, sess.DocumentAttempts),
-		{Key: HeldRequest, Stored: b.Request},
-		timed(HeldFaceMatch, sess.FaceMatchAt),
-		counted(HeldFilmed, int(sess.DocumentCamera.Seconds())),
-		{Key: HeldNext, Stored: sess.NextRedirectExpired},
+		timed("created", &sess.CreatedAt),
+		{Key: "link", Stored: true},            // digest of the secret in the link
+		{Key: "link_copy", Stored: b.LinkCopy}, // the link, encrypted, to answer a repeated request
+		timed("opened", sess.OpenedAt),
+		{Key: "browser", Stored: sess.BrowserHash != nil}, // digest of a random cookie
+		{Key: "phone", Stored: b.Phone},                   // digest of the cookie of a phone that took over the check
+		timed("consent", sess.ConsentedAt),
+		timed("begun", sess.BegunAt),
+		counted("attempts", sess.Attempts),
+		counted("strikes", sess.Strikes),
+		counted("setbacks", len(sess.Setbacks)),                             // why attempts gave no result
+		{Key: "estimate", Stored: sess.DetectedAge != nil},                  // never the number
+		timed("document", sess.DocumentOpenedAt),                            // check offered
+		{Key: "preferred", Stored: sess.DocumentPreferred},                  // a document to the camera
+		{Key: "way", Stored: sess.DocumentWay != "", Way: sess.DocumentWay}, // the way of the last document
+		counted("refusals", sess.DocumentAttempts),                          // of documents
+		{Key: "request", Stored: b.Request},                                 // the open request to a wallet and its result
+		timed("face_match", sess.FaceMatchAt),                               // consent to the comparison
+		counted("filmed", int(sess.DocumentCamera.Seconds())),               // seconds of camera time for documents
+		{Key: "next", Stored: sess.NextRedirectExpired},                     // its next redirect has an expired token
 		result,
-		timed(HeldRedirected, sess.RedirectedAt),
-		{Key: HeldEvent, Stored: b.Event},
+		timed("redirected", sess.RedirectedAt),
+		{Key: "event", Stored: b.Event}, // the webhook event with the result
 	}
 }

@@ -2,6 +2,7 @@ package insight
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"agegate/internal/rules/session"
@@ -34,7 +35,7 @@ type Story struct {
 	Camera   CameraEnd      // empty without an end
 	Offered  bool           // a document was asked for
 	Document DocumentEnd    // empty without an end
-	Way      session.Way    // in which the last document was read; empty if none was
+	Way      session.Way    // in which the last document was shown, read or not; empty if none was
 	Cutoff   *float64       // years the estimate had to reach; nil when none was compared
 	Why      string         // the latest setback or note that explains where the session is; or empty
 	Refused  string         // why the last document was; empty if none was
@@ -42,11 +43,10 @@ type Story struct {
 
 // Trouble is the one of session.Troubles that explains where the session is, or empty.
 func (s Story) Trouble() string {
-	kind, word, _ := session.Setback{Why: s.Why}.Note()
-	if kind != session.NoteBrowser {
-		return ""
+	if word, ok := strings.CutPrefix(s.Why, session.NoteBrowser+"_"); ok {
+		return word
 	}
-	return word
+	return ""
 }
 
 // StoryOf returns the story of a session at a time.
@@ -54,31 +54,58 @@ func StoryOf(s session.Session, now time.Time) Story {
 	story := Story{
 		Status: s.StatusAt(now), Forced: s.Source == session.SourceForced, Opened: s.OpenedAt != nil, Begun: s.BegunAt != nil,
 		Camera: cameraEnd(s), Offered: s.DocumentOpenedAt != nil, Document: documentEnd(s), Cutoff: s.Basis.Cutoff,
-		Way: s.DocumentWay, Why: whyOf(s), Refused: s.Refusal(),
+		Way: s.Shown(), Why: whyOf(s), Refused: s.Last(session.NoteDocument),
 	}
 	story.Test = story.Forced || story.Camera == CameraForced || s.Source == session.SourceReceiver
 	return story
 }
 
+// Explained are the setbacks of a face of which the hosted page says what to do.
+var Explained = []string{session.WhyAstray, session.WhyUnmoved, session.WhyHasty, session.WhyDrawn}
+
+// said are the keys of the texts of the hosted page about setbacks and kinds of notes, with * for a note's word.
+var said = map[string]string{session.NoteBrowser: "trouble.*.body", session.NoteWallet: "wallet.refused.*",
+	session.NoteDocument: "document.refused.*", session.WhyDoubtful: "document.refused.doubtful",
+	session.NotePhoto: "photo.step.place", "link": "notice.elsewhere.body",
+	session.WhyBusy: "", session.WhyUnlive: "", "camera": ""}
+
+// Said returns the key of what the hosted page says of a setback or a note, and of what helps; empty if nothing.
+func Said(why string) string {
+	kind, word, _ := session.Setback{Why: why}.Note()
+	if key, ok := said[kind]; ok {
+		return strings.Replace(key, "*", word, 1)
+	}
+	return "camera." + why
+}
+
 // whyOf returns the latest setback or note of a session, unless something else came after it.
 func whyOf(s session.Session) string {
-	var last session.Setback
-	if n := len(s.Setbacks); n > 0 {
-		last = s.Setbacks[n-1]
-	}
+	last := latest(s.Setbacks)
 	kind, _, note := last.Note()
 	explains := kind == session.NoteBrowser && s.Basis.Cutoff == nil // also why a document was asked for
 	since := func(at *time.Time) bool { return at == nil || last.At.After(*at) }
 	switch {
 	case !since(s.DocumentOpenedAt) && !explains, s.Status == session.StatusPassed, s.Status == session.StatusSpoof,
 		s.DocumentOpenedAt != nil && last.Why == session.NoteFaceless, // its stream ends after the step to the document
-		note && (!since(s.BegunAt) || s.Source == session.SourceCamera && s.Basis.Cutoff != nil), !note && s.Source != "":
-		if s.Refusal() != "" {
-			return session.NoteDocument + "_" + s.Refusal()
+		note && (!since(s.BegunAt) || s.Source == session.SourceCamera && s.Basis.Cutoff != nil),
+		!note && s.Source != "" && last.Why != session.WhyDoubtful &&
+			(s.Source != session.SourceCamera || s.Basis.Cutoff != nil):
+		if refused := s.Last(session.NoteDocument); refused != "" {
+			return session.NoteDocument + "_" + refused
 		}
 		return ""
 	}
 	return last.Why
+}
+
+// latest returns the latest setback or note, but session.NoteOther only if there is nothing else.
+func latest(list []session.Setback) (last session.Setback) {
+	for _, back := range list {
+		if back.Why != session.NoteOther || last.Why == "" {
+			last = back
+		}
+	}
+	return last
 }
 
 // cameraEnd returns how a session's camera check ended.

@@ -45,6 +45,7 @@ func (w *Wallets) Present(
 	case err == nil:
 		return w.pass(ctx, sess, request)
 	case !wallet.ReasonOf(err).Genuine():
+		w.note(ctx, sess, wallet.ReasonOf(err))
 		return sess, err
 	}
 	after, refuseErr := w.refuse(ctx, sess, request)

@@ -340,7 +340,20 @@ func (w *Wallets) Receive(ctx context.Context, sess session.Session, post Post) 
 	case !recorded:
 		return "", session.ErrLate // another answer came first
 	}
+	w.note(ctx, sess, reason)
 	return code, err
+}
+
+// note keeps why an answer proved nothing, unless the reason is empty, also of a document whose refusal waits
+// for Finish. It helps support staff only, so its errors are not reported.
+func (w *Wallets) note(ctx context.Context, sess session.Session, reason wallet.Reason) {
+	note := session.NoteWallet + "_" + reason.Complaint()
+	if reason.Genuine() {
+		note = session.NoteDocument + "_" + string(reason)
+	}
+	if reason != "" {
+		_ = w.sessions.Note(ctx, sess, session.Claim{}, note)
+	}
 }
 
 // Return finishes the check, for the session's own browser, with the code of a wallet

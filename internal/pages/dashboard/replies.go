@@ -6,8 +6,12 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"strings"
 
 	"agegate/internal/backoffice/insight"
+	"agegate/internal/check/document/photo"
+	"agegate/internal/check/document/wallet"
+	"agegate/internal/pages/page"
 	"agegate/internal/rules/session"
 	"agegate/internal/rules/tenant"
 	"agegate/templates"
@@ -60,29 +64,29 @@ func readReplies() (replies, error) {
 	return all, nil
 }
 
-// explained are the setbacks of which the hosted page says what to do, and unexplained all others.
+// unexplained are the setbacks after which a reply asks for light and care, and noteKeys all notes of which a
+// session's page tells.
 var (
-	explained   = []string{session.WhyAstray, session.WhyUnmoved, session.WhyHasty, session.WhyDrawn}
 	unexplained = []string{session.WhyAgain, session.WhyLeft, session.WhyUnsure, session.WhyBusy, session.WhyDoubtful,
 		session.WhyUnlive, session.NoteFaceless}
+	noteKeys = slices.Concat([]string{session.NoteOther},
+		page.Keys(session.NoteBrowser+"_", session.Troubles...), page.Keys(session.NoteWallet+"_", wallet.Complaints...),
+		page.Keys(session.NotePhoto+"_", photo.StageDocument, photo.StageFace),
+		page.Keys(session.NoteDocument+"_", "expired", "revoked", "under_age", "undated", "another_face"))
 )
 
-// help adds what helps with each trouble of a camera and each explained setback, in the words of the
-// hosted page.
+// help adds what helps with each setback and note, in the words of the hosted page.
 func (all replies) help(tag string) error {
 	data, err := fs.ReadFile(templates.Shopper(), "locales/"+tag+".json")
 	texts := map[string]any{}
 	if err == nil {
 		err = json.Unmarshal(data, &texts)
 	}
-	keys := map[string]string{}
-	for _, trouble := range session.Troubles {
-		keys[session.NoteBrowser+"_"+trouble] = "trouble." + trouble + ".body"
-	}
-	for _, why := range explained {
-		keys[why] = "camera." + why
-	}
-	for why, key := range keys {
+	for _, why := range slices.Concat(insight.Explained, unexplained, noteKeys) {
+		key := insight.Said(why)
+		if key == "" {
+			continue
+		}
 		text, ok := texts[key].(string)
 		if err == nil && !ok {
 			err = fmt.Errorf("the hosted page's %s has no text %s", tag, key)
@@ -92,42 +96,60 @@ func (all replies) help(tag string) error {
 	return err
 }
 
-// of returns the answers to a session's shopper; none about a test.
+// of returns the answers to a session's shopper, also to that of a forced result for practice; none about a receiver.
 func (all replies) of(v storyView) []reply {
-	if v.Test {
+	if v = v.real(); v.Test {
 		return nil
 	}
-	key := v.replyKey()
-	answers := slices.Clone(all[key])
-	for _, tail := range v.replyTails(key) {
-		for i, help := range all[tail] {
-			answers[i].Text += " " + help.Text
+	answers := slices.Clone(all["open"])
+	for i := range answers {
+		var said []string
+		for _, part := range v.replyParts() {
+			if texts := all[part]; texts != nil {
+				said = append(said, texts[i].Text)
+			}
 		}
+		answers[i].Text = strings.Join(said, " ")
 	}
 	return answers
 }
 
-// replyTails are the keys of what the answer goes on with: what helps, and ways without this camera. About an open
-// check, they are ways that its page has now, and none is its link in another browser.
-func (v storyView) replyTails(key string) []string {
-	open := v.Status == session.StatusPending
-	switch {
-	case key != "disabled" && (slices.Contains(explained, v.Why) || v.Why == session.NoteFaceless):
-		return []string{v.Why}
-	case key == "disabled" || v.Trouble() == "" && key != "open_document": // nothing helps, or the answer says it all
-		return nil
-	case v.Why == embedded && !open:
-		return []string{"browser_anew"}
-	case v.Why == embedded && v.Offered:
-		return []string{"wallet_way"}
-	case v.Why == embedded:
-		return nil
-	case !open:
-		return []string{v.Why, "anew"}
-	case v.Offered:
-		return []string{v.Why, "photo_way", "wallet_way"}
+// real is the story of a forced result as if it were a real one.
+func (v storyView) real() storyView {
+	if v.Forced || v.Camera == insight.CameraForced {
+		v.Test, v.Camera = false, insight.CameraBelow
+		if v.Offered && v.Document == "" {
+			v.Document = insight.DocumentUnproved
+		}
 	}
-	return []string{v.Why, "otherwise"}
+	return v
+}
+
+// replyParts are the keys of the parts of the answer: why a document proved nothing, the answer, what helps, and ways
+// without this camera. About an open check, they are ways that its page has now; none is its link in another browser.
+func (v storyView) replyParts() []string {
+	key, open := v.replyKey(), v.Status == session.StatusPending
+	kind, _, _ := strings.Cut(v.Why, "_")
+	switch {
+	case key == "disabled" || key == "under_age":
+		return []string{key}
+	case slices.Contains([]string{session.NoteDocument, session.NoteWallet, session.WhyDoubtful}, kind):
+		return []string{v.Why, key}
+	case slices.Contains(insight.Explained, v.Why), v.Why == session.NoteFaceless,
+		open && !v.Offered && v.Trouble() == "":
+		return []string{key, v.Why}
+	case v.Why == embedded && !open:
+		return []string{key, "browser_anew"}
+	case v.Why == embedded && v.Offered:
+		return []string{key, "wallet_way"}
+	case v.Why == embedded, v.Trouble() == "" && key != "open_document": // nothing helps
+		return []string{key}
+	case !open:
+		return []string{key, v.Why, "anew"}
+	case v.Offered:
+		return []string{key, v.Why, "photo_way", "wallet_way"}
+	}
+	return []string{key, v.Why, "otherwise"}
 }
 
 // afterRefusal are the keys after a refused estimate. No answer asks for another camera check.
@@ -147,10 +169,10 @@ func (v storyView) replyKey() string {
 		return "disabled"
 	case v.Status == session.StatusPending || v.Status == session.StatusExpired:
 		return v.unfinished()
-	case v.Camera == insight.CameraBelow:
-		return afterRefusal[v.Document]
 	case v.Status == session.StatusSpoof:
 		return "spoof"
+	case v.Camera == insight.CameraBelow:
+		return afterRefusal[v.Document]
 	case v.Document == insight.DocumentUnlive:
 		return "unlive"
 	case v.Trouble() != "" && v.Trouble() != session.TroubleBlocked && v.Way == "":

@@ -31,19 +31,14 @@ const (
 var deleteForm = &desk.Form{Name: "delete_session", Again: true}
 
 func (p *Pages) session() desk.Feature {
-	why := slices.Concat(explained, unexplained)
+	why := slices.Concat(insight.Explained, unexplained, noteKeys)
 	keys := slices.Concat(
 		page.Keys("timeline.",
 			insight.MomentCreated, insight.MomentOpened, insight.MomentConsented, insight.MomentBegun, insight.MomentSetback,
-			insight.MomentSaid, insight.MomentLast,
+			insight.MomentSaid, insight.MomentLast, insight.MomentOther,
 			insight.MomentCamera, insight.MomentNoCamera, insight.MomentDocument, insight.MomentResult, insight.MomentExpired,
 			insight.MomentRedirected),
-		page.Keys("held.",
-			insight.HeldLink, insight.HeldLinkCopy, insight.HeldBrowser, insight.HeldPhone, insight.HeldCreated,
-			insight.HeldOpened, insight.HeldBegun, insight.HeldRedirected, insight.HeldConsent, insight.HeldEstimate,
-			insight.HeldDocument, insight.HeldPreferred, insight.HeldWay, insight.HeldRefusals, insight.HeldRequest,
-			insight.HeldFaceMatch, insight.HeldFilmed, insight.HeldNext, insight.HeldAttempts, insight.HeldStrikes,
-			insight.HeldSetbacks, insight.HeldResult, insight.HeldEvent),
+		page.Keys("held.", insight.HeldKeys()...),
 		page.Keys("timeline.setback_", why...), page.Keys("story.setback_", why...),
 		page.Keys("timeline.camera_", cameraEnds...),
 		page.Keys("way.", session.WayWallet, session.WayPhoto),

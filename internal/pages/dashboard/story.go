@@ -16,12 +16,6 @@ var cameraEnds = []insight.CameraEnd{
 	insight.CameraSpoof, insight.CameraForced,
 }
 
-// noteKeys are the parts of keys about a session's notes.
-var noteKeys = slices.Concat([]string{session.NoteFaceless},
-	page.Keys(session.NoteBrowser+"_", session.Troubles...),
-	page.Keys(session.NoteDocument+"_", "expired", "revoked", "under_age", "undated", "another_face"),
-)
-
 // unproved are the ends of a document check without a proof.
 var unproved = []insight.DocumentEnd{insight.DocumentRefused, insight.DocumentUnproved, insight.DocumentUnlive,
 	insight.DocumentDeclined}
@@ -32,10 +26,10 @@ func storyKeys() []string {
 		page.Keys("story.camera_", cameraEnds...),
 		page.Keys("story.forced_", session.StatusPassed, session.StatusFallback, session.StatusSpoof, session.StatusExpired),
 		page.Keys("story.document_", unproved...),
+		page.Keys("story.expired_", stages...), page.Keys("story.open_", stages...),
 		page.Keys("story.proved_", session.WayWallet, session.WayPhoto),
 		page.Keys("story.untold_", webhook.StatusPending, webhook.StatusFailed, webhook.StatusWaiting),
-		page.Keys("story.guide_", append(slices.Clip(parts), "camera", "document")...),
-		page.Keys("story.setback_", noteKeys...), page.Keys("timeline.setback_", noteKeys...),
+		page.Keys("story.guide_", append(slices.Clip(parts), "camera", "document", "step", "moves")...),
 	)
 }
 
@@ -69,11 +63,9 @@ func (v storyView) Sentences() []page.Text {
 	case v.Document != "":
 		said = append(said, page.Say("story.document_"+string(v.Document)))
 	case v.Status == session.StatusExpired:
-		expired, _ := v.stage()
-		said = append(said, page.Say(expired))
+		said = append(said, page.Say("story.expired_"+v.stage()))
 	case v.Status == session.StatusPending:
-		_, open := v.stage()
-		said = append(said, page.Say(open))
+		said = append(said, page.Say("story.open_"+v.stage()))
 	}
 	if v.Why != "" {
 		said = append(said, page.Say("story.setback_"+v.Why))
@@ -81,26 +73,29 @@ func (v storyView) Sentences() []page.Text {
 	return said
 }
 
-// stage returns the keys for how far an unfinished session got: for an expired one, and for an open one.
-func (v storyView) stage() (expired, open string) {
-	switch {
-	case v.Offered:
-		return "story.expired_document", "story.open_document"
-	case v.Begun:
-		return "story.expired_camera", "story.open_camera"
-	case v.Opened:
-		return "story.expired_opened", "story.open_opened"
-	}
-	return "story.expired_unopened", "story.open_unopened"
+var stages = []string{"document", "camera", "opened", "unopened"}
+
+// stage is the one of stages that says how far an unfinished session got.
+func (v storyView) stage() string {
+	return stages[slices.Index([]bool{v.Offered, v.Begun, v.Opened, true}, true)]
 }
 
 // Guide is the key of the address of what support's guide says about such a session.
 func (v storyView) Guide() string {
-	switch why, _, _ := strings.Cut(v.Why, "_"); why {
-	case session.NoteDocument:
+	about, _, _ := strings.Cut(v.Why, "_")
+	switch key := v.real().replyKey(); {
+	case key == "disabled":
+		return "story.guide_EXPIRED"
+	case key == "under_age", about == session.NoteDocument, about == session.NoteWallet, about == session.WhyDoubtful:
 		return "story.guide_document"
-	case session.NoteBrowser, "camera": // NoteFaceless
+	case about == session.NoteBrowser, about == "camera": // NoteFaceless
 		return "story.guide_camera"
+	case about == session.WhyUnmoved:
+		return "story.guide_moves"
+	case about == session.NotePhoto, key == "open_document":
+		return "story.guide_step"
+	case v.Status == session.StatusExpired && v.Camera == insight.CameraBelow:
+		return "story.guide_FALLBACK"
 	}
 	return "story.guide_" + string(v.Status)
 }

@@ -44,7 +44,7 @@ func TestStory(t *testing.T) {
 		{begun + "opened_at = created_at" + early, "The shopper is at the camera check. The latest attempt gave no result: " +
 			"the head did not follow the arrows.",
 			"Please open it again in the same browser, from our shop or by its link, follow the page and stay until it " +
-				"says that it is done. Your head did not follow the arrows.", ""},
+				"says that it is done. Slowly point your nose", ""},
 		{begun + offered + "cutoff = 25" + early,
 			"The camera’s estimate was below 18 &#43; 7 years. The shopper is now asked for a document.</p>",
 			"still open and now asks for a document", ""},
@@ -121,7 +121,7 @@ func TestStory(t *testing.T) {
 		{"opened_at = created_at, status = 'EXPIRED'" + late + "astray\"}]'",
 			"The shopper opened the link, but no face was checked " +
 				"in time. The latest attempt gave no result: the head did not follow the arrows.</p>",
-			"a new one in our shop. Your head did not follow", ""},
+			"a new one in our shop. Slowly point your nose", ""},
 		{"opened_at = created_at, status = 'EXPIRED'" + late + "unsure\"}]'",
 			"The shopper opened the link, but no face was " +
 				"checked in time. The latest attempt gave no result: no live person", "was up before an attempt gave a result", ""},

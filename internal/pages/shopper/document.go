@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 
+	"agegate/internal/backoffice/insight"
 	"agegate/internal/check/document/wallet"
 	"agegate/internal/rules/session"
 
@@ -16,7 +17,9 @@ type documentView struct {
 	layout
 	exit
 	TargetAge int
-	Preferred bool          // no camera check came before
+	Preferred bool          // no estimate came before
+	Ended     bool          // a camera check ended without one
+	Said      string        // the key of why; empty if the page does not name it
 	Mobile    bool          // the browser is on a phone, which may have the wallet
 	Ways      []session.Way // if empty, the check can only be declined
 	Refused   wallet.Reason // of the last document; empty if there was none
@@ -32,8 +35,12 @@ func (p *Pages) offerDocument(c echo.Context, v visit) error {
 		return err
 	}
 	view := &documentView{layout: p.layoutOf(v), exit: exitOf(v), TargetAge: v.sess.TargetAge, Mobile: mobile(c),
-		Preferred: v.sess.DocumentPreferred || v.sess.BegunAt == nil, Ways: ways, Left: v.sess.DocumentsLeft(),
+		Preferred: v.sess.Basis.Cutoff == nil, Ended: v.sess.BegunAt != nil && v.sess.Basis.Cutoff == nil,
+		Ways: ways, Left: v.sess.DocumentsLeft(),
 		UsedUp: p.cfg.Photos != nil && v.tenant.Allows(string(session.WayPhoto)) && !p.cfg.Photos.Available(v.sess),
+	}
+	if why := v.sess.Why(); slices.Contains(insight.Explained, why) {
+		view.Said = insight.Said(why)
 	}
 	if reason := wallet.Reason(c.QueryParam("refused")); reason == requestGone ||
 		reason.Genuine() && v.sess.DocumentAttempts > 0 {

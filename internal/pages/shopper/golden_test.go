@@ -65,10 +65,10 @@ func goldenScreens() map[string]goldenScreen {
 			return &introView{layout: test, exit: shop, TargetAge: 21, Consents: true}
 		}},
 		"intro-choice": {screen: "intro", view: func() view {
-			return &introView{layout: live, exit: shop, TargetAge: 18, Prefer: preferBoth}
+			return &introView{layout: live, exit: shop, TargetAge: 18, Prefer: "both"}
 		}},
 		"intro-document-only": {screen: "intro", view: func() view {
-			return &introView{layout: live, exit: shop, TargetAge: 18, DocumentOnly: true, Prefer: preferBoth}
+			return &introView{layout: live, exit: shop, TargetAge: 18, DocumentOnly: true, Prefer: "both"}
 		}},
 		"intro-camera-off": {screen: "intro", view: func() view {
 			return &introView{layout: test, exit: exit{Merchant: "Shop"}, TargetAge: 18, CameraOff: true}

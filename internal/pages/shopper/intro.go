@@ -23,13 +23,6 @@ type introView struct {
 	Prefer string
 }
 
-// The values of introView.Prefer, with the ways that the session may take.
-const (
-	preferWallet = "wallet"
-	preferPhoto  = "photo"
-	preferBoth   = "both"
-)
-
 // showIntro writes the introduction. It offers a document instead of the camera if the
 // session may take a way of the document check.
 func (p *Pages) showIntro(c echo.Context, v visit, l layout) error {
@@ -54,7 +47,7 @@ func consents(of tenant.Tenant) bool { return of.AgeVisibility && !of.DocumentOn
 func preferOf(ways []session.Way) string {
 	switch {
 	case len(ways) > 1:
-		return preferBoth
+		return "both"
 	case len(ways) == 1:
 		return string(ways[0])
 	}

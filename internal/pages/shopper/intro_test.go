@@ -25,12 +25,12 @@ func TestAChoiceOfADocumentIsOffered(t *testing.T) {
 		prefer   string // the text of the choice; empty: no choice
 	}{
 		"document check off": {tenant.Tenant{}, false, filmed, ""},
-		"both ways":          {tenant.Tenant{DocumentCheck: true}, false, filmed, preferBoth},
+		"both ways":          {tenant.Tenant{DocumentCheck: true}, false, filmed, "both"},
 		"wallet alone": {tenant.Tenant{DocumentCheck: true, DocumentWays: []string{"wallet"}}, false, filmed,
-			preferWallet},
+			"wallet"},
 		"photo alone": {tenant.Tenant{DocumentCheck: true, DocumentWays: []string{"photo"}}, false, filmed,
-			preferPhoto},
-		"live, no issuer trusted":  {tenant.Tenant{DocumentCheck: true}, true, filmed, preferPhoto},
+			"photo"},
+		"live, no issuer trusted":  {tenant.Tenant{DocumentCheck: true}, true, filmed, "photo"},
 		"live, no way can be used": {tenant.Tenant{DocumentCheck: true}, true, nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -43,8 +43,8 @@ func TestAChoiceOfADocumentIsOffered(t *testing.T) {
 			if offered := strings.Contains(a.body, `data-testid="prefer-document"`); offered != (tt.prefer != "") {
 				t.Errorf("offered: %t", offered)
 			}
-			text := map[string]string{preferBoth: "With a wallet app, or a photo",
-				preferWallet: "With a wallet app on your phone", preferPhoto: "With a photo of your passport"}[tt.prefer]
+			text := map[string]string{"both": "With a wallet app, or a photo",
+				"wallet": "With a wallet app on your phone", "photo": "With a photo of your passport"}[tt.prefer]
 			if !strings.Contains(a.body, text) {
 				t.Errorf("the page does not say %q", text)
 			}

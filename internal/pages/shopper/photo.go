@@ -108,13 +108,21 @@ func (p *Pages) photoCameraOf(c echo.Context, v visit) (*cameraView, error) {
 }
 
 // filming is the check of a document together with what it writes to its session.
-type filming struct{ *document.Recording }
+type filming struct {
+	*document.Recording
+	pages *Pages
+	visit visit
+	stage photo.Stage // of the last frame; empty before one, and after an outcome
+}
 
 // take implements exam.
 func (f *filming) take(ctx context.Context, frame age.Frame) (photo.Step, *onwardMessage, error) {
 	step, err := f.Add(ctx, frame)
 	if err != nil {
 		return step, nil, err
+	}
+	if f.stage = step.Stage; step.Outcome != "" {
+		f.stage = ""
 	}
 	onward, err := f.record(context.WithoutCancel(ctx), step, frame.Received)
 	return step, onward, unwritten(err)
@@ -141,7 +149,10 @@ func (f *filming) record(ctx context.Context, step photo.Step, came time.Time) (
 	return onward, err
 }
 
-// finish implements exam. A check without an outcome has changed nothing.
-func (f *filming) finish(_ context.Context, code websocket.StatusCode) (returned bool) {
+// finish implements exam. A check without an outcome has changed nothing; its note helps support staff only.
+func (f *filming) finish(ctx context.Context, code websocket.StatusCode) (returned bool) {
+	if f.stage != "" && !unserved(code) && code != closeTakenOver {
+		_ = f.pages.cfg.Sessions.Note(ctx, f.visit.sess, f.visit.claim, session.NotePhoto+"_"+string(f.stage))
+	}
 	return unserved(code)
 }

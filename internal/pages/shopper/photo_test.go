@@ -207,7 +207,7 @@ func TestTheLastRefusalIsKept(t *testing.T) {
 		_, err := f.sessions.RefuseDocument(t.Context(), f.stored(link),
 			session.Document{Way: session.WayPhoto, Why: string(why)})
 		must(t, err)
-		if got := f.stored(link); got.Refusal() != string(why) || len(got.Setbacks) != 1 {
+		if got := f.stored(link); got.Last(session.NoteDocument) != string(why) || len(got.Setbacks) != 1 {
 			t.Errorf("after %s: %v", why, got.Setbacks)
 		}
 	}

@@ -55,32 +55,25 @@ var awaiting = []string{"intro", "consent", "camera", "document", "photo"}
 // composedKeys lists the texts for which templates compose the keys.
 func composedKeys() []string {
 	keys := slices.Concat(
-		page.Keys("intro.prefer.", preferWallet, preferPhoto, preferBoth),
+		page.Keys("intro.prefer.", "wallet", "photo", "both"),
 		page.Keys("document.way.", session.WayWallet, session.WayPhoto),
 		page.Keys("document.about.", session.WayWallet, session.WayPhoto),
 		page.Keys("document.refused.", append(slices.Clip(photo.Refusals), photo.Doubtful)...),
+		page.Keys("document.refused.", wallet.ReasonExpired, wallet.ReasonRevoked, wallet.ReasonUnderAge, requestGone),
 		page.Keys("film.", photo.Hints...),
-		page.Keys("wallet.refused.", complaints...),
+		page.Keys("wallet.refused.", wallet.Complaints...),
 		page.Keys("wallet.app.", wallet.SchemeProofOfAge, wallet.SchemeOpenID, wallet.SchemeHAIP),
 		page.Keys("wallet.open.", wallet.SchemeProofOfAge, wallet.SchemeOpenID, wallet.SchemeHAIP),
 		page.Keys("camera.", session.WhyAgain, session.WhyLeft, session.WhyAstray, session.WhyUnmoved, session.WhyHasty,
 			session.WhyDrawn, session.WhyUnsure),
 		page.Keys("trouble.refused.", families...),
-		page.Keys("fallback.", reasons...),
+		page.Keys("fallback.", reasons...), page.Keys("page.", "privacy", "help", "terms", "imprint"),
 	)
 	for name := range notices {
 		keys = append(keys, "notice."+name+".title", "notice."+name+".body")
 	}
-	for _, reason := range append(wallet.Reasons(), requestGone) {
-		if reason == requestGone || reason.Genuine() {
-			keys = append(keys, "document.refused."+string(reason))
-		}
-	}
 	for _, kind := range troubles {
 		keys = append(keys, "trouble."+kind+".title", "trouble."+kind+".body", "trouble."+kind+".action")
-	}
-	for _, link := range footerLinks(tenant.Links{PrivacyURL: "x", HelpURL: "x", TermsURL: "x"}, "x") {
-		keys = append(keys, "page."+link.Kind)
 	}
 	return keys
 }

@@ -156,7 +156,7 @@ func (s *stream) prepare(assisted bool) bool {
 	case p.photographable(v):
 		s.lane, s.budget = p.documents, &photoBudget
 		s.until = session.MaxLifetime // each part of its camera time checks the session's expiry, which moves
-		s.begin = func() exam { return &filming{p.cfg.Photos.Record(v.sess, v.claim, assisted)} }
+		s.begin = func() exam { return &filming{p.cfg.Photos.Record(v.sess, v.claim, assisted), p, v, ""} }
 	default:
 		return false
 	}

@@ -2,6 +2,7 @@ package shopper
 
 import (
 	"net/http"
+	"slices"
 
 	"agegate/internal/backoffice/insight"
 	"agegate/internal/check/document/wallet"
@@ -95,6 +96,9 @@ func (p *Pages) show(c echo.Context) error {
 		return p.force(c, v, values[0])
 	}
 	p.cfg.Sessions.Opened(c.Request().Context(), v.sess)
+	if p.screenOf(v) == screenElsewhere && v.sess.Last("link") == "" { // kept once, for support staff
+		_ = p.cfg.Sessions.Note(c.Request().Context(), v.sess, v.claim, session.NoteOther)
+	}
 	if done, err := p.asked(c, v); done || err != nil {
 		return err
 	}
@@ -211,7 +215,7 @@ var reasons = []reason{whyEstimate, whyNoEstimate, whyNoCamera, whyDocument, why
 // shopper did not see.
 func whyOf(s session.Session) reason {
 	switch {
-	case s.Source == session.SourceDocument && s.DocumentWay == "" && s.DocumentAttempts == 0:
+	case s.Source == session.SourceDocument && s.Shown() == "":
 		return whyDeclined
 	case s.Source == session.SourceDocument && s.Why() == session.WhyUnlive:
 		return whyNoPerson
@@ -228,6 +232,7 @@ type fallbackView struct {
 	exit
 	Why     reason
 	Refused string // why the last document was
+	Said    string // the key of why the last way gave no result; empty if the page does not name it
 	Trouble string // why the camera gave no pictures at last, of session.Troubles; empty if it did or it explains nothing
 	// CameraFirst is whether another try is to begin with the camera although this one ended with documents.
 	CameraFirst bool
@@ -235,8 +240,17 @@ type fallbackView struct {
 
 // fallbackOf returns the page of a refusal. About a camera without pictures, it says the same as support's page.
 func (p *Pages) fallbackOf(v visit) *fallbackView {
-	view := &fallbackView{layout: p.layoutOf(v), exit: exitOf(v), Why: whyOf(v.sess), Refused: v.sess.Refusal()}
-	trouble := insight.StoryOf(v.sess, p.cfg.Sessions.Now()).Trouble()
+	story := insight.StoryOf(v.sess, p.cfg.Sessions.Now())
+	view := &fallbackView{layout: p.layoutOf(v), exit: exitOf(v), Why: whyOf(v.sess), Refused: story.Refused}
+	kind, _, _ := session.Setback{Why: story.Why}.Note()
+	switch {
+	case view.Why == whyDocument && (kind == session.NoteWallet || kind == session.WhyDoubtful),
+		view.Why == whyNoEstimate && slices.Contains(insight.Explained, kind):
+		view.Said = insight.Said(story.Why)
+	case view.Why == whyDocument && view.Refused != "":
+		view.Said = insight.Said(session.NoteDocument + "_" + view.Refused)
+	}
+	trouble := story.Trouble()
 	if trouble == "" || view.Why == whyEstimate || view.Refused == string(wallet.ReasonUnderAge) {
 		return view
 	}

@@ -1,12 +1,12 @@
 package shopper
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"html/template"
 	"net/http"
-	"slices"
 
 	"agegate/internal/check/document"
 	"agegate/internal/check/document/wallet"
@@ -48,7 +48,7 @@ type walletView struct {
 	TargetAge int
 	OtherWay  bool   // the choice that the page leads back to has another way
 	State     string // of the request; see walletState
-	Refused   string // complaint about the last answer; may be empty
+	Refused   string // one of wallet.Complaints, about the last answer; may be empty
 	Requests  string // JSON, for the Digital Credentials API
 	Apps      []walletApp
 	BirthDate bool   // a wallet may share the birth date
@@ -152,7 +152,7 @@ func (p *Pages) walletViewOf(ctx context.Context, v visit, r document.Request) (
 		BirthDate: exchange.AsksPID(),
 	}
 	if r.Outcome != "" && !r.Final {
-		view.Refused = complaint(wallet.Reason(r.Outcome))
+		view.Refused = wallet.Reason(r.Outcome).Complaint()
 	}
 	for _, scheme := range exchange.Schemes() {
 		app, err := p.walletAppOf(ctx, v, r, exchange, scheme)
@@ -219,25 +219,6 @@ func (p *Pages) fromWallet(limit int64, f walletForm, answer func(c echo.Context
 // fetches a request.
 const maxRequestQuestion = 16 << 10
 
-// complaints are the page's messages about an answer that proves nothing: the
-// texts wallet.refused.<name>.
-var complaints = []string{"issuer_unknown", "issuer_expired", "clock", "not_yet_valid", "no_statement", "status",
-	"declined", "unable", "unverified"}
-
-// complaint returns the text for a reason.
-func complaint(reason wallet.Reason) string {
-	switch reason {
-	case wallet.ReasonIssuerCertificate:
-		reason = wallet.ReasonIssuerExpired
-	case wallet.ReasonDocType:
-		reason = wallet.ReasonNoStatement
-	}
-	if slices.Contains(complaints, string(reason)) {
-		return string(reason)
-	}
-	return "unverified"
-}
-
 // The states of a request in its page's script.
 const (
 	walletOver = "over" // the session's page shows how it continues
@@ -247,14 +228,10 @@ const (
 // stateOf returns the state of a request. A refused answer leaves the request open; the
 // page then shows the reason.
 func stateOf(r document.Request) string {
-	switch {
-	case r.Final:
+	if r.Final {
 		return walletOver
-	case r.Outcome != "":
-		return r.Outcome
-	default:
-		return walletOpen
 	}
+	return cmp.Or(r.Outcome, walletOpen)
 }
 
 // walletState answers GET /v/{token}/wallet/state, which the page polls.
@@ -306,7 +283,7 @@ func (p *Pages) presentInBrowser(c echo.Context) error {
 	case errors.Is(err, session.ErrAnswered):
 		return c.JSON(http.StatusOK, map[string]string{"next": v.path + "/wallet"})
 	case reason != "":
-		return c.JSON(http.StatusOK, map[string]string{"refused": complaint(reason)})
+		return c.JSON(http.StatusOK, map[string]string{"refused": reason.Complaint()})
 	default:
 		return err
 	}

@@ -104,22 +104,31 @@ func (s *Service) EndAttempt(ctx context.Context, sess Session, why string) (Ses
 	})
 }
 
-// Note keeps NoteFaceless, or of NoteBrowser one of Troubles, once each. It returns ErrLate if
-// the session or the claim has ended, and ErrDisabled.
+// Note keeps a note, each once, and of ofDocuments one of a kind. It returns ErrLate if the session or the claim has
+// ended, and ErrDisabled.
 func (s *Service) Note(ctx context.Context, sess Session, by Claim, note string) error {
 	_, err := s.decide(ctx, sess, by, func(d *decision) error {
-		d.setBack(note, note)
+		instead := note
+		if kind, _, _ := strings.Cut(note, "_"); slices.Contains(ofDocuments, kind+"_") {
+			instead = kind + "_"
+		}
+		d.setBack(note, instead)
 		return nil
 	})
 	return err
 }
 
+// ofDocuments are how notes about documents begin, of which none is kept with a pass.
+var ofDocuments = []string{NoteDocument + "_", NoteWallet + "_", NotePhoto + "_"}
+
 // maxSetbacks is how many setbacks are kept, the newest; a server may end any number of streams.
 const maxSetbacks = 20
 
-// setBack keeps why, unless that is empty, in place of what begins with instead, unless that is empty.
-func (d *decision) setBack(why, instead string) {
-	old := func(b Setback) bool { return instead != "" && strings.HasPrefix(b.Why, instead) }
+// setBack keeps why, unless that is empty, in place of what begins with one of instead that is not empty.
+func (d *decision) setBack(why string, instead ...string) {
+	old := func(b Setback) bool {
+		return slices.ContainsFunc(instead, func(of string) bool { return of != "" && strings.HasPrefix(b.Why, of) })
+	}
 	kept := slices.DeleteFunc(slices.Clone(d.sess.Setbacks), old)
 	if why != "" {
 		kept = append(kept[max(0, len(kept)-maxSetbacks+1):], Setback{d.now, why})

@@ -135,7 +135,7 @@ func (s *Service) apply(d *decision, v CheckResult) error {
 			if !d.sess.DocumentOpen() {
 				return ErrLate
 			}
-			d.setBack("", NoteDocument+"_")
+			d.setBack("", ofDocuments...)
 			if d.sess.DocumentWay = v.Way; v.Way == WayPhoto && v.Result == ResultFallback {
 				d.setBack(WhyUnlive, "")
 			}

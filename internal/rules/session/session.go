@@ -4,6 +4,7 @@
 package session
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -187,9 +188,12 @@ type Setback struct {
 // The kinds of notes, and whole ones.
 const (
 	NoteBrowser  = "browser"         // one of Troubles, as the browser says
-	NoteDocument = "document"        // why the last refused document was refused; not with a pass
+	NoteDocument = "document"        // why the last refused document was refused
 	NoteForced   = "forced_fallback" // a test forced it, and the document check opened
 	NoteFaceless = "camera_faceless" // pictures came, and no face to begin with
+	NoteWallet   = "wallet"          // why a wallet's answer proved nothing, one of wallet.Complaints
+	NotePhoto    = "photo"           // the photo.Stage in which the camera check of a document broke off
+	NoteOther    = "link_other"      // the link was opened in a browser to which the session is not bound
 )
 
 // Troubles are why a browser says that its camera gives no pictures, or TroubleBlocked.
@@ -217,14 +221,34 @@ const (
 	WhyUnlive   = "unlive"   // no live person was confirmed beside a document
 )
 
-// Refusal returns why the last refused document was refused, unless another document ended the check.
-func (s Session) Refusal() (why string) {
+// Last returns the word of the last note of a kind; empty if there is none. Of NoteDocument, it is why the last
+// refused document was refused, unless another document ended the check.
+func (s Session) Last(kind string) (word string) {
 	for _, back := range s.Setbacks {
-		if kind, word, _ := back.Note(); kind == NoteDocument {
-			why = word
+		if k, w, _ := back.Note(); k == kind {
+			word = w
 		}
 	}
-	return why
+	return word
+}
+
+// Shown returns the way in which the last document was shown, read or not; empty if none was.
+func (s Session) Shown() Way {
+	if s.Status == StatusPassed {
+		return s.DocumentWay
+	}
+	way := s.DocumentWay
+	for _, back := range s.Setbacks {
+		switch kind, word, _ := back.Note(); {
+		case kind == NoteDocument:
+			way = cmp.Or(s.DocumentWay, WayWallet) // whose answer waits for the page
+		case kind == NoteWallet && word != "declined":
+			way = WayWallet
+		case kind == NotePhoto, kind == WhyDoubtful, kind == WhyUnlive:
+			way = WayPhoto
+		}
+	}
+	return way
 }
 
 // Why returns why the last attempt gave no result; empty if none has begun. The end

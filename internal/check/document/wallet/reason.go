@@ -1,6 +1,9 @@
 package wallet
 
-import "errors"
+import (
+	"errors"
+	"slices"
+)
 
 // Reason says why a presentation was refused. It is shown to the shopper as a
 // text of the page and holds nothing from the document.
@@ -29,19 +32,28 @@ const (
 	ReasonUnderAge          Reason = "under_age"
 )
 
-// Reasons lists every reason.
-func Reasons() []Reason {
-	return []Reason{
-		ReasonMalformed, ReasonEncryption, ReasonAlgorithm, ReasonDocType, ReasonIssuerUnknown, ReasonIssuerExpired,
-		ReasonIssuerCertificate, ReasonIssuerSignature, ReasonDigest, ReasonDevice, ReasonClock, ReasonNotYetValid,
-		ReasonStatus, ReasonNoStatement, ReasonDeclined, ReasonUnable, ReasonExpired, ReasonRevoked, ReasonUnderAge,
-	}
-}
-
 // Genuine reports whether a document refused for this reason is the holder's own
 // and from a trusted issuer: it could be read, but does not prove the age.
 func (r Reason) Genuine() bool {
 	return r == ReasonExpired || r == ReasonRevoked || r == ReasonUnderAge
+}
+
+// Complaints are the names of the messages about an answer that proves nothing.
+var Complaints = []string{"issuer_unknown", "issuer_expired", "clock", "not_yet_valid", "no_statement", "status",
+	"declined", "unable", "unverified"}
+
+// Complaint returns the name of the message for a reason.
+func (r Reason) Complaint() string {
+	switch r {
+	case ReasonIssuerCertificate:
+		r = ReasonIssuerExpired
+	case ReasonDocType:
+		r = ReasonNoStatement
+	}
+	if slices.Contains(Complaints, string(r)) {
+		return string(r)
+	}
+	return "unverified"
 }
 
 // WalletError reports whether the wallet answered with an error of the protocol
