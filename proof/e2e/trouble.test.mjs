@@ -343,7 +343,7 @@ test("a reload in the middle of an attempt: the page says that it was left, and 
   await eventually("the challenge begins", () => heard.some(({ phase }) => phase === "challenge"));
   for (const left of [4, 3]) {
     await page.reload();
-    assert.match(await part(page, "again").innerText(), new RegExp(`the page was left[^]*${left} attempts left`));
+    assert.match(await part(page, "again").innerText(), new RegExp(`was interrupted[^]*${left} attempts left`));
     if (left === 3) break;
     heard.length = 0;
     await openCamera(page);
