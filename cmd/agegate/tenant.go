@@ -13,6 +13,7 @@ import (
 	"agegate/internal/app"
 	"agegate/internal/rules/audit"
 	"agegate/internal/rules/billing"
+	"agegate/internal/rules/brand"
 	"agegate/internal/rules/tenant"
 
 	"github.com/google/uuid"
@@ -85,6 +86,26 @@ func settingFlags(flags *pflag.FlagSet, c *tenant.Changes) {
 	number(&c.TestCap, "test-cap", 0, "test sessions a day; -1 unlimited (default: the gateway's)")
 	list(&c.Languages, "languages", "languages of the hosted page, such as de,en: the first is the default (default: all)")
 	number(&c.AlertBelow, "alert-below", tenant.NoAlert, "warn staff when fewer checks are left; -1 never")
+	b := new(tenant.BrandChanges)
+	text(&b.Name, "brand-name", "name shown to shoppers in place of the tenant's")
+	text(&b.Colour, "brand-colour", "colour of buttons and links, such as '#1f5f5b'")
+	flags.Func("brand-logo", "PNG, JPEG or WebP file of at most 256 KiB", func(path string) (err error) {
+		var logo []byte
+		if b.Logo = &logo; path != "" {
+			logo, err = readFile(path, "--brand-logo: the file", brand.MaxLogoBytes+1)
+		}
+		if err == nil && path != "" && len(logo) == 0 {
+			err = errors.New("--brand-logo: the file is empty")
+		}
+		return err
+	})
+	flags.BoolFunc("brand-clear", "remove name, colour and logo of the brand", func(string) error {
+		*b = *tenant.ClearedBrand()
+		return nil
+	})
+	for _, name := range []string{"brand-name", "brand-colour", "brand-logo", "brand-clear"} {
+		notice(name, func() { c.Brand = b })
+	}
 }
 
 // pair is one value per mode.
@@ -121,7 +142,14 @@ func (c *cli) tenantCreate() *cobra.Command {
 			if err := app.CheckSecretKey(cmd.Context(), op.tenants); err != nil {
 				return err
 			}
+			look := tenant.Changes{Brand: settings.Brand}
+			if err := op.tenants.Check(cmd.Context(), uuid.Nil, look); err != nil {
+				return err
+			}
 			created, err := op.tenants.Create(cmd.Context(), op.actor, settings.Apply(tenant.Tenant{}))
+			if err == nil && look.Brand != nil {
+				_, err = op.tenants.Update(cmd.Context(), op.actor, created.Tenant.ID, look)
+			}
 			if err != nil {
 				return err
 			}
@@ -155,7 +183,6 @@ func printCreated(out *terminal.Output, c tenant.Credentials) error {
 
 func (c *cli) tenantSet() *cobra.Command {
 	var changes tenant.Changes
-	var b brandFlags
 	cmd := &cobra.Command{
 		Use:   "set TENANT_ID",
 		Short: "Change a tenant's settings; an empty URL clears it",
@@ -166,15 +193,10 @@ a colour, which is made lighter or darker until it can be read.`,
 		Args: exactlyOne("TENANT_ID"),
 	}
 	settingFlags(cmd.Flags(), &changes)
-	b.add(cmd.Flags())
 	cmd.MarkFlagsMutuallyExclusive("brand-clear", "brand-name")
 	cmd.MarkFlagsMutuallyExclusive("brand-clear", "brand-colour")
 	cmd.MarkFlagsMutuallyExclusive("brand-clear", "brand-logo")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		var err error
-		if changes.Brand, err = b.changes(cmd.Flags()); err != nil {
-			return err
-		}
 		return c.withTenant(cmd.Context(), args, func(op operator, t tenant.Tenant) error {
 			if changes == (tenant.Changes{}) {
 				return errors.New("give at least one setting to change")

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -31,7 +32,10 @@ func (c *cli) tenantCopy() *cobra.Command {
 			if err := app.CheckSecretKey(ctx, op.tenants); err != nil {
 				return err
 			}
-			look, err := brandToCopy(ctx, op, from.ID)
+			look, err := brandToCopy(ctx, op, from.ID, changes.Brand)
+			if err == nil {
+				err = op.tenants.Check(ctx, uuid.Nil, tenant.Changes{Brand: look})
+			}
 			if err != nil {
 				return err
 			}
@@ -52,11 +56,13 @@ func (c *cli) tenantCopy() *cobra.Command {
 	})
 }
 
-// brandToCopy returns the brand of a tenant as changes to another one, or nil if it has none.
-func brandToCopy(ctx context.Context, op operator, id uuid.UUID) (*tenant.BrandChanges, error) {
+// brandToCopy returns the brand of a tenant, with the given changes, as changes to another one, or nil if it has none.
+func brandToCopy(
+	ctx context.Context, op operator, id uuid.UUID, given *tenant.BrandChanges,
+) (*tenant.BrandChanges, error) {
 	look, err := op.tenants.Brand(ctx, id)
 	if err != nil || look == (brand.Brand{}) {
-		return nil, err
+		return given, err
 	}
 	var logo []byte
 	if look.LogoHash != "" {
@@ -64,6 +70,9 @@ func brandToCopy(ctx context.Context, op operator, id uuid.UUID) (*tenant.BrandC
 			return nil, err
 		}
 	}
-	colour := string(look.Colour)
-	return &tenant.BrandChanges{Name: &look.Name, Colour: &colour, Logo: &logo}, nil
+	if given == nil {
+		given = &tenant.BrandChanges{}
+	}
+	return &tenant.BrandChanges{Name: cmp.Or(given.Name, &look.Name), Logo: cmp.Or(given.Logo, &logo),
+		Colour: cmp.Or(given.Colour, new(string(look.Colour)))}, nil
 }

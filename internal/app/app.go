@@ -251,7 +251,7 @@ func (a *App) buildServices(cfg config.Config, sealer *credential.Sealer) {
 	accounts := account.Config{Store: a.Store, URL: cfg.DashboardURL, Sealer: sealer, Random: rand.Reader, Now: a.now}
 	if cfg.SMTP != nil {
 		outbox := mail.NewOutbox(sealer, a.now)
-		accounts.Outbox = outbox
+		outbox.Operator, accounts.Outbox = cfg.OperatorName, outbox
 		a.api.mails = mail.NewDeliverer(a.Store, outbox, *cfg.SMTP, a.log)
 		a.api.alerts = &alerts{store: a.Store, tenants: a.Tenants, insight: a.Insight, outbox: outbox, url: cfg.DashboardURL,
 			wake: outbox.Wake}

@@ -49,7 +49,7 @@ const fundsColumns = `
 	coalesce((SELECT used FROM usage_counters WHERE tenant_id = t.id AND counter = ? AND period = ?), 0) AS free_used,
 	coalesce((SELECT units FROM credit_balances WHERE tenant_id = t.id), 0) AS credit,
 	coalesce((SELECT used FROM usage_counters WHERE tenant_id = t.id AND counter = ? AND period = ?), 0) AS test_used,
-	(SELECT count(*) FROM holds WHERE tenant_id = t.id AND status = 'open') AS held
+	(SELECT count(*) FROM holds WHERE tenant_id = t.id AND status = 'open' AND source = 'credit') AS held
 	FROM tenants t WHERE t.id `
 
 func fundsAt(now time.Time) []any {

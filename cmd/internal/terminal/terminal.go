@@ -73,6 +73,8 @@ func Execute(ctx context.Context, root *cobra.Command, args []string, stdout, st
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
 		if bad, ok := errors.AsType[*pflag.InvalidValueError](err); ok && values[bad.GetFlag().Value.Type()] != "" {
 			return fmt.Errorf("--%s must be %s", bad.GetFlag().Name, values[bad.GetFlag().Value.Type()])
+		} else if ok && bad.GetFlag().Value.Type() == "func" {
+			return bad.Unwrap() // without the value
 		}
 		return err
 	})

@@ -154,19 +154,20 @@ func (e *examiner) look(ctx context.Context, hosts []*host) {
 // judge returns what is wrong with a host, if anything is. A host that only browsers open
 // may be unreachable from this machine.
 func (e *examiner) judge(h *host) Finding {
-	const check = "callback hosts"
-	switch last, soon := e.endsSoon(h.leaf); {
-	case soon:
-		return Finding{Check: check, Grade: Warning, Found: "its certificate ends on " + last, Advice: "tell the merchant"}
-	case h.err == nil:
+	f := Finding{Check: "callback hosts", Grade: Warning}
+	last, soon := e.endsSoon(h.leaf)
+	if !soon && h.err == nil {
 		return Finding{Grade: OK}
-	case !h.webhook:
-		return Finding{Check: check, Grade: Warning, Found: webhook.Reason(h.err),
-			Advice: "only shoppers' browsers go there: open it in one, and tell the merchant if it fails"}
-	case webhook.Classify(h.err) == webhook.ClassBlocked:
-		return Finding{Check: check, Grade: Problem, Found: webhook.Reason(h.err),
-			Advice: "if the network is yours, list it in AGEGATE_WEBHOOK_ALLOW_NETS; otherwise tell the merchant"}
 	}
-	return Finding{Check: check, Grade: Problem, Found: webhook.Reason(h.err),
-		Advice: "tell the merchant; if several fail alike, look at DNS and the firewall of this machine"}
+	switch f.Found = webhook.Reason(h.err); {
+	case soon:
+		f.Found, f.Advice = "its certificate ends on "+last, "tell the merchant"
+	case !h.webhook:
+		f.Advice = "only shoppers' browsers go there: open it in one, and tell the merchant if it fails"
+	case webhook.Classify(h.err) == webhook.ClassBlocked:
+		f.Advice = "if the network is yours, list it in AGEGATE_WEBHOOK_ALLOW_NETS; otherwise tell the merchant"
+	default:
+		f.Advice = "tell the merchant; if several fail alike, look at DNS and the firewall of this machine"
+	}
+	return f
 }

@@ -297,11 +297,11 @@ func TestCallbacks(t *testing.T) {
 		tenant, url string
 	}{
 		{doctor.Warning, "its certificate ends on ", of[soon], soon},
-		{doctor.Problem, "its certificate has expired", of[expired], expired},
-		{doctor.Problem, "does not trust", of[unknown], unknown},
-		{doctor.Problem, "takes no connection (2)", of[gone.URL], gone.URL},
-		{doctor.Problem, "takes no connection (2)", of[alike], alike},
-		{doctor.Problem, "not public", of[inside], inside},
+		{doctor.Warning, "its certificate has expired", of[expired], expired},
+		{doctor.Warning, "does not trust", of[unknown], unknown},
+		{doctor.Warning, "takes no connection (2)", of[gone.URL], gone.URL},
+		{doctor.Warning, "takes no connection (2)", of[alike], alike},
+		{doctor.Warning, "not public", of[inside], inside},
 		{doctor.Warning, "not public", browsers, "https://10.0.0.2"},
 	} {
 		line := regexp.MustCompile(regexp.QuoteMeta(tt.text) + ".*Shop \\(" + tt.tenant + ", " +

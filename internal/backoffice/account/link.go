@@ -173,7 +173,7 @@ func (s *Service) invite(
 		}
 		if v.Email != "" {
 			if err := s.post(tx, mail.Message{Kind: mail.Invitation, TenantID: &tenantID, To: v.Email, Locale: v.Locale,
-				Tenant: v.Tenant, By: actor.Name, Link: address}, link); err != nil {
+				Tenant: v.Tenant, By: actor.Name, Role: string(v.Role), Link: address}, link); err != nil {
 				return err
 			}
 		}

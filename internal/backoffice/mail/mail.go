@@ -31,7 +31,7 @@ type Message struct {
 	To       string     // an e-mail address
 	Locale   string     // BCP 47, or empty: English
 	Tenant   string     // the tenant's name
-	By       string     // of an invitation: the name of who invites
+	By, Role string     // of an invitation: the name of who invites, and the role, in English
 	Link     string     // where the message leads
 	Host     string     // of EndpointDisabled
 	Left     int64      // of CreditLow: how many checks
@@ -78,6 +78,8 @@ type Outbox struct {
 	sealer *credential.Sealer
 	now    func() time.Time
 	wake   chan struct{}
+
+	Operator string // the name of who runs the gateway; may be empty
 }
 
 // NewOutbox returns an outbox. now must return UTC in whole microseconds.
@@ -104,7 +106,7 @@ func (o *Outbox) Compose(m Message, life time.Duration) (Mail, error) {
 	if err != nil {
 		return Mail{}, err
 	}
-	plain, err := json.Marshal(m.letter())
+	plain, err := json.Marshal(m.letter(o.Operator))
 	if err != nil {
 		return Mail{}, err
 	}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"mime/quotedprintable"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -180,8 +181,8 @@ func (o *office) round(t *testing.T, d *mail.Deliverer, want int) {
 
 func invitation(to *uuid.UUID) mail.Message {
 	return mail.Message{
-		Kind: mail.Invitation, TenantID: to, To: "bob@shop.example", Tenant: "Käse & Öl", By: "Ada", Locale: "de-AT",
-		Link: "https://gate.example/dashboard/link/secret",
+		Kind: mail.Invitation, TenantID: to, To: "bob@shop.example", Tenant: "Käse & Öl", By: "Ada", Role: "viewer",
+		Locale: "de-AT", Link: "https://gate.example/dashboard/link/secret",
 	}
 }
 
@@ -201,6 +202,7 @@ func TestMailsAreDelivered(t *testing.T) {
 				there := &postOffice{}
 				d := o.deliverer(there.open(t, how).Strict())
 				shop := o.shop(t)
+				o.outbox.Operator = "Wein AG"
 				if err := o.post(t.Context(), invitation(shop), time.Hour); err != nil {
 					t.Fatal(err)
 				}
@@ -215,7 +217,11 @@ func TestMailsAreDelivered(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				body, _ := io.ReadAll(message.Body)
+				body, _ := io.ReadAll(quotedprintable.NewReader(message.Body))
+				if h := message.Header; !strings.Contains(string(body), "zu Käse & Öl ein (Rolle: Betrachter). Mit agegate, "+
+					"betrieben von Wein AG, prüft Käse & Öl das Alter") || h.Get("User-Agent")+h.Get("X-Mailer") != "" {
+					t.Errorf("operator, role or purpose is missing, or the sender's program is named: %s", got[0])
+				}
 				if !strings.Contains(string(body), "https://gate.example/dashboard/link/secret") ||
 					!strings.HasPrefix(message.Header.Get("Subject"), "=?UTF-8?q?Einladung_zu_K=C3=A4se") {
 					t.Errorf("the mail is %s", got[0])

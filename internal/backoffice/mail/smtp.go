@@ -95,7 +95,7 @@ func (f *failure) Error() string {
 func (s Server) send(ctx context.Context, id uuid.UUID, at time.Time, l letter) error {
 	ctx, cancel := context.WithTimeout(ctx, sendTime)
 	defer cancel()
-	msg := smtp.NewMsg()
+	msg := smtp.NewMsg(smtp.WithNoDefaultUserAgent())
 	if msg.From(s.From) != nil || msg.To(l.To) != nil {
 		return &failure{why: "the sender or the recipient is no address", final: true}
 	}

@@ -5,14 +5,15 @@ import (
 	"strings"
 )
 
-// text is a mail's subject and body, with {tenant}, {by}, {link}, {host} and {left}.
+// text is a mail's subject and body, with {tenant}, {by}, {role}, {operator}, {link}, {host} and {left}.
 type text struct{ subject, body string }
 
 var english = map[Kind]text{
 	Invitation: {
 		"Invitation to {tenant}",
-		"{by} invites you to {tenant} on agegate.\n\nOpen this link to join. It works once, for 72 hours:\n{link}\n\nIf " +
-			"you do not know why you got this, delete it.\n",
+		"{by} invites you to {tenant} (role: {role}). With agegate{operator}, {tenant} checks that its customers are old " +
+			"enough; you get into its dashboard.\n\nOpen this link to join. It works once, for 72 hours:\n{link}\n\nIf you do " +
+			"not know why you got this, delete it.\n",
 	},
 	Recovery: {
 		"Get back into your account",
@@ -33,8 +34,9 @@ var english = map[Kind]text{
 var german = map[Kind]text{
 	Invitation: {
 		"Einladung zu {tenant}",
-		"{by} lädt Sie zu {tenant} in agegate ein.\n\nÖffnen Sie diesen Link, um beizutreten. Er gilt einmal und 72 " +
-			"Stunden:\n{link}\n\nWenn Sie damit nichts anfangen können, löschen Sie diese Mail.\n",
+		"{by} lädt Sie zu {tenant} ein (Rolle: {role}). Mit agegate{operator} prüft {tenant} das Alter seiner Kunden; Sie " +
+			"bekommen Zugang zum Dashboard.\n\nÖffnen Sie diesen Link, um beizutreten. Er gilt einmal und 72 Stunden:\n" +
+			"{link}\n\nWenn Sie damit nichts anfangen können, löschen Sie diese Mail.\n",
 	},
 	Recovery: {
 		"Zurück in Ihr Konto",
@@ -54,13 +56,19 @@ var german = map[Kind]text{
 	},
 }
 
-// letter writes the message in its language.
-func (m Message) letter() letter {
-	texts := english
+var germanRoles = map[string]string{"owner": "Inhaber", "developer": "Entwickler", "support": "Support",
+	"viewer": "Betrachter"}
+
+// letter writes the message in its language. operator is who runs the gateway, or empty.
+func (m Message) letter(operator string) letter {
+	texts, run := english, ", run by "
 	if m.Locale == "de" || strings.HasPrefix(m.Locale, "de-") {
-		texts = german
+		texts, run, m.Role = german, ", betrieben von ", germanRoles[m.Role]
+	}
+	if operator != "" {
+		operator = run + operator + ","
 	}
 	fill := strings.NewReplacer("{tenant}", m.Tenant, "{by}", m.By, "{link}", m.Link, "{host}", m.Host, "{left}",
-		strconv.FormatInt(m.Left, 10))
+		strconv.FormatInt(m.Left, 10), "{role}", m.Role, "{operator}", operator)
 	return letter{To: m.To, Subject: fill.Replace(texts[m.Kind].subject), Body: fill.Replace(texts[m.Kind].body)}
 }

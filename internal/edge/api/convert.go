@@ -36,6 +36,7 @@ var violationTypes = map[error]string{
 	session.ErrNoURLRegistered: "missing",
 	tenant.ErrURLTooLong:       "url_too_long",
 	tenant.ErrURLScheme:        "url_scheme",
+	tenant.ErrAnyScheme:        "url_scheme",
 	tenant.ErrURLSyntax:        "url_parsing",
 	tenant.ErrURLHost:          "url_parsing",
 }

@@ -58,9 +58,9 @@ type listedTenant struct {
 	Members []account.Member
 }
 
-// Nobody reports that nobody has joined, was invited or uses the API.
-func (t listedTenant) Nobody() bool {
-	return t.Invited == nil && t.LastCall == nil && len(t.Members) == 0
+// Ownerless reports that no owner has joined.
+func (t listedTenant) Ownerless() bool {
+	return !slices.ContainsFunc(t.Members, func(m account.Member) bool { return m.Role == account.Owner })
 }
 
 // Fails reports whether an endpoint of live mode fails or is disabled.

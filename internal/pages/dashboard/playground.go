@@ -40,7 +40,7 @@ var playgroundForm = &desk.Form{
 	Problems: map[error]string{
 		session.ErrHostNotRegistered: "host",
 		tenant.ErrURLTooLong:         "url_long", tenant.ErrURLSyntax: "url_syntax", tenant.ErrURLScheme: "url_scheme",
-		tenant.ErrURLUserinfo: "url_userinfo", tenant.ErrURLHost: "url_host",
+		tenant.ErrURLUserinfo: "url_userinfo", tenant.ErrURLHost: "url_host", tenant.ErrAnyScheme: "url_any_scheme",
 	},
 }
 

@@ -48,7 +48,7 @@ var settingsForm = &desk.Form{
 		tenant.ErrNameEmpty: "name", tenant.ErrNameHidden: "name", brand.ErrColour: "colour",
 		brand.ErrLogoFormat: "logo_format", brand.ErrLogoSize: "logo_size",
 		tenant.ErrURLTooLong: "long", tenant.ErrURLSyntax: "syntax", tenant.ErrURLScheme: "scheme",
-		tenant.ErrURLUserinfo: "userinfo", tenant.ErrURLHost: "host", tenant.ErrLinkScheme: "scheme",
+		tenant.ErrURLUserinfo: "userinfo", tenant.ErrURLHost: "host", tenant.ErrLinkScheme: "link_scheme",
 	},
 }
 

@@ -222,9 +222,9 @@ func TestFormsAnswerByField(t *testing.T) {
 		path, field, value, problem string
 	}{
 		{"/settings/urls", "success_url", "shop.example/done", "Success URL: is not a complete address"},
-		{"/settings/urls", "success_url", "localhost:19190/cart", "begin with https://, or with http:// where this gateway"},
+		{"/settings/urls", "success_url", "localhost:19190/cart", "has to begin with https:// or http://: put"},
 		{"/settings/urls", "success_url", "ftp://shop.example/", "put that before the host, and leave the rest"},
-		{"/settings/urls", "cancel_url", "ftp://shop.example/", "Cancel URL: has to begin with https://"},
+		{"/settings/urls", "cancel_url", "ftp://shop.example/", "Cancel URL: has to begin with https:// or http://"},
 		{"/settings/urls", "success_url", "https://ada:pw@shop.example/", "must not contain a user name"},
 		{"/settings/urls", "success_url", "https://bücher.example/", "punycode"},
 		{"/settings/urls", "webhook_url", "https://shop.example/#top", "must not have a fragment"},
@@ -236,6 +236,7 @@ func TestFormsAnswerByField(t *testing.T) {
 		{"/settings", "brand_colour", xss, "six hex digits"},
 		{"/settings", "brand_name", "A\u202eB", "invisible characters"},
 		{"/settings", "privacy_url", "javascript:alert(1)", "has to begin with https://"},
+		{"/settings", "privacy_url", "http://shop.dk/privat", "https://, because shoppers open it; http:// is for localhost"},
 		{"/settings", "default", "de", "Default language: has to be one of the offered"},
 		{"/settings", "languages", "xx", "contains one that the page does not have"},
 		{"/settings", "target", "12", "from 13 to 60"},

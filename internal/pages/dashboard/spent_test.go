@@ -16,9 +16,10 @@ func TestSpentTenantIsSeen(t *testing.T) {
 		if err := g.App.Store.RecordBackup(t.Context(), g.Clock.Now()); err != nil {
 			t.Fatal(err)
 		}
-		none := int64(0)
-		o, op := newStaffed(t, g, func(t *tenant.Tenant) { t.FreeChecks = &none }), operating(t, g)
+		free := int64(1)
+		o, op := newStaffed(t, g, func(t *tenant.Tenant) { t.FreeChecks = &free }), operating(t, g)
 		own := operatedAt(o.shop.Tenant.ID)
+		g.Create(t, o.shop.Live.APIKey, 18) // takes the free check, which is no credit
 		told := func(spent bool) {
 			t.Helper()
 			findings := []string{"https", "no_way"}

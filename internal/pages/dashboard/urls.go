@@ -21,6 +21,7 @@ var urlsForm = &desk.Form{
 	Problems: map[error]string{
 		tenant.ErrURLTooLong: "long", tenant.ErrURLSyntax: "syntax", tenant.ErrURLScheme: "scheme",
 		tenant.ErrURLUserinfo: "userinfo", tenant.ErrURLHost: "host", tenant.ErrURLFragment: "fragment",
+		tenant.ErrAnyScheme: "any_scheme",
 	},
 }
 

@@ -34,6 +34,7 @@ var (
 	ErrURLTooLong  = fmt.Errorf("it is longer than %d characters", MaxURLLength)
 	ErrURLSyntax   = errors.New("it is not an absolute URL with a valid host and port")
 	ErrURLScheme   = errors.New("the scheme must be https (http needs AGEGATE_ALLOW_INSECURE_CALLBACKS=true)")
+	ErrAnyScheme   = errors.New("the scheme must be https or http")
 	ErrURLUserinfo = errors.New("it must not carry a user name or password")
 	ErrURLHost     = errors.New("the host must be ASCII: write an internationalized name in punycode (xn--…)")
 	ErrURLFragment = errors.New("it must not have a fragment")
@@ -51,7 +52,9 @@ func (r CallbackRule) Parse(raw string) (Endpoint, error) {
 	switch {
 	case hasForbiddenCharacter(raw) || err != nil || !u.IsAbs():
 		return Endpoint{}, ErrURLSyntax
-	case u.Scheme != "https" && (u.Scheme != "http" || !r.AllowInsecure):
+	case u.Scheme != "https" && u.Scheme != "http" && r.AllowInsecure:
+		return Endpoint{}, ErrAnyScheme
+	case u.Scheme != "https" && !r.AllowInsecure:
 		return Endpoint{}, ErrURLScheme
 	case u.Opaque != "" || u.Host == "":
 		return Endpoint{}, ErrURLSyntax
@@ -79,7 +82,7 @@ func (r CallbackRule) CheckLink(raw string) error {
 		return nil
 	}
 	e, err := r.Parse(raw)
-	if err != nil {
+	if err != nil && !errors.Is(err, ErrAnyScheme) {
 		return err
 	}
 	if u, err := url.Parse(raw); err != nil || u.Scheme != "https" && !e.IsLocal() {

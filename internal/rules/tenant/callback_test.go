@@ -29,7 +29,7 @@ func TestCallbackRuleParse(t *testing.T) {
 		{"http default port", insecure, "http://localhost/", Endpoint{"localhost", 80}, nil},
 
 		{"http", strict, "http://shop.example/", Endpoint{}, ErrURLScheme},
-		{"other scheme", insecure, "ftp://shop.example/", Endpoint{}, ErrURLScheme},
+		{"other scheme", insecure, "ftp://shop.example/", Endpoint{}, ErrAnyScheme},
 		{"other scheme without a host", strict, "javascript:alert(1)", Endpoint{}, ErrURLScheme},
 		{"empty", strict, "", Endpoint{}, ErrURLSyntax},
 		{"relative", strict, "/ok", Endpoint{}, ErrURLSyntax},
