@@ -242,6 +242,9 @@ test("a page in German searches its own texts, and answers in German", async () 
   assert.equal(await part(page, "search-count").getAttribute("lang"), "de");
   await page.locator('.results li[lang="de"] a').first().click();
   await page.waitForURL(/support\.de#geld/);
+  await page.goto(`${gateway.url}/docs/support`, { waitUntil: "load" });
+  await field.fill("Erstattungen");
+  await page.getByRole("option").filter({ has: page.locator("span", { hasText: "Mir wurde etwas abgebucht" }) }).waitFor();
   page.kept();
   await page.context().close();
 });

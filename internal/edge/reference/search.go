@@ -16,7 +16,7 @@ import (
 type entry struct {
 	Title string `json:"title"`
 	Page  string `json:"page"`
-	URL   string `json:"url"`
+	URL   string `json:"url"` // which the script completes if it ends with #, from the title
 	Text  string `json:"text"`
 	Name  bool   `json:"name,omitempty"` // of a field or an error
 	Lang  string `json:"lang,omitempty"` // of a translation, which has no Text
@@ -36,8 +36,8 @@ func newIndex(views []*view) (address string, serve echo.HandlerFunc, err error)
 			continue
 		}
 		for _, s := range v.sections {
-			e := entry{s.Title, v.Title, v.Path + "#" + s.ID, oneLine(s.Text), false, v.Lang}
-			e.Name = v.Path == Path+"/"+errorGuide && s.Level == 3
+			e := entry{s.Title, v.Title, v.Path + "#" + strings.TrimSuffix(s.ID, anchor(s.Title)), oneLine(s.Text),
+				v.Path == Path+"/"+errorGuide && s.Level == 3, v.Lang}
 			if e.Lang != "" {
 				e.Text = ""
 			}

@@ -74,7 +74,8 @@ func TestSupportInTwoLanguages(t *testing.T) {
 	}
 	page := get(t, base+"/docs/support.de")
 	for _, want := range []string{`<html lang="de">`, `<nav aria-label="Auf dieser Seite">`, `placeholder="Suche"`,
-		`<nav class="contents" id="contents" aria-label="Inhalt">`, `<details open lang="en">`, `<details lang="en">`,
+		`<nav class="contents" id="contents" aria-label="Inhalt">`, `<details open lang="en">`,
+		`<p>Diese Seiten sind englisch:</p><details lang="en">`,
 		`<a href="/docs/support.de" aria-current="page" lang="de">Support: Kunden helfen</a>`,
 		`<input type="hidden" name="lang" value="de">`, `>Diese Seite in Markdown<`,
 		`<a rel="prev" href="/docs/document" lang="en"><small lang="de">Zurück</small>`,

@@ -64,7 +64,8 @@ type sessionView struct {
 	desk.Layout
 	Replies []reply // what to write to the shopper, in each language; none about a test
 	insight.Record
-	disabled     bool // the tenant is
+	Shop         tenant.Tenant // what its check offers now
+	Asks         float64       // the estimate that it asks for at the target age
 	State        statusView
 	Curl         string
 	List, Events string // addresses of the list, and above those of webhook events
@@ -112,7 +113,7 @@ func (v *sessionView) Kept() bool {
 
 // Told is what happened, in sentences.
 func (v *sessionView) Told() storyView {
-	return storyView{v.Story, v.TargetAge, v.Untold(), v.disabled}
+	return storyView{v.Story, v.TargetAge, v.Untold(), v.Shop.Disabled}
 }
 
 // Untold reports that the shop was not told of the result, or not yet because an attempt failed.
@@ -195,7 +196,7 @@ func (p *Pages) showSession(r *desk.Request) error {
 	if err != nil {
 		return err
 	}
-	v := &sessionView{Record: record, disabled: r.Tenant.Disabled, State: statusView{record.Status}}
+	v := &sessionView{Record: record, Shop: r.Tenant, State: statusView{record.Status}}
 	v.List, v.Events, v.Docs = r.Href(sessionsPath), eventsPath(r), r.Docs()
 	if v.timelineView, err = newTimeline(r, record.Timeline); err != nil {
 		return err
@@ -224,6 +225,7 @@ func (p *Pages) showSession(r *desk.Request) error {
 	v.Curl = fmt.Sprintf("curl -s %s/api/v1/sessions/%s/status \\\n  -H \"X-API-Key: $AGEGATE_API_KEY\"", p.cfg.APIURL,
 		record.ID)
 	v.Margins, v.Evidence = r.Editing(marginsPath), r.Editing(evidencePath)
+	v.Asks = float64(v.TargetAge) + v.Shop.Margin(v.TargetAge, p.cfg.Tenants.Margin)
 	if r.May(account.Own) {
 		v.Delete = objectPath(r, deletePath)
 	}

@@ -216,3 +216,26 @@ func TestSearchSaysWhatTheRoleOpens(t *testing.T) {
 		}
 	}
 }
+
+// TestSupportReadsWhatTheCheckOffers: the page of a session says what the tenant's check offers at its target age,
+// because support does not open the settings.
+func TestSupportReadsWhatTheCheckOffers(t *testing.T) {
+	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
+	shop := g.Shop(t, "", nil)
+	support := member(t, g, shop.Tenant.ID, account.Support)
+	at := "/dashboard/" + shop.Tenant.ID.String() + "/test/sessions/" + g.Create(t, shop.Test.APIKey, 18).SessionID
+	for _, tt := range []struct {
+		set, says string
+	}{
+		{"document_check = FALSE", "Camera: an estimate of 25 or more passes. No document check."},
+		{"document_check = TRUE, margins = '18=9'",
+			"Camera: an estimate of 27 or more passes. Document check: by a photograph or a wallet."},
+		{"document_ways = 'photo'", "passes. Document check: by a photograph only."},
+		{"document_only = TRUE, document_ways = 'wallet'", "No camera check. Document check: by a wallet only."},
+	} {
+		g.Exec(t, "UPDATE tenants SET "+tt.set+" WHERE id = '"+shop.Tenant.ID.String()+"'")
+		if _, body := support.Get(t, at); !strings.Contains(between(t, body, `data-testid="offers"`, "</dd>"), tt.says) {
+			t.Errorf("%s: the page lacks %q: %s", tt.set, tt.says, between(t, body, `data-testid="offers"`, "</dd>"))
+		}
+	}
+}

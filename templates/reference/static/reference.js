@@ -1,7 +1,7 @@
 // What the pages offer beyond reading: search, one choice of language for all
 // samples, and buttons that copy. Without this script the rest works.
 
-import { Index, translated } from "./search.js";
+import { Index, cut, entriesOf, translated } from "./search.js";
 
 /**
  * The element with an ID, of a class.
@@ -31,6 +31,8 @@ let timer = 0;
 let asked = 0; // queries so far
 /** @type {Promise<Index> | undefined} */
 let index; // loaded when it is first needed
+/** @type {Promise<string> | undefined} */
+let text; // likewise, of the translation
 
 field.role = "combobox";
 field.setAttribute("aria-autocomplete", "list");
@@ -43,16 +45,20 @@ function made(tag, ...parts) {
   return node;
 }
 
-/** @param {string} query */
+/** Finds what a query asks for. What is in another language than the page has its texts loaded too. @param {string} query */
 async function search(query) {
   index ??= fetch(form?.dataset.index ?? "").then(async (answer) => {
-    /** @type {Entry[]} */
-    const all = await answer.json();
+    const all = entriesOf(await answer.json());
     const path = all.find((entry) => entry.lang === lang)?.url.split("#")[0];
     return new Index(path ? translated(all, path, await (await fetch(`${path}.md`)).text()) : all, lang);
   });
   try {
-    return (await index).search(query);
+    const found = (await index).search(query);
+    const path = found.find((of) => of.lang && of.lang !== lang)?.url.split("#")[0];
+    if (!path) return found;
+    text ??= fetch(`${path}.md`).then((answer) => answer.text());
+    const texts = translated(found.map((of) => ({ ...of, text: of.after })), path, await text);
+    return found.map((of) => (of.after ? of : { ...of, after: cut(texts.find(({ url }) => url === of.url)?.text ?? "") }));
   } catch (error) {
     index = undefined; // the next query tries again
     throw error;

@@ -18,7 +18,8 @@ const around = 70; // characters of the text that are shown on each side of a ma
 // Words that say nothing about what is looked for.
 export const fillers = new Set(
   `a an and are but can did do does example examples for he how i in is it my of on or our
-  says she the this to we what when where who why with`.split(/\s+/));
+  says she the this to we what when where who why with das dem den der die ein eine einem einen er es
+  ich im ist mein meine mit sie und von was wie wurde`.split(/\s+/));
 
 /**
  * Words by which people look for what these pages call otherwise.
@@ -44,6 +45,10 @@ export const synonyms = {
   vps: "debian", wcag: "accessibility", zertifikat: "certificate",
 };
 
+/** The entries of the index, whose addresses lack what their titles say. @param {Entry[]} index */
+export const entriesOf = (index) => index.map((entry) => ({ ...entry, url: entry.url.endsWith("#")
+  ? entry.url + entry.title.replace(/^(\d{3}): .*$/, "$1").toLowerCase().replaceAll(" ", "-").replace(/[^\p{L}\p{N}_-]/gu, "") : entry.url }));
+
 /**
  * The entries with those of a translation first, and its texts, which the index lacks, from its page in Markdown.
  * @param {Entry[]} entries @param {string} path @param {string} source
@@ -58,6 +63,12 @@ const word = /c#|[\p{L}\p{N}_]+/giu; // such as status_at, or C#
 
 /** @param {string} text @returns {string[]} */
 const wordsOf = (text) => text.toLowerCase().match(word) ?? [];
+
+/** The stem of a word in German. @param {string} w */
+const germanStem = (w) => w.replace(/(?<=.{4})(ungen|ung|en|er|es|em|e|t|n)$/u, "");
+
+/** Whether two words in German have one stem, or the first is a compound that ends with the second. @param {string} asked @param {string} w */
+const akin = (asked, w) => w.length > 4 && (asked === w || asked.endsWith(w));
 
 // How well a word matches a word of a query.
 const [typo, inside, prefix, exact] = [1, 2, 3, 4];
@@ -109,7 +120,7 @@ export class Index {
   }
 
   /**
-   * The entries that match most words of a query, the best first.
+   * The entries that match most words of a query, the best first. Those whose text has all of it, as of a title with a capital, come alone.
    * @param {string} query @returns {Found[]}
    */
   search(query) {
@@ -122,6 +133,10 @@ export class Index {
         const hit = hits.get(i) ?? none;
         hits.set(i, { words: hit.words + 1, grades: hit.grades + best.grades, inTitle: hit.inTitle + best.inTitle, title: hit.title + best.title, first: hit.first || best.first });
       }
+    }
+    const said = query.trim().replace(/[.?!…]+$/u, "");
+    if (/^\p{Lu}.* /u.test(said)) {
+      for (const [i, { text }] of this.entries.entries()) if (text.includes(said)) hits.set(i, { ...(hits.get(i) ?? none), words: maxWords + 1 });
     }
     const most = Math.max(...[...hits.values()].map(({ words }) => words));
     return [...hits]
@@ -140,14 +155,17 @@ export class Index {
    */
   #matches(asked) {
     const forms = formsOf(asked);
-    const like = [...this.words.keys()]
-      .map((w) => ({ w, grade: Math.max(grade(asked, w), ...forms.map((form) => (w.startsWith(form) ? grade(form, w) - 1 : 0))) }));
-    const least = like.some(({ grade }) => grade > typo) ? inside : typo;
+    const stem = germanStem(asked);
+    const like = [...this.words]
+      .map(([w, at]) => ({ w, at, grade: Math.max(grade(asked, w), ...forms.map((form) => (w.startsWith(form) ? grade(form, w) - 1 : 0))), german: akin(stem, germanStem(w)) && [...at.keys()].some((i) => this.entries[i].lang) ? inside : 0 }));
+    const least = like.some(({ grade, german }) => Math.max(grade, german) > typo) ? inside : typo;
     /** @type {Map<number, typeof none>} */
     const best = new Map();
-    for (const { w, grade } of like) {
-      if (grade < least) continue;
-      for (const [i, inTitle] of this.words.get(w) ?? []) {
+    for (const { w, at, grade: own, german } of like) {
+      if (Math.max(own, german) < least) continue;
+      for (const [i, inTitle] of at) {
+        const grade = this.entries[i].lang ? Math.max(own, german) : own;
+        if (grade < least) continue;
         const old = best.get(i) ?? none;
         const title = inTitle ? grade : 0;
         if (grade + title > old.grades + old.title) best.set(i, { words: 1, grades: grade, inTitle: Number(inTitle), title, first: w });
@@ -175,14 +193,14 @@ function score({ title, name, lang = "en" }, hit, own) {
  */
 export function shown({ title, page, url, text, lang }, w) {
   const at = [...text.matchAll(word)].find(([found]) => found.toLowerCase() === w);
-  if (!at) return { title, page, url, lang, before: "", match: "", after: cut(text, 2 * around) };
+  if (!at) return { title, page, url, lang, before: "", match: "", after: cut(text) };
   let before = text.slice(0, at.index);
   if (before.length > around) before = `… ${before.slice(-around).replace(/^\S* /u, "")}`;
   return { title, page, url, lang, before, match: at[0], after: cut(text.slice(at.index + at[0].length), around) };
 }
 
-/** The beginning of a text, with whole words only where it has spaces. @param {string} text @param {number} limit */
-function cut(text, limit) {
+/** The beginning of a text, with whole words only where it has spaces. @param {string} text @param {number} [limit] */
+export function cut(text, limit = 2 * around) {
   if (text.length <= limit) return text;
   const short = text.slice(0, limit);
   const end = short.lastIndexOf(" ");

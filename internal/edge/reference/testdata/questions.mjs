@@ -5,8 +5,8 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
 const source = readFileSync(new URL("../../../../templates/reference/static/search.js", import.meta.url), "utf8");
-const { Index, fillers, shown, synonyms, translated } = await import(`data:text/javascript,${encodeURIComponent(source)}`);
-const entries = JSON.parse(readFileSync(process.env.INDEX, "utf8"));
+const { Index, entriesOf, fillers, shown, synonyms, translated } = await import(`data:text/javascript,${encodeURIComponent(source)}`);
+const entries = entriesOf(JSON.parse(readFileSync(process.env.INDEX, "utf8")));
 const index = new Index(entries);
 const inGerman = new Index(translated(entries, "/docs/support.de", readFileSync(`${process.env.INDEX}.de`, "utf8")), "de"); // as on a page in German
 
@@ -128,7 +128,7 @@ const answers = {
   ngrok: "/docs/localhost#develop-on-localhost",
   "webhook retries": "/docs/reference#webhooks",
   passport: "/docs/document#by-a-photograph",
-  "driver license": "/docs/document#with-a-wallet",
+  "driver license": "/docs/laws#which-proofs-the-gateway-reads",
   monitoring: "/docs/watch#metrics-and-logs",
   backups: "/docs/back-up#backup",
   upgrading: "/docs/upgrade#upgrade",
@@ -254,7 +254,7 @@ const answers = {
   "lost secret key": "/docs/back-up#keep-and-change-the-secret-key",
   "which port": "/docs/configure#set-the-addresses-and-the-port",
   snus: "/docs/laws#sweden",
-  BankID: "/docs/document#with-a-wallet",
+  BankID: "/docs/laws#which-proofs-the-gateway-reads",
   "order number search": "/docs/integrate#find-the-session-of-an-order",
   "restore backup": "/docs/back-up#backup",
   "add a language": "/docs/configure#add-a-language",
@@ -348,6 +348,35 @@ test("what shoppers complain of in German leads to the guide in German, which no
   for (const query of ["Kamera", "Webhooks", "Link", "Wallet"]) assert.match(inGerman.search(query)[0].url, guide, query);
   assert.ok(inGerman.entries.every(({ lang, text }, i) => (lang === "de") === (i < entries.filter(({ lang }) => lang).length) && (!lang || text.length > 100 && !/[*`|]|\]\(/.test(text))));
   assert.ok(entries.every(({ url, text, lang }) => guide.test(url) === (lang === "de") && !(lang && text)));
+});
+
+// What support staff type, and a title of the shopper's page that they paste, in the language of the page.
+const gefragt = {
+  rückerstattung: "geld-für-die-prüfung-und-erstattungen",
+  "Geld zurück": "geld-für-die-prüfung-und-erstattungen",
+  löschung: "ein-kunde-will-auskunft-über-gesicht-und-daten-oder-sie-löschen-lassen",
+  "schwarzer Bildschirm": "die-kamera-geht-nicht-auf-oder-ihr-bild-ist-schwarz",
+  "mein Sohn ist 16": "ein-minderjähriger-hat-bestanden-oder-eltern-beschweren-sich",
+  "DSGVO Auskunft": "ein-kunde-will-auskunft-über-gesicht-und-daten-oder-sie-löschen-lassen",
+};
+
+test("parts of words, and words of a shopper, lead to the guide in German, with an excerpt", () => {
+  for (const [query, want] of Object.entries(gefragt)) {
+    const [first] = inGerman.search(query);
+    assert.equal(first?.url, `/docs/support.de#${want}`, query);
+    assert.ok(first.before + first.match + first.after, query);
+  }
+});
+
+test("each title with which the shopper's page ends or refuses leads to the guide for support", () => {
+  const ends = /^(trouble\.(?!waiting)|notice\.(?!force_)|(fallback|spoof|onward|queue|handover\.expired)\.title).*/;
+  for (const [lang, asked, guide] of [["en", index, "/docs/support#"], ["de", inGerman, "/docs/support.de#"]]) {
+    const texts = JSON.parse(readFileSync(new URL(`../../../../templates/shopper/locales/${lang}.json`, import.meta.url), "utf8"));
+    const titles = Object.entries(texts).filter(([key]) => key.endsWith(".title") && ends.test(key));
+    assert.ok(titles.length > 25);
+    const lost = titles.map(([, title]) => [title, asked.search(title)[0]?.url]).filter(([, url]) => !url?.startsWith(guide));
+    assert.deepEqual(lost, []);
+  }
 });
 
 test("no result is of the changelog, which says what changed and not what is", () => {
