@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"agegate/cmd/internal/terminal"
+	"agegate/internal/backoffice/insight"
+	"agegate/internal/rules/billing"
 	"agegate/internal/rules/session"
 	"agegate/internal/rules/tenant"
 
@@ -138,7 +140,8 @@ func (c *cli) tenantDelete() *cobra.Command {
 		Short: "Delete a disabled tenant and everything that belongs to it",
 		Long: `Delete a disabled tenant permanently: its keys, secrets, sessions, webhooks, credit
 and ledger. Its audit log is kept. Refused while a session is open or a webhook is
-still to be delivered. A run that was stopped can be repeated.`,
+still to be delivered. A run that was stopped can be repeated. It names what the
+tenant used in the current month of UTC, which no later invoice can count.`,
 		Args: exactlyOne("TENANT_ID"),
 	}
 	cmd.Flags().BoolVar(&yes, "yes", false, "confirm the deletion")
@@ -147,6 +150,14 @@ still to be delivered. A run that was stopped can be repeated.`,
 			records := session.NewRecords(op.store, now)
 			if err := records.CheckFinished(cmd.Context(), t); err != nil {
 				return err
+			}
+			months, err := insight.NewService(op.store, billing.Limits{}, now).Months(cmd.Context(), t.ID, 1)
+			if err != nil {
+				return err
+			}
+			if m := months[0]; m.FreeUsed+m.CreditUsed+m.Added != 0 {
+				fmt.Fprintf(cmd.ErrOrStderr(), "Of %s: %d free checks, %d with credit, %d units of credit added: no later file of "+
+					"each month's use has them.\n", m.Start.Format("2006-01"), m.FreeUsed, m.CreditUsed, m.Added)
 			}
 			if !yes {
 				return fmt.Errorf("this deletes %q with its keys, secrets, sessions, webhooks, credit and ledger for good: give "+

@@ -123,9 +123,8 @@ func writeJSON(path string, v any) error {
 	return os.WriteFile(path, data, 0o600)
 }
 
-// demoDefaults returns the settings of the demo in this directory and its secret
-// key, so that commands work beside it: agegate doctor, agegate user setup-link. It
-// returns nil if there is none, or if a database or a key is named.
+// demoDefaults returns the settings of the demo in this directory and its secret key, so that commands work beside
+// it: agegate doctor, agegate user setup-link. It returns nil if there is none, or if a database or a key is named.
 func (c *cli) demoDefaults() map[string]string {
 	_, database := c.given(config.DatabaseURLName)
 	_, key := c.given(config.SecretKeyName)

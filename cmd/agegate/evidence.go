@@ -217,11 +217,8 @@ func (c *cli) evidenceVerify() *cobra.Command {
 		fmt.Fprintf(cmd.OutOrStdout(), "The pack holds: tenant %s, %s to %s, made %s, files: %d, receipts: %d, audit log to "+
 			"entry %d.\n",
 			m.TenantID, m.From, m.To, m.MadeAt.Format(time.RFC3339), len(m.Files), found.Receipts, m.AuditHead.Entries)
-		if key == nil {
-			fmt.Fprintf(cmd.OutOrStdout(), "It was signed with key %s: compare that with the published key.\n", found.Key.ID())
-		} else {
-			fmt.Fprintf(cmd.OutOrStdout(), "It was signed with the given key, %s.\n", found.Key.ID())
-		}
+		signed := map[bool]string{true: "key %s: compare that with the published key.\n", false: "the given key, %s.\n"}
+		fmt.Fprintf(cmd.OutOrStdout(), "It was signed with "+signed[key == nil], found.Key.ID())
 		return nil
 	}
 	return cmd

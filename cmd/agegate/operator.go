@@ -92,8 +92,7 @@ func openDatabase(ctx context.Context, cfg config.Config) (*store.Store, error) 
 	return db, nil
 }
 
-// withTenant runs fn on the configured database for a command whose only
-// argument is the ID of an existing tenant.
+// withTenant runs fn on the configured database for a command whose only argument is the ID of an existing tenant.
 func (c *cli) withTenant(ctx context.Context, args []string, fn func(operator, tenant.Tenant) error) error {
 	id, err := idArgument(args)
 	if err != nil {

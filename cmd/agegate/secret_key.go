@@ -76,8 +76,7 @@ func everySecond(w io.Writer) func(app.Resealed) {
 	}
 }
 
-// writeResealed says how many values of each kind were sealed again, and what to do about
-// those that no key opens.
+// writeResealed says how many values of each kind were sealed again, and what to do about those that no key opens.
 func writeResealed(w io.Writer, done app.Resealed) {
 	for _, kind := range []struct {
 		name   string

@@ -40,20 +40,19 @@ func (n noticed) Set(text string) error {
 	return n.Value.Set(text)
 }
 
+// given sets a setting to a flag's value once the flag is set.
+func given[T any](notice func(name string, given func()), to **T, name string, value *T) {
+	notice(name, func() { *to = value })
+}
+
 // settingFlags adds the flags that tenant create and tenant set share. Each given flag sets a change.
 func settingFlags(flags *pflag.FlagSet, c *tenant.Changes) {
 	notice := func(name string, given func()) {
 		f := flags.Lookup(name)
 		f.Value = noticed{f.Value, given}
 	}
-	text := func(to **string, name, usage string) {
-		value := flags.String(name, "", usage)
-		notice(name, func() { *to = value })
-	}
-	flag := func(to **bool, name, usage string) {
-		value := flags.Bool(name, false, usage)
-		notice(name, func() { *to = value })
-	}
+	text := func(to **string, name, usage string) { given(notice, to, name, flags.String(name, "", usage)) }
+	flag := func(to **bool, name, usage string) { given(notice, to, name, flags.Bool(name, false, usage)) }
 	list := func(to **[]string, name, usage string) {
 		flags.Func(name, usage, func(text string) error {
 			if *to == nil {
@@ -65,8 +64,7 @@ func settingFlags(flags *pflag.FlagSet, c *tenant.Changes) {
 		})
 	}
 	number := func(to **int64, name string, standard int64, usage string) {
-		value := flags.Int64(name, standard, usage)
-		notice(name, func() { *to = value })
+		given(notice, to, name, flags.Int64(name, standard, usage))
 	}
 	text(&c.Name, "name", "name shown to shoppers")
 	text(&c.SuccessURL, "success-url", "default destination after a check with the status PASSED")
@@ -178,6 +176,10 @@ func printCreated(out *terminal.Output, c tenant.Credentials) error {
 		fmt.Fprintf(w, "Redirect secret\ttest\t%s\n\tlive\t%s\n", created.RedirectSecrets.Test, created.RedirectSecrets.Live)
 		fmt.Fprintf(w, "Keep these now: they are not shown again.\nIts owner gets into the dashboard by the link that this "+
 			"prints:\n  agegate user invite-owner %s\n", created.TenantID)
+		if !c.Tenant.DocumentCheck && !c.Tenant.DocumentOnly {
+			fmt.Fprintf(w, "The document check is off: adults whom the camera refuses have no other way, unless the shop offers one "+
+				"at the Cancel URL.\nThis turns it on:\n  agegate tenant set %s --document-check\n", created.TenantID)
+		}
 	})
 }
 

@@ -41,8 +41,7 @@ type alerts struct {
 	wake    func()
 }
 
-// look sends the mails about new problems. If it fails for one tenant, it goes on with
-// the others.
+// look sends the mails about new problems. If it fails for one tenant, it goes on with the others.
 func (a *alerts) look(ctx context.Context) error {
 	failed := []error{a.endpoints(ctx)}
 	for batch, err := range a.tenants.All(ctx) {
@@ -99,8 +98,7 @@ func (a *alerts) credit(ctx context.Context, t tenant.Tenant) error {
 	})
 }
 
-// send mails a message to the members who have a right, unless the same alert
-// was sent before.
+// send mails a message to the members who have a right, unless the same alert was sent before.
 func (a *alerts) send(
 	ctx context.Context, t tenant.Tenant, right account.Right, subject string, since time.Time, m mail.Message,
 ) error {

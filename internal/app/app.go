@@ -1,6 +1,5 @@
-// Package app wires the gateway: it opens the store, builds the services, the
-// HTTP edge and the workers, runs them and shuts them down in order. The binary
-// and the tests use the same App.
+// Package app wires the gateway: it opens the store, builds the services, the HTTP edge and the workers, runs them
+// and shuts them down in order. The binary and the tests use the same App.
 package app
 
 import (
@@ -98,10 +97,9 @@ type server struct {
 	serves string // what it serves; empty for the gateway itself
 }
 
-// New builds the parts of the configured role: it migrates the database, loads
-// the models of the hosted page and opens the listeners. It serves nothing before
-// Run. now must return UTC in whole microseconds. A second server on the same
-// SQLite file is refused.
+// New builds the parts of the configured role: it migrates the database, loads the models of the hosted page and
+// opens the listeners. It serves nothing before Run. now must return UTC in whole microseconds. A second server on
+// the same SQLite file is refused.
 func New(ctx context.Context, cfg config.Config, log *slog.Logger, now func() time.Time) (_ *App, err error) {
 	log = slog.New(trail.Handler{Handler: log.Handler()})
 	a := &App{log: log, now: now, retention: cfg.Retention, lameDuck: cfg.LameDuck, metrics: newMetrics()}
@@ -215,8 +213,7 @@ func (a *App) listen(serves, address string, handler http.Handler, secure bool) 
 	return nil
 }
 
-// buildParts builds the parts of the role and returns the handler of their
-// listener.
+// buildParts builds the parts of the role and returns the handler of their listener.
 func (a *App) buildParts(cfg config.Config, sealer *credential.Sealer) (_ *echo.Echo, err error) {
 	var eyes estimator
 	if cfg.ServesPages() {
@@ -312,8 +309,7 @@ func (a *App) buildPages(cfg config.Config, sealer *credential.Sealer, e estimat
 	return err
 }
 
-// buildAPI builds the API and the dashboard and adds them to edge, which may
-// already have the hosted page.
+// buildAPI builds the API and the dashboard and adds them to edge, which may already have the hosted page.
 func (a *App) buildAPI(cfg config.Config, sealer *credential.Sealer, edge httpd.Config) (*echo.Echo, error) {
 	if err := a.buildDashboard(cfg, sealer); err != nil {
 		return nil, err
@@ -350,8 +346,7 @@ func (a *App) checks(cfg config.Config) map[string]func(context.Context) error {
 // Addr is the address on which the gateway listens.
 func (a *App) Addr() string { return a.servers[0].Addr() }
 
-// Routes returns all routes served on Addr. The security tests send requests to
-// each of them.
+// Routes returns all routes served on Addr. The security tests send requests to each of them.
 func (a *App) Routes() []*echo.Route { return a.routes }
 
 // Close releases what New opened. Call it after Run has returned.

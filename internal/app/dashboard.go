@@ -68,8 +68,7 @@ func (a *App) preview(cfg config.Config) dashboard.Preview {
 	}
 }
 
-// servesDashboard reports whether the dashboard is on and its address is allowed
-// for it.
+// servesDashboard reports whether the dashboard is on and its address is allowed for it.
 func (a *App) servesDashboard(cfg config.Config) bool {
 	if err := cfg.CheckDashboard(); err != nil {
 		a.log.Warn("no dashboard is served: " + err.Error())

@@ -23,9 +23,8 @@ func (a *App) beginDeciding(ctx context.Context, cfg config.Config) error {
 	})
 }
 
-// recordDeciding writes an entry to the instance's audit log if these settings
-// and files differ from the newest such entry. Replicas that start at the same
-// time may each write one.
+// recordDeciding writes an entry to the instance's audit log if these settings and files differ from the newest such
+// entry. Replicas that start at the same time may each write one.
 func recordDeciding(ctx context.Context, s *store.Store, at time.Time, decides map[string]string) error {
 	last, err := s.AuditEntries(ctx, audit.Filter{Scope: audit.Instance, Action: audit.GatewayConfigure, Limit: 1})
 	if err != nil {

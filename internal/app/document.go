@@ -20,8 +20,7 @@ import (
 	"agegate/internal/rules/webhook"
 )
 
-// documentRate is how many pictures a second are needed to guide a person who holds a
-// document to the camera.
+// documentRate is how many pictures a second are needed to guide a person who holds a document to the camera.
 const documentRate = 1
 
 // unusedModels returns the models that the gateway need not load. The face matcher
@@ -80,8 +79,7 @@ func (a *App) buildDocuments(cfg config.Config, sealer *credential.Sealer, e est
 	return err
 }
 
-// statusLists returns the function that fetches an issuer's status list from a public
-// address.
+// statusLists returns the function that fetches an issuer's status list from a public address.
 func statusLists(cfg config.Config) func(context.Context, string) ([]byte, error) {
 	client := webhook.NewClient(nil, cfg.NAT64Prefixes)
 	return func(ctx context.Context, url string) ([]byte, error) {

@@ -29,16 +29,14 @@ const (
 type estimator struct {
 	newCapture func(sess session.Session, of tenant.Tenant, assisted bool) shopper.Capture
 	places     func() int // how many checks can be served at the same time
-	// newDocument starts the check of a photographed document; nil if there is
-	// none.
+	// newDocument starts the check of a photographed document; nil if there is none.
 	newDocument    func(sess session.Session, assisted bool) document.PhotoCheck
 	documentPlaces func() int // how many documents can be photographed at the same time
 }
 
-// spareProcessor sets GOMAXPROCS to at least one more than the turns at the models.
-// Otherwise all of Go's processors would compute. Go would then look at the network
-// only every 10 ms, and every frame and every answer would wait for that. The operating
-// system shares the cores without such waits.
+// spareProcessor sets GOMAXPROCS to at least one more than the turns at the models. Otherwise all of Go's processors
+// would compute. Go would then look at the network only every 10 ms, and every frame and every answer would wait for
+// that. The operating system shares the cores without such waits.
 func spareProcessor(turns int) {
 	if runtime.GOMAXPROCS(0) <= turns {
 		runtime.GOMAXPROCS(turns + 1)

@@ -12,8 +12,7 @@ import (
 	"agegate/internal/rules/credential"
 )
 
-// NewEvidenceKey returns the key that signs evidence. It is derived from the
-// secret key and changes with it.
+// NewEvidenceKey returns the key that signs evidence. It is derived from the secret key and changes with it.
 func NewEvidenceKey(sealer *credential.Sealer) (evidence.Key, error) {
 	seed, err := sealer.Derive(evidence.KeyContext)
 	if err != nil {
@@ -22,9 +21,8 @@ func NewEvidenceKey(sealer *credential.Sealer) (evidence.Key, error) {
 	return evidence.NewKey(seed)
 }
 
-// Installation returns what evidence says about the configuration and the models
-// directory. A directory without models is not an error: the evidence says that
-// there are none.
+// Installation returns what evidence says about the configuration and the models directory. A directory without
+// models is not an error: the evidence says that there are none.
 func Installation(cfg config.Config) (evidence.Installation, error) {
 	about := evidence.Installation{
 		Release: cfg.Version, Configuration: cfg.Fingerprint, BaseURL: cfg.BaseURL, Operator: cfg.OperatorName,

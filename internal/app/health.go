@@ -13,12 +13,10 @@ import (
 	"agegate/internal/rules/credential"
 )
 
-// healthFor is how long findings are reused, so that repeated visits of the page do not
-// cause new examinations.
+// healthFor is how long findings are reused, so that repeated visits of the page do not cause new examinations.
 const healthFor = 15 * time.Second
 
-// health returns a function that reads the health of the installation, as far as this
-// process knows it.
+// health returns a function that reads the health of the installation, as far as this process knows it.
 func (a *App) health(cfg config.Config, sealer *credential.Sealer) func(context.Context) (dashboard.Health, error) {
 	known := dashboard.Health{Mail: cfg.SMTP != nil, Metrics: cfg.MetricsListen != ""}
 	var reading sync.Mutex
@@ -34,7 +32,8 @@ func (a *App) health(cfg config.Config, sealer *credential.Sealer) func(context.
 		if err != nil {
 			return dashboard.Health{}, err
 		}
-		known.Findings, readAt = healthFindings(found), now
+		known.Findings, known.Free, readAt = healthFindings(found), doctor.FreeDisk(cfg), now
+		known.Estimate = a.pages != nil && (a.pages.pool == nil || !doctor.ForResearch(a.pages.pool.Manifest.Tail))
 		return known, nil
 	}
 }

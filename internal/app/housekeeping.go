@@ -32,9 +32,8 @@ const (
 	httpsEvery  = 15 * time.Second // looks for new certificates and for those to renew
 )
 
-// maintain keeps the database in order until ctx ends. It runs on every replica that
-// serves the API, in small steps beside the traffic. Other replicas only report that
-// they are alive.
+// maintain keeps the database in order until ctx ends. It runs on every replica that serves the API, in small steps
+// beside the traffic. Other replicas only report that they are alive.
 func (a *App) maintain(ctx context.Context) {
 	var jobs routine.Group
 	defer func() { _ = jobs.Wait() }() // repeat returns no error
@@ -77,8 +76,7 @@ func (a *App) repeat(ctx context.Context, period time.Duration, failed string, j
 	}
 }
 
-// inBatches returns a job that calls remove until a call deletes less than its limit, and
-// rests after each call.
+// inBatches returns a job that calls remove until a call deletes less than its limit, and rests after each call.
 func (a *App) inBatches(remove func(ctx context.Context, now time.Time, limit int) (int, error),
 ) func(context.Context) error {
 	return func(ctx context.Context) error {
@@ -116,9 +114,8 @@ func (a *App) pruneSessions(ctx context.Context) error {
 	return errors.Join(failed...)
 }
 
-// releaseHolds releases the units of all expired sessions. It repeats rounds of
-// one batch per tenant, in random order, until none is left. If it fails for
-// one tenant, it continues with the others.
+// releaseHolds releases the units of all expired sessions. It repeats rounds of one batch per tenant, in random
+// order, until none is left. If it fails for one tenant, it continues with the others.
 func (a *App) releaseHolds(ctx context.Context) error {
 	failed := map[uuid.UUID]error{}
 	for more := true; more && ctx.Err() == nil; {

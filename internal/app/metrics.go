@@ -7,9 +7,8 @@ import (
 	"agegate/internal/rules/webhook"
 )
 
-// newMetrics returns metrics that know all values of their labels: the session statuses
-// that an event enters, the events of a document check, the results of a webhook attempt,
-// and the ends of a camera check.
+// newMetrics returns metrics that know all values of their labels: the session statuses that an event enters, the
+// events of a document check, the results of a webhook attempt, and the ends of a camera check.
 func newMetrics() *metrics.Metrics {
 	var documents [][2]string
 	for _, event := range session.DocumentEvents() {

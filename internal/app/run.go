@@ -27,9 +27,8 @@ func (a *App) accepting(context.Context) error {
 	return nil
 }
 
-// Run serves until ctx is done, hands over to other replicas, and then lets camera
-// checks, requests and webhook attempts finish within limits. It returns nil after an
-// orderly shutdown.
+// Run serves until ctx is done, hands over to other replicas, and then lets camera checks, requests and webhook
+// attempts finish within limits. It returns nil after an orderly shutdown.
 func (a *App) Run(ctx context.Context) error {
 	// The process reports itself before it serves anything. While agegate database copy
 	// locks the database, it cannot report, and stops.
@@ -118,8 +117,7 @@ func (a *App) handOver() {
 	time.Sleep(a.lameDuck / 2)
 }
 
-// drain gives running camera checks some time to end. Meanwhile it serves everything
-// except new checks.
+// drain gives running camera checks some time to end. Meanwhile it serves everything except new checks.
 func (a *App) drain(ctx context.Context) {
 	n := a.Recording()
 	if n == 0 {

@@ -7,8 +7,7 @@ import (
 	"github.com/coreos/go-systemd/v22/daemon"
 )
 
-// notify tells systemd the state of the process, if systemd has started the process as
-// a service of type notify.
+// notify tells systemd the state of the process, if systemd has started the process as a service of type notify.
 func (a *App) notify(state string) {
 	if _, err := daemon.SdNotify(false, state); err != nil {
 		a.log.Warn("systemd could not be told the state", "error", err)

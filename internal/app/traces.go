@@ -38,8 +38,7 @@ func (a *App) openTraces(ctx context.Context, to config.Traces) error {
 	if err != nil {
 		return fmt.Errorf("traces: %w", err)
 	}
-	// resource.Environment reads OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES. They
-	// override the attributes set here.
+	// resource.Environment reads OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES. They override the attributes set here.
 	about, err := resource.Merge(resource.NewSchemaless(attribute.String("service.name", "agegate"),
 		attribute.String("service.version", a.replica.Version),
 		attribute.String("service.instance.id", a.replica.ID.String())), resource.Environment())
@@ -54,9 +53,8 @@ func (a *App) openTraces(ctx context.Context, to config.Traces) error {
 	return nil
 }
 
-// collector sends spans to a collector by OTLP over HTTP. OpenTelemetry's own exporter,
-// otlptracehttp, is not used, because it would bring gRPC into the program. Spans that
-// the collector does not accept are lost.
+// collector sends spans to a collector by OTLP over HTTP. OpenTelemetry's own exporter, otlptracehttp, is not used,
+// because it would bring gRPC into the program. Spans that the collector does not accept are lost.
 type collector struct {
 	to   config.Traces
 	http *http.Client

@@ -17,8 +17,7 @@ import (
 // trustListTypes are the media types of published lists, as an Accept header.
 const trustListTypes = "application/vnd.etsi.tsl+xml, application/xml, application/jose, application/jwt, */*;q=0.1"
 
-// GuardedClient returns a client for addresses that tenants and published lists
-// contain.
+// GuardedClient returns a client for addresses that tenants and published lists contain.
 func GuardedClient(cfg config.Config) *webhook.Client {
 	return webhook.NewClient(cfg.WebhookAllowNets, cfg.NAT64Prefixes)
 }

@@ -46,6 +46,9 @@ func withoutValues(err error) error {
 	return err
 }
 
+// Full is the message of a fault of a database that has no room.
+const Full = "The disk or the database is full"
+
 // translate maps an error of GORM or a driver to a fault. NotFound is for a missing row, a reference to a
 // missing row, and text that no row can hold; Conflict for a violated unique index; Unavailable for a database
 // that is down, full, too slow or too busy. Faults are returned unchanged. Any other error is a bug, and is
@@ -62,7 +65,7 @@ func translate(err error) error {
 	case hasState(err, "23505"), hasCode(err, sqliteConstraintUnique, sqliteConstraintPrimaryKey):
 		return fault.Wrap(err, fault.Conflict, "Already exists")
 	case hasCode(err, sqliteFull), hasState(err, "53100"):
-		return fault.Wrap(err, fault.Unavailable, "The disk or the database is full").After(retryAfter)
+		return fault.Wrap(err, fault.Unavailable, Full).After(retryAfter)
 	case unavailable(err):
 		return fault.Wrap(err, fault.Unavailable, "Database unavailable").After(retryAfter)
 	}

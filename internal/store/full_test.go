@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"agegate/internal/rules/fault"
+	"agegate/internal/store"
 	"agegate/internal/store/dbtest"
 	"agegate/internal/store/pgtest"
 )
@@ -36,6 +37,28 @@ func TestFullDatabase(t *testing.T) {
 	for range 2 {
 		if err := s.Writable(t.Context()); err != nil {
 			t.Errorf("a database that has room again: %v", err)
+		}
+	}
+}
+
+// TestFirstStartOnAFullDisk: the error says what to do, in no driver's words, and a start after room was made works.
+func TestFirstStartOnAFullDisk(t *testing.T) {
+	t.Parallel()
+	for _, pages := range []string{"2", "30", "60"} {
+		s, err := store.Open(t.Context(), store.Config{URL: sqliteURL(t)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.ExecRaw(t.Context(), "PRAGMA max_page_count = "+pages); err != nil {
+			t.Fatal(err)
+		}
+		const want = "migrate: The disk or the database is full: make room and start again; nothing is lost"
+		if err := s.Migrate(t.Context()); err == nil || err.Error() != want {
+			t.Errorf("%s pages: %v", pages, err)
+		}
+		if err := errors.Join(s.ExecRaw(t.Context(), "PRAGMA max_page_count = 100000"), s.Migrate(t.Context()),
+			s.TryWrite(t.Context()), s.Close()); err != nil {
+			t.Errorf("%s pages, with room: %v", pages, err)
 		}
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"time"
 
+	"agegate/internal/rules/fault"
+
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/lock"
 )
@@ -77,7 +79,9 @@ func (s *Store) migrateOn(ctx context.Context, server *pgServer) (err error) {
 		}
 		defer held.Close() //nolint:errcheck // nothing was written to it
 	}
-	if _, err := provider.Up(ctx); err != nil {
+	if _, err := provider.Up(ctx); hasCode(err, sqliteFull) || hasState(err, "53100") { // each migration is a transaction
+		return fault.New(fault.Unavailable, "migrate: "+Full+": make room and start again; nothing is lost")
+	} else if err != nil {
 		return fmt.Errorf("migrate: %w", translate(explained(err)))
 	}
 	return nil

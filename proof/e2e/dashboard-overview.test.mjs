@@ -126,7 +126,7 @@ async function listFitsAPhone(page) {
   const rest = `1052\\s+${id.slice(0, -8)}\\s*${id.slice(-8)}\\s+Open\\s+18\\+\\s+No result\\s+`;
   assert.match(await row.innerText(), new RegExp(`^\\s*${rest}(\\d+ \\w+ ago|now)\\s*$`));
   const exact = await time.getAttribute("title");
-  assert.match(exact, /^\w+ \d+, \d{4}, \d{2}:\d{2} [AP]M UTC$/);
+  assert.match(exact, /^\w+ \d+, \d{4}, \d{1,2}:\d{2}:\d{2} [AP]M UTC$/);
   await page.setViewportSize({ width: 390, height: 844 });
   await page.waitForFunction(() => /ago|now/.test(document.querySelector("time[data-ago]").textContent));
   const phone = await row.innerText();

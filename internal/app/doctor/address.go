@@ -16,8 +16,7 @@ import (
 	"github.com/coder/websocket"
 )
 
-// addresses examines the public addresses as a browser on this machine reaches
-// them, all at the same time.
+// addresses examines the public addresses as a browser on this machine reaches them, all at the same time.
 func (e *examiner) addresses(ctx context.Context) {
 	tell, findings := e.Tell, make([][]Finding, 3)
 	var all routine.Group
@@ -47,8 +46,7 @@ func (e *examiner) addresses(ctx context.Context) {
 const secureAdvice = "terminate TLS in a reverse proxy, or let the gateway do it (AGEGATE_TLS); then set the https " +
 	"address"
 
-// secureFindings reports the public addresses that do not use https, so that others can
-// read what is sent to them.
+// secureFindings reports the public addresses that do not use https, so that others can read what is sent to them.
 func secureFindings(cfg config.Config) (findings []Finding) {
 	if !config.Private(cfg.BaseURL) {
 		findings = append(findings, Finding{"https", baseURLName, Warning, "it is not https: API keys can be read on the way",

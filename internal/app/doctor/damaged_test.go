@@ -34,7 +34,7 @@ func TestDamagedFile(t *testing.T) {
 			if f.Grade == doctor.Problem && (strings.Contains(f.Found, "malformed") ||
 				strings.Contains(f.Found, "not a database")) {
 				bad++
-				if !strings.Contains(f.Advice, "restore the last backup as docs/operations/back-up.md says") {
+				if !strings.Contains(f.Advice, "restore the last backup as http://localhost:8080/docs/back-up says") {
 					t.Errorf("%s: %+v", name, f)
 				}
 			}

@@ -18,10 +18,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Differences between this machine's clock and the database's. Smaller ones than the
-// first cannot be measured over a slow network. From the second on, merchants refuse
-// webhooks if their clocks agree with this machine's, because webhooks carry the
-// database's time.
+// Differences between this machine's clock and the database's. Smaller ones than the first cannot be measured over a
+// slow network. From the second on, merchants refuse webhooks if their clocks agree with this machine's, because
+// webhooks carry the database's time.
 const (
 	clockDrift = 2 * time.Second
 	clockWrong = time.Minute
@@ -99,23 +98,29 @@ func (e *examiner) noFileYet(path string) {
 		"agegate serve makes it; if there should be one, correct "+config.DatabaseURLName)
 }
 
+// FreeDisk returns how many bytes are free where the SQLite file is, or -1 if that is not known.
+func FreeDisk(cfg config.Config) int64 {
+	path, isFile := strings.CutPrefix(cfg.DatabaseURL, "sqlite:")
+	var disk unix.Statfs_t
+	if unix.Statfs(filepath.Dir(path), &disk) != nil || !isFile || disk.Blocks == 0 {
+		return -1
+	}
+	return int64(min(float64(disk.Bavail)*float64(disk.Bsize), 1<<62))
+}
+
 // diskFindings warns if fewer bytes than limit are free where the SQLite file is.
 func diskFindings(limit float64) func(context.Context, facts) ([]Finding, error) {
 	return func(_ context.Context, f facts) ([]Finding, error) {
-		path, isFile := strings.CutPrefix(f.cfg.DatabaseURL, "sqlite:")
-		var disk unix.Statfs_t
-		_ = unix.Statfs(filepath.Dir(path), &disk) // without an answer, it has no blocks
-		free := float64(disk.Bavail) * float64(disk.Bsize)
-		if !isFile || disk.Blocks == 0 || free >= limit {
+		free := FreeDisk(f.cfg)
+		if free < 0 || float64(free) >= limit {
 			return nil, nil // another machine's, or not known
 		}
-		return []Finding{{"disk", "disk", Warning, fmt.Sprintf("%.0f MB are left where the database is", free/(1<<20)),
+		return []Finding{{"disk", "disk", Warning, fmt.Sprintf("%d MB are left where the database is", free>>20),
 			"make room as docs/operations/trouble.md says: on a full disk no session is created", nil}}, nil
 	}
 }
 
-// state reports the condition of the database, and returns whether this binary can
-// read its tables.
+// state reports the condition of the database, and returns whether this binary can read its tables.
 func (e *examiner) state(ctx context.Context, db *store.Store) bool {
 	const check = "database"
 	before := e.Now()
@@ -156,8 +161,7 @@ func (e *examiner) state(ctx context.Context, db *store.Store) bool {
 	return true
 }
 
-// compareClocks reports how far the database's clock is ahead, measured by a
-// query that took the given time.
+// compareClocks reports how far the database's clock is ahead, measured by a query that took the given time.
 func (e *examiner) compareClocks(ahead, took time.Duration) {
 	const check, advice = "database's clock", "set both machines' clocks by a time service"
 	found := fmt.Sprintf("it differs from this machine's by %s", ahead.Abs().Round(time.Millisecond))

@@ -6,6 +6,7 @@ package doctor
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 
@@ -24,8 +25,7 @@ const (
 	Problem Grade = "problem" // something does not work
 )
 
-// Finding is the result of one examination. It contains no secret, and only the
-// hosts of callback URLs.
+// Finding is the result of one examination. It contains no secret, and only the hosts of callback URLs.
 type Finding struct {
 	Name   string `json:"-"`     // a key of dashboard.FindingPlaces, if Known can return it
 	Check  string `json:"check"` // what was examined
@@ -57,8 +57,7 @@ type Options struct {
 // DefaultTimeout is a good value for Options.Timeout.
 const DefaultTimeout = 10 * time.Second
 
-// expirySoon is how long before its expiry a certificate is reported. Most
-// certificates are renewed a month before.
+// expirySoon is how long before its expiry a certificate is reported. Most certificates are renewed a month before.
 const expirySoon = 14 * 24 * time.Hour
 
 // examiner carries out the examinations.
@@ -67,10 +66,16 @@ type examiner struct {
 	answers bool // a gateway answers at the base URL
 }
 
-// Examine makes all examinations one after the other. It takes some minutes at
-// most.
+// documents are the files that gateways serve under /docs/.
+var documents = regexp.MustCompile(`docs/(?:guides|operations)/([a-z-]+)\.md`)
+
+// Examine makes all examinations one after the other. It takes some minutes at most.
 func Examine(ctx context.Context, o Options) {
-	e := examiner{Options: o}
+	e, tell := examiner{Options: o}, o.Tell
+	e.Tell = func(f Finding) {
+		f.Advice = documents.ReplaceAllString(f.Advice, o.Config.BaseURL+"/docs/$1")
+		tell(f)
+	}
 	e.ok("configuration", "all variables can be used; the role is "+o.Config.Role)
 	for _, f := range settings(e.Config, e.Now()) {
 		e.Tell(f)

@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -105,7 +106,7 @@ func TestHealthy(t *testing.T) {
 				"AGEGATE_MODELS_DIR=../../../models")...)
 			want(t, found, "AGEGATE_OPERATOR_NAME", doctor.Warning, "do not see who runs")
 			want(t, found, "licence of the estimate", doctor.Warning, "UTKFace and All-Age-Faces: non-commercial research")
-			if text := fmt.Sprint(found); !strings.Contains(text, "wallets alone or an estimate of your own: /docs/go-live#") {
+			if text := fmt.Sprint(found); !strings.Contains(text, "wallets alone or an estimate of your own: "+g.URL+"/docs/go-live#") {
 				t.Errorf("the licence's advice names no way out: %s", text)
 			}
 			for _, check := range []string{"configuration", "models", "AGEGATE_BASE_URL", "AGEGATE_VERIFY_URL",
@@ -186,11 +187,19 @@ func TestDatabase(t *testing.T) {
 	want(t, found, "secret key", doctor.Problem, "does not open")
 	named := 0
 	for _, f := range found {
-		for _, place := range regexp.MustCompile(`the section (.+) of (docs/\S+\.md)`).FindAllStringSubmatch(f.Advice, -1) {
+		if strings.Contains(f.Advice, ".md") {
+			t.Errorf("%s: the advice names a file, not an address: %s", f.Check, f.Advice)
+		}
+		for _, place := range regexp.MustCompile(`(http\S+/docs/\S+)#(\S+)`).FindAllStringSubmatch(f.Advice, -1) {
 			named++
-			guide, err := os.ReadFile("../../../" + place[2])
-			if err != nil || !strings.Contains(string(guide), "\n## "+place[1]+"\n") {
-				t.Errorf("%s: there is no section %q in %s, %v", f.Check, place[1], place[2], err)
+			res, err := http.Get(healthy.URL + place[1][strings.Index(place[1], "/docs/"):])
+			if err != nil {
+				t.Fatal(err)
+			}
+			guide, err := io.ReadAll(res.Body)
+			_ = res.Body.Close()
+			if err != nil || !strings.Contains(string(guide), `id="`+place[2]+`"`) {
+				t.Errorf("%s: there is no section %q at %s, %v", f.Check, place[2], place[1], err)
 			}
 		}
 	}

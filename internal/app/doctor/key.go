@@ -11,8 +11,7 @@ import (
 	"agegate/internal/rules/tenant"
 )
 
-// keyFindings says whether this process and every running gateway can open the secrets in
-// the database.
+// keyFindings says whether this process and every running gateway can open the secrets in the database.
 func keyFindings(ctx context.Context, f facts) ([]Finding, error) {
 	used, err := tenant.NewService(f.db, f.key, tenant.CallbackRule{}, nil, nil).CheckSealing(ctx)
 	closed := errors.Is(err, credential.ErrSealed)
@@ -25,8 +24,8 @@ func keyFindings(ctx context.Context, f facts) ([]Finding, error) {
 	case closed:
 		found.Found = config.SecretKeyName + " does not open the secrets in the database"
 		found.Advice = "set the key that the database was filled under. If it is lost, so are the signing secrets, keys of " +
-			"verifiers, authenticator apps, keys of certificates and mails that wait: the section Keep and change the secret " +
-			"key of docs/operations/back-up.md says how to replace each"
+			"verifiers, authenticator apps, keys of certificates and mails that wait: " +
+			"docs/operations/back-up.md#keep-and-change-the-secret-key says how to replace each"
 	case slices.ContainsFunc(running, func(r insight.Replica) bool { return slices.ContainsFunc(used, r.Lacks) }):
 		found.Found = "a running gateway cannot open the secrets in the database: there passes end in an error, and no " +
 			"webhook is signed"

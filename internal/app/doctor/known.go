@@ -22,9 +22,8 @@ type facts struct {
 	answers bool // a gateway answers at the public address
 }
 
-// stored are the examinations of what the database says of the installation. The command
-// and the operator's page make them. The names of what they find, and what the
-// documentation says about each, are in dashboard.FindingPlaces.
+// stored are the examinations of what the database says of the installation. The command and the operator's page make
+// them. The names of what they find, and what the documentation says about each, are in dashboard.FindingPlaces.
 var stored = []struct {
 	name string
 	find func(context.Context, facts) ([]Finding, error)
@@ -65,9 +64,8 @@ func settings(cfg config.Config, now time.Time) []Finding {
 	return findings
 }
 
-// Known returns what is wrong according to the configuration and the database alone,
-// problems first. It changes nothing and connects to nothing else, so a running gateway
-// can call it often.
+// Known returns what is wrong according to the configuration and the database alone, problems first. It changes
+// nothing and connects to nothing else, so a running gateway can call it often.
 func Known(
 	ctx context.Context, cfg config.Config, db *store.Store, key *credential.Sealer, now time.Time,
 ) ([]Finding, error) {

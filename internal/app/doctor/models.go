@@ -23,21 +23,24 @@ func (e *examiner) unmatched(manifest inference.Manifest) error {
 	return err
 }
 
+// ForResearch reports whether the estimate was fitted on data for research only.
+func ForResearch(tail *inference.TailManifest) bool {
+	return tail != nil && strings.Contains(tail.Licence, "non-commercial")
+}
+
 // licence reports the terms of the data on which the estimate was fitted.
 func (e *examiner) licence(tail *inference.TailManifest) {
 	const check = "licence of the estimate"
 	switch {
-	case tail == nil:
-	case strings.Contains(tail.Licence, "non-commercial"):
+	case ForResearch(tail):
 		e.warn(check, "it was fitted on data for non-commercial research: "+tail.Licence, "if you earn money with it, "+
-			"take wallets alone or an estimate of your own: /docs/go-live#commercial-use-and-the-licence-of-the-estimate")
-	default:
+			"take wallets alone or an estimate of your own: docs/guides/go-live.md#commercial-use-and-the-licence-of-the-estimate")
+	case tail != nil:
 		e.ok(check, tail.Licence)
 	}
 }
 
-// models opens the models like the gateway: files, hashes, ONNX Runtime and the
-// fine-tuned tail.
+// models opens the models like the gateway: files, hashes, ONNX Runtime and the fine-tuned tail.
 func (e *examiner) models(context.Context) {
 	const check = "models"
 	switch {

@@ -7,8 +7,7 @@ import (
 	"agegate/internal/store"
 )
 
-// Limits for a standby's lag and a backup's age. Worse values are reported. The alert
-// rules have the same limits.
+// Limits for a standby's lag and a backup's age. Worse values are reported. The alert rules have the same limits.
 const (
 	lagLimit  = 256 << 20
 	backupAge = 30 * time.Hour // one a night, with some hours to spare

@@ -8,8 +8,7 @@ import (
 	"agegate/internal/check/document"
 )
 
-// ending has, for each kind, the words of a finding: what ends, what happens then, and
-// what to do.
+// ending has, for each kind, the words of a finding: what ends, what happens then, and what to do.
 var ending = map[document.EndingKind]struct{ name, then, advice string }{
 	document.EndingList: {
 		"published list", "its issuers are not trusted from then on",

@@ -49,8 +49,7 @@ func (d *Deliverer) Run(ctx context.Context) {
 	}
 }
 
-// Round sends the mails that are due, a bounded number, and returns how many it
-// tried.
+// Round sends the mails that are due, a bounded number, and returns how many it tried.
 func (d *Deliverer) Round(ctx context.Context) (int, error) {
 	mails, err := d.store.ClaimMails(ctx, d.outbox.now(), lease, claimed)
 	if err != nil {

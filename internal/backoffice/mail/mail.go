@@ -1,5 +1,4 @@
-// Package mail sends messages to staff: it keeps them in an outbox until the
-// operator's mail server has taken them.
+// Package mail sends messages to staff: it keeps them in an outbox until the operator's mail server has taken them.
 package mail
 
 import (
@@ -51,8 +50,7 @@ type Mail struct {
 	Link      []byte    // the hash of its link, without which it is not sent; nil: it has none
 }
 
-// MaxADay is the largest number of messages that a tenant, or the instance itself,
-// can have made in 24 hours.
+// MaxADay is the largest number of messages that a tenant, or the instance itself, can have made in 24 hours.
 const MaxADay = 100
 
 // ErrTooMany is returned for a message beyond MaxADay.
@@ -63,13 +61,11 @@ type Store interface {
 	// ClaimMails returns mails that are due at now, at most limit, and makes them
 	// due again after lease, with one attempt more. It takes turns between tenants.
 	ClaimMails(ctx context.Context, now time.Time, lease time.Duration, limit int) ([]Mail, error)
-	// PostponeMail makes a claimed mail due at another time. It does nothing if the
-	// mail was claimed again.
+	// PostponeMail makes a claimed mail due at another time. It does nothing if the mail was claimed again.
 	PostponeMail(ctx context.Context, m Mail, due time.Time) error
 	// LinkStands reports whether the link of a mail can still be used, or it has none.
 	LinkStands(ctx context.Context, m Mail) (bool, error)
-	// EndMail deletes what a claimed mail says. It does nothing if the mail was
-	// claimed again.
+	// EndMail deletes what a claimed mail says. It does nothing if the mail was claimed again.
 	EndMail(ctx context.Context, m Mail) error
 }
 
@@ -87,8 +83,7 @@ func NewOutbox(sealer *credential.Sealer, now func() time.Time) *Outbox {
 	return &Outbox{sealer: sealer, now: now, wake: make(chan struct{}, 1)}
 }
 
-// Wake makes the Deliverer of this process look at the outbox now. It does not
-// wait. Call it once mails are stored.
+// Wake makes the Deliverer of this process look at the outbox now. It does not wait. Call it once mails are stored.
 func (o *Outbox) Wake() {
 	select {
 	case o.wake <- struct{}{}:

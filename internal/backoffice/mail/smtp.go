@@ -31,9 +31,8 @@ type Server struct {
 var errServer = errors.New("must be smtp://host, which has to offer STARTTLS, or smtps://host, with user:password@ " +
 	"before the host where they are needed")
 
-// ParseServer reads a server's address, which may hold credentials and is not part of
-// the error. smtp:// requires STARTTLS, except on this machine; smtps:// uses TLS from
-// the start.
+// ParseServer reads a server's address, which may hold credentials and is not part of the error. smtp:// requires
+// STARTTLS, except on this machine; smtps:// uses TLS from the start.
 func ParseServer(address string) (Server, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Hostname() == "" || u.Path != "" || u.RawQuery != "" || u.Fragment != "" || u.Scheme != "smtp" &&
@@ -67,8 +66,7 @@ func CheckFrom(address string) error {
 // sendTime bounds one attempt.
 const sendTime = 30 * time.Second
 
-// failure is the reason why a mail was not accepted. It has none of the server's
-// words, which may name the recipient.
+// failure is the reason why a mail was not accepted. It has none of the server's words, which may name the recipient.
 type failure struct {
 	code  int    // of the server's answer; 0 for none
 	why   string // there was no answer

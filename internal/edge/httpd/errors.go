@@ -11,7 +11,9 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"sync/atomic"
 	"syscall"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -29,6 +31,7 @@ type errorHandler struct {
 	log    *slog.Logger
 	routes routeNames
 	pages  func(c echo.Context, status int, err error)
+	full   atomic.Int64 // the minute in which the log was told of a full database
 }
 
 func (h *errorHandler) handle(err error, c echo.Context) {
@@ -143,10 +146,16 @@ func setRetryAfter(c echo.Context, err error) {
 	}
 }
 
-// report logs a failure of the gateway: the route and the chain of error types.
+// report logs a failure of the gateway, of a full database once a minute: the route and the chain of error types.
 // Texts of other packages' errors are left out, because they may quote input.
 func (h *errorHandler) report(c echo.Context, status int, err error) {
 	ctx := c.Request().Context()
+	if known, ok := errors.AsType[*fault.Error](err); ok && known.Message == store.Full {
+		if minute := time.Now().Unix() / 60; h.full.Swap(minute) != minute {
+			h.log.WarnContext(ctx, store.Full+", so nothing is written: make room; see docs/operations/trouble.md")
+		}
+		return
+	}
 	attrs := []slog.Attr{
 		slog.String("request_id", RequestID(ctx)),
 		slog.String("method", knownMethod(c.Request().Method)),

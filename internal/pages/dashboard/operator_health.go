@@ -12,6 +12,8 @@ type Health struct {
 	Findings []Finding // problems first
 	Mail     bool      // a mail server is configured
 	Metrics  bool      // the listener of the metrics is on
+	Estimate bool      // none decides, or one that is not for research only; false if that is not known
+	Free     int64     // bytes left on the disk of the SQLite file; 0 if that is not known
 }
 
 // Finding is something that is not well.
@@ -40,6 +42,7 @@ var FindingPlaces = map[string]string{
 // the documentation or the page of the dashboard where each is done.
 var setups = []struct{ name, place, page string }{
 	{name: "https", place: "certificates#tls-and-the-reverse-proxy"},
+	{name: "estimate", place: "go-live#commercial-use-and-the-licence-of-the-estimate"},
 	{name: "operator_name", place: "configure#set-the-imprint-and-contacts"},
 	{name: "mail", place: "configure#set-a-mail-server"},
 	{name: "metrics", place: "watch#metrics-and-logs"},
@@ -53,6 +56,7 @@ type conditionView struct {
 	Findings []shownFinding
 	Todo     []todoView // what the checklist has left
 	Done     []string   // the names of the items that are done
+	Free     string     // how much of the database's disk is free; empty if that is not known
 }
 
 type shownFinding struct {
@@ -95,9 +99,12 @@ func (p *Pages) readHealth(r *desk.Request, failing bool) (*conditionView, error
 	}
 	done := map[string]bool{
 		"https": p.cfg.HTTPS, "operator_name": !found("operator_name"), "mail": health.Mail, "metrics": health.Metrics,
-		"backup": !found("no_backup"), "second_factor": setup.SecondFactors, "tenant": setup.Tenant,
+		"backup": !found("no_backup"), "second_factor": setup.SecondFactors, "tenant": setup.Tenant, "estimate": health.Estimate,
 	}
 	v := &conditionView{}
+	if health.Free > 0 {
+		v.Free = bytesText(health.Free)
+	}
 	for _, f := range health.Findings {
 		if place := FindingPlaces[f.Name]; place != "" {
 			v.Findings = append(v.Findings, shownFinding{f, guide + place})

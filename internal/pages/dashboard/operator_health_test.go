@@ -180,13 +180,17 @@ func TestSetup(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		op := operating(t, g)
 		shows(t, op, "new", "setup", "backup", "https", "mail", "metrics", "operator_name", "second_factor", "tenant")
-		shows(t, op, "new", "done")
+		shows(t, op, "new", "done", "estimate") // the estimator is off
+		if _, body := op.Get(t, "/operator/system?lang=en"); strings.HasPrefix(g.DB, "sqlite:") !=
+			strings.Contains(testID(t, body, "free"), " are free on the database’s disk") {
+			t.Error("the page does not tell the room on the disk of a file, or of another machine")
+		}
 		g = g.Restart(t, append(slices.Clone(wellSet), "AGEGATE_DASHBOARD_URL=https://dashboard.gateway.example",
 			"AGEGATE_SMTP_URL=smtp://127.0.0.1:1", "AGEGATE_MAIL_FROM=gate@gateway.example",
 			"AGEGATE_METRICS_LISTEN=127.0.0.1:0")...)
 		op = operating(t, g)
 		shows(t, op, "set", "setup", "backup", "second_factor", "tenant")
-		shows(t, op, "set", "done", "https", "mail", "metrics", "operator_name")
+		shows(t, op, "set", "done", "estimate", "https", "mail", "metrics", "operator_name")
 		g.Shop(t, "", nil)
 		shows(t, op, "a tenant", "setup", "backup", "second_factor")
 		g.Exec(t, "UPDATE users SET totp_sealed = 'x'")
@@ -240,7 +244,7 @@ func TestFindingTexts(t *testing.T) {
 		if n := strings.Count(body, `data-testid="finding-`); n != len(dashboard.FindingPlaces)-2 {
 			t.Errorf("%s: %d findings are shown", lang, n)
 		}
-		for _, name := range []string{"backup", "operator_name"} { // the other two, once
+		for _, name := range []string{"backup", "operator_name", "estimate"} { // the others, once
 			if strings.Count(body, `data-testid="setup-`+name+`"`) != 1 {
 				t.Errorf("%s: %s is not left to set up", lang, name)
 			}

@@ -16,10 +16,9 @@ func TestSpentTenantIsSeen(t *testing.T) {
 		if err := g.App.Store.RecordBackup(t.Context(), g.Clock.Now()); err != nil {
 			t.Fatal(err)
 		}
-		free := int64(1)
-		o, op := newStaffed(t, g, func(t *tenant.Tenant) { t.FreeChecks = &free }), operating(t, g)
+		none := int64(0)
+		o, op := newStaffed(t, g, func(t *tenant.Tenant) { t.FreeChecks = &none }), operating(t, g)
 		own := operatedAt(o.shop.Tenant.ID)
-		g.Create(t, o.shop.Live.APIKey, 18) // takes the free check, which is no credit
 		told := func(spent bool) {
 			t.Helper()
 			findings := []string{"https", "no_way"}
@@ -69,9 +68,10 @@ func TestSpentTenantIsSeen(t *testing.T) {
 // the team, until a session ends without a result and its check is back.
 func TestHeldChecksAreSeen(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
-		none := int64(0)
-		o, op := newStaffed(t, g, func(t *tenant.Tenant) { t.FreeChecks = &none }), operating(t, g)
+		free := int64(1)
+		o, op := newStaffed(t, g, func(t *tenant.Tenant) { t.FreeChecks = &free }), operating(t, g)
 		own := operatedAt(o.shop.Tenant.ID)
+		g.Create(t, o.shop.Live.APIKey, 18) // takes the free check, which is no credit
 		op.Fill(t, own+"/credit", url.Values{"units": {"2"}, "note": {"invoice"}})
 		told := func(want string) {
 			t.Helper()

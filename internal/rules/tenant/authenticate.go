@@ -18,11 +18,9 @@ var (
 	errTenantDisabled = fault.New(fault.TenantDisabled, "Tenant disabled")
 )
 
-// Authenticate returns the caller behind an X-API-Key value. It returns
-// fault.MalformedKey for a missing value or one without a known prefix,
-// fault.InvalidKey for any other key that is not in force, and
-// fault.TenantDisabled. For fault.TenantDisabled and for a key no longer in force
-// it also returns the key's owner.
+// Authenticate returns the caller behind an X-API-Key value. It returns fault.MalformedKey for a missing value or one
+// without a known prefix, fault.InvalidKey for any other key that is not in force, and fault.TenantDisabled. For
+// fault.TenantDisabled and for a key no longer in force it also returns the key's owner.
 func (s *Service) Authenticate(ctx context.Context, key string) (Caller, error) {
 	switch _, err := credential.ParseAPIKey(key); {
 	case errors.Is(err, credential.ErrKeyPrefix):
@@ -58,8 +56,7 @@ func (s *Service) Authenticate(ctx context.Context, key string) (Caller, error) 
 	return caller, nil
 }
 
-// cachedCaller is the caller behind a valid key. It holds only the tenant's ID, so
-// settings are always current.
+// cachedCaller is the caller behind a valid key. It holds only the tenant's ID, so settings are always current.
 type cachedCaller struct {
 	Caller
 	until time.Time

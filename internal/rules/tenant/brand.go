@@ -8,8 +8,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// BrandChanges are the parts of a brand that an operator sets. Nil leaves a part
-// unchanged, an empty value clears it.
+// BrandChanges are the parts of a brand that an operator sets. Nil leaves a part unchanged, an empty value clears it.
 type BrandChanges struct {
 	Name   *string
 	Colour *string // in a form that brand.ParseColour accepts
@@ -21,8 +20,7 @@ func ClearedBrand() *BrandChanges {
 	return &BrandChanges{Name: new(string), Colour: new(string), Logo: new([]byte)}
 }
 
-// Brand returns the look of a tenant's hosted page; the zero Brand if nothing is
-// set.
+// Brand returns the look of a tenant's hosted page; the zero Brand if nothing is set.
 func (s *Service) Brand(ctx context.Context, tenantID uuid.UUID) (brand.Brand, error) {
 	return s.store.Brand(ctx, tenantID)
 }

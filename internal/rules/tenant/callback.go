@@ -16,8 +16,7 @@ import (
 // MaxURLLength is the maximum length of a callback URL, in characters.
 const MaxURLLength = 2048
 
-// Endpoint is the part of a callback URL that must match a registered one:
-// canonical host and effective port.
+// Endpoint is the part of a callback URL that must match a registered one: canonical host and effective port.
 type Endpoint struct {
 	Host string // lower-case ASCII, or a canonical IP address without brackets
 	Port uint16
@@ -28,8 +27,7 @@ type CallbackRule struct {
 	AllowInsecure bool // accept http as well as https
 }
 
-// Errors of CallbackRule.Parse, and ErrURLFragment. Their texts are for
-// operators.
+// Errors of CallbackRule.Parse, and ErrURLFragment. Their texts are for operators.
 var (
 	ErrURLTooLong  = fmt.Errorf("it is longer than %d characters", MaxURLLength)
 	ErrURLSyntax   = errors.New("it is not an absolute URL with a valid host and port")
@@ -41,9 +39,8 @@ var (
 	ErrLinkScheme  = errors.New("the scheme must be https (http is for localhost alone)")
 )
 
-// Parse checks raw as a callback URL and returns its endpoint, or one of the
-// errors above for the first rule that it breaks. It never returns
-// ErrURLFragment, which applies to webhook URLs only.
+// Parse checks raw as a callback URL and returns its endpoint, or one of the errors above for the first rule that it
+// breaks. It never returns ErrURLFragment, which applies to webhook URLs only.
 func (r CallbackRule) Parse(raw string) (Endpoint, error) {
 	if utf8.RuneCountInString(raw) > MaxURLLength {
 		return Endpoint{}, ErrURLTooLong
@@ -74,9 +71,8 @@ func (r CallbackRule) Parse(raw string) (Endpoint, error) {
 	return Endpoint{Host: host, Port: port}, nil
 }
 
-// CheckLink checks raw as the address of a link on the hosted page. It returns an
-// error for the first rule that it breaks: those of Parse, or ErrLinkScheme. An
-// empty address passes.
+// CheckLink checks raw as the address of a link on the hosted page. It returns an error for the first rule that it
+// breaks: those of Parse, or ErrLinkScheme. An empty address passes.
 func (r CallbackRule) CheckLink(raw string) error {
 	if raw == "" {
 		return nil
@@ -98,8 +94,7 @@ func (e Endpoint) IsLocal() bool {
 	return e.Host == "localhost" || strings.HasSuffix(e.Host, ".localhost") || err == nil && addr.IsLoopback()
 }
 
-// Registered reports whether e is the endpoint of one of the tenant's
-// registered URLs. The comparison is exact.
+// Registered reports whether e is the endpoint of one of the tenant's registered URLs. The comparison is exact.
 func (r CallbackRule) Registered(e Endpoint, registered []string) bool {
 	for _, raw := range registered {
 		if known, err := r.Parse(raw); err == nil && known == e {
@@ -119,9 +114,8 @@ func HostPort(raw string) string {
 	return strings.TrimSuffix(net.JoinHostPort(e.Host, strconv.Itoa(int(e.Port))), ":443")
 }
 
-// hasForbiddenCharacter reports characters that browsers strip or rewrite and
-// Go does not: white space, control characters, the backslash, and invalid
-// UTF-8.
+// hasForbiddenCharacter reports characters that browsers strip or rewrite and Go does not: white space, control
+// characters, the backslash, and invalid UTF-8.
 func hasForbiddenCharacter(s string) bool {
 	return !utf8.ValidString(s) || strings.ContainsFunc(s, func(c rune) bool {
 		return c <= ' ' || c == '\\' || c >= 0x7f && c <= 0xa0 ||
@@ -131,9 +125,8 @@ func hasForbiddenCharacter(s string) bool {
 
 func isNotASCII(c rune) bool { return c >= utf8.RuneSelf }
 
-// canonicalHost returns an ASCII host in the form in which browsers compare it:
-// names in lower case, IP addresses in their canonical form. A label in punycode
-// must be one that browsers do not change.
+// canonicalHost returns an ASCII host in the form in which browsers compare it: names in lower case, IP addresses in
+// their canonical form. A label in punycode must be one that browsers do not change.
 func canonicalHost(u *url.URL) (string, bool) {
 	host := u.Hostname()
 	if strings.HasPrefix(u.Host, "[") {
@@ -154,9 +147,8 @@ func canonicalHost(u *url.URL) (string, bool) {
 	return host, true
 }
 
-// isHostname accepts dot-separated labels of letters, digits, hyphens and
-// underscores. A last label that is a number must belong to a dotted-decimal
-// IPv4 address: browsers read every other such host as an address too.
+// isHostname accepts dot-separated labels of letters, digits, hyphens and underscores. A last label that is a number
+// must belong to a dotted-decimal IPv4 address: browsers read every other such host as an address too.
 func isHostname(host string) bool {
 	if len(host) == 0 || len(host) > 253 {
 		return false

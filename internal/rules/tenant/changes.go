@@ -64,8 +64,7 @@ var settings = []setting{
 		func(c *Changes) **int64 { return &c.AlertBelow }),
 }
 
-// of describes a setting whose field in Changes is a pointer to the type of its field
-// in Tenant.
+// of describes a setting whose field in Changes is a pointer to the type of its field in Tenant.
 func of[T any](name string, show func(T) string, in func(*Tenant) *T, change func(*Changes) **T) setting {
 	return setting{
 		name:  name,
@@ -80,8 +79,7 @@ func of[T any](name string, show func(T) string, in func(*Tenant) *T, change fun
 	}
 }
 
-// limit describes a number that may be missing in a Tenant; none is the value in
-// Changes that removes it.
+// limit describes a number that may be missing in a Tenant; none is the value in Changes that removes it.
 func limit(name string, none int64, in func(*Tenant) **int64, change func(*Changes) **int64) setting {
 	return setting{
 		name:  name,

@@ -36,8 +36,7 @@ func (k APIKey) InForceAt(now time.Time) bool {
 	return k.RevokedAt == nil && (k.ExpiresAt == nil || now.Before(*k.ExpiresAt))
 }
 
-// Hint returns the part of the key that may be shown: the prefix of its mode
-// and its last four characters.
+// Hint returns the part of the key that may be shown: the prefix of its mode and its last four characters.
 func (k APIKey) Hint() string {
 	if k.Livemode {
 		return credential.LiveKeyPrefix + "…" + k.LastFour
@@ -55,9 +54,8 @@ var (
 	ErrKeyNotOpen = fault.New(fault.Conflict, "The key is revoked or has an end already")
 )
 
-// CreateKey creates another API key. Its name describes its purpose and may be
-// empty. CreateKey returns the key in plain; it cannot be read later. It returns
-// fault.NotFound for an unknown tenant, and fault.Invalid with ErrKeyName.
+// CreateKey creates another API key. Its name describes its purpose and may be empty. CreateKey returns the key in
+// plain; it cannot be read later. It returns fault.NotFound for an unknown tenant, and fault.Invalid with ErrKeyName.
 func (s *Service) CreateKey(
 	ctx context.Context, actor audit.Actor, tenantID uuid.UUID, livemode bool, name string,
 ) (APIKey, string, error) {
@@ -93,10 +91,9 @@ func userOf(actor audit.Actor) *uuid.UUID {
 	return &id
 }
 
-// RollKey replaces a tenant's key by a new one of the same mode and name, and
-// returns the new key in plain; it cannot be read later. The old key ends after
-// grace, one of RotationOverlaps. It returns fault.NotFound for a missing key and
-// for a key of another tenant, ErrKeyNotOpen and ErrKeyGrace.
+// RollKey replaces a tenant's key by a new one of the same mode and name, and returns the new key in plain; it cannot
+// be read later. The old key ends after grace, one of RotationOverlaps. It returns fault.NotFound for a missing key
+// and for a key of another tenant, ErrKeyNotOpen and ErrKeyGrace.
 func (s *Service) RollKey(
 	ctx context.Context, actor audit.Actor, tenantID, keyID uuid.UUID, grace time.Duration,
 ) (APIKey, string, error) {
@@ -137,8 +134,7 @@ func (s *Service) RevokeKeyAsOperator(ctx context.Context, actor audit.Actor, ke
 	return s.RevokeKey(ctx, actor, key.TenantID, key.ID)
 }
 
-// Keys returns a tenant's keys, oldest first, including keys that are no longer
-// in force.
+// Keys returns a tenant's keys, oldest first, including keys that are no longer in force.
 func (s *Service) Keys(ctx context.Context, tenantID uuid.UUID) ([]APIKey, error) {
 	return s.store.Keys(ctx, tenantID)
 }

@@ -27,8 +27,7 @@ func ParseMargin(text string) (years float64, ok bool) {
 	return years, err == nil && years >= 0 && years <= maxMargin
 }
 
-// MarginRule is the operator's rule for the years by which an estimate must exceed
-// the target age.
+// MarginRule is the operator's rule for the years by which an estimate must exceed the target age.
 type MarginRule struct {
 	Usual float64 // where a tenant has no margin of its own
 	Least float64 // no tenant goes below it
@@ -55,8 +54,7 @@ func parseMargin(text string) (target int, years float64, err error) {
 	return target, years, nil
 }
 
-// checkMargins returns the stored form of margins: one for each target age, the
-// lowest age first.
+// checkMargins returns the stored form of margins: one for each target age, the lowest age first.
 func checkMargins(given []string, least float64) ([]string, error) {
 	years := map[int]float64{}
 	var margins []string

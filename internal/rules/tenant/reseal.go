@@ -20,10 +20,9 @@ type ResealedSecret struct {
 // small, so that other transactions do not wait long for the locks.
 const resealBatch = 100
 
-// CheckSealing returns the names of the keys that open the secrets of the oldest and
-// the newest tenant, or credential.ErrSealed if none does. ResealSecrets starts
-// at the newest tenant and ends at the oldest, so during a change of key
-// neither key alone passes this check.
+// CheckSealing returns the names of the keys that open the secrets of the oldest and the newest tenant, or
+// credential.ErrSealed if none does. ResealSecrets starts at the newest tenant and ends at the oldest, so during a
+// change of key neither key alone passes this check.
 func (s *Service) CheckSealing(ctx context.Context) (keys []string, err error) {
 	return s.openAll(s.store.OuterSecrets(ctx))
 }
@@ -48,11 +47,10 @@ func (s *Service) openAll(secrets []Secret, err error) (keys []string, _ error) 
 	return keys, err
 }
 
-// ResealSecrets seals every secret in force under the sealer's first key, from
-// the newest tenant to the oldest, and calls progress after each batch. A
-// stopped run can be repeated. It returns credential.ErrSealed for a secret
-// that opens under no key of the sealer. The entry of the instance's audit log
-// is written with the first secret that changes.
+// ResealSecrets seals every secret in force under the sealer's first key, from the newest tenant to the oldest, and
+// calls progress after each batch. A stopped run can be repeated. It returns credential.ErrSealed for a secret that
+// opens under no key of the sealer. The entry of the instance's audit log is written with the first secret that
+// changes.
 func (s *Service) ResealSecrets(ctx context.Context, actor audit.Actor, progress func(credential.Resealing)) error {
 	act := &audit.Act{Scope: audit.Instance, At: s.now(), Actor: actor, Action: audit.SecretKeyRotate}
 	var total credential.Resealing

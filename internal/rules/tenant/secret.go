@@ -13,13 +13,11 @@ import (
 	"github.com/google/uuid"
 )
 
-// RotationOverlaps are the allowed times during which an old webhook secret
-// still signs together with the new one.
+// RotationOverlaps are the allowed times during which an old webhook secret still signs together with the new one.
 var RotationOverlaps = []time.Duration{0, time.Hour, 24 * time.Hour, 72 * time.Hour}
 
-// RotateWebhookSecret creates a new webhook secret. The old secrets sign together with
-// it for at most overlap, which must be one of RotationOverlaps. It returns the new
-// secret in plain, or fault.NotFound or fault.Invalid.
+// RotateWebhookSecret creates a new webhook secret. The old secrets sign together with it for at most overlap, which
+// must be one of RotationOverlaps. It returns the new secret in plain, or fault.NotFound or fault.Invalid.
 func (s *Service) RotateWebhookSecret(
 	ctx context.Context, actor audit.Actor, tenantID uuid.UUID, livemode bool, overlap time.Duration,
 ) (string, error) {
@@ -46,9 +44,8 @@ func (s *Service) RotateWebhookSecret(
 // token signed before the rotation can be distinguished from a forgery.
 const RedirectRetirement = 24 * time.Hour
 
-// StageRedirectSecret creates the redirect secret that will sign after
-// PromoteRedirectSecret. It returns it in plain, for the merchant to accept together with
-// the current one, or fault.NotFound.
+// StageRedirectSecret creates the redirect secret that will sign after PromoteRedirectSecret. It returns it in plain,
+// for the merchant to accept together with the current one, or fault.NotFound.
 func (s *Service) StageRedirectSecret(
 	ctx context.Context, actor audit.Actor, tenantID uuid.UUID, livemode bool,
 ) (string, error) {

@@ -16,12 +16,10 @@ import (
 	"github.com/google/uuid"
 )
 
-// Service manages tenants and authenticates their calls. A method that takes an
-// audit.Actor writes an entry of the audit log in the transaction of its change;
-// without a valid actor it fails and changes nothing.
+// Service manages tenants and authenticates their calls. A method that takes an audit.Actor writes an entry of the
+// audit log in the transaction of its change; without a valid actor it fails and changes nothing.
 type Service struct {
-	// Margin is the operator's rule for the margins of tenants. It is set before the
-	// service is used.
+	// Margin is the operator's rule for the margins of tenants. It is set before the service is used.
 	Margin MarginRule
 
 	store  Store
@@ -34,15 +32,13 @@ type Service struct {
 	logos  *turn.Queue // fair turns for decoding logos
 }
 
-// How many logos are decoded at the same time, and how many of one tenant may
-// wait.
+// How many logos are decoded at the same time, and how many of one tenant may wait.
 const (
 	logosAtOnce  = 2
 	logosWaiting = 4
 )
 
-// NewService returns a service over a store. random must be
-// cryptographically secure.
+// NewService returns a service over a store. random must be cryptographically secure.
 func NewService(
 	store Store, sealer *credential.Sealer, rule CallbackRule, random io.Reader, now func() time.Time,
 ) *Service {
@@ -54,8 +50,7 @@ func NewService(
 	}
 }
 
-// ModeSecrets holds the plain API key and secrets of one mode. They are shown
-// only once.
+// ModeSecrets holds the plain API key and secrets of one mode. They are shown only once.
 type ModeSecrets struct {
 	APIKey, WebhookSecret, RedirectSecret string
 }
@@ -72,8 +67,7 @@ func (s *Service) Create(ctx context.Context, actor audit.Actor, t Tenant) (Cred
 	return s.create(ctx, actor, t, true)
 }
 
-// CreateWithoutKeys is Create for a tenant whose staff make their own API keys:
-// it has none at first.
+// CreateWithoutKeys is Create for a tenant whose staff make their own API keys: it has none at first.
 func (s *Service) CreateWithoutKeys(ctx context.Context, actor audit.Actor, t Tenant) (Credentials, error) {
 	return s.create(ctx, actor, t, false)
 }
@@ -131,9 +125,8 @@ func (s *Service) Update(ctx context.Context, actor audit.Actor, id uuid.UUID, c
 	return s.store.UpdateTenant(ctx, id, c, s.act(actor, audit.TenantUpdate, id, nil))
 }
 
-// SetDisabled turns a tenant's API access off or on. The reason goes into the
-// tenant's log; it may be empty. SetDisabled returns fault.NotFound, or
-// fault.Invalid with the field reason for one that breaks audit.CheckNote.
+// SetDisabled turns a tenant's API access off or on. The reason goes into the tenant's log; it may be empty.
+// SetDisabled returns fault.NotFound, or fault.Invalid with the field reason for one that breaks audit.CheckNote.
 func (s *Service) SetDisabled(
 	ctx context.Context, actor audit.Actor, id uuid.UUID, disabled bool, reason string,
 ) error {
@@ -150,10 +143,9 @@ func (s *Service) SetDisabled(
 // ErrEnabled refuses to delete an enabled tenant.
 var ErrEnabled = fault.New(fault.Conflict, "the tenant is enabled: disable it first")
 
-// Delete deletes a disabled tenant whose sessions have been deleted. It returns
-// fault.NotFound, ErrEnabled, or fault.Conflict for a tenant that has sessions.
-// The tenant's audit log is kept. Each run that begins to delete writes an entry
-// to the instance's log.
+// Delete deletes a disabled tenant whose sessions have been deleted. It returns fault.NotFound, ErrEnabled, or
+// fault.Conflict for a tenant that has sessions. The tenant's audit log is kept. Each run that begins to delete
+// writes an entry to the instance's log.
 func (s *Service) Delete(ctx context.Context, actor audit.Actor, id uuid.UUID) error {
 	t, err := s.store.TenantByID(ctx, id)
 	if err != nil {
@@ -164,8 +156,7 @@ func (s *Service) Delete(ctx context.Context, actor audit.Actor, id uuid.UUID) e
 	return s.store.DeleteTenant(ctx, id, act)
 }
 
-// Tenant returns one tenant, or fault.NotFound. Simultaneous calls share one
-// query.
+// Tenant returns one tenant, or fault.NotFound. Simultaneous calls share one query.
 func (s *Service) Tenant(ctx context.Context, id uuid.UUID) (Tenant, error) {
 	return s.reads.Do(ctx, id, struct{}{})
 }
@@ -184,15 +175,13 @@ func (s *Service) Names(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]str
 // MaxPage is the maximum number of tenants returned by one call.
 const MaxPage = 100
 
-// Tenants returns the next MaxPage tenants, oldest first, starting after the one
-// with the given ID; uuid.Nil starts at the oldest. It returns fault.NotFound for
-// an ID that no tenant has.
+// Tenants returns the next MaxPage tenants, oldest first, starting after the one with the given ID; uuid.Nil starts
+// at the oldest. It returns fault.NotFound for an ID that no tenant has.
 func (s *Service) Tenants(ctx context.Context, after uuid.UUID) ([]Tenant, error) {
 	return s.store.Tenants(ctx, after, MaxPage)
 }
 
-// All returns all tenants, oldest first, in pages of MaxPage. It stops at the
-// first error.
+// All returns all tenants, oldest first, in pages of MaxPage. It stops at the first error.
 func (s *Service) All(ctx context.Context) iter.Seq2[[]Tenant, error] {
 	return func(yield func([]Tenant, error) bool) {
 		last := uuid.Nil

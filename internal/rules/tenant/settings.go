@@ -33,10 +33,9 @@ var (
 // maxAlert is the largest alert threshold.
 const maxAlert = 1_000_000_000
 
-// Check returns nil, or fault.Invalid for settings that break a rule: Fields has
-// all of them, by the names of ChangesTo, and the message describes the first. To
-// decode a logo, Check waits for one of the tenant's turns; it returns
-// fault.Unavailable if it gets none.
+// Check returns nil, or fault.Invalid for settings that break a rule: Fields has all of them, by the names of
+// ChangesTo, and the message describes the first. To decode a logo, Check waits for one of the tenant's turns; it
+// returns fault.Unavailable if it gets none.
 func (s *Service) Check(ctx context.Context, id uuid.UUID, c Changes) error {
 	_, err := s.checked(ctx, id, c)
 	return err
@@ -136,9 +135,8 @@ func (s *Service) checkWebhook(raw string) error {
 	return err
 }
 
-// checkLanguages returns the stored form of a choice of Languages. It is empty if
-// all are chosen with the usual default, so that languages added later are
-// included too.
+// checkLanguages returns the stored form of a choice of Languages. It is empty if all are chosen with the usual
+// default, so that languages added later are included too.
 func checkLanguages(tags []string) ([]string, error) {
 	if !distinct(tags, Languages) {
 		return nil, ErrLanguages
@@ -149,9 +147,8 @@ func checkLanguages(tags []string) ([]string, error) {
 	return tags, nil
 }
 
-// checkDocumentWays returns the stored form of a choice of DocumentWays, in their
-// order. It is empty if all are chosen, so that ways added later are included
-// too.
+// checkDocumentWays returns the stored form of a choice of DocumentWays, in their order. It is empty if all are
+// chosen, so that ways added later are included too.
 func checkDocumentWays(chosen []string) ([]string, error) {
 	if !distinct(chosen, DocumentWays) {
 		return nil, ErrDocumentWays
@@ -163,8 +160,7 @@ func checkDocumentWays(chosen []string) ([]string, error) {
 		nil
 }
 
-// distinct reports whether chosen has only elements of all, and each at most
-// once.
+// distinct reports whether chosen has only elements of all, and each at most once.
 func distinct(chosen, all []string) bool {
 	for i, one := range chosen {
 		if !slices.Contains(all, one) || slices.Contains(chosen[:i], one) {
@@ -174,8 +170,7 @@ func distinct(chosen, all []string) bool {
 	return true
 }
 
-// checked returns the changes in their stored form: the colour as hex digits, the
-// logo as brand.Logo returns it.
+// checked returns the changes in their stored form: the colour as hex digits, the logo as brand.Logo returns it.
 func (c *BrandChanges) checked(b *broken) *BrandChanges {
 	if c == nil {
 		return nil

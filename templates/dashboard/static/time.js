@@ -5,8 +5,8 @@ const root = document.documentElement;
 document.cookie = `agegate-zone=${Intl.DateTimeFormat().resolvedOptions().timeZone}; path=/`;
 /** @type {Intl.DateTimeFormatOptions} */
 const options = {
-  timeZone: root.dataset.zone || "UTC", timeZoneName: "short",
-  year: "numeric", month: "short", day: "numeric", hour: "2-digit", minute: "2-digit",
+  timeZone: root.dataset.zone || "UTC",
+  year: "numeric", month: "short", day: "numeric", hour: "numeric", minute: "2-digit",
 };
 const [full, exact] = formats();
 const since = new Intl.RelativeTimeFormat(root.lang, { numeric: "auto" });
@@ -23,7 +23,7 @@ function ago(at) {
 /** @returns {Intl.DateTimeFormat[]} */
 function formats() {
   try {
-    return [new Intl.DateTimeFormat(root.lang, options), new Intl.DateTimeFormat(root.lang, { ...options, second: "2-digit" })];
+    return [new Intl.DateTimeFormat(root.lang, options), new Intl.DateTimeFormat(root.lang, { ...options, second: "2-digit", timeZoneName: "short" })];
   } catch {
     return []; // the browser does not know the zone
   }
@@ -37,7 +37,7 @@ export function localTimes(part) {
     if (isNaN(at.valueOf())) continue;
     const absolute = (element.hasAttribute("data-exact") ? exact : full).format(at);
     const text = element.hasAttribute("data-ago") ? ago(at) : absolute;
-    if (text !== absolute) element.setAttribute("title", absolute);
+    if (text !== absolute) element.setAttribute("title", exact.format(at));
     else if (!element.hasAttribute("title")) element.setAttribute("title", element.textContent ?? "");
     if (element.textContent !== text) element.textContent = text;
   }
