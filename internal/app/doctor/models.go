@@ -34,7 +34,8 @@ func (e *examiner) licence(tail *inference.TailManifest) {
 	switch {
 	case ForResearch(tail):
 		e.warn(check, "it was fitted on data for non-commercial research: "+tail.Licence, "if you earn money with it, "+
-			"take wallets alone or an estimate of your own: docs/guides/go-live.md#commercial-use-and-the-licence-of-the-estimate")
+			"take wallets alone or an estimate of your own: docs/guides/go-live.md#commercial-use-and-the-licence-of-the-"+
+			"estimate")
 	case tail != nil:
 		e.ok(check, tail.Licence)
 	}

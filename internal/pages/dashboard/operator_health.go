@@ -99,7 +99,8 @@ func (p *Pages) readHealth(r *desk.Request, failing bool) (*conditionView, error
 	}
 	done := map[string]bool{
 		"https": p.cfg.HTTPS, "operator_name": !found("operator_name"), "mail": health.Mail, "metrics": health.Metrics,
-		"backup": !found("no_backup"), "second_factor": setup.SecondFactors, "tenant": setup.Tenant, "estimate": health.Estimate,
+		"backup": !found("no_backup"), "second_factor": setup.SecondFactors, "tenant": setup.Tenant,
+		"estimate": health.Estimate,
 	}
 	v := &conditionView{}
 	if health.Free > 0 {

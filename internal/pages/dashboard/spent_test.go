@@ -90,7 +90,8 @@ func TestHeldChecksAreSeen(t *testing.T) {
 		g.Create(t, o.shop.Live.APIKey, 18)
 		told("2 more checks are reserved by open sessions. Those without a result come back.")
 		g.Exec(t, "UPDATE holds SET expires_at = '2020-01-01 00:00:00+00:00'")
-		g.Create(t, o.shop.Live.APIKey, 18) // takes them back first
+		g.Create(t, o.shop.Live.APIKey, 18) // takes the free one back
+		g.Create(t, o.shop.Live.APIKey, 18) // takes those of the credit back first
 		told("1 more check is reserved by an open session. Without a result, it comes back.")
 	})
 }
