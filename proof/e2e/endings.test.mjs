@@ -109,6 +109,7 @@ test("one complaint for ten seconds: its cause, what to do and other ways, witho
   const title = await part(page, "help").locator("h2").innerText();
   await page.waitForFunction((title) => document.getElementById("spoken").textContent.startsWith(title), title);
   assert.ok(await part(page, "help").locator("svg").isVisible());
+  await page.locator(".live summary").click();
   for (const way of ["use-phone", "assisted", "without-camera"]) await sees(page, way);
   assert.equal(await isFilming(page), true);
   await part(page, "without-camera").click();

@@ -55,6 +55,23 @@ test("every prompt in every language, in the smallest windows", async (t) => {
   page.kept();
 });
 
+test("the picture fills the card's edge on a phone that lies, and what is below the picture fits one that stands", async () => {
+  const page = await visitor(browser, { viewport: { width: 740, height: 360 } });
+  await perform(page, { devices: ["Front", "Back"] });
+  await answersAlways(page, { guidance: "ok", phase: "challenge", prompt: "turn_left", done: 1, total: 4, remaining: 18_000, more: true });
+  await toCamera(page, (await gateway.session(tenant)).url);
+  await part(page, "more-time").locator("svg").waitFor();
+  const [card, stage] = await Promise.all([".live", "#stage"].map((each) => edges(page, each)));
+  assert.deepEqual([stage.top, stage.bottom], [card.top, card.bottom]);
+  assert.ok(card.bottom < card.height, "the card ends in view");
+  await page.setViewportSize({ width: 360, height: 740 });
+  await isInView(page, ".live", "standing", Infinity);
+  assert.equal(await part(page, "leave").isVisible(), false);
+  await page.locator(".live summary").press("Enter");
+  for (const each of ["cameras", "assisted", "leave"]) await part(page, each).waitFor();
+  page.kept();
+});
+
 /** The longest of a language's texts about a document, as the server names it. */
 function longest(tag) {
   const texts = Object.entries(JSON.parse(readFileSync(`${locales}/${tag}.json`, "utf8")));
@@ -101,7 +118,7 @@ test("the picture stays in view next to an explanation, to its end", async () =>
   await answersAlways(page, { guidance: "covered", phase: "framing", prompt: "", done: 0, total: 4 });
   await toCamera(page, (await gateway.session(tenant)).url);
   await part(page, "help").locator("h2").waitFor();
-  for (const way of ["use-phone", "without-camera", "assisted"]) await part(page, way).waitFor();
+  for (const way of ["use-phone", "without-camera"]) await part(page, way).waitFor();
   assert.equal(await part(page, "help").locator("svg").count(), 1);
   for (const size of [lying, enlarged]) {
     await page.setViewportSize(size);
@@ -133,6 +150,7 @@ releasing("somebody who cannot move the head is offered the other ways while a b
   await part(page, "help").locator("h2").waitFor();
   assert.match(await page.locator("#guidance-text").textContent(), /Blink normally/);
   assert.match(await part(page, "help").textContent(), /waiting to see you blink/);
+  await page.locator(".live summary").click();
   for (const way of ["use-phone", "without-camera", "leave"]) await part(page, way).waitFor();
   for (const tag of languages) {
     await page.goto(`${page.url().split("?")[0]}?assisted=1&lang=${tag}`);
@@ -306,6 +324,8 @@ test("a tilt is shown by the frame around the document, whole in every window, a
   message.prompt = "document.hold_still";
   await isTold(page, "prompt.document.hold_still");
   assert.equal((await frame()).rotate, "none");
+  await page.locator(".live summary").click();
+  assert.ok(await part(page, "leave").isVisible());
   assert.equal(await part(page, "assisted").isVisible(), false, "no head moves yet");
   page.kept();
 });

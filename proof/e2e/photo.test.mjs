@@ -77,12 +77,12 @@ test("a face that gives no result is asked for again with the reason, and the do
   const told = hears(page);
   await films(page);
   const heading = page.locator('[data-testid="screen-live"] h1');
-  assert.equal(await heading.textContent(), "Hold the document inside the frame");
+  assert.equal(await heading.textContent(), "Step 1 of 2: document");
   await sees(page, "screen-again");
   assert.match(await part(page, "why").textContent(), /^(?!That attempt).* (arrow|head)/);
   await part(page, "screen-again").getByText("Your document has been read. You only need to show your face again.").waitFor();
   assert.equal(await page.title(), "Try again");
-  assert.equal(await heading.textContent(), "Place your face in the oval");
+  assert.equal(await heading.textContent(), "Step 2 of 2: your face");
   await isAccessible(page);
   await fitsWidth(page);
   await eventually("pictures under way are answered", async () => {
@@ -95,7 +95,7 @@ test("a face that gives no result is asked for again with the reason, and the do
   await direct(page, { reply: {} });
   await part(page, "show-face").click();
   await sees(page, "screen-live");
-  assert.equal(await page.title(), "Place your face in the oval");
+  assert.equal(await page.title(), "Step 2 of 2: your face");
   await passes(page);
   assert.ok(!told.slice(read).some(({ stage }) => stage === "document"), "the document was asked for again");
   assert.equal(await session.status(), "PASSED");

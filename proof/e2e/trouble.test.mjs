@@ -194,6 +194,7 @@ test("the camera's button pressed twice opens one camera", async () => {
 test("several cameras: one can be chosen", async () => {
   const page = await filmed({ actor: { devices: ["Front", "Back"] } });
   await toCamera(page, await link());
+  await page.locator(".live summary").click();
   await part(page, "cameras").selectOption({ label: "Back" });
   const wanted = await eventually("the other camera was opened", () =>
     page.evaluate(() => window.__streams[1]?.constraints.video.deviceId?.exact));

@@ -172,7 +172,7 @@ func TestSignsOfDocumentsAreNotMirrored(t *testing.T) {
 }
 
 // TestTextsStandOnTheirOwn: in every language a folded line does not end in a colon, and no one word is both a step
-// back within the check and the beginning of the way to the shop.
+// back within the check and the beginning of the way to the shop. Short words with a hyphen stay on one line.
 func TestTextsStandOnTheirOwn(t *testing.T) {
 	t.Parallel()
 	summary := regexp.MustCompile(`(?s)<summary[^>]*>(.*?)</summary>`)
@@ -186,6 +186,11 @@ func TestTextsStandOnTheirOwn(t *testing.T) {
 			}
 		}
 		texts := textsOf(t, templates.Shopper(), l.Tag+".json")
+		for key, text := range texts {
+			if text, _ := text.(string); regexp.MustCompile(`(?i)\b(id|qr)-`).MatchString(text) {
+				t.Errorf("%s: a line may end within a word of %s, which needs the hyphen U+2011: %q", l.Tag, key, text)
+			}
+		}
 		if back := texts["page.back"].(string); strings.Contains(texts["page.leave"].(string), back) {
 			t.Errorf("%s: %q also begins the way to the shop", l.Tag, back)
 		}
