@@ -109,7 +109,12 @@ test("a change of URLs is reviewed before it is saved", async () => {
 });
 
 test("sections are saved together: what is wrong in any is named at once, and nothing is lost", async () => {
+  await ada.setViewportSize({ width: 360, height: 740 });
   await ada.goto(`${base}/settings`);
+  const states = ada.locator(".part > summary > .muted");
+  assert.ok((await states.allTextContents()).some((text) => /^\d+ languages$/.test(text)));
+  assert.deepEqual(await states.evaluateAll((all) => all.filter((e) => e.scrollWidth > e.clientWidth).map((e) => e.textContent)), []);
+  await ada.setViewportSize({ width: 1280, height: 720 });
   await unfold();
   const bar = () => ada.locator(".keep").evaluate((at) => getComputedStyle(at).position);
   assert.equal(await bar(), "static", "the bar covers a page on which nothing was changed");

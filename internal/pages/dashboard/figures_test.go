@@ -136,6 +136,10 @@ func figuresAgree(t *testing.T, who *gatewaytest.Staff, zone, base string) {
 			if note, _, _ = strings.Cut(note, "</div>"); !strings.Contains(note, fmt.Sprintf(text, steps[3])) {
 				t.Errorf("%s: %d are decided, but not by %q", name, steps[3], note)
 			}
+			few := from == "<dt>Pass rate</dt>" && steps[3] > 0 && steps[3] < 20
+			if few != strings.Contains(note, "Too few to say") {
+				t.Errorf("%s: of %d decided, the rate says %q", name, steps[3], note)
+			}
 		}
 	}
 }

@@ -246,16 +246,14 @@ func newFigures(o insight.Overview, zone *time.Location, currentID string) *figu
 func (v *figuresView) tiles(o insight.Overview) {
 	earned := o.Earned.Decided()
 	forced := o.Counts.Decided() - earned
+	v.PassRate = tileFigure{"–", page.Say("overview.nothing_decided")}
 	note := "overview.sessions_note"
 	if forced > 0 {
 		note += "_forced"
+		v.PassRate.Note = page.Say("overview.only_forced", "forced", forced)
 	}
 	v.Sessions = tileFigure{o.Counts.Created, page.Say(note, "decided", earned,
 		"forced", forced, "open", o.Counts.Pending, "expired", o.Counts.Expired)}
-	v.PassRate = tileFigure{"–", page.Say("overview.nothing_decided")}
-	if forced > 0 {
-		v.PassRate.Note = page.Say("overview.only_forced", "forced", forced)
-	}
 	if earned > 0 {
 		v.PassRate = rateTile(o.PassRate)
 	}
@@ -277,21 +275,24 @@ func (v *figuresView) tiles(o insight.Overview) {
 	}
 }
 
-// rateTile is a rate with its interval. Its total is not 0.
+// rateTile is a rate with its interval, or the interval alone where it is wide. The total is not 0.
 func rateTile(rate insight.Rate) tileFigure {
-	return tileFigure{page.Share(rate.Share), page.Say("overview.interval",
-		"of", rate.Of, "low", page.Share(rate.Low), "high", page.Share(rate.High))}
+	value, note := any(page.Share(rate.Share)), "overview.interval"
+	if rate.Of < 20 {
+		value, note = "–", "overview.too_few"
+	}
+	return tileFigure{value, page.Say(note,
+		"passed", rate.N, "of", rate.Of, "low", page.Share(rate.Low), "high", page.Share(rate.High))}
 }
 
 func allowanceTile(a insight.Allowance) tileFigure {
-	left := page.Say("overview.left_note", "free", a.FreeLeft, "credit", a.Credit)
-	switch {
-	case a.Unlimited:
+	if a.Unlimited {
 		return tileFigure{"∞", page.Say("overview.unlimited")}
-	case a.DaysLeft != nil:
-		left = page.Say("overview.lasts", "n", *a.DaysLeft)
 	}
-	return tileFigure{a.Left(), left}
+	if a.DaysLeft != nil {
+		return tileFigure{a.Left(), page.Say("overview.lasts", "n", *a.DaysLeft)}
+	}
+	return tileFigure{a.Left(), page.Say("overview.left_note", "free", a.FreeLeft, "credit", a.Credit)}
 }
 
 func newWebhooks(h insight.WebhookHealth, currentID string) healthView {

@@ -312,8 +312,7 @@ func languageViews(r *desk.Request, present []string) (views []languageView) {
 		present, standard = sent["languages"], sent.Get("default")
 	}
 	for _, tag := range tenant.Languages {
-		views = append(views, languageView{tag, page.LanguageName(tag), slices.Contains(present, tag),
-			tag == standard})
+		views = append(views, languageView{tag, page.LanguageName(tag), slices.Contains(present, tag), tag == standard})
 	}
 	return views
 }
