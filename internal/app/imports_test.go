@@ -37,8 +37,8 @@ var house = []room{
 	// 11 of cmd and 7 of app refuse a command on a database that does not exist.
 	// 10 of backoffice and 1 of app name the operator and the role in an invitation, 3 of rules and 1 of pages say which
 	// scheme an address may have: lines of cmd's, whose flags of the brand are read as all others are.
-	// 8 of edge and 7 of pages tell a full disk once a minute, and operators whose estimate decides and the room left:
-	// lines of comments that were wrapped early.
+	// 8 of edge and 26 of pages tell a full disk once a minute, show operators whose estimate decides and the room left,
+	// and let them choose no limit without a magic number: lines of comments that were wrapped early.
 	{"cmd", 4116, nil},
 	{"docs", 0, nil}, // samples in Go
 	// 30 of store's name why a database cannot be copied.
@@ -85,7 +85,7 @@ var house = []room{
 	// 5 of pages name the key by which a program acts.
 	// 33 of rules, 26 of check and 9 of backoffice, taken from pages, tell support and shoppers of documents that proved
 	// nothing without being refused, and of a second browser.
-	{"pages", 15602, [][]string{{"dashboard", "shopper"}, {"page"}}},
+	{"pages", 15618, [][]string{{"dashboard", "shopper"}, {"page"}}},
 	// 1 of store and 2 of backoffice tell operators and teams what open sessions reserve of the credit.
 	// 22 of store keep a mail from going out after its link ended, and name those that wait. 35 of rules tell names,
 	// connections and certificates apart for doctor, lists and mails; 20 of app tell of waiting mails and a full disk.

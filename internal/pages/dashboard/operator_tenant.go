@@ -49,7 +49,9 @@ var (
 		Name: "tenant_limits",
 		Fields: []desk.Field{
 			{Name: "free_checks", Kind: "text", Max: 12, Optional: true, Hint: true},
+			{Name: "free_unlimited", Kind: "checkbox"},
 			{Name: "test_cap", Kind: "text", Max: 12, Optional: true, Hint: true},
+			{Name: "test_unlimited", Kind: "checkbox"},
 		},
 		Problems: map[error]string{tenant.ErrFreeChecks: "number", tenant.ErrTestCap: "number"},
 	}
@@ -63,7 +65,7 @@ var tenantActs = []operatorAct[tenant.Tenant]{
 	{form: creditForm, safe: true, check: checkCredit, do: bookCredit(1, "tenant_credit")},
 	{form: correctForm, safe: true, check: checkCredit, do: bookCredit(-1, "tenant_correct")},
 	{form: limitsForm, safe: true, do: (*Pages).setLimits, begin: func(t tenant.Tenant) []string {
-		return []string{"free_checks", limitText(t.FreeChecks), "test_cap", limitText(t.TestCap)}
+		return append(begun("free_checks", "free_unlimited", t.FreeChecks), begun("test_cap", "test_unlimited", t.TestCap)...)
 	}},
 	{form: ownerForm, safe: true, do: func(p *Pages, r *desk.Request, t tenant.Tenant, f *desk.FormView) error {
 		return p.showOwnerLink(r, t, p.mailTo(f))
@@ -192,6 +194,12 @@ func bookCredit(sign int64, notice string) func(*Pages, *desk.Request, tenant.Te
 
 func (p *Pages) setLimits(r *desk.Request, t tenant.Tenant, f *desk.FormView) error {
 	free, daily := parseLimit(f.Value("free_checks")), parseLimit(f.Value("test_cap"))
+	if f.Checked("free_unlimited") {
+		free = billing.Unlimited
+	}
+	if f.Checked("test_unlimited") {
+		daily = billing.Unlimited
+	}
 	_, err := p.cfg.Tenants.Update(r.Ctx(), r.Who.OperatorActor(), t.ID,
 		tenant.Changes{FreeChecks: &free, TestCap: &daily})
 	return r.After(err, operatedPath(t.ID), "tenant_limits")
@@ -208,6 +216,14 @@ func parseLimit(typed string) int64 {
 		return -2
 	}
 	return n
+}
+
+// begun returns the first value of a limit's field, or of its box for no limit, after its name.
+func begun(field, box string, limit *int64) []string {
+	if limit != nil && *limit == billing.Unlimited {
+		return []string{box, "on"}
+	}
+	return []string{field, limitText(limit)}
 }
 
 // limitText is the reverse of parseLimit.

@@ -225,8 +225,8 @@ func TestOperatorActs(t *testing.T) {
 			{"correct", url.Values{"units": {"7"}, "note": {""}}, "is needed"},
 			{"correct", url.Values{"units": {"-7"}, "note": {"x"}}, "whole number"},
 			{"correct", url.Values{"units": {"1,007,001"}, "note": {"x"}}, "At most 1,007,000 units"},
-			{"limits", url.Values{"free_checks": {"-2"}}, "must be -1"},
-			{"limits", url.Values{"test_cap": {"many"}}, "must be -1"},
+			{"limits", url.Values{"free_checks": {"-2"}}, "must be 0 or a larger"},
+			{"limits", url.Values{"test_cap": {"many"}}, "must be 0 or a larger"},
 			{"limits", url.Values{"test_cap": {"-9223372036854775808"}}, "12 characters"},
 		} {
 			before := newest(t, g, audit.OfTenant(shop.Tenant.ID))
@@ -249,6 +249,15 @@ func TestOperatorActs(t *testing.T) {
 		_, body = op.Get(t, page)
 		if got := testID(t, body, "test-cap"); !strings.Contains(got, "default") {
 			t.Errorf("the cap is %q", got)
+		}
+		res, _ = op.Fill(t, page+"/limits", url.Values{"test_unlimited": {"1"}})
+		want(t, "no limit", res, 303, page)
+		if _, body := op.Get(t, page); testID(t, body, "test-cap") != "Unlimited" {
+			t.Errorf("the cap is %q", testID(t, body, "test-cap"))
+		}
+		if _, body := op.Get(t, page+"/limits"); strings.Contains(body, `value="-1"`) ||
+			!strings.Contains(body, `type="checkbox" value="1" checked`) {
+			t.Error("the form shows a number for no limit")
 		}
 		for _, path := range []string{"/operator/tenants/" + uuid.NewString(), "/operator/tenants/x", page + "/delete"} {
 			res, _ := op.Get(t, path)
