@@ -38,7 +38,7 @@ func (a *App) buildDashboard(cfg config.Config, sealer *credential.Sealer) (err 
 		URL:      cfg.DashboardURL, APIURL: cfg.BaseURL, Now: a.now, Logger: a.log,
 		Impacts: session.NewImpacts(a.Store, callbackRule(cfg), a.now), Records: session.NewRecords(a.Store, a.now),
 		Clock: session.NewTestClock(a.Store, a.now), Retention: cfg.Retention,
-		Billing: a.Store, Limits: limits(cfg), Audit: a.Store, Evidence: evidence, Errors: reference.Headings,
+		Billing: a.Store, Limits: limits(cfg), Audit: a.Store, Evidence: evidence, Sections: reference.Sections,
 		Closed: func(ctx context.Context, of tenant.Tenant) (string, error) {
 			return doctor.Closing(ctx, cfg, a.Store, a.now())(of)
 		},

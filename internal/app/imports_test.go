@@ -85,7 +85,8 @@ var house = []room{
 	// 5 of pages name the key by which a program acts.
 	// 33 of rules, 26 of check and 9 of backoffice, taken from pages, tell support and shoppers of documents that proved
 	// nothing without being refused, and of a second browser.
-	{"pages", 15618, [][]string{{"dashboard", "shopper"}, {"page"}}},
+	// 20 of pages, taken from edge, rules, store, check and backoffice, find the guide for support in the dashboard.
+	{"pages", 15636, [][]string{{"dashboard", "shopper"}, {"page"}}},
 	// 1 of store and 2 of backoffice tell operators and teams what open sessions reserve of the credit.
 	// 22 of store keep a mail from going out after its link ended, and name those that wait. 35 of rules tell names,
 	// connections and certificates apart for doctor, lists and mails; 20 of app tell of waiting mails and a full disk.

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"maps"
 	"net/http"
 	"net/http/cookiejar"
 	"reflect"
@@ -97,14 +96,12 @@ func (g *Gateway) send(t testing.TB, row Row) (*http.Response, string) {
 		t.Errorf("%s: the answer has no request id", row.Name)
 	}
 	for _, detail := range ErrorDetails([]byte(body)) {
-		if explained()[detail] == "" {
+		if reference.Headings()[detail] == "" {
 			t.Errorf("%s: the guide to errors does not explain %q", row.Name, detail)
 		}
 	}
 	return res, body
 }
-
-var explained = sync.OnceValue(func() map[string]string { return maps.Collect(reference.Headings) })
 
 // ErrorDetails returns the names under which the guide to errors explains an answer: its
 // detail, its code, or the types of its violations. It returns nothing for a body that is

@@ -59,10 +59,7 @@ func (s *Store) EventByID(
 		}
 		return inScope(tx.db, scope).Where("id = ?", id).Take(&row).Error
 	})
-	if err != nil {
-		return webhook.Record{}, nil, err
-	}
-	return row.Record, attempts, nil
+	return row.Record, attempts, err
 }
 
 // renewed holds the columns that make a delivery due now and restart its schedule.

@@ -259,10 +259,7 @@ type Delivery struct {
 func (s *Service) Delivery(ctx context.Context, scope Scope, id string) (Delivery, error) {
 	record, attempts, err := s.store.EventByID(ctx, webhook.OfTenant(scope.TenantID), id)
 	if err == nil && record.Livemode != scope.Livemode {
-		err = errNotFound
+		return Delivery{}, errNotFound
 	}
-	if err != nil {
-		return Delivery{}, err
-	}
-	return Delivery{Record: record, Attempts: attempts}, nil
+	return Delivery{Record: record, Attempts: attempts}, err
 }

@@ -112,8 +112,5 @@ func withServer(document []byte, baseURL string) ([]byte, error) {
 		return nil, errors.New("the document does not have exactly one server '/'")
 	}
 	quoted, err := json.Marshal(baseURL) // a JSON string is a YAML string
-	if err != nil {
-		return nil, err
-	}
-	return bytes.Replace(document, []byte(placeholder), fmt.Appendf(nil, "\n  - url: %s\n", quoted), 1), nil
+	return bytes.Replace(document, []byte(placeholder), fmt.Appendf(nil, "\n  - url: %s\n", quoted), 1), err
 }

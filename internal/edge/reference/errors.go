@@ -1,7 +1,6 @@
 package reference
 
 import (
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -16,7 +15,7 @@ func Help(names []string) string {
 	links := make([]string, 0, len(names))
 	for _, name := range names {
 		address := Path + "/" + errorGuide
-		if at := headings()[name]; at != "" {
+		if at := Headings()[name]; at != "" {
 			address += "#" + at
 		}
 		if link := "<" + address + `>; rel="help"`; !slices.Contains(links, link) {
@@ -26,18 +25,21 @@ func Help(names []string) string {
 	return strings.Join(links, ", ")
 }
 
-var headings = sync.OnceValue(func() map[string]string { return maps.Collect(Headings) })
+// Headings returns the anchors of the headings of the guide to errors.
+var Headings = sync.OnceValue(func() map[string]string {
+	all := map[string]string{}
+	for _, s := range Sections(errorGuide, "###") {
+		all[s[0]] = s[1]
+	}
+	return all
+})
 
-// Headings yields the headings of the guide to errors that explain one of these names, with their anchors.
-func Headings(yield func(title, anchor string) bool) {
-	source, err := agegate.Docs.ReadFile("docs/guides/errors.md")
-	if err != nil {
-		return // the pages cannot be made either
+// Sections returns the title, the anchor and the text of each section of a guide whose heading begins with a mark.
+func Sections(guide, mark string) (all [][3]string) {
+	source, _ := agegate.Docs.ReadFile(guidesFolder + guide + ".md") // without it the pages cannot be made either
+	for _, part := range strings.Split("\n"+string(source), "\n"+mark+" ")[1:] {
+		title, text, _ := strings.Cut(part, "\n")
+		all = append(all, [3]string{title, anchor(title), text})
 	}
-	for line := range strings.Lines(string(source)) {
-		title, ok := strings.CutPrefix(strings.TrimSpace(line), "### ")
-		if ok && !yield(title, anchor(title)) {
-			return
-		}
-	}
+	return all
 }

@@ -2,7 +2,6 @@ package dashboard
 
 import (
 	"context"
-	"iter"
 	"log/slog"
 	"net/netip"
 	"slices"
@@ -38,7 +37,7 @@ type Config struct {
 	Audit    audit.Store
 	Evidence *evidence.Service
 	Preview  Preview
-	Errors   iter.Seq2[string, string]                            // headings of the guide to errors, with their anchors
+	Sections func(guide, mark string) [][3]string                 // see reference.Sections
 	Health   func(context.Context) (Health, error)                // see Health
 	Closed   func(context.Context, tenant.Tenant) (string, error) // see doctor.Closing
 	HTTPS    bool                                                 // all public addresses are https

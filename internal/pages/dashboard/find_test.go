@@ -150,7 +150,7 @@ func TestLookUp(t *testing.T) {
 			{owner, "1042 and others", "", []string{"1 match", live}},
 			{owner, "fallback", "", []string{"/test/sessions?status=FALLBACK", "/settings/document-check"}},
 			{owner, "passed", base + "/test/sessions?status=PASSED", nil},
-			{owner, "delete data", base + "/test/sessions", nil},
+			{owner, "delete data", "", []string{base + "/test/sessions", "/docs/support#a-shopper-asks-about"}},
 			{owner, "branding", base + "/settings/branding", nil},
 			{viewer, "branding", base + "/settings", nil},
 			{owner, "Logo", base + "/settings/branding", nil}, // not "log out"
@@ -316,6 +316,33 @@ func TestLookUpPages(t *testing.T) {
 	searched(t, op, "/operator/find", "zzz", "", "<h1>Search</h1>", `placeholder="Search"`)
 	for _, text := range []string{"mail", "metrics", "limits", "backup", "version", "logs", "Metriken", "Sicherung"} {
 		found(t, op, "/operator/find", text, "/operator/system")
+	}
+}
+
+// TestLookUpGuide: what support staff ask for, and a title of the shopper's page that they paste, lead to the sections
+// of support's guide in the page's language, beside a list of sessions that is found too.
+func TestLookUpGuide(t *testing.T) {
+	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
+	shop := g.Shop(t, "", nil)
+	support := member(t, g, shop.Tenant.ID, account.Support)
+	at := "/dashboard/" + shop.Tenant.ID.String() + "/live/paste?lang="
+	for language, asked := range map[string]map[string]string{
+		"en": {
+			"refund": "charged-for-the-check-and-refunds", "customer wants a refund": "charged-for-the-check-and-refunds",
+			"delete data": "a-shopper-asks-about-their-face-or-data", "This check has expired": "the-link-has-expired",
+			"This check was started in another browser.": "the-camera-does-not-open", "scam": "is-this-page-genuine",
+		},
+		"de": {
+			"Erstattung": "geld-für-die-prüfung-und-erstattungen", "Geld zurück": "geld-für-die-prüfung-und-erstattungen",
+			"Daten löschen": "ein-kunde-will-auskunft-über-gesicht-und-daten-oder-sie-löschen-lassen",
+			"Diese Prüfung wurde in einem anderen Browser begonnen": "ein-kunde-hat-die-seite-geschlossen",
+			"Kollege kann sich nicht anmelden":                      "jemand-aus-dem-team-kann-sich-nicht-anmelden",
+		},
+	} {
+		guide := map[string]string{"en": "/docs/support#", "de": "/docs/support.de#"}[language]
+		for text, part := range asked {
+			searched(t, support, at+language, text, "", guide+strings.ToLower(url.PathEscape(part)))
+		}
 	}
 }
 

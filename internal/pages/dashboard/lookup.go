@@ -81,7 +81,28 @@ func (p *Pages) lookUp(r *desk.Request, text string) ([]hitView, error) {
 		}
 		hits = append(hits, found[:min(len(found), maxHits)]...)
 	}
-	return opening(hits), nil
+	guide, err := p.guideNamed(r, text, opening(hits))
+	return append(opening(hits), guide...), err
+}
+
+// guideNamed returns the sections of support's guide whose titles have all words of a text, or else whose texts have
+// them, of one word only beside no others. It returns none if others has a session, or a page of this name.
+func (p *Pages) guideNamed(r *desk.Request, text string, others []hitView) (hits []hitView, err error) {
+	at, err := p.textsOf(r, "story.guide_SPOOF")
+	named := func(hit hitView) bool { return hit.Session != nil || strings.EqualFold(hit.Name, text) }
+	if err != nil || !strings.ContainsFunc(text, unicode.IsLetter) || slices.ContainsFunc(others, named) {
+		return nil, err
+	}
+	guide, _, _ := strings.Cut(at[0], "#")
+	text = strings.ToLower(strings.Trim(strings.Join(wordsOf(text), " "), "….:?"))
+	for _, s := range p.cfg.Sections(guide, "##") {
+		titled, _ := names(text, s[0], "")
+		if told, _ := names(text, s[0], s[2]); titled || told && (others == nil || strings.Contains(text, " ")) {
+			hits = append(hits, hitView{Kind: "nav.support", Name: s[0], exact: titled,
+				recordLink: recordLink{Href: r.Docs() + "/" + guide + "#" + s[1], Livemode: r.Access.Livemode()}})
+		}
+	}
+	return exactOnes(hits), nil
 }
 
 // lookUpEach returns the sessions that any of several words names, such as 1042, 1043. Words that name modes or
@@ -136,7 +157,9 @@ func (p *Pages) lookUpWord(r *desk.Request, word string, parts int) (hits []hitV
 		}
 	}
 	if len(word) > minLetters {
-		hits, err = p.pagesNamed(r, strings.ToLower(word))
+		if hits, err = p.pagesNamed(r, strings.ToLower(word)); err == nil && hits == nil {
+			hits, err = p.guideNamed(r, word, []hitView{})
+		}
 	}
 	for _, name := range all {
 		if err == nil && hits == nil && len(name) >= minLetters && strings.ContainsAny(name, "0123456789") {
@@ -172,12 +195,7 @@ func narrowed(hits []hitView, keep func(hitView) bool) []hitView {
 func mostOf(hits []hitView) (most []hitView) {
 	best := 1
 	for i, hit := range hits {
-		n := 0
-		for _, other := range hits {
-			if hit.is(other) {
-				n++
-			}
-		}
+		n := len(slices.DeleteFunc(slices.Clone(hits), func(other hitView) bool { return !hit.is(other) }))
 		switch {
 		case n < best || slices.ContainsFunc(hits[:i], hit.is):
 			continue

@@ -27,11 +27,11 @@ func (p *Pages) errorsNamed(r *desk.Request, text string) (hits []hitView, err e
 			}
 		}
 	}
-	for title, anchor := range p.cfg.Errors {
-		name := strings.ToLower(title)
+	for _, s := range p.cfg.Sections("errors", "###") {
+		name := strings.ToLower(s[0])
 		if text == name || strings.Contains(text, `"`+name+`"`) {
-			hits = append(hits, hitView{Kind: "lookup.error", Name: title,
-				recordLink: recordLink{Href: r.Docs() + "/errors#" + anchor, Livemode: r.Access.Livemode()}})
+			hits = append(hits, hitView{Kind: "lookup.error", Name: s[0],
+				recordLink: recordLink{Href: r.Docs() + "/errors#" + s[1], Livemode: r.Access.Livemode()}})
 		}
 	}
 	return hits, nil

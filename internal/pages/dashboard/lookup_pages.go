@@ -175,7 +175,7 @@ var plurals = []string{"", "s", "e", "n", "en"}
 // one of those, or is so but for the ending of a plural.
 func names(text, title, words string) (named, exact bool) {
 	title = strings.ToLower(title)
-	all := strings.FieldsFunc(title+" "+strings.ToLower(words), func(c rune) bool { return c == ' ' || c == ',' })
+	all := inWord.FindAllString(title+" "+strings.ToLower(words), -1)
 	named, exact = true, true
 	for typed := range strings.FieldsSeq(text) {
 		named = named && slices.ContainsFunc(all, func(word string) bool { return strings.HasPrefix(word, typed) })

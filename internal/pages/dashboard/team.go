@@ -86,7 +86,7 @@ func (p *Pages) team() desk.Feature {
 
 type teamView struct {
 	desk.Layout
-	Roles       []string // roles that an invitation can give
+	Roles       []string
 	Members     []memberView
 	Invitations []invitationView
 	Invite      string // address
@@ -113,7 +113,7 @@ func (p *Pages) showTeam(r *desk.Request) error {
 	if err != nil {
 		return err
 	}
-	v := &teamView{Invite: r.Href(invitePath), Roles: inviteForm.Fields[0].Options}
+	v := &teamView{Invite: r.Href(invitePath), Roles: roleNames}
 	names := map[string]string{}
 	for _, m := range members {
 		names[m.UserID.String()] = m.User.Name

@@ -68,6 +68,10 @@ func TestInvitationTakesAccounts(t *testing.T) {
 func TestOwnMemberPage(t *testing.T) {
 	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		o := newStaffed(t, g, nil)
+		if _, body := o.owner.Get(t, o.at("/team")); !strings.Contains(between(t, body, `data-testid="roles"`, "</dl>"),
+			"<dt>Owner</dt>") {
+			t.Error("the team's page does not say what owners may do")
+		}
 		page, leave := o.at("/team/"+o.owner.User.ID.String()), "/dashboard/account/leave/"+o.shop.Tenant.ID.String()
 		res, body := o.owner.Get(t, page)
 		want(t, "the last owner's page", res, 200, "")

@@ -59,10 +59,7 @@ func HashToken(token string) []byte {
 // NewLinkToken returns 32 random bytes as 43 base64url characters.
 func NewLinkToken(random io.Reader) (string, error) {
 	b, err := NewSecret(random)
-	if err != nil {
-		return "", err
-	}
-	return base64.RawURLEncoding.EncodeToString(b), nil
+	return base64.RawURLEncoding.EncodeToString(b), err
 }
 
 // Sealer encrypts secrets at rest with AES-256-GCM (NIST SP 800-38D), each with

@@ -22,10 +22,7 @@ type Reader struct{ weights *glyph.Weights }
 // New returns a reader with the embedded weights.
 func New() (*Reader, error) {
 	weights, err := glyph.Trained()
-	if err != nil {
-		return nil, err
-	}
-	return &Reader{weights}, nil
+	return &Reader{weights}, err
 }
 
 // Finding says what the reader found in a picture.
