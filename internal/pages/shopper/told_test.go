@@ -166,6 +166,10 @@ func TestNoMovementIsNoLowEstimate(t *testing.T) {
 			page := shopper.get(link)
 			page.shows(t, http.StatusOK, f.shown())
 			contains(t, page.body, "before we could estimate your age. This does not mean that you are too young.", says)
+			unseen := why == age.ReasonUnmoved || why == age.ReasonAstray
+			if unseen != strings.Contains(page.body, "We did not see the movements") {
+				t.Errorf("%s: whether the movements were not seen is wrong", why)
+			}
 			if strings.Contains(page.body, "did not confirm that you are") {
 				t.Errorf("%s: the page says the same as after a low estimate", why)
 			}
