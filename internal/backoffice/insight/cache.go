@@ -33,9 +33,8 @@ func newCache[K comparable, V any](now func() time.Time) *cache[K, V] {
 	return &cache[K, V]{now: now, values: values}
 }
 
-// get returns the value of a key, computed by compute if it is older than
-// cacheTTL. If that fails, it returns an older value with stale set, if it has
-// one.
+// get returns the value of a key, computed by compute if it is older than cacheTTL. If that fails, it returns an
+// older value with stale set, if it has one.
 func (c *cache[K, V]) get(key K, name string, compute func() (V, error)) (value V, stale bool, err error) {
 	kept, ok := c.values.Get(key)
 	if ok && c.fresh(kept) {

@@ -12,8 +12,7 @@ const cameraDays = 30
 
 // Decisions counts live sessions that the camera decided.
 type Decisions struct {
-	// Decided includes the sessions that went on to the document check, whatever
-	// their result.
+	// Decided includes the sessions that went on to the document check, whatever their result.
 	Decided int64
 	Passed  int64 // by the camera
 }
@@ -30,8 +29,7 @@ type Reach struct {
 type CameraStore interface {
 	// SumDecisions adds up the live sessions of all tenants from the hour from on.
 	SumDecisions(ctx context.Context, from int64) (Decisions, error)
-	// CountReach counts among a tenant's newest limit sessions, those created at or
-	// after since.
+	// CountReach counts among a tenant's newest limit sessions, those created at or after since.
 	CountReach(ctx context.Context, tenantID uuid.UUID, since time.Time, target int, cutoffs [2]float64, limit int,
 	) (Reach, error)
 }

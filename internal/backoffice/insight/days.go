@@ -15,9 +15,8 @@ type Outcome struct {
 	N      int64
 }
 
-// Outcomes counts the scope's sessions by the UTC day of their creation, status
-// and source, from the day of from to the day before that of to, in no particular
-// order. A deleted session still counts if its hour was folded before the
+// Outcomes counts the scope's sessions by the UTC day of their creation, status and source, from the day of from to
+// the day before that of to, in no particular order. A deleted session still counts if its hour was folded before the
 // deletion.
 func (s *Service) Outcomes(ctx context.Context, scope Scope, from, to time.Time) ([]Outcome, error) {
 	first, end := number(from, day), number(to, day)

@@ -78,8 +78,7 @@ func (s *Service) Keys(ctx context.Context, scope Scope) ([]KeyUse, error) {
 	return list, err
 }
 
-// Replica is a gateway process. Replicas with different fingerprints may give
-// different results.
+// Replica is a gateway process. Replicas with different fingerprints may give different results.
 type Replica struct {
 	ID          uuid.UUID
 	StartedAt   time.Time
@@ -107,8 +106,7 @@ type ReplicaStore interface {
 	Replicas(ctx context.Context, since time.Time) ([]Replica, error)
 }
 
-// How often a replica reports, and the time without a report after which it
-// counts as gone.
+// How often a replica reports, and the time without a report after which it counts as gone.
 const (
 	HeartbeatEvery = 30 * time.Second
 	GoneAfter      = 3 * HeartbeatEvery

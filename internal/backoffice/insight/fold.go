@@ -62,24 +62,20 @@ const (
 
 // FoldStore stores the sums.
 type FoldStore interface {
-	// FoldedUpto returns the hour or day before which everything of a tenant has
-	// been folded, 0 if nothing has.
+	// FoldedUpto returns the hour or day before which everything of a tenant has been folded, 0 if nothing has.
 	FoldedUpto(ctx context.Context, sum Sum, tenantID uuid.UUID) (int64, error)
-	// Unfolded returns the tenants that have something to fold before an hour or
-	// day.
+	// Unfolded returns the tenants that have something to fold before an hour or day.
 	Unfolded(ctx context.Context, sum Sum, before int64) ([]uuid.UUID, error)
 	// FirstUnfolded returns the hour or day, not before from, of the tenant's
 	// oldest session or entry, or false when there is none before the given one.
 	FirstUnfolded(ctx context.Context, sum Sum, tenantID uuid.UUID, from, before int64) (int64, bool, error)
-	// CountSessions counts a tenant's sessions of both modes that were created at
-	// or after from and before to, by their effective status at now. It leaves out
-	// those of session.SourceReceiver.
+	// CountSessions counts a tenant's sessions of both modes that were created at or after from and before to, by
+	// their effective status at now. It leaves out those of session.SourceReceiver.
 	CountSessions(ctx context.Context, tenantID uuid.UUID, from, to, now time.Time) ([]Group, error)
 	// CountEntries adds up a tenant's ledger entries from from to before to.
 	CountEntries(ctx context.Context, tenantID uuid.UUID, from, to time.Time) ([]LedgerDay, error)
-	// FoldSessions stores the groups of an hour, and FoldLedger those of a day, and
-	// advance the mark past it, in one transaction. They do so only if the mark is
-	// still at upto, and report whether it was.
+	// FoldSessions stores the groups of an hour, and FoldLedger those of a day, and advance the mark past it, in one
+	// transaction. They do so only if the mark is still at upto, and report whether it was.
 	FoldSessions(ctx context.Context, tenantID uuid.UUID, upto, hour int64, groups []Group) (bool, error)
 	FoldLedger(ctx context.Context, tenantID uuid.UUID, upto, day int64, days []LedgerDay) (bool, error)
 	// SumDays returns the sums of the folded days from from to before.
@@ -102,13 +98,11 @@ func start(n int64, unit time.Duration) time.Time {
 	return time.Unix(n*int64(unit/time.Second), 0).UTC()
 }
 
-// Fold folds every hour and day that can no longer change and is not folded yet.
-// An hour can change while one of its sessions is open: for about two hours, and
-// with document checks under way up to session.MaxLifetime and two hours. It
-// works in one small transaction per tenant and hour, and calls rest after each,
-// with the time at which that transaction began. Several replicas may run it at
-// the same time: each hour is folded by one of them. The next run continues an
-// interrupted one.
+// Fold folds every hour and day that can no longer change and is not folded yet. An hour can change while one of its
+// sessions is open: for about two hours, and with document checks under way up to session.MaxLifetime and two hours.
+// It works in one small transaction per tenant and hour, and calls rest after each, with the time at which that
+// transaction began. Several replicas may run it at the same time: each hour is folded by one of them. The next run
+// continues an interrupted one.
 func (s *Service) Fold(ctx context.Context, rest func(since time.Time)) error {
 	now := s.now()
 	for _, job := range []struct {
@@ -123,8 +117,7 @@ func (s *Service) Fold(ctx context.Context, rest func(since time.Time)) error {
 		if err != nil {
 			return err
 		}
-		// Each tenant gets one step in turn, so that one with much to fold does
-		// not delay the others.
+		// Each tenant gets one step in turn, so that one with much to fold does not delay the others.
 		for len(tenants) > 0 {
 			var left []uuid.UUID
 			for _, id := range tenants {
@@ -163,9 +156,8 @@ func (s *Service) foldNext(ctx context.Context, sum Sum, tenantID uuid.UUID, bef
 }
 
 func (s *Service) foldHour(ctx context.Context, tenantID uuid.UUID, upto, n int64) (bool, error) {
-	// Counting happens outside the transaction that stores the sums. The hour is over,
-	// and a session that is deleted in between stays in the sums, as if it had been
-	// deleted after the fold.
+	// Counting happens outside the transaction that stores the sums. The hour is over, and a session that is deleted
+	// in between stays in the sums, as if it had been deleted after the fold.
 	groups, err := s.store.CountSessions(ctx, tenantID, start(n, hour), start(n+1, hour), s.now().Add(-closed))
 	open := slices.ContainsFunc(groups, func(g Group) bool { return g.Status == session.StatusPending })
 	if err != nil || open {
@@ -182,12 +174,10 @@ func (s *Service) foldDay(ctx context.Context, tenantID uuid.UUID, upto, n int64
 	return s.store.FoldLedger(ctx, tenantID, upto, n, days)
 }
 
-// count counts the scope's sessions created at or after from. It reads folded
-// hours from their sums, added up over steps of the given number of hours, and
-// counts younger hours from rows. from must be the start of a step.
+// count counts the scope's sessions created at or after from. It reads folded hours from their sums, added up over
+// steps of the given number of hours, and counts younger hours from rows. from must be the start of a step.
 func (s *Service) count(ctx context.Context, scope Scope, from, now time.Time, step int64) ([]Group, error) {
-	// The mark is read first and divides the two counts, so that an hour folded
-	// between them is counted once.
+	// The mark is read first and divides the two counts, so that an hour folded between them is counted once.
 	upto, err := s.store.FoldedUpto(ctx, SumSessions, scope.TenantID)
 	if err != nil {
 		return nil, err
@@ -207,9 +197,8 @@ func (s *Service) count(ctx context.Context, scope Scope, from, now time.Time, s
 	return groups, err
 }
 
-// Ledger returns the sums of a tenant's ledger by day, kind and source, from a
-// day on (the day of from, UTC), in no particular order. Days that ended more
-// than an hour ago are read from their sums.
+// Ledger returns the sums of a tenant's ledger by day, kind and source, from a day on (the day of from, UTC), in no
+// particular order. Days that ended more than an hour ago are read from their sums.
 func (s *Service) Ledger(ctx context.Context, tenantID uuid.UUID, from time.Time) ([]LedgerDay, error) {
 	upto, err := s.store.FoldedUpto(ctx, SumLedger, tenantID)
 	if err != nil {

@@ -40,8 +40,7 @@ type Service struct {
 	ready    *cache[uuid.UUID, Checklist] // only complete checklists
 }
 
-// NewService returns a service over a store. limits are the operator's; now must
-// return UTC in whole microseconds.
+// NewService returns a service over a store. limits are the operator's; now must return UTC in whole microseconds.
 func NewService(store Store, limits billing.Limits, now func() time.Time) *Service {
 	return &Service{
 		store: store, limits: limits, now: now,
@@ -51,14 +50,12 @@ func NewService(store Store, limits billing.Limits, now func() time.Time) *Servi
 	}
 }
 
-// Now returns the time of the service's clock, for pages that show ages of
-// things.
+// Now returns the time of the service's clock, for pages that show ages of things.
 func (s *Service) Now() time.Time { return s.now() }
 
 var errNotFound = fault.New(fault.NotFound, "Not found")
 
-// Store reads what the gateway has written, and keeps the sums, the refusals and
-// the list of replicas.
+// Store reads what the gateway has written, and keeps the sums, the refusals and the list of replicas.
 type Store interface {
 	FoldStore
 	RefusalStore
@@ -69,9 +66,8 @@ type Store interface {
 	// ListSessions returns the newest sessions that a query selects. With After, it
 	// returns those just newer than After instead. The order is newest first.
 	ListSessions(ctx context.Context, q SessionQuery) (Found[SessionRow], error)
-	// FindSessions returns at most limit sessions of a scope with a name, the newest
-	// first; those with the beginning of an order are sorted by the order. It finds them
-	// by an index, however many there are.
+	// FindSessions returns at most limit sessions of a scope with a name, the newest first; those with the beginning
+	// of an order are sorted by the order. It finds them by an index, however many there are.
 	FindSessions(ctx context.Context, scope Scope, by Name, text string, now time.Time, limit int) ([]SessionRow, error)
 	// FindEvents returns the IDs of at most limit webhook events of a tenant that end with
 	// 3 characters or more, the newest first.
@@ -80,6 +76,8 @@ type Store interface {
 	ListEvents(ctx context.Context, q EventQuery) (Found[EventRow], error)
 	// SessionByID returns the tenant's session, or fault.NotFound.
 	SessionByID(ctx context.Context, tenantID, id uuid.UUID) (session.Session, error)
+	// HandoverOf returns the handover of a session, or fault.NotFound.
+	HandoverOf(ctx context.Context, linkHash []byte) (session.Handover, error)
 	// Related reports which data about a session other tables hold.
 	Related(ctx context.Context, sess session.Session) (Related, error)
 	// Events, EventByID and Endpoints have the contracts of webhook.Journal.
@@ -87,16 +85,13 @@ type Store interface {
 	EventByID(ctx context.Context, scope webhook.Scope, id string) (webhook.Record, []webhook.Attempt, error)
 	Endpoints(ctx context.Context, scope webhook.Scope) ([]webhook.Failing, error)
 
-	// SumHours returns the sums of the folded hours from from to before (hours
-	// since 1970), added up over steps of the given number of hours and over all
-	// target ages (0 in the result).
+	// SumHours returns the sums of the folded hours from from to before (hours since 1970), added up over steps of
+	// the given number of hours and over all target ages (0 in the result).
 	SumHours(ctx context.Context, scope Scope, from, before, step int64) ([]Group, error)
-	// CountEvents counts a scope's events by status: at most limit of each
-	// status. Of delivered and failed events it counts the newest, created at
-	// or after since.
+	// CountEvents counts a scope's events by status: at most limit of each status. Of delivered and failed events it
+	// counts the newest, created at or after since.
 	CountEvents(ctx context.Context, scope Scope, since string, limit int) (EventCounts, error)
-	// CountByKey counts a tenant's sessions created at or after since by the key
-	// that created them.
+	// CountByKey counts a tenant's sessions created at or after since by the key that created them.
 	CountByKey(ctx context.Context, tenantID uuid.UUID, since time.Time) (map[uuid.UUID]int64, error)
 	// Progress returns a tenant's progress and funds.
 	Progress(ctx context.Context, tenantID uuid.UUID, now time.Time) (Progress, Funds, error)

@@ -44,9 +44,8 @@ type SessionRow struct {
 	Untold      bool   // its webhook failed so far or for good, or waits for a disabled endpoint
 }
 
-// SessionPage is a page of sessions, newest first. It may have fewer rows than
-// PageSize, even none, and still a next page: if a filter selects few of very
-// many sessions, a page ends after a limited number of sessions was searched.
+// SessionPage is a page of sessions, newest first. It may have fewer rows than PageSize, even none, and still a next
+// page: if a filter selects few of very many sessions, a page ends after a limited number of sessions was searched.
 type SessionPage struct {
 	Rows  []SessionRow
 	Next  uuid.UUID // the cursor of the next, older page; the zero UUID after the last
@@ -135,17 +134,15 @@ func Following(id uuid.UUID) uuid.UUID {
 	return id
 }
 
-// Bounds of an export: rows, and reads of the database, each of which looks at a
-// limited number of sessions.
+// Bounds of an export: rows, and reads of the database, each of which looks at a limited number of sessions.
 const (
 	ExportRows  = 100_000
 	exportReads = 2_000
 	exportBatch = 500
 )
 
-// Export calls write with the sessions that a filter selects, newest first, a
-// batch at a time. Every read may take as long as wait. It reports whether it ended
-// at its bounds instead of at the oldest session.
+// Export calls write with the sessions that a filter selects, newest first, a batch at a time. Every read may take as
+// long as wait. It reports whether it ended at its bounds instead of at the oldest session.
 func (s *Service) Export(
 	ctx context.Context, scope Scope, f SessionFilter, wait time.Duration, write func([]SessionRow) error,
 ) (more bool, err error) {

@@ -27,9 +27,8 @@ type Month struct {
 	Added      int64 // units of credit
 }
 
-// Months returns the sums of the last n months including the current one,
-// newest first, without months before the tenant was created. It returns
-// fault.NotFound for an unknown tenant.
+// Months returns the sums of the last n months including the current one, newest first, without months before the
+// tenant was created. It returns fault.NotFound for an unknown tenant.
 func (s *Service) Months(ctx context.Context, tenantID uuid.UUID, n int) ([]Month, error) {
 	t, err := s.store.TenantByID(ctx, tenantID)
 	if err != nil {

@@ -105,8 +105,7 @@ type Funnel struct {
 	Created, Opened, Begun, Decided, Passed int64
 }
 
-// Point is a part of the window, one hour or one day of the zone long, the last one
-// unfinished.
+// Point is a part of the window, one hour or one day of the zone long, the last one unfinished.
 type Point struct {
 	Start time.Time
 	Counts
@@ -178,16 +177,14 @@ type overviewKey struct {
 	zone string
 }
 
-// Overview returns the figures of a window, whose days are those of a zone. They
-// are computed at most every 15 s. It returns fault.NotFound for an unknown tenant
-// or window.
+// Overview returns the figures of a window, whose days are those of a zone. They are computed at most every 15 s. It
+// returns fault.NotFound for an unknown tenant or window.
 func (s *Service) Overview(ctx context.Context, scope Scope, w Window, zone *time.Location) (Overview, error) {
 	days, err := w.days()
 	if err != nil {
 		return Overview{}, err
 	}
-	// The computation serves every request that waits for it, so it must not end
-	// with the request that started it.
+	// The computation serves every request that waits for it, so it must not end with the request that started it.
 	ctx = context.WithoutCancel(ctx)
 	o, stale, err := s.overview.get(overviewKey{scope, w, zone.String()}, fmt.Sprint(scope, w, zone),
 		func() (Overview, error) {
@@ -266,8 +263,7 @@ func (o *Overview) fill(groups []Group, points []time.Time) {
 				o.Times[i] += n
 			}
 		}
-		// A session created just now by a replica whose clock is ahead counts in
-		// the last part.
+		// A session created just now by a replica whose clock is ahead counts in the last part.
 		i, found := slices.BinarySearch(begin, g.Hour)
 		if !found {
 			i--
@@ -311,8 +307,7 @@ func (s *Service) webhookHealth(ctx context.Context, scope Scope, now time.Time)
 	return health, err
 }
 
-// spendDays is the number of whole days over which the spending of units is
-// averaged.
+// spendDays is the number of whole days over which the spending of units is averaged.
 const spendDays = 7
 
 func (s *Service) allowance(ctx context.Context, tenantID uuid.UUID, now time.Time) (*Allowance, error) {
@@ -362,8 +357,7 @@ func Remaining(limits billing.Limits, t tenant.Tenant, funds Funds) Allowance {
 	return a
 }
 
-// perDay returns the units spent per day in [first, before), over days, which must lie
-// in that range.
+// perDay returns the units spent per day in [first, before), over days, which must lie in that range.
 func perDay(days []LedgerDay, first, before int64) float64 {
 	var spent int64
 	for _, d := range days {

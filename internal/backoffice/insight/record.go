@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"agegate/internal/rules/fault"
 	"agegate/internal/rules/session"
 	"agegate/internal/rules/tenant"
 	"agegate/internal/rules/webhook"
@@ -32,8 +33,7 @@ type Record struct {
 	Key         *tenant.APIKey // the key that created the session; nil if none did or it is not known
 	Keyless     bool           // no key created it: it was made in the dashboard or as a sample
 	Estimate    session.Availability
-	// MayRedirect and NextRedirectExpired are for the test clock; see
-	// session.TestClock.
+	// MayRedirect and NextRedirectExpired are for the test clock; see session.TestClock.
 	MayRedirect         bool
 	NextRedirectExpired bool
 	Story               Story
@@ -45,8 +45,7 @@ type Record struct {
 // MomentKind is the kind of a moment.
 type MomentKind string
 
-// The kinds of moment. Each comment names the fields of Moment that are set in
-// addition to At.
+// The kinds of moment. Each comment names the fields of Moment that are set in addition to At.
 const (
 	MomentCreated    MomentKind = "created"
 	MomentOpened     MomentKind = "opened"
@@ -56,6 +55,8 @@ const (
 	MomentSaid       MomentKind = "said"      // Why; what the browser says of its camera
 	MomentLast       MomentKind = "last"      // Why; how the last document was refused
 	MomentOther      MomentKind = "other"     // Why; the page refuses another browser
+	MomentHandover   MomentKind = "handover"  // the last code for another device was shown, and none joined by it
+	MomentJoined     MomentKind = "joined"    // in its place if one did
 	MomentCamera     MomentKind = "camera"    // Camera; set if a document was asked for afterwards
 	MomentNoCamera   MomentKind = "no_camera" // Camera; in its place if no camera check had begun
 	MomentDocument   MomentKind = "document"  // Way of the last document, Refused
@@ -137,10 +138,27 @@ func (s *Service) Session(ctx context.Context, scope Scope, id uuid.UUID) (Recor
 	if err = s.addAttempts(ctx, &r, sess); err != nil {
 		return Record{}, err
 	}
+	if err = s.addHandover(ctx, &r, sess); err != nil {
+		return Record{}, err
+	}
 	slices.SortStableFunc(r.Timeline, func(a, b Moment) int { return a.At.Compare(b.At) })
 	related, err := s.store.Related(ctx, sess)
 	r.Held = heldOf(sess, related, now)
 	return r, err
+}
+
+// addHandover adds when a code for another device was shown last, and whether one has joined: a story follows to it.
+func (s *Service) addHandover(ctx context.Context, r *Record, sess session.Session) error {
+	row, err := s.store.HandoverOf(ctx, sess.LinkHash)
+	if fault.CodeOf(err) == fault.NotFound {
+		return nil
+	}
+	m := Moment{At: row.ExpiresAt.Add(-session.HandoverTTL), Kind: MomentHandover}
+	if row.PhoneHash != nil {
+		m.Kind, r.Story.Joined = MomentJoined, r.Status == session.StatusPending && after(m.At, sess.DocumentOpenedAt)
+	}
+	r.Timeline = append(r.Timeline, m)
+	return err
 }
 
 // key returns a tenant's key, or nil.
@@ -196,8 +214,7 @@ func momentsOf(sess session.Session, now time.Time) []Moment {
 	return list
 }
 
-// addAttempts adds a session's event, and the attempts to deliver it with the event as it was
-// after them.
+// addAttempts adds a session's event, and the attempts to deliver it with the event as it was after them.
 func (s *Service) addAttempts(ctx context.Context, r *Record, sess session.Session) error {
 	scope := webhook.OfTenant(sess.TenantID)
 	events, err := s.store.Events(ctx, webhook.Filter{Scope: scope, Session: sess.ID})
@@ -215,12 +232,10 @@ func (s *Service) addAttempts(ctx context.Context, r *Record, sess session.Sessi
 	return nil
 }
 
-// HeldKey identifies a stored field about the shopper. Pages show its name in the
-// reader's language.
+// HeldKey identifies a stored field about the shopper. Pages show its name in the reader's language.
 type HeldKey string
 
-// Held says whether a field about the shopper is stored. Pictures are never
-// stored, so there is no key for them.
+// Held says whether a field about the shopper is stored. Pictures are never stored, so there is no key for them.
 type Held struct {
 	Key    HeldKey
 	Stored bool

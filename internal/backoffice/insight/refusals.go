@@ -17,8 +17,7 @@ const (
 	maxRefusalText = 100   // bytes of each text
 )
 
-// Refusal is an API request that was refused with a 4xx status. It holds no
-// input.
+// Refusal is an API request that was refused with a 4xx status. It holds no input.
 type Refusal struct {
 	Scope
 	Route  string // method and pattern
@@ -38,13 +37,11 @@ type RefusalCount struct {
 
 // RefusalStore stores counts of refusals.
 type RefusalStore interface {
-	// AddRefusals adds counts of one scope to those stored, and deletes the oldest
-	// beyond keep.
+	// AddRefusals adds counts of one scope to those stored, and deletes the oldest beyond keep.
 	AddRefusals(ctx context.Context, scope Scope, counts []RefusalCount, keep int) error
 	// Refusals returns the scope's counts at or after since, newest first.
 	Refusals(ctx context.Context, scope Scope, since time.Time) ([]RefusalCount, error)
-	// PruneRefusals deletes up to limit counts older than a time and returns
-	// how many.
+	// PruneRefusals deletes up to limit counts older than a time and returns how many.
 	PruneRefusals(ctx context.Context, before time.Time, limit int) (int, error)
 }
 
@@ -59,9 +56,8 @@ func (s *Service) PruneRefusals(ctx context.Context, now time.Time, limit int) (
 	return s.store.PruneRefusals(ctx, now.Add(-RefusalsKept), limit)
 }
 
-// Recorder counts refusals in memory until they are written. It is safe for
-// concurrent use. It holds a limited number for each tenant and mode: a tenant
-// whose requests are refused in very many ways loses only its own counts.
+// Recorder counts refusals in memory until they are written. It is safe for concurrent use. It holds a limited number
+// for each tenant and mode: a tenant whose requests are refused in very many ways loses only its own counts.
 type Recorder struct {
 	store RefusalStore
 	now   func() time.Time

@@ -24,8 +24,7 @@ const (
 	CameraForced    CameraEnd = "forced"    // a test forced a fallback, after which a document is asked for
 )
 
-// Story says what has happened in a session so far, split into the parts from
-// which a sentence about it is built.
+// Story says what has happened in a session so far, split into the parts from which a sentence about it is built.
 type Story struct {
 	Status   session.Status // effective
 	Forced   bool           // the result was forced
@@ -39,6 +38,11 @@ type Story struct {
 	Cutoff   *float64       // years the estimate had to reach; nil when none was compared
 	Why      string         // the latest setback or note that explains where the session is; or empty
 	Refused  string         // why the last document was; empty if none was
+	Refusals int            // documents refused so far
+	Strikes  int            // failed liveness checks
+	Other    bool           // the check is open, and the latest is that another browser opened its link
+	Joined   bool           // the check is open, and goes on on another device
+	Troubled bool           // a browser said that a camera gave no pictures
 }
 
 // Trouble is the one of session.Troubles that explains where the session is, or empty.
@@ -55,6 +59,11 @@ func StoryOf(s session.Session, now time.Time) Story {
 		Status: s.StatusAt(now), Forced: s.Source == session.SourceForced, Opened: s.OpenedAt != nil, Begun: s.BegunAt != nil,
 		Camera: cameraEnd(s), Offered: s.DocumentOpenedAt != nil, Document: documentEnd(s), Cutoff: s.Basis.Cutoff,
 		Way: s.Shown(), Why: whyOf(s), Refused: s.Last(session.NoteDocument),
+		Refusals: s.DocumentAttempts, Strikes: s.Strikes, Troubled: s.Last(session.NoteBrowser) != "",
+	}
+	if n := len(s.Setbacks); n > 0 && story.Status == session.StatusPending {
+		last := s.Setbacks[n-1]
+		story.Other = last.Why == session.NoteOther && after(last.At, s.BegunAt) && after(last.At, s.DocumentOpenedAt)
 	}
 	story.Test = story.Forced || story.Camera == CameraForced || s.Source == session.SourceReceiver
 	return story
@@ -65,11 +74,9 @@ var Explained = []string{session.WhyAstray, session.WhyUnmoved, session.WhyHasty
 
 // said are the keys of the texts of the hosted page about setbacks and kinds of notes, with * for a note's word.
 var said = map[string]string{session.NoteBrowser: "trouble.*.body", session.NoteWallet: "wallet.refused.*",
-	session.NoteDocument: "document.refused.*", session.WhyDoubtful: "document.refused.doubtful",
-	session.NotePhoto: "photo.step.place", "link": "notice.elsewhere.body",
-	session.WhyBusy: "", session.WhyUnlive: "", "camera": ""}
+	session.NoteDocument: "document.refused.*", session.WhyDoubtful: "document.refused.doubtful"}
 
-// Said returns the key of what the hosted page says of a setback or a note, and of what helps; empty if nothing.
+// Said returns the key of what the hosted page says of a setback or a note, and of what helps.
 func Said(why string) string {
 	kind, word, _ := session.Setback{Why: why}.Note()
 	if key, ok := said[kind]; ok {
@@ -83,7 +90,7 @@ func whyOf(s session.Session) string {
 	last := latest(s.Setbacks)
 	kind, _, note := last.Note()
 	explains := kind == session.NoteBrowser && s.Basis.Cutoff == nil // also why a document was asked for
-	since := func(at *time.Time) bool { return at == nil || last.At.After(*at) }
+	since := func(at *time.Time) bool { return after(last.At, at) }
 	switch {
 	case !since(s.DocumentOpenedAt) && !explains, s.Status == session.StatusPassed, s.Status == session.StatusSpoof,
 		s.DocumentOpenedAt != nil && last.Why == session.NoteFaceless, // its stream ends after the step to the document
@@ -98,10 +105,13 @@ func whyOf(s session.Session) string {
 	return last.Why
 }
 
-// latest returns the latest setback or note, but session.NoteOther only if there is nothing else.
+// after reports whether t is after a time, if there is one.
+func after(t time.Time, at *time.Time) bool { return at == nil || t.After(*at) }
+
+// latest returns the latest setback or note but session.NoteOther.
 func latest(list []session.Setback) (last session.Setback) {
 	for _, back := range list {
-		if back.Why != session.NoteOther || last.Why == "" {
+		if back.Why != session.NoteOther {
 			last = back
 		}
 	}

@@ -19,8 +19,7 @@ type System struct {
 	Replicas []Replica // the running replicas, oldest first
 	Queue    Queue
 	Database Database
-	// FoldedUpto is the start of the newest hour of sessions that is not folded;
-	// zero before the first fold.
+	// FoldedUpto is the start of the newest hour of sessions that is not folded; zero before the first fold.
 	FoldedUpto time.Time
 	AsOf       time.Time
 }
@@ -74,8 +73,7 @@ type Database struct {
 
 // SystemStore reads the state of the instance.
 type SystemStore interface {
-	// QueueState returns how many deliveries are pending and how long the oldest
-	// due one has been due.
+	// QueueState returns how many deliveries are pending and how long the oldest due one has been due.
 	QueueState(ctx context.Context) (pending int64, oldestDue time.Duration, err error)
 	// FailedByTenant returns at most limit tenants and modes with failed events, as in
 	// Queue, counting at most atMost events of each.
@@ -84,8 +82,7 @@ type SystemStore interface {
 	// disabled, those of live mode first: of the tenants, or of all if there are none.
 	FailingEndpoints(ctx context.Context, limit int, tenants ...uuid.UUID) ([]FailingEndpoint, error)
 	DatabaseState(ctx context.Context) (Database, error)
-	// NewestFold returns the latest hour up to which any tenant's sessions are
-	// folded, or 0.
+	// NewestFold returns the latest hour up to which any tenant's sessions are folded, or 0.
 	NewestFold(ctx context.Context) (int64, error)
 	// LastCalls returns the last API call by a key of each of the tenants, to the minute;
 	// those without one are missing.

@@ -43,8 +43,7 @@ type Config struct {
 	HTTPS    bool                                                 // all public addresses are https
 	Refuses  func(address string) bool                            // see webhook.Client
 	APIURL   string                                               // public base of the API, without a trailing slash
-	// URL is the public base of the pages, without a trailing slash. Its scheme
-	// decides whether cookies are Secure.
+	// URL is the public base of the pages, without a trailing slash. Its scheme decides whether cookies are Secure.
 	URL string
 	// Retention is how long after its creation a session is deleted; 0 for never.
 	Retention time.Duration

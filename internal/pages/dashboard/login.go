@@ -90,8 +90,7 @@ type secondView struct {
 	Second, Next string
 }
 
-// nextOf is the address to go to, as given by the page's form or its address. It
-// could be anything: see Desk.Onward.
+// nextOf is the address to go to, as given by the page's form or its address. It could be anything: see Desk.Onward.
 func nextOf(r *desk.Request) string {
 	if r.Route.Method == http.MethodPost {
 		return r.Request().PostForm.Get("next")

@@ -238,8 +238,7 @@ func (p *Pages) membersNamed(r *desk.Request, text string) (hits []hitView, err 
 	return hits, err
 }
 
-// memberHref returns the address where a member's role is set. For the user's own
-// membership it is the team's page.
+// memberHref returns the address where a member's role is set. For the user's own membership it is the team's page.
 func memberHref(r *desk.Request, m account.Member) string {
 	if m.UserID == r.Who.User().ID || !r.Opens(memberPath) {
 		return r.To(teamPath)

@@ -10,9 +10,8 @@ import (
 	"agegate/internal/pages/page"
 )
 
-// subPage is a page below one of the navigation or, while pages are searched, below a
-// group of the navigation. A search finds it by its title and by the words
-// lookup.words.<Name>. Who may not open it is led to the page above.
+// subPage is a page below one of the navigation or, while pages are searched, below a group of the navigation. A
+// search finds it by its title and by the words lookup.words.<Name>. Who may not open it is led to the page above.
 type subPage struct{ Name, Title, Pattern, Above string }
 
 var tenantSubPages = []subPage{
@@ -170,9 +169,8 @@ func (p *Pages) rolesThatOpen(r *desk.Request, pattern string) (string, error) {
 // plurals are the endings of plurals in the dashboard's languages, and that of the singular.
 var plurals = []string{"", "s", "e", "n", "en"}
 
-// names reports whether a text, in lower case, is a part of a page's title, or each of
-// its words begins one of the title or of the page's words; and whether each of them is
-// one of those, or is so but for the ending of a plural.
+// names reports whether a text, in lower case, is a part of a page's title, or each of its words begins one of the
+// title or of the page's words; and whether each of them is one of those, or is so but for the ending of a plural.
 func names(text, title, words string) (named, exact bool) {
 	title = strings.ToLower(title)
 	all := inWord.FindAllString(title+" "+strings.ToLower(words), -1)

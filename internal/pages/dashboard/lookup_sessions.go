@@ -39,8 +39,7 @@ func (p *Pages) sessionHits(
 	return hits, nil
 }
 
-// sessionsBegun returns sessions of a scope with an order that begins with a text, or
-// with the number at its end.
+// sessionsBegun returns sessions of a scope with an order that begins with a text, or with the number at its end.
 func (p *Pages) sessionsBegun(r *desk.Request, scope insight.Scope, text string) ([]insight.SessionRow, error) {
 	order := session.TypedOrder(text)
 	if order == "" {

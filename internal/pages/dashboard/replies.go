@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"strconv"
 	"strings"
 
 	"agegate/internal/backoffice/insight"
@@ -26,11 +27,11 @@ type reply struct {
 // replies are the answers by how a session ended, each in all languages of the hosted page.
 type replies map[string][]reply
 
-// replyKeys are the ends of sessions with an answer, and what helps where a camera does not.
-var replyKeys = []string{"passed", "untold", "unopened", "open", "open_document", "embedded", "disabled", "retry",
-	"expired", "expired_retry", "spoof", "unlive", "document", "wallet", "photo", "refused", "under_age", "declined",
-	"no_estimate", "no_camera", "fallback", "otherwise", "anew", "browser_anew", "photo_way", "wallet_way",
-	session.NoteFaceless}
+// replyKeys are the ends of sessions with an answer, and what is added to one.
+var replyKeys = slices.Concat(setbacks, []string{"passed", "untold", "unopened", "open", "open_document", "joined",
+	"embedded", "disabled", "expired", "spoof", "unlive", "document", "wallet", "photo", "refused", "under_age",
+	"declined", "no_estimate", "no_camera", "fallback", "otherwise", "anew", "browser_anew", "photo_way", "wallet_way",
+	"elsewhere", "no_picture", "last_document", "strike", "tries_1", "tries_2"})
 
 // embedded is the note of a page inside another app, whose link no other browser can open.
 const embedded = session.NoteBrowser + "_embedded"
@@ -64,29 +65,25 @@ func readReplies() (replies, error) {
 	return all, nil
 }
 
-// unexplained are the setbacks after which a reply asks for light and care, and noteKeys all notes of which a
-// session's page tells.
+// setbacks are those of which a reply has its own words; of noteKeys it says what the hosted page does.
 var (
-	unexplained = []string{session.WhyAgain, session.WhyLeft, session.WhyUnsure, session.WhyBusy, session.WhyDoubtful,
-		session.WhyUnlive, session.NoteFaceless}
-	noteKeys = slices.Concat([]string{session.NoteOther},
+	setbacks = slices.Concat(insight.Explained, []string{session.WhyAgain, session.WhyLeft, session.WhyUnsure,
+		session.WhyBusy, session.WhyDoubtful, session.NoteFaceless},
+		page.Keys(session.NotePhoto+"_", photo.StageDocument, photo.StageFace))
+	noteKeys = slices.Concat(
 		page.Keys(session.NoteBrowser+"_", session.Troubles...), page.Keys(session.NoteWallet+"_", wallet.Complaints...),
-		page.Keys(session.NotePhoto+"_", photo.StageDocument, photo.StageFace),
 		page.Keys(session.NoteDocument+"_", "expired", "revoked", "under_age", "undated", "another_face"))
 )
 
-// help adds what helps with each setback and note, in the words of the hosted page.
+// help adds what helps with each note, in the words of the hosted page.
 func (all replies) help(tag string) error {
 	data, err := fs.ReadFile(templates.Shopper(), "locales/"+tag+".json")
 	texts := map[string]any{}
 	if err == nil {
 		err = json.Unmarshal(data, &texts)
 	}
-	for _, why := range slices.Concat(insight.Explained, unexplained, noteKeys) {
+	for _, why := range noteKeys {
 		key := insight.Said(why)
-		if key == "" {
-			continue
-		}
 		text, ok := texts[key].(string)
 		if err == nil && !ok {
 			err = fmt.Errorf("the hosted page's %s has no text %s", tag, key)
@@ -101,15 +98,19 @@ func (all replies) of(v storyView) []reply {
 	if v = v.real(); v.Test {
 		return nil
 	}
-	answers := slices.Clone(all["open"])
-	for i := range answers {
-		var said []string
-		for _, part := range v.replyParts() {
-			if texts := all[part]; texts != nil {
-				said = append(said, texts[i].Text)
+	key, because, ways := v.replyParts()
+	answers := slices.Clone(all[key])
+	for i, answer := range answers {
+		paragraphs := strings.Split(answer.Text, "\n\n")
+		for _, why := range because {
+			if texts := all[why]; texts != nil {
+				paragraphs[0] += " " + texts[i].Text
 			}
 		}
-		answers[i].Text = strings.Join(said, " ")
+		for _, way := range ways {
+			paragraphs = append(paragraphs, all[way][i].Text)
+		}
+		answers[i].Text = strings.Join(paragraphs, "\n\n")
 	}
 	return answers
 }
@@ -125,31 +126,78 @@ func (v storyView) real() storyView {
 	return v
 }
 
-// replyParts are the keys of the parts of the answer: why a document proved nothing, the answer, what helps, and ways
-// without this camera. About an open check, they are ways that its page has now; none is its link in another browser.
-func (v storyView) replyParts() []string {
-	key, open := v.replyKey(), v.Status == session.StatusPending
-	kind, _, _ := strings.Cut(v.Why, "_")
+// replyParts are the keys of the answer, of what its first paragraph adds, which is why the last attempt gave no result
+// and what helps, and of ways without this camera, a paragraph each.
+func (v storyView) replyParts() (key string, because, ways []string) {
+	key = v.replyKey()
 	switch {
-	case key == "disabled" || key == "under_age":
-		return []string{key}
-	case slices.Contains([]string{session.NoteDocument, session.NoteWallet, session.WhyDoubtful}, kind):
-		return []string{v.Why, key}
-	case slices.Contains(insight.Explained, v.Why), v.Why == session.NoteFaceless,
-		open && !v.Offered && v.Trouble() == "":
-		return []string{key, v.Why}
-	case v.Why == embedded && !open:
-		return []string{key, "browser_anew"}
-	case v.Why == embedded && v.Offered:
-		return []string{key, "wallet_way"}
-	case v.Why == embedded, v.Trouble() == "" && key != "open_document": // nothing helps
-		return []string{key}
-	case !open:
-		return []string{key, v.Why, "anew"}
-	case v.Offered:
-		return []string{key, v.Why, "photo_way", "wallet_way"}
+	case key == "disabled", key == "under_age", key == v.Why:
+		return key, nil, nil
+	case key == "embedded", v.Why == embedded && v.Status != session.StatusPending:
+		return key, nil, v.ways(key)
+	case key == "joined" && (v.Trouble() != "" || v.Why == session.NoteFaceless): // of the camera that was left
+		return key, v.ahead(), nil
+	case v.Trouble() != "" && key != "no_camera":
+		because = []string{"no_picture"}
+	case slices.Contains(bare, key) && v.aboutDocument():
+		because = []string{"last_document"}
 	}
-	return []string{key, v.Why, "otherwise"}
+	because = append(because, v.Why)
+	return key, append(because, v.ahead()...), v.ways(key)
+}
+
+// ways are the keys of ways without this camera: of an open check, those that its page has now.
+func (v storyView) ways(key string) []string {
+	open := v.Status == session.StatusPending
+	switch {
+	case key == "embedded" && !v.Offered, key == "joined":
+		return nil
+	case key == "embedded":
+		return []string{"wallet_way"}
+	case v.Why == embedded:
+		return []string{"browser_anew"}
+	case open && v.Offered && v.Troubled:
+		return []string{"photo_way", "wallet_way"}
+	case v.Trouble() != "" && open:
+		return []string{"otherwise"}
+	case v.Trouble() != "":
+		return []string{"anew"}
+	}
+	return nil
+}
+
+// aboutDocument reports whether the latest attempt gave no result because of its document.
+func (v storyView) aboutDocument() bool {
+	kind, word, _ := strings.Cut(v.Why, "_")
+	return kind == session.NoteDocument || kind == session.WhyDoubtful ||
+		kind == session.NoteWallet && !slices.Contains(unread, word)
+}
+
+// bare are the answers that do not say that the last document proved nothing, and unread the complaints of a wallet
+// that are about no document.
+var bare, unread = []string{"open_document", "joined", "expired", "declined", "refused", "wallet"},
+	[]string{"clock", "declined", "unable", "unverified"}
+
+// ahead are the keys of what the shopper of an open check should know of its next steps.
+func (v storyView) ahead() (keys []string) {
+	if v.Status != session.StatusPending {
+		return nil
+	}
+	if v.Strikes > 0 && !v.Offered {
+		keys = append(keys, "strike")
+	}
+	if v.Refusals > 0 {
+		keys = append(keys, "tries_"+strconv.Itoa(session.MaxDocuments-v.Refusals))
+	}
+	if v.Other {
+		keys = append(keys, "elsewhere")
+	}
+	return keys
+}
+
+// tooYoung reports whether the check is over for somebody too young.
+func (v storyView) tooYoung() bool {
+	return v.Refused == "under_age" && (v.disabled || v.Status != session.StatusPending)
 }
 
 // afterRefusal are the keys after a refused estimate. No answer asks for another camera check.
@@ -163,7 +211,7 @@ func (v storyView) replyKey() string {
 		return "untold"
 	case v.Status == session.StatusPassed:
 		return "passed"
-	case v.Refused == "under_age": // invites to no other check
+	case v.tooYoung(): // invites to no other check
 		return v.Refused
 	case v.disabled:
 		return "disabled"
@@ -185,16 +233,14 @@ func (v storyView) replyKey() string {
 
 // unfinished is the key of the answer about a session without a result.
 func (v storyView) unfinished() string {
-	setback, expired := slices.Contains(unexplained, v.Why), v.Status == session.StatusExpired
+	expired := v.Status == session.StatusExpired
 	switch {
 	case expired && v.Camera == insight.CameraBelow:
 		return "declined"
-	case expired && setback:
-		return "expired_retry"
 	case expired:
 		return "expired"
-	case setback:
-		return "retry"
+	case v.Joined:
+		return "joined"
 	case v.Why == embedded:
 		return "embedded"
 	case v.Offered:

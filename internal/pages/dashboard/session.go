@@ -31,11 +31,12 @@ const (
 var deleteForm = &desk.Form{Name: "delete_session", Again: true}
 
 func (p *Pages) session() desk.Feature {
-	why := slices.Concat(insight.Explained, unexplained, noteKeys)
+	why := slices.Concat(setbacks, []string{session.WhyUnlive, session.NoteOther}, noteKeys)
 	keys := slices.Concat(
 		page.Keys("timeline.",
 			insight.MomentCreated, insight.MomentOpened, insight.MomentConsented, insight.MomentBegun, insight.MomentSetback,
-			insight.MomentSaid, insight.MomentLast, insight.MomentOther,
+			insight.MomentSaid, insight.MomentLast, insight.MomentOther, insight.MomentHandover,
+			insight.MomentJoined,
 			insight.MomentCamera, insight.MomentNoCamera, insight.MomentDocument, insight.MomentResult, insight.MomentExpired,
 			insight.MomentRedirected),
 		page.Keys("held.", insight.HeldKeys()...),
@@ -238,15 +239,23 @@ func (p *Pages) showSession(r *desk.Request) error {
 	return r.Show(http.StatusOK, "session", v)
 }
 
-// showInOtherMode redirects to the page of the session in the path if the session is
-// of the other mode and the log-in may open that mode. Otherwise it returns missing.
+// showInOtherMode redirects to the page of the session in the path if the session is of the other mode and the log-in
+// may open that mode. Of a deleted one it says when that was. Otherwise it returns missing.
 func (p *Pages) showInOtherMode(r *desk.Request, missing error) error {
 	id, err := r.ID("session")
 	if err != nil {
 		return err
 	}
 	link, err := p.sessionLink(r, id)
-	return leadTo(r, link, err, missing)
+	if err != nil || link != nil {
+		return leadTo(r, link, err, missing)
+	}
+	v := &pasteView{Of: "paste", Lost: true}
+	f, err := r.Blank(pasteForm)
+	if err = cmp.Or(p.findDeleted(r, v, id.String()), err); err != nil || v.Nothing.Key == "" {
+		return cmp.Or(err, missing)
+	}
+	return v.question(r, nil).Show(http.StatusNotFound, f)
 }
 
 // leadTo redirects to the page of a link and names its mode. It returns err if that is

@@ -12,9 +12,8 @@ import (
 // ssoCookie holds a log-in by the identity provider that has begun.
 const ssoCookie = "agegate-sso"
 
-// sso has the log-in by the identity provider: a page that redirects to the provider's,
-// and the page to which the provider redirects back. Links lead to both, because a
-// form of the dashboard must not lead to another site.
+// sso has the log-in by the identity provider: a page that redirects to the provider's, and the page to which the
+// provider redirects back. Links lead to both, because a form of the dashboard must not lead to another site.
 func (p *Pages) sso() desk.Feature {
 	return desk.Feature{
 		Routes: []desk.Route{

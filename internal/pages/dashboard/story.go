@@ -70,6 +70,12 @@ func (v storyView) Sentences() []page.Text {
 	if v.Why != "" {
 		said = append(said, page.Say("story.setback_"+v.Why))
 	}
+	if v.Other {
+		said = append(said, page.Say("story.setback_"+session.NoteOther))
+	}
+	if v.Joined {
+		said = append(said, page.Say("story.joined"))
+	}
 	return said
 }
 

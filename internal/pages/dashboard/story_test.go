@@ -39,19 +39,21 @@ func TestStory(t *testing.T) {
 	for _, tt := range []struct{ set, story, tell, decided string }{
 		{"status = 'PENDING'", "Nobody has opened the link yet.", "Your age check has not started yet.", ""},
 		{"opened_at = created_at", "The shopper has opened the link. The check of a face has not begun.",
-			"Your age check is still open. Please", ""},
-		{begun + "opened_at = created_at", "The shopper is at the camera check.", "Your age check is still open. Please", ""},
-		{begun + "opened_at = created_at" + early, "The shopper is at the camera check. The latest attempt gave no result: " +
+			"Your age check is still open.\n\nPlease", ""},
+		{begun + "opened_at = created_at", "The shopper is at the camera check.", "Your age check is still " +
+			"open.\n\nPlease", ""},
+		{begun + "opened_at = created_at" + early, "The shopper is at the camera check. The latest attempt gave " +
+			"no result: " +
 			"the head did not follow the arrows.",
-			"Please open it again in the same browser, from our shop or by its link, follow the page and stay until it " +
-				"says that it is done. Slowly point your nose", ""},
+			"still open. Your last attempt gave no result, because your head did not follow the arrows. Slowly point your " +
+				"nose where each arrow points.\n\nPlease open the check again in the same browser", ""},
 		{begun + offered + "cutoff = 25" + early,
 			"The camera’s estimate was below 18 &#43; 7 years. The shopper is now asked for a document.</p>",
 			"still open and now asks for a document", ""},
 		{begun + offered + "opened_at = created_at, cutoff = 25" + late + "doubtful\"}]'",
 			"The camera’s estimate was below 18 &#43; 7 years. The shopper is now asked for a document. " +
 				"The latest attempt gave no result: the pictures did not clearly",
-			"Your last attempt gave no result", ""},
+			"did not clearly show a real document. Please show the original", ""},
 		{begun + offered + "opened_at = created_at, cutoff = 25, document_attempts = 1" + late + "document_expired\"}]'",
 			"The camera’s estimate was below 18 &#43; 7 years. The shopper is now asked for a document. " +
 				"The last document had expired.</p>", "still open and now asks for a document", ""},
@@ -62,7 +64,8 @@ func TestStory(t *testing.T) {
 			"No document accepted"},
 		{offered + "status = 'EXPIRED', opened_at = created_at, document_preferred = true" + late + "document_undated\"}]'",
 			"The shopper preferred a document to the camera. The shopper did not finish the document check in time. " +
-				"The last document has no full date of birth.</p>", "The time for your age check was up. Please start", ""},
+				"The last document has no full date of birth.</p>", "The time for your age check was up. Your last " +
+				"document was not accepted. That", ""},
 		{
 			begun + offered + "cutoff = 25, status = 'FALLBACK', source = 'document', document_way = 'photo', " + ended +
 				late + "unlive\"}]'",
@@ -105,29 +108,31 @@ func TestStory(t *testing.T) {
 		},
 		{"opened_at = created_at" + late + "browser_refused\"}]'", "The shopper has opened the link. The check of a face " +
 			"has not begun. The browser said that the camera is blocked for the page.</p>",
-			"stay until it says that it is done. Allow the camera for this page in your browser", ""},
+			"still open. Your camera gave the page no picture. Allow the camera for this page in your browser", ""},
 		{"attempts = 1, opened_at = created_at, begun_at = '2099-02-01 00:00:00+00:00'" + late + "browser_refused\"}]'",
-			"The shopper is at the camera check.</p>", "Your age check is still open. Please", ""},
+			"The shopper is at the camera check.</p>", "Your age check is still open.\n\nPlease", ""},
 		{"opened_at = created_at, status = 'EXPIRED'" + late + "browser_missing\"}]'", "The shopper opened the link, but " +
 			"no face was checked in time. The browser said that it found no camera.</p>",
-			"a new one in our shop. On a computer, connect", ""},
+			"was up. Your camera gave the page no picture. On a computer, connect", ""},
 		{"opened_at = created_at" + late + "camera_faceless\"}]'",
 			"The shopper has opened the link. The check of a face has " +
-				"not begun. The camera ran, but no face was seen well enough to begin.</p>",
-			"Your last attempt gave no result", ""},
+				"not begun. The camera ran, and no face was seen well enough to begin.</p>",
+			"still open. No face was in the picture: uncover the camera", ""},
 		{"opened_at = created_at, document_opened_at = created_at" + late + "camera_faceless\"}]'",
 			"The camera made no estimate: its check was " +
 				"skipped. The shopper is now asked for a document.</p>", "still open and now asks for a document", ""},
 		{"opened_at = created_at, status = 'EXPIRED'" + late + "astray\"}]'",
 			"The shopper opened the link, but no face was checked " +
 				"in time. The latest attempt gave no result: the head did not follow the arrows.</p>",
-			"a new one in our shop. Slowly point your nose", ""},
+			"was up. Your last attempt gave no result, because your head did not follow the arrows. Slowly", ""},
 		{"opened_at = created_at, status = 'EXPIRED'" + late + "unsure\"}]'",
 			"The shopper opened the link, but no face was " +
-				"checked in time. The latest attempt gave no result: no live person", "was up before an attempt gave a result", ""},
+				"checked in time. The latest attempt gave no result: no live person", "was up. Your last attempt gave " +
+				"no result, because no live person", ""},
 		{"opened_at = created_at, begun_at = created_at, attempts = 1" + late + "left\"}]'",
 			"The shopper is at the camera check. " +
-				"The latest attempt gave no result: the shopper left before its end, or", "Your last attempt gave no result", ""},
+				"The latest attempt gave no result: the shopper left before its end, or", "Your last attempt broke off " +
+				"before it gave a result.\n\nPlease", ""},
 		{"opened_at = created_at, status = 'FALLBACK', source = 'camera', " + ended + late + "browser_blocked\"}]'",
 			"The camera made no estimate: its check was skipped. The browser said that the network lets no pictures " +
 				"through.</p>",
@@ -136,9 +141,9 @@ func TestStory(t *testing.T) {
 			"source = 'document', " +
 			ended + late + "browser_refused\"}]'", "The camera made no estimate: its check was skipped. The shopper then " +
 			"declined a document. The browser said that the camera is blocked", "Your camera gave the page no picture, so " +
-			"your age could not be estimated. Please start the check again in our shop. Allow the camera for this page in " +
-			"your browser, next to the address, and in your device’s settings. Then try again. If the camera " +
-			"still does not work, begin on another device or in another browser, or take another way that the page offers.", ""},
+			"your age could not be estimated. Allow the camera for this page in your browser, next to the address, and in " +
+			"your device’s settings. Then try again.\n\nPlease start the check again in our shop.\n\nIf the camera still " +
+			"does not work, begin on another device or in another browser, or take another way that the page offers.", ""},
 		{"opened_at = created_at, status = 'FALLBACK', source = 'camera', " + ended + late + "browser_in_use\"}]'",
 			"The camera made no estimate: its check was skipped. The browser said that another program uses the camera.</p>",
 			"Your camera gave the page no picture", "Camera"},
@@ -184,9 +189,9 @@ func TestStory(t *testing.T) {
 			"Forced in test mode"},
 		{"status = 'EXPIRED', source = 'receiver'", "A test of your receiver created this session", "no shopper waits",
 			"Receiver test"},
-		{"status = 'EXPIRED'", "Nobody opened the link in time.", "Please start a new one in our shop.", ""},
+		{"status = 'EXPIRED'", "Nobody opened the link in time.", "Please start a new check in our shop.", ""},
 		{begun + "opened_at = created_at, status = 'EXPIRED'",
-			"The shopper began the camera check and did not finish it in time.", "Please start a new one in our shop.", ""},
+			"The shopper began the camera check and did not finish it in time.", "Please start a new check in our shop.", ""},
 		{begun + offered + "opened_at = created_at, cutoff = 25, status = 'EXPIRED'", "The camera’s estimate was below",
 			"choose “Use a document instead” at its start, and show", ""},
 	} {
@@ -268,10 +273,11 @@ func TestReplyToTheShopper(t *testing.T) {
 	const minor = "Nach dem Dokument, das Sie gezeigt haben, sind Sie jünger, als unser Shop verlangt. Was dieses"
 	for set, says := range map[string]string{
 		"document_opened_at = NULL":                         "Ihre Altersprüfung hat noch nicht begonnen.",
-		"document_opened_at = NULL, opened_at = created_at": "Ihre Altersprüfung ist noch offen. Bitte",
+		"document_opened_at = NULL, opened_at = created_at": "Ihre Altersprüfung ist noch offen.\n\nBitte",
 		"status = 'PENDING', opened_at = created_at":        "Ihre Altersprüfung ist noch offen und fragt jetzt",
 		"status = 'PENDING', opened_at = created_at, " +
-			`setbacks = '[{"At":"2099-01-02T03:04:05Z","Why":"unsure"}]'`: "Ihr letzter Versuch brachte kein Ergebnis, aber",
+			`setbacks = '[{"At":"2099-01-02T03:04:05Z","Why":"unsure"}]'`: "Ihre Altersprüfung ist noch offen und " +
+				"fragt jetzt nach einem Dokument. Ihr letzter Versuch brachte",
 		"status = 'EXPIRED'":                             "Die Zeit für Ihre Altersprüfung",
 		below + "status = 'EXPIRED'":                     "Die Kamera konnte Ihr Alter nicht bestätigen.",
 		"status = 'PASSED', source = 'camera'":           "Ihre Altersprüfung ist abgeschlossen.",
@@ -279,22 +285,23 @@ func TestReplyToTheShopper(t *testing.T) {
 		"status = 'FALLBACK', source = 'camera'":         "Die Kamera konnte Ihr Alter nicht schätzen.",
 		below + "status = 'FALLBACK', source = 'camera'": "Die Kamera konnte Ihr Alter nicht bestätigen.",
 		below + "status = 'FALLBACK', source = 'document', document_attempts = 3": "Ihre Altersprüfung endete ohne " +
-			"gültiges Dokument. Wenn Sie ein anderes haben",
+			"gültiges Dokument.\n\nWenn Sie ein anderes haben",
 		below + "status = 'FALLBACK', source = 'document'": "Die Kamera konnte Ihr Alter nicht bestätigen.",
 		below + "status = 'FALLBACK', source = 'document', document_way = 'photo', " +
 			`setbacks = '[{"At":"2099-01-02T03:04:05Z","Why":"unlive"}]'`: "Ihre Altersprüfung konnte nicht",
-		"status = 'FALLBACK', source = 'document', document_way = 'wallet'":                     "Kein Nachweis aus Ihrer",
-		"status = 'FALLBACK', source = 'document', document_way = 'photo'":                      "Das fotografierte Dokument",
-		"status = 'FALLBACK', source = 'document'":                                              "Sie haben Ihre Altersprüfung beendet",
+		"status = 'FALLBACK', source = 'document', document_way = 'wallet'": "Kein Nachweis aus Ihrer",
+		"status = 'FALLBACK', source = 'document', document_way = 'photo'": "Das " +
+			"fotografierte Dokument",
+		"status = 'FALLBACK', source = 'document'": "Sie haben Ihre " +
+			"Altersprüfung beendet",
 		"status = 'FALLBACK', source = 'document', document_way = 'wallet'" + young:             minor,
 		"status = 'FALLBACK', source = 'document', document_way = 'photo', cutoff = 25" + young: minor,
-		"status = 'EXPIRED'" + young:                                                            minor,
+		"status = 'EXPIRED'" + young: minor,
 		"status = 'EXPIRED', " + `setbacks = '[{"At":"2099-01-02T03:04:05Z","Why":"browser_refused"}]'`: "Die Zeit für Ihre " +
-			"Altersprüfung war abgelaufen. Bitte beginnen Sie in unserem Shop eine neue. " +
-			"Erlauben Sie die Kamera",
+			"Altersprüfung war abgelaufen. Ihre Kamera lieferte der Seite kein Bild. Erlauben Sie die Kamera",
 		"document_opened_at = NULL, status = 'EXPIRED', " +
 			`setbacks = '[{"At":"2099-01-02T03:04:05Z","Why":"browser_embedded"}]'`: "Die Zeit für Ihre Altersprüfung war " +
-			"abgelaufen. Bitte beginnen Sie in unserem Shop eine neue. Öffnen Sie unseren Shop diesmal in Ihrem Browser",
+			"abgelaufen.\n\nBitte beginnen Sie in unserem Shop eine neue Prüfung.\n\nÖffnen Sie unseren Shop diesmal",
 	} {
 		body := told(t, g, shop, support, "document_opened_at = created_at, completed_at = created_at, "+set)
 		replies := between(t, body, `data-testid="tell"`, "</details>")

@@ -81,8 +81,7 @@ func (p *Pages) clockedEvent(r *desk.Request) (id, back string, err error) {
 	return d.ID, r.Href(webhooksPath) + "/events/" + d.ID, err
 }
 
-// clockView has the addresses of the test clock's acts on a session; an act
-// without an address is not possible now.
+// clockView has the addresses of the test clock's acts on a session; an act without an address is not possible now.
 type clockView struct {
 	Expire, Redirect string
 	Armed            bool // the next redirect will carry an expired token

@@ -239,6 +239,30 @@ func TestReloadsBeforeTheChallengeCostNothing(t *testing.T) {
 	}
 }
 
+// TestAnExpiredCheckNamesADocument: after a refused estimate, the page of an expired check advises a document as
+// support's reply does, and only in the browser that made the check.
+func TestAnExpiredCheckNamesADocument(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, tenant.Tenant{DocumentCheck: true}, scripted(stepFraming))
+	for _, refused := range []bool{false, true} {
+		shopper, link := f.browser(), f.session(true)
+		shopper.post(link+"/start", nil)
+		if refused {
+			_, err := f.sessions.Resolve(t.Context(), f.stored(link), session.CheckResult{Result: session.ResultFallback,
+				Source: session.SourceCamera, Estimate: new(20.5), Cutoff: 25})
+			must(t, err)
+		}
+		f.advance(48 * time.Hour)
+		for b, says := range map[*browser]bool{shopper: refused, f.browser(): false} {
+			page := b.get(link)
+			page.shows(t, http.StatusGone, "notice-expired")
+			if strings.Contains(page.body, "begin with a document") != says {
+				t.Errorf("refused %t: whether the page advises a document is wrong in %s", refused, page.body)
+			}
+		}
+	}
+}
+
 // TestAnExpiredSessionEndsItsStream: even while nothing is sent.
 func TestAnExpiredSessionEndsItsStream(t *testing.T) {
 	t.Parallel()

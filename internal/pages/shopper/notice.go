@@ -32,11 +32,14 @@ type noticeView struct {
 	Icon  string
 	Check string // relative link back to the check; may be empty
 	Retry string // relative link to try again; may be empty
+	// Document is whether another check is to begin with a document, because the camera refused.
+	Document bool
 }
 
 // noticeOf returns a page about a session, which leads back to its merchant.
 func (p *Pages) noticeOf(v visit, name string) *noticeView {
-	return &noticeView{layout: p.layoutOf(v), exit: exitOf(v), Name: name, Icon: notices[name]}
+	return &noticeView{layout: p.layoutOf(v), exit: exitOf(v), Name: name, Icon: notices[name],
+		Document: name == "expired" && v.owner && v.sess.Basis.Cutoff != nil}
 }
 
 // notice writes a page about a session.
