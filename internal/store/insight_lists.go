@@ -252,9 +252,8 @@ func effective(rows []insight.SessionRow, now time.Time) []insight.SessionRow {
 // mark, because a statement cannot contain one, and an orderPattern.
 const orderClause = `(REPLACE(REPLACE(success_url, ?, '&'), '#', '&') || '&' LIKE ? ESCAPE '!')`
 
-// orderPattern returns the pattern of orderClause: one text with a wildcard before and
-// after it. A wildcard within the text would let the time of a comparison grow with the
-// square of the URL's length, which the tenant chooses.
+// orderPattern returns the pattern of orderClause: one text with a wildcard before and after it. A wildcard within
+// the text would let the time of a comparison grow with the square of the URL's length, which the tenant chooses.
 func orderPattern(order string) string {
 	name, value, named := strings.Cut(order, "=")
 	if !named || name == "" {
@@ -271,9 +270,8 @@ func and(a, b string) string {
 	return a + " AND " + b
 }
 
-// sessionParts returns the parts that select the sessions with the query's effective
-// status, or all sessions if the query names none. A pending session whose time is over
-// counts as expired, although its row still says pending.
+// sessionParts returns the parts that select the sessions with the query's effective status, or all sessions if the
+// query names none. A pending session whose time is over counts as expired, although its row still says pending.
 func sessionParts(q insight.SessionQuery) []part {
 	now := []any{q.Now}
 	switch q.Status {

@@ -39,8 +39,7 @@ func (s *Store) FoldedUpto(ctx context.Context, sum insight.Sum, tenantID uuid.U
 	})
 }
 
-// Unfolded implements insight.FoldStore. For each tenant it reads the mark and the
-// first row after it from indexes.
+// Unfolded implements insight.FoldStore. For each tenant it reads the mark and the first row after it from indexes.
 func (s *Store) Unfolded(ctx context.Context, sum insight.Sum, before int64) ([]uuid.UUID, error) {
 	of := sums[sum]
 	return view(ctx, s, func(tx *Tx) (tenants []uuid.UUID, err error) {

@@ -68,9 +68,8 @@ func (tx *Tx) LockRecords(
 	return tx.records(rows, tx.forUpdateUnlocked())
 }
 
-// records adds to each session the state of its event. It locks the events, because a
-// delivered event may be made due again. If the lock does not wait, an event that
-// another transaction is changing counts as undelivered.
+// records adds to each session the state of its event. It locks the events, because a delivered event may be made due
+// again. If the lock does not wait, an event that another transaction is changing counts as undelivered.
 func (tx *Tx) records(rows []session.Session, lock *gorm.DB) ([]session.Record, error) {
 	ids := mapAll(rows, func(r session.Session) uuid.UUID { return r.ID })
 	var locked []string

@@ -28,8 +28,7 @@ const (
 //go:embed measured
 var measured embed.FS
 
-// LowestCutoff and HighestCutoff are the first and the last cutoff for which
-// AccuracyFile counts pictures, in years.
+// LowestCutoff and HighestCutoff are the first and the last cutoff for which AccuracyFile counts pictures, in years.
 const (
 	LowestCutoff  = 10
 	HighestCutoff = 80
@@ -41,10 +40,9 @@ var (
 	ErrOther      = errors.New(AccuracyFile + " is about another estimator")
 )
 
-// AccuracyColumns returns the header of AccuracyFile. Each row is about the pictures of a
-// collection whose people have the same ages, sex and group; an empty sex or group
-// stands for all. reaches_25 is how many of the n pictures are estimated at 25 years or
-// more.
+// AccuracyColumns returns the header of AccuracyFile. Each row is about the pictures of a collection whose people
+// have the same ages, sex and group; an empty sex or group stands for all. reaches_25 is how many of the n pictures
+// are estimated at 25 years or more.
 func AccuracyColumns() []string {
 	columns := []string{"collection", "pictures", "measured", "in_training", "estimator", "age_from", "age_to", "sex",
 		"group", "n", "mean_absolute_error_years", "mae_low_95", "mae_high_95", "bias_years", "bias_low_95", "bias_high_95"}
@@ -125,9 +123,8 @@ func ParseAccuracy(text []byte, estimator string) (*Accuracy, error) {
 	return a, nil
 }
 
-// passed returns the share that passes at a cutoff, or false for one that was not
-// counted. Between two whole years it counts those that reach the lower year, so the
-// share is never too low.
+// passed returns the share that passes at a cutoff, or false for one that was not counted. Between two whole years it
+// counts those that reach the lower year, so the share is never too low.
 func (r accuracyRow) passed(cutoff float64) (string, bool) {
 	at := int(cutoff) - LowestCutoff
 	if cutoff < LowestCutoff || at >= len(r.reaches) {
@@ -136,8 +133,7 @@ func (r accuracyRow) passed(cutoff float64) (string, bool) {
 	return Shown(insight.RateOf(r.reaches[at], r.count)), true
 }
 
-// figures returns the tables with what was measured. Those of the models are left out
-// where it is not known of them.
+// figures returns the tables with what was measured. Those of the models are left out where it is not known of them.
 func (about Installation) figures() (files []file, err error) {
 	if about.Accuracy != nil {
 		files = append(files, file{AccuracyFile, about.Accuracy.text})

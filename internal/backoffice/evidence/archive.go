@@ -13,10 +13,9 @@ type file struct {
 	data []byte
 }
 
-// archive returns the files as a ZIP archive: in their order, uncompressed and
-// without times. There is exactly one such archive for given files. Verify
-// compares a pack with it byte by byte, so that nothing can be hidden between the
-// files.
+// archive returns the files as a ZIP archive: in their order, uncompressed and without times. There is exactly one
+// such archive for given files. Verify compares a pack with it byte by byte, so that nothing can be hidden between
+// the files.
 func archive(files []file) ([]byte, error) {
 	var out bytes.Buffer
 	w := zip.NewWriter(&out)

@@ -18,15 +18,13 @@ var changing = []audit.Action{
 	audit.TrustListAdd, audit.TrustListRemove,
 }
 
-// settings are the tenant's settings that affect these checks. Others, such as
-// names and links, are left out.
+// settings are the tenant's settings that affect these checks. Others, such as names and links, are left out.
 var settings = []string{
 	"document_check", "document_only", "document_ways", "wallet_pid", "margins", "age_visibility",
 	"languages", "review_url",
 }
 
-// maxLinks is the maximum number of entries of the audit log's hash chain in a pack. A
-// pack keeps the newest entries.
+// maxLinks is the maximum number of entries of the audit log's hash chain in a pack. A pack keeps the newest entries.
 const maxLinks = 100_000
 
 // log is what a pack says about the audit log.
@@ -36,8 +34,7 @@ type log struct {
 	changes []audit.Entry // in the period, oldest first
 }
 
-// readLog verifies the tenant's audit log and the instance's, and returns what
-// the pack needs from them.
+// readLog verifies the tenant's audit log and the instance's, and returns what the pack needs from them.
 func (s *Service) readLog(ctx context.Context, r Request) (log, error) {
 	var l log
 	keep := func(e audit.Entry) {
@@ -67,9 +64,8 @@ func (s *Service) readLog(ctx context.Context, r Request) (log, error) {
 	return l, err
 }
 
-// files returns changes.csv and chain.csv. They contain no names of staff, only
-// the kind of each actor. An entry can be found in the log by its number and
-// hash.
+// files returns changes.csv and chain.csv. They contain no names of staff, only the kind of each actor. An entry can
+// be found in the log by its number and hash.
 func (l log) files() []file {
 	changes := Table{{"time", "log", "entry", "hash", "by", "action", "setting", "old", "new"}}
 	for _, e := range l.changes {

@@ -1,10 +1,8 @@
-// Package evidence writes packs of files that a merchant can show to a regulator.
-// A pack is about one tenant and period. It is made from the configuration, the
-// measurements of the models in use, sums of outcomes and the audit log, and is
-// signed with a key of the installation. Verify checks a pack without the
-// gateway. A pack contains nothing about a single person: no estimate, no
-// picture, no name of staff, and no count of sessions below MinCount. What the gateway
-// cannot know is left blank and marked as blank.
+// Package evidence writes packs of files that a merchant can show to a regulator. A pack is about one tenant and
+// period. It is made from the configuration, the measurements of the models in use, sums of outcomes and the audit
+// log, and is signed with a key of the installation. Verify checks a pack without the gateway. A pack contains
+// nothing about a single person: no estimate, no picture, no name of staff, and no count of sessions below MinCount.
+// What the gateway cannot know is left blank and marked as blank.
 package evidence
 
 import (
@@ -48,8 +46,7 @@ type Model struct {
 	SHA256 string `json:"sha256"`
 }
 
-// Installation is the data of the configuration and the models directory. It is the
-// same for all tenants.
+// Installation is the data of the configuration and the models directory. It is the same for all tenants.
 type Installation struct {
 	Release       string
 	Configuration string // fingerprint of the settings that all replicas share

@@ -10,8 +10,7 @@ import (
 	"errors"
 )
 
-// KeyContext is the context for deriving the signing key; see
-// credential.Sealer.Derive.
+// KeyContext is the context for deriving the signing key; see credential.Sealer.Derive.
 const KeyContext = "evidence signing key"
 
 // Key signs packs and receipts.
@@ -61,8 +60,7 @@ func (k PublicKey) PEM() []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der})
 }
 
-// ID identifies the key: the first 16 hex digits of the SHA-256 of its DER
-// encoding.
+// ID identifies the key: the first 16 hex digits of the SHA-256 of its DER encoding.
 func (k PublicKey) ID() string {
 	block, _ := pem.Decode(k.PEM())
 	sum := sha256.Sum256(block.Bytes)

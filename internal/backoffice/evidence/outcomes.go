@@ -23,8 +23,7 @@ const (
 
 var outcomes = []outcome{passedCamera, passedDocument, fallback, spoof, unfinished}
 
-// outcomeOf returns the column in which a session counts, or false if it is still
-// open.
+// outcomeOf returns the column in which a session counts, or false if it is still open.
 func outcomeOf(o insight.Outcome) (outcome, bool) {
 	switch {
 	case o.Status == session.StatusPassed && o.Source == session.SourceDocument:
@@ -63,10 +62,9 @@ func (s *Service) tally(ctx context.Context, r Request) (tally, error) {
 	return t, err
 }
 
-// file returns outcomes.csv. It leaves out counts below MinCount, and sums from
-// which they could be computed: there are no totals per day, and the small counts
-// of a calendar month are added up in a row of their own. That row is the same in
-// every pack, whatever its period.
+// file returns outcomes.csv. It leaves out counts below MinCount, and sums from which they could be computed: there
+// are no totals per day, and the small counts of a calendar month are added up in a row of their own. That row is the
+// same in every pack, whatever its period.
 func (t *tally) file(from, to time.Time) file {
 	columns := []string{"day"}
 	for _, name := range outcomes {
@@ -100,8 +98,7 @@ func (t *tally) file(from, to time.Time) file {
 	return file{"outcomes.csv", out.CSV()}
 }
 
-// state returns a count in the form in which the file states it. A count that is
-// stated is added to the totals.
+// state returns a count in the form in which the file states it. A count that is stated is added to the totals.
 func (t *tally) state(name outcome, n int64) string {
 	if n >= MinCount {
 		t.totals[name] += n
@@ -109,8 +106,7 @@ func (t *tally) state(name outcome, n int64) string {
 	return Count(n)
 }
 
-// stated returns the totals in the file, for the statements, in the order of
-// outcomes.
+// stated returns the totals in the file, for the statements, in the order of outcomes.
 func (t *tally) stated() []statedOutcome {
 	var list []statedOutcome
 	for _, name := range outcomes {

@@ -85,9 +85,8 @@ func (s *Service) receipts(ctx context.Context, r Request) (files []file, err er
 	return files, nil
 }
 
-// Receipt returns the signed receipt of a tenant's session. It returns
-// fault.NotFound, even for another tenant's session, and ErrNoResult for a
-// session without a result.
+// Receipt returns the signed receipt of a tenant's session. It returns fault.NotFound, even for another tenant's
+// session, and ErrNoResult for a session without a result.
 func (s *Service) Receipt(ctx context.Context, tenantID, id uuid.UUID) (string, error) {
 	found, err := s.store.SessionByID(ctx, tenantID, id)
 	if err != nil {
@@ -96,8 +95,7 @@ func (s *Service) Receipt(ctx context.Context, tenantID, id uuid.UUID) (string, 
 	return s.key.receipt(s.about.BaseURL, found, s.now())
 }
 
-// sign adds the manifest, its signature and the public key in front of the files
-// and returns the archive.
+// sign adds the manifest, its signature and the public key in front of the files and returns the archive.
 func (s *Service) sign(r Request, entries log, files []file) ([]byte, error) {
 	public := s.key.Public()
 	files = append([]file{{keyName, public.PEM()}}, files...)

@@ -32,8 +32,7 @@ type Receipt struct {
 // ErrReceipt is returned for a receipt that the key did not sign in this form.
 var ErrReceipt = errors.New("the receipt is not as it was signed")
 
-// wayOf names how a session got its result. A document check that was declined or
-// not passed has no name here.
+// wayOf names how a session got its result. A document check that was declined or not passed has no name here.
 func wayOf(s session.Session) string {
 	if s.Source == session.SourceDocument && s.DocumentWay != "" && s.Status == session.StatusPassed {
 		return string(s.DocumentWay)
@@ -53,8 +52,7 @@ func (k Key) receipt(issuer string, s session.Session, now time.Time) (string, e
 	})
 }
 
-// VerifyReceipt checks a receipt against the published key of the installation.
-// A line break at its end is accepted.
+// VerifyReceipt checks a receipt against the published key of the installation. A line break at its end is accepted.
 func VerifyReceipt(text string, key PublicKey) (Receipt, error) {
 	text = strings.TrimSuffix(text, "\n")
 	signed, err := jose.ParseSignedCompact(text, []jose.SignatureAlgorithm{jose.EdDSA})
@@ -65,8 +63,7 @@ func VerifyReceipt(text string, key PublicKey) (Receipt, error) {
 	if err != nil {
 		return Receipt{}, ErrReceipt
 	}
-	// The same bytes can be written in base64 in several ways. Only the signed text is
-	// accepted.
+	// The same bytes can be written in base64 in several ways. Only the signed text is accepted.
 	if same, err := signed.CompactSerialize(); err != nil || same != text {
 		return Receipt{}, ErrReceipt
 	}

@@ -28,8 +28,7 @@ func (t *Table) CSV() []byte {
 	return out.Bytes()
 }
 
-// plain returns a text in a form that spreadsheets do not interpret as a formula.
-// Numbers are not changed.
+// plain returns a text in a form that spreadsheets do not interpret as a formula. Numbers are not changed.
 func plain(s string) string {
 	if _, err := strconv.ParseFloat(s, 64); err == nil {
 		return s

@@ -32,11 +32,9 @@ type Verified struct {
 	Receipts int
 }
 
-// Verify checks a pack by itself: every byte of the archive, the hash of each
-// file, the signature of the manifest, the links of the audit log's chain, and
-// the receipts. key is the published key of the installation. If it is nil,
-// Verify uses the key in the pack, which shows only that the pack is complete,
-// not who made it.
+// Verify checks a pack by itself: every byte of the archive, the hash of each file, the signature of the manifest,
+// the links of the audit log's chain, and the receipts. key is the published key of the installation. If it is nil,
+// Verify uses the key in the pack, which shows only that the pack is complete, not who made it.
 func Verify(pack []byte, key *PublicKey) (Verified, error) {
 	if len(pack) > MaxPack {
 		return Verified{}, errNoPack
@@ -71,8 +69,7 @@ func Verify(pack []byte, key *PublicKey) (Verified, error) {
 	return v, nil
 }
 
-// signer returns the key in a pack if it signed the manifest. If given is not
-// nil, both keys must be the same.
+// signer returns the key in a pack if it signed the manifest. If given is not nil, both keys must be the same.
 func signer(manifest, signature, text []byte, given *PublicKey) (PublicKey, error) {
 	own, err := ParsePublicKey(text)
 	switch {

@@ -17,9 +17,8 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// Assets are static files under one URL prefix that contains a hash of all of
-// them. A new build has new URLs, so browsers may cache the files for ever, and
-// modules can import each other by relative path.
+// Assets are static files under one URL prefix that contains a hash of all of them. A new build has new URLs, so
+// browsers may cache the files for ever, and modules can import each other by relative path.
 type Assets struct {
 	mount string // for example "/static"
 	base  string // mount and hash
@@ -39,8 +38,7 @@ type Source struct {
 	Names []string
 }
 
-// LoadAssets reads the files to be served below mount, a path without a
-// trailing slash.
+// LoadAssets reads the files to be served below mount, a path without a trailing slash.
 func LoadAssets(mount string, sources ...Source) (*Assets, error) {
 	a := &Assets{mount: mount, files: map[string]asset{}}
 	hash := sha256.New()
@@ -86,8 +84,7 @@ func (s Source) names() ([]string, error) {
 	return names, err
 }
 
-// newAsset returns a file, plain and compressed, and the name under which it is
-// served.
+// newAsset returns a file, plain and compressed, and the name under which it is served.
 func newAsset(packer *gzip.Writer, name string, data []byte) (string, asset, error) {
 	unpacked, isPacked := strings.CutSuffix(name, ".gz")
 	if !isPacked {
@@ -139,9 +136,8 @@ func KeepForever(c echo.Context) {
 	c.Response().Header().Set("X-Content-Type-Options", "nosniff")
 }
 
-// serve answers GET {mount}/{hash}/{file}. During an update, a page of another replica
-// may ask with the hash of another build. It gets this build's file, which must then
-// not be cached.
+// serve answers GET {mount}/{hash}/{file}. During an update, a page of another replica may ask with the hash of
+// another build. It gets this build's file, which must then not be cached.
 func (a *Assets) serve(c echo.Context) error {
 	hash, name, _ := strings.Cut(c.Param("*"), "/")
 	file, known := a.files[name]

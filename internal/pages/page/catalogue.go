@@ -18,8 +18,7 @@ import (
 	"golang.org/x/text/number"
 )
 
-// reference is the language that every other catalogue must match. Browsers that
-// accept none of the languages get it.
+// reference is the language that every other catalogue must match. Browsers that accept none of the languages get it.
 const reference = "en"
 
 // Locale is one language of the pages.
@@ -98,9 +97,8 @@ type Text struct {
 	Values []any // pairs of name and value
 }
 
-// Say returns a text with pairs of name and value. Its key must be among Config.Keys or
-// be named by a template. Otherwise a missing text is found only when the page is
-// rendered.
+// Say returns a text with pairs of name and value. Its key must be among Config.Keys or be named by a template.
+// Otherwise a missing text is found only when the page is rendered.
 func Say(key string, pairs ...any) Text { return Text{key, pairs} }
 
 // Keys returns the keys of texts that are a prefix and a name, for Config.Keys.
@@ -124,8 +122,7 @@ func valueOf(name string, pairs []any) any {
 	return nil
 }
 
-// list returns the texts of keys, for a template that repeats them in every row of a
-// table.
+// list returns the texts of keys, for a template that repeats them in every row of a table.
 func (l *Locale) list(keys []string) ([]string, error) {
 	texts := make([]string, len(keys))
 	for i, key := range keys {

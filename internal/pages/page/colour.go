@@ -16,10 +16,9 @@ type syntax struct {
 	members bool
 }
 
-// with returns a function that returns the pattern of a language's tokens. A token is a
-// comment, as the given pattern describes it, a string, a number, or a word or address. Strings may
-// have three double quotes, as in Python, or backticks. The pattern is compiled at the
-// function's first call.
+// with returns a function that returns the pattern of a language's tokens. A token is a comment, as the given pattern
+// describes it, a string, a number, or a word or address. Strings may have three double quotes, as in Python, or
+// backticks. The pattern is compiled at the function's first call.
 func with(comment string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`(` + comment + `)|("""(?s:.*?)"""|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|` + "`[^`]*`" +
@@ -58,11 +57,9 @@ var (
 	}
 )
 
-// Colour returns code as HTML with the class k for keywords, s for strings, m for
-// numbers, c for comments and f for names of functions and members. The case of the
-// language's name does not matter. Code in a language that is not known has no
-// classes. A library that knows hundreds of languages would take 7 MB of memory in
-// every process.
+// Colour returns code as HTML with the class k for keywords, s for strings, m for numbers, c for comments and f for
+// names of functions and members. The case of the language's name does not matter. Code in a language that is not
+// known has no classes. A library that knows hundreds of languages would take 7 MB of memory in every process.
 func Colour(name, code string) template.HTML {
 	l, known := syntaxes[strings.ToLower(name)]
 	if !known {

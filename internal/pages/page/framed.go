@@ -26,9 +26,8 @@ var (
 	ofDark          = regexp.MustCompile(`\(prefers-color-scheme: ?dark\)`)
 )
 
-// RenderFramed writes a preview of a screen, which pages of the same origin may show in
-// a frame. The preview has one colour scheme and no scripts, and its controls do
-// nothing. It contains its style sheets and images.
+// RenderFramed writes a preview of a screen, which pages of the same origin may show in a frame. The preview has one
+// colour scheme and no scripts, and its controls do nothing. It contains its style sheets and images.
 func (s *Set) RenderFramed(c echo.Context, screen string, v View, f Framed) error {
 	page := emptyBuffer()
 	defer buffers.Put(page)

@@ -8,8 +8,7 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// maxFormBytes is the maximum size of a form, far more than the pages' forms
-// need.
+// maxFormBytes is the maximum size of a form, far more than the pages' forms need.
 const maxFormBytes = 4 << 10
 
 // CheckOrigin returns a 403 for an unsafe request from another site's page.
@@ -20,8 +19,7 @@ func (s *Set) CheckOrigin(req *http.Request) error {
 	return nil
 }
 
-// SameOrigin is a middleware for unsafe methods: it checks the request's origin
-// and limits the form's size.
+// SameOrigin is a middleware for unsafe methods: it checks the request's origin and limits the form's size.
 func (s *Set) SameOrigin(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if err := s.CheckOrigin(c.Request()); err != nil {
@@ -32,9 +30,8 @@ func (s *Set) SameOrigin(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// HostedPolicy is the Content-Security-Policy of the hosted page: the pages' own
-// files only. connect-src names the WebSocket's origin because older Safaris do
-// not count it as 'self'.
+// HostedPolicy is the Content-Security-Policy of the hosted page: the pages' own files only. connect-src names the
+// WebSocket's origin because older Safaris do not count it as 'self'.
 func HostedPolicy(public *url.URL) string {
 	socket := "ws" + strings.TrimPrefix(public.Scheme, "http") + "://" + public.Host
 	return strings.Join([]string{

@@ -1,7 +1,6 @@
-// Package page holds what all sets of pages share: templates in every language,
-// the catalogues, static files, cookies, security headers and protection from
-// cross-site requests. A set has its own layout, screens, texts and template
-// functions.
+// Package page holds what all sets of pages share: templates in every language, the catalogues, static files,
+// cookies, security headers and protection from cross-site requests. A set has its own layout, screens, texts and
+// template functions.
 package page
 
 import (
@@ -22,10 +21,9 @@ const HandshakePath = "/v/handshake"
 
 // Config describes a set of pages.
 type Config struct {
-	// Files holds layout.html, which every page begins with; one template per
-	// screen, named <screen>.html; blocks/*.html, which every screen may use; the
-	// catalogues locales/<BCP 47 tag>.json, or locales/<tag>/*.json; and the static
-	// files below static/.
+	// Files holds layout.html, which every page begins with; one template per screen, named <screen>.html;
+	// blocks/*.html, which every screen may use; the catalogues locales/<BCP 47 tag>.json, or locales/<tag>/*.json;
+	// and the static files below static/.
 	Files fs.FS
 	// Screens are the screens that the handlers render.
 	Screens []string
@@ -36,8 +34,7 @@ type Config struct {
 	Funcs template.FuncMap
 	// StaticPath is where the static files are mounted, without a trailing slash.
 	StaticPath string
-	// PublicURL is the public base of the pages. Its scheme decides whether
-	// cookies are Secure.
+	// PublicURL is the public base of the pages. Its scheme decides whether cookies are Secure.
 	PublicURL string
 	// LanguageCookie names the cookie with the chosen language. Sets on one host need
 	// different names: a shopper's choice does not apply to the dashboard.
@@ -61,9 +58,8 @@ type Set struct {
 	kept        *lru.Cache[keptKey, template.HTML]
 }
 
-// New checks every template in every language. It fails if a screen is missing,
-// if a catalogue is incomplete, or if a template uses a text that no catalogue
-// has or omits one of the text's values.
+// New checks every template in every language. It fails if a screen is missing, if a catalogue is incomplete, or if a
+// template uses a text that no catalogue has or omits one of the text's values.
 func New(cfg Config) (*Set, error) {
 	public, err := url.Parse(cfg.PublicURL)
 	if err != nil {

@@ -64,8 +64,7 @@ func (t text) form(tag language.Tag, n int) string {
 	return t.forms[plural.Other]
 }
 
-// pluralForms returns the forms that a language has for whole numbers, and
-// "other", which every language has.
+// pluralForms returns the forms that a language has for whole numbers, and "other", which every language has.
 func pluralForms(tag language.Tag) []plural.Form {
 	forms := []plural.Form{plural.Other}
 	for _, n := range append(numbersTo(200), 1_000_000) {
@@ -84,8 +83,7 @@ func numbersTo(limit int) []int {
 	return numbers
 }
 
-// complete returns an error for a text that is empty, or that does not have exactly the
-// plural forms of the language.
+// complete returns an error for a text that is empty, or that does not have exactly the plural forms of the language.
 func (t text) complete(tag language.Tag) error {
 	for _, form := range t.all() {
 		if strings.TrimSpace(form) == "" {

@@ -29,8 +29,7 @@ func (f *Frame) frame() *Frame { return f }
 // View is the data of one screen: a pointer to a struct that embeds Frame.
 type View interface{ frame() *Frame }
 
-// buffers are reused for rendering pages. New buffers would be a quarter of a page's
-// allocations.
+// buffers are reused for rendering pages. New buffers would be a quarter of a page's allocations.
 var buffers sync.Pool
 
 // emptyBuffer returns an empty buffer, which should be put back after use.
@@ -55,9 +54,8 @@ func (s *Set) Render(c echo.Context, status int, screen string, v View) error {
 	return c.HTMLBlob(status, page.Bytes())
 }
 
-// RenderPart writes one part of a screen, its template part-<name>, for a page
-// that already shows the screen and requests what has changed. It answers 304 if
-// the request has the part's ETag, and 404 for an unknown part.
+// RenderPart writes one part of a screen, its template part-<name>, for a page that already shows the screen and
+// requests what has changed. It answers 304 if the request has the part's ETag, and 404 for an unknown part.
 func (s *Set) RenderPart(c echo.Context, screen, name string, v View) error {
 	page := emptyBuffer()
 	defer buffers.Put(page)
@@ -86,10 +84,9 @@ type keptKey struct {
 	of                     any
 }
 
-// Kept returns one part of a screen, its template kept-<name>, as a text for the screen
-// to show. It caches the parts that were used last, one for each language and value of
-// key, and calls view only for a part that is not cached. key must be comparable and
-// must change with everything that the part shows.
+// Kept returns one part of a screen, its template kept-<name>, as a text for the screen to show. It caches the parts
+// that were used last, one for each language and value of key, and calls view only for a part that is not cached. key
+// must be comparable and must change with everything that the part shows.
 func (s *Set) Kept(c echo.Context, screen, name string, key any, view func() View) (template.HTML, error) {
 	l, _ := s.locale(c, s.catalogue)
 	k := keptKey{screen, name, l.Tag, key}
@@ -105,8 +102,7 @@ func (s *Set) Kept(c echo.Context, screen, name string, key any, view func() Vie
 	return part, nil
 }
 
-// execute renders a template of a screen in the browser's language and sets the
-// headers of the page.
+// execute renders a template of a screen in the browser's language and sets the headers of the page.
 func (s *Set) execute(c echo.Context, screen, name string, v View, page *bytes.Buffer) error {
 	f := v.frame()
 	offered := s.catalogue.only(f.Offered)
@@ -146,23 +142,20 @@ func (s *Set) fill(c echo.Context, l *Locale, screen, name string, v View, page 
 	return nil
 }
 
-// Language returns the tag of the language in which Render writes a page that
-// offers all languages.
+// Language returns the tag of the language in which Render writes a page that offers all languages.
 func (s *Set) Language(c echo.Context) string {
 	l, _ := s.locale(c, s.catalogue)
 	return l.Tag
 }
 
-// Text returns a text in the language in which Render writes a page that offers all
-// languages.
+// Text returns a text in the language in which Render writes a page that offers all languages.
 func (s *Set) Text(c echo.Context, t Text) (string, error) {
 	l, _ := s.locale(c, s.catalogue)
 	return l.say(t)
 }
 
-// locale returns one of the languages that the page offers: the one chosen with ?lang=,
-// the one chosen earlier, or the one that the browser prefers. chosen reports that the
-// choice is new and should be remembered.
+// locale returns one of the languages that the page offers: the one chosen with ?lang=, the one chosen earlier, or
+// the one that the browser prefers. chosen reports that the choice is new and should be remembered.
 func (s *Set) locale(c echo.Context, offered *catalogue) (l *Locale, chosen bool) {
 	if l, ok := offered.byTag(c.QueryParam("lang")); ok {
 		return l, true

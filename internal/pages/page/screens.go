@@ -21,10 +21,9 @@ const layoutFile = "layout.html"
 // the layout are in the set once for each screen, under names by screenTemplate.
 type screens func() (*template.Template, error)
 
-// parseScreens parses every screen in every language and checks the texts that it uses.
-// It does not keep the parsed templates, because they are large, and most processes
-// show few languages or no page at all. The first page in a language parses its
-// templates again.
+// parseScreens parses every screen in every language and checks the texts that it uses. It does not keep the parsed
+// templates, because they are large, and most processes show few languages or no page at all. The first page in a
+// language parses its templates again.
 func parseScreens(cfg Config, c *catalogue) (map[string]screens, error) {
 	set, err := parseSet(cfg, c.locales[0])
 	if err != nil {
@@ -53,8 +52,7 @@ func parseScreens(cfg Config, c *catalogue) (map[string]screens, error) {
 // screenTemplate is the name of a screen's own template in the set.
 func screenTemplate(screen, name string) string { return screen + "/" + name }
 
-// parseLanguage parses the screens and replaces texts with literal keys by the texts of
-// a language.
+// parseLanguage parses the screens and replaces texts with literal keys by the texts of a language.
 func parseLanguage(cfg Config, l *Locale) (*template.Template, error) {
 	set, err := parseSet(cfg, l)
 	if err != nil {
@@ -98,8 +96,7 @@ func parseSet(cfg Config, l *Locale) (*template.Template, error) {
 	return set, nil
 }
 
-// checkTexts reports the first text in a set that the language lacks, or that is
-// used without one of its values.
+// checkTexts reports the first text in a set that the language lacks, or that is used without one of its values.
 func (l *Locale) checkTexts(set *template.Template) error {
 	for _, part := range set.Templates() {
 		if part.Tree == nil {
@@ -208,8 +205,7 @@ type textCall struct {
 	values []string
 }
 
-// check reports a call with a text that does not exist or with a missing
-// placeholder.
+// check reports a call with a text that does not exist or with a missing placeholder.
 func (l *Locale) check(call textCall) error {
 	text, ok := l.texts[call.key]
 	if !ok {
@@ -223,8 +219,7 @@ func (l *Locale) check(call textCall) error {
 	return nil
 }
 
-// textCalls returns the commands of a template that have the form: t "key" "name" value
-// ….
+// textCalls returns the commands of a template that have the form: t "key" "name" value ….
 func textCalls(node parse.Node) []textCall {
 	var calls []textCall
 	if command, ok := node.(*parse.CommandNode); ok {

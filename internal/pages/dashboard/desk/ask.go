@@ -85,8 +85,7 @@ func Instead(answer func() error) *Question {
 // Finder returns the question for the path of a request. If there is nothing to ask, it returns Instead.
 type Finder func(r *Request) (*Question, error)
 
-// Ask adds an act with the screen "confirm": at the route's path, GET shows the
-// question and POST performs the act.
+// Ask adds an act with the screen "confirm": at the route's path, GET shows the question and POST performs the act.
 func (f *Feature) Ask(at Route, spec *Form, find Finder) {
 	f.Fill(at, spec, find)
 	f.Screens = append(f.Screens, "confirm")

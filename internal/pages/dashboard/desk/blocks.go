@@ -66,8 +66,7 @@ func newNamed(order, id string) NamedView {
 	return NamedView{order, start, end}
 }
 
-// CodeView is a block of code in a language, which its button copies in another form,
-// such as without line breaks.
+// CodeView is a block of code in a language, which its button copies in another form, such as without line breaks.
 type CodeView struct{ Language, Shown, Copied string }
 
 // HTML returns the code in colours.

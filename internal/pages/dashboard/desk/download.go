@@ -60,9 +60,8 @@ func (r *Request) BeginDownload() (end func(), err error) {
 	return r.desk.downloads.begin(r.Access.TenantID())
 }
 
-// Download writes a file of any length, or for HEAD only its headers. An error before
-// anything was sent is answered as usual. A later error ends the connection, so that
-// browsers do not accept a partial file as complete.
+// Download writes a file of any length, or for HEAD only its headers. An error before anything was sent is answered
+// as usual. A later error ends the connection, so that browsers do not accept a partial file as complete.
 func (r *Request) Download(contentType, name string, fill func(ctx context.Context, w io.Writer) error) error {
 	head := r.Request().Method == http.MethodHead
 	if !head {

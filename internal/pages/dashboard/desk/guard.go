@@ -82,8 +82,7 @@ func (d *Desk) admit(r *Request) error {
 	return d.checkStrength(r)
 }
 
-// checkForm refuses an unsafe request unless it says that it comes from the
-// dashboard itself, and limits its size.
+// checkForm refuses an unsafe request unless it says that it comes from the dashboard itself, and limits its size.
 func (d *Desk) checkForm(r *Request) error {
 	req := r.Request()
 	if req.Header.Get("Sec-Fetch-Site") == "" && req.Header.Get("Origin") == "" {

@@ -23,8 +23,7 @@ type NavGroup struct {
 	Items []NavItem
 }
 
-// Layout is the view of the frame around every page. The view of each screen
-// embeds it; Request.Show fills it in.
+// Layout is the view of the frame around every page. The view of each screen embeds it; Request.Show fills it in.
 type Layout struct {
 	page.Frame
 	Notice *page.Text // what a change has done, or nil

@@ -56,8 +56,7 @@ const (
 // Route is a page or an act. All routes of the table are registered, and tests enumerate them.
 type Route struct {
 	Method string // GET, which includes HEAD, or POST
-	// Path is the pattern. :tenant is the tenant's ID and :mode is test or live;
-	// other parameters are the handler's.
+	// Path is the pattern. :tenant is the tenant's ID and :mode is test or live; other parameters are the handler's.
 	Path     string
 	MinRole  MinRole
 	StepUp   StepUp
@@ -121,8 +120,7 @@ func (d *Desk) pageAt(at string) (page Route, built string) {
 	return page, built
 }
 
-// ActAt returns the pattern of the page at a path, and the name of the form that the
-// page shows; both may be empty.
+// ActAt returns the pattern of the page at a path, and the name of the form that the page shows; both may be empty.
 func (d *Desk) ActAt(at string) (pattern, form string) {
 	page, _ := d.pageAt(at)
 	if page.form != nil {

@@ -16,9 +16,8 @@ import (
 // form again writes it, because a browser forgets the file.
 const keptSuffix = "_kept"
 
-// readUpload parses a multipart form and returns the first limit bytes of a field's
-// file, of a file that was kept if none is sent now, or nil. It reads a longer file to its end, so that the
-// fields after it are not lost.
+// readUpload parses a multipart form and returns the first limit bytes of a field's file, of a file that was kept if
+// none is sent now, or nil. It reads a longer file to its end, so that the fields after it are not lost.
 func readUpload(req *http.Request, field string, limit int64) (upload []byte, err error) {
 	parts, err := req.MultipartReader()
 	if errors.Is(err, http.ErrNotMultipart) {
