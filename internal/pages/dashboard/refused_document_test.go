@@ -63,7 +63,7 @@ func TestRepliesNameWhyADocumentProvedNothing(t *testing.T) {
 		}
 	}
 	body = told(t, g, shop, support, open+ended+later("photo_document"))
-	if strings.Contains(body, "without showing a document") || !strings.Contains(body, "before the document " +
+	if strings.Contains(body, "without showing a document") || !strings.Contains(body, "before the document "+
 		"was fully seen.") ||
 		!strings.Contains(body, "The document that you photographed was not accepted.") {
 		t.Error("the page does not tell of photographs that broke off")
@@ -165,7 +165,7 @@ func TestAForcedResultHasItsReplyToo(t *testing.T) {
 	for set, says := range map[string]string{
 		"status = 'PASSED', source = 'forced', completed_at = created_at":   "Your age check is done.",
 		"status = 'FALLBACK', source = 'forced', completed_at = created_at": "The camera could not confirm your age.",
-		"status = 'SPOOF', source = 'forced', completed_at = created_at":    "Your age check could not be " +
+		"status = 'SPOOF', source = 'forced', completed_at = created_at": "Your age check could not be " +
 			"completed, because",
 		offered + "status = 'FALLBACK', source = 'forced', completed_at = created_at" +
 			early: "Your age check ended without a valid document.",

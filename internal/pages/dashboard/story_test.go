@@ -277,7 +277,7 @@ func TestReplyToTheShopper(t *testing.T) {
 		"status = 'PENDING', opened_at = created_at":        "Ihre Altersprüfung ist noch offen und fragt jetzt",
 		"status = 'PENDING', opened_at = created_at, " +
 			`setbacks = '[{"At":"2099-01-02T03:04:05Z","Why":"unsure"}]'`: "Ihre Altersprüfung ist noch offen und " +
-				"fragt jetzt nach einem Dokument. Ihr letzter Versuch brachte",
+			"fragt jetzt nach einem Dokument. Ihr letzter Versuch brachte",
 		"status = 'EXPIRED'":                             "Die Zeit für Ihre Altersprüfung",
 		below + "status = 'EXPIRED'":                     "Die Kamera konnte Ihr Alter nicht bestätigen.",
 		"status = 'PASSED', source = 'camera'":           "Ihre Altersprüfung ist abgeschlossen.",
@@ -306,7 +306,7 @@ func TestReplyToTheShopper(t *testing.T) {
 		body := told(t, g, shop, support, "document_opened_at = created_at, completed_at = created_at, "+set)
 		replies := between(t, body, `data-testid="tell"`, "</details>")
 		if n := strings.Count(replies, "data-copy="); n != len(tenant.Languages) ||
-			!strings.Contains(replies, `<p lang="de" dir="auto">`+says) {
+			!strings.Contains(replies, `<p lang="de" dir="auto"><bdi>`+says) {
 			t.Errorf("%s: %d replies, or no %q in %s", set, n, says, replies)
 		}
 		for _, tag := range tenant.Languages {
