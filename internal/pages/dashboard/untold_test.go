@@ -50,7 +50,7 @@ func TestTheShopWasNotTold(t *testing.T) {
 				}
 			}
 		}
-		searched(t, support, base+"/paste", "not told", base+"/sessions?status=UNTOLD")
+		searched(t, support, base+"/paste", "shop not told", base+"/sessions?status=UNTOLD")
 		for _, told := range []bool{false, true} {
 			if told {
 				g.Exec(t, "UPDATE webhook_events SET status = 'delivered'")
