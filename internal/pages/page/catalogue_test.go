@@ -1,10 +1,12 @@
 package page
 
 import (
+	"io/fs"
 	"strings"
 	"testing"
 	"testing/fstest"
 
+	"agegate/internal/rules/strictjson"
 	"agegate/templates"
 )
 
@@ -212,5 +214,32 @@ func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestTextsHaveOneKey: of two entries with one key in a file of texts, the later would hide the earlier.
+func TestTextsHaveOneKey(t *testing.T) {
+	read := 0
+	for _, files := range []fs.FS{templates.Dashboard(), templates.Shopper()} {
+		err := fs.WalkDir(files, ".", func(name string, _ fs.DirEntry, err error) error {
+			if err != nil || !strings.HasSuffix(name, ".json") {
+				return err
+			}
+			data, err := fs.ReadFile(files, name)
+			if err != nil {
+				return err
+			}
+			read++
+			if _, err := strictjson.Read(data, 8); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if read < 30 {
+		t.Errorf("%d files", read)
 	}
 }
