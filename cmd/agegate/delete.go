@@ -156,8 +156,8 @@ tenant used in the current month of UTC, which no later invoice can count.`,
 				return err
 			}
 			if m := months[0]; m.FreeUsed+m.CreditUsed+m.Added != 0 {
-				fmt.Fprintf(cmd.ErrOrStderr(), "Of %s: %d free checks, %d with credit, %d units of credit added: no later file of "+
-					"each month's use has them.\n", m.Start.Format("2006-01"), m.FreeUsed, m.CreditUsed, m.Added)
+				fmt.Fprintf(cmd.ErrOrStderr(), "Of %s: free checks: %d, with credit: %d, units of credit added: %d; no later "+
+					"file of each month's use has them.\n", m.Start.Format("2006-01"), m.FreeUsed, m.CreditUsed, m.Added)
 			}
 			if !yes {
 				return fmt.Errorf("this deletes %q with its keys, secrets, sessions, webhooks, credit and ledger for good: give "+

@@ -69,7 +69,7 @@ const buttons = (page) => page.locator('#wallet .button:not(.quiet, [data-testid
 const opensEU = "Open the EU’s age verification app";
 const opensAny = "Open a wallet app with your documents";
 
-test("on a phone two ways are in view, each says what it opens, and one summary folds the rest", async () => {
+test("on a phone two ways are in view, each says what it opens, and the rest is folded", async () => {
   for (const asks of [false, true]) {
     const { page } = await asked(phone);
     await page.addInitScript((asks) => {
@@ -78,7 +78,7 @@ test("on a phone two ways are in view, each says what it opens, and one summary 
     await page.reload();
     const seen = asks ? ["*Ask my wallet", opensEU] : [`*${opensEU}`, opensAny];
     assert.deepEqual(await buttons(page), seen);
-    assert.deepEqual(await page.locator("#wallet summary:visible").allTextContents(), ["Other wallets and devices"]);
+    assert.deepEqual(await page.locator("#wallet summary:visible").allTextContents(), ["Other wallets and devices", "Privacy"]);
     for (const name of ["av", "openid4vp"]) {
       assert.ok(!(await shown(page, name)), `the code for ${name} is in the way`);
       const code = await showsCode(page, name);
