@@ -103,8 +103,8 @@ type tileFigure struct {
 	Note  page.Text
 }
 
-// All is how many items the checklist has.
-func (v *overviewView) All() int { return len(v.Todo) + len(v.Done) }
+// All is how many items the checklist has, with that of Settle, which agegate cannot see done.
+func (v *overviewView) All() int { return len(v.Todo) + len(v.Done) + min(len(v.Settle()), 1) }
 
 // Settle is the key of what else is to be settled: whose estimate, or comparison of faces, decides; "" for neither.
 func (v *overviewView) Settle() string {

@@ -1,6 +1,7 @@
 package dashboard_test
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -147,10 +148,19 @@ func TestChecklistShowsWhatIsLeft(t *testing.T) {
 	for set, says := range map[string]string{"''": "comparison of faces", "'wallet'": ""} {
 		g.Exec(t, "UPDATE tenants SET document_only = TRUE, document_ways = "+set)
 		_, body := dev.Get(t, "/dashboard/"+shop.Tenant.ID.String()+"/test?lang=en")
-		if list := between(t, body, `data-testid="checklist"`, "</section>"); strings.Contains(list, "for research only") !=
+		list := between(t, body, `data-testid="checklist"`, "</section>")
+		if strings.Contains(list, "for research only") !=
 			(says != "") || !strings.Contains(list, says) || strings.Contains(list, "end as a spoof") {
 			t.Errorf("of documents alone, ways %s: %s", set, list)
 		}
+		sum := fmt.Sprintf("%d of %d done", strings.Count(list, ">Done<"), strings.Count(list, "<li>"))
+		if !strings.Contains(list, sum) {
+			t.Errorf("of documents alone, ways %s: no %q in %s", set, sum, list)
+		}
+	}
+	sum := fmt.Sprintf("%d of %d done", strings.Count(done, "<li>"), strings.Count(open+done, "<li>"))
+	if !strings.Contains(done, sum) {
+		t.Errorf("the sum of the list is not %q: %s", sum, done)
 	}
 	if !strings.Contains(done, "Set the Success URL") || strings.Contains(done, "Set the Webhook URL") {
 		t.Errorf("what is folded is not done: %s", done)

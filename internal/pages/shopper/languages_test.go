@@ -2,6 +2,7 @@ package shopper
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"io/fs"
 	"net/http"
@@ -193,6 +194,30 @@ func TestTextsStandOnTheirOwn(t *testing.T) {
 		}
 		if back := texts["page.back"].(string); strings.Contains(texts["page.leave"].(string), back) {
 			t.Errorf("%s: %q also begins the way to the shop", l.Tag, back)
+		}
+	}
+}
+
+// TestFrenchSignsDoNotBreak: a space before one of French's high signs, or within its quotes, does not break.
+func TestFrenchSignsDoNotBreak(t *testing.T) {
+	t.Parallel()
+	var texts map[string]any
+	all := []map[string]any{textsOf(t, templates.Shopper(), "fr.json")}
+	raw, err := os.ReadFile("../../../sdk/door/texts.json")
+	must(t, err)
+	must(t, json.Unmarshal(raw, &texts))
+	all = append(all, texts["fr"].(map[string]any))
+	raw, err = fs.ReadFile(templates.Dashboard(), "shopper-replies.json")
+	must(t, err)
+	var replies []map[string]any
+	must(t, json.Unmarshal(raw, &replies))
+	breaks := regexp.MustCompile(`[^\x{202f}\x{a0}][;»]|«[^\x{202f}\x{a0}]| [:!?%€]`)
+	i := slices.IndexFunc(replies, func(reply map[string]any) bool { return reply["tag"] == "fr" })
+	for _, texts := range append(all, replies[i]) {
+		for key, text := range texts {
+			if found := breaks.FindString(fmt.Sprint(text)); found != "" {
+				t.Errorf("%s: a line may end within %q: %q", key, found, text)
+			}
 		}
 	}
 }
