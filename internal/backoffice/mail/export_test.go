@@ -11,3 +11,6 @@ func (s Server) With(password string) Server {
 	s.password = password
 	return s
 }
+
+// Body returns the body of the message's letter.
+func (m Message) Body(operator string) string { return m.letter(operator).Body }

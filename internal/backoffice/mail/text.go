@@ -11,7 +11,7 @@ type text struct{ subject, body string }
 var english = map[Kind]text{
 	Invitation: {
 		"Invitation to {tenant}",
-		"{by} invites you to {tenant} (role: {role}). With agegate{operator}, {tenant} checks that its customers are old " +
+		"{by} invites you to {tenant} (role: {role}). {tenant} checks with agegate{operator} that its customers are old " +
 			"enough; you get into its dashboard.\n\nOpen this link to join. It works once, for 72 hours:\n{link}\n\nIf you do " +
 			"not know why you got this, delete it.\n",
 	},
@@ -57,7 +57,7 @@ var german = map[Kind]text{
 }
 
 var germanRoles = map[string]string{"owner": "Inhaber", "developer": "Entwickler", "support": "Support",
-	"viewer": "Betrachter"}
+	"compliance": "Compliance", "viewer": "Betrachter"}
 
 // letter writes the message in its language. operator is who runs the gateway, or empty.
 func (m Message) letter(operator string) letter {
@@ -65,7 +65,11 @@ func (m Message) letter(operator string) letter {
 	if m.Locale == "de" || strings.HasPrefix(m.Locale, "de-") {
 		texts, run, m.Role = german, ", betrieben von ", germanRoles[m.Role]
 	}
-	if operator != "" {
+	switch operator {
+	case m.Tenant:
+		operator = ""
+	case "":
+	default:
 		operator = run + operator + ","
 	}
 	fill := strings.NewReplacer("{tenant}", m.Tenant, "{by}", m.By, "{link}", m.Link, "{host}", m.Host, "{left}",
