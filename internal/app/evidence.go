@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"agegate/internal/app/config"
+	"agegate/internal/app/doctor"
 	"agegate/internal/backoffice/evidence"
 	"agegate/internal/check/age"
 	"agegate/internal/check/inference"
@@ -45,7 +46,7 @@ func Installation(cfg config.Config) (evidence.Installation, error) {
 	}
 	about.Estimator = age.Estimator(manifest)
 	if manifest.Tail != nil {
-		about.Calibration = about.Estimator
+		about.Calibration, about.Research = about.Estimator, doctor.ForResearch(manifest.Tail)
 	}
 	switch err := about.Measured(cfg.ModelsDir); {
 	case errors.Is(err, evidence.ErrUnmeasured):

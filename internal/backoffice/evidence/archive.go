@@ -41,23 +41,25 @@ func archive(files []file) ([]byte, error) {
 // extract returns the files of an archive made by archive.
 func extract(pack []byte) ([]file, error) {
 	r, err := zip.NewReader(bytes.NewReader(pack), int64(len(pack)))
-	if err != nil {
+	if err != nil && !bytes.HasPrefix(pack, []byte("PK")) {
 		return nil, errNoPack
+	} else if err != nil {
+		return nil, errArchive
 	}
 	var files []file
 	left := uint64(len(pack)) // entries may name the same bytes, so their sizes are added up
 	for _, entry := range r.File {
 		if entry.Method != zip.Store || entry.UncompressedSize64 > left {
-			return nil, errNoPack
+			return nil, errArchive
 		}
 		left -= entry.UncompressedSize64
 		part, err := entry.Open()
 		if err != nil {
-			return nil, errNoPack
+			return nil, errArchive
 		}
 		data, err := io.ReadAll(part)
 		if err != nil {
-			return nil, errNoPack
+			return nil, errArchive
 		}
 		files = append(files, file{entry.Name, data})
 	}

@@ -63,6 +63,7 @@ type Installation struct {
 	Estimator              string // fingerprint of the estimator's files; empty without models
 	Models                 []Model
 	Calibration            string // fingerprint; empty without one
+	Research               bool   // the estimate was fitted on data for research only
 	Accuracy               *Accuracy
 	AccuracyGap            string // why there is no Accuracy: missing, other or broken
 	Targets                []byte // TargetsFile; nil without Accuracy

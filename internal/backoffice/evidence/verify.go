@@ -18,7 +18,7 @@ const MaxPack = 64 << 20
 // The faults that Verify finds.
 var (
 	errNoPack    = errors.New("this is no evidence pack")
-	errArchive   = errors.New("the archive is not as it was written")
+	errArchive   = errors.New("the pack is damaged, or changed since it was signed")
 	errSignature = errors.New("the signature does not fit the manifest")
 	errOtherKey  = errors.New("the pack was signed with another key than the given one")
 	errFiles     = errors.New("the files are not those that the manifest lists")
