@@ -120,7 +120,7 @@ export class Index {
   }
 
   /**
-   * The entries that match most words of a query, the best first. Those whose text has all of it, as of a title with a capital, come alone.
+   * The entries that match most words of a query, the best first, and after those of four words those of three. Those whose text has all of it, as of a title with a capital, come alone.
    * @param {string} query @returns {Found[]}
    */
   search(query) {
@@ -140,9 +140,9 @@ export class Index {
     }
     const most = Math.max(...[...hits.values()].map(({ words }) => words));
     return [...hits]
-      .filter(([, { words }]) => words === most)
+      .filter(([, { words }]) => words === most || words === 3 && most === 4)
       .map(([i, hit]) => ({ i, hit, score: score(this.entries[i], hit, this.own) }))
-      .sort((a, b) => b.score - a.score || a.i - b.i)
+      .sort((a, b) => b.hit.words - a.hit.words || b.score - a.score || a.i - b.i)
       .slice(0, maxFound)
       .map(({ i, hit }) => shown(this.entries[i], hit.first));
   }

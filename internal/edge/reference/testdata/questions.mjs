@@ -300,12 +300,22 @@ const helped = {
   "is this a scam": "is-this-page-genuine",
   blind: "a-shopper-with-a-disability-or-a-covered-face",
   wheelchair: "a-shopper-with-a-disability-or-a-covered-face",
+  "passport was refused": "a-document-was-refused",
+  "why was I charged": "charged-for-the-check-and-refunds",
+  "can my son use my passport": "a-parent-complains-their-child-was-let-through",
+  complaint: "a-parent-complains-their-child-was-let-through",
+  hijab: "a-shopper-with-a-disability-or-a-covered-face",
+  glasses: "a-shopper-with-a-disability-or-a-covered-face",
+  twins: "a-parent-complains-their-child-was-let-through",
+  "expired passport": "a-document-was-refused",
+  "passport expired": "a-document-was-refused",
 };
 
 test("what shoppers complain of leads to the guide for support", () => {
   const wrong = Object.entries(helped).map(([query, want]) => ({ query, want, found: index.search(query).slice(0, 2).map(({ url }) => url) }))
     .filter(({ want, found }) => !found.includes(`/docs/support#${want}`));
   assert.deepEqual(wrong, []);
+  assert.ok(index.search("shopper deleted account GDPR").some(({ url }) => url === "/docs/support#a-shopper-asks-about-their-face-or-data"));
 });
 
 // The same in German. Pages in English search the titles of the guide in German, and pages in German its texts too.
