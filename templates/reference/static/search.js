@@ -26,23 +26,24 @@ export const fillers = new Set(
  * @type {Record<string, string | undefined>}
  */
 export const synonyms = {
-  "2fa": "authenticator", accuracy: "passes", altersprüfung: "jugendschutzgesetz", avv: "processor", bias: "group",
-  breach: "rotate", buyer: "shopper", ccpa: "gdpr", chargeback: "refund", child: "minors", children: "minors",
-  colour: "group", csharp: "languages", customer: "shopper", datenschutz: "privacy", deepfake: "spoof",
-  demo: "sample", desktop: "computer", django: "python", dotnet: "languages", dpa: "processor", driver: "driving",
-  dsfa: "dpia", dsgvo: "gdpr", duration: "takes", ecig: "vapes", email: "mail", embed: "iframe", embedded: "iframe",
-  factura: "invoice", facture: "invoice", fairness: "group", fast: "takes", flask: "python", forgot: "lost",
-  forgotten: "forgot", free: "costs", hosting: "debian", https: "tls", impressum: "imprint", ios: "iphone",
-  kid: "minors", kids: "minors", knife: "knives", kosten: "costs", kotlin: "languages",
-  laravel: "php", leaked: "rotate", license: "licence", lizenz: "licence", login: "log", messer: "knives",
-  minor: "minors", monitor: "metrics", much: "costs", multi: "several", ngrok: "localhost", parental: "minors",
-  password: "log", passwort: "log", pc: "computer", permission: "role", precio: "costs", preis: "costs",
-  prix: "costs", race: "group", racism: "group", rails: "ruby", rechnung: "invoice", regulator: "evidence",
+  "2fa": "authenticator", accuracy: "passes", altersprüfung: "jugendschutzgesetz", avv: "processor",
+  bias: "group", breach: "rotate", buyer: "shopper", ccpa: "gdpr", chargeback: "refund", child: "minors",
+  children: "minors", colour: "group", csharp: "languages", customer: "shopper", datenschutz: "privacy",
+  deepfake: "spoof", demo: "sample", desktop: "computer", django: "python", dotnet: "languages",
+  dpa: "processor", driver: "driving", dsfa: "dpia", dsgvo: "gdpr", duration: "takes", ecig: "vapes",
+  eid: "wallet", email: "mail", embed: "iframe", embedded: "iframe", factura: "invoice", facture: "invoice",
+  fairness: "group", fast: "takes", flask: "python", forgot: "lost", forgotten: "forgot", free: "costs",
+  hosting: "debian", https: "tls", impressum: "imprint", ios: "iphone", itsme: "bankid", kid: "minors",
+  kids: "minors", knife: "knives", kosten: "costs", kotlin: "languages", laravel: "php", leaked: "rotate",
+  license: "licence", lizenz: "licence", login: "log", messer: "knives", minor: "minors", monitor: "metrics",
+  much: "costs", multi: "several", ngrok: "localhost", parental: "minors", password: "log", passwort: "log",
+  pc: "computer", permission: "role", precio: "costs", preis: "costs", prix: "costs", race: "group",
+  racism: "group", rails: "ruby", rechnung: "invoice", regulator: "evidence", remboursement: "refund",
   reset: "recovery", retention: "stored", rgpd: "gdpr", rust: "languages", scam: "genuine", selfie: "camera",
   sicherung: "backup", signin: "log", skin: "group", slow: "takes", speed: "takes", ssl: "tls", stolen: "rotate",
   symfony: "php", tabak: "tobacco", tablet: "phone", teenager: "minors", tier: "costs", timing: "takes",
   translate: "language", translation: "language", underage: "minors", update: "upgrade", vaping: "vapes",
-  vps: "debian", wcag: "accessibility", zertifikat: "certificate",
+  vin: "wine", vps: "debian", wcag: "accessibility", zertifikat: "certificate",
 };
 
 /** The entries of the index, whose addresses lack what their titles say. @param {Entry[]} index */
@@ -70,14 +71,14 @@ const germanStem = (w) => w.replace(/(?<=.{4})(ungen|ung|en|er|es|em|e|t|n)$/u, 
 /** Whether two words in German have one stem, or the first is a compound that ends with the second. @param {string} asked @param {string} w */
 const akin = (asked, w) => w.length > 4 && (asked === w || asked.endsWith(w));
 
-// How well a word matches a word of a query.
-const [typo, inside, prefix, exact] = [1, 2, 3, 4];
+// How well a word matches a word of a query. A middle, even of a title, is less than a beginning.
+const [typo, inside, prefix, exact] = [1, 1.4, 3, 4];
 
 /** How well a word matches one that is asked for, or 0. @param {string} asked @param {string} w */
 function grade(asked, w) {
   if (w === asked) return exact;
   if (w.startsWith(asked)) return prefix;
-  if (asked.length > 2 && w.includes(asked)) return inside;
+  if (asked.length > 3 && w.includes(asked)) return inside;
   // Of a short word only a letter may be missing: a cart is no part, and Spain no span.
   return asked.length > 4 && (asked.length > 5 || w.length > 5) && isTypo(asked, w) ? typo : 0;
 }

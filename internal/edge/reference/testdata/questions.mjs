@@ -47,7 +47,20 @@ test("one letter of a short word makes another word, unless it is missing", () =
   assert.ok(matches("camra").includes("camera"));
 });
 
+test("a short word finds no middles of others, and a beginning comes before a middle", () => {
+  const matches = (query) => index.search(query).filter(({ match }) => match).map(({ match }) => match.toLowerCase());
+  assert.deepEqual(matches("vin").filter((word) => word.includes("vin")), []);
+  for (const asked of ["cove", "port"]) {
+    const begins = matches(asked).map((word) => word.startsWith(asked)).join();
+    assert.match(begins, /^(true,?)*(false,?)*$/, `${asked}: ${begins}`);
+  }
+});
+
 const answers = {
+  remboursement: "/docs/go-live#when-an-order-is-refunded",
+  itsme: "/docs/laws#which-proofs-the-gateway-reads",
+  eID: "/docs/document#with-a-wallet",
+  vin: "/docs/integrate#which-minimum-age",
   iframe: "/docs/integrate#not-in-an-iframe",
   price: "/docs/go-live#what-a-check-costs",
   cost: "/docs/go-live#what-a-check-costs",
