@@ -128,6 +128,17 @@ test("users, system and the log of the instance are shown", async () => {
   }
 });
 
+test("the table of replicas stays in its card", async () => {
+  await page.goto(`${gateway.url}/operator/system`);
+  const code = page.locator("[data-testid=replica] code").first();
+  await code.evaluate((e) => e.replaceChildren("v0.2.0+", document.createElement("wbr"), "20261130102227.", document.createElement("wbr"), "6ab4f2ef"));
+  for (const width of [360, 768, 1280, 1440]) {
+    await page.setViewportSize({ width, height: 800 });
+    await fitsWidth(page);
+    assert.ok(await page.locator("[data-live=system] .panel").first().evaluate((card) => card.scrollWidth <= card.clientWidth), `it overflows at ${width} px`);
+  }
+});
+
 test("System shows what is not well and what is left to set up", async () => {
   const reload = () => page.goto(`${gateway.url}/operator/system`);
   await reload();

@@ -5,9 +5,7 @@ package doctor
 
 import (
 	"context"
-	"fmt"
 	"regexp"
-	"strings"
 	"time"
 
 	"agegate/internal/app/config"
@@ -79,13 +77,6 @@ func Examine(ctx context.Context, o Options) {
 	e.ok("configuration", "all variables can be used; the role is "+o.Config.Role)
 	for _, f := range settings(e.Config, e.Now()) {
 		e.Tell(f)
-	}
-	if e.Config.Margin.Usual < tenant.DefaultMargin {
-		e.warn("AGEGATE_AGE_MARGIN", fmt.Sprintf("it is below %d: more minors pass than docs/expect.md says",
-			tenant.DefaultMargin), "unset it, or raise it")
-	}
-	if e.Config.AllowInsecureCallbacks && strings.HasPrefix(e.Config.BaseURL, "https:") {
-		e.warn("AGEGATE_ALLOW_INSECURE_CALLBACKS", "it is on: results may be sent over http", "unset it: it is for tests")
 	}
 	for _, step := range []struct {
 		name string

@@ -3,12 +3,15 @@ package doctor
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"agegate/internal/app/config"
 	"agegate/internal/check/document"
 	"agegate/internal/rules/credential"
+	"agegate/internal/rules/tenant"
 	"agegate/internal/store"
 )
 
@@ -60,6 +63,14 @@ func settings(cfg config.Config, now time.Time) []Finding {
 				"set it to the name of your company, as its privacy notice has it", nil}
 		}
 		findings = append(findings, f)
+	}
+	if cfg.Margin.Usual < tenant.DefaultMargin {
+		findings = append(findings, Finding{"margin", "AGEGATE_AGE_MARGIN", Warning, fmt.Sprintf(
+			"it is below %d: more minors pass than docs/expect.md says", tenant.DefaultMargin), "unset it, or raise it", nil})
+	}
+	if cfg.AllowInsecureCallbacks && strings.HasPrefix(cfg.BaseURL, "https:") {
+		findings = append(findings, Finding{"callbacks", "AGEGATE_ALLOW_INSECURE_CALLBACKS", Warning,
+			"it is on: results may be sent over http", "unset it: it is for tests", nil})
 	}
 	return findings
 }

@@ -7,6 +7,7 @@ import (
 
 	"agegate/internal/app/config"
 	"agegate/internal/pages/dashboard"
+	"agegate/internal/rules/tenant"
 	"agegate/internal/store"
 )
 
@@ -54,7 +55,8 @@ func TestSecurityContactFindings(t *testing.T) {
 		until time.Time
 		found int
 	}{{time.Time{}, 0}, {now.AddDate(0, 1, 1), 0}, {now.AddDate(0, 1, -1), 1}, {now.AddDate(0, 0, -1), 1}} {
-		cfg := config.Config{Role: config.RoleAPI, BaseURL: "https://a.example", VerifyURL: "https://a.example"}
+		cfg := config.Config{Role: config.RoleAPI, BaseURL: "https://a.example", VerifyURL: "https://a.example",
+			Margin: tenant.MarginRule{Usual: tenant.DefaultMargin}}
 		if !row.until.IsZero() {
 			cfg.Security = config.SecurityContact{URI: "mailto:security@a.example", Until: row.until}
 		}

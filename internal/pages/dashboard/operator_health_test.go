@@ -30,7 +30,8 @@ import (
 )
 
 // wellSet are settings with which nothing is wrong, but a backup is still to be made.
-var wellSet = []string{"AGEGATE_VERIFY_URL=https://verify.gateway.example", "AGEGATE_OPERATOR_NAME=Gate"}
+var wellSet = []string{"AGEGATE_VERIFY_URL=https://verify.gateway.example", "AGEGATE_OPERATOR_NAME=Gate",
+	"AGEGATE_ALLOW_INSECURE_CALLBACKS=false"}
 
 // shows fails the test unless the page System shows exactly these parts of a kind:
 // finding, setup or done.
@@ -122,6 +123,8 @@ func TestHealthOfSettings(t *testing.T) {
 		{"AGEGATE_VERIFY_URL=http://verify.gateway.example", "https"},
 		{"AGEGATE_BASE_URL=http://api.gateway.example", "https"},
 		{"AGEGATE_VERIFY_URL=http://localhost:8080", ""}, // nobody can read on the way
+		{"AGEGATE_AGE_MARGIN=6.5", "margin"},
+		{"AGEGATE_ALLOW_INSECURE_CALLBACKS=true", "callbacks"},
 	} {
 		g := gatewaytest.Start(t, gatewaytest.SQLite(t), append(slices.Clone(wellSet), tt.setting)...)
 		if err := g.App.Store.RecordBackup(t.Context(), g.Clock.Now()); err != nil {
@@ -172,6 +175,26 @@ func TestHealthOfAServer(t *testing.T) {
 		forget(g)
 		shows(t, op, step.statement, "finding", step.want...)
 	}
+}
+
+// TestHealthContradictsNothing: nothing is well so far beside webhooks of test mode that do not arrive, or
+// replicas that differ.
+func TestHealthContradictsNothing(t *testing.T) {
+	g := gatewaytest.Start(t, gatewaytest.SQLite(t), wellSet...)
+	shop := g.Shop(t, "https://hooks.example/", nil).Tenant
+	base, _ := reported(t, g, dashboard.Health{}, nil)
+	op := operating(t, g).At(base)
+	said := func(when, lang, want, never string) {
+		t.Helper()
+		_, body := op.Get(t, "/operator/system?lang="+lang)
+		if got := testID(t, body, "healthy"); !strings.Contains(got, want) || strings.Contains(got, never) {
+			t.Errorf("%s: %s", when, got)
+		}
+	}
+	said("well", "en", "No problems are known", "Webhooks")
+	fails(t, g, shop, false, g.Clock.Now().Add(-time.Hour))
+	said("a test endpoint", "en", "Webhooks of test mode fail", "No problems")
+	said("a test endpoint", "de", "Webhooks des Testmodus", "in Ordnung")
 }
 
 // TestSetup: an item of the checklist is open until it is done, and the checklist

@@ -21,7 +21,7 @@ func TestSpentTenantIsSeen(t *testing.T) {
 		own := operatedAt(o.shop.Tenant.ID)
 		told := func(spent bool) {
 			t.Helper()
-			findings := []string{"https", "no_way"}
+			findings := []string{"callbacks", "https", "no_way"}
 			if spent {
 				findings = append(findings, "spent")
 			}

@@ -40,15 +40,15 @@ func TestOperatorSeesTrouble(t *testing.T) {
 			forget(g)
 			shows(t, op, when, "finding", want...)
 		}
-		finding("all is well", "https", "no_way") // the estimator is off
+		finding("no webhook fails", "callbacks", "https", "no_way") // the estimator is off
 		stale := shops["stale"].Tenant
 		fails(t, g, stale, true, g.Clock.Now().Add(-time.Hour))
 		g.Exec(t, "UPDATE tenants SET webhook_url = 'https://hooks.example/new' WHERE id = '"+stale.ID.String()+"'")
-		finding("a URL of earlier fails", "https", "no_way")
+		finding("a URL of earlier fails", "callbacks", "https", "no_way")
 		failing := shops["failing"].Tenant
 		for _, live := range []bool{false, true} {
 			fails(t, g, failing, live, g.Clock.Now().Add(-time.Hour))
-			when, want := "a test endpoint fails", []string{"https", "no_way"}
+			when, want := "a test endpoint fails", []string{"callbacks", "https", "no_way"}
 			if live {
 				when, want = "a live endpoint fails", append(want, "webhooks")
 			}
