@@ -38,6 +38,7 @@ type SessionRow struct {
 	CompletedAt *time.Time
 	OpenedAt    *time.Time
 	BegunAt     *time.Time
+	AskedAt     *time.Time // when a document was asked for; nil if none was
 	Attempts    int
 	Strikes     int
 	OrderRef    string // the merchant's order; may be empty

@@ -64,6 +64,24 @@ func TestRowsBeginWithTheOrder(t *testing.T) {
 var shortID = regexp.MustCompile(
 	`title="(\S+)"[^>]*>(<strong>\d+</strong> )?<code><span class="visually-hidden">(\S+)</span>(\w{8})</code>`)
 
+// TestRowsSayWhatIsAskedFor: an open session that waits for a document is not shown like one that nobody opened.
+func TestRowsSayWhatIsAskedFor(t *testing.T) {
+	gatewaytest.Page(t, func(t *testing.T, g *gatewaytest.Gateway) {
+		shop := g.Shop(t, "", nil)
+		support := member(t, g, shop.Tenant.ID, account.Support)
+		g.Create(t, shop.Test.APIKey, 18)
+		made := g.Create(t, shop.Test.APIKey, 18)
+		g.Exec(t, "UPDATE sessions SET document_opened_at = created_at WHERE id = '"+made.SessionID+"'")
+		for _, query := range []string{"", "?age=18", "?status=PENDING"} {
+			_, body := support.Get(t, "/dashboard/"+shop.Tenant.ID.String()+"/test/sessions"+query)
+			if row := between(t, body, made.SessionID, "</tr>"); !strings.Contains(row, "document asked for") ||
+				strings.Count(body, "document asked for") != 1 {
+				t.Errorf("%q: %s", query, body)
+			}
+		}
+	})
+}
+
 // TestSessionsOfAKey: the keys and a session's page lead to the sessions that a key has
 // made, so that those of a test program with a key of its own can be told from others.
 func TestSessionsOfAKey(t *testing.T) {

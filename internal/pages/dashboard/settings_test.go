@@ -318,6 +318,15 @@ func TestURLChangeIsReviewed(t *testing.T) {
 				t.Errorf("the review lacks %q", effect)
 			}
 		}
+		back := url.Values{"edit": {"1"}}
+		for name := range form {
+			back[name] = form[name]
+		}
+		_, again := o.developer.Post(t, o.at("/settings/urls"), back)
+		if !strings.Contains(body, `data-testid="edit"`) ||
+			!strings.Contains(again, `data-testid="review"`) || !strings.Contains(again, form.Get("webhook_url")) {
+			t.Error("the review does not lead back to the typed URLs")
+		}
 		if o.tenant(t).WebhookURL != before.WebhookURL {
 			t.Error("the review has changed the URL")
 		}

@@ -17,6 +17,7 @@ func TestUnknownPages(t *testing.T) {
 	gatewaytest.Each(t, func(t *testing.T, g *gatewaytest.Gateway) {
 		shop, foreign := g.Shop(t, "", nil), g.Shop(t, "", nil)
 		viewer := member(t, g, shop.Tenant.ID, account.Viewer)
+		developer := member(t, g, shop.Tenant.ID, account.Developer)
 		operator := g.SignIn(t, true, account.ByPasskey)
 		nothing := uuid.NewString()
 		own, theirs := "/dashboard/"+shop.Tenant.ID.String(), "/dashboard/"+foreign.Tenant.ID.String()
@@ -37,6 +38,9 @@ func TestUnknownPages(t *testing.T) {
 			{"viewer", viewer, theirs + "/test", account},
 			{"viewer", viewer, "/dashboard/" + nothing + "/test", account},
 			{"viewer", viewer, own + "/test/sessions/" + nothing, tenant},
+			{"viewer", viewer, own + "/live/playground/" + nothing, `/live/sessions"`},
+			{"developer", developer, own + "/live/playground", own + `/test" data-testid="in-test">Test</a>`},
+			{"developer", developer, theirs + "/live/playground", account},
 			{"operator", operator, "/operator/nope", operators},
 			{"operator", operator, "/dashboard/nope", operators},
 			{"operator", operator, "/operator/tenants/" + nothing, operators},

@@ -85,6 +85,9 @@ type urlChangeView struct {
 func (p *Pages) reviewURLs(r *desk.Request) (*desk.Question, error) {
 	q := urlsQuestion(r)
 	q.Do = func(f *desk.FormView) error {
+		if r.FormValue("edit") != "" { // back from the review
+			return q.Show(http.StatusOK, f)
+		}
 		c := changedURLs(f)
 		next := c.Apply(r.Tenant)
 		v := &urlsReviewView{Form: f, Save: r.To(saveURLsPath), Back: r.To(urlsPath)}

@@ -12,8 +12,8 @@ import (
 
 // failures are the error pages by name: the texts error.<name>.title and .body.
 var failures = []string{
-	"unknown", "refused", "role", "read_only", "second_factor", "step_up", "sent", "gone", "large", "host", "busy",
-	"internal",
+	"unknown", "test_only", "refused", "role", "read_only", "second_factor", "step_up", "sent", "gone", "large", "host",
+	"busy", "internal",
 }
 
 type errorView struct {
@@ -67,6 +67,8 @@ func (d *Desk) refuseMember(r *Request, status int, cause error) error {
 
 func failureOf(status int, cause error) string {
 	switch {
+	case errors.Is(cause, errTestOnly):
+		return "test_only"
 	case errors.Is(cause, errRole):
 		return "role"
 	case errors.Is(cause, errReadOnly):

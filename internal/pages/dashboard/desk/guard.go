@@ -22,6 +22,7 @@ var (
 	errRole         = echo.NewHTTPError(http.StatusForbidden)
 	ErrSecondFactor = echo.NewHTTPError(http.StatusForbidden)
 	errReadOnly     = echo.NewHTTPError(http.StatusForbidden)
+	errTestOnly     = echo.NewHTTPError(http.StatusNotFound)
 	errStepUp       = echo.NewHTTPError(http.StatusForbidden)
 )
 
@@ -33,14 +34,15 @@ func (d *Desk) guarded(route Route) echo.HandlerFunc {
 			return err
 		}
 		if err := d.admit(r); err != nil {
-			if errors.Is(err, account.ErrSignedOut) {
+			switch {
+			case errors.Is(err, account.ErrSignedOut):
 				return r.SignIn()
-			}
-			if errors.Is(err, errStepUp) || errors.Is(err, ErrSecondFactor) {
+			case errors.Is(err, errStepUp), errors.Is(err, ErrSecondFactor):
 				return d.cfg.StepUp(r, err)
-			}
-			if errors.Is(err, errRole) || errors.Is(err, errReadOnly) {
+			case errors.Is(err, errRole), errors.Is(err, errReadOnly):
 				return d.refuseMember(r, http.StatusForbidden, err)
+			case errors.Is(err, errTestOnly):
+				return d.refuseMember(r, http.StatusNotFound, err)
 			}
 			return err
 		}
@@ -135,7 +137,7 @@ func (d *Desk) enter(r *Request) error {
 		return err
 	}
 	livemode, known := modes[r.Param("mode")]
-	if r.Route.HasMode() && !known || r.Route.TestOnly && livemode {
+	if r.Route.HasMode() && !known {
 		return echo.ErrNotFound
 	}
 	var parallel routine.Group // the tenant is read while its membership is checked
@@ -146,12 +148,14 @@ func (d *Desk) enter(r *Request) error {
 		return err
 	})
 	access, err := d.cfg.Accounts.Enter(ctx, r.Who, id, livemode)
-	missing := parallel.Wait()
-	if err = cmp.Or(err, missing); err != nil {
+	if err = cmp.Or(err, parallel.Wait()); err != nil {
 		return err
 	}
 	r.Access, r.Tenant = access, found
 	trail.Note(ctx, "tenant_id", id.String())
+	if r.Route.TestOnly && livemode {
+		return errTestOnly
+	}
 	if r.Access.ReadOnly() && r.Route.Method != http.MethodGet && !r.Route.Reads {
 		return errReadOnly
 	}
