@@ -59,26 +59,6 @@ func (s *sharing) add(t *testing.T, user account.User, of ...uuid.UUID) {
 	}
 }
 
-// TestReplacedInvitationIsLogged: a tenant's log says of an invitation that another replaced that it was revoked.
-func TestReplacedInvitationIsLogged(t *testing.T) {
-	t.Parallel()
-	for name, url := range dbtest.URLs(t) {
-		t.Run(name, func(t *testing.T) {
-			s := share(t, url(t), nil)
-			_, into := s.invitation(t)
-			if _, err := s.InviteOwner(t.Context(), audit.System("test"), into, account.Invitation{}); err != nil {
-				t.Fatal(err)
-			}
-			log, err := s.db.AuditEntries(t.Context(), audit.Filter{Scope: audit.OfTenant(into), Limit: 3})
-			if err != nil || len(log) != 3 || log[0].Action != audit.InvitationCreate ||
-				log[1].Action != audit.InvitationRevoke || log[2].Action != audit.InvitationCreate ||
-				log[1].Target != log[2].Target {
-				t.Errorf("the log has %+v, %v", log, err)
-			}
-		})
-	}
-}
-
 // TestInvitationAnswersAlike: an invitation takes the password of an account as it
 // takes a new one, for the same work; and a wrong password is refused as at the
 // log-in, whatever the account has.

@@ -113,19 +113,8 @@ func (s *Service) InviteOwner(
 		if err := ownerless(tx, tenantID, ErrOwnerExists); err != nil {
 			return err
 		}
-		return s.endLinks(tx, actor, Link{Kind: LinkInvitation, TenantID: &tenantID, Role: Owner})
+		return tx.DeleteLinks(Link{Kind: LinkInvitation, TenantID: &tenantID, Role: Owner})
 	})
-}
-
-// endLinks deletes the links that have the fields that are set in a link, and logs each invitation that still worked.
-func (s *Service) endLinks(tx Tx, actor audit.Actor, of Link) error {
-	ended, err := tx.DeleteLinks(of)
-	for _, link := range ended {
-		if err == nil && link.Kind == LinkInvitation && link.ExpiresAt.After(s.now()) {
-			err = s.logInvitation(tx, actor, audit.InvitationRevoke, link)
-		}
-	}
-	return err
 }
 
 // ownerless returns exists if the tenant has an owner. No other transaction can

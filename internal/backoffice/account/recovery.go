@@ -32,7 +32,7 @@ func (s *Service) NewRecoveryLink(ctx context.Context, actor audit.Actor, userID
 		if user.Managed() {
 			return ErrManaged
 		}
-		if err := s.endLinks(tx, actor, Link{Kind: LinkRecovery, UserID: &userID}); err != nil {
+		if err := tx.DeleteLinks(Link{Kind: LinkRecovery, UserID: &userID}); err != nil {
 			return err
 		}
 		if err := tx.InsertLink(link); err != nil {
@@ -133,8 +133,8 @@ func (s *Service) Disable(ctx context.Context, actor audit.Actor, userID uuid.UU
 		if err != nil || !changed {
 			return false, err
 		}
-		if err := errors.Join(s.endLinks(tx, actor, Link{Kind: LinkRecovery, UserID: &userID}),
-			s.endLinks(tx, actor, Link{CreatedBy: &userID})); err != nil {
+		if err := errors.Join(tx.DeleteLinks(Link{Kind: LinkRecovery, UserID: &userID}),
+			tx.DeleteLinks(Link{CreatedBy: &userID})); err != nil {
 			return false, err
 		}
 		_, err = tx.EndLogins(userID, nil, now)

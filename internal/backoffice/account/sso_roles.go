@@ -114,7 +114,7 @@ func (s *Service) setOperator(tx Tx, user User, actor audit.Actor, operator bool
 		return nil, err
 	}
 	if !operator {
-		if err := s.endLinks(tx, actor, Link{CreatedBy: &user.ID}); err != nil {
+		if err := tx.DeleteLinks(Link{CreatedBy: &user.ID}); err != nil {
 			return nil, err
 		}
 	}
@@ -146,9 +146,9 @@ func (s *Service) setRoles(tx Tx, user User, actor audit.Actor, roles map[uuid.U
 			err = tx.DeleteMembership(before.TenantID, before.UserID)
 		}
 		if err == nil && role == Owner {
-			err = s.endLinks(tx, actor, Link{Kind: LinkInvitation, TenantID: &before.TenantID, Role: Owner})
+			err = tx.DeleteLinks(Link{Kind: LinkInvitation, TenantID: &before.TenantID, Role: Owner})
 		} else if err == nil {
-			err = s.endLinks(tx, actor, Link{Kind: LinkInvitation, TenantID: &before.TenantID, CreatedBy: &before.UserID})
+			err = tx.DeleteLinks(Link{Kind: LinkInvitation, TenantID: &before.TenantID, CreatedBy: &before.UserID})
 		}
 		if err != nil {
 			return nil, err
@@ -159,7 +159,7 @@ func (s *Service) setRoles(tx Tx, user User, actor audit.Actor, roles map[uuid.U
 		member := Membership{TenantID: id, UserID: user.ID, Role: role, CreatedAt: s.now()}
 		err := tx.InsertMembership(member)
 		if err == nil && role == Owner {
-			err = s.endLinks(tx, actor, Link{Kind: LinkInvitation, TenantID: &id, Role: Owner})
+			err = tx.DeleteLinks(Link{Kind: LinkInvitation, TenantID: &id, Role: Owner})
 		}
 		if err != nil {
 			return nil, err
