@@ -87,7 +87,9 @@ var house = []room{
 	// nothing without being refused, and of a second browser.
 	// 20 of pages, taken from edge, rules, store, check and backoffice, find the guide for support in the dashboard.
 	// 15 of pages, taken from backoffice, write replies to shoppers in paragraphs, the cause first.
-	{"pages", 15651, [][]string{{"dashboard", "shopper"}, {"page"}}},
+	// 10 of pages show what waits for a document and edit typed URLs. 19 of pages say in replies until when a check is
+	// open, and who may go on after a document of somebody too young.
+	{"pages", 15680, [][]string{{"dashboard", "shopper"}, {"page"}}},
 	// 1 of store and 2 of backoffice tell operators and teams what open sessions reserve of the credit.
 	// 22 of store keep a mail from going out after its link ended, and name those that wait. 35 of rules tell names,
 	// connections and certificates apart for doctor, lists and mails; 20 of app tell of waiting mails and a full disk.

@@ -164,7 +164,7 @@ func (tx *Tx) reach(r ranges) (id string, err error) {
 }
 
 const listColumns = "id, status, target_age, source, document_way AS way, created_at, expires_at, completed_at, " +
-	"opened_at, begun_at, document_opened_at AS asked_at, attempts, strikes, order_ref"
+	"opened_at, begun_at, document_opened_at AS asked_at, attempts, strikes, order_ref, setbacks"
 
 // untold says of a session whether its webhook failed so far or for good, or waits for a disabled endpoint.
 const untold = ", " + isUntold + " AS untold"

@@ -41,8 +41,14 @@ type SessionRow struct {
 	AskedAt     *time.Time // when a document was asked for; nil if none was
 	Attempts    int
 	Strikes     int
-	OrderRef    string // the merchant's order; may be empty
-	Untold      bool   // its webhook failed so far or for good, or waits for a disabled endpoint
+	OrderRef    string            // the merchant's order; may be empty
+	Untold      bool              // its webhook failed so far or for good, or waits for a disabled endpoint
+	Setbacks    []session.Setback `gorm:"serializer:json"`
+}
+
+// Shown is session.Session.Shown.
+func (row SessionRow) Shown() session.Way {
+	return session.Session{Status: row.Status, DocumentWay: row.Way, Setbacks: row.Setbacks}.Shown()
 }
 
 // SessionPage is a page of sessions, newest first. It may have fewer rows than PageSize, even none, and still a next

@@ -17,7 +17,7 @@ func mailed(t *testing.T, body string) string {
 }
 
 // TestRepliesSayEachThingOnce: in every language, a reply of an open check has the cause in its first paragraph and
-// then what to do, and no sentence twice. None names another device or a wallet that nothing suggests.
+// then what to do and until when, and no sentence twice. None names another device or a wallet that nothing suggests.
 func TestRepliesSayEachThingOnce(t *testing.T) {
 	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
 	shop := g.Shop(t, "", nil)
@@ -33,7 +33,7 @@ func TestRepliesSayEachThingOnce(t *testing.T) {
 			if tag != "en" {
 				text = between(t, replies, `<p lang="`+tag+`" dir="auto">`, "</p>")
 			}
-			if paragraphs := strings.Split(text, "\n\n"); len(paragraphs) != 2 {
+			if paragraphs := strings.Split(text, "\n\n"); len(paragraphs) != 3 {
 				t.Errorf("%s in %s: %d paragraphs", set, tag, len(paragraphs))
 			}
 			seen := map[string]bool{}

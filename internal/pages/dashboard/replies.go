@@ -31,7 +31,7 @@ type replies map[string][]reply
 var replyKeys = slices.Concat(setbacks, []string{"passed", "untold", "unopened", "open", "open_document", "joined",
 	"embedded", "disabled", "expired", "spoof", "unlive", "document", "wallet", "photo", "refused", "under_age",
 	"declined", "no_estimate", "no_camera", "fallback", "otherwise", "anew", "browser_anew", "photo_way", "wallet_way",
-	"elsewhere", "no_picture", "last_document", "strike", "tries_1", "tries_2"})
+	"elsewhere", "no_picture", "last_document", "strike", "tries_1", "tries_2", "minor", "until", "spoof_document"})
 
 // embedded is the note of a page inside another app, whose link no other browser can open.
 const embedded = session.NoteBrowser + "_embedded"
@@ -99,18 +99,26 @@ func (all replies) of(v storyView) []reply {
 		return nil
 	}
 	key, because, ways := v.replyParts()
+	if v.Status == session.StatusPending && !v.disabled {
+		if v.Refused == "under_age" {
+			ways = append(ways, "minor")
+		}
+		ways = append(ways, "until")
+	}
 	answers := slices.Clone(all[key])
 	for i, answer := range answers {
 		paragraphs := strings.Split(answer.Text, "\n\n")
 		for _, why := range because {
 			if texts := all[why]; texts != nil {
-				paragraphs[0] += " " + texts[i].Text
+				said, _, _ := strings.Cut(texts[i].Text, "\n\n")
+				paragraphs[0] += " " + said
 			}
 		}
 		for _, way := range ways {
 			paragraphs = append(paragraphs, all[way][i].Text)
 		}
-		answers[i].Text = strings.Join(paragraphs, "\n\n")
+		answers[i].Text = strings.ReplaceAll(strings.Join(paragraphs, "\n\n"), "{until}",
+			v.until.UTC().Format("2006-01-02 15:04 UTC"))
 	}
 	return answers
 }
@@ -142,6 +150,9 @@ func (v storyView) replyParts() (key string, because, ways []string) {
 	case slices.Contains(bare, key) && v.aboutDocument():
 		because = []string{"last_document"}
 	}
+	if key == "declined" && v.Status == session.StatusExpired {
+		because = append([]string{"expired"}, because...)
+	}
 	because = append(because, v.Why)
 	return key, append(because, v.ahead()...), v.ways(key)
 }
@@ -150,6 +161,8 @@ func (v storyView) replyParts() (key string, because, ways []string) {
 func (v storyView) ways(key string) []string {
 	open := v.Status == session.StatusPending
 	switch {
+	case key == "spoof" && v.prefers:
+		return []string{"spoof_document"}
 	case key == "embedded" && !v.Offered, key == "joined":
 		return nil
 	case key == "embedded":

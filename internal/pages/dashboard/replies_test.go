@@ -24,15 +24,15 @@ func TestRepliesAboutACamera(t *testing.T) {
 		for state, wants := range map[string]struct{ same, use, get, anew, wallet bool }{
 			"":                     {same: !embedded, use: !embedded, get: embedded},
 			offered:                {same: !embedded, use: !embedded, get: embedded, wallet: true},
-			ended:                  {anew: true},
-			", status = 'EXPIRED'": {anew: true},
+			ended:                  {anew: true, use: !embedded},
+			", status = 'EXPIRED'": {anew: true, use: !embedded},
 		} {
 			body := told(t, g, shop, support, opened+state+note)
 			replies := between(t, body, `data-testid="tell"`, "</details>")
 			english, _, _ := strings.Cut(replies, "</p>")
 			for part, want := range map[string]bool{
 				"in the same browser": wants.same, "a wallet app needs no camera": wants.wallet, "choose another browser": false,
-				"another device or in another browser": wants.anew && !embedded, "use another device, or": false,
+				"another device or in another browser": wants.anew && !embedded, "another way that the page": false,
 				"not inside another app": wants.anew && embedded,
 			} {
 				if got := strings.Contains(strings.ToLower(english), part); got != want {
@@ -44,7 +44,8 @@ func TestRepliesAboutACamera(t *testing.T) {
 				if tag != "en" {
 					text = between(t, replies, `<p lang="`+tag+`" dir="auto">`, "</p>")
 				}
-				for key, want := range map[string]bool{"handover.use": wants.use, "handover.get": wants.get} {
+				for key, want := range map[string]bool{"handover.use": wants.use, "handover.get": wants.get,
+					"intro.prefer": wants.use && state != offered} {
 					if got := strings.Contains(text, shopperText(t, tag, key)); got != want {
 						t.Errorf("%s%s: names %s: %t, in %s", trouble, state, key, got, text)
 					}
@@ -78,5 +79,51 @@ func TestRepliesNameAnotherDevice(t *testing.T) {
 				t.Errorf("%s: the button for another device, or the choice of the camera, is wrong in %s", set, text)
 			}
 		}
+	}
+}
+
+// TestRepliesAboutTimeAndAge: the reply of an open check says until when it is open, that after a document of somebody
+// too young who may go on, and that after a spoof the document only where a new check offers it; all in every language.
+func TestRepliesAboutTimeAndAge(t *testing.T) {
+	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
+	shop := g.Shop(t, "", nil)
+	support := member(t, g, shop.Tenant.ID, account.Support)
+	shows := func(set, part string, want bool) {
+		t.Helper()
+		replies := between(t, told(t, g, shop, support, set), `data-testid="tell"`, "</details>")
+		n := strings.Count(replies, part)
+		if part == "intro.prefer" {
+			n = 0
+			for _, tag := range tenant.Languages {
+				n += min(1, strings.Count(replies, shopperText(t, tag, part)))
+			}
+		}
+		if want != (n >= len(tenant.Languages)) || !want && n > 0 {
+			t.Errorf("%s: %d times %q in %s", set, n, part, replies)
+		}
+	}
+	open := "opened_at = created_at, document_opened_at = created_at, expires_at = '2099-02-03T14:05:00Z'"
+	until := "2099-02-03 14:05 UTC"
+	shows(open, until, true)
+	shows(open+", status = 'EXPIRED'", until, false)
+	shows(open+", status = 'PASSED'", until, false)
+	english := func(set string) string {
+		text, _, _ := strings.Cut(between(t, told(t, g, shop, support, set), `data-testid="tell"`, "</details>"), "</p>")
+		return text
+	}
+	const only = "Go on only if that document was not your own or was misread."
+	if said := english(open + ", document_attempts = 1" + later("document_under_age")); !strings.Contains(said, only) {
+		t.Errorf("somebody too young is asked to go on: %s", said)
+	}
+	if said := english(open + ", document_attempts = 1" + later("document_expired")); strings.Contains(said, only) {
+		t.Errorf("an expired document is taken for one of somebody too young: %s", said)
+	}
+	const spoof = "status = 'SPOOF', source = 'camera', completed_at = created_at"
+	if said := english(spoof); strings.Contains(said, "other way") || !strings.Contains(said, "ask us") {
+		t.Errorf("a way that may not exist after a spoof: %s", said)
+	}
+	for offers, set := range map[bool]string{true: "true", false: "false"} {
+		g.Exec(t, "UPDATE tenants SET document_check = "+set)
+		shows(spoof, "intro.prefer", offers)
 	}
 }

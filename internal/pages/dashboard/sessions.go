@@ -36,7 +36,7 @@ func (p *Pages) sessions() desk.Feature {
 		Keys: slices.Concat([]string{untold.Text(), "sessions.id", "sessions.order"},
 			page.Keys("status.", parts...), page.Keys("sessions.problem.", sessionFields...),
 			page.Keys("source.", session.SourceCamera, session.SourceForced, session.SourceDocument, session.SourceReceiver,
-				"no_document", "wallet", "photo")),
+				"declined", "no_document", "wallet", "photo")),
 	}
 }
 
@@ -96,14 +96,17 @@ func decidedBy(source session.Source, status session.Status, way session.Way) st
 
 // decidedText is the key of the text of decidedBy, or "".
 func decidedText(source session.Source, status session.Status, way session.Way) string {
-	if by := decidedBy(source, status, way); by != "" {
+	switch by := decidedBy(source, status, way); {
+	case by == "no_document" && way == "":
+		return "source.declined"
+	case by != "":
 		return "source." + by
 	}
 	return ""
 }
 
 // DecidedBy is the key of who decided, or "" if nobody did.
-func (v sessionRowView) DecidedBy() string { return decidedText(v.Source, v.Status.Status, v.Way) }
+func (v sessionRowView) DecidedBy() string { return decidedText(v.Source, v.Status.Status, v.Shown()) }
 
 // newRows returns the rows of a list at an address.
 func newRows(rows []insight.SessionRow, list string) records[sessionRowView] {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"time"
 
 	"agegate/internal/backoffice/insight"
 	"agegate/internal/pages/page"
@@ -38,6 +39,8 @@ type storyView struct {
 	insight.Story
 	targetAge        int
 	untold, disabled bool // the shop was not told; its tenant is disabled
+	prefers          bool // a new check lets shoppers choose a document
+	until            time.Time
 }
 
 // cameraText returns the text for how a camera check ended, with what an estimate

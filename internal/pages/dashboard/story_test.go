@@ -87,7 +87,7 @@ func TestStory(t *testing.T) {
 			begun + offered + "cutoff = 25, status = 'FALLBACK', source = 'document', " + ended,
 			"The camera’s estimate was below 18 &#43; 7 years. The shopper then declined a document.",
 			"choose “Use a document instead” at its start, and show",
-			"No document accepted",
+			"Document declined",
 		},
 		{
 			begun + offered + "cutoff = 25, status = 'FALLBACK', source = 'document', document_way = 'photo', " + ended,
@@ -143,7 +143,8 @@ func TestStory(t *testing.T) {
 			"declined a document. The browser said that the camera is blocked", "Your camera gave the page no picture, so " +
 			"your age could not be estimated. Allow the camera for this page in your browser, next to the address, and in " +
 			"your device’s settings. Then try again.\n\nPlease start the check again in our shop.\n\nIf the camera still " +
-			"does not work, begin on another device or in another browser, or take another way that the page offers.", ""},
+			"does not work, begin on another device or in another browser, or choose on the page “Use another device” or, if it " +
+			"offers that, “Use a document instead”.", ""},
 		{"opened_at = created_at, status = 'FALLBACK', source = 'camera', " + ended + late + "browser_in_use\"}]'",
 			"The camera made no estimate: its check was skipped. The browser said that another program uses the camera.</p>",
 			"Your camera gave the page no picture", "Camera"},
@@ -176,12 +177,12 @@ func TestStory(t *testing.T) {
 		{
 			offered + "document_preferred = true, status = 'FALLBACK', source = 'document', " + ended,
 			"The shopper preferred a document to the camera. The shopper then declined a document.",
-			"You ended your age check without showing a document.", "No document accepted",
+			"You ended your age check without showing a document.", "Document declined",
 		},
 		{
 			offered + "status = 'FALLBACK', source = 'document', " + ended,
 			"The camera made no estimate: its check was skipped. The shopper then declined a document.",
-			"You ended your age check without showing a document.", "No document accepted",
+			"You ended your age check without showing a document.", "Document declined",
 		},
 		{begun + "strikes = 2, status = 'SPOOF', source = 'camera', " + ended,
 			"The camera did not see a living person, twice.", "hold your own face in front", "Camera"},
@@ -278,8 +279,9 @@ func TestReplyToTheShopper(t *testing.T) {
 		"status = 'PENDING', opened_at = created_at, " +
 			`setbacks = '[{"At":"2099-01-02T03:04:05Z","Why":"unsure"}]'`: "Ihre Altersprüfung ist noch offen und " +
 			"fragt jetzt nach einem Dokument. Ihr letzter Versuch brachte",
-		"status = 'EXPIRED'":                             "Die Zeit für Ihre Altersprüfung",
-		below + "status = 'EXPIRED'":                     "Die Kamera konnte Ihr Alter nicht bestätigen.",
+		"status = 'EXPIRED'": "Die Zeit für Ihre Altersprüfung",
+		below + "status = 'EXPIRED'": "Die Kamera konnte Ihr Alter nicht bestätigen. Das geht auch Erwachsenen so, " +
+			"weil die Prüfung einen Abstand lässt. Die Zeit für Ihre Altersprüfung war abgelaufen.\n\nBitte",
 		"status = 'PASSED', source = 'camera'":           "Ihre Altersprüfung ist abgeschlossen.",
 		"status = 'SPOOF', source = 'camera'":            "Ihre Altersprüfung konnte nicht",
 		"status = 'FALLBACK', source = 'camera'":         "Die Kamera konnte Ihr Alter nicht schätzen.",
@@ -315,7 +317,8 @@ func TestReplyToTheShopper(t *testing.T) {
 				text = between(t, replies, `<p lang="`+tag+`" dir="auto">`, "</p>")
 			}
 			leads := strings.Contains(text, shopperText(t, tag, "intro.prefer"))
-			if leads != (strings.HasPrefix(set, below) && !strings.HasSuffix(set, "'camera'")) {
+			if leads != (strings.HasPrefix(set, below) && !strings.HasSuffix(set, "'camera'") ||
+				strings.Contains(set, "browser_refused")) {
 				t.Errorf("%s: whether it leads to a document instead of the camera is wrong in %s", set, text)
 			}
 		}
