@@ -89,7 +89,8 @@ var house = []room{
 	// 15 of pages, taken from backoffice, write replies to shoppers in paragraphs, the cause first.
 	// 10 of pages show what waits for a document and edit typed URLs. 19 of pages say in replies until when a check is
 	// open, and who may go on after a document of somebody too young.
-	{"pages", 15680, [][]string{{"dashboard", "shopper"}, {"page"}}},
+	// 29 of pages find it by every sentence of the shopper's page, in each of its languages.
+	{"pages", 15709, [][]string{{"dashboard", "shopper"}, {"page"}}},
 	// 1 of store and 2 of backoffice tell operators and teams what open sessions reserve of the credit.
 	// 22 of store keep a mail from going out after its link ended, and name those that wait. 35 of rules tell names,
 	// connections and certificates apart for doctor, lists and mails; 20 of app tell of waiting mails and a full disk.
@@ -102,7 +103,7 @@ var house = []room{
 	// fields are stored, in place of 230 lines of store. 1 of backoffice tells support of a document that is
 	// asked for, not of the light, after a camera without a face.
 	{"backoffice", 8801, [][]string{{"evidence"}, {"insight"}, {"account"}, {"certificate", "mail"}}},
-	{"check", 15145, [][]string{{"document"}, {"age"}, {"liveness", "photographic"}, {"vision"}, {"inference"}}},
+	{"check", 15136, [][]string{{"document"}, {"age"}, {"liveness", "photographic"}, {"vision"}, {"inference"}}},
 	{"rules", 8733, [][]string{
 		{"session"}, {"billing", "tenant", "webhook"}, {"audit", "brand", "credential"},
 		{"gather", "turn"}, {"routine", "trail"}, {"checkouttest", "fault", "strictjson"},

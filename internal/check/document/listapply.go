@@ -152,16 +152,10 @@ func listedAct(
 		"list": list,
 	}
 	if status != "" {
-		params["status"] = trimStatus(status)
+		params["status"] = string([]rune(status)[:min(40, len([]rune(status)))]) // what fits the log
 	}
 	return audit.Act{Scope: audit.Instance, At: now, Actor: actor, Action: action, Target: i.ID.String(),
 		Detail: audit.Detail{Params: params}}
-}
-
-// trimStatus returns a status in a list, cut to a length that fits the log.
-func trimStatus(status string) string {
-	const limit = 40
-	return string([]rune(status)[:min(limit, len([]rune(status)))])
 }
 
 func formatEnd(t *time.Time) string {

@@ -147,7 +147,7 @@ func TestLookUp(t *testing.T) {
 			{support, "ab-", inTest, nil},
 			{owner, "1042 AB-7", "", []string{"2 matches", live, test}},
 			{owner, "1042,\tab-7; 1042", "", []string{"2 matches", live, test}},
-			{owner, "1042 and others", "", []string{"1 match", live}},
+			{owner, "1042 and zzzzz", "", []string{"1 match", live}},
 			{owner, "fallback", "", []string{"/test/sessions?status=FALLBACK", "/settings/document-check"}},
 			{owner, "passed", base + "/test/sessions?status=PASSED", nil},
 			{owner, "delete data", "", []string{base + "/test/sessions", "/docs/support#a-shopper-asks-about"}},
@@ -347,6 +347,45 @@ func TestLookUpGuide(t *testing.T) {
 		for text, part := range asked {
 			searched(t, support, at+language, text, "", guide+strings.ToLower(url.PathEscape(part)))
 		}
+	}
+}
+
+// TestLookUpShopperSays: sentences of the shopper's page, in any language, and what shoppers ask every day lead to the
+// guide's section before all else, and pages that support's role does not open come last.
+func TestLookUpShopperSays(t *testing.T) {
+	g := gatewaytest.Start(t, gatewaytest.SQLite(t))
+	shop := g.Shop(t, "", nil)
+	at := "/dashboard/" + shop.Tenant.ID.String() + "/live/paste?part=found&lang="
+	refused, step, camera := "en a-document-was-refused", "en the-document-step-does-not-go-on", "en the-camera-does-not-open"
+	face, child := "en a-shopper-with-a-disability-or-a-covered-face", "en a-parent-complains-their-child-was-let-through"
+	roles := map[string]*gatewaytest.Staff{"support": member(t, g, shop.Tenant.ID, account.Support),
+		"owner": member(t, g, shop.Tenant.ID, account.Owner)}
+	for text, want := range map[string]string{
+		"That document says that you are not old enough": refused, "Show your age with a document": step,
+		"We do not know the issuer of that document": refused, "Prove your age with a wallet.": step,
+		"Die Kamera ist blockiert": camera, "Caméra bloquée": camera, "カメラがブロックされています": camera,
+		"Wir konnten Ihr Alter nicht bestätigen": "en a-shopper-was-refused-wrongly",
+		"The camera is blocked":                  "de die-kamera-geht-nicht-auf-oder-ihr-bild-ist-schwarz",
+		"That document has expired.":             "de ein-ausweis-wurde-abgelehnt",
+		"Rückerstattung":                         "de geld-für-die-prüfung-und-erstattungen",
+		"passport expired":                       refused, "my ID expired": refused, "passport was refused": refused,
+		"why was I charged": "en charged-for-the-check-and-refunds", "can my son use my passport": child,
+		"complaint": child, "hijab": face, "glasses": face, "twins": child, "deepfake": "en no-live-person",
+	} {
+		for role, by := range roles {
+			language, section, _ := strings.Cut(want, " ")
+			_, body := by.Post(t, at+language, url.Values{"text": {text}})
+			_, first, _ := strings.Cut(body, "<li>")
+			first, _, _ = strings.Cut(first, "</li>")
+			if !strings.Contains(first, "#"+strings.ToLower(url.PathEscape(section))+`"`) {
+				t.Errorf("%s: %q leads to %s", role, text, first)
+			}
+		}
+	}
+	_, body := roles["support"].Post(t, at+"en", url.Values{"text": {"wallet"}})
+	guide, closed := strings.Index(body, "#a-document-was-refused"), strings.Index(body, "your role does not open")
+	if guide < 0 || closed < guide || !strings.Contains(body, "#the-document-step-does-not-go-on") {
+		t.Errorf("wallet: the guide is not first: %s", body)
 	}
 }
 

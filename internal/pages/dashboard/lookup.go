@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"net/url"
 	"slices"
 	"strings"
@@ -85,24 +86,33 @@ func (p *Pages) lookUp(r *desk.Request, text string) ([]hitView, error) {
 	return append(opening(hits), guide...), err
 }
 
-// guideNamed returns the sections of support's guide whose titles have all words of a text, or else whose texts have
-// them, of one word only beside no others. It returns none if others has a session, or a page of this name.
+// guideNamed returns the sections of support's guide that are about a screen of the shopper's page that a text names
+// in any language, or whose titles have its words, or else whose texts have them, of one word only beside no others
+// with an address. It returns none if others has a session, or a page of this name.
 func (p *Pages) guideNamed(r *desk.Request, text string, others []hitView) (hits []hitView, err error) {
-	at, err := p.textsOf(r, "story.guide_SPOOF")
+	at, err := p.textsOf(r, "story.guide_document", "story.guide_step")
 	named := func(hit hitView) bool { return hit.Session != nil || strings.EqualFold(hit.Name, text) }
 	if err != nil || !strings.ContainsFunc(text, unicode.IsLetter) || slices.ContainsFunc(others, named) {
 		return nil, err
 	}
-	guide, _, _ := strings.Cut(at[0], "#")
 	text = strings.ToLower(strings.Trim(strings.Join(wordsOf(text), " "), "….:?"))
+	marks, rest := p.replies.shown(text, at), []hitView{}
+	guide, _, _ := strings.Cut(at[0], "#")
+	alone := strings.Contains(text, " ") || len(others) == 0 || others[0].Href == ""
 	for _, s := range p.cfg.Sections(guide, "##") {
+		href := guide + "#" + s[1]
+		shown := slices.ContainsFunc(marks, func(mark string) bool { return strings.Contains(href+s[2], mark) })
 		titled, _ := names(text, s[0], "")
-		if told, _ := names(text, s[0], s[2]); titled || told && (others == nil || strings.Contains(text, " ")) {
-			hits = append(hits, hitView{Kind: "nav.support", Name: s[0], exact: titled,
-				recordLink: recordLink{Href: r.Docs() + "/" + guide + "#" + s[1], Livemode: r.Access.Livemode()}})
+		told, _ := names(text, s[0], s[2])
+		hit := hitView{Kind: "nav.support", Name: s[0], exact: titled || shown,
+			recordLink: recordLink{Href: r.Docs() + "/" + href, Livemode: r.Access.Livemode()}}
+		if alone && (shown || told && strings.Contains(strings.ToLower(s[2]), text)) {
+			hits = append(hits, hit)
+		} else if titled || alone && told {
+			rest = append(rest, hit)
 		}
 	}
-	return exactOnes(hits), nil
+	return exactOnes(append(hits, rest...)), nil
 }
 
 // lookUpEach returns the sessions that any of several words names, such as 1042, 1043. Words that name modes or
@@ -157,9 +167,9 @@ func (p *Pages) lookUpWord(r *desk.Request, word string, parts int) (hits []hitV
 		}
 	}
 	if len(word) > minLetters {
-		if hits, err = p.pagesNamed(r, strings.ToLower(word)); err == nil && hits == nil {
-			hits, err = p.guideNamed(r, word, []hitView{})
-		}
+		hits, err = p.pagesNamed(r, strings.ToLower(word))
+		guide, failed := p.guideNamed(r, word, nil)
+		hits, err = append(hits, guide...), cmp.Or(err, failed)
 	}
 	for _, name := range all {
 		if err == nil && hits == nil && len(name) >= minLetters && strings.ContainsAny(name, "0123456789") {
@@ -194,15 +204,14 @@ func narrowed(hits []hitView, keep func(hitView) bool) []hitView {
 // mostOf returns the hits that occur most often, each once.
 func mostOf(hits []hitView) (most []hitView) {
 	best := 1
-	for i, hit := range hits {
+	for _, hit := range hits {
 		n := len(slices.DeleteFunc(slices.Clone(hits), func(other hitView) bool { return !hit.is(other) }))
-		switch {
-		case n < best || slices.ContainsFunc(hits[:i], hit.is):
-			continue
-		case n > best:
+		if n > best {
 			best, most = n, nil
 		}
-		most = append(most, hit)
+		if n == best && !slices.ContainsFunc(most, hit.is) {
+			most = append(most, hit)
+		}
 	}
 	return most
 }

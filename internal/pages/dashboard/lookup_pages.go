@@ -155,15 +155,10 @@ func (p *Pages) pageNamed(r *desk.Request, text string, at subPage, upper string
 	hit.Href = cmp.Or(r.Address(at.Pattern), r.Address(upper))
 	hit.Livemode = r.Access.Livemode() && !strings.HasPrefix(hit.Href, inMode(r, false, overviewPath))
 	if hit.Href == "" {
-		hit.Roles, err = p.rolesThatOpen(r, at.Pattern)
+		texts, err = p.textsOf(r, page.Keys("role.", r.RolesOf(at.Pattern)...)...)
+		hit.Roles = strings.Join(texts, ", ")
 	}
 	return hit, err
-}
-
-// rolesThatOpen returns the names of the roles that may open a tenant's page, or "".
-func (p *Pages) rolesThatOpen(r *desk.Request, pattern string) (string, error) {
-	names, err := p.textsOf(r, page.Keys("role.", r.RolesOf(pattern)...)...)
-	return strings.Join(names, ", "), err
 }
 
 // plurals are the endings of plurals in the dashboard's languages, and that of the singular.

@@ -90,6 +90,9 @@ func (v *pasteView) question(r *desk.Request, find func(text string) error) *des
 			return r.Done(v.Hits[0].Href, noticeOf(r, &v.Hits[0].recordLink))
 		}
 		v.Lost = v.Hits == nil
+		slices.SortStableFunc(v.Hits, func(a, b hitView) int { // pages that the role does not open come last
+			return min(len(b.Href), 1) - min(len(a.Href), 1)
+		})
 		return show(http.StatusOK, f)
 	}}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -75,7 +76,12 @@ var (
 		page.Keys(session.NoteDocument+"_", "expired", "revoked", "under_age", "undated", "another_face"))
 )
 
-// help adds what helps with each note, in the words of the hosted page.
+// screenKey is the key of a text with which the hosted page ends, refuses or asks for a document.
+var screenKey = regexp.MustCompile(`^(?:document|wallet)\.(refused)\.|^(?:document|photo|wallet)\.(title)$|` +
+	`^((?:(?:trouble|notice)\..*|fallback|spoof|onward|queue|handover\.expired)\.title)$`)
+
+// help adds what helps with each note, in the words of the hosted page, and as "screen KEY" what its screens say.
+// The key of all documents that are refused is refused, and that of the titles of the document step is title.
 func (all replies) help(tag string) error {
 	data, err := fs.ReadFile(templates.Shopper(), "locales/"+tag+".json")
 	texts := map[string]any{}
@@ -90,7 +96,29 @@ func (all replies) help(tag string) error {
 		}
 		all[why] = append(all[why], reply{Text: text})
 	}
+	for key, text := range texts {
+		if at := screenKey.FindStringSubmatch(key); at != nil {
+			key = "screen " + at[1] + at[2] + at[3]
+			all[key] = append(all[key], reply{Text: fmt.Sprint(text)})
+		}
+	}
 	return err
+}
+
+// shown returns what marks the sections of support's guide about screens of which a text has words: what these say in
+// any language, and for documents the section's address, of refusals or of the step.
+func (all replies) shown(text string, at []string) (marks []string) {
+	places := map[string]string{"screen refused": at[0], "screen title": at[1]}
+	for key, screen := range all {
+		said := fmt.Sprint(screen)
+		if _, exact := names(text, said, ""); exact && strings.HasPrefix(key, "screen ") {
+			marks = append(marks, places[key])
+			for _, one := range screen {
+				marks = append(marks, one.Text)
+			}
+		}
+	}
+	return slices.DeleteFunc(marks, func(mark string) bool { return mark == "" })
 }
 
 // of returns the answers to a session's shopper, also to that of a forced result for practice; none about a receiver.

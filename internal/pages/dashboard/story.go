@@ -43,18 +43,12 @@ type storyView struct {
 	until            time.Time
 }
 
-// cameraText returns the text for how a camera check ended, with what an estimate
-// had to reach: the target age and the margin, such as 18 + 7.
-func (v storyView) cameraText() page.Text {
-	margin := *cmp.Or(v.Cutoff, new(float64)) - float64(v.targetAge)
-	return page.Say("story.camera_"+string(v.Camera), "target", v.targetAge, "margin", margin)
-}
-
 // Sentences describe what happened: first the camera's decision, then the document.
 func (v storyView) Sentences() []page.Text {
 	var said []page.Text
 	if v.Camera != "" {
-		said = append(said, v.cameraText())
+		margin := *cmp.Or(v.Cutoff, new(float64)) - float64(v.targetAge)
+		said = append(said, page.Say("story.camera_"+string(v.Camera), "target", v.targetAge, "margin", margin))
 	}
 	switch {
 	case v.Forced:
