@@ -330,7 +330,7 @@ async function showsWhileTyping(page, field) {
     await found.locator("a:focus").waitFor();
     await page.keyboard.press("ArrowUp");
     const focused = page.locator("[data-find]:focus");
-    await focused.fill("nobody has this");
+    await focused.fill("qzxwv xqzvw");
     await found.getByText("Nothing found").waitFor();
     await focused.fill("");
     await page.locator("[data-find]:focus ~ .found p:empty").waitFor({ state: "attached" });
