@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -137,29 +138,39 @@ func (c *cli) tenantCreate() *cobra.Command {
 			return fmt.Errorf("--credit must be from 0 to %d", billing.MaxTopUp)
 		}
 		return c.withOperator(cmd.Context(), func(op operator) error {
-			if err := app.CheckSecretKey(cmd.Context(), op.tenants); err != nil {
-				return err
-			}
-			look := tenant.Changes{Brand: settings.Brand}
-			if err := op.tenants.Check(cmd.Context(), uuid.Nil, look); err != nil {
-				return err
-			}
-			created, err := op.tenants.Create(cmd.Context(), op.actor, settings.Apply(tenant.Tenant{}))
-			if err == nil && look.Brand != nil {
-				_, err = op.tenants.Update(cmd.Context(), op.actor, created.Tenant.ID, look)
-			}
+			created, err := op.create(cmd.Context(), out, settings.Apply(tenant.Tenant{}), settings.Brand)
 			if err != nil {
 				return err
 			}
-			op.warnOfWebhook(cmd, created.Tenant.WebhookURL)
+			op.warnOfWebhook(cmd, created.WebhookURL)
 			if credit > 0 {
-				if _, err := billing.TopUp(cmd.Context(), op.store, op.actor, created.Tenant.ID, credit, "", now()); err != nil {
-					return err
-				}
+				_, err = billing.TopUp(cmd.Context(), op.store, op.actor, created.ID, credit, "", now())
 			}
-			return printCreated(out, created)
+			return err
 		})
 	})
+}
+
+// create makes a tenant, prints its keys and secrets, and sets its brand; nil is none. They are printed also if the
+// brand cannot be set: they exist.
+func (op operator) create(
+	ctx context.Context, out *terminal.Output, t tenant.Tenant, look *tenant.BrandChanges,
+) (tenant.Tenant, error) {
+	branded := tenant.Changes{Brand: look}
+	if err := cmp.Or(app.CheckSecretKey(ctx, op.tenants), op.tenants.Check(ctx, uuid.Nil, branded)); err != nil {
+		return tenant.Tenant{}, err
+	}
+	created, err := op.tenants.Create(ctx, op.actor, t)
+	if err == nil {
+		err = printCreated(out, created)
+	}
+	if err != nil || look == nil {
+		return created.Tenant, err
+	}
+	if _, err = op.tenants.Update(ctx, op.actor, created.Tenant.ID, branded); err != nil {
+		err = fmt.Errorf("the tenant is created, but its brand is not set: %w", err)
+	}
+	return created.Tenant, err
 }
 
 func printCreated(out *terminal.Output, c tenant.Credentials) error {

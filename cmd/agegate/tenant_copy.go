@@ -3,10 +3,8 @@ package main
 import (
 	"cmp"
 	"context"
-	"fmt"
 
 	"agegate/cmd/internal/terminal"
-	"agegate/internal/app"
 	"agegate/internal/rules/brand"
 	"agegate/internal/rules/tenant"
 
@@ -28,30 +26,13 @@ func (c *cli) tenantCopy() *cobra.Command {
 	_ = cmd.MarkFlagRequired("name")
 	return terminal.Printing(cmd, terminal.OneObject, func(args []string, out *terminal.Output) error {
 		return c.withTenant(cmd.Context(), args, func(op operator, from tenant.Tenant) error {
-			ctx := cmd.Context()
-			if err := app.CheckSecretKey(ctx, op.tenants); err != nil {
-				return err
-			}
-			look, err := brandToCopy(ctx, op, from.ID, changes.Brand)
-			if err == nil {
-				err = op.tenants.Check(ctx, uuid.Nil, tenant.Changes{Brand: look})
-			}
+			look, err := brandToCopy(cmd.Context(), op, from.ID, changes.Brand)
 			if err != nil {
 				return err
 			}
 			from.ID, from.Disabled = uuid.Nil, false
-			created, err := op.tenants.Create(ctx, op.actor, changes.Apply(from))
-			if err != nil {
-				return err
-			}
-			// The keys are shown also if the brand cannot be set: they exist.
-			if err := printCreated(out, created); err != nil || look == nil {
-				return err
-			}
-			if _, err = op.tenants.Update(ctx, op.actor, created.Tenant.ID, tenant.Changes{Brand: look}); err != nil {
-				return fmt.Errorf("the tenant is created, but its brand is not set: %w", err)
-			}
-			return nil
+			_, err = op.create(cmd.Context(), out, changes.Apply(from), look)
+			return err
 		})
 	})
 }
