@@ -45,8 +45,8 @@ func commandLine() audit.Actor {
 
 // advised adds to an error about a damaged database what to do.
 func advised(err error) error {
-	if err != nil && doctor.UnlessDamaged(err, "") != "" {
-		return fmt.Errorf("%w: %s", err, doctor.UnlessDamaged(err, ""))
+	if advice := doctor.UnlessDamaged(err, ""); advice != "" {
+		return fmt.Errorf("%w: %s", err, advice)
 	}
 	return err
 }

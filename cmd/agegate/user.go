@@ -49,10 +49,11 @@ func (c *cli) withUsers(ctx context.Context, fn func(*account.Service, config.Co
 
 // userOf returns the user whom an e-mail address or an ID names.
 func userOf(ctx context.Context, accounts *account.Service, text string) (account.User, error) {
-	user, err := accounts.UserByEmail(ctx, text)
-	if id, no := uuid.Parse(text); no == nil {
-		user, err = accounts.UserByID(ctx, id)
+	if id, err := uuid.Parse(text); err == nil {
+		user, err := accounts.UserByID(ctx, id)
+		return user, missing("user", err)
 	}
+	user, err := accounts.UserByEmail(ctx, text)
 	return user, missing("user", err)
 }
 
@@ -162,8 +163,10 @@ func (c *cli) userSwitch(
 					return err
 				}
 				err = do(accounts, cmd.Context(), commandLine(), user.ID)
-				if out, listErr := accounts.LockedOut(cmd.Context()); err == nil && listErr == nil && out && user.Operator {
-					fmt.Fprintln(cmd.ErrOrStderr(), "No operator can log in now: agegate user enable lets one in again.")
+				if err == nil && user.Operator {
+					if out, unread := accounts.LockedOut(cmd.Context()); unread == nil && out {
+						fmt.Fprintln(cmd.ErrOrStderr(), "No operator can log in now: agegate user enable lets one in again.")
+					}
 				}
 				return confirm(cmd, err, "User %s is %sd.\n", tenant.Visible(user.Email), use)
 			})

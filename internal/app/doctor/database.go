@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"agegate/internal/app/config"
-	"agegate/internal/backoffice/account"
 	"agegate/internal/rules/tenant"
 	"agegate/internal/store"
 
@@ -65,7 +64,7 @@ func (e *examiner) database(ctx context.Context) {
 		})
 	}
 	e.within(ctx, "operators", func(ctx context.Context) {
-		out, err := account.NewService(account.Config{Store: db}).LockedOut(ctx)
+		out, err := db.LockedOut(ctx)
 		if err == nil && out && e.Config.SSO.Issuer == "" { // single sign-on may let in others
 			e.warn("operators", "all are disabled: none can log in", "agegate user enable lets one in again")
 		}
@@ -76,7 +75,7 @@ func (e *examiner) database(ctx context.Context) {
 
 // UnlessDamaged returns an advice about an error of the database, or what to do about a damaged SQLite file.
 func UnlessDamaged(err error, advice string) string {
-	if strings.Contains(err.Error(), "malformed") || strings.Contains(err.Error(), "file is not a database") {
+	if text := fmt.Sprint(err); strings.Contains(text, "malformed") || strings.Contains(text, "file is not a database") {
 		return "the file is damaged, or no database of agegate: restore the last backup as docs/operations/back-up.md says"
 	}
 	return advice

@@ -103,6 +103,16 @@ func (s *Service) Invite(ctx context.Context, access Access, v Invitation) (stri
 	})
 }
 
+// ownerInvitations selects the open invitations of a tenant's owners, for Tx.DeleteLinks.
+func ownerInvitations(id uuid.UUID) Link {
+	return Link{Kind: LinkInvitation, TenantID: &id, Role: Owner}
+}
+
+// invitationsBy selects the open invitations that a member made, for Tx.DeleteLinks.
+func invitationsBy(m Membership) Link {
+	return Link{Kind: LinkInvitation, TenantID: &m.TenantID, CreatedBy: &m.UserID}
+}
+
 // InviteOwner creates the invitation for a tenant's first owner, which replaces any earlier one, and returns
 // its address. It returns ErrOwnerExists, fault.Invalid with the field email, and mail.ErrTooMany.
 func (s *Service) InviteOwner(
@@ -113,7 +123,7 @@ func (s *Service) InviteOwner(
 		if err := ownerless(tx, tenantID, ErrOwnerExists); err != nil {
 			return err
 		}
-		return tx.DeleteLinks(Link{Kind: LinkInvitation, TenantID: &tenantID, Role: Owner})
+		return tx.DeleteLinks(ownerInvitations(tenantID))
 	})
 }
 

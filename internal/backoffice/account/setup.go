@@ -84,8 +84,7 @@ func (s *Service) SetUp(ctx context.Context, token string, p Person, b Browser) 
 		var acts []audit.Act
 		if taken.TenantID != nil {
 			member := Membership{TenantID: *taken.TenantID, UserID: user.ID, Role: Owner, CreatedAt: s.now()}
-			if err := errors.Join(tx.InsertMembership(member), tx.DeleteLinks(Link{Kind: LinkInvitation,
-				TenantID: taken.TenantID, Role: Owner})); err != nil {
+			if err := errors.Join(tx.InsertMembership(member), tx.DeleteLinks(ownerInvitations(member.TenantID))); err != nil {
 				return proof{}, err
 			}
 			acts = append(acts, s.memberAct(actor, audit.MemberAdd, member))

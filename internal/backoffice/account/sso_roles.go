@@ -146,9 +146,9 @@ func (s *Service) setRoles(tx Tx, user User, actor audit.Actor, roles map[uuid.U
 			err = tx.DeleteMembership(before.TenantID, before.UserID)
 		}
 		if err == nil && role == Owner {
-			err = tx.DeleteLinks(Link{Kind: LinkInvitation, TenantID: &before.TenantID, Role: Owner})
+			err = tx.DeleteLinks(ownerInvitations(before.TenantID))
 		} else if err == nil {
-			err = tx.DeleteLinks(Link{Kind: LinkInvitation, TenantID: &before.TenantID, CreatedBy: &before.UserID})
+			err = tx.DeleteLinks(invitationsBy(before))
 		}
 		if err != nil {
 			return nil, err
@@ -159,7 +159,7 @@ func (s *Service) setRoles(tx Tx, user User, actor audit.Actor, roles map[uuid.U
 		member := Membership{TenantID: id, UserID: user.ID, Role: role, CreatedAt: s.now()}
 		err := tx.InsertMembership(member)
 		if err == nil && role == Owner {
-			err = tx.DeleteLinks(Link{Kind: LinkInvitation, TenantID: &id, Role: Owner})
+			err = tx.DeleteLinks(ownerInvitations(id))
 		}
 		if err != nil {
 			return nil, err

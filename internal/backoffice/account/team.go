@@ -46,7 +46,7 @@ func (s *Service) SetRole(ctx context.Context, access Access, userID uuid.UUID, 
 		if err := tx.SetRole(before.TenantID, before.UserID, role); err != nil || role == Owner {
 			return &act, err
 		}
-		return &act, tx.DeleteLinks(Link{Kind: LinkInvitation, TenantID: &before.TenantID, CreatedBy: &before.UserID})
+		return &act, tx.DeleteLinks(invitationsBy(before))
 	})
 }
 
@@ -58,7 +58,7 @@ func (s *Service) RemoveMember(ctx context.Context, access Access, userID uuid.U
 		if err := tx.DeleteMembership(before.TenantID, before.UserID); err != nil {
 			return nil, err
 		}
-		return &act, tx.DeleteLinks(Link{Kind: LinkInvitation, TenantID: &before.TenantID, CreatedBy: &before.UserID})
+		return &act, tx.DeleteLinks(invitationsBy(before))
 	})
 }
 

@@ -54,7 +54,8 @@ func about(t *testing.T) evidence.Installation {
 		Release: "1.2.3", Configuration: "c0ffee", BaseURL: "https://gate.example",
 		Margin: tenant.MarginRule{Usual: 7, Least: 7}, SessionTTL: 30 * time.Minute,
 		Retention: 90 * 24 * time.Hour, DocumentWays: []session.Way{session.WayPhoto},
-		Models: []evidence.Model{{Role: "age", SHA256: strings.Repeat("ab", 32)}}, Estimator: "e1", Calibration: "k1", Research: true,
+		Models:    []evidence.Model{{Role: "age", SHA256: strings.Repeat("ab", 32)}},
+		Estimator: "e1", Calibration: "k1", Research: true,
 		Accuracy: accuracy, Targets: []byte("target_age\n16\n"),
 	}
 }

@@ -54,7 +54,8 @@ func TestForgery(t *testing.T) {
 		"longer": append(slices.Clone(pack), 0), "shorter": pack[:len(pack)-1], "before": append([]byte{0}, pack...),
 		"rewritten": rewritten(t, pack),
 	} {
-		if _, err := evidence.Verify(forged, nil); err == nil || name != "before" && !strings.HasSuffix(err.Error(), damaged) {
+		_, err := evidence.Verify(forged, nil)
+		if err == nil || name != "before" && !strings.HasSuffix(err.Error(), damaged) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -69,7 +70,8 @@ func TestForgery(t *testing.T) {
 	if _, err := evidence.Verify(pack, &public); err == nil {
 		t.Error("another key than the published one is accepted")
 	}
-	foreign, err := evidence.NewService(g.App.Store, g.App.Insight, other, about(t), g.Clock.Now).Pack(t.Context(), request)
+	signing := evidence.NewService(g.App.Store, g.App.Insight, other, about(t), g.Clock.Now)
+	foreign, err := signing.Pack(t.Context(), request)
 	if err != nil {
 		t.Fatal(err)
 	}

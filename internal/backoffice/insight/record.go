@@ -171,7 +171,7 @@ func (s *Service) key(ctx context.Context, tenantID, id uuid.UUID) (*tenant.APIK
 }
 
 var noteMoments = map[string]MomentKind{session.NoteBrowser: MomentSaid, session.NoteDocument: MomentLast,
-	"link": MomentOther}
+	session.NoteLink: MomentOther}
 
 // momentsOf returns the moments that the session's row shows. Moments with equal
 // times are in the order in which they happened.

@@ -110,8 +110,10 @@ func (all replies) help(tag string) error {
 func (all replies) shown(text string, at []string) (marks []string) {
 	places := map[string]string{"screen refused": at[0], "screen title": at[1]}
 	for key, screen := range all {
-		said := fmt.Sprint(screen)
-		if _, exact := names(text, said, ""); exact && strings.HasPrefix(key, "screen ") {
+		if !strings.HasPrefix(key, "screen ") {
+			continue
+		}
+		if _, exact := names(text, fmt.Sprint(screen), ""); exact {
 			marks = append(marks, places[key])
 			for _, one := range screen {
 				marks = append(marks, one.Text)
@@ -209,7 +211,7 @@ func (v storyView) ways(key string) []string {
 
 // aboutDocument reports whether the latest attempt gave no result because of its document.
 func (v storyView) aboutDocument() bool {
-	kind, word, _ := strings.Cut(v.Why, "_")
+	kind, word, _ := session.Setback{Why: v.Why}.Note()
 	return kind == session.NoteDocument || kind == session.WhyDoubtful ||
 		kind == session.NoteWallet && !slices.Contains(unread, word)
 }

@@ -3,7 +3,6 @@ package dashboard
 import (
 	"cmp"
 	"slices"
-	"strings"
 	"time"
 
 	"agegate/internal/backoffice/insight"
@@ -85,7 +84,7 @@ func (v storyView) stage() string {
 
 // Guide is the key of the address of what support's guide says about such a session.
 func (v storyView) Guide() string {
-	about, _, _ := strings.Cut(v.Why, "_")
+	about, _, _ := session.Setback{Why: v.Why}.Note()
 	switch key := v.real().replyKey(); {
 	case key == "disabled":
 		return "story.guide_EXPIRED"

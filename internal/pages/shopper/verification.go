@@ -96,7 +96,7 @@ func (p *Pages) show(c echo.Context) error {
 		return p.force(c, v, values[0])
 	}
 	p.cfg.Sessions.Opened(c.Request().Context(), v.sess)
-	if p.screenOf(v) == screenElsewhere && v.sess.Last("link") == "" { // kept once, for support staff
+	if p.screenOf(v) == screenElsewhere && v.sess.Last(session.NoteLink) == "" { // kept once, for support staff
 		_ = p.cfg.Sessions.Note(c.Request().Context(), v.sess, v.claim, session.NoteOther)
 	}
 	if done, err := p.asked(c, v); done || err != nil {

@@ -109,7 +109,7 @@ func (s *Service) EndAttempt(ctx context.Context, sess Session, why string) (Ses
 func (s *Service) Note(ctx context.Context, sess Session, by Claim, note string) error {
 	_, err := s.decide(ctx, sess, by, func(d *decision) error {
 		instead := note
-		if kind, _, _ := strings.Cut(note, "_"); slices.Contains(ofDocuments, kind+"_") {
+		if kind, _, _ := (Setback{Why: note}).Note(); slices.Contains(ofDocuments, kind+"_") {
 			instead = kind + "_"
 		}
 		d.setBack(note, instead)

@@ -193,6 +193,7 @@ const (
 	NoteFaceless = "camera_faceless" // pictures came, and no face to begin with
 	NoteWallet   = "wallet"          // why a wallet's answer proved nothing, one of wallet.Complaints
 	NotePhoto    = "photo"           // the photo.Stage in which the camera check of a document broke off
+	NoteLink     = "link"            // what happened to the link: NoteOther
 	NoteOther    = "link_other"      // the link was opened in a browser to which the session is not bound
 )
 
